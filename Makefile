@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# blklat: see 'make help'. Kernel module lines live in Kbuild, never here.
+
+O       ?= build
+PREFIX  ?= /usr/local
+SBINDIR ?= $(PREFIX)/sbin
+MANDIR  ?= $(PREFIX)/share/man
+DESTDIR ?=
+
+CC         ?= gcc
+CLANG      ?= clang
+BPFTOOL    ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/bin/bpftool) bpftool)
+PKG_CONFIG ?= pkg-config
+PYTHON     ?= /usr/bin/python3
+VERSION    := 0.1.0
+
+export O PYTHON
+export BLKLAT = $(abspath $(O))/blklat
+
+ifeq ($(V),1)
+quiet =
+else
+quiet = @echo "  $(1)	$(2)";
+endif
+
+LIBS     := libbpf json-c
+INCLUDES := -Iinclude -Iuserspace -I$(O)/include -I$(O)/bpf
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(CI),-Werror)
+SANITIZE := $(if $(SAN),-fsanitize=address$(,)undefined -fno-omit-frame-pointer)
+CFLAGS   ?= -O2 -g
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DBLKLAT_VERSION='"$(VERSION)"' $(CFLAGS) $(WARNINGS) $(SANITIZE) \
+	     $(INCLUDES) $(shell $(PKG_CONFIG) --cflags $(LIBS)) -MMD -MP
+ALL_LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS)) -lelf -lz -lm
+, := ,
+
+SOURCES := $(wildcard userspace/*.c userspace/*/*.c)
+OBJECTS := $(SOURCES:%.c=$(O)/%.o)
+# All but main.c, for the unit tests to link.
+LIBRARY := $(O)/libblklat.a
+
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+
+ARCH     := $(shell uname -m | sed -e 's/x86_64/x86/' -e 's/aarch64/arm64/')
+BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $(if $(CI),-Werror) \
+	     -Iinclude -I$(O)/include -idirafter /usr/include/$(shell $(CC) -print-multiarch) -MMD -MP
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.SECONDARY:
+.PHONY: all help deps install uninstall clean demo test test-unit test-cli test-live bench check-tree
+
+all: $(O)/blklat
+
+help:
+	@echo "make              build $(O)/blklat"
+	@echo "make demo         as root: install what is missing, build, watch a scratch device for 10 s"
+	@echo "make test         as root: install what is missing, run every test level"
+	@echo "make test-unit    the pure parts                (no root)"
+	@echo "make test-cli     replays in, golden output     (no root)"
+	@echo "make test-live    this machine's kernel: loop and zram, fio as load and oracle"
+	@echo "make bench        as root: cost per IO beside the other tools; also $(O)/bench.json"
+	@echo "make deps         as root: install with apt what building and testing needs"
+	@echo "make install      into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX);  make uninstall"
+	@echo "make clean        remove $(O)/"
+	@echo
+	@echo "O=DIR builds elsewhere, V=1 shows the commands, SAN=1 adds address and undefined sanitizers,"
+	@echo "CI=1 makes warnings errors."
+
+# --- generated -------------------------------------------------------------------------------
+
+$(O)/include/blklat/bins_table.h: include/blklat/gen_bins.py
+	$(call quiet,GEN,$@)mkdir -p $(@D) && $(PYTHON) $< >$@
+
+# --- BPF -------------------------------------------------------------------------------------
+
+$(O)/bpf/%.bpf.o: bpf/%.bpf.c $(O)/include/blklat/bins_table.h
+	$(call quiet,BPF,$@)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $(@:.o=.tmp.o) -MF $(@:.o=.d) -MT $@ \
+		&& $(BPFTOOL) gen object $@ $(@:.o=.tmp.o)
+
+$(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
+	$(call quiet,SKEL,$@)$(BPFTOOL) gen skeleton $< name $(notdir $*) >$@
+
+# --- userspace -------------------------------------------------------------------------------
+
+$(O)/userspace/capture/bpf%.o: | $(O)/bpf/blklat.skel.h $(O)/bpf/find.skel.h
+
+# Flags decide the objects too: a change of SAN, CI or CFLAGS rebuilds.
+$(O)/flags: FORCE
+	@mkdir -p $(@D); echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' >$@
+
+$(O)/%.o: %.c $(O)/flags | $(O)/include/blklat/bins_table.h
+	$(call quiet,CC,$@)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c $< -o $@
+
+$(LIBRARY): $(filter-out $(O)/userspace/main.o,$(OBJECTS))
+	$(call quiet,AR,$@)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/blklat: $(O)/userspace/main.o $(LIBRARY)
+	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
+
+install: all
+	install -D -m 755 $(O)/blklat $(DESTDIR)$(SBINDIR)/blklat
+	install -D -m 644 docs/blklat.8 $(DESTDIR)$(MANDIR)/man8/blklat.8
+
+uninstall:
+	rm -f $(DESTDIR)$(SBINDIR)/blklat $(DESTDIR)$(MANDIR)/man8/blklat.8
+
+clean:
+	rm -rf $(O)
+
+# --- tests -----------------------------------------------------------------------------------
+
+$(O)/tests/unit/%: $(O)/tests/unit/%.o $(LIBRARY)
+	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -lcmocka -o $@
+
+FORCE:
+
+-include $(shell find $(O) -name '*.d' 2>/dev/null)

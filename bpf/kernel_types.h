@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel's types as far as the programs read them. Offsets are relocated at load time (CO-RE), so
+ * only names and nesting count. Differences between kernel versions live here and nowhere else; what
+ * a running kernel has is asked of its BTF, never of its version, since stable kernels backport.
+ */
+#ifndef KERNEL_TYPES_H
+#define KERNEL_TYPES_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+typedef __u8 u8;
+typedef __u32 u32;
+typedef __u64 u64;
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct request_queue;
+struct block_device;
+struct hd_struct;
+
+struct kobject {
+	const char *name;
+};
+
+struct device {
+	struct kobject kobj;
+};
+
+struct gendisk {
+	struct request_queue *queue;
+};
+
+/* Since 5.11 (0d02129e76ed "block: merge struct block_device and struct hd_struct"): also partitions. */
+struct block_device {
+	struct gendisk *bd_disk;
+	u32 bd_dev;
+	struct device bd_device;
+};
+
+/* Until 5.10. */
+struct hd_struct {
+	struct device __dev;
+	int partno;
+};
+
+struct gendisk___before_5_11 {
+	struct request_queue *queue;
+	struct hd_struct part0;
+};
+
+struct device___devt {
+	u32 devt;
+};
+
+struct blk_mq_hw_ctx {
+	unsigned int queue_num;
+};
+
+enum mq_rq_state {
+	MQ_RQ_IDLE = 0,
+	MQ_RQ_IN_FLIGHT = 1,
+	MQ_RQ_COMPLETE = 2,
+};
+
+struct request {
+	struct request_queue *q;
+	struct blk_mq_hw_ctx *mq_hctx;
+	unsigned int cmd_flags;
+	int tag;
+	int internal_tag;
+	unsigned int __data_len;
+	enum mq_rq_state state;
+	void *part;		/* hd_struct until 5.10, block_device since */
+};
+
+struct bvec_iter {
+	unsigned int bi_size;
+};
+
+struct bio {
+	struct block_device *bi_bdev;
+	unsigned int bi_opf;
+	u8 bi_status;
+	struct bvec_iter bi_iter;
+};
+
+/* Until 5.11 (309dca309fc3 "block: store a block_device pointer in struct bio"). */
+struct bio___before_5_12 {
+	struct gendisk *bi_disk;
+};
+
+/* What lies behind a file descriptor of a directory in sysfs. */
+struct kernfs_node {
+	void *priv;
+};
+
+struct inode {
+	void *i_private;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct task_struct {
+	int tgid;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task_file {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	u32 fd;
+	struct file *file;
+};
+
+#pragma clang attribute pop
+
+enum req_flag_bits {
+	__REQ_FUA = 17,		/* relocated */
+	__REQ_PREFLUSH = 18,
+};
+
+/* include/linux/blk_types.h, the same in all kernels from 5.10 to 7.2. */
+#define REQ_OP_MASK 0xff
+#define REQ_OP_READ 0
+#define REQ_OP_WRITE 1
+#define REQ_OP_FLUSH 2
+#define REQ_OP_DISCARD 3
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note OR MIT */
+/*
+ * What a capture engine counts, and where.
+ *
+ * An engine watches pairs of (device, stage), called watches, numbered from 0. For each it keeps
+ * three flat arrays of u64 that userspace maps read-mostly; it only ever adds to them. Userspace
+ * reads them each interval and subtracts what it read before. Nothing is reset under the engine's
+ * feet, so nothing is lost between a read and a clear.
+ *
+ *   series    [cpu][watch][op]       one struct blklat_series, see below: sum, bytes, errors,
+ *                                    extremes and the latency bins of bins.h
+ *   accounts  [cpu][watch]           BLKLAT_ACCOUNTS cells: what did not end as a counted IO, and why
+ *   starts    [watch's slots]        one struct blklat_start for each tag that a request of the
+ *                                    device can carry: start time, and how often it was started
+ *
+ * Each CPU writes its own rows of series and accounts, and a tag belongs to one request at a time,
+ * so no write needs an atomic. There is no cell for the number of IOs: it is the sum of the bins,
+ * so the two can't disagree.
+ *
+ * Order of the writes for one completed IO: extremes, then the slot is freed, then the bin. A reader
+ * that finds an IO in the bins therefore finds its extremes too.
+ */
+#ifndef BLKLAT_ABI_H
+#define BLKLAT_ABI_H
+
+#include <linux/types.h>
+
+/* The sections of an IO's life; the letters are those of blktrace. */
+enum blklat_stage {
+	BLKLAT_STAGE_DEVICE,	/* D2C: block_rq_issue to block_rq_complete */
+	BLKLAT_STAGE_QUEUE,	/* I2D: block_rq_insert to block_rq_issue */
+	BLKLAT_STAGE_TOTAL,	/* Q2C: block_bio_queue to block_bio_complete */
+	BLKLAT_STAGES,
+};
+
+enum blklat_op {
+	BLKLAT_OP_READ,
+	BLKLAT_OP_WRITE,
+	BLKLAT_OP_FLUSH,
+	BLKLAT_OP_DISCARD,
+	BLKLAT_OP_OTHER,	/* write zeroes, zone commands, secure erase, passthrough */
+	BLKLAT_OPS,
+};
+
+/* Cells of an accounts row. */
+enum blklat_account {
+	BLKLAT_REQUEUED,	/* starts taken back: the request will be started again */
+	BLKLAT_NO_START,	/* completed, but its start was never seen: lost */
+	BLKLAT_OVERWRITTEN,	/* started, and its tag started again before it completed: lost */
+	BLKLAT_TAG_RANGE,	/* started with a tag beyond the slots: lost */
+	BLKLAT_TABLE_FULL,	/* a bio that found no room in the table of bios: lost */
+	BLKLAT_BEFORE,		/* completed, started before the capture began: ignored, not lost */
+	BLKLAT_UNISSUED,	/* ended without ever reaching the device (an error): ignored, not lost */
+	BLKLAT_STARTED,		/* bios started; requests are counted in their slots instead */
+	BLKLAT_ACCOUNTS,
+};
+
+/*
+ * A start-time slot. The slot of a request is, within its watch,
+ *   hardware queue * stride + (internal_tag >= 0 ? tags + internal_tag : tag)
+ * The scheduler's tag comes first because a requeue gives the driver tag back before its tracepoint.
+ */
+struct blklat_start {
+	__u64 ns;		/* CLOCK_MONOTONIC; or one of the two below */
+	__u64 count;		/* number of starts of this slot */
+};
+#define BLKLAT_SLOT_UNUSED 0	/* nothing was started here since the capture began */
+#define BLKLAT_SLOT_FREE 1	/* the last one started here has completed */
+
+/* First cells of a series; the bins follow, BLKLAT_CELLS(scale) of them. */
+struct blklat_series {
+	__u64 sum_ns;
+	__u64 bytes;
+	__u64 errors;
+	__u64 octaves;		/* bit o: bins of octave o are in use, see blklat_octave_of_cell() */
+	/* One pair for each parity of the interval, so that each interval has its own extremes: */
+	__u64 max_ns[2];
+	__u64 not_min_ns[2];	/* ~min, so that 0 means none here as well */
+	__u64 bins[];
+};
+
+/* Bytes of a series at a scale, rounded up to a cache line so that CPUs never share one. */
+#define BLKLAT_SERIES_BYTES(cells) ((sizeof(struct blklat_series) + (cells) * 8 + 63) / 64 * 64)
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note OR MIT */
+/*
+ * The one grid of all latencies: from a number of nanoseconds to a bin.
+ *
+ * Bounds are 2^(k/64) seconds, so a bin is 1.09 % wide, and the bins are the buckets of Prometheus
+ * native histograms of schema 6 and of OpenTelemetry exponential histograms of scale 6. A bin holds
+ *   lower < ns <= upper        (as both define it)
+ * with upper = floor(10^9 * 2^(k/64)). They cover 2^-26 s (14.9 ns) to 2^7 s (128 s): 33 octaves, 2112
+ * bins. Cell 0 counts what lies below, the last cell what lies above; nothing is clamped.
+ * At scale s an octave has 2^s bins: 64 >> (6 - s) neighbours merged, exactly.
+ *
+ * Worked row: 60000 ns = 1.83 * 2^15. Below it lie 15 octaves of 64 bounds and, of the mantissas of
+ * the bounds, those under 1.83: 56. That is bound 1016; the grid begins at bound 249, so it is cell
+ * 767, (59727, 60377] ns.
+ *
+ * Exact for every u64: a bound's mantissa is kept with 57 bits, an ns within the grid has at most 37.
+ * The error of anything computed from bins alone is at most half a bin's ratio, 0.55 %, at scale 6.
+ */
+#ifndef BLKLAT_BINS_H
+#define BLKLAT_BINS_H
+
+#ifndef __KERNEL__
+#include <linux/types.h>
+#endif
+#include "blklat/bins_table.h"
+
+#define BLKLAT_SCALE_MAX 6
+#define BLKLAT_OCTAVES 33
+#define BLKLAT_BINS(scale) (BLKLAT_OCTAVES << (scale))
+#define BLKLAT_CELLS(scale) (BLKLAT_BINS(scale) + 2)
+#define BLKLAT_CELLS_MAX BLKLAT_CELLS(BLKLAT_SCALE_MAX)
+
+/* Bits of the bitmap of octaves in use: 0..32 the grid's, then the cells above and below it. */
+#define BLKLAT_OCTAVE_ABOVE BLKLAT_OCTAVES
+#define BLKLAT_OCTAVE_BELOW (BLKLAT_OCTAVES + 1)
+
+static const __u64 blklat_mantissas[128] = BLKLAT_MANTISSAS;
+
+/*
+ * floor(log2(v)) for 1 <= v < 2^40. No count-leading-zeros: clang 14 crashes on it for BPF. The
+ * latencies of a device fall in few octaves, so the branches are predicted; the last four bits are
+ * looked up in a constant, a nibble each.
+ */
+static inline __u32 blklat_log2(__u64 v)
+{
+	__u32 r = 0;
+
+	if (v >> 20) {
+		v >>= 20;
+		r = 20;
+	}
+	if (v >> 12) {
+		v >>= 12;
+		r += 12;
+	}
+	if (v >> 8) {
+		v >>= 8;
+		r += 8;
+	}
+	if (v >> 4) {
+		v >>= 4;
+		r += 4;
+	}
+	return r + (0x3333333322221100ULL >> (v * 4) & 3);
+}
+
+/* The cell of a latency at scale 6: 0 below the grid, 1..2112, 2113 above. */
+static inline __u32 blklat_cell_finest(__u64 ns)
+{
+	__u64 mantissa, entry;
+	__u32 e;
+
+	if (ns <= BLKLAT_FIRST_NS)
+		return 0;
+	if (ns > BLKLAT_LAST_NS)
+		return BLKLAT_CELLS_MAX - 1;
+	e = blklat_log2(ns);
+	mantissa = ns << (63 - e);
+	entry = blklat_mantissas[mantissa >> 56 & 127];
+	/* The lower 26 bits of mantissa are 0, so the count in entry's lower 7 does not disturb. */
+	return e * 64 + (entry & 127) + (mantissa > entry) - BLKLAT_ORIGIN;
+}
+
+/* The cell of a latency at a scale of 0 to 6, within BLKLAT_CELLS(scale). */
+static inline __u32 blklat_cell(__u64 ns, __u32 scale)
+{
+	__u32 cell = blklat_cell_finest(ns);
+
+	if (!cell)
+		return 0;
+	/* Rounding up keeps bin n of the grid in bin n >> shift; above stays the last. */
+	return ((cell - 1) >> (BLKLAT_SCALE_MAX - scale)) + 1;
+}
+
+/* The octave, 0..34, whose bit in the bitmap stands for a cell. */
+static inline __u32 blklat_octave(__u32 cell, __u32 scale)
+{
+	return cell ? (cell - 1) >> scale : BLKLAT_OCTAVE_BELOW;
+}
+
+#endif

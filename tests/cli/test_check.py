@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""blklat check: facts from recorded machines; the engines are those of the machine that runs this."""
+import json
+import os
+import subprocess
+
+import pytest
+
+import sysfs_tree
+from sysfs_tree import write
+
+BLKLAT = os.environ.get("BLKLAT", "build/blklat")
+MIB = 2 ** 20
+
+
+def run(*args):
+    return subprocess.run([BLKLAT, "check", *map(str, args)], capture_output=True, text=True, timeout=20)
+
+
+def facts(root, *args):
+    r = run("--sysroot", root, "--format", "json", *args)
+    assert r.stdout.count("\n") == 1
+    whole = json.loads(r.stdout)
+    assert whole["schema"] == 1
+    assert r.returncode == (0 if any(e["usable"] for e in whole["engines"]) else 1)
+    assert (r.stderr == "") == (r.returncode == 0)
+    return whole
+
+
+def machine(root, release="6.1.0-23-amd64", caps=0, cpus="0-3", locked="8388608", lockdown=None, btf=True):
+    write(root / "proc/sys/kernel/osrelease", release + "\n")
+    write(root / "sys/devices/system/cpu/possible", cpus + "\n")
+    write(root / "proc/self/status", f"Name:\tblklat\nCapPrm:\t000001ffffffffff\nCapEff:\t{caps:016x}\n")
+    write(root / "proc/self/limits", "Limit                     Soft Limit           Hard Limit  Units\n"
+          f"Max locked memory         {locked:<20} 1           bytes\n")
+    if lockdown:
+        write(root / "sys/kernel/security/lockdown", lockdown + "\n")
+    if btf:
+        write(root / "sys/kernel/btf/vmlinux", "")
+
+
+@pytest.mark.parametrize("caps, has", [
+    (0, []), (1 << 39, ["CAP_BPF"]), (1 << 38, ["CAP_PERFMON"]), (1 << 21, ["CAP_SYS_ADMIN"]),
+    (0x1ffffffffff, ["CAP_BPF", "CAP_PERFMON", "CAP_SYS_ADMIN"]),
+])
+def test_capabilities(tmp_path, caps, has):
+    sysfs_tree.laptop(tmp_path)
+    machine(tmp_path, caps=caps)
+    assert [c for c, there in facts(tmp_path)["capabilities"].items() if there] == has
+    enough = "CAP_SYS_ADMIN" in has or len(has) > 1
+    assert ("are needed" in run("--sysroot", tmp_path).stdout) == (not enough)
+
+
+@pytest.mark.parametrize("cpus, n", [("0", 1), ("0-3", 4), ("0-1,4-5,7", 5), ("0-255", 256)])
+def test_cpus(tmp_path, cpus, n):
+    sysfs_tree.laptop(tmp_path)
+    machine(tmp_path, cpus=cpus)
+    assert facts(tmp_path)["cpus"] == n
+
+
+@pytest.mark.parametrize("there, word", [
+    ("[none] integrity confidentiality", "none"), ("none [integrity] confidentiality", "integrity"),
+    ("none integrity [confidentiality]", "confidentiality"), (None, None),
+])
+def test_lockdown(tmp_path, there, word):
+    sysfs_tree.laptop(tmp_path)
+    machine(tmp_path, lockdown=there)
+    assert facts(tmp_path)["lockdown"] == word
+    assert ("may not read" in run("--sysroot", tmp_path).stdout) == (word == "confidentiality")
+
+
+def test_kernel_and_btf(tmp_path):
+    sysfs_tree.laptop(tmp_path)
+    machine(tmp_path, btf=False)
+    f = facts(tmp_path)
+    assert (f["kernel"], f["btf"]) == ("6.1.0-23-amd64", False)
+    assert "CONFIG_DEBUG_INFO_BTF" in run("--sysroot", tmp_path).stdout
+    write(tmp_path / "sys/kernel/btf/vmlinux", "")
+    assert facts(tmp_path)["btf"] is True
+
+
+@pytest.mark.parametrize("release, locked, counts, size", [
+    ("5.10.0-30-amd64", "65536", True, 65536), ("5.11.0", "8388608", False, 8388608),
+    ("6.1.0", "unlimited", False, None),
+])
+def test_locked_memory(tmp_path, release, locked, counts, size):
+    sysfs_tree.laptop(tmp_path)
+    machine(tmp_path, release=release, locked=locked)
+    assert facts(tmp_path)["locked_memory_bytes"] == size
+    assert ("BPF maps count" in run("--sysroot", tmp_path).stdout) == counts
+
+
+def test_engines(tmp_path):
+    sysfs_tree.laptop(tmp_path)
+    engines = facts(tmp_path)["engines"]
+    assert "bpf" in [e["name"] for e in engines]
+    for e in engines:
+        assert e["about"]
+        assert (e["problem"] is None) == e["usable"]
+
+
+def series_bytes(cpus, scale):
+    """Least memory of one watch by abi.h: five ops a CPU, eight words and the bins, 33 octaves and 2."""
+    return cpus * 5 * 8 * (8 + 33 * 2 ** scale + 2)
+
+
+def test_memory_of_runs(tmp_path):
+    sysfs_tree.server(tmp_path)
+    machine(tmp_path, cpus="0-7")
+    f = facts(tmp_path)
+    runs = {r["device"]: r for r in f["runs"]}
+    assert list(runs) == ["dm-0", "dm-1", "dm-2", "md0", "sda", "sdb"]
+    assert (runs["sda"]["stages"], runs["md0"]["stages"]) == (["device"], ["total"])
+    for r in runs.values():
+        assert r["scale"] == 6
+        assert series_bytes(8, 6) <= r["memory_bytes"] < f["memory_limit_bytes"]
+    # One table of bios serves all watches, so together is less than the sum.
+    assert max(r["memory_bytes"] for r in runs.values()) < f["together"]["memory_bytes"]
+    assert f["together"]["memory_bytes"] < sum(r["memory_bytes"] for r in runs.values())
+
+
+def test_smaller_limit_gives_coarser_bins(tmp_path):
+    sysfs_tree.laptop(tmp_path)
+    machine(tmp_path, cpus="0-63")
+    at = {}
+    for limit in (64 * MIB, 6 * MIB, 3 * MIB):
+        f = facts(tmp_path, "--max-memory", limit, "nvme0n1")
+        assert f["memory_limit_bytes"] == limit
+        (r,) = f["runs"]
+        assert f["together"] == {k: r[k] for k in ("scale", "memory_bytes")}
+        assert r["memory_bytes"] <= limit
+        # The next finer one would not have fitted, by what its series alone take more.
+        if r["scale"] < 6:
+            more = series_bytes(64, r["scale"] + 1) - series_bytes(64, r["scale"])
+            assert r["memory_bytes"] + more > limit
+        at[limit] = r["scale"]
+    assert at[64 * MIB] == 6 and at[6 * MIB] < 6 and at[3 * MIB] < at[6 * MIB]
+
+
+def test_limit_too_small_for_any(tmp_path):
+    sysfs_tree.laptop(tmp_path)
+    machine(tmp_path)
+    (r,) = facts(tmp_path, "--max-memory", "1K", "nvme0n1")["runs"]
+    assert r["scale"] is None and r["memory_bytes"] > 1024
+    assert "none fits" in run("--sysroot", tmp_path, "--max-memory", "1K").stdout
+
+
+@pytest.mark.parametrize("args, found", [
+    (["nvme0n1"], ["nvme0n1"]),
+    (["--dev", "nvme0n1", "--dev", "nvme0n1"], ["nvme0n1"]),
+    (["--dev=nvme0n1p10", "nvme0n1p1"], ["nvme0n1p10", "nvme0n1p1"]),
+    (["nvme*"], ["nvme0n1", "nvme0n1p1", "nvme0n1p2", "nvme0n1p10"]),
+    (["/dev/nvme0n1p?"], ["nvme0n1p1", "nvme0n1p2"]),
+    (["/dev/nvme0n1p2"], ["nvme0n1p2"]),
+    (["all"], ["nvme0n1"]),
+    (["loop[12]", "all"], ["loop1", "loop2", "nvme0n1"]),
+])
+def test_devices_by_name(tmp_path, args, found):
+    sysfs_tree.laptop(tmp_path)
+    assert [r["device"] for r in facts(tmp_path, *args)["runs"]] == found
+
+
+@pytest.mark.parametrize("name, found", [
+    ("vg0-root", "dm-1"), ("/dev/mapper/vg0-root", "dm-1"), ("/dev/vg0/root", "dm-1"),
+    ("/dev/disk/by-id/ata-ST4000NM0035-1V4-part2", "sda2"), ("/dev/md0", "md0"),
+])
+def test_stacked_devices_by_name(tmp_path, name, found):
+    sysfs_tree.server(tmp_path)
+    assert [r["device"] for r in facts(tmp_path, name)["runs"]] == [found]
+
+
+def test_odd_names_are_found(tmp_path):
+    sysfs_tree.odd(tmp_path)
+    for name, found in (("cciss/c0d0", "cciss/c0d0"), ("/dev/cciss/c0d0p1", "cciss/c0d0p1"),
+                        ('"><script>', "dm-0")):
+        assert [r["device"] for r in facts(tmp_path, name)["runs"]] == [found]
+
+
+def test_stages(tmp_path):
+    sysfs_tree.laptop(tmp_path)
+    f = facts(tmp_path, "--stage", "queue,device", "nvme0n1")
+    assert [r["stages"] for r in f["runs"]] == [["device", "queue"]]
+
+
+def test_machine_without_disks(tmp_path):
+    sysfs_tree.Tree(tmp_path)
+    f = facts(tmp_path)
+    assert (f["runs"], f["together"]) == ([], None)
+    assert "no block device" in run("--sysroot", tmp_path).stdout
+
+
+@pytest.mark.parametrize("build", [sysfs_tree.laptop, sysfs_tree.server, sysfs_tree.odd])
+def test_text_fits_80_columns(tmp_path, build):
+    build(tmp_path)
+    machine(tmp_path, lockdown="none integrity [confidentiality]", btf=False, release="5.10.0-30-amd64")
+    out = run("--sysroot", tmp_path).stdout
+    assert max(map(len, out.splitlines())) <= 80
+    assert "DEVICE" in out and "engine bpf" in out
+
+
+@pytest.mark.parametrize("args, says", [
+    (["--foo"], "unrecognized option '--foo'"),
+    (["--stag", "x"], "--stage 'x'"),
+    (["--format", "csv"], "--format 'csv': must be text or json"),
+    (["--stage", "quue"], "--stage 'quue': must be device, queue or total; did you mean 'queue'?"),
+    (["--stage", "device,"], "--stage ''"),
+    (["--stage", "device,total", "dm-1"],
+     "--stage 'device': 'dm-1' does not have it; it has total"),
+    (["--max-memory", "0"], "--max-memory '0': must be a number of bytes above 0"),
+    (["--max-memory", "-5M"], "--max-memory '-5M'"),
+    (["--dev"], "option '--dev' needs a value"),
+    (["--dev", "sdc"], "no block device 'sdc'; did you mean 'sda'? ('blklat list' shows all)"),
+    (["/dev/sdb3"], "no block device '/dev/sdb3'; did you mean 'sdb1'?"),
+    (["vg0-rot"], "did you mean 'vg0-root'?"),
+    (["foobarbaz"], "no block device 'foobarbaz'; 'blklat list' shows all"),
+    (["nvme*"], "the pattern 'nvme*' matches no block device"),
+    (["/proc/self"], "'/proc/self' is a directory, not a block device"),
+    (["/proc/self/status"], "'/proc/self/status' is a file, not a block device"),
+    ([""], "name can't be empty"),
+    (["sda", "nope"], "no block device 'nope'"),
+])
+def test_bad_command_line(tmp_path, args, says):
+    sysfs_tree.server(tmp_path)
+    machine(tmp_path)
+    r = run("--sysroot", tmp_path, *args)
+    assert r.returncode == 2
+    assert r.stdout == ""
+    assert r.stderr.count("\n") == 1 and r.stderr.endswith("\n")
+    assert r.stderr.startswith("blklat check: ")
+    assert says in r.stderr
+
+
+def test_missing_sysroot():
+    r = run("--sysroot", "/nonexistent")
+    assert (r.returncode, r.stdout, r.stderr.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.parametrize("path, says", [
+    ("/dev/null", "'/dev/null' is a character device, not a block device"),
+    ("/etc/passwd", "'/etc/passwd' is a file, not a block device"),
+    ("/nonexistent/sda", "no block device '/nonexistent/sda'"),
+])
+def test_paths_of_this_machine(path, says):
+    r = run(path)
+    assert (r.returncode, r.stdout, r.stderr.count("\n")) == (2, "", 1)
+    assert says in r.stderr
+
+
+def test_device_node_of_this_machine(tmp_path):
+    disks = [d for d in os.listdir("/sys/block") if os.path.exists(f"/dev/{d}") and "!" not in d]
+    if not disks:
+        pytest.skip("no block device has a node here")
+    disk = sorted(disks)[0]
+    (tmp_path / "a link").symlink_to(f"/dev/{disk}")
+    r = run("--format", "json", tmp_path / "a link")
+    assert [x["device"] for x in json.loads(r.stdout)["runs"]] == [disk]

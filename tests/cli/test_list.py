@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""blklat list on recorded machines."""
+import json
+import os
+import random
+import subprocess
+
+import pytest
+
+import sysfs_tree
+from sysfs_tree import GIB
+
+BLKLAT = os.environ.get("BLKLAT", "build/blklat")
+ALL = ["device", "queue", "total"]
+
+
+def run(*args):
+    return subprocess.run([BLKLAT, "list", *map(str, args)], capture_output=True, text=True, timeout=20)
+
+
+def devices(root):
+    r = run("--sysroot", root, "--format", "json")
+    assert (r.returncode, r.stderr) == (0, "")
+    assert r.stdout.count("\n") == 1
+    whole = json.loads(r.stdout)
+    assert whole["schema"] == 1
+    return whole["devices"]
+
+
+def by_name(root):
+    return {d["name"]: d for d in devices(root)}
+
+
+def text(root, *args):
+    r = run("--sysroot", root, *args)
+    assert (r.returncode, r.stderr) == (0, "")
+    assert max(map(len, r.stdout.splitlines())) <= 80
+    return r.stdout
+
+
+def test_laptop_text(tmp_path):
+    sysfs_tree.laptop(tmp_path)
+    assert text(tmp_path) == """\
+NAME          KIND    SIZE  MODEL                  SCHEDULER  QUEUES  STAGES  ON
+nvme0n1       nvme  476.9G  Samsung SSD 980 PRO ~  none            8  all
+  nvme0n1p1   part    512M                                            all
+  nvme0n1p2   part    250G                                            all
+  nvme0n1p10  part      1G                                            all
+"""
+
+
+def test_all_shows_what_has_no_size(tmp_path):
+    sysfs_tree.laptop(tmp_path)
+    names = [line.split()[0] for line in text(tmp_path, "--all").splitlines()[1:]]
+    assert names == ["loop0", "loop1", "loop2", "nvme0n1", "nvme0n1p1", "nvme0n1p2", "nvme0n1p10"]
+
+
+def test_server_text(tmp_path):
+    sysfs_tree.server(tmp_path)
+    assert text(tmp_path) == """\
+NAME    KIND  SIZE  MODEL                 SCHEDULER    QUEUES  STAGES  ON
+dm-0    dm      2G  crypt_md0             -                 0  total   md0
+dm-1    dm      1G  vg0-root              -                 0  total   dm-0
+dm-2    dm    1.5G  vg0-a--long--volume~  -                 0  total   dm-0
+md0     md      2G  raid1                 -                 0  total   sda2,sdb2
+sda     disk  3.6T  ST4000NM0035-1V4      mq-deadline       1  all
+  sda1  part    1G                                             all
+  sda2  part    2G                                             all
+sdb     disk  3.6T  ST4000NM0035-1V4      mq-deadline       1  all
+  sdb1  part    1G                                             all
+  sdb2  part    2G                                             all
+"""
+
+
+def test_odd_text(tmp_path):
+    sysfs_tree.odd(tmp_path)
+    assert text(tmp_path) == """\
+NAME            KIND    SIZE  MODEL      SCHEDULER    QUEUES  STAGES  ON
+cciss/c0d0      disk  136.7G             mq-deadline       1  all
+  cciss/c0d0p1  part      1G                                  all
+dm-0            dm        1G  "><scrip~  -                 0  total   cciss/c0d~
+loop3           loop     10M  very-lon~  none              1  all
+sr0             rom       1G  DVD?[31m~  mq-deadline       1  all
+zram0           zram      4G             -                 0  total
+"""
+
+
+def test_laptop_facts(tmp_path):
+    sysfs_tree.laptop(tmp_path)
+    d = by_name(tmp_path)
+    assert d["nvme0n1"] == {
+        "name": "nvme0n1", "kind": "nvme", "model": "Samsung SSD 980 PRO 500GB", "mapper": None,
+        "major": 259, "minor": 0, "size_bytes": 512110190592, "disk": None, "on": [],
+        "scheduler": "none", "hw_queues": 8, "tags": 1023, "nr_requests": 1023, "iostats": True,
+        "hidden": False, "stages": ALL}
+    assert d["nvme0n1p10"] == dict(d["nvme0n1"], name="nvme0n1p10", kind="partition", minor=10,
+                                   size_bytes=GIB, disk="nvme0n1")
+    assert d["loop2"]["size_bytes"] == 0
+
+
+def test_stack(tmp_path):
+    sysfs_tree.server(tmp_path)
+    d = by_name(tmp_path)
+    assert {n: d[n]["on"] for n in d if d[n]["on"]} == {
+        "md0": ["sda2", "sdb2"], "dm-0": ["md0"], "dm-1": ["dm-0"], "dm-2": ["dm-0"], "dm-10": ["dm-0"]}
+    assert d["dm-1"]["mapper"] == "vg0-root"
+    assert (d["md0"]["kind"], d["md0"]["model"], d["md0"]["stages"]) == ("md", "raid1", ["total"])
+    assert d["md0"]["scheduler"] is None
+    assert d["sda2"]["scheduler"] == "mq-deadline"
+    assert d["sda2"]["stages"] == ALL
+
+
+def test_order_is_by_number(tmp_path):
+    sysfs_tree.server(tmp_path)
+    assert [d["name"] for d in devices(tmp_path)] == [
+        "dm-0", "dm-1", "dm-2", "dm-10", "md0", "sda", "sda1", "sda2", "sdb", "sdb1", "sdb2"]
+
+
+def test_multipath(tmp_path):
+    sysfs_tree.multipath(tmp_path)
+    d = by_name(tmp_path)
+    assert (d["nvme0n1"]["hw_queues"], d["nvme0n1"]["stages"]) == (0, ["total"])
+    path = d["nvme0c1n1"]
+    assert (path["hidden"], path["major"], path["hw_queues"], path["tags"]) == (True, None, 4, 127)
+    assert "nvme0c0n1" not in text(tmp_path)
+    assert "nvme0c0n1  path" in text(tmp_path, "--all")
+
+
+def test_odd_names(tmp_path):
+    sysfs_tree.odd(tmp_path)
+    d = by_name(tmp_path)
+    assert d["cciss/c0d0p1"]["disk"] == "cciss/c0d0"
+    assert d["dm-0"]["mapper"] == '"><script>'
+    assert d["dm-0"]["on"] == ["cciss/c0d0p1"]
+    assert d["loop3"]["model"] == ".../images/customers/zürich/very-long-name.img"
+    assert d["sr0"]["model"] == "DVD?[31m ??ROM"
+    assert (d["zram0"]["iostats"], d["zram0"]["stages"]) == (False, ["total"])
+    assert {n: d[n]["kind"] for n in d} == {
+        "cciss/c0d0": "disk", "cciss/c0d0p1": "partition", "dm-0": "dm", "loop3": "loop", "sr0": "rom",
+        "zram0": "zram"}
+
+
+def test_empty_machine(tmp_path):
+    sysfs_tree.Tree(tmp_path)
+    assert devices(tmp_path) == []
+    assert text(tmp_path).splitlines() == ["NAME  KIND  SIZE  MODEL  SCHEDULER  QUEUES  STAGES  ON"]
+
+
+def test_device_that_vanishes_is_left_out(tmp_path):
+    t = sysfs_tree.laptop(tmp_path)
+    (t.homes["loop1"] / "dev").unlink()
+    (tmp_path / "sys/block/gone").symlink_to("../devices/gone")
+    assert [n for n in by_name(tmp_path) if not n.startswith("nvme")] == ["loop0", "loop2"]
+
+
+def test_missing_files_are_unknown_facts(tmp_path):
+    home = tmp_path / "sys/block/sda"
+    home.mkdir(parents=True)
+    (home / "dev").write_text("8:0\n")
+    (d,) = devices(tmp_path)
+    assert (d["size_bytes"], d["model"], d["hw_queues"], d["iostats"]) == (0, None, 0, False)
+
+
+@pytest.mark.parametrize("size", ["", "-1", "abc", "18446744073709551616", "36028797018963969", "1 2"])
+def test_odd_sizes_are_zero(tmp_path, size):
+    t = sysfs_tree.laptop(tmp_path)
+    (t.homes["nvme0n1"] / "size").write_text(size)
+    assert by_name(tmp_path)["nvme0n1"]["size_bytes"] == 0
+
+
+def test_any_rubbish_still_gives_json(tmp_path):
+    """Every file of a machine in turn becomes random bytes, a directory, a fifo, a loop of links."""
+    rng = random.Random(7)
+    t = sysfs_tree.server(tmp_path)
+    sysfs_tree.write(t.homes["sda"] / "mq/0/nr_tags", "32\n")
+    for path in sorted(p for p in (tmp_path / "sys/devices").rglob("*") if p.is_file()):
+        kept = path.read_bytes()
+        for make in (lambda: path.write_bytes(rng.randbytes(rng.choice([0, 1, 63, 64, 300, 9000]))),
+                     path.mkdir, lambda: os.mkfifo(path), lambda: path.symlink_to(path.name)):
+            path.unlink(missing_ok=True)
+            make()
+            devices(tmp_path)
+            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+        path.write_bytes(kept)
+
+
+def test_more_lower_devices_than_are_kept(tmp_path):
+    t = sysfs_tree.Tree(tmp_path)
+    names = [f"sd{chr(97 + i // 10)}{i % 10}x" for i in range(40)]
+    for i, name in enumerate(names):
+        t.disk(name, f"8:{i}", GIB, queues=1, tags=1)
+    t.disk("md1", "9:1", GIB, on=names)
+    on = by_name(tmp_path)["md1"]["on"]
+    assert len(on) == 32 and set(on) < set(names)
+    text(tmp_path)
+
+
+@pytest.mark.parametrize("args, says", [
+    (["--foo"], "unrecognized option '--foo'"),
+    (["--fromat", "json"], "did you mean '--format'?"),
+    (["-x"], "unrecognized option '-x'"),
+    (["-xf", "json"], "unrecognized option '-x'"),
+    (["--format"], "option '--format' needs a value"),
+    (["-f"], "option '-f' needs a value"),
+    (["--all=yes"], "option '--all' takes no value"),
+    (["--format", "yaml"], "--format 'yaml': must be text or json"),
+    (["--format", "jsn"], "did you mean 'json'?"),
+    (["--format", ""], "--format '': must be text or json"),
+    (["--format", "a\nb"], "--format 'a?b'"),
+    (["--format", "x" * 5000], "--format 'xxx"),
+    (["--" + "x" * 5000], "unrecognized option '--xxx"),
+    (["sda"], "unexpected argument 'sda'"),
+    (["--sysroot", "/nonexistent"], "can't read '/nonexistent/sys/block'"),
+    (["--sysroot", "/" * 300], "longer than 255 letters"),
+])
+def test_bad_command_line(args, says):
+    r = run(*args)
+    assert r.returncode == 2
+    assert r.stdout == ""
+    assert r.stderr.count("\n") == 1 and r.stderr.endswith("\n")
+    assert r.stderr.startswith("blklat list: ")
+    assert says in r.stderr
+
+
+@pytest.mark.parametrize("option", ["--help", "--usage", "--version", "-V", "-?"])
+def test_help_is_output(option):
+    r = run(option)
+    assert (r.returncode, r.stderr) == (0, "")
+    assert r.stdout.strip()
+    assert max(map(len, r.stdout.splitlines())) <= 80
+
+
+def test_full_disk_is_a_failure(tmp_path):
+    sysfs_tree.laptop(tmp_path)
+    with open("/dev/full", "w") as full:
+        r = subprocess.run([BLKLAT, "list", "--sysroot", str(tmp_path)], stdout=full, text=True,
+                           stderr=subprocess.PIPE, timeout=20)
+    assert r.returncode == 1
+    assert r.stderr == "blklat list: can't write the output: No space left on device\n"

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What 'blklat live' writes: replays in, golden files out, and their numbers against the scripts.
+
+UPDATE=1 rewrites the golden files: read the difference before it is committed.
+"""
+import csv
+import io
+import json
+import math
+import os
+import pathlib
+import random
+import subprocess
+
+import pytest
+
+BLKLAT = os.environ.get("BLKLAT", "build/blklat")
+HERE = pathlib.Path(__file__).parent
+SCRIPTS = sorted((HERE / "replay").glob("*.txt"))
+GOLDEN = HERE / "golden"
+GONE = {"gone": 1}  # all devices went away, so it says so and fails
+BIN = 2 ** (1 / 64)
+
+
+def run(script, *args, locale="C.UTF-8"):
+    env = {"PATH": "/usr/bin:/bin", "TZ": "UTC", "LC_ALL": locale}
+    return subprocess.run([BLKLAT, "live", "--replay", str(script), *args], capture_output=True, env=env, timeout=60)
+
+
+def out(script, *args, **kw):
+    r = run(script, *args, **kw)
+    assert r.returncode == GONE.get(script.stem, 0), r.stderr
+    return r.stdout
+
+
+CASES = [(s, ending, args, locale) for s in SCRIPTS for ending, args, locale in [
+    ("text", [], "C.UTF-8"),
+    ("json", ["--format", "json"], "C.UTF-8"),
+    ("csv", ["--format", "csv"], "C.UTF-8"),
+]]
+CASES += [(HERE / "replay" / f"{stem}.txt", ending, args, locale) for stem, ending, args, locale in [
+    ("mixed", "ascii.text", [], "C"),
+    ("mixed", "bins.json", ["--format", "json", "--bins", "--scale", "2", "--count", "1"], "C.UTF-8"),
+    ("mixed", "bins.csv", ["--format", "csv", "--bins", "--scale", "2", "--count", "1"], "C.UTF-8"),
+    ("nvme", "percentiles.text", ["--percentiles", "1,25,50,75,90,95,99.5,99.99999,100"], "C.UTF-8"),
+    ("nvme", "scale0.text", ["--scale", "0", "--count", "1"], "C.UTF-8"),
+]]
+
+
+@pytest.mark.parametrize("script,ending,args,locale", CASES, ids=[f"{c[0].stem}.{c[1]}" for c in CASES])
+def test_golden(script, ending, args, locale):
+    got = out(script, *args, locale=locale)
+    golden = GOLDEN / f"{script.stem}.{ending}"
+    if os.environ.get("UPDATE"):
+        golden.write_bytes(got)
+    assert got == golden.read_bytes()
+    if ending.endswith("text"):
+        lines = got.decode().splitlines()
+        assert max(map(len, lines)) <= 80
+        assert all(line == line.rstrip() or "█" not in line for line in lines)
+        assert "\033" not in got.decode()
+
+
+NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
+
+
+def read_ns(text):
+    unit = text.lstrip("0123456789.")
+    return round(float(text[:len(text) - len(unit)]) * NS[unit])
+
+
+def intervals(script):
+    """The IOs of each tick, by a reader of its own: [{(device, stage): {op: [(ns, bytes, n, errors)]}}]."""
+    watches, ticks, ios, on = [], [], {}, None
+    for line in script.read_text().splitlines()[1:]:
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if words[0] == "watch":
+            watches.append((words[1], words[2]))
+        elif words[0] == "on":
+            on = (words[1], words[2])
+        elif words[0] == "io":
+            n = next((int(w[1:]) for w in words[4:] if w[0] == "x"), 1)
+            errors = next((int(w[7:]) for w in words[4:] if w.startswith("errors=")), 0)
+            ops = ios.setdefault(on or watches[0], {})
+            ops.setdefault(words[1], []).append((read_ns(words[2]), int(words[3]), n, errors))
+        elif words[0] == "tick":
+            ticks.append((float(words[1]), ios))
+            ios = {}
+    return ticks
+
+
+def exact_percentile(ios, q):
+    """The smallest latency that at least q of the IOs do not exceed."""
+    need, seen = math.ceil(round(q * sum(n for _, _, n, _ in ios), 9)), 0
+    for ns, _, n, _ in sorted(ios):
+        seen += n
+        if seen >= need:
+            return ns
+    raise AssertionError
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: s.stem)
+def test_figures_are_those_of_the_script(script):
+    lines = [json.loads(line) for line in out(script, "--format", "json", "--bins").splitlines()]
+    ticks = intervals(script)
+    cumulative = {}
+    assert lines
+    scale = next((int(line.split()[1]) for line in script.read_text().splitlines() if line.startswith("scale")), 6)
+    width = 2 ** (1 / 2**scale)
+    per_watch = {}
+    for line in lines:
+        key = (line["device"], line["stage"])
+        seconds, ios = ticks[per_watch.setdefault(key, 0)]
+        per_watch[key] += 1
+        expected = ios.get(key, {})
+        assert line["schema"] == 1
+        assert line["interval_s"] == pytest.approx(seconds, abs=1e-6)
+        assert {o["op"] for o in line["ops"]} == set(expected)
+        total_ns = sum(ns * n for op in expected.values() for ns, _, n, _ in op)
+        assert line["queue_depth"] == pytest.approx(total_ns / 1e9 / seconds, abs=0.0006)
+        for o in line["ops"]:
+            want, lat = expected[o["op"]], o["latency_ns"]
+            n = sum(w[2] for w in want)
+            assert o["ios"] == n
+            assert o["bytes"] == sum(b * k for _, b, k, _ in want)
+            assert o["errors"] == sum(w[3] for w in want)
+            assert o["iops"] == pytest.approx(n / seconds, abs=0.06)
+            assert lat["mean"] == pytest.approx(sum(ns * k for ns, _, k, _ in want) / n, abs=0.06)
+            assert (lat["min"], lat["max"]) == (min(w[0] for w in want), max(w[0] for w in want))
+            for name, q in (("p50", .5), ("p90", .9), ("p99", .99), ("p99.9", .999), ("p99.99", .9999)):
+                exact = exact_percentile(want, q)
+                assert exact / width - 1.5 <= lat[name] <= exact * width + 1.5
+            check_bins(o["bins"], want)
+        cumulative[key] = cumulative.get(key, 0) + sum(o["ios"] for o in line["ops"])
+        assert line["accounting"]["completed"] == cumulative[key]
+        a = line["accounting"]
+        assert a["lost"] == sum(a["lost_by"].values())
+        assert abs(a["started"] - a["completed"] - a["in_flight"] - a["lost"]) <= a["moved"]
+
+
+def check_bins(bins, want):
+    """Each IO is in the bin whose bounds hold it: lower exclusive, upper inclusive."""
+    left = {(low, high): n for low, high, n in bins}
+    for ns, _, n, _ in want:
+        (key,) = [k for k in left if (k[0] < ns or ns == 0 == k[0]) and (k[1] is None or ns <= k[1])]
+        left[key] -= n
+    assert not any(left.values())
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: s.stem)
+def test_csv_says_what_json_says(script):
+    rows = list(csv.DictReader(io.StringIO(out(script, "--format", "csv", "--bins").decode(), newline="")))
+    figures = [r for r in rows if r["ios"]]
+    bins = [r for r in rows if r["bin_ios"]]
+    assert len(figures) + len(bins) == len(rows)
+    expected, expected_bins = [], []
+    for line in map(json.loads, out(script, "--format", "json", "--bins").splitlines()):
+        key = [line["time"], line["device"], line["stage"], line["engine"]]
+        a = line["accounting"]
+        watch = [line["in_flight"]["ios"], line["queue_depth"], a["started"], a["completed"], a["lost"],
+                 a["requeued"], a["kernel_ios"]]
+        if not line["ops"]:
+            expected.append(key + ["-", 0, None, None] + watch)
+        for o in line["ops"]:
+            expected.append(key + [o["op"], o["ios"], o["latency_ns"]["p99.9"], o["latency_ns"]["max"]] + watch)
+            expected_bins += [key + [o["op"], *b] for b in o["bins"]]
+
+    def pick(row, *names):
+        return [row[n] for n in ("time", "device", "stage", "engine", "op")] + [
+            float(row[n]) if row[n] else None for n in names]
+
+    assert [pick(r, "ios", "p99.9_ns", "max_ns", "in_flight", "queue_depth", "started", "completed", "lost",
+                 "requeued", "kernel_ios") for r in figures] == expected
+    assert [pick(r, "bin_lower_ns", "bin_upper_ns", "bin_ios") for r in bins] == expected_bins
+
+
+def test_a_coarser_scale_merges_and_a_finer_one_is_refused():
+    script = HERE / "replay" / "nvme.txt"
+    fine, coarse = (json.loads(out(script, "--format", "json", "--bins", "--count", "1", "--scale", s))
+                    for s in ("6", "3"))
+    merged = {}
+    for low, high, n in fine["ops"][0]["bins"]:
+        (home,) = [(a, b) for a, b, _ in coarse["ops"][0]["bins"] if a <= low and high <= b]
+        merged[home] = merged.get(home, 0) + n
+    assert [[a, b, n] for (a, b), n in merged.items()] == coarse["ops"][0]["bins"]
+    r = run(HERE / "replay" / "gone.txt", "--scale", "5")
+    assert r.returncode == 2 and r.stdout == b"" and b"captured at scale 4" in r.stderr
+
+
+def test_count_ends_a_replay_early():
+    assert out(HERE / "replay" / "nvme.txt", "--format", "json", "--count", "2").count(b"\n") == 2
+
+
+def test_bad_scripts_give_one_line_and_status_2(tmp_path):
+    bad = tmp_path / "bad.txt"
+    bad.write_text("blklat-replay 1\ndevice d\nwatch d device\nio read fast 4096\n")
+    r = run(bad)
+    assert (r.returncode, r.stdout) == (2, b"")
+    assert r.stderr.count(b"\n") == 1 and f"{bad}:4: latency 'fast'".encode() in r.stderr
+
+
+def test_damaged_scripts_never_crash(tmp_path):
+    rng = random.Random(7)
+    file = tmp_path / "damaged.txt"
+    whole = (HERE / "replay" / "mixed.txt").read_bytes()
+    for _ in range(60):
+        data = bytearray(whole[:rng.randrange(len(whole))] if rng.random() < .3 else whole)
+        for _ in range(rng.randrange(1, 4)):
+            if data:
+                data[rng.randrange(len(data))] = rng.choice(b"0129xus.-+=\"# \n\0\xff")
+        file.write_bytes(data)
+        r = run(file, "--format", rng.choice(["text", "json", "csv"]), "--bins")
+        assert r.returncode in (0, 2), (r.stderr, bytes(data))
+        assert (r.returncode == 0) == (r.stderr == b"")

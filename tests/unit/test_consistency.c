@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "model/consistency.h"
+
+#define CPUS 2
+#define SEED 7777ULL
+
+static void check_identity(const char *what, const struct accounting *a)
+{
+	s64 residue = a->started - a->completed - a->in_flight - a->lost;
+	u64 lost = 0;
+
+	for (u32 i = 0; i < LOST_REASONS; i++)
+		lost += a->lost_by[i];
+	if (lost != a->lost)
+		fail_msg("%s: lost %llu, reasons give %llu", what, a->lost, lost);
+	if ((u64)llabs(residue) > a->moved)
+		fail_msg("%s: started %llu completed %llu in flight %llu lost %llu: off by %lld, "
+			 "moved %llu", what, a->started, a->completed, a->in_flight, a->lost,
+			 residue, a->moved);
+}
+
+/* Figures of one watch in, the accounting worked out by hand; what is not named is 0. */
+static const struct {
+	const char *what;
+	u64 bins, started, after, in_flight, in_flight_after;
+	u64 accounts[BLKLAT_ACCOUNTS];
+	u64 skipped;
+	struct accounting is;
+	u64 skipped_left;
+} cases[] = {
+	{ .what = "nothing yet" },
+	{
+		.what = "idle, all complete",
+		.bins = 100, .started = 100, .after = 100,
+		.is = { .started = 100, .completed = 100 },
+	}, {
+		.what = "some in flight, nothing moves",
+		.bins = 68, .started = 100, .after = 100, .in_flight = 32, .in_flight_after = 32,
+		.is = { .started = 100, .completed = 68, .in_flight = 32 },
+	}, {
+		.what = "every account, nothing moves",	/* 1000 = 900 + 10 + 70 + 20 */
+		.bins = 900, .started = 1000, .after = 1000, .in_flight = 10, .in_flight_after = 10,
+		.accounts = {
+			[BLKLAT_REQUEUED] = 70, [BLKLAT_NO_START] = 1, [BLKLAT_OVERWRITTEN] = 20,
+			[BLKLAT_TAG_RANGE] = 3, [BLKLAT_TABLE_FULL] = 4, [BLKLAT_BEFORE] = 500,
+			[BLKLAT_UNISSUED] = 600,
+		},
+		.is = {
+			.started = 938, .completed = 900, .in_flight = 10, .lost = 28,
+			.lost_by = {
+				[LOST_NO_START] = 1, [LOST_OVERWRITTEN] = 20,
+				[LOST_TAG_RANGE] = 3, [LOST_TABLE_FULL] = 4,
+			},
+			.requeued = 70, .before = 500, .unissued = 600,
+		},
+	}, {
+		.what = "bios: the engine has put STARTED into started",
+		.bins = 50, .started = 50, .after = 50, .accounts = { [BLKLAT_STARTED] = 50 },
+		.is = { .started = 50, .completed = 50 },
+	}, {
+		.what = "moved 40, bins at the lower bound",
+		.bins = 68, .started = 100, .after = 140, .in_flight = 32, .in_flight_after = 32,
+		.is = { .started = 100, .completed = 68, .in_flight = 32, .moved = 42 },
+	}, {
+		.what = "moved 40, bins at the upper bound",
+		.bins = 108, .started = 100, .after = 140, .in_flight = 32, .in_flight_after = 32,
+		.is = { .started = 100, .completed = 108, .in_flight = 32, .moved = 42 },
+	}, {
+		.what = "beyond the upper bound, within the slack",
+		.bins = 110, .started = 100, .after = 140, .in_flight = 32, .in_flight_after = 32,
+		.is = { .started = 100, .completed = 110, .in_flight = 32, .moved = 42 },
+	}, {
+		.what = "short of the lower bound, within the slack",
+		.bins = 66, .started = 100, .after = 140, .in_flight = 32, .in_flight_after = 32,
+		.is = { .started = 100, .completed = 66, .in_flight = 32, .moved = 42 },
+	}, {
+		.what = "one short of that: lost",
+		.bins = 65, .started = 100, .after = 140, .in_flight = 32, .in_flight_after = 32,
+		.is = {
+			.started = 100, .completed = 65, .in_flight = 32, .moved = 42,
+			.lost = 1, .lost_by = { [LOST_UNEXPLAINED] = 1 },
+		},
+	}, {
+		.what = "one beyond: an IO without a start, and a loss",
+		.bins = 111, .started = 100, .after = 140, .in_flight = 32, .in_flight_after = 32,
+		.is = {
+			.started = 102, .completed = 111, .in_flight = 32, .moved = 42,
+			.lost = 1, .lost_by = { [LOST_UNEXPLAINED] = 1 },
+		},
+	}, {
+		.what = "nothing moves: no slack for too few",
+		.bins = 67, .started = 100, .after = 100, .in_flight = 32, .in_flight_after = 32,
+		.is = {
+			.started = 100, .completed = 67, .in_flight = 32,
+			.lost = 1, .lost_by = { [LOST_UNEXPLAINED] = 1 },
+		},
+	}, {
+		.what = "nothing moves: nor for too many",
+		.bins = 71, .started = 100, .after = 100, .in_flight = 32, .in_flight_after = 32,
+		.is = {
+			.started = 106, .completed = 71, .in_flight = 32,
+			.lost = 3, .lost_by = { [LOST_UNEXPLAINED] = 3 },
+		},
+	}, {
+		.what = "completions but no starts meanwhile",
+		.bins = 80, .started = 100, .after = 100, .in_flight = 32, .in_flight_after = 0,
+		.is = { .started = 100, .completed = 80, .in_flight = 32, .moved = 34 },
+	}, {
+		.what = "as many starts as arrivals in flight: only the slack moved",
+		.bins = 68, .started = 100, .after = 110, .in_flight = 32, .in_flight_after = 42,
+		.is = { .started = 100, .completed = 68, .in_flight = 32, .moved = 2 },
+	}, {
+		.what = "second reading of the slots behind the first",
+		.bins = 68, .started = 100, .after = 100, .in_flight = 32, .in_flight_after = 33,
+		.is = { .started = 100, .completed = 68, .in_flight = 32, .moved = 2 },
+	}, {
+		.what = "first IO started and requeued between the readings",
+		.started = 0, .after = 2, .in_flight = 0, .in_flight_after = 1,
+		.accounts = { [BLKLAT_REQUEUED] = 1 },
+		.is = { .moved = 3, .requeued = 1 },
+	}, {
+		.what = "nothing started, yet IOs in the bins",
+		.bins = 5,
+		.is = {
+			.started = 10, .completed = 5,
+			.lost = 5, .lost_by = { [LOST_UNEXPLAINED] = 5 },
+		},
+	}, {
+		.what = "skipped runs explain part of the losses without a start",
+		.bins = 10, .started = 17, .after = 17, .skipped = 3,
+		.accounts = { [BLKLAT_NO_START] = 5, [BLKLAT_OVERWRITTEN] = 7 },
+		.is = {
+			.started = 22, .completed = 10, .skipped = 3, .lost = 12,
+			.lost_by = {
+				[LOST_NO_START] = 2, [LOST_OVERWRITTEN] = 7, [LOST_RECURSION] = 3,
+			},
+		},
+	}, {
+		.what = "then of the overwritten ones, and some are left for the next watch",
+		.bins = 10, .started = 17, .after = 17, .skipped = 20,
+		.accounts = { [BLKLAT_NO_START] = 5, [BLKLAT_OVERWRITTEN] = 7 },
+		.is = {
+			.started = 22, .completed = 10, .skipped = 20, .lost = 12,
+			.lost_by = { [LOST_RECURSION] = 12 },
+		},
+		.skipped_left = 8,
+	}, {
+		.what = "but never a full table, a tag out of range or the unexplained",
+		.bins = 9, .started = 10, .after = 10, .skipped = 20,
+		.accounts = { [BLKLAT_TAG_RANGE] = 2, [BLKLAT_TABLE_FULL] = 3 },
+		.is = {
+			.started = 15, .completed = 9, .skipped = 20, .lost = 6,
+			.lost_by = {
+				[LOST_TAG_RANGE] = 2, [LOST_TABLE_FULL] = 3, [LOST_UNEXPLAINED] = 1,
+			},
+		},
+		.skipped_left = 20,
+	},
+};
+
+static void same(const char *what, const char *field, u64 is, u64 must)
+{
+	if (is != must)
+		fail_msg("%s: %s is %llu, must be %llu", what, field, is, must);
+}
+
+static void by_hand(void **state)
+{
+	struct snapshot s;
+
+	(void)state;
+	assert_int_equal(snapshot_init(&s, 2, 0), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct accounting *is = &cases[i].is;
+		struct watch_counts *w = &s.w[1];
+		u64 left = cases[i].skipped;
+		struct accounting a;
+
+		/* Spread over ops and cells: all of them count as completed. */
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			hist_clear(&w->ops[op].hist);
+		for (u64 n = 0; n < cases[i].bins; n++)
+			w->ops[n % BLKLAT_OPS].hist.cells[n * 7 % 35]++;
+		w->started = cases[i].started;
+		w->started_after = cases[i].after;
+		w->in_flight = cases[i].in_flight;
+		w->in_flight_after = cases[i].in_flight_after;
+		memcpy(w->accounts, cases[i].accounts, sizeof(w->accounts));
+		w->kernel_ios = 1000 + i;
+		w->kernel_known = i % 2;
+		s.skipped = cases[i].skipped;
+
+		account(&s, 1, CPUS, &left, &a);
+		check_identity(cases[i].what, &a);
+		same(cases[i].what, "started", a.started, is->started);
+		same(cases[i].what, "completed", a.completed, is->completed);
+		same(cases[i].what, "in flight", a.in_flight, is->in_flight);
+		same(cases[i].what, "lost", a.lost, is->lost);
+		for (u32 reason = 0; reason < LOST_REASONS; reason++)
+			same(cases[i].what, lost_names[reason], a.lost_by[reason],
+			     is->lost_by[reason]);
+		same(cases[i].what, "requeued", a.requeued, is->requeued);
+		same(cases[i].what, "moved", a.moved, is->moved);
+		same(cases[i].what, "before", a.before, is->before);
+		same(cases[i].what, "unissued", a.unissued, is->unissued);
+		same(cases[i].what, "skipped", a.skipped, is->skipped);
+		same(cases[i].what, "skipped left", left, cases[i].skipped_left);
+		same(cases[i].what, "kernel IOs", a.kernel_ios, 1000 + i);
+		same(cases[i].what, "kernel known", a.kernel_known, i % 2);
+	}
+	snapshot_uninit(&s);
+}
+
+static u64 next_random(u64 *state)	/* xorshift64 */
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	return *state ^= *state << 17;
+}
+
+/* Whatever an engine may deliver, nonsense too, the identity holds. */
+static void nonsense(void **state)
+{
+	u64 seed = SEED;
+	struct snapshot s;
+
+	(void)state;
+	print_message("seed %llu\n", seed);
+	assert_int_equal(snapshot_init(&s, 1, 0), 0);
+	for (u32 round = 0; round < 200000; round++) {
+		u64 range = 1 + next_random(&seed) % 50, left;
+		struct watch_counts *w = &s.w[0];
+		struct accounting a;
+
+		w->ops[round % BLKLAT_OPS].hist.cells[3] = next_random(&seed) % range;
+		w->started = next_random(&seed) % range;
+		w->started_after = next_random(&seed) % range;
+		w->in_flight = next_random(&seed) % range;
+		w->in_flight_after = next_random(&seed) % range;
+		for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
+			w->accounts[i] = next_random(&seed) % range;
+		left = s.skipped = next_random(&seed) % range;
+		account(&s, 0, next_random(&seed) % 4, &left, &a);
+		check_identity("nonsense", &a);
+		assert_int_equal(left + a.lost_by[LOST_RECURSION], s.skipped);
+		assert_true(a.started < 1000 && a.lost < 1000);
+	}
+	snapshot_uninit(&s);
+}
+
+#define TAGS 16
+
+/* An engine and its traffic, with every fault at hand; what went wrong is counted beside it. */
+struct engine {
+	struct watch_counts *w;
+	u64 seed;
+	struct {
+		u64 count;
+		bool used;		/* as the engine sees it */
+		bool alive;		/* as it is */
+	} slots[TAGS];
+	u64 *unwritten[CPUS];		/* the bin of an IO whose slot is free already */
+	bool faults;
+	u64 vanished;			/* left their slot, never reached a bin */
+	u64 skipped;
+};
+
+static bool one_in(struct engine *e, u32 n)
+{
+	return next_random(&e->seed) % n == 0;
+}
+
+static void write_bin(struct engine *e, u32 cpu)
+{
+	if (e->unwritten[cpu])
+		++*e->unwritten[cpu];
+	e->unwritten[cpu] = NULL;
+}
+
+static void start(struct engine *e, u32 tag)
+{
+	e->slots[tag].alive = true;
+	if (e->faults && one_in(e, 50)) {
+		e->skipped++;
+		return;
+	}
+	e->w->accounts[BLKLAT_OVERWRITTEN] += e->slots[tag].used;
+	e->slots[tag].used = true;
+	e->slots[tag].count++;
+}
+
+static void end(struct engine *e, u32 tag, u32 cpu)
+{
+	e->slots[tag].alive = false;
+	if (e->faults && one_in(e, 50)) {
+		e->skipped++;
+		return;
+	}
+	if (!e->slots[tag].used) {
+		e->w->accounts[BLKLAT_NO_START]++;
+		return;
+	}
+	e->slots[tag].used = false;
+	if (one_in(e, 10))
+		e->w->accounts[BLKLAT_REQUEUED]++;
+	else if (e->faults && one_in(e, 100))
+		e->vanished++;
+	else
+		e->unwritten[cpu] = &e->w->ops[tag % BLKLAT_OPS].hist.cells[tag];
+}
+
+static void traffic(struct engine *e, u32 events)
+{
+	while (events--) {
+		u32 tag = next_random(&e->seed) % TAGS, cpu = next_random(&e->seed) % CPUS;
+
+		write_bin(e, cpu);
+		if (e->slots[tag].alive)
+			end(e, tag, cpu);
+		else
+			start(e, tag);
+	}
+}
+
+/* Slots are not read at one moment: IOs go on from one to the next. */
+static void read_slots(struct engine *e, u32 meanwhile, u64 *ret_started, u64 *ret_in_flight)
+{
+	*ret_started = *ret_in_flight = 0;
+	for (u32 tag = 0; tag < TAGS; tag++) {
+		*ret_started += e->slots[tag].count;
+		*ret_in_flight += e->slots[tag].used;
+		traffic(e, meanwhile);
+	}
+}
+
+/* Slots, bins and accounts, slots, with @meanwhile events between any two reads. */
+static void read_engine(struct engine *e, u32 meanwhile, struct watch_counts *w)
+{
+	read_slots(e, meanwhile, &w->started, &w->in_flight);
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		hist_clear(&w->ops[op].hist);
+		hist_add(&w->ops[op].hist, &e->w->ops[op].hist);
+		traffic(e, meanwhile);
+	}
+	for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++) {
+		w->accounts[i] = e->w->accounts[i];
+		traffic(e, meanwhile);
+	}
+	read_slots(e, meanwhile, &w->started_after, &w->in_flight_after);
+}
+
+static void check_losses(const struct accounting *a, const struct engine *e, u32 meanwhile,
+			 u64 vanished)
+{
+	u64 unexplained = a->lost_by[LOST_UNEXPLAINED];
+
+	check_identity("simulated", a);
+	/* Each skipped run costs one IO at most, so all of these have been relabelled. */
+	assert_int_equal(a->lost_by[LOST_NO_START] + a->lost_by[LOST_OVERWRITTEN], 0);
+	if (!meanwhile) {
+		assert_int_equal(a->moved, 0);
+		assert_int_equal(unexplained, vanished);
+	} else if (!e->faults) {
+		assert_int_equal(a->lost, 0);
+	} else {
+		/* What moves may hide some, but never invents one. */
+		assert_true(unexplained <= e->vanished);
+		assert_true(unexplained + a->moved >= vanished);
+	}
+}
+
+static void simulate(bool faults, u32 meanwhile)
+{
+	struct engine e = { .seed = SEED + meanwhile, .faults = faults };
+	struct snapshot real, s;
+
+	assert_int_equal(snapshot_init(&real, 1, 0), 0);
+	assert_int_equal(snapshot_init(&s, 1, 0), 0);
+	e.w = &real.w[0];
+	for (u32 round = 0; round < 2000; round++) {
+		struct accounting a;
+		u64 left, vanished;
+
+		traffic(&e, next_random(&e.seed) % 50);
+		for (u32 cpu = 0; cpu < CPUS && !meanwhile; cpu++)
+			write_bin(&e, cpu);
+		vanished = e.vanished;
+		read_engine(&e, meanwhile, &s.w[0]);
+		s.skipped = left = e.skipped;
+		account(&s, 0, CPUS, &left, &a);
+		check_losses(&a, &e, meanwhile, vanished);
+	}
+	assert_true(!faults || (e.vanished > 10 && e.skipped > 100));
+	snapshot_uninit(&real);
+	snapshot_uninit(&s);
+}
+
+static void simulated_quiet(void **state)
+{
+	(void)state;
+	simulate(false, 0);
+}
+
+static void simulated_moving(void **state)
+{
+	(void)state;
+	simulate(false, 1);
+	simulate(false, 10);
+}
+
+static void simulated_faults(void **state)
+{
+	(void)state;
+	simulate(true, 0);
+	simulate(true, 1);
+	simulate(true, 10);
+}
+
+/* A skipped run explains one loss on one device. */
+static void skipped_is_shared(void **state)
+{
+	struct accounting a, b;
+	struct snapshot s;
+	u64 left = 5;
+
+	(void)state;
+	assert_int_equal(snapshot_init(&s, 2, 0), 0);
+	s.skipped = left;
+	s.w[0].accounts[BLKLAT_NO_START] = 3;
+	s.w[1].accounts[BLKLAT_NO_START] = 3;
+	account(&s, 0, CPUS, &left, &a);
+	account(&s, 1, CPUS, &left, &b);
+	assert_int_equal(a.lost_by[LOST_RECURSION], 3);
+	assert_int_equal(a.lost_by[LOST_NO_START], 0);
+	assert_int_equal(b.lost_by[LOST_RECURSION], 2);
+	assert_int_equal(b.lost_by[LOST_NO_START], 1);
+	assert_int_equal(left, 0);
+	snapshot_uninit(&s);
+}
+
+static void names(void **state)
+{
+	static const char *const must[] = {
+		"no_start", "overwritten", "tag_range", "table_full", "recursion", "unexplained",
+	};
+
+	(void)state;
+	assert_int_equal(ARRAY_SIZE(must), LOST_REASONS);
+	for (u32 i = 0; i < LOST_REASONS; i++)
+		assert_string_equal(lost_names[i], must[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(by_hand),
+		cmocka_unit_test(nonsense),
+		cmocka_unit_test(simulated_quiet),
+		cmocka_unit_test(simulated_moving),
+		cmocka_unit_test(simulated_faults),
+		cmocka_unit_test(skipped_is_shared),
+		cmocka_unit_test(names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

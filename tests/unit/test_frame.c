@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+
+#include "model/frame.h"
+
+#define SCALE 6
+#define SEED 31415ULL
+
+static const struct watch watches[2] = {
+	{ .stage = BLKLAT_STAGE_DEVICE },
+	{ .stage = BLKLAT_STAGE_QUEUE },
+};
+
+struct fixture {
+	struct snapshot before, now;
+	struct frames frames, run;
+};
+
+static int set_up(void **state)
+{
+	static struct fixture f;
+
+	assert_int_equal(snapshot_init(&f.before, 2, SCALE), 0);
+	assert_int_equal(snapshot_init(&f.now, 2, SCALE), 0);
+	assert_int_equal(frames_init(&f.frames, watches, 2, SCALE), 0);
+	assert_int_equal(frames_init(&f.run, watches, 2, SCALE), 0);
+	f.before.mono_ns = f.now.mono_ns = 5000000000;
+	f.before.skipped = f.now.skipped = 0;
+	*state = &f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	snapshot_uninit(&f->before);
+	snapshot_uninit(&f->now);
+	frames_uninit(&f->frames);
+	frames_uninit(&f->run);
+	return 0;
+}
+
+static void assert_near(double is, double must)
+{
+	if (!(fabs(is - must) <= fabs(must) * 1e-12))
+		fail_msg("is %.9f, must be %.9f", is, must);
+}
+
+/* Counts one IO as an engine does; the extremes are those of the interval. */
+static void put(struct snapshot *s, u32 watch, u32 op, u64 ns, u64 bytes)
+{
+	struct op_counts *o = &s->w[watch].ops[op];
+
+	o->hist.cells[blklat_cell(ns, SCALE)]++;
+	o->sum_ns += ns;
+	o->bytes += bytes;
+	if (!o->min_ns || ns < o->min_ns)
+		o->min_ns = ns;
+	if (ns > o->max_ns)
+		o->max_ns = ns;
+	s->w[watch].started++;
+	s->w[watch].started_after++;
+}
+
+/* Makes @f->before the state of @f->now: the next interval begins. */
+static void advance(struct fixture *f)
+{
+	f->before.mono_ns = f->now.mono_ns;
+	for (u32 i = 0; i < 2; i++) {
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			struct op_counts *from = &f->now.w[i].ops[op];
+			struct op_counts *to = &f->before.w[i].ops[op];
+			struct hist hist = to->hist;
+
+			hist_clear(&hist);
+			hist_add(&hist, &from->hist);
+			*to = *from;
+			to->hist = hist;
+			from->min_ns = from->max_ns = 0;
+		}
+	}
+}
+
+static void between(struct fixture *f, u64 interval_ns)
+{
+	f->now.mono_ns = f->before.mono_ns + interval_ns;
+	frames_between(&f->frames, &f->before, &f->now, &percentiles_default, 2);
+}
+
+static void init_fails_clean(void **state)
+{
+	struct frames fs = { .n = 99 };
+
+	(void)state;
+	assert_int_equal(frames_init(&fs, watches, 2, 7), -EINVAL);
+	assert_int_equal(fs.n, 99);
+	fs = (struct frames){};
+	frames_uninit(&fs);
+}
+
+/* All figures of one interval; what was counted before it must not show. */
+static void one_interval(void **state)
+{
+	struct fixture *f = *state;
+	const struct op_frame *o;
+	const struct frame *fr;
+
+	for (u32 i = 0; i < 50; i++)
+		put(&f->now, 0, BLKLAT_OP_READ, 900000, 8192);
+	f->now.w[0].ops[BLKLAT_OP_READ].errors = 3;
+	advance(f);
+
+	for (u32 i = 0; i < 99; i++)
+		put(&f->now, 0, BLKLAT_OP_READ, 60000 + i, 4096);
+	put(&f->now, 0, BLKLAT_OP_READ, 5000000, 65536);
+	put(&f->now, 0, BLKLAT_OP_FLUSH, 2000000, 0);
+	f->now.w[0].ops[BLKLAT_OP_READ].errors += 2;
+	f->now.wall_ns = 1795246501000000000;
+	f->now.skipped = 4;
+	f->now.w[0].accounts[BLKLAT_NO_START] = 1;
+	f->now.w[1].accounts[BLKLAT_NO_START] = 5;
+	f->now.w[0].started += 7;
+	f->now.w[0].started_after += 7;
+	f->now.w[0].in_flight = f->now.w[0].in_flight_after = 7;
+	f->now.w[0].oldest_ns = 81234;
+	between(f, 500000000);
+
+	fr = &f->frames.f[0];
+	assert_ptr_equal(fr->watch, &watches[0]);
+	assert_int_equal(fr->end_ns, 1795246501000000000);
+	assert_near(fr->interval_s, 0.5);
+	assert_int_equal(fr->in_flight, 7);
+	assert_int_equal(fr->oldest_ns, 81234);
+	assert_false(fr->gone);
+	/* Sum of latencies: 99 * 60000 + 0 + ... + 98 + 5000000 + 2000000 = 12944851 ns in 0.5 s */
+	assert_near(fr->queue_depth, 0.025889702);
+
+	o = &fr->ops[BLKLAT_OP_READ];
+	assert_int_equal(o->ios, 100);
+	assert_int_equal(o->bytes, 99 * 4096 + 65536);
+	assert_int_equal(o->errors, 2);
+	assert_int_equal(o->sum_ns, 10944851);
+	assert_near(o->iops, 200);
+	assert_near(o->bytes_per_s, 942080);
+	assert_near(o->mean_ns, 109448.51);
+	assert_int_equal(o->min_ns, 60000);
+	assert_int_equal(o->max_ns, 5000000);
+	/* p50, rank 50 of 99 in a bin cut to [60000, 60377]: 60000 * (60377 / 60000)^0.5 */
+	assert_near(o->percentile_ns[0], 60188.204824533519);
+	assert_near(o->percentile_ns[3], 5000000);
+
+	assert_int_equal(fr->ops[BLKLAT_OP_FLUSH].ios, 1);
+	assert_near(fr->ops[BLKLAT_OP_FLUSH].percentile_ns[0], 2000000);
+	assert_near(fr->ops[BLKLAT_OP_FLUSH].mean_ns, 2000000);
+	assert_int_equal(fr->ops[BLKLAT_OP_WRITE].ios, 0);
+
+	/* Cumulative, unlike the rest; and of 4 skipped runs watch 1 is left 3. */
+	assert_int_equal(fr->accounting.completed, 151);
+	assert_int_equal(fr->accounting.started, 159);
+	assert_int_equal(fr->accounting.lost_by[LOST_RECURSION], 1);
+	assert_int_equal(f->frames.f[1].accounting.lost_by[LOST_RECURSION], 3);
+	assert_int_equal(f->frames.f[1].accounting.lost_by[LOST_NO_START], 2);
+}
+
+static void idle(void **state)
+{
+	struct fixture *f = *state;
+
+	put(&f->now, 0, BLKLAT_OP_READ, 900000, 8192);
+	advance(f);
+	f->now.w[0].in_flight = 1;
+	f->now.w[0].oldest_ns = 3000000000;
+	f->now.w[1].gone = true;
+	between(f, 1000000000);
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		assert_int_equal(f->frames.f[0].ops[op].ios, 0);
+	assert_true(f->frames.f[0].queue_depth == 0);
+	assert_int_equal(f->frames.f[0].in_flight, 1);
+	assert_int_equal(f->frames.f[0].oldest_ns, 3000000000);
+	assert_true(f->frames.f[1].gone);
+}
+
+/* Two snapshots of one moment, as a replay may hold: no rates, but no infinity either. */
+static void no_time(void **state)
+{
+	struct fixture *f = *state;
+
+	put(&f->now, 0, BLKLAT_OP_WRITE, 60000, 4096);
+	between(f, 0);
+	assert_int_equal(f->frames.f[0].ops[BLKLAT_OP_WRITE].ios, 1);
+	assert_true(f->frames.f[0].ops[BLKLAT_OP_WRITE].iops == 0);
+	assert_true(f->frames.f[0].ops[BLKLAT_OP_WRITE].bytes_per_s == 0);
+	assert_true(f->frames.f[0].queue_depth == 0);
+	assert_near(f->frames.f[0].ops[BLKLAT_OP_WRITE].mean_ns, 60000);
+}
+
+/* Extremes that a read in the middle of an IO has torn from the bins. */
+static void torn_extremes(void **state)
+{
+	static const struct {
+		u32 low, high;		/* cells that hold 10 IOs each */
+		u64 min_ns, max_ns;	/* as read */
+		u64 is_min, is_max;
+	} cases[] = {
+		{ 767, 900, 60000, 253000, 60000, 253000 },	/* in order: untouched */
+		{ 767, 900, 60377, 252204, 60377, 252204 },	/* to the bounds */
+		{ 767, 900, 59727, 252203, 59728, 252204 },	/* lower is exclusive */
+		{ 767, 900, 0, 0, 59728, 252204 },		/* not seen */
+		{ 767, 900, 14, 60000, 59728, 252204 },
+		{ 767, 900, 99999999, 99999999, 60377, 254949 },
+		{ 767, 767, 60300, 60100, 60100, 60300 },	/* of two IOs, crossed */
+		{ 0, 767, 0, 60000, 0, 60000 },			/* 0 ns can be true */
+		{ 0, 767, 15, 60000, 14, 60000 },
+		{ 767, 2113, 60000, 90, 60000, 128000000001 },
+		{ 767, 2113, 60000, 200000000000, 60000, 200000000000 },
+	};
+	struct fixture *f = *state;
+	struct op_counts *o = &f->now.w[0].ops[BLKLAT_OP_READ];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct op_frame *is = &f->frames.f[0].ops[BLKLAT_OP_READ];
+
+		hist_clear(&o->hist);
+		o->hist.cells[cases[i].low] += 10;
+		o->hist.cells[cases[i].high] += 10;
+		o->min_ns = cases[i].min_ns;
+		o->max_ns = cases[i].max_ns;
+		between(f, 1000000000);
+		if (is->min_ns != cases[i].is_min || is->max_ns != cases[i].is_max)
+			fail_msg("case %zu: [%llu, %llu], must be [%llu, %llu]", i, is->min_ns,
+				 is->max_ns, cases[i].is_min, cases[i].is_max);
+		/* p99.99 is the slowest IO: in the highest cell whatever was read. */
+		assert_true(is->percentile_ns[4] > hist_lower_ns(SCALE, cases[i].high));
+		assert_true(is->percentile_ns[4] <= hist_upper_ns(SCALE, cases[i].high));
+	}
+}
+
+/* The sum is written before the bin or after; a mean is still one. */
+static void torn_mean(void **state)
+{
+	struct fixture *f = *state;
+	const struct op_frame *o = &f->frames.f[0].ops[BLKLAT_OP_READ];
+
+	put(&f->now, 0, BLKLAT_OP_READ, 60000, 4096);
+	put(&f->now, 0, BLKLAT_OP_READ, 60200, 4096);
+	f->now.w[0].ops[BLKLAT_OP_READ].sum_ns -= 60200;
+	between(f, 1000000000);
+	assert_near(o->mean_ns, 60000);
+	f->now.w[0].ops[BLKLAT_OP_READ].sum_ns += 60200 * 5;
+	between(f, 1000000000);
+	assert_near(o->mean_ns, 60200);
+}
+
+/* Bytes and time seen an interval before the IO's bin are in the run's total, once. */
+static void torn_sums(void **state)
+{
+	struct fixture *f = *state;
+	struct op_counts *o = &f->now.w[0].ops[BLKLAT_OP_READ];
+
+	put(&f->now, 0, BLKLAT_OP_READ, 60000, 4096);
+	o->hist.cells[767]--;
+	between(f, 1000000000);
+	assert_int_equal(f->frames.f[0].ops[BLKLAT_OP_READ].ios, 0);
+	frames_accumulate(&f->run, &f->frames, &percentiles_default);
+
+	advance(f);
+	o->hist.cells[767]++;
+	between(f, 1000000000);
+	frames_accumulate(&f->run, &f->frames, &percentiles_default);
+	assert_int_equal(f->run.f[0].ops[BLKLAT_OP_READ].ios, 1);
+	assert_int_equal(f->run.f[0].ops[BLKLAT_OP_READ].bytes, 4096);
+	assert_int_equal(f->run.f[0].ops[BLKLAT_OP_READ].sum_ns, 60000);
+	assert_near(f->run.f[0].queue_depth, 60000 / 2e9);
+}
+
+static u64 next_random(u64 *state)	/* xorshift64 */
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	return *state ^= *state << 17;
+}
+
+/* What is known of a whole run without any frame. */
+struct truth {
+	u64 ios, bytes, sum_ns, min_ns, max_ns;
+	struct hist hist;
+};
+
+static void put_random(struct fixture *f, struct truth *t, u64 *seed)
+{
+	u64 ns = 1000 + (next_random(seed) >> (30 + next_random(seed) % 30));
+	u64 bytes = 512 * (next_random(seed) % 256);
+
+	put(&f->now, 1, BLKLAT_OP_WRITE, ns, bytes);
+	t->ios++;
+	t->bytes += bytes;
+	t->sum_ns += ns;
+	t->min_ns = !t->min_ns || ns < t->min_ns ? ns : t->min_ns;
+	t->max_ns = ns > t->max_ns ? ns : t->max_ns;
+	t->hist.cells[blklat_cell(ns, SCALE)]++;
+}
+
+/* Intervals of unlike length, some idle, must add up to what one look at the end would give. */
+static void whole_run(void **state)
+{
+	struct fixture *f = *state;
+	struct truth t = {};
+	const struct op_frame *o = &f->run.f[1].ops[BLKLAT_OP_WRITE];
+	u64 seed = SEED;
+	double seconds = 0, weighted = 0;
+
+	assert_int_equal(hist_init(&t.hist, SCALE), 0);
+	for (u32 i = 0; i < 20; i++) {
+		u64 interval_ns = 100000000 * (1 + next_random(&seed) % 30);
+
+		advance(f);
+		for (u32 n = i % 4 ? next_random(&seed) % 300 : 0; n; n--)
+			put_random(f, &t, &seed);
+		f->now.wall_ns = i;
+		f->now.w[1].in_flight = f->now.w[1].in_flight_after = 100 + i;
+		f->now.w[1].oldest_ns = 200 + i;
+		f->now.w[1].gone = i == 19;
+		between(f, interval_ns);
+		frames_accumulate(&f->run, &f->frames, &percentiles_default);
+		seconds += interval_ns / 1e9;
+		weighted += f->frames.f[1].queue_depth * interval_ns / 1e9;
+	}
+
+	assert_true(t.ios > 500);
+	assert_int_equal(o->ios, t.ios);
+	assert_int_equal(o->bytes, t.bytes);
+	assert_int_equal(o->sum_ns, t.sum_ns);
+	assert_int_equal(o->min_ns, t.min_ns);
+	assert_int_equal(o->max_ns, t.max_ns);
+	assert_memory_equal(o->hist.cells, t.hist.cells, BLKLAT_CELLS(SCALE) * sizeof(u64));
+	assert_near(f->run.f[1].interval_s, seconds);
+	assert_near(o->iops, t.ios / seconds);
+	assert_near(o->bytes_per_s, t.bytes / seconds);
+	assert_near(o->mean_ns, (double)t.sum_ns / t.ios);
+	assert_near(f->run.f[1].queue_depth, weighted / seconds);
+	for (u32 i = 0; i < percentiles_default.n; i++)
+		assert_near(o->percentile_ns[i],
+			    quantile_ns(&t.hist, percentiles_default.p[i].q, t.min_ns, t.max_ns));
+	/* Of the newest: */
+	assert_int_equal(f->run.f[1].end_ns, 19);
+	assert_int_equal(f->run.f[1].in_flight, 119);
+	assert_int_equal(f->run.f[1].oldest_ns, 219);
+	assert_true(f->run.f[1].gone);
+	assert_int_equal(f->run.f[1].accounting.completed, t.ios);
+	assert_int_equal(f->run.f[1].accounting.in_flight, 119);
+	assert_int_equal(f->run.f[0].ops[BLKLAT_OP_WRITE].ios, 0);
+	hist_uninit(&t.hist);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(init_fails_clean),
+		cmocka_unit_test_setup_teardown(one_interval, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(idle, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_time, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(torn_extremes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(torn_mean, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(torn_sums, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(whole_run, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

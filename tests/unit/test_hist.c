@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "model/hist.h"
+#include "model/snapshot.h"
+
+static void scales(void **state)
+{
+	static const struct {
+		u32 scale;
+		int err;
+		u32 cells;
+	} cases[] = {
+		{ 0, 0, 35 },
+		{ 3, 0, 266 },
+		{ 6, 0, 2114 },
+		{ 7, -EINVAL, 0 },
+		{ UINT32_MAX, -EINVAL, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		u64 untouched = 1;
+		struct hist h = { .scale = 99, .cells = &untouched };
+
+		assert_int_equal(hist_init(&h, cases[i].scale), cases[i].err);
+		if (cases[i].err) {
+			assert_int_equal(h.scale, 99);
+			assert_ptr_equal(h.cells, &untouched);
+			continue;
+		}
+		assert_int_equal(h.scale, cases[i].scale);
+		/* Under SAN=1 a cell too few shows here. */
+		for (u32 cell = 0; cell < cases[i].cells; cell++)
+			assert_int_equal(h.cells[cell]++, 0);
+		assert_int_equal(hist_count(&h), cases[i].cells);
+		hist_clear(&h);
+		assert_int_equal(hist_count(&h), 0);
+		hist_uninit(&h);
+		assert_null(h.cells);
+	}
+}
+
+/* Below 64 ns neighbours may share a bound in whole ns (6, 2): such a cell is always empty. */
+static void bounds(void **state)
+{
+	static const struct {
+		u32 scale, cell;
+		u64 lower, upper;
+	} cases[] = {
+		{ 6, 0, 0, 14 },
+		{ 6, 1, 14, 15 },
+		{ 6, 2, 15, 15 },
+		{ 6, 767, 59727, 60377 },
+		{ 6, 1664, 989228013, 1000000000 },
+		{ 6, 2112, 126621185688, 128000000000 },
+		{ 6, 2113, 128000000000, UINT64_MAX },
+		{ 0, 0, 0, 14 },
+		{ 0, 1, 14, 29 },
+		{ 0, 2, 29, 59 },
+		{ 0, 26, 500000000, 1000000000 },
+		{ 0, 33, 64000000000, 128000000000 },
+		{ 0, 34, 128000000000, UINT64_MAX },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(hist_lower_ns(cases[i].scale, cases[i].cell), cases[i].lower);
+		assert_true(hist_upper_ns(cases[i].scale, cases[i].cell) == cases[i].upper);
+	}
+}
+
+static void range(void **state)
+{
+	static const struct {
+		u32 n, cell[3], first, last;
+	} cases[] = {
+		{ 0 },
+		{ 1, { 0 }, 0, 0 },
+		{ 1, { 2113 }, 2113, 2113 },
+		{ 1, { 767 }, 767, 767 },
+		{ 2, { 2113, 0 }, 0, 2113 },
+		{ 3, { 900, 1, 30 }, 1, 900 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		u32 first = 77, last = 78;
+		struct hist h;
+
+		assert_int_equal(hist_init(&h, 6), 0);
+		for (u32 j = 0; j < cases[i].n; j++)
+			h.cells[cases[i].cell[j]]++;
+		assert_int_equal(hist_range(&h, &first, &last), cases[i].n > 0);
+		assert_int_equal(first, cases[i].n ? cases[i].first : 77);
+		assert_int_equal(last, cases[i].n ? cases[i].last : 78);
+		hist_uninit(&h);
+	}
+}
+
+static u64 next_random(u64 *state)	/* xorshift64 */
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	return *state ^= *state << 17;
+}
+
+/* What is merged must be what counting at the lower resolution would have given, cell for cell. */
+static void merge(void **state)
+{
+	struct hist direct[7], merged[7];
+	u64 seed = 42;
+
+	(void)state;
+	for (u32 scale = 0; scale <= 6; scale++)
+		assert_int_equal(hist_init(&direct[scale], scale), 0);
+	for (u32 i = 0; i < 200000; i++) {
+		u64 ns = next_random(&seed) >> (20 + next_random(&seed) % 44);
+
+		for (u32 scale = 0; scale <= 6; scale++)
+			direct[scale].cells[blklat_cell(ns, scale)]++;
+	}
+	assert_true(direct[0].cells[0] && direct[0].cells[34]);
+	for (u32 from = 0; from <= 6; from++) {
+		for (u32 to = 0; to <= from; to++) {
+			struct hist *m = &merged[to];
+
+			assert_int_equal(hist_init(m, to), 0);
+			m->cells[0] = 5;	/* it adds, it does not set */
+			hist_add(m, &direct[from]);
+			m->cells[0] -= 5;
+			assert_int_equal(hist_count(m), 200000);
+			assert_memory_equal(m->cells, direct[to].cells,
+					    BLKLAT_CELLS(to) * sizeof(u64));
+			hist_uninit(m);
+		}
+	}
+	for (u32 scale = 0; scale <= 6; scale++)
+		hist_uninit(&direct[scale]);
+}
+
+static void difference(void **state)
+{
+	struct hist before, now, d;
+
+	(void)state;
+	assert_int_equal(hist_init(&before, 2), 0);
+	assert_int_equal(hist_init(&now, 2), 0);
+	assert_int_equal(hist_init(&d, 2), 0);
+	for (u32 cell = 0; cell < (u32)BLKLAT_CELLS(2); cell++) {
+		before.cells[cell] = 1000 + cell;
+		now.cells[cell] = 1000 + cell + cell * cell;
+		d.cells[cell] = 9;
+	}
+	hist_diff(&d, &now, &before);
+	for (u32 cell = 0; cell < (u32)BLKLAT_CELLS(2); cell++)
+		assert_int_equal(d.cells[cell], cell * cell);
+	hist_uninit(&before);
+	hist_uninit(&now);
+	hist_uninit(&d);
+}
+
+static void snapshots(void **state)
+{
+	struct snapshot s = { .n = 99 };
+
+	(void)state;
+	assert_int_equal(snapshot_init(&s, 2, 7), -EINVAL);
+	assert_int_equal(s.n, 99);
+	assert_int_equal(snapshot_init(&s, 2, 5), 0);
+	assert_int_equal(s.n, 2);
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		assert_int_equal(s.w[1].ops[op].hist.scale, 5);
+		assert_int_equal(hist_count(&s.w[1].ops[op].hist), 0);
+		assert_non_null(op_names[op]);
+	}
+	snapshot_uninit(&s);
+	assert_null(s.w);
+	snapshot_uninit(&s);	/* twice does no harm */
+	assert_string_equal(stage_names[BLKLAT_STAGE_TOTAL], "total");
+	assert_string_equal(op_names[BLKLAT_OP_DISCARD], "discard");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(scales),
+		cmocka_unit_test(bounds),
+		cmocka_unit_test(range),
+		cmocka_unit_test(merge),
+		cmocka_unit_test(difference),
+		cmocka_unit_test(snapshots),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

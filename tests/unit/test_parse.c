@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "util/parse.h"
+
+#define UNTOUCHED 4711
+
+static void assert_refused(int err, const struct problem *p, const char *value)
+{
+	if (err != -EINVAL)
+		print_error("accepted '%s'\n", value);
+	assert_int_equal(err, -EINVAL);
+	assert_non_null(strstr(p->text, "--opt '"));
+	assert_non_null(strstr(p->text, value));
+	assert_null(strchr(p->text, '\n'));
+}
+
+static void test_seconds(void **state)
+{
+	static const struct { const char *value; double seconds; } good[] = {
+		{ "1", 1 }, { "0.5", 0.5 }, { ".25", 0.25 }, { "2.", 2 }, { "1s", 1 }, { "100ms", 0.1 },
+		{ "1ms", 0.001 }, { "0.001", 0.001 }, { "2m", 120 }, { "1.5h", 5400 }, { "24h", 86400 },
+		{ "86400", 86400 }, { "0001", 1 },
+	};
+	static const char *const bad[] = {
+		"", "0", "0.0", "-1", "+1", " 1", "1 ", "nan", "inf", "infinity", "0x10", "1e3", "1,5", "1x",
+		"1sm", "86400.001", "24.1h", "1441m", "1d", "..", "1.2.3", ".", "ms", "0.0009", "0.5ms",
+		"99999999999999999999999999", "0.00000000000000000001",
+	};
+	struct problem p;
+	(void)state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		double seconds = -1;
+
+		assert_int_equal(parse_seconds("--opt", good[i].value, &seconds, &p), 0);
+		assert_true(seconds > good[i].seconds * (1 - 1e-12) && seconds < good[i].seconds * (1 + 1e-12));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		double seconds = UNTOUCHED;
+
+		assert_refused(parse_seconds("--opt", bad[i], &seconds, &p), &p, bad[i]);
+		assert_true(seconds == UNTOUCHED);
+	}
+	parse_seconds("--interval", "0", &(double){ 0 }, &p);
+	assert_string_equal(p.text, "--interval '0': must be a number of seconds above 0 and at most 86400 "
+			    "(a day)");
+}
+
+static void test_count(void **state)
+{
+	static const char *const bad[] = {
+		"", "0", "-1", "+1", "1.0", "1.", " 1", "1 ", "1k", "0x1", "18446744073709551616",
+	};
+	struct problem p;
+	u64 n = 0;
+	(void)state;
+
+	assert_int_equal(parse_count("--opt", "1", &n, &p), 0);
+	assert_true(n == 1);
+	assert_int_equal(parse_count("--opt", "18446744073709551615", &n, &p), 0);
+	assert_true(n == UINT64_MAX);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		n = UNTOUCHED;
+		assert_refused(parse_count("--opt", bad[i], &n, &p), &p, bad[i]);
+		assert_true(n == UNTOUCHED);
+	}
+}
+
+static void test_size(void **state)
+{
+	static const struct { const char *value; u64 bytes; } good[] = {
+		{ "1", 1 }, { "4096", 4096 }, { "512B", 512 }, { "1K", 1024 }, { "1k", 1024 }, { "3Ki", 3072 },
+		{ "64M", 67108864 }, { "64MiB", 67108864 }, { "1.5G", 1610612736 }, { "0.5KiB", 512 },
+		{ "1T", 1099511627776 }, { "0.3K", 307 }, { "16777215T", 18446742974197923840u },
+		{ "18446744073709551615", UINT64_MAX },
+	};
+	static const char *const bad[] = {
+		"", "0", "0M", "-1", "1.5", "1.5B", "1KB", "1m", "1KiBs", "M", "1 M", "16777216T",
+		"18446744073709551616", "0.0001K", "1P", "nan",
+	};
+	struct problem p;
+	(void)state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		u64 bytes = 0;
+
+		assert_int_equal(parse_size("--opt", good[i].value, &bytes, &p), 0);
+		assert_true(bytes == good[i].bytes);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		u64 bytes = UNTOUCHED;
+
+		assert_refused(parse_size("--opt", bad[i], &bytes, &p), &p, bad[i]);
+		assert_true(bytes == UNTOUCHED);
+	}
+}
+
+static void test_scale(void **state)
+{
+	static const char *const bad[] = { "", "7", "9", "-1", "00", "6 ", "Auto", "a", "1.0", "/", ":" };
+	struct problem p;
+	int scale = UNTOUCHED;
+	(void)state;
+
+	assert_int_equal(parse_scale("--opt", "auto", 6, &scale, &p), 0);
+	assert_int_equal(scale, -1);
+	for (int i = 0; i <= 6; i++) {
+		assert_int_equal(parse_scale("--opt", (char[]){ '0' + i, '\0' }, 6, &scale, &p), 0);
+		assert_int_equal(scale, i);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		scale = UNTOUCHED;
+		assert_refused(parse_scale("--opt", bad[i], 6, &scale, &p), &p, bad[i]);
+		assert_int_equal(scale, UNTOUCHED);
+	}
+}
+
+static const char *const stages[] = { "device", "queue", "total" };
+
+static void test_names(void **state)
+{
+	static const struct { const char *value; u32 set; } good[] = {
+		{ "device", 1 }, { "total", 4 }, { "queue,device", 3 }, { "total,total", 4 },
+		{ "device,queue,total", 7 },
+	};
+	static const char *const bad[] = { "", ",", "device,", ",device", "device,,total", "Device", " total" };
+	struct problem p;
+	u32 set;
+	(void)state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		set = 0;
+		assert_int_equal(parse_names("--opt", good[i].value, stages, 3, &set, &p), 0);
+		assert_int_equal(set, good[i].set);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		set = UNTOUCHED;
+		assert_int_equal(parse_names("--opt", bad[i], stages, 3, &set, &p), -EINVAL);
+		assert_int_equal(set, UNTOUCHED);
+	}
+	parse_names("--stage", "total,devcie", stages, 3, &set, &p);
+	assert_string_equal(p.text, "--stage 'devcie': must be device, queue or total; did you mean 'device'?");
+	parse_name("--stage", "x", stages, 3, &set, &p);
+	assert_string_equal(p.text, "--stage 'x': must be device, queue or total");
+}
+
+/* The figures are those of the textbook definition, worked out by hand. */
+static void test_edit_distance(void **state)
+{
+	static const struct { const char *a, *b; u32 distance; } pairs[] = {
+		{ "", "", 0 }, { "", "abc", 3 }, { "sda", "sda", 0 }, { "nvme0n1", "nvme0n2", 1 },
+		{ "kitten", "sitting", 3 }, { "jsno", "json", 1 }, { "sda", "dsa", 1 }, { "abcd", "badc", 2 },
+		{ "ca", "abc", 3 }, { "loop1", "loop10", 1 },
+	};
+	char longest[200];
+	(void)state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+		assert_int_equal(edit_distance(pairs[i].a, pairs[i].b), pairs[i].distance);
+		assert_int_equal(edit_distance(pairs[i].b, pairs[i].a), pairs[i].distance);
+	}
+	memset(longest, 'x', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	assert_int_equal(edit_distance(longest, ""), 63);
+	assert_true(edit_is_slip("sdb", 1));
+	assert_false(edit_is_slip("sdb", 2));
+	assert_false(edit_is_slip("", 1));
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_seconds), cmocka_unit_test(test_count), cmocka_unit_test(test_size),
+		cmocka_unit_test(test_scale), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_edit_distance),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* JSON lines: exact bytes, and the same values when json-c reads them back. */
+#include "sink_run.h"
+
+#include <errno.h>
+#include <json-c/json.h>
+#include <signal.h>
+#include <unistd.h>
+
+static void a_line_is_the_contract(void **state)
+{
+	struct sink_run r;
+
+	(void)state;
+	sink_run_init(&r, &sink_json);
+	r.cfg.bins = true;
+	sink_run_open(&r);
+	sink_run_reads(&r);
+	r.frames.f[0].interval_s = 1.0003;
+	sink_run_interval(&r);
+	assert_string_equal(r.text,
+		"{\"schema\":1,\"time\":\"2026-11-21T07:35:01.000Z\",\"interval_s\":1.000300,"
+		"\"device\":\"loop0\",\"stage\":\"device\",\"engine\":\"bpf\","
+		"\"ops\":[{\"op\":\"read\",\"ios\":4,\"bytes\":16384,\"errors\":0,\"iops\":4.0,"
+		"\"latency_ns\":{\"mean\":545250.0,\"min\":60000,\"max\":2000000,\"p50\":60188.4,"
+		"\"p99.9\":2000000.0},"
+		"\"bins\":[[59727,60377,2],[60377,61035,1],[1995892,2017626,1]]}],"
+		"\"in_flight\":{\"ios\":32,\"oldest_ns\":81234},\"queue_depth\":0.002,"
+		"\"accounting\":{\"started\":36,\"completed\":4,\"in_flight\":32,\"lost\":0,\"lost_by\":{},"
+		"\"requeued\":0,\"kernel_ios\":4,\"moved\":0,\"before_start\":0,\"unissued\":0,"
+		"\"skipped\":0}}\n");
+	sink_run_uninit(&r);
+}
+
+static struct json_object *at(struct json_object *o, const char *key)
+{
+	struct json_object *found = NULL;
+
+	assert_true(json_object_object_get_ex(o, key, &found));
+	return found;
+}
+
+static void an_idle_line_still_comes(void **state)
+{
+	struct json_object *o;
+	struct sink_run r;
+
+	(void)state;
+	sink_run_init(&r, &sink_json);
+	r.frames.f[0].in_flight = 3;
+	r.frames.f[0].oldest_ns = 1003100000;
+	sink_run_open(&r);
+	sink_run_interval(&r);
+	o = json_tokener_parse(r.text);
+	assert_int_equal(json_object_array_length(at(o, "ops")), 0);
+	assert_int_equal(json_object_get_int64(at(at(o, "in_flight"), "oldest_ns")), 1003100000);
+	assert_null(at(at(o, "accounting"), "kernel_ios"));
+	assert_false(json_object_object_get_ex(o, "gone", NULL));
+	json_object_put(o);
+	sink_run_uninit(&r);
+}
+
+static void large_counts_and_reasons_survive(void **state)
+{
+	static const char *const reasons[] = { "no_start", "tag_range", "unexplained" };
+	struct json_object *a, *lost_by, *o;
+	struct accounting *acc;
+	struct sink_run r;
+
+	(void)state;
+	sink_run_init(&r, &sink_json);
+	acc = &r.frames.f[0].accounting;
+	*acc = (struct accounting){
+		.started = UINT64_MAX, .completed = 1ULL << 63, .lost = 60, .requeued = 7, .moved = 8,
+		.before = 9, .unissued = 10, .skipped = 11,
+		.lost_by = { [LOST_NO_START] = 10, [LOST_TAG_RANGE] = 20, [LOST_UNEXPLAINED] = 30 },
+	};
+	r.frames.f[0].gone = true;
+	sink_run_open(&r);
+	sink_run_interval(&r);
+	o = json_tokener_parse(r.text);
+	a = at(o, "accounting");
+	lost_by = at(a, "lost_by");
+	assert_true(json_object_get_uint64(at(a, "started")) == UINT64_MAX);
+	assert_true(json_object_get_uint64(at(a, "completed")) == 1ULL << 63);
+	assert_int_equal(json_object_object_length(lost_by), 3);
+	for (u32 i = 0; i < ARRAY_SIZE(reasons); i++)
+		assert_int_equal(json_object_get_int(at(lost_by, reasons[i])), 10 * (i + 1));
+	assert_int_equal(json_object_get_int(at(a, "requeued")), 7);
+	assert_int_equal(json_object_get_int(at(a, "moved")), 8);
+	assert_int_equal(json_object_get_int(at(a, "before_start")), 9);
+	assert_int_equal(json_object_get_int(at(a, "unissued")), 10);
+	assert_int_equal(json_object_get_int(at(a, "skipped")), 11);
+	assert_true(json_object_get_boolean(at(o, "gone")));
+	json_object_put(o);
+	sink_run_uninit(&r);
+}
+
+static void any_name_gives_valid_json(void **state)
+{
+	struct json_object *o;
+	struct sink_run r;
+
+	(void)state;
+	sink_run_init(&r, &sink_json);
+	strcpy(r.device.name, "a\"b\\c\n/\xFF");
+	r.frames.f[0].queue_depth = 1 / 0.0;
+	sink_run_open(&r);
+	sink_run_interval(&r);
+	assert_int_equal(strlen(r.text) - 1, strcspn(r.text, "\n"));
+	o = json_tokener_parse(r.text);
+	assert_non_null(o);
+	assert_string_equal(json_object_get_string(at(o, "device")), "a\"b\\c\n/\xEF\xBF\xBD");
+	assert_null(at(o, "queue_depth"));
+	json_object_put(o);
+	sink_run_uninit(&r);
+}
+
+static void bins_outside_of_the_grid(void **state)
+{
+	struct op_frame *o;
+	struct sink_run r;
+
+	(void)state;
+	sink_run_init(&r, &sink_json);
+	r.cfg.bins = true;
+	o = &r.frames.f[0].ops[BLKLAT_OP_OTHER];
+	o->ios = 3;
+	o->hist.cells[0] = 1;
+	o->hist.cells[BLKLAT_CELLS_MAX - 1] = 2;
+	sink_run_open(&r);
+	sink_run_interval(&r);
+	/* 2^-26 s and 2^7 s */
+	assert_non_null(strstr(r.text, "\"bins\":[[0,14,1],[128000000000,null,2]]"));
+	sink_run_uninit(&r);
+}
+
+static void a_failed_write_is_its_errno(void **state)
+{
+	struct sink_run r;
+	int ends[2];
+	FILE *f;
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	for (u32 i = 0; sink_formats[i]; i++) {
+		sink_run_init(&r, sink_formats[i]);
+		sink_run_reads(&r);
+		fclose(r.cfg.out);
+		r.cfg.out = f = fopen("/dev/full", "w");
+		sink_run_open(&r);
+		assert_int_equal(r.ops->interval(r.sink, &r.frames), -ENOSPC);
+		assert_int_equal(pipe(ends), 0);
+		close(ends[0]);
+		r.cfg.out = fdopen(ends[1], "w");
+		assert_int_equal(r.ops->interval(r.sink, &r.frames), -EPIPE);
+		fclose(f);
+		sink_run_uninit(&r);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_line_is_the_contract),
+		cmocka_unit_test(an_idle_line_still_comes),
+		cmocka_unit_test(large_counts_and_reasons_survive),
+		cmocka_unit_test(any_name_gives_valid_json),
+		cmocka_unit_test(bins_outside_of_the_grid),
+		cmocka_unit_test(a_failed_write_is_its_errno),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

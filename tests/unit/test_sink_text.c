@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The text sink: whole blocks byte for byte, and the drawings against what was counted by hand. */
+#include "sink_run.h"
+
+#include <errno.h>
+
+#include "sink/text_draw.h"
+
+static const char header[] =
+	"blklat 1.2.3  engine bpf, interval 1 s, 64 bins an octave (1.09 %), 1.30 MiB\n"
+	"loop0   loop, 1.07 GB, scheduler none\n"
+	"stage   device (issue to completion)\n";
+
+/* Runs one interval; the text after the header. */
+static const char *interval_text(struct sink_run *r)
+{
+	setenv("TZ", "UTC", 1);
+	sink_run_open(r);
+	sink_run_interval(r);
+	assert_memory_equal(r->text, header, strlen(header));
+	return r->text + strlen(header);
+}
+
+static void a_block_of_reads(void **state)
+{
+	struct sink_run r;
+
+	(void)state;
+	sink_run_init(&r, &sink_text);
+	sink_run_reads(&r);
+	/*
+	 * Decades 10 us to 10 ms, 24 columns each: 60 to 61 us is column 24 * log10(6) = 18.7 to 18.8
+	 * with three IOs, 2 ms is 24 * log10(200) = 55.2 with one, a third of the height.
+	 */
+	assert_string_equal(interval_text(&r),
+		"\n07:35:01    IOPS    MB/s    mean     p50   p99.9     max\n"
+		"loop0   queue depth <0.01, 32 in flight, oldest 81.2 us\n"
+		"read        4.00    0.02  545 us 60.2 us 2.00 ms 2.00 ms\n"
+		"                          █                                    ▃\n"
+		"        ╵10us                   ╵100us                  ╵1ms\n");
+	sink_run_uninit(&r);
+}
+
+static void idle_stalled_and_late(void **state)
+{
+	static const struct {
+		u64 in_flight, oldest_ns;
+		double interval_s;
+		const char *text;
+	} cases[] = {
+		{ 0, 0, 1, "\n07:35:01\nloop0   no IO completed\n" },
+		{ 3, 3200000000, 1, "\n07:35:01\nloop0   stalled: 3 in flight, oldest 3.20 s\n" },
+		/* Young ones are on their way, not stuck. */
+		{ 3, 200000, 1, "\n07:35:01\nloop0   no IO completed, 3 in flight, oldest 200 us\n" },
+		{ 0, 0, 1.049, "\n07:35:01\nloop0   no IO completed\n" },
+		{ 0, 0, 1.32, "\n07:35:01\n        this interval took 1.32 s\nloop0   no IO completed\n" },
+		{ 0, 0, 0.4, "\n07:35:01\n        this interval took 400 ms\nloop0   no IO completed\n" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct sink_run r;
+
+		sink_run_init(&r, &sink_text);
+		r.frames.f[0].in_flight = cases[i].in_flight;
+		r.frames.f[0].oldest_ns = cases[i].oldest_ns;
+		r.frames.f[0].interval_s = cases[i].interval_s;
+		assert_string_equal(interval_text(&r), cases[i].text);
+		sink_run_uninit(&r);
+	}
+}
+
+/* Accounts are cumulative, the warning is about the interval. */
+static void a_loss_is_told_once(void **state)
+{
+	struct accounting *a;
+	struct sink_run r;
+	size_t told;
+
+	(void)state;
+	sink_run_init(&r, &sink_text);
+	a = &r.frames.f[0].accounting;
+	a->lost_by[LOST_NO_START] = 5;
+	a->lost_by[LOST_UNEXPLAINED] = 1;
+	assert_non_null(strstr(interval_text(&r), "warning: 6 IOs lost: 5 whose start was not seen, 1 unexplained\n"));
+	told = r.len;
+	sink_run_interval(&r);
+	assert_null(strstr(r.text + told, "lost"));
+	told = r.len;
+	a->lost_by[LOST_NO_START] = 6;
+	sink_run_interval(&r);
+	assert_non_null(strstr(r.text + told, "warning: 1 IO lost: 1 whose start was not seen\n"));
+	sink_run_uninit(&r);
+}
+
+/* Watches that are gone are left out of an interval: the others keep their own accounts. */
+static void losses_belong_to_the_watch_not_the_place(void **state)
+{
+	struct device second = { .name = "loop1", .kind = "loop", .scheduler = "none", .size_bytes = 1 << 30 };
+	struct frames both, last;
+	struct watch watches[2];
+	struct sink_run r;
+	size_t told;
+
+	(void)state;
+	sink_run_init(&r, &sink_text);
+	watches[0] = r.watch;
+	watches[1] = (struct watch){ .device = &second, .stage = BLKLAT_STAGE_DEVICE };
+	r.info.watches = watches;
+	r.info.n_watches = 2;
+	assert_int_equal(frames_init(&both, watches, 2, BLKLAT_SCALE_MAX), 0);
+	both.f[0].interval_s = both.f[1].interval_s = 1;
+	both.f[0].accounting.lost_by[LOST_TAG_RANGE] = 2;
+	both.f[1].accounting.lost_by[LOST_TAG_RANGE] = 4;
+	sink_run_open(&r);
+	assert_int_equal(r.ops->interval(r.sink, &both), 0);
+	assert_non_null(strstr(r.text, "warning: 2 IOs lost"));
+	assert_non_null(strstr(r.text, "warning: 4 IOs lost"));
+	told = r.len;
+	assert_int_equal(r.ops->interval(r.sink, &both), 0);
+	assert_null(strstr(r.text + told, "lost"));
+	last = (struct frames){ .n = 1, .f = &both.f[1] };
+	assert_int_equal(r.ops->interval(r.sink, &last), 0);
+	assert_null(strstr(r.text + told, "lost"));
+	frames_uninit(&both);
+	sink_run_uninit(&r);
+}
+
+static void colour_only_when_asked(void **state)
+{
+	struct sink_run r;
+
+	(void)state;
+	sink_run_init(&r, &sink_text);
+	sink_run_reads(&r);
+	interval_text(&r);
+	assert_null(strchr(r.text, '\033'));
+	sink_run_uninit(&r);
+
+	sink_run_init(&r, &sink_text);
+	r.cfg.colour = true;
+	r.frames.f[0].accounting.lost_by[LOST_UNEXPLAINED] = 1;
+	sink_run_open(&r);
+	sink_run_interval(&r);
+	assert_non_null(strstr(r.text, "\033[1;31mwarning: 1 IO lost: 1 unexplained\033[0m\n"));
+	sink_run_uninit(&r);
+}
+
+static void summary_adds_up(void **state)
+{
+	struct sink_run r;
+
+	(void)state;
+	sink_run_init(&r, &sink_text);
+	sink_run_reads(&r);
+	r.frames.f[0].interval_s = 10;
+	r.frames.f[0].accounting = (struct accounting){
+		.started = 5237090, .completed = 5237058, .in_flight = 32, .kernel_ios = 5237058,
+		.kernel_known = true, .requeued = 3,
+	};
+	sink_run_open(&r);
+	assert_int_equal(r.ops->summary(r.sink, &r.frames), 0);
+	assert_string_equal(r.text + strlen(header),
+		"\nsummary of 10.0 s\n"
+		"            IOPS    MB/s    mean     p50   p99.9     max\n"
+		"loop0   queue depth <0.01\n"
+		"read        4.00    0.02  545 us 60.2 us 2.00 ms 2.00 ms\n"
+		"\nloop0 read\n"
+		"          latency                                      IOs      share cumulative\n"
+		/* 2^-14 s is 61035 ns, 2^-13.5 s 86316; 61 us lies below the former. */
+		"43.2 us - 61.0 us ████████████████████████████████████   3  75.0000 %  75.0000 %\n"
+		"              ...\n"
+		"1.95 ms - 2.76 ms ████████████                           1  25.0000 % 100.0000 %\n"
+		"\nloop0   started 5 237 090 = completed 5 237 058 + in flight 32 + lost 0;\n"
+		"        the kernel counted 5 237 058\n"
+		"        3 requeued and started again\n");
+	sink_run_uninit(&r);
+}
+
+static void the_kernel_disagrees(void **state)
+{
+	static const struct {
+		u64 kernel, before, in_flight, moved;
+		const char *note;
+	} cases[] = {
+		{ 100, 0, 0, 0, NULL }, { 112, 0, 0, 0, "note: the kernel counted 12 IOs more than blklat\n" },
+		{ 99, 0, 0, 0, "note: the kernel counted 1 IO fewer than blklat\n" },
+		{ 112, 12, 0, 0, NULL }, { 112, 11, 0, 0, "12 IOs more" }, { 112, 0, 32, 0, NULL },
+		{ 112, 0, 0, 1, NULL },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct sink_run r;
+
+		sink_run_init(&r, &sink_text);
+		r.frames.f[0].accounting = (struct accounting){
+			.started = 100 + cases[i].in_flight, .completed = 100, .before = cases[i].before,
+			.in_flight = cases[i].in_flight, .moved = cases[i].moved,
+			.kernel_ios = cases[i].kernel, .kernel_known = true,
+		};
+		sink_run_open(&r);
+		assert_int_equal(r.ops->summary(r.sink, &r.frames), 0);
+		if (cases[i].note)
+			assert_non_null(strstr(r.text, cases[i].note));
+		else
+			assert_null(strstr(r.text, "note:"));
+		sink_run_uninit(&r);
+	}
+}
+
+static void axis_only_grows(void **state)
+{
+	struct frame f = { 0 };
+	struct axis a = { 0 };
+	static const struct { u64 min_ns, max_ns; int first, last; } steps[] = {
+		{ 60000, 70000, 4, 7 },			/* one decade, widened upwards to three */
+		{ 10000, 10000000, 4, 7 },		/* bounds belong to their decade */
+		{ 60000, 10000001, 4, 8 },
+		{ 60000, 70000, 4, 8 },
+		{ 900, 70000, 2, 8 },
+		{ 0, UINT64_MAX, 1, 12 },
+	};
+
+	(void)state;
+	axis_cover(&a, &f);
+	assert_int_equal(a.last, 0);
+	f.ops[BLKLAT_OP_WRITE].ios = 1;
+	for (u32 i = 0; i < ARRAY_SIZE(steps); i++) {
+		f.ops[BLKLAT_OP_WRITE].min_ns = steps[i].min_ns;
+		f.ops[BLKLAT_OP_WRITE].max_ns = steps[i].max_ns;
+		axis_cover(&a, &f);
+		assert_int_equal(a.first, steps[i].first);
+		assert_int_equal(a.last, steps[i].last);
+	}
+}
+
+/* Two equal peaks and one IO in a million: full, full, and visible. */
+static void distribution_shows_every_io(void **state)
+{
+	const struct axis a = { 3, 6 };
+	struct op_frame o = { .ios = 2000001, .min_ns = 2000, .max_ns = 500000 };
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	(void)state;
+	assert_int_equal(hist_init(&o.hist, BLKLAT_SCALE_MAX), 0);
+	o.hist.cells[blklat_cell(2000, BLKLAT_SCALE_MAX)] = 1000000;
+	o.hist.cells[blklat_cell(30000, BLKLAT_SCALE_MAX)] = 1;
+	o.hist.cells[blklat_cell(500000, BLKLAT_SCALE_MAX)] = 1000000;
+	/* 10 columns a decade: log10 of 2, 30, 500 is 0.301, 1.477, 2.699. */
+	draw_distribution(f, &o, &a, 30, false);
+	fclose(f);
+	assert_string_equal(text, "   @          .           @");
+	free(text);
+	hist_uninit(&o.hist);
+}
+
+/* A flat logarithmic density is a flat line, though columns hold 8.9 bins each. */
+static void density_has_no_steps(void **state)
+{
+	const struct axis a = { 4, 7 };
+	struct op_frame o = { .ios = 1, .min_ns = 10000, .max_ns = 10000000 };
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	(void)state;
+	assert_int_equal(hist_init(&o.hist, BLKLAT_SCALE_MAX), 0);
+	for (u32 cell = blklat_cell(10000, 6) + 1; cell < blklat_cell(10000000, 6); cell++)
+		o.hist.cells[cell] = 1000;
+	/* The outermost bins are only in part on the axis. */
+	o.hist.cells[blklat_cell(10000, 6)] = o.hist.cells[blklat_cell(10000000, 6)] = 1;
+	draw_distribution(f, &o, &a, 72, true);
+	fclose(f);
+	assert_int_equal(len, 72 * strlen("█"));
+	for (u32 c = 1; c < 71; c++)
+		assert_memory_equal(text + c * 3, "█", 3);
+	free(text);
+	hist_uninit(&o.hist);
+}
+
+static void any_percentile_list_keeps_its_columns(void **state)
+{
+	struct sink_run r;
+
+	(void)state;
+	sink_run_init(&r, &sink_text);
+	sink_run_reads(&r);
+	r.cfg.columns = 40;
+	sink_run_open(&r);
+	sink_run_interval(&r);
+	/* 40 columns hold four cells; whatever is drawn, no line is longer. */
+	assert_non_null(strstr(r.text, "\n07:35:01    IOPS    MB/s    mean     p50\n           p99.9     max\n"));
+	assert_non_null(strstr(r.text, "\nread        4.00    0.02  545 us 60.2 us\n         2.00 ms 2.00 ms\n"));
+	sink_run_uninit(&r);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_block_of_reads),
+		cmocka_unit_test(idle_stalled_and_late),
+		cmocka_unit_test(a_loss_is_told_once),
+		cmocka_unit_test(losses_belong_to_the_watch_not_the_place),
+		cmocka_unit_test(colour_only_when_asked),
+		cmocka_unit_test(summary_adds_up),
+		cmocka_unit_test(the_kernel_disagrees),
+		cmocka_unit_test(axis_only_grows),
+		cmocka_unit_test(distribution_shows_every_io),
+		cmocka_unit_test(density_has_no_steps),
+		cmocka_unit_test(any_percentile_list_keeps_its_columns),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

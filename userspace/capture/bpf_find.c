@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/bpf_find.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "find.skel.h"
+#include "util/cleanup.h"
+
+static void cleanup_find(struct find **f)
+{
+	find__destroy(*f);
+}
+
+static void cleanup_link(struct bpf_link **l)
+{
+	bpf_link__destroy(*l);
+}
+
+/* Keeps what the iterator says of the descriptors that are ours. */
+static int read_found(int iter, const int *fds, u32 n, struct found_device *ret)
+{
+	struct found_device found[64];
+	ssize_t got;
+
+	while ((got = read(iter, found, sizeof(found))) != 0) {
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (got < 0)
+			return -errno;
+		/* Records are never cut: bpf_seq_write() writes whole ones, buffers hold a multiple. */
+		for (size_t r = 0; r < got / sizeof(found[0]); r++)
+			for (u32 i = 0; i < n; i++)
+				if (fds[i] >= 0 && found[r].fd == (u32)fds[i])
+					ret[i] = found[r];
+	}
+	return 0;
+}
+
+static int run_iterator(const int *fds, u32 n, struct found_device *ret, struct problem *p)
+{
+	struct find *skel CLEANUP(cleanup_find) = find__open_and_load();
+	struct bpf_link *link CLEANUP(cleanup_link) = NULL;
+	int iter CLEANUP(cleanup_close) = -1;
+	int err;
+
+	if (!skel)
+		return problem_set(p, -errno, "the kernel refused a BPF iterator over open files: %s",
+				   strerror(errno));
+	link = bpf_program__attach_iter(skel->progs.find_devices, NULL);
+	if (!link)
+		return problem_set(p, -errno, "could not attach a BPF iterator: %s", strerror(errno));
+	iter = bpf_iter_create(bpf_link__fd(link));
+	if (iter < 0)
+		return problem_set(p, iter, "could not run a BPF iterator: %s", strerror(-iter));
+	err = read_found(iter, fds, n, ret);
+	return err ? problem_set(p, err, "could not read a BPF iterator: %s", strerror(-err)) : 0;
+}
+
+static int check_found(const struct device *const *devices, u32 n, struct found_device *found,
+		       struct problem *p)
+{
+	for (u32 i = 0; i < n; i++) {
+		const struct device *d = devices[i];
+
+		if (!found[i].part || found[i].dev != (d->major << 20 | d->minor))
+			return problem_set(p, -ENODEV, "could not find %s in the kernel: the device went "
+					   "away, or its structures differ from those known", d->name);
+		found[i].fd = i;
+	}
+	return 0;
+}
+
+int bpf_find_devices(const struct device *const *devices, u32 n, struct found_device *ret,
+		     struct problem *p)
+{
+	int *fds CLEANUP(cleanup_free) = malloc(n * sizeof(*fds));
+	int err = 0;
+
+	if (!fds)
+		return problem_set(p, -ENOMEM, "out of memory");
+	memset(ret, 0, n * sizeof(*ret));
+	for (u32 i = 0; i < n; i++) {
+		fds[i] = open(devices[i]->sysfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fds[i] < 0 && !err)
+			err = problem_set(p, -errno, "could not open %s: %s", devices[i]->sysfs,
+					  strerror(errno));
+	}
+	if (!err)
+		err = run_iterator(fds, n, ret, p);
+	for (u32 i = 0; i < n; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return err ? err : check_found(devices, n, ret, p);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Whether this kernel and this process can run the BPF engine, and how its tracepoints look. */
+#ifndef CAPTURE_BPF_PROBE_H
+#define CAPTURE_BPF_PROBE_H
+
+#include "util/problem.h"
+#include "util/types.h"
+
+/* capture_ops.probe of the BPF engine. */
+int bpf_probe(struct problem *p);
+
+/*
+ * Number of arguments of the kernel's tracepoint @name, without the first, its own data; asked of
+ * the kernel's BTF, since stable kernels changed them. Returns it, or a negative errno: -ENOENT, the
+ * kernel has no such tracepoint.
+ */
+int bpf_tracepoint_args(const char *name);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The hash of watched things that the BPF programs look IOs up in. Pure. */
+#ifndef CAPTURE_BPF_TARGETS_H
+#define CAPTURE_BPF_TARGETS_H
+
+#include "../bpf/capture.h"
+#include "capture/bpf_find.h"
+#include "capture/capture.h"
+#include "capture/region.h"
+
+struct targets {
+	u32 n;
+	struct target *list;
+	u32 bits;		/* the hash has 2^bits buckets */
+	u32 factor;		/* bucket = (u32)key * factor >> (32 - bits) */
+	u32 n_slots;
+	struct region_slots *slots;	/* of each watch */
+};
+
+/*
+ * Lists what to look for, @found[i] being what the kernel has for the device of watch i, and finds
+ * a factor with which no two share a bucket. Returns 0, -ENOMEM, or -E2BIG and a sentence.
+ */
+int targets_make(struct targets *t, const struct watch *watches, const struct found_device *found,
+		 u32 n, u32 cpus, struct problem *p);
+void targets_free(struct targets *t);
+
+u32 targets_bucket(const struct targets *t, u64 key);
+
+#endif

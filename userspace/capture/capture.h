@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A capture engine: where snapshots come from. Every hook is required. Engines do not print: a
+ * failure is a negative errno and a sentence for the user.
+ */
+#ifndef CAPTURE_H
+#define CAPTURE_H
+
+#include "model/snapshot.h"
+#include "util/problem.h"
+
+#define CAPTURE_MAX_BIOS 65536	/* unless the user says otherwise */
+
+struct capture_config {
+	const struct device_table *devices;	/* borrowed for the capture's life; unused by replay */
+	const struct watch *watches;		/* what to watch; copied. Unused by replay */
+	u32 n_watches;
+	int scale;			/* 0..6, or -1: the finest that fits max_memory */
+	u64 max_memory;			/* bytes; 0: the default, see capture_default_memory() */
+	u32 max_bios;			/* room for bios in flight (stage total) */
+	const char *replay_file;	/* replay only */
+};
+
+/* An open capture. Engines embed it at the start of their own state. */
+struct capture {
+	const struct capture_ops *ops;
+	struct watch *watches;		/* what is watched; owned by the engine */
+	u32 n_watches;
+	u32 scale;
+	u32 cpus;			/* rows of counters; slack of the accounting */
+	u64 memory_bytes;		/* that the counters take */
+	bool live;			/* true: time passes by itself; false: each read is a stored interval */
+	const char *engine;		/* name to show; a replay gives the one that captured */
+};
+
+struct capture_ops {
+	const char *name;
+	const char *about;		/* a few words for 'check' */
+	/* Can it run here and now? Returns 0, or a negative errno and why not and what to do. */
+	int (*probe)(struct problem *p);
+	/* Starts the capture, whole or not at all. Returns 0, or a negative errno and a sentence. */
+	int (*open)(const struct capture_config *cfg, struct capture **ret, struct problem *p);
+	/*
+	 * Fills @s, made by snapshot_init() for the capture's watches and scale. Returns 0, or
+	 * -ENODATA (a replay is at its end), or another negative errno and a sentence.
+	 */
+	int (*read)(struct capture *c, struct snapshot *s, struct problem *p);
+	/* Ends the capture and leaves nothing behind. Takes NULL. */
+	void (*close)(struct capture *c);
+};
+
+extern const struct capture_ops capture_bpf;
+extern const struct capture_ops capture_replay;
+
+/* The live engines in order of preference, ended by NULL. */
+extern const struct capture_ops *const capture_engines[];
+
+/*
+ * Bytes that the counters of @n watches take at @scale: series and accounts for each CPU, start
+ * slots, and where a watch has stage total the table of @max_bios.
+ */
+u64 capture_memory_bytes(const struct watch *watches, u32 n, u32 cpus, u32 scale, u32 max_bios);
+
+/*
+ * The scale to use: @cfg->scale if it fits the memory limit, the finest that fits if it is -1.
+ * Returns it, or -E2BIG and a sentence that says how much would be needed.
+ */
+int capture_choose_scale(const struct capture_config *cfg, u32 cpus, struct problem *p);
+
+/* Memory the counters may take unless the user says otherwise: 64 MiB or 0.1 % of RAM, the larger. */
+u64 capture_default_memory(void);
+
+#endif

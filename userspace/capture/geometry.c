@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/geometry.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "blklat/bins.h"
+
+#define MIB (1024.0 * 1024.0)
+/*
+ * What the kernel takes for an entry of a preallocated hash besides key and value: struct htab_elem
+ * and a bucket (kernel/bpf/hashtab.c).
+ */
+#define HASH_ENTRY_BYTES 64
+#define BIO_ENTRY_BYTES (HASH_ENTRY_BYTES + 32)
+
+static u32 max_u32(u32 a, u32 b)
+{
+	return a > b ? a : b;
+}
+
+struct slots slots_of(const struct device *d, u32 cpus)
+{
+	struct slots s = { .tags = d->tags };
+	/*
+	 * A scheduler brings tags of its own: twice the smaller of the driver's and 128
+	 * (blk_mq_default_nr_requests()), until the user asks for more.
+	 */
+	u32 scheduler_tags = max_u32(512, d->scheduler[0] && d->nr_requests != d->tags ?
+					  2 * d->nr_requests : 0);
+
+	if (!d->hw_queues)
+		return s;
+	/* Drivers with several queues have up to one a CPU; a reset may bring them more. */
+	s.queues = max_u32(d->hw_queues, d->hw_queues > 1 || cpus < 8 ? cpus : 8);
+	s.stride = s.tags + scheduler_tags;
+	return s;
+}
+
+u32 slots_total(const struct device *d, bool device_stage, bool queue_stage, u32 cpus)
+{
+	struct slots s = slots_of(d, cpus);
+
+	if (!device_stage && !queue_stage)
+		return 0;
+	/* Those of the queue stage follow those of the device stage. */
+	return s.queues * s.stride * (queue_stage ? 2 : 1);
+}
+
+static bool has_stage(const struct watch *watches, u32 n, const struct device *d, enum blklat_stage s)
+{
+	for (u32 i = 0; i < n; i++)
+		if (watches[i].device == d && watches[i].stage == s)
+			return true;
+	return false;
+}
+
+/* Slots of the device of watch @i, counted at the first of its watches. */
+static u64 slots_at(const struct watch *watches, u32 i, u32 n, u32 cpus)
+{
+	const struct device *d = watches[i].device;
+
+	for (u32 j = 0; j < i; j++)
+		if (watches[j].device == d)
+			return 0;
+	return slots_total(d, has_stage(watches, n, d, BLKLAT_STAGE_DEVICE),
+			   has_stage(watches, n, d, BLKLAT_STAGE_QUEUE), cpus);
+}
+
+u64 capture_memory_bytes(const struct watch *watches, u32 n, u32 cpus, u32 scale, u32 max_bios)
+{
+	u64 row = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS(scale)) * BLKLAT_OPS + BLKLAT_ACCOUNTS * sizeof(u64);
+	u64 bytes = (u64)cpus * n * row;
+	bool total = false;
+
+	for (u32 i = 0; i < n; i++) {
+		total |= watches[i].stage == BLKLAT_STAGE_TOTAL;
+		bytes += slots_at(watches, i, n, cpus) * sizeof(struct blklat_start);
+	}
+	return bytes + (total ? (u64)max_bios * BIO_ENTRY_BYTES : 0);
+}
+
+int capture_choose_scale(const struct capture_config *cfg, u32 cpus, struct problem *p)
+{
+	u64 limit = cfg->max_memory ? cfg->max_memory : capture_default_memory();
+	int scale = cfg->scale < 0 ? BLKLAT_SCALE_MAX : cfg->scale;
+	u64 bytes;
+
+	for (;; scale--) {
+		bytes = capture_memory_bytes(cfg->watches, cfg->n_watches, cpus, scale, cfg->max_bios);
+		if (bytes <= limit)
+			return scale;
+		if (cfg->scale >= 0 || !scale)
+			break;
+	}
+	return problem_set(p, -E2BIG, "%u watched device%s at scale %d need %.1f MiB of memory and the limit is "
+			   "%.1f MiB: raise --max-memory to %.0fM%s", cfg->n_watches,
+			   cfg->n_watches == 1 ? "" : "s", scale, bytes / MIB, limit / MIB,
+			   bytes / MIB + 1, scale ? " or choose a lower --scale" : " or watch fewer devices");
+}
+
+u64 capture_default_memory(void)
+{
+	u64 ram = (u64)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+	u64 least = 64ULL << 20;
+
+	return ram / 1000 > least ? ram / 1000 : least;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How much a capture needs: slots for a device's requests, bytes for everything. Pure. */
+#ifndef CAPTURE_GEOMETRY_H
+#define CAPTURE_GEOMETRY_H
+
+#include "capture/capture.h"
+
+/* Start slots of one device at one stage: queues * stride, laid out as abi.h says. */
+struct slots {
+	u32 queues;
+	u32 stride;
+	u32 tags;
+};
+
+/*
+ * Room for the tags that @d's requests can carry. Some more than it has now, since queues and tags
+ * can be added while it is watched; what goes beyond is counted as lost by BLKLAT_TAG_RANGE.
+ */
+struct slots slots_of(const struct device *d, u32 cpus);
+
+/* Slots that the watches of one device need in all. */
+u32 slots_total(const struct device *d, bool device_stage, bool queue_stage, u32 cpus);
+
+#endif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/region.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "blklat/bins.h"
+
+static struct blklat_series *series_at(const struct region *r, u32 cpu, u32 watch, u32 op)
+{
+	size_t row = ((size_t)cpu * r->watches + watch) * BLKLAT_OPS + op;
+
+	return (struct blklat_series *)((char *)r->series + row * r->series_bytes);
+}
+
+/* The engine writes what we read; each cell is one aligned word. */
+static u64 load(const u64 *cell)
+{
+	return __atomic_load_n(cell, __ATOMIC_RELAXED);
+}
+
+void region_next_epoch(struct region *r)
+{
+	u32 next = *r->epoch + 1;
+
+	for (u32 cpu = 0; cpu < r->cpus; cpu++)
+		for (u32 watch = 0; watch < r->watches; watch++)
+			for (u32 op = 0; op < BLKLAT_OPS; op++) {
+				struct blklat_series *s = series_at(r, cpu, watch, op);
+
+				if (!load(&s->octaves))
+					continue;
+				__atomic_store_n(&s->max_ns[next & 1], 0, __ATOMIC_RELAXED);
+				__atomic_store_n(&s->not_min_ns[next & 1], 0, __ATOMIC_RELAXED);
+			}
+	__atomic_store_n(r->epoch, next, __ATOMIC_RELEASE);
+}
+
+struct scan {
+	u64 started, in_flight, earliest_ns;
+};
+
+static struct scan scan_slots(const struct region *r, u32 i)
+{
+	const struct blklat_start *slot = r->starts + r->slots[i].first, *end = slot + r->slots[i].n;
+	struct scan s = { .earliest_ns = UINT64_MAX };
+
+	for (; slot < end; slot++) {
+		u64 ns = load(&slot->ns);
+
+		s.started += load(&slot->count);
+		if (ns <= BLKLAT_SLOT_FREE)
+			continue;
+		s.in_flight++;
+		if (ns < s.earliest_ns)
+			s.earliest_ns = ns;
+	}
+	return s;
+}
+
+static void add_octave(const struct blklat_series *s, u32 octave, struct hist *h)
+{
+	u32 first = octave == BLKLAT_OCTAVE_BELOW ? 0 : 1 + (octave << h->scale);
+	u32 n = octave < BLKLAT_OCTAVES ? 1U << h->scale : 1;
+
+	for (u32 cell = first; cell < first + n; cell++)
+		h->cells[cell] += load(&s->bins[cell]);
+}
+
+/* Extremes of one op as the CPUs have them, in both parities. */
+struct extremes {
+	u64 max_ns[2], min_ns[2];
+};
+
+static void add_series(const struct blklat_series *s, struct op_counts *op, struct extremes *e)
+{
+	u64 octaves = load(&s->octaves);
+
+	if (!octaves)
+		return;
+	for (; octaves; octaves &= octaves - 1)
+		add_octave(s, __builtin_ctzll(octaves), &op->hist);
+	/* The engine writes extremes before the bin, so those of all IOs just read are there now. */
+	atomic_thread_fence(memory_order_acquire);
+	op->sum_ns += load(&s->sum_ns);
+	op->bytes += load(&s->bytes);
+	op->errors += load(&s->errors);
+	for (int parity = 0; parity < 2; parity++) {
+		u64 max = load(&s->max_ns[parity]), min = ~load(&s->not_min_ns[parity]);
+
+		if (max > e->max_ns[parity])
+			e->max_ns[parity] = max;
+		if (min < e->min_ns[parity])
+			e->min_ns[parity] = min;
+	}
+}
+
+static bool in_cell(const struct hist *h, u32 cell, u64 ns)
+{
+	return blklat_cell(ns, h->scale) == cell;
+}
+
+/*
+ * An IO that ends while the counters are read can be in one interval's bins and in the next one's
+ * extremes. So take the ended epoch's, unless the bins contradict; then the new epoch's; then the
+ * bin's bound.
+ */
+static void choose_extremes(struct op_counts *op, const struct hist *before, const struct extremes *e,
+			    u32 ended)
+{
+	const struct hist *h = &op->hist;
+	u32 cells = BLKLAT_CELLS(h->scale), first = 0, last = cells - 1;
+
+	while (first < cells && h->cells[first] == before->cells[first])
+		first++;
+	if (first == cells)
+		return;
+	while (h->cells[last] == before->cells[last])
+		last--;
+	op->max_ns = in_cell(h, last, e->max_ns[ended])	 ? e->max_ns[ended] :
+		     in_cell(h, last, e->max_ns[!ended]) ? e->max_ns[!ended] :
+							   hist_upper_ns(h->scale, last);
+	op->min_ns = in_cell(h, first, e->min_ns[ended])  ? e->min_ns[ended] :
+		     in_cell(h, first, e->min_ns[!ended]) ? e->min_ns[!ended] :
+							    hist_lower_ns(h->scale, first) + 1;
+}
+
+static void read_op(const struct region *r, u32 i, u32 op, const struct op_counts *before,
+		    struct op_counts *ret)
+{
+	struct extremes e = { .min_ns = { UINT64_MAX, UINT64_MAX } };
+
+	hist_clear(&ret->hist);
+	ret->sum_ns = ret->bytes = ret->errors = 0;
+	ret->min_ns = ret->max_ns = 0;
+	for (u32 cpu = 0; cpu < r->cpus; cpu++)
+		add_series(series_at(r, cpu, i, op), ret, &e);
+	choose_extremes(ret, &before->hist, &e, (*r->epoch & 1) ^ 1);
+}
+
+u64 region_account(const struct region *r, u32 watch, enum blklat_account cell)
+{
+	u64 sum = 0;
+
+	for (u32 cpu = 0; cpu < r->cpus; cpu++)
+		sum += load(r->accounts + ((size_t)cpu * r->watches + watch) * BLKLAT_ACCOUNTS + cell);
+	return sum;
+}
+
+void region_read(const struct region *r, u32 i, const struct watch_counts *before, u64 now_ns,
+		 struct watch_counts *w)
+{
+	struct scan scan = scan_slots(r, i);
+
+	if (r->slots[i].n) {
+		w->started = scan.started;
+		w->in_flight = scan.in_flight;
+		w->oldest_ns = scan.in_flight && scan.earliest_ns < now_ns ? now_ns - scan.earliest_ns : 0;
+	}
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		read_op(r, i, op, &before->ops[op], &w->ops[op]);
+	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
+		w->accounts[cell] = region_account(r, i, cell);
+	scan = scan_slots(r, i);
+	if (r->slots[i].n) {
+		w->started_after = scan.started;
+		w->in_flight_after = scan.in_flight;
+	}
+}

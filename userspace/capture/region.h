@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Reading the counters of abi.h, wherever they are mapped from: what both kernel engines share. No
+ * system call is made.
+ */
+#ifndef CAPTURE_REGION_H
+#define CAPTURE_REGION_H
+
+#include "model/snapshot.h"
+
+struct region {
+	u32 cpus;
+	u32 watches;
+	u32 scale;
+	u32 series_bytes;		/* from one series to the next */
+	void *series;			/* [cpu][watch][op] */
+	const u64 *accounts;		/* [cpu][watch][BLKLAT_ACCOUNTS] */
+	const struct blklat_start *starts;
+	const struct region_slots {	/* of each watch; n is 0 at stage total */
+		u32 first, n;
+	} *slots;
+	volatile u32 *epoch;		/* number of the interval, read by the engine */
+};
+
+/*
+ * Ends the interval: makes the engine collect extremes in the cells of the other parity, emptied
+ * before. Call it once, just before the watches are read.
+ */
+void region_next_epoch(struct region *r);
+
+/*
+ * Reads watch @i into @w, all but what the engine knows otherwise: kernel_ios, gone, and where the
+ * watch has no slots (stage total) what has started and is in flight. @before is what the last read gave: it tells the bins that belong to
+ * this interval and so which extremes do. @now_ns is CLOCK_MONOTONIC.
+ */
+void region_read(const struct region *r, u32 i, const struct watch_counts *before, u64 now_ns,
+		 struct watch_counts *w);
+
+/* The sum of an account's cell over the CPUs. */
+u64 region_account(const struct region *r, u32 watch, enum blklat_account cell);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The text script that the replay engine plays. One statement a line, words separated by blanks,
+ * "double quotes" around blanks (\" and \\ inside), comments from a word that begins with '#'.
+ * The first line is
+ *
+ *   blklat-replay 1
+ *
+ * Then what is true for the whole run, before anything happens:
+ *
+ *   engine NAME                  that captured; default "replay"
+ *   scale 0..6                   finest resolution; default 6. A coarser one can be asked for
+ *   cpus N                       slack of the accounting; default 1
+ *   memory BYTES                 that the counters took; default: what the series of abi.h take
+ *   start TIME                   as 2026-11-21T07:35:00.000Z; default 1970-01-01T00:00:00Z
+ *   device NAME [kind=TEXT] [model=TEXT] [mapper=TEXT] [scheduler=TEXT] [size=BYTES]
+ *               [queues=N] [tags=N]
+ *   watch NAME STAGE             of a device above; STAGE is device, queue or total. At least one
+ *
+ * Then what happens. It belongs to the watch that 'on' chose last, at first to the first one:
+ *
+ *   on NAME STAGE
+ *   io OP LATENCY BYTES [xCOUNT] [errors=N]
+ *                                COUNT IOs (1) complete, each of this latency and size; N of them
+ *                                fail. OP is read, write, flush, discard or other
+ *   in-flight N [oldest=AGE]     as seen at each tick from now on
+ *   account CELL N               N more in a cell of abi.h: requeued, no_start, overwritten,
+ *                                tag_range, table_full, before or unissued
+ *   starts +N|-N                 the start events seen are N more or less than follow from the rest
+ *   after [starts=N] [in-flight=N]
+ *                                seen after the bins were read, at the next tick only: N start
+ *                                events more, and how many in flight
+ *   kernel-ios +N|-N|unknown     the kernel counts N IOs more or less than complete here
+ *   skipped N                    N more program runs that the kernel skipped, all watches
+ *   gone                         the device is gone at the next tick, and all of its watches with it
+ *   tick SECONDS [at=TIME]       the interval ends, SECONDS after the one before; at= sets the wall
+ *                                clock, which else moves as far. The last statement of a script
+ *
+ * LATENCY and AGE are a number and ns, us, ms or s, whole in ns. The start events of an interval
+ * follow from it: one for each IO that completed, that was requeued or overwritten, and for each
+ * that is in flight and was not before. Where more have left than completed, the difference is lost
+ * without a reason, as it would be with a live engine.
+ */
+#ifndef CAPTURE_REPLAY_SCRIPT_H
+#define CAPTURE_REPLAY_SCRIPT_H
+
+#include "model/snapshot.h"
+#include "util/problem.h"
+
+#define REPLAY_DEVICES_MAX 64
+#define REPLAY_WATCHES_MAX 128
+
+enum replay_kind {
+	REPLAY_IO,
+	REPLAY_IN_FLIGHT,
+	REPLAY_ACCOUNT,
+	REPLAY_STARTS,
+	REPLAY_AFTER,
+	REPLAY_KERNEL,
+	REPLAY_KERNEL_UNKNOWN,
+	REPLAY_SKIPPED,
+	REPLAY_GONE,
+	REPLAY_TICK,
+};
+
+/* One statement of the second part; a field that a kind does not name is 0. */
+struct replay_event {
+	enum replay_kind kind;
+	u32 watch;
+	u32 what;		/* IO: op. account: cell. after: 1 when in_flight is given */
+	u64 n;			/* IO, account, skipped, in-flight, after: how many */
+	u64 ns;			/* IO: latency. in-flight: age. tick: length */
+	u64 bytes;		/* IO: of one */
+	u64 errors;		/* IO */
+	u64 in_flight;		/* after */
+	s64 more;		/* starts, kernel-ios: difference. tick: wall clock at the end */
+};
+
+struct replay_script {
+	char engine[32];
+	u32 scale;
+	u32 cpus;
+	u64 memory_bytes;	/* 0: not given */
+	s64 start_ns;		/* CLOCK_REALTIME */
+	u32 n_devices;
+	struct device *devices;	/* REPLAY_DEVICES_MAX of them, so that they never move */
+	u32 n_watches;
+	struct watch watches[REPLAY_WATCHES_MAX];
+	u32 n_events;
+	struct replay_event *events;	/* the last one is a tick */
+};
+
+/*
+ * Reads @file whole. No sum over a script that was accepted exceeds 2^62. Returns 0, or -EINVAL
+ * (sentence with file and line), -ENOMEM, or the errno of opening or reading the file.
+ */
+int replay_script_read(struct replay_script *s, const char *file, struct problem *p);
+void replay_script_free(struct replay_script *s);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The words of a replay script. Each of these reads a whole word strictly, returns false (or NULL)
+ * when it is no such thing, and leaves the result as it was. Nothing overflows, whatever it says.
+ */
+#ifndef CAPTURE_REPLAY_WORDS_H
+#define CAPTURE_REPLAY_WORDS_H
+
+#include "util/types.h"
+
+/* Digits only, at most @max. */
+bool word_number(const char *text, u64 max, u64 *ret);
+
+/* "81.2" of a unit of @unit ns, up to @end: whole in ns, at most a million seconds. */
+bool word_decimal(const char *text, const char *end, u64 unit, u64 *ret);
+
+/* "60us": the same with its unit, ns, us, ms or s. */
+bool word_latency(const char *text, u64 *ret);
+
+/* "2026-11-21T07:35:00.000Z", years 1970 to 2200, up to nine digits of a second's fraction. */
+bool word_time(const char *text, s64 *ret);
+
+/* Which of @n names it is. Holes in @names (NULL) are no name. */
+bool word_index(const char *const *names, u32 n, const char *name, u32 *ret);
+
+/* The value of "key=value". */
+const char *word_value(const char *word, const char *key);
+
+/*
+ * Cuts the first word off @text, which begins with no blank; unquotes it in place. NULL when a quote
+ * is left open.
+ */
+char *word_cut(char **text);
+
+#endif

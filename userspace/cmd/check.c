@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* blklat check: which engines work here, what is in the way, and what a run would take. */
+#include <errno.h>
+#include <string.h>
+
+#include "capture/capture.h"
+#include "cmd/cmd.h"
+#include "cmd/json.h"
+#include "cmd/machine.h"
+#include "cmd/options.h"
+#include "cmd/terminal.h"
+#include "cmd/watches.h"
+#include "util/cleanup.h"
+#include "util/parse.h"
+#include "util/table.h"
+
+#define ENGINES_MAX 8
+
+enum format { FORMAT_TEXT, FORMAT_JSON };
+static const char *const formats[] = { "text", "json" };
+
+struct check {
+	u32 format;
+	struct wanted wanted;
+	u64 max_memory;
+	const char *sysroot;
+};
+
+/* What is found; made whole before anything is printed. */
+struct findings {
+	struct machine machine;
+	struct device_table devices;
+	struct watches watches;		/* those of a device stand together */
+	u64 memory_limit;
+	u32 n_engines;
+	struct engine {
+		const struct capture_ops *ops;
+		int err;		/* 0: usable */
+		struct problem why;
+	} engines[ENGINES_MAX];
+};
+
+enum { KEY_DEV = OPTIONS_LONG, KEY_STAGE, KEY_MAX_MEMORY, KEY_SYSROOT };
+
+static const struct argp_option option_list[] = {
+	{ "dev", KEY_DEV, "DEV", 0, "The memory that a run on DEV takes (may be repeated; default: each "
+	  "device)", 0 },
+	{ "stage", KEY_STAGE, "LIST", 0, "Of these stages: device, queue, total (default: device, or total "
+	  "where there are no requests)", 0 },
+	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "With this limit (default: 64M or 0.1 % of RAM, the "
+	  "larger)", 0 },
+	{ "format", 'f', "FORMAT", 0, "text (default) or json", 0 },
+	{ "sysroot", KEY_SYSROOT, "DIR", 0, "Read the tree recorded in DIR instead of this machine's; the "
+	  "engines are this machine's nevertheless", 0 },
+	{ 0 },
+};
+
+static int take(int key, const char *value, void *into, struct problem *p)
+{
+	struct check *c = into;
+
+	switch (key) {
+	case KEY_STAGE:
+		return parse_names("--stage", value, stage_names, BLKLAT_STAGES, &c->wanted.stages, p);
+	case KEY_MAX_MEMORY:
+		return parse_size("--max-memory", value, &c->max_memory, p);
+	case 'f':
+		return parse_name("--format", value, formats, ARRAY_SIZE(formats), &c->format, p);
+	case KEY_SYSROOT:
+		c->sysroot = value;
+		return 0;
+	default:
+		c->wanted.devices[c->wanted.n++] = value;
+		return 0;
+	}
+}
+
+static const struct options options = {
+	.about = "Says which engines work on this machine, or why not and what to do, and what memory a run "
+		 "would take. The exit status is 1 when no engine works."
+		 "\v"
+		 "DEV is a name, a path, a mapper name, a shell pattern or 'all'.",
+	.arguments = "[DEV...]",
+	.list = option_list,
+	.take = take,
+};
+
+static void findings_free(struct findings *f)
+{
+	watches_free(&f->watches);
+	device_table_free(&f->devices);
+}
+
+static bool usable(const struct findings *f)
+{
+	for (u32 i = 0; i < f->n_engines; i++)
+		if (!f->engines[i].err)
+			return true;
+	return false;
+}
+
+static int find_out(struct findings *f, struct check *c, struct problem *p)
+{
+	bool named = c->wanted.n;
+	int err;
+
+	if (!named)
+		c->wanted.devices[c->wanted.n++] = "all";
+	err = watches_make(&f->devices, &c->wanted, &f->watches, p);
+	/* A machine without disks can be asked about its engines. */
+	if (err && (named || err != -ENOENT))
+		return err;
+	machine_read(&f->machine, c->sysroot);
+	f->memory_limit = c->max_memory ? c->max_memory : capture_default_memory();
+	for (u32 i = 0; capture_engines[i] && i < ENGINES_MAX; i++) {
+		struct engine *e = &f->engines[f->n_engines++];
+
+		e->ops = capture_engines[i];
+		e->err = e->ops->probe(&e->why);
+	}
+	return 0;
+}
+
+/* What a run on some watches would take. */
+struct run_cost {
+	int scale;		/* negative: none fits the limit */
+	u64 bytes;		/* at that scale, or at the coarsest */
+};
+
+static struct run_cost cost_of(const struct findings *f, const struct watch *w, u32 n)
+{
+	const struct capture_config cfg = {
+		.devices = &f->devices, .watches = w, .n_watches = n, .scale = -1,
+		.max_memory = f->memory_limit, .max_bios = CAPTURE_MAX_BIOS,
+	};
+	struct problem unused;
+	int scale = capture_choose_scale(&cfg, f->machine.cpus, &unused);
+
+	return (struct run_cost){
+		.scale = scale,
+		.bytes = capture_memory_bytes(w, n, f->machine.cpus, scale < 0 ? 0 : scale, CAPTURE_MAX_BIOS),
+	};
+}
+
+/* The watches of one device from @i on. */
+static u32 same_device(const struct watches *w, u32 i, u32 *ret_stages)
+{
+	u32 n = 0;
+
+	*ret_stages = 0;
+	for (; i + n < w->n && w->w[i + n].device == w->w[i].device; n++)
+		*ret_stages |= 1u << w->w[i + n].stage;
+	return n;
+}
+
+/* "@title    text", the text in as many lines of 80 letters as it takes. */
+static void print_fact(const char *title, const char *text)
+{
+	const u32 indent = 15, width = 80 - indent;
+
+	printf("%-*s", indent, title);
+	while (strlen(text) > width) {
+		u32 cut = width;
+
+		while (cut && text[cut] != ' ')
+			cut--;
+		if (!cut)
+			break;
+		printf("%.*s\n%*s", cut, text, indent, "");
+		text += cut + 1;
+	}
+	puts(text);
+}
+
+static void print_capabilities(const struct machine *m)
+{
+	char have[128] = "", text[256];
+	size_t used = 0;
+
+	for (u32 i = 0; i < CAPABILITIES; i++)
+		if (m->capable[i])
+			used += snprintf(have + used, sizeof(have) - used, "%s%s", used ? ", " : "",
+					 capability_names[i]);
+	if (m->capable[CAPABILITY_SYS_ADMIN] ||
+	    (m->capable[CAPABILITY_BPF] && m->capable[CAPABILITY_PERFMON]))
+		snprintf(text, sizeof(text), "%s", have);
+	else
+		snprintf(text, sizeof(text), "%s; CAP_BPF and CAP_PERFMON are needed (CAP_SYS_ADMIN before "
+			 "5.8): run it as root", used ? have : "none of use");
+	print_fact("capabilities", text);
+}
+
+static void print_locked_memory(const struct machine *m)
+{
+	char limit[16] = "unlimited", text[128];
+
+	if (m->locked_memory_bytes != ~0ULL)
+		size_text(m->locked_memory_bytes, limit, sizeof(limit));
+	snprintf(text, sizeof(text), "%s%s", limit, m->locks_bpf_memory ?
+		 "; before Linux 5.11 BPF maps count: blklat raises it when it may" :
+		 " (since Linux 5.11 BPF maps don't count)");
+	print_fact("locked memory", text);
+}
+
+static void print_machine(const struct machine *m)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "%s, %u CPU%s", m->release[0] ? m->release : "unknown", m->cpus,
+		 m->cpus == 1 ? "" : "s");
+	print_fact("kernel", text);
+	print_fact("BTF", m->btf ? "present" : "missing: it takes a kernel built with "
+		   "CONFIG_DEBUG_INFO_BTF, as those of the distributions are");
+	if (!strcmp(m->lockdown, "confidentiality"))
+		print_fact("lockdown", "confidentiality: BPF may not read kernel memory; boot with "
+			   "lockdown=integrity or without Secure Boot");
+	else
+		print_fact("lockdown", m->lockdown[0] ? m->lockdown : "none (not built in)");
+	print_capabilities(m);
+	print_locked_memory(m);
+}
+
+static int add_run(struct table *t, const char *name, u32 stages, struct run_cost cost)
+{
+	char stage[32], scale[16] = "none fits", bytes[16];
+	const char *const cells[] = { name, stage, scale, bytes };
+
+	stages_text(stages, stage, sizeof(stage));
+	if (cost.scale >= 0)
+		snprintf(scale, sizeof(scale), "%d", cost.scale);
+	size_text(cost.bytes, bytes, sizeof(bytes));
+	return table_add(t, cells);
+}
+
+static int print_runs(const struct findings *f)
+{
+	static const struct column columns[] = {
+		{ "DEVICE", false, 12 }, { "STAGE", false, 0 }, { "SCALE", true, 0 }, { "MEMORY", true, 0 },
+	};
+	CLEANUP(table_uninit) struct table t;
+	const struct watches *w = &f->watches;
+	u32 stages, all = 0, n = 0;
+
+	table_init(&t, columns, ARRAY_SIZE(columns));
+	for (u32 i = 0; i < w->n; i += n) {
+		n = same_device(w, i, &stages);
+		all |= stages;
+		if (add_run(&t, w->w[i].device->name, stages, cost_of(f, w->w + i, n)))
+			return -ENOMEM;
+	}
+	if (n < w->n && add_run(&t, "together", all, cost_of(f, w->w, w->n)))
+		return -ENOMEM;
+	putchar('\n');
+	if (w->n)
+		table_print(&t, stdout, 80);
+	else
+		puts("There is no block device of non-zero size.");
+	return 0;
+}
+
+static int print_text(const struct findings *f)
+{
+	char limit[16], title[32], text[sizeof(struct problem) + 16];
+
+	print_machine(&f->machine);
+	size_text(f->memory_limit, limit, sizeof(limit));
+	print_fact("memory limit", limit);
+	putchar('\n');
+	for (u32 i = 0; i < f->n_engines; i++) {
+		const struct engine *e = &f->engines[i];
+
+		snprintf(title, sizeof(title), "engine %s", e->ops->name);
+		snprintf(text, sizeof(text), "%s%s", e->err ? "not usable: " : "usable: ",
+			 e->err ? e->why.text : e->ops->about);
+		print_fact(title, text);
+	}
+	return print_runs(f);
+}
+
+static struct json_object *json_machine(const struct machine *m)
+{
+	struct json_object *o = json_object_new_object(), *caps = json_object_new_object();
+
+	for (u32 i = 0; i < CAPABILITIES; i++)
+		json_object_object_add(caps, capability_names[i], json_object_new_boolean(m->capable[i]));
+	json_object_object_add(o, "schema", json_object_new_int(1));
+	json_object_object_add(o, "kernel", json_text(m->release));
+	json_object_object_add(o, "cpus", json_object_new_uint64(m->cpus));
+	json_object_object_add(o, "btf", json_object_new_boolean(m->btf));
+	json_object_object_add(o, "lockdown", json_text(m->lockdown));
+	json_object_object_add(o, "capabilities", caps);
+	json_object_object_add(o, "locked_memory_bytes", m->locked_memory_bytes == ~0ULL ? NULL :
+			       json_object_new_uint64(m->locked_memory_bytes));
+	return o;
+}
+
+static struct json_object *json_engines(const struct findings *f)
+{
+	struct json_object *a = json_object_new_array_ext(f->n_engines);
+
+	for (u32 i = 0; i < f->n_engines; i++) {
+		const struct engine *e = &f->engines[i];
+		struct json_object *o = json_object_new_object();
+
+		json_object_object_add(o, "name", json_object_new_string(e->ops->name));
+		json_object_object_add(o, "about", json_object_new_string(e->ops->about));
+		json_object_object_add(o, "usable", json_object_new_boolean(!e->err));
+		json_object_object_add(o, "problem", e->err ? json_object_new_string(e->why.text) : NULL);
+		json_object_array_add(a, o);
+	}
+	return a;
+}
+
+static struct json_object *json_cost(struct run_cost cost)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "scale", cost.scale < 0 ? NULL : json_object_new_int(cost.scale));
+	json_object_object_add(o, "memory_bytes", json_object_new_uint64(cost.bytes));
+	return o;
+}
+
+static struct json_object *json_runs(const struct findings *f)
+{
+	struct json_object *a = json_object_new_array();
+	const struct watches *w = &f->watches;
+	u32 stages, n;
+
+	for (u32 i = 0; i < w->n; i += n) {
+		struct json_object *o;
+
+		n = same_device(w, i, &stages);
+		o = json_cost(cost_of(f, w->w + i, n));
+		json_object_object_add(o, "device", json_object_new_string(w->w[i].device->name));
+		json_object_object_add(o, "stages", json_stages(stages));
+		json_object_array_add(a, o);
+	}
+	return a;
+}
+
+static int print_json(const struct findings *f)
+{
+	struct json_object *o = json_machine(&f->machine);
+
+	json_object_object_add(o, "engines", json_engines(f));
+	json_object_object_add(o, "memory_limit_bytes", json_object_new_uint64(f->memory_limit));
+	json_object_object_add(o, "runs", json_runs(f));
+	json_object_object_add(o, "together", f->watches.n ?
+			       json_cost(cost_of(f, f->watches.w, f->watches.n)) : NULL);
+	return json_print(o);
+}
+
+static int run(int argc, char **argv)
+{
+	CLEANUP(cleanup_free) const char **devices = calloc(argc + 1, sizeof(*devices));
+	struct check c = { .wanted.devices = devices, .sysroot = "" };
+	CLEANUP(findings_free) struct findings f = { 0 };
+	struct problem p;
+	int err, status;
+
+	if (!devices) {
+		problem_set(&p, 0, "out of memory");
+		return command_fail(argv[0], STATUS_FAILED, &p);
+	}
+	status = options_parse(&options, argc, argv, &c);
+	if (status >= 0)
+		return status;
+	if (device_table_read(&f.devices, c.sysroot, &p))
+		return command_fail(argv[0], c.sysroot[0] ? STATUS_USAGE : STATUS_FAILED, &p);
+	err = find_out(&f, &c, &p);
+	if (err)
+		return command_fail(argv[0], err == -ENOMEM ? STATUS_FAILED : STATUS_USAGE, &p);
+	if (c.format == FORMAT_JSON ? print_json(&f) : print_text(&f)) {
+		problem_set(&p, 0, "out of memory");
+		return command_fail(argv[0], STATUS_FAILED, &p);
+	}
+	status = finish_output(argv[0]);
+	if (usable(&f))
+		return status;
+	problem_set(&p, 0, "no engine is usable here: %s",
+		    f.n_engines ? f.engines[0].why.text : "there is none");
+	return command_fail(argv[0], STATUS_FAILED, &p);
+}
+
+const struct command command_check = {
+	.name = "check",
+	.about = "which engines work here, or why not, and what memory a run takes",
+	.run = run,
+};

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmd/json.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "model/snapshot.h"
+
+struct json_object *json_text(const char *text)
+{
+	return text[0] ? json_object_new_string(text) : NULL;
+}
+
+struct json_object *json_stages(u32 stages)
+{
+	struct json_object *a = json_object_new_array_ext(BLKLAT_STAGES);
+
+	for (u32 s = 0; s < BLKLAT_STAGES; s++)
+		if (stages >> s & 1)
+			json_object_array_add(a, json_object_new_string(stage_names[s]));
+	return a;
+}
+
+int json_print(struct json_object *o)
+{
+	const char *text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
+							  JSON_C_TO_STRING_NOSLASHESCAPE);
+
+	if (text)
+		puts(text);
+	json_object_put(o);
+	return text ? 0 : -ENOMEM;
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* blklat list: what can be observed. */
+#include <errno.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/json.h"
+#include "cmd/options.h"
+#include "cmd/terminal.h"
+#include "cmd/watches.h"
+#include "util/cleanup.h"
+#include "util/parse.h"
+#include "util/table.h"
+
+enum format { FORMAT_TEXT, FORMAT_JSON };
+static const char *const formats[] = { "text", "json" };
+
+struct list {
+	u32 format;
+	bool all;
+	const char *sysroot;
+};
+
+enum { KEY_ALL = OPTIONS_LONG, KEY_SYSROOT };
+
+static const struct argp_option option_list[] = {
+	{ "format", 'f', "FORMAT", 0, "text (default) or json", 0 },
+	{ "all", KEY_ALL, NULL, 0, "In text: also devices without a size and hidden paths", 0 },
+	{ "sysroot", KEY_SYSROOT, "DIR", 0, "Read the tree recorded in DIR instead of this machine's", 0 },
+	{ 0 },
+};
+
+static int take(int key, const char *value, void *into, struct problem *p)
+{
+	struct list *l = into;
+
+	switch (key) {
+	case 'f':
+		return parse_name("--format", value, formats, ARRAY_SIZE(formats), &l->format, p);
+	case KEY_ALL:
+		l->all = true;
+		return 0;
+	default:
+		l->sysroot = value;
+		return 0;
+	}
+}
+
+static const struct options options = {
+	.about = "Shows the block devices of this machine and what can be watched of them."
+		 "\v"
+		 "MODEL is the mapper name of a dm device, the file behind a loop device and the level of "
+		 "an array. QUEUES are hardware queues; a device without any passes bios on, so there is "
+		 "only the stage total. STAGES: all are device, queue and total. ON names what a device "
+		 "lies on. All facts are in the JSON.",
+	.list = option_list,
+	.take = take,
+};
+
+static bool is_partition(const struct device_table *t, u32 i)
+{
+	return t->d[i].parent != i;
+}
+
+/* The lower devices' names with commas. */
+static void lower_text(const struct device_table *t, const struct device *d, char *ret, size_t size)
+{
+	size_t used = 0;
+
+	ret[0] = '\0';
+	for (u32 i = 0; i < d->n_lower && used < size; i++)
+		used += snprintf(ret + used, size - used, "%s%s", i ? "," : "", t->d[d->lower[i]].name);
+}
+
+static const char *kind_text(const struct device *d)
+{
+	if (!strcmp(d->kind, "partition"))
+		return "part";
+	return d->hidden ? "path" : d->kind;
+}
+
+/* What tells devices apart in a narrow column: of a mapped file its last component. */
+static const char *model_text(const struct device *d)
+{
+	const char *slash = strcmp(d->kind, "loop") ? NULL : strrchr(d->model, '/');
+
+	if (d->mapper[0])
+		return d->mapper;
+	return slash ? slash + 1 : d->model;
+}
+
+static int add_row(struct table *table, const struct device_table *t, u32 i)
+{
+	const struct device *d = &t->d[i];
+	bool part = is_partition(t, i), requests = d->hw_queues;
+	char name[DEVICE_NAME_MAX + 2], size[16], queues[16], lower[512];
+	const char *const cells[] = {
+		name, kind_text(d), size, part ? "" : model_text(d),
+		part ? "" : requests ? d->scheduler : "-", part ? "" : queues,
+		requests ? "all" : "total", lower,
+	};
+
+	snprintf(name, sizeof(name), "%s%s", part ? "  " : "", d->name);
+	size_text(d->size_bytes, size, sizeof(size));
+	snprintf(queues, sizeof(queues), "%u", d->hw_queues);
+	lower_text(t, d, lower, sizeof(lower));
+	return table_add(table, cells);
+}
+
+static int print_text(const struct device_table *t, bool all)
+{
+	static const struct column columns[] = {
+		{ "NAME", false, 0 }, { "KIND", false, 0 }, { "SIZE", true, 0 }, { "MODEL", false, 8 },
+		{ "SCHEDULER", false, 0 }, { "QUEUES", true, 0 }, { "STAGES", false, 0 },
+		{ "ON", false, 6 },
+	};
+	CLEANUP(table_uninit) struct table table;
+
+	table_init(&table, columns, ARRAY_SIZE(columns));
+	for (u32 i = 0; i < t->n; i++) {
+		const struct device *disk = &t->d[t->d[i].parent];
+
+		if (!all && (disk->hidden || !disk->size_bytes))
+			continue;
+		if (add_row(&table, t, i))
+			return -ENOMEM;
+	}
+	table_print(&table, stdout, terminal_columns());
+	return 0;
+}
+
+static struct json_object *json_lower(const struct device_table *t, const struct device *d)
+{
+	struct json_object *a = json_object_new_array_ext(d->n_lower);
+
+	for (u32 i = 0; i < d->n_lower; i++)
+		json_object_array_add(a, json_object_new_string(t->d[d->lower[i]].name));
+	return a;
+}
+
+static struct json_object *json_device(const struct device_table *t, u32 i)
+{
+	const struct device *d = &t->d[i];
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "name", json_object_new_string(d->name));
+	json_object_object_add(o, "kind", json_object_new_string(d->kind));
+	json_object_object_add(o, "model", json_text(d->model));
+	json_object_object_add(o, "mapper", json_text(d->mapper));
+	json_object_object_add(o, "major", d->hidden ? NULL : json_object_new_uint64(d->major));
+	json_object_object_add(o, "minor", d->hidden ? NULL : json_object_new_uint64(d->minor));
+	json_object_object_add(o, "size_bytes", json_object_new_uint64(d->size_bytes));
+	json_object_object_add(o, "disk", json_text(is_partition(t, i) ? t->d[d->parent].name : ""));
+	json_object_object_add(o, "on", json_lower(t, d));
+	json_object_object_add(o, "scheduler", json_text(d->scheduler));
+	json_object_object_add(o, "hw_queues", json_object_new_uint64(d->hw_queues));
+	json_object_object_add(o, "tags", json_object_new_uint64(d->tags));
+	json_object_object_add(o, "nr_requests", json_object_new_uint64(d->nr_requests));
+	json_object_object_add(o, "iostats", json_object_new_boolean(d->iostats));
+	json_object_object_add(o, "hidden", json_object_new_boolean(d->hidden));
+	json_object_object_add(o, "stages", json_stages(d->stages));
+	return o;
+}
+
+static int print_json(const struct device_table *t)
+{
+	struct json_object *o = json_object_new_object(), *devices = json_object_new_array_ext(t->n);
+
+	for (u32 i = 0; i < t->n; i++)
+		json_object_array_add(devices, json_device(t, i));
+	json_object_object_add(o, "schema", json_object_new_int(1));
+	json_object_object_add(o, "devices", devices);
+	return json_print(o);
+}
+
+static int run(int argc, char **argv)
+{
+	struct list l = { .sysroot = "" };
+	CLEANUP(device_table_free) struct device_table t = { 0 };
+	struct problem p;
+	int status = options_parse(&options, argc, argv, &l);
+
+	if (status >= 0)
+		return status;
+	if (device_table_read(&t, l.sysroot, &p))
+		return command_fail(argv[0], l.sysroot[0] ? STATUS_USAGE : STATUS_FAILED, &p);
+	if (l.format == FORMAT_JSON ? print_json(&t) : print_text(&t, l.all)) {
+		problem_set(&p, 0, "out of memory");
+		return command_fail(argv[0], STATUS_FAILED, &p);
+	}
+	return finish_output(argv[0]);
+}
+
+const struct command command_list = {
+	.name = "list",
+	.about = "the block devices and what can be watched of them",
+	.run = run,
+};

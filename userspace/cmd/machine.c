@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmd/machine.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/capability.h>
+
+#include "util/sysfs.h"
+
+const char *const capability_names[CAPABILITIES] = { "CAP_BPF", "CAP_PERFMON", "CAP_SYS_ADMIN" };
+static const u32 capability_bits[CAPABILITIES] = { CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN };
+
+#define FILE_BYTES 8192
+
+static int read_below(const char *root, const char *file, char *ret, size_t size)
+{
+	char path[PATH_MAX];
+
+	ret[0] = '\0';
+	if (snprintf(path, sizeof(path), "%s%s", root, file) >= (int)sizeof(path))
+		return -1;
+	return sysfs_text(AT_FDCWD, path, ret, size);
+}
+
+/* "0-3,6": how many these are; 0 when it is no such list. */
+static u32 count_list(const char *list)
+{
+	u32 n = 0, from, to;
+	int used;
+
+	while (*list) {
+		if (sscanf(list, "%9u%n", &from, &used) != 1)
+			return 0;
+		list += used;
+		to = from;
+		if (*list == '-') {
+			if (sscanf(list, "-%9u%n", &to, &used) != 1 || to < from)
+				return 0;
+			list += used;
+		}
+		n += to - from + 1;
+		list += *list == ',';
+	}
+	return n;
+}
+
+/* What follows @title in a file of such lines; newlines were made '?' when it was read. */
+static const char *after(const char *text, const char *title)
+{
+	const char *at = strstr(text, title);
+
+	return at ? at + strlen(title) + strspn(at + strlen(title), " \t?:") : NULL;
+}
+
+static void read_capabilities(struct machine *m, const char *root)
+{
+	char text[FILE_BYTES];
+	const char *set;
+	u64 bits;
+
+	read_below(root, "/proc/self/status", text, sizeof(text));
+	set = after(text, "CapEff");
+	bits = set ? strtoull(set, NULL, 16) : 0;
+	for (u32 i = 0; i < CAPABILITIES; i++)
+		m->capable[i] = bits >> capability_bits[i] & 1;
+}
+
+static void read_locked_memory(struct machine *m, const char *root)
+{
+	char text[FILE_BYTES];
+	const char *limit;
+
+	read_below(root, "/proc/self/limits", text, sizeof(text));
+	limit = after(text, "Max locked memory");
+	if (limit)
+		m->locked_memory_bytes = strncmp(limit, "unlimited", 9) ? strtoull(limit, NULL, 10) : ~0ULL;
+}
+
+void machine_read(struct machine *m, const char *root)
+{
+	u32 major = 0, minor = 0;
+	char path[PATH_MAX], cpus[256];
+
+	*m = (struct machine){ 0 };
+	read_below(root, "/proc/sys/kernel/osrelease", m->release, sizeof(m->release));
+	if (sscanf(m->release, "%9u.%9u", &major, &minor) == 2)
+		m->locks_bpf_memory = major < 5 || (major == 5 && minor < 11);
+	read_below(root, "/sys/devices/system/cpu/possible", cpus, sizeof(cpus));
+	m->cpus = count_list(cpus);
+	if (!m->cpus)
+		m->cpus = sysconf(_SC_NPROCESSORS_CONF);
+	snprintf(path, sizeof(path), "%s/sys/kernel/btf/vmlinux", root);
+	m->btf = !access(path, R_OK);
+	snprintf(path, sizeof(path), "%s/sys/kernel/security/lockdown", root);
+	sysfs_choice(AT_FDCWD, path, m->lockdown, sizeof(m->lockdown));
+	read_capabilities(m, root);
+	read_locked_memory(m, root);
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmd/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/terminal.h"
+#include "util/parse.h"
+
+#ifndef BLKLAT_VERSION
+#define BLKLAT_VERSION "unreleased"
+#endif
+
+/* Beyond what a command's own keys may be. */
+enum { KEY_HELP = 0x10000, KEY_USAGE, KEY_VERSION };
+
+static const struct argp_option common[] = {
+	{ "help", KEY_HELP, NULL, 0, "Show this help", -1 },
+	{ "usage", KEY_USAGE, NULL, 0, "Show the options in short", -1 },
+	{ "version", KEY_VERSION, NULL, 0, "Show the version", -1 },
+	{ NULL, '?', NULL, OPTION_HIDDEN, NULL, -1 },
+	{ NULL, 'V', NULL, OPTION_HIDDEN, NULL, -1 },
+	{ 0 },
+};
+
+struct parse {
+	const struct options *o;
+	const struct argp_option *all;
+	void *into;
+	int shown;		/* the key of --help and the like, or 0 */
+	int bad;		/* index in argv near which argp gave up */
+	struct problem problem;	/* "" until someone knows what is wrong */
+};
+
+static bool ends(const struct argp_option *opt)
+{
+	return !opt->name && !opt->key && !opt->doc;
+}
+
+/* The options that a long name may mean: the one of this name, or all that begin with it. */
+static u32 long_matches(const struct argp_option *all, const char *name, size_t len,
+			const struct argp_option **ret)
+{
+	u32 n = 0;
+
+	for (const struct argp_option *opt = all; !ends(opt); opt++) {
+		if (!opt->name || strncmp(opt->name, name, len) != 0)
+			continue;
+		*ret = opt;
+		if (!opt->name[len])
+			return 1;
+		n++;
+	}
+	return n;
+}
+
+static const char *nearest_option(const struct argp_option *all, const char *name)
+{
+	const char *nearest = NULL;
+	u32 least = ~0u;
+
+	for (const struct argp_option *opt = all; !ends(opt); opt++) {
+		u32 distance = opt->name ? edit_distance(name, opt->name) : ~0u;
+
+		if (distance >= least || (opt->flags & OPTION_HIDDEN))
+			continue;
+		least = distance;
+		nearest = opt->name;
+	}
+	return nearest && edit_is_slip(name, least) ? nearest : NULL;
+}
+
+/* Says what is wrong with "--name" or "--name=value". Returns false when nothing is. */
+static bool explain_long(struct parse *x, const char *word)
+{
+	const struct argp_option *opt = NULL;
+	int len = strcspn(word + 2, "=");
+	u32 n = long_matches(x->all, word + 2, len, &opt);
+	bool value = word[2 + len];
+	const char *near;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", len, word + 2);
+	if (n > 1)
+		return problem_set(&x->problem, true, "option '--%s' may mean several", name);
+	if (n == 1 && opt->arg && !value)
+		return problem_set(&x->problem, true, "option '--%s' needs a value", opt->name);
+	if (n == 1 && !opt->arg && value)
+		return problem_set(&x->problem, true, "option '--%s' takes no value", opt->name);
+	if (n == 1)
+		return false;
+	near = nearest_option(x->all, name);
+	if (near)
+		return problem_set(&x->problem, true, "unrecognized option '--%s' (did you mean '--%s'?)",
+				   name, near);
+	return problem_set(&x->problem, true, "unrecognized option '--%s'", name);
+}
+
+/* The same of "-abc". */
+static bool explain_short(struct parse *x, const char *word)
+{
+	for (const char *c = word + 1; *c; c++) {
+		const struct argp_option *opt = x->all;
+
+		while (!ends(opt) && opt->key != *c)
+			opt++;
+		if (ends(opt))
+			return problem_set(&x->problem, true, "unrecognized option '-%c'", *c);
+		if (opt->arg && !c[1])
+			return problem_set(&x->problem, true, "option '-%c' needs a value", *c);
+		if (opt->arg)
+			return false;
+	}
+	return false;
+}
+
+static bool explain(struct parse *x, const char *word)
+{
+	if (!word || word[0] != '-' || !word[1])
+		return false;
+	return word[1] == '-' ? explain_long(x, word) : explain_short(x, word);
+}
+
+static error_t on_key(int key, char *value, struct argp_state *state)
+{
+	struct parse *x = state->input;
+
+	switch (key) {
+	case '?':
+	case KEY_HELP:
+		x->shown = KEY_HELP;
+		return ECANCELED;
+	case KEY_USAGE:
+		x->shown = KEY_USAGE;
+		return ECANCELED;
+	case 'V':
+	case KEY_VERSION:
+		x->shown = KEY_VERSION;
+		return ECANCELED;
+	case ARGP_KEY_ERROR:
+		x->bad = state->next;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (!x->o->arguments)
+			return -problem_set(&x->problem, -EINVAL, "unexpected argument '%s'", value);
+		break;
+	default:
+		if (key >= ARGP_KEY_END)
+			return ARGP_ERR_UNKNOWN;
+	}
+	return -x->o->take(key, value, x->into, &x->problem);
+}
+
+static int show(const struct argp *argp, int what, char *name)
+{
+	if (what == KEY_VERSION)
+		puts("blklat " BLKLAT_VERSION);
+	else
+		argp_help(argp, stdout, what == KEY_USAGE ? ARGP_HELP_USAGE :
+			  ARGP_HELP_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, name);
+	return finish_output(name);
+}
+
+int options_parse(const struct options *o, int argc, char **argv, void *into)
+{
+	struct argp_option all[OPTIONS_MAX + ARRAY_SIZE(common)];
+	struct parse x = { .o = o, .all = all, .into = into };
+	const struct argp argp = {
+		.options = all, .parser = on_key, .args_doc = o->arguments, .doc = o->about,
+	};
+	struct problem line;
+	u32 n = 0;
+
+	while (n < OPTIONS_MAX && !ends(&o->list[n]))
+		n++;
+	memcpy(all, o->list, n * sizeof(*all));
+	memcpy(all + n, common, sizeof(common));
+
+	/* argp's own messages and help exit, or take two lines. */
+	if (!argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT, NULL, &x))
+		return -1;
+	if (x.shown)
+		return show(&argp, x.shown, argv[0]);
+	if (x.problem.text[0])
+		return command_fail(argv[0], STATUS_USAGE, &x.problem);
+	/* argp stops behind the wrong word, or on it when it is a group of short options. */
+	if (!explain(&x, argv[x.bad - 1]) && !explain(&x, argv[x.bad]))
+		problem_set(&x.problem, 0, "this command line can't be read");
+	problem_set(&line, 0, "%s; '%s --help' shows all", x.problem.text, argv[0]);
+	return command_fail(argv[0], STATUS_USAGE, &line);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Command lines: argp, but a wrong one costs the user one line instead of two, and the line names
+ * the nearest option. --help, --usage and --version come with it.
+ */
+#ifndef CMD_OPTIONS_H
+#define CMD_OPTIONS_H
+
+#include <argp.h>
+
+#include "util/problem.h"
+
+#define OPTIONS_MAX 40
+
+/* Keys for options that have no short form start here. */
+#define OPTIONS_LONG 0x100
+
+struct options {
+	const char *about;		/* what the command does; text after '\v' follows the options */
+	const char *arguments;		/* as shown in the usage line, e.g. "[DEV...]"; NULL: takes none */
+	const struct argp_option *list;	/* ended by { 0 }; at most OPTIONS_MAX */
+	/*
+	 * Takes one option, or with ARGP_KEY_ARG one argument. Returns 0, or a negative errno and a
+	 * sentence, which ends the parsing.
+	 */
+	int (*take)(int key, const char *value, void *into, struct problem *p);
+};
+
+/*
+ * Reads the command line into @into. Returns a negative number when the command is to run, else the
+ * exit status to end with: STATUS_DONE (--help and the like, printed on stdout) or STATUS_USAGE (the
+ * one line is printed).
+ */
+int options_parse(const struct options *o, int argc, char **argv, void *into);
+
+#endif

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmd/terminal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+
+u32 terminal_columns(void)
+{
+	struct winsize w = { 0 };
+
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || !w.ws_col ? 80 : w.ws_col;
+}
+
+void size_text(u64 bytes, char *ret, size_t size)
+{
+	static const char units[] = "BKMGTPE";
+	unsigned __int128 tenths;
+	u32 unit = 0;
+
+	/* Rounded before it is compared: 1023.96 of one unit is 1 of the next. */
+	for (;; unit++) {
+		tenths = ((unsigned __int128)bytes * 10 + (1ULL << 10 * unit >> 1)) >> 10 * unit;
+		if (tenths < 10240 || !units[unit + 1])
+			break;
+	}
+	if (tenths % 10)
+		snprintf(ret, size, "%llu.%llu%c", (u64)tenths / 10, (u64)tenths % 10, units[unit]);
+	else
+		snprintf(ret, size, "%llu%c", (u64)tenths / 10, units[unit]);
+}
+
+int finish_output(const char *who)
+{
+	struct problem p;
+
+	if (!fflush(stdout) && !ferror(stdout))
+		return STATUS_DONE;
+	if (errno == EPIPE)
+		return STATUS_DONE;
+	problem_set(&p, 0, "can't write the output: %s", strerror(errno));
+	return command_fail(who, STATUS_FAILED, &p);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What commands that print once on stdout share. */
+#ifndef CMD_TERMINAL_H
+#define CMD_TERMINAL_H
+
+#include "util/types.h"
+
+/* Width of the terminal on stdout, 80 when it is none. */
+u32 terminal_columns(void);
+
+/* "931.5G", "512B": powers of 1024, at most 6 letters, as lsblk writes them. */
+void size_text(u64 bytes, char *ret, size_t size);
+
+/*
+ * Flushes stdout. Returns STATUS_DONE, also when the reader of a pipe went away, or prints why the
+ * output is not whole and returns STATUS_FAILED.
+ */
+int finish_output(const char *who);
+
+#endif

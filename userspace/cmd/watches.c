@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmd/watches.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util/cleanup.h"
+
+void stages_text(u32 stages, char *ret, size_t size)
+{
+	size_t used = 0;
+
+	ret[0] = '\0';
+	for (u32 s = 0; s < BLKLAT_STAGES && used < size; s++)
+		if (stages >> s & 1)
+			used += snprintf(ret + used, size - used, "%s%s", used ? "," : "", stage_names[s]);
+}
+
+static u32 default_stage(const struct device *d)
+{
+	bool requests = d->stages >> BLKLAT_STAGE_DEVICE & 1;
+
+	return 1u << (requests ? BLKLAT_STAGE_DEVICE : BLKLAT_STAGE_TOTAL);
+}
+
+static int check_stages(const struct device *d, u32 stages, struct problem *p)
+{
+	char lacks[64], has[64];
+
+	if (!(stages & ~d->stages))
+		return 0;
+	stages_text(stages & ~d->stages, lacks, sizeof(lacks));
+	stages_text(d->stages, has, sizeof(has));
+	return problem_set(p, -EINVAL, "--stage '%s': '%s' does not have it; it has %s%s", lacks, d->name,
+			   has, d->hw_queues ? "" : " (it passes bios on and has no requests of its own)");
+}
+
+int watches_make(const struct device_table *t, const struct wanted *wanted, struct watches *ret,
+		 struct problem *p)
+{
+	CLEANUP(cleanup_free) u32 *set = calloc(t->n + 1, sizeof(*set));
+	CLEANUP(cleanup_free) struct watch *w = calloc(t->n + 1, BLKLAT_STAGES * sizeof(*w));
+	u32 n_set = 0, n = 0;
+	int err = 0;
+
+	if (!set || !w)
+		return problem_set(p, -ENOMEM, "out of memory");
+	for (u32 i = 0; i < wanted->n && !err; i++)
+		err = device_find(t, wanted->devices[i], set, &n_set, p);
+	for (u32 i = 0; i < n_set && !err; i++) {
+		const struct device *d = &t->d[set[i]];
+		u32 stages = wanted->stages ? wanted->stages : default_stage(d);
+
+		err = check_stages(d, stages, p);
+		for (u32 s = 0; s < BLKLAT_STAGES; s++)
+			if (stages >> s & 1)
+				w[n++] = (struct watch){ .device = d, .stage = s };
+	}
+	if (err)
+		return err;
+	*ret = (struct watches){ .n = n, .w = TAKE(w) };
+	return 0;
+}
+
+void watches_free(struct watches *w)
+{
+	free(w->w);
+	*w = (struct watches){ 0 };
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From what the user asked to watch to pairs of device and stage. */
+#ifndef CMD_WATCHES_H
+#define CMD_WATCHES_H
+
+#include "model/snapshot.h"
+
+/* What the user named: DEV... and --stage. */
+struct wanted {
+	u32 n;			/* names in devices */
+	const char **devices;	/* room for as many as the command line has words */
+	u32 stages;		/* bit set of enum blklat_stage; 0: the default of each device */
+};
+
+/* Watches by device in the order asked for, by stage within. */
+struct watches {
+	u32 n;
+	struct watch *w;
+};
+
+/*
+ * Makes the watches of @wanted, of devices in @t, which must outlive them. The default stage is
+ * device, or total where there are no requests. Returns 0, or a negative errno and a sentence: those
+ * of device_find(), -EINVAL when a device lacks a stage, -ENOMEM.
+ */
+int watches_make(const struct device_table *t, const struct wanted *wanted, struct watches *ret,
+		 struct problem *p);
+void watches_free(struct watches *w);
+
+/* "device,queue,total": the stages of a bit set, as --stage takes them. */
+void stages_text(u32 stages, char *ret, size_t size);
+
+#endif

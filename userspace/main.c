@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* blklat: picks the subcommand. */
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "util/parse.h"
+#include "util/types.h"
+
+static const struct command *const commands[] = { &command_live, &command_list, &command_check };
+
+static int help(void)
+{
+	puts("Usage: blklat [COMMAND] [OPTION...]\n"
+	     "Shows what every IO of a block device costs: latency distribution and percentiles,\n"
+	     "live, with no change to the workload.\n\n"
+	     "  sudo blklat --dev nvme0n1 --interval 1\n");
+	for (u32 i = 0; i < ARRAY_SIZE(commands); i++)
+		printf("  %-8s %s\n", commands[i]->name, commands[i]->about);
+	puts("\n'blklat COMMAND --help' shows a command's options.");
+	return STATUS_DONE;
+}
+
+static int unknown_command(const char *name)
+{
+	u32 least = ~0u, nearest = 0;
+	struct problem p;
+
+	for (u32 i = 0; i < ARRAY_SIZE(commands); i++) {
+		u32 distance = edit_distance(name, commands[i]->name);
+
+		if (distance < least) {
+			least = distance;
+			nearest = i;
+		}
+	}
+	if (edit_is_slip(name, least))
+		problem_set(&p, 0, "unknown command '%s', did you mean '%s'?", name, commands[nearest]->name);
+	else
+		problem_set(&p, 0, "unknown command '%s'; 'blklat --help' shows all (to watch a device: "
+			    "blklat --dev %s)", name, name);
+	return command_fail("blklat", STATUS_USAGE, &p);
+}
+
+static int run_command(const struct command *c, int argc, char **argv)
+{
+	char name[32];
+
+	/* What messages and the help call it. */
+	snprintf(name, sizeof(name), "blklat %s", c->name);
+	argv[0] = name;
+	return c->run(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	const char *first = argc > 1 ? argv[1] : "--help";
+
+	setlocale(LC_ALL, "");
+	/* Numbers are written with a point, whatever the language. */
+	setlocale(LC_NUMERIC, "C");
+	if (!strcmp(first, "--help") || !strcmp(first, "-?") || !strcmp(first, "help"))
+		return help();
+	if (first[0] == '-')
+		return run_command(&command_live, argc, argv);
+	for (u32 i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(first, commands[i]->name))
+			return run_command(commands[i], argc - 1, argv + 1);
+	return unknown_command(first);
+}

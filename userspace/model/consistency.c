@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every start that was counted in a slot ends in one of four ways: its IO completes (and is in a
+ * bin), is requeued, is overwritten, or is still there. So, of IOs that hold still,
+ *   completed = started events - requeued - overwritten - in flight
+ * Slots are read before and after the bins, which gives two bounds for what the bins may show. To
+ * that are added, on both sides of the identity, the IOs that never had a slot.
+ */
+#include "model/consistency.h"
+
+const char *const lost_names[LOST_REASONS] = {
+	[LOST_NO_START] = "no_start",
+	[LOST_OVERWRITTEN] = "overwritten",
+	[LOST_TAG_RANGE] = "tag_range",
+	[LOST_TABLE_FULL] = "table_full",
+	[LOST_RECURSION] = "recursion",
+	[LOST_UNEXPLAINED] = "unexplained",
+};
+
+static u64 completed(const struct watch_counts *w)
+{
+	u64 n = 0;
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		n += hist_count(&w->ops[op].hist);
+	return n;
+}
+
+/* What one reading of the slots says must have completed. Negative when requeues came after it. */
+static s64 expected(const struct watch_counts *w, u64 started, u64 in_flight)
+{
+	return started - in_flight - w->accounts[BLKLAT_REQUEUED] - w->accounts[BLKLAT_OVERWRITTEN];
+}
+
+/* A start that was not seen shows as no_start, an end as overwritten. */
+static void explain_by_skipped(u64 lost_by[LOST_REASONS], u64 *skipped_left)
+{
+	for (u32 reason = LOST_NO_START; reason <= LOST_OVERWRITTEN; reason++) {
+		u64 n = lost_by[reason] < *skipped_left ? lost_by[reason] : *skipped_left;
+
+		lost_by[reason] -= n;
+		lost_by[LOST_RECURSION] += n;
+		*skipped_left -= n;
+	}
+}
+
+/*
+ * Sets moved and unexplained; returns by how much the starts must be raised for the identity. IOs
+ * that left their slot and reached no bin are lost, no more. IOs in the bins without a start
+ * betray as many events that went wrong, so they are a loss too; but the bins are what
+ * was measured and stay, hence the starts are raised by both, the IOs and the loss.
+ */
+static s64 reconcile(const struct watch_counts *w, u32 cpus, struct accounting *a)
+{
+	s64 least = expected(w, w->started, w->in_flight);
+	s64 most = expected(w, w->started_after, w->in_flight_after);
+	bool still = w->started == w->started_after && w->in_flight == w->in_flight_after;
+	s64 slack = still ? 0 : cpus, seen = a->completed;
+
+	if (most < least)
+		most = least;
+	a->moved = most - least + slack;
+	if (seen < least - slack) {
+		a->lost_by[LOST_UNEXPLAINED] = least - slack - seen;
+	} else if (seen > most + slack) {
+		a->lost_by[LOST_UNEXPLAINED] = seen - most - slack;
+		return 2 * a->lost_by[LOST_UNEXPLAINED];
+	}
+	return 0;
+}
+
+void account(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_left, struct accounting *ret)
+{
+	const struct watch_counts *w = &s->w[i];
+	const u64 *accounts = w->accounts;
+	struct accounting a = {
+		.completed = completed(w),
+		.in_flight = w->in_flight,
+		.lost_by = {
+			[LOST_NO_START] = accounts[BLKLAT_NO_START],
+			[LOST_OVERWRITTEN] = accounts[BLKLAT_OVERWRITTEN],
+			[LOST_TAG_RANGE] = accounts[BLKLAT_TAG_RANGE],
+			[LOST_TABLE_FULL] = accounts[BLKLAT_TABLE_FULL],
+		},
+		.requeued = accounts[BLKLAT_REQUEUED],
+		.before = accounts[BLKLAT_BEFORE],
+		.unissued = accounts[BLKLAT_UNISSUED],
+		.skipped = s->skipped,
+		.kernel_ios = w->kernel_ios,
+		.kernel_known = w->kernel_known,
+	};
+	s64 started = w->started - accounts[BLKLAT_REQUEUED] + accounts[BLKLAT_NO_START] +
+		      accounts[BLKLAT_TAG_RANGE] + accounts[BLKLAT_TABLE_FULL];
+
+	started += reconcile(w, cpus, &a);
+	/* Requeues are read after the starts, so the first moments could show less than none. */
+	a.started = started > 0 ? started : 0;
+	explain_by_skipped(a.lost_by, skipped_left);
+	for (u32 reason = 0; reason < LOST_REASONS; reason++)
+		a.lost += a.lost_by[reason];
+	*ret = a;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Does it add up: started = completed + in flight + lost. Pure. */
+#ifndef MODEL_CONSISTENCY_H
+#define MODEL_CONSISTENCY_H
+
+#include "model/snapshot.h"
+
+enum lost_reason {
+	LOST_NO_START,		/* completed without a start */
+	LOST_OVERWRITTEN,	/* tag started again before it completed */
+	LOST_TAG_RANGE,		/* tag beyond the slots */
+	LOST_TABLE_FULL,	/* no room in the table of bios */
+	LOST_RECURSION,		/* of the first two: explained by a program run that the kernel skipped */
+	LOST_UNEXPLAINED,	/* what the figures leave over, too few IOs in the bins or too many */
+	LOST_REASONS,
+};
+
+/* "no_start", "overwritten", "tag_range", "table_full", "recursion", "unexplained" */
+extern const char *const lost_names[LOST_REASONS];
+
+/*
+ * Cumulative since the capture began. Read while IOs move, so
+ *   started = completed + in_flight + lost   holds within +-moved, and exactly when nothing moved.
+ */
+struct accounting {
+	u64 started;		/* start events - requeued + those that had no slot or whose start was not seen */
+	u64 completed;		/* sum of the bins of all ops */
+	u64 in_flight;
+	u64 lost;		/* sum of lost_by */
+	u64 lost_by[LOST_REASONS];
+	u64 requeued;
+	u64 moved;		/* IOs that completed while the snapshot was read: the bound */
+	u64 before;		/* completed, started before the capture: not in the figures above */
+	u64 unissued;		/* failed without reaching the device: not in the figures above */
+	u64 skipped;		/* program runs that the kernel skipped, all watches of the run */
+	u64 kernel_ios;		/* what the kernel's statistics counted meanwhile */
+	bool kernel_known;
+};
+
+/*
+ * Accounts for watch @i of @s. @cpus is the slack: a program may be between freeing a slot and adding
+ * to a bin, once on each CPU. @skipped_left is what of s->skipped still explains a loss; it is
+ * lowered by what this watch used up (a skipped run can explain one loss, on one device).
+ */
+void account(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_left, struct accounting *ret);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The block devices of a machine, as sysfs tells it. Reading takes the root of the tree as a
+ * parameter, so a recorded machine serves as well as the live one.
+ */
+#ifndef MODEL_DEVICE_H
+#define MODEL_DEVICE_H
+
+#include <string.h>
+
+#include "util/problem.h"
+#include "util/types.h"
+
+#define DEVICE_NAME_MAX 64
+
+struct device {
+	char name[DEVICE_NAME_MAX];	/* kernel name: nvme0n1, sda1, dm-0 (sysfs '!' shown as '/') */
+	char mapper[DEVICE_NAME_MAX];	/* device-mapper name, "" elsewhere */
+	char kind[16];			/* disk, partition, loop, zram, dm, md, nvme, virtio, rom, ram ... */
+	char model[48];			/* trimmed; "" when unknown */
+	char scheduler[16];		/* the active one; "" for bio-based devices */
+	char sysfs[256];		/* directory below the root: /sys/block/sda or /sys/block/sda/sda1 */
+	u32 major, minor;
+	u64 size_bytes;
+	u32 parent;			/* partition: index of its disk in the table, else own index */
+	u32 hw_queues;			/* hardware queues; 0: bio-based, there are no requests */
+	u32 tags;			/* driver tags a hardware queue (its largest); 0 when bio-based */
+	u32 nr_requests;		/* scheduler tags a hardware queue */
+	bool iostats;			/* the kernel counts its IOs */
+	bool hidden;			/* a hidden path (nvme multipath) */
+	u32 n_lower;			/* devices it lies on (slaves): indices in the table */
+	u32 lower[32];
+	u32 stages;			/* bit s set: stage s of enum blklat_stage can be watched */
+};
+
+static inline bool device_is_partition(const struct device *d)
+{
+	return !strcmp(d->kind, "partition");
+}
+
+struct device_table {
+	char root[256];			/* "" or the root of a recorded tree */
+	u32 n;
+	struct device *d;		/* disks sorted by name (numbers by value), each followed by its partitions */
+};
+
+/* Reads all block devices below @root/sys. Returns 0, -ENOMEM, or an errno with a sentence in @p. */
+int device_table_read(struct device_table *t, const char *root, struct problem *p);
+void device_table_free(struct device_table *t);
+
+/*
+ * Finds what a user calls DEV: a kernel name, a path (followed if a link; resolved by its device
+ * number, or in a recorded tree by its last component), a mapper name, a shell pattern over kernel
+ * names, or "all" (whole devices of non-zero size). Appends indices to @set (of size t->n, no
+ * repeats, table order not needed), updates @n.
+ * Returns 0, or with a sentence -ENODEV (no such device; the nearest name is suggested), -ENOTBLK
+ * (a file that is no block device), -ENOENT (a pattern that matches nothing).
+ */
+int device_find(const struct device_table *t, const char *name, u32 *set, u32 *n, struct problem *p);
+
+/*
+ * IOs completed since boot by the kernel's statistics: reads + writes + discards + flushes of the
+ * device's stat file (Documentation/block/stat.rst). Returns 0, or -ENODEV when the device is gone,
+ * -ENODATA when the file has no such figures.
+ */
+int device_kernel_ios(const struct device_table *t, const struct device *d, u64 *ret_ios);
+
+#endif

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "model/device.h"
+#include "util/parse.h"
+
+static bool is_partition(const struct device_table *t, u32 i)
+{
+	return t->d[i].parent != i;
+}
+
+static void add(u32 *set, u32 *n, u32 index)
+{
+	for (u32 i = 0; i < *n; i++)
+		if (set[i] == index)
+			return;
+	set[(*n)++] = index;
+}
+
+/* Says that there is none of this name, with the nearest one that there is. */
+static int not_found(const struct device_table *t, const char *name, struct problem *p)
+{
+	const char *slash = strrchr(name, '/'), *nearest = NULL;
+	const char *last = slash ? slash + 1 : name;
+	u32 least = ~0u;
+
+	for (u32 i = 0; i < t->n; i++) {
+		const char *names[] = { t->d[i].name, t->d[i].mapper };
+
+		for (u32 k = 0; k < ARRAY_SIZE(names); k++) {
+			/* Of two as near, the one of the same length: sdb1 for sdb3, not sdb. */
+			u32 far = 2 * edit_distance(last, names[k]) + (strlen(last) != strlen(names[k]));
+
+			if (!names[k][0] || far >= least)
+				continue;
+			least = far;
+			nearest = names[k];
+		}
+	}
+	if (nearest && edit_is_slip(last, least / 2))
+		return problem_set(p, -ENODEV, "no block device '%s'; did you mean '%s'? ('blklat list' "
+				   "shows all)", name, nearest);
+	return problem_set(p, -ENODEV, "no block device '%s'; 'blklat list' shows all", name);
+}
+
+static const char *file_type(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFDIR:
+		return "a directory";
+	case S_IFCHR:
+		return "a character device";
+	case S_IFIFO:
+		return "a pipe";
+	case S_IFSOCK:
+		return "a socket";
+	default:
+		return "a file";
+	}
+}
+
+/* A file that is no block device; /dev/nvme0, the controller, is the one that users take for its disk. */
+static int not_block(const struct device_table *t, const char *path, mode_t mode, struct problem *p)
+{
+	const char *last = strrchr(path, '/') + 1;
+
+	for (u32 i = 0; S_ISCHR(mode) && i < t->n; i++)
+		if (!strncmp(t->d[i].name, last, strlen(last)) && !is_partition(t, i) && !t->d[i].hidden)
+			return problem_set(p, -ENOTBLK, "'%s' is %s, not a block device; did you mean '%s'?",
+					   path, file_type(mode), t->d[i].name);
+	return problem_set(p, -ENOTBLK, "'%s' is %s, not a block device; 'blklat list' shows all", path,
+			   file_type(mode));
+}
+
+static bool find_name(const struct device_table *t, const char *name, u32 *set, u32 *n)
+{
+	for (u32 i = 0; i < t->n; i++) {
+		if (!strcmp(t->d[i].name, name)) {
+			add(set, n, i);
+			return true;
+		}
+	}
+	for (u32 i = 0; i < t->n; i++) {
+		if (t->d[i].mapper[0] && !strcmp(t->d[i].mapper, name)) {
+			add(set, n, i);
+			return true;
+		}
+	}
+	return false;
+}
+
+static int find_path_live(const struct device_table *t, const char *path, u32 *set, u32 *n,
+			  struct problem *p)
+{
+	struct stat st;
+
+	if (stat(path, &st)) {
+		if (errno == ENOENT || errno == ENOTDIR)
+			return not_found(t, path, p);
+		return problem_set(p, -ENODEV, "can't look at '%s': %s", path, strerror(errno));
+	}
+	if (!S_ISBLK(st.st_mode))
+		return not_block(t, path, st.st_mode, p);
+	for (u32 i = 0; i < t->n; i++) {
+		if (t->d[i].major == major(st.st_rdev) && t->d[i].minor == minor(st.st_rdev) &&
+		    !t->d[i].hidden) {
+			add(set, n, i);
+			return 0;
+		}
+	}
+	return problem_set(p, -ENODEV, "no disk stands behind '%s' (%u:%u); 'blklat list' shows all", path,
+			   major(st.st_rdev), minor(st.st_rdev));
+}
+
+/* A recording has no device nodes: what counts are the names, a link's or the path's own. */
+static int find_path_recorded(const struct device_table *t, const char *path, u32 *set, u32 *n,
+			      struct problem *p)
+{
+	char file[PATH_MAX], target[PATH_MAX];
+	const char *name = path;
+	struct stat st;
+	ssize_t len;
+
+	if (snprintf(file, sizeof(file), "%s%s", t->root, path) >= (int)sizeof(file))
+		return not_found(t, path, p);
+	len = readlink(file, target, sizeof(target) - 1);
+	if (len > 0) {
+		target[len] = '\0';
+		name = target;
+	} else if (!stat(file, &st) && !S_ISBLK(st.st_mode)) {
+		return not_block(t, path, st.st_mode, p);
+	}
+	/* cciss/c0d0 has a directory in its name. */
+	if (!strncmp(name, "/dev/", 5) && find_name(t, name + 5, set, n))
+		return 0;
+	if (find_name(t, strrchr(name, '/') ? strrchr(name, '/') + 1 : name, set, n))
+		return 0;
+	return not_found(t, path, p);
+}
+
+static int find_all(const struct device_table *t, u32 *set, u32 *n, struct problem *p)
+{
+	u32 found = 0;
+
+	for (u32 i = 0; i < t->n; i++) {
+		if (is_partition(t, i) || t->d[i].hidden || !t->d[i].size_bytes)
+			continue;
+		add(set, n, i);
+		found++;
+	}
+	if (!found)
+		return problem_set(p, -ENOENT, "'all' means no device: none of this machine has a size");
+	return 0;
+}
+
+static bool is_pattern(const char *name)
+{
+	return strpbrk(name, "*?[");
+}
+
+/* Hidden paths have no device number to be watched by; who wants one names it. */
+static int find_pattern(const struct device_table *t, const char *pattern, u32 *set, u32 *n,
+			struct problem *p)
+{
+	const char *names = strncmp(pattern, "/dev/", 5) ? pattern : pattern + 5;
+	u32 found = 0;
+
+	for (u32 i = 0; i < t->n; i++) {
+		if (t->d[i].hidden || fnmatch(names, t->d[i].name, 0))
+			continue;
+		add(set, n, i);
+		found++;
+	}
+	if (!found)
+		return problem_set(p, -ENOENT, "the pattern '%s' matches no block device; 'blklat list' shows "
+				   "all", pattern);
+	return 0;
+}
+
+int device_find(const struct device_table *t, const char *name, u32 *set, u32 *n, struct problem *p)
+{
+	if (!name[0])
+		return problem_set(p, -ENODEV, "a device's name can't be empty; 'blklat list' shows all");
+	if (!strcmp(name, "all"))
+		return find_all(t, set, n, p);
+	if (find_name(t, name, set, n))
+		return 0;
+	/* A link may have such letters in its name; what the shell could expand, it has. */
+	if (is_pattern(name) && (name[0] != '/' || access(name, F_OK)))
+		return find_pattern(t, name, set, n, p);
+	if (!strchr(name, '/'))
+		return not_found(t, name, p);
+	if (t->root[0])
+		return find_path_recorded(t, name, set, n, p);
+	return find_path_live(t, name, set, n, p);
+}

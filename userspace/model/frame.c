@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "model/frame.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale)
+{
+	struct frames made = { .n = n, .f = calloc(n ? n : 1, sizeof(*made.f)) };
+
+	if (!made.f)
+		return -ENOMEM;
+	for (u32 i = 0; i < n; i++) {
+		made.f[i].watch = &watches[i];
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			int err = hist_init(&made.f[i].ops[op].hist, scale);
+
+			if (err) {
+				frames_uninit(&made);
+				return err;
+			}
+		}
+	}
+	*fs = made;
+	return 0;
+}
+
+void frames_uninit(struct frames *fs)
+{
+	for (u32 i = 0; fs->f && i < fs->n; i++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			hist_uninit(&fs->f[i].ops[op].hist);
+	free(fs->f);
+	fs->f = NULL;
+	fs->n = 0;
+}
+
+static u64 clamp_to_cell(u64 ns, u32 scale, u32 cell)
+{
+	/* The lower bound is exclusive, but 0 ns has no cell of its own. */
+	u64 lowest = cell ? hist_lower_ns(scale, cell) + 1 : 0;
+	u64 highest = hist_upper_ns(scale, cell);
+
+	if (ns < lowest)
+		ns = lowest;
+	return ns > highest ? highest : ns;
+}
+
+/*
+ * An IO that completes while the snapshot is read may have its extremes in one interval and its
+ * bin in the next. The bins decide: a percentile, clamped to the extremes, never leaves its bin.
+ */
+static void reconcile_extremes(struct op_frame *o)
+{
+	u32 first, last;
+
+	if (!hist_range(&o->hist, &first, &last))
+		return;
+	o->min_ns = clamp_to_cell(o->min_ns, o->hist.scale, first);
+	o->max_ns = clamp_to_cell(o->max_ns, o->hist.scale, last);
+	if (o->min_ns > o->max_ns) {
+		u64 min_ns = o->max_ns;
+
+		o->max_ns = o->min_ns;
+		o->min_ns = min_ns;
+	}
+}
+
+/* The sum too may be an IO ahead of the bins or behind: a mean outside of the extremes is none. */
+static double mean_ns(const struct op_frame *o)
+{
+	double mean = (double)o->sum_ns / o->ios;
+
+	if (mean < o->min_ns)
+		return o->min_ns;
+	return mean > o->max_ns ? o->max_ns : mean;
+}
+
+/* Makes what is shown from what is counted: bins, sums and the interval. */
+static void derive(struct frame *f, const struct percentiles *ps)
+{
+	double per_s = f->interval_s > 0 ? 1 / f->interval_s : 0, sum_ns = 0;
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		struct op_frame *o = &f->ops[op];
+
+		sum_ns += o->sum_ns;
+		o->ios = hist_count(&o->hist);
+		o->iops = o->ios * per_s;
+		o->bytes_per_s = o->bytes * per_s;
+		if (!o->ios)
+			continue;
+		reconcile_extremes(o);
+		o->mean_ns = mean_ns(o);
+		for (u32 i = 0; i < ps->n; i++)
+			o->percentile_ns[i] = quantile_ns(&o->hist, ps->p[i].q, o->min_ns,
+							  o->max_ns);
+	}
+	f->queue_depth = sum_ns / NSEC_PER_SEC * per_s;
+}
+
+static void op_between(struct op_frame *o, const struct op_counts *before,
+		       const struct op_counts *now)
+{
+	hist_diff(&o->hist, &now->hist, &before->hist);
+	o->bytes = now->bytes - before->bytes;
+	o->errors = now->errors - before->errors;
+	o->sum_ns = now->sum_ns - before->sum_ns;
+	o->min_ns = now->min_ns;
+	o->max_ns = now->max_ns;
+}
+
+void frames_between(struct frames *fs, const struct snapshot *before, const struct snapshot *now,
+		    const struct percentiles *ps, u32 cpus)
+{
+	u64 skipped_left = now->skipped;
+
+	for (u32 i = 0; i < fs->n; i++) {
+		const struct watch_counts *w = &now->w[i];
+		struct frame *f = &fs->f[i];
+
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			op_between(&f->ops[op], &before->w[i].ops[op], &w->ops[op]);
+		f->end_ns = now->wall_ns;
+		f->interval_s = (double)(s64)(now->mono_ns - before->mono_ns) / NSEC_PER_SEC;
+		f->in_flight = w->in_flight;
+		f->oldest_ns = w->oldest_ns;
+		f->gone = w->gone;
+		account(now, i, cpus, &skipped_left, &f->accounting);
+		derive(f, ps);
+	}
+}
+
+/* Sums are added even without an IO: its bin may follow in the next interval. */
+static void op_accumulate(struct op_frame *run, const struct op_frame *o)
+{
+	run->bytes += o->bytes;
+	run->errors += o->errors;
+	run->sum_ns += o->sum_ns;
+	if (!o->ios)
+		return;
+	if (!run->ios || o->min_ns < run->min_ns)
+		run->min_ns = o->min_ns;
+	if (!run->ios || o->max_ns > run->max_ns)
+		run->max_ns = o->max_ns;
+	hist_add(&run->hist, &o->hist);
+}
+
+void frames_accumulate(struct frames *run, const struct frames *interval,
+		       const struct percentiles *ps)
+{
+	for (u32 i = 0; i < run->n; i++) {
+		const struct frame *f = &interval->f[i];
+		struct frame *r = &run->f[i];
+
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			op_accumulate(&r->ops[op], &f->ops[op]);
+		r->end_ns = f->end_ns;
+		r->interval_s += f->interval_s;
+		r->in_flight = f->in_flight;
+		r->oldest_ns = f->oldest_ns;
+		r->gone = f->gone;
+		r->accounting = f->accounting;
+		derive(r, ps);
+	}
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A frame: what is said of one watch and one interval, as neutral values; sinks only choose words.
+ * Made from two snapshots. Pure.
+ */
+#ifndef MODEL_FRAME_H
+#define MODEL_FRAME_H
+
+#include "model/consistency.h"
+#include "model/quantile.h"
+
+struct op_frame {
+	u64 ios;		/* 0: the op is absent, nothing else is meaningful */
+	u64 bytes;
+	u64 errors;
+	u64 sum_ns;		/* of the latencies */
+	double iops;		/* IOs per second */
+	double bytes_per_s;
+	double mean_ns;
+	u64 min_ns;		/* exact extremes */
+	u64 max_ns;
+	double percentile_ns[PERCENTILES_MAX];	/* in the order of the run's percentiles */
+	struct hist hist;
+};
+
+struct frame {
+	const struct watch *watch;
+	s64 end_ns;		/* CLOCK_REALTIME at the interval's end */
+	double interval_s;	/* its true length */
+	struct op_frame ops[BLKLAT_OPS];
+	u64 in_flight;		/* at the interval's end */
+	u64 oldest_ns;
+	double queue_depth;	/* mean number in flight: sum of latencies over interval (Little's law) */
+	struct accounting accounting;
+	bool gone;
+};
+
+/* A set of frames, one a watch, and what is needed to make the next ones. */
+struct frames {
+	u32 n;
+	struct frame *f;
+};
+
+/* Returns 0 or -ENOMEM. @watches is borrowed and must outlive the frames. */
+int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale);
+void frames_uninit(struct frames *fs);
+
+/*
+ * Fills @fs with what happened between @before and @now. Extremes come from @now; percentiles are
+ * computed for @ps. @cpus as in account().
+ */
+void frames_between(struct frames *fs, const struct snapshot *before, const struct snapshot *now,
+		    const struct percentiles *ps, u32 cpus);
+
+/*
+ * Adds an interval's frames to the frames of the whole run (bins, sums, extremes; the end, in flight
+ * and accounting are those of the newer), then recomputes rates and percentiles.
+ */
+void frames_accumulate(struct frames *run, const struct frames *interval, const struct percentiles *ps);
+
+#endif

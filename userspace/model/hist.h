@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A latency histogram on the grid of bins.h, and what can be done with it. Pure. */
+#ifndef MODEL_HIST_H
+#define MODEL_HIST_H
+
+#include "blklat/bins.h"
+#include "util/types.h"
+
+struct hist {
+	u32 scale;		/* bins an octave = 2^scale */
+	u64 *cells;		/* BLKLAT_CELLS(scale): below the grid, the bins, above the grid */
+};
+
+/* Makes an empty one. Returns 0, or -ENOMEM, -EINVAL (scale above BLKLAT_SCALE_MAX). */
+int hist_init(struct hist *h, u32 scale);
+void hist_uninit(struct hist *h);
+void hist_clear(struct hist *h);
+
+/* Number of IOs. */
+u64 hist_count(const struct hist *h);
+
+/* @to += @from. @from may be finer than @to (an exact merge), never coarser. */
+void hist_add(struct hist *to, const struct hist *from);
+
+/* @to = @now - @before, all of one scale, @before a former state of @now. */
+void hist_diff(struct hist *to, const struct hist *now, const struct hist *before);
+
+/*
+ * Bounds of a cell in ns, lower exclusive, upper inclusive. Cell 0 is (0, first bound]; the last one
+ * has no upper bound and gives UINT64_MAX.
+ */
+u64 hist_lower_ns(u32 scale, u32 cell);
+u64 hist_upper_ns(u32 scale, u32 cell);
+
+/* First and last cell that hold IOs. Returns false when there is none. */
+bool hist_range(const struct hist *h, u32 *ret_first, u32 *ret_last);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Percentiles of a histogram. Pure. */
+#ifndef MODEL_QUANTILE_H
+#define MODEL_QUANTILE_H
+
+#include "model/hist.h"
+
+#define PERCENTILES_MAX 16
+
+/* The percentiles that a run prints, ascending. */
+struct percentiles {
+	u32 n;
+	struct percentile {
+		double q;		/* 0 < q <= 1; p99.9 is 0.999 */
+		char name[16];		/* "p99.9", as the user wrote it but normalised: no trailing zeroes */
+	} p[PERCENTILES_MAX];
+};
+
+/* p50,p90,p99,p99.9,p99.99 */
+extern const struct percentiles percentiles_default;
+
+/*
+ * Reads "50,90,99.9" or "p50,p99.9" (0 < p <= 100); sorts, drops repeats. Returns 0, or -EINVAL with
+ * @ret_bad and @ret_bad_len set to the part of @list that is no percentile (too many: the first beyond).
+ */
+int percentiles_parse(const char *list, struct percentiles *ret, const char **ret_bad, int *ret_bad_len);
+
+/*
+ * The latency in ns that a share @q of the IOs does not exceed: the rank is that of fio (the smallest
+ * value such that at least ceil(q * n) IOs are at or below it, stat.c calc_clat_percentiles()), the
+ * place inside the bin is interpolated geometrically, and the result never leaves [min_ns, max_ns].
+ * Cells outside of the grid have no width and give min_ns or max_ns. Returns a negative number when
+ * there is no IO.
+ */
+double quantile_ns(const struct hist *h, double q, u64 min_ns, u64 max_ns);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What an engine has counted at one moment: cumulative since the capture began, but for the extremes,
+ * which are those since the snapshot before.
+ */
+#ifndef MODEL_SNAPSHOT_H
+#define MODEL_SNAPSHOT_H
+
+#include "blklat/abi.h"
+#include "model/device.h"
+#include "model/hist.h"
+
+/* What is watched: one device at one stage. */
+struct watch {
+	const struct device *device;	/* borrowed from the device table */
+	enum blklat_stage stage;
+};
+
+struct op_counts {
+	u64 sum_ns;
+	u64 bytes;
+	u64 errors;
+	u64 min_ns;		/* since the snapshot before; meaningless when no IO completed since */
+	u64 max_ns;
+	struct hist hist;
+};
+
+struct watch_counts {
+	struct op_counts ops[BLKLAT_OPS];
+	u64 started;		/* start events, counted in the slots just before the bins were read */
+	u64 started_after;	/* and just after */
+	u64 in_flight;		/* occupied slots before, after */
+	u64 in_flight_after;
+	u64 oldest_ns;		/* age of the oldest IO in flight; 0 when there is none */
+	u64 accounts[BLKLAT_ACCOUNTS];	/* see abi.h */
+	u64 kernel_ios;		/* completed since the capture began, by the kernel's own statistics */
+	bool kernel_known;	/* false: it can't be had for this device and stage */
+	bool gone;		/* the device went away; the counts are its last */
+};
+
+struct snapshot {
+	u64 mono_ns;		/* CLOCK_MONOTONIC at the read */
+	s64 wall_ns;		/* CLOCK_REALTIME at the read */
+	u64 skipped;		/* program runs that the kernel skipped so far (recursion), all watches */
+	u32 n;			/* watches */
+	struct watch_counts *w;
+};
+
+/* Makes an empty one for @n watches. Returns 0 or -ENOMEM. */
+int snapshot_init(struct snapshot *s, u32 n, u32 scale);
+void snapshot_uninit(struct snapshot *s);
+
+/* "device", "queue", "total"; "read", "write", "flush", "discard", "other" */
+extern const char *const stage_names[BLKLAT_STAGES];
+extern const char *const op_names[BLKLAT_OPS];
+
+#endif

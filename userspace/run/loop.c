@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "run/loop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "util/cleanup.h"
+
+struct loop {
+	struct capture *capture;
+	struct sink *sink;
+	const struct loop_config *cfg;
+	void (*gone)(const struct device *d);
+	struct snapshot snapshots[2];
+	u32 now;			/* which of the two is the newer */
+	struct frames interval, run;
+	struct frames shown;		/* shallow copies of those that are still there */
+	u64 done;			/* intervals so far */
+	bool exhausted;			/* the replay is at its end */
+	u64 start_ns, end_ns;		/* CLOCK_MONOTONIC; end: of --duration, or UINT64_MAX */
+};
+
+static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+static void ending_set(sigset_t *set)
+{
+	sigemptyset(set);
+	for (size_t i = 0; i < ARRAY_SIZE(ending_signals); i++)
+		sigaddset(set, ending_signals[i]);
+}
+
+void loop_signals_block(void)
+{
+	sigset_t set;
+
+	ending_set(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static u64 mono_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+/* Returns true when one of the ending signals came before @deadline_ns. */
+static bool wait_until(u64 deadline_ns)
+{
+	sigset_t set;
+
+	ending_set(&set);
+	for (;;) {
+		u64 now = mono_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
+		struct timespec t = { left / NSEC_PER_SEC, left % NSEC_PER_SEC };
+
+		if (sigtimedwait(&set, NULL, &t) > 0)
+			return true;
+		if (errno == EAGAIN)
+			return false;
+	}
+}
+
+static void loop_uninit(struct loop *l)
+{
+	snapshot_uninit(&l->snapshots[0]);
+	snapshot_uninit(&l->snapshots[1]);
+	frames_uninit(&l->interval);
+	frames_uninit(&l->run);
+	free(l->shown.f);
+}
+
+static int loop_init(struct loop *l)
+{
+	struct capture *c = l->capture;
+	int err = snapshot_init(&l->snapshots[0], c->n_watches, c->scale);
+
+	if (!err)
+		err = snapshot_init(&l->snapshots[1], c->n_watches, c->scale);
+	if (!err)
+		err = frames_init(&l->interval, c->watches, c->n_watches, c->scale);
+	if (!err)
+		err = frames_init(&l->run, c->watches, c->n_watches, c->scale);
+	if (err)
+		return err;
+	l->shown.f = calloc(c->n_watches, sizeof(*l->shown.f));
+	return l->shown.f ? 0 : -ENOMEM;
+}
+
+/* Leaves out what had gone before this interval. */
+static void choose_shown(struct loop *l)
+{
+	const struct snapshot *before = &l->snapshots[!l->now];
+
+	l->shown.n = 0;
+	for (u32 i = 0; i < l->interval.n; i++)
+		if (!before->w[i].gone)
+			l->shown.f[l->shown.n++] = l->interval.f[i];
+}
+
+/* Tells of devices that went away. Returns how many watches are left. */
+static u32 report_gone(struct loop *l)
+{
+	const struct snapshot *before = &l->snapshots[!l->now], *now = &l->snapshots[l->now];
+	const struct device *told = NULL;
+	u32 left = 0;
+
+	for (u32 i = 0; i < now->n; i++) {
+		const struct device *d = l->capture->watches[i].device;
+
+		left += !now->w[i].gone;
+		if (!now->w[i].gone || before->w[i].gone || d == told)
+			continue;
+		l->gone(d);
+		told = d;
+	}
+	return left;
+}
+
+/* What a failed call of the sink means; the reader of a pipe may go whenever it likes. */
+static enum loop_end sink_failed(int err, struct problem *p)
+{
+	if (err == -EPIPE)
+		return LOOP_PIPE;
+	problem_set(p, err, "could not write the output: %s", strerror(-err));
+	return LOOP_FAILED;
+}
+
+/* One interval. Returns LOOP_DONE to go on. */
+static enum loop_end step(struct loop *l, struct problem *p)
+{
+	int err;
+
+	l->now = !l->now;
+	err = l->capture->ops->read(l->capture, &l->snapshots[l->now], p);
+	if (err) {
+		l->now = !l->now;
+		l->exhausted = err == -ENODATA;
+		return l->exhausted ? LOOP_DONE : LOOP_FAILED;
+	}
+	frames_between(&l->interval, &l->snapshots[!l->now], &l->snapshots[l->now], l->cfg->percentiles,
+		       l->capture->cpus);
+	frames_accumulate(&l->run, &l->interval, l->cfg->percentiles);
+	choose_shown(l);
+	err = l->sink->ops->interval(l->sink, &l->shown);
+	if (err)
+		return sink_failed(err, p);
+	l->done++;
+	return report_gone(l) ? LOOP_DONE : LOOP_GONE;
+}
+
+/* The first deadline after now, on the grid of intervals since the start. */
+static u64 next_deadline(const struct loop *l)
+{
+	u64 interval_ns = l->cfg->interval_s * NSEC_PER_SEC;
+	u64 elapsed = l->snapshots[l->now].mono_ns - l->start_ns;
+	/* A read comes a little after its deadline, never before: the half rounds that away. */
+	u64 next = (elapsed + interval_ns / 2) / interval_ns + 1;
+
+	return l->start_ns + next * interval_ns;
+}
+
+static enum loop_end run_live(struct loop *l, struct problem *p)
+{
+	enum loop_end end = LOOP_DONE;
+	bool stop = false;
+
+	while (!stop && end == LOOP_DONE) {
+		u64 deadline = next_deadline(l);
+
+		stop = wait_until(deadline < l->end_ns ? deadline : l->end_ns);
+		end = step(l, p);
+		stop |= l->cfg->count && l->done >= l->cfg->count;
+		stop |= l->snapshots[l->now].mono_ns >= l->end_ns;
+	}
+	return end;
+}
+
+static enum loop_end run_replay(struct loop *l, struct problem *p)
+{
+	enum loop_end end = LOOP_DONE;
+
+	while (end == LOOP_DONE && !l->exhausted && !wait_until(0) &&
+	       !(l->cfg->count && l->done >= l->cfg->count))
+		end = step(l, p);
+	return end;
+}
+
+static enum loop_end run(struct loop *l, struct problem *p)
+{
+	enum loop_end end;
+	int err;
+
+	if (l->capture->ops->read(l->capture, &l->snapshots[0], p))
+		return LOOP_FAILED;
+	l->start_ns = l->snapshots[0].mono_ns;
+	l->end_ns = l->cfg->duration_s > 0 ? l->start_ns + (u64)(l->cfg->duration_s * NSEC_PER_SEC) :
+					     UINT64_MAX;
+	end = l->capture->live ? run_live(l, p) : run_replay(l, p);
+	if (end == LOOP_PIPE || end == LOOP_FAILED)
+		return end;
+	err = l->sink->ops->summary(l->sink, &l->run);
+	return err ? sink_failed(err, p) : end;
+}
+
+enum loop_end loop_run(struct capture *c, struct sink *s, const struct loop_config *cfg,
+		       void (*gone)(const struct device *d), struct problem *p)
+{
+	struct loop l CLEANUP(loop_uninit) = { .capture = c, .sink = s, .cfg = cfg, .gone = gone };
+
+	if (loop_init(&l)) {
+		problem_set(p, -ENOMEM, "out of memory");
+		return LOOP_FAILED;
+	}
+	return run(&l, p);
+}

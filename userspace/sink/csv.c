@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * CSV (RFC 4180, lines end in a plain newline): a header, then one row for each interval, device,
+ * stage and op with IOs. An idle interval has one row too, with op "-", 0 IOs and empty latencies,
+ * so that a stall shows. An empty field is a figure that cannot be had.
+ *
+ * What belongs to a device and stage, not to an op, stands in each of its rows: in_flight, oldest_ns,
+ * queue_depth, and the accounting (started to kernel_ios), which is cumulative since the start.
+ *
+ * With bins, three columns are appended: bin_lower_ns (exclusive), bin_upper_ns (inclusive, empty
+ * above the grid), bin_ios. They are empty in the rows above; after each of these follows one row a
+ * bin in use, with the same first six columns (what identifies it), the figures empty. So each
+ * column can be summed as it is, and the rows of either sort are those where 'ios' or 'bin_ios' is
+ * not empty.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sink/page.h"
+#include "sink/sink.h"
+#include "sink/units.h"
+#include "sink/utf8.h"
+#include "util/cleanup.h"
+
+struct csv {
+	struct sink sink;
+	const struct run_info *run;
+	const struct sink_config *cfg;
+	bool headed;
+};
+
+static int csv_open(const struct run_info *run, const struct sink_config *cfg, struct sink **ret)
+{
+	struct csv *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	*c = (struct csv){ .sink.ops = &sink_csv, .run = run, .cfg = cfg };
+	*ret = &c->sink;
+	return 0;
+}
+
+static void csv_close(struct sink *s)
+{
+	free(s);
+}
+
+/* A field and the comma before it; quoted when it must be. */
+static void put_text(FILE *f, const char *text)
+{
+	char clean[3 * DEVICE_NAME_MAX + 1];
+
+	utf8_clean(clean, sizeof(clean), text);
+	putc(',', f);
+	if (!clean[strcspn(clean, ",\"\r\n")]) {
+		fputs(clean, f);
+		return;
+	}
+	putc('"', f);
+	for (const char *c = clean; *c; c++) {
+		if (*c == '"')
+			putc('"', f);
+		putc(*c, f);
+	}
+	putc('"', f);
+}
+
+static void put_decimal(FILE *f, double value, int digits)
+{
+	char text[340];		/* the longest double has 309 digits before the point */
+
+	snprintf(text, sizeof(text), "%.*f", digits, value);
+	for (char *c = text; *c; c++)
+		if (*c == ',')	/* the locale's */
+			*c = '.';
+	fprintf(f, ",%s", isfinite(value) ? text : "");
+}
+
+static void put_empty(FILE *f, u32 n)
+{
+	while (n--)
+		putc(',', f);
+}
+
+static void put_header(const struct csv *c, FILE *f)
+{
+	const struct percentiles *ps = &c->run->percentiles;
+
+	fputs("time,interval_s,device,stage,engine,op,ios,bytes,errors,iops,bytes_per_s,mean_ns,min_ns,"
+	      "max_ns", f);
+	for (u32 i = 0; i < ps->n; i++)
+		fprintf(f, ",%s_ns", ps->p[i].name);
+	fputs(",in_flight,oldest_ns,queue_depth,started,completed,lost,requeued,kernel_ios", f);
+	fputs(c->cfg->bins ? ",bin_lower_ns,bin_upper_ns,bin_ios\n" : "\n", f);
+}
+
+/* The six columns that say what a row is about. */
+static void put_key(const struct csv *c, FILE *f, const struct frame *fr, const char *op)
+{
+	char time[UNITS_TEXT];
+
+	fputs(units_utc(time, fr->end_ns), f);
+	put_decimal(f, fr->interval_s, 6);
+	put_text(f, fr->watch->device->name);
+	put_text(f, stage_names[fr->watch->stage]);
+	put_text(f, c->run->engine);
+	put_text(f, op);
+}
+
+static void put_op(const struct csv *c, FILE *f, const struct op_frame *o)
+{
+	u32 n = c->run->percentiles.n;
+
+	fprintf(f, ",%llu,%llu,%llu", o->ios, o->bytes, o->errors);
+	put_decimal(f, o->iops, 1);
+	put_decimal(f, o->bytes_per_s, 1);
+	put_decimal(f, o->mean_ns, 1);
+	fprintf(f, ",%llu,%llu", o->min_ns, o->max_ns);
+	for (u32 i = 0; i < n; i++)
+		put_decimal(f, o->percentile_ns[i], 1);
+}
+
+static void put_idle(const struct csv *c, FILE *f)
+{
+	fputs(",0,0,0,0.0,0.0", f);
+	put_empty(f, 3 + c->run->percentiles.n);
+}
+
+static void put_watch(const struct csv *c, FILE *f, const struct frame *fr)
+{
+	const struct accounting *a = &fr->accounting;
+
+	fprintf(f, ",%llu,%llu", fr->in_flight, fr->oldest_ns);
+	put_decimal(f, fr->queue_depth, 3);
+	fprintf(f, ",%llu,%llu,%llu,%llu,", a->started, a->completed, a->lost, a->requeued);
+	if (a->kernel_known)
+		fprintf(f, "%llu", a->kernel_ios);
+	put_empty(f, c->cfg->bins ? 3 : 0);
+	putc('\n', f);
+}
+
+static void put_bins(const struct csv *c, FILE *f, const struct frame *fr, u32 op)
+{
+	const struct hist *h = &fr->ops[op].hist;
+	u32 first, last;
+
+	if (!hist_range(h, &first, &last))
+		return;
+	for (u32 cell = first; cell <= last; cell++) {
+		u64 upper_ns = hist_upper_ns(h->scale, cell);
+
+		if (!h->cells[cell])
+			continue;
+		put_key(c, f, fr, op_names[op]);
+		put_empty(f, 16 + c->run->percentiles.n);
+		fprintf(f, ",%llu,", hist_lower_ns(h->scale, cell));
+		if (upper_ns != UINT64_MAX)
+			fprintf(f, "%llu", upper_ns);
+		fprintf(f, ",%llu\n", h->cells[cell]);
+	}
+}
+
+static void put_frame(const struct csv *c, FILE *f, const struct frame *fr)
+{
+	bool idle = true;
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		if (!fr->ops[op].ios)
+			continue;
+		idle = false;
+		put_key(c, f, fr, op_names[op]);
+		put_op(c, f, &fr->ops[op]);
+		put_watch(c, f, fr);
+		if (c->cfg->bins)
+			put_bins(c, f, fr, op);
+	}
+	if (idle) {
+		put_key(c, f, fr, "-");
+		put_idle(c, f);
+		put_watch(c, f, fr);
+	}
+}
+
+static int csv_interval(struct sink *s, const struct frames *interval)
+{
+	struct csv *c = (struct csv *)s;
+	struct page page CLEANUP(page_close) = { 0 };
+	int err = page_open(&page);
+
+	if (err)
+		return err;
+	if (!c->headed)
+		put_header(c, page.f);
+	for (u32 i = 0; i < interval->n; i++)
+		put_frame(c, page.f, &interval->f[i]);
+	err = page_write(&page, c->cfg->out);
+	if (!err)
+		c->headed = true;
+	return err;
+}
+
+static int csv_summary(struct sink *s, const struct frames *run)
+{
+	(void)s;
+	(void)run;
+	return 0;
+}
+
+const struct sink_ops sink_csv = {
+	.name = "csv",
+	.open = csv_open,
+	.interval = csv_interval,
+	.summary = csv_summary,
+	.close = csv_close,
+};

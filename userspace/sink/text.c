@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * For a person at a terminal. A header, then at each interval one block: the clock and the heads of
+ * the table, of each watch a line on its state, of each op a row of figures and below it where on a
+ * logarithmic axis its IOs fell, and the axis. Columns are 8 wide, so the default fits 80 exactly;
+ * what does not fit the terminal continues in a second line. The axis only ever grows, and is one
+ * for all watches, so that lines can be compared by eye.
+ */
+#include "sink/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sink/page.h"
+#include "sink/units.h"
+#include "sink/utf8.h"
+#include "util/cleanup.h"
+
+#define CELL 8
+#define CELLS_MAX (PERCENTILES_MAX + 4)
+#define NAME_COLUMNS 24
+#define TRUE_LENGTH 0.05	/* an interval that is off by more says so */
+
+void text_paint(const struct text *t, FILE *f, enum paint paint)
+{
+	static const char *const codes[] = {
+		[PLAIN] = "0", [BOLD] = "1", [DIM] = "2", [BAR] = "36", [NOTE] = "33",
+		[STALL] = "1;33", [ALARM] = "1;31",
+	};
+
+	if (t->cfg->colour)
+		fprintf(f, "\033[%sm", codes[paint]);
+}
+
+const char *text_name(const struct text *t, char name[TEXT_NAME], const struct watch *w, u32 columns)
+{
+	utf8_for_terminal(name, TEXT_NAME - 16, w->device->name, columns, t->cfg->utf8);
+	if (t->stages) {
+		strcat(name, " ");
+		strcat(name, stage_names[w->stage]);
+	}
+	return name;
+}
+
+u32 text_indent(const char *label)
+{
+	u32 columns = utf8_columns(label, strlen(label)) + 2;
+
+	return columns > TEXT_GUTTER ? columns : TEXT_GUTTER;
+}
+
+void text_say(const struct text *t, FILE *f, const char *label, enum paint paint, const char *text)
+{
+	u32 at = text_indent(label);
+
+	if (*label) {
+		text_paint(t, f, BOLD);
+		fputs(label, f);
+		text_paint(t, f, PLAIN);
+	}
+	fprintf(f, "%*s", (int)(at - utf8_columns(label, strlen(label))), "");
+	text_paint(t, f, paint);
+	draw_paragraph(f, text, at, at < t->columns / 3 ? at : TEXT_GUTTER, t->columns);
+	text_paint(t, f, PLAIN);
+	putc('\n', f);
+}
+
+/* Columns of a cell: 8, or what the longest percentile's name takes. */
+static u32 cell_columns(const struct text *t)
+{
+	u32 columns = CELL;
+
+	for (u32 i = 0; i < t->run->percentiles.n; i++) {
+		u32 len = strlen(t->run->percentiles.p[i].name) + 1;
+
+		if (len > columns)
+			columns = len;
+	}
+	return columns;
+}
+
+/* A row of cells, continued in more lines where the terminal is too narrow. */
+static void put_cells(const struct text *t, FILE *f, const char *label,
+		      char cells[CELLS_MAX][UNITS_TEXT])
+{
+	u32 width = cell_columns(t), n = t->run->percentiles.n + 4;
+	u32 fit = (t->columns - TEXT_GUTTER) / width;
+
+	fprintf(f, "%-*s", TEXT_GUTTER, label);
+	for (u32 i = 0; i < n; i++) {
+		if (i && fit && i % fit == 0)
+			fprintf(f, "\n%*s", TEXT_GUTTER, "");
+		fprintf(f, "%*s", (int)width, cells[i]);
+	}
+}
+
+void text_heads(const struct text *t, FILE *f, const char *label)
+{
+	const struct percentiles *ps = &t->run->percentiles;
+	char cells[CELLS_MAX][UNITS_TEXT] = { "IOPS", "MB/s", "mean" };
+
+	for (u32 i = 0; i < ps->n; i++)
+		strcpy(cells[3 + i], ps->p[i].name);
+	strcpy(cells[3 + ps->n], "max");
+	text_paint(t, f, BOLD);
+	put_cells(t, f, label, cells);
+	text_paint(t, f, PLAIN);
+	putc('\n', f);
+}
+
+void text_row(const struct text *t, FILE *f, u32 op, const struct op_frame *o)
+{
+	u32 n = t->run->percentiles.n;
+	char cells[CELLS_MAX][UNITS_TEXT];
+	char failed[64], count[UNITS_TEXT];
+
+	units_number(cells[0], o->iops);
+	units_number(cells[1], o->bytes_per_s / 1e6);
+	units_ns(cells[2], o->mean_ns);
+	for (u32 i = 0; i < n; i++)
+		units_ns(cells[3 + i], o->percentile_ns[i]);
+	units_ns(cells[3 + n], o->max_ns);
+	put_cells(t, f, op_names[op], cells);
+	putc('\n', f);
+	if (o->errors) {
+		snprintf(failed, sizeof(failed), "%s failed", units_count(count, o->errors));
+		text_say(t, f, "", ALARM, failed);
+	}
+}
+
+static void put_distribution(const struct text *t, FILE *f, const struct op_frame *o)
+{
+	fprintf(f, "%*s", TEXT_GUTTER, "");
+	text_paint(t, f, BAR);
+	draw_distribution(f, o, &t->axis, t->columns - TEXT_GUTTER, t->cfg->utf8);
+	text_paint(t, f, PLAIN);
+	putc('\n', f);
+}
+
+static void put_axis(const struct text *t, FILE *f)
+{
+	fprintf(f, "%*s", TEXT_GUTTER, "");
+	text_paint(t, f, DIM);
+	draw_axis(f, &t->axis, t->columns - TEXT_GUTTER, t->cfg->utf8);
+	text_paint(t, f, PLAIN);
+	putc('\n', f);
+}
+
+bool text_is_idle(const struct frame *fr)
+{
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		if (fr->ops[op].ios)
+			return false;
+	return true;
+}
+
+/* Nothing completed, and what is in flight has been there for most of the interval. */
+static bool is_stalled(const struct frame *fr)
+{
+	return text_is_idle(fr) && fr->in_flight && fr->oldest_ns > fr->interval_s * NSEC_PER_SEC / 2;
+}
+
+static void put_state(const struct text *t, FILE *f, const struct frame *fr)
+{
+	char name[TEXT_NAME], state[256], text[UNITS_TEXT];
+	bool stalled = is_stalled(fr);
+	int n = 0;
+
+	if (stalled)
+		n = sprintf(state, "stalled: ");
+	else if (text_is_idle(fr))
+		n = sprintf(state, "no IO completed%s", fr->in_flight ? ", " : "");
+	else
+		n = sprintf(state, "queue depth %s, ", units_number(text, fr->queue_depth));
+	if (fr->in_flight || !text_is_idle(fr))
+		n += sprintf(state + n, "%s in flight", units_count(text, fr->in_flight));
+	if (fr->in_flight && fr->oldest_ns)
+		n += sprintf(state + n, ", oldest %s", units_ns(text, fr->oldest_ns));
+	if (fr->gone)
+		sprintf(state + n, "; the device went away");
+	text_say(t, f, text_name(t, name, fr->watch, NAME_COLUMNS),
+		 fr->gone ? ALARM : stalled ? STALL : PLAIN, state);
+}
+
+/* Losses that were not there at the interval before. */
+static void put_losses(const struct text *t, FILE *f, const struct frame *fr)
+{
+	/* Not every interval has every watch, so the place in the interval does not tell which it is. */
+	struct text_told *told = &t->told[fr->watch - t->run->watches];
+	u64 more[LOST_REASONS];
+
+	for (u32 reason = 0; reason < LOST_REASONS; reason++) {
+		u64 now = fr->accounting.lost_by[reason], before = told->by[reason];
+
+		more[reason] = now > before ? now - before : 0;
+		told->by[reason] = now;
+	}
+	text_losses(t, f, "", more);
+}
+
+static void put_watch(const struct text *t, FILE *f, const struct frame *fr)
+{
+	put_state(t, f, fr);
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		if (!fr->ops[op].ios)
+			continue;
+		text_row(t, f, op, &fr->ops[op]);
+		put_distribution(t, f, &fr->ops[op]);
+	}
+	put_losses(t, f, fr);
+}
+
+static void put_clock(const struct text *t, FILE *f, const char *clock)
+{
+	text_paint(t, f, BOLD);
+	fputs(clock, f);
+	text_paint(t, f, PLAIN);
+	putc('\n', f);
+}
+
+static void put_interval(struct text *t, FILE *f, const struct frames *fs)
+{
+	const struct frame *any = &fs->f[0];
+	char text[UNITS_TEXT], say[80];
+	bool idle = true;
+
+	for (u32 i = 0; i < fs->n; i++) {
+		axis_cover(&t->axis, &fs->f[i]);
+		idle = idle && text_is_idle(&fs->f[i]);
+	}
+	putc('\n', f);
+	units_clock(text, any->end_ns);
+	if (idle)
+		put_clock(t, f, text);
+	else
+		text_heads(t, f, text);
+	if (fabs(any->interval_s - t->run->interval_s) > TRUE_LENGTH * t->run->interval_s) {
+		snprintf(say, sizeof(say), "this interval took %s", units_ns(text, any->interval_s * 1e9));
+		text_say(t, f, "", NOTE, say);
+	}
+	for (u32 i = 0; i < fs->n; i++)
+		put_watch(t, f, &fs->f[i]);
+	if (!idle)
+		put_axis(t, f);
+}
+
+static int text_open(const struct run_info *run, const struct sink_config *cfg, struct sink **ret)
+{
+	struct text *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	*t = (struct text){ .sink.ops = &sink_text, .run = run, .cfg = cfg };
+	t->columns = cfg->columns > TEXT_COLUMNS_MIN ? cfg->columns : TEXT_COLUMNS_MIN;
+	for (u32 i = 1; i < run->n_watches; i++)
+		t->stages = t->stages || run->watches[i].stage != run->watches[0].stage;
+	t->told = calloc(run->n_watches ?: 1, sizeof(*t->told));
+	if (!t->told) {
+		free(t);
+		return -ENOMEM;
+	}
+	*ret = &t->sink;
+	return 0;
+}
+
+static void text_close(struct sink *s)
+{
+	struct text *t = (struct text *)s;
+
+	if (t)
+		free(t->told);
+	free(t);
+}
+
+static int text_on_interval(struct sink *s, const struct frames *interval)
+{
+	struct text *t = (struct text *)s;
+	struct page page CLEANUP(page_close) = { 0 };
+	int err = page_open(&page);
+
+	if (err)
+		return err;
+	if (!t->headed)
+		text_header(t, page.f);
+	t->headed = true;
+	if (interval->n)
+		put_interval(t, page.f, interval);
+	return page_write(&page, t->cfg->out);
+}
+
+static int text_on_summary(struct sink *s, const struct frames *run)
+{
+	struct text *t = (struct text *)s;
+	struct page page CLEANUP(page_close) = { 0 };
+	int err = page_open(&page);
+
+	if (err)
+		return err;
+	if (!t->headed)
+		text_header(t, page.f);
+	t->headed = true;
+	if (run->n)
+		err = text_summary(t, page.f, run);
+	return err ?: page_write(&page, t->cfg->out);
+}
+
+const struct sink_ops sink_text = {
+	.name = "text",
+	.open = text_open,
+	.interval = text_on_interval,
+	.summary = text_on_summary,
+	.close = text_close,
+};

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of the text sink share; nobody else includes it. */
+#ifndef SINK_TEXT_H
+#define SINK_TEXT_H
+
+#include "sink/sink.h"
+#include "sink/text_draw.h"
+
+#define TEXT_GUTTER 8		/* columns of an op's name, left of the figures */
+#define TEXT_COLUMNS_MIN 40
+
+enum paint { PLAIN, BOLD, DIM, BAR, NOTE, STALL, ALARM };
+
+struct text {
+	struct sink sink;
+	const struct run_info *run;
+	const struct sink_config *cfg;
+	u32 columns;
+	bool headed;
+	bool stages;			/* several: the stage belongs to the name of a watch */
+	struct axis axis;
+	struct text_told {
+		u64 by[LOST_REASONS];
+	} *told;			/* of each watch, the losses that a warning was given for */
+};
+
+/* Starts writing in a colour, or in none. */
+void text_paint(const struct text *t, FILE *f, enum paint paint);
+
+/* Room for, and the text of, a watch's name in at most @columns. */
+#define TEXT_NAME (3 * DEVICE_NAME_MAX + 16)
+const char *text_name(const struct text *t, char name[TEXT_NAME], const struct watch *w, u32 columns);
+
+/* The table's heads, with @label in the gutter, and the rows of an op. */
+void text_heads(const struct text *t, FILE *f, const char *label);
+void text_row(const struct text *t, FILE *f, u32 op, const struct op_frame *o);
+
+/* Where the text after a label begins: behind the gutter, or two blanks behind a longer label. */
+u32 text_indent(const char *label);
+
+/* One paragraph in a colour, after @label in bold; the lines after the first are indented. */
+void text_say(const struct text *t, FILE *f, const char *label, enum paint paint, const char *text);
+
+/* "5 IOs lost: 3 completed without a start, 2 unexplained"; says nothing when none is. */
+void text_losses(const struct text *t, FILE *f, const char *label, const u64 lost_by[LOST_REASONS]);
+
+bool text_is_idle(const struct frame *fr);
+
+void text_header(const struct text *t, FILE *f);
+
+/* Returns 0 or -ENOMEM. */
+int text_summary(const struct text *t, FILE *f, const struct frames *run);
+
+#endif

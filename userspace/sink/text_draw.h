@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Drawings in text: a distribution over decades of latency, its axis, bars, paragraphs. */
+#ifndef SINK_TEXT_DRAW_H
+#define SINK_TEXT_DRAW_H
+
+#include <stdio.h>
+
+#include "model/frame.h"
+
+/* 10^first to 10^last ns; both 0: nothing was seen yet. */
+struct axis {
+	int first, last;
+};
+
+/* Widens @a, never narrows it, to the whole decades that hold the IOs of @f; three at least. */
+void axis_cover(struct axis *a, const struct frame *f);
+
+/*
+ * One line: the density of IOs (linear, the tallest column is full) over @a, stretched to
+ * @columns. A column that holds any IO is not blank. No newline, no blanks at the end.
+ */
+void draw_distribution(FILE *f, const struct op_frame *o, const struct axis *a, u32 columns, bool utf8);
+
+/* The labels that go below: one where each decade begins. */
+void draw_axis(FILE *f, const struct axis *a, u32 columns, bool utf8);
+
+/* A bar of @share (0 to 1) of @columns, padded to @columns; visible when @share is above 0. */
+void draw_bar(FILE *f, double share, u32 columns, bool utf8);
+
+/*
+ * Writes @text, broken at its newlines and at blanks so that no line exceeds @columns; none at its end.
+ * The caller has written @at columns of the first line; the others are indented by @indent.
+ */
+void draw_paragraph(FILE *f, const char *text, u32 at, u32 indent, u32 columns);
+
+#endif

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the text sink says of the whole run: before it the header, after it figures and accounts. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "sink/text.h"
+#include "sink/units.h"
+#include "sink/utf8.h"
+#include "util/cleanup.h"
+
+#define CHART_ROWS 20		/* that are still taken in at a glance */
+#define CHART_SCALE_MAX 2	/* a row is at least a quarter of an octave */
+#define RANGE_COLUMNS 17	/* "43.2 us - 61.0 us" */
+#define SHARE_COLUMNS 10	/* "100.0000 %" */
+#define BAR_COLUMNS_MIN 8
+#define CHART_GAP 4		/* so many empty rows and more become one "..." */
+
+static void put_device(const struct text *t, FILE *f, const struct device *d)
+{
+	char name[TEXT_NAME], model[3 * sizeof(d->model)], kind[3 * sizeof(d->kind)];
+	char scheduler[3 * sizeof(d->scheduler)], mapper[3 * sizeof(d->mapper)];
+	char size[UNITS_TEXT], facts[1024];
+	bool utf8 = t->cfg->utf8;
+
+	utf8_for_terminal(name, TEXT_NAME, d->name, t->columns - TEXT_GUTTER, utf8);
+	utf8_for_terminal(mapper, sizeof(mapper), d->mapper, DEVICE_NAME_MAX, utf8);
+	utf8_for_terminal(kind, sizeof(kind), d->kind, sizeof(d->kind), utf8);
+	utf8_for_terminal(model, sizeof(model), d->model, sizeof(d->model), utf8);
+	utf8_for_terminal(scheduler, sizeof(scheduler), d->scheduler, sizeof(d->scheduler), utf8);
+	snprintf(facts, sizeof(facts), "%s%s%s%s%s%s%s, %s%s",
+		 mapper, *mapper ? ", " : "", kind, *kind ? ", " : "", model, *model ? ", " : "",
+		 units_capacity(size, d->size_bytes), *scheduler ? "scheduler " : "no scheduler", scheduler);
+	text_say(t, f, name, PLAIN, facts);
+}
+
+/* What is measured, of all watches together. */
+static void put_stages(const struct text *t, FILE *f)
+{
+	static const char *const spans[BLKLAT_STAGES] = {
+		[BLKLAT_STAGE_DEVICE] = "device (issue to completion)",
+		[BLKLAT_STAGE_QUEUE] = "queue (insert to issue)",
+		[BLKLAT_STAGE_TOTAL] = "total (bio queued to completed)",
+	};
+	char say[160] = "";
+
+	for (u32 stage = 0; stage < BLKLAT_STAGES; stage++) {
+		bool used = false;
+
+		for (u32 i = 0; i < t->run->n_watches; i++)
+			used = used || t->run->watches[i].stage == stage;
+		if (!used)
+			continue;
+		if (*say)
+			strcat(say, ", ");
+		strcat(say, spans[stage]);
+	}
+	text_say(t, f, "stage", PLAIN, say);
+}
+
+void text_header(const struct text *t, FILE *f)
+{
+	const struct run_info *run = t->run;
+	char memory[UNITS_TEXT], engine[96], name[64], facts[256];
+
+	utf8_for_terminal(engine, sizeof(engine), run->engine, 31, t->cfg->utf8);
+	snprintf(name, sizeof(name), "blklat %s", run->version);
+	snprintf(facts, sizeof(facts), "engine %s, interval %.6g s, %u bin%s an octave (%.3g %%), %s", engine,
+		 run->interval_s, 1u << run->scale, run->scale ? "s" : "",
+		 100 * (exp2(1.0 / (1u << run->scale)) - 1), units_memory(memory, run->memory_bytes));
+	text_say(t, f, name, PLAIN, facts);
+	for (u32 i = 0; i < run->n_watches; i++)
+		if (!i || run->watches[i].device != run->watches[i - 1].device)
+			put_device(t, f, run->watches[i].device);
+	put_stages(t, f);
+}
+
+void text_losses(const struct text *t, FILE *f, const char *label, const u64 lost_by[LOST_REASONS])
+{
+	static const char *const words[LOST_REASONS] = {
+		[LOST_NO_START] = "whose start was not seen",
+		[LOST_OVERWRITTEN] = "whose completion was not seen",
+		[LOST_TAG_RANGE] = "with a tag beyond the slots",
+		[LOST_TABLE_FULL] = "for want of room in the table of bios",
+		[LOST_RECURSION] = "in program runs that the kernel skipped",
+		[LOST_UNEXPLAINED] = "unexplained",
+	};
+	char say[640], count[UNITS_TEXT];
+	u64 lost = 0;
+	int n;
+
+	for (u32 reason = 0; reason < LOST_REASONS; reason++)
+		lost += lost_by[reason];
+	if (!lost)
+		return;
+	n = sprintf(say, "warning: %s IO%s lost:", units_count(count, lost), lost == 1 ? "" : "s");
+	for (u32 reason = 0; reason < LOST_REASONS; reason++)
+		if (lost_by[reason])
+			n += sprintf(say + n, " %s %s,", units_count(count, lost_by[reason]), words[reason]);
+	say[n - 1] = '\0';
+	text_say(t, f, label, ALARM, say);
+}
+
+/* A histogram to be drawn: a row a cell. */
+struct chart {
+	struct hist hist;
+	u32 first, last;
+	u64 most, all;
+	u32 count_columns, bar_columns;
+};
+
+static void chart_uninit(struct chart *c)
+{
+	hist_uninit(&c->hist);
+}
+
+/* The finest scale, up to quarters of an octave, that keeps the rows few. */
+static u32 chart_scale(const struct op_frame *o)
+{
+	u32 scale = o->hist.scale < CHART_SCALE_MAX ? o->hist.scale : CHART_SCALE_MAX;
+
+	while (scale && blklat_cell(o->max_ns, scale) - blklat_cell(o->min_ns, scale) >= CHART_ROWS)
+		scale--;
+	return scale;
+}
+
+static int chart_init(struct chart *c, const struct text *t, const struct op_frame *o)
+{
+	char count[UNITS_TEXT];
+	u32 fixed;
+	int err = hist_init(&c->hist, chart_scale(o));
+
+	if (err)
+		return err;
+	hist_add(&c->hist, &o->hist);
+	hist_range(&c->hist, &c->first, &c->last);
+	c->all = o->ios;
+	for (u32 row = c->first; row <= c->last; row++)
+		if (c->hist.cells[row] > c->most)
+			c->most = c->hist.cells[row];
+	c->count_columns = strlen(units_count(count, c->most));
+	if (c->count_columns < strlen("IOs"))
+		c->count_columns = strlen("IOs");
+	fixed = RANGE_COLUMNS + 2 + c->count_columns + 2 * (1 + SHARE_COLUMNS);
+	c->bar_columns = t->columns > fixed + BAR_COLUMNS_MIN ? t->columns - fixed : BAR_COLUMNS_MIN;
+	return 0;
+}
+
+/* Cut, not rounded: 100 % means all. */
+static void put_share(FILE *f, u64 n, u64 of)
+{
+	fprintf(f, " %*.4f %%", SHARE_COLUMNS - 2, floor((double)n / of * 1e6) / 1e4);
+}
+
+static void put_chart_row(const struct text *t, FILE *f, const struct chart *c, u32 row, u64 up_to)
+{
+	u64 n = c->hist.cells[row], upper_ns = hist_upper_ns(c->hist.scale, row);
+	char lower[UNITS_TEXT], upper[UNITS_TEXT], count[UNITS_TEXT];
+
+	units_ns(lower, hist_lower_ns(c->hist.scale, row));
+	units_ns(upper, upper_ns);
+	fprintf(f, "%7s - %7s ", lower, upper_ns == UINT64_MAX ? "more" : upper);
+	text_paint(t, f, BAR);
+	draw_bar(f, (double)n / c->most, c->bar_columns, t->cfg->utf8);
+	text_paint(t, f, PLAIN);
+	fprintf(f, " %*s", (int)c->count_columns, units_count(count, n));
+	if (n) {
+		put_share(f, n, c->all);
+		put_share(f, up_to, c->all);
+	}
+	putc('\n', f);
+}
+
+static u32 empty_rows(const struct chart *c, u32 row)
+{
+	u32 n = 0;
+
+	while (row + n <= c->last && !c->hist.cells[row + n])
+		n++;
+	return n;
+}
+
+static int put_chart(const struct text *t, FILE *f, const struct frame *fr, u32 op)
+{
+	struct chart c CLEANUP(chart_uninit) = { 0 };
+	int err = chart_init(&c, t, &fr->ops[op]);
+	char name[TEXT_NAME];
+	u64 up_to = 0;
+
+	if (err)
+		return err;
+	text_paint(t, f, BOLD);
+	fprintf(f, "\n%s %s\n", text_name(t, name, fr->watch, t->columns / 2), op_names[op]);
+	text_paint(t, f, PLAIN);
+	text_paint(t, f, DIM);
+	fprintf(f, "%*s %*s %*s %*s %*s\n", RANGE_COLUMNS, "latency", (int)c.bar_columns, "",
+		(int)c.count_columns, "IOs", SHARE_COLUMNS, "share", SHARE_COLUMNS, "cumulative");
+	text_paint(t, f, PLAIN);
+	for (u32 row = c.first; row <= c.last; row++) {
+		u32 empty = empty_rows(&c, row);
+
+		if (empty >= CHART_GAP) {
+			text_paint(t, f, DIM);
+			fprintf(f, "%*s\n", RANGE_COLUMNS, "...");
+			text_paint(t, f, PLAIN);
+			row += empty - 1;
+			continue;
+		}
+		up_to += c.hist.cells[row];
+		put_chart_row(t, f, &c, row, up_to);
+	}
+	return 0;
+}
+
+/* "started 5 237 090 = completed 5 237 058 + in flight 32 + lost 0; the kernel counted 5 237 058" */
+static void put_identity(const struct text *t, FILE *f, const char *name, const struct accounting *a)
+{
+	char started[UNITS_TEXT], completed[UNITS_TEXT], in_flight[UNITS_TEXT], lost[UNITS_TEXT];
+	char kernel[UNITS_TEXT], say[320];
+	bool exact = a->started == a->completed + a->in_flight + a->lost;
+	int n;
+
+	n = sprintf(say, "started %s %s completed %s + in flight %s + lost %s;",
+		    units_count(started, a->started), exact ? "=" : "~",
+		    units_count(completed, a->completed), units_count(in_flight, a->in_flight),
+		    units_count(lost, a->lost));
+	if (a->kernel_known)
+		sprintf(say + n, " the kernel counted %s", units_count(kernel, a->kernel_ios));
+	else
+		sprintf(say + n, " the kernel has no count of these");
+	/* It is one sentence; where it needs two lines, the kernel's part is the second. */
+	if (text_indent(name) + strlen(say) > t->columns)
+		say[n] = '\n';
+	text_say(t, f, name, PLAIN, say);
+}
+
+__attribute__((format(printf, 4, 5)))
+static void put_count(const struct text *t, FILE *f, u64 n, const char *format, ...)
+{
+	char say[256], count[UNITS_TEXT];
+	va_list args;
+	int len = sprintf(say, "%s ", units_count(count, n));
+
+	if (!n)
+		return;
+	va_start(args, format);
+	vsnprintf(say + len, sizeof(say) - len, format, args);
+	va_end(args);
+	text_say(t, f, "", PLAIN, say);
+}
+
+/*
+ * On a quiet device both have counted the same IOs, but for those that were in flight at the start
+ * (the kernel counts them) or are now.
+ */
+static void put_kernel_gap(const struct text *t, FILE *f, const struct accounting *a)
+{
+	u64 gap = a->kernel_ios > a->completed ? a->kernel_ios - a->completed :
+		  a->completed - a->kernel_ios;
+	char say[160], count[UNITS_TEXT];
+
+	if (!a->kernel_known || a->moved || gap <= a->before + a->in_flight + a->lost + a->unissued)
+		return;
+	sprintf(say, "note: the kernel counted %s IO%s %s than blklat", units_count(count, gap),
+		gap == 1 ? "" : "s", a->kernel_ios > a->completed ? "more" : "fewer");
+	text_say(t, f, "", NOTE, say);
+}
+
+static void put_accounting(const struct text *t, FILE *f, const struct frame *fr)
+{
+	const struct accounting *a = &fr->accounting;
+	char name[TEXT_NAME];
+
+	put_identity(t, f, text_name(t, name, fr->watch, t->columns / 3), a);
+	if (a->moved && a->started != a->completed + a->in_flight + a->lost)
+		put_count(t, f, a->moved, "at most moved while these were read");
+	put_count(t, f, a->requeued, "requeued and started again");
+	put_count(t, f, a->before, "ignored: in flight before the capture began");
+	put_count(t, f, a->unissued, "ignored: failed before they reached the device");
+	text_losses(t, f, "", a->lost_by);
+	put_kernel_gap(t, f, a);
+}
+
+static void put_figures(const struct text *t, FILE *f, const struct frame *fr)
+{
+	char name[TEXT_NAME], state[128], depth[UNITS_TEXT];
+
+	snprintf(state, sizeof(state), text_is_idle(fr) ? "no IO completed" : "queue depth %s",
+		 units_number(depth, fr->queue_depth));
+	if (fr->gone)
+		strcat(state, "; the device went away");
+	text_say(t, f, text_name(t, name, fr->watch, t->columns / 3), fr->gone ? ALARM : PLAIN, state);
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		if (fr->ops[op].ios)
+			text_row(t, f, op, &fr->ops[op]);
+}
+
+int text_summary(const struct text *t, FILE *f, const struct frames *run)
+{
+	char length[UNITS_TEXT];
+	int err = 0;
+
+	text_paint(t, f, BOLD);
+	fprintf(f, "\nsummary of %s\n", units_ns(length, run->f[0].interval_s * 1e9));
+	text_paint(t, f, PLAIN);
+	text_heads(t, f, "");
+	for (u32 i = 0; i < run->n; i++)
+		put_figures(t, f, &run->f[i]);
+	for (u32 i = 0; i < run->n; i++)
+		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
+			if (run->f[i].ops[op].ios)
+				err = put_chart(t, f, &run->f[i], op);
+	putc('\n', f);
+	for (u32 i = 0; i < run->n; i++)
+		put_accounting(t, f, &run->f[i]);
+	return err;
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sink/units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Like "%.*f", with a point whatever the locale. */
+static void decimal(char text[UNITS_TEXT], double value, int digits, const char *unit)
+{
+	snprintf(text, UNITS_TEXT, "%.*f%s", digits, value, unit);
+	for (char *c = text; *c; c++)
+		if (*c == ',')
+			*c = '.';
+}
+
+/* Digits behind the point that make three in all, of a value that may round up to the next power. */
+static int digits_of_three(double value)
+{
+	if (value < 9.995)
+		return 2;
+	return value < 99.95 ? 1 : 0;
+}
+
+const char *units_ns(char text[UNITS_TEXT], double ns)
+{
+	static const char *const units[] = { " ns", " us", " ms", " s" };
+	u32 unit = 0;
+
+	if (!isfinite(ns) || ns < 0)
+		return strcpy(text, "-");
+	/* A whole number of ns needs no digits; a mean or a percentile of some may have them. */
+	while (unit < ARRAY_SIZE(units) - 1 && ns >= 999.5) {
+		ns /= 1000;
+		unit++;
+	}
+	decimal(text, ns, ns == floor(ns) && !unit ? 0 : digits_of_three(ns), units[unit]);
+	return text;
+}
+
+const char *units_number(char text[UNITS_TEXT], double value)
+{
+	if (!isfinite(value) || value < 0)
+		return strcpy(text, "-");
+	if (value == 0)
+		return strcpy(text, "0");
+	if (value < 0.005)
+		return strcpy(text, "<0.01");
+	if (value < 99999.5)
+		decimal(text, value, value < 999.5 ? digits_of_three(value) : 0, "");
+	else if (value < 999950)
+		decimal(text, value / 1e3, 1, "k");
+	else if (value < 999.95e6)
+		decimal(text, value / 1e6, digits_of_three(value / 1e6), "M");
+	else
+		decimal(text, value / 1e9, digits_of_three(value / 1e9), "G");
+	return text;
+}
+
+const char *units_count(char text[UNITS_TEXT], u64 n)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof(digits), "%llu", n);
+	char *to = text;
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			*to++ = ' ';
+		*to++ = digits[i];
+	}
+	*to = '\0';
+	return text;
+}
+
+static const char *scaled(char text[UNITS_TEXT], double value, double step, const char *const *units)
+{
+	u32 unit = 0;
+
+	while (units[unit + 1] && value >= step - 0.5) {
+		value /= step;
+		unit++;
+	}
+	decimal(text, value, unit ? digits_of_three(value) : 0, units[unit]);
+	return text;
+}
+
+const char *units_capacity(char text[UNITS_TEXT], u64 bytes)
+{
+	static const char *const units[] = { " B", " kB", " MB", " GB", " TB", " PB", " EB", NULL };
+
+	return scaled(text, bytes, 1000, units);
+}
+
+const char *units_memory(char text[UNITS_TEXT], u64 bytes)
+{
+	static const char *const units[] = { " B", " KiB", " MiB", " GiB", " TiB", NULL };
+
+	return scaled(text, bytes, 1024, units);
+}
+
+static time_t seconds_of(s64 ns, int *ret_ms)
+{
+	s64 s = ns / (s64)NSEC_PER_SEC, rest = ns % (s64)NSEC_PER_SEC;
+
+	if (rest < 0) {
+		rest += NSEC_PER_SEC;
+		s--;
+	}
+	*ret_ms = rest / 1000000;
+	return s;
+}
+
+const char *units_utc(char text[UNITS_TEXT], s64 ns)
+{
+	struct tm tm = { 0 };
+	int ms;
+	time_t s = seconds_of(ns, &ms);
+
+	gmtime_r(&s, &tm);
+	strftime(text, UNITS_TEXT, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text + strlen(text), UNITS_TEXT - strlen(text), ".%03dZ", ms);
+	return text;
+}
+
+const char *units_clock(char text[UNITS_TEXT], s64 ns)
+{
+	struct tm tm = { 0 };
+	int ms;
+	time_t s = seconds_of(ns, &ms);
+
+	localtime_r(&s, &tm);
+	strftime(text, UNITS_TEXT, "%H:%M:%S", &tm);
+	return text;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Figures as words. Nothing depends on the locale. */
+#ifndef SINK_UNITS_H
+#define SINK_UNITS_H
+
+#include "util/types.h"
+
+#define UNITS_TEXT 32		/* room for any of the texts below */
+
+/*
+ * A time with three significant digits: "402 ns", "4.02 us", "81.2 ms", "3.20 s", "5400 s". At most
+ * 7 characters up to 99999 s. Negative or not finite: "-".
+ */
+const char *units_ns(char text[UNITS_TEXT], double ns);
+
+/*
+ * A number with about four significant digits in at most 6 characters: "0.25", "81.3", "80123",
+ * "523.6k", "5.24M". 0 is "0"; what rounds to 0 but isn't is "<0.01".
+ */
+const char *units_number(char text[UNITS_TEXT], double value);
+
+/* Digits in groups of three: "5 237 090". */
+const char *units_count(char text[UNITS_TEXT], u64 n);
+
+/* A capacity in powers of 1000, as drives are sold: "1.07 GB", "960 GB". */
+const char *units_capacity(char text[UNITS_TEXT], u64 bytes);
+
+/* Memory in powers of 1024: "84 KiB", "1.3 MiB". */
+const char *units_memory(char text[UNITS_TEXT], u64 bytes);
+
+/* A CLOCK_REALTIME as "2026-11-21T07:35:01.000Z", cut (not rounded) to the millisecond. */
+const char *units_utc(char text[UNITS_TEXT], s64 ns);
+
+/* The same as local wall clock: "07:35:01". */
+const char *units_clock(char text[UNITS_TEXT], s64 ns);
+
+#endif

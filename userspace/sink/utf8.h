@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Text that came from devices: it may hold anything, what is printed may not. */
+#ifndef SINK_UTF8_H
+#define SINK_UTF8_H
+
+#include "util/types.h"
+
+/* Bytes of the well-formed character (RFC 3629) that @text begins with; 0 when it is none. */
+u32 utf8_length(const char *text);
+
+/* Characters in the first @len bytes of a well-formed text. */
+u32 utf8_columns(const char *text, size_t len);
+
+/*
+ * Copies @from into @to of @room bytes, well-formed: what is not becomes U+FFFD. Never cuts within a
+ * character. Room of 3 bytes for each byte of @from is always enough.
+ */
+void utf8_clean(char *to, size_t room, const char *from);
+
+/*
+ * The same for a terminal: control characters become '?', as does all that is not ASCII unless
+ * @utf8, and what is longer than @columns ends in an ellipsis.
+ */
+void utf8_for_terminal(char *to, size_t room, const char *from, u32 columns, bool utf8);
+
+#endif

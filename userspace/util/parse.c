@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "util/parse.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DAY_SECONDS 86400.0
+#define NAME_LETTERS 63
+
+/* digits / 10^places; no strtod(), which takes hex, "inf" and the locale's idea of a decimal point. */
+struct decimal {
+	u64 digits;
+	u32 places;
+};
+
+static const u64 powers[] = {
+	1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
+};
+
+/* Returns where the number ends, or NULL when there is none or it is too long to be exact. */
+static const char *decimal_parse(const char *s, struct decimal *ret)
+{
+	struct decimal d = { 0 };
+	bool any = false, point = false;
+
+	for (; (*s >= '0' && *s <= '9') || (*s == '.' && !point); s++) {
+		if (*s == '.') {
+			point = true;
+			continue;
+		}
+		any = true;
+		d.places += point;
+		if (d.places >= ARRAY_SIZE(powers) ||
+		    __builtin_mul_overflow(d.digits, 10, &d.digits) ||
+		    __builtin_add_overflow(d.digits, *s - '0', &d.digits))
+			return NULL;
+	}
+	*ret = d;
+	return any ? s : NULL;
+}
+
+int parse_seconds(const char *option, const char *value, double *ret, struct problem *p)
+{
+	static const struct { const char *suffix; double seconds; } units[] = {
+		{ "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "h", 3600 },
+	};
+	struct decimal d;
+	const char *suffix = decimal_parse(value, &d);
+	double seconds = 0;
+
+	for (u32 i = 0; suffix && i < ARRAY_SIZE(units); i++)
+		if (!strcmp(suffix, units[i].suffix))
+			seconds = (double)d.digits / powers[d.places] * units[i].seconds;
+	if (!(seconds > 0 && seconds <= DAY_SECONDS))
+		return problem_set(p, -EINVAL, "%s '%s': must be a number of seconds above 0 and at most "
+				   "%.0f (a day)", option, value, DAY_SECONDS);
+	if (seconds < 0.001)
+		return problem_set(p, -EINVAL, "%s '%s': must be at least 0.001 seconds (1ms)", option,
+				   value);
+	*ret = seconds;
+	return 0;
+}
+
+int parse_count(const char *option, const char *value, u64 *ret, struct problem *p)
+{
+	struct decimal d;
+	const char *end = strchr(value, '.') ? NULL : decimal_parse(value, &d);
+
+	if (!end || *end || !d.digits)
+		return problem_set(p, -EINVAL, "%s '%s': must be a whole number from 1", option, value);
+	*ret = d.digits;
+	return 0;
+}
+
+/* "", "B", "K", "KiB" ...; returns the unit's power of two, or -1. */
+static int size_shift(const char *unit)
+{
+	static const char letters[] = "KMGT";
+	const char *letter;
+
+	if (!*unit || !strcmp(unit, "B"))
+		return 0;
+	letter = strchr(letters, *unit == 'k' ? 'K' : *unit);
+	if (!letter || (unit[1] && strcmp(unit + 1, "iB") && strcmp(unit + 1, "i")))
+		return -1;
+	return 10 * (letter - letters + 1);
+}
+
+int parse_size(const char *option, const char *value, u64 *ret, struct problem *p)
+{
+	struct decimal d;
+	const char *unit = decimal_parse(value, &d);
+	int shift = unit ? size_shift(unit) : -1;
+	unsigned __int128 bytes;
+
+	if (shift < 0 || (!shift && d.places))
+		goto bad;
+	bytes = ((unsigned __int128)d.digits << shift) / powers[d.places];
+	if (!bytes || bytes > ~0ULL)
+		goto bad;
+	*ret = bytes;
+	return 0;
+bad:
+	return problem_set(p, -EINVAL, "%s '%s': must be a number of bytes above 0, such as 1048576, 64M "
+			   "or 1.5GiB", option, value);
+}
+
+int parse_scale(const char *option, const char *value, int max, int *ret, struct problem *p)
+{
+	if (!strcmp(value, "auto")) {
+		*ret = -1;
+		return 0;
+	}
+	if (value[0] < '0' || value[0] > '0' + max || value[1])
+		return problem_set(p, -EINVAL, "%s '%s': must be auto or a number from 0 to %d", option,
+				   value, max);
+	*ret = value[0] - '0';
+	return 0;
+}
+
+/* "text, json or csv" */
+static void enumerate(const char *const *names, u32 n, char *ret, size_t size)
+{
+	size_t used = 0;
+
+	ret[0] = '\0';
+	for (u32 i = 0; i < n && used < size; i++)
+		used += snprintf(ret + used, size - used, "%s%s",
+				 !i ? "" : i + 1 < n ? ", " : " or ", names[i]);
+}
+
+static int name_unknown(const char *option, const char *value, const char *const *names, u32 n,
+			struct problem *p)
+{
+	const char *nearest = NULL;
+	u32 least = ~0u;
+	char all[200];
+
+	for (u32 i = 0; i < n; i++) {
+		u32 distance = edit_distance(value, names[i]);
+
+		if (distance < least) {
+			least = distance;
+			nearest = names[i];
+		}
+	}
+	enumerate(names, n, all, sizeof(all));
+	if (nearest && edit_is_slip(value, least))
+		return problem_set(p, -EINVAL, "%s '%s': must be %s; did you mean '%s'?", option, value,
+				   all, nearest);
+	return problem_set(p, -EINVAL, "%s '%s': must be %s", option, value, all);
+}
+
+int parse_name(const char *option, const char *value, const char *const *names, u32 n, u32 *ret,
+	       struct problem *p)
+{
+	for (u32 i = 0; i < n; i++) {
+		if (!strcmp(value, names[i])) {
+			*ret = i;
+			return 0;
+		}
+	}
+	return name_unknown(option, value, names, n, p);
+}
+
+int parse_names(const char *option, const char *value, const char *const *names, u32 n, u32 *ret,
+		struct problem *p)
+{
+	const char *word = value;
+	u32 set = 0;
+	size_t len;
+
+	for (;; word += len + 1) {
+		char name[NAME_LETTERS + 1];
+		u32 i;
+		int err;
+
+		len = strcspn(word, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)len, word);
+		err = parse_name(option, name, names, n, &i, p);
+		if (err)
+			return err;
+		set |= 1u << i;
+		if (!word[len])
+			break;
+	}
+	*ret = set;
+	return 0;
+}
+
+static u32 min2(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
+u32 edit_distance(const char *a, const char *b)
+{
+	u32 la = strnlen(a, NAME_LETTERS), lb = strnlen(b, NAME_LETTERS);
+	u32 d[NAME_LETTERS + 1][NAME_LETTERS + 1];
+
+	for (u32 i = 0; i <= la; i++)
+		d[i][0] = i;
+	for (u32 j = 0; j <= lb; j++)
+		d[0][j] = j;
+	for (u32 i = 1; i <= la; i++) {
+		for (u32 j = 1; j <= lb; j++) {
+			d[i][j] = min2(d[i - 1][j - 1] + (a[i - 1] != b[j - 1]),
+				       min2(d[i - 1][j], d[i][j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				d[i][j] = min2(d[i][j], d[i - 2][j - 2] + 1);
+		}
+	}
+	return d[la][lb];
+}
+
+bool edit_is_slip(const char *value, u32 distance)
+{
+	return distance <= (strnlen(value, NAME_LETTERS) + 1) / 3;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Text in columns that fits the terminal. */
+#ifndef UTIL_TABLE_H
+#define UTIL_TABLE_H
+
+#include <stdio.h>
+
+#include "util/types.h"
+
+#define TABLE_COLUMNS_MAX 12
+
+struct column {
+	const char *title;
+	bool right;		/* aligned so */
+	u32 least;		/* letters that it keeps when the table is too wide; 0: all */
+};
+
+struct table {
+	const struct column *columns;
+	u32 n_columns;
+	u32 n;			/* cells, row after row */
+	u32 room;
+	char **cells;
+};
+
+/* @columns is borrowed for the table's life. At most TABLE_COLUMNS_MAX. */
+void table_init(struct table *t, const struct column *columns, u32 n_columns);
+void table_uninit(struct table *t);
+
+/* Adds a row of n_columns UTF-8 texts, copied. Returns 0 or -ENOMEM. */
+int table_add(struct table *t, const char *const *cells);
+
+/*
+ * Prints the titles and the rows, two spaces between columns. When they are wider than @width, the
+ * widest column that may gives way, letter by letter; a text that is cut ends in '~'.
+ */
+void table_print(const struct table *t, FILE *out, u32 width);
+
+#endif
