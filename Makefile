@@ -23,6 +23,7 @@ else
 quiet = @echo "  $(1)	$(2)";
 endif
 
+, := ,
 LIBS     := libbpf json-c
 INCLUDES := -Iinclude -Iuserspace -I$(O)/include -I$(O)/bpf
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(CI),-Werror)
@@ -31,7 +32,6 @@ CFLAGS   ?= -O2 -g
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DBLKLAT_VERSION='"$(VERSION)"' $(CFLAGS) $(WARNINGS) $(SANITIZE) \
 	     $(INCLUDES) $(shell $(PKG_CONFIG) --cflags $(LIBS)) -MMD -MP
 ALL_LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS)) -lelf -lz -lm
-, := ,
 
 SOURCES := $(wildcard userspace/*.c userspace/*/*.c)
 OBJECTS := $(SOURCES:%.c=$(O)/%.o)
@@ -47,7 +47,7 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps install uninstall clean demo test test-unit test-cli test-live bench check-tree
+.PHONY: all help deps install uninstall clean demo test test-programs bench
 
 all: $(O)/blklat
 
@@ -66,6 +66,18 @@ help:
 	@echo "O=DIR builds elsewhere, V=1 shows the commands, SAN=1 adds address and undefined sanitizers,"
 	@echo "CI=1 makes warnings errors."
 
+# --- what Debian has --------------------------------------------------------------------------
+
+PACKAGES := gcc make clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libcmocka-dev pkg-config \
+	    linux-libc-dev python3 python3-pytest fio jq util-linux fdisk procps
+
+deps:
+	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p 2>/dev/null | grep -q '^Status: install ok' || echo $$p; done); \
+	[ -z "$$missing" ] && exit 0; \
+	[ "$$(id -u)" = 0 ] || { echo "make deps: not root, cannot install:" $$missing >&2; exit 1; }; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing
+
 # --- generated -------------------------------------------------------------------------------
 
 $(O)/include/blklat/bins_table.h: include/blklat/gen_bins.py
@@ -82,9 +94,10 @@ $(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
 
 # --- userspace -------------------------------------------------------------------------------
 
-$(O)/userspace/capture/bpf%.o: | $(O)/bpf/blklat.skel.h $(O)/bpf/find.skel.h
+$(O)/userspace/capture/bpf.o: $(O)/bpf/blklat.skel.h
+$(O)/userspace/capture/bpf_find.o: $(O)/bpf/find.skel.h
 
-# Flags decide the objects too: a change of SAN, CI or CFLAGS rebuilds.
+# The commands' flags decide the objects too: a change of SAN, CI or CFLAGS rebuilds.
 $(O)/flags: FORCE
 	@mkdir -p $(@D); echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' >$@
 
@@ -111,6 +124,18 @@ clean:
 
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -lcmocka -o $@
+
+LEVELS := tree unit cli live
+RUN_TESTS = $(PYTHON) tests/run.py $(O)
+
+test: deps
+	+@$(MAKE) --no-print-directory test-programs
+	@$(RUN_TESTS) $(LEVELS)
+
+test-programs: all $(UNIT_TESTS)
+
+$(LEVELS:%=test-%): test-%: test-programs
+	@$(RUN_TESTS) $*
 
 FORCE:
 

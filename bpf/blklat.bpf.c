@@ -174,6 +174,7 @@ static __always_inline u64 *count_latency(struct blklat_series *s, u64 ns)
 static __always_inline void start_request(struct target *t, struct request *rq, u32 stage)
 {
 	struct blklat_start *slot = slot_of(t, rq, stage);
+	u64 now;
 
 	if (!slot) {
 		account(t->watch[stage], BLKLAT_TAG_RANGE);
@@ -181,8 +182,10 @@ static __always_inline void start_request(struct target *t, struct request *rq, 
 	}
 	if (slot->ns > BLKLAT_SLOT_FREE)
 		account(t->watch[stage], BLKLAT_OVERWRITTEN);
+	/* Both words together, for whoever reads them meanwhile. */
+	now = bpf_ktime_get_ns();
 	slot->count++;
-	slot->ns = bpf_ktime_get_ns();
+	slot->ns = now;
 }
 
 /* The end of the stage queue; requests that went straight to the driver never began it. */
@@ -231,6 +234,20 @@ int on_rq_issue(u64 *ctx)
 	return 0;
 }
 
+/* Takes a start back. One that never happened (the driver was busy before it) is none. */
+static __always_inline void unstart(struct target *t, struct request *rq, u32 stage)
+{
+	struct blklat_start *slot;
+
+	if (!t->watch[stage])
+		return;
+	slot = slot_of(t, rq, stage);
+	if (!slot || slot->ns <= BLKLAT_SLOT_FREE)
+		return;
+	slot->ns = BLKLAT_SLOT_FREE;
+	account(t->watch[stage], BLKLAT_REQUEUED);
+}
+
 /*
  * A completion without a start. Not a loss:
  * - the slot was never used: the request was issued before the capture began;
@@ -270,6 +287,8 @@ static __always_inline void complete(struct target *t, struct request *rq, u32 e
 	start = slot->ns;
 	if (start <= BLKLAT_SLOT_FREE) {
 		complete_unstarted(t, slot, rq->cmd_flags, bytes, error);
+		if (cfg_queue)
+			unstart(t, rq, BLKLAT_STAGE_QUEUE);	/* it never left the queue */
 		return;
 	}
 	s = series_of(t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags));
@@ -300,20 +319,6 @@ int on_rq_complete(u64 *ctx)
 			complete(t, rq, ctx[1], ctx[2]);
 	}
 	return 0;
-}
-
-/* Takes a start back. One that never happened (the driver was busy before it) is none. */
-static __always_inline void unstart(struct target *t, struct request *rq, u32 stage)
-{
-	struct blklat_start *slot;
-
-	if (!t->watch[stage])
-		return;
-	slot = slot_of(t, rq, stage);
-	if (!slot || slot->ns <= BLKLAT_SLOT_FREE)
-		return;
-	slot->ns = BLKLAT_SLOT_FREE;
-	account(t->watch[stage], BLKLAT_REQUEUED);
 }
 
 SEC("tp_btf/block_rq_requeue")

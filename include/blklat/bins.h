@@ -25,7 +25,7 @@
 #include "blklat/bins_table.h"
 
 #define BLKLAT_SCALE_MAX 6
-#define BLKLAT_OCTAVES 33
+#define BLKLAT_OCTAVES 33U
 #define BLKLAT_BINS(scale) (BLKLAT_OCTAVES << (scale))
 #define BLKLAT_CELLS(scale) (BLKLAT_BINS(scale) + 2)
 #define BLKLAT_CELLS_MAX BLKLAT_CELLS(BLKLAT_SCALE_MAX)

@@ -147,8 +147,21 @@ u64 region_account(const struct region *r, u32 watch, enum blklat_account cell)
 	return sum;
 }
 
-void region_read(const struct region *r, u32 i, const struct watch_counts *before, u64 now_ns,
-		 struct watch_counts *w)
+/* Nothing moved while it was read, so the sums must close. */
+static bool closes(const struct watch_counts *w)
+{
+	u64 completed = 0;
+
+	if (w->started != w->started_after || w->in_flight != w->in_flight_after)
+		return true;
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		completed += hist_count(&w->ops[op].hist);
+	return w->started == completed + w->in_flight + w->accounts[BLKLAT_REQUEUED] +
+				     w->accounts[BLKLAT_OVERWRITTEN];
+}
+
+static void read_once(const struct region *r, u32 i, const struct watch_counts *before, u64 now_ns,
+		      struct watch_counts *w)
 {
 	struct scan scan = scan_slots(r, i);
 
@@ -165,5 +178,16 @@ void region_read(const struct region *r, u32 i, const struct watch_counts *befor
 	if (r->slots[i].n) {
 		w->started_after = scan.started;
 		w->in_flight_after = scan.in_flight;
+	}
+}
+
+void region_read(const struct region *r, u32 i, const struct watch_counts *before, u64 now_ns,
+		 struct watch_counts *w)
+{
+	/* A CPU held up between freeing a slot and counting in a bin is met a moment later. */
+	for (int tries = 0; tries < 3; tries++) {
+		read_once(r, i, before, now_ns, w);
+		if (!r->slots[i].n || closes(w))
+			return;
 	}
 }

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs test levels, one after the other, and ends on one line that counts them all.
+
+usage: run.py BUILD LEVEL...      (levels: tree unit cli live)
+
+A level that fails does not stop the others. The exit status is 0 only if nothing failed and every
+level ran at least one test.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+CMOCKA = re.compile(r"\[  (PASSED|FAILED|SKIPPED)  \] (\d+) test\(s\)")
+PYTEST = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)\b")
+
+
+class Count(dict):
+    def __init__(self):
+        super().__init__(passed=0, failed=0, skipped=0)
+
+    def add(self, other):
+        for key, value in other.items():
+            self[key] += value
+
+    def __str__(self):
+        return f"{self['passed']} passed, {self['failed']} failed, {self['skipped']} skipped"
+
+
+def run(argv, **env):
+    """Prints what the command prints as it comes. Returns its exit status and its output."""
+    lines = []
+    with subprocess.Popen(argv, cwd=ROOT, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace") as p:
+        for line in p.stdout:
+            lines.append(line)
+            print(line, end="", flush=True)
+    return p.returncode, "".join(lines)
+
+
+def counted(status, count):
+    """A command that failed without naming a failed test failed as a whole."""
+    if status and not count["failed"]:
+        count["failed"] += 1
+    return count
+
+
+def cmocka(program):
+    count = Count()
+    print(f"--- {program.name}", flush=True)
+    status, output = run([str(program)], CMOCKA_MESSAGE_OUTPUT="STDOUT")
+    for what, number in CMOCKA.findall(output):
+        count[what.lower()] += int(number)
+    return counted(status, count)
+
+
+def pytest(folder):
+    count = Count()
+    status, output = run([sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", folder])
+    for number, what in PYTEST.findall(output.strip().split("\n")[-1]):
+        key = {"passed": "passed", "skipped": "skipped"}.get(what, "failed")
+        count[key] += int(number)
+    return counted(status, count)
+
+
+def unit(build):
+    count = Count()
+    status, _ = run([sys.executable, "tests/vectors/check_bins.py"])
+    count["failed" if status else "passed"] += 1
+    programs = sorted(p for p in (build / "tests/unit").glob("test_*") if p.suffix == "")
+    for program in programs:
+        count.add(cmocka(program))
+    return count
+
+
+LEVELS = {
+    "tree": lambda build: pytest("tests/tree"),
+    "unit": unit,
+    "cli": lambda build: pytest("tests/cli"),
+    "live": lambda build: pytest("tests/live"),
+}
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    total, empty = Count(), []
+    for level in sys.argv[2:]:
+        print(f"=== {level}", flush=True)
+        begin = time.monotonic()
+        count = LEVELS[level](build)
+        print(f"=== {level}: {count} in {time.monotonic() - begin:.0f} s\n", flush=True)
+        total.add(count)
+        if not count["passed"]:
+            empty.append(level)
+    for level in empty:
+        print(f"no test of level {level} passed")
+    print(total, flush=True)
+    return 1 if total["failed"] or empty else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Data flows one way: who may include what (docs/architecture.md has the same table)."""
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+USERSPACE = ROOT / "userspace"
+
+# room -> rooms whose headers it may include, besides its own
+MAY = {
+    "util": set(),
+    "model": {"util", "blklat"},
+    "capture": {"model", "util", "blklat", "bpf"},
+    "sink": {"model", "util"},
+    "run": {"capture/capture.h", "sink/sink.h", "model", "util"},
+    "cmd": {"run", "capture/capture.h", "sink/sink.h", "model", "util", "blklat/bins.h"},
+}
+# A model header brings abi.h's names; no file of these rooms may ask for it itself.
+NEVER = {"sink": {"blklat/abi.h"}}
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+
+
+def includes(path):
+    return INCLUDE.findall(path.read_text())
+
+
+def allowed(room, header):
+    parts = header.split("/")
+    if len(parts) == 1:  # a generated skeleton, known by its name
+        return room == "capture" and header.endswith(".skel.h")
+    if header.startswith("../bpf/"):
+        return "bpf" in MAY[room]
+    if header in NEVER.get(room, ()):
+        return False
+    return parts[0] == room or parts[0] in MAY[room] or header in MAY[room]
+
+
+@pytest.mark.parametrize("room", sorted(MAY))
+def test_room(room):
+    files = sorted((USERSPACE / room).glob("*.[ch]"))
+    assert files, f"userspace/{room} is empty"
+    wrong = [(f.name, h) for f in files for h in includes(f) if not allowed(room, h)]
+    assert wrong == []
+
+
+def test_every_room_has_rules():
+    assert {d.name for d in USERSPACE.iterdir() if d.is_dir()} <= set(MAY)
+
+
+@pytest.mark.parametrize("room", ["bpf", "include/blklat"])
+def test_kernel_side_is_alone(room):
+    for path in (ROOT / room).glob("*.[ch]"):
+        for header in includes(path):
+            assert header.startswith("blklat/") or (ROOT / "bpf" / header).exists(), (path.name, header)
+
+
+def test_a_wrong_include_is_found():
+    assert not allowed("sink", "capture/capture.h")
+    assert not allowed("sink", "blklat/abi.h")
+    assert not allowed("model", "sink/sink.h")
+    assert not allowed("cmd", "capture/region.h")
+    assert not allowed("util", "model/hist.h")
+
+
+@pytest.mark.parametrize("pattern", ["userspace/**/*.[ch]", "bpf/*.[ch]", "include/blklat/*.h", "tests/**/*.[ch]",
+                                     "tests/**/*.py", "bench/*.[ch]", "bench/*.py"])
+def test_license_on_the_first_lines(pattern):
+    for path in ROOT.glob(pattern):
+        head = path.read_text().split("\n")[:2]
+        assert any("SPDX-License-Identifier: GPL-2.0-only" in line for line in head), path
