@@ -47,7 +47,7 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps install uninstall clean demo test test-programs bench
+.PHONY: all help deps install uninstall clean demo test test-programs bench bench-programs
 
 all: $(O)/blklat
 
@@ -85,11 +85,11 @@ $(O)/include/blklat/bins_table.h: include/blklat/gen_bins.py
 
 # --- BPF -------------------------------------------------------------------------------------
 
-$(O)/bpf/%.bpf.o: bpf/%.bpf.c $(O)/include/blklat/bins_table.h
+$(O)/%.bpf.o: %.bpf.c $(O)/include/blklat/bins_table.h
 	$(call quiet,BPF,$@)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $(@:.o=.tmp.o) -MF $(@:.o=.d) -MT $@ \
 		&& $(BPFTOOL) gen object $@ $(@:.o=.tmp.o)
 
-$(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
+$(O)/%.skel.h: $(O)/%.bpf.o
 	$(call quiet,SKEL,$@)$(BPFTOOL) gen skeleton $< name $(notdir $*) >$@
 
 # --- userspace -------------------------------------------------------------------------------
@@ -120,10 +120,45 @@ uninstall:
 clean:
 	rm -rf $(O)
 
+# --- bench -----------------------------------------------------------------------------------
+
+$(O)/bench/floor.o: private INCLUDES += -I$(O)/bench
+$(O)/bench/floor.o: $(O)/bench/floor.skel.h
+
+$(O)/bench/floor: $(O)/bench/floor.o
+	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
+
+$(O)/bench/drain: $(O)/bench/drain.o $(LIBRARY)
+	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
+
+# The tools to compare with; one that can't be had is skipped by name.
+bench: PACKAGES += libbpf-tools bpftrace
+bench: deps
+	+@$(MAKE) --no-print-directory bench-programs
+	@$(PYTHON) -B bench/bench.py --build $(O) $(BENCH)
+
+bench-programs: $(O)/blklat $(O)/bench/floor $(O)/bench/drain
+
 # --- tests -----------------------------------------------------------------------------------
 
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -lcmocka -o $@
+
+# The live tests' second opinion, a BPF program of its own.
+export WITNESS = $(abspath $(O))/tests/live/witness
+
+$(O)/tests/live/%.bpf.o: tests/live/%.bpf.c
+	$(call quiet,BPF,$@)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $(@:.o=.tmp.o) -MF $(@:.o=.d) -MT $@ \
+		&& $(BPFTOOL) gen object $@ $(@:.o=.tmp.o)
+
+$(O)/tests/live/%.skel.h: $(O)/tests/live/%.bpf.o
+	$(call quiet,SKEL,$@)$(BPFTOOL) gen skeleton $< name $(notdir $*) >$@
+
+$(O)/tests/live/witness.o: INCLUDES += -I$(O)/tests/live
+$(O)/tests/live/witness.o: | $(O)/tests/live/witness.skel.h
+
+$(O)/tests/live/witness: $(O)/tests/live/witness.o
+	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
 LEVELS := tree unit cli live
 RUN_TESTS = $(PYTHON) tests/run.py $(O)
@@ -132,7 +167,7 @@ test: deps
 	+@$(MAKE) --no-print-directory test-programs
 	@$(RUN_TESTS) $(LEVELS)
 
-test-programs: all $(UNIT_TESTS)
+test-programs: all $(UNIT_TESTS) $(O)/tests/live/witness
 
 $(LEVELS:%=test-%): test-%: test-programs
 	@$(RUN_TESTS) $*

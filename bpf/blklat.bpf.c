@@ -26,6 +26,7 @@ const volatile u32 cfg_watches = 1;
 const volatile u32 cfg_hash_factor = 1;
 const volatile u32 cfg_hash_shift = 31;
 const volatile bool cfg_queue = false;		/* stage queue is watched, on some device */
+const volatile bool cfg_bios = false;		/* stage total is watched on a device with requests */
 const volatile bool cfg_partitions = false;	/* a partition is watched */
 /* Which argument is the request, the bio: kernels differ, BTF tells. */
 const volatile bool cfg_insert_arg1 = false;
@@ -33,6 +34,9 @@ const volatile bool cfg_issue_arg1 = false;
 const volatile bool cfg_requeue_arg1 = false;
 const volatile bool cfg_merge_arg1 = false;
 const volatile bool cfg_bio_queue_arg1 = false;
+
+/* Bios in one request, for the verifier: 4 MiB, more than any driver takes by default, in pages. */
+#define MAX_BIOS 1024
 
 u32 epoch;	/* number of the interval; its parity chooses the extremes' cells */
 
@@ -49,9 +53,9 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct blklat_start);
+	__type(value, struct blklat_slots);
 	__uint(map_flags, BPF_F_MMAPABLE);
-} starts SEC(".maps");
+} slots SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -117,20 +121,37 @@ static __noinline int account(u32 watch, u32 cell)
 	return 0;
 }
 
-static __always_inline struct blklat_start *slot_of(const struct target *t, struct request *rq,
-						    u32 stage)
+/* A request's slot: eight of them, and which it is. */
+struct slot {
+	struct blklat_slots *in;
+	u32 i;
+};
+
+static __always_inline struct slot slot_of(const struct target *t, struct request *rq, u32 stage)
 {
 	int internal_tag = rq->internal_tag;
 	u32 tag = internal_tag >= 0 ? t->tags + internal_tag : (u32)rq->tag;
 	u32 queue = rq->mq_hctx->queue_num;
-	u32 slot;
+	u32 number, block;
 
 	if (tag >= t->stride || queue >= t->queues)
-		return NULL;
+		return (struct slot){};
 	if (stage == BLKLAT_STAGE_QUEUE)
 		queue += t->queues;
-	slot = t->first_slot + queue * t->stride + tag;
-	return bpf_map_lookup_elem(&starts, &slot);
+	number = t->first_slot + queue * t->stride + tag;
+	block = number / BLKLAT_SLOTS;
+	return (struct slot){ bpf_map_lookup_elem(&slots, &block), number % BLKLAT_SLOTS };
+}
+
+/* Readers rely on the order of writes, see abi.h. */
+#define order_writes() asm volatile("" ::: "memory")
+
+static __always_inline void end_slot(struct slot slot)
+{
+	slot.in->ended[slot.i]++;
+	order_writes();
+	slot.in->ns[slot.i] = BLKLAT_SLOT_FREE;
+	order_writes();
 }
 
 static __always_inline u32 op_of(u32 flags)
@@ -173,31 +194,27 @@ static __always_inline u64 *count_latency(struct blklat_series *s, u64 ns)
 
 static __always_inline void start_request(struct target *t, struct request *rq, u32 stage)
 {
-	struct blklat_start *slot = slot_of(t, rq, stage);
-	u64 now;
+	struct slot slot = slot_of(t, rq, stage);
 
-	if (!slot) {
+	if (!slot.in) {
 		account(t->watch[stage], BLKLAT_TAG_RANGE);
 		return;
 	}
-	if (slot->ns > BLKLAT_SLOT_FREE)
-		account(t->watch[stage], BLKLAT_OVERWRITTEN);
-	/* Both words together, for whoever reads them meanwhile. */
-	now = bpf_ktime_get_ns();
-	slot->count++;
-	slot->ns = now;
+	slot.in->ns[slot.i] = bpf_ktime_get_ns();
+	order_writes();
+	slot.in->started[slot.i]++;
 }
 
 /* The end of the stage queue; requests that went straight to the driver never began it. */
 static __always_inline void end_queue(struct target *t, struct request *rq)
 {
-	struct blklat_start *slot = slot_of(t, rq, BLKLAT_STAGE_QUEUE);
+	struct slot slot = slot_of(t, rq, BLKLAT_STAGE_QUEUE);
 	struct blklat_series *s;
 	u64 start, *bin;
 
-	if (!slot)
+	if (!slot.in)
 		return;
-	start = slot->ns;
+	start = slot.in->ns[slot.i];
 	if (start <= BLKLAT_SLOT_FREE)
 		return;
 	s = series_of(t->watch[BLKLAT_STAGE_QUEUE], op_of(rq->cmd_flags));
@@ -205,7 +222,7 @@ static __always_inline void end_queue(struct target *t, struct request *rq)
 		return;
 	bin = count_latency(s, bpf_ktime_get_ns() - start);
 	s->bytes += rq->__data_len;
-	slot->ns = BLKLAT_SLOT_FREE;
+	end_slot(slot);
 	if (bin)
 		++*bin;
 }
@@ -237,56 +254,54 @@ int on_rq_issue(u64 *ctx)
 /* Takes a start back. One that never happened (the driver was busy before it) is none. */
 static __always_inline void unstart(struct target *t, struct request *rq, u32 stage)
 {
-	struct blklat_start *slot;
+	struct slot slot;
 
 	if (!t->watch[stage])
 		return;
 	slot = slot_of(t, rq, stage);
-	if (!slot || slot->ns <= BLKLAT_SLOT_FREE)
+	if (!slot.in || slot.in->ns[slot.i] <= BLKLAT_SLOT_FREE)
 		return;
-	slot->ns = BLKLAT_SLOT_FREE;
+	end_slot(slot);
 	account(t->watch[stage], BLKLAT_REQUEUED);
 }
 
 /*
  * A completion without a start. Not a loss:
- * - the slot was never used: the request was issued before the capture began;
+ * - nothing was ever started in the slot: the request was issued before the capture began;
  * - no bytes and a flush flag: a request of a flush sequence ends a second time, or (an empty flush)
  *   ends after its preflush, without having been issued itself (block/blk-flush.c);
  * - an error: it failed on the way to the driver, as on a dead device (blk_mq_dispatch_rq_list()).
  */
-static __noinline int complete_unstarted(struct target *t, struct blklat_start *slot, u32 flags,
-					 u32 bytes, u32 error)
+static __noinline int complete_unstarted(struct target *t, const u64 *ns, u32 flags, u32 bytes,
+					 u32 error)
 {
 	const u32 flush = 1U << bpf_core_enum_value(enum req_flag_bits, __REQ_PREFLUSH) |
 			  1U << bpf_core_enum_value(enum req_flag_bits, __REQ_FUA);
 	u32 watch;
 
-	if (!t || !slot)
+	if (!t || !ns)
 		return 0;
 	watch = t->watch[BLKLAT_STAGE_DEVICE];
 	if (!bytes && op_of(flags) != BLKLAT_OP_FLUSH && flags & flush)
 		return 0;
-	if (slot->ns == BLKLAT_SLOT_UNUSED) {
-		slot->ns = BLKLAT_SLOT_FREE;
+	if (*ns == BLKLAT_SLOT_UNUSED)
 		account(watch, BLKLAT_BEFORE);
-	} else {
+	else
 		account(watch, error ? BLKLAT_UNISSUED : BLKLAT_NO_START);
-	}
 	return 0;
 }
 
 static __always_inline void complete(struct target *t, struct request *rq, u32 error, u32 bytes)
 {
-	struct blklat_start *slot = slot_of(t, rq, BLKLAT_STAGE_DEVICE);
+	struct slot slot = slot_of(t, rq, BLKLAT_STAGE_DEVICE);
 	struct blklat_series *s;
 	u64 start, *bin;
 
-	if (!slot)
+	if (!slot.in)
 		return;		/* counted when it was started */
-	start = slot->ns;
+	start = slot.in->ns[slot.i];
 	if (start <= BLKLAT_SLOT_FREE) {
-		complete_unstarted(t, slot, rq->cmd_flags, bytes, error);
+		complete_unstarted(t, &slot.in->ns[slot.i], rq->cmd_flags, bytes, error);
 		if (cfg_queue)
 			unstart(t, rq, BLKLAT_STAGE_QUEUE);	/* it never left the queue */
 		return;
@@ -300,25 +315,9 @@ static __always_inline void complete(struct target *t, struct request *rq, u32 e
 	if (bytes < rq->__data_len)
 		return;		/* a part; the last one ends it */
 	bin = count_latency(s, bpf_ktime_get_ns() - start);
-	slot->ns = BLKLAT_SLOT_FREE;
+	end_slot(slot);
 	if (bin)
 		++*bin;
-}
-
-SEC("tp_btf/block_rq_complete")
-int on_rq_complete(u64 *ctx)
-{
-	struct request *rq = (void *)ctx[0];
-	struct target *t = target_of(rq->q);
-
-	if (t && t->watch[BLKLAT_STAGE_DEVICE])
-		complete(t, rq, ctx[1], ctx[2]);
-	if (cfg_partitions) {
-		t = target_of(rq->part);
-		if (t && t->watch[BLKLAT_STAGE_DEVICE])
-			complete(t, rq, ctx[1], ctx[2]);
-	}
-	return 0;
 }
 
 SEC("tp_btf/block_rq_requeue")
@@ -451,21 +450,84 @@ static __always_inline void complete_bio(const struct bio_start *start, u32 watc
  * that is not watched, or is a part split off one that is (those complete, but are not queued), or
  * found the table full and was counted then.
  */
-SEC("tp_btf/block_bio_complete")
-int on_bio_complete(u64 *ctx)
+__noinline int end_bio(u64 key, u32 error)
 {
-	struct bio *bio = (void *)ctx[1];
-	u64 key = (u64)bio, now;
 	struct bio_start *found = bpf_map_lookup_elem(&bios, &key);
 	struct bio_start start;
+	u64 now;
 
 	if (!found)
 		return 0;
 	now = bpf_ktime_get_ns();
 	start = *found;
 	bpf_map_delete_elem(&bios, &key);
-	complete_bio(&start, start.watch[0], now - start.ns, bio->bi_status);
+	complete_bio(&start, start.watch[0], now - start.ns, error);
 	if (cfg_partitions)
-		complete_bio(&start, start.watch[1], now - start.ns, bio->bi_status);
+		complete_bio(&start, start.watch[1], now - start.ns, error);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_complete")
+int on_bio_complete(u64 *ctx)
+{
+	struct bio *bio = (void *)ctx[1];
+	u64 key;
+
+	/* As a number, which a global function can take. */
+	bpf_probe_read_kernel(&key, sizeof(key), &ctx[1]);
+	return end_bio(key, bio->bi_status);
+}
+
+/* --- the end of a request, and of its bios ------------------------------------------------ */
+
+static __always_inline bool in_flush_sequence(struct request *rq)
+{
+	u32 flag = RQF_FLUSH_SEQ_BEFORE_6_10;
+
+	if (bpf_core_enum_value_exists(enum rqf_flags, __RQF_FLUSH_SEQ))
+		flag = 1U << bpf_core_enum_value(enum rqf_flags, __RQF_FLUSH_SEQ);
+	return rq->rq_flags & flag;
+}
+
+/*
+ * Bios that end with (a part of) a request have no block_bio_complete of their own; it was traced
+ * already, as blk_update_request() says. Those within the completed bytes end, but within a flush
+ * sequence all wait for its last step. A bio that was split ends with its last part.
+ */
+static __noinline int end_bios(struct request *rq, u32 bytes, u32 error)
+{
+	struct bio *bio = BPF_CORE_READ(rq, bio);
+
+	if (in_flush_sequence(rq))
+		return 0;
+	for (u32 i = 0; i < MAX_BIOS && bio; i++) {
+		u32 size = BPF_CORE_READ(bio, bi_iter.bi_size);
+
+		if (size > bytes)
+			break;
+		bytes -= size;
+		end_bio((u64)bio, error);
+		bio = BPF_CORE_READ(bio, bi_next);
+	}
+	return 0;
+}
+
+SEC("tp_btf/block_rq_complete")
+int on_rq_complete(u64 *ctx)
+{
+	struct request *rq = (void *)ctx[0];
+	struct target *t = target_of(rq->q);
+	bool total = t && t->watch[BLKLAT_STAGE_TOTAL];
+
+	if (t && t->watch[BLKLAT_STAGE_DEVICE])
+		complete(t, rq, ctx[1], ctx[2]);
+	if (cfg_partitions) {
+		t = target_of(rq->part);
+		if (t && t->watch[BLKLAT_STAGE_DEVICE])
+			complete(t, rq, ctx[1], ctx[2]);
+		total |= t && t->watch[BLKLAT_STAGE_TOTAL];
+	}
+	if (cfg_bios && total)
+		end_bios(rq, ctx[2], ctx[1]);
 	return 0;
 }

@@ -13,12 +13,12 @@
 struct target {
 	__u64 key;			/* address in the kernel; 0: an empty bucket, or the device went away */
 	__u32 watch[BLKLAT_STAGES];	/* number of the watch + 1; 0: stage not watched */
-	/* Slots of the device: see blklat_start in abi.h. */
+	/* Slots of the device: see blklat_slots in abi.h. */
 	__u32 first_slot;		/* of stage device; those of stage queue follow, if watched */
 	__u32 queues;
 	__u32 stride;			/* slots a hardware queue */
 	__u32 tags;			/* driver tags; the scheduler's follow */
-	__u32 pad[5];			/* one cache line */
+	__u32 pad[7];			/* one cache line */
 };
 
 #define BLKLAT_TARGET_BITS 14		/* largest hash */

@@ -58,11 +58,7 @@ struct blk_mq_hw_ctx {
 	unsigned int queue_num;
 };
 
-enum mq_rq_state {
-	MQ_RQ_IDLE = 0,
-	MQ_RQ_IN_FLIGHT = 1,
-	MQ_RQ_COMPLETE = 2,
-};
+struct bio;
 
 struct request {
 	struct request_queue *q;
@@ -71,7 +67,8 @@ struct request {
 	int tag;
 	int internal_tag;
 	unsigned int __data_len;
-	enum mq_rq_state state;
+	unsigned int rq_flags;
+	struct bio *bio;
 	void *part;		/* hd_struct until 5.10, block_device since */
 };
 
@@ -80,6 +77,7 @@ struct bvec_iter {
 };
 
 struct bio {
+	struct bio *bi_next;
 	struct block_device *bi_bdev;
 	unsigned int bi_opf;
 	u8 bi_status;
@@ -122,6 +120,12 @@ struct bpf_iter__task_file {
 };
 
 #pragma clang attribute pop
+
+/* Since 6.10 (5f89154e8e9e "block: Use enum to define RQF_x bit indexes"); a macro before, 1 << 4. */
+enum rqf_flags {
+	__RQF_FLUSH_SEQ = 0,	/* relocated */
+};
+#define RQF_FLUSH_SEQ_BEFORE_6_10 (1 << 4)
 
 enum req_flag_bits {
 	__REQ_FUA = 17,		/* relocated */

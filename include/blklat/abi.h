@@ -10,15 +10,17 @@
  *   series    [cpu][watch][op]       one struct blklat_series, see below: sum, bytes, errors,
  *                                    extremes and the latency bins of bins.h
  *   accounts  [cpu][watch]           BLKLAT_ACCOUNTS cells: what did not end as a counted IO, and why
- *   starts    [watch's slots]        one struct blklat_start for each tag that a request of the
- *                                    device can carry: start time, and how often it was started
+ *   slots     [watch's slots / 8]    one slot for each tag that a request of the device can carry:
+ *                                    start time, number of starts, number of ends
  *
  * Each CPU writes its own rows of series and accounts, and a tag belongs to one request at a time,
  * so no write needs an atomic. There is no cell for the number of IOs: it is the sum of the bins,
  * so the two can't disagree.
  *
- * Order of the writes for one completed IO: extremes, then the slot is freed, then the bin. A reader
- * that finds an IO in the bins therefore finds its extremes too.
+ * Order of the writes, for readers meanwhile: at a start its time, then the number of starts. At an
+ * end the extremes, the number of ends, the slot freed, last the bin. Who finds an IO in the bins
+ * therefore finds its extremes too, and who reads starts, time and ends in this order never sees
+ * more starts than ends and IOs in flight explain, unless an end was missed.
  */
 #ifndef BLKLAT_ABI_H
 #define BLKLAT_ABI_H
@@ -46,7 +48,8 @@ enum blklat_op {
 enum blklat_account {
 	BLKLAT_REQUEUED,	/* starts taken back: the request will be started again */
 	BLKLAT_NO_START,	/* completed, but its start was never seen: lost */
-	BLKLAT_OVERWRITTEN,	/* started, and its tag started again before it completed: lost */
+	BLKLAT_OVERWRITTEN,	/* started, and started again before its end was seen: lost; bios only,
+				   requests show it in their slots */
 	BLKLAT_TAG_RANGE,	/* started with a tag beyond the slots: lost */
 	BLKLAT_TABLE_FULL,	/* a bio that found no room in the table of bios: lost */
 	BLKLAT_BEFORE,		/* completed, started before the capture began: ignored, not lost */
@@ -56,16 +59,22 @@ enum blklat_account {
 };
 
 /*
- * A start-time slot. The slot of a request is, within its watch,
+ * Eight start-time slots. The number of a request's slot is, within its watch,
  *   hardware queue * stride + (internal_tag >= 0 ? tags + internal_tag : tag)
  * The scheduler's tag comes first because a requeue gives the driver tag back before its tracepoint.
+ *
+ * A start often happens on another CPU than the end. So each has counts in a cache line of its own,
+ * and a start only writes the times' line, never waits for it: that an earlier start in the slot was
+ * not ended shows in the counts.
  */
-struct blklat_start {
-	__u64 ns;		/* CLOCK_MONOTONIC; or one of the two below */
-	__u64 count;		/* number of starts of this slot */
+#define BLKLAT_SLOTS 8
+struct blklat_slots {
+	__u64 ns[BLKLAT_SLOTS];		/* CLOCK_MONOTONIC; or one of the two below */
+	__u64 started[BLKLAT_SLOTS];
+	__u64 ended[BLKLAT_SLOTS];	/* completed or requeued */
 };
-#define BLKLAT_SLOT_UNUSED 0	/* nothing was started here since the capture began */
-#define BLKLAT_SLOT_FREE 1	/* the last one started here has completed */
+#define BLKLAT_SLOT_UNUSED 0	/* nothing was seen here since the capture began */
+#define BLKLAT_SLOT_FREE 1	/* the last one started here has ended */
 
 /* First cells of a series; the bins follow, BLKLAT_CELLS(scale) of them. */
 struct blklat_series {

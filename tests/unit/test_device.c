@@ -61,7 +61,7 @@ static int setup(void **state)
 		{ "/sys/block/sda/sda1/size", "8\n" },
 		{ "/sys/block/sda/sda1/stat", "1 2 3 4 5 6 7 8 9 10 11\n" },
 		{ "/sys/block/sda/sda10/dev", "8:10\n" }, { "/sys/block/sda/sda10/partition", "10\n" },
-		{ "/sys/block/sda/sda10/stat", "1 2 x 4\n" },
+		{ "/sys/block/sda/sda10/size", "8\n" }, { "/sys/block/sda/sda10/stat", "1 2 x 4\n" },
 		{ "/sys/block/sda/sda2/dev", "8:2\n" }, { "/sys/block/sda/sda2/partition", "2\n" },
 		{ "/sys/block/sda/power/async", "x\n" },
 		{ "/sys/block/dm-0/dev", "253:0\n" }, { "/sys/block/dm-0/size", "8\n" },

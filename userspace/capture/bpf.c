@@ -29,7 +29,7 @@ struct bpf_capture {
 	struct blklat *skel;
 	struct targets targets;
 	struct region region;
-	struct mapping series, accounts, starts, target_table;
+	struct mapping series, accounts, slots, target_table;
 	const struct device_table *devices;
 	struct bio_counts *bios;	/* scratch for stage total, one of each watch */
 	u64 *kernel_base;		/* of each watch: the kernel's count when the capture began */
@@ -62,7 +62,8 @@ static void choose_programs(struct bpf_capture *b)
 	struct blklat *s = b->skel;
 
 	bpf_program__set_autoload(s->progs.on_rq_issue, device || queue);
-	bpf_program__set_autoload(s->progs.on_rq_complete, device);
+	/* Requests end the bios in them. */
+	bpf_program__set_autoload(s->progs.on_rq_complete, device || total);
 	bpf_program__set_autoload(s->progs.on_rq_requeue, device);
 	bpf_program__set_autoload(s->progs.on_rq_insert, queue);
 	bpf_program__set_autoload(s->progs.on_rq_merge,
@@ -81,6 +82,7 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_hash_factor = b->targets.factor;
 	ro->cfg_hash_shift = 32 - b->targets.bits;
 	ro->cfg_queue = any_stage(&b->capture, BLKLAT_STAGE_QUEUE);
+	ro->cfg_bios = any_stage(&b->capture, BLKLAT_STAGE_TOTAL);
 	ro->cfg_partitions = any_partition(&b->capture);
 	ro->cfg_insert_arg1 = bpf_tracepoint_args("block_rq_insert") == 2;
 	ro->cfg_issue_arg1 = bpf_tracepoint_args("block_rq_issue") == 2;
@@ -101,7 +103,7 @@ static void size_maps(struct bpf_capture *b, u32 max_bios)
 
 	b->region.series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(b->capture.scale));
 	bpf_map__set_max_entries(s->maps.targets, 1U << b->targets.bits);
-	bpf_map__set_max_entries(s->maps.starts, at_least_1(b->targets.n_slots));
+	bpf_map__set_max_entries(s->maps.slots, at_least_1(b->targets.n_slots / BLKLAT_SLOTS));
 	bpf_map__set_value_size(s->maps.series, b->region.series_bytes);
 	bpf_map__set_max_entries(s->maps.series, rows * BLKLAT_OPS);
 	bpf_map__set_max_entries(s->maps.accounts, rows);
@@ -133,7 +135,7 @@ static int map_region(struct bpf_capture *b)
 	if (!err)
 		err = map_array(s->maps.accounts, &b->accounts);
 	if (!err)
-		err = map_array(s->maps.starts, &b->starts);
+		err = map_array(s->maps.slots, &b->slots);
 	if (!err)
 		err = map_array(s->maps.targets, &b->target_table);
 	if (err)
@@ -143,8 +145,8 @@ static int map_region(struct bpf_capture *b)
 	b->region.scale = b->capture.scale;
 	b->region.series = b->series.at;
 	b->region.accounts = b->accounts.at;
-	b->region.starts = b->starts.at;
-	b->region.slots = b->targets.slots;
+	b->region.slots = b->slots.at;
+	b->region.ranges = b->targets.slots;
 	b->region.epoch = &s->bss->epoch;
 	return 0;
 }
@@ -372,7 +374,7 @@ static void bpf_close(struct capture *c)
 		return;
 	unmap(&b->series);
 	unmap(&b->accounts);
-	unmap(&b->starts);
+	unmap(&b->slots);
 	unmap(&b->target_table);
 	blklat__destroy(b->skel);
 	targets_free(&b->targets);

@@ -24,23 +24,44 @@ static struct target *target_for(struct targets *t, u64 key)
 	return &t->list[t->n++];
 }
 
-/* Requests lead to their queue, bios to the disk, and both to the partition they are for. */
-static u64 key_of(const struct watch *w, const struct found_device *found)
+/*
+ * Requests lead to their queue, bios to the disk, and both to the partition they are for. A request
+ * ends its bios, so stage total is looked for on both ways.
+ */
+static u32 keys_of(const struct watch *w, const struct found_device *found, u64 ret[2])
 {
-	if (device_is_partition(w->device))
-		return found->part;
-	return w->stage == BLKLAT_STAGE_TOTAL ? found->disk : found->queue;
+	u32 n = 0;
+
+	if (device_is_partition(w->device)) {
+		ret[n++] = found->part;
+		return n;
+	}
+	if (w->stage == BLKLAT_STAGE_TOTAL)
+		ret[n++] = found->disk;
+	if (w->device->hw_queues)
+		ret[n++] = found->queue;
+	return n;
 }
 
+static struct target *target_of_watch(struct targets *t, u32 watch, enum blklat_stage stage)
+{
+	u32 i = 0;
+
+	while (t->list[i].watch[stage] != watch + 1)
+		i++;
+	return &t->list[i];
+}
+
+/* Stages device and queue; what has neither tags nor slots is left as it is, empty. */
 static void place_slots(struct targets *t, const struct watch *watches, u32 n, u32 cpus)
 {
 	for (u32 i = 0; i < n; i++) {
-		struct target *target = &t->list[t->slots[i].first];
 		struct slots s = slots_of(watches[i].device, cpus);
+		struct target *target;
 
-		t->slots[i] = (struct region_slots){ 0 };
 		if (watches[i].stage == BLKLAT_STAGE_TOTAL)
 			continue;
+		target = target_of_watch(t, i, watches[i].stage);
 		if (!target->queues) {
 			target->queues = s.queues;
 			target->stride = s.stride;
@@ -100,7 +121,7 @@ int targets_make(struct targets *t, const struct watch *watches, const struct fo
 	int err;
 
 	*t = (struct targets){
-		.list = calloc(n, sizeof(*t->list)),
+		.list = calloc(2 * n, sizeof(*t->list)),	/* a watch has up to two keys */
 		.slots = calloc(n, sizeof(*t->slots)),
 	};
 	if (!t->list || !t->slots) {
@@ -108,10 +129,11 @@ int targets_make(struct targets *t, const struct watch *watches, const struct fo
 		return problem_set(p, -ENOMEM, "out of memory");
 	}
 	for (u32 i = 0; i < n; i++) {
-		struct target *target = target_for(t, key_of(&watches[i], &found[i]));
+		u64 keys[2];
+		u32 n_keys = keys_of(&watches[i], &found[i], keys);
 
-		target->watch[watches[i].stage] = i + 1;
-		t->slots[i].first = target - t->list;
+		for (u32 k = 0; k < n_keys; k++)
+			target_for(t, keys[k])->watch[watches[i].stage] = i + 1;
 	}
 	place_slots(t, watches, n, cpus);
 	err = find_factor(t, p);

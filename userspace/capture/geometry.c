@@ -6,7 +6,7 @@
 
 #include "blklat/bins.h"
 
-#define MIB (1024.0 * 1024.0)
+#define KIB 1024
 /*
  * What the kernel takes for an entry of a preallocated hash besides key and value: struct htab_elem
  * and a bucket (kernel/bpf/hashtab.c).
@@ -33,7 +33,7 @@ struct slots slots_of(const struct device *d, u32 cpus)
 		return s;
 	/* Drivers with several queues have up to one a CPU; a reset may bring them more. */
 	s.queues = max_u32(d->hw_queues, d->hw_queues > 1 || cpus < 8 ? cpus : 8);
-	s.stride = s.tags + scheduler_tags;
+	s.stride = (s.tags + scheduler_tags + BLKLAT_SLOTS - 1) / BLKLAT_SLOTS * BLKLAT_SLOTS;
 	return s;
 }
 
@@ -75,7 +75,7 @@ u64 capture_memory_bytes(const struct watch *watches, u32 n, u32 cpus, u32 scale
 
 	for (u32 i = 0; i < n; i++) {
 		total |= watches[i].stage == BLKLAT_STAGE_TOTAL;
-		bytes += slots_at(watches, i, n, cpus) * sizeof(struct blklat_start);
+		bytes += (u64)slots_at(watches, i, n, cpus) / BLKLAT_SLOTS * sizeof(struct blklat_slots);
 	}
 	return bytes + (total ? (u64)max_bios * BIO_ENTRY_BYTES : 0);
 }
@@ -93,10 +93,9 @@ int capture_choose_scale(const struct capture_config *cfg, u32 cpus, struct prob
 		if (cfg->scale >= 0 || !scale)
 			break;
 	}
-	return problem_set(p, -E2BIG, "%u watched device%s at scale %d need %.1f MiB of memory and the limit is "
-			   "%.1f MiB: raise --max-memory to %.0fM%s", cfg->n_watches,
-			   cfg->n_watches == 1 ? "" : "s", scale, bytes / MIB, limit / MIB,
-			   bytes / MIB + 1, scale ? " or choose a lower --scale" : " or watch fewer devices");
+	return problem_set(p, -E2BIG, "the counters need %lluK of memory at scale %d and may take %lluK: raise "
+			   "--max-memory or %s", (bytes + KIB - 1) / KIB, scale, limit / KIB,
+			   scale ? "lower --scale" : "watch fewer devices");
 }
 
 u64 capture_default_memory(void)

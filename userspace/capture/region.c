@@ -37,24 +37,33 @@ void region_next_epoch(struct region *r)
 }
 
 struct scan {
-	u64 started, in_flight, earliest_ns;
+	u64 started, in_flight, overwritten, earliest_ns;
 };
+
+/* Reads in the order that abi.h gives, so that an IO on its way never looks like a missed end. */
+static void scan_slot(const struct blklat_slots *slots, u32 i, struct scan *s)
+{
+	u64 started = __atomic_load_n(&slots->started[i], __ATOMIC_ACQUIRE);
+	u64 ns = __atomic_load_n(&slots->ns[i], __ATOMIC_ACQUIRE);
+	u64 explained = load(&slots->ended[i]) + (ns > BLKLAT_SLOT_FREE);
+
+	s->started += started;
+	if (started > explained)
+		s->overwritten += started - explained;
+	if (ns <= BLKLAT_SLOT_FREE)
+		return;
+	s->in_flight++;
+	if (ns < s->earliest_ns)
+		s->earliest_ns = ns;
+}
 
 static struct scan scan_slots(const struct region *r, u32 i)
 {
-	const struct blklat_start *slot = r->starts + r->slots[i].first, *end = slot + r->slots[i].n;
+	const struct blklat_slots *slots = r->slots + r->ranges[i].first / BLKLAT_SLOTS;
 	struct scan s = { .earliest_ns = UINT64_MAX };
 
-	for (; slot < end; slot++) {
-		u64 ns = load(&slot->ns);
-
-		s.started += load(&slot->count);
-		if (ns <= BLKLAT_SLOT_FREE)
-			continue;
-		s.in_flight++;
-		if (ns < s.earliest_ns)
-			s.earliest_ns = ns;
-	}
+	for (u32 n = 0; n < r->ranges[i].n; n++)
+		scan_slot(slots + n / BLKLAT_SLOTS, n % BLKLAT_SLOTS, &s);
 	return s;
 }
 
@@ -165,20 +174,19 @@ static void read_once(const struct region *r, u32 i, const struct watch_counts *
 {
 	struct scan scan = scan_slots(r, i);
 
-	if (r->slots[i].n) {
-		w->started = scan.started;
-		w->in_flight = scan.in_flight;
-		w->oldest_ns = scan.in_flight && scan.earliest_ns < now_ns ? now_ns - scan.earliest_ns : 0;
-	}
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		read_op(r, i, op, &before->ops[op], &w->ops[op]);
 	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
 		w->accounts[cell] = region_account(r, i, cell);
+	if (!r->ranges[i].n)
+		return;
+	w->started = scan.started;
+	w->in_flight = scan.in_flight;
+	w->oldest_ns = scan.in_flight && scan.earliest_ns < now_ns ? now_ns - scan.earliest_ns : 0;
+	w->accounts[BLKLAT_OVERWRITTEN] = scan.overwritten;
 	scan = scan_slots(r, i);
-	if (r->slots[i].n) {
-		w->started_after = scan.started;
-		w->in_flight_after = scan.in_flight;
-	}
+	w->started_after = scan.started;
+	w->in_flight_after = scan.in_flight;
 }
 
 void region_read(const struct region *r, u32 i, const struct watch_counts *before, u64 now_ns,
@@ -187,7 +195,7 @@ void region_read(const struct region *r, u32 i, const struct watch_counts *befor
 	/* A CPU held up between freeing a slot and counting in a bin is met a moment later. */
 	for (int tries = 0; tries < 3; tries++) {
 		read_once(r, i, before, now_ns, w);
-		if (!r->slots[i].n || closes(w))
+		if (!r->ranges[i].n || closes(w))
 			return;
 	}
 }

@@ -15,10 +15,10 @@ struct region {
 	u32 series_bytes;		/* from one series to the next */
 	void *series;			/* [cpu][watch][op] */
 	const u64 *accounts;		/* [cpu][watch][BLKLAT_ACCOUNTS] */
-	const struct blklat_start *starts;
-	const struct region_slots {	/* of each watch; n is 0 at stage total */
+	const struct blklat_slots *slots;
+	const struct region_slots {	/* of each watch, multiples of 8; n is 0 at stage total */
 		u32 first, n;
-	} *slots;
+	} *ranges;
 	volatile u32 *epoch;		/* number of the interval, read by the engine */
 };
 

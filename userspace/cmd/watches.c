@@ -52,7 +52,9 @@ int watches_make(const struct device_table *t, const struct wanted *wanted, stru
 		const struct device *d = &t->d[set[i]];
 		u32 stages = wanted->stages ? wanted->stages : default_stage(d);
 
-		err = check_stages(d, stages, p);
+		err = d->size_bytes ? check_stages(d, stages, p) :
+				      problem_set(p, -ENODEV, "'%s' has no size: attach or configure it "
+						  "first", d->name);
 		for (u32 s = 0; s < BLKLAT_STAGES; s++)
 			if (stages >> s & 1)
 				w[n++] = (struct watch){ .device = d, .stage = s };

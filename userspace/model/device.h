@@ -60,8 +60,8 @@ int device_find(const struct device_table *t, const char *name, u32 *set, u32 *n
 
 /*
  * IOs completed since boot by the kernel's statistics: reads + writes + discards + flushes of the
- * device's stat file (Documentation/block/stat.rst). Returns 0, or -ENODEV when the device is gone,
- * -ENODATA when the file has no such figures.
+ * device's stat file (Documentation/block/stat.rst). Returns 0, or -ENODEV when the device is gone or
+ * has no size any more (a detached loop device stays, empty), -ENODATA when the file has no such figures.
  */
 int device_kernel_ios(const struct device_table *t, const struct device *d, u64 *ret_ios);
 

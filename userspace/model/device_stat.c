@@ -10,13 +10,23 @@
 /* Places of the figures; discards came with Linux 4.18, flushes with 5.5, which writes all 17. */
 enum { STAT_READS = 0, STAT_WRITES = 4, STAT_DISCARDS = 11, STAT_FLUSHES = 15, STAT_FIGURES = 17 };
 
+/* A file of the device's directory. */
+static void path_of(const struct device_table *t, const struct device *d, const char *file, char *ret,
+		    size_t size)
+{
+	snprintf(ret, size, "%s%s/%s", t->root, d->sysfs, file);
+}
+
 int device_kernel_ios(const struct device_table *t, const struct device *d, u64 *ret_ios)
 {
-	char path[sizeof(t->root) + sizeof(d->sysfs) + sizeof("/stat")], text[512], *s = text;
-	u64 figures[STAT_FIGURES];
+	char path[sizeof(t->root) + sizeof(d->sysfs) + 8], text[512], *s = text;
+	u64 figures[STAT_FIGURES], sectors;
 	int err;
 
-	snprintf(path, sizeof(path), "%s%s/stat", t->root, d->sysfs);
+	path_of(t, d, "size", path, sizeof(path));
+	if (sysfs_u64(AT_FDCWD, path, &sectors) || !sectors)
+		return -ENODEV;
+	path_of(t, d, "stat", path, sizeof(path));
 	err = sysfs_text(AT_FDCWD, path, text, sizeof(text));
 	if (err)
 		return -ENODEV;
