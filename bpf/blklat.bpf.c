@@ -267,27 +267,33 @@ static __always_inline void unstart(struct target *t, struct request *rq, u32 st
 
 /*
  * A completion without a start. Not a loss:
+ * - no bytes and no error: a request of a flush sequence ends a second time, or, where it had no data,
+ *   without having been issued itself (block/blk-flush.c; the flush flags are cleared by then);
  * - nothing was ever started in the slot: the request was issued before the capture began;
- * - no bytes and a flush flag: a request of a flush sequence ends a second time, or (an empty flush)
- *   ends after its preflush, without having been issued itself (block/blk-flush.c);
  * - an error: it failed on the way to the driver, as on a dead device (blk_mq_dispatch_rq_list()).
  */
-static __noinline int complete_unstarted(struct target *t, const u64 *ns, u32 flags, u32 bytes,
-					 u32 error)
+static __always_inline u32 unstarted_account(const u64 *ns, u32 error, u32 bytes, struct request *rq)
 {
-	const u32 flush = 1U << bpf_core_enum_value(enum req_flag_bits, __REQ_PREFLUSH) |
-			  1U << bpf_core_enum_value(enum req_flag_bits, __REQ_FUA);
-	u32 watch;
+	struct bio *bio;
 
-	if (!t || !ns)
-		return 0;
-	watch = t->watch[BLKLAT_STAGE_DEVICE];
-	if (!bytes && op_of(flags) != BLKLAT_OP_FLUSH && flags & flush)
-		return 0;
+	if (!bytes && !error && op_of(rq->cmd_flags) != BLKLAT_OP_FLUSH) {
+		bio = rq->bio;
+		return bio && !bio->bi_io_vec ? BLKLAT_EMPTY_FLUSH : BLKLAT_ACCOUNTS;
+	}
 	if (*ns == BLKLAT_SLOT_UNUSED)
-		account(watch, BLKLAT_BEFORE);
-	else
-		account(watch, error ? BLKLAT_UNISSUED : BLKLAT_NO_START);
+		return BLKLAT_BEFORE;
+	return error ? BLKLAT_UNISSUED : BLKLAT_NO_START;
+}
+
+static __noinline int complete_unstarted(u32 watch, const u64 *ns, struct request *rq, u32 bytes, u32 error)
+{
+	u32 cell;
+
+	if (!ns || !rq)
+		return 0;
+	cell = unstarted_account(ns, error, bytes, rq);
+	if (cell < BLKLAT_ACCOUNTS)
+		account(watch, cell);
 	return 0;
 }
 
@@ -301,7 +307,7 @@ static __always_inline void complete(struct target *t, struct request *rq, u32 e
 		return;		/* counted when it was started */
 	start = slot.in->ns[slot.i];
 	if (start <= BLKLAT_SLOT_FREE) {
-		complete_unstarted(t, &slot.in->ns[slot.i], rq->cmd_flags, bytes, error);
+		complete_unstarted(t->watch[BLKLAT_STAGE_DEVICE], &slot.in->ns[slot.i], rq, bytes, error);
 		if (cfg_queue)
 			unstart(t, rq, BLKLAT_STAGE_QUEUE);	/* it never left the queue */
 		return;

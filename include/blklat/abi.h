@@ -54,6 +54,8 @@ enum blklat_account {
 	BLKLAT_TABLE_FULL,	/* a bio that found no room in the table of bios: lost */
 	BLKLAT_BEFORE,		/* completed, started before the capture began: ignored, not lost */
 	BLKLAT_UNISSUED,	/* ended without ever reaching the device (an error): ignored, not lost */
+	BLKLAT_EMPTY_FLUSH,	/* requests without data that asked for a flush: the flush is the IO,
+				   but the kernel's statistics count a write as well */
 	BLKLAT_STARTED,		/* bios started; requests are counted in their slots instead */
 	BLKLAT_ACCOUNTS,
 };

@@ -274,8 +274,9 @@ static void read_kernel(struct bpf_capture *b, u32 i, struct watch_counts *w)
 		w->gone = true;
 		drop_target(b, i);
 	}
-	w->kernel_known = !err && kernel_comparable(watch) && ios >= b->kernel_base[i];
-	w->kernel_ios = w->kernel_known ? ios - b->kernel_base[i] : 0;
+	ios -= b->kernel_base[i] + w->accounts[BLKLAT_EMPTY_FLUSH];
+	w->kernel_known = !err && kernel_comparable(watch) && (s64)ios >= 0;
+	w->kernel_ios = w->kernel_known ? ios : 0;
 }
 
 /* Program runs that the kernel skipped, see domain: a program interrupted by itself. */
