@@ -153,7 +153,7 @@ def test_limit_too_small_for_any(tmp_path):
     (["/dev/nvme0n1p?"], ["nvme0n1p1", "nvme0n1p2"]),
     (["/dev/nvme0n1p2"], ["nvme0n1p2"]),
     (["all"], ["nvme0n1"]),
-    (["loop[12]", "all"], ["loop1", "loop2", "nvme0n1"]),
+    (["nvme0n1p[12]", "all"], ["nvme0n1p1", "nvme0n1p2", "nvme0n1"]),
 ])
 def test_devices_by_name(tmp_path, args, found):
     sysfs_tree.laptop(tmp_path)

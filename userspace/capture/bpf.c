@@ -238,13 +238,14 @@ static u64 clock_ns(clockid_t clock)
 
 /*
  * What the kernel's statistics count as one IO is a request where there are requests, and a bio
- * where there are none.
+ * where there are none. zram counts whatever queue/iostats says (zram_submit_bio()).
  */
 static bool kernel_comparable(const struct watch *w)
 {
-	bool requests = w->device->hw_queues > 0;
+	bool requests = w->device->hw_queues > 0, counts = w->device->iostats;
 
-	return w->device->iostats && w->stage == (requests ? BLKLAT_STAGE_DEVICE : BLKLAT_STAGE_TOTAL);
+	return (counts || !strcmp(w->device->kind, "zram")) &&
+	       w->stage == (requests ? BLKLAT_STAGE_DEVICE : BLKLAT_STAGE_TOTAL);
 }
 
 /* Forgets a device that went away: its pointers may come to stand for another one. */

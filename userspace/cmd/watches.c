@@ -36,6 +36,23 @@ static int check_stages(const struct device *d, u32 stages, struct problem *p)
 			   has, d->hw_queues ? "" : " (it passes bios on and has no requests of its own)");
 }
 
+/* Adds what @name stands for to the set, but for devices without a size: nothing can happen on them. */
+static int add_devices(const struct device_table *t, const char *name, u32 *set, u32 *n, struct problem *p)
+{
+	u32 before = *n, kept = *n;
+	int err = device_find(t, name, set, n, p);
+
+	if (err)
+		return err;
+	for (u32 i = before; i < *n; i++)
+		if (t->d[set[i]].size_bytes)
+			set[kept++] = set[i];
+	if (kept == before && *n > before)
+		return problem_set(p, -ENODEV, "'%s' has no size: attach or configure it first", name);
+	*n = kept;
+	return 0;
+}
+
 int watches_make(const struct device_table *t, const struct wanted *wanted, struct watches *ret,
 		 struct problem *p)
 {
@@ -47,14 +64,12 @@ int watches_make(const struct device_table *t, const struct wanted *wanted, stru
 	if (!set || !w)
 		return problem_set(p, -ENOMEM, "out of memory");
 	for (u32 i = 0; i < wanted->n && !err; i++)
-		err = device_find(t, wanted->devices[i], set, &n_set, p);
+		err = add_devices(t, wanted->devices[i], set, &n_set, p);
 	for (u32 i = 0; i < n_set && !err; i++) {
 		const struct device *d = &t->d[set[i]];
 		u32 stages = wanted->stages ? wanted->stages : default_stage(d);
 
-		err = d->size_bytes ? check_stages(d, stages, p) :
-				      problem_set(p, -ENODEV, "'%s' has no size: attach or configure it "
-						  "first", d->name);
+		err = check_stages(d, stages, p);
 		for (u32 s = 0; s < BLKLAT_STAGES; s++)
 			if (stages >> s & 1)
 				w[n++] = (struct watch){ .device = d, .stage = s };
