@@ -78,6 +78,10 @@ deps:
 	export DEBIAN_FRONTEND=noninteractive; \
 	apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing
 
+demo: deps
+	+@$(MAKE) --no-print-directory all
+	@bench/demo.sh $(O)/blklat
+
 # --- generated -------------------------------------------------------------------------------
 
 $(O)/include/blklat/bins_table.h: include/blklat/gen_bins.py

@@ -111,8 +111,8 @@ static int find_factor(struct targets *t, struct problem *p)
 			if (!collides(t, stamps, ++stamp))
 				return 0;
 		}
-	return problem_set(p, -E2BIG, "%u devices and stages are too many to watch at once: watch fewer",
-			   t->n);
+	return problem_set(p, -E2BIG, "too many devices and stages at once (%u) to tell their addresses apart: "
+			   "watch fewer", t->n);
 }
 
 int targets_make(struct targets *t, const struct watch *watches, const struct found_device *found,

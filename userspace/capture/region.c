@@ -104,9 +104,16 @@ static void add_series(const struct blklat_series *s, struct op_counts *op, stru
 	}
 }
 
-static bool in_cell(const struct hist *h, u32 cell, u64 ns)
+/* One way of the extremes: of the epoch that ended and of the new one; @none where there is none. */
+static u64 choose(const struct hist *h, u32 cell, const u64 ns[2], u32 ended, u64 none, u64 otherwise)
 {
-	return blklat_cell(ns, h->scale) == cell;
+	for (u32 i = 0; i < 2; i++) {
+		u64 candidate = ns[i ? !ended : ended];
+
+		if (candidate != none && blklat_cell(candidate, h->scale) == cell)
+			return candidate;
+	}
+	return otherwise;
 }
 
 /*
@@ -119,6 +126,7 @@ static void choose_extremes(struct op_counts *op, const struct hist *before, con
 {
 	const struct hist *h = &op->hist;
 	u32 cells = BLKLAT_CELLS(h->scale), first = 0, last = cells - 1;
+	u64 highest;
 
 	while (first < cells && h->cells[first] == before->cells[first])
 		first++;
@@ -126,12 +134,9 @@ static void choose_extremes(struct op_counts *op, const struct hist *before, con
 		return;
 	while (h->cells[last] == before->cells[last])
 		last--;
-	op->max_ns = in_cell(h, last, e->max_ns[ended])	 ? e->max_ns[ended] :
-		     in_cell(h, last, e->max_ns[!ended]) ? e->max_ns[!ended] :
-							   hist_upper_ns(h->scale, last);
-	op->min_ns = in_cell(h, first, e->min_ns[ended])  ? e->min_ns[ended] :
-		     in_cell(h, first, e->min_ns[!ended]) ? e->min_ns[!ended] :
-							    hist_lower_ns(h->scale, first) + 1;
+	highest = last == cells - 1 ? BLKLAT_LAST_NS + 1 : hist_upper_ns(h->scale, last);
+	op->max_ns = choose(h, last, e->max_ns, ended, 0, highest);
+	op->min_ns = choose(h, first, e->min_ns, ended, UINT64_MAX, hist_lower_ns(h->scale, first) + 1);
 }
 
 static void read_op(const struct region *r, u32 i, u32 op, const struct op_counts *before,

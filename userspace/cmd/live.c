@@ -187,7 +187,18 @@ static int choose_engine(const struct live *l, const struct capture_ops **ret, s
 /* Which failures to begin are the command line's. */
 static int status_of(int err)
 {
-	return err == -EPERM || err == -E2BIG || err == -EINVAL ? STATUS_USAGE : STATUS_FAILED;
+	switch (err) {
+	case -EPERM:
+	case -E2BIG:
+	case -EINVAL:
+	/* a file that can't be read */
+	case -ENOENT:
+	case -EACCES:
+	case -EISDIR:
+		return STATUS_USAGE;
+	default:
+		return STATUS_FAILED;
+	}
 }
 
 static void print_gone(const struct device *d)
@@ -208,7 +219,7 @@ static int end_status(enum loop_end end, const char *who, struct problem *p)
 	}
 }
 
-/* Waits for nothing: whoever wants colour has a terminal and did not say NO_COLOR (no-color.org). */
+/* Whoever has a terminal and did not say NO_COLOR (no-color.org). */
 static bool wants_colour(void)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");

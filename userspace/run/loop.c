@@ -102,21 +102,25 @@ static void choose_shown(struct loop *l)
 			l->shown.f[l->shown.n++] = l->interval.f[i];
 }
 
-/* Tells of devices that went away. Returns how many watches are left. */
+static bool just_gone(const struct loop *l, u32 i)
+{
+	return l->snapshots[l->now].w[i].gone && !l->snapshots[!l->now].w[i].gone;
+}
+
+/* Tells of devices that went away, each once whatever its watches. Returns how many watches are left. */
 static u32 report_gone(struct loop *l)
 {
-	const struct snapshot *before = &l->snapshots[!l->now], *now = &l->snapshots[l->now];
-	const struct device *told = NULL;
+	const struct watch *watches = l->capture->watches;
 	u32 left = 0;
 
-	for (u32 i = 0; i < now->n; i++) {
-		const struct device *d = l->capture->watches[i].device;
+	for (u32 i = 0; i < l->capture->n_watches; i++) {
+		bool told = false;
 
-		left += !now->w[i].gone;
-		if (!now->w[i].gone || before->w[i].gone || d == told)
-			continue;
-		l->gone(d);
-		told = d;
+		left += !l->snapshots[l->now].w[i].gone;
+		for (u32 j = 0; j < i; j++)
+			told |= just_gone(l, j) && watches[j].device == watches[i].device;
+		if (just_gone(l, i) && !told)
+			l->gone(watches[i].device);
 	}
 	return left;
 }
@@ -139,7 +143,7 @@ static enum loop_end step(struct loop *l, struct problem *p)
 	err = l->capture->ops->read(l->capture, &l->snapshots[l->now], p);
 	if (err) {
 		l->now = !l->now;
-		l->exhausted = err == -ENODATA;
+		l->exhausted = err == -ENODATA && !l->capture->live;
 		return l->exhausted ? LOOP_DONE : LOOP_FAILED;
 	}
 	frames_between(&l->interval, &l->snapshots[!l->now], &l->snapshots[l->now], l->cfg->percentiles,
@@ -158,10 +162,9 @@ static u64 next_deadline(const struct loop *l)
 {
 	u64 interval_ns = l->cfg->interval_s * NSEC_PER_SEC;
 	u64 elapsed = l->snapshots[l->now].mono_ns - l->start_ns;
-	/* A read comes a little after its deadline, never before: the half rounds that away. */
-	u64 next = (elapsed + interval_ns / 2) / interval_ns + 1;
 
-	return l->start_ns + next * interval_ns;
+	/* A read comes after its deadline, however little. */
+	return l->start_ns + (elapsed / interval_ns + 1) * interval_ns;
 }
 
 static enum loop_end run_live(struct loop *l, struct problem *p)
