@@ -69,7 +69,7 @@ help:
 # --- what Debian has --------------------------------------------------------------------------
 
 PACKAGES := gcc make clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libcmocka-dev pkg-config \
-	    linux-libc-dev python3 python3-pytest fio jq util-linux fdisk procps
+	    linux-libc-dev python3 python3-pytest fio jq util-linux fdisk procps mandoc
 
 deps:
 	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p 2>/dev/null | grep -q '^Status: install ok' || echo $$p; done); \
@@ -98,7 +98,7 @@ $(O)/%.skel.h: $(O)/%.bpf.o
 
 # --- userspace -------------------------------------------------------------------------------
 
-$(O)/userspace/capture/bpf.o: $(O)/bpf/blklat.skel.h
+$(O)/userspace/capture/bpf.o $(O)/userspace/capture/bpf_setup.o: $(O)/bpf/blklat.skel.h
 $(O)/userspace/capture/bpf_find.o: $(O)/bpf/find.skel.h
 
 # The commands' flags decide the objects too: a change of SAN, CI or CFLAGS rebuilds.

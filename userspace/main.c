@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* blklat: picks the subcommand. */
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/terminal.h"
 #include "util/parse.h"
 #include "util/types.h"
 
@@ -19,7 +21,7 @@ static int help(void)
 	for (u32 i = 0; i < ARRAY_SIZE(commands); i++)
 		printf("  %-8s %s\n", commands[i]->name, commands[i]->about);
 	puts("\n'blklat COMMAND --help' shows a command's options.");
-	return STATUS_DONE;
+	return finish_output("blklat");
 }
 
 static int unknown_command(const char *name)
@@ -57,9 +59,9 @@ int main(int argc, char **argv)
 {
 	const char *first = argc > 1 ? argv[1] : "--help";
 
-	setlocale(LC_ALL, "");
-	/* Numbers are written with a point, whatever the language. */
-	setlocale(LC_NUMERIC, "C");
+	/* The terminal's characters; numbers keep their point, whatever the language. */
+	setlocale(LC_CTYPE, "");
+	signal(SIGPIPE, SIG_IGN);
 	if (!strcmp(first, "--help") || !strcmp(first, "-?") || !strcmp(first, "help"))
 		return help();
 	if (first[0] == '-')

@@ -37,31 +37,19 @@
 static const __u64 blklat_mantissas[128] = BLKLAT_MANTISSAS;
 
 /*
- * floor(log2(v)) for 1 <= v < 2^40. No count-leading-zeros: clang 14 crashes on it for BPF. The
- * latencies of a device fall in few octaves, so the branches are predicted; the last four bits are
- * looked up in a constant, a nibble each.
+ * floor(log2(v)) for 1 <= v < 2^40. No count-leading-zeros: clang 14 crashes on it for BPF. Finds the
+ * highest nibble in use by three or four compares (the latencies of a device fall in few octaves, so
+ * they are predicted) and its logarithm in a constant, a nibble each.
  */
 static inline __u32 blklat_log2(__u64 v)
 {
-	__u32 r = 0;
+	__u32 nibble;
 
-	if (v >> 20) {
-		v >>= 20;
-		r = 20;
-	}
-	if (v >> 12) {
-		v >>= 12;
-		r += 12;
-	}
-	if (v >> 8) {
-		v >>= 8;
-		r += 8;
-	}
-	if (v >> 4) {
-		v >>= 4;
-		r += 4;
-	}
-	return r + (0x3333333322221100ULL >> (v * 4) & 3);
+	if (v >> 20)
+		nibble = v >> 28 ? (v >> 32 ? (v >> 36 ? 36 : 32) : 28) : (v >> 24 ? 24 : 20);
+	else
+		nibble = v >> 12 ? (v >> 16 ? 16 : 12) : (v >> 8 ? 8 : (v >> 4 ? 4 : 0));
+	return nibble + (0x3333333322221100ULL >> ((v >> nibble) * 4) & 3);
 }
 
 /* The cell of a latency at scale 6: 0 below the grid, 1..2112, 2113 above. */

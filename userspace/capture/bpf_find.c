@@ -77,13 +77,13 @@ static int check_found(const struct device *const *devices, u32 n, struct found_
 int bpf_find_devices(const struct device *const *devices, u32 n, struct found_device *ret,
 		     struct problem *p)
 {
-	int *fds CLEANUP(cleanup_free) = malloc(n * sizeof(*fds));
+	int *fds CLEANUP(cleanup_free) = calloc(n + 1, sizeof(*fds));
 	int err = 0;
 
 	if (!fds)
 		return problem_set(p, -ENOMEM, "out of memory");
-	memset(ret, 0, n * sizeof(*ret));
 	for (u32 i = 0; i < n; i++) {
+		ret[i] = (struct found_device){ 0 };
 		fds[i] = open(devices[i]->sysfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fds[i] < 0 && !err)
 			err = problem_set(p, -errno, "could not open %s: %s", devices[i]->sysfs,

@@ -37,7 +37,6 @@ void loop_signals_block(void)
 
 	ending_set(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
 }
 
 static u64 mono_ns(void)
@@ -117,8 +116,9 @@ static u32 report_gone(struct loop *l)
 		bool told = false;
 
 		left += !l->snapshots[l->now].w[i].gone;
-		for (u32 j = 0; j < i; j++)
-			told |= just_gone(l, j) && watches[j].device == watches[i].device;
+		for (u32 j = 0; j < l->capture->n_watches; j++)
+			told |= watches[j].device == watches[i].device &&
+				(l->snapshots[!l->now].w[j].gone || (j < i && just_gone(l, j)));
 		if (just_gone(l, i) && !told)
 			l->gone(watches[i].device);
 	}

@@ -31,7 +31,7 @@ enum loop_end {
 enum loop_end loop_run(struct capture *c, struct sink *s, const struct loop_config *cfg,
 		       void (*gone)(const struct device *d), struct problem *p);
 
-/* Blocks SIGINT, SIGTERM and SIGHUP (they become ends of the loop) and ignores SIGPIPE. */
+/* Blocks SIGINT, SIGTERM and SIGHUP: they become ends of the loop. SIGPIPE is to be ignored (main.c). */
 void loop_signals_block(void);
 
 #endif

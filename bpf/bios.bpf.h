@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Stage total: bios from the queue to their end. A bio has no tag, so its start is kept in a hash. */
+#ifndef BIOS_BPF_H
+#define BIOS_BPF_H
+
+#include "counters.bpf.h"
+
+#include <asm-generic/errno-base.h>
+
+#include <bpf/bpf_core_read.h>
+
+/* Bios in one request, for the verifier: 4 MiB, more than any driver takes by default, in pages. */
+#define MAX_BIOS 1024
+
+/* By address. Its size is set before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);
+	__type(value, struct bio_start);
+} bios SEC(".maps");
+
+static __always_inline u32 total_watch(const volatile void *object)
+{
+	struct target *t = target_of(object);
+
+	return t ? t->watch[BLKLAT_STAGE_TOTAL] : 0;
+}
+
+/* An empty preflush is what a flush is called at this level. */
+static __always_inline u32 bio_op(u32 flags, u32 bytes)
+{
+	const u32 preflush = 1U << bpf_core_enum_value(enum req_flag_bits, __REQ_PREFLUSH);
+
+	return !bytes && flags & preflush ? BLKLAT_OP_FLUSH : op_of(flags);
+}
+
+static __noinline int account_bio(const struct bio_start *start, u32 cell)
+{
+	if (start && start->watch[0])
+		account(start->watch[0], cell);
+	if (start && start->watch[1])
+		account(start->watch[1], cell);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_queue")
+int on_bio_queue(u64 *ctx)
+{
+	struct bio *bio = argument(ctx, cfg_bio_queue_arg1);
+	struct bio_start start = {}, *missed;
+	u64 key = (u64)bio;
+	long err;
+
+	if (bpf_core_field_exists(bio->bi_bdev)) {
+		start.watch[0] = total_watch(bio->bi_bdev->bd_disk);
+		if (cfg_partitions)
+			start.watch[1] = total_watch(bio->bi_bdev);
+	} else {
+		/* The tracepoint comes after the remap to the whole device: no partitions here. */
+		start.watch[0] = total_watch(((struct bio___before_5_12 *)bio)->bi_disk);
+	}
+	if (!start.watch[0] && !start.watch[1])
+		return 0;
+	start.bytes = bio->bi_iter.bi_size;
+	start.op = bio_op(bio->bi_opf, start.bytes);
+	start.ns = bpf_ktime_get_ns();
+	err = bpf_map_update_elem(&bios, &key, &start, BPF_NOEXIST);
+	if (err == -EEXIST) {
+		missed = bpf_map_lookup_elem(&bios, &key);
+		if (missed)
+			account_bio(missed, BLKLAT_OVERWRITTEN);
+		err = bpf_map_update_elem(&bios, &key, &start, BPF_ANY);
+	}
+	account_bio(&start, err ? BLKLAT_TABLE_FULL : BLKLAT_STARTED);
+	return 0;
+}
+
+static __always_inline void complete_bio(const struct bio_start *start, u32 watch, u64 ns, bool error)
+{
+	struct blklat_series *s;
+	u64 *bin;
+
+	if (!watch)
+		return;
+	s = series_of(watch, start->op < BLKLAT_OPS ? start->op : BLKLAT_OP_OTHER);
+	if (!s)
+		return;
+	bin = count_latency(s, ns);
+	s->bytes += start->bytes;
+	if (error)
+		s->errors++;
+	if (bin)
+		++*bin;
+}
+
+/*
+ * A bio that is not in the table is no loss: it was queued before the capture began, or on a device
+ * that is not watched, or is a part split off one that is (those complete, but are not queued), or
+ * found the table full and was counted then.
+ */
+__noinline int end_bio(u64 key, u32 error)
+{
+	struct bio_start *found = bpf_map_lookup_elem(&bios, &key);
+	struct bio_start start;
+	u64 now;
+
+	if (!found)
+		return 0;
+	now = bpf_ktime_get_ns();
+	start = *found;
+	bpf_map_delete_elem(&bios, &key);
+	complete_bio(&start, start.watch[0], now - start.ns, error);
+	if (cfg_partitions)
+		complete_bio(&start, start.watch[1], now - start.ns, error);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_complete")
+int on_bio_complete(u64 *ctx)
+{
+	struct bio *bio = (void *)ctx[1];
+	u64 key;
+
+	/* As a number, which a global function can take. */
+	bpf_probe_read_kernel(&key, sizeof(key), &ctx[1]);
+	return end_bio(key, bio->bi_status);
+}
+
+static __always_inline bool in_flush_sequence(struct request *rq)
+{
+	u32 flag = RQF_FLUSH_SEQ_BEFORE_6_10;
+
+	if (bpf_core_enum_value_exists(enum rqf_flags, __RQF_FLUSH_SEQ))
+		flag = 1U << bpf_core_enum_value(enum rqf_flags, __RQF_FLUSH_SEQ);
+	return rq->rq_flags & flag;
+}
+
+/*
+ * Bios that end with (a part of) a request have no block_bio_complete of their own; it was traced
+ * already, as blk_update_request() says. Those within the completed bytes end, but within a flush
+ * sequence all wait for its last step. A bio that was split ends with its last part.
+ */
+static __noinline int end_bios(struct request *rq, u32 bytes, u32 error)
+{
+	struct bio *bio = BPF_CORE_READ(rq, bio);
+
+	if (in_flush_sequence(rq))
+		return 0;
+	for (u32 i = 0; i < MAX_BIOS && bio; i++) {
+		u32 size = BPF_CORE_READ(bio, bi_iter.bi_size);
+
+		if (size > bytes)
+			break;
+		bytes -= size;
+		end_bio((u64)bio, error);
+		bio = BPF_CORE_READ(bio, bi_next);
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,426 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Bad input: one line on stderr that names the thing, status 2, nothing on stdout, nothing started.
+
+The devices are those of the machine that runs this; what it lacks is skipped by name.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+BLKLAT = os.environ.get("BLKLAT", "build/blklat")
+REPLAY = pathlib.Path(__file__).parent / "replay" / "nvme.txt"
+ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
+ROOT = os.geteuid() == 0
+NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+# Far from any name that a machine's device may have.
+NONE = "zzqqxxyyzzqqxxyy"
+
+
+def run(*args, **kw):
+    return subprocess.run([*kw.pop("before", []), kw.pop("binary", BLKLAT), *args], capture_output=True, env=ENV,
+                          timeout=30, **kw)
+
+
+# --- what a run may leave behind -------------------------------------------------------------------
+
+def our_programs():
+    shown = subprocess.run(["bpftool", "prog", "show", "-j"], capture_output=True, env=ENV, timeout=30)
+    programs = json.loads(shown.stdout or b"[]")
+    return {p["id"] for p in programs if p.get("name", "").startswith(("on_rq_", "on_bio_"))}
+
+
+def held_programs():
+    """BPF programs that some process has open, itself or by a link."""
+    held = set()
+    for fd in pathlib.Path("/proc").glob("[0-9]*/fd/*"):
+        try:
+            if "bpf" in os.readlink(fd):
+                info = (fd.parent.parent / "fdinfo" / fd.name).read_text()
+                held |= {int(i) for i in re.findall(r"^prog_id:\s*(\d+)", info, re.M)}
+        except OSError:
+            pass  # it ended meanwhile
+    return held
+
+
+def orphans():
+    ours = our_programs()
+    return ours - held_programs() if ours else ours
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_is_left():
+    """Others may capture beside this test: theirs have an owner, or had one a moment ago."""
+    if not ROOT or not shutil.which("bpftool", path=ENV["PATH"]):
+        yield
+        return
+    before = orphans()
+    yield
+    end = time.monotonic() + 5
+    while orphans() - before and time.monotonic() < end:
+        time.sleep(0.2)
+    assert not orphans() - before
+
+
+def test_leftovers_can_be_looked_for():
+    """So that a run says when that was not checked."""
+    if not ROOT:
+        pytest.skip("BPF programs left behind: only root sees them")
+    if not shutil.which("bpftool", path=ENV["PATH"]):
+        pytest.skip("BPF programs left behind: no bpftool")
+
+
+def bad(sentence, *args, **kw):
+    r = run(*args, **kw)
+    text = r.stderr.decode()
+    assert r.returncode == 2, text
+    assert r.stdout == b""
+    assert text.count("\n") == 1 and text.endswith("\n"), text
+    assert re.fullmatch(r"blklat( live| list| check)?: .*[^.\s]\n", text), text
+    assert "error:" not in text.lower() and not re.search(r"[\0-\x09\x0b-\x1f\x7f]", text)
+    assert re.search(sentence, text), text
+    return text
+
+
+# --- the machine's devices, by a reader of our own ------------------------------------------------------
+
+def names():
+    block = pathlib.Path("/sys/class/block")
+    return sorted(p.name.replace("!", "/") for p in block.iterdir()) if block.is_dir() else []
+
+
+def size(name):
+    return int((pathlib.Path("/sys/class/block") / name.replace("/", "!") / "size").read_text())
+
+
+def some_device(what, fits):
+    for name in names():
+        if fits(name):
+            return name
+    pytest.skip(what)
+
+
+def usable():
+    return some_device("no block device with a size here", size)
+
+
+def distance(a, b):
+    """Letters to insert, remove or replace."""
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        last, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            last, row[j] = row[j], min(last + (x != y), row[j] + 1, row[j - 1] + 1)
+    return row[-1]
+
+
+# --- words that are wrong whatever the machine ---------------------------------------------------------
+
+SECONDS = r"must be (a number of seconds above 0 and at most 86400 \(a day\)|at least 0\.001 seconds)"
+WHOLE = r"must be a whole number from 1"
+BYTES = r"must be a number of bytes above 0"
+
+VALUES = [("--interval", v, SECONDS) for v in
+          ["0", "-1", "abc", "90000", "86401", "nan", "inf", "", "0.0", "1e3", "0x10", "1 ", " 1", "1,5", "2d", "0.0001",
+           "1..2", ".", "1ss", "25h"]]
+VALUES += [("--duration", v, SECONDS) for v in ["0", "-1", "abc", "nan", "86401", ""]]
+VALUES += [("--count", v, WHOLE) for v in ["0", "-1", "1.5", "abc", "", "1e3", "0x5", "99999999999999999999"]]
+VALUES += [("--max-bios", v, WHOLE) for v in ["0", "-3", "many"]]
+VALUES += [("--max-bios", "16777217", r"must be at most 16777216")]
+VALUES += [("--max-memory", v, BYTES) for v in ["0", "-1", "abc", "", "64X", "1.5", "M", "64MB2", "99999999999T"]]
+VALUES += [("--scale", v, r"must be auto or a number from 0 to 6") for v in ["9", "7", "-1", "66", "", "fine", "0x1"]]
+VALUES += [("--format", v, r"must be text, json or csv") for v in ["xml", "", "JSON", "text,json"]]
+VALUES += [("--engine", v, r"must be auto(, \w+)* or \w+") for v in ["dtrace", "", "replay"]]
+
+
+@pytest.mark.parametrize("option,value,sentence", VALUES, ids=[f"{o[2:]}={v!r}" for o, v, _ in VALUES])
+def test_value(option, value, sentence):
+    # The value is wrong whatever the device, which is not even looked for.
+    for form in ([option, value], [f"{option}={value}"]):
+        text = bad(sentence, "--dev", NONE, *form)
+        assert f"{option} '{value}':" in text
+
+
+@pytest.mark.parametrize("value,part", [
+    ("p101", "p101"), ("abc", "abc"), ("0", "0"), ("p0", "p0"), ("100.1", "100.1"), ("-5", "-5"), ("nan", "nan"),
+    ("50,abc,99", "abc"), ("50,,99", ""), ("", ""), ("50,99,", ""), ("p50,p101", "p101"),
+    (",".join(map(str, range(1, 18))), "17"),
+])
+def test_percentiles(value, part):
+    text = bad(r"is no percentile: .*above 0 and up to 100", "--dev", NONE, "--percentiles", value)
+    assert f"--percentiles '{value}': '{part}' " in text
+
+
+@pytest.mark.parametrize("value,part", [
+    ("disk", "disk"), ("", ""), ("device,", ""), ("device,disk", "disk"), ("Total", "Total"), ("total queue", "total queue"),
+])
+def test_stage(value, part):
+    bad(rf"--stage '{part}': must be device, queue or total", "--dev", NONE, "--stage", value)
+
+
+@pytest.mark.parametrize("args,suggestion", [
+    (["--stage", "devise"], "device"), (["--stage", "device,totl"], "total"), (["--format", "jsn"], "json"),
+    (["--format", "test"], "text"), (["--engine", "bfp"], "bpf"), (["--intervall", "1"], "--interval"),
+    (["--precentiles", "50"], "--percentiles"), (["--form-at=csv"], "--format"), (["liv"], "live"), (["lsit"], "list"),
+    (["chekc"], "check"),
+])
+def test_a_slip_is_answered_by_the_right_word(args, suggestion):
+    bad(rf"did you mean '{suggestion}'", *args)
+
+
+LINES = [
+    ([f"--{NONE}"], rf"unrecognized option '--{NONE}'"),
+    (["live", f"--{NONE}=5"], rf"unrecognized option '--{NONE}'"),
+    (["--dev", NONE, "-z"], r"unrecognized option '-z'"),
+    (["--dev"], r"option '--dev' needs a value"),
+    (["-i"], r"option '-i' needs a value"),
+    (["--dev", NONE, "--bins=3"], r"option '--bins' takes no value"),
+    (["--s", "1"], r"option '--s' may mean several"),
+    ([NONE], rf"unknown command '{NONE}'"),
+    ([NONE, "--interval", "1"], rf"unknown command '{NONE}'.*blklat --dev {NONE}"),
+    ([""], r"unknown command ''"),
+    (["live"], r"no device given: .*--dev"),
+    (["--interval", "1"], r"no device given: .*--dev"),
+    (["list", "extra"], r"unexpected argument 'extra'"),
+    (["list", "--format", "csv"], r"--format 'csv': must be text or json"),
+    (["list", "--interval", "1"], r"unrecognized option '--interval'"),
+    (["check", NONE], rf"no block device '{NONE}'"),
+    (["--dev", ""], r"device's name can't be empty"),
+    (["check", "--format", "csv"], r"--format 'csv': must be text or json"),
+    (["check", "--dev", NONE], rf"no block device '{NONE}'"),
+    (["check", "--stage", "disk"], r"--stage 'disk': must be device, queue or total"),
+    (["check", "--max-memory", "no"], rf"--max-memory 'no': {BYTES}"),
+    (["--replay", str(REPLAY), "--dev", NONE], r"--replay .*--dev"),
+    (["--replay", str(REPLAY), NONE], r"--replay .*--dev"),
+]
+
+
+@pytest.mark.parametrize("args,sentence", LINES, ids=[" ".join(a)[:50] for a, _ in LINES])
+def test_line(args, sentence):
+    bad(sentence, *args)
+
+
+# --- devices ----------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("dev", [NONE, f"/dev/{NONE}", "..", "sda sdb", "a/../b"])
+def test_no_such_device(dev):
+    assert f"'{dev}'" in bad(r"no (such )?block device|no such (file|device)|is a (file|directory)", "--dev", dev)
+
+
+def test_nearest_device_is_suggested():
+    name = usable()
+    wrong = name + name[-1]
+    while wrong in names():
+        wrong += name[-1]
+    said = re.search(r"no block device '(.*?)'; did you mean '(.*?)'\?", bad("did you mean", "--dev", wrong))
+    assert said[1] == wrong
+    assert distance(wrong, said[2]) == min(distance(wrong, n) for n in names())
+    assert said[2] in names()
+
+
+def test_one_wrong_device_among_good_ones():
+    bad(rf"no block device '{NONE}'", "--dev", usable(), "--dev", NONE)
+
+
+def test_no_block_device(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    bad(rf"'{file}' is a file, not a block device", "--dev", str(file))
+    bad(rf"'{tmp_path}' is .*(directory|not a block device)", "--dev", str(tmp_path))
+    bad(r"'/dev/null' is .*not a block device", "--dev", "/dev/null")
+
+
+@pytest.mark.parametrize("pattern", [f"{NONE}*", "?zzqq[xy]zz", "[!a-z0-9]*zzqq"])
+def test_pattern_that_matches_nothing(pattern):
+    assert f"'{pattern}'" in bad(r"pattern .* matches no block device", "--dev", pattern)
+
+
+@pytest.mark.parametrize("dev", ["one\ntwo", "esc\033[31mape", "tab\there", "x" * 2000, "per%scent%n"])
+def test_odd_names_stay_one_line(dev):
+    bad(r"no (such )?block device|no such", "--dev", dev)
+    bad(r"unrecognized option", f"--{dev}")
+    bad(r"unknown command", dev)
+
+
+def test_bytes_that_are_no_utf8():
+    r = run("--dev", b"\xff\xfe")
+    assert (r.returncode, r.stdout, r.stderr.count(b"\n")) == (2, b"", 1)
+
+
+def test_device_without_a_size():
+    name = some_device("no block device without a size here (a detached loop device)", lambda n: not size(n))
+    bad(rf"'{name}' has no size", "--dev", name)
+    if pathlib.Path(f"/dev/{name}").exists():
+        bad(rf"'(/dev/)?{name}' has no size", "--dev", f"/dev/{name}")
+
+
+def test_stage_that_the_device_lacks():
+    name = some_device("no bio-based device with a size here (dm, md, a configured zram)",
+                       lambda n: size(n) and not pathlib.Path(f"/sys/class/block/{n}/mq").exists() and
+                       not pathlib.Path(f"/sys/class/block/{n}/partition").exists())
+    for stage in ("device", "queue"):
+        bad(rf"--stage '{stage}': '{name}' does not have it; it has total", "--dev", name, "--stage", stage)
+
+
+# --- rights and memory ------------------------------------------------------------------------------------
+
+@pytest.fixture
+def by_nobody():
+    """The binary where any user can run it, and how to be one."""
+    if ROOT and not shutil.which("setpriv"):
+        pytest.skip("running without rights: no setpriv")
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="blklat-test-"))
+    folder.chmod(0o755)
+    binary = shutil.copy(BLKLAT, folder)
+    yield {"binary": binary, "before": NOBODY if ROOT else [], "cwd": "/"}
+    shutil.rmtree(folder)
+
+
+def test_not_root(by_nobody):
+    text = bad(r"CAP_BPF", "--dev", usable(), **by_nobody)
+    assert "CAP_PERFMON" in text
+    bad(r"CAP_BPF.*CAP_PERFMON", "--dev", usable(), "--engine", "bpf", **by_nobody)
+
+
+def test_memory_limit_too_small():
+    """What the sentence asks for is enough: with it, the run reaches its one interval."""
+    if not ROOT:
+        pytest.skip("memory limit: found after the rights, run as root")
+    name = usable()
+    for args in (["--scale", "6"], ["--scale", "0"], []):
+        text = bad(r"need \d+\w? .*--max-memory", "--dev", name, "--max-memory", "10K", *args)
+        assert "10K" in text
+    needed = re.search(r"need (\d+)(\w?)", bad("need", "--dev", name, "--max-memory", "1", "--scale", "0"))
+    less = f"{int(needed[1]) - 1}{needed[2]}"
+    bad(r"need", "--dev", name, "--max-memory", less, "--scale", "0")
+    r = run("--dev", name, "--max-memory", needed[1] + needed[2], "--interval", "10ms", "--count", "1", "--format", "json")
+    assert r.returncode == 0, r.stderr
+    assert len(r.stdout.splitlines()) == 1 and json.loads(r.stdout)["device"] == name
+
+
+# --- replays ------------------------------------------------------------------------------------------------
+
+def test_replay_that_can_not_be_read(tmp_path, by_nobody):
+    missing = tmp_path / "missing"
+    bad(rf"{missing}.*No such file", "--replay", str(missing))
+    bad(rf"{tmp_path}.*directory", "--replay", str(tmp_path))
+    closed = pathlib.Path(by_nobody["binary"]).parent / "closed.txt"
+    shutil.copy(REPLAY, closed)
+    closed.chmod(0)
+    bad(rf"{closed}.*Permission denied", "--replay", str(closed), **by_nobody)
+
+
+def test_replay_that_is_none(tmp_path):
+    for name, content in (("empty", b""), ("binary", os.urandom(5000)), ("elf", pathlib.Path(BLKLAT).read_bytes()[:9999])):
+        file = tmp_path / name
+        file.write_bytes(content)
+        bad(rf"{file}", "--replay", str(file))
+
+
+# --- where the output goes ----------------------------------------------------------------------------------
+
+@pytest.fixture
+def long_replay(tmp_path):
+    """Far more output than a pipe holds."""
+    file = tmp_path / "long.txt"
+    file.write_text("blklat-replay 1\ndevice loop0 size=1048576\nwatch loop0 device\n" +
+                    "io read 60us 4096 x9\ntick 1\n" * 4000)
+    return file
+
+
+@pytest.mark.parametrize("fmt", ["text", "json", "csv"])
+def test_closed_pipe_ends_quietly(long_replay, fmt):
+    with subprocess.Popen([BLKLAT, "live", "--replay", str(long_replay), "--format", fmt], env=ENV,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
+        assert p.stdout.readline()
+        p.stdout.close()
+        assert p.wait(timeout=30) == 0
+        assert p.stderr.read() == b""
+
+
+def test_pipe_to_head(long_replay):
+    script = '"$0" live --replay "$1" | head -1; echo "${PIPESTATUS[0]}"'
+    r = subprocess.run(["bash", "-c", script, BLKLAT, str(long_replay)], capture_output=True, env=ENV, timeout=30)
+    assert r.stderr == b""
+    lines = r.stdout.splitlines()
+    assert len(lines) == 2 and lines[0] and lines[1] == b"0"
+
+
+@pytest.mark.parametrize("args", [
+    ["--replay", str(REPLAY)], ["--replay", str(REPLAY), "--format", "json"], ["--replay", str(REPLAY), "--format", "csv"],
+    ["list"], ["list", "--format", "json"], ["check"], ["check", "--format", "json"], ["--help"], ["live", "--help"],
+    ["list", "--help"], ["check", "--help"], ["live", "--version"], ["list", "--usage"],
+], ids=" ".join)
+def test_full_disk(args):
+    if not stat.S_ISCHR(os.stat("/dev/full").st_mode):
+        pytest.skip("no /dev/full")
+    with open("/dev/full", "wb") as full:
+        r = subprocess.run([BLKLAT, *args], stdout=full, stderr=subprocess.PIPE, env=ENV, timeout=30)
+    text = r.stderr.decode()
+    assert r.returncode == 1, text
+    # 'check' may also say that no engine works here; the disk has its one line all the same.
+    assert text.count("No space left on device") == 1
+    assert text.count("\n") == 1 or args[0] == "check"
+
+
+# --- help and version ---------------------------------------------------------------------------------------
+
+def quiet(*args):
+    r = run(*args)
+    assert (r.returncode, r.stderr) == (0, b"")
+    return r.stdout.decode()
+
+
+def commands():
+    found = re.findall(r"^  (\w+) {2,}\S", quiet("--help"), re.M)
+    assert {"live", "list", "check"} <= set(found)
+    return found
+
+
+def test_help_of_the_whole():
+    assert quiet("--help") == quiet("help") == quiet()
+    assert "Usage: blklat" in quiet("--help")
+
+
+def test_help_of_every_command():
+    for command in commands():
+        text = quiet(command, "--help")
+        assert text.startswith(f"Usage: blklat {command}")
+        assert text == quiet(command, "-?")
+        assert max(map(len, text.splitlines())) <= 80
+        assert quiet(command, "--usage").startswith(f"Usage: blklat {command}")
+
+
+def test_version():
+    version = quiet("--version")
+    assert re.fullmatch(r"blklat \d+\.\d+\.\d+\S*\n", version)
+    assert all(quiet(c, "--version") == version == quiet(c, "-V") for c in commands())
+
+
+GOOD = {
+    "dev": NONE, "interval": "0.5", "count": "3", "duration": "1m", "stage": "device,total", "percentiles": "50,p99.9",
+    "format": "json", "engine": "auto", "scale": "auto", "max-memory": "1.5GiB", "max-bios": "1000",
+    "replay": str(REPLAY), "sysroot": "/",
+}
+
+
+def test_every_option_of_the_help_is_accepted():
+    """With each, in each form, what is wrong is only the option that follows."""
+    for command in commands():
+        options = re.findall(r"^ +(?:-(\w), )?--([a-z-]+)(?:=([A-Z]+))?\b", quiet(command, "--help"), re.M)
+        assert len(options) > 3
+        for short, long, takes in options:
+            if long in ("help", "usage", "version"):
+                continue
+            forms = [[f"--{long}={GOOD[long]}"], [f"--{long}", GOOD[long]]] if takes else [[f"--{long}"]]
+            if short:
+                forms += [[f"-{short}", GOOD[long]], [f"-{short}{GOOD[long]}"]] if takes else [[f"-{short}"]]
+            for form in forms:
+                bad(rf"unrecognized option '--{NONE}'", command, *form, f"--{NONE}")

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the manuals say is what the program does: options, keys, columns, defaults, paths, examples."""
+import csv
+import importlib.util
+import io
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+
+import pytest
+
+import sysfs_tree
+
+BLKLAT = os.environ.get("BLKLAT", "build/blklat")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/blklat.8"
+REPLAYS = ROOT / "tests/cli/replay"
+COMMANDS = ["live", "list", "check"]
+COMMON = {(None, "help", None), (None, "usage", None), (None, "version", None)}
+PERCENTILES = ["p50", "p90", "p99", "p99.9", "p99.99"]
+
+
+def blklat(*args):
+    env = {"PATH": "/usr/bin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
+    return subprocess.run([BLKLAT, *map(str, args)], capture_output=True, text=True, env=env, timeout=60)
+
+
+def section(title, mark="Sh"):
+    """The lines of a section, or of a subsection (mark Ss), of the page's source."""
+    ends = ("Sh",) if mark == "Sh" else ("Sh", "Ss")
+    lines, inside = [], False
+    for line in PAGE.read_text().splitlines():
+        if line[1:3] in ends and line.startswith("."):
+            inside = line == f".{mark} {title}"
+        elif inside:
+            lines.append(line)
+    assert lines, f"the page has no {mark} {title}"
+    return lines
+
+
+def page_options(title):
+    """{(short, long, argument)} of the options that a subsection describes."""
+    found = set()
+    for line in section(title, "Ss"):
+        option = re.fullmatch(r"\.It (?:Fl (\w) , )?Fl -([\w-]+)(?: Ns = Ns Ar (\w+))?", line)
+        assert option or not line.startswith(".It Fl"), f"not read: {line}"
+        if option:
+            assert option.groups() not in found, f"twice: {line}"
+            found.add(option.groups())
+    return found
+
+
+def help_options(command):
+    shown = blklat(command, "--help")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    options = re.findall(r"^  (?:-(\w), |    )--([\w-]+)(?:=(\w+))?(?=\s|$)", shown.stdout, re.M)
+    return {(short or None, name, argument or None) for short, name, argument in options}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_options_are_those_of_help(command):
+    assert page_options("Of all commands") == COMMON
+    assert page_options(f"Of {command}") | COMMON == help_options(command)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_synopsis_has_every_option(command):
+    uses = [use for use in "\n".join(section("SYNOPSIS")).split(".Nm\n") if re.search(rf"\bCm {command}$", use, re.M)]
+    shown = {(name, argument or None) for use in uses
+             for name, argument in re.findall(r"Fl -([\w-]+)(?: Ns = Ns Ar (\w+))?", use)}
+    assert shown == {(name, argument) for _, name, argument in help_options(command) - COMMON}
+
+
+def test_commands_are_those_of_help():
+    in_page = [line.split()[2] for line in section("COMMANDS") if line.startswith(".It Cm")]
+    in_help = re.findall(r"^  (\w+) {2,}\S", blklat("--help").stdout, re.M)
+    assert in_page == in_help == COMMANDS
+
+
+def test_defaults_and_limits():
+    """What the page promises of values is tried."""
+    text = " ".join(section("Of live", "Ss"))
+    script = REPLAYS / "nvme.txt"
+
+    def live(*args):
+        return blklat("live", "--replay", script, "--count", "1", "--format", "csv", *args)
+
+    assert "The default is 50,90,99,99.9,99.99." in text
+    assert live().stdout == live("--percentiles", "50,90,99,99.9,99.99").stdout != live("--percentiles", "50").stdout
+    most = int(re.search(r"The percentiles to print, at most (\d+)", text)[1])
+    assert live("--percentiles", ",".join(map(str, range(1, most + 1)))).returncode == 0
+    assert live("--percentiles", ",".join(map(str, range(1, most + 2)))).returncode == 2
+    assert "The least is 1 ms, the most is a day." in text
+    assert [live("--interval", s).returncode for s in ("1ms", "0.9ms", "24h", "86401", "1441m")] == [0, 2, 0, 2, 2]
+    most = int(re.search(r"65536 by default, (\d+) at most", text)[1])
+    assert [live("--max-bios", n).returncode for n in (most, most + 1)] == [0, 2]
+    low, high = map(int, re.search(r"from (\d) to (\d)\.", text).groups())
+    assert [live("--scale", n).returncode for n in (low, high, high + 1)] == [0, 0, 2]
+
+
+def keys_of(value, path=""):
+    """Paths of all keys with a scalar, or an empty or irregular value; arrays of objects are passed through."""
+    if isinstance(value, dict) and value:
+        return {k for key, v in value.items() for k in keys_of(v, f"{path}.{key}" if path else key)}
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return {path} | {k for v in value for k in keys_of(v, path)}
+    return {path}
+
+
+def page_keys(title):
+    lines = section(title, "Ss")
+    return [key for line in lines if line.startswith(".It Cm ") for key in line[len(".It Cm "):].split(" , ")]
+
+
+def replayed(*args):
+    scripts = sorted(REPLAYS.glob("*.txt"))
+    assert scripts
+    return "".join(blklat("live", "--replay", s, *args).stdout for s in scripts)
+
+
+def without_percentiles(keys, suffix="", prefix=""):
+    """The page has one percentile for all."""
+    others = {f"{prefix}{p}{suffix}" for p in PERCENTILES[1:]}
+    assert others <= keys
+    return keys - others
+
+
+def test_json_keys():
+    keys = set()
+    for line in replayed("--format", "json", "--bins").splitlines():
+        keys |= keys_of(json.loads(line))
+    reasons = {k for k in keys if k.startswith("accounting.lost_by.")}
+    documented = page_keys("JSON of live")
+    assert len(documented) == len(set(documented))
+    assert set(documented) == without_percentiles(keys - reasons, prefix="ops.latency_ns.") | {"ops"}
+    assert "gone" in keys and reasons, "the replays no longer show all keys"
+    assert {r.rsplit(".")[-1] for r in reasons} <= set(lost_reasons())
+
+
+def lost_reasons():
+    """Those of the program's source, which no replay has all of."""
+    source = (ROOT / "userspace/model/consistency.c").read_text()
+    return re.findall(r'\[LOST_\w+\] = "(\w+)"', source)
+
+
+def test_accounting_explains_reasons_and_figures():
+    items = [line.split()[2] for line in section("ACCOUNTING") if line.startswith(".It Cm")]
+    assert items == lost_reasons() + ["requeued", "before_start", "unissued", "skipped"]
+    text = "\n".join(section("ACCOUNTING"))
+    figures = {k.rsplit(".")[-1] for k in page_keys("JSON of live") if k.startswith("accounting.")}
+    explained = set(re.findall(r"^\.(?:It )?Cm (\w+)", text, re.M)) | {"started", "lost", "lost_by"}
+    assert figures <= explained
+
+
+def test_csv_columns():
+    header = next(csv.reader(io.StringIO(replayed("--format", "csv", "--bins"))))
+    shown = [c for c in header if c not in [f"{p}_ns" for p in PERCENTILES[1:]]]
+    assert page_keys("CSV of live") == shown
+    plain = next(csv.reader(io.StringIO(replayed("--format", "csv"))))
+    assert [c for c in header if c not in plain] == ["bin_lower_ns", "bin_upper_ns", "bin_ios"]
+
+
+def test_list_keys(tmp_path):
+    sysfs_tree.server(tmp_path)
+    shown = json.loads(blklat("list", "--sysroot", tmp_path, "--format", "json").stdout)
+    assert shown.keys() == {"schema", "devices"}
+    for device in shown["devices"]:
+        assert list(device) == page_keys("JSON of list")
+
+
+def test_check_keys(tmp_path):
+    sysfs_tree.server(tmp_path)
+    shown = json.loads(blklat("check", "--sysroot", tmp_path, "--format", "json").stdout)
+    documented = page_keys("JSON of check")
+    assert len(documented) == len(set(documented))
+    assert set(documented) | {"engines", "runs"} == keys_of(shown)
+
+
+def example_lines():
+    for line in section("EXAMPLES"):
+        command = re.match(r"(?:\.Dl )?[#$] (blklat .*)", line)
+        if command:
+            yield re.split(r" [|>]", command[1])[0]
+
+
+@pytest.mark.parametrize("line", example_lines())
+def test_examples(line):
+    """Each is a command line that is understood: only the devices may be missing here."""
+    words = shlex.split(line)[1:]
+    command = words[0] if words and not words[0].startswith("-") else "live"
+    assert command in COMMANDS
+    if command != "live":
+        assert {w.removeprefix("--") for w in words[1:]} <= {name for _, name, _ in help_options(command)}
+        return
+    # Options are read before devices are looked for, and this one would be the first to be refused.
+    r = blklat(*words, "--dev", "/dev/null")
+    assert r.returncode == 2
+    assert re.search(r"no block device|not a block device|matches no block|does not have it", r.stderr), r.stderr
+
+
+def test_environment():
+    sources = "".join(f.read_text() for f in (ROOT / "userspace").glob("**/*.c"))
+    asked = set(re.findall(r'getenv\("(\w+)"\)', sources))
+    told = {name for line in section("ENVIRONMENT") if line.startswith(".It Ev")
+            for name in line[len(".It Ev "):].split(" , ")}
+    assert asked and told - asked == {"LC_ALL", "LC_CTYPE", "LANG", "TZ"}  # these are asked by libc
+    assert asked <= told
+
+
+def test_mandoc_finds_nothing():
+    if not shutil.which("mandoc"):
+        pytest.skip("mandoc is not installed")
+    r = subprocess.run(["mandoc", "-Tlint", "-Wwarning", str(PAGE)], capture_output=True, text=True)
+    assert (r.returncode, r.stdout) == (0, "")
+
+
+def test_manual_renders():
+    """Every option can be found in what a reader sees; -- is not made a dash of some sort."""
+    if not shutil.which("mandoc"):
+        pytest.skip("mandoc is not installed")
+    r = subprocess.run(["mandoc", "-Tascii", str(PAGE)], capture_output=True, text=True)
+    text = re.sub(r".\x08", "", r.stdout)
+    for command in COMMANDS:
+        for _, name, _ in help_options(command):
+            assert f"--{name}" in text
+
+
+# --- the pages for developers ---------------------------------------------------------------------
+
+PAGES = ["docs/architecture.md", "docs/hacking.md"]
+TOP = "bpf|bench|docs|include|packaging|tests|userspace"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_paths_exist(page):
+    text = (ROOT / page).read_text()
+    paths = set(re.findall(rf"`((?:{TOP})/[\w./-]*)`", text))
+    assert len(paths) > 5
+    assert [p for p in sorted(paths) if not (ROOT / p).exists()] == []
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_functions_exist(page):
+    """A function named there is ours, or one of the kernel or of fio that a comment of ours names too."""
+    sources = "".join(f.read_text() for folder in ("bpf", "include", "userspace")
+                      for f in (ROOT / folder).glob("**/*.[ch]"))
+    told = re.findall(r"`(\w+)\(\)`", (ROOT / page).read_text())
+    unknown = {name for name in told if not re.search(rf"\b{name}\(", sources)}
+    assert told and unknown <= {"blk_time_get_ns"}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_make_targets_exist(page):
+    makefile = (ROOT / "Makefile").read_text()
+    levels = re.search(r"^LEVELS := (.*)$", makefile, re.M)[1].split()
+    targets = set(re.findall(r"^([\w-]+):", makefile, re.M)) | {f"test-{level}" for level in levels}
+    told = set()
+    for words in re.findall(r"`(?:\w+=\w+ )?make( [^`]*)?`", (ROOT / page).read_text()):
+        told |= {w for w in shlex.split(words) if "=" not in w}
+    assert told and told <= targets
+
+
+def test_rooms_are_those_that_are_checked():
+    spec = importlib.util.spec_from_file_location("test_includes", ROOT / "tests/tree/test_includes.py")
+    includes = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(includes)
+    text = (ROOT / "docs/architecture.md").read_text()
+    rows = dict(re.findall(r"^\| (\w+) \| (.*?) \|$", text, re.M))
+    rows.pop("room")
+    assert {room: set(may.split(", ")) - {"libc"} for room, may in rows.items()} == includes.MAY
+
+
+def test_the_script_in_the_page_plays(tmp_path):
+    script = re.search(r"^```replay\n(.*?)^```", (ROOT / "docs/hacking.md").read_text(), re.M | re.S)[1]
+    (tmp_path / "script.txt").write_text(script)
+    r = blklat("live", "--replay", tmp_path / "script.txt", "--format", "json")
+    assert (r.returncode, r.stderr) == (0, "")
+    first, second = map(json.loads, r.stdout.splitlines())
+    assert {o["op"]: (o["ios"], o["errors"]) for o in first["ops"]} == {"read": (1000, 0), "write": (20, 1)}
+    assert (second["ops"], second["in_flight"]) == ([], {"ios": 3, "oldest_ns": 10**9})

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * An engine's counters in plain memory, laid out and written by hand as abi.h says in words, so that
+ * a reader that trusts the header's structs is checked against something else.
+ */
+#ifndef FAKE_REGION_H
+#define FAKE_REGION_H
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/region.h"
+
+/* In u64 from the begin of a series. */
+enum { AT_SUM, AT_BYTES, AT_ERRORS, AT_OCTAVES, AT_MAX, AT_NOT_MIN = AT_MAX + 2, AT_BINS = AT_NOT_MIN + 2 };
+
+enum { FAKE_CPUS = 3, FAKE_WATCHES = 3, FAKE_OPS = 5 };
+
+/* Slots 0..7 are nobody's, then 16 of watch 0 and 8 of watch 1; watch 2 has none (stage total). */
+enum { FAKE_BLOCKS = 4 };
+
+struct fake {
+	struct region r;
+	struct region_slots ranges[FAKE_WATCHES];
+	u32 epoch;
+	u64 *series, *accounts;
+	struct blklat_slots *slots;
+	struct snapshot before, now;
+};
+
+static inline u32 fake_cells(u32 scale)
+{
+	return 33 * (1u << scale) + 2;
+}
+
+static inline struct fake *fake_new(u32 scale)
+{
+	struct fake *f = calloc(1, sizeof(*f));
+	u32 words = (AT_BINS + fake_cells(scale) + 7) / 8 * 8;
+
+	f->series = calloc((size_t)FAKE_CPUS * FAKE_WATCHES * FAKE_OPS * words, sizeof(u64));
+	f->accounts = calloc(FAKE_CPUS * FAKE_WATCHES * BLKLAT_ACCOUNTS, sizeof(u64));
+	f->slots = calloc(FAKE_BLOCKS, sizeof(*f->slots));
+	f->ranges[0] = (struct region_slots){ 8, 16 };
+	f->ranges[1] = (struct region_slots){ 24, 8 };
+	f->r = (struct region){
+		.cpus = FAKE_CPUS, .watches = FAKE_WATCHES, .scale = scale, .series_bytes = words * 8,
+		.series = f->series, .accounts = f->accounts, .slots = f->slots, .ranges = f->ranges,
+		.epoch = &f->epoch,
+	};
+	if (snapshot_init(&f->before, FAKE_WATCHES, scale) || snapshot_init(&f->now, FAKE_WATCHES, scale))
+		abort();
+	return f;
+}
+
+static inline void fake_free(struct fake *f)
+{
+	snapshot_uninit(&f->before);
+	snapshot_uninit(&f->now);
+	free(f->series);
+	free(f->accounts);
+	free(f->slots);
+	free(f);
+}
+
+static inline u64 *fake_series(const struct fake *f, u32 cpu, u32 watch, u32 op)
+{
+	return f->series + ((size_t)(cpu * FAKE_WATCHES + watch) * FAKE_OPS + op) * (f->r.series_bytes / 8);
+}
+
+static inline u64 *fake_account(const struct fake *f, u32 cpu, u32 watch, u32 cell)
+{
+	return f->accounts + (cpu * FAKE_WATCHES + watch) * BLKLAT_ACCOUNTS + cell;
+}
+
+/*
+ * A latency, and the bin of the finest grid that it is the middle of: no rounding can move it to
+ * another. Bins below number 320 are less than a nanosecond wide, so start there.
+ */
+struct latency {
+	u64 ns;
+	u32 bin;
+};
+
+static inline struct latency latency_of(u32 bin)
+{
+	return (struct latency){ llround(1e9 * exp2(-26 + (bin + 0.5) / 64)), bin };
+}
+
+static inline u32 fake_cell(const struct fake *f, struct latency l)
+{
+	return 1 + (l.bin >> (6 - f->r.scale));
+}
+
+/* The extremes and sums of an ended IO, all but its bin. */
+static inline void fake_begin_end(struct fake *f, u64 *s, u64 ns, u32 octave)
+{
+	u32 parity = f->epoch & 1;
+
+	if (s[AT_MAX + parity] < ns)
+		s[AT_MAX + parity] = ns;
+	if (s[AT_NOT_MIN + parity] < ~ns)
+		s[AT_NOT_MIN + parity] = ~ns;
+	s[AT_SUM] += ns;
+	s[AT_OCTAVES] |= 1ULL << octave;
+}
+
+static inline void fake_io(struct fake *f, u32 cpu, u32 watch, u32 op, struct latency l)
+{
+	u64 *s = fake_series(f, cpu, watch, op);
+
+	fake_begin_end(f, s, l.ns, l.bin / 64);
+	s[AT_BINS + fake_cell(f, l)]++;
+}
+
+/* The same of an IO outside of the grid: @cell is 0 or the last one. */
+static inline void fake_io_outside(struct fake *f, u32 watch, u32 op, u64 ns, bool above)
+{
+	u64 *s = fake_series(f, 0, watch, op);
+
+	fake_begin_end(f, s, ns, above ? 33 : 34);
+	s[AT_BINS + (above ? fake_cells(f->r.scale) - 1 : 0)]++;
+}
+
+/* One drain, as engines do it. */
+static inline const struct watch_counts *fake_read(struct fake *f, u32 watch)
+{
+	struct snapshot swap = f->before;
+
+	f->before = f->now;
+	f->now = swap;
+	for (u32 i = 0; i < FAKE_WATCHES; i++)
+		region_read(&f->r, i, &f->before.w[i], 1000000, &f->now.w[i]);
+	return &f->now.w[watch];
+}
+
+static inline const struct watch_counts *fake_drain(struct fake *f, u32 watch)
+{
+	region_next_epoch(&f->r);
+	return fake_read(f, watch);
+}
+
+#endif

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+
+#include "capture/geometry.h"
+#include "util/parse.h"
+
+#define MIB (1ULL << 20)
+
+static const struct device disk = {
+	.name = "vda", .scheduler = "none", .hw_queues = 1, .tags = 256, .nr_requests = 256,
+};
+static const struct device nvme = {
+	.name = "nvme0n1", .scheduler = "none", .hw_queues = 16, .tags = 1023, .nr_requests = 1023,
+};
+static const struct device sata = {
+	.name = "sda", .scheduler = "mq-deadline", .hw_queues = 1, .tags = 32, .nr_requests = 64,
+};
+static const struct device tuned = {	/* its user wrote 1000 to nr_requests */
+	.name = "sdb", .scheduler = "bfq", .hw_queues = 1, .tags = 31, .nr_requests = 1000,
+};
+static const struct device dm = { .name = "dm-0" };
+
+/* What the slots must have room for whatever the formula: all that is now, and what can come. */
+static void test_slots_have_room(void **state)
+{
+	static const struct {
+		const struct device *d;
+		u32 cpus, least_queues, least_scheduler_tags;
+	} cases[] = {
+		{ &disk, 2, 1, 2 * 128 }, { &disk, 64, 1, 2 * 128 },
+		{ &nvme, 16, 16, 2 * 128 }, { &nvme, 4, 16, 2 * 128 }, { &nvme, 128, 128, 2 * 128 },
+		{ &sata, 8, 1, 2 * 32 }, { &tuned, 1, 1, 1000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct slots s = slots_of(cases[i].d, cases[i].cpus);
+
+		assert_int_equal(s.tags, cases[i].d->tags);
+		assert_int_equal(s.stride % 8, 0);
+		assert_true(s.stride >= s.tags + cases[i].least_scheduler_tags);
+		assert_true(s.queues >= cases[i].least_queues);
+		/* But not without measure: a disk of one queue stays small on a machine of many CPUs. */
+		assert_true(s.stride <= s.tags + 2 * cases[i].least_scheduler_tags + 512);
+		assert_true(s.queues <= (cases[i].d->hw_queues > 1 ? 128 : 8));
+	}
+}
+
+static void test_bios_need_no_slots(void **state)
+{
+	struct slots s = slots_of(&dm, 64);
+
+	(void)state;
+	assert_int_equal(s.queues * s.stride, 0);
+	assert_int_equal(slots_total(&dm, false, false, 64), 0);
+}
+
+static void test_slots_of_stages(void **state)
+{
+	struct slots s = slots_of(&nvme, 16);
+
+	(void)state;
+	assert_int_equal(slots_total(&nvme, false, false, 16), 0);
+	assert_int_equal(slots_total(&nvme, true, false, 16), s.queues * s.stride);
+	assert_int_equal(slots_total(&nvme, true, true, 16), 2 * s.queues * s.stride);
+	/* The half of the device's stage stays empty: one rule for where those of the queue are. */
+	assert_int_equal(slots_total(&nvme, false, true, 16), 2 * s.queues * s.stride);
+}
+
+/* By hand: 64 bytes and 8 a cell, in whole cache lines, five ops; a row of accounts. */
+static u64 row_bytes(u32 scale)
+{
+	static const u64 series[] = { 384, 640, 1152, 2240, 4352, 8576, 17024 };
+
+	return 5 * series[scale] + BLKLAT_ACCOUNTS * 8;
+}
+
+static u64 slot_bytes(const struct device *d, u32 cpus, u32 halves)
+{
+	struct slots s = slots_of(d, cpus);
+
+	return 24ULL * s.queues * s.stride * halves;
+}
+
+static void test_memory(void **state)
+{
+	const struct watch watches[] = {
+		{ &nvme, BLKLAT_STAGE_QUEUE }, { &nvme, BLKLAT_STAGE_DEVICE }, { &disk, BLKLAT_STAGE_DEVICE },
+		{ &nvme, BLKLAT_STAGE_TOTAL }, { &dm, BLKLAT_STAGE_TOTAL },
+	};
+	/* An entry of a hash of the kernel: 64 bytes, the key, and when, how long, what and whose two. */
+	const u64 bio = 64 + 8 + 8 + 4 + 4 + 2 * 4;
+
+	(void)state;
+	for (u32 scale = 0; scale <= 6; scale++) {
+		assert_int_equal(capture_memory_bytes(watches + 2, 1, 4, scale, 1000),
+				 4 * row_bytes(scale) + slot_bytes(&disk, 4, 1));
+		assert_int_equal(capture_memory_bytes(watches, 2, 16, scale, 1000),
+				 2 * 16 * row_bytes(scale) + slot_bytes(&nvme, 16, 2));
+		assert_int_equal(capture_memory_bytes(watches, 5, 16, scale, 1000),
+				 5 * 16 * row_bytes(scale) + slot_bytes(&nvme, 16, 2) +
+				 slot_bytes(&disk, 16, 1) + 1000 * bio);
+		assert_int_equal(capture_memory_bytes(watches + 4, 1, 1, scale, 65536),
+				 row_bytes(scale) + 65536 * bio);
+	}
+}
+
+/* 400 devices on 512 CPUs are beyond what 32 bits hold. */
+static void test_memory_does_not_wrap(void **state)
+{
+	struct watch watches[400];
+
+	(void)state;
+	for (u32 i = 0; i < 400; i++)
+		watches[i] = (struct watch){ &nvme, BLKLAT_STAGE_TOTAL };
+	assert_int_equal(capture_memory_bytes(watches, 400, 512, 6, 1 << 24) >> 30,
+			 (400 * 512 * row_bytes(6) + (96ULL << 24)) >> 30);
+}
+
+static int choose(int scale, u64 max_memory, struct problem *p)
+{
+	static const struct watch watch = { &disk, BLKLAT_STAGE_DEVICE };
+	const struct capture_config cfg = {
+		.watches = &watch, .n_watches = 1, .scale = scale, .max_memory = max_memory,
+		.max_bios = 100,
+	};
+
+	p->text[0] = '\0';
+	return capture_choose_scale(&cfg, 4, p);
+}
+
+static u64 needed(int scale)
+{
+	const struct watch watch = { &disk, BLKLAT_STAGE_DEVICE };
+
+	return capture_memory_bytes(&watch, 1, 4, scale, 100);
+}
+
+static void test_auto_takes_the_finest_that_fits(void **state)
+{
+	struct problem p;
+
+	(void)state;
+	for (int scale = 0; scale <= 6; scale++) {
+		assert_int_equal(choose(-1, needed(scale), &p), scale);
+		assert_int_equal(choose(-1, needed(scale) - 1, &p), scale ? scale - 1 : -E2BIG);
+	}
+	assert_int_equal(choose(-1, 1024 * MIB, &p), 6);
+	assert_int_equal(choose(-1, 0, &p), 6);		/* the default is at least 64 MiB */
+}
+
+/* What the sentence says is needed must do, given back as the user would type it; less must not. */
+static void check_sentence(int scale, const struct problem *p)
+{
+	const char *number = strpbrk(p->text, "0123456789");
+	struct problem other;
+	char word[32];
+	u64 bytes;
+
+	assert_non_null(number);
+	snprintf(word, sizeof(word), "%.*s", (int)strcspn(number, " :,;"), number);
+	assert_int_equal(parse_size("--max-memory", word, &bytes, &other), 0);
+	assert_int_equal(choose(scale, bytes, &other), scale < 0 ? 0 : scale);
+	assert_in_range(bytes, needed(scale < 0 ? 0 : scale), needed(scale < 0 ? 0 : scale) + MIB);
+	assert_non_null(strstr(p->text, "--max-memory"));
+	assert_null(strchr(p->text, '\n'));
+}
+
+static void test_explicit_scale_fits_or_fails(void **state)
+{
+	struct problem p;
+
+	(void)state;
+	for (int scale = 0; scale <= 6; scale++) {
+		assert_int_equal(choose(scale, needed(scale), &p), scale);
+		assert_int_equal(choose(scale, needed(scale) - 1, &p), -E2BIG);
+		check_sentence(scale, &p);
+		if (scale)
+			assert_non_null(strstr(p.text, "--scale"));
+	}
+	assert_int_equal(choose(-1, 10000, &p), -E2BIG);
+	check_sentence(-1, &p);
+	assert_int_equal(choose(-1, 1, &p), -E2BIG);
+	check_sentence(-1, &p);
+}
+
+static void test_default_memory(void **state)
+{
+	struct sysinfo info;
+	u64 ram;
+
+	(void)state;
+	assert_int_equal(sysinfo(&info), 0);
+	ram = (u64)info.totalram * info.mem_unit;
+	assert_int_equal(capture_default_memory(), ram / 1000 > 64 * MIB ? ram / 1000 : 64 * MIB);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_slots_have_room),
+		cmocka_unit_test(test_bios_need_no_slots),
+		cmocka_unit_test(test_slots_of_stages),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_memory_does_not_wrap),
+		cmocka_unit_test(test_auto_takes_the_finest_that_fits),
+		cmocka_unit_test(test_explicit_scale_fits_or_fails),
+		cmocka_unit_test(test_default_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

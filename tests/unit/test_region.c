@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "fake_region.h"
+
+/* Numbers that are the same in each run (Numerical Recipes' generator). */
+static u32 random_below(u32 *state, u32 n)
+{
+	*state = *state * 1664525 + 1013904223;
+	return (u64)*state * n >> 32;
+}
+
+static void test_layout(void **state)
+{
+	(void)state;
+	assert_int_equal(offsetof(struct blklat_series, sum_ns), AT_SUM * 8);
+	assert_int_equal(offsetof(struct blklat_series, bytes), AT_BYTES * 8);
+	assert_int_equal(offsetof(struct blklat_series, errors), AT_ERRORS * 8);
+	assert_int_equal(offsetof(struct blklat_series, octaves), AT_OCTAVES * 8);
+	assert_int_equal(offsetof(struct blklat_series, max_ns), AT_MAX * 8);
+	assert_int_equal(offsetof(struct blklat_series, not_min_ns), AT_NOT_MIN * 8);
+	assert_int_equal(offsetof(struct blklat_series, bins), AT_BINS * 8);
+	assert_int_equal(BLKLAT_OPS, FAKE_OPS);
+	for (u32 scale = 0; scale <= 6; scale++) {
+		assert_int_equal(BLKLAT_CELLS(scale), fake_cells(scale));
+		assert_int_equal(BLKLAT_SERIES_BYTES(fake_cells(scale)) % 64, 0);
+		assert_in_range(BLKLAT_SERIES_BYTES(fake_cells(scale)), (AT_BINS + fake_cells(scale)) * 8,
+				(AT_BINS + fake_cells(scale)) * 8 + 63);
+	}
+}
+
+/* What a watch's op must give, added up IO by IO. */
+struct expected {
+	u64 sum_ns, bytes, errors, min_ns, max_ns, ios;
+	u64 cells[33 * 64 + 2];
+};
+
+static void check_op(const struct op_counts *op, const struct expected *e, u32 scale)
+{
+	assert_int_equal(op->sum_ns, e->sum_ns);
+	assert_int_equal(op->bytes, e->bytes);
+	assert_int_equal(op->errors, e->errors);
+	assert_int_equal(hist_count(&op->hist), e->ios);
+	assert_memory_equal(op->hist.cells, e->cells, fake_cells(scale) * sizeof(u64));
+	if (!e->ios)
+		return;
+	assert_int_equal(op->min_ns, e->min_ns);
+	assert_int_equal(op->max_ns, e->max_ns);
+}
+
+static void add_random_io(struct fake *f, u32 *seed, struct expected *all)
+{
+	u32 cpu = random_below(seed, FAKE_CPUS), watch = random_below(seed, FAKE_WATCHES);
+	u32 op = random_below(seed, FAKE_OPS), bytes = random_below(seed, 1 << 20);
+	bool failed = !random_below(seed, 10);
+	struct latency l = latency_of(320 + random_below(seed, 33 * 64 - 320));
+	struct expected *e = &all[watch * FAKE_OPS + op];
+	u64 *s = fake_series(f, cpu, watch, op);
+
+	fake_io(f, cpu, watch, op, l);
+	s[AT_BYTES] += bytes;
+	s[AT_ERRORS] += failed;
+	e->sum_ns += l.ns;
+	e->bytes += bytes;
+	e->errors += failed;
+	e->ios++;
+	e->cells[fake_cell(f, l)]++;
+	e->max_ns = l.ns > e->max_ns ? l.ns : e->max_ns;
+	e->min_ns = l.ns < e->min_ns ? l.ns : e->min_ns;
+}
+
+/* Five intervals at each scale: sums grow, extremes are each interval's own. */
+static void test_every_cpu_watch_and_op(void **state)
+{
+	struct expected *all = calloc(FAKE_WATCHES * FAKE_OPS, sizeof(*all));
+	u32 seed = 1;
+
+	(void)state;
+	for (u32 scale = 0; scale <= 6; scale++) {
+		struct fake *f = fake_new(scale);
+
+		memset(all, 0, FAKE_WATCHES * FAKE_OPS * sizeof(*all));
+		for (u32 interval = 0; interval < 5; interval++) {
+			for (u32 i = 0; i < FAKE_WATCHES * FAKE_OPS; i++) {
+				all[i].min_ns = UINT64_MAX;
+				all[i].max_ns = 0;
+			}
+			/* 20 of each op on average, so that every interval has some. */
+			for (u32 n = 0; n < FAKE_WATCHES * FAKE_OPS * 20; n++)
+				add_random_io(f, &seed, all);
+			fake_drain(f, 0);
+			for (u32 i = 0; i < FAKE_WATCHES * FAKE_OPS; i++)
+				check_op(&f->now.w[i / FAKE_OPS].ops[i % FAKE_OPS], &all[i], scale);
+		}
+		fake_free(f);
+	}
+	free(all);
+}
+
+/* Every cell holds a number of its own; with one bit set, exactly its octave's cells are read. */
+static void test_octaves(void **state)
+{
+	(void)state;
+	for (u32 scale = 0; scale <= 6; scale++)
+		for (u32 octave = 0; octave < 35; octave++) {
+			struct fake *f = fake_new(scale);
+			u64 *s = fake_series(f, 1, 1, BLKLAT_OP_WRITE);
+			u32 cells = fake_cells(scale), above = cells - 1;
+			const struct watch_counts *w;
+
+			for (u32 cell = 0; cell < cells; cell++)
+				s[AT_BINS + cell] = cell + 1;
+			s[AT_OCTAVES] = 1ULL << octave;
+			w = fake_drain(f, 1);
+			for (u32 cell = 0; cell < cells; cell++) {
+				u32 of = cell == 0 ? 34 : cell == above ? 33 : (cell - 1) / (1u << scale);
+
+				assert_int_equal(w->ops[BLKLAT_OP_WRITE].hist.cells[cell],
+						 of == octave ? cell + 1 : 0);
+			}
+			assert_int_equal(hist_count(&w->ops[BLKLAT_OP_READ].hist), 0);
+			fake_free(f);
+		}
+}
+
+static void test_outside_of_the_grid(void **state)
+{
+	struct fake *f = fake_new(3);
+	const struct op_counts *op;
+
+	(void)state;
+	fake_io_outside(f, 0, BLKLAT_OP_READ, 3, false);
+	fake_io_outside(f, 0, BLKLAT_OP_READ, 200 * NSEC_PER_SEC, true);
+	fake_io_outside(f, 0, BLKLAT_OP_READ, 300 * NSEC_PER_SEC, true);
+	op = &fake_drain(f, 0)->ops[BLKLAT_OP_READ];
+	assert_int_equal(op->hist.cells[0], 1);
+	assert_int_equal(op->hist.cells[fake_cells(3) - 1], 2);
+	assert_int_equal(hist_count(&op->hist), 3);
+	assert_int_equal(op->min_ns, 3);
+	assert_int_equal(op->max_ns, 300 * NSEC_PER_SEC);
+	fake_free(f);
+}
+
+static void test_accounts(void **state)
+{
+	struct fake *f = fake_new(0);
+
+	(void)state;
+	for (u32 cpu = 0; cpu < FAKE_CPUS; cpu++)
+		for (u32 watch = 0; watch < FAKE_WATCHES; watch++)
+			for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
+				*fake_account(f, cpu, watch, cell) = (watch * 100 + cell) * 1000 + cpu + 1;
+	fake_drain(f, 0);
+	for (u32 watch = 0; watch < FAKE_WATCHES; watch++)
+		for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++) {
+			u64 sum = (watch * 100 + cell) * 3000 + 6;
+
+			assert_int_equal(region_account(&f->r, watch, cell), sum);
+			/* Of requests the slots tell, and they are empty here. */
+			assert_int_equal(f->now.w[watch].accounts[cell],
+					 cell == BLKLAT_OVERWRITTEN && watch < 2 ? 0 : sum);
+		}
+	fake_free(f);
+}
+
+static void test_epoch_empties_only_the_next_cells(void **state)
+{
+	struct fake *f = fake_new(6);
+	u64 *s = fake_series(f, 2, 1, BLKLAT_OP_OTHER);
+
+	(void)state;
+	f->epoch = 41;
+	fake_io(f, 2, 1, BLKLAT_OP_OTHER, latency_of(900));
+	s[AT_MAX] = 77;		/* of two intervals ago */
+	s[AT_NOT_MIN] = ~77ULL;
+	region_next_epoch(&f->r);
+	assert_int_equal(f->epoch, 42);
+	assert_int_equal(s[AT_MAX], 0);
+	assert_int_equal(s[AT_NOT_MIN], 0);
+	assert_int_equal(s[AT_MAX + 1], latency_of(900).ns);
+	assert_int_equal(s[AT_NOT_MIN + 1], ~latency_of(900).ns);
+	fake_free(f);
+}
+
+/* An interval without IOs has no extremes, also when an older one left some. */
+static void test_idle_interval(void **state)
+{
+	struct fake *f = fake_new(6);
+	const struct op_counts *op;
+
+	(void)state;
+	fake_io(f, 0, 0, BLKLAT_OP_READ, latency_of(900));
+	assert_int_equal(fake_drain(f, 0)->ops[BLKLAT_OP_READ].max_ns, latency_of(900).ns);
+	op = &fake_drain(f, 0)->ops[BLKLAT_OP_READ];
+	assert_int_equal(op->max_ns, 0);
+	assert_int_equal(op->min_ns, 0);
+	assert_int_equal(hist_count(&op->hist), 1);
+	fake_free(f);
+}
+
+/* IOs that end after the flip are in this interval's bins, and in the next one's extremes. */
+static void test_ended_between_flip_and_read(void **state)
+{
+	struct latency small = latency_of(800), middle = latency_of(900), big = latency_of(1000);
+	struct fake *f = fake_new(6);
+	const struct op_counts *op;
+
+	(void)state;
+	fake_io(f, 0, 0, BLKLAT_OP_READ, middle);
+	region_next_epoch(&f->r);
+	fake_io(f, 0, 0, BLKLAT_OP_READ, big);
+	fake_io(f, 1, 0, BLKLAT_OP_READ, small);
+	op = &fake_read(f, 0)->ops[BLKLAT_OP_READ];
+	assert_int_equal(op->max_ns, big.ns);
+	assert_int_equal(op->min_ns, small.ns);
+
+	/* Neither may come up again; what the middle one was exactly is not to be had any more. */
+	fake_io(f, 0, 0, BLKLAT_OP_READ, middle);
+	op = &fake_drain(f, 0)->ops[BLKLAT_OP_READ];
+	assert_int_equal(op->max_ns, floor(1e9 * exp2(-26 + (middle.bin + 1) / 64.)));
+	assert_int_equal(op->min_ns, floor(1e9 * exp2(-26 + middle.bin / 64.)) + 1);
+	fake_free(f);
+}
+
+static void test_torn_minimum(void **state)
+{
+	struct latency small = latency_of(800), middle = latency_of(900);
+	struct fake *f = fake_new(6);
+	const struct op_counts *op;
+
+	(void)state;
+	region_next_epoch(&f->r);
+	fake_io(f, 0, 0, BLKLAT_OP_READ, small);
+	op = &fake_read(f, 0)->ops[BLKLAT_OP_READ];
+	assert_int_equal(op->min_ns, small.ns);
+	assert_int_equal(op->max_ns, small.ns);
+	fake_io(f, 0, 0, BLKLAT_OP_READ, middle);
+	op = &fake_drain(f, 0)->ops[BLKLAT_OP_READ];
+	assert_int_equal(op->min_ns, floor(1e9 * exp2(-26 + middle.bin / 64.)) + 1);
+	assert_int_equal(op->max_ns, middle.ns);
+	fake_free(f);
+}
+
+/* "None" must not pass for an extreme in the cells at the grid's ends. */
+static void test_torn_outside_of_the_grid(void **state)
+{
+	struct fake *f = fake_new(6);
+	const struct op_counts *op;
+
+	(void)state;
+	region_next_epoch(&f->r);
+	fake_io_outside(f, 0, BLKLAT_OP_READ, 200 * NSEC_PER_SEC, true);
+	fake_io_outside(f, 0, BLKLAT_OP_WRITE, 7, false);
+	fake_read(f, 0);
+	op = f->now.w[0].ops;
+	assert_int_equal(op[BLKLAT_OP_READ].max_ns, 200 * NSEC_PER_SEC);
+	assert_int_equal(op[BLKLAT_OP_READ].min_ns, 200 * NSEC_PER_SEC);
+	assert_int_equal(op[BLKLAT_OP_WRITE].max_ns, 7);
+	assert_int_equal(op[BLKLAT_OP_WRITE].min_ns, 7);
+	fake_free(f);
+}
+
+/* A CPU that wrote its extremes but not yet the bin: they belong to no IO that is counted. */
+static void test_extremes_before_the_bin(void **state)
+{
+	struct latency small = latency_of(800), big = latency_of(1000);
+	struct fake *f = fake_new(6);
+	u64 *s = fake_series(f, 1, 0, BLKLAT_OP_READ);
+	const struct op_counts *op;
+
+	(void)state;
+	fake_io(f, 0, 0, BLKLAT_OP_READ, small);
+	fake_begin_end(f, s, big.ns, big.bin / 64);
+	op = &fake_drain(f, 0)->ops[BLKLAT_OP_READ];
+	assert_int_equal(hist_count(&op->hist), 1);
+	assert_int_equal(op->min_ns, small.ns);
+	assert_int_equal(op->max_ns, floor(1e9 * exp2(-26 + (small.bin + 1) / 64.)));
+
+	/* Its bin comes in the next interval, where the extremes of the one before still help. */
+	s[AT_BINS + fake_cell(f, big)]++;
+	op = &fake_read(f, 0)->ops[BLKLAT_OP_READ];
+	assert_int_equal(op->max_ns, big.ns);
+	fake_free(f);
+}
+
+/* Both epochs have extremes in the bin: those of the ended one are meant. */
+static void test_the_ended_epoch_comes_first(void **state)
+{
+	struct latency middle = latency_of(1000), longer = { middle.ns + 50, 1000 },
+		       shorter = { middle.ns - 50, 1000 };
+	struct fake *f = fake_new(6);
+	const struct op_counts *op;
+
+	(void)state;
+	for (u32 interval = 0; interval < 2; interval++) {
+		fake_io(f, 0, 0, BLKLAT_OP_READ, middle);
+		region_next_epoch(&f->r);
+		/* Two CPUs on their way, their bins not yet counted. */
+		fake_begin_end(f, fake_series(f, 1, 0, BLKLAT_OP_READ), longer.ns, longer.bin / 64);
+		fake_begin_end(f, fake_series(f, 2, 0, BLKLAT_OP_READ), shorter.ns, shorter.bin / 64);
+		op = &fake_read(f, 0)->ops[BLKLAT_OP_READ];
+		assert_int_equal(hist_count(&op->hist), interval * 3 + 1);
+		assert_int_equal(op->max_ns, interval ? longer.ns : middle.ns);
+		assert_int_equal(op->min_ns, interval ? shorter.ns : middle.ns);
+		fake_series(f, 1, 0, BLKLAT_OP_READ)[AT_BINS + fake_cell(f, longer)]++;
+		fake_series(f, 2, 0, BLKLAT_OP_READ)[AT_BINS + fake_cell(f, shorter)]++;
+	}
+	fake_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_every_cpu_watch_and_op),
+		cmocka_unit_test(test_octaves),
+		cmocka_unit_test(test_outside_of_the_grid),
+		cmocka_unit_test(test_accounts),
+		cmocka_unit_test(test_epoch_empties_only_the_next_cells),
+		cmocka_unit_test(test_idle_interval),
+		cmocka_unit_test(test_ended_between_flip_and_read),
+		cmocka_unit_test(test_torn_minimum),
+		cmocka_unit_test(test_torn_outside_of_the_grid),
+		cmocka_unit_test(test_extremes_before_the_bin),
+		cmocka_unit_test(test_the_ended_epoch_comes_first),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/bpf_targets.h"
+#include "capture/geometry.h"
+
+enum { CPUS = 4, MOST = 400 };
+
+static const struct device disk = {
+	.name = "vda", .kind = "disk", .scheduler = "none", .hw_queues = 1, .tags = 256, .nr_requests = 256,
+};
+static const struct device nvme = {
+	.name = "nvme0n1", .kind = "nvme", .scheduler = "none", .hw_queues = 4, .tags = 1023,
+	.nr_requests = 1023,
+};
+static const struct device part = {
+	.name = "vda1", .kind = "partition", .scheduler = "none", .hw_queues = 1, .tags = 256,
+	.nr_requests = 256,
+};
+static const struct device dm = { .name = "dm-0", .kind = "dm" };
+
+/* splitmix64 (Steele, Lea, Flood 2014): nothing like the generator that is tested. */
+static u64 random_u64(u64 *state)
+{
+	u64 z = *state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+/* Where objects of the kernel lie: the direct map of 64 GiB, aligned. */
+static u64 kernel_pointer(u64 *state, u32 alignment)
+{
+	return 0xffff888000000000ULL + random_u64(state) % (64ULL << 30) / alignment * alignment;
+}
+
+/* The bucket as the BPF program finds it: 32-bit arithmetic on the pointer's lower half. */
+static u32 bucket_of(const struct targets *t, u64 key)
+{
+	u32 product = (u32)(key & 0xffffffff) * t->factor;
+
+	return product >> (32 - t->bits);
+}
+
+static void check_buckets(const struct targets *t)
+{
+	static bool taken[1 << BLKLAT_TARGET_BITS];
+
+	memset(taken, 0, sizeof(taken));
+	assert_in_range(t->bits, 1, BLKLAT_TARGET_BITS);
+	for (u32 i = 0; i < t->n; i++) {
+		u32 bucket = targets_bucket(t, t->list[i].key);
+
+		assert_int_equal(bucket, bucket_of(t, t->list[i].key));
+		assert_in_range(bucket, 0, (1u << t->bits) - 1);
+		assert_false(taken[bucket]);
+		taken[bucket] = true;
+	}
+}
+
+/* Each range in bounds, of whole blocks, and no slot in two of them. */
+static void check_slots(const struct targets *t, u32 n)
+{
+	u32 *owner = calloc(t->n_slots + 1, sizeof(*owner));
+
+	for (u32 i = 0; i < n; i++) {
+		assert_int_equal(t->slots[i].first % BLKLAT_SLOTS, 0);
+		assert_int_equal(t->slots[i].n % BLKLAT_SLOTS, 0);
+		assert_true(t->slots[i].first + t->slots[i].n <= t->n_slots);
+		for (u32 s = t->slots[i].first; s < t->slots[i].first + t->slots[i].n; s++) {
+			assert_int_equal(owner[s], 0);
+			owner[s] = i + 1;
+		}
+	}
+	free(owner);
+}
+
+static void check_many(u32 n, u32 alignment, u64 *state)
+{
+	struct watch watches[MOST];
+	struct found_device found[MOST];
+	struct targets t;
+	struct problem p;
+
+	for (u32 i = 0; i < n; i++) {
+		watches[i] = (struct watch){ i % 2 ? &disk : &nvme, BLKLAT_STAGE_DEVICE };
+		found[i] = (struct found_device){ .queue = kernel_pointer(state, alignment) };
+		/* Lower halves that are equal can't be told apart by any factor; see the test of those. */
+		for (u32 j = 0; j < i; j++)
+			if ((u32)found[j].queue == (u32)found[i].queue) {
+				found[i].queue = kernel_pointer(state, alignment);
+				j = -1;
+			}
+	}
+	assert_int_equal(targets_make(&t, watches, found, n, CPUS, &p), 0);
+	assert_int_equal(t.n, n);
+	for (u32 i = 0; i < n; i++) {
+		assert_int_equal(t.list[i].key, found[i].queue);
+		assert_int_equal(t.list[i].watch[BLKLAT_STAGE_DEVICE], i + 1);
+	}
+	check_buckets(&t);
+	check_slots(&t, n);
+	targets_free(&t);
+}
+
+static void test_a_bucket_each(void **state)
+{
+	u64 seed = 2026;
+
+	(void)state;
+	for (u32 n = 1; n <= 32; n++)
+		for (u32 alignment = 8; alignment <= 4096; alignment *= 8)
+			check_many(n, alignment, &seed);
+	for (u32 n = 48; n < MOST; n += 44)
+		check_many(n, 64, &seed);
+	check_many(MOST, 2048, &seed);
+}
+
+/* Objects of one slab lie side by side: differences that are all multiples of one size. */
+static void test_neighbours_in_a_slab(void **state)
+{
+	struct watch watches[64];
+	struct found_device found[64];
+	struct targets t;
+	struct problem p;
+
+	(void)state;
+	for (u32 size = 192; size <= 4096; size += 64) {
+		for (u32 i = 0; i < 64; i++) {
+			watches[i] = (struct watch){ &disk, BLKLAT_STAGE_DEVICE };
+			found[i] = (struct found_device){ .queue = 0xffff9c5ac1230000ULL + i * size };
+		}
+		assert_int_equal(targets_make(&t, watches, found, 64, CPUS, &p), 0);
+		check_buckets(&t);
+		targets_free(&t);
+	}
+}
+
+static void test_same_devices_give_the_same_table(void **state)
+{
+	const struct watch watches[] = { { &disk, BLKLAT_STAGE_DEVICE }, { &nvme, BLKLAT_STAGE_DEVICE } };
+	const struct found_device found[] = { { .queue = 0xffff888012345000 }, { .queue = 0xffff888054321000 } };
+	struct targets a, b;
+	struct problem p;
+
+	(void)state;
+	assert_int_equal(targets_make(&a, watches, found, 2, CPUS, &p), 0);
+	assert_int_equal(targets_make(&b, watches, found, 2, CPUS, &p), 0);
+	assert_int_equal(a.factor, b.factor);
+	assert_int_equal(a.bits, b.bits);
+	targets_free(&a);
+	targets_free(&b);
+}
+
+/* Equal lower halves: an error and a sentence, nothing left to free. */
+static void test_what_can_not_be_told_apart(void **state)
+{
+	const struct watch watches[] = { { &disk, BLKLAT_STAGE_DEVICE }, { &nvme, BLKLAT_STAGE_DEVICE } };
+	const struct found_device found[] = { { .queue = 0xffff888012345000 }, { .queue = 0xffff888112345000 } };
+	struct problem p = { "" };
+	struct targets t;
+
+	(void)state;
+	assert_int_equal(targets_make(&t, watches, found, 2, CPUS, &p), -E2BIG);
+	assert_string_not_equal(p.text, "");
+	assert_null(t.list);
+	assert_null(t.slots);
+}
+
+static const struct target *target_with(const struct targets *t, u64 key)
+{
+	for (u32 i = 0; i < t->n; i++)
+		if (t->list[i].key == key)
+			return &t->list[i];
+	fail_msg("no target with key %llx", key);
+	return NULL;
+}
+
+enum { QUEUE = 0x1000, DISK = 0x2000, PART = 0x3000 };
+
+/* Device and queue of one device, in either order: one target, its slots one behind the other. */
+static void test_stages_side_by_side(void **state)
+{
+	const struct watch watches[] = {
+		{ &nvme, BLKLAT_STAGE_QUEUE }, { &nvme, BLKLAT_STAGE_TOTAL }, { &nvme, BLKLAT_STAGE_DEVICE },
+		{ &disk, BLKLAT_STAGE_DEVICE },
+	};
+	struct found_device found[] = {
+		{ .queue = QUEUE, .disk = DISK, .part = PART }, { .queue = QUEUE, .disk = DISK, .part = PART },
+		{ .queue = QUEUE, .disk = DISK, .part = PART },
+		{ .queue = QUEUE + 64, .disk = DISK + 64, .part = PART + 64 },
+	};
+	struct slots s = slots_of(&nvme, CPUS), s2 = slots_of(&disk, CPUS);
+	const struct target *target;
+	struct targets t;
+	struct problem p;
+
+	(void)state;
+	assert_int_equal(targets_make(&t, watches, found, 4, CPUS, &p), 0);
+	assert_int_equal(t.n, 3);
+	check_buckets(&t);
+	check_slots(&t, 4);
+	target = target_with(&t, QUEUE);
+	assert_int_equal(target->watch[BLKLAT_STAGE_QUEUE], 1);
+	assert_int_equal(target->watch[BLKLAT_STAGE_DEVICE], 3);
+	/* A request ends its bios, so it leads to their stage too. */
+	assert_int_equal(target->watch[BLKLAT_STAGE_TOTAL], 2);
+	assert_int_equal(target->queues, s.queues);
+	assert_int_equal(target->stride, s.stride);
+	assert_int_equal(target->tags, 1023);
+	assert_int_equal(t.slots[2].first, target->first_slot);
+	assert_int_equal(t.slots[2].n, s.queues * s.stride);
+	assert_int_equal(t.slots[0].first, target->first_slot + s.queues * s.stride);
+	assert_int_equal(t.slots[0].n, s.queues * s.stride);
+	assert_int_equal(t.slots[1].n, 0);
+	target = target_with(&t, DISK);
+	assert_int_equal(target->watch[BLKLAT_STAGE_TOTAL], 2);
+	assert_int_equal(target->watch[BLKLAT_STAGE_DEVICE], 0);
+	assert_int_equal(target_with(&t, QUEUE + 64)->watch[BLKLAT_STAGE_DEVICE], 4);
+	assert_int_equal(t.n_slots, 2 * s.queues * s.stride + s2.queues * s2.stride);
+	targets_free(&t);
+}
+
+/* Where only the queue's stage is watched it has its place nonetheless, behind the device's. */
+static void test_queue_alone(void **state)
+{
+	const struct watch watch = { &nvme, BLKLAT_STAGE_QUEUE };
+	const struct found_device found = { .queue = QUEUE };
+	struct slots s = slots_of(&nvme, CPUS);
+	struct targets t;
+	struct problem p;
+
+	(void)state;
+	assert_int_equal(targets_make(&t, &watch, &found, 1, CPUS, &p), 0);
+	check_slots(&t, 1);
+	assert_int_equal(t.slots[0].first, t.list[0].first_slot + s.queues * s.stride);
+	assert_int_equal(t.slots[0].n, s.queues * s.stride);
+	targets_free(&t);
+}
+
+/* A partition is known by its own object at every stage, and has slots of its own beside its disk's. */
+static void test_partition_and_disk(void **state)
+{
+	const struct watch watches[] = {
+		{ &part, BLKLAT_STAGE_DEVICE }, { &part, BLKLAT_STAGE_TOTAL }, { &disk, BLKLAT_STAGE_DEVICE },
+	};
+	const struct found_device found[] = {
+		{ .queue = QUEUE, .disk = DISK, .part = PART }, { .queue = QUEUE, .disk = DISK, .part = PART },
+		{ .queue = QUEUE, .disk = DISK, .part = PART + 512 },
+	};
+	struct targets t;
+	struct problem p;
+
+	(void)state;
+	assert_int_equal(targets_make(&t, watches, found, 3, CPUS, &p), 0);
+	assert_int_equal(t.n, 2);
+	check_buckets(&t);
+	check_slots(&t, 3);
+	assert_int_equal(target_with(&t, PART)->watch[BLKLAT_STAGE_DEVICE], 1);
+	assert_int_equal(target_with(&t, PART)->watch[BLKLAT_STAGE_TOTAL], 2);
+	assert_int_equal(target_with(&t, QUEUE)->watch[BLKLAT_STAGE_DEVICE], 3);
+	assert_int_not_equal(t.slots[0].n, 0);
+	assert_int_equal(t.slots[1].n, 0);
+	assert_int_equal(target_with(&t, PART)->first_slot, t.slots[0].first);
+	assert_int_equal(target_with(&t, QUEUE)->first_slot, t.slots[2].first);
+	targets_free(&t);
+}
+
+/* Stage total of a device with requests is found by its disk and by its queue. */
+static void test_many_totals(void **state)
+{
+	struct watch watches[100];
+	struct found_device found[100];
+	struct targets t;
+	struct problem p;
+
+	(void)state;
+	for (u32 i = 0; i < 100; i++) {
+		watches[i] = (struct watch){ &disk, BLKLAT_STAGE_TOTAL };
+		found[i] = (struct found_device){
+			.queue = 0xffff888000000000ULL + i * 2048, .disk = 0xffff888010000000ULL + i * 1024,
+		};
+	}
+	assert_int_equal(targets_make(&t, watches, found, 100, CPUS, &p), 0);
+	assert_int_equal(t.n, 200);
+	assert_int_equal(t.n_slots, 0);
+	for (u32 i = 0; i < 100; i++) {
+		assert_int_equal(target_with(&t, found[i].queue)->watch[BLKLAT_STAGE_TOTAL], i + 1);
+		assert_int_equal(target_with(&t, found[i].disk)->watch[BLKLAT_STAGE_TOTAL], i + 1);
+	}
+	check_buckets(&t);
+	targets_free(&t);
+}
+
+static void test_bios_only(void **state)
+{
+	const struct watch watch = { &dm, BLKLAT_STAGE_TOTAL };
+	const struct found_device found = { .queue = QUEUE, .disk = DISK, .part = PART };
+	struct targets t;
+	struct problem p;
+
+	(void)state;
+	assert_int_equal(targets_make(&t, &watch, &found, 1, CPUS, &p), 0);
+	assert_int_equal(t.n, 1);
+	assert_int_equal(t.n_slots, 0);
+	assert_int_equal(t.slots[0].n, 0);
+	assert_int_equal(target_with(&t, DISK)->watch[BLKLAT_STAGE_TOTAL], 1);
+	check_buckets(&t);
+	targets_free(&t);
+	targets_free(&t);	/* takes what is empty */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_bucket_each),
+		cmocka_unit_test(test_neighbours_in_a_slab),
+		cmocka_unit_test(test_same_devices_give_the_same_table),
+		cmocka_unit_test(test_what_can_not_be_told_apart),
+		cmocka_unit_test(test_stages_side_by_side),
+		cmocka_unit_test(test_queue_alone),
+		cmocka_unit_test(test_partition_and_disk),
+		cmocka_unit_test(test_many_totals),
+		cmocka_unit_test(test_bios_only),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

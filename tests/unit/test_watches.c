@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/watches.h"
+
+enum { REQUESTS = 1 << BLKLAT_STAGE_DEVICE | 1 << BLKLAT_STAGE_QUEUE | 1 << BLKLAT_STAGE_TOTAL,
+       BIOS = 1 << BLKLAT_STAGE_TOTAL };
+
+static struct device devices[] = {
+	{ .name = "dm-0", .kind = "dm", .size_bytes = 4096, .parent = 0, .stages = BIOS },
+	{ .name = "loop5", .kind = "loop", .parent = 1, .hw_queues = 1, .tags = 128, .stages = REQUESTS },
+	{ .name = "sda", .kind = "disk", .size_bytes = 8192, .parent = 2, .hw_queues = 1, .tags = 32,
+	  .stages = REQUESTS },
+};
+
+/* Read from no machine; a name that is no path is found in it. */
+static const struct device_table table = { .root = "/nowhere", .n = ARRAY_SIZE(devices), .d = devices };
+
+static int make(const char *a, const char *b, u32 stages, struct watches *ret, struct problem *p)
+{
+	const char *names[] = { a, b };
+	const struct wanted wanted = { .n = b ? 2 : 1, .devices = names, .stages = stages };
+
+	p->text[0] = '\0';
+	*ret = (struct watches){ 0 };
+	return watches_make(&table, &wanted, ret, p);
+}
+
+static void check_watch(const struct watches *w, u32 i, u32 device, enum blklat_stage stage)
+{
+	assert_true(i < w->n);
+	assert_ptr_equal(w->w[i].device, &devices[device]);
+	assert_int_equal(w->w[i].stage, stage);
+}
+
+/* Where there are requests their time at the device, elsewhere the bios'. */
+static void test_default_stage(void **state)
+{
+	struct watches w;
+	struct problem p;
+
+	(void)state;
+	assert_int_equal(make("sda", "dm-0", 0, &w, &p), 0);
+	assert_int_equal(w.n, 2);
+	check_watch(&w, 0, 2, BLKLAT_STAGE_DEVICE);
+	check_watch(&w, 1, 0, BLKLAT_STAGE_TOTAL);
+	watches_free(&w);
+}
+
+static void test_several_stages(void **state)
+{
+	struct watches w;
+	struct problem p;
+
+	(void)state;
+	assert_int_equal(make("sda", NULL, REQUESTS, &w, &p), 0);
+	assert_int_equal(w.n, 3);
+	check_watch(&w, 0, 2, BLKLAT_STAGE_DEVICE);
+	check_watch(&w, 1, 2, BLKLAT_STAGE_QUEUE);
+	check_watch(&w, 2, 2, BLKLAT_STAGE_TOTAL);
+	watches_free(&w);
+	assert_int_equal(make("sda", "sda", BIOS, &w, &p), 0);
+	assert_int_equal(w.n, 1);
+	watches_free(&w);
+}
+
+/* What it lacks, who lacks it, and what it has; one good device before does not help. */
+static void test_lacking_stage(void **state)
+{
+	struct watches w;
+	struct problem p;
+
+	(void)state;
+	assert_int_equal(make("sda", "dm-0", 1 << BLKLAT_STAGE_QUEUE | BIOS, &w, &p), -EINVAL);
+	assert_non_null(strstr(p.text, "--stage 'queue'"));
+	assert_non_null(strstr(p.text, "'dm-0' does not have it; it has total"));
+	assert_null(w.w);
+	assert_int_equal(make("dm-0", NULL, REQUESTS, &w, &p), -EINVAL);
+	assert_non_null(strstr(p.text, "--stage 'device,queue'"));
+}
+
+static void test_device_without_a_size(void **state)
+{
+	struct watches w;
+	struct problem p;
+
+	(void)state;
+	assert_true(make("loop5", NULL, 0, &w, &p) < 0);
+	assert_non_null(strstr(p.text, "'loop5' has no size"));
+	assert_null(w.w);
+	assert_true(make("sda", "loop5", 0, &w, &p) < 0);
+	assert_null(w.w);
+}
+
+/* A pattern and 'all' mean devices that can have IOs, each once. */
+static void test_all(void **state)
+{
+	struct watches w;
+	struct problem p;
+
+	(void)state;
+	assert_int_equal(make("all", "s*", 0, &w, &p), 0);
+	assert_int_equal(w.n, 2);
+	watches_free(&w);
+}
+
+static void test_unknown_device(void **state)
+{
+	struct watches w;
+	struct problem p;
+
+	(void)state;
+	assert_int_equal(make("sdaa", NULL, 0, &w, &p), -ENODEV);
+	assert_non_null(strstr(p.text, "'sdaa'"));
+	assert_non_null(strstr(p.text, "did you mean 'sda'"));
+	assert_int_equal(make("nvme*", NULL, 0, &w, &p), -ENOENT);
+	assert_null(w.w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_default_stage),
+		cmocka_unit_test(test_several_stages),
+		cmocka_unit_test(test_lacking_stage),
+		cmocka_unit_test(test_device_without_a_size),
+		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_unknown_device),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

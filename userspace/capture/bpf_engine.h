@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The BPF engine's own state; bpf_setup.c brings it up, bpf.c reads and ends it. */
+#ifndef CAPTURE_BPF_ENGINE_H
+#define CAPTURE_BPF_ENGINE_H
+
+#include "capture/bpf_bios.h"
+#include "capture/bpf_targets.h"
+#include "capture/capture.h"
+#include "capture/region.h"
+
+struct blklat;	/* the skeleton */
+
+struct mapping {
+	void *at;
+	size_t bytes;
+};
+
+struct bpf_capture {
+	struct capture capture;
+	struct blklat *skel;
+	struct targets targets;
+	struct region region;
+	struct mapping series, accounts, slots, target_table;
+	const struct device_table *devices;
+	struct bio_counts *bios;	/* scratch for stage total, one of each watch */
+	u64 *kernel_base;		/* of each watch: the kernel's count when the capture began */
+	struct snapshot last;		/* what was read last: tells the interval's bins */
+};
+
+/* True when one of the capture's watches is at @stage. */
+bool bpf_any_stage(const struct capture *c, enum blklat_stage stage);
+
+/*
+ * Loads the programs for the capture's watches and maps what they count; nothing is attached yet.
+ * Returns 0, or a negative errno and a sentence; what was done is undone by the engine's close.
+ */
+int bpf_setup(struct bpf_capture *b, u32 max_bios, struct problem *p);
+
+/* Attaches the programs: from here on, IOs are counted. Same returns. */
+int bpf_attach(struct bpf_capture *b, struct problem *p);
+
+#endif
