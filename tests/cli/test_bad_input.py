@@ -345,6 +345,16 @@ def test_closed_pipe_ends_quietly(long_replay, fmt):
         assert p.stderr.read() == b""
 
 
+@pytest.mark.parametrize("args", [["list"], ["list", "--format", "json"], ["--help"], ["live", "--help"], ["--version"]],
+                         ids=" ".join)
+def test_pipe_that_nobody_reads(args):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as out:
+        r = subprocess.run([BLKLAT, *args], stdout=out, stderr=subprocess.PIPE, env=ENV, timeout=30)
+    assert (r.returncode, r.stderr) == (0, b"")
+
+
 def test_pipe_to_head(long_replay):
     script = '"$0" live --replay "$1" | head -1; echo "${PIPESTATUS[0]}"'
     r = subprocess.run(["bash", "-c", script, BLKLAT, str(long_replay)], capture_output=True, env=ENV, timeout=30)

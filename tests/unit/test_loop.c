@@ -201,24 +201,26 @@ static void test_count(void **state)
 }
 
 /*
- * Each read takes 7 ms. A loop that waits a whole interval after a read drifts by them: its reads
- * fall anywhere between two points of the grid; those of a good one all come 7 ms after one.
+ * Each read takes a millisecond. A loop that waits a whole interval after a read drifts by as much,
+ * so its last reads are 7 ms and more behind the grid; of a good one's, some are still punctual even
+ * on a busy machine.
  */
 static void test_deadlines_do_not_drift(void **state)
 {
 	struct problem p;
-	u64 late_ns;
-	u32 punctual = 0;
+	u64 late_ns, least_ns = UINT64_MAX;
 
 	(void)state;
 	begin(1, true);
-	run.work_ns = 7 * MS;
-	assert_int_equal(go(0.020, 15, 0, &p), LOOP_DONE);
-	for (u32 n = 1; n <= 15; n++) {
+	run.work_ns = 1 * MS;
+	assert_int_equal(go(0.020, 12, 0, &p), LOOP_DONE);
+	for (u32 n = 1; n <= 12; n++) {
 		assert_true(grid(n, 20 * MS, &late_ns) > grid(n - 1, 20 * MS, &late_ns));
-		punctual += late_ns >= 7 * MS && late_ns < 10 * MS;
+		grid(n, 20 * MS, &late_ns);
+		if (n > 6 && late_ns < least_ns)
+			least_ns = late_ns;
 	}
-	assert_in_range(punctual, 8, 15);
+	assert_in_range(least_ns, 1 * MS, 5 * MS);
 	check_lengths();
 }
 
@@ -504,19 +506,26 @@ static void test_replay_ends_early(void **state)
 	assert_int_equal(run.summaries, 1);
 }
 
-static int block_signals(void **state)
+static void test_signals_wait_for_the_loop(void **state)
 {
 	sigset_t set;
 
 	(void)state;
-	loop_signals_block();
 	sigprocmask(SIG_BLOCK, NULL, &set);
-	return sigismember(&set, SIGTERM) && sigismember(&set, SIGINT) && sigismember(&set, SIGHUP) ? 0 : -1;
+	assert_true(sigismember(&set, SIGTERM) && sigismember(&set, SIGINT) && sigismember(&set, SIGHUP));
+}
+
+static int block_signals(void **state)
+{
+	(void)state;
+	loop_signals_block();
+	return 0;
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_signals_wait_for_the_loop),
 		cmocka_unit_test(test_count),
 		cmocka_unit_test(test_deadlines_do_not_drift),
 		cmocka_unit_test(test_late_read),

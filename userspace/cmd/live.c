@@ -184,21 +184,12 @@ static int choose_engine(const struct live *l, const struct capture_ops **ret, s
 	return err;
 }
 
-/* Which failures to begin are the command line's. */
-static int status_of(int err)
+/* Which failures to begin are the command line's; a replay's are all: its file is at fault. */
+static int status_of(const struct capture_ops *engine, int err)
 {
-	switch (err) {
-	case -EPERM:
-	case -E2BIG:
-	case -EINVAL:
-	/* a file that can't be read */
-	case -ENOENT:
-	case -EACCES:
-	case -EISDIR:
-		return STATUS_USAGE;
-	default:
-		return STATUS_FAILED;
-	}
+	bool usage = err == -EPERM || err == -E2BIG || err == -EINVAL || engine == &capture_replay;
+
+	return usage && err != -ENOMEM ? STATUS_USAGE : STATUS_FAILED;
 }
 
 static void print_gone(const struct device *d)
@@ -276,7 +267,7 @@ static int capture_and_show(const struct live *l, const struct capture_ops *engi
 	loop_signals_block();
 	err = engine->open(cfg, &c, &p);
 	if (err)
-		return command_fail(who, status_of(err), &p);
+		return command_fail(who, status_of(engine, err), &p);
 	/* Loading read the kernel's type information; that memory is not needed again. */
 	malloc_trim(0);
 	status = show(l, c, who);
@@ -304,7 +295,7 @@ static int watch(const struct live *l, const char *who)
 		return command_fail(who, STATUS_USAGE, &p);
 	err = choose_engine(l, &engine, &p);
 	if (err)
-		return command_fail(who, status_of(err), &p);
+		return command_fail(who, status_of(engine, err), &p);
 	cfg.watches = watches.w;
 	cfg.n_watches = watches.n;
 	return capture_and_show(l, engine, &cfg, who);

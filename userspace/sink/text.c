@@ -220,7 +220,7 @@ static void put_clock(const struct text *t, FILE *f, const char *clock)
 	putc('\n', f);
 }
 
-static void put_interval(struct text *t, FILE *f, const struct frames *fs)
+static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 {
 	const struct frame *any = &fs->f[0];
 	char text[UNITS_TEXT], say[80];
@@ -244,6 +244,7 @@ static void put_interval(struct text *t, FILE *f, const struct frames *fs)
 		put_watch(t, f, &fs->f[i]);
 	if (!idle)
 		put_axis(t, f);
+	return 0;
 }
 
 static int text_open(const struct run_info *run, const struct sink_config *cfg, struct sink **ret)
@@ -274,9 +275,10 @@ static void text_close(struct sink *s)
 	free(t);
 }
 
-static int text_on_interval(struct sink *s, const struct frames *interval)
+/* One page: the header if it is the first, then what @put makes of the frames, if there are any. */
+static int put_page(struct text *t, const struct frames *frames,
+		    int (*put)(struct text *t, FILE *f, const struct frames *frames))
 {
-	struct text *t = (struct text *)s;
 	struct page page CLEANUP(page_close) = { 0 };
 	int err = page_open(&page);
 
@@ -285,25 +287,19 @@ static int text_on_interval(struct sink *s, const struct frames *interval)
 	if (!t->headed)
 		text_header(t, page.f);
 	t->headed = true;
-	if (interval->n)
-		put_interval(t, page.f, interval);
-	return page_write(&page, t->cfg->out);
+	if (frames->n)
+		err = put(t, page.f, frames);
+	return err ?: page_write(&page, t->cfg->out);
+}
+
+static int text_on_interval(struct sink *s, const struct frames *interval)
+{
+	return put_page((struct text *)s, interval, put_interval);
 }
 
 static int text_on_summary(struct sink *s, const struct frames *run)
 {
-	struct text *t = (struct text *)s;
-	struct page page CLEANUP(page_close) = { 0 };
-	int err = page_open(&page);
-
-	if (err)
-		return err;
-	if (!t->headed)
-		text_header(t, page.f);
-	t->headed = true;
-	if (run->n)
-		err = text_summary(t, page.f, run);
-	return err ?: page_write(&page, t->cfg->out);
+	return put_page((struct text *)s, run, text_summary);
 }
 
 const struct sink_ops sink_text = {

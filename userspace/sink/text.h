@@ -49,6 +49,6 @@ bool text_is_idle(const struct frame *fr);
 void text_header(const struct text *t, FILE *f);
 
 /* Returns 0 or -ENOMEM. */
-int text_summary(const struct text *t, FILE *f, const struct frames *run);
+int text_summary(struct text *t, FILE *f, const struct frames *run);
 
 #endif

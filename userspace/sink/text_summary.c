@@ -296,7 +296,7 @@ static void put_figures(const struct text *t, FILE *f, const struct frame *fr)
 			text_row(t, f, op, &fr->ops[op]);
 }
 
-int text_summary(const struct text *t, FILE *f, const struct frames *run)
+int text_summary(struct text *t, FILE *f, const struct frames *run)
 {
 	char length[UNITS_TEXT];
 	int err = 0;
