@@ -202,11 +202,14 @@ static int start(struct bpf_capture *b, const struct capture_config *cfg, struct
 {
 	int err = bpf_setup(b, cfg->max_bios, p);
 
+	if (!err)
+		err = bpf_attach_ends(b, p);
 	if (err)
 		return err;
+	/* What the kernel counts from here on has a start that we saw, or is counted in BLKLAT_BEFORE. */
 	for (u32 i = 0; i < cfg->n_watches; i++)
 		device_kernel_ios(b->devices, cfg->watches[i].device, &b->kernel_base[i]);
-	return bpf_attach(b, p);
+	return bpf_attach_starts(b, p);
 }
 
 static int no_log(enum libbpf_print_level level, const char *format, va_list args)

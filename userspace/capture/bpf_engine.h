@@ -36,7 +36,11 @@ bool bpf_any_stage(const struct capture *c, enum blklat_stage stage);
  */
 int bpf_setup(struct bpf_capture *b, u32 max_bios, struct problem *p);
 
-/* Attaches the programs: from here on, IOs are counted. Same returns. */
-int bpf_attach(struct bpf_capture *b, struct problem *p);
+/*
+ * Attach the programs that see IOs end, then those that see them start, so that an IO seen to start
+ * is seen to end. Same returns.
+ */
+int bpf_attach_ends(struct bpf_capture *b, struct problem *p);
+int bpf_attach_starts(struct bpf_capture *b, struct problem *p);
 
 #endif

@@ -129,32 +129,48 @@ static void fill_targets(struct bpf_capture *b)
 		table[targets_bucket(&b->targets, b->targets.list[i].key)] = b->targets.list[i];
 }
 
-/* Ends before starts: an IO seen to start is then seen to end. */
-int bpf_attach(struct bpf_capture *b, struct problem *p)
+struct attachment {
+	struct bpf_program *prog;
+	struct bpf_link **link;
+};
+
+static int attach(const struct attachment *list, u32 n, struct problem *p)
+{
+	for (u32 i = 0; i < n; i++) {
+		if (!bpf_program__autoload(list[i].prog))
+			continue;
+		*list[i].link = bpf_program__attach(list[i].prog);
+		if (!*list[i].link)
+			return problem_set(p, -errno, "could not attach %s: %s",
+					   bpf_program__name(list[i].prog), strerror(errno));
+	}
+	return 0;
+}
+
+int bpf_attach_ends(struct bpf_capture *b, struct problem *p)
 {
 	struct blklat *s = b->skel;
-	struct {
-		struct bpf_program *prog;
-		struct bpf_link **link;
-	} order[] = {
+	const struct attachment ends[] = {
 		{ s->progs.on_rq_complete, &s->links.on_rq_complete },
 		{ s->progs.on_rq_requeue, &s->links.on_rq_requeue },
+		{ s->progs.on_bio_complete, &s->links.on_bio_complete },
+	};
+
+	return attach(ends, ARRAY_SIZE(ends), p);
+}
+
+int bpf_attach_starts(struct bpf_capture *b, struct problem *p)
+{
+	struct blklat *s = b->skel;
+	/* Issue and merge end the stage queue, which insert starts. */
+	const struct attachment starts[] = {
 		{ s->progs.on_rq_issue, &s->links.on_rq_issue },
 		{ s->progs.on_rq_merge, &s->links.on_rq_merge },
 		{ s->progs.on_rq_insert, &s->links.on_rq_insert },
-		{ s->progs.on_bio_complete, &s->links.on_bio_complete },
 		{ s->progs.on_bio_queue, &s->links.on_bio_queue },
 	};
 
-	for (u32 i = 0; i < ARRAY_SIZE(order); i++) {
-		if (!bpf_program__autoload(order[i].prog))
-			continue;
-		*order[i].link = bpf_program__attach(order[i].prog);
-		if (!*order[i].link)
-			return problem_set(p, -errno, "could not attach %s: %s",
-					   bpf_program__name(order[i].prog), strerror(errno));
-	}
-	return 0;
+	return attach(starts, ARRAY_SIZE(starts), p);
 }
 
 static int find_watched(const struct capture *c, struct targets *t, struct problem *p)
