@@ -28,6 +28,10 @@ static int check_stages(const struct device *d, u32 stages, struct problem *p)
 {
 	char lacks[64], has[64];
 
+	/* A request knows its partition only as the one whose statistics it counts for. */
+	if (device_is_partition(d) && !d->iostats && stages & ~(1u << BLKLAT_STAGE_TOTAL))
+		return problem_set(p, -EINVAL, "'%s' can't be told from the rest of its disk while the disk's "
+				   "queue/iostats is 0: write 1 to it, or use --stage total", d->name);
 	if (!(stages & ~d->stages))
 		return 0;
 	stages_text(stages & ~d->stages, lacks, sizeof(lacks));

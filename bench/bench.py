@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What blklat costs, beside the usual tools, in one run on one machine: 'make bench', as root.
+
+Two series of rounds, since measuring one thing disturbs the other: cost per IO with the kernel's BPF
+statistics on, IOPS with them off. Then the daemon itself. A missed target is said, not failed: the
+exit status is 0 when everything could be measured, else 1.
+"""
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import platform
+import re
+import signal
+import subprocess
+import sys
+
+import machine
+import measure
+import report
+from contenders import contenders, version
+from machine import MIB, BenchError, LoopDevice
+
+SIZE_BYTES = 1024 * MIB
+SPARE_DEVICES = 3
+
+
+def options():
+    p = argparse.ArgumentParser(prog="bench.py", description=__doc__.split("\n", 1)[0])
+    p.add_argument("--build", default="build", metavar="DIR", help="where blklat was built")
+    p.add_argument("--rounds", type=int, default=5, metavar="N", help="rounds (default 5)")
+    p.add_argument("--seconds", type=float, default=3, metavar="S", help="of a measurement (default 3)")
+    p.add_argument("--daemon-seconds", type=float, default=20, metavar="S", help="of blklat's CPU time (default 20)")
+    p.add_argument("--only", metavar="WHAT,...", default="cost,iops,daemon,drain",
+                   help="some of cost, iops, daemon, drain (default all)")
+    p.add_argument("--contenders", metavar="NAME,...", help="only these, besides 'none'")
+    o = p.parse_args()
+    o.only = o.only.split(",")
+    if set(o.only) - {"cost", "iops", "daemon", "drain"}:
+        p.error("--only takes cost, iops, daemon, drain")
+    if o.rounds < 1 or o.seconds <= 0 or o.daemon_seconds <= 0:
+        p.error("--rounds and the seconds are above 0")
+    return o
+
+
+def end_by_signal(sig, frame):
+    for s in machine.ENDING:
+        signal.signal(s, signal.SIG_IGN)	# once is enough: let the clean-up finish
+    sys.exit(128 + sig)
+
+
+def progress(text):
+    """What is going on, on one line of a terminal."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def package_version(name):
+    """biolatency itself says 0.1, always."""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        return subprocess.run(["dpkg-query", "-W", "-f", "${Version}", name], capture_output=True, text=True,
+                              check=True).stdout
+    return None
+
+
+def facts(build, device):
+    cpu = re.search(r"^model name\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    return ({"kernel": platform.release(), "cpu": cpu[1] if cpu else platform.machine(),
+             "cpus": os.cpu_count(), "device": device.facts()},
+            {"blklat": version(f"{build}/blklat"), "libbpf-tools": package_version("libbpf-tools"),
+             "bpftrace": version("bpftrace"), "fio": version("fio")})
+
+
+def chosen(everyone, names):
+    unknown = set(names.split(",") if names else ()) - {c.name for c in everyone}
+    if unknown:
+        raise BenchError(f"no contender '{unknown.pop()}': there are {', '.join(c.name for c in everyone)}")
+    return [c for c in everyone if not names or c.name in names.split(",")]
+
+
+def run(o, stack):
+    device = stack.enter_context(contextlib.closing(LoopDevice(SIZE_BYTES)))
+    spare = [stack.enter_context(contextlib.closing(LoopDevice(MIB))) for _ in range(SPARE_DEVICES)]
+    stack.enter_context(machine.tracefs())
+    everyone = contenders(o.build, device, spare)
+    picked = chosen(everyone, o.contenders)
+    blklat = next(c for c in everyone if c.name == "blklat")
+    about, versions = facts(o.build, device)
+    raw = {"schema": 1, "machine": about, "versions": versions, "options": vars(o),
+           "contenders": {"none": "no tool", **{c.name: c.about for c in picked}},
+           "cost": [], "iops": [], "skipped": {}, "daemon": None, "drain": None}
+    if "cost" in o.only:
+        with machine.bpf_statistics():
+            raw["cost"], raw["skipped"] = measure.rounds_of(device, picked, o, progress)
+        measure.check_runs(raw["cost"])
+    with machine.no_bpf_statistics():
+        if "iops" in o.only:
+            field = [None] + [c for c in picked if not c.extra and c.name not in raw["skipped"]]
+            raw["iops"], skipped = measure.rounds_of(device, field, o, progress)
+            raw["skipped"].update(skipped)
+        if "daemon" in o.only:
+            raw["daemon"] = measure.daemon(device, blklat, o, progress)
+        if "drain" in o.only:
+            raw["drain"] = measure.drain(o.build, device, progress)
+    progress("")
+    raw["results"] = report.verdicts(raw)
+    return raw
+
+
+def main():
+    o = options()
+    for s in machine.ENDING:
+        signal.signal(s, end_by_signal)
+    try:
+        if os.geteuid():
+            raise BenchError("not root: loop devices and BPF programs need it, for example with sudo")
+        with contextlib.ExitStack() as stack:
+            raw = run(o, stack)
+    except BenchError as e:
+        progress("")
+        print(f"bench: {e}", file=sys.stderr)
+        return 1
+    pathlib.Path(o.build, "bench.json").write_text(json.dumps(raw, indent=1) + "\n")
+    print(report.table(raw))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

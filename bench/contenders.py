@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Who is compared, and what each one's BPF programs have cost so far."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+
+from machine import BenchError, end, started
+
+# As bpftrace's own biolatency.bt does it, on tracepoints (its kprobes are inlined since 5.16 or so)
+# and, as the others are, told to look at one device.
+BPFTRACE = """
+tracepoint:block:block_rq_issue /args->dev == {dev}/ {{ @start[args->dev, args->sector] = nsecs; }}
+tracepoint:block:block_rq_complete /args->dev == {dev} && @start[args->dev, args->sector]/ {{
+    @usecs = hist((nsecs - @start[args->dev, args->sector]) / 1000);
+    delete(@start[args->dev, args->sector]);
+}}
+interval:s:1 {{ print(@usecs); clear(@usecs); }}
+END {{ clear(@start); }}
+"""
+
+
+@dataclass
+class Contender:
+    name: str
+    command: list
+    about: str
+    ours: bool = False		# it must work; the tools of others may be missing
+    extra: bool = False		# a variant: its cost only
+
+
+def contenders(build, device, spare):
+    """All of them, in the order of the table. @spare are idle devices to watch besides."""
+    blklat = [f"{build}/blklat", "--interval", "1", "--format", "json", "--dev", device.name]
+    kernel_dev = os.major(device.dev) << 20 | os.minor(device.dev)
+    return [
+        Contender("floor", [f"{build}/bench/floor"], "two programs that only read the clock", ours=True),
+        Contender("blklat", blklat, "default options", ours=True),
+        Contender("biolatency", ["biolatency", "-d", device.name, "1"], "of libbpf-tools, one device"),
+        Contender("bpftrace", ["bpftrace", "-e", BPFTRACE.format(dev=kernel_dev)], "a histogram, one device"),
+        Contender("blklat 3 stages", blklat + ["--stage", "device,queue,total"], "device,queue,total",
+                  ours=True, extra=True),
+        Contender("blklat %d devices" % (1 + len(spare)), blklat + [w for s in spare for w in ("--dev", s.name)],
+                  "one busy, the others idle", ours=True, extra=True),
+    ]
+
+
+def lines_of(file):
+    """What is in an output so far; the place where its writer writes on is left alone."""
+    return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode(errors="replace").splitlines()
+
+
+class NotRunning(Exception):
+    """The tool can't run here: why."""
+
+
+class Running:
+    """A contender at work. Its programs are those that its process holds descriptors of, whatever
+    else is loaded on the machine; the kernel tells their run time beside each descriptor."""
+
+    def __init__(self, contender):
+        self.contender = contender
+        self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        try:
+            self.process = started(*contender.command, stdout=self.out, stderr=self.err)
+            self._wait_until_attached()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self):
+        if hasattr(self, "process"):
+            end(self.process)
+
+    def why_not(self):
+        said = [s for s in lines_of(self.err) if s.strip()]
+        return said[-1].strip() if said else "it gave no reason"
+
+    def programs(self):
+        """{id: (run time in ns, runs)}"""
+        found = {}
+        for fd in pathlib.Path(f"/proc/{self.process.pid}/fdinfo").iterdir():
+            with contextlib.suppress(OSError):
+                facts = dict(re.findall(r"^(prog_id|run_time_ns|run_cnt):\t(\d+)$", fd.read_text(), re.M))
+                if "run_cnt" in facts:
+                    found[facts["prog_id"]] = int(facts["run_time_ns"]), int(facts["run_cnt"])
+        return found
+
+    def attachments(self):
+        """Descriptors that hold a program to a tracepoint."""
+        held = set()
+        for fd in pathlib.Path(f"/proc/{self.process.pid}/fd").iterdir():
+            with contextlib.suppress(OSError):
+                if os.readlink(fd) in ("anon_inode:bpf_link", "anon_inode:[perf_event]"):
+                    held.add(fd.name)
+        return held
+
+    def _wait_until_attached(self):
+        """At an issue and a completion at least; then until no more come."""
+        give_up, same, before = time.monotonic() + 15, 0, None
+        while same < 5:
+            if self.process.poll() is not None:
+                raise NotRunning(self.why_not())
+            if time.monotonic() > give_up:
+                raise NotRunning(f"nothing attached after 15 s: {self.why_not()}")
+            time.sleep(0.1)
+            try:
+                now = self.attachments()
+            except OSError:
+                continue	# it ended: the next turn says so
+            same, before = (same + 1 if len(now) >= 2 and now == before else 0), now
+
+    def check(self):
+        if self.process.poll() is not None:
+            raise BenchError(f"{self.contender.name} ended early: {self.why_not()}")
+
+
+@contextlib.contextmanager
+def running(contender):
+    """None for no tool at all."""
+    if not contender:
+        yield None
+        return
+    r = Running(contender)
+    try:
+        yield r
+        r.check()
+    finally:
+        r.stop()
+
+
+def accounting(lines):
+    """What blklat says at its end about the IOs it saw, for each device and stage with any."""
+    last = {(line["device"], line["stage"]): line["accounting"] for line in map(json.loads, lines)}
+    return [{"device": device, "stage": stage, **a} for (device, stage), a in last.items() if a["started"]]
+
+
+def version(command):
+    """The first number with a dot that a tool says about itself."""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        said = subprocess.run([command, "--version"], capture_output=True, text=True, timeout=10)
+        found = re.search(r"\d+\.\d[\w.+-]*", said.stdout + said.stderr)
+        return found[0] if found else None
+    return None

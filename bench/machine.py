@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The machine under test: a scratch device, a load on it, and the kernel's own figures.
+
+Everything made here belongs to this process and ends with it, by the kernel's own means: even
+SIGKILL leaves no device, no file, no process and no switch behind.
+"""
+import contextlib
+import ctypes
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import time
+
+SHM = "/dev/shm"
+MIB = 1 << 20
+STATS_SWITCH = pathlib.Path("/proc/sys/kernel/bpf_stats_enabled")
+TRACEFS = pathlib.Path("/sys/kernel/tracing")
+ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+
+
+class BenchError(Exception):
+    """The benchmark itself failed: what, why, what to do."""
+
+
+def output_of(*command):
+    """What a command prints, trimmed."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except FileNotFoundError:
+        raise BenchError(f"{command[0]} is missing: run 'make deps'") from None
+    except subprocess.CalledProcessError as e:
+        raise BenchError(f"{' '.join(command)}: {e.stderr.strip() or e}") from None
+    return (done.stdout or done.stderr).strip()
+
+
+@contextlib.contextmanager
+def uninterrupted():
+    """Between making a thing and noting that it must go, no signal may end us."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def started(*command, **how):
+    """Starts a process that dies with us and that Ctrl-C at the terminal does not reach."""
+    # A blocked signal would stay blocked in the child, so this must not run uninterrupted().
+    return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *command], stdin=subprocess.DEVNULL,
+                            start_new_session=True, **how)
+
+
+def end(process, sig=signal.SIGTERM):
+    """Ends a process of ours, politely first."""
+    if process.poll() is None:
+        process.send_signal(sig)
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def chosen(text):
+    """Of '[none] mq-deadline' the one in brackets, of a plain value itself."""
+    inside = re.search(r"\[(.*?)\]", text)
+    return inside[1] if inside else text.strip()
+
+
+class LoopDevice:
+    """A loop device on a file in memory. The file has no name and the device clears itself: both
+    last as long as we hold the device open."""
+
+    def __init__(self, size):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(uninterrupted())
+            try:
+                file = stack.enter_context(tempfile.NamedTemporaryFile(dir=SHM, prefix="blklat-bench-"))
+                # Written, not only allocated: a read of a hole would be cheaper.
+                for _ in range(size // MIB):
+                    file.write(os.urandom(4096) * (MIB // 4096))
+                file.flush()
+            except OSError as e:
+                raise BenchError(f"no {size // MIB} MiB in {SHM}: {e.strerror}") from None
+            path = output_of("losetup", "--find", "--show", "--direct-io=on", file.name)
+            try:
+                self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            finally:
+                output_of("losetup", "--detach", path)
+        self.path = path
+        self.name = os.path.basename(path)
+        self.sysfs = pathlib.Path("/sys/block", self.name)
+        self.dev = os.stat(path).st_rdev
+        # The kernel keeps these for the next user of a loop device, whatever the last one chose.
+        self.before = {}
+        for name, value in (("iostats", "1"), ("scheduler", "none")):
+            file = self.sysfs / "queue" / name
+            self.before[file] = chosen(file.read_text())
+            file.write_text(value)
+
+    def close(self):
+        for file, value in self.before.items():
+            file.write_text(value)
+        os.close(self.fd)
+
+    def ios(self):
+        return ios_of(self.sysfs)
+
+    def facts(self):
+        return {"size_bytes": int((self.sysfs / "size").read_text()) * 512,
+                "direct_io": (self.sysfs / "loop/dio").read_text().strip() == "1",
+                "scheduler": chosen((self.sysfs / "queue/scheduler").read_text())}
+
+
+def ios_of(sysfs):
+    """IOs completed: reads + writes + discards + flushes (Documentation/block/stat.rst)."""
+    fields = (sysfs / "stat").read_text().split()
+    return sum(int(fields[i]) for i in (0, 4, 11, 15) if i < len(fields))
+
+
+def ios_of_others(device):
+    """IOs of all other disks: whatever shares the machine runs through a tool's programs too."""
+    total = 0
+    for disk in pathlib.Path("/sys/block").iterdir():
+        with contextlib.suppress(OSError):
+            total += ios_of(disk) if disk.name != device.name else 0
+    return total
+
+
+def cpu_ticks():
+    """Ticks of all CPUs: in all, and those that the host gave to somebody else."""
+    fields = [int(f) for f in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return sum(fields), fields[7]
+
+
+@contextlib.contextmanager
+def load_on(device, settle=0.5):
+    """fio, 4 KiB random reads at a queue depth of 32, as fast as one job can.
+
+    No clock is read by fio itself and no map of blocks kept: the less the load costs, the more a
+    tool's own cost shows. Nothing is pinned: the loop driver's workers are not either, and on two
+    CPUs pinning fio to one makes the device's completions the bottleneck and hides what a tool costs.
+    """
+    fio = started("fio", "--name=bench", f"--filename={device.path}", "--readonly", "--rw=randread", "--bs=4k",
+                  "--ioengine=io_uring", "--iodepth=32", "--direct=1", "--numjobs=1", "--thread", "--time_based",
+                  "--runtime=1d", "--norandommap", "--gtod_reduce=1", "--output-format=terse",
+                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        before, give_up = device.ios(), time.monotonic() + 10
+        while device.ios() - before < 1000:
+            if fio.poll() is not None or time.monotonic() > give_up:
+                end(fio)
+                raise BenchError(f"fio does no IO on {device.path}: {fio.stderr.read().strip() or 'no reason given'}")
+            time.sleep(0.02)
+        time.sleep(settle)
+        yield fio
+        if fio.poll() is not None:
+            raise BenchError(f"fio ended early: {fio.stderr.read().strip() or 'no reason given'}")
+    finally:
+        end(fio)
+
+
+@contextlib.contextmanager
+def bpf_statistics():
+    """Kernel BPF statistics, on while a descriptor is held: the kernel turns them off again."""
+    try:
+        fd = ctypes.CDLL("libbpf.so.1", use_errno=True).bpf_enable_stats(0)
+    except OSError as e:
+        raise BenchError(f"libbpf.so.1 is missing: {e}; run 'make deps'") from None
+    if fd < 0:
+        raise BenchError(f"no BPF statistics (kernel 5.8 or later, root): {os.strerror(ctypes.get_errno())}")
+    try:
+        yield
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def no_bpf_statistics():
+    """Statistics cost a program two more looks at the clock: off, also where an admin has them on."""
+    before = STATS_SWITCH.read_text()
+    try:
+        if before.strip() != "0":
+            STATS_SWITCH.write_text("0")
+        yield
+    finally:
+        if before.strip() != "0":
+            STATS_SWITCH.write_text(before)
+
+
+@contextlib.contextmanager
+def tracefs():
+    """bpftrace looks tracepoints up in tracefs: mounted for it where nobody has."""
+    with uninterrupted():
+        ours = TRACEFS.is_dir() and not os.path.ismount(TRACEFS)
+        if ours:
+            output_of("mount", "-t", "tracefs", "tracefs", str(TRACEFS))
+    try:
+        yield
+    finally:
+        if ours:
+            output_of("umount", str(TRACEFS))

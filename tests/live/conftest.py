@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Needs of the live tests, stated; what cannot run is skipped and says why."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import devices  # noqa: E402
+import load  # noqa: E402
+
+ALARM = re.compile(r"WARNING:|BUG:|Oops|Call Trace|general protection|stall|hung task|lockdep|KASAN", re.I)
+
+
+def unmet():
+    """What this machine lacks for any live test."""
+    if os.geteuid() != 0:
+        return "not root"
+    for program in ("fio", "losetup"):
+        if not shutil.which(program):
+            return f"no {program}"
+    if not os.path.exists("/dev/loop-control"):
+        return "no loop devices"
+    if not os.access("/dev/shm", os.W_OK):
+        return "no tmpfs at /dev/shm"
+    if not os.path.exists(load.BLKLAT):
+        return f"{load.BLKLAT} is not built"
+    return None
+
+
+def need(condition, reason):
+    if not condition:
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def machine():
+    reason = unmet()
+    need(not reason, reason)
+
+
+def kernel_log():
+    done = subprocess.run(["dmesg"], capture_output=True, text=True)
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quiet_kernel(machine):
+    """The kernel has nothing to complain about after a module's tests."""
+    before = set(kernel_log())
+    yield
+    assert [line for line in kernel_log() if line not in before and ALARM.search(line)] == []
+
+
+@pytest.fixture
+def loop():
+    with devices.loop() as device:
+        yield device
+
+
+def need_zram():
+    need(os.path.exists("/sys/class/zram-control/hot_add"), "no zram")
+
+
+@pytest.fixture
+def zram():
+    need_zram()
+    with devices.zram() as device:
+        yield device
+
+
+@pytest.fixture
+def removable_zram():
+    need_zram()
+    with devices.removable_zram() as device:
+        yield device
+
+
+@pytest.fixture
+def removable_loop():
+    with devices.removable_loop() as device:
+        yield device
+
+
+@pytest.fixture
+def deadline_loop(loop):
+    """The loop device with a scheduler."""
+    need("mq-deadline" in loop.setting("scheduler"), "no mq-deadline")
+    loop.setting("scheduler", "mq-deadline")
+    return loop
+
+
+@pytest.fixture
+def partition(loop):
+    """The second quarter of the loop device."""
+    need(shutil.which("addpart"), "no addpart")
+    with devices.partition(loop, 1, loop.size // 4, loop.size // 4) as p:
+        yield p
+
+
+@pytest.fixture
+def frozen():
+    """A loop device whose writes can be held back, and how to do so and undo it."""
+    for program in ("mkfs.ext4", "mount", "fsfreeze"):
+        need(shutil.which(program), f"no {program}")
+    need("\text4\n" in pathlib.Path("/proc/filesystems").read_text(), "no ext4")
+    with devices.frozen_loop() as device:
+        yield device
+
+
+@pytest.fixture
+def witness_program():
+    need(os.path.exists(load.WITNESS), f"{load.WITNESS} is not built")

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Devices for the live tests, made for one test each and always taken down again."""
+import contextlib
+import fcntl
+import os
+import pathlib
+import subprocess
+import tempfile
+
+MIB = 2 ** 20
+LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81  # include/uapi/linux/loop.h
+STAT = ("reads", "read_merges", "read_sectors", "read_ms", "writes", "write_merges", "write_sectors", "write_ms",
+        "in_flight", "io_ms", "weighted_ms", "discards", "discard_merges", "discard_sectors", "discard_ms",
+        "flushes", "flush_ms")
+
+
+def run(*argv):
+    """Runs a command; returns what it printed. A failure shows the command's own words."""
+    done = subprocess.run([str(a) for a in argv], capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(map(str, argv))}: {done.stderr}"
+    return done.stdout.strip()
+
+
+class Device:
+    def __init__(self, name, sysfs=None):
+        self.name = name
+        self.path = f"/dev/{name}"
+        self.sysfs = pathlib.Path(sysfs or f"/sys/block/{name}")
+
+    @property
+    def number(self):
+        return (self.sysfs / "dev").read_text().strip()
+
+    @property
+    def size(self):
+        return int((self.sysfs / "size").read_text()) * 512
+
+    def stat(self):
+        """The kernel's own figures, by name; ios is what it counts as IOs of any kind."""
+        s = dict(zip(STAT, map(int, (self.sysfs / "stat").read_text().split())))
+        s["ios"] = s["reads"] + s["writes"] + s["discards"] + s["flushes"]
+        return s
+
+    def setting(self, name, value=None):
+        if value is not None:
+            (self.sysfs / "queue" / name).write_text(f"{value}\n")
+        return (self.sysfs / "queue" / name).read_text().strip()
+
+
+class Delta:
+    """What a device's stat file counted since."""
+
+    def __init__(self, device):
+        self.device = device
+        self.before = device.stat()
+
+    def __call__(self):
+        return {k: v - self.before[k] for k, v in self.device.stat().items()}
+
+
+@contextlib.contextmanager
+def _locked(path):
+    """Keeps udev, where there is one, from reading the device (systemd.io/BLOCK_DEVICE_LOCKING)."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+@contextlib.contextmanager
+def backing_file(folder, size):
+    fd, path = tempfile.mkstemp(prefix="blklat-test-", dir=folder)
+    try:
+        os.ftruncate(fd, size)
+        # Written once, so that reads copy data as those of a real device would.
+        os.lseek(fd, 0, os.SEEK_SET)
+        for _ in range(size // MIB):
+            os.write(fd, b"\xa5" * MIB)
+        os.close(fd)
+        yield pathlib.Path(path)
+    finally:
+        pathlib.Path(path).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def loop_on(file, direct=True, lock=True):
+    name = run("losetup", f"--direct-io={'on' if direct else 'off'}", "--show", "-f", file).removeprefix("/dev/")
+    device = Device(name)
+    try:
+        device.setting("scheduler", "none")
+        with _locked(device.path) if lock else contextlib.nullcontext():
+            yield device
+    finally:
+        # A test may have detached it on its own.
+        subprocess.run(["losetup", "-d", device.path], stderr=subprocess.DEVNULL)
+
+
+@contextlib.contextmanager
+def loop(size=64 * MIB, folder="/dev/shm"):
+    """A loop device on a file in memory: requests, 128 tags, a write cache, discards."""
+    with backing_file(folder, size) as file, loop_on(file) as device:
+        device.file = file
+        yield device
+
+
+@contextlib.contextmanager
+def zram(size=64 * MIB, lock=True):
+    """A zram device of its own: bios, no requests."""
+    number = int(pathlib.Path("/sys/class/zram-control/hot_add").read_text())
+    device = Device(f"zram{number}")
+    try:
+        (device.sysfs / "disksize").write_text(str(size))
+        # Off by default on newer kernels, though the driver counts all the same.
+        device.setting("iostats", 1)
+        with _locked(device.path) if lock else contextlib.nullcontext():
+            yield device
+    finally:
+        if device.sysfs.exists():
+            remove_zram(device)
+
+
+def remove_zram(device):
+    (device.sysfs / "reset").write_text("1")
+    pathlib.Path("/sys/class/zram-control/hot_remove").write_text(device.name.removeprefix("zram"))
+
+
+def loop_control(request, device):
+    with open("/dev/loop-control") as control:
+        fcntl.ioctl(control, request, int(device.name.removeprefix("loop")))
+
+
+@contextlib.contextmanager
+def removable_loop():
+    """A loop device that nobody holds, and a function that takes the device itself away."""
+    with backing_file("/dev/shm", MIB) as file, loop_on(file, lock=False) as device:
+        def remove():
+            run("losetup", "-d", device.path)
+            loop_control(LOOP_CTL_REMOVE, device)
+        try:
+            yield device, remove
+        finally:
+            if not device.sysfs.exists():
+                loop_control(LOOP_CTL_ADD, device)
+
+
+@contextlib.contextmanager
+def removable_zram():
+    with zram(MIB, lock=False) as device:
+        yield device, lambda: remove_zram(device)
+
+
+@contextlib.contextmanager
+def partition(disk, number, start, size):
+    """Part of a disk, in bytes, made known to the kernel without a table on the disk."""
+    run("addpart", disk.path, number, start // 512, size // 512)
+    name = f"{disk.name}p{number}"
+    try:
+        yield Device(name, disk.sysfs / name)
+    finally:
+        run("delpart", disk.path, number)
+
+
+@contextlib.contextmanager
+def frozen_loop(size=32 * MIB):
+    """
+    A loop device on a file in a file system that can be frozen: gives the device, a function that
+    holds its writes back and one that lets them go on.
+    """
+    with contextlib.ExitStack() as undo:
+        lower = undo.enter_context(loop(2 * size))
+        run("mkfs.ext4", "-q", "-F", lower.path)
+        folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="blklat-test-"))
+        run("mount", lower.path, folder)
+        undo.callback(run, "umount", folder)
+        file = undo.enter_context(backing_file(folder, size))
+        device = undo.enter_context(loop_on(file, direct=False))
+        # Whatever happens, nobody may be left waiting for it.
+        undo.callback(subprocess.run, ["fsfreeze", "-u", folder], stderr=subprocess.DEVNULL)
+        yield device, lambda: run("fsfreeze", "-f", folder), lambda: run("fsfreeze", "-u", folder)

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Every IO is counted, once, under its own name: against fio's totals and the kernel's statistics."""
+import errno
+import mmap
+import os
+
+import devices
+import pytest
+from conftest import need
+from devices import MIB, Delta, run
+from load import (Blklat, Fio, assert_all_counted, assert_closed, assert_few_missing, deep, exact, fio,
+                  missing)
+
+SECTOR = 512
+
+
+@pytest.mark.parametrize("op,rw,bs", [("read", "randread", 4096), ("write", "randwrite", 65536)])
+@exact
+def test_one_at_a_time(loop, op, rw, bs):
+    stat = Delta(loop)
+    with Blklat(loop) as b:
+        f = fio(loop, rw=rw, bs=bs, time_based=1, runtime=2)
+        b.next()
+    a = assert_all_counted(b)
+    assert b.ops() == {op: f.ios(op)}
+    assert b.total("bytes") == f.bytes(op) == f.ios(op) * bs == stat()[f"{op}_sectors"] * SECTOR
+    assert b.total("errors") == 0
+    assert a["started"] == a["kernel_ios"] == stat()["ios"] == f.ios(op) > 1000
+
+
+def test_many_in_flight(loop):
+    stat = Delta(loop)
+    with Blklat(loop) as b:
+        f = fio(loop, **deep(3))
+        b.next(n=2)
+    a = assert_closed(b)
+    assert a["started"] == a["kernel_ios"] == stat()["ios"] == f.ios("read") > 10000
+    assert_few_missing(a)
+    assert b.ops() == {"read": f.ios("read") - missing(a)}
+    assert b.total("bytes") == b.total("ios") * 4096
+    assert f.bytes("read") == stat()["read_sectors"] * SECTOR
+    for line in b.lines:
+        # Little's law; an IO counts in the interval in which it ends.
+        waited = sum(o["ios"] * o["latency_ns"]["mean"] for o in line["ops"]) / line["interval_s"] / 1e9
+        assert line["queue_depth"] == pytest.approx(waited, abs=0.002)
+    assert 1 < max(line["queue_depth"] for line in b.lines) < 33
+
+
+def test_mixed(loop):
+    stat = Delta(loop)
+    with Blklat(loop) as b:
+        f = fio(loop, rw="randrw", rwmixread=70, **deep())
+        b.next(n=2)
+    a = assert_closed(b)
+    assert a["started"] == a["kernel_ios"] == stat()["ios"] == f.ios("read") + f.ios("write")
+    assert_few_missing(a)
+    ops = b.ops()
+    assert ops.keys() == {"read", "write"}
+    assert sum(ops.values()) == a["started"] - missing(a)
+    for op in ops:
+        assert f.ios(op) - missing(a) <= ops[op] <= f.ios(op) == stat()[f"{op}s"]
+        assert b.total("bytes", op) == 4096 * ops[op]
+    assert 0.69 < ops["read"] / sum(ops.values()) < 0.71
+
+
+@exact
+def test_fsync(loop):
+    """Each fsync of a device with a write cache is one flush; the writes before it stay writes."""
+    stat = Delta(loop)
+    with Blklat(loop) as b:
+        f = fio(loop, rw="write", size="1M", fsync=8)
+        b.next()
+    a = assert_all_counted(b)
+    assert b.ops() == {"write": 256, "flush": stat()["flushes"]}
+    assert stat()["flushes"] == f.job["sync"]["total_ios"] > 30
+    assert b.total("bytes", "write") == MIB == stat()["write_sectors"] * SECTOR
+    assert b.total("bytes", "flush") == 0
+    assert a["started"] == 256 + stat()["flushes"]
+
+
+@exact
+def test_synchronous_writes(loop):
+    """A write that must be on the medium is a flush sequence here: one write, one flush, no IO twice."""
+    need(loop.setting("fua") == "0" and loop.setting("write_cache") == "write back", "no flush sequences here")
+    stat = Delta(loop)
+    with Blklat(loop) as b:
+        fio(loop, rw="randwrite", sync="dsync", number_ios=500)
+        b.next()
+    a = assert_all_counted(b)
+    assert b.ops() == {"write": 500, "flush": stat()["flushes"]}
+    # After the write's own flush comes the one of the system call.
+    assert stat()["flushes"] in (500, 1000)
+    assert b.total("bytes") == 500 * 4096 == stat()["write_sectors"] * SECTOR
+    assert a["started"] == 500 + stat()["flushes"]
+
+
+@exact
+def test_discard(loop):
+    need(int(loop.setting("discard_max_bytes")), "the loop device has no discards")
+    stat = Delta(loop)
+    with Blklat(loop) as b:
+        for i in range(1, 11):
+            run("blkdiscard", "-f", "-o", i * MIB, "-l", i * 65536, loop.path)
+        run("blkdiscard", "-f", loop.path)
+        b.next()
+    a = assert_all_counted(b)
+    assert b.ops() == {"discard": stat()["discards"]}
+    assert stat()["discards"] >= 11
+    assert b.total("bytes") == stat()["discard_sectors"] * SECTOR == 55 * 65536 + loop.size
+    assert a["started"] == a["kernel_ios"]
+
+
+@exact
+def test_write_zeroes(loop):
+    """They are writes in the kernel's statistics, and something else here: no data goes over."""
+    need(int(loop.setting("write_zeroes_max_bytes")), "the loop device cannot write zeroes")
+    stat = Delta(loop)
+    with Blklat(loop) as b:
+        # Not 'blkdiscard -z': it forbids holes, which a file on tmpfs cannot do without.
+        for i in range(8):
+            run("fallocate", "--punch-hole", "-o", i * MIB, "-l", MIB // 2, loop.path)
+        b.next()
+    a = assert_all_counted(b)
+    assert b.ops() == {"other": 8, "flush": stat()["flushes"]}
+    assert b.total("bytes") == 4 * MIB == stat()["write_sectors"] * SECTOR
+    assert b.total("errors") == 0
+    assert a["started"] == 8 + stat()["flushes"]
+
+
+@exact
+def test_refused_write_zeroes(loop):
+    """blkdiscard -z has its write zeroes refused by tmpfs and then writes pages: both are seen."""
+    stat = Delta(loop)
+    with Blklat(loop) as b:
+        run("blkdiscard", "-f", "-z", "-l", 4 * MIB, loop.path)
+        b.next()
+    a = assert_all_counted(b)
+    need(b.total("errors"), "the backing file system writes zeroes without holes")
+    assert b.ops() == {"other": b.total("errors", "other"), "write": b.total("ios", "write")}
+    assert b.total("errors", "write") == 0
+    assert b.total("bytes", "write") == 4 * MIB
+    assert a["started"] == a["kernel_ios"] == stat()["ios"]
+
+
+def read_errors(device, offset, size):
+    """Reads around the page cache, once. Returns the error's number, or 0."""
+    fd = os.open(device.path, os.O_RDONLY | os.O_DIRECT)
+    try:
+        with mmap.mmap(-1, size) as buffer:
+            return 0 if os.preadv(fd, [buffer], offset) == size else -1
+    except OSError as e:
+        return e.errno
+    finally:
+        os.close(fd)
+
+
+@exact
+def test_errors(loop):
+    """Half of the backing file is gone: reads there fail, and count as IOs and as errors."""
+    os.truncate(loop.file, loop.size // 2)
+    stat = Delta(loop)
+    with Blklat(loop) as b:
+        f = fio(loop, rw="randread", number_ios=2000, continue_on_error="read", norandommap=1)
+        b.next()
+    a = assert_all_counted(b)
+    assert b.total("errors") == f.errors
+    assert b.total("ios") == a["kernel_ios"] == stat()["ios"]
+    assert 0.4 < f.errors / b.total("ios") < 0.6
+
+
+@exact
+def test_partial_completion(loop):
+    """A read across the end of the file: a part completes, the rest is requeued and fails. One IO."""
+    edge = loop.size // 2
+    os.truncate(loop.file, edge)
+    with Blklat(loop) as b:
+        assert read_errors(loop, edge - 16384, 65536) == errno.EIO
+        b.next()
+    a = assert_all_counted(b)
+    assert (b.ops(), b.total("errors"), a["requeued"]) == ({"read": 1}, 1, 1)
+    assert b.total("bytes") == 65536
+    assert a["started"] == a["kernel_ios"] == 1
+
+
+@exact
+def test_partition(loop, partition):
+    """IO of a partition counts for it and for its disk; IO elsewhere on the disk only for that."""
+    part, whole = Delta(partition), Delta(loop)
+    with Blklat(loop, partition) as b:
+        inside = fio(partition, rw="randrw", number_ios=3000)
+        fio(loop, rw="randread", number_ios=700, offset=partition.size * 3)
+        b.next(loop)
+        b.next(partition)
+    on_part, on_disk = assert_all_counted(b, partition), assert_all_counted(b, loop)
+    assert b.ops(partition) == {op: inside.ios(op) for op in ("read", "write")}
+    assert on_part["started"] == on_part["kernel_ios"] == part()["ios"] == 3000
+    assert on_disk["started"] == on_disk["kernel_ios"] == whole()["ios"] == 3700
+    assert b.total("bytes", "read", loop) == b.total("bytes", "read", partition) + 700 * 4096
+
+
+@exact
+def test_partition_alone(loop, partition):
+    part = Delta(partition)
+    with Blklat(partition, stage="device,total") as b:
+        inside = fio(partition, rw="randwrite", number_ios=2000)
+        fio(loop, number_ios=500)
+        b.next(partition, "total")
+    assert {l["device"] for l in b.lines} == {partition.name}
+    for stage in ("device", "total"):
+        assert_all_counted(b, partition, stage)
+        assert b.ops(stage=stage) == {"write": inside.ios("write")}
+    assert b.accounting(stage="device")["kernel_ios"] == part()["ios"] == 2000
+
+
+@exact
+def test_several_devices(loop, zram):
+    """Each has its own figures and nobody else's."""
+    with devices.loop(16 * MIB) as other:
+        stats = {d.name: Delta(d) for d in (loop, other, zram)}
+        with Blklat(loop, other, zram) as b:
+            loads = [Fio(loop, rw="randread", number_ios=10000), Fio(other, rw="randwrite", number_ios=3000),
+                     Fio(zram, rw="randwrite", number_ios=5000)]
+            for f in loads:
+                with f:
+                    f.result()
+            b.next(zram)
+        for d, expected in ((loop, {"read": 10000}), (other, {"write": 3000}), (zram, {"write": 5000})):
+            a = assert_all_counted(b, d)
+            assert b.ops(d) == expected
+            assert a["started"] == a["kernel_ios"] == stats[d.name]()["ios"]
+        assert {l["stage"] for l in b.of(zram)} == {"total"}
+        assert {l["stage"] for l in b.of(loop)} == {"device"}
+
+
+def test_start_under_load(loop):
+    """What was issued before the capture began is ignored, not lost."""
+    with Fio(loop, **deep(4, bs="64k")) as f:
+        f.until(lambda: loop.stat()["reads"] > 1000, "load")
+        stat = Delta(loop)
+        with Blklat(loop) as b:
+            f.result()
+            b.next(n=2)
+    a = assert_closed(b)
+    assert_few_missing(a)
+    assert a["started"] <= stat()["ios"]
+    # The statistics count by completions, and do so from a moment before the programs are attached.
+    assert abs(a["kernel_ios"] - a["started"]) <= 32 + a["kernel_ios"] // 100
+
+
+@exact
+def test_idle(loop):
+    """An interval without IO is a line too."""
+    with Blklat(loop, interval=0.2) as b:
+        b.next(n=4)
+    for line in b.lines:
+        assert line["ops"] == []
+        assert line["in_flight"] == {"ios": 0, "oldest_ns": 0}
+        assert line["queue_depth"] == 0
+    assert_all_counted(b)
+
+
+@exact
+def test_merged_requests(deadline_loop):
+    """Merged requests are one IO of the device; each of their bios is one of stage total."""
+    stat = Delta(deadline_loop)
+    with Blklat(deadline_loop, stage="device,queue,total") as b:
+        f = fio(deadline_loop, rw="write", ioengine="libaio", iodepth=32, iodepth_batch_submit=32,
+                iodepth_batch_complete_min=32, size="32M")
+        b.next(stage="total")
+    s = stat()
+    of_device, of_bios = assert_all_counted(b, stage="device"), assert_all_counted(b, stage="total")
+    assert s["write_merges"] > 100
+    assert of_device["started"] == of_device["kernel_ios"] == s["writes"]
+    assert of_bios["started"] == f.ios("write") == s["writes"] + s["write_merges"] == 8192
+    assert b.total("ios", stage="total") == 8192
+    assert b.total("bytes", stage="total") == 32 * MIB == s["write_sectors"] * SECTOR

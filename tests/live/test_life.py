@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""From the start to every kind of end: on time, small, and leaving nothing behind."""
+import datetime
+import json
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+from conftest import need
+from load import BURST, Blklat, Fio, Text, assert_all_counted, assert_closed, blklat_argv, deep, exact, fio, watching
+
+
+def test_ten_intervals_take_their_time(loop):
+    """Deadlines are absolute: a late one is not added to those that follow."""
+    with Fio(loop, **deep(6)), Blklat(loop, args=["--count", "10"]) as b:
+        assert b.wait() == 0
+    assert len(b.lines) == 10
+    ends = [datetime.datetime.fromisoformat(l["time"].replace("Z", "+00:00")).timestamp() for l in b.lines]
+    assert ends[-1] - ends[0] == pytest.approx(9 * 0.5, abs=0.05)
+    assert sum(l["interval_s"] for l in b.lines) == pytest.approx(5, abs=0.05)
+    assert_lengths_are_true(b, ends)
+
+
+def assert_lengths_are_true(b, ends):
+    """Each line says how long its interval really was; times are printed in ms."""
+    for line, begin, end in zip(b.lines[1:], ends, ends[1:]):
+        assert line["interval_s"] == pytest.approx(end - begin, abs=0.003)
+
+
+def test_duration(loop):
+    """A duration that is no multiple of the interval ends in a shorter one."""
+    with Blklat(loop, args=["--duration", "1.2"]) as b:
+        assert b.wait() == 0
+    assert [l["interval_s"] for l in b.lines] == pytest.approx([0.5, 0.5, 0.2], abs=0.05)
+
+
+def test_first_line_comes_soon(loop):
+    with Blklat(loop) as b:
+        line = b.next()
+    assert line["seen"] - b.began < 0.5 + 1.5
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@exact
+def test_signal_ends_with_the_last_interval(loop, number):
+    """IOs of the interval that was cut short are shown, and the status is 0."""
+    with Blklat(loop, interval=30) as b:
+        fio(loop, number_ios=3000)
+        assert b.stop(number) == 0
+    assert b.stderr == ""
+    assert b.lines[-1]["interval_s"] < 30
+    assert_all_counted(b)
+    assert b.ops() == {"read": 3000}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_shows_the_summary(loop, number):
+    with Text(loop, interval=30) as t:
+        t.until(lambda: watching(t), "start")
+        fio(loop, number_ios=3000)
+        t.signal(number)
+        assert t.wait() == 0
+    shown = re.search(r"started ([\d ]+) = completed ([\d ]+) \+ in flight ([\d ]+) \+ lost ([\d ]+)", t.text)
+    assert shown, t.text
+    started, completed, in_flight, lost = (int(n.replace(" ", "")) for n in shown.groups())
+    assert started == completed + in_flight + lost == 3000
+    assert in_flight + lost <= BURST
+
+
+def bpf_objects(pid):
+    """Numbers of the programs and maps that a process holds."""
+    held = {"prog": set(), "map": set()}
+    for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        for kind, number in re.findall(r"^(prog|map)_id:\s*(\d+)$", info.read_text(), re.M):
+            held[kind].add(number)
+    return held
+
+
+def exists(kind, number):
+    return subprocess.run(["bpftool", kind, "show", "id", number], capture_output=True).returncode == 0
+
+
+def test_killed_under_load(loop):
+    """Nothing of it stays in the kernel, and the load does not notice."""
+    need(shutil.which("bpftool"), "no bpftool")
+    with Fio(loop, **deep(3)) as f:
+        with Blklat(loop, stage="device,queue,total") as b:
+            b.next(stage="total")
+            held = bpf_objects(b.pid)
+            assert len(held["prog"]) >= 4 and len(held["map"]) >= 4
+            assert all(exists(kind, n) for kind in held for n in held[kind])
+            b.kill()
+        deadline = time.monotonic() + 2
+        left = held
+        while any(left.values()) and time.monotonic() < deadline:
+            left = {kind: {n for n in held[kind] if exists(kind, n)} for kind in held}
+        assert not any(left.values()), left
+        result = f.result()
+    assert result.errors == 0
+    with Blklat(loop) as again:
+        fio(loop, number_ios=100)
+    assert assert_closed(again)["started"] == 100
+
+
+def resident_kib(pid):
+    """Resident memory of a process, and what of it are mapped BPF counters."""
+    total = counters = 0
+    mapping = ""
+    for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
+            mapping = line
+        elif line.startswith("Rss:"):
+            kib = int(line.split()[1])
+            total += kib
+            counters += kib if "bpf-map" in mapping else 0
+    return total, counters
+
+
+def test_small(loop):
+    """At full speed it holds less than 24 MiB besides the counters, and hardly needs the CPU."""
+    with Fio(loop, **deep(4)), Blklat(loop, interval=0.5) as b:
+        b.next(n=5)
+        total, counters = resident_kib(b.pid)
+        fields = pathlib.Path(f"/proc/{b.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    print(f"{total} KiB resident, {counters} of them counters; CPU ticks user {fields[11]} system {fields[12]}")
+    assert total - counters < 24 * 1024
+
+
+def test_reader_of_the_pipe_leaves(loop):
+    """A closed pipe ends it quietly."""
+    argv = blklat_argv(loop, "--format", "json", "--interval", 0.1)
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+        assert json.loads(p.stdout.readline())["device"] == loop.name
+        p.stdout.close()
+        assert p.wait(10) == 0
+        assert p.stderr.read() == ""
+
+
+@exact
+def test_two_at_once(loop):
+    """They do not disturb each other."""
+    with Blklat(loop) as one, Blklat(loop, stage="total") as two:
+        f = fio(loop, rw="randwrite", number_ios=4000)
+    assert assert_all_counted(one)["started"] == assert_all_counted(two)["started"] == f.ios("write") == 4000
+    assert one.total("bytes") == two.total("bytes") == f.bytes("write")

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Latencies are true: against a witness that measures around and within, and against fio."""
+import pytest
+from load import (BIN, Blklat, Witness, assert_all_counted, assert_closed, assert_few_missing, deep, exact, fio,
+                  missing)
+
+PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
+PROGRAMS_NS = 5000  # what the programs between the two may cost
+
+
+def one_interval(device, **options):
+    """A load within one long interval of blklat, surrounded by the witness. All three results."""
+    with Witness(device) as witness, Blklat(device, interval=60) as b:
+        witness.surround()
+        f = fio(device, **options)
+        assert b.stop() == 0, b.stderr
+        outer, inner = witness.finish()
+    assert len(b.lines) == 1
+    return b, f, outer, inner
+
+
+@pytest.mark.parametrize("load", [
+    pytest.param({"rw": "randread", "bs": "512k", "time_based": 1, "runtime": 2}, id="qd1"),
+    pytest.param(deep(rw="randread", bs="64k"), id="qd32"),
+])
+@pytest.mark.usefixtures("witness_program")
+def test_against_witness(loop, load):
+    b, f, outer, inner = one_interval(loop, **load)
+    a = assert_closed(b)
+
+    # The same IOs: what the witness does not see complete, blklat says to be missing.
+    assert a["started"] == outer.issues == inner.issues == f.ios("read") > 1000
+    assert a["completed"] == outer.completions == inner.completions
+    assert missing(a) == outer.issues - outer.completions == inner.issues - inner.completions
+    assert_few_missing(a)
+    assert b.total("bytes") == outer.bytes == inner.bytes
+    assert outer.unmatched == inner.unmatched == 0
+
+    # Each IO's latency lies between its inner and its outer one, whatever came in between; so do
+    # the extremes, to the nanosecond, and every quantile but for the width of its bin.
+    latency = b.lines[-1]["ops"][0]["latency_ns"]
+    assert inner.min <= latency["min"] <= outer.min
+    assert inner.max <= latency["max"] <= outer.max
+    for name, q in PERCENTILES.items():
+        assert inner.range(q)[0] / BIN <= latency[name] <= outer.range(q)[1] * BIN, name
+
+    # That says something: where most IOs are, the two are close together.
+    for q in (0.5, 0.9):
+        low, high = inner.range(q)[0], outer.range(q)[1]
+        assert high <= max(low * BIN * BIN, low + PROGRAMS_NS), q
+    print({n: (inner.range(q)[0], latency[n], outer.range(q)[1]) for n, q in PERCENTILES.items()},
+          (inner.min, latency["min"], outer.min), (inner.max, latency["max"], outer.max))
+
+
+@exact
+def run_total(loop):
+    """One IO at a time. Returns blklat's and fio's medians, after what holds on any machine."""
+    with Blklat(loop, stage="total", interval=60) as b:
+        f = fio(loop, time_based=1, runtime=1, nice=-15)
+    a = assert_all_counted(b)
+    assert a["started"] == a["completed"] == f.ios("read")
+    latency = b.lines[-1]["ops"][0]["latency_ns"]
+    # fio's clock starts before the bio is made and stops after its thread woke up.
+    assert latency["mean"] <= f.mean_ns("read")
+    for p in (50, 90, 99):
+        # fio gives the middle of a bin of 1/64 octave or wider.
+        assert latency[f"p{p}"] <= f.clat_ns("read", p) * BIN
+    return latency["p50"], f.clat_ns("read", 50)
+
+
+def test_total_against_fio(loop):
+    """Never above fio's, and hardly below: on a busy machine waking up takes its time, so not each run is."""
+    runs = []
+    while len(runs) < 5:
+        runs.append(run_total(loop))
+        ours, fios = runs[-1]
+        if fios - ours <= max(0.15 * fios, 5000):
+            return
+    raise AssertionError(f"medians of blklat and fio: {runs}")
+
+
+@exact
+def test_stages_of_one_device(deadline_loop):
+    """Waiting and service are parts of the whole: count by count and mean by mean."""
+    with Blklat(deadline_loop, stage="device,queue,total", interval=60) as b:
+        f = fio(deadline_loop, time_based=1, runtime=2, bs="16k")
+    assert [l["stage"] for l in b.lines] == ["device", "queue", "total"]
+    mean = {}
+    for stage in ("device", "queue", "total"):
+        a = assert_all_counted(b, stage=stage)
+        assert a["started"] == a["completed"] == f.ios("read"), stage
+        mean[stage] = b.of(stage=stage)[-1]["ops"][0]["latency_ns"]["mean"]
+    assert mean["device"] + mean["queue"] < mean["total"] < f.mean_ns("read")

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A device that does not answer, and one that is no more."""
+import devices
+import pytest
+from devices import Delta
+from load import Blklat, Fio, assert_all_counted, assert_closed, exact, fio
+
+DEPTH = 8
+
+
+@pytest.mark.parametrize("stage", ["device", "total"])
+@exact
+def test_stalled_device(frozen, stage):
+    """IOs that do not complete are seen all the same: how many, and how long they have waited."""
+    device, freeze, thaw = frozen
+    stat = Delta(device)
+    with Blklat(device, stage=stage) as b:
+        freeze()
+        with Fio(device, rw="randwrite", ioengine="libaio", iodepth=DEPTH, number_ios=DEPTH) as f:
+            b.until(lambda: b.lines and b.lines[-1]["in_flight"]["ios"] == DEPTH, "stall")
+            first = b.lines[-1]
+            b.next(n=4)
+            stalled = b.lines[b.lines.index(first):]
+            thaw()
+            f.result()
+        b.next(n=2)
+    for earlier, later in zip(stalled, stalled[1:]):
+        assert later["ops"] == []
+        assert later["in_flight"]["ios"] == DEPTH
+        grown = later["in_flight"]["oldest_ns"] - earlier["in_flight"]["oldest_ns"]
+        assert grown == pytest.approx(later["interval_s"] * 1e9, abs=1e6)
+    assert stalled[-1]["in_flight"]["oldest_ns"] > 2e9
+    a = assert_all_counted(b)
+    assert a["started"] == stat()["ios"] == DEPTH
+    done = [o["latency_ns"] for l in b.lines for o in l["ops"]]
+    assert max(o["max"] for o in done) > stalled[-1]["in_flight"]["oldest_ns"]
+
+
+@pytest.mark.parametrize("stage", ["device", "total"])
+def test_in_flight_at_the_start(frozen, stage):
+    """IOs that began before the capture are told apart from its own, and are no loss."""
+    device, freeze, thaw = frozen
+    stat = Delta(device)
+    freeze()
+    with Fio(device, rw="randwrite", ioengine="libaio", iodepth=DEPTH, number_ios=DEPTH) as f:
+        f.until(lambda: device.stat()["in_flight"] == DEPTH, "stall")
+        with Blklat(device, stage=stage) as b:
+            thaw()
+            f.result()
+            b.next(n=2)
+    assert stat()["ios"] == DEPTH
+    a = assert_closed(b)
+    assert (a["started"], a["lost"], a["in_flight"], b.ops()) == (0, 0, 0, {})
+    # Bios have no slots that could tell; they are just not known.
+    assert a["before_start"] == (DEPTH if stage == "device" else 0)
+
+
+@pytest.mark.parametrize("kind", ["zram", "loop"])
+def test_last_device_goes_away(kind, request):
+    device, remove = request.getfixturevalue(f"removable_{kind}")
+    with Blklat(device, interval=0.3) as b:
+        fio(device, rw="randwrite", number_ios=200)
+        b.next()
+        remove()
+        assert b.wait() == 1
+    assert f"{device.name} went away" in b.stderr
+    assert b.ops(device) == {"write": 200}
+
+
+def test_detached_loop(removable_loop):
+    """Without its file a loop device stays, empty: that is gone as well."""
+    device, _ = removable_loop
+    with Blklat(device, interval=0.3) as b:
+        b.next()
+        devices.run("losetup", "-d", device.path)
+        assert b.wait() == 1
+    assert f"{device.name} went away" in b.stderr
+
+
+@exact
+def test_others_go_on(loop, removable_zram):
+    zram, remove = removable_zram
+    with Blklat(loop, zram, interval=0.3) as b:
+        b.next(zram)
+        remove()
+        b.until(lambda: "went away" in b.stderr, "notice")
+        told = len(b.of(zram))
+        fio(loop, number_ios=1000)
+        b.next(loop, n=2)
+    assert b.stderr.count(f"{zram.name} went away") == 1
+    assert len(b.of(zram)) == told
+    assert b.ops(loop) == {"read": 1000}
+    assert_all_counted(b, loop)
