@@ -55,6 +55,7 @@ help:
 	@echo "make              build $(O)/blklat"
 	@echo "make demo         as root: install what is missing, build, watch a scratch device for 10 s"
 	@echo "make test         as root: install what is missing, run every test level"
+	@echo "make test-tree    who includes whom             (no root)"
 	@echo "make test-unit    the pure parts                (no root)"
 	@echo "make test-cli     replays in, golden output     (no root)"
 	@echo "make test-live    this machine's kernel: loop and zram, fio as load and oracle"
@@ -151,14 +152,7 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(LIBRARY)
 # The live tests' second opinion, a BPF program of its own.
 export WITNESS = $(abspath $(O))/tests/live/witness
 
-$(O)/tests/live/%.bpf.o: tests/live/%.bpf.c
-	$(call quiet,BPF,$@)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $(@:.o=.tmp.o) -MF $(@:.o=.d) -MT $@ \
-		&& $(BPFTOOL) gen object $@ $(@:.o=.tmp.o)
-
-$(O)/tests/live/%.skel.h: $(O)/tests/live/%.bpf.o
-	$(call quiet,SKEL,$@)$(BPFTOOL) gen skeleton $< name $(notdir $*) >$@
-
-$(O)/tests/live/witness.o: INCLUDES += -I$(O)/tests/live
+$(O)/tests/live/witness.o: private INCLUDES += -I$(O)/tests/live
 $(O)/tests/live/witness.o: | $(O)/tests/live/witness.skel.h
 
 $(O)/tests/live/witness: $(O)/tests/live/witness.o

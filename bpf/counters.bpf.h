@@ -82,14 +82,18 @@ static __always_inline struct target *target_of(const volatile void *address)
 	return t && t->key == (u64)address ? t : NULL;
 }
 
-/* An argument of a tracepoint; not by an index, since the verifier wants a constant offset. */
-static __always_inline void *argument(u64 *ctx, bool second)
+/*
+ * An argument of a tracepoint. The verifier wants a constant offset from the context (5.10 refuses
+ * any other pointer made of it), so the compiler must not make one load of the two.
+ */
+static __always_inline void *argument(const u64 *ctx, bool second)
 {
-	if (second) {
-		asm volatile("" : "+r"(ctx));
-		return (void *)ctx[1];
-	}
-	return (void *)ctx[0];
+	void *arg;
+
+	if (!second)
+		return (void *)ctx[0];
+	asm volatile("%0 = *(u64 *)(%1 + 8)" : "=r"(arg) : "r"(ctx));
+	return arg;
 }
 
 /* Adds to a cell of this CPU's account of a watch. Rare, so kept out of the callers' registers. */
