@@ -210,7 +210,8 @@ int on_rq_complete(u64 *ctx)
 			complete(t, rq, ctx[1], ctx[2]);
 		total |= t && t->watch[BLKLAT_STAGE_TOTAL];
 	}
-	if (cfg_bios && total)
+	/* A device without requests may hand its bios on as they are (nvme multipath, md raid0). */
+	if (cfg_bios && (total || cfg_remapped))
 		end_bios(rq, ctx[2], ctx[1]);
 	return 0;
 }

@@ -18,7 +18,8 @@ const volatile u32 cfg_watches = 1;
 const volatile u32 cfg_hash_factor = 1;
 const volatile u32 cfg_hash_shift = 31;
 const volatile bool cfg_queue = false;		/* stage queue is watched, on some device */
-const volatile bool cfg_bios = false;		/* stage total is watched on a device with requests */
+const volatile bool cfg_bios = false;		/* stage total is watched, on some device */
+const volatile bool cfg_remapped = false;	/* and on one without requests */
 const volatile bool cfg_partitions = false;	/* a partition is watched */
 /* Which argument is the request, the bio: kernels differ, BTF tells. */
 const volatile bool cfg_insert_arg1 = false;

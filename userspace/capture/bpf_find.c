@@ -66,7 +66,8 @@ static int check_found(const struct device *const *devices, u32 n, struct found_
 	for (u32 i = 0; i < n; i++) {
 		const struct device *d = devices[i];
 
-		if (!found[i].part || found[i].dev != (d->major << 20 | d->minor))
+		/* A hidden path has a number in the kernel, but none in sysfs. */
+		if (!found[i].part || (!d->hidden && found[i].dev != (d->major << 20 | d->minor)))
 			return problem_set(p, -ENODEV, "could not find %s in the kernel: the device went "
 					   "away, or its structures differ from those known", d->name);
 		found[i].fd = i;

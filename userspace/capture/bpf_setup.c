@@ -22,6 +22,15 @@ bool bpf_any_stage(const struct capture *c, enum blklat_stage stage)
 	return false;
 }
 
+/* Stage total of a device that has no requests of its own. */
+static bool any_remapped(const struct capture *c)
+{
+	for (u32 i = 0; i < c->n_watches; i++)
+		if (c->watches[i].stage == BLKLAT_STAGE_TOTAL && !c->watches[i].device->hw_queues)
+			return true;
+	return false;
+}
+
 static bool any_partition(const struct capture *c)
 {
 	for (u32 i = 0; i < c->n_watches; i++)
@@ -59,6 +68,7 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_hash_shift = 32 - b->targets.bits;
 	ro->cfg_queue = bpf_any_stage(&b->capture, BLKLAT_STAGE_QUEUE);
 	ro->cfg_bios = bpf_any_stage(&b->capture, BLKLAT_STAGE_TOTAL);
+	ro->cfg_remapped = any_remapped(&b->capture);
 	ro->cfg_partitions = any_partition(&b->capture);
 	ro->cfg_insert_arg1 = bpf_tracepoint_args("block_rq_insert") == 2;
 	ro->cfg_issue_arg1 = bpf_tracepoint_args("block_rq_issue") == 2;
