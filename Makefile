@@ -70,7 +70,7 @@ help:
 # --- what Debian has --------------------------------------------------------------------------
 
 PACKAGES := gcc make clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libcmocka-dev pkg-config \
-	    linux-libc-dev python3 python3-pytest fio jq util-linux fdisk procps mandoc
+	    linux-libc-dev python3 python3-pytest fio jq util-linux mount fdisk e2fsprogs procps mandoc
 
 deps:
 	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p 2>/dev/null | grep -q '^Status: install ok' || echo $$p; done); \
@@ -80,7 +80,7 @@ deps:
 	apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing
 
 demo: deps
-	+@$(MAKE) --no-print-directory all
+	+@$(MAKE) -s --no-print-directory all
 	@bench/demo.sh $(O)/blklat
 
 # --- generated -------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ $(O)/bench/drain: $(O)/bench/drain.o $(LIBRARY)
 # The tools to compare with; one that can't be had is skipped by name.
 bench: PACKAGES += libbpf-tools bpftrace
 bench: deps
-	+@$(MAKE) --no-print-directory bench-programs
+	+@$(MAKE) -s --no-print-directory bench-programs
 	@$(PYTHON) -B bench/bench.py --build $(O) $(BENCH)
 
 bench-programs: $(O)/blklat $(O)/bench/floor $(O)/bench/drain
@@ -162,7 +162,7 @@ LEVELS := tree unit cli live
 RUN_TESTS = $(PYTHON) tests/run.py $(O)
 
 test: deps
-	+@$(MAKE) --no-print-directory test-programs
+	+@$(MAKE) -s --no-print-directory test-programs
 	@$(RUN_TESTS) $(LEVELS)
 
 test-programs: all $(UNIT_TESTS) $(O)/tests/live/witness
