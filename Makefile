@@ -77,7 +77,8 @@ deps:
 	[ -z "$$missing" ] && exit 0; \
 	[ "$$(id -u)" = 0 ] || { echo "make deps: not root, cannot install:" $$missing >&2; exit 1; }; \
 	export DEBIAN_FRONTEND=noninteractive; \
-	apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing
+	echo "installing" $$missing; \
+	apt-get update -qq && apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends $$missing >/dev/null
 
 demo: deps
 	+@$(MAKE) -s --no-print-directory all
