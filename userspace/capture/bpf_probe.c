@@ -41,6 +41,21 @@ int bpf_tracepoint_args(const char *name)
 	return btf ? args_in(btf, name) : -errno;
 }
 
+bool bpf_struct_has(const char *type, const char *member)
+{
+	struct btf *btf CLEANUP(cleanup_btf) = btf__load_vmlinux_btf();
+	int id = btf ? btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT) : -ENOENT;
+	const struct btf_type *t;
+
+	if (id < 0)
+		return false;
+	t = btf__type_by_id(btf, id);
+	for (u32 i = 0; i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), member))
+			return true;
+	return false;
+}
+
 static u64 effective_capabilities(void)
 {
 	FILE *f CLEANUP(cleanup_fclose) = fopen("/proc/self/status", "re");

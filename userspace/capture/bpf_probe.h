@@ -16,4 +16,7 @@ int bpf_probe(struct problem *p);
  */
 int bpf_tracepoint_args(const char *name);
 
+/* Whether the kernel's struct @type has a @member of its own, by BTF. */
+bool bpf_struct_has(const char *type, const char *member);
+
 #endif

@@ -218,9 +218,25 @@ static int load(struct bpf_capture *b, u32 max_bios, struct problem *p)
 	return 0;
 }
 
+/* Before 5.12 a bio is remapped to the whole device, and no longer knows its partition, when it is queued. */
+static int check_partitions(const struct capture *c, struct problem *p)
+{
+	for (u32 i = 0; i < c->n_watches; i++) {
+		const struct watch *w = &c->watches[i];
+
+		if (w->stage == BLKLAT_STAGE_TOTAL && device_is_partition(w->device) &&
+		    !bpf_struct_has("bio", "bi_bdev"))
+			return problem_set(p, -EINVAL, "stage total of the partition '%s' needs Linux 5.12 or later: "
+					   "watch its disk", w->device->name);
+	}
+	return 0;
+}
+
 int bpf_setup(struct bpf_capture *b, u32 max_bios, struct problem *p)
 {
-	int err = find_watched(&b->capture, &b->targets, p);
+	int err = check_partitions(&b->capture, p);
 
+	if (!err)
+		err = find_watched(&b->capture, &b->targets, p);
 	return err ? err : load(b, max_bios, p);
 }
