@@ -119,9 +119,10 @@ static __noinline int complete_unstarted(u32 watch, const u64 *ns, struct reques
 
 static __always_inline void complete(struct target *t, struct request *rq, u32 error, u32 bytes)
 {
+	/* First of all: the slot may have to come from another CPU's cache, which is not the IO's time. */
+	u64 now = bpf_ktime_get_ns(), start, *bin;
 	struct slot slot = slot_of(t, rq, BLKLAT_STAGE_DEVICE);
 	struct blklat_series *s;
-	u64 start, *bin;
 
 	if (!slot.in)
 		return;		/* counted when it was started */
@@ -140,7 +141,7 @@ static __always_inline void complete(struct target *t, struct request *rq, u32 e
 		s->errors++;
 	if (bytes < rq->__data_len)
 		return;		/* a part; the last one ends it */
-	bin = count_latency(s, bpf_ktime_get_ns() - start);
+	bin = count_latency(s, now - start);
 	end_slot(slot);
 	if (bin)
 		++*bin;
