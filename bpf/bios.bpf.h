@@ -127,15 +127,6 @@ int on_bio_complete(u64 *ctx)
 	return end_bio(key, bio->bi_status);
 }
 
-static __always_inline bool in_flush_sequence(struct request *rq)
-{
-	u32 flag = RQF_FLUSH_SEQ_BEFORE_6_10;
-
-	if (bpf_core_enum_value_exists(enum rqf_flags, __RQF_FLUSH_SEQ))
-		flag = 1U << bpf_core_enum_value(enum rqf_flags, __RQF_FLUSH_SEQ);
-	return rq->rq_flags & flag;
-}
-
 /*
  * Bios that end with (a part of) a request have no block_bio_complete of their own; it was traced
  * already, as blk_update_request() says. Those within the completed bytes end, but within a flush
@@ -145,7 +136,7 @@ static __noinline int end_bios(struct request *rq, u32 bytes, u32 error)
 {
 	struct bio *bio = BPF_CORE_READ(rq, bio);
 
-	if (in_flush_sequence(rq))
+	if (rq->rq_flags & cfg_flush_seq)
 		return 0;
 	for (u32 i = 0; i < MAX_BIOS && bio; i++) {
 		u32 size = BPF_CORE_READ(bio, bi_iter.bi_size);

@@ -20,6 +20,7 @@ const volatile u32 cfg_hash_shift = 31;
 const volatile bool cfg_queue = false;		/* stage queue is watched, on some device */
 const volatile bool cfg_bios = false;		/* stage total is watched, on some device */
 const volatile bool cfg_remapped = false;	/* and on one without requests */
+const volatile u32 cfg_flush_seq = 0;		/* RQF_FLUSH_SEQ */
 const volatile bool cfg_partitions = false;	/* a partition is watched */
 /* Which argument is the request, the bio: kernels differ, BTF tells. */
 const volatile bool cfg_insert_arg1 = false;
@@ -108,7 +109,7 @@ static __noinline int account(u32 watch, u32 cell)
 	return 0;
 }
 
-/* A request's slot: eight of them, and which it is. */
+/* A request's slot: sixteen of them, and which it is. */
 struct slot {
 	struct blklat_slots *in;
 	u32 i;

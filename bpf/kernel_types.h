@@ -122,12 +122,6 @@ struct bpf_iter__task_file {
 
 #pragma clang attribute pop
 
-/* Since 6.10 (5f89154e8e9e "block: Use enum to define RQF_x bit indexes"); a macro before, 1 << 4. */
-enum rqf_flags {
-	__RQF_FLUSH_SEQ = 0,	/* relocated */
-};
-#define RQF_FLUSH_SEQ_BEFORE_6_10 (1 << 4)
-
 enum req_flag_bits {
 	__REQ_FUA = 17,		/* relocated */
 	__REQ_PREFLUSH = 18,

@@ -10,7 +10,7 @@
  *   series    [cpu][watch][op]       one struct blklat_series, see below: sum, bytes, errors,
  *                                    extremes and the latency bins of bins.h
  *   accounts  [cpu][watch]           BLKLAT_ACCOUNTS cells: what did not end as a counted IO, and why
- *   slots     [watch's slots / 8]    one slot for each tag that a request of the device can carry:
+ *   slots     [watch's slots / 16]   one slot for each tag that a request of the device can carry:
  *                                    start time, number of starts, number of ends
  *
  * Each CPU writes its own rows of series and accounts, and a tag belongs to one request at a time,
@@ -61,15 +61,15 @@ enum blklat_account {
 };
 
 /*
- * Eight start-time slots. The number of a request's slot is, within its watch,
+ * Sixteen start-time slots. The number of a request's slot is, within its watch,
  *   hardware queue * stride + (internal_tag >= 0 ? tags + internal_tag : tag)
  * The scheduler's tag comes first because a requeue gives the driver tag back before its tracepoint.
  *
- * A start often happens on another CPU than the end. So each has counts in a cache line of its own,
- * and a start only writes the times' line, never waits for it: that an earlier start in the slot was
- * not ended shows in the counts.
+ * A start often happens on another CPU than the end. So each has counts in cache lines of its own
+ * (pairs of them: processors fetch two at a time), and a start only writes the times' lines, never
+ * waits for them: that an earlier start in the slot was not ended shows in the counts.
  */
-#define BLKLAT_SLOTS 8
+#define BLKLAT_SLOTS 16
 struct blklat_slots {
 	__u64 ns[BLKLAT_SLOTS];		/* CLOCK_MONOTONIC; or one of the two below */
 	__u64 started[BLKLAT_SLOTS];

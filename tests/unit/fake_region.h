@@ -17,7 +17,7 @@ enum { AT_SUM, AT_BYTES, AT_ERRORS, AT_OCTAVES, AT_MAX, AT_NOT_MIN = AT_MAX + 2,
 
 enum { FAKE_CPUS = 3, FAKE_WATCHES = 3, FAKE_OPS = 5 };
 
-/* Slots 0..7 are nobody's, then 16 of watch 0 and 8 of watch 1; watch 2 has none (stage total). */
+/* Slots 0..15 are nobody's, then 32 of watch 0 and 16 of watch 1; watch 2 has none (stage total). */
 enum { FAKE_BLOCKS = 4 };
 
 struct fake {
@@ -42,8 +42,8 @@ static inline struct fake *fake_new(u32 scale)
 	f->series = calloc((size_t)FAKE_CPUS * FAKE_WATCHES * FAKE_OPS * words, sizeof(u64));
 	f->accounts = calloc(FAKE_CPUS * FAKE_WATCHES * BLKLAT_ACCOUNTS, sizeof(u64));
 	f->slots = calloc(FAKE_BLOCKS, sizeof(*f->slots));
-	f->ranges[0] = (struct region_slots){ 8, 16 };
-	f->ranges[1] = (struct region_slots){ 24, 8 };
+	f->ranges[0] = (struct region_slots){ 16, 32 };
+	f->ranges[1] = (struct region_slots){ 48, 16 };
 	f->r = (struct region){
 		.cpus = FAKE_CPUS, .watches = FAKE_WATCHES, .scale = scale, .series_bytes = words * 8,
 		.series = f->series, .accounts = f->accounts, .slots = f->slots, .ranges = f->ranges,

@@ -46,7 +46,7 @@ static void test_slots_have_room(void **state)
 		struct slots s = slots_of(cases[i].d, cases[i].cpus);
 
 		assert_int_equal(s.tags, cases[i].d->tags);
-		assert_int_equal(s.stride % 8, 0);
+		assert_int_equal(s.stride % 16, 0);
 		assert_true(s.stride >= s.tags + cases[i].least_scheduler_tags);
 		assert_true(s.queues >= cases[i].least_queues);
 		/* But not without measure: a disk of one queue stays small on a machine of many CPUs. */

@@ -13,10 +13,10 @@
 
 #include "fake_region.h"
 
-/* Slot @n of watch 0, which has those from number 8 on. */
+/* Slot @n of watch 0, which has those from number 16 on. */
 static struct blklat_slots *block_of(struct fake *f, u32 n)
 {
-	return &f->slots[(8 + n) / 8];
+	return &f->slots[(16 + n) / 16];
 }
 
 /* The two writes of a start and of an end, in abi.h's order; the bin comes after them. */
@@ -25,9 +25,9 @@ static void start_write(struct fake *f, u32 n, int step, u64 ns)
 	struct blklat_slots *s = block_of(f, n);
 
 	if (step == 0)
-		__atomic_store_n(&s->ns[n % 8], ns, __ATOMIC_RELEASE);
+		__atomic_store_n(&s->ns[n % 16], ns, __ATOMIC_RELEASE);
 	else
-		__atomic_store_n(&s->started[n % 8], s->started[n % 8] + 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&s->started[n % 16], s->started[n % 16] + 1, __ATOMIC_RELEASE);
 }
 
 static void end_write(struct fake *f, u32 n, int step)
@@ -35,9 +35,9 @@ static void end_write(struct fake *f, u32 n, int step)
 	struct blklat_slots *s = block_of(f, n);
 
 	if (step == 0)
-		__atomic_store_n(&s->ended[n % 8], s->ended[n % 8] + 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&s->ended[n % 16], s->ended[n % 16] + 1, __ATOMIC_RELEASE);
 	else
-		__atomic_store_n(&s->ns[n % 8], BLKLAT_SLOT_FREE, __ATOMIC_RELEASE);
+		__atomic_store_n(&s->ns[n % 16], BLKLAT_SLOT_FREE, __ATOMIC_RELEASE);
 }
 
 static void start(struct fake *f, u32 n, u64 ns)
@@ -79,10 +79,10 @@ static void check(const struct watch_counts *w, u64 started, u64 in_flight, u64 
 static void test_layout(void **state)
 {
 	(void)state;
-	assert_int_equal(sizeof(struct blklat_slots), 3 * 64);
+	assert_int_equal(sizeof(struct blklat_slots), 3 * 128);
 	assert_int_equal(offsetof(struct blklat_slots, ns), 0);
-	assert_int_equal(offsetof(struct blklat_slots, started), 64);
-	assert_int_equal(offsetof(struct blklat_slots, ended), 128);
+	assert_int_equal(offsetof(struct blklat_slots, started), 128);
+	assert_int_equal(offsetof(struct blklat_slots, ended), 256);
 }
 
 static void test_in_flight_and_age(void **state)
@@ -126,11 +126,11 @@ static void test_ranges(void **state)
 	struct fake *f = fake_new(0);
 
 	(void)state;
-	f->slots[0].ns[7] = 5;
-	f->slots[0].started[7] = 10;
+	f->slots[0].ns[15] = 5;
+	f->slots[0].started[15] = 10;
 	start(f, 2, 10);
-	start(f, 16, 20);		/* the first of watch 1 */
-	start(f, 23, 30);
+	start(f, 32, 20);		/* the first of watch 1 */
+	start(f, 47, 30);
 	check(fake_drain(f, 0), 1, 1, 0);
 	check(&f->now.w[1], 2, 2, 0);
 	assert_int_equal(f->now.w[1].oldest_ns, 1000000 - 20);

@@ -41,6 +41,20 @@ int bpf_tracepoint_args(const char *name)
 	return btf ? args_in(btf, name) : -errno;
 }
 
+int bpf_enum_value(const char *name, int otherwise)
+{
+	struct btf *btf CLEANUP(cleanup_btf) = btf__load_vmlinux_btf();
+
+	for (u32 id = 1; btf && id < btf__type_cnt(btf); id++) {
+		const struct btf_type *t = btf__type_by_id(btf, id);
+
+		for (u32 i = 0; btf_is_enum(t) && i < btf_vlen(t); i++)
+			if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), name))
+				return btf_enum(t)[i].val;
+	}
+	return otherwise;
+}
+
 bool bpf_struct_has(const char *type, const char *member)
 {
 	struct btf *btf CLEANUP(cleanup_btf) = btf__load_vmlinux_btf();

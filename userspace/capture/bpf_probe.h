@@ -16,6 +16,11 @@ int bpf_probe(struct problem *p);
  */
 int bpf_tracepoint_args(const char *name);
 
+/*
+ * The value of @name in whichever of the kernel's enums has it, named or not. Returns it, or @otherwise.
+ */
+int bpf_enum_value(const char *name, int otherwise);
+
 /* Whether the kernel's struct @type has a @member of its own, by BTF. */
 bool bpf_struct_has(const char *type, const char *member);
 

@@ -69,6 +69,8 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_queue = bpf_any_stage(&b->capture, BLKLAT_STAGE_QUEUE);
 	ro->cfg_bios = bpf_any_stage(&b->capture, BLKLAT_STAGE_TOTAL);
 	ro->cfg_remapped = any_remapped(&b->capture);
+	/* A bit's number since 6.10 (5f89154e8e9e, in an enum without a name), a macro before: 1 << 4. */
+	ro->cfg_flush_seq = ro->cfg_bios ? 1U << bpf_enum_value("__RQF_FLUSH_SEQ", 4) : 0;
 	ro->cfg_partitions = any_partition(&b->capture);
 	ro->cfg_insert_arg1 = bpf_tracepoint_args("block_rq_insert") == 2;
 	ro->cfg_issue_arg1 = bpf_tracepoint_args("block_rq_issue") == 2;

@@ -5,7 +5,7 @@
 
 #include "capture/capture.h"
 
-/* Slots of one device at one stage: queues * stride, laid out as abi.h says; stride is a multiple of 8. */
+/* Slots of one device at one stage: queues * stride, laid out as abi.h says; stride is a multiple of 16. */
 struct slots {
 	u32 queues;
 	u32 stride;

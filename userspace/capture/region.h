@@ -16,7 +16,7 @@ struct region {
 	void *series;			/* [cpu][watch][op] */
 	const u64 *accounts;		/* [cpu][watch][BLKLAT_ACCOUNTS] */
 	const struct blklat_slots *slots;
-	const struct region_slots {	/* of each watch, multiples of 8; n is 0 at stage total */
+	const struct region_slots {	/* of each watch, multiples of 16; n is 0 at stage total */
 		u32 first, n;
 	} *ranges;
 	volatile u32 *epoch;		/* number of the interval, read by the engine */
