@@ -264,11 +264,11 @@ class FioResult:
     def errors(self):
         return self.job.get("total_err", 0)
 
-    def clat_ns(self, op, p):
-        return self.job[op]["clat_ns"]["percentile"][f"{p:.6f}"]
+    def clat_ns(self, op, p, kind="clat_ns"):
+        return self.job[op][kind]["percentile"][f"{p:.6f}"]
 
-    def mean_ns(self, op):
-        return self.job[op]["clat_ns"]["mean"]
+    def mean_ns(self, op, kind="clat_ns"):
+        return self.job[op][kind]["mean"]
 
 
 def fio(device, **options):
