@@ -29,7 +29,9 @@ SPARE_DEVICES = 3
 def options():
     p = argparse.ArgumentParser(prog="bench.py", description=__doc__.split("\n", 1)[0])
     p.add_argument("--build", default="build", metavar="DIR", help="where blklat was built")
-    p.add_argument("--rounds", type=int, default=5, metavar="N", help="rounds (default 5)")
+    p.add_argument("--rounds", type=int, default=5, metavar="N", help="rounds of cost per IO (default 5)")
+    # IOPS of two runs differ by more than what is looked for, so their median takes more of them.
+    p.add_argument("--iops-rounds", type=int, default=13, metavar="N", help="rounds of IOPS (default 13)")
     p.add_argument("--seconds", type=float, default=3, metavar="S", help="of a measurement (default 3)")
     p.add_argument("--daemon-seconds", type=float, default=20, metavar="S", help="of blklat's CPU time (default 20)")
     p.add_argument("--only", metavar="WHAT,...", default="cost,iops,daemon,drain",
@@ -39,7 +41,7 @@ def options():
     o.only = o.only.split(",")
     if set(o.only) - {"cost", "iops", "daemon", "drain"}:
         p.error("--only takes cost, iops, daemon, drain")
-    if o.rounds < 1 or o.seconds <= 0 or o.daemon_seconds <= 0:
+    if o.rounds < 1 or o.iops_rounds < 1 or o.seconds <= 0 or o.daemon_seconds <= 0:
         p.error("--rounds and the seconds are above 0")
     return o
 
@@ -92,12 +94,12 @@ def run(o, stack):
            "cost": [], "iops": [], "skipped": {}, "daemon": None, "drain": None}
     if "cost" in o.only:
         with machine.bpf_statistics():
-            raw["cost"], raw["skipped"] = measure.rounds_of(device, picked, o, progress)
+            raw["cost"], raw["skipped"] = measure.rounds_of(device, picked, o.rounds, o.seconds, progress)
         measure.check_runs(raw["cost"])
     with machine.no_bpf_statistics():
         if "iops" in o.only:
             field = [None] + [c for c in picked if not c.extra and c.name not in raw["skipped"]]
-            raw["iops"], skipped = measure.rounds_of(device, field, o, progress)
+            raw["iops"], skipped = measure.rounds_of(device, field, o.iops_rounds, o.seconds, progress)
             raw["skipped"].update(skipped)
         if "daemon" in o.only:
             raw["daemon"] = measure.daemon(device, blklat, o, progress)

@@ -45,19 +45,19 @@ def one(device, contender, seconds):
     return row
 
 
-def rounds_of(device, contenders, options, progress):
+def rounds_of(device, contenders, rounds, seconds, progress):
     """Every contender once a round, the next round beginning with the next one. Returns the rows and
     {name: why it can't run}."""
     rows, skipped = [], {}
-    for n in range(options.rounds):
+    for n in range(rounds):
         turn = n % len(contenders)
         for c in contenders[turn:] + contenders[:turn]:
             name = c.name if c else "none"
             if name in skipped:
                 continue
-            progress(f"round {n + 1} of {options.rounds}: {name}")
+            progress(f"round {n + 1} of {rounds}: {name}")
             try:
-                row = one(device, c, options.seconds)
+                row = one(device, c, seconds)
             except NotRunning as e:
                 if c.ours:
                     raise BenchError(f"{name} does not run: {e}") from None

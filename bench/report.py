@@ -106,7 +106,7 @@ def table(raw):
         f"Loop device on tmpfs, 4 KiB random reads, io_uring, QD 32; kernel {m['kernel']}",
         f"{m['cpu']}, {m['cpus']} CPUs"[:80],
         ", ".join(f"{k} {v[k]}" for k in v if v[k]),
-        f"Medians of {o['rounds']} interleaved rounds of {o['seconds']:g} s, least..most; ratios within a round",
+        f"Medians of {o['rounds']} (IOPS: {o['iops_rounds']}) interleaved rounds of {o['seconds']:g} s; ratios within a round",
         "",
         f"{'':17} {'ns an IO':>8} {'least..most':>11} {'IOPS':>9} {'of none':>8} {'least..most':>11}",
     ]
