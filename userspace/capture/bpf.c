@@ -212,19 +212,14 @@ static int start(struct bpf_capture *b, const struct capture_config *cfg, struct
 	return bpf_attach_starts(b, p);
 }
 
-static int no_log(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level, (void)format, (void)args;
-	return 0;
-}
-
 static int bpf_open(const struct capture_config *cfg, struct capture **ret, struct problem *p)
 {
-	u32 cpus = libbpf_num_possible_cpus();
-	int scale = capture_choose_scale(cfg, cpus, p);
+	int cpus = libbpf_num_possible_cpus(), scale, err;
 	struct bpf_capture *b;
-	int err;
 
+	if (cpus < 0)
+		return problem_set(p, cpus, "could not tell how many CPUs there are: %s", strerror(-cpus));
+	scale = capture_choose_scale(cfg, cpus, p);
 	if (scale < 0)
 		return scale;
 	b = calloc(1, sizeof(*b));
@@ -239,9 +234,7 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 		.engine = capture_bpf.name,
 	};
 	b->devices = cfg->devices;
-	/* The verifier's words fill pages; for whoever works on the programs. */
-	if (!getenv("BLKLAT_DEBUG"))
-		libbpf_set_print(no_log);
+	bpf_quiet();
 	err = allocate(b, cfg);
 	err = err ? problem_set(p, err, "out of memory") : start(b, cfg, p);
 	if (err) {

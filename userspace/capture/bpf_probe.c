@@ -2,6 +2,7 @@
 #include "capture/bpf_probe.h"
 
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -124,10 +125,23 @@ static int check_tracepoints(struct problem *p)
 	return 0;
 }
 
+static int no_log(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level, (void)format, (void)args;
+	return 0;
+}
+
+void bpf_quiet(void)
+{
+	if (!getenv("BLKLAT_DEBUG"))
+		libbpf_set_print(no_log);
+}
+
 int bpf_probe(struct problem *p)
 {
 	int err = check_capabilities(p);
 
+	bpf_quiet();
 	if (!err)
 		err = check_lockdown(p);
 	if (!err)

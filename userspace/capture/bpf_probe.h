@@ -6,6 +6,12 @@
 #include "util/problem.h"
 #include "util/types.h"
 
+/*
+ * Keeps libbpf from printing, since an engine's failure is one sentence; the verifier's words fill
+ * pages. BLKLAT_DEBUG in the environment lets whoever works on the programs see them.
+ */
+void bpf_quiet(void);
+
 /* capture_ops.probe of the BPF engine. */
 int bpf_probe(struct problem *p);
 
