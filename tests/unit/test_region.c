@@ -312,9 +312,28 @@ static void test_the_ended_epoch_comes_first(void **state)
 	fake_free(f);
 }
 
+/* A part of a request completed on one CPU, the rest on another: the first has bytes and no bin. */
+static void test_bytes_without_a_bin(void **state)
+{
+	struct fake *f = fake_new(6);
+	const struct watch_counts *w;
+
+	(void)state;
+	fake_io(f, 0, 0, BLKLAT_OP_READ, latency_of(1000));
+	fake_series(f, 0, 0, BLKLAT_OP_READ)[1] += 49152;
+	fake_series(f, 1, 0, BLKLAT_OP_READ)[1] += 16384;
+	fake_series(f, 1, 0, BLKLAT_OP_READ)[2] += 1;
+	w = fake_drain(f, 0);
+	assert_int_equal(hist_count(&w->ops[BLKLAT_OP_READ].hist), 1);
+	assert_int_equal(w->ops[BLKLAT_OP_READ].bytes, 65536);
+	assert_int_equal(w->ops[BLKLAT_OP_READ].errors, 1);
+	fake_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bytes_without_a_bin),
 		cmocka_unit_test(test_layout),
 		cmocka_unit_test(test_every_cpu_watch_and_op),
 		cmocka_unit_test(test_octaves),

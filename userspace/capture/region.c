@@ -85,12 +85,11 @@ static void add_series(const struct blklat_series *s, struct op_counts *op, stru
 {
 	u64 octaves = load(&s->octaves);
 
-	if (!octaves)
-		return;
 	for (; octaves; octaves &= octaves - 1)
 		add_octave(s, __builtin_ctzll(octaves), &op->hist);
 	/* The engine writes extremes before the bin, so those of all IOs just read are there now. */
 	atomic_thread_fence(memory_order_acquire);
+	/* Also of a row without bins: a part of a request may have completed here, its end elsewhere. */
 	op->sum_ns += load(&s->sum_ns);
 	op->bytes += load(&s->bytes);
 	op->errors += load(&s->errors);
