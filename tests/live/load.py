@@ -19,7 +19,7 @@ BIN = 2 ** (1 / 64)  # ratio of a bin's bounds at scale 6
 # that IOs are lost. More than this share, or than a burst of all tags, is not the kernel's doing.
 LOST_SHARE = 1e-4
 BURST = 128
-ATTEMPTS = 3
+ATTEMPTS = 6
 DEADLINE_S = 20
 
 

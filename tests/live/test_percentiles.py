@@ -56,7 +56,7 @@ def test_against_witness(loop, load):
 def run_total(loop, kind, **engine):
     """One IO at a time. Returns blklat's and fio's medians, after what holds on any machine."""
     with Blklat(loop, stage="total", interval=60) as b:
-        f = fio(loop, time_based=1, runtime=1, nice=-15, **engine)
+        f = fio(loop, number_ios=5000, nice=-15, **engine)
     a = assert_all_counted(b)
     assert a["started"] == a["completed"] == f.ios("read")
     latency = b.lines[-1]["ops"][0]["latency_ns"]
