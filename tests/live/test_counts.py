@@ -19,7 +19,7 @@ SECTOR = 512
 def test_one_at_a_time(loop, op, rw, bs):
     stat = Delta(loop)
     with Blklat(loop) as b:
-        f = fio(loop, rw=rw, bs=bs, time_based=1, runtime=2)
+        f = fio(loop, rw=rw, bs=bs, number_ios=10000)
         b.next()
     a = assert_all_counted(b)
     assert b.ops() == {op: f.ios(op)}
