@@ -3,10 +3,8 @@
 #ifndef CAPTURE_BPF_ENGINE_H
 #define CAPTURE_BPF_ENGINE_H
 
-#include "capture/bpf_bios.h"
 #include "capture/bpf_targets.h"
-#include "capture/capture.h"
-#include "capture/region.h"
+#include "capture/live.h"
 
 struct blklat;	/* the skeleton */
 
@@ -16,19 +14,11 @@ struct mapping {
 };
 
 struct bpf_capture {
-	struct capture capture;
+	struct live_capture live;
 	struct blklat *skel;
 	struct targets targets;
-	struct region region;
 	struct mapping series, accounts, slots, target_table;
-	const struct device_table *devices;
-	struct bio_counts *bios;	/* scratch for stage total, one of each watch */
-	u64 *kernel_base;		/* of each watch: the kernel's count when the capture began */
-	struct snapshot last;		/* what was read last: tells the interval's bins */
 };
-
-/* True when one of the capture's watches is at @stage. */
-bool bpf_any_stage(const struct capture *c, enum blklat_stage stage);
 
 /*
  * Loads the programs for the capture's watches and maps what they count; nothing is attached yet.

@@ -14,14 +14,6 @@
 #include "capture/bpf_probe.h"
 #include "util/cleanup.h"
 
-bool bpf_any_stage(const struct capture *c, enum blklat_stage stage)
-{
-	for (u32 i = 0; i < c->n_watches; i++)
-		if (c->watches[i].stage == stage)
-			return true;
-	return false;
-}
-
 /* Stage total of a device that has no requests of its own. */
 static bool any_remapped(const struct capture *c)
 {
@@ -41,9 +33,9 @@ static bool any_partition(const struct capture *c)
 
 static void choose_programs(struct bpf_capture *b)
 {
-	bool device = bpf_any_stage(&b->capture, BLKLAT_STAGE_DEVICE);
-	bool queue = bpf_any_stage(&b->capture, BLKLAT_STAGE_QUEUE);
-	bool total = bpf_any_stage(&b->capture, BLKLAT_STAGE_TOTAL);
+	bool device = live_any_stage(&b->live.capture, BLKLAT_STAGE_DEVICE);
+	bool queue = live_any_stage(&b->live.capture, BLKLAT_STAGE_QUEUE);
+	bool total = live_any_stage(&b->live.capture, BLKLAT_STAGE_TOTAL);
 	struct blklat *s = b->skel;
 
 	bpf_program__set_autoload(s->progs.on_rq_issue, device || queue);
@@ -61,17 +53,17 @@ static void configure(struct bpf_capture *b)
 {
 	struct blklat__rodata *ro = b->skel->rodata;
 
-	ro->cfg_scale = b->capture.scale;
-	ro->cfg_cells = BLKLAT_CELLS(b->capture.scale);
-	ro->cfg_watches = b->capture.n_watches;
+	ro->cfg_scale = b->live.capture.scale;
+	ro->cfg_cells = BLKLAT_CELLS(b->live.capture.scale);
+	ro->cfg_watches = b->live.capture.n_watches;
 	ro->cfg_hash_factor = b->targets.factor;
 	ro->cfg_hash_shift = 32 - b->targets.bits;
-	ro->cfg_queue = bpf_any_stage(&b->capture, BLKLAT_STAGE_QUEUE);
-	ro->cfg_bios = bpf_any_stage(&b->capture, BLKLAT_STAGE_TOTAL);
-	ro->cfg_remapped = any_remapped(&b->capture);
+	ro->cfg_queue = live_any_stage(&b->live.capture, BLKLAT_STAGE_QUEUE);
+	ro->cfg_bios = live_any_stage(&b->live.capture, BLKLAT_STAGE_TOTAL);
+	ro->cfg_remapped = any_remapped(&b->live.capture);
 	/* A bit's number since 6.10 (5f89154e8e9e, in an enum without a name), a macro before: 1 << 4. */
 	ro->cfg_flush_seq = ro->cfg_bios ? 1U << bpf_enum_value("__RQF_FLUSH_SEQ", 4) : 0;
-	ro->cfg_partitions = any_partition(&b->capture);
+	ro->cfg_partitions = any_partition(&b->live.capture);
 	ro->cfg_insert_arg1 = bpf_tracepoint_args("block_rq_insert") == 2;
 	ro->cfg_issue_arg1 = bpf_tracepoint_args("block_rq_issue") == 2;
 	ro->cfg_requeue_arg1 = bpf_tracepoint_args("block_rq_requeue") == 2;
@@ -86,16 +78,16 @@ static u32 at_least_1(u32 n)
 
 static void size_maps(struct bpf_capture *b, u32 max_bios)
 {
-	u32 rows = b->capture.cpus * b->capture.n_watches;
+	u32 rows = b->live.capture.cpus * b->live.capture.n_watches;
 	struct blklat *s = b->skel;
 
-	b->region.series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(b->capture.scale));
+	b->live.region.series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(b->live.capture.scale));
 	bpf_map__set_max_entries(s->maps.targets, 1U << b->targets.bits);
 	bpf_map__set_max_entries(s->maps.slots, at_least_1(b->targets.n_slots / BLKLAT_SLOTS));
-	bpf_map__set_value_size(s->maps.series, b->region.series_bytes);
+	bpf_map__set_value_size(s->maps.series, b->live.region.series_bytes);
 	bpf_map__set_max_entries(s->maps.series, rows * BLKLAT_OPS);
 	bpf_map__set_max_entries(s->maps.accounts, rows);
-	bpf_map__set_max_entries(s->maps.bios, bpf_any_stage(&b->capture, BLKLAT_STAGE_TOTAL) ? max_bios : 1);
+	bpf_map__set_max_entries(s->maps.bios, live_any_stage(&b->live.capture, BLKLAT_STAGE_TOTAL) ? max_bios : 1);
 }
 
 /* Element i of a memory-mapped array stands at i * value_size (rounded up to 8). */
@@ -122,14 +114,14 @@ static int map_region(struct bpf_capture *b)
 		err = map_array(s->maps.targets, &b->target_table);
 	if (err)
 		return err;
-	b->region.cpus = b->capture.cpus;
-	b->region.watches = b->capture.n_watches;
-	b->region.scale = b->capture.scale;
-	b->region.series = b->series.at;
-	b->region.accounts = b->accounts.at;
-	b->region.slots = b->slots.at;
-	b->region.ranges = b->targets.slots;
-	b->region.epoch = &s->bss->epoch;
+	b->live.region.cpus = b->live.capture.cpus;
+	b->live.region.watches = b->live.capture.n_watches;
+	b->live.region.scale = b->live.capture.scale;
+	b->live.region.series = b->series.at;
+	b->live.region.accounts = b->accounts.at;
+	b->live.region.slots = b->slots.at;
+	b->live.region.ranges = b->targets.slots;
+	b->live.region.epoch = &s->bss->epoch;
 	return 0;
 }
 
@@ -236,9 +228,9 @@ static int check_partitions(const struct capture *c, struct problem *p)
 
 int bpf_setup(struct bpf_capture *b, u32 max_bios, struct problem *p)
 {
-	int err = check_partitions(&b->capture, p);
+	int err = check_partitions(&b->live.capture, p);
 
 	if (!err)
-		err = find_watched(&b->capture, &b->targets, p);
+		err = find_watched(&b->live.capture, &b->targets, p);
 	return err ? err : load(b, max_bios, p);
 }

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "blklat/bins.h"
+
+bool live_any_stage(const struct capture *c, enum blklat_stage stage)
+{
+	for (u32 i = 0; i < c->n_watches; i++)
+		if (c->watches[i].stage == stage)
+			return true;
+	return false;
+}
+
+static int allocate(struct live_capture *l, const struct capture_config *cfg)
+{
+	u32 n = cfg->n_watches;
+
+	l->capture.watches = malloc(n * sizeof(*cfg->watches));
+	l->bios = calloc(n, sizeof(*l->bios));
+	l->kernel_base = calloc(n, sizeof(*l->kernel_base));
+	if (!l->capture.watches || !l->bios || !l->kernel_base)
+		return -ENOMEM;
+	memcpy(l->capture.watches, cfg->watches, n * sizeof(*cfg->watches));
+	l->capture.n_watches = n;
+	return snapshot_init(&l->last, n, l->capture.scale);
+}
+
+int live_init(struct live_capture *l, const struct capture_ops *ops, const struct capture_config *cfg,
+	      u32 cpus, struct problem *p)
+{
+	int scale = capture_choose_scale(cfg, cpus, p);
+
+	if (scale < 0)
+		return scale;
+	l->capture = (struct capture){
+		.ops = ops,
+		.scale = scale,
+		.cpus = cpus,
+		.memory_bytes = capture_memory_bytes(cfg->watches, cfg->n_watches, cpus, scale, cfg->max_bios),
+		.live = true,
+		.engine = ops->name,
+	};
+	l->devices = cfg->devices;
+	return allocate(l, cfg) ? problem_set(p, -ENOMEM, "out of memory") : 0;
+}
+
+void live_uninit(struct live_capture *l)
+{
+	snapshot_uninit(&l->last);
+	free(l->bios);
+	free(l->kernel_base);
+	free(l->capture.watches);
+}
+
+void live_note_kernel(struct live_capture *l)
+{
+	for (u32 i = 0; i < l->capture.n_watches; i++)
+		device_kernel_ios(l->devices, l->capture.watches[i].device, &l->kernel_base[i]);
+}
+
+static u64 clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+void live_begin(struct live_capture *l, struct snapshot *s)
+{
+	region_next_epoch(&l->region);
+	s->mono_ns = clock_ns(CLOCK_MONOTONIC);
+	s->wall_ns = clock_ns(CLOCK_REALTIME);
+}
+
+void live_note_starts(struct live_capture *l)
+{
+	for (u32 i = 0; i < l->capture.n_watches; i++)
+		l->bios[i].started = region_account(&l->region, i, BLKLAT_STARTED);
+}
+
+static u64 age_ns(u64 start_ns, u64 now_ns)
+{
+	return start_ns < now_ns ? now_ns - start_ns : 0;
+}
+
+void live_take_bios(const struct live_capture *l, struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i++) {
+		if (l->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
+			continue;
+		s->w[i].started = l->bios[i].started;
+		s->w[i].in_flight = l->bios[i].in_flight;
+		s->w[i].oldest_ns = age_ns(l->bios[i].earliest_ns, s->mono_ns);
+	}
+}
+
+void live_read_region(struct live_capture *l, struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i++)
+		region_read(&l->region, i, &l->last.w[i], s->mono_ns, &s->w[i]);
+}
+
+void live_take_bios_after(const struct live_capture *l, struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i++) {
+		if (l->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
+			continue;
+		s->w[i].started_after = region_account(&l->region, i, BLKLAT_STARTED);
+		s->w[i].in_flight_after = l->bios[i].in_flight;
+	}
+}
+
+/*
+ * What the kernel's statistics count as one IO is a request where there are requests, and a bio
+ * where there are none. zram counts whatever queue/iostats says (zram_submit_bio()).
+ */
+static bool kernel_comparable(const struct watch *w)
+{
+	bool requests = w->device->hw_queues > 0, counts = w->device->iostats;
+
+	return (counts || !strcmp(w->device->kind, "zram")) &&
+	       w->stage == (requests ? BLKLAT_STAGE_DEVICE : BLKLAT_STAGE_TOTAL);
+}
+
+static void read_kernel(const struct live_capture *l, u32 i, struct watch_counts *w)
+{
+	const struct watch *watch = &l->capture.watches[i];
+	u64 ios = 0;
+	int err;
+
+	w->kernel_known = false;
+	w->gone = l->last.w[i].gone;
+	if (w->gone)
+		return;
+	err = device_kernel_ios(l->devices, watch->device, &ios);
+	w->gone = err == -ENODEV;
+	ios -= l->kernel_base[i] + w->accounts[BLKLAT_EMPTY_FLUSH];
+	w->kernel_known = !err && kernel_comparable(watch) && (s64)ios >= 0;
+	w->kernel_ios = w->kernel_known ? ios : 0;
+}
+
+void live_read_kernel(const struct live_capture *l, struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i++)
+		read_kernel(l, i, &s->w[i]);
+}
+
+void live_end(struct live_capture *l, const struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i++) {
+		l->last.w[i].gone = s->w[i].gone;
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			const struct hist *h = &s->w[i].ops[op].hist;
+
+			memcpy(l->last.w[i].ops[op].hist.cells, h->cells,
+			       BLKLAT_CELLS(h->scale) * sizeof(*h->cells));
+		}
+	}
+}

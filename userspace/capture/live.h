@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the engines share that watch this machine's kernel: their counters are a region (abi.h), bios
+ * in flight are counted apart, and the kernel's own statistics are read beside. An engine's read is
+ *   live_begin, live_note_starts, its count of bios, live_take_bios,
+ *   live_read_region,
+ *   its count of bios, live_take_bios_after, live_read_kernel, live_end
+ */
+#ifndef CAPTURE_LIVE_H
+#define CAPTURE_LIVE_H
+
+#include "capture/capture.h"
+#include "capture/region.h"
+
+/* The bios in flight of one watch, stage total: what the slots are to requests. */
+struct bio_counts {
+	u64 in_flight;
+	u64 earliest_ns;	/* start of the oldest; UINT64_MAX when there is none */
+	u64 started;		/* starts before the count, see live_note_starts() */
+};
+
+/* Engines embed it at the start of their own state, and set up its region. */
+struct live_capture {
+	struct capture capture;
+	struct region region;
+	const struct device_table *devices;
+	struct bio_counts *bios;	/* of each watch; the engine's to fill */
+	u64 *kernel_base;		/* of each watch: the kernel's count when the capture began */
+	struct snapshot last;		/* what was read last: tells the interval's bins */
+};
+
+/*
+ * Begins an engine's state, zeroed before, for @cfg's watches on @cpus: chooses the scale, copies the
+ * watches. Returns 0, or a negative errno and a sentence; live_uninit() frees what there is either way.
+ */
+int live_init(struct live_capture *l, const struct capture_ops *ops, const struct capture_config *cfg,
+	      u32 cpus, struct problem *p);
+void live_uninit(struct live_capture *l);
+
+/* True when one of the watches is at @stage. */
+bool live_any_stage(const struct capture *c, enum blklat_stage stage);
+
+/* Notes what the kernel's statistics say: to be called once ends are seen, before starts are. */
+void live_note_kernel(struct live_capture *l);
+
+/* Ends the interval; stamps the snapshot. */
+void live_begin(struct live_capture *l, struct snapshot *s);
+
+/*
+ * Around the region, so that the two say what moved meanwhile: first the starts and then the bios in
+ * flight, last the other way round. What had started then and is not in flight now has surely
+ * completed; what is in flight now surely had not.
+ */
+void live_note_starts(struct live_capture *l);
+void live_take_bios(const struct live_capture *l, struct snapshot *s);
+void live_read_region(struct live_capture *l, struct snapshot *s);
+void live_take_bios_after(const struct live_capture *l, struct snapshot *s);
+
+/* The kernel's own counts, and which devices went away. */
+void live_read_kernel(const struct live_capture *l, struct snapshot *s);
+
+/* Remembers what the next read has to know of this one. */
+void live_end(struct live_capture *l, const struct snapshot *s);
+
+#endif
