@@ -47,12 +47,13 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps install uninstall clean demo test test-programs bench bench-programs
+.PHONY: all help deps kmod install uninstall clean demo test test-programs bench bench-programs
 
 all: $(O)/blklat
 
 help:
 	@echo "make              build $(O)/blklat"
+	@echo "make kmod         build $(O)/kmod/RELEASE/blklat.ko for the kernel of KDIR=/lib/modules/RELEASE/build"
 	@echo "make demo         as root: install what is missing, build, watch a scratch device for 10 s"
 	@echo "make test         as root: install what is missing, run every test level"
 	@echo "make test-tree    who includes whom             (no root)"
@@ -115,6 +116,22 @@ $(LIBRARY): $(filter-out $(O)/userspace/main.o,$(OBJECTS))
 
 $(O)/blklat: $(O)/userspace/main.o $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
+
+# --- kernel module ---------------------------------------------------------------------------
+
+# Built in a copy, so that several kernels' modules stand side by side and the tree stays clean.
+KDIR ?= /lib/modules/$(shell uname -r)/build
+KREL  = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h 2>/dev/null)
+KMOD  = $(abspath $(O))/kmod/$(KREL)
+
+kmod: $(O)/include/blklat/bins_table.h
+	@[ -n "$(KREL)" ] || { echo "make kmod: no kernel headers in $(KDIR): install those of the kernel" \
+		"(linux-headers-$$(uname -r)) or say where they are by KDIR=" >&2; exit 1; }
+	@mkdir -p $(KMOD)
+	@cp -pu --parents Kbuild $(wildcard kmod/*.[ch] include/blklat/*.*) $(KMOD)
+	@cp -u $< $(KMOD)/include/blklat/
+	$(call quiet,KMOD,$(O)/kmod/$(KREL)/blklat.ko)$(MAKE) $(if $(V),,-s) -C $(KDIR) M=$(KMOD) \
+		$(if $(CI),KCFLAGS=-Werror) modules
 
 install: all
 	install -D -m 755 $(O)/blklat $(DESTDIR)$(SBINDIR)/blklat

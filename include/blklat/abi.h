@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note OR MIT */
 /*
- * What a capture engine counts, and where.
+ * What a capture engine counts and where, and how the kernel module hands it out.
  *
  * An engine watches pairs of (device, stage), called watches, numbered from 0. For each it keeps
  * three flat arrays of u64 that userspace maps read-mostly; it only ever adds to them. Userspace
@@ -21,10 +21,29 @@
  * end the extremes, the number of ends, the slot freed, last the bin. Who finds an IO in the bins
  * therefore finds its extremes too, and who reads starts, time and ends in this order never sees
  * more starts than ends and IOs in flight explain, unless an end was missed.
+ *
+ * The kernel module's protocol, version BLKLAT_ABI_VERSION. Each open /dev/blklat is one session:
+ *
+ *   open(O_RDWR)               EACCES without write access; the node is root's alone
+ *   ioctl(BLKLAT_IOC_VERSION)  which version the module speaks; every version has this one
+ *   ioctl(BLKLAT_IOC_SETUP)    says what to watch; from here on ends are seen
+ *   mmap(header.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, offset 0), once: EBUSY for a second
+ *   ioctl(BLKLAT_IOC_START)    from here on starts are counted, and the ends of those
+ *   ...                        userspace reads the mapping; nothing is asked of the kernel
+ *   ioctl(BLKLAT_IOC_BIOS)     the one thing not in the mapping: bios in flight, stage total
+ *   close, or the process ends: everything is undone
+ *
+ * SETUP and START are two so that userspace can read what the kernel's statistics say in between:
+ * what they count from then on, the session has seen start, or counts in BLKLAT_BEFORE.
+ *
+ * The mapping begins with a struct blklat_header that says where the arrays stand. Userspace writes
+ * the epoch and the extremes' cells of the interval to come, nothing else; whatever it writes, the
+ * kernel takes no address, index or size from there.
  */
 #ifndef BLKLAT_ABI_H
 #define BLKLAT_ABI_H
 
+#include <linux/ioctl.h>
 #include <linux/types.h>
 
 /* The sections of an IO's life; the letters are those of blktrace. */
@@ -92,5 +111,80 @@ struct blklat_series {
 
 /* Bytes of a series at a scale, rounded up to a cache line so that CPUs never share one. */
 #define BLKLAT_SERIES_BYTES(cells) ((sizeof(struct blklat_series) + (cells) * 8 + 63) / 64 * 64)
+
+/* --- the kernel module's session ------------------------------------------------------------ */
+
+#define BLKLAT_ABI_VERSION 1
+#define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
+#define BLKLAT_MAX_WATCHES 1024
+#define BLKLAT_MAX_BIOS (16 << 20)
+
+/* What stands at the begin of the mapping. Offsets and sizes are in bytes. */
+struct blklat_header {
+	__u64 magic;
+	__u32 version;
+	__u32 cpus;		/* rows of series and accounts: any number that a CPU can have */
+	__u32 watches;
+	__u32 scale;
+	__u32 series_bytes;	/* from one series to the next */
+	__u32 epoch;		/* number of the interval, userspace's to raise; its parity chooses extremes */
+	__u64 series_offset;
+	__u64 accounts_offset;
+	__u64 slots_offset;
+	__u64 bytes;		/* of the whole mapping */
+};
+
+/* One thing to watch. */
+struct blklat_watch {
+	__s32 fd;		/* an open block device; may be closed after BLKLAT_IOC_SETUP */
+	__u32 stage;		/* enum blklat_stage */
+	/* Room for tags, as in struct blklat_slots; all 0 at stage total, the same for a device's stages. */
+	__u32 queues;
+	__u32 tags;
+	__u32 stride;		/* a multiple of BLKLAT_SLOTS, at least tags */
+	__u32 first_slot;	/* returned: where this watch's queues * stride slots begin */
+	__u32 reserved[2];	/* 0 */
+};
+
+/*
+ * What to watch. Fails without having done anything with
+ *   EPROTO      another version
+ *   EINVAL      a scale, stage, geometry, reserved field or number that can't be
+ *   E2BIG       more than BLKLAT_MAX_WATCHES or BLKLAT_MAX_BIOS, or a geometry beyond any device's
+ *   EBADF       an fd that is not open
+ *   ENOTBLK     an fd that is no block device
+ *   ENODEV      a device that went away
+ *   EEXIST      a device and stage given twice
+ *   EOPNOTSUPP  a stage that this device or kernel can't be watched at
+ *   ENOMEM      the region takes more than half of the memory that is available
+ *   EBUSY       this file has its session already
+ */
+struct blklat_setup {
+	__u32 version;		/* BLKLAT_ABI_VERSION */
+	__u32 watches;		/* 1 to BLKLAT_MAX_WATCHES */
+	__u64 watch;		/* address of as many struct blklat_watch */
+	__u32 scale;		/* 0 to 6 */
+	__u32 max_bios;		/* room for bios in flight; only used where stage total is watched */
+	__u64 bytes;		/* returned: of the mapping */
+	__u64 reserved[2];	/* 0 */
+};
+
+struct blklat_bio_count {
+	__u64 in_flight;
+	__u64 earliest_ns;	/* CLOCK_MONOTONIC at the start of the oldest; all ones when there is none */
+};
+
+/* The bios in flight of each watch. EINVAL unless @watches is the session's, or before BLKLAT_IOC_SETUP. */
+struct blklat_bios {
+	__u64 counts;		/* address of as many struct blklat_bio_count, written */
+	__u32 watches;
+	__u32 reserved;		/* 0 */
+};
+
+#define BLKLAT_IOCTL 0xb5
+#define BLKLAT_IOC_VERSION _IOR(BLKLAT_IOCTL, 0, __u32)
+#define BLKLAT_IOC_SETUP _IOWR(BLKLAT_IOCTL, 1, struct blklat_setup)
+#define BLKLAT_IOC_START _IO(BLKLAT_IOCTL, 2)
+#define BLKLAT_IOC_BIOS _IOW(BLKLAT_IOCTL, 3, struct blklat_bios)
 
 #endif

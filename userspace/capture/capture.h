@@ -50,6 +50,7 @@ struct capture_ops {
 };
 
 extern const struct capture_ops capture_bpf;
+extern const struct capture_ops capture_kmod;
 extern const struct capture_ops capture_replay;
 
 /* The live engines in order of preference, ended by NULL. */

@@ -51,7 +51,8 @@ static const struct argp_option option_list[] = {
 	{ "percentiles", 'p', "LIST", 0, "Percentiles to print (default 50,90,99,99.9,99.99)", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default), json or csv", 0 },
 	{ "bins", KEY_BINS, NULL, 0, "json, csv: every bin of the histogram too", 0 },
-	{ "engine", KEY_ENGINE, "ENGINE", 0, "auto (default) or bpf", 0 },
+	{ "engine", KEY_ENGINE, "ENGINE", 0, "auto (default: bpf, else kmod), bpf or kmod (the kernel "
+	  "module)", 0 },
 	{ "scale", KEY_SCALE, "N", 0, "Bins an octave: 2^N, N 0 to 6, or auto (default): the finest that fits",
 	  0 },
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most that the counters may take (default 64M or 0.1 % of the "
@@ -159,7 +160,7 @@ static int check(const struct live *l, struct problem *p)
 	return 0;
 }
 
-/* The first engine that can run, or the one asked for. */
+/* The first engine that can run, or the one asked for. Says so once if it is not the one preferred. */
 static int choose_engine(const struct live *l, const struct capture_ops **ret, struct problem *p)
 {
 	struct problem first;
@@ -174,6 +175,9 @@ static int choose_engine(const struct live *l, const struct capture_ops **ret, s
 
 		if (!failed) {
 			*ret = capture_engines[i];
+			if (i)
+				fprintf(stderr, "blklat: engine %s is used, since %s cannot be: %s\n",
+					capture_engines[i]->name, capture_engines[0]->name, p->text);
 			return 0;
 		}
 		if (!err) {
@@ -187,7 +191,8 @@ static int choose_engine(const struct live *l, const struct capture_ops **ret, s
 /* Which failures to begin are the command line's; a replay's are all: its file is at fault. */
 static int status_of(const struct capture_ops *engine, int err)
 {
-	bool usage = err == -EPERM || err == -E2BIG || err == -EINVAL || engine == &capture_replay;
+	bool usage = err == -EPERM || err == -E2BIG || err == -EINVAL || err == -EOPNOTSUPP ||
+		     engine == &capture_replay;
 
 	return usage && err != -ENOMEM ? STATUS_USAGE : STATUS_FAILED;
 }
@@ -295,7 +300,7 @@ static int watch(const struct live *l, const char *who)
 		return command_fail(who, STATUS_USAGE, &p);
 	err = choose_engine(l, &engine, &p);
 	if (err)
-		return command_fail(who, status_of(engine, err), &p);
+		return command_fail(who, l->engine ? STATUS_USAGE : status_of(engine, err), &p);
 	cfg.watches = watches.w;
 	cfg.n_watches = watches.n;
 	return capture_and_show(l, engine, &cfg, who);

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Each bio has two buckets of eight it may be in, chosen by two hashes, and goes to the emptier one:
+ * with the table half full the chance that both are full is negligible (Azar et al., "Balanced
+ * Allocations", 1999), so a bound on the table is a bound on the bios in flight.
+ */
+#include "bios.h"
+
+#include <linux/cache.h>
+#include <linux/hash.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#define BUCKET 8
+
+/* The keys have a cache line of their own: who looks for a bio that is not there reads two lines. */
+struct bucket {
+	const void *key[BUCKET];	/* NULL: free */
+	struct blklat_bio bio[BUCKET];
+} ____cacheline_aligned;
+
+/* A key on its way in: claimed, its bio not yet written. */
+static const char claimed;
+#define CLAIMED ((const void *)&claimed)
+
+struct blklat_bio_table {
+	u32 bits;
+	struct bucket *buckets;
+};
+
+struct place {
+	struct bucket *bucket;
+	u32 i;
+};
+
+int blklat_bio_table_new(u32 max_bios, struct blklat_bio_table **ret)
+{
+	struct blklat_bio_table *t = kzalloc(sizeof(*t), GFP_KERNEL_ACCOUNT);
+	u64 bytes;
+
+	if (!t)
+		return -ENOMEM;
+	/* About half full when it holds max_bios. */
+	t->bits = ilog2(roundup_pow_of_two(max(max_bios, 8U) / (BUCKET / 2)));
+	bytes = sizeof(*t->buckets) << t->bits;
+	if (bytes / PAGE_SIZE <= si_mem_available() / 2)
+		t->buckets = kvzalloc(bytes, GFP_KERNEL_ACCOUNT);
+	if (!t->buckets) {
+		kfree(t);
+		return -ENOMEM;
+	}
+	*ret = t;
+	return 0;
+}
+
+void blklat_bio_table_free(struct blklat_bio_table *t)
+{
+	if (!t)
+		return;
+	kvfree(t->buckets);
+	kfree(t);
+}
+
+static void buckets_of(const struct blklat_bio_table *t, const void *bio, struct bucket *ret[2])
+{
+	u64 hash = (u64)(uintptr_t)bio * GOLDEN_RATIO_64;
+
+	ret[0] = &t->buckets[hash >> (64 - t->bits)];
+	/* Any other: the distance is odd, so never 0. */
+	ret[1] = &t->buckets[((hash >> (64 - t->bits)) + (hash >> 8 | 1)) & ((1U << t->bits) - 1)];
+}
+
+static bool find(struct bucket *const buckets[2], const void *bio, struct place *ret)
+{
+	int b;
+	u32 i;
+
+	for (b = 0; b < 2; b++)
+		for (i = 0; i < BUCKET; i++)
+			if (smp_load_acquire(&buckets[b]->key[i]) == bio) {
+				*ret = (struct place){ buckets[b], i };
+				return true;
+			}
+	return false;
+}
+
+static u32 n_free(const struct bucket *b)
+{
+	u32 n = 0, i;
+
+	for (i = 0; i < BUCKET; i++)
+		n += !READ_ONCE(b->key[i]);
+	return n;
+}
+
+static bool claim(struct bucket *b, struct place *ret)
+{
+	u32 i;
+
+	for (i = 0; i < BUCKET; i++)
+		if (!READ_ONCE(b->key[i]) && !cmpxchg(&b->key[i], NULL, CLAIMED)) {
+			*ret = (struct place){ b, i };
+			return true;
+		}
+	return false;
+}
+
+int blklat_bio_add(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start,
+		   struct blklat_bio *missed)
+{
+	struct bucket *buckets[2];
+	struct place at;
+	int emptier;
+
+	buckets_of(t, bio, buckets);
+	missed->ns = 0;
+	if (find(buckets, bio, &at)) {
+		*missed = at.bucket->bio[at.i];
+		at.bucket->bio[at.i] = *start;
+		return 0;
+	}
+	emptier = n_free(buckets[1]) > n_free(buckets[0]);
+	if (!claim(buckets[emptier], &at) && !claim(buckets[!emptier], &at))
+		return -ENOSPC;
+	at.bucket->bio[at.i] = *start;
+	smp_store_release(&at.bucket->key[at.i], bio);
+	return 0;
+}
+
+bool blklat_bio_take(struct blklat_bio_table *t, const void *bio, struct blklat_bio *ret)
+{
+	struct bucket *buckets[2];
+	struct place at;
+
+	buckets_of(t, bio, buckets);
+	if (!find(buckets, bio, &at))
+		return false;
+	*ret = at.bucket->bio[at.i];
+	smp_store_release(&at.bucket->key[at.i], NULL);
+	return true;
+}
+
+static void count(struct blklat_bio_count *counts, u32 watches, u32 watch, u64 ns)
+{
+	if (!watch || watch > watches)
+		return;
+	counts[watch - 1].in_flight++;
+	if (ns < counts[watch - 1].earliest_ns)
+		counts[watch - 1].earliest_ns = ns;
+}
+
+static void count_bucket(const struct bucket *b, struct blklat_bio_count *counts, u32 watches)
+{
+	u32 i;
+
+	for (i = 0; i < BUCKET; i++) {
+		const void *key = smp_load_acquire(&b->key[i]);
+		struct blklat_bio bio = b->bio[i];
+
+		/* Whoever took it meanwhile may have made room for another one. */
+		smp_rmb();
+		if (!key || key == CLAIMED || READ_ONCE(b->key[i]) != key)
+			continue;
+		count(counts, watches, bio.watch[0], bio.ns);
+		count(counts, watches, bio.watch[1], bio.ns);
+	}
+}
+
+void blklat_bio_count(const struct blklat_bio_table *t, struct blklat_bio_count *counts, u32 watches)
+{
+	u32 i;
+
+	for (i = 0; i < watches; i++)
+		counts[i] = (struct blklat_bio_count){ .earliest_ns = U64_MAX };
+	for (i = 0; i < 1U << t->bits; i++) {
+		count_bucket(&t->buckets[i], counts, watches);
+		if (!(i % 1024))
+			cond_resched();
+	}
+}

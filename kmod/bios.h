@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The bios in flight, by address: stage total. Bounded and lock-free: an entry is claimed by one
+ * compare-and-swap, and only the bio's own end gives it back, so any context may use it.
+ */
+#ifndef KMOD_BIOS_H
+#define KMOD_BIOS_H
+
+#include <linux/types.h>
+
+#include "blklat/abi.h"
+
+struct blklat_bio_table;
+
+struct blklat_bio {
+	u64 ns;			/* start, CLOCK_MONOTONIC */
+	u32 bytes;
+	u32 op;
+	u32 watch[2];		/* number + 1 of the whole device's and of the partition's watch; 0: none */
+};
+
+/* Room for at least @max_bios (at least 1). Returns 0 or -ENOMEM. */
+int blklat_bio_table_new(u32 max_bios, struct blklat_bio_table **ret);
+void blklat_bio_table_free(struct blklat_bio_table *t);
+
+/*
+ * Notes a bio's start. Returns 0, or -ENOSPC. If the address is noted already (its end was missed),
+ * the old start is replaced and given in @missed; missed->ns is 0 otherwise.
+ */
+int blklat_bio_add(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start,
+		   struct blklat_bio *missed);
+
+/* Takes a bio out. False: it was not noted. */
+bool blklat_bio_take(struct blklat_bio_table *t, const void *bio, struct blklat_bio *ret);
+
+/* Counts the bios of each of @watches; those that come or go meanwhile may be in or not. */
+void blklat_bio_count(const struct blklat_bio_table *t, struct blklat_bio_count *counts, u32 watches);
+
+#endif

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture.h"
+
+#include <linux/ktime.h>
+#include <linux/smp.h>
+
+#include "bios.h"
+#include "hist.h"
+#include "slots.h"
+
+/* The clock that userspace calls CLOCK_MONOTONIC, safe in any context; BPF reads the same. */
+static u64 now_ns(void)
+{
+	return ktime_get_mono_fast_ns();
+}
+
+static u32 op_of(u32 flags)
+{
+	BUILD_BUG_ON((int)REQ_OP_READ != BLKLAT_OP_READ || (int)REQ_OP_WRITE != BLKLAT_OP_WRITE ||
+		     (int)REQ_OP_FLUSH != BLKLAT_OP_FLUSH || (int)REQ_OP_DISCARD != BLKLAT_OP_DISCARD);
+	return min_t(u32, flags & REQ_OP_MASK, BLKLAT_OP_OTHER);
+}
+
+static struct blklat_series *this_series(const struct blklat_session *s, u32 watch, u32 op)
+{
+	return blklat_series_of(s, smp_processor_id(), watch, op);
+}
+
+static void account(const struct blklat_session *s, u32 watch, enum blklat_account cell)
+{
+	blklat_account(s, smp_processor_id(), watch, cell);
+}
+
+/* --- requests ------------------------------------------------------------------------------ */
+
+typedef void (*request_event)(struct blklat_session *s, struct blklat_target *t, struct request *rq);
+
+/* A request belongs to a queue and to a partition; either may be watched. */
+static __always_inline void for_targets(struct blklat_session *s, struct request *rq, request_event event)
+{
+	struct blklat_target *t = blklat_target_of(s, rq->q);
+
+	if (t)
+		event(s, t, rq);
+	if (s->partitions) {
+		t = blklat_target_of(s, rq->part);
+		if (t)
+			event(s, t, rq);
+	}
+}
+
+static void start(struct blklat_session *s, struct blklat_target *t, struct request *rq, enum blklat_stage stage)
+{
+	struct blklat_slot slot;
+
+	if (READ_ONCE(t->gone))
+		return;
+	slot = blklat_slot_of(s, t, rq, stage);
+	if (slot.in)
+		blklat_slot_start(slot, now_ns());
+	else
+		account(s, t->watch[stage], BLKLAT_TAG_RANGE);
+}
+
+/* Takes a start back. One that never happened (the driver was busy before it) is none. */
+static void unstart(struct blklat_session *s, struct blklat_target *t, struct request *rq, enum blklat_stage stage)
+{
+	struct blklat_slot slot;
+
+	if (!t->watch[stage])
+		return;
+	slot = blklat_slot_of(s, t, rq, stage);
+	if (!slot.in || blklat_slot_ns(slot) <= BLKLAT_SLOT_FREE)
+		return;
+	blklat_slot_end(slot);
+	account(s, t->watch[stage], BLKLAT_REQUEUED);
+}
+
+/* An IO that began in @slot ends, @bytes of it now. */
+static void end(struct blklat_session *s, struct blklat_series *series, struct blklat_slot slot, u64 ns)
+{
+	u64 *bin = blklat_hist_begin(s, series, ns);
+
+	blklat_slot_end(slot);
+	blklat_hist_add(bin, 1);
+}
+
+static void insert(struct blklat_session *s, struct blklat_target *t, struct request *rq)
+{
+	if (t->watch[BLKLAT_STAGE_QUEUE])
+		start(s, t, rq, BLKLAT_STAGE_QUEUE);
+}
+
+void blklat_capture_insert(struct blklat_session *s, struct request *rq)
+{
+	for_targets(s, rq, insert);
+}
+
+static void merge(struct blklat_session *s, struct blklat_target *t, struct request *rq)
+{
+	unstart(s, t, rq, BLKLAT_STAGE_QUEUE);
+}
+
+/* A waiting request becomes part of another one and is never issued. */
+void blklat_capture_merge(struct blklat_session *s, struct request *rq)
+{
+	for_targets(s, rq, merge);
+}
+
+/* The end of the stage queue; requests that went straight to the driver never began it. */
+static void end_queue(struct blklat_session *s, struct blklat_target *t, struct request *rq)
+{
+	struct blklat_slot slot = blklat_slot_of(s, t, rq, BLKLAT_STAGE_QUEUE);
+	struct blklat_series *series;
+	u64 began;
+
+	if (!slot.in)
+		return;
+	began = blklat_slot_ns(slot);
+	if (began <= BLKLAT_SLOT_FREE)
+		return;
+	series = this_series(s, t->watch[BLKLAT_STAGE_QUEUE], op_of(rq->cmd_flags));
+	blklat_hist_add(&series->bytes, rq->__data_len);
+	end(s, series, slot, now_ns() - began);
+}
+
+static void issue(struct blklat_session *s, struct blklat_target *t, struct request *rq)
+{
+	if (t->watch[BLKLAT_STAGE_QUEUE])
+		end_queue(s, t, rq);
+	if (t->watch[BLKLAT_STAGE_DEVICE])
+		start(s, t, rq, BLKLAT_STAGE_DEVICE);
+}
+
+void blklat_capture_issue(struct blklat_session *s, struct request *rq)
+{
+	for_targets(s, rq, issue);
+}
+
+static void requeue(struct blklat_session *s, struct blklat_target *t, struct request *rq)
+{
+	unstart(s, t, rq, BLKLAT_STAGE_DEVICE);
+}
+
+void blklat_capture_requeue(struct blklat_session *s, struct request *rq)
+{
+	for_targets(s, rq, requeue);
+}
+
+/*
+ * A completion without a start. Not a loss:
+ * - no bytes and no error: a request of a flush sequence ends a second time, or, where it had no data,
+ *   without having been issued itself (block/blk-flush.c; the flush flags are cleared by then);
+ * - nothing was ever started in the slot: the request was issued before the capture began;
+ * - an error: it failed on the way to the driver, as on a dead device (blk_mq_dispatch_rq_list()).
+ */
+static enum blklat_account unstarted_account(u64 slot_ns, const struct request *rq, int error, u32 bytes)
+{
+	if (!bytes && !error && op_of(rq->cmd_flags) != BLKLAT_OP_FLUSH)
+		return rq->bio && !rq->bio->bi_io_vec ? BLKLAT_EMPTY_FLUSH : BLKLAT_ACCOUNTS;
+	if (slot_ns == BLKLAT_SLOT_UNUSED)
+		return BLKLAT_BEFORE;
+	return error ? BLKLAT_UNISSUED : BLKLAT_NO_START;
+}
+
+static noinline void complete_unstarted(struct blklat_session *s, struct blklat_target *t, struct request *rq,
+					u64 slot_ns, int error, u32 bytes)
+{
+	enum blklat_account cell = unstarted_account(slot_ns, rq, error, bytes);
+
+	/* Of a device that was removed no start was seen any more; its address may be another's by now. */
+	if (READ_ONCE(t->gone))
+		return;
+	if (cell < BLKLAT_ACCOUNTS)
+		account(s, t->watch[BLKLAT_STAGE_DEVICE], cell);
+	unstart(s, t, rq, BLKLAT_STAGE_QUEUE);	/* it never left the queue */
+}
+
+static void complete_request(struct blklat_session *s, struct blklat_target *t, struct request *rq, int error,
+			     u32 bytes)
+{
+	/* First of all: the slot may have to come from another CPU's cache, which is not the IO's time. */
+	u64 now = now_ns(), began;
+	struct blklat_slot slot = blklat_slot_of(s, t, rq, BLKLAT_STAGE_DEVICE);
+	struct blklat_series *series;
+
+	if (!slot.in)
+		return;		/* counted when it was started */
+	began = blklat_slot_ns(slot);
+	if (began <= BLKLAT_SLOT_FREE) {
+		complete_unstarted(s, t, rq, began, error, bytes);
+		return;
+	}
+	series = this_series(s, t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags));
+	blklat_hist_add(&series->bytes, bytes);
+	if (error)
+		blklat_hist_add(&series->errors, 1);
+	if (bytes >= rq->__data_len)	/* else a part; the last one ends it */
+		end(s, series, slot, now - began);
+}
+
+/* --- bios ---------------------------------------------------------------------------------- */
+
+static u32 total_watch(const struct blklat_session *s, const void *key)
+{
+	const struct blklat_target *t = blklat_target_of(s, key);
+
+	return t && !READ_ONCE(t->gone) ? t->watch[BLKLAT_STAGE_TOTAL] : 0;
+}
+
+static void account_bio(const struct blklat_session *s, const struct blklat_bio *bio, enum blklat_account cell)
+{
+	if (bio->watch[0])
+		account(s, bio->watch[0], cell);
+	if (bio->watch[1])
+		account(s, bio->watch[1], cell);
+}
+
+void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
+{
+	struct blklat_bio started = {
+		.bytes = bio->bi_iter.bi_size,
+		.watch = { total_watch(s, blklat_bio_disk(bio)),
+			   s->partitions ? total_watch(s, blklat_bio_part(bio)) : 0 },
+	};
+	struct blklat_bio missed;
+	int err;
+
+	if (!started.watch[0] && !started.watch[1])
+		return;
+	/* An empty preflush is what a flush is called at this level. */
+	started.op = !started.bytes && bio->bi_opf & REQ_PREFLUSH ? BLKLAT_OP_FLUSH : op_of(bio->bi_opf);
+	started.ns = now_ns();
+	err = blklat_bio_add(s->bios, bio, &started, &missed);
+	if (!err && missed.ns)
+		account_bio(s, &missed, BLKLAT_OVERWRITTEN);
+	account_bio(s, &started, err ? BLKLAT_TABLE_FULL : BLKLAT_STARTED);
+}
+
+static void end_bio_of(struct blklat_session *s, const struct blklat_bio *bio, u32 watch, u64 ns, bool error)
+{
+	struct blklat_series *series;
+
+	if (!watch)
+		return;
+	series = this_series(s, watch, bio->op);
+	blklat_hist_add(&series->bytes, bio->bytes);
+	if (error)
+		blklat_hist_add(&series->errors, 1);
+	blklat_hist_add(blklat_hist_begin(s, series, ns), 1);
+}
+
+/*
+ * A bio that is not in the table is no loss: it was queued before the capture began, or on a device
+ * that is not watched, or is a part split off one that is (those complete, but are not queued), or
+ * found the table full and was counted then.
+ */
+static void end_bio(struct blklat_session *s, const struct bio *bio, bool error)
+{
+	u64 now = now_ns();
+	struct blklat_bio started;
+
+	if (!blklat_bio_take(s->bios, bio, &started))
+		return;
+	end_bio_of(s, &started, started.watch[0], now - started.ns, error);
+	end_bio_of(s, &started, started.watch[1], now - started.ns, error);
+}
+
+void blklat_capture_bio_complete(struct blklat_session *s, struct bio *bio)
+{
+	end_bio(s, bio, bio->bi_status);
+}
+
+/*
+ * Bios that end with (a part of) a request have no block_bio_complete of their own; it was traced
+ * already, as blk_update_request() says. Those within the completed bytes end, but within a flush
+ * sequence all wait for its last step. A bio that was split ends with its last part.
+ */
+static void end_bios(struct blklat_session *s, const struct request *rq, u32 bytes, bool error)
+{
+	const struct bio *bio;
+
+	if (rq->rq_flags & RQF_FLUSH_SEQ)
+		return;
+	for (bio = rq->bio; bio && bio->bi_iter.bi_size <= bytes; bio = bio->bi_next) {
+		bytes -= bio->bi_iter.bi_size;
+		end_bio(s, bio, error);
+	}
+}
+
+void blklat_capture_complete(struct blklat_session *s, struct request *rq, int error, unsigned int bytes)
+{
+	struct blklat_target *t = blklat_target_of(s, rq->q);
+	bool total = t && t->watch[BLKLAT_STAGE_TOTAL];
+
+	if (t && t->watch[BLKLAT_STAGE_DEVICE])
+		complete_request(s, t, rq, error, bytes);
+	if (s->partitions) {
+		t = blklat_target_of(s, rq->part);
+		if (t && t->watch[BLKLAT_STAGE_DEVICE])
+			complete_request(s, t, rq, error, bytes);
+		total |= t && t->watch[BLKLAT_STAGE_TOTAL];
+	}
+	/* A device without requests may hand its bios on as they are (nvme multipath, md raid0). */
+	if (s->bios && (total || s->remapped))
+		end_bios(s, rq, bytes, error);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Nothing is held of a watched device, so that it can be removed like any other. The kernel tells
+ * of that through the interface of its class; sessions compare addresses only, and without that news
+ * could take a new device at an old address for the one that they watch.
+ */
+#include "device.h"
+
+#include <linux/device.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/mutex.h>
+
+#include "kernel.h"
+
+static DEFINE_MUTEX(sessions_lock);
+static LIST_HEAD(sessions);
+
+static BLKLAT_REMOVE_DEV(on_removed)
+{
+	struct blklat_session *s;
+	u32 i;
+
+	mutex_lock(&sessions_lock);
+	list_for_each_entry(s, &sessions, list)
+		for (i = 0; i < 1U << s->bits; i++)
+			if (s->targets[i].key && s->targets[i].number == dev->devt)
+				WRITE_ONCE(s->targets[i].gone, true);
+	mutex_unlock(&sessions_lock);
+}
+
+/* The class of block devices is not exported; the first device that is watched tells it. */
+static struct class_interface removals = { .remove_dev = on_removed };
+static DEFINE_MUTEX(removals_lock);
+
+static int watch_removals(struct device *dev)
+{
+	int err = 0;
+
+	mutex_lock(&removals_lock);
+	if (!removals.class) {
+		removals.class = dev->class;
+		err = class_interface_register(&removals);
+		if (err)
+			removals.class = NULL;
+	}
+	mutex_unlock(&removals_lock);
+	return err;
+}
+
+void blklat_device_exit(void)
+{
+	if (removals.class)
+		class_interface_unregister(&removals);
+}
+
+static int describe(struct block_device *bdev, struct blklat_device *ret)
+{
+	struct request_queue *q = bdev_get_queue(bdev);
+	struct device *dev = blklat_bdev_device(bdev);
+
+	if (!bdev->bd_disk || !q || !device_is_registered(dev))
+		return -ENODEV;
+	*ret = (struct blklat_device){
+		.queue = queue_is_mq(q) ? q : NULL,
+		.disk = bdev->bd_disk,
+		.part = blklat_bdev_part(bdev),
+		.number = bdev->bd_dev,
+		.partition = bdev_is_partition(bdev),
+	};
+	return watch_removals(dev);
+}
+
+int blklat_device_of(int fd, struct blklat_device *ret)
+{
+	struct file *file = fget(fd);
+	int err;
+
+	if (!file)
+		return -EBADF;
+	if (S_ISBLK(file_inode(file)->i_mode))
+		err = describe(I_BDEV(file->f_mapping->host), ret);
+	else
+		err = -ENOTBLK;
+	fput(file);
+	return err;
+}
+
+void blklat_device_join(struct blklat_session *s)
+{
+	mutex_lock(&sessions_lock);
+	list_add(&s->list, &sessions);
+	mutex_unlock(&sessions_lock);
+}
+
+void blklat_device_leave(struct blklat_session *s)
+{
+	mutex_lock(&sessions_lock);
+	list_del_init(&s->list);
+	mutex_unlock(&sessions_lock);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What differs between the kernels that the module builds for, 5.10 to 7.2: here and nowhere else.
+ * A tracepoint's prototype that is not known here fails to compile, see probe.c.
+ */
+#ifndef KMOD_KERNEL_H
+#define KMOD_KERNEL_H
+
+#include <linux/bio.h>
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/device.h>
+#include <linux/mm.h>
+#include <linux/version.h>
+
+/* 8a7d267b4a2c "block: fix tracing of blk_status_t": what block_rq_complete says went wrong, 0: nothing. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 16, 0)
+typedef blk_status_t blklat_rq_error;
+#else
+typedef int blklat_rq_error;
+#endif
+
+/* 309dca309fc3 "block: store a block_device pointer in struct bio"; the queue argument went just before. */
+#define BLKLAT_BIO_HAS_BDEV (LINUX_VERSION_CODE >= KERNEL_VERSION(5, 12, 0))
+
+static inline const void *blklat_bio_disk(const struct bio *bio)
+{
+#if BLKLAT_BIO_HAS_BDEV
+	return bio->bi_bdev->bd_disk;
+#else
+	return bio->bi_disk;
+#endif
+}
+
+/* NULL where the bio is remapped to the whole device before it can be seen. */
+static inline const void *blklat_bio_part(const struct bio *bio)
+{
+#if BLKLAT_BIO_HAS_BDEV
+	return bio->bi_bdev;
+#else
+	return NULL;
+#endif
+}
+
+/* 0d02129e76ed "block: merge struct block_device and struct hd_struct": what request.part points to. */
+static inline const void *blklat_bdev_part(struct block_device *bdev)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
+	return bdev;
+#else
+	return bdev->bd_part;
+#endif
+}
+
+static inline struct device *blklat_bdev_device(struct block_device *bdev)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
+	return &bdev->bd_device;
+#else
+	return part_to_dev(bdev->bd_part);
+#endif
+}
+
+static inline void blklat_vma_set(struct vm_area_struct *vma, unsigned long flags)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_set(vma, flags);	/* bc292ab00f6c "mm: introduce vma->vm_flags wrapper functions" */
+#else
+	vma->vm_flags |= flags;
+#endif
+}
+
+/* 2243acd50ac0 "driver core: class: remove struct class_interface * from callbacks" */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+#define BLKLAT_REMOVE_DEV(name) void name(struct device *dev)
+#else
+#define BLKLAT_REMOVE_DEV(name) void name(struct device *dev, struct class_interface *unused)
+#endif
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "probe.h"
+
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+
+#include "capture.h"
+#include "kernel.h"
+
+#include <trace/events/block.h>
+
+/*
+ * Tracepoints hold a probe to no CPU any more (a46023d5616e "tracing: Guard __DECLARE_TRACE() use of
+ * __DO_TRACE_CALL() with SRCU-fast"), and a CPU's counters are its own only as long as the probe stays.
+ */
+#define ON_THIS_CPU(event)		\
+	do {				\
+		preempt_disable_notrace(); \
+		event;			\
+		preempt_enable_notrace(); \
+	} while (0)
+
+static void on_rq_insert(void *session, struct request *rq)
+{
+	ON_THIS_CPU(blklat_capture_insert(session, rq));
+}
+
+static void on_rq_merge(void *session, struct request *rq)
+{
+	ON_THIS_CPU(blklat_capture_merge(session, rq));
+}
+
+static void on_rq_issue(void *session, struct request *rq)
+{
+	ON_THIS_CPU(blklat_capture_issue(session, rq));
+}
+
+static void on_rq_requeue(void *session, struct request *rq)
+{
+	ON_THIS_CPU(blklat_capture_requeue(session, rq));
+}
+
+static void on_rq_complete(void *session, struct request *rq, blklat_rq_error error, unsigned int bytes)
+{
+	ON_THIS_CPU(blklat_capture_complete(session, rq, (__force int)error, bytes));
+}
+
+#if BLKLAT_BIO_HAS_BDEV
+static void on_bio_queue(void *session, struct bio *bio)
+#else
+static void on_bio_queue(void *session, struct request_queue *q, struct bio *bio)
+#endif
+{
+	ON_THIS_CPU(blklat_capture_bio_queue(session, bio));
+}
+
+static void on_bio_complete(void *session, struct request_queue *q, struct bio *bio)
+{
+	ON_THIS_CPU(blklat_capture_bio_complete(session, bio));
+}
+
+/* --- registration -------------------------------------------------------------------------- */
+
+enum needed_by { DEVICE = 1 << BLKLAT_STAGE_DEVICE, QUEUE = 1 << BLKLAT_STAGE_QUEUE, TOTAL = 1 << BLKLAT_STAGE_TOTAL };
+
+static struct hook {
+	const char *name;
+	void *probe;
+	u32 stages;			/* that need it */
+	bool starts;			/* an IO starts here (merge: or is none any more), else it ends */
+	bool optional;
+	struct tracepoint *tracepoint;	/* NULL: the kernel has none of this name */
+} hooks[] = {
+	{ "block_rq_complete", on_rq_complete, DEVICE | TOTAL },
+	{ "block_rq_requeue", on_rq_requeue, DEVICE },
+	{ "block_bio_complete", on_bio_complete, TOTAL },
+	{ "block_rq_issue", on_rq_issue, DEVICE | QUEUE, .starts = true },
+	/* Without it a merged request stays in the queue for ever, as far as can be seen. */
+	{ "block_rq_merge", on_rq_merge, QUEUE, .starts = true, .optional = true },
+	{ "block_rq_insert", on_rq_insert, QUEUE, .starts = true },
+	{ "block_bio_queue", on_bio_queue, TOTAL, .starts = true },
+};
+
+/* A tracepoint takes any pointer; these take only probes of the prototype that the kernel calls. */
+static __maybe_unused void check_prototypes(void)
+{
+	check_trace_callback_type_block_rq_insert(on_rq_insert);
+	check_trace_callback_type_block_rq_merge(on_rq_merge);
+	check_trace_callback_type_block_rq_issue(on_rq_issue);
+	check_trace_callback_type_block_rq_requeue(on_rq_requeue);
+	check_trace_callback_type_block_rq_complete(on_rq_complete);
+	check_trace_callback_type_block_bio_queue(on_bio_queue);
+	check_trace_callback_type_block_bio_complete(on_bio_complete);
+}
+
+static void take_tracepoint(struct tracepoint *tp, void *unused)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (!strcmp(tp->name, hooks[i].name))
+			hooks[i].tracepoint = tp;
+}
+
+void blklat_probe_init(void)
+{
+	for_each_kernel_tracepoint(take_tracepoint, NULL);
+}
+
+static bool wanted(const struct blklat_session *s, const struct hook *h)
+{
+	u32 stage;
+
+	for (stage = 0; stage < BLKLAT_STAGES; stage++)
+		if (s->stages[stage] && h->stages & 1 << stage)
+			return h->tracepoint || !h->optional;
+	return false;
+}
+
+static void unhook(struct blklat_session *s)
+{
+	u32 i;
+
+	for (i = ARRAY_SIZE(hooks); i-- > 0;)
+		if (s->hooked & 1 << i)
+			tracepoint_probe_unregister(hooks[i].tracepoint, hooks[i].probe, s);
+	s->hooked = 0;
+}
+
+static int hook(struct blklat_session *s, bool starts)
+{
+	u32 i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(hooks); i++) {
+		if (hooks[i].starts != starts || !wanted(s, &hooks[i]))
+			continue;
+		err = hooks[i].tracepoint ? tracepoint_probe_register(hooks[i].tracepoint, hooks[i].probe, s) :
+					    -EOPNOTSUPP;
+		if (err)
+			return err;
+		s->hooked |= 1 << i;
+	}
+	return 0;
+}
+
+int blklat_probe_ends(struct blklat_session *s)
+{
+	return hook(s, false);
+}
+
+int blklat_probe_starts(struct blklat_session *s)
+{
+	return hook(s, true);
+}
+
+void blklat_probe_stop(struct blklat_session *s)
+{
+	unhook(s);
+	tracepoint_synchronize_unregister();
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session.h"
+
+#include <linux/cpumask.h>
+#include <linux/hash.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "bios.h"
+#include "blklat/bins.h"
+#include "kernel.h"
+
+#define MAX_QUEUES 65536
+#define MAX_STRIDE (1 << 20)
+#define MAX_SLOTS (1ULL << 26)
+
+int blklat_setup_check(const struct blklat_setup *setup)
+{
+	if (setup->version != BLKLAT_ABI_VERSION)
+		return -EPROTO;
+	if (!setup->watches || setup->scale > BLKLAT_SCALE_MAX || setup->reserved[0] || setup->reserved[1])
+		return -EINVAL;
+	return setup->watches > BLKLAT_MAX_WATCHES || setup->max_bios > BLKLAT_MAX_BIOS ? -E2BIG : 0;
+}
+
+int blklat_watch_check(const struct blklat_watch *watch)
+{
+	bool slots = watch->queues || watch->tags || watch->stride;
+
+	if (watch->stage >= BLKLAT_STAGES || watch->first_slot || watch->reserved[0] || watch->reserved[1])
+		return -EINVAL;
+	if (watch->stage == BLKLAT_STAGE_TOTAL)
+		return slots ? -EINVAL : 0;
+	if (!watch->queues || !watch->stride || watch->stride % BLKLAT_SLOTS || watch->tags > watch->stride)
+		return -EINVAL;
+	return watch->queues > MAX_QUEUES || watch->stride > MAX_STRIDE ? -E2BIG : 0;
+}
+
+/* --- targets ------------------------------------------------------------------------------- */
+
+static u32 bucket_of(const struct blklat_session *s, const void *key)
+{
+	return hash_ptr(key, s->bits);
+}
+
+struct blklat_target *blklat_target_of(const struct blklat_session *s, const void *key)
+{
+	u32 i = bucket_of(s, key);
+
+	/* There are twice as many buckets as targets, so the search ends. */
+	while (s->targets[i].key != key) {
+		if (!s->targets[i].key)
+			return NULL;
+		i = (i + 1) & ((1U << s->bits) - 1);
+	}
+	return key ? &s->targets[i] : NULL;
+}
+
+static struct blklat_target *add_target(struct blklat_session *s, const void *key, dev_t number)
+{
+	u32 i = bucket_of(s, key);
+
+	while (s->targets[i].key && s->targets[i].key != key)
+		i = (i + 1) & ((1U << s->bits) - 1);
+	s->targets[i].key = key;
+	s->targets[i].number = number;
+	return &s->targets[i];
+}
+
+/* Where IO at @stage is looked for: requests by queue, bios by disk, both by their partition. */
+static int keys_of(const struct blklat_device *d, u32 stage, const void *ret[2])
+{
+	int n = 0;
+
+	if (stage != BLKLAT_STAGE_TOTAL && !d->queue)
+		return -EOPNOTSUPP;
+	if (d->partition) {
+		if (stage == BLKLAT_STAGE_TOTAL && !BLKLAT_BIO_HAS_BDEV)
+			return -EOPNOTSUPP;
+		ret[n++] = d->part;
+		return n;
+	}
+	if (stage == BLKLAT_STAGE_TOTAL)
+		ret[n++] = d->disk;
+	if (d->queue)
+		ret[n++] = d->queue;
+	return n;
+}
+
+/* The stages of one device that have slots share their geometry. */
+static int place_slots(struct blklat_session *s, struct blklat_target *t, struct blklat_watch *watch)
+{
+	if (watch->stage == BLKLAT_STAGE_TOTAL)
+		return 0;
+	if (t->queues && (t->queues != watch->queues || t->stride != watch->stride || t->tags != watch->tags))
+		return -EINVAL;
+	t->queues = watch->queues;
+	t->stride = watch->stride;
+	t->tags = watch->tags;
+	t->first_slot[watch->stage] = watch->first_slot = s->n_slots;
+	s->n_slots += (u64)watch->queues * watch->stride;
+	return s->n_slots > MAX_SLOTS ? -E2BIG : 0;
+}
+
+static int add_watch(struct blklat_session *s, u32 number, struct blklat_watch *watch,
+		     const struct blklat_device *d)
+{
+	const void *keys[2];
+	int n = keys_of(d, watch->stage, keys), i, err = 0;
+
+	if (n < 0)
+		return n;
+	for (i = 0; i < n; i++) {
+		struct blklat_target *t = add_target(s, keys[i], d->number);
+
+		if (t->watch[watch->stage])
+			return -EEXIST;
+		t->watch[watch->stage] = number + 1;
+		err = err ?: place_slots(s, t, watch);
+	}
+	s->stages[watch->stage] = true;
+	s->partitions |= d->partition;
+	s->remapped |= watch->stage == BLKLAT_STAGE_TOTAL && !d->queue;
+	return err;
+}
+
+static int make_targets(struct blklat_session *s, struct blklat_watch *watch, const struct blklat_device *device)
+{
+	int err = 0;
+	u32 i;
+
+	/* A watch has up to two keys; twice the room keeps searches short. */
+	s->bits = ilog2(roundup_pow_of_two(4 * s->watches));
+	s->targets = kvcalloc(1U << s->bits, sizeof(*s->targets), GFP_KERNEL_ACCOUNT);
+	if (!s->targets)
+		return -ENOMEM;
+	for (i = 0; i < s->watches && !err; i++)
+		err = add_watch(s, i, &watch[i], &device[i]);
+	return err;
+}
+
+/* --- the region ---------------------------------------------------------------------------- */
+
+static u64 place(u64 *end, u64 bytes)
+{
+	u64 at = *end;
+
+	*end = PAGE_ALIGN(at + bytes);
+	return at;
+}
+
+static void lay_out(struct blklat_session *s, struct blklat_header *h)
+{
+	u64 rows = (u64)s->cpus * s->watches, end = 0;
+
+	place(&end, sizeof(*h));
+	*h = (struct blklat_header){
+		.magic = BLKLAT_MAGIC,
+		.version = BLKLAT_ABI_VERSION,
+		.cpus = s->cpus,
+		.watches = s->watches,
+		.scale = s->scale,
+		.series_bytes = s->series_bytes,
+		.series_offset = place(&end, rows * BLKLAT_OPS * s->series_bytes),
+		.accounts_offset = place(&end, rows * BLKLAT_ACCOUNTS * sizeof(u64)),
+		.slots_offset = place(&end, s->n_slots / BLKLAT_SLOTS * sizeof(struct blklat_slots)),
+	};
+	h->bytes = end;
+}
+
+static int make_region(struct blklat_session *s)
+{
+	struct blklat_header h;
+
+	lay_out(s, &h);
+	/* Asked first, since a vmalloc that fails complains in the kernel's log. */
+	if (h.bytes / PAGE_SIZE > si_mem_available() / 2)
+		return -ENOMEM;
+	s->header = vmalloc_user(h.bytes);
+	if (!s->header)
+		return -ENOMEM;
+	*s->header = h;
+	s->series = (void *)s->header + h.series_offset;
+	s->accounts = (void *)s->header + h.accounts_offset;
+	s->slots = (void *)s->header + h.slots_offset;
+	s->bytes = h.bytes;
+	return 0;
+}
+
+int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *watch,
+		       const struct blklat_device *device, struct blklat_session **ret)
+{
+	struct blklat_session *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&s->list);
+	s->cpus = nr_cpu_ids;
+	s->watches = setup->watches;
+	s->scale = setup->scale;
+	s->series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(s->scale));
+	err = make_targets(s, watch, device);
+	if (err)
+		goto err_free;
+	err = make_region(s);
+	if (err)
+		goto err_free;
+	if (s->stages[BLKLAT_STAGE_TOTAL]) {
+		err = blklat_bio_table_new(setup->max_bios, &s->bios);
+		if (err)
+			goto err_free;
+	}
+	*ret = s;
+	return 0;
+
+err_free:
+	blklat_session_free(s);
+	return err;
+}
+
+void blklat_session_free(struct blklat_session *s)
+{
+	if (!s)
+		return;
+	blklat_bio_table_free(s->bios);
+	vfree(s->header);
+	kvfree(s->targets);
+	kfree(s);
+}

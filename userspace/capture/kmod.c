@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The kernel module's engine: a session of /dev/blklat, as include/blklat/abi.h describes it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "capture/geometry.h"
+#include "capture/live.h"
+#include "util/cleanup.h"
+
+#define DEVICE "/dev/blklat"
+
+struct kmod_capture {
+	struct live_capture live;
+	int fd;				/* the session; -1: not open */
+	struct blklat_header *header;	/* begin of the mapping; NULL: not mapped */
+	u64 bytes;			/* of the mapping */
+	struct region_slots *ranges;
+	struct blklat_bio_count *counts;
+};
+
+/* --- probe --------------------------------------------------------------------------------- */
+
+static int open_problem(int err, struct problem *p)
+{
+	switch (err) {
+	case -ENOENT:
+	case -ENXIO:
+	case -ENODEV:
+		return problem_set(p, -ENOENT, "the kernel module is not loaded: run 'modprobe blklat', or 'insmod "
+				   "blklat.ko' where 'make kmod' built it");
+	case -EACCES:
+	case -EPERM:
+		return problem_set(p, -EPERM, "not permitted to open " DEVICE ": run it as root");
+	default:
+		return problem_set(p, err, "could not open " DEVICE ": %s", strerror(-err));
+	}
+}
+
+/* A file called so that is not the module's answers with ENOTTY. */
+static int check_version(int fd, struct problem *p)
+{
+	u32 version;
+
+	if (ioctl(fd, BLKLAT_IOC_VERSION, &version))
+		return problem_set(p, -errno, DEVICE " is not the device of blklat's kernel module: %s",
+				   strerror(errno));
+	if (version == BLKLAT_ABI_VERSION)
+		return 0;
+	return problem_set(p, -EPROTO, "the kernel module speaks version %u of the protocol and this blklat version "
+			   "%u: build and load the module of the same release", version, BLKLAT_ABI_VERSION);
+}
+
+/* Returns an open session, or a negative errno and a sentence. */
+static int open_session(struct problem *p)
+{
+	int fd = open(DEVICE, O_RDWR | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return open_problem(-errno, p);
+	err = check_version(fd, p);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+static int kmod_probe(struct problem *p)
+{
+	int fd = open_session(p);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+/* --- setup --------------------------------------------------------------------------------- */
+
+/* Opened only for as long as the module needs to learn which device it is. */
+static int open_device(const struct device *d, struct problem *p)
+{
+	char path[sizeof("/dev/") + DEVICE_NAME_MAX];
+	int fd;
+
+	if (d->hidden)
+		return problem_set(p, -EOPNOTSUPP, "%s is a hidden path without a device node, by which the kernel module "
+				   "finds devices: use --engine bpf", d->name);
+	snprintf(path, sizeof(path), "/dev/%s", d->name);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return problem_set(p, -errno, "could not open %s: %s", path, strerror(errno));
+	return fd;
+}
+
+static void close_devices(const struct blklat_watch *watch, u32 n)
+{
+	for (u32 i = 0; i < n; i++)
+		close(watch[i].fd);
+}
+
+/* Returns how many were opened: all, or with a sentence fewer. */
+static u32 describe_watches(const struct capture *c, struct blklat_watch *watch, struct problem *p)
+{
+	for (u32 i = 0; i < c->n_watches; i++) {
+		const struct watch *w = &c->watches[i];
+		struct slots s = slots_of(w->device, c->cpus);
+
+		watch[i] = (struct blklat_watch){ .fd = open_device(w->device, p), .stage = w->stage };
+		if (watch[i].fd < 0)
+			return i;
+		if (w->stage == BLKLAT_STAGE_TOTAL)
+			continue;
+		watch[i].queues = s.queues;
+		watch[i].tags = s.tags;
+		watch[i].stride = s.stride;
+	}
+	return c->n_watches;
+}
+
+static int setup_problem(int err, struct problem *p)
+{
+	switch (err) {
+	case -EOPNOTSUPP:
+		return problem_set(p, err, "the kernel module cannot watch this stage of this device on this kernel: "
+				   "choose another --stage");
+	case -ENODEV:
+		return problem_set(p, err, "a device went away while the capture was being set up");
+	case -E2BIG:
+		return problem_set(p, err, "too many devices and stages, or too many queues, for the kernel module: "
+				   "watch fewer");
+	case -ENOMEM:
+		return problem_set(p, err, "the kernel has too little memory for the counters: lower --scale or watch "
+				   "fewer devices");
+	default:
+		return problem_set(p, err, "the kernel module refused the capture: %s", strerror(-err));
+	}
+}
+
+static int setup_session(struct kmod_capture *k, struct blklat_watch *watch, u32 max_bios, struct problem *p)
+{
+	const struct capture *c = &k->live.capture;
+	struct blklat_setup setup = {
+		.version = BLKLAT_ABI_VERSION,
+		.watches = c->n_watches,
+		.watch = (uintptr_t)watch,
+		.scale = c->scale,
+		.max_bios = max_bios,
+	};
+
+	if (ioctl(k->fd, BLKLAT_IOC_SETUP, &setup))
+		return setup_problem(-errno, p);
+	k->bytes = setup.bytes;
+	for (u32 i = 0; i < c->n_watches; i++)
+		k->ranges[i] = (struct region_slots){ watch[i].first_slot, watch[i].queues * watch[i].stride };
+	return 0;
+}
+
+static int watch_devices(struct kmod_capture *k, u32 max_bios, struct problem *p)
+{
+	u32 n = k->live.capture.n_watches, opened;
+	struct blklat_watch *watch CLEANUP(cleanup_free) = calloc(n, sizeof(*watch));
+	int err;
+
+	if (!watch)
+		return problem_set(p, -ENOMEM, "out of memory");
+	opened = describe_watches(&k->live.capture, watch, p);
+	err = opened < n ? watch[opened].fd : setup_session(k, watch, max_bios, p);
+	close_devices(watch, opened);
+	return err;
+}
+
+static int map_region(struct kmod_capture *k, struct problem *p)
+{
+	void *at = mmap(NULL, k->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, k->fd, 0);
+	struct blklat_header *h = at;
+
+	if (at == MAP_FAILED)
+		return problem_set(p, -errno, "could not map the counters: %s", strerror(errno));
+	k->header = h;
+	if (h->magic != BLKLAT_MAGIC || h->version != BLKLAT_ABI_VERSION || h->bytes != k->bytes)
+		return problem_set(p, -EPROTO, "the kernel module's counters are not laid out as this blklat knows "
+				   "them: build and load the module of the same release");
+	k->live.capture.cpus = h->cpus;
+	k->live.region = (struct region){
+		.cpus = h->cpus,
+		.watches = h->watches,
+		.scale = h->scale,
+		.series_bytes = h->series_bytes,
+		.series = (char *)at + h->series_offset,
+		.accounts = (void *)((char *)at + h->accounts_offset),
+		.slots = (void *)((char *)at + h->slots_offset),
+		.ranges = k->ranges,
+		.epoch = &h->epoch,
+	};
+	return 0;
+}
+
+/* --- life ---------------------------------------------------------------------------------- */
+
+static void kmod_close(struct capture *c)
+{
+	struct kmod_capture *k = (struct kmod_capture *)c;
+
+	if (!k)
+		return;
+	if (k->header)
+		munmap(k->header, k->bytes);
+	if (k->fd >= 0)
+		close(k->fd);
+	live_uninit(&k->live);
+	free(k->ranges);
+	free(k->counts);
+	free(k);
+}
+
+static int start(struct kmod_capture *k, const struct capture_config *cfg, struct problem *p)
+{
+	int err = live_init(&k->live, &capture_kmod, cfg, sysconf(_SC_NPROCESSORS_CONF), p);
+
+	if (err)
+		return err;
+	k->ranges = calloc(cfg->n_watches, sizeof(*k->ranges));
+	k->counts = calloc(cfg->n_watches, sizeof(*k->counts));
+	if (!k->ranges || !k->counts)
+		return problem_set(p, -ENOMEM, "out of memory");
+	k->fd = open_session(p);
+	if (k->fd < 0)
+		return k->fd;
+	err = watch_devices(k, cfg->max_bios, p);
+	if (!err)
+		err = map_region(k, p);
+	if (err)
+		return err;
+	live_note_kernel(&k->live);
+	return ioctl(k->fd, BLKLAT_IOC_START) ? setup_problem(-errno, p) : 0;
+}
+
+static int kmod_open(const struct capture_config *cfg, struct capture **ret, struct problem *p)
+{
+	struct kmod_capture *k = calloc(1, sizeof(*k));
+	int err;
+
+	if (!k)
+		return problem_set(p, -ENOMEM, "out of memory");
+	k->fd = -1;
+	err = start(k, cfg, p);
+	if (err) {
+		kmod_close(&k->live.capture);
+		return err;
+	}
+	*ret = &k->live.capture;
+	return 0;
+}
+
+static int count_bios(struct kmod_capture *k)
+{
+	u32 n = k->live.capture.n_watches;
+	struct blklat_bios bios = { .counts = (uintptr_t)k->counts, .watches = n };
+
+	if (!live_any_stage(&k->live.capture, BLKLAT_STAGE_TOTAL))
+		return 0;
+	if (ioctl(k->fd, BLKLAT_IOC_BIOS, &bios))
+		return -errno;
+	for (u32 i = 0; i < n; i++) {
+		k->live.bios[i].in_flight = k->counts[i].in_flight;
+		k->live.bios[i].earliest_ns = k->counts[i].earliest_ns;
+	}
+	return 0;
+}
+
+/* The module never skips an event, so there is nothing to say of recursion. */
+static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
+{
+	struct kmod_capture *k = (struct kmod_capture *)c;
+	struct live_capture *l = &k->live;
+	int err;
+
+	live_begin(l, s);
+	live_note_starts(l);
+	err = count_bios(k);
+	live_take_bios(l, s);
+	live_read_region(l, s);
+	if (!err)
+		err = count_bios(k);
+	if (err)
+		return problem_set(p, err, "could not read the bios in flight: %s", strerror(-err));
+	live_take_bios_after(l, s);
+	live_read_kernel(l, s);
+	s->skipped = 0;
+	live_end(l, s);
+	return 0;
+}
+
+const struct capture_ops capture_kmod = {
+	.name = "kmod",
+	.about = "the kernel module blklat.ko",
+	.probe = kmod_probe,
+	.open = kmod_open,
+	.read = kmod_read,
+	.close = kmod_close,
+};
