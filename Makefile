@@ -47,7 +47,7 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps kmod install uninstall clean demo test test-programs bench bench-programs
+.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo test test-programs bench bench-programs
 
 all: $(O)/blklat
 
@@ -63,6 +63,7 @@ help:
 	@echo "make bench        as root: cost per IO beside the other tools; also $(O)/bench.json"
 	@echo "make deps         as root: install with apt what building and testing needs"
 	@echo "make install      into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX);  make uninstall"
+	@echo "make install-dkms the module's sources into DESTDIR=/usr/src, for dkms;  make uninstall-dkms"
 	@echo "make clean        remove $(O)/"
 	@echo
 	@echo "O=DIR builds elsewhere, V=1 shows the commands, SAN=1 adds address and undefined sanitizers,"
@@ -132,6 +133,17 @@ kmod: $(O)/include/blklat/bins_table.h
 	@cp -u $< $(KMOD)/include/blklat/
 	$(call quiet,KMOD,$(O)/kmod/$(KREL)/blklat.ko)$(MAKE) $(if $(V),,-s) -C $(KDIR) M=$(KMOD) \
 		$(if $(CI),KCFLAGS=-Werror) modules
+
+# What DKMS builds the module from, for each kernel that is installed; bins_table.h as made here.
+DKMS_DIR = $(DESTDIR)/usr/src/blklat-$(VERSION)
+install-dkms: $(O)/include/blklat/bins_table.h
+	install -d $(DKMS_DIR)/kmod $(DKMS_DIR)/include/blklat
+	install -m 644 Kbuild packaging/dkms/dkms.conf $(DKMS_DIR)
+	install -m 644 $(filter-out %kunit.c %kunit_session.h,$(wildcard kmod/*.[ch])) $(DKMS_DIR)/kmod
+	install -m 644 include/blklat/abi.h include/blklat/bins.h include/blklat/gen_bins.py $< $(DKMS_DIR)/include/blklat
+
+uninstall-dkms:
+	rm -rf $(DKMS_DIR)
 
 install: all
 	install -D -m 755 $(O)/blklat $(DESTDIR)$(SBINDIR)/blklat

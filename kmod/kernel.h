@@ -13,14 +13,14 @@
 #include <linux/mm.h>
 #include <linux/version.h>
 
-/* 8a7d267b4a2c "block: fix tracing of blk_status_t": what block_rq_complete says went wrong, 0: nothing. */
+/* What block_rq_complete says went wrong, 0: nothing (include/trace/events/block.h; an errno until 5.15). */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 16, 0)
 typedef blk_status_t blklat_rq_error;
 #else
 typedef int blklat_rq_error;
 #endif
 
-/* 309dca309fc3 "block: store a block_device pointer in struct bio"; the queue argument went just before. */
+/* 309dca309fc3 "block: store a block_device pointer in struct bio"; with it block_bio_queue lost its queue. */
 #define BLKLAT_BIO_HAS_BDEV (LINUX_VERSION_CODE >= KERNEL_VERSION(5, 12, 0))
 
 static inline const void *blklat_bio_disk(const struct bio *bio)
@@ -64,13 +64,13 @@ static inline struct device *blklat_bdev_device(struct block_device *bdev)
 static inline void blklat_vma_set(struct vm_area_struct *vma, unsigned long flags)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
-	vm_flags_set(vma, flags);	/* bc292ab00f6c "mm: introduce vma->vm_flags wrapper functions" */
+	vm_flags_set(vma, flags);	/* the member is const since "mm: introduce vma->vm_flags wrapper functions" */
 #else
 	vma->vm_flags |= flags;
 #endif
 }
 
-/* 2243acd50ac0 "driver core: class: remove struct class_interface * from callbacks" */
+/* "driver core: class: remove struct class_interface * from callbacks", 6.4 */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
 #define BLKLAT_REMOVE_DEV(name) void name(struct device *dev)
 #else

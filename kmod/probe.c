@@ -10,14 +10,14 @@
 #include <trace/events/block.h>
 
 /*
- * Tracepoints hold a probe to no CPU any more (a46023d5616e "tracing: Guard __DECLARE_TRACE() use of
- * __DO_TRACE_CALL() with SRCU-fast"), and a CPU's counters are its own only as long as the probe stays.
+ * Since "tracing: Guard __DECLARE_TRACE() use of __DO_TRACE_CALL() with SRCU-fast" tracepoints hold a
+ * probe to no CPU any more, and a CPU's counters are its own only as long as the probe stays there.
  */
-#define ON_THIS_CPU(event)		\
-	do {				\
-		preempt_disable_notrace(); \
-		event;			\
-		preempt_enable_notrace(); \
+#define ON_THIS_CPU(event)			\
+	do {					\
+		preempt_disable_notrace();	\
+		event;				\
+		preempt_enable_notrace();	\
 	} while (0)
 
 static void on_rq_insert(void *session, struct request *rq)

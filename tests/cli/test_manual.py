@@ -232,7 +232,7 @@ def test_manual_renders():
 # --- the pages for developers ---------------------------------------------------------------------
 
 PAGES = ["docs/architecture.md", "docs/hacking.md"]
-TOP = "bpf|bench|docs|include|packaging|tests|userspace"
+TOP = "bpf|bench|docs|include|kmod|packaging|tests|userspace"
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -72,3 +72,11 @@ def test_license_on_the_first_lines(pattern):
     for path in ROOT.glob(pattern):
         head = path.read_text().split("\n")[:2]
         assert any("SPDX-License-Identifier: GPL-2.0-only" in line for line in head), path
+
+
+def test_one_version():
+    """The module, its DKMS package and the program are of one release."""
+    said = {file: re.search(pattern, (ROOT / file).read_text(), re.M).group(1) for file, pattern in (
+        ("Makefile", r"^VERSION\s*:= (\S+)"), ("kmod/main.c", r'^MODULE_VERSION\("(.*)"\)'),
+        ("packaging/dkms/dkms.conf", r'^PACKAGE_VERSION="(.*)"'))}
+    assert len(set(said.values())) == 1, said
