@@ -128,9 +128,8 @@ static __always_inline void complete(struct target *t, struct request *rq, u32 e
 		return;		/* counted when it was started */
 	start = slot.in->ns[slot.i];
 	if (start <= BLKLAT_SLOT_FREE) {
-		complete_unstarted(t->watch[BLKLAT_STAGE_DEVICE], &slot.in->ns[slot.i], rq, bytes, error);
-		if (cfg_queue)
-			unstart(t, rq, BLKLAT_STAGE_QUEUE);	/* it never left the queue */
+		if (bytes >= rq->__data_len)	/* else a part */
+			complete_unstarted(t->watch[BLKLAT_STAGE_DEVICE], &slot.in->ns[slot.i], rq, bytes, error);
 		return;
 	}
 	s = series_of(t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags));
@@ -196,6 +195,15 @@ int on_rq_merge(u64 *ctx)
 	return 0;
 }
 
+static __always_inline void complete_target(struct target *t, struct request *rq, u32 error, u32 bytes)
+{
+	if (t->watch[BLKLAT_STAGE_DEVICE])
+		complete(t, rq, error, bytes);
+	/* One that failed before it was issued, or needed no issue, never left the queue. */
+	if (cfg_queue && t->watch[BLKLAT_STAGE_QUEUE])
+		unstart(t, rq, BLKLAT_STAGE_QUEUE);
+}
+
 SEC("tp_btf/block_rq_complete")
 int on_rq_complete(u64 *ctx)
 {
@@ -203,12 +211,12 @@ int on_rq_complete(u64 *ctx)
 	struct target *t = target_of(rq->q);
 	bool total = t && t->watch[BLKLAT_STAGE_TOTAL];
 
-	if (t && t->watch[BLKLAT_STAGE_DEVICE])
-		complete(t, rq, ctx[1], ctx[2]);
+	if (t)
+		complete_target(t, rq, ctx[1], ctx[2]);
 	if (cfg_partitions) {
 		t = target_of(rq->part);
-		if (t && t->watch[BLKLAT_STAGE_DEVICE])
-			complete(t, rq, ctx[1], ctx[2]);
+		if (t)
+			complete_target(t, rq, ctx[1], ctx[2]);
 		total |= t && t->watch[BLKLAT_STAGE_TOTAL];
 	}
 	/* A device without requests may hand its bios on as they are (nvme multipath, md raid0). */

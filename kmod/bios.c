@@ -68,6 +68,8 @@ static void buckets_of(const struct blklat_bio_table *t, const void *bio, struct
 {
 	u64 hash = (u64)(uintptr_t)bio * GOLDEN_RATIO_64;
 
+	/* Once more: of one product the upper and the lower bits repeat together where addresses are evenly spaced. */
+	hash = (hash ^ hash >> 32) * GOLDEN_RATIO_64;
 	ret[0] = &t->buckets[hash >> (64 - t->bits)];
 	/* Any other: the distance is odd, so never 0. */
 	ret[1] = &t->buckets[((hash >> (64 - t->bits)) + (hash >> 8 | 1)) & ((1U << t->bits) - 1)];

@@ -169,11 +169,8 @@ static noinline void complete_unstarted(struct blklat_session *s, struct blklat_
 	enum blklat_account cell = unstarted_account(slot_ns, rq, error, bytes);
 
 	/* Of a device that was removed no start was seen any more; its address may be another's by now. */
-	if (READ_ONCE(t->gone))
-		return;
-	if (cell < BLKLAT_ACCOUNTS)
+	if (cell < BLKLAT_ACCOUNTS && !READ_ONCE(t->gone))
 		account(s, t->watch[BLKLAT_STAGE_DEVICE], cell);
-	unstart(s, t, rq, BLKLAT_STAGE_QUEUE);	/* it never left the queue */
 }
 
 static void complete_request(struct blklat_session *s, struct blklat_target *t, struct request *rq, int error,
@@ -188,7 +185,8 @@ static void complete_request(struct blklat_session *s, struct blklat_target *t, 
 		return;		/* counted when it was started */
 	began = blklat_slot_ns(slot);
 	if (began <= BLKLAT_SLOT_FREE) {
-		complete_unstarted(s, t, rq, began, error, bytes);
+		if (bytes >= rq->__data_len)	/* else a part */
+			complete_unstarted(s, t, rq, began, error, bytes);
 		return;
 	}
 	series = this_series(s, t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags));
@@ -288,17 +286,27 @@ static void end_bios(struct blklat_session *s, const struct request *rq, u32 byt
 	}
 }
 
+static void complete_target(struct blklat_session *s, struct blklat_target *t, struct request *rq, int error,
+			    u32 bytes)
+{
+	if (t->watch[BLKLAT_STAGE_DEVICE])
+		complete_request(s, t, rq, error, bytes);
+	/* One that failed before it was issued, or needed no issue, never left the queue. */
+	if (t->watch[BLKLAT_STAGE_QUEUE])
+		unstart(s, t, rq, BLKLAT_STAGE_QUEUE);
+}
+
 void blklat_capture_complete(struct blklat_session *s, struct request *rq, int error, unsigned int bytes)
 {
 	struct blklat_target *t = blklat_target_of(s, rq->q);
 	bool total = t && t->watch[BLKLAT_STAGE_TOTAL];
 
-	if (t && t->watch[BLKLAT_STAGE_DEVICE])
-		complete_request(s, t, rq, error, bytes);
+	if (t)
+		complete_target(s, t, rq, error, bytes);
 	if (s->partitions) {
 		t = blklat_target_of(s, rq->part);
-		if (t && t->watch[BLKLAT_STAGE_DEVICE])
-			complete_request(s, t, rq, error, bytes);
+		if (t)
+			complete_target(s, t, rq, error, bytes);
 		total |= t && t->watch[BLKLAT_STAGE_TOTAL];
 	}
 	/* A device without requests may hand its bios on as they are (nvme multipath, md raid0). */

@@ -71,7 +71,7 @@ static struct hook {
 	bool optional;
 	struct tracepoint *tracepoint;	/* NULL: the kernel has none of this name */
 } hooks[] = {
-	{ "block_rq_complete", on_rq_complete, DEVICE | TOTAL },
+	{ "block_rq_complete", on_rq_complete, DEVICE | QUEUE | TOTAL },
 	{ "block_rq_requeue", on_rq_requeue, DEVICE },
 	{ "block_bio_complete", on_bio_complete, TOTAL },
 	{ "block_rq_issue", on_rq_issue, DEVICE | QUEUE, .starts = true },

@@ -39,8 +39,8 @@ static void choose_programs(struct bpf_capture *b)
 	struct blklat *s = b->skel;
 
 	bpf_program__set_autoload(s->progs.on_rq_issue, device || queue);
-	/* Requests end the bios in them. */
-	bpf_program__set_autoload(s->progs.on_rq_complete, device || total);
+	/* Requests end the bios in them; some end without having left the queue. */
+	bpf_program__set_autoload(s->progs.on_rq_complete, device || queue || total);
 	bpf_program__set_autoload(s->progs.on_rq_requeue, device);
 	bpf_program__set_autoload(s->progs.on_rq_insert, queue);
 	bpf_program__set_autoload(s->progs.on_rq_merge,
