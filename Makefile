@@ -47,7 +47,7 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo test test-programs bench bench-programs
+.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo test test-programs bench bench-vm bench-programs
 
 all: $(O)/blklat
 
@@ -60,7 +60,10 @@ help:
 	@echo "make test-unit    the pure parts                (no root)"
 	@echo "make test-cli     replays in, golden output     (no root)"
 	@echo "make test-live    this machine's kernel: loop and zram, fio as load and oracle"
+	@echo "make test-kunit   the kernel module's parts in a user-mode kernel, then with KASAN and lockdep"
+	@echo "make test-vm      both engines on stock Debian kernels in an emulator;  KERNEL=6.12 for one"
 	@echo "make bench        as root: cost per IO beside the other tools; also $(O)/bench.json"
+	@echo "make bench-vm     as root: instructions per IO, counted in an emulator"
 	@echo "make deps         as root: install with apt what building and testing needs"
 	@echo "make install      into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX);  make uninstall"
 	@echo "make install-dkms the module's sources into DESTDIR=/usr/src, for dkms;  make uninstall-dkms"
@@ -72,7 +75,8 @@ help:
 # --- what Debian has --------------------------------------------------------------------------
 
 PACKAGES := gcc make clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libcmocka-dev pkg-config \
-	    linux-libc-dev python3 python3-pytest fio jq util-linux mount fdisk e2fsprogs procps mandoc
+	    linux-libc-dev python3 python3-pytest fio jq util-linux mount fdisk e2fsprogs procps mandoc \
+	    flex bison bc xz-utils libssl-dev mmdebstrap
 
 deps:
 	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p 2>/dev/null | grep -q '^Status: install ok' || echo $$p; done); \
@@ -131,7 +135,7 @@ kmod: $(O)/include/blklat/bins_table.h
 	@mkdir -p $(KMOD)
 	@cp -pu --parents Kbuild $(wildcard kmod/*.[ch] include/blklat/*.*) $(KMOD)
 	@cp -u $< $(KMOD)/include/blklat/
-	$(call quiet,KMOD,$(O)/kmod/$(KREL)/blklat.ko)$(MAKE) $(if $(V),,-s) -C $(KDIR) M=$(KMOD) \
+	$(call quiet,KMOD,$(O)/kmod/$(KREL)/blklat.ko)$(MAKE) $(if $(V),,-s) O= -C $(KDIR) M=$(KMOD) \
 		$(if $(CI),KCFLAGS=-Werror) modules
 
 # What DKMS builds the module from, for each kernel that is installed; bins_table.h as made here.
@@ -172,6 +176,12 @@ bench: deps
 	+@$(MAKE) -s --no-print-directory bench-programs
 	@$(PYTHON) -B bench/bench.py --build $(O) $(BENCH)
 
+# Counted, not timed: the cost in instructions, in an emulated machine.
+bench-vm: PACKAGES += libbpf-tools
+bench-vm: deps
+	+@$(MAKE) -s --no-print-directory bench-programs
+	@$(PYTHON) -B bench/bench_vm.py $(BENCH)
+
 bench-programs: $(O)/blklat $(O)/bench/floor $(O)/bench/drain
 
 # --- tests -----------------------------------------------------------------------------------
@@ -188,9 +198,11 @@ $(O)/tests/live/witness.o: | $(O)/tests/live/witness.skel.h
 $(O)/tests/live/witness: $(O)/tests/live/witness.o
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
-LEVELS := tree unit cli live
+LEVELS := tree unit cli live kunit vm
 RUN_TESTS = $(PYTHON) tests/run.py $(O)
 
+# One guest says most; 'make test-vm' takes all of them.
+test: export KERNEL ?= 6.1
 test: deps
 	+@$(MAKE) -s --no-print-directory test-programs
 	@$(RUN_TESTS) $(LEVELS)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs test levels, one after the other, and ends on one line that counts them all.
 
-usage: run.py BUILD LEVEL...      (levels: tree unit cli live)
+usage: run.py BUILD LEVEL...      (levels: tree unit cli live kunit vm)
 
 A level that fails does not stop the others. The exit status is 0 only if nothing failed and every
 level ran at least one test.
@@ -67,6 +67,15 @@ def pytest(folder):
     return counted(status, count)
 
 
+def counting(*argv):
+    """A program that prints its tests and counts them in its last line, like pytest."""
+    count = Count()
+    status, output = run([sys.executable, "-B", *argv])
+    for number, what in PYTEST.findall(output.strip().split("\n")[-1]):
+        count[what] += int(number)
+    return counted(status, count)
+
+
 def unit(build):
     count = Count()
     status, _ = run([sys.executable, "tests/vectors/check_bins.py"])
@@ -82,6 +91,8 @@ LEVELS = {
     "unit": unit,
     "cli": lambda build: pytest("tests/cli"),
     "live": lambda build: pytest("tests/live"),
+    "kunit": lambda build: counting("tests/kunit/run.py", "--sanitize"),
+    "vm": lambda build: counting("tests/vm/vm.py", "test", *os.environ.get("KERNEL", "").split()),
 }
 
 

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * hist.c against a plain copy of the counters that the tests keep themselves, with a CPU number as
+ * a plain number: the sessions here are made by hand and have more CPUs than the machine. All of the
+ * memory is compared, so what is counted in a wrong row shows, and what stands around it too.
+ */
+#include <linux/limits.h>
+#include <linux/string.h>
+
+#include "hist.h"
+#include "kunit_session.h"
+
+enum { CPUS = 3, WATCHES = 2, ROUND = 8, SCALE_MAX = 6 };
+enum { BELOW = -1, ABOVE = -2 };
+
+/* @bin is the finest scale's, counted from 0; the ns are bounds and their neighbours (tests/vectors/bins.txt). */
+static const struct latency {
+	u64 ns;
+	int bin;
+} latencies[] = {
+	{ 0, BELOW }, { 14, BELOW }, { 15, 0 }, { 29, 61 }, { 30, 64 },
+	{ 59727, 765 }, { 60000, 766 }, { 60377, 766 }, { 60378, 767 },
+	{ 1000000000, 1663 }, { 1000000001, 1664 }, { 128000000000, 2111 },
+	{ 128000000001, ABOVE }, { U64_MAX >> 1, ABOVE },
+};
+
+struct counters {
+	struct blklat_session s;
+	u32 words;		/* of a series */
+	size_t n, n_accounts;	/* of all, with ROUND unused ones on each side */
+	u64 *series, *accounts;
+	u64 *wanted, *wanted_accounts;
+};
+
+static struct counters *counters_new(struct kunit *test, u32 scale)
+{
+	struct counters *c = fake_alloc(test, sizeof(*c));
+
+	c->words = fake_series_words(scale);
+	c->n = CPUS * WATCHES * BLKLAT_OPS * c->words + 2 * ROUND;
+	c->n_accounts = CPUS * WATCHES * BLKLAT_ACCOUNTS + 2 * ROUND;
+	c->series = fake_alloc(test, c->n * sizeof(u64));
+	c->wanted = fake_alloc(test, c->n * sizeof(u64));
+	c->accounts = fake_alloc(test, c->n_accounts * sizeof(u64));
+	c->wanted_accounts = fake_alloc(test, c->n_accounts * sizeof(u64));
+	c->s = (struct blklat_session){
+		.cpus = CPUS, .watches = WATCHES, .scale = scale, .series_bytes = c->words * sizeof(u64),
+		.header = fake_alloc(test, sizeof(*c->s.header)),
+		.series = c->series + ROUND, .accounts = c->accounts + ROUND,
+	};
+	return c;
+}
+
+static u64 *wanted_series(const struct counters *c, u32 cpu, u32 watch, u32 op)
+{
+	return c->wanted + ROUND + ((cpu * WATCHES + watch) * BLKLAT_OPS + op) * c->words;
+}
+
+static struct blklat_series *series(const struct counters *c, u32 cpu, u32 watch, u32 op)
+{
+	return blklat_series_of(&c->s, cpu, watch + 1, op);
+}
+
+static u32 cell_of(const struct latency *l, u32 scale)
+{
+	if (l->bin == BELOW)
+		return 0;
+	return l->bin == ABOVE ? fake_cells(scale) - 1 : 1 + (l->bin >> (6 - scale));
+}
+
+static u32 octave_of(const struct latency *l)
+{
+	if (l->bin == BELOW)
+		return 34;
+	return l->bin == ABOVE ? 33 : l->bin / 64;
+}
+
+static void want_io(struct counters *c, u64 *row, const struct latency *l)
+{
+	u32 parity = c->s.header->epoch % 2;
+
+	row[AT_SUM] += l->ns;
+	row[AT_MAX + parity] = max(row[AT_MAX + parity], l->ns);
+	row[AT_NOT_MIN + parity] = max(row[AT_NOT_MIN + parity], ~l->ns);
+	row[AT_OCTAVES] |= 1ULL << octave_of(l);
+	row[AT_BINS + cell_of(l, c->s.scale)]++;
+}
+
+static void count(struct counters *c, u32 cpu, u32 watch, u32 op, const struct latency *l)
+{
+	blklat_hist_add(blklat_hist_begin(&c->s, series(c, cpu, watch, op), l->ns), 1);
+	want_io(c, wanted_series(c, cpu, watch, op), l);
+}
+
+/* The first cell that is wrong, by its row and place; then nothing more of this comparison. */
+static void expect_wanted(struct kunit *test, const struct counters *c, const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < c->n; i++)
+		if (c->series[i] != c->wanted[i]) {
+			EXPECT_U64_MSG(test, c->series[i], c->wanted[i], "%s, scale %u: row %zd, cell %zu", what,
+				       c->s.scale, ((ssize_t)i - ROUND) / (ssize_t)c->words,
+				       (i - ROUND) % c->words);
+			return;
+		}
+	for (i = 0; i < c->n_accounts; i++)
+		if (c->accounts[i] != c->wanted_accounts[i]) {
+			EXPECT_U64_MSG(test, c->accounts[i], c->wanted_accounts[i], "%s: account %zd", what,
+				       (ssize_t)i - ROUND);
+			return;
+		}
+}
+
+static void random_io(struct counters *c, u64 *seed)
+{
+	u64 r = fake_random(seed);
+	u32 cpu = r % CPUS, watch = (r >> 8) % WATCHES, op = (r >> 16) % BLKLAT_OPS, bytes = r >> 40;
+	u64 *wanted = wanted_series(c, cpu, watch, op);
+
+	blklat_hist_add(&series(c, cpu, watch, op)->bytes, bytes);
+	wanted[AT_BYTES] += bytes;
+	if (!(r >> 24 & 7)) {
+		blklat_hist_add(&series(c, cpu, watch, op)->errors, 1);
+		wanted[AT_ERRORS]++;
+	}
+	count(c, cpu, watch, op, &latencies[(r >> 32) % ARRAY_SIZE(latencies)]);
+}
+
+/* Ten intervals of IOs on every CPU, watch and op. */
+static void blklat_hist_test_random_ios(struct kunit *test)
+{
+	u64 seed = 1;
+	u32 scale, i;
+
+	for (scale = 0; scale <= SCALE_MAX; scale++) {
+		struct counters *c = counters_new(test, scale);
+
+		for (i = 0; i < 3000; i++) {
+			c->s.header->epoch = i / 300;
+			random_io(c, &seed);
+		}
+		expect_wanted(test, c, "random IOs");
+	}
+}
+
+/* The same IOs backwards, and first all that comes before the bin, then all bins, give the same. */
+static void blklat_hist_test_any_order(struct kunit *test)
+{
+	struct counters *forward = counters_new(test, 3), *split = counters_new(test, 3);
+	enum { N = 10 * ARRAY_SIZE(latencies) };
+	static u64 *bin[N];
+	u32 i;
+
+	for (i = 0; i < N; i++)
+		count(forward, i % CPUS, 0, BLKLAT_OP_WRITE, &latencies[i % ARRAY_SIZE(latencies)]);
+	for (i = N; i-- > 0;)
+		bin[i] = blklat_hist_begin(&split->s, series(split, i % CPUS, 0, BLKLAT_OP_WRITE),
+					   latencies[i % ARRAY_SIZE(latencies)].ns);
+	for (i = 0; i < N; i++)
+		blklat_hist_add(bin[i], 1);
+	expect_wanted(test, forward, "forward");
+	memcpy(split->wanted, forward->wanted, forward->n * sizeof(u64));
+	expect_wanted(test, split, "split");
+}
+
+/* An interval has the extremes' cells of its parity and leaves the others alone. */
+static void blklat_hist_test_extremes(struct kunit *test)
+{
+	static const u32 epochs[] = { 0, 1, 2, 41, 0xfffffffe, 0xffffffff };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(epochs); i++) {
+		struct counters *c = counters_new(test, 6);
+		u64 *row = (u64 *)series(c, 1, 1, BLKLAT_OP_READ);
+		u32 parity = epochs[i] % 2;
+
+		c->s.header->epoch = epochs[i];
+		count(c, 1, 1, BLKLAT_OP_READ, &latencies[6]);
+		count(c, 1, 1, BLKLAT_OP_READ, &latencies[4]);
+		count(c, 1, 1, BLKLAT_OP_READ, &latencies[9]);
+		count(c, 1, 1, BLKLAT_OP_READ, &latencies[5]);
+		EXPECT_U64_MSG(test, row[AT_MAX + parity], 1000000000, "max, epoch %u", epochs[i]);
+		EXPECT_U64_MSG(test, ~row[AT_NOT_MIN + parity], 30, "min, epoch %u", epochs[i]);
+		EXPECT_U64_MSG(test, row[AT_MAX + !parity], 0, "other max, epoch %u", epochs[i]);
+		EXPECT_U64_MSG(test, row[AT_NOT_MIN + !parity], 0, "other min, epoch %u", epochs[i]);
+		EXPECT_U64(test, row[AT_SUM], 1000000000 + 60000 + 59727 + 30);
+		expect_wanted(test, c, "extremes");
+	}
+}
+
+/* What userspace may have left there: the IOs are counted all the same. */
+static void blklat_hist_test_spoiled_extremes(struct kunit *test)
+{
+	struct counters *c = counters_new(test, 0);
+	u64 *row = (u64 *)series(c, 0, 0, BLKLAT_OP_READ), *wanted = wanted_series(c, 0, 0, BLKLAT_OP_READ);
+	u32 at;
+
+	for (at = AT_OCTAVES; at < AT_BINS; at++)
+		row[at] = wanted[at] = at % 2 ? U64_MAX : 12345678;
+	for (at = 0; at < ARRAY_SIZE(latencies); at++)
+		count(c, 0, 0, BLKLAT_OP_READ, &latencies[at]);
+	expect_wanted(test, c, "spoiled");
+}
+
+/* 2^(o - 25) s is the last latency of octave o; one IO sets one bit, and a second one none. */
+static void blklat_hist_test_octaves(struct kunit *test)
+{
+	u32 scale, o, i;
+
+	for (scale = 0; scale <= SCALE_MAX; scale += 3)
+		for (o = 0; o <= 34; o++) {
+			struct counters *c = counters_new(test, scale);
+			u64 ns = o == 33 ? U64_MAX : o == 34 ? 14 : (1000000000ULL << o) >> 25;
+			u64 *row = (u64 *)series(c, 2, 0, BLKLAT_OP_FLUSH);
+
+			for (i = 0; i < 2; i++) {
+				blklat_hist_begin(&c->s, (void *)row, ns);
+				EXPECT_U64_MSG(test, row[AT_OCTAVES], 1ULL << o, "scale %u, octave %u", scale, o);
+			}
+		}
+}
+
+/* The cell is returned, not counted in: that is the last step. */
+static void blklat_hist_test_cells(struct kunit *test)
+{
+	u32 scale, i;
+
+	for (scale = 0; scale <= SCALE_MAX; scale++) {
+		struct counters *c = counters_new(test, scale);
+		u64 *row = (u64 *)series(c, 0, 1, BLKLAT_OP_OTHER);
+
+		for (i = 0; i < ARRAY_SIZE(latencies); i++) {
+			u64 *bin = blklat_hist_begin(&c->s, (void *)row, latencies[i].ns);
+
+			KUNIT_EXPECT_PTR_EQ_MSG(test, bin, row + AT_BINS + cell_of(&latencies[i], scale),
+						"scale %u, %llu ns", scale, latencies[i].ns);
+		}
+		for (i = 0; i < fake_cells(scale); i++)
+			EXPECT_U64_MSG(test, row[AT_BINS + i], 0, "scale %u, cell %u", scale, i);
+	}
+}
+
+/* IOs that end in interrupts while others are being counted, of the same series and bin and of others. */
+static void blklat_hist_test_interrupt(struct kunit *test)
+{
+	struct counters *c = counters_new(test, 6);
+	const struct latency *outer = &latencies[6];
+	u32 depth, i;
+
+	for (i = 0; i < ARRAY_SIZE(latencies); i++) {
+		u64 *bin[3];
+
+		for (depth = 0; depth < 3; depth++) {
+			bin[depth] = blklat_hist_begin(&c->s, series(c, 1, 0, BLKLAT_OP_READ), outer->ns + depth);
+			count(c, 1, 0, BLKLAT_OP_READ, &latencies[i]);
+			count(c, 1, 0, BLKLAT_OP_READ, outer);
+			count(c, 1, 1, BLKLAT_OP_READ, &latencies[i]);
+			c->s.header->epoch++;	/* by userspace, meanwhile */
+			c->s.header->epoch--;
+		}
+		while (depth-- > 0) {
+			struct latency l = { outer->ns + depth, outer->bin };
+
+			blklat_hist_add(bin[depth], 1);
+			want_io(c, wanted_series(c, 1, 0, BLKLAT_OP_READ), &l);
+		}
+	}
+	expect_wanted(test, c, "interrupts");
+}
+
+/* Each cell of one series gets a number of its own, and its neighbours none. */
+static void blklat_hist_test_rows_apart(struct kunit *test)
+{
+	u32 scale, at, row;
+
+	for (scale = 0; scale <= SCALE_MAX; scale++) {
+		struct counters *c = counters_new(test, scale);
+
+		for (row = 0; row < CPUS * WATCHES * BLKLAT_OPS; row += 7) {
+			u32 cpu = row / BLKLAT_OPS / WATCHES, watch = row / BLKLAT_OPS % WATCHES;
+			struct blklat_series *of = series(c, cpu, watch, row % BLKLAT_OPS);
+			u64 *wanted = wanted_series(c, cpu, watch, row % BLKLAT_OPS);
+
+			for (at = 0; at < fake_cells(scale); at++) {
+				blklat_hist_add(&of->bins[at], (row + 1) * 10000 + at);
+				wanted[AT_BINS + at] = (row + 1) * 10000 + at;
+			}
+			blklat_hist_add(&of->sum_ns, U64_MAX - row);
+			wanted[AT_SUM] = U64_MAX - row;
+			expect_wanted(test, c, "rows");
+		}
+	}
+}
+
+/* A different number in each cell of each row. */
+static void blklat_hist_test_accounts(struct kunit *test)
+{
+	struct counters *c = counters_new(test, 0);
+	u32 cpu, watch, cell, i, n = 0;
+
+	for (cpu = 0; cpu < CPUS; cpu++)
+		for (watch = 0; watch < WATCHES; watch++)
+			for (cell = 0; cell < BLKLAT_ACCOUNTS; cell++) {
+				for (i = 0; i <= n; i++)
+					blklat_account(&c->s, cpu, watch + 1, cell);
+				c->wanted_accounts[ROUND + n] = n + 1;
+				n++;
+			}
+	expect_wanted(test, c, "accounts");
+}
+
+static struct kunit_case blklat_hist_test_cases[] = {
+	KUNIT_CASE(blklat_hist_test_random_ios),
+	KUNIT_CASE(blklat_hist_test_any_order),
+	KUNIT_CASE(blklat_hist_test_extremes),
+	KUNIT_CASE(blklat_hist_test_spoiled_extremes),
+	KUNIT_CASE(blklat_hist_test_octaves),
+	KUNIT_CASE(blklat_hist_test_cells),
+	KUNIT_CASE(blklat_hist_test_interrupt),
+	KUNIT_CASE(blklat_hist_test_rows_apart),
+	KUNIT_CASE(blklat_hist_test_accounts),
+	{}
+};
+
+static struct kunit_suite blklat_hist_test_suite = {
+	.name = "blklat_hist",
+	.test_cases = blklat_hist_test_cases,
+};
+kunit_test_suite(blklat_hist_test_suite);

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * For the suites: sessions of made-up devices, made-up requests and bios, and what a session's region
+ * says. The region is read as abi.h puts it in words, not with the module's structs and functions, so
+ * that the two check each other.
+ */
+#ifndef KMOD_KUNIT_SESSION_H
+#define KMOD_KUNIT_SESSION_H
+
+#include <linux/preempt.h>
+#include <kunit/test.h>
+
+#include "capture.h"
+#include "kernel.h"
+#include "session.h"
+
+/* One type on both sides: KUnit of 5.10 refuses two. */
+#define EXPECT_U64(test, got, wanted) KUNIT_EXPECT_EQ(test, (u64)(got), (u64)(wanted))
+#define EXPECT_U64_MSG(test, got, wanted, ...) KUNIT_EXPECT_EQ_MSG(test, (u64)(got), (u64)(wanted), __VA_ARGS__)
+
+/* In u64: from the begin of a series, and of sixteen slots to the first of each kind. */
+enum { AT_SUM, AT_BYTES, AT_ERRORS, AT_OCTAVES, AT_MAX, AT_NOT_MIN = AT_MAX + 2, AT_BINS = AT_NOT_MIN + 2 };
+enum { AT_NS, AT_STARTED = 16, AT_ENDED = 32, SIXTEEN_SLOTS = 48 };
+
+/* The geometry of each made-up disk: internal tags 0 to 21 stand behind tags 0 to 9. */
+enum { FAKE_QUEUES = 3, FAKE_TAGS = 10, FAKE_STRIDE = 32, FAKE_SLOTS = FAKE_QUEUES * FAKE_STRIDE };
+
+enum { FAKE_WATCHES = 6, FAKE_MAX_BIOS = 64 };
+
+/* With a partition. Of queue and disk there is but an address, which is all that the module may look at. */
+struct fake_disk {
+	u64 queue, disk;
+	struct block_device *bdev[2];		/* the whole and the partition */
+	struct blk_mq_hw_ctx *hctx[FAKE_QUEUES + 1];
+};
+
+struct fake {
+	struct fake_disk *disk[2];
+	struct blklat_session *s[2];		/* NULL, or freed by fake_exit() */
+	struct blklat_watch watch[2][FAKE_WATCHES];
+};
+
+static inline u64 fake_random(u64 *state)	/* splitmix64 */
+{
+	u64 z = *state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+static inline void *fake_alloc(struct kunit *test, size_t bytes)
+{
+	void *p = kunit_kzalloc(test, bytes, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, p);
+	return p;
+}
+
+static inline struct fake_disk *fake_disk_new(struct kunit *test)
+{
+	struct fake_disk *d = fake_alloc(test, sizeof(*d));
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		d->bdev[i] = fake_alloc(test, sizeof(*d->bdev[i]));
+		d->bdev[i]->bd_disk = (void *)&d->disk;
+	}
+	for (i = 0; i <= FAKE_QUEUES; i++) {
+		d->hctx[i] = fake_alloc(test, sizeof(*d->hctx[i]));
+		d->hctx[i]->queue_num = i;
+	}
+	return d;
+}
+
+static inline int fake_init(struct kunit *test)
+{
+	struct fake *f = fake_alloc(test, sizeof(*f));
+
+	f->disk[0] = fake_disk_new(test);
+	f->disk[1] = fake_disk_new(test);
+	test->priv = f;
+	return 0;
+}
+
+static inline void fake_exit(struct kunit *test)
+{
+	struct fake *f = test->priv;
+
+	if (!f)
+		return;
+	blklat_session_free(f->s[0]);
+	blklat_session_free(f->s[1]);
+}
+
+/* --- a session ----------------------------------------------------------------------------- */
+
+/* A device to watch, and where. */
+struct fake_watch {
+	u32 stage;
+	u32 disk;		/* which of the two */
+	bool partition;
+	bool no_requests;	/* the disk is one like md and dm */
+};
+
+static inline struct blklat_device fake_device(const struct fake_disk *d, bool partition, bool no_requests)
+{
+	return (struct blklat_device){
+		.queue = no_requests ? NULL : &d->queue,
+		.disk = &d->disk,
+		.part = d->bdev[partition],
+		.partition = partition,
+	};
+}
+
+static inline struct blklat_watch fake_geometry(u32 stage)
+{
+	if (stage == BLKLAT_STAGE_TOTAL)
+		return (struct blklat_watch){ .stage = stage };
+	return (struct blklat_watch){
+		.stage = stage, .queues = FAKE_QUEUES, .tags = FAKE_TAGS, .stride = FAKE_STRIDE,
+	};
+}
+
+/* Makes session @i (instead of the one before) with watches 0 to @n - 1. */
+static inline struct blklat_session *fake_session(struct kunit *test, u32 i, u32 scale, u32 max_bios,
+						  const struct fake_watch *w, u32 n)
+{
+	struct blklat_setup setup = {
+		.version = BLKLAT_ABI_VERSION, .watches = n, .scale = scale, .max_bios = max_bios,
+	};
+	struct blklat_device device[FAKE_WATCHES];
+	struct fake *f = test->priv;
+	u32 k;
+
+	blklat_session_free(f->s[i]);
+	f->s[i] = NULL;
+	for (k = 0; k < n; k++) {
+		device[k] = fake_device(f->disk[w[k].disk], w[k].partition, w[k].no_requests);
+		f->watch[i][k] = fake_geometry(w[k].stage);
+	}
+	KUNIT_ASSERT_EQ(test, blklat_session_new(&setup, f->watch[i], device, &f->s[i]), 0);
+	return f->s[i];
+}
+
+/* --- requests and bios --------------------------------------------------------------------- */
+
+static inline struct bio *fake_bio(struct kunit *test, struct fake_disk *d, bool partition, u32 flags, u32 bytes)
+{
+	struct bio *bio = fake_alloc(test, sizeof(*bio));
+
+#if BLKLAT_BIO_HAS_BDEV
+	bio->bi_bdev = d->bdev[partition];
+#else
+	bio->bi_disk = (void *)&d->disk;
+#endif
+	bio->bi_opf = flags;
+	bio->bi_iter.bi_size = bytes;
+	if (bytes)
+		bio->bi_io_vec = fake_alloc(test, sizeof(*bio->bi_io_vec));
+	return bio;
+}
+
+/* With a bio, tag 3 of queue 1, no scheduler. */
+static inline struct request *fake_request(struct kunit *test, struct fake_disk *d, bool partition, u32 flags,
+					   u32 bytes)
+{
+	struct request *rq = fake_alloc(test, sizeof(*rq));
+
+	rq->q = (void *)&d->queue;
+	rq->part = (void *)d->bdev[partition];
+	rq->mq_hctx = d->hctx[1];
+	rq->tag = 3;
+	rq->internal_tag = -1;
+	rq->cmd_flags = flags;
+	rq->__data_len = bytes;
+	rq->bio = fake_bio(test, d, partition, flags, bytes);
+	return rq;
+}
+
+/* --- events -------------------------------------------------------------------------------- */
+
+enum { FAKE_ERROR = 10 };
+
+/* The block layer takes what ended off the request after it said so. */
+static inline void fake_complete(struct blklat_session *s, struct request *rq, int error, u32 bytes)
+{
+	blklat_capture_complete(s, rq, error, bytes);
+	rq->__data_len -= min(bytes, rq->__data_len);
+}
+
+static inline void fake_event(struct blklat_session *s, struct request *rq, char event)
+{
+	switch (event) {
+	case 'I':	/* the letters of blktrace: insert */
+		return blklat_capture_insert(s, rq);
+	case 'M':	/* merge */
+		return blklat_capture_merge(s, rq);
+	case 'D':	/* issue */
+		return blklat_capture_issue(s, rq);
+	case 'R':	/* requeue */
+		return blklat_capture_requeue(s, rq);
+	case 'C':	/* complete all that remains */
+		return fake_complete(s, rq, 0, rq->__data_len);
+	case 'E':	/* the same with an error */
+		return fake_complete(s, rq, FAKE_ERROR, rq->__data_len);
+	case 'p':	/* half of what remains */
+		return fake_complete(s, rq, 0, rq->__data_len / 2);
+	case 'e':
+		return fake_complete(s, rq, FAKE_ERROR, rq->__data_len / 2);
+	case 'z':	/* no bytes: of a flush sequence */
+		return fake_complete(s, rq, 0, 0);
+	case 'x':
+		return fake_complete(s, rq, FAKE_ERROR, 0);
+	case 'n':	/* from here on it is the next one with this tag */
+		rq->__data_len = rq->bio->bi_iter.bi_size;
+		return;
+	case 'g':	/* the device is removed */
+		blklat_target_of(s, rq->q)->gone = true;
+		return;
+	}
+	WARN_ON(1);
+}
+
+static inline void fake_events(struct blklat_session *s, struct request *rq, const char *names)
+{
+	for (; *names; names++) {
+		preempt_disable();
+		fake_event(s, rq, *names);
+		preempt_enable();
+	}
+}
+
+/* --- what the region says ------------------------------------------------------------------ */
+
+static inline u32 fake_cells(u32 scale)
+{
+	return 33 * (1U << scale) + 2;
+}
+
+/* From one series to the next, in u64: up to a whole number of cache lines. */
+static inline u32 fake_series_words(u32 scale)
+{
+	return (AT_BINS + fake_cells(scale) + 7) / 8 * 8;
+}
+
+static inline u64 *fake_series(const struct blklat_session *s, u32 cpu, u32 watch, u32 op)
+{
+	u64 *first = (void *)s->header + s->header->series_offset;
+
+	return first + ((size_t)(cpu * s->watches + watch) * BLKLAT_OPS + op) * fake_series_words(s->scale);
+}
+
+/* One cell of a series, of all CPUs: which of them counts is not the test's to choose. */
+static inline u64 fake_sum(const struct blklat_session *s, u32 watch, u32 op, u32 at)
+{
+	u64 sum = 0;
+	u32 cpu;
+
+	for (cpu = 0; cpu < s->cpus; cpu++)
+		sum += fake_series(s, cpu, watch, op)[at];
+	return sum;
+}
+
+static inline u64 fake_ios(const struct blklat_session *s, u32 watch, u32 op)
+{
+	u64 sum = 0;
+	u32 cell;
+
+	for (cell = 0; cell < fake_cells(s->scale); cell++)
+		sum += fake_sum(s, watch, op, AT_BINS + cell);
+	return sum;
+}
+
+static inline u64 fake_account(const struct blklat_session *s, u32 watch, u32 cell)
+{
+	u64 *first = (void *)s->header + s->header->accounts_offset, sum = 0;
+	u32 cpu;
+
+	for (cpu = 0; cpu < s->cpus; cpu++)
+		sum += first[(cpu * s->watches + watch) * BLKLAT_ACCOUNTS + cell];
+	return sum;
+}
+
+/* @at: AT_NS, AT_STARTED or AT_ENDED. */
+static inline u64 *fake_slot(const struct blklat_session *s, u32 number, u32 at)
+{
+	u64 *first = (void *)s->header + s->header->slots_offset;
+
+	return first + number / 16 * SIXTEEN_SLOTS + at + number % 16;
+}
+
+/* All that a watch counts but its latencies. In an initializer, what is not named is 0. */
+struct fake_totals {
+	u32 ios[BLKLAT_OPS], bytes[BLKLAT_OPS], errors[BLKLAT_OPS];
+	u32 accounts[BLKLAT_ACCOUNTS];
+	u32 started, ended, occupied;		/* slots */
+};
+
+static inline struct fake_totals fake_totals_of(const struct blklat_session *s, const struct blklat_watch *w,
+						u32 watch)
+{
+	struct fake_totals t = { .started = 0 };
+	u32 i;
+
+	for (i = 0; i < BLKLAT_OPS; i++) {
+		t.ios[i] = fake_ios(s, watch, i);
+		t.bytes[i] = fake_sum(s, watch, i, AT_BYTES);
+		t.errors[i] = fake_sum(s, watch, i, AT_ERRORS);
+	}
+	for (i = 0; i < BLKLAT_ACCOUNTS; i++)
+		t.accounts[i] = fake_account(s, watch, i);
+	for (i = w->first_slot; i < w->first_slot + w->queues * w->stride; i++) {
+		t.started += *fake_slot(s, i, AT_STARTED);
+		t.ended += *fake_slot(s, i, AT_ENDED);
+		t.occupied += *fake_slot(s, i, AT_NS) > 1;
+	}
+	return t;
+}
+
+/* Expects exactly @wanted of a watch of session @i. */
+static inline void fake_expect(struct kunit *test, u32 i, u32 watch, const char *what,
+			       const struct fake_totals *wanted)
+{
+	static const char *const names[] = {
+		"read ios", "write ios", "flush ios", "discard ios", "other ios",
+		"read bytes", "write bytes", "flush bytes", "discard bytes", "other bytes",
+		"read errors", "write errors", "flush errors", "discard errors", "other errors",
+		"requeued", "no start", "overwritten", "tag range", "table full", "before", "unissued",
+		"empty flush", "started", "slots' starts", "slots' ends", "slots in use",
+	};
+	struct fake *f = test->priv;
+	struct fake_totals got = fake_totals_of(f->s[i], &f->watch[i][watch], watch);
+	u32 k;
+
+	BUILD_BUG_ON(ARRAY_SIZE(names) * sizeof(u32) != sizeof(got));
+	for (k = 0; k < ARRAY_SIZE(names); k++)
+		EXPECT_U64_MSG(test, ((u32 *)&got)[k], ((const u32 *)wanted)[k], "%s: %s of session %u, watch %u",
+			       what, names[k], i, watch);
+}
+
+#endif

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a session is made of: each field of a configuration, where everything stands in the region,
+ * and the table of targets with the keys that are worst for it.
+ */
+#include <linux/errno.h>
+#include <linux/hash.h>
+#include <linux/limits.h>
+#include <linux/mm.h>
+
+#include "kunit_session.h"
+
+enum { MAX_WATCHES = 1024, MAX_BIOS = 16 << 20, MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
+enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL };
+
+#define SETUP(...) { .version = 1, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
+
+static void blklat_session_test_setup_check(struct kunit *test)
+{
+	static const struct {
+		struct blklat_setup setup;
+		int wanted;
+	} cases[] = {
+		{ SETUP(.scale = 0), 0 },
+		{ SETUP(.scale = 6), 0 },
+		{ SETUP(.scale = 7), -EINVAL },
+		{ SETUP(.scale = U32_MAX), -EINVAL },
+		{ SETUP(.version = 0), -EPROTO },
+		{ SETUP(.version = 2), -EPROTO },
+		{ SETUP(.version = 2, .watches = 0, .scale = 99, .reserved = { 1, 1 }), -EPROTO },
+		{ SETUP(.watches = 0), -EINVAL },
+		{ SETUP(.watches = MAX_WATCHES), 0 },
+		{ SETUP(.watches = MAX_WATCHES + 1), -E2BIG },
+		{ SETUP(.watches = U32_MAX), -E2BIG },
+		{ SETUP(.max_bios = 0), 0 },
+		{ SETUP(.max_bios = MAX_BIOS), 0 },
+		{ SETUP(.max_bios = MAX_BIOS + 1), -E2BIG },
+		{ SETUP(.max_bios = U32_MAX), -E2BIG },
+		{ SETUP(.reserved = { 1, 0 }), -EINVAL },
+		{ SETUP(.reserved = { 0, 1 }), -EINVAL },
+		{ SETUP(.reserved = { 0, 1ULL << 63 }), -EINVAL },
+		{ SETUP(.watch = U64_MAX, .bytes = U64_MAX), 0 },	/* the caller's, and returned */
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		KUNIT_EXPECT_EQ_MSG(test, blklat_setup_check(&cases[i].setup), cases[i].wanted, "case %u", i);
+}
+
+#define WATCH(...) { .fd = -1, .stage = DEVICE, .queues = 2, .tags = 32, .stride = 64, __VA_ARGS__ }
+#define TOTAL_WATCH(...) { .stage = TOTAL, __VA_ARGS__ }
+
+static void blklat_session_test_watch_check(struct kunit *test)
+{
+	static const struct {
+		struct blklat_watch watch;
+		int wanted;
+	} cases[] = {
+		{ WATCH(.stage = DEVICE), 0 },
+		{ WATCH(.stage = QUEUE), 0 },
+		{ WATCH(.stage = TOTAL), -EINVAL },
+		{ WATCH(.stage = 3), -EINVAL },
+		{ WATCH(.stage = U32_MAX), -EINVAL },
+		{ WATCH(.first_slot = 16), -EINVAL },
+		{ WATCH(.reserved = { 1, 0 }), -EINVAL },
+		{ WATCH(.reserved = { 0, 1 }), -EINVAL },
+		{ WATCH(.queues = 0), -EINVAL },
+		{ WATCH(.queues = MAX_QUEUES), 0 },
+		{ WATCH(.queues = MAX_QUEUES + 1), -E2BIG },
+		{ WATCH(.queues = U32_MAX), -E2BIG },
+		{ WATCH(.tags = 0), 0 },
+		{ WATCH(.tags = 64), 0 },
+		{ WATCH(.tags = 65), -EINVAL },
+		{ WATCH(.tags = U32_MAX), -EINVAL },
+		{ WATCH(.stride = 0), -EINVAL },
+		{ WATCH(.stride = 0, .tags = 0), -EINVAL },
+		{ WATCH(.stride = 16, .tags = 16), 0 },
+		{ WATCH(.stride = 16, .tags = 17), -EINVAL },
+		{ WATCH(.stride = 63), -EINVAL },
+		{ WATCH(.stride = 65), -EINVAL },
+		{ WATCH(.stride = 72), -EINVAL },
+		{ WATCH(.stride = MAX_STRIDE), 0 },
+		{ WATCH(.stride = MAX_STRIDE + 16), -E2BIG },
+		{ WATCH(.stride = U32_MAX - 15), -E2BIG },
+		{ WATCH(.fd = INT_MAX), 0 },	/* what it is comes later */
+		{ TOTAL_WATCH(.fd = 0), 0 },
+		{ TOTAL_WATCH(.queues = 1), -EINVAL },
+		{ TOTAL_WATCH(.tags = 1), -EINVAL },
+		{ TOTAL_WATCH(.stride = 16), -EINVAL },
+		{ TOTAL_WATCH(.first_slot = 1), -EINVAL },
+		{ TOTAL_WATCH(.reserved = { 1, 0 }), -EINVAL },
+		{ TOTAL_WATCH(.reserved = { 0, 1 }), -EINVAL },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		KUNIT_EXPECT_EQ_MSG(test, blklat_watch_check(&cases[i].watch), cases[i].wanted, "case %u", i);
+}
+
+/* --- the region ---------------------------------------------------------------------------- */
+
+static u64 pages(u64 bytes)
+{
+	return (bytes + PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
+}
+
+/* Page-aligned, in order, nothing between and nothing shared; and all of it is memory, and empty. */
+static void expect_layout(struct kunit *test, const struct blklat_session *s, u32 scale, u32 watches, u64 slots)
+{
+	u64 rows = (u64)nr_cpu_ids * watches, series_bytes = fake_series_words(scale) * 8, *word, n = 0;
+	u64 series = PAGE_SIZE, accounts = series + pages(rows * 5 * series_bytes);
+	u64 at = accounts + pages(rows * 9 * 8), end = at + pages(slots * 24);
+	const struct blklat_header *h = s->header;
+
+	EXPECT_U64(test, h->magic, 0x74616c6b6c62ULL);
+	EXPECT_U64(test, h->version, 1);
+	EXPECT_U64(test, h->cpus, nr_cpu_ids);
+	EXPECT_U64(test, h->watches, watches);
+	EXPECT_U64(test, h->scale, scale);
+	EXPECT_U64(test, h->series_bytes, series_bytes);
+	EXPECT_U64(test, h->epoch, 0);
+	EXPECT_U64_MSG(test, h->series_offset, series, "scale %u, %u watches", scale, watches);
+	EXPECT_U64_MSG(test, h->accounts_offset, accounts, "scale %u, %u watches", scale, watches);
+	EXPECT_U64_MSG(test, h->slots_offset, at, "scale %u, %u watches", scale, watches);
+	EXPECT_U64_MSG(test, h->bytes, end, "scale %u, %u watches", scale, watches);
+	EXPECT_U64(test, s->bytes, end);
+	for (word = (u64 *)(h + 1); word < (u64 *)((void *)h + end); word++)
+		n += *word;
+	EXPECT_U64_MSG(test, n, 0, "scale %u, %u watches: not empty", scale, watches);
+}
+
+static void blklat_session_test_layout(struct kunit *test)
+{
+	static const struct fake_watch w[] = {
+		{ TOTAL, 0 }, { DEVICE, 0 }, { QUEUE, 0 }, { QUEUE, 1 }, { DEVICE, 1, .partition = true },
+		{ DEVICE, 1 },
+	};
+	static const u32 first_slot[] = { 0, 0, 96, 192, 288, 384 };
+	struct fake *f = test->priv;
+	u32 scale, n, i;
+
+	for (scale = 0; scale <= 6; scale++)
+		for (n = 1; n <= ARRAY_SIZE(w); n++) {
+			struct blklat_session *s = fake_session(test, 0, scale, FAKE_MAX_BIOS, w, n);
+
+			expect_layout(test, s, scale, n, (n - 1) * 96);
+			EXPECT_U64(test, s->n_slots, (n - 1) * 96);
+			for (i = 0; i < n; i++)
+				EXPECT_U64_MSG(test, f->watch[0][i].first_slot, first_slot[i],
+					       "watch %u of %u", i, n);
+		}
+}
+
+/* What the session knows besides: which probes it needs. */
+static void blklat_session_test_stages(struct kunit *test)
+{
+	static const struct {
+		struct fake_watch w;
+		bool stages[BLKLAT_STAGES], partitions, remapped;
+	} cases[] = {
+		{ { DEVICE }, { true } },
+		{ { QUEUE }, { false, true } },
+		{ { TOTAL }, { false, false, true } },
+		{ { TOTAL, .no_requests = true }, { false, false, true }, .remapped = true },
+		{ { DEVICE, .partition = true }, { true }, .partitions = true },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct blklat_session *s = fake_session(test, 0, 0, FAKE_MAX_BIOS, &cases[i].w, 1);
+
+		KUNIT_EXPECT_TRUE_MSG(test, !memcmp(s->stages, cases[i].stages, sizeof(s->stages)), "case %u", i);
+		EXPECT_U64_MSG(test, s->partitions, cases[i].partitions, "case %u", i);
+		EXPECT_U64_MSG(test, s->remapped, cases[i].remapped, "case %u", i);
+		EXPECT_U64_MSG(test, !!s->bios, cases[i].w.stage == TOTAL, "case %u", i);
+	}
+}
+
+/* --- configurations that can't be ---------------------------------------------------------- */
+
+static int session_of(struct kunit *test, struct blklat_watch *watch, const struct blklat_device *device, u32 n,
+		      u32 max_bios)
+{
+	struct blklat_setup setup = { .version = 1, .watches = n, .max_bios = max_bios };
+	struct blklat_session *s = NULL;
+	int err = blklat_session_new(&setup, watch, device, &s);
+
+	KUNIT_EXPECT_TRUE_MSG(test, !s == !!err, "error %d", err);
+	blklat_session_free(s);
+	return err;
+}
+
+static void blklat_session_test_pairs(struct kunit *test)
+{
+	static const struct {
+		struct fake_watch w[2];
+		int wanted;
+	} cases[] = {
+		{ { { DEVICE, 0 }, { DEVICE, 1 } }, 0 },
+		{ { { DEVICE, 0 }, { QUEUE, 0 } }, 0 },
+		{ { { DEVICE, 0 }, { TOTAL, 0 } }, 0 },
+		{ { { DEVICE, 0 }, { DEVICE, 0, .partition = true } }, 0 },
+		{ { { DEVICE, 0 }, { DEVICE, 0 } }, -EEXIST },
+		{ { { QUEUE, 0 }, { QUEUE, 0 } }, -EEXIST },
+		{ { { TOTAL, 0 }, { TOTAL, 0 } }, -EEXIST },
+		{ { { DEVICE, 0, .partition = true }, { DEVICE, 0, .partition = true } }, -EEXIST },
+		{ { { TOTAL, 0, .no_requests = true }, { TOTAL, 1, .no_requests = true } }, 0 },
+		{ { { TOTAL, 0, .no_requests = true }, { TOTAL, 0, .no_requests = true } }, -EEXIST },
+		{ { { DEVICE, 0, .no_requests = true }, { TOTAL, 1 } }, -EOPNOTSUPP },
+		{ { { TOTAL, 0 }, { QUEUE, 1, .no_requests = true } }, -EOPNOTSUPP },
+		/* Before 5.12 bios don't say their partition. */
+		{ { { TOTAL, 0 }, { TOTAL, 0, .partition = true } }, BLKLAT_BIO_HAS_BDEV ? 0 : -EOPNOTSUPP },
+	};
+	struct fake *f = test->priv;
+	u32 i, k;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct blklat_watch watch[2];
+		struct blklat_device device[2];
+
+		for (k = 0; k < 2; k++) {
+			const struct fake_watch *w = &cases[i].w[k];
+
+			watch[k] = fake_geometry(w->stage);
+			device[k] = fake_device(f->disk[w->disk], w->partition, w->no_requests);
+		}
+		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8), cases[i].wanted, "case %u", i);
+	}
+}
+
+static void blklat_session_test_one_geometry(struct kunit *test)
+{
+	static const struct {
+		u32 queues, tags, stride;
+		int wanted;
+	} cases[] = {
+		{ 2, 8, 16, 0 }, { 1, 8, 16, -EINVAL }, { 2, 9, 16, -EINVAL }, { 2, 8, 32, -EINVAL },
+	};
+	struct fake *f = test->priv;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct blklat_device device[2] = {
+			fake_device(f->disk[0], false, false), fake_device(f->disk[0], false, false),
+		};
+		struct blklat_watch watch[2] = {
+			{ .stage = DEVICE, .queues = 2, .tags = 8, .stride = 16 },
+			{ .stage = QUEUE, .queues = cases[i].queues, .tags = cases[i].tags,
+			  .stride = cases[i].stride },
+		};
+
+		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8), cases[i].wanted, "case %u", i);
+		/* Another device may have another one. */
+		watch[0].first_slot = watch[1].first_slot = 0;
+		device[1] = fake_device(f->disk[1], false, false);
+		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8), 0, "case %u, two disks", i);
+	}
+}
+
+/* Half of the free memory is the limit; said without the kernel's complaint of a failed allocation. */
+static void blklat_session_test_too_big(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct blklat_device device[2] = {
+		fake_device(f->disk[0], false, false), fake_device(f->disk[1], false, false),
+	};
+	struct blklat_watch most[2] = {
+		{ .stage = DEVICE, .queues = 64, .tags = 0, .stride = MAX_STRIDE },
+		{ .stage = DEVICE, .queues = 1, .tags = 0, .stride = 16 },
+	};
+	bool fits = (24ULL << 26) / PAGE_SIZE <= si_mem_available() / 2;
+
+	KUNIT_EXPECT_EQ(test, session_of(test, most, device, 1, 0), fits ? 0 : -ENOMEM);
+	most[0].first_slot = most[1].first_slot = 0;
+	KUNIT_EXPECT_EQ(test, session_of(test, most, device, 2, 0), -E2BIG);
+	most[0] = (struct blklat_watch){ .stage = DEVICE, .queues = MAX_QUEUES, .stride = MAX_STRIDE };
+	KUNIT_EXPECT_EQ(test, session_of(test, most, device, 1, 0), -E2BIG);
+	most[0] = (struct blklat_watch){ .stage = TOTAL };
+	/* A place takes 32 bytes, and there are twice as many as bios. */
+	fits = (64ULL << 24) / PAGE_SIZE <= si_mem_available() / 2;
+	KUNIT_EXPECT_EQ(test, session_of(test, most, device, 1, MAX_BIOS), fits ? 0 : -ENOMEM);
+	blklat_session_free(NULL);
+}
+
+/* --- targets ------------------------------------------------------------------------------- */
+
+enum { KEYS = 2 * MAX_WATCHES, TARGET_BITS = 12 };
+
+/* Addresses of queues and disks: any, or only such as begin their search at the last bucket. */
+static void make_keys(u64 *key, u32 n, bool same_hash)
+{
+	u64 seed = 11;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		do
+			key[i] = fake_random(&seed) & ~7ULL;
+		while (!key[i] ||
+		       (same_hash && hash_ptr((void *)key[i], TARGET_BITS) != (1U << TARGET_BITS) - 1));
+}
+
+/* Watch i has keys 2 i (disk) and 2 i + 1 (queue); as many more keys are nobody's. */
+static void expect_targets(struct kunit *test, const struct blklat_session *s, const u64 *key)
+{
+	u32 i, wrong = 0, found = 0;
+
+	EXPECT_U64(test, s->bits, TARGET_BITS);
+	for (i = 0; i < KEYS; i++) {
+		struct blklat_target *t = blklat_target_of(s, (void *)key[i]);
+
+		wrong += !t || t->key != (void *)key[i] || t->watch[TOTAL] != i / 2 + 1 || t->watch[DEVICE] ||
+			 t->watch[QUEUE] || t->number != i / 2 || t->gone;
+	}
+	for (i = KEYS; i < 2 * KEYS; i++)
+		found += !!blklat_target_of(s, (void *)key[i]);
+	EXPECT_U64(test, wrong, 0);
+	EXPECT_U64(test, found, 0);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)blklat_target_of(s, NULL), NULL);
+}
+
+static void blklat_session_test_targets(struct kunit *test)
+{
+	struct blklat_setup setup = { .version = 1, .watches = MAX_WATCHES, .max_bios = 1 };
+	struct blklat_device *device = fake_alloc(test, MAX_WATCHES * sizeof(*device));
+	struct blklat_watch *watch = fake_alloc(test, MAX_WATCHES * sizeof(*watch));
+	u64 *key = fake_alloc(test, 2 * KEYS * sizeof(*key));
+	struct fake *f = test->priv;
+	u32 same_hash, i;
+
+	for (same_hash = 0; same_hash < 2; same_hash++) {
+		make_keys(key, 2 * KEYS, same_hash);
+		for (i = 0; i < MAX_WATCHES; i++) {
+			watch[i] = (struct blklat_watch){ .stage = TOTAL };
+			device[i] = (struct blklat_device){
+				.disk = (void *)key[2 * i], .queue = (void *)key[2 * i + 1], .number = i,
+			};
+		}
+		KUNIT_ASSERT_EQ(test, blklat_session_new(&setup, watch, device, &f->s[0]), 0);
+		expect_targets(test, f->s[0], key);
+		blklat_session_free(f->s[0]);
+		f->s[0] = NULL;
+	}
+}
+
+static struct kunit_case blklat_session_test_cases[] = {
+	KUNIT_CASE(blklat_session_test_setup_check),
+	KUNIT_CASE(blklat_session_test_watch_check),
+	KUNIT_CASE(blklat_session_test_layout),
+	KUNIT_CASE(blklat_session_test_stages),
+	KUNIT_CASE(blklat_session_test_pairs),
+	KUNIT_CASE(blklat_session_test_one_geometry),
+	KUNIT_CASE(blklat_session_test_too_big),
+	KUNIT_CASE(blklat_session_test_targets),
+	{}
+};
+
+static struct kunit_suite blklat_session_test_suite = {
+	.name = "blklat_session",
+	.init = fake_init,
+	.exit = fake_exit,
+	.test_cases = blklat_session_test_cases,
+};
+kunit_test_suite(blklat_session_test_suite);

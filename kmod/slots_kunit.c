@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * slots.h: which slot a request has, by abi.h's formula worked out here in plain u64, and that what
+ * stands in the slots, which userspace can write, never leads anywhere else.
+ */
+#include <linux/limits.h>
+#include <linux/string.h>
+
+#include "kunit_session.h"
+#include "slots.h"
+
+/* Slots 0 to 15 and the last 16 are nobody's. */
+enum { FIRST_DEVICE = 16, FIRST_QUEUE = FIRST_DEVICE + FAKE_SLOTS, N_SLOTS = FIRST_QUEUE + FAKE_SLOTS + 16 };
+enum { WORDS = N_SLOTS / 16 * SIXTEEN_SLOTS };
+
+struct slots {
+	struct blklat_session s;
+	struct blklat_target target;
+	struct blk_mq_hw_ctx *hctx;
+	struct request *rq;
+	u64 *words, *wanted;
+};
+
+static int slots_init(struct kunit *test)
+{
+	struct slots *f = fake_alloc(test, sizeof(*f));
+
+	f->words = fake_alloc(test, WORDS * sizeof(u64));
+	f->wanted = fake_alloc(test, WORDS * sizeof(u64));
+	f->hctx = fake_alloc(test, sizeof(*f->hctx));
+	f->rq = fake_alloc(test, sizeof(*f->rq));
+	f->rq->mq_hctx = f->hctx;
+	f->s.slots = (void *)f->words;
+	f->s.n_slots = N_SLOTS;
+	f->target = (struct blklat_target){
+		.first_slot = { FIRST_DEVICE, FIRST_QUEUE },
+		.queues = FAKE_QUEUES, .stride = FAKE_STRIDE, .tags = FAKE_TAGS,
+	};
+	test->priv = f;
+	return 0;
+}
+
+static struct blklat_slot slot_of(struct slots *f, u32 queue, int tag, int internal_tag, enum blklat_stage stage)
+{
+	f->hctx->queue_num = queue;
+	f->rq->tag = tag;
+	f->rq->internal_tag = internal_tag;
+	return blklat_slot_of(&f->s, &f->target, f->rq, stage);
+}
+
+/* Where the number's three values stand, from the begin of the slots. */
+static u32 word_of(u32 number, u32 at)
+{
+	return number / 16 * SIXTEEN_SLOTS + at + number % 16;
+}
+
+static u64 *words_of(struct slots *f, struct blklat_slot slot, u32 at)
+{
+	return slot.in ? (u64 *)slot.in + at + slot.i : NULL;
+}
+
+static void expect_words(struct kunit *test, const char *what)
+{
+	struct slots *f = test->priv;
+	u32 i;
+
+	for (i = 0; i < WORDS; i++)
+		EXPECT_U64_MSG(test, f->words[i], f->wanted[i], "%s: word %u", what, i);
+}
+
+/* Calls @each with every slot that a request can have: number, and the request's queue and tags. */
+static void for_all(struct kunit *test,
+		    void (*each)(struct kunit *test, u32 number, struct blklat_slot slot))
+{
+	static const u32 first[] = { FIRST_DEVICE, FIRST_QUEUE };
+	u32 stage, queue, tag;
+
+	for (stage = 0; stage < 2; stage++)
+		for (queue = 0; queue < FAKE_QUEUES; queue++)
+			for (tag = 0; tag < FAKE_STRIDE; tag++) {
+				bool internal = tag >= FAKE_TAGS;
+
+				each(test, first[stage] + queue * FAKE_STRIDE + tag,
+				     slot_of(test->priv, queue, internal ? -1 : tag,
+					     internal ? tag - FAKE_TAGS : -1, stage));
+			}
+}
+
+static void expect_place(struct kunit *test, u32 number, struct blklat_slot slot)
+{
+	struct slots *f = test->priv;
+
+	KUNIT_EXPECT_PTR_EQ_MSG(test, words_of(f, slot, AT_NS), f->words + word_of(number, AT_NS),
+				"slot %u", number);
+	KUNIT_EXPECT_TRUE_MSG(test, slot.i < 16, "slot %u", number);
+}
+
+static void blklat_slots_test_number(struct kunit *test)
+{
+	for_all(test, expect_place);
+}
+
+/* Under a scheduler its tag decides, whatever the driver's is: none yet, given back, or any. */
+static void blklat_slots_test_internal_tag_first(struct kunit *test)
+{
+	static const int tags[] = { -1, 0, 5, 9, 31, 32, INT_MAX, INT_MIN };
+	struct slots *f = test->priv;
+	u32 i, internal;
+
+	for (i = 0; i < ARRAY_SIZE(tags); i++)
+		for (internal = 0; internal < FAKE_STRIDE - FAKE_TAGS; internal++)
+			expect_place(test, FIRST_QUEUE + 2 * FAKE_STRIDE + FAKE_TAGS + internal,
+				     slot_of(f, 2, tags[i], internal, BLKLAT_STAGE_QUEUE));
+}
+
+static void blklat_slots_test_bounds(struct kunit *test)
+{
+	static const struct {
+		u32 queue;
+		int tag, internal_tag;
+		int number;	/* within the watch; -1: none */
+	} cases[] = {
+		{ 0, 0, -1, 0 },
+		{ 0, FAKE_STRIDE - 1, -1, FAKE_STRIDE - 1 },
+		{ 0, FAKE_STRIDE, -1, -1 },
+		{ 0, -1, -1, -1 },
+		{ 0, INT_MAX, -1, -1 },
+		{ 0, INT_MIN, -1, -1 },
+		{ 0, 0, FAKE_STRIDE - FAKE_TAGS - 1, FAKE_STRIDE - 1 },
+		{ 0, 0, FAKE_STRIDE - FAKE_TAGS, -1 },
+		{ 0, 0, FAKE_STRIDE, -1 },
+		{ 0, 0, INT_MAX, -1 },
+		{ FAKE_QUEUES - 1, FAKE_STRIDE - 1, -1, FAKE_SLOTS - 1 },
+		{ FAKE_QUEUES - 1, FAKE_STRIDE, -1, -1 },
+		{ FAKE_QUEUES, 0, -1, -1 },
+		{ FAKE_QUEUES, 0, 0, -1 },
+		{ UINT_MAX, 0, -1, -1 },
+		{ UINT_MAX / FAKE_STRIDE + 1, 0, -1, -1 },
+	};
+	struct slots *f = test->priv;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct blklat_slot slot = slot_of(f, cases[i].queue, cases[i].tag, cases[i].internal_tag,
+						  BLKLAT_STAGE_DEVICE);
+		u64 *wanted = cases[i].number < 0 ? NULL : f->words + word_of(FIRST_DEVICE + cases[i].number, 0);
+
+		KUNIT_EXPECT_PTR_EQ_MSG(test, words_of(f, slot, AT_NS), wanted,
+					"queue %u, tag %d, internal tag %d", cases[i].queue, cases[i].tag,
+					cases[i].internal_tag);
+	}
+}
+
+/* Room for internal tags alone, and for none. */
+static void blklat_slots_test_other_geometries(struct kunit *test)
+{
+	struct slots *f = test->priv;
+	int i;
+
+	f->target.tags = 0;
+	for (i = 0; i < FAKE_STRIDE; i++)
+		expect_place(test, FIRST_DEVICE + i, slot_of(f, 0, -1, i, BLKLAT_STAGE_DEVICE));
+	f->target.tags = FAKE_STRIDE;
+	KUNIT_EXPECT_PTR_EQ(test, (void *)slot_of(f, 0, 0, 0, BLKLAT_STAGE_DEVICE).in, NULL);
+	for (i = 0; i < FAKE_STRIDE; i++)
+		expect_place(test, FIRST_DEVICE + i, slot_of(f, 0, i, -1, BLKLAT_STAGE_DEVICE));
+}
+
+static void start_it(struct kunit *test, u32 number, struct blklat_slot slot)
+{
+	struct slots *f = test->priv;
+
+	blklat_slot_start(slot, 1000 + number);
+	f->wanted[word_of(number, AT_NS)] = 1000 + number;
+	f->wanted[word_of(number, AT_STARTED)]++;
+	EXPECT_U64(test, blklat_slot_ns(slot), 1000 + number);
+}
+
+static void end_it(struct kunit *test, u32 number, struct blklat_slot slot)
+{
+	struct slots *f = test->priv;
+
+	blklat_slot_end(slot);
+	f->wanted[word_of(number, AT_NS)] = 1;
+	f->wanted[word_of(number, AT_ENDED)]++;
+	EXPECT_U64(test, blklat_slot_ns(slot), 1);
+}
+
+/* All slots at once, so that each is seen to be its own. */
+static void blklat_slots_test_lives(struct kunit *test)
+{
+	expect_words(test, "unused");
+	for_all(test, start_it);
+	expect_words(test, "started");
+	for_all(test, end_it);
+	expect_words(test, "ended");
+	for_all(test, start_it);
+	for_all(test, start_it);
+	expect_words(test, "started again and overwritten");
+	for_all(test, end_it);
+	expect_words(test, "ended, one start too many");
+}
+
+/* Whatever is written there, also into slots in use: same places, and nothing else changes. */
+static void blklat_slots_test_spoiled_memory(struct kunit *test)
+{
+	static const u64 patterns[] = { 0, 1, 2, U64_MAX, U64_MAX - 1, S64_MAX, 0x5a5a5a5a5a5a5a5aULL };
+	struct slots *f = test->priv;
+	u64 seed = 3;
+	u32 i, k;
+
+	for (i = 0; i <= ARRAY_SIZE(patterns); i++) {
+		for (k = 0; k < WORDS; k++)
+			f->words[k] = i < ARRAY_SIZE(patterns) ? patterns[i] : fake_random(&seed);
+		memcpy(f->wanted, f->words, WORDS * sizeof(u64));
+		for_all(test, expect_place);
+		for_all(test, start_it);
+		expect_words(test, "spoiled, started");
+		for_all(test, end_it);
+		expect_words(test, "spoiled, ended");
+	}
+}
+
+static struct kunit_case blklat_slots_test_cases[] = {
+	KUNIT_CASE(blklat_slots_test_number),
+	KUNIT_CASE(blklat_slots_test_internal_tag_first),
+	KUNIT_CASE(blklat_slots_test_bounds),
+	KUNIT_CASE(blklat_slots_test_other_geometries),
+	KUNIT_CASE(blklat_slots_test_lives),
+	KUNIT_CASE(blklat_slots_test_spoiled_memory),
+	{}
+};
+
+static struct kunit_suite blklat_slots_test_suite = {
+	.name = "blklat_slots",
+	.init = slots_init,
+	.test_cases = blklat_slots_test_cases,
+};
+kunit_test_suite(blklat_slots_test_suite);

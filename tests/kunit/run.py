@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs the module's KUnit suites in a Linux built as a program (UML), by Linux' own kunit.py.
+
+usage: run.py [--sanitize]        --sanitize: a second time, with KASAN and lockdep
+
+All of kmod/ is compiled into the kernel. Prints each case; the last line counts them. The exit status is 0
+only if no case failed, every suite ran to its end and the kernel's log has no complaint. The first run takes
+minutes (it fetches and builds Linux), later ones seconds.
+"""
+import argparse
+import contextlib
+import ctypes
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import ktap
+import source
+import suites
+
+BUILD_LIMIT_S = 1800
+RUN_LIMIT_S = 120
+PR_SET_CHILD_SUBREAPER = 36
+DRIVER = "drivers/blklat"
+CONFIG = ["KUNIT", "BLOCK", "BLK_DEV", "BLK_DEV_NULL_BLK", "DEBUG_FS", "FTRACE", "BLK_DEV_IO_TRACE", "BLKLAT_KUNIT"]
+# kunit.py adds these for UML; without them there is no PCI, whose drivers need much of what is left out.
+NOT_CONFIG = ["VIRTIO_UML", "UML_PCI_OVER_VIRTIO"]
+SANITIZERS = ["DEBUG_KERNEL", "KASAN", "KASAN_VMALLOC", "UBSAN", "PROVE_LOCKING", "DEBUG_LIST", "DEBUG_OBJECTS",
+              "DEBUG_OBJECTS_TIMERS", "DEBUG_OBJECTS_RCU_HEAD", "DEBUG_OBJECTS_WORK"]
+KCONFIG = """\
+config BLKLAT_KUNIT
+	bool "blklat with its KUnit suites"
+	depends on KUNIT=y && BLOCK && TRACEPOINTS
+"""
+
+
+def adopt_orphans():
+    """UML leaves the process group of its parent. So what kunit.py leaves behind shall become our child."""
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def children():
+    return list(map(int, pathlib.Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()))
+
+
+def end_children(group):
+    """Lets make remove what it has half written; what does not end then is killed, orphans too."""
+    deadline = time.monotonic() + 5
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGTERM)
+    while pids := children():
+        for pid in pids:
+            if time.monotonic() > deadline or os.getpgid(pid) != group:
+                os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, os.WNOHANG)
+        time.sleep(0.02)
+
+
+def kunit(home, build, limit_s, command, *options):
+    """Runs kunit.py; returns its exit status and output. Nothing is left running."""
+    argv = [sys.executable, "-B", "tools/testing/kunit/kunit.py", command, "--arch=um", f"--kunitconfig={DRIVER}",
+            f"--build_dir={build}", *options]
+    process = subprocess.Popen(argv, cwd=home / "tree", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
+    try:
+        output, _ = process.communicate(timeout=limit_s)
+        return process.returncode, output
+    except subprocess.TimeoutExpired:
+        raise source.Problem(f"kunit.py {command} takes more than {limit_s} s") from None
+    finally:
+        end_children(process.pid)
+
+
+def write_driver(tree):
+    """The suites as a driver of the tree."""
+    files = suites.sources()
+    lines = ["ccflags-y := -I$(srctree)/$(src)/include -Werror", "UBSAN_SANITIZE := y",
+             "obj-$(CONFIG_BLKLAT_KUNIT) := blklat.o"]
+    lines += [f"blklat-y += {name}" for name in suites.objects(files)]
+    files["Makefile"] = "\n".join(lines) + "\n"
+    files["Kconfig"] = KCONFIG
+    config = [f"CONFIG_{name}=y" for name in CONFIG] + [f"# CONFIG_{name} is not set" for name in NOT_CONFIG]
+    files[".kunitconfig"] = "\n".join(config) + "\n"
+    suites.write(tree / DRIVER, files)
+    name_in(tree / "drivers/Makefile", "obj-y += blklat/\n")
+    name_in(tree / "drivers/Kconfig", f'source "{DRIVER}/Kconfig"\n')
+
+
+def name_in(path, line):
+    text = path.read_text()
+    if line not in text:
+        path.write_text(text + line)
+
+
+def build(home, name, options):
+    for command in (["config"], ["build", "--jobs=2"]):
+        status, output = kunit(home, home / name, BUILD_LIMIT_S, *command, *options)
+        if status:
+            print(output)
+            raise source.Problem(f"kunit.py {command[0]} failed")
+
+
+def uml(home, name, added, expected):
+    """Builds and runs one kind of kernel; returns the count."""
+    options = [f"--kconfig_add=CONFIG_{option}=y" for option in added]
+    log = home / name / "test.log"
+    begin = time.monotonic()
+    print(f"--- {name}: building", flush=True)
+    build(home, name, options)
+    built = time.monotonic()
+    log.unlink(missing_ok=True)
+    _, output = kunit(home, home / name, RUN_LIMIT_S + 30, "exec", "--raw_output=all", f"--timeout={RUN_LIMIT_S}",
+                      "--kernel_args=kasan_multi_shot", *options)
+    if not log.exists():
+        raise source.Problem(f"kunit.py exec failed:\n{output}")
+    count = ktap.judge(log.read_text(errors="replace"), expected)
+    print(f"--- {name}: {ktap.summary(count)}; built in {built - begin:.0f} s, ran in {time.monotonic() - built:.1f} s")
+    return count
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--sanitize", action="store_true", help="a second time, with KASAN and lockdep")
+    builds = {"uml": []} | ({"uml-sanitized": SANITIZERS} if parser.parse_args().sanitize else {})
+    total = ktap.counted()
+    adopt_orphans()
+    with source.lock():
+        home = source.linux()
+        write_driver(home / "tree")
+        expected = suites.expected()
+        for name, added in builds.items():
+            total = ktap.add(total, uml(home, name, added, expected))
+    return ktap.finish(total)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        sys.exit(main())
+    except source.Problem as problem:
+        sys.exit(f"{pathlib.Path(sys.argv[0]).name}: {problem}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The module's sources and suites, gathered in one folder from which a kernel can build them."""
+import pathlib
+import re
+import subprocess
+import sys
+
+from source import Problem
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SUITE = re.compile(r"struct\s+kunit_suite\s[\w\s]+=\s*\{[^}]*?\.name\s*=\s*\"([^\"]+)\"")
+
+
+def expected():
+    """Suite names with their files. Each *_kunit.c has to have one."""
+    found = {}
+    for path in sorted((ROOT / "kmod").glob("*_kunit.c")):
+        names = SUITE.findall(path.read_text())
+        if not names:
+            raise Problem(f"{path.relative_to(ROOT)} has no struct kunit_suite with a name")
+        found.update({name: str(path.relative_to(ROOT)) for name in names})
+    if not found:
+        raise Problem("kmod/ has no *_kunit.c")
+    return found
+
+
+def generated(script):
+    return subprocess.run([sys.executable, "-B", ROOT / script], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def sources():
+    """Contents by path: those of the repository, and what is generated."""
+    files = [*(ROOT / "kmod").glob("*.[ch]"), *(ROOT / "include/blklat").glob("*.h")]
+    found = {str(path.relative_to(ROOT)): path.read_text() for path in files}
+    found["include/blklat/bins_table.h"] = generated("include/blklat/gen_bins.py")
+    found["include/blklat/bins_vectors.h"] = generated("tests/kunit/gen_vectors.py")
+    return found
+
+
+def write(folder, files):
+    """
+    Makes the folder hold these files. One that is the same already is left alone, and one that differs gets
+    a new time whatever time its source has: so make rebuilds what changed, also when repositories take turns.
+    """
+    for old in folder.glob("**/*.[ch]"):
+        if str(old.relative_to(folder)) not in files and not old.name.endswith(".mod.c"):
+            old.unlink()
+    for name, content in files.items():
+        path = folder / name
+        if not path.exists() or path.read_text() != content:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+
+
+def objects(files):
+    return sorted(name[:-2] + ".o" for name in files if name.endswith(".c"))

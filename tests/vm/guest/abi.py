@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The protocol of /dev/blklat, spelled out from the words of include/blklat/abi.h."""
+import ctypes
+import fcntl
+import mmap
+import os
+
+NODE = "/dev/blklat"
+VERSION = 1
+DEVICE, QUEUE, TOTAL = range(3)
+OPS = 5
+ACCOUNTS = 9
+
+
+class Watch(ctypes.Structure):
+    _fields_ = [("fd", ctypes.c_int32), ("stage", ctypes.c_uint32), ("queues", ctypes.c_uint32),
+                ("tags", ctypes.c_uint32), ("stride", ctypes.c_uint32), ("first_slot", ctypes.c_uint32),
+                ("reserved", ctypes.c_uint32 * 2)]
+
+
+class Setup(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_uint32), ("watches", ctypes.c_uint32), ("watch", ctypes.c_uint64),
+                ("scale", ctypes.c_uint32), ("max_bios", ctypes.c_uint32), ("bytes", ctypes.c_uint64),
+                ("reserved", ctypes.c_uint64 * 2)]
+
+
+class Bios(ctypes.Structure):
+    _fields_ = [("counts", ctypes.c_uint64), ("watches", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
+
+
+class Header(ctypes.Structure):
+    _fields_ = [("magic", ctypes.c_uint64)] + [(name, ctypes.c_uint32) for name in (
+        "version", "cpus", "watches", "scale", "series_bytes", "epoch")] + [(name, ctypes.c_uint64) for name in (
+            "series_offset", "accounts_offset", "slots_offset", "bytes")]
+
+
+def number(direction, n, size):
+    """_IOC() of include/uapi/asm-generic/ioctl.h"""
+    return direction << 30 | size << 16 | 0xb5 << 8 | n
+
+
+IOC_VERSION = number(2, 0, 4)
+IOC_SETUP = number(3, 1, ctypes.sizeof(Setup))
+IOC_START = number(0, 2, 0)
+IOC_BIOS = number(1, 3, ctypes.sizeof(Bios))
+
+
+def a_watch(fd, stage=DEVICE, queues=8, tags=512, stride=1024):
+    return Watch(fd=fd, stage=stage) if stage == TOTAL else Watch(fd, stage, queues, tags, stride)
+
+
+class Session:
+    """An open /dev/blklat."""
+
+    def __init__(self, flags=os.O_RDWR):
+        self.fd = os.open(NODE, flags | os.O_CLOEXEC)
+        self.at = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        if self.at:
+            self.at.close()
+        os.close(self.fd)
+
+    def ioctl(self, n, arg=0):
+        return fcntl.ioctl(self.fd, n, arg)
+
+    def setup(self, *watches, **settings):
+        """Returns what the kernel wrote back."""
+        array = (Watch * max(len(watches), 1))(*watches)
+        setup = Setup(**({"version": VERSION, "watches": len(watches), "watch": ctypes.addressof(array),
+                          "max_bios": 1024} | settings))
+        self.ioctl(IOC_SETUP, setup)
+        return setup, array
+
+    def map(self, size, flags=mmap.MAP_SHARED, offset=0):
+        self.at = mmap.mmap(self.fd, size, flags, mmap.PROT_READ | mmap.PROT_WRITE, offset=offset)
+        return self.at
+
+    def begin(self, *watches, **settings):
+        """All of it: returns the mapping of a session that counts."""
+        setup, _ = self.setup(*watches, **settings)
+        self.map(setup.bytes)
+        self.ioctl(IOC_START)
+        return self.at
+
+    def header(self):
+        return Header.from_buffer_copy(self.at)
+
+    def words(self, offset, n):
+        return list((ctypes.c_uint64 * n).from_buffer_copy(self.at, offset))
+
+    def ios(self, watch=0):
+        """Counted IOs of a watch: the sum of the bins, which begin after eight other cells."""
+        h = self.header()
+        total = 0
+        for cpu in range(h.cpus):
+            for op in range(OPS):
+                at = h.series_offset + ((cpu * h.watches + watch) * OPS + op) * h.series_bytes
+                total += sum(self.words(at + 64, 33 * 2 ** h.scale + 2))
+        return total
+
+    def account(self, cell, watch=0):
+        h = self.header()
+        return sum(self.words(h.accounts_offset + ((cpu * h.watches + watch) * ACCOUNTS + cell) * 8, 1)[0]
+                   for cpu in range(h.cpus))

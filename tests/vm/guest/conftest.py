@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Around every guest test: its name goes into the kernel's log and its outcome into $VM_OUT/results, one
+line of JSON each, so that a guest that dies has said in which test. A kernel that complains fails the test.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "live"), str(HERE.parent)]
+
+from alarms import ALARM  # noqa: E402
+
+if "VM_OUT" not in os.environ:
+    pytest.exit("these tests load modules and break devices: they run in a guest, tests/vm/vm.py test", 2)
+RESULTS = pathlib.Path(os.environ["VM_OUT"]) / "results"
+OUTCOMES = {}
+
+
+def note(**entry):
+    with open(RESULTS, "a") as f:
+        f.write(json.dumps(entry) + "\n")
+
+
+def pytest_runtest_logstart(nodeid):
+    note(test=nodeid)
+    pathlib.Path("/dev/kmsg").write_text(f"test: {nodeid}\n")
+
+
+def pytest_collectreport(report):
+    """A file that is skipped as a whole."""
+    if report.skipped:
+        note(test=report.nodeid, outcome="skipped")
+
+
+def pytest_runtest_logreport(report):
+    """One each for set-up, test and tear-down: the worst counts."""
+    worst = OUTCOMES.get(report.nodeid, "passed")
+    if worst != "failed" and report.outcome != "passed":
+        OUTCOMES[report.nodeid] = report.outcome
+
+
+def pytest_runtest_logfinish(nodeid):
+    note(test=nodeid, outcome=OUTCOMES.get(nodeid, "passed"))
+
+
+def kernel_log():
+    return subprocess.run(["dmesg"], capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@pytest.fixture(autouse=True)
+def quiet_kernel():
+    """The kernel has nothing to complain about."""
+    before = len(kernel_log())
+    yield
+    assert [line for line in kernel_log()[before:] if ALARM.search(line)] == []

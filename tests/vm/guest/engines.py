@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Both engines on the same traffic, each the other's witness.
+
+    with null_blk() as (device,), both(device) as engines:
+        f = fio(device, number_ios=1000)
+        engines.settle()
+    a = engines.agree(device)              # all that must be equal is; returns bpf's account
+    assert engines.bpf.ops() == {"read": 1000}
+"""
+import contextlib
+import os
+
+from devices import run
+from load import Blklat, assert_all_counted
+
+MODULE = os.environ.get("BLKLAT_KO", "")
+
+
+@contextlib.contextmanager
+def blklat_module():
+    """blklat.ko, loaded, and unloaded at the end: nothing may hold it then."""
+    run("insmod", MODULE)
+    try:
+        yield
+    finally:
+        run("rmmod", "blklat")
+
+
+class Both:
+    def __init__(self, bpf, kmod):
+        self.bpf, self.kmod = bpf, kmod
+
+    def __iter__(self):
+        return iter((self.bpf, self.kmod))
+
+    def settle(self):
+        """Both have shown an interval that begins after the traffic's end."""
+        for b in self:
+            b.next(n=2)
+
+    def agree(self, device=None, stage=None):
+        """Every number that does not depend on the clock is the same, everything adds up, nothing is lost."""
+        a, c = (assert_all_counted(b, device, stage) for b in self)
+        told = "started", "completed", "in_flight", "requeued", "kernel_ios", "unissued"
+        assert {k: a[k] for k in told} == {k: c[k] for k in told}
+        for key in "ios", "bytes", "errors":
+            assert self.totals(self.bpf, key, device, stage) == self.totals(self.kmod, key, device, stage), key
+        return a
+
+    @staticmethod
+    def totals(b, key, device, stage):
+        return {op: b.total(key, op, device, stage) for op in b.ops(device, stage)}
+
+
+@contextlib.contextmanager
+def both(*devices, stage=None, interval=0.5):
+    """The two engines, watching. They are ended as by Ctrl-C, and the module is unloaded."""
+    with blklat_module():
+        with Blklat(*devices, stage=stage, interval=interval, args=("--engine", "bpf", "--bins")) as bpf, \
+                Blklat(*devices, stage=stage, interval=interval, args=("--engine", "kmod", "--bins")) as kmod:
+            yield Both(bpf, kmod)
+
+
+def histogram(b, op, device=None, stage=None):
+    """Counts of a run by their bin's bounds: {(lower, upper): ios}."""
+    total = {}
+    for line in b.of(device, stage):
+        for o in line["ops"]:
+            if o["op"] == op:
+                for lower, upper, n in o["bins"]:
+                    total[lower, upper] = total.get((lower, upper), 0) + n
+    return total
+
+
+def quantile(histogram, q):
+    """The upper bound of the bin with the q-th of the IOs."""
+    left = q * sum(histogram.values())
+    for (_, upper), n in sorted(histogram.items()):
+        left -= n
+        if left <= 0:
+            return upper
+    raise AssertionError("no IO")

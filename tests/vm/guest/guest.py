@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+What guest tests use besides tests/live/load.py (Blklat, Fio, fio(), assert_all_counted()) and
+tests/live/devices.py (loop(), zram(), Device, Delta).
+
+A test runs as root in a machine of its own that is thrown away, on each kernel, in one boot with all
+others, so it takes down what it sets up: the devices here are context managers. $VM_KERNEL is the kernel's
+name (see at_least()), $VM_OUT a folder that outlives the guest, $BLKLAT the program, $BLKLAT_KO the module.
+There are /dev/nvme0n1 and /dev/vda (write cache, discards, two queues), no udev, no network, 1 GiB of memory.
+
+    @pytest.mark.parametrize("load", LOADS)
+    def test_counts(load):
+        with null_blk(irqmode=2, completion_nsec=100000) as (device,):
+            stat = Delta(device)
+            with Blklat(device) as b:
+                f = fio(device, number_ios=1000, **load)
+                b.next()
+            assert_all_counted(b)
+            assert b.ops() == {"read": f.ios("read")} == {"read": stat()["reads"]}
+
+Emulation is about six times slower than the host: some 1000 to 10000 IOs are enough. Nothing here is skipped
+by the kernel, unlike on some hosts, so no test needs @exact. Timings are the emulator's; what holds are
+lower bounds (completion_nsec), counts, and one engine against another.
+"""
+import contextlib
+import os
+import pathlib
+import subprocess
+import time
+
+from devices import Device, run
+
+KERNEL = tuple(map(int, os.environ["VM_KERNEL"].split(".")))
+# One IO at a time, and many.
+SINGLE = {"ioengine": "psync"}
+DEEP = {"ioengine": "libaio", "iodepth": 32}
+
+
+def at_least(*version):
+    """Whether this kernel's series is that or a later one: at_least(6, 1)."""
+    return KERNEL >= version
+
+
+def wait_for(condition, what, seconds=10):
+    """Returns the condition's value once it is true."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"no {what} within {seconds} s"
+        time.sleep(0.02)
+    return value
+
+
+@contextlib.contextmanager
+def module(name, **parameters):
+    """A module of the kernel, not loaded before nor after."""
+    run("modprobe", name, *(f"{k}={v}" for k, v in parameters.items()))
+    try:
+        yield
+    finally:
+        # Something may still be closing a device of it.
+        wait_for(lambda: not unload(name), f"end of module {name}")
+
+
+def unload(name):
+    """Whether it is there after all."""
+    with contextlib.suppress(AssertionError):
+        run("modprobe", "-r", name)
+    return pathlib.Path(f"/sys/module/{name}").exists()
+
+
+def disk(name, driver=None):
+    """A disk that the guest was started with, its driver loaded."""
+    if driver:
+        run("modprobe", driver)
+    wait_for(pathlib.Path(f"/dev/{name}").exists, name)
+    device = Device(name)
+    device.setting("scheduler", "none")
+    return device
+
+
+def nvme():
+    return disk("nvme0n1", "nvme")
+
+
+def virtio():
+    return disk("vda", "virtio_blk")
+
+
+@contextlib.contextmanager
+def null_blk(scheduler="none", **parameters):
+    """
+    Null block devices, a tuple of nr_devices. Reads give no data and writes go nowhere; IO completes at
+    once, or completion_nsec later with irqmode=2. Other parameters as of the module.
+    """
+    settings = {"gb": 1, "nr_devices": 1} | parameters
+    with module("null_blk", **settings):
+        devices = tuple(Device(f"nullb{i}") for i in range(settings["nr_devices"]))
+        for device in devices:
+            if (device.sysfs / "mq").exists():
+                device.setting("scheduler", scheduler)
+        yield devices
+
+
+@contextlib.contextmanager
+def under_load(device):
+    """Random reads and writes go on meanwhile, and have not ended before the block does."""
+    before = device.stat()["ios"]
+    load = subprocess.Popen(["fio", "--name=load", f"--filename={device.path}", "--direct=1", "--rw=randrw", "--bs=4k",
+                             "--ioengine=libaio", "--iodepth=16", "--time_based", "--runtime=600", "--thread"],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: load.poll() is not None or device.stat()["ios"] > before + 1000, "load", 60)
+        yield
+        assert load.poll() is None
+    finally:
+        load.terminate()
+        load.wait()

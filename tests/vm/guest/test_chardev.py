@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""/dev/blklat itself: what it refuses and with which errno, and that sessions don't harm each other."""
+import contextlib
+import errno
+import mmap
+import os
+import random
+import subprocess
+
+import abi
+import pytest
+from abi import NODE, Session, a_watch
+from engines import blklat_module
+from guest import null_blk, under_load
+from load import BLKLAT, Blklat, assert_all_counted, fio
+
+NOBODY = 65534
+
+
+@pytest.fixture(scope="module")
+def device():
+    with blklat_module(), null_blk() as (nullb,):
+        yield nullb
+
+
+@pytest.fixture(scope="module")
+def disk(device):
+    """The device, open, as a file descriptor."""
+    fd = os.open(device.path, os.O_RDONLY)
+    yield fd
+    os.close(fd)
+
+
+@contextlib.contextmanager
+def refused(*errnos):
+    with pytest.raises(OSError) as e:
+        yield
+    assert errno.errorcode[e.value.errno] in errnos
+
+
+# --- what it refuses ---------------------------------------------------------------------------
+
+
+def test_version(device):
+    with Session() as s:
+        assert int.from_bytes(s.ioctl(abi.IOC_VERSION, bytes(4)), "little") == abi.VERSION
+
+
+@pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_WRONLY], ids=["read-only", "write-only"])
+def test_half_open(device, flags):
+    with refused("EACCES"):
+        Session(flags)
+
+
+def test_not_root(device):
+    assert os.stat(NODE).st_mode & 0o777 == 0o600
+    tried = subprocess.run([BLKLAT, "--engine", "kmod", "--dev", device.name, "--count", "1"], capture_output=True,
+                           text=True, user=NOBODY)
+    assert tried.returncode == 2
+    assert tried.stderr == "blklat live: not permitted to open /dev/blklat: run it as root\n"
+
+
+SETTINGS = {
+    "another version": ({"version": 2}, "EPROTO"), "version 0": ({"version": 0}, "EPROTO"),
+    "no watch": ({"watches": 0}, "EINVAL"), "too many watches": ({"watches": 1025}, "E2BIG"),
+    "absurdly many": ({"watches": 2 ** 32 - 1}, "E2BIG"), "scale": ({"scale": 7}, "EINVAL"),
+    "max_bios": ({"max_bios": 2 ** 32 - 1}, "E2BIG"), "no address": ({"watch": 0}, "EFAULT"),
+    "kernel address": ({"watch": 0xffffffff81000000}, "EFAULT"), "reserved": ({"reserved": (0, 1)}, "EINVAL"),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_bad_setup(disk, name):
+    settings, error = SETTINGS[name]
+    with Session() as s:
+        with refused(error):
+            s.setup(a_watch(disk), **settings)
+        s.setup(a_watch(disk))  # nothing was done before
+
+
+WATCHES = {
+    "stage": ({"stage": 3}, "EINVAL"), "no queue": ({"queues": 0}, "EINVAL"), "stride": ({"stride": 1000}, "EINVAL"),
+    "tags": ({"tags": 1040}, "EINVAL"), "queues": ({"queues": 2 ** 31}, "E2BIG"),
+    "stride too big": ({"stride": 2 ** 31}, "E2BIG"), "slots": ({"queues": 65536, "stride": 1 << 20}, "E2BIG"),
+    "memory": ({"queues": 64, "stride": 1 << 20}, "ENOMEM"),
+    "first_slot": ({"first_slot": 16}, "EINVAL"), "reserved": ({"reserved": (1, 0)}, "EINVAL"),
+    "slots at total": ({"stage": abi.TOTAL}, "EINVAL"), "negative fd": ({"fd": -1}, "EBADF"),
+    "closed fd": ({"fd": 1000}, "EBADF"),
+}
+
+
+@pytest.mark.parametrize("name", WATCHES)
+def test_bad_watch(disk, name):
+    fields, error = WATCHES[name]
+    watch = a_watch(disk)
+    for key, value in fields.items():
+        setattr(watch, key, type(getattr(watch, key))(*value) if isinstance(value, tuple) else value)
+    with Session() as s:
+        with refused(error):
+            s.setup(watch)
+        with refused(error):
+            s.setup(watch, a_watch(disk, abi.TOTAL))
+        s.setup(a_watch(disk))
+
+
+def test_no_disk(device, tmp_path):
+    (tmp_path / "file").write_text("")
+    for path in "/dev/null", tmp_path, tmp_path / "file", NODE:
+        fd = os.open(path, os.O_RDONLY if path != NODE else os.O_RDWR)
+        with Session() as s, refused("ENOTBLK"):
+            s.setup(a_watch(fd))
+        os.close(fd)
+
+
+def test_twice_the_same(disk):
+    with Session() as s:
+        with refused("EEXIST"):
+            s.setup(a_watch(disk), a_watch(disk))
+        with refused("EINVAL"):
+            s.setup(a_watch(disk), a_watch(disk, abi.QUEUE, tags=256))
+        s.setup(a_watch(disk), a_watch(disk, abi.QUEUE), a_watch(disk, abi.TOTAL))
+
+
+def test_order_of_life(disk):
+    with Session() as s:
+        with refused("EINVAL"):
+            s.ioctl(abi.IOC_START)
+        with refused("EINVAL"):
+            s.ioctl(abi.IOC_BIOS, abi.Bios())
+        with refused("EINVAL"):
+            s.map(mmap.PAGESIZE)
+        with refused("ENOTTY"):
+            s.ioctl(abi.number(0, 9, 0))
+        s.setup(a_watch(disk))
+        with refused("EBUSY"):
+            s.setup(a_watch(disk))
+        with refused("EINVAL"):
+            s.ioctl(abi.IOC_BIOS, abi.Bios(watches=1))  # no stage total
+        s.ioctl(abi.IOC_START)
+        with refused("EBUSY"):
+            s.ioctl(abi.IOC_START)
+
+
+def test_bad_mappings(disk):
+    with Session() as s:
+        size = s.setup(a_watch(disk))[0].bytes
+        for arguments in ((size, mmap.MAP_PRIVATE), (size + mmap.PAGESIZE,), (size - mmap.PAGESIZE,),
+                          (size, mmap.MAP_SHARED, mmap.PAGESIZE)):
+            with refused("EINVAL"):
+                s.map(*arguments)
+        s.map(size)
+        h = s.header()
+        assert (h.magic.to_bytes(6, "little"), h.version, h.watches, h.scale, h.bytes) == (b"blklat", 1, 1, 0, size)
+        with refused("EBUSY"):
+            mmap.mmap(s.fd, size)
+
+
+def test_bad_bios(disk):
+    with Session() as s:
+        s.begin(a_watch(disk, abi.TOTAL))
+        for bios, error in ((abi.Bios(watches=2), "EINVAL"), (abi.Bios(watches=1, reserved=1), "EINVAL"),
+                            (abi.Bios(watches=1), "EFAULT")):
+            with refused(error):
+                s.ioctl(abi.IOC_BIOS, bios)
+
+
+# --- several at once ---------------------------------------------------------------------------
+
+
+def test_sessions_side_by_side(device, disk):
+    """Each counts all of its own device's IO, from its own beginning, until its own end."""
+    with Session() as first, Session() as second, Session() as third:
+        first.begin(a_watch(disk), scale=6)
+        second.begin(a_watch(disk, abi.TOTAL), a_watch(disk), scale=0)
+        fio(device, rw="randread", number_ios=1000, thread=1)
+        third.begin(a_watch(disk), scale=3)
+        fio(device, rw="randread", number_ios=500, thread=1)
+        extra = first.ios() - 1500  # what opening and closing the device reads
+        assert 0 <= extra < 20
+        assert second.ios(0) == second.ios(1) == 1500 + extra
+        assert 500 <= third.ios() <= 500 + extra
+        first.close()
+        first.fd = os.open("/dev/null", os.O_RDONLY)
+        first.at = None
+        fio(device, rw="randread", number_ios=100, thread=1)
+        assert second.ios(1) >= 1600 + extra
+
+
+def test_garbage_in_the_mapping(device, disk):
+    """Userspace owns the figures, not the kernel: random bytes all over it harm nobody else."""
+    with Session() as good, Session() as spoiled, under_load(device):
+        good.begin(a_watch(disk), a_watch(disk, abi.QUEUE), a_watch(disk, abi.TOTAL))
+        at = spoiled.begin(a_watch(disk), a_watch(disk, abi.QUEUE), a_watch(disk, abi.TOTAL))
+        for seed in range(20):
+            at[:] = random.Random(seed).randbytes(len(at))
+        at[:] = b"\xff" * len(at)
+        at[:] = bytes(len(at))
+        assert good.ios(0) > 0
+        assert sum(good.account(cell) for cell in (1, 2, 3, 4)) == 0  # lost, for any reason
+    with Blklat(device, args=("--engine", "kmod")) as b:
+        fio(device, rw="randread", number_ios=1000, thread=1)
+        b.next()
+    assert_all_counted(b)
+    assert b.ops() == {"read": 1000}

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The module comes and goes: what blklat says without it, unloading under load, nothing left behind."""
+import json
+import os
+import subprocess
+
+import abi
+from abi import NODE, Session, a_watch
+from devices import run
+from engines import MODULE, blklat_module
+from guest import null_blk, under_load, wait_for
+from load import BLKLAT, Blklat
+
+
+def complaint():
+    with null_blk() as (device,):
+        tried = subprocess.run([BLKLAT, "--engine", "kmod", "--dev", device.name, "--count", "1"], capture_output=True,
+                               text=True)
+    assert (tried.returncode, tried.stdout, tried.stderr.count("\n")) == (2, "", 1)
+    return tried.stderr
+
+
+def test_not_loaded():
+    assert "not loaded: run 'modprobe blklat'" in complaint()
+
+
+def test_not_ours():
+    """Something else stands where the device should."""
+    os.symlink("/dev/null", NODE)
+    try:
+        assert "not the device of blklat's kernel module" in complaint()
+    finally:
+        os.unlink(NODE)
+
+
+def test_check_names_both():
+    def engines():
+        return {e["name"]: e for e in json.loads(run(BLKLAT, "check", "--format", "json"))["engines"]}
+    assert engines()["bpf"]["usable"] and "modprobe blklat" in engines()["kmod"]["problem"]
+    with blklat_module():
+        assert engines()["kmod"]["usable"] and engines()["bpf"]["usable"]
+
+
+def test_killed():
+    """A session's process dies in the middle of a load: the module can be unloaded at once."""
+    with blklat_module(), null_blk() as (device,), under_load(device):
+        b = Blklat(device, stage="device,queue,total", args=("--engine", "kmod"))
+        b.until(lambda: b.lines, "interval")
+        busy = subprocess.run(["rmmod", "blklat"], capture_output=True, text=True)
+        assert busy.returncode and "in use" in busy.stderr
+        b.kill()
+        run("rmmod", "blklat")
+        run("insmod", MODULE)
+
+
+def test_loaded_and_unloaded_under_load():
+    with null_blk() as (device,), under_load(device):
+        fd = os.open(device.path, os.O_RDONLY)
+        for _ in range(50):
+            with blklat_module(), Session() as s:
+                s.begin(a_watch(fd), a_watch(fd, abi.QUEUE), a_watch(fd, abi.TOTAL))
+                wait_for(s.ios, "IO")
+        os.close(fd)
+
+
+def free_bytes():
+    """Memory that nobody uses or caches."""
+    with open("/proc/sys/vm/drop_caches", "w") as f:
+        f.write("3")
+    figures = dict(line.split(":") for line in open("/proc/meminfo"))
+    return sum(int(figures[k].split()[0]) for k in ("MemFree", "Buffers", "Cached")) * 1024
+
+
+def test_no_leak():
+    """Sixty sessions of 1 MiB and more would show."""
+    def sessions(n):
+        for _ in range(n):
+            with Session() as s:
+                size = s.setup(a_watch(fd), a_watch(fd, abi.TOTAL), max_bios=65536, scale=6)[0].bytes
+                s.map(size)
+                s.ioctl(abi.IOC_START)
+    with blklat_module(), null_blk() as (device,):
+        fd = os.open(device.path, os.O_RDONLY)
+        sessions(5)
+        before = free_bytes()
+        sessions(60)
+        assert before - free_bytes() < 32 << 20
+        os.close(fd)

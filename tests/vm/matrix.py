@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+What is done on every kernel: the module built for it, the guest tests run in it.
+
+Tests are the pytest files in guest/ (see guest/guest.py for how to write one). A guest runs all of them
+in one boot. A kernel's log with a warning is a failure of its own, and so is a guest that died.
+"""
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+from machine import Machine
+from packages import Failure
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = (ROOT / os.environ.get("O", "build")).resolve()
+BLKLAT = os.environ.get("BLKLAT", str(BUILD / "blklat"))
+# Each guest has these besides the devices that tests make of modules.
+DISKS = ("nvme", "virtio")
+SLOWER = "6"  # than this machine, about, is an emulated one
+PYTEST = ("/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", "--tb=short",
+          "--rootdir", str(HERE / "guest"))
+
+
+def module_path(kernel):
+    return BUILD / "kmod" / kernel.release / "blklat.ko"
+
+
+def build_kmod(kernel):
+    """Builds blklat.ko for a kernel; returns its path. The compiler's warnings, and modpost's, are errors."""
+    if not (ROOT / "Kbuild").exists():
+        raise Failure("there is no Kbuild, so no module to build")
+    argv = ["make", "--no-print-directory", "-C", ROOT, "kmod", f"KDIR={kernel.headers}", "KCFLAGS=-Werror"]
+    # Not as arguments, which make passes on: O means something else to the kernel's Makefile.
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | {"O": str(BUILD)}
+    done = subprocess.run([str(a) for a in argv], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    bad = [line for line in done.stdout.splitlines() if re.search(r"\bwarning:", line, re.I)]
+    path = module_path(kernel)
+    if done.returncode or bad or not path.exists():
+        print(done.stdout, end="")
+        raise Failure(f"kernel {kernel.name}: the module does not build" if done.returncode else
+                      f"kernel {kernel.name}: {bad[0]}" if bad else f"kernel {kernel.name}: make kmod made no {path}")
+    return path
+
+
+class Count(dict):
+    def __init__(self, outcomes=()):
+        super().__init__(passed=0, failed=0, skipped=0)
+        for outcome in outcomes:
+            self[outcome] += 1
+
+    def add(self, other):
+        for key, value in other.items():
+            self[key] += value
+
+    def __str__(self):
+        return ", ".join(f"{n} {what}" for what, n in self.items())
+
+
+def read_results(folder):
+    """Outcome by test, and the one that was running when the guest ended; guest/conftest.py wrote them."""
+    outcomes, running = {}, None
+    path = folder / "results"
+    for line in path.read_text().splitlines() if path.exists() else ():
+        entry = json.loads(line)
+        running = None if "outcome" in entry else entry["test"]
+        if "outcome" in entry:
+            outcomes[entry["test"]] = entry["outcome"]
+    return outcomes, running
+
+
+def complaints(kernel, result, count, running):
+    """What is wrong with a run besides tests that say so themselves."""
+    if result.died:
+        yield f"the guest {result.died} after {result.seconds:.0f} s in {running or 'no test'}; its console:"
+        yield result.tail()
+    elif result.status == 5 or not sum(count.values()):
+        yield "no test ran"
+    elif result.status and not count["failed"]:
+        yield f"pytest ended with {result.status}"
+    for line in result.alarms():
+        yield f"kernel log: {line}"
+
+
+def test_on(kernel, keyword, timeout, show, folder):
+    """Runs the guest tests on one kernel; returns their count."""
+    argv = [*PYTEST, *(["-k", keyword] if keyword else []), str(HERE / "guest")]
+    env = {"BLKLAT": BLKLAT, "BLKLAT_SLOW": SLOWER, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    if (ROOT / "Kbuild").exists():
+        env["BLKLAT_KO"] = build_kmod(kernel)
+    result = Machine(kernel, disks=DISKS).run(argv, timeout, env, show, out=folder)
+    outcomes, running = read_results(folder)
+    count = Count(outcomes.values())
+    bad = list(complaints(kernel, result, count, running))
+    for line in bad:
+        show(f"{line}\n")
+    if bad:
+        count["failed"] += 1
+    show(f"--- kernel {kernel.name}: {count} in {result.seconds:.0f} s\n")
+    return count
+
+
+def test(kernels, keyword, timeout, show):
+    """On each kernel, one after the other; the last line counts them all. Returns the exit status."""
+    if not os.path.exists(BLKLAT):
+        raise Failure(f"{BLKLAT} is not built")
+    counts = {}
+    for kernel in kernels:
+        show(f"--- kernel {kernel.name}: {kernel.release}\n")
+        try:
+            counts[kernel.name] = test_on(kernel, keyword, timeout, show, BUILD / "vm" / kernel.name)
+        except Failure as e:
+            show(f"{e}\n")
+            counts[kernel.name] = Count(["failed"])
+    return sum_up(counts, show)
+
+
+def sum_up(counts, show):
+    total = Count()
+    for name, count in counts.items():
+        total.add(count)
+        if not count["passed"]:
+            show(f"no test passed on kernel {name}\n")
+    show(f"{total}\n")
+    return 1 if total["failed"] or not all(count["passed"] for count in counts.values()) else 0
+
+
+def test_side_by_side(kernels, jobs, argv, show):
+    """The same, several kernels at a time, each by a process like this one; shown as each is done."""
+    processes = []
+
+    def one(kernel):
+        process = subprocess.Popen([*argv, kernel.name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        processes.append(process)
+        return process.communicate()[0]
+
+    counts = {}
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        try:
+            for kernel, output in zip(kernels, pool.map(one, kernels)):
+                lines = output.rstrip().split("\n")
+                found = {what: int(n) for n, what in re.findall(r"(\d+) (passed|failed|skipped)", lines[-1])}
+                counts[kernel.name] = Count() | found if found else Count(["failed"])
+                show("\n".join(lines[:-1] if found else lines) + "\n\n")
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in processes:
+                process.terminate()
+    return sum_up(counts, show)
