@@ -128,6 +128,8 @@ $(O)/blklat: $(O)/userspace/main.o $(LIBRARY)
 KDIR ?= /lib/modules/$(shell uname -r)/build
 KREL  = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h 2>/dev/null)
 KMOD  = $(abspath $(O))/kmod/$(KREL)
+# The kernel's own makefiles have an O= too, which is not ours.
+KBUILD = MAKEFLAGS='$(filter-out O=%,$(MAKEFLAGS))' $(MAKE)
 
 kmod: $(O)/include/blklat/bins_table.h
 	@[ -n "$(KREL)" ] || { echo "make kmod: no kernel headers in $(KDIR): install those of the kernel" \
@@ -135,7 +137,7 @@ kmod: $(O)/include/blklat/bins_table.h
 	@mkdir -p $(KMOD)
 	@cp -pu --parents Kbuild $(wildcard kmod/*.[ch] include/blklat/*.*) $(KMOD)
 	@cp -u $< $(KMOD)/include/blklat/
-	$(call quiet,KMOD,$(O)/kmod/$(KREL)/blklat.ko)$(MAKE) $(if $(V),,-s) O= -C $(KDIR) M=$(KMOD) \
+	$(call quiet,KMOD,$(O)/kmod/$(KREL)/blklat.ko)$(KBUILD) $(if $(V),,-s) -C $(KDIR) M=$(KMOD) \
 		$(if $(CI),KCFLAGS=-Werror) modules
 
 # What DKMS builds the module from, for each kernel that is installed; bins_table.h as made here.

@@ -167,7 +167,7 @@ static u64 next_random(u64 *state)	/* splitmix64 */
 	return z ^ z >> 31;
 }
 
-/* Uniform over all u64 (nearly all above the grid) and over twice the grid; every magnitude alike. */
+/* Uniform over all u64 (nearly all above the grid), over twice the grid, and all magnitudes. */
 static void blklat_bins_test_random_values(struct kunit *test)
 {
 	u64 seed = SEED;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the live tests run: blklat itself, fio as the load and oracle, the witness."""
+import contextlib
 import functools
 import json
 import math
@@ -96,7 +97,9 @@ def blklat_argv(*args):
 
 def watching(process):
     """It waits for its signals only once the programs are attached and were read for the first time."""
-    return "sigtimedwait" in pathlib.Path(f"/proc/{process.pid}/wchan").read_text()
+    with contextlib.suppress(FileNotFoundError):  # it has ended already
+        return "sigtimedwait" in pathlib.Path(f"/proc/{process.pid}/wchan").read_text()
+    return False
 
 
 class Blklat(Process):

@@ -48,35 +48,25 @@ static u64 skipped_runs(const struct blklat *s)
 	return skipped;
 }
 
-static int count_bios(struct bpf_capture *b)
+static int count_bios(struct live_capture *l)
 {
-	const struct capture *c = &b->live.capture;
+	struct bpf_capture *b = (struct bpf_capture *)l;
 
-	if (!live_any_stage(c, BLKLAT_STAGE_TOTAL))
+	if (!live_any_stage(&l->capture, BLKLAT_STAGE_TOTAL))
 		return 0;
-	return bio_counts_read(bpf_map__fd(b->skel->maps.bios), b->live.bios, c->n_watches);
+	return bio_counts_read(bpf_map__fd(b->skel->maps.bios), l->bios, l->capture.n_watches);
 }
 
 static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 {
 	struct bpf_capture *b = (struct bpf_capture *)c;
-	struct live_capture *l = &b->live;
-	int err;
+	int err = live_read(&b->live, s, count_bios, p);
 
-	live_begin(l, s);
-	live_note_starts(l);
-	err = count_bios(b);
-	live_take_bios(l, s);
-	live_read_region(l, s);
-	if (!err)
-		err = count_bios(b);
 	if (err)
-		return problem_set(p, err, "could not read the bios in flight: %s", strerror(-err));
-	live_take_bios_after(l, s);
-	live_read_kernel(l, s);
+		return err;
 	drop_gone(b, s);
 	s->skipped = skipped_runs(b->skel);
-	live_end(l, s);
+	live_end(&b->live, s);
 	return 0;
 }
 

@@ -122,12 +122,21 @@ static u32 describe_watches(const struct capture *c, struct blklat_watch *watch,
 	return c->n_watches;
 }
 
-static int setup_problem(int err, struct problem *p)
+static int unsupported(const struct capture *c, struct problem *p)
+{
+	for (u32 i = 0; i < c->n_watches; i++)
+		if (c->watches[i].stage == BLKLAT_STAGE_TOTAL && device_is_partition(c->watches[i].device))
+			return problem_set(p, -EOPNOTSUPP, "stage total of the partition '%s' needs Linux 5.12 or later: "
+					   "watch its disk", c->watches[i].device->name);
+	return problem_set(p, -EOPNOTSUPP, "this kernel lacks a tracepoint that these stages need: choose another "
+			   "--stage");
+}
+
+static int setup_problem(const struct capture *c, int err, struct problem *p)
 {
 	switch (err) {
 	case -EOPNOTSUPP:
-		return problem_set(p, err, "the kernel module cannot watch this stage of this device on this kernel: "
-				   "choose another --stage");
+		return unsupported(c, p);
 	case -ENODEV:
 		return problem_set(p, err, "a device went away while the capture was being set up");
 	case -E2BIG:
@@ -153,7 +162,7 @@ static int setup_session(struct kmod_capture *k, struct blklat_watch *watch, u32
 	};
 
 	if (ioctl(k->fd, BLKLAT_IOC_SETUP, &setup))
-		return setup_problem(-errno, p);
+		return setup_problem(c, -errno, p);
 	k->bytes = setup.bytes;
 	for (u32 i = 0; i < c->n_watches; i++)
 		k->ranges[i] = (struct region_slots){ watch[i].first_slot, watch[i].queues * watch[i].stride };
@@ -237,7 +246,7 @@ static int start(struct kmod_capture *k, const struct capture_config *cfg, struc
 	if (err)
 		return err;
 	live_note_kernel(&k->live);
-	return ioctl(k->fd, BLKLAT_IOC_START) ? setup_problem(-errno, p) : 0;
+	return ioctl(k->fd, BLKLAT_IOC_START) ? setup_problem(&k->live.capture, -errno, p) : 0;
 }
 
 static int kmod_open(const struct capture_config *cfg, struct capture **ret, struct problem *p)
@@ -257,18 +266,18 @@ static int kmod_open(const struct capture_config *cfg, struct capture **ret, str
 	return 0;
 }
 
-static int count_bios(struct kmod_capture *k)
+static int count_bios(struct live_capture *l)
 {
-	u32 n = k->live.capture.n_watches;
-	struct blklat_bios bios = { .counts = (uintptr_t)k->counts, .watches = n };
+	struct kmod_capture *k = (struct kmod_capture *)l;
+	struct blklat_bios bios = { .counts = (uintptr_t)k->counts, .watches = l->capture.n_watches };
 
-	if (!live_any_stage(&k->live.capture, BLKLAT_STAGE_TOTAL))
+	if (!live_any_stage(&l->capture, BLKLAT_STAGE_TOTAL))
 		return 0;
 	if (ioctl(k->fd, BLKLAT_IOC_BIOS, &bios))
 		return -errno;
-	for (u32 i = 0; i < n; i++) {
-		k->live.bios[i].in_flight = k->counts[i].in_flight;
-		k->live.bios[i].earliest_ns = k->counts[i].earliest_ns;
+	for (u32 i = 0; i < bios.watches; i++) {
+		l->bios[i].in_flight = k->counts[i].in_flight;
+		l->bios[i].earliest_ns = k->counts[i].earliest_ns;
 	}
 	return 0;
 }
@@ -277,22 +286,12 @@ static int count_bios(struct kmod_capture *k)
 static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
 {
 	struct kmod_capture *k = (struct kmod_capture *)c;
-	struct live_capture *l = &k->live;
-	int err;
+	int err = live_read(&k->live, s, count_bios, p);
 
-	live_begin(l, s);
-	live_note_starts(l);
-	err = count_bios(k);
-	live_take_bios(l, s);
-	live_read_region(l, s);
-	if (!err)
-		err = count_bios(k);
 	if (err)
-		return problem_set(p, err, "could not read the bios in flight: %s", strerror(-err));
-	live_take_bios_after(l, s);
-	live_read_kernel(l, s);
+		return err;
 	s->skipped = 0;
-	live_end(l, s);
+	live_end(&k->live, s);
 	return 0;
 }
 

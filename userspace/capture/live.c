@@ -71,25 +71,12 @@ static u64 clock_ns(clockid_t clock)
 	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
 }
 
-void live_begin(struct live_capture *l, struct snapshot *s)
-{
-	region_next_epoch(&l->region);
-	s->mono_ns = clock_ns(CLOCK_MONOTONIC);
-	s->wall_ns = clock_ns(CLOCK_REALTIME);
-}
-
-void live_note_starts(struct live_capture *l)
-{
-	for (u32 i = 0; i < l->capture.n_watches; i++)
-		l->bios[i].started = region_account(&l->region, i, BLKLAT_STARTED);
-}
-
 static u64 age_ns(u64 start_ns, u64 now_ns)
 {
 	return start_ns < now_ns ? now_ns - start_ns : 0;
 }
 
-void live_take_bios(const struct live_capture *l, struct snapshot *s)
+static void take_bios(const struct live_capture *l, struct snapshot *s)
 {
 	for (u32 i = 0; i < s->n; i++) {
 		if (l->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
@@ -100,13 +87,7 @@ void live_take_bios(const struct live_capture *l, struct snapshot *s)
 	}
 }
 
-void live_read_region(struct live_capture *l, struct snapshot *s)
-{
-	for (u32 i = 0; i < s->n; i++)
-		region_read(&l->region, i, &l->last.w[i], s->mono_ns, &s->w[i]);
-}
-
-void live_take_bios_after(const struct live_capture *l, struct snapshot *s)
+static void take_bios_after(const struct live_capture *l, struct snapshot *s)
 {
 	for (u32 i = 0; i < s->n; i++) {
 		if (l->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
@@ -114,6 +95,35 @@ void live_take_bios_after(const struct live_capture *l, struct snapshot *s)
 		s->w[i].started_after = region_account(&l->region, i, BLKLAT_STARTED);
 		s->w[i].in_flight_after = l->bios[i].in_flight;
 	}
+}
+
+/*
+ * The bios before and after the region, so that the two say what moved meanwhile: first the starts and
+ * then the bios in flight, last the other way round. What had started then and is not in flight now
+ * has surely completed; what is in flight now surely had not.
+ */
+static int read_once(struct live_capture *l, struct snapshot *s, int (*count_bios)(struct live_capture *l))
+{
+	int err;
+
+	for (u32 i = 0; i < s->n; i++)
+		l->bios[i].started = region_account(&l->region, i, BLKLAT_STARTED);
+	err = count_bios(l);
+	take_bios(l, s);
+	for (u32 i = 0; i < s->n; i++)
+		region_read(&l->region, i, &l->last.w[i], s->mono_ns, &s->w[i]);
+	if (!err)
+		err = count_bios(l);
+	take_bios_after(l, s);
+	return err;
+}
+
+static bool closes(const struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i++)
+		if (!region_closes(&s->w[i]))
+			return false;
+	return true;
 }
 
 /*
@@ -145,10 +155,24 @@ static void read_kernel(const struct live_capture *l, u32 i, struct watch_counts
 	w->kernel_ios = w->kernel_known ? ios : 0;
 }
 
-void live_read_kernel(const struct live_capture *l, struct snapshot *s)
+int live_read(struct live_capture *l, struct snapshot *s, int (*count_bios)(struct live_capture *l),
+	      struct problem *p)
 {
+	int err;
+
+	region_next_epoch(&l->region);
+	s->mono_ns = clock_ns(CLOCK_MONOTONIC);
+	s->wall_ns = clock_ns(CLOCK_REALTIME);
+	err = read_once(l, s, count_bios);
+	for (long ms = 1; !err && !closes(s) && ms <= 16; ms *= 4) {
+		nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
+		err = read_once(l, s, count_bios);
+	}
+	if (err)
+		return problem_set(p, err, "could not read the bios in flight: %s", strerror(-err));
 	for (u32 i = 0; i < s->n; i++)
 		read_kernel(l, i, &s->w[i]);
+	return 0;
 }
 
 void live_end(struct live_capture *l, const struct snapshot *s)

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the engines share that watch this machine's kernel: their counters are a region (abi.h), bios
- * in flight are counted apart, and the kernel's own statistics are read beside. An engine's read is
- *   live_begin, live_note_starts, its count of bios, live_take_bios,
- *   live_read_region,
- *   its count of bios, live_take_bios_after, live_read_kernel, live_end
+ * in flight are counted apart, and the kernel's own statistics are read beside.
  */
 #ifndef CAPTURE_LIVE_H
 #define CAPTURE_LIVE_H
@@ -16,7 +13,7 @@
 struct bio_counts {
 	u64 in_flight;
 	u64 earliest_ns;	/* start of the oldest; UINT64_MAX when there is none */
-	u64 started;		/* starts before the count, see live_note_starts() */
+	u64 started;		/* starts before the count; live_read()'s */
 };
 
 /* Engines embed it at the start of their own state, and set up its region. */
@@ -43,23 +40,15 @@ bool live_any_stage(const struct capture *c, enum blklat_stage stage);
 /* Notes what the kernel's statistics say: to be called once ends are seen, before starts are. */
 void live_note_kernel(struct live_capture *l);
 
-/* Ends the interval; stamps the snapshot. */
-void live_begin(struct live_capture *l, struct snapshot *s);
-
 /*
- * Around the region, so that the two say what moved meanwhile: first the starts and then the bios in
- * flight, last the other way round. What had started then and is not in flight now has surely
- * completed; what is in flight now surely had not.
+ * Reads everything into @s but what is skipped. @count_bios fills l->bios with the bios in flight; it
+ * returns 0 or a negative errno, which is returned with a sentence. Where a device at rest does not
+ * add up, since a CPU was held up in the middle of an end, it is read again up to 21 ms later.
  */
-void live_note_starts(struct live_capture *l);
-void live_take_bios(const struct live_capture *l, struct snapshot *s);
-void live_read_region(struct live_capture *l, struct snapshot *s);
-void live_take_bios_after(const struct live_capture *l, struct snapshot *s);
+int live_read(struct live_capture *l, struct snapshot *s, int (*count_bios)(struct live_capture *l),
+	      struct problem *p);
 
-/* The kernel's own counts, and which devices went away. */
-void live_read_kernel(const struct live_capture *l, struct snapshot *s);
-
-/* Remembers what the next read has to know of this one. */
+/* Remembers what the next read has to know of this one, among it which devices had gone. */
 void live_end(struct live_capture *l, const struct snapshot *s);
 
 #endif

@@ -160,8 +160,7 @@ u64 region_account(const struct region *r, u32 watch, enum blklat_account cell)
 	return sum;
 }
 
-/* Nothing moved while it was read, so the sums must close. */
-static bool closes(const struct watch_counts *w)
+bool region_closes(const struct watch_counts *w)
 {
 	u64 completed = 0;
 
@@ -199,7 +198,7 @@ void region_read(const struct region *r, u32 i, const struct watch_counts *befor
 	/* A CPU held up between freeing a slot and counting in a bin is met a moment later. */
 	for (int tries = 0; tries < 3; tries++) {
 		read_once(r, i, before, now_ns, w);
-		if (!r->ranges[i].n || closes(w))
+		if (!r->ranges[i].n || region_closes(w))
 			return;
 	}
 }
