@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The module's KUnit suites on stock kernels, which have no KUnit.
+
+usage: stock.py build KDIR     builds blklat_kunit.ko against the headers of KDIR; prints its path, last
+       stock.py load MODULE    as root, on its kernel: loads it, prints each case and the count, unloads it
+       stock.py run [KERNEL...]    both, on kernels of tests/vm/vm.py, in QEMU
+
+blklat_kunit.ko is all of kmod/, its suites and KUnit's core, that of Debian's linux-source-6.1 for every kernel.
+"""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import ktap
+import source
+import suites
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "vm"))
+import kernels  # noqa: E402
+import machine  # noqa: E402
+
+BUILD = (suites.ROOT / os.environ.get("O", "build")).resolve()
+MODULE = "blklat_kunit"
+EXPECTED = "expected.json"  # suites of the module, beside it
+BUILD_LIMIT_S = 600
+LOAD_LIMIT_S = 300
+CORE = ["assert.c", "resource.c", "string-stream.c", "test.c", "try-catch.c"]
+CORE_HEADERS = ["debugfs.h", "string-stream.h", "try-catch-impl.h"]
+# What of the core asks for a kernel that has KUnit, or taints one. A pattern that matches nothing is an error.
+CHANGES = {
+    "kunit/test.c": [
+        (r"\tcurrent->kunit_test = (test|NULL);\n", ""),
+        (r"#ifdef CONFIG_MODULES\nstatic void kunit_module_init.*?#endif\n", ""),
+        (r"static int __init kunit_init.*", ""),
+        (r"\tadd_taint\(TAINT_TEST, LOCKDEP_STILL_OK\);\n", ""),
+    ],
+    "include/kunit/test.h": [
+        (r"#define kunit_test_suites\(__suites\.\.\.\).*?__suites\)\n",
+         "#define kunit_test_suites(suites...) struct kunit_suite *const SUITE_LIST[] = { suites, NULL }\n"),
+    ],
+}
+# Headers that Linux 5.10 does not have yet, nor a function's name of 5.17; later ones have their own before these.
+FALLBACKS = {
+    "fallback/linux/container_of.h": "#include <linux/kernel.h>\n"
+                                     "#define kthread_complete_and_exit complete_and_exit\n",
+    "fallback/linux/panic.h": "#include <linux/kernel.h>\n",
+    "fallback/linux/stdarg.h": "#include <stdarg.h>\n",
+}
+KBUILD = """\
+LINUXINCLUDE := -I$(src)/include $(LINUXINCLUDE)
+ccflags-y := -Werror -idirafter $(src)/fallback -D__DISABLE_EXPORTS -DCONFIG_KUNIT_DEFAULT_ENABLED
+obj-m := {module}.o
+{module}-y := {objects}
+"""
+
+
+def core(tree):
+    """KUnit itself, by path, changed for a kernel that knows nothing of it."""
+    files = {f"kunit/{name}": (tree / "lib/kunit" / name).read_text() for name in CORE + CORE_HEADERS}
+    files |= {f"include/kunit/{path.name}": path.read_text() for path in (tree / "include/kunit").glob("*.h")}
+    for name, changes in CHANGES.items():
+        for pattern, replacement in changes:
+            files[name], number = re.subn(pattern, lambda _, r=replacement: r, files[name], flags=re.S)
+            if not number:
+                raise source.Problem(f"{name} of Linux has no {pattern!r}")
+    return files
+
+
+def identifier(name):
+    return re.sub(r"\W", "_", name.removesuffix(".c"))
+
+
+def gather(tree):
+    """All files of the module, by path."""
+    ours = suites.sources()
+    files = ours | core(tree) | FALLBACKS | {"module.c": (HERE / "module.c").read_text()}
+    lists = [name for name in sorted(ours) if name.endswith("_kunit.c")]
+    lines = [f"CFLAGS_{name[:-2]}.o := -DSUITE_LIST={identifier(name)}_suites" for name in lists]
+    declared = [f"extern struct kunit_suite *const {identifier(name)}_suites[];" for name in lists]
+    # One module has one init: that of blklat.ko gets another name, and is called.
+    for name in [name for name, text in ours.items() if re.search(r"^module_init\(", text, re.M)]:
+        lines.append(f"CFLAGS_{name[:-2]}.o := -Dinit_module=blklat_kunit_init -Dcleanup_module=blklat_kunit_exit")
+        declared += ["int blklat_kunit_init(void);", "void blklat_kunit_exit(void);",
+                     "#define BLKLAT_INIT blklat_kunit_init", "#define BLKLAT_EXIT blklat_kunit_exit"]
+    declared.append(f"#define SUITE_LISTS {', '.join(identifier(name) + '_suites' for name in lists)}")
+    files["suite_list.h"] = "\n".join(declared) + "\n"
+    files["Kbuild"] = KBUILD.format(module=MODULE, objects=" ".join(suites.objects(files))) + "\n".join(lines) + "\n"
+    return files
+
+
+def build(kdir):
+    """Returns the path of the module."""
+    header = pathlib.Path(kdir) / "include/generated/utsrelease.h"
+    if not header.exists():
+        raise source.Problem(f"{kdir} has no kernel headers prepared to build modules")
+    release = re.search(r'UTS_RELEASE "(.*)"', header.read_text())[1]
+    folder = BUILD / "kunit" / release
+    with source.lock():
+        suites.write(folder, gather(source.linux() / "tree"))
+    (folder / EXPECTED).write_text(json.dumps(suites.expected()))
+    # Variables of a make that runs this are not for the kernel's.
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k not in ("O", "V")}
+    done = subprocess.run(["make", "-C", kdir, f"M={folder}", "-j2", "modules"], env=env, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=BUILD_LIMIT_S)
+    module = folder / f"{MODULE}.ko"
+    if done.returncode or "warning:" in done.stdout.lower() or not module.exists():
+        print(done.stdout)
+        raise source.Problem(f"{MODULE}.ko does not build without a warning for {release}")
+    return module
+
+
+def expected_of(module):
+    return json.loads((pathlib.Path(module).parent / EXPECTED).read_text())
+
+
+def log_since(mark):
+    log = subprocess.run(["dmesg"], check=True, stdout=subprocess.PIPE, text=True, errors="replace").stdout
+    return log.rpartition(mark)[2]
+
+
+def load(module):
+    """Runs the suites by loading the module; returns the count."""
+    mark = f"{MODULE}: begin {os.getpid()} {time.monotonic_ns()}"
+    pathlib.Path("/dev/kmsg").write_text(mark + "\n")
+    for command in (["insmod", module], ["rmmod", MODULE]):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            print(log_since(mark))
+            raise source.Problem(f"{command[0]}: {done.stdout.strip()}")
+    return ktap.judge(log_since(mark), expected_of(module))
+
+
+def run_on(kernel):
+    """Builds for a kernel of tests/vm and loads it there; returns the count."""
+    print(f"--- kernel {kernel.name}: {kernel.release}", flush=True)
+    begin = time.monotonic()
+    module = build(kernel.headers)
+    built = time.monotonic()
+    argv = [sys.executable, "-B", HERE / "stock.py", "load", module]
+    # The console shows all, so that it is known which case a guest died in.
+    result = machine.Machine(kernel, append="loglevel=7").run(argv, LOAD_LIMIT_S)
+    print(result.output, end="")
+    count = ktap.read_summary(result.output)
+    if not count:
+        print(f"failed  the guest {result.died or f'ended with {result.status}'}; by its console:")
+        return ktap.add(ktap.judge(result.console, expected_of(module)), ktap.counted(failed=1))
+    for line in result.alarms():
+        if line not in result.output:
+            print(f"failed  kernel log: {line}")
+            count["failed"] += 1
+    print(f"--- kernel {kernel.name}: {ktap.summary(count)}; built in {built - begin:.0f} s, "
+          f"booted and ran in {result.seconds:.0f} s", flush=True)
+    return count
+
+
+def run(names):
+    unknown = set(names) - set(kernels.KERNELS)
+    if unknown:
+        raise source.Problem(f"no kernel {unknown.pop()}; there are {', '.join(kernels.KERNELS)}")
+    chosen = [kernels.KERNELS[name] for name in names or kernels.KERNELS]
+    kernels.fetch(chosen)
+    total = ktap.counted()
+    for kernel in chosen:
+        total = ktap.add(total, run_on(kernel))
+    return ktap.finish(total)
+
+
+def main():
+    match sys.argv[1:]:
+        case ["build", kdir]:
+            print(build(kdir))
+        case ["load", module]:
+            return ktap.finish(load(module))
+        case ["run", *names]:
+            return run(names)
+        case _:
+            print(__doc__, file=sys.stderr)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        sys.exit(main())
+    except (source.Problem, kernels.Failure) as problem:
+        sys.exit(f"{pathlib.Path(sys.argv[0]).name}: {problem}")
+    except KeyboardInterrupt:
+        sys.exit(130)
