@@ -16,6 +16,9 @@ import sys
 import tempfile
 from dataclasses import dataclass
 
+from bench import package_version
+from contenders import version
+
 HERE = pathlib.Path(__file__).resolve().parent
 VM = (sys.executable, "-B", str(HERE.parent / "tests/vm/vm.py"))
 
@@ -33,7 +36,8 @@ ROWS = (
     Row("floor", "two BPF programs that only read the clock", reference=244),
     Row("blklat bpf", "default options", target=600),
     Row("blklat kmod", "default options", target=300),
-    Row("biolatency", "of libbpf-tools, one device", reference=1416),
+    Row("biolatency", "of libbpf-tools, default options", reference=1416),
+    Row("biolatency, 1 device", "of libbpf-tools, -d"),
     Row("blklat bpf, 4 devices", "one busy, the others idle"),
     Row("blklat kmod, 4 devices", "one busy, the others idle"),
     Row("blklat bpf, 3 stages", "device, queue, total"),
@@ -116,15 +120,19 @@ def figures(raw, o):
                      "met": cost <= row.target if costs and row.target else None, "reference": row.reference,
                      "runs": runs, "not_measured": raw["not_measured"].get(row.name)})
     drift = max(abs(a - b) for a, b in zip(none, again))
-    return {"schema": 1, "kernel": raw["kernel"], "versions": raw["versions"], "ios": o.ios, "runs": o.runs,
-            "none": {"instructions": round(statistics.median(base), 1), "drift": round(drift, 1), "runs": [none, again]},
+    # Asked here: in the guest the clock leaps while a program is read, and a time limit has passed.
+    versions = {"blklat": version(f"{o.build}/blklat"), "fio": version("fio"),
+                "libbpf-tools": package_version("libbpf-tools")}
+    return {"schema": 1, "kernel": raw["kernel"], "versions": versions, "ios": o.ios, "runs": o.runs,
+            "none": {"instructions": round(statistics.median(base), 1), "drift": round(drift, 1),
+                     "runs": [none, again]},
             "contenders": rows}
 
 
 def line_of(row):
     if row["instructions"] is None:
         return f"{row['contender']:23} not measured: {row['not_measured']}"
-    aim = {None: f"({row['reference']})" if row["reference"] else ""}.get(row["target"], f"<= {row['target']}")
+    aim = f"<= {row['target']}" if row["target"] else f"({row['reference']})" if row["reference"] else ""
     verdict = {None: row["about"], True: "met", False: "MISSED"}[row["met"]]
     return f"{row['contender']:23} {row['instructions']:+9.1f} {row['spread']:7.1f} {aim:>8}   {verdict}".rstrip()
 
@@ -153,7 +161,7 @@ def main():
         return 1
     (o.build / "bench-vm.json").write_text(json.dumps(result, indent=1) + "\n")
     print(table(result))
-    return 1 if any(row["not_measured"] for row in result["contenders"]) else 0
+    return 1 if any(row["instructions"] is None for row in result["contenders"]) else 0
 
 
 if __name__ == "__main__":

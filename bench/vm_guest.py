@@ -14,11 +14,10 @@ import os
 import pathlib
 import platform
 import signal
-import subprocess
 import time
 
-from contenders import NotRunning, Running, accounting, lines_of, version
 from contenders import Contender as Tool
+from contenders import NotRunning, Running, accounting, lines_of
 from machine import BenchError, output_of
 
 DEVICES = [f"nullb{n}" for n in range(4)]
@@ -43,7 +42,8 @@ def contenders(build):
         "floor": [Tool("floor", [f"{build}/bench/floor"], "")],
         "blklat bpf": [bpf()],
         "blklat kmod": [kmod()],
-        "biolatency": [Tool("biolatency", ["biolatency", "-d", DEVICE], "")],
+        "biolatency": [Tool("biolatency", ["biolatency"], "")],
+        "biolatency, 1 device": [Tool("biolatency", ["biolatency", "-d", DEVICE], "")],
         "blklat bpf, 4 devices": [bpf(*others)],
         "blklat kmod, 4 devices": [kmod(*others)],
         "blklat bpf, 3 stages": [bpf(*stages)],
@@ -117,11 +117,6 @@ def measure(tools, ios, runs):
             tool.stop()
 
 
-def package_version(name):
-    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", name], capture_output=True, text=True)
-    return done.stdout if done.returncode == 0 else None
-
-
 def prepare(module):
     output_of("modprobe", "null_blk", *NULL_BLK)
     for name in DEVICES:
@@ -138,9 +133,7 @@ def main():
     p.add_argument("names", nargs="*", help="contenders, all if none is named")
     o = p.parse_args()
     prepare(o.module)
-    result = {"kernel": platform.release(), "runs": {}, "not_measured": {},
-              "versions": {"blklat": version(f"{o.build}/blklat"), "fio": version("fio"),
-                           "libbpf-tools": package_version("libbpf-tools")}}
+    result = {"kernel": platform.release(), "runs": {}, "not_measured": {}}
     for name, tools in contenders(o.build).items():
         if tools and o.names and name not in o.names:
             continue

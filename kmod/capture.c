@@ -21,12 +21,12 @@ static u32 op_of(u32 flags)
 	return min_t(u32, flags & REQ_OP_MASK, BLKLAT_OP_OTHER);
 }
 
-static struct blklat_series *this_series(const struct blklat_session *s, u32 watch, u32 op)
+static __always_inline struct blklat_series *this_series(const struct blklat_session *s, u32 watch, u32 op)
 {
 	return blklat_series_of(s, smp_processor_id(), watch, op);
 }
 
-static void account(const struct blklat_session *s, u32 watch, enum blklat_account cell)
+static noinline void account(const struct blklat_session *s, u32 watch, enum blklat_account cell)
 {
 	blklat_account(s, smp_processor_id(), watch, cell);
 }
@@ -49,35 +49,33 @@ static __always_inline void for_targets(struct blklat_session *s, struct request
 	}
 }
 
-static void start(struct blklat_session *s, struct blklat_target *t, struct request *rq, enum blklat_stage stage)
+static __always_inline void start(struct blklat_session *s, struct blklat_target *t, struct request *rq,
+				  enum blklat_stage stage)
 {
 	struct blklat_slot slot;
 
-	if (READ_ONCE(t->gone))
-		return;
-	slot = blklat_slot_of(s, t, rq, stage);
-	if (slot.in)
+	if (likely(blklat_slot_of(s, t, rq, stage, &slot)))
 		blklat_slot_start(slot, now_ns());
 	else
 		account(s, t->watch[stage], BLKLAT_TAG_RANGE);
 }
 
 /* Takes a start back. One that never happened (the driver was busy before it) is none. */
-static void unstart(struct blklat_session *s, struct blklat_target *t, struct request *rq, enum blklat_stage stage)
+static noinline void unstart(struct blklat_session *s, struct blklat_target *t, struct request *rq,
+			     enum blklat_stage stage)
 {
 	struct blklat_slot slot;
 
 	if (!t->watch[stage])
 		return;
-	slot = blklat_slot_of(s, t, rq, stage);
-	if (!slot.in || blklat_slot_ns(slot) <= BLKLAT_SLOT_FREE)
+	if (!blklat_slot_of(s, t, rq, stage, &slot) || blklat_slot_ns(slot) <= BLKLAT_SLOT_FREE)
 		return;
 	blklat_slot_end(slot);
 	account(s, t->watch[stage], BLKLAT_REQUEUED);
 }
 
 /* An IO that began in @slot ends, @bytes of it now. */
-static void end(struct blklat_session *s, struct blklat_series *series, struct blklat_slot slot, u64 ns)
+static __always_inline void end(struct blklat_session *s, struct blklat_series *series, struct blklat_slot slot, u64 ns)
 {
 	u64 *bin = blklat_hist_begin(s, series, ns);
 
@@ -87,7 +85,7 @@ static void end(struct blklat_session *s, struct blklat_series *series, struct b
 
 static void insert(struct blklat_session *s, struct blklat_target *t, struct request *rq)
 {
-	if (t->watch[BLKLAT_STAGE_QUEUE])
+	if (t->watch[BLKLAT_STAGE_QUEUE] && !READ_ONCE(t->gone))
 		start(s, t, rq, BLKLAT_STAGE_QUEUE);
 }
 
@@ -108,13 +106,13 @@ void blklat_capture_merge(struct blklat_session *s, struct request *rq)
 }
 
 /* The end of the stage queue; requests that went straight to the driver never began it. */
-static void end_queue(struct blklat_session *s, struct blklat_target *t, struct request *rq)
+static noinline void end_queue(struct blklat_session *s, struct blklat_target *t, struct request *rq)
 {
-	struct blklat_slot slot = blklat_slot_of(s, t, rq, BLKLAT_STAGE_QUEUE);
+	struct blklat_slot slot;
 	struct blklat_series *series;
 	u64 began;
 
-	if (!slot.in)
+	if (!blklat_slot_of(s, t, rq, BLKLAT_STAGE_QUEUE, &slot))
 		return;
 	began = blklat_slot_ns(slot);
 	if (began <= BLKLAT_SLOT_FREE)
@@ -128,13 +126,24 @@ static void issue(struct blklat_session *s, struct blklat_target *t, struct requ
 {
 	if (t->watch[BLKLAT_STAGE_QUEUE])
 		end_queue(s, t, rq);
-	if (t->watch[BLKLAT_STAGE_DEVICE])
+	if (t->watch[BLKLAT_STAGE_DEVICE] && !READ_ONCE(t->gone))
 		start(s, t, rq, BLKLAT_STAGE_DEVICE);
 }
 
-void blklat_capture_issue(struct blklat_session *s, struct request *rq)
+static noinline void issue_any(struct blklat_session *s, struct request *rq)
 {
 	for_targets(s, rq, issue);
+}
+
+/* What is usual in one piece, so that a probe saves few registers; all else is a call away. */
+notrace void blklat_capture_issue(struct blklat_session *s, struct request *rq)
+{
+	struct blklat_target *t = blklat_plain_target_of(s, rq->q);
+
+	if (likely(t))
+		start(s, t, rq, BLKLAT_STAGE_DEVICE);
+	else
+		issue_any(s, rq);
 }
 
 static void requeue(struct blklat_session *s, struct blklat_target *t, struct request *rq)
@@ -173,25 +182,25 @@ static noinline void complete_unstarted(struct blklat_session *s, struct blklat_
 		account(s, t->watch[BLKLAT_STAGE_DEVICE], cell);
 }
 
-static void complete_request(struct blklat_session *s, struct blklat_target *t, struct request *rq, int error,
-			     u32 bytes)
+static __always_inline void complete_request(struct blklat_session *s, struct blklat_target *t, struct request *rq,
+					     int error, u32 bytes)
 {
 	/* First of all: the slot may have to come from another CPU's cache, which is not the IO's time. */
 	u64 now = now_ns(), began;
-	struct blklat_slot slot = blklat_slot_of(s, t, rq, BLKLAT_STAGE_DEVICE);
+	struct blklat_slot slot;
 	struct blklat_series *series;
 
-	if (!slot.in)
+	if (!blklat_slot_of(s, t, rq, BLKLAT_STAGE_DEVICE, &slot))
 		return;		/* counted when it was started */
 	began = blklat_slot_ns(slot);
-	if (began <= BLKLAT_SLOT_FREE) {
+	if (unlikely(began <= BLKLAT_SLOT_FREE)) {
 		if (bytes >= rq->__data_len)	/* else a part */
 			complete_unstarted(s, t, rq, began, error, bytes);
 		return;
 	}
 	series = this_series(s, t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags));
 	blklat_hist_add(&series->bytes, bytes);
-	if (error)
+	if (unlikely(error))
 		blklat_hist_add(&series->errors, 1);
 	if (bytes >= rq->__data_len)	/* else a part; the last one ends it */
 		end(s, series, slot, now - began);
@@ -296,7 +305,7 @@ static void complete_target(struct blklat_session *s, struct blklat_target *t, s
 		unstart(s, t, rq, BLKLAT_STAGE_QUEUE);
 }
 
-void blklat_capture_complete(struct blklat_session *s, struct request *rq, int error, unsigned int bytes)
+static noinline void complete_any(struct blklat_session *s, struct request *rq, int error, u32 bytes)
 {
 	struct blklat_target *t = blklat_target_of(s, rq->q);
 	bool total = t && t->watch[BLKLAT_STAGE_TOTAL];
@@ -312,4 +321,14 @@ void blklat_capture_complete(struct blklat_session *s, struct request *rq, int e
 	/* A device without requests may hand its bios on as they are (nvme multipath, md raid0). */
 	if (s->bios && (total || s->remapped))
 		end_bios(s, rq, bytes, error);
+}
+
+notrace void blklat_capture_complete(struct blklat_session *s, struct request *rq, int error, unsigned int bytes)
+{
+	struct blklat_target *t = blklat_plain_target_of(s, rq->q);
+
+	if (likely(t))
+		complete_request(s, t, rq, error, bytes);
+	else
+		complete_any(s, rq, error, bytes);
 }

@@ -188,7 +188,7 @@ static void blklat_capture_bios_test_gone(struct kunit *test)
 	struct bio *after = fake_bio(test, f->disk[0], false, REQ_OP_READ, BYTES);
 
 	queue(s, before);
-	blklat_target_of(s, &f->disk[0]->disk)->gone = true;
+	blklat_target_gone(blklat_target_of(s, &f->disk[0]->disk));
 	queue(s, after);
 	end(s, after, false);
 	fake_expect(test, 0, 0, "gone", &on_its_way);

@@ -23,9 +23,9 @@ static BLKLAT_REMOVE_DEV(on_removed)
 
 	mutex_lock(&sessions_lock);
 	list_for_each_entry(s, &sessions, list)
-		for (i = 0; i < 1U << s->bits; i++)
-			if (s->targets[i].key && s->targets[i].number == dev->devt)
-				WRITE_ONCE(s->targets[i].gone, true);
+		for (i = 0; i < s->buckets; i++)
+			if (s->targets[i].number == dev->devt)
+				blklat_target_gone(&s->targets[i]);
 	mutex_unlock(&sessions_lock);
 }
 

@@ -45,6 +45,7 @@ static struct counters *counters_new(struct kunit *test, u32 scale)
 	c->wanted_accounts = fake_alloc(test, c->n_accounts * sizeof(u64));
 	c->s = (struct blklat_session){
 		.cpus = CPUS, .watches = WATCHES, .scale = scale, .series_bytes = c->words * sizeof(u64),
+		.merged = 6 - scale, .cpu_bytes = WATCHES * BLKLAT_OPS * c->words * sizeof(u64),
 		.header = fake_alloc(test, sizeof(*c->s.header)),
 		.series = c->series + ROUND, .accounts = c->accounts + ROUND,
 	};

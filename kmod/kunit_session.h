@@ -216,7 +216,7 @@ static inline void fake_event(struct blklat_session *s, struct request *rq, char
 		rq->__data_len = rq->bio->bi_iter.bi_size;
 		return;
 	case 'g':	/* the device is removed */
-		blklat_target_of(s, rq->q)->gone = true;
+		blklat_target_gone(blklat_target_of(s, rq->q));
 		return;
 	}
 	WARN_ON(1);

@@ -10,51 +10,56 @@
 #include <trace/events/block.h>
 
 /*
- * Since "tracing: Guard __DECLARE_TRACE() use of __DO_TRACE_CALL() with SRCU-fast" tracepoints hold a
- * probe to no CPU any more, and a CPU's counters are its own only as long as the probe stays there.
+ * A CPU's counters are its own only as long as the probe stays there. Until 6.12 a tracepoint holds its
+ * probes to their CPU (__DO_TRACE()); since "tracing: Guard __DECLARE_TRACE() use of __DO_TRACE_CALL() with
+ * SRCU-fast" it does not.
  */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define ON_THIS_CPU(event)			\
 	do {					\
 		preempt_disable_notrace();	\
 		event;				\
 		preempt_enable_notrace();	\
 	} while (0)
+#else
+#define ON_THIS_CPU(event) event
+#endif
 
-static void on_rq_insert(void *session, struct request *rq)
+static notrace void on_rq_insert(void *session, struct request *rq)
 {
 	ON_THIS_CPU(blklat_capture_insert(session, rq));
 }
 
-static void on_rq_merge(void *session, struct request *rq)
+static notrace void on_rq_merge(void *session, struct request *rq)
 {
 	ON_THIS_CPU(blklat_capture_merge(session, rq));
 }
 
-static void on_rq_issue(void *session, struct request *rq)
+static notrace void on_rq_issue(void *session, struct request *rq)
 {
 	ON_THIS_CPU(blklat_capture_issue(session, rq));
 }
 
-static void on_rq_requeue(void *session, struct request *rq)
+static notrace void on_rq_requeue(void *session, struct request *rq)
 {
 	ON_THIS_CPU(blklat_capture_requeue(session, rq));
 }
 
-static void on_rq_complete(void *session, struct request *rq, blklat_rq_error error, unsigned int bytes)
+static notrace void on_rq_complete(void *session, struct request *rq, blklat_rq_error error, unsigned int bytes)
 {
 	ON_THIS_CPU(blklat_capture_complete(session, rq, (__force int)error, bytes));
 }
 
 #if BLKLAT_BIO_HAS_BDEV
-static void on_bio_queue(void *session, struct bio *bio)
+static notrace void on_bio_queue(void *session, struct bio *bio)
 #else
-static void on_bio_queue(void *session, struct request_queue *q, struct bio *bio)
+static notrace void on_bio_queue(void *session, struct request_queue *q, struct bio *bio)
 #endif
 {
 	ON_THIS_CPU(blklat_capture_bio_queue(session, bio));
 }
 
-static void on_bio_complete(void *session, struct request_queue *q, struct bio *bio)
+static notrace void on_bio_complete(void *session, struct request_queue *q, struct bio *bio)
 {
 	ON_THIS_CPU(blklat_capture_bio_complete(session, bio));
 }

@@ -2,7 +2,6 @@
 #include "session.h"
 
 #include <linux/cpumask.h>
-#include <linux/hash.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -40,30 +39,25 @@ int blklat_watch_check(const struct blklat_watch *watch)
 
 /* --- targets ------------------------------------------------------------------------------- */
 
-static u32 bucket_of(const struct blklat_session *s, const void *key)
+struct blklat_target *blklat_find_target(const struct blklat_session *s, const void *key)
 {
-	return hash_ptr(key, s->bits);
-}
-
-struct blklat_target *blklat_target_of(const struct blklat_session *s, const void *key)
-{
-	u32 i = bucket_of(s, key);
+	u32 i = blklat_bucket_of(s, key);
 
 	/* There are twice as many buckets as targets, so the search ends. */
 	while (s->targets[i].key != key) {
-		if (!s->targets[i].key)
+		if (s->targets[i].key == BLKLAT_NO_KEY)
 			return NULL;
-		i = (i + 1) & ((1U << s->bits) - 1);
+		i = blklat_next_bucket(s, i);
 	}
-	return key ? &s->targets[i] : NULL;
+	return &s->targets[i];
 }
 
 static struct blklat_target *add_target(struct blklat_session *s, const void *key, dev_t number)
 {
-	u32 i = bucket_of(s, key);
+	u32 i = blklat_bucket_of(s, key);
 
-	while (s->targets[i].key && s->targets[i].key != key)
-		i = (i + 1) & ((1U << s->bits) - 1);
+	while (s->targets[i].key != BLKLAT_NO_KEY && s->targets[i].key != key)
+		i = blklat_next_bucket(s, i);
 	s->targets[i].key = key;
 	s->targets[i].number = number;
 	return &s->targets[i];
@@ -132,12 +126,18 @@ static int make_targets(struct blklat_session *s, struct blklat_watch *watch, co
 	u32 i;
 
 	/* A watch has up to two keys; twice the room keeps searches short. */
-	s->bits = ilog2(roundup_pow_of_two(4 * s->watches));
-	s->targets = kvcalloc(1U << s->bits, sizeof(*s->targets), GFP_KERNEL_ACCOUNT);
+	s->buckets = roundup_pow_of_two(4 * s->watches);
+	s->shift = 64 - ilog2(s->buckets);
+	s->targets = kvcalloc(s->buckets, sizeof(*s->targets), GFP_KERNEL_ACCOUNT);
 	if (!s->targets)
 		return -ENOMEM;
+	for (i = 0; i < s->buckets; i++)
+		s->targets[i].key = s->targets[i].plain_key = BLKLAT_NO_KEY;
 	for (i = 0; i < s->watches && !err; i++)
 		err = add_watch(s, i, &watch[i], &device[i]);
+	for (i = 0; i < s->buckets; i++)
+		if (!s->stages[BLKLAT_STAGE_QUEUE] && !s->stages[BLKLAT_STAGE_TOTAL] && !s->partitions)
+			s->targets[i].plain_key = s->targets[i].key;
 	return err;
 }
 
@@ -202,6 +202,8 @@ int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *wa
 	s->watches = setup->watches;
 	s->scale = setup->scale;
 	s->series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(s->scale));
+	s->merged = BLKLAT_SCALE_MAX - s->scale;
+	s->cpu_bytes = (u64)s->watches * BLKLAT_OPS * s->series_bytes;
 	err = make_targets(s, watch, device);
 	if (err)
 		goto err_free;

@@ -7,6 +7,7 @@
 #define KMOD_SESSION_H
 
 #include <linux/cache.h>
+#include <linux/hash.h>
 #include <linux/list.h>
 #include <linux/types.h>
 
@@ -26,9 +27,13 @@ struct blklat_device {
 	bool partition;
 };
 
+/* No object's address, nor NULL, which a request without a partition has. */
+#define BLKLAT_NO_KEY ((const void *)1)
+
 /* One queue, disk or partition that IO can belong to, with what is watched of it. */
 struct blklat_target {
-	const void *key;			/* NULL: an empty bucket */
+	const void *key;			/* BLKLAT_NO_KEY: an empty bucket */
+	const void *plain_key;			/* the same if stage device is all there is to see, else BLKLAT_NO_KEY */
 	u32 watch[BLKLAT_STAGES];		/* number + 1; 0: stage not watched */
 	u32 first_slot[2];			/* of stages device and queue */
 	u32 queues;
@@ -39,12 +44,15 @@ struct blklat_target {
 } ____cacheline_aligned;
 
 struct blklat_session {
-	struct blklat_target *targets;	/* hash with 1 << bits buckets, linear probing */
-	u32 bits;
+	struct blklat_target *targets;	/* hash, linear probing */
+	u32 buckets;			/* a power of two */
+	u32 shift;			/* from a 64-bit hash to a bucket */
 	u32 cpus;
 	u32 watches;
 	u32 scale;
+	u32 merged;			/* BLKLAT_SCALE_MAX - scale: from a bin there to one here */
 	u32 series_bytes;
+	u64 cpu_bytes;			/* of a CPU's series */
 	bool stages[BLKLAT_STAGES];	/* watched on some device */
 	bool partitions;		/* a partition is watched */
 	bool remapped;			/* stage total is watched on a device without requests */
@@ -76,7 +84,39 @@ int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *wa
 /* Frees it once no probe can see it. Takes NULL. */
 void blklat_session_free(struct blklat_session *s);
 
+/* The bucket of a collision. */
+static inline u32 blklat_next_bucket(const struct blklat_session *s, u32 bucket)
+{
+	return (bucket + 1) & (s->buckets - 1);
+}
+
+static inline void blklat_target_gone(struct blklat_target *t)
+{
+	WRITE_ONCE(t->plain_key, BLKLAT_NO_KEY);
+	WRITE_ONCE(t->gone, true);
+}
+
+static __always_inline u64 blklat_bucket_of(const struct blklat_session *s, const void *key)
+{
+	return (u64)(unsigned long)key * GOLDEN_RATIO_64 >> s->shift;
+}
+
 /* What @key, an address, leads to; NULL: not watched. */
-struct blklat_target *blklat_target_of(const struct blklat_session *s, const void *key);
+struct blklat_target *blklat_find_target(const struct blklat_session *s, const void *key);
+
+/* The same for what is usual, at one look; NULL: look with blklat_target_of(). */
+static __always_inline struct blklat_target *blklat_plain_target_of(const struct blklat_session *s, const void *key)
+{
+	struct blklat_target *t = &s->targets[blklat_bucket_of(s, key)];
+
+	return likely(READ_ONCE(t->plain_key) == key) ? t : NULL;
+}
+
+static __always_inline struct blklat_target *blklat_target_of(const struct blklat_session *s, const void *key)
+{
+	struct blklat_target *t = &s->targets[blklat_bucket_of(s, key)];
+
+	return likely(t->key == key) ? t : blklat_find_target(s, key);
+}
 
 #endif

@@ -19,7 +19,9 @@
 #ifndef BLKLAT_BINS_H
 #define BLKLAT_BINS_H
 
-#ifndef __KERNEL__
+#ifdef __KERNEL__
+#include <linux/bitops.h>
+#else
 #include <linux/types.h>
 #endif
 #include "blklat/bins_table.h"
@@ -41,6 +43,12 @@ static const __u64 blklat_mantissas[128] = BLKLAT_MANTISSAS;
  * highest nibble in use by three or four compares (the latencies of a device fall in few octaves, so
  * they are predicted) and its logarithm in a constant, a nibble each.
  */
+#ifdef __KERNEL__
+static inline __u32 blklat_log2(__u64 v)
+{
+	return __fls(v);
+}
+#else
 static inline __u32 blklat_log2(__u64 v)
 {
 	__u32 nibble;
@@ -51,33 +59,60 @@ static inline __u32 blklat_log2(__u64 v)
 		nibble = v >> 12 ? (v >> 16 ? 16 : 12) : (v >> 8 ? 8 : (v >> 4 ? 4 : 0));
 	return nibble + (0x3333333322221100ULL >> ((v >> nibble) * 4) & 3);
 }
+#endif
+
+/* Whether a latency lies in the grid. */
+static inline int blklat_in_grid(__u64 ns)
+{
+	return ns - BLKLAT_FIRST_NS - 1 < BLKLAT_LAST_NS - BLKLAT_FIRST_NS;
+}
+
+/* The bin at scale 6, 0..2111, of a latency in the grid; its cell is the next. */
+static inline __u32 blklat_bin_finest(__u64 ns)
+{
+	__u32 e = blklat_log2(ns);
+	__u64 mantissa = ns << (63 - e);
+	__u64 entry = blklat_mantissas[mantissa >> 56 & 127];
+
+	/* The lower 26 bits of mantissa are 0, so the count in entry's lower 7 does not disturb. */
+	return e * 64 + (entry & 127) + (mantissa > entry) - BLKLAT_ORIGIN - 1;
+}
 
 /* The cell of a latency at scale 6: 0 below the grid, 1..2112, 2113 above. */
 static inline __u32 blklat_cell_finest(__u64 ns)
 {
-	__u64 mantissa, entry;
-	__u32 e;
-
 	if (ns <= BLKLAT_FIRST_NS)
 		return 0;
-	if (ns > BLKLAT_LAST_NS)
-		return BLKLAT_CELLS_MAX - 1;
-	e = blklat_log2(ns);
-	mantissa = ns << (63 - e);
-	entry = blklat_mantissas[mantissa >> 56 & 127];
-	/* The lower 26 bits of mantissa are 0, so the count in entry's lower 7 does not disturb. */
-	return e * 64 + (entry & 127) + (mantissa > entry) - BLKLAT_ORIGIN;
+	return ns > BLKLAT_LAST_NS ? BLKLAT_CELLS_MAX - 1 : blklat_bin_finest(ns) + 1;
+}
+
+/* The cell at a scale of 0 to 6 that a cell at scale 6 is part of. */
+static inline __u32 blklat_coarser(__u32 cell, __u32 scale)
+{
+	if (!cell)
+		return 0;
+	/* Rounding up keeps bin n of the grid in bin n >> shift; above stays the last. */
+	return ((cell - 1) >> (BLKLAT_SCALE_MAX - scale)) + 1;
 }
 
 /* The cell of a latency at a scale of 0 to 6, within BLKLAT_CELLS(scale). */
 static inline __u32 blklat_cell(__u64 ns, __u32 scale)
 {
-	__u32 cell = blklat_cell_finest(ns);
+	return blklat_coarser(blklat_cell_finest(ns), scale);
+}
 
-	if (!cell)
-		return 0;
-	/* Rounding up keeps bin n of the grid in bin n >> shift; above stays the last. */
-	return ((cell - 1) >> (BLKLAT_SCALE_MAX - scale)) + 1;
+/* A latency's cell at scale 6 - @merged, and that cell's octave (the same at any scale). */
+static inline __u32 blklat_place(__u64 ns, __u32 merged, __u32 *ret_octave)
+{
+	__u32 bin;
+
+	if (__builtin_expect(blklat_in_grid(ns), 1)) {
+		bin = blklat_bin_finest(ns);
+		*ret_octave = bin >> BLKLAT_SCALE_MAX;
+		return (merged ? bin >> merged : bin) + 1;
+	}
+	*ret_octave = ns > BLKLAT_LAST_NS ? BLKLAT_OCTAVE_ABOVE : BLKLAT_OCTAVE_BELOW;
+	return ns > BLKLAT_LAST_NS ? (BLKLAT_BINS(BLKLAT_SCALE_MAX) >> merged) + 1 : 0;
 }
 
 /* The octave, 0..34, whose bit in the bitmap stands for a cell. */
