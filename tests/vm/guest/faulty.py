@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Devices that can be told to fail, to be slow or to go away, and what the kernel's own trace says of them.
+
+None of Debian's kernels has CONFIG_FAULT_INJECTION, so null_blk's requeue= and timeout= do not exist there.
+Its bandwidth limit (mbps) refuses requests after they were issued, and scsi_debug fails commands as told.
+"""
+import contextlib
+import os
+import pathlib
+import re
+import time
+
+import pytest
+from devices import Device, run
+from guest import module
+
+SCSI_DEBUG = pathlib.Path("/sys/bus/pseudo/drivers/scsi_debug")
+CONFIGFS = pathlib.Path("/sys/kernel/config")
+INSTANCE = pathlib.Path("/sys/kernel/tracing/instances/blklat-test")
+
+
+# --- null_blk by configfs --------------------------------------------------------------------
+
+
+class Null(Device):
+    """A null block device of its own, made and removed while others stay."""
+
+    def __init__(self, name, **attributes):
+        super().__init__(name)
+        self.folder = CONFIGFS / "nullb" / name
+        self.attributes = {"size": 256, "irqmode": 0} | attributes
+        self.make()
+
+    def set(self, name, value):
+        (self.folder / name).write_text(f"{value}\n")
+
+    def make(self):
+        self.folder.mkdir()
+        for name, value in self.attributes.items():
+            if not (self.folder / name).exists():
+                self.folder.rmdir()
+                pytest.skip(f"null_blk of this kernel has no {name}")
+            self.set(name, value)
+        self.set("power", 1)
+        # Older kernels choose the name; it is this one as long as devices are made in order.
+        assert self.sysfs.exists()
+        self.setting("scheduler", "none")
+
+    def remove(self):
+        self.folder.rmdir()
+
+
+@contextlib.contextmanager
+def null_blks(*settings):
+    """One device for each dictionary of attributes. Those that are there at the end are removed."""
+    run("modprobe", "configfs")
+    if not os.path.ismount(CONFIGFS):
+        run("mount", "-t", "configfs", "configfs", CONFIGFS)
+    with module("null_blk", nr_devices=0), contextlib.ExitStack() as undo:
+        devices = []
+        for i, attributes in enumerate(settings):
+            devices.append(Null(f"nullb{i}", **attributes))
+            undo.callback(lambda d=devices[-1]: d.folder.exists() and d.remove())
+        yield devices
+
+
+# --- scsi_debug ------------------------------------------------------------------------------
+
+# drivers/scsi/scsi_debug.c, SDEBUG_OPT_*
+MEDIUM_ERROR, IGNORED, SHORT, HOST_BUSY = 2, 4, 0x100, 0x8000
+# Reads of these sectors fail, by default.
+BAD_SECTORS = range(0x1234, 0x1234 + 10)
+
+
+@contextlib.contextmanager
+def scsi_fault(kind, every=0):
+    """Each so many commands, or all if they are about the bad sectors."""
+    (SCSI_DEBUG / "opts").write_text(f"{kind}\n")
+    (SCSI_DEBUG / "every_nth").write_text(f"{every}\n")
+    try:
+        yield
+    finally:
+        (SCSI_DEBUG / "every_nth").write_text("0\n")
+        (SCSI_DEBUG / "opts").write_text("0\n")
+
+
+# --- the kernel's own trace ------------------------------------------------------------------
+
+
+def kernel_number(device):
+    """dev_t as the kernel has it and its trace filters want it."""
+    major, minor = map(int, device.number.split(":"))
+    return major << 20 | minor
+
+
+@contextlib.contextmanager
+def traced(device, *names):
+    """Gives a function that counts a device's block events so far, by tracefs: neither engine has a part in it."""
+    INSTANCE.mkdir()
+    try:
+        (INSTANCE / "buffer_size_kb").write_text("8192")
+        for name in names:
+            event = INSTANCE / f"events/block/block_rq_{name}"
+            (event / "filter").write_text(f"dev == {kernel_number(device)}")
+            (event / "enable").write_text("1")
+        yield lambda: count_events(names)
+    finally:
+        INSTANCE.rmdir()
+
+
+def count_events(names):
+    for stats in INSTANCE.glob("per_cpu/cpu*/stats"):
+        assert re.search(r"^overrun: 0$", stats.read_text(), re.M)
+    found = re.findall(r": block_rq_(\w+): ", (INSTANCE / "trace").read_text())
+    return {name: found.count(name) for name in names}
+
+
+# --- meanwhile -------------------------------------------------------------------------------
+
+
+def meanwhile(load, *steps):
+    """Takes these steps again and again as long as a load runs; each has to have had its turn. Returns rounds."""
+    done = 0
+    while load.process.poll() is None:
+        steps[done % len(steps)]()
+        done += 1
+        time.sleep(0.05)
+    assert done >= len(steps), "the load ended too soon"
+    return done // len(steps)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Devices made of others, and loads whose every IO is known beforehand."""
+import contextlib
+import os
+import pathlib
+
+from devices import MIB, Device, backing_file, loop_on, run
+from engines import both
+from guest import module, wait_for
+from load import fio
+
+SECTOR = 512
+
+
+# --- devices ---------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def scsi_debug(**parameters):
+    """A SCSI disk in memory that takes no IO but ours: nothing but sd knows it, there is no udev."""
+    run("modprobe", "sd_mod")
+    adapter = pathlib.Path("/sys/bus/pseudo/drivers/scsi_debug/adapter0")
+    with module("scsi_debug", **{"dev_size_mb": 64} | parameters):
+        found = wait_for(lambda: list(adapter.glob("host*/target*/*/block/*")), "disk of scsi_debug")
+        device = disk_at_rest(found[0].name)
+        device.setting("scheduler", "none")
+        yield device
+
+
+def disk_at_rest(name):
+    """A disk whose partition table was read by the driver, or at its first opening, which is not to be an engine's."""
+    wait_for(pathlib.Path(f"/dev/{name}").exists, name)
+    open(f"/dev/{name}", "rb").close()
+    device = Device(name)
+    seen = []
+
+    def rests():
+        seen.append(device.stat())
+        return seen[-1]["in_flight"] == 0 and seen[-10:].count(seen[-1]) == 10
+
+    wait_for(rests, f"quiet {name}")
+    return device
+
+
+@contextlib.contextmanager
+def file_loop():
+    """A loop device on a file in memory, which takes no direct IO before 6.6."""
+    with module("loop"), backing_file("/dev/shm", 64 * MIB) as file, loop_on(file, direct=False) as device:
+        yield device
+
+
+@contextlib.contextmanager
+def multipath():
+    """The nvme disk as a head with one path below; guests start with the parameter off."""
+    run("modprobe", "-r", "nvme")
+    run("modprobe", "nvme_core", "multipath=Y")
+    try:
+        run("modprobe", "nvme")
+        yield disk_at_rest("nvme0n1")
+    finally:
+        run("modprobe", "-r", "nvme")
+
+
+@contextlib.contextmanager
+def dm(kind, member, *arguments):
+    """A device mapper target over all of a device."""
+    name = "blklat-test"
+    run("modprobe", "dm_mod" if kind == "linear" else f"dm_{kind}")
+    table = " ".join(map(str, (0, member.size // SECTOR, kind, member.path, 0, *arguments)))
+    run("dmsetup", "create", name, "--table", table)
+    try:
+        yield Device(run("dmsetup", "info", "-c", "--noheadings", "-o", "blkdevname", name))
+    finally:
+        run("dmsetup", "remove", "--retry", name)
+
+
+@contextlib.contextmanager
+def md(level, *members):
+    """An array without a superblock, so that nothing is written to it but by the test."""
+    device = Device("md0")
+    os.environ["MDADM_NO_UDEV"] = "1"
+    run("modprobe", f"raid{level}")
+    # Chunks are those of raid0; the members of raid1 need not be made equal.
+    options = ["--chunk=64"] if level == 0 else ["--assume-clean"]
+    run("mdadm", "--build", device.path, f"--level={level}", f"--raid-devices={len(members)}", *options,
+        *(m.path for m in members))
+    try:
+        yield disk_at_rest(device.name)
+    finally:
+        run("mdadm", "--stop", device.path)
+
+
+# --- loads -----------------------------------------------------------------------------------
+
+
+class Traffic:
+    """What loads did to a device, by op as blklat names them; only the ops that were."""
+
+    NAMES = {"read": "read", "write": "write", "trim": "discard"}
+
+    def __init__(self, *results):
+        self.ops, self.bytes = {}, {}
+        for f in results:
+            for name, op in self.NAMES.items():
+                self.add(op, f.ios(name), f.bytes(name))
+            self.add("flush", f.ios("sync"), 0)
+
+    def __add__(self, other):
+        both = Traffic()
+        for done in self, other:
+            for op, ios in done.ops.items():
+                both.add(op, ios, done.bytes[op])
+        return both
+
+    def add(self, op, ios, size):
+        if ios:
+            self.ops[op] = self.ops.get(op, 0) + ios
+            self.bytes[op] = self.bytes.get(op, 0) + size
+
+    @property
+    def ios(self):
+        return sum(self.ops.values())
+
+
+def traffic(device, *loads):
+    """Runs loads one after the other."""
+    return Traffic(*(fio(device, thread=1, **load) for load in loads))
+
+
+def watch(*devices, stage=None):
+    """Both engines, with intervals that are soon over: what is asserted are sums."""
+    return both(*devices, stage=stage, interval=0.25)
+
+
+def assert_seen(e, device, stage, done):
+    """Both engines counted just that: IOs and bytes by the op's name, and nothing was lost. Returns the account."""
+    a = e.agree(device, stage)
+    assert e.kmod.ops(device, stage) == done.ops
+    assert e.totals(e.kmod, "bytes", device, stage) == done.bytes
+    assert a["started"] == a["completed"] == done.ios
+    return a
+
+
+def assert_told(stat, done):
+    """The kernel's own figures, a Delta's, are these too. It counts each flush that was asked for as a write, too."""
+    s = stat()
+    ops = dict.fromkeys(("read", "write", "discard"), 0)
+    expected = ops | {op: n for op, n in done.ops.items() if op in ops}
+    expected["write"] += done.ops.get("flush", 0)
+    assert {op: s[f"{op}s"] for op in ops} == expected
+    assert {op: s[f"{op}_sectors"] * SECTOR for op in ops} == {op: done.bytes.get(op, 0) for op in ops}
+    return s

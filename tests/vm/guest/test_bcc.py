@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+A third witness of other people's making: bcc traces every single IO, this file ranks them. On one kernel,
+since bcc compiles anew for each, with the kernel's headers.
+"""
+import ctypes
+import math
+
+import pytest
+from engines import both
+from guest import KERNEL, SINGLE, null_blk, wait_for
+from jitter import HELD_UP, JITTER_NS
+from load import BIN, fio
+
+IOS = 2000
+PROGRAM = b"""
+BPF_HASH(starts, u64, u64);
+BPF_PERF_OUTPUT(latencies);
+
+RAW_TRACEPOINT_PROBE(block_rq_issue)
+{
+	u64 rq = ctx->args[0], now = bpf_ktime_get_ns();
+
+	starts.update(&rq, &now);
+	return 0;
+}
+
+RAW_TRACEPOINT_PROBE(block_rq_complete)
+{
+	u64 now = bpf_ktime_get_ns(), rq = ctx->args[0], *start = starts.lookup(&rq);
+
+	if (start) {
+		now -= *start;
+		starts.delete(&rq);
+		latencies.perf_submit(ctx, &now, sizeof(now));
+	}
+	return 0;
+}
+"""
+
+
+class Trace:
+    """Every latency in ns, of all devices, from the moment it is made."""
+
+    def __init__(self):
+        # Here, so that only the kernel with this test needs it.
+        from bcc import BPF
+        self.ns, self.lost = [], 0
+        self.bpf = BPF(text=PROGRAM)
+        self.bpf[b"latencies"].open_perf_buffer(self.take, page_cnt=64, lost_cb=self.miss)
+
+    def take(self, _, data, __):
+        self.ns.append(ctypes.cast(data, ctypes.POINTER(ctypes.c_uint64))[0])
+
+    def miss(self, n):
+        self.lost += n
+
+    def finish(self, n):
+        def all_here():
+            self.bpf.perf_buffer_poll(timeout=100)
+            return len(self.ns) + self.lost >= n
+        wait_for(all_here, f"{n} IOs")
+        self.bpf.cleanup()
+        self.ns.sort()
+
+    def range(self, q, slack):
+        """The latencies of the ranks around a quantile's, as fio ranks."""
+        ranks = (math.ceil((q - slack) * len(self.ns)), math.ceil(min(q + slack, 1) * len(self.ns)))
+        return [self.ns[rank - 1] for rank in ranks]
+
+
+@pytest.mark.skipif(KERNEL != (6, 1), reason="bcc compiles for each kernel anew: on 6.1 alone")
+def test_against_bcc():
+    with null_blk(irqmode=2, completion_nsec=500000) as (device,):
+        trace = Trace()
+        with both(device, interval=300) as e:
+            f = fio(device, number_ios=IOS, thread=1, **SINGLE)
+        trace.finish(IOS)
+    e.agree(device)
+    assert len(trace.ns) == f.ios("read") == IOS and trace.lost == 0
+    for b in e:
+        (line,) = b.lines
+        (op,) = line["ops"]
+        assert op["op"] == "read" and op["ios"] == IOS
+        for name, q in ("p50", 0.5), ("p90", 0.9), ("p99", 0.99):
+            low, high = trace.range(q, HELD_UP)
+            assert low / BIN ** 2 - JITTER_NS <= op["latency_ns"][name] <= high * BIN ** 2 + JITTER_NS, name
+        # Where hardly an IO is held up there is no need to look at its neighbours.
+        exact = trace.range(0.5, 0)[0]
+        assert abs(op["latency_ns"]["p50"] - exact) <= exact * (BIN ** 2 - 1) + JITTER_NS
+        print(line["engine"], {k: (op["latency_ns"][k], trace.range(q, 0)[0]) for k, q in (("p50", .5), ("p90", .9))})

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Requests that come back, end in parts, end badly, or are not ordinary ones: each is counted once, by both
+engines, and requeues just as often as the kernel's own trace says.
+"""
+import contextlib
+import errno
+import functools
+import mmap
+import os
+
+from devices import Delta, run
+from engines import both
+from faulty import BAD_SECTORS, HOST_BUSY, IGNORED, MEDIUM_ERROR, SHORT, null_blks, scsi_fault, traced
+from guest import DEEP, at_least, nvme, virtio
+from load import fio
+from passthrough import nvme_identify, nvme_read, scsi_ready
+from stack import SECTOR, scsi_debug
+
+KIB = 1024
+EVENTS = "issue", "requeue", "complete"
+watched = functools.partial(both, interval=0.25)
+
+
+# --- requeued --------------------------------------------------------------------------------
+
+
+def assert_requeued(e, device, ios, events, parts=0):
+    """
+    What was issued is what came to its end and what was taken back. A request that the driver was too busy
+    for before it was issued is in the trace of requeues, but was never started.
+    """
+    a = e.agree(device, "device")
+    assert a["started"] == a["completed"] == a["kernel_ios"] == ios
+    assert events["issue"] == a["started"] + a["requeued"]
+    assert events["complete"] == a["completed"] + parts
+    assert a["requeued"] <= events["requeue"]
+    e.agree(device, "queue")
+    return a["requeued"]
+
+
+def test_requeued_by_null_blk():
+    """Its bandwidth is used up: the request goes back, issued already or, as in 7.2, not."""
+    with null_blks({"mbps": 3, "memory_backed": 1}) as (device,):
+        stat = Delta(device)
+        with watched(device, stage="device,queue,total") as e, traced(device, *EVENTS) as events:
+            for scheduler in "none", "mq-deadline":
+                device.setting("scheduler", scheduler)
+                before = events()["requeue"]
+                fio(device, rw="randrw", number_ios=600, thread=1, **DEEP)
+                assert events()["requeue"] > before
+            e.settle()
+            seen = events()
+        s = stat()
+        print(assert_requeued(e, device, s["ios"], seen), seen)
+        assert e.agree(device, "total")["started"] == 1200 == s["ios"] + s["read_merges"] + s["write_merges"]
+
+
+# How many commands in a thousand are taken back, and how many end in two parts. Where the host is busy
+# requests wait, and others are then refused before they are issued.
+SCSI_FAULTS = ((HOST_BUSY, 50, None, 0), (SHORT, 50, 20, 20), (IGNORED, 700, 1, 0))
+
+
+def test_requeued_by_scsi():
+    """The host is busy; a command transfers half of what it was asked for; one is not answered, and aborted."""
+    with scsi_debug(delay=0) as device:
+        (device.sysfs / "device/timeout").write_text("1")
+        device.setting("nomerges", 2)
+        stat = Delta(device)
+        with watched(device, stage="device,queue,total") as e, traced(device, *EVENTS) as events:
+            for kind, every, requeued, parts in SCSI_FAULTS:
+                before = events()
+                with scsi_fault(kind, every):
+                    assert fio(device, rw="randread", number_ios=1000, thread=1, **DEEP).errors == 0
+                new = {name: n - before[name] for name, n in events().items()}
+                assert new["complete"] == 1000 + parts
+                assert new["requeue"] == requeued if requeued else new["issue"] > 1000
+            e.settle()
+            seen = events()
+        assert assert_requeued(e, device, stat()["ios"], seen, parts=20) > 20
+        assert stat()["ios"] == 3000
+        for stage in "device", "total":
+            assert e.kmod.ops(device, stage) == {"read": 3000}
+            assert e.totals(e.kmod, "bytes", device, stage) == {"read": 3000 * 4 * KIB}
+            assert e.totals(e.kmod, "errors", device, stage) == {"read": 0}
+
+
+# --- failed ----------------------------------------------------------------------------------
+
+
+def read_at(fd, sector, size):
+    """A direct read; returns whether it succeeded."""
+    with mmap.mmap(-1, size) as buffer:
+        try:
+            return os.preadv(fd, [buffer], sector * SECTOR) == size
+        except OSError as e:
+            assert e.errno in (errno.EIO, errno.ENODATA)
+            return False
+
+
+@contextlib.contextmanager
+def direct(device, flags=os.O_RDONLY):
+    fd = os.open(device.path, flags | os.O_DIRECT)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def test_medium_errors():
+    """Reads of one block each around the bad sectors fail if they touch one, and so does a longer one."""
+    first, last = BAD_SECTORS[0] // 8 * 8 - 64, BAD_SECTORS[-1] + 64
+    blocks = range(first, last, 8)
+    bad = [b for b in blocks if {*range(b, b + 8)} & {*BAD_SECTORS}]
+    with scsi_debug(delay=0) as device, direct(device) as fd:
+        stat = Delta(device)
+        with watched(device, stage="device,total") as e, traced(device, "complete") as events:
+            with scsi_fault(MEDIUM_ERROR):
+                failed = [b for b in blocks if not read_at(fd, b, 4 * KIB)]
+                assert failed == bad
+                assert not read_at(fd, first, 64 * KIB)
+                assert read_at(fd, 0, 64 * KIB)
+            e.settle()
+            seen = events()
+        print(failed, seen)
+        ios = len(blocks) + 2
+        a = e.agree(device, "device")
+        assert a["started"] == stat()["ios"] == ios
+        # A command that fails is completed by what was good, nothing, and then by the error.
+        assert seen["complete"] == ios + len(bad) + 1
+        for stage in "device", "total":
+            assert e.kmod.ops(device, stage) == {"read": ios}
+            assert e.totals(e.kmod, "errors", device, stage) == {"read": len(bad) + 1}
+        e.agree(device, "total")
+        assert e.totals(e.kmod, "bytes", device, "total") == {"read": len(blocks) * 4 * KIB + 128 * KIB}
+
+
+def test_failed_by_null_blk():
+    """Every block of 4 MiB once: 64 of them are bad."""
+    with null_blks({"badblocks": "+1024-1535", "memory_backed": 1}) as (device,):
+        stat = Delta(device)
+        with watched(device, stage="device,total") as e:
+            f = fio(device, rw="randrw", size="4M", thread=1, continue_on_error="all", **DEEP)
+            e.settle()
+        s = stat()
+        assert e.agree(device, "device")["started"] == s["ios"]
+        assert e.agree(device, "total")["started"] == 1024
+        assert sum(e.totals(e.kmod, "errors", device, "total").values()) == f.errors == 64
+
+
+# --- not reads, not writes -------------------------------------------------------------------
+
+
+ZEROES, DISCARDS = (20, 64 * KIB), (30, 128 * KIB)
+
+
+def discard_and_zero(device):
+    """Goes in known steps, and does not look what is there."""
+    for (n, step), option in ((ZEROES, ["-z"]), (DISCARDS, [])):
+        run("blkdiscard", "-f", *option, "-o", 0, "-l", n * step, "-p", step, device.path)
+
+
+def assert_discarded(e, device, stat):
+    s = stat()
+    # A device that cannot write zeroes itself has them written to it.
+    op = "other" if int(device.setting("write_zeroes_max_bytes")) >= ZEROES[1] else "write"
+    for stage in "device", "total":
+        e.agree(device, stage)
+        assert e.kmod.ops(device, stage) == {op: 20, "discard": 30}, device.name
+        assert e.totals(e.kmod, "bytes", device, stage) == {op: 20 * 64 * KIB, "discard": 30 * 128 * KIB}
+    assert (s["discards"], s["discard_sectors"]) == (30, 30 * 128 * KIB // SECTOR)
+    assert (s["writes"], s["write_sectors"]) == (20, 20 * 64 * KIB // SECTOR)
+    return op
+
+
+def test_discards_and_zeroes():
+    with null_blks({"discard": 1, "memory_backed": 1}) as (null,), scsi_debug(delay=0, lbpu=1, lbpws=1) as scsi:
+        devices = null, scsi, nvme(), virtio()
+        stats = [Delta(device) for device in devices]
+        with watched(*devices, stage="device,total") as e:
+            for device in devices:
+                discard_and_zero(device)
+            e.settle()
+        zeroes = {device.name: assert_discarded(e, device, stat) for device, stat in zip(devices, stats)}
+        print(zeroes)
+        assert {zeroes[scsi.name], zeroes["nvme0n1"]} == {"other"}
+
+
+def test_passthrough():
+    """A command of the user's own is one IO of op other; one for the controller goes another way."""
+    with scsi_debug(delay=0) as scsi, direct(scsi) as scsi_fd, direct(nvme()) as nvme_fd:
+        devices = nvme(), scsi
+        stats = [Delta(device) for device in devices]
+        with watched(*devices, stage="device,total") as e:
+            assert read_at(nvme_fd, 0, 4 * KIB) and read_at(scsi_fd, 0, 4 * KIB)
+            for _ in range(5):
+                nvme_read(nvme_fd, 8, 4 * KIB)
+                nvme_identify(nvme_fd)
+                scsi_ready(scsi_fd)
+            e.settle()
+        for device, stat, size in zip(devices, stats, (20 * KIB, 0)):
+            s = stat()
+            print(e.agree(device, "device"), s)
+            assert e.kmod.ops(device, "device") == {"read": 1, "other": 5}
+            assert e.totals(e.kmod, "bytes", device, "device") == {"read": 4 * KIB, "other": size}
+            assert e.kmod.ops(device, "total") == {"read": 1}
+            # 5.10 counts them in its statistics, as reads.
+            assert (s["reads"], s["writes"], s["discards"]) == (1 if at_least(6, 1) else 6, 0, 0)

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a device is made of goes away, comes back or becomes another, under load and with both engines watching."""
+import contextlib
+import mmap
+import os
+import pathlib
+import time
+
+import pytest
+from abi import Session, a_watch
+from devices import Delta
+from engines import blklat_module, both
+from faulty import SCSI_DEBUG, meanwhile, null_blks
+from guest import DEEP, at_least, nvme, wait_for
+from load import Fio, fio
+from stack import scsi_debug
+
+# Long enough that something is always in flight.
+SLOW = {"irqmode": 2, "completion_nsec": 2000000}
+LOST = range(1, 5)  # BLKLAT_NO_START to BLKLAT_TABLE_FULL
+BUSY = {"rw": "randrw", "time_based": 1, "runtime": 2, "thread": 1, **DEEP}
+
+
+def cpu(number, online):
+    pathlib.Path(f"/sys/devices/system/cpu/cpu{number}/online").write_text(f"{int(online)}\n")
+
+
+def read(device, n):
+    """So many direct reads of 4 KiB; starting fio takes longer than a device lives here."""
+    fd = os.open(device.path, os.O_RDONLY | os.O_DIRECT)
+    with open(fd, "rb", buffering=0), mmap.mmap(-1, 4096) as buffer:
+        for i in range(n):
+            assert os.preadv(fd, [buffer], i * 4096) == 4096
+
+
+# --- changed ---------------------------------------------------------------------------------
+
+
+def assert_counted(e, device, stat, f):
+    """Everything that fio did, no matter what happened meanwhile."""
+    ios = f.ios("read") + f.ios("write")
+    s = stat()
+    assert f.errors == 0
+    a = e.agree(device, "device")
+    assert a["started"] == a["completed"] == a["kernel_ios"] == s["ios"] == ios - s["read_merges"] - s["write_merges"]
+    assert e.agree(device, "total")["completed"] == ios
+    for stage in "device", "total":
+        assert e.kmod.total("bytes", None, device, stage) == f.bytes("read") + f.bytes("write")
+    return a
+
+
+def changed_under_load(device, *steps):
+    stat = Delta(device)
+    with both(device, stage="device,total", interval=0.25) as e:
+        with Fio(device, **BUSY) as load:
+            rounds = meanwhile(load, *steps)
+            f = load.result()
+        e.settle()
+    print(f"{rounds} rounds", assert_counted(e, device, stat, f))
+
+
+def test_number_of_queues():
+    with null_blks(SLOW | {"submit_queues": 1}) as (device,):
+        try:
+            device.set("submit_queues", 2)
+        except OSError as e:
+            pytest.skip(f"null_blk of this kernel keeps its number of queues: {e.strerror}")
+        queues = []
+
+        def change(n):
+            device.set("submit_queues", n)
+            queues.append(len(list((device.sysfs / "mq").iterdir())))
+        changed_under_load(device, lambda: change(1), lambda: change(2))
+        assert len(set(queues)) == 2
+
+
+@contextlib.contextmanager
+def restored_nvme():
+    """The nvme disk, what takes it away, and at the end it is there for others, whatever became of it."""
+    device = nvme()
+    pci = (device.sysfs / "device/device").resolve()
+
+    def remove():
+        (pci / "remove").write_text("1\n")
+    try:
+        yield device, remove
+    finally:
+        if pci.exists() and not device.sysfs.exists():
+            remove()
+        pathlib.Path("/sys/bus/pci/rescan").write_text("1\n")
+        nvme()
+
+
+def test_nvme_reset():
+    """What was in flight is issued again; the controller's queues are made anew."""
+    if not at_least(6, 1):
+        pytest.skip("5.10 loses an IO when this disk is reset under load, watched or not, and then gives the disk up")
+    with restored_nvme() as (device, _):
+        controller = (device.sysfs / "device").resolve()
+
+        def reset():
+            (controller / "reset_controller").write_text("1\n")
+            wait_for(lambda: (controller / "state").read_text().strip() == "live", "live controller", 60)
+        changed_under_load(device, reset, lambda: time.sleep(0.5))
+
+
+@pytest.mark.parametrize("kind", ["null_blk", "nvme"])
+def test_cpu_goes_and_comes_back(kind):
+    with null_blks(SLOW | {"submit_queues": 2}) if kind == "null_blk" else contextlib.nullcontext([nvme()]) as devices:
+        try:
+            changed_under_load(devices[0], lambda: cpu(1, False), lambda: cpu(1, True))
+        finally:
+            cpu(1, True)
+
+
+# --- removed ---------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def removables():
+    """Devices of several kinds, and what takes each away. A null_blk stays, as the first."""
+    with null_blks(SLOW, SLOW) as (stays, null), scsi_debug(delay=1) as scsi, restored_nvme() as (drive, unplug):
+        yield stays, {null: null.remove, scsi: lambda: (SCSI_DEBUG / "add_host").write_text("-1\n"), drive: unplug}
+
+
+def assert_gone(e, device):
+    """Both said so once and counted nothing more; up to then each interval added up."""
+    for b in e:
+        assert b.stderr.count(f"{device.name} went away") == 1
+        for line in b.of(device):
+            a = line["accounting"]
+            assert abs(a["started"] - a["completed"] - a["in_flight"]) <= a["moved"], line
+            assert (a["lost"], a["lost_by"]) == (0, {}), line
+        assert b.of(device)[-1]["accounting"]["completed"] > 0
+
+
+def remove_under_load(e, device, remove, stays):
+    """Returns how many lines each engine had for it when both had noticed."""
+    with Fio(device, **BUSY | {"runtime": 600}) as load:
+        for b in e:
+            b.next(device)
+        wait_for(lambda: device.stat()["in_flight"], "IO in flight")
+        remove()
+        # All it does from now on fails. It may be stuck until the last IO has.
+        load.wait()
+    for b in e:
+        b.until(lambda b=b: f"{device.name} went away" in b.stderr, "notice")
+        # That came by another way than the lines of the same interval.
+        b.next(stays)
+    return [len(b.of(device)) for b in e]
+
+
+def finish(e):
+    """The last device is gone: both end by themselves."""
+    for b in e:
+        assert b.wait() == 1
+        assert b.stderr.endswith("no watched device is left\n"), b.stderr
+
+
+def test_removed_under_load():
+    """They go one by one; what stays is counted exactly, before and after; then it goes too."""
+    with removables() as (stays, removals):
+        stat = Delta(stays)
+        with both(stays, *removals, interval=0.25) as e:
+            read(stays, 100)
+            told = {}
+            for device, remove in removals.items():
+                told[device] = remove_under_load(e, device, remove, stays)
+                fio(stays, rw="randrw", number_ios=500, thread=1, **DEEP)
+            e.settle()
+            for device, lines in told.items():
+                assert [len(b.of(device)) for b in e] == lines
+            assert e.agree(stays)["started"] == stat()["ios"] == 100 + 500 * len(removals)
+            stays.remove()
+            finish(e)
+        for device in removals:
+            assert_gone(e, device)
+
+
+# --- made again ------------------------------------------------------------------------------
+
+
+def memory():
+    """What the kernel has allocated, in bytes: large areas, such as a session's region, and small ones."""
+    pathlib.Path("/proc/sys/vm/drop_caches").write_text("3\n")
+    figures = dict(line.split(":") for line in pathlib.Path("/proc/meminfo").read_text().splitlines())
+    return [int(figures[name].split()[0]) * 1024 for name in ("VmallocUsed", "Slab")]
+
+
+def begin(session, *devices):
+    """Lets a session count; the devices are open no longer than that takes."""
+    with contextlib.ExitStack() as undo:
+        files = [undo.enter_context(open(d.path, "rb", buffering=0)) for d in devices]
+        session.begin(*(a_watch(f.fileno()) for f in files))
+
+
+def one_life(stays, device, *old):
+    """A device is made and read from; a new session counts that, older ones do not. Returns the session's size."""
+    device.make()
+    counted = [s.ios(1) for s in old]
+    with Session() as s:
+        begin(s, stays, device)
+        before, reads = s.ios(1), device.stat()["reads"]
+        read(device, 20)
+        assert device.stat()["reads"] - reads == s.ios(1) - before == 20
+        assert not any(s.account(cell, 1) for cell in LOST)
+        device.remove()
+        assert s.ios(1) - before == 20
+        assert [o.ios(1) for o in old] == counted
+        return s.header().bytes
+
+
+def test_new_device_at_an_old_address():
+    """What was watched is gone, and what came in its place is not counted for it; 20 times, and nothing is left."""
+    with null_blks({}, {}) as (stays, device), blklat_module(), Session() as old:
+        without = memory()
+        begin(old, stays, device)
+        # So sessions that are left would be seen.
+        assert memory()[0] - without[0] > old.header().bytes / 2
+        read(device, 20)
+        assert old.ios(1) == 20
+        device.remove()
+        for _ in range(3):
+            one_life(stays, device, old)
+        before = memory()
+        size = [one_life(stays, device, old) for _ in range(20)][0]
+        read(stays, 20)
+        assert (old.ios(0), old.ios(1)) == (20, 20)
+        grown = [b - a for a, b in zip(before, memory())]
+        print(f"session {size}, grown {grown}")
+        assert grown[0] < 4 * size and grown[1] < 10 * size
+
+
+def test_new_device_is_not_the_old_one():
+    """The same for blklat: once it has noticed, a device of the same name is another one."""
+    with null_blks({}, {}) as (stays, device):
+        stat = Delta(stays)
+        with both(stays, device, interval=0.25) as e:
+            read(device, 20)
+            e.settle()
+            device.remove()
+            for b in e:
+                b.until(lambda b=b: f"{device.name} went away" in b.stderr, "notice")
+            for _ in range(20):
+                device.make()
+                read(device, 5)
+                read(stays, 5)
+                device.remove()
+            e.settle()
+        assert_gone(e, device)
+        assert [b.ops(device) for b in e] == [{"read": 20}] * 2
+        assert e.agree(stays)["started"] == stat()["ios"] == 100

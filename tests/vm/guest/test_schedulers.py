@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where a request's slot is depends on its scheduler; it changes under load."""
+import pytest
+from devices import Delta, run
+from engines import both
+from faulty import meanwhile, null_blks
+from guest import DEEP
+from load import Fio, fio
+from stack import scsi_debug
+
+SCHEDULERS = {"none": None, "mq-deadline": "mq-deadline", "bfq": "bfq", "kyber": "kyber-iosched"}
+SLOW = {"irqmode": 2, "completion_nsec": 500000, "submit_queues": 2, "hw_queue_depth": 64}
+LOAD = {"rw": "randrw", "time_based": 1, "runtime": 2, "thread": 1, **DEEP}
+# What userspace/capture/geometry.c has room for, besides the driver's tags, where the scheduler has not more already.
+RESERVED = 512
+
+
+def available(device):
+    """Those that this kernel has, as modules or built in."""
+    for module in filter(None, SCHEDULERS.values()):
+        run("modprobe", "-q", module)
+    there = device.setting("scheduler").replace("[", "").replace("]", "").split()
+    assert {"none", "mq-deadline", "bfq", "kyber"} <= set(there)
+    return there
+
+
+def assert_seen(e, device, stat, *done):
+    """What fio did are the engines' requests and the bios; requests that were merged are the kernel's to tell."""
+    s = stat()
+    ios, size = (sum(getattr(f, of)(op) for f in done for op in ("read", "write")) for of in ("ios", "bytes"))
+    merges = s["read_merges"] + s["write_merges"]
+    print(f"{ios} IOs, {merges} merged")
+    for stage, merged in (("device", merges), ("total", 0)):
+        a = e.agree(device, stage)
+        assert a["started"] == a["completed"] == ios - merged
+        assert e.kmod.total("bytes", None, device, stage) == size
+    assert e.agree(device, "device")["kernel_ios"] == s["ios"]
+    print(e.agree(device, "queue"))
+
+
+@pytest.mark.parametrize("kind", ["null_blk", "scsi_debug"])
+def test_switched_under_load(kind):
+    """
+    One after the other: requests of the one end in an interrupt and of the other in a softirq. On the same CPU
+    the first can come in the middle of the second, where the kernel runs no BPF program on top of itself.
+    """
+    with null_blks(SLOW) if kind == "null_blk" else scsi_debug(delay=1) as made:
+        device = made[0] if kind == "null_blk" else made
+        stat = Delta(device)
+        steps = [lambda s=s: device.setting("scheduler", s) for s in available(device)]
+        with both(device, stage="device,queue,total", interval=0.25) as e:
+            with Fio(device, **LOAD) as load:
+                print(meanwhile(load, *steps), "rounds")
+                f = load.result()
+            e.settle()
+        assert_seen(e, device, stat, f)
+
+
+def test_queued():
+    """Each request waits in the scheduler and leaves it; what it merges it does not."""
+    with null_blks(SLOW) as (device,):
+        schedulers = [s for s in available(device) if s != "none"]
+        stat = Delta(device)
+        with both(device, stage="device,queue,total", interval=0.25) as e:
+            done = []
+            for scheduler in schedulers:
+                device.setting("scheduler", scheduler)
+                for rw in "randrw", "rw":
+                    done.append(fio(device, rw=rw, number_ios=400, thread=1, **DEEP))
+            e.settle()
+        assert_seen(e, device, stat, *done)
+        assert e.agree(device, "queue")["completed"] == stat()["ios"] > 0
+
+
+def test_number_of_requests():
+    """The scheduler's tags become fewer and more under load, up to those that there are slots for."""
+    with null_blks(SLOW) as (device,):
+        device.setting("scheduler", "mq-deadline")
+        stat = Delta(device)
+        steps = [lambda n=n: device.setting("nr_requests", n) for n in (4, RESERVED, 32)]
+        with both(device, stage="device,queue,total", interval=0.25) as e:
+            with Fio(device, **LOAD | {"iodepth": 600}) as load:
+                print(meanwhile(load, *steps), "rounds")
+                f = load.result()
+            e.settle()
+        assert_seen(e, device, stat, f)
+
+
+def test_more_requests_than_slots():
+    """Tags beyond the slots are a loss that has a name, the same in both engines; everything else is counted."""
+    with null_blks(SLOW) as (device,):
+        device.setting("scheduler", "mq-deadline")
+        device.setting("nomerges", 2)
+        stat = Delta(device)
+        with both(device, interval=0.25) as e:
+            fio(device, rw="randread", number_ios=500, thread=1, **DEEP)
+            e.settle()
+            before = [b.accounting(device) for b in e]
+            device.setting("nr_requests", 4 * RESERVED)
+            fio(device, rw="randread", number_ios=6000, thread=1, ioengine="libaio", iodepth=3 * RESERVED)
+            e.settle()
+        assert [(a["completed"], a["lost"]) for a in before] == [(500, 0)] * 2
+        accounts = [b.accounting(device) for b in e]
+        told = "started", "completed", "in_flight", "lost", "lost_by", "requeued", "kernel_ios"
+        assert {k: accounts[0][k] for k in told} == {k: accounts[1][k] for k in told}
+        a = accounts[0]
+        print(a)
+        assert a["lost_by"] == {"tag_range": a["lost"]} and a["lost"] > 0
+        assert a["started"] == a["completed"] + a["lost"] == stat()["ios"] == 6500
+        for b in e:
+            assert b.ops(device) == {"read": a["completed"]}
