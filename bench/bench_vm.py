@@ -1,4 +1,3 @@
-#!/usr/bin/python3 -B
 # SPDX-License-Identifier: GPL-2.0-only
 """What watching an IO costs in instructions, counted: 'make bench-vm', as root.
 
@@ -52,7 +51,7 @@ class Failure(Exception):
 
 def options():
     p = argparse.ArgumentParser(prog="bench_vm.py", description=__doc__.split("\n", 1)[0])
-    p.add_argument("--build", default="build", metavar="DIR", help="where blklat was built")
+    p.add_argument("--build", default=os.environ.get("O", "build"), metavar="DIR", help="where blklat was built")
     p.add_argument("--kernel", default="6.1", metavar="KERNEL", help="one of tests/vm/vm.py (default 6.1)")
     p.add_argument("--ios", type=int, default=20000, metavar="N", help="of a run (default 20000)")
     p.add_argument("--runs", type=int, default=3, metavar="N", help="of each contender (default 3)")

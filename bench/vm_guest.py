@@ -1,4 +1,3 @@
-#!/usr/bin/python3 -B
 # SPDX-License-Identifier: GPL-2.0-only
 """
 The guest's side of bench_vm.py: runs fio without and with each contender, and leaves in measured.json

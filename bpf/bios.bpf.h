@@ -22,9 +22,9 @@ struct {
 
 static __always_inline u32 total_watch(const volatile void *object)
 {
-	struct target *t = target_of(object);
+	struct target *t;
 
-	return t ? t->watch[BLKLAT_STAGE_TOTAL] : 0;
+	return target_of(object, &t) ? t->watch[BLKLAT_STAGE_TOTAL] : 0;
 }
 
 /* An empty preflush is what a flush is called at this level. */

@@ -16,13 +16,13 @@ static __always_inline void start_request(struct target *t, struct request *rq, 
 {
 	struct slot slot = slot_of(t, rq, stage);
 
-	if (!slot.in) {
+	if (!slot.ns) {
 		account(t->watch[stage], BLKLAT_TAG_RANGE);
 		return;
 	}
-	slot.in->ns[slot.i] = bpf_ktime_get_ns();
+	*slot.ns = bpf_ktime_get_ns();
 	order_writes();
-	slot.in->started[slot.i]++;
+	slot.ns[BLKLAT_SLOTS]++;
 }
 
 /* The end of the stage queue; requests that went straight to the driver never began it. */
@@ -32,9 +32,9 @@ static __always_inline void end_queue(struct target *t, struct request *rq)
 	struct blklat_series *s;
 	u64 start, *bin;
 
-	if (!slot.in)
+	if (!slot.ns)
 		return;
-	start = slot.in->ns[slot.i];
+	start = *slot.ns;
 	if (start <= BLKLAT_SLOT_FREE)
 		return;
 	s = series_of(t->watch[BLKLAT_STAGE_QUEUE], op_of(rq->cmd_flags));
@@ -58,16 +58,19 @@ static __always_inline void issue(struct target *t, struct request *rq)
 SEC("tp_btf/block_rq_issue")
 int on_rq_issue(u64 *ctx)
 {
-	struct request *rq = argument(ctx, cfg_issue_arg1);
-	struct target *t = target_of(rq->q);
+	struct request *rq = (void *)ctx[0];
+	struct target *t;
 
-	if (t)
-		issue(t, rq);
-	if (cfg_partitions) {
-		t = target_of(rq->part);
-		if (t)
-			issue(t, rq);
+	if (cfg_device_only) {
+		if (target_of(rq->q, &t))
+			start_request(t, rq, BLKLAT_STAGE_DEVICE);
+		return 0;
 	}
+	rq = argument(ctx, cfg_issue_arg1);
+	if (target_of(rq->q, &t))
+		issue(t, rq);
+	if (cfg_partitions && target_of(rq->part, &t))
+		issue(t, rq);
 	return 0;
 }
 
@@ -79,7 +82,7 @@ static __always_inline void unstart(struct target *t, struct request *rq, u32 st
 	if (!t->watch[stage])
 		return;
 	slot = slot_of(t, rq, stage);
-	if (!slot.in || slot.in->ns[slot.i] <= BLKLAT_SLOT_FREE)
+	if (!slot.ns || *slot.ns <= BLKLAT_SLOT_FREE)
 		return;
 	end_slot(slot);
 	account(t->watch[stage], BLKLAT_REQUEUED);
@@ -117,46 +120,49 @@ static __noinline int complete_unstarted(u32 watch, const u64 *ns, struct reques
 	return 0;
 }
 
-static __always_inline void complete(struct target *t, struct request *rq, u32 error, u32 bytes)
+/* @ctx: of block_rq_complete; read where it is used, since to keep what was read takes more. */
+static __always_inline void complete(struct target *t, struct request *rq, const u64 *ctx)
 {
 	/* First of all: the slot may have to come from another CPU's cache, which is not the IO's time. */
 	u64 now = bpf_ktime_get_ns(), start, *bin;
 	struct slot slot = slot_of(t, rq, BLKLAT_STAGE_DEVICE);
 	struct blklat_series *s;
+	u64 bytes;
 
-	if (!slot.in)
+	if (!slot.ns)
 		return;		/* counted when it was started */
-	start = slot.in->ns[slot.i];
+	start = *slot.ns;
 	if (start <= BLKLAT_SLOT_FREE) {
-		if (bytes >= rq->__data_len)	/* else a part */
-			complete_unstarted(t->watch[BLKLAT_STAGE_DEVICE], &slot.in->ns[slot.i], rq, bytes, error);
+		if (ctx[2] >= rq->__data_len)	/* else a part */
+			complete_unstarted(t->watch[BLKLAT_STAGE_DEVICE], slot.ns, rq, ctx[2], ctx[1]);
 		return;
 	}
 	s = series_of(t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags));
 	if (!s)
 		return;
+	bytes = ctx[2];
 	s->bytes += bytes;
-	if (error)
+	if ((u32)ctx[1])
 		s->errors++;
 	if (bytes < rq->__data_len)
 		return;		/* a part; the last one ends it */
 	bin = count_latency(s, now - start);
+	if (!bin)
+		return;
 	end_slot(slot);
-	if (bin)
-		++*bin;
+	++*bin;
 }
 
 SEC("tp_btf/block_rq_requeue")
 int on_rq_requeue(u64 *ctx)
 {
 	struct request *rq = argument(ctx, cfg_requeue_arg1);
-	struct target *t = target_of(rq->q);
+	struct target *t;
 
-	if (t)
+	if (target_of(rq->q, &t))
 		unstart(t, rq, BLKLAT_STAGE_DEVICE);
 	if (cfg_partitions) {
-		t = target_of(rq->part);
-		if (t)
+		if (target_of(rq->part, &t))
 			unstart(t, rq, BLKLAT_STAGE_DEVICE);
 	}
 	return 0;
@@ -166,13 +172,12 @@ SEC("tp_btf/block_rq_insert")
 int on_rq_insert(u64 *ctx)
 {
 	struct request *rq = argument(ctx, cfg_insert_arg1);
-	struct target *t = target_of(rq->q);
+	struct target *t;
 
-	if (t && t->watch[BLKLAT_STAGE_QUEUE])
+	if (target_of(rq->q, &t) && t->watch[BLKLAT_STAGE_QUEUE])
 		start_request(t, rq, BLKLAT_STAGE_QUEUE);
 	if (cfg_partitions) {
-		t = target_of(rq->part);
-		if (t && t->watch[BLKLAT_STAGE_QUEUE])
+		if (target_of(rq->part, &t) && t->watch[BLKLAT_STAGE_QUEUE])
 			start_request(t, rq, BLKLAT_STAGE_QUEUE);
 	}
 	return 0;
@@ -183,42 +188,46 @@ SEC("tp_btf/block_rq_merge")
 int on_rq_merge(u64 *ctx)
 {
 	struct request *rq = argument(ctx, cfg_merge_arg1);
-	struct target *t = target_of(rq->q);
+	struct target *t;
 
-	if (t)
+	if (target_of(rq->q, &t))
 		unstart(t, rq, BLKLAT_STAGE_QUEUE);
 	if (cfg_partitions) {
-		t = target_of(rq->part);
-		if (t)
+		if (target_of(rq->part, &t))
 			unstart(t, rq, BLKLAT_STAGE_QUEUE);
 	}
 	return 0;
 }
 
-static __always_inline void complete_target(struct target *t, struct request *rq, u32 error, u32 bytes)
+static __always_inline bool complete_any(const volatile void *key, struct request *rq, const u64 *ctx)
 {
+	struct target *t;
+
+	if (!target_of(key, &t))
+		return false;
 	if (t->watch[BLKLAT_STAGE_DEVICE])
-		complete(t, rq, error, bytes);
+		complete(t, rq, ctx);
 	/* One that failed before it was issued, or needed no issue, never left the queue. */
 	if (cfg_queue && t->watch[BLKLAT_STAGE_QUEUE])
 		unstart(t, rq, BLKLAT_STAGE_QUEUE);
+	return cfg_bios && t->watch[BLKLAT_STAGE_TOTAL];
 }
 
 SEC("tp_btf/block_rq_complete")
 int on_rq_complete(u64 *ctx)
 {
 	struct request *rq = (void *)ctx[0];
-	struct target *t = target_of(rq->q);
-	bool total = t && t->watch[BLKLAT_STAGE_TOTAL];
+	struct target *t;
+	bool total;
 
-	if (t)
-		complete_target(t, rq, ctx[1], ctx[2]);
-	if (cfg_partitions) {
-		t = target_of(rq->part);
-		if (t)
-			complete_target(t, rq, ctx[1], ctx[2]);
-		total |= t && t->watch[BLKLAT_STAGE_TOTAL];
+	if (cfg_device_only) {
+		if (target_of(rq->q, &t))
+			complete(t, rq, ctx);
+		return 0;
 	}
+	total = complete_any(rq->q, rq, ctx);
+	if (cfg_partitions)
+		total |= complete_any(rq->part, rq, ctx);
 	/* A device without requests may hand its bios on as they are (nvme multipath, md raid0). */
 	if (cfg_bios && (total || cfg_remapped))
 		end_bios(rq, ctx[2], ctx[1]);

@@ -12,11 +12,13 @@
 #include <bpf/bpf_helpers.h>
 
 /* Set before the programs are loaded. */
-const volatile u32 cfg_scale = 6;
+const volatile u32 cfg_merged = 0;		/* BLKLAT_SCALE_MAX - scale */
 const volatile u32 cfg_cells = BLKLAT_CELLS(6);	/* of a histogram at that scale */
 const volatile u32 cfg_watches = 1;
 const volatile u32 cfg_hash_factor = 1;
 const volatile u32 cfg_hash_shift = 31;
+/* Nothing but stage device of whole devices is watched, and issue has the request alone: the usual way. */
+const volatile bool cfg_device_only = false;
 const volatile bool cfg_queue = false;		/* stage queue is watched, on some device */
 const volatile bool cfg_bios = false;		/* stage total is watched, on some device */
 const volatile bool cfg_remapped = false;	/* and on one without requests */
@@ -31,15 +33,10 @@ const volatile bool cfg_bio_queue_arg1 = false;
 
 u32 epoch;	/* number of the interval; its parity chooses the extremes' cells */
 
-/* Sizes of all are set before loading. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct target);
-	__uint(map_flags, BPF_F_MMAPABLE);
-} targets SEC(".maps");
+/* A variable, since a look at it takes no lookup. Userspace puts a map as large as the hash in its place. */
+struct target targets[1] SEC(".data.targets");
 
+/* Sizes of all are set before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -76,12 +73,16 @@ static __always_inline u32 low_half(const volatile void *address)
 	return low;
 }
 
-static __always_inline struct target *target_of(const volatile void *address)
+/* The target of an address, in @ret. False: it has none. (Of a pointer or NULL the verifier would lose track.) */
+static __always_inline bool target_of(const volatile void *address, struct target **ret)
 {
 	u32 bucket = low_half(address) * cfg_hash_factor >> cfg_hash_shift;
-	struct target *t = bpf_map_lookup_elem(&targets, &bucket);
+	struct target *t = &targets[bucket];
 
-	return t && t->key == (u64)address ? t : NULL;
+	/* Or the compiler computes it again wherever it is used. */
+	asm volatile("" : "+r"(t));
+	*ret = t;
+	return t->key == (u64)address;
 }
 
 /*
@@ -109,10 +110,9 @@ static __noinline int account(u32 watch, u32 cell)
 	return 0;
 }
 
-/* A request's slot: sixteen of them, and which it is. */
+/* A request's slot, see struct blklat_slots. */
 struct slot {
-	struct blklat_slots *in;
-	u32 i;
+	u64 *ns;	/* its start time; sixteen cells on its starts, thirty-two its ends */
 };
 
 static __always_inline struct slot slot_of(const struct target *t, struct request *rq, u32 stage)
@@ -120,6 +120,7 @@ static __always_inline struct slot slot_of(const struct target *t, struct reques
 	int internal_tag = rq->internal_tag;
 	u32 tag = internal_tag >= 0 ? t->tags + internal_tag : (u32)rq->tag;
 	u32 queue = rq->mq_hctx->queue_num;
+	struct blklat_slots *in;
 	u32 number, block;
 
 	if (tag >= t->stride || queue >= t->queues)
@@ -128,7 +129,8 @@ static __always_inline struct slot slot_of(const struct target *t, struct reques
 		queue += t->queues;
 	number = t->first_slot + queue * t->stride + tag;
 	block = number / BLKLAT_SLOTS;
-	return (struct slot){ bpf_map_lookup_elem(&slots, &block), number % BLKLAT_SLOTS };
+	in = bpf_map_lookup_elem(&slots, &block);
+	return (struct slot){ in ? &in->ns[number % BLKLAT_SLOTS] : NULL };
 }
 
 /* Readers rely on the order of writes, see abi.h. */
@@ -136,9 +138,9 @@ static __always_inline struct slot slot_of(const struct target *t, struct reques
 
 static __always_inline void end_slot(struct slot slot)
 {
-	slot.in->ended[slot.i]++;
+	slot.ns[2 * BLKLAT_SLOTS]++;
 	order_writes();
-	slot.in->ns[slot.i] = BLKLAT_SLOT_FREE;
+	*slot.ns = BLKLAT_SLOT_FREE;
 	order_writes();
 }
 
@@ -146,7 +148,11 @@ static __always_inline u32 op_of(u32 flags)
 {
 	u32 op = flags & REQ_OP_MASK;
 
-	return op < BLKLAT_OP_OTHER ? op : BLKLAT_OP_OTHER;
+	if (op > BLKLAT_OP_OTHER)
+		op = BLKLAT_OP_OTHER;
+	/* Or the compiler joins this with what follows, which takes more instructions. */
+	asm volatile("" : "+r"(op));
+	return op;
 }
 
 static __always_inline struct blklat_series *series_of(u32 watch, u32 op)
@@ -163,7 +169,7 @@ static __always_inline struct blklat_series *series_of(u32 watch, u32 op)
 static __always_inline u64 *count_latency(struct blklat_series *s, u64 ns)
 {
 	u32 parity = epoch & 1;
-	u32 cell = blklat_cell(ns, cfg_scale);
+	u32 octave, cell = blklat_place(ns, cfg_merged, &octave);
 
 	if (cell >= cfg_cells)
 		return NULL;
@@ -174,7 +180,7 @@ static __always_inline u64 *count_latency(struct blklat_series *s, u64 ns)
 	if (s->not_min_ns[parity] < ~ns)
 		s->not_min_ns[parity] = ~ns;
 	s->sum_ns += ns;
-	s->octaves |= 1ULL << blklat_octave(cell, cfg_scale);
+	s->octaves |= 1ULL << octave;
 	return &s->bins[cell];
 }
 

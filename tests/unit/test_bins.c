@@ -81,7 +81,7 @@ static void check(const struct vectors *v, u64 ns)
 	for (u32 scale = 0; scale <= 6; scale++) {
 		u32 step = 64 >> scale;
 		u32 expected = scale == 6 ? finest : (finest + step - 1) / step;
-		u32 cell = blklat_cell(ns, scale);
+		u32 cell = blklat_cell(ns, scale), at_once, place = blklat_place(ns, 6 - scale, &at_once);
 
 		if (cell != expected)
 			fail_msg("%llu ns, scale %u: cell %u, must be %u", ns, scale, cell,
@@ -89,6 +89,9 @@ static void check(const struct vectors *v, u64 ns)
 		if (blklat_octave(cell, scale) != octave)
 			fail_msg("%llu ns, scale %u: octave %u, must be %u", ns, scale,
 				 blklat_octave(cell, scale), octave);
+		if (place != expected || at_once != octave)
+			fail_msg("%llu ns, scale %u: at once cell %u, octave %u, must be %u, %u", ns, scale, place,
+				 at_once, expected, octave);
 	}
 }
 

@@ -162,6 +162,25 @@ static void test_same_devices_give_the_same_table(void **state)
 	targets_free(&b);
 }
 
+/* A device that went away is found no more, whatever its stages; others are. */
+static void test_drop(void **state)
+{
+	const struct watch watches[] = { { &disk, BLKLAT_STAGE_DEVICE }, { &disk, BLKLAT_STAGE_TOTAL },
+					 { &nvme, BLKLAT_STAGE_DEVICE } };
+	const struct found_device found[] = { { .queue = 0x1000, .disk = 0x2000 }, { .queue = 0x1000, .disk = 0x2000 },
+					      { .queue = 0x3000, .disk = 0x4000 } };
+	struct targets t;
+	struct problem p;
+
+	(void)state;
+	assert_int_equal(targets_make(&t, watches, found, 3, CPUS, &p), 0);
+	assert_true(targets_drop(&t, 1));	/* by its disk as by its queue */
+	assert_false(targets_drop(&t, 0));
+	for (u32 i = 0; i < t.n; i++)
+		assert_int_equal(t.list[i].key, t.list[i].watch[BLKLAT_STAGE_DEVICE] == 3 ? 0x3000 : 0);
+	targets_free(&t);
+}
+
 /* Equal lower halves: an error and a sentence, nothing left to free. */
 static void test_what_can_not_be_told_apart(void **state)
 {
@@ -326,6 +345,7 @@ int main(void)
 		cmocka_unit_test(test_a_bucket_each),
 		cmocka_unit_test(test_neighbours_in_a_slab),
 		cmocka_unit_test(test_same_devices_give_the_same_table),
+		cmocka_unit_test(test_drop),
 		cmocka_unit_test(test_what_can_not_be_told_apart),
 		cmocka_unit_test(test_stages_side_by_side),
 		cmocka_unit_test(test_queue_alone),

@@ -8,28 +8,23 @@
 
 #include "util/types.h"	/* the skeleton's own declarations use these names */
 
+#include "../bpf/capture.h"	/* and so is struct target */
 #include "blklat.skel.h"
 #include "capture/bpf_bios.h"
 #include "capture/bpf_engine.h"
 #include "capture/bpf_probe.h"
 
-/* Forgets a device that went away: its pointers may come to stand for another one. */
-static void drop_target(struct bpf_capture *b, u32 watch)
-{
-	struct target *table = b->target_table.at;
-
-	for (u32 i = 0; i < b->targets.n; i++)
-		for (u32 stage = 0; stage < BLKLAT_STAGES; stage++)
-			if (b->targets.list[i].watch[stage] == watch + 1)
-				__atomic_store_n(&table[targets_bucket(&b->targets, b->targets.list[i].key)].key,
-						 UINT64_MAX, __ATOMIC_RELAXED);
-}
-
+/* Forgets devices that went away: their addresses may come to stand for other ones. */
 static void drop_gone(struct bpf_capture *b, const struct snapshot *s)
 {
+	bool any = false;
+
 	for (u32 i = 0; i < s->n; i++)
 		if (s->w[i].gone && !b->live.last.w[i].gone)
-			drop_target(b, i);
+			any |= targets_drop(&b->targets, i);
+	/* What is written is there already but for those, so nothing can go wrong by halves. */
+	if (any)
+		bpf_write_targets(b);
 }
 
 /* Program runs that the kernel skipped, see domain: a program interrupted by itself. */
@@ -87,7 +82,6 @@ static void bpf_close(struct capture *c)
 	unmap(&b->series);
 	unmap(&b->accounts);
 	unmap(&b->slots);
-	unmap(&b->target_table);
 	blklat__destroy(b->skel);
 	targets_free(&b->targets);
 	live_uninit(&b->live);

@@ -17,7 +17,7 @@ struct bpf_capture {
 	struct live_capture live;
 	struct blklat *skel;
 	struct targets targets;
-	struct mapping series, accounts, slots, target_table;
+	struct mapping series, accounts, slots;
 };
 
 /*
@@ -25,6 +25,9 @@ struct bpf_capture {
  * Returns 0, or a negative errno and a sentence; what was done is undone by the engine's close.
  */
 int bpf_setup(struct bpf_capture *b, u32 max_bios, struct problem *p);
+
+/* Writes the table of targets anew, for the programs to see at once. Returns 0 or a negative errno. */
+int bpf_write_targets(struct bpf_capture *b);
 
 /*
  * Attach the programs that see IOs end, then those that see them start, so that an IO seen to start

@@ -2,11 +2,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "util/types.h"	/* the skeleton's own declarations use these names */
 
+#include "../bpf/capture.h"	/* and so is struct target */
 #include "blklat.skel.h"
 #include "blklat/bins.h"
 #include "capture/bpf_engine.h"
@@ -53,7 +55,7 @@ static void configure(struct bpf_capture *b)
 {
 	struct blklat__rodata *ro = b->skel->rodata;
 
-	ro->cfg_scale = b->live.capture.scale;
+	ro->cfg_merged = BLKLAT_SCALE_MAX - b->live.capture.scale;
 	ro->cfg_cells = BLKLAT_CELLS(b->live.capture.scale);
 	ro->cfg_watches = b->live.capture.n_watches;
 	ro->cfg_hash_factor = b->targets.factor;
@@ -69,6 +71,7 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_requeue_arg1 = bpf_tracepoint_args("block_rq_requeue") == 2;
 	ro->cfg_merge_arg1 = bpf_tracepoint_args("block_rq_merge") == 2;
 	ro->cfg_bio_queue_arg1 = bpf_tracepoint_args("block_bio_queue") == 2;
+	ro->cfg_device_only = !ro->cfg_queue && !ro->cfg_bios && !ro->cfg_partitions && !ro->cfg_issue_arg1;
 }
 
 static u32 at_least_1(u32 n)
@@ -82,12 +85,20 @@ static void size_maps(struct bpf_capture *b, u32 max_bios)
 	struct blklat *s = b->skel;
 
 	b->live.region.series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(b->live.capture.scale));
-	bpf_map__set_max_entries(s->maps.targets, 1U << b->targets.bits);
 	bpf_map__set_max_entries(s->maps.slots, at_least_1(b->targets.n_slots / BLKLAT_SLOTS));
 	bpf_map__set_value_size(s->maps.series, b->live.region.series_bytes);
 	bpf_map__set_max_entries(s->maps.series, rows * BLKLAT_OPS);
 	bpf_map__set_max_entries(s->maps.accounts, rows);
 	bpf_map__set_max_entries(s->maps.bios, live_any_stage(&b->live.capture, BLKLAT_STAGE_TOTAL) ? max_bios : 1);
+}
+
+/* libbpf before 1.3 can't make a section larger, but takes a map that is; its one value is the table. */
+static int make_target_table(struct bpf_capture *b)
+{
+	size_t bytes = sizeof(struct target) << b->targets.bits;
+	int fd CLEANUP(cleanup_close) = bpf_map_create(BPF_MAP_TYPE_ARRAY, "targets", sizeof(u32), bytes, 1, NULL);
+
+	return fd < 0 ? fd : bpf_map__reuse_fd(b->skel->maps.data_targets, fd);
 }
 
 /* Element i of a memory-mapped array stands at i * value_size (rounded up to 8). */
@@ -110,8 +121,6 @@ static int map_region(struct bpf_capture *b)
 		err = map_array(s->maps.accounts, &b->accounts);
 	if (!err)
 		err = map_array(s->maps.slots, &b->slots);
-	if (!err)
-		err = map_array(s->maps.targets, &b->target_table);
 	if (err)
 		return err;
 	b->live.region.cpus = b->live.capture.cpus;
@@ -125,12 +134,16 @@ static int map_region(struct bpf_capture *b)
 	return 0;
 }
 
-static void fill_targets(struct bpf_capture *b)
+int bpf_write_targets(struct bpf_capture *b)
 {
-	struct target *table = b->target_table.at;
+	struct target *table CLEANUP(cleanup_free) = calloc(1U << b->targets.bits, sizeof(*table));
 
+	if (!table)
+		return -ENOMEM;
 	for (u32 i = 0; i < b->targets.n; i++)
-		table[targets_bucket(&b->targets, b->targets.list[i].key)] = b->targets.list[i];
+		if (b->targets.list[i].key)
+			table[targets_bucket(&b->targets, b->targets.list[i].key)] = b->targets.list[i];
+	return bpf_map_update_elem(bpf_map__fd(b->skel->maps.data_targets), &(u32){ 0 }, table, BPF_ANY);
 }
 
 struct attachment {
@@ -201,6 +214,9 @@ static int load(struct bpf_capture *b, u32 max_bios, struct problem *p)
 	choose_programs(b);
 	configure(b);
 	size_maps(b, max_bios);
+	err = make_target_table(b);
+	if (err)
+		return problem_set(p, err, "could not make the table of devices: %s", strerror(-err));
 	err = blklat__load(b->skel);
 	if (err)
 		return problem_set(p, err, "the kernel refused the BPF programs: %s%s", strerror(-err),
@@ -208,8 +224,8 @@ static int load(struct bpf_capture *b, u32 max_bios, struct problem *p)
 	err = map_region(b);
 	if (err)
 		return problem_set(p, err, "could not map the counters: %s", strerror(-err));
-	fill_targets(b);
-	return 0;
+	err = bpf_write_targets(b);
+	return err ? problem_set(p, err, "could not fill the table of devices: %s", strerror(-err)) : 0;
 }
 
 /* Before 5.12 a bio is remapped to the whole device, and no longer knows its partition, when it is queued. */

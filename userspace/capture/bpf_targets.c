@@ -142,6 +142,19 @@ int targets_make(struct targets *t, const struct watch *watches, const struct fo
 	return err;
 }
 
+bool targets_drop(struct targets *t, u32 watch)
+{
+	bool any = false;
+
+	for (u32 i = 0; i < t->n; i++)
+		for (u32 stage = 0; stage < BLKLAT_STAGES; stage++)
+			if (t->list[i].watch[stage] == watch + 1 && t->list[i].key) {
+				t->list[i].key = 0;
+				any = true;
+			}
+	return any;
+}
+
 void targets_free(struct targets *t)
 {
 	free(t->list);

@@ -25,6 +25,9 @@ int targets_make(struct targets *t, const struct watch *watches, const struct fo
 		 u32 n, u32 cpus, struct problem *p);
 void targets_free(struct targets *t);
 
+/* Takes the targets of a watch out of the list (their key becomes 0). Returns whether there were any. */
+bool targets_drop(struct targets *t, u32 watch);
+
 u32 targets_bucket(const struct targets *t, u64 key);
 
 #endif
