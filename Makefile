@@ -76,7 +76,7 @@ help:
 
 PACKAGES := gcc make clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libcmocka-dev pkg-config \
 	    linux-libc-dev python3 python3-pytest fio jq util-linux mount fdisk e2fsprogs procps mandoc \
-	    flex bison bc xz-utils libssl-dev mmdebstrap
+	    flex bison bc xz-utils libssl-dev mmdebstrap python3-bpfcc
 
 deps:
 	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p 2>/dev/null | grep -q '^Status: install ok' || echo $$p; done); \
