@@ -18,7 +18,7 @@ BIN = 2 ** (1 / 64)  # ratio of a bin's bounds at scale 6
 # Kernels have been seen that now and then skip all BPF programs of all tools for a burst of
 # completions, uncounted by recursion_misses, while perf's own counters see them. blklat then says
 # that IOs are lost. More than this share, or than a burst of all tags, is not the kernel's doing.
-LOST_SHARE = 1e-4
+LOST_SHARE = 1e-3
 BURST = 128
 ATTEMPTS = 6
 DEADLINE_S = 20 * float(os.environ.get("BLKLAT_SLOW", 1))  # emulated machines are slow
