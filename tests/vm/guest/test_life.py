@@ -41,6 +41,20 @@ def test_check_names_both():
         assert engines()["kmod"]["usable"] and engines()["bpf"]["usable"]
 
 
+def test_falls_back():
+    """A kernel without type information: auto takes the module, and says so once."""
+    with blklat_module(), null_blk() as (device,):
+        run("mount", "-t", "tmpfs", "tmpfs", "/sys/kernel/btf")
+        try:
+            b = subprocess.run([BLKLAT, "--dev", device.name, "--count", "2", "--interval", "0.2", "--format", "json"],
+                               capture_output=True, text=True)
+        finally:
+            run("umount", "/sys/kernel/btf")
+    assert [json.loads(line)["engine"] for line in b.stdout.splitlines()] == ["kmod", "kmod"]
+    assert (b.returncode, b.stderr.count("\n")) == (0, 1)
+    assert b.stderr.startswith("blklat: engine kmod is used, since bpf cannot be: the kernel gives no BTF type information")
+
+
 def test_killed():
     """A session's process dies in the middle of a load: the module can be unloaded at once."""
     with blklat_module(), null_blk() as (device,), under_load(device):
