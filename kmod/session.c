@@ -135,8 +135,8 @@ static int make_targets(struct blklat_session *s, struct blklat_watch *watch, co
 		s->targets[i].key = s->targets[i].plain_key = BLKLAT_NO_KEY;
 	for (i = 0; i < s->watches && !err; i++)
 		err = add_watch(s, i, &watch[i], &device[i]);
-	for (i = 0; i < s->buckets; i++)
-		if (!s->stages[BLKLAT_STAGE_QUEUE] && !s->stages[BLKLAT_STAGE_TOTAL] && !s->partitions)
+	if (!s->stages[BLKLAT_STAGE_QUEUE] && !s->stages[BLKLAT_STAGE_TOTAL] && !s->partitions)
+		for (i = 0; i < s->buckets; i++)
 			s->targets[i].plain_key = s->targets[i].key;
 	return err;
 }
