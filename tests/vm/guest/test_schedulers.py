@@ -38,6 +38,17 @@ def assert_seen(e, device, stat, *done):
     print(e.agree(device, "queue"))
 
 
+def assert_counted_meanwhile(device, steps, load):
+    """The steps are taken over and over while a load runs; every IO is counted at each stage."""
+    stat = Delta(device)
+    with both(device, stage="device,queue,total", interval=0.25) as e:
+        with Fio(device, **load) as running:
+            print(meanwhile(running, *steps), "rounds")
+            f = running.result()
+        e.settle()
+    assert_seen(e, device, stat, f)
+
+
 @pytest.mark.parametrize("kind", ["null_blk", "scsi_debug"])
 def test_switched_under_load(kind):
     """
@@ -46,14 +57,8 @@ def test_switched_under_load(kind):
     """
     with null_blks(SLOW) if kind == "null_blk" else scsi_debug(delay=1) as made:
         device = made[0] if kind == "null_blk" else made
-        stat = Delta(device)
         steps = [lambda s=s: device.setting("scheduler", s) for s in available(device)]
-        with both(device, stage="device,queue,total", interval=0.25) as e:
-            with Fio(device, **LOAD) as load:
-                print(meanwhile(load, *steps), "rounds")
-                f = load.result()
-            e.settle()
-        assert_seen(e, device, stat, f)
+        assert_counted_meanwhile(device, steps, LOAD)
 
 
 def test_queued():
@@ -76,14 +81,8 @@ def test_number_of_requests():
     """The scheduler's tags become fewer and more under load, up to those that there are slots for."""
     with null_blks(SLOW) as (device,):
         device.setting("scheduler", "mq-deadline")
-        stat = Delta(device)
         steps = [lambda n=n: device.setting("nr_requests", n) for n in (4, RESERVED, 32)]
-        with both(device, stage="device,queue,total", interval=0.25) as e:
-            with Fio(device, **LOAD | {"iodepth": 600}) as load:
-                print(meanwhile(load, *steps), "rounds")
-                f = load.result()
-            e.settle()
-        assert_seen(e, device, stat, f)
+        assert_counted_meanwhile(device, steps, LOAD | {"iodepth": 600})
 
 
 def test_more_requests_than_slots():
