@@ -74,20 +74,10 @@ static void put(struct snapshot *s, u32 watch, u32 op, u64 ns, u64 bytes)
 /* Makes @f->before the state of @f->now: the next interval begins. */
 static void advance(struct fixture *f)
 {
-	f->before.mono_ns = f->now.mono_ns;
-	for (u32 i = 0; i < 2; i++) {
-		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			struct op_counts *from = &f->now.w[i].ops[op];
-			struct op_counts *to = &f->before.w[i].ops[op];
-			struct hist hist = to->hist;
-
-			hist_clear(&hist);
-			hist_add(&hist, &from->hist);
-			*to = *from;
-			to->hist = hist;
-			from->min_ns = from->max_ns = 0;
-		}
-	}
+	snapshot_copy(&f->before, &f->now);
+	for (u32 i = 0; i < 2; i++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			f->now.w[i].ops[op].min_ns = f->now.w[i].ops[op].max_ns = 0;
 }
 
 static void between(struct fixture *f, u64 interval_ns)

@@ -6,6 +6,7 @@
 #ifndef CAPTURE_H
 #define CAPTURE_H
 
+#include "model/origin.h"
 #include "model/snapshot.h"
 #include "util/problem.h"
 
@@ -18,6 +19,7 @@ struct capture_config {
 	int scale;			/* 0..6, or -1: the finest that fits max_memory */
 	u64 max_memory;			/* bytes; 0: the default, see capture_default_memory() */
 	u32 max_bios;			/* room for bios in flight (stage total) */
+	u64 idle_gap_ns;		/* least pause that makes an IO one of after_idle; 0: do not look for them */
 	const char *replay_file;	/* replay only */
 };
 
@@ -31,6 +33,8 @@ struct capture {
 	u64 memory_bytes;		/* that the counters take */
 	bool live;			/* true: time passes by itself; false: each read is a stored interval */
 	const char *engine;		/* name to show; a replay gives the one that captured */
+	const struct device_table *devices;	/* that the watches' devices are in, with those below them */
+	const struct origin *origin;	/* of a recording; NULL: there is none */
 };
 
 struct capture_ops {

@@ -44,8 +44,8 @@ int live_init(struct live_capture *l, const struct capture_ops *ops, const struc
 		.memory_bytes = capture_memory_bytes(cfg->watches, cfg->n_watches, cpus, scale, cfg->max_bios),
 		.live = true,
 		.engine = ops->name,
+		.devices = cfg->devices,
 	};
-	l->devices = cfg->devices;
 	return allocate(l, cfg) ? problem_set(p, -ENOMEM, "out of memory") : 0;
 }
 
@@ -60,7 +60,7 @@ void live_uninit(struct live_capture *l)
 void live_note_kernel(struct live_capture *l)
 {
 	for (u32 i = 0; i < l->capture.n_watches; i++)
-		device_kernel_ios(l->devices, l->capture.watches[i].device, &l->kernel_base[i]);
+		device_kernel_ios(l->capture.devices, l->capture.watches[i].device, &l->kernel_base[i]);
 }
 
 static u64 clock_ns(clockid_t clock)
@@ -148,7 +148,7 @@ static void read_kernel(const struct live_capture *l, u32 i, struct watch_counts
 	w->gone = l->last.w[i].gone;
 	if (w->gone)
 		return;
-	err = device_kernel_ios(l->devices, watch->device, &ios);
+	err = device_kernel_ios(l->capture.devices, watch->device, &ios);
 	w->gone = err == -ENODEV;
 	ios -= l->kernel_base[i] + w->accounts[BLKLAT_EMPTY_FLUSH];
 	w->kernel_known = !err && kernel_comparable(watch) && (s64)ios >= 0;

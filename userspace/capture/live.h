@@ -20,7 +20,6 @@ struct bio_counts {
 struct live_capture {
 	struct capture capture;
 	struct region region;
-	const struct device_table *devices;
 	struct bio_counts *bios;	/* of each watch; the engine's to fill */
 	u64 *kernel_base;		/* of each watch: the kernel's count when the capture began */
 	struct snapshot last;		/* what was read last: tells the interval's bins */

@@ -25,6 +25,7 @@ struct replay_watch {
 struct replay {
 	struct capture capture;
 	struct replay_script script;
+	struct device_table devices;	/* the script's */
 	u32 next;		/* event */
 	bool begun;
 	struct snapshot state;
@@ -94,6 +95,7 @@ static int replay_open(const struct capture_config *cfg, struct capture **ret, s
 	if (cfg->scale > (int)r->script.scale)
 		return problem_set(p, -EINVAL, "%s: was captured at scale %u, finer ones such as %d can't "
 				   "be had from it", file, r->script.scale, cfg->scale);
+	r->devices = (struct device_table){ .n = r->script.n_devices, .d = r->script.devices };
 	r->capture = (struct capture){
 		.ops = &capture_replay,
 		.watches = r->script.watches,
@@ -101,6 +103,7 @@ static int replay_open(const struct capture_config *cfg, struct capture **ret, s
 		.scale = cfg->scale < 0 ? r->script.scale : (u32)cfg->scale,
 		.cpus = r->script.cpus,
 		.engine = r->script.engine,
+		.devices = &r->devices,
 	};
 	r->capture.memory_bytes = r->script.memory_bytes ?: series_bytes(r);
 	err = replay_begin(r);
@@ -226,24 +229,6 @@ static void forget_extremes(struct snapshot *s)
 	}
 }
 
-/* Everything but where the histograms lie. */
-static void copy_snapshot(struct snapshot *to, const struct snapshot *from)
-{
-	to->mono_ns = from->mono_ns;
-	to->wall_ns = from->wall_ns;
-	to->skipped = from->skipped;
-	for (u32 i = 0; i < from->n; i++) {
-		struct watch_counts w = from->w[i];
-
-		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			w.ops[op].hist = to->w[i].ops[op].hist;
-			hist_clear(&w.ops[op].hist);
-			hist_add(&w.ops[op].hist, &from->w[i].ops[op].hist);
-		}
-		to->w[i] = w;
-	}
-}
-
 static int replay_read(struct capture *c, struct snapshot *s, struct problem *p)
 {
 	struct replay *r = (struct replay *)c;
@@ -261,7 +246,7 @@ static int replay_read(struct capture *c, struct snapshot *s, struct problem *p)
 			settle_watch(&r->state.w[i], &r->watches[i], c->watches[i].stage);
 	}
 	r->begun = true;
-	copy_snapshot(s, &r->state);
+	snapshot_copy(s, &r->state);
 	return 0;
 }
 

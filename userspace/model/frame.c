@@ -4,6 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+static void op_uninit(struct op_frame *o)
+{
+	hist_uninit(&o->hist);
+	hist_uninit(&o->after_idle);
+}
+
 int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale)
 {
 	struct frames made = { .n = n, .f = calloc(n ? n : 1, sizeof(*made.f)) };
@@ -13,7 +19,8 @@ int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale
 	for (u32 i = 0; i < n; i++) {
 		made.f[i].watch = &watches[i];
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			int err = hist_init(&made.f[i].ops[op].hist, scale);
+			struct op_frame *o = &made.f[i].ops[op];
+			int err = hist_init(&o->hist, scale) ?: hist_init(&o->after_idle, idle_scale(scale));
 
 			if (err) {
 				frames_uninit(&made);
@@ -29,7 +36,7 @@ void frames_uninit(struct frames *fs)
 {
 	for (u32 i = 0; fs->f && i < fs->n; i++)
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			hist_uninit(&fs->f[i].ops[op].hist);
+			op_uninit(&fs->f[i].ops[op]);
 	free(fs->f);
 	fs->f = NULL;
 	fs->n = 0;
@@ -108,6 +115,45 @@ static void op_between(struct op_frame *o, const struct op_counts *before,
 	o->sum_ns = now->sum_ns - before->sum_ns;
 	o->min_ns = now->min_ns;
 	o->max_ns = now->max_ns;
+	hist_diff(&o->after_idle, &now->after_idle, &before->after_idle);
+	o->after_idle_sum_ns = now->after_idle_sum_ns - before->after_idle_sum_ns;
+}
+
+/* IOs of @h that may have taken @ns or longer. */
+static u64 count_from(const struct hist *h, u64 ns)
+{
+	u64 n = 0;
+
+	for (u32 cell = blklat_cell(ns, h->scale); cell < BLKLAT_CELLS(h->scale); cell++)
+		n += h->cells[cell];
+	return n;
+}
+
+/* True when an IO other than those after a pause was, or may have been, in flight for all of a gap. */
+static bool pauses_doubtful(const struct frame *f, u64 gap_ns)
+{
+	u64 long_ios = 0, after_idle = 0;
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		long_ios += count_from(&f->ops[op].hist, gap_ns);
+		after_idle += count_from(&f->ops[op].after_idle, gap_ns);
+	}
+	return f->oldest_ns >= gap_ns || long_ios > after_idle;
+}
+
+static void settle_pauses(struct frame *f, u64 gap_ns)
+{
+	bool doubtful = pauses_doubtful(f, gap_ns);
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		struct op_frame *o = &f->ops[op];
+
+		if (doubtful) {
+			hist_clear(&o->after_idle);
+			o->after_idle_sum_ns = 0;
+		}
+		o->after_idle_ios = hist_count(&o->after_idle);
+	}
 }
 
 void frames_between(struct frames *fs, const struct snapshot *before, const struct snapshot *now,
@@ -127,8 +173,10 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		f->oldest_ns = w->oldest_ns;
 		f->gone = w->gone;
 		account(now, i, cpus, &skipped_left, &f->accounting);
+		settle_pauses(f, now->idle_gap_ns);
 		derive(f, ps);
 	}
+	fs->now = now;
 }
 
 /* Sums are added even without an IO: its bin may follow in the next interval. */
@@ -137,6 +185,9 @@ static void op_accumulate(struct op_frame *run, const struct op_frame *o)
 	run->bytes += o->bytes;
 	run->errors += o->errors;
 	run->sum_ns += o->sum_ns;
+	run->after_idle_ios += o->after_idle_ios;
+	run->after_idle_sum_ns += o->after_idle_sum_ns;
+	hist_add(&run->after_idle, &o->after_idle);
 	if (!o->ios)
 		return;
 	if (!run->ios || o->min_ns < run->min_ns)

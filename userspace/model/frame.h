@@ -21,6 +21,14 @@ struct op_frame {
 	u64 max_ns;
 	double percentile_ns[PERCENTILES_MAX];	/* in the order of the run's percentiles */
 	struct hist hist;
+	/*
+	 * Of these, the IOs issued after the device had been idle for the run's idle gap, at idle_scale().
+	 * An engine tells a pause by silence, so an IO that took as long as the gap looks like one to those
+	 * behind it: an interval with such an IO has none of these (it is not known which they are).
+	 */
+	u64 after_idle_ios;
+	u64 after_idle_sum_ns;
+	struct hist after_idle;
 };
 
 struct frame {
@@ -39,6 +47,8 @@ struct frame {
 struct frames {
 	u32 n;
 	struct frame *f;
+	/* Frames of an interval: the newer snapshot, with all that was counted so far. NULL for a whole run. */
+	const struct snapshot *now;
 };
 
 /* Returns 0 or -ENOMEM. @watches is borrowed and must outlive the frames. */

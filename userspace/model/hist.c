@@ -47,6 +47,11 @@ u64 hist_count(const struct hist *h)
 	return n;
 }
 
+void hist_copy(struct hist *to, const struct hist *from)
+{
+	memcpy(to->cells, from->cells, BLKLAT_CELLS(to->scale) * sizeof(*to->cells));
+}
+
 void hist_add(struct hist *to, const struct hist *from)
 {
 	u32 shift = from->scale - to->scale;

@@ -19,6 +19,9 @@ void hist_clear(struct hist *h);
 /* Number of IOs. */
 u64 hist_count(const struct hist *h);
 
+/* @to = @from, both of one scale. */
+void hist_copy(struct hist *to, const struct hist *from);
+
 /* @to += @from. @from may be finer than @to (an exact merge), never coarser. */
 void hist_add(struct hist *to, const struct hist *from);
 

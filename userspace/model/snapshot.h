@@ -23,7 +23,16 @@ struct op_counts {
 	u64 min_ns;		/* since the snapshot before; meaningless when no IO completed since */
 	u64 max_ns;
 	struct hist hist;
+	/* Of these, the IOs issued after the device had been idle for the idle gap; see idle_scale(). */
+	u64 after_idle_sum_ns;
+	struct hist after_idle;
 };
+
+/* The scale of after_idle's histogram at a run's @scale: few IOs are in it, so coarse bins will do. */
+static inline u32 idle_scale(u32 scale)
+{
+	return scale < 3 ? scale : 3;
+}
 
 struct watch_counts {
 	struct op_counts ops[BLKLAT_OPS];
@@ -41,6 +50,7 @@ struct watch_counts {
 struct snapshot {
 	u64 mono_ns;		/* CLOCK_MONOTONIC at the read */
 	s64 wall_ns;		/* CLOCK_REALTIME at the read */
+	u64 idle_gap_ns;	/* least pause before an IO that makes it one of after_idle; 0: not looked for */
 	u64 skipped;		/* program runs that the kernel skipped so far (recursion), all watches */
 	u32 n;			/* watches */
 	struct watch_counts *w;
@@ -49,6 +59,9 @@ struct snapshot {
 /* Makes an empty one for @n watches. Returns 0 or -ENOMEM. */
 int snapshot_init(struct snapshot *s, u32 n, u32 scale);
 void snapshot_uninit(struct snapshot *s);
+
+/* @to = @from, both made for the same watches and scale; each keeps its own histograms. */
+void snapshot_copy(struct snapshot *to, const struct snapshot *from);
 
 /* "device", "queue", "total"; "read", "write", "flush", "discard", "other" */
 extern const char *const stage_names[BLKLAT_STAGES];

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "model/frame.h"
+#include "model/origin.h"
 
 /* What is true for the whole run. Borrowed by the sink until its close returns. */
 struct run_info {
@@ -16,6 +17,9 @@ struct run_info {
 	const char *engine;
 	const struct watch *watches;
 	u32 n_watches;
+	const struct device_table *devices;	/* that the watches' devices are in */
+	const struct origin *origin;	/* NULL where nothing is known but the above */
+	u32 cpus;			/* slack of the accounting, see account() */
 	u32 scale;
 	u64 memory_bytes;
 	double interval_s;		/* as asked */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where a run comes from: what a recording tells besides its figures. */
+#ifndef MODEL_ORIGIN_H
+#define MODEL_ORIGIN_H
+
+#include "util/types.h"
+
+/* An event that the user noted. */
+struct mark {
+	u64 mono_ns;		/* CLOCK_MONOTONIC of the machine that was recorded, as in struct snapshot */
+	s64 wall_ns;		/* CLOCK_REALTIME */
+	char *text;
+};
+
+/* Texts are never NULL; "" when unknown. */
+struct origin {
+	char *file;		/* as the user called it; "" of a live run */
+	char *label;		/* --label */
+	char *host;
+	char *kernel;		/* release */
+	char *version;		/* of the blklat that captured */
+	char *command;		/* the command line that captured, words quoted as for a shell */
+	u64 start_mono_ns;	/* the first snapshot's */
+	s64 start_wall_ns;
+	double interval_s;	/* as asked for */
+	u64 idle_gap_ns;	/* 0: pauses were not looked for */
+	bool finished;		/* false: it is being recorded, or was cut off */
+	u32 n_marks;
+	struct mark *marks;	/* by time */
+};
+
+/* Frees what it points to. Takes one that is all 0. */
+void origin_uninit(struct origin *o);
+
+#endif
