@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sink/json_parts.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sink/utf8.h"
+#include "util/cleanup.h"
+
+void json_add(struct json_object *to, const char *key, struct json_object *value)
+{
+	json_object_object_add(to, key, value);
+}
+
+void json_add_count(struct json_object *to, const char *key, u64 n)
+{
+	json_add(to, key, json_object_new_uint64(n));
+}
+
+struct json_object *json_decimal(double value, int digits)
+{
+	char text[340];		/* the longest double has 309 digits before the point */
+
+	if (!isfinite(value))
+		return NULL;
+	snprintf(text, sizeof(text), "%.*f", digits, value);
+	for (char *c = text; *c; c++)
+		if (*c == ',')	/* the locale's */
+			*c = '.';
+	return json_object_new_double_s(value, text);
+}
+
+void json_add_decimal(struct json_object *to, const char *key, double value, int digits)
+{
+	json_add(to, key, json_decimal(value, digits));
+}
+
+struct json_object *json_clean_text(const char *text)
+{
+	size_t size = 3 * strlen(text) + 1;
+	char *clean CLEANUP(cleanup_free) = malloc(size);
+
+	if (!clean)
+		return NULL;
+	utf8_clean(clean, size, text);
+	return json_object_new_string(clean);
+}
+
+void json_add_text(struct json_object *to, const char *key, const char *text)
+{
+	json_add(to, key, json_clean_text(text));
+}
+
+struct json_object *json_bins(const struct hist *h)
+{
+	struct json_object *to = json_object_new_array();
+	u32 first, last;
+
+	if (!hist_range(h, &first, &last))
+		return to;
+	for (u32 cell = first; cell <= last; cell++) {
+		u64 upper_ns = hist_upper_ns(h->scale, cell);
+		struct json_object *bin;
+
+		if (!h->cells[cell])
+			continue;
+		bin = json_object_new_array_ext(3);
+		json_object_array_add(bin, json_object_new_uint64(hist_lower_ns(h->scale, cell)));
+		json_object_array_add(bin, upper_ns == UINT64_MAX ? NULL :
+				      json_object_new_uint64(upper_ns));
+		json_object_array_add(bin, json_object_new_uint64(h->cells[cell]));
+		json_object_array_add(to, bin);
+	}
+	return to;
+}
+
+struct json_object *json_accounting(const struct accounting *a)
+{
+	struct json_object *to = json_object_new_object(), *lost_by = json_object_new_object();
+
+	for (u32 reason = 0; reason < LOST_REASONS; reason++)
+		if (a->lost_by[reason])
+			json_add_count(lost_by, lost_names[reason], a->lost_by[reason]);
+	json_add_count(to, "started", a->started);
+	json_add_count(to, "completed", a->completed);
+	json_add_count(to, "in_flight", a->in_flight);
+	json_add_count(to, "lost", a->lost);
+	json_add(to, "lost_by", lost_by);
+	json_add_count(to, "requeued", a->requeued);
+	json_add(to, "kernel_ios", a->kernel_known ? json_object_new_uint64(a->kernel_ios) : NULL);
+	json_add_count(to, "moved", a->moved);
+	json_add_count(to, "before_start", a->before);
+	json_add_count(to, "unissued", a->unissued);
+	json_add_count(to, "skipped", a->skipped);
+	return to;
+}

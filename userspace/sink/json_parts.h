@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What every JSON that blklat writes has in common. Values are made as json-c's; NULL stands for null,
+ * and is what a figure that cannot be had becomes.
+ */
+#ifndef SINK_JSON_PARTS_H
+#define SINK_JSON_PARTS_H
+
+#include <json-c/json.h>
+
+#include "model/frame.h"
+
+/* Takes @value over. */
+void json_add(struct json_object *to, const char *key, struct json_object *value);
+
+void json_add_count(struct json_object *to, const char *key, u64 n);
+
+/* With so many @digits behind the point; null when it is not finite. */
+struct json_object *json_decimal(double value, int digits);
+void json_add_decimal(struct json_object *to, const char *key, double value, int digits);
+
+/* Valid UTF-8 whatever @text holds. */
+struct json_object *json_clean_text(const char *text);
+void json_add_text(struct json_object *to, const char *key, const char *text);
+
+/* [[lower exclusive, upper inclusive, count], ...] in ns of each bin in use; above the grid upper is null. */
+struct json_object *json_bins(const struct hist *h);
+
+/* The design's "accounting". */
+struct json_object *json_accounting(const struct accounting *a);
+
+#endif
