@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs with known answers, as replay scripts (userspace/capture/replay_script.h)."""
+import math
+import random
+
+# Quantiles of the normal distribution in the middle of nine equal parts: a peak's shape.
+SHAPE = (-1.593, -0.967, -0.589, -0.282, 0.0, 0.282, 0.589, 0.967, 1.593)
+
+
+class Script:
+    """A run that is written interval by interval; it counts what it writes."""
+
+    def __init__(self, devices=("sda",), stage="device", seed=1, idle_gap=None, scale=6):
+        self.random = random.Random(seed)
+        self.lines = ["blklat-replay 1", "engine bpf", "start 2026-11-21T07:35:00.000Z", f"scale {scale}"]
+        if idle_gap:
+            self.lines.append(f"idle-gap {idle_gap}")
+        for name in devices:
+            self.lines.append(f'device {name} kind=disk model="Example SSD" scheduler=none size=480103981056 '
+                              "queues=1 tags=32")
+        self.lines += [f"watch {name} {stage}" for name in devices]
+        self.intervals = 0
+        self.ios = 0
+
+    def on(self, device, stage="device"):
+        self.lines.append(f"on {device} {stage}")
+
+    def io(self, op, latency_ns, count=1, size=4096, more=""):
+        if count:
+            self.lines.append(f"io {op} {round(latency_ns)}ns {size} x{count} {more}".rstrip())
+            self.ios += count
+
+    def peak(self, op, center_ns, count, width=0.08, size=4096):
+        """@count IOs around a median; @width is the standard deviation of ln(latency)."""
+        share, rest = divmod(count, len(SHAPE))
+        for i, z in enumerate(SHAPE):
+            self.io(op, center_ns * math.exp(width * z), share + (i == 4) * rest, size)
+
+    def noisy(self, count, noise=0.03):
+        return max(0, round(self.random.gauss(count, noise * count)))
+
+    def in_flight(self, n, oldest_ns=0):
+        self.lines.append(f"in-flight {n}" + (f" oldest={round(oldest_ns)}ns" if n else ""))
+
+    def tick(self, seconds=1):
+        self.lines.append(f"tick {seconds}")
+        self.intervals += 1
+
+    def write(self, path):
+        path.write_text("\n".join(self.lines) + "\n")
+        return path
+
+
+def steady(seconds=120, iops=20000, p50_ns=90e3, noise=0.03, **kw):
+    s = Script(**kw)
+    for _ in range(seconds):
+        s.peak("read", p50_ns, s.noisy(iops, noise))
+        s.in_flight(2, p50_ns / 2)
+        s.tick()
+    return s
+
+
+def cache_exhausted(fast_s=60, slow_s=240, fast=(44000, 22e3), slow=(2600, 380e3)):
+    """Writes land in a cache until it is full. Each level is (IOPS, median)."""
+    s = Script()
+    at = 0
+    for second in range(fast_s + slow_s):
+        iops, p50_ns = fast if second < fast_s else slow
+        n = s.noisy(iops)
+        at += n if second < fast_s else 0
+        s.peak("write", p50_ns, n)
+        s.in_flight(1, p50_ns / 2)
+        s.tick()
+    s.share = at / s.ios
+    return s
+
+
+def every_third_second(seconds=150, iops=7000, p50_ns=560e3):
+    """A drive that stops to clean up: nothing completes in each third second, four writes wait."""
+    s = Script()
+    for second in range(seconds):
+        stalled = second % 3 == 2
+        if not stalled:
+            s.peak("write", p50_ns, s.noisy(iops))
+            if second and second % 3 == 0:
+                s.io("write", 1.0005e9, 4)
+        s.in_flight(4, 1e9 if stalled else p50_ns / 2)
+        s.tick()
+    s.stalls = seconds // 3
+    return s
+
+
+def stall(before_s=40, stalled_s=3, after_s=57, iops=15000, p50_ns=120e3):
+    """One stall in the middle; what waited has its length."""
+    s = Script()
+    for second in range(before_s + stalled_s + after_s):
+        inside = before_s <= second < before_s + stalled_s
+        if not inside:
+            s.peak("read", p50_ns, s.noisy(iops))
+        if second == before_s + stalled_s:
+            s.io("read", stalled_s * 1e9 + 1e6, 2)
+        s.in_flight(2, (second - before_s + 1) * 1e9 if inside else p50_ns / 2)
+        s.tick()
+    return s
+
+
+def duty_cycle(cycles=100, load_s=2, rest_s=2, iops=30000, p50_ns=27e3, first_ns=100e3):
+    """Half of the time nothing is asked for; the first IO after each pause is slower."""
+    s = Script(idle_gap="100ms")
+    for _ in range(cycles):
+        for second in range(load_s):
+            s.peak("read", p50_ns, s.noisy(iops))
+            if not second:
+                s.io("read", first_ns, 1, more="after-idle")
+            s.in_flight(1, p50_ns / 2) if second + 1 < load_s else s.in_flight(0)
+            s.tick()
+        for _ in range(rest_s):
+            s.in_flight(0)
+            s.tick()
+    return s
+
+
+def two_peaks(seconds=60, iops=10000, fast=(0.8, 80e3), slow=(0.2, 1.1e6)):
+    """Hits and misses. Each peak is (share, median)."""
+    s = Script()
+    s.counts = [0, 0]
+    for _ in range(seconds):
+        n = s.noisy(iops)
+        for i, (share, p50_ns) in enumerate((fast, slow)):
+            part = round(n * share)
+            s.counts[i] += part
+            s.peak("read", p50_ns, part)
+        s.in_flight(3, 1e5)
+        s.tick()
+    return s
+
+
+def filled_up(seconds=2000, fall_s=500, fast=(80000, 390e3), slow=(7000, 4.5e6)):
+    """Random writes to a drive with little spare area: fast, then noisy and slow. In steps of a second."""
+    s = Script()
+    for second in range(seconds):
+        iops, p50_ns = fast if second < fall_s else slow
+        s.peak("write", p50_ns, s.noisy(iops, 0.02 if second < fall_s else 0.1))
+        s.in_flight(32, p50_ns)
+        s.tick()
+    return s
