@@ -518,7 +518,7 @@ static void test_signals_wait_for_the_loop(void **state)
 static int block_signals(void **state)
 {
 	(void)state;
-	loop_signals_block();
+	loop_signals_block(NULL);
 	return 0;
 }
 

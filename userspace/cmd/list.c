@@ -2,6 +2,7 @@
 /* blklat list: what can be observed. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/json.h"
@@ -125,7 +126,7 @@ static int print_text(const struct device_table *t, bool all)
 		if (add_row(&table, t, i))
 			return -ENOMEM;
 	}
-	table_print(&table, stdout, terminal_columns());
+	table_print(&table, stdout, terminal_columns(STDOUT_FILENO));
 	return 0;
 }
 

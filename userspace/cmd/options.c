@@ -163,6 +163,14 @@ static int show(const struct argp *argp, int what, char *name)
 	return finish_output(name);
 }
 
+/* Returns how many there are then. */
+static u32 append(struct argp_option *all, u32 n, const struct argp_option *list)
+{
+	for (; list && n < OPTIONS_MAX && !ends(list); list++)
+		all[n++] = *list;
+	return n;
+}
+
 int options_parse(const struct options *o, int argc, char **argv, void *into)
 {
 	struct argp_option all[OPTIONS_MAX + ARRAY_SIZE(common)];
@@ -171,11 +179,9 @@ int options_parse(const struct options *o, int argc, char **argv, void *into)
 		.options = all, .parser = on_key, .args_doc = o->arguments, .doc = o->about,
 	};
 	struct problem line;
-	u32 n = 0;
+	u32 n = append(all, 0, o->list);
 
-	while (n < OPTIONS_MAX && !ends(&o->list[n]))
-		n++;
-	memcpy(all, o->list, n * sizeof(*all));
+	n = append(all, n, o->shared);
 	memcpy(all + n, common, sizeof(common));
 
 	/* argp's own messages and help exit, or take two lines. */

@@ -18,7 +18,8 @@
 struct options {
 	const char *about;		/* what the command does; text after '\v' follows the options */
 	const char *arguments;		/* as shown in the usage line, e.g. "[DEV...]"; NULL: takes none */
-	const struct argp_option *list;	/* ended by { 0 }; at most OPTIONS_MAX */
+	const struct argp_option *list;	/* ended by { 0 }; NULL: none of its own */
+	const struct argp_option *shared;	/* more, that several commands have; same. Together OPTIONS_MAX */
 	/*
 	 * Takes one option, or with ARGP_KEY_ARG one argument. Returns 0, or a negative errno and a
 	 * sentence, which ends the parsing.

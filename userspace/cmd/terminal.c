@@ -9,11 +9,11 @@
 
 #include "cmd/cmd.h"
 
-u32 terminal_columns(void)
+u32 terminal_columns(int fd)
 {
 	struct winsize w = { 0 };
 
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || !w.ws_col ? 80 : w.ws_col;
+	return ioctl(fd, TIOCGWINSZ, &w) || !w.ws_col ? 80 : w.ws_col;
 }
 
 void size_text(u64 bytes, char *ret, size_t size)

@@ -5,8 +5,8 @@
 
 #include "util/types.h"
 
-/* Width of the terminal on stdout, 80 when it is none. */
-u32 terminal_columns(void);
+/* Width of the terminal @fd, 80 when it is none. */
+u32 terminal_columns(int fd);
 
 /* "931.5G", "512B": powers of 1024, at most 6 letters, as lsblk writes them. */
 void size_text(u64 bytes, char *ret, size_t size);

@@ -31,12 +31,12 @@ static void ending_set(sigset_t *set)
 		sigaddset(set, ending_signals[i]);
 }
 
-void loop_signals_block(void)
+void loop_signals_block(sigset_t *ret_before)
 {
 	sigset_t set;
 
 	ending_set(&set);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigprocmask(SIG_BLOCK, &set, ret_before);
 }
 
 static u64 mono_ns(void)

@@ -6,6 +6,8 @@
 #ifndef RUN_LOOP_H
 #define RUN_LOOP_H
 
+#include <signal.h>
+
 #include "capture/capture.h"
 #include "sink/sink.h"
 
@@ -31,7 +33,10 @@ enum loop_end {
 enum loop_end loop_run(struct capture *c, struct sink *s, const struct loop_config *cfg,
 		       void (*gone)(const struct device *d), struct problem *p);
 
-/* Blocks SIGINT, SIGTERM and SIGHUP: they become ends of the loop. SIGPIPE is to be ignored (main.c). */
-void loop_signals_block(void);
+/*
+ * Blocks SIGINT, SIGTERM and SIGHUP: they become ends of the loop. SIGPIPE is to be ignored (main.c).
+ * Gives the mask before, unless that is NULL.
+ */
+void loop_signals_block(sigset_t *ret_before);
 
 #endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmd/capture_options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "util/parse.h"
+
+#define MAX_BIOS_LIMIT (16 << 20)
+
+enum {
+	KEY_DURATION = CAPTURE_OPTIONS_LONG,
+	KEY_BINS,
+	KEY_ENGINE,
+	KEY_SCALE,
+	KEY_MAX_MEMORY,
+	KEY_MAX_BIOS,
+	KEY_REPLAY,
+};
+
+const struct argp_option capture_option_list[] = {
+	{ "dev", 'd', "DEV", 0, "Device to watch: a name (nvme0n1, sda1, dm-0), a path, a mapper name, a "
+	  "pattern ('nvme*n1') or 'all'; may be given several times", 0 },
+	{ "interval", 'i', "S", 0, "Seconds between two outputs (default 1)", 0 },
+	{ "count", 'c', "N", 0, "End after N intervals", 0 },
+	{ "duration", KEY_DURATION, "S", 0, "End after S seconds", 0 },
+	{ "stage", 's', "LIST", 0, "Sections of an IO's life: device (issue to completion), queue (waiting in "
+	  "the scheduler), total (from the bio); default device, or total where there are no requests", 0 },
+	{ "percentiles", 'p', "LIST", 0, "Percentiles to print (default 50,90,99,99.9,99.99)", 0 },
+	{ "format", 'f', "FORMAT", 0, "text (default), json or csv", 0 },
+	{ "bins", KEY_BINS, NULL, 0, "json, csv: every bin of the histogram too", 0 },
+	{ "engine", KEY_ENGINE, "ENGINE", 0, "auto (default: bpf, else kmod), bpf or kmod (the kernel "
+	  "module)", 0 },
+	{ "scale", KEY_SCALE, "N", 0, "Bins an octave: 2^N, N 0 to 6, or auto (default): the finest that fits",
+	  0 },
+	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most that the counters may take (default 64M or 0.1 % of the "
+	  "machine's memory, the larger)", 0 },
+	{ "max-bios", KEY_MAX_BIOS, "N", 0, "Stage total: room for N bios in flight (default 65536)", 0 },
+	{ "replay", KEY_REPLAY, "FILE", 0, "Replay a recording or a script instead of watching", 0 },
+	{ 0 },
+};
+
+int capture_options_init(struct capture_options *o, int argc)
+{
+	*o = (struct capture_options){
+		.wanted.devices = calloc(argc + 1, sizeof(*o->wanted.devices)),
+		.interval_s = 1,
+		.percentiles = percentiles_default,
+		.format = sink_formats[0],
+		.scale = -1,
+		.max_bios = CAPTURE_MAX_BIOS,
+	};
+	return o->wanted.devices ? 0 : -ENOMEM;
+}
+
+void capture_options_uninit(struct capture_options *o)
+{
+	free(o->wanted.devices);
+	o->wanted.devices = NULL;
+}
+
+static int take_format(struct capture_options *o, const char *value, struct problem *p)
+{
+	const char *names[8];
+	u32 n = 0, chosen;
+	int err;
+
+	for (; sink_formats[n]; n++)
+		names[n] = sink_formats[n]->name;
+	err = parse_name("--format", value, names, n, &chosen, p);
+	if (!err)
+		o->format = sink_formats[chosen];
+	return err;
+}
+
+static int take_engine(struct capture_options *o, const char *value, struct problem *p)
+{
+	const char *names[8] = { "auto" };
+	u32 n = 0, chosen;
+	int err;
+
+	for (; capture_engines[n]; n++)
+		names[n + 1] = capture_engines[n]->name;
+	err = parse_name("--engine", value, names, n + 1, &chosen, p);
+	if (!err)
+		o->engine = chosen ? capture_engines[chosen - 1] : NULL;
+	return err;
+}
+
+static int take_percentiles(struct capture_options *o, const char *value, struct problem *p)
+{
+	const char *bad;
+	int len;
+
+	if (!percentiles_parse(value, &o->percentiles, &bad, &len))
+		return 0;
+	return problem_set(p, -EINVAL, "--percentiles '%s': '%.*s' is no percentile: give numbers above 0 and up "
+			   "to 100, like 50,99,99.9 (at most %d)", value, len, bad, PERCENTILES_MAX);
+}
+
+int capture_options_take(struct capture_options *o, int key, const char *value, struct problem *p)
+{
+	switch (key) {
+	case 'd':
+		o->wanted.devices[o->wanted.n++] = value;
+		return 0;
+	case 'i':
+		return parse_seconds("--interval", value, &o->interval_s, p);
+	case 'c':
+		return parse_count("--count", value, &o->count, p);
+	case KEY_DURATION:
+		return parse_seconds("--duration", value, &o->duration_s, p);
+	case 's':
+		return parse_names("--stage", value, stage_names, BLKLAT_STAGES, &o->wanted.stages, p);
+	case 'p':
+		return take_percentiles(o, value, p);
+	case 'f':
+		return take_format(o, value, p);
+	case KEY_BINS:
+		o->bins = true;
+		return 0;
+	case KEY_ENGINE:
+		return take_engine(o, value, p);
+	case KEY_SCALE:
+		return parse_scale("--scale", value, BLKLAT_SCALE_MAX, &o->scale, p);
+	case KEY_MAX_MEMORY:
+		return parse_size("--max-memory", value, &o->max_memory, p);
+	case KEY_MAX_BIOS:
+		return parse_count("--max-bios", value, &o->max_bios, p);
+	default:
+		o->replay = value;
+		return 0;
+	}
+}
+
+int capture_options_check(const struct capture_options *o, struct problem *p)
+{
+	if (!o->wanted.n && !o->replay)
+		return problem_set(p, -EINVAL, "no device given: say which with --dev ('blklat list' shows them)");
+	if (o->wanted.n && o->replay)
+		return problem_set(p, -EINVAL, "--replay has its own devices: leave --dev out");
+	if (o->max_bios > MAX_BIOS_LIMIT)
+		return problem_set(p, -EINVAL, "--max-bios '%llu': must be at most %d", o->max_bios, MAX_BIOS_LIMIT);
+	return 0;
+}

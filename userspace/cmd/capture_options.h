@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The options of commands that run a capture: what to watch, with which engine, how long, how shown. */
+#ifndef CMD_CAPTURE_OPTIONS_H
+#define CMD_CAPTURE_OPTIONS_H
+
+#include "capture/capture.h"
+#include "cmd/options.h"
+#include "cmd/watches.h"
+#include "sink/sink.h"
+
+/* Keys from here on are these options', see struct options. */
+#define CAPTURE_OPTIONS_LONG (OPTIONS_LONG + 0x100)
+
+struct capture_options {
+	struct wanted wanted;
+	double interval_s;
+	double duration_s;			/* 0: no limit */
+	u64 count;				/* 0: no limit */
+	struct percentiles percentiles;
+	const struct sink_ops *format;
+	bool bins;
+	const struct capture_ops *engine;	/* NULL: auto */
+	int scale;
+	u64 max_memory;
+	u64 max_bios;
+	const char *replay;			/* NULL: watch devices */
+};
+
+/* To be shared by struct options: ended by { 0 }. */
+extern const struct argp_option capture_option_list[];
+
+/* The defaults, with room for the devices of @argc words. Returns 0 or -ENOMEM. */
+int capture_options_init(struct capture_options *o, int argc);
+void capture_options_uninit(struct capture_options *o);
+
+/* Takes one of them, as the hook of struct options does. */
+int capture_options_take(struct capture_options *o, int key, const char *value, struct problem *p);
+
+/* Once all are read: do they fit together? Returns 0, or -EINVAL and a sentence. */
+int capture_options_check(const struct capture_options *o, struct problem *p);
+
+#endif

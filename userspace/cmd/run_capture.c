@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmd/run_capture.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/terminal.h"
+
+/* The first engine that can run, or the one asked for. Says so once if it is not the one preferred. */
+static int choose_engine(const struct capture_options *o, const struct capture_ops **ret, struct problem *p)
+{
+	struct problem first;
+	int err = 0;
+
+	if (o->engine) {
+		*ret = o->engine;
+		return o->engine->probe(p);
+	}
+	for (u32 i = 0; capture_engines[i]; i++) {
+		int failed = capture_engines[i]->probe(&first);
+
+		if (!failed) {
+			*ret = capture_engines[i];
+			if (i)
+				fprintf(stderr, "blklat: engine %s is used, since %s cannot be: %s\n",
+					capture_engines[i]->name, capture_engines[0]->name, p->text);
+			return 0;
+		}
+		if (!err) {
+			err = failed;
+			*p = first;
+		}
+	}
+	return err;
+}
+
+/* Which failures to begin are the command line's. A replay's are all, but for a recording that is damaged. */
+static int status_of(const struct capture_ops *engine, int err)
+{
+	bool usage = err == -EPERM || err == -E2BIG || err == -EINVAL || err == -EOPNOTSUPP ||
+		     engine == &capture_replay;
+
+	return usage && err != -ENOMEM && err != -EBADMSG ? STATUS_USAGE : STATUS_FAILED;
+}
+
+static int begin(struct run_capture *r, const struct capture_ops *engine)
+{
+	const struct capture_options *o = r->o;
+	const struct capture_config cfg = {
+		.devices = &r->devices,
+		.watches = r->watches.w,
+		.n_watches = r->watches.n,
+		.scale = o->scale,
+		.max_memory = o->max_memory,
+		.max_bios = o->max_bios,
+		.replay_file = o->replay,
+	};
+	struct capture *c;
+	struct problem p;
+	int err;
+
+	loop_signals_block(&r->mask_before);
+	err = engine->open(&cfg, &c, &p);
+	if (err)
+		return command_fail(r->who, status_of(engine, err), &p);
+	/* Loading read the kernel's type information; that memory is not needed again. */
+	malloc_trim(0);
+	r->capture = c;
+	r->info = (struct run_info){
+		.version = BLKLAT_VERSION,
+		.engine = c->engine,
+		.watches = c->watches,
+		.n_watches = c->n_watches,
+		.devices = c->devices,
+		.origin = c->origin,
+		.cpus = c->cpus,
+		.scale = c->scale,
+		.memory_bytes = c->memory_bytes,
+		.interval_s = c->origin ? c->origin->interval_s : o->interval_s,
+		.percentiles = o->percentiles,
+	};
+	return -1;
+}
+
+int run_capture_begin(struct run_capture *r, const struct capture_options *o, const char *who)
+{
+	const struct capture_ops *engine = NULL;
+	struct problem p;
+	int err;
+
+	*r = (struct run_capture){ .o = o, .who = who };
+	if (o->replay)
+		return begin(r, &capture_replay);
+	if (device_table_read(&r->devices, "", &p))
+		return command_fail(who, STATUS_FAILED, &p);
+	if (watches_make(&r->devices, &o->wanted, &r->watches, &p))
+		return command_fail(who, STATUS_USAGE, &p);
+	err = choose_engine(o, &engine, &p);
+	if (err)
+		return command_fail(who, o->engine ? STATUS_USAGE : status_of(engine, err), &p);
+	return begin(r, engine);
+}
+
+/* Whoever has a terminal and did not say NO_COLOR (no-color.org). */
+static bool wants_colour(int fd)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(fd) && !(no && *no) && !(term && !strcmp(term, "dumb"));
+}
+
+struct sink_config run_capture_look(const struct run_capture *r, FILE *out)
+{
+	return (struct sink_config){
+		.out = out,
+		.bins = r->o->bins,
+		.colour = wants_colour(fileno(out)),
+		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
+		.columns = terminal_columns(fileno(out)),
+	};
+}
+
+static void print_gone(const struct device *d)
+{
+	fprintf(stderr, "blklat: %s went away\n", d->name);
+}
+
+int run_capture_loop(struct run_capture *r, struct sink *sink)
+{
+	const struct loop_config loop = {
+		.interval_s = r->o->interval_s,
+		.count = r->o->count,
+		.duration_s = r->o->duration_s,
+		.percentiles = &r->o->percentiles,
+	};
+	struct problem p;
+
+	switch (loop_run(r->capture, sink, &loop, print_gone, &p)) {
+	case LOOP_GONE:
+		problem_set(&p, 0, "no watched device is left");
+		return command_fail(r->who, STATUS_FAILED, &p);
+	case LOOP_FAILED:
+		return command_fail(r->who, STATUS_FAILED, &p);
+	default:
+		return STATUS_DONE;
+	}
+}
+
+void run_capture_end(struct run_capture *r)
+{
+	if (r->capture)
+		r->capture->ops->close(r->capture);
+	watches_free(&r->watches);
+	device_table_free(&r->devices);
+	r->capture = NULL;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A capture from its options to its exit status: the steps that live and record share. They print. */
+#ifndef CMD_RUN_CAPTURE_H
+#define CMD_RUN_CAPTURE_H
+
+#include <signal.h>
+
+#include "cmd/capture_options.h"
+#include "run/loop.h"
+
+struct run_capture {
+	const struct capture_options *o;
+	const char *who;		/* what messages call the command */
+	struct device_table devices;
+	struct watches watches;
+	struct capture *capture;
+	struct run_info info;		/* for the sink */
+	sigset_t mask_before;		/* signals that were blocked when it began */
+};
+
+/*
+ * Starts the capture that @o asks for. Returns a negative number, or the exit status to end with when it
+ * could not (the reason is printed). Either way @r is to be ended; it borrows @o and @who until then.
+ */
+int run_capture_begin(struct run_capture *r, const struct capture_options *o, const char *who);
+
+/* How the live formats are to look on @out. */
+struct sink_config run_capture_look(const struct run_capture *r, FILE *out);
+
+/* Runs the loop into @sink. What a person has to know of its end is printed. Returns the exit status. */
+int run_capture_loop(struct run_capture *r, struct sink *sink);
+
+void run_capture_end(struct run_capture *r);
+
+#endif
