@@ -106,6 +106,10 @@ static int fake_interval(struct sink *s, const struct frames *fs)
 	u32 n = run.intervals++;
 
 	assert_ptr_equal(s, &run.sink);
+	/* Whatever frames it is shown, it can look at all that was counted. */
+	assert_non_null(fs->now);
+	assert_int_equal(fs->now->n, run.capture.n_watches);
+	assert_int_equal(fs->now->mono_ns, run.mono_ns[run.reads - 1]);
 	run.interval_s[n] = fs->f[0].interval_s;
 	for (u32 i = 0; i < fs->n; i++) {
 		run.ios[n] += fs->f[i].ops[BLKLAT_OP_READ].ios;

@@ -202,6 +202,33 @@ static void scales_merge_but_never_split(void **state)
 	script_end(&s);
 }
 
+/* Counted with all others, and besides. 102 us is in (94129, 102648], an eighth of an octave. */
+static void ios_after_a_pause(void **state)
+{
+	struct script s;
+	struct op_counts *rd;
+
+	(void)state;
+	script_start(&s, START "idle-gap 100ms\nio read 102us 4096 x3 errors=1 after-idle\nio read 27us 512 x5\n"
+		     "tick 1\nio read 102us 4096 after-idle\ntick 1\n", -1);
+	assert_int_equal(s.now.idle_gap_ns, 100000000);
+	script_tick(&s);
+	rd = &s.now.w[0].ops[BLKLAT_OP_READ];
+	assert_int_equal(s.now.idle_gap_ns, 100000000);
+	assert_int_equal(hist_count(&rd->hist), 8);
+	assert_int_equal(rd->errors, 1);
+	assert_int_equal(rd->sum_ns, 3 * 102000 + 5 * 27000);
+	assert_int_equal(rd->after_idle_sum_ns, 3 * 102000);
+	assert_int_equal(rd->after_idle.scale, 3);
+	for (u32 cell = 0; cell < (u32)BLKLAT_CELLS(3); cell++)
+		assert_int_equal(rd->after_idle.cells[cell],
+				 hist_upper_ns(3, cell) == 102648 ? 3 : 0);
+	script_tick(&s);
+	assert_int_equal(hist_count(&rd->after_idle), 4);
+	assert_int_equal(s.now.w[0].kernel_ios, 9);
+	script_end(&s);
+}
+
 static void bad_scripts_are_named(void **state)
 {
 	static const struct { const char *text; u32 line; const char *says; } cases[] = {
@@ -212,7 +239,7 @@ static void bad_scripts_are_named(void **state)
 		{ START "tick 1\nio read 1us 1\n", 6, "must end with a 'tick'" },
 		{ "blklat-replay 1\ntick 1\n", 2, "nothing is watched" },
 		{ START "frobnicate\n", 4, "unknown statement 'frobnicate'" },
-		{ START "io read 1us\n", 4, "'io' takes 3 to 5 words, not 2" },
+		{ START "io read 1us\n", 4, "'io' takes 3 to 6 words, not 2" },
 		{ START "tick 1\nscale 3\n", 5, "'scale' must come before anything happens" },
 		{ START "device d\n", 4, "device 'd' is there already" },
 		{ START "watch d device\n", 4, "is watched already" },
@@ -235,7 +262,11 @@ static void bad_scripts_are_named(void **state)
 		{ START "io read 99999999999999999999s 1\n", 4, "latency '99999999999999999999s'" },
 		{ START "io read 1us 4k\n", 4, "bytes '4k' must be a whole number" },
 		{ START "io read 1us 1 x1e3\n", 4, "count '1e3' must be" },
-		{ START "io read 1us 1 1000\n", 4, "neither xCOUNT nor errors=N" },
+		{ START "io read 1us 1 1000\n", 4, "neither xCOUNT, errors=N nor after-idle" },
+		{ START "io read 1us 1 after-idle\n", 4, "says nothing without an 'idle-gap'" },
+		{ START "idle-gap 0ms\n", 4, "idle-gap '0ms' must be like 100ms" },
+		{ START "idle-gap 1\n", 4, "idle-gap '1' must be like 100ms" },
+		{ START "tick 1\nidle-gap 1s\n", 5, "'idle-gap' must come before" },
 		{ START "io read 1us 1 x2 errors=3\n", 4, "3 errors are more than the 2 IOs" },
 		{ START "io read 1000000s 1 x1000000\n", 4, "beyond 2^62" },
 		{ START "io read 1ns 1099511627776 x1000000000000\n", 4, "beyond 2^62" },
@@ -311,6 +342,7 @@ int main(void)
 		cmocka_unit_test(counts_are_a_live_engines),
 		cmocka_unit_test(accounts_and_their_starts),
 		cmocka_unit_test(scales_merge_but_never_split),
+		cmocka_unit_test(ios_after_a_pause),
 		cmocka_unit_test(bad_scripts_are_named),
 		cmocka_unit_test(bytes_of_any_kind_are_refused),
 		cmocka_unit_test(files_that_cannot_be_read),

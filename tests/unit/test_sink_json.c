@@ -32,6 +32,41 @@ static void a_line_is_the_contract(void **state)
 	sink_run_uninit(&r);
 }
 
+/* Only where they are looked for, and then also where there are none. */
+static void ios_after_a_pause(void **state)
+{
+	struct snapshot now = { .idle_gap_ns = 100000000 };
+	struct op_frame *o;
+	struct sink_run r;
+
+	(void)state;
+	sink_run_init(&r, &sink_json);
+	r.cfg.bins = true;
+	sink_run_open(&r);
+	sink_run_reads(&r);
+	r.frames.now = &now;
+	sink_run_interval(&r);
+	assert_non_null(strstr(r.text, ",[1995892,2017626,1]],\"after_idle\":{\"ios\":0,"
+			       "\"latency_ns\":{\"mean\":null,\"p50\":null,\"p99.9\":null},\"bins\":[]}}]"));
+
+	/* Two of 61 us and 2 ms: 953.674 ns * 2^(47/8), 2^6; 2^11, 2^(89/8). */
+	o = &r.frames.f[0].ops[BLKLAT_OP_READ];
+	o->after_idle.cells[blklat_cell(61000, 3)]++;
+	o->after_idle.cells[blklat_cell(2000000, 3)]++;
+	o->after_idle_ios = 2;
+	o->after_idle_sum_ns = 2061000;
+	sink_run_interval(&r);
+	assert_non_null(strstr(r.text, "\"after_idle\":{\"ios\":2,\"latency_ns\":{\"mean\":1030500.0,\"p50\":60000.0,"
+			       "\"p99.9\":2000000.0},\"bins\":[[55969,61035,1],[1953125,2129897,1]]}}]"));
+	r.frames.now = NULL;
+	sink_run_interval(&r);
+	now.idle_gap_ns = 0;
+	r.frames.now = &now;
+	sink_run_interval(&r);
+	assert_null(strstr(strstr(strstr(r.text, "after_idle") + 1, "after_idle") + 1, "after_idle"));
+	sink_run_uninit(&r);
+}
+
 static struct json_object *at(struct json_object *o, const char *key)
 {
 	struct json_object *found = NULL;
@@ -163,6 +198,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_is_the_contract),
+		cmocka_unit_test(ios_after_a_pause),
 		cmocka_unit_test(an_idle_line_still_comes),
 		cmocka_unit_test(large_counts_and_reasons_survive),
 		cmocka_unit_test(any_name_gives_valid_json),

@@ -76,6 +76,7 @@ static int replay_begin(struct replay *r)
 	/* Any moment but 0, which could hide a reader that takes the clock for a length. */
 	r->state.mono_ns = 1000 * NSEC_PER_SEC;
 	r->state.wall_ns = r->script.start_ns;
+	r->state.idle_gap_ns = r->script.idle_gap_ns;
 	for (u32 i = 0; i < r->state.n; i++)
 		r->state.w[i].kernel_known = true;
 	return 0;
@@ -129,6 +130,10 @@ static void play_io(struct replay *r, const struct replay_event *e)
 	if (e->ns > o->max_ns)
 		o->max_ns = e->ns;
 	r->watches[e->watch].completed += e->n;
+	if (!e->after_idle)
+		return;
+	o->after_idle_sum_ns += e->n * e->ns;
+	o->after_idle.cells[blklat_cell(e->ns, o->after_idle.scale)] += e->n;
 }
 
 static void play_account(struct replay *r, const struct replay_event *e)

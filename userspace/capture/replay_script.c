@@ -130,6 +130,16 @@ static int on_memory(struct reader *r)
 	return take_number(r, "memory", r->word[1], SIZE_MAX_BYTES, &r->s->memory_bytes);
 }
 
+static int on_idle_gap(struct reader *r)
+{
+	u64 ns;
+
+	if (!word_latency(r->word[1], &ns) || !ns)
+		return bad(r, "idle-gap '%.40s' must be like 100ms (ns, us, ms, s), above 0", r->word[1]);
+	r->s->idle_gap_ns = ns;
+	return 0;
+}
+
 static int on_start(struct reader *r)
 {
 	if (!word_time(r->word[1], &r->s->start_ns))
@@ -258,9 +268,13 @@ static int on_io(struct reader *r)
 			err = take_number(r, "errors", errors, COUNT_MAX, &e.errors);
 		else if (r->word[i][0] == 'x')
 			err = take_number(r, "count", r->word[i] + 1, COUNT_MAX, &e.n);
+		else if (!strcmp(r->word[i], "after-idle"))
+			e.after_idle = true;
 		else
-			err = bad(r, "'%.40s' is neither xCOUNT nor errors=N", r->word[i]);
+			err = bad(r, "'%.40s' is neither xCOUNT, errors=N nor after-idle", r->word[i]);
 	}
+	if (!err && e.after_idle && !r->s->idle_gap_ns)
+		err = bad(r, "after-idle says nothing without an 'idle-gap' before");
 	if (!err && e.errors > e.n)
 		err = bad(r, "%llu errors are more than the %llu IOs", e.errors, e.n);
 	if (!err)
@@ -412,11 +426,12 @@ static const struct statement {
 	{ "scale", 1, 1, true, on_scale },
 	{ "cpus", 1, 1, true, on_cpus },
 	{ "memory", 1, 1, true, on_memory },
+	{ "idle-gap", 1, 1, true, on_idle_gap },
 	{ "start", 1, 1, true, on_start },
 	{ "device", 1, 8, true, on_device },
 	{ "watch", 2, 2, true, on_watch },
 	{ "on", 2, 2, false, on_on },
-	{ "io", 3, 5, false, on_io },
+	{ "io", 3, 6, false, on_io },
 	{ "in-flight", 1, 2, false, on_in_flight },
 	{ "account", 2, 2, false, on_account },
 	{ "starts", 1, 1, false, on_starts },

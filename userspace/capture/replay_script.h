@@ -12,6 +12,8 @@
  *   scale 0..6                   finest resolution; default 6. A coarser one can be asked for
  *   cpus N                       slack of the accounting; default 1
  *   memory BYTES                 that the counters took; default: what the series of abi.h take
+ *   idle-gap TIME                least pause before an IO that makes it one of after-idle; default: none is
+ *                                looked for. Above 0, written as LATENCY below
  *   start TIME                   as 2026-11-21T07:35:00.000Z; default 1970-01-01T00:00:00Z
  *   device NAME [kind=TEXT] [model=TEXT] [mapper=TEXT] [scheduler=TEXT] [size=BYTES]
  *               [queues=N] [tags=N]
@@ -20,9 +22,10 @@
  * Then what happens. It belongs to the watch that 'on' chose last, at first to the first one:
  *
  *   on NAME STAGE
- *   io OP LATENCY BYTES [xCOUNT] [errors=N]
+ *   io OP LATENCY BYTES [xCOUNT] [errors=N] [after-idle]
  *                                COUNT IOs (1) complete, each of this latency and size; N of them
- *                                fail. OP is read, write, flush, discard or other
+ *                                fail. OP is read, write, flush, discard or other. after-idle: each
+ *                                was issued after a pause
  *   in-flight N [oldest=AGE]     as seen at each tick from now on
  *   account CELL N               N more in a cell of abi.h: requeued, no_start, overwritten,
  *                                tag_range, table_full, before or unissued
@@ -68,6 +71,7 @@ struct replay_event {
 	enum replay_kind kind;
 	u32 watch;
 	u32 what;		/* IO: op. account: cell. after: 1 when in_flight is given */
+	bool after_idle;	/* IO */
 	u64 n;			/* IO, account, skipped, in-flight, after: how many */
 	u64 ns;			/* IO: latency. in-flight: age. tick: length */
 	u64 bytes;		/* IO: of one */
@@ -81,6 +85,7 @@ struct replay_script {
 	u32 scale;
 	u32 cpus;
 	u64 memory_bytes;	/* 0: not given */
+	u64 idle_gap_ns;	/* 0: not looked for */
 	s64 start_ns;		/* CLOCK_REALTIME */
 	u32 n_devices;
 	struct device *devices;	/* REPLAY_DEVICES_MAX of them, so that they never move */

@@ -119,7 +119,7 @@ static void op_between(struct op_frame *o, const struct op_counts *before,
 	o->after_idle_sum_ns = now->after_idle_sum_ns - before->after_idle_sum_ns;
 }
 
-/* IOs of @h that may have taken @ns or longer. */
+/* IOs of @h in the bin of @ns and above. */
 static u64 count_from(const struct hist *h, u64 ns)
 {
 	u64 n = 0;
@@ -132,11 +132,14 @@ static u64 count_from(const struct hist *h, u64 ns)
 /* True when an IO other than those after a pause was, or may have been, in flight for all of a gap. */
 static bool pauses_doubtful(const struct frame *f, u64 gap_ns)
 {
+	const struct hist *coarse = &f->ops[0].after_idle;
+	/* From where on both histograms have a bin begin, so that they count the same IOs. */
+	u64 from_ns = hist_lower_ns(coarse->scale, blklat_cell(gap_ns, coarse->scale)) + 1;
 	u64 long_ios = 0, after_idle = 0;
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
-		long_ios += count_from(&f->ops[op].hist, gap_ns);
-		after_idle += count_from(&f->ops[op].after_idle, gap_ns);
+		long_ios += count_from(&f->ops[op].hist, from_ns);
+		after_idle += count_from(&f->ops[op].after_idle, from_ns);
 	}
 	return f->oldest_ns >= gap_ns || long_ios > after_idle;
 }

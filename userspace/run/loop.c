@@ -96,6 +96,7 @@ static void choose_shown(struct loop *l)
 	const struct snapshot *before = &l->snapshots[!l->now];
 
 	l->shown.n = 0;
+	l->shown.now = l->interval.now;
 	for (u32 i = 0; i < l->interval.n; i++)
 		if (!before->w[i].gone)
 			l->shown.f[l->shown.n++] = l->interval.f[i];

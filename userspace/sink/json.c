@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "model/after_idle.h"
 #include "sink/json_parts.h"
 #include "sink/page.h"
 #include "sink/sink.h"
@@ -54,7 +55,23 @@ static struct json_object *latencies(const struct json *j, const struct op_frame
 	return to;
 }
 
-static struct json_object *ops(const struct json *j, const struct frame *f)
+/* Mean and percentiles as far as they are known; null when there is no IO. */
+static struct json_object *after_idle(const struct json *j, const struct op_frame *o)
+{
+	struct json_object *to = json_object_new_object(), *latency_ns = json_object_new_object();
+
+	json_add_decimal(latency_ns, "mean", after_idle_mean_ns(o), 1);
+	for (u32 i = 0; i < j->run->percentiles.n; i++)
+		json_add_decimal(latency_ns, j->run->percentiles.p[i].name,
+				 after_idle_quantile_ns(o, j->run->percentiles.p[i].q), 1);
+	json_add_count(to, "ios", o->after_idle_ios);
+	json_add(to, "latency_ns", latency_ns);
+	if (j->cfg->bins)
+		json_add(to, "bins", json_bins(&o->after_idle));
+	return to;
+}
+
+static struct json_object *ops(const struct json *j, const struct frame *f, bool pauses)
 {
 	struct json_object *to = json_object_new_array();
 
@@ -73,6 +90,8 @@ static struct json_object *ops(const struct json *j, const struct frame *f)
 		json_add(one, "latency_ns", latencies(j, o));
 		if (j->cfg->bins)
 			json_add(one, "bins", json_bins(&o->hist));
+		if (pauses)
+			json_add(one, "after_idle", after_idle(j, o));
 		json_object_array_add(to, one);
 	}
 	return to;
@@ -87,7 +106,8 @@ static struct json_object *in_flight(const struct frame *f)
 	return to;
 }
 
-static struct json_object *line(const struct json *j, const struct frame *f)
+/* @pauses: IOs after a pause were looked for. */
+static struct json_object *line(const struct json *j, const struct frame *f, bool pauses)
 {
 	struct json_object *to = json_object_new_object();
 	char time[UNITS_TEXT];
@@ -98,7 +118,7 @@ static struct json_object *line(const struct json *j, const struct frame *f)
 	json_add_text(to, "device", f->watch->device->name);
 	json_add_text(to, "stage", stage_names[f->watch->stage]);
 	json_add_text(to, "engine", j->run->engine);
-	json_add(to, "ops", ops(j, f));
+	json_add(to, "ops", ops(j, f, pauses));
 	json_add(to, "in_flight", in_flight(f));
 	json_add_decimal(to, "queue_depth", f->queue_depth, 3);
 	json_add(to, "accounting", json_accounting(&f->accounting));
@@ -111,10 +131,11 @@ static int json_interval(struct sink *s, const struct frames *interval)
 {
 	struct json *j = (struct json *)s;
 	struct page page CLEANUP(page_close) = { 0 };
+	bool pauses = interval->now && interval->now->idle_gap_ns;
 	int err = page_open(&page);
 
 	for (u32 i = 0; !err && i < interval->n; i++) {
-		struct json_object *o CLEANUP(cleanup_json) = line(j, &interval->f[i]);
+		struct json_object *o CLEANUP(cleanup_json) = line(j, &interval->f[i], pauses);
 		const char *text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
 								  JSON_C_TO_STRING_NOSLASHESCAPE);
 

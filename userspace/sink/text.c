@@ -294,7 +294,10 @@ static int put_page(struct text *t, const struct frames *frames,
 
 static int text_on_interval(struct sink *s, const struct frames *interval)
 {
-	return put_page((struct text *)s, interval, put_interval);
+	struct text *t = (struct text *)s;
+
+	t->idle_gap_ns = interval->now ? interval->now->idle_gap_ns : 0;
+	return put_page(t, interval, put_interval);
 }
 
 static int text_on_summary(struct sink *s, const struct frames *run)

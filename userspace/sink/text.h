@@ -18,6 +18,7 @@ struct text {
 	u32 columns;
 	bool headed;
 	bool stages;			/* several: the stage belongs to the name of a watch */
+	u64 idle_gap_ns;		/* of the last interval: 0 when pauses are not looked for */
 	struct axis axis;
 	struct text_told {
 		u64 by[LOST_REASONS];

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "model/after_idle.h"
 #include "sink/text.h"
 #include "sink/units.h"
 #include "sink/utf8.h"
@@ -282,6 +283,19 @@ static void put_accounting(const struct text *t, FILE *f, const struct frame *fr
 	put_kernel_gap(t, f, a);
 }
 
+/* Below the row of all: "50 after 100 ms of rest or more: mean 102 us, median 98.1 us" */
+static void put_after_idle(const struct text *t, FILE *f, const struct op_frame *o)
+{
+	char say[160], count[UNITS_TEXT], gap[UNITS_TEXT], mean[UNITS_TEXT], median[UNITS_TEXT];
+
+	if (!o->after_idle_ios)
+		return;
+	snprintf(say, sizeof(say), "%s after %s of rest or more: mean %s, median %s",
+		 units_count(count, o->after_idle_ios), units_ns(gap, t->idle_gap_ns),
+		 units_ns(mean, after_idle_mean_ns(o)), units_ns(median, after_idle_quantile_ns(o, 0.5)));
+	text_say(t, f, "", PLAIN, say);
+}
+
 static void put_figures(const struct text *t, FILE *f, const struct frame *fr)
 {
 	char name[TEXT_NAME], state[128], depth[UNITS_TEXT];
@@ -292,8 +306,10 @@ static void put_figures(const struct text *t, FILE *f, const struct frame *fr)
 		strcat(state, "; the device went away");
 	text_say(t, f, text_name(t, name, fr->watch, t->columns / 3), fr->gone ? ALARM : PLAIN, state);
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		if (fr->ops[op].ios)
+		if (fr->ops[op].ios) {
 			text_row(t, f, op, &fr->ops[op]);
+			put_after_idle(t, f, &fr->ops[op]);
+		}
 }
 
 int text_summary(struct text *t, FILE *f, const struct frames *run)

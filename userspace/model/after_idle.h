@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Figures of the IOs after a pause (op_frame.after_idle). Their sum is exact; of their extremes no more
+ * is known than their bins and those of all the op's IOs. Pure.
+ */
+#ifndef MODEL_AFTER_IDLE_H
+#define MODEL_AFTER_IDLE_H
+
+#include "model/frame.h"
+
+/* Mean latency in ns; NAN when there are none. */
+double after_idle_mean_ns(const struct op_frame *o);
+
+/* As quantile_ns(), right within a bin; NAN when there are none. */
+double after_idle_quantile_ns(const struct op_frame *o, double q);
+
+#endif
