@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "sink/units.h"
 #include "sink/utf8.h"
+#include "util/units.h"
 
 static void times_have_three_digits(void **state)
 {
@@ -72,6 +72,28 @@ static void numbers(void **state)
 	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_string_equal(units_number(text, cases[i].value), cases[i].text);
+}
+
+static void figures_of_sentences(void **state)
+{
+	static const struct { double value; const char *number, *share, *seconds; } cases[] = {
+		{ 0, "0", "0 %", "0.0 s" }, { 1, "1", "100 %", "1.0 s" }, { 32, "32", "3200.0 %", "32.0 s" },
+		{ 0.221, "0.22", "22.1 %", "0.2 s" }, { 0.0994, "0.10", "9.94 %", "0.1 s" },
+		{ 0.0996, "0.10", "10.0 %", "0.1 s" }, { 0.00461, "<0.01", "0.46 %", "0.0 s" },
+		{ 0.000461, "<0.01", "0.046 %", "0.0 s" }, { 0.0000461, "<0.01", "0.0046 %", "0.0 s" },
+		{ 0.0000094, "<0.01", "<0.001 %", "0.0 s" }, { 999, "999", "99900.0 %", "999.0 s" },
+		{ 438.04, "438", "43804.0 %", "438.0 s" }, { 999.6, "1.00k", "99960.0 %", "999.6 s" },
+		{ 21304, "21.3k", "2130400.0 %", "21304.0 s" }, { 512000, "512k", "51200000.0 %", "512000.0 s" },
+		{ 1.234e6, "1.23M", "123400000.0 %", "1234000.0 s" }, { -1, "-", "-", "-" }, { NAN, "-", "-", "-" },
+	};
+	char text[UNITS_TEXT];
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_string_equal(units_short(text, cases[i].value), cases[i].number);
+		assert_string_equal(units_share(text, cases[i].value), cases[i].share);
+		assert_string_equal(units_seconds(text, cases[i].value), cases[i].seconds);
+	}
 }
 
 static void counts_and_sizes(void **state)
@@ -150,6 +172,7 @@ int main(void)
 		cmocka_unit_test(times_and_numbers_fit_their_column),
 		cmocka_unit_test(times_read_back_within_half_a_percent),
 		cmocka_unit_test(numbers),
+		cmocka_unit_test(figures_of_sentences),
 		cmocka_unit_test(counts_and_sizes),
 		cmocka_unit_test(clocks),
 		cmocka_unit_test(bad_bytes_are_replaced),

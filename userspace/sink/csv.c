@@ -21,9 +21,9 @@
 
 #include "sink/page.h"
 #include "sink/sink.h"
-#include "sink/units.h"
 #include "sink/utf8.h"
 #include "util/cleanup.h"
+#include "util/units.h"
 
 struct csv {
 	struct sink sink;

@@ -11,8 +11,8 @@
 #include "sink/json_parts.h"
 #include "sink/page.h"
 #include "sink/sink.h"
-#include "sink/units.h"
 #include "util/cleanup.h"
+#include "util/units.h"
 
 #define SCHEMA 1
 

@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "sink/page.h"
-#include "sink/units.h"
 #include "sink/utf8.h"
 #include "util/cleanup.h"
+#include "util/units.h"
 
 #define CELL 8
 #define CELLS_MAX (PERCENTILES_MAX + 4)

@@ -7,9 +7,9 @@
 
 #include "model/after_idle.h"
 #include "sink/text.h"
-#include "sink/units.h"
 #include "sink/utf8.h"
 #include "util/cleanup.h"
+#include "util/units.h"
 
 #define CHART_ROWS 20		/* that are still taken in at a glance */
 #define CHART_SCALE_MAX 2	/* a row is at least a quarter of an octave */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/units.h"
+#include "util/units.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -55,6 +55,49 @@ const char *units_number(char text[UNITS_TEXT], double value)
 		decimal(text, value / 1e6, digits_of_three(value / 1e6), "M");
 	else
 		decimal(text, value / 1e9, digits_of_three(value / 1e9), "G");
+	return text;
+}
+
+const char *units_short(char text[UNITS_TEXT], double value)
+{
+	static const char *const units[] = { "", "k", "M", "G" };
+	u32 unit = 0;
+
+	if (!isfinite(value) || value < 0)
+		return strcpy(text, "-");
+	if (value < 999.5 && value == floor(value))
+		return units_count(text, value);
+	if (value < 0.005)
+		return strcpy(text, "<0.01");
+	while (unit < ARRAY_SIZE(units) - 1 && value >= 999.5) {
+		value /= 1000;
+		unit++;
+	}
+	decimal(text, value, digits_of_three(value), units[unit]);
+	return text;
+}
+
+const char *units_share(char text[UNITS_TEXT], double share)
+{
+	double percent = share * 100;
+	/* Two digits at least of what is small. */
+	int digits = percent >= 9.95 ? 1 : percent >= 0.0995 ? 2 : percent >= 0.00995 ? 3 : 4;
+
+	if (!isfinite(share) || share < 0)
+		return strcpy(text, "-");
+	if (percent == 0 || percent == 100)
+		return strcpy(text, percent ? "100 %" : "0 %");
+	if (percent < 0.00095)
+		return strcpy(text, "<0.001 %");
+	decimal(text, percent, digits, " %");
+	return text;
+}
+
+const char *units_seconds(char text[UNITS_TEXT], double s)
+{
+	if (!isfinite(s) || s < 0)
+		return strcpy(text, "-");
+	decimal(text, s, 1, " s");
 	return text;
 }
 

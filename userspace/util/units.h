@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Figures as words. Nothing depends on the locale. */
-#ifndef SINK_UNITS_H
-#define SINK_UNITS_H
+#ifndef UTIL_UNITS_H
+#define UTIL_UNITS_H
 
 #include "util/types.h"
 
@@ -18,6 +18,15 @@ const char *units_ns(char text[UNITS_TEXT], double ns);
  * "523.6k", "5.24M". 0 is "0"; what rounds to 0 but isn't is "<0.01".
  */
 const char *units_number(char text[UNITS_TEXT], double value);
+
+/* A number with three significant digits, for sentences: "512k", "21.3k", "7.02k", "980", "0.25". */
+const char *units_short(char text[UNITS_TEXT], double value);
+
+/* A share as "22.1 %", "0.46 %", "0.0046 %"; 1 is "100 %". */
+const char *units_share(char text[UNITS_TEXT], double share);
+
+/* A moment of a run or a span of it, to the tenth: "438.0 s". */
+const char *units_seconds(char text[UNITS_TEXT], double s);
 
 /* Digits in groups of three: "5 237 090". */
 const char *units_count(char text[UNITS_TEXT], u64 n);
