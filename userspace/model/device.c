@@ -322,3 +322,15 @@ void device_table_free(struct device_table *t)
 	free(t->d);
 	*t = (struct device_table){ 0 };
 }
+
+int device_table_copy(struct device_table *to, const struct device_table *from)
+{
+	struct device_table made = *from;
+
+	made.d = calloc(from->n ?: 1, sizeof(*made.d));
+	if (!made.d)
+		return -ENOMEM;
+	memcpy(made.d, from->d, from->n * sizeof(*made.d));
+	*to = made;
+	return 0;
+}

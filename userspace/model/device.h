@@ -48,6 +48,9 @@ struct device_table {
 int device_table_read(struct device_table *t, const char *root, struct problem *p);
 void device_table_free(struct device_table *t);
 
+/* Returns 0 or -ENOMEM. */
+int device_table_copy(struct device_table *to, const struct device_table *from);
+
 /*
  * Finds what a user calls DEV: a kernel name, a path (followed if a link; resolved by its device
  * number, or in a recorded tree by its last component), a mapper name, a shell pattern over kernel

@@ -29,6 +29,9 @@ struct origin {
 	struct mark *marks;	/* by time */
 };
 
+/* A deep copy; of NULL, one that knows nothing. Returns 0 or -ENOMEM. */
+int origin_copy(struct origin *to, const struct origin *from);
+
 /* Frees what it points to. Takes one that is all 0. */
 void origin_uninit(struct origin *o);
 

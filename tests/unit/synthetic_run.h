@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Runs with known answers, interval by interval: so many IOs of such latencies, so many in flight. All
+ * chance comes from a fixed seed.
+ */
+#ifndef TEST_SYNTHETIC_RUN_H
+#define TEST_SYNTHETIC_RUN_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "model/run.h"
+
+#define SYNTHETIC_WATCHES 6
+#define SYNTHETIC_START_NS (5000 * NSEC_PER_SEC)
+
+struct synthetic {
+	struct device device[SYNTHETIC_WATCHES];	/* sda, sdb, ...; watch i is of device i at first */
+	struct device_table table;
+	struct watch watch[SYNTHETIC_WATCHES];
+	struct origin origin;
+	struct snapshot now;
+	struct frames frames;
+	struct run run;
+	u64 random;
+};
+
+static inline double synthetic_random(struct synthetic *s)
+{
+	/* xorshift64* */
+	s->random ^= s->random >> 12;
+	s->random ^= s->random << 25;
+	s->random ^= s->random >> 27;
+	return (double)(s->random * 2685821657736338717ULL >> 11) / (1ULL << 53);
+}
+
+static inline double synthetic_normal(struct synthetic *s)
+{
+	double u = 1 - synthetic_random(s), v = synthetic_random(s);
+
+	return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+}
+
+/* Devices and watches may be changed until synthetic_begin(). */
+static inline void synthetic_init(struct synthetic *s)
+{
+	*s = (struct synthetic){ .random = 88172645463325252ULL };
+	for (u32 i = 0; i < SYNTHETIC_WATCHES; i++) {
+		snprintf(s->device[i].name, sizeof(s->device[i].name), "sd%c", 'a' + i);
+		strcpy(s->device[i].kind, "disk");
+		s->device[i].parent = i;
+		s->watch[i] = (struct watch){ .device = &s->device[i], .stage = BLKLAT_STAGE_DEVICE };
+	}
+	s->table = (struct device_table){ .n = SYNTHETIC_WATCHES, .d = s->device };
+	s->origin.start_mono_ns = SYNTHETIC_START_NS;
+	s->origin.idle_gap_ns = 100000000;
+	s->now.mono_ns = SYNTHETIC_START_NS;
+}
+
+static inline void synthetic_begin(struct synthetic *s, u32 n_watches, u32 scale, double interval_s)
+{
+	struct run_source from = {
+		.origin = &s->origin, .devices = &s->table, .watches = s->watch, .n_watches = n_watches,
+		.engine = "bpf", .scale = scale, .interval_s = interval_s,
+	};
+
+	assert_int_equal(run_init(&s->run, &from), 0);
+	assert_int_equal(frames_init(&s->frames, s->watch, n_watches, scale), 0);
+	s->frames.now = &s->now;
+}
+
+/* @n IOs of 4 KiB and a latency in the interval that is being made. */
+static inline void synthetic_io(struct synthetic *s, u32 watch, u32 op, u64 ns, u64 n)
+{
+	struct op_frame *o = &s->frames.f[watch].ops[op];
+
+	if (!n)
+		return;
+	if (!o->ios || ns < o->min_ns)
+		o->min_ns = ns;
+	if (!o->ios || ns > o->max_ns)
+		o->max_ns = ns;
+	o->hist.cells[blklat_cell(ns, o->hist.scale)] += n;
+	o->ios += n;
+	o->sum_ns += n * ns;
+	o->bytes += n * 4096;
+	s->frames.f[watch].accounting.completed += n;
+}
+
+/* The same, of which all are the first after a pause. */
+static inline void synthetic_first_io(struct synthetic *s, u32 watch, u32 op, u64 ns, u64 n)
+{
+	struct op_frame *o = &s->frames.f[watch].ops[op];
+
+	synthetic_io(s, watch, op, ns, n);
+	o->after_idle.cells[blklat_cell(ns, o->after_idle.scale)] += n;
+	o->after_idle_ios += n;
+	o->after_idle_sum_ns += n * ns;
+}
+
+/*
+ * About @n IOs, log-normal around @median_ns with a spread of @sigma (natural logarithm), each step of
+ * an eighth of sigma having the noise of a Poisson process.
+ */
+static inline void synthetic_spread(struct synthetic *s, u32 watch, u32 op, const double median_sigma_n[3])
+{
+	double median = median_sigma_n[0], sigma = median_sigma_n[1], n = median_sigma_n[2];
+
+	for (double z = -4; z < 4.5; z += 0.125) {
+		double must = n * (erfc(-(z + 0.0625) / M_SQRT2) - erfc(-(z - 0.0625) / M_SQRT2)) / 2;
+		double is = floor(must + sqrt(must) * synthetic_normal(s) + synthetic_random(s));
+
+		synthetic_io(s, watch, op, llround(median * exp(sigma * (z + 0.125 * (synthetic_random(s) - 0.5)))),
+			     is > 0 ? is : 0);
+	}
+}
+
+/* What is in flight as the interval ends. */
+static inline void synthetic_in_flight(struct synthetic *s, u32 watch, u64 ios, u64 oldest_ns)
+{
+	s->frames.f[watch].in_flight = ios;
+	s->frames.f[watch].oldest_ns = oldest_ns;
+}
+
+static inline void synthetic_clear(struct frame *f)
+{
+	f->in_flight = f->oldest_ns = 0;
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		struct op_frame *o = &f->ops[op];
+		struct hist hist = o->hist, after_idle = o->after_idle;
+
+		*o = (struct op_frame){ .hist = hist, .after_idle = after_idle };
+		hist_clear(&o->hist);
+		hist_clear(&o->after_idle);
+	}
+}
+
+/* Ends the interval and begins the next. */
+static inline void synthetic_tick(struct synthetic *s, double length_s)
+{
+	s->now.mono_ns += llround(length_s * 1e9);
+	for (u32 i = 0; i < s->frames.n; i++) {
+		struct frame *f = &s->frames.f[i];
+		double sum_ns = 0;
+
+		f->interval_s = length_s;
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			sum_ns += f->ops[op].sum_ns;
+		f->queue_depth = sum_ns / 1e9 / length_s;
+		f->accounting.in_flight = f->in_flight;
+		f->accounting.started = f->accounting.completed + f->in_flight + f->accounting.lost;
+	}
+	assert_int_equal(run_add(&s->run, &s->frames), 0);
+	for (u32 i = 0; i < s->frames.n; i++)
+		synthetic_clear(&s->frames.f[i]);
+}
+
+static inline void synthetic_uninit(struct synthetic *s)
+{
+	frames_uninit(&s->frames);
+	run_uninit(&s->run);
+}
+
+static inline void assert_close(double is, double must, double tolerance)
+{
+	if (!(fabs(is - must) <= tolerance))
+		fail_msg("is %.9g, must be %.9g +- %.3g", is, must, tolerance);
+}
+
+#endif

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A run made of frames: nothing lost, nothing invented, whatever its length. */
+#include "synthetic_run.h"
+
+#define READ BLKLAT_OP_READ
+#define WRITE BLKLAT_OP_WRITE
+
+static void empty(void **state)
+{
+	struct synthetic s;
+	struct run zero = { 0 };
+
+	(void)state;
+	synthetic_init(&s);
+	synthetic_begin(&s, 2, 6, 1);
+	run_finish(&s.run);
+	assert_int_equal(s.run.n, 0);
+	assert_true(run_end(&s.run) == 0);
+	assert_int_equal(s.run.watches[0].total->ops[READ].ios, 0);
+	assert_null(s.run.watches[0].ops[READ].ios);
+	assert_true(series_percentile(&s.run.watches[0].ops[READ], 0, 0) < 0);
+	synthetic_uninit(&s);
+	run_uninit(&zero);
+}
+
+/* Everything that the charts show of three intervals; a series begins late, a device goes. */
+static void three_intervals(void **state)
+{
+	const struct watch_run *w;
+	const struct series_run *o;
+	struct synthetic s;
+
+	(void)state;
+	synthetic_init(&s);
+	synthetic_begin(&s, 2, 6, 1);
+	synthetic_io(&s, 0, READ, 60000, 10);
+	synthetic_in_flight(&s, 0, 3, 81234);
+	synthetic_tick(&s, 1);
+	synthetic_io(&s, 0, READ, 50000, 1);
+	synthetic_io(&s, 0, READ, 900000, 1);
+	synthetic_io(&s, 0, WRITE, 2000000, 4);
+	s.frames.f[0].ops[WRITE].errors = 2;
+	s.frames.f[0].accounting.lost = 7;
+	synthetic_io(&s, 1, READ, 70000, 5);
+	synthetic_tick(&s, 0.5);
+	s.frames.n = 1;		/* the second device went away before */
+	synthetic_tick(&s, 2);
+	s.frames.n = 2;
+	run_finish(&s.run);
+
+	assert_int_equal(s.run.n, 3);
+	assert_close(s.run.start_s[0], 0, 1e-12);
+	assert_close(s.run.start_s[1], 1, 1e-12);
+	assert_close(s.run.start_s[2], 1.5, 1e-12);
+	assert_close(s.run.length_s[1], 0.5, 1e-12);
+	assert_close(s.run.duration_s, 3.5, 1e-12);
+	assert_close(run_end(&s.run), 3.5, 1e-12);
+
+	w = &s.run.watches[0];
+	assert_ptr_not_equal(w->watch, &s.watch[0]);
+	assert_string_equal(w->watch->device->name, "sda");
+	assert_true(w->watch->device == &s.run.devices.d[0]);
+	assert_false(w->gone);
+	assert_int_equal(w->in_flight[0], 3);
+	assert_int_equal(w->oldest_ns[0], 81234);
+	assert_int_equal(w->lost[1], 7);
+	/* (50000 + 900000 + 4 * 2000000) ns in half a second */
+	assert_close(w->queue_depth[1], 0.0179, 1e-12);
+	o = &w->ops[READ];
+	assert_int_equal(o->ios[0], 10);
+	assert_int_equal(o->ios[1], 2);
+	assert_int_equal(o->ios[2], 0);
+	assert_int_equal(o->bytes[0], 40960);
+	assert_int_equal(o->min_ns[1], 50000);
+	assert_int_equal(o->max_ns[1], 900000);
+	assert_int_equal(o->sum_ns[1], 950000);
+	assert_close(series_percentile(o, 1, 0), 50000, 0);
+	assert_close(series_percentile(o, 1, 3), 900000, 0);
+	assert_true(series_percentile(o, 2, 0) < 0);
+	assert_int_equal(o->total->ios, 12);
+	assert_int_equal(o->total->sum_ns, 1550000);
+	assert_int_equal(o->total->min_ns, 50000);
+	assert_close(o->total->percentile_ns[6], 900000, 0);
+	assert_close(run_iops(&s.run, o->ios, 1), 4, 1e-12);
+
+	o = &w->ops[WRITE];
+	assert_int_equal(o->ios[0], 0);
+	assert_true(series_percentile(o, 0, 0) < 0);
+	assert_int_equal(o->errors[1], 2);
+	assert_int_equal(o->total->errors, 2);
+	assert_null(w->ops[BLKLAT_OP_FLUSH].ios);
+	assert_true(run_iops(&s.run, w->ops[BLKLAT_OP_FLUSH].ios, 1) == 0);
+
+	w = &s.run.watches[1];
+	assert_true(w->gone);
+	assert_true(w->queue_depth[2] == 0);
+	assert_int_equal(w->ops[READ].ios[2], 0);
+	assert_int_equal(w->total->ops[READ].ios, 5);
+	assert_close(w->total->interval_s, 1.5, 1e-12);
+	synthetic_uninit(&s);
+}
+
+/* A recording whose oldest intervals were dropped begins where it does; marks share the axis. */
+static void begins_late(void **state)
+{
+	struct mark mark = { .mono_ns = SYNTHETIC_START_NS + 100250000000ULL, .text = "QD 16 starts" };
+	struct synthetic s;
+
+	(void)state;
+	synthetic_init(&s);
+	s.origin.marks = &mark;
+	s.origin.n_marks = 1;
+	s.origin.host = "h";
+	s.now.mono_ns += 100 * NSEC_PER_SEC;
+	synthetic_begin(&s, 1, 3, 1);
+	synthetic_tick(&s, 1);
+	assert_close(s.run.start_s[0], 100, 1e-9);
+	assert_close(s.run.duration_s, 1, 1e-12);
+	mark.text = "gone";
+	assert_string_equal(s.run.origin.marks[0].text, "QD 16 starts");
+	assert_string_equal(s.run.origin.host, "h");
+	assert_string_equal(s.run.origin.label, "");
+	assert_close(run_mark_s(&s.run, &s.run.origin.marks[0]), 100.25, 1e-9);
+	synthetic_uninit(&s);
+}
+
+/* Without a clock, and without a table of devices. An interval of no length is none. */
+static void without_origin(void **state)
+{
+	struct device device = { .name = "sdz", .n_lower = 1 };
+	struct watch watches[] = { { &device, BLKLAT_STAGE_DEVICE }, { &device, BLKLAT_STAGE_TOTAL } };
+	struct run_source from = { .watches = watches, .n_watches = 2, .engine = "bpf", .scale = 1, .interval_s = 1 };
+	struct frames fs;
+	struct run r;
+
+	(void)state;
+	assert_int_equal(run_init(&r, &from), 0);
+	assert_int_equal(frames_init(&fs, watches, 2, 1), 0);
+	assert_int_equal(run_add(&r, &fs), 0);
+	assert_int_equal(r.n, 0);
+	fs.f[0].interval_s = fs.f[1].interval_s = 2;
+	assert_int_equal(run_add(&r, &fs), 0);
+	assert_int_equal(run_add(&r, &fs), 0);
+	assert_close(r.start_s[1], 2, 0);
+	assert_string_equal(r.origin.file, "");
+	assert_string_equal(r.watches[1].watch->device->name, "sdz");
+	assert_ptr_equal(r.watches[0].watch->device, r.watches[1].watch->device);
+	assert_int_equal(r.watches[0].watch->device->n_lower, 0);
+	frames_uninit(&fs);
+	run_uninit(&r);
+}
+
+static u64 heat_sum(const struct heat *h, u32 column)
+{
+	struct hist c = heat_column(h, column);
+
+	return hist_count(&c);
+}
+
+/* 1200 columns of one interval; one more makes 601 of two. None is lost at any length. */
+static void heat_halves(void **state)
+{
+	struct synthetic s;
+	const struct heat *h;
+	u64 all = 0;
+
+	(void)state;
+	synthetic_init(&s);
+	synthetic_begin(&s, 1, 6, 1);
+	h = &s.run.watches[0].ops[READ].heat;
+	for (u32 i = 0; i < 1200; i++) {
+		synthetic_io(&s, 0, READ, 60000, i + 1);
+		synthetic_tick(&s, 1);
+	}
+	assert_int_equal(h->scale, 3);
+	assert_int_equal(h->per_column, 1);
+	assert_int_equal(h->n, 1200);
+	assert_int_equal(heat_sum(h, 1199), 1200);
+	synthetic_io(&s, 0, READ, 60000, 5);
+	synthetic_tick(&s, 1);
+	assert_int_equal(h->per_column, 2);
+	assert_int_equal(h->n, 601);
+	assert_int_equal(heat_sum(h, 0), 1 + 2);
+	assert_int_equal(heat_sum(h, 599), 1199 + 1200);
+	assert_int_equal(heat_sum(h, 600), 5);
+	for (u32 i = 0; i < 4000; i++) {
+		synthetic_io(&s, 0, READ, 2000000, 1);
+		synthetic_tick(&s, 1);
+	}
+	/* 5201 intervals: 8 a column */
+	assert_int_equal(h->per_column, 8);
+	assert_int_equal(h->n, 651);
+	assert_int_equal(heat_sum(h, 0), 36);
+	for (u32 i = 0; i < h->n; i++)
+		all += heat_sum(h, i);
+	assert_int_equal(all, 1200 * 1201 / 2 + 5 + 4000);
+	/* 60 us at 8 cells an octave: 767 of bins.h's worked row, of 64. */
+	assert_int_equal(heat_column(h, 0).cells[(767 - 1) / 8 + 1], 36);
+	synthetic_uninit(&s);
+}
+
+/* A series that begins after halving has columns as wide as the others', and the empty ones before it. */
+static void heat_of_a_late_series(void **state)
+{
+	struct synthetic s;
+	const struct heat *h;
+
+	(void)state;
+	synthetic_init(&s);
+	synthetic_begin(&s, 1, 2, 1);
+	for (u32 i = 0; i < 2500; i++)
+		synthetic_tick(&s, 1);
+	synthetic_io(&s, 0, WRITE, 60000, 9);
+	synthetic_tick(&s, 1);
+	h = &s.run.watches[0].ops[WRITE].heat;
+	assert_int_equal(h->scale, 2);
+	assert_int_equal(h->per_column, 4);
+	assert_int_equal(h->n, 626);
+	assert_int_equal(heat_sum(h, 625), 9);
+	for (u32 i = 0; i < 625; i++)
+		assert_int_equal(heat_sum(h, i), 0);
+	synthetic_uninit(&s);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(empty),
+		cmocka_unit_test(three_intervals),
+		cmocka_unit_test(begins_late),
+		cmocka_unit_test(without_origin),
+		cmocka_unit_test(heat_halves),
+		cmocka_unit_test(heat_of_a_late_series),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "model/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM_FIRST 64
+
+const struct percentiles run_over_time = {
+	.n = 4,
+	.p = { { 0.5, "p50" }, { 0.9, "p90" }, { 0.99, "p99" }, { 0.999, "p99.9" } },
+};
+
+const struct percentiles run_of_total = {
+	.n = 7,
+	.p = {
+		{ 0.5, "p50" }, { 0.9, "p90" }, { 0.95, "p95" }, { 0.99, "p99" }, { 0.999, "p99.9" },
+		{ 0.9999, "p99.99" }, { 0.99999, "p99.999" },
+	},
+};
+
+static const struct percentiles none;
+
+/* The arrays of a series with one u64 an interval. */
+#define SERIES_ARRAYS(s) { &(s)->ios, &(s)->bytes, &(s)->errors, &(s)->sum_ns, &(s)->min_ns, &(s)->max_ns }
+#define N_SERIES_ARRAYS 6
+
+/* Where no table is given it is made of the watches' devices, which then lie on none. */
+static int copy_devices(struct run *r, const struct run_source *from)
+{
+	if (from->devices)
+		return device_table_copy(&r->devices, from->devices);
+	r->devices.d = calloc(from->n_watches ?: 1, sizeof(*r->devices.d));
+	if (!r->devices.d)
+		return -ENOMEM;
+	for (u32 i = 0; i < from->n_watches; i++) {
+		struct device *d = &r->devices.d[i];
+
+		*d = *from->watches[i].device;
+		d->n_lower = 0;
+		d->parent = i;
+	}
+	r->devices.n = from->n_watches;
+	return 0;
+}
+
+/* The place of a watch's device in the run's table. */
+static u32 device_index(const struct run_source *from, u32 watch)
+{
+	if (from->devices)
+		return from->watches[watch].device - from->devices->d;
+	for (u32 i = 0; i < watch; i++)
+		if (from->watches[i].device == from->watches[watch].device)
+			return i;
+	return watch;
+}
+
+/* Watches of the run are those given, of devices in the run's own table. */
+static int copy_watches(struct run *r, const struct run_source *from)
+{
+	r->copies = calloc(from->n_watches ?: 1, sizeof(*r->copies));
+	r->watches = calloc(from->n_watches ?: 1, sizeof(*r->watches));
+	if (!r->copies || !r->watches)
+		return -ENOMEM;
+	for (u32 i = 0; i < from->n_watches; i++) {
+		r->copies[i] = from->watches[i];
+		r->copies[i].device = &r->devices.d[device_index(from, i)];
+	}
+	r->n_watches = from->n_watches;
+	return frames_init(&r->total, r->copies, r->n_watches, r->scale);
+}
+
+int run_init(struct run *r, const struct run_source *from)
+{
+	struct run made = { .scale = from->scale, .interval_s = from->interval_s, .given = from->watches };
+	int err = origin_copy(&made.origin, from->origin);
+
+	if (!err)
+		err = copy_devices(&made, from);
+	if (!err)
+		err = copy_watches(&made, from);
+	made.engine = strdup(from->engine);
+	if (err || !made.engine) {
+		run_uninit(&made);
+		return -ENOMEM;
+	}
+	for (u32 i = 0; i < made.n_watches; i++) {
+		struct watch_run *w = &made.watches[i];
+
+		w->watch = &made.copies[i];
+		w->total = &made.total.f[i];
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			w->ops[op].total = &w->total->ops[op];
+			heat_init(&w->ops[op].heat, made.scale);
+		}
+	}
+	*r = made;
+	return 0;
+}
+
+static void series_uninit(struct series_run *s)
+{
+	u64 **const arrays[] = SERIES_ARRAYS(s);
+
+	for (u32 i = 0; i < N_SERIES_ARRAYS; i++)
+		free(*arrays[i]);
+	free(s->percentile_ns);
+	heat_uninit(&s->heat);
+}
+
+void run_uninit(struct run *r)
+{
+	for (u32 i = 0; i < r->n_watches; i++) {
+		struct watch_run *w = &r->watches[i];
+
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			series_uninit(&w->ops[op]);
+		free(w->queue_depth);
+		free(w->in_flight);
+		free(w->oldest_ns);
+		free(w->lost);
+	}
+	free(r->watches);
+	frames_uninit(&r->total);
+	free(r->copies);
+	free(r->start_s);
+	free(r->length_s);
+	free(r->engine);
+	device_table_free(&r->devices);
+	origin_uninit(&r->origin);
+	*r = (struct run){ 0 };
+}
+
+/* One that fails keeps its array; those grown before it are larger than need be, which is no harm. */
+static int grow(void *array, size_t size, u32 room)
+{
+	void **a = array, *more = reallocarray(*a, room, size);
+
+	if (!more)
+		return -ENOMEM;
+	*a = more;
+	return 0;
+}
+
+static int grow_series(struct series_run *s, u32 room)
+{
+	u64 **const arrays[] = SERIES_ARRAYS(s);
+	int err = 0;
+
+	for (u32 i = 0; !err && i < N_SERIES_ARRAYS; i++)
+		err = grow(arrays[i], sizeof(u64), room);
+	return err ?: grow(&s->percentile_ns, run_over_time.n * sizeof(double), room);
+}
+
+static int grow_watch(struct watch_run *w, u32 room)
+{
+	int err = grow(&w->queue_depth, sizeof(double), room);
+
+	if (!err)
+		err = grow(&w->in_flight, sizeof(u64), room);
+	if (!err)
+		err = grow(&w->oldest_ns, sizeof(u64), room);
+	if (!err)
+		err = grow(&w->lost, sizeof(u64), room);
+	for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
+		if (w->ops[op].ios)
+			err = grow_series(&w->ops[op], room);
+	return err;
+}
+
+static int make_room(struct run *r)
+{
+	u32 room = r->room ? r->room * 2 : ROOM_FIRST;
+	int err;
+
+	if (r->n < r->room)
+		return 0;
+	err = grow(&r->start_s, sizeof(double), room);
+	if (!err)
+		err = grow(&r->length_s, sizeof(double), room);
+	for (u32 i = 0; !err && i < r->n_watches; i++)
+		err = grow_watch(&r->watches[i], room);
+	if (!err)
+		r->room = room;
+	return err;
+}
+
+static void series_put(struct series_run *s, u32 i, const struct op_frame *o)
+{
+	bool any = o && o->ios;
+
+	s->ios[i] = any ? o->ios : 0;
+	s->bytes[i] = o ? o->bytes : 0;
+	s->errors[i] = o ? o->errors : 0;
+	s->sum_ns[i] = o ? o->sum_ns : 0;
+	s->min_ns[i] = any ? o->min_ns : 0;
+	s->max_ns[i] = any ? o->max_ns : 0;
+	for (u32 p = 0; p < run_over_time.n; p++)
+		s->percentile_ns[i * run_over_time.n + p] =
+			any ? quantile_ns(&o->hist, run_over_time.p[p].q, o->min_ns, o->max_ns) : -1;
+	if (any)
+		heat_add(&s->heat, i, &o->hist);
+}
+
+/* The first sign of an op: what was before it is empty. */
+static int series_begin(struct series_run *s, u32 n, u32 room)
+{
+	u64 **const arrays[] = SERIES_ARRAYS(s);
+	struct series_run made = *s;
+	int err = grow_series(&made, room);
+
+	if (err) {
+		series_uninit(&made);	/* its heat has no cells yet */
+		return err;
+	}
+	*s = made;
+	for (u32 i = 0; i < N_SERIES_ARRAYS; i++)
+		memset(*arrays[i], 0, n * sizeof(u64));
+	for (u32 i = 0; i < n * run_over_time.n; i++)
+		s->percentile_ns[i] = -1;
+	return 0;
+}
+
+static bool seen(const struct op_frame *o)
+{
+	return o->ios || o->bytes || o->errors || o->sum_ns;
+}
+
+/* All that can fail, before anything is written. */
+static int prepare(struct run *r, const struct frames *interval)
+{
+	int err = make_room(r);
+
+	for (u32 i = 0; !err && i < interval->n; i++) {
+		struct watch_run *w = &r->watches[interval->f[i].watch - r->given];
+
+		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
+			if (!w->ops[op].ios && seen(&interval->f[i].ops[op]))
+				err = series_begin(&w->ops[op], r->n, r->room);
+	}
+	for (u32 i = 0; !err && i < r->n_watches; i++)
+		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
+			if (r->watches[i].ops[op].ios)
+				err = heat_reach(&r->watches[i].ops[op].heat, r->n);
+	return err;
+}
+
+static void watch_put(struct run *r, u32 watch, const struct frame *f)
+{
+	struct watch_run *w = &r->watches[watch];
+	u32 i = r->n;
+
+	w->queue_depth[i] = f ? f->queue_depth : 0;
+	w->in_flight[i] = f ? f->in_flight : 0;
+	w->oldest_ns[i] = f ? f->oldest_ns : 0;
+	w->lost[i] = f ? f->accounting.lost : i ? w->lost[i - 1] : 0;
+	w->gone = !f || f->gone;
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		if (w->ops[op].ios)
+			series_put(&w->ops[op], i, f ? &f->ops[op] : NULL);
+	if (f) {
+		struct frames to = { .n = 1, .f = &r->total.f[watch] };
+		struct frames from = { .n = 1, .f = (struct frame *)f };
+
+		frames_accumulate(&to, &from, &none);
+	}
+}
+
+/* When the interval began. A recording that has dropped its oldest does not begin at 0. */
+static double start_of(const struct run *r, const struct frames *interval, double length_s)
+{
+	if (interval->now && r->origin.start_mono_ns) {
+		s64 end_ns = interval->now->mono_ns - r->origin.start_mono_ns;
+		double start_s = (double)end_ns / NSEC_PER_SEC - length_s;
+
+		/* A length is the rounded difference of the same clock. */
+		return start_s > 1e-9 ? start_s : 0;
+	}
+	return r->n ? run_end_of(r, r->n - 1) : 0;
+}
+
+int run_add(struct run *r, const struct frames *interval)
+{
+	double length_s = interval->n ? interval->f[0].interval_s : 0;
+	int err;
+
+	if (!(length_s > 0))
+		return 0;
+	err = prepare(r, interval);
+	if (err)
+		return err;
+	r->start_s[r->n] = start_of(r, interval, length_s);
+	r->length_s[r->n] = length_s;
+	r->duration_s += length_s;
+	for (u32 i = 0; i < r->n_watches; i++) {
+		const struct frame *f = NULL;
+
+		for (u32 j = 0; !f && j < interval->n; j++)
+			if (interval->f[j].watch == &r->given[i])
+				f = &interval->f[j];
+		watch_put(r, i, f);
+	}
+	r->n++;
+	return 0;
+}
+
+void run_finish(struct run *r)
+{
+	for (u32 i = 0; i < r->n_watches; i++) {
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			struct op_frame *o = &r->total.f[i].ops[op];
+
+			for (u32 p = 0; p < run_of_total.n; p++)
+				o->percentile_ns[p] = quantile_ns(&o->hist, run_of_total.p[p].q,
+								  o->min_ns, o->max_ns);
+		}
+	}
+	r->given = NULL;
+}
+
+double run_end_of(const struct run *r, u32 i)
+{
+	return r->start_s[i] + r->length_s[i];
+}
+
+double run_end(const struct run *r)
+{
+	return r->n ? run_end_of(r, r->n - 1) : 0;
+}
+
+double run_iops(const struct run *r, const u64 *ios, u32 i)
+{
+	return ios ? ios[i] / r->length_s[i] : 0;
+}
+
+double series_percentile(const struct series_run *s, u32 i, u32 p)
+{
+	return s->percentile_ns ? s->percentile_ns[i * run_over_time.n + p] : -1;
+}
+
+double run_mark_s(const struct run *r, const struct mark *m)
+{
+	return (double)(s64)(m->mono_ns - r->origin.start_mono_ns) / NSEC_PER_SEC;
+}
