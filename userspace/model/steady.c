@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "model/steady.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "util/cleanup.h"
+#include "util/units.h"
+
+static double middle_s(const struct run *r, u32 i)
+{
+	return r->start_s[i] + r->length_s[i] / 2;
+}
+
+static void window_between(const struct run *r, double from_s, double to_s, struct steady_window *ret)
+{
+	ret->first = ret->n = 0;
+	while (ret->first < r->n && middle_s(r, ret->first) < from_s)
+		ret->first++;
+	while (ret->first + ret->n < r->n && middle_s(r, ret->first + ret->n) < to_s)
+		ret->n++;
+	ret->from_s = ret->to_s = 0;
+	if (!ret->n)
+		return;
+	ret->from_s = r->start_s[ret->first];
+	ret->to_s = run_end_of(r, ret->first + ret->n - 1);
+}
+
+void steady_window_default(const struct run *r, struct steady_window *ret)
+{
+	double begin = r->n ? r->start_s[0] : 0, end = run_end(r);
+
+	/* Begins and ends of intervals are off by what a read takes: a second is too much for that. */
+	if (end + 1 >= STEADY_FROM_S + STEADY_ROUNDS * STEADY_ROUND_S) {
+		window_between(r, STEADY_FROM_S, INFINITY, ret);
+		snprintf(ret->rule, sizeof(ret->rule), "t >= %.0f s", STEADY_FROM_S);
+	} else {
+		window_between(r, (begin + end) / 2, INFINITY, ret);
+		snprintf(ret->rule, sizeof(ret->rule), "second half");
+	}
+}
+
+void steady_window_set(const struct run *r, double from_s, double to_s, struct steady_window *ret)
+{
+	char from[UNITS_TEXT], to[UNITS_TEXT];
+
+	window_between(r, from_s, to_s, ret);
+	units_seconds(from, from_s);
+	if (isfinite(to_s))
+		snprintf(ret->rule, sizeof(ret->rule), "as asked: %s to %s", from, units_seconds(to, to_s));
+	else
+		snprintf(ret->rule, sizeof(ret->rule), "as asked: t >= %s", from);
+}
+
+void steady_window_all(const struct run *r, struct steady_window *ret)
+{
+	window_between(r, -INFINITY, INFINITY, ret);
+	snprintf(ret->rule, sizeof(ret->rule), "whole run");
+}
+
+void consistency_of(const struct run *r, const u64 *ios, const struct steady_window *w, struct consistency *ret)
+{
+	struct consistency c = { .worst = -1 };
+	double time = 0, squares = 0;
+
+	for (u32 i = w->first; i < w->first + w->n; i++) {
+		c.ios += ios ? ios[i] : 0;
+		time += r->length_s[i];
+	}
+	c.mean = time > 0 ? c.ios / time : 0;
+	for (u32 i = w->first; i < w->first + w->n; i++) {
+		double iops = run_iops(r, ios, i);
+
+		squares += (iops - c.mean) * (iops - c.mean) * r->length_s[i];
+		if (r->length_s[i] < r->interval_s / 2)
+			continue;
+		if (c.worst < 0 || iops < c.worst) {
+			c.worst = iops;
+			c.worst_at_s = r->start_s[i];
+		}
+		if (iops == 0) {
+			c.intervals_at_0++;
+			c.at_0_s += r->length_s[i];
+		}
+	}
+	c.deviation = time > 0 ? sqrt(squares / time) : 0;
+	*ret = c;
+}
+
+/* Judges rounds that are filled in. */
+static void judge(struct steady_state *s)
+{
+	double least = s->rounds[0], most = s->rounds[0], sum = 0, moment = 0, about_0 = 0;
+
+	for (u32 i = 0; i < STEADY_ROUNDS; i++) {
+		double x = i - (STEADY_ROUNDS - 1) / 2.0;
+
+		least = fmin(least, s->rounds[i]);
+		most = fmax(most, s->rounds[i]);
+		sum += s->rounds[i];
+		moment += x * s->rounds[i];
+		about_0 += x * x;
+	}
+	s->mean = sum / STEADY_ROUNDS;
+	s->known = s->mean > 0;
+	if (!s->known)
+		return;
+	s->excursion = (most - least) / s->mean;
+	s->slope = moment / about_0 * (STEADY_ROUNDS - 1) / s->mean;
+	/* An excursion of exactly 20 % passes, whatever the last bit of the division says. */
+	s->reached = s->excursion <= STEADY_EXCURSION * (1 + 1e-12) &&
+		     fabs(s->slope) <= STEADY_SLOPE * (1 + 1e-12);
+}
+
+void steady_state_of(const struct run *r, const u64 *ios, const struct steady_window *w, struct steady_state *ret)
+{
+	struct steady_state s = { .round_s = (w->to_s - w->from_s) / STEADY_ROUNDS };
+
+	if (ios && r->n >= STEADY_INTERVALS && w->n >= STEADY_ROUNDS) {
+		for (u32 i = w->first; i < w->first + w->n; i++) {
+			for (u32 round = 0; round < STEADY_ROUNDS; round++) {
+				double from = fmax(w->from_s + round * s.round_s, r->start_s[i]);
+				double to = fmin(w->from_s + (round + 1) * s.round_s, run_end_of(r, i));
+
+				if (to > from)
+					s.rounds[round] += run_iops(r, ios, i) * (to - from) / s.round_s;
+			}
+		}
+		judge(&s);
+	}
+	*ret = s;
+}
+
+/* IOs done by @t, those of an interval being spread evenly over it. @before[i]: by the start of interval i. */
+static double ios_by(const struct run *r, const double *before, double t)
+{
+	u32 low = 0, high = r->n;	/* intervals below low begin by t, those from high on do not */
+
+	while (low < high) {
+		u32 mid = low + (high - low) / 2;
+
+		if (r->start_s[mid] <= t)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low)
+		return 0;
+	return before[low - 1] + (before[low] - before[low - 1]) *
+	       fmin((t - r->start_s[low - 1]) / r->length_s[low - 1], 1);
+}
+
+int steady_state_first(const struct run *r, const u64 *ios, double round_s, double *ret_s)
+{
+	CLEANUP(cleanup_free) double *before = calloc(r->n + 1, sizeof(*before));
+	double end = run_end(r) + 1e-9;
+
+	if (!before)
+		return -ENOMEM;
+	*ret_s = -1;
+	if (!ios || !(round_s > 0))
+		return 0;
+	for (u32 i = 0; i < r->n; i++)
+		before[i + 1] = before[i] + ios[i];
+	for (u32 i = 0; i < r->n && r->start_s[i] + STEADY_ROUNDS * round_s <= end; i++) {
+		struct steady_state s = { .round_s = round_s };
+
+		for (u32 round = 0; round < STEADY_ROUNDS; round++) {
+			double from = r->start_s[i] + round * round_s;
+
+			s.rounds[round] = (ios_by(r, before, from + round_s) - ios_by(r, before, from)) / round_s;
+		}
+		judge(&s);
+		if (s.reached) {
+			*ret_s = r->start_s[i];
+			return 0;
+		}
+	}
+	return 0;
+}
