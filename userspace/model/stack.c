@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "model/stack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "util/cleanup.h"
+
+#define DEPTH_MAX 16		/* a recording may claim that devices lie on each other */
+
+static void cleanup_hist(struct hist *h)
+{
+	hist_uninit(h);
+}
+
+/* The watch of a device at a stage, or NULL. */
+static const struct watch_run *watch_at(const struct run *r, u32 device, enum blklat_stage stage)
+{
+	for (u32 i = 0; i < r->n_watches; i++)
+		if (r->watches[i].watch->device == &r->devices.d[device] && r->watches[i].watch->stage == stage)
+			return &r->watches[i];
+	return NULL;
+}
+
+/* Time in the queue alone can't be compared with what a layer above sees. */
+static bool watched(const struct run *r, u32 device)
+{
+	return watch_at(r, device, BLKLAT_STAGE_DEVICE) || watch_at(r, device, BLKLAT_STAGE_TOTAL);
+}
+
+/* Marks in @set the nearest watched devices below @device. */
+static void find_lower(const struct run *r, u32 device, bool *set, u32 depth)
+{
+	const struct device *d = &r->devices.d[device];
+
+	for (u32 i = 0; i < d->n_lower && depth < DEPTH_MAX; i++) {
+		u32 lower = d->lower[i];
+
+		if (lower >= r->devices.n)
+			continue;
+		if (!watched(r, lower) && device_is_partition(&r->devices.d[lower]))
+			lower = r->devices.d[lower].parent;
+		if (watched(r, lower))
+			set[lower] = true;
+		else
+			find_lower(r, lower, set, depth + 1);
+	}
+}
+
+/* The stage to compare members at: the one that all have, best that of the device alone. */
+static enum blklat_stage common_stage(const struct run *r, const bool *set)
+{
+	bool device = true, total = true;
+
+	for (u32 i = 0; i < r->devices.n; i++) {
+		device &= !set[i] || watch_at(r, i, BLKLAT_STAGE_DEVICE);
+		total &= !set[i] || watch_at(r, i, BLKLAT_STAGE_TOTAL);
+	}
+	return device || !total ? BLKLAT_STAGE_DEVICE : BLKLAT_STAGE_TOTAL;
+}
+
+static void merge_members(const struct stack *s, u32 op, struct op_frame *to)
+{
+	for (u32 i = 0; i < s->n_members; i++) {
+		const struct op_frame *o = s->members[i]->ops[op].total;
+
+		if (!o->ios)
+			continue;
+		if (!to->ios || o->min_ns < to->min_ns)
+			to->min_ns = o->min_ns;
+		if (!to->ios || o->max_ns > to->max_ns)
+			to->max_ns = o->max_ns;
+		to->ios += o->ios;
+		to->sum_ns += o->sum_ns;
+		hist_add(&to->hist, &o->hist);
+	}
+}
+
+static int compare_op(struct stack *s, u32 op)
+{
+	const struct op_frame *upper = s->upper->ops[op].total;
+	struct stack_op *ret = &s->ops[op];
+	struct op_frame members = { 0 };
+	int err = hist_init(&members.hist, upper->hist.scale);
+	struct hist owned CLEANUP(cleanup_hist) = members.hist;
+
+	if (err)
+		return err;
+	merge_members(s, op, &members);
+	ret->upper_ios = upper->ios;
+	ret->member_ios = members.ios;
+	if (!upper->ios || !members.ios)
+		return 0;
+	ret->overhead_mean_ns = (double)upper->sum_ns / upper->ios - (double)members.sum_ns / members.ios;
+	for (u32 i = 0; i < STACK_PERCENTILES; i++) {
+		double q = run_over_time.p[i].q;
+
+		ret->overhead_ns[i] = quantile_ns(&upper->hist, q, upper->min_ns, upper->max_ns) -
+				      quantile_ns(&owned, q, members.min_ns, members.max_ns);
+	}
+	return 0;
+}
+
+/* Fills @s with what lies below @device; n_members stays 0 where that is nothing watched. */
+static int stack_make(const struct run *r, u32 device, struct stack *s)
+{
+	CLEANUP(cleanup_free) bool *set = calloc(r->devices.n, sizeof(*set));
+	enum blklat_stage stage;
+	int err = 0;
+
+	if (!set)
+		return -ENOMEM;
+	find_lower(r, device, set, 0);
+	set[device] = false;
+	s->upper = watch_at(r, device, BLKLAT_STAGE_TOTAL) ?: watch_at(r, device, BLKLAT_STAGE_DEVICE);
+	s->members = calloc(r->devices.n, sizeof(*s->members));
+	if (!s->members)
+		return -ENOMEM;
+	stage = common_stage(r, set);
+	for (u32 i = 0; i < r->devices.n; i++)
+		if (set[i])
+			s->members[s->n_members++] = watch_at(r, i, stage) ?: watch_at(r, i, BLKLAT_STAGE_TOTAL);
+	for (u32 op = 0; !err && s->n_members && op < BLKLAT_OPS; op++)
+		err = compare_op(s, op);
+	return err;
+}
+
+int stacks_make(const struct run *r, struct stacks *ret)
+{
+	struct stacks made = { .s = calloc(r->devices.n ?: 1, sizeof(*made.s)) };
+	int err = made.s ? 0 : -ENOMEM;
+
+	for (u32 i = 0; !err && i < r->devices.n; i++) {
+		struct stack *s = &made.s[made.n];
+
+		if (!r->devices.d[i].n_lower || !watched(r, i))
+			continue;
+		err = stack_make(r, i, s);
+		if (!err && s->n_members) {
+			made.n++;
+			continue;
+		}
+		free(s->members);
+		*s = (struct stack){ 0 };
+	}
+	if (err) {
+		stacks_uninit(&made);
+		return err;
+	}
+	*ret = made;
+	return 0;
+}
+
+void stacks_uninit(struct stacks *s)
+{
+	for (u32 i = 0; i < s->n; i++)
+		free(s->s[i].members);
+	free(s->s);
+	*s = (struct stacks){ 0 };
+}
