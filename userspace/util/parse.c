@@ -40,6 +40,16 @@ static const char *decimal_parse(const char *s, struct decimal *ret)
 	return any ? s : NULL;
 }
 
+const char *parse_decimal(const char *s, double *ret)
+{
+	struct decimal d;
+	const char *end = decimal_parse(s, &d);
+
+	if (end)
+		*ret = (double)d.digits / powers[d.places];
+	return end;
+}
+
 int parse_seconds(const char *option, const char *value, double *ret, struct problem *p)
 {
 	static const struct { const char *suffix; double seconds; } units[] = {

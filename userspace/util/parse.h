@@ -10,6 +10,12 @@
 #include "util/problem.h"
 #include "util/types.h"
 
+/*
+ * A decimal number such as "20" or "99.9" at the beginning of @s, at most 9 digits behind the point. Returns where
+ * it ends, or NULL when there is none or it has too many digits.
+ */
+const char *parse_decimal(const char *s, double *ret);
+
 /* "1", "0.5", "250ms", "2m", "1h": 1 ms to a day. */
 int parse_seconds(const char *option, const char *value, double *ret, struct problem *p);
 

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Conditions of --fail-if: what may be written, and what then holds. */
+#include "synthetic_run.h"
+
+#include <errno.h>
+
+#include "model/condition.h"
+
+#define READ BLKLAT_OP_READ
+#define WRITE BLKLAT_OP_WRITE
+
+static void what_may_be_written(void **state)
+{
+	static const struct {
+		const char *text;
+		int op;
+		enum condition_metric metric;
+		enum condition_comparison comparison;
+		bool relative;
+		double limit;
+	} cases[] = {
+		{ "read.p99 > +10%", READ, METRIC_PERCENTILE, ABOVE, true, 10 },
+		{ "write.iops < -5%", WRITE, METRIC_IOPS, BELOW, true, -5 },
+		{ "read.max > 20ms", READ, METRIC_MAX, ABOVE, false, 20e6 },
+		{ "read.p99.9>=300us", READ, METRIC_PERCENTILE, AT_LEAST, false, 300e3 },
+		{ "  total.iops\t<=  50000 ", -1, METRIC_IOPS, AT_MOST, false, 50000 },
+		{ "total.iops < 1.5M", -1, METRIC_IOPS, BELOW, false, 1.5e6 },
+		{ "flush.mean>1.5s", BLKLAT_OP_FLUSH, METRIC_MEAN, ABOVE, false, 1.5e9 },
+		{ "discard.min < 800ns", BLKLAT_OP_DISCARD, METRIC_MIN, BELOW, false, 800 },
+		{ "other.MB/s < 0.5k", BLKLAT_OP_OTHER, METRIC_MBPS, BELOW, false, 500 },
+		{ "read.mbps < 12.5", READ, METRIC_MBPS, BELOW, false, 12.5 },
+		{ "read.ks > 0.1", READ, METRIC_KS, ABOVE, false, 0.1 },
+		{ "read.ks > 1", READ, METRIC_KS, ABOVE, false, 1 },
+		{ "total.errors > 0", -1, METRIC_ERRORS, ABOVE, false, 0 },
+		{ "total.lost > 0", -1, METRIC_LOST, ABOVE, false, 0 },
+		{ "read.p100 > +0.5%", READ, METRIC_PERCENTILE, ABOVE, true, 0.5 },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct condition c;
+		struct problem p;
+
+		if (condition_parse(cases[i].text, &c, &p))
+			fail_msg("%s: %s", cases[i].text, p.text);
+		assert_int_equal(c.op, cases[i].op);
+		assert_int_equal(c.metric, cases[i].metric);
+		assert_int_equal(c.comparison, cases[i].comparison);
+		assert_int_equal(c.relative, cases[i].relative);
+		assert_close(c.limit, cases[i].limit, 0);
+	}
+}
+
+static void what_may_not(void **state)
+{
+	static const struct { const char *text, *sentence; } cases[] = {
+		{ "", "--fail-if '': at its end read, write, flush, discard, other or total is missing" },
+		{ "reed.p99 > 1ms", "--fail-if 'reed.p99 > 1ms': at 'reed.p99 > 1ms', letter 1, must be read, write, flush, "
+		  "discard, other or total" },
+		{ "read > 1ms", "--fail-if 'read > 1ms': at ' > 1ms', letter 5, must be a dot and a metric, as in read.p99" },
+		{ "read.p101 > 1ms", "--fail-if 'read.p101 > 1ms': at 'p101 > 1ms', letter 6, must be iops, mbps, mean, min, "
+		  "max, errors, lost, ks or a percentile such as p99.9" },
+		{ "read.99 > 1ms", "--fail-if 'read.99 > 1ms': at '99 > 1ms', letter 6, must be iops, mbps, mean, min, "
+		  "max, errors, lost, ks or a percentile such as p99.9" },
+		{ "read.p9,p99 > 1ms", "--fail-if 'read.p9,p99 > 1ms': at 'p9,p99 > 1ms', letter 6, must be iops, mbps, mean, "
+		  "min, max, errors, lost, ks or a percentile such as p99.9" },
+		{ "read.p99", "--fail-if 'read.p99': at its end <, <=, > or >= is missing" },
+		{ "read.p99 = 1ms", "--fail-if 'read.p99 = 1ms': at '= 1ms', letter 10, must be <, <=, > or >=" },
+		{ "read.p99 >", "--fail-if 'read.p99 >': at its end a latency such as 20ms, 300us or 1.5s, or a change such as "
+		  "+10% is missing" },
+		{ "read.p99 >> 1ms", "--fail-if 'read.p99 >> 1ms': at '> 1ms', letter 11, must be a latency such as 20ms, "
+		  "300us or 1.5s, or a change such as +10%" },
+		{ "read.p99 > 20", "--fail-if 'read.p99 > 20': at '20', letter 12, must be a latency such as 20ms, 300us or "
+		  "1.5s, or a change such as +10%" },
+		{ "read.p99 > 10%", "--fail-if 'read.p99 > 10%': at '10%', letter 12, must be a change with its sign, such as "
+		  "+10% or -5%" },
+		{ "read.p99 > +10", "--fail-if 'read.p99 > +10': at '+10', letter 12, must be a latency such as 20ms, 300us or "
+		  "1.5s, or a change such as +10%" },
+		{ "read.iops < 5ms", "--fail-if 'read.iops < 5ms': at '5ms', letter 13, must be a number such as 50000 or 50k, "
+		  "or a change such as -5%" },
+		{ "read.ks > +5%", "--fail-if 'read.ks > +5%': at '+5%', letter 11, must be a distance from 0 to 1, such as "
+		  "0.1" },
+		{ "read.ks > 1.01", "--fail-if 'read.ks > 1.01': at '1.01', letter 11, must be a distance from 0 to 1, such as "
+		  "0.1" },
+		{ "read.lost > 0", "--fail-if 'read.lost > 0': losses are counted of a device, not of an op; write total.lost" },
+		{ "read.iops > nan", "--fail-if 'read.iops > nan': at 'nan', letter 13, must be a number such as 50000 or 50k, "
+		  "or a change such as -5%" },
+	};
+	char longer[200];
+	struct condition c;
+	struct problem p;
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(condition_parse(cases[i].text, &c, &p), -EINVAL);
+		assert_string_equal(p.text, cases[i].sentence);
+	}
+	memset(longer, 'r', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	assert_int_equal(condition_parse(longer, &c, &p), -EINVAL);
+}
+
+struct two_runs {
+	struct synthetic base, run;
+	struct judged j;
+};
+
+/*
+ * Baseline: 1000 reads of 100 us in 1 s. Run: 1900 reads of 110 us and one of 25 ms in 2 s, with 3 errors; and
+ * writes, which the baseline lacks.
+ */
+static int set_up(void **state)
+{
+	static struct two_runs t;
+
+	synthetic_init(&t.base);
+	synthetic_begin(&t.base, 1, 6, 1);
+	synthetic_io(&t.base, 0, READ, 100000, 1000);
+	synthetic_tick(&t.base, 1);
+	run_finish(&t.base.run);
+	synthetic_init(&t.run);
+	t.run.origin.file = "run.blklat";
+	synthetic_begin(&t.run, 1, 6, 1);
+	synthetic_io(&t.run, 0, READ, 110000, 1900);
+	synthetic_io(&t.run, 0, READ, 25000000, 1);
+	synthetic_io(&t.run, 0, WRITE, 50000, 99);
+	t.run.frames.f[0].ops[READ].errors = 3;
+	t.run.frames.f[0].accounting.lost = 4;
+	synthetic_tick(&t.run, 2);
+	run_finish(&t.run.run);
+	t.j = (struct judged){ &t.run.run, &t.run.run.watches[0], &t.base.run, &t.base.run.watches[0] };
+	*state = &t;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct two_runs *t = *state;
+
+	synthetic_uninit(&t->base);
+	synthetic_uninit(&t->run);
+	return 0;
+}
+
+static void what_holds(void **state)
+{
+	const struct two_runs *t = *state;
+	static const struct { const char *text; bool holds; double value, base; } cases[] = {
+		{ "read.max > 20ms", true, 25e6, -1 },
+		{ "read.max > 25ms", false, 25e6, -1 },
+		{ "read.max >= 25ms", true, 25e6, -1 },
+		{ "read.max < 25ms", false, 25e6, -1 },
+		{ "read.max <= 25ms", true, 25e6, -1 },
+		{ "read.min > +10%", false, 110000, 100000 },
+		{ "read.min >= +10%", true, 110000, 100000 },
+		{ "read.min > +9.99%", true, 110000, 100000 },
+		{ "read.iops < -5%", false, 950.5, 1000 },
+		{ "read.iops < -4.9%", true, 950.5, 1000 },
+		{ "read.mbps < 3.9", true, 950.5 * 4096 / 1e6, -1 },
+		{ "read.p100 > 24ms", true, 25e6, -1 },
+		{ "read.mean > 100us", true, (1900 * 110000 + 25e6) / 1901, -1 },
+		{ "read.errors > 2", true, 3, -1 },
+		{ "total.errors > +0%", true, 3, 0 },
+		{ "total.lost > 3", true, 4, -1 },
+		{ "total.iops >= 1000", true, 1000, -1 },
+		{ "total.iops < +0%", false, 1000, 1000 },
+		{ "read.ks >= 1", true, 1, -1 },
+		{ "write.min < 60us", true, 50000, -1 },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct condition c;
+		struct verdict v;
+		struct problem p = { "" };
+
+		assert_int_equal(condition_parse(cases[i].text, &c, &p), 0);
+		if (condition_evaluate(&c, &t->j, &v, &p))
+			fail_msg("%s: %s", cases[i].text, p.text);
+		if (v.holds != cases[i].holds)
+			fail_msg("%s: holds %d", cases[i].text, v.holds);
+		assert_close(v.value, cases[i].value, 1e-9 * cases[i].value);
+		assert_close(v.base, cases[i].base, 0);
+	}
+}
+
+static void what_cannot_be_judged(void **state)
+{
+	struct two_runs *t = *state;
+	static const struct { const char *text, *sentence; bool alone; } cases[] = {
+		{ "write.p99 > +10%", "--fail-if 'write.p99 > +10%': 'the run' has no write IO of sda, so it can't be judged",
+		  false },
+		{ "flush.p99 > 1ms", "--fail-if 'flush.p99 > 1ms': 'run.blklat' has no flush IO of sda, so it can't be judged",
+		  true },
+		{ "read.p99 > +10%", "--fail-if 'read.p99 > +10%': there is no baseline to compare with; name two recordings",
+		  true },
+		{ "read.ks > 0.1", "--fail-if 'read.ks > 0.1': there is no baseline to compare with; name two recordings", true },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct judged j = t->j;
+		struct condition c;
+		struct verdict v;
+		struct problem p = { "" };
+
+		if (cases[i].alone)
+			j.base = NULL;
+		assert_int_equal(condition_parse(cases[i].text, &c, &p), 0);
+		assert_int_equal(condition_evaluate(&c, &j, &v, &p), -ENODATA);
+		assert_string_equal(p.text, cases[i].sentence);
+	}
+}
+
+static void what_is_said(void **state)
+{
+	struct two_runs *t = *state;
+	static const struct { const char *text, *sentence; } cases[] = {
+		{ "read.min >= +10%", "read.min of sda is 110 us, 10.0 % above the baseline's 100 us (read.min >= +10%)" },
+		{ "read.iops<-5%", "read.iops of sda is 950, 4.95 % below the baseline's 1000 (read.iops<-5%)" },
+		{ "read.max > 20ms", "read.max of sda is 25.0 ms (read.max > 20ms)" },
+		{ "total.errors > +0%", "total.errors of sda is 3, the baseline's 0 (total.errors > +0%)" },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct condition c;
+		struct verdict v;
+		struct problem p;
+
+		assert_int_equal(condition_parse(cases[i].text, &c, &p), 0);
+		assert_int_equal(condition_evaluate(&c, &t->j, &v, &p), 0);
+		condition_explain(&c, &t->j, &v, &p);
+		assert_string_equal(p.text, cases[i].sentence);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_may_be_written),
+		cmocka_unit_test(what_may_not),
+		cmocka_unit_test_setup_teardown(what_holds, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_cannot_be_judged, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_said, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "model/condition.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util/cleanup.h"
+#include "util/units.h"
+
+/* The op of a watch, or all of them merged; the latter is owned. */
+struct subject {
+	const struct op_frame *o;
+	struct op_frame merged;
+};
+
+static void subject_uninit(struct subject *s)
+{
+	merged_uninit(&s->merged);
+}
+
+static const char *name_of(const struct run *r)
+{
+	return *r->origin.file ? r->origin.file : *r->origin.label ? r->origin.label : "the run";
+}
+
+/* "nvme0n1", "md0 (total)": the device's own stage needs no mention. */
+static const char *watch_text(const struct watch_run *w, char text[DEVICE_NAME_MAX + 16])
+{
+	bool plain = w->watch->stage == BLKLAT_STAGE_DEVICE;
+
+	snprintf(text, DEVICE_NAME_MAX + 16, plain ? "%s" : "%s (%s)", w->watch->device->name,
+		 stage_names[w->watch->stage]);
+	return text;
+}
+
+static int subject_init(struct subject *s, const struct condition *c, const struct run *r,
+			const struct watch_run *w, struct problem *p)
+{
+	char name[DEVICE_NAME_MAX + 16];
+	int err = 0;
+
+	if (c->op < 0)
+		err = merged_make(w->total, &s->merged);
+	s->o = c->op < 0 ? &s->merged : &w->total->ops[c->op];
+	if (err)
+		return problem_set(p, err, "out of memory");
+	if (!s->o->ios)
+		return problem_set(p, -ENODATA, "--fail-if '%s': '%s' has no %s%s of %s, so it can't be judged", c->text,
+				   name_of(r), c->op < 0 ? "" : op_names[c->op], c->op < 0 ? "IO" : " IO",
+				   watch_text(w, name));
+	return 0;
+}
+
+static double value_of(const struct condition *c, const struct subject *s, const struct watch_run *w)
+{
+	switch (c->metric) {
+	case METRIC_IOPS:
+		return s->o->iops;
+	case METRIC_MBPS:
+		return s->o->bytes_per_s / 1e6;
+	case METRIC_MEAN:
+		return s->o->mean_ns;
+	case METRIC_MIN:
+		return s->o->min_ns;
+	case METRIC_MAX:
+		return s->o->max_ns;
+	case METRIC_PERCENTILE:
+		return quantile_ns(&s->o->hist, c->percentile.q, s->o->min_ns, s->o->max_ns);
+	case METRIC_ERRORS:
+		return s->o->errors;
+	case METRIC_LOST:
+		return w->total->accounting.lost;
+	case METRIC_KS:
+		break;
+	}
+	return 0;
+}
+
+static bool compare(enum condition_comparison how, double value, double limit)
+{
+	switch (how) {
+	case BELOW:
+		return value < limit;
+	case AT_MOST:
+		return value <= limit;
+	case ABOVE:
+		return value > limit;
+	case AT_LEAST:
+		return value >= limit;
+	}
+	return false;
+}
+
+int condition_evaluate(const struct condition *c, const struct judged *j, struct verdict *ret, struct problem *p)
+{
+	struct subject run CLEANUP(subject_uninit) = { 0 }, base CLEANUP(subject_uninit) = { 0 };
+	struct verdict v = { .base = -1, .limit = c->limit };
+	bool needs_base = c->relative || c->metric == METRIC_KS;
+	int err;
+
+	if (needs_base && !j->base)
+		return problem_set(p, -ENODATA, "--fail-if '%s': there is no baseline to compare with; name two recordings",
+				   c->text);
+	err = subject_init(&run, c, j->run, j->watch, p);
+	if (!err && needs_base)
+		err = subject_init(&base, c, j->base, j->base_watch, p);
+	if (!err && c->metric == METRIC_KS)
+		err = ks_distance(&base.o->hist, &run.o->hist, &v.value);
+	if (err)
+		return err == -ENOMEM ? problem_set(p, err, "out of memory") : err;
+	if (c->metric != METRIC_KS)
+		v.value = value_of(c, &run, j->watch);
+	if (c->relative) {
+		v.base = value_of(c, &base, j->base_watch);
+		v.limit = v.base * (100 + c->limit) / 100;
+	}
+	v.holds = compare(c->comparison, v.value, v.limit);
+	*ret = v;
+	return 0;
+}
+
+/* "412 us", "51 200", "0.12" */
+static const char *value_text(const struct condition *c, double value, char text[UNITS_TEXT])
+{
+	switch (c->metric) {
+	case METRIC_MEAN:
+	case METRIC_MIN:
+	case METRIC_MAX:
+	case METRIC_PERCENTILE:
+		return units_ns(text, value);
+	case METRIC_ERRORS:
+	case METRIC_LOST:
+		return units_count(text, llround(value));
+	default:
+		return units_number(text, value);
+	}
+}
+
+void condition_explain(const struct condition *c, const struct judged *j, const struct verdict *v,
+		       struct problem *ret)
+{
+	char name[DEVICE_NAME_MAX + 16], value[UNITS_TEXT], base[UNITS_TEXT], change[UNITS_TEXT];
+	int metric = strcspn(c->text, " \t<>");
+
+	watch_text(j->watch, name);
+	value_text(c, v->value, value);
+	if (!c->relative) {
+		problem_set(ret, 0, "%.*s of %s is %s (%s)", metric, c->text, name, value, c->text);
+		return;
+	}
+	value_text(c, v->base, base);
+	if (v->base > 0)
+		problem_set(ret, 0, "%.*s of %s is %s, %s %s the baseline's %s (%s)", metric, c->text, name, value,
+			    units_share(change, fabs(v->value / v->base - 1)),
+			    v->value < v->base ? "below" : "above", base, c->text);
+	else
+		problem_set(ret, 0, "%.*s of %s is %s, the baseline's %s (%s)", metric, c->text, name, value, base,
+			    c->text);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Conditions of --fail-if: OP.METRIC COMPARISON VALUE.
+ *
+ *   OP          read, write, flush, discard, other; total: all of them together
+ *   METRIC      iops, mbps (MB/s), mean, min, max, p50 ... (any percentile), errors, lost (of total only),
+ *               ks (distance of the distributions, 0 to 1, needs a baseline)
+ *   COMPARISON  < <= > >=
+ *   VALUE       +10% or -5%: that much above or below the baseline's
+ *               a latency as 20ms, 300us, 1.5s, 800ns; a number as 50000, 50k, 1.5M
+ *
+ *   read.p99 > +10%    write.iops < -5%    read.max > 20ms    read.p99.9 >= 300us    total.errors > 0
+ */
+#ifndef MODEL_CONDITION_H
+#define MODEL_CONDITION_H
+
+#include "model/compare.h"
+#include "util/problem.h"
+
+enum condition_metric {
+	METRIC_IOPS,
+	METRIC_MBPS,
+	METRIC_MEAN,
+	METRIC_MIN,
+	METRIC_MAX,
+	METRIC_PERCENTILE,
+	METRIC_ERRORS,
+	METRIC_LOST,
+	METRIC_KS,
+};
+
+enum condition_comparison { BELOW, AT_MOST, ABOVE, AT_LEAST };
+
+struct condition {
+	int op;				/* enum blklat_op, or -1: total */
+	enum condition_metric metric;
+	struct percentile percentile;	/* of METRIC_PERCENTILE */
+	enum condition_comparison comparison;
+	bool relative;			/* limit is a change in percent of the baseline's; else ns, IOs/s, MB/s ... */
+	double limit;
+	char text[96];			/* as written, blanks around taken off */
+};
+
+/* Returns 0, or -EINVAL and a sentence that shows the place. */
+int condition_parse(const char *text, struct condition *ret, struct problem *p);
+
+/* What came out; numbers in the metric's unit (ns, IOs/s, MB/s, IOs). */
+struct verdict {
+	bool holds;
+	double value;		/* the run's */
+	double base;		/* the baseline's; negative where it isn't asked for */
+	double limit;		/* what value was compared with */
+};
+
+/* What is judged: a watch of the run, and its pair in the baseline. */
+struct judged {
+	const struct run *run;
+	const struct watch_run *watch;
+	const struct run *base;		/* NULL: there is none */
+	const struct watch_run *base_watch;
+};
+
+/*
+ * Returns 0, -ENOMEM, or with a sentence -ENODATA: the op has no IO in a recording that is asked for it, or
+ * the condition needs a baseline and there is none. (Such a condition is never just false.)
+ */
+int condition_evaluate(const struct condition *c, const struct judged *j, struct verdict *ret, struct problem *p);
+
+/* "read.p99 of nvme0n1 is 412 us, 37.3 % above the baseline's 300 us" */
+void condition_explain(const struct condition *c, const struct judged *j, const struct verdict *v,
+		       struct problem *ret);
+
+#endif

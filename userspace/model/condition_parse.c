@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "model/condition.h"
+#include "util/parse.h"
+
+static const struct { const char *name; enum condition_metric metric; } metrics[] = {
+	{ "iops", METRIC_IOPS }, { "mbps", METRIC_MBPS }, { "mb/s", METRIC_MBPS }, { "mean", METRIC_MEAN },
+	{ "min", METRIC_MIN }, { "max", METRIC_MAX }, { "errors", METRIC_ERRORS }, { "lost", METRIC_LOST },
+	{ "ks", METRIC_KS },
+};
+
+struct parsing {
+	struct condition c;
+	const char *text;	/* whole */
+	const char *at;		/* what is read next */
+	struct problem *p;
+};
+
+static void skip_blanks(struct parsing *g)
+{
+	g->at += strspn(g->at, " \t");
+}
+
+/* Says what must stand at g->at instead of what does. */
+static int expected(const struct parsing *g, const char *what)
+{
+	if (!*g->at)
+		return problem_set(g->p, -EINVAL, "--fail-if '%s': at its end %s is missing", g->text, what);
+	return problem_set(g->p, -EINVAL, "--fail-if '%s': at '%s', letter %d, must be %s", g->text, g->at,
+			   (int)(g->at - g->text) + 1, what);
+}
+
+/* A word ends before @ends, a blank or a comparison. Its length, 0 if it does not fit @word. */
+static size_t take_word(const struct parsing *g, const char *ends, char word[32])
+{
+	size_t len = strcspn(g->at, ends);
+
+	if (len >= 32)
+		return 0;
+	memcpy(word, g->at, len);
+	word[len] = '\0';
+	return len;
+}
+
+static int parse_op(struct parsing *g)
+{
+	char word[32];
+	size_t len = take_word(g, ". \t<>", word);
+
+	g->c.op = BLKLAT_OPS;
+	for (int op = 0; op < BLKLAT_OPS; op++)
+		if (!strcmp(word, op_names[op]))
+			g->c.op = op;
+	if (!strcmp(word, "total"))
+		g->c.op = -1;
+	if (!len || g->c.op == BLKLAT_OPS)
+		return expected(g, "read, write, flush, discard, other or total");
+	g->at += len;
+	if (*g->at != '.')
+		return expected(g, "a dot and a metric, as in read.p99");
+	g->at++;
+	return 0;
+}
+
+static int parse_metric(struct parsing *g)
+{
+	struct percentiles ps;
+	const char *bad;
+	char word[32];
+	size_t len = take_word(g, " \t<>=", word);
+	int bad_len;
+	u32 i = 0;
+
+	while (i < ARRAY_SIZE(metrics) && strcasecmp(word, metrics[i].name))
+		i++;
+	if (len && i < ARRAY_SIZE(metrics)) {
+		g->c.metric = metrics[i].metric;
+	} else if (len && word[0] == 'p' && !percentiles_parse(word, &ps, &bad, &bad_len) && ps.n == 1) {
+		g->c.metric = METRIC_PERCENTILE;
+		g->c.percentile = ps.p[0];
+	} else {
+		return expected(g, "iops, mbps, mean, min, max, errors, lost, ks or a percentile such as p99.9");
+	}
+	if (g->c.metric == METRIC_LOST && g->c.op != -1)
+		return problem_set(g->p, -EINVAL, "--fail-if '%s': losses are counted of a device, not of an op; "
+				   "write total.lost", g->text);
+	g->at += len;
+	return 0;
+}
+
+static int parse_comparison(struct parsing *g)
+{
+	skip_blanks(g);
+	if (*g->at != '<' && *g->at != '>')
+		return expected(g, "<, <=, > or >=");
+	g->c.comparison = *g->at == '<' ? BELOW : ABOVE;
+	g->at++;
+	if (*g->at == '=') {
+		g->c.comparison = g->c.comparison == BELOW ? AT_MOST : AT_LEAST;
+		g->at++;
+	}
+	skip_blanks(g);
+	return 0;
+}
+
+static bool is_latency(enum condition_metric m)
+{
+	return m == METRIC_MEAN || m == METRIC_MIN || m == METRIC_MAX || m == METRIC_PERCENTILE;
+}
+
+/* The factor of a unit that ends the text, or 0. */
+static double unit_of(const struct parsing *g, const char *unit)
+{
+	static const struct { const char *name; double factor; bool latency; } units[] = {
+		{ "ns", 1, true }, { "us", 1e3, true }, { "ms", 1e6, true }, { "s", 1e9, true },
+		{ "", 1, false }, { "k", 1e3, false }, { "K", 1e3, false }, { "M", 1e6, false },
+		{ "G", 1e9, false },
+	};
+
+	for (u32 i = 0; i < ARRAY_SIZE(units); i++)
+		if (units[i].latency == is_latency(g->c.metric) && !strcmp(unit, units[i].name))
+			return units[i].factor;
+	return 0;
+}
+
+static int value_expected(const struct parsing *g)
+{
+	if (is_latency(g->c.metric))
+		return expected(g, "a latency such as 20ms, 300us or 1.5s, or a change such as +10%");
+	if (g->c.metric == METRIC_KS)
+		return expected(g, "a distance from 0 to 1, such as 0.1");
+	return expected(g, "a number such as 50000 or 50k, or a change such as -5%");
+}
+
+static int parse_value(struct parsing *g)
+{
+	bool sign = *g->at == '+' || *g->at == '-', minus = *g->at == '-';
+	double number;
+	const char *end = parse_decimal(g->at + sign, &number);
+
+	if (!end)
+		return value_expected(g);
+	g->c.relative = !strcmp(end, "%");
+	if (g->c.relative && !sign)
+		return expected(g, "a change with its sign, such as +10% or -5%");
+	if (g->c.relative != sign || (sign && g->c.metric == METRIC_KS))
+		return value_expected(g);
+	if (g->c.relative) {
+		g->c.limit = minus ? -number : number;
+		return 0;
+	}
+	if (!unit_of(g, end) || (g->c.metric == METRIC_KS && (*end || number > 1)))
+		return value_expected(g);
+	g->c.limit = number * unit_of(g, end);
+	return 0;
+}
+
+int condition_parse(const char *text, struct condition *ret, struct problem *p)
+{
+	struct parsing g = { .p = p };
+	size_t len;
+	int err;
+
+	text += strspn(text, " \t");
+	len = strlen(text);
+	while (len && strchr(" \t", text[len - 1]))
+		len--;
+	if (len >= sizeof(g.c.text))
+		return problem_set(p, -EINVAL, "--fail-if '%.40s...': a condition has at most %zu letters", text,
+				   sizeof(g.c.text) - 1);
+	memcpy(g.c.text, text, len);
+	g.text = g.at = g.c.text;
+	err = parse_op(&g);
+	if (!err)
+		err = parse_metric(&g);
+	if (!err)
+		err = parse_comparison(&g);
+	if (!err)
+		err = parse_value(&g);
+	if (!err)
+		*ret = g.c;
+	return err;
+}
