@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "run/loop.h"
+#include "run/signals.h"
 
 #define MS 1000000ULL
 
@@ -522,7 +523,7 @@ static void test_signals_wait_for_the_loop(void **state)
 static int block_signals(void **state)
 {
 	(void)state;
-	loop_signals_block(NULL);
+	signals_block();
 	return 0;
 }
 

@@ -33,7 +33,7 @@ static int show(struct run_capture *r)
 		problem_set(&p, err, "could not write the output: %s", strerror(-err));
 		return command_fail(r->who, STATUS_FAILED, &p);
 	}
-	status = run_capture_loop(r, sink);
+	status = run_capture_loop(r, sink, NULL);
 	format->close(sink);
 	return status;
 }

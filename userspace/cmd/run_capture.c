@@ -10,6 +10,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/terminal.h"
+#include "run/signals.h"
 
 /* The first engine that can run, or the one asked for. Says so once if it is not the one preferred. */
 static int choose_engine(const struct capture_options *o, const struct capture_ops **ret, struct problem *p)
@@ -64,7 +65,7 @@ static int begin(struct run_capture *r, const struct capture_ops *engine)
 	struct problem p;
 	int err;
 
-	loop_signals_block(&r->mask_before);
+	signals_block();
 	err = engine->open(&cfg, &c, &p);
 	if (err)
 		return command_fail(r->who, status_of(engine, err), &p);
@@ -130,13 +131,14 @@ static void print_gone(const struct device *d)
 	fprintf(stderr, "blklat: %s went away\n", d->name);
 }
 
-int run_capture_loop(struct run_capture *r, struct sink *sink)
+int run_capture_loop(struct run_capture *r, struct sink *sink, struct child *child)
 {
 	const struct loop_config loop = {
 		.interval_s = r->o->interval_s,
 		.count = r->o->count,
 		.duration_s = r->o->duration_s,
 		.percentiles = &r->o->percentiles,
+		.child = child,
 	};
 	struct problem p;
 

@@ -3,8 +3,6 @@
 #ifndef CMD_RUN_CAPTURE_H
 #define CMD_RUN_CAPTURE_H
 
-#include <signal.h>
-
 #include "cmd/capture_options.h"
 #include "run/loop.h"
 
@@ -15,7 +13,6 @@ struct run_capture {
 	struct watches watches;
 	struct capture *capture;
 	struct run_info info;		/* for the sink */
-	sigset_t mask_before;		/* signals that were blocked when it began */
 };
 
 /*
@@ -27,8 +24,11 @@ int run_capture_begin(struct run_capture *r, const struct capture_options *o, co
 /* How the live formats are to look on @out. */
 struct sink_config run_capture_look(const struct run_capture *r, FILE *out);
 
-/* Runs the loop into @sink. What a person has to know of its end is printed. Returns the exit status. */
-int run_capture_loop(struct run_capture *r, struct sink *sink);
+/*
+ * Runs the loop into @sink, and meanwhile @child unless that is NULL. What a person has to know of the
+ * loop's end is printed. Returns the exit status, not knowing of the child's.
+ */
+int run_capture_loop(struct run_capture *r, struct sink *sink, struct child *child);
 
 void run_capture_end(struct run_capture *r);
 

@@ -2,10 +2,9 @@
 #include "run/loop.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <time.h>
 
+#include "run/signals.h"
 #include "util/cleanup.h"
 
 struct loop {
@@ -22,46 +21,18 @@ struct loop {
 	u64 start_ns, end_ns;		/* CLOCK_MONOTONIC; end: of --duration, or UINT64_MAX */
 };
 
-static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP };
-
-static void ending_set(sigset_t *set)
+/* Returns true when the run is to end before @deadline_ns: by a signal, or because the command ended. */
+static bool wait_until(const struct loop *l, u64 deadline_ns)
 {
-	sigemptyset(set);
-	for (size_t i = 0; i < ARRAY_SIZE(ending_signals); i++)
-		sigaddset(set, ending_signals[i]);
-}
+	siginfo_t info;
+	int number;
 
-void loop_signals_block(sigset_t *ret_before)
-{
-	sigset_t set;
-
-	ending_set(&set);
-	sigprocmask(SIG_BLOCK, &set, ret_before);
-}
-
-static u64 mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
-
-/* Returns true when one of the ending signals came before @deadline_ns. */
-static bool wait_until(u64 deadline_ns)
-{
-	sigset_t set;
-
-	ending_set(&set);
-	for (;;) {
-		u64 now = mono_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
-		struct timespec t = { left / NSEC_PER_SEC, left % NSEC_PER_SEC };
-
-		if (sigtimedwait(&set, NULL, &t) > 0)
-			return true;
-		if (errno == EAGAIN)
-			return false;
-	}
+	if (l->cfg->child)
+		return child_wait(l->cfg->child, deadline_ns);
+	do {
+		number = signals_wait(deadline_ns, &info);
+	} while (number == SIGCHLD);
+	return number;
 }
 
 static void loop_uninit(struct loop *l)
@@ -176,7 +147,7 @@ static enum loop_end run_live(struct loop *l, struct problem *p)
 	while (!stop && end == LOOP_DONE) {
 		u64 deadline = next_deadline(l);
 
-		stop = wait_until(deadline < l->end_ns ? deadline : l->end_ns);
+		stop = wait_until(l, deadline < l->end_ns ? deadline : l->end_ns);
 		end = step(l, p);
 		stop |= l->cfg->count && l->done >= l->cfg->count;
 		stop |= l->snapshots[l->now].mono_ns >= l->end_ns;
@@ -188,7 +159,7 @@ static enum loop_end run_replay(struct loop *l, struct problem *p)
 {
 	enum loop_end end = LOOP_DONE;
 
-	while (end == LOOP_DONE && !l->exhausted && !wait_until(0) &&
+	while (end == LOOP_DONE && !l->exhausted && !wait_until(l, 0) &&
 	       !(l->cfg->count && l->done >= l->cfg->count))
 		end = step(l, p);
 	return end;
@@ -200,6 +171,9 @@ static enum loop_end run(struct loop *l, struct problem *p)
 	int err;
 
 	if (l->capture->ops->read(l->capture, &l->snapshots[0], p))
+		return LOOP_FAILED;
+	/* All that the command does is in the first interval and those after it. */
+	if (l->cfg->child && child_start(l->cfg->child, p))
 		return LOOP_FAILED;
 	l->start_ns = l->snapshots[0].mono_ns;
 	l->end_ns = l->cfg->duration_s > 0 ? l->start_ns + (u64)(l->cfg->duration_s * NSEC_PER_SEC) :

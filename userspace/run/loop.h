@@ -6,9 +6,8 @@
 #ifndef RUN_LOOP_H
 #define RUN_LOOP_H
 
-#include <signal.h>
-
 #include "capture/capture.h"
+#include "run/child.h"
 #include "sink/sink.h"
 
 struct loop_config {
@@ -16,10 +15,11 @@ struct loop_config {
 	u64 count;		/* intervals; 0: no limit */
 	double duration_s;	/* 0: no limit */
 	const struct percentiles *percentiles;
+	struct child *child;	/* a command to run meanwhile, made by child_init(); NULL: none */
 };
 
 enum loop_end {
-	LOOP_DONE,		/* count, duration, end of a replay, SIGINT or SIGTERM */
+	LOOP_DONE,		/* count, duration, end of a replay, a signal, the child's end */
 	LOOP_PIPE,		/* the reader of the output went away */
 	LOOP_GONE,		/* the last device went away */
 	LOOP_FAILED,		/* see the problem */
@@ -28,15 +28,12 @@ enum loop_end {
 /*
  * Runs until an end is reached, then gives the sink the summary. The last interval is partial when
  * the end comes within one. @gone is called once for each device that went away (the caller prints).
- * SIGINT and SIGTERM must be blocked by loop_signals_block() before the capture is opened.
+ * Signals must be blocked by signals_block() before the capture is opened.
+ *
+ * The child is started once the capture has been read for the first time. Signals are then passed on to
+ * it, and the loop ends with it; another end of the loop leaves it running.
  */
 enum loop_end loop_run(struct capture *c, struct sink *s, const struct loop_config *cfg,
 		       void (*gone)(const struct device *d), struct problem *p);
-
-/*
- * Blocks SIGINT, SIGTERM and SIGHUP: they become ends of the loop. SIGPIPE is to be ignored (main.c).
- * Gives the mask before, unless that is NULL.
- */
-void loop_signals_block(sigset_t *ret_before);
 
 #endif

@@ -41,6 +41,18 @@ static bool is_control(const unsigned char *s, u32 length)
 	return s[0] < ' ' || s[0] == 0x7f || (length == 2 && s[0] == 0xc2 && s[1] < 0xa0);
 }
 
+bool text_is_clean(const char *text)
+{
+	for (const unsigned char *s = (const unsigned char *)text; *s;) {
+		u32 n = utf8_length(s);
+
+		if (!n || is_control(s, n))
+			return false;
+		s += n;
+	}
+	return true;
+}
+
 void text_clean(char *text)
 {
 	size_t from = 0, to = strlen(text);

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Commands as children: found, started and ended as a shell would. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "run/child.h"
+#include "run/signals.h"
+
+#define MS 1000000ULL
+
+/* A folder of its own for each test, with what the child writes into "out". */
+static char folder[] = "/tmp/blklat-test-XXXXXX";
+static struct child child;
+
+static u64 in_ms(u64 ms)
+{
+	return now_ns() + ms * MS;
+}
+
+static char *in_folder(const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+static void put(const char *name, const char *text, mode_t mode)
+{
+	FILE *f = fopen(in_folder(name), "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	assert_int_equal(chmod(in_folder(name), mode), 0);
+}
+
+/* What is in the file, once there is a whole line. */
+static const char *line_of(const char *name)
+{
+	static char text[8192];
+
+	for (u64 end = in_ms(5000); now_ns() < end; usleep(1000)) {
+		FILE *f = fopen(in_folder(name), "r");
+		size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+
+		if (f)
+			fclose(f);
+		text[n] = '\0';
+		if (strchr(text, '\n'))
+			return text;
+	}
+	fail_msg("nothing in %s", name);
+	return NULL;
+}
+
+/* Starts "sh -c @script", in which $0 is the folder. */
+static void start(char *script)
+{
+	static char *argv[] = { "sh", "-c", NULL, folder, NULL };
+	const sigset_t none = { 0 };
+	struct problem p;
+
+	argv[2] = script;
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	assert_int_equal(child_init(&child, argv, &p), 0);
+	signals_block();
+	child.patience_ns = 200 * MS;
+	assert_int_equal(child_start(&child, &p), 0);
+	assert_true(child.pid > 0);
+}
+
+static int status_of(char *script)
+{
+	start(script);
+	assert_true(child_wait(&child, in_ms(5000)));
+	assert_true(child.ended);
+	assert_int_equal(child.pid, 0);
+	return child_status(&child);
+}
+
+/* A child that says when it is ready and then waits, @on_signals being its traps. */
+static void start_waiting(const char *on_signals)
+{
+	static char script[512];
+
+	snprintf(script, sizeof(script), "%s; echo ready >$0/ready; while :; do sleep 0.01; done", on_signals);
+	unlink(in_folder("ready"));
+	start(script);
+	line_of("ready");
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	strcpy(folder + strlen(folder) - 6, "XXXXXX");
+	return mkdtemp(folder) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	static const char *const names[] = { "out", "ready", "script", "a/prog", "b/prog", "a", "b" };
+
+	(void)state;
+	if (child.pid) {
+		kill(child.pid, SIGKILL);
+		waitpid(child.pid, NULL, 0);
+	}
+	child_uninit(&child);
+	child = (struct child){ 0 };
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		remove(in_folder(names[i]));
+	return rmdir(folder);
+}
+
+static void test_exit_status(void **state)
+{
+	(void)state;
+	assert_int_equal(status_of("exit 0"), 0);
+	child_uninit(&child);
+	assert_int_equal(status_of("exit 7"), 7);
+	child_uninit(&child);
+	assert_int_equal(status_of("kill -KILL $$"), 128 + 9);
+}
+
+static int failure(char *name, const char *sentence)
+{
+	char *argv[] = { name, NULL };
+	struct problem p = { "" };
+	int err = child_init(&child, argv, &p);
+
+	assert_non_null(strstr(p.text, sentence));
+	child_uninit(&child);
+	return err;
+}
+
+static void test_not_found(void **state)
+{
+	(void)state;
+	assert_int_equal(failure("zzqqxxyy", "'zzqqxxyy': command not found"), -ENOENT);
+	assert_int_equal(failure("", "'': command not found"), -ENOENT);
+	assert_int_equal(failure(in_folder("none"), "command not found"), -ENOENT);
+	assert_int_equal(failure(folder, "can't be executed"), -EACCES);
+	put("script", "exit 0\n", 0644);
+	assert_int_equal(failure(in_folder("script"), "can't be executed: Permission denied"), -EACCES);
+}
+
+/* The first in PATH that can be executed; one that can't only when there is no other. */
+static void test_path(void **state)
+{
+	char *argv[] = { "prog", NULL }, path[128], *before = strdup(getenv("PATH"));
+	struct problem p;
+
+	(void)state;
+	mkdir(in_folder("a"), 0755);
+	mkdir(in_folder("b"), 0755);
+	put("a/prog", "exit 1\n", 0644);
+	snprintf(path, sizeof(path), "%s/a:%s/b", folder, folder);
+	setenv("PATH", path, 1);
+	assert_int_equal(failure("prog", "Permission denied"), -EACCES);
+	put("b/prog", "exit 2\n", 0755);
+	assert_int_equal(child_init(&child, argv, &p), 0);
+	assert_string_equal(child.path, in_folder("b/prog"));
+	setenv("PATH", before, 1);
+	free(before);
+}
+
+static void test_script_without_interpreter(void **state)
+{
+	char *argv[] = { in_folder("script"), "a b", "c", NULL };
+	struct problem p;
+
+	(void)state;
+	put("script", "[ \"$1\" = 'a b' ] && [ $# = 2 ] && exit 9\n", 0755);
+	assert_int_equal(child_init(&child, argv, &p), 0);
+	assert_int_equal(child_start(&child, &p), 0);
+	assert_true(child_wait(&child, in_ms(5000)));
+	assert_int_equal(child_status(&child), 9);
+}
+
+/* Seen only when it is to begin. */
+static void test_interpreter_that_is_missing(void **state)
+{
+	char *argv[] = { in_folder("script"), NULL };
+	struct problem p;
+
+	(void)state;
+	put("script", "#!/no/such/program\n", 0755);
+	assert_int_equal(child_init(&child, argv, &p), 0);
+	assert_int_equal(child_start(&child, &p), -ENOENT);
+	assert_int_equal(child.start_err, -ENOENT);
+	assert_int_equal(child.pid, 0);
+	assert_non_null(strstr(p.text, "its interpreter does not exist"));
+}
+
+static unsigned long long mask_in(const char *status, const char *title)
+{
+	const char *at = strstr(status, title);
+
+	assert_non_null(at);
+	return strtoull(at + strlen(title), NULL, 16);
+}
+
+/* Nothing of how we treat signals reaches it: none blocked, a broken pipe ends it. */
+static void test_signals_are_as_before(void **state)
+{
+	const char *status;
+
+	(void)state;
+	assert_int_equal(status_of("exec cat /proc/self/status >$0/out"), 0);
+	status = line_of("out");
+	assert_int_equal(mask_in(status, "SigBlk:"), 0);
+	assert_int_equal(mask_in(status, "SigIgn:") & 1ULL << (SIGPIPE - 1), 0);
+}
+
+static void test_deadline(void **state)
+{
+	u64 begin = now_ns();
+
+	(void)state;
+	start("sleep 0.3");
+	assert_false(child_wait(&child, begin + 50 * MS));
+	assert_true(now_ns() - begin >= 50 * MS);
+	assert_false(child.ended);
+	assert_true(child_wait(&child, begin + 5000 * MS));
+	assert_true(now_ns() - begin >= 300 * MS && now_ns() - begin < 2000 * MS);
+}
+
+/* Stopping and going on are no news. */
+static void test_stopped_is_not_ended(void **state)
+{
+	(void)state;
+	start_waiting(":");
+	kill(child.pid, SIGSTOP);
+	assert_false(child_wait(&child, in_ms(100)));
+	kill(child.pid, SIGCONT);
+	assert_false(child_wait(&child, in_ms(100)));
+	assert_int_equal(child.asked, CHILD_NOT_ASKED);
+}
+
+static void test_signals_are_passed_on(void **state)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		start_waiting("trap 'exit 52' INT; trap 'exit 65' TERM; trap 'exit 51' HUP");
+		child.patience_ns = 60000 * MS;
+		kill(getpid(), numbers[i]);
+		assert_true(child_wait(&child, in_ms(5000)));
+		assert_int_equal(child_status(&child), numbers[i] == SIGINT ? 52 : numbers[i] == SIGTERM ? 65 : 51);
+		child_uninit(&child);
+	}
+}
+
+/* Each Ctrl-C is a step, without waiting. */
+static void test_sigint_makes_it_firmer(void **state)
+{
+	(void)state;
+	start_waiting("trap '' INT TERM");
+	child.patience_ns = 60000 * MS;
+	kill(getpid(), SIGINT);
+	assert_false(child_wait(&child, in_ms(30)));
+	assert_int_equal(child.asked, CHILD_ASKED);
+	kill(getpid(), SIGINT);
+	assert_false(child_wait(&child, in_ms(30)));
+	assert_int_equal(child.asked, CHILD_TERM);
+	kill(getpid(), SIGINT);
+	assert_true(child_wait(&child, in_ms(5000)));
+	assert_int_equal(child.asked, CHILD_KILL);
+	assert_int_equal(child_status(&child), 128 + SIGKILL);
+}
+
+/* A terminal that goes away sends several. */
+static void test_sighup_again_does_not(void **state)
+{
+	(void)state;
+	start_waiting("trap '' HUP");
+	child.patience_ns = 60000 * MS;
+	for (int i = 0; i < 4; i++) {
+		kill(getpid(), SIGHUP);
+		assert_false(child_wait(&child, in_ms(20)));
+	}
+	assert_int_equal(child.asked, CHILD_ASKED);
+	kill(getpid(), SIGTERM);
+	assert_true(child_wait(&child, in_ms(5000)));
+	assert_int_equal(child_status(&child), 128 + SIGTERM);
+}
+
+/* Patience of 200 ms: SIGINT at 0, SIGTERM at 200, SIGKILL at 400. */
+static void test_time_makes_it_firmer(void **state)
+{
+	u64 begin;
+
+	(void)state;
+	start_waiting("trap '' INT; trap 'echo term >>$0/out' TERM");
+	begin = now_ns();
+	kill(getpid(), SIGINT);
+	assert_true(child_wait(&child, in_ms(5000)));
+	assert_true(now_ns() - begin >= 400 * MS && now_ns() - begin < 1500 * MS);
+	assert_string_equal(line_of("out"), "term\n");
+	assert_int_equal(child_status(&child), 128 + SIGKILL);
+}
+
+static void test_end(void **state)
+{
+	u64 begin;
+
+	(void)state;
+	start_waiting(":");
+	child_end(&child);
+	assert_int_equal(child_status(&child), 128 + SIGTERM);
+	child_end(&child);
+	child_uninit(&child);
+
+	start_waiting("trap '' TERM");
+	begin = now_ns();
+	child_end(&child);
+	assert_true(now_ns() - begin >= 200 * MS && now_ns() - begin < 1500 * MS);
+	assert_int_equal(child_status(&child), 128 + SIGKILL);
+}
+
+/* One that has ended meanwhile keeps its status. */
+static void test_end_of_one_that_ended(void **state)
+{
+	(void)state;
+	start("exit 3");
+	usleep(200 * 1000);
+	child_end(&child);
+	assert_int_equal(child_status(&child), 3);
+}
+
+int main(void)
+{
+	#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		CASE(test_exit_status), CASE(test_not_found), CASE(test_path), CASE(test_script_without_interpreter),
+		CASE(test_interpreter_that_is_missing), CASE(test_signals_are_as_before), CASE(test_deadline),
+		CASE(test_stopped_is_not_ended), CASE(test_signals_are_passed_on), CASE(test_sigint_makes_it_firmer),
+		CASE(test_sighup_again_does_not), CASE(test_time_makes_it_firmer), CASE(test_end),
+		CASE(test_end_of_one_that_ended),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

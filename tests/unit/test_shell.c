@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Lines for a shell, by what bash itself reads from them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/shell.h"
+#include "util/sysfs.h"
+#include "util/types.h"
+
+static void test_words(void **state)
+{
+	static const struct { const char *word, *line; } cases[] = {
+		{ "fio", "fio" },
+		{ "--dev=/dev/nvme0n1", "--dev=/dev/nvme0n1" },
+		{ "a_b@c%+:,.-9Z", "a_b@c%+:,.-9Z" },
+		{ "", "''" },
+		{ "job 1", "'job 1'" },
+		{ "it's", "'it'\\''s'" },
+		{ "$HOME", "'$HOME'" },
+		{ "*", "'*'" },
+		{ "~", "'~'" },
+		{ "#", "'#'" },
+		{ "a\\b", "'a\\b'" },
+		{ "Gr\xc3\xb6\xc3\x9f" "e", "'Gr\xc3\xb6\xc3\x9f" "e'" },
+		{ "a\nb", "$'a\\012b'" },
+		{ "\x1b[31m'\\", "$'\\033[31m\\'\\\\'" },
+		{ "\xff\xfe" "7", "$'\\377\\3767'" },
+		{ "\xc3\xb6\x01", "$'\\303\\266\\001'" },
+		{ "\x7f", "$'\\177'" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *words[] = { (char *)cases[i].word, NULL }, *line = shell_line(words);
+
+		assert_string_equal(line, cases[i].line);
+		free(line);
+	}
+}
+
+static void test_lines(void **state)
+{
+	char *none[] = { NULL }, *some[] = { "sh", "-c", "echo a; echo b", "", NULL }, *line;
+
+	(void)state;
+	line = shell_line(none);
+	assert_string_equal(line, "");
+	free(line);
+	line = shell_line(some);
+	assert_string_equal(line, "sh -c 'echo a; echo b' ''");
+	free(line);
+}
+
+/* Every byte, alone and between others: bash gives the same words back. */
+static void test_bash_reads_the_same(void **state)
+{
+	static char words[255][4];
+	char *argv[256] = { 0 }, *line, *command, read[4] = "";
+	FILE *bash;
+
+	(void)state;
+	if (system("bash -c :"))
+		skip();
+	for (int b = 1; b < 256; b++) {
+		words[b - 1][0] = b % 2 ? 'x' : '1';
+		words[b - 1][1] = b;
+		words[b - 1][2] = '2';
+		argv[b - 1] = words[b - 1];
+	}
+	line = shell_line(argv);
+	assert_true(text_is_clean(line));
+	assert_true(asprintf(&command, "LC_ALL=C bash <<'BLKLAT_END'\nprintf '%%s' %s\nBLKLAT_END\n", line) > 0);
+	bash = popen(command, "r");
+	assert_non_null(bash);
+	for (int b = 1; b < 256; b++) {
+		assert_int_equal(fread(read, 1, 3, bash), 3);
+		assert_memory_equal(read, words[b - 1], 3);
+	}
+	assert_int_equal(fread(read, 1, 1, bash), 0);
+	assert_int_equal(pclose(bash), 0);
+	free(command);
+	free(line);
+}
+
+static void test_clean(void **state)
+{
+	(void)state;
+	assert_true(text_is_clean(""));
+	assert_true(text_is_clean(" QD 16 starts: \xe2\x86\x92 \xf0\x9f\x98\x80"));
+	assert_false(text_is_clean("a\tb"));
+	assert_false(text_is_clean("a\n"));
+	assert_false(text_is_clean("\x7f"));
+	assert_false(text_is_clean("\xc2\x85"));
+	assert_false(text_is_clean("\xff"));
+	assert_false(text_is_clean("a\xe2\x86"));
+	assert_false(text_is_clean("\xed\xa0\x80"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_words), cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_bash_reads_the_same), cmocka_unit_test(test_clean),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

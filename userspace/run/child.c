@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "run/child.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "run/signals.h"
+#include "util/cleanup.h"
+
+extern char **environ;
+
+/* 0, -ENOENT or -EACCES, as a shell tells them apart. */
+static int executable(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return errno == EACCES ? -EACCES : -ENOENT;
+	return S_ISREG(st.st_mode) && !access(path, X_OK) ? 0 : -EACCES;
+}
+
+/* Tries @name in each directory of PATH. One that is there but can't be executed is the lesser miss. */
+static int search(const char *name, char **ret)
+{
+	const char *dir = getenv("PATH");
+	int err = -ENOENT;
+
+	for (dir = dir ? dir : "/usr/bin:/bin"; dir; dir = strchr(dir, ':') ? strchr(dir, ':') + 1 : NULL) {
+		int len = strcspn(dir, ":"), failed;
+		char *path;
+
+		if (asprintf(&path, "%.*s%s%s", len, dir, len ? "/" : "./", name) < 0)
+			return -ENOMEM;
+		failed = executable(path);
+		if (!failed) {
+			*ret = path;
+			return 0;
+		}
+		free(path);
+		if (failed == -EACCES)
+			err = failed;
+	}
+	return err;
+}
+
+static int find(const char *name, char **ret)
+{
+	int err;
+
+	if (!strchr(name, '/'))
+		return *name ? search(name, ret) : -ENOENT;
+	err = executable(name);
+	if (err)
+		return err;
+	*ret = strdup(name);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int start_problem(const struct child *c, int err, struct problem *p)
+{
+	if (err == -ENOENT && !c->path)
+		return problem_set(p, err, "'%s': command not found", c->argv[0]);
+	return problem_set(p, err, "'%s' can't be executed: %s", c->argv[0], err == -ENOENT ?
+			   "its interpreter does not exist" : strerror(-err));
+}
+
+int child_init(struct child *c, char **argv, struct problem *p)
+{
+	int err;
+
+	*c = (struct child){ .argv = argv, .firmer_ns = UINT64_MAX, .patience_ns = CHILD_PATIENCE_NS };
+	sigprocmask(SIG_BLOCK, NULL, &c->mask);
+	err = find(argv[0], &c->path);
+	return err ? start_problem(c, err, p) : 0;
+}
+
+void child_uninit(struct child *c)
+{
+	free(c->path);
+	c->path = NULL;
+}
+
+static int spawn(struct child *c, const char *path, char **argv)
+{
+	posix_spawnattr_t attr;
+	sigset_t defaults;
+	int err = posix_spawnattr_init(&attr);
+
+	if (err)
+		return -err;
+	/* We ignore SIGPIPE, and that would be handed down. */
+	sigemptyset(&defaults);
+	sigaddset(&defaults, SIGPIPE);
+	posix_spawnattr_setsigdefault(&attr, &defaults);
+	posix_spawnattr_setsigmask(&attr, &c->mask);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+	err = posix_spawn(&c->pid, path, NULL, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	if (err)
+		c->pid = 0;
+	return -err;
+}
+
+/* A script without a first line that names its shell: sh's, as every shell has it. */
+static int spawn_script(struct child *c)
+{
+	char **argv CLEANUP(cleanup_free) = NULL;
+	u32 n = 0;
+
+	while (c->argv[n])
+		n++;
+	argv = calloc(n + 2, sizeof(*argv));
+	if (!argv)
+		return -ENOMEM;
+	argv[0] = "sh";
+	argv[1] = c->path;
+	memcpy(argv + 2, c->argv + 1, n * sizeof(*argv));
+	return spawn(c, "/bin/sh", argv);
+}
+
+int child_start(struct child *c, struct problem *p)
+{
+	/* Only its end is news, not that it was stopped; and it must not be reaped behind our back. */
+	const struct sigaction news = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP };
+
+	sigaction(SIGCHLD, &news, NULL);
+	c->start_err = spawn(c, c->path, c->argv);
+	if (c->start_err == -ENOEXEC)
+		c->start_err = spawn_script(c);
+	return c->start_err ? start_problem(c, c->start_err, p) : 0;
+}
+
+static void ask(struct child *c, enum child_asked asked, int number)
+{
+	c->asked = asked;
+	c->firmer_ns = asked == CHILD_GIVEN_UP ? UINT64_MAX : now_ns() + c->patience_ns;
+	if (number)
+		kill(c->pid, number);
+}
+
+static void ask_more_firmly(struct child *c)
+{
+	if (c->asked < CHILD_TERM)
+		ask(c, CHILD_TERM, SIGTERM);
+	else if (c->asked < CHILD_KILL)
+		ask(c, CHILD_KILL, SIGKILL);
+	else
+		ask(c, CHILD_GIVEN_UP, 0);
+}
+
+static void pass_on(struct child *c, int number, const siginfo_t *info)
+{
+	enum child_asked means = number == SIGTERM ? CHILD_TERM : CHILD_ASKED;
+	/* The terminal sends to its whole foreground group: there it is known already. */
+	bool known = info->si_code == SI_KERNEL;
+
+	if (means > c->asked)
+		ask(c, means, known ? 0 : number);
+	else if (number == SIGINT)
+		ask_more_firmly(c);
+}
+
+static bool reap(struct child *c)
+{
+	if (!c->pid || waitpid(c->pid, &c->wait_status, WNOHANG) != c->pid)
+		return false;
+	c->pid = 0;
+	c->ended = true;
+	return true;
+}
+
+bool child_wait(struct child *c, u64 deadline_ns)
+{
+	while (!c->ended && c->asked < CHILD_GIVEN_UP) {
+		siginfo_t info;
+		int number = signals_wait(deadline_ns < c->firmer_ns ? deadline_ns : c->firmer_ns, &info);
+
+		if (reap(c))
+			break;
+		if (number && number != SIGCHLD)
+			pass_on(c, number, &info);
+		else if (now_ns() >= c->firmer_ns)
+			ask_more_firmly(c);
+		if (now_ns() >= deadline_ns)
+			return false;
+	}
+	return true;
+}
+
+void child_end(struct child *c)
+{
+	if (c->ended || reap(c))
+		return;
+	if (c->asked < CHILD_TERM)
+		ask_more_firmly(c);
+	child_wait(c, UINT64_MAX);
+}
+
+int child_status(const struct child *c)
+{
+	return WIFSIGNALED(c->wait_status) ? 128 + WTERMSIG(c->wait_status) : WEXITSTATUS(c->wait_status);
+}
