@@ -131,6 +131,7 @@ VALUES = [("--interval", v, SECONDS) for v in
           ["0", "-1", "abc", "90000", "86401", "nan", "inf", "", "0.0", "1e3", "0x10", "1 ", " 1", "1,5", "2d", "0.0001",
            "1..2", ".", "1ss", "25h"]]
 VALUES += [("--duration", v, SECONDS) for v in ["0", "-1", "abc", "nan", "86401", ""]]
+VALUES += [("--idle-gap", v, SECONDS) for v in ["-1", "0.0", "abc", "", "0.0009", "25h"]]
 VALUES += [("--count", v, WHOLE) for v in ["0", "-1", "1.5", "abc", "", "1e3", "0x5", "99999999999999999999"]]
 VALUES += [("--max-bios", v, WHOLE) for v in ["0", "-3", "many"]]
 VALUES += [("--max-bios", "16777217", r"must be at most 16777216")]
@@ -197,6 +198,7 @@ LINES = [
     (["check", "--dev", NONE], rf"no block device '{NONE}'"),
     (["check", "--stage", "disk"], r"--stage 'disk': must be device, queue or total"),
     (["check", "--max-memory", "no"], rf"--max-memory 'no': {BYTES}"),
+    (["--replay", str(REPLAY), "--idle-gap", "0"], r"--replay .*--idle-gap"),
     (["--replay", str(REPLAY), "--dev", NONE], r"--replay .*--dev"),
     (["--replay", str(REPLAY), NONE], r"--replay .*--dev"),
 ]
@@ -417,7 +419,7 @@ def test_version():
 GOOD = {
     "dev": NONE, "interval": "0.5", "count": "3", "duration": "1m", "stage": "device,total", "percentiles": "50,p99.9",
     "format": "json", "engine": "auto", "scale": "auto", "max-memory": "1.5GiB", "max-bios": "1000",
-    "replay": str(REPLAY), "sysroot": "/",
+    "replay": str(REPLAY), "sysroot": "/", "idle-gap": "20ms",
 }
 
 

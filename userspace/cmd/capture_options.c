@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/parse.h"
 
@@ -15,6 +16,7 @@ enum {
 	KEY_SCALE,
 	KEY_MAX_MEMORY,
 	KEY_MAX_BIOS,
+	KEY_IDLE_GAP,
 	KEY_REPLAY,
 };
 
@@ -36,6 +38,8 @@ const struct argp_option capture_option_list[] = {
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most that the counters may take (default 64M or 0.1 % of the "
 	  "machine's memory, the larger)", 0 },
 	{ "max-bios", KEY_MAX_BIOS, "N", 0, "Stage total: room for N bios in flight (default 65536)", 0 },
+	{ "idle-gap", KEY_IDLE_GAP, "S", 0, "Tell apart the IOs issued after the device had been idle for S seconds; "
+	  "0: don't (default)", 0 },
 	{ "replay", KEY_REPLAY, "FILE", 0, "Replay a recording or a script instead of watching", 0 },
 	{ 0 },
 };
@@ -49,6 +53,7 @@ int capture_options_init(struct capture_options *o, int argc)
 		.format = sink_formats[0],
 		.scale = -1,
 		.max_bios = CAPTURE_MAX_BIOS,
+		.idle_gap_s = -1,
 	};
 	return o->wanted.devices ? 0 : -ENOMEM;
 }
@@ -98,6 +103,14 @@ static int take_percentiles(struct capture_options *o, const char *value, struct
 			   "to 100, like 50,99,99.9 (at most %d)", value, len, bad, PERCENTILES_MAX);
 }
 
+static int take_idle_gap(struct capture_options *o, const char *value, struct problem *p)
+{
+	if (strcmp(value, "0") != 0)
+		return parse_seconds("--idle-gap", value, &o->idle_gap_s, p);
+	o->idle_gap_s = 0;
+	return 0;
+}
+
 int capture_options_take(struct capture_options *o, int key, const char *value, struct problem *p)
 {
 	switch (key) {
@@ -127,6 +140,8 @@ int capture_options_take(struct capture_options *o, int key, const char *value, 
 		return parse_size("--max-memory", value, &o->max_memory, p);
 	case KEY_MAX_BIOS:
 		return parse_count("--max-bios", value, &o->max_bios, p);
+	case KEY_IDLE_GAP:
+		return take_idle_gap(o, value, p);
 	default:
 		o->replay = value;
 		return 0;
@@ -139,6 +154,8 @@ int capture_options_check(const struct capture_options *o, struct problem *p)
 		return problem_set(p, -EINVAL, "no device given: say which with --dev ('blklat list' shows them)");
 	if (o->wanted.n && o->replay)
 		return problem_set(p, -EINVAL, "--replay has its own devices: leave --dev out");
+	if (o->idle_gap_s >= 0 && o->replay)
+		return problem_set(p, -EINVAL, "--replay has an idle gap of its own: leave --idle-gap out");
 	if (o->max_bios > MAX_BIOS_LIMIT)
 		return problem_set(p, -EINVAL, "--max-bios '%llu': must be at most %d", o->max_bios, MAX_BIOS_LIMIT);
 	return 0;

@@ -23,6 +23,7 @@ struct capture_options {
 	int scale;
 	u64 max_memory;
 	u64 max_bios;
+	double idle_gap_s;			/* 0: pauses are not looked for; negative: not given */
 	const char *replay;			/* NULL: watch devices */
 };
 

@@ -27,15 +27,16 @@ static int show(struct run_capture *r)
 	const struct sink_config look = run_capture_look(r, stdout);
 	struct sink *sink = NULL;
 	struct problem p;
-	int status, err = format->open(&r->info, &look, &sink);
+	int err = format->open(&r->info, &look, &sink);
+	enum loop_end end;
 
 	if (err) {
 		problem_set(&p, err, "could not write the output: %s", strerror(-err));
 		return command_fail(r->who, STATUS_FAILED, &p);
 	}
-	status = run_capture_loop(r, sink, NULL);
+	end = run_capture_loop(r, sink, NULL, &p);
 	format->close(sink);
-	return status;
+	return run_capture_status(r, end, &p);
 }
 
 static int run(int argc, char **argv)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <malloc.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -59,6 +60,7 @@ static int begin(struct run_capture *r, const struct capture_ops *engine)
 		.scale = o->scale,
 		.max_memory = o->max_memory,
 		.max_bios = o->max_bios,
+		.idle_gap_ns = o->idle_gap_s > 0 ? llround(o->idle_gap_s * NSEC_PER_SEC) : 0,
 		.replay_file = o->replay,
 	};
 	struct capture *c;
@@ -131,7 +133,7 @@ static void print_gone(const struct device *d)
 	fprintf(stderr, "blklat: %s went away\n", d->name);
 }
 
-int run_capture_loop(struct run_capture *r, struct sink *sink, struct child *child)
+enum loop_end run_capture_loop(struct run_capture *r, struct sink *sink, struct child *child, struct problem *p)
 {
 	const struct loop_config loop = {
 		.interval_s = r->o->interval_s,
@@ -140,14 +142,18 @@ int run_capture_loop(struct run_capture *r, struct sink *sink, struct child *chi
 		.percentiles = &r->o->percentiles,
 		.child = child,
 	};
-	struct problem p;
 
-	switch (loop_run(r->capture, sink, &loop, print_gone, &p)) {
+	return loop_run(r->capture, sink, &loop, print_gone, p);
+}
+
+int run_capture_status(const struct run_capture *r, enum loop_end end, struct problem *p)
+{
+	switch (end) {
 	case LOOP_GONE:
-		problem_set(&p, 0, "no watched device is left");
-		return command_fail(r->who, STATUS_FAILED, &p);
+		problem_set(p, 0, "no watched device is left");
+		return command_fail(r->who, STATUS_FAILED, p);
 	case LOOP_FAILED:
-		return command_fail(r->who, STATUS_FAILED, &p);
+		return command_fail(r->who, STATUS_FAILED, p);
 	default:
 		return STATUS_DONE;
 	}

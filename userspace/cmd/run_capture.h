@@ -24,11 +24,11 @@ int run_capture_begin(struct run_capture *r, const struct capture_options *o, co
 /* How the live formats are to look on @out. */
 struct sink_config run_capture_look(const struct run_capture *r, FILE *out);
 
-/*
- * Runs the loop into @sink, and meanwhile @child unless that is NULL. What a person has to know of the
- * loop's end is printed. Returns the exit status, not knowing of the child's.
- */
-int run_capture_loop(struct run_capture *r, struct sink *sink, struct child *child);
+/* Runs the loop into @sink, and meanwhile @child unless that is NULL. */
+enum loop_end run_capture_loop(struct run_capture *r, struct sink *sink, struct child *child, struct problem *p);
+
+/* Prints what a person has to know of the loop's end. Returns the exit status, not knowing of the child's. */
+int run_capture_status(const struct run_capture *r, enum loop_end end, struct problem *p);
 
 void run_capture_end(struct run_capture *r);
 
