@@ -12,9 +12,11 @@ CLANG      ?= clang
 BPFTOOL    ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/bin/bpftool) bpftool)
 PKG_CONFIG ?= pkg-config
 PYTHON     ?= /usr/bin/python3
+NODE       ?= node
+NPM        ?= npm
 VERSION    := 0.1.0
 
-export O PYTHON
+export O PYTHON NODE
 export BLKLAT = $(abspath $(O))/blklat
 
 ifeq ($(V),1)
@@ -59,6 +61,7 @@ help:
 	@echo "make test-tree    who includes whom             (no root)"
 	@echo "make test-unit    the pure parts                (no root)"
 	@echo "make test-cli     replays in, golden output     (no root)"
+	@echo "make test-web     the report's page in headless Chromium (no root)"
 	@echo "make test-live    this machine's kernel: loop and zram, fio as load and oracle"
 	@echo "make test-kunit   the kernel module's parts in a user-mode kernel, then with KASAN and lockdep"
 	@echo "make test-vm      both engines on stock Debian kernels in an emulator;  KERNEL=6.12 for one"
@@ -76,7 +79,9 @@ help:
 
 PACKAGES := gcc make clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libcmocka-dev pkg-config \
 	    linux-libc-dev python3 python3-pytest fio jq util-linux mount fdisk e2fsprogs procps mandoc \
-	    flex bison bc xz-utils libssl-dev mmdebstrap python3-bpfcc
+	    flex bison bc xz-utils libssl-dev mmdebstrap python3-bpfcc chromium fonts-dejavu-core
+# A Node.js of one's own serves as well as Debian's.
+PACKAGES += $(if $(shell command -v $(NPM)),,nodejs npm)
 
 deps:
 	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p 2>/dev/null | grep -q '^Status: install ok' || echo $$p; done); \
@@ -104,8 +109,28 @@ $(O)/%.bpf.o: %.bpf.c $(O)/include/blklat/bins_table.h
 $(O)/%.skel.h: $(O)/%.bpf.o
 	$(call quiet,SKEL,$@)$(BPFTOOL) gen skeleton $< name $(notdir $*) >$@
 
+# --- the page --------------------------------------------------------------------------------
+
+WEB         := $(O)/web
+WEB_SOURCES := $(wildcard userspace/web/*.ts userspace/web/charts/*.ts) \
+	       $(addprefix userspace/web/,page.css template.html build.mjs)
+NPM_FILES   := $(addprefix userspace/web/,package.json package-lock.json .npmrc)
+
+# Beside the sources' link the compiler finds the modules; nothing is installed into the tree.
+$(WEB)/node_modules/.installed: $(NPM_FILES)
+	@command -v $(NPM) >/dev/null || { echo "make: no $(NPM), which fetches what the report's page is made of:" \
+		"make deps installs it" >&2; exit 1; }
+	$(call quiet,NPM,$(@D))mkdir -p $(WEB) && cp $(NPM_FILES) $(WEB)/ && ln -sfn $(abspath userspace/web) $(WEB)/src \
+		&& cd $(WEB) && $(NPM) ci --ignore-scripts --no-audit --no-fund --prefer-offline --loglevel=error >/dev/null \
+		&& touch node_modules/.installed
+
+$(WEB)/report.html: $(WEB_SOURCES) $(WEB)/node_modules/.installed
+	$(call quiet,WEB,$@)$(NODE) userspace/web/build.mjs userspace/web $(WEB)/node_modules $@
+
 # --- userspace -------------------------------------------------------------------------------
 
+$(O)/userspace/sink/report_html.o: private INCLUDES += -Wa,-I$(O)
+$(O)/userspace/sink/report_html.o: $(WEB)/report.html
 $(O)/userspace/capture/bpf.o $(O)/userspace/capture/bpf_setup.o: $(O)/bpf/blklat.skel.h
 $(O)/userspace/capture/bpf_find.o: $(O)/bpf/find.skel.h
 
@@ -200,7 +225,7 @@ $(O)/tests/live/witness.o: | $(O)/tests/live/witness.skel.h
 $(O)/tests/live/witness: $(O)/tests/live/witness.o
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
-LEVELS := tree unit cli live kunit vm
+LEVELS := tree unit cli web live kunit vm
 RUN_TESTS = $(PYTHON) tests/run.py $(O)
 
 # One guest says most; 'make test-vm' takes all of them.

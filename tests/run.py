@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs test levels, one after the other, and ends on one line that counts them all.
 
-usage: run.py BUILD LEVEL...      (levels: tree unit cli live kunit vm)
+usage: run.py BUILD LEVEL...      (levels: tree unit cli web live kunit vm)
 
 A level that fails does not stop the others. The exit status is 0 only if nothing failed and every
 level ran at least one test.
@@ -16,6 +16,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CMOCKA = re.compile(r"\[  (PASSED|FAILED|SKIPPED)  \] (\d+) test\(s\)")
+NODE_TEST = re.compile(r"^\S+ (pass|fail|cancelled|skipped) (\d+)$", re.M)
 PYTEST = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)\b")
 
 
@@ -101,10 +102,22 @@ def unit(build):
     return count
 
 
+def web(build):
+    """Node's own test runner; one browser at a time."""
+    count = Count()
+    files = sorted(str(path) for path in (ROOT / "tests/web").glob("test_*.mjs"))
+    status, output = run([os.environ.get("NODE", "node"), "--test", "--test-reporter=spec", "--test-concurrency=1", *files],
+                         WEB=str(build / "web"))
+    for what, number in NODE_TEST.findall(output):
+        count[{"pass": "passed", "skipped": "skipped"}.get(what, "failed")] += int(number)
+    return counted(status, count)
+
+
 LEVELS = {
     "tree": lambda build: pytest("tests/tree"),
     "unit": unit,
     "cli": lambda build: pytest("tests/cli"),
+    "web": web,
     "live": lambda build: pytest("tests/live"),
     "kunit": kunit,
     "vm": vm,

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A document inside the page: whole, and unable to leave its element. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sink/report.h"
+#include "util/cleanup.h"
+
+#define OPENING "<script type=\"application/json\" id=\"report\">"
+
+static char *page_of(const char *json, size_t len)
+{
+	char *page = NULL;
+	size_t size;
+	FILE *out = open_memstream(&page, &size);
+
+	assert_non_null(out);
+	assert_int_equal(report_html(out, json, len), 0);
+	fclose(out);
+	return page;
+}
+
+/* What stands in the element, and that there is one element only. */
+static void assert_document(const char *json, const char *expected)
+{
+	char *page CLEANUP(cleanup_free) = page_of(json, strlen(json));
+	char *begin = strstr(page, OPENING), *end;
+
+	assert_non_null(begin);
+	assert_null(strstr(begin + 1, OPENING));
+	begin += strlen(OPENING);
+	end = strstr(begin, "</script>");
+	assert_non_null(end);
+	*end = '\0';
+	assert_string_equal(begin, expected);
+}
+
+static void a_document_stands_in_its_element(void **state)
+{
+	(void)state;
+	assert_document("{\"schema\":1}", "{\"schema\":1}");
+	assert_document("", "");
+	/* The place's own name in a label is a label. */
+	assert_document("\"@REPORT@\"", "\"@REPORT@\"");
+}
+
+static void names_cannot_leave_it(void **state)
+{
+	(void)state;
+	assert_document("\"</script><script>\"", "\"\\u003c/script>\\u003cscript>\"");
+	assert_document("\"<!--<script\"", "\"\\u003c!--\\u003cscript\"");
+	assert_document("<<", "\\u003c\\u003c");
+}
+
+static void the_page_is_whole(void **state)
+{
+	char *page CLEANUP(cleanup_free) = page_of("{}", 2);
+
+	(void)state;
+	assert_memory_equal(page, "<!DOCTYPE html>", 15);
+	assert_string_equal(page + strlen(page) - 8, "</html>\n");
+	assert_null(strstr(page, "@STYLE@"));
+	assert_null(strstr(page, "@SCRIPT@"));
+	assert_non_null(strstr(page, "default-src 'none'"));
+	assert_non_null(strstr(page, "Leon Sorokin"));	/* uPlot's license asks for it */
+}
+
+static void a_full_disk_is_an_error(void **state)
+{
+	FILE *full CLEANUP(cleanup_fclose) = fopen("/dev/full", "w");
+
+	(void)state;
+	assert_non_null(full);
+	setvbuf(full, NULL, _IONBF, 0);
+	assert_int_equal(report_html(full, "{}", 2), -ENOSPC);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_document_stands_in_its_element),
+		cmocka_unit_test(names_cannot_leave_it),
+		cmocka_unit_test(the_page_is_whole),
+		cmocka_unit_test(a_full_disk_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

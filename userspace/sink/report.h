@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The report as a page: one file that needs no other, to be opened in a browser. */
+#ifndef SINK_REPORT_H
+#define SINK_REPORT_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/*
+ * Writes the page that userspace/web/ makes, with @json (@len bytes, the report's document) in it.
+ * Whatever names the document holds, they can't end the element that they stand in. Returns 0, or a
+ * negative errno when @out takes no more.
+ */
+int report_html(FILE *out, const char *json, size_t len);
+
+#endif

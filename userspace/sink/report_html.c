@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sink/report.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* As userspace/web/build.mjs makes it; the build passes its folder to the assembler. */
+__asm__(".pushsection .rodata\n"
+	"report_template:\n"
+	".incbin \"web/report.html\"\n"
+	"report_template_end:\n"
+	".popsection\n");
+extern const char report_template[], report_template_end[];
+
+#define PLACE "@REPORT@"
+
+static int put(FILE *out, const char *text, size_t len)
+{
+	errno = 0;
+	if (fwrite(text, 1, len, out) == len)
+		return 0;
+	return errno ? -errno : -EIO;
+}
+
+/*
+ * A script element ends at the next "</script", and "<!--" with "<script" in it hides that end. JSON
+ * holds "<" in strings only, where it may be written as an escape.
+ */
+static int put_document(FILE *out, const char *json, size_t len)
+{
+	const char *end = json + len, *tag;
+	int err;
+
+	for (; (tag = memchr(json, '<', end - json)); json = tag + 1) {
+		err = put(out, json, tag - json);
+		if (!err)
+			err = put(out, "\\u003c", strlen("\\u003c"));
+		if (err)
+			return err;
+	}
+	return put(out, json, end - json);
+}
+
+int report_html(FILE *out, const char *json, size_t len)
+{
+	size_t size = report_template_end - report_template;
+	const char *place = memmem(report_template, size, PLACE, strlen(PLACE));
+	const char *rest = place + strlen(PLACE);
+	int err;
+
+	err = put(out, report_template, place - report_template);
+	if (!err)
+		err = put_document(out, json, len);
+	if (!err)
+		err = put(out, rest, report_template_end - rest);
+	return err;
+}

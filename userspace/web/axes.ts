@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Axes. Charts are drawn in places: what an axis makes of a value (its logarithm, for example), so
+// that screen and SVG share one linear arithmetic and one set of ticks.
+import * as format from "./format";
+import { nines } from "./curves";
+
+/** A tick without text is a faint line. */
+export interface Tick { at: number; text: string }
+
+export interface Axis {
+    label: string;
+    place(value: number): number;
+    value(place: number): number;
+    /** The ticks within [lo, hi]; @room is the number of texts that fit. */
+    ticks(lo: number, hi: number, room: number): Tick[];
+    /** A value in words, as the cursor shows it. */
+    text(value: number): string;
+}
+
+type Words = (value: number) => string;
+
+/** 1000 -> "1 us", not "1.00 us": what stands at a tick is round. */
+export function tickLatency(ns: number): string {
+    const [size, name] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "us"] : [1, "ns"];
+    return `${Number((ns / size).toPrecision(3))} ${name}`;
+}
+
+export function tickAmount(value: number): string {
+    const [size, letter] = value >= 1e9 ? [1e9, " G"] : value >= 1e6 ? [1e6, " M"] : value >= 1e3 ? [1e3, " k"] : [1, ""];
+    return `${Number((value / size).toPrecision(3))}${letter}`;
+}
+
+function logTicks(lo: number, hi: number, room: number, words: Words): Tick[] {
+    const ticks: Tick[] = [], decades = hi - lo;
+    // Few decades: texts at 2 and 5 too; fewer still: at each; many: at every second or third.
+    const every = Math.max(1, Math.ceil(decades / room));
+    const texts = decades * 9 <= room ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : decades * 3 <= room ? [1, 2, 5] : [1];
+    for (let decade = Math.floor(lo); decade <= hi; decade++)
+        for (let digit = 1; digit < 10; digit++) {
+            const at = decade + Math.log10(digit);
+            if (at < lo - 1e-9 || at > hi + 1e-9)
+                continue;
+            const shown = texts.includes(digit) && (digit > 1 || decade % every === 0);
+            if (shown || decades < 12)
+                ticks.push({ at, text: shown ? words(digit * 10 ** decade) : "" });
+        }
+    // Zoomed to less than a decade's digit there is no such tick: fall back to round values.
+    if (ticks.filter((tick) => tick.text).length >= 2)
+        return ticks;
+    return linearTicks(10 ** lo, 10 ** hi, room, words).map((tick) => ({ at: Math.log10(tick.at), text: tick.text }));
+}
+
+/** 1, 2 or 5 times a power of ten. */
+function step(span: number, room: number): number {
+    const rough = span / Math.max(1, room), power = 10 ** Math.floor(Math.log10(rough));
+    return power * ([1, 2, 5, 10].find((digit) => digit * power >= rough * (1 - 1e-9)) ?? 10);
+}
+
+function linearTicks(lo: number, hi: number, room: number, words: Words): Tick[] {
+    if (!(hi > lo))
+        return [{ at: lo, text: words(lo) }];
+    const by = step(hi - lo, room), ticks: Tick[] = [];
+    for (let i = Math.ceil(lo / by - 1e-9); i * by <= hi + by * 1e-9; i++)
+        ticks.push({ at: i * by, text: words(Number((i * by).toPrecision(12))) });
+    return ticks;
+}
+
+export function linear(label: string, words: Words, text: Words = words): Axis {
+    return {
+        label, text, place: (value) => value, value: (place) => place,
+        ticks: (lo, hi, room) => linearTicks(lo, hi, room, words),
+    };
+}
+
+export function log(label: string, words: Words, text: Words = words): Axis {
+    return {
+        label, text, place: Math.log10, value: (place) => 10 ** place,
+        ticks: (lo, hi, room) => logTicks(lo, hi, room, words),
+    };
+}
+
+/**
+ * Logarithmic with a row of its own for 0, below the lowest decade that is used: seconds without an
+ * IO are data. @lowest is the smallest value above 0.
+ */
+export function logWithZero(label: string, lowest: number, words: Words, text: Words): Axis {
+    const bottom = Math.floor(Math.log10(lowest) + 1e-9), zero = bottom - 0.5;
+    return {
+        label, text,
+        place: (value) => value > 0 ? Math.max(Math.log10(value), bottom) : zero,
+        value: (place) => place < bottom - 0.25 ? 0 : 10 ** place,
+        ticks: (lo, hi, room) => [
+            ...lo <= zero ? [{ at: zero, text: "0" }] : [],
+            ...logTicks(Math.max(lo, bottom), hi, room, words),
+        ],
+    };
+}
+
+export const latencyAxis = log("latency", tickLatency, format.latency);
+
+/** Seconds since the run's begin. */
+export const timeAxis = linear("time since the run's begin (s)", (s) => `${s}`, format.seconds);
+
+/** 90 % at 1, 99 % at 2 ...; between two nines lie faint lines. */
+export const ninesAxis: Axis = {
+    label: "share of IOs (%)",
+    place: nines,
+    value: (place) => 1 - 10 ** -place,
+    text: (share) => format.percent(share, 6),
+    ticks(lo, hi) {
+        const ticks: Tick[] = [];
+        for (let nine = Math.floor(lo); nine <= hi; nine++)
+            for (let digit = 1; digit < 10; digit++) {
+                const at = nine - Math.log10(1 - (digit - 1) / 10);
+                if (at >= lo - 1e-9 && at <= hi + 1e-9)
+                    ticks.push({ at, text: digit === 1 ? `${Number((100 * (1 - 10 ** -nine)).toFixed(8))}` : "" });
+            }
+        return ticks;
+    },
+};
+
+export const shareAxis = linear("share of IOs (%)", (share) => `${Number((share * 100).toPrecision(6))}`, (share) => format.percent(share, 3));
+
+/** The same axis under another name. */
+export function named(axis: Axis, label: string): Axis {
+    return { ...axis, label };
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A chart on the page: title, tools, legend, uPlot's canvas, the table behind. What it shows is made
+// anew when it is asked to redraw and somebody can see it.
+import uPlot from "uplot";
+import { button, el, save, table } from "./dom";
+import { canvasBrush, type Frame, paintOver, paintUnder, ticksOf } from "./paint";
+import { type Plot, type Series, type Span, view, type Zoom } from "./plot";
+import { png, svg } from "./svg";
+import { FONT, heatColour, light, lineColour, type Theme } from "./theme";
+import { showTip, swatch } from "./tip";
+
+/** What a saved picture measures. */
+const SAVED = { width: 960, height: 400 };
+/** A drag shorter than this is a click. */
+const LEAST_DRAG = 5;
+
+export interface ChartConfig {
+    id: string;
+    make: () => Plot;
+    tools?: HTMLElement[];
+    height?: number;
+    /** Dragging upwards zooms y too. */
+    zoomY?: boolean;
+    /** Charts of one group share their cursor. */
+    group?: string;
+    zoomed?: (x: Span | null) => void;
+}
+
+export class Chart {
+    readonly figure: HTMLElement;
+    dirty = true;
+    plot: Plot | null = null;
+    zoom: Zoom = { x: null, y: null };
+    private u: uPlot | null = null;
+    private theme: Theme = light;
+    private readonly title = el("h3");
+    private readonly hint = el("p", { class: "hint" });
+    private readonly legend = el("ul", { class: "legend" });
+    private readonly host = el("div", { class: "canvas", role: "img", tabindex: 0, keydown: (event) => this.key(event as KeyboardEvent) });
+    private readonly print = el("div", { class: "print", "aria-hidden": "true" });
+    private readonly reset = button("Reset zoom", () => this.setZoom({ x: null, y: null }), { class: "reset", hidden: true });
+    private readonly behind = el("details", { class: "behind", toggle: () => this.fillTable() }, el("summary", {}, "Data table"));
+
+    constructor(private readonly config: ChartConfig) {
+        const tools = el("div", { class: "tools" }, ...config.tools ?? [], this.reset,
+            el("span", { class: "choice saves", role: "group", "aria-label": "save the chart" },
+                button("PNG", () => void this.savePng()), button("SVG", () => this.saveSvg())));
+        this.figure = el("figure", { class: "chart", id: `chart-${config.id}` },
+            el("figcaption", {}, el("div", { class: "top" }, this.title, tools), this.hint), this.legend, this.host, this.print, this.behind);
+    }
+
+    /** What is shown changed: drawn again when its turn comes. */
+    invalidate(): void {
+        this.dirty = true;
+        this.plot = null;
+    }
+
+    current(): Plot {
+        return this.plot ??= this.config.make();
+    }
+
+    draw(theme: Theme): void {
+        const plot = this.current();
+        this.dirty = false;
+        this.theme = theme;
+        this.title.textContent = plot.title;
+        this.hint.textContent = plot.hint;
+        this.legend.replaceChildren(...plot.series.map((series) => el("li", {}, swatch(series, theme), el("b", {}, series.name),
+            series.note && ` ${series.note}`)), ...this.heatKey(plot));
+        this.reset.hidden = !this.zoom.x && !this.zoom.y;
+        this.describe(plot);
+        this.drawCanvas(plot);
+        this.fillTable();
+    }
+
+    /** For tests and readers: what is drawn, in numbers and in words. */
+    private describe(plot: Plot): void {
+        const points = plot.series.reduce((sum, series) => sum + series.ys.filter((y) => y !== null).length, 0);
+        this.figure.dataset.lines = String(plot.series.length);
+        this.figure.dataset.points = String(points);
+        this.host.setAttribute("aria-label", `${plot.title}. ${plot.series.map((s) => `${s.name} ${s.note}`).join("; ") || "Nothing is shown"}. ` +
+            "Plus and minus zoom, arrows move, Escape resets. The data table below has the figures.");
+        this.host.dataset.empty = plot.series.length || plot.cells?.boxes.length ? "" : "Nothing to show: no line with IOs is switched on.";
+    }
+
+    private heatKey(plot: Plot): Node[] {
+        if (!plot.cells?.boxes.length)
+            return [];
+        const bar = el("span", { class: "heatbar" });
+        bar.style.background = `linear-gradient(90deg, ${[0, 0.2, 0.4, 0.6, 0.8, 1].map((rank) => heatColour(this.theme, rank)).join(", ")})`;
+        return [el("li", {}, `${plot.cells.title}: ${plot.cells.least} `, bar, ` ${plot.cells.most}`)];
+    }
+
+    private drawCanvas(plot: Plot): void {
+        const span = view(plot, this.zoom), width = Math.max(240, this.host.clientWidth), height = this.config.height ?? 340;
+        const ticks = ticksOf(plot, span, width - 76, height - 60);
+        this.u?.destroy();
+        this.u = new uPlot(this.options(plot, span, ticks, width, height), aligned(plot, span), this.host);
+    }
+
+    private options(plot: Plot, span: Frame["span"], ticks: Frame["ticks"], width: number, height: number): uPlot.Options {
+        const { theme } = this, font = `11px ${FONT}`;
+        const axis = (of: "x" | "y"): uPlot.Axis => ({
+            scale: of, stroke: theme.soft, font, labelFont: `12px ${FONT}`, label: plot[of].label, labelSize: 18, size: of === "x" ? 28 : 52,
+            gap: of === "x" ? 4 : 5, grid: { show: false }, ticks: { show: false },
+            splits: () => ticks[of].map((tick) => tick.at), values: () => ticks[of].map((tick) => tick.text),
+        });
+        const painted = (paint: typeof paintUnder) => (u: uPlot) => this.paint(u, paint, plot, { span, ticks });
+        return {
+            width, height, padding: [8, 14, 0, 0], legend: { show: false },
+            scales: { x: { time: false, range: () => span.x }, y: { range: () => span.y } },
+            axes: [axis("x"), axis("y")],
+            series: [{}, ...plot.series.map((series) => styled(series, theme, span.y[0]))],
+            cursor: {
+                drag: { x: true, y: this.config.zoomY ?? false, uni: this.config.zoomY ? 40 : undefined, setScale: false, dist: LEAST_DRAG },
+                points: { show: false }, y: false, sync: this.config.group ? { key: this.config.group } : undefined,
+                bind: { dblclick: () => () => this.doubleClick() },
+            },
+            hooks: {
+                drawClear: [painted(paintUnder)], draw: [painted(paintOver)],
+                setSelect: [(u) => this.select(u, span)], setCursor: [(u) => showTip(u, this.host, plot, theme)],
+            },
+        };
+    }
+
+    private paint(u: uPlot, paint: typeof paintUnder, plot: Plot, { span, ticks }: Pick<Frame, "span" | "ticks">): void {
+        const { ctx, bbox } = u, ratio = uPlot.pxRatio;
+        const box = { x: bbox.left / ratio, y: bbox.top / ratio, w: bbox.width / ratio, h: bbox.height / ratio };
+        ctx.save();
+        ctx.scale(ratio, ratio);
+        paint(canvasBrush(ctx, FONT), plot, { box, span, ticks, theme: this.theme });
+        ctx.restore();
+    }
+
+    private select(u: uPlot, span: Frame["span"]): void {
+        const { left, top, width, height } = u.select, w = u.over.clientWidth, h = u.over.clientHeight;
+        if (width < LEAST_DRAG && height < LEAST_DRAG)
+            return;
+        const part = ([lo, hi]: Span, from: number, to: number): Span => [lo + (hi - lo) * from, lo + (hi - lo) * to];
+        const x = width >= LEAST_DRAG && width < w ? part(span.x, left / w, (left + width) / w) : this.zoom.x;
+        const y = this.config.zoomY && height >= LEAST_DRAG && height < h ? part(span.y, 1 - (top + height) / h, 1 - top / h) : this.zoom.y;
+        this.setZoom({ x, y });
+    }
+
+    private doubleClick(): null {
+        this.setZoom({ x: null, y: null });
+        return null;
+    }
+
+    /** A zoom by the user; told to the page, which passes it on to charts of the same time. */
+    setZoom(zoom: Zoom): void {
+        this.zoom = zoom;
+        this.draw(this.theme);
+        this.config.zoomed?.(zoom.x);
+    }
+
+    private key(event: KeyboardEvent): void {
+        const plot = this.current(), [lo, hi] = view(plot, this.zoom).x, size = hi - lo;
+        const to: Record<string, Span | null> = {
+            "+": [lo + size / 4, hi - size / 4], "=": [lo + size / 4, hi - size / 4], "-": [lo - size / 2, hi + size / 2],
+            ArrowLeft: [lo - size / 4, hi - size / 4], ArrowRight: [lo + size / 4, hi + size / 4], Escape: null, 0: null,
+        };
+        if (!(event.key in to) || event.ctrlKey || event.metaKey || event.altKey)
+            return;
+        event.preventDefault();
+        const x = to[event.key], [first, last] = plot.xSpan;
+        const all = !x || x[1] - x[0] >= last - first;
+        const shift = x ? Math.max(first - x[0], 0) + Math.min(last - x[1], 0) : 0;
+        this.setZoom(all ? { x: null, y: null } : { x: [x[0] + shift, x[1] + shift], y: this.zoom.y });
+    }
+
+    /** Only when it is open: nobody else would see it. */
+    private fillTable(): void {
+        if (!this.behind.open)
+            return;
+        const plot = this.current(), { head, rows } = plot.table();
+        this.behind.querySelector(".scroll")?.remove();
+        this.behind.append(el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": plot.title }, table(plot.title, head, rows)));
+    }
+
+    svg(theme: Theme): string {
+        return svg(this.current(), this.zoom, theme, SAVED.width, SAVED.height);
+    }
+
+    private saveSvg(): void {
+        save(`${this.config.id}.svg`, new Blob([this.svg(this.theme)], { type: "image/svg+xml" }));
+    }
+
+    private async savePng(): Promise<void> {
+        save(`${this.config.id}.png`, await png(this.svg(this.theme)));
+    }
+
+    /** On paper charts are vectors, and dark on light. */
+    preparePrint(): void {
+        this.print.replaceChildren(document.importNode(new DOMParser().parseFromString(this.svg(light), "image/svg+xml").documentElement, true));
+    }
+}
+
+function styled(series: Series, theme: Theme, bottom: number): uPlot.Series {
+    const colour = lineColour(theme, series.colour);
+    if (series.kind === "dots")
+        return { stroke: colour, paths: () => null, points: { show: true, size: 3.4, width: 0, fill: `${colour}cc`, stroke: `${colour}cc` } };
+    return {
+        stroke: colour, width: series.kind === "thin" ? 1.3 : 2, dash: series.dash.length ? series.dash : undefined, points: { show: false },
+        fill: series.fill ? `${colour}1f` : undefined, fillTo: () => bottom,
+    };
+}
+
+/** uPlot wants one x for all: joined where they differ. */
+function aligned(plot: Plot, span: Frame["span"]): uPlot.AlignedData {
+    const tables = plot.series.map((series): uPlot.AlignedData => [series.xs, series.ys]);
+    return tables.length ? uPlot.join(tables) : [[...span.x]];
+}

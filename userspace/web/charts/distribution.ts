@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Latency Distribution: IOs a second in each 1/100 decade. The area under a line is its IOPS.
+import { latencyAxis, linear, log, tickAmount } from "../axes";
+import { CELLS, density, type Curve } from "../curves";
+import type { Bin } from "../data";
+import { amount } from "../format";
+import type { Line } from "../lines";
+import { decades, fromZero, padded, type Plot, type Rows, type Series, type Span, xBounds } from "../plot";
+
+export interface DistributionOptions { log: boolean; pauses: boolean }
+
+const LABEL = "IOPS per 1/100 decade of latency";
+
+function curveOf(line: Line, bins: Bin[]): Curve {
+    const extremes = line.op.total.latency_ns;
+    return density(bins, extremes?.min ?? 0, extremes?.max ?? 0, line.run.duration_s);
+}
+
+/** One IO in the whole run is the least that there is to see. */
+function floor(lines: Line[]): number {
+    return 0.3 / Math.max(1, ...lines.map((line) => line.run.duration_s));
+}
+
+/** IOPS by tenths of a decade, each the sum of ten cells. */
+function tenths(series: { name: string; curve: Curve }[]): Rows {
+    const sums = series.map(({ curve }) => {
+        const sum = new Map<number, number>();
+        curve.x.forEach((x, i) => {
+            const tenth = Math.floor(Math.log10(x) * 10);
+            if (curve.y[i] > 0)
+                sum.set(tenth, (sum.get(tenth) ?? 0) + curve.y[i]);
+        });
+        return sum;
+    });
+    const all = [...new Set(sums.flatMap((sum) => [...sum.keys()]))].sort((a, b) => a - b);
+    return {
+        head: ["latency from", "to", ...series.map((s) => `${s.name}, IOPS`)],
+        rows: all.map((tenth) => [latencyAxis.text(10 ** (tenth / 10)), latencyAxis.text(10 ** ((tenth + 1) / 10)),
+            ...sums.map((sum) => amount(sum.get(tenth) ?? 0, 3))]),
+    };
+}
+
+export function distribution(lines: Line[], options: DistributionOptions): Plot {
+    const shown = lines.filter((line) => line.on && line.op.total.ios > 0);
+    const least = floor(shown), axis = options.log ? log(LABEL, tickAmount, (v) => amount(v, 4)) : linear(LABEL, tickAmount, (v) => amount(v, 4));
+    const curves: { name: string; curve: Curve }[] = [];
+    const add = (line: Line, name: string, bins: Bin[], note: string, style: Partial<Series>): Series => {
+        const curve = curveOf(line, bins);
+        curves.push({ name, curve });
+        return {
+            name, note, kind: "line", ...line.look,
+            xs: curve.x.map(latencyAxis.place),
+            ys: curve.y.map((y) => axis.place(options.log ? Math.max(y, least / 10) : y)), ...style,
+        };
+    };
+    const series = shown.map((line) => add(line, line.name, line.op.bins, `${amount(line.op.total.iops)} IOPS`,
+        { fill: !options.log, tag: line.name }));
+    if (options.pauses)
+        for (const line of shown)
+            if (line.op.after_idle)
+                series.push(add(line, `${line.name}, first after a pause`, line.op.after_idle.bins,
+                    `${amount(line.op.after_idle.ios)} IOs`, { kind: "thin", dash: [2, 2] }));
+    const ySpan = (lo: number, hi: number): Span => options.log
+        ? [Math.log10(least), Math.max(decades(lo, hi)[1], Math.log10(least) + 1)] : fromZero(lo, hi);
+    return {
+        title: "Latency Distribution",
+        hint: `IOs a second in each 1/${CELLS} decade of latency. The area under a line is its IOPS; one narrow peak, far left, is ideal.`,
+        x: latencyAxis, y: axis, series, levels: [], spots: [], marks: [], cells: null,
+        xSpan: padded(xBounds(series, [3, 6]), 0.03, 0.03), ySpan, table: () => tenths(curves),
+    };
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Latency over time: how many IOs took how long when, of one line, with percentiles drawn over it.
+import { latencyAxis, timeAxis } from "../axes";
+import { heatBound, type Percentile } from "../data";
+import { amount, latency, seconds } from "../format";
+import type { Line } from "../lines";
+import { type Cells, padded, type Plot, type Rows, type Series, type Span } from "../plot";
+import { marksOf, mean, middles, pieces, timeSpan, within } from "./times";
+
+const LINES: { key: Percentile | "max"; colour: number; dash: number[] }[] = [
+    { key: "p50", colour: 4, dash: [] }, { key: "p99", colour: 1, dash: [] }, { key: "max", colour: 3, dash: [2, 2] },
+];
+
+function valuesOf(line: Line, key: Percentile | "max"): (number | null)[] {
+    return key === "max" ? line.op.max_ns : line.op.percentiles_ns[key] ?? [];
+}
+
+/** IOs a second in each cell, ranked by their logarithm: one IO shows, a million does not drown it. */
+function cells(line: Line): Cells {
+    const { heat } = line.op, { start_s: start, length_s: length } = line.run;
+    const boxes: Cells["boxes"] = [];
+    let least = Infinity, most = 0;
+    const rates: number[] = [];
+    heat.columns.forEach((column, c) => {
+        const first = c * heat.per_column, last = Math.min(first + heat.per_column, start.length) - 1;
+        if (last < first)
+            return;
+        const x0 = start[first], x1 = start[last] + length[last];
+        for (let i = 0; i < column.length; i += 2) {
+            const rate = x1 > x0 ? column[i + 1] / (x1 - x0) : 0;
+            rates.push(rate);
+            least = Math.min(least, rate);
+            most = Math.max(most, rate);
+            boxes.push({
+                x0, x1, rank: 0,
+                y0: latencyAxis.place(heatBound(heat, column[i])), y1: latencyAxis.place(heatBound(heat, column[i] + 1)),
+            });
+        }
+    });
+    const range = Math.log(most / least);
+    boxes.forEach((box, i) => {
+        box.rank = range > 0 ? Math.log(rates[i] / least) / range : 1;
+    });
+    return {
+        boxes, title: "IOPS in a cell",
+        least: boxes.length ? amount(least, 3) : "", most: boxes.length ? amount(most, 3) : "",
+    };
+}
+
+function rows(line: Line, span: Span): Rows {
+    const xs = middles(line), of = (key: Percentile | "max", piece: Span) => within({ xs, values: valuesOf(line, key) }, piece);
+    const highest = (values: number[]) => latency(values.length ? Math.max(...values) : NaN);
+    return {
+        head: ["from (s)", "to (s)", "p50, mean of the intervals", "p99, highest", "max"],
+        rows: pieces(span).map((piece) => [seconds(piece[0]), seconds(piece[1]), latency(mean(of("p50", piece))),
+            highest(of("p99", piece)), highest(of("max", piece))]),
+    };
+}
+
+/** @line is undefined when none is shown. */
+export function heatMap(lines: Line[], line: Line | undefined): Plot {
+    const xs = line ? middles(line) : [];
+    const series: Series[] = line ? LINES.map(({ key, colour, dash }) => ({
+        name: key, note: "", kind: "thin", colour, dash, xs, tag: key,
+        ys: valuesOf(line, key).map((ns) => ns === null ? null : latencyAxis.place(ns)),
+    })) : [];
+    const only = lines.map((other) => ({ ...other, on: other.run === line?.run }));
+    return {
+        title: "Latency over time",
+        hint: "Each column is a piece of time; the stronger a cell's colour, the more IOs took so long. The lines are percentiles of each interval.",
+        x: timeAxis, y: latencyAxis, series, levels: [], spots: [], marks: line ? marksOf(only) : [],
+        cells: line ? cells(line) : null, xSpan: timeSpan(line ? only : lines),
+        ySpan: (lo, hi) => hi >= lo ? padded([lo, hi], 0.03, 0.06) : [3, 6],
+        table: () => line ? rows(line, timeSpan(only)) : { head: ["from (s)"], rows: [] },
+    };
+}

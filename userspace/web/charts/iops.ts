@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// IOPS over time, a dot an interval: the whole run, and the steady state on two axes.
+import { linear, logWithZero, tickAmount, timeAxis } from "../axes";
+import { consistency } from "../curves";
+import type { Consistency } from "../data";
+import { amount, seconds } from "../format";
+import type { Line } from "../lines";
+import { fromZero, type Level, type Plot, type Rows, type Series, type Span, type Spot } from "../plot";
+import { cut, iopsOf, marksOf, mean, middles, pieces, timeSpan, within } from "./times";
+
+export type IopsView = "run" | "steady-log" | "steady-linear";
+
+/** null: each line's own window, as the report found it. */
+export type Window = Span | null;
+
+const TITLES: Record<IopsView, string> = {
+    "run": "IOPS over time", "steady-log": "Steady state, logarithmic", "steady-linear": "Steady state, linear",
+};
+const HINTS: Record<IopsView, string> = {
+    "run": "One dot an interval; the lowest row holds the intervals without any IO. Line and band: average and standard deviation.",
+    "steady-log": "The steady window alone, with average, standard deviation and the worst interval.",
+    "steady-linear": "The same on a linear axis, which shows how far the dots scatter.",
+};
+
+/** Where a line's steady state is looked for: the window asked for, the report's, or the second half. */
+export function windowOf(line: Line, asked: Window): Span {
+    if (asked)
+        return asked;
+    const steady = line.op.steady;
+    return steady ? [steady.from_s, steady.to_s] : [line.run.duration_s / 2, line.run.duration_s];
+}
+
+/** The report's own figures where it has them, else computed by the same rule. */
+export function figures(line: Line, view: IopsView, asked: Window): Consistency | null {
+    const total = line.op.total;
+    if (view === "run")
+        return line.run.start_s.length ? { ...total, iops_mean: total.iops } : null;
+    if (!asked && line.op.steady)
+        return line.op.steady;
+    return consistency(line.op.ios, line.run.start_s, line.run.length_s, ...windowOf(line, asked));
+}
+
+function said(c: Consistency | null): string {
+    if (!c)
+        return "no interval";
+    const zeros = c.intervals_at_0 ? `, ${c.intervals_at_0} ${c.intervals_at_0 === 1 ? "interval" : "intervals"} at 0` : "";
+    return `average ${amount(c.iops_mean)} ± ${amount(c.iops_deviation)}, worst ${amount(c.iops_worst)} at ${seconds(c.iops_worst_at_s)}${zeros}`;
+}
+
+function rows(lines: Line[], span: Span): Rows {
+    const all = lines.map((line) => ({ xs: middles(line), values: iopsOf(line) as (number | null)[] }));
+    return {
+        head: ["from (s)", "to (s)", ...lines.flatMap((line) => [`${line.name}, mean IOPS`, "least"])],
+        rows: pieces(span).map((piece) => [seconds(piece[0]), seconds(piece[1]), ...all.flatMap((series) => {
+            const values = within(series, piece);
+            return [amount(mean(values)), amount(values.length ? Math.min(...values) : NaN)];
+        })]),
+    };
+}
+
+export function iops(lines: Line[], view: IopsView, asked: Window): Plot {
+    const shown = lines.filter((line) => line.on && line.run.start_s.length);
+    const windows = shown.map((line): Span => view === "run" ? [0, Infinity] : windowOf(line, asked));
+    const values = shown.map((line, i) => {
+        const [from, to] = windows[i], at = middles(line), iops = iopsOf(line);
+        return { at, iops, seen: iops.filter((_, k) => at[k] >= from && at[k] <= to) };
+    });
+    let lowest = Infinity;
+    for (const { seen } of values)
+        for (const value of seen)
+            if (value > 0 && value < lowest)
+                lowest = value;
+    if (lowest === Infinity)
+        lowest = 1;
+    const axis = view === "steady-linear" ? linear("IOPS", tickAmount, amount) : logWithZero("IOPS", lowest, tickAmount, amount);
+    const levels: Level[] = [], spots: Spot[] = [];
+    const series = shown.map((line, i): Series => {
+        const c = figures(line, view, asked), [from, to] = windows[i];
+        if (c) {
+            const band: Span = [axis.place(Math.max(0, c.iops_mean - c.iops_deviation)), axis.place(c.iops_mean + c.iops_deviation)];
+            levels.push({ y: axis.place(c.iops_mean), band, x: [Math.max(from, 0), Math.min(to, line.run.duration_s)], colour: line.look.colour });
+            const at = line.run.start_s.findIndex((start) => start >= c.iops_worst_at_s - 1e-6);
+            spots.push({
+                x: at < 0 ? c.iops_worst_at_s : middles(line)[at], y: axis.place(c.iops_worst),
+                colour: line.look.colour, text: shown.length <= 3 ? `worst ${amount(c.iops_worst)}` : "",
+            });
+        }
+        return cut({
+            name: line.name, note: said(c), kind: "dots", ...line.look, xs: values[i].at, ys: values[i].iops.map(axis.place),
+        }, windows[i]);
+    });
+    const span: Span = view === "run" || !shown.length ? timeSpan(lines) : [
+        Math.min(...windows.map((w) => w[0])),
+        Math.max(...windows.map((w, i) => Math.min(w[1], shown[i].run.duration_s))),
+    ];
+    const x: Span = span[1] > span[0] ? span : [span[0], span[0] + 1];
+    // The worst interval and the averages are seen whatever part of the time is.
+    const logSpan = (lo: number, hi: number): Span => hi >= lo ? [lo - 0.2, Math.max(hi, lo + 0.7) + 0.15] : [-0.5, 3];
+    return {
+        title: TITLES[view], hint: HINTS[view], x: timeAxis, y: axis, series, levels, spots,
+        marks: marksOf(lines), cells: null, xSpan: x,
+        ySpan: view === "steady-linear" ? fromZero : logSpan, table: () => rows(shown, x),
+    };
+}

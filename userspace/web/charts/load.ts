@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What was asked of the devices over time: queue depth, throughput, in flight, the oldest of them.
+import { type Axis, latencyAxis, linear, log, named, tickAmount, tickLatency, timeAxis } from "../axes";
+import { amount, latency, seconds } from "../format";
+import { type Line, sources } from "../lines";
+import { fromZero, type Plot, type Rows, type Series, type Span } from "../plot";
+import { marksOf, mean, middles, pieces, timeSpan, within } from "./times";
+
+interface Over { name: string; note: string; line: Line; values: (number | null)[]; look: Line["look"] }
+
+function rows(all: Over[], span: Span, y: Axis): Rows {
+    const series = all.map(({ line, values }) => ({ xs: middles(line), values }));
+    const words = (value: number) => Number.isFinite(value) ? y.text(value) : "–";
+    return {
+        head: ["from (s)", "to (s)", ...all.flatMap(({ name }) => [`${name}, mean`, "highest"])],
+        rows: pieces(span).map((piece) => [seconds(piece[0]), seconds(piece[1]), ...series.flatMap((s) => {
+            const found = within(s, piece);
+            return [words(mean(found)), words(found.length ? Math.max(...found) : NaN)];
+        })]),
+    };
+}
+
+function chart(lines: Line[], all: Over[], y: Axis, text: { title: string; hint: string }, ySpan: Plot["ySpan"]): Plot {
+    const span = timeSpan(lines);
+    return {
+        ...text, x: timeAxis, y, levels: [], spots: [], marks: marksOf(lines), cells: null,
+        series: all.map(({ name, note, line, values, look }): Series => ({
+            name, note, kind: "line", ...look, tag: name, xs: middles(line),
+            ys: values.map((value) => value === null ? null : y.place(value)),
+        })),
+        xSpan: span, ySpan, table: () => rows(all, span, y),
+    };
+}
+
+/** One line for each watch that has a line shown. */
+function watches(lines: Line[], pick: (line: Line) => (number | null)[], note: (values: (number | null)[], line: Line) => string): Over[] {
+    return sources(lines).map((line) => {
+        const values = pick(line);
+        return { name: line.source, note: note(values, line), line, values, look: line.sourceLook };
+    });
+}
+
+function highest(values: (number | null)[]): number {
+    return values.reduce((most: number, value) => Math.max(most, value ?? 0), 0);
+}
+
+export function queueDepth(lines: Line[]): Plot {
+    // The mean is that of the whole watch: its ops' depths add up.
+    const depth = (line: Line) => line.watch.ops.reduce((sum, op) => sum + op.total.queue_depth, 0);
+    const all = watches(lines, (line) => line.watch.queue_depth, (_, line) => `mean ${amount(depth(line))}`);
+    return chart(lines, all, linear("IOs", tickAmount, (v) => amount(v, 2)), {
+        title: "Queue depth", hint: "Mean number of IOs in flight during each interval (the sum of their latencies over its length).",
+    }, fromZero);
+}
+
+export function throughput(lines: Line[]): Plot {
+    const all = lines.filter((line) => line.on).map((line): Over => ({
+        name: line.name, note: `mean ${amount(line.op.total.bytes_per_s / 1e6)} MB/s`, line, look: line.look,
+        values: line.op.bytes.map((bytes, i) => line.run.length_s[i] > 0 ? bytes / 1e6 / line.run.length_s[i] : 0),
+    }));
+    return chart(lines, all, linear("MB/s", tickAmount, amount), {
+        title: "Throughput", hint: "Bytes of the IOs that ended in each interval.",
+    }, fromZero);
+}
+
+export function inFlight(lines: Line[]): Plot {
+    const all = watches(lines, (line) => line.watch.in_flight, (values) => `highest ${amount(highest(values))}`);
+    return chart(lines, all, linear("IOs", tickAmount, amount), {
+        title: "In flight", hint: "IOs that were under way at the end of each interval, counted one by one.",
+    }, fromZero);
+}
+
+/** 0 is no age: nothing was in flight, the line has a gap. */
+export function oldest(lines: Line[]): Plot {
+    const all = watches(lines, (line) => line.watch.oldest_ns.map((ns) => ns > 0 ? ns : null), (values) => `highest ${latency(highest(values))}`);
+    return chart(lines, all, named(log("", tickLatency, latency), "age"), {
+        title: "Age of the oldest in flight", hint: "How long the oldest IO in flight had been waiting at the end of each interval. A line that climbs is a stall.",
+    }, (lo, hi) => hi >= lo ? [Math.floor(lo), Math.max(Math.ceil(hi), Math.floor(lo) + 1)] : [latencyAxis.place(1e3), latencyAxis.place(1e6)]);
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What the charts over time share: marks, the span of time, rows for the table behind.
+import type { Line } from "../lines";
+import type { Series, Span } from "../plot";
+
+export const ROWS = 60;
+
+/** The events of the runs that are shown. */
+export function marksOf(lines: Line[]): { x: number; text: string }[] {
+    const runs = [...new Set(lines.filter((line) => line.on).map((line) => line.run))];
+    const name = (line: Line | undefined) => runs.length > 1 ? `${line?.runName}: ` : "";
+    return runs.flatMap((run) => run.marks.map((mark) => ({
+        x: mark.t_s, text: name(lines.find((line) => line.run === run)) + mark.text,
+    })));
+}
+
+export function timeSpan(lines: Line[]): Span {
+    return [0, Math.max(1, ...lines.filter((line) => line.on).map((line) => line.run.duration_s))];
+}
+
+/** An interval stands in its middle. */
+export function middles(line: Line): number[] {
+    return line.run.start_s.map((start, i) => start + line.run.length_s[i] / 2);
+}
+
+export function iopsOf(line: Line): number[] {
+    return line.op.ios.map((ios, i) => line.run.length_s[i] > 0 ? ios / line.run.length_s[i] : 0);
+}
+
+/** At most ROWS pieces of [from, to]: equal, and of whole seconds where that is possible. */
+export function pieces([from, to]: Span): Span[] {
+    const size = Math.max((to - from) / ROWS, 1e-9), by = size > 0.5 ? Math.ceil(size - 1e-9) : size;
+    const all: Span[] = [];
+    for (let i = 0; from + i * by < to - 1e-9; i++)
+        all.push([from + i * by, Math.min(from + (i + 1) * by, to)]);
+    return all;
+}
+
+/** The values of a series whose place lies in a piece. */
+export function within(series: { xs: number[]; values: (number | null)[] }, [from, to]: Span): number[] {
+    const found: number[] = [];
+    for (let i = 0; i < series.xs.length; i++) {
+        const value = series.values[i];
+        if (value !== null && series.xs[i] >= from && series.xs[i] < to)
+            found.push(value);
+    }
+    return found;
+}
+
+export function mean(values: number[]): number {
+    return values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : NaN;
+}
+
+export function cut(series: Series, [from, to]: Span): Series {
+    const keep = series.xs.map((_, i) => i).filter((i) => series.xs[i] >= from && series.xs[i] <= to);
+    return { ...series, xs: keep.map((i) => series.xs[i]), ys: keep.map((i) => series.ys[i]) };
+}

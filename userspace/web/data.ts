@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The document as `blklat report --format json` writes it, and a model that grows by intervals.
+// Latencies are ns, times s. Figures come with the document; the page computes curves only.
+
+/** Lower bound exclusive, upper inclusive; null where the grid has no upper bound. */
+export type Bin = [number, number | null, number];
+export type Percentile = "p50" | "p90" | "p99" | "p99.9";
+
+export interface Latency {
+    mean: number; min: number; max: number;
+    p50: number; p90: number; p95: number; p99: number;
+    "p99.9": number; "p99.99": number; "p99.999": number;
+}
+
+export interface Consistency {
+    iops_mean: number; iops_deviation: number;
+    iops_worst: number; iops_worst_at_s: number; intervals_at_0: number;
+}
+
+export interface Steady extends Consistency {
+    from_s: number; to_s: number; rule: string; reached: boolean;
+}
+
+export interface Total {
+    ios: number; bytes: number; errors: number; iops: number; bytes_per_s: number; queue_depth: number;
+    latency_ns: Latency | null;
+    iops_deviation: number; iops_worst: number; iops_worst_at_s: number; intervals_at_0: number;
+}
+
+export interface Heat {
+    per_column: number; first_ns: number; scale: number;
+    /** A column's cells that are not empty: row, count, row, count ... */
+    columns: number[][];
+}
+
+export interface Op {
+    op: string;
+    ios: number[]; bytes: number[]; max_ns: (number | null)[];
+    percentiles_ns: Record<Percentile, (number | null)[]>;
+    total: Total;
+    steady: Steady | null;
+    bins: Bin[];
+    after_idle: { ios: number; mean_ns: number; bins: Bin[] } | null;
+    heat: Heat;
+}
+
+export interface Accounting {
+    started: number; completed: number; in_flight: number; lost: number;
+    lost_by: Record<string, number>; requeued: number; kernel_ios: number | null;
+}
+
+export interface Watch {
+    device: string; stage: string; gone: boolean;
+    queue_depth: number[]; in_flight: number[]; oldest_ns: number[];
+    accounting: Accounting;
+    ops: Op[];
+}
+
+export interface Device {
+    name: string; kind: string; model: string; mapper: string; scheduler: string;
+    size_bytes: number; lower: string[];
+}
+
+export interface Stack {
+    upper: string; members: string[]; queue_depth: Record<string, number>;
+    ops: { op: string; overhead_ns: Record<string, number>; upper_ios: number; member_ios: number }[];
+}
+
+export interface Finding {
+    kind: string; device: string; stage: string; op: string | null;
+    from_s: number; to_s: number; text: string; rule: string; values: Record<string, number>;
+}
+
+export interface Mark { t_s: number; text: string }
+
+export interface Run {
+    file: string; label: string; host: string; kernel: string; engine: string; version: string;
+    command: string; start: string; finished: boolean;
+    interval_s: number; idle_gap_s: number; scale: number; duration_s: number;
+    start_s: number[]; length_s: number[];
+    marks: Mark[]; devices: Device[]; watches: Watch[]; stacks: Stack[]; findings: Finding[];
+}
+
+export interface Document { schema: number; generator: string; runs: Run[] }
+
+/** What one more interval brings to a run; ops and watches in the run's order. */
+export interface Interval {
+    start_s: number; length_s: number; marks?: Mark[];
+    watches: {
+        queue_depth: number; in_flight: number; oldest_ns: number;
+        ops: {
+            ios: number; bytes: number; max_ns: number | null;
+            percentiles_ns: Record<Percentile, number | null>;
+            bins: Bin[];            // of this interval alone
+            total: Total;           // of the run so far
+        }[];
+    }[];
+}
+
+/** Adds @more to @bins, both ascending and on one grid. */
+export function addBins(bins: Bin[], more: Bin[]): Bin[] {
+    const sum: Bin[] = [];
+    let i = 0;
+    for (const bin of more) {
+        while (i < bins.length && bins[i][0] < bin[0])
+            sum.push(bins[i++]);
+        const same = i < bins.length && bins[i][0] === bin[0] && bins[i][1] === bin[1];
+        sum.push([bin[0], bin[1], bin[2] + (same ? bins[i++][2] : 0)]);
+    }
+    return sum.concat(bins.slice(i));
+}
+
+/** Row r of a heat map covers (bound(r), bound(r + 1)]. */
+export function heatBound(heat: Heat, row: number): number {
+    return heat.first_ns * 2 ** (row / 2 ** heat.scale);
+}
+
+/** The row that @ns lies in. A bound belongs to the row below it. */
+function heatRow(heat: Heat, ns: number): number {
+    return Math.max(0, Math.ceil(Math.log2(ns / heat.first_ns) * 2 ** heat.scale - 1e-9) - 1);
+}
+
+function addToHeat(heat: Heat, interval: number, bins: Bin[]): void {
+    const column = heat.columns[Math.floor(interval / heat.per_column)] ??= [];
+    for (const [lower, upper, count] of bins) {
+        const row = heatRow(heat, upper ?? lower * 2 ** (1 / 2 ** heat.scale));
+        const at = column.findIndex((value, i) => i % 2 === 0 && value === row);
+        if (at < 0)
+            column.push(row, count);
+        else
+            column[at + 1] += count;
+    }
+}
+
+/** The runs that are shown. */
+export class Model {
+    readonly runs: Run[];
+
+    constructor(document: Document) {
+        if (document.schema !== 1)
+            throw new Error(`the document has schema ${document.schema}; this page reads schema 1`);
+        this.runs = document.runs;
+    }
+
+    append(run: Run, interval: Interval): void {
+        const n = run.start_s.length;
+        run.start_s.push(interval.start_s);
+        run.length_s.push(interval.length_s);
+        run.duration_s = interval.start_s + interval.length_s;
+        run.marks.push(...interval.marks ?? []);
+        interval.watches.forEach((now, w) => {
+            const watch = run.watches[w];
+            watch.queue_depth.push(now.queue_depth);
+            watch.in_flight.push(now.in_flight);
+            watch.oldest_ns.push(now.oldest_ns);
+            now.ops.forEach((part, o) => {
+                const op = watch.ops[o];
+                op.ios.push(part.ios);
+                op.bytes.push(part.bytes);
+                op.max_ns.push(part.max_ns);
+                for (const p of Object.keys(op.percentiles_ns) as Percentile[])
+                    op.percentiles_ns[p].push(part.percentiles_ns[p]);
+                op.bins = addBins(op.bins, part.bins);
+                op.total = part.total;
+                addToHeat(op.heat, n, part.bins);
+            });
+        });
+    }
+}

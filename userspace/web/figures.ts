@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What is said in words and tables: the runs, the findings, the table of figures, members and array.
+import type { Finding, Run, Stack, Watch } from "./data";
+import { button, el, table } from "./dom";
+import { amount, bytes, count, latency, moment, percent, seconds } from "./format";
+import { type Line, runNames } from "./lines";
+
+const QUANTILES = ["p50", "p90", "p95", "p99", "p99.9", "p99.99", "p99.999"] as const;
+
+function scrolled(label: string, content: HTMLElement): HTMLElement {
+    return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, content);
+}
+
+function device(run: Run): string {
+    const watched = new Set(run.watches.map((watch) => watch.device));
+    return run.devices.filter((d) => watched.has(d.name)).map((d) => {
+        const facts = [d.mapper, d.model || d.kind, d.size_bytes > 0 && bytes(d.size_bytes), d.scheduler && `scheduler ${d.scheduler}`,
+            d.lower.length > 0 && `on ${d.lower.join(", ")}`];
+        return `${d.name} (${facts.filter(Boolean).join(", ")})`;
+    }).join("; ");
+}
+
+export function runsTable(runs: Run[]): HTMLElement {
+    const names = runNames(runs);
+    return scrolled("Runs", table("Runs", ["run", "devices", "begin", "length", "machine", "engine", "command"], runs.map((run, r) => [
+        names[r], device(run), moment(run.start),
+        `${seconds(run.duration_s)}, ${run.start_s.length} × ${seconds(run.interval_s)}${run.finished ? "" : ", cut off"}`,
+        `${run.host}, Linux ${run.kernel}`, `${run.engine}, blklat ${run.version}`, run.command,
+    ])));
+}
+
+/** Values' units stand in their names. */
+function value(name: string, v: number): string {
+    if (name.endsWith("_ns"))
+        return latency(v);
+    if (name.endsWith("_s"))
+        return seconds(v);
+    return /share|fraction/.test(name) ? percent(v) : amount(v, 3);
+}
+
+function finding(f: Finding, show: (from: number, to: number) => void): HTMLElement {
+    const values = Object.entries(f.values).map(([name, v]) => [name.replace(/_(ns|s)$/, "").replaceAll("_", " "), value(name, v)]);
+    return el("li", { "data-kind": f.kind }, el("p", {}, f.text),
+        el("details", {}, el("summary", {}, "Rule and numbers"), el("p", {}, f.rule),
+            values.length > 0 && table(`Numbers of: ${f.text}`, ["value", ""], values),
+            f.to_s > f.from_s && button(`Show ${seconds(f.from_s)} to ${seconds(f.to_s)}`, () => show(f.from_s, f.to_s))));
+}
+
+export function findings(runs: Run[], show: (from: number, to: number) => void): HTMLElement[] {
+    const names = runNames(runs);
+    return runs.flatMap((run, r) => [
+        ...runs.length > 1 ? [el("h3", {}, names[r])] : [],
+        run.findings.length ? el("ul", { class: "findings" }, ...run.findings.map((f) => finding(f, show)))
+            : el("p", { class: "hint" }, "Nothing was found."),
+    ]);
+}
+
+function lost({ accounting }: Watch): string {
+    const by = Object.entries(accounting.lost_by).filter(([, n]) => n > 0).map(([reason, n]) => `${reason} ${count(n)}`);
+    return count(accounting.lost) + (by.length ? ` (${by.join(", ")})` : "");
+}
+
+/** The table of all lines, shown or not. */
+export function totals(lines: Line[]): HTMLElement {
+    const head = ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", "mean", ...QUANTILES, "max", "mean queue depth", "errors", "lost"];
+    return scrolled("Figures", table("Each run, device, stage and op", head, lines.map((line) => {
+        const t = line.op.total, l = t.latency_ns, stage = line.watch.stage;
+        return [
+            line.name.includes(line.watch.device) ? `${line.name} (${stage})` : `${line.watch.device} (${stage}) · ${line.name}`,
+            count(t.ios), amount(t.iops), amount(t.iops_deviation), amount(t.iops_worst), amount(t.bytes_per_s / 1e6, 2),
+            latency(l?.mean), ...QUANTILES.map((q) => latency(l?.[q])), latency(l?.max), amount(t.queue_depth, 2), count(t.errors), lost(line.watch),
+        ];
+    })));
+}
+
+function depths(stack: Stack): HTMLElement {
+    const most = Math.max(1e-9, ...Object.values(stack.queue_depth));
+    return el("ul", { class: "depths" }, ...[stack.upper, ...stack.members].filter((name) => name in stack.queue_depth).map((name) => {
+        const bar = el("span", { class: "bar" });
+        bar.style.width = `${(100 * stack.queue_depth[name] / most).toFixed(1)}%`;
+        return el("li", {}, el("span", {}, name), el("span", { class: "track" }, bar), el("b", {}, amount(stack.queue_depth[name], 2)));
+    }));
+}
+
+/** Members and array, of every run that holds a stack. */
+export function stacks(runs: Run[]): HTMLElement[] {
+    const names = runNames(runs), levels = ["mean", "p50", "p90", "p99", "p99.9"];
+    return runs.flatMap((run, r) => run.stacks.map((stack) => el("article", { class: "stack" },
+        el("h3", {}, `${runs.length > 1 ? `${names[r]}: ` : ""}${stack.upper} on ${stack.members.join(", ")}`),
+        el("p", { class: "hint" }, "What the layer adds: the upper device's latency less that of its members."),
+        scrolled(`${stack.upper}, overhead`, table(`Overhead of ${stack.upper}`, ["op", ...levels, "IOs above", "IOs below"],
+            stack.ops.map((o) => [o.op, ...levels.map((level) => latency(o.overhead_ns[level])), count(o.upper_ios), count(o.member_ios)]))),
+        el("p", { class: "hint" }, "Mean queue depth of each device:"), depths(stack))));
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Figures as words, the same words as the terminal's: three digits, "us", "52.1 k".
+
+function digits(value: number): string {
+    const size = Math.abs(value);
+    return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
+}
+
+const NONE = "–";
+const TIMES: [number, string][] = [[1, "ns"], [1e3, "us"], [1e6, "ms"], [1e9, "s"]];
+
+/** 59990 -> "60.0 us" */
+export function latency(ns: number | null | undefined): string {
+    if (ns === null || ns === undefined || !Number.isFinite(ns))
+        return NONE;
+    let [unit, name] = TIMES[0];
+    for (const [size, text] of TIMES)
+        if (Math.abs(ns) >= size * 0.9995)
+            [unit, name] = [size, text];
+    return `${unit === 1 && Number.isInteger(ns) ? ns : digits(ns / unit)} ${name}`;
+}
+
+/** 52137 -> "52.1 k"; below 1000 as it is, at most @places places. */
+export function amount(value: number | null | undefined, places = 1): string {
+    if (value === null || value === undefined || !Number.isFinite(value))
+        return NONE;
+    for (const [size, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]] as [number, string][])
+        if (Math.abs(value) >= size * 0.9995)
+            return `${digits(value / size)} ${letter}`;
+    return `${Number(value.toFixed(places))}`;
+}
+
+/** An exact count with narrow spaces between thousands. */
+export function count(value: number): string {
+    return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f");
+}
+
+export function percent(share: number, places = 2): string {
+    return Number.isFinite(share) ? `${Number((share * 100).toFixed(places))} %` : NONE;
+}
+
+export function seconds(s: number): string {
+    return `${Number(s.toFixed(s < 100 ? 1 : 0))} s`;
+}
+
+const BYTES = ["B", "kB", "MB", "GB", "TB", "PB"];
+
+export function bytes(value: number): string {
+    let unit = 0;
+    while (value >= 999.5 && unit < BYTES.length - 1) {
+        value /= 1000;
+        unit++;
+    }
+    return `${unit ? digits(value) : value} ${BYTES[unit]}`;
+}
+
+/** "2026-11-21T07:35:01.000Z" -> "2026-11-21 07:35:01 UTC" */
+export function moment(iso: string): string {
+    return iso.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC");
+}

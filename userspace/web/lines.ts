@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Every run, device, stage and op is a line: its name, its look, whether it is shown.
+import type { Model, Op, Run, Watch } from "./data";
+
+/** How a line looks: an index into the palette, and dashes. */
+export interface Look { colour: number; dash: number[] }
+
+export interface Line {
+    key: string;
+    run: Run; watch: Watch; op: Op;
+    runName: string;
+    /** What tells it from the others: "QD 32 · sda · read". */
+    name: string;
+    /** The same without the op, for what a device has as a whole. */
+    source: string;
+    look: Look;
+    sourceLook: Look;
+    on: boolean;
+}
+
+const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3], [4, 2]];
+const OPS = ["read", "write", "flush", "discard", "other"];
+/** More than this are not shown at first, but the main ones only. */
+const MANY = 8;
+
+/** A label may be empty and may stand for several files. */
+export function runNames(runs: Run[]): string[] {
+    const names = runs.map((run) => run.label || run.file || "run");
+    const both = names.map((name, i) => names.indexOf(name) === names.lastIndexOf(name) || !runs[i].label
+        ? name : `${name} (${runs[i].file})`);
+    return both.map((name, i) => {
+        const before = both.slice(0, i).filter((other) => other === name).length;
+        return before ? `${name} #${before + 1}` : name;
+    });
+}
+
+function differ(values: string[]): boolean {
+    return new Set(values).size > 1;
+}
+
+function joined(parts: (string | false)[]): string {
+    return parts.filter(Boolean).join(" · ");
+}
+
+export function makeLines(model: Model): Line[] {
+    const names = runNames(model.runs), lines: Line[] = [];
+    const all = model.runs.flatMap((run, r) => run.watches.map((watch) => ({ run, watch, runName: names[r], key: `${r}` })));
+    const runs = model.runs.length > 1;
+    const devices = differ(all.map((s) => s.watch.device)), stages = differ(all.map((s) => s.watch.stage));
+    all.forEach(({ run, watch, runName }, s) => {
+        const source = joined([runs && runName, (devices || !runs) && watch.device, stages && watch.stage]);
+        for (const op of watch.ops) {
+            const dash = Math.max(0, OPS.indexOf(op.op));
+            lines.push({
+                key: `${s}/${op.op}`, run, watch, op, runName, source,
+                name: joined([runs && runName, devices && watch.device, stages && watch.stage, op.op]),
+                // One device: colours tell the ops apart. Several: colours the devices, dashes the ops.
+                look: all.length === 1 ? { colour: dash, dash: DASHES[dash] } : { colour: s, dash: DASHES[dash] },
+                sourceLook: { colour: s, dash: [] },
+                on: op.total.ios > 0,
+            });
+        }
+    });
+    if (lines.filter((line) => line.on).length > MANY)
+        for (const line of lines)
+            line.on &&= line.watch.stage !== "queue" && (line.op.op === "read" || line.op.op === "write");
+    return lines;
+}
+
+/** Of lines that are shown, the first of each watch: stands for what a device has as a whole. */
+export function sources(lines: Line[]): Line[] {
+    return lines.filter((line, i) => line.on && lines.findIndex((other) => other.on && other.watch === line.watch) === i);
+}

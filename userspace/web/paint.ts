@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What both the screen and the SVG draw around the series: grid, heat, bands, levels, marks, names.
+import type { Tick } from "./axes";
+import type { Plot, Span } from "./plot";
+import { heatColour, lineColour, type Theme } from "./theme";
+
+export interface Box { x: number; y: number; w: number; h: number }
+export interface Pen { colour: string; width: number; dash?: number[]; alpha?: number }
+export interface Words { colour: string; size?: number; anchor?: "start" | "middle" | "end"; bold?: boolean }
+
+/** Draws in CSS pixels. A text's y is its baseline; it has a rim of paper where that helps. */
+export interface Brush {
+    line(points: [number, number][], pen: Pen): void;
+    boxes(boxes: Box[], colour: string, alpha: number): void;
+    dot(x: number, y: number, radius: number, colour: string, rim: string): void;
+    text(x: number, y: number, text: string, words: Words, rim?: string): void;
+}
+
+export interface Frame {
+    box: Box;
+    span: { x: Span; y: Span };
+    ticks: { x: Tick[]; y: Tick[] };
+    theme: Theme;
+}
+
+const HEAT_LEVELS = 32;
+const ROW = 14;
+/** More names than this would not be read. */
+const TAGS = 6;
+
+export function scaleX(frame: Frame): (place: number) => number {
+    const [lo, hi] = frame.span.x;
+    return (place) => frame.box.x + (place - lo) / (hi - lo) * frame.box.w;
+}
+
+export function scaleY(frame: Frame): (place: number) => number {
+    const [lo, hi] = frame.span.y;
+    return (place) => frame.box.y + (hi - place) / (hi - lo) * frame.box.h;
+}
+
+/** The room that texts take: ticks along x and y. */
+export function ticksOf(plot: Plot, span: { x: Span; y: Span }, width: number, height: number): { x: Tick[]; y: Tick[] } {
+    return {
+        x: plot.x.ticks(...span.x, Math.max(2, Math.floor(width / 75))),
+        y: plot.y.ticks(...span.y, Math.max(2, Math.floor(height / 38))),
+    };
+}
+
+function grid(brush: Brush, frame: Frame): void {
+    const { box, theme } = frame, x = scaleX(frame), y = scaleY(frame);
+    const colour = (tick: Tick) => tick.text ? theme.grid : theme.faint;
+    for (const texts of [false, true]) {
+        for (const tick of frame.ticks.x.filter((t) => Boolean(t.text) === texts))
+            brush.line([[x(tick.at), box.y], [x(tick.at), box.y + box.h]], { colour: colour(tick), width: 1 });
+        for (const tick of frame.ticks.y.filter((t) => Boolean(t.text) === texts))
+            brush.line([[box.x, y(tick.at)], [box.x + box.w, y(tick.at)]], { colour: colour(tick), width: 1 });
+    }
+}
+
+function heat(brush: Brush, plot: Plot, frame: Frame): void {
+    const x = scaleX(frame), y = scaleY(frame), { box } = frame, levels: Box[][] = [];
+    for (const cell of plot.cells?.boxes ?? []) {
+        const left = Math.max(x(cell.x0), box.x), right = Math.min(x(cell.x1), box.x + box.w);
+        const top = Math.max(y(cell.y1), box.y), bottom = Math.min(y(cell.y0), box.y + box.h);
+        if (right > left && bottom > top)
+            (levels[Math.round(cell.rank * (HEAT_LEVELS - 1))] ??= []).push({ x: left, y: top, w: Math.max(right - left, 0.6), h: bottom - top });
+    }
+    levels.forEach((boxes, level) => brush.boxes(boxes, heatColour(frame.theme, level / (HEAT_LEVELS - 1)), 1));
+}
+
+/** Below the series. */
+export function paintUnder(brush: Brush, plot: Plot, frame: Frame): void {
+    const x = scaleX(frame), y = scaleY(frame), { box } = frame;
+    grid(brush, frame);
+    heat(brush, plot, frame);
+    for (const { band, x: [from, to], colour } of plot.levels) {
+        if (!band)
+            continue;
+        const left = Math.max(x(from), box.x), right = Math.min(x(to), box.x + box.w);
+        const top = Math.max(y(band[1]), box.y), bottom = Math.min(y(band[0]), box.y + box.h);
+        if (right > left && bottom > top)
+            brush.boxes([{ x: left, y: top, w: right - left, h: bottom - top }], lineColour(frame.theme, colour), 0.16);
+    }
+}
+
+/** Places that are taken; a text that finds none is left out. */
+class Room {
+    private taken: Box[] = [];
+
+    constructor(private readonly box: Box) {}
+
+    /** Tries the rows from y, by @step; the middle of the text is x. Returns its place. */
+    find(x: number, y: number, text: string, step: number, tries: number): { x: number; y: number } | null {
+        const w = text.length * 6.4 + 6, left = Math.min(Math.max(x - w / 2, this.box.x + 2), this.box.x + this.box.w - w - 2);
+        if (left < this.box.x)
+            return null;
+        for (let i = 0; i < tries; i++, y += step) {
+            const at = { x: left, y: y - 11, w, h: ROW };
+            const free = at.y >= this.box.y && y <= this.box.y + this.box.h - 2 && !this.taken.some((other) =>
+                other.x < at.x + at.w && at.x < other.x + other.w && other.y < at.y + at.h && at.y < other.y + other.h);
+            if (!free)
+                continue;
+            this.taken.push(at);
+            return { x: left + w / 2, y };
+        }
+        return null;
+    }
+}
+
+function marks(brush: Brush, plot: Plot, frame: Frame, room: Room): void {
+    const x = scaleX(frame), { box, theme } = frame;
+    for (const mark of plot.marks) {
+        const at = x(mark.x);
+        if (at < box.x - 0.5 || at > box.x + box.w + 0.5)
+            continue;
+        brush.line([[at, box.y], [at, box.y + box.h]], { colour: theme.soft, width: 1, dash: [4, 3] });
+        const place = room.find(at, box.y + 12, mark.text, ROW, 3);
+        if (place)
+            brush.text(place.x, place.y, mark.text, { colour: theme.soft, anchor: "middle" }, theme.paper);
+    }
+}
+
+/** Names stand at a line's peak, over time at its end. */
+function tags(brush: Brush, plot: Plot, frame: Frame, room: Room): void {
+    const x = scaleX(frame), y = scaleY(frame), [from, to] = frame.span.x, tagged = plot.series.filter((series) => series.tag);
+    if (tagged.length > TAGS || tagged.length < 2)
+        return;
+    for (const series of tagged) {
+        let best = -1;
+        for (let i = 0; i < series.xs.length; i++)
+            if (series.ys[i] !== null && series.xs[i] >= from && series.xs[i] <= to &&
+                (best < 0 || !series.fill && plot.x.label.startsWith("time") || series.ys[i]! > series.ys[best]!))
+                best = i;
+        if (best < 0)
+            continue;
+        const place = room.find(x(series.xs[best]), y(series.ys[best]!) - 6, series.tag!, -ROW, 4);
+        if (place)
+            brush.text(place.x, place.y, series.tag!, { colour: lineColour(frame.theme, series.colour), anchor: "middle", bold: true }, frame.theme.paper);
+    }
+}
+
+/** Above the series. */
+export function paintOver(brush: Brush, plot: Plot, frame: Frame): void {
+    const x = scaleX(frame), y = scaleY(frame), { box, theme } = frame, room = new Room(box);
+    for (const { y: level, x: [from, to], colour } of plot.levels) {
+        const left = Math.max(x(from), box.x), right = Math.min(x(to), box.x + box.w), at = y(level);
+        if (right > left && at >= box.y && at <= box.y + box.h)
+            brush.line([[left, at], [right, at]], { colour: lineColour(theme, colour), width: 1.5 });
+    }
+    marks(brush, plot, frame, room);
+    for (const spot of plot.spots) {
+        const at: [number, number] = [x(spot.x), y(spot.y)];
+        if (at[0] < box.x || at[0] > box.x + box.w || at[1] < box.y || at[1] > box.y + box.h)
+            continue;
+        brush.dot(...at, 4.5, lineColour(theme, spot.colour), theme.ink);
+        const place = spot.text && room.find(at[0], at[1] - 9, spot.text, -ROW, 3);
+        if (place)
+            brush.text(place.x, place.y, spot.text, { colour: theme.ink, anchor: "middle" }, theme.paper);
+    }
+    tags(brush, plot, frame, room);
+}
+
+/** The brush of a canvas whose unit is a CSS pixel. */
+export function canvasBrush(ctx: CanvasRenderingContext2D, font: string): Brush {
+    return {
+        line(points, pen) {
+            ctx.strokeStyle = pen.colour;
+            ctx.lineWidth = pen.width;
+            ctx.setLineDash(pen.dash ?? []);
+            ctx.beginPath();
+            points.forEach(([x, y], i) => i ? ctx.lineTo(x, y) : ctx.moveTo(x, y));
+            ctx.stroke();
+            ctx.setLineDash([]);
+        },
+        boxes(boxes, colour, alpha) {
+            ctx.fillStyle = colour;
+            ctx.globalAlpha = alpha;
+            for (const { x, y, w, h } of boxes)
+                ctx.fillRect(x, y, w + (alpha === 1 ? 0.4 : 0), h + (alpha === 1 ? 0.4 : 0));
+            ctx.globalAlpha = 1;
+        },
+        dot(x, y, radius, colour, rim) {
+            ctx.beginPath();
+            ctx.arc(x, y, radius, 0, 2 * Math.PI);
+            ctx.fillStyle = colour;
+            ctx.fill();
+            ctx.strokeStyle = rim;
+            ctx.lineWidth = 1.5;
+            ctx.stroke();
+        },
+        text(x, y, text, words, rim) {
+            ctx.font = `${words.bold ? "600 " : ""}${words.size ?? 11}px ${font}`;
+            ctx.textAlign = words.anchor === "middle" ? "center" : words.anchor ?? "start";
+            ctx.textBaseline = "alphabetic";
+            if (rim) {
+                ctx.strokeStyle = rim;
+                ctx.lineWidth = 3;
+                ctx.lineJoin = "round";
+                ctx.strokeText(text, x, y);
+            }
+            ctx.fillStyle = words.colour;
+            ctx.fillText(text, x, y);
+        },
+    };
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Who is drawn when: what can be seen at once, the rest one at a time when the page has nothing else
+// to do. So a click answers quickly however many charts there are.
+import type { Chart } from "./chart";
+import type { Theme } from "./theme";
+
+export class Schedule {
+    private readonly seen = new Set<Chart>();
+    private waiting = false;
+
+    constructor(private readonly charts: Chart[], private theme: Theme) {
+        const watch = new IntersectionObserver((entries) => {
+            for (const entry of entries) {
+                const chart = charts.find((c) => c.figure === entry.target)!;
+                this.seen[entry.isIntersecting ? "add" : "delete"](chart);
+                if (entry.isIntersecting && chart.dirty)
+                    chart.draw(this.theme);
+            }
+        });
+        charts.forEach((chart) => watch.observe(chart.figure));
+    }
+
+    /** Draws what changed: for all charts, or for these. */
+    redraw(theme: Theme, charts: Chart[] = this.charts): void {
+        this.theme = theme;
+        charts.forEach((chart) => chart.invalidate());
+        for (const chart of this.seen)
+            if (chart.dirty)
+                chart.draw(theme);
+        this.later();
+    }
+
+    private later(): void {
+        if (this.waiting)
+            return;
+        this.waiting = true;
+        setTimeout(() => {
+            this.waiting = false;
+            const next = this.charts.find((chart) => chart.dirty);
+            next?.draw(this.theme);
+            if (next)
+                this.later();
+        }, 15);
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What the cursor points at, in words beside it.
+import type uPlot from "uplot";
+import { el } from "./dom";
+import type { Plot, Series } from "./plot";
+import { lineColour, type Theme } from "./theme";
+
+/** A piece of the line, as the legends show it. */
+export function swatch(series: Pick<Series, "colour" | "dash" | "kind">, theme: Theme): SVGSVGElement {
+    const make = (tag: string, attributes: Record<string, string | number>) => {
+        const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+        for (const [name, value] of Object.entries(attributes))
+            element.setAttribute(name, String(value));
+        return element;
+    };
+    const colour = lineColour(theme, series.colour), svg = make("svg", { class: "swatch", width: 24, height: 10, "aria-hidden": "true" });
+    svg.append(series.kind === "dots" ? make("circle", { cx: 12, cy: 5, r: 3, fill: colour }) : make("path", {
+        d: "M0 5H24", stroke: colour, "stroke-width": series.kind === "thin" ? 1.5 : 2.5, "stroke-dasharray": series.dash.join(" "),
+    }));
+    return svg as SVGSVGElement;
+}
+
+/** Index of the point nearest to @x, -1 where the series has none there. */
+export function nearest(series: Series, x: number): number {
+    const { xs, ys } = series;
+    if (!xs.length || x < xs[0] || x > xs[xs.length - 1])
+        return -1;
+    let lo = 0, hi = xs.length - 1;
+    while (hi - lo > 1) {
+        const middle = (lo + hi) >> 1;
+        if (xs[middle] <= x)
+            lo = middle;
+        else
+            hi = middle;
+    }
+    const i = x - xs[lo] <= xs[hi] - x ? lo : hi;
+    return ys[i] === null ? -1 : i;
+}
+
+export function showTip(u: uPlot, host: HTMLElement, plot: Plot, theme: Theme): void {
+    const left = u.cursor.left ?? -1, old = host.querySelector<HTMLElement>(".tip");
+    // A cursor that came from another chart of the group shows its line only.
+    if (left < 0 || !u.over.matches(":hover")) {
+        old?.remove();
+        return;
+    }
+    const x = u.posToVal(left, "x");
+    const rows = plot.series.flatMap((series) => {
+        const i = nearest(series, x);
+        return i < 0 ? [] : [el("li", {}, swatch(series, theme), `${series.name} `, el("b", {}, plot.y.text(plot.y.value(series.ys[i]!))))];
+    });
+    const tip = old ?? host.appendChild(el("div", { class: "tip", "aria-hidden": "true" }));
+    tip.replaceChildren(el("strong", {}, plot.x.text(plot.x.value(x))), el("ul", {}, ...rows));
+    const right = left > u.over.clientWidth / 2, edge = u.over.offsetLeft + left;
+    tip.style.left = right ? "" : `${edge + 14}px`;
+    tip.style.right = right ? `${host.clientWidth - edge + 14}px` : "";
+}
