@@ -10,7 +10,9 @@
 #include "util/parse.h"
 #include "util/types.h"
 
-static const struct command *const commands[] = { &command_live, &command_list, &command_check };
+static const struct command *const commands[] = {
+	&command_live, &command_report, &command_compare, &command_list, &command_check,
+};
 
 static int help(void)
 {

@@ -19,7 +19,7 @@ BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/blklat.8"
 REPLAYS = ROOT / "tests/cli/replay"
-COMMANDS = ["live", "list", "check"]
+COMMANDS = ["live", "report", "compare", "list", "check"]
 COMMON = {(None, "help", None), (None, "usage", None), (None, "version", None)}
 PERCENTILES = ["p50", "p90", "p99", "p99.9", "p99.99"]
 
@@ -187,7 +187,7 @@ def example_lines():
     for line in section("EXAMPLES"):
         command = re.match(r"(?:\.Dl )?[#$] (blklat .*)", line)
         if command:
-            yield re.split(r" [|>]", command[1])[0]
+            yield re.split(r" [|>] *(?![-+\d ])", command[1])[0]
 
 
 @pytest.mark.parametrize("line", example_lines())
@@ -197,7 +197,9 @@ def test_examples(line):
     command = words[0] if words and not words[0].startswith("-") else "live"
     assert command in COMMANDS
     if command != "live":
-        assert {w.removeprefix("--") for w in words[1:]} <= {name for _, name, _ in help_options(command)}
+        options = [w for w in words[1:words.index("--") if "--" in words else None] if w.startswith("-")]
+        known = help_options(command)
+        assert set(options) <= {f"--{name}" for _, name, _ in known} | {f"-{short}" for short, _, _ in known}
         return
     # Options are read before devices are looked for, and this one would be the first to be refused.
     r = blklat(*words, "--dev", "/dev/null")

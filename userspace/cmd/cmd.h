@@ -23,6 +23,8 @@ struct command {
 extern const struct command command_live;
 extern const struct command command_list;
 extern const struct command command_check;
+extern const struct command command_report;
+extern const struct command command_compare;
 
 /*
  * Prints "@who: sentence" on stderr, on one line whatever names it holds, and returns @status, so

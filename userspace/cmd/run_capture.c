@@ -109,20 +109,12 @@ int run_capture_begin(struct run_capture *r, const struct capture_options *o, co
 	return begin(r, engine);
 }
 
-/* Whoever has a terminal and did not say NO_COLOR (no-color.org). */
-static bool wants_colour(int fd)
-{
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	return isatty(fd) && !(no && *no) && !(term && !strcmp(term, "dumb"));
-}
-
 struct sink_config run_capture_look(const struct run_capture *r, FILE *out)
 {
 	return (struct sink_config){
 		.out = out,
 		.bins = r->o->bins,
-		.colour = wants_colour(fileno(out)),
+		.colour = terminal_colour(fileno(out)),
 		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
 		.columns = terminal_columns(fileno(out)),
 	};

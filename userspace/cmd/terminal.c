@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -14,6 +15,13 @@ u32 terminal_columns(int fd)
 	struct winsize w = { 0 };
 
 	return ioctl(fd, TIOCGWINSZ, &w) || !w.ws_col ? 80 : w.ws_col;
+}
+
+bool terminal_colour(int fd)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(fd) && !(no && *no) && !(term && !strcmp(term, "dumb"));
 }
 
 void size_text(u64 bytes, char *ret, size_t size)

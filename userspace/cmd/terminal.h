@@ -8,6 +8,9 @@
 /* Width of the terminal @fd, 80 when it is none. */
 u32 terminal_columns(int fd);
 
+/* Whether to write colours to @fd: it is a terminal, and nobody said NO_COLOR (no-color.org). */
+bool terminal_colour(int fd);
+
 /* "931.5G", "512B": powers of 1024, at most 6 letters, as lsblk writes them. */
 void size_text(u64 bytes, char *ret, size_t size);
 

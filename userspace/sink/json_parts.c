@@ -53,6 +53,24 @@ void json_add_text(struct json_object *to, const char *key, const char *text)
 	json_add(to, key, json_clean_text(text));
 }
 
+struct json_object *json_counts(const u64 *counts, u32 n)
+{
+	struct json_object *to = json_object_new_array_ext(n ? n : 1);
+
+	for (u32 i = 0; i < n; i++)
+		json_object_array_add(to, json_object_new_uint64(counts[i]));
+	return to;
+}
+
+struct json_object *json_decimals(const double *values, u32 n, int digits)
+{
+	struct json_object *to = json_object_new_array_ext(n ? n : 1);
+
+	for (u32 i = 0; i < n; i++)
+		json_object_array_add(to, json_decimal(values[i], digits));
+	return to;
+}
+
 struct json_object *json_bins(const struct hist *h)
 {
 	struct json_object *to = json_object_new_array();

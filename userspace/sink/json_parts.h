@@ -23,6 +23,10 @@ void json_add_decimal(struct json_object *to, const char *key, double value, int
 struct json_object *json_clean_text(const char *text);
 void json_add_text(struct json_object *to, const char *key, const char *text);
 
+/* Arrays of @n figures. */
+struct json_object *json_counts(const u64 *counts, u32 n);
+struct json_object *json_decimals(const double *values, u32 n, int digits);
+
 /* [[lower exclusive, upper inclusive, count], ...] in ns of each bin in use; above the grid upper is null. */
 struct json_object *json_bins(const struct hist *h);
 

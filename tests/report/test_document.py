@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The report's document against the JSON lines of the same run, put together by other code."""
+import collections
+import json
+import math
+import statistics
+
+import pytest
+
+import synthetic
+from conftest import blklat, recorded
+
+RUNS = {"stall": synthetic.stall, "duty": lambda: synthetic.duty_cycle(cycles=20), "peaks": synthetic.two_peaks,
+        "mixed": lambda: mixed()}
+
+
+def mixed(seconds=45):
+    """Two devices, several ops, errors, pauses, intervals of many lengths."""
+    s = synthetic.Script(devices=("sda", "sdb"), seed=5, idle_gap="50ms")
+    for second in range(seconds):
+        s.on("sda")
+        s.peak("read", 90e3, s.noisy(800))
+        s.peak("write", 2e6, s.noisy(50), size=65536)
+        s.io("flush", 3e6, second % 3, size=0)
+        s.io("read", 7e6, 1, more="errors=1")
+        s.in_flight(second % 4, 5e5)
+        s.on("sdb")
+        s.peak("read", 1e6 * (1 + second % 5), s.noisy(100) if second % 7 else 0)
+        s.io("read", 4e6, 1, more="after-idle")
+        s.in_flight(0)
+        s.tick(s.random.choice((0.25, 1, 1, 1, 2.5)))
+    return s
+
+
+@pytest.fixture(params=sorted(RUNS))
+def run(request, tmp_path, report):
+    """A run's document, and its lines by (device, stage)."""
+    file = recorded(RUNS[request.param](), tmp_path / "run.blklat")
+    lines = collections.defaultdict(list)
+    percentiles = "50,90,95,99,99.9,99.99,99.999"
+    for line in blklat("live", "--replay", file, "--format", "json", "--bins", "--percentiles", percentiles).splitlines():
+        line = json.loads(line)
+        lines[line["device"], line["stage"]].append(line)
+    document = report(file)
+    assert len(document["runs"]) == 1
+    return document["runs"][0], lines
+
+
+def of(line, op):
+    """What a line has of an op."""
+    return next((o for o in line["ops"] if o["op"] == op), None)
+
+
+def watches(run):
+    document, lines = run
+    assert [(w["device"], w["stage"]) for w in document["watches"]] == list(lines)
+    for w in document["watches"]:
+        yield w, lines[w["device"], w["stage"]]
+
+
+def series(run):
+    for w, lines in watches(run):
+        ops = {o["op"] for line in lines for o in line["ops"]}
+        assert {o["op"] for o in w["ops"]} == ops
+        for o in w["ops"]:
+            yield o, [of(line, o["op"]) for line in lines], lines
+
+
+def test_time(run):
+    document, lines = run
+    lengths = [line["interval_s"] for line in next(iter(lines.values()))]
+    assert document["length_s"] == pytest.approx(lengths, abs=1e-4)
+    assert document["start_s"] == pytest.approx([sum(lengths[:i]) for i in range(len(lengths))], abs=1e-3)
+    assert document["duration_s"] == pytest.approx(sum(lengths), abs=1e-3)
+
+
+def test_of_each_device(run):
+    for w, lines in watches(run):
+        assert w["in_flight"] == [line["in_flight"]["ios"] for line in lines]
+        assert w["oldest_ns"] == [line["in_flight"]["oldest_ns"] for line in lines]
+        assert w["queue_depth"] == [line["queue_depth"] for line in lines]
+        assert w["accounting"] == lines[-1]["accounting"]
+
+
+def test_of_each_interval(run):
+    for o, parts, _ in series(run):
+        assert o["ios"] == [p["ios"] if p else 0 for p in parts]
+        assert o["bytes"] == [p["bytes"] if p else 0 for p in parts]
+        assert o["max_ns"] == [p and p["latency_ns"]["max"] for p in parts]
+        assert sorted(o["percentiles_ns"]) == ["p50", "p90", "p99", "p99.9"]
+        for name, values in o["percentiles_ns"].items():
+            assert values == pytest.approx([p and p["latency_ns"][name] for p in parts], abs=0.51)
+
+
+def merged(parts):
+    bins = collections.Counter()
+    for p in filter(None, parts):
+        for lower, upper, count in p["bins"]:
+            bins[lower, upper] += count
+    return [[lower, upper, count] for (lower, upper), count in sorted(bins.items())]
+
+
+def test_total_is_the_sum_of_the_intervals(run):
+    for o, parts, lines in series(run):
+        there = [p for p in parts if p]
+        total, seconds = o["total"], sum(line["interval_s"] for line in lines)
+        assert o["bins"] == merged(parts)
+        for key in ("ios", "bytes", "errors"):
+            assert total[key] == sum(p[key] for p in there)
+        assert total["iops"] == pytest.approx(total["ios"] / seconds, rel=1e-6, abs=0.06)
+        assert total["bytes_per_s"] == pytest.approx(total["bytes"] / seconds, rel=1e-6, abs=0.6)
+        latency = total["latency_ns"]
+        assert latency["min"] == min(p["latency_ns"]["min"] for p in there)
+        assert latency["max"] == max(p["latency_ns"]["max"] for p in there)
+        mean = sum(p["latency_ns"]["mean"] * p["ios"] for p in there) / total["ios"]
+        assert latency["mean"] == pytest.approx(mean, abs=0.2)
+        assert total["queue_depth"] == pytest.approx(mean * total["ios"] / 1e9 / seconds, rel=1e-4, abs=1e-3)
+
+
+def test_percentiles_of_the_total_lie_in_the_bin_of_their_rank(run):
+    for o, _, _ in series(run):
+        for name in ("p50", "p90", "p95", "p99", "p99.9", "p99.99", "p99.999"):
+            rank = max(1, math.ceil(float(name[1:]) / 100 * o["total"]["ios"] - 1e-6))
+            for lower, upper, count in o["bins"]:
+                rank -= count
+                if rank <= 0:
+                    break
+            assert lower <= o["total"]["latency_ns"][name] <= upper, name
+
+
+def spread(o, lines, chosen):
+    """IOPS weighted by length: mean, deviation, worst of the whole intervals, how many are at 0."""
+    weights = [lines[i]["interval_s"] for i in chosen]
+    iops = [o["ios"][i] / lines[i]["interval_s"] for i in chosen]
+    mean = sum(o["ios"][i] for i in chosen) / sum(weights)
+    deviation = math.sqrt(sum(w * (x - mean) ** 2 for w, x in zip(weights, iops)) / sum(weights))
+    return mean, deviation, iops
+
+
+def test_consistency(run):
+    document, _ = run
+    for o, _, lines in series(run):
+        everything = range(len(lines))
+        mean, deviation, iops = spread(o, lines, everything)
+        assert o["total"]["iops_deviation"] == pytest.approx(deviation, rel=1e-4, abs=0.1)
+        whole = [i for i in everything if lines[i]["interval_s"] >= 0.5 * document["interval_s"]]
+        worst = min(whole, key=lambda i: iops[i])
+        assert o["total"]["iops_worst"] == pytest.approx(iops[worst], rel=1e-4, abs=0.06)
+        assert o["total"]["iops_worst_at_s"] == pytest.approx(document["start_s"][worst], abs=2e-3)
+        assert o["total"]["intervals_at_0"] == sum(o["ios"][i] == 0 for i in whole)
+
+
+def test_steady_window_is_the_second_half(run):
+    document, _ = run
+    half = document["duration_s"] / 2
+    for o, _, lines in series(run):
+        steady = o["steady"]
+        assert steady["rule"] == "second half"
+        chosen = [i for i, (at, length) in enumerate(zip(document["start_s"], document["length_s"]))
+                  if at + length / 2 >= half - 1e-6]
+        assert steady["from_s"] == pytest.approx(document["start_s"][chosen[0]], abs=1e-3)
+        mean, deviation, _ = spread(o, lines, chosen)
+        assert steady["iops_mean"] == pytest.approx(mean, rel=1e-4, abs=0.06)
+        assert steady["iops_deviation"] == pytest.approx(deviation, rel=1e-4, abs=0.1)
+
+
+def test_steady_window_as_asked(tmp_path, report):
+    file = recorded(synthetic.steady(seconds=60), tmp_path / "run.blklat")
+    o = report(file, "--steady-from", "45")["runs"][0]["watches"][0]["ops"][0]
+    assert (o["steady"]["from_s"], o["steady"]["to_s"]) == (45, 60)
+    assert o["steady"]["iops_mean"] == pytest.approx(statistics.mean(o["ios"][45:]), abs=0.06)
+    assert o["steady"]["iops_deviation"] == pytest.approx(statistics.pstdev(o["ios"][45:]), abs=0.06)
+
+
+def test_steady_window_of_a_long_run(tmp_path, report):
+    file = recorded(synthetic.filled_up(), tmp_path / "run.blklat")
+    o = report(file)["runs"][0]["watches"][0]["ops"][0]
+    assert (o["steady"]["from_s"], o["steady"]["to_s"], o["steady"]["rule"]) == (1400, 2000, "t >= 1400 s")
+    assert o["steady"]["iops_mean"] == pytest.approx(statistics.mean(o["ios"][1400:]), abs=0.06)
+
+
+def test_after_idle(run):
+    for o, parts, _ in series(run):
+        ios = sum(p["after_idle"]["ios"] for p in parts if p and p.get("after_idle"))
+        if not ios:
+            assert o["after_idle"] is None
+            continue
+        assert o["after_idle"]["ios"] == ios == sum(count for _, _, count in o["after_idle"]["bins"])
+
+
+def row_of(ns, heat):
+    """The row whose bounds hold a latency: above its lower bound, up to its upper."""
+    return max(0, math.ceil(round(2 ** heat["scale"] * math.log2(ns / heat["first_ns"]), 9)) - 1)
+
+
+def test_heat_has_each_io_once(run):
+    for o, parts, _ in series(run):
+        heat = o["heat"]
+        per = heat["per_column"]
+        assert len(heat["columns"]) == math.ceil(len(parts) / per) or o["ios"][-1] == 0
+        for i, column in enumerate(heat["columns"]):
+            want = collections.Counter()
+            for _, upper, count in merged(parts[i * per:(i + 1) * per]):
+                want[row_of(upper, heat)] += count
+            got = dict(zip(column[::2], column[1::2]))
+            assert got == dict(want)
+
+
+def test_long_runs_have_wider_columns(tmp_path, report):
+    file = recorded(synthetic.filled_up(), tmp_path / "run.blklat")
+    o = report(file)["runs"][0]["watches"][0]["ops"][0]
+    assert o["heat"]["per_column"] == 2 and len(o["heat"]["columns"]) == 1000
+    assert sum(sum(c[1::2]) for c in o["heat"]["columns"]) == o["total"]["ios"]
+
+
+def test_a_script_and_its_recording_are_the_same(tmp_path, report):
+    script = mixed()
+    file = recorded(script, tmp_path / "run.blklat")
+    a, b = report(tmp_path / "run.txt")["runs"][0], report(file)["runs"][0]
+    assert a["watches"] == b["watches"] and a["findings"] == b["findings"]
+
+
+def test_several_files_keep_their_order(tmp_path, report):
+    files = [recorded(synthetic.steady(seconds=12, iops=n), tmp_path / f"{n}.blklat") for n in (300, 100, 200)]
+    document = report(*files)
+    assert [r["file"] for r in document["runs"]] == [str(f) for f in files]
+    assert [round(r["watches"][0]["ops"][0]["total"]["iops"], -2) for r in document["runs"]] == [300, 100, 200]

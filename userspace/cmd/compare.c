@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* blklat compare: recordings beside a first one, and a verdict for pipelines. */
+#include <errno.h>
+#include <langinfo.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/load_run.h"
+#include "cmd/options.h"
+#include "cmd/terminal.h"
+#include "sink/compare.h"
+#include "util/cleanup.h"
+#include "util/parse.h"
+
+struct compare {
+	const char **files;
+	u32 n;
+	struct condition *conditions;
+	u32 n_conditions;
+	u32 format;
+};
+
+static const char *const format_names[] = { "text", "json", "markdown" };
+
+static int (*const formats[])(const struct comparison *c, const struct sink_config *cfg) = {
+	compare_text, compare_json, compare_markdown,
+};
+
+enum { KEY_FAIL_IF = OPTIONS_LONG };
+
+static const struct argp_option option_list[] = {
+	{ "fail-if", KEY_FAIL_IF, "EXPR", 0, "End with status 3 if it holds, like 'read.p99 > +10%', 'write.iops < -5%' "
+	  "(against the first recording) or 'read.max > 20ms'; may be given several times", 0 },
+	{ "format", 'f', "FORMAT", 0, "text (default), json or markdown", 0 },
+	{ 0 },
+};
+
+static int take(int key, const char *value, void *into, struct problem *p)
+{
+	struct compare *c = into;
+
+	switch (key) {
+	case KEY_FAIL_IF:
+		return condition_parse(value, &c->conditions[c->n_conditions++], p);
+	case 'f':
+		return parse_name("--format", value, format_names, ARRAY_SIZE(format_names), &c->format, p);
+	default:
+		c->files[c->n++] = value;
+		return 0;
+	}
+}
+
+static const struct options options = {
+	.about = "Compares recordings with the first one: IOPS, percentiles, shapes, distances."
+		 "\v"
+		 "EXPR is OP.METRIC, a comparison (< <= > >=) and a value: OP read, write, flush, discard, other or total; "
+		 "METRIC iops, mbps, mean, min, max, p50 or any percentile, errors, lost (of total) or ks; the value a "
+		 "latency (300us, 20ms), a number (50k), or a change against the first recording (+10%, -5%). Exit "
+		 "status: 0 done, 1 a recording can't be read or judged, 2 the command line is wrong, 3 an EXPR holds.",
+	.arguments = "BASELINE [FILE...]",
+	.list = option_list,
+	.take = take,
+};
+
+static int check(const struct compare *c, struct problem *p)
+{
+	if (!c->n)
+		return problem_set(p, -EINVAL, "no recording given: name a baseline and what to compare with it");
+	if (c->n == 1 && !c->n_conditions)
+		return problem_set(p, -EINVAL, "only one recording given: name another one to compare with it, or a limit "
+				   "with --fail-if");
+	return 0;
+}
+
+static int show(const struct compare *c, const struct comparison *comparison, struct problem *p)
+{
+	const struct sink_config cfg = {
+		.out = stdout,
+		.colour = terminal_colour(STDOUT_FILENO),
+		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
+		.columns = terminal_columns(STDOUT_FILENO),
+	};
+	int err = formats[c->format](comparison, &cfg);
+
+	if (!err || err == -EPIPE)
+		return 0;
+	return problem_set(p, err, "could not write the output: %s", strerror(-err));
+}
+
+static int compare(const struct compare *c, const char *who)
+{
+	CLEANUP(comparison_uninit) struct comparison comparison = { 0 };
+	CLEANUP(runs_free) struct runs runs = { 0 };
+	struct problem p;
+	int err = load_runs(c->files, c->n, &runs, &p);
+
+	if (err)
+		return command_fail(who, load_status(err), &p);
+	err = comparison_make(runs.r, runs.n, &comparison);
+	if (err)
+		problem_set(&p, err, "out of memory");
+	else
+		err = comparison_judge(&comparison, c->conditions, c->n_conditions, &p);
+	if (!err)
+		err = show(c, &comparison, &p);
+	if (err)
+		return command_fail(who, STATUS_FAILED, &p);
+	return comparison.any_holds ? STATUS_FAIL_IF : STATUS_DONE;
+}
+
+static int run(int argc, char **argv)
+{
+	const char **files CLEANUP(cleanup_free) = calloc(argc, sizeof(*files));
+	struct condition *conditions CLEANUP(cleanup_free) = calloc(argc, sizeof(*conditions));
+	struct compare c = { .files = files, .conditions = conditions };
+	struct problem p;
+	int status;
+
+	if (!files || !conditions) {
+		problem_set(&p, 0, "out of memory");
+		return command_fail(argv[0], STATUS_FAILED, &p);
+	}
+	status = options_parse(&options, argc, argv, &c);
+	if (status >= 0)
+		return status;
+	if (check(&c, &p))
+		return command_fail(argv[0], STATUS_USAGE, &p);
+	return compare(&c, argv[0]);
+}
+
+const struct command command_compare = {
+	.name = "compare",
+	.about = "put recordings side by side, and judge them",
+	.run = run,
+};

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmd/output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/cleanup.h"
+#include "util/types.h"
+
+static int failed(const struct output *o, int err, struct problem *p)
+{
+	return problem_set(p, err, "could not write %s: %s", o->file ?: "the output", strerror(-err));
+}
+
+/* A new file of the usual permissions; mkstemp() makes one that is the user's alone. */
+static int open_beside(struct output *o)
+{
+	mode_t mask = umask(0);
+	int fd;
+
+	umask(mask);
+	if (asprintf(&o->beside, "%s.XXXXXX", o->file) < 0) {
+		o->beside = NULL;
+		return -ENOMEM;
+	}
+	fd = mkstemp(o->beside);
+	if (fd < 0) {
+		int err = -errno;
+
+		free(TAKE(o->beside));
+		return err;
+	}
+	if (!fchmod(fd, 0666 & ~mask))
+		o->f = fdopen(fd, "w");
+	if (o->f)
+		return 0;
+	close(fd);
+	return -errno;
+}
+
+int output_begin(struct output *o, const char *file, struct problem *p)
+{
+	struct stat is;
+	int err = 0;
+
+	*o = (struct output){ .file = file };
+	if (!file) {
+		o->f = stdout;
+		return 0;
+	}
+	if (!stat(file, &is) && !S_ISREG(is.st_mode)) {
+		o->f = fopen(file, "we");
+		err = o->f ? 0 : -errno;
+	} else {
+		err = open_beside(o);
+	}
+	return err ? failed(o, err, p) : 0;
+}
+
+int output_end(struct output *o, int err, struct problem *p)
+{
+	errno = 0;
+	if (!err && (fflush(o->f) || ferror(o->f)))
+		err = errno ? -errno : -EIO;
+	if (!o->file)
+		return !err || err == -EPIPE ? 0 : failed(o, err, p);
+	if (fclose(TAKE(o->f)) && !err)
+		err = -errno;
+	if (!err && o->beside && rename(o->beside, o->file))
+		err = -errno;
+	if (err)
+		return failed(o, err, p);
+	free(TAKE(o->beside));
+	return 0;
+}
+
+void output_drop(struct output *o)
+{
+	if (o->f && o->file)
+		fclose(o->f);
+	if (o->beside)
+		unlink(o->beside);
+	free(o->beside);
+	*o = (struct output){ 0 };
+}

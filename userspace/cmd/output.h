@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A file that appears whole or not at all: written beside, then put in place. */
+#ifndef CMD_OUTPUT_H
+#define CMD_OUTPUT_H
+
+#include <stdio.h>
+
+#include "util/problem.h"
+
+struct output {
+	FILE *f;		/* to write to */
+	const char *file;	/* NULL: stdout */
+	char *beside;		/* the name until it is whole */
+};
+
+/*
+ * Begins to write to @file; NULL is stdout, and what is no regular file (/dev/null, a pipe) is written as it is.
+ * Returns 0, or a negative errno and a sentence.
+ */
+int output_begin(struct output *o, const char *file, struct problem *p);
+
+/*
+ * Puts the file in place, if @err (what writing it came to) is 0. Returns 0, also when stdout is a pipe
+ * that nobody reads any more, or the errno of the first failure and a sentence; then there is no file.
+ */
+int output_end(struct output *o, int err, struct problem *p);
+
+/* Drops what was not put in place. Takes one that is all 0. */
+void output_drop(struct output *o);
+
+#endif

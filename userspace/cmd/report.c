@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* blklat report: recordings to one page of charts, or to the same figures as JSON. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/load_run.h"
+#include "cmd/options.h"
+#include "cmd/output.h"
+#include "cmd/terminal.h"
+#include "sink/report.h"
+#include "sink/report_json.h"
+#include "util/cleanup.h"
+#include "util/parse.h"
+
+struct report {
+	const char **files;
+	u32 n;
+	const char *output;		/* NULL: stdout */
+	u32 format;
+	struct report_window steady;
+};
+
+enum { FORMAT_HTML, FORMAT_JSON };
+
+static const char *const format_names[] = { "html", "json" };
+
+enum { KEY_STEADY_FROM = OPTIONS_LONG };
+
+static const struct argp_option option_list[] = {
+	{ "output", 'o', "FILE", 0, "Write to FILE, which is replaced once the report is whole (default: standard "
+	  "output)", 0 },
+	{ "format", 'f', "FORMAT", 0, "html (default): one page of charts that needs nothing else; json: the same "
+	  "figures", 0 },
+	{ "steady-from", KEY_STEADY_FROM, "S", 0, "Second from which on the steady state is looked for (default: 1400, "
+	  "or the second half of a shorter run)", 0 },
+	{ 0 },
+};
+
+static int take(int key, const char *value, void *into, struct problem *p)
+{
+	struct report *r = into;
+
+	switch (key) {
+	case 'o':
+		r->output = value;
+		return 0;
+	case 'f':
+		return parse_name("--format", value, format_names, ARRAY_SIZE(format_names), &r->format, p);
+	case KEY_STEADY_FROM:
+		r->steady.to_s = INFINITY;
+		return parse_seconds("--steady-from", value, &r->steady.from_s, p);
+	default:
+		r->files[r->n++] = value;
+		return 0;
+	}
+}
+
+static const struct options options = {
+	.about = "Draws recordings: distribution, percentiles, IOPS and latency over time, findings."
+		 "\v"
+		 "Several recordings are drawn over each other. A page of charts opens from disk in any browser and "
+		 "needs no network. Exit status: 0 done, 1 a recording can't be read or the report not be written, "
+		 "2 the command line is wrong.",
+	.arguments = "FILE...",
+	.list = option_list,
+	.take = take,
+};
+
+static void cleanup_json(struct json_object **o)
+{
+	json_object_put(*o);
+}
+
+static int write_report(const struct report *r, const struct runs *runs, FILE *out)
+{
+	struct json_object *document CLEANUP(cleanup_json) = report_json(runs->r, runs->n, &r->steady);
+	const char *text = document ? json_object_to_json_string_ext(document, JSON_C_TO_STRING_PLAIN |
+								     JSON_C_TO_STRING_NOSLASHESCAPE) : NULL;
+
+	if (!text)
+		return -ENOMEM;
+	if (r->format == FORMAT_HTML)
+		return report_html(out, text, strlen(text));
+	return fprintf(out, "%s\n", text) < 0 ? -errno : 0;
+}
+
+static int report(const struct report *r, const char *who)
+{
+	CLEANUP(runs_free) struct runs runs = { 0 };
+	CLEANUP(output_drop) struct output out = { 0 };
+	struct problem p;
+	int err = load_runs(r->files, r->n, &runs, &p);
+
+	if (err)
+		return command_fail(who, load_status(err), &p);
+	err = output_begin(&out, r->output, &p);
+	if (err)
+		return command_fail(who, STATUS_USAGE, &p);
+	err = output_end(&out, write_report(r, &runs, out.f), &p);
+	return err ? command_fail(who, STATUS_FAILED, &p) : STATUS_DONE;
+}
+
+static int check(const struct report *r, struct problem *p)
+{
+	if (!r->n)
+		return problem_set(p, -EINVAL, "no recording given: say which ('blklat record' makes one)");
+	if (r->format == FORMAT_HTML && !r->output && isatty(STDOUT_FILENO))
+		return problem_set(p, -EINVAL, "a page is nothing for a terminal: say where to with -o report.html, "
+				   "or --format json");
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	const char **files CLEANUP(cleanup_free) = calloc(argc, sizeof(*files));
+	struct report r = { .files = files, .steady = { NAN, NAN } };
+	struct problem p;
+	int status;
+
+	if (!files) {
+		problem_set(&p, 0, "out of memory");
+		return command_fail(argv[0], STATUS_FAILED, &p);
+	}
+	status = options_parse(&options, argc, argv, &r);
+	if (status >= 0)
+		return status;
+	if (check(&r, &p))
+		return command_fail(argv[0], STATUS_USAGE, &p);
+	return report(&r, argv[0]);
+}
+
+const struct command command_report = {
+	.name = "report",
+	.about = "draw recordings: a page of charts",
+	.run = run,
+};

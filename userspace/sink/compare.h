@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A comparison as words, for a person, a program or a page. Each returns 0 or a negative errno. */
+#ifndef SINK_COMPARE_H
+#define SINK_COMPARE_H
+
+#include "model/comparison.h"
+#include "sink/sink.h"
+
+/* A table at most cfg->columns wide, with the shape of each distribution. */
+int compare_text(const struct comparison *c, const struct sink_config *cfg);
+
+/* One object on one line; its keys are described in blklat(8). */
+int compare_json(const struct comparison *c, const struct sink_config *cfg);
+
+/* A table for each op, as GitHub draws them. */
+int compare_markdown(const struct comparison *c, const struct sink_config *cfg);
+
+/* The columns between the name and KS, as all of them print: */
+struct compare_cell {
+	const char *name;		/* "IOPS", "p99" */
+	const char *key;		/* in JSON: "iops", "p99" */
+	double (*value)(const struct compared *c);	/* negative: there is none */
+	const char *(*text)(char text[32], double value);
+};
+#define COMPARE_CELLS 9
+extern const struct compare_cell compare_cells[COMPARE_CELLS];
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <math.h>
+
+#include "sink/compare.h"
+#include "sink/json_parts.h"
+#include "sink/page.h"
+#include "util/cleanup.h"
+#include "util/units.h"
+
+#define SCHEMA 1
+#define RATES 2			/* of compare_cells, the first are no latencies */
+
+static struct json_object *run(const struct run *r)
+{
+	struct json_object *to = json_object_new_object();
+	char start[UNITS_TEXT];
+
+	json_add_text(to, "file", r->origin.file);
+	json_add_text(to, "label", r->origin.label);
+	json_add_text(to, "host", r->origin.host);
+	json_add_text(to, "start", units_utc(start, r->origin.start_wall_ns));
+	json_add_decimal(to, "duration_s", r->duration_s, 3);
+	json_add(to, "finished", json_object_new_boolean(r->origin.finished));
+	return to;
+}
+
+static double none_is_nan(double value)
+{
+	return value < 0 ? NAN : value;
+}
+
+/* Figures under the keys of compare_cells, the latencies in an object of their own. */
+static void add_figures(struct json_object *to, const struct compared *c)
+{
+	struct json_object *latencies = json_object_new_object();
+
+	for (u32 i = 0; i < COMPARE_CELLS; i++)
+		json_add_decimal(i < RATES ? to : latencies, compare_cells[i].key,
+				 none_is_nan(compare_cells[i].value(c)), 1);
+	json_add(to, "latency_ns", latencies);
+}
+
+static struct json_object *ratios(const struct compared *base, const struct compared *c)
+{
+	struct json_object *to = json_object_new_object();
+
+	for (u32 i = 0; i < COMPARE_CELLS; i++)
+		json_add_decimal(to, compare_cells[i].key,
+				 none_is_nan(ratio_of(compare_cells[i].value(base), compare_cells[i].value(c))), 6);
+	return to;
+}
+
+static struct json_object *compared(const struct compared *base, const struct compared *c)
+{
+	struct json_object *to;
+
+	if (!c->o)
+		return NULL;
+	to = json_object_new_object();
+	json_add_text(to, "device", c->watch->watch->device->name);
+	json_add_count(to, "ios", c->o->ios);
+	json_add_count(to, "bytes", c->o->bytes);
+	json_add_count(to, "errors", c->o->errors);
+	add_figures(to, c);
+	json_add(to, "ratio", base == c ? NULL : ratios(base, c));
+	json_add_decimal(to, "ks", none_is_nan(c->ks), 6);
+	return to;
+}
+
+static struct json_object *group(const struct comparison *c, const struct compared_group *g)
+{
+	struct json_object *to = json_object_new_object(), *of = json_object_new_array();
+
+	for (u32 i = 0; i < c->n_runs; i++)
+		json_object_array_add(of, compared(&g->of[0], &g->of[i]));
+	json_add(to, "op", json_object_new_string(op_names[g->op]));
+	json_add(to, "stage", json_object_new_string(stage_names[g->of[0].watch->watch->stage]));
+	json_add(to, "runs", of);
+	return to;
+}
+
+static struct json_object *judgement(const struct comparison *c, const struct judgement *j)
+{
+	struct json_object *to = json_object_new_object();
+
+	json_add_text(to, "condition", j->condition->text);
+	json_add_count(to, "run", j->judged.run - c->runs);
+	json_add_text(to, "device", j->judged.watch->watch->device->name);
+	json_add(to, "stage", json_object_new_string(stage_names[j->judged.watch->watch->stage]));
+	json_add(to, "holds", json_object_new_boolean(j->verdict.holds));
+	json_add_decimal(to, "value", j->verdict.value, 4);
+	json_add_decimal(to, "base", none_is_nan(j->verdict.base), 4);
+	json_add_decimal(to, "limit", j->verdict.limit, 4);
+	json_add_text(to, "text", j->sentence.text);
+	return to;
+}
+
+static void add_unpaired(void *to, const struct run *r, const struct watch *watch)
+{
+	struct json_object *one = json_object_new_object();
+
+	json_add_text(one, "file", r->origin.file);
+	json_add_text(one, "device", watch->device->name);
+	json_add(one, "stage", json_object_new_string(stage_names[watch->stage]));
+	json_object_array_add(to, one);
+}
+
+static struct json_object *document(const struct comparison *c)
+{
+	struct json_object *to = json_object_new_object(), *runs = json_object_new_array();
+	struct json_object *groups = json_object_new_array(), *unpaired = json_object_new_array();
+	struct json_object *judgements = json_object_new_array();
+
+	for (u32 i = 0; i < c->n_runs; i++)
+		json_object_array_add(runs, run(&c->runs[i]));
+	for (u32 i = 0; i < c->n_groups; i++)
+		json_object_array_add(groups, group(c, &c->groups[i]));
+	for (u32 i = 0; i < c->n_judgements; i++)
+		json_object_array_add(judgements, judgement(c, &c->judgements[i]));
+	comparison_unpaired(c, add_unpaired, unpaired);
+	json_add_count(to, "schema", SCHEMA);
+	json_add(to, "runs", runs);
+	json_add(to, "groups", groups);
+	json_add(to, "unpaired", unpaired);
+	json_add(to, "fail_if", judgements);
+	json_add(to, "failed", json_object_new_boolean(c->any_holds));
+	return to;
+}
+
+static void cleanup_json(struct json_object **o)
+{
+	json_object_put(*o);
+}
+
+int compare_json(const struct comparison *c, const struct sink_config *cfg)
+{
+	struct json_object *o CLEANUP(cleanup_json) = document(c);
+	struct page page CLEANUP(page_close) = { 0 };
+	const char *text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
+							  JSON_C_TO_STRING_NOSLASHESCAPE);
+	int err = text ? page_open(&page) : -ENOMEM;
+
+	if (err)
+		return err;
+	fprintf(page.f, "%s\n", text);
+	return page_write(&page, cfg->out);
+}

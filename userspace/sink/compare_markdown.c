@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "sink/compare.h"
+#include "sink/page.h"
+#include "sink/utf8.h"
+#include "util/cleanup.h"
+#include "util/units.h"
+
+/* What a name holds is shown, and means nothing to Markdown or HTML. */
+static void put_name(FILE *f, const char *name)
+{
+	size_t room = 3 * strlen(name) + 1;
+	char *clean CLEANUP(cleanup_free) = malloc(room);
+
+	if (!clean)
+		return;
+	utf8_for_terminal(clean, room, name, room, true);
+	for (const char *c = clean; *c; c++) {
+		if (*c == '<')
+			fputs("&lt;", f);
+		else if (*c == '&')
+			fputs("&amp;", f);
+		else if (strchr("\\`*_{}[]()#+!|~", *c))
+			fprintf(f, "\\%c", *c);
+		else
+			putc(*c, f);
+	}
+}
+
+static void put_heads(FILE *f)
+{
+	fputs("\n| recording |", f);
+	for (u32 i = 0; i < COMPARE_CELLS; i++)
+		fprintf(f, " %s |", compare_cells[i].name);
+	fputs(" KS |\n| --- |", f);
+	for (u32 i = 0; i <= COMPARE_CELLS; i++)
+		fputs(" ---: |", f);
+	putc('\n', f);
+}
+
+static void put_cell(FILE *f, const struct compare_cell *cell, const struct compared *base, const struct compared *c)
+{
+	double ratio = ratio_of(cell->value(base), cell->value(c));
+	char text[UNITS_TEXT];
+
+	fprintf(f, " %s", cell->text(text, cell->value(c)));
+	if (c != base && ratio >= 0)
+		fprintf(f, " (x %.2f)", ratio);
+	fputs(" |", f);
+}
+
+static void put_row(FILE *f, const struct compared *base, const struct compared *c)
+{
+	fputs("| ", f);
+	put_name(f, c->run->origin.file);
+	fputs(" |", f);
+	for (u32 i = 0; i < COMPARE_CELLS; i++)
+		put_cell(f, &compare_cells[i], base, c);
+	if (c->ks >= 0)
+		fprintf(f, " %.4f |\n", c->ks);
+	else
+		fputs(" - |\n", f);
+}
+
+static void put_group(FILE *f, const struct comparison *c, const struct compared_group *g)
+{
+	const struct watch *base = g->of[0].watch->watch;
+
+	fputs("### ", f);
+	put_name(f, base->device->name);
+	fprintf(f, " %s, %s\n", stage_names[base->stage], op_names[g->op]);
+	put_heads(f);
+	for (u32 i = 0; i < c->n_runs; i++)
+		put_row(f, &g->of[0], &g->of[i]);
+	putc('\n', f);
+}
+
+static void put_unpaired(void *to, const struct run *run, const struct watch *watch)
+{
+	FILE *f = to;
+
+	put_name(f, watch->device->name);
+	fprintf(f, " %s is only in ", stage_names[watch->stage]);
+	put_name(f, run->origin.file);
+	fputs(".\n\n", f);
+}
+
+static void put_judgement(FILE *f, const struct judgement *j)
+{
+	fputs(j->verdict.holds ? "- **fails**: " : "- passes: ", f);
+	put_name(f, j->sentence.text);
+	putc('\n', f);
+}
+
+int compare_markdown(const struct comparison *c, const struct sink_config *cfg)
+{
+	struct page page CLEANUP(page_close) = { 0 };
+	int err = page_open(&page);
+
+	if (err)
+		return err;
+	for (u32 i = 0; i < c->n_groups; i++)
+		put_group(page.f, c, &c->groups[i]);
+	comparison_unpaired(c, put_unpaired, page.f);
+	for (u32 i = 0; i < c->n_judgements; i++)
+		put_judgement(page.f, &c->judgements[i]);
+	return page_write(&page, cfg->out);
+}

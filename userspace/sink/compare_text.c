@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * For a person at a terminal. The recordings are numbered, the first is the baseline; each op of each device has
+ * a block with two lines a recording: its figures and its distribution, on one axis for all, and then the
+ * ratio to the baseline. Columns are 8 wide as in the live table, so all of it fits 80.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "sink/compare.h"
+#include "sink/page.h"
+#include "sink/text_draw.h"
+#include "sink/utf8.h"
+#include "util/cleanup.h"
+#include "util/units.h"
+
+#define GUTTER 8
+#define CELL 8
+#define COLUMNS_MIN (GUTTER + COMPARE_CELLS * CELL)
+#define WORSE 1.05		/* ratios beyond it are painted */
+#define NAME 256
+
+struct table {
+	const struct comparison *c;
+	const struct sink_config *cfg;
+	FILE *f;
+	u32 columns;
+	struct axis axis;
+};
+
+static void paint(const struct table *t, const char *code)
+{
+	if (t->cfg->colour)
+		fprintf(t->f, "\033[%sm", code);
+}
+
+/* Whatever a name holds, it takes one line. */
+static void put_name(const struct table *t, const char *name, u32 columns)
+{
+	char clean[3 * NAME + 1];
+	char cut[NAME + 1];
+
+	snprintf(cut, sizeof(cut), "%s", name);
+	utf8_for_terminal(clean, sizeof(clean), cut, columns, t->cfg->utf8);
+	fputs(clean, t->f);
+}
+
+static void put_run(const struct table *t, u32 i)
+{
+	const struct run *r = &t->c->runs[i];
+	char seconds[UNITS_TEXT];
+
+	paint(t, "1");
+	fprintf(t->f, "%-*u", GUTTER, i + 1);
+	paint(t, "0");
+	put_name(t, r->origin.file, t->columns / 2);
+	fprintf(t->f, ", %s", units_seconds(seconds, r->duration_s));
+	if (r->origin.label[0]) {
+		fputs(", ", t->f);
+		put_name(t, r->origin.label, t->columns / 3);
+	}
+	fputs(r->origin.finished ? "\n" : " (not finished)\n", t->f);
+}
+
+static void put_heads(const struct table *t)
+{
+	paint(t, "1");
+	fprintf(t->f, "\n%*s", GUTTER, "");
+	for (u32 i = 0; i < COMPARE_CELLS; i++)
+		fprintf(t->f, "%*s", CELL, compare_cells[i].name);
+	paint(t, "0");
+	putc('\n', t->f);
+}
+
+/* The device as the baseline calls it, and as the others do where they differ. */
+static void put_group_name(const struct table *t, const struct compared_group *g)
+{
+	const struct watch *base = g->of[0].watch->watch;
+
+	paint(t, "1");
+	put_name(t, base->device->name, t->columns / 3);
+	paint(t, "0");
+	fprintf(t->f, " %s, %s", stage_names[base->stage], op_names[g->op]);
+	for (u32 i = 1; i < t->c->n_runs; i++) {
+		const struct watch_run *w = g->of[i].watch;
+
+		if (!w || !strcmp(w->watch->device->name, base->device->name))
+			continue;
+		fprintf(t->f, "; %u is ", i + 1);
+		put_name(t, w->watch->device->name, t->columns / 3);
+	}
+	putc('\n', t->f);
+}
+
+static void put_figures(const struct table *t, const struct compared *c, u32 number)
+{
+	char text[UNITS_TEXT];
+
+	fprintf(t->f, "%-*u", GUTTER, number);
+	if (!c->o || !c->o->ios) {
+		fprintf(t->f, "%s\n", c->o ? "no IO" : "not recorded");
+		return;
+	}
+	for (u32 i = 0; i < COMPARE_CELLS; i++)
+		fprintf(t->f, "%*s", CELL, compare_cells[i].text(text, compare_cells[i].value(c)));
+	fprintf(t->f, "\n%*s", GUTTER, "");
+	paint(t, "36");
+	draw_distribution(t->f, c->o, &t->axis, t->columns - GUTTER, t->cfg->utf8);
+	paint(t, "0");
+	putc('\n', t->f);
+}
+
+/* IOPS and MB/s are the better the more, latencies the less. */
+static bool is_worse(u32 cell, double ratio)
+{
+	return cell < 2 ? ratio < 1 / WORSE : ratio > WORSE;
+}
+
+static void put_ratios(const struct table *t, const struct compared_group *g, u32 run)
+{
+	char label[GUTTER * 4];
+
+	if (!g->of[run].o || !g->of[run].o->ios || !g->of[0].o->ios)
+		return;
+	snprintf(label, sizeof(label), "%u / 1", run + 1);
+	fprintf(t->f, "%-*s", GUTTER, label);
+	for (u32 i = 0; i < COMPARE_CELLS; i++) {
+		double ratio = ratio_of(compare_cells[i].value(&g->of[0]), compare_cells[i].value(&g->of[run]));
+		char text[UNITS_TEXT] = "-";
+
+		if (ratio >= 0)
+			snprintf(text, sizeof(text), ratio < 100 ? "x %.2f" : "x %.3g", ratio);
+		paint(t, ratio >= 0 && is_worse(i, ratio) ? "33" : "0");
+		fprintf(t->f, "%*s", CELL, text);
+	}
+	paint(t, "0");
+	putc('\n', t->f);
+	if (g->of[run].ks >= 0)
+		fprintf(t->f, "%*sKS distance %.4f (0: the same distribution, 1: nothing in common)\n", GUTTER, "",
+			g->of[run].ks);
+}
+
+static void put_group(const struct table *t, const struct compared_group *g)
+{
+	put_group_name(t, g);
+	for (u32 i = 0; i < t->c->n_runs; i++)
+		put_figures(t, &g->of[i], i + 1);
+	for (u32 i = 1; i < t->c->n_runs; i++)
+		put_ratios(t, g, i);
+}
+
+static void put_unpaired(void *to, const struct run *run, const struct watch *watch)
+{
+	const struct table *t = to;
+
+	put_name(t, watch->device->name, t->columns / 3);
+	fprintf(t->f, " %s is in %ld only\n", stage_names[watch->stage], run - t->c->runs + 1);
+}
+
+static void put_judgement(const struct table *t, const struct judgement *j)
+{
+	bool holds = j->verdict.holds;
+
+	paint(t, holds ? "1;31" : "32");
+	fprintf(t->f, "%-*s", GUTTER, holds ? "FAIL" : "ok");
+	paint(t, "0");
+	if (t->c->n_runs > 2)
+		fprintf(t->f, "%ld: ", j->judged.run - t->c->runs + 1);
+	draw_paragraph(t->f, j->sentence.text, GUTTER, GUTTER, t->columns);
+	putc('\n', t->f);
+}
+
+static void cover(struct table *t)
+{
+	for (u32 g = 0; g < t->c->n_groups; g++)
+		for (u32 i = 0; i < t->c->n_runs; i++)
+			if (t->c->groups[g].of[i].watch)
+				axis_cover(&t->axis, t->c->groups[g].of[i].watch->total);
+}
+
+static void put_all(struct table *t)
+{
+	cover(t);
+	for (u32 i = 0; i < t->c->n_runs; i++)
+		put_run(t, i);
+	if (t->c->n_groups)
+		put_heads(t);
+	else
+		fputs("\nno IO in any of them\n", t->f);
+	for (u32 i = 0; i < t->c->n_groups; i++)
+		put_group(t, &t->c->groups[i]);
+	if (t->c->n_groups) {
+		fprintf(t->f, "%*s", GUTTER, "");
+		draw_axis(t->f, &t->axis, t->columns - GUTTER, t->cfg->utf8);
+		putc('\n', t->f);
+	}
+	comparison_unpaired(t->c, put_unpaired, t);
+	if (t->c->n_judgements)
+		putc('\n', t->f);
+	for (u32 i = 0; i < t->c->n_judgements; i++)
+		put_judgement(t, &t->c->judgements[i]);
+}
+
+int compare_text(const struct comparison *c, const struct sink_config *cfg)
+{
+	struct page page CLEANUP(page_close) = { 0 };
+	struct table t = { .c = c, .cfg = cfg, .columns = cfg->columns < COLUMNS_MIN ? COLUMNS_MIN : cfg->columns };
+	int err = page_open(&page);
+
+	if (err)
+		return err;
+	t.f = page.f;
+	put_all(&t);
+	return page_write(&page, cfg->out);
+}

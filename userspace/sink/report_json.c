@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sink/report_json.h"
+
+#include <math.h>
+
+#include "model/stack.h"
+#include "sink/json_parts.h"
+#include "util/cleanup.h"
+#include "util/units.h"
+
+static struct json_object *marks(const struct run *r)
+{
+	struct json_object *to = json_object_new_array();
+
+	for (u32 i = 0; i < r->origin.n_marks; i++) {
+		struct json_object *mark = json_object_new_object();
+
+		json_add_decimal(mark, "t_s", run_mark_s(r, &r->origin.marks[i]), 3);
+		json_add_text(mark, "text", r->origin.marks[i].text);
+		json_object_array_add(to, mark);
+	}
+	return to;
+}
+
+static struct json_object *device(const struct device_table *t, const struct device *d)
+{
+	struct json_object *to = json_object_new_object(), *lower = json_object_new_array();
+
+	for (u32 i = 0; i < d->n_lower; i++)
+		json_object_array_add(lower, json_clean_text(t->d[d->lower[i]].name));
+	json_add_text(to, "name", d->name);
+	json_add_text(to, "kind", d->kind);
+	json_add_text(to, "model", d->model);
+	json_add_text(to, "mapper", d->mapper);
+	json_add_text(to, "scheduler", d->scheduler);
+	json_add_count(to, "size_bytes", d->size_bytes);
+	json_add(to, "lower", lower);
+	return to;
+}
+
+static struct json_object *devices(const struct run *r)
+{
+	struct json_object *to = json_object_new_array();
+
+	for (u32 i = 0; i < r->devices.n; i++)
+		json_object_array_add(to, device(&r->devices, &r->devices.d[i]));
+	return to;
+}
+
+static struct json_object *watch(const struct run *r, const struct watch_run *w, const struct steady_window *steady)
+{
+	struct json_object *to = json_object_new_object(), *ops = json_object_new_array();
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		if (w->ops[op].total->ios)
+			json_object_array_add(ops, report_series(r, w, op, steady));
+	json_add_text(to, "device", w->watch->device->name);
+	json_add_text(to, "stage", stage_names[w->watch->stage]);
+	json_add(to, "gone", json_object_new_boolean(w->gone));
+	json_add(to, "queue_depth", json_decimals(w->queue_depth, r->n, 3));
+	json_add(to, "in_flight", json_counts(w->in_flight, r->n));
+	json_add(to, "oldest_ns", json_counts(w->oldest_ns, r->n));
+	json_add(to, "accounting", json_accounting(&w->total->accounting));
+	json_add(to, "ops", ops);
+	return to;
+}
+
+/* Mean number in flight over the time that the device was there. */
+static void add_queue_depth(struct json_object *to, const struct watch_run *w)
+{
+	json_add_decimal(to, w->watch->device->name, w->total->queue_depth, 3);
+}
+
+static struct json_object *overhead(const struct stack_op *o)
+{
+	struct json_object *to = json_object_new_object();
+
+	json_add_decimal(to, "mean", o->overhead_mean_ns, 1);
+	for (u32 i = 0; i < STACK_PERCENTILES; i++)
+		json_add_decimal(to, run_over_time.p[i].name, o->overhead_ns[i], 1);
+	return to;
+}
+
+static struct json_object *stack_ops(const struct stack *s)
+{
+	struct json_object *to = json_object_new_array();
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		const struct stack_op *o = &s->ops[op];
+		struct json_object *one;
+
+		if (!o->upper_ios || !o->member_ios)
+			continue;
+		one = json_object_new_object();
+		json_add(one, "op", json_object_new_string(op_names[op]));
+		json_add(one, "overhead_ns", overhead(o));
+		json_add_count(one, "upper_ios", o->upper_ios);
+		json_add_count(one, "member_ios", o->member_ios);
+		json_object_array_add(to, one);
+	}
+	return to;
+}
+
+static struct json_object *stack(const struct stack *s)
+{
+	struct json_object *to = json_object_new_object(), *members = json_object_new_array();
+	struct json_object *depths = json_object_new_object();
+
+	add_queue_depth(depths, s->upper);
+	for (u32 i = 0; i < s->n_members; i++) {
+		json_object_array_add(members, json_clean_text(s->members[i]->watch->device->name));
+		add_queue_depth(depths, s->members[i]);
+	}
+	json_add_text(to, "upper", s->upper->watch->device->name);
+	json_add_text(to, "upper_stage", stage_names[s->upper->watch->stage]);
+	json_add(to, "members", members);
+	json_add(to, "queue_depth", depths);
+	json_add(to, "ops", stack_ops(s));
+	return to;
+}
+
+/* NULL: no memory. */
+static struct json_object *stacks(const struct run *r)
+{
+	CLEANUP(stacks_uninit) struct stacks all = { 0 };
+	struct json_object *to;
+
+	if (stacks_make(r, &all))
+		return NULL;
+	to = json_object_new_array();
+	for (u32 i = 0; i < all.n; i++)
+		json_object_array_add(to, stack(&all.s[i]));
+	return to;
+}
+
+static void add_origin(struct json_object *to, const struct run *r)
+{
+	const struct origin *o = &r->origin;
+	char start[UNITS_TEXT];
+
+	json_add_text(to, "file", o->file);
+	json_add_text(to, "label", o->label);
+	json_add_text(to, "host", o->host);
+	json_add_text(to, "kernel", o->kernel);
+	json_add_text(to, "version", o->version);
+	json_add_text(to, "command", o->command);
+	json_add_text(to, "engine", r->engine);
+	json_add_text(to, "start", units_utc(start, o->start_wall_ns));
+	json_add(to, "finished", json_object_new_boolean(o->finished));
+	json_add_decimal(to, "idle_gap_s", o->idle_gap_ns / 1e9, 3);
+}
+
+static struct json_object *run(const struct run *r, const struct report_window *wanted)
+{
+	struct json_object *to = json_object_new_object(), *watches = json_object_new_array();
+	struct steady_window steady;
+
+	if (isnan(wanted->from_s))
+		steady_window_default(r, &steady);
+	else
+		steady_window_set(r, wanted->from_s, wanted->to_s, &steady);
+	for (u32 i = 0; i < r->n_watches; i++)
+		json_object_array_add(watches, watch(r, &r->watches[i], &steady));
+	add_origin(to, r);
+	json_add_decimal(to, "interval_s", r->interval_s, 3);
+	json_add_count(to, "scale", r->scale);
+	json_add_decimal(to, "duration_s", r->duration_s, 3);
+	json_add(to, "start_s", json_decimals(r->start_s, r->n, 3));
+	json_add(to, "length_s", json_decimals(r->length_s, r->n, 4));
+	json_add(to, "marks", marks(r));
+	json_add(to, "devices", devices(r));
+	json_add(to, "watches", watches);
+	json_add(to, "stacks", stacks(r));
+	json_add(to, "findings", json_object_new_array());
+	return to;
+}
+
+struct json_object *report_json(const struct run *runs, u32 n, const struct report_window *window)
+{
+	struct json_object *to = json_object_new_object(), *list = json_object_new_array();
+
+	for (u32 i = 0; i < n; i++)
+		json_object_array_add(list, run(&runs[i], window));
+	json_add_count(to, "schema", REPORT_SCHEMA);
+	json_add(to, "generator", json_object_new_string("blklat " BLKLAT_VERSION));
+	json_add(to, "runs", list);
+	return to;
+}

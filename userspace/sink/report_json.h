@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The report's document: all figures of some runs as one JSON object. 'report --format json' prints it,
+ * the page draws it. Its keys are described in docs/report.md.
+ */
+#ifndef SINK_REPORT_JSON_H
+#define SINK_REPORT_JSON_H
+
+#include <json-c/json.h>
+
+#include "model/run.h"
+#include "model/steady.h"
+
+#define REPORT_SCHEMA 1
+
+/* Where the user wants the steady state to be looked for; NAN: where it is by default. */
+struct report_window {
+	double from_s, to_s;
+};
+
+/* Returns the document, to be released by json_object_put(), or NULL when there is no memory. */
+struct json_object *report_json(const struct run *runs, u32 n, const struct report_window *window);
+
+/* One op of one watch. */
+struct json_object *report_series(const struct run *r, const struct watch_run *w, u32 op,
+				  const struct steady_window *steady);
+
+#endif

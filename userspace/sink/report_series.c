@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Of the report's document, what there is of one op of one device. */
+#include <math.h>
+
+#include "sink/json_parts.h"
+#include "sink/report_json.h"
+
+/* null where the interval has no IO. */
+static struct json_object *maxima(const struct run *r, const struct series_run *s)
+{
+	struct json_object *to = json_object_new_array_ext(r->n);
+
+	for (u32 i = 0; i < r->n; i++)
+		json_object_array_add(to, s->ios[i] ? json_object_new_uint64(s->max_ns[i]) : NULL);
+	return to;
+}
+
+static struct json_object *percentile(const struct run *r, const struct series_run *s, u32 p)
+{
+	struct json_object *to = json_object_new_array_ext(r->n);
+
+	for (u32 i = 0; i < r->n; i++)
+		json_object_array_add(to, s->ios[i] ? json_decimal(series_percentile(s, i, p), 0) : NULL);
+	return to;
+}
+
+static struct json_object *percentiles(const struct run *r, const struct series_run *s)
+{
+	struct json_object *to = json_object_new_object();
+
+	for (u32 p = 0; p < run_over_time.n; p++)
+		json_add(to, run_over_time.p[p].name, percentile(r, s, p));
+	return to;
+}
+
+static struct json_object *latencies(const struct op_frame *o)
+{
+	struct json_object *to = json_object_new_object();
+
+	json_add_decimal(to, "mean", o->mean_ns, 1);
+	json_add_count(to, "min", o->min_ns);
+	json_add_count(to, "max", o->max_ns);
+	for (u32 i = 0; i < run_of_total.n; i++)
+		json_add_decimal(to, run_of_total.p[i].name, o->percentile_ns[i], 1);
+	return to;
+}
+
+static void add_consistency(struct json_object *to, const struct consistency *c)
+{
+	json_add_decimal(to, "iops_deviation", c->deviation, 1);
+	json_add_decimal(to, "iops_worst", c->worst < 0 ? NAN : c->worst, 1);
+	json_add_decimal(to, "iops_worst_at_s", c->worst < 0 ? NAN : c->worst_at_s, 3);
+	json_add_count(to, "intervals_at_0", c->intervals_at_0);
+}
+
+static struct json_object *total(const struct run *r, const struct watch_run *w, u32 op)
+{
+	struct json_object *to = json_object_new_object();
+	const struct op_frame *o = w->ops[op].total;
+	struct steady_window all;
+	struct consistency c;
+
+	steady_window_all(r, &all);
+	consistency_of(r, w->ops[op].ios, &all, &c);
+	json_add_count(to, "ios", o->ios);
+	json_add_count(to, "bytes", o->bytes);
+	json_add_count(to, "errors", o->errors);
+	json_add_decimal(to, "iops", o->iops, 1);
+	json_add_decimal(to, "bytes_per_s", o->bytes_per_s, 0);
+	json_add_decimal(to, "queue_depth", w->total->interval_s > 0 ?
+			 o->sum_ns / 1e9 / w->total->interval_s : NAN, 3);
+	json_add(to, "latency_ns", latencies(o));
+	add_consistency(to, &c);
+	return to;
+}
+
+static struct json_object *steady(const struct run *r, const struct series_run *s, const struct steady_window *window)
+{
+	struct json_object *to;
+	struct steady_state state;
+	struct consistency c;
+
+	if (!window->n)
+		return NULL;
+	to = json_object_new_object();
+	consistency_of(r, s->ios, window, &c);
+	steady_state_of(r, s->ios, window, &state);
+	json_add_decimal(to, "from_s", window->from_s, 3);
+	json_add_decimal(to, "to_s", window->to_s, 3);
+	json_add(to, "rule", json_object_new_string(window->rule));
+	json_add(to, "reached", state.known ? json_object_new_boolean(state.reached) : NULL);
+	json_add_decimal(to, "iops_mean", c.mean, 1);
+	add_consistency(to, &c);
+	return to;
+}
+
+static struct json_object *after_idle(const struct op_frame *o)
+{
+	struct json_object *to;
+
+	if (!o->after_idle_ios)
+		return NULL;
+	to = json_object_new_object();
+	json_add_count(to, "ios", o->after_idle_ios);
+	json_add_decimal(to, "mean_ns", (double)o->after_idle_sum_ns / o->after_idle_ios, 1);
+	json_add(to, "bins", json_bins(&o->after_idle));
+	return to;
+}
+
+/* Rows in use and their counts: [row, count, row, count, ...]. Row 0 holds what is below the grid as well. */
+static struct json_object *heat_rows(const struct hist *h)
+{
+	struct json_object *to = json_object_new_array();
+	u32 first, last;
+
+	if (!hist_range(h, &first, &last))
+		return to;
+	for (u32 cell = first ? first : 1; cell == 1 || cell <= last; cell++) {
+		u64 ios = h->cells[cell] + (cell == 1 ? h->cells[0] : 0);
+
+		if (!ios)
+			continue;
+		json_object_array_add(to, json_object_new_int(cell - 1));
+		json_object_array_add(to, json_object_new_uint64(ios));
+	}
+	return to;
+}
+
+static struct json_object *heat(const struct heat *h)
+{
+	struct json_object *to = json_object_new_object(), *columns = json_object_new_array_ext(h->n ? h->n : 1);
+
+	for (u32 i = 0; i < h->n; i++) {
+		struct hist column = heat_column(h, i);
+
+		json_object_array_add(columns, heat_rows(&column));
+	}
+	json_add_count(to, "per_column", h->per_column);
+	json_add_count(to, "scale", h->scale);
+	json_add_decimal(to, "first_ns", 1e9 * 0x1p-26, 6);
+	json_add(to, "columns", columns);
+	return to;
+}
+
+struct json_object *report_series(const struct run *r, const struct watch_run *w, u32 op,
+				  const struct steady_window *window)
+{
+	struct json_object *to = json_object_new_object();
+	const struct series_run *s = &w->ops[op];
+
+	json_add(to, "op", json_object_new_string(op_names[op]));
+	json_add(to, "ios", json_counts(s->ios, r->n));
+	json_add(to, "bytes", json_counts(s->bytes, r->n));
+	json_add(to, "max_ns", maxima(r, s));
+	json_add(to, "percentiles_ns", percentiles(r, s));
+	json_add(to, "total", total(r, w, op));
+	json_add(to, "steady", steady(r, s, window));
+	json_add(to, "bins", json_bins(&s->total->hist));
+	json_add(to, "after_idle", after_idle(s->total));
+	json_add(to, "heat", heat(&s->heat));
+	return to;
+}
