@@ -166,7 +166,7 @@ static void pass_on(struct child *c, int number, const siginfo_t *info)
 
 static bool reap(struct child *c)
 {
-	if (!c->pid || waitpid(c->pid, &c->wait_status, WNOHANG) != c->pid)
+	if (waitpid(c->pid, &c->wait_status, WNOHANG) != c->pid)
 		return false;
 	c->pid = 0;
 	c->ended = true;
@@ -175,7 +175,7 @@ static bool reap(struct child *c)
 
 bool child_wait(struct child *c, u64 deadline_ns)
 {
-	while (!c->ended && c->asked < CHILD_GIVEN_UP) {
+	while (c->pid && c->asked < CHILD_GIVEN_UP) {
 		siginfo_t info;
 		int number = signals_wait(deadline_ns < c->firmer_ns ? deadline_ns : c->firmer_ns, &info);
 
@@ -193,7 +193,7 @@ bool child_wait(struct child *c, u64 deadline_ns)
 
 void child_end(struct child *c)
 {
-	if (c->ended || reap(c))
+	if (!c->pid || reap(c))
 		return;
 	if (c->asked < CHILD_TERM)
 		ask_more_firmly(c);

@@ -47,11 +47,11 @@ int child_start(struct child *c, struct problem *p);
 
 /*
  * Waits until it ended or @deadline_ns, and passes on to it what comes to us meanwhile. Returns false at
- * the deadline; true when it ended, or when even SIGKILL did not end it (stuck in the kernel): see ended.
+ * the deadline; true when it does not run any more, or when even SIGKILL did not end it (stuck in the kernel): see ended.
  */
 bool child_wait(struct child *c, u64 deadline_ns);
 
-/* Asks it to end, by SIGTERM to begin with, and waits for that. */
+/* Asks it to end, by SIGTERM to begin with, and waits for that. One that does not run is left so. */
 void child_end(struct child *c);
 
 /* As a shell tells it: its exit status, or 128 and the number of the signal that ended it. */
