@@ -26,7 +26,7 @@ quiet = @echo "  $(1)	$(2)";
 endif
 
 , := ,
-LIBS     := libbpf json-c
+LIBS     := libbpf json-c sqlite3
 INCLUDES := -Iinclude -Iuserspace -I$(O)/include -I$(O)/bpf
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(CI),-Werror)
 SANITIZE := $(if $(SAN),-fsanitize=address$(,)undefined -fno-omit-frame-pointer)
@@ -77,7 +77,7 @@ help:
 
 # --- what Debian has --------------------------------------------------------------------------
 
-PACKAGES := gcc make clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libcmocka-dev pkg-config \
+PACKAGES := gcc make clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libsqlite3-dev sqlite3 libcmocka-dev pkg-config \
 	    linux-libc-dev python3 python3-pytest fio jq util-linux mount fdisk e2fsprogs procps mandoc \
 	    flex bison bc xz-utils libssl-dev mmdebstrap python3-bpfcc chromium fonts-dejavu-core
 # A Node.js of one's own serves as well as Debian's.

@@ -64,6 +64,8 @@ int main(int argc, char **argv)
 	/* The terminal's characters; numbers keep their point, whatever the language. */
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);
+	/* A file that grows beyond what 'ulimit -f' allows is an error with a sentence. */
+	signal(SIGXFSZ, SIG_IGN);
 	if (!strcmp(first, "--help") || !strcmp(first, "-?") || !strcmp(first, "help"))
 		return help();
 	if (first[0] == '-')

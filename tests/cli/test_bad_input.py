@@ -77,10 +77,10 @@ def test_leftovers_can_be_looked_for():
         pytest.skip("BPF programs left behind: no bpftool")
 
 
-def bad(sentence, *args, **kw):
+def bad(sentence, *args, status=2, **kw):
     r = run(*args, **kw)
     text = r.stderr.decode()
-    assert r.returncode == 2, text
+    assert r.returncode == status, text
     assert r.stdout == b""
     assert text.count("\n") == 1 and text.endswith("\n"), text
     assert re.fullmatch(r"blklat( live| report| compare| list| check)?: .*[^.\s]\n", text), text
@@ -320,10 +320,11 @@ def test_replay_that_can_not_be_read(tmp_path, by_nobody):
 
 
 def test_replay_that_is_none(tmp_path):
+    """Not a mistake of the command line: the file is not what it should be."""
     for name, content in (("empty", b""), ("binary", os.urandom(5000)), ("elf", pathlib.Path(BLKLAT).read_bytes()[:9999])):
         file = tmp_path / name
         file.write_bytes(content)
-        bad(rf"{file}", "--replay", str(file))
+        bad(rf"{file}: is no recording", "--replay", str(file), status=1)
 
 
 # --- where the output goes ----------------------------------------------------------------------------------

@@ -232,8 +232,6 @@ static void ios_after_a_pause(void **state)
 static void bad_scripts_are_named(void **state)
 {
 	static const struct { const char *text; u32 line; const char *says; } cases[] = {
-		{ "", 1, "an empty file is no replay script" },
-		{ "hello\n", 1, "first line must be 'blklat-replay 1'" },
 		{ "blklat-replay 2\n", 1, "first line must be 'blklat-replay 1'" },
 		{ START, 4, "must end with a 'tick'" },
 		{ START "tick 1\nio read 1us 1\n", 6, "must end with a 'tick'" },
@@ -304,6 +302,28 @@ static void bad_scripts_are_named(void **state)
 	}
 }
 
+/* Neither a script nor a recording: no mistake in a script's line. */
+static void other_files_are_refused(void **state)
+{
+	static const struct { const char *bytes; size_t len; const char *says; } cases[] = {
+		{ "", 0, ": is no recording (it is empty), nor a replay script" },
+		{ "hello\n", 6, ": is no recording, nor a replay script, whose first line is 'blklat-replay 1'" },
+		{ "blklat-repla", 12, ": is no recording, nor" },
+		{ "SQLite format 3", 15, ": is no recording, nor" },
+		{ "\0\xff\177ELF", 6, ": is no recording, nor" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct script s;
+
+		assert_int_equal(script_open(&s, cases[i].bytes, cases[i].len, -1), -EBADMSG);
+		assert_null(s.capture);
+		assert_non_null(strstr(s.problem.text, cases[i].says));
+		unlink(s.file);
+	}
+}
+
 static void bytes_of_any_kind_are_refused(void **state)
 {
 	static const char nul[] = START "tick 1\n\0\n";
@@ -315,6 +335,7 @@ static void bytes_of_any_kind_are_refused(void **state)
 	assert_non_null(strstr(s.problem.text, ":5: a control character (byte 1 of the line)"));
 	unlink(s.file);
 	memset(longest, 'a', 8192);
+	memcpy(longest, "blklat-replay", strlen("blklat-replay"));
 	assert_int_equal(script_open(&s, longest, 8192, -1), -EINVAL);
 	assert_non_null(strstr(s.problem.text, ":1: the line is longer than 4096 bytes"));
 	unlink(s.file);
@@ -344,6 +365,7 @@ int main(void)
 		cmocka_unit_test(scales_merge_but_never_split),
 		cmocka_unit_test(ios_after_a_pause),
 		cmocka_unit_test(bad_scripts_are_named),
+		cmocka_unit_test(other_files_are_refused),
 		cmocka_unit_test(bytes_of_any_kind_are_refused),
 		cmocka_unit_test(files_that_cannot_be_read),
 	};

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is recorded and replayed is what was there, number by number. */
+#include "recording_run.h"
+
+#include <glob.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include "model/bins_codec.h"
+
+static void same_hist(const struct hist *a, const struct hist *b)
+{
+	assert_int_equal(a->scale, b->scale);
+	assert_memory_equal(a->cells, b->cells, BLKLAT_CELLS(a->scale) * sizeof(*a->cells));
+}
+
+/* @first: nothing but the clocks and what was counted is known of the start. */
+static void same_watch(const struct watch_counts *a, const struct watch_counts *b, bool first)
+{
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		const struct op_counts *x = &a->ops[op], *y = &b->ops[op];
+
+		assert_true(x->sum_ns == y->sum_ns && x->bytes == y->bytes && x->errors == y->errors);
+		assert_true(first || (x->min_ns == y->min_ns && x->max_ns == y->max_ns));
+		assert_true(x->after_idle_sum_ns == y->after_idle_sum_ns);
+		same_hist(&x->hist, &y->hist);
+		same_hist(&x->after_idle, &y->after_idle);
+	}
+	if (first)
+		return;
+	assert_true(a->started == b->started && a->started_after == b->started_after);
+	assert_true(a->in_flight == b->in_flight && a->in_flight_after == b->in_flight_after);
+	assert_true(a->oldest_ns == b->oldest_ns);
+	assert_memory_equal(a->accounts, b->accounts, sizeof(a->accounts));
+	assert_true(a->kernel_known == b->kernel_known && a->kernel_ios == b->kernel_ios);
+	assert_true(a->gone == b->gone);
+}
+
+static void same_snapshot(const struct snapshot *a, const struct snapshot *b, bool first)
+{
+	assert_int_equal(a->n, b->n);
+	assert_true(a->mono_ns == b->mono_ns && a->skipped == b->skipped);
+	assert_true(first || a->wall_ns == b->wall_ns);
+	for (u32 i = 0; i < a->n; i++)
+		same_watch(&a->w[i], &b->w[i], first);
+}
+
+static void same_device(const struct device *a, const struct device *b)
+{
+	assert_string_equal(a->name, b->name);
+	assert_string_equal(a->mapper, b->mapper);
+	assert_string_equal(a->kind, b->kind);
+	assert_string_equal(a->model, b->model);
+	assert_string_equal(a->scheduler, b->scheduler);
+	assert_true(a->size_bytes == b->size_bytes && a->hw_queues == b->hw_queues && a->tags == b->tags);
+	assert_true(a->nr_requests == b->nr_requests && a->major == b->major && a->minor == b->minor);
+	assert_true(a->iostats == b->iostats && a->hidden == b->hidden);
+}
+
+static void same_capture(const struct capture *a, const struct capture *b)
+{
+	assert_string_equal(a->engine, b->engine);
+	assert_int_equal(a->n_watches, b->n_watches);
+	assert_int_equal(a->scale, b->scale);
+	assert_int_equal(a->cpus, b->cpus);
+	assert_true(a->memory_bytes == b->memory_bytes);
+	for (u32 i = 0; i < a->n_watches; i++) {
+		assert_int_equal(a->watches[i].stage, b->watches[i].stage);
+		same_device(a->watches[i].device, b->watches[i].device);
+	}
+}
+
+/* Both to their ends; a device that is gone from all watches ends a run before the script does. */
+static void same_run(struct capture *a, struct capture *b)
+{
+	struct snapshot s, t;
+	struct problem p;
+	bool first = true;
+	int err;
+
+	same_capture(a, b);
+	assert_int_equal(snapshot_init(&s, a->n_watches, a->scale), 0);
+	assert_int_equal(snapshot_init(&t, b->n_watches, b->scale), 0);
+	while (!(err = b->ops->read(b, &t, &p))) {
+		assert_int_equal(a->ops->read(a, &s, &p), 0);
+		same_snapshot(&s, &t, first);
+		first = false;
+	}
+	assert_int_equal(err, -ENODATA);
+	assert_false(first);
+	snapshot_uninit(&s);
+	snapshot_uninit(&t);
+}
+
+/* @scale, or that of a script which has no finer one. */
+static int scale_of(const char *script, int scale)
+{
+	struct capture *c = replay(script, -1);
+	int finest = c->scale;
+
+	c->ops->close(c);
+	return scale < finest ? scale : finest;
+}
+
+static void check_script(const char *script, int recorded, int replayed)
+{
+	struct capture *a, *b;
+	struct place at;
+
+	place_make(&at);
+	recorded = scale_of(script, recorded);
+	replayed = scale_of(script, replayed);
+	recording_of(&at, script, recorded, 0);
+	a = replay(script, replayed);
+	b = replay(at.file, replayed);
+	same_run(a, b);
+	a->ops->close(a);
+	b->ops->close(b);
+	place_remove(&at);
+}
+
+static void every_script(int recorded, int replayed)
+{
+	glob_t found;
+
+	assert_int_equal(glob("tests/cli/replay/*.txt", 0, NULL, &found), 0);
+	assert_true(found.gl_pathc >= 6);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		check_script(found.gl_pathv[i], recorded, replayed);
+	globfree(&found);
+}
+
+static void a_replay_of_a_recording_is_the_run(void **state)
+{
+	(void)state;
+	every_script(-1, -1);
+}
+
+/* Merging bins when it is recorded or when it is read is the same. */
+static void scales_merge(void **state)
+{
+	(void)state;
+	every_script(3, 3);
+	every_script(3, 1);
+	every_script(-1, 2);
+}
+
+#define START "blklat-replay 1\nstart 2026-11-21T07:35:00Z\ndevice d\nwatch d device\n"
+
+static void a_finer_scale_is_refused(void **state)
+{
+	struct place at;
+	struct capture_config cfg = { .scale = 4 };
+	struct capture *c = NULL;
+	struct problem p;
+
+	(void)state;
+	place_make(&at);
+	place_script(&at, START "io read 60us 4096\ntick 1\n");
+	recording_of(&at, at.script, 3, 0);
+	cfg.replay_file = at.file;
+	assert_int_equal(capture_replay.open(&cfg, &c, &p), -EINVAL);
+	assert_non_null(strstr(p.text, "was captured at scale 3, finer ones such as 4 can't be had from it"));
+	place_remove(&at);
+}
+
+static void origin_is_kept(void **state)
+{
+	const struct origin *o;
+	struct capture *c;
+	struct place at;
+
+	(void)state;
+	place_make(&at);
+	place_script(&at, START "io read 60us 4096\ntick 1\ntick 1\n");
+	recording_of(&at, at.script, -1, 0);
+	c = replay(at.file, -1);
+	o = c->origin;
+	assert_string_equal(o->file, at.file);
+	assert_string_equal(o->label, "a label");
+	assert_string_equal(o->host, "a-host");
+	assert_string_equal(o->kernel, "6.1.0-test");
+	assert_string_equal(o->version, "1.2.3");
+	assert_string_equal(o->command, "blklat record --dev 'a b'");
+	assert_true(o->start_mono_ns == 1000 * NSEC_PER_SEC);
+	assert_true(o->start_wall_ns == 1795246500 * (s64)NSEC_PER_SEC);
+	assert_true(o->interval_s == 1);
+	assert_int_equal(o->idle_gap_ns, 100000000);
+	assert_true(o->finished);
+	assert_int_equal(o->n_marks, 0);
+	assert_int_equal(o->dropped, 0);
+	c->ops->close(c);
+	place_remove(&at);
+}
+
+/* A stack: what is watched, all that it lies on, and the disks of these; nothing else. */
+static void devices_below_are_kept(void **state)
+{
+	struct device d[] = {
+		{ .name = "sda", .kind = "disk", .parent = 0, .hw_queues = 1, .major = 8, .size_bytes = 1 << 30 },
+		{ .name = "sda1", .kind = "partition", .parent = 0, .major = 8, .minor = 1 },
+		{ .name = "sdb", .kind = "disk", .parent = 2, .hidden = true, .iostats = true, .tags = 32,
+		  .nr_requests = 64 },
+		{ .name = "sdc", .kind = "disk", .parent = 3 },
+		{ .name = "md0", .kind = "md", .parent = 4, .n_lower = 2, .lower = { 1, 2 } },
+		{ .name = "dm-0", .kind = "dm", .mapper = "vg-root", .parent = 5, .n_lower = 1, .lower = { 4 } },
+	};
+	const struct device_table table = { .n = ARRAY_SIZE(d), .d = d };
+	const struct watch w[] = { { &d[5], BLKLAT_STAGE_TOTAL }, { &d[1], BLKLAT_STAGE_DEVICE } };
+	struct run_info info = { .version = "1", .engine = "bpf", .watches = w, .n_watches = 2, .devices = &table,
+				 .origin = &recording_origin, .cpus = 2, .scale = 2, .interval_s = 1 };
+	struct snapshot now;
+	struct frames is;
+	struct recording_config cfg = { 0 };
+	struct capture *c;
+	struct problem p;
+	struct sink *s;
+	struct place at;
+
+	(void)state;
+	place_make(&at);
+	cfg.file = at.file;
+	assert_int_equal(snapshot_init(&now, 2, 2), 0);
+	assert_int_equal(frames_init(&is, w, 2, 2), 0);
+	now.mono_ns = 5 * NSEC_PER_SEC;
+	is.now = &now;
+	assert_int_equal(recording_open(&info, &cfg, &s, &p), 0);
+	assert_int_equal(s->ops->interval(s, &is), 0);
+	s->ops->close(s);
+	c = replay(at.file, -1);
+	assert_int_equal(c->devices->n, 5);
+	for (u32 i = 0, k = 0; i < ARRAY_SIZE(d); i++)
+		if (i != 3)
+			same_device(&d[i], &c->devices->d[k++]);
+	assert_int_equal(c->devices->d[1].parent, 0);
+	assert_int_equal(c->devices->d[4].parent, 4);
+	assert_int_equal(c->devices->d[3].n_lower, 2);
+	assert_int_equal(c->devices->d[3].lower[0], 1);
+	assert_int_equal(c->devices->d[3].lower[1], 2);
+	assert_int_equal(c->devices->d[4].n_lower, 1);
+	assert_int_equal(c->devices->d[4].lower[0], 3);
+	assert_ptr_equal(c->watches[0].device, &c->devices->d[4]);
+	assert_int_equal(c->watches[1].stage, BLKLAT_STAGE_DEVICE);
+	c->ops->close(c);
+	frames_uninit(&is);
+	snapshot_uninit(&now);
+	place_remove(&at);
+}
+
+static u64 size_of(const char *dir, const char *name)
+{
+	char path[128];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return stat(path, &st) ? 0 : st.st_size;
+}
+
+static void it_ends_as_one_plain_file(void **state)
+{
+	struct place at;
+
+	(void)state;
+	place_make(&at);
+	recording_of(&at, "tests/cli/replay/mixed.txt", -1, 0);
+	assert_true(size_of(at.dir, "run.blklat") > 4096);
+	assert_int_equal(size_of(at.dir, "run.blklat-wal"), 0);
+	assert_int_equal(access("run.blklat-wal", F_OK), -1);
+	assert_int_equal(size_of(at.dir, "run.blklat-shm"), 0);
+	place_remove(&at);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_replay_of_a_recording_is_the_run),
+		cmocka_unit_test(scales_merge),
+		cmocka_unit_test(a_finer_scale_is_refused),
+		cmocka_unit_test(origin_is_kept),
+		cmocka_unit_test(devices_below_are_kept),
+		cmocka_unit_test(it_ends_as_one_plain_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

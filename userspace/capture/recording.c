@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Replays a recording. Three statements run beside each other, each in the order of intervals: the intervals,
+ * the state of watches at their ends, and the series, what happened in them. Adding up the series gives the
+ * snapshots that the frames were made of. Rows must come in strictly ascending order, which also ends the
+ * reading of a damaged file whose pages lead in circles.
+ */
+#include "capture/recording.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/bins_codec.h"
+#include "model/recording_schema.h"
+#include "util/cleanup.h"
+#include "util/sqlite.h"
+
+static void recording_close(struct replay *replay)
+{
+	struct recording *r = (struct recording *)replay;
+
+	sqlite3_finalize(r->intervals);
+	sqlite3_finalize(r->states);
+	sqlite3_finalize(r->series);
+	sqlite3_close(r->db);
+	hist_uninit(&r->hist);
+	hist_uninit(&r->idle);
+	snapshot_uninit(&r->state);
+	origin_uninit(&r->origin);
+	free(r->devices.d);
+	free(r->watches);
+	free(r);
+}
+
+static void cleanup_recording(struct recording **r)
+{
+	if (*r)
+		recording_close(&(*r)->replay);
+}
+
+/* Adds to a sum, within what no reader of it can overflow. */
+static bool add(struct recording *r, u64 *to, u64 n)
+{
+	if (n > RECORDING_TOTAL_MAX - r->total)
+		return false;
+	r->total += n;
+	*to += n;
+	return true;
+}
+
+/* Steps to the next row, whose first @keys columns, of so many bits each, are to ascend. Returns as next. */
+static int next_ordered(struct recording *r, sqlite3_stmt *s, const u32 *bits, s64 *last, struct problem *p)
+{
+	int rc = sqlite3_step(s);
+	u64 key = 0, n;
+
+	if (rc == SQLITE_DONE)
+		return 0;
+	if (rc != SQLITE_ROW)
+		return recording_failed(r, rc, p);
+	for (u32 i = 0; bits[i]; i++) {
+		if (!recording_column(s, i, (1ULL << bits[i]) - 1, &n))
+			return recording_damaged(r, p, "a row has no number");
+		key = key << bits[i] | n;
+	}
+	if ((s64)key <= *last)
+		return recording_damaged(r, p, "its rows are out of order");
+	*last = key;
+	return 1;
+}
+
+/* As many bits as the keys have: intervals, watches, ops. */
+static const u32 interval_bits[] = { 48, 0 }, state_bits[] = { 48, 10, 0 }, series_bits[] = { 48, 10, 3, 0 };
+
+static int next_state(struct recording *r, struct problem *p)
+{
+	int more = next_ordered(r, r->states, state_bits, &r->state_key, p);
+
+	r->state_left = more > 0;
+	return more < 0 ? more : 0;
+}
+
+static int next_series(struct recording *r, struct problem *p)
+{
+	int more = next_ordered(r, r->series, series_bits, &r->series_key, p);
+
+	r->series_left = more > 0;
+	return more < 0 ? more : 0;
+}
+
+/* The watch of the row that statement @s stands on. */
+static bool watch_of(const struct recording *r, sqlite3_stmt *s, struct watch_counts **ret)
+{
+	u64 watch;
+
+	if (!recording_column(s, 1, r->n_watches - 1, &watch))
+		return false;
+	*ret = &r->state.w[watch];
+	return true;
+}
+
+static bool take_state(struct recording *r)
+{
+	sqlite3_stmt *s = r->states;
+	struct watch_counts *w;
+	u64 gone;
+
+	if (!watch_of(r, s, &w) ||
+	    !recording_column(s, 2, RECORDING_COUNT_MAX, &w->started) ||
+	    !recording_column(s, 3, RECORDING_COUNT_MAX, &w->started_after) ||
+	    !recording_column(s, 4, RECORDING_COUNT_MAX, &w->in_flight) ||
+	    !recording_column(s, 5, RECORDING_COUNT_MAX, &w->in_flight_after) ||
+	    !recording_column(s, 6, RECORDING_TOTAL_MAX, &w->oldest_ns) ||
+	    !recording_column(s, 8 + BLKLAT_ACCOUNTS, 1, &gone))
+		return false;
+	for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
+		if (!recording_column(s, 7 + i, RECORDING_COUNT_MAX, &w->accounts[i]))
+			return false;
+	w->kernel_ios = 0;
+	w->kernel_known = sqlite3_column_type(s, 7 + BLKLAT_ACCOUNTS) != SQLITE_NULL;
+	w->gone = gone;
+	return !w->kernel_known || recording_column(s, 7 + BLKLAT_ACCOUNTS, RECORDING_COUNT_MAX, &w->kernel_ios);
+}
+
+/* Bins in column @i, as many IOs as column @ios says; added to @to. */
+static bool take_bins(struct recording *r, int i, int ios, struct hist *scratch, struct hist *to)
+{
+	const void *bytes = sqlite3_column_blob(r->series, i);
+	u64 n = 0, said, sum = 0;
+
+	hist_clear(scratch);
+	if (sqlite3_column_type(r->series, i) != SQLITE_BLOB ||
+	    bins_decode(bytes, sqlite3_column_bytes(r->series, i), scratch, &n) ||
+	    !recording_column(r->series, ios, RECORDING_COUNT_MAX, &said) || n != said || !add(r, &sum, n))
+		return false;
+	hist_add(to, scratch);
+	return true;
+}
+
+static bool take_sum(struct recording *r, int i, u64 *to)
+{
+	u64 n;
+
+	return recording_column(r->series, i, RECORDING_TOTAL_MAX, &n) && add(r, to, n);
+}
+
+static bool take_series(struct recording *r)
+{
+	sqlite3_stmt *s = r->series;
+	struct watch_counts *w;
+	struct op_counts *o;
+	u64 op;
+
+	if (!watch_of(r, s, &w) || !recording_column(s, 2, BLKLAT_OPS - 1, &op))
+		return false;
+	o = &w->ops[op];
+	if (!take_sum(r, 4, &o->bytes) || !take_sum(r, 5, &o->errors) || !take_sum(r, 6, &o->sum_ns) ||
+	    !take_bins(r, 9, 3, &r->hist, &o->hist) ||
+	    !take_sum(r, 11, &o->after_idle_sum_ns) || !take_bins(r, 12, 10, &r->idle, &o->after_idle))
+		return false;
+	/* Without IOs there are no extremes. */
+	return !sqlite3_column_int64(s, 3) ||
+	       (recording_column(s, 7, RECORDING_TOTAL_MAX, &o->min_ns) &&
+		recording_column(s, 8, RECORDING_TOTAL_MAX, &o->max_ns) && o->min_ns <= o->max_ns);
+}
+
+/* Extremes are those of one interval. */
+static void forget_extremes(struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i++) {
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			s->w[i].ops[op].min_ns = UINT64_MAX;
+			s->w[i].ops[op].max_ns = 0;
+		}
+	}
+}
+
+/* Watches whose device is still there: each has a state at the end of the next interval. */
+static u32 watches_left(const struct recording *r)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < r->n_watches; i++)
+		n += !r->state.w[i].gone;
+	return n;
+}
+
+static int take_states(struct recording *r, struct problem *p)
+{
+	u32 due = watches_left(r), n = 0;
+	int err = 0;
+
+	for (; !err && r->state_left && sqlite3_column_int64(r->states, 0) == r->id; n++)
+		err = take_state(r) ? next_state(r, p) :
+		      recording_damaged(r, p, "the state at interval %lld is none", r->id);
+	if (!err && r->begun && n != due)
+		err = recording_damaged(r, p, "interval %lld has %u states, not %u", r->id, n, due);
+	return err;
+}
+
+/* What belongs to interval r->id. Rows of another are of none that is there. */
+static int take_rows(struct recording *r, struct problem *p)
+{
+	int err = take_states(r, p);
+
+	while (!err && r->series_left && sqlite3_column_int64(r->series, 0) == r->id)
+		err = take_series(r) ? next_series(r, p) :
+		      recording_damaged(r, p, "the series of interval %lld are none", r->id);
+	if (!err && ((r->state_left && sqlite3_column_int64(r->states, 0) < r->id) ||
+		     (r->series_left && sqlite3_column_int64(r->series, 0) < r->id)))
+		err = recording_damaged(r, p, "it has rows of no interval before %lld", r->id);
+	return err;
+}
+
+static int take_interval(struct recording *r, struct problem *p)
+{
+	sqlite3_stmt *s = r->intervals;
+	struct snapshot *state = &r->state;
+	u64 before_ns = state->mono_ns, merged;
+
+	if (!recording_column(s, 1, RECORDING_TOTAL_MAX, &state->mono_ns) || state->mono_ns < before_ns ||
+	    !recording_wall(s, 2, &state->wall_ns) ||
+	    !recording_column(s, 3, RECORDING_COUNT_MAX, &state->skipped) ||
+	    !recording_column(s, 4, RECORDING_COUNT_MAX, &merged) || !merged != !r->begun)
+		return recording_damaged(r, p, "interval %lld is none", r->id);
+	forget_extremes(state);
+	return take_rows(r, p);
+}
+
+static int at_end(struct recording *r, struct problem *p)
+{
+	if (r->state_left || r->series_left)
+		return recording_damaged(r, p, "it has rows of no interval after %lld", r->id);
+	return problem_set(p, -ENODATA, "the replay is at its end");
+}
+
+/* Takes the next interval into r->state. */
+static int next_interval(struct recording *r, struct problem *p)
+{
+	int more = next_ordered(r, r->intervals, interval_bits, &r->id, p);
+
+	if (more < 0)
+		return more;
+	return more ? take_interval(r, p) : at_end(r, p);
+}
+
+static int recording_read(struct replay *replay, struct snapshot *s, struct problem *p)
+{
+	struct recording *r = (struct recording *)replay;
+	int err = r->begun ? next_interval(r, p) : 0;
+
+	/* The start was read when it was opened. */
+	r->begun = true;
+	if (!err)
+		snapshot_copy(s, &r->state);
+	return err;
+}
+
+/* There is something to show: an interval besides the start. */
+static int check_intervals(struct recording *r, struct problem *p)
+{
+	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
+	int rc = sqlite3_prepare_v2(r->db, "SELECT 1 FROM interval LIMIT 1 OFFSET 1", -1, &s, NULL);
+
+	if (!rc)
+		rc = sqlite3_step(s);
+	if (rc == SQLITE_DONE)
+		return problem_set(p, -EBADMSG, "%s: holds no interval: it was ended before the first one", r->file);
+	return rc == SQLITE_ROW ? 0 : recording_failed(r, rc, p);
+}
+
+/* Up to the start. */
+static int begin(struct recording *r, struct problem *p)
+{
+	const struct { sqlite3_stmt **s; const char *sql; } all[] = {
+		{ &r->intervals, "SELECT id, mono_ns, wall_ns, skipped, merged FROM interval ORDER BY id" },
+		{ &r->states, "SELECT * FROM state ORDER BY interval, watch" },
+		{ &r->series, "SELECT * FROM series INDEXED BY sqlite_autoindex_series_1 "
+			     "ORDER BY interval, watch, op" },
+	};
+	int err = check_intervals(r, p), rc;
+
+	for (u32 i = 0; !err && i < ARRAY_SIZE(all); i++) {
+		rc = sqlite3_prepare_v2(r->db, all[i].sql, -1, all[i].s, NULL);
+		err = rc ? recording_failed(r, rc, p) : 0;
+	}
+	r->id = r->state_key = r->series_key = -1;
+	err = err ?: next_state(r, p) ?: next_series(r, p) ?: next_interval(r, p);
+	if (err)
+		return err;
+	r->origin.start_mono_ns = r->state.mono_ns;
+	r->origin.start_wall_ns = r->state.wall_ns;
+	return 0;
+}
+
+static int make_room(struct recording *r, u32 scale, struct problem *p)
+{
+	int err = hist_init(&r->hist, r->scale) ?: hist_init(&r->idle, idle_scale(r->scale)) ?:
+		  snapshot_init(&r->state, r->n_watches, scale);
+
+	if (err)
+		return problem_set(p, err, "%s: no memory", r->file);
+	r->state.idle_gap_ns = r->origin.idle_gap_ns;
+	r->replay.capture = (struct capture){
+		.watches = r->watches,
+		.n_watches = r->n_watches,
+		.scale = scale,
+		.cpus = r->cpus,
+		.memory_bytes = r->memory_bytes,
+		.engine = r->engine,
+		.devices = &r->devices,
+		.origin = &r->origin,
+	};
+	return 0;
+}
+
+static int recording_open(const struct capture_config *cfg, struct replay **ret, struct problem *p)
+{
+	struct recording *r CLEANUP(cleanup_recording) = calloc(1, sizeof(*r));
+	int err, scale;
+
+	if (!r)
+		return problem_set(p, -ENOMEM, "%s: no memory", cfg->replay_file);
+	r->origin.file = strdup(cfg->replay_file);
+	if (!r->origin.file)
+		return problem_set(p, -ENOMEM, "%s: no memory", cfg->replay_file);
+	r->file = r->origin.file;
+	err = recording_database_open(r, p) ?: recording_facts_read(r, p);
+	if (err)
+		return err;
+	scale = replay_scale(cfg, r->scale, p);
+	if (scale < 0)
+		return scale;
+	err = make_room(r, scale, p) ?: begin(r, p);
+	if (err)
+		return err;
+	*ret = &TAKE(r)->replay;
+	return 0;
+}
+
+const struct replay_source replay_recording_source = {
+	.open = recording_open,
+	.read = recording_read,
+	.close = recording_close,
+};

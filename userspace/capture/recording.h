@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Reading a recording, docs/recording.md. A file may hold anything: nothing is used before it was found to be
+ * in its range, and memory is bounded by what the file says that it watches, at most BLKLAT_MAX_WATCHES.
+ */
+#ifndef CAPTURE_RECORDING_H
+#define CAPTURE_RECORDING_H
+
+#include <sqlite3.h>
+
+#include "capture/replay.h"
+
+struct recording {
+	struct replay replay;
+	const char *file;		/* for sentences; origin's */
+	sqlite3 *db;
+	char engine[32];
+	struct origin origin;
+	struct device_table devices;
+	struct watch *watches;
+	u32 n_watches;
+	u32 scale;			/* that was captured at */
+	u32 cpus;
+	u64 memory_bytes;
+
+	sqlite3_stmt *intervals, *states, *series;
+	bool state_left, series_left;	/* whether the statement stands on a row that was not used yet */
+	struct hist hist, idle;		/* of a row, at the captured scale */
+	struct snapshot state;		/* what was read last */
+	u64 total;			/* of all that was ever added up, whatever its unit */
+	s64 id, state_key, series_key;	/* of the last rows */
+	bool begun;
+};
+
+/* "FILE: is damaged: what". Returns -EBADMSG. */
+__attribute__((format(printf, 3, 4)))
+int recording_damaged(const struct recording *r, struct problem *p, const char *format, ...);
+
+/*
+ * Opens @r->file for reading, within a read transaction, and makes sure that it is a recording of this version.
+ * Returns 0, or a negative errno and a sentence, -EBADMSG when it is none.
+ */
+int recording_database_open(struct recording *r, struct problem *p);
+
+/* Sets the sentence for the failure @rc of SQLite; returns its errno. */
+int recording_failed(const struct recording *r, int rc, struct problem *p);
+
+/* Reads what is true for the whole run. Returns 0 or a negative errno and a sentence. */
+int recording_facts_read(struct recording *r, struct problem *p);
+
+/* Column @i as an integer from 0 to @max, a wall clock, a clean text of less than @room bytes; false: it is none. */
+bool recording_column(sqlite3_stmt *s, int i, u64 max, u64 *ret);
+bool recording_wall(sqlite3_stmt *s, int i, s64 *ret);
+bool recording_text(sqlite3_stmt *s, int i, char *ret, size_t room);
+
+#endif

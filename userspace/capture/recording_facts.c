@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is true for the whole run of a recording: the machine, its devices, the marks. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/recording.h"
+#include "model/recording_schema.h"
+#include "util/cleanup.h"
+#include "util/sqlite.h"
+#include "util/sysfs.h"
+
+#define CPUS_MAX 65536
+#define INTERVAL_MAX_S 1e6
+
+static int prepare(const struct recording *r, const char *sql, sqlite3_stmt **ret, struct problem *p)
+{
+	int rc = sqlite3_prepare_v2(r->db, sql, -1, ret, NULL);
+
+	return rc ? recording_failed(r, rc, p) : 0;
+}
+
+/* Returns 1 when there is a row, 0 at the end, or a negative errno and a sentence. */
+static int next_row(const struct recording *r, sqlite3_stmt *s, struct problem *p)
+{
+	int rc = sqlite3_step(s);
+
+	if (rc == SQLITE_ROW)
+		return 1;
+	return rc == SQLITE_DONE ? 0 : recording_failed(r, rc, p);
+}
+
+/* The value of @key, in column 0 of @ret. */
+static int find_meta(const struct recording *r, const char *key, sqlite3_stmt **ret, struct problem *p)
+{
+	int found = prepare(r, "SELECT value FROM meta WHERE key = ?", ret, p);
+
+	if (found)
+		return found;
+	sqlite3_bind_text(*ret, 1, key, -1, SQLITE_STATIC);
+	found = next_row(r, *ret, p);
+	if (!found)
+		return recording_damaged(r, p, "it does not say its %s", key);
+	return found < 0 ? found : 0;
+}
+
+static int meta_number(const struct recording *r, const char *key, u64 max, u64 *ret, struct problem *p)
+{
+	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
+	int err = find_meta(r, key, &s, p);
+
+	if (!err && !recording_column(s, 0, max, ret))
+		err = recording_damaged(r, p, "%s is no number from 0 to %llu", key, max);
+	return err;
+}
+
+/* Gives a text to be freed. */
+static int meta_text(const struct recording *r, const char *key, char **ret, struct problem *p)
+{
+	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
+	int err = find_meta(r, key, &s, p);
+
+	if (err)
+		return err;
+	if (sqlite3_column_type(s, 0) != SQLITE_TEXT)
+		return recording_damaged(r, p, "%s is no text", key);
+	*ret = strdup((const char *)sqlite3_column_text(s, 0));
+	if (!*ret)
+		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
+	text_clean(*ret);
+	return 0;
+}
+
+static int read_interval_s(struct recording *r, struct problem *p)
+{
+	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
+	int err = find_meta(r, "interval_s", &s, p);
+	double seconds = err ? 0 : sqlite3_column_double(s, 0);
+
+	if (!err && !(seconds > 0 && seconds <= INTERVAL_MAX_S))
+		err = recording_damaged(r, p, "interval_s is no length");
+	r->origin.interval_s = seconds;
+	return err;
+}
+
+static int read_engine(struct recording *r, struct problem *p)
+{
+	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
+	int err = find_meta(r, "engine", &s, p);
+
+	if (!err && !recording_text(s, 0, r->engine, sizeof(r->engine)))
+		err = recording_damaged(r, p, "engine is no name");
+	return err;
+}
+
+static int read_texts(struct recording *r, struct problem *p)
+{
+	struct origin *o = &r->origin;
+	const struct { const char *key; char **to; } texts[] = {
+		{ "label", &o->label }, { "host", &o->host }, { "kernel", &o->kernel },
+		{ "version", &o->version }, { "command", &o->command },
+	};
+	int err = 0;
+
+	for (u32 i = 0; !err && i < ARRAY_SIZE(texts); i++)
+		err = meta_text(r, texts[i].key, texts[i].to, p);
+	return err;
+}
+
+static int read_meta(struct recording *r, struct problem *p)
+{
+	u64 scale, cpus, finished;
+	int err = meta_number(r, "scale", BLKLAT_SCALE_MAX, &scale, p) ?:
+		  meta_number(r, "cpus", CPUS_MAX, &cpus, p) ?:
+		  meta_number(r, "memory_bytes", RECORDING_TOTAL_MAX, &r->memory_bytes, p) ?:
+		  meta_number(r, "idle_gap_ns", RECORDING_TOTAL_MAX, &r->origin.idle_gap_ns, p) ?:
+		  meta_number(r, "dropped", RECORDING_COUNT_MAX, &r->origin.dropped, p) ?:
+		  meta_number(r, "finished", 1, &finished, p) ?:
+		  read_interval_s(r, p) ?: read_engine(r, p) ?: read_texts(r, p);
+
+	if (err)
+		return err;
+	r->scale = scale;
+	r->cpus = cpus;
+	r->origin.finished = finished;
+	return 0;
+}
+
+/* Rows are numbered from 0 without a gap, so that a number is an index. */
+static int count_rows(const struct recording *r, const char *table, u32 max, u32 *ret, struct problem *p)
+{
+	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
+	char sql[64];
+	u64 n = 0, id;
+	int err, more;
+
+	snprintf(sql, sizeof(sql), "SELECT id FROM %s ORDER BY id", table);
+	err = prepare(r, sql, &s, p);
+	if (err)
+		return err;
+	while ((more = next_row(r, s, p)) > 0)
+		if (n == max || !recording_column(s, 0, max, &id) || id != n++)
+			return recording_damaged(r, p, "its %ss are not numbered from 0 to at most %u", table, max - 1);
+	if (!more && !n)
+		return recording_damaged(r, p, "it has no %s", table);
+	*ret = n;
+	return more;
+}
+
+static bool take_device(sqlite3_stmt *s, u32 i, u32 n, struct device *d)
+{
+	u64 parent = i, major, minor, queues, tags, requests, iostats, hidden;
+
+	if (!recording_text(s, 0, d->name, sizeof(d->name)) || !d->name[0] ||
+	    !recording_text(s, 1, d->mapper, sizeof(d->mapper)) ||
+	    !recording_text(s, 2, d->kind, sizeof(d->kind)) ||
+	    !recording_text(s, 3, d->model, sizeof(d->model)) ||
+	    !recording_text(s, 4, d->scheduler, sizeof(d->scheduler)) ||
+	    !recording_column(s, 5, UINT32_MAX, &major) || !recording_column(s, 6, UINT32_MAX, &minor) ||
+	    !recording_column(s, 7, INT64_MAX, &d->size_bytes) ||
+	    !recording_column(s, 8, UINT32_MAX, &queues) || !recording_column(s, 9, UINT32_MAX, &tags) ||
+	    !recording_column(s, 10, UINT32_MAX, &requests) ||
+	    (sqlite3_column_type(s, 11) != SQLITE_NULL && !recording_column(s, 11, n - 1, &parent)) ||
+	    !recording_column(s, 12, 1, &iostats) || !recording_column(s, 13, 1, &hidden))
+		return false;
+	d->parent = parent;
+	d->major = major;
+	d->minor = minor;
+	d->hw_queues = queues;
+	d->tags = tags;
+	d->nr_requests = requests;
+	d->iostats = iostats;
+	d->hidden = hidden;
+	return true;
+}
+
+/* A device that lies on itself, over however many others, would send whoever follows it round for ever. */
+static bool has_cycle(const struct device_table *t)
+{
+	u32 *depth CLEANUP(cleanup_free) = calloc(t->n, sizeof(*depth));
+	bool deeper = true;
+
+	for (u32 round = 0; depth && deeper; round++) {
+		if (round > t->n)
+			return true;
+		deeper = false;
+		for (u32 i = 0; i < t->n; i++) {
+			for (u32 k = 0; k < t->d[i].n_lower; k++) {
+				u32 least = depth[t->d[i].lower[k]] + 1;
+
+				deeper |= depth[i] < least;
+				if (depth[i] < least)
+					depth[i] = least;
+			}
+		}
+	}
+	return !depth;
+}
+
+static int read_lower(struct recording *r, struct problem *p)
+{
+	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
+	struct device_table *t = &r->devices;
+	int err = prepare(r, "SELECT device, lower FROM lower ORDER BY device, lower", &s, p), more;
+
+	if (err)
+		return err;
+	while ((more = next_row(r, s, p)) > 0) {
+		u64 device, lower;
+		struct device *d;
+
+		if (!recording_column(s, 0, t->n - 1, &device) || !recording_column(s, 1, t->n - 1, &lower))
+			return recording_damaged(r, p, "a device lies on one that is not there");
+		d = &t->d[device];
+		if (d->n_lower == ARRAY_SIZE(d->lower))
+			return recording_damaged(r, p, "%s lies on too many devices", d->name);
+		d->lower[d->n_lower++] = lower;
+	}
+	if (!more && has_cycle(t))
+		return recording_damaged(r, p, "a device lies on itself");
+	return more;
+}
+
+static int read_devices(struct recording *r, struct problem *p)
+{
+	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
+	struct device_table *t = &r->devices;
+	int err = count_rows(r, "device", RECORDING_DEVICES_MAX, &t->n, p), more;
+
+	if (err)
+		return err;
+	t->d = calloc(t->n, sizeof(*t->d));
+	if (!t->d)
+		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
+	err = prepare(r, "SELECT name, mapper, kind, model, scheduler, major, minor, size_bytes, hw_queues, tags, "
+		      "nr_requests, parent, iostats, hidden FROM device ORDER BY id", &s, p);
+	if (err)
+		return err;
+	for (u32 i = 0; (more = next_row(r, s, p)) > 0; i++)
+		if (i == t->n || !take_device(s, i, t->n, &t->d[i]))
+			return recording_damaged(r, p, "device %u is none", i);
+	for (u32 i = 0; !more && i < t->n; i++)
+		if (t->d[t->d[i].parent].parent != t->d[i].parent)
+			return recording_damaged(r, p, "%s is part of a part", t->d[i].name);
+	return more ?: read_lower(r, p);
+}
+
+static bool take_watch(struct recording *r, sqlite3_stmt *s, struct watch *w)
+{
+	char name[16];
+	u64 device;
+	u32 stage = 0;
+
+	if (!recording_column(s, 0, r->devices.n - 1, &device) || !recording_text(s, 1, name, sizeof(name)))
+		return false;
+	while (stage < BLKLAT_STAGES && strcmp(name, stage_names[stage]))
+		stage++;
+	if (stage == BLKLAT_STAGES || r->devices.d[device].stages & 1u << stage)
+		return false;
+	r->devices.d[device].stages |= 1u << stage;
+	*w = (struct watch){ .device = &r->devices.d[device], .stage = stage };
+	return true;
+}
+
+static int read_watches(struct recording *r, struct problem *p)
+{
+	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
+	int err = count_rows(r, "watch", BLKLAT_MAX_WATCHES, &r->n_watches, p), more;
+
+	if (err)
+		return err;
+	r->watches = calloc(r->n_watches, sizeof(*r->watches));
+	if (!r->watches)
+		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
+	err = prepare(r, "SELECT device, stage FROM watch ORDER BY id", &s, p);
+	if (err)
+		return err;
+	for (u32 i = 0; (more = next_row(r, s, p)) > 0; i++)
+		if (i == r->n_watches || !take_watch(r, s, &r->watches[i]))
+			return recording_damaged(r, p, "watch %u is no device and stage, or there twice", i);
+	return more;
+}
+
+static int take_mark(struct recording *r, sqlite3_stmt *s, struct problem *p)
+{
+	struct origin *o = &r->origin;
+	char text[RECORDING_MARK_BYTES + 1];
+	struct mark *m = &o->marks[o->n_marks];
+
+	if (!recording_column(s, 0, RECORDING_TOTAL_MAX, &m->mono_ns) ||
+	    !recording_wall(s, 1, &m->wall_ns) || !recording_text(s, 2, text, sizeof(text)))
+		return recording_damaged(r, p, "mark %u is none", o->n_marks);
+	m->text = strdup(text);
+	if (!m->text)
+		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
+	o->n_marks++;
+	return 0;
+}
+
+static int read_marks(struct recording *r, struct problem *p)
+{
+	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
+	struct origin *o = &r->origin;
+	int err = prepare(r, "SELECT mono_ns, wall_ns, text FROM mark ORDER BY mono_ns", &s, p), more;
+	u32 room = 0;
+
+	if (err)
+		return err;
+	while ((more = next_row(r, s, p)) > 0) {
+		if (o->n_marks == RECORDING_MARKS_MAX)
+			return recording_damaged(r, p, "it has more than %u marks", RECORDING_MARKS_MAX);
+		if (o->n_marks == room) {
+			struct mark *marks = reallocarray(o->marks, room = room ? room * 2 : 16, sizeof(*marks));
+
+			if (!marks)
+				return problem_set(p, -ENOMEM, "%s: no memory", r->file);
+			o->marks = marks;
+		}
+		err = take_mark(r, s, p);
+		if (err)
+			return err;
+	}
+	return more;
+}
+
+int recording_facts_read(struct recording *r, struct problem *p)
+{
+	return read_meta(r, p) ?: read_devices(r, p) ?: read_watches(r, p) ?: read_marks(r, p);
+}

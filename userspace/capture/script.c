@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Replays a text script; its language is in replay_script.h. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/replay.h"
+#include "capture/replay_script.h"
+#include "util/cleanup.h"
+
+/* Of one watch, what a snapshot does not hold. */
+struct script_watch {
+	u64 completed;		/* since the tick before */
+	s64 starts;		/* other starts since then, or missing ones */
+	u64 in_flight;		/* at the tick before */
+	s64 kernel_more;
+	u64 kernel_base;	/* completed since the start */
+	const struct replay_event *after;	/* of this tick, or NULL */
+};
+
+struct script {
+	struct replay replay;
+	struct replay_script script;
+	struct device_table devices;	/* the script's */
+	u32 next;		/* event */
+	bool begun;
+	struct snapshot state;
+	struct script_watch *watches;
+};
+
+static void script_close(struct replay *replay)
+{
+	struct script *r = (struct script *)replay;
+
+	snapshot_uninit(&r->state);
+	replay_script_free(&r->script);
+	free(r->watches);
+	free(r);
+}
+
+static void cleanup_script(struct script **r)
+{
+	if (*r)
+		script_close(&(*r)->replay);
+}
+
+static u64 series_bytes(const struct script *r)
+{
+	u64 series = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(r->replay.capture.scale));
+
+	return series * BLKLAT_OPS * r->replay.capture.n_watches * r->replay.capture.cpus;
+}
+
+/* What is true before the first tick. */
+static int script_begin(struct script *r)
+{
+	int err = snapshot_init(&r->state, r->replay.capture.n_watches, r->replay.capture.scale);
+
+	if (err)
+		return err;
+	r->watches = calloc(r->replay.capture.n_watches, sizeof(*r->watches));
+	if (!r->watches)
+		return -ENOMEM;
+	/* Any moment but 0, which could hide a reader that takes the clock for a length. */
+	r->state.mono_ns = 1000 * NSEC_PER_SEC;
+	r->state.wall_ns = r->script.start_ns;
+	r->state.idle_gap_ns = r->script.idle_gap_ns;
+	for (u32 i = 0; i < r->state.n; i++)
+		r->state.w[i].kernel_known = true;
+	return 0;
+}
+
+static int script_open(const struct capture_config *cfg, struct replay **ret, struct problem *p)
+{
+	struct script *r CLEANUP(cleanup_script) = calloc(1, sizeof(*r));
+	const char *file = cfg->replay_file;
+	int err, scale;
+
+	if (!r)
+		return problem_set(p, -ENOMEM, "%s: no memory", file);
+	err = replay_script_read(&r->script, file, p);
+	if (err)
+		return err;
+	scale = replay_scale(cfg, r->script.scale, p);
+	if (scale < 0)
+		return scale;
+	r->devices = (struct device_table){ .n = r->script.n_devices, .d = r->script.devices };
+	r->replay.capture = (struct capture){
+		.watches = r->script.watches,
+		.n_watches = r->script.n_watches,
+		.scale = scale,
+		.cpus = r->script.cpus,
+		.engine = r->script.engine,
+		.devices = &r->devices,
+	};
+	r->replay.capture.memory_bytes = r->script.memory_bytes ?: series_bytes(r);
+	err = script_begin(r);
+	if (err)
+		return problem_set(p, err, "%s: no memory", file);
+	*ret = &TAKE(r)->replay;
+	return 0;
+}
+
+static void play_io(struct script *r, const struct replay_event *e)
+{
+	struct op_counts *o = &r->state.w[e->watch].ops[e->what];
+	u32 scale = r->replay.capture.scale;
+
+	if (!e->n)
+		return;
+	o->sum_ns += e->n * e->ns;
+	o->bytes += e->n * e->bytes;
+	o->errors += e->errors;
+	o->hist.cells[blklat_cell(e->ns, scale)] += e->n;
+	if (e->ns < o->min_ns)
+		o->min_ns = e->ns;
+	if (e->ns > o->max_ns)
+		o->max_ns = e->ns;
+	r->watches[e->watch].completed += e->n;
+	if (!e->after_idle)
+		return;
+	o->after_idle_sum_ns += e->n * e->ns;
+	o->after_idle.cells[blklat_cell(e->ns, o->after_idle.scale)] += e->n;
+}
+
+static void play_account(struct script *r, const struct replay_event *e)
+{
+	r->state.w[e->watch].accounts[e->what] += e->n;
+	if (e->what == BLKLAT_REQUEUED || e->what == BLKLAT_OVERWRITTEN)
+		r->watches[e->watch].starts += e->n;
+}
+
+/* The device has gone: for all of its stages. */
+static void play_gone(struct script *r, const struct replay_event *e)
+{
+	const struct device *d = r->replay.capture.watches[e->watch].device;
+
+	for (u32 i = 0; i < r->state.n; i++)
+		if (r->replay.capture.watches[i].device == d)
+			r->state.w[i].gone = true;
+}
+
+static void play(struct script *r, const struct replay_event *e)
+{
+	struct watch_counts *w = &r->state.w[e->watch];
+	struct script_watch *rw = &r->watches[e->watch];
+
+	switch (e->kind) {
+	case REPLAY_IO:
+		return play_io(r, e);
+	case REPLAY_IN_FLIGHT:
+		w->in_flight = e->n;
+		w->oldest_ns = e->ns;
+		return;
+	case REPLAY_ACCOUNT:
+		return play_account(r, e);
+	case REPLAY_STARTS:
+		rw->starts += e->more;
+		return;
+	case REPLAY_AFTER:
+		rw->after = e;
+		return;
+	case REPLAY_KERNEL:
+		rw->kernel_more += e->more;
+		return;
+	case REPLAY_KERNEL_UNKNOWN:
+		w->kernel_known = false;
+		return;
+	case REPLAY_SKIPPED:
+		r->state.skipped += e->n;
+		return;
+	case REPLAY_GONE:
+		return play_gone(r, e);
+	case REPLAY_TICK:
+		r->state.mono_ns += e->ns;
+		r->state.wall_ns = e->more;
+		return;
+	}
+}
+
+/* Starts that an interval implies; no IO implies less than none, however many left. */
+static s64 implied_starts(const struct script_watch *rw, u64 in_flight)
+{
+	u64 ended = rw->completed + in_flight;
+
+	return rw->starts + (s64)(ended > rw->in_flight ? ended - rw->in_flight : 0);
+}
+
+static void settle_watch(struct watch_counts *w, struct script_watch *rw, enum blklat_stage stage)
+{
+	s64 started = (s64)w->started + implied_starts(rw, w->in_flight), kernel_ios;
+
+	w->started = started > 0 ? started : 0;
+	w->started_after = w->started;
+	w->in_flight_after = w->in_flight;
+	if (rw->after) {
+		w->started_after += rw->after->n;
+		if (rw->after->what)
+			w->in_flight_after = rw->after->in_flight;
+	}
+	/* Bios have no slots; their starts are a cell of the accounts. */
+	if (stage == BLKLAT_STAGE_TOTAL)
+		w->accounts[BLKLAT_STARTED] = w->started;
+	rw->kernel_base += rw->completed;
+	kernel_ios = rw->kernel_base + rw->kernel_more;
+	w->kernel_ios = w->kernel_known && kernel_ios > 0 ? kernel_ios : 0;
+	rw->in_flight = w->in_flight;
+	rw->completed = 0;
+	rw->starts = 0;
+	rw->after = NULL;
+}
+
+/* Extremes are those of one interval. */
+static void forget_extremes(struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i++) {
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			s->w[i].ops[op].min_ns = UINT64_MAX;
+			s->w[i].ops[op].max_ns = 0;
+		}
+	}
+}
+
+static int script_read(struct replay *replay, struct snapshot *s, struct problem *p)
+{
+	struct script *r = (struct script *)replay;
+	const struct replay_event *e;
+
+	if (r->begun && r->next == r->script.n_events)
+		return problem_set(p, -ENODATA, "the replay is at its end");
+	forget_extremes(&r->state);
+	if (r->begun) {
+		do {
+			e = &r->script.events[r->next++];
+			play(r, e);
+		} while (e->kind != REPLAY_TICK);
+		for (u32 i = 0; i < r->state.n; i++)
+			settle_watch(&r->state.w[i], &r->watches[i], replay->capture.watches[i].stage);
+	}
+	r->begun = true;
+	snapshot_copy(s, &r->state);
+	return 0;
+}
+
+const struct replay_source replay_script_source = {
+	.open = script_open,
+	.read = script_read,
+	.close = script_close,
+};

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sink/recording.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sink/recording_file.h"
+#include "sink/recording_ring.h"
+#include "sink/recording_rows.h"
+#include "util/cleanup.h"
+#include "util/sqlite.h"
+
+struct recording {
+	struct sink sink;
+	const struct run_info *run;
+	struct recording_file file;
+	struct recording_rows rows;
+	struct recording_ring ring;
+	struct sink *also;
+	s64 next;			/* interval */
+	int err;			/* of the first write that failed; nothing is written after it */
+	struct problem problem;
+};
+
+static const struct sink_ops sink_recording;
+
+u64 recording_least_bytes(u32 n_watches)
+{
+	return ring_least_bytes(n_watches);
+}
+
+static void recording_free(struct recording *r)
+{
+	if (r->also)
+		r->also->ops->close(r->also);
+	free(r);
+}
+
+static void recording_uninit(struct recording *r)
+{
+	recording_rows_uninit(&r->rows);
+	ring_uninit(&r->ring);
+}
+
+static int begin(struct recording *r, const struct recording_config *cfg, struct problem *p)
+{
+	u64 least = ring_least_bytes(r->run->n_watches);
+	int rc = SQLITE_OK, err;
+
+	if (cfg->max_bytes && cfg->max_bytes < least)
+		return problem_set(p, -EINVAL, "%s: %llu bytes are too few for %u device%s and stages, at least %llu "
+				   "are needed", cfg->file, cfg->max_bytes, r->run->n_watches,
+				   r->run->n_watches == 1 ? "" : "s", least);
+	err = recording_file_make(&r->file, cfg->file, cfg->overwrite, p) ?:
+	      recording_file_begin(&r->file, r->run, p);
+	if (err)
+		return err;
+	if (cfg->max_bytes)
+		rc = ring_init(&r->ring, r->file.db, cfg->max_bytes, r->run->scale);
+	if (!rc)
+		rc = recording_rows_init(&r->rows, r->file.db, r->run->scale);
+	return rc ? recording_file_failed(&r->file, rc, p) : 0;
+}
+
+int recording_open(const struct run_info *run, const struct recording_config *cfg, struct sink **ret,
+		   struct problem *p)
+{
+	struct recording *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return problem_set(p, -ENOMEM, "%s: no memory", cfg->file);
+	r->sink.ops = &sink_recording;
+	r->run = run;
+	r->file.lock = -1;
+	err = cfg->also ? cfg->also->open(run, cfg->also_config, &r->also) : 0;
+	if (err)
+		problem_set(p, err, "out of memory");
+	else
+		err = begin(r, cfg, p);
+	if (!err) {
+		*ret = &r->sink;
+		return 0;
+	}
+	recording_uninit(r);
+	recording_file_remove(&r->file);
+	recording_free(r);
+	return err;
+}
+
+static int write_rows(struct recording *r, const struct frames *is, u32 tries)
+{
+	int rc = sqlite_run(r->file.db, "BEGIN IMMEDIATE");
+
+	if (!rc)
+		rc = ring_make_room(&r->ring, tries);
+	if (!rc && !r->next)
+		rc = recording_rows_start(&r->rows, r->run, is);
+	if (!rc)
+		rc = recording_rows_interval(&r->rows, r->next + !r->next, r->run, is);
+	return rc ?: sqlite_run(r->file.db, "COMMIT");
+}
+
+/* As one transaction. When there is no room for it in a ring, older intervals give more way. */
+static int write_interval(struct recording *r, const struct frames *is)
+{
+	const struct ring_levels before = r->ring.levels;
+	int rc = SQLITE_FULL;
+
+	for (u32 tries = 0; rc == SQLITE_FULL && tries <= (r->ring.db ? RING_TRIES : 0); tries++) {
+		rc = write_rows(r, is, tries);
+		if (!rc)
+			break;
+		r->ring.levels = before;
+		if (!sqlite3_get_autocommit(r->file.db))
+			sqlite_run(r->file.db, "ROLLBACK");
+	}
+	if (rc)
+		return recording_file_failed(&r->file, rc, &r->problem);
+	r->next += !r->next;
+	if (r->ring.db)
+		ring_add(&r->ring, r->next);
+	r->next++;
+	return 0;
+}
+
+static int recording_interval(struct sink *s, const struct frames *is)
+{
+	struct recording *r = (struct recording *)s;
+
+	if (!r->err)
+		r->err = recording_file_check(&r->file, &r->problem);
+	if (!r->err)
+		r->err = write_interval(r, is);
+	if (r->err)
+		return r->err;
+	return r->also ? r->also->ops->interval(r->also, is) : 0;
+}
+
+static int recording_summary(struct sink *s, const struct frames *run)
+{
+	struct recording *r = (struct recording *)s;
+
+	if (r->err)
+		return r->err;
+	return r->also ? r->also->ops->summary(r->also, run) : 0;
+}
+
+static void recording_close(struct sink *s)
+{
+	struct recording *r = (struct recording *)s;
+
+	if (!r)
+		return;
+	recording_uninit(r);
+	recording_file_close(&r->file, !r->err);
+	recording_free(r);
+}
+
+void recording_problem(const struct sink *s, struct problem *p)
+{
+	const struct recording *r = (const struct recording *)s;
+
+	if (r->err)
+		*p = r->problem;
+}
+
+/* It takes more than a format does: recording_open() makes it. */
+static int recording_no_format(const struct run_info *run, const struct sink_config *cfg, struct sink **ret)
+{
+	(void)run;
+	(void)cfg;
+	(void)ret;
+	return -EOPNOTSUPP;
+}
+
+static const struct sink_ops sink_recording = {
+	.name = "recording",
+	.open = recording_no_format,
+	.interval = recording_interval,
+	.summary = recording_summary,
+	.close = recording_close,
+};

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The sink of a recording: an SQLite file, see docs/recording.md. Each interval is a transaction that is
+ * on the disk when its call returns; after a power cut or SIGKILL at most the last one is missing.
+ */
+#ifndef SINK_RECORDING_H
+#define SINK_RECORDING_H
+
+#include "sink/sink.h"
+#include "util/problem.h"
+
+struct recording_config {
+	const char *file;	/* must not exist, unless @overwrite */
+	bool overwrite;
+	/*
+	 * Most that the file and what SQLite keeps beside it (-wal, -shm) take; 0: no limit. When it is
+	 * reached the oldest intervals are merged to coarser time, then dropped. Programs that read
+	 * the file for long, or write to it, may make it more meanwhile.
+	 */
+	u64 max_bytes;
+	const struct sink_ops *also;	/* to show meanwhile what is recorded, or NULL */
+	const struct sink_config *also_config;
+};
+
+/* Least max_bytes for @n_watches, so that some hundred intervals fit. */
+u64 recording_least_bytes(u32 n_watches);
+
+/*
+ * Makes the file and begins; @run, with its origin and devices, outlives the sink, @cfg need not. Returns 0,
+ * or a negative errno and a sentence, with nothing left behind: -EEXIST (and not to be overwritten), -EBUSY
+ * (it is being recorded), -EINVAL (no regular file, a limit too low), or what making it failed with.
+ *
+ * The hooks of the sink: interval and summary return what failed first, writing or the other sink; a
+ * recording that failed once stays as it is, readable up to there. close ends it: one plain file.
+ */
+int recording_open(const struct run_info *run, const struct recording_config *cfg, struct sink **ret,
+		   struct problem *p);
+
+/* Sets @p to why a call of the sink failed, unless that was the other sink. */
+void recording_problem(const struct sink *s, struct problem *p);
+
+/*
+ * Notes an event, now, in a @file that is being recorded. Returns 0, or a negative errno and a sentence: -EINVAL
+ * (no text, too long), -ENXIO (nobody records it), -EBADMSG (no recording), or what failed.
+ */
+int recording_mark(const char *file, const char *text, struct problem *p);
+
+#endif

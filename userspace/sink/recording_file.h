@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The file of a recording that is being written: made, locked, opened as a database, closed as one file. */
+#ifndef SINK_RECORDING_FILE_H
+#define SINK_RECORDING_FILE_H
+
+#include <sqlite3.h>
+
+#include "sink/sink.h"
+#include "util/problem.h"
+
+struct recording_file {
+	char *name;
+	int lock;		/* holds flock(LOCK_EX): it is being recorded */
+	sqlite3 *db;
+};
+
+/*
+ * Makes it, then its tables and what is true for the whole run. Both return as recording_open(), and leave
+ * @f to recording_file_remove() when they fail.
+ */
+int recording_file_make(struct recording_file *f, const char *name, bool overwrite, struct problem *p);
+int recording_file_begin(struct recording_file *f, const struct run_info *run, struct problem *p);
+
+/* Returns 0, or -ENOENT and a sentence when somebody deleted it. */
+int recording_file_check(const struct recording_file *f, struct problem *p);
+
+/* Sets the sentence for the failure @rc of SQLite; returns its errno. */
+int recording_file_failed(const struct recording_file *f, int rc, struct problem *p);
+
+/* Closes it, @finished: as one plain file. Takes one whose making failed. */
+void recording_file_close(struct recording_file *f, bool finished);
+
+/* Closes and deletes it, if it was made. */
+void recording_file_remove(struct recording_file *f);
+
+/* Writes what is true for the whole run. Returns what SQLite does. */
+int recording_facts_write(sqlite3 *db, const struct run_info *run);
+
+#endif

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sink/recording_rows.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "util/cleanup.h"
+#include "util/sqlite.h"
+
+int series_row_init(struct series_row *row, u32 scale)
+{
+	int err;
+
+	*row = (struct series_row){ 0 };
+	err = hist_init(&row->hist, scale) ?: hist_init(&row->idle, idle_scale(scale));
+	if (err)
+		series_row_uninit(row);
+	return err;
+}
+
+void series_row_uninit(struct series_row *row)
+{
+	hist_uninit(&row->hist);
+	hist_uninit(&row->idle);
+}
+
+int recording_rows_init(struct recording_rows *r, sqlite3 *db, u32 scale)
+{
+	const struct { sqlite3_stmt **s; const char *sql; } all[] = {
+		{ &r->interval, "INSERT INTO interval VALUES(?, ?, ?, ?, ?)" },
+		{ &r->state, "INSERT INTO state VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
+		{ &r->series, "INSERT INTO series VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
+	};
+	int rc = series_row_init(&r->row, scale) ? SQLITE_NOMEM : SQLITE_OK;
+
+	for (u32 i = 0; !rc && i < ARRAY_SIZE(all); i++)
+		rc = sqlite3_prepare_v3(db, all[i].sql, -1, SQLITE_PREPARE_PERSISTENT, all[i].s, NULL);
+	return rc;
+}
+
+void recording_rows_uninit(struct recording_rows *r)
+{
+	sqlite3_finalize(r->interval);
+	sqlite3_finalize(r->state);
+	sqlite3_finalize(r->series);
+	series_row_uninit(&r->row);
+	*r = (struct recording_rows){ 0 };
+}
+
+static void bind_bins(sqlite3_stmt *s, int at, const struct hist *h, u64 ios)
+{
+	u8 bytes[BINS_CODEC_MAX];
+	u32 len = ios ? bins_encode(h, bytes) : 0;
+
+	sqlite3_bind_blob(s, at, bytes, len, SQLITE_TRANSIENT);
+}
+
+void series_row_bind(sqlite3_stmt *s, int first, const struct series_row *row)
+{
+	sqlite3_bind_int64(s, first, row->ios);
+	sqlite3_bind_int64(s, first + 1, row->bytes);
+	sqlite3_bind_int64(s, first + 2, row->errors);
+	sqlite3_bind_int64(s, first + 3, row->sum_ns);
+	if (row->ios) {
+		sqlite3_bind_int64(s, first + 4, row->min_ns);
+		sqlite3_bind_int64(s, first + 5, row->max_ns);
+	} else {
+		sqlite3_bind_null(s, first + 4);
+		sqlite3_bind_null(s, first + 5);
+	}
+	bind_bins(s, first + 6, &row->hist, row->ios);
+	sqlite3_bind_int64(s, first + 7, row->idle_ios);
+	sqlite3_bind_int64(s, first + 8, row->idle_sum_ns);
+	bind_bins(s, first + 9, &row->idle, row->idle_ios);
+}
+
+static int put_interval(struct recording_rows *r, s64 id, u64 mono_ns, s64 wall_ns, u64 skipped)
+{
+	sqlite3_bind_int64(r->interval, 1, id);
+	sqlite3_bind_int64(r->interval, 2, mono_ns);
+	sqlite3_bind_int64(r->interval, 3, wall_ns);
+	sqlite3_bind_int64(r->interval, 4, skipped);
+	sqlite3_bind_int64(r->interval, 5, id ? 1 : 0);
+	return sqlite_step_done(r->interval);
+}
+
+static int put_state(struct recording_rows *r, s64 id, u32 watch, const struct watch_counts *w)
+{
+	sqlite3_stmt *s = r->state;
+
+	sqlite3_bind_int64(s, 1, id);
+	sqlite3_bind_int64(s, 2, watch);
+	sqlite3_bind_int64(s, 3, w->started);
+	sqlite3_bind_int64(s, 4, w->started_after);
+	sqlite3_bind_int64(s, 5, w->in_flight);
+	sqlite3_bind_int64(s, 6, w->in_flight_after);
+	sqlite3_bind_int64(s, 7, w->oldest_ns);
+	for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
+		sqlite3_bind_int64(s, 8 + i, w->accounts[i]);
+	if (w->kernel_known)
+		sqlite3_bind_int64(s, 8 + BLKLAT_ACCOUNTS, w->kernel_ios);
+	else
+		sqlite3_bind_null(s, 8 + BLKLAT_ACCOUNTS);
+	sqlite3_bind_int64(s, 9 + BLKLAT_ACCOUNTS, w->gone);
+	return sqlite_step_done(s);
+}
+
+/* None when nothing happened. Bytes may come without an IO: the rest of its parts is still to come. */
+static int put_series(struct recording_rows *r, s64 id, u32 watch, u32 op, const struct series_row *row)
+{
+	if (!row->ios && !row->bytes && !row->errors && !row->sum_ns && !row->idle_sum_ns)
+		return SQLITE_OK;
+	sqlite3_bind_int64(r->series, 1, id);
+	sqlite3_bind_int64(r->series, 2, watch);
+	sqlite3_bind_int64(r->series, 3, op);
+	series_row_bind(r->series, 4, row);
+	return sqlite_step_done(r->series);
+}
+
+/* What an op had counted before the first interval: nothing is known of it, or what the interval leaves. */
+static void row_before(struct series_row *row, const struct op_counts *now, const struct op_frame *o)
+{
+	static const struct op_frame none;
+
+	if (o) {
+		hist_diff(&row->hist, &now->hist, &o->hist);
+		hist_diff(&row->idle, &now->after_idle, &o->after_idle);
+	} else {
+		hist_copy(&row->hist, &now->hist);
+		hist_copy(&row->idle, &now->after_idle);
+		o = &none;
+	}
+	row->ios = hist_count(&row->hist);
+	row->bytes = now->bytes - o->bytes;
+	row->errors = now->errors - o->errors;
+	row->sum_ns = now->sum_ns - o->sum_ns;
+	row->min_ns = 0;
+	row->max_ns = 0;
+	row->idle_ios = hist_count(&row->idle);
+	row->idle_sum_ns = now->after_idle_sum_ns - o->after_idle_sum_ns;
+}
+
+/* The frame of a watch; NULL when its device had gone before. */
+static const struct frame *frame_of(const struct frames *is, const struct watch *watch)
+{
+	for (u32 i = 0; i < is->n; i++)
+		if (is->f[i].watch == watch)
+			return &is->f[i];
+	return NULL;
+}
+
+static int put_before(struct recording_rows *r, u32 watch, const struct watch_counts *now, const struct frame *f)
+{
+	int rc = SQLITE_OK;
+
+	if (!f)
+		rc = put_state(r, 0, watch, now);
+	for (u32 op = 0; !rc && op < BLKLAT_OPS; op++) {
+		row_before(&r->row, &now->ops[op], f ? &f->ops[op] : NULL);
+		rc = put_series(r, 0, watch, op, &r->row);
+	}
+	return rc;
+}
+
+int recording_rows_start(struct recording_rows *r, const struct run_info *run, const struct frames *is)
+{
+	const struct snapshot *now = is->now;
+	s64 length_ns = is->n ? llround(is->f[0].interval_s * NSEC_PER_SEC) : 0;
+	u64 mono_ns = now->mono_ns - length_ns;
+	s64 wall_ns = now->wall_ns - length_ns;
+	int rc;
+
+	/* The wall clock may have been set meanwhile. */
+	if (run->origin->start_mono_ns)
+		wall_ns = run->origin->start_wall_ns + (s64)(mono_ns - run->origin->start_mono_ns);
+	rc = put_interval(r, 0, mono_ns, wall_ns, 0);
+	for (u32 i = 0; !rc && i < run->n_watches; i++)
+		rc = put_before(r, i, &now->w[i], frame_of(is, &run->watches[i]));
+	return rc;
+}
+
+/* An op's row is its frame's; only the bins are borrowed. */
+static int put_op(struct recording_rows *r, s64 id, u32 watch, u32 op, const struct op_frame *o)
+{
+	const struct series_row row = {
+		.ios = o->ios, .bytes = o->bytes, .errors = o->errors, .sum_ns = o->sum_ns,
+		.min_ns = o->min_ns, .max_ns = o->max_ns, .hist = o->hist,
+		.idle_ios = o->after_idle_ios, .idle_sum_ns = o->after_idle_sum_ns, .idle = o->after_idle,
+	};
+
+	return put_series(r, id, watch, op, &row);
+}
+
+int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is)
+{
+	int rc = put_interval(r, id, is->now->mono_ns, is->now->wall_ns, is->now->skipped);
+
+	for (u32 i = 0; !rc && i < is->n; i++) {
+		const struct frame *f = &is->f[i];
+		u32 watch = f->watch - run->watches;
+
+		rc = put_state(r, id, watch, &is->now->w[watch]);
+		for (u32 op = 0; !rc && op < BLKLAT_OPS; op++)
+			rc = put_op(r, id, watch, op, &f->ops[op]);
+	}
+	return rc;
+}

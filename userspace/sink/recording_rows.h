@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* An interval as rows of a recording. All return what SQLite does; the caller has begun a transaction. */
+#ifndef SINK_RECORDING_ROWS_H
+#define SINK_RECORDING_ROWS_H
+
+#include <sqlite3.h>
+
+#include "model/bins_codec.h"
+#include "sink/sink.h"
+
+/* What a row of table series holds besides its key. */
+struct series_row {
+	u64 ios, bytes, errors, sum_ns;
+	u64 min_ns, max_ns;	/* meaningless without IOs */
+	struct hist hist;
+	u64 idle_ios, idle_sum_ns;
+	struct hist idle;
+};
+
+struct recording_rows {
+	sqlite3_stmt *interval, *state, *series;
+	struct series_row row;	/* room for one that is made up */
+};
+
+int recording_rows_init(struct recording_rows *r, sqlite3 *db, u32 scale);
+void recording_rows_uninit(struct recording_rows *r);
+
+/* Row 0: when the first interval @is began, and what was counted before. */
+int recording_rows_start(struct recording_rows *r, const struct run_info *run, const struct frames *is);
+
+/* Interval @id, from 1. */
+int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is);
+
+int series_row_init(struct series_row *row, u32 scale);
+void series_row_uninit(struct series_row *row);
+
+/* Binds the values of @row to parameters @first and on, in the order of the table. */
+void series_row_bind(sqlite3_stmt *s, int first, const struct series_row *row);
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "util/sqlite.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *sqlite_path(const char *file)
+{
+	char *path;
+
+	if (asprintf(&path, "%s%s", *file == '/' ? "" : "./", file) < 0)
+		return NULL;
+	return path;
+}
+
+char *sqlite_uri(const char *file, const char *parameters)
+{
+	/* Three letters stand for one at most. */
+	size_t room = strlen("file:./?") + 3 * strlen(file) + strlen(parameters) + 1;
+	char *uri = malloc(room), *at = uri;
+
+	if (!uri)
+		return NULL;
+	at += sprintf(at, "file:%s", *file == '/' ? "" : "./");
+	for (; *file; file++) {
+		unsigned char c = *file;
+
+		at += sprintf(at, isascii(c) && (isalnum(c) || strchr("/._-", c)) ? "%c" : "%%%02X", c);
+	}
+	sprintf(at, "?%s", parameters);
+	return uri;
+}
+
+int sqlite_errno(sqlite3 *db, int rc)
+{
+	int system = db ? sqlite3_system_errno(db) : 0;
+
+	switch (rc & 0xff) {
+	case SQLITE_OK:
+	case SQLITE_ROW:
+	case SQLITE_DONE:
+		return 0;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_READONLY:
+		return -EROFS;
+	case SQLITE_PERM:
+		return -EACCES;
+	case SQLITE_IOERR:
+	case SQLITE_CANTOPEN:
+		return system ? -system : -EIO;
+	default:
+		return -EBADMSG;
+	}
+}
+
+int sqlite_step_done(sqlite3_stmt *s)
+{
+	int rc = sqlite3_step(s);
+
+	sqlite3_reset(s);
+	return rc == SQLITE_DONE || rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+int sqlite_run(sqlite3 *db, const char *sql)
+{
+	return sqlite3_exec(db, sql, NULL, NULL, NULL);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What every user of SQLite needs. */
+#ifndef UTIL_SQLITE_H
+#define UTIL_SQLITE_H
+
+#include <sqlite3.h>
+
+#include "util/types.h"
+
+/*
+ * @file as sqlite3_open_v2() takes it for a file whatever it is called: names like ":memory:" and
+ * "file:a?b" mean something else to it. To be freed; NULL when there is no memory.
+ */
+char *sqlite_path(const char *file);
+
+/* The same as a URI with @parameters, "immutable=1". */
+char *sqlite_uri(const char *file, const char *parameters);
+
+/* The errno that a failure means, negative. -EBADMSG: what the file holds is damaged or no database. */
+int sqlite_errno(sqlite3 *db, int rc);
+
+/* Runs a statement that is done at once. Returns what sqlite3_step() and its preparation do, or SQLITE_OK. */
+int sqlite_run(sqlite3 *db, const char *sql);
+
+/* Ends a statement's run for the next one; for statements that give no row. Returns SQLITE_OK or what failed. */
+int sqlite_step_done(sqlite3_stmt *s);
+
+/* For CLEANUP(). */
+static inline void cleanup_statement(sqlite3_stmt **s)
+{
+	sqlite3_finalize(*s);
+}
+
+#endif
