@@ -35,6 +35,7 @@ ROWS = (
     Row("floor", "two BPF programs that only read the clock", reference=244),
     Row("blklat bpf", "default options", target=600),
     Row("blklat kmod", "default options", target=300),
+    Row("blklat bpf, idle gap", "IOs after a pause told apart"),
     Row("biolatency", "of libbpf-tools, default options", reference=1416),
     Row("biolatency, 1 device", "of libbpf-tools, -d"),
     Row("blklat bpf, 4 devices", "one busy, the others idle"),

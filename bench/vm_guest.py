@@ -41,6 +41,7 @@ def contenders(build):
         "floor": [Tool("floor", [f"{build}/bench/floor"], "")],
         "blklat bpf": [bpf()],
         "blklat kmod": [kmod()],
+        "blklat bpf, idle gap": [bpf("--idle-gap", "0.1")],
         "biolatency": [Tool("biolatency", ["biolatency"], "")],
         "biolatency, 1 device": [Tool("biolatency", ["biolatency", "-d", DEVICE], "")],
         "blklat bpf, 4 devices": [bpf(*others)],

@@ -4,6 +4,7 @@
 #define BIOS_BPF_H
 
 #include "counters.bpf.h"
+#include "pauses.bpf.h"
 
 #include <asm-generic/errno-base.h>
 
@@ -19,6 +20,33 @@ struct {
 	__type(key, u64);
 	__type(value, struct bio_start);
 } bios SEC(".maps");
+
+/* Of each watch, as struct target's seen_ns, but of bios. Its size is set before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} bios_seen SEC(".maps");
+
+/* Whether a bio queued now follows a pause. A watch of 0 has no cell. */
+static __noinline bool bio_follows_pause(u32 watch, u64 now)
+{
+	u32 cell = watch - 1;
+	u64 *seen_ns = bpf_map_lookup_elem(&bios_seen, &cell);
+
+	return seen_ns && is_old(*seen_ns, now) && note_issue(seen_ns, now);
+}
+
+static __noinline int note_bio_end(u32 watch, u64 now)
+{
+	u32 cell = watch - 1;
+	u64 *seen_ns = bpf_map_lookup_elem(&bios_seen, &cell);
+
+	if (seen_ns)
+		note_use(seen_ns, now);
+	return 0;
+}
 
 static __always_inline u32 total_watch(const volatile void *object)
 {
@@ -65,6 +93,10 @@ int on_bio_queue(u64 *ctx)
 	start.bytes = bio->bi_iter.bi_size;
 	start.op = bio_op(bio->bi_opf, start.bytes);
 	start.ns = bpf_ktime_get_ns();
+	if (cfg_idle_gap_ns) {
+		start.after_idle[0] = bio_follows_pause(start.watch[0], start.ns);
+		start.after_idle[1] = bio_follows_pause(start.watch[1], start.ns);
+	}
 	err = bpf_map_update_elem(&bios, &key, &start, BPF_NOEXIST);
 	if (err == -EEXIST) {
 		missed = bpf_map_lookup_elem(&bios, &key);
@@ -76,14 +108,20 @@ int on_bio_queue(u64 *ctx)
 	return 0;
 }
 
-static __always_inline void complete_bio(const struct bio_start *start, u32 watch, u64 ns, bool error)
+/* @i: for which of the watches. */
+static __always_inline void complete_bio(const struct bio_start *start, u32 i, u64 now, bool error)
 {
+	u32 watch = start->watch[i], op = start->op < BLKLAT_OPS ? start->op : BLKLAT_OP_OTHER;
+	u64 ns = now - start->ns, *bin;
 	struct blklat_series *s;
-	u64 *bin;
 
 	if (!watch)
 		return;
-	s = series_of(watch, start->op < BLKLAT_OPS ? start->op : BLKLAT_OP_OTHER);
+	if (cfg_idle_gap_ns && ns > SEEN_EVERY_NS)
+		note_bio_end(watch, now);
+	if (cfg_idle_gap_ns && start->after_idle[i])
+		count_after_idle(watch, op, ns);
+	s = series_of(watch, op);
 	if (!s)
 		return;
 	bin = count_latency(s, ns);
@@ -110,9 +148,9 @@ __noinline int end_bio(u64 key, u32 error)
 	now = bpf_ktime_get_ns();
 	start = *found;
 	bpf_map_delete_elem(&bios, &key);
-	complete_bio(&start, start.watch[0], now - start.ns, error);
+	complete_bio(&start, 0, now, error);
 	if (cfg_partitions)
-		complete_bio(&start, start.watch[1], now - start.ns, error);
+		complete_bio(&start, 1, now, error);
 	return 0;
 }
 

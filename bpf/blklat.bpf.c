@@ -9,18 +9,23 @@
  */
 #include "bios.bpf.h"
 #include "counters.bpf.h"
+#include "pauses.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-static __always_inline void start_request(struct target *t, struct request *rq, u32 stage)
+static __always_inline void start_request(struct target *t, struct request *rq, u32 stage, enum mode mode)
 {
 	struct slot slot = slot_of(t, rq, stage);
+	u64 now;
 
 	if (!slot.ns) {
 		account(t->watch[stage], BLKLAT_TAG_RANGE);
 		return;
 	}
-	*slot.ns = bpf_ktime_get_ns();
+	now = bpf_ktime_get_ns();
+	if (stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode))
+		now = marked_start(t, now);
+	*slot.ns = now;
 	order_writes();
 	slot.ns[BLKLAT_SLOTS]++;
 }
@@ -52,18 +57,24 @@ static __always_inline void issue(struct target *t, struct request *rq)
 	if (cfg_queue && t->watch[BLKLAT_STAGE_QUEUE])
 		end_queue(t, rq);
 	if (t->watch[BLKLAT_STAGE_DEVICE])
-		start_request(t, rq, BLKLAT_STAGE_DEVICE);
+		start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_ANY);
 }
 
 SEC("tp_btf/block_rq_issue")
 int on_rq_issue(u64 *ctx)
 {
 	struct request *rq = (void *)ctx[0];
+	u32 mode = cfg_mode;
 	struct target *t;
 
-	if (cfg_device_only) {
+	if (mode == MODE_DEVICE) {
 		if (target_of(rq->q, &t))
-			start_request(t, rq, BLKLAT_STAGE_DEVICE);
+			start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_DEVICE);
+		return 0;
+	}
+	if (mode == MODE_DEVICE_PAUSES) {
+		if (target_of(rq->q, &t))
+			start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_DEVICE_PAUSES);
 		return 0;
 	}
 	rq = argument(ctx, cfg_issue_arg1);
@@ -85,6 +96,8 @@ static __always_inline void unstart(struct target *t, struct request *rq, u32 st
 	if (!slot.ns || *slot.ns <= BLKLAT_SLOT_FREE)
 		return;
 	end_slot(slot);
+	if (cfg_idle_gap_ns && stage == BLKLAT_STAGE_DEVICE)
+		note_use(&t->seen_ns, bpf_ktime_get_ns());
 	account(t->watch[stage], BLKLAT_REQUEUED);
 }
 
@@ -121,10 +134,10 @@ static __noinline int complete_unstarted(u32 watch, const u64 *ns, struct reques
 }
 
 /* @ctx: of block_rq_complete; read where it is used, since to keep what was read takes more. */
-static __always_inline void complete(struct target *t, struct request *rq, const u64 *ctx)
+static __always_inline void complete(struct target *t, struct request *rq, const u64 *ctx, enum mode mode)
 {
 	/* First of all: the slot may have to come from another CPU's cache, which is not the IO's time. */
-	u64 now = bpf_ktime_get_ns(), start, *bin;
+	u64 now = bpf_ktime_get_ns(), start, ns, *bin;
 	struct slot slot = slot_of(t, rq, BLKLAT_STAGE_DEVICE);
 	struct blklat_series *s;
 	u64 bytes;
@@ -146,7 +159,11 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 		s->errors++;
 	if (bytes < rq->__data_len)
 		return;		/* a part; the last one ends it */
-	bin = count_latency(s, now - start);
+	/* A marked start makes it huge. */
+	ns = now - start;
+	if (wants_pauses(mode) && ns > SEEN_EVERY_NS)
+		ns = end_marked(t, rq, now, start);
+	bin = count_latency(s, ns);
 	if (!bin)
 		return;
 	end_slot(slot);
@@ -175,10 +192,10 @@ int on_rq_insert(u64 *ctx)
 	struct target *t;
 
 	if (target_of(rq->q, &t) && t->watch[BLKLAT_STAGE_QUEUE])
-		start_request(t, rq, BLKLAT_STAGE_QUEUE);
+		start_request(t, rq, BLKLAT_STAGE_QUEUE, MODE_ANY);
 	if (cfg_partitions) {
 		if (target_of(rq->part, &t) && t->watch[BLKLAT_STAGE_QUEUE])
-			start_request(t, rq, BLKLAT_STAGE_QUEUE);
+			start_request(t, rq, BLKLAT_STAGE_QUEUE, MODE_ANY);
 	}
 	return 0;
 }
@@ -206,7 +223,7 @@ static __always_inline bool complete_any(const volatile void *key, struct reques
 	if (!target_of(key, &t))
 		return false;
 	if (t->watch[BLKLAT_STAGE_DEVICE])
-		complete(t, rq, ctx);
+		complete(t, rq, ctx, MODE_ANY);
 	/* One that failed before it was issued, or needed no issue, never left the queue. */
 	if (cfg_queue && t->watch[BLKLAT_STAGE_QUEUE])
 		unstart(t, rq, BLKLAT_STAGE_QUEUE);
@@ -217,12 +234,18 @@ SEC("tp_btf/block_rq_complete")
 int on_rq_complete(u64 *ctx)
 {
 	struct request *rq = (void *)ctx[0];
+	u32 mode = cfg_mode;
 	struct target *t;
 	bool total;
 
-	if (cfg_device_only) {
+	if (mode == MODE_DEVICE) {
 		if (target_of(rq->q, &t))
-			complete(t, rq, ctx);
+			complete(t, rq, ctx, MODE_DEVICE);
+		return 0;
+	}
+	if (mode == MODE_DEVICE_PAUSES) {
+		if (target_of(rq->q, &t))
+			complete(t, rq, ctx, MODE_DEVICE_PAUSES);
 		return 0;
 	}
 	total = complete_any(rq->q, rq, ctx);

@@ -18,7 +18,23 @@ struct target {
 	__u32 queues;
 	__u32 stride;			/* slots a hardware queue */
 	__u32 tags;			/* driver tags; the scheduler's follow */
-	__u32 pad[7];			/* one cache line */
+	__u32 pad;
+	/*
+	 * When a request of it was last issued or ended, to within a ms; 0: not known. The programs write
+	 * it, and only while pauses are looked for (pauses.bpf.h).
+	 */
+	__u64 seen_ns;
+	__u64 fill[2];			/* one cache line */
+};
+
+/*
+ * What there is to do at an issue or a completion. The two usual ways have code of their own: to ask for each
+ * thing whether it is wanted takes more, even where the verifier knows the answer.
+ */
+enum mode {
+	MODE_ANY,
+	MODE_DEVICE,		/* nothing but stage device of whole devices, and issue has the request alone */
+	MODE_DEVICE_PAUSES,	/* the same, looking for pauses */
 };
 
 #define BLKLAT_TARGET_BITS 14		/* largest hash */
@@ -27,8 +43,17 @@ struct target {
 struct bio_start {
 	__u64 ns;
 	__u32 bytes;
-	__u32 op;
+	__u16 op;
+	__u8 after_idle[2];		/* for each of the two: queued after a pause */
 	__u32 watch[2];			/* number + 1 of the whole device's and the partition's watch */
 };
+
+/* Of one watch and op, the IOs after a pause: sum of their latencies and bins, see idle_scale(). */
+struct idle_series {
+	__u64 sum_ns;
+	__u64 bins[];
+};
+
+#define IDLE_SERIES_BYTES(cells) (sizeof(struct idle_series) + (cells) * 8)
 
 #endif

@@ -17,8 +17,7 @@ const volatile u32 cfg_cells = BLKLAT_CELLS(6);	/* of a histogram at that scale 
 const volatile u32 cfg_watches = 1;
 const volatile u32 cfg_hash_factor = 1;
 const volatile u32 cfg_hash_shift = 31;
-/* Nothing but stage device of whole devices is watched, and issue has the request alone: the usual way. */
-const volatile bool cfg_device_only = false;
+const volatile u32 cfg_mode = MODE_ANY;		/* enum mode */
 const volatile bool cfg_queue = false;		/* stage queue is watched, on some device */
 const volatile bool cfg_bios = false;		/* stage total is watched, on some device */
 const volatile bool cfg_remapped = false;	/* and on one without requests */

@@ -90,12 +90,14 @@ enum blklat_account {
  */
 #define BLKLAT_SLOTS 16
 struct blklat_slots {
-	__u64 ns[BLKLAT_SLOTS];		/* CLOCK_MONOTONIC; or one of the two below */
+	__u64 ns[BLKLAT_SLOTS];		/* CLOCK_MONOTONIC, perhaps with the bit below; or one of the two below */
 	__u64 started[BLKLAT_SLOTS];
 	__u64 ended[BLKLAT_SLOTS];	/* completed or requeued */
 };
 #define BLKLAT_SLOT_UNUSED 0	/* nothing was seen here since the capture began */
 #define BLKLAT_SLOT_FREE 1	/* the last one started here has ended */
+/* A bit of a time: issued after a pause. The clock is far from it; the kernel module never sets it. */
+#define BLKLAT_SLOT_AFTER_IDLE (1ULL << 63)
 
 /* First cells of a series; the bins follow, BLKLAT_CELLS(scale) of them. */
 struct blklat_series {

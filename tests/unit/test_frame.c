@@ -452,6 +452,36 @@ static void doubtful_pauses(void **state)
 	}
 }
 
+/* IOs that waited behind a long one end just after it, perhaps in the interval that follows. */
+static void pauses_behind_a_stall(void **state)
+{
+	struct fixture *f = *state;
+	const struct op_frame *o = read_of(&f->frames);
+
+	f->now.idle_gap_ns = 100000000;
+	put(&f->now, 0, BLKLAT_OP_WRITE, 3000000000, 4096);
+	f->now.w[0].in_flight = f->now.w[0].in_flight_after = 4;
+	f->now.w[0].oldest_ns = 90000000;
+	between(f, 1000000000);
+	for (u32 i = 0; i < 3; i++) {
+		advance(f);
+		put_after_idle(&f->now, 0, BLKLAT_OP_READ, 2800000000);
+		between(f, 1000000000);
+		assert_int_equal(o->ios, 1);
+		/* Once: with IOs always in flight it would never end. */
+		assert_int_equal(o->after_idle_ios, i ? 1 : 0);
+	}
+	/* Nothing was in flight between the two, so nothing waited for it. */
+	advance(f);
+	put(&f->now, 0, BLKLAT_OP_WRITE, 3000000000, 4096);
+	f->now.w[0].in_flight = f->now.w[0].in_flight_after = f->now.w[0].oldest_ns = 0;
+	between(f, 1000000000);
+	advance(f);
+	put_after_idle(&f->now, 0, BLKLAT_OP_READ, 102000);
+	between(f, 1000000000);
+	assert_int_equal(o->after_idle_ios, 1);
+}
+
 /* What is torn by a read never leaves the bins. */
 static void torn_pauses(void **state)
 {
@@ -488,6 +518,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(whole_run, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(after_pauses, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(doubtful_pauses, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(pauses_behind_a_stall, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(torn_pauses, set_up, tear_down),
 	};
 

@@ -91,6 +91,13 @@ static u64 slot_bytes(const struct device *d, u32 cpus, u32 halves)
 	return 24ULL * s.queues * s.stride * halves;
 }
 
+static u64 memory_bytes(const struct watch *watches, u32 n, u32 cpus, u32 scale, u32 max_bios)
+{
+	const struct capture_config cfg = { .watches = watches, .n_watches = n, .scale = -1, .max_bios = max_bios };
+
+	return capture_memory_bytes(&cfg, cpus, scale);
+}
+
 static void test_memory(void **state)
 {
 	const struct watch watches[] = {
@@ -102,16 +109,38 @@ static void test_memory(void **state)
 
 	(void)state;
 	for (u32 scale = 0; scale <= 6; scale++) {
-		assert_int_equal(capture_memory_bytes(watches + 2, 1, 4, scale, 1000),
+		assert_int_equal(memory_bytes(watches + 2, 1, 4, scale, 1000),
 				 4 * row_bytes(scale) + slot_bytes(&disk, 4, 1));
-		assert_int_equal(capture_memory_bytes(watches, 2, 16, scale, 1000),
+		assert_int_equal(memory_bytes(watches, 2, 16, scale, 1000),
 				 2 * 16 * row_bytes(scale) + slot_bytes(&nvme, 16, 2));
-		assert_int_equal(capture_memory_bytes(watches, 5, 16, scale, 1000),
+		assert_int_equal(memory_bytes(watches, 5, 16, scale, 1000),
 				 5 * 16 * row_bytes(scale) + slot_bytes(&nvme, 16, 2) +
 				 slot_bytes(&disk, 16, 1) + 1000 * bio);
-		assert_int_equal(capture_memory_bytes(watches + 4, 1, 1, scale, 65536),
+		assert_int_equal(memory_bytes(watches + 4, 1, 1, scale, 65536),
 				 row_bytes(scale) + 65536 * bio);
 	}
+}
+
+/*
+ * Looking for pauses takes the same however many CPUs there are: of each watch a time and of five ops a sum
+ * and the bins of eighths of an octave at most (33 octaves up to 128 s), below and above.
+ */
+static void test_memory_of_pauses(void **state)
+{
+	static const u64 cells[] = { 33 + 2, 66 + 2, 132 + 2, 264 + 2, 264 + 2, 264 + 2, 264 + 2 };
+	const struct watch watches[] = { { &nvme, BLKLAT_STAGE_DEVICE }, { &dm, BLKLAT_STAGE_TOTAL } };
+
+	(void)state;
+	for (u32 scale = 0; scale <= 6; scale++)
+		for (u32 cpus = 1; cpus <= 64; cpus *= 8) {
+			const struct capture_config cfg = {
+				.watches = watches, .n_watches = 2, .max_bios = 1000, .idle_gap_ns = 100000000,
+			};
+
+			assert_int_equal(capture_memory_bytes(&cfg, cpus, scale) -
+					 memory_bytes(watches, 2, cpus, scale, 1000),
+					 2 * (5 * (8 + 8 * cells[scale]) + 8));
+		}
 }
 
 /* 400 devices on 512 CPUs are beyond what 32 bits hold. */
@@ -122,7 +151,7 @@ static void test_memory_does_not_wrap(void **state)
 	(void)state;
 	for (u32 i = 0; i < 400; i++)
 		watches[i] = (struct watch){ &nvme, BLKLAT_STAGE_TOTAL };
-	assert_int_equal(capture_memory_bytes(watches, 400, 512, 6, 1 << 24) >> 30,
+	assert_int_equal(memory_bytes(watches, 400, 512, 6, 1 << 24) >> 30,
 			 (400 * 512 * row_bytes(6) + (96ULL << 24)) >> 30);
 }
 
@@ -142,7 +171,7 @@ static u64 needed(int scale)
 {
 	const struct watch watch = { &disk, BLKLAT_STAGE_DEVICE };
 
-	return capture_memory_bytes(&watch, 1, 4, scale, 100);
+	return memory_bytes(&watch, 1, 4, scale, 100);
 }
 
 static void test_auto_takes_the_finest_that_fits(void **state)
@@ -211,6 +240,7 @@ int main(void)
 		cmocka_unit_test(test_bios_need_no_slots),
 		cmocka_unit_test(test_slots_of_stages),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_memory_of_pauses),
 		cmocka_unit_test(test_memory_does_not_wrap),
 		cmocka_unit_test(test_auto_takes_the_finest_that_fits),
 		cmocka_unit_test(test_explicit_scale_fits_or_fails),

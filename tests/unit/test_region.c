@@ -330,10 +330,51 @@ static void test_bytes_without_a_bin(void **state)
 	fake_free(f);
 }
 
+/* One series of each watch and op for all CPUs: a sum, then bins of an eighth of an octave or wider. */
+static void test_after_idle(void **state)
+{
+	(void)state;
+	for (u32 scale = 0; scale <= 6; scale++) {
+		struct fake *f = fake_new(scale);
+		u32 cells = fake_cells(scale < 3 ? scale : 3);
+		u64 *idle = calloc((size_t)FAKE_WATCHES * FAKE_OPS * (1 + cells), sizeof(u64));
+		u64 *one = idle + (1 * FAKE_OPS + BLKLAT_OP_WRITE) * (1 + cells);
+		const struct op_counts *o;
+
+		/* Without it nothing is looked for. */
+		assert_int_equal(hist_count(&fake_drain(f, 1)->ops[BLKLAT_OP_WRITE].after_idle), 0);
+		f->r.idle = idle;
+		one[0] = 123456;
+		one[1] = 1;
+		one[1 + 20] = 2;
+		one[cells] = 3;
+		one[1 + cells] = 77;	/* the sum of the next op */
+		for (int drain = 0; drain < 2; drain++) {
+			o = &fake_drain(f, 1)->ops[BLKLAT_OP_WRITE];
+			assert_int_equal(o->after_idle_sum_ns, 123456);
+			assert_int_equal(hist_count(&o->after_idle), 6);
+			assert_int_equal(o->after_idle.cells[0], 1);
+			assert_int_equal(o->after_idle.cells[cells - 1], 3);
+			assert_int_equal(o[1].after_idle_sum_ns, 77);
+			assert_int_equal(hist_count(&o[1].after_idle), 0);
+			assert_int_equal(f->now.w[0].ops[BLKLAT_OP_WRITE].after_idle_sum_ns, 0);
+		}
+		/* Cumulative, like the rest. */
+		one[0] += 4;
+		one[1 + 20]++;
+		o = &fake_drain(f, 1)->ops[BLKLAT_OP_WRITE];
+		assert_int_equal(o->after_idle_sum_ns, 123460);
+		assert_int_equal(hist_count(&o->after_idle), 7);
+		free(idle);
+		fake_free(f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bytes_without_a_bin),
+		cmocka_unit_test(test_after_idle),
 		cmocka_unit_test(test_layout),
 		cmocka_unit_test(test_every_cpu_watch_and_op),
 		cmocka_unit_test(test_octaves),

@@ -108,6 +108,27 @@ static void test_in_flight_and_age(void **state)
 	fake_free(f);
 }
 
+/* The mark of an IO after a pause is no part of its time: bit 63, as abi.h says. */
+static void test_marked_starts(void **state)
+{
+	struct fake *f = fake_new(0);
+
+	(void)state;
+	start(f, 3, 300000 | 1ULL << 63);
+	check(fake_drain(f, 0), 1, 1, 0);
+	assert_int_equal(f->now.w[0].oldest_ns, 700000);
+	start(f, 4, 200000);
+	check(fake_drain(f, 0), 2, 2, 0);
+	assert_int_equal(f->now.w[0].oldest_ns, 800000);
+	start(f, 5, 100000 | 1ULL << 63);
+	check(fake_drain(f, 0), 3, 3, 0);
+	assert_int_equal(f->now.w[0].oldest_ns, 900000);
+	complete(f, 5, 1000);
+	check(fake_drain(f, 0), 3, 2, 0);
+	assert_int_equal(f->now.w[0].oldest_ns, 800000);
+	fake_free(f);
+}
+
 /* One that was started after the clock was read is as young as can be. */
 static void test_age_is_never_negative(void **state)
 {
@@ -350,6 +371,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_layout),
 		cmocka_unit_test(test_in_flight_and_age),
+		cmocka_unit_test(test_marked_starts),
 		cmocka_unit_test(test_age_is_never_negative),
 		cmocka_unit_test(test_ranges),
 		cmocka_unit_test(test_total_has_no_slots),

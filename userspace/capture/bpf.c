@@ -82,6 +82,7 @@ static void bpf_close(struct capture *c)
 	unmap(&b->series);
 	unmap(&b->accounts);
 	unmap(&b->slots);
+	unmap(&b->idle);
 	blklat__destroy(b->skel);
 	targets_free(&b->targets);
 	live_uninit(&b->live);

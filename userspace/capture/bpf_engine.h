@@ -17,7 +17,7 @@ struct bpf_capture {
 	struct live_capture live;
 	struct blklat *skel;
 	struct targets targets;
-	struct mapping series, accounts, slots;
+	struct mapping series, accounts, slots, idle;
 };
 
 /*

@@ -51,12 +51,22 @@ static void choose_programs(struct bpf_capture *b)
 	bpf_program__set_autoload(s->progs.on_bio_complete, total);
 }
 
+static enum mode mode_of(const struct blklat__rodata *ro)
+{
+	if (ro->cfg_queue || ro->cfg_bios || ro->cfg_partitions || ro->cfg_issue_arg1)
+		return MODE_ANY;
+	return ro->cfg_idle_gap_ns ? MODE_DEVICE_PAUSES : MODE_DEVICE;
+}
+
 static void configure(struct bpf_capture *b)
 {
 	struct blklat__rodata *ro = b->skel->rodata;
 
 	ro->cfg_merged = BLKLAT_SCALE_MAX - b->live.capture.scale;
 	ro->cfg_cells = BLKLAT_CELLS(b->live.capture.scale);
+	ro->cfg_idle_gap_ns = b->live.idle_gap_ns;
+	ro->cfg_idle_merged = BLKLAT_SCALE_MAX - idle_scale(b->live.capture.scale);
+	ro->cfg_idle_cells = BLKLAT_CELLS(idle_scale(b->live.capture.scale));
 	ro->cfg_watches = b->live.capture.n_watches;
 	ro->cfg_hash_factor = b->targets.factor;
 	ro->cfg_hash_shift = 32 - b->targets.bits;
@@ -71,12 +81,26 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_requeue_arg1 = bpf_tracepoint_args("block_rq_requeue") == 2;
 	ro->cfg_merge_arg1 = bpf_tracepoint_args("block_rq_merge") == 2;
 	ro->cfg_bio_queue_arg1 = bpf_tracepoint_args("block_bio_queue") == 2;
-	ro->cfg_device_only = !ro->cfg_queue && !ro->cfg_bios && !ro->cfg_partitions && !ro->cfg_issue_arg1;
+	ro->cfg_mode = mode_of(ro);
 }
 
 static u32 at_least_1(u32 n)
 {
 	return n ? n : 1;
+}
+
+/* Maps that are not needed keep one element, since the programs name them. */
+static void size_idle_maps(struct bpf_capture *b)
+{
+	u32 watches = b->live.capture.n_watches;
+	struct blklat *s = b->skel;
+
+	bpf_map__set_value_size(s->maps.idle_series, IDLE_SERIES_BYTES(s->rodata->cfg_idle_cells));
+	if (!b->live.idle_gap_ns)
+		return;
+	bpf_map__set_max_entries(s->maps.idle_series, watches * BLKLAT_OPS);
+	if (live_any_stage(&b->live.capture, BLKLAT_STAGE_TOTAL))
+		bpf_map__set_max_entries(s->maps.bios_seen, watches);
 }
 
 static void size_maps(struct bpf_capture *b, u32 max_bios)
@@ -90,6 +114,7 @@ static void size_maps(struct bpf_capture *b, u32 max_bios)
 	bpf_map__set_max_entries(s->maps.series, rows * BLKLAT_OPS);
 	bpf_map__set_max_entries(s->maps.accounts, rows);
 	bpf_map__set_max_entries(s->maps.bios, live_any_stage(&b->live.capture, BLKLAT_STAGE_TOTAL) ? max_bios : 1);
+	size_idle_maps(b);
 }
 
 /* libbpf before 1.3 can't make a section larger, but takes a map that is; its one value is the table. */
@@ -121,6 +146,8 @@ static int map_region(struct bpf_capture *b)
 		err = map_array(s->maps.accounts, &b->accounts);
 	if (!err)
 		err = map_array(s->maps.slots, &b->slots);
+	if (!err && b->live.idle_gap_ns)
+		err = map_array(s->maps.idle_series, &b->idle);
 	if (err)
 		return err;
 	b->live.region.cpus = b->live.capture.cpus;
@@ -130,6 +157,7 @@ static int map_region(struct bpf_capture *b)
 	b->live.region.accounts = b->accounts.at;
 	b->live.region.slots = b->slots.at;
 	b->live.region.ranges = b->targets.slots;
+	b->live.region.idle = b->idle.at;
 	b->live.region.epoch = &s->bss->epoch;
 	return 0;
 }

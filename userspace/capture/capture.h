@@ -61,10 +61,11 @@ extern const struct capture_ops capture_replay;
 extern const struct capture_ops *const capture_engines[];
 
 /*
- * Bytes that the counters of @n watches take at @scale: series and accounts for each CPU, start
- * slots, and where a watch has stage total the table of @max_bios.
+ * Bytes that the counters of @cfg's watches take at @scale, whatever scale it asks for: series and
+ * accounts for each CPU, start slots, where a watch has stage total the table of max_bios, and where
+ * pauses are looked for the series of IOs after one.
  */
-u64 capture_memory_bytes(const struct watch *watches, u32 n, u32 cpus, u32 scale, u32 max_bios);
+u64 capture_memory_bytes(const struct capture_config *cfg, u32 cpus, u32 scale);
 
 /*
  * The scale to use: @cfg->scale if it fits the memory limit, the finest that fits if it is -1.

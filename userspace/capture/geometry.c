@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "../bpf/capture.h"
 #include "blklat/bins.h"
 
 #define KIB 1024
@@ -67,17 +68,27 @@ static u64 slots_at(const struct watch *watches, u32 i, u32 n, u32 cpus)
 			   has_stage(watches, n, d, BLKLAT_STAGE_QUEUE), cpus);
 }
 
-u64 capture_memory_bytes(const struct watch *watches, u32 n, u32 cpus, u32 scale, u32 max_bios)
+/* What looking for pauses takes: a series of each watch and op, and when the watch was last in use. */
+static u64 idle_bytes(const struct capture_config *cfg, u32 scale)
+{
+	u64 series = IDLE_SERIES_BYTES((u64)BLKLAT_CELLS(idle_scale(scale)));
+
+	return cfg->idle_gap_ns ? cfg->n_watches * (series * BLKLAT_OPS + sizeof(u64)) : 0;
+}
+
+u64 capture_memory_bytes(const struct capture_config *cfg, u32 cpus, u32 scale)
 {
 	u64 row = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS(scale)) * BLKLAT_OPS + BLKLAT_ACCOUNTS * sizeof(u64);
-	u64 bytes = (u64)cpus * n * row;
+	u64 bytes = (u64)cpus * cfg->n_watches * row + idle_bytes(cfg, scale);
 	bool total = false;
 
-	for (u32 i = 0; i < n; i++) {
-		total |= watches[i].stage == BLKLAT_STAGE_TOTAL;
-		bytes += (u64)slots_at(watches, i, n, cpus) / BLKLAT_SLOTS * sizeof(struct blklat_slots);
+	for (u32 i = 0; i < cfg->n_watches; i++) {
+		u64 slots = slots_at(cfg->watches, i, cfg->n_watches, cpus);
+
+		total |= cfg->watches[i].stage == BLKLAT_STAGE_TOTAL;
+		bytes += slots / BLKLAT_SLOTS * sizeof(struct blklat_slots);
 	}
-	return bytes + (total ? (u64)max_bios * BIO_ENTRY_BYTES : 0);
+	return bytes + (total ? (u64)cfg->max_bios * BIO_ENTRY_BYTES : 0);
 }
 
 int capture_choose_scale(const struct capture_config *cfg, u32 cpus, struct problem *p)
@@ -87,7 +98,7 @@ int capture_choose_scale(const struct capture_config *cfg, u32 cpus, struct prob
 	u64 bytes;
 
 	for (;; scale--) {
-		bytes = capture_memory_bytes(cfg->watches, cfg->n_watches, cpus, scale, cfg->max_bios);
+		bytes = capture_memory_bytes(cfg, cpus, scale);
 		if (bytes <= limit)
 			return scale;
 		if (cfg->scale >= 0 || !scale)

@@ -251,9 +251,13 @@ static int start(struct kmod_capture *k, const struct capture_config *cfg, struc
 
 static int kmod_open(const struct capture_config *cfg, struct capture **ret, struct problem *p)
 {
-	struct kmod_capture *k = calloc(1, sizeof(*k));
+	struct kmod_capture *k;
 	int err;
 
+	if (cfg->idle_gap_ns)
+		return problem_set(p, -EOPNOTSUPP, "engine kmod does not see pauses: leave --idle-gap out, or use "
+				   "engine bpf");
+	k = calloc(1, sizeof(*k));
 	if (!k)
 		return problem_set(p, -ENOMEM, "out of memory");
 	k->fd = -1;

@@ -37,11 +37,12 @@ int live_init(struct live_capture *l, const struct capture_ops *ops, const struc
 
 	if (scale < 0)
 		return scale;
+	l->idle_gap_ns = cfg->idle_gap_ns;
 	l->capture = (struct capture){
 		.ops = ops,
 		.scale = scale,
 		.cpus = cpus,
-		.memory_bytes = capture_memory_bytes(cfg->watches, cfg->n_watches, cpus, scale, cfg->max_bios),
+		.memory_bytes = capture_memory_bytes(cfg, cpus, scale),
 		.live = true,
 		.engine = ops->name,
 		.devices = cfg->devices,
@@ -163,6 +164,7 @@ int live_read(struct live_capture *l, struct snapshot *s, int (*count_bios)(stru
 	region_next_epoch(&l->region);
 	s->mono_ns = clock_ns(CLOCK_MONOTONIC);
 	s->wall_ns = clock_ns(CLOCK_REALTIME);
+	s->idle_gap_ns = l->idle_gap_ns;
 	err = read_once(l, s, count_bios);
 	for (long ms = 1; !err && !closes(s) && ms <= 16; ms *= 4) {
 		nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);

@@ -21,6 +21,7 @@ struct live_capture {
 	struct capture capture;
 	struct region region;
 	struct bio_counts *bios;	/* of each watch; the engine's to fill */
+	u64 idle_gap_ns;		/* 0: pauses are not looked for */
 	u64 *kernel_base;		/* of each watch: the kernel's count when the capture began */
 	struct snapshot last;		/* what was read last: tells the interval's bins */
 };

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "../bpf/capture.h"
 #include "blklat/bins.h"
 
 static struct blklat_series *series_at(const struct region *r, u32 cpu, u32 watch, u32 op)
@@ -44,7 +45,7 @@ struct scan {
 static void scan_slot(const struct blklat_slots *slots, u32 i, struct scan *s)
 {
 	u64 started = __atomic_load_n(&slots->started[i], __ATOMIC_ACQUIRE);
-	u64 ns = __atomic_load_n(&slots->ns[i], __ATOMIC_ACQUIRE);
+	u64 ns = __atomic_load_n(&slots->ns[i], __ATOMIC_ACQUIRE) & ~BLKLAT_SLOT_AFTER_IDLE;
 	u64 explained = load(&slots->ended[i]) + (ns > BLKLAT_SLOT_FREE);
 
 	s->started += started;
@@ -138,6 +139,20 @@ static void choose_extremes(struct op_counts *op, const struct hist *before, con
 	op->min_ns = choose(h, first, e->min_ns, ended, UINT64_MAX, hist_lower_ns(h->scale, first) + 1);
 }
 
+static void read_after_idle(const struct region *r, u32 i, u32 op, struct op_counts *ret)
+{
+	struct hist *h = &ret->after_idle;
+	u32 cells = BLKLAT_CELLS(h->scale);
+	const struct idle_series *s;
+
+	if (!r->idle)
+		return;
+	s = (void *)((char *)r->idle + (size_t)(i * BLKLAT_OPS + op) * IDLE_SERIES_BYTES(cells));
+	ret->after_idle_sum_ns = load(&s->sum_ns);
+	for (u32 cell = 0; cell < cells; cell++)
+		h->cells[cell] = load(&s->bins[cell]);
+}
+
 static void read_op(const struct region *r, u32 i, u32 op, const struct op_counts *before,
 		    struct op_counts *ret)
 {
@@ -146,6 +161,8 @@ static void read_op(const struct region *r, u32 i, u32 op, const struct op_count
 	hist_clear(&ret->hist);
 	ret->sum_ns = ret->bytes = ret->errors = 0;
 	ret->min_ns = ret->max_ns = 0;
+	/* Before all IOs, so that what was counted here is among them. */
+	read_after_idle(r, i, op, ret);
 	for (u32 cpu = 0; cpu < r->cpus; cpu++)
 		add_series(series_at(r, cpu, i, op), ret, &e);
 	choose_extremes(ret, &before->hist, &e, (*r->epoch & 1) ^ 1);

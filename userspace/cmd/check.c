@@ -138,7 +138,7 @@ static struct run_cost cost_of(const struct findings *f, const struct watch *w, 
 
 	return (struct run_cost){
 		.scale = scale,
-		.bytes = capture_memory_bytes(w, n, f->machine.cpus, scale < 0 ? 0 : scale, CAPTURE_MAX_BIOS),
+		.bytes = capture_memory_bytes(&cfg, f->machine.cpus, scale < 0 ? 0 : scale),
 	};
 }
 

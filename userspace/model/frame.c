@@ -144,10 +144,13 @@ static bool pauses_doubtful(const struct frame *f, u64 gap_ns)
 	return f->oldest_ns >= gap_ns || long_ios > after_idle;
 }
 
-static void settle_pauses(struct frame *f, u64 gap_ns)
+/* @in_flight: at the interval's begin. What was issued behind a long IO of the interval before may be among them. */
+static void settle_pauses(struct frame *f, u64 in_flight, u64 gap_ns)
 {
-	bool doubtful = pauses_doubtful(f, gap_ns);
+	bool carried = f->pauses_hidden && in_flight, doubtful;
 
+	f->pauses_hidden = pauses_doubtful(f, gap_ns);
+	doubtful = f->pauses_hidden || carried;
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		struct op_frame *o = &f->ops[op];
 
@@ -176,7 +179,7 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		f->oldest_ns = w->oldest_ns;
 		f->gone = w->gone;
 		account(now, i, cpus, &skipped_left, &f->accounting);
-		settle_pauses(f, now->idle_gap_ns);
+		settle_pauses(f, before->w[i].in_flight, now->idle_gap_ns);
 		derive(f, ps);
 	}
 	fs->now = now;

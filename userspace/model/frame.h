@@ -24,7 +24,8 @@ struct op_frame {
 	/*
 	 * Of these, the IOs issued after the device had been idle for the run's idle gap, at idle_scale().
 	 * An engine tells a pause by silence, so an IO that took as long as the gap looks like one to those
-	 * behind it: an interval with such an IO has none of these (it is not known which they are).
+	 * behind it: an interval with such an IO has none of these (it is not known which they are), nor has
+	 * the next one if some were in flight between the two.
 	 */
 	u64 after_idle_ios;
 	u64 after_idle_sum_ns;
@@ -41,6 +42,7 @@ struct frame {
 	double queue_depth;	/* mean number in flight: sum of latencies over interval (Little's law) */
 	struct accounting accounting;
 	bool gone;
+	bool pauses_hidden;	/* an IO took as long as the idle gap, see after_idle; kept for the next interval */
 };
 
 /* A set of frames, one a watch, and what is needed to make the next ones. */

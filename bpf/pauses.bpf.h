@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * IOs after a pause: issued after their device had been idle for cfg_idle_gap_ns, that is, after nothing
+ * was issued or ended for so long.
+ *
+ * When it was last in use is a time that all CPUs share, so they must not write it at each IO. It is
+ * only written when it is older than SEEN_EVERY_NS, and an IO's end only looks at it when the IO took
+ * longer than that: its issue did already. So it may be two such times behind (PAUSE_DOUBT_NS), and a
+ * pause has to look that much longer than the gap to be one for sure. CPUs that issue at the same moment
+ * may each find the pause. A clock that is behind another CPU's gives a negative age, not a huge one.
+ */
+#ifndef PAUSES_BPF_H
+#define PAUSES_BPF_H
+
+#include "counters.bpf.h"
+
+const volatile u64 cfg_idle_gap_ns = 0;		/* 0: pauses are not looked for */
+const volatile u32 cfg_idle_merged = 0;		/* BLKLAT_SCALE_MAX - scale of idle_series */
+const volatile u32 cfg_idle_cells = 1;		/* of a histogram at that scale */
+
+#define SEEN_EVERY_NS 500000
+#define PAUSE_DOUBT_NS (2 * SEEN_EVERY_NS)
+
+/* [watch][op], for all CPUs: what is counted here is rare. Its size is set before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, IDLE_SERIES_BYTES(1));
+	__uint(map_flags, BPF_F_MMAPABLE);
+} idle_series SEC(".maps");
+
+static __always_inline bool is_old(u64 seen_ns, u64 now)
+{
+	return (s64)(now - seen_ns) > SEEN_EVERY_NS;
+}
+
+static __always_inline void note_use(u64 *seen_ns, u64 now)
+{
+	if (is_old(*seen_ns, now))
+		*seen_ns = now;
+}
+
+/* True when what is issued now follows a pause. At first nothing is known, so it does not. */
+static __always_inline bool note_issue(u64 *seen_ns, u64 now)
+{
+	u64 before = *seen_ns;
+
+	*seen_ns = now;
+	return before && now - before >= cfg_idle_gap_ns + PAUSE_DOUBT_NS;
+}
+
+/* The mark of a start time, or 0. */
+static __noinline u64 find_mark(struct target *t, u64 now)
+{
+	return t && note_issue(&t->seen_ns, now) ? BLKLAT_SLOT_AFTER_IDLE : 0;
+}
+
+/* Whether to look for pauses at all; @mode is a constant of the caller's. */
+static __always_inline bool wants_pauses(enum mode mode)
+{
+	return mode == MODE_DEVICE_PAUSES || (mode == MODE_ANY && cfg_idle_gap_ns);
+}
+
+/* The start time of an IO issued now, with its mark. */
+static __always_inline u64 marked_start(struct target *t, u64 now)
+{
+	if (is_old(t->seen_ns, now))
+		now |= find_mark(t, now);
+	return now;
+}
+
+/* Besides the normal counting, and before it. */
+static __noinline int count_after_idle(u32 watch, u32 op, u64 ns)
+{
+	u32 octave, cell = blklat_place(ns, cfg_idle_merged, &octave), row = (watch - 1) * BLKLAT_OPS + op;
+	struct idle_series *s = bpf_map_lookup_elem(&idle_series, &row);
+
+	if (!s || cell >= cfg_idle_cells)
+		return 0;
+	/* Or the compiler computes the address before it compares. */
+	asm volatile("" : "+r"(cell));
+	__sync_fetch_and_add(&s->sum_ns, ns);
+	__sync_fetch_and_add(&s->bins[cell], 1);
+	return 0;
+}
+
+/* The latency of a request that ends now and was marked or took long. */
+static __noinline u64 end_marked(struct target *t, struct request *rq, u64 now, u64 start)
+{
+	u64 ns = now - (start & ~BLKLAT_SLOT_AFTER_IDLE);
+
+	if (!t || !rq)
+		return ns;
+	note_use(&t->seen_ns, now);
+	if (start & BLKLAT_SLOT_AFTER_IDLE)
+		count_after_idle(t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags), ns);
+	return ns;
+}
+
+#endif

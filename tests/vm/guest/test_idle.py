@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""IOs after a pause on each kernel, and that telling them apart changes no other figure."""
+import subprocess
+import time
+
+import pytest
+from bursts import BURST, Bursts, after_idle, count
+from engines import Both, blklat_module
+from guest import DEEP, SINGLE, at_least, module, null_blk, virtio
+from devices import partition, zram
+from jitter import assert_histograms_agree
+from load import BLKLAT, Blklat, assert_all_counted, fio
+from stack import dm, scsi_debug
+
+BURSTS = 4
+REST_S = 0.6
+GAP_S = 0.3  # an emulated machine is late now and then, but not by so much
+
+
+def watch(*devices, **options):
+    return Blklat(*devices, args=["--engine", "bpf", "--bins", "--idle-gap", str(GAP_S)], **options)
+
+
+def rest_and_burst(*devices, stage):
+    """Bursts in turns of reads and writes on the first device; of each the first IO but the run's is told apart."""
+    with Bursts(devices[0]) as bursts, watch(*devices, stage=stage) as b:
+        for i in range(2 * BURSTS):
+            bursts.burst("write" if i % 2 else "read")
+            time.sleep(REST_S)
+        b.next(n=2 * len(devices))
+    for device in devices:
+        for one in {l["stage"] for l in b.of(device)}:
+            assert_all_counted(b, device, one)
+            assert b.ops(device, one) == {"read": BURST * BURSTS, "write": BURST * BURSTS}
+            for op, waits in ("read", bursts.first_s[2::2]), ("write", bursts.first_s[1::2]):
+                ios, _, sum_ns = after_idle(b, op, device, one)
+                assert (device.name, one, op, ios) == (device.name, one, op, len(waits))
+                assert 0 < sum_ns <= sum(waits) * 1e9
+
+
+def test_null_blk():
+    with null_blk() as (device,):
+        rest_and_burst(device, stage="device,total")
+
+
+def test_scsi_debug():
+    with scsi_debug(ndelay=20000) as device:
+        rest_and_burst(device, stage="device,total")
+
+
+def test_virtio():
+    rest_and_burst(virtio(), stage="device,total")
+
+
+def test_zram():
+    with module("zram", num_devices=0), zram() as device:
+        rest_and_burst(device, stage="total")
+
+
+def test_dm():
+    """At each level by itself."""
+    with null_blk() as (below,), dm("linear", below) as top:
+        rest_and_burst(top, below, stage=None)
+
+
+def test_partition():
+    """Before 5.12 a bio does not know its partition (see check_partitions()), requests always do."""
+    with null_blk() as (disk,), partition(disk, 1, 2 ** 20, 2 ** 26) as part:
+        rest_and_burst(part, disk, stage="device,total" if at_least(5, 12) else "device")
+
+
+@pytest.mark.parametrize("load", [SINGLE | {"number_ios": 1500}, DEEP | {"number_ios": 3000}], ids=["single", "deep"])
+def test_busy(load):
+    """
+    None while there is no pause; and the other engine, which does not look for any, has seen the same IOs in
+    the same bins.
+    """
+    with null_blk(irqmode=2, completion_nsec=1000000) as (device,), blklat_module(), \
+            watch(device, stage="device,total") as bpf, \
+            Blklat(device, stage="device,total", args=["--engine", "kmod", "--bins"]) as kmod:
+        fio(device, rw="randrw", **load)
+        engines = Both(bpf, kmod)
+        engines.settle()
+    for stage in "device", "total":
+        engines.agree(device, stage)
+        assert_histograms_agree(engines, device, stage)
+        assert count(bpf, "read", device, stage) + count(bpf, "write", device, stage) == 0
+
+
+def test_an_end_is_use_too():
+    """IOs of 200 ms, issued 400 ms apart: the device rests for half of that, which is less than the gap."""
+    with null_blk(irqmode=2, completion_nsec=200000000) as (device,), Bursts(device) as bursts, \
+            watch(device, stage="device,total") as b:
+        for _ in range(6):
+            assert bursts.io("read") > 0.19
+            time.sleep(0.2)
+        b.next(n=2)
+    for stage in "device", "total":
+        assert b.ops(device, stage) == {"read": 6}
+        assert count(b, "read", device, stage) == 0
+
+
+def test_kmod_sees_none():
+    with null_blk() as (device,), blklat_module():
+        r = subprocess.run([BLKLAT, "--dev", device.name, "--engine", "kmod", "--idle-gap", "0.1"], capture_output=True,
+                           text=True, timeout=60)
+    assert (r.returncode, r.stdout) == (2, "")
+    assert "engine kmod does not see pauses: leave --idle-gap out" in r.stderr and r.stderr.count("\n") == 1
