@@ -17,6 +17,7 @@
 
 #include "capture/capture.h"
 #include "run/loop.h"
+#include "run/signals.h"
 #include "sink/recording.h"
 #include "util/cleanup.h"
 
@@ -96,7 +97,7 @@ static inline void recording_of(struct place *at, const char *script, int scale,
 
 	if (recording_open(&info, &cfg, &s, &p))
 		fail_msg("%s", p.text);
-	loop_signals_block();
+	signals_block();
 	end = loop_run(c, s, &loop, recording_nobody, &p);
 	recording_problem(s, &p);
 	if (end != LOOP_DONE && end != LOOP_GONE)

@@ -14,7 +14,10 @@ static void same_hist(const struct hist *a, const struct hist *b)
 	assert_memory_equal(a->cells, b->cells, BLKLAT_CELLS(a->scale) * sizeof(*a->cells));
 }
 
-/* @first: nothing but the clocks and what was counted is known of the start. */
+/*
+ * Pauses are recorded as frames have them, without those of doubtful intervals; frames are compared apart.
+ * @first: nothing but the clocks and what was counted is known of the start.
+ */
 static void same_watch(const struct watch_counts *a, const struct watch_counts *b, bool first)
 {
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
@@ -22,9 +25,7 @@ static void same_watch(const struct watch_counts *a, const struct watch_counts *
 
 		assert_true(x->sum_ns == y->sum_ns && x->bytes == y->bytes && x->errors == y->errors);
 		assert_true(first || (x->min_ns == y->min_ns && x->max_ns == y->max_ns));
-		assert_true(x->after_idle_sum_ns == y->after_idle_sum_ns);
 		same_hist(&x->hist, &y->hist);
-		same_hist(&x->after_idle, &y->after_idle);
 	}
 	if (first)
 		return;
@@ -63,7 +64,6 @@ static void same_capture(const struct capture *a, const struct capture *b)
 	assert_int_equal(a->n_watches, b->n_watches);
 	assert_int_equal(a->scale, b->scale);
 	assert_int_equal(a->cpus, b->cpus);
-	assert_true(a->memory_bytes == b->memory_bytes);
 	for (u32 i = 0; i < a->n_watches; i++) {
 		assert_int_equal(a->watches[i].stage, b->watches[i].stage);
 		same_device(a->watches[i].device, b->watches[i].device);
@@ -113,6 +113,9 @@ static void check_script(const char *script, int recorded, int replayed)
 	recording_of(&at, script, recorded, 0);
 	a = replay(script, replayed);
 	b = replay(at.file, replayed);
+	/* A recording tells what was taken when it was made, at its own scale. */
+	if (recorded == replayed)
+		assert_true(a->memory_bytes == b->memory_bytes);
 	same_run(a, b);
 	a->ops->close(a);
 	b->ops->close(b);
