@@ -34,7 +34,8 @@ function logTicks(lo: number, hi: number, room: number, words: Words): Tick[] {
     const ticks: Tick[] = [], decades = hi - lo;
     // Few decades: texts at 2 and 5 too; fewer still: at each; many: at every second or third.
     const every = Math.max(1, Math.ceil(decades / room));
-    const texts = decades * 9 <= room ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : decades * 3 <= room ? [1, 2, 5] : [1];
+    const texts = decades * 22 <= room ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : decades * 7 <= room ? [1, 2, 3, 5, 7]
+        : decades * 3 <= room ? [1, 2, 5] : [1];
     for (let decade = Math.floor(lo); decade <= hi; decade++)
         for (let digit = 1; digit < 10; digit++) {
             const at = decade + Math.log10(digit);

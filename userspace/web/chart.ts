@@ -11,14 +11,21 @@ import { showTip, swatch } from "./tip";
 
 /** What a saved picture measures. */
 const SAVED = { width: 960, height: 400 };
+/** On paper a chart that stands beside another takes half the width: its texts stay readable. */
+const HALF = { width: 520, height: 220 };
+/** uPlot.JoinNullMode.Expand, which is a type only. */
+const GAPS = 2 as uPlot.JoinNullMode;
 /** A drag shorter than this is a click. */
 const LEAST_DRAG = 5;
 
 export interface ChartConfig {
     id: string;
     make: () => Plot;
+    context: string;
     tools?: HTMLElement[];
     height?: number;
+    /** Stands beside another. */
+    half?: boolean;
     /** Dragging upwards zooms y too. */
     zoomY?: boolean;
     /** Charts of one group share their cursor. */
@@ -107,7 +114,7 @@ export class Chart {
         });
         const painted = (paint: typeof paintUnder) => (u: uPlot) => this.paint(u, paint, plot, { span, ticks });
         return {
-            width, height, padding: [8, 14, 0, 0], legend: { show: false },
+            width, height, padding: [8, 20, 0, 0], legend: { show: false },
             scales: { x: { time: false, range: () => span.x }, y: { range: () => span.y } },
             axes: [axis("x"), axis("y")],
             series: [{}, ...plot.series.map((series) => styled(series, theme, span.y[0]))],
@@ -139,11 +146,12 @@ export class Chart {
         const part = ([lo, hi]: Span, from: number, to: number): Span => [lo + (hi - lo) * from, lo + (hi - lo) * to];
         const x = width >= LEAST_DRAG && width < w ? part(span.x, left / w, (left + width) / w) : this.zoom.x;
         const y = this.config.zoomY && height >= LEAST_DRAG && height < h ? part(span.y, 1 - (top + height) / h, 1 - top / h) : this.zoom.y;
-        this.setZoom({ x, y });
+        // Not before uPlot's listener has ended: this instance goes away.
+        queueMicrotask(() => this.setZoom({ x, y }));
     }
 
     private doubleClick(): null {
-        this.setZoom({ x: null, y: null });
+        queueMicrotask(() => this.setZoom({ x: null, y: null }));
         return null;
     }
 
@@ -178,8 +186,8 @@ export class Chart {
         this.behind.append(el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": plot.title }, table(plot.title, head, rows)));
     }
 
-    svg(theme: Theme): string {
-        return svg(this.current(), this.zoom, theme, SAVED.width, SAVED.height);
+    svg(theme: Theme, size = SAVED): string {
+        return svg(this.current(), this.zoom, { ...size, theme, context: this.config.context });
     }
 
     private saveSvg(): void {
@@ -192,7 +200,7 @@ export class Chart {
 
     /** On paper charts are vectors, and dark on light. */
     preparePrint(): void {
-        this.print.replaceChildren(document.importNode(new DOMParser().parseFromString(this.svg(light), "image/svg+xml").documentElement, true));
+        this.print.replaceChildren(document.importNode(new DOMParser().parseFromString(this.svg(light, this.config.half ? HALF : SAVED), "image/svg+xml").documentElement, true));
     }
 }
 
@@ -206,8 +214,8 @@ function styled(series: Series, theme: Theme, bottom: number): uPlot.Series {
     };
 }
 
-/** uPlot wants one x for all: joined where they differ. */
+/** uPlot wants one x for all: joined where they differ, and a gap stays one where others have points. */
 function aligned(plot: Plot, span: Frame["span"]): uPlot.AlignedData {
     const tables = plot.series.map((series): uPlot.AlignedData => [series.xs, series.ys]);
-    return tables.length ? uPlot.join(tables) : [[...span.x]];
+    return tables.length ? uPlot.join(tables, tables.map(() => [GAPS, GAPS])) : [[...span.x]];
 }

@@ -63,10 +63,11 @@ function lost({ accounting }: Watch): string {
 /** The table of all lines, shown or not. */
 export function totals(lines: Line[]): HTMLElement {
     const head = ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", "mean", ...QUANTILES, "max", "mean queue depth", "errors", "lost"];
+    const manyRuns = lines.some((line) => line.run !== lines[0].run);
     return scrolled("Figures", table("Each run, device, stage and op", head, lines.map((line) => {
         const t = line.op.total, l = t.latency_ns, stage = line.watch.stage;
         return [
-            line.name.includes(line.watch.device) ? `${line.name} (${stage})` : `${line.watch.device} (${stage}) · ${line.name}`,
+            `${manyRuns ? `${line.runName} · ` : ""}${line.watch.device} ${stage} · ${line.op.op}`,
             count(t.ios), amount(t.iops), amount(t.iops_deviation), amount(t.iops_worst), amount(t.bytes_per_s / 1e6, 2),
             latency(l?.mean), ...QUANTILES.map((q) => latency(l?.[q])), latency(l?.max), amount(t.queue_depth, 2), count(t.errors), lost(line.watch),
         ];

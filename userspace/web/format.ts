@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Figures as words, the same words as the terminal's: three digits, "us", "52.1 k".
 
+/** A figure stays with its unit. */
+export const SPACE = "\u00a0";
+
 function digits(value: number): string {
     const size = Math.abs(value);
     return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
@@ -17,7 +20,7 @@ export function latency(ns: number | null | undefined): string {
     for (const [size, text] of TIMES)
         if (Math.abs(ns) >= size * 0.9995)
             [unit, name] = [size, text];
-    return `${unit === 1 && Number.isInteger(ns) ? ns : digits(ns / unit)} ${name}`;
+    return `${unit === 1 && Number.isInteger(ns) ? ns : digits(ns / unit)}${SPACE}${name}`;
 }
 
 /** 52137 -> "52.1 k"; below 1000 as it is, at most @places places. */
@@ -26,8 +29,8 @@ export function amount(value: number | null | undefined, places = 1): string {
         return NONE;
     for (const [size, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]] as [number, string][])
         if (Math.abs(value) >= size * 0.9995)
-            return `${digits(value / size)} ${letter}`;
-    return `${Number(value.toFixed(places))}`;
+            return `${digits(value / size)}${SPACE}${letter}`;
+    return `${Number(value.toFixed(Math.abs(value) >= 99.95 ? 0 : places))}`;
 }
 
 /** An exact count with narrow spaces between thousands. */
@@ -36,11 +39,11 @@ export function count(value: number): string {
 }
 
 export function percent(share: number, places = 2): string {
-    return Number.isFinite(share) ? `${Number((share * 100).toFixed(places))} %` : NONE;
+    return Number.isFinite(share) ? `${Number((share * 100).toFixed(places))}${SPACE}%` : NONE;
 }
 
 export function seconds(s: number): string {
-    return `${Number(s.toFixed(s < 100 ? 1 : 0))} s`;
+    return `${Number(s.toFixed(s < 100 ? 1 : 0))}${SPACE}s`;
 }
 
 const BYTES = ["B", "kB", "MB", "GB", "TB", "PB"];
@@ -51,7 +54,7 @@ export function bytes(value: number): string {
         value /= 1000;
         unit++;
     }
-    return `${unit ? digits(value) : value} ${BYTES[unit]}`;
+    return `${unit ? digits(value) : value}${SPACE}${BYTES[unit]}`;
 }
 
 /** "2026-11-21T07:35:01.000Z" -> "2026-11-21 07:35:01 UTC" */

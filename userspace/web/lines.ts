@@ -44,19 +44,21 @@ function joined(parts: (string | false)[]): string {
 
 export function makeLines(model: Model): Line[] {
     const names = runNames(model.runs), lines: Line[] = [];
-    const all = model.runs.flatMap((run, r) => run.watches.map((watch) => ({ run, watch, runName: names[r], key: `${r}` })));
-    const runs = model.runs.length > 1;
+    const all = model.runs.flatMap((run, r) => run.watches.map((watch) => ({ run, watch, runName: names[r] })));
+    const runs = model.runs.length > 1, ops = differ(all.flatMap((s) => s.watch.ops.map((op) => op.op)));
     const devices = differ(all.map((s) => s.watch.device)), stages = differ(all.map((s) => s.watch.stage));
     all.forEach(({ run, watch, runName }, s) => {
         const source = joined([runs && runName, (devices || !runs) && watch.device, stages && watch.stage]);
+        const first = lines.length;
         for (const op of watch.ops) {
-            const dash = Math.max(0, OPS.indexOf(op.op));
+            const dash = OPS.includes(op.op) ? OPS.indexOf(op.op) : OPS.length - 1;
             lines.push({
                 key: `${s}/${op.op}`, run, watch, op, runName, source,
                 name: joined([runs && runName, devices && watch.device, stages && watch.stage, op.op]),
-                // One device: colours tell the ops apart. Several: colours the devices, dashes the ops.
-                look: all.length === 1 ? { colour: dash, dash: DASHES[dash] } : { colour: s, dash: DASHES[dash] },
-                sourceLook: { colour: s, dash: [] },
+                // Each has a colour of its own, since dots have no dashes; of several devices, dashes tell the
+                // op, or where there is but one, the device: equal members would hide each other.
+                look: { colour: lines.length, dash: all.length === 1 ? [] : DASHES[(ops ? dash : s) % DASHES.length] },
+                sourceLook: { colour: first, dash: [] },
                 on: op.total.ios > 0,
             });
         }
@@ -65,6 +67,12 @@ export function makeLines(model: Model): Line[] {
         for (const line of lines)
             line.on &&= line.watch.stage !== "queue" && (line.op.op === "read" || line.op.op === "write");
     return lines;
+}
+
+/** What all lines share, so that none of their names has it: "QD 32 · nvme0n1". */
+export function contextOf(lines: Line[]): string {
+    const one = (of: (line: Line) => string) => !differ(lines.map(of)) && lines.length > 0 && of(lines[0]);
+    return joined([one((line) => line.runName), one((line) => line.watch.device)]);
 }
 
 /** Of lines that are shown, the first of each watch: stands for what a device has as a whole. */

@@ -10,7 +10,7 @@ import type { Weight } from "./curves";
 import { type Document, Model } from "./data";
 import { button, choice, el } from "./dom";
 import { findings, runsTable, stacks, totals } from "./figures";
-import { type Line, makeLines, runNames } from "./lines";
+import { contextOf, type Line, makeLines, runNames } from "./lines";
 import { Panel } from "./panel";
 import type { Plot, Span } from "./plot";
 import { Schedule } from "./schedule";
@@ -41,7 +41,7 @@ class Page {
     }
 
     private chart(id: string, make: () => Plot, config: Partial<ChartConfig> = {}): void {
-        this.charts[id] = new Chart({ id, make, ...config });
+        this.charts[id] = new Chart({ id, make, context: contextOf(this.lines), ...config });
     }
 
     private makeCharts(): void {
@@ -60,7 +60,7 @@ class Page {
             this.chart(view, () => iops(lines, view, state.window), { height: 300 });
         this.chart("heat", () => heatMap(lines, this.heatLine()), { ...time, tools: [this.heatChoice()], height: 380 });
         for (const [id, make] of Object.entries({ depth: queueDepth, throughput, flight: inFlight, oldest }))
-            this.chart(id, () => make(lines), { ...time, height: SMALL });
+            this.chart(id, () => make(lines), { ...time, height: SMALL, half: true });
     }
 
     /** Offered only where a run has such IOs. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What both the screen and the SVG draw around the series: grid, heat, bands, levels, marks, names.
 import type { Tick } from "./axes";
-import type { Plot, Span } from "./plot";
+import type { Plot, Series, Span } from "./plot";
 import { heatColour, lineColour, type Theme } from "./theme";
 
 export interface Box { x: number; y: number; w: number; h: number }
@@ -73,13 +73,11 @@ export function paintUnder(brush: Brush, plot: Plot, frame: Frame): void {
     const x = scaleX(frame), y = scaleY(frame), { box } = frame;
     grid(brush, frame);
     heat(brush, plot, frame);
-    for (const { band, x: [from, to], colour } of plot.levels) {
-        if (!band)
-            continue;
+    for (const { band, faint, x: [from, to], colour } of plot.levels) {
         const left = Math.max(x(from), box.x), right = Math.min(x(to), box.x + box.w);
         const top = Math.max(y(band[1]), box.y), bottom = Math.min(y(band[0]), box.y + box.h);
         if (right > left && bottom > top)
-            brush.boxes([{ x: left, y: top, w: right - left, h: bottom - top }], lineColour(frame.theme, colour), 0.16);
+            brush.boxes([{ x: left, y: top, w: right - left, h: bottom - top }], lineColour(frame.theme, colour), faint ? 0.08 : 0.16);
     }
 }
 
@@ -120,11 +118,12 @@ function marks(brush: Brush, plot: Plot, frame: Frame, room: Room): void {
     }
 }
 
-/** Names stand at a line's peak, over time at its end. */
+/** Names stand at a line's peak, over time at its end: all of them, or none if one finds no room. */
 function tags(brush: Brush, plot: Plot, frame: Frame, room: Room): void {
     const x = scaleX(frame), y = scaleY(frame), [from, to] = frame.span.x, tagged = plot.series.filter((series) => series.tag);
     if (tagged.length > TAGS || tagged.length < 2)
         return;
+    const texts: [{ x: number; y: number }, Series][] = [];
     for (const series of tagged) {
         let best = -1;
         for (let i = 0; i < series.xs.length; i++)
@@ -134,9 +133,12 @@ function tags(brush: Brush, plot: Plot, frame: Frame, room: Room): void {
         if (best < 0)
             continue;
         const place = room.find(x(series.xs[best]), y(series.ys[best]!) - 6, series.tag!, -ROW, 4);
-        if (place)
-            brush.text(place.x, place.y, series.tag!, { colour: lineColour(frame.theme, series.colour), anchor: "middle", bold: true }, frame.theme.paper);
+        if (!place)
+            return;
+        texts.push([place, series]);
     }
+    for (const [place, series] of texts)
+        brush.text(place.x, place.y, series.tag!, { colour: lineColour(frame.theme, series.colour), anchor: "middle", bold: true }, frame.theme.paper);
 }
 
 /** Above the series. */

@@ -48,7 +48,7 @@ export class Panel {
             const box = el("input", { type: "checkbox", "data-key": line.key, change: () => this.set([line], box.checked) });
             this.boxes.push(box);
             const note = line.op.total.ios ? `${amount(line.op.total.iops)} IOPS` : "no IO";
-            return el("li", {}, el("label", {}, box, swatch({ ...line.look, kind: "line" }, theme), el("span", {}, line.name), el("small", {}, note)));
+            return el("li", {}, el("label", {}, box, swatch({ ...line.look, kind: "line" }, theme), el("span", {}, line.name, el("small", {}, note))));
         }));
         this.refresh();
     }

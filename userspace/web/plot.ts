@@ -17,8 +17,8 @@ export interface Series extends Look {
     tag?: string;
 }
 
-/** A level line with a band around it: an average and its deviation. */
-export interface Level { y: number; band: Span | null; x: Span; colour: number }
+/** A level line with a band around it: an average and its deviation. Many wide bands want to be faint. */
+export interface Level { y: number; band: Span; faint: boolean; x: Span; colour: number }
 
 /** A single point that is worth a name. */
 export interface Spot { x: number; y: number; colour: number; text: string }
@@ -82,7 +82,7 @@ export function padded([lo, hi]: Span, below: number, above: number): Span {
 
 /** From 0 to a little above what is there. */
 export function fromZero(_lo: number, hi: number): Span {
-    return [0, hi > 0 && Number.isFinite(hi) ? hi * 1.06 : 1];
+    return [0, hi > 0 && Number.isFinite(hi) ? hi * 1.1 : 1];
 }
 
 /** Whole decades (places are logarithms) around what is there. */

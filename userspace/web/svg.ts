@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // A chart as an SVG file: what is seen, with title and legend, so that it can stand alone.
 import { type Brush, type Frame, paintOver, paintUnder, scaleX, scaleY, ticksOf } from "./paint";
-import { type Plot, type Series, view, type Zoom } from "./plot";
-import { FONT, lineColour, type Theme } from "./theme";
+import { type Cells, type Plot, type Series, view, type Zoom } from "./plot";
+import { FONT, heatColour, lineColour, type Theme } from "./theme";
 
 const LEFT = 66, RIGHT = 18, BOTTOM = 46;
 const CHARACTER = 6.5;
@@ -62,14 +62,25 @@ function drawn(series: Series, frame: Frame): string {
     }
     const d = parts.map((piece) => `M${piece.map(([px, py]) => `${n(px)} ${n(py)}`).join("L")}`).join("");
     const bottom = n(frame.box.y + frame.box.h);
-    const area = series.fill && parts.length === 1
-        ? `<path d="${d}L${n(parts[0][parts[0].length - 1][0])} ${bottom}L${n(parts[0][0][0])} ${bottom}z" fill="${colour}" fill-opacity="0.12"/>` : "";
+    const closed = (piece: [number, number][]) => `M${n(piece[0][0])} ${bottom}L${piece.map(([px, py]) => `${n(px)} ${n(py)}`).join("L")}V${bottom}z`;
+    const area = series.fill ? `<path d="${parts.map(closed).join("")}" fill="${colour}" fill-opacity="0.12"/>` : "";
     const dash = series.dash.length ? ` stroke-dasharray="${series.dash.join(" ")}"` : "";
     return `${area}<path ${attributes} d="${d}" fill="none" stroke-width="${series.kind === "thin" ? 1.3 : 2}" stroke-linejoin="round"${dash}/>`;
 }
 
+function heatKey(brush: Brush, { title, least, most }: Cells, theme: Theme, x: number, y: number): void {
+    const text = `${title}: ${least}`, bar = x + text.length * CHARACTER;
+    brush.text(x, y, text, { colour: theme.ink, size: 12 });
+    for (let i = 0; i < 24; i++)
+        brush.boxes([{ x: bar + 4 * i, y: y - 10, w: 4, h: 10 }], heatColour(theme, i / 23), 1);
+    brush.text(bar + 104, y, most, { colour: theme.ink, size: 12 });
+}
+
 /** Title and legend. Returns where the chart may begin. */
-function head(brush: Brush, plot: Plot, theme: Theme, width: number): number {
+function head(brush: Brush, plot: Plot, { theme, width, context }: Sheet): number {
+    // Left out where it would meet the title.
+    if ((plot.title.length * 1.45 + context.length) * CHARACTER < width - LEFT - RIGHT - 20)
+        brush.text(width - RIGHT, 24, context, { colour: theme.soft, anchor: "end", size: 12 });
     brush.text(LEFT, 24, plot.title, { colour: theme.ink, size: 16, bold: true });
     let x = LEFT, y = 46;
     for (const series of plot.series) {
@@ -86,6 +97,8 @@ function head(brush: Brush, plot: Plot, theme: Theme, width: number): number {
         brush.text(x + 30, y, text, { colour: theme.ink, size: 12 });
         x += w;
     }
+    if (plot.cells?.boxes.length)
+        heatKey(brush, plot.cells, theme, x, y);
     return y + 14;
 }
 
@@ -100,9 +113,17 @@ function axes(brush: Brush, plot: Plot, frame: Frame, height: number): void {
     brush.text(box.x + box.w / 2, height - 10, plot.x.label, { colour: theme.soft, anchor: "middle", size: 12 });
 }
 
-export function svg(plot: Plot, zoom: Zoom, theme: Theme, width: number, plotHeight: number): string {
+export interface Sheet {
+    width: number; height: number;
+    /** What all of it is about, beside the title. */
+    context: string;
+    theme: Theme;
+}
+
+export function svg(plot: Plot, zoom: Zoom, sheet: Sheet): string {
+    const { width, theme, height: plotHeight } = sheet;
     const under: string[] = [], front: string[] = [], header: string[] = [];
-    const headBrush = svgBrush(header), top = head(headBrush, plot, theme, width), height = top + plotHeight + BOTTOM;
+    const headBrush = svgBrush(header), top = head(headBrush, plot, sheet), height = top + plotHeight + BOTTOM;
     const span = view(plot, zoom), box = { x: LEFT, y: top, w: width - LEFT - RIGHT, h: plotHeight };
     const frame: Frame = { box, span, theme, ticks: ticksOf(plot, span, box.w, box.h) };
     axes(headBrush, plot, frame, height);

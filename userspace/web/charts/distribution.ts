@@ -21,6 +21,20 @@ function floor(lines: Line[]): number {
     return 0.3 / Math.max(1, ...lines.map((line) => line.run.duration_s));
 }
 
+/** Between groups of bins there is a gap, no line along the bottom. */
+function outline(curve: Curve, place: (y: number) => number): Pick<Series, "xs" | "ys"> {
+    const xs: number[] = [], ys: (number | null)[] = [];
+    curve.x.map(latencyAxis.place).forEach((x, i) => {
+        if (i && x - xs[xs.length - 1] > 1.5 / CELLS) {
+            xs.push((x + xs[xs.length - 1]) / 2);
+            ys.push(null);
+        }
+        xs.push(x);
+        ys.push(place(curve.y[i]));
+    });
+    return { xs, ys };
+}
+
 /** IOPS by tenths of a decade, each the sum of ten cells. */
 function tenths(series: { name: string; curve: Curve }[]): Rows {
     const sums = series.map(({ curve }) => {
@@ -47,11 +61,7 @@ export function distribution(lines: Line[], options: DistributionOptions): Plot 
     const add = (line: Line, name: string, bins: Bin[], note: string, style: Partial<Series>): Series => {
         const curve = curveOf(line, bins);
         curves.push({ name, curve });
-        return {
-            name, note, kind: "line", ...line.look,
-            xs: curve.x.map(latencyAxis.place),
-            ys: curve.y.map((y) => axis.place(options.log ? Math.max(y, least / 10) : y)), ...style,
-        };
+        return { name, note, kind: "line", ...line.look, ...outline(curve, (y) => axis.place(options.log ? Math.max(y, least / 10) : y)), ...style };
     };
     const series = shown.map((line) => add(line, line.name, line.op.bins, `${amount(line.op.total.iops)} IOPS`,
         { fill: !options.log, tag: line.name }));
@@ -61,7 +71,7 @@ export function distribution(lines: Line[], options: DistributionOptions): Plot 
                 series.push(add(line, `${line.name}, first after a pause`, line.op.after_idle.bins,
                     `${amount(line.op.after_idle.ios)} IOs`, { kind: "thin", dash: [2, 2] }));
     const ySpan = (lo: number, hi: number): Span => options.log
-        ? [Math.log10(least), Math.max(decades(lo, hi)[1], Math.log10(least) + 1)] : fromZero(lo, hi);
+        ? [Math.log10(least), Math.max(decades(lo, hi)[1], Math.log10(least) + 1) + 0.3] : fromZero(lo, hi);
     return {
         title: "Latency Distribution",
         hint: `IOs a second in each 1/${CELLS} decade of latency. The area under a line is its IOPS; one narrow peak, far left, is ideal.`,

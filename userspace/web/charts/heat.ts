@@ -8,7 +8,7 @@ import { type Cells, padded, type Plot, type Rows, type Series, type Span } from
 import { marksOf, mean, middles, pieces, timeSpan, within } from "./times";
 
 const LINES: { key: Percentile | "max"; colour: number; dash: number[] }[] = [
-    { key: "p50", colour: 4, dash: [] }, { key: "p99", colour: 1, dash: [] }, { key: "max", colour: 3, dash: [2, 2] },
+    { key: "p50", colour: 4, dash: [] }, { key: "p99", colour: 3, dash: [] }, { key: "max", colour: 1, dash: [2, 2] },
 ];
 
 function valuesOf(line: Line, key: Percentile | "max"): (number | null)[] {
@@ -66,7 +66,7 @@ export function heatMap(lines: Line[], line: Line | undefined): Plot {
     })) : [];
     const only = lines.map((other) => ({ ...other, on: other.run === line?.run }));
     return {
-        title: "Latency over time",
+        title: line ? `Latency over time, ${line.name}` : "Latency over time",
         hint: "Each column is a piece of time; the stronger a cell's colour, the more IOs took so long. The lines are percentiles of each interval.",
         x: timeAxis, y: latencyAxis, series, levels: [], spots: [], marks: line ? marksOf(only) : [],
         cells: line ? cells(line) : null, xSpan: timeSpan(line ? only : lines),

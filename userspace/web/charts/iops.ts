@@ -78,7 +78,7 @@ export function iops(lines: Line[], view: IopsView, asked: Window): Plot {
         const c = figures(line, view, asked), [from, to] = windows[i];
         if (c) {
             const band: Span = [axis.place(Math.max(0, c.iops_mean - c.iops_deviation)), axis.place(c.iops_mean + c.iops_deviation)];
-            levels.push({ y: axis.place(c.iops_mean), band, x: [Math.max(from, 0), Math.min(to, line.run.duration_s)], colour: line.look.colour });
+            levels.push({ y: axis.place(c.iops_mean), band, faint: view === "run", x: [Math.max(from, 0), Math.min(to, line.run.duration_s)], colour: line.look.colour });
             const at = line.run.start_s.findIndex((start) => start >= c.iops_worst_at_s - 1e-6);
             spots.push({
                 x: at < 0 ? c.iops_worst_at_s : middles(line)[at], y: axis.place(c.iops_worst),

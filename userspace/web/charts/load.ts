@@ -6,6 +6,9 @@ import { type Line, sources } from "../lines";
 import { fromZero, type Plot, type Rows, type Series, type Span } from "../plot";
 import { marksOf, mean, middles, pieces, timeSpan, within } from "./times";
 
+/** So many points lie closer than a pixel. */
+const MANY = 400;
+
 interface Over { name: string; note: string; line: Line; values: (number | null)[]; look: Line["look"] }
 
 function rows(all: Over[], span: Span, y: Axis): Rows {
@@ -25,7 +28,7 @@ function chart(lines: Line[], all: Over[], y: Axis, text: { title: string; hint:
     return {
         ...text, x: timeAxis, y, levels: [], spots: [], marks: marksOf(lines), cells: null,
         series: all.map(({ name, note, line, values, look }): Series => ({
-            name, note, kind: "line", ...look, tag: name, xs: middles(line),
+            name, note, kind: values.length > MANY ? "thin" : "line", ...look, tag: name, xs: middles(line),
             ys: values.map((value) => value === null ? null : y.place(value)),
         })),
         xSpan: span, ySpan, table: () => rows(all, span, y),

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A report in headless Chromium. Whatever the page logs as an error, throws or asks of the network
+// fails the test that opened it.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before } from "node:test";
+import { pathToFileURL } from "node:url";
+
+/** Where the build has the page and its modules. */
+export const WEB = resolve(process.env.WEB ?? "build/web");
+export const SOURCES = resolve(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "../../userspace/web");
+const modules = createRequire(join(WEB, "/"));
+
+let browser, folder;
+
+/** To be called once by a file of tests that opens pages. */
+export function useBrowser() {
+    before(async () => {
+        folder = mkdtempSync(join(tmpdir(), "blklat-web-"));
+        browser = await modules("playwright-core").chromium.launch({
+            executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+            args: process.getuid() === 0 ? ["--no-sandbox"] : [],
+        });
+    });
+    after(async () => {
+        await browser?.close();
+        rmSync(folder, { recursive: true, force: true });
+    });
+}
+
+/** The page as report_html() writes it. */
+export function pageOf(json) {
+    const template = readFileSync(join(WEB, "report.html"), "utf8");
+    return template.replace("@REPORT@", () => json.replaceAll("<", "\\u003c"));
+}
+
+/**
+ * Opens @document (or a text that is to stand for one), waits until all charts are drawn. @expected
+ * are patterns of what the page is to complain about.
+ */
+export async function open(t, document, { html, drawn = true, expected = [], ...options } = {}) {
+    const file = join(folder, `${Math.random().toString(36).slice(2)}.html`), url = pathToFileURL(file).href;
+    writeFileSync(file, html ?? pageOf(typeof document === "string" ? document : JSON.stringify(document)));
+    const context = await browser.newContext({ viewport: { width: 1300, height: 900 }, acceptDownloads: true, ...options });
+    const page = await context.newPage(), wrong = [];
+    page.on("console", (message) => ["error", "warning"].includes(message.type()) && wrong.push(message.text()));
+    page.on("pageerror", (error) => wrong.push(String(error)));
+    context.on("request", (request) => {
+        if (request.url() !== url && !/^(data|blob):/.test(request.url()))
+            wrong.push(`asked for ${request.url()}`);
+    });
+    t.after(async () => {
+        await context.close();
+        rmSync(file);
+        assert.deepEqual(wrong.length, expected.length, wrong.join("\n"));
+        expected.forEach((pattern) => assert.ok(wrong.some((line) => pattern.test(line)), `${pattern}: ${wrong.join("\n")}`));
+    });
+    await page.goto(url);
+    if (drawn)
+        await settled(page);
+    return page;
+}
+
+export async function settled(page) {
+    await page.waitForFunction(() => window.blklat && Object.values(window.blklat.charts).every((chart) => !chart.dirty));
+}
+
+/** A chart as it would be saved, parsed: lines with the number of their points, all texts. */
+export async function saved(page, id) {
+    return page.evaluate((chart) => {
+        const text = window.blklat.charts[chart].svg(window.blklat.theme);
+        const tree = new DOMParser().parseFromString(text, "image/svg+xml");
+        if (tree.querySelector("parsererror"))
+            throw new Error(tree.querySelector("parsererror").textContent);
+        return {
+            lines: [...tree.querySelectorAll("path.series")].map((path) => ({
+                name: path.dataset.name, points: path.getAttribute("d").split(/[ML]/).length - 1, dash: path.getAttribute("stroke-dasharray"),
+                colour: path.getAttribute("stroke"),
+            })),
+            texts: [...tree.querySelectorAll("text")].map((element) => element.textContent.replaceAll("\u00a0", " ")),
+            circles: tree.querySelectorAll("circle").length,
+        };
+    }, id);
+}
+
+/** The words of an element, with plain blanks. */
+export async function words(locator) {
+    return (await locator.innerText()).replace(/[\u00a0\u202f]/g, " ").replace(/\s+/g, " ").trim();
+}
+
+/** How many pixels of a chart's canvas have just this colour. */
+export async function pixels(page, id, colour) {
+    return page.evaluate(([chart, hex]) => {
+        const canvas = document.querySelector(`#chart-${chart} canvas`);
+        const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+        copy.drawImage(canvas, 0, 0);
+        const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
+        const want = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+        let found = 0;
+        for (let i = 0; i < data.length; i += 4)
+            found += data[i + 3] > 200 && want.every((value, c) => Math.abs(data[i + c] - value) < 3) ? 1 : 0;
+        return found;
+    }, [id, colour]);
+}
+
+/** A module of the page's sources, for tests that need no browser. */
+export async function load(name) {
+    const made = await modules("esbuild").build({
+        entryPoints: [join(SOURCES, name)], bundle: true, write: false, format: "esm", nodePaths: [join(WEB, "node_modules")],
+    });
+    return import(`data:text/javascript;base64,${Buffer.from(made.outputFiles[0].contents).toString("base64")}`);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The page's arithmetic, against numbers worked by hand.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { load } from "./browser.mjs";
+import { bell, bound, merged, random } from "./documents.mjs";
+
+const { density, cumulative, reach, shareAt, nines, consistency } = await load("curves.ts");
+
+function near(actual, expected, tolerance = 1e-9) {
+    assert.ok(Math.abs(actual - expected) <= tolerance * Math.max(1, Math.abs(expected)), `${actual} is not ${expected}`);
+}
+
+function sum(values) {
+    return values.reduce((all, value) => all + value, 0);
+}
+
+test("density: a bin over one decade gives each of its hundred cells a hundredth", () => {
+    const curve = density([[1e5, 1e6, 1000]], 1e5, 1e6, 10);
+    assert.equal(curve.y.length, 102);
+    assert.equal(curve.y[0], 0);
+    assert.equal(curve.y[101], 0);
+    curve.y.slice(1, 101).forEach((y) => near(y, 1));
+    near(curve.x[1], 1e5 * 10 ** 0.005);
+    near(curve.x[100], 1e5 * 10 ** 0.995);
+});
+
+test("density: a bin over parts of three cells", () => {
+    // From the middle of one cell to a quarter of the one after the next: 0.5, 1 and 0.25 cells.
+    const curve = density([[10 ** 5.005, 10 ** 5.0225, 70]], 1e5, 2e5, 1);
+    [0, 20, 40, 10, 0].forEach((y, i) => near(curve.y[i], y, 1e-6));
+});
+
+test("density: the area is the IOPS, whatever the bins", () => {
+    const next = random(3);
+    for (let round = 0; round < 200; round++) {
+        const bins = [], from = 512 + Math.floor(next() * 400), width = [1, 2, 4, 64][round % 4];
+        for (let k = from; k < from + 40 * width; k += width)
+            if (next() < 0.7)
+                bins.push([bound(k), bound(k + width), 1 + Math.floor(next() * 10 ** (1 + next() * 8))]);
+        if (!bins.length)
+            continue;
+        const seconds = 0.5 + next() * 3600, iops = sum(bins.map((bin) => bin[2])) / seconds;
+        const curve = density(bins, bins[0][0] + 1, bins[bins.length - 1][1], seconds);
+        assert.ok(Math.abs(sum(curve.y) / iops - 1) < 1e-9);
+        assert.ok(curve.x.every((x, i) => i === 0 || x > curve.x[i - 1]));
+    }
+});
+
+test("density: cells below and above the grid end at the extremes", () => {
+    const low = density([[0, 14, 5]], 10, 14, 1), high = density([[128e9, null, 5]], 130e9, 200e9, 1);
+    near(sum(low.y), 5);
+    near(sum(high.y), 5);
+    assert.ok(low.x[1] > 8 && low.x[low.x.length - 2] < 14.2);
+    assert.ok(high.x[1] > 127e9 && high.x[high.x.length - 2] < 203e9);
+    near(sum(density([[0, 1, 3]], 1, 1, 1).y), 3);
+});
+
+test("density: nothing gives nothing", () => {
+    assert.deepEqual(density([], 0, 0, 10), { x: [], y: [] });
+    assert.deepEqual(density([[100, 200, 1]], 150, 150, 0).y.filter((y) => y !== 0), []);
+});
+
+const TWO = [[100, 200, 1], [200, 400, 3]];
+
+test("cumulative, by IOs: at a bin's bound it is the share at or below", () => {
+    assert.deepEqual(cumulative(TWO, 150, 390, "ios"), { x: [100, 200, 400], y: [0, 0.25, 1] });
+    const bins = bell(90e3, 0.3, 123457), curve = cumulative(bins, bins[0][0] + 1, bins[bins.length - 1][1], "ios");
+    let before = 0;
+    for (const [, upper, count] of bins) {
+        before += count;
+        near(shareAt(curve, upper), before / 123457, 1e-12);
+    }
+});
+
+test("cumulative, by time: an IO counts by its bin's geometric middle", () => {
+    // Middles are 100 and 200 times the root of two: 1 x 1 against 3 x 2.
+    const curve = cumulative(TWO, 150, 390, "time");
+    assert.deepEqual(curve.x, [100, 200, 400]);
+    near(curve.y[1], 1 / 7, 1e-12);
+    assert.equal(curve.y[2], 1);
+});
+
+test("cumulative: level where no IO fell", () => {
+    assert.deepEqual(cumulative([[100, 200, 1], [400, 800, 1], [800, 1600, 0]], 150, 700, "ios"),
+        { x: [100, 200, 400, 800], y: [0, 0.5, 0.5, 1] });
+    assert.deepEqual(cumulative([], 0, 0, "ios"), { x: [], y: [] });
+});
+
+test("a share and where it is reached are each other's inverse", () => {
+    const curve = cumulative(TWO, 150, 390, "ios");
+    near(reach(curve, 0.25), 200);
+    near(reach(curve, 0.625), 200 * Math.SQRT2);
+    near(shareAt(curve, 200 * Math.SQRT2), 0.625);
+    near(reach(curve, 1), 400);
+    assert.equal(shareAt(curve, 50), 0);
+    assert.equal(shareAt(curve, 5000), 1);
+    assert.ok(Number.isNaN(reach({ x: [], y: [] }, 0.5)));
+});
+
+test("a second way to the same percentiles: counting IOs one by one", () => {
+    const bins = merged(bell(27e3, 0.1, 700), bell(900e3, 0.2, 300));
+    const all = bins.flatMap(([, upper, count]) => Array.from({ length: count }, () => upper));
+    const curve = cumulative(bins, bins[0][0] + 1, all[999], "ios");
+    for (const rank of [1, 10, 500, 699, 701, 900, 990, 1000]) {
+        const value = reach(curve, rank / 1000), bin = bins.find((b) => b[1] === all[rank - 1]);
+        assert.ok(value > bin[0] && value <= bin[1] * (1 + 1e-12), `${rank}: ${value} is not in (${bin})`);
+    }
+});
+
+test("nines", () => {
+    near(nines(0.9), 1);
+    near(nines(0.99), 2);
+    near(nines(0.999999), 6, 1e-6);
+    assert.equal(nines(1), Infinity);
+    assert.equal(nines(0), -0);
+});
+
+test("consistency: mean, deviation, worst, zeros of the intervals inside", () => {
+    const ios = [1000, 10, 20, 0, 30, 1000], at = [0, 1, 2, 3, 4, 5], one = [1, 1, 1, 1, 1, 1];
+    const c = consistency(ios, at, one, 1, 5);
+    near(c.iops_mean, 15);
+    near(c.iops_deviation, Math.sqrt(125));     // (25 + 25 + 225 + 225) / 4
+    assert.equal(c.iops_worst, 0);
+    assert.equal(c.iops_worst_at_s, 3);
+    assert.equal(c.intervals_at_0, 1);
+    assert.equal(consistency(ios, at, one, 1.5, 2.5), null);
+    near(consistency(ios, at, one, 0.5, 2.2).iops_mean, 10);
+});
+
+test("consistency: longer intervals weigh more", () => {
+    // 1 s of 40, 3 s of 20: mean 25, deviation sqrt((15^2 + 3 x 5^2) / 4).
+    const c = consistency([40, 60], [0, 1], [1, 3], 0, 4);
+    near(c.iops_mean, 25);
+    near(c.iops_deviation, Math.sqrt(75));
+    assert.equal(c.iops_worst, 20);
+});

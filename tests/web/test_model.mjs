@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The document's model: a run that grows by intervals is in the end the run as a whole; words of figures.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { load } from "./browser.mjs";
+import { bell, documentOf, op, run, watch } from "./documents.mjs";
+
+const { Model, addBins } = await load("data.ts");
+const { makeLines } = await load("lines.ts");
+const format = await load("format.ts");
+const axes = await load("axes.ts");
+
+function plain(text) {
+    return text.replace(/[\u00a0\u202f]/g, " ");
+}
+
+test("bins are added bin by bin", () => {
+    assert.deepEqual(addBins([[1, 2, 5], [4, 5, 1]], [[0, 1, 7], [1, 2, 1], [6, null, 2]]),
+        [[0, 1, 7], [1, 2, 6], [4, 5, 1], [6, null, 2]]);
+    assert.deepEqual(addBins([], [[1, 2, 3]]), [[1, 2, 3]]);
+    assert.deepEqual(addBins([[1, 2, 3]], []), [[1, 2, 3]]);
+});
+
+test("a run made of intervals is the run as a whole", () => {
+    const iops = [100, 0, 2500, 40], middle = (i) => 50e3 * (i + 1);
+    const whole = documentOf(run([watch("sda", "device", [op("read", iops, middle)])]));
+    const grown = documentOf(run([watch("sda", "device", [op("read", [], middle)])]));
+    const model = new Model(grown), from = whole.runs[0].watches[0], part = from.ops[0];
+    iops.forEach((ios, i) => model.append(model.runs[0], {
+        start_s: i, length_s: 1, marks: i === 2 ? [{ t_s: 2.5, text: "now" }] : undefined,
+        watches: [{ queue_depth: from.queue_depth[i], in_flight: from.in_flight[i], oldest_ns: from.oldest_ns[i], ops: [{
+            ios, bytes: part.bytes[i], max_ns: part.max_ns[i], bins: ios ? bell(middle(i), 0.15, ios) : [], total: part.total,
+            percentiles_ns: Object.fromEntries(Object.entries(part.percentiles_ns).map(([p, values]) => [p, values[i]])),
+        }] }],
+    }));
+    whole.runs[0].marks = [{ t_s: 2.5, text: "now" }];
+    const { heat, ...rest } = grown.runs[0].watches[0].ops[0], { heat: expected, ...others } = part;
+    assert.deepEqual(rest, others);
+    assert.deepEqual(heat.columns.map((column) => cells(column)), expected.columns.map((column) => cells(column)));
+    for (const key of ["start_s", "length_s", "duration_s", "marks"])
+        assert.deepEqual(grown.runs[0][key], whole.runs[0][key], key);
+    for (const key of ["queue_depth", "in_flight", "oldest_ns"])
+        assert.deepEqual(grown.runs[0].watches[0][key], from[key], key);
+});
+
+function cells(column) {
+    return Object.fromEntries(Array.from({ length: column.length / 2 }, (_, i) => [column[2 * i], column[2 * i + 1]]));
+}
+
+test("a newer document is refused", () => {
+    assert.throws(() => new Model({ schema: 2, generator: "", runs: [] }), /schema 2/);
+});
+
+test("names tell lines apart, and no more", () => {
+    const names = (...runs) => makeLines(new Model(documentOf(...runs))).map((line) => line.name);
+    const ops = () => [op("read", [1], () => 1e5), op("write", [1], () => 1e5)];
+    assert.deepEqual(names(run([watch("sda", "device", ops())])), ["read", "write"]);
+    assert.deepEqual(names(run([watch("sda", "device", ops()), watch("sdb", "device", [op("read", [1], () => 1e5)])])),
+        ["sda · read", "sda · write", "sdb · read"]);
+    assert.deepEqual(names(run([watch("sda", "queue", ops()), watch("sda", "device", ops())])),
+        ["queue · read", "queue · write", "device · read", "device · write"]);
+    const one = (more) => run([watch("sda", "device", [op("read", [1], () => 1e5)])], more);
+    assert.deepEqual(names(one({ label: "A" }), one({ file: "b.blklat" })), ["A · read", "b.blklat · read"]);
+    assert.deepEqual(names(one({ label: "A", file: "1" }), one({ label: "A", file: "2" })), ["A (1) · read", "A (2) · read"]);
+    assert.deepEqual(names(one({ label: "A" }), one({ label: "A" })), ["A (run.blklat) · read", "A (run.blklat) #2 · read"]);
+});
+
+test("what is shown at first: what had IOs; of many the main ones", () => {
+    const shown = (...watches) => makeLines(new Model(documentOf(run(watches)))).filter((line) => line.on).map((line) => line.name);
+    const ops = (...names) => names.map((name) => op(name, [name === "flush" ? 0 : 5], () => 1e5));
+    assert.deepEqual(shown(watch("sda", "device", ops("read", "flush", "discard"))), ["read", "discard"]);
+    const many = ["sda", "sdb"].flatMap((d) => ["queue", "device"].map((stage) => watch(d, stage, ops("read", "write", "discard"))));
+    assert.deepEqual(shown(...many), ["sda · device · read", "sda · device · write", "sdb · device · read", "sdb · device · write"]);
+});
+
+test("figures have three digits and a unit", () => {
+    const cases = [
+        [format.latency, [[0, "0 ns"], [402, "402 ns"], [999.4, "999 ns"], [999.6, "1.00 us"], [9994, "9.99 us"], [9996, "10.0 us"],
+            [59990.1, "60.0 us"], [99949, "99.9 us"], [99951, "100 us"], [999499, "999 us"], [999501, "1.00 ms"], [3.2e9, "3.20 s"], [75e9, "75.0 s"],
+            [null, "–"], [NaN, "–"]]],
+        [format.amount, [[0, "0"], [12.34, "12.3"], [928.4, "928"], [999.6, "1.00 k"], [52137, "52.1 k"], [1.25e6, "1.25 M"], [null, "–"], [Infinity, "–"]]],
+        [format.count, [[0, "0"], [999, "999"], [1000, "1 000"], [1234567, "1 234 567"]]],
+        [format.bytes, [[0, "0 B"], [512, "512 B"], [1000204886016, "1.00 TB"], [999600, "1.00 MB"]]],
+        [format.percent, [[0.5, "50 %"], [0.2213, "22.13 %"], [1, "100 %"]]],
+    ];
+    for (const [words, table] of cases)
+        for (const [value, text] of table)
+            assert.equal(plain(words(value)), text);
+});
+
+test("ticks are round", () => {
+    const texts = (axis, lo, hi, room) => axis.ticks(lo, hi, room).map((tick) => tick.text).filter(Boolean);
+    assert.deepEqual(texts(axes.latencyAxis, 4, 6, 6), ["10 us", "20 us", "50 us", "100 us", "200 us", "500 us", "1 ms"]);
+    assert.deepEqual(texts(axes.latencyAxis, 1, 10, 12), ["10 ns", "100 ns", "1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s", "10 s"]);
+    assert.deepEqual(texts(axes.latencyAxis, Math.log10(61e3), Math.log10(66e3), 5), ["61 us", "62 us", "63 us", "64 us", "65 us", "66 us"]);
+    assert.deepEqual(texts(axes.timeAxis, 0, 2000, 8), ["0", "500", "1000", "1500", "2000"]);
+    assert.deepEqual(texts(axes.ninesAxis, 1, 6, 9), ["90", "99", "99.9", "99.99", "99.999", "99.9999"]);
+    const zero = axes.logWithZero("IOPS", 70, axes.tickAmount, String);
+    assert.deepEqual(texts(zero, zero.place(0), 3, 3), ["0", "10", "100", "1 k"]);
+    assert.ok(zero.place(0) < zero.place(10));
+    assert.equal(zero.value(zero.place(0)), 0);
+    assert.ok(Math.abs(zero.value(zero.place(70)) - 70) < 1e-9);
+});

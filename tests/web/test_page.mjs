@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The charts in Chromium: what is drawn, how many lines and points, and what switches do.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { open, pixels, saved, settled, useBrowser, words } from "./browser.mjs";
+import { array, documentOf, drive, op, run, watch } from "./documents.mjs";
+
+useBrowser();
+
+const CHARTS = ["distribution", "percentile", "nines", "iops", "steady-log", "steady-linear", "heat", "depth", "throughput", "flight", "oldest"];
+const READ = "#0072b2", WRITE = "#d55e00";
+
+/** id -> [lines, points] as the figures say. */
+async function drawn(page) {
+    return page.evaluate(() => Object.fromEntries([...document.querySelectorAll("figure.chart")].map((figure) =>
+        [figure.id.replace("chart-", ""), [Number(figure.dataset.lines), Number(figure.dataset.points)]])));
+}
+
+/** 100 s: 50 of 1000 IOPS, 25 of 2000, 25 of 3000 and none in second 99. */
+function steps(more = {}) {
+    const iops = Array.from({ length: 100 }, (_, i) => i < 50 ? 1000 : i < 75 ? 2000 : i === 99 ? 0 : 3000);
+    const steady = { from_s: 50, to_s: 100, rule: "second half", reached: false, iops_mean: 2440, iops_deviation: 620, iops_worst: 0, iops_worst_at_s: 99, intervals_at_0: 1 };
+    return run([watch("sda", "device", [op("read", iops, () => 100e3, { steady })])], { label: "steps", ...more });
+}
+
+test("every chart is drawn, with its lines and points", async (t) => {
+    const page = await open(t, documentOf(drive({ n: 200 })));
+    const charts = await drawn(page);
+    assert.deepEqual(Object.keys(charts), CHARTS);
+    for (const id of CHARTS)
+        assert.equal(charts[id][0], id === "heat" ? 3 : ["depth", "flight", "oldest"].includes(id) ? 1 : 2, id);
+    assert.deepEqual(charts.iops, [2, 400]);
+    assert.deepEqual(charts["steady-log"], [2, 200]);
+    assert.deepEqual(charts["steady-linear"], [2, 200]);
+    assert.deepEqual(charts.throughput, [2, 400]);
+    assert.deepEqual(charts.depth, [1, 200]);
+    assert.equal(await page.locator("canvas").count(), CHARTS.length);
+    for (const id of ["distribution", "percentile", "nines", "iops"]) {
+        assert.ok(await pixels(page, id, READ) > 50, id);
+        assert.ok(await pixels(page, id, WRITE) > 50, id);
+    }
+});
+
+test("a line is switched by its box, by the keyboard too", async (t) => {
+    const page = await open(t, documentOf(drive({ n: 100 })));
+    const box = page.locator("aside input").nth(1);
+    await box.focus();
+    await page.keyboard.press("Space");
+    await settled(page);
+    assert.deepEqual((await drawn(page)).percentile[0], 1);
+    assert.equal(await pixels(page, "percentile", WRITE), 0);
+    assert.ok(await pixels(page, "percentile", READ) > 50);
+    assert.equal(await words(page.locator("aside [role=status]")), "1 of 2 lines shown");
+    await page.keyboard.press("Space");
+    await settled(page);
+    assert.deepEqual((await drawn(page)).percentile[0], 2);
+    assert.ok(await pixels(page, "percentile", WRITE) > 50);
+});
+
+test("each control is reached by the tab key", async (t) => {
+    const page = await open(t, documentOf(drive({ n: 20 }), drive({ n: 20, label: "b" })));
+    const all = await page.locator("button:visible, input:visible, select:visible, summary:visible, .canvas").count();
+    const reached = new Set();
+    for (let i = 0; i < all + 20; i++) {
+        await page.keyboard.press("Tab");
+        reached.add(await page.evaluate(() => {
+            const element = document.activeElement;
+            element.dataset.tab ??= String(Math.random());
+            return element.matches("button, input, select, summary, .canvas") ? element.dataset.tab : "";
+        }));
+    }
+    reached.delete("");
+    assert.equal(reached.size, all);
+});
+
+test("several runs: every line has its look, a run or an op is switched at once", async (t) => {
+    const page = await open(t, documentOf(drive({ n: 100 }), drive({ n: 80, label: "spare", file: "b.blklat", stall: 0 })));
+    const lines = (await saved(page, "percentile")).lines;
+    assert.deepEqual(lines.map((line) => line.name), ["QD 32 · read", "QD 32 · write", "spare · read", "spare · write"]);
+    assert.equal(new Set(lines.map((line) => `${line.colour} ${line.dash}`)).size, 4);
+    assert.deepEqual((await drawn(page)).iops, [4, 360]);
+    const quick = (text) => page.locator("aside .choice button", { hasText: new RegExp(`^${text}$`) });
+    await quick("spare").click();
+    await settled(page);
+    assert.deepEqual((await saved(page, "iops")).lines.map((line) => line.name), ["QD 32 · read", "QD 32 · write"]);
+    assert.equal(await quick("spare").getAttribute("aria-pressed"), "false");
+    assert.equal(await quick("write").getAttribute("aria-pressed"), "mixed");
+    await quick("write").click();
+    await quick("write").click();
+    await settled(page);
+    assert.deepEqual((await saved(page, "iops")).lines.map((line) => line.name), ["QD 32 · read"]);
+    await quick("All").click();
+    await settled(page);
+    assert.equal((await saved(page, "iops")).lines.length, 4);
+    await quick("None").click();
+    await settled(page);
+    assert.equal((await saved(page, "iops")).lines.length, 0);
+    assert.match(await page.locator("#chart-iops .canvas").getAttribute("data-empty"), /Nothing to show/);
+});
+
+test("legends carry the IOPS", async (t) => {
+    const page = await open(t, documentOf(steps()));
+    // 50 x 1000 + 25 x 2000 + 24 x 3000 over 100 s
+    for (const id of ["distribution", "percentile", "nines"])
+        assert.equal(await words(page.locator(`#chart-${id} .legend`)), "read 1.72 k IOPS");
+    assert.match(await words(page.locator("#chart-iops .legend")), /^read average 1\.72 k ± 838, worst 0 at 99 s, 1 interval at 0$/);
+    assert.equal(await words(page.locator("#chart-throughput .legend")), "read mean 7 MB/s");
+});
+
+test("the distribution's axis, linear and logarithmic by a click", async (t) => {
+    const page = await open(t, documentOf(drive({ n: 100 }))), figure = page.locator("#chart-distribution");
+    const before = await saved(page, "distribution");
+    assert.ok(before.texts.includes("0"));
+    await figure.getByRole("button", { name: "Logarithmic" }).click();
+    await settled(page);
+    const after = await saved(page, "distribution");
+    assert.ok(!after.texts.includes("0") && after.texts.includes("100") && after.texts.includes("1"), after.texts.join());
+    assert.equal(await figure.getByRole("button", { name: "Logarithmic" }).getAttribute("aria-pressed"), "true");
+    assert.equal(await figure.getByRole("button", { name: "Linear" }).getAttribute("aria-pressed"), "false");
+    await figure.getByRole("button", { name: "Linear" }).click();
+    await settled(page);
+    assert.deepEqual(await saved(page, "distribution"), before);
+});
+
+test("the first IOs after a pause are a line of their own", async (t) => {
+    const page = await open(t, documentOf(drive({ n: 60 })));
+    await page.getByRole("button", { name: "First after a pause" }).click();
+    await settled(page);
+    const { lines, texts } = await saved(page, "distribution");
+    assert.deepEqual(lines.map((line) => line.name), ["read", "write", "write, first after a pause"]);
+    assert.ok(texts.includes("write, first after a pause: 104 IOs"));
+    assert.equal(await (await open(t, documentOf(steps()))).getByRole("button", { name: "First after a pause" }).count(), 0);
+});
+
+test("weights: always named, both charts follow", async (t) => {
+    // 900 IOs of 100 us and 100 of 10 ms: by time the fast ones are 90 of 1090 ms.
+    const bins = [[99000, 101010, 900], [9900000, 10101010, 100]];
+    const one = op("read", [1000], () => 1e5);
+    Object.assign(one, { bins });
+    Object.assign(one.total.latency_ns, { min: 99500, max: 10100000 });
+    const page = await open(t, documentOf(run([watch("sda", "device", [one])])));
+    const title = (id) => words(page.locator(`#chart-${id} h3`));
+    assert.equal(await title("percentile"), "Latency Percentile, IO-weighted");
+    const level = () => page.evaluate(() => window.blklat.charts.percentile.plot.series[0].ys);
+    assert.deepEqual(await level(), [0, 0.9, 0.9, 1]);
+    await page.locator("#chart-nines").getByRole("button", { name: "Time-weighted" }).click();
+    await settled(page);
+    assert.equal(await title("percentile"), "Latency Percentile, time-weighted");
+    assert.equal(await title("nines"), "The nines, time-weighted");
+    const share = (await level())[1], expected = 90 / 1090;
+    assert.ok(Math.abs(share - expected) < 1e-4, `${share}`);
+    assert.equal(await page.locator('#chart-percentile [data-value="time"]').getAttribute("aria-pressed"), "true");
+    assert.ok((await saved(page, "percentile")).texts.includes("share of the IOs' time (%)"));
+});
+
+/** Drags over a part of a chart's width, and of its height. */
+async function drag(page, id, [x0, x1], [y0, y1] = [0.5, 0.5]) {
+    const over = page.locator(`#chart-${id} .u-over`);
+    await over.scrollIntoViewIfNeeded();
+    const box = await over.boundingBox();
+    await page.mouse.move(box.x + box.width * x0, box.y + box.height * y0);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * (x0 + x1) / 2, box.y + box.height * (y0 + y1) / 2);
+    await page.mouse.move(box.x + box.width * x1, box.y + box.height * y1);
+    await page.mouse.up();
+    await settled(page);
+    return 1.5 / box.width;
+}
+
+test("dragging zooms, a button, a double click or Escape resets", async (t) => {
+    const page = await open(t, documentOf(drive({ n: 100 }))), figure = page.locator("#chart-percentile");
+    const zoom = () => page.evaluate(() => window.blklat.charts.percentile.zoom);
+    const [lo, hi] = await page.evaluate(() => window.blklat.charts.percentile.plot.xSpan);
+    const exact = await drag(page, "percentile", [0.25, 0.5]);
+    const { x, y } = await zoom();
+    assert.ok(Math.abs((x[0] - lo) / (hi - lo) - 0.25) < exact && Math.abs((x[1] - lo) / (hi - lo) - 0.5) < exact, `${x} of ${lo} ${hi}`);
+    assert.equal(y, null);
+    const texts = (await saved(page, "percentile")).texts;
+    assert.ok(texts.includes("50 us") && !texts.includes("1 ms"), texts.join());
+    await figure.getByRole("button", { name: "Reset zoom" }).click();
+    assert.deepEqual(await zoom(), { x: null, y: null });
+    assert.equal(await figure.getByRole("button", { name: "Reset zoom" }).isVisible(), false);
+
+    await drag(page, "percentile", [0.2, 0.8], [0.02, 0.3]);
+    assert.ok((await zoom()).y[0] > 0.6 && (await zoom()).y[1] > 0.95);
+    await page.locator("#chart-percentile .u-over").dblclick();
+    assert.deepEqual(await zoom(), { x: null, y: null });
+
+    await figure.locator(".canvas").focus();
+    await page.keyboard.press("+");
+    const keyed = (await zoom()).x;
+    assert.ok(Math.abs((keyed[1] - keyed[0]) / (hi - lo) - 0.5) < 1e-9);
+    await page.keyboard.press("Escape");
+    assert.deepEqual(await zoom(), { x: null, y: null });
+});
+
+test("charts over one time zoom together", async (t) => {
+    const page = await open(t, documentOf(steps()));
+    await drag(page, "iops", [0.5, 1 - 1e-3]);
+    const spans = await page.evaluate(() => ["iops", "heat", "depth", "oldest", "steady-log", "percentile"].map((id) => window.blklat.charts[id].zoom.x));
+    for (const span of spans.slice(0, 4))
+        assert.ok(Math.abs(span[0] - 50) < 0.5 && Math.abs(span[1] - 100) < 0.5, `${span}`);
+    assert.deepEqual(spans.slice(4), [null, null]);
+    await page.locator("#chart-depth").getByRole("button", { name: "Reset zoom" }).click();
+    assert.equal(await page.evaluate(() => window.blklat.charts.iops.zoom.x), null);
+});
+
+test("the steady window: the report's figures first, then those of what is asked", async (t) => {
+    const page = await open(t, documentOf(steps())), legend = page.locator("#chart-steady-linear .legend");
+    const ask = async (from, to) => {
+        await page.getByLabel("steady state from, seconds").fill(String(from));
+        await page.getByLabel("steady state to, seconds").fill(String(to));
+        await page.keyboard.press("Tab");
+        await settled(page);
+    };
+    assert.equal(await words(legend), "read average 2.44 k ± 620, worst 0 at 99 s, 1 interval at 0");
+    await ask(25, 75);      // 25 s of 1000, 25 s of 2000
+    assert.equal(await words(legend), "read average 1.50 k ± 500, worst 1.00 k at 25 s");
+    assert.deepEqual((await drawn(page))["steady-log"], [1, 50]);
+    await ask(95, 100);     // 3000 four times and 0: sqrt(4 x 600^2 + 2400^2) / sqrt(5)
+    assert.equal(await words(legend), "read average 2.40 k ± 1.20 k, worst 0 at 99 s, 1 interval at 0");
+    await page.getByRole("button", { name: "As found" }).click();
+    await settled(page);
+    assert.equal(await words(legend), "read average 2.44 k ± 620, worst 0 at 99 s, 1 interval at 0");
+    assert.equal(await page.getByLabel("steady state from, seconds").inputValue(), "50");
+    // 60 to 100 holds when the first field is left; 60 to 40 is no window, so that stays.
+    await ask(60, 40);      // sqrt((15 x 550^2 + 24 x 450^2 + 2550^2) / 40)
+    assert.equal(await words(legend), "read average 2.55 k ± 630, worst 0 at 99 s, 1 interval at 0");
+});
+
+test("a second without IO has its own row on a logarithmic axis", async (t) => {
+    const page = await open(t, documentOf(steps())), zero = "#0072b2";
+    const places = await page.evaluate(() => {
+        const { series, y } = window.blklat.charts.iops.plot;
+        return { zero: series[0].ys[99], least: Math.min(...series[0].ys.slice(0, 99)), value: y.value(series[0].ys[99]) };
+    });
+    assert.equal(places.value, 0);
+    assert.ok(places.zero < places.least);
+    assert.ok((await saved(page, "iops")).texts.includes("0"));
+    assert.ok(await pixels(page, "iops", zero) > 0);
+});
+
+test("marks stand on each chart over time, with their text", async (t) => {
+    const marks = [{ t_s: 12.5, text: "QD 16 starts" }, { t_s: 70, text: "trim" }];
+    const page = await open(t, documentOf(steps({ marks })));
+    for (const id of ["iops", "steady-log", "steady-linear", "heat", "depth", "throughput", "flight", "oldest"]) {
+        const places = await page.evaluate((chart) => window.blklat.charts[chart].plot.marks.map((mark) => mark.x), id);
+        assert.deepEqual(places, [12.5, 70], id);
+        const { texts } = await saved(page, id);
+        assert.equal(texts.includes("QD 16 starts"), !id.startsWith("steady"), id);
+        assert.ok(texts.includes("trim"), id);
+    }
+    const two = await open(t, documentOf(steps({ marks }), steps({ label: "b", marks: [{ t_s: 12.9, text: "QD 16 starts" }, { t_s: 30, text: "x" }] })));
+    assert.deepEqual((await two.evaluate(() => window.blklat.charts.iops.plot.marks)).map((mark) => [mark.x, mark.text]),
+        [[12.5, "QD 16 starts"], [70, "steps: trim"], [30, "b: x"]]);
+});
+
+test("members and array: overhead, depths, one line each", async (t) => {
+    const page = await open(t, documentOf(array(30)));
+    const stack = page.locator(".stack");
+    assert.equal(await words(stack.locator("h3")), "md0 on sda, sdb");
+    assert.equal(await words(stack.locator("tbody tr")), "read 6.10 us 6.02 us 6.30 us 7.10 us 9.00 us 10 200 000 10 200 000");
+    assert.deepEqual((await stack.locator(".depths li").allInnerTexts()).map((text) => text.split(/\s+/).join(" ")), ["md0 16.3", "sda 7.5", "sdb 7.4"]);
+    const { lines } = await saved(page, "percentile");
+    assert.deepEqual(lines.map((line) => line.name), ["md0 · total · read", "sda · device · read", "sdb · device · read"]);
+    assert.equal(new Set(lines.map((line) => line.dash)).size, 3);
+});
+
+test("findings: sentences, rules, numbers, and their time shown by a click", async (t) => {
+    const page = await open(t, documentOf(drive({ n: 200 }))), found = page.locator(".findings > li");
+    assert.equal(await found.count(), 2);
+    assert.match(await words(found.nth(1)), /^nvme0n1 write: 467 seconds without a completed IO, about every 3 s\./);
+    await found.nth(1).locator("summary").click();
+    const text = await words(found.nth(1));
+    assert.match(text, /Intervals at 0 or below 1 % of the median/);
+    assert.match(text, /count 467 period 3 s share 23 %/);
+    await found.nth(1).getByRole("button").click();
+    await settled(page);
+    assert.deepEqual(await page.evaluate(() => window.blklat.charts.iops.zoom.x), [25, 235]);
+});
+
+test("the table of figures: a row for each line", async (t) => {
+    const one = steps();
+    Object.assign(one.watches[0].accounting, { lost: 3, lost_by: { overwritten: 1, unexplained: 2 } });
+    const page = await open(t, documentOf(one, drive({ n: 20 }))), rows = page.locator('[aria-label="Figures"] tbody tr');
+    assert.equal(await rows.count(), 3);
+    const first = await words(rows.nth(0));
+    assert.match(first, /^steps · sda device · read 172 000 1\.72 k \S+ 0 7\.05 /);
+    assert.match(first, / 3 \(overwritten 1, unexplained 2\)$/);
+    assert.equal(await page.locator('[aria-label="Figures"] thead th').count(), await rows.nth(0).locator("th, td").count());
+});
+
+test("the data tables behind the charts", async (t) => {
+    const page = await open(t, documentOf(drive({ n: 2000 })));
+    const rows = {};
+    for (const id of CHARTS) {
+        await page.locator(`#chart-${id} .behind summary`).click();
+        await page.locator(`#chart-${id} .behind tbody`).waitFor();
+        rows[id] = await page.locator(`#chart-${id} .behind tbody tr`).count();
+        const head = await page.locator(`#chart-${id} .behind thead th`).count();
+        assert.equal(await page.locator(`#chart-${id} .behind tbody tr`).first().locator("th, td").count(), head, id);
+    }
+    assert.equal(rows.percentile, 16);
+    assert.equal(rows.nines, 9);
+    for (const id of ["iops", "heat", "depth", "throughput", "flight", "oldest"])
+        assert.equal(rows[id], 59, id);         // 34 s each
+    assert.equal(rows["steady-log"], 59);       // 17 s each
+    assert.ok(rows.distribution >= 10 && rows.distribution <= 25, `${rows.distribution}`);
+    const median = await words(page.locator("#chart-percentile .behind tbody tr").nth(7));
+    assert.match(median, /^50 % \d\d\.\d us \d\d\.\d us$/);
+    for (const figure of await page.locator("figure.chart .canvas").all())
+        assert.match(await figure.getAttribute("aria-label"), /\w+\. .*IOPS|average|mean|highest|p50/);
+});
+
+test("the table behind follows what is switched", async (t) => {
+    const page = await open(t, documentOf(drive({ n: 30 }))), heads = page.locator("#chart-percentile .behind thead th");
+    await page.locator("#chart-percentile .behind summary").click();
+    await heads.first().waitFor();
+    assert.deepEqual(await heads.allInnerTexts(), ["share of IOs", "read", "write"]);
+    await page.locator("aside input").nth(0).click();
+    await settled(page);
+    assert.deepEqual(await heads.allInnerTexts(), ["share of IOs", "write"]);
+});
+
+test("light and dark, by the system and by a button", async (t) => {
+    const page = await open(t, documentOf(drive({ n: 50 })), { colorScheme: "dark" });
+    const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    assert.equal(await paper(), "rgb(20, 24, 29)");
+    assert.ok(await pixels(page, "percentile", "#56b4f9") > 50);
+    await page.getByRole("button", { name: "Light / dark" }).click();
+    await settled(page);
+    assert.equal(await paper(), "rgb(255, 255, 255)");
+    assert.ok(await pixels(page, "percentile", READ) > 50);
+});
+
+test("on paper: every chart a vector, dark on light, no switches", async (t) => {
+    const page = await open(t, documentOf(drive({ n: 50 })), { colorScheme: "dark" });
+    await page.emulateMedia({ media: "print" });
+    await page.locator(".print svg").first().waitFor();
+    assert.equal(await page.locator(".print svg:visible").count(), CHARTS.length);
+    assert.equal(await page.locator("canvas:visible, aside:visible, button:visible").count(), 0);
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
+    assert.equal(await page.locator(".print svg > rect").first().getAttribute("fill"), "#ffffff");
+    await page.emulateMedia({ media: "screen" });
+    assert.ok((await page.pdf({ format: "A4" })).length > 50000);
+});
+
+test("on a phone nothing is wider than the screen", async (t) => {
+    const page = await open(t, documentOf(drive({ n: 50 }), array(10)), { viewport: { width: 360, height: 740 } });
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
+    assert.ok((await page.locator("#chart-iops canvas").boundingBox()).width <= 340);
+    assert.equal(await page.locator("aside details").getAttribute("open"), null);
+});
+
+test("the cursor says what it points at", async (t) => {
+    const page = await open(t, documentOf(steps())), over = page.locator("#chart-iops .u-over");
+    await over.scrollIntoViewIfNeeded();
+    const box = await over.boundingBox();
+    await page.mouse.move(box.x + box.width * 0.605, box.y + 40);
+    assert.match(await words(page.locator("#chart-iops .tip")), /^60\.\d s read 2\.00 k$/);
+    assert.equal(await page.locator(".tip").count(), 1);
+});
