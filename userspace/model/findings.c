@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "model/findings.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/findings_rules.h"
+#include "util/cleanup.h"
+
+static int reserve(struct findings *fs)
+{
+	u32 room = fs->room ? fs->room * 2 : 16;
+	struct finding *more;
+
+	if (fs->n < fs->room)
+		return 0;
+	more = reallocarray(fs->f, room, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	fs->f = more;
+	fs->room = room;
+	return 0;
+}
+
+struct finding *finding_add(const struct inquiry *q, const char *kind, int op)
+{
+	struct findings *fs = q->to;
+	struct finding *f;
+
+	if (reserve(fs))
+		return NULL;
+	f = &fs->f[fs->n++];
+	*f = (struct finding){
+		.kind = kind, .watch = q->watch->watch, .op = op,
+		.from_s = q->run->n ? q->run->start_s[0] : 0, .to_s = run_end(q->run),
+	};
+	return f;
+}
+
+void finding_value(struct finding *f, const char *name, double value)
+{
+	if (f->n < FINDING_VALUES_MAX)
+		f->values[f->n++] = (struct finding_value){ name, value };
+}
+
+void finding_say(struct finding *f, const char *format, ...)
+{
+	size_t used = strlen(f->text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(f->text + used, sizeof(f->text) - used, format, args);
+	va_end(args);
+}
+
+void finding_rule(struct finding *f, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(f->rule, sizeof(f->rule), format, args);
+	va_end(args);
+}
+
+/* Whether the run has another watch of the same device. */
+static bool has_other_stage(const struct inquiry *q)
+{
+	const struct run *r = q->run;
+
+	for (u32 i = 0; i < r->n_watches; i++)
+		if (&r->watches[i] != q->watch && r->watches[i].watch->device == q->watch->watch->device)
+			return true;
+	return false;
+}
+
+const char *finding_who(const struct inquiry *q, int op, char text[FINDING_WHO])
+{
+	const struct watch *w = q->watch->watch;
+	int n = snprintf(text, FINDING_WHO, "%s", w->device->name);
+
+	if (has_other_stage(q))
+		n += snprintf(text + n, FINDING_WHO - n, " (%s)", stage_names[w->stage]);
+	if (op >= 0)
+		snprintf(text + n, FINDING_WHO - n, " %s", op_names[op]);
+	return text;
+}
+
+static u64 all_ios(const struct watch_run *w)
+{
+	u64 n = 0;
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		n += w->ops[op].total->ios;
+	return n;
+}
+
+bool op_matters(const struct watch_run *w, u32 op)
+{
+	u64 n = w->ops[op].total->ios;
+
+	return n && n >= all_ios(w) / 100.0;
+}
+
+u32 main_op(const struct watch_run *w)
+{
+	u32 most = 0;
+
+	for (u32 op = 1; op < BLKLAT_OPS; op++)
+		if (w->ops[op].total->ios > w->ops[most].total->ios)
+			most = op;
+	return most;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = ((const struct weighted *)a)->value, y = ((const struct weighted *)b)->value;
+
+	return (x > y) - (x < y);
+}
+
+double weighted_median(struct weighted *w, u32 n)
+{
+	double all = 0, up_to = 0;
+
+	qsort(w, n, sizeof(*w), by_value);
+	for (u32 i = 0; i < n; i++)
+		all += w[i].weight;
+	for (u32 i = 0; i < n; i++) {
+		up_to += w[i].weight;
+		if (up_to >= all / 2)
+			return w[i].value;
+	}
+	return 0;
+}
+
+/*
+ * Time in the scheduler's queue is watched to tell where latency comes from. The rate at which IOs leave it is
+ * the device's own, of which enough is said where that is watched, too.
+ */
+static bool rate_is_its_own(const struct inquiry *q)
+{
+	return q->watch->watch->stage != BLKLAT_STAGE_QUEUE || !has_other_stage(q);
+}
+
+static int inquire(const struct inquiry *q)
+{
+	static int (*const of_rate[])(const struct inquiry *) = {
+		find_stalls, find_steady_state, find_level_changes,
+	};
+	static int (*const of_all[])(const struct inquiry *) = {
+		find_peaks, find_after_pause, find_hung, find_errors, find_losses, find_gone,
+	};
+	int err = 0;
+
+	for (u32 i = 0; !err && rate_is_its_own(q) && i < ARRAY_SIZE(of_rate); i++)
+		err = of_rate[i](q);
+	for (u32 i = 0; !err && i < ARRAY_SIZE(of_all); i++)
+		err = of_all[i](q);
+	return err;
+}
+
+int findings_make(const struct run *r, const struct steady_window *w, struct findings *ret)
+{
+	CLEANUP(cleanup_free) bool *stalled = calloc(r->n ?: 1, sizeof(*stalled));
+	struct findings made = { 0 };
+	int err = stalled ? 0 : -ENOMEM;
+
+	for (u32 i = 0; !err && i < r->n_watches; i++) {
+		struct inquiry q = {
+			.run = r, .watch = &r->watches[i], .window = w, .stalled = stalled, .to = &made,
+		};
+
+		memset(stalled, 0, r->n * sizeof(*stalled));
+		err = inquire(&q);
+	}
+	if (err) {
+		findings_uninit(&made);
+		return err;
+	}
+	*ret = made;
+	return 0;
+}
+
+void findings_uninit(struct findings *fs)
+{
+	free(fs->f);
+	*fs = (struct findings){ 0 };
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What must not be: IOs lost by the capture, counts that disagree, errors, IOs that hang, a device that went away. */
+#include <errno.h>
+#include <math.h>
+
+#include "model/findings_rules.h"
+
+#define HUNG_LATENCIES 100	/* of the median: nobody waits that long unless something is stuck */
+#define HUNG_LEAST_NS (1 * NSEC_PER_SEC)
+#define HUNG_MOST_NS (30 * NSEC_PER_SEC)	/* when the kernel's SCSI layer gives a command up */
+
+static int find_lost(const struct inquiry *q)
+{
+	const struct accounting *a = &q->watch->total->accounting;
+	char who[FINDING_WHO], lost[UNITS_TEXT], share[UNITS_TEXT];
+	const char *separator = ": ";
+	struct finding *f;
+
+	if (!a->lost)
+		return 0;
+	f = finding_add(q, "losses", -1);
+	if (!f)
+		return -ENOMEM;
+	finding_value(f, "lost", a->lost);
+	finding_value(f, "share", (double)a->lost / (a->completed + a->lost));
+	finding_say(f, "%s: %s IO%s lost from the figures (%s)", finding_who(q, -1, who), units_count(lost, a->lost),
+		    a->lost == 1 ? " is" : "s are", units_share(share, f->values[1].value));
+	for (u32 i = 0; i < LOST_REASONS; i++) {
+		if (!a->lost_by[i])
+			continue;
+		finding_value(f, lost_names[i], a->lost_by[i]);
+		finding_say(f, "%s%s by %s", separator, units_count(lost, a->lost_by[i]), lost_names[i]);
+		separator = ", ";
+	}
+	finding_rule(f, "started = completed + in flight + lost, at the end of the run");
+	return 0;
+}
+
+/* The kernel counts IOs that were in flight at the start, and some that ended in ways of their own. */
+static int find_kernel_count(const struct inquiry *q)
+{
+	const struct accounting *a = &q->watch->total->accounting;
+	u64 gap = a->kernel_ios > a->completed ? a->kernel_ios - a->completed : a->completed - a->kernel_ios;
+	char who[FINDING_WHO], kernel[UNITS_TEXT], own[UNITS_TEXT];
+	struct finding *f;
+
+	if (!a->kernel_known || a->moved || gap <= a->before + a->in_flight + a->lost + a->unissued)
+		return 0;
+	f = finding_add(q, "kernel_count", -1);
+	if (!f)
+		return -ENOMEM;
+	finding_value(f, "kernel_ios", a->kernel_ios);
+	finding_value(f, "completed", a->completed);
+	finding_say(f, "%s: the kernel's statistics counted %s IOs, blklat %s", finding_who(q, -1, who),
+		    units_count(kernel, a->kernel_ios), units_count(own, a->completed));
+	finding_rule(f, "at the end of the run, when nothing moved, the two differ by more than what was in flight at the start "
+		     "or at the end, lost, or failed before it was issued");
+	return 0;
+}
+
+int find_losses(const struct inquiry *q)
+{
+	return find_lost(q) ?: find_kernel_count(q);
+}
+
+static int report_errors(const struct inquiry *q, u32 op)
+{
+	const struct series_run *s = &q->watch->ops[op];
+	struct finding *f = finding_add(q, "errors", op);
+	char who[FINDING_WHO], errors[UNITS_TEXT], ios[UNITS_TEXT], at[UNITS_TEXT];
+	u32 first = 0, last = q->run->n - 1;
+
+	if (!f)
+		return -ENOMEM;
+	while (first < last && !s->errors[first])
+		first++;
+	while (last > first && !s->errors[last])
+		last--;
+	f->from_s = q->run->start_s[first];
+	f->to_s = run_end_of(q->run, last);
+	finding_value(f, "errors", s->total->errors);
+	finding_value(f, "ios", s->total->ios);
+	finding_say(f, "%s: %s of %s IOs failed, the first at %s", finding_who(q, op, who),
+		    units_count(errors, s->total->errors), units_count(ios, s->total->ios),
+		    units_seconds(at, f->from_s));
+	finding_rule(f, "IOs that completed with an error");
+	return 0;
+}
+
+int find_errors(const struct inquiry *q)
+{
+	int err = 0;
+
+	for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
+		if (q->watch->ops[op].total->errors)
+			err = report_errors(q, op);
+	return err;
+}
+
+/* What takes so long hangs. */
+static double hung_ns(const struct watch_run *w)
+{
+	double p50_ns = w->ops[main_op(w)].total->percentile_ns[0];
+
+	return fmin(fmax(HUNG_LATENCIES * p50_ns, HUNG_LEAST_NS), HUNG_MOST_NS);
+}
+
+int find_hung(const struct inquiry *q)
+{
+	const struct watch_run *w = q->watch;
+	char who[FINDING_WHO], age[UNITS_TEXT], at[UNITS_TEXT];
+	u32 n = q->run->n, oldest = 0;
+	struct finding *f;
+
+	for (u32 i = 0; i < n; i++)
+		if (w->oldest_ns[i] > w->oldest_ns[oldest])
+			oldest = i;
+	if (!n || w->oldest_ns[oldest] < hung_ns(w))
+		return 0;
+	f = finding_add(q, "hung", -1);
+	if (!f)
+		return -ENOMEM;
+	f->to_s = run_end_of(q->run, oldest);
+	f->from_s = fmax(f->to_s - (double)w->oldest_ns[oldest] / NSEC_PER_SEC, 0);
+	finding_value(f, "oldest_ns", w->oldest_ns[oldest]);
+	finding_value(f, "at_s", f->to_s);
+	finding_value(f, "in_flight", w->in_flight[oldest]);
+	finding_value(f, "pending", oldest == n - 1);
+	finding_say(f, "%s: an IO hung: at %s it had been in flight for %s%s", finding_who(q, -1, who),
+		    units_seconds(at, f->to_s), units_ns(age, w->oldest_ns[oldest]),
+		    oldest == n - 1 ? ", and it still was when the run ended" : "");
+	finding_rule(f, "an IO that at an interval's end has been in flight for 100 times the median latency, but at least 1 s "
+		     "and at most 30 s");
+	return 0;
+}
+
+int find_gone(const struct inquiry *q)
+{
+	const struct run *r = q->run;
+	char who[FINDING_WHO], at[UNITS_TEXT];
+	struct finding *f;
+
+	if (!q->watch->gone)
+		return 0;
+	f = finding_add(q, "gone", -1);
+	if (!f)
+		return -ENOMEM;
+	f->from_s = (r->n ? r->start_s[0] : 0) + q->watch->total->interval_s;
+	finding_value(f, "at_s", f->from_s);
+	finding_say(f, "%s: the device went away at %s", finding_who(q, -1, who), units_seconds(at, f->from_s));
+	finding_rule(f, "the device was no longer there");
+	return 0;
+}

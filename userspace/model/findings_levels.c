@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Level changes: a cache is exhausted, a drive begins to clean up, the load becomes another. Looked for in the
+ * logarithms of IOPS and of the median latency, over the intervals in which the op was at work: neither rests of
+ * the workload nor stalls are a level.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "model/findings_rules.h"
+#include "model/levels.h"
+#include "util/cleanup.h"
+
+#define FACTOR 1.5
+#define TOLD_MAX 3		/* more changes than that are told as one finding */
+#define SAME_CUT 2		/* IOPS and latency change together if within so many intervals */
+#define EVEN 1.2		/* figures that differ by less are said to be as before */
+
+struct trace {
+	const struct inquiry *q;
+	u32 op;
+	const struct series_run *s;
+	u32 n;
+	u32 *interval;		/* those at work */
+	double *y;		/* what levels are looked for in */
+	struct weighted *room;	/* for medians */
+	u32 cuts[LEVEL_CUTS_MAX];	/* places in interval */
+	u32 n_cuts;
+};
+
+struct level {
+	double iops, p50_ns, queue_depth;
+};
+
+struct change {
+	double at_s, share;
+	double rest_s;		/* pause of the workload before it */
+	struct level before, after;
+	bool iops_changed;
+};
+
+static void trace_uninit(struct trace *t)
+{
+	free(t->interval);
+	free(t->y);
+	free(t->room);
+}
+
+static int trace_init(struct trace *t, const struct inquiry *q, u32 op)
+{
+	const struct run *r = q->run;
+
+	t->q = q;
+	t->op = op;
+	t->s = &q->watch->ops[op];
+	t->interval = calloc(r->n, sizeof(*t->interval));
+	t->y = calloc(r->n, sizeof(*t->y));
+	t->room = calloc(r->n, sizeof(*t->room));
+	if (!t->interval || !t->y || !t->room)
+		return -ENOMEM;
+	for (u32 i = 0; i < r->n; i++)
+		if (t->s->ios[i] && !q->stalled[i] && r->length_s[i] >= r->interval_s / 2)
+			t->interval[t->n++] = i;
+	return 0;
+}
+
+static bool near_a_cut(const struct trace *t, u32 n, u32 cut)
+{
+	for (u32 i = 0; i < n; i++)
+		if (cut + SAME_CUT >= t->cuts[i] && cut <= t->cuts[i] + SAME_CUT)
+			return true;
+	return false;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Cuts of IOPS, and those of the median latency that are not the same ones. */
+static int find_cuts(struct trace *t)
+{
+	CLEANUP(cleanup_free) u32 *more = calloc(LEVEL_CUTS_MAX, sizeof(*more));
+	int n, of_iops;
+
+	if (!more)
+		return -ENOMEM;
+	for (u32 i = 0; i < t->n; i++)
+		t->y[i] = log(run_iops(t->q->run, t->s->ios, t->interval[i]));
+	of_iops = levels_find(t->y, t->n, log(FACTOR), t->cuts);
+	if (of_iops < 0)
+		return of_iops;
+	for (u32 i = 0; i < t->n; i++)
+		t->y[i] = log(fmax(series_percentile(t->s, t->interval[i], 0), 1));
+	n = levels_find(t->y, t->n, log(FACTOR), more);
+	if (n < 0)
+		return n;
+	t->n_cuts = of_iops;
+	for (int i = 0; i < n && t->n_cuts < LEVEL_CUTS_MAX; i++)
+		if (!near_a_cut(t, of_iops, more[i]))
+			t->cuts[t->n_cuts++] = more[i];
+	qsort(t->cuts, t->n_cuts, sizeof(*t->cuts), by_place);
+	return 0;
+}
+
+/* A level without the intervals in which it changes, if it is long enough to spare them. */
+static struct level level_of(const struct trace *t, u32 level)
+{
+	const struct run *r = t->q->run;
+	u32 from = level ? t->cuts[level - 1] : 0, to = level < t->n_cuts ? t->cuts[level] : t->n;
+	double ios = 0, time = 0, depth = 0;
+	u32 n = 0;
+
+	if (to - from > LEVEL_LEAST) {
+		from += level > 0;
+		to -= level < t->n_cuts;
+	}
+	for (u32 i = from; i < to; i++) {
+		u32 at = t->interval[i];
+
+		ios += t->s->ios[at];
+		time += r->length_s[at];
+		depth += t->q->watch->queue_depth[at] * r->length_s[at];
+		t->room[n++] = (struct weighted){ series_percentile(t->s, at, 0), t->s->ios[at] };
+	}
+	return (struct level){ ios / time, weighted_median(t->room, n), depth / time };
+}
+
+/*
+ * The change happened within the interval before the cut or the one after: where, follows from how many IOs they
+ * have together, so many at the one rate and the rest at the other.
+ */
+static void place_change(const struct trace *t, u32 cut, struct change *c)
+{
+	const struct run *r = t->q->run;
+	u32 a = t->interval[cut - 1], b = t->interval[cut];
+	double begin = r->start_s[a], end = run_end_of(r, b), ios = t->s->ios[a] + t->s->ios[b], before = 0;
+
+	for (u32 i = 0; i < a; i++)
+		before += t->s->ios[i];
+	c->at_s = r->start_s[b];
+	c->rest_s = b > a + 1 ? r->start_s[b] - run_end_of(r, a) : 0;
+	if (c->rest_s || !c->iops_changed) {
+		before += t->s->ios[a];
+	} else {
+		double at_first = (ios - c->after.iops * (end - begin)) / (c->before.iops - c->after.iops);
+
+		at_first = fmin(fmax(at_first, 0), end - begin);
+		c->at_s = begin + at_first;
+		before += fmin(at_first * c->before.iops, ios);
+	}
+	c->share = before / t->s->total->ios;
+}
+
+static struct change change_at(const struct trace *t, u32 i)
+{
+	struct change c = { .before = level_of(t, i), .after = level_of(t, i + 1) };
+	double factor = c.after.iops / c.before.iops;
+
+	c.iops_changed = factor >= EVEN || factor <= 1 / EVEN;
+	place_change(t, t->cuts[i], &c);
+	return c;
+}
+
+static int direction(double before, double after, double factor)
+{
+	if (after >= before * factor)
+		return 1;
+	return after * factor <= before ? -1 : 0;
+}
+
+/* What can be told of the cause from the figures; whether it is a cache nobody but the drive knows. */
+static void say_cause(struct finding *f, const struct change *c)
+{
+	int iops = direction(c->before.iops, c->after.iops, EVEN);
+	int latency = direction(c->before.p50_ns, c->after.p50_ns, EVEN);
+	int depth = direction(c->before.queue_depth, c->after.queue_depth, FACTOR);
+	char rest[UNITS_TEXT];
+
+	if (c->rest_s)
+		finding_say(f, ", after a rest of %s", units_seconds(rest, c->rest_s));
+	if (depth && depth == iops)
+		finding_say(f, ": the load changed");
+	else if (latency > 0)
+		finding_say(f, ": the device became slower, as when a cache is exhausted");
+	else if (latency < 0)
+		finding_say(f, ": the device became faster");
+}
+
+static void say_change(struct finding *f, const struct trace *t, const struct change *c)
+{
+	char who[FINDING_WHO], a[UNITS_TEXT], b[UNITS_TEXT], at[UNITS_TEXT], share[UNITS_TEXT];
+	bool fell = c->after.iops < c->before.iops;
+
+	finding_who(t->q, t->op, who);
+	units_short(a, c->before.iops);
+	units_short(b, c->after.iops);
+	units_seconds(at, c->at_s);
+	units_share(share, c->share);
+	if (c->iops_changed)
+		finding_say(f, "%s: IOPS %s from %s to %s at %s, after %s of the IOs", who, fell ? "fell" : "rose", a, b,
+			    at, share);
+	else
+		finding_say(f, "%s: latency %s at %s, after %s of the IOs, at %s IOPS before and %s after", who,
+			    c->after.p50_ns < c->before.p50_ns ? "fell" : "rose", at, share, a, b);
+	finding_say(f, "; p50 %s before, %s after", units_ns(a, c->before.p50_ns), units_ns(b, c->after.p50_ns));
+	finding_say(f, "; queue depth %s and %s", units_number(a, c->before.queue_depth),
+		    units_number(b, c->after.queue_depth));
+	say_cause(f, c);
+}
+
+static void state_rule(struct finding *f)
+{
+	finding_rule(f, "a step by a factor of 1.5 or more in IOPS or in the median latency, between levels of %d intervals "
+		     "or more that scatter by at most half the step; rests and stalls are left out", LEVEL_LEAST);
+}
+
+static int report_change(const struct trace *t, u32 i)
+{
+	struct finding *f = finding_add(t->q, "level_change", t->op);
+	struct change c = change_at(t, i);
+
+	if (!f)
+		return -ENOMEM;
+	f->from_s = f->to_s = c.at_s;
+	finding_value(f, "at_s", c.at_s);
+	finding_value(f, "share", c.share);
+	finding_value(f, "before_iops", c.before.iops);
+	finding_value(f, "after_iops", c.after.iops);
+	finding_value(f, "before_p50_ns", c.before.p50_ns);
+	finding_value(f, "after_p50_ns", c.after.p50_ns);
+	finding_value(f, "before_queue_depth", c.before.queue_depth);
+	finding_value(f, "after_queue_depth", c.after.queue_depth);
+	finding_value(f, "rest_s", c.rest_s);
+	say_change(f, t, &c);
+	state_rule(f);
+	return 0;
+}
+
+/* Many changes: a drive that cleans up in between, a load in steps. What they have in common is told. */
+static int report_many(const struct trace *t)
+{
+	struct finding *f = finding_add(t->q, "level_change", t->op);
+	char who[FINDING_WHO], a[UNITS_TEXT], b[UNITS_TEXT], first_s[UNITS_TEXT], last_s[UNITS_TEXT];
+	struct level least, most;
+	struct change first, last;
+
+	if (!f)
+		return -ENOMEM;
+	least = most = level_of(t, 0);
+	for (u32 i = 1; i <= t->n_cuts; i++) {
+		struct level l = level_of(t, i);
+
+		if (l.iops < least.iops)
+			least = l;
+		if (l.iops > most.iops)
+			most = l;
+	}
+	first = change_at(t, 0);
+	last = change_at(t, t->n_cuts - 1);
+	f->from_s = first.at_s;
+	f->to_s = last.at_s;
+	finding_value(f, "changes", t->n_cuts);
+	finding_value(f, "first_at_s", first.at_s);
+	finding_value(f, "last_at_s", last.at_s);
+	finding_value(f, "least_iops", least.iops);
+	finding_value(f, "most_iops", most.iops);
+	finding_value(f, "least_iops_p50_ns", least.p50_ns);
+	finding_value(f, "most_iops_p50_ns", most.p50_ns);
+	finding_say(f, "%s: the level changed %u times from %s to %s; the lowest has %s IOPS with a p50 of ",
+		    finding_who(t->q, t->op, who), t->n_cuts, units_seconds(first_s, first.at_s),
+		    units_seconds(last_s, last.at_s), units_short(a, least.iops));
+	finding_say(f, "%s, the highest %s IOPS", units_ns(a, least.p50_ns), units_short(b, most.iops));
+	finding_say(f, " with %s", units_ns(a, most.p50_ns));
+	state_rule(f);
+	return 0;
+}
+
+static int find_of_op(const struct inquiry *q, u32 op)
+{
+	struct trace t CLEANUP(trace_uninit) = { 0 };
+	int err = trace_init(&t, q, op);
+
+	if (!err)
+		err = find_cuts(&t);
+	if (!err && t.n_cuts > TOLD_MAX)
+		return report_many(&t);
+	for (u32 i = 0; !err && i < t.n_cuts; i++)
+		err = report_change(&t, i);
+	return err;
+}
+
+int find_level_changes(const struct inquiry *q)
+{
+	int err = 0;
+
+	for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
+		if (op_matters(q->watch, op))
+			err = find_of_op(q, op);
+	return err;
+}

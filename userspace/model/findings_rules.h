@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the rules, findings_*.c, share. Included by them and by findings.c only. */
+#ifndef MODEL_FINDINGS_RULES_H
+#define MODEL_FINDINGS_RULES_H
+
+#include "model/findings.h"
+#include "util/units.h"
+
+#define FINDING_WHO (DEVICE_NAME_MAX + 32)
+
+/* What a rule looks at, and where its findings go. */
+struct inquiry {
+	const struct run *run;
+	const struct watch_run *watch;
+	const struct steady_window *window;
+	bool *stalled;			/* [interval], filled by find_stalls() for the rules after it */
+	struct findings *to;
+};
+
+/* Each returns 0 or -ENOMEM. */
+int find_stalls(const struct inquiry *q);
+int find_steady_state(const struct inquiry *q);
+int find_level_changes(const struct inquiry *q);
+int find_peaks(const struct inquiry *q);
+int find_after_pause(const struct inquiry *q);
+int find_losses(const struct inquiry *q);
+int find_errors(const struct inquiry *q);
+int find_hung(const struct inquiry *q);
+int find_gone(const struct inquiry *q);
+
+/* A finding of the whole run, to be filled in; NULL: out of memory. It moves when another is added. */
+struct finding *finding_add(const struct inquiry *q, const char *kind, int op);
+void finding_value(struct finding *f, const char *name, double value);
+__attribute__((format(printf, 2, 3)))
+void finding_say(struct finding *f, const char *format, ...);	/* adds to the text */
+__attribute__((format(printf, 2, 3)))
+void finding_rule(struct finding *f, const char *format, ...);
+
+/* "nvme0n1 write"; with the stage where the device is watched at more than one. */
+const char *finding_who(const struct inquiry *q, int op, char text[FINDING_WHO]);
+
+/* True for an op with at least 1 % of the watch's IOs: what is rarer has no rate to speak of. */
+bool op_matters(const struct watch_run *w, u32 op);
+
+/* The op whose IOs are most. */
+u32 main_op(const struct watch_run *w);
+
+/*
+ * The smallest of @n values such that those up to it have at least half of the weight; sorts both arrays'
+ * pairs by value. 0 when there is no weight. @weights NULL: all the same.
+ */
+struct weighted {
+	double value, weight;
+};
+double weighted_median(struct weighted *w, u32 n);
+
+#endif

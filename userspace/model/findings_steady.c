@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Steady state reached or not: said of every op that matters. */
+#include <errno.h>
+#include <math.h>
+
+#include "model/findings_rules.h"
+
+static void say_unknown(const struct inquiry *q, struct finding *f, const char *who)
+{
+	const struct steady_window *w = q->window;
+	char from[UNITS_TEXT], to[UNITS_TEXT];
+
+	if (q->run->n >= STEADY_INTERVALS && w->n >= STEADY_ROUNDS)
+		finding_say(f, "%s: no IO from %s to %s, where the steady state is looked for", who,
+			    units_seconds(from, w->from_s), units_seconds(to, w->to_s));
+	else
+		finding_say(f, "%s: run too short to tell whether it reached a steady state (%u interval%s)", who,
+			    q->run->n, q->run->n == 1 ? "" : "s");
+}
+
+static void say(struct finding *f, const char *who, const struct steady_state *s)
+{
+	char from[UNITS_TEXT], to[UNITS_TEXT], round[UNITS_TEXT], iops[UNITS_TEXT];
+	char excursion[UNITS_TEXT], slope[UNITS_TEXT];
+
+	finding_say(f, "%s: steady state %sreached from %s to %s: five rounds of %s average %s IOPS, differ by %s "
+		    "(limit 20 %%) and %s by %s from first to last (limit 10 %%)", who, s->reached ? "" : "not ",
+		    units_seconds(from, f->from_s), units_seconds(to, f->to_s), units_seconds(round, s->round_s),
+		    units_short(iops, s->mean), units_share(excursion, s->excursion), s->slope < 0 ? "fall" : "rise",
+		    units_share(slope, fabs(s->slope)));
+}
+
+static int find_of_op(const struct inquiry *q, u32 op)
+{
+	const u64 *ios = q->watch->ops[op].ios;
+	struct finding *f = finding_add(q, "steady_state", op);
+	char who[FINDING_WHO], first[UNITS_TEXT];
+	struct steady_state s;
+	double first_s;
+
+	if (!f)
+		return -ENOMEM;
+	finding_who(q, op, who);
+	finding_rule(f, "SNIA PTS 2.0: five rounds, each a fifth of the window (%s), whose largest and smallest average "
+		     "differ by at most 20 %% of the mean, and the least-squares line through them by at most 10 %% "
+		     "from first to last", q->window->rule);
+	steady_state_of(q->run, ios, q->window, &s);
+	finding_value(f, "known", s.known);
+	if (!s.known) {
+		say_unknown(q, f, who);
+		return 0;
+	}
+	f->from_s = q->window->from_s;
+	f->to_s = q->window->to_s;
+	say(f, who, &s);
+	finding_value(f, "reached", s.reached);
+	finding_value(f, "iops", s.mean);
+	finding_value(f, "round_s", s.round_s);
+	finding_value(f, "excursion_share", s.excursion);
+	finding_value(f, "slope_share", s.slope);
+	if (steady_state_first(q->run, ios, s.round_s, &first_s))
+		return -ENOMEM;
+	if (first_s < 0)
+		return 0;
+	finding_value(f, "first_reached_s", first_s);
+	if (!s.reached)
+		finding_say(f, "; five such rounds from %s on were steady", units_seconds(first, first_s));
+	return 0;
+}
+
+int find_steady_state(const struct inquiry *q)
+{
+	int err = 0;
+
+	for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
+		if (op_matters(q->watch, op))
+			err = find_of_op(q, op);
+	return err;
+}

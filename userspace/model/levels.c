@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Binary segmentation: a stretch is cut where that explains most of its variance, as long as this is more than
+ * noise would yield; then cuts that are no clean step are taken back, the worst first.
+ */
+#include "model/levels.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/cleanup.h"
+
+#define NOISE_LEAST 0.01	/* of the logarithms compared here: below 1 % nothing is a level of its own */
+#define PENALTY 4.0		/* variance that a cut must explain, over noise variance * log(n) */
+#define STANDARD_ERRORS 5.0
+#define SAME 1e-9		/* a step of exactly the least one is one */
+
+struct search {
+	const double *y;
+	u32 n;
+	double step;
+	double *sum, *squares;	/* of what is before a value */
+	double noise;		/* variance, by differences of neighbours */
+	u32 *cuts;
+	u32 n_cuts;
+};
+
+static double mean_of(const struct search *s, u32 from, u32 to)
+{
+	return (s->sum[to] - s->sum[from]) / (to - from);
+}
+
+/* Sum of squared differences from the mean. */
+static double scatter(const struct search *s, u32 from, u32 to)
+{
+	double sum = s->sum[to] - s->sum[from];
+
+	return fmax(s->squares[to] - s->squares[from] - sum * sum / (to - from), 0);
+}
+
+/* The cut of [from, to) that explains most, and how much. 0: the stretch is too short. */
+static u32 best_cut(const struct search *s, u32 from, u32 to, double *ret_gain)
+{
+	double whole = scatter(s, from, to);
+	u32 best = 0;
+
+	*ret_gain = 0;
+	for (u32 c = from + LEVEL_LEAST; c + LEVEL_LEAST <= to; c++) {
+		double gain = whole - scatter(s, from, c) - scatter(s, c, to);
+
+		if (!best || gain > *ret_gain) {
+			best = c;
+			*ret_gain = gain;
+		}
+	}
+	return best;
+}
+
+static void insert_cut(struct search *s, u32 at, u32 cut)
+{
+	memmove(&s->cuts[at + 1], &s->cuts[at], (s->n_cuts - at) * sizeof(*s->cuts));
+	s->cuts[at] = cut;
+	s->n_cuts++;
+}
+
+static u32 begin_of(const struct search *s, u32 level)
+{
+	return level ? s->cuts[level - 1] : 0;
+}
+
+static u32 end_of(const struct search *s, u32 level)
+{
+	return level < s->n_cuts ? s->cuts[level] : s->n;
+}
+
+static void segment(struct search *s)
+{
+	double least = PENALTY * s->noise * log(s->n);
+
+	for (u32 level = 0; level <= s->n_cuts && s->n_cuts < LEVEL_CUTS_MAX;) {
+		double gain;
+		u32 cut = best_cut(s, begin_of(s, level), end_of(s, level), &gain);
+
+		if (cut && gain > least)
+			insert_cut(s, level, cut);
+		else
+			level++;
+	}
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Of LEVEL_LEAST values. */
+static double median_near(const double *y)
+{
+	double near[LEVEL_LEAST];
+
+	memcpy(near, y, sizeof(near));
+	qsort(near, LEVEL_LEAST, sizeof(*near), ascending);
+	return near[LEVEL_LEAST / 2];
+}
+
+/* Noise within the levels, by differences of neighbours. A slow drift is not in it, flicker is. */
+static double noise_within(const struct search *s)
+{
+	double squares = 0;
+	u32 n = 0, cut = 0;
+
+	for (u32 i = 1; i < s->n; i++) {
+		if (cut < s->n_cuts && s->cuts[cut] == i) {
+			cut++;
+			continue;
+		}
+		squares += (s->y[i] - s->y[i - 1]) * (s->y[i] - s->y[i - 1]) / 2;
+		n++;
+	}
+	return fmax(n ? squares / n : 0, NOISE_LEAST * NOISE_LEAST);
+}
+
+/*
+ * Whether both levels have enough values. One at the cut that is like the other level, as of the interval in which it
+ * changes, is of neither.
+ */
+static bool long_enough(const struct search *s, u32 from, u32 cut, u32 to)
+{
+	double before = median_near(s->y + cut - LEVEL_LEAST), after = median_near(s->y + cut);
+	double last = s->y[cut - 1], first = s->y[cut];
+	u32 n_before = cut - from - (fabs(last - after) < fabs(last - before));
+	u32 n_after = to - cut - (fabs(first - before) < fabs(first - after));
+
+	return n_before >= LEVEL_LEAST && n_after >= LEVEL_LEAST;
+}
+
+/* How far a cut is from failing: below 1 it does. */
+static double quality(const struct search *s, u32 i, double noise)
+{
+	u32 from = begin_of(s, i), cut = s->cuts[i], to = end_of(s, i + 1);
+	double n_before = cut - from, n_after = to - cut;
+	double before = scatter(s, from, cut), after = scatter(s, cut, to);
+	double step = fabs(mean_of(s, from, cut) - mean_of(s, cut, to));
+	double abrupt = fabs(median_near(s->y + cut - LEVEL_LEAST) - median_near(s->y + cut));
+	double unstable = sqrt(fmax(before / n_before, after / n_after));
+	double variance = fmax((before + after) / (n_before + n_after), noise);
+	double error = sqrt(variance * (1 / n_before + 1 / n_after));
+	double least = fmin(step, abrupt) / s->step * (1 + SAME);
+
+	if (!long_enough(s, from, cut, to))
+		return 0;
+	if (unstable > 0)
+		least = fmin(least, step / 2 / unstable);
+	return fmin(least, step / (STANDARD_ERRORS * error));
+}
+
+/* Takes the worst cut back. Returns false when all are good. */
+static bool take_back(struct search *s)
+{
+	double noise = noise_within(s), least = 1;
+	u32 worst = s->n_cuts;
+
+	for (u32 i = 0; i < s->n_cuts; i++) {
+		double q = quality(s, i, noise);
+
+		if (q < least) {
+			least = q;
+			worst = i;
+		}
+	}
+	if (worst == s->n_cuts)
+		return false;
+	s->n_cuts--;
+	memmove(&s->cuts[worst], &s->cuts[worst + 1], (s->n_cuts - worst) * sizeof(*s->cuts));
+	return true;
+}
+
+/* A first cut is made with later levels still in the stretch; now its neighbours are known. */
+static void refine(struct search *s)
+{
+	for (u32 i = 0; i < s->n_cuts; i++) {
+		double gain;
+		u32 cut = best_cut(s, begin_of(s, i), end_of(s, i + 1), &gain);
+
+		if (cut)
+			s->cuts[i] = cut;
+	}
+}
+
+int levels_find(const double *y, u32 n, double step, u32 *ret)
+{
+	CLEANUP(cleanup_free) double *sum = calloc(n + 1, sizeof(*sum));
+	CLEANUP(cleanup_free) double *squares = calloc(n + 1, sizeof(*squares));
+	struct search s = { .y = y, .n = n, .step = step, .sum = sum, .squares = squares, .cuts = ret };
+
+	if (!sum || !squares)
+		return -ENOMEM;
+	if (n < 2 * LEVEL_LEAST)
+		return 0;
+	for (u32 i = 0; i < n; i++) {
+		/* Taken from the first, or large numbers would hide small scatter. */
+		double d = y[i] - y[0];
+
+		sum[i + 1] = sum[i] + d;
+		squares[i + 1] = squares[i] + d * d;
+	}
+	s.noise = noise_within(&s);
+	segment(&s);
+	refine(&s);
+	while (take_back(&s))
+		refine(&s);
+	return s.n_cuts;
+}
