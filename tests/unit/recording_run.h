@@ -21,7 +21,7 @@
 #include "sink/recording.h"
 #include "util/cleanup.h"
 
-/* A directory of its own, removed with all that is in it. */
+/* A directory of its own, in memory where that is possible; removed with all that is in it. */
 struct place {
 	char dir[64];
 	char script[96], file[96];
@@ -29,7 +29,8 @@ struct place {
 
 static inline void place_make(struct place *at)
 {
-	strcpy(at->dir, "/tmp/blklat-recording-XXXXXX");
+	strcpy(at->dir, access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
+	strcat(at->dir, "/blklat-recording-XXXXXX");
 	assert_non_null(mkdtemp(at->dir));
 	snprintf(at->script, sizeof(at->script), "%s/script", at->dir);
 	snprintf(at->file, sizeof(at->file), "%s/run.blklat", at->dir);

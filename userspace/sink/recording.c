@@ -48,9 +48,8 @@ static int begin(struct recording *r, const struct recording_config *cfg, struct
 	int rc = SQLITE_OK, err;
 
 	if (cfg->max_bytes && cfg->max_bytes < least)
-		return problem_set(p, -EINVAL, "%s: %llu bytes are too few for %u device%s and stages, at least %llu "
-				   "are needed", cfg->file, cfg->max_bytes, r->run->n_watches,
-				   r->run->n_watches == 1 ? "" : "s", least);
+		return problem_set(p, -EINVAL, "%s: %llu bytes are too little for what is watched, at least %llu are "
+				   "needed", cfg->file, cfg->max_bytes, least);
 	err = recording_file_make(&r->file, cfg->file, cfg->overwrite, p) ?:
 	      recording_file_begin(&r->file, r->run, p);
 	if (err)
@@ -98,6 +97,8 @@ static int write_rows(struct recording *r, const struct frames *is, u32 tries)
 		rc = recording_rows_start(&r->rows, r->run, is);
 	if (!rc)
 		rc = recording_rows_interval(&r->rows, r->next + !r->next, r->run, is);
+	if (!rc)
+		rc = ring_check_room(&r->ring);
 	return rc ?: sqlite_run(r->file.db, "COMMIT");
 }
 
@@ -105,18 +106,20 @@ static int write_rows(struct recording *r, const struct frames *is, u32 tries)
 static int write_interval(struct recording *r, const struct frames *is)
 {
 	const struct ring_levels before = r->ring.levels;
-	int rc = SQLITE_FULL;
+	int rc = SQLITE_FULL, err = 0;
 
 	for (u32 tries = 0; rc == SQLITE_FULL && tries <= (r->ring.db ? RING_TRIES : 0); tries++) {
 		rc = write_rows(r, is, tries);
 		if (!rc)
 			break;
+		/* Now: a rollback has an outcome of its own. */
+		err = recording_file_failed(&r->file, rc, &r->problem);
 		r->ring.levels = before;
 		if (!sqlite3_get_autocommit(r->file.db))
 			sqlite_run(r->file.db, "ROLLBACK");
 	}
 	if (rc)
-		return recording_file_failed(&r->file, rc, &r->problem);
+		return err;
 	r->next += !r->next;
 	if (r->ring.db)
 		ring_add(&r->ring, r->next);

@@ -10,9 +10,9 @@
 #define PAGE_BYTES 4096		/* SQLite's, by default */
 #define SHM_PAGES 8		/* the index that SQLite keeps of the WAL, of up to 4000 pages of it */
 #define WAL_SHARE 8		/* what of the limit is the WAL's */
-#define RESERVE_SHARE 32
-#define STEPS 4			/* at one interval, unless it found no room */
-#define STEPS_MORE 1024		/* then */
+#define RESERVE_SHARE 16		/* of the database, to be free before an interval */
+#define STEPS 4			/* at one interval that lose detail */
+#define STEPS_MORE 1024		/* that drop */
 
 /*
  * The WAL has to hold an interval and STEPS steps of two rows each before half of its share is used up; a
@@ -23,17 +23,18 @@ u64 ring_least_bytes(u32 n_watches)
 	return (2 << 20) + n_watches * (512ULL << 10);
 }
 
+#define VALUES "ios, bytes, errors, sum_ns, min_ns, max_ns, bins, idle_ios, idle_sum_ns, idle_bins"
+#define THAT_ROW " WHERE interval = ?1 AND watch = ?2 AND op = ?3"
+
 static int prepare(struct recording_ring *r)
 {
 	const struct { sqlite3_stmt **s; const char *sql; } all[] = {
 		{ &r->next, "SELECT id FROM interval WHERE id > ? ORDER BY id LIMIT 1" },
-		{ &r->series, "SELECT watch, op, ios, bytes, errors, sum_ns, min_ns, max_ns, bins, idle_ios, "
-			      "idle_sum_ns, idle_bins FROM series WHERE interval = ?" },
-		{ &r->twin, "SELECT watch, op, ios, bytes, errors, sum_ns, min_ns, max_ns, bins, idle_ios, "
-			    "idle_sum_ns, idle_bins FROM series WHERE interval = ? AND watch = ? AND op = ?" },
-		{ &r->update, "UPDATE series SET ios = ?4, bytes = ?5, errors = ?6, sum_ns = ?7, min_ns = ?8, "
-			      "max_ns = ?9, bins = ?10, idle_ios = ?11, idle_sum_ns = ?12, idle_bins = ?13 "
-			      "WHERE interval = ?1 AND watch = ?2 AND op = ?3" },
+		{ &r->any, "SELECT " VALUES ", watch, op FROM series WHERE interval = ? LIMIT 1" },
+		{ &r->that, "SELECT " VALUES " FROM series" THAT_ROW },
+		{ &r->move, "UPDATE series SET interval = ?4" THAT_ROW },
+		{ &r->delete, "DELETE FROM series" THAT_ROW },
+		{ &r->update, "UPDATE series SET (" VALUES ") = (?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)" THAT_ROW },
 		{ &r->pages, "PRAGMA page_count" },
 		{ &r->free_pages, "PRAGMA freelist_count" },
 	};
@@ -77,8 +78,10 @@ int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, u32 scale)
 void ring_uninit(struct recording_ring *r)
 {
 	sqlite3_finalize(r->next);
-	sqlite3_finalize(r->series);
-	sqlite3_finalize(r->twin);
+	sqlite3_finalize(r->any);
+	sqlite3_finalize(r->that);
+	sqlite3_finalize(r->move);
+	sqlite3_finalize(r->delete);
 	sqlite3_finalize(r->update);
 	sqlite3_finalize(r->pages);
 	sqlite3_finalize(r->free_pages);
@@ -95,9 +98,11 @@ static s64 number_of(sqlite3_stmt *s)
 	return n;
 }
 
-static u64 pages_used(struct recording_ring *r)
+static u64 pages_left(struct recording_ring *r)
 {
-	return number_of(r->pages) - number_of(r->free_pages);
+	u64 used = number_of(r->pages) - number_of(r->free_pages);
+
+	return used < r->most ? r->most - used : 0;
 }
 
 static s64 next_after(struct recording_ring *r, s64 id)
@@ -106,7 +111,7 @@ static s64 next_after(struct recording_ring *r, s64 id)
 	return number_of(r->next);
 }
 
-/* Reads a row of statements series and twin. What is there we wrote ourselves, this run. */
+/* Reads a row's values. What is there we wrote ourselves, this run. */
 static int read_row(sqlite3_stmt *s, struct series_row *row)
 {
 	int err;
@@ -115,15 +120,15 @@ static int read_row(sqlite3_stmt *s, struct series_row *row)
 	row->idle_ios = 0;
 	hist_clear(&row->hist);
 	hist_clear(&row->idle);
-	row->bytes = sqlite3_column_int64(s, 3);
-	row->errors = sqlite3_column_int64(s, 4);
-	row->sum_ns = sqlite3_column_int64(s, 5);
-	row->min_ns = sqlite3_column_int64(s, 6);
-	row->max_ns = sqlite3_column_int64(s, 7);
-	row->idle_sum_ns = sqlite3_column_int64(s, 10);
-	err = bins_decode(sqlite3_column_blob(s, 8), sqlite3_column_bytes(s, 8), &row->hist, &row->ios) ?:
-	      bins_decode(sqlite3_column_blob(s, 11), sqlite3_column_bytes(s, 11), &row->idle, &row->idle_ios);
-	return err ? SQLITE_CORRUPT : SQLITE_OK;
+	row->bytes = sqlite3_column_int64(s, 1);
+	row->errors = sqlite3_column_int64(s, 2);
+	row->sum_ns = sqlite3_column_int64(s, 3);
+	row->min_ns = sqlite3_column_int64(s, 4);
+	row->max_ns = sqlite3_column_int64(s, 5);
+	row->idle_sum_ns = sqlite3_column_int64(s, 8);
+	err = bins_decode(sqlite3_column_blob(s, 6), sqlite3_column_bytes(s, 6), &row->hist, &row->ios) ?:
+	      bins_decode(sqlite3_column_blob(s, 9), sqlite3_column_bytes(s, 9), &row->idle, &row->idle_ios);
+	return err ? SQLITE_CORRUPT : SQLITE_ROW;
 }
 
 static void add_row(struct series_row *to, const struct series_row *from)
@@ -142,27 +147,47 @@ static void add_row(struct series_row *to, const struct series_row *from)
 	hist_add(&to->idle, &from->idle);
 }
 
-/* Adds the row that statement series stands on to the one of interval @b of the same watch and op, if there is one. */
-static int merge_row(struct recording_ring *r, s64 b)
+static sqlite3_stmt *bind_key(sqlite3_stmt *s, s64 interval, s64 watch, s64 op)
 {
-	s64 watch = sqlite3_column_int64(r->series, 0), op = sqlite3_column_int64(r->series, 1);
+	sqlite3_bind_int64(s, 1, interval);
+	sqlite3_bind_int64(s, 2, watch);
+	sqlite3_bind_int64(s, 3, op);
+	return s;
+}
+
+/*
+ * Gives a row of interval @a to @b: added to that of the same watch and op, if there is one. Returns SQLITE_DONE
+ * when there is none left. First the old one goes, so that no more room is needed than there was.
+ */
+static int move_row(struct recording_ring *r, s64 a, s64 b)
+{
+	s64 watch, op;
 	int rc;
 
-	sqlite3_bind_int64(r->twin, 1, b);
-	sqlite3_bind_int64(r->twin, 2, watch);
-	sqlite3_bind_int64(r->twin, 3, op);
-	rc = sqlite3_step(r->twin);
+	sqlite3_bind_int64(r->any, 1, a);
+	rc = sqlite3_step(r->any);
 	if (rc == SQLITE_ROW)
-		rc = read_row(r->twin, &r->b) ?: read_row(r->series, &r->a) ?: SQLITE_ROW;
-	sqlite3_reset(r->twin);
+		rc = read_row(r->any, &r->a);
+	watch = sqlite3_column_int64(r->any, 10);
+	op = sqlite3_column_int64(r->any, 11);
+	sqlite3_reset(r->any);
 	if (rc != SQLITE_ROW)
-		return rc == SQLITE_DONE ? SQLITE_OK : rc;
+		return rc;
+	rc = sqlite3_step(bind_key(r->that, b, watch, op));
+	if (rc == SQLITE_ROW)
+		rc = read_row(r->that, &r->b);
+	sqlite3_reset(r->that);
+	if (rc == SQLITE_DONE) {
+		sqlite3_bind_int64(r->move, 4, b);
+		return sqlite_step_done(bind_key(r->move, a, watch, op));
+	}
+	if (rc == SQLITE_ROW)
+		rc = sqlite_step_done(bind_key(r->delete, a, watch, op));
+	if (rc)
+		return rc;
 	add_row(&r->b, &r->a);
-	sqlite3_bind_int64(r->update, 1, b);
-	sqlite3_bind_int64(r->update, 2, watch);
-	sqlite3_bind_int64(r->update, 3, op);
 	series_row_bind(r->update, 4, &r->b);
-	return sqlite_step_done(r->update);
+	return sqlite_step_done(bind_key(r->update, b, watch, op));
 }
 
 /* Interval @b takes over what @a has, and @a goes. @merged: original intervals in it, 0 for the start. */
@@ -170,24 +195,18 @@ static int merge(struct recording_ring *r, s64 a, s64 b, u64 merged)
 {
 	int rc;
 
-	sqlite3_bind_int64(r->series, 1, a);
-	while ((rc = sqlite3_step(r->series)) == SQLITE_ROW) {
-		rc = merge_row(r, b);
-		if (rc)
-			break;
-	}
-	sqlite3_reset(r->series);
-	if (rc != SQLITE_DONE && rc != SQLITE_OK)
+	do
+		rc = move_row(r, a, b);
+	while (!rc);
+	if (rc != SQLITE_DONE)
 		return rc;
-	/* What only @a has moves: series of an op that @b has not, the state of a device that went away. */
+	/* A device that went away in @a has no state in @b. */
 	return run(r->db,
-		   "UPDATE OR IGNORE series SET interval = %lld WHERE interval = %lld;"
-		   "DELETE FROM series WHERE interval = %lld;"
 		   "UPDATE OR IGNORE state SET interval = %lld WHERE interval = %lld;"
 		   "DELETE FROM state WHERE interval = %lld;"
 		   "DELETE FROM interval WHERE id = %lld;"
 		   "UPDATE interval SET merged = %llu WHERE id = %lld",
-		   b, a, a, b, a, a, a, merged, b);
+		   b, a, a, a, merged, b);
 }
 
 static int merge_oldest(struct recording_ring *r, u32 level)
@@ -239,17 +258,17 @@ static u32 choose_level(const struct ring_levels *l)
 	return chosen;
 }
 
-/* SQLITE_DONE when nothing is left. */
-static int step(struct recording_ring *r)
+/* Makes room by losing detail of time, or if @drop, or where that is not enough, by dropping. SQLITE_DONE: none. */
+static int step(struct recording_ring *r, bool drop)
 {
 	const struct ring_levels *l = &r->levels;
 	u32 level = choose_level(l);
 
-	if (level < RING_LEVELS - 1)
+	if (!drop && level < RING_LEVELS - 1)
 		return merge_oldest(r, level);
-	/* Nothing to merge: the oldest goes, unless it is the last. */
 	for (level = RING_LEVELS - 1; level && !l->n[level]; level--)
 		;
+	/* Not the last one. */
 	return level || l->n[0] > 1 ? drop_oldest(r, level) : SQLITE_DONE;
 }
 
@@ -260,11 +279,17 @@ int ring_make_room(struct recording_ring *r, u32 tries)
 
 	if (!r->db)
 		return SQLITE_OK;
-	for (u32 i = 0; !rc && i < (tries ? STEPS_MORE : STEPS) && pages_used(r) + want > r->most; i++)
-		rc = step(r);
-	if (rc == SQLITE_DONE)
-		return tries ? SQLITE_FULL : SQLITE_OK;
-	return rc;
+	for (u32 i = 0; !rc && !tries && i < STEPS && pages_left(r) < want; i++)
+		rc = step(r, false);
+	/* Where intervals have little in common, one takes as much as the two that it is made of. */
+	for (u32 i = 0; !rc && i < STEPS_MORE && pages_left(r) < want / 2; i++)
+		rc = step(r, true);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int ring_check_room(struct recording_ring *r)
+{
+	return r->db && pages_left(r) < r->reserve / 4 ? SQLITE_FULL : SQLITE_OK;
 }
 
 void ring_add(struct recording_ring *r, s64 id)

@@ -25,7 +25,7 @@ struct recording_ring {
 		s64 first[RING_LEVELS];	/* the oldest of them, when there is one */
 		u64 dropped;		/* original intervals in those that were dropped */
 	} levels;
-	sqlite3_stmt *next, *series, *twin, *update, *pages, *free_pages;
+	sqlite3_stmt *next, *any, *that, *move, *delete, *update, *pages, *free_pages;
 	struct series_row a, b;
 };
 
@@ -36,11 +36,13 @@ int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, u32 scale);
 void ring_uninit(struct recording_ring *r);
 
 /*
- * Makes room for an interval, within its transaction. @tries is how often that failed for want of room. Returns
- * SQLITE_FULL when nothing is left to merge or drop. If the transaction is rolled back, the caller puts
- * levels back to what they were.
+ * Makes room for an interval, within its transaction. @tries is how often that failed for want of room: the more,
+ * the more is dropped. If the transaction is rolled back, the caller puts levels back to what they were.
  */
 int ring_make_room(struct recording_ring *r, u32 tries);
+
+/* SQLITE_FULL when an interval took the room that the next steps need: its transaction must not stay. */
+int ring_check_room(struct recording_ring *r);
 
 /* Interval @id is among them. */
 void ring_add(struct recording_ring *r, s64 id);

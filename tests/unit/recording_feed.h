@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Intervals made up, as many as a test likes, for a recording of its own. */
+#ifndef TEST_RECORDING_FEED_H
+#define TEST_RECORDING_FEED_H
+
+#include "recording_run.h"
+
+#define FEED_OPS 2	/* reads and writes */
+
+struct feed {
+	struct device device[2];
+	struct device_table table;
+	struct watch *watches;
+	struct origin origin;
+	struct run_info info;
+	struct snapshot before, now;
+	struct frames is;
+	struct sink *sink;
+	struct problem problem;
+	u64 seed;
+	u32 cells;		/* that IOs of an interval may fall in */
+};
+
+static inline u64 feed_random(struct feed *f, u64 n)
+{
+	f->seed ^= f->seed << 13;
+	f->seed ^= f->seed >> 7;
+	f->seed ^= f->seed << 17;
+	return f->seed % n;
+}
+
+static inline void feed_init(struct feed *f, u32 n_watches, u32 scale)
+{
+	*f = (struct feed){
+		.device = { { .name = "loop0", .kind = "loop", .parent = 0 }, { .name = "loop1", .parent = 1 } },
+		.origin = recording_origin, .seed = 88172645463325252ULL, .cells = 300,
+	};
+	f->origin.start_mono_ns = 7 * NSEC_PER_SEC;
+	f->origin.start_wall_ns = 1795246500 * (s64)NSEC_PER_SEC;
+	f->table = (struct device_table){ .n = 2, .d = f->device };
+	f->watches = calloc(n_watches, sizeof(*f->watches));
+	/* More stages than there are: whoever reads the file back refuses them, so two devices have at most six. */
+	for (u32 i = 0; i < n_watches; i++)
+		f->watches[i] = (struct watch){ &f->device[i % 2], i / 2 };
+	f->info = (struct run_info){
+		.version = "1.2.3", .engine = "bpf", .watches = f->watches, .n_watches = n_watches,
+		.devices = &f->table, .origin = &f->origin, .cpus = 2, .scale = scale, .interval_s = 1,
+		.percentiles = percentiles_default,
+	};
+	assert_int_equal(snapshot_init(&f->before, n_watches, scale), 0);
+	assert_int_equal(snapshot_init(&f->now, n_watches, scale), 0);
+	assert_int_equal(frames_init(&f->is, f->watches, n_watches, scale), 0);
+	f->now.mono_ns = f->origin.start_mono_ns;
+	f->now.wall_ns = f->origin.start_wall_ns;
+	f->now.idle_gap_ns = f->origin.idle_gap_ns;
+}
+
+static inline void feed_uninit(struct feed *f)
+{
+	snapshot_uninit(&f->before);
+	snapshot_uninit(&f->now);
+	frames_uninit(&f->is);
+	free(f->watches);
+}
+
+static inline int feed_open(struct feed *f, const char *file, u64 max_bytes)
+{
+	const struct recording_config cfg = { .file = file, .max_bytes = max_bytes };
+
+	return recording_open(&f->info, &cfg, &f->sink, &f->problem);
+}
+
+static inline u64 feed_op(struct feed *f, struct op_counts *o)
+{
+	u32 scale = o->hist.scale, idle = o->after_idle.scale;
+	u64 ios = 0;
+
+	o->min_ns = UINT64_MAX;
+	o->max_ns = 0;
+	/* Now and then nothing happens. */
+	for (u32 i = feed_random(f, 8) ? f->cells : 0; i--;) {
+		u64 ns = 50000 + feed_random(f, 1ULL << (10 + feed_random(f, 16))), n = 1 + feed_random(f, 200);
+
+		o->hist.cells[blklat_cell(ns, scale)] += n;
+		o->sum_ns += n * ns;
+		o->bytes += n * 4096;
+		o->errors += !feed_random(f, 100);
+		o->min_ns = ns < o->min_ns ? ns : o->min_ns;
+		o->max_ns = ns > o->max_ns ? ns : o->max_ns;
+		ios += n;
+		if (feed_random(f, 50))
+			continue;
+		o->after_idle.cells[blklat_cell(ns, idle)]++;
+		o->after_idle_sum_ns += ns;
+	}
+	return ios;
+}
+
+/* Makes up an interval. */
+static inline void feed_make(struct feed *f)
+{
+	snapshot_copy(&f->before, &f->now);
+	f->now.mono_ns += NSEC_PER_SEC + feed_random(f, 1000);
+	f->now.wall_ns = f->origin.start_wall_ns + (f->now.mono_ns - f->origin.start_mono_ns);
+	for (u32 i = 0; i < f->now.n; i++) {
+		struct watch_counts *w = &f->now.w[i];
+		u64 ios = 0;
+
+		for (u32 op = 0; op < FEED_OPS; op++)
+			ios += feed_op(f, &w->ops[op]);
+		w->started += ios + 32 - w->in_flight;
+		w->started_after = w->started;
+		w->in_flight = w->in_flight_after = 32;
+		w->oldest_ns = feed_random(f, 100000);
+		w->kernel_ios += ios;
+		w->kernel_known = true;
+	}
+	frames_between(&f->is, &f->before, &f->now, &f->info.percentiles, f->info.cpus);
+}
+
+static inline int feed_write(struct feed *f)
+{
+	return f->sink->ops->interval(f->sink, &f->is);
+}
+
+#endif

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A recording of limited size: what it keeps, that it adds up, and that it stays below its limit. */
+#include "recording_feed.h"
+
+#include <sys/stat.h>
+
+#include "model/consistency.h"
+
+#define INTERVALS 8000
+#define LIMIT (3ULL << 20)
+
+/* What was counted up to each interval's end, and its extremes. */
+struct past {
+	u64 mono_ns, ios[FEED_OPS], sum_ns[FEED_OPS], min_ns[FEED_OPS], max_ns[FEED_OPS], idle_ios[FEED_OPS];
+	struct accounting accounting;
+};
+
+static void note(const struct feed *f, struct past *past)
+{
+	past->mono_ns = f->now.mono_ns;
+	past->accounting = f->is.f[0].accounting;
+	for (u32 op = 0; op < FEED_OPS; op++) {
+		const struct op_counts *o = &f->now.w[0].ops[op];
+
+		past->ios[op] = hist_count(&o->hist);
+		past->sum_ns[op] = o->sum_ns;
+		past->idle_ios[op] = hist_count(&o->after_idle);
+		past->min_ns[op] = f->is.f[0].ops[op].ios ? o->min_ns : UINT64_MAX;
+		past->max_ns[op] = f->is.f[0].ops[op].ios ? o->max_ns : 0;
+	}
+}
+
+static u64 size_with(const char *file, const char *end)
+{
+	char path[128];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s%s", file, end);
+	return stat(path, &st) ? 0 : st.st_size;
+}
+
+static u64 size_on_disk(const char *file)
+{
+	return size_with(file, "") + size_with(file, "-wal") + size_with(file, "-shm") + size_with(file, "-journal");
+}
+
+/* Records @n intervals; @past has room for them and the start. Returns the most that the files took. */
+static u64 record(struct feed *f, const char *file, u64 limit, u32 n, struct past *past)
+{
+	u64 most = 0;
+
+	if (feed_open(f, file, limit))
+		fail_msg("%s", f->problem.text);
+	note(f, &past[0]);
+	for (u32 i = 1; i <= n; i++) {
+		u64 size;
+
+		feed_make(f);
+		note(f, &past[i]);
+		if (feed_write(f)) {
+			recording_problem(f->sink, &f->problem);
+			fail_msg("interval %u: %s", i, f->problem.text);
+		}
+		size = size_on_disk(file);
+		most = size > most ? size : most;
+	}
+	f->sink->ops->close(f->sink);
+	return most;
+}
+
+/* Whole originals lie between the two ends, and the later snapshot is what was counted then. */
+static u32 check_interval(const struct past *past, u32 from, const struct snapshot *before,
+			  const struct snapshot *now, const struct run_info *info)
+{
+	struct percentiles none = { 0 };
+	struct frames is;
+	u32 to = from;
+
+	while (past[to].mono_ns < now->mono_ns)
+		to++;
+	assert_true(past[to].mono_ns == now->mono_ns);
+	assert_int_equal(frames_init(&is, info->watches, info->n_watches, info->scale), 0);
+	frames_between(&is, before, now, &none, info->cpus);
+	assert_memory_equal(&is.f[0].accounting, &past[to].accounting, sizeof(past->accounting));
+	for (u32 op = 0; op < FEED_OPS; op++) {
+		const struct op_counts *o = &now->w[0].ops[op];
+		u64 min_ns = UINT64_MAX, max_ns = 0;
+
+		assert_true(hist_count(&o->hist) == past[to].ios[op] && o->sum_ns == past[to].sum_ns[op]);
+		assert_true(hist_count(&o->after_idle) == past[to].idle_ios[op]);
+		for (u32 i = from + 1; i <= to; i++) {
+			min_ns = past[i].min_ns[op] < min_ns ? past[i].min_ns[op] : min_ns;
+			max_ns = past[i].max_ns[op] > max_ns ? past[i].max_ns[op] : max_ns;
+		}
+		if (is.f[0].ops[op].ios)
+			assert_true(o->min_ns == min_ns && o->max_ns == max_ns);
+	}
+	frames_uninit(&is);
+	return to;
+}
+
+/* Reads it back. Returns how many intervals there are; @ret_lengths of 1, 2, 4 ... originals. */
+static u32 check_all(const char *file, const struct feed *f, const struct past *past, u32 n, u32 ret_lengths[8])
+{
+	struct capture *c = replay(file, -1);
+	struct snapshot s[2];
+	struct problem p;
+	u32 from = 0, intervals = 0, last = 64;
+	int err;
+
+	assert_int_equal(snapshot_init(&s[0], c->n_watches, c->scale), 0);
+	assert_int_equal(snapshot_init(&s[1], c->n_watches, c->scale), 0);
+	assert_int_equal(c->ops->read(c, &s[0], &p), 0);
+	while (past[from].mono_ns < s[0].mono_ns)
+		from++;
+	assert_int_equal(c->origin->dropped, from);
+	while (!(err = c->ops->read(c, &s[1], &p))) {
+		u32 to = check_interval(past, from, &s[0], &s[1], &f->info);
+
+		assert_true(to - from <= last);		/* the newer the shorter */
+		last = to - from;
+		assert_int_equal(__builtin_popcount(last), 1);
+		ret_lengths[__builtin_ctz(last)]++;
+		intervals++;
+		from = to;
+		snapshot_copy(&s[0], &s[1]);
+	}
+	assert_int_equal(err, -ENODATA);
+	assert_int_equal(from, n);
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		assert_memory_equal(s[0].w[0].ops[op].hist.cells, f->now.w[0].ops[op].hist.cells,
+				    BLKLAT_CELLS(c->scale) * sizeof(u64));
+	snapshot_uninit(&s[0]);
+	snapshot_uninit(&s[1]);
+	c->ops->close(c);
+	return intervals;
+}
+
+static void oldest_give_way(void **state)
+{
+	struct past *past = calloc(INTERVALS + 1, sizeof(*past));
+	u32 lengths[8] = { 0 }, intervals;
+	struct place at;
+	struct feed f;
+	u64 most;
+
+	(void)state;
+	place_make(&at);
+	feed_init(&f, 1, 6);
+	most = record(&f, at.file, LIMIT, INTERVALS, past);
+	assert_in_range(most, LIMIT / 2, LIMIT);
+	assert_true(size_on_disk(at.file) > LIMIT * 3 / 4);	/* it is used */
+	intervals = check_all(at.file, &f, past, INTERVALS, lengths);
+	print_message("%u intervals of %u, most %llu of %llu bytes: %u of 1, %u of 2, %u of 4, %u of 8, %u of 16, "
+		      "%u of 32, %u of 64\n", intervals, INTERVALS, most, LIMIT, lengths[0], lengths[1], lengths[2],
+		      lengths[3], lengths[4], lengths[5], lengths[6]);
+	/* Half, and a twelfth each. */
+	assert_in_range(lengths[0], intervals * 45 / 100, intervals * 55 / 100);
+	for (u32 i = 1; i <= 6; i++)
+		assert_in_range(lengths[i], intervals * 6 / 100, intervals * 11 / 100);
+	feed_uninit(&f);
+	place_remove(&at);
+	free(past);
+}
+
+static void below_the_limit_nothing_is_merged(void **state)
+{
+	static struct past past[201];
+	u32 lengths[8] = { 0 };
+	struct place at;
+	struct feed f;
+
+	(void)state;
+	place_make(&at);
+	feed_init(&f, 1, 6);
+	record(&f, at.file, LIMIT, 200, past);
+	assert_int_equal(check_all(at.file, &f, past, 200, lengths), 200);
+	feed_uninit(&f);
+	place_remove(&at);
+}
+
+/* Six watches, and intervals that grow to many times their size at once. */
+static void growing_intervals_find_room(void **state)
+{
+	u64 limit = recording_least_bytes(6), most = 0;
+	struct capture *c;
+	struct place at;
+	struct feed f;
+
+	(void)state;
+	place_make(&at);
+	feed_init(&f, 6, 6);
+	assert_int_equal(feed_open(&f, at.file, limit), 0);
+	for (u32 i = 0; i < 600; i++) {
+		u64 size;
+
+		f.cells = i < 400 ? 20 : 3000;
+		feed_make(&f);
+		if (feed_write(&f)) {
+			recording_problem(f.sink, &f.problem);
+			fail_msg("interval %u: %s", i, f.problem.text);
+		}
+		size = size_on_disk(at.file);
+		most = size > most ? size : most;
+	}
+	f.sink->ops->close(f.sink);
+	print_message("most %llu of %llu bytes\n", most, limit);
+	assert_true(most <= limit);
+	c = replay(at.file, -1);
+	c->ops->close(c);
+	feed_uninit(&f);
+	place_remove(&at);
+}
+
+static void a_limit_too_low_is_refused(void **state)
+{
+	struct place at;
+	struct feed f;
+
+	(void)state;
+	place_make(&at);
+	feed_init(&f, 1, 6);
+	assert_int_equal(feed_open(&f, at.file, recording_least_bytes(1) - 1), -EINVAL);
+	assert_non_null(strstr(f.problem.text, "are too little for what is watched, at least 2621440 are needed"));
+	assert_int_equal(access(at.file, F_OK), -1);
+	feed_uninit(&f);
+	place_remove(&at);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(oldest_give_way),
+		cmocka_unit_test(below_the_limit_nothing_is_merged),
+		cmocka_unit_test(growing_intervals_find_room),
+		cmocka_unit_test(a_limit_too_low_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
