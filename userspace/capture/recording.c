@@ -146,6 +146,18 @@ static bool take_sum(struct recording *r, int i, u64 *to)
 	return recording_column(r->series, i, RECORDING_TOTAL_MAX, &n) && add(r, to, n);
 }
 
+/* Of IOs there are extremes, in the first and the last of their bins; but before the run they are not known. */
+static bool take_extremes(struct recording *r, struct op_counts *o)
+{
+	u32 first, last;
+
+	if (!hist_range(&r->hist, &first, &last) || !r->begun)
+		return true;
+	return recording_column(r->series, 7, RECORDING_TOTAL_MAX, &o->min_ns) &&
+	       recording_column(r->series, 8, RECORDING_TOTAL_MAX, &o->max_ns) && o->min_ns <= o->max_ns &&
+	       blklat_cell(o->min_ns, r->scale) == first && blklat_cell(o->max_ns, r->scale) == last;
+}
+
 static bool take_series(struct recording *r)
 {
 	sqlite3_stmt *s = r->series;
@@ -156,14 +168,9 @@ static bool take_series(struct recording *r)
 	if (!watch_of(r, s, &w) || !recording_column(s, 2, BLKLAT_OPS - 1, &op))
 		return false;
 	o = &w->ops[op];
-	if (!take_sum(r, 4, &o->bytes) || !take_sum(r, 5, &o->errors) || !take_sum(r, 6, &o->sum_ns) ||
-	    !take_bins(r, 9, 3, &r->hist, &o->hist) ||
-	    !take_sum(r, 11, &o->after_idle_sum_ns) || !take_bins(r, 12, 10, &r->idle, &o->after_idle))
-		return false;
-	/* Without IOs there are no extremes. */
-	return !sqlite3_column_int64(s, 3) ||
-	       (recording_column(s, 7, RECORDING_TOTAL_MAX, &o->min_ns) &&
-		recording_column(s, 8, RECORDING_TOTAL_MAX, &o->max_ns) && o->min_ns <= o->max_ns);
+	return take_sum(r, 4, &o->bytes) && take_sum(r, 5, &o->errors) && take_sum(r, 6, &o->sum_ns) &&
+	       take_bins(r, 9, 3, &r->hist, &o->hist) && take_extremes(r, o) &&
+	       take_sum(r, 11, &o->after_idle_sum_ns) && take_bins(r, 12, 10, &r->idle, &o->after_idle);
 }
 
 /* Extremes are those of one interval. */

@@ -68,20 +68,24 @@ bool recording_text(sqlite3_stmt *s, int i, char *ret, size_t room)
 	return true;
 }
 
+static bool has_wal(const char *file)
+{
+	char *wal CLEANUP(cleanup_free) = NULL;
+	struct stat st;
+
+	return asprintf(&wal, "%s-wal", file) < 0 || !stat(wal, &st) || errno != ENOENT;
+}
+
 /*
- * A file that was cut off before its WAL was made, or copied without it, is whole by itself; but SQLite would
- * make a WAL beside it, or fail where it can't. Such a file is opened as one that nobody writes.
+ * A file that was copied without its WAL may be whole by itself; but SQLite would make a WAL beside it, or fail
+ * where it can't. Such a file is opened as one that nobody writes.
  */
 static bool stands_alone(const char *file)
 {
-	char *wal CLEANUP(cleanup_free) = NULL;
 	int fd CLEANUP(cleanup_close) = open(file, O_RDONLY | O_CLOEXEC);
-	struct stat st;
 	u8 version;
 
-	if (fd < 0 || pread(fd, &version, 1, WAL_VERSION_BYTE) != 1 || version != 2)
-		return false;
-	return asprintf(&wal, "%s-wal", file) >= 0 && stat(wal, &st) && errno == ENOENT;
+	return fd >= 0 && pread(fd, &version, 1, WAL_VERSION_BYTE) == 1 && version == 2 && !has_wal(file);
 }
 
 static void limit(sqlite3 *db)
@@ -136,6 +140,20 @@ static int open_database(struct recording *r)
 	return open_and_begin(r, name, SQLITE_OPEN_READWRITE);
 }
 
+/* SQLite does not miss what it has no need for; but a copy that was cut off is to be known as one. */
+static int check_size(const struct recording *r, struct problem *p)
+{
+	int rc, rc2;
+	s64 bytes = number_of(r->db, "PRAGMA page_count", &rc) * number_of(r->db, "PRAGMA page_size", &rc2);
+	struct stat st;
+
+	if (rc || rc2)
+		return recording_failed(r, rc ?: rc2, p);
+	if (!has_wal(r->file) && !stat(r->file, &st) && st.st_size < bytes)
+		return recording_damaged(r, p, "it has %llu of its %lld bytes", (u64)st.st_size, bytes);
+	return 0;
+}
+
 static int check_table(const struct recording *r, const struct recording_table *t, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
@@ -184,5 +202,5 @@ int recording_database_open(struct recording *r, struct problem *p)
 	if ((rc & 0xff) == SQLITE_CANTOPEN)
 		return problem_set(p, sqlite_errno(r->db, rc), "%s: was cut off, and what is left in %s-wal can't be "
 				   "read where nothing can be written: copy both to where it can", r->file, r->file);
-	return rc ? recording_failed(r, rc, p) : check_schema(r, p);
+	return rc ? recording_failed(r, rc, p) : check_schema(r, p) ?: check_size(r, p);
 }

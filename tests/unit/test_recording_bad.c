@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Recordings that are none, or no longer: each has its sentence, and the reader takes nothing from them. */
+#include "recording_run.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+
+struct bad {
+	const char *sql;	/* what is done to a good one */
+	const char *says;
+};
+
+static void make(struct place *at)
+{
+	place_make(at);
+	place_script(at, "blklat-replay 1\nscale 2\ncpus 2\ndevice d\ndevice e kind=md\nwatch d device\nwatch e total\n"
+		     "io read 60us 4096 x1000\nio write 1ms 4096 x10\ntick 1\nio read 61us 4096 x7\ntick 1\n"
+		     "on e total\nio read 2ms 512\ntick 1\n");
+	recording_of(at, at->script, -1, 0);
+}
+
+static void damage(const char *file, const char *sql)
+{
+	sqlite3 *db;
+	char *why = NULL;
+
+	assert_int_equal(sqlite3_open(file, &db), SQLITE_OK);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+	if (sqlite3_exec(db, sql, NULL, NULL, &why))
+		fail_msg("%s: %s", sql, why);
+	sqlite3_close(db);
+}
+
+/* Opens @file and reads it to its end. Returns the errno it ended with, at first or at last. */
+static int read_all(const char *file, struct problem *p)
+{
+	const struct capture_config cfg = { .scale = -1, .replay_file = file };
+	struct snapshot s = { 0 };
+	struct capture *c = NULL;
+	int err = capture_replay.open(&cfg, &c, p);
+
+	if (err) {
+		assert_null(c);
+		return err;
+	}
+	assert_int_equal(snapshot_init(&s, c->n_watches, c->scale), 0);
+	while (!(err = c->ops->read(c, &s, p)))
+		;
+	c->ops->close(c);
+	snapshot_uninit(&s);
+	return err;
+}
+
+static void check(const char *file, const struct bad *bad)
+{
+	struct problem p = { "" };
+	int err = read_all(file, &p);
+
+	if (err != -EBADMSG || strncmp(p.text, file, strlen(file)) || !strstr(p.text, bad->says))
+		fail_msg("%s: %d '%s' does not say '%s'", bad->sql, err, p.text, bad->says);
+}
+
+static void figures_that_cannot_be(void **state)
+{
+	static const struct bad cases[] = {
+		{ "PRAGMA application_id = 1", ": is an SQLite database, but no recording" },
+		{ "PRAGMA user_version = 2", ": is a recording of version 2, made by a newer blklat; this one reads version 1" },
+		{ "PRAGMA user_version = 0", ": is damaged: version 0 never was" },
+		{ "DROP TABLE mark", "table mark is missing or another" },
+		{ "ALTER TABLE series ADD COLUMN more", "table series is missing or another" },
+		{ "DROP TABLE state; CREATE VIEW state AS SELECT * FROM series", "table state is missing or another" },
+		{ "DELETE FROM interval WHERE merged", ": holds no interval: it was ended before the first one" },
+		{ "DELETE FROM interval", "holds no interval" },
+		{ "DELETE FROM meta WHERE key = 'scale'", "it does not say its scale" },
+		{ "UPDATE meta SET value = 7 WHERE key = 'scale'", "scale is no number from 0 to 6" },
+		{ "UPDATE meta SET value = -1 WHERE key = 'scale'", "scale is no number from 0 to 6" },
+		{ "UPDATE meta SET value = '2' WHERE key = 'scale'", "scale is no number from 0 to 6" },
+		{ "UPDATE meta SET value = 3 WHERE key = 'scale'", "the series of interval 1 are none" },
+		{ "UPDATE meta SET value = 65537 WHERE key = 'cpus'", "cpus is no number from 0 to 65536" },
+		{ "UPDATE meta SET value = 0 WHERE key = 'interval_s'", "interval_s is no length" },
+		{ "UPDATE meta SET value = 9e999 WHERE key = 'interval_s'", "interval_s is no length" },
+		{ "UPDATE meta SET value = x'00' WHERE key = 'label'", "label is no text" },
+		{ "UPDATE meta SET value = printf('%.*c', 32, 'x') WHERE key = 'engine'", "engine is no name" },
+		{ "UPDATE meta SET value = 2 WHERE key = 'finished'", "finished is no number from 0 to 1" },
+		{ "DELETE FROM device", "it has no device" },
+		{ "UPDATE device SET id = 7 WHERE id = 1", "its devices are not numbered" },
+		{ "UPDATE device SET id = -1 WHERE id = 0", "its devices are not numbered" },
+		{ "UPDATE device SET name = printf('%.*c', 64, 'x') WHERE id = 1", "device 1 is none" },
+		{ "UPDATE device SET name = '' WHERE id = 1", "device 1 is none" },
+		{ "UPDATE device SET parent = 2 WHERE id = 1", "device 1 is none" },
+		{ "UPDATE device SET parent = 1 - id", "is part of a part" },
+		{ "UPDATE device SET size_bytes = -1", "device 0 is none" },
+		{ "INSERT INTO lower VALUES(0, 2)", "a device lies on one that is not there" },
+		{ "INSERT INTO lower VALUES(0, 0)", "a device lies on itself" },
+		{ "INSERT INTO lower VALUES(0, 1), (1, 0)", "a device lies on itself" },
+		{ "DELETE FROM watch", "it has no watch" },
+		{ "UPDATE watch SET device = 2 WHERE id = 1", "watch 1 is no device and stage" },
+		{ "UPDATE watch SET stage = 'cpu'", "watch 0 is no device and stage" },
+		{ "UPDATE watch SET device = 0, stage = 'queue'", "watch 1 is no device and stage, or there twice" },
+		{ "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 1024) "
+		  "INSERT INTO watch SELECT i, 0, 'queue' FROM n", "its watchs are not numbered from 0 to at most 1023" },
+		{ "INSERT INTO mark VALUES(-1, 0, 'x')", "mark 0 is none" },
+		{ "INSERT INTO mark VALUES(1, 0, NULL)", "mark 0 is none" },
+		{ "INSERT INTO mark VALUES(1, 0, printf('%.*c', 1025, 'x'))", "mark 0 is none" },
+		{ "UPDATE interval SET mono_ns = -1 WHERE id = 2", "interval 2 is none" },
+		{ "UPDATE interval SET mono_ns = 1 WHERE id = 2", "interval 2 is none" },
+		{ "UPDATE interval SET mono_ns = 1 << 62 | 1 WHERE id = 3", "interval 3 is none" },
+		{ "UPDATE interval SET wall_ns = NULL WHERE id = 2", "interval 2 is none" },
+		{ "UPDATE interval SET skipped = 'x' WHERE id = 2", "interval 2 is none" },
+		{ "UPDATE interval SET merged = 0 WHERE id = 2", "interval 2 is none" },
+		{ "UPDATE interval SET merged = 1", "interval 0 is none" },
+		{ "UPDATE interval SET id = -1 WHERE id = 0", "a row has no number" },
+		{ "UPDATE interval SET id = 1 << 48 WHERE id = 3", "a row has no number" },
+		{ "DELETE FROM state WHERE interval = 2 AND watch = 1", "interval 2 has 1 states, not 2" },
+		{ "UPDATE state SET watch = 2 WHERE interval = 2 AND watch = 1", "the state at interval 2 is none" },
+		{ "UPDATE state SET started = -1 WHERE interval = 2", "the state at interval 2 is none" },
+		{ "UPDATE state SET started = 1 << 59 WHERE interval = 2", "the state at interval 2 is none" },
+		{ "UPDATE state SET requeued = 1.5 WHERE interval = 2", "the state at interval 2 is none" },
+		{ "UPDATE state SET bios_started = NULL WHERE interval = 2", "the state at interval 2 is none" },
+		{ "UPDATE state SET kernel_ios = 'many' WHERE interval = 2", "the state at interval 2 is none" },
+		{ "UPDATE state SET gone = 2 WHERE interval = 2", "the state at interval 2 is none" },
+		{ "UPDATE series SET watch = 2 WHERE interval = 1", "the series of interval 1 are none" },
+		{ "UPDATE series SET op = 5 WHERE interval = 2", "the series of interval 2 are none" },
+		{ "UPDATE series SET op = NULL WHERE interval = 2", "a row has no number" },
+		{ "UPDATE series SET ios = ios + 1 WHERE interval = 2", "the series of interval 2 are none" },
+		{ "UPDATE series SET bytes = -1 WHERE interval = 2", "the series of interval 2 are none" },
+		{ "UPDATE series SET bytes = 1 << 62 WHERE interval < 3", "are none" },
+		{ "UPDATE series SET min_ns = max_ns + 1 WHERE interval = 2", "the series of interval 2 are none" },
+		{ "UPDATE series SET min_ns = min_ns / 2 WHERE interval = 2", "the series of interval 2 are none" },
+		{ "UPDATE series SET max_ns = max_ns * 2 WHERE interval = 2", "the series of interval 2 are none" },
+		{ "UPDATE series SET min_ns = NULL WHERE interval = 2", "the series of interval 2 are none" },
+		{ "UPDATE series SET bins = NULL WHERE interval = 2", "the series of interval 2 are none" },
+		{ "UPDATE series SET bins = CAST(bins AS TEXT) WHERE interval = 2", "the series of interval 2 are none" },
+		{ "UPDATE series SET bins = bins || x'00' WHERE interval = 2", "the series of interval 2 are none" },
+		{ "UPDATE series SET bins = CAST(bins || x'01' AS BLOB) WHERE interval = 2", "the series of interval 2 are none" },
+		{ "UPDATE series SET bins = zeroblob(5000000) WHERE interval = 2", "string or blob too big" },
+		{ "UPDATE series SET idle_bins = x'02' WHERE interval = 2", "the series of interval 2 are none" },
+		{ "INSERT INTO series SELECT 4, watch, op, ios, bytes, errors, sum_ns, min_ns, max_ns, bins, idle_ios, "
+		  "idle_sum_ns, idle_bins FROM series WHERE interval = 2", "it has rows of no interval after 3" },
+		{ "DELETE FROM interval WHERE id = 2", "interval 3 has 0 states, not 2" },
+		{ "DELETE FROM interval WHERE id = 2; DELETE FROM state WHERE interval = 2",
+		  "it has rows of no interval before 3" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct place at;
+
+		make(&at);
+		damage(at.file, cases[i].sql);
+		check(at.file, &cases[i]);
+		place_remove(&at);
+	}
+}
+
+/* What people may do to their recordings. */
+static void what_is_allowed(void **state)
+{
+	static const char *const cases[] = {
+		"SELECT 1", "VACUUM", "CREATE INDEX mine ON series(ios)", "CREATE TABLE mine(x)", "DROP VIEW bin",
+		"PRAGMA journal_mode = WAL", "PRAGMA page_size = 65536; VACUUM", "PRAGMA encoding = 'UTF-8'",
+		"UPDATE meta SET value = 'other' WHERE key = 'label'", "ANALYZE", "DELETE FROM mark",
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct problem p = { "" };
+		struct place at;
+
+		make(&at);
+		damage(at.file, cases[i]);
+		if (read_all(at.file, &p) != -ENODATA)
+			fail_msg("%s: %s", cases[i], p.text);
+		place_remove(&at);
+	}
+}
+
+/* Cut off at each length that is a multiple of some odd number. */
+static void truncated(void **state)
+{
+	struct place at;
+	u64 size;
+
+	(void)state;
+	make(&at);
+	{
+		int fd = open(at.file, O_RDONLY);
+
+		size = lseek(fd, 0, SEEK_END);
+		close(fd);
+	}
+	for (u64 len = size - 1; len < size; len -= 1237) {
+		const struct bad bad = { "truncated", len < 16 ? "is no recording" : "is damaged: " };
+		struct problem p = { "" };
+
+		assert_int_equal(truncate(at.file, len), 0);
+		check(at.file, &bad);
+		assert_true(strlen(p.text) < sizeof(p.text));
+	}
+	place_remove(&at);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(figures_that_cannot_be),
+		cmocka_unit_test(what_is_allowed),
+		cmocka_unit_test(truncated),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
