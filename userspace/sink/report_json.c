@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "model/findings.h"
 #include "model/stack.h"
 #include "sink/json_parts.h"
 #include "util/cleanup.h"
@@ -133,6 +134,38 @@ static struct json_object *stacks(const struct run *r)
 	return to;
 }
 
+static struct json_object *finding(const struct finding *f)
+{
+	struct json_object *to = json_object_new_object(), *values = json_object_new_object();
+
+	for (u32 i = 0; i < f->n; i++)
+		json_add(values, f->values[i].name, json_decimal(f->values[i].value, 6));
+	json_add(to, "kind", json_object_new_string(f->kind));
+	json_add_text(to, "device", f->watch->device->name);
+	json_add(to, "stage", json_object_new_string(stage_names[f->watch->stage]));
+	json_add(to, "op", f->op < 0 ? NULL : json_object_new_string(op_names[f->op]));
+	json_add_decimal(to, "from_s", f->from_s, 3);
+	json_add_decimal(to, "to_s", f->to_s, 3);
+	json_add_text(to, "text", f->text);
+	json_add_text(to, "rule", f->rule);
+	json_add(to, "values", values);
+	return to;
+}
+
+/* NULL: no memory. */
+static struct json_object *findings(const struct run *r, const struct steady_window *steady)
+{
+	CLEANUP(findings_uninit) struct findings all = { 0 };
+	struct json_object *to;
+
+	if (findings_make(r, steady, &all))
+		return NULL;
+	to = json_object_new_array();
+	for (u32 i = 0; i < all.n; i++)
+		json_object_array_add(to, finding(&all.f[i]));
+	return to;
+}
+
 static void add_origin(struct json_object *to, const struct run *r)
 {
 	const struct origin *o = &r->origin;
@@ -171,7 +204,7 @@ static struct json_object *run(const struct run *r, const struct report_window *
 	json_add(to, "devices", devices(r));
 	json_add(to, "watches", watches);
 	json_add(to, "stacks", stacks(r));
-	json_add(to, "findings", json_object_new_array());
+	json_add(to, "findings", findings(r, &steady));
 	return to;
 }
 
