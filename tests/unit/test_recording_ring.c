@@ -6,7 +6,7 @@
 
 #include "model/consistency.h"
 
-#define INTERVALS 8000
+#define INTERVALS 12000
 #define LIMIT (3ULL << 20)
 
 /* What was counted up to each interval's end, and its extremes. */

@@ -23,6 +23,7 @@ struct script {
 	struct replay replay;
 	struct replay_script script;
 	struct device_table devices;	/* the script's */
+	struct origin origin;
 	u32 next;		/* event */
 	bool begun;
 	struct snapshot state;
@@ -35,6 +36,7 @@ static void script_close(struct replay *replay)
 
 	snapshot_uninit(&r->state);
 	replay_script_free(&r->script);
+	origin_uninit(&r->origin);
 	free(r->watches);
 	free(r);
 }
@@ -71,6 +73,20 @@ static int script_begin(struct script *r)
 	return 0;
 }
 
+/* What a script tells of where it comes from. */
+static int make_origin(struct script *r, const char *file)
+{
+	struct origin known = {
+		.file = (char *)file,
+		.start_mono_ns = r->state.mono_ns,
+		.start_wall_ns = r->state.wall_ns,
+		.idle_gap_ns = r->script.idle_gap_ns,
+		.finished = true,
+	};
+
+	return origin_copy(&r->origin, &known);
+}
+
 static int script_open(const struct capture_config *cfg, struct replay **ret, struct problem *p)
 {
 	struct script *r CLEANUP(cleanup_script) = calloc(1, sizeof(*r));
@@ -93,9 +109,10 @@ static int script_open(const struct capture_config *cfg, struct replay **ret, st
 		.cpus = r->script.cpus,
 		.engine = r->script.engine,
 		.devices = &r->devices,
+		.origin = &r->origin,
 	};
 	r->replay.capture.memory_bytes = r->script.memory_bytes ?: series_bytes(r);
-	err = script_begin(r);
+	err = script_begin(r) ?: make_origin(r, file);
 	if (err)
 		return problem_set(p, err, "%s: no memory", file);
 	*ret = &TAKE(r)->replay;

@@ -84,7 +84,7 @@ static int begin(struct run_capture *r, const struct capture_ops *engine)
 		.cpus = c->cpus,
 		.scale = c->scale,
 		.memory_bytes = c->memory_bytes,
-		.interval_s = c->origin ? c->origin->interval_s : o->interval_s,
+		.interval_s = c->origin && c->origin->interval_s > 0 ? c->origin->interval_s : o->interval_s,
 		.percentiles = o->percentiles,
 	};
 	return -1;

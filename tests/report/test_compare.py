@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""compare's figures against the report's documents, its verdicts on both sides of each limit."""
+import itertools
+import json
+import re
+
+import pytest
+
+import synthetic
+from conftest import blklat, recorded
+
+
+@pytest.fixture
+def runs(tmp_path):
+    before = recorded(synthetic.steady(seconds=30, iops=20000, p50_ns=90e3), tmp_path / "before.blklat")
+    after = recorded(synthetic.two_peaks(seconds=20, iops=15000), tmp_path / "after.blklat")
+    return before, after
+
+
+def compared(*args, status=0):
+    return json.loads(blklat("compare", "--format", "json", *args, status=status))
+
+
+def ks(a, b):
+    """The largest difference of two cumulative distributions over the same grid."""
+    bounds = sorted({upper for bins in (a, b) for _, upper, _ in bins})
+    total = [sum(n for _, _, n in bins) for bins in (a, b)]
+    shares = [[sum(n for _, upper, n in bins if upper <= bound) / t for bound in bounds]
+              for bins, t in zip((a, b), total)]
+    return max(abs(x - y) for x, y in zip(*shares))
+
+
+def test_figures(runs, report):
+    document = compared(*runs)
+    series = [report(file)["runs"][0]["watches"][0]["ops"][0] for file in runs]
+    [group] = document["groups"]
+    assert (group["op"], group["stage"]) == ("read", "device")
+    for got, want in zip(group["runs"], series):
+        total = want["total"]
+        assert (got["ios"], got["bytes"], got["errors"]) == (total["ios"], total["bytes"], total["errors"])
+        assert got["iops"] == total["iops"]
+        assert got["bytes_per_s"] == pytest.approx(total["bytes_per_s"], abs=0.6)
+        for name in ("mean", "p50", "p90", "p99", "p99.9", "p99.99", "max"):
+            assert got["latency_ns"][name] == pytest.approx(total["latency_ns"][name], abs=0.06)
+    base, other = group["runs"]
+    assert base["ratio"] is None and base["ks"] is None
+    assert other["ks"] == pytest.approx(ks(series[0]["bins"], series[1]["bins"]), abs=1e-6)
+    assert other["ratio"]["iops"] == pytest.approx(other["iops"] / base["iops"], rel=1e-4)
+    assert other["ratio"]["p99"] == pytest.approx(other["latency_ns"]["p99"] / base["latency_ns"]["p99"], rel=1e-4)
+
+
+def test_a_run_and_itself(runs):
+    [group] = compared(runs[0], runs[0])["groups"]
+    assert group["runs"][1]["ks"] == 0
+    assert set(group["runs"][1]["ratio"].values()) == {1}
+
+
+def test_scales_meet_at_the_coarser(tmp_path):
+    file = recorded(synthetic.two_peaks(), tmp_path / "fine.blklat")
+    blklat("record", "--quiet", "--replay", file, "--scale", "2", "-o", tmp_path / "coarse.blklat")
+    [group] = compared(file, tmp_path / "coarse.blklat")["groups"]
+    assert group["runs"][1]["ks"] == 0
+    assert group["runs"][1]["ratio"]["iops"] == 1
+
+
+def limits(runs):
+    """(expression, holds) just below and just above what is measured."""
+    base, other = compared(*runs)["groups"][0]["runs"]
+    for metric, unit in (("p50", "ns"), ("p99", "ns"), ("p99.9", "ns"), ("mean", "ns"), ("max", "ns"), ("iops", "")):
+        value = other["latency_ns"][metric] if unit else other["iops"]
+        was = base["latency_ns"][metric] if unit else base["iops"]
+        change = 100 * (value / was - 1)
+        for factor, comparison in itertools.product((0.999, 1.001), "<>"):
+            yield f"read.{metric} {comparison} {round(value * factor)}{unit}", (factor > 1) == (comparison == "<")
+        for more, comparison in itertools.product((-0.1, 0.1), "<>"):
+            yield f"read.{metric}{comparison}{change + more:+.4f}%", (more > 0) == (comparison == "<")
+
+
+def test_fail_if_on_both_sides(runs):
+    tried = 0
+    for expression, holds in limits(runs):
+        document = compared(*runs, "--fail-if", expression, status=3 if holds else 0)
+        [verdict] = document["fail_if"]
+        assert verdict["condition"] == expression
+        assert verdict["holds"] is document["failed"] is holds, expression
+        tried += 1
+    assert tried == 48
+
+
+def test_several_conditions(runs):
+    never, always = "read.p50 > 1h", "total.iops > 1"
+    never = "read.p50 > 1000s"
+    document = compared(*runs, "--fail-if", never, "--fail-if", always, status=3)
+    assert [v["holds"] for v in document["fail_if"]] == [False, True]
+    assert blklat("compare", *runs, "--fail-if", never)
+
+
+def test_a_single_recording_can_be_judged(runs):
+    assert compared(runs[0], "--fail-if", "read.max > 1us", status=3)["failed"]
+    assert not compared(runs[0], "--fail-if", "read.max > 1s")["failed"]
+    assert "baseline" in blklat("compare", runs[0], "--fail-if", "read.max > +1%", status=1)
+
+
+@pytest.mark.parametrize("expression,sentence", [
+    ("write.p99 > 1us", "no such IO|no IO|no write"), ("flush.iops < -5%", "no such IO|no IO|no flush"),
+])
+def test_what_cannot_be_judged_is_a_failure(runs, expression, sentence):
+    assert re.search(sentence, blklat("compare", *runs, "--fail-if", expression, status=1))
+
+
+@pytest.mark.parametrize("expression", [
+    "", "read", "read.p99", "read.p99 >", "read.p99 > ", "read.p99 = 5us", "reed.p99 > 5us", "read.p101 > 5us", "read.p99 > 5",
+    "read.p99 > 5xs", "read.iops > 5ms", "read.p99 > 10%", "read.lost > 0", "read.p99 > +-5%", "read.p99 > nan",
+    "read.p99 > 5us and more", "read.p99 > inf", "p99 > 5us",
+])
+def test_expressions_that_are_none(runs, expression):
+    text = blklat("compare", *runs, "--fail-if", expression, status=2)
+    assert text.count("\n") == 1 and f"'{expression.strip()}'" in text
+
+
+def test_text_fits_80_columns(runs):
+    lines = blklat("compare", *runs, "--fail-if", "read.p99 > +10%", status=3).splitlines()
+    assert max(map(len, lines[2:])) <= 80
+    figures = [line.split() for line in lines if re.match(r"[12] +\d", line)]
+    base, other = compared(*runs)["groups"][0]["runs"]
+    assert len(figures) == 2
+    for words, run in zip(figures, (base, other)):
+        assert float(words[1]) == pytest.approx(run["iops"], rel=1e-3)
+    assert any(re.match(r"2 / 1 +x 0\.\d\d", line) for line in lines)
+    assert any(line.startswith("FAIL    read.p99 of sda is") for line in lines)
+
+
+def test_markdown_is_a_table(runs):
+    text = blklat("compare", "--format", "markdown", *runs)
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(rows) == 4 and len({row.count("|") for row in rows}) == 1
+    assert text.startswith("### sda device, read\n")
+
+
+def test_names_mean_nothing_to_markdown(tmp_path):
+    name = '"><script>`*_[x](y)'
+    script = synthetic.Script()
+    script.lines = [line.replace("sda", '"\\"><script>`*_[x](y)"') for line in script.lines]
+    script.io("read", 5e4, 10)
+    script.tick()
+    file = recorded(script, tmp_path / "run.blklat")
+    text = blklat("compare", "--format", "markdown", file, file)
+    heading = text.splitlines()[0]
+    assert "<" not in heading and re.sub(r"\\(.)", r"\1", heading).replace("&lt;", "<") == f"### {name} device, read"
+
+
+def test_devices_are_paired_by_name_then_by_what_is_left(tmp_path):
+    a = recorded(two_devices(("sda", "sdb"), (100, 200)), tmp_path / "a.blklat")
+    b = recorded(two_devices(("sdb", "sda"), (210, 110)), tmp_path / "b.blklat")
+    c = recorded(two_devices(("sda", "sdc"), (120, 220)), tmp_path / "c.blklat")
+    d = recorded(two_devices(("sdx", "sdy"), (1, 2)), tmp_path / "d.blklat")
+
+    def pairs(*files):
+        return [[r and (r["device"], round(r["iops"])) for r in g["runs"]] for g in compared(*files)["groups"]]
+
+    assert pairs(a, b) == [[("sda", 100), ("sda", 110)], [("sdb", 200), ("sdb", 210)]]
+    assert pairs(a, c) == [[("sda", 100), ("sda", 120)], [("sdb", 200), ("sdc", 220)]]
+    assert pairs(a, d) == [[("sda", 100), None], [("sdb", 200), None]]
+    assert [(u["device"], u["file"]) for u in compared(a, d)["unpaired"]] == [("sdx", str(d)), ("sdy", str(d))]
+    assert pairs(a, b, c) == [[("sda", 100), ("sda", 110), ("sda", 120)], [("sdb", 200), ("sdb", 210), ("sdc", 220)]]
+
+
+def two_devices(names, iops):
+    s = synthetic.Script(devices=names)
+    for _ in range(10):
+        for name, n in zip(names, iops):
+            s.on(name)
+            s.io("read", 1e5, n)
+        s.tick()
+    return s

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs with known answers: what the report says of them, and what it must not say."""
+import pytest
+
+import synthetic
+from conftest import recorded
+
+
+@pytest.fixture
+def findings(tmp_path, report):
+    def of(script):
+        run = report(recorded(script, tmp_path / "run.blklat"))["runs"][0]
+        by_kind = {}
+        for f in run["findings"]:
+            assert f["text"] and f["rule"] and 0 <= f["from_s"] <= f["to_s"] <= run["duration_s"] + 1e-3
+            by_kind.setdefault(f["kind"], []).append(f)
+        return by_kind
+    return of
+
+
+def only(found, *kinds):
+    """Nothing else is said than these, and whether a steady state was reached."""
+    assert set(found) - {"steady_state"} == set(kinds), [f["text"] for fs in found.values() for f in fs]
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("noise", [0.005, 0.05, 0.2])
+def test_a_steady_run_alarms_nobody(findings, seed, noise):
+    found = findings(synthetic.steady(seconds=90 + 40 * seed, iops=500 * 4 ** (seed % 4), noise=noise, seed=seed))
+    only(found)
+    [steady] = found["steady_state"]
+    assert steady["values"]["reached"] == 1
+
+
+def test_cache_exhausted(findings):
+    script = synthetic.cache_exhausted()
+    found = findings(script)
+    only(found, "level_change", "peaks")
+    [change] = found["level_change"]
+    assert change["values"]["at_s"] == pytest.approx(60, abs=1)
+    assert change["values"]["share"] == pytest.approx(script.share, abs=0.01)
+    assert change["values"]["before_p50_ns"] == pytest.approx(22e3, rel=0.02)
+    assert change["values"]["after_p50_ns"] == pytest.approx(380e3, rel=0.02)
+    assert change["values"]["before_iops"] == pytest.approx(44000, rel=0.02)
+    assert change["values"]["after_iops"] == pytest.approx(2600, rel=0.02)
+
+
+@pytest.mark.parametrize("share", [0.22, 0.73])
+def test_cache_exhausted_after_a_share_of_the_run(findings, share):
+    """Drives of the article: one is out of cache after 22 % of the IOs, another after 73 %; 100 s."""
+    fast, slow = 30000, 6000
+    fast_s = round(100 * share * slow / (share * slow + (1 - share) * fast))
+    script = synthetic.cache_exhausted(fast_s=fast_s, slow_s=100 - fast_s, fast=(fast, 27e3), slow=(slow, 212e3))
+    [change] = findings(script)["level_change"]
+    assert change["values"]["share"] == pytest.approx(script.share, abs=0.01)
+    assert change["values"]["at_s"] == pytest.approx(fast_s, abs=1)
+
+
+def test_stops_every_third_second(findings):
+    script = synthetic.every_third_second()
+    found = findings(script)
+    only(found, "stall", "hung")
+    [stall] = found["stall"]
+    assert stall["values"]["stalls"] == script.stalls
+    assert stall["values"]["period_s"] == pytest.approx(3, abs=0.01)
+    assert stall["values"]["time_s"] == pytest.approx(script.stalls, abs=0.01)
+    assert stall["values"]["median_iops"] == pytest.approx(7000, rel=0.02)
+
+
+def test_one_stall(findings):
+    found = findings(synthetic.stall())
+    only(found, "stall", "hung")
+    [stall] = found["stall"]
+    assert stall["values"]["stalls"] == 1 and "period_s" not in stall["values"]
+    assert (stall["values"]["longest_at_s"], stall["values"]["longest_s"]) == pytest.approx((40, 3), abs=0.01)
+    assert found["hung"][0]["values"]["oldest_ns"] == 3e9
+
+
+def test_a_pause_of_the_workload_is_no_stall(findings):
+    found = findings(synthetic.duty_cycle())
+    only(found, "after_pause")
+    [pause] = found["after_pause"]
+    assert pause["values"]["ios"] == 100
+    assert pause["values"]["first_p50_ns"] == pytest.approx(100e3, rel=0.05)
+    assert pause["values"]["rest_p50_ns"] == pytest.approx(27e3, rel=0.02)
+
+
+def test_first_ios_that_are_like_the_others_are_not_told(findings):
+    only(findings(synthetic.duty_cycle(first_ns=28e3)))
+
+
+def test_separate_peaks(findings):
+    script = synthetic.two_peaks()
+    found = findings(script)
+    only(found, "peaks")
+    [peaks] = found["peaks"]
+    total = sum(script.counts)
+    for i, (count, p50_ns) in enumerate(zip(script.counts, (80e3, 1.1e6)), 1):
+        assert peaks["values"][f"peak{i}_share"] == pytest.approx(count / total, abs=0.01)
+        assert peaks["values"][f"peak{i}_ns"] == pytest.approx(p50_ns, rel=0.05)
+
+
+def test_one_wide_peak_is_one(findings):
+    s = synthetic.Script()
+    for _ in range(60):
+        s.peak("read", 2e5, s.noisy(9000), width=0.5)
+        s.in_flight(2, 1e5)
+        s.tick()
+    only(findings(s))
+
+
+def test_a_drive_filled_up(findings):
+    found = findings(synthetic.filled_up())
+    only(found, "level_change", "peaks")
+    [steady] = found["steady_state"]
+    assert (steady["from_s"], steady["to_s"]) == (1400, 2000)
+    assert steady["values"]["reached"] == 1
+    assert steady["values"]["iops"] == pytest.approx(7000, rel=0.02)
+    assert found["level_change"][0]["values"]["at_s"] == pytest.approx(500, abs=1)
+
+
+def test_no_steady_state_while_it_falls(findings):
+    s = synthetic.Script()
+    for second in range(200):
+        s.peak("write", 1e5 * (1 + second / 100), s.noisy(20000 - 80 * second))
+        s.in_flight(2, 1e5)
+        s.tick()
+    [steady] = findings(s)["steady_state"]
+    assert steady["values"]["reached"] == 0 and steady["values"]["slope_share"] < -0.1
+
+
+def test_too_short_to_tell(findings):
+    [steady] = findings(synthetic.steady(seconds=5))["steady_state"]
+    assert steady["values"]["known"] == 0
+
+
+def test_losses_are_told(findings):
+    s = synthetic.steady(seconds=20)
+    s.lines += ["account no_start 3", "account table_full 2"]
+    s.peak("read", 9e4, 20000)
+    s.tick()
+    found = findings(s)
+    only(found, "losses")
+    assert found["losses"][0]["values"]["lost"] == 5
+
+
+def test_errors_are_told(findings):
+    s = synthetic.steady(seconds=20)
+    s.io("read", 9e4, 100, more="errors=4")
+    s.tick()
+    found = findings(s)
+    assert found["errors"][0]["values"]["errors"] == 4
+
+
+def test_nothing_happened(findings):
+    s = synthetic.Script()
+    for _ in range(30):
+        s.tick()
+    assert findings(s) == {}
+
+
