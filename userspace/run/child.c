@@ -92,9 +92,10 @@ static int spawn(struct child *c, const char *path, char **argv)
 
 	if (err)
 		return -err;
-	/* We ignore SIGPIPE, and that would be handed down. */
+	/* We ignore these, see main.c, and that would be handed down. */
 	sigemptyset(&defaults);
 	sigaddset(&defaults, SIGPIPE);
+	sigaddset(&defaults, SIGXFSZ);
 	posix_spawnattr_setsigdefault(&attr, &defaults);
 	posix_spawnattr_setsigmask(&attr, &c->mask);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
