@@ -49,7 +49,8 @@ int origin_copy(struct origin *to, const struct origin *from)
 	from = from ?: &unknown;
 	made = (struct origin){
 		.start_mono_ns = from->start_mono_ns, .start_wall_ns = from->start_wall_ns,
-		.interval_s = from->interval_s, .idle_gap_ns = from->idle_gap_ns, .finished = from->finished,
+		.interval_s = from->interval_s, .idle_gap_ns = from->idle_gap_ns, .dropped = from->dropped,
+		.finished = from->finished,
 	};
 	err = copy_text(&made.file, from->file) ?: copy_text(&made.label, from->label) ?:
 	      copy_text(&made.host, from->host) ?: copy_text(&made.kernel, from->kernel) ?:

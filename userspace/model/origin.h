@@ -24,7 +24,7 @@ struct origin {
 	s64 start_wall_ns;
 	double interval_s;	/* as asked for */
 	u64 idle_gap_ns;	/* 0: pauses were not looked for */
-	u64 dropped;			/* intervals that a recording of limited size gave up before its first */
+	u64 dropped;		/* intervals that a recording of limited size gave up before its first */
 	bool finished;		/* false: it is being recorded, or was cut off */
 	u32 n_marks;
 	struct mark *marks;	/* by time */

@@ -59,7 +59,7 @@ const struct recording_table recording_tables[] = {
 	"iif(substr(" bins ", at, 1) < x'80', 0, 128)), " \
 	"iif(substr(" bins ", at, 1) < x'80', 1, unit * 128), " \
 	"cell + iif(unit > 1, 0, iif(t % 2, t / 2, 1)) FROM walk WHERE at <= length(" bins ")) " \
-	"SELECT '{' || group_concat('\"' || cell || '\":' || t / 2) || '}' FROM walk " \
+	"SELECT '{' || group_concat('\"' || cell || '\":' || (t / 2)) || '}' FROM walk " \
 	"WHERE unit = 1 AND t % 2 = 0))"
 
 #define NAMED "d.name AS device, w.stage AS stage, o.name AS op"

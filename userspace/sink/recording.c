@@ -87,6 +87,15 @@ int recording_open(const struct run_info *run, const struct recording_config *cf
 	return err;
 }
 
+/* What the engine looks for: a replayed script has a gap of its own, of which its origin does not know. */
+static int put_idle_gap(struct recording *r, u64 idle_gap_ns)
+{
+	char sql[96];
+
+	snprintf(sql, sizeof(sql), "UPDATE meta SET value = %llu WHERE key = 'idle_gap_ns'", idle_gap_ns);
+	return sqlite_run(r->file.db, sql);
+}
+
 static int write_rows(struct recording *r, const struct frames *is, u32 tries)
 {
 	int rc = sqlite_run(r->file.db, "BEGIN IMMEDIATE");
@@ -94,7 +103,7 @@ static int write_rows(struct recording *r, const struct frames *is, u32 tries)
 	if (!rc)
 		rc = ring_make_room(&r->ring, tries);
 	if (!rc && !r->next)
-		rc = recording_rows_start(&r->rows, r->run, is);
+		rc = recording_rows_start(&r->rows, r->run, is) ?: put_idle_gap(r, is->now->idle_gap_ns);
 	if (!rc)
 		rc = recording_rows_interval(&r->rows, r->next + !r->next, r->run, is);
 	if (!rc)
@@ -127,6 +136,16 @@ static int write_interval(struct recording *r, const struct frames *is)
 	return 0;
 }
 
+/* Whoever looks on may go; what is recorded is not theirs. */
+static int also_result(struct recording *r, int err)
+{
+	if (err != -EPIPE)
+		return err;
+	r->also->ops->close(r->also);
+	r->also = NULL;
+	return 0;
+}
+
 static int recording_interval(struct sink *s, const struct frames *is)
 {
 	struct recording *r = (struct recording *)s;
@@ -137,7 +156,7 @@ static int recording_interval(struct sink *s, const struct frames *is)
 		r->err = write_interval(r, is);
 	if (r->err)
 		return r->err;
-	return r->also ? r->also->ops->interval(r->also, is) : 0;
+	return r->also ? also_result(r, r->also->ops->interval(r->also, is)) : 0;
 }
 
 static int recording_summary(struct sink *s, const struct frames *run)
@@ -146,7 +165,7 @@ static int recording_summary(struct sink *s, const struct frames *run)
 
 	if (r->err)
 		return r->err;
-	return r->also ? r->also->ops->summary(r->also, run) : 0;
+	return r->also ? also_result(r, r->also->ops->summary(r->also, run)) : 0;
 }
 
 static void recording_close(struct sink *s)
@@ -166,6 +185,24 @@ void recording_problem(const struct sink *s, struct problem *p)
 
 	if (r->err)
 		*p = r->problem;
+}
+
+static u64 count_of(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) || sqlite3_step(s) != SQLITE_ROW)
+		return 0;
+	return sqlite3_column_int64(s, 0);
+}
+
+void recording_totals(const struct sink *s, u64 *ret_intervals, u64 *ret_series)
+{
+	const struct recording *r = (const struct recording *)s;
+
+	/* The first row is what was before the first interval. */
+	*ret_intervals = count_of(r->file.db, "SELECT max(count(*) - 1, 0) FROM interval");
+	*ret_series = count_of(r->file.db, "SELECT count(*) FROM series WHERE interval > (SELECT min(id) FROM interval)");
 }
 
 /* It takes more than a format does: recording_open() makes it. */

@@ -30,7 +30,8 @@ u64 recording_least_bytes(u32 n_watches);
  * or a negative errno and a sentence, with nothing left behind: -EEXIST (and not to be overwritten), -EBUSY
  * (it is being recorded), -EINVAL (no regular file, a limit too low), or what making it failed with.
  *
- * The hooks of the sink: interval and summary return what failed first, writing or the other sink; a
+ * The hooks of the sink: interval and summary return what failed first, writing or the other sink
+ * (but when only the reader of its pipe went away, that sink is closed and the recording goes on); a
  * recording that failed once stays as it is, readable up to there. close ends it: one plain file.
  */
 int recording_open(const struct run_info *run, const struct recording_config *cfg, struct sink **ret,
@@ -38,6 +39,9 @@ int recording_open(const struct run_info *run, const struct recording_config *cf
 
 /* Sets @p to why a call of the sink failed, unless that was the other sink. */
 void recording_problem(const struct sink *s, struct problem *p);
+
+/* How many intervals and series the file holds now; 0 where it can't be asked. */
+void recording_totals(const struct sink *s, u64 *ret_intervals, u64 *ret_series);
 
 /*
  * Notes an event, now, in a @file that is being recorded. Returns 0, or a negative errno and a sentence: -EINVAL

@@ -80,8 +80,18 @@ static void put_run(struct facts *f)
 	put(f, "INSERT INTO meta VALUES('interval_s', ?)", "d", run->interval_s);
 	put_percentiles(f);
 	put_meta(f, "idle_gap_ns", o->idle_gap_ns);
-	put_meta(f, "dropped", 0);
+	put_meta(f, "dropped", o->dropped);
 	put_meta(f, "finished", 0);
+}
+
+/* Those of a recording that is recorded again. */
+static void put_marks(struct facts *f)
+{
+	const struct origin *o = f->run->origin;
+
+	for (u32 i = 0; i < o->n_marks; i++)
+		put(f, "INSERT INTO mark VALUES(?, ?, ?)", "unt", o->marks[i].mono_ns, o->marks[i].wall_ns,
+		    o->marks[i].text);
 }
 
 /* A device, the disk that it is part of, and all that they lie on. */
@@ -159,6 +169,7 @@ int recording_facts_write(sqlite3 *db, const struct run_info *run)
 	if (f.rc)
 		return f.rc;
 	put_run(&f);
+	put_marks(&f);
 	put_devices(&f);
 	put_watches(&f);
 	put_cells(&f, run->scale);
