@@ -83,7 +83,7 @@ def bad(sentence, *args, status=2, **kw):
     assert r.returncode == status, text
     assert r.stdout == b""
     assert text.count("\n") == 1 and text.endswith("\n"), text
-    assert re.fullmatch(r"blklat( live| report| compare| list| check)?: .*[^.\s]\n", text), text
+    assert re.fullmatch(r"blklat( live| record| mark| report| compare| list| check)?: .*[^.\s]\n", text), text
     assert "error:" not in text.lower() and not re.search(r"[\0-\x09\x0b-\x1f\x7f]", text)
     assert re.search(sentence, text), text
     return text
@@ -199,6 +199,24 @@ LINES = [
     (["check", "--stage", "disk"], r"--stage 'disk': must be device, queue or total"),
     (["check", "--max-memory", "no"], rf"--max-memory 'no': {BYTES}"),
     (["--replay", str(REPLAY), "--idle-gap", "0"], r"--replay .*--idle-gap"),
+    (["record", "--dev", NONE], r"no file given: .*-o FILE"),
+    (["record", "--dev", NONE, "-o", ""], r"no file given: .*-o FILE"),
+    (["record", "-o", NONE], r"no device given: .*--dev"),
+    (["record", "-o", NONE, "--dev", NONE], rf"no block device '{NONE}'"),
+    (["record", "-o", NONE, "--dev", NONE, "fio", "job.fio"], r"unexpected argument 'fio': .*--dev.* --"),
+    (["record", "-o", NONE, "--replay", str(REPLAY), "--dev", NONE], r"--replay .*--dev"),
+    (["record", "-o", NONE, "--replay", str(REPLAY), "--", "true"], r"--replay takes no command"),
+    (["record", "-o", str(REPLAY), "--replay", str(REPLAY)], r"can't be replayed into itself"),
+    (["record", "--max-size", "0"], rf"--max-size '0': {BYTES}"),
+    (["record", "--outptu", "x"], r"did you mean '--output'"),
+    (["mark"], r"no file given"),
+    (["mark", NONE], r"no text given"),
+    (["mark", NONE, ""], r"text is empty"),
+    (["mark", NONE, "  "], r"text is empty"),
+    (["mark", NONE, "QD", "16"], r"unexpected argument '16': .*quoted"),
+    (["mark", NONE, "a\tb"], r"one line of UTF-8"),
+    (["mark", NONE, "a\x1b[31m"], r"one line of UTF-8"),
+    (["mark", NONE, "x" * 501], r"has 501 bytes: at most 500"),
     (["--replay", str(REPLAY), "--dev", NONE], r"--replay .*--dev"),
     (["--replay", str(REPLAY), NONE], r"--replay .*--dev"),
 ]
@@ -421,6 +439,7 @@ GOOD = {
     "dev": NONE, "interval": "0.5", "count": "3", "duration": "1m", "stage": "device,total", "percentiles": "50,p99.9",
     "format": "json", "engine": "auto", "scale": "auto", "max-memory": "1.5GiB", "max-bios": "1000",
     "replay": str(REPLAY), "sysroot": "/", "idle-gap": "20ms", "output": "report.html", "steady-from": "10", "fail-if": "read.p99 > +10%",
+    "label": "a run", "max-size": "10M",
 }
 
 

@@ -19,7 +19,10 @@ BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/blklat.8"
 REPLAYS = ROOT / "tests/cli/replay"
-COMMANDS = ["live", "report", "compare", "list", "check"]
+COMMANDS = ["live", "record", "mark", "report", "compare", "list", "check"]
+# Subsections that describe a command's options; the first is of its own ones, which its synopsis has.
+OPTIONS = {command: [f"Of {command}"] for command in COMMANDS} | {
+    "live": ["Of live and record"], "record": ["Of record", "Of live and record"], "mark": []}
 COMMON = {(None, "help", None), (None, "usage", None), (None, "version", None)}
 PERCENTILES = ["p50", "p90", "p99", "p99.9", "p99.99"]
 
@@ -64,7 +67,7 @@ def help_options(command):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_options_are_those_of_help(command):
     assert page_options("Of all commands") == COMMON
-    assert page_options(f"Of {command}") | COMMON == help_options(command)
+    assert set().union(COMMON, *map(page_options, OPTIONS[command])) == help_options(command)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -72,7 +75,8 @@ def test_synopsis_has_every_option(command):
     uses = [use for use in "\n".join(section("SYNOPSIS")).split(".Nm\n") if re.search(rf"\bCm {command}$", use, re.M)]
     shown = {(name, argument or None) for use in uses
              for name, argument in re.findall(r"Fl -([\w-]+)(?: Ns = Ns Ar (\w+))?", use)}
-    assert shown == {(name, argument) for _, name, argument in help_options(command) - COMMON}
+    own = page_options(OPTIONS[command][0]) if OPTIONS[command] else set()
+    assert shown == {(name, argument) for _, name, argument in own}
 
 
 def test_commands_are_those_of_help():
@@ -83,7 +87,7 @@ def test_commands_are_those_of_help():
 
 def test_defaults_and_limits():
     """What the page promises of values is tried."""
-    text = " ".join(section("Of live", "Ss"))
+    text = " ".join(section("Of live and record", "Ss"))
     script = REPLAYS / "nvme.txt"
 
     def live(*args):
@@ -196,7 +200,7 @@ def test_examples(line):
     words = shlex.split(line)[1:]
     command = words[0] if words and not words[0].startswith("-") else "live"
     assert command in COMMANDS
-    if command != "live":
+    if command != "live" or "--replay" in words:
         options = [w for w in words[1:words.index("--") if "--" in words else None] if w.startswith("-")]
         known = help_options(command)
         assert set(options) <= {f"--{name}" for _, name, _ in known} | {f"-{short}" for short, _, _ in known}

@@ -39,7 +39,7 @@ const struct argp_option capture_option_list[] = {
 	  "machine's memory, the larger)", 0 },
 	{ "max-bios", KEY_MAX_BIOS, "N", 0, "Stage total: room for N bios in flight (default 65536)", 0 },
 	{ "idle-gap", KEY_IDLE_GAP, "S", 0, "Tell apart the IOs issued after the device had been idle for S seconds; "
-	  "0: don't (default)", 0 },
+	  "0: don't (default; of record: 0.1)", 0 },
 	{ "replay", KEY_REPLAY, "FILE", 0, "Replay a recording or a script instead of watching", 0 },
 	{ 0 },
 };

@@ -143,6 +143,11 @@ static error_t on_key(int key, char *value, struct argp_state *state)
 		x->bad = state->next;
 		return 0;
 	case ARGP_KEY_ARG:
+		if (x->o->take_command && state->quoted && state->next > state->quoted) {
+			x->o->take_command(state->argv + state->next - 1, x->into);
+			state->next = state->argc;
+			return 0;
+		}
 		if (!x->o->arguments)
 			return -problem_set(&x->problem, -EINVAL, "unexpected argument '%s'", value);
 		break;
@@ -185,7 +190,9 @@ int options_parse(const struct options *o, int argc, char **argv, void *into)
 	memcpy(all + n, common, sizeof(common));
 
 	/* argp's own messages and help exit, or take two lines. */
-	if (!argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT, NULL, &x))
+	if (!argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT |
+			/* Else arguments before "--" would be moved behind it. */
+			(o->take_command ? ARGP_IN_ORDER : 0), NULL, &x))
 		return -1;
 	if (x.shown)
 		return show(&argp, x.shown, argv[0]);

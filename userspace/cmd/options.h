@@ -25,6 +25,8 @@ struct options {
 	 * sentence, which ends the parsing.
 	 */
 	int (*take)(int key, const char *value, void *into, struct problem *p);
+	/* Takes the words after "--", ended by NULL: another program's. NULL: they are arguments as well. */
+	void (*take_command)(char **words, void *into);
 };
 
 /*

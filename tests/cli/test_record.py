@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Recordings made from replays: what comes out is what went in, and whatever can't be done is one line."""
+import contextlib
+import json
+import os
+import pathlib
+import shlex
+import sqlite3
+import subprocess
+
+import pytest
+
+BLKLAT = os.environ.get("BLKLAT", "build/blklat")
+SCRIPTS = sorted((pathlib.Path(__file__).parent / "replay").glob("*.txt"))
+NVME = pathlib.Path(__file__).parent / "replay" / "nvme.txt"
+ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
+OUTPUTS = [["text"], ["json"], ["csv"], ["json", "--bins"], ["csv", "--bins"]]
+
+
+def run(*args, **kw):
+    return subprocess.run([BLKLAT, *map(str, args)], capture_output=True, text=True, env=ENV, timeout=60, **kw)
+
+
+def result(done):
+    return done.returncode, done.stdout, done.stderr
+
+
+def record(file, *args, replay=NVME):
+    done = run("record", "--replay", replay, "-o", file, "--quiet", *args)
+    assert result(done) == (0, "", "")
+    return file
+
+
+def query(file, sql):
+    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
+        return db.execute(sql).fetchall()
+
+
+def meta(file):
+    return dict(query(file, "SELECT key, value FROM meta"))
+
+
+def one_line(done, status, sentence):
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (status, "", 1), done.stderr
+    assert sentence in done.stderr, done.stderr
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "run.blklat"
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: s.stem)
+def test_a_recording_replays_as_it_was(script, file):
+    """Byte for byte in each format, and its exit status and messages too."""
+    shown = run("record", "--replay", script, "-o", file, "--quiet")
+    plain = run("live", "--replay", script)
+    assert (shown.returncode, shown.stdout) == (plain.returncode, "")
+    assert shown.stderr.replace("blklat record", "blklat live") == plain.stderr
+    for output in OUTPUTS:
+        for more in ([], ["--percentiles", "25,75,100"], ["--count", "1"]):
+            args = ["--format", *output, *more]
+            assert result(run("live", "--replay", file, *args)) == result(run("live", "--replay", script, *args)), args
+
+
+@pytest.mark.parametrize("scale", ["6", "5", "2", "0"])
+def test_coarser(scale, file):
+    """A recording at a coarser resolution is what a replay at that resolution is."""
+    record(file, "--scale", scale)
+    for output in OUTPUTS:
+        assert result(run("live", "--replay", file, "--format", *output)) == \
+            result(run("live", "--replay", NVME, "--scale", scale, "--format", *output))
+
+
+@pytest.mark.parametrize("output", OUTPUTS, ids=" ".join)
+def test_shown_meanwhile(output, file):
+    """As live shows it; then one line of what there is now, on the standard error."""
+    done = run("record", "--replay", NVME, "-o", file, "--format", *output)
+    assert done.returncode == 0
+    assert done.stdout == run("live", "--replay", NVME, "--format", *output).stdout
+    intervals, = query(file, "SELECT count(*) FROM interval_time")[0]
+    assert done.stderr.startswith(f"{file}: {intervals} interval")
+    assert done.stderr.endswith(f"; 'blklat report {file} -o report.html' draws it\n")
+    assert done.stderr.count("\n") == 1
+
+
+def test_size_that_is_told(file):
+    done = run("record", "--replay", NVME, "-o", file)
+    series, = query(file, "SELECT count(*) FROM series")[0]
+    size = file.stat().st_size
+    assert f", {round(size / 102.4) / 10:g}K ({round(size / series / 102.4) / 10:g}K a series and interval);" in done.stderr
+
+
+def test_figures_by_sql(file):
+    """Sums over the intervals are those that live prints."""
+    record(file)
+    lines = [json.loads(line) for line in run("live", "--replay", NVME, "--format", "json").stdout.splitlines()]
+    for op in ("read", "write"):
+        sums = [sum(o[key] for l in lines for o in l["ops"] if o["op"] == op) for key in ("ios", "bytes", "errors")]
+        assert query(file, f"SELECT sum(ios), sum(bytes), sum(errors) FROM op_interval WHERE op = '{op}'") == [tuple(sums)]
+        assert query(file, f"SELECT sum(count) FROM run_bin WHERE op = '{op}'") == [(sums[0],)]
+
+
+def test_where_it_comes_from(file):
+    record(file, "--label", "4k, it's QD 32", "--interval", "0.5")
+    m = meta(file)
+    assert (m["label"], m["interval_s"], m["finished"]) == ("4k, it's QD 32", 0.5, 1)
+    assert (m["host"], m["kernel"]) == (os.uname().nodename, os.uname().release)
+    assert m["version"] == run("--version").stdout.split()[1]
+    assert shlex.split(m["command"]) == ["blklat", "record", "--replay", str(NVME), "-o", str(file), "--quiet", "--label",
+                                         "4k, it's QD 32", "--interval", "0.5"]
+
+
+def test_recording_a_recording_keeps_its_origin(file, tmp_path):
+    record(file, "--label", "first")
+    with contextlib.closing(sqlite3.connect(file)) as db, db:
+        db.execute("UPDATE meta SET value = 'elsewhere' WHERE key = 'host'")
+        db.execute("UPDATE meta SET value = 100000000 WHERE key = 'idle_gap_ns'")
+        db.execute("INSERT INTO mark SELECT mono_ns + 5, wall_ns + 5, 'half' FROM interval WHERE id = 1")
+    again, renamed = record(tmp_path / "again", replay=file), record(tmp_path / "renamed", "--label", "second", replay=file)
+    assert meta(again) == meta(file)
+    assert meta(renamed) == meta(file) | {"label": "second"}
+    for table in ("mark", "interval", "series", "state", "device", "watch"):
+        rows = query(file, f"SELECT * FROM {table}")
+        assert query(again, f"SELECT * FROM {table}") == rows and (rows or table == "lower")
+
+
+def test_odd_names(tmp_path):
+    for name in ("it's a run", "per%scent", "ümläut", "a;b", "quo\"te", "x?mode=ro#y", "-o"):
+        file = tmp_path / name
+        done = run("record", "--replay", NVME, "-o", file)
+        assert done.returncode == 0, done.stderr
+        assert f"blklat report {shlex.quote(str(file))} -o" in done.stderr or name in ("it's a run", "quo\"te", "ümläut")
+        assert run("live", "--replay", file, "--format", "csv").stdout == run("live", "--replay", NVME, "--format", "csv").stdout
+
+
+# --- what can't be done -----------------------------------------------------------------------------------
+
+def test_existing_file(file):
+    file.write_text("precious")
+    one_line(run("record", "--replay", NVME, "-o", file), 2, f"{file}")
+    assert file.read_text() == "precious"
+    record(file, "--overwrite")
+    assert meta(file)["finished"] == 1
+
+
+@pytest.mark.parametrize("make,sentence", [
+    (lambda d: d / "none" / "run", "No such file or directory"), (lambda d: d, ""),
+    (lambda d: pathlib.Path("/dev/null"), ""), (lambda d: d / ("x" * 300), "File name too long"),
+])
+def test_file_that_can_not_be_made(tmp_path, make, sentence):
+    for more in ([], ["--overwrite"]):
+        one_line(run("record", "--replay", NVME, "-o", make(tmp_path), *more), 2, sentence)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_size_that_is_too_small(file):
+    one_line(run("record", "--replay", NVME, "-o", file, "--max-size", "1K"), 2, "at least")
+    assert not file.exists()
+
+
+def test_replay_into_itself(file, tmp_path):
+    record(file)
+    link = tmp_path / "link"
+    link.symlink_to(file)
+    before = file.read_bytes()
+    for name in (file, link):
+        one_line(run("record", "--replay", file, "-o", name, "--overwrite"), 2, "can't be replayed into itself")
+    assert file.read_bytes() == before
+
+
+def foreign(file):
+    with contextlib.closing(sqlite3.connect(file)) as db, db:
+        db.execute("CREATE TABLE meta(key, value)")
+
+
+def truncated(file):
+    data = record(file).read_bytes()
+    file.write_bytes(data[:len(data) // 2])
+
+
+def newer(file):
+    with contextlib.closing(sqlite3.connect(record(file))) as db, db:
+        db.execute("PRAGMA user_version = 99")
+
+
+def without_intervals(file):
+    with contextlib.closing(sqlite3.connect(record(file))) as db, db:
+        for table in ("interval", "series", "state"):
+            db.execute(f"DELETE FROM {table}")
+
+
+def with_damaged_bins(file):
+    with contextlib.closing(sqlite3.connect(record(file))) as db, db:
+        db.execute("UPDATE series SET bins = x'ffffffffffffffffffffffff'")
+
+
+@pytest.mark.parametrize("make", [foreign, truncated, newer, without_intervals, with_damaged_bins])
+@pytest.mark.parametrize("args", [["live", "--format", "csv"], ["record", "--quiet", "-o"]], ids=lambda a: a[0])
+def test_recordings_that_are_none(make, args, file, tmp_path):
+    """One line that names the file, status 1."""
+    make(file)
+    if args[-1] == "-o":
+        args = [*args, tmp_path / "again"]
+    done = run(*args, "--replay", file)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and str(file) in done.stderr
+
+
+def test_marks_that_can_not_be_noted(file, tmp_path):
+    one_line(run("mark", file, "late"), 1, "No such file or directory")
+    one_line(run("mark", tmp_path, "late"), 1, str(tmp_path))
+    one_line(run("mark", NVME, "late"), 1, "is no recording")
+    record(file)
+    before = file.read_bytes()
+    one_line(run("mark", file, "late"), 1, "is not being recorded")
+    assert file.read_bytes() == before

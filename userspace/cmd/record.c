@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* blklat record: watch devices and keep every interval in a file, while a command runs or until Ctrl-C. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/origin.h"
+#include "cmd/placement.h"
+#include "cmd/run_capture.h"
+#include "cmd/terminal.h"
+#include "sink/recording.h"
+#include "util/cleanup.h"
+#include "util/parse.h"
+#include "util/shell.h"
+
+
+#define IDLE_GAP_S 0.1		/* unless the user says otherwise */
+
+struct record {
+	struct capture_options o;
+	const char *file;
+	const char *label;
+	bool overwrite;
+	bool quiet;
+	u64 max_size;
+	char **command;			/* NULL: none */
+	struct child child;
+	struct origin origin;
+};
+
+enum { KEY_OVERWRITE = OPTIONS_LONG, KEY_LABEL, KEY_MAX_SIZE };
+
+static const struct argp_option option_list[] = {
+	{ "output", 'o', "FILE", 0, "The file to make", 0 },
+	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace FILE if it exists", 0 },
+	{ "label", KEY_LABEL, "TEXT", 0, "What reports call the run (default: the file's name)", 0 },
+	{ "max-size", KEY_MAX_SIZE, "SIZE", 0, "Most that the file may take: the oldest intervals are merged to "
+	  "longer ones, then dropped", 0 },
+	{ "quiet", 'q', NULL, 0, "Show nothing meanwhile", 0 },
+	{ 0 },
+};
+
+static int take(int key, const char *value, void *into, struct problem *p)
+{
+	struct record *r = into;
+
+	switch (key) {
+	case 'o':
+		r->file = value;
+		return 0;
+	case KEY_OVERWRITE:
+		r->overwrite = true;
+		return 0;
+	case KEY_LABEL:
+		r->label = value;
+		return 0;
+	case KEY_MAX_SIZE:
+		return parse_size("--max-size", value, &r->max_size, p);
+	case 'q':
+		r->quiet = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		return problem_set(p, -EINVAL, "unexpected argument '%s': a device comes after --dev, a command "
+				   "after --", value);
+	default:
+		return capture_options_take(&r->o, key, value, p);
+	}
+}
+
+static void take_command(char **words, void *into)
+{
+	((struct record *)into)->command = words;
+}
+
+static const struct options options = {
+	.about = "Records the latency of every IO of block devices in FILE, while COMMAND runs or until Ctrl-C."
+		 "\v"
+		 "'blklat report FILE' draws it, 'blklat mark FILE TEXT' notes an event in it meanwhile. With "
+		 "a COMMAND what is shown meanwhile goes to the standard error, and the exit status is the "
+		 "command's; without: 0 done, 1 it failed while running, 2 the command line is wrong.",
+	.arguments = "[-- COMMAND...]",
+	.list = option_list,
+	.shared = capture_option_list,
+	.take = take,
+	.take_command = take_command,
+};
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static int check(const struct record *r, struct problem *p)
+{
+	int err = capture_options_check(&r->o, p);
+
+	if (err)
+		return err;
+	if (!r->file || !*r->file)
+		return problem_set(p, -EINVAL, "no file given: say which to make with -o FILE");
+	if (r->o.replay && r->command)
+		return problem_set(p, -EINVAL, "--replay takes no command: what it plays is over");
+	if (r->o.replay && same_file(r->o.replay, r->file))
+		return problem_set(p, -EINVAL, "'%s' can't be replayed into itself", r->file);
+	return 0;
+}
+
+/* What the recording tells of itself. @line is the command line as typed. */
+static int make_origin(struct record *r, const struct run_capture *c, const char *line)
+{
+	const struct origin *known = c->info.origin;
+	int err = known ? origin_copy(&r->origin, known) : origin_here(&r->origin, line);
+
+	if (err)
+		return err;
+	if (!known) {
+		r->origin.interval_s = r->o.interval_s;
+		r->origin.idle_gap_ns = r->o.replay ? 0 : llround(r->o.idle_gap_s * NSEC_PER_SEC);
+	}
+	err = origin_text(&r->origin.file, r->file);
+	return !err && r->label ? origin_text(&r->origin.label, r->label) : err;
+}
+
+static void warn_of_placement(const struct record *r, const struct run_capture *c)
+{
+	struct problem p;
+
+	if (!r->o.replay && placement_disturbs(c->info.devices, c->info.watches, c->info.n_watches, r->file, &p))
+		command_fail(c->who, 0, &p);
+}
+
+/* Why a command did not begin, as shells tell it. */
+static int start_status(int err)
+{
+	if (err == -ENOMEM || err == -EAGAIN)
+		return STATUS_FAILED;
+	return err == -ENOENT ? 127 : 126;
+}
+
+/* The command may outlive the recording: asked to end when that was done, waited for when it broke off. */
+static int end_child(struct record *r, const char *who, int status)
+{
+	struct child *child = &r->child;
+	bool own = child->ended;
+
+	if (status == STATUS_DONE) {
+		child_end(child);
+	} else if (child->pid) {
+		fprintf(stderr, "%s: waiting for '%s' to end, which is not recorded any more\n", who, child->argv[0]);
+		child_wait(child, UINT64_MAX);
+	}
+	if (child->pid)
+		fprintf(stderr, "%s: '%s' (process %d) does not end, not even by SIGKILL: it is left\n", who,
+			child->argv[0], child->pid);
+	return own && status == STATUS_DONE ? child_status(child) : status;
+}
+
+static u32 count_devices(const struct run_info *info)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < info->n_watches; i++) {
+		bool known = false;
+
+		for (u32 j = 0; j < i; j++)
+			known |= info->watches[j].device == info->watches[i].device;
+		n += !known;
+	}
+	return n;
+}
+
+/* What there is now, and what can be done with it. */
+static void print_end(const struct record *r, const struct run_info *info, u64 intervals, u64 series)
+{
+	char *words[] = { (char *)r->file, NULL };
+	char *file CLEANUP(cleanup_free) = shell_line(words);
+	char size[16], each[16];
+	u32 n = count_devices(info);
+	struct stat st;
+
+	if (!file || stat(r->file, &st))
+		return;
+	size_text(st.st_size, size, sizeof(size));
+	size_text(series ? st.st_size / series : 0, each, sizeof(each));
+	fprintf(stderr, "%s: %llu interval%s of %u device%s, %s", file, intervals, intervals == 1 ? "" : "s", n,
+		n == 1 ? "" : "s", size);
+	if (series)
+		fprintf(stderr, " (%s a series and interval)", each);
+	fprintf(stderr, "; 'blklat report %s -o report.html' draws it\n", file);
+}
+
+static int record(struct record *r, struct run_capture *c)
+{
+	FILE *out = r->command ? stderr : stdout;
+	const struct sink_config look = run_capture_look(c, out);
+	const struct recording_config cfg = {
+		.file = r->file,
+		.overwrite = r->overwrite,
+		.max_bytes = r->max_size,
+		.also = r->quiet ? NULL : r->o.format,
+		.also_config = &look,
+	};
+	struct sink *sink = NULL;
+	enum loop_end end;
+	u64 intervals, series;
+	struct problem p;
+	int status, err;
+
+	warn_of_placement(r, c);
+	err = recording_open(&c->info, &cfg, &sink, &p);
+	if (err)
+		return command_fail(c->who, err == -ENOSPC || err == -EIO || err == -ENOMEM ? STATUS_FAILED :
+				    STATUS_USAGE, &p);
+	end = run_capture_loop(c, sink, r->command ? &r->child : NULL, &p);
+	if (end == LOOP_FAILED)
+		recording_problem(sink, &p);
+	recording_totals(sink, &intervals, &series);
+	sink->ops->close(sink);
+	status = run_capture_status(c, end, &p);
+	if (r->child.start_err) {
+		unlink(r->file);
+		return start_status(r->child.start_err);
+	}
+	if (!r->quiet)
+		print_end(r, &c->info, intervals, series);
+	return r->command ? end_child(r, c->who, status) : status;
+}
+
+static int capture_and_record(struct record *r, const char *line, const char *who)
+{
+	CLEANUP(run_capture_end) struct run_capture c = { 0 };
+	struct problem p;
+	int status = run_capture_begin(&c, &r->o, who);
+
+	if (status >= 0)
+		return status;
+	if (make_origin(r, &c, line)) {
+		problem_set(&p, 0, "out of memory");
+		return command_fail(who, STATUS_FAILED, &p);
+	}
+	c.info.origin = &r->origin;
+	return record(r, &c);
+}
+
+static void record_uninit(struct record *r)
+{
+	capture_options_uninit(&r->o);
+	child_uninit(&r->child);
+	origin_uninit(&r->origin);
+}
+
+static char *command_line(char **argv)
+{
+	char *words CLEANUP(cleanup_free) = shell_line(argv + 1), *line;
+
+	/* Its first word is the command's name with ours before it. */
+	return words && asprintf(&line, "%s %s", argv[0], words) >= 0 ? line : NULL;
+}
+
+static int run(int argc, char **argv)
+{
+	CLEANUP(record_uninit) struct record r = { 0 };
+	char *line CLEANUP(cleanup_free) = command_line(argv);
+	struct problem p;
+	int status, err;
+
+	if (!line || capture_options_init(&r.o, argc))
+		return STATUS_FAILED;
+	status = options_parse(&options, argc, argv, &r);
+	if (status >= 0)
+		return status;
+	if (check(&r, &p))
+		return command_fail(argv[0], STATUS_USAGE, &p);
+	if (r.o.idle_gap_s < 0)
+		r.o.idle_gap_s = IDLE_GAP_S;
+	err = r.command ? child_init(&r.child, r.command, &p) : 0;
+	if (err)
+		return command_fail(argv[0], start_status(err), &p);
+	return capture_and_record(&r, line, argv[0]);
+}
+
+const struct command command_record = {
+	.name = "record",
+	.about = "watch devices and keep each interval in a file, for report and compare",
+	.run = run,
+};
