@@ -65,10 +65,12 @@ test("names tell lines apart, and no more", () => {
     assert.deepEqual(names(one({ label: "A" }), one({ label: "A" })), ["A (run.blklat) · read", "A (run.blklat) #2 · read"]);
 });
 
-test("what is shown at first: what had IOs; of many the main ones", () => {
+test("what is shown at first: what had more than a thousandth of the IOs; of many the main ones", () => {
     const shown = (...watches) => makeLines(new Model(documentOf(run(watches)))).filter((line) => line.on).map((line) => line.name);
     const ops = (...names) => names.map((name) => op(name, [name === "flush" ? 0 : 5], () => 1e5));
     assert.deepEqual(shown(watch("sda", "device", ops("read", "flush", "discard"))), ["read", "discard"]);
+    const some = [op("read", [2000], () => 1e5), op("write", [3000], () => 1e5), op("flush", [5], () => 1e5), op("discard", [6], () => 1e5)];
+    assert.deepEqual(shown(watch("sda", "device", some)), ["read", "write", "discard"]);
     const many = ["sda", "sdb"].flatMap((d) => ["queue", "device"].map((stage) => watch(d, stage, ops("read", "write", "discard"))));
     assert.deepEqual(shown(...many), ["sda · device · read", "sda · device · write", "sdb · device · read", "sdb · device · write"]);
 });
@@ -78,7 +80,7 @@ test("figures have three digits and a unit", () => {
         [format.latency, [[0, "0 ns"], [402, "402 ns"], [999.4, "999 ns"], [999.6, "1.00 us"], [9994, "9.99 us"], [9996, "10.0 us"],
             [59990.1, "60.0 us"], [99949, "99.9 us"], [99951, "100 us"], [999499, "999 us"], [999501, "1.00 ms"], [3.2e9, "3.20 s"], [75e9, "75.0 s"],
             [null, "–"], [NaN, "–"]]],
-        [format.amount, [[0, "0"], [12.34, "12.3"], [928.4, "928"], [999.6, "1.00 k"], [52137, "52.1 k"], [1.25e6, "1.25 M"], [null, "–"], [Infinity, "–"]]],
+        [format.amount, [[0, "0"], [0.0233, "0.023"], [0.999, "1"], [12.34, "12.3"], [928.4, "928"], [999.6, "1.00 k"], [52137, "52.1 k"], [1.25e6, "1.25 M"], [null, "–"], [Infinity, "–"]]],
         [format.count, [[0, "0"], [999, "999"], [1000, "1 000"], [1234567, "1 234 567"]]],
         [format.bytes, [[0, "0 B"], [512, "512 B"], [1000204886016, "1.00 TB"], [999600, "1.00 MB"]]],
         [format.percent, [[0.5, "50 %"], [0.2213, "22.13 %"], [1, "100 %"]]],

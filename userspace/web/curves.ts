@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // From bins to curves. Pure; latencies are ns.
-import type { Bin, Consistency } from "./data";
+import type { Bin, Consistency, Run } from "./data";
 
 /** Cells a decade of the density. */
 export const CELLS = 100;
@@ -102,32 +102,22 @@ export function nines(share: number): number {
 }
 
 /**
- * IOPS of the intervals that lie in [from, to] as a whole: mean and standard deviation weighted by
- * their length, the worst interval and how many had no IO. null when none lies there.
+ * IOPS of the intervals whose middle lies in [from, to): mean and standard deviation weighted by their
+ * length, the worst interval and how many had no IO. What is shorter than half an interval as asked for
+ * (a run's last one, often) is neither. null when none lies there. The rule of the report's own figures.
  */
-export function consistency(ios: number[], start: number[], length: number[], from: number, to: number): Consistency | null {
-    let sum = 0, seconds = 0, squares = 0, worst = Infinity, worstAt = 0, zeros = 0;
-    const inside: number[] = [];
-    // Ends are sums of lengths: a microsecond of rounding leaves no interval out.
-    for (let i = 0; i < ios.length; i++)
-        if (length[i] > 0 && start[i] >= from - 1e-6 && start[i] + length[i] <= to + 1e-6)
-            inside.push(i);
-    for (const i of inside) {
-        sum += ios[i];
-        seconds += length[i];
-        zeros += ios[i] === 0 ? 1 : 0;
-        if (ios[i] / length[i] < worst) {
-            worst = ios[i] / length[i];
-            worstAt = start[i];
-        }
-    }
+export function consistency(run: Pick<Run, "start_s" | "length_s" | "interval_s">, ios: number[], from: number, to: number): Consistency | null {
+    const { start_s: start, length_s: length } = run;
+    const inside = ios.map((_, i) => i).filter((i) => length[i] > 0 && start[i] + length[i] / 2 >= from && start[i] + length[i] / 2 < to);
     if (!inside.length)
         return null;
-    const mean = sum / seconds;
-    for (const i of inside)
-        squares += length[i] * (ios[i] / length[i] - mean) ** 2;
+    const seconds = inside.reduce((sum, i) => sum + length[i], 0), mean = inside.reduce((sum, i) => sum + ios[i], 0) / seconds;
+    const squares = inside.reduce((sum, i) => sum + length[i] * (ios[i] / length[i] - mean) ** 2, 0);
+    const whole = inside.filter((i) => length[i] >= run.interval_s / 2);
+    const worst = whole.reduce((least, i) => least < 0 || ios[i] / length[i] < ios[least] / length[least] ? i : least, -1);
     return {
         iops_mean: mean, iops_deviation: Math.sqrt(squares / seconds),
-        iops_worst: worst, iops_worst_at_s: worstAt, intervals_at_0: zeros,
+        iops_worst: worst < 0 ? null : ios[worst] / length[worst], iops_worst_at_s: worst < 0 ? null : start[worst],
+        intervals_at_0: whole.filter((i) => ios[i] === 0).length,
     };
 }

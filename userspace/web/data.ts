@@ -14,17 +14,20 @@ export interface Latency {
 
 export interface Consistency {
     iops_mean: number; iops_deviation: number;
-    iops_worst: number; iops_worst_at_s: number; intervals_at_0: number;
+    /** null: no interval is long enough to be one. */
+    iops_worst: number | null; iops_worst_at_s: number | null; intervals_at_0: number;
 }
 
 export interface Steady extends Consistency {
-    from_s: number; to_s: number; rule: string; reached: boolean;
+    from_s: number; to_s: number; rule: string;
+    /** null: too few intervals to tell. */
+    reached: boolean | null;
 }
 
 export interface Total {
     ios: number; bytes: number; errors: number; iops: number; bytes_per_s: number; queue_depth: number;
     latency_ns: Latency | null;
-    iops_deviation: number; iops_worst: number; iops_worst_at_s: number; intervals_at_0: number;
+    iops_deviation: number; iops_worst: number | null; iops_worst_at_s: number | null; intervals_at_0: number;
 }
 
 export interface Heat {

@@ -14,18 +14,22 @@ function scrolled(label: string, content: HTMLElement): HTMLElement {
 function device(run: Run): string {
     const watched = new Set(run.watches.map((watch) => watch.device));
     return run.devices.filter((d) => watched.has(d.name)).map((d) => {
-        const facts = [d.mapper, d.model || d.kind, d.size_bytes > 0 && bytes(d.size_bytes), d.scheduler && `scheduler ${d.scheduler}`,
-            d.lower.length > 0 && `on ${d.lower.join(", ")}`];
-        return `${d.name} (${facts.filter(Boolean).join(", ")})`;
+        const facts = listed(d.mapper, d.model || d.kind, d.size_bytes > 0 && bytes(d.size_bytes), d.scheduler && `scheduler ${d.scheduler}`,
+            d.lower.length > 0 && `on ${d.lower.join(", ")}`);
+        return facts ? `${d.name} (${facts})` : d.name;
     }).join("; ");
+}
+
+function listed(...parts: (string | false)[]): string {
+    return parts.filter(Boolean).join(", ");
 }
 
 export function runsTable(runs: Run[]): HTMLElement {
     const names = runNames(runs);
     return scrolled("Runs", table("Runs", ["run", "devices", "begin", "length", "machine", "engine", "command"], runs.map((run, r) => [
         names[r], device(run), moment(run.start),
-        `${seconds(run.duration_s)}, ${run.start_s.length} × ${seconds(run.interval_s)}${run.finished ? "" : ", cut off"}`,
-        `${run.host}, Linux ${run.kernel}`, `${run.engine}, blklat ${run.version}`, run.command,
+        listed(seconds(run.duration_s), `${run.start_s.length} intervals`, !run.finished && "cut off"),
+        listed(run.host, run.kernel && `Linux ${run.kernel}`), listed(run.engine, run.version && `blklat ${run.version}`), run.command,
     ])));
 }
 

@@ -23,13 +23,15 @@ export function latency(ns: number | null | undefined): string {
     return `${unit === 1 && Number.isInteger(ns) ? ns : digits(ns / unit)}${SPACE}${name}`;
 }
 
-/** 52137 -> "52.1 k"; below 1000 as it is, at most @places places. */
+/** 52137 -> "52.1 k"; below 1000 with at most @places places, below 1 two digits. */
 export function amount(value: number | null | undefined, places = 1): string {
     if (value === null || value === undefined || !Number.isFinite(value))
         return NONE;
     for (const [size, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]] as [number, string][])
         if (Math.abs(value) >= size * 0.9995)
             return `${digits(value / size)}${SPACE}${letter}`;
+    if (Math.abs(value) < 1)
+        return `${Number(value.toPrecision(2))}`;
     return `${Number(value.toFixed(Math.abs(value) >= 99.95 ? 0 : places))}`;
 }
 
@@ -57,7 +59,7 @@ export function bytes(value: number): string {
     return `${unit ? digits(value) : value}${SPACE}${BYTES[unit]}`;
 }
 
-/** "2026-11-21T07:35:01.000Z" -> "2026-11-21 07:35:01 UTC" */
+/** "2026-11-21T07:35:01.000Z" -> "2026-11-21 07:35:01 UTC"; a script has no time. */
 export function moment(iso: string): string {
-    return iso.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC");
+    return iso.startsWith("1970-01-01") ? NONE : iso.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC");
 }

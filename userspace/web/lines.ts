@@ -20,6 +20,8 @@ export interface Line {
 
 const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3], [4, 2]];
 const OPS = ["read", "write", "flush", "discard", "other"];
+/** A smaller share of a device's IOs, some flushes among writes, is not shown at first. */
+const FEW = 0.001;
 /** More than this are not shown at first, but the main ones only. */
 const MANY = 8;
 
@@ -49,7 +51,7 @@ export function makeLines(model: Model): Line[] {
     const devices = differ(all.map((s) => s.watch.device)), stages = differ(all.map((s) => s.watch.stage));
     all.forEach(({ run, watch, runName }, s) => {
         const source = joined([runs && runName, (devices || !runs) && watch.device, stages && watch.stage]);
-        const first = lines.length;
+        const first = lines.length, ofAll = watch.ops.reduce((sum, o) => sum + o.total.ios, 0);
         for (const op of watch.ops) {
             const dash = OPS.includes(op.op) ? OPS.indexOf(op.op) : OPS.length - 1;
             lines.push({
@@ -59,7 +61,7 @@ export function makeLines(model: Model): Line[] {
                 // op, or where there is but one, the device: equal members would hide each other.
                 look: { colour: lines.length, dash: all.length === 1 ? [] : DASHES[(ops ? dash : s) % DASHES.length] },
                 sourceLook: { colour: first, dash: [] },
-                on: op.total.ios > 0,
+                on: op.total.ios > FEW * ofAll,
             });
         }
     });

@@ -8,7 +8,7 @@ import { type Cells, padded, type Plot, type Rows, type Series, type Span } from
 import { marksOf, mean, middles, pieces, timeSpan, within } from "./times";
 
 const LINES: { key: Percentile | "max"; colour: number; dash: number[] }[] = [
-    { key: "p50", colour: 4, dash: [] }, { key: "p99", colour: 3, dash: [] }, { key: "max", colour: 1, dash: [2, 2] },
+    { key: "p50", colour: 4, dash: [] }, { key: "p99", colour: 3, dash: [] }, { key: "max", colour: 1, dash: [] },
 ];
 
 function valuesOf(line: Line, key: Percentile | "max"): (number | null)[] {
@@ -61,7 +61,7 @@ function rows(line: Line, span: Span): Rows {
 export function heatMap(lines: Line[], line: Line | undefined): Plot {
     const xs = line ? middles(line) : [];
     const series: Series[] = line ? LINES.map(({ key, colour, dash }) => ({
-        name: key, note: "", kind: "thin", colour, dash, xs, tag: key,
+        name: key, note: "", kind: key === "max" ? "dots" : "thin", colour, dash, xs, tag: key,
         ys: valuesOf(line, key).map((ns) => ns === null ? null : latencyAxis.place(ns)),
     })) : [];
     const only = lines.map((other) => ({ ...other, on: other.run === line?.run }));

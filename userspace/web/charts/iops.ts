@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // IOPS over time, a dot an interval: the whole run, and the steady state on two axes.
-import { linear, logWithZero, tickAmount, timeAxis } from "../axes";
+import { type Axis, linear, logWithZero, tickAmount, timeAxis } from "../axes";
 import { consistency } from "../curves";
 import type { Consistency } from "../data";
 import { amount, seconds } from "../format";
@@ -9,6 +9,9 @@ import { fromZero, type Level, type Plot, type Rows, type Series, type Span, typ
 import { cut, iopsOf, marksOf, mean, middles, pieces, timeSpan, within } from "./times";
 
 export type IopsView = "run" | "steady-log" | "steady-linear";
+
+/** Of more lines the worst intervals are not named, or the names hide the dots. */
+const NAMED = 3;
 
 /** null: each line's own window, as the report found it. */
 export type Window = Span | null;
@@ -37,14 +40,26 @@ export function figures(line: Line, view: IopsView, asked: Window): Consistency 
         return line.run.start_s.length ? { ...total, iops_mean: total.iops } : null;
     if (!asked && line.op.steady)
         return line.op.steady;
-    return consistency(line.op.ios, line.run.start_s, line.run.length_s, ...windowOf(line, asked));
+    return consistency(line.run, line.op.ios, ...windowOf(line, asked));
 }
 
 function said(c: Consistency | null): string {
     if (!c)
         return "no interval";
+    const worst = c.iops_worst === null || c.iops_worst_at_s === null ? "" : `, worst ${amount(c.iops_worst)} at ${seconds(c.iops_worst_at_s)}`;
     const zeros = c.intervals_at_0 ? `, ${c.intervals_at_0} ${c.intervals_at_0 === 1 ? "interval" : "intervals"} at 0` : "";
-    return `average ${amount(c.iops_mean)} ± ${amount(c.iops_deviation)}, worst ${amount(c.iops_worst)} at ${seconds(c.iops_worst_at_s)}${zeros}`;
+    return `average ${amount(c.iops_mean)} ± ${amount(c.iops_deviation)}${worst}${zeros}`;
+}
+
+/** Where the worst interval is, on its dot. At 0 the axis says it all. */
+function worstOf(line: Line, { iops_worst: worst, iops_worst_at_s: begin }: Consistency, axis: Axis, named: boolean): Spot[] {
+    if (worst === null || begin === null)
+        return [];
+    const at = line.run.start_s.findIndex((start) => start >= begin - 1e-6);
+    return [{
+        x: at < 0 ? begin : middles(line)[at], y: axis.place(worst),
+        colour: line.look.colour, text: named && worst > 0 ? `worst ${amount(worst)}` : "",
+    }];
 }
 
 function rows(lines: Line[], span: Span): Rows {
@@ -79,11 +94,7 @@ export function iops(lines: Line[], view: IopsView, asked: Window): Plot {
         if (c) {
             const band: Span = [axis.place(Math.max(0, c.iops_mean - c.iops_deviation)), axis.place(c.iops_mean + c.iops_deviation)];
             levels.push({ y: axis.place(c.iops_mean), band, faint: view === "run", x: [Math.max(from, 0), Math.min(to, line.run.duration_s)], colour: line.look.colour });
-            const at = line.run.start_s.findIndex((start) => start >= c.iops_worst_at_s - 1e-6);
-            spots.push({
-                x: at < 0 ? c.iops_worst_at_s : middles(line)[at], y: axis.place(c.iops_worst),
-                colour: line.look.colour, text: shown.length <= 3 ? `worst ${amount(c.iops_worst)}` : "",
-            });
+            spots.push(...worstOf(line, c, axis, shown.length <= NAMED));
         }
         return cut({
             name: line.name, note: said(c), kind: "dots", ...line.look, xs: values[i].at, ys: values[i].iops.map(axis.place),
