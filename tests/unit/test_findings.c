@@ -354,13 +354,14 @@ static void one_stall_in_the_middle(void **state)
 	end(&m);
 }
 
-/* Each witness alone: what was in flight before, an age, a latency in the gap or after it. And none. */
+/* Each witness alone: an age, a latency in the gap or after it, slow progress. And just less, and none. */
 static void what_proves_a_stall(void **state)
 {
-	enum { BEFORE, AGE, WITHIN, AFTER, AFTER_SHORT, CRAWL, NOTHING, PARTED };
-	static const struct { u32 witness, stalls; } cases[] = {
-		{ BEFORE, 1 }, { AGE, 1 }, { WITHIN, 1 }, { AFTER, 1 }, { AFTER_SHORT, 0 }, { CRAWL, 1 }, { NOTHING, 0 },
-		{ PARTED, 0 },
+	enum { AGE, WITHIN, AFTER, CRAWL, PARTED, NOTHING };
+	static const struct { u32 witness, stalls; u64 ns; } cases[] = {
+		{ AGE, 1, 500000000 }, { AGE, 0, 499999999 }, { WITHIN, 1, 500000000 }, { WITHIN, 0, 499999999 },
+		{ AFTER, 1, 900000000 }, { AFTER, 0, 899999999 }, { CRAWL, 1, 62500000 }, { CRAWL, 0, 60000000 },
+		{ PARTED, 0, 100000 }, { NOTHING, 0, 0 },
 	};
 
 	(void)state;
@@ -372,23 +373,21 @@ static void what_proves_a_stall(void **state)
 		for (u32 i = 0; i < 40; i++) {
 			bool gap = i == 20;
 
-			synthetic_io(&m.s, 0, READ, 100000, gap ? (w == CRAWL ? 90 : 0) : 10000);
+			synthetic_io(&m.s, 0, READ, 100000, gap ? 0 : 10000);
 			if (gap && w == WITHIN)
-				synthetic_io(&m.s, 0, READ, 500000000, 1);
-			if (gap && w == CRAWL)
-				synthetic_io(&m.s, 0, READ, 64000000, 8);
-			if (gap && w == PARTED)		/* the last ones of the load before, each short */
-				synthetic_io(&m.s, 0, READ, 100000, 4);
+				synthetic_io(&m.s, 0, READ, cases[c].ns, 1);
+			if (gap && w == CRAWL)		/* 8 * 62.5 ms: at a mean queue depth of half an IO */
+				synthetic_io(&m.s, 0, READ, cases[c].ns, 8);
+			if (gap && w == PARTED)		/* the last ones of the load before */
+				synthetic_io(&m.s, 0, READ, cases[c].ns, 4);
 			if (i == 21 && w == AFTER)
-				synthetic_io(&m.s, 0, READ, 900000000, 1);
-			if (i == 21 && w == AFTER_SHORT)
-				synthetic_io(&m.s, 0, READ, 890000000, 1);
-			if ((w == BEFORE || w == CRAWL) && (gap || i == 19))
-				synthetic_in_flight(&m.s, 0, 1, 0);
+				synthetic_io(&m.s, 0, READ, cases[c].ns, 1);
+			if (w == CRAWL && (gap || i == 19))
+				synthetic_in_flight(&m.s, 0, 1, 50000);
 			if (w == PARTED && i == 19)
 				synthetic_in_flight(&m.s, 0, 4, 50000);
 			if (w == AGE && gap)
-				synthetic_in_flight(&m.s, 0, 1, 500000000);
+				synthetic_in_flight(&m.s, 0, 1, cases[c].ns);
 			synthetic_tick(&m.s, 1);
 		}
 		judge(&m);

@@ -16,8 +16,21 @@ struct finding_value {
 };
 
 /*
- * Kinds: steady_state, stall, level_change, peaks, after_pause, losses, kernel_count, errors, hung,
- * gone. Names of kinds and values are stable; docs/blklat.8 lists them.
+ * Kinds and their values; both names are stable. Shares are of 1.
+ *
+ *   steady_state   known, and if that: reached, iops, round_s, excursion_share, slope_share, and first_reached_s
+ *                  where any five rounds of the run were
+ *   stall          stalls, time_s, share (of the run's time), intervals, longest_s, longest_at_s, median_iops, and
+ *                  period_s where they are regular
+ *   level_change   at_s, share (of the IOs, done by then), before_ and after_ iops, p50_ns, queue_depth, rest_s; of
+ *                  more than three: changes, first_at_s, last_at_s, least_ and most_ iops, iops_p50_ns
+ *   peaks          peak1_ns, peak1_share, peak2_ns ... in order of latency
+ *   after_pause    ios, share, first_p50_ns, rest_p50_ns, first_mean_ns
+ *   hung           oldest_ns, at_s, in_flight, pending (at the end of the run)
+ *   errors         errors, ios
+ *   losses         lost, share, and each reason of lost_names
+ *   kernel_count   kernel_ios, completed
+ *   gone           at_s
  */
 struct finding {
 	const char *kind;

@@ -119,9 +119,6 @@ static bool has_witness(const struct flow *f, u32 i)
 	const struct watch_run *w = f->q->watch;
 	double half_ns = f->q->run->length_s[i] * NSEC_PER_SEC / 2;
 
-	/* Of more that were in flight than ended, one was there for all of it, and still is. */
-	if (in_flight(f, (s64)i - 1) > f->ios[i] && in_flight(f, i))
-		return true;
 	if (f->op < 0 && w->in_flight[i] && w->oldest_ns[i] >= half_ns)
 		return true;
 	if (f->ios[i] && f->max_ns[i] >= half_ns)
