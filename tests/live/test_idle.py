@@ -11,7 +11,7 @@ from load import DEADLINE_S, Blklat, Fio, Text, assert_closed, deep, exact, fio
 
 BURSTS = 5
 REST_S = 0.3
-GAP_S = 0.1
+GAP_S = 0.2  # a busy machine holds a load up now and then, but not by so much
 
 
 def watch(*devs, gap=GAP_S, **options):
@@ -77,12 +77,11 @@ def test_the_gap_is_the_least_pause(loop):
 @pytest.mark.parametrize("stage", ["device", "total"])
 @pytest.mark.parametrize("load", [{"time_based": 1, "runtime": 2}, deep(2)], ids=["one", "deep"])
 def test_none_under_load(loop, load, stage):
-    with watch(loop, stage=stage) as b:
+    with watch(loop, gap=1, stage=stage) as b:
         fio(loop, **load)
         b.next()
     assert b.total("ios") > 1000
-    # The load's own first may follow what looked at the device before it.
-    assert count(b) <= 1
+    assert count(b) == 0
 
 
 def test_not_asked_for(loop):
@@ -166,4 +165,4 @@ def test_summary_tells(loop):
             bursts.burst()
             time.sleep(REST_S)
         assert t.process.wait(DEADLINE_S) == 0
-    assert " after 100 ms of rest or more: mean " in t.text
+    assert " after 200 ms of rest or more: mean " in t.text

@@ -113,6 +113,13 @@ static void check_many(u32 n, u32 alignment, u64 *state)
 	targets_free(&t);
 }
 
+/* All that the hot path looks at, and nothing that another device's IOs write. */
+static void test_a_target_is_a_cache_line(void **state)
+{
+	(void)state;
+	assert_int_equal(sizeof(struct target), 64);
+}
+
 static void test_a_bucket_each(void **state)
 {
 	u64 seed = 2026;
@@ -342,6 +349,7 @@ static void test_bios_only(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_target_is_a_cache_line),
 		cmocka_unit_test(test_a_bucket_each),
 		cmocka_unit_test(test_neighbours_in_a_slab),
 		cmocka_unit_test(test_same_devices_give_the_same_table),
