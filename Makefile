@@ -61,6 +61,7 @@ help:
 	@echo "make test-tree    who includes whom             (no root)"
 	@echo "make test-unit    the pure parts                (no root)"
 	@echo "make test-cli     replays in, golden output     (no root)"
+	@echo "make test-report  recordings in, documents, findings and comparisons out   (no root)"
 	@echo "make test-web     the report's page in headless Chromium (no root)"
 	@echo "make test-live    this machine's kernel: loop and zram, fio as load and oracle"
 	@echo "make test-kunit   the kernel module's parts in a user-mode kernel, then with KASAN and lockdep"
@@ -225,7 +226,7 @@ $(O)/tests/live/witness.o: | $(O)/tests/live/witness.skel.h
 $(O)/tests/live/witness: $(O)/tests/live/witness.o
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
-LEVELS := tree unit cli web live kunit vm
+LEVELS := tree unit cli report web live kunit vm
 RUN_TESTS = $(PYTHON) tests/run.py $(O)
 
 # One guest says most; 'make test-vm' takes all of them.

@@ -114,14 +114,15 @@ static int check(const struct record *r, struct problem *p)
 /* What the recording tells of itself. @line is the command line as typed. */
 static int make_origin(struct record *r, const struct run_capture *c, const char *line)
 {
-	const struct origin *known = c->info.origin;
+	/* A script tells of no machine and no program: it is recorded here and now. */
+	const struct origin *from = c->info.origin, *known = from && *from->version ? from : NULL;
 	int err = known ? origin_copy(&r->origin, known) : origin_here(&r->origin, line);
 
 	if (err)
 		return err;
 	if (!known) {
 		r->origin.interval_s = r->o.interval_s;
-		r->origin.idle_gap_ns = r->o.replay ? 0 : llround(r->o.idle_gap_s * NSEC_PER_SEC);
+		r->origin.idle_gap_ns = from ? from->idle_gap_ns : (u64)llround(r->o.idle_gap_s * NSEC_PER_SEC);
 	}
 	err = origin_text(&r->origin.file, r->file);
 	return !err && r->label ? origin_text(&r->origin.label, r->label) : err;
