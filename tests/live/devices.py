@@ -179,3 +179,24 @@ def frozen_loop(size=32 * MIB):
         # Whatever happens, nobody may be left waiting for it.
         undo.callback(subprocess.run, ["fsfreeze", "-u", folder], stderr=subprocess.DEVNULL)
         yield device, lambda: run("fsfreeze", "-f", folder), lambda: run("fsfreeze", "-u", folder)
+
+
+def throttle_file(device):
+    """Where the root control group limits a device's reads, or None: this kernel can't."""
+    path = pathlib.Path("/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device")
+    return path if path.exists() else None
+
+
+@contextlib.contextmanager
+def throttled_loop(size=64 * MIB):
+    """
+    A loop device on a loop device: gives the upper one and a function that lets no more than so many reads
+    a second through to the lower one, which the upper one's requests then wait for.
+    """
+    with loop(size) as lower:
+        limits = throttle_file(lower)
+        with loop_on(lower.path) as device:
+            try:
+                yield device, lambda iops: limits.write_text(f"{lower.number} {iops}\n")
+            finally:
+                limits.write_text(f"{lower.number} 0\n")
