@@ -131,6 +131,13 @@ static void pairs(void **state)
 	synthetic_uninit(&b);
 	synthetic_uninit(&a);
 
+	/* A recording that claims to have watched a device twice does not get more pairs than there is room for. */
+	begin_named(&a, (const char *const[]){ "sda", "sda" }, 2);
+	begin_named(&b, (const char *const[]){ "sda", "sda" }, 2);
+	assert_int_equal(pairs_make(&a.run, &b.run, p), 2);
+	synthetic_uninit(&b);
+	synthetic_uninit(&a);
+
 	begin_named(&a, (const char *const[]){ "sda" }, 1);
 	synthetic_init(&b);
 	b.watch[0].stage = BLKLAT_STAGE_TOTAL;
@@ -235,10 +242,11 @@ static void through_what_is_not_watched(void **state)
 	synthetic_uninit(&s);
 
 	synthetic_init(&s);
-	s.device[0].n_lower = s.device[1].n_lower = s.device[2].n_lower = 1;
+	s.device[1].n_lower = 1;
+	s.device[0].n_lower = 2;
 	s.device[0].lower[0] = 1;
+	s.device[0].lower[1] = 77;
 	s.device[1].lower[0] = 1;
-	s.device[2].lower[0] = 77;
 	synthetic_begin(&s, 1, 3, 1);
 	assert_int_equal(stacks_make(&s.run, &st), 0);
 	assert_int_equal(st.n, 0);

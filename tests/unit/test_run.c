@@ -41,6 +41,7 @@ static void three_intervals(void **state)
 	synthetic_io(&s, 0, WRITE, 2000000, 4);
 	s.frames.f[0].ops[WRITE].errors = 2;
 	s.frames.f[0].accounting.lost = 7;
+	s.frames.f[1].accounting.lost = 2;
 	synthetic_io(&s, 1, READ, 70000, 5);
 	synthetic_tick(&s, 0.5);
 	s.frames.n = 1;		/* the second device went away before */
@@ -93,6 +94,8 @@ static void three_intervals(void **state)
 
 	w = &s.run.watches[1];
 	assert_true(w->gone);
+	assert_int_equal(w->lost[0], 0);
+	assert_int_equal(w->lost[2], 2);
 	assert_true(w->queue_depth[2] == 0);
 	assert_int_equal(w->ops[READ].ios[2], 0);
 	assert_int_equal(w->total->ops[READ].ios, 5);

@@ -121,7 +121,8 @@ static void steady_seconds(struct synthetic *s, u32 n, double length_s)
 static void default_windows(void **state)
 {
 	static const struct { u32 n; double length_s; u32 first; const char *rule; } cases[] = {
-		{ 2000, 1, 1400, "t >= 1400 s" }, { 1700, 1, 1400, "t >= 1400 s" }, { 1698, 1, 849, "second half" },
+		{ 2000, 1, 1400, "t >= 1400 s" }, { 1700, 1, 1400, "t >= 1400 s" }, { 1699, 1, 1400, "t >= 1400 s" },
+		{ 1698, 1, 849, "second half" },
 		{ 400, 5, 280, "t >= 1400 s" }, { 200, 0.1, 100, "second half" }, { 1, 1, 0, "second half" },
 		{ 2000, 1.0003, 1400, "t >= 1400 s" },	/* the 1400th begins at 1400.42 s */
 	};
