@@ -61,6 +61,8 @@ test("names tell lines apart, and no more", () => {
         ["queue · read", "queue · write", "device · read", "device · write"]);
     const one = (more) => run([watch("sda", "device", [op("read", [1], () => 1e5)])], more);
     assert.deepEqual(names(one({ label: "A" }), one({ file: "b.blklat" })), ["A · read", "b.blklat · read"]);
+    assert.deepEqual(names(one({ file: "/data/a.blklat" }), one({ file: "b.blklat" })), ["a.blklat · read", "b.blklat · read"]);
+    assert.deepEqual(names(one({ file: "1/a" }), one({ file: "2/a" })), ["1/a · read", "2/a · read"]);
     assert.deepEqual(names(one({ label: "A", file: "1" }), one({ label: "A", file: "2" })), ["A (1) · read", "A (2) · read"]);
     assert.deepEqual(names(one({ label: "A" }), one({ label: "A" })), ["A (run.blklat) · read", "A (run.blklat) #2 · read"]);
 });
@@ -80,7 +82,7 @@ test("figures have three digits and a unit", () => {
         [format.latency, [[0, "0 ns"], [402, "402 ns"], [999.4, "999 ns"], [999.6, "1.00 us"], [9994, "9.99 us"], [9996, "10.0 us"],
             [59990.1, "60.0 us"], [99949, "99.9 us"], [99951, "100 us"], [999499, "999 us"], [999501, "1.00 ms"], [3.2e9, "3.20 s"], [75e9, "75.0 s"],
             [null, "–"], [NaN, "–"]]],
-        [format.amount, [[0, "0"], [0.0233, "0.023"], [0.999, "1"], [12.34, "12.3"], [928.4, "928"], [999.6, "1.00 k"], [52137, "52.1 k"], [1.25e6, "1.25 M"], [null, "–"], [Infinity, "–"]]],
+        [format.amount, [[0, "0"], [0.0233, "0.023"], [0.999, "1"], [12.34, "12.3"], [928.4, "928"], [999.6, "1.00k"], [52137, "52.1k"], [1.25e6, "1.25M"], [null, "–"], [Infinity, "–"]]],
         [format.count, [[0, "0"], [999, "999"], [1000, "1 000"], [1234567, "1 234 567"]]],
         [format.bytes, [[0, "0 B"], [512, "512 B"], [1000204886016, "1.00 TB"], [999600, "1.00 MB"]]],
         [format.percent, [[0.5, "50 %"], [0.2213, "22.13 %"], [1, "100 %"]]],
@@ -98,7 +100,7 @@ test("ticks are round", () => {
     assert.deepEqual(texts(axes.timeAxis, 0, 2000, 8), ["0", "500", "1000", "1500", "2000"]);
     assert.deepEqual(texts(axes.ninesAxis, 1, 6, 9), ["90", "99", "99.9", "99.99", "99.999", "99.9999"]);
     const zero = axes.logWithZero("IOPS", 70, axes.tickAmount, String);
-    assert.deepEqual(texts(zero, zero.place(0), 3, 3), ["0", "10", "100", "1 k"]);
+    assert.deepEqual(texts(zero, zero.place(0), 3, 3), ["0", "10", "100", "1k"]);
     assert.ok(zero.place(0) < zero.place(10));
     assert.equal(zero.value(zero.place(0)), 0);
     assert.ok(Math.abs(zero.value(zero.place(70)) - 70) < 1e-9);

@@ -102,8 +102,8 @@ test("legends carry the IOPS", async (t) => {
     const page = await open(t, documentOf(steps()));
     // 50 x 1000 + 25 x 2000 + 24 x 3000 over 100 s
     for (const id of ["distribution", "percentile", "nines"])
-        assert.equal(await words(page.locator(`#chart-${id} .legend`)), "read 1.72 k IOPS");
-    assert.match(await words(page.locator("#chart-iops .legend")), /^read average 1\.72 k ± 838, worst 0 at 99 s, 1 interval at 0$/);
+        assert.equal(await words(page.locator(`#chart-${id} .legend`)), "read 1.72k IOPS");
+    assert.match(await words(page.locator("#chart-iops .legend")), /^read average 1\.72k ± 838, worst 0 at 99 s, 1 interval at 0$/);
     assert.equal(await words(page.locator("#chart-throughput .legend")), "read mean 7 MB/s");
 });
 
@@ -213,19 +213,19 @@ test("the steady window: the report's figures first, then those of what is asked
         await page.keyboard.press("Tab");
         await settled(page);
     };
-    assert.equal(await words(legend), "read average 2.44 k ± 620, worst 0 at 99 s, 1 interval at 0");
+    assert.equal(await words(legend), "read average 2.44k ± 620, worst 0 at 99 s, 1 interval at 0");
     await ask(25, 75);      // 25 s of 1000, 25 s of 2000
-    assert.equal(await words(legend), "read average 1.50 k ± 500, worst 1.00 k at 25 s");
+    assert.equal(await words(legend), "read average 1.50k ± 500, worst 1.00k at 25 s");
     assert.deepEqual((await drawn(page))["steady-log"], [1, 50]);
     await ask(95, 100);     // 3000 four times and 0: sqrt(4 x 600^2 + 2400^2) / sqrt(5)
-    assert.equal(await words(legend), "read average 2.40 k ± 1.20 k, worst 0 at 99 s, 1 interval at 0");
+    assert.equal(await words(legend), "read average 2.40k ± 1.20k, worst 0 at 99 s, 1 interval at 0");
     await page.getByRole("button", { name: "As found" }).click();
     await settled(page);
-    assert.equal(await words(legend), "read average 2.44 k ± 620, worst 0 at 99 s, 1 interval at 0");
+    assert.equal(await words(legend), "read average 2.44k ± 620, worst 0 at 99 s, 1 interval at 0");
     assert.equal(await page.getByLabel("steady state from, seconds").inputValue(), "50");
     // 60 to 100 holds when the first field is left; 60 to 40 is no window, so that stays.
     await ask(60, 40);      // sqrt((15 x 550^2 + 24 x 450^2 + 2550^2) / 40)
-    assert.equal(await words(legend), "read average 2.55 k ± 630, worst 0 at 99 s, 1 interval at 0");
+    assert.equal(await words(legend), "read average 2.55k ± 630, worst 0 at 99 s, 1 interval at 0");
 });
 
 test("a second without IO has its own row on a logarithmic axis", async (t) => {
@@ -285,7 +285,7 @@ test("the table of figures: a row for each line", async (t) => {
     const page = await open(t, documentOf(one, drive({ n: 20 }))), rows = page.locator('[aria-label="Figures"] tbody tr');
     assert.equal(await rows.count(), 3);
     const first = await words(rows.nth(0));
-    assert.match(first, /^steps · sda device · read 172 000 1\.72 k \S+ 0 7\.05 /);
+    assert.match(first, /^steps · sda device · read 172 000 1\.72k \S+ 0 7\.05 /);
     assert.match(first, / 3 \(overwritten 1, unexplained 2\)$/);
     assert.equal(await page.locator('[aria-label="Figures"] thead th').count(), await rows.nth(0).locator("th, td").count());
 });
@@ -357,6 +357,6 @@ test("the cursor says what it points at", async (t) => {
     await over.scrollIntoViewIfNeeded();
     const box = await over.boundingBox();
     await page.mouse.move(box.x + box.width * 0.605, box.y + 40);
-    assert.match(await words(page.locator("#chart-iops .tip")), /^60\.\d s read 2\.00 k$/);
+    assert.match(await words(page.locator("#chart-iops .tip")), /^60\.\d s read 2\.00k$/);
     assert.equal(await page.locator(".tip").count(), 1);
 });

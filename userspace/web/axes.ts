@@ -26,7 +26,7 @@ export function tickLatency(ns: number): string {
 }
 
 export function tickAmount(value: number): string {
-    const [size, letter] = value >= 1e9 ? [1e9, " G"] : value >= 1e6 ? [1e6, " M"] : value >= 1e3 ? [1e3, " k"] : [1, ""];
+    const [size, letter] = value >= 1e9 ? [1e9, "G"] : value >= 1e6 ? [1e6, "M"] : value >= 1e3 ? [1e3, "k"] : [1, ""];
     return `${Number((value / size).toPrecision(3))}${letter}`;
 }
 

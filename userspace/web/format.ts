@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Figures as words, the same words as the terminal's: three digits, "us", "52.1 k".
+// Figures as words, the same words as the terminal's: three digits, "us", "52.1k".
 
 /** A figure stays with its unit. */
 export const SPACE = "\u00a0";
@@ -23,13 +23,13 @@ export function latency(ns: number | null | undefined): string {
     return `${unit === 1 && Number.isInteger(ns) ? ns : digits(ns / unit)}${SPACE}${name}`;
 }
 
-/** 52137 -> "52.1 k"; below 1000 with at most @places places, below 1 two digits. */
+/** 52137 -> "52.1k"; below 1000 with at most @places places, below 1 two digits. */
 export function amount(value: number | null | undefined, places = 1): string {
     if (value === null || value === undefined || !Number.isFinite(value))
         return NONE;
     for (const [size, letter] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]] as [number, string][])
         if (Math.abs(value) >= size * 0.9995)
-            return `${digits(value / size)}${SPACE}${letter}`;
+            return `${digits(value / size)}${letter}`;
     if (Math.abs(value) < 1)
         return `${Number(value.toPrecision(2))}`;
     return `${Number(value.toFixed(Math.abs(value) >= 99.95 ? 0 : places))}`;

@@ -25,9 +25,10 @@ const FEW = 0.001;
 /** More than this are not shown at first, but the main ones only. */
 const MANY = 8;
 
-/** A label may be empty and may stand for several files. */
+/** A label may be empty and may stand for several files, a file's name for several folders. */
 export function runNames(runs: Run[]): string[] {
-    const names = runs.map((run) => run.label || run.file || "run");
+    const files = runs.map((run) => run.file.replace(/.*\//, ""));
+    const names = runs.map((run, i) => run.label || (files.indexOf(files[i]) === files.lastIndexOf(files[i]) ? files[i] : run.file) || "run");
     const both = names.map((name, i) => names.indexOf(name) === names.lastIndexOf(name) || !runs[i].label
         ? name : `${name} (${runs[i].file})`);
     return both.map((name, i) => {

@@ -7,7 +7,7 @@ export type Span = [number, number];
 
 export interface Series extends Look {
     name: string;
-    /** What the legend adds: "52.1 k IOPS". */
+    /** What the legend adds: "52.1k IOPS". */
     note: string;
     kind: "line" | "dots" | "thin";
     fill?: boolean;
