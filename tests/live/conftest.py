@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -116,3 +117,15 @@ def frozen():
 @pytest.fixture
 def witness_program():
     need(os.path.exists(load.WITNESS), f"{load.WITNESS} is not built")
+
+
+@pytest.fixture
+def folder():
+    """In memory: a disk's fsync is nothing to wait for here."""
+    with tempfile.TemporaryDirectory(prefix="blklat-test-", dir="/dev/shm") as path:
+        yield pathlib.Path(path)
+
+
+@pytest.fixture
+def file(folder):
+    return folder / "run.blklat"

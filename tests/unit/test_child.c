@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "run/signals.h"
 
 #define MS 1000000ULL
+#define PATIENCE_MS 500	/* enough for a busy machine to bury what was killed */
 
 /* A folder of its own for each test, with what the child writes into "out". */
 static char folder[] = "/tmp/blklat-test-XXXXXX";
@@ -76,7 +78,7 @@ static void start(char *script)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	assert_int_equal(child_init(&child, argv, &p), 0);
 	signals_block();
-	child.patience_ns = 200 * MS;
+	child.patience_ns = PATIENCE_MS * MS;
 	assert_int_equal(child_start(&child, &p), 0);
 	assert_true(child.pid > 0);
 }
@@ -282,6 +284,23 @@ static void test_sigint_makes_it_firmer(void **state)
 	assert_int_equal(child_status(&child), 128 + SIGKILL);
 }
 
+/* The terminal has sent it to the command as well. */
+static void test_sigint_of_the_terminal_is_not_passed_on(void **state)
+{
+	siginfo_t info = { .si_signo = SIGINT, .si_code = SI_KERNEL };
+
+	(void)state;
+	start_waiting("trap 'echo got >>$0/out' INT; trap 'exit 65' TERM");
+	child.patience_ns = 60000 * MS;
+	assert_int_equal(syscall(SYS_rt_sigqueueinfo, getpid(), SIGINT, &info), 0);
+	assert_false(child_wait(&child, in_ms(100)));
+	assert_int_equal(child.asked, CHILD_ASKED);
+	assert_int_equal(access(in_folder("out"), F_OK), -1);
+	assert_int_equal(syscall(SYS_rt_sigqueueinfo, getpid(), SIGINT, &info), 0);
+	assert_true(child_wait(&child, in_ms(5000)));
+	assert_int_equal(child_status(&child), 65);
+}
+
 /* A terminal that goes away sends several. */
 static void test_sighup_again_does_not(void **state)
 {
@@ -298,7 +317,7 @@ static void test_sighup_again_does_not(void **state)
 	assert_int_equal(child_status(&child), 128 + SIGTERM);
 }
 
-/* Patience of 200 ms: SIGINT at 0, SIGTERM at 200, SIGKILL at 400. */
+/* SIGINT at once, SIGTERM and SIGKILL each after the patience. */
 static void test_time_makes_it_firmer(void **state)
 {
 	u64 begin;
@@ -308,7 +327,7 @@ static void test_time_makes_it_firmer(void **state)
 	begin = now_ns();
 	kill(getpid(), SIGINT);
 	assert_true(child_wait(&child, in_ms(5000)));
-	assert_true(now_ns() - begin >= 400 * MS && now_ns() - begin < 1500 * MS);
+	assert_true(now_ns() - begin >= 2 * PATIENCE_MS * MS && now_ns() - begin < 5000 * MS);
 	assert_string_equal(line_of("out"), "term\n");
 	assert_int_equal(child_status(&child), 128 + SIGKILL);
 }
@@ -327,7 +346,7 @@ static void test_end(void **state)
 	start_waiting("trap '' TERM");
 	begin = now_ns();
 	child_end(&child);
-	assert_true(now_ns() - begin >= 200 * MS && now_ns() - begin < 1500 * MS);
+	assert_true(now_ns() - begin >= PATIENCE_MS * MS && now_ns() - begin < 4000 * MS);
 	assert_int_equal(child_status(&child), 128 + SIGKILL);
 }
 
@@ -348,6 +367,7 @@ int main(void)
 		CASE(test_exit_status), CASE(test_not_found), CASE(test_path), CASE(test_script_without_interpreter),
 		CASE(test_interpreter_that_is_missing), CASE(test_signals_are_as_before), CASE(test_deadline),
 		CASE(test_stopped_is_not_ended), CASE(test_signals_are_passed_on), CASE(test_sigint_makes_it_firmer),
+		CASE(test_sigint_of_the_terminal_is_not_passed_on),
 		CASE(test_sighup_again_does_not), CASE(test_time_makes_it_firmer), CASE(test_end),
 		CASE(test_end_of_one_that_ended),
 	};

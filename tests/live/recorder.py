@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""blklat record run by tests, and its files read by SQLite alone."""
+import contextlib
+import json
+import signal
+import sqlite3
+import subprocess
+
+from devices import Delta
+from load import BLKLAT, Fio, Process, blklat_argv, deep, watching
+
+
+def record_argv(device, file, *args, interval=0.2, command=()):
+    argv = [BLKLAT, "record", *blklat_argv(device)[1:], "-o", file, "--interval", interval, *args]
+    return [str(a) for a in argv + (["--", *command] if command else [])]
+
+
+def record(device, file, *args, **kw):
+    """Runs it to its end."""
+    return subprocess.run(record_argv(device, file, *args, **kw), capture_output=True, text=True, timeout=60)
+
+
+class Recorder(Process):
+    """In the background; in a with block it is recording already."""
+
+    def __init__(self, device, file, *args, **kw):
+        self.file = file
+        self.lines = []
+        super().__init__(record_argv(device, file, *args, **kw))
+
+    def take(self, line):
+        self.lines.append(line)
+
+    def __enter__(self):
+        try:
+            self.until(lambda: watching(self) and self.file.exists(), "recording")
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def stop(self, number=signal.SIGINT):
+        self.signal(number)
+        return self.wait()
+
+
+@contextlib.contextmanager
+def busy(device, **options):
+    """A device under load, from the first IO on."""
+    moved = Delta(device)
+    with Fio(device, **deep(60, **options)) as load:
+        load.until(lambda: moved()["ios"], "its first IO")
+        yield
+        # It ends its jobs by itself when asked; killed, it would leave them.
+        load.signal(signal.SIGTERM)
+        load.wait()
+
+
+def query(file, sql):
+    """Rows by SQLite alone."""
+    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
+        return db.execute(sql).fetchall()
+
+
+def value(file, sql):
+    return query(file, sql)[0][0]
+
+
+def ios(file):
+    """{op: (IOs, bytes, errors)} of the whole recording."""
+    rows = query(file, "SELECT op.name, sum(ios), sum(bytes), sum(errors) FROM series JOIN op ON op.id = series.op "
+                       "GROUP BY op.name HAVING sum(ios)")
+    return {name: tuple(rest) for name, *rest in rows}
+
+
+def meta(file, key):
+    return value(file, f"SELECT value FROM meta WHERE key = '{key}'")
+
+
+def replayed(file, *args):
+    """What blklat itself reads from it."""
+    done = subprocess.run([BLKLAT, "live", "--replay", str(file), "--format", "json", *args], capture_output=True, text=True,
+                          timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def assert_one_plain_file(file):
+    assert sorted(p.name for p in file.parent.iterdir()) == [file.name]
+    assert meta(file, "finished") == 1
+    assert value(file, "PRAGMA integrity_check") == "ok"
