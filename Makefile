@@ -195,7 +195,7 @@ $(O)/bench/floor.o: $(O)/bench/floor.skel.h
 $(O)/bench/floor: $(O)/bench/floor.o
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
-$(O)/bench/drain: $(O)/bench/drain.o $(LIBRARY)
+$(O)/bench/drain $(O)/bench/recording: $(O)/bench/%: $(O)/bench/%.o $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
 # The tools to compare with; one that can't be had is skipped by name.
@@ -210,7 +210,7 @@ bench-vm: deps
 	+@$(MAKE) -s --no-print-directory bench-programs
 	@$(PYTHON) -B bench/bench_vm.py $(BENCH)
 
-bench-programs: $(O)/blklat $(O)/bench/floor $(O)/bench/drain
+bench-programs: $(O)/blklat $(O)/bench/floor $(O)/bench/drain $(O)/bench/recording
 
 # --- tests -----------------------------------------------------------------------------------
 

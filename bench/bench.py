@@ -24,6 +24,7 @@ from machine import MIB, BenchError, LoopDevice
 
 SIZE_BYTES = 1024 * MIB
 SPARE_DEVICES = 3
+PARTS = ("cost", "iops", "daemon", "drain", "recording")
 
 
 def options():
@@ -34,13 +35,12 @@ def options():
     p.add_argument("--iops-rounds", type=int, default=13, metavar="N", help="rounds of IOPS (default 13)")
     p.add_argument("--seconds", type=float, default=3, metavar="S", help="of a measurement (default 3)")
     p.add_argument("--daemon-seconds", type=float, default=20, metavar="S", help="of blklat's CPU time (default 20)")
-    p.add_argument("--only", metavar="WHAT,...", default="cost,iops,daemon,drain",
-                   help="some of cost, iops, daemon, drain (default all)")
+    p.add_argument("--only", metavar="WHAT,...", default=",".join(PARTS), help=f"some of {', '.join(PARTS)} (default all)")
     p.add_argument("--contenders", metavar="NAME,...", help="only these, besides 'none'")
     o = p.parse_args()
     o.only = o.only.split(",")
-    if set(o.only) - {"cost", "iops", "daemon", "drain"}:
-        p.error("--only takes cost, iops, daemon, drain")
+    if set(o.only) - set(PARTS):
+        p.error(f"--only takes {', '.join(PARTS)}")
     if o.rounds < 1 or o.iops_rounds < 1 or o.seconds <= 0 or o.daemon_seconds <= 0:
         p.error("--rounds and the seconds are above 0")
     return o
@@ -91,7 +91,7 @@ def run(o, stack):
     about, versions = facts(o.build, device)
     raw = {"schema": 1, "machine": about, "versions": versions, "options": vars(o),
            "contenders": {"none": "no tool", **{c.name: c.about for c in picked}},
-           "cost": [], "iops": [], "skipped": {}, "daemon": None, "drain": None}
+           "cost": [], "iops": [], "skipped": {}, "daemon": None, "drain": None, "recording": None}
     if "cost" in o.only:
         with machine.bpf_statistics():
             raw["cost"], raw["skipped"] = measure.rounds_of(device, picked, o.rounds, o.seconds, progress)
@@ -105,6 +105,8 @@ def run(o, stack):
             raw["daemon"] = measure.daemon(device, blklat, o, progress)
         if "drain" in o.only:
             raw["drain"] = measure.drain(o.build, device, progress)
+        if "recording" in o.only:
+            raw["recording"] = measure.recording(o, device, progress)
     progress("")
     raw["results"] = report.verdicts(raw)
     return raw

@@ -136,3 +136,14 @@ def drain(build, device, progress):
     progress("drains")
     with load_on(device):
         return json.loads(machine.output_of(f"{build}/bench/drain", device.name))
+
+
+def recording(options, device, progress):
+    """Intervals written to a file beside the build: what one costs, and what it takes."""
+    intervals = max(1, round(options.daemon_seconds))
+    progress(f"a recording of {intervals} s")
+    with load_on(device):
+        row = json.loads(machine.output_of(f"{options.build}/bench/recording", device.name,
+                                           f"{options.build}/bench.blklat", str(intervals)))
+    row["bytes_a_series"] = (row["bytes"] - row["empty_bytes"]) / max(row["series"], 1)
+    return row

@@ -11,6 +11,8 @@ TARGETS = [
     ("CPU time, of one core", "cpu_percent", "<", 0.3, "{:.2f} %"),
     ("memory besides the counters", "memory_mib", "<", 24, "{:.1f} MiB"),
     ("first line, beyond the interval", "first_line_s", "<", 1.5, "{:.2f} s"),
+    ("recording an interval, CPU time", "recording_ms", "<", 1, "{:.2f} ms"),
+    ("recording, a series and interval", "recording_bytes", "<", 1024, "{:.0f} B"),
 ]
 
 
@@ -36,7 +38,7 @@ def median_or_none(values):
 
 def figures(raw):
     """What the targets speak of; None for what was not measured."""
-    cost, iops, daemon, drain = raw["cost"], raw["iops"], raw["daemon"], raw["drain"]
+    cost, iops, daemon, drain, recording = (raw[k] for k in ("cost", "iops", "daemon", "drain", "recording"))
     return {
         "cost_of_biolatency": median_or_none(ratios(cost, "blklat", "biolatency", "ns_per_io")),
         "cost_of_floor": median_or_none(ratios(cost, "blklat", "floor", "ns_per_io")),
@@ -45,6 +47,8 @@ def figures(raw):
         "cpu_percent": daemon and daemon["cpu_share"] * 100,
         "memory_mib": daemon and daemon["resident_other_bytes"] / (1 << 20),
         "first_line_s": daemon and daemon["first_line_median_s"],
+        "recording_ms": recording and recording["cpu_us"]["p50"] / 1000,
+        "recording_bytes": recording and recording["bytes_a_series"],
     }
 
 

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What it costs to record a device: opens the BPF engine as 'blklat record --dev DEV -o FILE' does, and writes an
+ * interval a second for a while. Prints one line of JSON. The file is deleted.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "capture/capture.h"
+#include "cmd/watches.h"
+#include "sink/recording.h"
+#include "util/cleanup.h"
+
+#define INTERVALS_MAX 3600
+
+struct times {
+	u64 wall_ns[INTERVALS_MAX], cpu_ns[INTERVALS_MAX];
+};
+
+static u64 clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void print_times(const char *name, u64 *ns, u32 n)
+{
+	qsort(ns, n, sizeof(*ns), ascending);
+	printf("\"%s\":{\"p50\":%.1f,\"p99\":%.1f,\"max\":%.1f},", name, ns[n / 2] / 1e3, ns[n * 99 / 100] / 1e3,
+	       ns[n - 1] / 1e3);
+}
+
+static u32 series_of(const struct frames *is)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < is->n; i++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			n += is->f[i].ops[op].ios > 0;
+	return n;
+}
+
+static int write_intervals(struct capture *c, struct sink *s, u32 n, struct times *t, struct problem *p)
+{
+	const struct percentiles *ps = &percentiles_default;
+	struct snapshot snapshots[2];
+	struct frames is;
+	u64 series = 0, ios = 0;
+	int err = snapshot_init(&snapshots[0], c->n_watches, c->scale) ?:
+		  snapshot_init(&snapshots[1], c->n_watches, c->scale) ?:
+		  frames_init(&is, c->watches, c->n_watches, c->scale) ?: c->ops->read(c, &snapshots[0], p);
+
+	for (u32 i = 0; !err && i < n; i++) {
+		const struct timespec second = { .tv_sec = 1 };
+		struct snapshot *now = &snapshots[(i + 1) % 2], *before = &snapshots[i % 2];
+		u64 wall, cpu;
+
+		nanosleep(&second, NULL);
+		err = c->ops->read(c, now, p);
+		if (err)
+			break;
+		frames_between(&is, before, now, ps, c->cpus);
+		wall = clock_ns(CLOCK_MONOTONIC);
+		cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		err = s->ops->interval(s, &is);
+		t->cpu_ns[i] = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+		t->wall_ns[i] = clock_ns(CLOCK_MONOTONIC) - wall;
+		recording_problem(s, p);
+		series += series_of(&is);
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			ios += is.f[0].ops[op].ios;
+	}
+	printf("{\"intervals\":%u,\"series\":%llu,\"ios\":%llu,", n, series, ios);
+	return err;
+}
+
+static u64 size_of(const char *file)
+{
+	struct stat st;
+
+	return stat(file, &st) ? 0 : st.st_size;
+}
+
+static int record(struct capture *c, const struct device_table *devices, const char *file, u32 n, struct problem *p)
+{
+	static struct times times;
+	const struct origin origin = { .label = "", .host = "", .kernel = "", .version = "", .command = "" };
+	const struct run_info info = {
+		.version = BLKLAT_VERSION, .engine = c->engine, .watches = c->watches, .n_watches = c->n_watches,
+		.devices = devices, .origin = &origin, .cpus = c->cpus, .scale = c->scale,
+		.memory_bytes = c->memory_bytes, .interval_s = 1, .percentiles = percentiles_default,
+	};
+	const struct recording_config cfg = { .file = file, .overwrite = true };
+	struct sink *s;
+	u64 empty;
+	int err = recording_open(&info, &cfg, &s, p);
+
+	/* What a file without an interval takes: the tables and the bounds of the bins. */
+	if (err)
+		return err;
+	s->ops->close(s);
+	empty = size_of(file);
+	err = recording_open(&info, &cfg, &s, p);
+	if (!err) {
+		err = write_intervals(c, s, n, &times, p);
+		s->ops->close(s);
+	}
+	if (err)
+		return err;
+	print_times("wall_us", times.wall_ns, n);
+	print_times("cpu_us", times.cpu_ns, n);
+	printf("\"empty_bytes\":%llu,\"bytes\":%llu}\n", empty, size_of(file));
+	return unlink(file);
+}
+
+static int run(char **argv, u32 n, struct device_table *t, struct watches *w, struct problem *p)
+{
+	const char *dev = argv[1];
+	const struct wanted wanted = { .n = 1, .devices = &dev };
+	struct capture_config cfg = { .devices = t, .scale = -1, .max_bios = CAPTURE_MAX_BIOS };
+	struct capture *c;
+	int err = device_table_read(t, "", p);
+
+	if (!err)
+		err = watches_make(t, &wanted, w, p);
+	if (err)
+		return err;
+	cfg.watches = w->w;
+	cfg.n_watches = w->n;
+	err = capture_bpf.open(&cfg, &c, p);
+	if (err)
+		return err;
+	err = record(c, t, argv[2], n, p);
+	capture_bpf.close(c);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	u32 n = argc == 4 ? strtoul(argv[3], NULL, 10) : 0;
+	struct problem p = { "out of memory" };
+	struct device_table t = { 0 };
+	struct watches w = { 0 };
+	int err;
+
+	if (!n || n > INTERVALS_MAX) {
+		fprintf(stderr, "usage: recording DEV FILE INTERVALS\n");
+		return 2;
+	}
+	err = run(argv, n, &t, &w, &p);
+	if (err)
+		fprintf(stderr, "recording: %s\n", p.text);
+	watches_free(&w);
+	device_table_free(&t);
+	return err ? 1 : 0;
+}
