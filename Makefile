@@ -63,6 +63,7 @@ help:
 	@echo "make test-cli     replays in, golden output     (no root)"
 	@echo "make test-report  recordings in, documents, findings and comparisons out   (no root)"
 	@echo "make test-web     the report's page in headless Chromium (no root)"
+	@echo "make test-fuzz    each parser, a minute in all  (no root)  FUZZ_SECONDS=600 for more"
 	@echo "make test-live    this machine's kernel: loop and zram, fio as load and oracle"
 	@echo "make test-kunit   the kernel module's parts in a user-mode kernel, then with KASAN and lockdep"
 	@echo "make test-vm      both engines on stock Debian kernels in an emulator;  KERNEL=6.12 for one"
@@ -78,8 +79,8 @@ help:
 
 # --- what Debian has --------------------------------------------------------------------------
 
-PACKAGES := gcc make clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libsqlite3-dev sqlite3 libcmocka-dev pkg-config \
-	    linux-libc-dev python3 python3-pytest fio jq util-linux mount fdisk e2fsprogs procps mandoc \
+PACKAGES := gcc make clang libclang-rt-14-dev llvm bpftool libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libsqlite3-dev sqlite3 \
+	    libcmocka-dev pkg-config linux-libc-dev python3 python3-pytest fio jq util-linux mount fdisk e2fsprogs procps mandoc \
 	    flex bison bc xz-utils libssl-dev mmdebstrap python3-bpfcc chromium fonts-dejavu-core
 # A Node.js of one's own serves as well as Debian's.
 PACKAGES += $(if $(shell command -v $(NPM)),,nodejs npm)
@@ -226,13 +227,28 @@ $(O)/tests/live/witness.o: | $(O)/tests/live/witness.skel.h
 $(O)/tests/live/witness: $(O)/tests/live/witness.o
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
-LEVELS := tree unit cli report web live kunit vm
+# Parsers, with sanitizers, for libFuzzer; objects of their own, built with clang.
+FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_SOURCES := $(wildcard userspace/util/*.c userspace/model/*.c userspace/capture/replay*.c \
+		  userspace/capture/recording*.c userspace/capture/script.c)
+FUZZ_FLAGS = -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
+
+$(O)/fuzz/%.o: %.c $(O)/flags | $(O)/include/blklat/bins_table.h
+	$(call quiet,CC,$@)mkdir -p $(@D) && $(CLANG) -std=gnu11 -D_GNU_SOURCE $(FUZZ_FLAGS) $(INCLUDES) -MMD -MP \
+		-fsanitize=fuzzer-no-link,address,undefined -c $< -o $@
+
+$(FUZZERS): $(O)/tests/fuzz/%: $(O)/fuzz/tests/fuzz/%.o $(FUZZ_SOURCES:%.c=$(O)/fuzz/%.o)
+	$(call quiet,LD,$@)mkdir -p $(@D) && $(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined $^ -lsqlite3 -lm -o $@
+
+test-fuzz: $(FUZZERS)
+
+LEVELS := tree unit cli report web fuzz live kunit vm
 RUN_TESTS = $(PYTHON) tests/run.py $(O)
 
 # One guest says most; 'make test-vm' takes all of them.
 test: export KERNEL ?= 6.1
 test: deps
-	+@$(MAKE) -s --no-print-directory test-programs
+	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS)
 	@$(RUN_TESTS) $(LEVELS)
 
 test-programs: all $(UNIT_TESTS) $(O)/tests/live/witness

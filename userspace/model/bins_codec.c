@@ -53,7 +53,8 @@ static const u8 *get(const u8 *at, const u8 *end, u64 *ret)
 
 int bins_decode(const void *bytes, size_t len, struct hist *h, u64 *ios)
 {
-	const u8 *at = bytes, *end = at + len;
+	/* An empty blob is NULL to SQLite. */
+	const u8 *at = bytes, *end = len ? at + len : at;
 	u64 cells = BLKLAT_CELLS(h->scale), cell = 0;
 	bool skipped = false;
 

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""docs/recording.md: each example runs, by the sqlite3 shell, and says what a replay of the recording says.
+
+The recordings are made from replay scripts, whose figures tests/cli/test_output.py works out by itself.
+"""
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parents[1]
+BLKLAT = os.environ.get("BLKLAT", str(ROOT / "build/blklat"))
+PAGE = (ROOT / "docs/recording.md").read_text()
+SCRIPTS = sorted((HERE / "replay").glob("*.txt"))
+ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
+KEY = ("device", "stage", "op")
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.M | re.S)
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    """{script: (recording, lines of its replay)}"""
+    folder, made = tmp_path_factory.mktemp("recordings"), {}
+    for script in SCRIPTS:
+        file = folder / f"{script.stem}.blklat"
+        record(script, file)
+        made[script.stem] = (file, replay(file))
+    return made
+
+
+def record(script, file):
+    r = subprocess.run([BLKLAT, "record", "--replay", script, "-o", file, "--quiet"], capture_output=True, env=ENV, timeout=300)
+    # A run whose last device goes away ends with it.
+    assert r.returncode == 0 or b"no watched device is left" in r.stderr, r.stderr
+
+
+def replay(file, *args):
+    r = subprocess.run([BLKLAT, "live", "--replay", file, "--format", "json", "--bins", *args], capture_output=True,
+                       env=ENV, timeout=60)
+    assert r.returncode == 0 or b"no watched device is left" in r.stderr, r.stderr
+    return [json.loads(line) for line in r.stdout.splitlines()]
+
+
+def ask(file, sql):
+    r = subprocess.run(["sqlite3", "-readonly", "-json", file, sql], capture_output=True, env=ENV, timeout=120, text=True)
+    assert (r.returncode, r.stderr) == (0, ""), (sql, r.stderr)
+    return json.loads(r.stdout or "[]")
+
+
+def of_lines(lines):
+    """Every op of every line: (line, op)."""
+    return [(line, o) for line in lines for o in line["ops"]]
+
+
+def key_of(line, o):
+    return line["device"], line["stage"], o["op"]
+
+
+def by_op(lines):
+    found = {}
+    for line, o in of_lines(lines):
+        found.setdefault(key_of(line, o), []).append((line, o))
+    return found
+
+
+def ticks(lines):
+    """The lines of each interval, whose first watch comes again."""
+    found = []
+    for line in lines:
+        watch = (line["device"], line["stage"])
+        if not found or watch in [(x["device"], x["stage"]) for x in found[-1]]:
+            found.append([])
+        found[-1].append(line)
+    return found
+
+
+def summed(ops):
+    total = {}
+    for o in ops:
+        for low, high, n in o["bins"]:
+            total[low, high] = total.get((low, high), 0) + n
+    return total
+
+
+def bins_of(rows):
+    found = {}
+    for r in rows:
+        found.setdefault(tuple(r[k] for k in KEY), {})[r["lower_ns"], r["upper_ns"]] = r["count"]
+    return found
+
+
+def seconds(lines):
+    return sum(tick[0]["interval_s"] for tick in ticks(lines))
+
+
+# --- what each example has to say -------------------------------------------------------------------------
+
+def check_meta(rows, lines):
+    documented = set(re.findall(r"\w+", " ".join(re.findall(r"^\| ([a-z_, ]+) \|", PAGE.split("**meta**")[1].split("**")[0],
+                                                            re.M)))) - {"key"}
+    meta = {r["key"]: r["value"] for r in rows}
+    assert set(meta) == documented
+    assert (meta["engine"], meta["finished"], meta["dropped"]) == (lines[0]["engine"], 1, 0)
+    assert (meta["interval_s"], meta["percentiles"]) == (1.0, "p50,p90,p99,p99.9,p99.99")
+
+
+def check_devices(rows, lines):
+    assert {r["name"] for r in rows} == {line["device"] for line in lines}
+
+
+def check_ops(rows, lines):
+    found = {(r["time"], *(r[k] for k in KEY)): r for r in rows}
+    assert len(found) == len(rows) == len(of_lines(lines))
+    for line, o in of_lines(lines):
+        r, lat = found[(line["time"], *key_of(line, o))], o["latency_ns"]
+        assert (r["ios"], r["bytes"], r["min_ns"], r["max_ns"]) == (o["ios"], o["bytes"], lat["min"], lat["max"])
+        assert r["iops"] == pytest.approx(o["iops"], abs=0.11)
+        assert r["mean_ns"] == pytest.approx(lat["mean"], abs=0.11)
+
+
+def check_watches(rows, lines):
+    expected = [(line["time"], line["device"], line["stage"], sum(o["ios"] for o in line["ops"]),
+                 line["in_flight"]["ios"], line["in_flight"]["oldest_ns"], line["accounting"]["kernel_ios"])
+                for tick in ticks(lines) for line in sorted(tick, key=lambda x: (x["device"], x["stage"]))]
+    assert [tuple(r.values()) for r in rows] == expected
+
+
+def check_run(rows, lines):
+    expected = by_op(lines)
+    assert {tuple(r[k] for k in KEY) for r in rows} == set(expected)
+    for r in rows:
+        ops = [o for _, o in expected[tuple(r[k] for k in KEY)]]
+        for name in ("ios", "bytes", "errors"):
+            assert r[name] == sum(o[name] for o in ops)
+        assert r["min_ns"] == min(o["latency_ns"]["min"] for o in ops)
+        assert r["max_ns"] == max(o["latency_ns"]["max"] for o in ops)
+        assert r["iops"] == pytest.approx(r["ios"] / seconds(lines))
+        total_ns = sum(o["latency_ns"]["mean"] * o["ios"] for o in ops)
+        assert r["queue_depth"] == pytest.approx(total_ns / 1e9 / seconds(lines), rel=1e-5)
+
+
+def check_slowest(rows, lines):
+    for key, found in by_op(lines).items():
+        (r,) = [r for r in rows if tuple(r[k] for k in KEY) == key]
+        slowest = max(o["latency_ns"]["max"] for _, o in found)
+        assert r["max_ns"] == slowest
+        assert r["time"] in [line["time"] for line, o in found if o["latency_ns"]["max"] == slowest]
+
+
+def check_bins(rows, lines):
+    expected = {}
+    if len(ticks(lines)) > 1:
+        expected = {key: summed([o for _, o in found]) for key, found in by_op(ticks(lines)[1]).items()}
+    assert bins_of(rows) == expected
+    assert sum(len(b) for b in expected.values()) == len(rows)
+
+
+def check_run_bins(rows, lines):
+    assert bins_of(rows) == {key: summed([o for _, o in found]) for key, found in by_op(lines).items()}
+
+
+def check_percentile(rows, lines):
+    expected = by_op(ticks(lines)[0])
+    assert {tuple(r[k] for k in KEY) for r in rows} == set(expected)
+    for r in rows:
+        ((_, o),) = expected[tuple(r[k] for k in KEY)]
+        assert r["lower_ns"] - 0.06 <= o["latency_ns"]["p99"] <= r["upper_ns"] + 0.06
+
+
+def check_share(rows, lines):
+    expected = by_op(lines)
+    assert {tuple(r[k] for k in KEY) for r in rows} == set(expected)
+    for r in rows:
+        bins = summed([o for _, o in expected[tuple(r[k] for k in KEY)]])
+        assert r["share"] == pytest.approx(sum(n for (low, _), n in bins.items() if low >= 10**6) / sum(bins.values()))
+
+
+CHECKS = [check_meta, check_devices, check_ops, check_watches, check_run, check_slowest, check_bins, check_run_bins,
+          check_percentile, check_share]
+
+
+def test_every_example_is_checked():
+    assert len(blocks("sql")) == len(CHECKS)
+
+
+@pytest.mark.parametrize("script", [s.stem for s in SCRIPTS])
+@pytest.mark.parametrize("n", range(len(CHECKS)), ids=[c.__name__ for c in CHECKS])
+def test_sql_says_what_a_replay_says(recordings, script, n):
+    file, lines = recordings[script]
+    CHECKS[n](ask(file, blocks("sql")[n]), lines)
+
+
+@pytest.mark.parametrize("script", [s.stem for s in SCRIPTS])
+def test_a_replay_says_what_the_run_said(recordings, script):
+    assert recordings[script][1] == replay(HERE / "replay" / f"{script}.txt")
+
+
+def test_views_are_documented(recordings):
+    file, _ = recordings["mixed"]
+    there = {r["name"]: r["type"] for r in ask(file, "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view')")}
+    told = PAGE.split("## Tables")[1].split("## Bins")[0]
+    assert {name for name, kind in there.items() if kind == "table"} == set(re.findall(r"^\*\*(\w+)\*\*:", told, re.M))
+    views = told.split("Views: ")[1]
+    for name, kind in there.items():
+        if kind == "view":
+            assert f"`{name}`" in views
+            ask(file, f"SELECT * FROM {name}")
+    for table in (name for name, kind in there.items() if kind == "table" and name != "meta"):
+        paragraph = " ".join(re.search(rf"^\*\*{table}\*\*:(.*?)\n\n", told, re.M | re.S)[1].split())
+        for column in ask(file, f"PRAGMA table_info({table})"):
+            assert f"`{column['name']}`" in paragraph, (table, column["name"])
+
+
+def test_the_codec_of_the_page(recordings):
+    """Bins by the page's own decoder, with bounds from the table of cells."""
+    names = {}
+    exec([b for b in blocks("python") if "def cells" in b][0], names)
+    assert list(names["cells"](bytes.fromhex("05068c010302"))) == [(2, 3), (3, 70), (5, 1)]
+    for file, lines in recordings.values():
+        db = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
+        bounds = {i: (low, high) for i, low, high in db.execute(
+            "SELECT id, lower_ns, upper_ns FROM cell WHERE scale = (SELECT value FROM meta WHERE key = 'scale')")}
+        found = {}
+        for device, stage, op, bins in db.execute(
+                "SELECT d.name, w.stage, o.name, s.bins FROM series s JOIN watch w ON w.id = s.watch "
+                "JOIN device d ON d.id = w.device JOIN op o ON o.id = s.op WHERE ios"):
+            total = found.setdefault((device, stage, op), {})
+            for cell, n in names["cells"](bins):
+                total[bounds[cell]] = total.get(bounds[cell], 0) + n
+        assert found == {key: summed([o for _, o in ops]) for key, ops in by_op(lines).items()}
+        db.close()
+
+
+def test_bounds_are_exact(recordings):
+    """floor(10^9 * 2^(k/64)) by integers: the 64th root of 10^(9*64) * 2^k."""
+    file, _ = recordings["mixed"]
+    rows = ask(file, "SELECT id, lower_ns, upper_ns FROM cell WHERE scale = 6 ORDER BY id")
+    assert len(rows) == 2114 and rows[0]["lower_ns"] == 0 and rows[-1]["upper_ns"] is None
+    for r in rows[:-1]:
+        upper, k = r["upper_ns"], r["id"] - 26 * 64
+        # upper^64 <= 10^576 * 2^k < (upper + 1)^64, without a fraction
+        left, right = (10**576 << k, 1) if k >= 0 else (10**576, 1 << -k)
+        assert upper**64 * right <= left < (upper + 1)**64 * right
+        assert rows[r["id"] + 1]["lower_ns"] == upper
+
+
+def test_pandas(recordings, tmp_path):
+    python = "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
+    if subprocess.run([python, "-c", "import pandas"], capture_output=True).returncode:
+        pytest.skip("the example with pandas: python3-pandas is not installed")
+    file, lines = recordings["nvme"]
+    shutil.copy(file, tmp_path / "run.blklat")
+    script = [b for b in blocks("python") if "pandas" in b][0]
+    r = subprocess.run([python, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert r.returncode == 0, r.stderr
+    told = {tuple(words[:3]): words[3:] for words in map(str.split, r.stdout.splitlines())}
+    expected = by_op(lines)
+    assert set(told) == set(expected)
+    for key, found in expected.items():
+        bins = sorted(summed([o for _, o in found]).items())
+        ios = sum(n for _, n in bins)
+        assert int(told[key][0]) == ios
+        for value, q in zip(map(float, told[key][1:]), (0.5, 0.99)):
+            low, high = bin_of_rank(bins, math.ceil(q * ios - 1e-9))
+            assert low < value <= high
+
+
+def bin_of_rank(bins, rank):
+    reached = 0
+    for bounds, n in bins:
+        reached += n
+        if reached >= rank:
+            return bounds
+    raise AssertionError
+
+
+def test_an_hour_of_two_series_is_decoded_in_seconds(tmp_path):
+    script, file = tmp_path / "hour.txt", tmp_path / "hour.blklat"
+    ios = "".join(f"io {op} {50000 + 1000 * i}ns 4096 x{1 + 37 * i % 200}\n" for op in ("read", "write")
+                  for i in range(100))
+    script.write_text("blklat-replay 1\ndevice d\nwatch d device\n" + (ios + "tick 1\n") * 3600)
+    record(script, file)
+    began = time.monotonic()
+    rows = ask(file, "SELECT sum(count) AS n, count(*) AS bins FROM bin")
+    took = time.monotonic() - began
+    one = sum(1 + 37 * i % 200 for i in range(100))
+    assert rows[0]["n"] == 3600 * 2 * one
+    assert took < 60, f"{took:.1f} s"
+    assert rows[0]["bins"] > 3600 * 2 * 50

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The bins' codec against a second reading of its rules, written for clearness: what one takes the other
+ * takes, with the same cells, and what was taken encodes to the same bytes. The first byte chooses the scale.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/bins_codec.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+#define NUMBERS_MAX 4096
+
+/* The numbers of @data, at most 2^64 - 1 each; false: they are not written as they have to be. */
+static bool numbers_of(const u8 *data, size_t len, unsigned __int128 *ret, u32 *ret_n)
+{
+	u32 n = 0;
+
+	for (size_t i = 0; i < len; n++) {
+		unsigned __int128 number = 0;
+		size_t begin = i;
+
+		do {
+			if (i == len || i - begin == 10)
+				return false;
+			number |= (unsigned __int128)(data[i] % 128) << 7 * (i - begin);
+		} while (data[i++] >= 128);
+		/* As short as can be: its last group is not 0, unless it is the only one. */
+		if ((i - begin > 1 && !data[i - 1]) || number >> 64 || n == NUMBERS_MAX)
+			return false;
+		ret[n] = number;
+	}
+	*ret_n = n;
+	return true;
+}
+
+static bool plain_decode(const u8 *data, size_t len, u32 cells, u64 *ret)
+{
+	static unsigned __int128 numbers[NUMBERS_MAX + 1];
+	unsigned __int128 sum = 0, cell = 0;
+	u32 n;
+
+	if (!numbers_of(data, len, numbers, &n))
+		return false;
+	for (u32 i = 0; i < n; i++) {
+		if (numbers[i] / 2 == 0)
+			return false;
+		if (numbers[i] % 2) {
+			/* A skip is followed by a count. */
+			if (i + 1 == n || numbers[i + 1] % 2)
+				return false;
+			cell += numbers[i] / 2;
+			continue;
+		}
+		if (cell >= cells)
+			return false;
+		ret[(u32)cell++] = numbers[i] / 2;
+		sum += numbers[i] / 2;
+	}
+	return !(sum >> 64);
+}
+
+static void check(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	static u64 expected[BLKLAT_CELLS_MAX];
+	static u8 again[BINS_CODEC_MAX];
+	u32 scale = len ? *data % (BLKLAT_SCALE_MAX + 1) : 0;
+	struct hist h;
+	u64 ios = 0;
+	bool taken;
+
+	if (!len || hist_init(&h, scale))
+		return 0;
+	memset(expected, 0, sizeof(expected));
+	taken = !bins_decode(data + 1, len - 1, &h, &ios);
+	check(taken == plain_decode(data + 1, len - 1, BLKLAT_CELLS(scale), expected));
+	if (taken) {
+		check(!memcmp(expected, h.cells, BLKLAT_CELLS(scale) * sizeof(u64)));
+		check(ios == hist_count(&h));
+		check(bins_encode(&h, again) == len - 1 && !memcmp(again, data + 1, len - 1));
+	}
+	hist_uninit(&h);
+	return 0;
+}
