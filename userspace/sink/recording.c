@@ -56,6 +56,8 @@ static int begin(struct recording *r, const struct recording_config *cfg, struct
 		return err;
 	if (cfg->max_bytes)
 		rc = ring_init(&r->ring, r->file.db, cfg->max_bytes, r->run->scale);
+	/* A recording that is recorded again may have lost some already. */
+	r->ring.levels.dropped = r->run->origin->dropped;
 	if (!rc)
 		rc = recording_rows_init(&r->rows, r->file.db, r->run->scale);
 	return rc ? recording_file_failed(&r->file, rc, p) : 0;
