@@ -220,6 +220,53 @@ static void test_no_tree(void **state)
 	assert_int_equal(t.n, 4711);
 }
 
+static void put_bytes(const char *root, const char *file, const char *bytes, size_t n)
+{
+	char path[512];
+	FILE *f;
+
+	put(root, file, "");
+	snprintf(path, sizeof(path), "%s%s", root, file);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(bytes, 1, n, f), n);
+	fclose(f);
+}
+
+/* Where NVMe, virtio and SCSI drives have their serial number; a page of SCSI's that lies about its length. */
+static void test_identity(void **state)
+{
+	static const char page[] = "\0\x80\0\x14        ZC1 A\0\x1bX    ";
+	static const char liar[] = "\0\x80\0\xff" "S123";
+	static const char *const wanted[][3] = {
+		{ "sda", "ZC1 A", "naa.5000c500" }, { "sda1", "ZC1 A", "naa.5000c500" }, { "sdb", "S123", "" },
+		{ "sdc", "", "" }, { "nvme0n1", "S4EWNX0N", "eui.0025385b" }, { "vda", "virt-1", "" },
+	};
+	struct tree *x = *state;
+	struct problem p;
+
+	for (u32 i = 0; i < ARRAY_SIZE(wanted); i++) {
+		char file[64];
+
+		snprintf(file, sizeof(file), "/sys/block/%s/dev", wanted[i][0]);
+		if (strcmp(wanted[i][0], "sda1"))
+			put(x->root, file, "9:9\n");
+	}
+	put_bytes(x->root, "/sys/block/sda/device/vpd_pg80", page, 4 + 20);
+	put(x->root, "/sys/block/sda/device/wwid", "naa.5000c500\n");
+	put_bytes(x->root, "/sys/block/sdb/device/vpd_pg80", liar, sizeof(liar) - 1);
+	put_bytes(x->root, "/sys/block/sdc/device/vpd_pg80", "\0\x83\0\1A", 5);
+	put(x->root, "/sys/block/nvme0n1/device/serial", "S4EWNX0N            \n");
+	put(x->root, "/sys/block/nvme0n1/wwid", "eui.0025385b\n");
+	put(x->root, "/sys/block/vda/serial", "virt-1");
+	device_table_free(&x->t);
+	assert_int_equal(device_table_read(&x->t, x->root, &p), 0);
+	for (u32 i = 0; i < ARRAY_SIZE(wanted); i++) {
+		assert_string_equal(named(x, wanted[i][0])->serial, wanted[i][1]);
+		assert_string_equal(named(x, wanted[i][0])->wwid, wanted[i][2]);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -228,6 +275,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_find, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_ios, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_identity, setup, teardown),
 		cmocka_unit_test(test_no_tree),
 	};
 

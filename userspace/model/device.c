@@ -78,6 +78,33 @@ static void read_model(struct device *d, int dir)
 	}
 }
 
+/* The page of a SCSI drive with its serial number: four bytes, the last one its length, then the text (SPC-4). */
+static void read_scsi_serial(struct device *d, int dir)
+{
+	CLEANUP(cleanup_close) int fd = openat(dir, "device/vpd_pg80", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	unsigned char page[4 + sizeof(d->serial) - 1];
+	ssize_t n = fd < 0 ? -1 : read(fd, page, sizeof(page));
+	size_t len;
+
+	if (n < 4 || page[1] != 0x80)
+		return;
+	len = page[3] < n - 4 ? page[3] : n - 4;
+	memcpy(d->serial, page + 4, len);
+	d->serial[len] = '\0';
+	text_clean(d->serial);
+}
+
+/* What tells this drive from another of its model: virtio and NVMe, eMMC, SCSI have it elsewhere. */
+static void read_identity(struct device *d, int dir)
+{
+	if (sysfs_text(dir, "serial", d->serial, sizeof(d->serial)) || !d->serial[0])
+		sysfs_text(dir, "device/serial", d->serial, sizeof(d->serial));
+	if (!d->serial[0])
+		read_scsi_serial(d, dir);
+	if (sysfs_text(dir, "wwid", d->wwid, sizeof(d->wwid)) || !d->wwid[0])
+		sysfs_text(dir, "device/wwid", d->wwid, sizeof(d->wwid));
+}
+
 static int add_hw_queue(int dir, const char *name, void *into)
 {
 	struct device *d = into;
@@ -137,6 +164,7 @@ static int read_disk(struct device *d, int dir, const char *entry)
 	strcpy(d->kind, kind_of(d->name));
 	sysfs_text(dir, "dm/name", d->mapper, sizeof(d->mapper));
 	read_model(d, dir);
+	read_identity(d, dir);
 	read_queue(d, dir);
 	return 0;
 }

@@ -18,6 +18,8 @@ struct device {
 	char mapper[DEVICE_NAME_MAX];	/* device-mapper name, "" elsewhere */
 	char kind[16];			/* disk, partition, loop, zram, dm, md, nvme, virtio, rom, ram ... */
 	char model[48];			/* trimmed; "" when unknown */
+	char serial[64];		/* the drive's; "" when it tells none */
+	char wwid[128];			/* world-wide name of the drive or namespace; "" when it has none */
 	char scheduler[16];		/* the active one; "" for bio-based devices */
 	char sysfs[256];		/* directory below the root: /sys/block/sda or /sys/block/sda/sda1 */
 	u32 major, minor;
