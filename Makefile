@@ -11,6 +11,7 @@ CC         ?= gcc
 CLANG      ?= clang
 BPFTOOL    ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/bin/bpftool) bpftool)
 PKG_CONFIG ?= pkg-config
+PROTOC_C   ?= protoc-c
 PYTHON     ?= /usr/bin/python3
 NODE       ?= node
 NPM        ?= npm
@@ -26,8 +27,8 @@ quiet = @echo "  $(1)	$(2)";
 endif
 
 , := ,
-LIBS     := libbpf json-c sqlite3
-INCLUDES := -Iinclude -Iuserspace -I$(O)/include -I$(O)/bpf
+LIBS     := libbpf json-c sqlite3 libprotobuf-c
+INCLUDES := -Iinclude -Iuserspace -I$(O)/include -I$(O)/bpf -I$(O)/userspace
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(CI),-Werror)
 SANITIZE := $(if $(SAN),-fsanitize=address$(,)undefined -fno-omit-frame-pointer)
 CFLAGS   ?= -O2 -g
@@ -36,7 +37,8 @@ ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DBLKLAT_VERSION='"$(VERSION)"' $(CFLAGS) 
 ALL_LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS)) -lelf -lz -lm
 
 SOURCES := $(wildcard userspace/*.c userspace/*/*.c)
-OBJECTS := $(SOURCES:%.c=$(O)/%.o)
+PROTOS  := $(wildcard userspace/*/*.proto)
+OBJECTS := $(SOURCES:%.c=$(O)/%.o) $(PROTOS:%.proto=$(O)/%.pb-c.o)
 # All but main.c, for the unit tests to link.
 LIBRARY := $(O)/libblklat.a
 
@@ -64,6 +66,7 @@ help:
 	@echo "make test-report  recordings in, documents, findings and comparisons out   (no root)"
 	@echo "make test-web     the report's page in headless Chromium (no root)"
 	@echo "make test-fuzz    each parser, a minute in all  (no root)  FUZZ_SECONDS=600 for more"
+	@echo "make test-prom    the exposition, rules and dashboard, by a real Prometheus  (no root)"
 	@echo "make test-live    this machine's kernel: loop and zram, fio as load and oracle"
 	@echo "make test-kunit   the kernel module's parts in a user-mode kernel, then with KASAN and lockdep"
 	@echo "make test-vm      both engines on stock Debian kernels in an emulator;  KERNEL=6.12 for one"
@@ -80,8 +83,9 @@ help:
 # --- what Debian has --------------------------------------------------------------------------
 
 PACKAGES := gcc make clang libclang-rt-14-dev llvm bpftool libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libsqlite3-dev sqlite3 \
-	    libcmocka-dev pkg-config linux-libc-dev python3 python3-pytest fio jq util-linux mount fdisk e2fsprogs procps mandoc \
-	    flex bison bc xz-utils libssl-dev mmdebstrap python3-bpfcc chromium fonts-dejavu-core
+	    libprotobuf-c-dev protobuf-c-compiler libcmocka-dev pkg-config linux-libc-dev python3 python3-pytest fio jq util-linux \
+	    mount fdisk e2fsprogs procps mandoc flex bison bc xz-utils libssl-dev mmdebstrap python3-bpfcc chromium \
+	    fonts-dejavu-core python3-prometheus-client python3-yaml
 # A Node.js of one's own serves as well as Debian's.
 PACKAGES += $(if $(shell command -v $(NPM)),,nodejs npm)
 
@@ -101,6 +105,10 @@ demo: deps
 
 $(O)/include/blklat/bins_table.h: include/blklat/gen_bins.py
 	$(call quiet,GEN,$@)mkdir -p $(@D) && $(PYTHON) $< >$@
+
+$(O)/%.pb-c.c $(O)/%.pb-c.h &: %.proto
+	$(call quiet,PROTO,$(O)/$*.pb-c.c)mkdir -p $(@D) && \
+		$(PROTOC_C) -I$(<D) --c_out=$(@D) $<
 
 # --- BPF -------------------------------------------------------------------------------------
 
@@ -136,12 +144,17 @@ $(O)/userspace/sink/report_html.o: $(WEB)/report.html
 $(O)/userspace/capture/bpf.o $(O)/userspace/capture/bpf_setup.o: $(O)/bpf/blklat.skel.h
 $(O)/userspace/capture/bpf_find.o: $(O)/bpf/find.skel.h
 
+$(O)/userspace/sink/prometheus_protobuf.o: $(O)/userspace/sink/prometheus.pb-c.h
+
 # The commands' flags decide the objects too: a change of SAN, CI or CFLAGS rebuilds.
 $(O)/flags: FORCE
 	@mkdir -p $(@D); echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' >$@
 
 $(O)/%.o: %.c $(O)/flags | $(O)/include/blklat/bins_table.h
 	$(call quiet,CC,$@)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c $< -o $@
+
+$(O)/%.o: $(O)/%.c $(O)/flags
+	$(call quiet,CC,$@)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 $(LIBRARY): $(filter-out $(O)/userspace/main.o,$(OBJECTS))
 	$(call quiet,AR,$@)rm -f $@ && $(AR) rcs $@ $^
@@ -227,6 +240,12 @@ $(O)/tests/live/witness.o: | $(O)/tests/live/witness.skel.h
 $(O)/tests/live/witness: $(O)/tests/live/witness.o
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
+# What a scrape would get, for the tests with Prometheus.
+export EXPOSITION = $(abspath $(O))/tests/prom/exposition
+
+$(O)/tests/prom/exposition: $(O)/tests/prom/exposition.o $(LIBRARY)
+	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
+
 # Parsers, with sanitizers, for libFuzzer; objects of their own, built with clang.
 FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SOURCES := $(wildcard userspace/util/*.c userspace/model/*.c userspace/capture/replay*.c \
@@ -242,7 +261,7 @@ $(FUZZERS): $(O)/tests/fuzz/%: $(O)/fuzz/tests/fuzz/%.o $(FUZZ_SOURCES:%.c=$(O)/
 
 test-fuzz: $(FUZZERS)
 
-LEVELS := tree unit cli report web fuzz live kunit vm
+LEVELS := tree unit cli report web prom fuzz live kunit vm
 RUN_TESTS = $(PYTHON) tests/run.py $(O)
 
 # One guest says most; 'make test-vm' takes all of them.
@@ -251,7 +270,7 @@ test: deps
 	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS)
 	@$(RUN_TESTS) $(LEVELS)
 
-test-programs: all $(UNIT_TESTS) $(O)/tests/live/witness
+test-programs: all $(UNIT_TESTS) $(O)/tests/live/witness $(O)/tests/prom/exposition
 
 $(LEVELS:%=test-%): test-%: test-programs
 	@$(RUN_TESTS) $*

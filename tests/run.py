@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs test levels, one after the other, and ends on one line that counts them all.
 
-usage: run.py BUILD LEVEL...      (levels: tree unit cli report web fuzz live kunit vm)
+usage: run.py BUILD LEVEL...      (levels: tree unit cli report web prom fuzz live kunit vm)
 
 A level that fails does not stop the others. The exit status is 0 only if nothing failed and every
 level ran at least one test.
@@ -119,6 +119,7 @@ LEVELS = {
     "cli": lambda build: pytest("tests/cli"),
     "report": lambda build: pytest("tests/report"),
     "web": web,
+    "prom": lambda build: pytest("tests/prom"),
     "fuzz": lambda build: program("tests/fuzz/fuzz.py", str(build)),
     "live": lambda build: pytest("tests/live"),
     "kunit": kunit,

@@ -166,6 +166,21 @@ static void difference(void **state)
 	hist_uninit(&d);
 }
 
+/* 2^(bucket / 2^scale) s is the upper bound: 0 is 1 s; the least and the last bound are known. */
+static void bucket_numbers(void **state)
+{
+	(void)state;
+	for (u32 scale = 0; scale <= 6; scale++) {
+		u32 second = 26U << scale;
+
+		assert_int_equal(hist_upper_ns(scale, second), NSEC_PER_SEC);
+		assert_int_equal(hist_bucket(scale, second), 0);
+		assert_int_equal(hist_bucket(scale, second + (1U << scale)), 1 << scale);
+		assert_int_equal(hist_bucket(scale, 1), -26 * (1 << scale) + 1);
+		assert_int_equal(hist_bucket(scale, BLKLAT_BINS(scale)), 7 << scale);
+	}
+}
+
 static void snapshots(void **state)
 {
 	struct snapshot s = { .n = 99 };
@@ -195,6 +210,7 @@ int main(void)
 		cmocka_unit_test(range),
 		cmocka_unit_test(merge),
 		cmocka_unit_test(difference),
+		cmocka_unit_test(bucket_numbers),
 		cmocka_unit_test(snapshots),
 	};
 

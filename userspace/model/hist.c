@@ -87,6 +87,11 @@ u64 hist_upper_ns(u32 scale, u32 cell)
 	return cell > bins ? UINT64_MAX : bound_ns(scale, cell);
 }
 
+s32 hist_bucket(u32 scale, u32 cell)
+{
+	return HIST_FIRST_LOG2 * (1 << scale) + (s32)cell;
+}
+
 bool hist_range(const struct hist *h, u32 *ret_first, u32 *ret_last)
 {
 	u32 first = 0, last = n_cells(h) - 1;

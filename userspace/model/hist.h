@@ -35,6 +35,15 @@ void hist_diff(struct hist *to, const struct hist *now, const struct hist *befor
 u64 hist_lower_ns(u32 scale, u32 cell);
 u64 hist_upper_ns(u32 scale, u32 cell);
 
+/*
+ * Bins are buckets of exponential histograms (Prometheus native, OpenTelemetry) whose schema is the
+ * scale: bucket i is (2^((i - 1) / 2^scale), 2^(i / 2^scale)] s. The grid begins at 2^HIST_FIRST_LOG2 s,
+ * up to which cell 0 reaches: there it is the bucket of zeroes and has no number. The cell above the
+ * grid gets the number after the last bin's, so that it is merged as the others are.
+ */
+#define HIST_FIRST_LOG2 (-26)
+s32 hist_bucket(u32 scale, u32 cell);
+
 /* First and last cell that hold IOs. Returns false when there is none. */
 bool hist_range(const struct hist *h, u32 *ret_first, u32 *ret_last);
 

@@ -26,12 +26,15 @@ struct run_info {
 	struct percentiles percentiles;
 };
 
+struct prometheus;
+
 struct sink_config {
 	FILE *out;
 	bool bins;			/* json, csv: every bin too */
 	bool colour;
 	bool utf8;
 	int columns;			/* width of the terminal, 80 when it is none */
+	struct prometheus *prometheus;	/* of sink/prometheus.h: the totals to add to; other sinks ignore it */
 };
 
 struct sink {

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Plays scripts into Prometheus totals and writes what a scrape would get, as told on stdin:
+ *
+ *   open SCRIPT      a capture of this script begins, the one before ends
+ *   tick             its next interval; the answer is "ok" or, after the last, "end"
+ *   get [ACCEPT]     a scrape with this Accept header; the answer is the content type, the number of
+ *                    bytes, and those bytes
+ *
+ * Each read of the counters is said to take 1.5 ms.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/capture.h"
+#include "model/frame.h"
+#include "sink/prometheus.h"
+#include "util/cleanup.h"
+
+#define DRAIN_NS 1500000
+
+struct player {
+	struct prometheus *prometheus;
+	struct capture *capture;
+	struct run_info run;
+	struct sink_config cfg;
+	struct sink *sink;
+	struct snapshot snapshots[2];
+	struct frames frames;
+	u32 now;
+};
+
+static void end(struct player *p)
+{
+	if (!p->capture)
+		return;
+	p->sink->ops->close(p->sink);
+	frames_uninit(&p->frames);
+	snapshot_uninit(&p->snapshots[0]);
+	snapshot_uninit(&p->snapshots[1]);
+	p->capture->ops->close(p->capture);
+	p->capture = NULL;
+}
+
+static int begin(struct player *p, const char *script, struct problem *problem)
+{
+	const struct capture_config cfg = { .scale = -1, .replay_file = script };
+	struct capture *c;
+	int err;
+
+	end(p);
+	err = capture_replay.open(&cfg, &c, problem);
+	if (err)
+		return err;
+	p->capture = c;
+	p->run = (struct run_info){
+		.version = "1.2.3", .engine = c->engine, .watches = c->watches, .n_watches = c->n_watches,
+		.devices = c->devices, .cpus = c->cpus, .scale = c->scale, .memory_bytes = c->memory_bytes,
+		.interval_s = 1, .percentiles = percentiles_default,
+	};
+	err = snapshot_init(&p->snapshots[0], c->n_watches, c->scale) ?:
+	      snapshot_init(&p->snapshots[1], c->n_watches, c->scale) ?:
+	      frames_init(&p->frames, c->watches, c->n_watches, c->scale) ?:
+	      sink_prometheus.open(&p->run, &p->cfg, &p->sink);
+	return err ? err : c->ops->read(c, &p->snapshots[p->now], problem);
+}
+
+static int tick(struct player *p, struct problem *problem)
+{
+	struct capture *c = p->capture;
+	int err;
+
+	p->now = !p->now;
+	err = c->ops->read(c, &p->snapshots[p->now], problem);
+	if (err == -ENODATA) {
+		p->now = !p->now;
+		puts("end");
+		return 0;
+	}
+	if (err)
+		return err;
+	frames_between(&p->frames, &p->snapshots[!p->now], &p->snapshots[p->now], &p->run.percentiles, c->cpus);
+	prometheus_drained(p->prometheus, DRAIN_NS);
+	err = p->sink->ops->interval(p->sink, &p->frames);
+	if (!err)
+		puts("ok");
+	return err;
+}
+
+static int get(struct player *p, const char *accept)
+{
+	enum prometheus_format format = prometheus_negotiate(accept);
+	CLEANUP(cleanup_free) char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	int err = f ? prometheus_render(p->prometheus, format, f) : -ENOMEM;
+
+	if (f)
+		fclose(f);
+	if (err)
+		return err;
+	printf("%s\n%zu\n", prometheus_content_types[format], len);
+	fwrite(text, 1, len, stdout);
+	return 0;
+}
+
+static int obey(struct player *p, char *line, struct problem *problem)
+{
+	line[strcspn(line, "\n")] = '\0';
+	if (!strncmp(line, "open ", 5))
+		return begin(p, line + 5, problem);
+	if (!strcmp(line, "tick") && p->capture)
+		return tick(p, problem);
+	if (!strcmp(line, "get"))
+		return get(p, NULL);
+	if (!strncmp(line, "get ", 4))
+		return get(p, line + 4);
+	return problem_set(problem, -EINVAL, "'%s' is no command", line);
+}
+
+static int play(struct player *p)
+{
+	struct problem problem = { "out of memory" };
+	CLEANUP(cleanup_free) char *line = NULL;
+	size_t room = 0;
+	int err = 0;
+
+	while (!err && getline(&line, &room, stdin) > 0) {
+		err = obey(p, line, &problem);
+		fflush(stdout);
+	}
+	if (err)
+		fprintf(stderr, "exposition: %s\n", problem.text);
+	end(p);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct prometheus_config cfg = { .schema = PROMETHEUS_SCHEMA, .classic_schema = PROMETHEUS_CLASSIC_SCHEMA };
+	struct player p = { 0 };
+	int option;
+
+	while ((option = getopt(argc, argv, "s:c:n")) != -1) {
+		if (option == 's')
+			cfg.schema = atoi(optarg);
+		else if (option == 'c')
+			cfg.classic_schema = atoi(optarg);
+		else if (option == 'n')
+			cfg.native_only = true;
+		else
+			return 2;
+	}
+	if (prometheus_new(&cfg, &p.prometheus))
+		return 2;
+	p.cfg.prometheus = p.prometheus;
+	option = play(&p);
+	prometheus_free(p.prometheus);
+	return option ? 1 : 0;
+}

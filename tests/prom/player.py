@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The test program that plays scripts and answers scrapes, and figures that its answers should have."""
+import fractions
+import os
+import subprocess
+
+EXPOSITION = os.environ.get("EXPOSITION", "build/tests/prom/exposition")
+
+PROTOBUF = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
+OPENMETRICS = "application/openmetrics-text;version=1.0.0"
+TEXT = "text/plain;version=0.0.4"
+# What Prometheus 2.42 sends, with native histograms and without.
+ACCEPT_NATIVE = (PROTOBUF + ",application/openmetrics-text;version=1.0.0;q=0.8,"
+                 "application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1")
+ACCEPT = ("application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+          "text/plain;version=0.0.4;q=0.5,*/*;q=0.1")
+
+START = 1795246500  # 2026-11-21T07:35:00Z, by date(1)
+
+
+class Player:
+    def __init__(self, *options):
+        self.process = subprocess.Popen([EXPOSITION, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        _, errors = self.process.communicate(timeout=30)
+        if kind is None:
+            assert (self.process.returncode, errors) == (0, b"")
+
+    def say(self, line):
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def open(self, script):
+        self.say(f"open {script}")
+
+    def tick(self):
+        """False after the last one."""
+        self.say("tick")
+        return self.process.stdout.readline() == b"ok\n"
+
+    def get(self, accept=""):
+        """The content type and the body."""
+        self.say(f"get {accept}".strip())
+        kind = self.process.stdout.readline().decode().strip()
+        assert kind, self.process.stderr.read().decode()
+        size = int(self.process.stdout.readline())
+        return kind, self.process.stdout.read(size)
+
+
+def script(path, devices, events, stages=("device",), scale=6):
+    """Writes a replay script: each device watched at each stage, then the lines of @events."""
+    head = ["blklat-replay 1", "engine bpf", "start 2026-11-21T07:35:00.000Z", f"scale {scale}"]
+    head += [f"device {d}" for d in devices]
+    head += [f"watch {d.split(' ')[0]} {s}" for d in devices for s in stages]
+    path.write_text("\n".join(head + events) + "\n")
+    return path
+
+
+def number_of(ns, schema):
+    """The native bucket of a latency: the least i with ns <= 10^9 * 2^(i / 2^schema), by whole numbers."""
+    power = 1 << schema
+    left, right = ns ** power, 10 ** (9 * power)
+    i = left.bit_length() - right.bit_length() - 1
+    while left > (right << i if i >= 0 else fractions.Fraction(right, 1 << -i)):
+        i += 1
+    return i

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The three formats, read back by other code, against figures worked out from the scripts."""
+import collections
+import math
+import random
+import re
+import subprocess
+from fractions import Fraction
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as read_text
+
+import tools
+import wire
+from player import OPENMETRICS, PROTOBUF, START, TEXT, Player, number_of, script
+
+LATENCY = "blklat_io_latency_seconds"
+ZERO = 2.0 ** -26
+
+
+def random_ios(seed, n=4000):
+    """(op, ns): over the whole grid and beyond, bounds of bins among them."""
+    rng = random.Random(seed)
+    ios = [("read", int(10 ** rng.gauss(4.8, 0.7)) + 1) for _ in range(n)]
+    ios += [("write", int(10 ** rng.uniform(0, 11.5)) + 1) for _ in range(n // 4)]
+    for k in range(-26 * 8, 7 * 8 + 1):
+        bound = int(Fraction(10 ** 9) * Fraction(2.0 ** (k / 8)))
+        ios += [("write", bound + off) for off in (-1, 0, 1) if bound + off > 0]
+    return ios
+
+
+def script_of(path, ios, ticks=1, **options):
+    events = []
+    for i in range(ticks):
+        counts = collections.Counter(ios[i::ticks])
+        events += [f"io {op} {ns}ns 4096 x{n}" for (op, ns), n in sorted(counts.items())]
+        events.append("tick 1")
+    return script(path, ["nvme0n1 kind=nvme model=Example"], events, **options)
+
+
+def played(path, accept, *options):
+    with Player(*options) as p:
+        p.open(path)
+        while p.tick():
+            pass
+        return p.get(accept)[1]
+
+
+def histogram_of(families, **labels):
+    found = [m["histogram"] for m in families[LATENCY]["metric"] if labels.items() <= m["labels"].items()]
+    assert len(found) == 1
+    return found[0]
+
+
+def native_of(values, schema):
+    """Zero count and {bucket: count} as they should be; what is above the grid in the bucket behind it."""
+    zero = sum(ns <= 14 for ns in values)
+    last = 7 * 2 ** schema
+    return zero, collections.Counter(min(number_of(ns, schema), last + 1) for ns in values if ns > 14)
+
+
+@pytest.mark.parametrize("schema", range(7))
+def test_native_buckets_are_those_of_the_latencies(tmp_path, schema):
+    ios = random_ios(schema)
+    families = wire.families(played(script_of(tmp_path / "s", ios, ticks=3), PROTOBUF, "-s", str(schema)))
+    assert families[LATENCY]["type"] == "histogram"
+    for op in ("read", "write"):
+        values = [ns for o, ns in ios if o == op]
+        h = histogram_of(families, op=op, device="nvme0n1", stage="device")
+        zero, wanted = native_of(values, schema)
+        got = wire.buckets(h)
+        assert {i: n for i, n in got.items() if n} == wanted
+        assert (h["schema"], h["zero_threshold"], h["zero_count"]) == (schema, ZERO, zero)
+        assert h["sample_count"] == len(values) == sum(got.values()) + zero
+        assert h["sample_sum"] == pytest.approx(sum(values) / 1e9, rel=1e-15)
+        assert h["created_timestamp"] == {"seconds": START, "nanos": 0}
+
+
+def test_a_coarser_schema_is_the_finer_one_merged(tmp_path):
+    """As Prometheus itself would merge: bucket i goes to ceil(i / 2), the one above the grid too."""
+    path = script_of(tmp_path / "s", random_ios(1))
+    finer = histogram_of(wire.families(played(path, PROTOBUF, "-s", "6")), op="write")
+    for schema in range(5, -1, -1):
+        coarser = histogram_of(wire.families(played(path, PROTOBUF, "-s", str(schema))), op="write")
+        merged = collections.Counter()
+        for i, n in wire.buckets(finer).items():
+            merged[-(-i // 2)] += n
+        assert +merged == {i: n for i, n in wire.buckets(coarser).items() if n}
+        finer = coarser
+
+
+def test_spans_begin_and_end_with_ios_and_bridge_short_gaps_only(tmp_path):
+    h = histogram_of(wire.families(played(script_of(tmp_path / "s", random_ios(2)), PROTOBUF)), op="read")
+    counts, number = wire.buckets(h), 0
+    for i, one in enumerate(h["positive_span"]):
+        assert i == 0 or one["offset"] > 2
+        number += one["offset"] + one["length"]
+        assert counts[number - 1] and counts[number - one["length"]]
+    runs = re.findall("0+", "".join("0" if n == 0 else "1" for n in counts.values()))
+    assert all(len(run) <= 2 for run in runs)
+
+
+def test_a_capture_coarser_than_the_schema_lowers_it(tmp_path):
+    ios = random_ios(3)
+    families = wire.families(played(script_of(tmp_path / "s", ios, scale=2), PROTOBUF, "-s", "5"))
+    h = histogram_of(families, op="read")
+    assert h["schema"] == 2
+    assert {i: n for i, n in wire.buckets(h).items() if n} == native_of([ns for o, ns in ios if o == "read"], 2)[1]
+
+
+def classic_bounds(classic):
+    """le * 10^9 of each bound: whole ns, floor(10^9 * 2^(k / 2^classic)) from 2^-20 s to 2^5 s."""
+    power = 2 ** classic
+    bounds = []
+    for k in range(-20 * power, 5 * power + 1):
+        x = Fraction(10 ** (9 * power)) * Fraction(2) ** k
+        root = x.numerator // x.denominator
+        for _ in range(classic):
+            root = math.isqrt(root)
+        bounds.append(root)
+    return bounds
+
+
+def check_classic(buckets, count, total, values, classic):
+    """buckets: [(le as text or number, ios)], the last one +Inf."""
+    assert [Fraction(str(le)) * 10 ** 9 for le, _ in buckets[:-1]] == classic_bounds(classic)
+    assert buckets[-1][0] in ("+Inf", math.inf)
+    for le, ios in buckets[:-1]:
+        assert ios == sum(ns <= Fraction(str(le)) * 10 ** 9 for ns in values), le
+    assert buckets[-1][1] == count == len(values)
+    assert total == pytest.approx(sum(values) / 1e9, rel=1e-15)
+
+
+@pytest.mark.parametrize("classic", (0, 1, 2))
+@pytest.mark.parametrize("accept,read", ((OPENMETRICS, read_openmetrics), (TEXT, read_text)), ids=("openmetrics", "text"))
+def test_classic_buckets_of_the_texts(tmp_path, accept, read, classic):
+    ios = random_ios(10 + classic)
+    body = played(script_of(tmp_path / "s", ios, ticks=2), accept, "-c", str(classic)).decode()
+    family = {f.name: f for f in read(body)}[LATENCY]
+    assert family.type == "histogram"
+    assert family.documentation.endswith(".")
+    for op in ("read", "write"):
+        samples = [s for s in family.samples if s.labels["op"] == op]
+        of = collections.defaultdict(list)
+        for s in samples:
+            assert {"device": "nvme0n1", "stage": "device"}.items() <= s.labels.items()
+            of[s.name[len(LATENCY):]].append(s)
+        assert set(of) == {"_bucket", "_sum", "_count"} | ({"_created"} if accept == OPENMETRICS else set())
+        check_classic([(s.labels["le"], s.value) for s in of["_bucket"]], of["_count"][0].value, of["_sum"][0].value,
+                      [ns for o, ns in ios if o == op], classic)
+        if accept == OPENMETRICS:
+            assert of["_created"][0].value == START
+
+
+def test_six_classic_bounds_a_decade():
+    assert 6 <= sum(10 ** 5 < b <= 10 ** 6 for b in classic_bounds(1)) <= 7
+
+
+def test_protobuf_offers_classic_buckets_too_unless_told_otherwise(tmp_path):
+    ios = random_ios(4)
+    path = script_of(tmp_path / "s", ios)
+    h = histogram_of(wire.families(played(path, PROTOBUF)), op="write")
+    buckets = [(b["upper_bound"], b["cumulative_count"]) for b in h["bucket"]] + [(math.inf, h["sample_count"])]
+    values = [ns for o, ns in ios if o == "write"]
+    # A double's shortest text is the bound: it is the same number as the texts' le.
+    check_classic([(repr(le), n) if n != len(values) else (le, n) for le, n in buckets], h["sample_count"],
+                  h["sample_sum"], values, 1)
+    only = histogram_of(wire.families(played(path, PROTOBUF, "-n")), op="write")
+    assert only["bucket"] == []
+    assert wire.buckets(only) == wire.buckets(h)
+
+
+BUSY = """\
+io read 100us 4096 x10 errors=2
+io write 1ms 8192 x5
+io flush 2ms 0 x3
+account requeued 4
+account no_start 2
+account tag_range 1
+in-flight 7 oldest=31.5s
+on sda queue
+io read 2us 4096 x10
+on loop0 device
+in-flight 1 oldest=250ms
+tick 1
+on sda device
+io read 100us 4096 x10 errors=1
+account requeued 1
+in-flight 6 oldest=32.5s
+tick 2
+""".splitlines()
+
+# (family, labels) -> value. Worked by hand. Started: 18 + 7 in flight + 3 lost, then 10 - 1 more.
+WANTED = {
+    ("blklat_io_bytes_total", "sda read device"): 20 * 4096,
+    ("blklat_io_bytes_total", "sda write device"): 5 * 8192,
+    ("blklat_io_bytes_total", "sda flush device"): 0,
+    ("blklat_io_bytes_total", "sda read queue"): 10 * 4096,
+    ("blklat_io_bytes_total", "loop0 write device"): 0,
+    ("blklat_io_errors_total", "sda read device"): 3,
+    ("blklat_io_errors_total", "sda write device"): 0,
+    ("blklat_io_requeues_total", "sda device"): 5,
+    ("blklat_io_requeues_total", "loop0 device"): 0,
+    ("blklat_io_lost_total", "sda no_start device"): 2,
+    ("blklat_io_lost_total", "sda tag_range device"): 1,
+    ("blklat_io_lost_total", "sda table_full device"): 0,
+    ("blklat_io_lost_total", "loop0 no_start device"): 0,
+    ("blklat_io_started_total", "sda device"): 28 + 6 + 3,
+    ("blklat_io_in_flight", "sda device"): 6,
+    ("blklat_io_in_flight", "loop0 device"): 1,
+    ("blklat_io_oldest_age_seconds", "sda device"): 32.5,
+    ("blklat_io_oldest_age_seconds", "loop0 device"): 0.25,
+    ("blklat_io_queue_depth", "sda device"): 10 * 100e-6 / 2,
+    ("blklat_io_queue_depth", "loop0 queue"): 0,
+    ("blklat_build_info", "1.2.3"): 1,
+    ("blklat_capture_info", "bpf"): 1,
+    ("blklat_capture_drain_seconds_total", ""): 0.003,
+    ("blklat_capture_intervals_total", ""): 2,
+    ("blklat_capture_interval_seconds", ""): 1,
+    ("blklat_capture_last_read_timestamp_seconds", ""): START + 3,
+    ("blklat_device_info", "loop0 loop backing.img none"): 1,
+    ("blklat_device_info", "sda disk Example SSD mq-deadline"): 1,
+}
+DEVICES = ["sda kind=disk model=\"Example SSD\" scheduler=mq-deadline", "loop0 kind=loop model=backing.img scheduler=none"]
+
+
+def flat(labels):
+    return " ".join(v for _, v in sorted(labels.items()) if v)
+
+
+def flat_protobuf(body):
+    return {(f["name"], flat(m["labels"])): m[f["type"]]["value"]
+            for f in wire.families(body).values() for m in f["metric"] if f["type"] != "histogram"}
+
+
+def flat_text(read):
+    return lambda body: {(s.name, flat(s.labels)): s.value for f in read(body.decode()) for s in f.samples}
+
+
+READERS = ((PROTOBUF, flat_protobuf), (OPENMETRICS, flat_text(read_openmetrics)), (TEXT, flat_text(read_text)))
+
+
+@pytest.mark.parametrize("accept,read", READERS, ids=("protobuf", "openmetrics", "text"))
+def test_every_other_figure(tmp_path, accept, read):
+    got = read(played(script(tmp_path / "s", DEVICES, BUSY, stages=("device", "queue")), accept))
+    assert {key: got.get(key) for key in WANTED} == WANTED
+    # Ops that a device never had are left out, but for reads and writes.
+    assert ("blklat_io_bytes_total", "sda discard device") not in got
+    assert ("blklat_io_bytes_total", "loop0 flush device") not in got
+
+
+def test_formats_say_the_same(tmp_path):
+    """Every sample of a text is in the others, with the same number."""
+    path = script(tmp_path / "s", DEVICES, BUSY, stages=("device", "queue"))
+    protobuf, openmetrics, text = (read(played(path, accept)) for accept, read in READERS)
+    plain = {key: value for key, value in text.items() if not key[0].startswith(LATENCY)}
+    assert plain == protobuf
+    assert {key: value for key, value in openmetrics.items() if key[0] != f"{LATENCY}_created"} == text
+
+
+# A script can't hold a newline; tests/unit/test_prometheus.c has one.
+NASTY = [b'"><script>alert(1)</script>', b"a\\nb\\", b"\xff\xfe", "naïve ☃ \U0001F4BE".encode(), b"\\\"", b"}",
+         b"a,b=\"c\"", b"cut \xe2\x98", b"a\tb", b"{le=\"1\"} 5"]
+
+
+@pytest.mark.parametrize("name", NASTY, ids=range(len(NASTY)))
+@pytest.mark.parametrize("accept,read", READERS, ids=("protobuf", "openmetrics", "text"))
+def test_any_name_is_a_label(tmp_path, accept, read, name):
+    word = name.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+    path = tmp_path / "s"
+    path.write_bytes(b'blklat-replay 1\ndevice "%s" "model=%s" "mapper=%s"\nwatch "%s" device\n'
+                     b'io read 1ms 4096\ntick 1\n' % (word, word, word, word))
+    got = read(played(path, accept))
+    shown = name.decode("utf-8", "replace") if name != b"cut \xe2\x98" else "cut ��"
+    assert got["blklat_io_bytes_total", f"{shown} read device"] == 4096
+    assert got["blklat_device_info", f"{shown} {shown} {shown}"] == 1
+
+
+def test_promtool_finds_nothing(tmp_path):
+    body = played(script(tmp_path / "s", DEVICES, BUSY, stages=("device", "queue")), TEXT)
+    r = subprocess.run([tools.find("promtool"), "check", "metrics"], input=body, capture_output=True, timeout=60)
+    assert (r.returncode, r.stdout, r.stderr) == (0, b"", b"")
+
+
+def test_openmetrics_has_units_and_an_end(tmp_path):
+    path = script(tmp_path / "s", DEVICES, BUSY, stages=("device", "queue"))
+    body = played(path, OPENMETRICS).decode()
+    assert body.endswith("\n# EOF\n")
+    units = dict(re.findall(r"^# UNIT (\S+) (\S+)$", body, re.M))
+    assert units[LATENCY] == "seconds" and units["blklat_io_bytes"] == "bytes"
+    assert all(name.endswith("_" + unit) for name, unit in units.items())
+    names = re.findall(r"^# TYPE (\S+)", body, re.M)
+    assert all(name in units for name in names if re.search("_(seconds|bytes)$", name))
+    text = played(path, TEXT).decode()
+    assert "UNIT" not in text and "_created" not in text and "EOF" not in text
+
+
+def test_nothing_to_say_before_the_first_capture():
+    with Player() as p:
+        assert p.get(TEXT)[1] == b""
+        assert p.get(OPENMETRICS)[1] == b"# EOF\n"
+        assert p.get(PROTOBUF)[1] == b""

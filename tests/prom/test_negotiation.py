@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Which format an Accept header gets."""
+import random
+
+import pytest
+
+from player import ACCEPT, ACCEPT_NATIVE, PROTOBUF, Player
+
+P, O, T = (kind + rest for kind, rest in (
+    ("application/vnd.google.protobuf", "; proto=io.prometheus.client.MetricFamily; encoding=delimited"),
+    ("application/openmetrics-text", "; version=1.0.0; charset=utf-8"),
+    ("text/plain", "; version=0.0.4; charset=utf-8")))
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
+# Prometheus 3 with native histograms.
+ACCEPT_3 = (PROTOBUF + ";q=0.6,application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,"
+            "application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,"
+            "text/plain;version=0.0.4;q=0.2,*/*;q=0.1")
+
+CASES = (
+    ("", T), ("*/*", T), ("text/*", T), ("text/plain", T), (BROWSER, T), ("application/json", T), ("nonsense", T),
+    (ACCEPT_NATIVE, P), (ACCEPT, O), (ACCEPT_3, P), (PROTOBUF, P),
+    # Names and values are read without regard to case; blanks and quotes are allowed.
+    ('Application/VND.google.protobuf ; PROTO="io.prometheus.client.MetricFamily" ; encoding=Delimited', P),
+    # Other encodings of protobuf are not made.
+    ("application/vnd.google.protobuf", T), ("application/vnd.google.protobuf;encoding=delimited", T),
+    ("application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=text", T),
+    ("application/vnd.google.protobuf;proto=other;encoding=delimited", T),
+    ("application/openmetrics-text", O), ("application/openmetrics-text;version=1.0.0", O),
+    ("application/openmetrics-text;version=0.0.1", T), ("application/openmetrics-text;version=2.0.0", T),
+    ("application/openmetrics-text;version=0.0.1,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", T),
+    # The weight decides, not the order; of equals the richer format.
+    ("text/plain;q=0.5,application/openmetrics-text;q=0.6", O), ("text/plain;q=0.7,application/openmetrics-text;q=0.6", T),
+    ("text/plain,application/openmetrics-text", O), (f"text/plain,application/openmetrics-text,{PROTOBUF}", P),
+    (PROTOBUF + ";q=0.999,text/plain;q=1.000", T), (PROTOBUF + ";q=0", T), (PROTOBUF + ";q=0,application/openmetrics-text", O),
+    ("application/openmetrics-text;q=0.1,*/*;q=0.9", T), ("application/openmetrics-text;q=0.9,*/*;q=0.1", O),
+    # A weight that is none makes the range one that nobody asked for.
+    ("application/openmetrics-text;q=2", T), ("application/openmetrics-text;q=x", T), ("application/openmetrics-text;q=", T),
+    ("application/openmetrics-text;q=0.1234", T), ("application/openmetrics-text;q=-1", T), ("application/openmetrics-text;q=1.001", T),
+    ("application/openmetrics-text;q=0.", T), ("application/openmetrics-text;q=1.", O),
+    # Separators within quotes are none.
+    ('text/x;a="application/openmetrics-text,b;q=1",application/openmetrics-text;q=0.3', O),
+    ('text/x;a=",application/openmetrics-text"', T), (',,;;,application/openmetrics-text;;,', O), ('"', T), ('application/openmetrics-text;"', O),
+)
+
+
+def test_formats():
+    with Player() as p:
+        got = [(accept, p.get(accept)[0]) for accept, _ in CASES]
+    assert got == list(CASES)
+
+
+def test_garbage_gets_an_answer():
+    """Pieces of headers in any order, and any bytes; SAN=1 watches over the memory."""
+    rng = random.Random(5)
+    pieces = [*",;=\"\\ ", "q=", "0.5", "q=1", "*/*", "application/openmetrics-text", "version=", "1.0.0", "text/plain",
+              PROTOBUF, "\t", "\x01", "é", "\\\"", "a" * 300]
+    with Player() as p:
+        for _ in range(5000):
+            accept = "".join(rng.choices(pieces, k=rng.randrange(12)))
+            assert p.get(accept)[0] in (P, O, T), accept
+            accept = "".join(chr(rng.randrange(1, 256)) for _ in range(40)).replace("\n", "")
+            assert p.get(accept)[0] in (P, O, T), accept
+
+
+@pytest.mark.parametrize("accept,kind", ((ACCEPT_NATIVE, P), (ACCEPT, O)), ids=("native", "classic"))
+def test_what_prometheus_sends(accept, kind):
+    with Player() as p:
+        assert p.get(accept)[0] == kind

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sink/prometheus.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "sink/prometheus_families.h"
+#include "sink/prometheus_totals.h"
+
+struct prometheus {
+	struct prometheus_config cfg;
+	pthread_mutex_t lock;		/* of 'now' alone, for as long as it takes to take or change it */
+	struct totals *now;
+	/* Of the thread that captures: */
+	u64 captures;			/* so far */
+	u64 drain_ns;			/* not yet in the totals */
+	u32 scale;			/* of the totals' histograms */
+};
+
+struct capture_sink {
+	struct sink sink;
+	struct prometheus *p;
+	const struct run_info *run;
+	u64 number;
+};
+
+int prometheus_new(const struct prometheus_config *cfg, struct prometheus **ret)
+{
+	struct prometheus *p;
+
+	if (cfg->schema > BLKLAT_SCALE_MAX || cfg->classic_schema > BLKLAT_SCALE_MAX)
+		return -EINVAL;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->cfg = *cfg;
+	p->scale = cfg->schema > cfg->classic_schema ? cfg->schema : cfg->classic_schema;
+	p->now = totals_new();
+	if (!p->now) {
+		free(p);
+		return -ENOMEM;
+	}
+	pthread_mutex_init(&p->lock, NULL);
+	*ret = p;
+	return 0;
+}
+
+void prometheus_free(struct prometheus *p)
+{
+	if (!p)
+		return;
+	totals_unref(p->now);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+void prometheus_drained(struct prometheus *p, u64 ns)
+{
+	p->drain_ns += ns;
+}
+
+/* The capturing thread is the only one that changes 'now', so it may look at it without the lock. */
+static int advance(struct capture_sink *c, const struct frames *frames)
+{
+	struct prometheus *p = c->p;
+	struct totals_interval add = {
+		.run = c->run, .frames = frames, .capture = c->number, .drain_ns = p->drain_ns, .scale = p->scale,
+	};
+	struct totals *before = p->now, *next = totals_next(before, &add);
+
+	if (!next)
+		return -ENOMEM;
+	p->drain_ns = 0;
+	pthread_mutex_lock(&p->lock);
+	p->now = next;
+	pthread_mutex_unlock(&p->lock);
+	totals_unref(before);
+	return 0;
+}
+
+static int prometheus_open(const struct run_info *run, const struct sink_config *cfg, struct sink **ret)
+{
+	struct prometheus *p = cfg->prometheus;
+	struct capture_sink *c = calloc(1, sizeof(*c));
+	int err;
+
+	if (!c)
+		return -ENOMEM;
+	*c = (struct capture_sink){ .sink.ops = &sink_prometheus, .p = p, .run = run, .number = ++p->captures };
+	if (run->scale < p->scale)
+		p->scale = run->scale;
+	err = advance(c, NULL);
+	if (err) {
+		free(c);
+		return err;
+	}
+	*ret = &c->sink;
+	return 0;
+}
+
+static int prometheus_interval(struct sink *s, const struct frames *interval)
+{
+	return advance((struct capture_sink *)s, interval);
+}
+
+static int prometheus_summary(struct sink *s, const struct frames *run)
+{
+	(void)s;
+	(void)run;
+	return 0;
+}
+
+static void prometheus_close(struct sink *s)
+{
+	free(s);
+}
+
+int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE *out)
+{
+	struct totals *t;
+	int err;
+
+	pthread_mutex_lock(&p->lock);
+	t = totals_ref(p->now);
+	pthread_mutex_unlock(&p->lock);
+	if (format == PROMETHEUS_PROTOBUF)
+		err = exposition_protobuf(t, &p->cfg, out);
+	else
+		err = exposition_text(t, &p->cfg, format == PROMETHEUS_OPENMETRICS, out);
+	totals_unref(t);
+	if (err)
+		return err;
+	errno = 0;
+	if (fflush(out) || ferror(out))
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+const struct sink_ops sink_prometheus = {
+	.name = "prometheus",
+	.open = prometheus_open,
+	.interval = prometheus_interval,
+	.summary = prometheus_summary,
+	.close = prometheus_close,
+};

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sink/prometheus_families.h"
+
+#include <string.h>
+
+/* A walk over the totals for one family. */
+struct walk {
+	struct encoder *e;
+	const struct totals *t;
+	const struct family *f;
+	bool begun;
+};
+
+static void begin(struct walk *w)
+{
+	if (!w->begun)
+		w->e->ops->family_begin(w->e, w->f);
+	w->begun = true;
+}
+
+static void put(struct walk *w, const struct labels *l, double value)
+{
+	begin(w);
+	w->e->ops->value(w->e, w->f, l, value);
+}
+
+static void label(struct labels *l, const char *name, const char *value)
+{
+	l->l[l->n++] = (struct label){ name, value };
+}
+
+/* Labels stand in the order of their names, as Prometheus sorts them. */
+static struct labels of_series(const struct series *s)
+{
+	struct labels l = { 0 };
+
+	label(&l, "device", s->device.name);
+	label(&l, "stage", stage_names[s->stage]);
+	return l;
+}
+
+static struct labels of_op(const struct series *s, u32 op)
+{
+	struct labels l = { 0 };
+
+	label(&l, "device", s->device.name);
+	label(&l, "op", op_names[op]);
+	label(&l, "stage", stage_names[s->stage]);
+	return l;
+}
+
+/* The next series from *@i on that is exposed; NULL after the last. */
+static const struct series *next(const struct totals *t, u32 *i)
+{
+	while (*i < t->n) {
+		const struct series *s = t->series[(*i)++];
+
+		if (series_present(t, s))
+			return s;
+	}
+	return NULL;
+}
+
+#define for_each_present(s, t) \
+	for (u32 next_ = 0; (s = next(t, &next_));)
+
+#define for_each_op(op, s) \
+	for (u32 op = 0; op < BLKLAT_OPS; op++) \
+		if ((s)->ops[op].hist.cells)
+
+static void walk_latency(struct walk *w)
+{
+	const struct series *s;
+
+	for_each_present(s, w->t)
+		for_each_op(op, s) {
+			const struct labels l = of_op(s, op);
+
+			begin(w);
+			w->e->ops->histogram(w->e, w->f, &l, &s->ops[op]);
+		}
+}
+
+#define WALK_OPS(of, value_) \
+	static void walk_##of(struct walk *w) \
+	{ \
+		const struct series *s; \
+		for_each_present(s, w->t) \
+			for_each_op(op, s) { \
+				const struct labels l = of_op(s, op); \
+				put(w, &l, s->ops[op].value_); \
+			} \
+	}
+
+#define WALK_SERIES(of, value_) \
+	static void walk_##of(struct walk *w) \
+	{ \
+		const struct series *s; \
+		for_each_present(s, w->t) { \
+			const struct labels l = of_series(s); \
+			put(w, &l, value_); \
+		} \
+	}
+
+#define WALK_FACT(of, value_) \
+	static void walk_##of(struct walk *w) \
+	{ \
+		const struct totals_facts *facts = &w->t->facts; \
+		const struct labels none = { 0 }; \
+		put(w, &none, value_); \
+	}
+
+WALK_OPS(bytes, bytes)
+WALK_OPS(errors, errors)
+WALK_SERIES(started, s->started.total)
+WALK_SERIES(requeued, s->requeued.total)
+WALK_SERIES(in_flight, s->in_flight)
+WALK_SERIES(oldest, seconds_of(s->oldest_ns))
+WALK_SERIES(queue_depth, s->queue_depth)
+WALK_FACT(memory, facts->memory_bytes)
+WALK_FACT(drain, seconds_of(facts->drain_ns))
+WALK_FACT(intervals, facts->intervals)
+WALK_FACT(interval, facts->interval_s)
+
+static void walk_lost(struct walk *w)
+{
+	const struct series *s;
+
+	for_each_present(s, w->t)
+		for (u32 i = 0; i < LOST_REASONS; i++) {
+			struct labels l = { 0 };
+
+			label(&l, "device", s->device.name);
+			label(&l, "reason", lost_names[i]);
+			label(&l, "stage", stage_names[s->stage]);
+			put(w, &l, s->lost_by[i].total);
+		}
+}
+
+/* Once for a device, whatever its stages: they stand next to each other. */
+static void walk_devices(struct walk *w)
+{
+	const struct series *s, *before = NULL;
+
+	for_each_present(s, w->t) {
+		const struct device *d = &s->device;
+		struct labels l = { 0 };
+
+		if (before && !strcmp(before->device.name, d->name))
+			continue;
+		before = s;
+		label(&l, "device", d->name);
+		label(&l, "kind", d->kind);
+		label(&l, "mapper", d->mapper);
+		label(&l, "model", d->model);
+		label(&l, "scheduler", d->scheduler);
+		label(&l, "serial", d->serial);
+		label(&l, "wwid", d->wwid);
+		put(w, &l, 1);
+	}
+}
+
+static void walk_build(struct walk *w)
+{
+	struct labels l = { 0 };
+
+	label(&l, "version", w->t->facts.version);
+	put(w, &l, 1);
+}
+
+static void walk_capture(struct walk *w)
+{
+	struct labels l = { 0 };
+
+	label(&l, "engine", w->t->facts.engine);
+	put(w, &l, 1);
+}
+
+static void walk_end(struct walk *w)
+{
+	const struct labels none = { 0 };
+
+	if (w->t->facts.intervals)
+		put(w, &none, w->t->facts.end_ns / (double)NSEC_PER_SEC);
+}
+
+static const struct exposed {
+	struct family f;
+	void (*walk)(struct walk *w);
+} families[] = {
+	{ { "blklat_build", NULL, "Version of blklat that is running.", FAMILY_INFO }, walk_build },
+	{ { "blklat_capture", NULL, "Engine that captures.", FAMILY_INFO }, walk_capture },
+	{ { "blklat_capture_drain_seconds", "seconds", "Time spent on reading the counters.",
+	    FAMILY_COUNTER }, walk_drain },
+	{ { "blklat_capture_interval_seconds", "seconds", "Time between two reads of the counters, as asked for.",
+	    FAMILY_GAUGE }, walk_interval },
+	{ { "blklat_capture_intervals", NULL, "Reads of the counters.", FAMILY_COUNTER }, walk_intervals },
+	{ { "blklat_capture_last_read_timestamp_seconds", "seconds", "When the counters were read last.",
+	    FAMILY_GAUGE }, walk_end },
+	{ { "blklat_capture_memory_bytes", "bytes", "Memory that the counters take.", FAMILY_GAUGE },
+	  walk_memory },
+	{ { "blklat_device", NULL, "What a device is.", FAMILY_INFO }, walk_devices },
+	{ { "blklat_io_bytes", "bytes", "Bytes of the IOs that completed.", FAMILY_COUNTER }, walk_bytes },
+	{ { "blklat_io_errors", NULL, "IOs that completed with an error.", FAMILY_COUNTER }, walk_errors },
+	{ { "blklat_io_in_flight", NULL, "IOs that started and did not complete yet.", FAMILY_GAUGE },
+	  walk_in_flight },
+	{ { "blklat_io_latency_seconds", "seconds", "Time from the start of an IO to its completion.",
+	    FAMILY_HISTOGRAM }, walk_latency },
+	{ { "blklat_io_lost", NULL, "IOs whose latency is not known, by the reason why.", FAMILY_COUNTER },
+	  walk_lost },
+	{ { "blklat_io_oldest_age_seconds", "seconds", "Age of the oldest IO in flight; 0 when there is none.",
+	    FAMILY_GAUGE }, walk_oldest },
+	{ { "blklat_io_queue_depth", NULL, "Mean number of IOs in flight in the last interval.", FAMILY_GAUGE },
+	  walk_queue_depth },
+	{ { "blklat_io_requeues", NULL, "IOs that were taken back, to be started again.", FAMILY_COUNTER },
+	  walk_requeued },
+	{ { "blklat_io_started", NULL, "IOs that started: what completed, is in flight or was lost.",
+	    FAMILY_COUNTER }, walk_started },
+};
+
+int expose(const struct totals *t, struct encoder *e)
+{
+	bool empty = !t->facts.version[0];
+
+	for (u32 i = 0; i < ARRAY_SIZE(families) && !empty && !e->err; i++) {
+		struct walk w = { .e = e, .t = t, .f = &families[i].f };
+
+		families[i].walk(&w);
+		if (w.begun)
+			e->ops->family_end(e, w.f);
+	}
+	e->ops->end(e);
+	return e->err;
+}
+
+const char *family_suffix(const struct family *f)
+{
+	switch (f->type) {
+	case FAMILY_COUNTER:
+		return "_total";
+	case FAMILY_INFO:
+		return "_info";
+	default:
+		return "";
+	}
+}
+
+double seconds_of(unsigned __int128 ns)
+{
+	/* Of a large sum the fraction would be rounded away together with the rest. */
+	return (double)(u64)(ns / NSEC_PER_SEC) + (double)(u64)(ns % NSEC_PER_SEC) / NSEC_PER_SEC;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The metrics, apart from how they are written. The table of families walks the totals and gives
+ * each sample to an encoder, a family at a time, series in the order of the totals.
+ */
+#ifndef SINK_PROMETHEUS_FAMILIES_H
+#define SINK_PROMETHEUS_FAMILIES_H
+
+#include "sink/prometheus.h"
+#include "sink/prometheus_totals.h"
+
+enum family_type {
+	FAMILY_COUNTER,		/* samples end in _total */
+	FAMILY_GAUGE,
+	FAMILY_INFO,		/* samples end in _info and are 1 */
+	FAMILY_HISTOGRAM,
+};
+
+struct family {
+	const char *name;	/* without the suffix of a type, with that of the unit */
+	const char *unit;	/* NULL: it has none */
+	const char *help;
+	enum family_type type;
+};
+
+#define LABELS_MAX 10
+
+/* Values are texts of devices: whatever they hold, an encoder makes it valid. */
+struct labels {
+	u32 n;
+	struct label {
+		const char *name;
+		const char *value;
+	} l[LABELS_MAX];
+};
+
+/* A writer of one format. Every hook is required; failures are remembered and told by end. */
+struct encoder {
+	const struct encoder_ops *ops;
+	const struct prometheus_config *cfg;
+	FILE *out;
+	int err;
+};
+
+struct encoder_ops {
+	void (*family_begin)(struct encoder *e, const struct family *f);
+	void (*value)(struct encoder *e, const struct family *f, const struct labels *l, double value);
+	void (*histogram)(struct encoder *e, const struct family *f, const struct labels *l,
+			  const struct op_total *o);
+	void (*family_end)(struct encoder *e, const struct family *f);
+	void (*end)(struct encoder *e);
+};
+
+/* Gives all of @t to @e; a family without samples is left out. Returns e->err. */
+int expose(const struct totals *t, struct encoder *e);
+
+/* What follows a family's name in that of its samples: "_total", "_info" or "". */
+const char *family_suffix(const struct family *f);
+
+/*
+ * Classic buckets, made from @h at the coarser of its own scale and @schema. Bounds are those of
+ * bins, the same for every series: a bucket that came later would look like a burst.
+ */
+#define CLASSIC_MAX (25 * 64 + 1)
+struct classic {
+	u32 n;
+	struct classic_bucket {
+		u64 upper_ns;		/* inclusive */
+		u64 ios;		/* that took no longer */
+	} b[CLASSIC_MAX];
+	u64 ios;			/* all */
+};
+/* Returns 0 or -ENOMEM. */
+int classic_make(struct classic *c, const struct hist *h, u32 schema);
+
+/* @h at the coarser of its own scale and @scale, an exact merge. Returns 0 or -ENOMEM. */
+int hist_coarser(struct hist *ret, const struct hist *h, u32 scale);
+
+/* Seconds of a sum in ns. */
+double seconds_of(unsigned __int128 ns);
+
+/* The formats. Return 0 or a negative errno; @out may hold more than was flushed. */
+int exposition_protobuf(const struct totals *t, const struct prometheus_config *cfg, FILE *out);
+int exposition_text(const struct totals *t, const struct prometheus_config *cfg, bool openmetrics,
+		    FILE *out);
+
+#endif

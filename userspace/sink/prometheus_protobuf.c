@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The protobuf format: one MetricFamily after the other, each behind its length as a varint. A family
+ * is made as a tree of protobuf-c's structures, packed and forgotten, so that memory is that of the
+ * largest one.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sink/prometheus.pb-c.h"
+#include "sink/prometheus_families.h"
+#include "sink/utf8.h"
+#include "util/cleanup.h"
+
+/* Empty buckets that are cheaper to send than a span's end and begin. */
+#define GAP_MAX 2
+
+/* What lives until its family was packed, freed at one go. */
+struct piece {
+	struct piece *next;
+	_Alignas(16) char data[];
+};
+
+struct pb_encoder {
+	struct encoder encoder;
+	struct piece *pieces;
+	Prom__MetricFamily family;
+	size_t room;			/* of family.metric */
+	char name[128];
+};
+
+/* Zeroed memory of the family; NULL, and the error remembered, when there is none. */
+static void *take(struct pb_encoder *p, size_t n, size_t size)
+{
+	struct piece *piece = calloc(1, sizeof(*piece) + n * size);
+
+	if (!piece) {
+		p->encoder.err = -ENOMEM;
+		return NULL;
+	}
+	piece->next = p->pieces;
+	p->pieces = piece;
+	return piece->data;
+}
+
+static void drop_family(struct pb_encoder *p)
+{
+	while (p->pieces) {
+		struct piece *next = p->pieces->next;
+
+		free(p->pieces);
+		p->pieces = next;
+	}
+	free(p->family.metric);
+	p->family = (Prom__MetricFamily)PROM__METRIC_FAMILY__INIT;
+	p->room = 0;
+}
+
+static int add_labels(struct pb_encoder *p, Prom__Metric *m, const struct labels *l)
+{
+	Prom__LabelPair *pairs = take(p, l->n, sizeof(*pairs));
+
+	m->label = take(p, l->n, sizeof(*m->label));
+	if (!pairs || !m->label)
+		return -ENOMEM;
+	for (u32 i = 0; i < l->n; i++) {
+		size_t room = 3 * strlen(l->l[i].value) + 1;
+
+		prom__label_pair__init(&pairs[i]);
+		pairs[i].name = (char *)l->l[i].name;
+		pairs[i].value = take(p, room, 1);
+		if (!pairs[i].value)
+			return -ENOMEM;
+		utf8_clean(pairs[i].value, room, l->l[i].value);
+		m->label[m->n_label++] = &pairs[i];
+	}
+	return 0;
+}
+
+/* A further metric of the family, with its labels. */
+static Prom__Metric *add_metric(struct pb_encoder *p, const struct labels *l)
+{
+	Prom__MetricFamily *f = &p->family;
+	Prom__Metric *m = take(p, 1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	prom__metric__init(m);
+	if (f->n_metric == p->room) {
+		size_t room = p->room ? 2 * p->room : 64;
+		Prom__Metric **more = reallocarray(f->metric, room, sizeof(Prom__Metric *));
+
+		if (!more) {
+			p->encoder.err = -ENOMEM;
+			return NULL;
+		}
+		f->metric = more;
+		p->room = room;
+	}
+	if (add_labels(p, m, l))
+		return NULL;
+	f->metric[f->n_metric++] = m;
+	return m;
+}
+
+static void pb_family_begin(struct encoder *e, const struct family *f)
+{
+	struct pb_encoder *p = (struct pb_encoder *)e;
+
+	snprintf(p->name, sizeof(p->name), "%s%s", f->name, family_suffix(f));
+	p->family.name = p->name;
+	p->family.help = (char *)f->help;
+	p->family.type = f->type == FAMILY_COUNTER ? PROM__METRIC_TYPE__COUNTER :
+			 f->type == FAMILY_HISTOGRAM ? PROM__METRIC_TYPE__HISTOGRAM :
+			 PROM__METRIC_TYPE__GAUGE;
+}
+
+static void pb_value(struct encoder *e, const struct family *f, const struct labels *l, double value)
+{
+	struct pb_encoder *p = (struct pb_encoder *)e;
+	Prom__Metric *m = add_metric(p, l);
+
+	if (!m)
+		return;
+	if (f->type == FAMILY_COUNTER) {
+		m->counter = take(p, 1, sizeof(*m->counter));
+		if (m->counter)
+			*m->counter = (Prom__Counter){ PROTOBUF_C_MESSAGE_INIT(&prom__counter__descriptor), value };
+		return;
+	}
+	m->gauge = take(p, 1, sizeof(*m->gauge));
+	if (m->gauge)
+		*m->gauge = (Prom__Gauge){ PROTOBUF_C_MESSAGE_INIT(&prom__gauge__descriptor), value };
+}
+
+/* Room for as many spans and deltas as the cells could need. */
+static int take_spans(struct pb_encoder *p, Prom__Histogram *h, u32 cells)
+{
+	Prom__BucketSpan *spans = take(p, cells, sizeof(*spans));
+
+	h->positive_span = take(p, cells, sizeof(*h->positive_span));
+	h->positive_delta = take(p, cells, sizeof(*h->positive_delta));
+	if (!spans || !h->positive_span || !h->positive_delta)
+		return -ENOMEM;
+	for (u32 i = 0; i < cells; i++)
+		h->positive_span[i] = &spans[i];
+	return 0;
+}
+
+static void append_bucket(Prom__Histogram *h, u64 ios, u64 *before)
+{
+	h->positive_delta[h->n_positive_delta++] = (int64_t)(ios - *before);
+	h->positive_span[h->n_positive_span - 1]->length++;
+	*before = ios;
+}
+
+/*
+ * Buckets in use as spans of neighbours, a span's offset being the buckets left out since the one
+ * before (the first one's: its number), and as differences of neighbours' counts. What lies above the
+ * grid is in the bucket that follows it: its lower bound is right, its upper one isn't, and a quantile
+ * that falls there says "beyond 128 s".
+ */
+static void put_buckets(Prom__Histogram *h, const struct hist *merged)
+{
+	s32 end = 0;		/* number after the last bucket that was put */
+	u64 before = 0;
+
+	for (u32 cell = 1; cell < BLKLAT_CELLS(merged->scale); cell++) {
+		s32 bucket = hist_bucket(merged->scale, cell);
+
+		if (!merged->cells[cell])
+			continue;
+		if (!h->n_positive_span || bucket - end > GAP_MAX) {
+			Prom__BucketSpan *span = h->positive_span[h->n_positive_span++];
+
+			prom__bucket_span__init(span);
+			span->offset = bucket - end;
+		} else {
+			for (; end < bucket; end++)
+				append_bucket(h, 0, &before);
+		}
+		append_bucket(h, merged->cells[cell], &before);
+		end = bucket + 1;
+	}
+}
+
+static int put_native(struct pb_encoder *p, Prom__Histogram *h, const struct op_total *o)
+{
+	struct hist merged CLEANUP(hist_uninit) = { 0 };
+	int err = hist_coarser(&merged, &o->hist, p->encoder.cfg->schema);
+
+	if (!err)
+		err = take_spans(p, h, BLKLAT_CELLS(merged.scale));
+	if (err)
+		return err;
+	h->schema = merged.scale;
+	h->sample_count = hist_count(&merged);
+	h->sample_sum = seconds_of(o->sum_ns);
+	h->zero_threshold = ldexp(1, HIST_FIRST_LOG2);
+	h->zero_count = merged.cells[0];
+	put_buckets(h, &merged);
+	return 0;
+}
+
+static int put_classic(struct pb_encoder *p, Prom__Histogram *h, const struct op_total *o)
+{
+	Prom__Bucket *buckets;
+	struct classic c;
+	int err = classic_make(&c, &o->hist, p->encoder.cfg->classic_schema);
+
+	if (err)
+		return err;
+	buckets = take(p, c.n, sizeof(*buckets));
+	h->bucket = take(p, c.n, sizeof(*h->bucket));
+	if (!buckets || !h->bucket)
+		return -ENOMEM;
+	for (u32 i = 0; i < c.n; i++) {
+		prom__bucket__init(&buckets[i]);
+		buckets[i].upper_bound = c.b[i].upper_ns / (double)NSEC_PER_SEC;
+		buckets[i].cumulative_count = c.b[i].ios;
+		h->bucket[h->n_bucket++] = &buckets[i];	/* +Inf is implied */
+	}
+	return 0;
+}
+
+static void pb_histogram(struct encoder *e, const struct family *f, const struct labels *l,
+			 const struct op_total *o)
+{
+	struct pb_encoder *p = (struct pb_encoder *)e;
+	Prom__Metric *m = add_metric(p, l);
+	Prom__Histogram *h = m ? take(p, 1, sizeof(*h)) : NULL;
+	Prom__Timestamp *created = h ? take(p, 1, sizeof(*created)) : NULL;
+
+	(void)f;
+	if (!created)
+		return;
+	prom__histogram__init(h);
+	prom__timestamp__init(created);
+	created->seconds = o->created_ns / (s64)NSEC_PER_SEC;
+	created->nanos = o->created_ns % (s64)NSEC_PER_SEC;
+	h->created_timestamp = created;
+	m->histogram = h;
+	e->err = put_native(p, h, o);
+	if (!e->err && !e->cfg->native_only)
+		e->err = put_classic(p, h, o);
+}
+
+static void put_length(FILE *out, size_t n)
+{
+	for (; n >= 0x80; n >>= 7)
+		putc((n & 0x7f) | 0x80, out);
+	putc(n, out);
+}
+
+static void pb_family_end(struct encoder *e, const struct family *f)
+{
+	struct pb_encoder *p = (struct pb_encoder *)e;
+	CLEANUP(cleanup_free) uint8_t *packed = NULL;
+	size_t n;
+
+	(void)f;
+	if (!e->err) {
+		n = prom__metric_family__get_packed_size(&p->family);
+		packed = malloc(n);
+		if (!packed)
+			e->err = -ENOMEM;
+	}
+	if (!e->err) {
+		prom__metric_family__pack(&p->family, packed);
+		put_length(e->out, n);
+		fwrite(packed, 1, n, e->out);
+	}
+	drop_family(p);
+}
+
+static void pb_end(struct encoder *e)
+{
+	(void)e;
+}
+
+static const struct encoder_ops pb_ops = {
+	.family_begin = pb_family_begin,
+	.value = pb_value,
+	.histogram = pb_histogram,
+	.family_end = pb_family_end,
+	.end = pb_end,
+};
+
+int exposition_protobuf(const struct totals *t, const struct prometheus_config *cfg, FILE *out)
+{
+	struct pb_encoder p = { .encoder = { .ops = &pb_ops, .cfg = cfg, .out = out } };
+
+	drop_family(&p);
+	return expose(t, &p.encoder);
+}

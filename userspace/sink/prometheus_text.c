@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The two text formats. They differ in little: where the names of a type's samples end, units, the
+ * time of creation, the end. Numbers are the same, and so are the bounds: a series of buckets does
+ * not change its name with the format.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sink/prometheus_families.h"
+#include "sink/utf8.h"
+
+#define NUMBER_TEXT 32
+/* Each byte of a value may become U+FFFD, or be escaped. */
+#define VALUE_TEXT (3 * 256)
+#define LABELS_TEXT (LABELS_MAX * (VALUE_TEXT + 32))
+
+struct text_encoder {
+	struct encoder encoder;
+	bool openmetrics;
+	char labels[LABELS_TEXT];	/* of the series at hand: name="value",... */
+	char le[CLASSIC_MAX][NUMBER_TEXT];	/* the bounds' texts, once they were made */
+	u32 n_le;
+};
+
+/* The shortest text that reads back as @value, whatever the locale. */
+static const char *number(char text[NUMBER_TEXT], double value)
+{
+	if (isinf(value) || isnan(value))
+		return strcpy(text, isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, NUMBER_TEXT, "%.*g", digits, value);
+		if (strtod(text, NULL) == value)
+			break;
+	}
+	for (char *c = text; *c; c++)
+		if (*c == ',')
+			*c = '.';
+	return text;
+}
+
+/* OpenMetrics wants bounds to look like fractions; the same name serves for all. */
+static const char *bound(char text[NUMBER_TEXT], u64 upper_ns)
+{
+	number(text, upper_ns / (double)NSEC_PER_SEC);
+	if (!strpbrk(text, ".e"))
+		strcat(text, ".0");
+	return text;
+}
+
+static char *put_escaped(char *to, const char *value)
+{
+	char clean[VALUE_TEXT + 1];
+
+	utf8_clean(clean, sizeof(clean), value);
+	for (const char *c = clean; *c; c++) {
+		if (*c == '\\' || *c == '"' || *c == '\n')
+			*to++ = '\\';
+		*to++ = *c == '\n' ? 'n' : *c;
+	}
+	return to;
+}
+
+static void take_labels(struct text_encoder *t, const struct labels *l)
+{
+	char *to = t->labels;
+
+	for (u32 i = 0; i < l->n; i++) {
+		if (i)
+			*to++ = ',';
+		to = stpcpy(stpcpy(to, l->l[i].name), "=\"");
+		to = put_escaped(to, l->l[i].value);
+		*to++ = '"';
+	}
+	*to = '\0';
+}
+
+/* The name and labels of a sample, and the blank before its value. */
+static void put_key(struct text_encoder *t, const struct family *f, const char *suffix, const char *le)
+{
+	FILE *out = t->encoder.out;
+
+	fputs_unlocked(f->name, out);
+	fputs_unlocked(suffix, out);
+	if (t->labels[0] || le) {
+		putc_unlocked('{', out);
+		fputs_unlocked(t->labels, out);
+		if (le) {
+			fputs_unlocked(",le=\"", out);
+			fputs_unlocked(le, out);
+			putc_unlocked('"', out);
+		}
+		putc_unlocked('}', out);
+	}
+	putc_unlocked(' ', out);
+}
+
+static void put_count(FILE *out, u64 n)
+{
+	char text[24], *c = text + sizeof(text);
+
+	*--c = '\0';
+	*--c = '\n';
+	do
+		*--c = '0' + n % 10;
+	while (n /= 10);
+	fputs_unlocked(c, out);
+}
+
+static void put_number(FILE *out, double value)
+{
+	char text[NUMBER_TEXT];
+
+	fputs_unlocked(number(text, value), out);
+	putc_unlocked('\n', out);
+}
+
+static void text_family_begin(struct encoder *e, const struct family *f)
+{
+	struct text_encoder *t = (struct text_encoder *)e;
+	static const char *const types[] = {
+		[FAMILY_COUNTER] = "counter", [FAMILY_GAUGE] = "gauge", [FAMILY_INFO] = "info",
+		[FAMILY_HISTOGRAM] = "histogram",
+	};
+	const char *suffix = t->openmetrics ? "" : family_suffix(f);
+	const char *type = f->type == FAMILY_INFO && !t->openmetrics ? "gauge" : types[f->type];
+
+	fprintf(e->out, "# HELP %s%s %s\n", f->name, suffix, f->help);
+	fprintf(e->out, "# TYPE %s%s %s\n", f->name, suffix, type);
+	if (f->unit && t->openmetrics)
+		fprintf(e->out, "# UNIT %s %s\n", f->name, f->unit);
+}
+
+static void text_value(struct encoder *e, const struct family *f, const struct labels *l, double value)
+{
+	struct text_encoder *t = (struct text_encoder *)e;
+
+	take_labels(t, l);
+	put_key(t, f, family_suffix(f), NULL);
+	put_number(e->out, value);
+}
+
+static void text_histogram(struct encoder *e, const struct family *f, const struct labels *l,
+			   const struct op_total *o)
+{
+	struct text_encoder *t = (struct text_encoder *)e;
+	struct classic c;
+
+	e->err = e->err ?: classic_make(&c, &o->hist, e->cfg->classic_schema);
+	if (e->err)
+		return;
+	/* A series whose capture was coarser has other bounds, until its next interval. */
+	if (t->n_le != c.n)
+		for (t->n_le = 0; t->n_le < c.n; t->n_le++)
+			bound(t->le[t->n_le], c.b[t->n_le].upper_ns);
+	take_labels(t, l);
+	for (u32 i = 0; i < c.n; i++) {
+		put_key(t, f, "_bucket", t->le[i]);
+		put_count(e->out, c.b[i].ios);
+	}
+	put_key(t, f, "_bucket", "+Inf");
+	put_count(e->out, c.ios);
+	put_key(t, f, "_sum", NULL);
+	put_number(e->out, seconds_of(o->sum_ns));
+	put_key(t, f, "_count", NULL);
+	put_count(e->out, c.ios);
+	if (!t->openmetrics)
+		return;
+	put_key(t, f, "_created", NULL);
+	put_number(e->out, o->created_ns / (double)NSEC_PER_SEC);
+}
+
+static void text_family_end(struct encoder *e, const struct family *f)
+{
+	(void)e;
+	(void)f;
+}
+
+static void text_end(struct encoder *e)
+{
+	if (((struct text_encoder *)e)->openmetrics)
+		fputs("# EOF\n", e->out);
+}
+
+static const struct encoder_ops text_ops = {
+	.family_begin = text_family_begin,
+	.value = text_value,
+	.histogram = text_histogram,
+	.family_end = text_family_end,
+	.end = text_end,
+};
+
+int exposition_text(const struct totals *t, const struct prometheus_config *cfg, bool openmetrics, FILE *out)
+{
+	struct text_encoder *e = calloc(1, sizeof(*e));
+	int err;
+
+	if (!e)
+		return -ENOMEM;
+	e->encoder = (struct encoder){ .ops = &text_ops, .cfg = cfg, .out = out };
+	e->openmetrics = openmetrics;
+	err = expose(t, &e->encoder);
+	free(e);
+	return err;
+}

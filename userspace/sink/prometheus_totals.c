@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sink/prometheus_totals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void series_unref(struct series *s)
+{
+	if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
+		return;
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		hist_uninit(&s->ops[op].hist);
+	free(s);
+}
+
+struct totals *totals_new(void)
+{
+	struct totals *t = calloc(1, sizeof(*t));
+
+	if (t)
+		atomic_init(&t->refs, 1);
+	return t;
+}
+
+struct totals *totals_ref(struct totals *t)
+{
+	atomic_fetch_add(&t->refs, 1);
+	return t;
+}
+
+void totals_unref(struct totals *t)
+{
+	if (!t || atomic_fetch_sub(&t->refs, 1) > 1)
+		return;
+	for (u32 i = 0; i < t->n; i++)
+		series_unref(t->series[i]);
+	free(t->series);
+	free(t);
+}
+
+static int by_name(const void *va, const void *vb)
+{
+	const struct series *a = *(struct series *const *)va, *b = *(struct series *const *)vb;
+	int order = strverscmp(a->device.name, b->device.name);
+
+	return order ? order : (int)a->stage - (int)b->stage;
+}
+
+static void raise_by(struct rising *r, u64 more)
+{
+	r->total += more;
+	r->capture += more;
+}
+
+static void raise_to(struct rising *r, u64 now)
+{
+	if (now > r->capture)
+		raise_by(r, now - r->capture);
+}
+
+/*
+ * A loss may be explained later and move to another reason. It stays where it was told first, so
+ * that no total falls, and together they are the most that was ever lost by the capture's account.
+ */
+static void raise_losses(struct rising lost_by[LOST_REASONS], const u64 now[LOST_REASONS])
+{
+	u64 told = 0, known = 0;
+
+	for (u32 i = 0; i < LOST_REASONS; i++) {
+		told += lost_by[i].capture;
+		known += now[i];
+	}
+	for (u32 i = 0; i < LOST_REASONS; i++) {
+		u64 more = now[i] > lost_by[i].last ? now[i] - lost_by[i].last : 0;
+		u64 untold = known > told ? known - told : 0;
+
+		if (more > untold)
+			more = untold;
+		raise_by(&lost_by[i], more);
+		told += more;
+		lost_by[i].last = now[i];
+	}
+}
+
+static bool op_counted(const struct op_frame *o)
+{
+	return o->ios || o->sum_ns || o->bytes || o->errors;
+}
+
+/* Reads and writes are there from the begin, at 0; the rest when there is one. */
+static bool op_exposed(const struct op_total *before, const struct op_frame *o, u32 op)
+{
+	return (before && before->hist.cells) || op == BLKLAT_OP_READ || op == BLKLAT_OP_WRITE ||
+	       op_counted(o);
+}
+
+/* Returns 0 or -ENOMEM. The total @to is a copy of @before, but for the histogram. */
+static int add_op(struct op_total *to, const struct op_total *before, const struct op_frame *o,
+		  s64 begin_ns, u32 scale)
+{
+	int err = hist_init(&to->hist, scale);
+
+	if (err)
+		return err;
+	if (before && before->hist.cells)
+		hist_add(&to->hist, &before->hist);
+	else
+		to->created_ns = begin_ns;
+	/* Even without an IO: its bin may follow in the next interval. */
+	to->sum_ns += o->sum_ns;
+	to->bytes += o->bytes;
+	to->errors += o->errors;
+	if (o->ios)
+		hist_add(&to->hist, &o->hist);
+	return 0;
+}
+
+static void add_watch(struct series *s, const struct frame *f, u64 capture)
+{
+	if (s->capture != capture) {	/* it counts from 0 again */
+		s->started.capture = s->requeued.capture = 0;
+		for (u32 i = 0; i < LOST_REASONS; i++)
+			s->lost_by[i].capture = s->lost_by[i].last = 0;
+	}
+	s->device = *f->watch->device;
+	s->stage = f->watch->stage;
+	s->capture = capture;
+	s->gone = f->gone;
+	s->seen_ns = f->end_ns;
+	s->in_flight = f->in_flight;
+	s->oldest_ns = f->oldest_ns;
+	s->queue_depth = f->queue_depth;
+	raise_to(&s->started, f->accounting.started);
+	raise_to(&s->requeued, f->accounting.requeued);
+	raise_losses(s->lost_by, f->accounting.lost_by);
+}
+
+/* The series after @f; @before is NULL when it is new. NULL when there is no memory. */
+static struct series *series_next(const struct series *before, const struct frame *f,
+				  const struct totals_interval *add)
+{
+	s64 begin_ns = f->end_ns - (s64)(f->interval_s * NSEC_PER_SEC);
+	struct series *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	if (before)	/* all but the references, which other threads change */
+		memcpy(&s->device, &before->device, sizeof(*s) - offsetof(struct series, device));
+	atomic_init(&s->refs, 1);
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		s->ops[op].hist.cells = NULL;
+	add_watch(s, f, add->capture);
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		const struct op_total *old = before ? &before->ops[op] : NULL;
+
+		if (op_exposed(old, &f->ops[op], op) &&
+		    add_op(&s->ops[op], old, &f->ops[op], begin_ns, add->scale)) {
+			series_unref(s);
+			return NULL;
+		}
+	}
+	return s;
+}
+
+/* Where the series of @w stands among the first @n, which are sorted; NULL when it is new. */
+static struct series **find(const struct totals *t, u32 n, const struct watch *w)
+{
+	struct series key, *at = &key;
+
+	strcpy(key.device.name, w->device->name);
+	key.stage = w->stage;
+	return bsearch(&at, t->series, n, sizeof(at), by_name);
+}
+
+static bool put_frame(struct totals *t, u32 n_before, const struct frame *f, const struct totals_interval *add)
+{
+	struct series **at = find(t, n_before, f->watch);
+	struct series *s = series_next(at ? *at : NULL, f, add);
+
+	if (!s)
+		return false;
+	if (at) {
+		series_unref(*at);
+		*at = s;
+	} else {
+		t->series[t->n++] = s;
+	}
+	return true;
+}
+
+/* Takes out the one that went away first, while there are too many. */
+static void forget_oldest(struct totals *t)
+{
+	for (;;) {
+		u32 absent = 0, oldest = 0;
+
+		for (u32 i = 0; i < t->n; i++) {
+			if (series_present(t, t->series[i]))
+				continue;
+			if (!absent++ || t->series[i]->seen_ns < t->series[oldest]->seen_ns)
+				oldest = i;
+		}
+		if (absent <= TOTALS_ABSENT_MAX)
+			return;
+		series_unref(t->series[oldest]);
+		t->series[oldest] = t->series[--t->n];
+	}
+}
+
+static bool put_frames(struct totals *t, const struct totals_interval *add)
+{
+	u32 n_before = t->n;
+
+	for (u32 i = 0; i < add->frames->n; i++)
+		if (!put_frame(t, n_before, &add->frames->f[i], add))
+			return false;
+	t->facts.capture = add->capture;
+	t->facts.intervals++;
+	if (add->frames->n)
+		t->facts.end_ns = add->frames->f[0].end_ns;
+	forget_oldest(t);
+	qsort(t->series, t->n, sizeof(*t->series), by_name);
+	return true;
+}
+
+static void add_facts(struct totals_facts *facts, const struct totals_interval *add)
+{
+	snprintf(facts->version, sizeof(facts->version), "%s", add->run->version);
+	snprintf(facts->engine, sizeof(facts->engine), "%s", add->run->engine);
+	facts->memory_bytes = add->run->memory_bytes;
+	facts->interval_s = add->run->interval_s;
+	facts->drain_ns += add->drain_ns;
+}
+
+struct totals *totals_next(const struct totals *before, const struct totals_interval *add)
+{
+	u32 room = before->n + (add->frames ? add->frames->n : 0);
+	struct totals *t = totals_new();
+
+	if (!t)
+		return NULL;
+	memcpy(&t->facts, &before->facts, sizeof(t->facts));
+	t->series = calloc(room ? room : 1, sizeof(*t->series));
+	if (!t->series) {
+		totals_unref(t);
+		return NULL;
+	}
+	for (; t->n < before->n; t->n++) {
+		t->series[t->n] = before->series[t->n];
+		atomic_fetch_add(&t->series[t->n]->refs, 1);
+	}
+	add_facts(&t->facts, add);
+	if (add->frames && !put_frames(t, add)) {
+		totals_unref(t);
+		return NULL;
+	}
+	return t;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The totals that are exposed. Neither they nor their series change once they are made: the next
+ * interval makes others, which share the series that had no interval. Counted references, of any
+ * thread.
+ */
+#ifndef SINK_PROMETHEUS_TOTALS_H
+#define SINK_PROMETHEUS_TOTALS_H
+
+#include <stdatomic.h>
+
+#include "sink/sink.h"
+
+/* Series kept for devices that went away; beyond, the one gone longest is forgotten. */
+#define TOTALS_ABSENT_MAX 1024
+
+struct op_total {
+	u64 bytes;
+	u64 errors;
+	unsigned __int128 sum_ns;	/* 64 bits are 200 days of 1000 IOs in flight */
+	s64 created_ns;			/* CLOCK_REALTIME from which on it was counted */
+	struct hist hist;		/* no cells: not exposed, there was no such IO yet */
+};
+
+/* Of what a capture counts from its begin on, and may correct downwards, a total that only rises. */
+struct rising {
+	u64 total;
+	u64 capture;			/* of it, what came from the present capture */
+	u64 last;			/* what the capture said last */
+};
+
+/* Of one device and stage. */
+struct series {
+	atomic_uint refs;
+	struct device device;		/* as last seen; its parent and lower mean nothing here */
+	enum blklat_stage stage;
+	u64 capture;			/* number of the last capture that had it */
+	bool gone;
+	s64 seen_ns;			/* end of its last interval */
+	u64 in_flight;
+	u64 oldest_ns;
+	double queue_depth;
+	struct rising started;
+	struct rising requeued;
+	struct rising lost_by[LOST_REASONS];
+	struct op_total ops[BLKLAT_OPS];
+};
+
+struct totals {
+	atomic_uint refs;
+	struct totals_facts {
+		char version[32];	/* "" before the first capture */
+		char engine[32];
+		u64 memory_bytes;
+		double interval_s;
+		u64 capture;		/* number of the last capture that had an interval; from 1 */
+		u64 intervals;
+		u64 drain_ns;
+		s64 end_ns;		/* of the last interval */
+	} facts;
+	u32 n;
+	struct series **series;		/* by device name (numbers by value), then stage */
+};
+
+/* What an interval adds. */
+struct totals_interval {
+	const struct run_info *run;
+	const struct frames *frames;	/* NULL: the capture was only opened */
+	u64 capture;
+	u64 drain_ns;
+	u32 scale;			/* of the histograms that are made; none so far is coarser */
+};
+
+/* Empty ones, or those after an interval. NULL when there is no memory. */
+struct totals *totals_new(void);
+struct totals *totals_next(const struct totals *before, const struct totals_interval *add);
+
+struct totals *totals_ref(struct totals *t);
+void totals_unref(struct totals *t);	/* takes NULL */
+
+/* Whether it is exposed: the last capture has it, and it did not go away. */
+static inline bool series_present(const struct totals *t, const struct series *s)
+{
+	return s->capture == t->facts.capture && !s->gone;
+}
+
+#endif
