@@ -171,6 +171,15 @@ def test_protobuf_offers_classic_buckets_too_unless_told_otherwise(tmp_path):
     assert wire.buckets(only) == wire.buckets(h)
 
 
+def test_bounds_have_one_name_in_all_formats(tmp_path):
+    """Prometheus names a bound of protobuf by its shortest text, as Python does: no series changes with the format."""
+    path = script_of(tmp_path / "s", random_ios(5))
+    bounds = [repr(b["upper_bound"]) for b in histogram_of(wire.families(played(path, PROTOBUF)), op="read")["bucket"]]
+    for accept in (OPENMETRICS, TEXT):
+        les = re.findall(r'op="read".*le="(.*?)"', played(path, accept).decode())
+        assert les == bounds + ["+Inf"]
+
+
 BUSY = """\
 io read 100us 4096 x10 errors=2
 io write 1ms 8192 x5

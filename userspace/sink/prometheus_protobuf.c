@@ -254,24 +254,26 @@ static void put_length(FILE *out, size_t n)
 	putc(n, out);
 }
 
+static int put_family(const Prom__MetricFamily *f, FILE *out)
+{
+	size_t n = prom__metric_family__get_packed_size(f);
+	CLEANUP(cleanup_free) uint8_t *packed = malloc(n);
+
+	if (!packed)
+		return -ENOMEM;
+	prom__metric_family__pack(f, packed);
+	put_length(out, n);
+	fwrite(packed, 1, n, out);
+	return 0;
+}
+
 static void pb_family_end(struct encoder *e, const struct family *f)
 {
 	struct pb_encoder *p = (struct pb_encoder *)e;
-	CLEANUP(cleanup_free) uint8_t *packed = NULL;
-	size_t n;
 
 	(void)f;
-	if (!e->err) {
-		n = prom__metric_family__get_packed_size(&p->family);
-		packed = malloc(n);
-		if (!packed)
-			e->err = -ENOMEM;
-	}
-	if (!e->err) {
-		prom__metric_family__pack(&p->family, packed);
-		put_length(e->out, n);
-		fwrite(packed, 1, n, e->out);
-	}
+	if (!e->err)
+		e->err = put_family(&p->family, e->out);
 	drop_family(p);
 }
 

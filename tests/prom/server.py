@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A real Prometheus on loopback, and what it scrapes: an HTTP server of a few lines before a Player."""
+import http.server
+import json
+import pathlib
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import tools
+
+START_S = 30
+
+
+def wait_for(what, condition, seconds=START_S):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"no {what} within {seconds} s")
+
+
+class Exporter:
+    """Answers GET /metrics from a player. One request at a time, as the player's."""
+
+    def __init__(self, player):
+        exporter = self
+        self.lock = threading.Lock()
+        self.player = player
+        self.scrapes = []  # (Accept, Content-Type, bytes)
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                accept = self.headers.get("Accept", "")
+                with exporter.lock:
+                    kind, body = player.get(accept)
+                    exporter.scrapes.append((accept, kind, len(body)))
+                self.send_response(200)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = "127.0.0.1:%d" % self.server.server_port
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def tick(self):
+        with self.lock:
+            return self.player.tick()
+
+    def open(self, script):
+        with self.lock:
+            self.player.open(script)
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join(10)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Prometheus:
+    """Scrapes the exporters each second and evaluates the rules as often."""
+
+    def __init__(self, addresses, rules=(), native=False):
+        self.folder = tempfile.TemporaryDirectory(prefix="blklat-prometheus-")
+        folder = pathlib.Path(self.folder.name)
+        self.url = f"http://127.0.0.1:{free_port()}"
+        config = {"global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+                  "rule_files": [str(pathlib.Path(r).resolve()) for r in rules],
+                  "scrape_configs": [{"job_name": "blklat", "static_configs": [{"targets": list(addresses)}]}]}
+        (folder / "prometheus.yml").write_text(json.dumps(config))  # JSON is YAML
+        self.log = (folder / "log").open("w+")
+        argv = [tools.find("prometheus"), f"--config.file={folder}/prometheus.yml",
+                f"--storage.tsdb.path={folder}/data", "--web.listen-address=" + self.url[len("http://"):]]
+        if native:
+            argv.append("--enable-feature=native-histograms")
+        self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, cwd=folder)
+        try:
+            wait_for("Prometheus", self.ready)
+        except BaseException:
+            self.close()
+            raise
+
+    def ready(self):
+        assert self.process.poll() is None, self.said()
+        try:
+            return urllib.request.urlopen(self.url + "/-/ready", timeout=5).status == 200
+        except OSError:
+            return False
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read()
+
+    def api(self, path, **parameters):
+        query = urllib.parse.urlencode(parameters, doseq=True)
+        try:
+            with urllib.request.urlopen(f"{self.url}/api/v1/{path}?{query}", timeout=30) as r:
+                return json.load(r)["data"]
+        except urllib.error.HTTPError as e:
+            raise AssertionError(f"{path} {parameters}: {e.read().decode()}") from None
+
+    def query(self, expression, **parameters):
+        """[(labels, value)] of an instant query; a histogram's value is its JSON."""
+        rows = self.api("query", query=expression, **parameters)["result"]
+        return [(r["metric"], float(r["value"][1]) if "value" in r else r["histogram"][1]) for r in rows]
+
+    def value(self, expression, **parameters):
+        rows = self.query(expression, **parameters)
+        assert len(rows) == 1, (expression, rows)
+        return rows[0][1]
+
+    def close(self):
+        self.process.terminate()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+        self.folder.cleanup()

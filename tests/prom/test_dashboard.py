@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The dashboard: it hangs together, and each of its queries gives data by a real Prometheus."""
+import json
+import math
+import pathlib
+import re
+
+import pytest
+
+DASHBOARD = json.loads((pathlib.Path(__file__).resolve().parents[2] / "packaging/grafana/blklat.json").read_text())
+TARGETS = [(p["title"], t["refId"], t["expr"]) for p in DASHBOARD["panels"] for t in p["targets"]]
+VARIABLES = {v["name"]: v for v in DASHBOARD["templating"]["list"]}
+# What a user who changes nothing has chosen; the interval is what Grafana makes of scrapes of 1 s.
+CHOSEN = {"job": ".+", "instance": ".+", "device": ".+", "stage": "device", "__rate_interval": "4s", "__interval": "1s"}
+KINDS = ("native", "classic")
+
+
+def filled(expression):
+    return re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda m: CHOSEN[m[1] or m[2]], expression)
+
+
+def numbers(rows):
+    """Values that a panel can draw; a histogram counts as its number of IOs a second."""
+    found = [float(v["count"]) if isinstance(v, dict) else v for _, v in rows]
+    return [n for n in found if not math.isnan(n)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("title,ref,expression", TARGETS, ids=[f"{t[0]}-{t[1]}" for t in TARGETS])
+def test_query(fleet, kind, title, ref, expression):
+    rows = getattr(fleet, kind).query(filled(expression), time=fleet.moment)
+    if ref in KINDS and ref != kind:  # the heat map's two sources: one of them has the data
+        assert rows == []
+    else:
+        assert numbers(rows), (title, ref)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_figures(fleet, kind):
+    """What the panels say, against what was played."""
+    s = getattr(fleet, kind)
+    by = {(title, ref): filled(e) for title, ref, e in TARGETS}
+    slowest = s.query(by["Slowest devices of the fleet", "slowest"], time=fleet.moment)
+    assert len(slowest) == 12
+    # The beyond-the-grid IO is one of thousands: the slow drive's reads lead by their p99.
+    first = max(slowest, key=lambda row: row[1])[0]
+    assert (first["instance"], first["device"], first["op"], first["model"]) == (
+        fleet.addresses[1], "nvme2n1", "read", "Example NVMe")
+    ratios = s.query(by["Slower than its model", "ratio"], time=fleet.moment)
+    first, ratio = max(ratios, key=lambda row: row[1])
+    assert (first["instance"], first["device"]) == (fleet.addresses[1], "nvme2n1") and 4 < ratio < 16
+    iops = s.query(by["IOPS", "iops"], time=fleet.moment)
+    reads = [v for labels, v in iops if labels["op"] == "read"]
+    assert len(reads) == 6 and all(v == pytest.approx(1000, rel=0.6) for v in reads)
+    total = s.query(f'sum({by["IOPS", "iops"]})', time=fleet.moment)[0][1]
+    heat = s.query(by["Latency distribution, IOs a second" if kind == "native" else "Latency distribution, classic buckets", kind],
+                   time=fleet.moment)
+    assert max(numbers(heat)) == pytest.approx(total, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", [n for n, v in VARIABLES.items() if v["type"] == "query"])
+def test_variable(fleet, name):
+    query = VARIABLES[name]["query"]["query"]
+    selector, label = re.fullmatch(r"label_values\((.*), (\w+)\)", query).groups()
+    for kind in KINDS:
+        found = getattr(fleet, kind).api(f"label/{label}/values", **{"match[]": filled(selector)})
+        assert found and VARIABLES[name].get("current", {}).get("value", "") in ([f for f in found] + [["$__all"]])
+
+
+def test_it_hangs_together():
+    panels = DASHBOARD["panels"]
+    assert len({p["id"] for p in panels}) == len(panels)
+    taken = set()
+    for p in panels:
+        g = p["gridPos"]
+        cells = {(x, y) for x in range(g["x"], g["x"] + g["w"]) for y in range(g["y"], g["y"] + g["h"])}
+        assert g["x"] + g["w"] <= 24 and not cells & taken, p["title"]
+        taken |= cells
+        refs = [t["refId"] for t in p["targets"]]
+        assert len(set(refs)) == len(refs)
+        assert all(x["datasource"]["uid"] == "${datasource}" for x in [p, *p["targets"]])
+    used = set(re.findall(r"\$\{?(\w+)", json.dumps(DASHBOARD)))
+    assert used - set(VARIABLES) == {"__rate_interval", "__all"}
+    assert set(VARIABLES) <= used

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The rules, by promtool: they are well-formed, and their cases hold."""
+import pathlib
+import re
+import subprocess
+
+import yaml
+
+import tools
+
+RULES = pathlib.Path(__file__).resolve().parents[2] / "packaging/prometheus"
+
+
+def promtool(*argv):
+    r = subprocess.run([tools.find("promtool"), *argv], cwd=RULES, capture_output=True, text=True, timeout=120)
+    assert r.returncode == 0, r.stdout + r.stderr
+    return r.stdout
+
+
+def test_rules_are_well_formed():
+    said = promtool("check", "rules", "--lint-fatal", "blklat.rules.yml")
+    assert re.search(r"SUCCESS: \d+ rules found", said), said
+
+
+def test_cases():
+    assert "SUCCESS" in promtool("test", "rules", "blklat.rules.test.yml")
+
+
+def test_every_alert_has_a_case_that_fires_and_one_that_does_not():
+    rules = yaml.safe_load((RULES / "blklat.rules.yml").read_text())
+    alerts = {r["alert"] for g in rules["groups"] for r in g["rules"] if "alert" in r}
+    cases = [c for t in yaml.safe_load((RULES / "blklat.rules.test.yml").read_text())["tests"]
+             for c in t.get("alert_rule_test", [])]
+    assert {c["alertname"] for c in cases if c.get("exp_alerts")} == alerts
+    assert {c["alertname"] for c in cases if not c.get("exp_alerts")} == alerts
