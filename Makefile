@@ -209,7 +209,7 @@ $(O)/bench/floor.o: $(O)/bench/floor.skel.h
 $(O)/bench/floor: $(O)/bench/floor.o
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
-$(O)/bench/drain $(O)/bench/recording: $(O)/bench/%: $(O)/bench/%.o $(LIBRARY)
+$(O)/bench/drain $(O)/bench/recording $(O)/bench/exposition: $(O)/bench/%: $(O)/bench/%.o $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
 # The tools to compare with; one that can't be had is skipped by name.
@@ -224,7 +224,7 @@ bench-vm: deps
 	+@$(MAKE) -s --no-print-directory bench-programs
 	@$(PYTHON) -B bench/bench_vm.py $(BENCH)
 
-bench-programs: $(O)/blklat $(O)/bench/floor $(O)/bench/drain $(O)/bench/recording
+bench-programs: $(O)/blklat $(addprefix $(O)/bench/,floor drain recording exposition)
 
 # --- tests -----------------------------------------------------------------------------------
 
@@ -242,6 +242,7 @@ $(O)/tests/live/witness: $(O)/tests/live/witness.o
 
 # What a scrape would get, for the tests with Prometheus.
 export EXPOSITION = $(abspath $(O))/tests/prom/exposition
+export EXPOSITION_BENCH = $(abspath $(O))/bench/exposition
 
 $(O)/tests/prom/exposition: $(O)/tests/prom/exposition.o $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
@@ -270,7 +271,7 @@ test: deps
 	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS)
 	@$(RUN_TESTS) $(LEVELS)
 
-test-programs: all $(UNIT_TESTS) $(O)/tests/live/witness $(O)/tests/prom/exposition
+test-programs: all $(UNIT_TESTS) $(O)/tests/live/witness $(O)/tests/prom/exposition $(O)/bench/exposition
 
 $(LEVELS:%=test-%): test-%: test-programs
 	@$(RUN_TESTS) $*

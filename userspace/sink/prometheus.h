@@ -41,7 +41,8 @@ struct prometheus_config {
 	/*
 	 * Leaves classic buckets out of protobuf. A Prometheus that takes native histograms ignores
 	 * them, unless told otherwise; but one that asks for protobuf and doesn't would be left with
-	 * a count and a sum. So both are offered, for a quarter more bytes.
+	 * a count and a sum. So both are offered, for twice the bytes: 73 kB instead of 37 for 24
+	 * devices that read and write.
 	 */
 	bool native_only;
 };

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a scrape costs: bytes and time of each format for a host of DEVICES (24) drives that read and write
+ * at one stage, latencies spread as those of a busy SSD, and the time that an interval takes. Prints
+ * one line of JSON; times are CPU time of the thread, bytes also as gzip would send them.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <zlib.h>
+
+#include "sink/prometheus.h"
+#include "util/cleanup.h"
+
+#define ROUNDS 200
+#define INTERVALS 30
+#define IOS 5000 		/* of an op and interval */
+#define DEVICES_MAX 1024
+
+struct host {
+	u32 n;
+	struct device *devices;
+	struct watch *watches;
+	struct run_info run;
+	struct sink_config cfg;
+	struct sink *sink;
+	struct frames frames;
+};
+
+static u64 cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void print_times(const char *name, u64 *ns, u32 n, const char *end)
+{
+	qsort(ns, n, sizeof(*ns), ascending);
+	printf("\"%s\":{\"p50\":%.3f,\"p99\":%.3f}%s", name, ns[n / 2] / 1e6, ns[n * 99 / 100] / 1e6, end);
+}
+
+/* Normally distributed: the sum of twelve uniform numbers (its ends at 6 sigma do no harm here). */
+static double normal(void)
+{
+	double sum = -6;
+
+	for (u32 i = 0; i < 12; i++)
+		sum += drand48();
+	return sum;
+}
+
+/* A body around @median_ns, and a hundredth that waited for something 20 times as slow. */
+static void spread(struct op_frame *o, double median_ns)
+{
+	hist_clear(&o->hist);
+	o->sum_ns = 0;
+	for (u32 i = 0; i < IOS; i++) {
+		double slower = drand48() < 0.01 ? 20 : 1;
+		u64 ns = median_ns * slower * exp(0.35 * normal());
+
+		o->hist.cells[blklat_cell(ns, o->hist.scale)]++;
+		o->sum_ns += ns;
+	}
+	o->ios = IOS;
+	o->bytes = 4096ULL * IOS;
+}
+
+static int host_init(struct host *h, u32 n, struct prometheus *p)
+{
+	h->n = n;
+	h->devices = calloc(n, sizeof(*h->devices));
+	h->watches = calloc(n, sizeof(*h->watches));
+	if (!h->devices || !h->watches)
+		return -1;
+	for (u32 i = 0; i < n; i++) {
+		struct device *d = &h->devices[i];
+
+		snprintf(d->name, sizeof(d->name), "nvme%un1", i);
+		strcpy(d->kind, "nvme");
+		strcpy(d->model, "SAMSUNG MZWLR7T6HBLA-00A07");
+		strcpy(d->scheduler, "none");
+		snprintf(d->serial, sizeof(d->serial), "S6CKNE0R%06u", i);
+		snprintf(d->wwid, sizeof(d->wwid), "eui.36434b3052%018u", i);
+		h->watches[i].device = d;
+	}
+	h->run = (struct run_info){
+		.version = BLKLAT_VERSION, .engine = "bpf", .watches = h->watches, .n_watches = n,
+		.scale = BLKLAT_SCALE_MAX, .interval_s = 1,
+	};
+	h->cfg.prometheus = p;
+	return frames_init(&h->frames, h->watches, n, BLKLAT_SCALE_MAX) ?:
+	       sink_prometheus.open(&h->run, &h->cfg, &h->sink);
+}
+
+static void host_uninit(struct host *h)
+{
+	if (h->sink)
+		sink_prometheus.close(h->sink);
+	frames_uninit(&h->frames);
+	free(h->devices);
+	free(h->watches);
+}
+
+static int time_intervals(struct host *h)
+{
+	u64 ns[INTERVALS];
+
+	for (u32 i = 0; i < INTERVALS; i++) {
+		for (u32 w = 0; w < h->n; w++) {
+			spread(&h->frames.f[w].ops[BLKLAT_OP_READ], 90e3 * (1 + w % 3));
+			spread(&h->frames.f[w].ops[BLKLAT_OP_WRITE], 25e3 * (1 + w % 3));
+			h->frames.f[w].interval_s = 1;
+			h->frames.f[w].end_ns = 1795246501000000000LL + i * (s64)NSEC_PER_SEC;
+		}
+		ns[i] = cpu_ns();
+		if (sink_prometheus.interval(h->sink, &h->frames))
+			return -1;
+		ns[i] = cpu_ns() - ns[i];
+	}
+	print_times("interval_ms", ns, INTERVALS, ",");
+	return 0;
+}
+
+static int time_format(struct prometheus *p, enum prometheus_format format, const char *name, const char *end)
+{
+	CLEANUP(cleanup_free) Bytef *packed = NULL;
+	CLEANUP(cleanup_free) char *text = NULL;
+	u64 ns[ROUNDS];
+	uLongf zipped;
+	size_t len;
+
+	for (u32 i = 0; i < ROUNDS; i++) {
+		FILE *f;
+
+		free(text);
+		text = NULL;
+		ns[i] = cpu_ns();
+		f = open_memstream(&text, &len);
+		if (!f || prometheus_render(p, format, f))
+			return -1;
+		fclose(f);
+		ns[i] = cpu_ns() - ns[i];
+	}
+	zipped = compressBound(len);
+	packed = malloc(zipped);
+	if (!packed || compress(packed, &zipped, (const Bytef *)text, len) != Z_OK)
+		return -1;
+	printf("\"%s\":{\"bytes\":%zu,\"deflated_bytes\":%lu,", name, len, zipped);
+	print_times("ms", ns, ROUNDS, "}");
+	fputs(end, stdout);
+	return 0;
+}
+
+static int bench(u32 n, const struct prometheus_config *cfg)
+{
+	struct prometheus *p;
+	struct host h = { 0 };
+	int err = prometheus_new(cfg, &p);
+
+	if (err)
+		return err;
+	err = host_init(&h, n, p);
+	printf("{\"devices\":%u,\"ops\":2,\"schema\":%u,", n, cfg->schema);
+	err = err ?: time_intervals(&h) ?: time_format(p, PROMETHEUS_PROTOBUF, "protobuf", ",") ?:
+	      time_format(p, PROMETHEUS_OPENMETRICS, "openmetrics", ",") ?:
+	      time_format(p, PROMETHEUS_TEXT, "text", "}\n");
+	host_uninit(&h);
+	prometheus_free(p);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	u32 n = argc > 1 ? atoi(argv[1]) : 24, schema = argc > 2 ? atoi(argv[2]) : PROMETHEUS_SCHEMA;
+	const struct prometheus_config cfg = {
+		.schema = schema, .classic_schema = PROMETHEUS_CLASSIC_SCHEMA, .native_only = argc > 3,
+	};
+
+	if (!n || n > DEVICES_MAX || schema > BLKLAT_SCALE_MAX) {
+		fprintf(stderr, "usage: exposition [DEVICES [SCHEMA [native-only]]]\n");
+		return 2;
+	}
+	return bench(n, &cfg) ? 1 : 0;
+}

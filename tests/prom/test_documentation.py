@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""docs/prometheus.md has what is exposed, and as much of it as it says; what a scrape costs is within bounds."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import wire
+from player import OPENMETRICS, PROTOBUF, TEXT, Player, script
+
+BENCH = os.environ.get("EXPOSITION_BENCH", "build/bench/exposition")
+PAGE = (pathlib.Path(__file__).resolve().parents[2] / "docs/prometheus.md").read_text()
+
+
+def test_metrics_and_labels(tmp_path):
+    path = script(tmp_path / "s", ["sda model=M"], ["io read 1ms 4096", "tick 1"])
+    with Player() as p:
+        p.open(path)
+        p.tick()
+        families = wire.families(p.get(PROTOBUF)[1])
+    exposed = {name: (f["type"], sorted(f["metric"][0]["labels"])) for name, f in families.items()}
+    rows = re.findall(r"^\| `(blklat_\w+)` \| (\w+) \|([\w, ]*)\|", PAGE, re.M)
+    assert exposed == {name: ("gauge" if kind == "info" else kind, re.findall(r"\w+", labels))
+                       for name, kind, labels in rows}
+
+
+def samples(tmp_path, devices, ops, accept):
+    """Series; of protobuf's, a histogram is one."""
+    events = [f"on sd{i} device\nio {op} 1ms 4096" for i in range(devices) for op in ops] + ["tick 1"]
+    path = script(tmp_path / "s", [f"sd{i}" for i in range(devices)], events)
+    with Player() as p:
+        p.open(path)
+        p.tick()
+        body = p.get(accept)[1]
+    if accept == PROTOBUF:
+        return sum(len(f["metric"]) for f in wire.families(body).values())
+    return sum(not line.startswith(b"#") for line in body.splitlines())
+
+
+def test_series_of_a_device(tmp_path):
+    def more(devices, ops, accept):
+        return samples(tmp_path, devices, ops, accept) - samples(tmp_path, 1, ["read"], accept)
+
+    figures = [more(2, ["read"], a) for a in (PROTOBUF, OPENMETRICS, TEXT)]
+    further = [more(1, ["read", "flush"], a) for a in (PROTOBUF, OPENMETRICS)]
+    said = re.search(r"has (\d+) series with native histograms and (\d+) with classic buckets \((\d+) in.*?further op (\d+) or (\d+)",
+                     PAGE, re.S)
+    assert list(map(int, said.groups())) == figures + further
+
+
+def test_a_scrape_of_24_devices(tmp_path):
+    """Below 1 MB and 20 ms; CPU time, so that what else the machine does is not counted."""
+    r = subprocess.run([BENCH, "24"], capture_output=True, check=True, timeout=120)
+    figures = json.loads(r.stdout)
+    assert figures["devices"] == 24
+    for name in ("protobuf", "openmetrics", "text"):
+        assert figures[name]["bytes"] < 1e6 and figures[name]["ms"]["p50"] < 20, figures
+    said = [float(n) for n in re.findall(r"^\| 24 \|.*?\| ([\d.]+) kB \|", PAGE, re.M)]
+    measured = [figures[name]["bytes"] / 1000 for name in ("protobuf", "openmetrics", "text")]
+    for page, now in zip([said[0], *said[2:]], measured):
+        assert abs(page / now - 1) < 0.05, (page, now)
