@@ -340,7 +340,7 @@ static void the_longest_labels_fit(void **state)
 	service_uninit(&s);
 }
 
-/* The process name space of a host that makes and drops devices all day is bounded. */
+/* The memory of a host that makes and drops devices all day is bounded. */
 static void the_one_gone_longest_is_forgotten(void **state)
 {
 	struct service s;
@@ -348,18 +348,18 @@ static void the_one_gone_longest_is_forgotten(void **state)
 	(void)state;
 	service_init(&s);
 	for (u32 i = 0; i < 1026; i++) {
-		snprintf(s.devices[0].name, DEVICE_NAME_MAX, "dm-%u", i);
+		snprintf(s.devices[0].name, DEVICE_NAME_MAX, "dm-%u", 2000 - i);
 		begin(&s, 1);
 		interval(&s, 7);
 		end(&s);
 	}
 	/* 1025 had gone before the last one came: the first is forgotten, the second is not. */
-	strcpy(s.devices[0].name, "dm-1");
-	strcpy(s.devices[1].name, "dm-0");
+	strcpy(s.devices[0].name, "dm-1999");
+	strcpy(s.devices[1].name, "dm-2000");
 	begin(&s, 2);
 	interval(&s, 1);
-	expect(&s, READS("dm-1"), "8");
-	expect(&s, READS("dm-0"), "1");
+	expect(&s, READS("dm-1999"), "8");
+	expect(&s, READS("dm-2000"), "1");
 	end(&s);
 	service_uninit(&s);
 }
