@@ -38,9 +38,9 @@ def events_of(ios, host, ticks):
     for tick in range(ticks):
         for (at, drive, op), values in ios.items():
             if at == host:
-                lines.append(f"on {drive} device")
-                lines += [f"io {op} {ns}ns 4096" for ns in values[tick::ticks]]
-                lines += ["in-flight 4 oldest=90us", f"on {drive} queue", f"io {op} 2us 4096 x{len(values[tick::ticks])}"]
+                now = values[tick::ticks]
+                lines += [f"on {drive} device", "in-flight 4 oldest=90us", *(f"io {op} {ns}ns 4096" for ns in now)]
+                lines += [f"on {drive} queue", f"io {op} 2us 4096 x{len(now)}"]
         lines.append("tick 1")
     return lines
 

@@ -53,8 +53,8 @@ def test_figures(fleet, kind):
     reads = [v for labels, v in iops if labels["op"] == "read"]
     assert len(reads) == 6 and all(v == pytest.approx(1000, rel=0.6) for v in reads)
     total = s.query(f'sum({by["IOPS", "iops"]})', time=fleet.moment)[0][1]
-    heat = s.query(by["Latency distribution, IOs a second" if kind == "native" else "Latency distribution, classic buckets", kind],
-                   time=fleet.moment)
+    panel = {"native": "Latency distribution, IOs a second", "classic": "Latency distribution, classic buckets"}[kind]
+    heat = s.query(by[panel, kind], time=fleet.moment)
     assert max(numbers(heat)) == pytest.approx(total, rel=1e-6)
 
 

@@ -44,8 +44,8 @@ def test_series_of_a_device(tmp_path):
 
     figures = [more(2, ["read"], a) for a in (PROTOBUF, OPENMETRICS, TEXT)]
     further = [more(1, ["read", "flush"], a) for a in (PROTOBUF, OPENMETRICS)]
-    said = re.search(r"has (\d+) series with native histograms and (\d+) with classic buckets \((\d+) in.*?further op (\d+) or (\d+)",
-                     PAGE, re.S)
+    said = re.search(r"has (\d+) series with native histograms and (\d+) with classic buckets "
+                     r"\((\d+) in.*?further op (\d+) or (\d+)", PAGE, re.S)
     assert list(map(int, said.groups())) == figures + further
 
 

@@ -130,7 +130,8 @@ def check_classic(buckets, count, total, values, classic):
 
 
 @pytest.mark.parametrize("classic", (0, 1, 2))
-@pytest.mark.parametrize("accept,read", ((OPENMETRICS, read_openmetrics), (TEXT, read_text)), ids=("openmetrics", "text"))
+@pytest.mark.parametrize("accept,read", ((OPENMETRICS, read_openmetrics), (TEXT, read_text)),
+                         ids=("openmetrics", "text"))
 def test_classic_buckets_of_the_texts(tmp_path, accept, read, classic):
     ios = random_ios(10 + classic)
     body = played(script_of(tmp_path / "s", ios, ticks=2), accept, "-c", str(classic)).decode()
@@ -228,7 +229,8 @@ WANTED = {
     ("blklat_device_info", "loop0 loop backing.img none"): 1,
     ("blklat_device_info", "sda disk Example SSD mq-deadline"): 1,
 }
-DEVICES = ["sda kind=disk model=\"Example SSD\" scheduler=mq-deadline", "loop0 kind=loop model=backing.img scheduler=none"]
+DEVICES = ["sda kind=disk model=\"Example SSD\" scheduler=mq-deadline",
+           "loop0 kind=loop model=backing.img scheduler=none"]
 
 
 def flat(labels):

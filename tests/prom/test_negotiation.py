@@ -29,17 +29,26 @@ CASES = (
     ("application/openmetrics-text;version=0.0.1", T), ("application/openmetrics-text;version=2.0.0", T),
     ("application/openmetrics-text;version=0.0.1,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", T),
     # The weight decides, not the order; of equals the richer format.
-    ("text/plain;q=0.5,application/openmetrics-text;q=0.6", O), ("text/plain;q=0.7,application/openmetrics-text;q=0.6", T),
+    ("text/plain;q=0.5,application/openmetrics-text;q=0.6", O),
+    ("text/plain;q=0.7,application/openmetrics-text;q=0.6", T),
     ("text/plain,application/openmetrics-text", O), (f"text/plain,application/openmetrics-text,{PROTOBUF}", P),
-    (PROTOBUF + ";q=0.999,text/plain;q=1.000", T), (PROTOBUF + ";q=0", T), (PROTOBUF + ";q=0,application/openmetrics-text", O),
+    (PROTOBUF + ";q=0.999,text/plain;q=1.000", T), (PROTOBUF + ";q=0", T),
+    (PROTOBUF + ";q=0,application/openmetrics-text", O),
     ("application/openmetrics-text;q=0.1,*/*;q=0.9", T), ("application/openmetrics-text;q=0.9,*/*;q=0.1", O),
     # A weight that is none makes the range one that nobody asked for.
-    ("application/openmetrics-text;q=2", T), ("application/openmetrics-text;q=x", T), ("application/openmetrics-text;q=", T),
-    ("application/openmetrics-text;q=0.1234", T), ("application/openmetrics-text;q=-1", T), ("application/openmetrics-text;q=1.001", T),
+    ("application/openmetrics-text;q=2", T),
+    ("application/openmetrics-text;q=x", T),
+    ("application/openmetrics-text;q=", T),
+    ("application/openmetrics-text;q=0.1234", T),
+    ("application/openmetrics-text;q=-1", T),
+    ("application/openmetrics-text;q=1.001", T),
     ("application/openmetrics-text;q=0.", T), ("application/openmetrics-text;q=1.", O),
     # Separators within quotes are none.
     ('text/x;a="application/openmetrics-text,b;q=1",application/openmetrics-text;q=0.3', O),
-    ('text/x;a=",application/openmetrics-text"', T), (',,;;,application/openmetrics-text;;,', O), ('"', T), ('application/openmetrics-text;"', O),
+    ('text/x;a=",application/openmetrics-text"', T),
+    (',,;;,application/openmetrics-text;;,', O),
+    ('"', T),
+    ('application/openmetrics-text;"', O),
 )
 
 

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A service that goes from capture to capture, and its scrapes, for the tests of what Prometheus gets. */
+#ifndef TEST_PROMETHEUS_SERVICE_H
+#define TEST_PROMETHEUS_SERVICE_H
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sink/prometheus.h"
+
+#define WATCHES 3
+/* 2026-11-21T07:35:00Z, by date(1). */
+#define START_NS 1795246500000000000LL
+#define CELL_60US 767	/* at scale 6, see bins.h */
+
+struct service {
+	struct prometheus *p;
+	struct device devices[WATCHES];
+	struct watch watches[WATCHES];
+	struct run_info run;
+	struct sink_config cfg;
+	struct sink *sink;
+	struct frames frames;
+	s64 now_ns;
+	char *text;		/* the last scrape */
+	size_t len;
+};
+
+static inline void begin_at(struct service *s, u32 n, u32 scale)
+{
+	for (u32 i = 0; i < n; i++)
+		s->watches[i] = (struct watch){ &s->devices[i], BLKLAT_STAGE_DEVICE };
+	s->run = (struct run_info){
+		.version = "1.2.3", .engine = "bpf", .watches = s->watches, .n_watches = n, .scale = scale,
+	};
+	assert_int_equal(sink_prometheus.open(&s->run, &s->cfg, &s->sink), 0);
+	assert_int_equal(frames_init(&s->frames, s->watches, n, scale), 0);
+}
+
+static inline void begin(struct service *s, u32 n)
+{
+	begin_at(s, n, BLKLAT_SCALE_MAX);
+}
+
+static inline void end(struct service *s)
+{
+	sink_prometheus.close(s->sink);
+	frames_uninit(&s->frames);
+}
+
+static inline void service_init(struct service *s)
+{
+	const struct prometheus_config cfg = { .schema = 3, .classic_schema = 1 };
+
+	*s = (struct service){ .now_ns = START_NS };
+	for (u32 i = 0; i < WATCHES; i++)
+		snprintf(s->devices[i].name, DEVICE_NAME_MAX, "sd%c", 'a' + i);
+	assert_int_equal(prometheus_new(&cfg, &s->p), 0);
+	s->cfg.prometheus = s->p;
+}
+
+static inline void service_uninit(struct service *s)
+{
+	prometheus_free(s->p);
+	free(s->text);
+}
+
+/* An interval of 1 s in which each watch has @ios reads of 60 us and 4 KiB. */
+static inline void interval(struct service *s, u64 ios)
+{
+	s->now_ns += NSEC_PER_SEC;
+	for (u32 i = 0; i < s->frames.n; i++) {
+		struct frame *f = &s->frames.f[i];
+		struct op_frame *o = &f->ops[BLKLAT_OP_READ];
+
+		f->end_ns = s->now_ns;
+		f->interval_s = 1;
+		o->ios = ios;
+		o->bytes = 4096 * ios;
+		o->sum_ns = 60000 * ios;
+		o->hist.cells[blklat_coarser(CELL_60US, o->hist.scale)] = ios;
+	}
+	assert_int_equal(sink_prometheus.interval(s->sink, &s->frames), 0);
+}
+
+static inline const char *scrape(struct service *s, enum prometheus_format format)
+{
+	FILE *f;
+
+	free(s->text);
+	f = open_memstream(&s->text, &s->len);
+	assert_non_null(f);
+	assert_int_equal(prometheus_render(s->p, format, f), 0);
+	fclose(f);
+	return s->text;
+}
+
+/* The scrape has this line, or "absent" when nothing begins with @key. */
+static inline void expect(struct service *s, const char *key, const char *value)
+{
+	char line[256];
+	const char *text = scrape(s, PROMETHEUS_OPENMETRICS);
+
+	snprintf(line, sizeof(line), "\n%s %s\n", key, value);
+	if (strcmp(value, "absent")) {
+		if (!strstr(text, line))
+			fail_msg("no '%s %s' in:\n%s", key, value, text);
+		return;
+	}
+	snprintf(line, sizeof(line), "\n%s ", key);
+	assert_null(strstr(text, line));
+}
+
+#define BUCKET(le) \
+	"blklat_io_latency_seconds_bucket{device=\"sda\",op=\"read\",stage=\"device\",le=\"" le "\"}"
+#define READS(device) "blklat_io_latency_seconds_count{device=\"" device "\",op=\"read\",stage=\"device\"}"
+#define CREATED(device, op) \
+	"blklat_io_latency_seconds_created{device=\"" device "\",op=\"" op "\",stage=\"device\"}"
+#define SUM "blklat_io_latency_seconds_sum{device=\"sda\",op=\"read\",stage=\"device\"}"
+#define LOST(reason) "blklat_io_lost_total{device=\"sda\",reason=\"" reason "\",stage=\"device\"}"
+#define REQUEUES "blklat_io_requeues_total{device=\"sda\",stage=\"device\"}"
+
+#endif
