@@ -472,6 +472,8 @@ static void what_proves_a_stall(void **state)
 				synthetic_in_flight(&m.s, 0, 4, 50000);
 			if (w == AGE && gap)
 				synthetic_in_flight(&m.s, 0, 1, cases[c].ns);
+			if (w == AGE && i == 21)	/* it ends */
+				synthetic_io(&m.s, 0, READ, cases[c].ns + 100000000, 1);
 			synthetic_tick(&m.s, 1);
 		}
 		judge(&m);
@@ -513,11 +515,14 @@ static void periods(void **state)
 
 		begin(&m, 1);
 		for (u32 i = 0; i < 100; i++) {
-			bool gap = false;
+			bool gap = false, after = false;
 
-			for (u32 j = 0; j < cases[c].n; j++)
+			for (u32 j = 0; j < cases[c].n; j++) {
 				gap |= cases[c].at[j] == i;
+				after |= cases[c].at[j] + 1 == i;
+			}
 			synthetic_io(&m.s, 0, READ, 100000, gap ? 0 : 10000);
+			synthetic_io(&m.s, 0, READ, 1000100000, after ? 8 : 0);
 			synthetic_in_flight(&m.s, 0, 8, gap ? 1000000000 : 50000);
 			synthetic_tick(&m.s, 1);
 		}
@@ -616,6 +621,59 @@ static void short_intervals_are_empty(void **state)
 	}
 	judge(&m);
 	assert_count(&m, "stall", 0);
+	end(&m);
+}
+
+/*
+ * The capture missed an end: an IO seems to be in flight, older and older, while the workload rests, until its tag is
+ * used again. Nothing of that age ever ends; and at the end of the run the kernel has counted all ends.
+ */
+static void an_end_that_was_missed(void **state)
+{
+	struct accounting *a;
+	struct made m;
+
+	(void)state;
+	begin(&m, 1);
+	a = &m.s.frames.f[0].accounting;
+	for (u32 i = 0; i < 40; i++) {
+		bool rest = (i >= 20 && i < 24) || i >= 36;
+
+		synthetic_io(&m.s, 0, READ, 100000, rest ? 0 : 10000);
+		synthetic_in_flight(&m.s, 0, rest, rest ? (i < 24 ? i - 19 : i - 35) * NSEC_PER_SEC : 0);
+		if (i == 24)
+			a->lost = a->lost_by[LOST_OVERWRITTEN] = 1;
+		a->kernel_known = true;
+		a->kernel_ios = a->completed + a->lost + rest;
+		synthetic_tick(&m.s, 1);
+	}
+	judge(&m);
+	assert_count(&m, "stall", 0);
+	assert_count(&m, "hung", 0);
+	assert_count(&m, "losses", 1);
+	end(&m);
+}
+
+/* The same end of a run, but the kernel has not seen it end either. */
+static void an_end_that_never_came(void **state)
+{
+	struct accounting *a;
+	struct made m;
+
+	(void)state;
+	begin(&m, 1);
+	a = &m.s.frames.f[0].accounting;
+	a->kernel_known = true;
+	for (u32 i = 0; i < 40; i++) {
+		synthetic_io(&m.s, 0, READ, 100000, i < 36 ? 10000 : 0);
+		synthetic_in_flight(&m.s, 0, i >= 36, i < 36 ? 0 : (i - 35) * NSEC_PER_SEC);
+		a->kernel_ios = a->completed;
+		synthetic_tick(&m.s, 1);
+	}
+	judge(&m);
+	assert_close(value(only(&m, "stall"), "longest_s"), 4, 1e-9);
+	assert_string_equal(only(&m, "hung")->text, "sda: an IO hung: at 40.0 s it had been in flight for 4.00 s, and it still "
+			    "was when the run ended");
 	end(&m);
 }
 
@@ -1028,6 +1086,8 @@ int main(void)
 		cmocka_unit_test(all_ops_stall),
 		cmocka_unit_test(a_stub_is_no_stall),
 		cmocka_unit_test(short_intervals_are_empty),
+		cmocka_unit_test(an_end_that_was_missed),
+		cmocka_unit_test(an_end_that_never_came),
 		cmocka_unit_test(duty_cycle),
 		cmocka_unit_test(after_pause_limits),
 		cmocka_unit_test(two_peaks),

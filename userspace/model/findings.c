@@ -145,6 +145,35 @@ static bool rate_is_its_own(const struct inquiry *q)
 	return q->watch->watch->stage != BLKLAT_STAGE_QUEUE || !has_other_stage(q);
 }
 
+/* At the end of the run: whether the kernel has counted the ends of those that seem to be in flight. */
+static bool ends_were_missed(const struct accounting *a)
+{
+	return a->kernel_known && !a->moved &&
+	       a->kernel_ios >= a->completed + a->lost + a->before + a->unissued + a->in_flight;
+}
+
+static bool ended_in(const struct watch_run *w, u32 i, u64 age_ns)
+{
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		if (w->ops[op].ios && w->ops[op].ios[i] && w->ops[op].max_ns[i] >= age_ns)
+			return true;
+	return false;
+}
+
+static void prove_ages(const struct run *r, const struct watch_run *w, bool *proven)
+{
+	for (u32 i = r->n; i-- > 0;) {
+		u64 age_ns = w->oldest_ns[i];
+
+		if (i + 1 == r->n)
+			proven[i] = age_ns && !ends_were_missed(&w->total->accounting);
+		else
+			/* What gets older is the same IO still. */
+			proven[i] = age_ns && (ended_in(w, i + 1, age_ns) ||
+					       (w->oldest_ns[i + 1] >= age_ns && proven[i + 1]));
+	}
+}
+
 static int inquire(const struct inquiry *q)
 {
 	static int (*const of_rate[])(const struct inquiry *) = {
@@ -165,14 +194,17 @@ static int inquire(const struct inquiry *q)
 int findings_make(const struct run *r, const struct steady_window *w, struct findings *ret)
 {
 	CLEANUP(cleanup_free) bool *stalled = calloc(r->n ?: 1, sizeof(*stalled));
+	CLEANUP(cleanup_free) bool *proven = calloc(r->n ?: 1, sizeof(*proven));
 	struct findings made = { 0 };
-	int err = stalled ? 0 : -ENOMEM;
+	int err = stalled && proven ? 0 : -ENOMEM;
 
 	for (u32 i = 0; !err && i < r->n_watches; i++) {
 		struct inquiry q = {
-			.run = r, .watch = &r->watches[i], .window = w, .stalled = stalled, .to = &made,
+			.run = r, .watch = &r->watches[i], .window = w, .age_proven = proven, .stalled = stalled,
+			.to = &made,
 		};
 
+		prove_ages(r, q.watch, proven);
 		memset(stalled, 0, r->n * sizeof(*stalled));
 		err = inquire(&q);
 	}

@@ -113,9 +113,9 @@ int find_hung(const struct inquiry *q)
 	struct finding *f;
 
 	for (u32 i = 0; i < n; i++)
-		if (w->oldest_ns[i] > w->oldest_ns[oldest])
+		if (q->age_proven[i] && (!q->age_proven[oldest] || w->oldest_ns[i] > w->oldest_ns[oldest]))
 			oldest = i;
-	if (!n || w->oldest_ns[oldest] < hung_ns(w))
+	if (!n || !q->age_proven[oldest] || w->oldest_ns[oldest] < hung_ns(w))
 		return 0;
 	f = finding_add(q, "hung", -1);
 	if (!f)

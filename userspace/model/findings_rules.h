@@ -13,6 +13,12 @@ struct inquiry {
 	const struct run *run;
 	const struct watch_run *watch;
 	const struct steady_window *window;
+	/*
+	 * [interval] Whether the oldest IO in flight at its end is known to have been there: it ended later, as old as
+	 * that, or has not by the end of the run. An IO whose end the capture missed looks as if it were in flight
+	 * until its tag is used again.
+	 */
+	bool *age_proven;
 	bool *stalled;			/* [interval], filled by find_stalls() for the rules after it */
 	struct findings *to;
 };

@@ -119,7 +119,7 @@ static bool has_witness(const struct flow *f, u32 i)
 	const struct watch_run *w = f->q->watch;
 	double half_ns = f->q->run->length_s[i] * NSEC_PER_SEC / 2;
 
-	if (f->op < 0 && w->in_flight[i] && w->oldest_ns[i] >= half_ns)
+	if (f->op < 0 && f->q->age_proven[i] && w->oldest_ns[i] >= half_ns)
 		return true;
 	if (f->ios[i] && f->max_ns[i] >= half_ns)
 		return true;
