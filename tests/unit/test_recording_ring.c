@@ -2,6 +2,7 @@
 /* A recording of limited size: what it keeps, that it adds up, and that it stays below its limit. */
 #include "recording_feed.h"
 
+#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include "model/consistency.h"
@@ -44,6 +45,17 @@ static u64 size_on_disk(const char *file)
 	return size_with(file, "") + size_with(file, "-wal") + size_with(file, "-shm") + size_with(file, "-journal");
 }
 
+/* A mark at the begin and one that is for ever to come. */
+static void put_marks(const char *file)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(file, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "INSERT INTO mark VALUES(8000000000, 1, 'begin'), (1 << 60, 2, 'end')", NULL, NULL,
+				      NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
 /* Records @n intervals; @past has room for them and the start. Returns the most that the files took. */
 static u64 record(struct feed *f, const char *file, u64 limit, u32 n, struct past *past)
 {
@@ -51,6 +63,7 @@ static u64 record(struct feed *f, const char *file, u64 limit, u32 n, struct pas
 
 	if (feed_open(f, file, limit))
 		fail_msg("%s", f->problem.text);
+	put_marks(file);
 	note(f, &past[0]);
 	for (u32 i = 1; i <= n; i++) {
 		u64 size;
@@ -114,6 +127,8 @@ static u32 check_all(const char *file, const struct feed *f, const struct past *
 	while (past[from].mono_ns < s[0].mono_ns)
 		from++;
 	assert_int_equal(c->origin->dropped, from + f->origin.dropped);
+	assert_int_equal(c->origin->n_marks, from ? 1 : 2);
+	assert_string_equal(c->origin->marks[c->origin->n_marks - 1].text, "end");
 	while (!(err = c->ops->read(c, &s[1], &p))) {
 		u32 to = check_interval(past, from, &s[0], &s[1], &f->info);
 
@@ -195,7 +210,7 @@ static void growing_intervals_find_room(void **state)
 	for (u32 i = 0; i < 600; i++) {
 		u64 size;
 
-		f.cells = i < 400 ? 20 : 3000;
+		f.cells = i % 200 < 100 ? 20 : i % 3 ? 300 : 8000;
 		feed_make(&f);
 		if (feed_write(&f)) {
 			recording_problem(f.sink, &f.problem);
