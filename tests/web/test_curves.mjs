@@ -79,6 +79,8 @@ test("cumulative, by time: an IO counts by its bin's geometric middle", () => {
     assert.deepEqual(curve.x, [100, 200, 400]);
     near(curve.y[1], 1 / 7, 1e-12);
     assert.equal(curve.y[2], 1);
+    // Middles 200 and 600; the arithmetic ones would be 250 and 650.
+    near(cumulative([[100, 400, 1], [400, 900, 1]], 101, 900, "time").y[1], 1 / 4, 1e-12);
 });
 
 test("cumulative: level where no IO fell", () => {
