@@ -92,13 +92,17 @@ def fuzz(name, build, seconds):
     SEEDS[name](corpus, build)
     seeds = len(list(corpus.iterdir()))
     # Each input has 10 s and 2 GB: whatever is in it.
-    r = subprocess.run([program, f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048", f"-max_len={SMALL}",
-                        "-print_final_stats=1", "-verbosity=1", f"-artifact_prefix={program}-", corpus],
-                       capture_output=True, text=True, errors="replace")
-    runs = re.search(r"stat::number_of_executed_units: (\d+)", r.stderr)
+    with subprocess.Popen([program, f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048",
+                           f"-max_len={SMALL}", "-print_final_stats=1", f"-artifact_prefix={program}-", corpus],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace") as r:
+        said = r.stderr.read()
+    for folder in ("/dev/shm", "/tmp"):  # where one that crashed had its input
+        for left in pathlib.Path(folder).glob(f"blklat-fuzz-{r.pid}*"):
+            left.unlink()
+    runs = re.search(r"stat::number_of_executed_units: (\d+)", said)
     print(f"{name}: {runs[1] if runs else 0} inputs from {seeds} seeds in {seconds} s", flush=True)
     if r.returncode:
-        print(r.stderr[-6000:], flush=True)
+        print(said[-6000:], flush=True)
     return r.returncode or not runs or int(runs[1]) <= seeds
 
 
