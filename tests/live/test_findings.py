@@ -8,7 +8,7 @@ import time
 import pytest
 from devices import Delta, frozen_loop, throttle_file, throttled_loop
 from load import BLKLAT, Fio
-from test_record import Recorder, file, folder  # noqa: F401 (fixtures)
+from recorder import Recorder
 
 # Found in any run on a busy machine, and none of the matter here.
 ASIDE = {"steady_state", "peaks", "losses", "kernel_count"}
@@ -41,7 +41,7 @@ def recording(device, path, interval=0.5):
         assert r.stop() == 0, r.stderr
 
 
-def test_a_steady_run_alarms_nobody(loop, file):  # noqa: F811
+def test_a_steady_run_alarms_nobody(loop, file):
     with recording(loop, file):
         with steady(loop, 15) as load:
             load.result()
@@ -49,7 +49,7 @@ def test_a_steady_run_alarms_nobody(loop, file):  # noqa: F811
     assert set(findings(run)) <= ASIDE | {"hung"}, [f["text"] for f in run["findings"]]
 
 
-def test_a_device_that_slows_down_half_way(file):  # noqa: F811
+def test_a_device_that_slows_down_half_way(file):
     if not throttle_file(None):
         pytest.skip("throttled backing: no blkio.throttle in the root control group here")
     with throttled_loop() as (device, limit):
@@ -71,7 +71,7 @@ def test_a_device_that_slows_down_half_way(file):  # noqa: F811
         assert "stall" not in findings(run)
 
 
-def test_a_stall(file):  # noqa: F811
+def test_a_stall(file):
     with frozen_loop() as (device, freeze, thaw):
         with recording(device, file) as now, steady(device, 16, rw="randwrite", rate_iops=1000) as load:
             time.sleep(6)
@@ -91,7 +91,7 @@ def test_a_stall(file):  # noqa: F811
         assert found["hung"][0]["values"]["oldest_ns"] / 1e9 == pytest.approx(to_s - from_s, abs=1.1)
 
 
-def test_half_of_the_time_at_rest(loop, file):  # noqa: F811
+def test_half_of_the_time_at_rest(loop, file):
     """Two seconds of load, two of rest: a pause of the workload is no stall, and its first IO is marked."""
     bursts = 5
     with recording(loop, file):
