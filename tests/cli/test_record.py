@@ -86,9 +86,8 @@ def test_shown_meanwhile(output, file):
 
 def test_size_that_is_told(file):
     done = run("record", "--replay", NVME, "-o", file)
-    series, = query(file, "SELECT count(*) FROM series")[0]
-    size = file.stat().st_size
-    assert f", {round(size / 102.4) / 10:g}K ({round(size / series / 102.4) / 10:g}K a series and interval);" in done.stderr
+    intervals, = query(file, "SELECT count(*) FROM interval WHERE merged")[0]
+    assert f": {intervals} intervals of 1 device, {round(file.stat().st_size / 102.4) / 10:g}K;" in done.stderr
 
 
 def test_figures_by_sql(file):

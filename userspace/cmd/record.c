@@ -177,23 +177,19 @@ static u32 count_devices(const struct run_info *info)
 }
 
 /* What there is now, and what can be done with it. */
-static void print_end(const struct record *r, const struct run_info *info, u64 intervals, u64 series)
+static void print_end(const struct record *r, const struct run_info *info, u64 intervals)
 {
 	char *words[] = { (char *)r->file, NULL };
 	char *file CLEANUP(cleanup_free) = shell_line(words);
-	char size[16], each[16];
+	char size[16];
 	u32 n = count_devices(info);
 	struct stat st;
 
 	if (!file || stat(r->file, &st))
 		return;
 	size_text(st.st_size, size, sizeof(size));
-	size_text(series ? st.st_size / series : 0, each, sizeof(each));
-	fprintf(stderr, "%s: %llu interval%s of %u device%s, %s", file, intervals, intervals == 1 ? "" : "s", n,
-		n == 1 ? "" : "s", size);
-	if (series)
-		fprintf(stderr, " (%s a series and interval)", each);
-	fprintf(stderr, "; 'blklat report %s -o report.html' draws it\n", file);
+	fprintf(stderr, "%s: %llu interval%s of %u device%s, %s; 'blklat report %s -o report.html' draws it\n", file,
+		intervals, intervals == 1 ? "" : "s", n, n == 1 ? "" : "s", size, file);
 }
 
 static int record(struct record *r, struct run_capture *c)
@@ -209,7 +205,7 @@ static int record(struct record *r, struct run_capture *c)
 	};
 	struct sink *sink = NULL;
 	enum loop_end end;
-	u64 intervals, series;
+	u64 intervals;
 	struct problem p;
 	int status, err;
 
@@ -221,7 +217,7 @@ static int record(struct record *r, struct run_capture *c)
 	end = run_capture_loop(c, sink, r->command ? &r->child : NULL, &p);
 	if (end == LOOP_FAILED)
 		recording_problem(sink, &p);
-	recording_totals(sink, &intervals, &series);
+	intervals = recording_intervals(sink);
 	sink->ops->close(sink);
 	status = run_capture_status(c, end, &p);
 	if (r->child.start_err) {
@@ -229,7 +225,7 @@ static int record(struct record *r, struct run_capture *c)
 		return start_status(r->child.start_err);
 	}
 	if (!r->quiet)
-		print_end(r, &c->info, intervals, series);
+		print_end(r, &c->info, intervals);
 	return r->command ? end_child(r, c->who, status) : status;
 }
 

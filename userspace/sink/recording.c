@@ -198,13 +198,12 @@ static u64 count_of(sqlite3 *db, const char *sql)
 	return sqlite3_column_int64(s, 0);
 }
 
-void recording_totals(const struct sink *s, u64 *ret_intervals, u64 *ret_series)
+u64 recording_intervals(const struct sink *s)
 {
 	const struct recording *r = (const struct recording *)s;
 
 	/* The first row is what was before the first interval. */
-	*ret_intervals = count_of(r->file.db, "SELECT max(count(*) - 1, 0) FROM interval");
-	*ret_series = count_of(r->file.db, "SELECT count(*) FROM series WHERE interval > (SELECT min(id) FROM interval)");
+	return count_of(r->file.db, "SELECT max(count(*) - 1, 0) FROM interval");
 }
 
 /* It takes more than a format does: recording_open() makes it. */

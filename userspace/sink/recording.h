@@ -40,8 +40,8 @@ int recording_open(const struct run_info *run, const struct recording_config *cf
 /* Sets @p to why a call of the sink failed, unless that was the other sink. */
 void recording_problem(const struct sink *s, struct problem *p);
 
-/* How many intervals and series the file holds now; 0 where it can't be asked. */
-void recording_totals(const struct sink *s, u64 *ret_intervals, u64 *ret_series);
+/* How many intervals the file holds now; 0 where it can't be asked. */
+u64 recording_intervals(const struct sink *s);
 
 /*
  * Notes an event, now, in a @file that is being recorded. Returns 0, or a negative errno and a sentence: -EINVAL

@@ -180,6 +180,7 @@ static void add_origin(struct json_object *to, const struct run *r)
 	json_add_text(to, "engine", r->engine);
 	json_add_text(to, "start", units_utc(start, o->start_wall_ns));
 	json_add(to, "finished", json_object_new_boolean(o->finished));
+	json_add_count(to, "dropped", o->dropped);
 	json_add_decimal(to, "idle_gap_s", o->idle_gap_ns / 1e9, 3);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The report's document: all figures of some runs as one JSON object. 'report --format json' prints it,
- * the page draws it. Its keys are described in docs/report.md.
+ * the page draws it. Its keys are described in blklat(8).
  */
 #ifndef SINK_REPORT_JSON_H
 #define SINK_REPORT_JSON_H

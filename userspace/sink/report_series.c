@@ -65,7 +65,7 @@ static struct json_object *total(const struct run *r, const struct watch_run *w,
 	json_add_count(to, "ios", o->ios);
 	json_add_count(to, "bytes", o->bytes);
 	json_add_count(to, "errors", o->errors);
-	json_add_decimal(to, "iops", o->iops, 1);
+	json_add_decimal(to, "iops", o->iops, o->iops < 100 ? 4 : 1);
 	json_add_decimal(to, "bytes_per_s", o->bytes_per_s, 0);
 	json_add_decimal(to, "queue_depth", w->total->interval_s > 0 ?
 			 o->sum_ns / 1e9 / w->total->interval_s : NAN, 3);

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The manual names every key of report's and compare's JSON, every finding, and no others."""
+import contextlib
+import json
+import re
+import sqlite3
+
+import pytest
+
+import synthetic
+from conftest import ROOT, blklat, recorded
+from test_document import mixed
+
+PAGE = (ROOT / "docs/blklat.8").read_text()
+# Objects whose keys are names of something else, or are described where they stand.
+OPEN = ("accounting", "queue_depth", "values")
+# One percentile stands for all.
+PERCENTILE = re.compile(r"p(90|95|99(\.9+)?)$")
+
+
+def section(title, mark):
+    found = re.search(rf"^\.{mark} {title}\n(.*?)(?=^\.S[hs] |\Z)", PAGE, re.M | re.S)
+    assert found, title
+    return found[1]
+
+
+def documented(title):
+    keys = [k for line in re.findall(r"^\.It Cm (.*)$", section(title, "Ss"), re.M) for k in line.split(" , ")]
+    assert len(keys) == len(set(keys))
+    return set(keys)
+
+
+def keys_of(value, path=""):
+    if isinstance(value, dict) and value:
+        if path.rsplit(".")[-1] in OPEN:
+            return {path + ".*"}
+        return {k for key, v in value.items() if not PERCENTILE.match(key)
+                for k in keys_of(v, f"{path}.{key}" if path else key)}
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return {k for v in value for k in keys_of(v, path)}
+    return {path}
+
+
+@pytest.fixture
+def stacked(tmp_path):
+    """A recording with all that one can have: a device on another, a mark, pauses, losses."""
+    script = mixed()
+    script.lines += ["account no_start 3", "io read 90000ns 4096 x10", "tick 1"]
+    file = recorded(script, tmp_path / "run.blklat")
+    with contextlib.closing(sqlite3.connect(file)) as db, db:
+        db.execute("INSERT INTO lower SELECT a.id, b.id FROM device a, device b WHERE a.name = 'sda' AND b.name = 'sdb'")
+        db.execute("INSERT INTO mark SELECT mono_ns, wall_ns, 'half' FROM interval WHERE id = 3")
+    return file
+
+
+def test_report(stacked, report):
+    keys = keys_of(report(stacked))
+    assert "runs.stacks.ops.overhead_ns.mean" in keys and "runs.marks.text" in keys
+    # Where there were none, it is null.
+    assert documented("JSON of report") - {"runs.watches.ops.after_idle"} == keys - {"runs.watches.ops.after_idle"}
+
+
+def test_compare(stacked, tmp_path):
+    other = recorded(two(), tmp_path / "other.blklat")
+    document = json.loads(blklat("compare", "--format", "json", stacked, other, "--fail-if", "read.p50 > 1ns", status=3))
+    keys = keys_of(document)
+    assert document["unpaired"]
+    assert documented("JSON of compare") | {"groups.runs"} == keys | {"groups.runs.ratio", "groups.runs"}
+
+
+def two():
+    s = synthetic.Script(devices=("sda", "sdz", "sdy"))
+    for _ in range(3):
+        s.io("read", 1e5, 100)
+        s.tick()
+    return s
+
+
+def test_findings():
+    """Those that the program's source can say."""
+    text = section("FINDINGS", "Sh")
+    sources = "".join(p.read_text() for p in sorted((ROOT / "userspace/model").glob("findings*.[ch]")))
+    kinds = set(re.findall(r'finding_add\(\S+, "(\w+)"', sources))
+    assert set(re.findall(r"^\.It Cm (\w+)$", text, re.M)) == kinds
+    named = set(re.findall(r"\b[a-z][a-z0-9_]+\b", " ".join(re.findall(r"^\.Cm (.*)$", text, re.M))))
+    said = set(re.findall(r'finding_value\(\w+, "(\w+)"', sources))
+    assert len(said) > 10 and said <= named, said - named
