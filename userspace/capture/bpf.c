@@ -127,6 +127,7 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 const struct capture_ops capture_bpf = {
 	.name = "bpf",
 	.about = "eBPF programs on the block layer's tracepoints",
+	.sees_pauses = true,
 	.probe = bpf_probe,
 	.open = bpf_open,
 	.read = bpf_read,

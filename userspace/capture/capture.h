@@ -40,6 +40,7 @@ struct capture {
 struct capture_ops {
 	const char *name;
 	const char *about;		/* a few words for 'check' */
+	bool sees_pauses;		/* counts IOs after a pause, see capture_config.idle_gap_ns */
 	/* Can it run here and now? Returns 0, or a negative errno and why not and what to do. */
 	int (*probe)(struct problem *p);
 	/* Starts the capture, whole or not at all. Returns 0, or a negative errno and a sentence. */

@@ -24,6 +24,7 @@ struct capture_options {
 	u64 max_memory;
 	u64 max_bios;
 	double idle_gap_s;			/* 0: pauses are not looked for; negative: not given */
+	double default_idle_gap_s;		/* if not given and the engine sees pauses */
 	const char *replay;			/* NULL: watch devices */
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* blklat record: watch devices and keep every interval in a file, while a command runs or until Ctrl-C. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -122,7 +121,7 @@ static int make_origin(struct record *r, const struct run_capture *c, const char
 		return err;
 	if (!known) {
 		r->origin.interval_s = r->o.interval_s;
-		r->origin.idle_gap_ns = from ? from->idle_gap_ns : (u64)llround(r->o.idle_gap_s * NSEC_PER_SEC);
+		r->origin.idle_gap_ns = from ? from->idle_gap_ns : c->idle_gap_ns;
 	}
 	err = origin_text(&r->origin.file, r->file);
 	return !err && r->label ? origin_text(&r->origin.label, r->label) : err;
@@ -269,13 +268,12 @@ static int run(int argc, char **argv)
 
 	if (!line || capture_options_init(&r.o, argc))
 		return STATUS_FAILED;
+	r.o.default_idle_gap_s = IDLE_GAP_S;
 	status = options_parse(&options, argc, argv, &r);
 	if (status >= 0)
 		return status;
 	if (check(&r, &p))
 		return command_fail(argv[0], STATUS_USAGE, &p);
-	if (r.o.idle_gap_s < 0)
-		r.o.idle_gap_s = IDLE_GAP_S;
 	err = r.command ? child_init(&r.child, r.command, &p) : 0;
 	if (err)
 		return command_fail(argv[0], start_status(err), &p);

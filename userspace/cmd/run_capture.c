@@ -50,6 +50,14 @@ static int status_of(const struct capture_ops *engine, int err)
 	return usage && err != -ENOMEM && err != -EBADMSG ? STATUS_USAGE : STATUS_FAILED;
 }
 
+/* A gap that was not asked for is no reason to refuse an engine that does not see pauses. */
+static u64 idle_gap_ns(const struct capture_options *o, const struct capture_ops *engine)
+{
+	double otherwise_s = engine->sees_pauses ? o->default_idle_gap_s : 0;
+
+	return llround((o->idle_gap_s >= 0 ? o->idle_gap_s : otherwise_s) * NSEC_PER_SEC);
+}
+
 static int begin(struct run_capture *r, const struct capture_ops *engine)
 {
 	const struct capture_options *o = r->o;
@@ -60,7 +68,7 @@ static int begin(struct run_capture *r, const struct capture_ops *engine)
 		.scale = o->scale,
 		.max_memory = o->max_memory,
 		.max_bios = o->max_bios,
-		.idle_gap_ns = o->idle_gap_s > 0 ? llround(o->idle_gap_s * NSEC_PER_SEC) : 0,
+		.idle_gap_ns = idle_gap_ns(o, engine),
 		.replay_file = o->replay,
 	};
 	struct capture *c;
@@ -74,6 +82,7 @@ static int begin(struct run_capture *r, const struct capture_ops *engine)
 	/* Loading read the kernel's type information; that memory is not needed again. */
 	malloc_trim(0);
 	r->capture = c;
+	r->idle_gap_ns = cfg.idle_gap_ns;
 	r->info = (struct run_info){
 		.version = BLKLAT_VERSION,
 		.engine = c->engine,

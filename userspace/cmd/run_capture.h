@@ -12,6 +12,7 @@ struct run_capture {
 	struct device_table devices;
 	struct watches watches;
 	struct capture *capture;
+	u64 idle_gap_ns;		/* that is looked for; 0: none. Not known of a replay */
 	struct run_info info;		/* for the sink */
 };
 
