@@ -147,3 +147,13 @@ def test_two_at_once(loop):
         f = fio(loop, rw="randwrite", number_ios=4000)
     assert assert_all_counted(one)["started"] == assert_all_counted(two)["started"] == f.ios("write") == 4000
     assert one.total("bytes") == two.total("bytes") == f.bytes("write")
+
+
+def test_two_capabilities_are_enough(loop):
+    """CAP_BPF and CAP_PERFMON, as the manual says: libbpf must not go and look into modules, which takes more."""
+    need(shutil.which("setpriv"), "no setpriv")
+    few = ["setpriv", "--bounding-set=-all,+bpf,+perfmon", "--inh-caps=-all"]
+    done = subprocess.run([*few, *blklat_argv(loop, "--interval", "0.1", "--count", "1", "--format", "json")],
+                          capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["device"] == loop.name

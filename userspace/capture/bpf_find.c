@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "capture/bpf_probe.h"
 #include "find.skel.h"
 #include "util/cleanup.h"
 
@@ -42,14 +43,16 @@ static int read_found(int iter, const int *fds, u32 n, struct found_device *ret)
 
 static int run_iterator(const int *fds, u32 n, struct found_device *ret, struct problem *p)
 {
-	struct find *skel CLEANUP(cleanup_find) = find__open_and_load();
+	LIBBPF_OPTS(bpf_object_open_opts, open, .btf_custom_path = bpf_kernel_types());
+	struct find *skel CLEANUP(cleanup_find) = find__open_opts(&open);
 	struct bpf_link *link CLEANUP(cleanup_link) = NULL;
 	int iter CLEANUP(cleanup_close) = -1;
 	int err;
 
-	if (!skel)
-		return problem_set(p, -errno, "the kernel refused a BPF iterator over open files: %s",
-				   strerror(errno));
+	err = skel ? find__load(skel) : -errno;
+	if (err)
+		return problem_set(p, err, "the kernel refused a BPF iterator over open files: %s",
+				   strerror(-err));
 	link = bpf_program__attach_iter(skel->progs.find_devices, NULL);
 	if (!link)
 		return problem_set(p, -errno, "could not attach a BPF iterator: %s", strerror(errno));

@@ -7,6 +7,7 @@
 #include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "capture/bpf_find.h"
 #include "util/cleanup.h"
@@ -33,6 +34,13 @@ static int args_in(const struct btf *btf, const char *name)
 	if (!type || !btf_is_func_proto(type))
 		return -EINVAL;
 	return btf_vlen(type) - 1;
+}
+
+const char *bpf_kernel_types(void)
+{
+	static const char path[] = "/sys/kernel/btf/vmlinux";
+
+	return access(path, R_OK) ? NULL : path;
 }
 
 int bpf_tracepoint_args(const char *name)

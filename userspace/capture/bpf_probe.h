@@ -16,6 +16,13 @@ void bpf_quiet(void);
 int bpf_probe(struct problem *p);
 
 /*
+ * Where the kernel's own type information is, NULL where it is not in sysfs. For bpf_object_open_opts: libbpf
+ * then looks for a type that the kernel lacks, which is how a program learns that it lacks it, nowhere else.
+ * Else it goes through the modules' as well, and that takes CAP_SYS_ADMIN (BPF_BTF_GET_NEXT_ID).
+ */
+const char *bpf_kernel_types(void);
+
+/*
  * Number of arguments of the kernel's tracepoint @name, without the first, its own data; asked of
  * the kernel's BTF, since stable kernels changed them. Returns it, or a negative errno: -ENOENT, the
  * kernel has no such tracepoint.

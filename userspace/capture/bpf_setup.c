@@ -234,9 +234,10 @@ static int find_watched(const struct capture *c, struct targets *t, struct probl
 
 static int load(struct bpf_capture *b, u32 max_bios, struct problem *p)
 {
+	LIBBPF_OPTS(bpf_object_open_opts, open, .btf_custom_path = bpf_kernel_types());
 	int err;
 
-	b->skel = blklat__open();
+	b->skel = blklat__open_opts(&open);
 	if (!b->skel)
 		return problem_set(p, -errno, "could not open the BPF programs: %s", strerror(errno));
 	choose_programs(b);
