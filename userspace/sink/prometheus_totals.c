@@ -117,7 +117,8 @@ static int add_op(struct op_total *to, const struct op_total *before, const stru
 
 static void add_watch(struct series *s, const struct frame *f, u64 capture)
 {
-	if (s->capture != capture) {	/* it counts from 0 again */
+	/* A device that comes back is counted from 0, by another capture or by one more beside it. */
+	if (s->capture != capture || s->gone) {	/* it counts from 0 again */
 		s->started.capture = s->requeued.capture = 0;
 		for (u32 i = 0; i < LOST_REASONS; i++)
 			s->lost_by[i].capture = s->lost_by[i].last = 0;
