@@ -27,14 +27,14 @@ quiet = @echo "  $(1)	$(2)";
 endif
 
 , := ,
-LIBS     := libbpf json-c sqlite3 libprotobuf-c
+LIBS     := libbpf json-c sqlite3 libprotobuf-c libmicrohttpd gnutls yaml-0.1 libcrypt libcap-ng libseccomp
 INCLUDES := -Iinclude -Iuserspace -I$(O)/include -I$(O)/bpf -I$(O)/userspace
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(CI),-Werror)
 SANITIZE := $(if $(SAN),-fsanitize=address$(,)undefined -fno-omit-frame-pointer)
 CFLAGS   ?= -O2 -g
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DBLKLAT_VERSION='"$(VERSION)"' $(CFLAGS) $(WARNINGS) $(SANITIZE) \
 	     $(INCLUDES) $(shell $(PKG_CONFIG) --cflags $(LIBS)) -MMD -MP
-ALL_LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS)) -lelf -lz -lm
+ALL_LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS)) -lelf -lz -lm -lpthread
 
 SOURCES := $(wildcard userspace/*.c userspace/*/*.c)
 PROTOS  := $(wildcard userspace/*/*.proto)
@@ -83,7 +83,8 @@ help:
 # --- what Debian has --------------------------------------------------------------------------
 
 PACKAGES := gcc make clang libclang-rt-14-dev llvm bpftool libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libsqlite3-dev sqlite3 \
-	    libprotobuf-c-dev protobuf-c-compiler libcmocka-dev pkg-config linux-libc-dev python3 python3-pytest fio jq util-linux \
+	    libprotobuf-c-dev protobuf-c-compiler libcmocka-dev libmicrohttpd-dev libgnutls28-dev \
+	    libyaml-dev libcrypt-dev libcap-ng-dev libseccomp-dev pkg-config linux-libc-dev python3 python3-pytest fio jq util-linux \
 	    mount fdisk e2fsprogs procps mandoc flex bison bc xz-utils libssl-dev mmdebstrap python3-bpfcc chromium \
 	    fonts-dejavu-core python3-prometheus-client python3-yaml
 # A Node.js of one's own serves as well as Debian's.

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "util/confine.h"
+
+#include <cap-ng.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "util/confine_calls.h"
+
+/* Of Linux 5.8; libcap-ng's header may be older than the kernel. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+
+static const unsigned int for_capture[] = { CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN };
+
+/* With CAP_BPF there is no need of CAP_SYS_ADMIN, which may do nearly everything. */
+static u32 n_for_capture(void)
+{
+	return capng_have_capability(CAPNG_PERMITTED, CAP_BPF) ? 2 : 3;
+}
+
+static void change(capng_act_t act, capng_type_t type, unsigned int capability)
+{
+	if (act == CAPNG_DROP || capng_have_capability(CAPNG_PERMITTED, capability))
+		capng_update(act, type, capability);
+}
+
+/*
+ * Before 5.19 a kernel with unprivileged_bpf_disabled refuses every command, reading one's own maps too;
+ * since then (c8644cd0efe7) only those that make something. Descriptor -1 is none: EBADF is leave.
+ */
+static bool bpf_refused(void)
+{
+	union bpf_attr attr = { .info.bpf_fd = -1 };
+
+	return syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) < 0 && errno == EPERM;
+}
+
+static int drop(struct confine *c)
+{
+	bool keep[3] = { false };
+	u32 n = n_for_capture();
+
+	for (u32 i = 0; i < n; i++)
+		keep[i] = capng_have_capability(CAPNG_PERMITTED, for_capture[i]);
+	/* While CAP_SETPCAP is still there; a service without it has the bounding set that its unit says. */
+	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP)) {
+		capng_clear(CAPNG_SELECT_BOUNDS);
+		capng_apply(CAPNG_SELECT_BOUNDS);
+	}
+	capng_clear(CAPNG_SELECT_CAPS);
+	for (u32 i = 0; c->keep_capture && i < n; i++)
+		if (keep[i])
+			capng_update(CAPNG_ADD, CAPNG_PERMITTED, for_capture[i]);
+	if (keep[0])
+		capng_update(CAPNG_ADD, CAPNG_PERMITTED, CAP_BPF);
+	if (capng_apply(CAPNG_SELECT_CAPS))
+		return -EPERM;
+	c->reads_need_bpf = bpf_refused();
+	if (c->reads_need_bpf)
+		change(CAPNG_ADD, CAPNG_EFFECTIVE, CAP_BPF);
+	else if (!c->keep_capture)
+		capng_clear(CAPNG_SELECT_CAPS);
+	return capng_apply(CAPNG_SELECT_CAPS) ? -EPERM : 0;
+}
+
+int confine(struct confine *c, struct problem *p)
+{
+	int err;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return problem_set(p, -errno, "could not give up privileges: %s", strerror(errno));
+	if (capng_get_caps_process() || drop(c))
+		return problem_set(p, -EPERM, "could not give up capabilities");
+	err = confine_calls(c->keep_capture);
+	c->filtered = !err;
+	if (err && err != -EINVAL && err != -EOPNOTSUPP && err != -ENOSYS)
+		return problem_set(p, err, "could not filter system calls: %s", strerror(-err));
+	return 0;
+}
+
+static void in_effect(const struct confine *c, capng_act_t act)
+{
+	if (!c->keep_capture || capng_get_caps_process())
+		return;
+	for (u32 i = 0; i < n_for_capture(); i++)
+		if (act == CAPNG_ADD || !c->reads_need_bpf || for_capture[i] != CAP_BPF)
+			change(act, CAPNG_EFFECTIVE, for_capture[i]);
+	capng_apply(CAPNG_SELECT_CAPS);
+}
+
+void confine_raise(const struct confine *c)
+{
+	in_effect(c, CAPNG_ADD);
+}
+
+void confine_lower(const struct confine *c)
+{
+	in_effect(c, CAPNG_DROP);
+}
+
+void confine_thread(void)
+{
+	if (capng_get_caps_process())
+		return;
+	capng_clear(CAPNG_SELECT_CAPS);
+	capng_apply(CAPNG_SELECT_CAPS);
+}
