@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One of the captures that a service has open at a time, with what was read of it last. Those that
+ * are open measure different devices, so that none is disturbed when another begins or ends.
+ */
+#ifndef RUN_MEMBER_H
+#define RUN_MEMBER_H
+
+#include "capture/capture.h"
+#include "model/frame.h"
+
+struct member {
+	struct member *next;		/* for the lists of whoever has it */
+	struct device_table devices;	/* that the watches are of; owned */
+	struct capture *capture;
+	struct snapshot snapshots[2];
+	u32 now;			/* which of the two is the newer */
+	struct frames frames;		/* of the last interval */
+	u32 present;			/* watches whose device is still there */
+};
+
+/*
+ * Opens a capture of @cfg->watches, whose devices are in @devices, which it takes over (also when it
+ * fails). Nothing is read yet: a live engine has counted from 0 since the moment of opening, and the first
+ * interval begins there. Returns 0, or what the engine says.
+ */
+int member_open(const struct capture_ops *engine, struct capture_config *cfg, struct device_table *devices,
+		struct member **ret, struct problem *p);
+
+/* Reads; frames are then those of the interval since the read before. Returns what the engine says. */
+int member_read(struct member *m, const struct percentiles *ps, struct problem *p);
+
+/* Reads, and forgets what was counted so far: the next interval begins here. */
+int member_begin(struct member *m, struct problem *p);
+
+/* Was the device of watch @i gone before the last interval began, or did it go in it? */
+bool member_gone_before(const struct member *m, u32 i);
+bool member_just_gone(const struct member *m, u32 i);
+
+void member_close(struct member *m);	/* takes NULL */
+
+#endif

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "run/service_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void service_tell_failure(struct service *s, const struct problem *p)
+{
+	if (!strcmp(s->told, p->text))
+		return;
+	strcpy(s->told, p->text);
+	s->cfg->hooks.failed(s->cfg->hooks.into, p);
+}
+
+void service_stop_watching(struct service *s, const char *why)
+{
+	if (!s->stopped)
+		s->cfg->hooks.stopped(s->cfg->hooks.into, why);
+	s->stopped = true;
+}
+
+/* --- an interval --------------------------------------------------------------------------- */
+
+static void tell_gone(struct service *s, const struct member *m)
+{
+	const struct watch *w = m->capture->watches;
+
+	for (u32 i = 0; i < m->capture->n_watches; i++) {
+		bool told = false;
+
+		if (!member_just_gone(m, i))
+			continue;
+		for (u32 j = 0; j < i; j++)
+			told |= w[j].device == w[i].device && member_just_gone(m, j);
+		if (!told)
+			s->cfg->hooks.gone(s->cfg->hooks.into, w[i].device);
+		s->look_ns = now_ns() + SERVICE_SETTLE_NS;
+	}
+}
+
+static void compose(struct service *s)
+{
+	s->frames.n = 0;
+	/* Of one capture alone; sinks want to know whether pauses were looked for. */
+	s->frames.now = s->n_members == 1 ? s->members->frames.now : NULL;
+	for (const struct member *m = s->members; m; m = m->next)
+		for (u32 i = 0; i < m->frames.n; i++)
+			if (!member_gone_before(m, i))
+				s->frames.f[s->frames.n++] = m->frames.f[i];
+}
+
+static int publish(struct service *s, struct problem *p)
+{
+	int err = 0;
+
+	compose(s);
+	for (u32 i = 0; !err && i < s->cfg->n_sinks; i++)
+		err = s->sinks[i]->ops->interval(s->sinks[i], &s->frames);
+	if (err)
+		return problem_set(p, err, "could not take in an interval: %s", strerror(-err));
+	for (const struct member *m = s->members; m; m = m->next)
+		tell_gone(s, m);
+	return service_drop_members(s, p);
+}
+
+/* Returns -ENODATA when a replay is at its end. */
+static int read_members(struct service *s, struct problem *p)
+{
+	u64 begin_ns = now_ns();
+	int err = 0;
+
+	for (struct member *m = s->members; !err && m; m = m->next)
+		err = member_read(m, s->cfg->percentiles, p);
+	s->read_ns = now_ns();
+	s->cfg->hooks.drained(s->cfg->hooks.into, s->read_ns - begin_ns);
+	return err;
+}
+
+/* --- the loop ------------------------------------------------------------------------------ */
+
+static void beat(struct service *s)
+{
+	u64 now = now_ns();
+
+	if (!s->cfg->beat_ns || now < s->beat_ns)
+		return;
+	s->cfg->hooks.beat(s->cfg->hooks.into);
+	s->beat_ns = now + s->cfg->beat_ns;
+}
+
+static int handle(struct service *s, enum service_event event, struct problem *p)
+{
+	u64 now = now_ns();
+
+	if (event == EVENT_RELOAD) {
+		s->cfg->hooks.reload(s->cfg->hooks.into);
+		s->look_ns = now;
+	}
+	if (event == EVENT_DEVICES && s->look_ns > now + SERVICE_SETTLE_NS)
+		s->look_ns = now + SERVICE_SETTLE_NS;
+	if (s->scout && s->look_ns <= now)
+		service_look(s);
+	beat(s);
+	return event == EVENT_SCOUT ? service_take_scouted(s, p) : 0;
+}
+
+static u64 earlier(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+/* Returns 0 at @deadline_ns, 1 when the service is to end, or a negative errno. */
+static int wait_until(struct service *s, u64 deadline_ns, struct problem *p)
+{
+	int err = 0;
+
+	while (!err) {
+		u64 wake_ns = deadline_ns;
+		enum service_event event;
+
+		if (s->scout)
+			wake_ns = earlier(wake_ns, s->look_ns);
+		if (s->cfg->beat_ns)
+			wake_ns = earlier(wake_ns, s->beat_ns);
+		event = service_wait(&s->wait, wake_ns);
+		if (event == EVENT_END)
+			return 1;
+		err = handle(s, event, p);
+		if (now_ns() >= deadline_ns)
+			break;
+	}
+	return err;
+}
+
+/* The first deadline after the last read, on the grid of intervals since the start. */
+static u64 next_deadline(const struct service *s)
+{
+	u64 interval_ns = s->cfg->interval_s * NSEC_PER_SEC;
+
+	return s->start_ns + ((s->read_ns - s->start_ns) / interval_ns + 1) * interval_ns;
+}
+
+static int step_live(struct service *s, struct problem *p)
+{
+	int err = wait_until(s, next_deadline(s), p), heir;
+
+	if (err)
+		return err;
+	err = read_members(s, p);
+	heir = err ? err : service_heir_begins(s, p);
+	if (heir < 0)
+		return heir;
+	err = publish(s, p);
+	return err || !heir ? err : service_heir_takes_over(s, p);
+}
+
+/* A replay takes the time that it tells of. */
+static int step_replay(struct service *s, struct problem *p)
+{
+	u64 began_ns = s->read_ns;
+	int err = read_members(s, p);
+
+	if (err == -ENODATA) {
+		service_stop_watching(s, "the replay is at its end");
+		return 0;
+	}
+	if (!err)
+		err = wait_until(s, began_ns + (u64)(s->members->frames.f[0].interval_s * NSEC_PER_SEC), p);
+	s->read_ns = now_ns();
+	return err ? err : publish(s, p);
+}
+
+int service_run(struct service *s, struct problem *p)
+{
+	bool live = !s->members || s->members->capture->live;
+	int err = 0;
+
+	s->start_ns = s->read_ns = now_ns();
+	s->look_ns = s->start_ns + SERVICE_LOOK_NS;
+	if (s->cfg->follow) {
+		err = scout_start(s->cfg->scout, &s->scout);
+		if (err)
+			return problem_set(p, err, "could not start a thread: %s", strerror(-err));
+		s->wait.scout = scout_fd(s->scout);
+	}
+	while (!err) {
+		if (s->stopped)
+			err = wait_until(s, UINT64_MAX, p);
+		else
+			err = live ? step_live(s, p) : step_replay(s, p);
+	}
+	return err > 0 ? 0 : err;
+}
+
+/* --- life ---------------------------------------------------------------------------------- */
+
+void service_signals_block(void)
+{
+	service_wait_block();
+}
+
+const struct run_info *service_info(const struct service *s)
+{
+	return &s->info;
+}
+
+static int begin(struct service *s, struct problem *p)
+{
+	const struct scout_config *scout = s->cfg->scout;
+	struct member *m = NULL;
+	int err = service_wait_init(&s->wait, s->cfg->follow);
+
+	if (err)
+		return problem_set(p, err, "could not wait for signals: %s", strerror(-err));
+	s->info = (struct run_info){
+		.version = s->cfg->version,
+		.engine = scout->engine->name,
+		.scale = scout->capture.scale < 0 ? BLKLAT_SCALE_MAX : (u32)scout->capture.scale,
+		.interval_s = s->cfg->interval_s,
+		.percentiles = *s->cfg->percentiles,
+	};
+	if (scout->capture.replay_file) {
+		struct capture_config capture = scout->capture;
+		struct device_table none = { 0 };
+
+		err = member_open(scout->engine, &capture, &none, &m, p);
+	} else {
+		err = scout_open(scout, NULL, 0, &m, p);
+	}
+	if (err)
+		return err;
+	s->members = m;
+	s->n_members = m ? 1 : 0;
+	return service_members_changed(s, true, p);
+}
+
+int service_open(const struct service_config *cfg, struct service **ret, struct problem *p)
+{
+	struct service *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return problem_set(p, -ENOMEM, "out of memory");
+	s->cfg = cfg;
+	s->wait = (struct service_wait){ -1, -1, -1 };
+	err = begin(s, p);
+	if (err)
+		service_close(s);
+	else
+		*ret = s;
+	return err;
+}
+
+void service_close(struct service *s)
+{
+	if (!s)
+		return;
+	scout_stop(s->scout);
+	service_close_sinks(s);
+	member_close(s->heir);
+	while (s->members) {
+		struct member *next = s->members->next;
+
+		member_close(s->members);
+		s->members = next;
+	}
+	service_wait_uninit(&s->wait);
+	free(s->frames.f);
+	free(s->watches);
+	free(s);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/service_state.h"
+#include "util/cleanup.h"
+
+#define HEIR_PATIENCE 10		/* intervals */
+
+/* --- one capture in place of several ------------------------------------------------------- */
+
+/* Has everything ended, or begun later, that was in flight when the heir opened? It knows nothing of that. */
+static bool settled(const struct service *s)
+{
+	u64 opened_ns = s->heir->snapshots[0].mono_ns;
+
+	for (const struct member *m = s->members; m; m = m->next) {
+		const struct snapshot *now = &m->snapshots[m->now];
+
+		for (u32 i = 0; i < now->n; i++)
+			if (!now->w[i].gone && now->w[i].in_flight && now->w[i].oldest_ns > now->mono_ns - opened_ns)
+				return false;
+	}
+	return true;
+}
+
+/* At once after the others were read, so that little ends in between. Returns 1 when it takes over. */
+int service_heir_begins(struct service *s, struct problem *p)
+{
+	int err;
+
+	if (!s->heir || (!settled(s) && ++s->heir_waited < HEIR_PATIENCE))
+		return 0;
+	err = member_begin(s->heir, p);
+	return err ? err : 1;
+}
+
+int service_heir_takes_over(struct service *s, struct problem *p)
+{
+	struct member *old = s->members;
+
+	s->members = TAKE(s->heir);
+	s->n_members = 1;
+	s->heir_waited = 0;
+	s->cfg->hooks.joined(s->cfg->hooks.into, s->members->snapshots[0].mono_ns - s->read_ns);
+	while (old) {
+		struct member *next = old->next;
+
+		service_end_member(s, old);
+		old = next;
+	}
+	return service_members_changed(s, true, p);
+}
+
+/* --- devices ------------------------------------------------------------------------------- */
+
+void service_look(struct service *s)
+{
+	struct known *known CLEANUP(cleanup_free) = calloc(service_watches(s) + 1, sizeof(*known));
+	u64 limit = s->cfg->scout->capture.max_memory ?: capture_default_memory(), used = s->info.memory_bytes;
+	u32 n = 0;
+
+	s->look_ns = now_ns() + SERVICE_LOOK_NS;
+	if (!known || s->heir)
+		return;
+	for (const struct member *m = s->members; m; m = m->next) {
+		for (u32 i = 0; i < m->capture->n_watches; i++) {
+			const struct watch *w = &m->capture->watches[i];
+
+			if (m->snapshots[m->now].w[i].gone)
+				continue;
+			known[n] = (struct known){ .major = w->device->major, .minor = w->device->minor, .stage = w->stage };
+			strcpy(known[n++].name, w->device->name);
+		}
+	}
+	if (s->join || !s->members)
+		scout_limit(s->scout, limit, s->cfg->scout->capture.scale);
+	else
+		scout_limit(s->scout, limit > used ? limit - used : 1, s->info.scale);
+	if (scout_look(s->scout, known, n, s->join))
+		s->join = false;
+	else
+		s->look_ns = now_ns() + SERVICE_SETTLE_NS;
+}
+
+int service_take_scouted(struct service *s, struct problem *p)
+{
+	struct scouted found;
+
+	if (!scout_take(s->scout, &found))
+		return 0;
+	if (found.err == -E2BIG && !found.anew) {
+		/* There is no room beside the others; for all at once, at a lower resolution, there may be. */
+		s->join = true;
+		s->look_ns = now_ns();
+		return 0;
+	}
+	if (found.err)
+		service_tell_failure(s, &found.problem);
+	else
+		s->told[0] = '\0';
+	if (!found.member)
+		return 0;
+	if (found.anew) {
+		s->heir = found.member;
+		return 0;
+	}
+	return service_add_member(s, found.member, p);
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/service_state.h"
+
+u32 service_watches(const struct service *s)
+{
+	u32 n = 0;
+
+	for (const struct member *m = s->members; m; m = m->next)
+		n += m->capture->n_watches;
+	return n;
+}
+
+static int make_room(struct service *s)
+{
+	u32 n = service_watches(s);
+	struct frame *frames;
+	struct watch *watches;
+
+	if (n <= s->room)
+		return 0;
+	frames = reallocarray(s->frames.f, n, sizeof(*frames));
+	if (frames)
+		s->frames.f = frames;
+	watches = reallocarray(s->watches, n, sizeof(*watches));
+	if (watches)
+		s->watches = watches;
+	if (!frames || !watches)
+		return -ENOMEM;
+	s->room = n;
+	return 0;
+}
+
+/* What the sinks are told of the whole. */
+static int describe(struct service *s)
+{
+	u32 n = 0;
+	int err = make_room(s);
+
+	if (err)
+		return err;
+	s->info.memory_bytes = 0;
+	for (const struct member *m = s->members; m; m = m->next) {
+		const struct capture *c = m->capture;
+
+		memcpy(s->watches + n, c->watches, c->n_watches * sizeof(*c->watches));
+		n += c->n_watches;
+		s->info.memory_bytes += c->memory_bytes;
+		s->info.engine = c->engine;
+		s->info.cpus = c->cpus;
+		s->info.scale = c->scale;
+		s->info.devices = c->devices;
+		s->info.origin = c->origin;
+	}
+	s->info.watches = s->watches;
+	s->info.n_watches = n;
+	return 0;
+}
+
+void service_close_sinks(struct service *s)
+{
+	for (u32 i = 0; i < s->cfg->n_sinks; i++) {
+		s->cfg->sinks[i].ops->close(s->sinks[i]);
+		s->sinks[i] = NULL;
+	}
+}
+
+static int open_sinks(struct service *s)
+{
+	int err = 0;
+
+	service_close_sinks(s);
+	for (u32 i = 0; !err && i < s->cfg->n_sinks; i++)
+		err = s->cfg->sinks[i].ops->open(&s->info, &s->cfg->sinks[i].cfg, &s->sinks[i]);
+	return err;
+}
+
+/* The sinks of captures that count from 0 again, or at another resolution, are others. */
+int service_members_changed(struct service *s, bool anew, struct problem *p)
+{
+	u32 scale = s->info.scale;
+	int err = describe(s);
+
+	if (!err && (anew || scale != s->info.scale))
+		err = open_sinks(s);
+	return err ? problem_set(p, err, "could not show the devices: %s", strerror(-err)) : 0;
+}
+
+int service_add_member(struct service *s, struct member *m, struct problem *p)
+{
+	const struct capture *c = m->capture;
+	struct member **end = &s->members;
+
+	while (*end)
+		end = &(*end)->next;
+	m->next = NULL;
+	*end = m;
+	s->n_members++;
+	for (u32 i = 0; i < c->n_watches; i++)
+		if (!i || c->watches[i].device != c->watches[i - 1].device)
+			s->cfg->hooks.came(s->cfg->hooks.into, c->watches[i].device);
+	s->join = s->n_members > SERVICE_MEMBERS_MAX;
+	return service_members_changed(s, false, p);
+}
+
+void service_end_member(struct service *s, struct member *m)
+{
+	if (s->scout)
+		scout_close(s->scout, m);
+	else
+		member_close(m);
+}
+
+/* Those that have no device left. Returns 0 or a negative errno. */
+int service_drop_members(struct service *s, struct problem *p)
+{
+	struct member **at = &s->members;
+	bool any = false;
+
+	while (*at) {
+		struct member *m = *at;
+
+		if (m->present || !m->capture->live) {
+			at = &m->next;
+			continue;
+		}
+		*at = m->next;
+		s->n_members--;
+		service_end_member(s, m);
+		any = true;
+	}
+	if (!s->members && !s->cfg->follow)
+		service_stop_watching(s, "no watched device is left");
+	return any ? service_members_changed(s, false, p) : 0;
+}

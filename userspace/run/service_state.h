@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of the service's loop share; see service.h. */
+#ifndef RUN_SERVICE_STATE_H
+#define RUN_SERVICE_STATE_H
+
+#include "run/service.h"
+#include "run/service_wait.h"
+#include "run/signals.h"
+
+#define SERVICE_SETTLE_NS (NSEC_PER_SEC / 5)	/* news of devices come in bursts */
+#define SERVICE_LOOK_NS (10 * NSEC_PER_SEC)	/* without any news */
+
+struct service {
+	const struct service_config *cfg;
+	struct service_wait wait;
+	struct scout *scout;		/* NULL: nothing is picked up */
+	struct member *members;
+	u32 n_members;
+	struct member *heir;		/* of all of them, once it can take over */
+	u32 heir_waited;
+	bool join;			/* an heir is wanted */
+	struct watch *watches;		/* of all members */
+	struct frames frames;		/* shallow copies, of those that are still there */
+	u32 room;			/* of both */
+	struct run_info info;
+	struct sink *sinks[SERVICE_SINKS_MAX];
+	bool stopped;
+	u64 start_ns, read_ns, look_ns, beat_ns;
+	char told[sizeof(((struct problem *)0)->text)];	/* the last failure, not to be told again and again */
+};
+
+/* Tells what failed, once. */
+void service_tell_failure(struct service *s, const struct problem *p);
+void service_stop_watching(struct service *s, const char *why);
+
+/* --- service_members.c: which captures there are; these return 0, or a negative errno and a sentence --- */
+
+u32 service_watches(const struct service *s);
+
+/* The sinks of captures that count from 0 again (@anew), or at another resolution, are others. */
+int service_members_changed(struct service *s, bool anew, struct problem *p);
+int service_add_member(struct service *s, struct member *m, struct problem *p);
+
+/* Ends those that have no device left. */
+int service_drop_members(struct service *s, struct problem *p);
+void service_end_member(struct service *s, struct member *m);
+void service_close_sinks(struct service *s);
+
+/* --- service_devices.c: how they change --- */
+
+/* Has the scout look for what is not watched yet. */
+void service_look(struct service *s);
+
+/* Takes what the scout found. Returns 0, or a negative errno and a sentence. */
+int service_take_scouted(struct service *s, struct problem *p);
+
+/*
+ * Right after the others were read, so that little ends in between. Returns 1 when the heir has begun and is
+ * to take over once the interval is published, 0 when not, or a negative errno and a sentence.
+ */
+int service_heir_begins(struct service *s, struct problem *p);
+int service_heir_takes_over(struct service *s, struct problem *p);
+
+#endif

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "run/service_wait.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "run/signals.h"
+#include "run/uevents.h"
+
+static void signal_set(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+}
+
+void service_wait_block(void)
+{
+	sigset_t set;
+
+	signal_set(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+int service_wait_init(struct service_wait *w, bool uevents)
+{
+	sigset_t set;
+
+	signal_set(&set);
+	*w = (struct service_wait){ .uevents = -1, .scout = -1 };
+	w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (w->signals < 0)
+		return -errno;
+	if (uevents)
+		w->uevents = uevents_open();
+	return 0;
+}
+
+void service_wait_uninit(struct service_wait *w)
+{
+	if (w->signals >= 0)
+		close(w->signals);
+	if (w->uevents >= 0)
+		close(w->uevents);
+}
+
+
+static bool take_signal(int fd, enum service_event *ret)
+{
+	struct signalfd_siginfo info;
+
+	if (read(fd, &info, sizeof(info)) != sizeof(info))
+		return false;
+	*ret = info.ssi_signo == SIGHUP ? EVENT_RELOAD : EVENT_END;
+	return true;
+}
+
+enum service_event service_wait(struct service_wait *w, u64 deadline_ns)
+{
+	struct pollfd fds[] = {
+		{ .fd = w->signals, .events = POLLIN },
+		{ .fd = w->scout, .events = POLLIN },
+		{ .fd = w->uevents, .events = POLLIN },
+	};
+	enum service_event event;
+
+	for (;;) {
+		u64 now = now_ns(), left = deadline_ns > now ? deadline_ns - now : 0;
+		const struct timespec t = { left / NSEC_PER_SEC, left % NSEC_PER_SEC };
+		int n = ppoll(fds, ARRAY_SIZE(fds), &t, NULL);
+
+		if (n <= 0 && (!left || errno != EINTR))
+			return EVENT_TIME;
+		if (fds[0].revents && take_signal(w->signals, &event))
+			return event;
+		if (!left)
+			return EVENT_TIME;
+		if (fds[1].revents)
+			return EVENT_SCOUT;
+		if (fds[2].revents && uevents_take(w->uevents))
+			return EVENT_DEVICES;
+	}
+}

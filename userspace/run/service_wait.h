@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a service waits for between its intervals. */
+#ifndef RUN_SERVICE_WAIT_H
+#define RUN_SERVICE_WAIT_H
+
+#include "util/types.h"
+
+enum service_event {
+	EVENT_TIME,		/* the deadline is there */
+	EVENT_END,		/* SIGINT or SIGTERM */
+	EVENT_RELOAD,		/* SIGHUP */
+	EVENT_DEVICES,		/* the kernel tells of block devices */
+	EVENT_SCOUT,		/* a look is done */
+};
+
+struct service_wait {
+	int signals;		/* a signalfd */
+	int uevents;		/* -1: none to be had */
+	int scout;		/* -1: none */
+};
+
+int service_wait_init(struct service_wait *w, bool uevents);
+void service_wait_uninit(struct service_wait *w);
+
+/* The signals it takes, blocked in the calling thread. */
+void service_wait_block(void);
+
+/* The first of these by @deadline_ns of CLOCK_MONOTONIC. An end that came goes before all else. */
+enum service_event service_wait(struct service_wait *w, u64 deadline_ns);
+
+#endif

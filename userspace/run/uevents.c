@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "run/uevents.h"
+
+#include <errno.h>
+#include <linux/netlink.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define UEVENT_MAX 8192		/* the kernel's have up to 2048 bytes (UEVENT_BUFFER_SIZE) and a path before */
+#define KERNEL_GROUP 1		/* udev sends to group 2 */
+
+int uevents_open(void)
+{
+	const struct sockaddr_nl to = { .nl_family = AF_NETLINK, .nl_groups = KERNEL_GROUP };
+	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_KOBJECT_UEVENT), err;
+
+	if (fd < 0)
+		return -errno;
+	if (!bind(fd, (const struct sockaddr *)&to, sizeof(to)))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+/* "ACTION@PATH", then KEY=VALUE, each ended by a zero byte. */
+static bool of_block_device(const char *text, size_t len)
+{
+	static const char key[] = "SUBSYSTEM=block";
+
+	return memmem(text, len, key, sizeof(key));
+}
+
+bool uevents_take(int fd)
+{
+	char text[UEVENT_MAX];
+	bool any = false;
+	ssize_t n;
+
+	for (;;) {
+		struct sockaddr_nl from = { 0 };
+		socklen_t size = sizeof(from);
+
+		n = recvfrom(fd, text, sizeof(text), 0, (struct sockaddr *)&from, &size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		/* So many at once that some were dropped: any may have been. */
+		if (n < 0)
+			return any || errno == ENOBUFS;
+		/* Only the kernel's count; another process can send as well. */
+		any |= from.nl_pid == 0 && of_block_device(text, n);
+	}
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The kernel's news of block devices (NETLINK_KOBJECT_UEVENT): added, removed, changed. Takes no privilege. */
+#ifndef RUN_UEVENTS_H
+#define RUN_UEVENTS_H
+
+#include "util/types.h"
+
+/* Returns a descriptor that can be polled, or a negative errno where there are none to be had (a container). */
+int uevents_open(void);
+
+/* Takes all that are there. Returns whether one of them was of a block device, or may have been. */
+bool uevents_take(int fd);
+
+#endif
