@@ -15,7 +15,8 @@ MAY = {
     "capture": {"model", "util", "blklat", "bpf"},
     "sink": {"model", "util"},
     "run": {"capture/capture.h", "sink/sink.h", "model", "util"},
-    "cmd": {"run", "capture/capture.h", "sink/sink.h", "sink/collect.h", "sink/compare.h", "sink/recording.h", "sink/report.h",
+    "serve": {"sink", "model", "util"},
+    "cmd": {"run", "serve", "capture/capture.h", "sink/sink.h", "sink/collect.h", "sink/compare.h", "sink/prometheus.h", "sink/recording.h", "sink/report.h",
             "sink/report_json.h", "model", "util", "blklat/bins.h"},
 }
 # A model header brings abi.h's names; no file of these rooms may ask for it itself.

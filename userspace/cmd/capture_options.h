@@ -31,6 +31,9 @@ struct capture_options {
 /* To be shared by struct options: ended by { 0 }. */
 extern const struct argp_option capture_option_list[];
 
+/* Copies those with these long names, at most @room - 1 of them, to @ret, and ends it by { 0 }. */
+void capture_options_pick(const char *const *names, u32 n, struct argp_option *ret, u32 room);
+
 /* The defaults, with room for the devices of @argc words. Returns 0 or -ENOMEM. */
 int capture_options_init(struct capture_options *o, int argc);
 void capture_options_uninit(struct capture_options *o);

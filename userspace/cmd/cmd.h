@@ -23,6 +23,7 @@ struct command {
 extern const struct command command_live;
 extern const struct command command_record;
 extern const struct command command_mark;
+extern const struct command command_serve;
 extern const struct command command_list;
 extern const struct command command_check;
 extern const struct command command_report;

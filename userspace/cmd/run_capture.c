@@ -13,8 +13,7 @@
 #include "cmd/terminal.h"
 #include "run/signals.h"
 
-/* The first engine that can run, or the one asked for. Says so once if it is not the one preferred. */
-static int choose_engine(const struct capture_options *o, const struct capture_ops **ret, struct problem *p)
+int run_capture_engine(const struct capture_options *o, const struct capture_ops **ret, struct problem *p)
 {
 	struct problem first;
 	int err = 0;
@@ -41,8 +40,7 @@ static int choose_engine(const struct capture_options *o, const struct capture_o
 	return err;
 }
 
-/* Which failures to begin are the command line's. A replay's are all, but for a recording that is damaged. */
-static int status_of(const struct capture_ops *engine, int err)
+int run_capture_status_of(const struct capture_ops *engine, int err)
 {
 	bool usage = err == -EPERM || err == -E2BIG || err == -EINVAL || err == -EOPNOTSUPP ||
 		     engine == &capture_replay;
@@ -78,7 +76,7 @@ static int begin(struct run_capture *r, const struct capture_ops *engine)
 	signals_block();
 	err = engine->open(&cfg, &c, &p);
 	if (err)
-		return command_fail(r->who, status_of(engine, err), &p);
+		return command_fail(r->who, run_capture_status_of(engine, err), &p);
 	/* Loading read the kernel's type information; that memory is not needed again. */
 	malloc_trim(0);
 	r->capture = c;
@@ -112,9 +110,9 @@ int run_capture_begin(struct run_capture *r, const struct capture_options *o, co
 		return command_fail(who, STATUS_FAILED, &p);
 	if (watches_make(&r->devices, &o->wanted, &r->watches, &p))
 		return command_fail(who, STATUS_USAGE, &p);
-	err = choose_engine(o, &engine, &p);
+	err = run_capture_engine(o, &engine, &p);
 	if (err)
-		return command_fail(who, o->engine ? STATUS_USAGE : status_of(engine, err), &p);
+		return command_fail(who, o->engine ? STATUS_USAGE : run_capture_status_of(engine, err), &p);
 	return begin(r, engine);
 }
 

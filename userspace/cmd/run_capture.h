@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A capture from its options to its exit status: the steps that live and record share. They print. */
+/* A capture from its options to its exit status: the steps that commands share. They print. */
 #ifndef CMD_RUN_CAPTURE_H
 #define CMD_RUN_CAPTURE_H
 
 #include "cmd/capture_options.h"
 #include "run/loop.h"
+
+/*
+ * The first engine that can run, or the one asked for; says so once if it is not the one preferred. Returns
+ * 0, or a negative errno and a sentence.
+ */
+int run_capture_engine(const struct capture_options *o, const struct capture_ops **ret, struct problem *p);
+
+/*
+ * The exit status for a capture that could not begin: which failures are the command line's. A replay's
+ * are all, but for a recording that is damaged.
+ */
+int run_capture_status_of(const struct capture_ops *engine, int err);
 
 struct run_capture {
 	const struct capture_options *o;

@@ -27,6 +27,7 @@ struct run_info {
 };
 
 struct prometheus;
+struct poster;
 
 struct sink_config {
 	FILE *out;
@@ -35,6 +36,7 @@ struct sink_config {
 	bool utf8;
 	int columns;			/* width of the terminal, 80 when it is none */
 	struct prometheus *prometheus;	/* of sink/prometheus.h: the totals to add to; other sinks ignore it */
+	struct poster *poster;		/* of serve/sink.h: where to post; the same */
 };
 
 struct sink {

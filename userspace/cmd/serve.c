@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* blklat serve: watch devices as a service; Prometheus and a browser come and look. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmd/cmd.h"
+#include "cmd/run_capture.h"
+#include "cmd/serve_devices.h"
+#include "run/service.h"
+#include "serve/server.h"
+#include "serve/sink.h"
+#include "sink/prometheus.h"
+#include "util/cleanup.h"
+#include "util/confine.h"
+#include "util/notify.h"
+#include "util/parse.h"
+
+#define LISTEN "127.0.0.1:9834"
+#define HISTORY_S 300
+
+enum {
+	KEY_LISTEN = OPTIONS_LONG,
+	KEY_PROM_SCHEMA,
+	KEY_HISTORY,
+	KEY_WEB_CONFIG,
+	KEY_BINS,
+};
+
+struct serve_options {
+	struct capture_options capture;
+	struct address address;
+	int schema;
+	double history_s;
+	const char *web_file;
+	bool bins;
+};
+
+struct serve {
+	const struct serve_options *o;
+	const char *who;
+	struct serve_devices devices;
+	struct confine confine;
+	struct notify notify;
+	struct web_config web;
+	struct address address;
+	int listen_fd;
+	struct board *board;
+	struct poster poster;
+	struct prometheus *prometheus;
+	struct server *server;
+	struct scout_config scout;
+	struct service *service;
+};
+
+static const char *const shared[] = {
+	"dev", "interval", "stage", "engine", "scale", "max-memory", "max-bios", "replay",
+};
+
+static const struct argp_option own[] = {
+	{ "listen", KEY_LISTEN, "ADDRESS", 0, "Where to listen (default " LISTEN "); [::1]:PORT, :PORT for every "
+	  "address; port 0 takes a free one, which is told", 0 },
+	{ "web-config", KEY_WEB_CONFIG, "FILE", 0, "TLS and users with passwords, as Prometheus' exporters take them "
+	  "(web.yml)", 0 },
+	{ "prom-schema", KEY_PROM_SCHEMA, "N", 0, "Buckets an octave of native histograms: 2^N, N 0 to 6 (default 3)", 0 },
+	{ "history", KEY_HISTORY, "S", 0, "Seconds that the live page can look back (default 300)", 0 },
+	{ "bins", KEY_BINS, NULL, 0, "/api/snapshot: every bin of the histogram too", 0 },
+	{ 0 },
+};
+
+static int take(int key, const char *value, void *into, struct problem *p)
+{
+	struct serve_options *o = into;
+
+	switch (key) {
+	case KEY_LISTEN:
+		return address_parse("--listen", value, &o->address, p);
+	case KEY_WEB_CONFIG:
+		o->web_file = value;
+		return 0;
+	case KEY_PROM_SCHEMA:
+		return parse_scale("--prom-schema", value, BLKLAT_SCALE_MAX, &o->schema, p);
+	case KEY_HISTORY:
+		return parse_seconds("--history", value, &o->history_s, p);
+	case KEY_BINS:
+		o->bins = true;
+		return 0;
+	default:
+		return capture_options_take(&o->capture, key == ARGP_KEY_ARG ? 'd' : key, value, p);
+	}
+}
+
+/* --- what the service tells ----------------------------------------------------------------- */
+
+static void on_gone(void *serve, const struct device *d)
+{
+	(void)serve;
+	fprintf(stderr, "blklat: %s went away\n", d->name);
+}
+
+static void on_came(void *serve, const struct device *d)
+{
+	(void)serve;
+	fprintf(stderr, "blklat: %s is watched now\n", d->name);
+}
+
+static void on_joined(void *serve, u64 gap_ns)
+{
+	(void)serve;
+	fprintf(stderr, "blklat: one capture takes over from several; IOs that ended within %llu us in between are in no "
+			"figure\n", (gap_ns + 999) / 1000);
+}
+
+static void on_failed(void *serve, const struct problem *p)
+{
+	struct serve *s = serve;
+
+	command_fail(s->who, 0, p);
+}
+
+static void on_stopped(void *serve, const char *why)
+{
+	struct serve *s = serve;
+
+	board_post_stop(s->board, why);
+	fprintf(stderr, "blklat: the capture has stopped: %s\n", why);
+	notify_send(&s->notify, "STATUS=The capture has stopped");
+}
+
+static void on_drained(void *serve, u64 ns)
+{
+	struct serve *s = serve;
+
+	prometheus_drained(s->prometheus, ns);
+}
+
+/* While the server is stuck the service is not well either. */
+static void on_beat(void *serve)
+{
+	struct serve *s = serve;
+
+	if (server_alive(s->server))
+		notify_send(&s->notify, "WATCHDOG=1");
+}
+
+/* --- the web server -------------------------------------------------------------------------- */
+
+static int start_server(struct serve *s, struct problem *p)
+{
+	struct server_config cfg = {
+		.listen_fd = fcntl(s->listen_fd, F_DUPFD_CLOEXEC, 0),	/* so that another can follow */
+		.address = s->address,
+		.web = &s->web,
+		.board = s->board,
+		.prometheus = s->prometheus,
+		.interval_s = s->o->capture.interval_s,
+		.boot = s->poster.boot,
+	};
+
+	if (cfg.listen_fd < 0)
+		return problem_set(p, -errno, "could not listen: %s", strerror(errno));
+	return server_start(&cfg, &s->server, p);
+}
+
+/* New certificates and users; if they can't be read, those of before stay. */
+static void reload_web(struct serve *s)
+{
+	struct web_config web = { 0 }, old = s->web;
+	struct problem p;
+
+	if (!s->o->web_file)
+		return;
+	if (web_config_read(&web, s->o->web_file, &p)) {
+		command_fail(s->who, 0, &p);
+		return;
+	}
+	server_stop(TAKE(s->server));
+	s->web = web;
+	if (!start_server(s, &p)) {
+		web_config_free(&old);
+		return;
+	}
+	command_fail(s->who, 0, &p);
+	web_config_free(&web);
+	s->web = old;
+	if (start_server(s, &p))
+		command_fail(s->who, 0, &p);
+}
+
+static void on_reload(void *serve)
+{
+	struct serve *s = serve;
+	struct timespec t;
+	char text[64];
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%lld", t.tv_sec * 1000000LL + t.tv_nsec / 1000);
+	notify_send(&s->notify, text);
+	reload_web(s);
+	notify_send(&s->notify, "READY=1");
+}
+
+static void warn_of_exposure(const struct serve *s)
+{
+	char text[ADDRESS_TEXT];
+
+	if (address_is_loopback(&s->address))
+		return;
+	address_text(text, &s->address);
+	if (!s->web.n_users)
+		fprintf(stderr, "blklat: warning: whoever reaches %s can read all of this; --web-config asks for a password\n",
+			text);
+	else if (!s->web.cert)
+		fprintf(stderr, "blklat: warning: passwords for %s go over the network as they are; --web-config can have "
+				"TLS\n", text);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static void on_privileged(void *serve, bool begins)
+{
+	struct serve *s = serve;
+
+	if (begins)
+		confine_raise(&s->confine);
+	else
+		confine_lower(&s->confine);
+}
+
+static int on_find(void *serve, const struct device_table *t, struct watch **ret, u32 *ret_n, struct problem *p)
+{
+	struct serve *s = serve;
+
+	return serve_devices_find(&s->devices, t, ret, ret_n, p);
+}
+
+static void serve_end(struct serve *s)
+{
+	server_stop(s->server);
+	service_close(s->service);
+	prometheus_free(s->prometheus);
+	board_free(s->board);
+	web_config_free(&s->web);
+	notify_uninit(&s->notify);
+	cleanup_close(&s->listen_fd);
+}
+
+/* What can be wrong with the command line. */
+static int prepare(struct serve *s, struct problem *p)
+{
+	const struct serve_options *o = s->o;
+	int err = o->web_file ? web_config_read(&s->web, o->web_file, p) : 0;
+
+	if (err)
+		return err;
+	s->listen_fd = address_listen(&s->address, p);
+	return s->listen_fd < 0 ? s->listen_fd : 0;
+}
+
+static int make_room(struct serve *s, struct problem *p)
+{
+	const struct prometheus_config prom = { .schema = s->o->schema, .classic_schema = PROMETHEUS_CLASSIC_SCHEMA };
+	int err = board_new(s->o->history_s, &s->board) ?: prometheus_new(&prom, &s->prometheus);
+
+	if (err)
+		return problem_set(p, err, "could not begin: %s", strerror(-err));
+	poster_init(&s->poster, s->board, s->o->history_s, s->o->bins);
+	return 0;
+}
+
+static void configure(struct serve *s, const struct capture_ops *engine, struct service_config *ret)
+{
+	const struct capture_options *o = &s->o->capture;
+
+	s->scout = (struct scout_config){
+		.engine = engine,
+		.capture = { .scale = o->scale, .max_memory = o->max_memory, .max_bios = o->max_bios, .replay_file = o->replay },
+		.find = on_find,
+		.privileged = on_privileged,
+		.into = s,
+	};
+	*ret = (struct service_config){
+		.interval_s = o->interval_s,
+		.percentiles = &o->percentiles,
+		.scout = &s->scout,
+		.follow = s->devices.follow,
+		.beat_ns = s->notify.watchdog_ns / 3,
+		.version = BLKLAT_VERSION,
+		.hooks = { on_gone, on_came, on_joined, on_failed, on_stopped, on_reload, on_beat, on_drained, s },
+		.n_sinks = 2,
+		.sinks = {
+			{ &sink_prometheus, { .prometheus = s->prometheus } },
+			{ &sink_board, { .poster = &s->poster } },
+		},
+	};
+}
+
+static int serve(struct serve *s, struct problem *p)
+{
+	char text[ADDRESS_TEXT];
+	int err = confine(&s->confine, p);
+
+	err = err ?: start_server(s, p);
+	if (err)
+		return err;
+	fprintf(stderr, "blklat: listening on %s://%s/\n", s->web.cert ? "https" : "http", address_text(text, &s->address));
+	warn_of_exposure(s);
+	if (!s->confine.filtered)
+		fputs("blklat: warning: this kernel has no filter of system calls (seccomp)\n", stderr);
+	notify_send(&s->notify, "READY=1\nSTATUS=Watching");
+	err = service_run(s->service, p);
+	notify_send(&s->notify, "STOPPING=1");
+	return err;
+}
+
+static int begin(struct serve *s)
+{
+	const struct capture_options *o = &s->o->capture;
+	const struct capture_ops *engine = &capture_replay;
+	struct service_config cfg;
+	struct problem p;
+	int err;
+
+	service_signals_block();
+	err = prepare(s, &p);
+	if (err)
+		return command_fail(s->who, err == -EINVAL ? STATUS_USAGE : STATUS_FAILED, &p);
+	err = make_room(s, &p);
+	if (err)
+		return command_fail(s->who, STATUS_FAILED, &p);
+	err = o->replay ? 0 : run_capture_engine(o, &engine, &p);
+	if (err)
+		return command_fail(s->who, o->engine ? STATUS_USAGE : run_capture_status_of(engine, err), &p);
+	notify_init(&s->notify);
+	serve_devices_init(&s->devices, &o->wanted);
+	s->confine.keep_capture = s->devices.follow;
+	configure(s, engine, &cfg);
+	err = service_open(&cfg, &s->service, &p);
+	if (err)
+		return command_fail(s->who, serve_devices_fault(err) ? STATUS_USAGE : run_capture_status_of(engine, err), &p);
+	return serve(s, &p) ? command_fail(s->who, STATUS_FAILED, &p) : STATUS_DONE;
+}
+
+static int init(struct serve_options *o, int argc, struct problem *p)
+{
+	*o = (struct serve_options){ .schema = PROMETHEUS_SCHEMA, .history_s = HISTORY_S };
+	if (capture_options_init(&o->capture, argc))
+		return problem_set(p, -ENOMEM, "out of memory");
+	return address_parse("--listen", LISTEN, &o->address, p);
+}
+
+static void uninit(struct serve_options *o)
+{
+	capture_options_uninit(&o->capture);
+}
+
+static int run(int argc, char **argv)
+{
+	struct argp_option picked[ARRAY_SIZE(shared) + 1];
+	const struct options options = {
+		.about = "Watches devices and serves what it sees: /metrics for Prometheus, a live page for a browser, "
+			 "/api/snapshot, /api/stream and /healthz. Devices that appear later and match are picked up."
+			 "\v"
+			 "SIGHUP looks for devices anew and reads --web-config again; SIGTERM ends it. Exit status: 0 done, "
+			 "1 it failed while running, 2 the command line is wrong.",
+		.arguments = "[DEV...]",
+		.list = own,
+		.shared = picked,
+		.take = take,
+	};
+	CLEANUP(uninit) struct serve_options o;
+	CLEANUP(serve_end) struct serve s = { .who = argv[0], .o = &o, .listen_fd = -1, .notify.fd = -1 };
+	struct problem p;
+	int status;
+
+	capture_options_pick(shared, ARRAY_SIZE(shared), picked, ARRAY_SIZE(picked));
+	if (init(&o, argc, &p))
+		return command_fail(argv[0], STATUS_FAILED, &p);
+	status = options_parse(&options, argc, argv, &o);
+	if (status >= 0)
+		return status;
+	if (capture_options_check(&o.capture, &p))
+		return command_fail(argv[0], STATUS_USAGE, &p);
+	if (o.schema < 0)
+		o.schema = PROMETHEUS_SCHEMA;
+	s.address = o.address;
+	return begin(&s);
+}
+
+const struct command command_serve = {
+	.name = "serve",
+	.about = "watch devices as a service: Prometheus, a live page",
+	.run = run,
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where to listen, and which Host a request may name. */
+#ifndef SERVE_ADDRESS_H
+#define SERVE_ADDRESS_H
+
+#include <sys/socket.h>
+
+#include "util/problem.h"
+#include "util/types.h"
+
+#define ADDRESS_TEXT 64
+
+struct address {
+	struct sockaddr_storage at;
+	socklen_t len;
+};
+
+/*
+ * Reads "127.0.0.1:9834", "[::1]:9834", "localhost:9834" (127.0.0.1) or ":9834" (every address). Port 0 has
+ * the kernel choose. Returns 0, or -EINVAL and a sentence that names @option.
+ */
+int address_parse(const char *option, const char *text, struct address *ret, struct problem *p);
+
+/* Does nobody but this machine reach it? */
+bool address_is_loopback(const struct address *a);
+
+/* "127.0.0.1:9834", "[::1]:9834" */
+const char *address_text(char text[ADDRESS_TEXT], const struct address *a);
+
+/*
+ * Opens the socket and listens; @a then has the port that was chosen. Returns the descriptor, or a negative
+ * errno and a sentence.
+ */
+int address_listen(struct address *a, struct problem *p);
+
+/*
+ * A page of another site can have its name resolve to a loopback address, and a browser then lets it read
+ * what we answer (DNS rebinding); it can't choose another Host than that name. So on a loopback
+ * address the Host must be this machine: localhost or the loopback address, with the port (which may be left
+ * out if it is 80, or 443 with @tls). Elsewhere any will do. Takes anything; NULL is no Host.
+ */
+bool address_host_allowed(const struct address *a, const char *host, bool tls);
+
+#endif

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "serve/event.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "sink/json_parts.h"
+#include "util/cleanup.h"
+#include "util/units.h"
+
+#define SCHEMA 1
+
+static void cleanup_json(struct json_object **o)
+{
+	json_object_put(*o);
+}
+
+
+/* Pairs of cell and IOs, for cells that have any: half of what bounds would take. */
+static struct json_object *cells(const struct hist *h)
+{
+	struct json_object *to = json_object_new_array();
+	u32 first, last;
+
+	if (!hist_range(h, &first, &last))
+		return to;
+	for (u32 cell = first; cell <= last; cell++) {
+		if (!h->cells[cell])
+			continue;
+		json_object_array_add(to, json_object_new_int(cell));
+		json_object_array_add(to, json_object_new_uint64(h->cells[cell]));
+	}
+	return to;
+}
+
+static const struct { const char *name; double q; } shown[] = {
+	{ "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "p99.9", 0.999 },
+};
+
+static struct json_object *op(const struct op_frame *o, const char *name)
+{
+	struct json_object *to = json_object_new_object(), *percentiles = json_object_new_object();
+
+	for (u32 i = 0; i < ARRAY_SIZE(shown); i++)
+		json_add_decimal(percentiles, shown[i].name, quantile_ns(&o->hist, shown[i].q, o->min_ns, o->max_ns), 1);
+	json_add_text(to, "op", name);
+	json_add_count(to, "ios", o->ios);
+	json_add_count(to, "bytes", o->bytes);
+	json_add_count(to, "errors", o->errors);
+	json_add_count(to, "sum_ns", o->sum_ns);
+	json_add_count(to, "min_ns", o->min_ns);
+	json_add_count(to, "max_ns", o->max_ns);
+	json_add(to, "percentiles_ns", percentiles);
+	json_add(to, "cells", cells(&o->hist));
+	return to;
+}
+
+static struct json_object *watch(const struct frame *f)
+{
+	struct json_object *to = json_object_new_object(), *ops = json_object_new_array();
+
+	for (u32 i = 0; i < BLKLAT_OPS; i++)
+		if (f->ops[i].ios)
+			json_object_array_add(ops, op(&f->ops[i], op_names[i]));
+	json_add_text(to, "device", f->watch->device->name);
+	json_add_text(to, "stage", stage_names[f->watch->stage]);
+	json_add_decimal(to, "length_s", f->interval_s, 6);
+	json_add_decimal(to, "queue_depth", f->queue_depth, 3);
+	json_add_count(to, "in_flight", f->in_flight);
+	json_add_count(to, "oldest_ns", f->oldest_ns);
+	json_add(to, "accounting", json_accounting(&f->accounting));
+	if (f->gone)
+		json_add(to, "gone", json_object_new_boolean(true));
+	json_add(to, "ops", ops);
+	return to;
+}
+
+/* Frames of a device that has just come are shorter. */
+static double longest_s(const struct frames *frames)
+{
+	double longest = 0;
+
+	for (u32 i = 0; i < frames->n; i++)
+		if (frames->f[i].interval_s > longest)
+			longest = frames->f[i].interval_s;
+	return longest;
+}
+
+static const char *text_of(struct json_object *o)
+{
+	return json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+}
+
+/* json-c escapes line ends, which would end the "data" line. */
+static struct blob *made(const char *head, struct json_object *o)
+{
+	const char *json = o ? text_of(o) : NULL;
+	char *text = NULL;
+	int len = json ? asprintf(&text, "%sdata: %s\n\n", head, json) : -1;
+
+	return len < 0 ? NULL : blob_take(text, len);
+}
+
+struct blob *event_interval(const struct frames *frames, const struct event_interval *at)
+{
+	struct json_object *to CLEANUP(cleanup_json) = json_object_new_object();
+	struct json_object *watches = json_object_new_array_ext(frames->n);
+	char head[96], time[UNITS_TEXT];
+
+	if (frames->n)
+		json_add_text(to, "time", units_utc(time, frames->f[0].end_ns));
+	json_add_decimal(to, "end_s", at->end_s, 6);
+	json_add_decimal(to, "length_s", longest_s(frames), 6);
+	for (u32 i = 0; i < frames->n; i++)
+		json_object_array_add(watches, watch(&frames->f[i]));
+	json_add(to, "watches", watches);
+	snprintf(head, sizeof(head), "id: %s.%llu\nevent: interval\n", at->boot, at->number);
+	return made(head, to);
+}
+
+static const struct device *find(const struct device_table *t, const char *name)
+{
+	for (u32 i = 0; t && i < t->n; i++)
+		if (!strcmp(t->d[i].name, name))
+			return &t->d[i];
+	return NULL;
+}
+
+static struct json_object *lower(const struct device_table *t, const struct device *d)
+{
+	struct json_object *to = json_object_new_array();
+	/* Indices are into the table that it is in, which may be an older one. */
+	const struct device *now = find(t, d->name);
+
+	for (u32 i = 0; now && i < now->n_lower; i++)
+		json_object_array_add(to, json_clean_text(t->d[now->lower[i]].name));
+	return to;
+}
+
+static struct json_object *device(const struct device_table *t, const struct device *d)
+{
+	struct json_object *to = json_object_new_object();
+
+	json_add_text(to, "name", d->name);
+	json_add_text(to, "kind", d->kind);
+	json_add_text(to, "model", d->model);
+	json_add_text(to, "mapper", d->mapper);
+	json_add_text(to, "scheduler", d->scheduler);
+	json_add_count(to, "size_bytes", d->size_bytes);
+	json_add(to, "lower", lower(t, d));
+	return to;
+}
+
+static struct json_object *devices(const struct event_run *e)
+{
+	struct json_object *to = json_object_new_array();
+	const struct frames *fs = e->frames;
+
+	for (u32 i = 0; i < fs->n; i++)
+		if (!i || fs->f[i].watch->device != fs->f[i - 1].watch->device)
+			json_object_array_add(to, device(e->run->devices, fs->f[i].watch->device));
+	return to;
+}
+
+struct blob *event_run(const struct event_run *e)
+{
+	struct json_object *to CLEANUP(cleanup_json) = json_object_new_object();
+	struct utsname machine;
+	char time[UNITS_TEXT];
+
+	uname(&machine);
+	json_add_count(to, "schema", SCHEMA);
+	json_add_text(to, "generator", "blklat");
+	json_add_text(to, "version", e->run->version);
+	json_add_text(to, "host", machine.nodename);
+	json_add_text(to, "kernel", machine.release);
+	json_add_text(to, "engine", e->run->engine);
+	json_add_text(to, "start", units_utc(time, e->start_ns));
+	json_add_decimal(to, "interval_s", e->run->interval_s, 3);
+	json_add_decimal(to, "history_s", e->history_s, 3);
+	json_add_count(to, "scale", e->run->scale);
+	json_add_count(to, "memory_bytes", e->run->memory_bytes);
+	json_add(to, "devices", devices(e));
+	return made("event: run\n", to);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the files of the server share; see server.h. All of it belongs to the server's thread. */
+#ifndef SERVE_PARTS_H
+#define SERVE_PARTS_H
+
+#include <microhttpd.h>
+#include <stdatomic.h>
+
+#include "serve/auth.h"
+#include "serve/cache.h"
+#include "serve/server.h"
+
+/* What a connection is about; until when that may last is bounded, whatever it sends or takes. */
+enum peer_phase {
+	PEER_FREE,
+	PEER_READING,		/* its request, or TLS' beginning */
+	PEER_ANSWERED,		/* it has to take an answer */
+	PEER_RESTING,		/* between requests */
+	PEER_STREAMING,		/* for as long as it keeps taking events */
+};
+
+struct peer {
+	enum peer_phase phase;
+	int fd;
+	u64 until_ns;
+};
+
+struct server {
+	struct server_config cfg;
+	struct MHD_Daemon *daemon;
+	struct auth *auth;
+	struct cache cache;
+	struct peer peers[SERVER_CONNECTIONS];
+	struct stream *streams;		/* a list */
+	u32 n_streams;
+	int stop_fd;
+	atomic_ullong round_ns;		/* when the thread went round last */
+	bool stopping;
+	unsigned long thread;
+};
+
+/* CLOCK_MONOTONIC */
+u64 server_now_ns(void);
+
+/* --- peers.c -------------------------------------------------------------------------------- */
+
+void peer_notify(void *server, struct MHD_Connection *c, void **socket_context, enum MHD_ConnectionNotificationCode code);
+void *peer_request_begins(void *server, const char *uri, struct MHD_Connection *c);
+void peer_phase(struct MHD_Connection *c, enum peer_phase phase);
+
+/* Cuts off those whose time is over; when nearly all places are taken, also those that rest. */
+void peers_sweep(struct server *s);
+
+/* --- routes.c ------------------------------------------------------------------------------- */
+
+enum MHD_Result route(void *server, struct MHD_Connection *c, const char *url, const char *method, const char *version,
+		      const char *upload, size_t *upload_size, void **request);
+
+/* --- answer.c ------------------------------------------------------------------------------- */
+
+/* Queues @r with the headers that all answers have, and gives it up; NULL ends the connection. */
+enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, struct MHD_Response *r);
+
+/* A text that nobody shall keep. @more: one header, name and value, or NULL. */
+enum MHD_Result answer_text(struct MHD_Connection *c, unsigned int status, const char *text, const char *const more[2]);
+
+/* Takes a reference of @b over; NULL is a 500. */
+enum MHD_Result answer_blob(struct MHD_Connection *c, struct blob *b, const char *type, bool gzip);
+
+/* --- stream.c ------------------------------------------------------------------------------- */
+
+enum MHD_Result stream_begin(struct server *s, struct MHD_Connection *c);
+
+/* Lets those go on that wait: there is an interval, or a sign of life is due. */
+void streams_wake(struct server *s, bool all);
+
+#endif

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/encoding.h"
+#include "serve/page.h"
+#include "serve/parts.h"
+#include "sink/prometheus.h"
+#include "util/types.h"
+
+static const char *header(struct MHD_Connection *c, const char *name)
+{
+	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+}
+
+static bool wants_gzip(struct MHD_Connection *c)
+{
+	return encoding_gzip_wanted(header(c, MHD_HTTP_HEADER_ACCEPT_ENCODING));
+}
+
+static struct blob *render(void *server, u32 kind)
+{
+	struct server *s = server;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	int err;
+
+	if (!out)
+		return NULL;
+	err = prometheus_render(s->cfg.prometheus, kind - CACHE_METRICS, out);
+	if (!fclose(out) && !err)
+		return blob_take(text, len);
+	free(text);
+	return NULL;
+}
+
+static enum MHD_Result metrics(struct server *s, struct MHD_Connection *c)
+{
+	enum prometheus_format format = prometheus_negotiate(header(c, MHD_HTTP_HEADER_ACCEPT));
+	bool gzip = wants_gzip(c);
+
+	return answer_blob(c, cache_get(&s->cache, CACHE_METRICS + format, gzip, render, s),
+			   prometheus_content_types[format], gzip);
+}
+
+static struct blob *given(void *blob, u32 kind)
+{
+	(void)kind;
+	return blob_ref(blob);
+}
+
+static enum MHD_Result snapshot(struct server *s, struct MHD_Connection *c)
+{
+	bool gzip = wants_gzip(c);
+	u64 number;
+	struct blob *b = board_snapshot(s->cfg.board, &number);
+	enum MHD_Result result;
+
+	if (!b)
+		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, "there was no interval yet\n",
+				   (const char *const[]){ MHD_HTTP_HEADER_RETRY_AFTER, "1" });
+	result = answer_blob(c, cache_get(&s->cache, CACHE_SNAPSHOT, gzip, given, b), "application/x-ndjson", gzip);
+	blob_unref(b);
+	return result;
+}
+
+static enum MHD_Result healthz(struct server *s, struct MHD_Connection *c)
+{
+	char why[BOARD_WORDS + 1];
+
+	if (board_healthy(s->cfg.board, s->cfg.interval_s, why))
+		return answer_text(c, MHD_HTTP_OK, "ok\n", NULL);
+	strcat(why, "\n");
+	return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, why, NULL);
+}
+
+static enum MHD_Result page(struct server *s, struct MHD_Connection *c)
+{
+	size_t len;
+	const char *text = page_text(&len);
+	struct MHD_Response *r = MHD_create_response_from_buffer(len, (void *)text, MHD_RESPMEM_PERSISTENT);
+
+	(void)s;
+	if (!r)
+		return MHD_NO;
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/html; charset=utf-8");
+	MHD_add_response_header(r, "Content-Security-Policy", page_policy());
+	return answer(c, MHD_HTTP_OK, r);
+}
+
+static const struct {
+	const char *path;
+	enum MHD_Result (*answer)(struct server *s, struct MHD_Connection *c);
+} routes[] = {
+	{ "/metrics", metrics },
+	{ "/api/stream", stream_begin },
+	{ "/api/snapshot", snapshot },
+	{ "/healthz", healthz },
+	{ "/", page },
+};
+
+static enum MHD_Result refuse_host(struct MHD_Connection *c)
+{
+	return answer_text(c, MHD_HTTP_FORBIDDEN, "this address answers to localhost alone; --listen on another, with "
+			   "--web-config, to be reached by name\n", NULL);
+}
+
+static enum MHD_Result refuse_user(struct MHD_Connection *c)
+{
+	return answer_text(c, MHD_HTTP_UNAUTHORIZED, "who are you?\n",
+			   (const char *const[]){ MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic realm=\"blklat\", charset=\"UTF-8\"" });
+}
+
+static bool user_allowed(struct server *s, struct MHD_Connection *c)
+{
+	char *password = NULL, *name;
+	bool allowed;
+
+	if (!auth_needed(s->auth))
+		return true;
+	name = MHD_basic_auth_get_username_password(c, &password);
+	allowed = auth_allows(s->auth, name, password);
+	if (password)
+		explicit_bzero(password, strlen(password));
+	MHD_free(name);
+	MHD_free(password);
+	return allowed;
+}
+
+enum MHD_Result route(void *server, struct MHD_Connection *c, const char *url, const char *method, const char *version,
+		      const char *upload, size_t *upload_size, void **request)
+{
+	static const char *const allow[2] = { MHD_HTTP_HEADER_ALLOW, "GET, HEAD" };
+	struct server *s = server;
+	u64 number;
+
+	(void)version;
+	(void)upload;
+	/* A body is read and forgotten; who sends one that takes long is cut off. */
+	if (*upload_size) {
+		*upload_size = 0;
+		return MHD_YES;
+	}
+	/* The first call comes before the body, if there is one; a response to it would end the connection. */
+	if (!*request) {
+		*request = s;
+		return MHD_YES;
+	}
+	peer_phase(c, PEER_ANSWERED);
+	if (!address_host_allowed(&s->cfg.address, header(c, MHD_HTTP_HEADER_HOST), s->cfg.web->cert))
+		return refuse_host(c);
+	if (!user_allowed(s, c))
+		return refuse_user(c);
+	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
+		return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "GET and HEAD alone\n", allow);
+	blob_unref(board_snapshot(s->cfg.board, &number));
+	cache_at(&s->cache, number);
+	for (u32 i = 0; i < ARRAY_SIZE(routes); i++)
+		if (!strcmp(url, routes[i].path))
+			return routes[i].answer(s, c);
+	return answer_text(c, MHD_HTTP_NOT_FOUND, "there is /, /metrics, /api/snapshot, /api/stream and /healthz\n", NULL);
+}

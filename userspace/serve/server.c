@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "serve/server.h"
+
+#include <errno.h>
+#include <gnutls/gnutls.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "serve/parts.h"
+#include "util/cleanup.h"
+#include "util/confine.h"
+
+#define ROUND_MS 1000
+#define ALIVE_NS (20 * NSEC_PER_SEC)
+#define SILENT_S 100		/* see PEER_RESTING, which comes before */
+#define CONNECTION_BYTES (32 << 10)	/* header and answer's headers: a larger request is refused */
+#define NICE 5			/* what serves gives way to what captures */
+
+u64 server_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+static void request_ended(void *server, struct MHD_Connection *c, void **request, enum MHD_RequestTerminationCode why)
+{
+	(void)server;
+	(void)request;
+	if (why == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+		peer_phase(c, PEER_RESTING);
+}
+
+static void no_log(void *nobody, const char *format, va_list args)
+{
+	(void)nobody;
+	(void)format;
+	(void)args;
+}
+
+static struct MHD_Daemon *start_daemon(struct server *s)
+{
+	const struct web_config *web = s->cfg.web;
+	const char *priorities = web->only_tls13 ? "NORMAL:-VERS-ALL:+VERS-TLS1.3" :
+						   "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2";
+	const struct MHD_OptionItem tls[] = {
+		{ MHD_OPTION_HTTPS_MEM_CERT, 0, web->cert },
+		{ MHD_OPTION_HTTPS_MEM_KEY, 0, web->key },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)priorities },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	const struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
+	unsigned int flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | (web->cert ? MHD_USE_TLS : 0);
+
+	return MHD_start_daemon(flags, 0, NULL, NULL, route, s,
+				MHD_OPTION_EXTERNAL_LOGGER, no_log, NULL,
+				MHD_OPTION_LISTEN_SOCKET, (MHD_socket)s->cfg.listen_fd,
+				MHD_OPTION_CONNECTION_LIMIT, (unsigned int)SERVER_CONNECTIONS,
+				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)SILENT_S,
+				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+				MHD_OPTION_STRICT_FOR_CLIENT, 1,
+				MHD_OPTION_NOTIFY_CONNECTION, peer_notify, s,
+				MHD_OPTION_NOTIFY_COMPLETED, request_ended, s,
+				MHD_OPTION_URI_LOG_CALLBACK, peer_request_begins, s,
+				MHD_OPTION_ARRAY, web->cert ? tls : none,
+				MHD_OPTION_END);
+}
+
+static int library_fd(const struct server *s)
+{
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+
+	return info ? info->epoll_fd : -1;
+}
+
+/* Returns whether there is news on the board. */
+static bool wait_round(struct server *s)
+{
+	struct pollfd fds[] = {
+		{ .fd = library_fd(s), .events = POLLIN },
+		{ .fd = board_fd(s->cfg.board), .events = POLLIN },
+		{ .fd = s->stop_fd, .events = POLLIN },
+	};
+	MHD_UNSIGNED_LONG_LONG ms = ROUND_MS;
+	eventfd_t ignored;
+
+	if (MHD_get_timeout(s->daemon, &ms) != MHD_YES || ms > ROUND_MS)
+		ms = ROUND_MS;
+	poll(fds, ARRAY_SIZE(fds), ms);
+	if (fds[2].revents)
+		s->stopping = true;
+	return fds[1].revents && !eventfd_read(fds[1].fd, &ignored);
+}
+
+static void *serve(void *server)
+{
+	struct server *s = server;
+	u64 swept_ns = 0;
+
+	setpriority(PRIO_PROCESS, 0, NICE);	/* of this thread alone, on Linux */
+	confine_thread();
+	while (!s->stopping) {
+		u64 now = server_now_ns();
+
+		streams_wake(s, wait_round(s));
+		MHD_run(s->daemon);
+		if (now > swept_ns + ROUND_MS * 1000000ULL) {
+			peers_sweep(s);
+			swept_ns = now;
+		}
+		atomic_store(&s->round_ns, now);
+	}
+	streams_wake(s, true);
+	MHD_run(s->daemon);
+	return NULL;
+}
+
+static void server_free(struct server *s)
+{
+	if (s->daemon)
+		MHD_stop_daemon(s->daemon);	/* with its socket */
+	else
+		close(s->cfg.listen_fd);
+	cache_clear(&s->cache);
+	auth_free(s->auth);
+	cleanup_close(&s->stop_fd);
+	free(s);
+}
+
+/* A certificate that does not fit its key is not noticed before the first connection. */
+static int check_tls(const struct web_config *web, struct problem *p)
+{
+	const gnutls_datum_t cert = { (unsigned char *)web->cert, web->cert ? strlen(web->cert) : 0 };
+	const gnutls_datum_t key = { (unsigned char *)web->key, web->key ? strlen(web->key) : 0 };
+	gnutls_certificate_credentials_t both;
+	int err;
+
+	if (!web->cert)
+		return 0;
+	if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+		return problem_set(p, -EOPNOTSUPP, "this libmicrohttpd was built without TLS");
+	if (gnutls_certificate_allocate_credentials(&both))
+		return problem_set(p, -ENOMEM, "out of memory");
+	err = gnutls_certificate_set_x509_key_mem(both, &cert, &key, GNUTLS_X509_FMT_PEM);
+	gnutls_certificate_free_credentials(both);
+	return err < 0 ? problem_set(p, -EINVAL, "certificate and key can't be used: %s", gnutls_strerror(err)) : 0;
+}
+
+static int begin(struct server *s, struct problem *p)
+{
+	pthread_t thread;
+	int err = check_tls(s->cfg.web, p);
+
+	if (err)
+		return err;
+	err = auth_new(s->cfg.web, &s->auth);
+	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (err || s->stop_fd < 0)
+		return problem_set(p, -ENOMEM, "out of memory");
+	s->daemon = start_daemon(s);
+	if (!s->daemon)
+		return problem_set(p, -EIO, "the web server could not be started");
+	atomic_store(&s->round_ns, server_now_ns());
+	err = pthread_create(&thread, NULL, serve, s);
+	if (err)
+		return problem_set(p, -err, "could not start a thread: %s", strerror(err));
+	s->thread = thread;
+	return 0;
+}
+
+int server_start(const struct server_config *cfg, struct server **ret, struct problem *p)
+{
+	struct server *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s) {
+		close(cfg->listen_fd);
+		return problem_set(p, -ENOMEM, "out of memory");
+	}
+	s->cfg = *cfg;
+	s->stop_fd = -1;
+	err = begin(s, p);
+	if (err)
+		server_free(s);
+	else
+		*ret = s;
+	return err;
+}
+
+void server_stop(struct server *s)
+{
+	if (!s)
+		return;
+	eventfd_write(s->stop_fd, 1);
+	pthread_join(s->thread, NULL);
+	server_free(s);
+}
+
+bool server_alive(const struct server *s)
+{
+	return server_now_ns() < atomic_load(&s->round_ns) + ALIVE_NS;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The HTTP server: one thread of its own, which reads what is on the board and the totals for Prometheus. It
+ * can't keep the loop waiting; it has a lower priority, no capability, and bounds on everything a peer may
+ * take: connections, streams, time and size of a request, time of an answer.
+ *
+ *   /               the live page
+ *   /metrics        what Prometheus scrapes, in the format it asks for
+ *   /api/snapshot   the last interval, as 'blklat live --format json' prints it
+ *   /api/stream     every interval as it ends, after those of the last minutes: server-sent events
+ *   /healthz        200, or 503 and why
+ */
+#ifndef SERVE_SERVER_H
+#define SERVE_SERVER_H
+
+#include "serve/address.h"
+#include "serve/board.h"
+#include "serve/web_config.h"
+
+#define SERVER_CONNECTIONS 64
+#define SERVER_STREAMS 32	/* of them; the rest are for scrapes */
+
+struct prometheus;
+
+struct server_config {
+	int listen_fd;			/* the server's to close */
+	struct address address;		/* that it is bound to */
+	const struct web_config *web;
+	struct board *board;
+	struct prometheus *prometheus;
+	double interval_s;
+	const char *boot;		/* of struct poster */
+};
+
+struct server;
+
+/* @cfg is copied, what it points to is borrowed. Returns 0, or a negative errno and a sentence. */
+int server_start(const struct server_config *cfg, struct server **ret, struct problem *p);
+
+/* Ends all connections. Takes NULL. */
+void server_stop(struct server *s);
+
+/* Has its thread been round within the last seconds? */
+bool server_alive(const struct server *s);
+
+#endif

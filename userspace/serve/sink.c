@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "serve/sink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "serve/event.h"
+#include "util/cleanup.h"
+
+/* Of a watch in the interval before. */
+struct shown {
+	char device[DEVICE_NAME_MAX];
+	u64 size_bytes;
+	enum blklat_stage stage;
+	u64 lost;
+};
+
+struct board_sink {
+	struct sink sink;
+	struct poster *poster;
+	const struct run_info *run;
+	bool told;			/* what devices there are */
+	struct shown *shown;
+	u32 n_shown;
+};
+
+static s64 clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * (s64)NSEC_PER_SEC + t.tv_nsec;
+}
+
+void poster_init(struct poster *p, struct board *board, double history_s, bool bins)
+{
+	*p = (struct poster){ .board = board, .history_s = history_s, .bins = bins };
+	p->start_mono_ns = clock_ns(CLOCK_MONOTONIC);
+	p->start_wall_ns = clock_ns(CLOCK_REALTIME);
+	snprintf(p->boot, sizeof(p->boot), "%llx", (u64)p->start_wall_ns);
+}
+
+static int board_open(const struct run_info *run, const struct sink_config *cfg, struct sink **ret)
+{
+	struct board_sink *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
+	*b = (struct board_sink){ .sink.ops = &sink_board, .poster = cfg->poster, .run = run };
+	*ret = &b->sink;
+	return 0;
+}
+
+static void board_close(struct sink *s)
+{
+	struct board_sink *b = (struct board_sink *)s;
+
+	if (!b)
+		return;
+	free(b->shown);
+	free(b);
+}
+
+static bool same(const struct shown *s, const struct frame *f)
+{
+	return s->stage == f->watch->stage && s->size_bytes == f->watch->device->size_bytes &&
+	       !strcmp(s->device, f->watch->device->name);
+}
+
+static const struct shown *find(const struct board_sink *b, u32 guess, const struct frame *f)
+{
+	if (guess < b->n_shown && same(&b->shown[guess], f))
+		return &b->shown[guess];
+	for (u32 i = 0; i < b->n_shown; i++)
+		if (same(&b->shown[i], f))
+			return &b->shown[i];
+	return NULL;
+}
+
+/* A loss that is explained later only moves to another reason; one that grows is one more. */
+static void post_losses(struct board_sink *b, const struct frames *fs, u64 now_ns)
+{
+	char what[128];
+
+	for (u32 i = 0; i < fs->n; i++) {
+		const struct frame *f = &fs->f[i];
+		const struct shown *before = find(b, i, f);
+		u64 lost = before ? before->lost : 0;
+
+		if (f->accounting.lost <= lost)
+			continue;
+		snprintf(what, sizeof(what), "%llu of %s, stage %s", f->accounting.lost - lost, f->watch->device->name,
+			 stage_names[f->watch->stage]);
+		board_post_loss(b->poster->board, what, now_ns);
+	}
+}
+
+static bool watches_changed(const struct board_sink *b, const struct frames *fs)
+{
+	bool changed = !b->told || fs->n != b->n_shown;
+
+	for (u32 i = 0; !changed && i < fs->n; i++)
+		changed = !same(&b->shown[i], &fs->f[i]);
+	return changed;
+}
+
+static void remember(struct board_sink *b, const struct frames *fs)
+{
+	struct shown *shown = reallocarray(b->shown, fs->n + 1, sizeof(*shown));
+
+	if (!shown)
+		return;
+	b->shown = shown;
+	b->n_shown = fs->n;
+	for (u32 i = 0; i < fs->n; i++) {
+		const struct frame *f = &fs->f[i];
+
+		shown[i] = (struct shown){ .stage = f->watch->stage, .size_bytes = f->watch->device->size_bytes,
+					   .lost = f->accounting.lost };
+		strcpy(shown[i].device, f->watch->device->name);
+	}
+}
+
+/* The same text as 'blklat live --format json' prints, by the same sink. */
+static struct blob *snapshot(const struct board_sink *b, const struct frames *fs)
+{
+	struct sink_config cfg = { .bins = b->poster->bins };
+	struct sink *json = NULL;
+	char *text = NULL;
+	size_t len = 0;
+	int err;
+
+	cfg.out = open_memstream(&text, &len);
+	if (!cfg.out)
+		return NULL;
+	err = sink_json.open(b->run, &cfg, &json);
+	err = err ?: json->ops->interval(json, fs);
+	sink_json.close(json);
+	if (fclose(cfg.out) || err) {
+		free(text);
+		return NULL;
+	}
+	return blob_take(text, len);
+}
+
+static void post_run(struct board_sink *b, const struct frames *fs)
+{
+	const struct event_run e = {
+		.run = b->run, .frames = fs, .start_ns = b->poster->start_wall_ns, .history_s = b->poster->history_s,
+	};
+	struct blob *run = event_run(&e);
+
+	if (run)
+		board_post_run(b->poster->board, run);
+	b->told = run;
+}
+
+static int board_interval(struct sink *s, const struct frames *fs)
+{
+	struct board_sink *b = (struct board_sink *)s;
+	struct poster *p = b->poster;
+	u64 now_ns = clock_ns(CLOCK_MONOTONIC);
+	const struct event_interval at = {
+		.boot = p->boot, .number = board_next(p->board), .end_s = (double)(now_ns - p->start_mono_ns) / NSEC_PER_SEC,
+	};
+
+	post_losses(b, fs, now_ns);
+	if (watches_changed(b, fs))
+		post_run(b, fs);
+	remember(b, fs);
+	board_post(p->board, snapshot(b, fs), event_interval(fs, &at), now_ns);
+	return 0;
+}
+
+static int board_summary(struct sink *s, const struct frames *run)
+{
+	(void)s;
+	(void)run;
+	return 0;
+}
+
+const struct sink_ops sink_board = {
+	.name = "board",
+	.open = board_open,
+	.interval = board_interval,
+	.summary = board_summary,
+	.close = board_close,
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The sink that posts on a board (sink_config.board): each interval as JSON, made once for all who will
+ * read it, what devices there are whenever they change, and losses.
+ */
+#ifndef SERVE_SINK_H
+#define SERVE_SINK_H
+
+#include "serve/board.h"
+#include "sink/sink.h"
+
+/* What is the same for all captures that a service makes; borrowed for its life. */
+struct poster {
+	struct board *board;
+	double history_s;
+	bool bins;			/* /api/snapshot has every bin, as with --bins */
+	char boot[24];			/* of poster_init() */
+	u64 start_mono_ns;
+	s64 start_wall_ns;
+};
+
+void poster_init(struct poster *p, struct board *board, double history_s, bool bins);
+
+extern const struct sink_ops sink_board;
+
+#endif

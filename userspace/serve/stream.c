@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /api/stream. Every reader has a place among the intervals that are kept, and takes the next when it has
+ * room for it: what is slow lags, what lags by more than is kept begins anew, and neither costs memory.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/parts.h"
+#include "util/cleanup.h"
+
+#define SILENCE_NS (15 * NSEC_PER_SEC)	/* after which there is a sign of life */
+#define STUCK_S 30			/* after which one that takes nothing is cut off */
+#define BLOCK (16 << 10)
+
+struct stream {
+	struct stream *next;
+	struct server *s;
+	struct MHD_Connection *c;
+	bool waits;		/* suspended */
+	u64 number;		/* of the next interval */
+	u64 runs;		/* number of the "run" event that was sent last; 0: none */
+	struct blob *now;	/* being sent */
+	size_t sent;		/* of it */
+	u64 said_ns;		/* when there was something to send last */
+};
+
+static const char begin[] = "retry: 2000\n\n";
+static const char alive[] = ": alive\n\n";
+
+static struct blob *text_blob(const char *text)
+{
+	char *copy = strdup(text);
+
+	return copy ? blob_take(copy, strlen(text)) : NULL;
+}
+
+/* Makes st->now the next thing to send, or leaves it NULL. */
+static void choose(struct stream *st)
+{
+	struct server *s = st->s;
+	u64 number = st->number, runs;
+	struct blob *run = board_run(s->cfg.board, &runs), *event = NULL;
+
+	st->sent = 0;
+	if (run && runs != st->runs) {
+		st->now = run;
+		st->runs = runs;
+		return;
+	}
+	blob_unref(run);
+	if (run)	/* intervals without knowing what they are of say nothing */
+		event = board_event(s->cfg.board, &number);
+	if (event) {
+		st->number = number + 1;
+		st->now = event;
+	} else if (server_now_ns() > st->said_ns + SILENCE_NS) {
+		st->now = text_blob(alive);
+	}
+}
+
+static ssize_t stream_read(void *stream, uint64_t pos, char *to, size_t max)
+{
+	struct stream *st = stream;
+	size_t n;
+
+	(void)pos;
+	if (st->s->stopping)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (!st->now)
+		choose(st);
+	if (!st->now) {
+		st->waits = true;
+		MHD_suspend_connection(st->c);
+		return 0;
+	}
+	n = st->now->len - st->sent < max ? st->now->len - st->sent : max;
+	memcpy(to, st->now->data + st->sent, n);
+	st->sent += n;
+	st->said_ns = server_now_ns();
+	if (st->sent == st->now->len) {
+		blob_unref(st->now);
+		st->now = NULL;
+	}
+	return n;
+}
+
+static void stream_free(void *stream)
+{
+	struct stream *st = stream, **at;
+
+	for (at = &st->s->streams; *at && *at != st; at = &(*at)->next)
+		;
+	if (*at) {
+		*at = st->next;
+		st->s->n_streams--;
+	}
+	blob_unref(st->now);
+	free(st);
+}
+
+/* Where one goes on that knows interval BOOT.NUMBER; from the first kept, if that was another process's. */
+static void resume(struct stream *st, const char *last)
+{
+	const char *boot = st->s->cfg.boot;
+	size_t len = strlen(boot);
+	u64 number = 0, first, newest;
+
+	st->number = 1;
+	if (!last || strncmp(last, boot, len) || last[len] != '.' || strlen(last + len) > 20)
+		return;
+	for (last += len + 1; *last; last++) {
+		if (*last < '0' || *last > '9')
+			return;
+		number = number * 10 + *last - '0';
+	}
+	board_span(st->s->cfg.board, &first, &newest);
+	if (number >= newest + 1 || number + 1 < first)
+		return;
+	st->number = number + 1;
+}
+
+enum MHD_Result stream_begin(struct server *s, struct MHD_Connection *c)
+{
+	const char *last = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Last-Event-ID");
+	struct MHD_Response *r;
+	struct stream *st;
+
+	if (s->n_streams == SERVER_STREAMS)
+		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, "too many streams are open\n",
+				   (const char *const[]){ MHD_HTTP_HEADER_RETRY_AFTER, "10" });
+	st = calloc(1, sizeof(*st));
+	if (!st)
+		return MHD_NO;
+	*st = (struct stream){ .s = s, .c = c, .said_ns = server_now_ns(), .now = text_blob(begin) };
+	resume(st, last);
+	r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, stream_read, st, stream_free);
+	if (!r) {
+		blob_unref(st->now);
+		free(st);
+		return MHD_NO;
+	}
+	st->next = s->streams;
+	s->streams = st;
+	s->n_streams++;
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream; charset=utf-8");
+	MHD_add_response_header(r, "X-Accel-Buffering", "no");
+	MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, STUCK_S);
+	peer_phase(c, PEER_STREAMING);
+	return answer(c, MHD_HTTP_OK, r);
+}
+
+void streams_wake(struct server *s, bool all)
+{
+	u64 now = server_now_ns();
+
+	for (struct stream *st = s->streams; st; st = st->next) {
+		if (!st->waits || !(all || now > st->said_ns + SILENCE_NS))
+			continue;
+		st->waits = false;
+		MHD_resume_connection(st->c);
+	}
+}
