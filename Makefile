@@ -67,6 +67,7 @@ help:
 	@echo "make test-web     the report's page in headless Chromium (no root)"
 	@echo "make test-fuzz    each parser, a minute in all  (no root)  FUZZ_SECONDS=600 for more"
 	@echo "make test-prom    the exposition, rules and dashboard, by a real Prometheus  (no root)"
+	@echo "make test-serve   the service: what it answers, to whom, under which load; partly as root"
 	@echo "make test-live    this machine's kernel: loop and zram, fio as load and oracle"
 	@echo "make test-kunit   the kernel module's parts in a user-mode kernel, then with KASAN and lockdep"
 	@echo "make test-vm      both engines on stock Debian kernels in an emulator;  KERNEL=6.12 for one"
@@ -263,7 +264,7 @@ $(FUZZERS): $(O)/tests/fuzz/%: $(O)/fuzz/tests/fuzz/%.o $(FUZZ_SOURCES:%.c=$(O)/
 
 test-fuzz: $(FUZZERS)
 
-LEVELS := tree unit cli report web prom fuzz live kunit vm
+LEVELS := tree unit cli report web prom fuzz serve live kunit vm
 RUN_TESTS = $(PYTHON) tests/run.py $(O)
 
 # One guest says most; 'make test-vm' takes all of them.

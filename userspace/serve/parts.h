@@ -17,6 +17,7 @@ enum peer_phase {
 	PEER_ANSWERED,		/* it has to take an answer */
 	PEER_RESTING,		/* between requests */
 	PEER_STREAMING,		/* for as long as it keeps taking events */
+	PEER_CUT,		/* about to be closed by the library */
 };
 
 struct peer {
@@ -32,7 +33,6 @@ struct server {
 	struct cache cache;
 	struct peer peers[SERVER_CONNECTIONS];
 	struct stream *streams;		/* a list */
-	u32 n_streams;
 	int stop_fd;
 	atomic_ullong round_ns;		/* when the thread went round last */
 	bool stopping;
@@ -47,9 +47,14 @@ u64 server_now_ns(void);
 void peer_notify(void *server, struct MHD_Connection *c, void **socket_context, enum MHD_ConnectionNotificationCode code);
 void *peer_request_begins(void *server, const char *uri, struct MHD_Connection *c);
 void peer_phase(struct MHD_Connection *c, enum peer_phase phase);
+struct peer *peer_of(struct MHD_Connection *c);		/* NULL: it found no place */
 
-/* Cuts off those whose time is over; when nearly all places are taken, also those that rest. */
+/*
+ * Cuts off those whose time is over and those that have hung up; when nearly all places are taken, also those
+ * that rest.
+ */
 void peers_sweep(struct server *s);
+u32 peers_streaming(const struct server *s);
 
 /* --- routes.c ------------------------------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Libmicrohttpd bounds how long a connection may be silent; here is how long it may take over all. */
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "serve/parts.h"
@@ -41,7 +42,7 @@ void peer_notify(void *server, struct MHD_Connection *c, void **socket_context, 
 	*socket_context = peer;
 }
 
-static struct peer *peer_of(struct MHD_Connection *c)
+struct peer *peer_of(struct MHD_Connection *c)
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
@@ -69,23 +70,56 @@ void *peer_request_begins(void *server, const char *uri, struct MHD_Connection *
 	return NULL;
 }
 
-/* Its end, not its descriptor: that is the library's, which notices. */
-static void cut_off(const struct peer *peer)
+u32 peers_streaming(const struct server *s)
 {
+	u32 n = 0;
+
+	for (u32 i = 0; i < SERVER_CONNECTIONS; i++)
+		n += s->peers[i].phase == PEER_STREAMING;
+	return n;
+}
+
+/*
+ * The library does not see an end that came together with a request (it waits for edges), and does not look
+ * at those that are suspended.
+ */
+static void find_hung_up(const struct server *s, bool hung_up[SERVER_CONNECTIONS])
+{
+	struct pollfd fds[SERVER_CONNECTIONS];
+
+	for (u32 i = 0; i < SERVER_CONNECTIONS; i++) {
+		bool taken = s->peers[i].phase != PEER_FREE && s->peers[i].phase != PEER_ANSWERED;
+
+		fds[i] = (struct pollfd){ .fd = taken ? s->peers[i].fd : -1, .events = POLLRDHUP };
+	}
+	if (poll(fds, SERVER_CONNECTIONS, 0) < 0)
+		return;
+	for (u32 i = 0; i < SERVER_CONNECTIONS; i++)
+		hung_up[i] = fds[i].revents;
+}
+
+/* Its end, not its descriptor: that is the library's, which notices. */
+static void cut_off(struct peer *peer)
+{
+	peer->phase = PEER_CUT;
 	shutdown(peer->fd, SHUT_RDWR);
 }
 
 void peers_sweep(struct server *s)
 {
+	bool hung_up[SERVER_CONNECTIONS] = { false };
 	u64 now = server_now_ns();
 	u32 used = 0;
 
+	find_hung_up(s, hung_up);
 	for (u32 i = 0; i < SERVER_CONNECTIONS; i++)
 		used += s->peers[i].phase != PEER_FREE;
 	for (u32 i = 0; i < SERVER_CONNECTIONS; i++) {
-		const struct peer *peer = &s->peers[i];
+		struct peer *peer = &s->peers[i];
 
-		if (peer->phase != PEER_FREE && (now > peer->until_ns || (peer->phase == PEER_RESTING && used > NEARLY_ALL)))
+		if (peer->phase == PEER_FREE || peer->phase == PEER_CUT)
+			continue;
+		if (hung_up[i] || now > peer->until_ns || (peer->phase == PEER_RESTING && used > NEARLY_ALL))
 			cut_off(peer);
 	}
 }

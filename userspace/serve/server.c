@@ -38,6 +38,14 @@ static void request_ended(void *server, struct MHD_Connection *c, void **request
 		peer_phase(c, PEER_RESTING);
 }
 
+/* Our paths have nothing escaped, so that nothing is to be undone: "/metrics%00" is not "/metrics". */
+static size_t unescape_nothing(void *nobody, struct MHD_Connection *c, char *text)
+{
+	(void)nobody;
+	(void)c;
+	return strlen(text);
+}
+
 static void no_log(void *nobody, const char *format, va_list args)
 {
 	(void)nobody;
@@ -68,6 +76,7 @@ static struct MHD_Daemon *start_daemon(struct server *s)
 				MHD_OPTION_STRICT_FOR_CLIENT, 1,
 				MHD_OPTION_NOTIFY_CONNECTION, peer_notify, s,
 				MHD_OPTION_NOTIFY_COMPLETED, request_ended, s,
+				MHD_OPTION_UNESCAPE_CALLBACK, unescape_nothing, NULL,
 				MHD_OPTION_URI_LOG_CALLBACK, peer_request_begins, s,
 				MHD_OPTION_ARRAY, web->cert ? tls : none,
 				MHD_OPTION_END);
@@ -109,12 +118,12 @@ static void *serve(void *server)
 	while (!s->stopping) {
 		u64 now = server_now_ns();
 
-		streams_wake(s, wait_round(s));
-		MHD_run(s->daemon);
 		if (now > swept_ns + ROUND_MS * 1000000ULL) {
 			peers_sweep(s);
 			swept_ns = now;
 		}
+		streams_wake(s, wait_round(s));
+		MHD_run(s->daemon);
 		atomic_store(&s->round_ns, now);
 	}
 	streams_wake(s, true);

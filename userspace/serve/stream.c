@@ -17,6 +17,7 @@ struct stream {
 	struct stream *next;
 	struct server *s;
 	struct MHD_Connection *c;
+	const struct peer *peer;
 	bool waits;		/* suspended */
 	u64 number;		/* of the next interval */
 	u64 runs;		/* number of the "run" event that was sent last; 0: none */
@@ -67,6 +68,8 @@ static ssize_t stream_read(void *stream, uint64_t pos, char *to, size_t max)
 	(void)pos;
 	if (st->s->stopping)
 		return MHD_CONTENT_READER_END_OF_STREAM;
+	if (st->peer->phase == PEER_CUT)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
 	if (!st->now)
 		choose(st);
 	if (!st->now) {
@@ -91,10 +94,8 @@ static void stream_free(void *stream)
 
 	for (at = &st->s->streams; *at && *at != st; at = &(*at)->next)
 		;
-	if (*at) {
+	if (*at)
 		*at = st->next;
-		st->s->n_streams--;
-	}
 	blob_unref(st->now);
 	free(st);
 }
@@ -123,16 +124,21 @@ static void resume(struct stream *st, const char *last)
 enum MHD_Result stream_begin(struct server *s, struct MHD_Connection *c)
 {
 	const char *last = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Last-Event-ID");
+	struct peer *peer = peer_of(c);
 	struct MHD_Response *r;
 	struct stream *st;
 
-	if (s->n_streams == SERVER_STREAMS)
+	if (!peer)
+		return MHD_NO;
+	if (peers_streaming(s) == SERVER_STREAMS)
+		peers_sweep(s);
+	if (peers_streaming(s) == SERVER_STREAMS)
 		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, "too many streams are open\n",
 				   (const char *const[]){ MHD_HTTP_HEADER_RETRY_AFTER, "10" });
 	st = calloc(1, sizeof(*st));
 	if (!st)
 		return MHD_NO;
-	*st = (struct stream){ .s = s, .c = c, .said_ns = server_now_ns(), .now = text_blob(begin) };
+	*st = (struct stream){ .s = s, .c = c, .peer = peer, .said_ns = server_now_ns(), .now = text_blob(begin) };
 	resume(st, last);
 	r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, stream_read, st, stream_free);
 	if (!r) {
@@ -142,7 +148,6 @@ enum MHD_Result stream_begin(struct server *s, struct MHD_Connection *c)
 	}
 	st->next = s->streams;
 	s->streams = st;
-	s->n_streams++;
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream; charset=utf-8");
 	MHD_add_response_header(r, "X-Accel-Buffering", "no");
 	MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, STUCK_S);
@@ -155,7 +160,7 @@ void streams_wake(struct server *s, bool all)
 	u64 now = server_now_ns();
 
 	for (struct stream *st = s->streams; st; st = st->next) {
-		if (!st->waits || !(all || now > st->said_ns + SILENCE_NS))
+		if (!st->waits || !(all || st->peer->phase == PEER_CUT || now > st->said_ns + SILENCE_NS))
 			continue;
 		st->waits = false;
 		MHD_resume_connection(st->c);

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the tests of 'blklat serve' share: all on loopback, ports chosen by the kernel."""
+import os
+import pathlib
+import shutil
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "live")]
+
+import devices  # noqa: E402
+import service  # noqa: E402
+
+
+@pytest.fixture
+def need_root():
+    if os.geteuid() != 0:
+        pytest.skip("not root")
+    for program in ("fio", "losetup"):
+        if not shutil.which(program):
+            pytest.skip(f"no {program}")
+    if not os.path.exists("/dev/loop-control"):
+        pytest.skip("no loop devices")
+
+
+@pytest.fixture
+def loop(need_root):
+    with devices.loop() as device:
+        yield device
+
+
+@pytest.fixture
+def script(tmp_path):
+    """Makes a replay: so many intervals of so many seconds, one device or more."""
+    def make(intervals=100, seconds=0.1, **more):
+        return service.write_script(tmp_path / "script.txt", intervals, seconds, **more)
+    return make

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A running 'blklat serve', and readers of what it says."""
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BLKLAT = os.environ.get("BLKLAT", str(ROOT / "build/blklat"))
+DEADLINE_S = 20 * float(os.environ.get("BLKLAT_SLOW", 1))
+REPLAYS = ROOT / "tests/cli/replay"
+
+
+def write_script(path, intervals, seconds, devices=1, cpus=1, ios=("read 96us 4096 x1000", "write 58us 16384 x300")):
+    """Every interval has the same IOs."""
+    names = [f"nvme{i}n1" for i in range(devices)]
+    lines = ["blklat-replay 1", "engine bpf", "start 2026-11-21T07:35:00.000Z", f"cpus {cpus}"]
+    lines += [f'device {n} kind=nvme model="Micron 7450" scheduler=none size=1920383410176 queues=16' for n in names]
+    lines += [f"watch {n} device" for n in names]
+    for _ in range(intervals):
+        for n in names:
+            lines += [f"on {n} device", *(f"io {io}" for io in ios), "in-flight 3 oldest=40us"]
+        lines.append(f"tick {seconds}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+class Response:
+    def __init__(self, r):
+        self.status, self.headers, self.body = r.status, r.headers, r.read()
+
+    @property
+    def text(self):
+        return self.body.decode()
+
+    def lines(self):
+        return [json.loads(line) for line in self.text.splitlines()]
+
+
+class Serve:
+    """In a with block it listens; at the end of the block it is ended by SIGTERM, with status 0 within a second."""
+
+    def __init__(self, *args, listen="127.0.0.1:0", env=None, prefix=(), tls=False):
+        argv = [*prefix, BLKLAT, "serve", "--listen", listen, *map(str, args)]
+        self.tls = tls
+        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
+        os.set_blocking(self.process.stderr.fileno(), False)
+        self.stderr = ""
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def read_stderr(self):
+        self.stderr += (self.process.stderr.read() or b"").decode()
+        return self.stderr
+
+    def until(self, condition, what, deadline_s=DEADLINE_S):
+        deadline = time.monotonic() + deadline_s
+        while time.monotonic() < deadline:
+            value = condition()
+            if value:
+                return value
+            assert self.process.poll() is None, f"ended with {self.process.returncode} before {what}: {self.read_stderr()}"
+            time.sleep(0.02)
+        raise AssertionError(f"no {what} within {deadline_s} s: {self.read_stderr()}")
+
+    def __enter__(self):
+        try:
+            found = self.until(lambda: re.search(r"listening on (https?)://(.*):(\d+)/", self.read_stderr()), "listening")
+        except BaseException:
+            self.kill()
+            raise
+        self.scheme, self.host, self.port = found[1], found[2].strip("[]"), int(found[3])
+        return self
+
+    def __exit__(self, kind, *_):
+        try:
+            if kind is None and self.process.poll() is None:
+                self.stop()
+        finally:
+            self.kill()
+
+    def stop(self, number=signal.SIGTERM):
+        """Returns how long it took."""
+        began = time.monotonic()
+        self.process.send_signal(number)
+        assert self.process.wait(DEADLINE_S) == 0, self.read_stderr()
+        took = time.monotonic() - began
+        assert took < 1
+        return took
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        if self.process.stderr.closed:
+            return
+        self.read_stderr()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    # --- HTTP
+
+    def connection(self, timeout=DEADLINE_S):
+        if not self.tls:
+            return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        return http.client.HTTPSConnection(self.host, self.port, timeout=timeout, context=context)
+
+    def request(self, path, method="GET", headers=None, body=None):
+        with contextlib.closing(self.connection()) as c:
+            c.request(method, path, body=body, headers=headers or {})
+            return Response(c.getresponse())
+
+    def raw(self, data=b"", timeout=DEADLINE_S):
+        s = socket.create_connection((self.host, self.port), timeout=timeout)
+        if data:
+            s.sendall(data)
+        return s
+
+    def exchange(self, data):
+        """The first line of the answer to these bytes, "" when there is none."""
+        with contextlib.closing(self.raw()) as s:
+            with contextlib.suppress(ConnectionError):
+                s.sendall(data)
+            with contextlib.suppress(ConnectionError):
+                return s.recv(4096).split(b"\r\n")[0].decode(errors="replace")
+        return ""
+
+    def get_request(self, path="/healthz"):
+        return f"GET {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\n\r\n".encode()
+
+    def snapshot(self):
+        r = self.request("/api/snapshot")
+        return r.lines() if r.status == 200 else []
+
+    def metrics(self):
+        """{name{labels}: value} of the plain text."""
+        values = {}
+        for line in self.request("/metrics").text.splitlines():
+            if not line.startswith("#"):
+                name, value = line.rsplit(" ", 1)
+                values[name] = float(value)
+        return values
+
+    def stream(self, headers=None):
+        return Stream(self, headers or {})
+
+    # --- the process
+
+    def status(self, key, task=None):
+        path = f"/proc/{self.pid}/task/{task}/status" if task else f"/proc/{self.pid}/status"
+        return re.search(rf"^{key}:\s*(.*)$", pathlib.Path(path).read_text(), re.M)[1]
+
+    def rss_kib(self):
+        return int(self.status("VmRSS").split()[0])
+
+    def cpu_s(self):
+        fields = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Stream:
+    """Reads events: (id, name, data)."""
+
+    def __init__(self, serve, headers):
+        self.connection = serve.connection()
+        self.connection.request("GET", "/api/stream", headers=headers)
+        self.response = self.connection.getresponse()
+        assert self.response.status == 200
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        # The connection's socket belongs to the response by now.
+        self.response.close()
+        self.connection.close()
+
+    def event(self):
+        found = {}
+        while True:
+            line = self.response.readline().decode()
+            assert line, "the stream ended"
+            line = line.rstrip("\n")
+            if not line and "data" in found:
+                return found.get("id"), found["event"], json.loads(found["data"])
+            if line and not line.startswith(":"):
+                key, value = line.split(": ", 1)
+                found[key] = value
+
+    def intervals(self, n):
+        """So many of them, what comes between left out."""
+        found = []
+        while len(found) < n:
+            number, name, data = self.event()
+            if name == "interval":
+                found.append((number, data))
+        return found
+
+
+def lateness(intervals):
+    """By how much each interval ended off the grid of those before it; seconds."""
+    ends = [data["end_s"] for _, data in intervals]
+    return [abs(b - a - data["length_s"]) for a, b, (_, data) in zip(ends, ends[1:], intervals[1:])]

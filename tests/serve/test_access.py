@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""web.yml: TLS and users, as Prometheus' exporters take them, and what of it is refused."""
+import base64
+import crypt
+import os
+import shutil
+import signal
+import ssl
+import subprocess
+import time
+
+import pytest
+from service import BLKLAT, Serve
+
+SALT = "abcdefghijklmnopqrstuu"
+
+
+def bcrypt(password, cost=5, kind="y"):
+    return crypt.crypt(password, f"$2{kind}${cost:02}${SALT}")
+
+
+def basic(name, password):
+    return {"Authorization": "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()}
+
+
+@pytest.fixture
+def web(tmp_path):
+    def write(text):
+        (tmp_path / "web.yml").write_text(text)
+        return tmp_path / "web.yml"
+    return write
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    if not shutil.which("openssl"):
+        pytest.skip("no openssl")
+    folder = tmp_path_factory.mktemp("tls")
+    for name in ("one", "two"):
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+                        f"/CN={name}", "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.crt"], check=True, capture_output=True)
+    return folder
+
+
+def test_users(web, script):
+    file = web(f'basic_auth_users:\n  prometheus: {bcrypt("secret")}\n  über: "{bcrypt("pass:word", kind="b")}"\n')
+    with Serve("--replay", script(), "--web-config", file) as s:
+        for path in ("/", "/metrics", "/healthz", "/api/snapshot", "/api/stream", "/nowhere"):
+            r = s.request(path)
+            assert (r.status, r.headers["WWW-Authenticate"]) == (401, 'Basic realm="blklat", charset="UTF-8"')
+        assert s.request("/metrics", headers=basic("prometheus", "secret")).status == 200
+        assert s.request("/metrics", headers=basic("über", "pass:word")).status == 200
+        for name, password in (("prometheus", "Secret"), ("prometheus", ""), ("", ""), ("nobody", "secret"), ("über", "pass"),
+                               ("prometheus", "s" * 5000), ("prometheus:secret", "")):
+            assert s.request("/metrics", headers=basic(name, password)).status == 401, (name, password)
+        for value in ("Basic", "Basic !", "Bearer x", "Basic " + "A" * 3000, "Basic cHJvbWV0aGV1cw=="):
+            assert s.request("/metrics", headers={"Authorization": value}).status == 401, value
+        assert "warning" not in s.read_stderr()
+
+
+def test_a_password_is_hashed_once(web, script):
+    """At cost 12 a check takes a fifth of a second or more; a scrape does not."""
+    file = web(f'basic_auth_users: {{prometheus: {bcrypt("secret", 12)}}}')
+    with Serve("--replay", script(), "--web-config", file) as s:
+        times = []
+        for _ in range(6):
+            began = time.monotonic()
+            assert s.request("/healthz", headers=basic("prometheus", "secret")).status in (200, 503)
+            times.append(time.monotonic() - began)
+        assert times[0] > 0.05 > min(times[1:]) * 2
+        # One that is wrong costs as much every time, and as much for a name that there is not.
+        for name in ("prometheus", "nobody"):
+            began = time.monotonic()
+            assert s.request("/healthz", headers=basic(name, "wrong")).status == 401
+            assert time.monotonic() - began > 0.02
+
+
+def test_tls(web, script, certificate):
+    file = web(f"tls_server_config:\n  cert_file: {certificate}/one.crt\n  key_file: {certificate}/one.key\n")
+    with Serve("--replay", script(), "--web-config", file, tls=True) as s:
+        assert s.scheme == "https"
+        assert s.request("/metrics").status == 200
+        assert b"blklat" not in s.exchange(s.get_request("/metrics")).encode()
+        for version, works in ((ssl.TLSVersion.TLSv1_2, True), (ssl.TLSVersion.TLSv1_1, False)):
+            assert bool(handshake(s, version)) == works
+        assert "CN=one" in subject(s)
+
+
+def handshake(s, version):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    context.minimum_version = context.maximum_version = version
+    try:
+        with s.raw() as plain, context.wrap_socket(plain) as safe:
+            return safe.version()
+    except (ssl.SSLError, ConnectionError):
+        return None
+
+
+def subject(s):
+    pem = ssl.get_server_certificate((s.host, s.port))
+    return subprocess.run(["openssl", "x509", "-noout", "-subject"], input=pem, capture_output=True, text=True).stdout.replace(" ", "")
+
+
+def test_tls13_alone(web, script, certificate):
+    file = web(f"tls_server_config: {{cert_file: {certificate}/one.crt, key_file: {certificate}/one.key, min_version: TLS13}}")
+    with Serve("--replay", script(), "--web-config", file, tls=True) as s:
+        assert handshake(s, ssl.TLSVersion.TLSv1_3) and not handshake(s, ssl.TLSVersion.TLSv1_2)
+
+
+def test_hangup_reads_it_again(tmp_path, script, certificate):
+    """A new certificate is taken; a broken one isn't, and is complained of. Paths are relative to the file."""
+    file = tmp_path / "web.yml"
+    file.write_text("tls_server_config: {cert_file: s.crt, key_file: s.key}")
+    for kind in ("crt", "key"):
+        shutil.copy(certificate / f"one.{kind}", tmp_path / f"s.{kind}")
+    with Serve("--replay", script(300), "--web-config", file, tls=True) as s:
+        assert "CN=one" in subject(s)
+        for kind in ("crt", "key"):
+            shutil.copy(certificate / f"two.{kind}", tmp_path / f"s.{kind}")
+        s.process.send_signal(signal.SIGHUP)
+        s.until(lambda: "CN=two" in subject(s), "the new certificate")
+        shutil.copy(certificate / "one.key", tmp_path / "s.key")
+        s.process.send_signal(signal.SIGHUP)
+        s.until(lambda: "certificate and key can't be used" in s.read_stderr(), "a complaint")
+        s.until(lambda: "CN=two" in subject(s), "the old certificate")
+
+
+def test_passwords_without_tls_warn(web, script):
+    file = web(f'basic_auth_users: {{prometheus: {bcrypt("secret")}}}')
+    with Serve("--replay", script(), "--web-config", file, listen="0.0.0.0:0") as s:
+        assert "warning: passwords for 0.0.0.0:" in s.read_stderr()
+
+
+WRONG = [
+    ("basic_auth_users:\n  a: plain", "web.yml:2: the password of 'a' must be a bcrypt hash"),
+    ("basic_auth_users:\n  a: [x]", "web.yml:2: the password of 'a' must be a bcrypt hash"),
+    (f"basic_auth_users:\n  a: {bcrypt('x')[:-1]}", "web.yml:2: the password of 'a' must be a bcrypt hash"),
+    ("basic_auth_users:\n  a: $2y$31$" + SALT + "x" * 31, "web.yml:2: the hash of 'a' has a cost of 31"),
+    (f"basic_auth_users:\n  'a:b': {bcrypt('x')}", "web.yml:2: a user's name must not"),
+    (f"basic_auth_users:\n  a: {bcrypt('x')}\n  a: {bcrypt('x')}", "web.yml:3: user 'a' is given twice"),
+    ("basic_auth_users: [a]", "web.yml:1: basic_auth_users must be a list of"),
+    ("tls_server_config:\n  cert_file: a", "tls_server_config needs both cert_file and key_file"),
+    ("tls_server_config:\n  min_version: TLS13", "tls_server_config needs cert_file and key_file"),
+    ("tls_server_config:\n  cert_file: nowhere\n  key_file: nowhere", "nowhere: No such file"),
+    ("tls_server_config:\n  client_ca_file: ca.crt", "web.yml:2: tls_server_config: 'client_ca_file' is not known"),
+    ("tls_server_config:\n  min_version: SSL3", "web.yml:2: min_version must be TLS12 or TLS13"),
+    ("tls_server_config:\n  cert_file: a\n  cert_file: b", "web.yml:3: cert_file is given twice"),
+    ("tls_server_config:\n  cert_file: []", "web.yml:2: cert_file must be a text"),
+    ("http_server_config:\n  http2: false", "web.yml:1: 'http_server_config' is not known"),
+    ("rate_limit: {}", "web.yml:1: 'rate_limit' is not known"),
+    ("a: b: c", "web.yml:1: this is no YAML"),
+    ("\tx", "web.yml:1: this is no YAML"),
+    ("- a", "web.yml:1: the file must be a list of 'key: value'"),
+    ("just text", "web.yml:1: the file must be a list of 'key: value'"),
+    ("[a]: b", "web.yml:1: a key must be a text"),
+    ("a: \x00", "this is no text"),
+]
+
+
+@pytest.mark.parametrize("text, sentence", WRONG)
+def test_wrong(web, script, text, sentence):
+    r = subprocess.run([BLKLAT, "serve", "--listen", "127.0.0.1:0", "--replay", script(1), "--web-config", web(text)],
+                       capture_output=True, text=True, timeout=20)
+    assert r.returncode in (1, 2) and r.returncode == (1 if "No such file" in sentence else 2)
+    assert sentence in r.stderr and r.stderr.count("\n") == 1
+
+
+def test_an_empty_one_is_none(web, script):
+    for text in ("", "# nothing\n", "basic_auth_users:\n", "tls_server_config: {}\n"):
+        with Serve("--replay", script(1), "--web-config", web(text)) as s:
+            assert s.request("/metrics").status == 200
+
+
+@pytest.mark.parametrize("value", ["9834", "localhost", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "::1:80", "[::1]", "[::1:80",
+                                   "example.org:80", "127.1:80", "1.2.3.4.5:80", " 127.0.0.1:80", "127.0.0.1:80 ", "[]:80", "a" * 300])
+def test_wrong_addresses(script, value):
+    r = subprocess.run([BLKLAT, "serve", "--listen", value, "--replay", script(1)], capture_output=True, text=True, timeout=20)
+    assert r.returncode == 2 and "must be ADDRESS:PORT" in r.stderr and r.stderr.count("\n") == 1
+
+
+def test_an_address_in_use(script):
+    with Serve("--replay", script()) as s:
+        r = subprocess.run([BLKLAT, "serve", "--listen", f"127.0.0.1:{s.port}", "--replay", script(1)], capture_output=True, text=True, timeout=20)
+        assert r.returncode == 1 and "Address already in use; choose another port by --listen" in r.stderr
+        assert os.path.exists(f"/proc/{s.pid}")

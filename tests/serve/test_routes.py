@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is answered to whom: paths, methods, headers, encodings, hosts."""
+import gzip
+import json
+import subprocess
+import time
+
+import pytest
+from service import BLKLAT, REPLAYS, Serve
+
+ALWAYS = {
+    "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
+}
+PATHS = ["/", "/metrics", "/api/snapshot", "/healthz"]
+
+
+@pytest.fixture(scope="module")
+def serve():
+    with Serve("--replay", REPLAYS / "mixed.txt") as s:
+        # The two intervals are over and stay to be looked at.
+        s.until(lambda: "at its end" in s.read_stderr(), "the end of the replay")
+        yield s
+
+
+def test_snapshot_is_what_live_prints(serve):
+    printed = subprocess.run([BLKLAT, "live", "--replay", REPLAYS / "mixed.txt", "--format", "json"],
+                             capture_output=True, text=True).stdout
+    last = json.loads(printed.splitlines()[-1])["time"]
+    want = [line for line in printed.splitlines() if json.loads(line)["time"] == last]
+    r = serve.request("/api/snapshot")
+    assert (r.status, r.headers["Content-Type"]) == (200, "application/x-ndjson")
+    assert r.text.splitlines() == want and len(want) == 2
+
+
+def test_snapshot_with_bins():
+    printed = subprocess.run([BLKLAT, "live", "--replay", REPLAYS / "mixed.txt", "--format", "json", "--bins", "--count", "1"],
+                             capture_output=True, text=True).stdout
+    with Serve("--replay", REPLAYS / "mixed.txt", "--bins") as s:
+        assert s.until(lambda: s.snapshot(), "an interval") == [json.loads(line) for line in printed.splitlines()]
+
+
+def test_metrics_count_all_ios(serve):
+    """By hand from mixed.txt: both intervals of sda, stage device."""
+    values = serve.metrics()
+
+    def count(op, stage="device"):
+        return values[f'blklat_io_latency_seconds_count{{device="sda",op="{op}",stage="{stage}"}}']
+    assert count("read") == 20000 + 9000 + 800 + 12 + 21000 + 8000
+    assert count("write") == 12000
+    assert (count("flush"), count("discard"), count("other")) == (40, 25, 2)
+    assert count("read", "queue") == 29812 + 29000
+    assert values['blklat_io_bytes_total{device="sda",op="discard",stage="device"}'] == 25 * 1048576
+
+
+def test_formats_are_negotiated(serve):
+    types = {"": "text/plain; version=0.0.4", "application/openmetrics-text;version=1.0.0": "application/openmetrics-text",
+             "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited":
+             "application/vnd.google.protobuf"}
+    for accept, want in types.items():
+        r = serve.request("/metrics", headers={"Accept": accept} if accept else {})
+        assert r.status == 200 and r.headers["Content-Type"].startswith(want)
+
+
+def test_health(serve):
+    """The replay is over: nothing is captured any more."""
+    r = serve.request("/healthz")
+    assert (r.status, r.text) == (503, "the capture has stopped: the replay is at its end\n")
+
+
+def test_health_while_all_is_well(script):
+    with Serve("--replay", script()) as s:
+        s.until(lambda: s.snapshot(), "an interval")
+        r = s.request("/healthz")
+        assert (r.status, r.text) == (200, "ok\n")
+
+
+def test_health_tells_of_losses(tmp_path):
+    path = tmp_path / "lossy.txt"
+    path.write_text("blklat-replay 1\ndevice sda\nwatch sda device\nio read 1ms 4096 x10\ntick 0.1\n"
+                    "io read 1ms 4096 x10\naccount no_start 3\ntick 0.1\n" + "io read 1ms 4096\ntick 0.1\n" * 100)
+    with Serve("--replay", path) as s:
+        r = s.until(lambda: (r := s.request("/healthz")).status == 503 and r, "a loss")
+        assert r.text.startswith("IOs were lost within the last minute: 3 of sda, stage device")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_head_is_get_without_the_body(serve, path):
+    get, head = serve.request(path), serve.request(path, "HEAD")
+    assert head.body == b"" and head.status == get.status
+    drop = {"Date"}
+    assert {k: v for k, v in head.headers.items() if k not in drop} == {k: v for k, v in get.headers.items() if k not in drop}
+
+
+@pytest.mark.parametrize("path", [*PATHS, "/nowhere"])
+def test_headers_that_all_answers_have(serve, path):
+    r = serve.request(path)
+    for name, value in ALWAYS.items():
+        assert r.headers[name] == value
+    policy = r.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'") and "frame-ancestors 'none'" in policy and "unsafe" not in policy
+    assert r.headers["Access-Control-Allow-Origin"] is None
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/api/snapshot"])
+@pytest.mark.parametrize("accept, packed", [
+    (None, False), ("gzip", True), ("GZIP", True), ("deflate, gzip;q=0.5", True), ("gzip;q=0", False), ("gzip; q=0.000", False),
+    ("*", True), ("*;q=0", False), ("gzip;q=0, *", False), ("identity", False), ("gzipped", False), ("br;q=1.0, x-gzip", True),
+    (",,gzip", True), (";", False), ("gzip;q=0.001", True),
+])
+def test_gzip(serve, path, accept, packed):
+    plain = serve.request(path)
+    r = serve.request(path, headers={"Accept-Encoding": accept} if accept else {})
+    assert r.headers["Content-Encoding"] == ("gzip" if packed else None)
+    assert (gzip.decompress(r.body) if packed else r.body) == plain.body
+    assert r.headers["Vary"] == "Accept, Accept-Encoding"
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "PROPFIND", "get"])
+def test_other_methods_are_refused(serve, method):
+    r = serve.request("/metrics", method, body=b"x" * 10000 if method in ("POST", "PUT") else None)
+    assert (r.status, r.headers["Allow"]) == (405, "GET, HEAD")
+
+
+@pytest.mark.parametrize("path", ["/metrics/", "/api", "/../etc/passwd", "//metrics", "/%2e%2e/", "/metrics%00", "/api/snapshot/x"])
+def test_other_paths_are_not_found(serve, path):
+    assert serve.request(path).status == 404
+
+
+def test_a_query_does_not_matter(serve):
+    assert serve.request("/metrics?collect[]=x&<script>").status == 200
+
+
+def test_connections_are_kept(serve):
+    c = serve.connection()
+    ports = set()
+    for _ in range(5):
+        c.request("GET", "/metrics")
+        c.getresponse().read()
+        ports.add(c.sock.getsockname()[1])
+    c.close()
+    assert len(ports) == 1
+
+
+def host_status(serve, host):
+    line = serve.exchange(b"GET /metrics HTTP/1.1\r\n" + (b"Host: " + host + b"\r\n" if host is not None else b"") + b"\r\n")
+    return int(line.split()[1])
+
+
+def test_host(serve):
+    port = str(serve.port).encode()
+    for good in (b"127.0.0.1:", b"localhost:", b"LocalHost:", b"[::1]:"):
+        assert host_status(serve, good + port) == 200, good
+    for bad in (b"evil.example", b"evil.example:" + port, b"localhost", b"localhost:1", b"127.0.0.1:" + port + b"0", b"127.0.0.1.evil.example:" + port,
+                b"localhost.:" + port, b"[::1]", b"[::1]x:" + port, b"[::1:" + port, b":" + port, b"127.0.0.2:" + port,
+                b"localhost:" + port + b" ", b"localhost:+" + port, b"localhost:0" + b"0" * 20 + port, b"user@localhost:" + port, b"\xff\xfe"):
+        assert host_status(serve, bad) in (400, 403) or bad.endswith(b" "), bad
+    assert host_status(serve, b"") in (400, 403)
+    assert host_status(serve, None) == 400
+    assert serve.exchange(b"GET /metrics HTTP/1.0\r\n\r\n").split()[1] == "403"
+
+
+def test_ipv6(script):
+    with Serve("--replay", script(), listen="[::1]:0") as s:
+        s.until(lambda: s.snapshot(), "an interval")
+        assert "listening on http://[::1]:" in s.stderr and "warning" not in s.stderr
+        assert s.request("/metrics").status == 200
+
+
+def test_every_address_warns_and_asks_no_host(script):
+    with Serve("--replay", script(), listen=":0") as s:
+        assert "warning: whoever reaches [::]:" in s.read_stderr()
+        s.host = "127.0.0.1"
+        assert host_status(s, b"box.example") in (200, 503)
+
+
+@pytest.mark.parametrize("name", ['"><script>alert(1)</script>', "a\\b", "x\u2028y", "tab\there"])
+def test_names_are_escaped(tmp_path, name):
+    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+    path = tmp_path / "names.txt"
+    path.write_text(f'blklat-replay 1\ndevice dm-0 mapper="{quoted}" model="{quoted}"\nwatch dm-0 total\n' + "io read 1ms 4096\ntick 0.1\n" * 50)
+    with Serve("--replay", path) as s:
+        s.until(lambda: s.snapshot(), "an interval")
+        text = s.request("/metrics").text
+        # Else the other lines are torn.
+        assert [line for line in text.split("\n") if line and not line.startswith(("#", "blklat_"))] == []
+        assert "<script>" not in s.request("/").text
+        with s.stream() as stream:
+            _, kind, run = stream.event()
+            assert kind == "run" and len(run["devices"]) == 1
+            assert "\x1b" not in run["devices"][0]["mapper"]
+
+
+def test_many_who_ask_cost_one_rendering(script):
+    """Within an interval the answer is the same bytes, whoever asks; the next has others."""
+    with Serve("--replay", script(20, 1)) as s:
+        s.until(lambda: s.snapshot(), "an interval")
+        time.sleep(0.3)
+        assert len({s.request("/metrics").body for _ in range(20)}) == 1

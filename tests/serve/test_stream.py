@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""/api/stream: every interval once, history first, resumed where a reader left off."""
+import time
+
+import pytest
+from service import REPLAYS, Serve, lateness
+
+
+def test_events(script):
+    with Serve("--replay", script(100, 0.2)) as s, s.stream() as stream:
+        assert stream.response.headers["Content-Type"] == "text/event-stream; charset=utf-8"
+        _, name, run = stream.event()
+        assert name == "run" and run["schema"] == 1 and run["scale"] == 6 and run["history_s"] == 300
+        assert [(d["name"], d["kind"], d["model"], d["size_bytes"]) for d in run["devices"]] == [
+            ("nvme0n1", "nvme", "Micron 7450", 1920383410176)]
+        got = stream.intervals(5)
+    numbers = [int(number.split(".")[1]) for number, _ in got]
+    assert numbers == [1, 2, 3, 4, 5]
+    for i, (_, data) in enumerate(got):
+        [w] = data["watches"]
+        read, write = w["ops"]
+        assert (w["device"], w["stage"], w["in_flight"], w["oldest_ns"]) == ("nvme0n1", "device", 3, 40000)
+        assert (read["op"], read["ios"], read["bytes"], read["sum_ns"]) == ("read", 1000, 4096000, 96000 * 1000)
+        assert (write["op"], write["ios"], write["max_ns"], write["errors"]) == ("write", 300, 58000, 0)
+        assert w["accounting"]["completed"] == 1300 * (i + 1)
+        assert data["length_s"] == pytest.approx(0.2)
+    # 96 us is above 2^(-26 + (i - 1)/64) s and at most 2^(-26 + i/64) s.
+    [cell, ios] = got[0][1]["watches"][0]["ops"][0]["cells"]
+    assert ios == 1000 and 2 ** (-26 + (cell - 1) / 64) < 96e-6 <= 2 ** (-26 + cell / 64)
+    assert got[0][1]["watches"][0]["ops"][0]["percentiles_ns"] == {p: 96000 for p in ("p50", "p90", "p99", "p99.9")}
+
+
+def test_cells_hold_every_io():
+    with Serve("--replay", REPLAYS / "mixed.txt") as s, s.stream() as stream:
+        for _, data in stream.intervals(2):
+            for w in data["watches"]:
+                for o in w["ops"]:
+                    assert sum(o["cells"][1::2]) == o["ios"]
+                    assert o["cells"][::2] == sorted(set(o["cells"][::2]))
+
+
+def test_resume(script):
+    """A reader that comes back gets what it missed, once; no second 'run' in between."""
+    with Serve("--replay", script(200, 0.1)) as s:
+        with s.stream() as stream:
+            last, _ = stream.intervals(3)[-1]
+        time.sleep(0.55)
+        with s.stream({"Last-Event-ID": last}) as stream:
+            number, _ = stream.intervals(1)[0]
+            assert int(number.split(".")[1]) == int(last.split(".")[1]) + 1
+        boot = last.split(".")[0]
+        for odd in ("", "x", "0.3", f"{boot}.999999", f"{boot}.", f"{boot}.1x", f"{boot}.-1", "9" * 400):
+            with s.stream({"Last-Event-ID": odd}) as stream:
+                assert stream.intervals(1)[0][0] == f"{boot}.1", odd
+
+
+def test_history_is_bounded_in_time(script):
+    with Serve("--replay", script(100, 0.1), "--history", "0.5") as s:
+        time.sleep(2)
+        with s.stream() as stream:
+            number, data = stream.intervals(1)[0]
+        first = int(number.split(".")[1])
+        newest = s.snapshot()[0]["accounting"]["completed"] // 1300
+        assert first > 5 and newest - first <= 7
+
+
+def test_a_reader_that_comes_late_is_told_of_what_was_kept(script):
+    with Serve("--replay", script(20, 0.1)) as s:
+        s.until(lambda: "at its end" in s.read_stderr(), "the end")
+        with s.stream() as stream:
+            assert len(stream.intervals(20)) == 20
+        assert lateness([]) == []
+
+
+def test_too_many_streams(script):
+    """Half the places are kept for others."""
+    with Serve("--replay", script(200, 0.1)) as s:
+        streams = [s.stream() for _ in range(32)]
+        try:
+            r = s.request("/api/stream")
+            assert (r.status, r.headers["Retry-After"]) == (503, "10")
+            assert s.request("/metrics").status == 200
+        finally:
+            for stream in streams:
+                stream.__exit__()
+        s.until(lambda: s.raw(s.get_request("/api/stream")).recv(12) == b"HTTP/1.1 200", "room again")
