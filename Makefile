@@ -252,7 +252,8 @@ $(O)/tests/prom/exposition: $(O)/tests/prom/exposition.o $(LIBRARY)
 # Parsers, with sanitizers, for libFuzzer; objects of their own, built with clang.
 FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SOURCES := $(wildcard userspace/util/*.c userspace/model/*.c userspace/capture/replay*.c \
-		  userspace/capture/recording*.c userspace/capture/script.c)
+		  userspace/capture/recording*.c userspace/capture/script.c userspace/sink/prometheus_accept.c \
+		  userspace/serve/address.c userspace/serve/encoding.c userspace/serve/web_config.c)
 FUZZ_FLAGS = -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
 
 $(O)/fuzz/%.o: %.c $(O)/flags | $(O)/include/blklat/bins_table.h
@@ -260,7 +261,7 @@ $(O)/fuzz/%.o: %.c $(O)/flags | $(O)/include/blklat/bins_table.h
 		-fsanitize=fuzzer-no-link,address,undefined -c $< -o $@
 
 $(FUZZERS): $(O)/tests/fuzz/%: $(O)/fuzz/tests/fuzz/%.o $(FUZZ_SOURCES:%.c=$(O)/fuzz/%.o)
-	$(call quiet,LD,$@)mkdir -p $(@D) && $(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined $^ -lsqlite3 -lm -o $@
+	$(call quiet,LD,$@)mkdir -p $(@D) && $(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined $^ $(ALL_LDLIBS) -o $@
 
 test-fuzz: $(FUZZERS)
 

@@ -15,7 +15,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "tests/cli/replay").glob("*.txt"))
 SMALL = 64 << 10  # longer seeds only make it slower
-SHARES = {"fuzz_bins": 3, "fuzz_percentiles": 1, "fuzz_script": 3, "fuzz_recording": 8}
+SHARES = {"fuzz_bins": 3, "fuzz_percentiles": 1, "fuzz_script": 3, "fuzz_recording": 8, "fuzz_headers": 2, "fuzz_web_config": 3}
 
 
 def record(build, script, file):
@@ -79,7 +79,25 @@ def seed_recordings(folder, build):
                     "INSERT INTO lower VALUES(0, 1); DELETE FROM cell; PRAGMA page_size = 512; VACUUM"], check=True)
 
 
-SEEDS = {"fuzz_bins": seed_bins, "fuzz_percentiles": seed_percentiles, "fuzz_script": seed_scripts,
+def seed_headers(folder, build):
+    """A byte that says which, then the header."""
+    words = {0: ["localhost:9834", "127.0.0.1:9834", "[::1]:80", "[::1]"], 1: ["gzip;q=0.5, *;q=0", "x-gzip", "deflate, br"],
+             2: ["application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1",
+                 "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"],
+             3: ["127.0.0.1:9834", "[fe80::1]:0", ":65535", "localhost:1"]}
+    for which, texts in words.items():
+        for n, text in enumerate(texts):
+            (folder / f"{which}-{n}").write_bytes(bytes([which]) + text.encode())
+
+
+def seed_web_configs(folder, build):
+    hashed = "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi"
+    (folder / "all").write_text("tls_server_config:\n  cert_file: a\n  key_file: b\n  min_version: TLS13\n"
+                                f"basic_auth_users:\n  a: {hashed}\n  \"b\": '{hashed}'\n")
+    (folder / "odd").write_text("{tls_server_config: {cert_file: &x a, key_file: *x}, basic_auth_users: ~}\n...\n---\n- ? [a]\n: |\n b\n")
+
+
+SEEDS = {"fuzz_headers": seed_headers, "fuzz_web_config": seed_web_configs, "fuzz_bins": seed_bins, "fuzz_percentiles": seed_percentiles, "fuzz_script": seed_scripts,
          "fuzz_recording": seed_recordings}
 
 
