@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Runs whose level changes, or seems to: where, by how much, and whose doing it is. */
+#include "findings_run.h"
+
+/*
+ * QD 4, closed: 148148 IOPS of 27 us, then 18868 of 212 us, from 438.4 s on of 2000 s. At the change
+ * 438.4 * 148148 = 64 948 083 of 94 416 500 IOs are done: 68.8 %.
+ */
+static void cache_exhausted(void **state)
+{
+	const struct finding *f;
+	struct made m;
+
+	(void)state;
+	begin(&m, 1);
+	for (u32 i = 0; i < 2000; i++) {
+		double fast = i < 438 ? 1 : i > 438 ? 0 : 0.4;
+
+		synthetic_io(&m.s, 0, WRITE, 27000, llround(fast * 148148));
+		second(&m, WRITE, 212000, llround((1 - fast) * 18868));
+	}
+	judge(&m);
+	f = only(&m, "level_change");
+	assert_int_equal(f->op, WRITE);
+	assert_close(value(f, "at_s"), 438.4, 0.01);
+	assert_close(value(f, "share"), 0.6879, 0.0001);
+	assert_close(value(f, "before_iops"), 148148, 1);
+	assert_close(value(f, "after_iops"), 18868, 1);
+	assert_close(value(f, "before_p50_ns"), 27000, 150);
+	assert_close(value(f, "after_p50_ns"), 212000, 1200);
+	assert_string_equal(f->text, "sda write: IOPS fell from 148k to 18.9k at 438.4 s, after 68.8 % of the IOs; p50 27.0 us "
+			    "before, 212 us after; queue depth 4.00 and 4.00: the device became slower, as when a cache is "
+			    "exhausted");
+	assert_count(&m, "stall", 0);
+	assert_close(value(only(&m, "steady_state"), "reached"), 1, 0);
+	assert_count(&m, "peaks", 1);
+	end(&m);
+}
+
+/* The same at a fixed rate: 10000 IOPS throughout, only latency tells. 438 of 2000 s are 21.9 % of the IOs. */
+static void cache_exhausted_at_a_fixed_rate(void **state)
+{
+	const struct finding *f;
+	struct made m;
+
+	(void)state;
+	begin(&m, 1);
+	for (u32 i = 0; i < 2000; i++)
+		second(&m, WRITE, i < 438 ? 27000 : 212000, 10000);
+	judge(&m);
+	f = only(&m, "level_change");
+	assert_close(value(f, "at_s"), 438, 1);
+	assert_close(value(f, "share"), 0.219, 0.01);
+	assert_close(value(f, "before_queue_depth"), 0.27, 0.001);
+	assert_close(value(f, "after_queue_depth"), 2.12, 0.001);
+	assert_string_equal(f->text, "sda write: latency rose at 438.0 s, after 21.9 % of the IOs, at 10.0k IOPS before and "
+			    "10.0k after; p50 27.0 us before, 212 us after; queue depth 0.27 and 2.12: the device became "
+			    "slower, as when a cache is exhausted");
+	end(&m);
+}
+
+/* Half the queue depth is half the IOPS: not the drive's doing. */
+static void load_changed(void **state)
+{
+	const struct finding *f;
+	struct made m;
+
+	(void)state;
+	begin(&m, 1);
+	for (u32 i = 0; i < 60; i++)
+		second(&m, READ, 100000, i < 30 ? 320000 : 10000);
+	judge(&m);
+	f = only(&m, "level_change");
+	assert_close(value(f, "at_s"), 30, 1e-6);
+	assert_string_equal(f->text, "sda read: IOPS fell from 320k to 10.0k at 30.0 s, after 97.0 % of the IOs; p50 100 us "
+			    "before, 100 us after; queue depth 32.0 and 1.00: the load changed");
+	end(&m);
+}
+
+/* The least that is a level: a factor of 1.5, five intervals on both sides. Just less is none. */
+static void level_limits(void **state)
+{
+	static const struct { u32 before, after; u64 from, to; u32 changes; } cases[] = {
+		{ 20, 20, 15000, 10000, 1 }, { 20, 20, 14900, 10000, 0 }, { 20, 20, 10000, 15000, 1 },
+		{ 20, 20, 10000, 14900, 0 }, { 5, 20, 40000, 10000, 1 }, { 4, 20, 40000, 10000, 0 },
+		{ 20, 5, 40000, 10000, 1 }, { 20, 4, 40000, 10000, 0 }, { 5, 5, 40000, 10000, 1 },
+	};
+
+	(void)state;
+	for (u32 c = 0; c < ARRAY_SIZE(cases); c++) {
+		struct made m;
+
+		begin(&m, 1);
+		for (u32 i = 0; i < cases[c].before + cases[c].after; i++)
+			second(&m, READ, 100000, i < cases[c].before ? cases[c].from : cases[c].to);
+		judge(&m);
+		assert_count(&m, "level_change", cases[c].changes);
+		if (cases[c].changes)
+			assert_close(value(only(&m, "level_change"), "at_s"), cases[c].before, 1e-6);
+		end(&m);
+	}
+}
+
+/* Seconds of so many IOs, a level after the other; each alternates between two rates. */
+static u32 changes_of(const double (*level)[2], u32 n, u32 seconds)
+{
+	struct made m;
+	u32 changes;
+
+	begin(&m, 1);
+	for (u32 i = 0; i < n * seconds; i++)
+		second(&m, READ, 100000, llround(level[i / seconds][i % seconds % 2]));
+	judge(&m);
+	changes = count(&m, "level_change");
+	end(&m);
+	return changes;
+}
+
+/*
+ * Noise by differences of neighbours: ln 1.35 / sqrt(2) = 0.212, so the standard error between two levels of five is
+ * 0.134. A step by 1.7092 is 4.0 of these, one by 2.0138 is 5.2.
+ */
+static void a_step_stands_out_of_the_noise(void **state)
+{
+	static const double four[][2] = { { 10000, 13500 }, { 17092, 23074 } };
+	static const double five[][2] = { { 10000, 13500 }, { 20138, 27186 } };
+
+	(void)state;
+	assert_int_equal(changes_of(four, 2, 5), 0);
+	assert_int_equal(changes_of(five, 2, 5), 1);
+}
+
+/* Levels that alternate by a factor of 2 scatter by ln 2 / 2 = 0.347: more than half a step by 1.65, less of 2.1. */
+static void levels_are_stable(void **state)
+{
+	static const double unstable[][2] = { { 10000, 20000 }, { 16500, 33000 } };
+	static const double stable[][2] = { { 10000, 20000 }, { 21000, 42000 } };
+
+	(void)state;
+	assert_int_equal(changes_of(unstable, 2, 81), 0);
+	assert_int_equal(changes_of(stable, 2, 81), 1);
+}
+
+/* 20 s at 20k, 10 s of rest, 20 s at 5k: it changed when the load came back. */
+static void a_rest_between_levels(void **state)
+{
+	const struct finding *f;
+	struct made m;
+
+	(void)state;
+	begin(&m, 1);
+	for (u32 i = 0; i < 50; i++)
+		second(&m, READ, i < 20 ? 100000 : 400000, i < 20 ? 20000 : i < 30 ? 0 : 5000);
+	judge(&m);
+	f = only(&m, "level_change");
+	assert_close(value(f, "at_s"), 30, 1e-9);
+	assert_close(value(f, "rest_s"), 10, 1e-9);
+	assert_close(value(f, "share"), 0.8, 1e-9);
+	assert_string_equal(f->text, "sda read: IOPS fell from 20.0k to 5.00k at 30.0 s, after 80.0 % of the IOs; p50 100 us "
+			    "before, 400 us after; queue depth 2.00 and 2.00, after a rest of 10.0 s: the device became "
+			    "slower, as when a cache is exhausted");
+	assert_count(&m, "stall", 0);
+	end(&m);
+}
+
+/* Below 1 % of the median for 6 s of 100 is a stall, and no level; for 20 s it is a level, and no stall. */
+static void crawling_or_slow(void **state)
+{
+	(void)state;
+	for (u32 seconds = 6; seconds <= 20; seconds += 14) {
+		struct made m;
+
+		begin(&m, 1);
+		for (u32 i = 0; i < 100; i++) {
+			bool slow = i >= 40 && i < 40 + seconds;
+
+			synthetic_io(&m.s, 0, READ, slow ? 16000000 : 100000, slow ? 2000 : 320000);
+			synthetic_in_flight(&m.s, 0, 32, 50000);
+			synthetic_tick(&m.s, 1);
+		}
+		judge(&m);
+		assert_count(&m, "stall", seconds == 6);
+		assert_count(&m, "level_change", seconds == 6 ? 0 : 2);
+		end(&m);
+	}
+}
+
+/* 20k, 5k, 20k: a drive that cleans up in between. */
+static void three_levels(void **state)
+{
+	struct made m;
+
+	(void)state;
+	begin(&m, 1);
+	for (u32 i = 0; i < 300; i++)
+		second(&m, WRITE, 1000000, i / 100 == 1 ? 5000 : 20000);
+	judge(&m);
+	assert_count(&m, "level_change", 2);
+	assert_close(value(&m.fs.f[1], "at_s"), 100, 1e-6);
+	assert_close(value(&m.fs.f[2], "at_s"), 200, 1e-6);
+	assert_close(value(&m.fs.f[2], "share"), 2.5 / 4.5, 1e-6);
+	assert_count(&m, "stall", 0);
+	end(&m);
+}
+
+/* It does so every 30 s: told once. Every second: that is scatter and no level. */
+static void many_levels(void **state)
+{
+	const struct finding *f;
+	struct made m;
+
+	(void)state;
+	begin(&m, 1);
+	for (u32 i = 0; i < 600; i++)
+		second(&m, WRITE, 1000000, i / 30 % 2 ? 5000 : 20000);
+	judge(&m);
+	f = only(&m, "level_change");
+	assert_close(value(f, "changes"), 19, 0);
+	assert_close(value(f, "first_at_s"), 30, 1e-6);
+	assert_close(value(f, "last_at_s"), 570, 1e-6);
+	assert_close(value(f, "least_iops"), 5000, 1e-6);
+	assert_close(value(f, "most_iops"), 20000, 1e-6);
+	assert_string_equal(f->text, "sda write: the level changed 19 times from 30.0 s to 570.0 s; the lowest has 5.00k IOPS "
+			    "with a p50 of 1.00 ms, the highest 20.0k IOPS with 1.00 ms");
+	end(&m);
+
+	begin(&m, 1);
+	for (u32 i = 0; i < 600; i++)
+		second(&m, WRITE, 1000000, i % 2 ? 5000 : 20000);
+	judge(&m);
+	assert_calm(&m);
+	end(&m);
+}
+
+/* From 80k to 7k in even steps over 200 s: nowhere it changes at once. */
+static void a_ramp_is_no_step(void **state)
+{
+	struct made m;
+
+	(void)state;
+	begin(&m, 1);
+	for (u32 i = 0; i < 300; i++) {
+		double t = i < 50 ? 0 : i > 250 ? 200 : i - 50;
+
+		second(&m, WRITE, 1000000, llround(80000 * pow(7.0 / 80, t / 200)));
+	}
+	judge(&m);
+	assert_count(&m, "level_change", 0);
+	end(&m);
+}
+
+/* 80k for 500 s, then 7k with much noise: steady from 1400 s on, as the rounds are averages. */
+static void fill_up(void **state)
+{
+	const struct finding *f;
+	struct made m;
+
+	(void)state;
+	begin(&m, 1);
+	for (u32 i = 0; i < 2000; i++)
+		second(&m, WRITE, i < 500 ? 400000 : 4500000,
+		       i < 500 ? 80000 : llround(7000 * (0.4 + 1.2 * synthetic_random(&m.s))));
+	judge(&m);
+	f = only(&m, "level_change");
+	assert_close(value(f, "at_s"), 500, 1);
+	assert_close(value(f, "share"), 500 * 80000 / (500 * 80000 + 1500 * 7000.0), 0.01);
+	f = only(&m, "steady_state");
+	assert_close(value(f, "reached"), 1, 0);
+	assert_close(value(f, "iops"), 7000, 200);
+	assert_close(value(f, "first_reached_s"), 499, 5);
+	assert_close(f->from_s, 1400, 1e-6);
+	assert_count(&m, "stall", 0);
+	end(&m);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cache_exhausted),
+		cmocka_unit_test(cache_exhausted_at_a_fixed_rate),
+		cmocka_unit_test(load_changed),
+		cmocka_unit_test(level_limits),
+		cmocka_unit_test(a_step_stands_out_of_the_noise),
+		cmocka_unit_test(levels_are_stable),
+		cmocka_unit_test(a_rest_between_levels),
+		cmocka_unit_test(crawling_or_slow),
+		cmocka_unit_test(three_levels),
+		cmocka_unit_test(many_levels),
+		cmocka_unit_test(a_ramp_is_no_step),
+		cmocka_unit_test(fill_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Runs that stall, or only rest: what proves a stall, how long it is, whether it comes back. */
+#include "findings_run.h"
+
+/* 7k, 7k, 0: the third second has 32 IOs in flight, which end 1 s old right after it. */
+static void stops_every_third_second(void **state)
+{
+	const struct finding *f;
+	struct made m;
+
+	(void)state;
+	begin(&m, 1);
+	for (u32 i = 0; i < 1998; i++) {
+		if (i % 3 < 2)
+			synthetic_io(&m.s, 0, WRITE, 4500000, 7000);
+		if (i && i % 3 == 0)
+			synthetic_io(&m.s, 0, WRITE, 1004000000, 32);
+		synthetic_in_flight(&m.s, 0, 32, i % 3 < 2 ? 2000000 : 1002000000);
+		synthetic_tick(&m.s, 1);
+	}
+	judge(&m);
+	f = only(&m, "stall");
+	assert_int_equal(f->op, WRITE);
+	assert_close(value(f, "stalls"), 666, 0);
+	assert_close(value(f, "time_s"), 666, 1e-6);
+	assert_close(value(f, "share"), 1 / 3.0, 1e-9);
+	assert_close(value(f, "period_s"), 3, 1e-9);
+	assert_close(value(f, "longest_s"), 1, 1e-9);
+	assert_close(value(f, "median_iops"), 7000, 40);
+	assert_close(f->from_s, 2, 1e-9);
+	assert_close(f->to_s, 1998, 1e-9);
+	assert_string_equal(f->text, "sda write: stalled 666 times, 666.0 s in all (33.3 % of the run), longest 1.0 s at 2.0 s, "
+			    "regularly: about every 3.0 s; IOs were in flight, 7.00k IOPS is the median");
+	assert_count(&m, "level_change", 0);
+	end(&m);
+}
+
+/* No IO completes from 100.4 s to 103.4 s. */
+static void one_stall_in_the_middle(void **state)
+{
+	const struct finding *f;
+	struct made m;
+
+	(void)state;
+	begin(&m, 1);
+	for (u32 i = 0; i < 200; i++) {
+		double share = i == 100 ? 0.4 : i == 103 ? 0.6 : i == 101 || i == 102 ? 0 : 1;
+
+		synthetic_io(&m.s, 0, READ, 320000, llround(100000 * share));
+		if (i == 103)
+			synthetic_io(&m.s, 0, READ, 3000000000, 32);
+		synthetic_in_flight(&m.s, 0, 32, i < 100 || i > 102 ? 100000 : (i - 99) * 1000000000ULL - 400000000);
+		synthetic_tick(&m.s, 1);
+	}
+	judge(&m);
+	f = only(&m, "stall");
+	assert_close(value(f, "stalls"), 1, 0);
+	assert_close(value(f, "longest_at_s"), 101, 1e-9);
+	assert_close(value(f, "longest_s"), 2, 1e-9);
+	assert_false(has_value(f, "period_s"));
+	assert_string_equal(f->text, "sda read: stalled for 2.0 s at 101.0 s; IOs were in flight, 100k IOPS is the median");
+	f = only(&m, "hung");
+	assert_close(value(f, "oldest_ns"), 2.6e9, 1);
+	assert_close(f->from_s, 100.4, 1e-6);
+	assert_string_equal(f->text, "sda: an IO hung: at 103.0 s it had been in flight for 2.60 s");
+	end(&m);
+}
+
+/* Each witness alone: an age, a latency in the gap or after it, slow progress. And just less, and none. */
+static void what_proves_a_stall(void **state)
+{
+	enum { AGE, WITHIN, AFTER, CRAWL, PARTED, NOTHING };
+	static const struct { u32 witness, stalls; u64 ns; } cases[] = {
+		{ AGE, 1, 500000000 }, { AGE, 0, 499999999 }, { WITHIN, 1, 500000000 }, { WITHIN, 0, 499999999 },
+		{ AFTER, 1, 900000000 }, { AFTER, 0, 899999999 }, { CRAWL, 1, 62500000 }, { CRAWL, 0, 60000000 },
+		{ PARTED, 0, 100000 }, { NOTHING, 0, 0 },
+	};
+
+	(void)state;
+	for (u32 c = 0; c < ARRAY_SIZE(cases); c++) {
+		u32 w = cases[c].witness;
+		struct made m;
+
+		begin(&m, 1);
+		for (u32 i = 0; i < 40; i++) {
+			bool gap = i == 20;
+
+			synthetic_io(&m.s, 0, READ, 100000, gap ? 0 : 10000);
+			if (gap && w == WITHIN)
+				synthetic_io(&m.s, 0, READ, cases[c].ns, 1);
+			if (gap && w == CRAWL)		/* 8 * 62.5 ms: at a mean queue depth of half an IO */
+				synthetic_io(&m.s, 0, READ, cases[c].ns, 8);
+			if (gap && w == PARTED)		/* the last ones of the load before */
+				synthetic_io(&m.s, 0, READ, cases[c].ns, 4);
+			if (i == 21 && w == AFTER)
+				synthetic_io(&m.s, 0, READ, cases[c].ns, 1);
+			if (w == CRAWL && (gap || i == 19))
+				synthetic_in_flight(&m.s, 0, 1, 50000);
+			if (w == PARTED && i == 19)
+				synthetic_in_flight(&m.s, 0, 4, 50000);
+			if (w == AGE && gap)
+				synthetic_in_flight(&m.s, 0, 1, cases[c].ns);
+			if (w == AGE && i == 21)	/* it ends */
+				synthetic_io(&m.s, 0, READ, cases[c].ns + 100000000, 1);
+			synthetic_tick(&m.s, 1);
+		}
+		judge(&m);
+		assert_count(&m, "stall", cases[c].stalls);
+		end(&m);
+	}
+}
+
+/* 1 % of the median, 100 of 10000, is not below it. */
+static void one_percent(void **state)
+{
+	(void)state;
+	for (u32 low = 99; low <= 100; low++) {
+		struct made m;
+
+		begin(&m, 1);
+		for (u32 i = 0; i < 40; i++) {
+			synthetic_io(&m.s, 0, READ, i == 20 ? 600000000 : 100000, i == 20 ? low : 10000);
+			synthetic_tick(&m.s, 1);
+		}
+		judge(&m);
+		assert_count(&m, "stall", low < 100);
+		end(&m);
+	}
+}
+
+/* Stalls 1, 10 and 13 s apart have no period; three do not make one; a skipped one does no harm. */
+static void periods(void **state)
+{
+	static const struct { u32 at[8], n; double period_s; } cases[] = {
+		{ { 10, 11 + 1, 22, 35, 37, 60 }, 6, 0 }, { { 10, 20, 30 }, 3, 0 }, { { 10, 20, 30, 40 }, 4, 10 },
+		{ { 10, 20, 30, 40, 50, 70 }, 6, 10 }, { { 10, 12, 15, 17, 20, 22, 25 }, 7, 2.5 },
+	};
+
+	(void)state;
+	for (u32 c = 0; c < ARRAY_SIZE(cases); c++) {
+		const struct finding *f;
+		struct made m;
+
+		begin(&m, 1);
+		for (u32 i = 0; i < 100; i++) {
+			bool gap = false, after = false;
+
+			for (u32 j = 0; j < cases[c].n; j++) {
+				gap |= cases[c].at[j] == i;
+				after |= cases[c].at[j] + 1 == i;
+			}
+			synthetic_io(&m.s, 0, READ, 100000, gap ? 0 : 10000);
+			synthetic_io(&m.s, 0, READ, 1000100000, after ? 8 : 0);
+			synthetic_in_flight(&m.s, 0, 8, gap ? 1000000000 : 50000);
+			synthetic_tick(&m.s, 1);
+		}
+		judge(&m);
+		f = only(&m, "stall");
+		assert_close(value(f, "stalls"), cases[c].n, 0);
+		if (cases[c].period_s)
+			assert_close(value(f, "period_s"), cases[c].period_s, 1e-9);
+		else
+			assert_false(has_value(f, "period_s"));
+		end(&m);
+	}
+}
+
+/* Writes stand still while reads go on: what is in flight is the reads', the writes' latency tells. */
+static void one_op_stalls(void **state)
+{
+	const struct finding *f;
+	struct made m;
+
+	(void)state;
+	begin(&m, 1);
+	for (u32 i = 0; i < 100; i++) {
+		bool gap = i >= 50 && i < 54;
+
+		synthetic_io(&m.s, 0, READ, 100000, 5000);
+		synthetic_io(&m.s, 0, WRITE, 100000, gap ? 0 : 5000);
+		if (i == 54)
+			synthetic_io(&m.s, 0, WRITE, 4000000000, 8);
+		synthetic_in_flight(&m.s, 0, 8, 50000);
+		synthetic_tick(&m.s, 1);
+	}
+	judge(&m);
+	f = only(&m, "stall");
+	assert_int_equal(f->op, WRITE);
+	assert_close(value(f, "longest_s"), 4, 1e-9);
+	assert_close(f->from_s, 50, 1e-9);
+	end(&m);
+}
+
+/* Both stand still: that is the device, told once. */
+static void all_ops_stall(void **state)
+{
+	const struct finding *f;
+	struct made m;
+
+	(void)state;
+	begin(&m, 1);
+	for (u32 i = 0; i < 100; i++) {
+		bool gap = i >= 50 && i < 54;
+
+		synthetic_io(&m.s, 0, READ, 100000, gap ? 0 : 5000);
+		synthetic_io(&m.s, 0, WRITE, 100000, gap ? 0 : 5000);
+		if (i == 54) {
+			synthetic_io(&m.s, 0, READ, 4000000000, 8);
+			synthetic_io(&m.s, 0, WRITE, 4000000000, 8);
+		}
+		synthetic_tick(&m.s, 1);
+	}
+	judge(&m);
+	f = only(&m, "stall");
+	assert_int_equal(f->op, -1);
+	assert_string_equal(f->text, "sda: stalled for 4.0 s at 50.0 s; IOs were in flight, 10.0k IOPS is the median");
+	end(&m);
+}
+
+/* Ctrl-C 0.4 s into an interval, in which one IO has taken 0.3 s so far: half an interval may be one. */
+static void a_stub_is_no_stall(void **state)
+{
+	(void)state;
+	for (u32 i = 0; i < 2; i++) {
+		struct made m;
+
+		begin(&m, 1);
+		for (u32 j = 0; j < 20; j++)
+			second(&m, READ, 100000, 10000);
+		synthetic_in_flight(&m.s, 0, 1, 300000000);
+		synthetic_tick(&m.s, i ? 0.5 : 0.4);
+		judge(&m);
+		assert_count(&m, "stall", i);
+		end(&m);
+	}
+}
+
+/* A disk at 8 ms an IO, looked at each millisecond: most intervals are empty, and nothing is wrong. */
+static void short_intervals_are_empty(void **state)
+{
+	struct made m;
+
+	(void)state;
+	begin(&m, 0.001);
+	for (u32 i = 0; i < 2000; i++) {
+		synthetic_io(&m.s, 0, READ, 8000000, i % 8 == 7);
+		synthetic_in_flight(&m.s, 0, 1, i % 8 * 1000000 + 1);
+		synthetic_tick(&m.s, 0.001);
+	}
+	judge(&m);
+	assert_count(&m, "stall", 0);
+	end(&m);
+}
+
+/*
+ * The capture missed an end: an IO seems to be in flight, older and older, while the workload rests, until its tag is
+ * used again. Nothing of that age ever ends; and at the end of the run the kernel has counted all ends.
+ */
+static void an_end_that_was_missed(void **state)
+{
+	struct accounting *a;
+	struct made m;
+
+	(void)state;
+	begin(&m, 1);
+	a = &m.s.frames.f[0].accounting;
+	for (u32 i = 0; i < 40; i++) {
+		bool rest = (i >= 20 && i < 24) || i >= 36;
+
+		synthetic_io(&m.s, 0, READ, 100000, rest ? 0 : 10000);
+		synthetic_in_flight(&m.s, 0, rest, rest ? (i < 24 ? i - 19 : i - 35) * NSEC_PER_SEC : 0);
+		if (i == 24)
+			a->lost = a->lost_by[LOST_OVERWRITTEN] = 1;
+		a->kernel_known = true;
+		a->kernel_ios = a->completed + a->lost + rest;
+		synthetic_tick(&m.s, 1);
+	}
+	judge(&m);
+	assert_count(&m, "stall", 0);
+	assert_count(&m, "hung", 0);
+	assert_count(&m, "losses", 1);
+	end(&m);
+}
+
+/* The same end of a run, but the kernel has not seen it end either. */
+static void an_end_that_never_came(void **state)
+{
+	struct accounting *a;
+	struct made m;
+
+	(void)state;
+	begin(&m, 1);
+	a = &m.s.frames.f[0].accounting;
+	a->kernel_known = true;
+	for (u32 i = 0; i < 40; i++) {
+		synthetic_io(&m.s, 0, READ, 100000, i < 36 ? 10000 : 0);
+		synthetic_in_flight(&m.s, 0, i >= 36, i < 36 ? 0 : (i - 35) * NSEC_PER_SEC);
+		a->kernel_ios = a->completed;
+		synthetic_tick(&m.s, 1);
+	}
+	judge(&m);
+	assert_close(value(only(&m, "stall"), "longest_s"), 4, 1e-9);
+	assert_string_equal(only(&m, "hung")->text, "sda: an IO hung: at 40.0 s it had been in flight for 4.00 s, and it still "
+			    "was when the run ended");
+	end(&m);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stops_every_third_second),
+		cmocka_unit_test(one_stall_in_the_middle),
+		cmocka_unit_test(what_proves_a_stall),
+		cmocka_unit_test(one_percent),
+		cmocka_unit_test(periods),
+		cmocka_unit_test(one_op_stalls),
+		cmocka_unit_test(all_ops_stall),
+		cmocka_unit_test(a_stub_is_no_stall),
+		cmocka_unit_test(short_intervals_are_empty),
+		cmocka_unit_test(an_end_that_was_missed),
+		cmocka_unit_test(an_end_that_never_came),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
