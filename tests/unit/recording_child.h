@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Recordings that a child process writes, marks or reads: what is tested ends it, or takes its rights away. */
+#ifndef TEST_RECORDING_CHILD_H
+#define TEST_RECORDING_CHILD_H
+
+#include "recording_feed.h"
+
+#include <sys/wait.h>
+
+/* What a child process does, judged by its exit status: 0 as expected, else a line. */
+#define EXPECT(what) do { if (!(what)) _exit(__LINE__ % 256); } while (0)
+
+static inline void must_be(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		fail_msg("a child failed: status %x, line modulo 256: %d", status, WEXITSTATUS(status));
+}
+
+/* Counts the intervals of a recording; the last snapshot goes to @last. */
+static inline u32 count_intervals(const char *file, struct snapshot *last)
+{
+	struct capture *c = replay(file, -1);
+	struct problem p = { "" };
+	u32 n = 0;
+	int err = c->ops->read(c, last, &p);
+
+	assert_int_equal(err, 0);
+	while (!(err = c->ops->read(c, last, &p)))
+		n++;
+	if (err != -ENODATA)
+		fail_msg("%s", p.text);
+	c->ops->close(c);
+	return n;
+}
+
+#endif
