@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Two snapshots of two watches, which a test fills, and the frame between them. */
+#ifndef TEST_FRAME_FIXTURE_H
+#define TEST_FRAME_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "model/frame.h"
+
+#define SCALE 6
+
+static const struct watch watches[2] = {
+	{ .stage = BLKLAT_STAGE_DEVICE },
+	{ .stage = BLKLAT_STAGE_QUEUE },
+};
+
+struct fixture {
+	struct snapshot before, now;
+	struct frames frames, run;
+};
+
+static inline int set_up(void **state)
+{
+	static struct fixture f;
+
+	assert_int_equal(snapshot_init(&f.before, 2, SCALE), 0);
+	assert_int_equal(snapshot_init(&f.now, 2, SCALE), 0);
+	assert_int_equal(frames_init(&f.frames, watches, 2, SCALE), 0);
+	assert_int_equal(frames_init(&f.run, watches, 2, SCALE), 0);
+	f.before.mono_ns = f.now.mono_ns = 5000000000;
+	f.before.skipped = f.now.skipped = 0;
+	*state = &f;
+	return 0;
+}
+
+static inline int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	snapshot_uninit(&f->before);
+	snapshot_uninit(&f->now);
+	frames_uninit(&f->frames);
+	frames_uninit(&f->run);
+	return 0;
+}
+
+static inline void assert_near(double is, double must)
+{
+	if (!(fabs(is - must) <= fabs(must) * 1e-12))
+		fail_msg("is %.9f, must be %.9f", is, must);
+}
+
+/* Counts one IO as an engine does; the extremes are those of the interval. */
+static inline void put(struct snapshot *s, u32 watch, u32 op, u64 ns, u64 bytes)
+{
+	struct op_counts *o = &s->w[watch].ops[op];
+
+	o->hist.cells[blklat_cell(ns, SCALE)]++;
+	o->sum_ns += ns;
+	o->bytes += bytes;
+	if (!o->min_ns || ns < o->min_ns)
+		o->min_ns = ns;
+	if (ns > o->max_ns)
+		o->max_ns = ns;
+	s->w[watch].started++;
+	s->w[watch].started_after++;
+}
+
+/* Makes @f->before the state of @f->now: the next interval begins. */
+static inline void advance(struct fixture *f)
+{
+	snapshot_copy(&f->before, &f->now);
+	for (u32 i = 0; i < 2; i++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			f->now.w[i].ops[op].min_ns = f->now.w[i].ops[op].max_ns = 0;
+}
+
+static inline void between(struct fixture *f, u64 interval_ns)
+{
+	f->now.mono_ns = f->before.mono_ns + interval_ns;
+	frames_between(&f->frames, &f->before, &f->now, &percentiles_default, 2);
+}
+
+#endif
