@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <zlib.h>
 
 #include "sink/prometheus.h"
+#include "times.h"
 #include "util/cleanup.h"
 
 #define ROUNDS 200
@@ -31,22 +31,12 @@ struct host {
 
 static u64 cpu_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-	u64 x = *(const u64 *)a, y = *(const u64 *)b;
-
-	return (x > y) - (x < y);
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static void print_times(const char *name, u64 *ns, u32 n, const char *end)
 {
-	qsort(ns, n, sizeof(*ns), ascending);
+	times_sort(ns, n);
 	printf("\"%s\":{\"p50\":%.3f,\"p99\":%.3f}%s", name, ns[n / 2] / 1e6, ns[n * 99 / 100] / 1e6, end);
 }
 

@@ -5,14 +5,13 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <time.h>
+#include <unistd.h>
 
-#include "capture/capture.h"
-#include "cmd/watches.h"
 #include "sink/recording.h"
+#include "times.h"
 #include "util/cleanup.h"
+#include "watched.h"
 
 #define INTERVALS_MAX 3600
 
@@ -20,24 +19,9 @@ struct times {
 	u64 wall_ns[INTERVALS_MAX], cpu_ns[INTERVALS_MAX];
 };
 
-static u64 clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-	u64 x = *(const u64 *)a, y = *(const u64 *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void print_times(const char *name, u64 *ns, u32 n)
 {
-	qsort(ns, n, sizeof(*ns), ascending);
+	times_sort(ns, n);
 	printf("\"%s\":{\"p50\":%.1f,\"p99\":%.1f,\"max\":%.1f},", name, ns[n / 2] / 1e3, ns[n * 99 / 100] / 1e3,
 	       ns[n - 1] / 1e3);
 }
@@ -93,13 +77,14 @@ static u64 size_of(const char *file)
 	return stat(file, &st) ? 0 : st.st_size;
 }
 
-static int record(struct capture *c, const struct device_table *devices, const char *file, u32 n, struct problem *p)
+static int record(const struct watched *w, const char *file, u32 n, struct problem *p)
 {
 	static struct times times;
+	struct capture *c = w->capture;
 	const struct origin origin = { .label = "", .host = "", .kernel = "", .version = "", .command = "" };
 	const struct run_info info = {
 		.version = BLKLAT_VERSION, .engine = c->engine, .watches = c->watches, .n_watches = c->n_watches,
-		.devices = devices, .origin = &origin, .cpus = c->cpus, .scale = c->scale,
+		.devices = &w->devices, .origin = &origin, .cpus = c->cpus, .scale = c->scale,
 		.memory_bytes = c->memory_bytes, .interval_s = 1, .percentiles = percentiles_default,
 	};
 	const struct recording_config cfg = { .file = file, .overwrite = true };
@@ -125,44 +110,19 @@ static int record(struct capture *c, const struct device_table *devices, const c
 	return unlink(file);
 }
 
-static int run(char **argv, u32 n, struct device_table *t, struct watches *w, struct problem *p)
-{
-	const char *dev = argv[1];
-	const struct wanted wanted = { .n = 1, .devices = &dev };
-	struct capture_config cfg = { .devices = t, .scale = -1, .max_bios = CAPTURE_MAX_BIOS };
-	struct capture *c;
-	int err = device_table_read(t, "", p);
-
-	if (!err)
-		err = watches_make(t, &wanted, w, p);
-	if (err)
-		return err;
-	cfg.watches = w->w;
-	cfg.n_watches = w->n;
-	err = capture_bpf.open(&cfg, &c, p);
-	if (err)
-		return err;
-	err = record(c, t, argv[2], n, p);
-	capture_bpf.close(c);
-	return err;
-}
-
 int main(int argc, char **argv)
 {
 	u32 n = argc == 4 ? strtoul(argv[3], NULL, 10) : 0;
+	struct watched w CLEANUP(watched_close) = { 0 };
 	struct problem p = { "out of memory" };
-	struct device_table t = { 0 };
-	struct watches w = { 0 };
 	int err;
 
 	if (!n || n > INTERVALS_MAX) {
 		fprintf(stderr, "usage: recording DEV FILE INTERVALS\n");
 		return 2;
 	}
-	err = run(argv, n, &t, &w, &p);
+	err = watched_open(&w, argv[1], &p) ?: record(&w, argv[2], n, &p);
 	if (err)
 		fprintf(stderr, "recording: %s\n", p.text);
-	watches_free(&w);
-	device_table_free(&t);
 	return err ? 1 : 0;
 }
