@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What happens in a replay script: each statement becomes an event, and all sums stay within bounds. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/replay_reader.h"
+#include "capture/replay_words.h"
+
+#define EVENTS_MAX (1u << 20)
+#define COUNT_MAX 1000000000000ULL	/* of one statement */
+#define BYTES_MAX (1ULL << 40)		/* of one IO */
+#define TOTAL_MAX (1ULL << 62)
+
+/* Keeps every sum that a reader of the script may form within 2^62. */
+static int add_total(struct replay_reader *r, u64 n, u64 each)
+{
+	u64 product;
+
+	if (__builtin_mul_overflow(n, each, &product) || product > TOTAL_MAX - r->total)
+		return reader_bad(r, "the sums of this script are beyond 2^62");
+	r->total += product;
+	return 0;
+}
+
+static int add_event(struct replay_reader *r, const struct replay_event *e)
+{
+	struct replay_script *s = r->s;
+
+	if (s->n_events == EVENTS_MAX)
+		return reader_bad(r, "more than %u statements", EVENTS_MAX);
+	if (s->n_events == r->room) {
+		u32 room = r->room ? r->room * 2 : 64;
+		struct replay_event *more = reallocarray(s->events, room, sizeof(*more));
+
+		if (!more)
+			return problem_set(r->p, -ENOMEM, "%s: no memory", r->file);
+		s->events = more;
+		r->room = room;
+	}
+	s->events[s->n_events] = *e;
+	s->events[s->n_events++].watch = r->watch;
+	return 0;
+}
+
+static int on_on(struct replay_reader *r)
+{
+	struct watch w;
+	u32 i;
+	int err = reader_find_watch(r, &w, &i);
+
+	if (!err && i == r->s->n_watches)
+		err = reader_bad(r, "stage %s of '%.40s' is not watched, declare it with 'watch'", r->word[2],
+				 r->word[1]);
+	if (!err)
+		r->watch = i;
+	return err;
+}
+
+static int on_io(struct replay_reader *r)
+{
+	struct replay_event e = { .kind = REPLAY_IO, .n = 1 };
+	int err;
+
+	if (!word_index(op_names, BLKLAT_OPS, r->word[1], &e.what))
+		return reader_bad(r, "unknown op '%.40s', it is read, write, flush, discard or other", r->word[1]);
+	if (!word_latency(r->word[2], &e.ns))
+		return reader_bad(r, "latency '%.40s' must be like 81.2us (ns, us, ms, s), whole in ns", r->word[2]);
+	err = reader_number(r, "bytes", r->word[3], BYTES_MAX, &e.bytes);
+	for (u32 i = 4; !err && i < r->words; i++) {
+		const char *errors = word_value(r->word[i], "errors");
+
+		if (errors)
+			err = reader_number(r, "errors", errors, COUNT_MAX, &e.errors);
+		else if (r->word[i][0] == 'x')
+			err = reader_number(r, "count", r->word[i] + 1, COUNT_MAX, &e.n);
+		else if (!strcmp(r->word[i], "after-idle"))
+			e.after_idle = true;
+		else
+			err = reader_bad(r, "'%.40s' is neither xCOUNT, errors=N nor after-idle", r->word[i]);
+	}
+	if (!err && e.after_idle && !r->s->idle_gap_ns)
+		err = reader_bad(r, "after-idle says nothing without an 'idle-gap' before");
+	if (!err && e.errors > e.n)
+		err = reader_bad(r, "%llu errors are more than the %llu IOs", e.errors, e.n);
+	if (!err)
+		err = add_total(r, e.n, e.ns);
+	if (!err)
+		err = add_total(r, e.n, e.bytes);
+	if (!err)
+		err = add_total(r, e.n, 1);
+	return err ?: add_event(r, &e);
+}
+
+static int on_in_flight(struct replay_reader *r)
+{
+	struct replay_event e = { .kind = REPLAY_IN_FLIGHT };
+	int err = reader_number(r, "in-flight", r->word[1], COUNT_MAX, &e.n);
+	const char *age = r->words > 2 ? word_value(r->word[2], "oldest") : NULL;
+
+	if (!err && r->words > 2 && (!age || !word_latency(age, &e.ns)))
+		err = reader_bad(r, "'%.40s' must be like oldest=81.2us", r->word[2]);
+	if (!err && e.ns && !e.n)
+		err = reader_bad(r, "none in flight, so there is no oldest");
+	if (!err)
+		err = add_total(r, e.n, 1);
+	return err ?: add_event(r, &e);
+}
+
+static int on_account(struct replay_reader *r)
+{
+	static const char *const cells[] = {
+		[BLKLAT_REQUEUED] = "requeued", [BLKLAT_NO_START] = "no_start",
+		[BLKLAT_OVERWRITTEN] = "overwritten", [BLKLAT_TAG_RANGE] = "tag_range",
+		[BLKLAT_TABLE_FULL] = "table_full", [BLKLAT_BEFORE] = "before",
+		[BLKLAT_UNISSUED] = "unissued",
+	};
+	struct replay_event e = { .kind = REPLAY_ACCOUNT };
+	int err;
+
+	if (!word_index(cells, ARRAY_SIZE(cells), r->word[1], &e.what))
+		return reader_bad(r, "unknown cell '%.40s', it is requeued, no_start, overwritten, tag_range, "
+				  "table_full, before or unissued", r->word[1]);
+	err = reader_number(r, r->word[1], r->word[2], COUNT_MAX, &e.n);
+	if (!err)
+		err = add_total(r, e.n, 1);
+	return err ?: add_event(r, &e);
+}
+
+static int on_skipped(struct replay_reader *r)
+{
+	struct replay_event e = { .kind = REPLAY_SKIPPED };
+	int err = reader_number(r, "skipped", r->word[1], COUNT_MAX, &e.n);
+
+	if (!err)
+		err = add_total(r, e.n, 1);
+	return err ?: add_event(r, &e);
+}
+
+/* "+5", "-5" */
+static int take_difference(struct replay_reader *r, s64 *ret)
+{
+	const char *text = r->word[1];
+	u64 n;
+	int err;
+
+	if (*text != '+' && *text != '-')
+		return reader_bad(r, "%s '%.40s' must be +N or -N", r->word[0], text);
+	err = reader_number(r, r->word[0], text + 1, COUNT_MAX, &n);
+	if (!err)
+		err = add_total(r, n, 1);
+	if (!err)
+		*ret = *text == '-' ? -(s64)n : (s64)n;
+	return err;
+}
+
+static int on_starts(struct replay_reader *r)
+{
+	struct replay_event e = { .kind = REPLAY_STARTS };
+
+	return take_difference(r, &e.more) ?: add_event(r, &e);
+}
+
+static int on_kernel(struct replay_reader *r)
+{
+	struct replay_event e = { .kind = REPLAY_KERNEL };
+
+	if (!strcmp(r->word[1], "unknown"))
+		e.kind = REPLAY_KERNEL_UNKNOWN;
+	else if (take_difference(r, &e.more))
+		return -EINVAL;
+	return add_event(r, &e);
+}
+
+static int on_after(struct replay_reader *r)
+{
+	struct replay_event e = { .kind = REPLAY_AFTER };
+	int err = 0;
+
+	for (u32 i = 1; !err && i < r->words; i++) {
+		const char *starts = word_value(r->word[i], "starts");
+		const char *in_flight = word_value(r->word[i], "in-flight");
+
+		if (starts) {
+			err = reader_number(r, "starts", starts, COUNT_MAX, &e.n);
+		} else if (in_flight) {
+			err = reader_number(r, "in-flight", in_flight, COUNT_MAX, &e.in_flight);
+			e.what = 1;
+		} else {
+			err = reader_bad(r, "'%.40s' is neither starts=N nor in-flight=N", r->word[i]);
+		}
+	}
+	if (!err)
+		err = add_total(r, e.n + e.in_flight, 1);
+	return err ?: add_event(r, &e);
+}
+
+static int on_gone(struct replay_reader *r)
+{
+	return add_event(r, &(struct replay_event){ .kind = REPLAY_GONE });
+}
+
+static int on_tick(struct replay_reader *r)
+{
+	struct replay_event e = { .kind = REPLAY_TICK };
+	const char *length = r->word[1], *at;
+	int err;
+
+	if (!word_decimal(length, length + strlen(length), NSEC_PER_SEC, &e.ns) || !e.ns)
+		return reader_bad(r, "tick '%.40s' must be seconds, like 1.0003, above 0, whole in ns", length);
+	err = add_total(r, e.ns, 1);
+	if (err)
+		return err;
+	if (__builtin_add_overflow(r->wall_ns, (s64)e.ns, &r->wall_ns))
+		return reader_bad(r, "the wall clock is beyond the year 2262");
+	if (r->words > 2) {
+		at = word_value(r->word[2], "at");
+		if (!at || !word_time(at, &r->wall_ns))
+			return reader_bad(r, "'%.40s' must be like at=2026-11-21T07:35:00.000Z", r->word[2]);
+	}
+	e.more = r->wall_ns;
+	return add_event(r, &e);
+}
+
+const struct replay_statement replay_events[] = {
+	{ "on", 2, 2, on_on },
+	{ "io", 3, 6, on_io },
+	{ "in-flight", 1, 2, on_in_flight },
+	{ "account", 2, 2, on_account },
+	{ "starts", 1, 1, on_starts },
+	{ "after", 1, 2, on_after },
+	{ "kernel-ios", 1, 1, on_kernel },
+	{ "skipped", 1, 1, on_skipped },
+	{ "gone", 0, 0, on_gone },
+	{ "tick", 1, 2, on_tick },
+	{ 0 }
+};

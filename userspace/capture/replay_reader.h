@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Between the files that read a replay script: where the reader is, and what its statements are. */
+#ifndef CAPTURE_REPLAY_READER_H
+#define CAPTURE_REPLAY_READER_H
+
+#include "capture/replay_script.h"
+
+#define REPLAY_WORDS_MAX 16
+
+struct replay_reader {
+	struct replay_script *s;
+	struct problem *p;
+	const char *file;
+	u32 line;
+	char *word[REPLAY_WORDS_MAX];	/* of the statement, the first is its name */
+	u32 words;
+	u32 watch;		/* that 'on' chose */
+	u32 room;		/* for events */
+	u64 total;		/* of everything that is ever added up, whatever its unit */
+	s64 wall_ns;
+};
+
+/* Every reading function returns 0, or -EINVAL (-ENOMEM) and the sentence. */
+struct replay_statement {
+	const char *name;
+	u32 min, max;		/* words after the name */
+	int (*read)(struct replay_reader *r);
+};
+
+/* Both end with one that has no name. Declarations come before anything happens. */
+extern const struct replay_statement replay_declarations[], replay_events[];
+
+/* Sets the sentence, with file and line before it. Returns -EINVAL. */
+__attribute__((format(printf, 2, 3)))
+int reader_bad(struct replay_reader *r, const char *format, ...);
+
+/* A whole number up to @max; @what names it in the sentence. */
+int reader_number(struct replay_reader *r, const char *what, const char *text, u64 max, u64 *ret);
+
+/* The watch that words 1 and 2 name, and its index, or n_watches where it is not declared. */
+int reader_find_watch(struct replay_reader *r, struct watch *ret, u32 *ret_index);
+
+#endif
