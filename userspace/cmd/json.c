@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "model/snapshot.h"
+#include "util/json.h"
 
 struct json_object *json_text(const char *text)
 {
@@ -23,8 +24,7 @@ struct json_object *json_stages(u32 stages)
 
 int json_print(struct json_object *o)
 {
-	const char *text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
-							  JSON_C_TO_STRING_NOSLASHESCAPE);
+	const char *text = json_line(o);
 
 	if (text)
 		puts(text);

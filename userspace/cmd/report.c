@@ -17,6 +17,7 @@
 #include "sink/report.h"
 #include "sink/report_json.h"
 #include "util/cleanup.h"
+#include "util/json.h"
 #include "util/parse.h"
 
 struct report {
@@ -73,16 +74,10 @@ static const struct options options = {
 	.take = take,
 };
 
-static void cleanup_json(struct json_object **o)
-{
-	json_object_put(*o);
-}
-
 static int write_report(const struct report *r, const struct runs *runs, FILE *out)
 {
 	struct json_object *document CLEANUP(cleanup_json) = report_json(runs->r, runs->n, &r->steady);
-	const char *text = document ? json_object_to_json_string_ext(document, JSON_C_TO_STRING_PLAIN |
-								     JSON_C_TO_STRING_NOSLASHESCAPE) : NULL;
+	const char *text = json_line(document);
 
 	if (!text)
 		return -ENOMEM;

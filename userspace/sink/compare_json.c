@@ -6,6 +6,7 @@
 #include "sink/json_parts.h"
 #include "sink/page.h"
 #include "util/cleanup.h"
+#include "util/json.h"
 #include "util/units.h"
 
 #define SCHEMA 1
@@ -128,17 +129,11 @@ static struct json_object *document(const struct comparison *c)
 	return to;
 }
 
-static void cleanup_json(struct json_object **o)
-{
-	json_object_put(*o);
-}
-
 int compare_json(const struct comparison *c, const struct sink_config *cfg)
 {
 	struct json_object *o CLEANUP(cleanup_json) = document(c);
 	struct page page CLEANUP(page_close) = { 0 };
-	const char *text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
-							  JSON_C_TO_STRING_NOSLASHESCAPE);
+	const char *text = json_line(o);
 	int err = text ? page_open(&page) : -ENOMEM;
 
 	if (err)

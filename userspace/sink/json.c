@@ -12,6 +12,7 @@
 #include "sink/page.h"
 #include "sink/sink.h"
 #include "util/cleanup.h"
+#include "util/json.h"
 #include "util/units.h"
 
 #define SCHEMA 1
@@ -21,11 +22,6 @@ struct json {
 	const struct run_info *run;
 	const struct sink_config *cfg;
 };
-
-static void cleanup_json(struct json_object **o)
-{
-	json_object_put(*o);
-}
 
 static int json_open(const struct run_info *run, const struct sink_config *cfg, struct sink **ret)
 {
@@ -136,8 +132,7 @@ static int json_interval(struct sink *s, const struct frames *interval)
 
 	for (u32 i = 0; !err && i < interval->n; i++) {
 		struct json_object *o CLEANUP(cleanup_json) = line(j, &interval->f[i], pauses);
-		const char *text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN |
-								  JSON_C_TO_STRING_NOSLASHESCAPE);
+		const char *text = json_line(o);
 
 		if (!text)
 			return -ENOMEM;
