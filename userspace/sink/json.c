@@ -39,18 +39,6 @@ static void json_close(struct sink *s)
 	free(s);
 }
 
-static struct json_object *latencies(const struct json *j, const struct op_frame *o)
-{
-	struct json_object *to = json_object_new_object();
-
-	json_add_decimal(to, "mean", o->mean_ns, 1);
-	json_add_count(to, "min", o->min_ns);
-	json_add_count(to, "max", o->max_ns);
-	for (u32 i = 0; i < j->run->percentiles.n; i++)
-		json_add_decimal(to, j->run->percentiles.p[i].name, o->percentile_ns[i], 1);
-	return to;
-}
-
 /* Mean and percentiles as far as they are known; null when there is no IO. */
 static struct json_object *after_idle(const struct json *j, const struct op_frame *o)
 {
@@ -83,7 +71,7 @@ static struct json_object *ops(const struct json *j, const struct frame *f, bool
 		json_add_count(one, "bytes", o->bytes);
 		json_add_count(one, "errors", o->errors);
 		json_add_decimal(one, "iops", o->iops, 1);
-		json_add(one, "latency_ns", latencies(j, o));
+		json_add(one, "latency_ns", json_latencies(o, &j->run->percentiles));
 		if (j->cfg->bins)
 			json_add(one, "bins", json_bins(&o->hist));
 		if (pauses)

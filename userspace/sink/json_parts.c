@@ -71,6 +71,18 @@ struct json_object *json_decimals(const double *values, u32 n, int digits)
 	return to;
 }
 
+struct json_object *json_latencies(const struct op_frame *o, const struct percentiles *ps)
+{
+	struct json_object *to = json_object_new_object();
+
+	json_add_decimal(to, "mean", o->mean_ns, 1);
+	json_add_count(to, "min", o->min_ns);
+	json_add_count(to, "max", o->max_ns);
+	for (u32 i = 0; i < ps->n; i++)
+		json_add_decimal(to, ps->p[i].name, o->percentile_ns[i], 1);
+	return to;
+}
+
 struct json_object *json_bins(const struct hist *h)
 {
 	struct json_object *to = json_object_new_array();

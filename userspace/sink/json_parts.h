@@ -27,6 +27,9 @@ void json_add_text(struct json_object *to, const char *key, const char *text);
 struct json_object *json_counts(const u64 *counts, u32 n);
 struct json_object *json_decimals(const double *values, u32 n, int digits);
 
+/* {"mean":, "min":, "max":, "p99":, ...} in ns, of the percentiles @ps that @o was made with. */
+struct json_object *json_latencies(const struct op_frame *o, const struct percentiles *ps);
+
 /* [[lower exclusive, upper inclusive, count], ...] in ns of each bin in use; above the grid upper is null. */
 struct json_object *json_bins(const struct hist *h);
 

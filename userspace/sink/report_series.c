@@ -33,18 +33,6 @@ static struct json_object *percentiles(const struct run *r, const struct series_
 	return to;
 }
 
-static struct json_object *latencies(const struct op_frame *o)
-{
-	struct json_object *to = json_object_new_object();
-
-	json_add_decimal(to, "mean", o->mean_ns, 1);
-	json_add_count(to, "min", o->min_ns);
-	json_add_count(to, "max", o->max_ns);
-	for (u32 i = 0; i < run_of_total.n; i++)
-		json_add_decimal(to, run_of_total.p[i].name, o->percentile_ns[i], 1);
-	return to;
-}
-
 static void add_consistency(struct json_object *to, const struct consistency *c)
 {
 	json_add_decimal(to, "iops_deviation", c->deviation, 1);
@@ -69,7 +57,7 @@ static struct json_object *total(const struct run *r, const struct watch_run *w,
 	json_add_decimal(to, "bytes_per_s", o->bytes_per_s, 0);
 	json_add_decimal(to, "queue_depth", w->total->interval_s > 0 ?
 			 o->sum_ns / 1e9 / w->total->interval_s : NAN, 3);
-	json_add(to, "latency_ns", latencies(o));
+	json_add(to, "latency_ns", json_latencies(o, &run_of_total));
 	add_consistency(to, &c);
 	return to;
 }
