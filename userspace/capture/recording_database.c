@@ -97,19 +97,6 @@ static void limit(sqlite3 *db)
 	sqlite_run(db, "PRAGMA cell_size_check = ON; PRAGMA query_only = ON");
 }
 
-static s64 number_of(sqlite3 *db, const char *sql, int *rc)
-{
-	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
-
-	*rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
-	if (!*rc)
-		*rc = sqlite3_step(s);
-	if (*rc != SQLITE_ROW)
-		return -1;
-	*rc = SQLITE_OK;
-	return sqlite3_column_int64(s, 0);
-}
-
 /* What cut it off may have left something to undo or a WAL without its index: both take writing. */
 static int open_and_begin(struct recording *r, const char *name, int flags)
 {
@@ -120,7 +107,7 @@ static int open_and_begin(struct recording *r, const char *name, int flags)
 	limit(r->db);
 	rc = sqlite_run(r->db, "BEGIN");
 	if (!rc)
-		number_of(r->db, "SELECT count(*) FROM sqlite_schema", &rc);
+		sqlite_number(r->db, "SELECT count(*) FROM sqlite_schema", &rc);
 	return rc;
 }
 
@@ -144,7 +131,7 @@ static int open_database(struct recording *r)
 static int check_size(const struct recording *r, struct problem *p)
 {
 	int rc, rc2;
-	s64 bytes = number_of(r->db, "PRAGMA page_count", &rc) * number_of(r->db, "PRAGMA page_size", &rc2);
+	s64 bytes = sqlite_number(r->db, "PRAGMA page_count", &rc) * sqlite_number(r->db, "PRAGMA page_size", &rc2);
 	struct stat st;
 
 	if (rc || rc2)
@@ -176,13 +163,13 @@ static int check_table(const struct recording *r, const struct recording_table *
 static int check_schema(const struct recording *r, struct problem *p)
 {
 	int rc, err = 0;
-	s64 id = number_of(r->db, "PRAGMA application_id", &rc), version;
+	s64 id = sqlite_number(r->db, "PRAGMA application_id", &rc), version;
 
 	if (rc)
 		return recording_failed(r, rc, p);
 	if (id != RECORDING_APPLICATION_ID)
 		return problem_set(p, -EBADMSG, "%s: is an SQLite database, but no recording", r->file);
-	version = number_of(r->db, "PRAGMA user_version", &rc);
+	version = sqlite_number(r->db, "PRAGMA user_version", &rc);
 	if (rc)
 		return recording_failed(r, rc, p);
 	if (version > RECORDING_VERSION)

@@ -45,21 +45,14 @@ static int check_recorded(int fd, const char *file, struct problem *p)
 	return 0;
 }
 
-static s64 number_of(sqlite3 *db, const char *sql)
-{
-	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
-
-	if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) || sqlite3_step(s) != SQLITE_ROW)
-		return -1;
-	return sqlite3_column_int64(s, 0);
-}
-
 static int check_schema(sqlite3 *db, const char *file, struct problem *p)
 {
-	if (number_of(db, "PRAGMA application_id") != RECORDING_APPLICATION_ID ||
-	    number_of(db, "PRAGMA user_version") != RECORDING_VERSION)
+	int rc;		/* what can't be told is -1, and no such number */
+
+	if (sqlite_number(db, "PRAGMA application_id", &rc) != RECORDING_APPLICATION_ID ||
+	    sqlite_number(db, "PRAGMA user_version", &rc) != RECORDING_VERSION)
 		return problem_set(p, -EBADMSG, "%s: is no recording of this version", file);
-	if (number_of(db, "SELECT count(*) FROM mark") >= RECORDING_MARKS_MAX)
+	if (sqlite_number(db, "SELECT count(*) FROM mark", &rc) >= RECORDING_MARKS_MAX)
 		return problem_set(p, -ENOSPC, "%s: has %d marks, there can't be more", file, RECORDING_MARKS_MAX);
 	return 0;
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/cleanup.h"
+
 char *sqlite_path(const char *file)
 {
 	char *path;
@@ -73,4 +75,17 @@ int sqlite_step_done(sqlite3_stmt *s)
 int sqlite_run(sqlite3 *db, const char *sql)
 {
 	return sqlite3_exec(db, sql, NULL, NULL, NULL);
+}
+
+s64 sqlite_number(sqlite3 *db, const char *sql, int *ret_rc)
+{
+	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
+
+	*ret_rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
+	if (!*ret_rc)
+		*ret_rc = sqlite3_step(s);
+	if (*ret_rc != SQLITE_ROW)
+		return -1;
+	*ret_rc = SQLITE_OK;
+	return sqlite3_column_int64(s, 0);
 }

@@ -22,6 +22,12 @@ int sqlite_errno(sqlite3 *db, int rc);
 /* Runs a statement that is done at once. Returns what sqlite3_step() and its preparation do, or SQLITE_OK. */
 int sqlite_run(sqlite3 *db, const char *sql);
 
+/*
+ * The number in the first column of a query's first row, with @ret_rc SQLITE_OK. -1: there is none, with @ret_rc
+ * what failed, or SQLITE_DONE where there is no row.
+ */
+s64 sqlite_number(sqlite3 *db, const char *sql, int *ret_rc);
+
 /* Ends a statement's run for the next one; for statements that give no row. Returns SQLITE_OK or what failed. */
 int sqlite_step_done(sqlite3_stmt *s);
 
