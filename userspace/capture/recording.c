@@ -8,7 +8,6 @@
 #include "capture/recording.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,17 +172,6 @@ static bool take_series(struct recording *r)
 	       take_sum(r, 11, &o->after_idle_sum_ns) && take_bins(r, 12, 10, &r->idle, &o->after_idle);
 }
 
-/* Extremes are those of one interval. */
-static void forget_extremes(struct snapshot *s)
-{
-	for (u32 i = 0; i < s->n; i++) {
-		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			s->w[i].ops[op].min_ns = UINT64_MAX;
-			s->w[i].ops[op].max_ns = 0;
-		}
-	}
-}
-
 /* Watches whose device is still there: each has a state at the end of the next interval. */
 static u32 watches_left(const struct recording *r)
 {
@@ -232,7 +220,7 @@ static int take_interval(struct recording *r, struct problem *p)
 	    !recording_column(s, 3, RECORDING_COUNT_MAX, &state->skipped) ||
 	    !recording_column(s, 4, RECORDING_COUNT_MAX, &merged) || !merged != !r->begun)
 		return recording_damaged(r, p, "interval %lld is none", r->id);
-	forget_extremes(state);
+	replay_forget_extremes(state);
 	return take_rows(r, p);
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -85,6 +86,16 @@ int replay_scale(const struct capture_config *cfg, u32 captured, struct problem 
 		return problem_set(p, -EINVAL, "%s: was captured at scale %u, finer ones such as %d can't "
 				   "be had from it", cfg->replay_file, captured, cfg->scale);
 	return cfg->scale < 0 ? (int)captured : cfg->scale;
+}
+
+void replay_forget_extremes(struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i++) {
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			s->w[i].ops[op].min_ns = UINT64_MAX;
+			s->w[i].ops[op].max_ns = 0;
+		}
+	}
 }
 
 const struct capture_ops capture_replay = {

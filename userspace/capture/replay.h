@@ -27,4 +27,7 @@ extern const struct replay_source replay_recording_source;
  */
 int replay_scale(const struct capture_config *cfg, u32 captured, struct problem *p);
 
+/* Begins an interval, since extremes are those of one: no IO has ended in it yet. */
+void replay_forget_extremes(struct snapshot *s);
+
 #endif

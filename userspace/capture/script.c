@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Replays a text script; its language is in replay_script.h. */
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,17 +227,6 @@ static void settle_watch(struct watch_counts *w, struct script_watch *rw, enum b
 	rw->after = NULL;
 }
 
-/* Extremes are those of one interval. */
-static void forget_extremes(struct snapshot *s)
-{
-	for (u32 i = 0; i < s->n; i++) {
-		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			s->w[i].ops[op].min_ns = UINT64_MAX;
-			s->w[i].ops[op].max_ns = 0;
-		}
-	}
-}
-
 static int script_read(struct replay *replay, struct snapshot *s, struct problem *p)
 {
 	struct script *r = (struct script *)replay;
@@ -246,7 +234,7 @@ static int script_read(struct replay *replay, struct snapshot *s, struct problem
 
 	if (r->begun && r->next == r->script.n_events)
 		return problem_set(p, -ENODATA, "the replay is at its end");
-	forget_extremes(&r->state);
+	replay_forget_extremes(&r->state);
 	if (r->begun) {
 		do {
 			e = &r->script.events[r->next++];
