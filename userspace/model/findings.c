@@ -104,6 +104,16 @@ bool op_matters(const struct watch_run *w, u32 op)
 	return n && n >= all_ios(w) / 100.0;
 }
 
+int find_by_op(const struct inquiry *q, int (*find)(const struct inquiry *q, u32 op))
+{
+	int err = 0;
+
+	for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
+		if (op_matters(q->watch, op))
+			err = find(q, op);
+	return err;
+}
+
 u32 main_op(const struct watch_run *w)
 {
 	u32 most = 0;

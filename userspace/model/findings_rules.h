@@ -48,6 +48,9 @@ const char *finding_who(const struct inquiry *q, int op, char text[FINDING_WHO])
 /* True for an op with at least 1 % of the watch's IOs: what is rarer has no rate to speak of. */
 bool op_matters(const struct watch_run *w, u32 op);
 
+/* Applies a rule to each op that matters, until it fails. */
+int find_by_op(const struct inquiry *q, int (*find)(const struct inquiry *q, u32 op));
+
 /* The op whose IOs are most. */
 u32 main_op(const struct watch_run *w);
 

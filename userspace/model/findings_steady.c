@@ -70,10 +70,5 @@ static int find_of_op(const struct inquiry *q, u32 op)
 
 int find_steady_state(const struct inquiry *q)
 {
-	int err = 0;
-
-	for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
-		if (op_matters(q->watch, op))
-			err = find_of_op(q, op);
-	return err;
+	return find_by_op(q, find_of_op);
 }
