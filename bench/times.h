@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Times as the bench's programs take them, and order them for their quantiles. */
+/* What the bench's programs measure, put in order for its quantiles. */
 #ifndef BENCH_TIMES_H
 #define BENCH_TIMES_H
 
 #include <stdlib.h>
-#include <time.h>
 
-#include "util/types.h"
-
-static inline u64 clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
+#include "util/clock.h"
 
 static inline int times_ascending(const void *a, const void *b)
 {

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "blklat/bins.h"
+#include "util/clock.h"
 
 bool live_any_stage(const struct capture *c, enum blklat_stage stage)
 {
@@ -62,14 +63,6 @@ void live_note_kernel(struct live_capture *l)
 {
 	for (u32 i = 0; i < l->capture.n_watches; i++)
 		device_kernel_ios(l->capture.devices, l->capture.watches[i].device, &l->kernel_base[i]);
-}
-
-static u64 clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
 }
 
 static u64 age_ns(u64 start_ns, u64 now_ns)

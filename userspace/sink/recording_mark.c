@@ -5,22 +5,14 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
-#include <time.h>
 
 #include "model/recording_schema.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/sqlite.h"
 #include "util/sysfs.h"
 
 #define BUSY_MS 10000	/* the recorder has it for a moment each interval */
-
-static s64 now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * (s64)NSEC_PER_SEC + t.tv_nsec;
-}
 
 static int take_text(const char *text, char clean[RECORDING_MARK_BYTES + 1], struct problem *p)
 {
@@ -66,8 +58,8 @@ static int insert(sqlite3 *db, const char *text)
 		rc = sqlite3_prepare_v2(db, "INSERT INTO mark VALUES(?, ?, ?)", -1, &s, NULL);
 	if (rc)
 		return rc;
-	sqlite3_bind_int64(s, 1, now_ns(CLOCK_MONOTONIC));
-	sqlite3_bind_int64(s, 2, now_ns(CLOCK_REALTIME));
+	sqlite3_bind_int64(s, 1, clock_ns(CLOCK_MONOTONIC));
+	sqlite3_bind_int64(s, 2, clock_ns(CLOCK_REALTIME));
 	sqlite3_bind_text(s, 3, text, -1, SQLITE_STATIC);
 	return sqlite_step_done(s);
 }

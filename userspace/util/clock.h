@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef UTIL_CLOCK_H
+#define UTIL_CLOCK_H
+
+#include <time.h>
+
+#include "util/types.h"
+
+/* What a clock shows that every kernel has, in ns. */
+static inline u64 clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+}
+
+#endif
