@@ -136,13 +136,15 @@ $(WEB)/node_modules/.installed: $(NPM_FILES)
 		&& cd $(WEB) && $(NPM) ci --ignore-scripts --no-audit --no-fund --prefer-offline --loglevel=error >/dev/null \
 		&& touch node_modules/.installed
 
-$(WEB)/report.html: $(WEB_SOURCES) $(WEB)/node_modules/.installed
-	$(call quiet,WEB,$@)$(NODE) userspace/web/build.mjs userspace/web $(WEB)/node_modules $@
+WEB_PAGES := $(addprefix $(WEB)/,report.html live.html live.policy)
+
+$(WEB_PAGES) &: $(WEB_SOURCES) $(WEB)/node_modules/.installed
+	$(call quiet,WEB,$(WEB))$(NODE) userspace/web/build.mjs userspace/web $(WEB)/node_modules $(WEB)
 
 # --- userspace -------------------------------------------------------------------------------
 
-$(O)/userspace/sink/report_html.o: private INCLUDES += -Wa,-I$(O)
-$(O)/userspace/sink/report_html.o: $(WEB)/report.html
+$(O)/userspace/sink/report_html.o $(O)/userspace/serve/page.o: private INCLUDES += -Wa,-I$(O)
+$(O)/userspace/sink/report_html.o $(O)/userspace/serve/page.o: $(WEB_PAGES)
 $(O)/userspace/capture/bpf.o $(O)/userspace/capture/bpf_setup.o: $(O)/bpf/blklat.skel.h
 $(O)/userspace/capture/bpf_find.o: $(O)/bpf/find.skel.h
 

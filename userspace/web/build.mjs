@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Makes the template of a report, one file that needs no other: build.mjs SOURCES MODULES OUT
-// What it may do is said by its policy: run this script, use this style, show pictures of its own.
+// Makes the template of a report and the live page, each one file that needs no other: build.mjs SOURCES MODULES OUT
+// OUT is the folder. What a page may do is said by its policy: run this script, use this style, show pictures of its
+// own; the live page may also ask where it came from. Its policy is a file too, for the server to send.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -25,12 +26,25 @@ function hash(text) {
     return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }
 
-const script = await bundled("page.ts", { format: "iife", target: "es2021" });
 const style = await bundled("page.css", {});
 const license = readFileSync(join(modules, "uplot/LICENSE"), "utf8").replaceAll("--", "- -").trim();
-const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data: blob:; base-uri 'none'; form-action 'none'`;
 
-let page = readFileSync(join(sources, "template.html"), "utf8");
-for (const [name, text] of Object.entries({ LICENSE: license, POLICY: policy, STYLE: style, SCRIPT: script }))
-    page = page.replace(`@${name}@`, () => text);
-writeFileSync(out, page);
+async function make(name, entry, change, more) {
+    const script = await bundled(entry, { format: "iife", target: "es2021" });
+    const policy = `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data: blob:${more}; base-uri 'none'; form-action 'none'`;
+    let page = change(readFileSync(join(sources, "template.html"), "utf8"));
+    for (const [place, text] of Object.entries({ LICENSE: license, POLICY: policy, STYLE: style, SCRIPT: script }))
+        page = page.replace(`@${place}@`, () => text);
+    writeFileSync(join(out, name), page);
+    return policy;
+}
+
+/** No document in it, and other words. */
+function live(page) {
+    return page.replace(/<script type="application\/json".*\n/, "").replace(/<noscript>.*<\/noscript>/,
+        "<noscript>This page draws its charts with JavaScript. /api/snapshot has the figures.</noscript>");
+}
+
+await make("report.html", "page.ts", (page) => page, "");
+const policy = await make("live.html", "live.ts", live, "; connect-src 'self'");
+writeFileSync(join(out, "live.policy"), `${policy}; frame-ancestors 'none'`);

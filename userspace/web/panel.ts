@@ -13,6 +13,7 @@ const GROUPS: [string, (line: Line) => string][] = [
 
 export class Panel {
     private readonly boxes: HTMLInputElement[] = [];
+    private readonly notes: HTMLElement[] = [];
     private readonly groups: { button: HTMLButtonElement; lines: Line[] }[] = [];
     private readonly list = el("ul", { class: "lines" });
     private readonly said = el("p", { class: "hint", role: "status" });
@@ -43,14 +44,23 @@ export class Panel {
     }
 
     dress(theme: Theme): void {
-        this.boxes.length = 0;
+        this.boxes.length = this.notes.length = 0;
         this.list.replaceChildren(...this.lines.map((line) => {
             const box = el("input", { type: "checkbox", "data-key": line.key, change: () => this.set([line], box.checked) });
             this.boxes.push(box);
-            const note = line.op.total.ios ? `${amount(line.op.total.iops)} IOPS` : "no IO";
-            return el("li", {}, el("label", {}, box, swatch({ ...line.look, kind: "line" }, theme), el("span", {}, line.name, el("small", {}, note))));
+            const note = el("small");
+            this.notes.push(note);
+            return el("li", {}, el("label", {}, box, swatch({ ...line.look, kind: "line" }, theme), el("span", {}, line.name, note)));
         }));
+        this.tell();
         this.refresh();
+    }
+
+    /** The lines' figures changed. */
+    tell(): void {
+        this.lines.forEach(({ op }, i) => {
+            this.notes[i].textContent = op.total.ios ? `${amount(op.total.iops)} IOPS` : "no IO";
+        });
     }
 
     private refresh(): void {

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The live page: the report's charts, of the last minutes, drawn anew with each interval.
+import { Chart, type ChartConfig } from "./chart";
+import { distribution } from "./charts/distribution";
+import { heatMap } from "./charts/heat";
+import { iops } from "./charts/iops";
+import { inFlight, oldest, queueDepth, throughput } from "./charts/load";
+import { ninesChart, percentile } from "./charts/percentile";
+import type { Weight } from "./curves";
+import { Model } from "./data";
+import { button, choice, el } from "./dom";
+import { totals } from "./figures";
+import { amount, latency, seconds } from "./format";
+import { keyOf, type LiveWatch, runOf, stateOf } from "./live_data";
+import { Feed } from "./live_feed";
+import { contextOf, type Line, makeLines } from "./lines";
+import { Panel } from "./panel";
+import type { Plot, Span } from "./plot";
+import { Schedule } from "./schedule";
+import { dark, light, type Theme } from "./theme";
+
+const SMALL = 240;
+const TIME = ["iops", "heat", "depth", "throughput", "flight", "oldest"];
+/** Of more devices only the busiest is shown at first. */
+const FEW = 4;
+
+export class LivePage {
+    readonly lines: Line[] = [];
+    readonly charts: Record<string, Chart> = {};
+    readonly feed: Feed;
+    theme: Theme = matchMedia("(prefers-color-scheme: dark)").matches ? dark : light;
+    paused = false;
+    private readonly schedule: Schedule;
+    private panel: Panel | null = null;
+    private readonly side = el("div");
+    private readonly devices = el("div", { class: "devices", role: "group", "aria-label": "devices" });
+    private readonly figures = el("div");
+    private readonly facts = el("p", { class: "hint" });
+    private readonly said = el("p", { class: "link", role: "status" });
+    private readonly pause = button("Pause", () => this.setPaused(!this.paused), { "aria-pressed": "false", class: "pause" });
+    private state = { log: false, pauses: false, weight: "ios" as Weight, heat: "" };
+    /** Switched by the user: what is on stays on, whatever comes and goes. */
+    private readonly chosen = new Map<string, boolean>();
+
+    constructor() {
+        this.makeCharts();
+        document.body.replaceChildren(this.header(), el("div", { class: "page" }, this.aside(), this.main()), this.footer());
+        this.setTheme(this.theme);
+        this.schedule = new Schedule(Object.values(this.charts), this.theme);
+        this.listen();
+        this.feed = new Feed("/api/stream", () => this.update());
+        this.update();
+    }
+
+    // --- what is shown
+
+    private chart(id: string, make: () => Plot, config: Partial<ChartConfig> = {}): void {
+        const { lines } = this;
+        this.charts[id] = new Chart({ id, make, get context() { return contextOf(lines); }, ...config });
+    }
+
+    private makeCharts(): void {
+        const { lines, state } = this;
+        const axis = choice("vertical axis", [["linear", "Linear"], ["log", "Logarithmic"]], "linear", (value) => {
+            state.log = value === "log";
+            this.redraw(["distribution"]);
+        });
+        const weights = ["percentile", "nines"].map(() => choice("weight", [["ios", "IO-weighted"], ["time", "Time-weighted"]], "ios", (value) => this.weigh(value)));
+        this.chart("distribution", () => distribution(lines, state), { tools: [axis] });
+        this.chart("percentile", () => percentile(lines, state.weight), { tools: [weights[0]], zoomY: true });
+        this.chart("nines", () => ninesChart(lines, state.weight), { tools: [weights[1]], zoomY: true });
+        const time = { group: "time", zoomed: (x: Span | null) => this.zoomTime(x) };
+        this.chart("iops", () => iops(lines, "run", null), time);
+        this.chart("heat", () => heatMap(lines, this.heatLine()), { ...time, height: 380 });
+        for (const [id, make] of Object.entries({ depth: queueDepth, throughput, flight: inFlight, oldest }))
+            this.chart(id, () => make(lines), { ...time, height: SMALL, half: true });
+    }
+
+    private weigh(weight: Weight): void {
+        this.state.weight = weight;
+        for (const id of ["percentile", "nines"])
+            for (const b of this.charts[id].figure.querySelectorAll('[aria-label="weight"] button'))
+                b.setAttribute("aria-pressed", String(b.getAttribute("data-value") === weight));
+        this.redraw(["percentile", "nines"]);
+    }
+
+    private heatLine(): Line | undefined {
+        return this.lines.find((line) => line.on && line.op.total.ios) ?? this.lines.find((line) => line.on);
+    }
+
+    private zoomTime(x: Span | null): void {
+        for (const id of TIME)
+            this.charts[id].zoom = { x, y: null };
+        this.redraw(TIME);
+    }
+
+    private header(): HTMLElement {
+        const theme = button("Light / dark", () => {
+            this.setTheme(this.theme === light ? dark : light);
+            this.redraw();
+        }, { class: "theme" });
+        return el("header", {}, el("div", { class: "top" }, el("h1", {}, "Block IO latency, live"),
+            el("span", { class: "choice" }, this.pause, theme)), this.said, this.facts, this.devices);
+    }
+
+    private aside(): HTMLElement {
+        return el("aside", { "aria-label": "lines shown" },
+            el("details", { open: matchMedia("(min-width: 60rem)").matches }, el("summary", {}, "Lines"), this.side));
+    }
+
+    private main(): HTMLElement {
+        const section = (title: string, ...content: Node[]) => el("section", {}, el("h2", {}, title), ...content);
+        const figures = (...ids: string[]) => ids.map((id) => this.charts[id].figure);
+        return el("main", {},
+            section("Latency", ...figures("distribution", "percentile", "nines")),
+            section("Over time", ...figures("iops", "heat"), el("div", { class: "pairs" }, ...figures("depth", "throughput", "flight", "oldest"))),
+            section("Figures", this.figures));
+    }
+
+    private footer(): HTMLElement {
+        const link = (path: string) => el("a", { href: path }, path);
+        return el("footer", {}, "All charts are of the time that is kept. Percentiles and means are exact to a bin, minimum and maximum exact. ",
+            "For programs: ", link("/metrics"), ", ", link("/api/snapshot"), ", ", link("/healthz"), ".");
+    }
+
+    // --- an interval
+
+    private setPaused(paused: boolean): void {
+        this.paused = paused;
+        this.pause.setAttribute("aria-pressed", String(paused));
+        this.pause.textContent = paused ? "Go on" : "Pause";
+        this.update();
+    }
+
+    /** A drag in a chart is not torn off. */
+    private get busy(): boolean {
+        return document.querySelector(".canvas:active") !== null;
+    }
+
+    private update(): void {
+        this.say();
+        const { run, intervals } = this.feed;
+        if (!run || this.paused || this.busy)
+            return;
+        document.title = `${run.host} – block IO latency, live`;
+        this.facts.textContent = `${run.host}, Linux ${run.kernel}, engine ${run.engine}, blklat ${run.version}; an interval every ` +
+            `${seconds(run.interval_s)}, the last ${seconds(Math.min(run.history_s, intervals.length ? intervals[intervals.length - 1].end_s : 0))}.`;
+        this.takeLines(makeLines(new Model({ schema: 1, generator: "", runs: [runOf(run, intervals)] })));
+        this.showDevices();
+        this.figures.replaceChildren(this.lines.length ? totals(this.lines) : el("p", { class: "hint" }, "No device is watched."));
+        this.redraw();
+    }
+
+    private say(): void {
+        const { link, intervals } = this.feed, last = intervals[intervals.length - 1];
+        const words = link === "lost" ? "Not connected; trying again" : this.paused ? "Paused" : last ? "Live" : "Waiting for the first interval";
+        this.said.dataset.state = link === "lost" ? "lost" : this.paused ? "paused" : "live";
+        this.said.textContent = last?.time ? `${words}, ${last.time.replace("T", " ").replace(/\.\d+Z$/, " UTC")}` : words;
+    }
+
+    /** Lines of before live on with new figures, so that whoever holds them sees these. */
+    private takeLines(now: Line[]): void {
+        const name = (line: Line) => `${keyOf(line.watch)}${line.op.op}`;
+        const same = now.length === this.lines.length && now.every((line, i) => name(line) === name(this.lines[i]));
+        if (same) {
+            now.forEach(({ run, watch, op }, i) => Object.assign(this.lines[i], { run, watch, op }));
+            this.panel?.tell();
+            return;
+        }
+        this.lines.forEach((line) => this.chosen.set(name(line), line.on));
+        const fresh = this.lines.length === 0, many = new Set(now.map((line) => line.watch.device)).size > FEW;
+        const busiest = now.reduce((most, line) => line.op.total.ios > (most?.op.total.ios ?? -1) ? line : most, now[0]);
+        for (const line of now)
+            line.on = this.chosen.get(name(line)) ?? (fresh && many ? line.watch === busiest.watch : line.on && (fresh || !many));
+        this.lines.splice(0, this.lines.length, ...now);
+        this.panel = new Panel(this.side, this.lines, () => this.switched());
+        this.panel.dress(this.theme);
+    }
+
+    private switched(): void {
+        this.showDevices();
+        this.redraw();
+    }
+
+    /** One device alone, or all of them when it was alone already. */
+    private only(device: string): void {
+        const alone = this.lines.every((line) => line.on === (line.watch.device === device));
+        for (const line of this.lines)
+            line.on = alone || line.watch.device === device;
+        this.panel?.dress(this.theme);
+        this.switched();
+    }
+
+    /** What each device does now; a click shows it alone. */
+    private showDevices(): void {
+        const { intervals } = this.feed, last = intervals[intervals.length - 1];
+        const first = new Map((intervals[0]?.watches ?? []).map((watch) => [keyOf(watch), watch]));
+        const focused = (document.activeElement as HTMLElement | null)?.dataset.device;
+        this.devices.replaceChildren(...(last?.watches ?? []).map((watch) => this.device(watch, first.get(keyOf(watch)))));
+        if (focused)
+            [...this.devices.querySelectorAll<HTMLElement>("button")].find((b) => b.dataset.device === focused)?.focus();
+    }
+
+    private device(watch: LiveWatch, first: LiveWatch | undefined): HTMLElement {
+        const state = stateOf(watch, first), lines = this.lines.filter((line) => keyOf(line.watch) === keyOf(watch));
+        const on = lines.filter((line) => line.on).length, many = new Set(this.lines.map((line) => line.watch.stage)).size > 1;
+        const name = many ? `${watch.device} ${watch.stage}` : watch.device;
+        return el("button", {
+            type: "button", click: () => this.only(watch.device), "data-device": keyOf(watch),
+            "data-state": state.stalled_ns !== null ? "stalled" : state.lost ? "lost" : "well",
+            "aria-pressed": on && on === lines.length ? "true" : on ? "mixed" : "false",
+        }, el("b", {}, name), el("span", {}, `${amount(state.iops)} IOPS`), el("span", {}, `p99 ${latency(state.p99_ns)}`),
+        state.stalled_ns !== null && el("strong", { class: "alarm" }, `stalled, oldest ${latency(state.stalled_ns)}`),
+        state.lost > 0 && el("strong", { class: "alarm" }, `${state.lost} lost`));
+    }
+
+    // --- the look
+
+    private setTheme(theme: Theme): void {
+        this.theme = theme;
+        document.documentElement.dataset.theme = theme.name;
+        this.panel?.dress(theme);
+    }
+
+    private redraw(ids?: string[]): void {
+        this.schedule.redraw(this.theme, ids?.map((id) => this.charts[id]));
+    }
+
+    private listen(): void {
+        matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => {
+            this.setTheme(event.matches ? dark : light);
+            this.redraw();
+        });
+        let width = innerWidth;
+        addEventListener("resize", () => {
+            if (innerWidth !== width)
+                this.redraw();
+            width = innerWidth;
+        });
+        // One that nobody sees is not drawn; when it is seen again it is up to date.
+        document.addEventListener("visibilitychange", () => !document.hidden && this.update());
+    }
+}
+
+// For the console and tests: what the page is made of.
+Object.assign(window, { blklat: new LivePage() });

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The events of /api/stream (docs/serve.md), and the run that the charts see: the last minutes, anew with each
+// interval. What takes long to compute is computed when somebody looks at it.
+import { consistency, cumulative, reach } from "./curves";
+import type { Accounting, Bin, Device, Heat, Latency, Op, Percentile, Run, Total, Watch } from "./data";
+
+export interface LiveOp {
+    op: string; ios: number; bytes: number; errors: number; sum_ns: number; min_ns: number; max_ns: number;
+    percentiles_ns: Record<Percentile, number>;
+    /** Cell and its IOs, the next cell and its IOs ... */
+    cells: number[];
+}
+
+export interface LiveWatch {
+    device: string; stage: string; length_s: number; queue_depth: number; in_flight: number; oldest_ns: number;
+    accounting: Accounting; gone?: boolean; ops: LiveOp[];
+}
+
+export interface LiveInterval { time?: string; end_s: number; length_s: number; watches: LiveWatch[] }
+
+export interface LiveRun {
+    schema: number; version: string; host: string; kernel: string; engine: string; start: string;
+    interval_s: number; history_s: number; scale: number; devices: Device[];
+}
+
+/** The grid's beginning, 2^-26 s, in ns, and its octaves. */
+const FIRST_NS = 1e9 * 2 ** -26;
+const OCTAVES = 33;
+const HEAT_SCALE = 3;
+const OPS = ["read", "write", "flush", "discard", "other"];
+const QUANTILES: [keyof Latency, number][] = [
+    ["p50", 0.5], ["p90", 0.9], ["p95", 0.95], ["p99", 0.99], ["p99.9", 0.999], ["p99.99", 0.9999], ["p99.999", 0.99999],
+];
+const SHOWN: Percentile[] = ["p50", "p90", "p99", "p99.9"];
+
+/** Upper bound of cell i; cells are numbered from the one below the grid. In whole ns, as latencies are. */
+function bound(scale: number, i: number): number {
+    return Math.floor(FIRST_NS * 2 ** (i / 2 ** scale));
+}
+
+export function binsOf(cells: Map<number, number>, scale: number): Bin[] {
+    const last = OCTAVES * 2 ** scale + 1;
+    return [...cells].sort((a, b) => a[0] - b[0]).map(([i, ios]): Bin =>
+        [i > 0 ? bound(scale, i - 1) : 0, i < last ? bound(scale, i) : null, ios]);
+}
+
+function sum(cells: Map<number, number>, more: number[]): void {
+    for (let i = 0; i < more.length; i += 2)
+        cells.set(more[i], (cells.get(more[i]) ?? 0) + more[i + 1]);
+}
+
+/** One interval's column of the heat map: rows are cells merged, eight an octave. */
+function column(cells: number[], scale: number): number[] {
+    const by = 2 ** Math.max(0, scale - HEAT_SCALE), rows = new Map<number, number>();
+    for (let i = 0; i < cells.length; i += 2) {
+        const row = Math.max(0, Math.floor((cells[i] - 1) / by));
+        rows.set(row, (rows.get(row) ?? 0) + cells[i + 1]);
+    }
+    return [...rows].flat();
+}
+
+function lazy<T extends object, K extends keyof T>(to: T, key: K, make: () => T[K]): void {
+    Object.defineProperty(to, key, {
+        configurable: true, enumerable: true,
+        get: () => {
+            const value = make();
+            Object.defineProperty(to, key, { value, configurable: true, enumerable: true });
+            return value;
+        },
+    });
+}
+
+function latencyOf(op: Op, parts: LiveOp[], ios: number): Latency | null {
+    if (!ios)
+        return null;
+    const min = Math.min(...parts.map((p) => p.min_ns)), max = Math.max(...parts.map((p) => p.max_ns));
+    const curve = cumulative(op.bins, min, max, "ios");
+    const found = { mean: parts.reduce((s, p) => s + p.sum_ns, 0) / ios, min, max } as Latency;
+    for (const [name, share] of QUANTILES)
+        found[name] = Math.min(Math.max(reach(curve, share), min), max);
+    return found;
+}
+
+function totalOf(run: Run, op: Op, parts: LiveOp[]): Total {
+    const add = (of: (part: LiveOp) => number) => parts.reduce((s, part) => s + of(part), 0);
+    const ios = add((p) => p.ios), bytes = add((p) => p.bytes), seconds = run.duration_s || 1;
+    const steady = consistency(run, op.ios, 0, Infinity);
+    const total = {
+        ios, bytes, errors: add((p) => p.errors), iops: ios / seconds, bytes_per_s: bytes / seconds,
+        queue_depth: add((p) => p.sum_ns) / 1e9 / seconds, iops_deviation: steady?.iops_deviation ?? 0,
+        iops_worst: steady?.iops_worst ?? null, iops_worst_at_s: steady?.iops_worst_at_s ?? null,
+        intervals_at_0: steady?.intervals_at_0 ?? 0,
+    } as Total;
+    lazy(total, "latency_ns", () => latencyOf(op, parts, ios));
+    return total;
+}
+
+function makeOp(run: Run, name: string, parts: (LiveOp | undefined)[], scale: number): Op {
+    const there = parts.filter((part): part is LiveOp => part !== undefined);
+    const op = {
+        op: name, ios: parts.map((p) => p?.ios ?? 0), bytes: parts.map((p) => p?.bytes ?? 0), max_ns: parts.map((p) => p?.max_ns ?? null),
+        percentiles_ns: Object.fromEntries(SHOWN.map((q) => [q, parts.map((p) => p?.percentiles_ns[q] ?? null)])),
+        steady: null, after_idle: null,
+    } as unknown as Op;
+    lazy(op, "bins", () => {
+        const cells = new Map<number, number>();
+        there.forEach((part) => sum(cells, part.cells));
+        return binsOf(cells, scale);
+    });
+    lazy(op, "heat", (): Heat => ({
+        per_column: 1, first_ns: FIRST_NS, scale: Math.min(scale, HEAT_SCALE), columns: parts.map((p) => p ? column(p.cells, scale) : []),
+    }));
+    op.total = totalOf(run, op, there);
+    return op;
+}
+
+/** Its ops are those that had an IO in this time; one that had none has reads, so that it has a line. */
+function makeWatch(run: Run, key: string, found: (LiveWatch | undefined)[], scale: number): Watch {
+    const there = found.filter((w): w is LiveWatch => w !== undefined), last = there[there.length - 1];
+    const seen = new Set(there.flatMap((w) => w.ops.map((op) => op.op)));
+    const names = seen.size ? OPS.filter((name) => seen.has(name)) : ["read"];
+    const [device, stage] = JSON.parse(key) as string[];
+    return {
+        device, stage, gone: last.gone ?? false, accounting: last.accounting,
+        queue_depth: found.map((w) => w?.queue_depth ?? 0), in_flight: found.map((w) => w?.in_flight ?? 0),
+        oldest_ns: found.map((w) => w?.oldest_ns ?? 0),
+        ops: names.map((name) => makeOp(run, name, found.map((w) => w?.ops.find((op) => op.op === name)), scale)),
+    };
+}
+
+export function keyOf(watch: { device: string; stage: string }): string {
+    return JSON.stringify([watch.device, watch.stage]);
+}
+
+/** The intervals as a run that begins with the first of them. Devices that have gone by now are left out. */
+export function runOf(live: LiveRun, intervals: LiveInterval[]): Run {
+    const begin = intervals.length ? intervals[0].end_s - intervals[0].length_s : 0;
+    const starts = intervals.map((i) => i.end_s - i.length_s - begin), last = intervals[intervals.length - 1];
+    const run: Run = {
+        file: "", label: live.host, host: live.host, kernel: live.kernel, engine: live.engine, version: live.version, command: "",
+        start: live.start, finished: true, interval_s: live.interval_s, idle_gap_s: 0, scale: live.scale,
+        duration_s: last ? last.end_s - begin : 0, start_s: starts, length_s: intervals.map((i) => i.length_s),
+        marks: [], devices: live.devices, watches: [], stacks: [], findings: [],
+    };
+    const each = intervals.map((interval) => new Map(interval.watches.map((watch) => [keyOf(watch), watch])));
+    const keys = last ? last.watches.map(keyOf) : [];
+    run.watches = keys.map((key) => makeWatch(run, key, each.map((watches) => watches.get(key)), live.scale));
+    return run;
+}
+
+/** How a watch did in the last interval. */
+export interface State { iops: number; p99_ns: number | null; stalled_ns: number | null; lost: number }
+
+export function stateOf(watch: LiveWatch, first: LiveWatch | undefined): State {
+    const ios = watch.ops.reduce((s, op) => s + op.ios, 0);
+    const waits = ios === 0 && watch.in_flight > 0 && watch.oldest_ns > watch.length_s * 1e9 / 2;
+    return {
+        iops: watch.length_s > 0 ? ios / watch.length_s : 0,
+        p99_ns: ios ? Math.max(...watch.ops.map((op) => op.percentiles_ns.p99)) : null,
+        stalled_ns: waits ? watch.oldest_ns : null,
+        lost: Math.max(0, watch.accounting.lost - (first?.accounting.lost ?? 0)),
+    };
+}

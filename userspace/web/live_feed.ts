@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What comes from /api/stream: the last intervals, bounded, and whether more are coming.
+import type { LiveInterval, LiveRun } from "./live_data";
+
+export type Link = "connecting" | "open" | "lost";
+
+/** Intervals kept though the history may be longer: more have no pixel of their own. */
+const MOST = 2000;
+
+export class Feed {
+    run: LiveRun | null = null;
+    intervals: LiveInterval[] = [];
+    link: Link = "connecting";
+    private boot = "";
+    private waiting = false;
+
+    constructor(url: string, private readonly changed: () => void) {
+        const source = new EventSource(url);
+        source.addEventListener("open", () => this.linked("open"));
+        // The browser tries again by itself, and says where it left off.
+        source.addEventListener("error", () => this.linked("lost"));
+        source.addEventListener("run", (event) => this.begin(JSON.parse((event as MessageEvent<string>).data) as LiveRun));
+        source.addEventListener("interval", (event) => this.add(event as MessageEvent<string>));
+    }
+
+    private linked(link: Link): void {
+        this.link = link;
+        this.later();
+    }
+
+    private begin(run: LiveRun): void {
+        if (run.schema !== 1)
+            throw new Error(`the stream has schema ${run.schema}; this page reads schema 1`);
+        // At another resolution cells mean something else.
+        if (this.run && run.scale !== this.run.scale)
+            this.intervals = [];
+        this.run = run;
+        this.later();
+    }
+
+    private add(event: MessageEvent<string>): void {
+        const interval = JSON.parse(event.data) as LiveInterval, [boot] = event.lastEventId.split(".");
+        const before = this.intervals[this.intervals.length - 1];
+        // Another process, or history once more.
+        if (boot !== this.boot || (before && interval.end_s <= before.end_s))
+            this.intervals = [];
+        this.boot = boot;
+        this.intervals.push(interval);
+        const from = interval.end_s - (this.run?.history_s ?? 0);
+        while (this.intervals.length > 1 && (this.intervals[0].end_s < from || this.intervals.length > MOST))
+            this.intervals.shift();
+        this.later();
+    }
+
+    /** History comes in one go: the page is drawn once for all of it. */
+    private later(): void {
+        if (this.waiting)
+            return;
+        this.waiting = true;
+        setTimeout(() => {
+            this.waiting = false;
+            this.changed();
+        }, 30);
+    }
+}
