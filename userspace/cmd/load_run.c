@@ -6,6 +6,7 @@
 
 #include "capture/capture.h"
 #include "cmd/cmd.h"
+#include "run/info.h"
 #include "run/loop.h"
 #include "sink/collect.h"
 #include "util/cleanup.h"
@@ -30,16 +31,7 @@ static void cleanup_sink(struct sink **s)
 
 static int collect(struct capture *c, struct run *into, struct problem *p)
 {
-	const struct run_info info = {
-		.engine = c->engine,
-		.watches = c->watches,
-		.n_watches = c->n_watches,
-		.devices = c->devices,
-		.origin = c->origin,
-		.cpus = c->cpus,
-		.scale = c->scale,
-		.interval_s = c->origin ? c->origin->interval_s : 0,
-	};
+	const struct run_info info = run_info_of(c, 0);
 	const struct loop_config loop = { .percentiles = &run_over_time };
 	struct sink *sink CLEANUP(cleanup_sink) = NULL;
 

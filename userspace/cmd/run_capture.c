@@ -11,6 +11,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/terminal.h"
+#include "run/info.h"
 #include "run/signals.h"
 
 int run_capture_engine(const struct capture_options *o, const struct capture_ops **ret, struct problem *p)
@@ -81,19 +82,9 @@ static int begin(struct run_capture *r, const struct capture_ops *engine)
 	malloc_trim(0);
 	r->capture = c;
 	r->idle_gap_ns = cfg.idle_gap_ns;
-	r->info = (struct run_info){
-		.version = BLKLAT_VERSION,
-		.engine = c->engine,
-		.watches = c->watches,
-		.n_watches = c->n_watches,
-		.devices = c->devices,
-		.origin = c->origin,
-		.cpus = c->cpus,
-		.scale = c->scale,
-		.memory_bytes = c->memory_bytes,
-		.interval_s = c->origin && c->origin->interval_s > 0 ? c->origin->interval_s : o->interval_s,
-		.percentiles = o->percentiles,
-	};
+	r->info = run_info_of(c, o->interval_s);
+	r->info.version = BLKLAT_VERSION;
+	r->info.percentiles = o->percentiles;
 	return -1;
 }
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "run/info.h"
+
+struct run_info run_info_of(const struct capture *c, double interval_s)
+{
+	return (struct run_info){
+		.engine = c->engine,
+		.watches = c->watches,
+		.n_watches = c->n_watches,
+		.devices = c->devices,
+		.origin = c->origin,
+		.cpus = c->cpus,
+		.scale = c->scale,
+		.memory_bytes = c->memory_bytes,
+		.interval_s = c->origin && c->origin->interval_s > 0 ? c->origin->interval_s : interval_s,
+	};
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a sink is told of an open capture. */
+#ifndef RUN_INFO_H
+#define RUN_INFO_H
+
+#include "capture/capture.h"
+#include "sink/sink.h"
+
+/*
+ * @interval_s is as asked for; a recording knows better. What it borrows is @c's, the version and the
+ * percentiles are the caller's to fill in.
+ */
+struct run_info run_info_of(const struct capture *c, double interval_s);
+
+#endif
