@@ -52,6 +52,7 @@ struct serve {
 	struct prometheus *prometheus;
 	struct server *server;
 	struct scout_config scout;
+	struct service_config config;
 	struct service *service;
 };
 
@@ -270,7 +271,7 @@ static int make_room(struct serve *s, struct problem *p)
 	return 0;
 }
 
-static void configure(struct serve *s, const struct capture_ops *engine, struct service_config *ret)
+static void configure(struct serve *s, const struct capture_ops *engine)
 {
 	const struct capture_options *o = &s->o->capture;
 
@@ -281,7 +282,7 @@ static void configure(struct serve *s, const struct capture_ops *engine, struct 
 		.privileged = on_privileged,
 		.into = s,
 	};
-	*ret = (struct service_config){
+	s->config = (struct service_config){
 		.interval_s = o->interval_s,
 		.percentiles = &o->percentiles,
 		.scout = &s->scout,
@@ -319,7 +320,6 @@ static int begin(struct serve *s)
 {
 	const struct capture_options *o = &s->o->capture;
 	const struct capture_ops *engine = &capture_replay;
-	struct service_config cfg;
 	struct problem p;
 	int err;
 
@@ -336,8 +336,8 @@ static int begin(struct serve *s)
 	notify_init(&s->notify);
 	serve_devices_init(&s->devices, &o->wanted);
 	s->confine.keep_capture = s->devices.follow;
-	configure(s, engine, &cfg);
-	err = service_open(&cfg, &s->service, &p);
+	configure(s, engine);
+	err = service_open(&s->config, &s->service, &p);
 	if (err)
 		return command_fail(s->who, serve_devices_fault(err) ? STATUS_USAGE : run_capture_status_of(engine, err), &p);
 	return serve(s, &p) ? command_fail(s->who, STATUS_FAILED, &p) : STATUS_DONE;
