@@ -151,7 +151,8 @@ def test_json_keys():
 def lost_reasons():
     """Those of the program's source, which no replay has all of."""
     source = (ROOT / "userspace/model/consistency.c").read_text()
-    return re.findall(r'\[LOST_\w+\] = "(\w+)"', source)
+    names = re.search(r"lost_names\[LOST_REASONS\] = \{(.*?)\};", source, re.S)[1]
+    return re.findall(r'\[LOST_\w+\] = "(\w+)"', names)
 
 
 def test_accounting_explains_reasons_and_figures():

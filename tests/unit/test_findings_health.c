@@ -21,8 +21,8 @@ static void losses_and_errors(void **state)
 	a->kernel_ios = 2004;
 	synthetic_tick(&m.s, 1);
 	judge(&m);
-	assert_string_equal(only(&m, "losses")->text, "sda: 3 IOs are lost from the figures (0.15 %): 1 by table_full, 2 by "
-			    "recursion");
+	assert_string_equal(only(&m, "losses")->text, "sda: 3 IOs are lost from the figures (0.15 %): 1 for want of room "
+			    "in the table of bios, 2 in program runs that the kernel skipped");
 	assert_string_equal(only(&m, "kernel_count")->text, "sda: the kernel's statistics counted 2 004 IOs, blklat 1 997");
 	assert_string_equal(only(&m, "errors")->text, "sda read: 2 of 1 997 IOs failed, the first at 1.0 s");
 	assert_close(only(&m, "errors")->from_s, 1, 1e-9);

@@ -17,6 +17,15 @@ const char *const lost_names[LOST_REASONS] = {
 	[LOST_UNEXPLAINED] = "unexplained",
 };
 
+const char *const lost_words[LOST_REASONS] = {
+	[LOST_NO_START] = "whose start was not seen",
+	[LOST_OVERWRITTEN] = "whose completion was not seen",
+	[LOST_TAG_RANGE] = "with a tag beyond the slots",
+	[LOST_TABLE_FULL] = "for want of room in the table of bios",
+	[LOST_RECURSION] = "in program runs that the kernel skipped",
+	[LOST_UNEXPLAINED] = "unexplained",
+};
+
 static u64 completed(const struct watch_counts *w)
 {
 	u64 n = 0;

@@ -18,6 +18,9 @@ enum lost_reason {
 /* "no_start", "overwritten", "tag_range", "table_full", "recursion", "unexplained" */
 extern const char *const lost_names[LOST_REASONS];
 
+/* For a sentence, after a number of IOs: "whose completion was not seen". */
+extern const char *const lost_words[LOST_REASONS];
+
 /*
  * Cumulative since the capture began. Read while IOs move, so
  *   started = completed + in_flight + lost   holds within +-moved, and exactly when nothing moved.

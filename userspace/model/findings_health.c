@@ -29,7 +29,7 @@ static int find_lost(const struct inquiry *q)
 		if (!a->lost_by[i])
 			continue;
 		finding_value(f, lost_names[i], a->lost_by[i]);
-		finding_say(f, "%s%s by %s", separator, units_count(lost, a->lost_by[i]), lost_names[i]);
+		finding_say(f, "%s%s %s", separator, units_count(lost, a->lost_by[i]), lost_words[i]);
 		separator = ", ";
 	}
 	finding_rule(f, "started = completed + in flight + lost, at the end of the run");

@@ -79,14 +79,6 @@ void text_header(const struct text *t, FILE *f)
 
 void text_losses(const struct text *t, FILE *f, const char *label, const u64 lost_by[LOST_REASONS])
 {
-	static const char *const words[LOST_REASONS] = {
-		[LOST_NO_START] = "whose start was not seen",
-		[LOST_OVERWRITTEN] = "whose completion was not seen",
-		[LOST_TAG_RANGE] = "with a tag beyond the slots",
-		[LOST_TABLE_FULL] = "for want of room in the table of bios",
-		[LOST_RECURSION] = "in program runs that the kernel skipped",
-		[LOST_UNEXPLAINED] = "unexplained",
-	};
 	char say[640], count[UNITS_TEXT];
 	u64 lost = 0;
 	int n;
@@ -98,7 +90,7 @@ void text_losses(const struct text *t, FILE *f, const char *label, const u64 los
 	n = sprintf(say, "warning: %s IO%s lost:", units_count(count, lost), lost == 1 ? "" : "s");
 	for (u32 reason = 0; reason < LOST_REASONS; reason++)
 		if (lost_by[reason])
-			n += sprintf(say + n, " %s %s,", units_count(count, lost_by[reason]), words[reason]);
+			n += sprintf(say + n, " %s %s,", units_count(count, lost_by[reason]), lost_words[reason]);
 	say[n - 1] = '\0';
 	text_say(t, f, label, ALARM, say);
 }
