@@ -103,13 +103,14 @@ static int tear_down(void **state)
 static void test_its_end_is_the_runs(void **state)
 {
 	(void)state;
-	begin("sleep 0.05; exit 4");
-	assert_int_equal(go(0.020, 0), LOOP_DONE);
+	/* An interval that is missed on a busy machine is skipped; not most of them. */
+	begin("sleep 0.5; exit 4");
+	assert_int_equal(go(0.050, 0), LOOP_DONE);
 	assert_true(run.child.ended);
 	assert_int_equal(child_status(&run.child), 4);
 	assert_true(run.intervals >= 3);
 	assert_int_equal(run.summaries, 1);
-	assert_true(run.last_ns - run.first_ns >= 50 * MS);
+	assert_true(run.last_ns - run.first_ns >= 500 * MS);
 }
 
 static void test_it_ends_before_an_interval(void **state)
@@ -129,7 +130,7 @@ static void test_it_lives_on(void **state)
 	(void)state;
 	begin("exec sleep 60");
 	assert_int_equal(go(0.010, 0.025), LOOP_DONE);
-	assert_int_equal(run.intervals, 3);
+	assert_in_range(run.intervals, 1, 3);
 	assert_true(run.child.pid > 0 && !run.child.ended && run.child.asked == CHILD_NOT_ASKED);
 	child_end(&run.child);
 	assert_int_equal(child_status(&run.child), 128 + SIGTERM);
