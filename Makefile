@@ -5,6 +5,9 @@ O       ?= build
 PREFIX  ?= /usr/local
 SBINDIR ?= $(PREFIX)/sbin
 MANDIR  ?= $(PREFIX)/share/man
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
 DESTDIR ?=
 
 CC         ?= gcc
@@ -65,6 +68,7 @@ help:
 	@echo "make test-cli     replays in, golden output     (no root)"
 	@echo "make test-report  recordings in, documents, findings and comparisons out   (no root)"
 	@echo "make test-web     the report's page in headless Chromium (no root)"
+	@echo "make test-package the service's unit, completions, make install  (no root)"
 	@echo "make test-fuzz    each parser, a minute in all  (no root)  FUZZ_SECONDS=600 for more"
 	@echo "make test-prom    the exposition, rules and dashboard, by a real Prometheus  (no root)"
 	@echo "make test-serve   the service: what it answers, to whom, under which load; partly as root"
@@ -195,12 +199,23 @@ install-dkms: $(O)/include/blklat/bins_table.h
 uninstall-dkms:
 	rm -rf $(DKMS_DIR)
 
+# The unit names the program where it is; what is in /etc may have been changed, and is then left alone.
+DEFAULT_FILE = $(DESTDIR)/etc/default/blklat
 install: all
 	install -D -m 755 $(O)/blklat $(DESTDIR)$(SBINDIR)/blklat
 	install -D -m 644 docs/blklat.8 $(DESTDIR)$(MANDIR)/man8/blklat.8
+	install -D -m 644 packaging/completion/blklat.bash $(DESTDIR)$(BASHDIR)/blklat
+	install -D -m 644 packaging/completion/_blklat $(DESTDIR)$(ZSHDIR)/_blklat
+	install -d $(DESTDIR)$(UNITDIR)
+	sed 's|/usr/sbin/|$(SBINDIR)/|' packaging/blklat.service >$(DESTDIR)$(UNITDIR)/blklat.service
+	chmod 644 $(DESTDIR)$(UNITDIR)/blklat.service
+	[ -e $(DEFAULT_FILE) ] || install -D -m 644 packaging/default $(DEFAULT_FILE)
 
 uninstall:
-	rm -f $(DESTDIR)$(SBINDIR)/blklat $(DESTDIR)$(MANDIR)/man8/blklat.8
+	rm -f $(DESTDIR)$(SBINDIR)/blklat $(DESTDIR)$(MANDIR)/man8/blklat.8 $(DESTDIR)$(BASHDIR)/blklat \
+		$(DESTDIR)$(ZSHDIR)/_blklat $(DESTDIR)$(UNITDIR)/blklat.service
+	@if cmp -s packaging/default $(DEFAULT_FILE); then rm -f $(DEFAULT_FILE); \
+	elif [ -e $(DEFAULT_FILE) ]; then echo "make uninstall: $(DEFAULT_FILE) was changed and stays" >&2; fi
 
 clean:
 	rm -rf $(O)
@@ -272,6 +287,8 @@ RUN_TESTS = $(PYTHON) tests/run.py $(O)
 
 # One guest says most; 'make test-vm' takes all of them.
 test: export KERNEL ?= 6.1
+# What the tests of packaging use.
+test: PACKAGES += zsh bash-completion systemd
 test: deps
 	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS)
 	@$(RUN_TESTS) $(LEVELS)

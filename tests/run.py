@@ -120,6 +120,7 @@ LEVELS = {
     "report": lambda build: pytest("tests/report"),
     "web": web,
     "prom": lambda build: pytest("tests/prom"),
+    "package": lambda build: pytest("tests/package"),
     "fuzz": lambda build: program("tests/fuzz/fuzz.py", str(build)),
     "serve": lambda build: pytest("tests/serve"),
     "live": lambda build: pytest("tests/live"),

@@ -71,9 +71,9 @@ def test_a_wrong_include_is_found():
 
 @pytest.mark.parametrize("pattern", ["userspace/**/*.[ch]", "bpf/*.[ch]", "kmod/*.[ch]", "include/blklat/*.h", "tests/**/*.[ch]",
                                      "tests/**/*.py", "bench/*.[ch]", "bench/*.py", "userspace/web/**/*.ts", "userspace/web/*.mjs",
-                                     "userspace/web/*.css", "tests/**/*.mjs"])
+                                     "userspace/web/*.css", "tests/**/*.mjs", "packaging/*", "packaging/completion/*", "packaging/debian/rules"])
 def test_license_on_the_first_lines(pattern):
-    for path in ROOT.glob(pattern):
+    for path in filter(pathlib.Path.is_file, ROOT.glob(pattern)):
         head = path.read_text().split("\n")[:2]
         assert any("SPDX-License-Identifier: GPL-2.0-only" in line for line in head), path
 

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the shells complete is what the program takes: commands, options, values; nothing less, nothing else."""
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from shells import SHELLS, bash, zsh
+
+BLKLAT = os.environ.get("BLKLAT", "build/blklat")
+VALUES = ("--format", "--engine", "--stage")
+
+
+def blklat(*args):
+    return subprocess.run([BLKLAT, *args], capture_output=True, text=True, timeout=60)
+
+
+def commands():
+    return re.findall(r"^  (\w+) {2,}\S", blklat("--help").stdout, re.M)
+
+
+def options(command):
+    """{long: whether it takes a value} and {short: long} of a command's help."""
+    found = re.findall(r"^  (?:-(\w), |    )--([\w-]+)(=\w+)?(?=\s|$)", blklat(command, "--help").stdout, re.M)
+    assert found
+    return {f"--{name}": bool(value) for _, name, value in found}, {f"-{short}": f"--{name}" for short, name, _ in found if short}
+
+
+def values(command, option):
+    """What the program says that it takes."""
+    said = blklat(command, option, "no-such", "x").stderr
+    words = re.search(r"must be (.*)", said)
+    assert words, said
+    return set(re.split(r", | or ", words[1].strip()))
+
+
+def devices():
+    with_size = {p.parent.name for p in pathlib.Path("/sys/class/block").glob("*/size") if p.read_text().strip() != "0"}
+    return with_size, {p.name for p in pathlib.Path("/dev/mapper").glob("*") if p.is_block_device()} | {"all"}
+
+
+@pytest.fixture(params=SHELLS)
+def complete(request):
+    """A function: words offered after a line, or for several lines a list of those."""
+    every = SHELLS[request.param]
+
+    def offered(*lines):
+        answers = every(lines)
+        return answers if len(lines) > 1 else answers[0]
+    offered.shell = request.param
+    return offered
+
+
+def test_commands(complete):
+    assert complete("blklat ") == commands()
+    assert set(complete("blklat re")) == {"record", "report"}
+
+
+@pytest.mark.parametrize("command", commands())
+def test_options(complete, command):
+    known, _ = options(command)
+    assert sorted(complete(f"blklat {command} --")) == sorted(known)
+
+
+def test_without_a_command_it_is_live(complete):
+    known, _ = options("live")
+    assert sorted(complete("blklat --")) == sorted(known)
+
+
+@pytest.mark.parametrize("command", commands())
+def test_who_takes_a_value(complete, command):
+    """An option that takes one is not followed by other options, unlike one that doesn't."""
+    known, shorts = options(command)
+    takes = known | {short: known[name] for short, name in shorts.items()}
+    if complete.shell == "zsh":  # knows that nothing follows these
+        takes = {name: value for name, value in takes.items() if name not in ("--help", "--usage", "--version")}
+    after = complete(*(f"blklat {command} {name} --" for name in takes), "blklat ")
+    assert {name: not any(word.startswith("--") for word in words) for name, words in zip(takes, after)} == takes
+
+
+@pytest.mark.parametrize("command", commands())
+@pytest.mark.parametrize("name", VALUES)
+def test_values(complete, command, name):
+    known, shorts = options(command)
+    if name not in known:
+        return
+    told = values(command, name)
+    assert set(complete(f"blklat {command} {name} ")) == told
+    assert set(complete(f"blklat {command} {name}=")) == told
+    for short in (s for s, long in shorts.items() if long == name):
+        assert set(complete(f"blklat {command} {short} ")) == told
+
+
+def test_stages_are_a_list():
+    assert bash("blklat live --stage device,") == ["device,queue", "device,total"]
+    assert bash("blklat live --stage=queue,t") == ["queue,total"]
+    assert zsh("blklat live --stage device,") == ["queue", "total"]
+
+
+@pytest.mark.parametrize("line", ["blklat live --dev ", "blklat live ", "blklat serve -d ", "blklat check --dev=", "blklat -d "])
+def test_devices(complete, line):
+    """Those with a size; a loop device may come or go meanwhile."""
+    before, always = devices()
+    offered = set(complete(line))
+    after, _ = devices()
+    assert always <= offered
+    assert before & after <= offered <= before | after | always
+
+
+def test_device_paths(complete):
+    """Below /dev block devices only."""
+    known, _ = devices()
+    disk = next((d for d in sorted(known) if pathlib.Path(f"/dev/{d}").is_block_device()), None)
+    if not disk:
+        pytest.skip("no block device has a node here")
+    assert disk in [pathlib.Path(word).name for word in complete(f"blklat live --dev /dev/{disk[0]}")]
+    assert not complete("blklat live --dev /dev/nul")
+
+
+def test_files(complete, tmp_path):
+    for name in ("one.blklat", "two.blklat"):
+        (tmp_path / name).touch()
+    uses = ("report ", "report --output ", "compare ", "mark ", "live --replay ", "serve --web-config ")
+    for words in complete(*(f"blklat {use}{tmp_path}/" for use in uses)):
+        assert sorted(pathlib.Path(word).name for word in words) == ["one.blklat", "two.blklat"]
+
+
+def test_the_recorded_command_is_completed_too(complete, tmp_path):
+    (tmp_path / "only").touch()
+    assert set(complete("blklat record --output x -- mkfif")) == {"mkfifo"}
+    assert [pathlib.Path(word).name for word in complete(f"blklat record -- cat {tmp_path}/")] == ["only"]
+
+
+def test_addresses():
+    assert bash("blklat serve --listen 127") == ["127.0.0.1:9834"]
+    # What stands before a colon is another word to bash.
+    assert bash("blklat serve --listen [::1]:") == ["9834"]
+    assert zsh("blklat serve --listen 127") == ["127.0.0.1:9834"]
+    offered = zsh("blklat serve --listen ")
+    assert set(offered) == set(bash("blklat serve --listen "))
+    assert re.search(r"--listen=[^(]*\(default\s+(\S+)\)", blklat("serve", "--help").stdout, re.S)[1] in offered

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""make install puts everything where it is found, make uninstall takes exactly that away."""
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("BLKLAT", ROOT / "build/blklat")).resolve().parent
+# Below PREFIX; mode, and the file of the tree that it is a copy of.
+FILES = {
+    "sbin/blklat": (0o755, None),
+    "share/man/man8/blklat.8": (0o644, "docs/blklat.8"),
+    "share/bash-completion/completions/blklat": (0o644, "packaging/completion/blklat.bash"),
+    "share/zsh/site-functions/_blklat": (0o644, "packaging/completion/_blklat"),
+    "lib/systemd/system/blklat.service": (0o644, None),
+}
+DEFAULTS = "etc/default/blklat"
+
+
+def make(target, where, *more):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | {"O": str(BUILD)}
+    r = subprocess.run(["make", "-s", "-C", str(ROOT), target, f"DESTDIR={where}", *more], capture_output=True, text=True,
+                       env=env, timeout=300)
+    assert r.returncode == 0, r.stderr
+    return r.stderr
+
+
+def files(where):
+    return {str(p.relative_to(where)) for p in where.rglob("*") if not p.is_dir()}
+
+
+@pytest.mark.parametrize("prefix", ["/usr/local", "/usr", "/opt/blklat"])
+def test_everything_and_nothing_else(tmp_path, prefix):
+    make("install", tmp_path, f"PREFIX={prefix}")
+    below = prefix.lstrip("/")
+    assert files(tmp_path) == {f"{below}/{name}" for name in FILES} | {DEFAULTS}
+    for name, (mode, source) in FILES.items():
+        path = tmp_path / below / name
+        assert stat.S_IMODE(path.stat().st_mode) == mode, name
+        assert not source or path.read_bytes() == (ROOT / source).read_bytes()
+    unit = (tmp_path / below / "lib/systemd/system/blklat.service").read_text()
+    assert f"\nExecStart={prefix}/sbin/blklat serve $ARGS\n" in unit
+    assert unit == (ROOT / "packaging/blklat.service").read_text().replace("/usr/sbin/", f"{prefix}/sbin/")
+    installed = subprocess.run([tmp_path / below / "sbin/blklat", "--version"], capture_output=True, text=True)
+    assert installed.returncode == 0
+    make("uninstall", tmp_path, f"PREFIX={prefix}")
+    assert files(tmp_path) == set()
+
+
+def test_others_files_stay(tmp_path):
+    other = tmp_path / "usr/local/share/bash-completion/completions/other"
+    other.parent.mkdir(parents=True)
+    other.touch()
+    make("install", tmp_path)
+    make("uninstall", tmp_path)
+    assert files(tmp_path) == {str(other.relative_to(tmp_path))}
+
+
+def test_a_changed_default_file_stays(tmp_path):
+    make("install", tmp_path)
+    (tmp_path / DEFAULTS).write_text('ARGS="--dev sda"\n')
+    make("install", tmp_path)
+    assert (tmp_path / DEFAULTS).read_text() == 'ARGS="--dev sda"\n'
+    assert "was changed and stays" in make("uninstall", tmp_path)
+    assert files(tmp_path) == {DEFAULTS}
+
+
+def test_module_sources(tmp_path):
+    make("install-dkms", tmp_path)
+    assert any(name.endswith("/kmod/main.c") for name in files(tmp_path))
+    make("uninstall-dkms", tmp_path)
+    assert files(tmp_path) == set()
+
+
+def test_nothing_is_written_into_the_tree(tmp_path):
+    if not shutil.which("git") or not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+
+    def status():
+        return subprocess.run(["git", "-C", str(ROOT), "status", "--porcelain", "--ignored"], capture_output=True, text=True,
+                              check=True).stdout
+    before = status()
+    make("install", tmp_path)
+    make("uninstall", tmp_path)
+    assert status() == before

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The unit, as far as it can be judged without a systemd that runs; tests/vm/service.py runs it."""
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+UNIT = ROOT / "packaging/blklat.service"
+DEFAULTS = ROOT / "packaging/default"
+BLKLAT = os.environ.get("BLKLAT", "build/blklat")
+MOST_EXPOSURE = 2.0
+needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
+
+
+def settings():
+    """{key: [values]} of the unit, in its order."""
+    found = {}
+    for line in UNIT.read_text().splitlines():
+        key, equals, value = line.partition("=")
+        if equals and not line.startswith("#"):
+            found.setdefault(key, []).append(value)
+    return found
+
+
+def exposure(unit):
+    r = subprocess.run(["systemd-analyze", "security", "--no-pager", "--offline=true", str(unit)], capture_output=True, text=True,
+                       env=os.environ | {"LC_ALL": "C.UTF-8"}, timeout=60)
+    told = re.search(r"Overall exposure level for \S+: ([\d.]+)", r.stdout)
+    assert told, r.stdout + r.stderr
+    return float(told[1])
+
+
+@needs_systemd
+def test_exposure(tmp_path):
+    assert exposure(UNIT) < MOST_EXPOSURE
+    # Without what it takes away, the same service is far beyond.
+    bare = tmp_path / "blklat.service"
+    bare.write_text("[Service]\nType=notify\nExecStart=/usr/sbin/blklat serve\n")
+    assert exposure(bare) > 4 * MOST_EXPOSURE
+
+
+@needs_systemd
+def test_verify(tmp_path):
+    """Known settings with values that are understood, and a program that is there."""
+    unit = tmp_path / "blklat.service"
+    text = UNIT.read_text().replace("/usr/sbin/blklat", str(pathlib.Path(BLKLAT).resolve()))
+
+    def verify(text):
+        unit.write_text(text)
+        r = subprocess.run(["systemd-analyze", "verify", "--man=no", str(unit)], capture_output=True, text=True, timeout=60,
+                           env=os.environ | {"LC_ALL": "C.UTF-8"})
+        return [line for line in (r.stdout + r.stderr).splitlines() if str(unit) in line or "blklat.service" in line]
+
+    assert verify(text) == []
+    assert verify(text.replace("WatchdogSec=30", "WatchdogSec=soon"))
+    assert verify(text.replace("ProtectClock=", "ProtectClocks="))
+
+
+def test_capabilities():
+    s = settings()
+    assert s["CapabilityBoundingSet"] == s["AmbientCapabilities"] == ["CAP_BPF CAP_PERFMON"]
+    assert (s["NoNewPrivileges"], s["DynamicUser"]) == (["yes"], ["yes"])
+
+
+def test_life():
+    s = settings()
+    assert (s["Type"], s["WatchdogSec"], s["EnvironmentFile"]) == (["notify"], ["30"], ["-/etc/default/blklat"])
+    assert s["ExecStart"] == ["/usr/sbin/blklat serve $ARGS"]
+
+
+def lines_of_options():
+    """What the file sets, and what it proposes in comments; the unit's own is the first."""
+    unit = re.search(r'^Environment="ARGS=(.*)"$', UNIT.read_text(), re.M)[1]
+    return [unit] + re.findall(r'^#?ARGS="(.*)"$', DEFAULTS.read_text(), re.M)
+
+
+def test_defaults_say_what_the_unit_does():
+    active = re.findall(r'^ARGS="(.*)"$', DEFAULTS.read_text(), re.M)
+    assert active == lines_of_options()[:1]
+
+
+@pytest.mark.parametrize("line", lines_of_options())
+def test_proposed_options_are_understood(line):
+    """All are options of serve: a wrong one, added, is the first thing that it complains of."""
+    words = shlex.split(line)
+    r = subprocess.run([BLKLAT, "serve", *words, "--no-such"], capture_output=True, text=True, timeout=60)
+    assert r.returncode == 2 and "unrecognized option '--no-such'" in r.stderr
+
+
+def test_the_file_is_one_for_systemd():
+    """Assignments and comments only: an EnvironmentFile knows no shell."""
+    for line in DEFAULTS.read_text().splitlines():
+        assert re.fullmatch(r'#.*|ARGS="[^"$`\\]*"', line), line
