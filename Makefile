@@ -54,7 +54,7 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo test test-programs bench bench-vm bench-programs
+.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs bench bench-vm bench-programs
 
 all: $(O)/blklat
 
@@ -68,7 +68,7 @@ help:
 	@echo "make test-cli     replays in, golden output     (no root)"
 	@echo "make test-report  recordings in, documents, findings and comparisons out   (no root)"
 	@echo "make test-web     the report's page in headless Chromium (no root)"
-	@echo "make test-package the service's unit, completions, make install  (no root)"
+	@echo "make test-package the service's unit, completions, Debian packages in a chroot (root)"
 	@echo "make test-fuzz    each parser, a minute in all  (no root)  FUZZ_SECONDS=600 for more"
 	@echo "make test-prom    the exposition, rules and dashboard, by a real Prometheus  (no root)"
 	@echo "make test-serve   the service: what it answers, to whom, under which load; partly as root"
@@ -79,6 +79,7 @@ help:
 	@echo "make bench-vm     as root: instructions per IO, counted in an emulator"
 	@echo "make deps         as root: install with apt what building and testing needs"
 	@echo "make install      into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX);  make uninstall"
+	@echo "make deb          as root: install what is missing, build Debian packages in $(O)/deb"
 	@echo "make install-dkms the module's sources into DESTDIR=/usr/src, for dkms;  make uninstall-dkms"
 	@echo "make clean        remove $(O)/"
 	@echo
@@ -220,6 +221,28 @@ uninstall:
 clean:
 	rm -rf $(O)
 
+# --- Debian packages -------------------------------------------------------------------------
+
+DEB         := $(O)/deb
+DEB_TOOLS   := debhelper dh-dkms dpkg-dev fakeroot lintian zsh bash-completion systemd curl
+DEB_SOURCES := Kbuild Makefile README.md bpf docs include kmod packaging userspace
+
+deb: PACKAGES += $(DEB_TOOLS)
+deb: deps
+	+@$(MAKE) -s --no-print-directory deb-files
+	@ls $(DEB)/*.deb
+
+deb-files: $(DEB)/.built
+
+# In a copy of the sources. Where Node.js is not Debian's, its package is not asked for.
+$(DEB)/.built: $(shell find $(DEB_SOURCES) -type f)
+	$(call quiet,DEB,$(DEB))rm -rf $(DEB) && mkdir -p $(DEB)/blklat && cp -a $(DEB_SOURCES) $(DEB)/blklat/ \
+		&& mv $(DEB)/blklat/packaging/debian $(DEB)/blklat/debian && cd $(DEB)/blklat \
+		&& if ! env -u MAKEFLAGS -u MAKELEVEL -u O -u BLKLAT -u WITNESS dpkg-buildpackage --build=binary --unsigned-changes \
+			--unsigned-source $(if $(shell dpkg -s npm 2>/dev/null),,--build-profiles=pkg.blklat.own-node) \
+			>../log 2>&1; then tail -40 ../log >&2; exit 1; fi
+	@rm -rf $(DEB)/blklat && touch $@
+
 # --- bench -----------------------------------------------------------------------------------
 
 $(O)/bench/floor.o: private INCLUDES += -I$(O)/bench
@@ -282,15 +305,18 @@ $(FUZZERS): $(O)/tests/fuzz/%: $(O)/fuzz/tests/fuzz/%.o $(FUZZ_SOURCES:%.c=$(O)/
 
 test-fuzz: $(FUZZERS)
 
+# The Debian packages that are tested.
+export DEBS = $(abspath $(DEB))
+test-package: deb-files
+
 LEVELS := tree unit cli report web prom fuzz serve live kunit vm
 RUN_TESTS = $(PYTHON) tests/run.py $(O)
 
 # One guest says most; 'make test-vm' takes all of them.
 test: export KERNEL ?= 6.1
-# What the tests of packaging use.
-test: PACKAGES += zsh bash-completion systemd
+test: PACKAGES += $(DEB_TOOLS)
 test: deps
-	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS)
+	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS) deb-files
 	@$(RUN_TESTS) $(LEVELS)
 
 test-programs: all $(UNIT_TESTS) $(O)/tests/live/witness $(O)/tests/prom/exposition $(O)/bench/exposition

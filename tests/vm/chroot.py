@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+A Debian 12 of its own in the cache: to install packages in, and to boot with systemd. What is written into it goes to
+a layer that is thrown away.
+"""
+import fcntl
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+from kernels import CACHE, read_stamp, write_stamp
+from packages import HOST, Failure, Staged, mirrors, run, source_line
+
+FOLDER = CACHE / "chroot"
+# To build the module, to boot, and to look at what runs then.
+PACKAGES = ("apt", "bash-completion", "curl", "dkms", "gcc", "kmod", "linux-headers-amd64", "make", "man-db",
+            "procps", "python3-pytest", "systemd-sysv", "udev")
+# $1: an empty folder, $2: the chroot, $3: a folder that is seen as /out there, then the command.
+ENTER = """\
+mount -t tmpfs tmpfs "$1"
+mkdir "$1/upper" "$1/work" "$1/root"
+mount -t overlay -o "lowerdir=$2,upperdir=$1/upper,workdir=$1/work" overlay "$1/root"
+root=$1/root out=$3
+shift 3
+mkdir -p "$root/out"
+mount --bind "$out" "$root/out"
+mount -t proc proc "$root/proc"
+mount -t sysfs -o ro sysfs "$root/sys"
+exec chroot "$root" "$@"
+"""
+
+
+def needs(debs):
+    """Names of the packages that these depend on, but for themselves; the first of each alternative."""
+    named = {run("dpkg-deb", "-f", deb, "Package").strip(): run("dpkg-deb", "-f", deb, "Depends") for deb in debs}
+    found = {re.split(r"[\s(:]", part.strip())[0] for text in named.values() for part in text.split(",") if part.strip()}
+    return sorted(found - set(named))
+
+
+def fetch(debs):
+    """Makes the chroot, with what these packages need; returns its folder."""
+    wanted = sorted({*PACKAGES, *needs(debs)})
+    if os.geteuid() != 0:
+        raise Failure("a chroot takes root")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / "chroot-lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if read_stamp(FOLDER).get("packages") == wanted:
+            return FOLDER
+        print(f"a {HOST} chroot", flush=True)
+        main, security = mirrors()
+        sources = [source_line(main, HOST)] + ([source_line(security, f"{HOST}-security")] if security else [])
+        with Staged(FOLDER) as scratch:
+            # In a namespace of its own, so that no mount is left behind.
+            run("unshare", "--mount", "--propagation", "private", "mmdebstrap", "--quiet", "--mode=root", "--variant=minbase",
+                f"--include={','.join(wanted)}", '--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Retries "3"',
+                '--aptopt=APT::Install-Recommends "false"', HOST, scratch, *sources)
+            write_stamp(scratch, packages=wanted)
+    return FOLDER
+
+
+def enter(out, *argv, timeout=600):
+    """Runs a command as root in the chroot, below a layer of its own; the folder out is /out there. Returns what it did."""
+    path = pathlib.Path(out).resolve()
+    with tempfile.TemporaryDirectory(prefix="blklat-chroot-") as scratch:
+        # The mounts end with the namespace, the processes with theirs.
+        return subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private", "sh", "-ec", ENTER,
+                               "sh", scratch, str(FOLDER), str(path), *map(str, argv)], capture_output=True, text=True,
+                              errors="replace", stdin=subprocess.DEVNULL, timeout=timeout,
+                              env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/root",
+                                   "DEBIAN_FRONTEND": "noninteractive"})
