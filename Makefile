@@ -309,7 +309,7 @@ test-fuzz: $(FUZZERS)
 export DEBS = $(abspath $(DEB))
 test-package: deb-files
 
-LEVELS := tree unit cli report web prom fuzz serve live kunit vm
+LEVELS := tree unit cli report web prom package fuzz serve live kunit vm
 RUN_TESTS = $(PYTHON) tests/run.py $(O)
 
 # One guest says most; 'make test-vm' takes all of them.

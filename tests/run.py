@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs test levels, one after the other, and ends on one line that counts them all.
 
-usage: run.py BUILD LEVEL...      (levels: tree unit cli report web prom fuzz serve live kunit vm)
+usage: run.py BUILD LEVEL...      (levels: tree unit cli report web prom package fuzz serve live kunit vm)
 
 A level that fails does not stop the others. The exit status is 0 only if nothing failed and every
 level ran at least one test.
