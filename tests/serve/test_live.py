@@ -28,15 +28,15 @@ class Slots:
             loop_control(LOOP_CTL_ADD, device)
             self.undo.callback(self.remove, device)
         file = self.undo.enter_context(backing_file("/dev/shm", 8 * MIB))
-        # A device that was just detached may be busy for a moment more.
-        for _ in range(20):
-            done = subprocess.run(["losetup", "--direct-io=on", device.path, file], capture_output=True, text=True)
-            if done.returncode == 0 or "busy" not in done.stderr:
-                break
-            time.sleep(0.1)
-        assert done.returncode == 0, done.stderr
+        run("losetup", "--direct-io=on", device.path, file)
         device.setting("scheduler", "none")
         return device
+
+    def detach_all(self):
+        """For a test that is repeated."""
+        for i in range(10):
+            if pathlib.Path(f"/sys/block/loop{self.base + i}/loop").exists():
+                run("losetup", "-d", f"/dev/loop{self.base + i}")
 
     @staticmethod
     def remove(device):
@@ -123,12 +123,13 @@ def test_stream_has_every_io_of_a_load(loop):
 @exact
 def test_devices_come_and_go(slots):
     """One is there, under load all the time; another comes, works, goes and comes back. Each total is exact."""
+    slots.detach_all()
     first = slots.attach(0)
     with Serve("--dev", slots.pattern, "--interval", "0.2") as s:
         wait_for(s, first)
         assert [line["device"] for line in s.snapshot()] == [first.name]
         before = Delta(first)
-        with Fio(first, rate_iops=2000, time_based=1, runtime=6) as load:
+        with Fio(first, rate_iops=300, time_based=1, runtime=6) as load:
             second = slots.attach(1)
             wait_for(s, second)
             fio(second, number_ios=1500)
@@ -155,6 +156,7 @@ def test_devices_come_and_go(slots):
 @exact
 def test_more_devices_than_captures(slots):
     """Six come one by one: their captures are joined, nothing is lost of what was counted before and after."""
+    slots.detach_all()
     with Serve("--dev", slots.pattern, "--interval", "0.2") as s:
         # There is none yet, and that is no failure.
         s.until(lambda: s.request("/api/snapshot").status == 200, "an interval")
