@@ -35,7 +35,9 @@ def test_duration(loop):
     """A duration that is no multiple of the interval ends in a shorter one."""
     with Blklat(loop, args=["--duration", "1.2"]) as b:
         assert b.wait() == 0
-    assert [l["interval_s"] for l in b.lines] == pytest.approx([0.5, 0.5, 0.2], abs=0.05)
+    # Ends are on a grid; where one comes late, on a busy machine, the next interval is shorter by that.
+    assert [l["interval_s"] for l in b.lines] == pytest.approx([0.5, 0.5, 0.2], abs=0.15)
+    assert sum(l["interval_s"] for l in b.lines) == pytest.approx(1.2, abs=0.05)
 
 
 def test_first_line_comes_soon(loop):
