@@ -94,11 +94,13 @@ static void read_scsi_serial(struct device *d, int dir)
 	text_clean(d->serial);
 }
 
-/* What tells this drive from another of its model: virtio and NVMe, eMMC, SCSI have it elsewhere. */
+/*
+ * What tells this drive from another of its model: NVMe and eMMC, SCSI have it elsewhere. All of it is what the
+ * drivers remember. virtio's "serial" is not read: it asks the device, which is an IO (virtblk_get_id()).
+ */
 static void read_identity(struct device *d, int dir)
 {
-	if (sysfs_text(dir, "serial", d->serial, sizeof(d->serial)) || !d->serial[0])
-		sysfs_text(dir, "device/serial", d->serial, sizeof(d->serial));
+	sysfs_text(dir, "device/serial", d->serial, sizeof(d->serial));
 	if (!d->serial[0])
 		read_scsi_serial(d, dir);
 	if (sysfs_text(dir, "wwid", d->wwid, sizeof(d->wwid)) || !d->wwid[0])

@@ -49,7 +49,7 @@ class Both:
         unseen = missing(a)
         assert set(a["lost_by"]) <= {"recursion"} and unseen <= min(a["skipped"], 1 + a["started"] // 100), a
         told = "started", "requeued", "kernel_ios", "unissued"
-        assert {k: a[k] for k in told} == {k: exact[k] for k in told}
+        assert {k: a[k] for k in told} == {k: exact[k] for k in told}, (a, exact)
         assert a["completed"] + unseen == exact["completed"]
         for key in ("ios", "bytes", "errors") if not unseen else ():
             assert self.totals(self.bpf, key, device, stage) == self.totals(self.kmod, key, device, stage), key

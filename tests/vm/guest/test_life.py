@@ -5,10 +5,11 @@ import os
 import subprocess
 
 import abi
+import pytest
 from abi import NODE, Session, a_watch
 from devices import run
 from engines import MODULE, blklat_module
-from guest import null_blk, under_load, wait_for
+from guest import null_blk, nvme, under_load, virtio, wait_for
 from load import BLKLAT, Blklat
 
 
@@ -100,3 +101,14 @@ def test_no_leak():
         sessions(60)
         assert before - free_bytes() < 32 << 20
         os.close(fd)
+
+
+@pytest.mark.parametrize("disk", [nvme, virtio], ids=["nvme", "virtio"])
+def test_looking_is_no_io(disk):
+    """Nothing is asked of a device: not even what it is, which virtio's serial number would be."""
+    device = disk()
+    with Blklat(device, interval=0.25) as b:
+        for command in ("list",), ("list", "--format", "json"), ("check",), ("--dev", device.name, "-i", "0.1", "-c", "2"):
+            run(BLKLAT, *command)
+        b.next(n=2)
+    assert b.ops() == {} and b.accounting()["started"] == 0
