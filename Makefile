@@ -236,6 +236,7 @@ deb-files: $(DEB)/.built
 
 # In a copy of the sources. Where Node.js is not Debian's, its package is not asked for.
 $(DEB)/.built: $(shell find $(DEB_SOURCES) -type f)
+	@command -v dh >/dev/null || { echo "make: no debhelper, which builds the packages: make deb installs it" >&2; exit 1; }
 	$(call quiet,DEB,$(DEB))rm -rf $(DEB) && mkdir -p $(DEB)/blklat && cp -a $(DEB_SOURCES) $(DEB)/blklat/ \
 		&& mv $(DEB)/blklat/packaging/debian $(DEB)/blklat/debian && cd $(DEB)/blklat \
 		&& if ! env -u MAKEFLAGS -u MAKELEVEL -u O -u BLKLAT -u WITNESS dpkg-buildpackage --build=binary --unsigned-changes \
@@ -307,7 +308,7 @@ test-fuzz: $(FUZZERS)
 
 # The Debian packages that are tested.
 export DEBS = $(abspath $(DEB))
-test-package: deb-files
+test-package test-vm: deb-files
 
 LEVELS := tree unit cli report web prom package fuzz serve live kunit vm
 RUN_TESTS = $(PYTHON) tests/run.py $(O)

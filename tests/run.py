@@ -85,10 +85,12 @@ def kunit(build):
 
 
 def vm(build):
-    """The module's suites as a module of each kernel, then what needs devices."""
+    """The module's suites as a module of each kernel, then what needs devices, then the service."""
     kernels = os.environ.get("KERNEL", "").split()
     count = program("tests/kunit/stock.py", "run", *kernels)
     count.add(program("tests/vm/vm.py", "test", *kernels))
+    if not kernels or "6.1" in kernels:  # Debian 12's
+        count.add(program("tests/vm/service.py"))
     return count
 
 

@@ -7,6 +7,8 @@ Boots a kernel in QEMU, runs one command there, and passes its output and status
 
 The guest sees this machine's files where they are here, read-only below a layer in memory, and
 writes into one folder, $VM_OUT, which has the same path on both sides. It has no udev and no network.
+With another root its files are seen instead, and with a manager that one is the first process and runs
+the command as a unit: systemd.
 Emulated, not virtualized: KVM of nested machines does not start stock kernels.
 """
 import contextlib
@@ -44,6 +46,19 @@ COUNTED = ("tcg,thread=single", ("-icount", "shift=0,sleep=off"))
 APPEND = "console=ttyS0 panic=-1 oops=panic quiet loglevel=5 tsc=reliable log_buf_len=4M nvme_core.multipath=N"
 # Bits of /proc/sys/kernel/tainted that a foreign, unsigned module sets: all that a good run may have.
 FOREIGN_MODULE = 1 << 12 | 1 << 13
+# What the init script does around the command; the manager then powers off (systemd-run-generator).
+UNIT = """\
+out=$(dirname "$0")
+cd "$out"
+/bin/bash ./cmd >output 2>&1 </dev/null
+status=$?
+dmesg >dmesg
+cat /proc/sys/kernel/tainted >tainted
+echo $status >status
+sync
+"""
+MANAGED = ('"MANAGER={manager}" "systemd.run=/bin/bash {out}/unit" systemd.run_success_action=poweroff-force '
+           'systemd.run_failure_action=poweroff-force systemd.show_status=no')
 PASSED_ON = re.compile(r"BLKLAT\w*|WITNESS|O|V|UPDATE")
 
 
@@ -80,8 +95,9 @@ def read(path):
 
 
 class Machine:
-    def __init__(self, kernel, cpus=2, memory="1G", accel=EMULATED, disks=(), qemu_args=(), append=""):
+    def __init__(self, kernel, cpus=2, memory="1G", accel=EMULATED, disks=(), qemu_args=(), append="", root="/", manager=None):
         self.kernel = kernel
+        self.root, self.manager = root, manager
         self.cpus, self.memory, self.accel = cpus, memory, accel
         self.disks, self.qemu_args, self.append = disks, qemu_args, append
 
@@ -99,6 +115,7 @@ class Machine:
                 for name in FILES:
                     (folder / name).unlink(missing_ok=True)
                 (folder / "cmd").write_text(self._script(command, folder, env or {}))
+                (folder / "unit").write_text(UNIT)
                 began = time.monotonic()
                 status = self._boot(scratch, folder, timeout, show or (lambda text: None))
                 if status is not None:
@@ -115,19 +132,20 @@ class Machine:
             "VM_KERNEL": self.kernel.name, "VM_OUT": folder,
         } | env
         lines = [f"export {k}={shlex.quote(str(v))}" for k, v in variables.items()]
-        lines.append(f"cd {shlex.quote(os.getcwd())}")
+        lines.append(f"cd {shlex.quote(str(folder) if self.manager else os.getcwd())}")
         lines.append(command[0] if len(command) == 1 else f"exec {shlex.join(map(str, command))}")
         return "\n".join(lines) + "\n"
 
     def _argv(self, scratch, folder):
         qemu, _ = program(QEMU, "qemu-system-x86_64")
         share = QEMU / "usr/share"
+        managed = MANAGED.format(manager=self.manager, out=folder) if self.manager else ""
         argv = ["setpriv", "--pdeathsig", "KILL", qemu, "-L", share / "qemu", "-L", share / "seabios",
                 "-accel", self.accel, "-cpu", "max", "-m", self.memory, "-smp", self.cpus, "-machine", "q35",
                 "-nodefaults", "-display", "none", "-vga", "none", "-net", "none", "-no-reboot", "-monitor", "none",
                 "-serial", f"file:{folder}/console", "-kernel", self.kernel.vmlinuz, "-initrd", self.kernel.initrd(),
-                "-append", f'{APPEND} "OUT={folder}" {self.append}']
-        for tag, path, options in (("host", "/", ",readonly=on"), ("modules", self.kernel.modules, ",readonly=on"),
+                "-append", f'{APPEND} "OUT={folder}" {managed} {self.append}']
+        for tag, path, options in (("host", self.root, ",readonly=on"), ("modules", self.kernel.modules, ",readonly=on"),
                                    ("out", folder, "")):
             path = str(path).replace(",", ",,")
             argv += ["-fsdev", f"local,id={tag},path={path},security_model=none,multidevs=remap{options}",

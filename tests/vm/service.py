@@ -1,0 +1,74 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+The hardened service on a real systemd: a Debian 12 boots in a guest, the package is installed, and the tests in systemd/
+are run there.
+
+usage: service.py [-k EXPR]      ($DEBS: where the packages are)
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import signal
+import sys
+import tempfile
+
+import chroot
+import matrix
+from kernels import KERNELS, fetch
+from machine import Machine
+from packages import Failure
+
+HERE = pathlib.Path(__file__).resolve().parent
+KERNEL = KERNELS["6.1"]
+PYTEST = ("/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", "--tb=short")
+TIMEOUT_S = 900
+
+
+def show(text):
+    print(text, end="", flush=True)
+
+
+def run(keyword):
+    folder = pathlib.Path(os.environ.get("DEBS", HERE.parents[1] / "build/deb"))
+    debs = sorted(folder.glob("blklat_*.deb"))
+    if len(debs) != 1:
+        raise Failure(f"{len(debs)} packages in {folder}: make deb builds it")
+    fetch([KERNEL])
+    # With the other package's needs too, so that all tests have one chroot.
+    root = chroot.fetch(debs + sorted(folder.glob("blklat-dkms_*.deb")))
+    with tempfile.TemporaryDirectory(prefix="blklat-service-") as out:
+        for path in [*debs, matrix.build_kmod(KERNEL), HERE / "alarms.py", *(HERE / "systemd").glob("*.py")]:
+            shutil.copy(path, out)
+        machine = Machine(KERNEL, disks=("virtio",), root=root, manager="/lib/systemd/systemd")
+        return machine.run([*PYTEST, "-k", keyword, "."], TIMEOUT_S, show=show, out=out)
+
+
+def main():
+    # So that what is to be undone is undone.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    p = argparse.ArgumentParser(prog="service.py", description=__doc__)
+    p.add_argument("-k", dest="keyword", default="", metavar="EXPR", help="only tests that match, as pytest's -k")
+    try:
+        result = run(p.parse_args().keyword)
+    except Failure as e:
+        print(f"service.py: {e}", file=sys.stderr)
+        return 1
+    last = (result.output.strip().splitlines() or [""])[-1]
+    count = dict.fromkeys(("passed", "failed", "skipped"), 0)
+    for number, what in re.findall(r"(\d+) (passed|failed|skipped|error)", last):
+        count["failed" if what == "error" else what] += int(number)
+    # A guest that died, and what its kernel complained of before and after the tests.
+    for complaint in filter(None, [result.died, *result.alarms()]):
+        print(f"kernel {KERNEL.name}: {complaint}")
+        count["failed"] += 1
+    if result.died:
+        print(result.tail())
+    print(", ".join(f"{n} {what}" for what, n in count.items()), flush=True)
+    return 1 if result.status or count["failed"] or not count["passed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The package is installed once; every test begins with the service running as the package has it."""
+import shutil
+import subprocess
+
+import pytest
+
+from alarms import ALARM
+from manager import DEFAULTS, DROP_INS, OUT, run, show
+
+
+def kernel_log():
+    return subprocess.run(["dmesg"], capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def package():
+    run("dpkg", "-i", next(OUT.glob("blklat_*.deb")))
+    assert (show("UnitFileState"), show("ActiveState")) == ("disabled", "inactive")
+    shutil.copy(DEFAULTS, OUT / "default.packaged")
+
+
+@pytest.fixture(autouse=True)
+def service(package):
+    """Started anew when a test before has changed or ended it."""
+    shutil.rmtree(DROP_INS, ignore_errors=True)
+    changed = DEFAULTS.read_text() != (OUT / "default.packaged").read_text()
+    shutil.copy(OUT / "default.packaged", DEFAULTS)
+    run("systemctl", "daemon-reload")
+    run("systemctl", "reset-failed", "blklat", fails=True)  # which it is not, mostly
+    run("systemctl", "restart" if changed else "start", "blklat")
+
+
+@pytest.fixture(autouse=True)
+def quiet_kernel():
+    """The kernel has nothing to complain about."""
+    before = len(kernel_log())
+    yield
+    assert [line for line in kernel_log()[before:] if ALARM.search(line)] == []

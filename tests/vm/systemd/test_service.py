@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The service as the package has it: what it tells, what it may, how it lives and ends."""
+import os
+import pathlib
+import re
+import signal
+import time
+
+from manager import DEFAULTS, DROP_INS, OUT, URL, get, ios, log, main_pid, run, show, wait_for
+
+CAP_BPF, CAP_PERFMON = 39, 38
+BOUNDING = 1 << CAP_BPF | 1 << CAP_PERFMON
+BCRYPT_OF_SECRET = "$2b$04$MoN/U6uk5qDR6V5ahgGfH.WRGXTLfmWtcwAeS4Py2ng78KJMQnK1y"
+NOBODY_IN_PARTICULAR = range(61184, 65520)  # systemd's DynamicUser
+
+
+def status_of(task):
+    return dict(re.findall(r"^(\w+):\s*(.*)$", pathlib.Path(task, "status").read_text(), re.M))
+
+
+def tasks():
+    return sorted(pathlib.Path(f"/proc/{main_pid()}/task").iterdir())
+
+
+def drop_in(text):
+    DROP_INS.mkdir(parents=True, exist_ok=True)
+    (DROP_INS / "test.conf").write_text(text)
+    run("systemctl", "daemon-reload")
+
+
+def completed(device):
+    """The kernel's own count of reads and writes."""
+    fields = pathlib.Path(f"/sys/block/{device}/stat").read_text().split()
+    return {"read": int(fields[0]), "write": int(fields[4])}
+
+
+def test_ready_when_it_watches():
+    assert show("ActiveState", "SubState", "StatusText", "NRestarts") == ["active", "running", "Watching", "0"]
+    assert get("/healthz") == "ok\n"
+    assert "listening on http://127.0.0.1:9834/" in log()
+
+
+def test_counts_what_dd_does():
+    before, kernel = ios("vda", "read"), completed("vda")
+    run("dd", "if=/dev/vda", "of=/dev/null", "iflag=direct", "bs=4k", "count=500")
+    done = completed("vda")["read"] - kernel["read"]
+    assert done >= 500
+    wait_for(lambda: ios("vda", "read") - before >= done, "interval", 30)
+    assert ios("vda", "read") - before == completed("vda")["read"] - kernel["read"]
+
+
+def test_a_device_that_comes_later():
+    """Uevents get through the sandbox, and the capabilities that were kept are enough for another capture."""
+    run("modprobe", "null_blk", "nr_devices=1", "gb=1")
+    try:
+        wait_for(lambda: "nullb0 is watched now" in log(), "nullb0", 60)
+        kernel = completed("nullb0")["write"]
+        run("dd", "if=/dev/zero", "of=/dev/nullb0", "oflag=direct", "bs=4k", "count=1000")
+        assert completed("nullb0")["write"] - kernel == 1000
+        wait_for(lambda: ios("nullb0", "write") >= 1000, "interval", 30)
+        assert ios("nullb0", "write") == 1000
+    finally:
+        run("modprobe", "-r", "null_blk")
+    wait_for(lambda: "nullb0 went away" in log(), "end of nullb0", 60)
+    assert get("/healthz") == "ok\n"
+
+
+def test_capabilities():
+    """Nothing in effect; the bounding set is what the unit says; only the thread that opens captures has some permitted."""
+    seen = [status_of(task) for task in tasks()]
+    assert len(seen) >= 3
+    for s in seen:
+        assert (int(s["CapEff"], 16), int(s["CapInh"], 16), int(s["CapAmb"], 16)) == (0, 0, 0), s["Name"]
+        assert int(s["CapBnd"], 16) == BOUNDING
+        assert int(s["CapPrm"], 16) & ~BOUNDING == 0
+        assert (s["NoNewPrivs"], s["Seccomp"]) == ("1", "2")
+        assert set(map(int, s["Uid"].split())) <= set(NOBODY_IN_PARTICULAR)
+        assert 0 not in map(int, s["Gid"].split()) and s["Groups"].split() in ([], [s["Gid"].split()[0]])
+    assert sorted({int(s["CapPrm"], 16) for s in seen}) == [0, BOUNDING]
+
+
+def test_named_devices_keep_no_capability():
+    DEFAULTS.write_text('ARGS="--dev vda"\n')
+    run("systemctl", "restart", "blklat")
+    assert {int(status_of(task)["CapPrm"], 16) for task in tasks()} == {0}
+    wait_for(lambda: "blklat_io_started_total" in get("/metrics"), "interval", 30)
+
+
+def test_a_path_below_dev_is_a_device():
+    DEFAULTS.write_text('ARGS="--dev /dev/vda"\n')
+    run("systemctl", "restart", "blklat")
+    wait_for(lambda: 'device="vda"' in get("/metrics"), "device of that path", 30)
+
+
+def test_sees_and_writes_nothing_else():
+    """By the eyes of the process, as root: what is refused is refused by the mounts."""
+    def inside(*argv):
+        return run("nsenter", "-t", main_pid(), "-m", "--", *argv, fails=True)
+
+    for path in ("/etc/new", "/usr/new", "/var/new", "/sys/block/vda/queue/scheduler"):
+        assert inside("sh", "-c", f"echo none >{path} && echo written") == "", path
+    assert inside("ls", "-A", "/home", "/root").split() == ["/home:", "/root:"]
+    assert inside("sh", "-c", "ls /proc | grep -vc '^[0-9]'").strip() in ("2", "3", "4")  # self, thread-self, mounts
+    pid = main_pid()
+    assert os.stat("/tmp").st_ino != os.stat(f"/proc/{pid}/root/tmp").st_ino or \
+        os.stat("/tmp").st_dev != os.stat(f"/proc/{pid}/root/tmp").st_dev
+
+
+def test_no_device_can_be_opened():
+    """By a process of its control group; root, so that only the device policy can refuse."""
+    group = show("ControlGroup")
+    script = f"echo $$ >/sys/fs/cgroup{group}/cgroup.procs; head -c 512 {{}} >/dev/null && echo opened"
+    assert run("sh", "-c", script.format("/dev/vda"), fails=True) == ""
+    assert run("sh", "-c", script.format("/dev/zero")) == "opened\n"
+
+
+def test_watchdog():
+    """Beats come in time, and when they don't it is killed and started again."""
+    assert show("WatchdogUSec") == "30s"
+    drop_in("[Service]\nWatchdogSec=6\n")
+    run("systemctl", "restart", "blklat")
+    pid, beat = main_pid(), show("WatchdogTimestampMonotonic")
+    time.sleep(15)
+    assert (main_pid(), show("NRestarts")) == (pid, "0")
+    assert int(show("WatchdogTimestampMonotonic")) > int(beat)
+    os.kill(pid, signal.SIGSTOP)
+    wait_for(lambda: show("NRestarts") == "1" and show("ActiveState") == "active", "restart", 60)
+    assert main_pid() != pid
+    assert get("/healthz") == "ok\n"
+
+
+def test_reload_keeps_it_running():
+    pid = main_pid()
+    run("systemctl", "reload", "blklat")
+    wait_for(lambda: show("ActiveState") == "active", "end of the reload", 30)
+    assert (main_pid(), show("NRestarts"), get("/healthz")) == (pid, "0", "ok\n")
+
+
+def test_ends_within_a_second():
+    pid = main_pid()
+    begin = time.monotonic()
+    os.kill(pid, signal.SIGTERM)
+    wait_for(lambda: not pathlib.Path(f"/proc/{pid}").exists(), "end", 10)
+    assert time.monotonic() - begin < 1
+    wait_for(lambda: show("ActiveState") == "inactive", "inactive unit", 10)
+    assert show("NRestarts") == "0"
+
+
+def test_stop():
+    """Clean: no status, no kill, nobody listens."""
+    run("systemctl", "stop", "blklat")
+    assert show("ActiveState", "Result") == ["inactive", "success"]
+    assert "blklat.service: Deactivated successfully." in log().splitlines()[-3:]
+    assert run("curl", "-sS", "--fail", URL + "/metrics", fails=True) == ""
+
+
+def test_a_wrong_option_is_not_tried_again():
+    DEFAULTS.write_text('ARGS="--no-such"\n')
+    run("systemctl", "restart", "blklat", fails=True)
+    wait_for(lambda: show("ActiveState") == "failed", "failure", 30)
+    time.sleep(6)
+    assert show("ActiveState", "ExecMainStatus", "NRestarts") == ["failed", "2", "0"]
+    assert "unrecognized option '--no-such'" in log()
+
+
+def test_passwords_by_credentials():
+    """As docs/fleet.md says: files that only root can read."""
+    folder = pathlib.Path("/etc/blklat")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    (folder / "web.yml").write_text(f"basic_auth_users:\n  prometheus: {BCRYPT_OF_SECRET}\n")
+    (folder / "web.yml").chmod(0o600)
+    drop_in("[Service]\nLoadCredential=web.yml:/etc/blklat/web.yml\n")
+    DEFAULTS.write_text('ARGS="--dev all --web-config /run/credentials/blklat.service/web.yml"\n')
+    run("systemctl", "restart", "blklat")
+    assert "blklat_build_info" in get("/metrics", "-u", "prometheus:secret")
+    assert run("curl", "-sS", "-o", "/dev/null", "-w", "%{http_code}", URL + "/metrics") == "401"
+
+
+def test_module_instead_of_bpf():
+    """As docs/fleet.md says: root, who opens the module's device, and those to be watched to name them to it."""
+    run("insmod", OUT / "blklat.ko")
+    try:
+        drop_in("[Service]\nUser=root\nDeviceAllow=/dev/blklat rw\nDeviceAllow=block-* r\n")
+        DEFAULTS.write_text('ARGS="--dev vda --engine kmod"\n')
+        run("systemctl", "restart", "blklat")
+        wait_for(lambda: 'blklat_capture_info{engine="kmod"} 1' in get("/metrics"), "interval", 30)
+        before = ios("vda", "read")
+        run("dd", "if=/dev/vda", "of=/dev/null", "iflag=direct", "bs=4k", "count=100")
+        wait_for(lambda: ios("vda", "read") - before >= 100, "interval", 30)
+        assert {int(status_of(task)["CapPrm"], 16) for task in tasks()} == {0}
+    finally:
+        run("systemctl", "stop", "blklat")
+        run("rmmod", "blklat")
+
+
+def test_remove_while_it_runs():
+    """The last one: stops it, and leaves no trace in systemd once purged."""
+    pid = main_pid()
+    run("dpkg", "-P", "blklat")
+    assert not pathlib.Path(f"/proc/{pid}").exists()
+    assert show("LoadState", "ActiveState") == ["not-found", "inactive"]
+    run("dpkg", "-i", next(OUT.glob("blklat_*.deb")))
