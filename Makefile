@@ -54,7 +54,7 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs bench bench-vm bench-programs
+.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs bench bench-vm bench-serve bench-programs
 
 all: $(O)/blklat
 
@@ -76,6 +76,7 @@ help:
 	@echo "make test-kunit   the kernel module's parts in a user-mode kernel, then with KASAN and lockdep"
 	@echo "make test-vm      both engines on stock Debian kernels in an emulator;  KERNEL=6.12 for one"
 	@echo "make bench        as root: cost per IO beside the other tools; also $(O)/bench.json"
+	@echo "make bench-serve  CPU time, memory and scrapes of a service on a host of 64 devices, replayed"
 	@echo "make bench-vm     as root: instructions per IO, counted in an emulator"
 	@echo "make deps         as root: install with apt what building and testing needs"
 	@echo "make install      into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX);  make uninstall"
@@ -266,6 +267,9 @@ bench-vm: PACKAGES += libbpf-tools
 bench-vm: deps
 	+@$(MAKE) -s --no-print-directory bench-programs
 	@$(PYTHON) -B bench/bench_vm.py $(BENCH)
+
+bench-serve: all
+	@$(PYTHON) -B bench/serve.py --build $(O) $(BENCH)
 
 bench-programs: $(O)/blklat $(addprefix $(O)/bench/,floor drain recording exposition)
 
