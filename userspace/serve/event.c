@@ -7,15 +7,10 @@
 
 #include "sink/json_parts.h"
 #include "util/cleanup.h"
+#include "util/json.h"
 #include "util/units.h"
 
 #define SCHEMA 1
-
-static void cleanup_json(struct json_object **o)
-{
-	json_object_put(*o);
-}
-
 
 /* Pairs of cell and IOs, for cells that have any: half of what bounds would take. */
 static struct json_object *cells(const struct hist *h)
@@ -87,15 +82,10 @@ static double longest_s(const struct frames *frames)
 	return longest;
 }
 
-static const char *text_of(struct json_object *o)
-{
-	return json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-}
-
 /* json-c escapes line ends, which would end the "data" line. */
 static struct blob *made(const char *head, struct json_object *o)
 {
-	const char *json = o ? text_of(o) : NULL;
+	const char *json = json_line(o);
 	char *text = NULL;
 	int len = json ? asprintf(&text, "%sdata: %s\n\n", head, json) : -1;
 
@@ -138,28 +128,17 @@ static struct json_object *lower(const struct device_table *t, const struct devi
 	return to;
 }
 
-static struct json_object *device(const struct device_table *t, const struct device *d)
-{
-	struct json_object *to = json_object_new_object();
-
-	json_add_text(to, "name", d->name);
-	json_add_text(to, "kind", d->kind);
-	json_add_text(to, "model", d->model);
-	json_add_text(to, "mapper", d->mapper);
-	json_add_text(to, "scheduler", d->scheduler);
-	json_add_count(to, "size_bytes", d->size_bytes);
-	json_add(to, "lower", lower(t, d));
-	return to;
-}
-
 static struct json_object *devices(const struct event_run *e)
 {
 	struct json_object *to = json_object_new_array();
 	const struct frames *fs = e->frames;
 
-	for (u32 i = 0; i < fs->n; i++)
-		if (!i || fs->f[i].watch->device != fs->f[i - 1].watch->device)
-			json_object_array_add(to, device(e->run->devices, fs->f[i].watch->device));
+	for (u32 i = 0; i < fs->n; i++) {
+		const struct device *d = fs->f[i].watch->device;
+
+		if (!i || d != fs->f[i - 1].watch->device)
+			json_object_array_add(to, json_device(d, lower(e->run->devices, d)));
+	}
 	return to;
 }
 

@@ -106,6 +106,20 @@ struct json_object *json_bins(const struct hist *h)
 	return to;
 }
 
+struct json_object *json_device(const struct device *d, struct json_object *lower)
+{
+	struct json_object *to = json_object_new_object();
+
+	json_add_text(to, "name", d->name);
+	json_add_text(to, "kind", d->kind);
+	json_add_text(to, "model", d->model);
+	json_add_text(to, "mapper", d->mapper);
+	json_add_text(to, "scheduler", d->scheduler);
+	json_add_count(to, "size_bytes", d->size_bytes);
+	json_add(to, "lower", lower);
+	return to;
+}
+
 struct json_object *json_accounting(const struct accounting *a)
 {
 	struct json_object *to = json_object_new_object(), *lost_by = json_object_new_object();

@@ -33,6 +33,9 @@ struct json_object *json_latencies(const struct op_frame *o, const struct percen
 /* [[lower exclusive, upper inclusive, count], ...] in ns of each bin in use; above the grid upper is null. */
 struct json_object *json_bins(const struct hist *h);
 
+/* What a device is; @lower, which it takes over, are the names of those that it lies on. */
+struct json_object *json_device(const struct device *d, struct json_object *lower);
+
 /* The design's "accounting". */
 struct json_object *json_accounting(const struct accounting *a);
 

@@ -25,18 +25,11 @@ static struct json_object *marks(const struct run *r)
 
 static struct json_object *device(const struct device_table *t, const struct device *d)
 {
-	struct json_object *to = json_object_new_object(), *lower = json_object_new_array();
+	struct json_object *lower = json_object_new_array();
 
 	for (u32 i = 0; i < d->n_lower; i++)
 		json_object_array_add(lower, json_clean_text(t->d[d->lower[i]].name));
-	json_add_text(to, "name", d->name);
-	json_add_text(to, "kind", d->kind);
-	json_add_text(to, "model", d->model);
-	json_add_text(to, "mapper", d->mapper);
-	json_add_text(to, "scheduler", d->scheduler);
-	json_add_count(to, "size_bytes", d->size_bytes);
-	json_add(to, "lower", lower);
-	return to;
+	return json_device(d, lower);
 }
 
 static struct json_object *devices(const struct run *r)
