@@ -54,7 +54,7 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs bench bench-vm bench-serve bench-programs
+.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs test-soak bench bench-vm bench-serve bench-programs
 
 all: $(O)/blklat
 
@@ -75,6 +75,7 @@ help:
 	@echo "make test-live    this machine's kernel: loop and zram, fio as load and oracle"
 	@echo "make test-kunit   the kernel module's parts in a user-mode kernel, then with KASAN and lockdep"
 	@echo "make test-vm      both engines on stock Debian kernels in an emulator;  KERNEL=6.12 for one"
+	@echo "make test-soak    a live page and its service for 15 minutes of load: nothing grows; not in 'make test'"
 	@echo "make bench        as root: cost per IO beside the other tools; also $(O)/bench.json"
 	@echo "make bench-serve  CPU time, memory and scrapes of a service on a host of 64 devices, replayed"
 	@echo "make bench-vm     as root: instructions per IO, counted in an emulator"
@@ -328,6 +329,9 @@ test-programs: all $(UNIT_TESTS) $(O)/tests/live/witness $(O)/tests/prom/exposit
 
 $(LEVELS:%=test-%): test-%: test-programs
 	@$(RUN_TESTS) $*
+
+test-soak: test-programs
+	@$(RUN_TESTS) soak
 
 FORCE:
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs test levels, one after the other, and ends on one line that counts them all.
 
-usage: run.py BUILD LEVEL...      (levels: tree unit cli report web prom package fuzz serve live kunit vm)
+usage: run.py BUILD LEVEL...      (levels: tree unit cli report web prom package fuzz serve live kunit vm soak)
 
 A level that fails does not stop the others. The exit status is 0 only if nothing failed and every
 level ran at least one test.
@@ -59,9 +59,9 @@ def cmocka(program):
     return counted(status, count)
 
 
-def pytest(folder):
+def pytest(folder, **env):
     count = Count()
-    status, output = run([sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", folder])
+    status, output = run([sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", folder], **env)
     for number, what in PYTEST.findall(output.strip().split("\n")[-1]):
         key = {"passed": "passed", "skipped": "skipped"}.get(what, "failed")
         count[key] += int(number)
@@ -128,6 +128,7 @@ LEVELS = {
     "live": lambda build: pytest("tests/live"),
     "kunit": kunit,
     "vm": vm,
+    "soak": lambda build: pytest("tests/soak", WEB=str(build / "web")),
 }
 
 

@@ -232,7 +232,7 @@ def exact(test):
 
 def fio_argv(device, **options):
     settings = {"name": "load", "filename": device.path, "direct": 1, "ioengine": "psync", "bs": "4k", "rw": "randread",
-                "randrepeat": 0, "group_reporting": 1} | options
+                "randrepeat": 0, "group_reporting": 1, "thread": 1} | options  # no child that outlives a killed fio
     return ["fio", "--output-format=json"] + [f"--{k}={v}" for k, v in settings.items()]
 
 
