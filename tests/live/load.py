@@ -68,9 +68,9 @@ class Process:
             self.process.kill()
         self.wait()
 
-    def until(self, condition, what):
+    def until(self, condition, what, within_s=DEADLINE_S):
         """Waits for a condition on what the child has printed so far; returns its value."""
-        deadline = time.monotonic() + DEADLINE_S
+        deadline = time.monotonic() + within_s
         while time.monotonic() < deadline:
             over = self.process.poll() is not None
             value = condition()
@@ -78,7 +78,7 @@ class Process:
                 return value
             assert not over, f"{self.argv[0]} ended with {self.process.returncode} before {what}: {self.stderr}"
             time.sleep(0.01)
-        raise AssertionError(f"{self.argv[0]}: no {what} within {DEADLINE_S} s: {self.stderr}")
+        raise AssertionError(f"{self.argv[0]}: no {what} within {within_s} s: {self.stderr}")
 
     def __enter__(self):
         return self

@@ -138,12 +138,12 @@ static void larger_than_a_file_may_be(void **state)
 	feed_init(&f, 2, 6);
 	pid = fork();
 	if (!pid) {
-		/* At a page's end: a page cut off is a full disk to SQLite. It does not keep EFBIG either. */
+		/* A page of the WAL that is cut off is a full disk to SQLite. EFBIG it has from the file. */
 		const struct rlimit limit = { 32 + 170 * (24 + 4096), 32 + 170 * (24 + 4096) };
 
 		signal(SIGXFSZ, SIG_IGN);
 		EXPECT(!setrlimit(RLIMIT_FSIZE, &limit));
-		write_until(&at, &f, -EIO);
+		write_until(&at, &f, -EFBIG);
 		_exit(0);
 	}
 	must_be(pid);

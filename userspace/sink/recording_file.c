@@ -15,6 +15,14 @@
 #define BUSY_MS 10000	/* that another program may hold the file for: a mark, somebody's sqlite3 */
 #define END_BUSY_MS 1000
 
+/*
+ * The WAL is moved into the file after some dozen intervals: an interval writes the pages that it shares with the one
+ * before again, so that SQLite's own 1000 pages take many times what they hold, and fill a small disk with it.
+ */
+#define WAL_PAGES 64
+#define WAL_PAGES_A_WATCH 16
+#define WAL_PAGES_MOST 1000
+
 /* What SQLite keeps beside the file. */
 static const char *const besides[] = { "-wal", "-shm", "-journal" };
 
@@ -126,10 +134,19 @@ static int make_tables(sqlite3 *db)
 	return rc;
 }
 
+static int limit_wal(sqlite3 *db, u32 n_watches)
+{
+	u64 pages = WAL_PAGES + (u64)n_watches * WAL_PAGES_A_WATCH;
+
+	return sqlite3_wal_autocheckpoint(db, pages < WAL_PAGES_MOST ? pages : WAL_PAGES_MOST);
+}
+
 int recording_file_begin(struct recording_file *f, const struct run_info *run, struct problem *p)
 {
-	int rc = sqlite_run(f->db, "BEGIN IMMEDIATE");
+	int rc = limit_wal(f->db, run->n_watches);
 
+	if (!rc)
+		rc = sqlite_run(f->db, "BEGIN IMMEDIATE");
 	if (!rc)
 		rc = make_tables(f->db);
 	if (!rc)
