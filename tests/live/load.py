@@ -27,6 +27,9 @@ DEADLINE_S = 20 * float(os.environ.get("BLKLAT_SLOW", 1))  # emulated machines a
 class Process:
     """A child that is ended by its own pid, whatever happens."""
 
+    def take(self, line):
+        """A line of its standard output."""
+
     def __init__(self, argv, stdin=None):
         self.began = time.monotonic()
         self.argv = [str(a) for a in argv]
@@ -68,7 +71,7 @@ class Process:
             self.process.kill()
         self.wait()
 
-    def until(self, condition, what, within_s=DEADLINE_S):
+    def until(self, condition, what, within_s=DEADLINE_S, every_s=0.01):
         """Waits for a condition on what the child has printed so far; returns its value."""
         deadline = time.monotonic() + within_s
         while time.monotonic() < deadline:
@@ -77,7 +80,7 @@ class Process:
             if value:
                 return value
             assert not over, f"{self.argv[0]} ended with {self.process.returncode} before {what}: {self.stderr}"
-            time.sleep(0.01)
+            time.sleep(every_s)
         raise AssertionError(f"{self.argv[0]}: no {what} within {within_s} s: {self.stderr}")
 
     def __enter__(self):

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Recordings of this machine: all that happened is in the file, whatever ends the run."""
+import contextlib
 import json
 import os
+import pathlib
 import random
 import re
 import shutil
 import signal
+import sqlite3
 import statistics
 import subprocess
 import time
@@ -13,7 +16,7 @@ import time
 import pytest
 from conftest import need
 from devices import MIB, Delta, run
-from load import BLKLAT, DEADLINE_S, FioResult, Missing, deep, exact, fio, fio_argv, watching
+from load import BLKLAT, DEADLINE_S, FioResult, Missing, Process, deep, exact, fio, fio_argv, watching
 from recorder import Recorder, assert_one_plain_file, busy, ios, meta, query, record, record_argv, replayed, value
 
 
@@ -106,6 +109,46 @@ def test_marks(loop, file):
     for (mono, wall, _), (begin, end, _) in zip(rows, made):
         assert begin[0] <= mono <= end[0] and begin[1] <= wall <= end[1]
     assert_one_plain_file(file)
+
+
+def sleeps(process):
+    """It waits for a while to pass, as SQLite does for a lock."""
+    with contextlib.suppress(FileNotFoundError):  # it has ended already
+        return "nanosleep" in pathlib.Path(f"/proc/{process.pid}/wchan").read_text()
+    return False
+
+
+def mark_that_waits(file, text):
+    """
+    While somebody else writes to the file a mark can't be, so it has its time from before. Returns when it was
+    called and when it was seen to wait; the lock is given back some time after.
+    """
+    with contextlib.closing(sqlite3.connect(file, isolation_level=None, timeout=DEADLINE_S)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        begin = time.monotonic_ns()
+        with Process([BLKLAT, "mark", file, text]) as p:
+            p.until(lambda: sleeps(p), "waiting for the lock", every_s=0.001)
+            waiting = time.monotonic_ns()
+            time.sleep(0.2)
+            db.execute("ROLLBACK")
+            assert (p.wait(), p.stderr) == (0, "")
+    return begin, waiting
+
+
+def test_mark_is_of_when_it_was_called(loop, file):
+    """
+    Between the call and what was seen of it by the same clock, also when the file is not to be had then. To
+    within 50 ms: one call in which no more lies between the two.
+    """
+    deadline = time.monotonic() + DEADLINE_S
+    begin, waiting = 0, None
+    with Recorder(loop, file, "--quiet") as r:
+        while not waiting or waiting - begin > 50e6:
+            assert time.monotonic() < deadline, "this machine takes more than 50 ms to start a program"
+            begin, waiting = mark_that_waits(file, "now")
+            noted = value(file, "SELECT max(mono_ns) FROM mark")
+            assert begin <= noted <= waiting
+        assert r.stop() == 0
 
 
 def test_marks_of_many_at_once(loop, file):

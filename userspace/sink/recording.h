@@ -44,7 +44,8 @@ void recording_problem(const struct sink *s, struct problem *p);
 u64 recording_intervals(const struct sink *s);
 
 /*
- * Notes an event, now, in a @file that is being recorded. Returns 0, or a negative errno and a sentence: -EINVAL
+ * Notes an event in a @file that is being recorded, as of the time of the call, however long the file is kept by
+ * somebody else. Returns 0, or a negative errno and a sentence: -EINVAL
  * (no text, too long), -ENXIO (nobody records it), -EBADMSG (no recording), or what failed.
  */
 int recording_mark(const char *file, const char *text, struct problem *p);

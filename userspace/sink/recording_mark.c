@@ -14,6 +14,12 @@
 
 #define BUSY_MS 10000	/* the recorder has it for a moment each interval */
 
+/* When it happened. Whatever the file makes us wait for comes later. */
+struct moment {
+	u64 mono_ns;
+	u64 wall_ns;
+};
+
 static int take_text(const char *text, char clean[RECORDING_MARK_BYTES + 1], struct problem *p)
 {
 	if (strlen(text) > RECORDING_MARK_BYTES)
@@ -49,7 +55,7 @@ static int check_schema(sqlite3 *db, const char *file, struct problem *p)
 	return 0;
 }
 
-static int insert(sqlite3 *db, const char *text)
+static int insert(sqlite3 *db, const struct moment *at, const char *text)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	int rc = sqlite_run(db, "PRAGMA synchronous = FULL");
@@ -58,13 +64,13 @@ static int insert(sqlite3 *db, const char *text)
 		rc = sqlite3_prepare_v2(db, "INSERT INTO mark VALUES(?, ?, ?)", -1, &s, NULL);
 	if (rc)
 		return rc;
-	sqlite3_bind_int64(s, 1, clock_ns(CLOCK_MONOTONIC));
-	sqlite3_bind_int64(s, 2, clock_ns(CLOCK_REALTIME));
+	sqlite3_bind_int64(s, 1, at->mono_ns);
+	sqlite3_bind_int64(s, 2, at->wall_ns);
 	sqlite3_bind_text(s, 3, text, -1, SQLITE_STATIC);
 	return sqlite_step_done(s);
 }
 
-static int mark(const char *file, const char *text, struct problem *p)
+static int mark(const char *file, const struct moment *at, const char *text, struct problem *p)
 {
 	char *path CLEANUP(cleanup_free) = sqlite_path(file);
 	sqlite3 *db = NULL;
@@ -77,7 +83,7 @@ static int mark(const char *file, const char *text, struct problem *p)
 		rc = sqlite3_busy_timeout(db, BUSY_MS);
 	err = rc ? 0 : check_schema(db, file, p);
 	if (!rc && !err)
-		rc = insert(db, text);
+		rc = insert(db, at, text);
 	if (rc) {
 		err = sqlite_errno(db, rc);
 		problem_set(p, err, "%s: the mark could not be written: %s", file, sqlite3_errmsg(db));
@@ -88,6 +94,7 @@ static int mark(const char *file, const char *text, struct problem *p)
 
 int recording_mark(const char *file, const char *text, struct problem *p)
 {
+	const struct moment now = { clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_REALTIME) };
 	char clean[RECORDING_MARK_BYTES + 1];
 	/* Closed last: closing any descriptor of a file drops the locks that SQLite has on it. */
 	int fd CLEANUP(cleanup_close) = -1;
@@ -98,5 +105,5 @@ int recording_mark(const char *file, const char *text, struct problem *p)
 	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return problem_set(p, -errno, "%s: can't be opened: %s", file, strerror(errno));
-	return check_recorded(fd, file, p) ?: mark(file, clean, p);
+	return check_recorded(fd, file, p) ?: mark(file, &now, clean, p);
 }
