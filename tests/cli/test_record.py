@@ -136,11 +136,44 @@ def test_odd_names(tmp_path):
 # --- what can't be done -----------------------------------------------------------------------------------
 
 def test_existing_file(file):
+    for before in (b"precious", record(file).read_bytes()):
+        file.write_bytes(before)
+        one_line(run("record", "--replay", NVME, "-o", file), 2, f"{file}")
+        assert file.read_bytes() == before
+
+
+def test_only_a_recording_is_replaced(file, tmp_path):
+    """Whatever else stands there was not meant. A recording that was killed is one only by its log."""
     file.write_text("precious")
-    one_line(run("record", "--replay", NVME, "-o", file), 2, f"{file}")
+    one_line(run("record", "--replay", NVME, "-o", file, "--overwrite"), 2, "is no recording")
     assert file.read_text() == "precious"
-    record(file, "--overwrite")
-    assert meta(file)["finished"] == 1
+    other = tmp_path / "other.sqlite"
+    foreign(other)
+    before = other.read_bytes()
+    one_line(run("record", "--replay", NVME, "-o", other, "--overwrite"), 2, "is no recording")
+    assert other.read_bytes() == before
+    for make in (lambda: file.write_bytes(b""), lambda: record(tmp_path / "first").rename(file), lambda: killed(file)):
+        file.unlink(missing_ok=True)
+        make()
+        record(file, "--overwrite", "--label", "new")
+        assert (meta(file)["finished"], meta(file)["label"]) == (1, "new")
+        assert not list(tmp_path.glob("run.blklat-*"))
+
+
+def killed(file):
+    """What a recording is when the machine goes down before anything came from the log into the file."""
+    source = record(file.with_name("source"), "--label", "old")
+    with contextlib.closing(sqlite3.connect(source)) as whole, contextlib.closing(sqlite3.connect(file)) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA wal_autocheckpoint = 0")
+        with db:
+            db.execute(f"PRAGMA application_id = {whole.execute('PRAGMA application_id').fetchone()[0]}")
+            db.execute("CREATE TABLE meta(key, value)")
+        saved = {name: file.with_name(name).read_bytes() for name in (file.name, file.name + "-wal")}
+    assert saved[file.name][68:72] == bytes(4), "the file alone must not tell its kind"
+    for name, content in saved.items():
+        file.with_name(name).write_bytes(content)
+    source.unlink()
 
 
 @pytest.mark.parametrize("make,sentence", [

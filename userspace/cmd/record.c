@@ -35,7 +35,7 @@ enum { KEY_OVERWRITE = OPTIONS_LONG, KEY_LABEL, KEY_MAX_SIZE };
 
 static const struct argp_option option_list[] = {
 	{ "output", 'o', "FILE", 0, "The file to make", 0 },
-	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace FILE if it exists", 0 },
+	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace FILE if it is a recording", 0 },
 	{ "label", KEY_LABEL, "TEXT", 0, "What reports call the run (default: the file's name)", 0 },
 	{ "max-size", KEY_MAX_SIZE, "SIZE", 0, "Most that the file may take: the oldest intervals are merged to "
 	  "longer ones, then dropped", 0 },

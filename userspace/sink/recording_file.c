@@ -37,7 +37,22 @@ static void remove_files(const char *name)
 	}
 }
 
-/* Deletes what stands there, if it is a file that nobody records to. */
+/* A file without a table is what may be left of one that was killed as it began. */
+static bool is_recording(const char *name)
+{
+	char *path CLEANUP(cleanup_free) = sqlite_path(name);
+	sqlite3 *db = NULL;
+	bool is = false;
+	int rc;
+
+	if (path && !sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL))
+		is = sqlite_number(db, "PRAGMA application_id", &rc) == RECORDING_APPLICATION_ID ||
+		     sqlite_number(db, "SELECT count(*) FROM sqlite_master", &rc) == 0;
+	sqlite3_close(db);
+	return is;
+}
+
+/* Deletes what stands there, if it is a recording that nobody records to: a slip of the keys costs no other file. */
 static int remove_old(const char *name, struct problem *p)
 {
 	int fd CLEANUP(cleanup_close) = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -50,6 +65,9 @@ static int remove_old(const char *name, struct problem *p)
 		return problem_set(p, -EINVAL, "%s: is no regular file, a recording has to be one", name);
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return problem_set(p, -EBUSY, "%s: is being recorded, choose another name", name);
+	if (!is_recording(name))
+		return problem_set(p, -EEXIST, "%s: is no recording, only one is replaced: choose another name or "
+				   "delete it", name);
 	remove_files(name);
 	return 0;
 }
