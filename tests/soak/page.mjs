@@ -20,8 +20,11 @@ test("a live page for a long time", async (t) => {
         const { usedSize } = await session.send("Runtime.getHeapUsage");
         const { metrics } = await session.send("Performance.getMetrics");
         const [nodes, listeners] = ["Nodes", "JSEventListeners"].map((name) => metrics.find((m) => m.name === name).value);
-        const [kept, shown] = await page.evaluate(() => [window.blklat.feed.intervals.length, window.blklat.lines[0].run.duration_s]);
-        console.log(JSON.stringify({ passed_s, heap_bytes: usedSize, nodes, listeners, intervals: kept, shown_s: shown }));
+        const [intervals, cells] = await page.evaluate(() => {
+            const { intervals: kept } = window.blklat.feed;
+            return [kept.length, kept.flatMap((i) => i.watches).flatMap((w) => w.ops).reduce((sum, op) => sum + op.cells.length / 2, 0)];
+        });
+        console.log(JSON.stringify({ passed_s, heap_bytes: usedSize, nodes, listeners, intervals, cells }));
         await page.waitForTimeout(1000 * STEP_S);
     }
 });
