@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """/api/stream: every interval once, history first, resumed where a reader left off."""
-import time
-
 import pytest
 from service import REPLAYS, Serve, lateness
 
@@ -39,29 +37,46 @@ def test_cells_hold_every_io():
                     assert o["cells"][::2] == sorted(set(o["cells"][::2]))
 
 
+def newest(serve):
+    """Its number, by the IOs so far."""
+    return sum(line["accounting"]["completed"] for line in serve.snapshot()) // 1300
+
+
 def test_resume(script):
-    """A reader that comes back gets what it missed, once; no second 'run' in between."""
+    """A reader that comes back is told of the run, then gets what it missed, once; no second 'run' in between."""
     with Serve("--replay", script(200, 0.1)) as s:
         with s.stream() as stream:
             last, _ = stream.intervals(3)[-1]
-        time.sleep(0.55)
+        boot, seen = last.split(".")
+        s.until(lambda: newest(s) >= int(seen) + 5, "more intervals")
         with s.stream({"Last-Event-ID": last}) as stream:
-            number, _ = stream.intervals(1)[0]
-            assert int(number.split(".")[1]) == int(last.split(".")[1]) + 1
-        boot = last.split(".")[0]
+            told = [stream.event()[:2] for _ in range(6)]
+        assert told == [(None, "run")] + [(f"{boot}.{int(seen) + missed}", "interval") for missed in range(1, 6)]
         for odd in ("", "x", "0.3", f"{boot}.999999", f"{boot}.", f"{boot}.1x", f"{boot}.-1", "9" * 400):
             with s.stream({"Last-Event-ID": odd}) as stream:
                 assert stream.intervals(1)[0][0] == f"{boot}.1", odd
 
 
+def ends(stream, last):
+    """{number: when it ended} of the intervals up to the last."""
+    found = {}
+    while last not in found:
+        [(number, data)] = stream.intervals(1)
+        found[int(number.split(".")[1])] = data["end_s"]
+    return found
+
+
 def test_history_is_bounded_in_time(script):
-    with Serve("--replay", script(100, 0.1), "--history", "0.5") as s:
-        time.sleep(2)
+    """A reader that comes when all is over gets what ended within the history before the last, by the ends that another was told."""
+    with Serve("--replay", script(30, 0.1), "--history", "0.55") as s:
         with s.stream() as stream:
-            number, data = stream.intervals(1)[0]
-        first = int(number.split(".")[1])
-        newest = s.snapshot()[0]["accounting"]["completed"] // 1300
-        assert first > 5 and newest - first <= 7
+            told = ends(stream, 30)
+        s.until(lambda: "at its end" in s.read_stderr(), "the end")
+        with s.stream() as stream:
+            kept = ends(stream, 30)
+        assert list(kept) == list(range(min(kept), 31))
+        assert {n for n, end in told.items() if end >= told[30] - 0.55} == kept.keys() & told.keys()
+        assert told.keys() - kept.keys()
 
 
 def test_a_reader_that_comes_late_is_told_of_what_was_kept(script):
