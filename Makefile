@@ -54,7 +54,7 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs test-soak bench bench-vm bench-serve bench-programs
+.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs test-soak bench bench-vm bench-serve bench-web bench-programs
 
 all: $(O)/blklat
 
@@ -78,6 +78,7 @@ help:
 	@echo "make test-soak    a live page and its service for 15 minutes of load: nothing grows; not in 'make test'"
 	@echo "make bench        as root: cost per IO beside the other tools; also $(O)/bench.json"
 	@echo "make bench-serve  CPU time, memory and scrapes of a service on a host of 64 devices, replayed"
+	@echo "make bench-web    first paint and clicks of a report of 2000 s in headless Chromium"
 	@echo "make bench-vm     as root: instructions per IO, counted in an emulator"
 	@echo "make deps         as root: install with apt what building and testing needs"
 	@echo "make install      into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX);  make uninstall"
@@ -271,6 +272,9 @@ bench-vm: deps
 
 bench-serve: all
 	@$(PYTHON) -B bench/serve.py --build $(O) $(BENCH)
+
+bench-web: all
+	@WEB=$(abspath $(WEB)) $(NODE) --test --test-reporter=spec tests/web/test_speed.mjs
 
 bench-programs: $(O)/blklat $(addprefix $(O)/bench/,floor drain recording exposition)
 

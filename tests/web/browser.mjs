@@ -55,6 +55,7 @@ export async function open(t, document, { html, drawn = true, expected = [], ...
 export async function openAt(t, url, { expected = [], alone = false, ...options } = {}) {
     const own = (asked) => asked === url || (!alone && asked.startsWith(new URL(url).origin));
     const context = await browser.newContext({ viewport: { width: 1300, height: 900 }, acceptDownloads: true, ...options });
+    context.setDefaultTimeout(120e3);  // a state that comes late on a busy machine comes
     const page = await context.newPage(), wrong = [];
     page.on("console", (message) => ["error", "warning"].includes(message.type()) && wrong.push(message.text()));
     page.on("pageerror", (error) => wrong.push(String(error)));
