@@ -3,10 +3,12 @@
 
 The recordings are made from replay scripts, whose figures tests/cli/test_output.py works out by itself.
 """
+import contextlib
 import json
 import math
 import os
 import pathlib
+import random
 import re
 import shutil
 import sqlite3
@@ -227,7 +229,8 @@ def test_the_codec_of_the_page(recordings):
     """Bins by the page's own decoder, with bounds from the table of cells."""
     names = {}
     exec([b for b in blocks("python") if "def cells" in b][0], names)
-    assert list(names["cells"](bytes.fromhex("05068c010302"))) == [(2, 3), (3, 70), (5, 1)]
+    assert list(names["cells"](bytes.fromhex("16e82b9228"))) == [(2, 3), (3, 70), (5, 1)]
+    assert "`16 e8 2b 92 28`" in PAGE
     for file, lines in recordings.values():
         db = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
         bounds = {i: (low, high) for i, low, high in db.execute(
@@ -241,6 +244,30 @@ def test_the_codec_of_the_page(recordings):
                 total[bounds[cell]] = total.get(bounds[cell], 0) + n
         assert found == {key: summed([o for _, o in ops]) for key, ops in by_op(lines).items()}
         db.close()
+
+
+def test_bins_of_every_shape(tmp_path):
+    """Smooth, ragged, sparse and steep, from 1 IO to 2^30: by the view and by the page, as the replay counts them."""
+    seed, names, script, file = random.Random(4), {}, tmp_path / "shapes.txt", tmp_path / "shapes.blklat"
+    exec([b for b in blocks("python") if "def cells" in b][0], names)
+    shapes = (lambda k: seed.gauss(5000 * math.exp(-((k - 150) / 40)**2), 30), lambda k: seed.random() * 8 - 5,
+              lambda k: 2**seed.randrange(31) if k % 7 else 0, lambda k: (k // 50 % 2) << 30)
+    with open(script, "w") as f:
+        f.write("blklat-replay 1\ndevice d\nwatch d device\n")
+        for shape in shapes:
+            counts = [max(0, int(shape(k))) for k in range(300)]
+            f.writelines(f"io read {int(10000 * 1.02**k)}ns 4096 x{n}\n" for k, n in enumerate(counts) if n)
+            f.write("tick 1\n")
+    record(script, file)
+    lines = replay(script)
+    assert len(lines) == len(shapes) and all(len(o["bins"]) > 50 for _, o in of_lines(lines))
+    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
+        blobs = dict(db.execute("SELECT interval, bins FROM series WHERE interval > 0"))
+        bounds = {(low, high): i for i, low, high in db.execute("SELECT id, lower_ns, upper_ns FROM cell WHERE scale = 6")}
+    for i, (line, o) in enumerate(of_lines(lines), 1):
+        expected = {(low, high): n for low, high, n in o["bins"]}
+        assert bins_of(ask(file, f"SELECT * FROM bin WHERE interval = {i}")) == {key_of(line, o): expected}
+        assert list(names["cells"](blobs[i])) == sorted((bounds[b], n) for b, n in expected.items())
 
 
 def test_bounds_are_exact(recordings):

@@ -11,24 +11,37 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-#define NUMBERS_MAX 4096
+#define NUMBERS_MAX 8192
+
+static u32 nibble_of(const u8 *data, size_t i)
+{
+	return i % 2 ? data[i / 2] % 16 : data[i / 2] / 16;
+}
 
 /* The numbers of @data, at most 2^64 - 1 each; false: they are not written as they have to be. */
 static bool numbers_of(const u8 *data, size_t len, unsigned __int128 *ret, u32 *ret_n)
 {
+	size_t nibbles = len * 2;
 	u32 n = 0;
 
-	for (size_t i = 0; i < len; n++) {
+	for (size_t i = 0; i < nibbles; n++) {
 		unsigned __int128 number = 0;
 		size_t begin = i;
+		u32 nibble;
 
 		do {
-			if (i == len || i - begin == 10)
+			/* One nibble 8 fills the last byte. */
+			if (i == nibbles && i - begin == 1 && nibble_of(data, begin) == 8) {
+				*ret_n = n;
+				return true;
+			}
+			if (i == nibbles || i - begin == 22)
 				return false;
-			number |= (unsigned __int128)(data[i] % 128) << 7 * (i - begin);
-		} while (data[i++] >= 128);
+			nibble = nibble_of(data, i);
+			number |= (unsigned __int128)(nibble % 8) << 3 * (i++ - begin);
+		} while (nibble >= 8);
 		/* As short as can be: its last group is not 0, unless it is the only one. */
-		if ((i - begin > 1 && !data[i - 1]) || number >> 64 || n == NUMBERS_MAX)
+		if ((i - begin > 1 && !nibble) || number >> 64 || n == NUMBERS_MAX)
 			return false;
 		ret[n] = number;
 	}
@@ -39,25 +52,28 @@ static bool numbers_of(const u8 *data, size_t len, unsigned __int128 *ret, u32 *
 static bool plain_decode(const u8 *data, size_t len, u32 cells, u64 *ret)
 {
 	static unsigned __int128 numbers[NUMBERS_MAX + 1];
-	unsigned __int128 sum = 0, cell = 0;
+	unsigned __int128 sum = 0;
+	__int128 cell = 0, value = 1;
 	u32 n;
 
 	if (!numbers_of(data, len, numbers, &n))
 		return false;
 	for (u32 i = 0; i < n; i++) {
-		if (numbers[i] / 2 == 0)
-			return false;
-		if (numbers[i] % 2) {
-			/* A skip is followed by a count. */
-			if (i + 1 == n || numbers[i + 1] % 2)
+		__int128 number = numbers[i], ios = i && value > 0 ? value : 0;
+		bool skipped = value <= 0;
+
+		value = ios + (number % 2 ? -(number + 1) / 2 : number / 2);
+		if (value <= 0) {
+			/* A skip is followed by IOs, and comes after some or first. */
+			if (skipped || i + 1 == n)
 				return false;
-			cell += numbers[i] / 2;
+			cell += 1 - value;
 			continue;
 		}
-		if (cell >= cells)
+		if (cell >= cells || value >> 63)
 			return false;
-		ret[(u32)cell++] = numbers[i] / 2;
-		sum += numbers[i] / 2;
+		ret[(u32)cell++] = value;
+		sum += value;
 	}
 	return !(sum >> 64);
 }

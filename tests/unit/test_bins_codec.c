@@ -28,12 +28,18 @@ static void made_init(struct made *m, u32 scale)
 static void worked_rows(void **state)
 {
 	static const struct { u32 cells[3]; u64 ios[3]; const char *bytes; u32 len; } rows[] = {
-		{ { 2, 3, 5 }, { 3, 70, 1 }, BYTES("\x05\x06\x8c\x01\x03\x02") },
-		{ { 0, 1, 2 }, { 1, 1, 1 }, BYTES("\x02\x02\x02") },
-		{ { 0, 1, 34 }, { 63, 64, 8191 }, BYTES("\x7e\x80\x01\x41\xfe\x7f") },
-		/* Above the grid, at scale 0 cell 34; as much as 9 bytes hold, then 10. */
-		{ { 34 }, { (1ULL << 62) - 1 }, BYTES("\x45\xfe\xff\xff\xff\xff\xff\xff\xff\x7f") },
-		{ { 34 }, { (1ULL << 63) - 1 }, BYTES("\x45\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01") },
+		{ { 2, 3, 5 }, { 3, 70, 1 }, BYTES("\x16\xe8\x2b\x92\x28") },
+		/* Differences 1, 0, 0. */
+		{ { 0, 1, 2 }, { 1, 1, 1 }, BYTES("\x20\x08") },
+		/* The last ones that a nibble holds, 3 and -4, and the first ones that it does not, 4 and -5. */
+		{ { 0, 1, 2 }, { 4, 7, 3 }, BYTES("\x81\x67") },
+		{ { 0, 1, 2 }, { 3, 8, 3 }, BYTES("\x6a\x19\x18") },
+		/* Two nibbles hold -32, which skips 32 cells after an IO, but not 32. */
+		{ { 0, 1, 34 }, { 6, 1, 32 }, BYTES("\xc1\x91\xf7\x88\x18") },
+		/* Above the grid, at scale 0 cell 34; as many as a cell may hold, and as far down as a skip can be. */
+		{ { 34 }, { (1ULL << 62) - 1 }, BYTES("\x98\x1e\xff\xff\xff\xff\xff\xff\xff\xff\xff\xf7") },
+		{ { 0, 34 }, { (1ULL << 62) - 1, 1 },
+		  BYTES("\xef\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7d\xf8\x88\x88\x88\x88\x88\x88\x88\x88\x88\x12") },
 		{ { 0 }, { 0 }, BYTES("") },
 	};
 	u8 bytes[BINS_CODEC_MAX];
@@ -59,28 +65,50 @@ static void worked_rows(void **state)
 	}
 }
 
+/* The most that a difference can be: 2^63 - 1 IOs. */
+#define MOST "\xef\xff\xff\xff\xff\xff\xff\xff\xff\xff\xf1"
+
+/* The most IOs are taken twice, and one more: 2^64 - 1. */
+static void the_most(void **state)
+{
+	static const char bytes[] = MOST "\x0b\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x18";
+	struct made m;
+
+	(void)state;
+	made_init(&m, 0);
+	assert_int_equal(bins_decode(bytes, sizeof(bytes) - 1, &m.h, &m.ios), 0);
+	assert_true(m.h.cells[0] == INT64_MAX && m.h.cells[1] == INT64_MAX && m.h.cells[2] == 1);
+	assert_true(m.ios == UINT64_MAX);
+	hist_uninit(&m.h);
+}
+
 /* At scale 0 there are 35 cells. */
 static void what_is_no_encoding(void **state)
 {
 	static const struct { const char *bytes; u32 len; } rows[] = {
-		{ BYTES("\x00") },				/* no IO */
-		{ BYTES("\x01") },				/* skips none */
-		{ BYTES("\x01\x02") },
-		{ BYTES("\x03") },				/* skips at the end */
-		{ BYTES("\x02\x03") },
-		{ BYTES("\x03\x03\x02") },			/* skips twice */
-		{ BYTES("\x80") },				/* cut off */
-		{ BYTES("\x02\x8c") },
-		{ BYTES("\x82\x00") },				/* overlong 2 */
-		{ BYTES("\x82\x80\x00") },
-		{ BYTES("\x80\x00") },
-		{ BYTES("\x47\x02") },				/* skips all 35 cells */
-		{ BYTES("\x45\x02\x02") },			/* a 36th cell */
-		{ BYTES("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x02") },	/* skips 2^63 - 1 */
-		{ BYTES("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02") },		/* 2^64 */
-		{ BYTES("\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x81\x00") },	/* an eleventh byte */
-		{ BYTES("\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01"		/* sum beyond 2^64 */
-			"\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01" "\x04") },
+		{ BYTES("\x08") },				/* skips at the end */
+		{ BYTES("\x18") },
+		{ BYTES("\x21") },
+		{ BYTES("\x00\x28") },				/* skips twice */
+		{ BYTES("\x10\x28") },
+		{ BYTES("\x11\x28") },
+		{ BYTES("\x88") },				/* cut off */
+		{ BYTES("\x29") },
+		{ BYTES("\x28\x88") },
+		{ BYTES("\x22\x88") },
+		{ BYTES("\x29\x88") },
+		{ BYTES("\xa0") },				/* overlong 1 */
+		{ BYTES("\xa8\x08") },
+		{ BYTES("\x80\x28") },				/* overlong 0 */
+		{ BYTES("\x28\x08") },
+		{ BYTES("\xb8\x12") },				/* skips all 35 cells */
+		{ BYTES("\x98\x12\x08") },			/* a 36th cell */
+		{ BYTES("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xf1\x28") },	/* skips 2^63 + 1 */
+		{ BYTES("\xa8\x88\x88\x88\x88\x88\x88\x88\x88\x88\x82") },	/* 2^64 + 2 */
+		{ BYTES("\xa8\x88\x88\x88\x88\x88\x88\x88\x88\x88\x88\x28") },	/* a 23rd nibble */
+		{ BYTES(MOST "\x28") },				/* 2^63 IOs */
+		{ BYTES(MOST MOST "\x28") },			/* 2^64 - 2: -2 of 64 bits */
+		{ BYTES(MOST "\x09\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x18") },	/* 2^64 in all */
 	};
 
 	(void)state;
@@ -164,6 +192,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(worked_rows),
+		cmocka_unit_test(the_most),
 		cmocka_unit_test(what_is_no_encoding),
 		cmocka_unit_test(only_one_encoding),
 		cmocka_unit_test(random_histograms_come_back),

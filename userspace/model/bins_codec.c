@@ -3,79 +3,120 @@
 
 #include <errno.h>
 
-#define MORE 0x80	/* another byte follows */
+#define GROUP_BITS 3
+#define MORE (1 << GROUP_BITS)	/* another nibble follows */
+#define FILL MORE		/* what is left of the last byte: a number that is cut off */
 
-static u8 *put(u8 *at, u64 n)
+static u32 put_nibble(u8 *bytes, u32 at, u8 nibble)
 {
-	for (; n >= MORE; n >>= 7)
-		*at++ = (n & (MORE - 1)) | MORE;
-	*at++ = n;
-	return at;
+	if (at % 2)
+		bytes[at / 2] |= nibble;
+	else
+		bytes[at / 2] = nibble << 4;
+	return at + 1;
+}
+
+/* Writes a difference from nibble @at on. Returns where the next one goes. */
+static u32 put(u8 *bytes, u32 at, s64 d)
+{
+	u64 n = d < 0 ? 2 * ~(u64)d + 1 : 2 * (u64)d;
+
+	for (; n >= MORE; n >>= GROUP_BITS)
+		at = put_nibble(bytes, at, (n & (MORE - 1)) | MORE);
+	return put_nibble(bytes, at, n);
 }
 
 u32 bins_encode(const struct hist *h, u8 *bytes)
 {
-	u8 *at = bytes;
-	u32 empty = 0;
+	u32 at = 0, empty = 0;
+	s64 before = 0;
 
 	for (u32 cell = 0; cell < BLKLAT_CELLS(h->scale); cell++) {
-		if (!h->cells[cell]) {
+		s64 n = h->cells[cell];
+
+		if (!n) {
 			empty++;
 			continue;
 		}
-		if (empty)
-			at = put(at, 2 * (u64)empty + 1);
-		at = put(at, 2 * h->cells[cell]);
+		if (empty) {
+			at = put(bytes, at, 1 - (s64)empty - before);
+			before = 0;
+		}
+		at = put(bytes, at, n - before);
+		before = n;
 		empty = 0;
 	}
-	return at - bytes;
+	if (at % 2)
+		at = put_nibble(bytes, at, FILL);
+	return at / 2;
 }
 
-/* Takes a number off [@at, @end). Returns what follows, or NULL when it is cut off, overlong or above 2^64. */
-static const u8 *get(const u8 *at, const u8 *end, u64 *ret)
+/* Nibbles that are still to be read. */
+struct nibbles {
+	const u8 *bytes;
+	size_t at, end;
+};
+
+static u8 peek(const struct nibbles *from)
+{
+	u8 byte = from->bytes[from->at / 2];
+
+	return from->at % 2 ? byte & 15 : byte >> 4;
+}
+
+/* Nothing is left, or what fills the last byte. */
+static bool at_end(const struct nibbles *from)
+{
+	return from->at == from->end || (from->at % 2 && from->at + 1 == from->end && peek(from) == FILL);
+}
+
+/* Takes a difference. Returns false when it is cut off, overlong or beyond 64 bits. */
+static bool get(struct nibbles *from, s64 *ret)
 {
 	u64 n = 0;
 
-	for (u32 shift = 0; at < end && shift < 64; shift += 7, at++) {
-		u64 group = *at & (MORE - 1);
+	for (u32 shift = 0; from->at < from->end && shift < 64; shift += GROUP_BITS) {
+		u8 nibble = peek(from);
+		u64 group = nibble & (MORE - 1);
 
-		/* The tenth byte has one bit left. */
+		from->at++;
+		/* The 22nd nibble has one bit left. */
 		if (shift == 63 && group > 1)
-			return NULL;
+			return false;
 		n |= group << shift;
-		if (*at & MORE)
+		if (nibble & MORE)
 			continue;
-		*ret = n;
-		return *at || !shift ? at + 1 : NULL;
+		*ret = n % 2 ? ~(n / 2) : n / 2;
+		return nibble || !shift;
 	}
-	return NULL;
+	return false;
 }
 
 int bins_decode(const void *bytes, size_t len, struct hist *h, u64 *ios)
 {
-	/* An empty blob is NULL to SQLite. */
-	const u8 *at = bytes, *end = len ? at + len : at;
+	struct nibbles from = { .bytes = bytes, .end = 2 * len };
 	u64 cells = BLKLAT_CELLS(h->scale), cell = 0;
 	bool skipped = false;
+	s64 n = 0;
 
-	while (at < end) {
-		u64 number, n;
+	while (!at_end(&from)) {
+		s64 d;
 
-		at = get(at, end, &number);
-		if (!at || number < 2)
+		if (!get(&from, &d) || __builtin_add_overflow(n, d, &n))
 			return -EBADMSG;
-		n = number / 2;
-		if (number % 2) {
-			if (skipped || n >= cells - cell)
+		if (n > 0) {
+			if (cell == cells || __builtin_add_overflow(*ios, (u64)n, ios))
 				return -EBADMSG;
-			cell += n;
-			skipped = true;
+			h->cells[cell++] += n;
+			skipped = false;
 			continue;
 		}
-		if (cell == cells || __builtin_add_overflow(*ios, n, ios))
+		/* A cell is left for the IOs that follow. */
+		if (skipped || -(u64)n + 1 >= cells - cell)
 			return -EBADMSG;
-		h->cells[cell++] += n;
-		skipped = false;
+		cell += -(u64)n + 1;
+		skipped = true;
+		n = 0;
 	}
 	return skipped ? -EBADMSG : 0;
 }
