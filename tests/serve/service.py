@@ -208,6 +208,24 @@ class Stream:
 
 
 def lateness(intervals):
-    """By how much each interval ended off the grid of those before it; seconds."""
+    """By how much each interval of a replay took longer or shorter than the replay says; seconds."""
     ends = [data["end_s"] for _, data in intervals]
     return [abs(b - a - data["length_s"]) for a, b, (_, data) in zip(ends, ends[1:], intervals[1:])]
+
+
+def overdue(intervals, interval_s):
+    """
+    By how much each interval of a live capture was told after its time; seconds. Their times are a grid: the one that those hit which
+    were the most punctual, that is the one after the longest part of an interval in which none ever ended.
+    """
+    ends = [data["end_s"] for _, data in intervals]
+    phases = sorted(end % interval_s for end in ends)
+    pauses = [b - a for a, b in zip(phases, phases[1:])] + [phases[0] + interval_s - phases[-1]]
+    begin = phases[(pauses.index(max(pauses)) + 1) % len(phases)]
+    late, due = [], None
+    for end in ends:
+        # One that is so late that it is told after the next one's time stands for both.
+        number = int((end - begin) / interval_s + 1e-6)
+        late.append(end - begin - interval_s * (number if due is None else due))
+        due = number + 1
+    return late

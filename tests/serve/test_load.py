@@ -11,6 +11,7 @@ import threading
 import time
 
 import pytest
+from pressure import sleeper
 from service import Serve, lateness
 
 LATE_S = 0.05
@@ -26,27 +27,15 @@ def descriptors():
 @contextlib.contextmanager
 def undisturbed(serve, seconds, most_kib=16384):
     """
-    What happens in the block, and for some time after, makes no interval late, and takes no more memory than a bound. A late one that
-    others on this machine caused is told from ours by a witness: a sleep of our own that was late at the same time.
+    What happens in the block, and for some time after, makes no interval later than this machine makes another process of the same
+    priority, and takes no more memory than a bound.
     """
-    late, samples, stop = [], [], threading.Event()
-
-    def watch():
-        while not stop.wait(0.01):
-            samples.append(time.monotonic())
-    witness = threading.Thread(target=watch)
-    with serve.stream() as stream:
+    with serve.stream() as stream, sleeper() as machine:
         stream.intervals(2)
         rss = serve.rss_kib()
-        witness.start()
-        try:
-            yield
-            late = lateness(stream.intervals(max(3, int(seconds / INTERVAL_S))))
-        finally:
-            stop.set()
-            witness.join()
-    gap = max(b - a for a, b in zip(samples, samples[1:])) - 0.01
-    assert max(late) <= LATE_S + (gap if gap > LATE_S / 2 else 0), (late, gap)
+        yield
+        late = lateness(stream.intervals(max(3, int(seconds / INTERVAL_S))))
+        assert max(late) <= LATE_S + machine.end(), late
     assert serve.rss_kib() - rss < most_kib
 
 

@@ -17,6 +17,7 @@
 #include "util/confine.h"
 #include "util/notify.h"
 #include "util/parse.h"
+#include "util/realtime.h"
 
 #define LISTEN "127.0.0.1:9834"
 #define HISTORY_S 300
@@ -300,6 +301,8 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 
 static int serve(struct serve *s, struct problem *p)
 {
+	/* The thread that captures, from here on: loading programs was no matter of time, and took some. */
+	int late = realtime_begin();
 	char text[ADDRESS_TEXT];
 	int err = confine(&s->confine, p);
 
@@ -310,6 +313,9 @@ static int serve(struct serve *s, struct problem *p)
 	warn_of_exposure(s);
 	if (!s->confine.filtered)
 		fputs("blklat: warning: this kernel has no filter of system calls (seccomp)\n", stderr);
+	if (late && !s->o->capture.replay)
+		fprintf(stderr, "blklat: warning: no real-time priority (%s): while all CPUs are busy, intervals may end late\n",
+			strerror(-late));
 	notify_send(&s->notify, "READY=1\nSTATUS=Watching");
 	err = service_run(s->service, p);
 	notify_send(&s->notify, "STOPPING=1");

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "util/cleanup.h"
+#include "util/realtime.h"
 
 enum state { IDLE, WANTED, LOOKING, DONE };
 
@@ -136,7 +137,7 @@ int scout_start(const struct scout_config *cfg, struct scout **ret)
 		return -ENOMEM;
 	s->cfg = cfg;
 	s->capture = cfg->capture;
-	pthread_mutex_init(&s->lock, NULL);
+	realtime_lock_init(&s->lock);
 	pthread_cond_init(&s->work, NULL);
 	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = s->fd < 0 ? -errno : -pthread_create(&s->thread, NULL, work, s);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "util/cleanup.h"
+#include "util/realtime.h"
 
 #define LOSS_SHOWN_NS (60 * NSEC_PER_SEC)
 #define LATE_NS (5 * NSEC_PER_SEC)	/* after three intervals without one */
@@ -61,7 +62,7 @@ int board_new(double history_s, struct board **ret)
 		free(b);
 		return err;
 	}
-	pthread_mutex_init(&b->lock, NULL);
+	realtime_lock_init(&b->lock);
 	b->last_ns = now_ns();
 	*ret = b;
 	return 0;

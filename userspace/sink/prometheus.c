@@ -7,6 +7,7 @@
 
 #include "sink/prometheus_families.h"
 #include "sink/prometheus_totals.h"
+#include "util/realtime.h"
 
 struct prometheus {
 	struct prometheus_config cfg;
@@ -41,7 +42,7 @@ int prometheus_new(const struct prometheus_config *cfg, struct prometheus **ret)
 		free(p);
 		return -ENOMEM;
 	}
-	pthread_mutex_init(&p->lock, NULL);
+	realtime_lock_init(&p->lock);
 	*ret = p;
 	return 0;
 }

@@ -79,6 +79,14 @@ def test_capabilities():
     assert sorted({int(s["CapPrm"], 16) for s in seen}) == [0, BOUNDING]
 
 
+def test_the_thread_that_captures_is_on_time():
+    """It has a real-time priority by its limit, without a capability for that; the others have none."""
+    policies = {int(task.name): os.sched_getscheduler(int(task.name)) & ~os.SCHED_RESET_ON_FORK for task in tasks()}
+    assert policies.pop(main_pid()) == os.SCHED_FIFO
+    assert set(policies.values()) == {os.SCHED_OTHER}
+    assert "no real-time priority" not in log()
+
+
 def test_named_devices_keep_no_capability():
     DEFAULTS.write_text('ARGS="--dev vda"\n')
     run("systemctl", "restart", "blklat")

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+What presses on a service, and what tells the machine's own lateness from the service's. Each runs in a process of its own, so
+that it neither waits for the test's interpreter nor keeps it; 'with' blocks end them.
+"""
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+
+class Helper:
+    """This file run as a program, with the name of a function below; `.said` is what it printed once it is ended."""
+
+    def __init__(self, *argv):
+        self.process = subprocess.Popen([sys.executable, "-B", __file__, *map(str, argv)], stdout=subprocess.PIPE, text=True)
+        # It is there, so that what follows is under pressure from the first moment.
+        assert self.process.stdout.readline() == "ready\n"
+        self.said = None
+
+    def __enter__(self):
+        return self
+
+    def end(self):
+        if self.said is None:
+            self.process.terminate()
+            self.said = float(self.process.communicate()[0])
+        return self.said
+
+    def __exit__(self, *_):
+        self.end()
+
+
+def sleeper(realtime=True):
+    """Sleeps to a deadline each 10 ms, with the priority that a service has, if it may; says by how much it was late at most."""
+    return Helper("sleep", int(realtime))
+
+
+def hog():
+    """Takes a CPU, and goes before all that is not real-time in this session."""
+    return Helper("spin")
+
+
+def scrapers(serve, n):
+    """So many, as fast as they can; says how many answers were whole."""
+    return Helper("scrape", serve.host, serve.port, n)
+
+
+def slow_clients(serve, n):
+    """So many that trickle a request and come again when they are cut off; says how many bytes were taken."""
+    return Helper("trickle", serve.host, serve.port, n)
+
+
+# --- in the helper's process ------------------------------------------------------------------
+
+def until_terminated(result):
+    """SIGTERM has the result printed and the process end, whatever its threads do."""
+    def end(*_):
+        print(result(), flush=True)
+        os._exit(0)
+    signal.signal(signal.SIGTERM, end)
+    print("ready", flush=True)
+
+
+def sleep(realtime):
+    if int(realtime):
+        with contextlib.suppress(PermissionError):
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    worst, due = 0, time.monotonic()
+    until_terminated(lambda: worst)
+    while True:
+        due = max(due + 0.01, time.monotonic())
+        time.sleep(max(0, due - time.monotonic()))
+        worst = max(worst, time.monotonic() - due)
+
+
+def spin():
+    os.nice(-20)
+    until_terminated(lambda: 0)
+    while True:
+        pass
+
+
+def scrape(host, port, n):
+    import http.client
+    answers = [0] * int(n)
+
+    def one(i):
+        while True:
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                c = http.client.HTTPConnection(host, int(port), timeout=20)
+                while True:
+                    c.request("GET", "/metrics", headers={"Accept-Encoding": "gzip"} if i % 2 else {})
+                    r = c.getresponse()
+                    answers[i] += r.status == 200 and len(r.read()) == int(r.headers["Content-Length"])
+    for i in range(int(n)):
+        threading.Thread(target=one, args=(i,), daemon=True).start()
+    until_terminated(lambda: sum(answers))
+    while True:
+        signal.pause()
+
+
+def trickle(host, port, n):
+    clients, taken = [], 0
+    until_terminated(lambda: taken)
+    while True:
+        while len(clients) < int(n):
+            s = socket.socket()
+            s.setblocking(False)
+            s.connect_ex((host, int(port)))
+            clients.append((s, iter(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ")))
+        for client in list(clients):
+            s, begin = client
+            try:
+                taken += s.send(bytes([next(begin, ord("a"))]))
+            except BlockingIOError:
+                pass    # not connected yet
+            except OSError:
+                clients.remove(client)
+                s.close()
+        time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    {f.__name__: f for f in (sleep, spin, scrape, trickle)}[sys.argv[1]](*sys.argv[2:])

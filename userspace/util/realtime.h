@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Being on time on a machine that has more to do than it can. Niceness does not help there: it counts among
+ * the threads of one group alone (a control group, or a session: see autogroup in sched(7)), and who has
+ * just woken waits for the slices of all groups. A thread with the least real-time priority goes before
+ * them. It is meant for one that sleeps nearly always and works briefly, at set times.
+ */
+#ifndef UTIL_REALTIME_H
+#define UTIL_REALTIME_H
+
+#include <pthread.h>
+
+/*
+ * Makes the calling thread such a one; those that it starts from now on are ordinary. Takes CAP_SYS_NICE or
+ * RLIMIT_RTPRIO of 1. Returns 0, or a negative errno; nothing is changed then.
+ */
+int realtime_begin(void);
+
+/*
+ * A lock that such a thread takes too: who holds it then has the priority of who waits for it, or an ordinary
+ * thread that was interrupted while it holds the lock would be waited for until its turn comes.
+ */
+void realtime_lock_init(pthread_mutex_t *lock);
+
+#endif
