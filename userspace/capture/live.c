@@ -24,7 +24,8 @@ static int allocate(struct live_capture *l, const struct capture_config *cfg)
 	l->capture.watches = malloc(n * sizeof(*cfg->watches));
 	l->bios = calloc(n, sizeof(*l->bios));
 	l->kernel_base = calloc(n, sizeof(*l->kernel_base));
-	if (!l->capture.watches || !l->bios || !l->kernel_base)
+	l->gaps = calloc(n, sizeof(*l->gaps));
+	if (!l->capture.watches || !l->bios || !l->kernel_base || !l->gaps)
 		return -ENOMEM;
 	memcpy(l->capture.watches, cfg->watches, n * sizeof(*cfg->watches));
 	l->capture.n_watches = n;
@@ -56,6 +57,7 @@ void live_uninit(struct live_capture *l)
 	snapshot_uninit(&l->last);
 	free(l->bios);
 	free(l->kernel_base);
+	free(l->gaps);
 	free(l->capture.watches);
 }
 
@@ -112,12 +114,24 @@ static int read_once(struct live_capture *l, struct snapshot *s, int (*count_bio
 	return err;
 }
 
-static bool closes(const struct snapshot *s)
+/* Each watch adds up or moves, or lacks just what it lacked before. */
+static bool settled(const struct live_capture *l, const struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i++) {
+		const struct watch_counts *w = &s->w[i];
+		s64 gap = region_still(w) ? region_gap(w) : 0;
+
+		if (gap && gap != l->gaps[i])
+			return false;
+	}
+	return true;
+}
+
+static void note_gaps(struct live_capture *l, const struct snapshot *s)
 {
 	for (u32 i = 0; i < s->n; i++)
-		if (!region_closes(&s->w[i]))
-			return false;
-	return true;
+		if (region_still(&s->w[i]))
+			l->gaps[i] = region_gap(&s->w[i]);
 }
 
 /*
@@ -159,12 +173,13 @@ int live_read(struct live_capture *l, struct snapshot *s, int (*count_bios)(stru
 	s->wall_ns = clock_ns(CLOCK_REALTIME);
 	s->idle_gap_ns = l->idle_gap_ns;
 	err = read_once(l, s, count_bios);
-	for (long ms = 1; !err && !closes(s) && ms <= 16; ms *= 4) {
+	for (long ms = 1; !err && !settled(l, s) && ms <= 16; ms *= 4) {
 		nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
 		err = read_once(l, s, count_bios);
 	}
 	if (err)
 		return problem_set(p, err, "could not read the bios in flight: %s", strerror(-err));
+	note_gaps(l, s);
 	for (u32 i = 0; i < s->n; i++)
 		read_kernel(l, i, &s->w[i]);
 	return 0;

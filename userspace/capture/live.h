@@ -23,6 +23,7 @@ struct live_capture {
 	struct bio_counts *bios;	/* of each watch; the engine's to fill */
 	u64 idle_gap_ns;		/* 0: pauses are not looked for */
 	u64 *kernel_base;		/* of each watch: the kernel's count when the capture began */
+	s64 *gaps;			/* of each watch: region_gap() when it was still last */
 	struct snapshot last;		/* what was read last: tells the interval's bins */
 };
 
@@ -43,7 +44,8 @@ void live_note_kernel(struct live_capture *l);
 /*
  * Reads everything into @s but what is skipped. @count_bios fills l->bios with the bios in flight; it
  * returns 0 or a negative errno, which is returned with a sentence. Where a device at rest does not
- * add up, since a CPU was held up in the middle of an end, it is read again up to 21 ms later.
+ * add up, since a CPU was held up in the middle of an end, it is read again up to 21 ms later. What does not
+ * come in that time is lost, and not waited for again.
  */
 int live_read(struct live_capture *l, struct snapshot *s, int (*count_bios)(struct live_capture *l),
 	      struct problem *p);

@@ -177,16 +177,18 @@ u64 region_account(const struct region *r, u32 watch, enum blklat_account cell)
 	return sum;
 }
 
-bool region_closes(const struct watch_counts *w)
+bool region_still(const struct watch_counts *w)
+{
+	return w->started == w->started_after && w->in_flight == w->in_flight_after;
+}
+
+s64 region_gap(const struct watch_counts *w)
 {
 	u64 completed = 0;
 
-	if (w->started != w->started_after || w->in_flight != w->in_flight_after)
-		return true;
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		completed += hist_count(&w->ops[op].hist);
-	return w->started == completed + w->in_flight + w->accounts[BLKLAT_REQUEUED] +
-				     w->accounts[BLKLAT_OVERWRITTEN];
+	return w->started - completed - w->in_flight - w->accounts[BLKLAT_REQUEUED] - w->accounts[BLKLAT_OVERWRITTEN];
 }
 
 static void read_once(const struct region *r, u32 i, const struct watch_counts *before, u64 now_ns,
@@ -215,7 +217,7 @@ void region_read(const struct region *r, u32 i, const struct watch_counts *befor
 	/* A CPU held up between freeing a slot and counting in a bin is met a moment later. */
 	for (int tries = 0; tries < 3; tries++) {
 		read_once(r, i, before, now_ns, w);
-		if (!r->ranges[i].n || region_closes(w))
+		if (!r->ranges[i].n || !region_still(w) || !region_gap(w))
 			return;
 	}
 }

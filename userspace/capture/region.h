@@ -37,11 +37,14 @@ void region_next_epoch(struct region *r);
 void region_read(const struct region *r, u32 i, const struct watch_counts *before, u64 now_ns,
 		 struct watch_counts *w);
 
+/* Did nothing move while @w was read, as its figures of before and after say? */
+bool region_still(const struct watch_counts *w);
+
 /*
- * False when nothing moved while @w was read, as its figures of before and after say, and yet it does
- * not add up: a CPU was held up between freeing a slot and counting in a bin, or an end was missed.
+ * How many IOs of one that is still are missing in the bins, or too many there (negative). Not 0: a CPU was
+ * held up between freeing a slot and counting in a bin, or an event was missed.
  */
-bool region_closes(const struct watch_counts *w);
+s64 region_gap(const struct watch_counts *w);
 
 /* The sum of an account's cell over the CPUs. */
 u64 region_account(const struct region *r, u32 watch, enum blklat_account cell);

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How often a device at rest is read that does not add up: each time takes a wait, and an interval is late by it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "capture/live.h"
+#include "fake_region.h"
+
+struct live {
+	struct live_capture l;		/* first, as engines have it */
+	struct fake *f;
+	struct device device;
+	u32 reads;
+	u32 mend_at;			/* the reading at which the missing bin comes; 0: never */
+	bool moves;			/* a bio of watch 2 begins in the middle of each reading */
+	u32 bios;			/* of watch 2, in flight */
+};
+
+static const struct latency some = { 1048576, 0 };
+
+static int count_bios(struct live_capture *l)
+{
+	struct live *t = (struct live *)l;
+
+	/* Once before a reading and once after it. */
+	if (++t->reads == 2 * t->mend_at - 1)
+		fake_io(t->f, 0, 0, BLKLAT_OP_READ, some);
+	if (t->moves && t->reads % 2 == 0) {
+		++*fake_account(t->f, 0, 2, BLKLAT_STARTED);
+		t->bios++;
+	}
+	for (u32 i = 0; i < FAKE_WATCHES; i++) {
+		l->bios[i].earliest_ns = UINT64_MAX;
+		l->bios[i].in_flight = i == 2 ? t->bios : 0;
+	}
+	return 0;
+}
+
+static void setup(struct live *t)
+{
+	*t = (struct live){ .f = fake_new(3), .device = { .kind = "loop" } };
+	t->l.capture.n_watches = FAKE_WATCHES;
+	t->l.capture.watches = calloc(FAKE_WATCHES, sizeof(struct watch));
+	for (u32 i = 0; i < FAKE_WATCHES; i++)
+		t->l.capture.watches[i] = (struct watch){ .device = &t->device, .stage = BLKLAT_STAGE_DEVICE };
+	t->l.capture.watches[2].stage = BLKLAT_STAGE_TOTAL;
+	t->l.region = t->f->r;
+	t->l.bios = calloc(FAKE_WATCHES, sizeof(*t->l.bios));
+	t->l.kernel_base = calloc(FAKE_WATCHES, sizeof(*t->l.kernel_base));
+	t->l.gaps = calloc(FAKE_WATCHES, sizeof(*t->l.gaps));
+	assert_int_equal(snapshot_init(&t->l.last, FAKE_WATCHES, 3), 0);
+	for (u32 i = 0; i < FAKE_WATCHES; i++)
+		t->l.last.w[i].gone = true;	/* there is no such device in sysfs */
+}
+
+static void teardown(struct live *t)
+{
+	live_uninit(&t->l);
+	fake_free(t->f);
+}
+
+/* Returns how many readings a read took. */
+static u32 readings(struct live *t)
+{
+	struct problem p;
+
+	t->reads = 0;
+	assert_int_equal(live_read(&t->l, &t->f->now, count_bios, &p), 0);
+	live_end(&t->l, &t->f->now);
+	return t->reads / 2;
+}
+
+/* A start, and an end that freed its slot: all but the bin. */
+static void end_without_bin(struct live *t, u32 slot)
+{
+	t->f->slots[1].started[slot]++;
+	t->f->slots[1].ended[slot]++;
+	t->f->slots[1].ns[slot] = BLKLAT_SLOT_FREE;
+}
+
+static void test_adds_up(void **state)
+{
+	struct live t;
+
+	(void)state;
+	setup(&t);
+	assert_int_equal(readings(&t), 1);
+	end_without_bin(&t, 0);
+	fake_io(t.f, 0, 0, BLKLAT_OP_READ, some);
+	assert_int_equal(readings(&t), 1);
+	teardown(&t);
+}
+
+static void test_a_bin_that_comes_a_moment_later(void **state)
+{
+	struct live t;
+
+	(void)state;
+	setup(&t);
+	end_without_bin(&t, 0);
+	t.mend_at = 3;
+	assert_int_equal(readings(&t), 3);
+	assert_int_equal(hist_count(&t.f->now.w[0].ops[BLKLAT_OP_READ].hist), 1);
+	t.mend_at = 0;
+	assert_int_equal(readings(&t), 1);
+	teardown(&t);
+}
+
+/* What is lost stays lost: it is waited for once. One more is waited for again. */
+static void test_a_loss_is_waited_for_once(void **state)
+{
+	struct live t;
+
+	(void)state;
+	setup(&t);
+	end_without_bin(&t, 0);
+	assert_int_equal(readings(&t), 4);
+	assert_int_equal(readings(&t), 1);
+	end_without_bin(&t, 1);
+	assert_int_equal(readings(&t), 4);
+	assert_int_equal(readings(&t), 1);
+	teardown(&t);
+}
+
+/* Nor is it forgotten while what moves hides it, nor when IOs go on. */
+static void test_a_loss_is_remembered_while_something_moves(void **state)
+{
+	struct live t;
+
+	(void)state;
+	setup(&t);
+	++*fake_account(t.f, 1, 2, BLKLAT_STARTED);
+	assert_int_equal(readings(&t), 4);
+	t.moves = true;
+	assert_int_equal(readings(&t), 1);
+	t.moves = false;
+	assert_int_equal(readings(&t), 1);
+	fake_io(t.f, 0, 2, BLKLAT_OP_READ, some);
+	t.bios = 0;
+	assert_int_equal(readings(&t), 1);
+	teardown(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_adds_up),
+		cmocka_unit_test(test_a_bin_that_comes_a_moment_later),
+		cmocka_unit_test(test_a_loss_is_waited_for_once),
+		cmocka_unit_test(test_a_loss_is_remembered_while_something_moves),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
