@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Two hosts' exporters, and two servers that scrape both: one takes native histograms, one does not."""
 import contextlib
+import math
 import pathlib
 import random
 import time
@@ -51,14 +52,16 @@ def write_script(path, ios, host, ticks):
 
 
 def play(exporters):
-    """A tick a second of all hosts, from when each of them was scraped by both servers."""
-    for e in exporters:
-        server.wait_for("scrape", lambda e=e: len({accept for accept, _, _ in e.scrapes}) == 2)
-    for _ in range(TICKS):
+    """A tick of all hosts each time that both servers have scraped the one before: about one a second. Returns when each came, and the end."""
+    times = []
+    for _ in range(TICKS + 1):
         for e in exporters:
-            assert e.tick()
-        time.sleep(1)
-    return time.time()
+            server.wait_for("scrape", lambda e=e: e.known_to() == 2)
+        times.append(time.time())
+        if len(times) <= TICKS:
+            for e in exporters:
+                assert e.tick()
+    return times
 
 
 @pytest.fixture(scope="session")
@@ -77,11 +80,12 @@ def fleet(tmp_path_factory):
         for name in ("native", "classic"):
             servers[name] = server.Prometheus(addresses, [RULES], native=name == "native")
             stack.callback(servers[name].close)
-        # Percentiles of a moment need IOs in the seconds before.
-        moment = play(exporters)
+        # Percentiles of a moment need IOs in the seconds before: half of the ticks.
+        *times, moment = play(exporters)
+        window_s = math.ceil(moment - times[TICKS // 2])
         total = sum(len(v) for v in ios.values())
         for s in servers.values():
             server.wait_for("last scrape", lambda s=s: s.query(
                 'sum(blklat_io_bytes_total{stage="device"}) / 4096') == [({}, total)])
         yield types.SimpleNamespace(ios=ios, exporters=exporters, addresses=addresses, folder=folder, moment=moment,
-                                    **servers)
+                                    window_s=window_s, **servers)

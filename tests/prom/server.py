@@ -14,7 +14,7 @@ import urllib.request
 
 import tools
 
-START_S = 30
+START_S = 60
 
 
 def wait_for(what, condition, seconds=START_S):
@@ -34,7 +34,9 @@ class Exporter:
         exporter = self
         self.lock = threading.Lock()
         self.player = player
+        self.ticks = 0
         self.scrapes = []  # (Accept, Content-Type, bytes)
+        self.seen = []  # (Accept, when, ticks by then)
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
@@ -42,6 +44,7 @@ class Exporter:
                 with exporter.lock:
                     kind, body = player.get(accept)
                     exporter.scrapes.append((accept, kind, len(body)))
+                    exporter.seen.append((accept, time.time(), exporter.ticks))
                 self.send_response(200)
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
@@ -58,7 +61,20 @@ class Exporter:
 
     def tick(self):
         with self.lock:
+            self.ticks += 1
             return self.player.tick()
+
+    def known_to(self):
+        """How many servers have scraped what the last tick brought."""
+        with self.lock:
+            return len({accept for accept, _, ticks in self.seen if ticks == self.ticks})
+
+    def pace(self, accept, begin, end):
+        """Ticks a second as a server saw them, by its first scrape and its last in this time."""
+        with self.lock:
+            seen = [(when, ticks) for asked, when, ticks in self.seen if asked == accept and begin < when <= end]
+        (first, before), (last, after) = seen[0], seen[-1]
+        return (after - before) / (last - first)
 
     def open(self, script):
         with self.lock:
@@ -82,33 +98,47 @@ class Prometheus:
     def __init__(self, addresses, rules=(), native=False):
         self.folder = tempfile.TemporaryDirectory(prefix="blklat-prometheus-")
         folder = pathlib.Path(self.folder.name)
-        self.url = f"http://127.0.0.1:{free_port()}"
         config = {"global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
                   "rule_files": [str(pathlib.Path(r).resolve()) for r in rules],
                   "scrape_configs": [{"job_name": "blklat", "static_configs": [{"targets": list(addresses)}]}]}
         (folder / "prometheus.yml").write_text(json.dumps(config))  # JSON is YAML
-        self.log = (folder / "log").open("w+")
-        argv = [tools.find("prometheus"), f"--config.file={folder}/prometheus.yml",
-                f"--storage.tsdb.path={folder}/data", "--web.listen-address=" + self.url[len("http://"):]]
+        self.log = folder / "log"
+        self.argv = [tools.find("prometheus"), "--log.level=debug", f"--config.file={folder}/prometheus.yml",
+                     f"--storage.tsdb.path={folder}/data"]
         if native:
-            argv.append("--enable-feature=native-histograms")
-        self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, cwd=folder)
+            self.argv.append("--enable-feature=native-histograms")
+        self.start()
         try:
             wait_for("Prometheus", self.ready)
         except BaseException:
             self.close()
             raise
 
+    def start(self):
+        address = f"127.0.0.1:{free_port()}"
+        self.url = f"http://{address}"
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen([*self.argv, f"--web.listen-address={address}"], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            cwd=self.folder.name)
+
     def ready(self):
-        assert self.process.poll() is None, self.said()
+        if self.process.poll() is not None:
+            # The port was free a moment ago.
+            assert "address already in use" in self.said(), self.said()
+            self.start()
         try:
             return urllib.request.urlopen(self.url + "/-/ready", timeout=5).status == 200
         except OSError:
             return False
 
     def said(self):
-        self.log.seek(0)
-        return self.log.read()
+        return self.log.read_text()
+
+    def assert_scrapes(self):
+        """What it was answered it understood, each time. No answer in time may be the machine's fault, now and then."""
+        failed = [line for line in self.said().splitlines() if "Scrape failed" in line]
+        assert not [line for line in failed if "deadline exceeded" not in line]
+        assert self.query("avg_over_time(up[5m])") and all(share > 0.5 for _, share in self.query("avg_over_time(up[5m])"))
 
     def api(self, path, **parameters):
         query = urllib.parse.urlencode(parameters, doseq=True)
@@ -135,5 +165,4 @@ class Prometheus:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self.log.close()
         self.folder.cleanup()

@@ -141,6 +141,15 @@ class Serve:
         r = self.request("/api/snapshot")
         return r.lines() if r.status == 200 else []
 
+    def later_snapshot(self):
+        """One that was read after all that came before this call; the next may have been read just before."""
+        def times():
+            return {line["time"] for line in self.snapshot()}
+        for _ in range(2):
+            before = times()
+            self.until(lambda: (now := times()) and not now & before, "another interval")
+        return self.snapshot()
+
     def metrics(self):
         """{name{labels}: value} of the plain text."""
         values = {}

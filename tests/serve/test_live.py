@@ -77,17 +77,10 @@ def totals(serve, device):
     return total(serve, device, "read"), total(serve, device, "write")
 
 
-def interval_end(serve, device):
-    """Of the last that the device was in."""
-    return serve.until(lambda: watched(serve, device), f"{device.name} in an interval")[0]["time"]
-
-
 def settled(serve, device):
-    """The accounting of a quiet device, in an interval that was read after all that came before this call."""
-    for _ in range(2):  # the end of the first may have been read just before
-        before = interval_end(serve, device)
-        serve.until(lambda: interval_end(serve, device) != before, "an interval")
-    a = watched(serve, device)[0]["accounting"]
+    """The accounting of a quiet device, with all that came before this call."""
+    serve.later_snapshot()
+    a = serve.until(lambda: watched(serve, device), f"{device.name} in an interval")[0]["accounting"]
     if a["lost"] or a["in_flight"]:
         raise Missing(a)
     return a
