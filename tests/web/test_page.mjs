@@ -250,9 +250,34 @@ test("marks stand on each chart over time, with their text", async (t) => {
         assert.equal(texts.includes("QD 16 starts"), !id.startsWith("steady"), id);
         assert.ok(texts.includes("trim"), id);
     }
+    const table = page.getByRole("region", { name: "Marks" });
+    assert.deepEqual(await Promise.all((await table.locator("tbody tr").all()).map(words)), ["12.5 s QD 16 starts", "70 s trim"]);
     const two = await open(t, documentOf(steps({ marks }), steps({ label: "b", marks: [{ t_s: 12.9, text: "QD 16 starts" }, { t_s: 30, text: "x" }] })));
     assert.deepEqual((await two.evaluate(() => window.blklat.charts.iops.plot.marks)).map((mark) => [mark.x, mark.text]),
-        [[12.5, "QD 16 starts"], [70, "steps: trim"], [30, "b: x"]]);
+        [[12.5, "QD 16 starts"], [70, "trim (steps)"], [30, "x (b)"]]);
+    assert.equal(await words(two.getByRole("region", { name: "Marks" }).locator("tbody tr").nth(3)), "30 s b x");
+});
+
+test("a mark's text stands beside its line, cut where it is long; the table has it whole", async (t) => {
+    const text = "the application was restarted with another configuration, and what it had cached is gone, so reads go to the device";
+    const page = await open(t, documentOf(steps({ marks: [{ t_s: 20, text }, { t_s: 97, text: "the end is near" }] })));
+    for (const id of ["iops", "depth"]) {
+        const { lines, texts } = await page.evaluate((chart) => {
+            const tree = new DOMParser().parseFromString(window.blklat.charts[chart].svg(window.blklat.theme), "image/svg+xml");
+            return {
+                lines: [...tree.querySelectorAll("[stroke-dasharray='4 3']")].map((line) => parseFloat(line.getAttribute("d").slice(1))),
+                texts: [...tree.querySelectorAll("text")].filter((e) => /^the /.test(e.textContent))
+                    .map((e) => ({ text: e.textContent, x: Number(e.getAttribute("x")), anchor: e.getAttribute("text-anchor") })),
+            };
+        }, id);
+        assert.equal(lines.length, 2);
+        // Right of its line, or left of it where it would leave the chart.
+        assert.deepEqual(texts.map(({ x, anchor }, i) => [Math.round(x - lines[i]), anchor]), [[4, "start"], [-4, "end"]], id);
+        assert.match(texts[0].text, /^the application w.*[^ ]…$/);
+        assert.ok(texts[0].text.length < text.length * 0.7 && text.startsWith(texts[0].text.slice(0, -1)));
+        assert.equal(texts[1].text, "the end is near");
+    }
+    assert.ok((await words(page.getByRole("region", { name: "Marks" }))).includes(text));
 });
 
 test("members and array: overhead, depths, one line each", async (t) => {
@@ -288,6 +313,16 @@ test("the table of figures: a row for each line", async (t) => {
     assert.match(first, /^steps · sda device · read 172 000 1\.72k \S+ 0 7\.05 /);
     assert.match(first, / 3 \(overwritten 1, unexplained 2\)$/);
     assert.equal(await page.locator('[aria-label="Figures"] thead th').count(), await rows.nth(0).locator("th, td").count());
+});
+
+test("a desktop shows all columns of the figures, and the lines' list stays above them", async (t) => {
+    const page = await open(t, documentOf(steps({ label: "before the update" }), steps({ label: "after the update" })));
+    const figures = page.getByRole("region", { name: "Figures" });
+    assert.ok(await figures.evaluate((e) => e.querySelector("table").getBoundingClientRect().right <= e.getBoundingClientRect().right));
+    await figures.evaluate((e) => e.scrollIntoView({ block: "center" }));
+    const [list, below] = await page.evaluate(() => [document.querySelector("aside").getBoundingClientRect().bottom,
+        document.querySelector("[aria-label=Figures]").getBoundingClientRect().top]);
+    assert.ok(list <= below, `${list} ${below}`);
 });
 
 test("the data tables behind the charts", async (t) => {

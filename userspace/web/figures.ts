@@ -59,6 +59,13 @@ export function findings(runs: Run[], show: (from: number, to: number) => void):
     ]);
 }
 
+/** What was noted while it was recorded; charts have room for the beginnings of it. */
+export function marks(runs: Run[]): HTMLElement[] {
+    const names = runNames(runs), many = runs.length > 1, all = runs.flatMap((run, r) => run.marks.map((mark) => ({ ...mark, run: names[r] })));
+    return all.length ? [el("h3", { class: "sub" }, "Marks"), scrolled("Marks", table("Marks", ["at", ...many ? ["run"] : [], "mark"],
+        all.map((mark) => [seconds(mark.t_s), ...many ? [mark.run] : [], mark.text])))] : [];
+}
+
 function lost({ accounting }: Watch): string {
     const by = Object.entries(accounting.lost_by).filter(([, n]) => n > 0).map(([reason, n]) => `${reason} ${count(n)}`);
     return count(accounting.lost) + (by.length ? ` (${by.join(", ")})` : "");
@@ -69,10 +76,10 @@ export function totals(lines: Line[]): HTMLElement {
     const head = ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", "mean", ...QUANTILES, "max", "mean queue depth", "errors", "lost"];
     const manyRuns = lines.some((line) => line.run !== lines[0].run);
     return scrolled("Figures", table("Each run, device, stage and op", head, lines.map((line) => {
-        const t = line.op.total, l = t.latency_ns, stage = line.watch.stage;
+        const t = line.op.total, l = t.latency_ns, stage = line.watch.stage, mb = t.bytes_per_s / 1e6;
         return [
             `${manyRuns ? `${line.runName} · ` : ""}${line.watch.device} ${stage} · ${line.op.op}`,
-            count(t.ios), amount(t.iops), amount(t.iops_deviation), amount(t.iops_worst), amount(t.bytes_per_s / 1e6, 2),
+            count(t.ios), amount(t.iops), amount(t.iops_deviation), amount(t.iops_worst), amount(mb, mb < 9.95 ? 2 : 1),
             latency(l?.mean), ...QUANTILES.map((q) => latency(l?.[q])), latency(l?.max), amount(t.queue_depth, 2), count(t.errors), lost(line.watch),
         ];
     })));

@@ -44,7 +44,7 @@ export class LivePage {
 
     constructor() {
         this.makeCharts();
-        document.body.replaceChildren(this.header(), el("div", { class: "page" }, this.aside(), this.main()), this.footer());
+        document.body.replaceChildren(this.header(), this.main(), this.footer());
         this.setTheme(this.theme);
         this.schedule = new Schedule(Object.values(this.charts), this.theme);
         this.listen();
@@ -111,15 +111,15 @@ export class LivePage {
     private main(): HTMLElement {
         const section = (title: string, ...content: Node[]) => el("section", {}, el("h2", {}, title), ...content);
         const figures = (...ids: string[]) => ids.map((id) => this.charts[id].figure);
-        return el("main", {},
+        return el("main", {}, el("div", { class: "page" }, this.aside(), el("div", {},
             section("Latency", ...figures("distribution", "percentile", "nines")),
-            section("Over time", ...figures("iops", "heat"), el("div", { class: "pairs" }, ...figures("depth", "throughput", "flight", "oldest"))),
-            section("Figures", this.figures));
+            section("Over time", ...figures("iops", "heat"), el("div", { class: "pairs" }, ...figures("depth", "throughput", "flight", "oldest"))))),
+        el("div", { class: "wide" }, section("Figures", this.figures)));
     }
 
     private footer(): HTMLElement {
         const link = (path: string) => el("a", { href: path }, path);
-        return el("footer", {}, "All charts are of the time that is kept. Percentiles and means are exact to a bin, minimum and maximum exact. ",
+        return el("footer", {}, "All charts are of the time that is kept. Percentiles are exact to a bin; means, minimum and maximum are exact. ",
             "For programs: ", link("/metrics"), ", ", link("/api/snapshot"), ", ", link("/healthz"), ".");
     }
 

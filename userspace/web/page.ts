@@ -9,7 +9,7 @@ import { ninesChart, percentile } from "./charts/percentile";
 import type { Weight } from "./curves";
 import { type Document, Model } from "./data";
 import { button, choice, el } from "./dom";
-import { findings, runsTable, stacks, totals } from "./figures";
+import { findings, marks, runsTable, stacks, totals } from "./figures";
 import { contextOf, type Line, makeLines, runNames } from "./lines";
 import { Panel } from "./panel";
 import type { Plot, Span } from "./plot";
@@ -33,7 +33,7 @@ class Page {
         const side = el("div");
         this.panel = new Panel(side, this.lines, () => this.redraw());
         document.title = `${runNames(model.runs).join(", ")} – block IO latency`;
-        document.body.replaceChildren(this.header(), el("div", { class: "page" }, this.aside(side), this.main()), this.footer());
+        document.body.replaceChildren(this.header(), this.main(this.aside(side)), this.footer());
         this.setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? dark : light);
         this.schedule = new Schedule(Object.values(this.charts), this.theme);
         this.redraw();
@@ -145,7 +145,7 @@ class Page {
         return el("aside", { "aria-label": "lines shown" }, fold);
     }
 
-    private main(): HTMLElement {
+    private main(aside: HTMLElement): HTMLElement {
         const { runs } = this.model, figures = (...ids: string[]) => ids.map((id) => this.charts[id].figure);
         const section = (title: string, ...content: Node[]) => el("section", {}, el("h2", {}, title), ...content);
         const show = (from: number, to: number) => {
@@ -154,17 +154,17 @@ class Page {
             this.charts.iops.figure.scrollIntoView();
         };
         const stacked = stacks(runs);
-        return el("main", {},
-            section("Findings", ...findings(runs, show)),
+        return el("main", {}, el("div", { class: "page" }, aside, el("div", {},
+            section("Findings", ...findings(runs, show), ...marks(runs)),
             section("Latency", ...figures("distribution", "percentile", "nines")),
             section("Consistency", ...figures("iops"), el("h3", { class: "sub" }, "Steady state"), this.steadyTools(), ...figures("steady-log", "steady-linear")),
-            section("Over time", ...figures("heat"), el("div", { class: "pairs" }, ...figures("depth", "throughput", "flight", "oldest"))),
-            section("Figures", totals(this.lines)),
-            ...stacked.length ? [section("Members and array", ...stacked)] : []);
+            section("Over time", ...figures("heat"), el("div", { class: "pairs" }, ...figures("depth", "throughput", "flight", "oldest"))))),
+        el("div", { class: "wide" }, section("Figures", totals(this.lines)),
+            ...stacked.length ? [section("Members and array", ...stacked)] : []));
     }
 
     private footer(): HTMLElement {
-        return el("footer", {}, `${this.generator}. Percentiles and means are exact to a bin, minimum and maximum exact. Latencies of all IOs, none sampled.`);
+        return el("footer", {}, `${this.generator}. Percentiles are exact to a bin; means, minimum and maximum are exact. No IO is sampled.`);
     }
 
     private setTheme(theme: Theme): void {

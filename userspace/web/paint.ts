@@ -25,6 +25,8 @@ export interface Frame {
 
 const HEAT_LEVELS = 32;
 const ROW = 14;
+/** Of a chart's width, what a mark's text may take. */
+const MARK_SHARE = 0.4;
 /** More names than this would not be read. */
 const TAGS = 6;
 
@@ -81,6 +83,10 @@ export function paintUnder(brush: Brush, plot: Plot, frame: Frame): void {
     }
 }
 
+function widthOf(text: string): number {
+    return text.length * 6.4 + 6;
+}
+
 /** Places that are taken; a text that finds none is left out. */
 class Room {
     private taken: Box[] = [];
@@ -89,7 +95,7 @@ class Room {
 
     /** Tries the rows from y, by @step; the middle of the text is x. Returns its place. */
     find(x: number, y: number, text: string, step: number, tries: number): { x: number; y: number } | null {
-        const w = text.length * 6.4 + 6, left = Math.min(Math.max(x - w / 2, this.box.x + 2), this.box.x + this.box.w - w - 2);
+        const w = widthOf(text), left = Math.min(Math.max(x - w / 2, this.box.x + 2), this.box.x + this.box.w - w - 2);
         if (left < this.box.x)
             return null;
         for (let i = 0; i < tries; i++, y += step) {
@@ -105,6 +111,7 @@ class Room {
     }
 }
 
+/** A mark's text stands beside its line and is cut where it would reach too far; the table of marks has it whole. */
 function marks(brush: Brush, plot: Plot, frame: Frame, room: Room): void {
     const x = scaleX(frame), { box, theme } = frame;
     for (const mark of plot.marks) {
@@ -112,9 +119,13 @@ function marks(brush: Brush, plot: Plot, frame: Frame, room: Room): void {
         if (at < box.x - 0.5 || at > box.x + box.w + 0.5)
             continue;
         brush.line([[at, box.y], [at, box.y + box.h]], { colour: theme.soft, width: 1, dash: [4, 3] });
-        const place = room.find(at, box.y + 12, mark.text, ROW, 3);
+        const most = Math.max(8, Math.floor(box.w * MARK_SHARE / 6.4));
+        const text = mark.text.length > most ? `${mark.text.slice(0, most - 1).trimEnd()}…` : mark.text;
+        const side = at + widthOf(text) > box.x + box.w ? -1 : 1;
+        const place = room.find(at + side * widthOf(text) / 2, box.y + 12, text, ROW, 3);
         if (place)
-            brush.text(place.x, place.y, mark.text, { colour: theme.soft, anchor: "middle" }, theme.paper);
+            brush.text(place.x - side * (widthOf(text) / 2 - 4), place.y, text,
+                { colour: theme.soft, anchor: side > 0 ? "start" : "end" }, theme.paper);
     }
 }
 

@@ -8,12 +8,12 @@ export const ROWS = 60;
 /** The events of the runs that are shown. */
 export function marksOf(lines: Line[]): { x: number; text: string }[] {
     const runs = [...new Set(lines.filter((line) => line.on).map((line) => line.run))];
-    const name = (line: Line | undefined) => runs.length > 1 ? `${line?.runName}: ` : "";
+    const name = (line: Line | undefined) => runs.length > 1 ? ` (${line?.runName})` : "";
     const all = runs.flatMap((run) => run.marks.map((mark) => ({ run, x: mark.t_s, text: mark.text })));
     // The same event of several runs is one line.
     const alike = (a: typeof all[0], b: typeof all[0]) => a.run !== b.run && a.text === b.text && Math.abs(a.x - b.x) < 1;
     return all.filter((mark, i) => !all.slice(0, i).some((other) => alike(mark, other))).map((mark) => ({
-        x: mark.x, text: (all.some((other) => alike(mark, other)) ? "" : name(lines.find((line) => line.run === mark.run))) + mark.text,
+        x: mark.x, text: mark.text + (all.some((other) => alike(mark, other)) ? "" : name(lines.find((line) => line.run === mark.run))),
     }));
 }
 
