@@ -114,6 +114,7 @@ def test_nobody_may_run_it_too(script):
 def test_wrong_command_lines():
     for args, sentence in (
             ((), "no device given"), (("--dev", "nosuchdevice"), "nosuchdevice"), (("--prom-schema", "7", "--dev", "x"), "--prom-schema '7'"),
+            (("--prom-schema", "auto", "--dev", "x"), "--prom-schema 'auto': must be a number from 0 to 6"),
             (("--history", "x", "--dev", "x"), "--history 'x'"), (("--format", "json", "--dev", "x"), "unrecognized option '--format'"),
             (("--replay", "/nowhere"), "/nowhere")):
         r = subprocess.run([BLKLAT, "serve", "--listen", "127.0.0.1:0", *args], capture_output=True, text=True, timeout=20)

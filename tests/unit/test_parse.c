@@ -120,7 +120,13 @@ static void test_scale(void **state)
 		scale = UNTOUCHED;
 		assert_refused(parse_scale("--opt", bad[i], 6, &scale, &p), &p, bad[i]);
 		assert_int_equal(scale, UNTOUCHED);
+		assert_refused(parse_level("--opt", bad[i], 6, &scale, &p), &p, bad[i]);
+		assert_int_equal(scale, UNTOUCHED);
 	}
+	assert_refused(parse_level("--opt", "auto", 6, &scale, &p), &p, "auto");
+	assert_int_equal(scale, UNTOUCHED);
+	assert_int_equal(parse_level("--opt", "5", 6, &scale, &p), 0);
+	assert_int_equal(scale, 5);
 }
 
 static const char *const stages[] = { "device", "queue", "total" };

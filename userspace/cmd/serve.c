@@ -83,7 +83,7 @@ static int take(int key, const char *value, void *into, struct problem *p)
 		o->web_file = value;
 		return 0;
 	case KEY_PROM_SCHEMA:
-		return parse_scale("--prom-schema", value, BLKLAT_SCALE_MAX, &o->schema, p);
+		return parse_level("--prom-schema", value, BLKLAT_SCALE_MAX, &o->schema, p);
 	case KEY_HISTORY:
 		return parse_seconds("--history", value, &o->history_s, p);
 	case KEY_BINS:

@@ -116,16 +116,23 @@ bad:
 			   "or 1.5GiB", option, value);
 }
 
+int parse_level(const char *option, const char *value, int max, int *ret, struct problem *p)
+{
+	if (value[0] < '0' || value[0] > '0' + max || value[1])
+		return problem_set(p, -EINVAL, "%s '%s': must be a number from 0 to %d", option, value, max);
+	*ret = value[0] - '0';
+	return 0;
+}
+
 int parse_scale(const char *option, const char *value, int max, int *ret, struct problem *p)
 {
 	if (!strcmp(value, "auto")) {
 		*ret = -1;
 		return 0;
 	}
-	if (value[0] < '0' || value[0] > '0' + max || value[1])
+	if (parse_level(option, value, max, ret, p))
 		return problem_set(p, -EINVAL, "%s '%s': must be auto or a number from 0 to %d", option,
 				   value, max);
-	*ret = value[0] - '0';
 	return 0;
 }
 

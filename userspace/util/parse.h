@@ -25,6 +25,9 @@ int parse_count(const char *option, const char *value, u64 *ret, struct problem 
 /* "1048576", "64M", "1.5G", "512KiB": bytes from 1, the units are powers of 1024 (K, M, G, T). */
 int parse_size(const char *option, const char *value, u64 *ret, struct problem *p);
 
+/* 0 to @max, of one digit. */
+int parse_level(const char *option, const char *value, int max, int *ret, struct problem *p);
+
 /* "auto" (gives -1) or 0 to @max. */
 int parse_scale(const char *option, const char *value, int max, int *ret, struct problem *p);
 
