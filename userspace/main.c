@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* blklat: picks the subcommand. */
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/terminal.h"
@@ -58,10 +60,25 @@ static int run_command(const struct command *c, int argc, char **argv)
 	return c->run(argc, argv);
 }
 
+/*
+ * A standard stream that was closed would be the next file that is opened, and what is printed would end up in a
+ * recording. Opened the wrong way round, it fails as a closed one does; commands that are started find it closed.
+ */
+static bool open_standard_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC) != fd)
+			return false;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	const char *first = argc > 1 ? argv[1] : "--help";
 
+	if (!open_standard_streams())
+		return STATUS_FAILED;
 	/* The terminal's characters; numbers keep their point, whatever the language. */
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);

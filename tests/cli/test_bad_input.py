@@ -3,11 +3,13 @@
 
 The devices are those of the machine that runs this; what it lacks is skipped by name.
 """
+import contextlib
 import json
 import os
 import pathlib
 import re
 import shutil
+import sqlite3
 import stat
 import subprocess
 import tempfile
@@ -374,6 +376,29 @@ def test_pipe_that_nobody_reads(args):
     with os.fdopen(writer, "wb") as out:
         r = subprocess.run([BLKLAT, *args], stdout=out, stderr=subprocess.PIPE, env=ENV, timeout=30)
     assert (r.returncode, r.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("args", [["live", "--replay", str(REPLAY)], ["list"], ["--help"]], ids=" ".join)
+def test_output_that_is_closed(args):
+    r = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', BLKLAT, *args], stderr=subprocess.PIPE, env=ENV, timeout=30)
+    assert r.returncode == 1
+    assert r.stderr.decode().count("Bad file descriptor") == 1, r.stderr
+
+
+@pytest.mark.parametrize("closed,status", [("<&-", 0), (">&-", 1), ("2>&-", 0), ("<&- >&- 2>&-", 1)])
+def test_no_file_becomes_a_standard_stream(tmp_path, closed, status):
+    """What is printed must not end up in a recording, nor in a report, whatever descriptor that has."""
+    file, report = tmp_path / "run.blklat", tmp_path / "report.json"
+
+    def shell(words, *args):
+        return subprocess.run(["sh", "-c", f'exec "$0" {words} {closed}', BLKLAT, *args], capture_output=True, env=ENV,
+                              timeout=30).returncode
+
+    assert shell('record --replay "$1" -o "$2"', REPLAY, file) == status
+    with contextlib.closing(sqlite3.connect(file)) as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert shell('report -f json -o "$2" "$1"', REPLAY, report) == 0
+    assert json.loads(report.read_text())["runs"]
 
 
 def test_pipe_to_head(long_replay):
