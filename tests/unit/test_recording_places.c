@@ -44,6 +44,45 @@ static void files_that_are_there(void **state)
 	place_remove(&at);
 }
 
+/* A file system of the child's own, gone with it. */
+static bool own_mount(const char *dir, const char *options)
+{
+	return !unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount("none", dir, "tmpfs", 0, options);
+}
+
+static void file_that_can_not_be_replaced(void **state)
+{
+	struct recording_config cfg = { .overwrite = true };
+	struct sink *s = NULL;
+	struct problem p;
+	struct place at;
+	struct feed f;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("not root: no file system of its own to write-protect\n");
+		skip();
+	}
+	place_make(&at);
+	cfg.file = at.file;
+	feed_init(&f, 1, 6);
+	pid = fork();
+	if (!pid) {
+		EXPECT(own_mount(at.dir, "size=1m"));
+		EXPECT(!feed_open(&f, at.file, 0));
+		f.sink->ops->close(f.sink);
+		EXPECT(!mount(NULL, at.dir, NULL, MS_REMOUNT | MS_RDONLY, NULL));
+		EXPECT(recording_open(&f.info, &cfg, &s, &p) == -EROFS);
+		EXPECT(strstr(p.text, "/run.blklat: can't be replaced: Read-only file system"));
+		_exit(0);
+	}
+	must_be(pid);
+	feed_uninit(&f);
+	place_remove(&at);
+}
+
 /* Names that mean something else to SQLite. */
 static void names_of_any_kind(void **state)
 {
@@ -149,13 +188,6 @@ static void larger_than_a_file_may_be(void **state)
 	must_be(pid);
 	feed_uninit(&f);
 	place_remove(&at);
-}
-
-/* A file system of the child's own, gone with it. */
-static bool own_mount(const char *dir, const char *options)
-{
-	return !unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
-	       !mount("none", dir, "tmpfs", 0, options);
 }
 
 static void disk_full(void **state)
@@ -293,6 +325,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files_that_are_there),
+		cmocka_unit_test(file_that_can_not_be_replaced),
 		cmocka_unit_test(names_of_any_kind),
 		cmocka_unit_test(deleted_meanwhile),
 		cmocka_unit_test(larger_than_a_file_may_be),

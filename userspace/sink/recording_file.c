@@ -26,15 +26,17 @@
 /* What SQLite keeps beside the file. */
 static const char *const besides[] = { "-wal", "-shm", "-journal" };
 
-static void remove_files(const char *name)
+static int remove_files(const char *name)
 {
-	unlink(name);
+	if (unlink(name))
+		return -errno;
 	for (u32 i = 0; i < ARRAY_SIZE(besides); i++) {
 		char *path CLEANUP(cleanup_free) = NULL;
 
 		if (asprintf(&path, "%s%s", name, besides[i]) >= 0)
 			unlink(path);
 	}
+	return 0;
 }
 
 /* A file without a table is what may be left of one that was killed as it began. */
@@ -57,6 +59,7 @@ static int remove_old(const char *name, struct problem *p)
 {
 	int fd CLEANUP(cleanup_close) = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
+	int err;
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : problem_set(p, -errno, "%s: can't be replaced: %s", name,
@@ -68,8 +71,8 @@ static int remove_old(const char *name, struct problem *p)
 	if (!is_recording(name))
 		return problem_set(p, -EEXIST, "%s: is no recording, only one is replaced: choose another name or "
 				   "delete it", name);
-	remove_files(name);
-	return 0;
+	err = remove_files(name);
+	return err ? problem_set(p, err, "%s: can't be replaced: %s", name, strerror(-err)) : 0;
 }
 
 static int make_file(const char *name, struct problem *p)
