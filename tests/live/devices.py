@@ -135,6 +135,8 @@ def loop_control(request, device):
 def removable_loop():
     """A loop device that nobody holds, and a function that takes the device itself away."""
     with backing_file("/dev/shm", MIB) as file, loop_on(file, lock=False) as device:
+        device.file = file
+
         def remove():
             run("losetup", "-d", device.path)
             loop_control(LOOP_CTL_REMOVE, device)

@@ -77,6 +77,49 @@ def test_detached_loop(removable_loop):
     assert f"{device.name} went away" in b.stderr
 
 
+def detached_and_attached(device):
+    devices.run("losetup", "-d", device.path)
+    devices.run("losetup", "--direct-io=on", device.path, device.file)
+
+
+def removed_and_added(device):
+    devices.run("losetup", "-d", device.path)
+    devices.loop_control(devices.LOOP_CTL_REMOVE, device)
+    devices.loop_control(devices.LOOP_CTL_ADD, device)
+    devices.run("losetup", "--direct-io=on", device.path, device.file)
+
+
+def reset(device):
+    (device.sysfs / "reset").write_text("1")
+    (device.sysfs / "disksize").write_text(str(devices.MIB))
+
+
+@pytest.mark.parametrize("kind, replace", [("loop", detached_and_attached), ("loop", removed_and_added), ("zram", reset)])
+def test_another_in_its_place(kind, replace, request):
+    """Nothing looks at the device between its end and the begin of the next of its name and number."""
+    device, _ = request.getfixturevalue(f"removable_{kind}")
+    number = device.number
+    with Blklat(device, interval=2) as b:
+        fio(device, rw="randwrite", number_ios=200)
+        b.next()
+        replace(device)
+        assert device.number == number and device.size
+        assert b.wait() == 1
+    assert f"{device.name} went away" in b.stderr
+    assert [line.get("gone", False) for line in b.lines] == [False] * (len(b.lines) - 1) + [True]
+    assert b.ops(device) == {"write": 200}
+
+
+def test_partition_that_is_another(loop):
+    """Its disk is the same."""
+    with devices.partition(loop, 1, loop.size // 4, loop.size // 4) as part, Blklat(part, interval=2) as b:
+        b.next()
+        devices.run("delpart", loop.path, 1)
+        devices.run("addpart", loop.path, 1, loop.size // 4 // 512, loop.size // 4 // 512)
+        assert b.wait() == 1
+    assert f"{part.name} went away" in b.stderr
+
+
 @exact
 def test_others_go_on(loop, removable_zram):
     zram, remove = removable_zram

@@ -150,6 +150,32 @@ def test_devices_come_and_go(slots):
 
 
 @exact
+def test_another_device_of_the_same_name(slots):
+    """It goes and comes within one interval, and no total falls; a capture of its own counts what it does."""
+    slots.detach_all()
+    device = slots.attach(0)
+    with Serve("--dev", slots.pattern, "--interval", "2") as s, s.stream() as stream:
+        wait_for(s, device)
+        fio(device, number_ios=1500)
+        settled(s, device, 1500)
+        stream.intervals(1)
+        run("losetup", "-d", device.path)
+        slots.attach(0)
+        seen = []
+
+        def watched_again():
+            seen.append(total(s, device, "read"))
+            return s.read_stderr().endswith(f"{device.name} went away\nblklat: {device.name} is watched now\n")
+        s.until(watched_again, "the other")
+        wait_for(s, device)
+        fio(device, number_ios=500, rw="randwrite")
+        settled(s, device, 500)
+        assert totals(s, device, 1500, 500) == (1500, 500)
+        # While there is none nothing is told of it.
+        assert set(seen) <= {0, 1500}
+
+
+@exact
 def test_more_devices_than_captures(slots):
     """Six come one by one: their captures are joined, nothing is lost of what was counted before and after."""
     slots.detach_all()

@@ -204,6 +204,43 @@ static void test_kernel_ios(void **state)
 	assert_true(ios == 127);
 }
 
+/* The disk's number is its partitions', too. */
+static void test_another_is_put_in(void **state)
+{
+	struct tree x = { 0 };
+	struct problem p;
+	u64 ios = 0;
+
+	strcpy(x.root, ((const struct tree *)*state)->root);
+	put(x.root, "/sys/block/sda/diskseq", "41\n");
+	assert_int_equal(device_table_read(&x.t, x.root, &p), 0);
+	for (u32 i = 0; i < x.t.n; i++)
+		assert_int_equal(x.t.d[i].diskseq, strncmp(x.t.d[i].name, "sda", 3) ? 0 : 41);
+	assert_int_equal(device_kernel_ios(&x.t, named(&x, "sda"), &ios), 0);
+	assert_int_equal(device_kernel_ios(&x.t, named(&x, "sda1"), &ios), -ENODATA);
+	put(x.root, "/sys/block/sda/diskseq", "42\n");
+	assert_int_equal(device_kernel_ios(&x.t, named(&x, "sda"), &ios), -ENODEV);
+	assert_int_equal(device_kernel_ios(&x.t, named(&x, "sda1"), &ios), -ENODEV);
+	device_table_free(&x.t);
+}
+
+/* No number tells, on an older kernel; but the directory is another. */
+static void test_another_of_the_name(void **state)
+{
+	const struct tree *x = *state;
+	char path[128], old[128];
+	u64 ios = 0;
+
+	assert_int_equal(device_kernel_ios(&x->t, named(x, "sda1"), &ios), -ENODATA);
+	snprintf(path, sizeof(path), "%s/sys/block/sda/sda1", x->root);
+	snprintf(old, sizeof(old), "%s/old", x->root);
+	assert_int_equal(rename(path, old), 0);
+	put(x->root, "/sys/block/sda/sda1/size", "8\n");
+	put(x->root, "/sys/block/sda/sda1/stat", "100 1 2 3 20 5 6 7 8 9 10 3 12 13 14 4 16\n");
+	assert_int_equal(device_kernel_ios(&x->t, named(x, "sda1"), &ios), -ENODEV);
+	assert_int_equal(device_kernel_ios(&x->t, named(x, "sda"), &ios), 0);
+}
+
 static void test_no_tree(void **state)
 {
 	struct device_table t = { .n = 4711 };
@@ -276,6 +313,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_find, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_ios, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_another_is_put_in, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_another_of_the_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_identity, setup, teardown),
 		cmocka_unit_test(test_no_tree),
 	};

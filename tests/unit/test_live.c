@@ -49,7 +49,7 @@ static void setup(struct live *t)
 	t->l.capture.watches[2].stage = BLKLAT_STAGE_TOTAL;
 	t->l.region = t->f->r;
 	t->l.bios = calloc(FAKE_WATCHES, sizeof(*t->l.bios));
-	t->l.kernel_base = calloc(FAKE_WATCHES, sizeof(*t->l.kernel_base));
+	t->l.kernel = calloc(FAKE_WATCHES, sizeof(*t->l.kernel));
 	t->l.gaps = calloc(FAKE_WATCHES, sizeof(*t->l.gaps));
 	assert_int_equal(snapshot_init(&t->l.last, FAKE_WATCHES, 3), 0);
 	for (u32 i = 0; i < FAKE_WATCHES; i++)

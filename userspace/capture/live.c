@@ -23,9 +23,9 @@ static int allocate(struct live_capture *l, const struct capture_config *cfg)
 
 	l->capture.watches = malloc(n * sizeof(*cfg->watches));
 	l->bios = calloc(n, sizeof(*l->bios));
-	l->kernel_base = calloc(n, sizeof(*l->kernel_base));
+	l->kernel = calloc(n, sizeof(*l->kernel));
 	l->gaps = calloc(n, sizeof(*l->gaps));
-	if (!l->capture.watches || !l->bios || !l->kernel_base || !l->gaps)
+	if (!l->capture.watches || !l->bios || !l->kernel || !l->gaps)
 		return -ENOMEM;
 	memcpy(l->capture.watches, cfg->watches, n * sizeof(*cfg->watches));
 	l->capture.n_watches = n;
@@ -56,15 +56,19 @@ void live_uninit(struct live_capture *l)
 {
 	snapshot_uninit(&l->last);
 	free(l->bios);
-	free(l->kernel_base);
+	free(l->kernel);
 	free(l->gaps);
 	free(l->capture.watches);
 }
 
 void live_note_kernel(struct live_capture *l)
 {
-	for (u32 i = 0; i < l->capture.n_watches; i++)
-		device_kernel_ios(l->capture.devices, l->capture.watches[i].device, &l->kernel_base[i]);
+	for (u32 i = 0; i < l->capture.n_watches; i++) {
+		struct kernel_counts *k = &l->kernel[i];
+
+		device_kernel_ios(l->capture.devices, l->capture.watches[i].device, &k->base);
+		k->last = k->base;
+	}
 }
 
 static u64 age_ns(u64 start_ns, u64 now_ns)
@@ -146,8 +150,9 @@ static bool kernel_comparable(const struct watch *w)
 	       w->stage == (requests ? BLKLAT_STAGE_DEVICE : BLKLAT_STAGE_TOTAL);
 }
 
-static void read_kernel(const struct live_capture *l, u32 i, struct watch_counts *w)
+static void read_kernel(struct live_capture *l, u32 i, struct watch_counts *w)
 {
+	struct kernel_counts *k = &l->kernel[i];
 	const struct watch *watch = &l->capture.watches[i];
 	u64 ios = 0;
 	int err;
@@ -157,8 +162,10 @@ static void read_kernel(const struct live_capture *l, u32 i, struct watch_counts
 	if (w->gone)
 		return;
 	err = device_kernel_ios(l->capture.devices, watch->device, &ios);
-	w->gone = err == -ENODEV;
-	ios -= l->kernel_base[i] + w->accounts[BLKLAT_EMPTY_FLUSH];
+	/* A count that fell began anew: zram stays when it is reset, but nothing else of it does (zram_reset_device()). */
+	w->gone = err == -ENODEV || (!err && ios < k->last);
+	k->last = ios;
+	ios -= k->base + w->accounts[BLKLAT_EMPTY_FLUSH];
 	w->kernel_known = !err && kernel_comparable(watch) && (s64)ios >= 0;
 	w->kernel_ios = w->kernel_known ? ios : 0;
 }

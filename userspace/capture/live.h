@@ -16,13 +16,19 @@ struct bio_counts {
 	u64 started;		/* starts before the count; live_read()'s */
 };
 
+/* The kernel's own count of IOs: when the capture began, and as it was read last. */
+struct kernel_counts {
+	u64 base;
+	u64 last;
+};
+
 /* Engines embed it at the start of their own state, and set up its region. */
 struct live_capture {
 	struct capture capture;
 	struct region region;
 	struct bio_counts *bios;	/* of each watch; the engine's to fill */
 	u64 idle_gap_ns;		/* 0: pauses are not looked for */
-	u64 *kernel_base;		/* of each watch: the kernel's count when the capture began */
+	struct kernel_counts *kernel;	/* of each watch */
 	s64 *gaps;			/* of each watch: region_gap() when it was still last */
 	struct snapshot last;		/* what was read last: tells the interval's bins */
 };

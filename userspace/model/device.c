@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "blklat/abi.h"
 #include "util/cleanup.h"
@@ -139,7 +140,10 @@ static int read_common(struct device *d, int dir)
 {
 	u64 sectors = 0;
 	char dev[32], end;
+	struct stat st;
 
+	if (!fstat(dir, &st))
+		d->node = st.st_ino;
 	d->hidden = sysfs_u32_or(dir, "hidden", 0) == 1;
 	/* A hidden path has no device number to show (block/genhd.c, device_add_disk()). */
 	if (sysfs_text(dir, "dev", dev, sizeof(dev)) ||
@@ -165,6 +169,7 @@ static int read_disk(struct device *d, int dir, const char *entry)
 	snprintf(d->sysfs, sizeof(d->sysfs), "/sys/block/%s", entry);
 	strcpy(d->kind, kind_of(d->name));
 	sysfs_text(dir, "dm/name", d->mapper, sizeof(d->mapper));
+	sysfs_u64(dir, "diskseq", &d->diskseq);
 	read_model(d, dir);
 	read_identity(d, dir);
 	read_queue(d, dir);

@@ -23,6 +23,8 @@ struct device {
 	char scheduler[16];		/* the active one; "" for bio-based devices */
 	char sysfs[256];		/* directory below the root: /sys/block/sda or /sys/block/sda/sda1 */
 	u32 major, minor;
+	u64 node;			/* inode of its directory: a later device of that name has another; 0: not known */
+	u64 diskseq;			/* of its disk, other for each that is added or put in; 0: before Linux 5.15 */
 	u64 size_bytes;
 	u32 parent;			/* partition: index of its disk in the table, else own index */
 	u32 hw_queues;			/* hardware queues; 0: bio-based, there are no requests */
@@ -65,8 +67,9 @@ int device_find(const struct device_table *t, const char *name, u32 *set, u32 *n
 
 /*
  * IOs completed since boot by the kernel's statistics: reads + writes + discards + flushes of the
- * device's stat file (Documentation/block/stat.rst). Returns 0, or -ENODEV when the device is gone or
- * has no size any more (a detached loop device stays, empty), -ENODATA when the file has no such figures.
+ * device's stat file (Documentation/block/stat.rst). Returns 0, or -ENODEV when the device is gone, has
+ * no size any more (a detached loop device stays, empty) or is not the one that was read into @t though it is
+ * called so, -ENODATA when the file has no such figures.
  */
 int device_kernel_ios(const struct device_table *t, const struct device *d, u64 *ret_ios);
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "model/device.h"
 #include "util/sysfs.h"
@@ -17,6 +18,24 @@ static void path_of(const struct device_table *t, const struct device *d, const 
 	snprintf(ret, size, "%s%s/%s", t->root, d->sysfs, file);
 }
 
+/*
+ * Has another device come under the name? Between two looks it may go and come. A directory of sysfs never gets the
+ * inode of one before (kernfs_ino()); a device that stays has another number when something else is put in, a file into
+ * a loop device (inc_diskseq() in block/genhd.c).
+ */
+static bool replaced(const struct device_table *t, const struct device *d)
+{
+	char path[sizeof(t->root) + sizeof(d->sysfs) + 16];
+	struct stat st;
+	u64 diskseq;
+
+	path_of(t, d, ".", path, sizeof(path));
+	if (d->node && (stat(path, &st) || st.st_ino != d->node))
+		return true;
+	path_of(t, d, device_is_partition(d) ? "../diskseq" : "diskseq", path, sizeof(path));
+	return d->diskseq && (sysfs_u64(AT_FDCWD, path, &diskseq) || diskseq != d->diskseq);
+}
+
 int device_kernel_ios(const struct device_table *t, const struct device *d, u64 *ret_ios)
 {
 	char path[sizeof(t->root) + sizeof(d->sysfs) + 8], text[512], *s = text;
@@ -24,7 +43,7 @@ int device_kernel_ios(const struct device_table *t, const struct device *d, u64 
 	int err;
 
 	path_of(t, d, "size", path, sizeof(path));
-	if (sysfs_u64(AT_FDCWD, path, &sectors) || !sectors)
+	if (sysfs_u64(AT_FDCWD, path, &sectors) || !sectors || replaced(t, d))
 		return -ENODEV;
 	path_of(t, d, "stat", path, sizeof(path));
 	err = sysfs_text(AT_FDCWD, path, text, sizeof(text));
