@@ -14,7 +14,7 @@ MIB = 2 ** 20
 
 
 def run(*args):
-    return subprocess.run([BLKLAT, "check", *map(str, args)], capture_output=True, text=True, timeout=20)
+    return subprocess.run([BLKLAT, "check", *map(str, args)], capture_output=True, text=True, timeout=60)
 
 
 def facts(root, *args):

@@ -15,7 +15,7 @@ ALL = ["device", "queue", "total"]
 
 
 def run(*args):
-    return subprocess.run([BLKLAT, "list", *map(str, args)], capture_output=True, text=True, timeout=20)
+    return subprocess.run([BLKLAT, "list", *map(str, args)], capture_output=True, text=True, timeout=60)
 
 
 def devices(root):
@@ -234,6 +234,6 @@ def test_full_disk_is_a_failure(tmp_path):
     sysfs_tree.laptop(tmp_path)
     with open("/dev/full", "w") as full:
         r = subprocess.run([BLKLAT, "list", "--sysroot", str(tmp_path)], stdout=full, text=True,
-                           stderr=subprocess.PIPE, timeout=20)
+                           stderr=subprocess.PIPE, timeout=60)
     assert r.returncode == 1
     assert r.stderr == "blklat list: can't write the output: No space left on device\n"

@@ -25,9 +25,10 @@ def exposed():
     with subprocess.Popen([BLKLAT, "serve", "--replay", script, "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True) as p:
         try:
             url = re.search(r"http://\S+", p.stderr.readline())[0]
-            text = ""
+            text, deadline = "", time.monotonic() + 60
             while "device=" not in text:
-                with urllib.request.urlopen(urllib.request.Request(url + "metrics", headers=OPENMETRICS), timeout=10) as answer:
+                assert time.monotonic() < deadline, text
+                with urllib.request.urlopen(urllib.request.Request(url + "metrics", headers=OPENMETRICS), timeout=60) as answer:
                     text = answer.read().decode()
                 time.sleep(0.1)
         finally:

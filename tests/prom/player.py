@@ -27,7 +27,7 @@ class Player:
         return self
 
     def __exit__(self, kind, *_):
-        _, errors = self.process.communicate(timeout=30)
+        _, errors = self.process.communicate(timeout=60)
         if kind is None:
             assert (self.process.returncode, errors) == (0, b"")
 

@@ -136,7 +136,7 @@ class Prometheus:
 
     def assert_scrapes(self):
         """What it was answered it understood, each time. No answer in time may be the machine's fault, now and then."""
-        failed = [line for line in self.said().splitlines() if "Scrape failed" in line]
+        failed = [line for line in self.said().splitlines() if "Scrape failed" in line or "Append failed" in line]
         assert not [line for line in failed if "deadline exceeded" not in line]
         assert self.query("avg_over_time(up[5m])") and all(share > 0.5 for _, share in self.query("avg_over_time(up[5m])"))
 

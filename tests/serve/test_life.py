@@ -117,5 +117,5 @@ def test_wrong_command_lines():
             (("--prom-schema", "auto", "--dev", "x"), "--prom-schema 'auto': must be a number from 0 to 6"),
             (("--history", "x", "--dev", "x"), "--history 'x'"), (("--format", "json", "--dev", "x"), "unrecognized option '--format'"),
             (("--replay", "/nowhere"), "/nowhere")):
-        r = subprocess.run([BLKLAT, "serve", "--listen", "127.0.0.1:0", *args], capture_output=True, text=True, timeout=20)
+        r = subprocess.run([BLKLAT, "serve", "--listen", "127.0.0.1:0", *args], capture_output=True, text=True, timeout=60)
         assert r.returncode == 2 and sentence in r.stderr and r.stderr.count("\n") == 1, r.stderr
