@@ -325,6 +325,18 @@ def test_intervals_are_on_time_while_all_cpus_are_busy(slots):
         on_time(got, machine)
 
 
+def test_opening_captures_leaves_no_memory_behind(slots):
+    """Each takes more than 20 MiB for a moment."""
+    device = slots.attach(0)
+    with Serve("--dev", slots.pattern, "--interval", "0.2") as s:
+        wait_for(s, device)
+        first = s.rss_kib()
+        for i in range(1, 4):
+            wait_for(s, slots.attach(i))
+        assert int(s.status("VmHWM").split()[0]) - first > 10000
+        assert first < 16000 and s.rss_kib() - first < 12000, (first, s.rss_kib())
+
+
 def test_only_the_thread_that_captures_has_priority(slots):
     """Those that serve and that open captures are ordinary, or less."""
     device = slots.attach(0)
@@ -336,6 +348,15 @@ def test_only_the_thread_that_captures_has_priority(slots):
             return {t == s.pid: [] for t in tasks} | {True: policy(s.pid), False: sorted(policy(t) for t in tasks if t != s.pid)}
         s.until(lambda: priorities() == {True: (os.SCHED_FIFO, 1, 0), False: [(os.SCHED_OTHER, 0, 0), (os.SCHED_OTHER, 0, 5)]},
                 "three priorities")
+
+
+def test_a_priority_that_is_refused_is_told(slots):
+    device = slots.attach(0)
+    for drop, said in ((), False), (("setpriv", "--bounding-set=-sys_nice"), True):
+        with Serve("--dev", device.name, "--interval", "0.1", prefix=drop) as s:
+            wait_for(s, device)
+            assert ("warning: no real-time priority (Operation not permitted)" in s.read_stderr()) == said
+            assert policy(s.pid)[0] == (os.SCHED_OTHER if said else os.SCHED_FIFO)
 
 
 def policy(task):

@@ -2,6 +2,7 @@
 /* blklat serve: watch devices as a service; Prometheus and a browser come and look. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,6 +22,7 @@
 
 #define LISTEN "127.0.0.1:9834"
 #define HISTORY_S 300
+#define HEAP_KEEPS (1 << 20)	/* bytes */
 
 enum {
 	KEY_LISTEN = OPTIONS_LONG,
@@ -322,6 +324,17 @@ static int serve(struct serve *s, struct problem *p)
 	return err;
 }
 
+/*
+ * Each capture that is opened reads the kernel's type information, some MB that are not needed again. What is as
+ * large is to be mapped by itself and given back when it is freed, and the heap not to keep what it gets back. libc would
+ * rather keep more after each; and malloc_trim() locks the heap for ms, under the thread that captures.
+ */
+static void give_memory_back(void)
+{
+	mallopt(M_MMAP_THRESHOLD, HEAP_KEEPS);
+	mallopt(M_TRIM_THRESHOLD, HEAP_KEEPS);
+}
+
 static int begin(struct serve *s)
 {
 	const struct capture_options *o = &s->o->capture;
@@ -329,6 +342,7 @@ static int begin(struct serve *s)
 	struct problem p;
 	int err;
 
+	give_memory_back();
 	service_signals_block();
 	err = prepare(s, &p);
 	if (err)

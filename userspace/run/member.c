@@ -2,7 +2,6 @@
 #include "run/member.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -45,8 +44,6 @@ int member_open(const struct capture_ops *engine, struct capture_config *cfg, st
 	*devices = (struct device_table){ 0 };
 	cfg->devices = &m->devices;
 	err = engine->open(cfg, &m->capture, p);
-	/* Loading read the kernel's type information; that memory is not needed again. */
-	malloc_trim(0);
 	err = err ?: make_room(m, p);
 	if (err) {
 		member_close(m);
