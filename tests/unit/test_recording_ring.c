@@ -6,6 +6,9 @@
 #include <sys/stat.h>
 
 #include "model/consistency.h"
+#include "model/recording_schema.h"
+#include "sink/recording_ring.h"
+#include "util/sqlite.h"
 
 #define INTERVALS 12000
 #define LIMIT (3ULL << 20)
@@ -228,6 +231,86 @@ static void growing_intervals_find_room(void **state)
 	place_remove(&at);
 }
 
+/* A ring in memory, half full. */
+static void make_ring(struct recording_ring *r, struct feed *f)
+{
+	struct recording_rows rows;
+	sqlite3 *db;
+	int rc;
+
+	assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+	for (u32 i = 0; recording_tables[i].name; i++)
+		assert_int_equal(sqlite_run(db, recording_tables[i].sql), SQLITE_OK);
+	assert_int_equal(sqlite_run(db, "CREATE TABLE other(bytes)"), SQLITE_OK);
+	feed_init(f, 1, 6);
+	assert_int_equal(ring_init(r, db, ring_least_bytes(1), 6), SQLITE_OK);
+	assert_int_equal(recording_rows_init(&rows, db, 6), SQLITE_OK);
+	for (s64 id = 1; sqlite_number(db, "PRAGMA page_count", &rc) < (s64)r->most / 2; id++) {
+		feed_make(f);
+		if (id == 1)
+			assert_int_equal(recording_rows_start(&rows, &f->info, &f->is), SQLITE_OK);
+		assert_int_equal(recording_rows_interval(&rows, id, &f->info, &f->is), SQLITE_OK);
+		ring_add(r, id);
+	}
+	recording_rows_uninit(&rows);
+}
+
+/* Whether an interval finds room. What was done for it is undone. */
+static bool room_can_be_made(struct recording_ring *r, u32 tries)
+{
+	const struct ring_levels before = r->levels;
+	int rc;
+
+	assert_int_equal(sqlite_run(r->db, "BEGIN"), SQLITE_OK);
+	rc = ring_make_room(r, tries);
+	if (!sqlite3_get_autocommit(r->db))
+		sqlite_run(r->db, "ROLLBACK");
+	r->levels = before;
+	return !rc;
+}
+
+static u64 pages_left(const struct recording_ring *r)
+{
+	int rc;
+
+	return r->most - (sqlite_number(r->db, "PRAGMA page_count", &rc) - sqlite_number(r->db, "PRAGMA freelist_count", &rc));
+}
+
+/*
+ * Something takes the room, page by page. As long as an interval that takes it may stay, a step can be made, and none
+ * stays that leaves less than a quarter of the reserve: with no page at all some rings can't give anything up,
+ * since even what becomes smaller may want a page first.
+ */
+static void an_interval_leaves_room_for_the_next_step(void **state)
+{
+	struct recording_ring r;
+	u32 stayed = 0, left_too_little = 0;
+	sqlite3 *db;
+	struct feed f;
+
+	(void)state;
+	make_ring(&r, &f);
+	db = r.db;
+	do {
+		u64 left = pages_left(&r);
+
+		assert_int_equal(ring_check_room(&r), left < r.reserve / 4 ? SQLITE_FULL : SQLITE_OK);
+		if (left < r.reserve / 4) {
+			left_too_little++;
+			continue;
+		}
+		stayed++;
+		for (u32 tries = 0; left <= r.reserve && tries <= RING_TRIES; tries++)
+			assert_true(room_can_be_made(&r, tries));
+	} while (!sqlite_run(db, "INSERT INTO other VALUES(zeroblob(4000))"));
+	assert_true(r.reserve / 4 > 1);
+	assert_int_equal(left_too_little, r.reserve / 4);
+	assert_true(stayed > r.reserve);
+	ring_uninit(&r);
+	sqlite3_close(db);
+	feed_uninit(&f);
+}
+
 static void a_limit_too_low_is_refused(void **state)
 {
 	struct place at;
@@ -249,6 +332,7 @@ int main(void)
 		cmocka_unit_test(oldest_give_way),
 		cmocka_unit_test(below_the_limit_nothing_is_merged),
 		cmocka_unit_test(growing_intervals_find_room),
+		cmocka_unit_test(an_interval_leaves_room_for_the_next_step),
 		cmocka_unit_test(a_limit_too_low_is_refused),
 	};
 
