@@ -137,8 +137,8 @@ def cpu_ticks():
 
 
 @contextlib.contextmanager
-def load_on(device, settle=0.5):
-    """fio, 4 KiB random reads at a queue depth of 32, as fast as one job can.
+def load_on(device, *options, settle=0.5):
+    """fio, 4 KiB random reads at a queue depth of 32, as fast as one job can, unless its options say otherwise.
 
     No clock is read by fio itself and no map of blocks kept: the less the load costs, the more a
     tool's own cost shows. Nothing is pinned: the loop driver's workers are not either, and on two
@@ -146,7 +146,7 @@ def load_on(device, settle=0.5):
     """
     fio = started("fio", "--name=bench", f"--filename={device.path}", "--readonly", "--rw=randread", "--bs=4k",
                   "--ioengine=io_uring", "--iodepth=32", "--direct=1", "--numjobs=1", "--thread", "--time_based",
-                  "--runtime=1d", "--norandommap", "--gtod_reduce=1", "--output-format=terse",
+                  "--runtime=1d", "--norandommap", "--gtod_reduce=1", "--output-format=terse", *options,
                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         before, give_up = device.ios(), time.monotonic() + 10

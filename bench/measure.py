@@ -13,6 +13,8 @@ from contenders import NotRunning, accounting, lines_of, running
 from machine import BenchError, end, load_on, started
 
 INTERVAL_S = 1		# of blklat, as the targets are stated
+# What recordings are made of: fio's options.
+RECORDED = {"full speed": [], "50,000 IOPS": ["--rate_iops=50000"], "QD 1": ["--iodepth=1"]}
 
 
 def sample(device, tool):
@@ -139,11 +141,13 @@ def drain(build, device, progress):
 
 
 def recording(options, device, progress):
-    """Intervals written to a file beside the build: what one costs, and what it takes."""
-    intervals = max(1, round(options.daemon_seconds))
-    progress(f"a recording of {intervals} s")
-    with load_on(device):
-        row = json.loads(machine.output_of(f"{options.build}/bench/recording", device.name,
-                                           f"{options.build}/bench.blklat", str(intervals)))
-    row["bytes_a_series"] = (row["bytes"] - row["empty_bytes"]) / max(row["series"], 1)
-    return row
+    """Intervals written to a file beside the build, by load: what one costs, and what it takes."""
+    intervals, rows = max(1, round(options.daemon_seconds)), {}
+    for name, load in RECORDED.items():
+        progress(f"a recording of {intervals} s, {name}")
+        with load_on(device, *load):
+            row = json.loads(machine.output_of(f"{options.build}/bench/recording", device.name,
+                                               f"{options.build}/bench.blklat", str(intervals)))
+        row["bytes_a_series"] = (row["bytes"] - row["empty_bytes"]) / max(row["series"], 1)
+        rows[name] = row
+    return rows

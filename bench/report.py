@@ -47,8 +47,8 @@ def figures(raw):
         "cpu_percent": daemon and daemon["cpu_share"] * 100,
         "memory_mib": daemon and daemon["resident_other_bytes"] / (1 << 20),
         "first_line_s": daemon and daemon["first_line_median_s"],
-        "recording_ms": recording and recording["cpu_us"]["p50"] / 1000,
-        "recording_bytes": recording and recording["bytes_a_series"],
+        "recording_ms": recording and max(r["cpu_us"]["p50"] for r in recording.values()) / 1000,
+        "recording_bytes": recording and max(r["bytes_a_series"] for r in recording.values()),
     }
 
 
@@ -104,6 +104,12 @@ def warnings(raw):
         yield f"blklat counted {seen:,} IOs in these runs and lost {lost:,}{why}"
 
 
+def recording_lines(recording):
+    for name, r in recording.items():
+        yield (f"recorded at {name + ',':13} {r['ios'] / r['intervals']:>9,.0f} IOs an interval: "
+               f"{r['bytes_a_series']:.0f} B, {r['cpu_us']['p50'] / 1000:.2f} ms")
+
+
 def table(raw):
     m, v, o = raw["machine"], raw["versions"], raw["options"]
     lines = [
@@ -119,5 +125,5 @@ def table(raw):
     for t in raw["results"]:
         word = {None: "", True: "met", False: "MISSED"}[t["met"]]
         lines.append(f"{t['what']:33} {t['shown']:>12} {t['target']:>12}   {word}".rstrip())
-    lines += [""] + list(warnings(raw))
+    lines += [""] + list(recording_lines(raw["recording"] or {})) + list(warnings(raw))
     return "\n".join(lines).rstrip()
