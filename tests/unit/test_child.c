@@ -17,6 +17,7 @@
 
 #include "run/child.h"
 #include "run/signals.h"
+#include "util/clock.h"
 
 #define MS 1000000ULL
 #define PATIENCE_MS 500	/* enough for a busy machine to bury what was killed */

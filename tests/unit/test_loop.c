@@ -14,6 +14,7 @@
 
 #include "run/loop.h"
 #include "run/signals.h"
+#include "util/clock.h"
 
 #define MS 1000000ULL
 
@@ -53,14 +54,6 @@ static struct run {
 	char gone[64];			/* names in the order of the calls */
 } run;
 
-static u64 mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
-
 static void sleep_ns(u64 ns)
 {
 	const struct timespec t = { ns / NSEC_PER_SEC, ns % NSEC_PER_SEC };
@@ -96,7 +89,7 @@ static int fake_read(struct capture *c, struct snapshot *s, struct problem *p)
 		return -ENODATA;
 	if (n && n == run.signal_at_read)
 		kill(getpid(), SIGTERM);
-	s->mono_ns = run.mono_ns[n] = c->live ? mono_ns() : n * 7 * NSEC_PER_SEC;
+	s->mono_ns = run.mono_ns[n] = c->live ? now_ns() : n * 7 * NSEC_PER_SEC;
 	for (u32 i = 0; i < s->n; i++)
 		fill(&s->w[i], i, n);
 	return 0;
@@ -479,7 +472,7 @@ static void test_watches_of_one_device_go_apart(void **state)
 static void test_replay(void **state)
 {
 	struct problem p;
-	u64 before = mono_ns();
+	u64 before = now_ns();
 
 	(void)state;
 	begin(2, false);
@@ -489,7 +482,7 @@ static void test_replay(void **state)
 	assert_int_equal(run.summaries, 1);
 	assert_int_equal(run.summary_ios, 2 * 30 * IOS_A_READ);
 	assert_true(run.interval_s[29] > 7 - 1e-9 && run.interval_s[29] < 7 + 1e-9);
-	assert_true(mono_ns() - before < 5 * NSEC_PER_SEC);
+	assert_true(now_ns() - before < 5 * NSEC_PER_SEC);
 }
 
 static void test_replay_ends_early(void **state)

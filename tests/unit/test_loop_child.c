@@ -13,6 +13,7 @@
 
 #include "run/loop.h"
 #include "run/signals.h"
+#include "util/clock.h"
 
 #define MS 1000000ULL
 

@@ -2,15 +2,7 @@
 /* Marks that another process sets while it is recorded. */
 #include "recording_child.h"
 
-#include <time.h>
-
-static s64 clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * (s64)NSEC_PER_SEC + t.tv_nsec;
-}
+#include "util/clock.h"
 
 /* By another process, as 'blklat mark' is: the locks are those between processes. */
 static void marks_are_noted(void **state)

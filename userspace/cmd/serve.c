@@ -5,7 +5,6 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cmd/cmd.h"
 #include "cmd/run_capture.h"
@@ -15,6 +14,7 @@
 #include "serve/sink.h"
 #include "sink/prometheus.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/confine.h"
 #include "util/notify.h"
 #include "util/parse.h"
@@ -196,11 +196,9 @@ static void reload_web(struct serve *s)
 static void on_reload(void *serve)
 {
 	struct serve *s = serve;
-	struct timespec t;
 	char text[64];
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%lld", t.tv_sec * 1000000LL + t.tv_nsec / 1000);
+	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu", now_ns() / 1000);
 	notify_send(&s->notify, text);
 	reload_web(s);
 	notify_send(&s->notify, "READY=1");

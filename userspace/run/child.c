@@ -10,6 +10,7 @@
 
 #include "run/signals.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 
 extern char **environ;
 

@@ -3,17 +3,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "util/cleanup.h"
-
-static s64 clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * (s64)NSEC_PER_SEC + t.tv_nsec;
-}
+#include "util/clock.h"
 
 static int make_room(struct member *m, struct problem *p)
 {

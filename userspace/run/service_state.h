@@ -5,7 +5,7 @@
 
 #include "run/service.h"
 #include "run/service_wait.h"
-#include "run/signals.h"
+#include "util/clock.h"
 
 #define SERVICE_SETTLE_NS (NSEC_PER_SEC / 5)	/* news of devices come in bursts */
 #define SERVICE_LOOK_NS (10 * NSEC_PER_SEC)	/* without any news */

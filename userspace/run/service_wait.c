@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "run/signals.h"
 #include "run/uevents.h"
+#include "util/clock.h"
 
 static void signal_set(sigset_t *set)
 {

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <time.h>
 
+#include "util/clock.h"
+
 static bool is_ignored(int number)
 {
 	struct sigaction a;
@@ -44,12 +46,4 @@ int signals_wait(u64 deadline_ns, siginfo_t *ret)
 		if (errno == EAGAIN)
 			return 0;
 	}
-}
-
-u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
 }

@@ -16,7 +16,4 @@ void signals_block(void);
 /* Takes one of these that comes before @deadline_ns. Returns its number, or 0 when none did. */
 int signals_wait(u64 deadline_ns, siginfo_t *ret);
 
-/* CLOCK_MONOTONIC */
-u64 now_ns(void);
-
 #endif

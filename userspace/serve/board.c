@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/realtime.h"
 
 #define LOSS_SHOWN_NS (60 * NSEC_PER_SEC)
@@ -36,14 +36,6 @@ struct board {
 	char loss[BOARD_WORDS / 2];
 	char stop[BOARD_WORDS / 2];	/* "": it goes on */
 };
-
-static u64 now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
 
 int board_new(double history_s, struct board **ret)
 {

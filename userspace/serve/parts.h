@@ -39,9 +39,6 @@ struct server {
 	unsigned long thread;
 };
 
-/* CLOCK_MONOTONIC */
-u64 server_now_ns(void);
-
 /* --- peers.c -------------------------------------------------------------------------------- */
 
 void peer_notify(void *server, struct MHD_Connection *c, void **socket_context, enum MHD_ConnectionNotificationCode code);

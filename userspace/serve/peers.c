@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include "serve/parts.h"
+#include "util/clock.h"
 #include "util/types.h"
 
 #define NEARLY_ALL (SERVER_CONNECTIONS - 8)
@@ -18,7 +19,7 @@ static const u64 patience_ns[] = {
 static void enter(struct peer *peer, enum peer_phase phase)
 {
 	peer->phase = phase;
-	peer->until_ns = server_now_ns() + patience_ns[phase];
+	peer->until_ns = now_ns() + patience_ns[phase];
 }
 
 void peer_notify(void *server, struct MHD_Connection *c, void **socket_context, enum MHD_ConnectionNotificationCode code)
@@ -108,7 +109,7 @@ static void cut_off(struct peer *peer)
 void peers_sweep(struct server *s)
 {
 	bool hung_up[SERVER_CONNECTIONS] = { false };
-	u64 now = server_now_ns();
+	u64 now = now_ns();
 	u32 used = 0;
 
 	find_hung_up(s, hung_up);

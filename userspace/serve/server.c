@@ -9,11 +9,11 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "serve/parts.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/confine.h"
 
 #define ROUND_MS 1000
@@ -21,14 +21,6 @@
 #define SILENT_S 100		/* see PEER_RESTING, which comes before */
 #define CONNECTION_BYTES (32 << 10)	/* header and answer's headers: a larger request is refused */
 #define NICE 5			/* what serves gives way to what captures */
-
-u64 server_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
-}
 
 static void request_ended(void *server, struct MHD_Connection *c, void **request, enum MHD_RequestTerminationCode why)
 {
@@ -116,7 +108,7 @@ static void *serve(void *server)
 	setpriority(PRIO_PROCESS, 0, NICE);	/* of this thread alone, on Linux */
 	confine_thread();
 	while (!s->stopping) {
-		u64 now = server_now_ns();
+		u64 now = now_ns();
 
 		if (now > swept_ns + ROUND_MS * 1000000ULL) {
 			peers_sweep(s);
@@ -176,7 +168,7 @@ static int begin(struct server *s, struct problem *p)
 	s->daemon = start_daemon(s);
 	if (!s->daemon)
 		return problem_set(p, -EIO, "the web server could not be started");
-	atomic_store(&s->round_ns, server_now_ns());
+	atomic_store(&s->round_ns, now_ns());
 	err = pthread_create(&thread, NULL, serve, s);
 	if (err)
 		return problem_set(p, -err, "could not start a thread: %s", strerror(err));
@@ -214,5 +206,5 @@ void server_stop(struct server *s)
 
 bool server_alive(const struct server *s)
 {
-	return server_now_ns() < atomic_load(&s->round_ns) + ALIVE_NS;
+	return now_ns() < atomic_load(&s->round_ns) + ALIVE_NS;
 }

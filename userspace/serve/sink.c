@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "serve/event.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 
 /* Of a watch in the interval before. */
 struct shown {
@@ -25,14 +25,6 @@ struct board_sink {
 	struct shown *shown;
 	u32 n_shown;
 };
-
-static s64 clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * (s64)NSEC_PER_SEC + t.tv_nsec;
-}
 
 void poster_init(struct poster *p, struct board *board, double history_s, bool bins)
 {

@@ -8,6 +8,7 @@
 
 #include "serve/parts.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 
 #define SILENCE_NS (15 * NSEC_PER_SEC)	/* after which there is a sign of life */
 #define STUCK_S 30			/* after which one that takes nothing is cut off */
@@ -55,7 +56,7 @@ static void choose(struct stream *st)
 	if (event) {
 		st->number = number + 1;
 		st->now = event;
-	} else if (server_now_ns() > st->said_ns + SILENCE_NS) {
+	} else if (now_ns() > st->said_ns + SILENCE_NS) {
 		st->now = text_blob(alive);
 	}
 }
@@ -80,7 +81,7 @@ static ssize_t stream_read(void *stream, uint64_t pos, char *to, size_t max)
 	n = st->now->len - st->sent < max ? st->now->len - st->sent : max;
 	memcpy(to, st->now->data + st->sent, n);
 	st->sent += n;
-	st->said_ns = server_now_ns();
+	st->said_ns = now_ns();
 	if (st->sent == st->now->len) {
 		blob_unref(st->now);
 		st->now = NULL;
@@ -138,7 +139,7 @@ enum MHD_Result stream_begin(struct server *s, struct MHD_Connection *c)
 	st = calloc(1, sizeof(*st));
 	if (!st)
 		return MHD_NO;
-	*st = (struct stream){ .s = s, .c = c, .peer = peer, .said_ns = server_now_ns(), .now = text_blob(begin) };
+	*st = (struct stream){ .s = s, .c = c, .peer = peer, .said_ns = now_ns(), .now = text_blob(begin) };
 	resume(st, last);
 	r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, stream_read, st, stream_free);
 	if (!r) {
@@ -157,7 +158,7 @@ enum MHD_Result stream_begin(struct server *s, struct MHD_Connection *c)
 
 void streams_wake(struct server *s, bool all)
 {
-	u64 now = server_now_ns();
+	u64 now = now_ns();
 
 	for (struct stream *st = s->streams; st; st = st->next) {
 		if (!st->waits || !(all || st->peer->phase == PEER_CUT || now > st->said_ns + SILENCE_NS))

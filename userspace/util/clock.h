@@ -15,4 +15,10 @@ static inline u64 clock_ns(clockid_t clock)
 	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
 }
 
+/* CLOCK_MONOTONIC, which all deadlines are by. */
+static inline u64 now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
 #endif
