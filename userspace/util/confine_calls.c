@@ -64,8 +64,6 @@ static int allow(scmp_filter_ctx filter, bool capture)
 	}
 	err = err ?: allow_threads(filter);
 	err = err ?: allow_reading(filter);
-	if (capture)
-		err = err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(perf_event_open), 0);
 	/* The module's device is opened for writing, since it is mapped so. */
 	if (capture)
 		err = err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
