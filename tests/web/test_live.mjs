@@ -139,6 +139,17 @@ test("of many devices the busiest is shown", async (t) => {
     assert.equal(await words(page.locator('.devices button[aria-pressed="true"] b')), "nvme23n1");
 });
 
+test("IOs whose ends the kernel has counted are no stall", async (t) => {
+    const hang = ["in-flight 3 oldest=3s"], service = await serve(t, script(["nvme0n1", "nvme1n1"], 40,
+        (i, d) => i < 5 ? ["io read 60us 4096 x100"] : i > 5 ? hang : d ? [...hang, "kernel-ios +2"] : [...hang, "kernel-ios +3"]));
+    const page = await openAt(t, service.url);
+    await page.waitForFunction(() => document.querySelector('[data-state="stalled"]'));
+    const buttons = page.locator(".devices button");
+    assert.deepEqual(await buttons.evaluateAll((all) => all.map((b) => b.dataset.state)), ["lost", "stalled"]);
+    assert.match(await words(buttons.nth(0)), /oldest 3\.00 s; the kernel says ended$/);
+    assert.match(await words(buttons.nth(1)), /stalled, oldest 3\.00 s$/);
+});
+
 test("pause holds everything, going on catches up", async (t) => {
     const service = await serve(t, script(["nvme0n1"], 400, steady));
     const page = await openAt(t, service.url);

@@ -78,6 +78,12 @@ static s64 reconcile(const struct watch_counts *w, u32 cpus, struct accounting *
 	return 0;
 }
 
+bool accounting_ends_missed(const struct accounting *a)
+{
+	return a->kernel_known && !a->moved &&
+	       a->kernel_ios >= a->completed + a->lost + a->before + a->unissued + a->in_flight;
+}
+
 void account(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_left, struct accounting *ret)
 {
 	const struct watch_counts *w = &s->w[i];

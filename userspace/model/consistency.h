@@ -40,6 +40,9 @@ struct accounting {
 	bool kernel_known;
 };
 
+/* Whether the kernel has counted the ends of all that seem to be in flight: their ends were not seen. */
+bool accounting_ends_missed(const struct accounting *a);
+
 /*
  * Accounts for watch @i of @s. @cpus is the slack: a program may be between freeing a slot and adding
  * to a bin, once on each CPU. @skipped_left is what of s->skipped still explains a loss; it is

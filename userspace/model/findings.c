@@ -155,13 +155,6 @@ static bool rate_is_its_own(const struct inquiry *q)
 	return q->watch->watch->stage != BLKLAT_STAGE_QUEUE || !has_other_stage(q);
 }
 
-/* At the end of the run: whether the kernel has counted the ends of those that seem to be in flight. */
-static bool ends_were_missed(const struct accounting *a)
-{
-	return a->kernel_known && !a->moved &&
-	       a->kernel_ios >= a->completed + a->lost + a->before + a->unissued + a->in_flight;
-}
-
 static bool ended_in(const struct watch_run *w, u32 i, u64 age_ns)
 {
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
@@ -176,7 +169,7 @@ static void prove_ages(const struct run *r, const struct watch_run *w, bool *pro
 		u64 age_ns = w->oldest_ns[i];
 
 		if (i + 1 == r->n)
-			proven[i] = age_ns && !ends_were_missed(&w->total->accounting);
+			proven[i] = age_ns && !accounting_ends_missed(&w->total->accounting);
 		else
 			/* What gets older is the same IO still. */
 			proven[i] = age_ns && (ended_in(w, i + 1, age_ns) ||

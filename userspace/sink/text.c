@@ -157,7 +157,7 @@ bool text_is_idle(const struct frame *fr)
 }
 
 /* Nothing completed, and what is in flight has been there for most of the interval. */
-static bool is_stalled(const struct frame *fr)
+static bool seems_stalled(const struct frame *fr)
 {
 	return text_is_idle(fr) && fr->in_flight && fr->oldest_ns > fr->interval_s * NSEC_PER_SEC / 2;
 }
@@ -165,7 +165,7 @@ static bool is_stalled(const struct frame *fr)
 static void put_state(const struct text *t, FILE *f, const struct frame *fr)
 {
 	char name[TEXT_NAME], state[256], text[UNITS_TEXT];
-	bool stalled = is_stalled(fr);
+	bool seems = seems_stalled(fr), stalled = seems && !accounting_ends_missed(&fr->accounting);
 	int n = 0;
 
 	if (stalled)
@@ -178,6 +178,8 @@ static void put_state(const struct text *t, FILE *f, const struct frame *fr)
 		n += sprintf(state + n, "%s in flight", units_count(text, fr->in_flight));
 	if (fr->in_flight && fr->oldest_ns)
 		n += sprintf(state + n, ", oldest %s", units_ns(text, fr->oldest_ns));
+	if (seems && !stalled)
+		n += sprintf(state + n, "; the kernel says ended");
 	if (fr->gone)
 		sprintf(state + n, "; the device went away");
 	text_say(t, f, text_name(t, name, fr->watch, NAME_COLUMNS),

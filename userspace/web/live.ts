@@ -207,10 +207,11 @@ export class LivePage {
         const name = many ? `${watch.device} ${watch.stage}` : watch.device;
         return el("button", {
             type: "button", click: () => this.only(watch.device), "data-device": keyOf(watch),
-            "data-state": state.stalled_ns !== null ? "stalled" : state.lost ? "lost" : "well",
+            "data-state": state.stalled_ns !== null ? "stalled" : state.lost || state.missed_ns !== null ? "lost" : "well",
             "aria-pressed": on && on === lines.length ? "true" : on ? "mixed" : "false",
         }, el("b", {}, name), el("span", {}, `${amount(state.iops)} IOPS`), el("span", {}, `p99 ${latency(state.p99_ns)}`),
         state.stalled_ns !== null && el("strong", { class: "alarm" }, `stalled, oldest ${latency(state.stalled_ns)}`),
+        state.missed_ns !== null && el("strong", { class: "alarm" }, `oldest ${latency(state.missed_ns)}; the kernel says ended`),
         state.lost > 0 && el("strong", { class: "alarm" }, `${state.lost} lost`));
     }
 

@@ -149,15 +149,21 @@ export function runOf(live: LiveRun, intervals: LiveInterval[]): Run {
 }
 
 /** How a watch did in the last interval. */
-export interface State { iops: number; p99_ns: number | null; stalled_ns: number | null; lost: number }
+export interface State { iops: number; p99_ns: number | null; stalled_ns: number | null; missed_ns: number | null; lost: number }
+
+/** As accounting_ends_missed(): the kernel has counted the ends of all that seem to be in flight. */
+function endsMissed({ kernel_ios, moved, completed, lost, before_start, unissued, in_flight }: Accounting): boolean {
+    return kernel_ios !== null && moved === 0 && kernel_ios >= completed + lost + before_start + unissued + in_flight;
+}
 
 export function stateOf(watch: LiveWatch, first: LiveWatch | undefined): State {
     const ios = watch.ops.reduce((s, op) => s + op.ios, 0);
-    const waits = ios === 0 && watch.in_flight > 0 && watch.oldest_ns > watch.length_s * 1e9 / 2;
+    const waits = ios === 0 && watch.in_flight > 0 && watch.oldest_ns > watch.length_s * 1e9 / 2, missed = waits && endsMissed(watch.accounting);
     return {
         iops: watch.length_s > 0 ? ios / watch.length_s : 0,
         p99_ns: ios ? Math.max(...watch.ops.map((op) => op.percentiles_ns.p99)) : null,
-        stalled_ns: waits ? watch.oldest_ns : null,
+        stalled_ns: waits && !missed ? watch.oldest_ns : null,
+        missed_ns: missed ? watch.oldest_ns : null,
         lost: Math.max(0, watch.accounting.lost - (first?.accounting.lost ?? 0)),
     };
 }
