@@ -21,7 +21,7 @@ bool terminal_colour(int fd)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	return isatty(fd) && !(no && *no) && !(term && !strcmp(term, "dumb"));
+	return isatty(fd) && !(no && *no) && term && *term && strcmp(term, "dumb");
 }
 
 void size_text(u64 bytes, char *ret, size_t size)

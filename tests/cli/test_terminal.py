@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a terminal gets: colours where it has some and nobody minds, lines as wide as it is."""
+import fcntl
+import os
+import pathlib
+import pty
+import re
+import struct
+import subprocess
+import termios
+
+import pytest
+
+BLKLAT = os.environ.get("BLKLAT", "build/blklat")
+REPLAY = pathlib.Path(__file__).parent / "replay" / "mixed.txt"
+ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def shown(columns=80, **env):
+    """What a terminal of so many columns is sent."""
+    reader, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen([BLKLAT, "live", "--replay", str(REPLAY)], stdout=terminal, env={**ENV, **env}) as p:
+        os.close(terminal)
+        parts = []
+        try:
+            while part := os.read(reader, 65536):
+                parts.append(part)
+        except OSError:
+            pass    # the other end is closed
+        os.close(reader)
+        assert p.wait(timeout=30) == 0
+    return b"".join(parts).decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("env,coloured", [
+    ({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": ""}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+    ({"TERM": "dumb"}, False), ({"TERM": ""}, False), ({}, False),
+], ids=str)
+def test_colour(env, coloured):
+    text = shown(**env)
+    assert bool(COLOUR.search(text)) == coloured
+    piped = subprocess.run([BLKLAT, "live", "--replay", str(REPLAY)], capture_output=True, text=True, env={**ENV, **env}, timeout=30)
+    assert COLOUR.sub("", text) == piped.stdout
+
+
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_lines_fit(columns):
+    """Narrower than 55 columns the histogram of the summary is not."""
+    lines = shown(columns).splitlines()
+    assert max(map(len, lines)) <= columns
+    assert "p99.99" in " ".join(lines)
