@@ -224,17 +224,17 @@ def lateness(intervals):
 
 def overdue(intervals, interval_s):
     """
-    By how much each interval of a live capture was told after its time; seconds. Their times are a grid: the one that those hit which
-    were the most punctual, that is the one after the longest part of an interval in which none ever ended.
+    By how much each interval of a live capture was told after its time; seconds. Times are a grid, which is where half of the intervals
+    ended that are closest together; each is due a place after the one before.
     """
     ends = [data["end_s"] for _, data in intervals]
     phases = sorted(end % interval_s for end in ends)
-    pauses = [b - a for a, b in zip(phases, phases[1:])] + [phases[0] + interval_s - phases[-1]]
-    begin = phases[(pauses.index(max(pauses)) + 1) % len(phases)]
+    half, n = len(phases) // 2, len(phases)
+    first = min(range(n), key=lambda i: (phases[(i + half) % n] - phases[i]) % interval_s)
     late, due = [], None
     for end in ends:
-        # One that is so late that it is told after the next one's time stands for both.
-        number = int((end - begin) / interval_s + 1e-6)
-        late.append(end - begin - interval_s * (number if due is None else due))
+        # One that is late by more than an interval stands for those that were due meanwhile. The grid is known to a twentieth.
+        number = int((end - phases[first]) / interval_s + 0.05)
+        late.append(end - phases[first] - interval_s * (number if due is None else due))
         due = number + 1
     return late

@@ -278,6 +278,17 @@ def test_ends_within_a_second(slots):
 LATE_S = 0.05
 
 
+@pytest.mark.parametrize("late", [0, 0.03, 0.06, 0.099, 0.23])
+def test_one_late_interval_is_found(late):
+    """By what the tests below judge with."""
+    due = [0.0771 + i / 10 for i in range(40)]
+    # Some are half a millisecond late, more or less; those that were due before the late one ended fall away.
+    ends = [t + i % 7 / 2000 for i, t in enumerate(due) if not 1 <= i - 20 <= late * 10]
+    ends[20] += late
+    found = overdue([(None, {"end_s": end}) for end in ends], 0.1)
+    assert max(found) == pytest.approx(late, abs=0.004) and sorted(found)[-2] < 0.004
+
+
 def watching(stream, device):
     """The intervals until one has the device, with it."""
     got = []
