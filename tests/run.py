@@ -53,6 +53,9 @@ def counted(status, count):
 def cmocka(program):
     count = Count()
     print(f"--- {program.name}", flush=True)
+    if not program.exists():
+        print(f"{program} is not built")
+        return counted(1, count)
     status, output = run([str(program)], CMOCKA_MESSAGE_OUTPUT="STDOUT")
     for what, number in CMOCKA.findall(output):
         count[what.lower()] += int(number)
@@ -98,9 +101,9 @@ def unit(build):
     count = Count()
     status, _ = run([sys.executable, "tests/vectors/check_bins.py"])
     count["failed" if status else "passed"] += 1
-    programs = sorted(p for p in (build / "tests/unit").glob("test_*") if p.suffix == "")
-    for program in programs:
-        count.add(cmocka(program))
+    # By what the Makefile builds of them: a program whose source is gone stays in the build folder.
+    for source in sorted((ROOT / "tests/unit").glob("test_*.c")):
+        count.add(cmocka(build / "tests/unit" / source.stem))
     return count
 
 
