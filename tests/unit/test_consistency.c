@@ -33,6 +33,7 @@ static const struct {
 	u64 bins, started, after, in_flight, in_flight_after;
 	u64 accounts[BLKLAT_ACCOUNTS];
 	u64 skipped;
+	bool unsettled;
 	struct accounting is;
 	u64 skipped_left;
 } cases[] = {
@@ -108,6 +109,24 @@ static const struct {
 		.is = {
 			.started = 106, .completed = 71, .in_flight = 32,
 			.lost = 3, .lost_by = { [LOST_UNEXPLAINED] = 3 },
+		},
+	}, {
+		.what = "nothing moves, but for the first time: a CPU may be held up",
+		.bins = 67, .started = 100, .after = 100, .in_flight = 32, .in_flight_after = 32, .unsettled = true,
+		.is = { .started = 100, .completed = 67, .in_flight = 32, .moved = 2 },
+	}, {
+		.what = "one each, no more",
+		.bins = 65, .started = 100, .after = 100, .in_flight = 32, .in_flight_after = 32, .unsettled = true,
+		.is = {
+			.started = 100, .completed = 65, .in_flight = 32, .moved = 2,
+			.lost = 1, .lost_by = { [LOST_UNEXPLAINED] = 1 },
+		},
+	}, {
+		.what = "the second time it is a loss",
+		.bins = 67, .started = 100, .after = 100, .in_flight = 32, .in_flight_after = 32,
+		.is = {
+			.started = 100, .completed = 67, .in_flight = 32,
+			.lost = 1, .lost_by = { [LOST_UNEXPLAINED] = 1 },
 		},
 	}, {
 		.what = "completions but no starts meanwhile",
@@ -193,6 +212,7 @@ static void by_hand(void **state)
 		w->started_after = cases[i].after;
 		w->in_flight = cases[i].in_flight;
 		w->in_flight_after = cases[i].in_flight_after;
+		w->unsettled = cases[i].unsettled;
 		memcpy(w->accounts, cases[i].accounts, sizeof(w->accounts));
 		w->kernel_ios = 1000 + i;
 		w->kernel_known = i % 2;

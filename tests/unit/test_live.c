@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How often a device at rest is read that does not add up: each time takes a wait, and an interval is late by it. */
+/* A device at rest that does not add up: how often it is read, since each time takes a wait, and when it is a loss. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +8,7 @@
 
 #include "capture/live.h"
 #include "fake_region.h"
+#include "model/consistency.h"
 
 struct live {
 	struct live_capture l;		/* first, as engines have it */
@@ -144,6 +145,60 @@ static void test_a_loss_is_remembered_while_something_moves(void **state)
 	teardown(&t);
 }
 
+/* Returns the losses of a watch after a read, and what may have moved. */
+static u64 lost(struct live *t, u32 watch, u64 *ret_moved)
+{
+	struct accounting a;
+	u64 skipped = 0;
+
+	readings(t);
+	account(&t->f->now, watch, FAKE_CPUS, &skipped, &a);
+	assert_int_equal(a.lost, a.lost_by[LOST_UNEXPLAINED]);
+	*ret_moved = a.moved;
+	return a.lost;
+}
+
+/* One whose bin comes after an interval, its CPU having been away for so long, was never lost. */
+static void test_a_bin_that_comes_an_interval_later(void **state)
+{
+	struct live t;
+	u64 moved;
+
+	(void)state;
+	setup(&t);
+	for (u32 n = 0; n < 2; n++) {
+		end_without_bin(&t, n);
+		assert_int_equal(lost(&t, 0, &moved), 0);
+		assert_int_equal(moved, FAKE_CPUS);
+		fake_io(t.f, 0, 0, BLKLAT_OP_READ, some);
+		assert_int_equal(lost(&t, 0, &moved), 0);
+		assert_int_equal(moved, 0);
+	}
+	teardown(&t);
+}
+
+/* One whose bin never comes is lost from the second read on, at a stage with slots or with bios. */
+static void test_a_bin_that_never_comes(void **state)
+{
+	struct live t;
+	u64 moved;
+
+	(void)state;
+	for (u32 watch = 0; watch < FAKE_WATCHES; watch += 2) {
+		setup(&t);
+		if (watch == 2)
+			++*fake_account(t.f, 1, 2, BLKLAT_STARTED);
+		else
+			end_without_bin(&t, 0);
+		assert_int_equal(lost(&t, watch, &moved), 0);
+		for (u32 n = 0; n < 3; n++) {
+			assert_int_equal(lost(&t, watch, &moved), 1);
+			assert_int_equal(moved, 0);
+		}
+		teardown(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +206,8 @@ int main(void)
 		cmocka_unit_test(test_a_bin_that_comes_a_moment_later),
 		cmocka_unit_test(test_a_loss_is_waited_for_once),
 		cmocka_unit_test(test_a_loss_is_remembered_while_something_moves),
+		cmocka_unit_test(test_a_bin_that_comes_an_interval_later),
+		cmocka_unit_test(test_a_bin_that_never_comes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,11 +131,16 @@ static bool settled(const struct live_capture *l, const struct snapshot *s)
 	return true;
 }
 
-static void note_gaps(struct live_capture *l, const struct snapshot *s)
+static void note_gaps(struct live_capture *l, struct snapshot *s)
 {
-	for (u32 i = 0; i < s->n; i++)
-		if (region_still(&s->w[i]))
-			l->gaps[i] = region_gap(&s->w[i]);
+	for (u32 i = 0; i < s->n; i++) {
+		s64 gap = region_gap(&s->w[i]);
+		bool still = region_still(&s->w[i]);
+
+		s->w[i].unsettled = still && gap && gap != l->gaps[i];
+		if (still)
+			l->gaps[i] = gap;
+	}
 }
 
 /*

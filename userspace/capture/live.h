@@ -51,7 +51,8 @@ void live_note_kernel(struct live_capture *l);
  * Reads everything into @s but what is skipped. @count_bios fills l->bios with the bios in flight; it
  * returns 0 or a negative errno, which is returned with a sentence. Where a device at rest does not
  * add up, since a CPU was held up in the middle of an end, it is read again up to 21 ms later. What does not
- * come in that time is lost, and not waited for again.
+ * come in that time is not waited for again; a virtual CPU can be away for longer, so the first such read is
+ * told apart (see watch_counts.unsettled).
  */
 int live_read(struct live_capture *l, struct snapshot *s, int (*count_bios)(struct live_capture *l),
 	      struct problem *p);

@@ -57,13 +57,14 @@ static void explain_by_skipped(u64 lost_by[LOST_REASONS], u64 *skipped_left)
  * Sets moved and unexplained; returns by how much the starts must be raised for the identity. IOs
  * that left their slot and reached no bin are lost, no more. IOs in the bins without a start
  * betray as many events that went wrong, so they are a loss too; but the bins are what
- * was measured and stay, hence the starts are raised by both, the IOs and the loss.
+ * was measured and stay, hence the starts are raised by both, the IOs and the loss. What does not
+ * add up for the first time may be in the hands of a CPU that is held up; a loss is there to stay.
  */
 static s64 reconcile(const struct watch_counts *w, u32 cpus, struct accounting *a)
 {
 	s64 least = expected(w, w->started, w->in_flight);
 	s64 most = expected(w, w->started_after, w->in_flight_after);
-	bool still = w->started == w->started_after && w->in_flight == w->in_flight_after;
+	bool still = w->started == w->started_after && w->in_flight == w->in_flight_after && !w->unsettled;
 	s64 slack = still ? 0 : cpus, seen = a->completed;
 
 	if (most < least)

@@ -45,6 +45,7 @@ struct watch_counts {
 	u64 kernel_ios;		/* completed since the capture began, by the kernel's own statistics */
 	bool kernel_known;	/* false: it can't be had for this device and stage */
 	bool gone;		/* the device went away; the counts are its last */
+	bool unsettled;		/* nothing moved, yet it does not add up, and not by what was missing before */
 };
 
 struct snapshot {
