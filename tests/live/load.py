@@ -255,6 +255,11 @@ class Fio(Process):
         # Warnings come before the JSON.
         return FioResult(json.loads(text[text.index("{"):])["jobs"][0])
 
+    def end(self):
+        """Asks one that runs to end: it waits for what is in flight and tells all that it did."""
+        self.signal(signal.SIGTERM)
+        return self.result(status=128)
+
 
 class FioResult:
     def __init__(self, job):

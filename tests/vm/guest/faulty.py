@@ -6,14 +6,16 @@ None of Debian's kernels has CONFIG_FAULT_INJECTION, so null_blk's requeue= and 
 Its bandwidth limit (mbps) refuses requests after they were issued, and scsi_debug fails commands as told.
 """
 import contextlib
+import mmap
 import os
 import pathlib
 import re
 import time
 
 import pytest
-from devices import Device, run
-from guest import module
+from devices import Delta, Device, run
+from guest import DEEP, module
+from load import Fio
 
 SCSI_DEBUG = pathlib.Path("/sys/bus/pseudo/drivers/scsi_debug")
 CONFIGFS = pathlib.Path("/sys/kernel/config")
@@ -63,6 +65,14 @@ def null_blks(*settings):
             devices.append(Null(f"nullb{i}", **attributes))
             undo.callback(lambda d=devices[-1]: d.folder.exists() and d.remove())
         yield devices
+
+
+def read(device, n):
+    """So many direct reads of 4 KiB; starting fio takes longer than some devices live."""
+    fd = os.open(device.path, os.O_RDONLY | os.O_DIRECT)
+    with open(fd, "rb", buffering=0), mmap.mmap(-1, 4096) as buffer:
+        for i in range(n):
+            assert os.preadv(fd, [buffer], i * 4096) == 4096
 
 
 # --- scsi_debug ------------------------------------------------------------------------------
@@ -118,13 +128,23 @@ def count_events(names):
 
 # --- meanwhile -------------------------------------------------------------------------------
 
+ENDLESS = {"rw": "randrw", "time_based": 1, "runtime": 3600, "thread": 1, **DEEP}
+ROUNDS, WHILE_S = 2, 2
 
-def meanwhile(load, *steps):
-    """Takes these steps again and again as long as a load runs; each has to have had its turn. Returns rounds."""
-    done = 0
-    while load.process.poll() is None:
-        steps[done % len(steps)]()
-        done += 1
-        time.sleep(0.05)
-    assert done >= len(steps), "the load ended too soon"
-    return done // len(steps)
+
+def meanwhile(device, *steps, **load):
+    """
+    Takes these steps in turns while a load runs, so many rounds and for so long at least: how long a step takes is
+    the machine's affair. The load is ended then; returns what it did.
+    """
+    moved = Delta(device)
+    with Fio(device, **ENDLESS | load) as running:
+        running.until(lambda: moved()["ios"], "its first IO")
+        began, rounds = time.monotonic(), 0
+        while rounds < ROUNDS or time.monotonic() < began + WHILE_S:
+            for step in steps:
+                step()
+                time.sleep(0.05)
+            rounds += 1
+        print(f"{rounds} rounds")
+        return running.end()

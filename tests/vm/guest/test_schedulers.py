@@ -5,12 +5,11 @@ from devices import Delta, run
 from engines import both
 from faulty import meanwhile, null_blks
 from guest import DEEP
-from load import Fio, fio
+from load import fio
 from stack import scsi_debug
 
 SCHEDULERS = {"none": None, "mq-deadline": "mq-deadline", "bfq": "bfq", "kyber": "kyber-iosched"}
 SLOW = {"irqmode": 2, "completion_nsec": 500000, "submit_queues": 2, "hw_queue_depth": 64}
-LOAD = {"rw": "randrw", "time_based": 1, "runtime": 2, "thread": 1, **DEEP}
 # What userspace/capture/geometry.c has room for, besides the driver's tags, where the scheduler has not more already.
 RESERVED = 512
 
@@ -38,13 +37,11 @@ def assert_seen(e, device, stat, *done):
     print(e.agree(device, "queue"))
 
 
-def assert_counted_meanwhile(device, steps, load):
+def assert_counted_meanwhile(device, steps, **load):
     """The steps are taken over and over while a load runs; every IO is counted at each stage."""
     stat = Delta(device)
     with both(device, stage="device,queue,total", interval=0.25) as e:
-        with Fio(device, **load) as running:
-            print(meanwhile(running, *steps), "rounds")
-            f = running.result()
+        f = meanwhile(device, *steps, **load)
         e.settle()
     assert_seen(e, device, stat, f)
 
@@ -58,7 +55,7 @@ def test_switched_under_load(kind):
     with null_blks(SLOW) if kind == "null_blk" else scsi_debug(delay=1) as made:
         device = made[0] if kind == "null_blk" else made
         steps = [lambda s=s: device.setting("scheduler", s) for s in available(device)]
-        assert_counted_meanwhile(device, steps, LOAD)
+        assert_counted_meanwhile(device, steps)
 
 
 def test_queued():
@@ -82,7 +79,7 @@ def test_number_of_requests():
     with null_blks(SLOW) as (device,):
         device.setting("scheduler", "mq-deadline")
         steps = [lambda n=n: device.setting("nr_requests", n) for n in (4, RESERVED, 32)]
-        assert_counted_meanwhile(device, steps, LOAD | {"iodepth": 600})
+        assert_counted_meanwhile(device, steps, iodepth=600)
 
 
 def test_more_requests_than_slots():
