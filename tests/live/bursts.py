@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Loads with rests, and what blklat says of the IOs after them."""
+import itertools
 import mmap
 import os
 import time
@@ -8,19 +9,35 @@ BURST = 10  # IOs
 
 
 class Bursts:
-    """One IO at a time of 4 KiB; notes how long the first of each burst took its caller."""
+    """One IO at a time of 4 KiB; notes when each was (op, began, ended), and how long the first of each burst took."""
 
     def __init__(self, device):
         self.fd = os.open(device.path, os.O_RDWR | os.O_DIRECT)
         self.page = mmap.mmap(-1, 4096)
         self.at = 0
         self.first_s = []
+        self.done = []
 
     def io(self, op):
         began = time.monotonic()
         (os.preadv if op == "read" else os.pwritev)(self.fd, [self.page], 4096 * self.at)
         self.at += 1
-        return time.monotonic() - began
+        self.done.append((op, began, time.monotonic()))
+        return self.done[-1][2] - began
+
+    def after_rest(self, op, gap_s, least_s=0):
+        """
+        How long those of an op took their caller that came after a rest of the device of that much: where it
+        rested for certain, since nobody was in a call, and where it may have, since it does so within calls
+        too, each but for the time that an IO takes at least.
+        """
+        certain, possible = [], []
+        for (_, before, returned), (name, began, ended) in itertools.pairwise(self.done):
+            if name == op and began - returned >= gap_s:
+                certain.append(ended - began)
+            if name == op and ended - before - 2 * least_s >= gap_s:
+                possible.append(ended - began)
+        return certain, possible
 
     def burst(self, op="read"):
         self.first_s.append([self.io(op) for _ in range(BURST)][0])

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 
 from devices import Delta
-from load import BLKLAT, Fio, Process, blklat_argv, deep, watching
+from load import BLKLAT, DEADLINE_S, Fio, Process, blklat_argv, deep, watching
 
 
 def record_argv(device, file, *args, interval=0.2, command=()):
@@ -17,7 +17,7 @@ def record_argv(device, file, *args, interval=0.2, command=()):
 
 def record(device, file, *args, **kw):
     """Runs it to its end."""
-    return subprocess.run(record_argv(device, file, *args, **kw), capture_output=True, text=True, timeout=60)
+    return subprocess.run(record_argv(device, file, *args, **kw), capture_output=True, text=True, timeout=3 * DEADLINE_S)
 
 
 class Recorder(Process):

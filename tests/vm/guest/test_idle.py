@@ -9,20 +9,24 @@ from engines import Both, blklat_module
 from guest import DEEP, SINGLE, at_least, module, null_blk, virtio
 from devices import partition, zram
 from jitter import assert_histograms_agree
-from load import BLKLAT, Blklat, assert_all_counted, fio
+from load import BLKLAT, DEADLINE_S, Blklat, assert_all_counted, fio
 from stack import dm, scsi_debug
 
 BURSTS = 4
 REST_S = 0.6
-GAP_S = 0.3  # an emulated machine is late now and then, but not by so much
+GAP_S = 0.3
+TIMER_S = 0.2
 
 
-def watch(*devices, **options):
-    return Blklat(*devices, args=["--engine", "bpf", "--bins", "--idle-gap", str(GAP_S)], **options)
+def watch(*devices, gap=GAP_S, **options):
+    return Blklat(*devices, args=["--engine", "bpf", "--bins", "--idle-gap", str(gap)], **options)
 
 
 def rest_and_burst(*devices, stage):
-    """Bursts in turns of reads and writes on the first device; of each the first IO but the run's is told apart."""
+    """
+    Bursts in turns of reads and writes on the first device; of each the first IO but the run's is told apart, and
+    another one only if an emulated machine stood still before it.
+    """
     with Bursts(devices[0]) as bursts, watch(*devices, stage=stage) as b:
         for i in range(2 * BURSTS):
             bursts.burst("write" if i % 2 else "read")
@@ -32,10 +36,11 @@ def rest_and_burst(*devices, stage):
         for one in {l["stage"] for l in b.of(device)}:
             assert_all_counted(b, device, one)
             assert b.ops(device, one) == {"read": BURST * BURSTS, "write": BURST * BURSTS}
-            for op, waits in ("read", bursts.first_s[2::2]), ("write", bursts.first_s[1::2]):
+            for op, rests in ("read", BURSTS - 1), ("write", BURSTS):
                 ios, _, sum_ns = after_idle(b, op, device, one)
-                assert (device.name, one, op, ios) == (device.name, one, op, len(waits))
-                assert 0 < sum_ns <= sum(waits) * 1e9
+                certain, possible = bursts.after_rest(op, GAP_S)
+                assert rests <= len(certain) <= ios <= len(possible), (device.name, one, op)
+                assert 0 < sum_ns <= sum(possible) * 1e9
 
 
 def test_null_blk():
@@ -72,11 +77,11 @@ def test_partition():
 @pytest.mark.parametrize("load", [SINGLE | {"number_ios": 1500}, DEEP | {"number_ios": 3000}], ids=["single", "deep"])
 def test_busy(load):
     """
-    None while there is no pause; and the other engine, which does not look for any, has seen the same IOs in
-    the same bins.
+    None while there is no pause, which an emulated machine may make but not of a second; and the other engine,
+    which does not look for any, has seen the same IOs in the same bins.
     """
     with null_blk(irqmode=2, completion_nsec=1000000) as (device,), blklat_module(), \
-            watch(device, stage="device,total") as bpf, \
+            watch(device, gap=1, stage="device,total") as bpf, \
             Blklat(device, stage="device,total", args=["--engine", "kmod", "--bins"]) as kmod:
         fio(device, rw="randrw", **load)
         engines = Both(bpf, kmod)
@@ -88,21 +93,28 @@ def test_busy(load):
 
 
 def test_an_end_is_use_too():
-    """IOs of 200 ms, issued 400 ms apart: the device rests for half of that, which is less than the gap."""
-    with null_blk(irqmode=2, completion_nsec=200000000) as (device,), Bursts(device) as bursts, \
+    """
+    IOs of 200 ms, issued 400 ms apart: the device rests for half of that, which is less than the gap. So far for certain
+    those of five, however many it takes on a machine that stands still now and then.
+    """
+    def possible():
+        return len(bursts.after_rest("read", GAP_S, least_s=0.95 * TIMER_S)[1])
+
+    with null_blk(irqmode=2, completion_nsec=int(TIMER_S * 1e9)) as (device,), Bursts(device) as bursts, \
             watch(device, stage="device,total") as b:
-        for _ in range(6):
-            assert bursts.io("read") > 0.19
-            time.sleep(0.2)
+        while len(bursts.done) - possible() < 6:
+            assert len(bursts.done) < 50
+            assert bursts.io("read") > 0.95 * TIMER_S
+            time.sleep(TIMER_S)
         b.next(n=2)
     for stage in "device", "total":
-        assert b.ops(device, stage) == {"read": 6}
-        assert count(b, "read", device, stage) == 0
+        assert b.ops(device, stage) == {"read": len(bursts.done)}
+        assert count(b, "read", device, stage) <= possible()
 
 
 def test_kmod_sees_none():
     with null_blk() as (device,), blklat_module():
         r = subprocess.run([BLKLAT, "--dev", device.name, "--engine", "kmod", "--idle-gap", "0.1"], capture_output=True,
-                           text=True, timeout=60)
+                           text=True, timeout=DEADLINE_S)
     assert (r.returncode, r.stdout) == (2, "")
     assert "engine kmod does not see pauses: leave --idle-gap out" in r.stderr and r.stderr.count("\n") == 1
