@@ -12,7 +12,8 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "live"), str(HERE.parent)]
+# service.py is that of tests/serve.
+sys.path[:0] = [str(HERE), *(str(HERE.parents[1] / level) for level in ("live", "serve", "vm"))]
 
 from alarms import ALARM  # noqa: E402
 

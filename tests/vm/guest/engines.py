@@ -27,6 +27,10 @@ def blklat_module():
         run("rmmod", "blklat")
 
 
+# What each engine needs besides blklat itself.
+PREPARED = {"bpf": contextlib.nullcontext, "kmod": blklat_module}
+
+
 class Both:
     def __init__(self, bpf, kmod):
         self.bpf, self.kmod = bpf, kmod
