@@ -22,7 +22,8 @@ BUILD = (ROOT / os.environ.get("O", "build")).resolve()
 BLKLAT = os.environ.get("BLKLAT", str(BUILD / "blklat"))
 # Each guest has these besides the devices that tests make of modules.
 DISKS = ("nvme", "virtio")
-SLOWER = "6"  # than this machine, about, is an emulated one
+# An emulated machine is about six times slower than this one, which others may keep busy: deadlines are longer by this.
+SLOWER = "12"
 PYTEST = ("/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", "--tb=short",
           "--rootdir", str(HERE / "guest"))
 

@@ -93,7 +93,7 @@ def parser():
 
     c = command("test", cmd_test, "run the guest tests on each kernel")
     c.add_argument("-k", dest="keyword", default="", metavar="EXPR", help="only tests that match, as pytest's -k")
-    c.add_argument("--timeout", type=float, default=900, metavar="S", help="of each guest")
+    c.add_argument("--timeout", type=float, default=3600, metavar="S", help="of each guest")
     c.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="kernels at a time")
     return p
 

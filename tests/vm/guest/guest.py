@@ -29,6 +29,7 @@ import subprocess
 import time
 
 from devices import Device, run
+from load import DEADLINE_S
 
 KERNEL = tuple(map(int, os.environ["VM_KERNEL"].split(".")))
 # One IO at a time, and many.
@@ -41,7 +42,7 @@ def at_least(*version):
     return KERNEL >= version
 
 
-def wait_for(condition, what, seconds=10):
+def wait_for(condition, what, seconds=DEADLINE_S):
     """Returns the condition's value once it is true."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
@@ -106,10 +107,10 @@ def under_load(device):
     """Random reads and writes go on meanwhile, and have not ended before the block does."""
     before = device.stat()["ios"]
     load = subprocess.Popen(["fio", "--name=load", f"--filename={device.path}", "--direct=1", "--rw=randrw", "--bs=4k",
-                             "--ioengine=libaio", "--iodepth=16", "--time_based", "--runtime=600", "--thread"],
+                             "--ioengine=libaio", "--iodepth=16", "--time_based", "--runtime=3600", "--thread"],
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        wait_for(lambda: load.poll() is not None or device.stat()["ios"] > before + 1000, "load", 60)
+        wait_for(lambda: load.poll() is not None or device.stat()["ios"] > before + 1000, "load")
         yield
         assert load.poll() is None
     finally:

@@ -71,7 +71,7 @@ def test_killed():
 def test_loaded_and_unloaded_under_load():
     with null_blk() as (device,), under_load(device):
         fd = os.open(device.path, os.O_RDONLY)
-        for _ in range(50):
+        for _ in range(20):
             with blklat_module(), Session() as s:
                 s.begin(a_watch(fd), a_watch(fd, abi.QUEUE), a_watch(fd, abi.TOTAL))
                 wait_for(s.ios, "IO")
