@@ -373,6 +373,12 @@ test("on paper: every chart a vector, dark on light, no switches", async (t) => 
     await page.emulateMedia({ media: "print" });
     await page.locator(".print svg").first().waitFor();
     assert.equal(await page.locator(".print svg:visible").count(), CHARTS.length);
+    // A4 with Chromium's margins: no column is cut off, and charts that stand beside each other do so on paper too.
+    await page.setViewportSize({ width: 718, height: 1000 });
+    const table = page.getByRole("region", { name: "Figures" }).locator("table");
+    assert.ok(await table.evaluate((e) => e.getBoundingClientRect().right) <= 718);
+    const tops = await page.locator("#chart-depth, #chart-throughput").evaluateAll((all) => all.map((e) => e.getBoundingClientRect().top));
+    assert.equal(tops[0], tops[1]);
     assert.equal(await page.locator("canvas:visible, aside:visible, button:visible").count(), 0);
     assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
     assert.equal(await page.locator(".print svg > rect").first().getAttribute("fill"), "#ffffff");

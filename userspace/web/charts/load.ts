@@ -75,7 +75,8 @@ export function inFlight(lines: Line[]): Plot {
 
 /** 0 is no age: nothing was in flight, the line has a gap. */
 export function oldest(lines: Line[]): Plot {
-    const all = watches(lines, (line) => line.watch.oldest_ns.map((ns) => ns > 0 ? ns : null), (values) => `highest ${latency(highest(values))}`);
+    const all = watches(lines, (line) => line.watch.oldest_ns.map((ns) => ns > 0 ? ns : null), (values) =>
+        values.some((ns) => ns !== null) ? `highest ${latency(highest(values))}` : "none seen in flight");
     return chart(lines, all, named(log("", tickLatency, latency), "age"), {
         title: "Age of the oldest in flight", hint: "How long the oldest IO in flight had been waiting at the end of each interval. A line that climbs is a stall.",
     }, (lo, hi) => hi >= lo ? [Math.floor(lo), Math.max(Math.ceil(hi), Math.floor(lo) + 1)] : [latencyAxis.place(1e3), latencyAxis.place(1e6)]);
