@@ -98,6 +98,9 @@ test("ticks are round", () => {
     assert.deepEqual(texts(axes.latencyAxis, 1, 10, 12), ["10 ns", "100 ns", "1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s", "10 s"]);
     assert.deepEqual(texts(axes.latencyAxis, Math.log10(61e3), Math.log10(66e3), 5), ["61 us", "62 us", "63 us", "64 us", "65 us", "66 us"]);
     assert.deepEqual(texts(axes.timeAxis, 0, 2000, 8), ["0", "500", "1000", "1500", "2000"]);
+    // On a phone there is room for two: a window that holds but one round value gets finer ones.
+    assert.deepEqual(texts(axes.timeAxis, 6, 12.3, 2), ["6", "8", "10", "12"]);
+    assert.deepEqual(texts(axes.timeAxis, 0, 1, 2), ["0", "0.5", "1"]);
     assert.deepEqual(texts(axes.ninesAxis, 1, 6, 9), ["90", "99", "99.9", "99.99", "99.999", "99.9999"]);
     const zero = axes.logWithZero("IOPS", 70, axes.tickAmount, String);
     assert.deepEqual(texts(zero, zero.place(0), 3, 3), ["0", "10", "100", "1k"]);

@@ -63,7 +63,8 @@ function linearTicks(lo: number, hi: number, room: number, words: Words): Tick[]
     const by = step(hi - lo, room), ticks: Tick[] = [];
     for (let i = Math.ceil(lo / by - 1e-9); i * by <= hi + by * 1e-9; i++)
         ticks.push({ at: i * by, text: words(Number((i * by).toPrecision(12))) });
-    return ticks;
+    // One value alone tells nothing of the scale.
+    return ticks.length < 2 && room < 10 ? linearTicks(lo, hi, 2 * room, words) : ticks;
 }
 
 export function linear(label: string, words: Words, text: Words = words): Axis {
