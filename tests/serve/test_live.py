@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A service on this machine's kernel: every IO counted, whatever comes and goes meanwhile."""
+import base64
 import contextlib
 import json
 import os
@@ -327,13 +328,35 @@ def test_intervals_are_on_time_while_all_cpus_are_busy(slots):
     """With what goes before everything that is ordinary, the server too: it tells of the intervals afterwards."""
     first = slots.attach(0)
     with Serve("--dev", first.name, "--interval", "0.1") as s, s.stream() as stream, sleeper() as machine:
-        got = watching(stream, first)
+        got, began = watching(stream, first), time.monotonic()
         with contextlib.ExitStack() as hogs:
             for _ in os.sched_getaffinity(0):
                 hogs.enter_context(hog())
             time.sleep(4)
-        got += stream.intervals(45)
+        got += stream.intervals(int(10 * (time.monotonic() - began)))
         on_time(got, machine)
+
+
+def test_intervals_are_on_time_while_users_are_read_again(slots, tmp_path):
+    """The server that is to be another then waits for a CPU, the capture does not wait for the server."""
+    device, web = slots.attach(0), tmp_path / "web.yml"
+    web.write_text('basic_auth_users:\n  me: "$2b$04$MoN/U6uk5qDR6V5ahgGfH.WRGXTLfmWtcwAeS4Py2ng78KJMQnK1y"\n')
+    me = {"Authorization": "Basic " + base64.b64encode(b"me:secret").decode()}
+
+    began = time.monotonic()
+
+    def intervals():
+        # All of them, and more. The last server may be about to go.
+        with contextlib.suppress(OSError, AssertionError), s.stream(me) as stream:
+            return stream.intervals(int(10 * (time.monotonic() - began)))
+    with Serve("--dev", device.name, "--interval", "0.1", "--web-config", web) as s, sleeper() as machine:
+        with contextlib.ExitStack() as hogs, scrapers(s, 8):
+            for _ in os.sched_getaffinity(0):
+                hogs.enter_context(hog())
+            for _ in range(16):
+                s.process.send_signal(signal.SIGHUP)
+                time.sleep(0.25)
+        on_time(s.until(intervals, "a stream"), machine)
 
 
 def test_opening_captures_leaves_no_memory_behind(slots):

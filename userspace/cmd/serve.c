@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* blklat serve: watch devices as a service; Prometheus and a browser come and look. */
 #include <errno.h>
-#include <fcntl.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +8,8 @@
 #include "cmd/cmd.h"
 #include "cmd/run_capture.h"
 #include "cmd/serve_devices.h"
+#include "cmd/serve_web.h"
 #include "run/service.h"
-#include "serve/server.h"
 #include "serve/sink.h"
 #include "sink/prometheus.h"
 #include "util/cleanup.h"
@@ -47,13 +46,11 @@ struct serve {
 	struct serve_devices devices;
 	struct confine confine;
 	struct notify notify;
-	struct web_config web;
+	struct serve_web web;
 	struct address address;
-	int listen_fd;
 	struct board *board;
 	struct poster poster;
 	struct prometheus *prometheus;
-	struct server *server;
 	struct scout_config scout;
 	struct service_config config;
 	struct service *service;
@@ -145,7 +142,7 @@ static void on_beat(void *serve)
 {
 	struct serve *s = serve;
 
-	if (server_alive(s->server))
+	if (serve_web_alive(&s->web))
 		notify_send(&s->notify, "WATCHDOG=1");
 }
 
@@ -153,44 +150,17 @@ static void on_beat(void *serve)
 
 static int start_server(struct serve *s, struct problem *p)
 {
-	struct server_config cfg = {
-		.listen_fd = fcntl(s->listen_fd, F_DUPFD_CLOEXEC, 0),	/* so that another can follow */
+	s->web.who = s->who;
+	s->web.file = s->o->web_file;
+	s->web.notify = &s->notify;
+	s->web.cfg = (struct server_config){
 		.address = s->address,
-		.web = &s->web,
 		.board = s->board,
 		.prometheus = s->prometheus,
 		.interval_s = s->o->capture.interval_s,
 		.boot = s->poster.boot,
 	};
-
-	if (cfg.listen_fd < 0)
-		return problem_set(p, -errno, "could not listen: %s", strerror(errno));
-	return server_start(&cfg, &s->server, p);
-}
-
-/* New certificates and users; if they can't be read, those of before stay. */
-static void reload_web(struct serve *s)
-{
-	struct web_config web = { 0 }, old = s->web;
-	struct problem p;
-
-	if (!s->o->web_file)
-		return;
-	if (web_config_read(&web, s->o->web_file, &p)) {
-		command_fail(s->who, 0, &p);
-		return;
-	}
-	server_stop(TAKE(s->server));
-	s->web = web;
-	if (!start_server(s, &p)) {
-		web_config_free(&old);
-		return;
-	}
-	command_fail(s->who, 0, &p);
-	web_config_free(&web);
-	s->web = old;
-	if (start_server(s, &p))
-		command_fail(s->who, 0, &p);
+	return serve_web_start(&s->web, p);
 }
 
 static void on_reload(void *serve)
@@ -200,8 +170,7 @@ static void on_reload(void *serve)
 
 	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu", now_ns() / 1000);
 	notify_send(&s->notify, text);
-	reload_web(s);
-	notify_send(&s->notify, "READY=1");
+	serve_web_reload(&s->web);
 }
 
 static void warn_of_exposure(const struct serve *s)
@@ -211,10 +180,10 @@ static void warn_of_exposure(const struct serve *s)
 	if (address_is_loopback(&s->address))
 		return;
 	address_text(text, &s->address);
-	if (!s->web.n_users)
+	if (!s->web.web.n_users)
 		fprintf(stderr, "blklat: warning: whoever reaches %s can read all of this; --web-config asks for a password\n",
 			text);
-	else if (!s->web.cert)
+	else if (!s->web.web.cert)
 		fprintf(stderr, "blklat: warning: passwords for %s go over the network as they are; --web-config can have "
 				"TLS\n", text);
 }
@@ -240,25 +209,23 @@ static int on_find(void *serve, const struct device_table *t, struct watch **ret
 
 static void serve_end(struct serve *s)
 {
-	server_stop(s->server);
+	serve_web_uninit(&s->web);
 	service_close(s->service);
 	prometheus_free(s->prometheus);
 	board_free(s->board);
-	web_config_free(&s->web);
 	notify_uninit(&s->notify);
-	cleanup_close(&s->listen_fd);
 }
 
 /* What can be wrong with the command line. */
 static int prepare(struct serve *s, struct problem *p)
 {
 	const struct serve_options *o = s->o;
-	int err = o->web_file ? web_config_read(&s->web, o->web_file, p) : 0;
+	int err = o->web_file ? web_config_read(&s->web.web, o->web_file, p) : 0;
 
 	if (err)
 		return err;
-	s->listen_fd = address_listen(&s->address, p);
-	return s->listen_fd < 0 ? s->listen_fd : 0;
+	s->web.listen_fd = address_listen(&s->address, p);
+	return s->web.listen_fd < 0 ? s->web.listen_fd : 0;
 }
 
 static int make_room(struct serve *s, struct problem *p)
@@ -309,7 +276,7 @@ static int serve(struct serve *s, struct problem *p)
 	err = err ?: start_server(s, p);
 	if (err)
 		return err;
-	fprintf(stderr, "blklat: listening on %s://%s/\n", s->web.cert ? "https" : "http", address_text(text, &s->address));
+	fprintf(stderr, "blklat: listening on %s://%s/\n", s->web.web.cert ? "https" : "http", address_text(text, &s->address));
 	warn_of_exposure(s);
 	if (!s->confine.filtered)
 		fputs("blklat: warning: this kernel has no filter of system calls (seccomp)\n", stderr);
@@ -389,10 +356,11 @@ static int run(int argc, char **argv)
 		.take = take,
 	};
 	CLEANUP(uninit) struct serve_options o;
-	CLEANUP(serve_end) struct serve s = { .who = argv[0], .o = &o, .listen_fd = -1, .notify.fd = -1 };
+	CLEANUP(serve_end) struct serve s = { .who = argv[0], .o = &o, .notify.fd = -1 };
 	struct problem p;
 	int status;
 
+	serve_web_init(&s.web);
 	capture_options_pick(shared, ARRAY_SIZE(shared), picked, ARRAY_SIZE(picked));
 	if (init(&o, argc, &p))
 		return command_fail(argv[0], STATUS_FAILED, &p);
