@@ -1,120 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The live page: the report's charts, of the last minutes, drawn anew with each interval.
-import { Chart, type ChartConfig } from "./chart";
-import { distribution } from "./charts/distribution";
-import { heatMap } from "./charts/heat";
-import { iops } from "./charts/iops";
-import { inFlight, oldest, queueDepth, throughput } from "./charts/load";
-import { ninesChart, percentile } from "./charts/percentile";
-import type { Weight } from "./curves";
 import { Model } from "./data";
-import { button, choice, el } from "./dom";
+import { button, el } from "./dom";
 import { totals } from "./figures";
 import { amount, latency, seconds } from "./format";
 import { keyOf, type LiveWatch, runOf, stateOf } from "./live_data";
 import { Feed } from "./live_feed";
-import { contextOf, type Line, makeLines } from "./lines";
+import { type Line, makeLines } from "./lines";
 import { Panel } from "./panel";
-import type { Plot, Span } from "./plot";
-import { Schedule } from "./schedule";
-import { dark, light, type Theme } from "./theme";
+import { section, View } from "./view";
 
-const SMALL = 240;
-const TIME = ["iops", "heat", "depth", "throughput", "flight", "oldest"];
 /** Of more devices only the busiest is shown at first. */
 const FEW = 4;
 
-export class LivePage {
-    readonly lines: Line[] = [];
-    readonly charts: Record<string, Chart> = {};
+export class LivePage extends View {
     readonly feed: Feed;
-    theme: Theme = matchMedia("(prefers-color-scheme: dark)").matches ? dark : light;
     paused = false;
-    private readonly schedule: Schedule;
-    private panel: Panel | null = null;
-    private readonly side = el("div");
     private readonly devices = el("div", { class: "devices", role: "group", "aria-label": "devices" });
-    private readonly figures = el("div");
+    private readonly table = el("div");
     private readonly facts = el("p", { class: "hint" });
     private readonly said = el("p", { class: "link", role: "status" });
     private readonly pause = button("Pause", () => this.setPaused(!this.paused), { "aria-pressed": "false", class: "pause" });
-    private state = { log: false, pauses: false, weight: "ios" as Weight, heat: "" };
     /** Switched by the user: what is on stays on, whatever comes and goes. */
     private readonly chosen = new Map<string, boolean>();
 
     constructor() {
-        this.makeCharts();
-        document.body.replaceChildren(this.header(), this.main(), this.footer());
-        this.setTheme(this.theme);
-        this.schedule = new Schedule(Object.values(this.charts), this.theme);
-        this.listen();
+        super([]);
+        this.latencyCharts();
+        this.timeCharts();
+        this.show(this.header(), this.main(), this.footer());
+        // One that nobody sees is not drawn; when it is seen again it is up to date.
+        document.addEventListener("visibilitychange", () => !document.hidden && this.update());
         this.feed = new Feed("/api/stream", () => this.update());
         this.update();
     }
 
     // --- what is shown
 
-    private chart(id: string, make: () => Plot, config: Partial<ChartConfig> = {}): void {
-        const { lines } = this;
-        this.charts[id] = new Chart({ id, make, get context() { return contextOf(lines); }, ...config });
-    }
-
-    private makeCharts(): void {
-        const { lines, state } = this;
-        const axis = choice("vertical axis", [["linear", "Linear"], ["log", "Logarithmic"]], "linear", (value) => {
-            state.log = value === "log";
-            this.redraw(["distribution"]);
-        });
-        const weights = ["percentile", "nines"].map(() => choice("weight", [["ios", "IO-weighted"], ["time", "Time-weighted"]], "ios", (value) => this.weigh(value)));
-        this.chart("distribution", () => distribution(lines, state), { tools: [axis] });
-        this.chart("percentile", () => percentile(lines, state.weight), { tools: [weights[0]], zoomY: true });
-        this.chart("nines", () => ninesChart(lines, state.weight), { tools: [weights[1]], zoomY: true });
-        const time = { group: "time", zoomed: (x: Span | null) => this.zoomTime(x) };
-        this.chart("iops", () => iops(lines, "run", null), time);
-        this.chart("heat", () => heatMap(lines, this.heatLine()), { ...time, height: 380 });
-        for (const [id, make] of Object.entries({ depth: queueDepth, throughput, flight: inFlight, oldest }))
-            this.chart(id, () => make(lines), { ...time, height: SMALL, half: true });
-    }
-
-    private weigh(weight: Weight): void {
-        this.state.weight = weight;
-        for (const id of ["percentile", "nines"])
-            for (const b of this.charts[id].figure.querySelectorAll('[aria-label="weight"] button'))
-                b.setAttribute("aria-pressed", String(b.getAttribute("data-value") === weight));
-        this.redraw(["percentile", "nines"]);
-    }
-
-    private heatLine(): Line | undefined {
+    protected heatLine(): Line | undefined {
         return this.lines.find((line) => line.on && line.op.total.ios) ?? this.lines.find((line) => line.on);
     }
 
-    private zoomTime(x: Span | null): void {
-        for (const id of TIME)
-            this.charts[id].zoom = { x, y: null };
-        this.redraw(TIME);
-    }
-
     private header(): HTMLElement {
-        const theme = button("Light / dark", () => {
-            this.setTheme(this.theme === light ? dark : light);
-            this.redraw();
-        }, { class: "theme" });
         return el("header", {}, el("div", { class: "top" }, el("h1", {}, "Block IO latency, live"),
-            el("span", { class: "choice" }, this.pause, theme)), this.said, this.facts, this.devices);
-    }
-
-    private aside(): HTMLElement {
-        return el("aside", { "aria-label": "lines shown" },
-            el("details", { open: matchMedia("(min-width: 60rem)").matches }, el("summary", {}, "Lines"), this.side));
+            el("span", { class: "choice" }, this.pause, this.themeButton())), this.said, this.facts, this.devices);
     }
 
     private main(): HTMLElement {
-        const section = (title: string, ...content: Node[]) => el("section", {}, el("h2", {}, title), ...content);
-        const figures = (...ids: string[]) => ids.map((id) => this.charts[id].figure);
         return el("main", {}, el("div", { class: "page" }, this.aside(), el("div", {},
-            section("Latency", ...figures("distribution", "percentile", "nines")),
-            section("Over time", ...figures("iops", "heat"), el("div", { class: "pairs" }, ...figures("depth", "throughput", "flight", "oldest"))))),
-        el("div", { class: "wide" }, section("Figures", this.figures)));
+            section("Latency", ...this.figures("distribution", "percentile", "nines")),
+            section("Over time", ...this.figures("iops", "heat"), this.pairs()))),
+        el("div", { class: "wide" }, section("Figures", this.table)));
     }
 
     private footer(): HTMLElement {
@@ -147,7 +83,7 @@ export class LivePage {
             `${seconds(run.interval_s)}, the last ${seconds(Math.min(run.history_s, intervals.length ? intervals[intervals.length - 1].end_s : 0))}.`;
         this.takeLines(makeLines(new Model({ schema: 1, generator: "", runs: [runOf(run, intervals)] })));
         this.showDevices();
-        this.figures.replaceChildren(this.lines.length ? totals(this.lines) : el("p", { class: "hint" }, "No device is watched."));
+        this.table.replaceChildren(this.lines.length ? totals(this.lines) : el("p", { class: "hint" }, "No device is watched."));
         this.redraw();
     }
 
@@ -213,33 +149,6 @@ export class LivePage {
         state.stalled_ns !== null && el("strong", { class: "alarm" }, `stalled, oldest ${latency(state.stalled_ns)}`),
         state.missed_ns !== null && el("strong", { class: "alarm" }, `oldest ${latency(state.missed_ns)}; the kernel says ended`),
         state.lost > 0 && el("strong", { class: "alarm" }, `${state.lost} lost`));
-    }
-
-    // --- the look
-
-    private setTheme(theme: Theme): void {
-        this.theme = theme;
-        document.documentElement.dataset.theme = theme.name;
-        this.panel?.dress(theme);
-    }
-
-    private redraw(ids?: string[]): void {
-        this.schedule.redraw(this.theme, ids?.map((id) => this.charts[id]));
-    }
-
-    private listen(): void {
-        matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => {
-            this.setTheme(event.matches ? dark : light);
-            this.redraw();
-        });
-        let width = innerWidth;
-        addEventListener("resize", () => {
-            if (innerWidth !== width)
-                this.redraw();
-            width = innerWidth;
-        });
-        // One that nobody sees is not drawn; when it is seen again it is up to date.
-        document.addEventListener("visibilitychange", () => !document.hidden && this.update());
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What comes from /api/stream: the last intervals, bounded, and whether more are coming.
+import { later } from "./later";
 import type { LiveInterval, LiveRun } from "./live_data";
 
 export type Link = "connecting" | "open" | "lost";
@@ -12,9 +13,11 @@ export class Feed {
     intervals: LiveInterval[] = [];
     link: Link = "connecting";
     private boot = "";
-    private waiting = false;
+    /** History comes in one go: the page is drawn once for all of it. */
+    private readonly changed: () => void;
 
-    constructor(url: string, private readonly changed: () => void) {
+    constructor(url: string, changed: () => void) {
+        this.changed = later(30, changed);
         const source = new EventSource(url);
         source.addEventListener("open", () => this.linked("open"));
         // The browser tries again by itself, and says where it left off.
@@ -25,7 +28,7 @@ export class Feed {
 
     private linked(link: Link): void {
         this.link = link;
-        this.later();
+        this.changed();
     }
 
     private begin(run: LiveRun): void {
@@ -35,7 +38,7 @@ export class Feed {
         if (this.run && run.scale !== this.run.scale)
             this.intervals = [];
         this.run = run;
-        this.later();
+        this.changed();
     }
 
     private add(event: MessageEvent<string>): void {
@@ -49,17 +52,6 @@ export class Feed {
         const from = interval.end_s - (this.run?.history_s ?? 0);
         while (this.intervals.length > 1 && (this.intervals[0].end_s < from || this.intervals.length > MOST))
             this.intervals.shift();
-        this.later();
-    }
-
-    /** History comes in one go: the page is drawn once for all of it. */
-    private later(): void {
-        if (this.waiting)
-            return;
-        this.waiting = true;
-        setTimeout(() => {
-            this.waiting = false;
-            this.changed();
-        }, 30);
+        this.changed();
     }
 }

@@ -2,11 +2,17 @@
 // Who is drawn when: what can be seen at once, the rest one at a time when the page has nothing else
 // to do. So a click answers quickly however many charts there are.
 import type { Chart } from "./chart";
+import { later } from "./later";
 import type { Theme } from "./theme";
 
 export class Schedule {
     private readonly seen = new Set<Chart>();
-    private waiting = false;
+    private readonly drawNext = later(15, () => {
+        const next = this.charts.find((chart) => chart.dirty);
+        next?.draw(this.theme);
+        if (next)
+            this.drawNext();
+    });
 
     constructor(private readonly charts: Chart[], private theme: Theme) {
         const watch = new IntersectionObserver((entries) => {
@@ -27,19 +33,6 @@ export class Schedule {
         for (const chart of this.seen)
             if (chart.dirty)
                 chart.draw(theme);
-        this.later();
-    }
-
-    private later(): void {
-        if (this.waiting)
-            return;
-        this.waiting = true;
-        setTimeout(() => {
-            this.waiting = false;
-            const next = this.charts.find((chart) => chart.dirty);
-            next?.draw(this.theme);
-            if (next)
-                this.later();
-        }, 15);
+        this.drawNext();
     }
 }

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What the report and the live page have in common: charts of the same lines, how they are switched and dressed.
+// Charts are told to redraw, never how.
+import { Chart, type ChartConfig } from "./chart";
+import { distribution } from "./charts/distribution";
+import { heatMap } from "./charts/heat";
+import { iops } from "./charts/iops";
+import { inFlight, oldest, queueDepth, throughput } from "./charts/load";
+import { ninesChart, percentile } from "./charts/percentile";
+import type { Weight } from "./curves";
+import { button, choice, el } from "./dom";
+import { contextOf, type Line } from "./lines";
+import type { Panel } from "./panel";
+import type { Plot, Span } from "./plot";
+import { Schedule } from "./schedule";
+import { dark, light, type Theme } from "./theme";
+
+const SMALL = 240;
+const TIME = ["iops", "heat", "depth", "throughput", "flight", "oldest"];
+const WEIGHED = ["percentile", "nines"];
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+
+export function section(title: string, ...content: Node[]): HTMLElement {
+    return el("section", {}, el("h2", {}, title), ...content);
+}
+
+export abstract class View {
+    readonly charts: Record<string, Chart> = {};
+    theme: Theme = DARK.matches ? dark : light;
+    protected panel: Panel | null = null;
+    protected readonly side = el("div");
+    protected readonly state = { log: false, pauses: false, weight: "ios" as Weight };
+    private schedule!: Schedule;
+
+    /** @lines: shown by all charts; what they hold may change, the array stays. */
+    protected constructor(readonly lines: Line[]) {}
+
+    /** Which one the heat map shows. */
+    protected abstract heatLine(): Line | undefined;
+
+    /** Puts the page together, once its charts are made. */
+    protected show(...content: Node[]): void {
+        document.body.replaceChildren(...content);
+        this.setTheme(this.theme);
+        this.schedule = new Schedule(Object.values(this.charts), this.theme);
+        this.listen();
+    }
+
+    // --- charts
+
+    protected chart(id: string, make: () => Plot, config: Partial<ChartConfig> = {}): void {
+        const { lines } = this;
+        this.charts[id] = new Chart({ id, make, get context() { return contextOf(lines); }, ...config });
+    }
+
+    /** @tools: beside the distribution's axis. */
+    protected latencyCharts(...tools: HTMLElement[]): void {
+        const { lines, state } = this;
+        const axis = choice("vertical axis", [["linear", "Linear"], ["log", "Logarithmic"]], "linear", (value) => {
+            state.log = value === "log";
+            this.redraw(["distribution"]);
+        });
+        const weight = () => choice("weight", [["ios", "IO-weighted"], ["time", "Time-weighted"]], "ios", (value) => this.weigh(value));
+        this.chart("distribution", () => distribution(lines, state), { tools: [axis, ...tools] });
+        this.chart("percentile", () => percentile(lines, state.weight), { tools: [weight()], zoomY: true });
+        this.chart("nines", () => ninesChart(lines, state.weight), { tools: [weight()], zoomY: true });
+    }
+
+    /** @tools: the heat map's. */
+    protected timeCharts(...tools: HTMLElement[]): void {
+        const { lines } = this, time = { group: "time", zoomed: (x: Span | null) => this.zoomTime(x) };
+        this.chart("iops", () => iops(lines, "run", null), time);
+        this.chart("heat", () => heatMap(lines, this.heatLine()), { ...time, tools, height: 380 });
+        for (const [id, make] of Object.entries({ depth: queueDepth, throughput, flight: inFlight, oldest }))
+            this.chart(id, () => make(lines), { ...time, height: SMALL, half: true });
+    }
+
+    /** Both charts show the same weight, each says so. */
+    private weigh(weight: Weight): void {
+        this.state.weight = weight;
+        for (const id of WEIGHED)
+            for (const b of this.charts[id].figure.querySelectorAll('[aria-label="weight"] button'))
+                b.setAttribute("aria-pressed", String(b.getAttribute("data-value") === weight));
+        this.redraw(WEIGHED);
+    }
+
+    /** The charts of the same time show the same part of it. */
+    protected zoomTime(x: Span | null): void {
+        for (const id of TIME)
+            this.charts[id].zoom = { x, y: null };
+        this.redraw(TIME);
+    }
+
+    // --- parts of the layout
+
+    protected figures(...ids: string[]): HTMLElement[] {
+        return ids.map((id) => this.charts[id].figure);
+    }
+
+    /** Side by side where there is room. */
+    protected pairs(): HTMLElement {
+        return el("div", { class: "pairs" }, ...this.figures("depth", "throughput", "flight", "oldest"));
+    }
+
+    protected themeButton(): HTMLElement {
+        return button("Light / dark", () => this.dress(this.theme === light ? dark : light), { class: "theme" });
+    }
+
+    /** The lines' switches: open where they stand beside the charts, folded where they would push them down. */
+    protected aside(): HTMLElement {
+        const fold = el("details", { open: matchMedia("(min-width: 60rem)").matches }, el("summary", {}, "Lines"), this.side);
+        return el("aside", { "aria-label": "lines shown" }, fold);
+    }
+
+    // --- the look
+
+    private setTheme(theme: Theme): void {
+        this.theme = theme;
+        document.documentElement.dataset.theme = theme.name;
+        this.panel?.dress(theme);
+    }
+
+    private dress(theme: Theme): void {
+        this.setTheme(theme);
+        this.redraw();
+    }
+
+    protected redraw(ids?: string[]): void {
+        this.schedule.redraw(this.theme, ids?.map((id) => this.charts[id]));
+    }
+
+    private listen(): void {
+        DARK.addEventListener("change", (event) => this.dress(event.matches ? dark : light));
+        let width = innerWidth;
+        addEventListener("resize", () => {
+            if (innerWidth !== width)
+                this.redraw();
+            width = innerWidth;
+        });
+    }
+}
