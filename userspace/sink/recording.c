@@ -7,7 +7,6 @@
 #include "sink/recording_file.h"
 #include "sink/recording_ring.h"
 #include "sink/recording_rows.h"
-#include "util/cleanup.h"
 #include "util/sqlite.h"
 
 struct recording {
@@ -189,21 +188,14 @@ void recording_problem(const struct sink *s, struct problem *p)
 		*p = r->problem;
 }
 
-static u64 count_of(sqlite3 *db, const char *sql)
-{
-	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
-
-	if (sqlite3_prepare_v2(db, sql, -1, &s, NULL) || sqlite3_step(s) != SQLITE_ROW)
-		return 0;
-	return sqlite3_column_int64(s, 0);
-}
-
 u64 recording_intervals(const struct sink *s)
 {
 	const struct recording *r = (const struct recording *)s;
+	int rc;
+	s64 rows = sqlite_number(r->file.db, "SELECT count(*) FROM interval", &rc);
 
 	/* The first row is what was before the first interval. */
-	return count_of(r->file.db, "SELECT max(count(*) - 1, 0) FROM interval");
+	return rows > 0 ? rows - 1 : 0;
 }
 
 /* It takes more than a format does: recording_open() makes it. */
