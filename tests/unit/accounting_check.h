@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What holds for every accounting, for the tests that make some up. */
+#ifndef TEST_ACCOUNTING_CHECK_H
+#define TEST_ACCOUNTING_CHECK_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "model/consistency.h"
+
+#define CPUS 2
+#define SEED 7777ULL
+
+static inline void check_identity(const char *what, const struct accounting *a)
+{
+	s64 residue = a->started - a->completed - a->in_flight - a->lost;
+	u64 lost = 0;
+
+	for (u32 i = 0; i < LOST_REASONS; i++)
+		lost += a->lost_by[i];
+	if (lost != a->lost)
+		fail_msg("%s: lost %llu, reasons give %llu", what, a->lost, lost);
+	if ((u64)llabs(residue) > a->moved)
+		fail_msg("%s: started %llu completed %llu in flight %llu lost %llu: off by %lld, "
+			 "moved %llu", what, a->started, a->completed, a->in_flight, a->lost,
+			 residue, a->moved);
+}
+
+static inline u64 next_random(u64 *state)	/* xorshift64 */
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	return *state ^= *state << 17;
+}
+
+#endif
