@@ -9,26 +9,15 @@ import os
 import pathlib
 import re
 import shutil
-import sqlite3
-import stat
 import subprocess
 import tempfile
 import time
 
 import pytest
+from command import BLKLAT, ENV, NONE, REPLAY, bad, run
 
-BLKLAT = os.environ.get("BLKLAT", "build/blklat")
-REPLAY = pathlib.Path(__file__).parent / "replay" / "nvme.txt"
-ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
 ROOT = os.geteuid() == 0
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
-# Far from any name that a machine's device may have.
-NONE = "zzqqxxyyzzqqxxyy"
-
-
-def run(*args, **kw):
-    return subprocess.run([*kw.pop("before", []), kw.pop("binary", BLKLAT), *args], capture_output=True, env=ENV,
-                          timeout=60, **kw)
 
 
 # --- what a run may leave behind -------------------------------------------------------------------
@@ -77,18 +66,6 @@ def test_leftovers_can_be_looked_for():
         pytest.skip("BPF programs left behind: only root sees them")
     if not shutil.which("bpftool", path=ENV["PATH"]):
         pytest.skip("BPF programs left behind: no bpftool")
-
-
-def bad(sentence, *args, status=2, **kw):
-    r = run(*args, **kw)
-    text = r.stderr.decode()
-    assert r.returncode == status, text
-    assert r.stdout == b""
-    assert text.count("\n") == 1 and text.endswith("\n"), text
-    assert re.fullmatch(r"blklat( [a-z]+)?: .*[^.\s]\n", text), text
-    assert "error:" not in text.lower() and not re.search(r"[\0-\x09\x0b-\x1f\x7f]", text)
-    assert re.search(sentence, text), text
-    return text
 
 
 # --- the machine's devices, by a reader of our own ------------------------------------------------------
@@ -347,139 +324,3 @@ def test_replay_that_is_none(tmp_path):
         file = tmp_path / name
         file.write_bytes(content)
         bad(rf"{file}: is no recording", "--replay", str(file), status=1)
-
-
-# --- where the output goes ----------------------------------------------------------------------------------
-
-@pytest.fixture
-def long_replay(tmp_path):
-    """Far more output than a pipe holds."""
-    file = tmp_path / "long.txt"
-    file.write_text("blklat-replay 1\ndevice loop0 size=1048576\nwatch loop0 device\n" +
-                    "io read 60us 4096 x9\ntick 1\n" * 4000)
-    return file
-
-
-@pytest.mark.parametrize("fmt", ["text", "json", "csv"])
-def test_closed_pipe_ends_quietly(long_replay, fmt):
-    with subprocess.Popen([BLKLAT, "live", "--replay", str(long_replay), "--format", fmt], env=ENV,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as p:
-        assert p.stdout.readline()
-        p.stdout.close()
-        assert p.wait(timeout=60) == 0
-        assert p.stderr.read() == b""
-
-
-@pytest.mark.parametrize("args", [["list"], ["list", "--format", "json"], ["--help"], ["live", "--help"], ["--version"]],
-                         ids=" ".join)
-def test_pipe_that_nobody_reads(args):
-    reader, writer = os.pipe()
-    os.close(reader)
-    with os.fdopen(writer, "wb") as out:
-        r = subprocess.run([BLKLAT, *args], stdout=out, stderr=subprocess.PIPE, env=ENV, timeout=60)
-    assert (r.returncode, r.stderr) == (0, b"")
-
-
-@pytest.mark.parametrize("args", [["live", "--replay", str(REPLAY)], ["list"], ["--help"]], ids=" ".join)
-def test_output_that_is_closed(args):
-    r = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', BLKLAT, *args], stderr=subprocess.PIPE, env=ENV, timeout=30)
-    assert r.returncode == 1
-    assert r.stderr.decode().count("Bad file descriptor") == 1, r.stderr
-
-
-@pytest.mark.parametrize("closed,status", [("<&-", 0), (">&-", 1), ("2>&-", 0), ("<&- >&- 2>&-", 1)])
-def test_no_file_becomes_a_standard_stream(tmp_path, closed, status):
-    """What is printed must not end up in a recording, nor in a report, whatever descriptor that has."""
-    file, report = tmp_path / "run.blklat", tmp_path / "report.json"
-
-    def shell(words, *args):
-        return subprocess.run(["sh", "-c", f'exec "$0" {words} {closed}', BLKLAT, *args], capture_output=True, env=ENV,
-                              timeout=30).returncode
-
-    assert shell('record --replay "$1" -o "$2"', REPLAY, file) == status
-    with contextlib.closing(sqlite3.connect(file)) as db:
-        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    assert shell('report -f json -o "$2" "$1"', REPLAY, report) == 0
-    assert json.loads(report.read_text())["runs"]
-
-
-def test_pipe_to_head(long_replay):
-    script = '"$0" live --replay "$1" | head -1; echo "${PIPESTATUS[0]}"'
-    r = subprocess.run(["bash", "-c", script, BLKLAT, str(long_replay)], capture_output=True, env=ENV, timeout=60)
-    assert r.stderr == b""
-    lines = r.stdout.splitlines()
-    assert len(lines) == 2 and lines[0] and lines[1] == b"0"
-
-
-@pytest.mark.parametrize("args", [
-    ["--replay", str(REPLAY)], ["--replay", str(REPLAY), "--format", "json"], ["--replay", str(REPLAY), "--format", "csv"],
-    ["list"], ["list", "--format", "json"], ["check"], ["check", "--format", "json"], ["--help"], ["live", "--help"],
-    ["list", "--help"], ["check", "--help"], ["live", "--version"], ["list", "--usage"],
-], ids=" ".join)
-def test_full_disk(args):
-    if not stat.S_ISCHR(os.stat("/dev/full").st_mode):
-        pytest.skip("no /dev/full")
-    with open("/dev/full", "wb") as full:
-        r = subprocess.run([BLKLAT, *args], stdout=full, stderr=subprocess.PIPE, env=ENV, timeout=60)
-    text = r.stderr.decode()
-    assert r.returncode == 1, text
-    # 'check' may also say that no engine works here; the disk has its one line all the same.
-    assert text.count("No space left on device") == 1
-    assert text.count("\n") == 1 or args[0] == "check"
-
-
-# --- help and version ---------------------------------------------------------------------------------------
-
-def quiet(*args):
-    r = run(*args)
-    assert (r.returncode, r.stderr) == (0, b"")
-    return r.stdout.decode()
-
-
-def commands():
-    found = re.findall(r"^  (\w+) {2,}\S", quiet("--help"), re.M)
-    assert {"live", "list", "check"} <= set(found)
-    return found
-
-
-def test_help_of_the_whole():
-    assert quiet("--help") == quiet("help") == quiet()
-    assert "Usage: blklat" in quiet("--help")
-
-
-def test_help_of_every_command():
-    for command in commands():
-        text = quiet(command, "--help")
-        assert text.startswith(f"Usage: blklat {command}")
-        assert text == quiet(command, "-?")
-        assert max(map(len, text.splitlines())) <= 80
-        assert quiet(command, "--usage").startswith(f"Usage: blklat {command}")
-
-
-def test_version():
-    version = quiet("--version")
-    assert re.fullmatch(r"blklat \d+\.\d+\.\d+\S*\n", version)
-    assert all(quiet(c, "--version") == version == quiet(c, "-V") for c in commands())
-
-
-GOOD = {
-    "dev": NONE, "interval": "0.5", "count": "3", "duration": "1m", "stage": "device,total", "percentiles": "50,p99.9",
-    "format": "json", "engine": "auto", "scale": "auto", "max-memory": "1.5GiB", "max-bios": "1000",
-    "replay": str(REPLAY), "sysroot": "/", "idle-gap": "20ms", "output": "report.html", "steady-from": "10", "fail-if": "read.p99 > +10%", "history": "5m", "listen": "127.0.0.1:0", "prom-schema": "3", "web-config": "web.yml",
-    "label": "a run", "max-size": "10M",
-}
-
-
-def test_every_option_of_the_help_is_accepted():
-    """With each, in each form, what is wrong is only the option that follows."""
-    for command in commands():
-        options = re.findall(r"^ +(?:-(\w), )?--([a-z-]+)(?:=([A-Z]+))?\b", quiet(command, "--help"), re.M)
-        assert options
-        for short, long, takes in options:
-            if long in ("help", "usage", "version"):
-                continue
-            forms = [[f"--{long}={GOOD[long]}"], [f"--{long}", GOOD[long]]] if takes else [[f"--{long}"]]
-            if short:
-                forms += [[f"-{short}", GOOD[long]], [f"-{short}{GOOD[long]}"]] if takes else [[f"-{short}"]]
-            for form in forms:
-                bad(rf"unrecognized option '--{NONE}'", command, *form, f"--{NONE}")

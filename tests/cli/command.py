@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command line as a shell runs it, and how it says that one is bad."""
+import os
+import pathlib
+import re
+import subprocess
+
+BLKLAT = os.environ.get("BLKLAT", "build/blklat")
+REPLAY = pathlib.Path(__file__).parent / "replay" / "nvme.txt"
+ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
+# Far from any name that a machine's device may have.
+NONE = "zzqqxxyyzzqqxxyy"
+
+
+def run(*args, **kw):
+    return subprocess.run([*kw.pop("before", []), kw.pop("binary", BLKLAT), *args], capture_output=True, env=ENV,
+                          timeout=60, **kw)
+
+
+def bad(sentence, *args, status=2, **kw):
+    r = run(*args, **kw)
+    text = r.stderr.decode()
+    assert r.returncode == status, text
+    assert r.stdout == b""
+    assert text.count("\n") == 1 and text.endswith("\n"), text
+    assert re.fullmatch(r"blklat( [a-z]+)?: .*[^.\s]\n", text), text
+    assert "error:" not in text.lower() and not re.search(r"[\0-\x09\x0b-\x1f\x7f]", text)
+    assert re.search(sentence, text), text
+    return text

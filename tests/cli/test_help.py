@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Help and version: of the whole and of every command, and each option that they name is taken."""
+import re
+
+from command import NONE, REPLAY, bad, run
+
+
+def quiet(*args):
+    r = run(*args)
+    assert (r.returncode, r.stderr) == (0, b"")
+    return r.stdout.decode()
+
+
+def commands():
+    found = re.findall(r"^  (\w+) {2,}\S", quiet("--help"), re.M)
+    assert {"live", "list", "check"} <= set(found)
+    return found
+
+
+def test_help_of_the_whole():
+    assert quiet("--help") == quiet("help") == quiet()
+    assert "Usage: blklat" in quiet("--help")
+
+
+def test_help_of_every_command():
+    for command in commands():
+        text = quiet(command, "--help")
+        assert text.startswith(f"Usage: blklat {command}")
+        assert text == quiet(command, "-?")
+        assert max(map(len, text.splitlines())) <= 80
+        assert quiet(command, "--usage").startswith(f"Usage: blklat {command}")
+
+
+def test_version():
+    version = quiet("--version")
+    assert re.fullmatch(r"blklat \d+\.\d+\.\d+\S*\n", version)
+    assert all(quiet(c, "--version") == version == quiet(c, "-V") for c in commands())
+
+
+GOOD = {
+    "dev": NONE, "interval": "0.5", "count": "3", "duration": "1m", "stage": "device,total", "percentiles": "50,p99.9",
+    "format": "json", "engine": "auto", "scale": "auto", "max-memory": "1.5GiB", "max-bios": "1000",
+    "replay": str(REPLAY), "sysroot": "/", "idle-gap": "20ms", "output": "report.html", "steady-from": "10", "fail-if": "read.p99 > +10%", "history": "5m", "listen": "127.0.0.1:0", "prom-schema": "3", "web-config": "web.yml",
+    "label": "a run", "max-size": "10M",
+}
+
+
+def test_every_option_of_the_help_is_accepted():
+    """With each, in each form, what is wrong is only the option that follows."""
+    for command in commands():
+        options = re.findall(r"^ +(?:-(\w), )?--([a-z-]+)(?:=([A-Z]+))?\b", quiet(command, "--help"), re.M)
+        assert options
+        for short, long, takes in options:
+            if long in ("help", "usage", "version"):
+                continue
+            forms = [[f"--{long}={GOOD[long]}"], [f"--{long}", GOOD[long]]] if takes else [[f"--{long}"]]
+            if short:
+                forms += [[f"-{short}", GOOD[long]], [f"-{short}{GOOD[long]}"]] if takes else [[f"-{short}"]]
+            for form in forms:
+                bad(rf"unrecognized option '--{NONE}'", command, *form, f"--{NONE}")
