@@ -125,6 +125,7 @@ static inline void expect(struct service *s, const char *key, const char *value)
 	"blklat_io_latency_seconds_created{device=\"" device "\",op=\"" op "\",stage=\"device\"}"
 #define SUM "blklat_io_latency_seconds_sum{device=\"sda\",op=\"read\",stage=\"device\"}"
 #define LOST(reason) "blklat_io_lost_total{device=\"sda\",reason=\"" reason "\",stage=\"device\"}"
+#define GAUGE(name) "blklat_io_" name "{device=\"sda\",stage=\"device\"}"
 #define REQUEUES "blklat_io_requeues_total{device=\"sda\",stage=\"device\"}"
 
 #endif

@@ -113,6 +113,7 @@ static inline void feed_make(struct feed *f)
 		w->in_flight = w->in_flight_after = 32;
 		w->oldest_ns = feed_random(f, 100000);
 		w->kernel_ios += ios;
+		w->kernel_in_flight = w->kernel_ios % 40;
 		w->kernel_known = true;
 	}
 	frames_between(&f->is, &f->before, &f->now, &f->info.percentiles, f->info.cpus);

@@ -85,7 +85,7 @@ static inline void sink_run_reads(struct sink_run *r)
 	r->frames.f[0].oldest_ns = 81234;
 	r->frames.f[0].queue_depth = 0.002181;
 	r->frames.f[0].accounting = (struct accounting){
-		.started = 36, .completed = 4, .in_flight = 32, .kernel_ios = 4, .kernel_known = true,
+		.started = 36, .completed = 4, .in_flight = 32, .kernel_ios = 4, .kernel_in_flight = 32, .kernel_known = true,
 	};
 }
 

@@ -192,6 +192,7 @@ static void by_hand(void **state)
 		w->unsettled = cases[i].unsettled;
 		memcpy(w->accounts, cases[i].accounts, sizeof(w->accounts));
 		w->kernel_ios = 1000 + i;
+		w->kernel_in_flight = 2000 + i;
 		w->kernel_known = i % 2;
 		s.skipped = cases[i].skipped;
 
@@ -211,6 +212,7 @@ static void by_hand(void **state)
 		same(cases[i].what, "skipped", a.skipped, is->skipped);
 		same(cases[i].what, "skipped left", left, cases[i].skipped_left);
 		same(cases[i].what, "kernel IOs", a.kernel_ios, 1000 + i);
+		same(cases[i].what, "kernel in flight", a.kernel_in_flight, 2000 + i);
 		same(cases[i].what, "kernel known", a.kernel_known, i % 2);
 	}
 	snapshot_uninit(&s);

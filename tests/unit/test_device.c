@@ -189,19 +189,20 @@ static void test_not_found(void **state)
 static void test_kernel_ios(void **state)
 {
 	const struct tree *x = *state;
-	u64 ios = 0;
+	struct kernel_stat stat = { 0 };
 	char path[128];
 
 	/* 100 reads, 20 writes, 3 discards, 4 flushes */
-	assert_int_equal(device_kernel_ios(&x->t, named(x, "sda"), &ios), 0);
-	assert_true(ios == 127);
-	assert_int_equal(device_kernel_ios(&x->t, named(x, "sda1"), &ios), -ENODATA);
-	assert_int_equal(device_kernel_ios(&x->t, named(x, "sda10"), &ios), -ENODATA);
-	assert_int_equal(device_kernel_ios(&x->t, named(x, "dm-0"), &ios), -ENODEV);
+	assert_int_equal(device_kernel_stat(&x->t, named(x, "sda"), &stat), 0);
+	assert_int_equal(stat.ios, 127);
+	assert_int_equal(stat.in_flight, 8);
+	assert_int_equal(device_kernel_stat(&x->t, named(x, "sda1"), &stat), -ENODATA);
+	assert_int_equal(device_kernel_stat(&x->t, named(x, "sda10"), &stat), -ENODATA);
+	assert_int_equal(device_kernel_stat(&x->t, named(x, "dm-0"), &stat), -ENODEV);
 	snprintf(path, sizeof(path), "%s/sys/block/sda/stat", x->root);
 	unlink(path);
-	assert_int_equal(device_kernel_ios(&x->t, named(x, "sda"), &ios), -ENODEV);
-	assert_true(ios == 127);
+	assert_int_equal(device_kernel_stat(&x->t, named(x, "sda"), &stat), -ENODEV);
+	assert_int_equal(stat.ios, 127);
 }
 
 /* The disk's number is its partitions', too. */
@@ -209,18 +210,18 @@ static void test_another_is_put_in(void **state)
 {
 	struct tree x = { 0 };
 	struct problem p;
-	u64 ios = 0;
+	struct kernel_stat stat = { 0 };
 
 	strcpy(x.root, ((const struct tree *)*state)->root);
 	put(x.root, "/sys/block/sda/diskseq", "41\n");
 	assert_int_equal(device_table_read(&x.t, x.root, &p), 0);
 	for (u32 i = 0; i < x.t.n; i++)
 		assert_int_equal(x.t.d[i].diskseq, strncmp(x.t.d[i].name, "sda", 3) ? 0 : 41);
-	assert_int_equal(device_kernel_ios(&x.t, named(&x, "sda"), &ios), 0);
-	assert_int_equal(device_kernel_ios(&x.t, named(&x, "sda1"), &ios), -ENODATA);
+	assert_int_equal(device_kernel_stat(&x.t, named(&x, "sda"), &stat), 0);
+	assert_int_equal(device_kernel_stat(&x.t, named(&x, "sda1"), &stat), -ENODATA);
 	put(x.root, "/sys/block/sda/diskseq", "42\n");
-	assert_int_equal(device_kernel_ios(&x.t, named(&x, "sda"), &ios), -ENODEV);
-	assert_int_equal(device_kernel_ios(&x.t, named(&x, "sda1"), &ios), -ENODEV);
+	assert_int_equal(device_kernel_stat(&x.t, named(&x, "sda"), &stat), -ENODEV);
+	assert_int_equal(device_kernel_stat(&x.t, named(&x, "sda1"), &stat), -ENODEV);
 	device_table_free(&x.t);
 }
 
@@ -229,16 +230,16 @@ static void test_another_of_the_name(void **state)
 {
 	const struct tree *x = *state;
 	char path[128], old[128];
-	u64 ios = 0;
+	struct kernel_stat stat = { 0 };
 
-	assert_int_equal(device_kernel_ios(&x->t, named(x, "sda1"), &ios), -ENODATA);
+	assert_int_equal(device_kernel_stat(&x->t, named(x, "sda1"), &stat), -ENODATA);
 	snprintf(path, sizeof(path), "%s/sys/block/sda/sda1", x->root);
 	snprintf(old, sizeof(old), "%s/old", x->root);
 	assert_int_equal(rename(path, old), 0);
 	put(x->root, "/sys/block/sda/sda1/size", "8\n");
 	put(x->root, "/sys/block/sda/sda1/stat", "100 1 2 3 20 5 6 7 8 9 10 3 12 13 14 4 16\n");
-	assert_int_equal(device_kernel_ios(&x->t, named(x, "sda1"), &ios), -ENODEV);
-	assert_int_equal(device_kernel_ios(&x->t, named(x, "sda"), &ios), 0);
+	assert_int_equal(device_kernel_stat(&x->t, named(x, "sda1"), &stat), -ENODEV);
+	assert_int_equal(device_kernel_stat(&x->t, named(x, "sda"), &stat), 0);
 }
 
 static void test_no_tree(void **state)

@@ -133,6 +133,36 @@ static void losses_never_fall_nor_count_twice(void **state)
 	service_uninit(&s);
 }
 
+/* Or an alert of a hung IO would never end. One that hangs is in flight for the kernel, too. */
+static void what_only_the_kernel_saw_end_does_not_hang(void **state)
+{
+	struct service s;
+	struct frame *f;
+
+	(void)state;
+	service_init(&s);
+	begin(&s, 1);
+	f = s.frames.f;
+	f->in_flight = f->accounting.in_flight = 3;
+	f->oldest_ns = 31 * NSEC_PER_SEC;
+	f->accounting.completed = 10;
+	f->accounting.kernel_known = true;
+	f->accounting.kernel_ios = 13;
+	f->accounting.kernel_in_flight = 1;
+	interval(&s, 0);
+	expect(&s, GAUGE("in_flight"), "3");
+	expect(&s, GAUGE("oldest_age_seconds"), "31");
+	f->accounting.kernel_in_flight = 0;
+	interval(&s, 0);
+	expect(&s, GAUGE("in_flight"), "0");
+	expect(&s, GAUGE("oldest_age_seconds"), "0");
+	f->accounting.kernel_ios = 12;
+	interval(&s, 0);
+	expect(&s, GAUGE("in_flight"), "3");
+	end(&s);
+	service_uninit(&s);
+}
+
 static void a_coarser_capture_lowers_the_buckets_for_good(void **state)
 {
 	struct service s;
@@ -205,6 +235,7 @@ int main(void)
 		cmocka_unit_test(a_device_that_is_no_more_watched_is_dropped),
 		cmocka_unit_test(an_op_is_exposed_from_its_first_io_on),
 		cmocka_unit_test(losses_never_fall_nor_count_twice),
+		cmocka_unit_test(what_only_the_kernel_saw_end_does_not_hang),
 		cmocka_unit_test(a_coarser_capture_lowers_the_buckets_for_good),
 		cmocka_unit_test(a_sum_outgrows_64_bits),
 		cmocka_unit_test(the_one_gone_longest_is_forgotten),

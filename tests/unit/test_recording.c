@@ -29,7 +29,7 @@ static void same_watch(const struct watch_counts *a, const struct watch_counts *
 	assert_true(a->in_flight == b->in_flight && a->in_flight_after == b->in_flight_after);
 	assert_true(a->oldest_ns == b->oldest_ns);
 	assert_memory_equal(a->accounts, b->accounts, sizeof(a->accounts));
-	assert_true(a->kernel_known == b->kernel_known && a->kernel_ios == b->kernel_ios);
+	assert_true(a->kernel_known == b->kernel_known && a->kernel_ios == b->kernel_ios && a->kernel_in_flight == b->kernel_in_flight);
 	assert_true(a->gone == b->gone);
 }
 

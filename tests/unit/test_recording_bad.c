@@ -118,6 +118,7 @@ static void figures_that_cannot_be(void **state)
 		{ "UPDATE state SET requeued = 1.5 WHERE interval = 2", "the state at interval 2 is none" },
 		{ "UPDATE state SET bios_started = NULL WHERE interval = 2", "the state at interval 2 is none" },
 		{ "UPDATE state SET kernel_ios = 'many' WHERE interval = 2", "the state at interval 2 is none" },
+		{ "UPDATE state SET kernel_in_flight = -1 WHERE interval = 2", "the state at interval 2 is none" },
 		{ "UPDATE state SET gone = 2 WHERE interval = 2", "the state at interval 2 is none" },
 		{ "UPDATE series SET watch = 2 WHERE interval = 1", "the series of interval 1 are none" },
 		{ "UPDATE series SET op = 5 WHERE interval = 2", "the series of interval 2 are none" },

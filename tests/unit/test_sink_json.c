@@ -27,7 +27,7 @@ static void a_line_is_the_contract(void **state)
 		"\"bins\":[[59727,60377,2],[60377,61035,1],[1995892,2017626,1]]}],"
 		"\"in_flight\":{\"ios\":32,\"oldest_ns\":81234},\"queue_depth\":0.002,"
 		"\"accounting\":{\"started\":36,\"completed\":4,\"in_flight\":32,\"lost\":0,\"lost_by\":{},"
-		"\"requeued\":0,\"kernel_ios\":4,\"moved\":0,\"before_start\":0,\"unissued\":0,"
+		"\"requeued\":0,\"kernel_ios\":4,\"kernel_in_flight\":32,\"moved\":0,\"before_start\":0,\"unissued\":0,"
 		"\"skipped\":0}}\n");
 	sink_run_uninit(&r);
 }

@@ -65,9 +65,10 @@ void live_note_kernel(struct live_capture *l)
 {
 	for (u32 i = 0; i < l->capture.n_watches; i++) {
 		struct kernel_counts *k = &l->kernel[i];
+		struct kernel_stat stat = { 0 };
 
-		device_kernel_ios(l->capture.devices, l->capture.watches[i].device, &k->base);
-		k->last = k->base;
+		device_kernel_stat(l->capture.devices, l->capture.watches[i].device, &stat);
+		k->base = k->last = stat.ios;
 	}
 }
 
@@ -159,20 +160,22 @@ static void read_kernel(struct live_capture *l, u32 i, struct watch_counts *w)
 {
 	struct kernel_counts *k = &l->kernel[i];
 	const struct watch *watch = &l->capture.watches[i];
-	u64 ios = 0;
+	struct kernel_stat stat = { 0 };
+	u64 ios;
 	int err;
 
 	w->kernel_known = false;
 	w->gone = l->last.w[i].gone;
 	if (w->gone)
 		return;
-	err = device_kernel_ios(l->capture.devices, watch->device, &ios);
+	err = device_kernel_stat(l->capture.devices, watch->device, &stat);
 	/* A count that fell began anew: zram stays when it is reset, but nothing else of it does (zram_reset_device()). */
-	w->gone = err == -ENODEV || (!err && ios < k->last);
-	k->last = ios;
-	ios -= k->base + w->accounts[BLKLAT_EMPTY_FLUSH];
+	w->gone = err == -ENODEV || (!err && stat.ios < k->last);
+	k->last = stat.ios;
+	ios = stat.ios - k->base - w->accounts[BLKLAT_EMPTY_FLUSH];
 	w->kernel_known = !err && kernel_comparable(watch) && (s64)ios >= 0;
 	w->kernel_ios = w->kernel_known ? ios : 0;
+	w->kernel_in_flight = w->kernel_known ? stat.in_flight : 0;
 }
 
 int live_read(struct live_capture *l, struct snapshot *s, int (*count_bios)(struct live_capture *l),

@@ -112,15 +112,18 @@ static bool take_state(struct recording *r)
 	    !recording_column(s, 4, RECORDING_COUNT_MAX, &w->in_flight) ||
 	    !recording_column(s, 5, RECORDING_COUNT_MAX, &w->in_flight_after) ||
 	    !recording_column(s, 6, RECORDING_TOTAL_MAX, &w->oldest_ns) ||
-	    !recording_column(s, 8 + BLKLAT_ACCOUNTS, 1, &gone))
+	    !recording_column(s, 9 + BLKLAT_ACCOUNTS, 1, &gone))
 		return false;
 	for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
 		if (!recording_column(s, 7 + i, RECORDING_COUNT_MAX, &w->accounts[i]))
 			return false;
 	w->kernel_ios = 0;
+	w->kernel_in_flight = 0;
 	w->kernel_known = sqlite3_column_type(s, 7 + BLKLAT_ACCOUNTS) != SQLITE_NULL;
 	w->gone = gone;
-	return !w->kernel_known || recording_column(s, 7 + BLKLAT_ACCOUNTS, RECORDING_COUNT_MAX, &w->kernel_ios);
+	return !w->kernel_known ||
+	       (recording_column(s, 7 + BLKLAT_ACCOUNTS, RECORDING_COUNT_MAX, &w->kernel_ios) &&
+		recording_column(s, 8 + BLKLAT_ACCOUNTS, RECORDING_COUNT_MAX, &w->kernel_in_flight));
 }
 
 /* Bins in column @i, as many IOs as column @ios says; added to @to. */

@@ -206,6 +206,7 @@ static s64 implied_starts(const struct script_watch *rw, u64 in_flight)
 static void settle_watch(struct watch_counts *w, struct script_watch *rw, enum blklat_stage stage)
 {
 	s64 started = (s64)w->started + implied_starts(rw, w->in_flight), kernel_ios;
+	u64 ended;
 
 	w->started = started > 0 ? started : 0;
 	w->started_after = w->started;
@@ -221,6 +222,9 @@ static void settle_watch(struct watch_counts *w, struct script_watch *rw, enum b
 	rw->kernel_base += rw->completed;
 	kernel_ios = rw->kernel_base + rw->kernel_more;
 	w->kernel_ios = w->kernel_known && kernel_ios > 0 ? kernel_ios : 0;
+	/* What the kernel has counted more of is in flight no longer there. */
+	ended = rw->kernel_more > 0 ? rw->kernel_more : 0;
+	w->kernel_in_flight = w->kernel_known && w->in_flight > ended ? w->in_flight - ended : 0;
 	rw->in_flight = w->in_flight;
 	rw->completed = 0;
 	rw->starts = 0;

@@ -81,7 +81,7 @@ static s64 reconcile(const struct watch_counts *w, u32 cpus, struct accounting *
 
 bool accounting_ends_missed(const struct accounting *a)
 {
-	return a->kernel_known && !a->moved &&
+	return a->kernel_known && !a->moved && !a->kernel_in_flight &&
 	       a->kernel_ios >= a->completed + a->lost + a->before + a->unissued + a->in_flight;
 }
 
@@ -103,6 +103,7 @@ void account(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_left, struc
 		.unissued = accounts[BLKLAT_UNISSUED],
 		.skipped = s->skipped,
 		.kernel_ios = w->kernel_ios,
+		.kernel_in_flight = w->kernel_in_flight,
 		.kernel_known = w->kernel_known,
 	};
 	s64 started = w->started - accounts[BLKLAT_REQUEUED] + accounts[BLKLAT_NO_START] +

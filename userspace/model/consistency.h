@@ -37,10 +37,14 @@ struct accounting {
 	u64 unissued;		/* failed without reaching the device: not in the figures above */
 	u64 skipped;		/* program runs that the kernel skipped, all watches of the run */
 	u64 kernel_ios;		/* what the kernel's statistics counted meanwhile */
+	u64 kernel_in_flight;	/* what they have in flight, read after all that is ours */
 	bool kernel_known;
 };
 
-/* Whether the kernel has counted the ends of all that seem to be in flight: their ends were not seen. */
+/*
+ * Whether the kernel has counted the ends of all that seem to be in flight, and has nothing in flight: it was
+ * the ends that were not seen. An IO that hangs is in flight there, too.
+ */
 bool accounting_ends_missed(const struct accounting *a);
 
 /*

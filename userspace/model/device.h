@@ -65,12 +65,16 @@ int device_table_copy(struct device_table *to, const struct device_table *from);
  */
 int device_find(const struct device_table *t, const char *name, u32 *set, u32 *n, struct problem *p);
 
+struct kernel_stat {
+	u64 ios;		/* completed since boot: reads + writes + discards + flushes */
+	u64 in_flight;		/* issued and not completed; where there are no requests, queued and not ended */
+};
+
 /*
- * IOs completed since boot by the kernel's statistics: reads + writes + discards + flushes of the
- * device's stat file (Documentation/block/stat.rst). Returns 0, or -ENODEV when the device is gone, has
+ * The kernel's own count of IOs, from the device's stat file (Documentation/block/stat.rst). Returns 0, or -ENODEV when the device is gone, has
  * no size any more (a detached loop device stays, empty) or is not the one that was read into @t though it is
  * called so, -ENODATA when the file has no such figures.
  */
-int device_kernel_ios(const struct device_table *t, const struct device *d, u64 *ret_ios);
+int device_kernel_stat(const struct device_table *t, const struct device *d, struct kernel_stat *ret);
 
 #endif

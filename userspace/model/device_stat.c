@@ -9,7 +9,7 @@
 #include "util/sysfs.h"
 
 /* Places of the figures; discards came with Linux 4.18, flushes with 5.5, which writes all 17. */
-enum { STAT_READS = 0, STAT_WRITES = 4, STAT_DISCARDS = 11, STAT_FLUSHES = 15, STAT_FIGURES = 17 };
+enum { STAT_READS = 0, STAT_WRITES = 4, STAT_IN_FLIGHT = 8, STAT_DISCARDS = 11, STAT_FLUSHES = 15, STAT_FIGURES = 17 };
 
 /* A file of the device's directory. */
 static void path_of(const struct device_table *t, const struct device *d, const char *file, char *ret,
@@ -36,7 +36,7 @@ static bool replaced(const struct device_table *t, const struct device *d)
 	return d->diskseq && (sysfs_u64(AT_FDCWD, path, &diskseq) || diskseq != d->diskseq);
 }
 
-int device_kernel_ios(const struct device_table *t, const struct device *d, u64 *ret_ios)
+int device_kernel_stat(const struct device_table *t, const struct device *d, struct kernel_stat *ret)
 {
 	char path[sizeof(t->root) + sizeof(d->sysfs) + 8], text[512], *s = text;
 	u64 figures[STAT_FIGURES], sectors;
@@ -57,7 +57,7 @@ int device_kernel_ios(const struct device_table *t, const struct device *d, u64 
 			return -ENODATA;
 		s = end;
 	}
-	*ret_ios = figures[STAT_READS] + figures[STAT_WRITES] + figures[STAT_DISCARDS] +
-		   figures[STAT_FLUSHES];
+	ret->ios = figures[STAT_READS] + figures[STAT_WRITES] + figures[STAT_DISCARDS] + figures[STAT_FLUSHES];
+	ret->in_flight = figures[STAT_IN_FLIGHT];
 	return 0;
 }

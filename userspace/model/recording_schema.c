@@ -22,7 +22,7 @@ const struct recording_table recording_tables[] = {
 	  "in_flight INTEGER, in_flight_after INTEGER, oldest_ns INTEGER, requeued INTEGER, "
 	  "no_start INTEGER, overwritten INTEGER, tag_range INTEGER, table_full INTEGER, "
 	  "before_start INTEGER, unissued INTEGER, empty_flush INTEGER, bios_started INTEGER, "
-	  "kernel_ios INTEGER, gone INTEGER, PRIMARY KEY(interval, watch)) WITHOUT ROWID" },
+	  "kernel_ios INTEGER, kernel_in_flight INTEGER, gone INTEGER, PRIMARY KEY(interval, watch)) WITHOUT ROWID" },
 	/* With rows of their own, which costs 2 %: WITHOUT ROWID would move bins of 1 KiB to pages of their own. */
 	{ "series",
 	  "CREATE TABLE series(interval INTEGER, watch INTEGER, op INTEGER, ios INTEGER, bytes INTEGER, "
@@ -79,7 +79,7 @@ const char *const recording_views[] = {
 	"FROM series s JOIN interval_time l ON l.interval = s.interval " NAMES,
 	"CREATE VIEW watch_interval AS SELECT l.time, l.interval, l.interval_s, d.name AS device, w.stage AS stage, "
 	"(SELECT ifnull(sum(ios), 0) FROM series s WHERE s.interval = t.interval AND s.watch = t.watch) AS ios, "
-	"t.in_flight, t.oldest_ns, t.started, t.kernel_ios, t.gone, l.merged "
+	"t.in_flight, t.oldest_ns, t.started, t.kernel_ios, t.kernel_in_flight, t.gone, l.merged "
 	"FROM state t JOIN interval_time l ON l.interval = t.interval JOIN watch w ON w.id = t.watch "
 	"JOIN device d ON d.id = w.device",
 	BINS("bin", "bins", SCALE),

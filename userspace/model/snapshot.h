@@ -43,6 +43,7 @@ struct watch_counts {
 	u64 oldest_ns;		/* age of the oldest IO in flight; 0 when there is none */
 	u64 accounts[BLKLAT_ACCOUNTS];	/* see abi.h */
 	u64 kernel_ios;		/* completed since the capture began, by the kernel's own statistics */
+	u64 kernel_in_flight;	/* by the same */
 	bool kernel_known;	/* false: it can't be had for this device and stage */
 	bool gone;		/* the device went away; the counts are its last */
 	bool unsettled;		/* nothing moved, yet it does not add up, and not by what was missing before */

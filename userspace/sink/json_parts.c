@@ -134,6 +134,7 @@ struct json_object *json_accounting(const struct accounting *a)
 	json_add(to, "lost_by", lost_by);
 	json_add_count(to, "requeued", a->requeued);
 	json_add(to, "kernel_ios", a->kernel_known ? json_object_new_uint64(a->kernel_ios) : NULL);
+	json_add(to, "kernel_in_flight", a->kernel_known ? json_object_new_uint64(a->kernel_in_flight) : NULL);
 	json_add_count(to, "moved", a->moved);
 	json_add_count(to, "before_start", a->before);
 	json_add_count(to, "unissued", a->unissued);

@@ -117,6 +117,8 @@ static int add_op(struct op_total *to, const struct op_total *before, const stru
 
 static void add_watch(struct series *s, const struct frame *f, u64 capture)
 {
+	bool missed = accounting_ends_missed(&f->accounting);
+
 	/* A device that comes back is counted from 0, by another capture or by one more beside it. */
 	if (s->capture != capture || s->gone) {	/* it counts from 0 again */
 		s->started.capture = s->requeued.capture = 0;
@@ -128,8 +130,9 @@ static void add_watch(struct series *s, const struct frame *f, u64 capture)
 	s->capture = capture;
 	s->gone = f->gone;
 	s->seen_ns = f->end_ns;
-	s->in_flight = f->in_flight;
-	s->oldest_ns = f->oldest_ns;
+	/* What has ended is no IO that hangs, though nobody saw its end; its loss is counted when its place is taken. */
+	s->in_flight = missed ? 0 : f->in_flight;
+	s->oldest_ns = missed ? 0 : f->oldest_ns;
 	s->queue_depth = f->queue_depth;
 	raise_to(&s->started, f->accounting.started);
 	raise_to(&s->requeued, f->accounting.requeued);

@@ -29,7 +29,7 @@ int recording_rows_init(struct recording_rows *r, sqlite3 *db, u32 scale)
 {
 	const struct { sqlite3_stmt **s; const char *sql; } all[] = {
 		{ &r->interval, "INSERT INTO interval VALUES(?, ?, ?, ?, ?)" },
-		{ &r->state, "INSERT INTO state VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
+		{ &r->state, "INSERT INTO state VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
 		{ &r->series, "INSERT INTO series VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
 	};
 	int rc = series_row_init(&r->row, scale) ? SQLITE_NOMEM : SQLITE_OK;
@@ -85,6 +85,14 @@ static int put_interval(struct recording_rows *r, s64 id, u64 mono_ns, s64 wall_
 	return sqlite_step_done(r->interval);
 }
 
+static void bind_known(sqlite3_stmt *s, int i, bool known, u64 value)
+{
+	if (known)
+		sqlite3_bind_int64(s, i, value);
+	else
+		sqlite3_bind_null(s, i);
+}
+
 static int put_state(struct recording_rows *r, s64 id, u32 watch, const struct watch_counts *w)
 {
 	sqlite3_stmt *s = r->state;
@@ -98,11 +106,9 @@ static int put_state(struct recording_rows *r, s64 id, u32 watch, const struct w
 	sqlite3_bind_int64(s, 7, w->oldest_ns);
 	for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
 		sqlite3_bind_int64(s, 8 + i, w->accounts[i]);
-	if (w->kernel_known)
-		sqlite3_bind_int64(s, 8 + BLKLAT_ACCOUNTS, w->kernel_ios);
-	else
-		sqlite3_bind_null(s, 8 + BLKLAT_ACCOUNTS);
-	sqlite3_bind_int64(s, 9 + BLKLAT_ACCOUNTS, w->gone);
+	bind_known(s, 8 + BLKLAT_ACCOUNTS, w->kernel_known, w->kernel_ios);
+	bind_known(s, 9 + BLKLAT_ACCOUNTS, w->kernel_known, w->kernel_in_flight);
+	sqlite3_bind_int64(s, 10 + BLKLAT_ACCOUNTS, w->gone);
 	return sqlite_step_done(s);
 }
 

@@ -49,7 +49,7 @@ export interface Op {
 
 export interface Accounting {
     started: number; completed: number; in_flight: number; lost: number;
-    lost_by: Record<string, number>; requeued: number; kernel_ios: number | null;
+    lost_by: Record<string, number>; requeued: number; kernel_ios: number | null; kernel_in_flight: number | null;
     moved: number; before_start: number; unissued: number;
 }
 

@@ -151,9 +151,9 @@ export function runOf(live: LiveRun, intervals: LiveInterval[]): Run {
 /** How a watch did in the last interval. */
 export interface State { iops: number; p99_ns: number | null; stalled_ns: number | null; missed_ns: number | null; lost: number }
 
-/** As accounting_ends_missed(): the kernel has counted the ends of all that seem to be in flight. */
-function endsMissed({ kernel_ios, moved, completed, lost, before_start, unissued, in_flight }: Accounting): boolean {
-    return kernel_ios !== null && moved === 0 && kernel_ios >= completed + lost + before_start + unissued + in_flight;
+/** As accounting_ends_missed(): the kernel has counted the ends of all that seem to be in flight, and has none in flight. */
+function endsMissed({ kernel_ios, kernel_in_flight, moved, completed, lost, before_start, unissued, in_flight }: Accounting): boolean {
+    return kernel_ios !== null && kernel_in_flight === 0 && moved === 0 && kernel_ios >= completed + lost + before_start + unissued + in_flight;
 }
 
 export function stateOf(watch: LiveWatch, first: LiveWatch | undefined): State {
