@@ -313,10 +313,10 @@ def test_intervals_are_on_time_while_devices_come_and_scrapers_storm(slots):
     with Serve("--dev", slots.pattern, "--interval", "0.1") as s, s.stream() as stream, sleeper() as machine:
         got = watching(stream, first)
         with scrapers(s, 16) as storm:
-            for i in range(1, 4):
+            for i in range(1, 5):
                 got += watching(stream, slots.attach(i))
         with slow_clients(s, 200) as slow:
-            for i in range(4, 7):
+            for i in range(5, 10):
                 got += watching(stream, slots.attach(i))
             s.until(lambda: "one capture takes over" in s.read_stderr(), "one capture")
         got += stream.intervals(10)
