@@ -22,6 +22,7 @@ import sys
 import tempfile
 import time
 
+import tsc
 from alarms import ALARM
 from kernels import QEMU, TOOLS, library_path, program
 from packages import Failure
@@ -140,11 +141,14 @@ class Machine:
         qemu, _ = program(QEMU, "qemu-system-x86_64")
         share = QEMU / "usr/share"
         managed = MANAGED.format(manager=self.manager, out=folder) if self.manager else ""
+        # Where instructions are the clock there is nothing to be held up by.
+        khz = None if "-icount" in self.qemu_args else tsc.khz()
+        rate = f"tsc_early_khz={khz}" if khz else ""
         argv = ["setpriv", "--pdeathsig", "KILL", qemu, "-L", share / "qemu", "-L", share / "seabios",
                 "-accel", self.accel, "-cpu", "max", "-m", self.memory, "-smp", self.cpus, "-machine", "q35",
                 "-nodefaults", "-display", "none", "-vga", "none", "-net", "none", "-no-reboot", "-monitor", "none",
                 "-serial", f"file:{folder}/console", "-kernel", self.kernel.vmlinuz, "-initrd", self.kernel.initrd(),
-                "-append", f'{APPEND} "OUT={folder}" {managed} {self.append}']
+                "-append", f'{APPEND} {rate} "OUT={folder}" {managed} {self.append}']
         for tag, path, options in (("host", self.root, ",readonly=on"), ("modules", self.kernel.modules, ",readonly=on"),
                                    ("out", folder, "")):
             path = str(path).replace(",", ",,")
