@@ -21,7 +21,22 @@ BIN = 2 ** (1 / 64)  # ratio of a bin's bounds at scale 6
 LOST_SHARE = 1e-3
 BURST = 128
 ATTEMPTS = 6
-DEADLINE_S = 20 * float(os.environ.get("BLKLAT_SLOW", 1))  # emulated machines are slow
+# Of what has to happen: reached only when it does not. Emulated machines are slow.
+DEADLINE_S = 60 * float(os.environ.get("BLKLAT_SLOW", 1))
+
+
+def wait_until(condition, what, process=None, every_s=0.01):
+    """Waits for a condition; returns its value. Fails at once when a process that is to bring it about has ended."""
+    deadline = time.monotonic() + DEADLINE_S
+    while time.monotonic() < deadline:
+        # Before the condition: it may have met that on its way.
+        over = process and process.over()
+        value = condition()
+        if value:
+            return value
+        assert not over, f"before {what}: {process}"
+        time.sleep(every_s)
+    raise AssertionError(f"no {what} within {DEADLINE_S} s: {process or ''}")
 
 
 class Process:
@@ -59,9 +74,9 @@ class Process:
     def signal(self, number):
         self.process.send_signal(number)
 
-    def wait(self):
-        """Returns the exit status; all output has been read then."""
-        status = self.process.wait(DEADLINE_S)
+    def wait(self, more_s=0):
+        """Returns the exit status; all output has been read then. It may take some seconds more than any other."""
+        status = self.process.wait(DEADLINE_S + more_s)
         for thread in self.threads:
             thread.join()
         return status
@@ -71,17 +86,21 @@ class Process:
             self.process.kill()
         self.wait()
 
-    def until(self, condition, what, within_s=DEADLINE_S, every_s=0.01):
-        """Waits for a condition on what the child has printed so far; returns its value."""
-        deadline = time.monotonic() + within_s
-        while time.monotonic() < deadline:
-            over = self.process.poll() is not None
-            value = condition()
-            if value:
-                return value
-            assert not over, f"{self.argv[0]} ended with {self.process.returncode} before {what}: {self.stderr}"
-            time.sleep(every_s)
-        raise AssertionError(f"{self.argv[0]}: no {what} within {within_s} s: {self.stderr}")
+    def over(self):
+        if self.process.poll() is None:
+            return False
+        # Its last words; a child of its own may go on with its output.
+        for thread in self.threads:
+            thread.join(1)
+        return True
+
+    def __str__(self):
+        status = self.process.poll()
+        return f"{self.argv[0]} {'runs' if status is None else f'ended with {status}'}: {self.stderr}"
+
+    def until(self, condition, what, every_s=0.01):
+        """Waits for a condition on what the child does or has printed so far; returns its value."""
+        return wait_until(condition, what, self, every_s)
 
     def __enter__(self):
         return self
@@ -244,13 +263,14 @@ class Fio(Process):
 
     def __init__(self, device, **options):
         self.printed = []
+        self.runtime_s = options.get("runtime", 0)
         super().__init__(fio_argv(device, **options))
 
     def take(self, line):
         self.printed.append(line)
 
     def result(self, status=0):
-        assert self.wait() == status, self.stderr
+        assert self.wait(self.runtime_s) == status, self.stderr
         text = "".join(self.printed)
         # Warnings come before the JSON.
         return FioResult(json.loads(text[text.index("{"):])["jobs"][0])
@@ -274,6 +294,10 @@ class FioResult:
     @property
     def errors(self):
         return self.job.get("total_err", 0)
+
+    @property
+    def runtime_s(self):
+        return self.job["job_runtime"] / 1000
 
     def clat_ns(self, op, p, kind="clat_ns"):
         return self.job[op][kind]["percentile"][f"{p:.6f}"]

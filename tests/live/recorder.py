@@ -17,16 +17,16 @@ def record_argv(device, file, *args, interval=0.2, command=()):
 
 def record(device, file, *args, **kw):
     """Runs it to its end."""
-    return subprocess.run(record_argv(device, file, *args, **kw), capture_output=True, text=True, timeout=3 * DEADLINE_S)
+    return subprocess.run(record_argv(device, file, *args, **kw), capture_output=True, text=True, timeout=DEADLINE_S)
 
 
 class Recorder(Process):
-    """In the background; in a with block it is recording already."""
+    """In the background, maybe run by another command; in a with block it is recording already."""
 
-    def __init__(self, device, file, *args, **kw):
+    def __init__(self, device, file, *args, run_by=(), **kw):
         self.file = file
         self.lines = []
-        super().__init__(record_argv(device, file, *args, **kw))
+        super().__init__([*run_by, *record_argv(device, file, *args, **kw)])
 
     def take(self, line):
         self.lines.append(line)
@@ -39,6 +39,11 @@ class Recorder(Process):
             raise
         return self
 
+    def more(self, n):
+        """Waits until n more intervals are in the file."""
+        want = intervals(self.file) + n
+        self.until(lambda: intervals(self.file) >= want, f"interval {want}")
+
     def stop(self, number=signal.SIGINT):
         self.signal(number)
         return self.wait()
@@ -46,14 +51,19 @@ class Recorder(Process):
 
 @contextlib.contextmanager
 def busy(device, **options):
-    """A device under load, from the first IO on."""
+    """A device under load, from the first IO on and for as long as it takes."""
     moved = Delta(device)
-    with Fio(device, **deep(60, **options)) as load:
-        load.until(lambda: moved()["ios"], "its first IO")
-        yield
-        # It ends its jobs by itself when asked; killed, it would leave them.
-        load.signal(signal.SIGTERM)
-        load.wait()
+    with Fio(device, **deep(60 * DEADLINE_S, **options)) as load:
+        try:
+            load.until(lambda: moved()["ios"], "its first IO")
+            yield load
+        finally:
+            load.end()
+
+
+def until_there(path):
+    """For the script of a command: waits for a file that the test makes. Not for ever, whatever becomes of the test."""
+    return f"for n in $(seq {int(10 * DEADLINE_S)}); do [ -e {path} ] && break; sleep 0.1; done"
 
 
 def query(file, sql):
@@ -64,6 +74,10 @@ def query(file, sql):
 
 def value(file, sql):
     return query(file, sql)[0][0]
+
+
+def intervals(file):
+    return value(file, "SELECT count(*) FROM interval_time")
 
 
 def ios(file):
@@ -80,7 +94,7 @@ def meta(file, key):
 def replayed(file, *args):
     """What blklat itself reads from it."""
     done = subprocess.run([BLKLAT, "live", "--replay", str(file), "--format", "json", *args], capture_output=True, text=True,
-                          timeout=60)
+                          timeout=DEADLINE_S)
     assert (done.returncode, done.stderr) == (0, "")
     return [json.loads(line) for line in done.stdout.splitlines()]
 

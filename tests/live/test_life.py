@@ -11,7 +11,8 @@ import time
 
 import pytest
 from conftest import need
-from load import BURST, Blklat, Fio, Text, assert_all_counted, assert_closed, blklat_argv, deep, exact, fio, watching
+from load import (BURST, DEADLINE_S, Blklat, Fio, Text, assert_all_counted, assert_closed, blklat_argv, deep, exact, fio,
+                  wait_until, watching)
 
 
 def test_ten_intervals_take_their_time(loop):
@@ -86,6 +87,10 @@ def exists(kind, number):
     return subprocess.run(["bpftool", kind, "show", "id", number], capture_output=True).returncode == 0
 
 
+def still_there(held):
+    return [(kind, n) for kind in held for n in held[kind] if exists(kind, n)]
+
+
 def test_killed_under_load(loop):
     """Nothing of it stays in the kernel, and the load does not notice."""
     need(shutil.which("bpftool"), "no bpftool")
@@ -94,13 +99,9 @@ def test_killed_under_load(loop):
             b.next(stage="total")
             held = bpf_objects(b.pid)
             assert len(held["prog"]) >= 4 and len(held["map"]) >= 4
-            assert all(exists(kind, n) for kind in held for n in held[kind])
+            assert len(still_there(held)) == sum(map(len, held.values()))
             b.kill()
-        deadline = time.monotonic() + 2
-        left = held
-        while any(left.values()) and time.monotonic() < deadline:
-            left = {kind: {n for n in held[kind] if exists(kind, n)} for kind in held}
-        assert not any(left.values()), left
+        wait_until(lambda: not still_there(held), "end of its programs and maps")
         result = f.result()
     assert result.errors == 0
     with Blklat(loop) as again:
@@ -138,7 +139,7 @@ def test_reader_of_the_pipe_leaves(loop):
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
         assert json.loads(p.stdout.readline())["device"] == loop.name
         p.stdout.close()
-        assert p.wait(10) == 0
+        assert p.wait(DEADLINE_S) == 0
         assert p.stderr.read() == ""
 
 
