@@ -6,16 +6,16 @@ import os
 import time
 
 BURST = 10  # IOs
+DOUBT_S = 0.001  # PAUSE_DOUBT_NS in bpf/pauses.bpf.h
 
 
 class Bursts:
-    """One IO at a time of 4 KiB; notes when each was (op, began, ended), and how long the first of each burst took."""
+    """One IO at a time of 4 KiB; notes when each was asked for and when it was over: (op, began, ended)."""
 
     def __init__(self, device):
         self.fd = os.open(device.path, os.O_RDWR | os.O_DIRECT)
         self.page = mmap.mmap(-1, 4096)
         self.at = 0
-        self.first_s = []
         self.done = []
 
     def io(self, op):
@@ -25,22 +25,13 @@ class Bursts:
         self.done.append((op, began, time.monotonic()))
         return self.done[-1][2] - began
 
-    def after_rest(self, op, gap_s, least_s=0):
-        """
-        How long those of an op took their caller that came after a rest of the device of that much: where it
-        rested for certain, since nobody was in a call, and where it may have, since it does so within calls
-        too, each but for the time that an IO takes at least.
-        """
-        certain, possible = [], []
-        for (_, before, returned), (name, began, ended) in itertools.pairwise(self.done):
-            if name == op and began - returned >= gap_s:
-                certain.append(ended - began)
-            if name == op and ended - before - 2 * least_s >= gap_s:
-                possible.append(ended - began)
-        return certain, possible
-
     def burst(self, op="read"):
-        self.first_s.append([self.io(op) for _ in range(BURST)][0])
+        for _ in range(BURST):
+            self.io(op)
+
+    def after_rest(self, op, gap_s, least_s=0):
+        """How long those of an op took their caller that came after a rest: for certain, and possibly."""
+        return [waits(some, op) for some in after_rests(self.done, gap_s, least_s)]
 
     def __enter__(self):
         return self
@@ -48,6 +39,37 @@ class Bursts:
     def __exit__(self, *_):
         self.page.close()
         os.close(self.fd)
+
+
+def after_rests(done, gap_s, least_s=0):
+    """
+    Those of a device's IOs, in order, that came after it had rested so long: where it did for certain, since nobody was
+    in a call, and where it may have, since it rests within calls too, each but for the time that an IO takes at least.
+    They differ only where the caller was held up for about as long as the gap.
+    """
+    certain, possible = [], []
+    for (_, before, returned), io in itertools.pairwise(done):
+        _, began, ended = io
+        if began - returned >= gap_s + DOUBT_S:
+            certain.append(io)
+        if ended - before - 2 * least_s >= gap_s:
+            possible.append(io)
+    return certain, possible
+
+
+def waits(done, op):
+    return [ended - began for name, began, ended in done if name == op]
+
+
+def assert_after_idle(b, done, gap_s, device=None, stage=None):
+    """What blklat says of an op is what the caller of these IOs saw of it: how many, not longer than they took it."""
+    certain, possible = after_rests(done, gap_s)
+    for op in {op for op, *_ in done}:
+        ios, bins, sum_ns = after_idle(b, op, device, stage)
+        longest = waits(possible, op)
+        assert len(waits(certain, op)) <= ios <= len(longest), (op, certain, possible)
+        assert (sum_ns > 0) == (ios > 0) and sum_ns <= sum(longest) * 1e9
+        assert not bins or max(lower for lower, _, _ in bins) < max(longest) * 1e9
 
 
 def after_idle(b, op, device=None, stage=None):

@@ -193,10 +193,19 @@ class Text(Process):
         self.text += line
 
 
-def assert_closed(b, device=None, stage=None):
-    """Each interval adds up within what moved while it was read; the last, on a quiet device, exactly."""
+def completed_before(b):
+    """What completed between the attaching of the programs and the begin of the first interval; 0 on a quiet device."""
+    first = b.lines[0]
+    return first["accounting"]["completed"] - sum(o["ios"] for o in first["ops"])
+
+
+def assert_closed(b, device=None, stage=None, before=0):
+    """
+    Each interval adds up within what moved while it was read; the last, on a quiet device, exactly. @before: completed
+    before the first of them.
+    """
     lines = b.of(device, stage)
-    completed = 0
+    completed = before
     for line in lines:
         a = line["accounting"]
         completed += sum(o["ios"] for o in line["ops"])

@@ -58,7 +58,8 @@ def busy(device, **options):
             load.until(lambda: moved()["ios"], "its first IO")
             yield load
         finally:
-            load.end()
+            if load.process.poll() is None:
+                load.end()
 
 
 def until_there(path):

@@ -2,11 +2,11 @@
 """The stages: waiting in the scheduler, bios of devices without requests, and what no table can hold."""
 import re
 import signal
-import time
 
 from devices import Delta
-from load import (BURST, Blklat, Fio, Text, assert_all_counted, assert_closed, assert_few_missing, deep, exact, fio,
+from load import (BURST, Blklat, Text, assert_all_counted, assert_closed, assert_few_missing, deep, exact, fio,
                   missing)
+from recorder import busy
 
 
 @exact
@@ -36,11 +36,12 @@ def test_scheduler_switch(loop):
     """Schedulers come and go under load, with tags of their own: every IO is still counted once."""
     stat = Delta(loop)
     with Blklat(loop, stage="device,queue") as b:
-        with Fio(loop, **deep(3)) as f:
+        with busy(loop) as f:
             for scheduler in ("mq-deadline", "none", "mq-deadline", "none"):
-                time.sleep(0.5)
+                begun = stat()["ios"]
+                f.until(lambda: stat()["ios"] > begun + BURST, "load")
                 loop.setting("scheduler", scheduler)
-            result = f.result()
+            result = f.end()
         b.next(n=3)
     device, queue = assert_closed(b, stage="device"), assert_closed(b, stage="queue")
     assert device["started"] == device["kernel_ios"] == stat()["ios"] == result.ios("read")
