@@ -172,11 +172,18 @@ static int direction(double before, double after, double factor)
 	return after * factor <= before ? -1 : 0;
 }
 
+/* By Little's law; unlike the median it knows of the few that wait when the others go in bursts. */
+static double mean_ns(const struct level *l)
+{
+	return l->iops > 0 ? l->queue_depth / l->iops * NSEC_PER_SEC : 0;
+}
+
 /* What can be told of the cause from the figures; whether it is a cache nobody but the drive knows. */
 static void say_cause(struct finding *f, const struct change *c)
 {
 	int iops = direction(c->before.iops, c->after.iops, EVEN);
-	int latency = direction(c->before.p50_ns, c->after.p50_ns, EVEN);
+	int latency = direction(mean_ns(&c->before), mean_ns(&c->after), EVEN) ?:
+		      direction(c->before.p50_ns, c->after.p50_ns, EVEN);
 	int depth = direction(c->before.queue_depth, c->after.queue_depth, FACTOR);
 	char rest[UNITS_TEXT];
 
