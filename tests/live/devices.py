@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Devices for the live tests, made for one test each and always taken down again."""
 import contextlib
+import errno
 import fcntl
 import os
 import pathlib
 import subprocess
 import tempfile
+import time
 
 MIB = 2 ** 20
 LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81  # include/uapi/linux/loop.h
@@ -19,6 +21,28 @@ def run(*argv):
     done = subprocess.run([str(a) for a in argv], capture_output=True, text=True)
     assert done.returncode == 0, f"{' '.join(map(str, argv))}: {done.stderr}"
     return done.stdout.strip()
+
+
+def when_free(act):
+    """Does what the kernel refuses while somebody has the device open: udev for a moment, a process that is ending."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            return act()
+        except OSError as e:
+            if e.errno != errno.EBUSY or time.monotonic() > deadline:
+                raise
+        time.sleep(0.05)
+
+
+def unmount(folder):
+    """The same of a file system: a loop device on it may still be coming down."""
+    def act():
+        done = subprocess.run(["umount", str(folder)], capture_output=True, text=True,
+                              env={**os.environ, "LC_ALL": "C"})
+        if done.returncode:
+            raise OSError(errno.EBUSY if "busy" in done.stderr else errno.EIO, done.stderr)
+    when_free(act)
 
 
 class Device:
@@ -122,8 +146,8 @@ def zram(size=64 * MIB, lock=True):
 
 
 def remove_zram(device):
-    (device.sysfs / "reset").write_text("1")
-    pathlib.Path("/sys/class/zram-control/hot_remove").write_text(device.name.removeprefix("zram"))
+    when_free(lambda: (device.sysfs / "reset").write_text("1"))
+    when_free(lambda: pathlib.Path("/sys/class/zram-control/hot_remove").write_text(device.name.removeprefix("zram")))
 
 
 def loop_control(request, device):
@@ -139,7 +163,7 @@ def removable_loop():
 
         def remove():
             run("losetup", "-d", device.path)
-            loop_control(LOOP_CTL_REMOVE, device)
+            when_free(lambda: loop_control(LOOP_CTL_REMOVE, device))
         try:
             yield device, remove
         finally:
@@ -175,7 +199,7 @@ def frozen_loop(size=32 * MIB):
         run("mkfs.ext4", "-q", "-F", lower.path)
         folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="blklat-test-"))
         run("mount", lower.path, folder)
-        undo.callback(run, "umount", folder)
+        undo.callback(unmount, folder)
         file = undo.enter_context(backing_file(folder, size))
         device = undo.enter_context(loop_on(file, direct=False))
         # Whatever happens, nobody may be left waiting for it.

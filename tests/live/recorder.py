@@ -94,8 +94,8 @@ def meta(file, key):
 
 def replayed(file, *args):
     """What blklat itself reads from it."""
-    done = subprocess.run([BLKLAT, "live", "--replay", str(file), "--format", "json", *args], capture_output=True, text=True,
-                          timeout=DEADLINE_S)
+    done = subprocess.run([BLKLAT, "live", "--replay", str(file), "--format", "json", *args], capture_output=True,
+                          text=True, timeout=DEADLINE_S)
     assert (done.returncode, done.stderr) == (0, "")
     return [json.loads(line) for line in done.stdout.splitlines()]
 

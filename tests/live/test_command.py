@@ -118,7 +118,8 @@ class Terminal:
 def test_ctrl_c_is_the_commands_too(loop, file, folder):
     """It ends in its own time, has its say and its status; the recording goes on until then."""
     over = folder / "over"
-    script = f"trap 'echo asked; {until_there(over)}; echo summary; exit 5' INT; echo ready; while :; do sleep 0.01; done"
+    ending = f"echo asked; {until_there(over)}; echo summary; exit 5"
+    script = f"trap '{ending}' INT; echo ready; while :; do sleep 0.01; done"
     with Terminal(record_argv(loop, file, "--quiet", command=["sh", "-c", script])) as t:
         t.until(b"ready")
         t.ctrl_c()

@@ -8,8 +8,8 @@ import devices
 import pytest
 from conftest import need
 from devices import MIB, Delta, run
-from load import (BURST, Blklat, Fio, assert_all_counted, assert_closed, assert_few_missing, completed_before, deep, exact,
-                  fio, missing)
+from load import (BURST, Blklat, Fio, assert_all_counted, assert_closed, assert_few_missing, completed_before, deep,
+                  exact, fio, missing)
 from recorder import busy
 
 SECTOR = 512
@@ -42,9 +42,10 @@ def test_many_in_flight(loop):
     assert f.bytes("read") == stat()["read_sectors"] * SECTOR
     waited = []
     for line in b.lines:
-        # Little's law; an IO counts in the interval in which it ends. What is printed is rounded, lengths to a microsecond.
+        # Little's law; an IO counts in the interval in which it ends. Lengths are printed to the microsecond.
         waited.append(sum(o["ios"] * o["latency_ns"]["mean"] for o in line["ops"]) / 1e9)
-        assert line["queue_depth"] == pytest.approx(waited[-1] / line["interval_s"], abs=0.002, rel=1e-6 / line["interval_s"])
+        length_s = line["interval_s"]
+        assert line["queue_depth"] == pytest.approx(waited[-1] / length_s, abs=0.002, rel=1e-6 / length_s)
     # All the time that fio ran it had IOs in flight, of which the device has a share; never more than its 32.
     assert 1 < sum(waited) / f.runtime_s < 32 * 1.01
 

@@ -13,8 +13,8 @@ import time
 
 import pytest
 from conftest import need
-from load import (BURST, DEADLINE_S, Blklat, Text, assert_all_counted, assert_closed, blklat_argv, exact, fio, wait_until,
-                  watching)
+from load import (BURST, DEADLINE_S, Blklat, Text, assert_all_counted, assert_closed, blklat_argv, exact, fio,
+                  wait_until, watching)
 from recorder import busy
 
 
@@ -57,7 +57,7 @@ def test_duration(loop):
 
 
 def test_first_line_comes_soon(loop):
-    """After one interval, and what it takes to begin: that is CPU time, of which a busy machine gives less at a time."""
+    """After one interval, and what it takes to begin: CPU time, of which a busy machine gives less at a time."""
     with Blklat(loop) as b:
         watched = time.monotonic()
         begin_s = cpu_s(b.pid)

@@ -14,7 +14,7 @@ import time
 
 import pytest
 from conftest import need
-from devices import MIB, Delta, run
+from devices import MIB, Delta, run, unmount
 from load import BLKLAT, DEADLINE_S, FioResult, Missing, Process, deep, exact, fio, fio_argv
 from recorder import (Recorder, assert_one_plain_file, busy, intervals, ios, meta, query, record, replayed, until_there,
                       value)
@@ -227,7 +227,7 @@ def small_disk(folder):
     disk.mkdir()
     run("mount", "-t", "tmpfs", "-o", f"size={MIB}", "none", disk)
     yield disk
-    run("umount", disk)
+    unmount(disk)
 
 
 def plain_size(file, folder):
@@ -240,8 +240,8 @@ def test_disk_full(loop, small_disk, folder):
     """One line, status 1; what was written stays, and is much of the disk. The command is not ended by it."""
     file, over = small_disk / "run.blklat", folder / "over"
     script = f"{until_there(over)}; echo over"
-    with busy(loop, rw="randrw"), \
-            Recorder(loop, file, "--quiet", "--stage", "device,total", interval=0.005, command=["sh", "-c", script]) as r:
+    options = ["--quiet", "--stage", "device,total"]
+    with busy(loop, rw="randrw"), Recorder(loop, file, *options, interval=0.005, command=["sh", "-c", script]) as r:
         r.until(lambda: "waiting for 'sh'" in r.stderr, "full disk")
         over.touch()
         assert r.wait() == 1
@@ -296,4 +296,4 @@ def test_file_on_what_is_watched(loop, folder):
         assert ios(disk / "run.blklat")["write"][0] > 0
         assert record(loop, folder / "run.blklat", "--count", "1", "--quiet").stderr == ""
     finally:
-        run("umount", disk)
+        unmount(disk)

@@ -33,7 +33,8 @@ def test_stalled_device(frozen, stage):
         grown = later["in_flight"]["oldest_ns"] - earlier["in_flight"]["oldest_ns"]
         assert grown == pytest.approx(later["interval_s"] * 1e9, abs=1e6)
     # By the clock: it was issued after it was asked for, and four intervals have gone by.
-    assert sum(l["interval_s"] for l in stalled[1:5]) <= stalled[-1]["in_flight"]["oldest_ns"] / 1e9 <= stalled[-1]["seen"] - asked
+    oldest_s = stalled[-1]["in_flight"]["oldest_ns"] / 1e9
+    assert sum(l["interval_s"] for l in stalled[1:]) <= oldest_s <= stalled[-1]["seen"] - asked
     a = assert_all_counted(b)
     assert a["started"] == stat()["ios"] == DEPTH
     done = [o["latency_ns"] for l in b.lines for o in l["ops"]]
