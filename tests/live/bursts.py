@@ -5,6 +5,8 @@ import mmap
 import os
 import time
 
+from load import assert_all_counted
+
 BURST = 10  # IOs
 DOUBT_S = 0.001  # PAUSE_DOUBT_NS in bpf/pauses.bpf.h
 
@@ -63,6 +65,7 @@ def waits(done, op):
 
 def assert_after_idle(b, done, gap_s, device=None, stage=None):
     """What blklat says of an op is what the caller of these IOs saw of it: how many, not longer than they took it."""
+    assert_all_counted(b, device, stage)
     certain, possible = after_rests(done, gap_s)
     for op in {op for op, *_ in done}:
         ios, bins, sum_ns = after_idle(b, op, device, stage)

@@ -152,7 +152,7 @@ def remove_zram(device):
 
 def loop_control(request, device):
     with open("/dev/loop-control") as control:
-        fcntl.ioctl(control, request, int(device.name.removeprefix("loop")))
+        when_free(lambda: fcntl.ioctl(control, request, int(device.name.removeprefix("loop"))))
 
 
 @contextlib.contextmanager
@@ -163,7 +163,7 @@ def removable_loop():
 
         def remove():
             run("losetup", "-d", device.path)
-            when_free(lambda: loop_control(LOOP_CTL_REMOVE, device))
+            loop_control(LOOP_CTL_REMOVE, device)
         try:
             yield device, remove
         finally:

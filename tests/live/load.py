@@ -25,9 +25,9 @@ ATTEMPTS = 6
 DEADLINE_S = 60 * float(os.environ.get("BLKLAT_SLOW", 1))
 
 
-def wait_until(condition, what, process=None, every_s=0.01):
+def wait_until(condition, what, process=None, within_s=DEADLINE_S, every_s=0.01):
     """Waits for a condition; returns its value. Fails at once when a process that is to bring it about has ended."""
-    deadline = time.monotonic() + DEADLINE_S
+    deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         # Before the condition: it may have met that on its way.
         over = process and process.over()
@@ -36,7 +36,7 @@ def wait_until(condition, what, process=None, every_s=0.01):
             return value
         assert not over, f"before {what}: {process}"
         time.sleep(every_s)
-    raise AssertionError(f"no {what} within {DEADLINE_S} s: {process or ''}")
+    raise AssertionError(f"no {what} within {within_s} s: {process or ''}")
 
 
 class Process:
@@ -98,9 +98,9 @@ class Process:
         status = self.process.poll()
         return f"{self.argv[0]} {'runs' if status is None else f'ended with {status}'}: {self.stderr}"
 
-    def until(self, condition, what, every_s=0.01):
+    def until(self, condition, what, **limits):
         """Waits for a condition on what the child does or has printed so far; returns its value."""
-        return wait_until(condition, what, self, every_s)
+        return wait_until(condition, what, self, **limits)
 
     def __enter__(self):
         return self

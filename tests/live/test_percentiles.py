@@ -7,7 +7,9 @@ from load import (BIN, DEADLINE_S, Blklat, Witness, assert_all_counted, assert_c
                   missing)
 
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
-PROGRAMS_NS = 5000  # what the programs between the two may cost
+# What the programs between the two may cost; of a slower machine each IO takes longer too.
+PROGRAMS_NS = 5000
+PROGRAMS_SHARE = 0.05
 
 
 def one_interval(device, **options):
@@ -49,7 +51,7 @@ def test_against_witness(loop, load):
     # That says something: where most IOs are, the two are close together.
     for q in (0.5, 0.9):
         low, high = inner.range(q)[0], outer.range(q)[1]
-        assert high <= max(low * BIN * BIN, low + PROGRAMS_NS), q
+        assert high <= max(low * (1 + PROGRAMS_SHARE), low + PROGRAMS_NS), q
     print({n: (inner.range(q)[0], latency[n], outer.range(q)[1]) for n, q in PERCENTILES.items()},
           (inner.min, latency["min"], outer.min), (inner.max, latency["max"], outer.max))
 

@@ -242,7 +242,7 @@ def test_disk_full(loop, small_disk, folder):
     script = f"{until_there(over)}; echo over"
     options = ["--quiet", "--stage", "device,total"]
     with busy(loop, rw="randrw"), Recorder(loop, file, *options, interval=0.005, command=["sh", "-c", script]) as r:
-        r.until(lambda: "waiting for 'sh'" in r.stderr, "full disk")
+        r.until(lambda: "waiting for 'sh'" in r.stderr, "full disk", within_s=3 * DEADLINE_S)
         over.touch()
         assert r.wait() == 1
     assert r.lines == ["over\n"]

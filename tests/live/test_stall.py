@@ -4,6 +4,7 @@ import time
 
 import devices
 import pytest
+from conftest import need_zram
 from devices import Delta
 from load import Blklat, Fio, assert_all_counted, assert_closed, exact, fio
 
@@ -95,7 +96,7 @@ def removed_and_added(device):
 
 
 def reset(device):
-    (device.sysfs / "reset").write_text("1")
+    devices.when_free(lambda: (device.sysfs / "reset").write_text("1"))
     (device.sysfs / "disksize").write_text(str(devices.MIB))
 
 
@@ -126,9 +127,9 @@ def test_partition_that_is_another(loop):
 
 
 @exact
-def test_others_go_on(loop, removable_zram):
-    zram, remove = removable_zram
-    with Blklat(loop, zram, interval=0.3) as b:
+def test_others_go_on(loop):
+    need_zram()
+    with devices.removable_zram() as (zram, remove), Blklat(loop, zram, interval=0.3) as b:
         b.next(zram)
         remove()
         b.until(lambda: "went away" in b.stderr, "notice")
