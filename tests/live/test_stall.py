@@ -31,6 +31,8 @@ def test_stalled_device(frozen, stage):
     for earlier, later in zip(stalled, stalled[1:]):
         assert later["ops"] == []
         assert later["in_flight"]["ios"] == DEPTH
+        # Whose IOs are requests is counted by the kernel at that stage.
+        assert later["accounting"]["kernel_in_flight"] == (DEPTH if stage == "device" else None)
         grown = later["in_flight"]["oldest_ns"] - earlier["in_flight"]["oldest_ns"]
         assert grown == pytest.approx(later["interval_s"] * 1e9, abs=1e6)
     # By the clock: it was issued after it was asked for, and four intervals have gone by.
