@@ -40,20 +40,23 @@ def assert_requeued(e, device, ios, events, parts=0):
 
 
 def test_requeued_by_null_blk():
-    """Its bandwidth is used up: the request goes back, issued already or, as in 7.2, not."""
-    with null_blks({"mbps": 3, "memory_backed": 1}) as (device,):
+    """
+    Its bandwidth is used up: the request goes back, issued already or, as in 7.2, not. In each 20 ms there is
+    room for two of these, so the next one has to wait however slow the machine is.
+    """
+    with null_blks({"mbps": 1, "memory_backed": 1}) as (device,):
         stat = Delta(device)
         with watched(device, stage="device,queue,total") as e, traced(device, *EVENTS) as events:
             for scheduler in "none", "mq-deadline":
                 device.setting("scheduler", scheduler)
                 before = events()["requeue"]
-                fio(device, rw="randrw", number_ios=600, thread=1, **DEEP)
+                fio(device, rw="randrw", bs="8k", number_ios=80, thread=1, **DEEP)
                 assert events()["requeue"] > before
             e.settle()
             seen = events()
         s = stat()
         print(assert_requeued(e, device, s["ios"], seen), seen)
-        assert e.agree(device, "total")["started"] == 1200 == s["ios"] + s["read_merges"] + s["write_merges"]
+        assert e.agree(device, "total")["started"] == 160 == s["ios"] + s["read_merges"] + s["write_merges"]
 
 
 # How many commands in a thousand are taken back, and how many end in two parts. Where the host is busy
@@ -64,7 +67,8 @@ SCSI_FAULTS = ((HOST_BUSY, 50, None, 0), (SHORT, 50, 20, 20), (IGNORED, 700, 1, 
 def test_requeued_by_scsi():
     """The host is busy; a command transfers half of what it was asked for; one is not answered, and aborted."""
     with scsi_debug(delay=0) as device:
-        (device.sysfs / "device/timeout").write_text("1")
+        # No other command may take as long.
+        (device.sysfs / "device/timeout").write_text("4")
         device.setting("nomerges", 2)
         stat = Delta(device)
         with watched(device, stage="device,queue,total") as e, traced(device, *EVENTS) as events:
