@@ -135,9 +135,13 @@ def test_a_device_that_slows_down_half_way(file, folder):
     [change] = near
     assert change["values"]["at_s"] == pytest.approx(at_s, abs=1)
     assert change["values"]["share"] == pytest.approx(share, abs=0.01)
-    assert change["values"]["after_iops"] == pytest.approx(50, rel=0.1)
-    # What is let through comes in bursts, so the median says little; but there is always one that waits.
-    assert change["values"]["after_queue_depth"] == pytest.approx(1, abs=0.1)
+    # fio may come late for its turn; what is let through comes in bursts, so the median says little.
+    length_s = log.ios[-1][0] - at_s - 1
+    after = log.between(at_s + 1, at_s + 1 + length_s)
+    assert change["values"]["after_iops"] == pytest.approx(len(after) / length_s, rel=0.1)
+    assert len(after) / length_s < 55
+    # There is always one that waits.
+    assert change["values"]["after_queue_depth"] == pytest.approx(sum(after) / length_s, abs=0.1)
     assert "became slower" in change["text"]
     # Before, a device had no more IOs in flight than its user had.
     before = log.between(1, at_s - 1)
