@@ -15,7 +15,7 @@ from stack import dm, scsi_debug
 BURSTS = 4
 REST_S = 0.6
 GAP_S = 0.3
-TIMER_S = 0.2
+TIMER_S = 0.4
 
 
 def watch(*devices, gap=GAP_S, **options):
@@ -94,16 +94,18 @@ def test_busy(load):
 
 def test_an_end_is_use_too():
     """
-    IOs of 200 ms, issued 400 ms apart: the device rests for half of that, which is less than the gap. So far for certain
+    IOs of 400 ms, issued 800 ms apart: the device rests for half of that, which is less than the gap. So far for certain
     those of five, however many it takes on a machine that stands still now and then.
     """
+    gap = 0.7
+
     def possible():
-        return len(bursts.after_rest("read", GAP_S, least_s=0.95 * TIMER_S)[1])
+        return len(bursts.after_rest("read", gap, least_s=0.95 * TIMER_S)[1])
 
     with null_blk(irqmode=2, completion_nsec=int(TIMER_S * 1e9)) as (device,), Bursts(device) as bursts, \
-            watch(device, stage="device,total") as b:
+            watch(device, gap=gap, stage="device,total") as b:
         while len(bursts.done) - possible() < 6:
-            assert len(bursts.done) < 50
+            assert len(bursts.done) < 200
             assert bursts.io("read") > 0.95 * TIMER_S
             time.sleep(TIMER_S)
         b.next(n=2)
