@@ -20,10 +20,6 @@ def assert_agree(e, *pairs):
         assert_sums_are_bins(e, device, stage)
 
 
-def minimum(b, device):
-    return min(o["latency_ns"]["min"] for line in b.of(device) for o in line["ops"])
-
-
 def test_dm_linear():
     with null_blk() as (below,), dm("linear", below) as top:
         stats = Delta(below), Delta(top)
@@ -39,8 +35,8 @@ def test_dm_linear():
 
 def test_dm_delay():
     """
-    The delay is the upper device's alone. It counts in ticks, of which the first is not a whole one; nor
-    does it see those that an emulated CPU missed, so single IOs come sooner.
+    The delay is the upper device's alone. It counts in ticks, and does not see those that an emulated CPU missed when
+    it began: whole batches then come sooner.
     """
     delay_ms = 100
     with null_blk() as (below,), dm("delay", below, delay_ms) as top:
@@ -53,9 +49,8 @@ def test_dm_delay():
     assert_seen(e, top, "total", done)
     assert assert_seen(e, below, "device", done)["kernel_ios"] == done.ios
     for b in e:
-        assert minimum(b, top) >= delay_ms * MS / 2
         for op in "read", "write":
-            assert quantile(histogram(b, op, top), 0.5) >= (delay_ms - 10) * MS
+            assert quantile(histogram(b, op, top), 0.25) >= delay_ms * MS / 2
             assert quantile(histogram(b, op, below), 0.5) < delay_ms * MS / 10
     assert_agree(e, (top, "total"), (below, "device"))
 
