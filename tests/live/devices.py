@@ -108,17 +108,25 @@ def backing_file(folder, size):
         pathlib.Path(path).unlink(missing_ok=True)
 
 
+def backing(device):
+    """What a loop device lies on, None for nothing."""
+    with contextlib.suppress(OSError):
+        return (device.sysfs / "loop/backing_file").read_text().strip().removesuffix(" (deleted)")
+
+
 @contextlib.contextmanager
 def loop_on(file, direct=True, lock=True):
     name = run("losetup", f"--direct-io={'on' if direct else 'off'}", "--show", "-f", file).removeprefix("/dev/")
     device = Device(name)
+    ours = backing(device)
     try:
         device.setting("scheduler", "none")
         with _locked(device.path) if lock else contextlib.nullcontext():
             yield device
     finally:
-        # A test may have detached it on its own.
-        subprocess.run(["losetup", "-d", device.path], stderr=subprocess.DEVNULL)
+        # A test may have detached it on its own, and somebody else have attached another file since.
+        if backing(device) == ours:
+            subprocess.run(["losetup", "-d", device.path], stderr=subprocess.DEVNULL)
 
 
 @contextlib.contextmanager
@@ -134,6 +142,7 @@ def zram(size=64 * MIB, lock=True):
     """A zram device of its own: bios, no requests."""
     number = int(pathlib.Path("/sys/class/zram-control/hot_add").read_text())
     device = Device(f"zram{number}")
+    device.removed = False
     try:
         (device.sysfs / "disksize").write_text(str(size))
         # Off by default on newer kernels, though the driver counts all the same.
@@ -141,11 +150,13 @@ def zram(size=64 * MIB, lock=True):
         with _locked(device.path) if lock else contextlib.nullcontext():
             yield device
     finally:
-        if device.sysfs.exists():
+        # Once removed, its number may be another's.
+        if not device.removed and device.sysfs.exists():
             remove_zram(device)
 
 
 def remove_zram(device):
+    device.removed = True
     when_free(lambda: (device.sysfs / "reset").write_text("1"))
     when_free(lambda: pathlib.Path("/sys/class/zram-control/hot_remove").write_text(device.name.removeprefix("zram")))
 
