@@ -15,6 +15,8 @@ def kernel_log():
 
 @pytest.fixture(scope="session", autouse=True)
 def package():
+    # What it has to read of the disks it has read.
+    run("udevadm", "settle")
     run("dpkg", "-i", next(OUT.glob("blklat_*.deb")))
     assert (show("UnitFileState"), show("ActiveState")) == ("disabled", "inactive")
     shutil.copy(DEFAULTS, OUT / "default.packaged")

@@ -18,7 +18,7 @@ def run(*argv, fails=False):
     return r.stdout
 
 
-def wait_for(condition, what, seconds=60):
+def wait_for(condition, what, seconds=180):
     """Returns the condition's value once it is true."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):
