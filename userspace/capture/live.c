@@ -123,8 +123,7 @@ static int read_once(struct live_capture *l, struct snapshot *s, int (*count_bio
 static bool settled(const struct live_capture *l, const struct snapshot *s)
 {
 	for (u32 i = 0; i < s->n; i++) {
-		const struct watch_counts *w = &s->w[i];
-		s64 gap = region_still(w) ? region_gap(w) : 0;
+		s64 gap = region_still(&s->w[i]) ? region_gap(&s->w[i]) : 0;
 
 		if (gap && gap != l->gaps[i])
 			return false;
@@ -135,12 +134,15 @@ static bool settled(const struct live_capture *l, const struct snapshot *s)
 static void note_gaps(struct live_capture *l, struct snapshot *s)
 {
 	for (u32 i = 0; i < s->n; i++) {
-		s64 gap = region_gap(&s->w[i]);
-		bool still = region_still(&s->w[i]);
+		struct watch_counts *w = &s->w[i];
+		s64 gap;
 
-		s->w[i].unsettled = still && gap && gap != l->gaps[i];
-		if (still)
-			l->gaps[i] = gap;
+		w->unsettled = false;
+		if (!region_still(w))
+			continue;	/* nothing is told of it by what moves */
+		gap = region_gap(w);
+		w->unsettled = gap && gap != l->gaps[i];
+		l->gaps[i] = gap;
 	}
 }
 
