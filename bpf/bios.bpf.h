@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Stage total: bios from the queue to their end. A bio has no tag, so its start is kept in a hash. */
+/*
+ * Stage total: bios from the queue to their end. A bio has no tag, so its start is kept in a table, found by
+ * its address: in cells (capture.h) or, before 5.12 had compare-and-exchange (5ffa25502b5a), in a hash.
+ */
 #ifndef BIOS_BPF_H
 #define BIOS_BPF_H
 
@@ -13,15 +16,31 @@
 /* Bios in one request, for the verifier: 4 MiB, more than any driver takes by default, in pages. */
 #define MAX_BIOS 1024
 
-/* By address. Its size is set before loading. */
+/* Which table, a constant of each program: the verifier of a kernel before 5.12 must not see the other's. */
+enum table {
+	TABLE_CELLS,
+	TABLE_HASH,
+};
+
+const volatile u32 cfg_buckets_shift = 31;	/* 32 - log2(buckets) of the table of cells */
+
+/* Sizes of all are set before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, u32);
+	__type(value, struct bio_bucket);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} bio_cells SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
 	__type(key, u64);
 	__type(value, struct bio_start);
-} bios SEC(".maps");
+} bio_hash SEC(".maps");
 
-/* Of each watch, as struct target's seen_ns, but of bios. Its size is set before loading. */
+/* Of each watch, as struct target's seen_ns, but of bios. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -63,22 +82,149 @@ static __always_inline u32 bio_op(u32 flags, u32 bytes)
 	return !bytes && flags & preflush ? BLKLAT_OP_FLUSH : op_of(flags);
 }
 
-static __noinline int account_bio(const struct bio_start *start, u32 cell)
+/*
+ * A number that no other bio has. The verifier knows a bio's address for a pointer, and the difference of two
+ * pointers for a number (adjust_reg_min_max_vals()).
+ */
+static __always_inline u64 number_of(const struct bio *bio)
 {
-	if (start && start->watch[0])
-		account(start->watch[0], cell);
-	if (start && start->watch[1])
-		account(start->watch[1], cell);
-	return 0;
+	u64 number = (u64)bio;
+
+	asm volatile("%0 -= %1" : "+r"(number) : "r"(&epoch));
+	return number;
 }
 
-SEC("tp_btf/block_bio_queue")
-int on_bio_queue(u64 *ctx)
+static __always_inline void account_bio(const struct bio_start *start, u32 cell, u32 turn)
+{
+	if (start->watch[0])
+		account(start->watch[0], cell, turn);
+	if (cfg_partitions && start->watch[1])
+		account(start->watch[1], cell, turn);
+}
+
+static __always_inline void count_started(u32 watch, u32 turn)
+{
+	u64 *started = watch ? account_cell(watch, BLKLAT_STARTED, turn) : NULL;
+
+	/* Nobody else counts it in this row. */
+	if (started)
+		add(started, 1, sharing_of(turn));
+}
+
+/* --- the table of cells -------------------------------------------------------------------- */
+
+static __always_inline struct bio_bucket *bucket_of(u64 key, u32 choice)
+{
+	/* 2^32 / golden ratio, and another odd number (both of Knuth's multiplicative kind). */
+	u32 number = (u32)key * (choice ? 0x85ebca6b : 0x9e3779b1) >> cfg_buckets_shift;
+
+	return bpf_map_lookup_elem(&bio_cells, &number);
+}
+
+static __always_inline struct bio_cell *find_in(struct bio_bucket *b, u64 key)
+{
+	for (u32 i = 0; b && i < BIO_BUCKET; i++)
+		if (b->cell[i].key == key)
+			return &b->cell[i];
+	return NULL;
+}
+
+static __always_inline struct bio_cell *claim_in(struct bio_bucket *b, u64 key)
+{
+	for (u32 i = 0; b && i < BIO_BUCKET; i++)
+		if (!b->cell[i].key && !__sync_val_compare_and_swap(&b->cell[i].key, 0, key))
+			return &b->cell[i];
+	return NULL;
+}
+
+static __always_inline void fill_cell(struct bio_cell *cell, const struct bio_start *start)
+{
+	cell->start.bytes = start->bytes;
+	cell->start.op = start->op;
+	cell->start.after_idle[0] = start->after_idle[0];
+	cell->start.after_idle[1] = start->after_idle[1];
+	cell->start.watch[0] = start->watch[0];
+	cell->start.watch[1] = start->watch[1];
+	order_writes();
+	cell->start.ns = start->ns;
+}
+
+/* Returns whether @start is in the table now; for a standby, whether it put it there. */
+static __always_inline bool remember_in_cell(u64 key, struct bio_start *start, u32 turn)
+{
+	struct bio_bucket *b = bucket_of(key, 0);
+	struct bio_cell *cell = find_in(b, key);
+
+	if (!cell && turn != TURN_FIRST)
+		cell = find_in(bucket_of(key, 1), key);
+	if (cell) {
+		if (is_done(&cell->start.ns, BLKLAT_SLOT_SEEN, turn, BPF_BIO_QUEUE))
+			return false;
+		/* Its end was not seen. */
+		account_bio(&cell->start, BLKLAT_OVERWRITTEN, turn);
+	} else {
+		cell = claim_in(b, key);
+		if (!cell)
+			cell = claim_in(bucket_of(key, 1), key);
+	}
+	if (!cell)
+		return false;
+	if (leaves_mark(turn, BPF_BIO_QUEUE))
+		start->ns |= BLKLAT_SLOT_SEEN;
+	fill_cell(cell, start);
+	return true;
+}
+
+/* Takes a bio out. Returns whether it was in. */
+static __always_inline bool recall_from_cell(u64 key, struct bio_start *ret)
+{
+	struct bio_cell *cell = find_in(bucket_of(key, 0), key);
+
+	if (!cell)
+		cell = find_in(bucket_of(key, 1), key);
+	if (!cell)
+		return false;
+	*ret = cell->start;
+	cell->start.ns = 0;
+	order_writes();
+	cell->key = 0;
+	return true;
+}
+
+/* --- the hash ------------------------------------------------------------------------------ */
+
+static __always_inline bool remember_in_hash(u64 key, const struct bio_start *start)
+{
+	struct bio_start *missed;
+	long err = bpf_map_update_elem(&bio_hash, &key, start, BPF_NOEXIST);
+
+	if (err == -EEXIST) {
+		missed = bpf_map_lookup_elem(&bio_hash, &key);
+		if (missed)
+			account_bio(missed, BLKLAT_OVERWRITTEN, TURN_FIRST);
+		err = bpf_map_update_elem(&bio_hash, &key, start, BPF_ANY);
+	}
+	return !err;
+}
+
+static __always_inline bool recall_from_hash(u64 key, struct bio_start *ret)
+{
+	struct bio_start *found = bpf_map_lookup_elem(&bio_hash, &key);
+
+	if (!found)
+		return false;
+	*ret = *found;
+	bpf_map_delete_elem(&bio_hash, &key);
+	return true;
+}
+
+/* --- starts -------------------------------------------------------------------------------- */
+
+static __always_inline void queue_bio(const u64 *ctx, u32 turn, enum table table)
 {
 	struct bio *bio = argument(ctx, cfg_bio_queue_arg1);
-	struct bio_start start = {}, *missed;
-	u64 key = (u64)bio;
-	long err;
+	struct bio_start start = {};
+	u64 key;
 
 	if (bpf_core_field_exists(bio->bi_bdev)) {
 		start.watch[0] = total_watch(bio->bi_bdev->bd_disk);
@@ -89,7 +235,8 @@ int on_bio_queue(u64 *ctx)
 		start.watch[0] = total_watch(((struct bio___before_5_12 *)bio)->bi_disk);
 	}
 	if (!start.watch[0] && !start.watch[1])
-		return 0;
+		return;
+	key = number_of(bio);
 	start.bytes = bio->bi_iter.bi_size;
 	start.op = bio_op(bio->bi_opf, start.bytes);
 	start.ns = bpf_ktime_get_ns();
@@ -97,22 +244,44 @@ int on_bio_queue(u64 *ctx)
 		start.after_idle[0] = bio_follows_pause(start.watch[0], start.ns);
 		start.after_idle[1] = bio_follows_pause(start.watch[1], start.ns);
 	}
-	err = bpf_map_update_elem(&bios, &key, &start, BPF_NOEXIST);
-	if (err == -EEXIST) {
-		missed = bpf_map_lookup_elem(&bios, &key);
-		if (missed)
-			account_bio(missed, BLKLAT_OVERWRITTEN);
-		err = bpf_map_update_elem(&bios, &key, &start, BPF_ANY);
+	if (table == TABLE_HASH ? remember_in_hash(key, &start) : remember_in_cell(key, &start, turn)) {
+		count_started(start.watch[0], turn);
+		if (cfg_partitions)
+			count_started(start.watch[1], turn);
+	} else if (turn == TURN_FIRST) {
+		account_bio(&start, BLKLAT_TABLE_FULL, turn);
 	}
-	account_bio(&start, err ? BLKLAT_TABLE_FULL : BLKLAT_STARTED);
+}
+
+SEC("tp_btf/block_bio_queue")
+int on_bio_queue(u64 *ctx)
+{
+	queue_bio(ctx, TURN_FIRST, TABLE_CELLS);
 	return 0;
 }
 
+SEC("tp_btf/block_bio_queue")
+int on_bio_queue_hash(u64 *ctx)
+{
+	queue_bio(ctx, TURN_FIRST, TABLE_HASH);
+	return 0;
+}
+
+static __always_inline void queue_again(const u64 *ctx, u32 turn)
+{
+	queue_bio(ctx, turn, TABLE_CELLS);
+}
+
+STANDBYS_OF(on_bio_queue, "block_bio_queue", queue_again)
+
+/* --- ends ---------------------------------------------------------------------------------- */
+
 /* @i: for which of the watches. */
-static __always_inline void complete_bio(const struct bio_start *start, u32 i, u64 now, bool error)
+static __always_inline void complete_bio(const struct bio_start *start, u32 i, u64 now, bool error, u32 turn,
+					 enum sharing sharing)
 {
 	u32 watch = start->watch[i], op = start->op < BLKLAT_OPS ? start->op : BLKLAT_OP_OTHER;
-	u64 ns = now - start->ns, *bin;
+	u64 ns = unmarked_latency(now, start->ns), *bin;
 	struct blklat_series *s;
 
 	if (!watch)
@@ -121,71 +290,120 @@ static __always_inline void complete_bio(const struct bio_start *start, u32 i, u
 		note_bio_end(watch, now);
 	if (cfg_idle_gap_ns && start->after_idle[i])
 		count_after_idle(watch, op, ns);
-	s = series_of(watch, op);
+	s = series_of(watch, op, turn);
 	if (!s)
 		return;
-	bin = count_latency(s, ns);
-	s->bytes += start->bytes;
+	bin = count_latency(s, ns, sharing);
+	add(&s->bytes, start->bytes, sharing);
 	if (error)
-		s->errors++;
+		add(&s->errors, 1, sharing);
 	if (bin)
-		++*bin;
+		add(bin, 1, sharing);
 }
 
 /*
  * A bio that is not in the table is no loss: it was queued before the capture began, or on a device
  * that is not watched, or is a part split off one that is (those complete, but are not queued), or
- * found the table full and was counted then.
+ * found the table full and was counted then. One that would have had to wait, and must not, is taken back
+ * (bio_wouldblock_error()): who sent it sends it again.
  */
-__noinline int end_bio(u64 key, u32 error)
+static __always_inline void end_bio(u64 key, u32 error, u64 now, u32 turn, enum table table)
 {
-	struct bio_start *found = bpf_map_lookup_elem(&bios, &key);
+	/* A bio may end in either of two tracepoints, that is in two programs; the hash's kernels guard neither. */
+	const enum sharing sharing = table == TABLE_HASH ? ROW_ALONE : ROW_SHARED;
 	struct bio_start start;
-	u64 now;
 
-	if (!found)
-		return 0;
-	now = bpf_ktime_get_ns();
-	start = *found;
-	bpf_map_delete_elem(&bios, &key);
-	complete_bio(&start, 0, now, error);
+	if (!(table == TABLE_HASH ? recall_from_hash(key, &start) : recall_from_cell(key, &start)))
+		return;
+	if (error == BLK_STS_AGAIN) {
+		account_bio(&start, BLKLAT_REQUEUED, turn);
+		return;
+	}
+	if (!now)
+		now = bpf_ktime_get_ns();
+	complete_bio(&start, 0, now, error, turn, sharing);
 	if (cfg_partitions)
-		complete_bio(&start, 1, now, error);
+		complete_bio(&start, 1, now, error, turn, sharing);
+}
+
+/* Global functions are verified once, by themselves, and not for each bio of a request. */
+__noinline int end_bio_first(u64 key, u32 error, u64 now)
+{
+	end_bio(key, error, now, TURN_FIRST, TABLE_CELLS);
 	return 0;
+}
+
+__noinline int end_bio_standby(u64 key, u32 error, u64 now)
+{
+	end_bio(key, error, now, 1, TABLE_CELLS);
+	return 0;
+}
+
+__noinline int end_bio_hash(u64 key, u32 error, u64 now)
+{
+	end_bio(key, error, now, TURN_FIRST, TABLE_HASH);
+	return 0;
+}
+
+static __always_inline void end_numbered(u64 key, u32 error, u64 now, u32 turn, enum table table)
+{
+	if (table == TABLE_HASH)
+		end_bio_hash(key, error, now);
+	else if (turn == TURN_FIRST)
+		end_bio_first(key, error, now);
+	else
+		end_bio_standby(key, error, now);
+}
+
+static __always_inline void complete_bio_any(const u64 *ctx, u32 turn, enum table table)
+{
+	struct bio *bio = (void *)ctx[1];
+
+	end_numbered(number_of(bio), bio->bi_status, 0, turn, table);
 }
 
 SEC("tp_btf/block_bio_complete")
 int on_bio_complete(u64 *ctx)
 {
-	struct bio *bio = (void *)ctx[1];
-	u64 key;
-
-	/* As a number, which a global function can take. */
-	bpf_probe_read_kernel(&key, sizeof(key), &ctx[1]);
-	return end_bio(key, bio->bi_status);
+	complete_bio_any(ctx, TURN_FIRST, TABLE_CELLS);
+	return 0;
 }
+
+SEC("tp_btf/block_bio_complete")
+int on_bio_complete_hash(u64 *ctx)
+{
+	complete_bio_any(ctx, TURN_FIRST, TABLE_HASH);
+	return 0;
+}
+
+static __always_inline void complete_bio_again(const u64 *ctx, u32 turn)
+{
+	complete_bio_any(ctx, turn, TABLE_CELLS);
+}
+
+STANDBYS_OF(on_bio_complete, "block_bio_complete", complete_bio_again)
 
 /*
  * Bios that end with (a part of) a request have no block_bio_complete of their own; it was traced
  * already, as blk_update_request() says. Those within the completed bytes end, but within a flush
  * sequence all wait for its last step. A bio that was split ends with its last part.
  */
-static __noinline int end_bios(struct request *rq, u32 bytes, u32 error)
+static __always_inline void end_bios(struct request *rq, const u64 *ctx, u64 now, u32 turn, enum table table)
 {
-	struct bio *bio = BPF_CORE_READ(rq, bio);
+	u32 error = ctx[1], bytes = ctx[2];
+	struct bio *bio = rq->bio;
 
 	if (rq->rq_flags & cfg_flush_seq)
-		return 0;
+		return;
 	for (u32 i = 0; i < MAX_BIOS && bio; i++) {
-		u32 size = BPF_CORE_READ(bio, bi_iter.bi_size);
+		u32 size = bio->bi_iter.bi_size;
 
 		if (size > bytes)
 			break;
 		bytes -= size;
-		end_bio((u64)bio, error);
-		bio = BPF_CORE_READ(bio, bi_next);
+		end_numbered(number_of(bio), error, now, turn, table);
+		bio = bio->bi_next;
 	}
-	return 0;
 }
 
 #endif

@@ -13,25 +13,30 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-static __always_inline void start_request(struct target *t, struct request *rq, u32 stage, enum mode mode)
+static __always_inline void start_request(struct target *t, struct request *rq, u32 stage, enum mode mode,
+					  u32 turn)
 {
+	const enum bpf_event event = stage == BLKLAT_STAGE_DEVICE ? BPF_RQ_ISSUE : BPF_RQ_INSERT;
 	struct slot slot = slot_of(t, rq, stage);
 	u64 now;
 
 	if (!slot.ns) {
-		account(t->watch[stage], BLKLAT_TAG_RANGE);
+		if (turn == TURN_FIRST)
+			account(t->watch[stage], BLKLAT_TAG_RANGE, turn);
 		return;
 	}
+	if (is_done(slot.ns, BLKLAT_SLOT_SEEN, turn, event))
+		return;
 	now = bpf_ktime_get_ns();
 	if (stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode))
 		now = marked_start(t, now);
-	*slot.ns = now;
+	*slot.ns = leaves_mark(turn, event) ? now | BLKLAT_SLOT_SEEN : now;
 	order_writes();
 	slot.ns[BLKLAT_SLOTS]++;
 }
 
 /* The end of the stage queue; requests that went straight to the driver never began it. */
-static __always_inline void end_queue(struct target *t, struct request *rq)
+static __always_inline void end_queue(struct target *t, struct request *rq, u32 turn)
 {
 	struct slot slot = slot_of(t, rq, BLKLAT_STAGE_QUEUE);
 	struct blklat_series *s;
@@ -40,24 +45,35 @@ static __always_inline void end_queue(struct target *t, struct request *rq)
 	if (!slot.ns)
 		return;
 	start = *slot.ns;
-	if (start <= BLKLAT_SLOT_FREE)
+	if (start <= BLKLAT_SLOT_VACANT)
 		return;
-	s = series_of(t->watch[BLKLAT_STAGE_QUEUE], op_of(rq->cmd_flags));
+	s = series_of(t->watch[BLKLAT_STAGE_QUEUE], op_of(rq->cmd_flags), turn);
 	if (!s)
 		return;
-	bin = count_latency(s, bpf_ktime_get_ns() - start);
-	s->bytes += rq->__data_len;
-	end_slot(slot);
+	bin = count_latency(s, unmarked_latency(bpf_ktime_get_ns(), start), sharing_of(turn));
+	add(&s->bytes, rq->__data_len, sharing_of(turn));
+	end_slot(slot, 0);
 	if (bin)
-		++*bin;
+		add(bin, 1, sharing_of(turn));
 }
 
-static __always_inline void issue(struct target *t, struct request *rq)
+static __always_inline void issue(struct target *t, struct request *rq, u32 turn)
 {
 	if (cfg_queue && t->watch[BLKLAT_STAGE_QUEUE])
-		end_queue(t, rq);
+		end_queue(t, rq, turn);
 	if (t->watch[BLKLAT_STAGE_DEVICE])
-		start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_ANY);
+		start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_ANY, turn);
+}
+
+static __always_inline void issue_any(const u64 *ctx, u32 turn)
+{
+	struct request *rq = argument(ctx, cfg_issue_arg1);
+	struct target *t;
+
+	if (target_of(rq->q, &t))
+		issue(t, rq, turn);
+	if (cfg_partitions && target_of(rq->part, &t))
+		issue(t, rq, turn);
 }
 
 SEC("tp_btf/block_rq_issue")
@@ -69,36 +85,34 @@ int on_rq_issue(u64 *ctx)
 
 	if (mode == MODE_DEVICE) {
 		if (target_of(rq->q, &t))
-			start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_DEVICE);
+			start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_DEVICE, TURN_FIRST);
 		return 0;
 	}
 	if (mode == MODE_DEVICE_PAUSES) {
 		if (target_of(rq->q, &t))
-			start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_DEVICE_PAUSES);
+			start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_DEVICE_PAUSES, TURN_FIRST);
 		return 0;
 	}
-	rq = argument(ctx, cfg_issue_arg1);
-	if (target_of(rq->q, &t))
-		issue(t, rq);
-	if (cfg_partitions && target_of(rq->part, &t))
-		issue(t, rq);
+	issue_any(ctx, TURN_FIRST);
 	return 0;
 }
 
+STANDBYS_OF(on_rq_issue, "block_rq_issue", issue_any)
+
 /* Takes a start back. One that never happened (the driver was busy before it) is none. */
-static __always_inline void unstart(struct target *t, struct request *rq, u32 stage)
+static __always_inline void unstart(struct target *t, struct request *rq, u32 stage, u32 turn)
 {
 	struct slot slot;
 
 	if (!t->watch[stage])
 		return;
 	slot = slot_of(t, rq, stage);
-	if (!slot.ns || *slot.ns <= BLKLAT_SLOT_FREE)
+	if (!slot.ns || *slot.ns <= BLKLAT_SLOT_VACANT)
 		return;
-	end_slot(slot);
+	end_slot(slot, 0);
 	if (cfg_idle_gap_ns && stage == BLKLAT_STAGE_DEVICE)
 		note_use(&t->seen_ns, bpf_ktime_get_ns());
-	account(t->watch[stage], BLKLAT_REQUEUED);
+	account(t->watch[stage], BLKLAT_REQUEUED, turn);
 }
 
 /*
@@ -108,7 +122,7 @@ static __always_inline void unstart(struct target *t, struct request *rq, u32 st
  * - nothing was ever started in the slot: the request was issued before the capture began;
  * - an error: it failed on the way to the driver, as on a dead device (blk_mq_dispatch_rq_list()).
  */
-static __always_inline u32 unstarted_account(const u64 *ns, u32 error, u32 bytes, struct request *rq)
+static __always_inline u32 unstarted_account(u64 ns, u32 error, u32 bytes, struct request *rq)
 {
 	struct bio *bio;
 
@@ -116,143 +130,200 @@ static __always_inline u32 unstarted_account(const u64 *ns, u32 error, u32 bytes
 		bio = rq->bio;
 		return bio && !bio->bi_io_vec ? BLKLAT_EMPTY_FLUSH : BLKLAT_ACCOUNTS;
 	}
-	if (*ns == BLKLAT_SLOT_UNUSED)
+	if (!(ns & BLKLAT_SLOT_FREE))
 		return BLKLAT_BEFORE;
 	return error ? BLKLAT_UNISSUED : BLKLAT_NO_START;
 }
 
-static __noinline int complete_unstarted(u32 watch, const u64 *ns, struct request *rq, u32 bytes, u32 error)
+static __always_inline void complete_unstarted(u32 watch, u64 *ns, struct request *rq, const u64 *ctx, u32 turn)
 {
-	u32 cell;
+	u32 cell = unstarted_account(*ns, ctx[1], ctx[2], rq);
 
-	if (!ns || !rq)
-		return 0;
-	cell = unstarted_account(ns, error, bytes, rq);
+	if (leaves_mark(turn, BPF_RQ_COMPLETE))
+		*ns |= BLKLAT_SLOT_SEEN_FREE;
 	if (cell < BLKLAT_ACCOUNTS)
-		account(watch, cell);
-	return 0;
+		account(watch, cell, turn);
 }
 
-/* @ctx: of block_rq_complete; read where it is used, since to keep what was read takes more. */
-static __always_inline void complete(struct target *t, struct request *rq, const u64 *ctx, enum mode mode)
+/*
+ * @ctx: of block_rq_complete; read where it is used, since to keep what was read takes more. @now, or 0:
+ * the standby only asks for the time where it has something to do.
+ */
+static __always_inline void complete(struct target *t, struct request *rq, const u64 *ctx, u64 now, enum mode mode,
+				     u32 turn)
 {
-	/* First of all: the slot may have to come from another CPU's cache, which is not the IO's time. */
-	u64 now = bpf_ktime_get_ns(), start, ns, *bin;
 	struct slot slot = slot_of(t, rq, BLKLAT_STAGE_DEVICE);
 	struct blklat_series *s;
-	u64 bytes;
+	u64 start, ns, *bin;
+	bool part;		/* the last one ends the request */
 
 	if (!slot.ns)
 		return;		/* counted when it was started */
 	start = *slot.ns;
-	if (start <= BLKLAT_SLOT_FREE) {
-		if (ctx[2] >= rq->__data_len)	/* else a part */
-			complete_unstarted(t->watch[BLKLAT_STAGE_DEVICE], slot.ns, rq, ctx[2], ctx[1]);
+	part = ctx[2] < rq->__data_len;
+	if (start <= BLKLAT_SLOT_VACANT) {
+		if (!part && !is_done(slot.ns, BLKLAT_SLOT_SEEN_FREE, turn, BPF_RQ_COMPLETE))
+			complete_unstarted(t->watch[BLKLAT_STAGE_DEVICE], slot.ns, rq, ctx, turn);
 		return;
 	}
-	s = series_of(t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags));
+	if (part && is_done(slot.ns, BLKLAT_SLOT_SEEN, turn, BPF_RQ_COMPLETE))
+		return;
+	s = series_of(t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags), turn);
 	if (!s)
 		return;
-	bytes = ctx[2];
-	s->bytes += bytes;
+	add(&s->bytes, ctx[2], sharing_of(turn));
 	if ((u32)ctx[1])
-		s->errors++;
-	if (bytes < rq->__data_len)
-		return;		/* a part; the last one ends it */
-	/* A marked start makes it huge. */
-	ns = now - start;
-	if (wants_pauses(mode) && ns > SEEN_EVERY_NS)
-		ns = end_marked(t, rq, now, start);
-	bin = count_latency(s, ns);
+		add(&s->errors, 1, sharing_of(turn));
+	if (part) {
+		if (leaves_mark(turn, BPF_RQ_COMPLETE))
+			*slot.ns = start | BLKLAT_SLOT_SEEN;
+		return;
+	}
+	if (turn != TURN_FIRST)
+		now = bpf_ktime_get_ns();
+	if (wants_pauses(mode)) {
+		/* A start after a pause makes it huge. */
+		start &= ~BLKLAT_SLOT_SEEN;
+		ns = now - start;
+		if (ns > SEEN_EVERY_NS)
+			ns = end_marked(t, rq, now, start);
+	} else {
+		ns = unmarked_latency(now, start);
+	}
+	bin = count_latency(s, ns, sharing_of(turn));
 	if (!bin)
 		return;
-	end_slot(slot);
-	++*bin;
+	end_slot(slot, leaves_mark(turn, BPF_RQ_COMPLETE) ? BLKLAT_SLOT_SEEN_FREE : 0);
+	add(bin, 1, sharing_of(turn));
 }
 
-SEC("tp_btf/block_rq_requeue")
-int on_rq_requeue(u64 *ctx)
+static __always_inline void requeue_any(const u64 *ctx, u32 turn)
 {
 	struct request *rq = argument(ctx, cfg_requeue_arg1);
 	struct target *t;
 
 	if (target_of(rq->q, &t))
-		unstart(t, rq, BLKLAT_STAGE_DEVICE);
-	if (cfg_partitions) {
-		if (target_of(rq->part, &t))
-			unstart(t, rq, BLKLAT_STAGE_DEVICE);
-	}
+		unstart(t, rq, BLKLAT_STAGE_DEVICE, turn);
+	if (cfg_partitions && target_of(rq->part, &t))
+		unstart(t, rq, BLKLAT_STAGE_DEVICE, turn);
+}
+
+SEC("tp_btf/block_rq_requeue")
+int on_rq_requeue(u64 *ctx)
+{
+	requeue_any(ctx, TURN_FIRST);
 	return 0;
 }
 
-SEC("tp_btf/block_rq_insert")
-int on_rq_insert(u64 *ctx)
+STANDBYS_OF(on_rq_requeue, "block_rq_requeue", requeue_any)
+
+static __always_inline void insert_any(const u64 *ctx, u32 turn)
 {
 	struct request *rq = argument(ctx, cfg_insert_arg1);
 	struct target *t;
 
 	if (target_of(rq->q, &t) && t->watch[BLKLAT_STAGE_QUEUE])
-		start_request(t, rq, BLKLAT_STAGE_QUEUE, MODE_ANY);
-	if (cfg_partitions) {
-		if (target_of(rq->part, &t) && t->watch[BLKLAT_STAGE_QUEUE])
-			start_request(t, rq, BLKLAT_STAGE_QUEUE, MODE_ANY);
-	}
+		start_request(t, rq, BLKLAT_STAGE_QUEUE, MODE_ANY, turn);
+	if (cfg_partitions && target_of(rq->part, &t) && t->watch[BLKLAT_STAGE_QUEUE])
+		start_request(t, rq, BLKLAT_STAGE_QUEUE, MODE_ANY, turn);
+}
+
+SEC("tp_btf/block_rq_insert")
+int on_rq_insert(u64 *ctx)
+{
+	insert_any(ctx, TURN_FIRST);
 	return 0;
 }
 
+STANDBYS_OF(on_rq_insert, "block_rq_insert", insert_any)
+
 /* A waiting request becomes part of another one and is never issued. */
-SEC("tp_btf/block_rq_merge")
-int on_rq_merge(u64 *ctx)
+static __always_inline void merge_any(const u64 *ctx, u32 turn)
 {
 	struct request *rq = argument(ctx, cfg_merge_arg1);
 	struct target *t;
 
 	if (target_of(rq->q, &t))
-		unstart(t, rq, BLKLAT_STAGE_QUEUE);
-	if (cfg_partitions) {
-		if (target_of(rq->part, &t))
-			unstart(t, rq, BLKLAT_STAGE_QUEUE);
-	}
+		unstart(t, rq, BLKLAT_STAGE_QUEUE, turn);
+	if (cfg_partitions && target_of(rq->part, &t))
+		unstart(t, rq, BLKLAT_STAGE_QUEUE, turn);
+}
+
+SEC("tp_btf/block_rq_merge")
+int on_rq_merge(u64 *ctx)
+{
+	merge_any(ctx, TURN_FIRST);
 	return 0;
 }
 
-static __always_inline bool complete_any(const volatile void *key, struct request *rq, const u64 *ctx)
+STANDBYS_OF(on_rq_merge, "block_rq_merge", merge_any)
+
+/* Sets @now where it is the first to need it. Returns whether the target is watched at stage total. */
+static __always_inline bool complete_target(const volatile void *key, const u64 *ctx, u64 *now, u32 turn)
 {
+	struct request *rq = (void *)ctx[0];
 	struct target *t;
 
 	if (!target_of(key, &t))
 		return false;
+	if (turn == TURN_FIRST && !*now)
+		*now = bpf_ktime_get_ns();
 	if (t->watch[BLKLAT_STAGE_DEVICE])
-		complete(t, rq, ctx, MODE_ANY);
+		complete(t, rq, ctx, *now, MODE_ANY, turn);
 	/* One that failed before it was issued, or needed no issue, never left the queue. */
 	if (cfg_queue && t->watch[BLKLAT_STAGE_QUEUE])
-		unstart(t, rq, BLKLAT_STAGE_QUEUE);
+		unstart(t, rq, BLKLAT_STAGE_QUEUE, turn);
 	return cfg_bios && t->watch[BLKLAT_STAGE_TOTAL];
+}
+
+static __always_inline void complete_any(const u64 *ctx, u32 turn, enum table table)
+{
+	struct request *rq = (void *)ctx[0];
+	u64 now = 0;
+	bool total = complete_target(rq->q, ctx, &now, turn);
+
+	if (cfg_partitions)
+		total |= complete_target(rq->part, ctx, &now, turn);
+	/* A device without requests may hand its bios on as they are (nvme multipath, md raid0). */
+	if (cfg_bios && (total || cfg_remapped))
+		end_bios(rq, ctx, now, turn, table);
+}
+
+/* The clock is read first of all: the slot may have to come from another CPU's cache, which is not the IO's time. */
+static __always_inline void complete_request(const u64 *ctx, enum table table)
+{
+	struct request *rq = (void *)ctx[0];
+	u32 mode = cfg_mode;
+	struct target *t;
+
+	if (mode == MODE_DEVICE) {
+		if (target_of(rq->q, &t))
+			complete(t, rq, ctx, bpf_ktime_get_ns(), MODE_DEVICE, TURN_FIRST);
+	} else if (mode == MODE_DEVICE_PAUSES) {
+		if (target_of(rq->q, &t))
+			complete(t, rq, ctx, bpf_ktime_get_ns(), MODE_DEVICE_PAUSES, TURN_FIRST);
+	} else {
+		complete_any(ctx, TURN_FIRST, table);
+	}
 }
 
 SEC("tp_btf/block_rq_complete")
 int on_rq_complete(u64 *ctx)
 {
-	struct request *rq = (void *)ctx[0];
-	u32 mode = cfg_mode;
-	struct target *t;
-	bool total;
-
-	if (mode == MODE_DEVICE) {
-		if (target_of(rq->q, &t))
-			complete(t, rq, ctx, MODE_DEVICE);
-		return 0;
-	}
-	if (mode == MODE_DEVICE_PAUSES) {
-		if (target_of(rq->q, &t))
-			complete(t, rq, ctx, MODE_DEVICE_PAUSES);
-		return 0;
-	}
-	total = complete_any(rq->q, rq, ctx);
-	if (cfg_partitions)
-		total |= complete_any(rq->part, rq, ctx);
-	/* A device without requests may hand its bios on as they are (nvme multipath, md raid0). */
-	if (cfg_bios && (total || cfg_remapped))
-		end_bios(rq, ctx[2], ctx[1]);
+	complete_request(ctx, TABLE_CELLS);
 	return 0;
 }
+
+SEC("tp_btf/block_rq_complete")
+int on_rq_complete_hash(u64 *ctx)
+{
+	complete_request(ctx, TABLE_HASH);
+	return 0;
+}
+
+static __always_inline void complete_again(const u64 *ctx, u32 turn)
+{
+	complete_any(ctx, turn, TABLE_CELLS);
+}
+
+STANDBYS_OF(on_rq_complete, "block_rq_complete", complete_again)

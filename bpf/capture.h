@@ -39,13 +39,46 @@ enum mode {
 
 #define BLKLAT_TARGET_BITS 14		/* largest hash */
 
+/*
+ * The tracepoints that a capture may have programs on, in the order in which these are attached. Each has a first
+ * program and up to BPF_STANDBYS that stand by for it, see counters.bpf.h.
+ */
+enum bpf_event {
+	BPF_RQ_COMPLETE,
+	BPF_RQ_REQUEUE,
+	BPF_BIO_COMPLETE,
+	BPF_RQ_ISSUE,
+	BPF_RQ_MERGE,
+	BPF_RQ_INSERT,
+	BPF_BIO_QUEUE,
+	BPF_EVENTS,
+};
+
+#define BPF_STANDBYS 3
+
 /* A bio between queue and completion. */
 struct bio_start {
-	__u64 ns;
+	__u64 ns;			/* 0: none; perhaps with BLKLAT_SLOT_SEEN */
 	__u32 bytes;
-	__u16 op;
+	__u8 op;
 	__u8 after_idle[2];		/* for each of the two: queued after a pause */
+	__u8 fill;
 	__u32 watch[2];			/* number + 1 of the whole device's and the partition's watch */
+};
+
+/*
+ * The table of bios: cells in buckets. A bio's address gives two buckets; it stands in the first of their cells
+ * that was free. Who changes the key of a cell from 0 by compare-and-exchange owns it; ns is written last, and
+ * at the end taken back first. Half of the cells are for max_bios, the others are there to be free.
+ */
+struct bio_cell {
+	__u64 key;			/* stands for the bio's address; 0: free */
+	struct bio_start start;
+};
+
+#define BIO_BUCKET 8
+struct bio_bucket {
+	struct bio_cell cell[BIO_BUCKET];
 };
 
 /* Of one watch and op, the IOs after a pause: sum of their latencies and bins, see idle_scale(). */

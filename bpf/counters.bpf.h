@@ -15,6 +15,8 @@
 const volatile u32 cfg_merged = 0;		/* BLKLAT_SCALE_MAX - scale */
 const volatile u32 cfg_cells = BLKLAT_CELLS(6);	/* of a histogram at that scale */
 const volatile u32 cfg_watches = 1;
+const volatile u32 cfg_standby_row = 0;		/* of the counters: all standbys' */
+const volatile bool cfg_unguarded = false;	/* the kernel runs a program on top of itself */
 const volatile u32 cfg_hash_factor = 1;
 const volatile u32 cfg_hash_shift = 31;
 const volatile u32 cfg_mode = MODE_ANY;		/* enum mode */
@@ -98,15 +100,98 @@ static __always_inline void *argument(const u64 *ctx, bool second)
 	return arg;
 }
 
-/* Adds to a cell of this CPU's account of a watch. Rare, so kept out of the callers' registers. */
-static __noinline int account(u32 watch, u32 cell)
+/*
+ * The kernel skips a program that already runs on this CPU: an interrupt came on top of it, or its task was
+ * preempted within (tracepoints can be, since 7.0). So a tracepoint has more than one: the first, and standbys
+ * behind it, each of which does the work where all before it were skipped. To tell, who does the work leaves a
+ * mark in the slot of the IO (abi.h), and the last of them takes it away. For an event to be missed, each of them
+ * has to be held up on one CPU at a time. A turn is a program's place: 0 the first, 1 to BPF_STANDBYS.
+ */
+#define TURN_FIRST 0
+
+/* Standbys of each event: how many are attached, or are going to be. Userspace writes it. */
+u32 standbys[BPF_EVENTS];
+
+/* Whether one of this turn is to leave a mark for those behind it. */
+static __always_inline bool leaves_mark(u32 turn, enum bpf_event event)
 {
-	u32 row = bpf_get_smp_processor_id() * cfg_watches + watch - 1;
+	return turn == TURN_FIRST || turn < standbys[event];
+}
+
+/* Defines the standbys of a program: functions of the context that call @does with it and their turn. */
+#define STANDBYS_OF(name, tracepoint, does)								\
+	STANDBY_OF(name, tracepoint, does, 1)								\
+	STANDBY_OF(name, tracepoint, does, 2)								\
+	STANDBY_OF(name, tracepoint, does, 3)
+#define STANDBY_OF(name, tracepoint, does, turn)							\
+	SEC("tp_btf/" tracepoint)									\
+	int name##_standby##turn(u64 *ctx)								\
+	{												\
+		does(ctx, turn);									\
+		return 0;										\
+	}
+
+/* Whether others may write to a row of counters while this program does. */
+enum sharing {
+	ROW_ALONE,	/* no other program; this one, where cfg_unguarded */
+	ROW_SHARED,	/* needs atomics of 5.12 (5ffa25502b5a), so not in programs for kernels before it */
+};
+
+/* A CPU's own row is the first programs'. Those skipped are few, so all CPUs share one for them. */
+static __always_inline u32 counters_row(u32 turn)
+{
+	return turn == TURN_FIRST ? bpf_get_smp_processor_id() : cfg_standby_row;
+}
+
+static __always_inline enum sharing sharing_of(u32 turn)
+{
+	return turn == TURN_FIRST ? ROW_ALONE : ROW_SHARED;
+}
+
+static __always_inline void add(u64 *cell, u64 n, enum sharing sharing)
+{
+	if (sharing == ROW_SHARED || cfg_unguarded)
+		__sync_fetch_and_add(cell, n);
+	else
+		*cell += n;
+}
+
+static __always_inline u64 *account_cell(u32 watch, u32 cell, u32 turn)
+{
+	u32 row = counters_row(turn) * cfg_watches + watch - 1;
 	u64 *cells = bpf_map_lookup_elem(&accounts, &row);
 
-	if (cells && cell < BLKLAT_ACCOUNTS)
-		cells[cell]++;
+	return cells && cell < BLKLAT_ACCOUNTS ? &cells[cell] : NULL;
+}
+
+/*
+ * Adds to a cell of a watch's account. Rare, so kept out of the callers' registers; and atomic, since
+ * different programs may be on top of each other.
+ */
+static __noinline int account_first(u32 watch, u32 cell)
+{
+	u64 *at = account_cell(watch, cell, TURN_FIRST);
+
+	if (at)
+		__sync_fetch_and_add(at, 1);
 	return 0;
+}
+
+static __noinline int account_standby(u32 watch, u32 cell)
+{
+	u64 *at = account_cell(watch, cell, 1);
+
+	if (at)
+		__sync_fetch_and_add(at, 1);
+	return 0;
+}
+
+static __always_inline void account(u32 watch, u32 cell, u32 turn)
+{
+	if (turn == TURN_FIRST)
+		account_first(watch, cell);
+	else
+		account_standby(watch, cell);
 }
 
 /* A request's slot, see struct blklat_slots. */
@@ -135,12 +220,31 @@ static __always_inline struct slot slot_of(const struct target *t, struct reques
 /* Readers rely on the order of writes, see abi.h. */
 #define order_writes() asm volatile("" ::: "memory")
 
-static __always_inline void end_slot(struct slot slot)
+/* @mark: 0 or BLKLAT_SLOT_SEEN_FREE. */
+static __always_inline void end_slot(struct slot slot, u64 mark)
 {
 	slot.ns[2 * BLKLAT_SLOTS]++;
 	order_writes();
-	*slot.ns = BLKLAT_SLOT_FREE;
+	*slot.ns = BLKLAT_SLOT_FREE | mark;
 	order_writes();
+}
+
+/* For a standby: was one before it there, that is, did it leave @mark? The last one takes it away. */
+static __always_inline bool is_done(u64 *ns, u64 mark, u32 turn, enum bpf_event event)
+{
+	u64 was = *ns;
+
+	if (turn == TURN_FIRST || !(was & mark))
+		return false;
+	if (!leaves_mark(turn, event))
+		*ns = was & ~mark;
+	return true;
+}
+
+/* A latency from a start time and now, without the marks of the former: its two topmost bits. */
+static __always_inline u64 unmarked_latency(u64 now, u64 start)
+{
+	return (s64)((now - start) << 2) >> 2;
 }
 
 static __always_inline u32 op_of(u32 flags)
@@ -154,18 +258,30 @@ static __always_inline u32 op_of(u32 flags)
 	return op;
 }
 
-static __always_inline struct blklat_series *series_of(u32 watch, u32 op)
+static __always_inline struct blklat_series *series_of(u32 watch, u32 op, u32 turn)
 {
-	u32 row = (bpf_get_smp_processor_id() * cfg_watches + watch - 1) * BLKLAT_OPS + op;
+	u32 row = (counters_row(turn) * cfg_watches + watch - 1) * BLKLAT_OPS + op;
 
 	return bpf_map_lookup_elem(&series, &row);
 }
 
+/* The bit is there at all but the first IO of an octave. Where cfg_unguarded, userspace set them all. */
+static __always_inline void note_octave(struct blklat_series *s, u32 octave, enum sharing sharing)
+{
+	if (s->octaves >> octave & 1)
+		return;
+	if (sharing == ROW_SHARED)
+		__sync_fetch_and_or(&s->octaves, 1ULL << octave);
+	else
+		s->octaves |= 1ULL << octave;
+}
+
 /*
  * Everything of one ended IO but its bytes and the count in its bin, which comes last (abi.h says
- * why). Returns that bin; NULL never happens, but the verifier can't know.
+ * why). Returns that bin; NULL never happens, but the verifier can't know. Two that raise an extreme
+ * of a shared row at once may leave the lesser: the reader then takes the bin's bound.
  */
-static __always_inline u64 *count_latency(struct blklat_series *s, u64 ns)
+static __always_inline u64 *count_latency(struct blklat_series *s, u64 ns, enum sharing sharing)
 {
 	u32 parity = epoch & 1;
 	u32 octave, cell = blklat_place(ns, cfg_merged, &octave);
@@ -178,8 +294,8 @@ static __always_inline u64 *count_latency(struct blklat_series *s, u64 ns)
 		s->max_ns[parity] = ns;
 	if (s->not_min_ns[parity] < ~ns)
 		s->not_min_ns[parity] = ~ns;
-	s->sum_ns += ns;
-	s->octaves |= 1ULL << octave;
+	add(&s->sum_ns, ns, sharing);
+	note_octave(s, octave, sharing);
 	return &s->bins[cell];
 }
 

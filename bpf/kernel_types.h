@@ -134,5 +134,6 @@ enum req_flag_bits {
 #define REQ_OP_WRITE 1
 #define REQ_OP_FLUSH 2
 #define REQ_OP_DISCARD 3
+#define BLK_STS_AGAIN 12
 
 #endif

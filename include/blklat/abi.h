@@ -14,7 +14,8 @@
  *                                    start time, number of starts, number of ends
  *
  * Each CPU writes its own rows of series and accounts, and a tag belongs to one request at a time,
- * so no write needs an atomic. There is no cell for the number of IOs: it is the sum of the bins,
+ * so no write needs an atomic; but where programs may be on top of each other, and in one row more that BPF
+ * programs of all CPUs share (bpf/counters.bpf.h). There is no cell for the number of IOs: it is the sum of the bins,
  * so the two can't disagree.
  *
  * Order of the writes, for readers meanwhile: at a start its time, then the number of starts. At an
@@ -90,7 +91,7 @@ enum blklat_account {
  */
 #define BLKLAT_SLOTS 16
 struct blklat_slots {
-	__u64 ns[BLKLAT_SLOTS];		/* CLOCK_MONOTONIC, perhaps with the bit below; or one of the two below */
+	__u64 ns[BLKLAT_SLOTS];		/* CLOCK_MONOTONIC, or one of the two below; perhaps with the bits below */
 	__u64 started[BLKLAT_SLOTS];
 	__u64 ended[BLKLAT_SLOTS];	/* completed or requeued */
 };
@@ -98,6 +99,13 @@ struct blklat_slots {
 #define BLKLAT_SLOT_FREE 1	/* the last one started here has ended */
 /* A bit of a time: issued after a pause. The clock is far from it; the kernel module never sets it. */
 #define BLKLAT_SLOT_AFTER_IDLE (1ULL << 63)
+/*
+ * Bits of a time, and of the two above: one of a tracepoint's BPF programs saw what happened last here, so those
+ * behind it need not act (bpf/counters.bpf.h). They mean nothing to a reader, and the kernel module never sets them.
+ */
+#define BLKLAT_SLOT_SEEN (1ULL << 62)
+#define BLKLAT_SLOT_SEEN_FREE 2
+#define BLKLAT_SLOT_VACANT 3	/* what is not above it is no time */
 
 /* First cells of a series; the bins follow, BLKLAT_CELLS(scale) of them. */
 struct blklat_series {

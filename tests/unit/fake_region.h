@@ -45,7 +45,7 @@ static inline struct fake *fake_new(u32 scale)
 	f->ranges[0] = (struct region_slots){ 16, 32 };
 	f->ranges[1] = (struct region_slots){ 48, 16 };
 	f->r = (struct region){
-		.cpus = FAKE_CPUS, .watches = FAKE_WATCHES, .scale = scale, .series_bytes = words * 8,
+		.rows = FAKE_CPUS, .watches = FAKE_WATCHES, .scale = scale, .series_bytes = words * 8,
 		.series = f->series, .accounts = f->accounts, .slots = f->slots, .ranges = f->ranges,
 		.epoch = &f->epoch,
 	};

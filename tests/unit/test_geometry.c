@@ -95,7 +95,7 @@ static u64 memory_bytes(const struct watch *watches, u32 n, u32 cpus, u32 scale,
 {
 	const struct capture_config cfg = { .watches = watches, .n_watches = n, .scale = -1, .max_bios = max_bios };
 
-	return capture_memory_bytes(&cfg, cpus, scale);
+	return capture_memory_bytes(&cfg, cpus, cpus, scale);
 }
 
 static void test_memory(void **state)
@@ -104,8 +104,8 @@ static void test_memory(void **state)
 		{ &nvme, BLKLAT_STAGE_QUEUE }, { &nvme, BLKLAT_STAGE_DEVICE }, { &disk, BLKLAT_STAGE_DEVICE },
 		{ &nvme, BLKLAT_STAGE_TOTAL }, { &dm, BLKLAT_STAGE_TOTAL },
 	};
-	/* An entry of a hash of the kernel: 64 bytes, the key, and when, how long, what and whose two. */
-	const u64 bio = 64 + 8 + 8 + 4 + 4 + 2 * 4;
+	/* The key, and when, how long, what and whose two. Twice as many as there is room for, a power of two of 8. */
+	const u64 bio = 8 + 8 + 4 + 4 + 2 * 4;
 
 	(void)state;
 	for (u32 scale = 0; scale <= 6; scale++) {
@@ -115,10 +115,35 @@ static void test_memory(void **state)
 				 2 * 16 * row_bytes(scale) + slot_bytes(&nvme, 16, 2));
 		assert_int_equal(memory_bytes(watches, 5, 16, scale, 1000),
 				 5 * 16 * row_bytes(scale) + slot_bytes(&nvme, 16, 2) +
-				 slot_bytes(&disk, 16, 1) + 1000 * bio);
+				 slot_bytes(&disk, 16, 1) + 2048 * bio);
 		assert_int_equal(memory_bytes(watches + 4, 1, 1, scale, 65536),
-				 row_bytes(scale) + 65536 * bio);
+				 row_bytes(scale) + 131072 * bio);
 	}
+}
+
+/* One more row is one more of each watch's series and accounts, whatever the CPUs bring slots for. */
+static void test_memory_of_rows(void **state)
+{
+	const struct watch watches[] = { { &nvme, BLKLAT_STAGE_DEVICE }, { &disk, BLKLAT_STAGE_DEVICE } };
+	const struct capture_config cfg = { .watches = watches, .n_watches = 2 };
+
+	(void)state;
+	for (u32 scale = 0; scale <= 6; scale++)
+		assert_int_equal(capture_memory_bytes(&cfg, 16, 17, scale) - capture_memory_bytes(&cfg, 16, 16, scale),
+				 2 * row_bytes(scale));
+}
+
+static void test_bio_buckets(void **state)
+{
+	/* As many cells, of 8 a bucket, as twice the bios. */
+	static const u32 cases[][2] = {
+		{ 1, 2 }, { 8, 2 }, { 9, 4 }, { 1000, 256 }, { 1024, 256 }, { 1025, 512 }, { 65536, 16384 },
+		{ 16 << 20, 4 << 20 },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(bio_buckets(cases[i][0]), cases[i][1]);
 }
 
 /*
@@ -137,7 +162,7 @@ static void test_memory_of_pauses(void **state)
 				.watches = watches, .n_watches = 2, .max_bios = 1000, .idle_gap_ns = 100000000,
 			};
 
-			assert_int_equal(capture_memory_bytes(&cfg, cpus, scale) -
+			assert_int_equal(capture_memory_bytes(&cfg, cpus, cpus, scale) -
 					 memory_bytes(watches, 2, cpus, scale, 1000),
 					 2 * (5 * (8 + 8 * cells[scale]) + 8));
 		}
@@ -152,7 +177,7 @@ static void test_memory_does_not_wrap(void **state)
 	for (u32 i = 0; i < 400; i++)
 		watches[i] = (struct watch){ &nvme, BLKLAT_STAGE_TOTAL };
 	assert_int_equal(memory_bytes(watches, 400, 512, 6, 1 << 24) >> 30,
-			 (400 * 512 * row_bytes(6) + (96ULL << 24)) >> 30);
+			 (400 * 512 * row_bytes(6) + (64ULL << 24)) >> 30);
 }
 
 static int choose(int scale, u64 max_memory, struct problem *p)
@@ -164,7 +189,7 @@ static int choose(int scale, u64 max_memory, struct problem *p)
 	};
 
 	p->text[0] = '\0';
-	return capture_choose_scale(&cfg, 4, p);
+	return capture_choose_scale(&cfg, 4, 4, p);
 }
 
 static u64 needed(int scale)
@@ -240,6 +265,8 @@ int main(void)
 		cmocka_unit_test(test_bios_need_no_slots),
 		cmocka_unit_test(test_slots_of_stages),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_memory_of_rows),
+		cmocka_unit_test(test_bio_buckets),
 		cmocka_unit_test(test_memory_of_pauses),
 		cmocka_unit_test(test_memory_does_not_wrap),
 		cmocka_unit_test(test_auto_takes_the_finest_that_fits),

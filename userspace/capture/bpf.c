@@ -12,7 +12,7 @@
 #include "blklat.skel.h"
 #include "capture/bpf_bios.h"
 #include "capture/bpf_engine.h"
-#include "capture/bpf_probe.h"
+#include "capture/bpf_programs.h"
 
 /* Forgets devices that went away: their addresses may come to stand for other ones. */
 static void drop_gone(struct bpf_capture *b, const struct snapshot *s)
@@ -27,29 +27,16 @@ static void drop_gone(struct bpf_capture *b, const struct snapshot *s)
 		bpf_write_targets(b);
 }
 
-/* Program runs that the kernel skipped, see domain: a program interrupted by itself. */
-static u64 skipped_runs(const struct blklat *s)
-{
-	const struct bpf_program *prog = NULL;
-	u64 skipped = 0;
-
-	while ((prog = bpf_object__next_program(s->obj, (struct bpf_program *)prog))) {
-		struct bpf_prog_info info = { 0 };
-		u32 len = sizeof(info);
-
-		if (bpf_program__fd(prog) >= 0 && !bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
-			skipped += info.recursion_misses;
-	}
-	return skipped;
-}
-
 static int count_bios(struct live_capture *l)
 {
 	struct bpf_capture *b = (struct bpf_capture *)l;
 
 	if (!live_any_stage(&l->capture, BLKLAT_STAGE_TOTAL))
 		return 0;
-	return bio_counts_read(bpf_map__fd(b->skel->maps.bios), l->bios, l->capture.n_watches);
+	if (!b->bios.at)
+		return bios_count_hash(bpf_map__fd(b->skel->maps.bio_hash), l->bios, l->capture.n_watches);
+	bios_count_cells(b->bios.at, b->bios.bytes / sizeof(struct bio_bucket), l->bios, l->capture.n_watches);
+	return 0;
 }
 
 static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
@@ -60,7 +47,7 @@ static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 	if (err)
 		return err;
 	drop_gone(b, s);
-	s->skipped = skipped_runs(b->skel);
+	s->skipped = bpf_skipped_runs(b);
 	live_end(&b->live, s);
 	return 0;
 }
@@ -83,6 +70,7 @@ static void bpf_close(struct capture *c)
 	unmap(&b->accounts);
 	unmap(&b->slots);
 	unmap(&b->idle);
+	unmap(&b->bios);
 	blklat__destroy(b->skel);
 	targets_free(&b->targets);
 	live_uninit(&b->live);
@@ -113,7 +101,11 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 	if (!b)
 		return problem_set(p, -ENOMEM, "out of memory");
 	bpf_quiet();
-	err = live_init(&b->live, &capture_bpf, cfg, cpus, p);
+	err = bpf_kernel_traits(&b->traits);
+	if (err)
+		err = problem_set(p, err, "could not read the kernel's BTF: %s", strerror(-err));
+	if (!err)
+		err = live_init(&b->live, &capture_bpf, cfg, cpus, cpus + !b->traits.unguarded, p);
 	if (!err)
 		err = start(b, cfg, p);
 	if (err) {

@@ -7,25 +7,62 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../bpf/capture.h"
 #include "util/cleanup.h"
 
 #define BATCH 1024U
 
-static void count(struct bio_counts *counts, u32 n, const struct bio_start *start)
+static void clear(struct bio_counts *counts, u32 n)
 {
-	for (u32 i = 0; i < ARRAY_SIZE(start->watch); i++) {
-		u32 watch = start->watch[i];
-
-		if (!watch || watch > n)
-			continue;
-		counts[watch - 1].in_flight++;
-		if (start->ns < counts[watch - 1].earliest_ns)
-			counts[watch - 1].earliest_ns = start->ns;
+	for (u32 i = 0; i < n; i++) {
+		counts[i].in_flight = 0;
+		counts[i].earliest_ns = UINT64_MAX;
 	}
 }
 
-int bio_counts_read(int map_fd, struct bio_counts *counts, u32 n)
+static void count(struct bio_counts *counts, u32 n, u64 ns, const u32 watch[2])
+{
+	for (u32 i = 0; i < 2; i++) {
+		if (!watch[i] || watch[i] > n)
+			continue;
+		counts[watch[i] - 1].in_flight++;
+		if (ns < counts[watch[i] - 1].earliest_ns)
+			counts[watch[i] - 1].earliest_ns = ns;
+	}
+}
+
+static u64 start_of(const struct bio_cell *cell)
+{
+	return __atomic_load_n(&cell->start.ns, __ATOMIC_ACQUIRE) & ~BLKLAT_SLOT_SEEN;
+}
+
+/* A cell may be left by one bio and taken by another meanwhile: what was read is of the one whose start still stands. */
+static void count_cell(const struct bio_cell *cell, struct bio_counts *counts, u32 n)
+{
+	u64 ns;
+
+	while ((ns = start_of(cell))) {
+		const u32 watch[2] = {
+			__atomic_load_n(&cell->start.watch[0], __ATOMIC_RELAXED),
+			__atomic_load_n(&cell->start.watch[1], __ATOMIC_RELAXED),
+		};
+
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (start_of(cell) != ns)
+			continue;
+		count(counts, n, ns, watch);
+		return;
+	}
+}
+
+void bios_count_cells(const struct bio_bucket *buckets, u32 n_buckets, struct bio_counts *counts, u32 n)
+{
+	clear(counts, n);
+	for (u32 b = 0; b < n_buckets; b++)
+		for (u32 i = 0; i < BIO_BUCKET; i++)
+			count_cell(&buckets[b].cell[i], counts, n);
+}
+
+int bios_count_hash(int map_fd, struct bio_counts *counts, u32 n)
 {
 	u64 *keys CLEANUP(cleanup_free) = calloc(BATCH, sizeof(*keys));
 	struct bio_start *starts CLEANUP(cleanup_free) = calloc(BATCH, sizeof(*starts));
@@ -34,17 +71,14 @@ int bio_counts_read(int map_fd, struct bio_counts *counts, u32 n)
 
 	if (!keys || !starts)
 		return -ENOMEM;
-	for (u32 i = 0; i < n; i++) {
-		counts[i].in_flight = 0;
-		counts[i].earliest_ns = UINT64_MAX;
-	}
+	clear(counts, n);
 	while (!err) {
 		got = BATCH;
 		err = bpf_map_lookup_batch(map_fd, from, &position, keys, starts, &got, NULL);
 		if (err && err != -ENOENT)
 			return err;
 		for (u32 i = 0; i < got; i++)
-			count(counts, n, &starts[i]);
+			count(counts, n, starts[i].ns, starts[i].watch);
 		from = &position;
 	}
 	return 0;

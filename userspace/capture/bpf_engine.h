@@ -3,6 +3,7 @@
 #ifndef CAPTURE_BPF_ENGINE_H
 #define CAPTURE_BPF_ENGINE_H
 
+#include "capture/bpf_probe.h"
 #include "capture/bpf_targets.h"
 #include "capture/live.h"
 
@@ -13,12 +14,27 @@ struct mapping {
 	size_t bytes;
 };
 
+/* A tracepoint's programs that are attached, and what the kernel skipped of them. */
+struct bpf_chain {
+	u32 n;				/* the first, and its standbys */
+	u64 base[1 + BPF_STANDBYS];	/* runs skipped of each when the last one was attached */
+	u64 skipped;			/* runs that nobody may have made up for, until then */
+};
+
 struct bpf_capture {
 	struct live_capture live;
 	struct blklat *skel;
+	struct kernel_traits traits;
 	struct targets targets;
-	struct mapping series, accounts, slots, idle;
+	struct mapping series, accounts, slots, idle, bios;
+	struct bpf_chain chains[BPF_EVENTS];
 };
+
+/* Rows of counters: one a CPU, and one for all standbys where there are any. */
+static inline u32 bpf_rows(const struct bpf_capture *b)
+{
+	return b->live.capture.cpus + !b->traits.unguarded;
+}
 
 /*
  * Loads the programs for the capture's watches and maps what they count; nothing is attached yet.
@@ -28,12 +44,5 @@ int bpf_setup(struct bpf_capture *b, u32 max_bios, struct problem *p);
 
 /* Writes the table of targets anew, for the programs to see at once. Returns 0 or a negative errno. */
 int bpf_write_targets(struct bpf_capture *b);
-
-/*
- * Attach the programs that see IOs end, then those that see them start, so that an IO seen to start
- * is seen to end. Same returns.
- */
-int bpf_attach_ends(struct bpf_capture *b, struct problem *p);
-int bpf_attach_starts(struct bpf_capture *b, struct problem *p);
 
 #endif

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "capture/bpf_probe.h"
 
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/bpf.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -43,18 +46,10 @@ const char *bpf_kernel_types(void)
 	return access(path, R_OK) ? NULL : path;
 }
 
-int bpf_tracepoint_args(const char *name)
+/* The value of @name in whichever enum has it, named or not, or @otherwise. */
+static int enum_value(const struct btf *btf, const char *name, int otherwise)
 {
-	struct btf *btf CLEANUP(cleanup_btf) = btf__load_vmlinux_btf();
-
-	return btf ? args_in(btf, name) : -errno;
-}
-
-int bpf_enum_value(const char *name, int otherwise)
-{
-	struct btf *btf CLEANUP(cleanup_btf) = btf__load_vmlinux_btf();
-
-	for (u32 id = 1; btf && id < btf__type_cnt(btf); id++) {
+	for (u32 id = 1; id < btf__type_cnt(btf); id++) {
 		const struct btf_type *t = btf__type_by_id(btf, id);
 
 		for (u32 i = 0; btf_is_enum(t) && i < btf_vlen(t); i++)
@@ -64,10 +59,9 @@ int bpf_enum_value(const char *name, int otherwise)
 	return otherwise;
 }
 
-bool bpf_struct_has(const char *type, const char *member)
+static bool struct_has(const struct btf *btf, const char *type, const char *member)
 {
-	struct btf *btf CLEANUP(cleanup_btf) = btf__load_vmlinux_btf();
-	int id = btf ? btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT) : -ENOENT;
+	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
 	const struct btf_type *t;
 
 	if (id < 0)
@@ -77,6 +71,56 @@ bool bpf_struct_has(const char *type, const char *member)
 		if (!strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), member))
 			return true;
 	return false;
+}
+
+static bool has_function(const struct btf *btf, const char *name)
+{
+	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
+}
+
+/* Loads a program that does nothing but a compare-and-exchange on its stack. */
+static bool takes_cmpxchg(void)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_10, .off = -8 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_1 },
+		{ .code = BPF_STX | BPF_ATOMIC | BPF_DW, .dst_reg = BPF_REG_10, .src_reg = BPF_REG_1, .off = -8,
+		  .imm = BPF_CMPXCHG },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int fd CLEANUP(cleanup_close) = bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "cmpxchg", "GPL", insns,
+						      ARRAY_SIZE(insns), NULL);
+
+	return fd >= 0;
+}
+
+int bpf_kernel_traits(struct kernel_traits *ret)
+{
+	struct btf *btf CLEANUP(cleanup_btf) = btf__load_vmlinux_btf();
+
+	if (!btf)
+		return -errno;
+	*ret = (struct kernel_traits){
+		.insert_arg1 = args_in(btf, "block_rq_insert") == 2,
+		.issue_arg1 = args_in(btf, "block_rq_issue") == 2,
+		.requeue_arg1 = args_in(btf, "block_rq_requeue") == 2,
+		.merge_arg1 = args_in(btf, "block_rq_merge") == 2,
+		.bio_queue_arg1 = args_in(btf, "block_bio_queue") == 2,
+		.traces_merges = args_in(btf, "block_rq_merge") > 0,
+		.bios_know_partition = struct_has(btf, "bio", "bi_bdev"),
+		/* A bit's number since 6.10 (5f89154e8e9e, in an enum without a name), a macro before: 1 << 4. */
+		.flush_seq = 1U << enum_value(btf, "__RQF_FLUSH_SEQ", 4),
+		/* 05b24ff9b2cf, which guards raw tracepoints, made it known to other files. */
+		.unguarded = !has_function(btf, "bpf_prog_inc_misses_counter"),
+		/*
+		 * Since a46023d5616e a fast SRCU keeps tracepoints, without which there was this function for a release at
+		 * most; before that they were run with preemption off.
+		 */
+		.preemptible = has_function(btf, "init_srcu_struct_fast") || getenv("BLKLAT_STANDBY"),
+		.compares_and_exchanges = takes_cmpxchg(),
+	};
+	return 0;
 }
 
 static u64 effective_capabilities(void)

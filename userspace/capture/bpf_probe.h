@@ -22,19 +22,19 @@ int bpf_probe(struct problem *p);
  */
 const char *bpf_kernel_types(void);
 
-/*
- * Number of arguments of the kernel's tracepoint @name, without the first, its own data; asked of
- * the kernel's BTF, since stable kernels changed them. Returns it, or a negative errno: -ENOENT, the
- * kernel has no such tracepoint.
- */
-int bpf_tracepoint_args(const char *name);
+/* What the programs have to know of the kernel that runs them. Its version tells nothing: stable kernels backport. */
+struct kernel_traits {
+	/* A tracepoint's second argument is the request or bio; else its first is. */
+	bool insert_arg1, issue_arg1, requeue_arg1, merge_arg1, bio_queue_arg1;
+	bool traces_merges;		/* it has block_rq_merge */
+	bool bios_know_partition;	/* struct bio has bi_bdev */
+	u32 flush_seq;			/* RQF_FLUSH_SEQ */
+	bool unguarded;			/* it runs a raw tracepoint's program on top of itself */
+	bool preemptible;		/* who runs one may be preempted by another that comes to it */
+	bool compares_and_exchanges;	/* the verifier knows BPF_CMPXCHG */
+};
 
-/*
- * The value of @name in whichever of the kernel's enums has it, named or not. Returns it, or @otherwise.
- */
-int bpf_enum_value(const char *name, int otherwise);
-
-/* Whether the kernel's struct @type has a @member of its own, by BTF. */
-bool bpf_struct_has(const char *type, const char *member);
+/* Asks the kernel's BTF, and for the last the verifier. Returns 0 or a negative errno. */
+int bpf_kernel_traits(struct kernel_traits *ret);
 
 #endif

@@ -13,7 +13,8 @@
 #include "blklat/bins.h"
 #include "capture/bpf_engine.h"
 #include "capture/bpf_find.h"
-#include "capture/bpf_probe.h"
+#include "capture/bpf_programs.h"
+#include "capture/geometry.h"
 #include "util/cleanup.h"
 
 /* Stage total of a device that has no requests of its own. */
@@ -33,24 +34,6 @@ static bool any_partition(const struct capture *c)
 	return false;
 }
 
-static void choose_programs(struct bpf_capture *b)
-{
-	bool device = live_any_stage(&b->live.capture, BLKLAT_STAGE_DEVICE);
-	bool queue = live_any_stage(&b->live.capture, BLKLAT_STAGE_QUEUE);
-	bool total = live_any_stage(&b->live.capture, BLKLAT_STAGE_TOTAL);
-	struct blklat *s = b->skel;
-
-	bpf_program__set_autoload(s->progs.on_rq_issue, device || queue);
-	/* Requests end the bios in them; some end without having left the queue. */
-	bpf_program__set_autoload(s->progs.on_rq_complete, device || queue || total);
-	bpf_program__set_autoload(s->progs.on_rq_requeue, device);
-	bpf_program__set_autoload(s->progs.on_rq_insert, queue);
-	bpf_program__set_autoload(s->progs.on_rq_merge,
-				  queue && bpf_tracepoint_args("block_rq_merge") > 0);
-	bpf_program__set_autoload(s->progs.on_bio_queue, total);
-	bpf_program__set_autoload(s->progs.on_bio_complete, total);
-}
-
 static enum mode mode_of(const struct blklat__rodata *ro)
 {
 	if (ro->cfg_queue || ro->cfg_bios || ro->cfg_partitions || ro->cfg_issue_arg1)
@@ -68,19 +51,20 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_idle_merged = BLKLAT_SCALE_MAX - idle_scale(b->live.capture.scale);
 	ro->cfg_idle_cells = BLKLAT_CELLS(idle_scale(b->live.capture.scale));
 	ro->cfg_watches = b->live.capture.n_watches;
+	ro->cfg_standby_row = b->live.capture.cpus;
+	ro->cfg_unguarded = b->traits.unguarded;
 	ro->cfg_hash_factor = b->targets.factor;
 	ro->cfg_hash_shift = 32 - b->targets.bits;
 	ro->cfg_queue = live_any_stage(&b->live.capture, BLKLAT_STAGE_QUEUE);
 	ro->cfg_bios = live_any_stage(&b->live.capture, BLKLAT_STAGE_TOTAL);
 	ro->cfg_remapped = any_remapped(&b->live.capture);
-	/* A bit's number since 6.10 (5f89154e8e9e, in an enum without a name), a macro before: 1 << 4. */
-	ro->cfg_flush_seq = ro->cfg_bios ? 1U << bpf_enum_value("__RQF_FLUSH_SEQ", 4) : 0;
+	ro->cfg_flush_seq = ro->cfg_bios ? b->traits.flush_seq : 0;
 	ro->cfg_partitions = any_partition(&b->live.capture);
-	ro->cfg_insert_arg1 = bpf_tracepoint_args("block_rq_insert") == 2;
-	ro->cfg_issue_arg1 = bpf_tracepoint_args("block_rq_issue") == 2;
-	ro->cfg_requeue_arg1 = bpf_tracepoint_args("block_rq_requeue") == 2;
-	ro->cfg_merge_arg1 = bpf_tracepoint_args("block_rq_merge") == 2;
-	ro->cfg_bio_queue_arg1 = bpf_tracepoint_args("block_bio_queue") == 2;
+	ro->cfg_insert_arg1 = b->traits.insert_arg1;
+	ro->cfg_issue_arg1 = b->traits.issue_arg1;
+	ro->cfg_requeue_arg1 = b->traits.requeue_arg1;
+	ro->cfg_merge_arg1 = b->traits.merge_arg1;
+	ro->cfg_bio_queue_arg1 = b->traits.bio_queue_arg1;
 	ro->cfg_mode = mode_of(ro);
 }
 
@@ -103,9 +87,23 @@ static void size_idle_maps(struct bpf_capture *b)
 		bpf_map__set_max_entries(s->maps.bios_seen, watches);
 }
 
+static void size_bios(struct bpf_capture *b, u32 max_bios)
+{
+	u32 buckets = bio_buckets(max_bios);
+
+	if (!live_any_stage(&b->live.capture, BLKLAT_STAGE_TOTAL))
+		return;
+	if (!b->traits.compares_and_exchanges) {
+		bpf_map__set_max_entries(b->skel->maps.bio_hash, max_bios);
+		return;
+	}
+	bpf_map__set_max_entries(b->skel->maps.bio_cells, buckets);
+	b->skel->rodata->cfg_buckets_shift = 32 - __builtin_ctz(buckets);
+}
+
 static void size_maps(struct bpf_capture *b, u32 max_bios)
 {
-	u32 rows = b->live.capture.cpus * b->live.capture.n_watches;
+	u32 rows = bpf_rows(b) * b->live.capture.n_watches;
 	struct blklat *s = b->skel;
 
 	b->live.region.series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(b->live.capture.scale));
@@ -113,7 +111,7 @@ static void size_maps(struct bpf_capture *b, u32 max_bios)
 	bpf_map__set_value_size(s->maps.series, b->live.region.series_bytes);
 	bpf_map__set_max_entries(s->maps.series, rows * BLKLAT_OPS);
 	bpf_map__set_max_entries(s->maps.accounts, rows);
-	bpf_map__set_max_entries(s->maps.bios, live_any_stage(&b->live.capture, BLKLAT_STAGE_TOTAL) ? max_bios : 1);
+	size_bios(b, max_bios);
 	size_idle_maps(b);
 }
 
@@ -148,9 +146,11 @@ static int map_region(struct bpf_capture *b)
 		err = map_array(s->maps.slots, &b->slots);
 	if (!err && b->live.idle_gap_ns)
 		err = map_array(s->maps.idle_series, &b->idle);
+	if (!err && b->skel->rodata->cfg_bios && b->traits.compares_and_exchanges)
+		err = map_array(s->maps.bio_cells, &b->bios);
 	if (err)
 		return err;
-	b->live.region.cpus = b->live.capture.cpus;
+	b->live.region.rows = bpf_rows(b);
 	b->live.region.watches = b->live.capture.n_watches;
 	b->live.region.scale = b->live.capture.scale;
 	b->live.region.series = b->series.at;
@@ -172,50 +172,6 @@ int bpf_write_targets(struct bpf_capture *b)
 		if (b->targets.list[i].key)
 			table[targets_bucket(&b->targets, b->targets.list[i].key)] = b->targets.list[i];
 	return bpf_map_update_elem(bpf_map__fd(b->skel->maps.data_targets), &(u32){ 0 }, table, BPF_ANY);
-}
-
-struct attachment {
-	struct bpf_program *prog;
-	struct bpf_link **link;
-};
-
-static int attach(const struct attachment *list, u32 n, struct problem *p)
-{
-	for (u32 i = 0; i < n; i++) {
-		if (!bpf_program__autoload(list[i].prog))
-			continue;
-		*list[i].link = bpf_program__attach(list[i].prog);
-		if (!*list[i].link)
-			return problem_set(p, -errno, "could not attach %s: %s",
-					   bpf_program__name(list[i].prog), strerror(errno));
-	}
-	return 0;
-}
-
-int bpf_attach_ends(struct bpf_capture *b, struct problem *p)
-{
-	struct blklat *s = b->skel;
-	const struct attachment ends[] = {
-		{ s->progs.on_rq_complete, &s->links.on_rq_complete },
-		{ s->progs.on_rq_requeue, &s->links.on_rq_requeue },
-		{ s->progs.on_bio_complete, &s->links.on_bio_complete },
-	};
-
-	return attach(ends, ARRAY_SIZE(ends), p);
-}
-
-int bpf_attach_starts(struct bpf_capture *b, struct problem *p)
-{
-	struct blklat *s = b->skel;
-	/* Issue and merge end the stage queue, which insert starts. */
-	const struct attachment starts[] = {
-		{ s->progs.on_rq_issue, &s->links.on_rq_issue },
-		{ s->progs.on_rq_merge, &s->links.on_rq_merge },
-		{ s->progs.on_rq_insert, &s->links.on_rq_insert },
-		{ s->progs.on_bio_queue, &s->links.on_bio_queue },
-	};
-
-	return attach(starts, ARRAY_SIZE(starts), p);
 }
 
 static int find_watched(const struct capture *c, struct targets *t, struct problem *p)
@@ -240,7 +196,7 @@ static int load(struct bpf_capture *b, u32 max_bios, struct problem *p)
 	b->skel = blklat__open_opts(&open);
 	if (!b->skel)
 		return problem_set(p, -errno, "could not open the BPF programs: %s", strerror(errno));
-	choose_programs(b);
+	bpf_choose_programs(b);
 	configure(b);
 	size_maps(b, max_bios);
 	err = make_target_table(b);
@@ -253,18 +209,22 @@ static int load(struct bpf_capture *b, u32 max_bios, struct problem *p)
 	err = map_region(b);
 	if (err)
 		return problem_set(p, err, "could not map the counters: %s", strerror(-err));
+	if (b->traits.unguarded)
+		region_use_all_octaves(&b->live.region);
 	err = bpf_write_targets(b);
 	return err ? problem_set(p, err, "could not fill the table of devices: %s", strerror(-err)) : 0;
 }
 
 /* Before 5.12 a bio is remapped to the whole device, and no longer knows its partition, when it is queued. */
-static int check_partitions(const struct capture *c, struct problem *p)
+static int check_partitions(const struct bpf_capture *b, struct problem *p)
 {
+	const struct capture *c = &b->live.capture;
+
 	for (u32 i = 0; i < c->n_watches; i++) {
 		const struct watch *w = &c->watches[i];
 
 		if (w->stage == BLKLAT_STAGE_TOTAL && device_is_partition(w->device) &&
-		    !bpf_struct_has("bio", "bi_bdev"))
+		    !b->traits.bios_know_partition)
 			return problem_set(p, -EINVAL, "stage total of the partition '%s' needs Linux 5.12 or later: "
 					   "watch its disk", w->device->name);
 	}
@@ -273,7 +233,7 @@ static int check_partitions(const struct capture *c, struct problem *p)
 
 int bpf_setup(struct bpf_capture *b, u32 max_bios, struct problem *p)
 {
-	int err = check_partitions(&b->live.capture, p);
+	int err = check_partitions(b, p);
 
 	if (!err)
 		err = find_watched(&b->live.capture, &b->targets, p);

@@ -29,7 +29,7 @@ struct capture {
 	struct watch *watches;		/* what is watched; owned by the engine */
 	u32 n_watches;
 	u32 scale;
-	u32 cpus;			/* rows of counters; slack of the accounting */
+	u32 cpus;			/* slack of the accounting */
 	u64 memory_bytes;		/* that the counters take */
 	bool live;			/* true: time passes by itself; false: each read is a stored interval */
 	const char *engine;		/* name to show; a replay gives the one that captured */
@@ -62,17 +62,17 @@ extern const struct capture_ops capture_replay;
 extern const struct capture_ops *const capture_engines[];
 
 /*
- * Bytes that the counters of @cfg's watches take at @scale, whatever scale it asks for: series and
- * accounts for each CPU, start slots, where a watch has stage total the table of max_bios, and where
- * pauses are looked for the series of IOs after one.
+ * Bytes that the counters of @cfg's watches take on @cpus at @scale, whatever scale it asks for: @rows of series
+ * and accounts, start slots, where a watch has stage total the table of max_bios, and where pauses are looked
+ * for the series of IOs after one.
  */
-u64 capture_memory_bytes(const struct capture_config *cfg, u32 cpus, u32 scale);
+u64 capture_memory_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u32 scale);
 
 /*
  * The scale to use: @cfg->scale if it fits the memory limit, the finest that fits if it is -1.
  * Returns it, or -E2BIG and a sentence that says how much would be needed.
  */
-int capture_choose_scale(const struct capture_config *cfg, u32 cpus, struct problem *p);
+int capture_choose_scale(const struct capture_config *cfg, u32 cpus, u32 rows, struct problem *p);
 
 /* Memory the counters may take unless the user says otherwise: 64 MiB or 0.1 % of RAM, the larger. */
 u64 capture_default_memory(void);

@@ -8,12 +8,6 @@
 #include "blklat/bins.h"
 
 #define KIB 1024
-/*
- * What the kernel takes for an entry of a preallocated hash besides key and value: struct htab_elem
- * and a bucket (kernel/bpf/hashtab.c).
- */
-#define HASH_ENTRY_BYTES 64
-#define BIO_ENTRY_BYTES (HASH_ENTRY_BYTES + 32)
 
 static u32 max_u32(u32 a, u32 b)
 {
@@ -76,10 +70,20 @@ static u64 idle_bytes(const struct capture_config *cfg, u32 scale)
 	return cfg->idle_gap_ns ? cfg->n_watches * (series * BLKLAT_OPS + sizeof(u64)) : 0;
 }
 
-u64 capture_memory_bytes(const struct capture_config *cfg, u32 cpus, u32 scale)
+u32 bio_buckets(u32 max_bios)
+{
+	u64 buckets = 2;
+
+	/* Half of the cells may be in use. */
+	while (buckets * BIO_BUCKET < 2ULL * max_bios)
+		buckets *= 2;
+	return buckets;
+}
+
+u64 capture_memory_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u32 scale)
 {
 	u64 row = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS(scale)) * BLKLAT_OPS + BLKLAT_ACCOUNTS * sizeof(u64);
-	u64 bytes = (u64)cpus * cfg->n_watches * row + idle_bytes(cfg, scale);
+	u64 bytes = (u64)rows * cfg->n_watches * row + idle_bytes(cfg, scale);
 	bool total = false;
 
 	for (u32 i = 0; i < cfg->n_watches; i++) {
@@ -88,17 +92,17 @@ u64 capture_memory_bytes(const struct capture_config *cfg, u32 cpus, u32 scale)
 		total |= cfg->watches[i].stage == BLKLAT_STAGE_TOTAL;
 		bytes += slots / BLKLAT_SLOTS * sizeof(struct blklat_slots);
 	}
-	return bytes + (total ? (u64)cfg->max_bios * BIO_ENTRY_BYTES : 0);
+	return bytes + (total ? (u64)bio_buckets(cfg->max_bios) * sizeof(struct bio_bucket) : 0);
 }
 
-int capture_choose_scale(const struct capture_config *cfg, u32 cpus, struct problem *p)
+int capture_choose_scale(const struct capture_config *cfg, u32 cpus, u32 rows, struct problem *p)
 {
 	u64 limit = cfg->max_memory ? cfg->max_memory : capture_default_memory();
 	int scale = cfg->scale < 0 ? BLKLAT_SCALE_MAX : cfg->scale;
 	u64 bytes;
 
 	for (;; scale--) {
-		bytes = capture_memory_bytes(cfg, cpus, scale);
+		bytes = capture_memory_bytes(cfg, cpus, rows, scale);
 		if (bytes <= limit)
 			return scale;
 		if (cfg->scale >= 0 || !scale)

@@ -18,6 +18,9 @@ struct slots {
  */
 struct slots slots_of(const struct device *d, u32 cpus);
 
+/* Buckets of the BPF engine's table of bios: a power of two, with twice as many cells as there is room for. */
+u32 bio_buckets(u32 max_bios);
+
 /* Slots that the watches of one device need in all. */
 u32 slots_total(const struct device *d, bool device_stage, bool queue_stage, u32 cpus);
 

@@ -196,7 +196,7 @@ static int map_region(struct kmod_capture *k, struct problem *p)
 				   "them: build and load the module of the same release");
 	k->live.capture.cpus = h->cpus;
 	k->live.region = (struct region){
-		.cpus = h->cpus,
+		.rows = h->cpus,
 		.watches = h->watches,
 		.scale = h->scale,
 		.series_bytes = h->series_bytes,
@@ -229,7 +229,8 @@ static void kmod_close(struct capture *c)
 
 static int start(struct kmod_capture *k, const struct capture_config *cfg, struct problem *p)
 {
-	int err = live_init(&k->live, &capture_kmod, cfg, sysconf(_SC_NPROCESSORS_CONF), p);
+	u32 cpus = sysconf(_SC_NPROCESSORS_CONF);
+	int err = live_init(&k->live, &capture_kmod, cfg, cpus, cpus, p);
 
 	if (err)
 		return err;

@@ -33,9 +33,9 @@ static int allocate(struct live_capture *l, const struct capture_config *cfg)
 }
 
 int live_init(struct live_capture *l, const struct capture_ops *ops, const struct capture_config *cfg,
-	      u32 cpus, struct problem *p)
+	      u32 cpus, u32 rows, struct problem *p)
 {
-	int scale = capture_choose_scale(cfg, cpus, p);
+	int scale = capture_choose_scale(cfg, cpus, rows, p);
 
 	if (scale < 0)
 		return scale;
@@ -44,7 +44,7 @@ int live_init(struct live_capture *l, const struct capture_ops *ops, const struc
 		.ops = ops,
 		.scale = scale,
 		.cpus = cpus,
-		.memory_bytes = capture_memory_bytes(cfg, cpus, scale),
+		.memory_bytes = capture_memory_bytes(cfg, cpus, rows, scale),
 		.live = true,
 		.engine = ops->name,
 		.devices = cfg->devices,

@@ -34,11 +34,11 @@ struct live_capture {
 };
 
 /*
- * Begins an engine's state, zeroed before, for @cfg's watches on @cpus: chooses the scale, copies the
- * watches. Returns 0, or a negative errno and a sentence; live_uninit() frees what there is either way.
+ * Begins an engine's state, zeroed before, for @cfg's watches on @cpus with @rows of counters: chooses the
+ * scale, copies the watches. Returns 0, or a negative errno and a sentence; live_uninit() frees what there is either way.
  */
 int live_init(struct live_capture *l, const struct capture_ops *ops, const struct capture_config *cfg,
-	      u32 cpus, struct problem *p);
+	      u32 cpus, u32 rows, struct problem *p);
 void live_uninit(struct live_capture *l);
 
 /* True when one of the watches is at @stage. */

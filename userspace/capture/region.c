@@ -7,11 +7,11 @@
 #include "../bpf/capture.h"
 #include "blklat/bins.h"
 
-static struct blklat_series *series_at(const struct region *r, u32 cpu, u32 watch, u32 op)
+static struct blklat_series *series_at(const struct region *r, u32 row, u32 watch, u32 op)
 {
-	size_t row = ((size_t)cpu * r->watches + watch) * BLKLAT_OPS + op;
+	size_t number = ((size_t)row * r->watches + watch) * BLKLAT_OPS + op;
 
-	return (struct blklat_series *)((char *)r->series + row * r->series_bytes);
+	return (struct blklat_series *)((char *)r->series + number * r->series_bytes);
 }
 
 /* The engine writes what we read; each cell is one aligned word. */
@@ -24,10 +24,10 @@ void region_next_epoch(struct region *r)
 {
 	u32 next = *r->epoch + 1;
 
-	for (u32 cpu = 0; cpu < r->cpus; cpu++)
+	for (u32 row = 0; row < r->rows; row++)
 		for (u32 watch = 0; watch < r->watches; watch++)
 			for (u32 op = 0; op < BLKLAT_OPS; op++) {
-				struct blklat_series *s = series_at(r, cpu, watch, op);
+				struct blklat_series *s = series_at(r, row, watch, op);
 
 				if (!load(&s->octaves))
 					continue;
@@ -35,6 +35,15 @@ void region_next_epoch(struct region *r)
 				__atomic_store_n(&s->not_min_ns[next & 1], 0, __ATOMIC_RELAXED);
 			}
 	__atomic_store_n(r->epoch, next, __ATOMIC_RELEASE);
+}
+
+void region_use_all_octaves(struct region *r)
+{
+	for (u32 row = 0; row < r->rows; row++)
+		for (u32 watch = 0; watch < r->watches; watch++)
+			for (u32 op = 0; op < BLKLAT_OPS; op++)
+				__atomic_store_n(&series_at(r, row, watch, op)->octaves,
+						 (1ULL << (BLKLAT_OCTAVE_BELOW + 1)) - 1, __ATOMIC_RELAXED);
 }
 
 struct scan {
@@ -45,13 +54,13 @@ struct scan {
 static void scan_slot(const struct blklat_slots *slots, u32 i, struct scan *s)
 {
 	u64 started = __atomic_load_n(&slots->started[i], __ATOMIC_ACQUIRE);
-	u64 ns = __atomic_load_n(&slots->ns[i], __ATOMIC_ACQUIRE) & ~BLKLAT_SLOT_AFTER_IDLE;
-	u64 explained = load(&slots->ended[i]) + (ns > BLKLAT_SLOT_FREE);
+	u64 ns = __atomic_load_n(&slots->ns[i], __ATOMIC_ACQUIRE) & ~(BLKLAT_SLOT_AFTER_IDLE | BLKLAT_SLOT_SEEN);
+	u64 explained = load(&slots->ended[i]) + (ns > BLKLAT_SLOT_VACANT);
 
 	s->started += started;
 	if (started > explained)
 		s->overwritten += started - explained;
-	if (ns <= BLKLAT_SLOT_FREE)
+	if (ns <= BLKLAT_SLOT_VACANT)
 		return;
 	s->in_flight++;
 	if (ns < s->earliest_ns)
@@ -163,8 +172,8 @@ static void read_op(const struct region *r, u32 i, u32 op, const struct op_count
 	ret->min_ns = ret->max_ns = 0;
 	/* Before all IOs, so that what was counted here is among them. */
 	read_after_idle(r, i, op, ret);
-	for (u32 cpu = 0; cpu < r->cpus; cpu++)
-		add_series(series_at(r, cpu, i, op), ret, &e);
+	for (u32 row = 0; row < r->rows; row++)
+		add_series(series_at(r, row, i, op), ret, &e);
 	choose_extremes(ret, &before->hist, &e, (*r->epoch & 1) ^ 1);
 }
 
@@ -172,8 +181,8 @@ u64 region_account(const struct region *r, u32 watch, enum blklat_account cell)
 {
 	u64 sum = 0;
 
-	for (u32 cpu = 0; cpu < r->cpus; cpu++)
-		sum += load(r->accounts + ((size_t)cpu * r->watches + watch) * BLKLAT_ACCOUNTS + cell);
+	for (u32 row = 0; row < r->rows; row++)
+		sum += load(r->accounts + ((size_t)row * r->watches + watch) * BLKLAT_ACCOUNTS + cell);
 	return sum;
 }
 

@@ -9,12 +9,12 @@
 #include "model/snapshot.h"
 
 struct region {
-	u32 cpus;
+	u32 rows;			/* of counters: one a CPU, and perhaps one that CPUs share */
 	u32 watches;
 	u32 scale;
 	u32 series_bytes;		/* from one series to the next */
-	void *series;			/* [cpu][watch][op] */
-	const u64 *accounts;		/* [cpu][watch][BLKLAT_ACCOUNTS] */
+	void *series;			/* [row][watch][op] */
+	const u64 *accounts;		/* [row][watch][BLKLAT_ACCOUNTS] */
 	const struct blklat_slots *slots;
 	const struct region_slots {	/* of each watch, multiples of 16; n is 0 at stage total */
 		u32 first, n;
@@ -28,6 +28,12 @@ struct region {
  * before. Call it once, just before the watches are read.
  */
 void region_next_epoch(struct region *r);
+
+/*
+ * Says of all rows that every octave is in use, so that the engine never has to: for kernels on which it would
+ * not be safe, since a program may be on top of itself.
+ */
+void region_use_all_octaves(struct region *r);
 
 /*
  * Reads watch @i into @w, all but what the engine knows otherwise: kernel_ios, gone, and where the
@@ -46,7 +52,7 @@ bool region_still(const struct watch_counts *w);
  */
 s64 region_gap(const struct watch_counts *w);
 
-/* The sum of an account's cell over the CPUs. */
+/* The sum of an account's cell over the rows. */
 u64 region_account(const struct region *r, u32 watch, enum blklat_account cell);
 
 #endif

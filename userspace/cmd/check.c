@@ -134,11 +134,11 @@ static struct run_cost cost_of(const struct findings *f, const struct watch *w, 
 		.max_memory = f->memory_limit, .max_bios = CAPTURE_MAX_BIOS,
 	};
 	struct problem unused;
-	int scale = capture_choose_scale(&cfg, f->machine.cpus, &unused);
+	int scale = capture_choose_scale(&cfg, f->machine.cpus, f->machine.cpus + 1, &unused);
 
 	return (struct run_cost){
 		.scale = scale,
-		.bytes = capture_memory_bytes(&cfg, f->machine.cpus, scale < 0 ? 0 : scale),
+		.bytes = capture_memory_bytes(&cfg, f->machine.cpus, f->machine.cpus + 1, scale < 0 ? 0 : scale),
 	};
 }
 

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "capture/bpf_programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "util/types.h"	/* the skeleton's own declarations use these names */
+
+#include "../bpf/capture.h"	/* and so is struct target */
+#include "blklat.skel.h"
+
+/* Standbys from the start, where more than interrupts may come on top of a program; others when one was skipped. */
+#define STANDBYS_WHERE_PREEMPTIBLE 2
+
+/* A tracepoint, as far as a capture has programs for it. */
+struct event {
+	bool wanted;
+	bool starts;			/* IOs start there; else they end */
+	struct {
+		struct bpf_program *prog;
+		struct bpf_link **link;
+	} turns[1 + BPF_STANDBYS];	/* the first program, and its standbys */
+	struct bpf_program *unused;	/* what takes the place of the first on other kernels, if anything */
+};
+
+#define TURN(name) { s->progs.name, &s->links.name }
+#define TURNS(first, name) \
+	.turns = { TURN(first), TURN(name##_standby1), TURN(name##_standby2), TURN(name##_standby3) }
+
+/* The first program of a tracepoint that bios come by is another one where their table is a hash. */
+#define EVENT_OF_BIOS(name) \
+	(bios_in_hash ? (struct event){ TURNS(name##_hash, name), .unused = s->progs.name } : \
+			(struct event){ TURNS(name, name), .unused = s->progs.name##_hash })
+#define EVENT(name) ((struct event){ TURNS(name, name) })
+
+static void list_programs(const struct bpf_capture *b, struct event ret[BPF_EVENTS])
+{
+	bool bios_in_hash = !b->traits.compares_and_exchanges;
+	struct blklat *s = b->skel;
+
+	ret[BPF_RQ_COMPLETE] = EVENT_OF_BIOS(on_rq_complete);
+	ret[BPF_RQ_REQUEUE] = EVENT(on_rq_requeue);
+	ret[BPF_BIO_COMPLETE] = EVENT_OF_BIOS(on_bio_complete);
+	ret[BPF_RQ_ISSUE] = EVENT(on_rq_issue);
+	ret[BPF_RQ_MERGE] = EVENT(on_rq_merge);
+	ret[BPF_RQ_INSERT] = EVENT(on_rq_insert);
+	ret[BPF_BIO_QUEUE] = EVENT_OF_BIOS(on_bio_queue);
+}
+
+static void list_events(const struct bpf_capture *b, struct event ret[BPF_EVENTS])
+{
+	bool device = live_any_stage(&b->live.capture, BLKLAT_STAGE_DEVICE);
+	bool queue = live_any_stage(&b->live.capture, BLKLAT_STAGE_QUEUE);
+	bool total = live_any_stage(&b->live.capture, BLKLAT_STAGE_TOTAL);
+
+	list_programs(b, ret);
+	/* Requests end the bios in them; some end without having left the queue. */
+	ret[BPF_RQ_COMPLETE].wanted = device || queue || total;
+	ret[BPF_RQ_REQUEUE].wanted = device;
+	ret[BPF_BIO_COMPLETE].wanted = total;
+	/* Issue and merge end the stage queue, which insert starts. */
+	ret[BPF_RQ_ISSUE].wanted = device || queue;
+	ret[BPF_RQ_MERGE].wanted = queue && b->traits.traces_merges;
+	ret[BPF_RQ_INSERT].wanted = queue;
+	ret[BPF_BIO_QUEUE].wanted = total;
+	for (u32 i = BPF_RQ_ISSUE; i < BPF_EVENTS; i++)
+		ret[i].starts = true;
+}
+
+void bpf_choose_programs(struct bpf_capture *b)
+{
+	struct event events[BPF_EVENTS];
+
+	list_events(b, events);
+	for (u32 i = 0; i < BPF_EVENTS; i++) {
+		const struct event *e = &events[i];
+
+		bpf_program__set_autoload(e->turns[0].prog, e->wanted);
+		/* Where nothing is skipped there is nothing to stand by for. */
+		for (u32 turn = 1; turn <= BPF_STANDBYS; turn++)
+			bpf_program__set_autoload(e->turns[turn].prog, e->wanted && !b->traits.unguarded);
+		if (e->unused)
+			bpf_program__set_autoload(e->unused, false);
+	}
+}
+
+static u64 misses(const struct bpf_program *prog)
+{
+	struct bpf_prog_info info = { 0 };
+	u32 len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len) ? 0 : info.recursion_misses;
+}
+
+/* An event that all of a chain's programs missed was skipped for each of them. */
+static u64 missed_by_all(const struct bpf_chain *c, const struct event *e)
+{
+	u64 least = UINT64_MAX;
+
+	for (u32 turn = 0; turn < c->n; turn++) {
+		u64 n = misses(e->turns[turn].prog) - c->base[turn];
+
+		if (n < least)
+			least = n;
+	}
+	return least;
+}
+
+/*
+ * The next one. The kernel runs a tracepoint's programs in the order in which they were attached (func_add()). Who was last so
+ * far has to leave its marks before there is one that looks for them.
+ */
+static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct event *e, struct problem *p)
+{
+	struct bpf_chain *c = &b->chains[event];
+	struct bpf_program *prog = e->turns[c->n].prog;
+
+	if (c->n)
+		c->skipped += missed_by_all(c, e);
+	__atomic_store_n(&b->skel->bss->standbys[event], c->n, __ATOMIC_SEQ_CST);
+	*e->turns[c->n].link = bpf_program__attach(prog);
+	if (!*e->turns[c->n].link)
+		return problem_set(p, -errno, "could not attach %s: %s", bpf_program__name(prog), strerror(errno));
+	c->n++;
+	for (u32 turn = 0; turn < c->n; turn++)
+		c->base[turn] = misses(e->turns[turn].prog);
+	return 0;
+}
+
+static int attach_events(struct bpf_capture *b, bool starts, struct problem *p)
+{
+	u32 n = 1 + (b->traits.preemptible ? STANDBYS_WHERE_PREEMPTIBLE : 0);
+	struct event events[BPF_EVENTS];
+	int err = 0;
+
+	list_events(b, events);
+	for (u32 i = 0; i < BPF_EVENTS; i++)
+		while (!err && events[i].wanted && events[i].starts == starts && b->chains[i].n < n)
+			err = attach_next(b, i, &events[i], p);
+	return err;
+}
+
+int bpf_attach_ends(struct bpf_capture *b, struct problem *p)
+{
+	return attach_events(b, false, p);
+}
+
+int bpf_attach_starts(struct bpf_capture *b, struct problem *p)
+{
+	return attach_events(b, true, p);
+}
+
+u64 bpf_skipped_runs(struct bpf_capture *b)
+{
+	struct event events[BPF_EVENTS];
+	struct problem unused;
+	u64 skipped = 0;
+
+	if (b->traits.unguarded)
+		return 0;
+	list_events(b, events);
+	for (u32 i = 0; i < BPF_EVENTS; i++) {
+		struct bpf_chain *c = &b->chains[i];
+		const struct event *e = &events[i];
+		u32 last = c->n - 1;
+
+		if (!e->wanted)
+			continue;
+		skipped += c->skipped + missed_by_all(c, e);
+		/* Where none can be attached, skips are told as they were before. */
+		if (last < BPF_STANDBYS && misses(e->turns[last].prog) > c->base[last])
+			attach_next(b, i, e, &unused);
+	}
+	return skipped;
+}
