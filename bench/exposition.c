@@ -63,7 +63,7 @@ static void spread(struct op_frame *o, double median_ns)
 		o->sum_ns += ns;
 	}
 	o->ios = IOS;
-	o->bytes = 4096ULL * IOS;
+	o->bytes = o->counted.bytes = 4096ULL * IOS;
 }
 
 static int host_init(struct host *h, u32 n, struct prometheus *p)

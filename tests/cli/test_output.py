@@ -70,8 +70,11 @@ def read_ns(text):
 
 
 def intervals(script):
-    """The IOs of each tick, by a reader of its own: [{(device, stage): {op: [(ns, bytes, n, errors)]}}]."""
-    watches, ticks, ios, on = [], [], {}, None
+    """
+    The IOs of each tick, by a reader of its own: [(seconds, {(device, stage): {op: [(ns, bytes, n, errors)]}}, parts)],
+    where parts are {(device, stage): {op: (bytes, errors)}}.
+    """
+    watches, ticks, ios, parts, on = [], [], {}, {}, None
     for line in script.read_text().splitlines()[1:]:
         words = line.split()
         if not words or words[0].startswith("#"):
@@ -85,10 +88,24 @@ def intervals(script):
             errors = next((int(w[7:]) for w in words[4:] if w.startswith("errors=")), 0)
             ops = ios.setdefault(on or watches[0], {})
             ops.setdefault(words[1], []).append((read_ns(words[2]), int(words[3]), n, errors))
+        elif words[0] == "part":
+            errors = next((int(w[7:]) for w in words[3:] if w.startswith("errors=")), 0)
+            ops = parts.setdefault(on or watches[0], {})
+            ops[words[1]] = tuple(map(sum, zip(ops.get(words[1], (0, 0)), (int(words[2]), errors))))
         elif words[0] == "tick":
-            ticks.append((float(words[1]), ios))
-            ios = {}
+            ticks.append((float(words[1]), ios, parts))
+            ios, parts = {}, {}
     return ticks
+
+
+def shown_parts(ticks, key):
+    """Of each tick the bytes and errors of parts that its IOs have besides their own, and those left over: {op: (bytes, errors)}."""
+    left = {}
+    for _, ios, parts in ticks:
+        for op, (size, errors) in parts.get(key, {}).items():
+            before = left.get(op, (0, 0))
+            left[op] = before[0] + size, before[1] + errors
+        yield {op: left.pop(op) for op in ios.get(key, {}) if op in left}, dict(left)
 
 
 def exact_percentile(ios, q):
@@ -112,20 +129,24 @@ def test_figures_are_those_of_the_script(script):
     per_watch = {}
     for line in lines:
         key = (line["device"], line["stage"])
-        seconds, ios = ticks[per_watch.setdefault(key, 0)]
+        nth = per_watch.setdefault(key, 0)
+        seconds, ios, _ = ticks[nth]
+        own, left = list(shown_parts(ticks, key))[nth]
         per_watch[key] += 1
         expected = ios.get(key, {})
         assert line["schema"] == 1
         assert line["interval_s"] == pytest.approx(seconds, abs=1e-6)
         assert {o["op"] for o in line["ops"]} == set(expected)
+        assert {p["op"]: (p["bytes"], p["errors"]) for p in line.get("partial", [])} == left
         total_ns = sum(ns * n for op in expected.values() for ns, _, n, _ in op)
         assert line["queue_depth"] == pytest.approx(total_ns / 1e9 / seconds, abs=0.0006)
         for o in line["ops"]:
             want, lat = expected[o["op"]], o["latency_ns"]
             n = sum(w[2] for w in want)
             assert o["ios"] == n
-            assert o["bytes"] == sum(b * k for _, b, k, _ in want)
-            assert o["errors"] == sum(w[3] for w in want)
+            size, errors = own.get(o["op"], (0, 0))
+            assert o["bytes"] == sum(b * k for _, b, k, _ in want) + size
+            assert o["errors"] == sum(w[3] for w in want) + errors
             assert o["iops"] == pytest.approx(n / seconds, abs=0.06)
             assert lat["mean"] == pytest.approx(sum(ns * k for ns, _, k, _ in want) / n, abs=0.06)
             assert (lat["min"], lat["max"]) == (min(w[0] for w in want), max(w[0] for w in want))
@@ -160,19 +181,20 @@ def test_csv_says_what_json_says(script):
         key = [line["time"], line["device"], line["stage"], line["engine"]]
         a = line["accounting"]
         watch = [line["in_flight"]["ios"], line["queue_depth"], a["started"], a["completed"], a["lost"],
-                 a["requeued"], a["kernel_ios"]]
+                 a["requeued"], a["kernel_ios"], sum(p["bytes"] for p in line.get("partial", [])),
+                 sum(p["errors"] for p in line.get("partial", []))]
         if not line["ops"]:
-            expected.append(key + ["-", 0, None, None] + watch)
+            expected.append(key + ["-", 0, 0, 0, None, None] + watch)
         for o in line["ops"]:
-            expected.append(key + [o["op"], o["ios"], o["latency_ns"]["p99.9"], o["latency_ns"]["max"]] + watch)
+            expected.append(key + [o["op"], o["ios"], o["bytes"], o["errors"], o["latency_ns"]["p99.9"], o["latency_ns"]["max"]] + watch)
             expected_bins += [key + [o["op"], *b] for b in o["bins"]]
 
     def pick(row, *names):
         return [row[n] for n in ("time", "device", "stage", "engine", "op")] + [
             float(row[n]) if row[n] else None for n in names]
 
-    assert [pick(r, "ios", "p99.9_ns", "max_ns", "in_flight", "queue_depth", "started", "completed", "lost",
-                 "requeued", "kernel_ios") for r in figures] == expected
+    assert [pick(r, "ios", "bytes", "errors", "p99.9_ns", "max_ns", "in_flight", "queue_depth", "started", "completed", "lost",
+                 "requeued", "kernel_ios", "partial_bytes", "partial_errors") for r in figures] == expected
     assert [pick(r, "bin_lower_ns", "bin_upper_ns", "bin_ios") for r in bins] == expected_bins
 
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The three formats, read back by other code, against figures worked out from the scripts."""
 import collections
+import json
 import math
+import os
+import pathlib
 import random
 import re
 import subprocess
@@ -15,8 +18,11 @@ import tools
 import wire
 from player import OPENMETRICS, PROTOBUF, START, TEXT, Player, number_of, script
 
+BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 LATENCY = "blklat_io_latency_seconds"
 ZERO = 2.0 ** -26
+REPLAYS = pathlib.Path(__file__).parents[1] / "cli/replay"
+FIGURES = ("ios", "bytes", "errors")
 
 
 def random_ios(seed, n=4000):
@@ -45,6 +51,56 @@ def played(path, accept, *options):
         while p.tick():
             pass
         return p.get(accept)[1]
+
+
+def totals_of(path):
+    """Of each interval of 'blklat live', what it and those before have: {(device, stage, op): (IOs, bytes, errors)}."""
+    r = subprocess.run([BLKLAT, "live", "--replay", path, "--format", "json"], capture_output=True, timeout=60)
+    sums, left, ticks, seen = {}, {}, [], set()
+    for line in map(json.loads, r.stdout.splitlines()):
+        watch = line["device"], line["stage"]
+        if not ticks or watch in seen:
+            ticks.append({})
+            seen = set()
+        seen.add(watch)
+        for o in line["ops"]:
+            sums.setdefault((*watch, o["op"]), collections.Counter()).update({n: o[n] for n in FIGURES})
+        left[watch] = {(*watch, p["op"]): collections.Counter(bytes=p["bytes"], errors=p["errors"])
+                       for p in line.get("partial", [])}
+        for key in sums.keys() | left[watch].keys():
+            if key[:2] == watch:
+                total = sums.get(key, collections.Counter()) + left[watch].get(key, collections.Counter())
+                ticks[-1][key] = tuple(total[n] for n in FIGURES)
+    return ticks
+
+
+@pytest.mark.parametrize("path", sorted(REPLAYS.glob("*.txt")), ids=lambda p: p.stem)
+def test_totals_are_those_of_the_intervals(path):
+    """At each moment, with what the intervals have of IOs that have not ended; and they never fall."""
+    before = {}
+    with Player() as p:
+        p.open(path)
+        for expected in totals_of(path):
+            assert p.tick()
+            totals = exposed_totals(p.get(TEXT)[1].decode())
+            present = {key[:2] for key in totals}  # not one that has just gone
+            assert {key: v for key, v in totals.items() if any(v)} == {
+                key: v for key, v in expected.items() if key[:2] in present}
+            assert all(a <= b for key, v in before.items() for a, b in zip(v, totals.get(key, v)))
+            before = totals
+    assert before or path.stem == "gone"
+
+
+def exposed_totals(text):
+    """{(device, stage, op): (IOs, bytes, errors)}"""
+    found = {}
+    for family in read_text(text):
+        for s in family.samples:
+            names = {LATENCY + "_count": 0, "blklat_io_bytes_total": 1, "blklat_io_errors_total": 2}
+            if s.name in names:
+                of = found.setdefault((s.labels["device"], s.labels["stage"], s.labels["op"]), [0, 0, 0])
+                of[names[s.name]] = int(s.value)
+    return {key: tuple(v) for key, v in found.items()}
 
 
 def histogram_of(families, **labels):

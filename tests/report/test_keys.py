@@ -45,7 +45,7 @@ def keys_of(value, path=""):
 def stacked(tmp_path):
     """A recording with all that one can have: a device on another, a mark, pauses, losses."""
     script = mixed()
-    script.lines += ["account no_start 3", "io read 90000ns 4096 x10", "tick 1"]
+    script.lines += ["account no_start 3", "io read 90000ns 4096 x10", "part write 4096 errors=1", "tick 1"]
     file = recorded(script, tmp_path / "run.blklat")
     with contextlib.closing(sqlite3.connect(file)) as db, db:
         db.execute("INSERT INTO lower SELECT a.id, b.id FROM device a, device b WHERE a.name = 'sda' AND b.name = 'sdb'")

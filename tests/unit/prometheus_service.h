@@ -84,6 +84,7 @@ static inline void interval(struct service *s, u64 ios)
 		f->interval_s = 1;
 		o->ios = ios;
 		o->bytes = 4096 * ios;
+		o->counted.bytes = o->bytes;
 		o->sum_ns = 60000 * ios;
 		o->hist.cells[blklat_coarser(CELL_60US, o->hist.scale)] = ios;
 	}

@@ -77,6 +77,11 @@ static inline u64 feed_op(struct feed *f, struct op_counts *o)
 
 	o->min_ns = UINT64_MAX;
 	o->max_ns = 0;
+	/* A part of an IO, perhaps of one in a later interval. */
+	if (!feed_random(f, 4)) {
+		o->bytes += 512;
+		o->errors++;
+	}
 	/* Now and then nothing happens. */
 	for (u32 i = feed_random(f, 8) ? f->cells : 0; i--;) {
 		u64 ns = 50000 + feed_random(f, 1ULL << (10 + feed_random(f, 16))), n = 1 + feed_random(f, 200);

@@ -89,6 +89,13 @@ static inline void sink_run_reads(struct sink_run *r)
 	};
 }
 
+/* Of IOs that have yet to end: 4096 bytes and an error of reads, 512 bytes of others. */
+static inline void sink_run_parts(struct sink_run *r)
+{
+	r->frames.f[0].ops[BLKLAT_OP_READ].partial = (struct op_sums){ .bytes = 4096, .errors = 1 };
+	r->frames.f[0].ops[BLKLAT_OP_OTHER].partial.bytes = 512;
+}
+
 static inline void sink_run_interval(struct sink_run *r)
 {
 	assert_int_equal(r->ops->interval(r->sink, &r->frames), 0);

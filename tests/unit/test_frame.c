@@ -7,6 +7,13 @@
 
 #define SEED 31415ULL
 
+static u64 next_random(u64 *state)	/* xorshift64 */
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	return *state ^= *state << 17;
+}
+
 static void init_fails_clean(void **state)
 {
 	struct frames fs = { .n = 99 };
@@ -171,33 +178,145 @@ static void torn_mean(void **state)
 	assert_near(o->mean_ns, 60200);
 }
 
-/* Bytes and time seen an interval before the IO's bin are in the run's total, once. */
+static void assert_sums(const struct op_frame *o, u64 bytes, u64 errors, u64 sum_ns)
+{
+	assert_int_equal(o->bytes, bytes);
+	assert_int_equal(o->errors, errors);
+	assert_int_equal(o->sum_ns, sum_ns);
+}
+
+static void assert_partial(const struct op_frame *o, u64 bytes, u64 errors, u64 sum_ns)
+{
+	assert_int_equal(o->partial.bytes, bytes);
+	assert_int_equal(o->partial.errors, errors);
+	assert_int_equal(o->partial.sum_ns, sum_ns);
+}
+
+/* Bytes, an error and time seen an interval before the IO's bin, or two, are in the interval of the IO, once. */
 static void torn_sums(void **state)
 {
 	struct fixture *f = *state;
 	struct op_counts *o = &f->now.w[0].ops[BLKLAT_OP_READ];
+	const struct op_frame *is = &f->frames.f[0].ops[BLKLAT_OP_READ], *run = &f->run.f[0].ops[BLKLAT_OP_READ];
 
 	put(&f->now, 0, BLKLAT_OP_READ, 60000, 4096);
+	o->errors = 1;
 	o->hist.cells[767]--;
-	between(f, 1000000000);
-	assert_int_equal(f->frames.f[0].ops[BLKLAT_OP_READ].ios, 0);
-	frames_accumulate(&f->run, &f->frames, &percentiles_default);
-
-	advance(f);
+	for (u32 i = 0; i < 2; i++) {
+		between(f, 1000000000);
+		frames_accumulate(&f->run, &f->frames, &percentiles_default);
+		assert_int_equal(is->ios, 0);
+		assert_sums(is, 0, 0, 0);
+		assert_true(is->bytes_per_s == 0);
+		assert_true(f->frames.f[0].queue_depth == 0);
+		assert_partial(is, 4096, 1, 60000);
+		assert_int_equal(is->counted.bytes, i ? 0 : 4096);
+		assert_partial(run, 4096, 1, 60000);
+		assert_sums(run, 0, 0, 0);
+		advance(f);
+	}
 	o->hist.cells[767]++;
+	o->min_ns = o->max_ns = 60000;
 	between(f, 1000000000);
 	frames_accumulate(&f->run, &f->frames, &percentiles_default);
-	assert_int_equal(f->run.f[0].ops[BLKLAT_OP_READ].ios, 1);
-	assert_int_equal(f->run.f[0].ops[BLKLAT_OP_READ].bytes, 4096);
-	assert_int_equal(f->run.f[0].ops[BLKLAT_OP_READ].sum_ns, 60000);
-	assert_near(f->run.f[0].queue_depth, 60000 / 2e9);
+	assert_int_equal(is->ios, 1);
+	assert_sums(is, 4096, 1, 60000);
+	assert_near(is->mean_ns, 60000);
+	assert_partial(is, 0, 0, 0);
+	assert_int_equal(run->ios, 1);
+	assert_sums(run, 4096, 1, 60000);
+	assert_partial(run, 0, 0, 0);
+	assert_int_equal(run->counted.bytes, 4096);
+	assert_near(f->run.f[0].queue_depth, 60000 / 3e9);
 }
 
-static u64 next_random(u64 *state)	/* xorshift64 */
+/* The bin an interval before the rest: what comes late is with the op's next IO, or is left, and never with another's. */
+static void late_sums(void **state)
 {
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	return *state ^= *state << 17;
+	struct fixture *f = *state;
+	struct op_counts *o = &f->now.w[0].ops[BLKLAT_OP_WRITE];
+	const struct op_frame *is = &f->frames.f[0].ops[BLKLAT_OP_WRITE];
+
+	put(&f->now, 0, BLKLAT_OP_WRITE, 60000, 0);
+	o->sum_ns = 0;
+	between(f, 1000000000);
+	assert_sums(is, 0, 0, 0);
+	advance(f);
+	o->sum_ns = 60000;
+	o->bytes = 4096;
+	put(&f->now, 0, BLKLAT_OP_READ, 70000, 512);
+	put(&f->now, 1, BLKLAT_OP_WRITE, 80000, 1024);
+	between(f, 1000000000);
+	assert_sums(is, 0, 0, 0);
+	assert_partial(is, 4096, 0, 60000);
+	assert_sums(&f->frames.f[0].ops[BLKLAT_OP_READ], 512, 0, 70000);
+	assert_sums(&f->frames.f[1].ops[BLKLAT_OP_WRITE], 1024, 0, 80000);
+	advance(f);
+	put(&f->now, 0, BLKLAT_OP_WRITE, 61000, 8192);
+	between(f, 1000000000);
+	assert_sums(is, 12288, 0, 121000);
+	assert_partial(is, 0, 0, 0);
+	/* A mean stays within what was measured. */
+	assert_near(is->mean_ns, 61000);
+}
+
+/* Sums and bins at random moments: nothing is ever lost or counted twice, and what is left is said. */
+static void sums_add_up(void **state)
+{
+	struct fixture *f = *state;
+	struct op_counts *o = &f->now.w[1].ops[BLKLAT_OP_OTHER];
+	const struct op_frame *is = &f->frames.f[1].ops[BLKLAT_OP_OTHER], *run = &f->run.f[1].ops[BLKLAT_OP_OTHER];
+	u64 seed = SEED, ios = 0, bytes = 0, errors = 0, sum_ns = 0, carried = 0;
+
+	for (u32 i = 0; i < 400; i++) {
+		advance(f);
+		o->bytes += next_random(&seed) % 3 ? 0 : next_random(&seed) % 100000;
+		o->errors += next_random(&seed) % 4 == 0;
+		o->sum_ns += next_random(&seed) % 3 ? 0 : next_random(&seed) % 1000000;
+		o->hist.cells[767] += next_random(&seed) % 5 ? 0 : next_random(&seed) % 3;
+		between(f, 1000000000);
+		frames_accumulate(&f->run, &f->frames, &percentiles_default);
+		assert_true(is->ios || (!is->bytes && !is->errors && !is->sum_ns));
+		carried += is->ios && is->bytes > is->counted.bytes;
+		ios += is->ios;
+		bytes += is->bytes;
+		errors += is->errors;
+		sum_ns += is->sum_ns;
+		assert_int_equal(bytes + is->partial.bytes, o->bytes);
+		assert_int_equal(errors + is->partial.errors, o->errors);
+		assert_int_equal(sum_ns + is->partial.sum_ns, o->sum_ns);
+	}
+	assert_true(carried > 20);
+	assert_int_equal(run->ios, ios);
+	assert_sums(run, bytes, errors, sum_ns);
+	assert_partial(run, is->partial.bytes, is->partial.errors, is->partial.sum_ns);
+	assert_int_equal(run->counted.bytes, o->bytes);
+	assert_int_equal(run->counted.errors, o->errors);
+}
+
+/* One capture ends, and another goes on with its devices: only what is of the same watch goes along. */
+static void a_heir_inherits(void **state)
+{
+	static const struct device sda = { .name = "sda", .major = 8 }, again = { .name = "sda", .major = 8 };
+	static const struct device sdb = { .name = "sdb", .major = 8, .minor = 16 };
+	static const struct watch old[] = { { &sda, BLKLAT_STAGE_DEVICE }, { &sdb, BLKLAT_STAGE_DEVICE } };
+	static const struct watch all[] = { { &again, BLKLAT_STAGE_QUEUE }, { &sdb, BLKLAT_STAGE_DEVICE },
+					    { &again, BLKLAT_STAGE_DEVICE } };
+	struct frames from, to;
+
+	(void)state;
+	assert_int_equal(frames_init(&from, old, 2, 1), 0);
+	assert_int_equal(frames_init(&to, all, 3, 1), 0);
+	from.f[0].ops[BLKLAT_OP_READ].partial = (struct op_sums){ .bytes = 4096, .errors = 1, .sum_ns = 7 };
+	from.f[1].ops[BLKLAT_OP_READ].partial.bytes = 512;
+	from.f[1].gone = true;
+	frames_inherit(&to, &from);
+	assert_partial(&to.f[0].ops[BLKLAT_OP_READ], 0, 0, 0);
+	assert_partial(&to.f[1].ops[BLKLAT_OP_READ], 0, 0, 0);
+	assert_partial(&to.f[2].ops[BLKLAT_OP_READ], 4096, 1, 7);
+	assert_partial(&to.f[2].ops[BLKLAT_OP_WRITE], 0, 0, 0);
+	frames_uninit(&from);
+	frames_uninit(&to);
 }
 
 /* What is known of a whole run without any frame. */
@@ -282,6 +401,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(torn_extremes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(torn_mean, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(torn_sums, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(late_sums, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sums_add_up, set_up, tear_down),
+		cmocka_unit_test(a_heir_inherits),
 		cmocka_unit_test_setup_teardown(whole_run, set_up, tear_down),
 	};
 

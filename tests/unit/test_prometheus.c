@@ -29,6 +29,43 @@ static void totals_go_on_with_the_next_capture(void **state)
 	service_uninit(&s);
 }
 
+#define OF_WRITES(name) "blklat_io_" name "_total{device=\"sda\",op=\"write\",stage=\"device\"}"
+
+/* Bytes of parts are in the totals as they are counted, not once more with their IO, and stay when its end is never seen. */
+static void parts_of_ios_are_counted_once(void **state)
+{
+	struct op_frame *o;
+	struct service s;
+
+	(void)state;
+	service_init(&s);
+	begin(&s, 1);
+	o = &s.frames.f[0].ops[BLKLAT_OP_WRITE];
+	o->counted = (struct op_sums){ .bytes = 512, .errors = 1 };
+	o->partial = o->counted;
+	interval(&s, 1);
+	expect(&s, OF_WRITES("bytes"), "512");
+	expect(&s, OF_WRITES("errors"), "1");
+	o->ios = 1;
+	o->bytes = 1536;
+	o->errors = 1;
+	o->counted = (struct op_sums){ .bytes = 1024, .sum_ns = 60000 };
+	o->partial = (struct op_sums){ 0 };
+	interval(&s, 1);
+	expect(&s, OF_WRITES("bytes"), "1536");
+	expect(&s, OF_WRITES("errors"), "1");
+	o->ios = o->bytes = o->errors = 0;
+	o->counted = o->partial = (struct op_sums){ .bytes = 4096 };
+	interval(&s, 1);
+	end(&s);
+	begin(&s, 1);
+	interval(&s, 1);
+	expect(&s, OF_WRITES("bytes"), "5632");
+	expect(&s, OF_WRITES("errors"), "1");
+	end(&s);
+	service_uninit(&s);
+}
+
 static void a_device_that_comes_back_goes_on(void **state)
 {
 	struct service s;
@@ -231,6 +268,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_go_on_with_the_next_capture),
+		cmocka_unit_test(parts_of_ios_are_counted_once),
 		cmocka_unit_test(a_device_that_comes_back_goes_on),
 		cmocka_unit_test(a_device_that_is_no_more_watched_is_dropped),
 		cmocka_unit_test(an_op_is_exposed_from_its_first_io_on),

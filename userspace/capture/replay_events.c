@@ -57,13 +57,20 @@ static int on_on(struct replay_reader *r)
 	return err;
 }
 
+static int take_op(struct replay_reader *r, u32 *ret)
+{
+	if (word_index(op_names, BLKLAT_OPS, r->word[1], ret))
+		return 0;
+	return reader_bad(r, "unknown op '%.40s', it is read, write, flush, discard or other", r->word[1]);
+}
+
 static int on_io(struct replay_reader *r)
 {
 	struct replay_event e = { .kind = REPLAY_IO, .n = 1 };
-	int err;
+	int err = take_op(r, &e.what);
 
-	if (!word_index(op_names, BLKLAT_OPS, r->word[1], &e.what))
-		return reader_bad(r, "unknown op '%.40s', it is read, write, flush, discard or other", r->word[1]);
+	if (err)
+		return err;
 	if (!word_latency(r->word[2], &e.ns))
 		return reader_bad(r, "latency '%.40s' must be like 81.2us (ns, us, ms, s), whole in ns", r->word[2]);
 	err = reader_number(r, "bytes", r->word[3], BYTES_MAX, &e.bytes);
@@ -89,6 +96,22 @@ static int on_io(struct replay_reader *r)
 		err = add_total(r, e.n, e.bytes);
 	if (!err)
 		err = add_total(r, e.n, 1);
+	return err ?: add_event(r, &e);
+}
+
+static int on_part(struct replay_reader *r)
+{
+	struct replay_event e = { .kind = REPLAY_PART };
+	const char *errors = r->words > 3 ? word_value(r->word[3], "errors") : NULL;
+	int err = take_op(r, &e.what);
+
+	if (!err)
+		err = reader_number(r, "bytes", r->word[2], BYTES_MAX, &e.bytes);
+	if (!err && r->words > 3)
+		err = errors ? reader_number(r, "errors", errors, COUNT_MAX, &e.errors) :
+			       reader_bad(r, "'%.40s' must be like errors=1", r->word[3]);
+	if (!err)
+		err = add_total(r, e.bytes + e.errors, 1);
 	return err ?: add_event(r, &e);
 }
 
@@ -225,6 +248,7 @@ static int on_tick(struct replay_reader *r)
 const struct replay_statement replay_events[] = {
 	{ "on", 2, 2, on_on },
 	{ "io", 3, 6, on_io },
+	{ "part", 2, 3, on_part },
 	{ "in-flight", 1, 2, on_in_flight },
 	{ "account", 2, 2, on_account },
 	{ "starts", 1, 1, on_starts },

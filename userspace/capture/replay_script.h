@@ -26,6 +26,8 @@
  *                                COUNT IOs (1) complete, each of this latency and size; N of them
  *                                fail. OP is read, write, flush, discard or other. after-idle: each
  *                                was issued after a pause
+ *   part OP BYTES [errors=N]     a part of an IO that has yet to end completes, N times with an error; the 'io'
+ *                                that ends it has the rest of the bytes and errors
  *   in-flight N [oldest=AGE]     as seen at each tick from now on
  *   account CELL N               N more in a cell of abi.h: requeued, no_start, overwritten,
  *                                tag_range, table_full, before or unissued
@@ -55,6 +57,7 @@
 
 enum replay_kind {
 	REPLAY_IO,
+	REPLAY_PART,
 	REPLAY_IN_FLIGHT,
 	REPLAY_ACCOUNT,
 	REPLAY_STARTS,
@@ -70,12 +73,12 @@ enum replay_kind {
 struct replay_event {
 	enum replay_kind kind;
 	u32 watch;
-	u32 what;		/* IO: op. account: cell. after: 1 when in_flight is given */
+	u32 what;		/* IO, part: op. account: cell. after: 1 when in_flight is given */
 	bool after_idle;	/* IO */
 	u64 n;			/* IO, account, skipped, in-flight, after: how many */
 	u64 ns;			/* IO: latency. in-flight: age. tick: length */
-	u64 bytes;		/* IO: of one */
-	u64 errors;		/* IO */
+	u64 bytes;		/* IO: of one. part */
+	u64 errors;		/* IO, part */
 	u64 in_flight;		/* after */
 	s64 more;		/* starts, kernel-ios: difference. tick: wall clock at the end */
 };

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void op_uninit(struct op_frame *o)
 {
@@ -92,7 +93,6 @@ static void derive(struct frame *f, const struct percentiles *ps)
 		struct op_frame *o = &f->ops[op];
 
 		sum_ns += o->sum_ns;
-		o->ios = hist_count(&o->hist);
 		o->iops = o->ios * per_s;
 		o->bytes_per_s = o->bytes * per_s;
 		if (!o->ios)
@@ -106,13 +106,37 @@ static void derive(struct frame *f, const struct percentiles *ps)
 	f->queue_depth = sum_ns / NSEC_PER_SEC * per_s;
 }
 
+static void sums_add(struct op_sums *to, const struct op_sums *more)
+{
+	to->bytes += more->bytes;
+	to->errors += more->errors;
+	to->sum_ns += more->sum_ns;
+}
+
+/* Gives what was counted to the interval's IOs, or keeps it for the next one that has any. */
+static void give_sums(struct op_frame *o)
+{
+	static const struct op_sums none;
+
+	sums_add(&o->partial, &o->counted);
+	o->bytes = o->ios ? o->partial.bytes : 0;
+	o->errors = o->ios ? o->partial.errors : 0;
+	o->sum_ns = o->ios ? o->partial.sum_ns : 0;
+	if (o->ios)
+		o->partial = none;
+}
+
 static void op_between(struct op_frame *o, const struct op_counts *before,
 		       const struct op_counts *now)
 {
 	hist_diff(&o->hist, &now->hist, &before->hist);
-	o->bytes = now->bytes - before->bytes;
-	o->errors = now->errors - before->errors;
-	o->sum_ns = now->sum_ns - before->sum_ns;
+	o->ios = hist_count(&o->hist);
+	o->counted = (struct op_sums){
+		.bytes = now->bytes - before->bytes,
+		.errors = now->errors - before->errors,
+		.sum_ns = now->sum_ns - before->sum_ns,
+	};
+	give_sums(o);
 	o->min_ns = now->min_ns;
 	o->max_ns = now->max_ns;
 	hist_diff(&o->after_idle, &now->after_idle, &before->after_idle);
@@ -185,9 +209,29 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 	fs->now = now;
 }
 
-/* Sums are added even without an IO: its bin may follow in the next interval. */
+static bool same_watch(const struct frame *a, const struct frame *b)
+{
+	const struct device *d = a->watch->device, *e = b->watch->device;
+
+	return a->watch->stage == b->watch->stage && d->major == e->major && d->minor == e->minor &&
+	       !strcmp(d->name, e->name);
+}
+
+void frames_inherit(struct frames *to, const struct frames *from)
+{
+	for (u32 i = 0; i < to->n; i++)
+		for (u32 j = 0; j < from->n; j++) {
+			if (from->f[j].gone || !same_watch(&to->f[i], &from->f[j]))
+				continue;
+			for (u32 op = 0; op < BLKLAT_OPS; op++)
+				sums_add(&to->f[i].ops[op].partial, &from->f[j].ops[op].partial);
+		}
+}
+
 static void op_accumulate(struct op_frame *run, const struct op_frame *o)
 {
+	run->partial = o->partial;
+	sums_add(&run->counted, &o->counted);
 	run->bytes += o->bytes;
 	run->errors += o->errors;
 	run->sum_ns += o->sum_ns;
@@ -200,6 +244,7 @@ static void op_accumulate(struct op_frame *run, const struct op_frame *o)
 		run->min_ns = o->min_ns;
 	if (!run->ios || o->max_ns > run->max_ns)
 		run->max_ns = o->max_ns;
+	run->ios += o->ios;
 	hist_add(&run->hist, &o->hist);
 }
 

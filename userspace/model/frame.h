@@ -9,11 +9,26 @@
 #include "model/consistency.h"
 #include "model/quantile.h"
 
-struct op_frame {
-	u64 ios;		/* 0: the op is absent, nothing else is meaningful */
+/* What is counted of an op besides its bins. */
+struct op_sums {
 	u64 bytes;
 	u64 errors;
 	u64 sum_ns;		/* of the latencies */
+};
+
+struct op_frame {
+	u64 ios;		/* 0: the op is absent; but for the two sums below, nothing else is meaningful */
+	u64 bytes;
+	u64 errors;
+	u64 sum_ns;		/* of the latencies */
+	/*
+	 * An engine counts the sums of an IO before its bin, and the bytes of a part when it completes. Those of
+	 * an interval without an IO of the op belong to one that has yet to end: they are kept here until an
+	 * interval has one, and then are among its bytes, errors and sum_ns. So of any number of intervals from
+	 * the first on, these three and what is still here at the end of the last add up to all that was counted.
+	 */
+	struct op_sums partial;
+	struct op_sums counted;	/* in the interval itself, whatever it belongs to: for those who keep totals */
 	double iops;		/* IOs per second */
 	double bytes_per_s;
 	double mean_ns;
@@ -45,7 +60,7 @@ struct frame {
 	bool pauses_hidden;	/* an IO took as long as the idle gap, see after_idle; kept for the next interval */
 };
 
-/* A set of frames, one a watch, and what is needed to make the next ones. */
+/* A set of frames, one a watch. They keep what the next interval's need, so a run has one set from its begin to its end. */
 struct frames {
 	u32 n;
 	struct frame *f;
@@ -65,8 +80,14 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		    const struct percentiles *ps, u32 cpus);
 
 /*
- * Adds an interval's frames to the frames of the whole run (bins, sums, extremes; the end, in flight
- * and accounting are those of the newer), then recomputes rates and percentiles.
+ * @to's capture goes on where that of @from ends, before its first frames are made: what is partial of a device
+ * and stage that both have is among the sums of the IOs that @to will see.
+ */
+void frames_inherit(struct frames *to, const struct frames *from);
+
+/*
+ * Adds an interval's frames to the frames of the whole run (bins, sums, extremes; the end, in flight,
+ * partial sums and accounting are those of the newer), then recomputes rates and percentiles.
  */
 void frames_accumulate(struct frames *run, const struct frames *interval, const struct percentiles *ps);
 

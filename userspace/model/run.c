@@ -203,7 +203,7 @@ static void series_put(struct series_run *s, u32 i, const struct op_frame *o)
 		heat_add(&s->heat, i, &o->hist);
 }
 
-/* The first sign of an op: what was before it is empty. */
+/* The first IO of an op: what was before it is empty. */
 static int series_begin(struct series_run *s, u32 n, u32 room)
 {
 	u64 **const arrays[] = SERIES_ARRAYS(s);
@@ -222,11 +222,6 @@ static int series_begin(struct series_run *s, u32 n, u32 room)
 	return 0;
 }
 
-static bool seen(const struct op_frame *o)
-{
-	return o->ios || o->bytes || o->errors || o->sum_ns;
-}
-
 /* All that can fail, before anything is written. */
 static int prepare(struct run *r, const struct frames *interval)
 {
@@ -236,7 +231,7 @@ static int prepare(struct run *r, const struct frames *interval)
 		struct watch_run *w = &r->watches[interval->f[i].watch - r->given];
 
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
-			if (!w->ops[op].ios && seen(&interval->f[i].ops[op]))
+			if (!w->ops[op].ios && interval->f[i].ops[op].ios)
 				err = series_begin(&w->ops[op], r->n, r->room);
 	}
 	for (u32 i = 0; !err && i < r->n_watches; i++)

@@ -26,8 +26,7 @@ extern const struct percentiles run_over_time;
 extern const struct percentiles run_of_total;
 
 /*
- * One op of one watch. Arrays have an element for each interval, and are NULL while nothing of the
- * op was seen. An interval may have bytes or a sum without an IO: the IO's bin came in the next.
+ * One op of one watch. Arrays have an element for each interval, and are NULL while the op had no IO.
  */
 struct series_run {
 	u64 *ios;

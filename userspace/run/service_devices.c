@@ -47,6 +47,7 @@ int service_heir_takes_over(struct service *s, struct problem *p)
 	while (old) {
 		struct member *next = old->next;
 
+		frames_inherit(&s->members->frames, &old->frames);
 		service_end_member(s, old);
 		old = next;
 	}

@@ -54,6 +54,7 @@ static struct json_object *op(const struct op_frame *o, const char *name)
 static struct json_object *watch(const struct frame *f)
 {
 	struct json_object *to = json_object_new_object(), *ops = json_object_new_array();
+	struct json_object *partial = json_partial(f);
 
 	for (u32 i = 0; i < BLKLAT_OPS; i++)
 		if (f->ops[i].ios)
@@ -67,6 +68,8 @@ static struct json_object *watch(const struct frame *f)
 	json_add(to, "accounting", json_accounting(&f->accounting));
 	if (f->gone)
 		json_add(to, "gone", json_object_new_boolean(true));
+	if (partial)
+		json_add(to, "partial", partial);
 	json_add(to, "ops", ops);
 	return to;
 }

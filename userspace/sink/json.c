@@ -93,7 +93,7 @@ static struct json_object *in_flight(const struct frame *f)
 /* @pauses: IOs after a pause were looked for. */
 static struct json_object *line(const struct json *j, const struct frame *f, bool pauses)
 {
-	struct json_object *to = json_object_new_object();
+	struct json_object *to = json_object_new_object(), *partial = json_partial(f);
 	char time[UNITS_TEXT];
 
 	json_add_count(to, "schema", SCHEMA);
@@ -103,6 +103,8 @@ static struct json_object *line(const struct json *j, const struct frame *f, boo
 	json_add_text(to, "stage", stage_names[f->watch->stage]);
 	json_add_text(to, "engine", j->run->engine);
 	json_add(to, "ops", ops(j, f, pauses));
+	if (partial)
+		json_add(to, "partial", partial);
 	json_add(to, "in_flight", in_flight(f));
 	json_add_decimal(to, "queue_depth", f->queue_depth, 3);
 	json_add(to, "accounting", json_accounting(&f->accounting));

@@ -120,6 +120,26 @@ struct json_object *json_device(const struct device *d, struct json_object *lowe
 	return to;
 }
 
+struct json_object *json_partial(const struct frame *f)
+{
+	struct json_object *to = NULL;
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		const struct op_sums *sums = &f->ops[op].partial;
+		struct json_object *one;
+
+		if (!sums->bytes && !sums->errors)
+			continue;
+		to = to ?: json_object_new_array();
+		one = json_object_new_object();
+		json_add_text(one, "op", op_names[op]);
+		json_add_count(one, "bytes", sums->bytes);
+		json_add_count(one, "errors", sums->errors);
+		json_object_array_add(to, one);
+	}
+	return to;
+}
+
 struct json_object *json_accounting(const struct accounting *a)
 {
 	struct json_object *to = json_object_new_object(), *lost_by = json_object_new_object();

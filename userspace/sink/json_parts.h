@@ -36,6 +36,9 @@ struct json_object *json_bins(const struct hist *h);
 /* What a device is; @lower, which it takes over, are the names of those that it lies on. */
 struct json_object *json_device(const struct device *d, struct json_object *lower);
 
+/* What @f has of IOs that have yet to end, an object for each op; NULL when there is nothing. */
+struct json_object *json_partial(const struct frame *f);
+
 /* The design's "accounting". */
 struct json_object *json_accounting(const struct accounting *a);
 

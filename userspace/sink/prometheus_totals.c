@@ -84,7 +84,7 @@ static void raise_losses(struct rising lost_by[LOST_REASONS], const u64 now[LOST
 
 static bool op_counted(const struct op_frame *o)
 {
-	return o->ios || o->sum_ns || o->bytes || o->errors;
+	return o->ios || o->counted.bytes || o->counted.errors;
 }
 
 /* Reads and writes are there from the begin, at 0; the rest when there is one. */
@@ -106,10 +106,13 @@ static int add_op(struct op_total *to, const struct op_total *before, const stru
 		hist_add(&to->hist, &before->hist);
 	else
 		to->created_ns = begin_ns;
-	/* Even without an IO: its bin may follow in the next interval. */
+	/*
+	 * Bytes and errors as they are counted, also of an IO that has yet to end: a total keeps them whatever becomes
+	 * of the capture. The sum keeps in step with the buckets.
+	 */
+	to->bytes += o->counted.bytes;
+	to->errors += o->counted.errors;
 	to->sum_ns += o->sum_ns;
-	to->bytes += o->bytes;
-	to->errors += o->errors;
 	if (o->ios)
 		hist_add(&to->hist, &o->hist);
 	return 0;

@@ -138,9 +138,9 @@ static void row_before(struct series_row *row, const struct op_counts *now, cons
 		o = &none;
 	}
 	row->ios = hist_count(&row->hist);
-	row->bytes = now->bytes - o->bytes;
-	row->errors = now->errors - o->errors;
-	row->sum_ns = now->sum_ns - o->sum_ns;
+	row->bytes = now->bytes - o->counted.bytes;
+	row->errors = now->errors - o->counted.errors;
+	row->sum_ns = now->sum_ns - o->counted.sum_ns;
 	row->min_ns = 0;
 	row->max_ns = 0;
 	row->idle_ios = hist_count(&row->idle);
@@ -186,11 +186,14 @@ int recording_rows_start(struct recording_rows *r, const struct run_info *run, c
 	return rc;
 }
 
-/* An op's row is its frame's; only the bins are borrowed. */
+/*
+ * An op's row is its frame's; only the bins are borrowed. Sums are those that were counted: a replay gives
+ * them to the IOs that they belong to, as the frames did, and what is left over is not lost on the way.
+ */
 static int put_op(struct recording_rows *r, s64 id, u32 watch, u32 op, const struct op_frame *o)
 {
 	const struct series_row row = {
-		.ios = o->ios, .bytes = o->bytes, .errors = o->errors, .sum_ns = o->sum_ns,
+		.ios = o->ios, .bytes = o->counted.bytes, .errors = o->counted.errors, .sum_ns = o->counted.sum_ns,
 		.min_ns = o->min_ns, .max_ns = o->max_ns, .hist = o->hist,
 		.idle_ios = o->after_idle_ios, .idle_sum_ns = o->after_idle_sum_ns, .idle = o->after_idle,
 	};

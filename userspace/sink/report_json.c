@@ -44,6 +44,7 @@ static struct json_object *devices(const struct run *r)
 static struct json_object *watch(const struct run *r, const struct watch_run *w, const struct steady_window *steady)
 {
 	struct json_object *to = json_object_new_object(), *ops = json_object_new_array();
+	struct json_object *partial = json_partial(w->total);
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		if (w->ops[op].total->ios)
@@ -55,6 +56,8 @@ static struct json_object *watch(const struct run *r, const struct watch_run *w,
 	json_add(to, "in_flight", json_counts(w->in_flight, r->n));
 	json_add(to, "oldest_ns", json_counts(w->oldest_ns, r->n));
 	json_add(to, "accounting", json_accounting(&w->total->accounting));
+	if (partial)
+		json_add(to, "partial", partial);
 	json_add(to, "ops", ops);
 	return to;
 }

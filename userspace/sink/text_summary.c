@@ -288,6 +288,21 @@ static void put_after_idle(const struct text *t, FILE *f, const struct op_frame 
 	text_say(t, f, "", PLAIN, say);
 }
 
+/* What is in no row: "2 097 152 bytes and 1 error of IOs that have not ended (write)" */
+static void put_partial(const struct text *t, FILE *f, u32 op, const struct op_sums *sums)
+{
+	char say[160], bytes[UNITS_TEXT], errors[UNITS_TEXT];
+	int n;
+
+	if (!sums->bytes && !sums->errors)
+		return;
+	n = sprintf(say, "%s byte%s", units_count(bytes, sums->bytes), sums->bytes == 1 ? "" : "s");
+	if (sums->errors)
+		n += sprintf(say + n, " and %s error%s", units_count(errors, sums->errors), sums->errors == 1 ? "" : "s");
+	sprintf(say + n, " of IOs that have not ended (%s)", op_names[op]);
+	text_say(t, f, "", PLAIN, say);
+}
+
 static void put_figures(const struct text *t, FILE *f, const struct frame *fr)
 {
 	char name[TEXT_NAME], state[128], depth[UNITS_TEXT];
@@ -302,6 +317,8 @@ static void put_figures(const struct text *t, FILE *f, const struct frame *fr)
 			text_row(t, f, op, &fr->ops[op]);
 			put_after_idle(t, f, &fr->ops[op]);
 		}
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		put_partial(t, f, op, &fr->ops[op].partial);
 }
 
 int text_summary(struct text *t, FILE *f, const struct frames *run)
