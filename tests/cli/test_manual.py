@@ -157,7 +157,7 @@ def lost_reasons():
 
 def test_accounting_explains_reasons_and_figures():
     items = [line.split()[2] for line in section("ACCOUNTING") if line.startswith(".It Cm")]
-    assert items == lost_reasons() + ["requeued", "before_start", "unissued", "skipped"]
+    assert items == lost_reasons() + ["requeued", "before_start", "unissued", "skipped", "skipped_unexplained"]
     text = "\n".join(section("ACCOUNTING"))
     figures = {k.rsplit(".")[-1] for k in page_keys("JSON of live") if k.startswith("accounting.")}
     explained = set(re.findall(r"^\.(?:It )?Cm (\w+)", text, re.M)) | {"started", "lost", "lost_by"}

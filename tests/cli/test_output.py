@@ -159,6 +159,11 @@ def test_figures_are_those_of_the_script(script):
         a = line["accounting"]
         assert a["lost"] == sum(a["lost_by"].values())
         assert abs(a["started"] - a["completed"] - a["in_flight"] - a["lost"]) <= a["moved"]
+    last = {(line["device"], line["stage"]): line["accounting"] for line in lines}
+    whole = lines[-1]["accounting"]
+    explained = sum(a["lost_by"].get("recursion", 0) for a in last.values())
+    assert whole["skipped"] == sum(int(line.split()[1]) for line in script.read_text().splitlines() if line.startswith("skipped"))
+    assert whole["skipped_unexplained"] == whole["skipped"] - explained
 
 
 def check_bins(bins, want):
@@ -182,7 +187,7 @@ def test_csv_says_what_json_says(script):
         a = line["accounting"]
         watch = [line["in_flight"]["ios"], line["queue_depth"], a["started"], a["completed"], a["lost"],
                  a["requeued"], a["kernel_ios"], sum(p["bytes"] for p in line.get("partial", [])),
-                 sum(p["errors"] for p in line.get("partial", []))]
+                 sum(p["errors"] for p in line.get("partial", [])), a["skipped_unexplained"]]
         if not line["ops"]:
             expected.append(key + ["-", 0, 0, 0, None, None] + watch)
         for o in line["ops"]:
@@ -194,7 +199,7 @@ def test_csv_says_what_json_says(script):
             float(row[n]) if row[n] else None for n in names]
 
     assert [pick(r, "ios", "bytes", "errors", "p99.9_ns", "max_ns", "in_flight", "queue_depth", "started", "completed", "lost",
-                 "requeued", "kernel_ios", "partial_bytes", "partial_errors") for r in figures] == expected
+                 "requeued", "kernel_ios", "partial_bytes", "partial_errors", "skipped_unexplained") for r in figures] == expected
     assert [pick(r, "bin_lower_ns", "bin_upper_ns", "bin_ios") for r in bins] == expected_bins
 
 

@@ -86,6 +86,19 @@ def test_health_tells_of_losses(tmp_path):
         assert r.text.startswith("IOs were lost within the last minute: 3 of sda, stage device")
 
 
+def test_health_tells_of_skipped_programs(tmp_path):
+    """Nothing is known to be lost, but may be; also in the metrics and in what the page gets, once and for all devices."""
+    path = tmp_path / "skipped.txt"
+    path.write_text("blklat-replay 1\ndevice sda\ndevice sdb\nwatch sda device\nwatch sdb device\nio read 1ms 4096 x10\ntick 0.1\n"
+                    "io read 1ms 4096 x10\nskipped 2\ntick 0.1\n" + "io read 1ms 4096\ntick 0.1\n" * 1000)
+    with Serve("--replay", path) as s:
+        r = s.until(lambda: (r := s.request("/healthz")).status == 503 and r, "a skipped program")
+        assert r.text == "IOs may have been missed within the last minute: the kernel skipped 2 program runs\n"
+        assert "\nblklat_capture_skipped_runs_total 2\n" in s.request("/metrics").text
+        assert {line["accounting"]["skipped_unexplained"] for line in s.snapshot()} == {2}
+        assert all(line["accounting"]["lost"] == 0 for line in s.snapshot())
+
+
 @pytest.mark.parametrize("path", PATHS)
 def test_head_is_get_without_the_body(serve, path):
     get, head = serve.request(path), serve.request(path, "HEAD")

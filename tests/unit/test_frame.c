@@ -89,6 +89,28 @@ static void one_interval(void **state)
 	assert_int_equal(f->frames.f[1].accounting.lost_by[LOST_NO_START], 2);
 }
 
+/* Of the whole capture: what no watch's losses explain, in each watch's account and once for all. */
+static void skipped_without_a_consequence(void **state)
+{
+	static const struct { u64 skipped, no_start, overwritten, left; } cases[] = {
+		{ 0, 0, 0, 0 }, { 3, 0, 0, 3 }, { 3, 1, 0, 2 }, { 4, 1, 2, 1 }, { 4, 2, 2, 0 }, { 4, 9, 9, 0 },
+	};
+	struct fixture *f = *state;
+
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		f->now.skipped = cases[i].skipped;
+		f->now.w[0].accounts[BLKLAT_NO_START] = cases[i].no_start;
+		f->now.w[1].accounts[BLKLAT_OVERWRITTEN] = cases[i].overwritten;
+		f->now.w[1].started = f->now.w[1].started_after = cases[i].overwritten;
+		between(f, 1000000000);
+		frames_accumulate(&f->run, &f->frames, &percentiles_default);
+		assert_int_equal(f->frames.skipped_unexplained, cases[i].left);
+		assert_int_equal(f->run.skipped_unexplained, cases[i].left);
+		for (u32 w = 0; w < 2; w++)
+			assert_int_equal(f->frames.f[w].accounting.skipped_unexplained, cases[i].left);
+	}
+}
+
 static void idle(void **state)
 {
 	struct fixture *f = *state;
@@ -396,6 +418,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(init_fails_clean),
 		cmocka_unit_test_setup_teardown(one_interval, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(skipped_without_a_consequence, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(idle, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(torn_extremes, set_up, tear_down),

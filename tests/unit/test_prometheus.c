@@ -66,6 +66,30 @@ static void parts_of_ios_are_counted_once(void **state)
 	service_uninit(&s);
 }
 
+/* What is explained later was told already; the next capture counts from 0 again. */
+static void skipped_runs_never_fall(void **state)
+{
+	static const u64 unexplained[] = { 0, 3, 1, 4 };
+	struct service s;
+
+	(void)state;
+	service_init(&s);
+	begin(&s, 2);
+	for (u32 i = 0; i < ARRAY_SIZE(unexplained); i++) {
+		s.frames.skipped_unexplained = unexplained[i];
+		interval(&s, 1);
+		expect(&s, "blklat_capture_skipped_runs_total", i == 3 ? "4" : i ? "3" : "0");
+	}
+	end(&s);
+	begin(&s, 2);
+	expect(&s, "blklat_capture_skipped_runs_total", "4");
+	s.frames.skipped_unexplained = 1;
+	interval(&s, 1);
+	expect(&s, "blklat_capture_skipped_runs_total", "5");
+	end(&s);
+	service_uninit(&s);
+}
+
 static void a_device_that_comes_back_goes_on(void **state)
 {
 	struct service s;
@@ -269,6 +293,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_go_on_with_the_next_capture),
 		cmocka_unit_test(parts_of_ios_are_counted_once),
+		cmocka_unit_test(skipped_runs_never_fall),
 		cmocka_unit_test(a_device_that_comes_back_goes_on),
 		cmocka_unit_test(a_device_that_is_no_more_watched_is_dropped),
 		cmocka_unit_test(an_op_is_exposed_from_its_first_io_on),

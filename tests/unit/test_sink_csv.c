@@ -4,9 +4,9 @@
 
 #define HEAD "time,interval_s,device,stage,engine,op,ios,bytes,errors,iops,bytes_per_s,mean_ns,min_ns," \
 	     "max_ns,p50_ns,p99.9_ns,in_flight,oldest_ns,queue_depth,started,completed,lost,requeued," \
-	     "kernel_ios,partial_bytes,partial_errors"
+	     "kernel_ios,partial_bytes,partial_errors,skipped_unexplained"
 #define KEY "2026-11-21T07:35:01.000Z,1.000000,loop0,device,bpf,"
-#define READS "4,16384,0,4.0,16384.0,545250.0,60000,2000000,60188.4,2000000.0,32,81234,0.002,36,4,0,0,4,4608,1"
+#define READS "4,16384,0,4.0,16384.0,545250.0,60000,2000000,60188.4,2000000.0,32,81234,0.002,36,4,0,0,4,4608,1,5"
 
 static void one_header_then_a_row_for_each_op(void **state)
 {
@@ -18,10 +18,11 @@ static void one_header_then_a_row_for_each_op(void **state)
 	sink_run_interval(&r);
 	sink_run_reads(&r);
 	sink_run_parts(&r);
+	r.frames.f[0].accounting.skipped_unexplained = 5;
 	sink_run_interval(&r);
 	assert_int_equal(r.ops->summary(r.sink, &r.frames), 0);
 	assert_string_equal(r.text, HEAD "\n"
-			    KEY "-,0,0,0,0.0,0.0,,,,,,0,0,0.000,0,0,0,0,,0,0\n"
+			    KEY "-,0,0,0,0.0,0.0,,,,,,0,0,0.000,0,0,0,0,,0,0,0\n"
 			    KEY "read," READS "\n");
 	sink_run_uninit(&r);
 }
@@ -36,14 +37,15 @@ static void bins_are_rows_with_empty_figures(void **state)
 	sink_run_open(&r);
 	sink_run_reads(&r);
 	sink_run_parts(&r);
+	r.frames.f[0].accounting.skipped_unexplained = 5;
 	r.frames.f[0].ops[BLKLAT_OP_READ].hist.cells[BLKLAT_CELLS_MAX - 1] = 5;
 	sink_run_interval(&r);
 	assert_string_equal(r.text, HEAD ",bin_lower_ns,bin_upper_ns,bin_ios\n"
 			    KEY "read," READS ",,,\n"
-			    KEY "read,,,,,,,,,,,,,,,,,,,,,59727,60377,2\n"
-			    KEY "read,,,,,,,,,,,,,,,,,,,,,60377,61035,1\n"
-			    KEY "read,,,,,,,,,,,,,,,,,,,,,1995892,2017626,1\n"
-			    KEY "read,,,,,,,,,,,,,,,,,,,,,128000000000,,5\n");
+			    KEY "read,,,,,,,,,,,,,,,,,,,,,,59727,60377,2\n"
+			    KEY "read,,,,,,,,,,,,,,,,,,,,,,60377,61035,1\n"
+			    KEY "read,,,,,,,,,,,,,,,,,,,,,,1995892,2017626,1\n"
+			    KEY "read,,,,,,,,,,,,,,,,,,,,,,128000000000,,5\n");
 	sink_run_uninit(&r);
 }
 

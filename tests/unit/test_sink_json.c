@@ -28,7 +28,7 @@ static void a_line_is_the_contract(void **state)
 		"\"in_flight\":{\"ios\":32,\"oldest_ns\":81234},\"queue_depth\":0.002,"
 		"\"accounting\":{\"started\":36,\"completed\":4,\"in_flight\":32,\"lost\":0,\"lost_by\":{},"
 		"\"requeued\":0,\"kernel_ios\":4,\"kernel_in_flight\":32,\"moved\":0,\"before_start\":0,\"unissued\":0,"
-		"\"skipped\":0}}\n");
+		"\"skipped\":0,\"skipped_unexplained\":0}}\n");
 	sink_run_uninit(&r);
 }
 
@@ -107,7 +107,7 @@ static void large_counts_and_reasons_survive(void **state)
 	acc = &r.frames.f[0].accounting;
 	*acc = (struct accounting){
 		.started = UINT64_MAX, .completed = 1ULL << 63, .lost = 60, .requeued = 7, .moved = 8,
-		.before = 9, .unissued = 10, .skipped = 11,
+		.before = 9, .unissued = 10, .skipped = 11, .skipped_unexplained = 12,
 		.lost_by = { [LOST_NO_START] = 10, [LOST_TAG_RANGE] = 20, [LOST_UNEXPLAINED] = 30 },
 	};
 	r.frames.f[0].gone = true;
@@ -126,6 +126,7 @@ static void large_counts_and_reasons_survive(void **state)
 	assert_int_equal(json_object_get_int(at(a, "before_start")), 9);
 	assert_int_equal(json_object_get_int(at(a, "unissued")), 10);
 	assert_int_equal(json_object_get_int(at(a, "skipped")), 11);
+	assert_int_equal(json_object_get_int(at(a, "skipped_unexplained")), 12);
 	assert_true(json_object_get_boolean(at(o, "gone")));
 	json_object_put(o);
 	sink_run_uninit(&r);

@@ -105,6 +105,34 @@ static void a_loss_is_told_once(void **state)
 	sink_run_uninit(&r);
 }
 
+/* Of the whole run, so neither for each watch nor at each interval; and the summary has the last word. */
+static void skipped_runs_are_told_once(void **state)
+{
+	struct sink_run r;
+	size_t told;
+
+	(void)state;
+	sink_run_init(&r, &sink_text);
+	assert_null(strstr(interval_text(&r), "skipped"));
+	r.frames.skipped_unexplained = 3;
+	told = r.len;
+	sink_run_interval(&r);
+	assert_non_null(strstr(r.text + told, "\nskipped  3 program runs by the kernel; what they missed is not known, IOs of any\n"
+			       "         device may be absent\n"));
+	told = r.len;
+	r.frames.skipped_unexplained = 4;
+	sink_run_interval(&r);
+	assert_null(strstr(r.text + told, "skipped"));
+	r.frames.skipped_unexplained = 1;
+	assert_int_equal(r.ops->summary(r.sink, &r.frames), 0);
+	assert_non_null(strstr(r.text + told, "\nskipped  1 program run by the kernel; what it missed is not known, IOs of any\n"));
+	told = r.len;
+	r.frames.skipped_unexplained = 0;
+	assert_int_equal(r.ops->summary(r.sink, &r.frames), 0);
+	assert_null(strstr(r.text + told, "skipped"));
+	sink_run_uninit(&r);
+}
+
 /* Watches that are gone are left out of an interval: the others keep their own accounts. */
 static void losses_belong_to_the_watch_not_the_place(void **state)
 {
@@ -315,6 +343,7 @@ int main(void)
 		cmocka_unit_test(a_block_of_reads),
 		cmocka_unit_test(idle_stalled_and_late),
 		cmocka_unit_test(a_loss_is_told_once),
+		cmocka_unit_test(skipped_runs_are_told_once),
 		cmocka_unit_test(losses_belong_to_the_watch_not_the_place),
 		cmocka_unit_test(colour_only_when_asked),
 		cmocka_unit_test(summary_adds_up),

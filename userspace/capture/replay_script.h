@@ -36,7 +36,7 @@
  *                                seen after the bins were read, at the next tick only: N start
  *                                events more, and how many in flight
  *   kernel-ios +N|-N|unknown     the kernel counts N IOs more or less than complete here
- *   skipped N                    N more program runs that the kernel skipped, all watches
+ *   skipped N                    N more program runs that the kernel skipped and none made up for, all watches
  *   gone                         the device is gone at the next tick, and all of its watches with it
  *   tick SECONDS [at=TIME]       the interval ends, SECONDS after the one before; at= sets the wall
  *                                clock, which else moves as far. The last statement of a script

@@ -35,7 +35,8 @@ struct accounting {
 	u64 moved;		/* IOs that completed while the snapshot was read: the bound */
 	u64 before;		/* completed, started before the capture: not in the figures above */
 	u64 unissued;		/* failed without reaching the device: not in the figures above */
-	u64 skipped;		/* program runs that the kernel skipped, all watches of the run */
+	u64 skipped;		/* as in the snapshot: all watches of the capture */
+	u64 skipped_unexplained;	/* of these, runs that explain no loss of any watch; set by frames_between() */
 	u64 kernel_ios;		/* what the kernel's statistics counted meanwhile */
 	u64 kernel_in_flight;	/* what they have in flight, read after all that is ours */
 	bool kernel_known;
@@ -50,7 +51,8 @@ bool accounting_ends_missed(const struct accounting *a);
 /*
  * Accounts for watch @i of @s. @cpus is the slack: a program may be between freeing a slot and adding
  * to a bin, once on each CPU. @skipped_left is what of s->skipped still explains a loss; it is
- * lowered by what this watch used up (a skipped run can explain one loss, on one device).
+ * lowered by what this watch used up (a skipped run can explain one loss, on one device). What is left after
+ * the last watch is known to have been skipped, and not what it missed.
  */
 void account(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_left, struct accounting *ret);
 

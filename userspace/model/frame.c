@@ -206,6 +206,9 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		settle_pauses(f, before->w[i].in_flight, now->idle_gap_ns);
 		derive(f, ps);
 	}
+	for (u32 i = 0; i < fs->n; i++)
+		fs->f[i].accounting.skipped_unexplained = skipped_left;
+	fs->skipped_unexplained = skipped_left;
 	fs->now = now;
 }
 
@@ -265,4 +268,5 @@ void frames_accumulate(struct frames *run, const struct frames *interval,
 		r->accounting = f->accounting;
 		derive(r, ps);
 	}
+	run->skipped_unexplained = interval->skipped_unexplained;
 }

@@ -64,6 +64,11 @@ struct frame {
 struct frames {
 	u32 n;
 	struct frame *f;
+	/*
+	 * Program runs skipped without a known consequence, see struct accounting; of all captures together that the
+	 * frames are of. Less when a loss comes to light that one of them explains.
+	 */
+	u64 skipped_unexplained;
 	/* Frames of an interval: the newer snapshot, with all that was counted so far. NULL for a whole run. */
 	const struct snapshot *now;
 };

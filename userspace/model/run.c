@@ -288,6 +288,7 @@ int run_add(struct run *r, const struct frames *interval)
 	r->start_s[r->n] = start_of(r, interval, length_s);
 	r->length_s[r->n] = length_s;
 	r->duration_s += length_s;
+	r->skipped_unexplained = interval->skipped_unexplained;
 	for (u32 i = 0; i < r->n_watches; i++) {
 		const struct frame *f = NULL;
 

@@ -67,6 +67,7 @@ struct run {
 	double duration_s;		/* sum of the lengths */
 	u32 n_watches;
 	struct watch_run *watches;
+	u64 skipped_unexplained;	/* at the end, see struct frames */
 
 	/* Private. */
 	const struct watch *given;

@@ -53,7 +53,7 @@ struct snapshot {
 	u64 mono_ns;		/* CLOCK_MONOTONIC at the read */
 	s64 wall_ns;		/* CLOCK_REALTIME at the read */
 	u64 idle_gap_ns;	/* least pause before an IO that makes it one of after_idle; 0: not looked for */
-	u64 skipped;		/* program runs that the kernel skipped so far (recursion), all watches */
+	u64 skipped;		/* program runs that the kernel skipped so far and none made up for, all watches */
 	u32 n;			/* watches */
 	struct watch_counts *w;
 };

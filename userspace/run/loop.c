@@ -68,6 +68,7 @@ static void choose_shown(struct loop *l)
 
 	l->shown.n = 0;
 	l->shown.now = l->interval.now;
+	l->shown.skipped_unexplained = l->interval.skipped_unexplained;
 	for (u32 i = 0; i < l->interval.n; i++)
 		if (!before->w[i].gone)
 			l->shown.f[l->shown.n++] = l->interval.f[i];

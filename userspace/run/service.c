@@ -44,10 +44,13 @@ static void compose(struct service *s)
 	s->frames.n = 0;
 	/* Of one capture alone; sinks want to know whether pauses were looked for. */
 	s->frames.now = s->n_members == 1 ? s->members->frames.now : NULL;
-	for (const struct member *m = s->members; m; m = m->next)
+	s->frames.skipped_unexplained = s->skipped_before;
+	for (const struct member *m = s->members; m; m = m->next) {
+		s->frames.skipped_unexplained += m->frames.skipped_unexplained;
 		for (u32 i = 0; i < m->frames.n; i++)
 			if (!member_gone_before(m, i))
 				s->frames.f[s->frames.n++] = m->frames.f[i];
+	}
 }
 
 static int publish(struct service *s, struct problem *p)

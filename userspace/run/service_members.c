@@ -73,6 +73,7 @@ static int open_sinks(struct service *s)
 	int err = 0;
 
 	service_close_sinks(s);
+	s->skipped_before = 0;
 	for (u32 i = 0; !err && i < s->cfg->n_sinks; i++)
 		err = s->cfg->sinks[i].ops->open(&s->info, &s->cfg->sinks[i].cfg, &s->sinks[i]);
 	return err;
@@ -129,6 +130,7 @@ int service_drop_members(struct service *s, struct problem *p)
 		}
 		*at = m->next;
 		s->n_members--;
+		s->skipped_before += m->frames.skipped_unexplained;
 		service_end_member(s, m);
 		any = true;
 	}

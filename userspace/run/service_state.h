@@ -21,6 +21,7 @@ struct service {
 	bool join;			/* an heir is wanted */
 	struct watch *watches;		/* of all members */
 	struct frames frames;		/* shallow copies, of those that are still there */
+	u64 skipped_before;		/* unexplained, of captures that have ended since the sinks were opened */
 	u32 room;			/* of both */
 	struct run_info info;
 	struct sink *sinks[SERVICE_SINKS_MAX];

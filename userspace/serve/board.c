@@ -33,7 +33,7 @@ struct board {
 	size_t bytes;
 	u64 last_ns;			/* end of the last interval, or the start */
 	u64 loss_ns;			/* 0: none */
-	char loss[BOARD_WORDS / 2];
+	char loss[BOARD_WORDS];
 	char stop[BOARD_WORDS / 2];	/* "": it goes on */
 };
 
@@ -247,7 +247,7 @@ bool board_healthy(struct board *b, double interval_s, char why[BOARD_WORDS])
 	else if (now > b->last_ns + patience_ns)
 		snprintf(why, BOARD_WORDS, "no interval for %llu s", (now - b->last_ns) / NSEC_PER_SEC);
 	else if (b->loss_ns && now < b->loss_ns + LOSS_SHOWN_NS)
-		snprintf(why, BOARD_WORDS, "IOs were lost within the last minute: %s", b->loss);
+		snprintf(why, BOARD_WORDS, "%s", b->loss);
 	else
 		well = true;
 	pthread_mutex_unlock(&b->lock);

@@ -35,7 +35,7 @@ void board_post(struct board *b, struct blob *snapshot, struct blob *event, u64 
 /* What is true of all intervals from now on: the devices and the rest of the stream's first event. Taken over. */
 void board_post_run(struct board *b, struct blob *run);
 
-/* An interval lost IOs; said for a while. @what is copied. */
+/* An interval lost IOs, or may have: @what is a sentence on it, said for a while. It is copied. */
 void board_post_loss(struct board *b, const char *what, u64 mono_ns);
 
 /* No interval will follow. @why is copied. */

@@ -107,6 +107,7 @@ struct blob *event_interval(const struct frames *frames, const struct event_inte
 	json_add_decimal(to, "length_s", longest_s(frames), 6);
 	for (u32 i = 0; i < frames->n; i++)
 		json_object_array_add(watches, watch(&frames->f[i]));
+	json_add_count(to, "skipped_unexplained", frames->skipped_unexplained);
 	json_add(to, "watches", watches);
 	snprintf(head, sizeof(head), "id: %s.%llu\nevent: interval\n", at->boot, at->number);
 	return made(head, to);

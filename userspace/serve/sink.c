@@ -24,6 +24,7 @@ struct board_sink {
 	bool told;			/* what devices there are */
 	struct shown *shown;
 	u32 n_shown;
+	u64 skipped;			/* the most that were unexplained so far */
 };
 
 void poster_init(struct poster *p, struct board *board, double history_s, bool bins)
@@ -74,7 +75,7 @@ static const struct shown *find(const struct board_sink *b, u32 guess, const str
 /* A loss that is explained later only moves to another reason; one that grows is one more. */
 static void post_losses(struct board_sink *b, const struct frames *fs, u64 now_ns)
 {
-	char what[128];
+	char what[192];
 
 	for (u32 i = 0; i < fs->n; i++) {
 		const struct frame *f = &fs->f[i];
@@ -83,10 +84,22 @@ static void post_losses(struct board_sink *b, const struct frames *fs, u64 now_n
 
 		if (f->accounting.lost <= lost)
 			continue;
-		snprintf(what, sizeof(what), "%llu of %s, stage %s", f->accounting.lost - lost, f->watch->device->name,
+		snprintf(what, sizeof(what), "IOs were lost within the last minute: %llu of %s, stage %s", f->accounting.lost - lost, f->watch->device->name,
 			 stage_names[f->watch->stage]);
 		board_post_loss(b->poster->board, what, now_ns);
 	}
+}
+
+static void post_skipped(struct board_sink *b, const struct frames *fs, u64 now_ns)
+{
+	char what[160];
+
+	if (fs->skipped_unexplained <= b->skipped)
+		return;
+	snprintf(what, sizeof(what), "IOs may have been missed within the last minute: the kernel skipped %llu program runs",
+		 fs->skipped_unexplained - b->skipped);
+	board_post_loss(b->poster->board, what, now_ns);
+	b->skipped = fs->skipped_unexplained;
 }
 
 static bool watches_changed(const struct board_sink *b, const struct frames *fs)
@@ -158,6 +171,8 @@ static int board_interval(struct sink *s, const struct frames *fs)
 		.boot = p->boot, .number = board_next(p->board), .end_s = (double)(now_ns - p->start_mono_ns) / NSEC_PER_SEC,
 	};
 
+	/* Of the two a loss is what is certain, so it has the last word. */
+	post_skipped(b, fs, now_ns);
 	post_losses(b, fs, now_ns);
 	if (watches_changed(b, fs))
 		post_run(b, fs);

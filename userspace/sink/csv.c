@@ -5,8 +5,9 @@
  * so that a stall shows. An empty field is a figure that cannot be had.
  *
  * What belongs to a device and stage, not to an op, stands in each of its rows: in_flight, oldest_ns,
- * queue_depth, the accounting (started to kernel_ios), which is cumulative since the start, and
- * partial_bytes and partial_errors: of IOs of any op that have yet to end.
+ * queue_depth, the accounting (started to kernel_ios), which is cumulative since the start, 
+ * partial_bytes and partial_errors (of IOs of any op that have yet to end), and skipped_unexplained, which is of all
+ * devices and stages together.
  *
  * With bins, three columns are appended: bin_lower_ns (exclusive), bin_upper_ns (inclusive, empty
  * above the grid), bin_ios. They are empty in the rows above; after each of these follows one row a
@@ -95,7 +96,7 @@ static void put_header(const struct csv *c, FILE *f)
 	for (u32 i = 0; i < ps->n; i++)
 		fprintf(f, ",%s_ns", ps->p[i].name);
 	fputs(",in_flight,oldest_ns,queue_depth,started,completed,lost,requeued,kernel_ios,partial_bytes,"
-	      "partial_errors", f);
+	      "partial_errors,skipped_unexplained", f);
 	fputs(c->cfg->bins ? ",bin_lower_ns,bin_upper_ns,bin_ios\n" : "\n", f);
 }
 
@@ -145,7 +146,7 @@ static void put_watch(const struct csv *c, FILE *f, const struct frame *fr)
 	fprintf(f, ",%llu,%llu,%llu,%llu,", a->started, a->completed, a->lost, a->requeued);
 	if (a->kernel_known)
 		fprintf(f, "%llu", a->kernel_ios);
-	fprintf(f, ",%llu,%llu", bytes, errors);
+	fprintf(f, ",%llu,%llu,%llu", bytes, errors, a->skipped_unexplained);
 	put_empty(f, c->cfg->bins ? 3 : 0);
 	putc('\n', f);
 }
@@ -163,7 +164,7 @@ static void put_bins(const struct csv *c, FILE *f, const struct frame *fr, u32 o
 		if (!h->cells[cell])
 			continue;
 		put_key(c, f, fr, op_names[op]);
-		put_empty(f, 18 + c->run->percentiles.n);
+		put_empty(f, 19 + c->run->percentiles.n);
 		fprintf(f, ",%llu,", hist_lower_ns(h->scale, cell));
 		if (upper_ns != UINT64_MAX)
 			fprintf(f, "%llu", upper_ns);

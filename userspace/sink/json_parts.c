@@ -159,5 +159,6 @@ struct json_object *json_accounting(const struct accounting *a)
 	json_add_count(to, "before_start", a->before);
 	json_add_count(to, "unissued", a->unissued);
 	json_add_count(to, "skipped", a->skipped);
+	json_add_count(to, "skipped_unexplained", a->skipped_unexplained);
 	return to;
 }

@@ -121,6 +121,7 @@ WALK_FACT(memory, facts->memory_bytes)
 WALK_FACT(drain, seconds_of(facts->drain_ns))
 WALK_FACT(intervals, facts->intervals)
 WALK_FACT(interval, facts->interval_s)
+WALK_FACT(skipped, facts->skipped.total)
 
 static void walk_lost(struct walk *w)
 {
@@ -199,6 +200,8 @@ static const struct exposed {
 	    FAMILY_GAUGE }, walk_end },
 	{ { "blklat_capture_memory_bytes", "bytes", "Memory that the counters take.", FAMILY_GAUGE },
 	  walk_memory },
+	{ { "blklat_capture_skipped_runs", NULL, "Program runs that the kernel skipped, and what they missed is not known.",
+	    FAMILY_COUNTER }, walk_skipped },
 	{ { "blklat_device", NULL, "What a device is.", FAMILY_INFO }, walk_devices },
 	{ { "blklat_io_bytes", "bytes", "Bytes of the IOs that completed.", FAMILY_COUNTER }, walk_bytes },
 	{ { "blklat_io_errors", NULL, "IOs that completed with an error.", FAMILY_COUNTER }, walk_errors },

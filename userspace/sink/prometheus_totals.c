@@ -221,6 +221,9 @@ static bool put_frames(struct totals *t, const struct totals_interval *add)
 	for (u32 i = 0; i < add->frames->n; i++)
 		if (!put_frame(t, n_before, &add->frames->f[i], add))
 			return false;
+	if (t->facts.capture != add->capture)
+		t->facts.skipped.capture = 0;
+	raise_to(&t->facts.skipped, add->frames->skipped_unexplained);
 	t->facts.capture = add->capture;
 	t->facts.intervals++;
 	if (add->frames->n)

@@ -56,6 +56,7 @@ struct totals {
 		u64 capture;		/* number of the last capture that had an interval; from 1 */
 		u64 intervals;
 		u64 drain_ns;
+		struct rising skipped;	/* program runs, unexplained */
 		s64 end_ns;		/* of the last interval */
 	} facts;
 	u32 n;

@@ -195,6 +195,7 @@ static struct json_object *run(const struct run *r, const struct report_window *
 	json_add_decimal(to, "interval_s", r->interval_s, 3);
 	json_add_count(to, "scale", r->scale);
 	json_add_decimal(to, "duration_s", r->duration_s, 3);
+	json_add_count(to, "skipped_unexplained", r->skipped_unexplained);
 	json_add(to, "start_s", json_decimals(r->start_s, r->n, 3));
 	json_add(to, "length_s", json_decimals(r->length_s, r->n, 4));
 	json_add(to, "marks", marks(r));

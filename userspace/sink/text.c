@@ -244,6 +244,10 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 	}
 	for (u32 i = 0; i < fs->n; i++)
 		put_watch(t, f, &fs->f[i]);
+	/* Once: it is of all devices, and the summary has the last word. */
+	if (!t->told_skipped)
+		text_skipped(t, f, fs->skipped_unexplained);
+	t->told_skipped |= fs->skipped_unexplained > 0;
 	if (!idle)
 		put_axis(t, f);
 	return 0;

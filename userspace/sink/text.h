@@ -23,6 +23,7 @@ struct text {
 	struct text_told {
 		u64 by[LOST_REASONS];
 	} *told;			/* of each watch, the losses that a warning was given for */
+	bool told_skipped;		/* that programs were skipped */
 };
 
 /* Starts writing in a colour, or in none. */
@@ -44,6 +45,9 @@ void text_say(const struct text *t, FILE *f, const char *label, enum paint paint
 
 /* "5 IOs lost: 3 completed without a start, 2 unexplained"; says nothing when none is. */
 void text_losses(const struct text *t, FILE *f, const char *label, const u64 lost_by[LOST_REASONS]);
+
+/* "skipped 3 program runs by the kernel ..."; says nothing when there is none. */
+void text_skipped(const struct text *t, FILE *f, u64 runs);
 
 bool text_is_idle(const struct frame *fr);
 

@@ -95,6 +95,18 @@ void text_losses(const struct text *t, FILE *f, const char *label, const u64 los
 	text_say(t, f, label, ALARM, say);
 }
 
+void text_skipped(const struct text *t, FILE *f, u64 runs)
+{
+	char say[160], count[UNITS_TEXT];
+
+	if (!runs)
+		return;
+	/* Of no device in particular, so it has a label of its own. */
+	snprintf(say, sizeof(say), "%s program run%s by the kernel; what %s missed is not known, IOs of any device may be absent",
+		 units_count(count, runs), runs == 1 ? "" : "s", runs == 1 ? "it" : "they");
+	text_say(t, f, "skipped", ALARM, say);
+}
+
 /* A histogram to be drawn: a row a cell. */
 struct chart {
 	struct hist hist;
@@ -339,5 +351,6 @@ int text_summary(struct text *t, FILE *f, const struct frames *run)
 	putc('\n', f);
 	for (u32 i = 0; i < run->n; i++)
 		put_accounting(t, f, &run->f[i]);
+	text_skipped(t, f, run->skipped_unexplained);
 	return err;
 }
