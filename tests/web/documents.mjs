@@ -113,7 +113,7 @@ export function run(watches, more = {}) {
     return {
         file: "run.blklat", label: "", host: "bench1", kernel: "6.1.0", engine: "bpf", version: "0.1.0",
         command: "blklat record --dev nvme0n1 -o run.blklat -- fio job.fio", start: "2026-11-21T07:35:01.000Z", finished: true,
-        interval_s: 1, idle_gap_s: 0.1, scale: 6, duration_s: n,
+        interval_s: 1, idle_gap_s: 0.1, scale: 6, duration_s: n, skipped_unexplained: 0,
         start_s: Array.from({ length: n }, (_, i) => i), length_s: Array.from({ length: n }, () => 1), marks: [],
         devices: [...new Set(watches.map((w) => w.device))].map((name) => ({
             name, kind: "nvme", model: "Example SSD 980", mapper: "", scheduler: "none", size_bytes: 1000204886016, lower: [],

@@ -166,6 +166,14 @@ test("pause holds everything, going on catches up", async (t) => {
     assert.ok((await shown(page)).iops[1] >= held.iops[1] + 10);
 });
 
+test("parts of IOs that have not ended, and skipped programs", async (t) => {
+    const service = await serve(t, script(["nvme0n1"], 40, (i) => [...steady(i, 0), ...i === 1 ? ["part discard 4096", "skipped 2"] : []]));
+    const page = await openAt(t, service.url), hints = page.locator(".wide .hint");
+    await page.waitForFunction(() => document.querySelectorAll(".wide .hint").length === 2);
+    assert.equal(await words(hints.nth(0)), "nvme0n1 device, discard: besides, 4 096 bytes of IOs that have not ended.");
+    assert.match(await words(hints.nth(1)), /^The kernel skipped 2 program runs, and what was missed is not known/);
+});
+
 test("a stall and a loss light up", async (t) => {
     const names = ["nvme0n1", "nvme1n1"], service = await serve(t, script(names, 400, steady));
     const page = await openAt(t, service.url), buttons = page.locator(".devices button");

@@ -315,6 +315,22 @@ test("the table of figures: a row for each line", async (t) => {
     assert.equal(await page.locator('[aria-label="Figures"] thead th').count(), await rows.nth(0).locator("th, td").count());
 });
 
+test("what no figure has is said below them", async (t) => {
+    const below = async (...runs) => {
+        const hints = (await open(t, documentOf(...runs))).locator('.wide section:first-child > .hint');
+        return Promise.all(Array.from({ length: await hints.count() }, (_, i) => words(hints.nth(i))));
+    };
+    assert.deepEqual(await below(steps()), []);
+    const one = steps({ skipped_unexplained: 1 }), two = steps({ label: "two", skipped_unexplained: 1234 });
+    one.watches[0].partial = [{ op: "write", bytes: 266240, errors: 1 }, { op: "other", bytes: 1, errors: 0 }];
+    const parts = ["sda device, write: besides, 266 240 bytes, 1 error of IOs that have not ended.", "sda device, other: besides, 1 byte of IOs that have not ended."];
+    const skipped = (n) => `The kernel skipped ${n}, and what was missed is not known: IOs of any device may be absent.`;
+    assert.deepEqual(await below(one), [...parts, skipped("1 program run")]);
+    const many = await below(one, two);
+    assert.ok(parts.every((text, i) => many[i].endsWith(`: ${text}`)));
+    assert.equal(many[3], `two: ${skipped("1 234 program runs")}`);
+});
+
 test("a desktop shows all columns of the figures, and the lines' list stays above them", async (t) => {
     const page = await open(t, documentOf(steps({ label: "before the update" }), steps({ label: "after the update" })));
     const figures = page.getByRole("region", { name: "Figures" });

@@ -53,10 +53,14 @@ export interface Accounting {
     moved: number; before_start: number; unissued: number;
 }
 
+/** What was counted for IOs that have not ended. */
+export interface Partial { op: string; bytes: number; errors: number }
+
 export interface Watch {
     device: string; stage: string; gone: boolean;
     queue_depth: number[]; in_flight: number[]; oldest_ns: number[];
     accounting: Accounting;
+    partial?: Partial[];
     ops: Op[];
 }
 
@@ -81,6 +85,8 @@ export interface Run {
     file: string; label: string; host: string; kernel: string; engine: string; version: string;
     command: string; start: string; finished: boolean;
     interval_s: number; idle_gap_s: number; scale: number; duration_s: number;
+    /** Program runs that the kernel skipped; what they missed is not known. */
+    skipped_unexplained: number;
     start_s: number[]; length_s: number[];
     marks: Mark[]; devices: Device[]; watches: Watch[]; stacks: Stack[]; findings: Finding[];
 }

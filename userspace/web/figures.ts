@@ -71,6 +71,21 @@ function lost({ accounting }: Watch): string {
     return count(accounting.lost) + (by.length ? ` (${by.join(", ")})` : "");
 }
 
+/** What no line has: bytes and errors of IOs that had not ended, and that programs were skipped. */
+export function leftOver(runs: Run[]): HTMLElement[] {
+    const names = runNames(runs), hint = (r: number, text: string) => el("p", { class: "hint" }, `${runs.length > 1 ? `${names[r]}: ` : ""}${text}`);
+    return runs.flatMap((run, r) => [
+        ...run.watches.flatMap(({ device, stage, partial }) => (partial ?? []).map((p) => hint(r,
+            `${device} ${stage}, ${p.op}: besides, ${listed(counted(p.bytes, "byte"), p.errors > 0 && counted(p.errors, "error"))} of IOs that have not ended.`))),
+        ...run.skipped_unexplained > 0 ? [hint(r, `The kernel skipped ${counted(run.skipped_unexplained, "program run")}, and what was missed ` +
+            "is not known: IOs of any device may be absent.")] : [],
+    ]);
+}
+
+function counted(n: number, what: string): string {
+    return `${count(n)} ${what}${n === 1 ? "" : "s"}`;
+}
+
 /** The table of all lines, shown or not. */
 export function totals(lines: Line[]): HTMLElement {
     const head = ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", "mean", ...QUANTILES, "max", "mean queue depth", "errors", "lost"];

@@ -2,7 +2,7 @@
 // The live page: the report's charts, of the last minutes, drawn anew with each interval.
 import { Model } from "./data";
 import { button, el } from "./dom";
-import { totals } from "./figures";
+import { leftOver, totals } from "./figures";
 import { amount, latency, seconds } from "./format";
 import { keyOf, type LiveWatch, runOf, stateOf } from "./live_data";
 import { Feed } from "./live_feed";
@@ -81,9 +81,10 @@ export class LivePage extends View {
         document.title = `${run.host} – block IO latency, live`;
         this.facts.textContent = `${run.host}, Linux ${run.kernel}, engine ${run.engine}, blklat ${run.version}; an interval every ` +
             `${seconds(run.interval_s)}, the last ${seconds(Math.min(run.history_s, intervals.length ? intervals[intervals.length - 1].end_s : 0))}.`;
-        this.takeLines(makeLines(new Model({ schema: 1, generator: "", runs: [runOf(run, intervals)] })));
+        const runs = [runOf(run, intervals)];
+        this.takeLines(makeLines(new Model({ schema: 1, generator: "", runs })));
         this.showDevices();
-        this.table.replaceChildren(this.lines.length ? totals(this.lines) : el("p", { class: "hint" }, "No device is watched."));
+        this.table.replaceChildren(this.lines.length ? totals(this.lines) : el("p", { class: "hint" }, "No device is watched."), ...leftOver(runs));
         this.redraw();
     }
 

@@ -2,7 +2,7 @@
 // The events of /api/stream (docs/serve.md), and the run that the charts see: the last minutes, anew with each
 // interval. What takes long to compute is computed when somebody looks at it.
 import { consistency, cumulative, reach } from "./curves";
-import type { Accounting, Bin, Device, Heat, Latency, Op, Percentile, Run, Total, Watch } from "./data";
+import type { Accounting, Bin, Device, Heat, Latency, Op, Partial, Percentile, Run, Total, Watch } from "./data";
 
 export interface LiveOp {
     op: string; ios: number; bytes: number; errors: number; sum_ns: number; min_ns: number; max_ns: number;
@@ -13,10 +13,10 @@ export interface LiveOp {
 
 export interface LiveWatch {
     device: string; stage: string; length_s: number; queue_depth: number; in_flight: number; oldest_ns: number;
-    accounting: Accounting; gone?: boolean; ops: LiveOp[];
+    accounting: Accounting; gone?: boolean; partial?: Partial[]; ops: LiveOp[];
 }
 
-export interface LiveInterval { time?: string; end_s: number; length_s: number; watches: LiveWatch[] }
+export interface LiveInterval { time?: string; end_s: number; length_s: number; skipped_unexplained: number; watches: LiveWatch[] }
 
 export interface LiveRun {
     schema: number; version: string; host: string; kernel: string; engine: string; start: string;
@@ -121,7 +121,7 @@ function makeWatch(run: Run, key: string, found: (LiveWatch | undefined)[], scal
     const names = seen.size ? OPS.filter((name) => seen.has(name)) : ["read"];
     const [device, stage] = JSON.parse(key) as string[];
     return {
-        device, stage, gone: last.gone ?? false, accounting: last.accounting,
+        device, stage, gone: last.gone ?? false, accounting: last.accounting, partial: last.partial,
         queue_depth: found.map((w) => w?.queue_depth ?? 0), in_flight: found.map((w) => w?.in_flight ?? 0),
         oldest_ns: found.map((w) => w?.oldest_ns ?? 0),
         ops: names.map((name) => makeOp(run, name, found.map((w) => w?.ops.find((op) => op.op === name)), scale)),
@@ -139,7 +139,7 @@ export function runOf(live: LiveRun, intervals: LiveInterval[]): Run {
     const run: Run = {
         file: "", label: live.host, host: live.host, kernel: live.kernel, engine: live.engine, version: live.version, command: "",
         start: live.start, finished: true, interval_s: live.interval_s, idle_gap_s: 0, scale: live.scale,
-        duration_s: last ? last.end_s - begin : 0, start_s: starts, length_s: intervals.map((i) => i.length_s),
+        duration_s: last ? last.end_s - begin : 0, skipped_unexplained: last?.skipped_unexplained ?? 0, start_s: starts, length_s: intervals.map((i) => i.length_s),
         marks: [], devices: live.devices, watches: [], stacks: [], findings: [],
     };
     const each = intervals.map((interval) => new Map(interval.watches.map((watch) => [keyOf(watch), watch])));

@@ -3,7 +3,7 @@
 import { iops, type IopsView, windowOf, type Window } from "./charts/iops";
 import { type Document, Model } from "./data";
 import { button, el } from "./dom";
-import { findings, marks, runsTable, stacks, totals } from "./figures";
+import { findings, leftOver, marks, runsTable, stacks, totals } from "./figures";
 import { type Line, makeLines, runNames } from "./lines";
 import { Panel } from "./panel";
 import type { Span } from "./plot";
@@ -99,7 +99,7 @@ class Page extends View {
             section("Latency", ...this.figures("distribution", "percentile", "nines")),
             section("Consistency", ...this.figures("iops"), el("h3", { class: "sub" }, "Steady state"), this.steadyTools(), ...this.figures("steady-log", "steady-linear")),
             section("Over time", ...this.figures("heat"), this.pairs()))),
-        el("div", { class: "wide" }, section("Figures", totals(this.lines)),
+        el("div", { class: "wide" }, section("Figures", totals(this.lines), ...leftOver(runs)),
             ...stacked.length ? [section("Members and array", ...stacked)] : []));
     }
 
