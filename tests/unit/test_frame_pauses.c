@@ -153,9 +153,45 @@ static void torn_pauses(void **state)
 	between(f, 1000000000);
 	assert_int_equal(o->ios, 0);
 	assert_near(after_idle_quantile_ns(o, 0.5), 102648);
+	advance(f);
 	put(&f->now, 0, BLKLAT_OP_READ, 27000, 4096);
 	between(f, 1000000000);
 	assert_near(after_idle_quantile_ns(o, 0.5), 102648);
+}
+
+/* What was read between the two bins of an IO after a pause is with the IO, in each interval and in the run. */
+static void pauses_wait_for_the_bin(void **state)
+{
+	struct fixture *f = *state;
+	struct op_counts *rd = &f->now.w[0].ops[BLKLAT_OP_READ];
+	const struct op_frame *o = read_of(&f->frames), *run = read_of(&f->run);
+	static const u32 after_idle[] = { 0, 1, 0, 2 };
+	u64 seen = 0;
+
+	f->now.idle_gap_ns = 100000000;
+	for (u32 i = 0; i < ARRAY_SIZE(after_idle); i++) {
+		advance(f);
+		if (i == 0 || i == 3)
+			put_after_idle(&f->now, 0, BLKLAT_OP_READ, 102000);
+		if (i == 0)
+			rd->hist.cells[blklat_cell(102000, SCALE)]--;
+		if (i == 1)
+			rd->hist.cells[blklat_cell(102000, SCALE)]++;
+		if (i == 2)
+			put(&f->now, 0, BLKLAT_OP_READ, 27000, 4096);
+		if (i == 3)
+			put_after_idle(&f->now, 0, BLKLAT_OP_READ, 102000);
+		between(f, 1000000000);
+		frames_accumulate(&f->run, &f->frames, &percentiles_default);
+		if (o->ios) {
+			assert_int_equal(o->after_idle_ios, after_idle[i]);
+			assert_int_equal(o->after_idle_sum_ns, after_idle[i] * 102000);
+			seen += o->after_idle_ios;
+		}
+		assert_int_equal(run->after_idle_ios, seen);
+	}
+	assert_int_equal(seen, 3);
+	assert_int_equal(hist_count(&run->after_idle), 3);
 }
 
 int main(void)
@@ -165,6 +201,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(doubtful_pauses, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(pauses_behind_a_stall, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(torn_pauses, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(pauses_wait_for_the_bin, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,9 +126,20 @@ static void give_sums(struct op_frame *o)
 		o->partial = none;
 }
 
+static void idle_clear(struct op_frame *o)
+{
+	hist_clear(&o->after_idle);
+	o->after_idle_sum_ns = 0;
+}
+
 static void op_between(struct op_frame *o, const struct op_counts *before,
 		       const struct op_counts *now)
 {
+	/* Where the interval before had no IO, its IOs after a pause are to be among this one's. */
+	if (o->ios)
+		idle_clear(o);
+	hist_add_diff(&o->after_idle, &now->after_idle, &before->after_idle);
+	o->after_idle_sum_ns += now->after_idle_sum_ns - before->after_idle_sum_ns;
 	hist_diff(&o->hist, &now->hist, &before->hist);
 	o->ios = hist_count(&o->hist);
 	o->counted = (struct op_sums){
@@ -139,8 +150,6 @@ static void op_between(struct op_frame *o, const struct op_counts *before,
 	give_sums(o);
 	o->min_ns = now->min_ns;
 	o->max_ns = now->max_ns;
-	hist_diff(&o->after_idle, &now->after_idle, &before->after_idle);
-	o->after_idle_sum_ns = now->after_idle_sum_ns - before->after_idle_sum_ns;
 }
 
 /* IOs of @h in the bin of @ns and above. */
@@ -178,10 +187,8 @@ static void settle_pauses(struct frame *f, u64 in_flight, u64 gap_ns)
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		struct op_frame *o = &f->ops[op];
 
-		if (doubtful) {
-			hist_clear(&o->after_idle);
-			o->after_idle_sum_ns = 0;
-		}
+		if (doubtful)
+			idle_clear(o);
 		o->after_idle_ios = hist_count(&o->after_idle);
 	}
 }
@@ -238,9 +245,6 @@ static void op_accumulate(struct op_frame *run, const struct op_frame *o)
 	run->bytes += o->bytes;
 	run->errors += o->errors;
 	run->sum_ns += o->sum_ns;
-	run->after_idle_ios += o->after_idle_ios;
-	run->after_idle_sum_ns += o->after_idle_sum_ns;
-	hist_add(&run->after_idle, &o->after_idle);
 	if (!o->ios)
 		return;
 	if (!run->ios || o->min_ns < run->min_ns)
@@ -249,6 +253,9 @@ static void op_accumulate(struct op_frame *run, const struct op_frame *o)
 		run->max_ns = o->max_ns;
 	run->ios += o->ios;
 	hist_add(&run->hist, &o->hist);
+	run->after_idle_ios += o->after_idle_ios;
+	run->after_idle_sum_ns += o->after_idle_sum_ns;
+	hist_add(&run->after_idle, &o->after_idle);
 }
 
 void frames_accumulate(struct frames *run, const struct frames *interval,

@@ -17,7 +17,7 @@ struct op_sums {
 };
 
 struct op_frame {
-	u64 ios;		/* 0: the op is absent; but for the two sums below, nothing else is meaningful */
+	u64 ios;		/* 0: the op is absent; but for the two sums below, nothing is meaningful */
 	u64 bytes;
 	u64 errors;
 	u64 sum_ns;		/* of the latencies */
@@ -40,7 +40,7 @@ struct op_frame {
 	 * Of these, the IOs issued after the device had been idle for the run's idle gap, at idle_scale().
 	 * An engine tells a pause by silence, so an IO that took as long as the gap looks like one to those
 	 * behind it: an interval with such an IO has none of these (it is not known which they are), nor has
-	 * the next one if some were in flight between the two.
+	 * the next one if some were in flight between the two. Counted before the bin, they wait for it as well.
 	 */
 	u64 after_idle_ios;
 	u64 after_idle_sum_ns;

@@ -67,6 +67,12 @@ void hist_diff(struct hist *to, const struct hist *now, const struct hist *befor
 		to->cells[i] = now->cells[i] - before->cells[i];
 }
 
+void hist_add_diff(struct hist *to, const struct hist *now, const struct hist *before)
+{
+	for (u32 i = 0; i < n_cells(now); i++)
+		to->cells[i] += now->cells[i] - before->cells[i];
+}
+
 /* The inverse of blklat_cell_finest(), where a cell is a bound's number g, less the origin. */
 static u64 bound_ns(u32 scale, u32 cell)
 {

@@ -25,8 +25,9 @@ void hist_copy(struct hist *to, const struct hist *from);
 /* @to += @from. @from may be finer than @to (an exact merge), never coarser. */
 void hist_add(struct hist *to, const struct hist *from);
 
-/* @to = @now - @before, all of one scale, @before a former state of @now. */
+/* @to = @now - @before, or += it; all of one scale, @before a former state of @now. */
 void hist_diff(struct hist *to, const struct hist *now, const struct hist *before);
+void hist_add_diff(struct hist *to, const struct hist *now, const struct hist *before);
 
 /*
  * Bounds of a cell in ns, lower exclusive, upper inclusive. Cell 0 is (0, first bound]; the last one

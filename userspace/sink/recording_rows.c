@@ -195,7 +195,8 @@ static int put_op(struct recording_rows *r, s64 id, u32 watch, u32 op, const str
 	const struct series_row row = {
 		.ios = o->ios, .bytes = o->counted.bytes, .errors = o->counted.errors, .sum_ns = o->counted.sum_ns,
 		.min_ns = o->min_ns, .max_ns = o->max_ns, .hist = o->hist,
-		.idle_ios = o->after_idle_ios, .idle_sum_ns = o->after_idle_sum_ns, .idle = o->after_idle,
+		.idle_ios = o->ios ? o->after_idle_ios : 0, .idle_sum_ns = o->ios ? o->after_idle_sum_ns : 0,
+		.idle = o->after_idle,
 	};
 
 	return put_series(r, id, watch, op, &row);
