@@ -56,6 +56,7 @@ watch d device
 watch e total
 io read 60us 4096 x1000
 io write 1ms 4096 x10 errors=1
+part write 512 errors=1
 in-flight 3 oldest=15us
 tick 1
 tick 1

@@ -141,6 +141,34 @@ static void counts_are_a_live_engines(void **state)
 	script_end(&s);
 }
 
+/* Counted at once, as an engine does; it is no IO, and implies no start. */
+static void parts_of_ios(void **state)
+{
+	const struct watch_counts *w;
+	const struct op_counts *wr;
+	struct script s;
+
+	(void)state;
+	script_start(&s, START "part write 4096 errors=2\npart write 512\nin-flight 1\ntick 1\n"
+		"io write 1ms 1024 errors=1\nin-flight 0\ntick 1\n", -1);
+	w = &s.now.w[0];
+	wr = &w->ops[BLKLAT_OP_WRITE];
+	script_tick(&s);
+	assert_int_equal(wr->bytes, 4608);
+	assert_int_equal(wr->errors, 2);
+	assert_int_equal(wr->sum_ns, 0);
+	assert_int_equal(hist_count(&wr->hist), 0);
+	assert_int_equal(w->started, 1);
+	assert_int_equal(w->kernel_ios, 0);
+	script_tick(&s);
+	assert_int_equal(wr->bytes, 5632);
+	assert_int_equal(wr->errors, 3);
+	assert_int_equal(hist_count(&wr->hist), 1);
+	assert_int_equal(w->started, 1);
+	assert_int_equal(w->kernel_ios, 1);
+	script_end(&s);
+}
+
 static void accounts_and_their_starts(void **state)
 {
 	const struct watch_counts *a, *b;
@@ -268,6 +296,11 @@ static void bad_scripts_are_named(void **state)
 		{ START "io read 1us 1 x2 errors=3\n", 4, "3 errors are more than the 2 IOs" },
 		{ START "io read 1000000s 1 x1000000\n", 4, "beyond 2^62" },
 		{ START "io read 1ns 1099511627776 x1000000000000\n", 4, "beyond 2^62" },
+		{ START "part nothing 1\n", 4, "unknown op 'nothing'" },
+		{ START "part read\n", 4, "'part' takes 2 to 3 words" },
+		{ START "part read 4k\n", 4, "bytes '4k' must be a whole number" },
+		{ START "part read 1 x2\n", 4, "'x2' must be like errors=1" },
+		{ START "part read 1 errors=1e3\n", 4, "errors '1e3' must be" },
 		{ START "in-flight 0 oldest=1s\n", 4, "so there is no oldest" },
 		{ START "in-flight 1 age=1s\n", 4, "must be like oldest=81.2us" },
 		{ START "account nothing 1\n", 4, "unknown cell 'nothing'" },
@@ -361,6 +394,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(facts_are_kept),
 		cmocka_unit_test(counts_are_a_live_engines),
+		cmocka_unit_test(parts_of_ios),
 		cmocka_unit_test(accounts_and_their_starts),
 		cmocka_unit_test(scales_merge_but_never_split),
 		cmocka_unit_test(ios_after_a_pause),
