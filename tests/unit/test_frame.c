@@ -252,7 +252,7 @@ static void torn_sums(void **state)
 	assert_near(f->run.f[0].queue_depth, 60000 / 3e9);
 }
 
-/* The bin an interval before the rest: what comes late is with the op's next IO, or is left, and never with another's. */
+/* The bin an interval before the rest: what comes late is with the op's next IO, and never with another's. */
 static void late_sums(void **state)
 {
 	struct fixture *f = *state;
@@ -317,7 +317,7 @@ static void sums_add_up(void **state)
 }
 
 /* One capture ends, and another goes on with its devices: only what is of the same watch goes along. */
-static void a_heir_inherits(void **state)
+static void an_heir_inherits(void **state)
 {
 	static const struct device sda = { .name = "sda", .major = 8 }, again = { .name = "sda", .major = 8 };
 	static const struct device sdb = { .name = "sdb", .major = 8, .minor = 16 };
@@ -426,7 +426,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(torn_sums, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(late_sums, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sums_add_up, set_up, tear_down),
-		cmocka_unit_test(a_heir_inherits),
+		cmocka_unit_test(an_heir_inherits),
 		cmocka_unit_test_setup_teardown(whole_run, set_up, tear_down),
 	};
 

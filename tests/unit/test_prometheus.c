@@ -31,7 +31,7 @@ static void totals_go_on_with_the_next_capture(void **state)
 
 #define OF_WRITES(name) "blklat_io_" name "_total{device=\"sda\",op=\"write\",stage=\"device\"}"
 
-/* Bytes of parts are in the totals as they are counted, not once more with their IO, and stay when its end is never seen. */
+/* Bytes of parts are in the totals as they are counted, once, and stay when the IO's end is never seen. */
 static void parts_of_ios_are_counted_once(void **state)
 {
 	struct op_frame *o;

@@ -51,8 +51,8 @@ bool accounting_ends_missed(const struct accounting *a);
 /*
  * Accounts for watch @i of @s. @cpus is the slack: a program may be between freeing a slot and adding
  * to a bin, once on each CPU. @skipped_left is what of s->skipped still explains a loss; it is
- * lowered by what this watch used up (a skipped run can explain one loss, on one device). What is left after
- * the last watch is known to have been skipped, and not what it missed.
+ * lowered by what this watch used up (a skipped run can explain one loss, on one device). What the last watch
+ * leaves has no known consequence.
  */
 void account(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_left, struct accounting *ret);
 

@@ -23,9 +23,10 @@ struct op_frame {
 	u64 sum_ns;		/* of the latencies */
 	/*
 	 * An engine counts the sums of an IO before its bin, and the bytes of a part when it completes. Those of
-	 * an interval without an IO of the op belong to one that has yet to end: they are kept here until an
-	 * interval has one, and then are among its bytes, errors and sum_ns. So of any number of intervals from
-	 * the first on, these three and what is still here at the end of the last add up to all that was counted.
+	 * an interval without an IO of the op belong to one that has yet to end (or, on a CPU that reorders stores,
+	 * to one that just did): they are kept here until an interval has one, and then are among its bytes, errors
+	 * and sum_ns. So from the first interval on, these three and what is still here at the end of the last add
+	 * up to all that was counted.
 	 */
 	struct op_sums partial;
 	struct op_sums counted;	/* in the interval itself, whatever it belongs to: for those who keep totals */
@@ -60,7 +61,7 @@ struct frame {
 	bool pauses_hidden;	/* an IO took as long as the idle gap, see after_idle; kept for the next interval */
 };
 
-/* A set of frames, one a watch. They keep what the next interval's need, so a run has one set from its begin to its end. */
+/* A set of frames, one a watch, and what the next interval's need: a run keeps one set from begin to end. */
 struct frames {
 	u32 n;
 	struct frame *f;

@@ -84,20 +84,21 @@ static void post_losses(struct board_sink *b, const struct frames *fs, u64 now_n
 
 		if (f->accounting.lost <= lost)
 			continue;
-		snprintf(what, sizeof(what), "IOs were lost within the last minute: %llu of %s, stage %s", f->accounting.lost - lost, f->watch->device->name,
-			 stage_names[f->watch->stage]);
+		snprintf(what, sizeof(what), "IOs were lost within the last minute: %llu of %s, stage %s",
+			 f->accounting.lost - lost, f->watch->device->name, stage_names[f->watch->stage]);
 		board_post_loss(b->poster->board, what, now_ns);
 	}
 }
 
 static void post_skipped(struct board_sink *b, const struct frames *fs, u64 now_ns)
 {
+	u64 more = fs->skipped_unexplained - b->skipped;
 	char what[160];
 
 	if (fs->skipped_unexplained <= b->skipped)
 		return;
-	snprintf(what, sizeof(what), "IOs may have been missed within the last minute: the kernel skipped %llu program runs",
-		 fs->skipped_unexplained - b->skipped);
+	snprintf(what, sizeof(what), "IOs may have been missed within the last minute: the kernel skipped %llu program "
+		 "run%s", more, more == 1 ? "" : "s");
 	board_post_loss(b->poster->board, what, now_ns);
 	b->skipped = fs->skipped_unexplained;
 }

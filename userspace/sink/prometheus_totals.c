@@ -107,8 +107,8 @@ static int add_op(struct op_total *to, const struct op_total *before, const stru
 	else
 		to->created_ns = begin_ns;
 	/*
-	 * Bytes and errors as they are counted, also of an IO that has yet to end: a total keeps them whatever becomes
-	 * of the capture. The sum keeps in step with the buckets.
+	 * Bytes and errors as they are counted, also of an IO that has yet to end: a total keeps them whatever
+	 * becomes of the capture. The sum keeps in step with the buckets.
 	 */
 	to->bytes += o->counted.bytes;
 	to->errors += o->counted.errors;

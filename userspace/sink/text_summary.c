@@ -102,8 +102,8 @@ void text_skipped(const struct text *t, FILE *f, u64 runs)
 	if (!runs)
 		return;
 	/* Of no device in particular, so it has a label of its own. */
-	snprintf(say, sizeof(say), "%s program run%s by the kernel; what %s missed is not known, IOs of any device may be absent",
-		 units_count(count, runs), runs == 1 ? "" : "s", runs == 1 ? "it" : "they");
+	snprintf(say, sizeof(say), "%s program run%s by the kernel; what %s missed is not known, IOs of any device "
+		 "may be absent", units_count(count, runs), runs == 1 ? "" : "s", runs == 1 ? "it" : "they");
 	text_say(t, f, "skipped", ALARM, say);
 }
 
@@ -310,7 +310,8 @@ static void put_partial(const struct text *t, FILE *f, u32 op, const struct op_s
 		return;
 	n = sprintf(say, "%s byte%s", units_count(bytes, sums->bytes), sums->bytes == 1 ? "" : "s");
 	if (sums->errors)
-		n += sprintf(say + n, " and %s error%s", units_count(errors, sums->errors), sums->errors == 1 ? "" : "s");
+		n += sprintf(say + n, " and %s error%s", units_count(errors, sums->errors),
+			     sums->errors == 1 ? "" : "s");
 	sprintf(say + n, " of IOs that have not ended (%s)", op_names[op]);
 	text_say(t, f, "", PLAIN, say);
 }
