@@ -27,6 +27,10 @@ static const struct device sata = {
 static const struct device tuned = {	/* its user wrote 1000 to nr_requests */
 	.name = "sdb", .scheduler = "bfq", .hw_queues = 1, .tags = 31, .nr_requests = 1000,
 };
+/* As many as the driver has, and yet tags of the scheduler. */
+static const struct device equal = {
+	.name = "sdc", .scheduler = "mq-deadline", .hw_queues = 1, .tags = 1024, .nr_requests = 1024,
+};
 static const struct device dm = { .name = "dm-0" };
 
 /* What the slots must have room for whatever the formula: all that is now, and what can come. */
@@ -39,6 +43,7 @@ static void test_slots_have_room(void **state)
 		{ &disk, 2, 1, 2 * 128 }, { &disk, 64, 1, 2 * 128 },
 		{ &nvme, 16, 16, 2 * 128 }, { &nvme, 4, 16, 2 * 128 }, { &nvme, 128, 128, 2 * 128 },
 		{ &sata, 8, 1, 2 * 32 }, { &tuned, 1, 1, 1000 },
+		{ &equal, 2, 1, 1024 },
 	};
 
 	(void)state;
@@ -52,6 +57,22 @@ static void test_slots_have_room(void **state)
 		/* But not without measure: a disk of one queue stays small on a machine of many CPUs. */
 		assert_true(s.stride <= s.tags + 2 * cases[i].least_scheduler_tags + 512);
 		assert_true(s.queues <= (cases[i].d->hw_queues > 1 ? 128 : 8));
+	}
+}
+
+/* Without a scheduler nr_requests are the driver's tags: room for more is for a scheduler's first, and small. */
+static void test_none_has_no_tags_of_its_own(void **state)
+{
+	static const struct { const char *scheduler; u32 least, most; } cases[] = {
+		{ "none", 256, 512 }, { "", 256, 512 }, { "mq-deadline", 1024, 2048 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct device d = equal;
+
+		strcpy(d.scheduler, cases[i].scheduler);
+		assert_in_range(slots_of(&d, 2).stride - d.tags, cases[i].least, cases[i].most);
 	}
 }
 
@@ -262,6 +283,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_slots_have_room),
+		cmocka_unit_test(test_none_has_no_tags_of_its_own),
 		cmocka_unit_test(test_bios_need_no_slots),
 		cmocka_unit_test(test_slots_of_stages),
 		cmocka_unit_test(test_memory),

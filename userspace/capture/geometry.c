@@ -2,6 +2,7 @@
 #include "capture/geometry.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "../bpf/capture.h"
@@ -14,15 +15,20 @@ static u32 max_u32(u32 a, u32 b)
 	return a > b ? a : b;
 }
 
+static bool has_scheduler(const struct device *d)
+{
+	return d->scheduler[0] && strcmp(d->scheduler, "none");
+}
+
 struct slots slots_of(const struct device *d, u32 cpus)
 {
 	struct slots s = { .tags = d->tags };
 	/*
 	 * A scheduler brings tags of its own: twice the smaller of the driver's and 128
-	 * (blk_mq_default_nr_requests()), until the user asks for more.
+	 * (blk_mq_default_nr_requests()), until the user asks for more. Without one nr_requests are the driver's
+	 * tags; as many with one are tags besides those.
 	 */
-	u32 scheduler_tags = max_u32(512, d->scheduler[0] && d->nr_requests != d->tags ?
-					  2 * d->nr_requests : 0);
+	u32 scheduler_tags = max_u32(512, has_scheduler(d) ? 2 * d->nr_requests : 0);
 
 	if (!d->hw_queues)
 		return s;

@@ -82,6 +82,24 @@ def test_number_of_requests():
         assert_counted_meanwhile(device, steps, iodepth=600)
 
 
+def test_as_many_requests_as_tags():
+    """A scheduler with as many tags as the driver: they are tags besides those, all of which have slots."""
+    with null_blks(SLOW | {"submit_queues": 1, "hw_queue_depth": 1024}) as (device,):
+        device.setting("scheduler", "mq-deadline")
+        device.setting("nr_requests", 1024)
+        device.setting("nomerges", 2)
+        tags = (device.sysfs / "mq/0/nr_tags").read_text().strip()
+        assert tags == device.setting("nr_requests") == "1024"
+        stat = Delta(device)
+        with both(device, stage="device,queue,total", interval=0.25) as e:
+            fio(device, rw="randread", number_ios=6000, thread=1, ioengine="libaio", iodepth=1000)
+            e.settle()
+        for stage in "device", "queue", "total":
+            a = e.agree(device, stage)
+            assert (a["started"], a["completed"], a["lost"]) == (6000, 6000, 0)
+        assert stat()["ios"] == 6000
+
+
 def test_more_requests_than_slots():
     """Tags beyond the slots are a loss that has a name, the same in both engines; everything else is counted."""
     with null_blks(SLOW) as (device,):
