@@ -190,7 +190,7 @@ def test_more_devices_than_captures(slots):
             wait_for(s, devices[-1])
             fio(devices[-1], number_ios=100 + i)
             settled(s, devices[-1])
-        s.until(lambda: "one capture takes over" in s.read_stderr(), "one capture")
+        s.until(lambda: "one capture of all devices takes over" in s.read_stderr(), "one capture")
         s.until(lambda: len(s.snapshot()) == 6, "all six again")
         for device in devices:
             fio(device, number_ios=50, rw="randwrite")
@@ -202,6 +202,38 @@ def test_more_devices_than_captures(slots):
             run("losetup", "-d", device.path)
         s.until(lambda: not s.snapshot(), "none")
         assert s.request("/healthz").text == "ok\n"
+
+
+@exact
+def test_more_requests_than_slots(slots):
+    """nr_requests is raised: a capture with more room takes over, and counts what the first had no slots for."""
+    slots.detach_all()
+    device = slots.attach(0)
+    device.setting("scheduler", "mq-deadline")
+    device.setting("nomerges", 2)
+    with Serve("--dev", slots.pattern, "--interval", "0.2") as s:
+        wait_for(s, device)
+        fio(device, number_ios=100)
+        settled(s, device)
+        device.setting("nr_requests", 2000)
+        s.until(lambda: "one capture of all devices takes over" in s.read_stderr(), "a larger capture")
+        fio(device, rw="randwrite", ioengine="libaio", iodepth=1500, number_ios=2000)
+        assert settled(s, device)["completed"] == 2000
+        assert totals(s, device) == (100, 2000)
+        told = f"blklat serve: {device.name} has got more tags than there is room for"
+        assert s.stderr.count(told) == 1 and s.stderr.count("takes over;") == 1
+
+
+def test_more_requests_of_a_device_named(slots):
+    """A service that has given up what another capture takes says what is to be done, once."""
+    device = slots.attach(0)
+    device.setting("scheduler", "mq-deadline")
+    with Serve("--dev", device.name, "--interval", "0.1") as s:
+        wait_for(s, device)
+        device.setting("nr_requests", 2000)
+        s.until(lambda: "restart the service" in s.read_stderr(), "what to do")
+        s.later_snapshot()
+        assert s.read_stderr().count("restart the service") == 1
 
 
 def test_a_device_named_that_goes_stops_it(slots):

@@ -54,6 +54,29 @@ struct capture_ops {
 	void (*close)(struct capture *c);
 };
 
+/* What became of opening a capture anew; see capture_open(). */
+struct capture_renewal {
+	const struct device *device;	/* that had outgrown its slots, the first of them */
+	int err;			/* 0, or it failed: see the problem. It is tried again in a while */
+	struct problem problem;
+	u64 gap_ns;			/* IOs that ended within it are lost */
+};
+
+/*
+ * Opens a capture with @engine, as its open does. A live one stays right when a device's user, or its driver, gives it
+ * more tags or queues than there are slots for: then one with more room is opened beside it and takes over, in a
+ * later read if IOs are in flight of which it has not seen the start. All counts go on, none begins again. @renewed
+ * is called in that read. Devices that are gone are in the new one no more.
+ */
+int capture_open(const struct capture_ops *engine, const struct capture_config *cfg,
+		 void (*renewed)(const struct capture_renewal *r), struct capture **ret, struct problem *p);
+
+/*
+ * Has the device of watch @i still slots for all tags that its requests can carry? Looks into sysfs, so what is not known
+ * is taken for a yes.
+ */
+bool capture_fits(const struct capture *c, u32 i);
+
 extern const struct capture_ops capture_bpf;
 extern const struct capture_ops capture_kmod;
 extern const struct capture_ops capture_replay;

@@ -38,6 +38,13 @@ struct slots slots_of(const struct device *d, u32 cpus)
 	return s;
 }
 
+bool slots_fit(const struct slots *s, const struct device *d)
+{
+	u32 scheduler_tags = has_scheduler(d) ? d->nr_requests : 0;
+
+	return d->hw_queues <= s->queues && max_u32(d->tags, s->tags + scheduler_tags) <= s->stride;
+}
+
 u32 slots_total(const struct device *d, bool device_stage, bool queue_stage, u32 cpus)
 {
 	struct slots s = slots_of(d, cpus);

@@ -14,12 +14,16 @@ struct slots {
 
 /*
  * Room for the tags that @d's requests can carry. Some more than it has now, since queues and tags
- * can be added while it is watched; what goes beyond is counted as lost by BLKLAT_TAG_RANGE.
+ * can be added while it is watched; what goes beyond is counted as lost by BLKLAT_TAG_RANGE, until there is a
+ * capture with more room (capture/renew.c).
  */
 struct slots slots_of(const struct device *d, u32 cpus);
 
 /* Buckets of the BPF engine's table of bios: a power of two, with twice as many cells as there is room for. */
 u32 bio_buckets(u32 max_bios);
+
+/* Is there room in @s for all tags that @d's requests can carry? */
+bool slots_fit(const struct slots *s, const struct device *d);
 
 /* Slots that the watches of one device need in all. */
 u32 slots_total(const struct device *d, bool device_stage, bool queue_stage, u32 cpus);

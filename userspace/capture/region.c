@@ -162,19 +162,36 @@ static void read_after_idle(const struct region *r, u32 i, u32 op, struct op_cou
 		h->cells[cell] = load(&s->bins[cell]);
 }
 
+static void clear_op(struct op_counts *op)
+{
+	hist_clear(&op->hist);
+	op->sum_ns = op->bytes = op->errors = 0;
+	op->min_ns = op->max_ns = 0;
+}
+
 static void read_op(const struct region *r, u32 i, u32 op, const struct op_counts *before,
 		    struct op_counts *ret)
 {
 	struct extremes e = { .min_ns = { UINT64_MAX, UINT64_MAX } };
 
-	hist_clear(&ret->hist);
-	ret->sum_ns = ret->bytes = ret->errors = 0;
-	ret->min_ns = ret->max_ns = 0;
+	clear_op(ret);
 	/* Before all IOs, so that what was counted here is among them. */
 	read_after_idle(r, i, op, ret);
 	for (u32 row = 0; row < r->rows; row++)
 		add_series(series_at(r, row, i, op), ret, &e);
 	choose_extremes(ret, &before->hist, &e, (*r->epoch & 1) ^ 1);
+}
+
+void region_read_sums(const struct region *r, u32 i, struct watch_counts *w)
+{
+	struct extremes ignored = { .min_ns = { UINT64_MAX, UINT64_MAX } };
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		clear_op(&w->ops[op]);
+		read_after_idle(r, i, op, &w->ops[op]);
+		for (u32 cpu = 0; cpu < r->cpus; cpu++)
+			add_series(series_at(r, cpu, i, op), &w->ops[op], &ignored);
+	}
 }
 
 u64 region_account(const struct region *r, u32 watch, enum blklat_account cell)

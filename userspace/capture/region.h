@@ -43,6 +43,12 @@ void region_use_all_octaves(struct region *r);
 void region_read(const struct region *r, u32 i, const struct watch_counts *before, u64 now_ns,
 		 struct watch_counts *w);
 
+/*
+ * Reads of watch @i only what the series have, sums and bins, without the extremes: much less than region_read()
+ * does, for who wants what two regions have at nearly the same moment.
+ */
+void region_read_sums(const struct region *r, u32 i, struct watch_counts *w);
+
 /* Did nothing move while @w was read, as its figures of before and after say? */
 bool region_still(const struct watch_counts *w);
 

@@ -57,6 +57,17 @@ static u64 idle_gap_ns(const struct capture_options *o, const struct capture_ops
 	return llround((o->idle_gap_s >= 0 ? o->idle_gap_s : otherwise_s) * NSEC_PER_SEC);
 }
 
+static void print_renewed(const struct capture_renewal *r)
+{
+	if (r->err)
+		fprintf(stderr, "blklat: %s has got more tags than there is room for, and they are counted as lost: a capture "
+				"with more could not be opened: %s\n", r->device->name, r->problem.text);
+	else
+		fprintf(stderr, "blklat: %s has got more tags than there was room for: a capture with more takes over; IOs "
+				"that ended within %llu us in between are lost\n",
+			r->device->name, (r->gap_ns + 999) / 1000);
+}
+
 static int begin(struct run_capture *r, const struct capture_ops *engine)
 {
 	const struct capture_options *o = r->o;
@@ -75,7 +86,7 @@ static int begin(struct run_capture *r, const struct capture_ops *engine)
 	int err;
 
 	signals_block();
-	err = engine->open(&cfg, &c, &p);
+	err = capture_open(engine, &cfg, print_renewed, &c, &p);
 	if (err)
 		return command_fail(r->who, run_capture_status_of(engine, err), &p);
 	/* Loading read the kernel's type information; that memory is not needed again. */

@@ -110,7 +110,7 @@ static void on_came(void *serve, const struct device *d)
 static void on_joined(void *serve, u64 gap_ns)
 {
 	(void)serve;
-	fprintf(stderr, "blklat: one capture takes over from several; IOs that ended within %llu us in between are in no "
+	fprintf(stderr, "blklat: one capture of all devices takes over; IOs that ended within %llu us in between are in no "
 			"figure\n", (gap_ns + 999) / 1000);
 }
 

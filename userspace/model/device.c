@@ -352,6 +352,22 @@ int device_table_read(struct device_table *t, const char *root, struct problem *
 	return 0;
 }
 
+int device_read_queue(const struct device_table *t, struct device *d)
+{
+	char path[sizeof(t->root) + sizeof(d->sysfs)];
+	CLEANUP(cleanup_close) int dir = -1;
+
+	/* A partition has no queue of its own. */
+	snprintf(path, sizeof(path), "%s%s", t->root, t->d[d->parent].sysfs);
+	dir = sysfs_open_dir(AT_FDCWD, path);
+	if (dir < 0)
+		return dir;
+	d->hw_queues = d->tags = 0;
+	d->scheduler[0] = '\0';
+	read_queue(d, dir);
+	return 0;
+}
+
 void device_table_free(struct device_table *t)
 {
 	free(t->d);

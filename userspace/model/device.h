@@ -52,6 +52,12 @@ struct device_table {
 int device_table_read(struct device_table *t, const char *root, struct problem *p);
 void device_table_free(struct device_table *t);
 
+/*
+ * Reads anew what its user or driver can change of a device that is there: hardware queues and their tags, the
+ * scheduler, nr_requests. @d is one of @t, or a copy of it. Returns 0, or a negative errno, -ENOENT when it is gone.
+ */
+int device_read_queue(const struct device_table *t, struct device *d);
+
 /* Returns 0 or -ENOMEM. */
 int device_table_copy(struct device_table *to, const struct device_table *from);
 

@@ -65,6 +65,20 @@ int member_read(struct member *m, const struct percentiles *ps, struct problem *
 	return 0;
 }
 
+const struct device *member_outgrown(struct member *m)
+{
+	const struct snapshot *now = &m->snapshots[m->now], *before = &m->snapshots[!m->now];
+
+	for (u32 i = 0; i < now->n; i++) {
+		bool lost = now->w[i].accounts[BLKLAT_TAG_RANGE] != before->w[i].accounts[BLKLAT_TAG_RANGE];
+
+		if ((lost || i == m->turn) && !now->w[i].gone && !capture_fits(m->capture, i))
+			return m->capture->watches[i].device;
+	}
+	m->turn = (m->turn + 1) % now->n;
+	return NULL;
+}
+
 bool member_gone_before(const struct member *m, u32 i)
 {
 	return m->snapshots[!m->now].w[i].gone;

@@ -17,6 +17,7 @@ struct member {
 	u32 now;			/* which of the two is the newer */
 	struct frames frames;		/* of the last interval */
 	u32 present;			/* watches whose device is still there */
+	u32 turn;			/* member_outgrown()'s */
 };
 
 /*
@@ -32,6 +33,12 @@ int member_read(struct member *m, const struct percentiles *ps, struct problem *
 
 /* Reads, and forgets what was counted so far: the next interval begins here. */
 int member_begin(struct member *m, struct problem *p);
+
+/*
+ * A device that has got more tags than it has slots for, or NULL. Looks where the last interval lost IOs for it, and at one
+ * more watch in turn.
+ */
+const struct device *member_outgrown(struct member *m);
 
 /* Was the device of watch @i gone before the last interval began, or did it go in it? */
 bool member_gone_before(const struct member *m, u32 i);

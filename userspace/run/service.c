@@ -151,6 +151,8 @@ static int step_live(struct service *s, struct problem *p)
 	if (err)
 		return err;
 	err = read_members(s, p);
+	if (!err)
+		service_outgrown(s);
 	heir = err ? err : service_heir_begins(s, p);
 	if (heir < 0)
 		return heir;

@@ -6,7 +6,8 @@
  * that no IO of theirs is missed. Once there are more than SERVICE_MEMBERS_MAX, since every capture costs
  * each IO a little, all are joined: one capture of everything is opened, and takes over at an
  * interval's end when what was in flight at its opening has ended (or 10 intervals later). What ends between
- * the last read of the old and the first of the new, some microseconds, is in neither: the user is told.
+ * the last read of the old and the first of the new, some microseconds, is in neither: the user is told. The same is done
+ * when a device has got more tags than there are slots for.
  */
 #ifndef RUN_SERVICE_H
 #define RUN_SERVICE_H

@@ -43,6 +43,7 @@ int service_heir_takes_over(struct service *s, struct problem *p)
 	s->members = TAKE(s->heir);
 	s->n_members = 1;
 	s->heir_waited = 0;
+	s->outgrown_ns = 0;
 	s->cfg->hooks.joined(s->cfg->hooks.into, s->members->snapshots[0].mono_ns - s->read_ns);
 	while (old) {
 		struct member *next = old->next;
@@ -83,6 +84,27 @@ void service_look(struct service *s)
 		s->join = false;
 	else
 		s->look_ns = now_ns() + SERVICE_SETTLE_NS;
+}
+
+void service_outgrown(struct service *s)
+{
+	const struct device *d = NULL;
+	struct problem p;
+
+	if (s->heir || s->join || now_ns() < s->outgrown_ns)
+		return;
+	for (struct member *m = s->members; !d && m; m = m->next)
+		if (m->capture->live)
+			d = member_outgrown(m);
+	if (!d)
+		return;
+	s->outgrown_ns = s->scout ? now_ns() + SERVICE_OUTGROWN_NS : UINT64_MAX;
+	s->look_ns = now_ns();
+	s->join = s->scout;
+	problem_set(&p, 0, "%s has got more tags than there is room for, and they are counted as lost: %s", d->name,
+		    s->scout ? "a capture with more will take over" : "restart the service, which has given up what another "
+		    "capture takes");
+	service_tell_failure(s, &p);
 }
 
 int service_take_scouted(struct service *s, struct problem *p)

@@ -9,6 +9,7 @@
 
 #define SERVICE_SETTLE_NS (NSEC_PER_SEC / 5)	/* news of devices come in bursts */
 #define SERVICE_LOOK_NS (10 * NSEC_PER_SEC)	/* without any news */
+#define SERVICE_OUTGROWN_NS (60 * NSEC_PER_SEC)	/* an heir that can't be opened is not tried again before */
 
 struct service {
 	const struct service_config *cfg;
@@ -27,6 +28,7 @@ struct service {
 	struct sink *sinks[SERVICE_SINKS_MAX];
 	bool stopped;
 	u64 start_ns, read_ns, look_ns, beat_ns;
+	u64 outgrown_ns;		/* when devices may be looked at again for that; UINT64_MAX: never */
 	char told[sizeof(((struct problem *)0)->text)];	/* the last failure, not to be told again and again */
 };
 
@@ -51,6 +53,9 @@ void service_close_sinks(struct service *s);
 
 /* Has the scout look for what is not watched yet. */
 void service_look(struct service *s);
+
+/* Has the scout open an heir with more room when a device has outgrown its slots. */
+void service_outgrown(struct service *s);
 
 /* Takes what the scout found. Returns 0, or a negative errno and a sentence. */
 int service_take_scouted(struct service *s, struct problem *p);

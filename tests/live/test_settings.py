@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a user sets while it runs: no IO may get lost for it but those that are told."""
+import pytest
+from conftest import need
+from devices import Delta
+from load import BURST, LOST_SHARE, Blklat, Fio
+from recorder import Recorder, ios, replayed
+
+DEPTH = {"ioengine": "libaio", "iodepth": 1500, "rw": "randread", "time_based": 1, "runtime": 3600}
+TAKES_OVER = "a capture with more takes over"
+
+
+def tag_range(a):
+    return a["lost_by"].get("tag_range", 0)
+
+
+def assert_all_told(a, total):
+    """Every IO of fio's is an IO or told as lost; besides those for want of room next to none, see LOST_SHARE."""
+    assert a["started"] == total
+    assert a["started"] == a["completed"] + a["in_flight"] + a["lost"]
+    assert a["in_flight"] + a["lost"] - tag_range(a) <= max(LOST_SHARE * total, BURST), a
+
+
+@pytest.fixture
+def deep_loop(loop):
+    """Without a scheduler at first; what is asked for is what is issued."""
+    need("mq-deadline" in loop.setting("scheduler"), "no mq-deadline")
+    loop.setting("nomerges", 2)
+    return loop
+
+
+@pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "at rest"])
+def test_scheduler_and_more_requests(deep_loop, loaded):
+    """
+    A scheduler is chosen, and then given more requests than there was room for, twice. The counts go on, through both
+    captures. Where that was seen before anything used it, nothing is lost.
+    """
+    stat = Delta(deep_loop)
+    stages = "device", "queue", "total"
+    with Blklat(deep_loop, stage=",".join(stages)) as b:
+        b.next(deep_loop, "total")
+        steps = [("scheduler", "mq-deadline"), ("nr_requests", 1024), ("nr_requests", 2048)]
+        if not loaded:
+            for name, value in steps:
+                deep_loop.setting(name, value)
+            b.until(lambda: TAKES_OVER in b.stderr, "larger capture")
+            steps = []
+        with Fio(deep_loop, **DEPTH) as f:
+            b.next(deep_loop, "total", n=2)
+            for name, value in steps:
+                deep_loop.setting(name, value)
+                b.next(deep_loop, "total", n=2)
+            b.until(lambda: TAKES_OVER in b.stderr, "larger capture")
+            b.next(deep_loop, "total", n=2)
+            over = {stage: tag_range(b.accounting(deep_loop, stage)) for stage in stages}
+            b.next(deep_loop, "total", n=3)
+            total = f.end().ios("read")
+        b.next(deep_loop, "total", n=2)
+    assert b.stderr.count("\n") == b.stderr.count(TAKES_OVER) in (1, 2)
+    assert b.accounting(deep_loop, "device")["kernel_ios"] == stat()["reads"] == total > 10 * BURST
+    for stage in stages:
+        lines = b.of(deep_loop, stage)
+        a = lines[-1]["accounting"]
+        print(stage, a)
+        if stage != "queue":
+            assert_all_told(a, total)
+        assert tag_range(a) == over[stage], "lost with room"
+        if not loaded or stage == "total":
+            assert tag_range(a) == 0
+        completed = 0
+        for line in lines:
+            completed += sum(o["ios"] for o in line["ops"])
+            assert line["accounting"]["completed"] == completed
+        assert b.total("bytes", None, deep_loop, stage) == 4096 * completed
+
+
+def test_recorded(deep_loop, file):
+    """What a recording adds up to is one run, as if there had been one capture."""
+    stat = Delta(deep_loop)
+    deep_loop.setting("scheduler", "mq-deadline")
+    with Recorder(deep_loop, file) as r:
+        with Fio(deep_loop, **DEPTH) as f:
+            r.more(3)
+            deep_loop.setting("nr_requests", 1500)
+            r.until(lambda: TAKES_OVER in r.stderr, "larger capture")
+            r.more(5)
+            total = f.end().ios("read")
+        r.more(2)
+        assert r.stop() == 0
+    a = replayed(file)[-1]["accounting"]
+    print(a)
+    assert_all_told(a, total)
+    assert a["kernel_ios"] == stat()["reads"] == total
+    assert ios(file) == {"read": (a["completed"], 4096 * a["completed"], 0)}

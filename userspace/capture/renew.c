@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A capture that gets more room when a device has outgrown it; see capture_open(). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/carry.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+#define PATIENCE 10			/* reads that one IO in flight can hold a new capture up */
+#define RETRY_NS (60 * NSEC_PER_SEC)	/* after it could not be opened */
+
+/* One of the captures that do the counting, the first or a later one. */
+struct generation {
+	struct capture *capture;
+	struct device_table devices;	/* as they were when it was opened */
+	struct snapshot read;
+	u32 *ours;			/* of each of its watches the number that its user knows */
+	u64 opened_ns;
+};
+
+struct renewing {
+	struct capture capture;		/* what its user sees */
+	struct capture_ops ops;		/* the engine's, but for reading and closing */
+	const struct capture_ops *engine;
+	struct capture_config cfg;
+	void (*renewed)(const struct capture_renewal *r);
+	struct generation *now;
+	struct generation *next;	/* larger, and yet to take over; NULL: none */
+	struct capture_renewal renewal;	/* that is under way */
+	u32 waited;			/* reads, for what was in flight when the next one was opened */
+	u64 retry_ns;			/* not before */
+	struct snapshot carry;		/* to be added to what is read; of watches that are gone all there is */
+	u64 *tag_range;			/* of each watch, as it was told last */
+	u32 turn;			/* the next watch to be looked at without a reason */
+};
+
+static struct live_capture *live(const struct generation *g)
+{
+	return (struct live_capture *)g->capture;
+}
+
+static void free_generation(struct generation *g)
+{
+	if (!g)
+		return;
+	if (g->capture)
+		g->capture->ops->close(g->capture);
+	snapshot_uninit(&g->read);
+	device_table_free(&g->devices);
+	free(g->ours);
+	free(g);
+}
+
+static void cleanup_generation(struct generation **g)
+{
+	free_generation(*g);
+}
+
+/* --- a larger one -------------------------------------------------------------------------- */
+
+/* Looks where IOs were lost for it, and at one more watch each time. Returns one that has outgrown its slots, or -1. */
+static int find_outgrown(struct renewing *r)
+{
+	struct generation *g = r->now;
+
+	for (u32 i = 0; i < g->capture->n_watches; i++) {
+		u32 ours = g->ours[i];
+		u64 told = r->tag_range[ours] - r->carry.w[ours].accounts[BLKLAT_TAG_RANGE];
+
+		if ((region_account(&live(g)->region, i, BLKLAT_TAG_RANGE) != told || i == r->turn) &&
+		    !capture_fits(g->capture, i))
+			return i;
+	}
+	r->turn = (r->turn + 1) % g->capture->n_watches;
+	return -1;
+}
+
+/* The watches that are not gone, of devices as they are now. */
+static u32 choose_watches(const struct renewing *r, struct generation *g, struct watch *watches)
+{
+	const struct capture *now = r->now->capture;
+	u32 n = 0;
+
+	for (u32 i = 0; i < now->n_watches; i++) {
+		const struct watch *w = &r->capture.watches[r->now->ours[i]];
+		struct device *d = &g->devices.d[w->device - r->cfg.devices->d];
+
+		if (live(r->now)->last.w[i].gone)
+			continue;
+		device_read_queue(&g->devices, d);
+		g->ours[n] = r->now->ours[i];
+		watches[n++] = (struct watch){ d, w->stage };
+	}
+	return n;
+}
+
+/* IOs of the kernel's count are those since the first capture began. */
+static void keep_kernel_base(const struct generation *from, struct generation *to)
+{
+	for (u32 i = 0, j = 0; j < to->capture->n_watches; i++)
+		if (from->ours[i] == to->ours[j])
+			live(to)->kernel[j++].base = live(from)->kernel[i].base;
+}
+
+static int open_next(struct renewing *r, struct problem *p)
+{
+	struct generation *g CLEANUP(cleanup_generation) = calloc(1, sizeof(*g));
+	struct watch *watches CLEANUP(cleanup_free) = calloc(r->capture.n_watches, sizeof(*watches));
+	struct capture_config cfg = r->cfg;
+	int err = -ENOMEM;
+
+	if (g && watches)
+		g->ours = calloc(r->capture.n_watches, sizeof(*g->ours));
+	if (!g || !g->ours || device_table_copy(&g->devices, r->cfg.devices))
+		return problem_set(p, err, "out of memory");
+	cfg.devices = &g->devices;
+	cfg.watches = watches;
+	cfg.n_watches = choose_watches(r, g, watches);
+	cfg.scale = r->capture.scale;
+	err = r->engine->open(&cfg, &g->capture, p);
+	if (err)
+		return err;
+	g->opened_ns = now_ns();
+	keep_kernel_base(r->now, g);
+	err = snapshot_init(&g->read, cfg.n_watches, cfg.scale);
+	if (err)
+		return problem_set(p, err, "out of memory");
+	r->next = TAKE(g);
+	r->waited = 0;
+	return 0;
+}
+
+static void look_for_more(struct renewing *r)
+{
+	struct capture_renewal *n = &r->renewal;
+	int i;
+
+	if (r->next || now_ns() < r->retry_ns)
+		return;
+	i = find_outgrown(r);
+	if (i < 0)
+		return;
+	*n = (struct capture_renewal){ .device = r->capture.watches[r->now->ours[i]].device };
+	n->err = open_next(r, &n->problem);
+	if (!n->err)
+		return;
+	r->retry_ns = now_ns() + RETRY_NS;
+	r->renewed(n);
+}
+
+/* --- taking over --------------------------------------------------------------------------- */
+
+/* Has the next one seen the starts of all that is in flight? */
+static bool settled(const struct renewing *r)
+{
+	const struct snapshot *s = &r->now->read;
+
+	for (u32 i = 0; i < s->n; i++)
+		if (!s->w[i].gone && s->w[i].in_flight && s->w[i].oldest_ns > s->mono_ns - r->next->opened_ns)
+			return false;
+	return true;
+}
+
+static void merge_extremes(const struct watch_counts *from, struct watch_counts *to)
+{
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		const struct op_counts *f = &from->ops[op];
+		struct op_counts *t = &to->ops[op];
+
+		if (!f->max_ns)
+			continue;	/* none ended */
+		if (!t->max_ns || f->min_ns < t->min_ns)
+			t->min_ns = f->min_ns;
+		if (f->max_ns > t->max_ns)
+			t->max_ns = f->max_ns;
+	}
+}
+
+/* What is told never becomes less: a tag beyond the slots that was told as lost stays lost. */
+static void keep_told(u64 told, const struct watch_counts *read, struct watch_counts *carry)
+{
+	s64 less = told - read->accounts[BLKLAT_TAG_RANGE] - carry->accounts[BLKLAT_TAG_RANGE];
+
+	if (less <= 0)
+		return;
+	carry->accounts[BLKLAT_TAG_RANGE] += less;
+	carry->started -= less;
+}
+
+/* What is not in the next one stays as it was read last. */
+static void finish_gone(struct renewing *r, struct carried *list)
+{
+	const struct generation *from = r->now, *to = r->next;
+	u32 j = 0;
+
+	for (u32 i = 0; i < from->capture->n_watches; i++) {
+		struct watch_counts *carry = &r->carry.w[from->ours[i]];
+
+		if (j < to->capture->n_watches && to->ours[j] == from->ours[i]) {
+			list[j] = (struct carried){
+				.from = i, .to = j, .carry = carry,
+				.read_from = &from->read.w[i], .read_to = &to->read.w[j],
+			};
+			j++;
+			continue;
+		}
+		carry_add(carry, &from->read.w[i]);
+		carry->started_after = carry->started;
+		carry->in_flight = carry->in_flight_after = from->read.w[i].in_flight;
+		carry->oldest_ns = from->read.w[i].oldest_ns;
+		carry->kernel_known = false;
+		carry->gone = true;
+	}
+}
+
+/*
+ * The next one is read first, so that each IO is in the extremes of one of the two, and once more when it has
+ * taken over.
+ */
+static int take_over(struct renewing *r, struct problem *p)
+{
+	u32 n = r->next->capture->n_watches;
+	struct carried *list CLEANUP(cleanup_free) = calloc(n, sizeof(*list));
+	struct generation *next = r->next, *old = r->now;
+	int err = list ? 0 : -ENOMEM;
+
+	if (!err)
+		finish_gone(r, list);
+	err = err ?: carry_over(live(old), live(next), list, n, &r->renewal.gap_ns);
+	if (err)
+		return problem_set(p, err, "out of memory");
+	err = next->capture->ops->read(next->capture, &next->read, p);
+	if (err)
+		return err;
+	for (u32 j = 0; j < n; j++) {
+		merge_extremes(&old->read.w[list[j].from], &next->read.w[j]);
+		keep_told(r->tag_range[next->ours[j]], &next->read.w[j], list[j].carry);
+	}
+	r->carry.skipped += old->read.skipped - next->read.skipped;
+	r->capture.memory_bytes = next->capture->memory_bytes;
+	r->now = TAKE(r->next);
+	free_generation(old);
+	r->renewed(&r->renewal);
+	return 0;
+}
+
+/* --- the capture --------------------------------------------------------------------------- */
+
+/* What may yet be counted is not told as lost. */
+static void spare_waiting(const struct renewing *r, struct snapshot *s)
+{
+	const struct generation *now = r->now, *next = r->next;
+
+	for (u32 i = 0, j = 0; next && j < next->capture->n_watches; i++) {
+		u64 *told = &s->w[now->ours[i]].accounts[BLKLAT_TAG_RANGE], before = r->tag_range[now->ours[i]];
+
+		if (now->ours[i] != next->ours[j])
+			continue;
+		*told -= carry_waiting(live(now), i, live(next), j++);
+		if ((s64)(*told - before) < 0)
+			*told = before;
+	}
+}
+
+static void compose(struct renewing *r, struct snapshot *s)
+{
+	const struct generation *g = r->now;
+
+	/* Those that are gone are nothing but carry. */
+	snapshot_copy(s, &r->carry);
+	s->mono_ns = g->read.mono_ns;
+	s->wall_ns = g->read.wall_ns;
+	s->idle_gap_ns = g->read.idle_gap_ns;
+	s->skipped += g->read.skipped;
+	for (u32 i = 0; i < g->read.n; i++) {
+		struct snapshot from = { .n = 1, .w = &g->read.w[i] }, to = { .n = 1, .w = &s->w[g->ours[i]] };
+
+		snapshot_copy(&to, &from);
+		carry_add(to.w, &r->carry.w[g->ours[i]]);
+	}
+	spare_waiting(r, s);
+	for (u32 i = 0; i < s->n; i++)
+		r->tag_range[i] = s->w[i].accounts[BLKLAT_TAG_RANGE];
+}
+
+static int renewing_read(struct capture *c, struct snapshot *s, struct problem *p)
+{
+	struct renewing *r = (struct renewing *)c;
+	struct capture *inner = r->now->capture;
+	int err = 0;
+
+	look_for_more(r);
+	if (r->next)
+		err = r->next->capture->ops->read(r->next->capture, &r->next->read, p);
+	err = err ?: inner->ops->read(inner, &r->now->read, p);
+	if (!err && r->next && (settled(r) || ++r->waited > PATIENCE))
+		err = take_over(r, p);
+	if (!err)
+		compose(r, s);
+	return err;
+}
+
+static void renewing_close(struct capture *c)
+{
+	struct renewing *r = (struct renewing *)c;
+
+	if (!r)
+		return;
+	free_generation(r->next);
+	free_generation(r->now);
+	snapshot_uninit(&r->carry);
+	free(r->tag_range);
+	free(r->capture.watches);
+	free(r);
+}
+
+static int take_first(struct renewing *r, const struct capture_config *cfg, struct capture *c)
+{
+	struct generation *g = r->now = calloc(1, sizeof(*g));
+	u32 n = c->n_watches;
+
+	if (!g) {
+		c->ops->close(c);
+		return -ENOMEM;
+	}
+	g->capture = c;
+	g->ours = calloc(n, sizeof(*g->ours));
+	r->tag_range = calloc(n, sizeof(*r->tag_range));
+	r->capture = *c;
+	r->capture.ops = &r->ops;
+	r->capture.watches = calloc(n, sizeof(*c->watches));
+	if (!g->ours || !r->tag_range || !r->capture.watches || snapshot_init(&g->read, n, c->scale) ||
+	    snapshot_init(&r->carry, n, c->scale))
+		return -ENOMEM;
+	for (u32 i = 0; i < n; i++)
+		g->ours[i] = i;
+	memcpy(r->capture.watches, c->watches, n * sizeof(*c->watches));
+	r->cfg = *cfg;
+	r->cfg.watches = NULL;		/* borrowed for opening alone */
+	return 0;
+}
+
+int capture_open(const struct capture_ops *engine, const struct capture_config *cfg,
+		 void (*renewed)(const struct capture_renewal *r), struct capture **ret, struct problem *p)
+{
+	struct capture *c;
+	struct renewing *r;
+	int err = engine->open(cfg, &c, p);
+
+	if (err)
+		return err;
+	*ret = c;
+	if (!c->live)
+		return 0;
+	r = calloc(1, sizeof(*r));
+	if (!r) {
+		c->ops->close(c);
+		return problem_set(p, -ENOMEM, "out of memory");
+	}
+	r->engine = engine;
+	r->renewed = renewed;
+	r->ops = *engine;
+	r->ops.read = renewing_read;
+	r->ops.close = renewing_close;
+	err = take_first(r, cfg, c);
+	if (err) {
+		renewing_close(&r->capture);
+		return problem_set(p, err, "out of memory");
+	}
+	*ret = &r->capture;
+	return 0;
+}
