@@ -79,9 +79,9 @@ static struct origin recording_origin = {
 	.command = "blklat record --dev 'a b'", .interval_s = 1, .idle_gap_ns = 100000000,
 };
 
-static inline void recording_nobody(const struct device *d)
+static inline void recording_nobody(const struct device *d, bool replaced)
 {
-	(void)d;
+	(void)d, (void)replaced;
 }
 
 /* Records a replay of @script into @at's file. */

@@ -51,6 +51,7 @@ static void setup(struct live *t)
 	t->l.region = t->f->r;
 	t->l.bios = calloc(FAKE_WATCHES, sizeof(*t->l.bios));
 	t->l.kernel = calloc(FAKE_WATCHES, sizeof(*t->l.kernel));
+	t->l.gone = calloc(FAKE_WATCHES, sizeof(*t->l.gone));
 	t->l.gaps = calloc(FAKE_WATCHES, sizeof(*t->l.gaps));
 	assert_int_equal(snapshot_init(&t->l.last, FAKE_WATCHES, 3), 0);
 	for (u32 i = 0; i < FAKE_WATCHES; i++)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A capture that is opened anew with more room: two engines that are made up count the same events, each in slots of its
- * own, as the programs of two captures do. Whatever is read is held against what was done.
+ * own, as the programs of two captures do. Whatever is read is held against what was done. And devices that go away
+ * between two reads.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -156,8 +157,16 @@ static void engine_close(struct capture *capture)
 	free(c);
 }
 
+static void engine_look(struct capture *c)
+{
+	struct live_capture *l = (struct live_capture *)c;
+
+	if (live_find_gone(l))
+		live_freeze(l, no_bios);
+}
+
 static const struct capture_ops engine = {
-	.name = "fake", .open = engine_open, .read = engine_read, .close = engine_close,
+	.name = "fake", .open = engine_open, .read = engine_read, .look = engine_look, .close = engine_close,
 };
 
 /* --- events -------------------------------------------------------------------------------- */
@@ -502,6 +511,73 @@ static void test_beside_one_that_is_gone(void **state)
 	finish();
 }
 
+/* The kernel tells that it went away: what is counted afterwards at its address is another's. */
+static void test_gone_between_reads(void **state)
+{
+	char path[128];
+
+	(void)state;
+	begin(2);
+	read_disk(0);
+	io(0, 1, 1000);
+	snprintf(path, sizeof(path), "%s/sys/block/sda", w.root);
+	remove_tree(path);
+	w.c->ops->look(w.c);
+	put_disk("sda", 0);
+	for (u32 n = 0; n < 10; n++) {
+		io(0, 2, 1000);
+		io(1, 2, 1000);
+	}
+	for (u32 n = 0; n < 2; n++) {
+		w.c->ops->look(w.c);
+		check(read_disk(0), 1, 0, 0);
+		check(read_disk(1), 10, 0, 0);
+		assert_true(w.s.w[0].gone);
+		assert_false(w.s.w[0].replaced);
+		assert_false(w.s.w[1].gone);
+	}
+	finish();
+}
+
+/* Another one was there when it was looked at: some of what was counted by then may be that one's. */
+static void test_replaced_between_reads(void **state)
+{
+	(void)state;
+	begin(1);
+	/* Whose table has a number for what is in it. */
+	w.t.d[0].diskseq = 7;
+	put("sda", "diskseq", "7\n");
+	io(0, 1, 1000);
+	read_disk(0);
+	assert_false(w.s.w[0].gone);
+	put("sda", "diskseq", "8\n");
+	io(0, 2, 1000);
+	w.c->ops->look(w.c);
+	io(0, 2, 1000);
+	for (u32 n = 0; n < 2; n++) {
+		check(read_disk(0), 2, 0, 0);
+		assert_true(w.s.w[0].gone);
+		assert_true(w.s.w[0].replaced);
+	}
+	finish();
+}
+
+/* What it had in flight is waited for, and what never ends stays in flight. */
+static void test_gone_with_an_io_in_flight(void **state)
+{
+	char path[128];
+
+	(void)state;
+	begin(1);
+	start(0, 1);
+	snprintf(path, sizeof(path), "%s/sys/block/sda", w.root);
+	remove_tree(path);
+	w.c->ops->look(w.c);
+	check(read_disk(0), 0, 1, 0);
+	assert_true(w.s.w[0].gone);
+	finish();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -513,6 +589,9 @@ int main(void)
 		cmocka_unit_test(test_one_that_hangs),
 		cmocka_unit_test(test_cannot_be_opened),
 		cmocka_unit_test(test_beside_one_that_is_gone),
+		cmocka_unit_test(test_gone_between_reads),
+		cmocka_unit_test(test_replaced_between_reads),
+		cmocka_unit_test(test_gone_with_an_io_in_flight),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

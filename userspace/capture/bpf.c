@@ -52,6 +52,21 @@ static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 	return 0;
 }
 
+static void bpf_look(struct capture *c)
+{
+	struct bpf_capture *b = (struct bpf_capture *)c;
+	bool any = false;
+
+	if (!live_find_gone(&b->live))
+		return;
+	for (u32 i = 0; i < c->n_watches; i++)
+		if (b->live.gone[i].gone)
+			any |= targets_drop(&b->targets, i);
+	if (any)
+		bpf_write_targets(b);
+	live_freeze(&b->live, count_bios);
+}
+
 /* --- life ---------------------------------------------------------------------------------- */
 
 static void unmap(struct mapping *m)
@@ -123,5 +138,6 @@ const struct capture_ops capture_bpf = {
 	.probe = bpf_probe,
 	.open = bpf_open,
 	.read = bpf_read,
+	.look = bpf_look,
 	.close = bpf_close,
 };

@@ -50,6 +50,11 @@ struct capture_ops {
 	 * -ENODATA (a replay is at its end), or another negative errno and a sentence.
 	 */
 	int (*read)(struct capture *c, struct snapshot *s, struct problem *p);
+	/*
+	 * The kernel has news of devices: IOs of one that went away are not counted from here on, since its address may
+	 * come to stand for another. The next read tells that it is gone.
+	 */
+	void (*look)(struct capture *c);
 	/* Ends the capture and leaves nothing behind. Takes NULL. */
 	void (*close)(struct capture *c);
 };

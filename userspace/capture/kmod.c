@@ -300,11 +300,21 @@ static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
 	return 0;
 }
 
+/* A disk that is removed the module has dropped by itself. */
+static void kmod_look(struct capture *c)
+{
+	struct kmod_capture *k = (struct kmod_capture *)c;
+
+	if (live_find_gone(&k->live))
+		live_freeze(&k->live, count_bios);
+}
+
 const struct capture_ops capture_kmod = {
 	.name = "kmod",
 	.about = "the kernel module blklat.ko",
 	.probe = kmod_probe,
 	.open = kmod_open,
 	.read = kmod_read,
+	.look = kmod_look,
 	.close = kmod_close,
 };

@@ -24,8 +24,9 @@ static int allocate(struct live_capture *l, const struct capture_config *cfg)
 	l->capture.watches = malloc(n * sizeof(*cfg->watches));
 	l->bios = calloc(n, sizeof(*l->bios));
 	l->kernel = calloc(n, sizeof(*l->kernel));
+	l->gone = calloc(n, sizeof(*l->gone));
 	l->gaps = calloc(n, sizeof(*l->gaps));
-	if (!l->capture.watches || !l->bios || !l->kernel || !l->gaps)
+	if (!l->capture.watches || !l->bios || !l->kernel || !l->gone || !l->gaps)
 		return -ENOMEM;
 	memcpy(l->capture.watches, cfg->watches, n * sizeof(*cfg->watches));
 	l->capture.n_watches = n;
@@ -54,6 +55,9 @@ int live_init(struct live_capture *l, const struct capture_ops *ops, const struc
 
 void live_uninit(struct live_capture *l)
 {
+	for (u32 i = 0; l->gone && i < l->capture.n_watches; i++)
+		snapshot_uninit(&l->gone[i].frozen);
+	free(l->gone);
 	snapshot_uninit(&l->last);
 	free(l->bios);
 	free(l->kernel);
@@ -158,6 +162,25 @@ static bool kernel_comparable(const struct watch *w)
 	       w->stage == (requests ? BLKLAT_STAGE_DEVICE : BLKLAT_STAGE_TOTAL);
 }
 
+/* Returns what device_kernel_stat() does; -ENODEV also when it is known to have gone. */
+static int read_stat(struct live_capture *l, u32 i, struct kernel_stat *stat)
+{
+	const struct watch *watch = &l->capture.watches[i];
+	struct kernel_counts *k = &l->kernel[i];
+	struct gone_watch *g = &l->gone[i];
+	int err = g->gone ? -ENODEV : device_kernel_stat(l->capture.devices, watch->device, stat);
+
+	/* A count that fell began anew: zram stays when it is reset, but nothing else of it does (zram_reset_device()). */
+	if (!err && stat->ios < k->last)
+		err = -ENODEV;
+	if (err == -ENODEV && !g->gone) {
+		g->gone = true;
+		g->replaced = device_replaced(l->capture.devices, watch->device);
+	}
+	k->last = stat->ios;
+	return err;
+}
+
 static void read_kernel(struct live_capture *l, u32 i, struct watch_counts *w)
 {
 	struct kernel_counts *k = &l->kernel[i];
@@ -168,12 +191,12 @@ static void read_kernel(struct live_capture *l, u32 i, struct watch_counts *w)
 
 	w->kernel_known = false;
 	w->gone = l->last.w[i].gone;
+	w->replaced = l->gone[i].replaced;
 	if (w->gone)
 		return;
-	err = device_kernel_stat(l->capture.devices, watch->device, &stat);
-	/* A count that fell began anew: zram stays when it is reset, but nothing else of it does (zram_reset_device()). */
-	w->gone = err == -ENODEV || (!err && stat.ios < k->last);
-	k->last = stat.ios;
+	err = read_stat(l, i, &stat);
+	w->gone = err == -ENODEV;
+	w->replaced = l->gone[i].replaced;
 	ios = stat.ios - k->base - w->accounts[BLKLAT_EMPTY_FLUSH];
 	w->kernel_known = !err && kernel_comparable(watch) && (s64)ios >= 0;
 	w->kernel_ios = w->kernel_known ? ios : 0;
@@ -197,9 +220,60 @@ int live_read(struct live_capture *l, struct snapshot *s, int (*count_bios)(stru
 	if (err)
 		return problem_set(p, err, "could not read the bios in flight: %s", strerror(-err));
 	note_gaps(l, s);
-	for (u32 i = 0; i < s->n; i++)
+	for (u32 i = 0; i < s->n; i++) {
+		if (l->gone[i].frozen.n)
+			watch_counts_copy(&s->w[i], l->gone[i].frozen.w);
 		read_kernel(l, i, &s->w[i]);
+	}
 	return 0;
+}
+
+/* --- devices that go away ------------------------------------------------------------------ */
+
+static bool any_in_flight(const struct live_capture *l)
+{
+	for (u32 i = 0; i < l->capture.n_watches; i++)
+		if (l->gone[i].gone && !l->gone[i].frozen.n && region_in_flight(&l->region, i))
+			return true;
+	return false;
+}
+
+bool live_find_gone(struct live_capture *l)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	bool any = false;
+
+	for (u32 i = 0; i < l->capture.n_watches; i++) {
+		struct kernel_stat stat = { 0 };
+
+		if (!l->gone[i].gone && !l->last.w[i].gone)
+			any |= read_stat(l, i, &stat) == -ENODEV;
+	}
+	for (u32 n = 0; any && n < 20 && any_in_flight(l); n++)
+		nanosleep(&ms, NULL);
+	return any;
+}
+
+void live_freeze(struct live_capture *l, int (*count_bios)(struct live_capture *l))
+{
+	u64 now = now_ns();
+
+	count_bios(l);
+	for (u32 i = 0; i < l->capture.n_watches; i++) {
+		struct gone_watch *g = &l->gone[i];
+		struct watch_counts *w;
+
+		/* Without memory it is read at the interval's end, as any other. */
+		if (!g->gone || g->frozen.n || l->last.w[i].gone || snapshot_init(&g->frozen, 1, l->capture.scale))
+			continue;
+		w = g->frozen.w;
+		region_read(&l->region, i, &l->last.w[i], now, w);
+		if (l->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
+			continue;
+		w->started = w->started_after = region_account(&l->region, i, BLKLAT_STARTED);
+		w->in_flight = w->in_flight_after = l->bios[i].in_flight;
+		w->oldest_ns = age_ns(l->bios[i].earliest_ns, now);
+	}
 }
 
 void live_end(struct live_capture *l, const struct snapshot *s)

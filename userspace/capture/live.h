@@ -22,6 +22,13 @@ struct kernel_counts {
 	u64 last;
 };
 
+/* A watch whose device went away. */
+struct gone_watch {
+	bool gone;		/* seen between two reads */
+	bool replaced;		/* see watch_counts */
+	struct snapshot frozen;	/* of this watch alone: what there was then; empty while it is not gone */
+};
+
 /* Engines embed it at the start of their own state, and set up its region. */
 struct live_capture {
 	struct capture capture;
@@ -29,6 +36,7 @@ struct live_capture {
 	struct bio_counts *bios;	/* of each watch; the engine's to fill */
 	u64 idle_gap_ns;		/* 0: pauses are not looked for */
 	struct kernel_counts *kernel;	/* of each watch */
+	struct gone_watch *gone;	/* of each watch */
 	s64 *gaps;			/* of each watch: region_gap() when it was still last */
 	struct snapshot last;		/* what was read last: tells the interval's bins */
 };
@@ -56,6 +64,14 @@ void live_note_kernel(struct live_capture *l);
  */
 int live_read(struct live_capture *l, struct snapshot *s, int (*count_bios)(struct live_capture *l),
 	      struct problem *p);
+
+/*
+ * For an engine's look: notes which devices went away since the last one or read, and waits up to 20 ms for what
+ * they have in flight, since until that ends nothing comes in their place. Returns whether there are any; the engine then
+ * counts them no more, as far as that is in its hands, and calls live_freeze(), after which their figures stay.
+ */
+bool live_find_gone(struct live_capture *l);
+void live_freeze(struct live_capture *l, int (*count_bios)(struct live_capture *l));
 
 /* Remembers what the next read has to know of this one, among it which devices had gone. */
 void live_end(struct live_capture *l, const struct snapshot *s);

@@ -194,6 +194,11 @@ void region_read_sums(const struct region *r, u32 i, struct watch_counts *w)
 	}
 }
 
+u64 region_in_flight(const struct region *r, u32 i)
+{
+	return scan_slots(r, i).in_flight;
+}
+
 u64 region_account(const struct region *r, u32 watch, enum blklat_account cell)
 {
 	u64 sum = 0;

@@ -49,6 +49,9 @@ void region_read(const struct region *r, u32 i, const struct watch_counts *befor
  */
 void region_read_sums(const struct region *r, u32 i, struct watch_counts *w);
 
+/* Requests of watch @i in flight, by its slots. */
+u64 region_in_flight(const struct region *r, u32 i);
+
 /* Did nothing move while @w was read, as its figures of before and after say? */
 bool region_still(const struct watch_counts *w);
 

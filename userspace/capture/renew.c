@@ -15,7 +15,7 @@
 struct generation {
 	struct capture *capture;
 	struct device_table devices;	/* as they were when it was opened */
-	struct snapshot read;
+	struct snapshot read;		/* empty in the first until there is a next one */
 	u32 *ours;			/* of each of its watches the number that its user knows */
 	u64 opened_ns;
 };
@@ -31,7 +31,7 @@ struct renewing {
 	struct capture_renewal renewal;	/* that is under way */
 	u32 waited;			/* reads, for what was in flight when the next one was opened */
 	u64 retry_ns;			/* not before */
-	struct snapshot carry;		/* to be added to what is read; of watches that are gone all there is */
+	struct snapshot carry;		/* to be added to what is read; of watches that are gone all there is; or empty */
 	u64 *tag_range;			/* of each watch, as it was told last */
 	u32 turn;			/* the next watch to be looked at without a reason */
 };
@@ -67,7 +67,7 @@ static int find_outgrown(struct renewing *r)
 
 	for (u32 i = 0; i < g->capture->n_watches; i++) {
 		u32 ours = g->ours[i];
-		u64 told = r->tag_range[ours] - r->carry.w[ours].accounts[BLKLAT_TAG_RANGE];
+		u64 told = r->tag_range[ours] - (r->carry.n ? r->carry.w[ours].accounts[BLKLAT_TAG_RANGE] : 0);
 
 		if ((region_account(&live(g)->region, i, BLKLAT_TAG_RANGE) != told || i == r->turn) &&
 		    !capture_fits(g->capture, i))
@@ -87,7 +87,7 @@ static u32 choose_watches(const struct renewing *r, struct generation *g, struct
 		const struct watch *w = &r->capture.watches[r->now->ours[i]];
 		struct device *d = &g->devices.d[w->device - r->cfg.devices->d];
 
-		if (live(r->now)->last.w[i].gone)
+		if (live(r->now)->last.w[i].gone || live(r->now)->gone[i].gone)
 			continue;
 		device_read_queue(&g->devices, d);
 		g->ours[n] = r->now->ours[i];
@@ -104,6 +104,18 @@ static void keep_kernel_base(const struct generation *from, struct generation *t
 			live(to)->kernel[j++].base = live(from)->kernel[i].base;
 }
 
+/* Until there is a second capture, the first one's reads are what its user gets: most never need more memory. */
+static int make_room(struct renewing *r)
+{
+	int err = 0;
+
+	if (!r->now->read.n)
+		err = snapshot_init(&r->now->read, r->now->capture->n_watches, r->capture.scale);
+	if (!err && !r->carry.n)
+		err = snapshot_init(&r->carry, r->capture.n_watches, r->capture.scale);
+	return err;
+}
+
 static int open_next(struct renewing *r, struct problem *p)
 {
 	struct generation *g CLEANUP(cleanup_generation) = calloc(1, sizeof(*g));
@@ -113,7 +125,7 @@ static int open_next(struct renewing *r, struct problem *p)
 
 	if (g && watches)
 		g->ours = calloc(r->capture.n_watches, sizeof(*g->ours));
-	if (!g || !g->ours || device_table_copy(&g->devices, r->cfg.devices))
+	if (!g || !g->ours || make_room(r) || device_table_copy(&g->devices, r->cfg.devices))
 		return problem_set(p, err, "out of memory");
 	cfg.devices = &g->devices;
 	cfg.watches = watches;
@@ -212,6 +224,7 @@ static void finish_gone(struct renewing *r, struct carried *list)
 		carry->oldest_ns = from->read.w[i].oldest_ns;
 		carry->kernel_known = false;
 		carry->gone = true;
+		carry->replaced = from->read.w[i].replaced;
 	}
 }
 
@@ -275,31 +288,48 @@ static void compose(struct renewing *r, struct snapshot *s)
 	s->idle_gap_ns = g->read.idle_gap_ns;
 	s->skipped += g->read.skipped;
 	for (u32 i = 0; i < g->read.n; i++) {
-		struct snapshot from = { .n = 1, .w = &g->read.w[i] }, to = { .n = 1, .w = &s->w[g->ours[i]] };
+		struct watch_counts *w = &s->w[g->ours[i]];
 
-		snapshot_copy(&to, &from);
-		carry_add(to.w, &r->carry.w[g->ours[i]]);
+		watch_counts_copy(w, &g->read.w[i]);
+		carry_add(w, &r->carry.w[g->ours[i]]);
 	}
 	spare_waiting(r, s);
-	for (u32 i = 0; i < s->n; i++)
-		r->tag_range[i] = s->w[i].accounts[BLKLAT_TAG_RANGE];
 }
 
-static int renewing_read(struct capture *c, struct snapshot *s, struct problem *p)
+static int read_with_carry(struct renewing *r, struct snapshot *s, struct problem *p)
 {
-	struct renewing *r = (struct renewing *)c;
-	struct capture *inner = r->now->capture;
+	struct capture *now = r->now->capture;
 	int err = 0;
 
-	look_for_more(r);
 	if (r->next)
 		err = r->next->capture->ops->read(r->next->capture, &r->next->read, p);
-	err = err ?: inner->ops->read(inner, &r->now->read, p);
+	err = err ?: now->ops->read(now, &r->now->read, p);
 	if (!err && r->next && (settled(r) || ++r->waited > PATIENCE))
 		err = take_over(r, p);
 	if (!err)
 		compose(r, s);
 	return err;
+}
+
+static int renewing_read(struct capture *c, struct snapshot *s, struct problem *p)
+{
+	struct renewing *r = (struct renewing *)c;
+	int err;
+
+	look_for_more(r);
+	err = r->carry.n ? read_with_carry(r, s, p) : r->now->capture->ops->read(r->now->capture, s, p);
+	for (u32 i = 0; !err && i < s->n; i++)
+		r->tag_range[i] = s->w[i].accounts[BLKLAT_TAG_RANGE];
+	return err;
+}
+
+static void renewing_look(struct capture *c)
+{
+	struct renewing *r = (struct renewing *)c;
+
+	r->now->capture->ops->look(r->now->capture);
+	if (r->next)
+		r->next->capture->ops->look(r->next->capture);
 }
 
 static void renewing_close(struct capture *c)
@@ -331,8 +361,7 @@ static int take_first(struct renewing *r, const struct capture_config *cfg, stru
 	r->capture = *c;
 	r->capture.ops = &r->ops;
 	r->capture.watches = calloc(n, sizeof(*c->watches));
-	if (!g->ours || !r->tag_range || !r->capture.watches || snapshot_init(&g->read, n, c->scale) ||
-	    snapshot_init(&r->carry, n, c->scale))
+	if (!g->ours || !r->tag_range || !r->capture.watches)
 		return -ENOMEM;
 	for (u32 i = 0; i < n; i++)
 		g->ours[i] = i;
@@ -363,6 +392,7 @@ int capture_open(const struct capture_ops *engine, const struct capture_config *
 	r->renewed = renewed;
 	r->ops = *engine;
 	r->ops.read = renewing_read;
+	r->ops.look = renewing_look;
 	r->ops.close = renewing_close;
 	err = take_first(r, cfg, c);
 	if (err) {

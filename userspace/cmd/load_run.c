@@ -12,9 +12,9 @@
 #include "util/cleanup.h"
 
 /* A device that went away is in the run; there is nobody to tell meanwhile. */
-static void ignore_gone(const struct device *d)
+static void ignore_gone(const struct device *d, bool replaced)
 {
-	(void)d;
+	(void)d, (void)replaced;
 }
 
 static void cleanup_capture(struct capture **c)

@@ -153,7 +153,8 @@ static int end_child(struct record *r, const char *who, int status)
 		child_end(child);
 	} else if (child->pid) {
 		fprintf(stderr, "%s: waiting for '%s' to end, which is not recorded any more\n", who, child->argv[0]);
-		child_wait(child, UINT64_MAX);
+		while (!child_wait(child, UINT64_MAX))
+			;
 	}
 	if (child->pid)
 		fprintf(stderr, "%s: '%s' (process %d) does not end, not even by SIGKILL: it is left\n", who,

@@ -129,9 +129,10 @@ struct sink_config run_capture_look(const struct run_capture *r, FILE *out)
 	};
 }
 
-static void print_gone(const struct device *d)
+static void print_gone(const struct device *d, bool replaced)
 {
-	fprintf(stderr, "blklat: %s went away\n", d->name);
+	fprintf(stderr, "blklat: %s went away%s\n", d->name, replaced ? ", and another one was in its place before that was "
+		"seen: some of its last IOs may be that one's" : "");
 }
 
 enum loop_end run_capture_loop(struct run_capture *r, struct sink *sink, struct child *child, struct problem *p)

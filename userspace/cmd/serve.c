@@ -95,10 +95,11 @@ static int take(int key, const char *value, void *into, struct problem *p)
 
 /* --- what the service tells ----------------------------------------------------------------- */
 
-static void on_gone(void *serve, const struct device *d)
+static void on_gone(void *serve, const struct device *d, bool replaced)
 {
 	(void)serve;
-	fprintf(stderr, "blklat: %s went away\n", d->name);
+	fprintf(stderr, "blklat: %s went away%s\n", d->name, replaced ? ", and another one was in its place before that was "
+		"seen: some of its last IOs may be that one's" : "");
 }
 
 static void on_came(void *serve, const struct device *d)

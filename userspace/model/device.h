@@ -71,6 +71,12 @@ int device_table_copy(struct device_table *to, const struct device_table *from);
  */
 int device_find(const struct device_table *t, const char *name, u32 *set, u32 *n, struct problem *p);
 
+/*
+ * Is there another device in @d's place: of its name, or another file or disk in the same one? (If there is none in its place,
+ * or that is @d itself, no.)
+ */
+bool device_replaced(const struct device_table *t, const struct device *d);
+
 struct kernel_stat {
 	u64 ios;		/* completed since boot: reads + writes + discards + flushes */
 	u64 in_flight;		/* issued and not completed; where there are no requests, queued and not ended */

@@ -36,14 +36,27 @@ static bool replaced(const struct device_table *t, const struct device *d)
 	return d->diskseq && (sysfs_u64(AT_FDCWD, path, &diskseq) || diskseq != d->diskseq);
 }
 
+static bool has_size(const struct device_table *t, const struct device *d)
+{
+	char path[sizeof(t->root) + sizeof(d->sysfs) + 8];
+	u64 sectors;
+
+	path_of(t, d, "size", path, sizeof(path));
+	return !sysfs_u64(AT_FDCWD, path, &sectors) && sectors;
+}
+
+bool device_replaced(const struct device_table *t, const struct device *d)
+{
+	return has_size(t, d) && replaced(t, d);
+}
+
 int device_kernel_stat(const struct device_table *t, const struct device *d, struct kernel_stat *ret)
 {
 	char path[sizeof(t->root) + sizeof(d->sysfs) + 8], text[512], *s = text;
-	u64 figures[STAT_FIGURES], sectors;
+	u64 figures[STAT_FIGURES];
 	int err;
 
-	path_of(t, d, "size", path, sizeof(path));
-	if (sysfs_u64(AT_FDCWD, path, &sectors) || !sectors || replaced(t, d))
+	if (!has_size(t, d) || replaced(t, d))
 		return -ENODEV;
 	path_of(t, d, "stat", path, sizeof(path));
 	err = sysfs_text(AT_FDCWD, path, text, sizeof(text));

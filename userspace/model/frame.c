@@ -209,6 +209,7 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		f->in_flight = w->in_flight;
 		f->oldest_ns = w->oldest_ns;
 		f->gone = w->gone;
+		f->replaced = w->replaced;
 		account(now, i, cpus, &skipped_left, &f->accounting);
 		settle_pauses(f, before->w[i].in_flight, now->idle_gap_ns);
 		derive(f, ps);
@@ -272,6 +273,7 @@ void frames_accumulate(struct frames *run, const struct frames *interval,
 		r->in_flight = f->in_flight;
 		r->oldest_ns = f->oldest_ns;
 		r->gone = f->gone;
+		r->replaced = f->replaced;
 		r->accounting = f->accounting;
 		derive(r, ps);
 	}

@@ -58,6 +58,7 @@ struct frame {
 	double queue_depth;	/* mean number in flight: sum of latencies over interval (Little's law) */
 	struct accounting accounting;
 	bool gone;
+	bool replaced;			/* gone, and see watch_counts.replaced */
 	bool pauses_hidden;	/* an IO took as long as the idle gap, see after_idle; kept for the next interval */
 };
 

@@ -67,19 +67,23 @@ static void op_copy(struct op_counts *to, const struct op_counts *from)
 	to->after_idle = after_idle;
 }
 
+void watch_counts_copy(struct watch_counts *to, const struct watch_counts *from)
+{
+	struct op_counts ops[BLKLAT_OPS];
+
+	memcpy(ops, to->ops, sizeof(ops));
+	*to = *from;
+	memcpy(to->ops, ops, sizeof(ops));
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		op_copy(&to->ops[op], &from->ops[op]);
+}
+
 void snapshot_copy(struct snapshot *to, const struct snapshot *from)
 {
 	struct watch_counts *w = to->w;
 
 	*to = *from;
 	to->w = w;
-	for (u32 i = 0; i < from->n; i++) {
-		struct op_counts ops[BLKLAT_OPS];
-
-		memcpy(ops, w[i].ops, sizeof(ops));
-		w[i] = from->w[i];
-		memcpy(w[i].ops, ops, sizeof(ops));
-		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			op_copy(&w[i].ops[op], &from->w[i].ops[op]);
-	}
+	for (u32 i = 0; i < from->n; i++)
+		watch_counts_copy(&w[i], &from->w[i]);
 }

@@ -46,6 +46,7 @@ struct watch_counts {
 	u64 kernel_in_flight;	/* by the same */
 	bool kernel_known;	/* false: it can't be had for this device and stage */
 	bool gone;		/* the device went away; the counts are its last */
+	bool replaced;		/* and another one was in its place before that was seen: some may be that one's */
 	bool unsettled;		/* nothing moved, yet it does not add up, and not by what was missing before */
 };
 
@@ -61,6 +62,9 @@ struct snapshot {
 /* Makes an empty one for @n watches. Returns 0 or -ENOMEM. */
 int snapshot_init(struct snapshot *s, u32 n, u32 scale);
 void snapshot_uninit(struct snapshot *s);
+
+/* The same of one watch. */
+void watch_counts_copy(struct watch_counts *to, const struct watch_counts *from);
 
 /* @to = @from, both made for the same watches and scale; each keeps its own histograms. */
 void snapshot_copy(struct snapshot *to, const struct snapshot *from);

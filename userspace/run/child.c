@@ -183,6 +183,8 @@ bool child_wait(struct child *c, u64 deadline_ns)
 
 		if (reap(c))
 			break;
+		if (number == SIGIO)
+			return false;
 		if (number && number != SIGCHLD)
 			pass_on(c, number, &info);
 		else if (now_ns() >= c->firmer_ns)
@@ -199,7 +201,8 @@ void child_end(struct child *c)
 		return;
 	if (c->asked < CHILD_TERM)
 		ask_more_firmly(c);
-	child_wait(c, UINT64_MAX);
+	while (!child_wait(c, UINT64_MAX))
+		;
 }
 
 int child_status(const struct child *c)

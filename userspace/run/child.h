@@ -47,7 +47,7 @@ int child_start(struct child *c, struct problem *p);
 
 /*
  * Waits until it ended or @deadline_ns, and passes on to it what comes to us meanwhile. Returns false at
- * the deadline; true when it does not run any more, or when even SIGKILL did not end it (stuck in the kernel): see ended.
+ * the deadline, and before it when SIGIO came; true when it does not run any more, or when even SIGKILL did not end it (stuck in the kernel): see ended.
  */
 bool child_wait(struct child *c, u64 deadline_ns);
 

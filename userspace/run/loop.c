@@ -3,15 +3,19 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "run/signals.h"
+#include "run/uevents.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 
 struct loop {
 	struct capture *capture;
 	struct sink *sink;
 	const struct loop_config *cfg;
-	void (*gone)(const struct device *d);
+	void (*gone)(const struct device *d, bool replaced);
+	int uevents;			/* -1: none to be had */
 	struct snapshot snapshots[2];
 	u32 now;			/* which of the two is the newer */
 	struct frames interval, run;
@@ -21,8 +25,8 @@ struct loop {
 	u64 start_ns, end_ns;		/* CLOCK_MONOTONIC; end: of --duration, or UINT64_MAX */
 };
 
-/* Returns true when the run is to end before @deadline_ns: by a signal, or because the command ended. */
-static bool wait_until(const struct loop *l, u64 deadline_ns)
+/* Returns true when the run is to end by a signal, or because the command ended. False at @deadline_ns, or there is news. */
+static bool ends_before(const struct loop *l, u64 deadline_ns)
 {
 	siginfo_t info;
 	int number;
@@ -32,11 +36,26 @@ static bool wait_until(const struct loop *l, u64 deadline_ns)
 	do {
 		number = signals_wait(deadline_ns, &info);
 	} while (number == SIGCHLD);
-	return number;
+	return number && number != SIGIO;
+}
+
+/* The same, and has the engine look at what goes away meanwhile. */
+static bool wait_until(const struct loop *l, u64 deadline_ns)
+{
+	bool end;
+
+	do {
+		end = ends_before(l, deadline_ns);
+		if (l->uevents >= 0 && uevents_take(l->uevents))
+			l->capture->ops->look(l->capture);
+	} while (!end && now_ns() < deadline_ns);
+	return end;
 }
 
 static void loop_uninit(struct loop *l)
 {
+	if (l->uevents >= 0)
+		close(l->uevents);
 	snapshot_uninit(&l->snapshots[0]);
 	snapshot_uninit(&l->snapshots[1]);
 	frames_uninit(&l->interval);
@@ -57,6 +76,8 @@ static int loop_init(struct loop *l)
 		err = frames_init(&l->run, c->watches, c->n_watches, c->scale);
 	if (err)
 		return err;
+	if (c->live)
+		l->uevents = uevents_open_signalled();
 	l->shown.f = calloc(c->n_watches, sizeof(*l->shown.f));
 	return l->shown.f ? 0 : -ENOMEM;
 }
@@ -93,7 +114,7 @@ static u32 report_gone(struct loop *l)
 			told |= watches[j].device == watches[i].device &&
 				(l->snapshots[!l->now].w[j].gone || (j < i && just_gone(l, j)));
 		if (just_gone(l, i) && !told)
-			l->gone(watches[i].device);
+			l->gone(watches[i].device, l->snapshots[l->now].w[i].replaced);
 	}
 	return left;
 }
@@ -187,9 +208,9 @@ static enum loop_end run(struct loop *l, struct problem *p)
 }
 
 enum loop_end loop_run(struct capture *c, struct sink *s, const struct loop_config *cfg,
-		       void (*gone)(const struct device *d), struct problem *p)
+		       void (*gone)(const struct device *d, bool replaced), struct problem *p)
 {
-	struct loop l CLEANUP(loop_uninit) = { .capture = c, .sink = s, .cfg = cfg, .gone = gone };
+	struct loop l CLEANUP(loop_uninit) = { .capture = c, .sink = s, .cfg = cfg, .gone = gone, .uevents = -1 };
 
 	if (loop_init(&l)) {
 		problem_set(p, -ENOMEM, "out of memory");

@@ -27,13 +27,14 @@ enum loop_end {
 
 /*
  * Runs until an end is reached, then gives the sink the summary. The last interval is partial when
- * the end comes within one. @gone is called once for each device that went away (the caller prints).
+ * the end comes within one. @gone is called once for each device that went away (the caller prints);
+ * @replaced as in struct watch_counts. That is seen when the kernel tells of it; where it does not, at the interval's end.
  * Signals must be blocked by signals_block() before the capture is opened.
  *
  * The child is started once the capture has been read for the first time. Signals are then passed on to
  * it, and the loop ends with it; another end of the loop leaves it running.
  */
 enum loop_end loop_run(struct capture *c, struct sink *s, const struct loop_config *cfg,
-		       void (*gone)(const struct device *d), struct problem *p);
+		       void (*gone)(const struct device *d, bool replaced), struct problem *p);
 
 #endif

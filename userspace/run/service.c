@@ -34,7 +34,7 @@ static void tell_gone(struct service *s, const struct member *m)
 		for (u32 j = 0; j < i; j++)
 			told |= w[j].device == w[i].device && member_just_gone(m, j);
 		if (!told)
-			s->cfg->hooks.gone(s->cfg->hooks.into, w[i].device);
+			s->cfg->hooks.gone(s->cfg->hooks.into, w[i].device, m->snapshots[m->now].w[i].replaced);
 		s->look_ns = now_ns() + SERVICE_SETTLE_NS;
 	}
 }
@@ -100,6 +100,8 @@ static int handle(struct service *s, enum service_event event, struct problem *p
 		s->cfg->hooks.reload(s->cfg->hooks.into);
 		s->look_ns = now;
 	}
+	for (struct member *m = s->members; event == EVENT_DEVICES && m; m = m->next)
+		m->capture->ops->look(m->capture);
 	if (event == EVENT_DEVICES && s->look_ns > now + SERVICE_SETTLE_NS)
 		s->look_ns = now + SERVICE_SETTLE_NS;
 	if (s->scout && s->look_ns <= now)

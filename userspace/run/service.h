@@ -19,7 +19,7 @@
 #define SERVICE_SINKS_MAX 4
 
 struct service_hooks {
-	void (*gone)(void *into, const struct device *d);
+	void (*gone)(void *into, const struct device *d, bool replaced);
 	void (*came)(void *into, const struct device *d);
 	void (*joined)(void *into, u64 gap_ns);
 	/* Something failed, the service goes on: devices could not be looked for, a capture not be opened. */

@@ -19,6 +19,7 @@ static void make_set(sigset_t *set)
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGTERM);
 	sigaddset(set, SIGCHLD);
+	sigaddset(set, SIGIO);
 	if (!is_ignored(SIGHUP))
 		sigaddset(set, SIGHUP);
 }

@@ -9,7 +9,7 @@
 
 /*
  * Blocks SIGINT, SIGTERM and SIGHUP, which become ends of the run, and SIGCHLD, by which a command tells
- * that it ended. A SIGHUP that was ignored, as under nohup, stays so. SIGPIPE is to be ignored (main.c).
+ * that it ended; and SIGIO, by which a descriptor tells that there is news. A SIGHUP that was ignored, as under nohup, stays so. SIGPIPE is to be ignored (main.c).
  */
 void signals_block(void);
 

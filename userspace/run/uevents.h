@@ -8,6 +8,9 @@
 /* Returns a descriptor that can be polled, or a negative errno where there are none to be had (a container). */
 int uevents_open(void);
 
+/* The same, and SIGIO comes to this process when there is something to take. */
+int uevents_open_signalled(void);
+
 /* Takes all that are there. Returns whether one of them was of a block device, or may have been. */
 bool uevents_take(int fd);
 

@@ -70,6 +70,8 @@ static struct json_object *watch(const struct frame *f)
 		json_add(to, "gone", json_object_new_boolean(true));
 	if (partial)
 		json_add(to, "partial", partial);
+	if (f->replaced)
+		json_add(to, "replaced", json_object_new_boolean(true));
 	json_add(to, "ops", ops);
 	return to;
 }

@@ -110,6 +110,8 @@ static struct json_object *line(const struct json *j, const struct frame *f, boo
 	json_add(to, "accounting", json_accounting(&f->accounting));
 	if (f->gone)
 		json_add(to, "gone", json_object_new_boolean(true));
+	if (f->replaced)
+		json_add(to, "replaced", json_object_new_boolean(true));
 	return to;
 }
 

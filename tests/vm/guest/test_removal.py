@@ -218,6 +218,22 @@ def test_new_device_at_an_old_address():
         assert grown[0] < 4 * size and grown[1] < 10 * size
 
 
+def test_new_device_within_an_interval():
+    """The old one's 100 reads and the new one's 1000 are in one interval; only the first are counted."""
+    with null_blks({}, {}) as (stays, device):
+        with both(stays, device, interval=8) as e:
+            read(device, 100)
+            device.remove()
+            # What is asked here is not how fast they hear of it.
+            time.sleep(0.5)
+            device.make()
+            read(device, 1000)
+            e.settle()
+        assert_gone(e, device)
+        assert [b.ops(device) for b in e] == [{"read": 100}] * 2
+        assert [len(b.of(device)) for b in e] == [1, 1]
+
+
 def test_new_device_is_not_the_old_one():
     """The same for blklat: once it has noticed, a device of the same name is another one."""
     with null_blks({}, {}) as (stays, device):

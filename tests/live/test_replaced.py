@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What comes in the place of a device that went away is not counted as its IO, however long the interval."""
+import contextlib
+
+import pytest
+from devices import MIB, backing_file, run
+from load import Blklat, assert_all_counted, exact, fio
+from recorder import Recorder, ios
+
+
+@contextlib.contextmanager
+def another_file(device):
+    """Puts another file into the loop device, at once."""
+    with backing_file("/dev/shm", 8 * MIB) as other:
+        run("losetup", "-d", device.path)
+        run("losetup", "--direct-io=on", device.path, other)
+        try:
+            yield
+        finally:
+            run("losetup", "-d", device.path)
+
+
+@pytest.mark.parametrize("stage", ["device", "total"])
+@exact
+def test_another_file_within_an_interval(removable_loop, loop, stage):
+    """100 IOs of the one and 1000 of the other, in one interval of ten seconds; a device beside them is not touched."""
+    device, _ = removable_loop
+    with Blklat(device, loop, stage=stage, interval=10) as b:
+        fio(device, size="1M", number_ios=100)
+        fio(loop, number_ios=10)
+        with another_file(device):
+            fio(device, size="8M", number_ios=1000)
+            fio(loop, number_ios=20)
+            b.next(device)
+            b.next(loop)
+    assert assert_all_counted(b, device)["started"] == 100
+    assert assert_all_counted(b, loop)["started"] == 30
+    assert b.of(device)[0]["gone"] and "replaced" not in b.of(device)[0]
+    assert b.stderr == f"blklat: {device.name} went away\n"
+
+
+@exact
+def test_recorded(removable_loop, loop, file):
+    """The same for a recording of a command."""
+    device, _ = removable_loop
+    file.unlink(missing_ok=True)
+    with Recorder(device, file, "--dev", loop.name, interval=10, command=["sleep", "5"]) as r:
+        fio(device, size="1M", number_ios=100)
+        with another_file(device):
+            fio(device, size="8M", number_ios=1000)
+            assert r.wait() == 0
+    assert ios(file) == {"read": (100, 100 * 4096, 0)}
+    assert r.stderr.count(f"blklat: {device.name} went away\n") == 1
