@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "chardev.h"
 
+#include <linux/atomic.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
@@ -16,13 +16,30 @@
 #include "probe.h"
 #include "session.h"
 
+/*
+ * A file's life goes one way, and each step is taken by whoever claims it first: no lock is held. One
+ * that waits for a page of userspace, which may never come (userfaultfd(2)), so keeps nobody else
+ * waiting, least of all mmap, whose caller holds its address space's lock.
+ */
+enum step { FRESH, SETTING_UP, SET_UP, STARTED };
+
 /* An open file. */
 struct client {
-	struct mutex lock;
-	struct blklat_session *session;		/* NULL before BLKLAT_IOC_SETUP */
-	bool started;
-	bool mapped;
+	atomic_t step;
+	atomic_t mapped;
+	struct blklat_session *session;		/* NULL until SET_UP; then there as long as the file */
 };
+
+static bool claim(struct client *c, enum step from, enum step to)
+{
+	return atomic_cmpxchg(&c->step, from, to) == from;
+}
+
+/* NULL: there is none yet. */
+static struct blklat_session *session_of(const struct client *c)
+{
+	return smp_load_acquire(&c->session);
+}
 
 static int chardev_open(struct inode *inode, struct file *file)
 {
@@ -33,7 +50,6 @@ static int chardev_open(struct inode *inode, struct file *file)
 	c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
 	if (!c)
 		return -ENOMEM;
-	mutex_init(&c->lock);
 	file->private_data = c;
 	return nonseekable_open(inode, file);
 }
@@ -94,45 +110,61 @@ static int make_session(struct blklat_setup *setup, struct blklat_watch *watch, 
 	return err;
 }
 
-static int setup_watches(struct client *c, struct blklat_setup *setup)
+/* What SETUP returns goes out before the session can be used, so that nothing is done where it can't. */
+static int answer(const struct blklat_session *s, const struct blklat_setup *setup,
+		  const struct blklat_watch *watch, struct blklat_setup __user *arg)
 {
-	void __user *from = u64_to_user_ptr(setup->watch);
-	size_t bytes = setup->watches * sizeof(struct blklat_watch);
-	struct blklat_watch *watch = vmemdup_user(from, bytes);
+	if (copy_to_user(u64_to_user_ptr(setup->watch), watch, setup->watches * sizeof(*watch)))
+		return -EFAULT;
+	/* The begin of the mapping says it too, but who maps has to know before. */
+	return put_user(s->bytes, &arg->bytes);
+}
+
+static int setup_watches(struct blklat_setup *setup, struct blklat_setup __user *arg, struct blklat_session **ret)
+{
+	struct blklat_watch *watch = vmemdup_user(u64_to_user_ptr(setup->watch), setup->watches * sizeof(*watch));
 	struct blklat_session *s = NULL;
 	int err;
 
 	if (IS_ERR(watch))
 		return PTR_ERR(watch);
 	err = make_session(setup, watch, &s);
-	if (!err && copy_to_user(from, watch, bytes)) {
-		end_session(s);
-		err = -EFAULT;
-	}
+	if (!err)
+		err = answer(s, setup, watch, arg);
 	kvfree(watch);
 	if (err)
-		return err;
-	c->session = s;
-	setup->bytes = s->bytes;
-	return 0;
+		end_session(s);
+	else
+		*ret = s;
+	return err;
 }
 
-static long setup(struct client *c, struct blklat_setup __user *arg)
+static int new_session(struct blklat_setup __user *arg, struct blklat_session **ret)
 {
 	struct blklat_setup setup;
 	int err;
 
-	if (c->session)
-		return -EBUSY;
 	if (copy_from_user(&setup, arg, sizeof(setup)))
 		return -EFAULT;
 	err = blklat_setup_check(&setup);
-	if (!err)
-		err = setup_watches(c, &setup);
-	if (err)
+	return err ?: setup_watches(&setup, arg, ret);
+}
+
+static long setup(struct client *c, struct blklat_setup __user *arg)
+{
+	struct blklat_session *s;
+	int err;
+
+	if (!claim(c, FRESH, SETTING_UP))
+		return -EBUSY;
+	err = new_session(arg, &s);
+	if (err) {
+		atomic_set(&c->step, FRESH);
 		return err;
-	/* The begin of the mapping says it too, but who maps has to know before. */
-	return put_user(setup.bytes, &arg->bytes);
+	}
+	smp_store_release(&c->session, s);
+	atomic_set(&c->step, SET_UP);
+	return 0;
 }
 
 /* --- the others ---------------------------------------------------------------------------- */
@@ -141,22 +173,18 @@ static long start(struct client *c)
 {
 	int err;
 
-	if (!c->session)
+	if (!session_of(c))
 		return -EINVAL;
-	if (c->started)
+	if (!claim(c, SET_UP, STARTED))
 		return -EBUSY;
 	err = blklat_probe_starts(c->session);
-	if (!err) {
-		c->started = true;
-		return 0;
-	}
 	/* Half of a session counts nothing that makes sense. */
-	end_session(c->session);
-	c->session = NULL;
+	if (err)
+		blklat_probe_stop(c->session);
 	return err;
 }
 
-static long count_bios(struct client *c, const struct blklat_bios __user *arg)
+static long count_bios(const struct blklat_session *s, const struct blklat_bios __user *arg)
 {
 	struct blklat_bio_count *counts;
 	struct blklat_bios bios;
@@ -165,72 +193,64 @@ static long count_bios(struct client *c, const struct blklat_bios __user *arg)
 
 	if (copy_from_user(&bios, arg, sizeof(bios)))
 		return -EFAULT;
-	if (!c->session || !c->session->bios || bios.watches != c->session->watches || bios.reserved)
+	if (!s || !s->bios || bios.watches != s->watches || bios.reserved)
 		return -EINVAL;
 	bytes = bios.watches * sizeof(*counts);
 	counts = kvzalloc(bytes, GFP_KERNEL);
 	if (!counts)
 		return -ENOMEM;
-	blklat_bio_count(c->session->bios, counts, bios.watches);
+	blklat_bio_count(s->bios, counts, bios.watches);
 	if (copy_to_user(u64_to_user_ptr(bios.counts), counts, bytes))
 		err = -EFAULT;
 	kvfree(counts);
 	return err;
 }
 
-static long ioctl(struct client *c, unsigned int cmd, void __user *arg)
+static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
+	struct client *c = file->private_data;
+	void __user *at = (void __user *)arg;
+
 	switch (cmd) {
 	case BLKLAT_IOC_VERSION:
-		return put_user((u32)BLKLAT_ABI_VERSION, (u32 __user *)arg);
+		return put_user((u32)BLKLAT_ABI_VERSION, (u32 __user *)at);
 	case BLKLAT_IOC_SETUP:
-		return setup(c, arg);
+		return setup(c, at);
 	case BLKLAT_IOC_START:
 		return start(c);
 	case BLKLAT_IOC_BIOS:
-		return count_bios(c, arg);
+		return count_bios(session_of(c), at);
 	default:
 		return -ENOTTY;
 	}
 }
 
-static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+/* --- the mapping --------------------------------------------------------------------------- */
+
+static int map(struct vm_area_struct *vma, const struct blklat_session *s)
 {
-	struct client *c = file->private_data;
-	long ret;
+	int err = remap_vmalloc_range(vma, s->header, 0);
 
-	mutex_lock(&c->lock);
-	ret = ioctl(c, cmd, (void __user *)arg);
-	mutex_unlock(&c->lock);
-	return ret;
-}
-
-static int map(struct client *c, struct vm_area_struct *vma)
-{
-	int err;
-
-	if (!c->session || vma->vm_pgoff || !(vma->vm_flags & VM_SHARED) ||
-	    vma->vm_end - vma->vm_start != c->session->bytes)
-		return -EINVAL;
-	if (c->mapped)
-		return -EBUSY;
-	err = remap_vmalloc_range(vma, c->session->header, 0);
-	if (err)
-		return err;
 	/* A session is one process's: a child does not get the mapping. */
-	blklat_vma_set(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP);
-	c->mapped = true;
-	return 0;
+	if (!err)
+		blklat_vma_set(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP);
+	return err;
 }
 
 static int chardev_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct client *c = file->private_data;
+	const struct blklat_session *s = session_of(c);
 	int err;
 
-	mutex_lock(&c->lock);
-	err = map(c, vma);
-	mutex_unlock(&c->lock);
+	if (!s || vma->vm_pgoff || !(vma->vm_flags & VM_SHARED) || vma->vm_end - vma->vm_start != s->bytes)
+		return -EINVAL;
+	if (atomic_xchg(&c->mapped, 1))
+		return -EBUSY;
+	err = map(vma, s);
+	/* What was inserted goes with the vma. */
+	if (err)
+		atomic_set(&c->mapped, 0);
 	return err;
 }
 

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+A call of /dev/blklat that waits for a page of its caller's, for as long as that likes: nobody else waits with it,
+neither for the file nor for the address space, and it can be killed.
+"""
+import concurrent.futures
+import contextlib
+import ctypes
+import errno
+import mmap
+import os
+import pathlib
+import signal
+
+import abi
+import pytest
+from abi import Session, a_watch
+from engines import blklat_module
+from guest import null_blk, wait_for
+from load import DEADLINE_S
+from uffd import NO_ADDRESS, Page, libc
+
+
+@pytest.fixture(scope="module")
+def disk():
+    with blklat_module(), null_blk() as (device,):
+        fd = os.open(device.path, os.O_RDONLY)
+        yield fd
+        os.close(fd)
+
+
+def call(fd, number, address):
+    """An ioctl; 0 or its errno."""
+    return ctypes.get_errno() if libc.ioctl(fd, number, address) else 0
+
+
+def map_shared(fd, size):
+    at = libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED, fd, 0)
+    return ctypes.get_errno() if at == NO_ADDRESS else 0
+
+
+@contextlib.contextmanager
+def aside():
+    """Calls on the side. One that never returns fails the test, which would otherwise wait for it."""
+    pool = concurrent.futures.ThreadPoolExecutor(2)
+    yield lambda *call: pool.submit(*call)
+    pool.shutdown(wait=False)
+
+
+class Call:
+    """A SETUP or BIOS that waits for a page: for its argument, for the watches, to write an answer or the counts."""
+
+    def __init__(self, where, disk):
+        self.where, self.page = where, Page()
+        self.watches = (abi.Watch * 1)(a_watch(disk, abi.TOTAL))
+        self.setup = abi.Setup(version=abi.VERSION, watches=1, max_bios=1024, watch=ctypes.addressof(self.watches))
+        self.number, self.address = abi.IOC_SETUP, ctypes.addressof(self.setup)
+        if where == "argument":
+            self.content, self.address = self.setup, self.page.at
+        elif where in ("watches", "answer"):
+            self.content, self.setup.watch = self.watches, self.page.at
+        else:
+            self.bios = abi.Bios(counts=self.page.at, watches=1)
+            self.content, self.number, self.address = b"", abi.IOC_BIOS, ctypes.addressof(self.bios)
+
+    def prepare(self, session):
+        if self.where == "counts":
+            assert call(session.fd, abi.IOC_SETUP, ctypes.addressof(self.setup)) == 0
+        if self.where == "answer":
+            self.page.give(self.content, writable=False)
+
+    def go_on(self):
+        if self.where == "answer":
+            self.page.allow_writing()
+        else:
+            self.page.give(self.content)
+
+
+PLACES = ["argument", "watches", "answer", "counts"]
+
+
+@pytest.mark.parametrize("where", PLACES)
+def test_waits_alone(disk, where):
+    """Another thread gets its answers at once; then the page comes, and the call ends as if nothing had been."""
+    waiting = Call(where, disk)
+    with Session() as s, aside() as start:
+        waiting.prepare(s)
+        first = start(call, s.fd, waiting.number, waiting.address)
+        waiting.page.wait()
+        answers = [start(*c).result(DEADLINE_S) for c in (
+            (map_shared, s.fd, mmap.PAGESIZE),
+            (call, s.fd, abi.IOC_SETUP, ctypes.addressof(waiting.setup)),
+            (call, s.fd, abi.IOC_VERSION, ctypes.addressof(ctypes.c_uint32())),
+            (call, s.fd, abi.IOC_START, None))]
+        # A session that is not there yet can neither be mapped nor started; made twice it can't be either way.
+        assert answers == [errno.EINVAL, errno.EBUSY, 0, 0 if where == "counts" else errno.EINVAL]
+        # This too wants the address space to itself.
+        mmap.mmap(-1, mmap.PAGESIZE).close()
+        assert not first.done()
+        waiting.go_on()
+        assert first.result(DEADLINE_S) == 0
+        assert call(s.fd, abi.IOC_START, None) == (errno.EBUSY if where == "counts" else 0)
+    waiting.page.close()
+
+
+def wait_for_ever(disk, where, told):
+    """In a process of its own: a thread in the call, another one that has mapped meanwhile."""
+    waiting = Call(where, disk)
+    s = Session()
+    waiting.prepare(s)
+    with aside() as start:
+        start(call, s.fd, waiting.number, waiting.address)
+        waiting.page.wait()
+        map_shared(s.fd, mmap.PAGESIZE)
+        os.write(told, b"1")
+        signal.pause()
+
+
+@pytest.mark.parametrize("where", PLACES)
+def test_killed(disk, where):
+    """The page never comes. The process ends at once when killed, and with it its session."""
+    read_end, told = os.pipe()
+    process = os.fork()
+    if not process:
+        with contextlib.suppress(BaseException):
+            wait_for_ever(disk, where, told)
+        os._exit(1)
+    os.close(told)
+    assert os.read(read_end, 1) == b"1"
+    os.close(read_end)
+    os.kill(process, signal.SIGKILL)
+    status = wait_for(lambda: [s for pid, s in [os.waitpid(process, os.WNOHANG)] if pid], "end of the process")[0]
+    assert os.WTERMSIG(status) == signal.SIGKILL
+    wait_for(lambda: pathlib.Path("/sys/module/blklat/refcnt").read_text() == "0\n", "end of the session")
