@@ -14,6 +14,8 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "kernel.h"
+
 #define BUCKET 8
 
 /* The keys have a cache line of their own: who looks for a bio that is not there reads two lines. */
@@ -38,7 +40,7 @@ struct place {
 
 int blklat_bio_table_new(u32 max_bios, struct blklat_bio_table **ret)
 {
-	struct blklat_bio_table *t = kzalloc(sizeof(*t), GFP_KERNEL_ACCOUNT);
+	struct blklat_bio_table *t = kzalloc(sizeof(*t), BLKLAT_GFP);
 	u64 bytes;
 
 	if (!t)
@@ -47,7 +49,7 @@ int blklat_bio_table_new(u32 max_bios, struct blklat_bio_table **ret)
 	t->bits = ilog2(roundup_pow_of_two(max(max_bios, 8U) / (BUCKET / 2)));
 	bytes = sizeof(*t->buckets) << t->bits;
 	if (bytes / PAGE_SIZE <= si_mem_available() / 2)
-		t->buckets = kvzalloc(bytes, GFP_KERNEL_ACCOUNT);
+		t->buckets = kvzalloc(bytes, BLKLAT_GFP);
 	if (!t->buckets) {
 		kfree(t);
 		return -ENOMEM;

@@ -8,7 +8,6 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
-#include <linux/vmalloc.h>
 
 #include "bios.h"
 #include "device.h"
@@ -47,7 +46,7 @@ static int chardev_open(struct inode *inode, struct file *file)
 
 	if ((file->f_mode & (FMODE_READ | FMODE_WRITE)) != (FMODE_READ | FMODE_WRITE))
 		return -EACCES;
-	c = kzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
+	c = kzalloc(sizeof(*c), BLKLAT_GFP);
 	if (!c)
 		return -ENOMEM;
 	file->private_data = c;
@@ -227,13 +226,18 @@ static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 
 /* --- the mapping --------------------------------------------------------------------------- */
 
+/*
+ * A session is one process's: a child does not get the mapping, and because of VM_IO madvise(MADV_DOFORK)
+ * can't make it (madvise_vma_behavior()). It can't grow (VM_DONTEXPAND), be dumped or be executed, now or later.
+ */
 static int map(struct vm_area_struct *vma, const struct blklat_session *s)
 {
-	int err = remap_vmalloc_range(vma, s->header, 0);
+	u64 at;
+	int err = 0;
 
-	/* A session is one process's: a child does not get the mapping. */
-	if (!err)
-		blklat_vma_set(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP);
+	blklat_vma_flags(vma, VM_IO | VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
+	for (at = 0; at < s->bytes && !err; at += PAGE_SIZE)
+		err = vm_insert_page(vma, vma->vm_start + at, vmalloc_to_page((void *)s->header + at));
 	return err;
 }
 
@@ -245,6 +249,8 @@ static int chardev_mmap(struct file *file, struct vm_area_struct *vma)
 
 	if (!s || vma->vm_pgoff || !(vma->vm_flags & VM_SHARED) || vma->vm_end - vma->vm_start != s->bytes)
 		return -EINVAL;
+	if (vma->vm_flags & VM_EXEC)
+		return -EACCES;
 	if (atomic_xchg(&c->mapped, 1))
 		return -EBUSY;
 	err = map(vma, s);

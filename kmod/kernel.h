@@ -61,14 +61,27 @@ static inline struct device *blklat_bdev_device(struct block_device *bdev)
 #endif
 }
 
-static inline void blklat_vma_set(struct vm_area_struct *vma, unsigned long flags)
+static inline void blklat_vma_flags(struct vm_area_struct *vma, unsigned long set, unsigned long clear)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
-	vm_flags_set(vma, flags);	/* the member is const since "mm: introduce vma->vm_flags wrapper functions" */
+	vm_flags_mod(vma, set, clear);	/* the member is const since "mm: introduce vma->vm_flags wrapper functions" */
 #else
-	vma->vm_flags |= flags;
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
 #endif
 }
+
+/*
+ * Memory of a session: its user's memory cgroup pays. Where that has no room the caller is told, and neither
+ * is a process killed for it nor the log written to.
+ */
+#define BLKLAT_GFP (GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
+/* Before 18b2db3b0385 "mm: Convert page kmemcg type to a page memcg flag" such a page can't be mapped. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
+#define BLKLAT_GFP_MAPPED BLKLAT_GFP
+#else
+#define BLKLAT_GFP_MAPPED (BLKLAT_GFP & ~__GFP_ACCOUNT)
+#endif
 
 /* "driver core: class: remove struct class_interface * from callbacks", 6.4 */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)

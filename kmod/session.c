@@ -128,7 +128,7 @@ static int make_targets(struct blklat_session *s, struct blklat_watch *watch, co
 	/* A watch has up to two keys; twice the room keeps searches short. */
 	s->buckets = roundup_pow_of_two(4 * s->watches);
 	s->shift = 64 - ilog2(s->buckets);
-	s->targets = kvcalloc(s->buckets, sizeof(*s->targets), GFP_KERNEL_ACCOUNT);
+	s->targets = kvcalloc(s->buckets, sizeof(*s->targets), BLKLAT_GFP);
 	if (!s->targets)
 		return -ENOMEM;
 	for (i = 0; i < s->buckets; i++)
@@ -175,10 +175,9 @@ static int make_region(struct blklat_session *s)
 	struct blklat_header h;
 
 	lay_out(s, &h);
-	/* Asked first, since a vmalloc that fails complains in the kernel's log. */
 	if (h.bytes / PAGE_SIZE > si_mem_available() / 2)
 		return -ENOMEM;
-	s->header = vmalloc_user(h.bytes);
+	s->header = __vmalloc(h.bytes, BLKLAT_GFP_MAPPED | __GFP_ZERO);
 	if (!s->header)
 		return -ENOMEM;
 	*s->header = h;
@@ -192,7 +191,7 @@ static int make_region(struct blklat_session *s)
 int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *watch,
 		       const struct blklat_device *device, struct blklat_session **ret)
 {
-	struct blklat_session *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+	struct blklat_session *s = kzalloc(sizeof(*s), BLKLAT_GFP);
 	int err;
 
 	if (!s)

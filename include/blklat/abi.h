@@ -28,7 +28,8 @@
  *   open(O_RDWR)               EACCES without write access; the node is root's alone
  *   ioctl(BLKLAT_IOC_VERSION)  which version the module speaks; every version has this one
  *   ioctl(BLKLAT_IOC_SETUP)    says what to watch; from here on ends are seen
- *   mmap(header.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, offset 0), once: EBUSY for a second
+ *   mmap(header.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, offset 0), once: EBUSY for a second,
+ *                              EACCES with PROT_EXEC; it can't grow, and no child inherits it
  *   ioctl(BLKLAT_IOC_START)    from here on starts are counted, and the ends of those
  *   ...                        userspace reads the mapping; nothing is asked of the kernel
  *   ioctl(BLKLAT_IOC_BIOS)     the one thing not in the mapping: bios in flight, stage total
