@@ -244,6 +244,14 @@ void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
 	account_bio(s, &started, err ? BLKLAT_TABLE_FULL : BLKLAT_STARTED);
 }
 
+enum ending { FINE, FAILED, TAKEN_BACK };
+
+/* One that must not wait and would have had to (bio_wouldblock_error()) is no IO: its sender tries again, or not. */
+static enum ending ending_of(bool error, bool would_block)
+{
+	return would_block ? TAKEN_BACK : error ? FAILED : FINE;
+}
+
 static void end_bio_of(struct blklat_session *s, const struct blklat_bio *bio, u32 watch, u64 ns, bool error)
 {
 	struct blklat_series *series;
@@ -262,20 +270,24 @@ static void end_bio_of(struct blklat_session *s, const struct blklat_bio *bio, u
  * that is not watched, or is a part split off one that is (those complete, but are not queued), or
  * found the table full and was counted then.
  */
-static void end_bio(struct blklat_session *s, const struct bio *bio, bool error)
+static void end_bio(struct blklat_session *s, const struct bio *bio, enum ending ending)
 {
 	u64 now = now_ns();
 	struct blklat_bio started;
 
 	if (!blklat_bio_take(s->bios, bio, &started))
 		return;
-	end_bio_of(s, &started, started.watch[0], now - started.ns, error);
-	end_bio_of(s, &started, started.watch[1], now - started.ns, error);
+	if (unlikely(ending == TAKEN_BACK)) {
+		account_bio(s, &started, BLKLAT_REQUEUED);
+		return;
+	}
+	end_bio_of(s, &started, started.watch[0], now - started.ns, ending);
+	end_bio_of(s, &started, started.watch[1], now - started.ns, ending);
 }
 
 void blklat_capture_bio_complete(struct blklat_session *s, struct bio *bio)
 {
-	end_bio(s, bio, bio->bi_status);
+	end_bio(s, bio, ending_of(bio->bi_status, bio->bi_status == BLK_STS_AGAIN));
 }
 
 /*
@@ -283,15 +295,16 @@ void blklat_capture_bio_complete(struct blklat_session *s, struct bio *bio)
  * already, as blk_update_request() says. Those within the completed bytes end, but within a flush
  * sequence all wait for its last step. A bio that was split ends with its last part.
  */
-static void end_bios(struct blklat_session *s, const struct request *rq, u32 bytes, bool error)
+static void end_bios(struct blklat_session *s, const struct request *rq, u32 bytes, int error)
 {
+	enum ending ending = ending_of(error, error == BLKLAT_RQ_AGAIN);
 	const struct bio *bio;
 
 	if (rq->rq_flags & RQF_FLUSH_SEQ)
 		return;
 	for (bio = rq->bio; bio && bio->bi_iter.bi_size <= bytes; bio = bio->bi_next) {
 		bytes -= bio->bi_iter.bi_size;
-		end_bio(s, bio, error);
+		end_bio(s, bio, ending);
 	}
 }
 

@@ -16,7 +16,7 @@ void blklat_capture_insert(struct blklat_session *s, struct request *rq);
 void blklat_capture_merge(struct blklat_session *s, struct request *rq);
 void blklat_capture_issue(struct blklat_session *s, struct request *rq);
 void blklat_capture_requeue(struct blklat_session *s, struct request *rq);
-/* @error: 0 or not; @bytes: how many ended now, less than the request has for a part of it. */
+/* @error: 0, or what the tracepoint says (blklat_rq_error); @bytes: how many ended now, less than the request has for a part of it. */
 void blklat_capture_complete(struct blklat_session *s, struct request *rq, int error, unsigned int bytes);
 
 void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio);

@@ -26,16 +26,21 @@ static void queue(struct blklat_session *s, struct bio *bio)
 }
 
 /* The size is what remains, so nothing; an error stands in it. */
-static void end(struct blklat_session *s, struct bio *bio, bool error)
+static void end_with(struct blklat_session *s, struct bio *bio, blk_status_t status)
 {
 	bio->bi_iter.bi_size = 0;
-	bio->bi_status = error ? BLK_STS_IOERR : BLK_STS_OK;
+	bio->bi_status = status;
 	preempt_disable();
 	blklat_capture_bio_complete(s, bio);
 	preempt_enable();
 }
 
-static void end_request(struct blklat_session *s, struct request *rq, bool error, u32 bytes)
+static void end(struct blklat_session *s, struct bio *bio, bool error)
+{
+	end_with(s, bio, error ? BLK_STS_IOERR : BLK_STS_OK);
+}
+
+static void end_request(struct blklat_session *s, struct request *rq, int error, u32 bytes)
 {
 	preempt_disable();
 	blklat_capture_complete(s, rq, error, bytes);
@@ -154,6 +159,38 @@ static void blklat_capture_bios_test_overwritten(struct kunit *test)
 	fake_expect(test, 0, 0, "overwritten", &wanted);
 }
 
+/* One that must not wait and would have had to: the start is taken back, whoever ends it; no error, no bytes. */
+static void blklat_capture_bios_test_would_block(struct kunit *test)
+{
+	static const struct fake_totals taken_back = {
+		.accounts = { [BLKLAT_STARTED] = 1, [BLKLAT_REQUEUED] = 1 },
+	};
+	static const struct fake_totals tried_again = {
+		.ios[READ_IO] = 1, .bytes[READ_IO] = BYTES,
+		.accounts = { [BLKLAT_STARTED] = 2, [BLKLAT_REQUEUED] = 1 },
+	};
+	struct fake *f = test->priv;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		struct blklat_session *s = fake_session(test, 0, 0, FAKE_MAX_BIOS, &total, 1);
+		struct request *rq = fake_request(test, f->disk[0], false, REQ_OP_READ | REQ_NOWAIT, BYTES);
+		struct bio *bio = rq->bio;
+
+		queue(s, bio);
+		if (i)
+			end_request(s, rq, BLKLAT_RQ_AGAIN, BYTES);
+		else
+			end_with(s, bio, BLK_STS_AGAIN);
+		fake_expect(test, 0, 0, i ? "with its request" : "by itself", &taken_back);
+		EXPECT_U64(test, in_flight(s, 0), 0);
+		bio->bi_iter.bi_size = BYTES;
+		queue(s, bio);
+		end(s, bio, false);
+		fake_expect(test, 0, 0, "tried again", &tried_again);
+	}
+}
+
 /* More bios than the table has room for: those without are counted, and their ends are nothing. */
 static void blklat_capture_bios_test_table_full(struct kunit *test)
 {
@@ -270,7 +307,7 @@ static void blklat_capture_bios_test_with_request(struct kunit *test)
 			struct blklat_session *s = fake_session(test, 0, 0, FAKE_MAX_BIOS, &total, 1);
 			struct request *rq = queued_chain(test, s, f->disk[0]);
 
-			end_request(s, rq, error, cases[i].bytes);
+			end_request(s, rq, error ? FAKE_ERROR : 0, cases[i].bytes);
 			snprintf(what, sizeof(what), "%u bytes", cases[i].bytes);
 			expect_chain(test, 0, what, cases[i].ended, error ? cases[i].ended : 0);
 		}
@@ -283,12 +320,12 @@ static void blklat_capture_bios_test_part_of_request(struct kunit *test)
 	struct blklat_session *s = fake_session(test, 0, 0, FAKE_MAX_BIOS, &total, 1);
 	struct request *rq = queued_chain(test, s, f->disk[0]);
 
-	end_request(s, rq, false, BYTES + 1024);
+	end_request(s, rq, 0, BYTES + 1024);
 	expect_chain(test, 0, "first part", 1, 0);
 	rq->bio = rq->bio->bi_next;
 	rq->bio->bi_iter.bi_size -= 1024;
 	rq->__data_len -= BYTES + 1024;
-	end_request(s, rq, false, rq->__data_len);
+	end_request(s, rq, 0, rq->__data_len);
 	expect_chain(test, 0, "all", CHAIN, 0);
 }
 
@@ -301,12 +338,12 @@ static void blklat_capture_bios_test_flush_sequence(struct kunit *test)
 
 	queue(s, rq->bio);
 	rq->rq_flags = RQF_FLUSH_SEQ;
-	end_request(s, rq, false, BYTES);
+	end_request(s, rq, 0, BYTES);
 	fake_expect(test, 0, 0, "data", &on_its_way);
 	rq->rq_flags = (__force req_flags_t)0;
 	rq->bio->bi_iter.bi_size = 0;
 	rq->__data_len = 0;
-	end_request(s, rq, false, 0);
+	end_request(s, rq, 0, 0);
 	fake_expect(test, 0, 0, "last step", &one_io);
 }
 
@@ -322,7 +359,7 @@ static void blklat_capture_bios_test_handed_on(struct kunit *test)
 
 		rq->q = (void *)&f->disk[1]->queue;
 		rq->part = (void *)f->disk[1]->bdev[0];
-		end_request(s, rq, false, CHAIN * BYTES);
+		end_request(s, rq, 0, CHAIN * BYTES);
 		expect_chain(test, 0, i ? "handed on" : "another disk's", i ? CHAIN : 0, 0);
 	}
 }
@@ -340,13 +377,13 @@ static void blklat_capture_bios_test_with_other_stages(struct kunit *test)
 
 	other = queued_chain(test, fake_session(test, 1, 3, FAKE_MAX_BIOS, &total, 1), f->disk[0]);
 	fake_events(s, rq, "D");
-	end_request(s, rq, false, CHAIN * BYTES);
+	end_request(s, rq, 0, CHAIN * BYTES);
 	expect_chain(test, 0, "both stages", CHAIN, 0);
 	fake_expect(test, 0, 1, "both stages", &request);
 	expect_chain(test, 1, "another session", 0, 0);
-	end_request(s, other, false, CHAIN * BYTES);
+	end_request(s, other, 0, CHAIN * BYTES);
 	expect_chain(test, 1, "another session", 0, 0);
-	end_request(f->s[1], other, false, CHAIN * BYTES);
+	end_request(f->s[1], other, 0, CHAIN * BYTES);
 	expect_chain(test, 1, "the other session", CHAIN, 0);
 }
 
@@ -355,6 +392,7 @@ static struct kunit_case blklat_capture_bios_test_cases[] = {
 	KUNIT_CASE(blklat_capture_bios_test_latency),
 	KUNIT_CASE(blklat_capture_bios_test_unknown),
 	KUNIT_CASE(blklat_capture_bios_test_overwritten),
+	KUNIT_CASE(blklat_capture_bios_test_would_block),
 	KUNIT_CASE(blklat_capture_bios_test_table_full),
 	KUNIT_CASE(blklat_capture_bios_test_gone),
 #if BLKLAT_BIO_HAS_BDEV

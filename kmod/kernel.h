@@ -16,8 +16,10 @@
 /* What block_rq_complete says went wrong, 0: nothing (include/trace/events/block.h; an errno until 5.15). */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 16, 0)
 typedef blk_status_t blklat_rq_error;
+#define BLKLAT_RQ_AGAIN ((__force int)BLK_STS_AGAIN)
 #else
 typedef int blklat_rq_error;
+#define BLKLAT_RQ_AGAIN (-EAGAIN)
 #endif
 
 /* 309dca309fc3 "block: store a block_device pointer in struct bio"; with it block_bio_queue lost its queue. */

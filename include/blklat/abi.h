@@ -67,7 +67,8 @@ enum blklat_op {
 
 /* Cells of an accounts row. */
 enum blklat_account {
-	BLKLAT_REQUEUED,	/* starts taken back: the request will be started again */
+	BLKLAT_REQUEUED,	/* starts taken back: the request will be started again; or a bio that must not
+				   wait would have had to (BLK_STS_AGAIN) */
 	BLKLAT_NO_START,	/* completed, but its start was never seen: lost */
 	BLKLAT_OVERWRITTEN,	/* started, and started again before its end was seen: lost; bios only,
 				   requests show it in their slots */

@@ -152,14 +152,18 @@ static void note_gaps(struct live_capture *l, struct snapshot *s)
 
 /*
  * What the kernel's statistics count as one IO is a request where there are requests, and a bio
- * where there are none. zram counts whatever queue/iostats says (zram_submit_bio()).
+ * where there are none. zram counts whatever queue/iostats says (zram_submit_bio()). Of bios that were taken back
+ * some are counted, others not: dm has begun to by then if the device below is what has no room.
  */
-static bool kernel_comparable(const struct watch *w)
+static bool kernel_comparable(const struct watch *w, const u64 *accounts)
 {
 	bool requests = w->device->hw_queues > 0, counts = w->device->iostats;
 
-	return (counts || !strcmp(w->device->kind, "zram")) &&
-	       w->stage == (requests ? BLKLAT_STAGE_DEVICE : BLKLAT_STAGE_TOTAL);
+	if (!counts && strcmp(w->device->kind, "zram"))
+		return false;
+	if (requests)
+		return w->stage == BLKLAT_STAGE_DEVICE;
+	return w->stage == BLKLAT_STAGE_TOTAL && !accounts[BLKLAT_REQUEUED];
 }
 
 /* Returns what device_kernel_stat() does; -ENODEV also when it is known to have gone. */
@@ -198,7 +202,7 @@ static void read_kernel(struct live_capture *l, u32 i, struct watch_counts *w)
 	w->gone = err == -ENODEV;
 	w->replaced = l->gone[i].replaced;
 	ios = stat.ios - k->base - w->accounts[BLKLAT_EMPTY_FLUSH];
-	w->kernel_known = !err && kernel_comparable(watch) && (s64)ios >= 0;
+	w->kernel_known = !err && kernel_comparable(watch, w->accounts) && (s64)ios >= 0;
 	w->kernel_ios = w->kernel_known ? ios : 0;
 	w->kernel_in_flight = w->kernel_known ? stat.in_flight : 0;
 }

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Reads that must not wait (io_uring's and libaio's RWF_NOWAIT) while the device has no room: each is queued as a bio and
+comes back at once. It is no IO and no error, but a start taken back, and there are as many as their sender was told.
+"""
+import errno
+
+import aio
+import pytest
+from devices import Delta
+from engines import blklat_module
+from guest import null_blk
+from load import Blklat, assert_all_counted
+from stack import dm
+
+ROOM, TRIES = 2, 300
+# Room for two, and both stay for as long as it takes to try; no scheduler, which would make more room.
+SMALL = {"irqmode": 2, "completion_nsec": 500000000, "hw_queue_depth": ROOM, "submit_queues": 1}
+
+
+def refused_reads(device):
+    """Returns how many reads were done and how many were told to try again."""
+    results = aio.read_all(device, ROOM, TRIES)
+    done, again = results.count(aio.BYTES), results.count(-errno.EAGAIN)
+    assert done + again == ROOM + TRIES and done >= ROOM and again > 0, (done, again, set(results))
+    return done, again
+
+
+def assert_taken_back(b, device, done, again):
+    a = assert_all_counted(b, device, "total")
+    assert (a["started"], a["completed"], a["requeued"]) == (done, done, again)
+    assert b.ops(device, "total") == {"read": done}
+    assert (b.total("bytes", "read", device, "total"), b.total("errors", "read", device, "total")) == (done * aio.BYTES, 0)
+    # None of them is as quick as those that came back.
+    lines = [o for line in b.of(device, "total") for o in line["ops"] if o["ios"]]
+    assert min(o["latency_ns"]["min"] for o in lines) >= SMALL["completion_nsec"]
+
+
+@pytest.mark.parametrize("stage", ["total", "device,total"])
+def test_no_room(stage):
+    with blklat_module(), null_blk(**SMALL) as (device,):
+        stat = Delta(device)
+        with Blklat(device, stage=stage, args=["--engine", "kmod"]) as b:
+            done, again = refused_reads(device)
+            b.next(n=2)
+        assert_taken_back(b, device, done, again)
+        assert stat()["reads"] == done
+        if stage != "total":
+            assert assert_all_counted(b, device, "device")["started"] == done
+
+
+def test_no_room_below():
+    """The device above has none either, and its bios come back by the one below."""
+    with blklat_module(), null_blk(**SMALL) as (below,), dm("linear", below) as top:
+        with Blklat(top, below, stage="total", args=["--engine", "kmod"]) as b:
+            done, again = refused_reads(top)
+            b.next(n=4)
+        for device in top, below:
+            assert_taken_back(b, device, done, again)
