@@ -42,6 +42,7 @@ def contenders(build):
         "blklat bpf": [bpf()],
         "blklat kmod": [kmod()],
         "blklat bpf, idle gap": [bpf("--idle-gap", "0.1")],
+        "blklat kmod, idle gap": [kmod("--idle-gap", "0.1")],
         "biolatency": [Tool("biolatency", ["biolatency"], "")],
         "biolatency, 1 device": [Tool("biolatency", ["biolatency", "-d", DEVICE], "")],
         "blklat bpf, 4 devices": [bpf(*others)],

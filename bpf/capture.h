@@ -81,12 +81,4 @@ struct bio_bucket {
 	struct bio_cell cell[BIO_BUCKET];
 };
 
-/* Of one watch and op, the IOs after a pause: sum of their latencies and bins, see idle_scale(). */
-struct idle_series {
-	__u64 sum_ns;
-	__u64 bins[];
-};
-
-#define IDLE_SERIES_BYTES(cells) (sizeof(struct idle_series) + (cells) * 8)
-
 #endif

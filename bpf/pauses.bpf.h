@@ -26,7 +26,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(u32));
-	__uint(value_size, IDLE_SERIES_BYTES(1));
+	__uint(value_size, BLKLAT_IDLE_SERIES_BYTES(1));
 	__uint(map_flags, BPF_F_MMAPABLE);
 } idle_series SEC(".maps");
 
@@ -74,7 +74,7 @@ static __always_inline u64 marked_start(struct target *t, u64 now)
 static __noinline int count_after_idle(u32 watch, u32 op, u64 ns)
 {
 	u32 octave, cell = blklat_place(ns, cfg_idle_merged, &octave), row = (watch - 1) * BLKLAT_OPS + op;
-	struct idle_series *s = bpf_map_lookup_elem(&idle_series, &row);
+	struct blklat_idle_series *s = bpf_map_lookup_elem(&idle_series, &row);
 
 	if (!s || cell >= cfg_idle_cells)
 		return 0;

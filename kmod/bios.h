@@ -15,7 +15,8 @@ struct blklat_bio_table;
 struct blklat_bio {
 	u64 ns;			/* start, CLOCK_MONOTONIC */
 	u32 bytes;
-	u32 op;
+	u16 op;
+	bool after_idle[2];	/* for each of the two watches: queued after a pause */
 	u32 watch[2];		/* number + 1 of the whole device's and of the partition's watch; 0: none */
 };
 

@@ -6,6 +6,7 @@
 
 #include "bios.h"
 #include "hist.h"
+#include "pauses.h"
 #include "slots.h"
 
 /* The clock that userspace calls CLOCK_MONOTONIC, safe in any context; BPF reads the same. */
@@ -60,6 +61,22 @@ static __always_inline void start(struct blklat_session *s, struct blklat_target
 		account(s, t->watch[stage], BLKLAT_TAG_RANGE);
 }
 
+/* The same at the stage device, where the time has a mark if the device had been idle. */
+static void start_marked(struct blklat_session *s, struct blklat_target *t, struct request *rq)
+{
+	struct blklat_slot slot;
+	u64 now;
+
+	if (!blklat_slot_of(s, t, rq, BLKLAT_STAGE_DEVICE, &slot)) {
+		account(s, t->watch[BLKLAT_STAGE_DEVICE], BLKLAT_TAG_RANGE);
+		return;
+	}
+	now = now_ns();
+	if (blklat_follows_pause(&t->seen_ns, now, s->idle_gap_ns))
+		now |= BLKLAT_SLOT_AFTER_IDLE;
+	blklat_slot_start(slot, now);
+}
+
 /* Takes a start back. One that never happened (the driver was busy before it) is none. */
 static noinline void unstart(struct blklat_session *s, struct blklat_target *t, struct request *rq,
 			     enum blklat_stage stage)
@@ -71,6 +88,8 @@ static noinline void unstart(struct blklat_session *s, struct blklat_target *t, 
 	if (!blklat_slot_of(s, t, rq, stage, &slot) || blklat_slot_ns(slot) <= BLKLAT_SLOT_FREE)
 		return;
 	blklat_slot_end(slot);
+	if (s->idle_gap_ns && stage == BLKLAT_STAGE_DEVICE)
+		blklat_note_use(&t->seen_ns, now_ns());
 	account(s, t->watch[stage], BLKLAT_REQUEUED);
 }
 
@@ -126,7 +145,11 @@ static void issue(struct blklat_session *s, struct blklat_target *t, struct requ
 {
 	if (t->watch[BLKLAT_STAGE_QUEUE])
 		end_queue(s, t, rq);
-	if (t->watch[BLKLAT_STAGE_DEVICE] && !READ_ONCE(t->gone))
+	if (!t->watch[BLKLAT_STAGE_DEVICE] || READ_ONCE(t->gone))
+		return;
+	if (s->idle_gap_ns)
+		start_marked(s, t, rq);
+	else
 		start(s, t, rq, BLKLAT_STAGE_DEVICE);
 }
 
@@ -182,11 +205,23 @@ static noinline void complete_unstarted(struct blklat_session *s, struct blklat_
 		account(s, t->watch[BLKLAT_STAGE_DEVICE], cell);
 }
 
+/* The latency of an IO that was marked or took long, where pauses are looked for. */
+static noinline u64 end_marked(struct blklat_session *s, struct blklat_target *t, struct request *rq, u64 now, u64 began)
+{
+	u64 ns = now - (began & ~BLKLAT_SLOT_AFTER_IDLE);
+
+	blklat_note_use(&t->seen_ns, now);
+	if (began & BLKLAT_SLOT_AFTER_IDLE)
+		blklat_count_after_idle(s, t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags), ns);
+	return ns;
+}
+
+/* @pauses: whether they may be looked for, a constant. */
 static __always_inline void complete_request(struct blklat_session *s, struct blklat_target *t, struct request *rq,
-					     int error, u32 bytes)
+					     int error, u32 bytes, bool pauses)
 {
 	/* First of all: the slot may have to come from another CPU's cache, which is not the IO's time. */
-	u64 now = now_ns(), began;
+	u64 now = now_ns(), began, ns;
 	struct blklat_slot slot;
 	struct blklat_series *series;
 
@@ -202,8 +237,13 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 	blklat_hist_add(&series->bytes, bytes);
 	if (unlikely(error))
 		blklat_hist_add(&series->errors, 1);
-	if (bytes >= rq->__data_len)	/* else a part; the last one ends it */
-		end(s, series, slot, now - began);
+	if (bytes < rq->__data_len)
+		return;		/* a part; the last one ends it */
+	/* A mark makes it huge. */
+	ns = now - began;
+	if (pauses && s->idle_gap_ns && ns > BLKLAT_SEEN_EVERY_NS)
+		ns = end_marked(s, t, rq, now, began);
+	end(s, series, slot, ns);
 }
 
 /* --- bios ---------------------------------------------------------------------------------- */
@@ -223,6 +263,12 @@ static void account_bio(const struct blklat_session *s, const struct blklat_bio 
 		account(s, bio->watch[1], cell);
 }
 
+/* Whether a bio queued now follows a pause. */
+static bool bio_follows_pause(const struct blklat_session *s, u32 watch, u64 now)
+{
+	return watch && blklat_follows_pause(&s->bios_seen_ns[watch - 1], now, s->idle_gap_ns);
+}
+
 void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
 {
 	struct blklat_bio started = {
@@ -238,6 +284,10 @@ void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
 	/* An empty preflush is what a flush is called at this level. */
 	started.op = !started.bytes && bio->bi_opf & REQ_PREFLUSH ? BLKLAT_OP_FLUSH : op_of(bio->bi_opf);
 	started.ns = now_ns();
+	if (s->idle_gap_ns) {
+		started.after_idle[0] = bio_follows_pause(s, started.watch[0], started.ns);
+		started.after_idle[1] = bio_follows_pause(s, started.watch[1], started.ns);
+	}
 	err = blklat_bio_add(s->bios, bio, &started, &missed);
 	if (!err && missed.ns)
 		account_bio(s, &missed, BLKLAT_OVERWRITTEN);
@@ -252,12 +302,19 @@ static enum ending ending_of(bool error, bool would_block)
 	return would_block ? TAKEN_BACK : error ? FAILED : FINE;
 }
 
-static void end_bio_of(struct blklat_session *s, const struct blklat_bio *bio, u32 watch, u64 ns, bool error)
+/* @i: for which of the watches. */
+static void end_bio_of(struct blklat_session *s, const struct blklat_bio *bio, u32 i, u64 now, bool error)
 {
+	u64 ns = now - bio->ns;
+	u32 watch = bio->watch[i];
 	struct blklat_series *series;
 
 	if (!watch)
 		return;
+	if (s->idle_gap_ns && ns > BLKLAT_SEEN_EVERY_NS)
+		blklat_note_use(&s->bios_seen_ns[watch - 1], now);
+	if (bio->after_idle[i])
+		blklat_count_after_idle(s, watch, bio->op, ns);
 	series = this_series(s, watch, bio->op);
 	blklat_hist_add(&series->bytes, bio->bytes);
 	if (error)
@@ -281,8 +338,8 @@ static void end_bio(struct blklat_session *s, const struct bio *bio, enum ending
 		account_bio(s, &started, BLKLAT_REQUEUED);
 		return;
 	}
-	end_bio_of(s, &started, started.watch[0], now - started.ns, ending);
-	end_bio_of(s, &started, started.watch[1], now - started.ns, ending);
+	end_bio_of(s, &started, 0, now, ending);
+	end_bio_of(s, &started, 1, now, ending);
 }
 
 void blklat_capture_bio_complete(struct blklat_session *s, struct bio *bio)
@@ -312,7 +369,7 @@ static void complete_target(struct blklat_session *s, struct blklat_target *t, s
 			    u32 bytes)
 {
 	if (t->watch[BLKLAT_STAGE_DEVICE])
-		complete_request(s, t, rq, error, bytes);
+		complete_request(s, t, rq, error, bytes, true);
 	/* One that failed before it was issued, or needed no issue, never left the queue. */
 	if (t->watch[BLKLAT_STAGE_QUEUE])
 		unstart(s, t, rq, BLKLAT_STAGE_QUEUE);
@@ -341,7 +398,7 @@ notrace void blklat_capture_complete(struct blklat_session *s, struct request *r
 	struct blklat_target *t = blklat_plain_target_of(s, rq->q);
 
 	if (likely(t))
-		complete_request(s, t, rq, error, bytes);
+		complete_request(s, t, rq, error, bytes, false);
 	else
 		complete_any(s, rq, error, bytes);
 }

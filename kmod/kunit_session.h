@@ -38,6 +38,7 @@ struct fake {
 	struct fake_disk *disk[2];
 	struct blklat_session *s[2];		/* NULL, or freed by fake_exit() */
 	struct blklat_watch watch[2][FAKE_WATCHES];
+	u64 idle_gap_ns;			/* of sessions to come */
 };
 
 static inline u64 fake_random(u64 *state)	/* splitmix64 */
@@ -133,6 +134,7 @@ static inline struct blklat_session *fake_session(struct kunit *test, u32 i, u32
 	struct fake *f = test->priv;
 	u32 k;
 
+	setup.idle_gap_ns = f->idle_gap_ns;
 	blklat_session_free(f->s[i]);
 	f->s[i] = NULL;
 	for (k = 0; k < n; k++) {
@@ -280,6 +282,15 @@ static inline u64 fake_account(const struct blklat_session *s, u32 watch, u32 ce
 	for (cpu = 0; cpu < s->cpus; cpu++)
 		sum += first[(cpu * s->watches + watch) * BLKLAT_ACCOUNTS + cell];
 	return sum;
+}
+
+/* At 0 the sum of an idle series, behind it its bins. */
+static inline u64 *fake_idle(const struct blklat_session *s, u32 watch, u32 op)
+{
+	u32 words = 1 + fake_cells(s->scale < 3 ? s->scale : 3);
+	u64 *first = (void *)s->header + s->header->idle_offset;
+
+	return first + (watch * BLKLAT_OPS + op) * words;
 }
 
 /* @at: AT_NS, AT_STARTED or AT_ENDED. */

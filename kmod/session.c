@@ -19,7 +19,8 @@ int blklat_setup_check(const struct blklat_setup *setup)
 {
 	if (setup->version != BLKLAT_ABI_VERSION)
 		return -EPROTO;
-	if (!setup->watches || setup->scale > BLKLAT_SCALE_MAX || setup->reserved[0] || setup->reserved[1])
+	if (!setup->watches || setup->scale > BLKLAT_SCALE_MAX || setup->reserved ||
+	    setup->idle_gap_ns & BLKLAT_SLOT_AFTER_IDLE)
 		return -EINVAL;
 	return setup->watches > BLKLAT_MAX_WATCHES || setup->max_bios > BLKLAT_MAX_BIOS ? -E2BIG : 0;
 }
@@ -135,7 +136,7 @@ static int make_targets(struct blklat_session *s, struct blklat_watch *watch, co
 		s->targets[i].key = s->targets[i].plain_key = BLKLAT_NO_KEY;
 	for (i = 0; i < s->watches && !err; i++)
 		err = add_watch(s, i, &watch[i], &device[i]);
-	if (!s->stages[BLKLAT_STAGE_QUEUE] && !s->stages[BLKLAT_STAGE_TOTAL] && !s->partitions)
+	if (!s->stages[BLKLAT_STAGE_QUEUE] && !s->stages[BLKLAT_STAGE_TOTAL] && !s->partitions && !s->idle_gap_ns)
 		for (i = 0; i < s->buckets; i++)
 			s->targets[i].plain_key = s->targets[i].key;
 	return err;
@@ -167,6 +168,8 @@ static void lay_out(struct blklat_session *s, struct blklat_header *h)
 		.accounts_offset = place(&end, rows * BLKLAT_ACCOUNTS * sizeof(u64)),
 		.slots_offset = place(&end, s->n_slots / BLKLAT_SLOTS * sizeof(struct blklat_slots)),
 	};
+	if (s->idle_gap_ns)
+		h->idle_offset = place(&end, (u64)s->watches * BLKLAT_OPS * s->idle_bytes);
 	h->bytes = end;
 }
 
@@ -184,8 +187,21 @@ static int make_region(struct blklat_session *s)
 	s->series = (void *)s->header + h.series_offset;
 	s->accounts = (void *)s->header + h.accounts_offset;
 	s->slots = (void *)s->header + h.slots_offset;
+	s->idle = (void *)s->header + h.idle_offset;
 	s->bytes = h.bytes;
 	return 0;
+}
+
+static int make_bios(struct blklat_session *s, u32 max_bios)
+{
+	if (!s->stages[BLKLAT_STAGE_TOTAL])
+		return 0;
+	if (s->idle_gap_ns) {
+		s->bios_seen_ns = kvcalloc(s->watches, sizeof(*s->bios_seen_ns), BLKLAT_GFP);
+		if (!s->bios_seen_ns)
+			return -ENOMEM;
+	}
+	return blklat_bio_table_new(max_bios, &s->bios);
 }
 
 int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *watch,
@@ -202,6 +218,8 @@ int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *wa
 	s->scale = setup->scale;
 	s->series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(s->scale));
 	s->merged = BLKLAT_SCALE_MAX - s->scale;
+	s->idle_gap_ns = setup->idle_gap_ns;
+	s->idle_bytes = BLKLAT_IDLE_SERIES_BYTES(BLKLAT_CELLS(BLKLAT_IDLE_SCALE(s->scale)));
 	s->cpu_bytes = (u64)s->watches * BLKLAT_OPS * s->series_bytes;
 	err = make_targets(s, watch, device);
 	if (err)
@@ -209,11 +227,9 @@ int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *wa
 	err = make_region(s);
 	if (err)
 		goto err_free;
-	if (s->stages[BLKLAT_STAGE_TOTAL]) {
-		err = blklat_bio_table_new(setup->max_bios, &s->bios);
-		if (err)
-			goto err_free;
-	}
+	err = make_bios(s, setup->max_bios);
+	if (err)
+		goto err_free;
 	*ret = s;
 	return 0;
 
@@ -227,6 +243,7 @@ void blklat_session_free(struct blklat_session *s)
 	if (!s)
 		return;
 	blklat_bio_table_free(s->bios);
+	kvfree(s->bios_seen_ns);
 	vfree(s->header);
 	kvfree(s->targets);
 	kfree(s);

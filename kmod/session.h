@@ -33,7 +33,7 @@ struct blklat_device {
 /* One queue, disk or partition that IO can belong to, with what is watched of it. */
 struct blklat_target {
 	const void *key;			/* BLKLAT_NO_KEY: an empty bucket */
-	const void *plain_key;			/* the same if stage device is all there is to see, else BLKLAT_NO_KEY */
+	const void *plain_key;			/* the same if stage device is all there is to look for, else BLKLAT_NO_KEY */
 	u32 watch[BLKLAT_STAGES];		/* number + 1; 0: stage not watched */
 	u32 first_slot[2];			/* of stages device and queue */
 	u32 queues;
@@ -41,6 +41,7 @@ struct blklat_target {
 	u32 tags;
 	dev_t number;
 	bool gone;				/* the device was removed: nothing starts any more */
+	u64 seen_ns;				/* in pauses.h, of requests */
 } ____cacheline_aligned;
 
 struct blklat_session {
@@ -61,6 +62,10 @@ struct blklat_session {
 	u64 *accounts;			/* [cpu][watch][BLKLAT_ACCOUNTS] */
 	struct blklat_slots *slots;
 	u64 n_slots;
+	u64 idle_gap_ns;		/* 0: pauses are not looked for, and there is nothing of the next three */
+	void *idle;			/* [watch][op], idle_bytes each */
+	u32 idle_bytes;
+	u64 *bios_seen_ns;		/* [watch], in pauses.h; NULL unless stage total is watched */
 	u64 bytes;			/* of the region */
 	struct blklat_bio_table *bios;	/* NULL unless stage total is watched */
 	u32 hooked;			/* in probe.c: bit i: its hook i is registered */

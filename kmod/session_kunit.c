@@ -13,7 +13,7 @@
 enum { MAX_WATCHES = 1024, MAX_BIOS = 16 << 20, MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
 enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL };
 
-#define SETUP(...) { .version = 1, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
+#define SETUP(...) { .version = 2, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
 
 static void blklat_session_test_setup_check(struct kunit *test)
 {
@@ -26,8 +26,8 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.scale = 7), -EINVAL },
 		{ SETUP(.scale = U32_MAX), -EINVAL },
 		{ SETUP(.version = 0), -EPROTO },
-		{ SETUP(.version = 2), -EPROTO },
-		{ SETUP(.version = 2, .watches = 0, .scale = 99, .reserved = { 1, 1 }), -EPROTO },
+		{ SETUP(.version = 1), -EPROTO },
+		{ SETUP(.version = 3, .watches = 0, .scale = 99, .reserved = 1), -EPROTO },
 		{ SETUP(.watches = 0), -EINVAL },
 		{ SETUP(.watches = MAX_WATCHES), 0 },
 		{ SETUP(.watches = MAX_WATCHES + 1), -E2BIG },
@@ -36,9 +36,12 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.max_bios = MAX_BIOS), 0 },
 		{ SETUP(.max_bios = MAX_BIOS + 1), -E2BIG },
 		{ SETUP(.max_bios = U32_MAX), -E2BIG },
-		{ SETUP(.reserved = { 1, 0 }), -EINVAL },
-		{ SETUP(.reserved = { 0, 1 }), -EINVAL },
-		{ SETUP(.reserved = { 0, 1ULL << 63 }), -EINVAL },
+		{ SETUP(.reserved = 1), -EINVAL },
+		{ SETUP(.reserved = 1ULL << 63), -EINVAL },
+		{ SETUP(.idle_gap_ns = 1), 0 },
+		{ SETUP(.idle_gap_ns = (1ULL << 63) - 1), 0 },
+		{ SETUP(.idle_gap_ns = 1ULL << 63), -EINVAL },
+		{ SETUP(.idle_gap_ns = U64_MAX), -EINVAL },
 		{ SETUP(.watch = U64_MAX, .bytes = U64_MAX), 0 },	/* the caller's, and returned */
 	};
 	u32 i;
@@ -105,15 +108,17 @@ static u64 pages(u64 bytes)
 }
 
 /* Page-aligned, in order, nothing between and nothing shared; and all of it is memory, and empty. */
-static void expect_layout(struct kunit *test, const struct blklat_session *s, u32 scale, u32 watches, u64 slots)
+static void expect_layout(struct kunit *test, const struct blklat_session *s, u32 scale, u32 watches, u64 slots,
+			  bool pauses)
 {
 	u64 rows = (u64)nr_cpu_ids * watches, series_bytes = fake_series_words(scale) * 8, *word, n = 0;
 	u64 series = PAGE_SIZE, accounts = series + pages(rows * 5 * series_bytes);
-	u64 at = accounts + pages(rows * 9 * 8), end = at + pages(slots * 24);
+	u64 at = accounts + pages(rows * 9 * 8), idle = at + pages(slots * 24);
+	u64 end = idle + (pauses ? pages(watches * 5ULL * 8 * (1 + fake_cells(min(scale, 3U)))) : 0);
 	const struct blklat_header *h = s->header;
 
 	EXPECT_U64(test, h->magic, 0x74616c6b6c62ULL);
-	EXPECT_U64(test, h->version, 1);
+	EXPECT_U64(test, h->version, 2);
 	EXPECT_U64(test, h->cpus, nr_cpu_ids);
 	EXPECT_U64(test, h->watches, watches);
 	EXPECT_U64(test, h->scale, scale);
@@ -122,6 +127,7 @@ static void expect_layout(struct kunit *test, const struct blklat_session *s, u3
 	EXPECT_U64_MSG(test, h->series_offset, series, "scale %u, %u watches", scale, watches);
 	EXPECT_U64_MSG(test, h->accounts_offset, accounts, "scale %u, %u watches", scale, watches);
 	EXPECT_U64_MSG(test, h->slots_offset, at, "scale %u, %u watches", scale, watches);
+	EXPECT_U64_MSG(test, h->idle_offset, pauses ? idle : 0, "scale %u, %u watches", scale, watches);
 	EXPECT_U64_MSG(test, h->bytes, end, "scale %u, %u watches", scale, watches);
 	EXPECT_U64(test, s->bytes, end);
 	for (word = (u64 *)(h + 1); word < (u64 *)((void *)h + end); word++)
@@ -141,9 +147,11 @@ static void blklat_session_test_layout(struct kunit *test)
 
 	for (scale = 0; scale <= 6; scale++)
 		for (n = 1; n <= ARRAY_SIZE(w); n++) {
-			struct blklat_session *s = fake_session(test, 0, scale, FAKE_MAX_BIOS, w, n);
+			struct blklat_session *s;
 
-			expect_layout(test, s, scale, n, (n - 1) * 96);
+			f->idle_gap_ns = n % 2;
+			s = fake_session(test, 0, scale, FAKE_MAX_BIOS, w, n);
+			expect_layout(test, s, scale, n, (n - 1) * 96, n % 2);
 			EXPECT_U64(test, s->n_slots, (n - 1) * 96);
 			for (i = 0; i < n; i++)
 				EXPECT_U64_MSG(test, f->watch[0][i].first_slot, first_slot[i],
@@ -181,7 +189,7 @@ static void blklat_session_test_stages(struct kunit *test)
 static int session_of(struct kunit *test, struct blklat_watch *watch, const struct blklat_device *device, u32 n,
 		      u32 max_bios)
 {
-	struct blklat_setup setup = { .version = 1, .watches = n, .max_bios = max_bios };
+	struct blklat_setup setup = { .version = 2, .watches = n, .max_bios = max_bios };
 	struct blklat_session *s = NULL;
 	int err = blklat_session_new(&setup, watch, device, &s);
 
@@ -320,7 +328,7 @@ static void expect_targets(struct kunit *test, const struct blklat_session *s, c
 
 static void blklat_session_test_targets(struct kunit *test)
 {
-	struct blklat_setup setup = { .version = 1, .watches = MAX_WATCHES, .max_bios = 1 };
+	struct blklat_setup setup = { .version = 2, .watches = MAX_WATCHES, .max_bios = 1 };
 	struct blklat_device *device = fake_alloc(test, MAX_WATCHES * sizeof(*device));
 	struct blklat_watch *watch = fake_alloc(test, MAX_WATCHES * sizeof(*watch));
 	u64 *key = fake_alloc(test, 2 * KEYS * sizeof(*key));

@@ -3,19 +3,21 @@
  * What a capture engine counts and where, and how the kernel module hands it out.
  *
  * An engine watches pairs of (device, stage), called watches, numbered from 0. For each it keeps
- * three flat arrays of u64 that userspace maps read-mostly; it only ever adds to them. Userspace
+ * flat arrays of u64 that userspace maps read-mostly; it only ever adds to them. Userspace
  * reads them each interval and subtracts what it read before. Nothing is reset under the engine's
  * feet, so nothing is lost between a read and a clear.
  *
  *   series    [cpu][watch][op]       one struct blklat_series, see below: sum, bytes, errors,
  *                                    extremes and the latency bins of bins.h
  *   accounts  [cpu][watch]           BLKLAT_ACCOUNTS cells: what did not end as a counted IO, and why
+ *   idle      [watch][op]            where pauses are looked for, one struct blklat_idle_series: the IOs
+ *                                    after one, which are in series as well
  *   slots     [watch's slots / 16]   one slot for each tag that a request of the device can carry:
  *                                    start time, number of starts, number of ends
  *
  * Each CPU writes its own rows of series and accounts, and a tag belongs to one request at a time,
- * so no write needs an atomic; but where programs may be on top of each other, and in one row more that BPF
- * programs of all CPUs share (bpf/counters.bpf.h). There is no cell for the number of IOs: it is the sum of the bins,
+ * so no write needs an atomic; but idle is rare and all CPUs', and so is one row more that BPF programs share, which
+ * may be on top of each other (bpf/counters.bpf.h). There is no cell for the number of IOs: it is the sum of the bins,
  * so the two can't disagree.
  *
  * Order of the writes, for readers meanwhile: at a start its time, then the number of starts. At an
@@ -99,7 +101,7 @@ struct blklat_slots {
 };
 #define BLKLAT_SLOT_UNUSED 0	/* nothing was seen here since the capture began */
 #define BLKLAT_SLOT_FREE 1	/* the last one started here has ended */
-/* A bit of a time: issued after a pause. The clock is far from it; the kernel module never sets it. */
+/* A bit of a time: issued after a pause. The clock is far from it. */
 #define BLKLAT_SLOT_AFTER_IDLE (1ULL << 63)
 /*
  * Bits of a time, and of the two above: one of a tracepoint's BPF programs saw what happened last here, so those
@@ -124,9 +126,20 @@ struct blklat_series {
 /* Bytes of a series at a scale, rounded up to a cache line so that CPUs never share one. */
 #define BLKLAT_SERIES_BYTES(cells) ((sizeof(struct blklat_series) + (cells) * 8 + 63) / 64 * 64)
 
+/* Of one watch and op, the IOs after a pause: the sum of their latencies and their bins, at BLKLAT_IDLE_SCALE(). */
+struct blklat_idle_series {
+	__u64 sum_ns;
+	__u64 bins[];
+};
+
+#define BLKLAT_IDLE_SERIES_BYTES(cells) (sizeof(struct blklat_idle_series) + (cells) * 8)
+
+/* The scale of an idle series beside series at @scale: few IOs are in it, so coarse bins will do. */
+#define BLKLAT_IDLE_SCALE(scale) ((scale) < 3 ? (scale) : 3)
+
 /* --- the kernel module's session ------------------------------------------------------------ */
 
-#define BLKLAT_ABI_VERSION 1
+#define BLKLAT_ABI_VERSION 2
 #define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
 #define BLKLAT_MAX_WATCHES 1024
 #define BLKLAT_MAX_BIOS (16 << 20)
@@ -143,6 +156,7 @@ struct blklat_header {
 	__u64 series_offset;
 	__u64 accounts_offset;
 	__u64 slots_offset;
+	__u64 idle_offset;	/* 0: pauses are not looked for */
 	__u64 bytes;		/* of the whole mapping */
 };
 
@@ -161,7 +175,7 @@ struct blklat_watch {
 /*
  * What to watch. Fails without having done anything with
  *   EPROTO      another version
- *   EINVAL      a scale, stage, geometry, reserved field or number that can't be
+ *   EINVAL      a scale, stage, geometry, idle gap, reserved field or number that can't be
  *   E2BIG       more than BLKLAT_MAX_WATCHES or BLKLAT_MAX_BIOS, or a geometry beyond any device's
  *   EBADF       an fd that is not open
  *   ENOTBLK     an fd that is no block device
@@ -178,7 +192,9 @@ struct blklat_setup {
 	__u32 scale;		/* 0 to 6 */
 	__u32 max_bios;		/* room for bios in flight; only used where stage total is watched */
 	__u64 bytes;		/* returned: of the mapping */
-	__u64 reserved[2];	/* 0 */
+	/* Least pause of a device that makes the next IO one of the idle series; 0: none is looked for. Below 2^63. */
+	__u64 idle_gap_ns;
+	__u64 reserved;		/* 0 */
 };
 
 struct blklat_bio_count {

@@ -79,7 +79,7 @@ static void size_idle_maps(struct bpf_capture *b)
 	u32 watches = b->live.capture.n_watches;
 	struct blklat *s = b->skel;
 
-	bpf_map__set_value_size(s->maps.idle_series, IDLE_SERIES_BYTES(s->rodata->cfg_idle_cells));
+	bpf_map__set_value_size(s->maps.idle_series, BLKLAT_IDLE_SERIES_BYTES(s->rodata->cfg_idle_cells));
 	if (!b->live.idle_gap_ns)
 		return;
 	bpf_map__set_max_entries(s->maps.idle_series, watches * BLKLAT_OPS);

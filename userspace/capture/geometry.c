@@ -78,7 +78,7 @@ static u64 slots_at(const struct watch *watches, u32 i, u32 n, u32 cpus)
 /* What looking for pauses takes: a series of each watch and op, and when the watch was last in use. */
 static u64 idle_bytes(const struct capture_config *cfg, u32 scale)
 {
-	u64 series = IDLE_SERIES_BYTES((u64)BLKLAT_CELLS(idle_scale(scale)));
+	u64 series = BLKLAT_IDLE_SERIES_BYTES((u64)BLKLAT_CELLS(idle_scale(scale)));
 
 	return cfg->idle_gap_ns ? cfg->n_watches * (series * BLKLAT_OPS + sizeof(u64)) : 0;
 }

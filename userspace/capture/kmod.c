@@ -159,6 +159,7 @@ static int setup_session(struct kmod_capture *k, struct blklat_watch *watch, u32
 		.watch = (uintptr_t)watch,
 		.scale = c->scale,
 		.max_bios = max_bios,
+		.idle_gap_ns = k->live.idle_gap_ns,
 	};
 
 	if (ioctl(k->fd, BLKLAT_IOC_SETUP, &setup))
@@ -204,6 +205,7 @@ static int map_region(struct kmod_capture *k, struct problem *p)
 		.accounts = (void *)((char *)at + h->accounts_offset),
 		.slots = (void *)((char *)at + h->slots_offset),
 		.ranges = k->ranges,
+		.idle = h->idle_offset ? (char *)at + h->idle_offset : NULL,
 		.epoch = &h->epoch,
 	};
 	return 0;
@@ -255,9 +257,6 @@ static int kmod_open(const struct capture_config *cfg, struct capture **ret, str
 	struct kmod_capture *k;
 	int err;
 
-	if (cfg->idle_gap_ns)
-		return problem_set(p, -EOPNOTSUPP, "engine kmod does not see pauses: leave --idle-gap out, or use "
-				   "engine bpf");
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		return problem_set(p, -ENOMEM, "out of memory");
@@ -312,6 +311,7 @@ static void kmod_look(struct capture *c)
 const struct capture_ops capture_kmod = {
 	.name = "kmod",
 	.about = "the kernel module blklat.ko",
+	.sees_pauses = true,
 	.probe = kmod_probe,
 	.open = kmod_open,
 	.read = kmod_read,

@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "../bpf/capture.h"
 #include "blklat/bins.h"
 
 static struct blklat_series *series_at(const struct region *r, u32 row, u32 watch, u32 op)
@@ -152,11 +151,11 @@ static void read_after_idle(const struct region *r, u32 i, u32 op, struct op_cou
 {
 	struct hist *h = &ret->after_idle;
 	u32 cells = BLKLAT_CELLS(h->scale);
-	const struct idle_series *s;
+	const struct blklat_idle_series *s;
 
 	if (!r->idle)
 		return;
-	s = (void *)((char *)r->idle + (size_t)(i * BLKLAT_OPS + op) * IDLE_SERIES_BYTES(cells));
+	s = (void *)((char *)r->idle + (size_t)(i * BLKLAT_OPS + op) * BLKLAT_IDLE_SERIES_BYTES(cells));
 	ret->after_idle_sum_ns = load(&s->sum_ns);
 	for (u32 cell = 0; cell < cells; cell++)
 		h->cells[cell] = load(&s->bins[cell]);

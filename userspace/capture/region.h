@@ -19,7 +19,7 @@ struct region {
 	const struct region_slots {	/* of each watch, multiples of 16; n is 0 at stage total */
 		u32 first, n;
 	} *ranges;
-	const void *idle;		/* [watch][op], struct idle_series; NULL: pauses are not looked for */
+	const void *idle;		/* [watch][op], struct blklat_idle_series; NULL: pauses are not looked for */
 	volatile u32 *epoch;		/* number of the interval, read by the engine */
 };
 

@@ -28,10 +28,10 @@ struct op_counts {
 	struct hist after_idle;
 };
 
-/* The scale of after_idle's histogram at a run's @scale: few IOs are in it, so coarse bins will do. */
+/* The scale of after_idle's histogram at a run's @scale. */
 static inline u32 idle_scale(u32 scale)
 {
-	return scale < 3 ? scale : 3;
+	return BLKLAT_IDLE_SCALE(scale);
 }
 
 struct watch_counts {

@@ -6,7 +6,7 @@ import mmap
 import os
 
 NODE = "/dev/blklat"
-VERSION = 1
+VERSION = 2
 DEVICE, QUEUE, TOTAL = range(3)
 OPS = 5
 ACCOUNTS = 9
@@ -21,7 +21,7 @@ class Watch(ctypes.Structure):
 class Setup(ctypes.Structure):
     _fields_ = [("version", ctypes.c_uint32), ("watches", ctypes.c_uint32), ("watch", ctypes.c_uint64),
                 ("scale", ctypes.c_uint32), ("max_bios", ctypes.c_uint32), ("bytes", ctypes.c_uint64),
-                ("reserved", ctypes.c_uint64 * 2)]
+                ("idle_gap_ns", ctypes.c_uint64), ("reserved", ctypes.c_uint64)]
 
 
 class Bios(ctypes.Structure):
@@ -31,7 +31,7 @@ class Bios(ctypes.Structure):
 class Header(ctypes.Structure):
     _fields_ = [("magic", ctypes.c_uint64)] + [(name, ctypes.c_uint32) for name in (
         "version", "cpus", "watches", "scale", "series_bytes", "epoch")] + [(name, ctypes.c_uint64) for name in (
-            "series_offset", "accounts_offset", "slots_offset", "bytes")]
+            "series_offset", "accounts_offset", "slots_offset", "idle_offset", "bytes")]
 
 
 def number(direction, n, size):

@@ -58,11 +58,11 @@ class Both:
 
 
 @contextlib.contextmanager
-def both(*devices, stage=None, interval=0.5):
+def both(*devices, stage=None, interval=0.5, bpf_args=(), kmod_args=()):
     """The two engines, watching. They are ended as by Ctrl-C, and the module is unloaded."""
     with blklat_module():
-        with Blklat(*devices, stage=stage, interval=interval, args=("--engine", "bpf", "--bins")) as bpf, \
-                Blklat(*devices, stage=stage, interval=interval, args=("--engine", "kmod", "--bins")) as kmod:
+        with Blklat(*devices, stage=stage, interval=interval, args=("--engine", "bpf", "--bins", *bpf_args)) as bpf, \
+                Blklat(*devices, stage=stage, interval=interval, args=("--engine", "kmod", "--bins", *kmod_args)) as kmod:
             yield Both(bpf, kmod)
 
 

@@ -61,11 +61,12 @@ def test_not_root(device):
 
 
 SETTINGS = {
-    "another version": ({"version": 2}, "EPROTO"), "version 0": ({"version": 0}, "EPROTO"),
+    "another version": ({"version": 1}, "EPROTO"), "version 0": ({"version": 0}, "EPROTO"),
     "no watch": ({"watches": 0}, "EINVAL"), "too many watches": ({"watches": 1025}, "E2BIG"),
     "absurdly many": ({"watches": 2 ** 32 - 1}, "E2BIG"), "scale": ({"scale": 7}, "EINVAL"),
     "max_bios": ({"max_bios": 2 ** 32 - 1}, "E2BIG"), "no address": ({"watch": 0}, "EFAULT"),
-    "kernel address": ({"watch": 0xffffffff81000000}, "EFAULT"), "reserved": ({"reserved": (0, 1)}, "EINVAL"),
+    "kernel address": ({"watch": 0xffffffff81000000}, "EFAULT"), "reserved": ({"reserved": 1}, "EINVAL"),
+    "idle gap": ({"idle_gap_ns": 2 ** 63}, "EINVAL"),
 }
 
 
@@ -150,7 +151,7 @@ def test_bad_mappings(disk):
                 s.map(*arguments)
         s.map(size)
         h = s.header()
-        assert (h.magic.to_bytes(6, "little"), h.version, h.watches, h.scale, h.bytes) == (b"blklat", 1, 1, 0, size)
+        assert (h.magic.to_bytes(6, "little"), h.version, h.watches, h.scale, h.bytes) == (b"blklat", abi.VERSION, 1, 0, size)
         with refused("EBUSY"):
             mmap.mmap(s.fd, size)
 

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""IOs after a pause on each kernel, and that telling them apart changes no other figure."""
-import subprocess
+"""IOs after a pause on each kernel: the engines find the same, and telling them apart changes no other figure."""
 import time
 
 import pytest
 from bursts import BURST, Bursts, after_idle, count
-from engines import Both, blklat_module
+from engines import both
 from guest import DEEP, SINGLE, at_least, module, null_blk, virtio
 from devices import partition, zram
 from jitter import assert_histograms_agree
-from load import BLKLAT, DEADLINE_S, Blklat, assert_all_counted, fio
+from load import assert_all_counted, fio
 from stack import dm, scsi_debug
 
 BURSTS = 4
@@ -19,7 +18,14 @@ TIMER_S = 0.4
 
 
 def watch(*devices, gap=GAP_S, **options):
-    return Blklat(*devices, args=["--engine", "bpf", "--bins", "--idle-gap", str(gap)], **options)
+    looking = "--idle-gap", str(gap)
+    return both(*devices, bpf_args=looking, kmod_args=looking, **options)
+
+
+def assert_same_pauses(engines, device, stage):
+    for op in engines.kmod.ops(device, stage):
+        bpf, kmod = (count(b, op, device, stage) for b in engines)
+        assert bpf == kmod, (device.name, stage, op)
 
 
 def rest_and_burst(*devices, stage):
@@ -27,20 +33,27 @@ def rest_and_burst(*devices, stage):
     Bursts in turns of reads and writes on the first device; of each the first IO but the run's is told apart, and
     another one only if an emulated machine stood still before it.
     """
-    with Bursts(devices[0]) as bursts, watch(*devices, stage=stage) as b:
+    with Bursts(devices[0]) as bursts, watch(*devices, stage=stage) as engines:
         for i in range(2 * BURSTS):
             bursts.burst("write" if i % 2 else "read")
             time.sleep(REST_S)
-        b.next(n=2 * len(devices))
+        for b in engines:
+            b.next(n=2 * len(devices))
     for device in devices:
-        for one in {l["stage"] for l in b.of(device)}:
-            assert_all_counted(b, device, one)
-            assert b.ops(device, one) == {"read": BURST * BURSTS, "write": BURST * BURSTS}
-            for op, rests in ("read", BURSTS - 1), ("write", BURSTS):
-                ios, _, sum_ns = after_idle(b, op, device, one)
-                certain, possible = bursts.after_rest(op, GAP_S)
-                assert rests <= len(certain) <= ios <= len(possible), (device.name, one, op)
-                assert 0 < sum_ns <= sum(possible) * 1e9
+        for one in {l["stage"] for l in engines.kmod.of(device)}:
+            for b in engines:
+                assert_rests_told_apart(b, bursts, device, one)
+            assert_same_pauses(engines, device, one)
+
+
+def assert_rests_told_apart(b, bursts, device, stage):
+    assert_all_counted(b, device, stage)
+    assert b.ops(device, stage) == {"read": BURST * BURSTS, "write": BURST * BURSTS}
+    for op, rests in ("read", BURSTS - 1), ("write", BURSTS):
+        ios, _, sum_ns = after_idle(b, op, device, stage)
+        certain, possible = bursts.after_rest(op, GAP_S)
+        assert rests <= len(certain) <= ios <= len(possible), (device.name, stage, op)
+        assert 0 < sum_ns <= sum(possible) * 1e9
 
 
 def test_null_blk():
@@ -74,22 +87,22 @@ def test_partition():
         rest_and_burst(part, disk, stage="device,total" if at_least(5, 12) else "device")
 
 
+@pytest.mark.parametrize("looking", ["bpf", "kmod"])
 @pytest.mark.parametrize("load", [SINGLE | {"number_ios": 1500}, DEEP | {"number_ios": 3000}], ids=["single", "deep"])
-def test_busy(load):
+def test_busy(load, looking):
     """
     None while there is no pause, which an emulated machine may make but not of a second; and the other engine,
     which does not look for any, has seen the same IOs in the same bins.
     """
-    with null_blk(irqmode=2, completion_nsec=1000000) as (device,), blklat_module(), \
-            watch(device, gap=1, stage="device,total") as bpf, \
-            Blklat(device, stage="device,total", args=["--engine", "kmod", "--bins"]) as kmod:
+    with null_blk(irqmode=2, completion_nsec=1000000) as (device,), \
+            both(device, stage="device,total", **{f"{looking}_args": ("--idle-gap", "1")}) as engines:
         fio(device, rw="randrw", **load)
-        engines = Both(bpf, kmod)
         engines.settle()
+    b = getattr(engines, looking)
     for stage in "device", "total":
         engines.agree(device, stage)
         assert_histograms_agree(engines, device, stage)
-        assert count(bpf, "read", device, stage) + count(bpf, "write", device, stage) == 0
+        assert count(b, "read", device, stage) + count(b, "write", device, stage) == 0
 
 
 def test_an_end_is_use_too():
@@ -103,20 +116,14 @@ def test_an_end_is_use_too():
         return len(bursts.after_rest("read", gap, least_s=0.95 * TIMER_S)[1])
 
     with null_blk(irqmode=2, completion_nsec=int(TIMER_S * 1e9)) as (device,), Bursts(device) as bursts, \
-            watch(device, gap=gap, stage="device,total") as b:
+            watch(device, gap=gap, stage="device,total") as engines:
         while len(bursts.done) - possible() < 6:
             assert len(bursts.done) < 200
             assert bursts.io("read") > 0.95 * TIMER_S
             time.sleep(TIMER_S)
-        b.next(n=2)
+        engines.settle()
     for stage in "device", "total":
-        assert b.ops(device, stage) == {"read": len(bursts.done)}
-        assert count(b, "read", device, stage) <= possible()
-
-
-def test_kmod_sees_none():
-    with null_blk() as (device,), blklat_module():
-        r = subprocess.run([BLKLAT, "--dev", device.name, "--engine", "kmod", "--idle-gap", "0.1"], capture_output=True,
-                           text=True, timeout=DEADLINE_S)
-    assert (r.returncode, r.stdout) == (2, "")
-    assert "engine kmod does not see pauses: leave --idle-gap out" in r.stderr and r.stderr.count("\n") == 1
+        for b in engines:
+            assert b.ops(device, stage) == {"read": len(bursts.done)}
+            assert count(b, "read", device, stage) <= possible()
+        assert_same_pauses(engines, device, stage)
