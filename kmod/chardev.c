@@ -74,13 +74,21 @@ static int chardev_release(struct inode *inode, struct file *file)
 
 /* --- BLKLAT_IOC_SETUP ---------------------------------------------------------------------- */
 
-static int find_devices(struct blklat_watch *watch, u32 n, struct blklat_device *device)
+static int check_watches(const struct blklat_watch *watch, u32 n)
 {
 	int err = 0;
 	u32 i;
 
 	for (i = 0; i < n && !err; i++)
 		err = blklat_watch_check(&watch[i]);
+	return err;
+}
+
+static int find_devices(const struct blklat_watch *watch, u32 n, struct blklat_device *device)
+{
+	int err = 0;
+	u32 i;
+
 	for (i = 0; i < n && !err; i++)
 		err = blklat_device_of(watch[i].fd, &device[i]);
 	return err;
@@ -88,20 +96,20 @@ static int find_devices(struct blklat_watch *watch, u32 n, struct blklat_device 
 
 static int make_session(struct blklat_setup *setup, struct blklat_watch *watch, struct blklat_session **ret)
 {
-	struct blklat_device *device = kvcalloc(setup->watches, sizeof(*device), GFP_KERNEL);
+	u32 n = setup->watches;
+	struct blklat_device *device = kvcalloc(n, sizeof(*device), BLKLAT_GFP);
 	struct blklat_session *s = NULL;
 	int err;
 
 	if (!device)
 		return -ENOMEM;
-	err = find_devices(watch, setup->watches, device);
-	if (!err)
-		err = blklat_session_new(setup, watch, device, &s);
+	err = check_watches(watch, n) ?: find_devices(watch, n, device) ?: blklat_session_new(setup, watch, device, &s);
+	if (!err) {
+		blklat_device_join(s);
+		/* Nobody has said so of what was removed before that. */
+		err = find_devices(watch, n, device) ?: blklat_probe_ends(s);
+	}
 	kvfree(device);
-	if (err)
-		return err;
-	blklat_device_join(s);
-	err = blklat_probe_ends(s);
 	if (err)
 		end_session(s);
 	else

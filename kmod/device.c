@@ -54,12 +54,13 @@ void blklat_device_exit(void)
 		class_interface_unregister(&removals);
 }
 
-static int describe(struct block_device *bdev, struct blklat_device *ret)
+/* The inode is the first that a device loses when it is removed, before its class's interfaces are told (del_gendisk()). */
+static int describe(struct inode *inode, struct blklat_device *ret)
 {
+	struct block_device *bdev = I_BDEV(inode);
 	struct request_queue *q = bdev_get_queue(bdev);
-	struct device *dev = blklat_bdev_device(bdev);
 
-	if (!bdev->bd_disk || !q || !device_is_registered(dev))
+	if (inode_unhashed(inode) || !bdev->bd_disk || !q)
 		return -ENODEV;
 	*ret = (struct blklat_device){
 		.queue = queue_is_mq(q) ? q : NULL,
@@ -68,7 +69,7 @@ static int describe(struct block_device *bdev, struct blklat_device *ret)
 		.number = bdev->bd_dev,
 		.partition = bdev_is_partition(bdev),
 	};
-	return watch_removals(dev);
+	return watch_removals(blklat_bdev_device(bdev));
 }
 
 int blklat_device_of(int fd, struct blklat_device *ret)
@@ -79,7 +80,7 @@ int blklat_device_of(int fd, struct blklat_device *ret)
 	if (!file)
 		return -EBADF;
 	if (S_ISBLK(file_inode(file)->i_mode))
-		err = describe(I_BDEV(file->f_mapping->host), ret);
+		err = describe(file->f_mapping->host, ret);
 	else
 		err = -ENOTBLK;
 	fput(file);

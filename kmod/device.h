@@ -13,7 +13,7 @@ int blklat_device_of(int fd, struct blklat_device *ret);
 
 /*
  * From join to leave, devices of the session that are removed are marked as gone. leave takes a
- * session that never joined.
+ * session that never joined. Whoever looks for them once more after the join finds those that were removed before it.
  */
 void blklat_device_join(struct blklat_session *s);
 void blklat_device_leave(struct blklat_session *s);
