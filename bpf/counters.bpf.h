@@ -34,7 +34,7 @@ const volatile bool cfg_bio_queue_arg1 = false;
 
 u32 epoch;	/* number of the interval; its parity chooses the extremes' cells */
 
-/* A variable, since a look at it takes no lookup. Userspace puts a map as large as the hash in its place. */
+/* A variable, since a look at it takes no lookup. Userspace puts a map as large as the hash in its place (load_programs()). */
 struct target targets[1] SEC(".data.targets");
 
 /* Sizes of all are set before loading. */

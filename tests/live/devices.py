@@ -5,6 +5,7 @@ import errno
 import fcntl
 import os
 import pathlib
+import random
 import subprocess
 import tempfile
 import time
@@ -180,6 +181,38 @@ def removable_loop():
         finally:
             if not device.sysfs.exists():
                 loop_control(LOOP_CTL_ADD, device)
+
+
+class ManyLoops(list):
+    """So many loop devices on one small file, with numbers that nobody else uses, and a pattern for them."""
+
+    def __init__(self, n):
+        self.base = 1000 * random.randrange(100, 1000)
+        self.pattern = f"loop{self.base // 1000}[0-9][0-9][0-9]"
+        super().__init__(Device(f"loop{self.base + i}") for i in range(n))
+
+    def attach(self, device):
+        loop_control(LOOP_CTL_ADD, device)
+        run("losetup", "--direct-io=on", device.path, self.file)
+
+    @staticmethod
+    def remove(device):
+        subprocess.run(["losetup", "-d", device.path], stderr=subprocess.DEVNULL)
+        loop_control(LOOP_CTL_REMOVE, device)
+
+
+@contextlib.contextmanager
+def many_loops(n):
+    devices = ManyLoops(n)
+    with backing_file("/dev/shm", MIB) as devices.file:
+        try:
+            for device in devices:
+                devices.attach(device)
+            yield devices
+        finally:
+            for device in devices:
+                if device.sysfs.exists():
+                    devices.remove(device)
 
 
 @contextlib.contextmanager

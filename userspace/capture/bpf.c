@@ -13,6 +13,7 @@
 #include "capture/bpf_bios.h"
 #include "capture/bpf_engine.h"
 #include "capture/bpf_programs.h"
+#include "util/cleanup.h"
 
 /* Forgets devices that went away: their addresses may come to stand for other ones. */
 static void drop_gone(struct bpf_capture *b, const struct snapshot *s)
@@ -87,6 +88,7 @@ static void bpf_close(struct capture *c)
 	unmap(&b->idle);
 	unmap(&b->bios);
 	blklat__destroy(b->skel);
+	cleanup_close(&b->table_fd);
 	targets_free(&b->targets);
 	live_uninit(&b->live);
 	free(b);
@@ -115,6 +117,7 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return problem_set(p, -ENOMEM, "out of memory");
+	b->table_fd = -1;
 	bpf_quiet();
 	err = bpf_kernel_traits(&b->traits);
 	if (err)

@@ -2,6 +2,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -115,13 +116,50 @@ static void size_maps(struct bpf_capture *b, u32 max_bios)
 	size_idle_maps(b);
 }
 
-/* libbpf before 1.3 can't make a section larger, but takes a map that is; its one value is the table. */
-static int make_target_table(struct bpf_capture *b)
+static int make_array(const char *name, u32 value_bytes)
 {
-	size_t bytes = sizeof(struct target) << b->targets.bits;
-	int fd CLEANUP(cleanup_close) = bpf_map_create(BPF_MAP_TYPE_ARRAY, "targets", sizeof(u32), bytes, 1, NULL);
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(u32), value_bytes, 1, NULL);
+}
 
-	return fd < 0 ? fd : bpf_map__reuse_fd(b->skel->maps.data_targets, fd);
+/*
+ * libbpf before 1.3 can't make a section larger, but takes a map that is: its one value is the table. It would unmap
+ * as much as its map is large when the skeleton is destroyed, though, and has mapped the section as it was compiled.
+ * So the map is only lent to it, for as long as the programs are loaded, which then hold it themselves.
+ */
+static int load_with_lent_table(struct bpf_capture *b, u32 bytes)
+{
+	struct bpf_map *section = b->skel->maps.data_targets;
+	int own CLEANUP(cleanup_close) = make_array("section", bpf_map__value_size(section));
+	int err;
+
+	b->table_fd = make_array("targets", bytes);
+	if (own < 0 || b->table_fd < 0)
+		return own < 0 ? own : b->table_fd;
+	err = bpf_map__reuse_fd(section, b->table_fd);
+	if (err)
+		return err;
+	err = blklat__load(b->skel);
+	if (!bpf_map__reuse_fd(section, own))
+		return err;
+	/* No descriptor is left for it. What can't be destroyed safely stays. */
+	b->skel = NULL;
+	return err ? err : -EMFILE;
+}
+
+static int load_programs(struct bpf_capture *b)
+{
+	u32 bytes = sizeof(struct target) << b->targets.bits;
+	int err;
+
+	if (libbpf_major_version() == 1 && libbpf_minor_version() < 3)
+		return load_with_lent_table(b, bytes);
+	err = bpf_map__set_value_size(b->skel->maps.data_targets, bytes);
+	if (!err)
+		err = blklat__load(b->skel);
+	if (err)
+		return err;
+	b->table_fd = fcntl(bpf_map__fd(b->skel->maps.data_targets), F_DUPFD_CLOEXEC, 3);
+	return b->table_fd < 0 ? -errno : 0;
 }
 
 /* Element i of a memory-mapped array stands at i * value_size (rounded up to 8). */
@@ -171,7 +209,7 @@ int bpf_write_targets(struct bpf_capture *b)
 	for (u32 i = 0; i < b->targets.n; i++)
 		if (b->targets.list[i].key)
 			table[targets_bucket(&b->targets, b->targets.list[i].key)] = b->targets.list[i];
-	return bpf_map_update_elem(bpf_map__fd(b->skel->maps.data_targets), &(u32){ 0 }, table, BPF_ANY);
+	return bpf_map_update_elem(b->table_fd, &(u32){ 0 }, table, BPF_ANY);
 }
 
 static int find_watched(const struct capture *c, struct targets *t, struct problem *p)
@@ -199,10 +237,7 @@ static int load(struct bpf_capture *b, u32 max_bios, struct problem *p)
 	bpf_choose_programs(b);
 	configure(b);
 	size_maps(b, max_bios);
-	err = make_target_table(b);
-	if (err)
-		return problem_set(p, err, "could not make the table of devices: %s", strerror(-err));
-	err = blklat__load(b->skel);
+	err = load_programs(b);
 	if (err)
 		return problem_set(p, err, "the kernel refused the BPF programs: %s%s", strerror(-err),
 				   err == -EPERM ? " (see 'blklat check')" : "");

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Hundreds of devices that come, are joined in one capture, and go."""
+from devices import many_loops
+from load import exact, fio
+from service import Serve
+from test_live import settled, totals, wait_for
+
+N = 250
+
+
+@exact
+def test_captures_are_joined_and_the_end_is_plain(need_root):
+    """More captures than are kept apart come one by one beside a large one; one takes over, and SIGTERM gives status 0."""
+    with many_loops(N) as many:
+        later = many[-5:]
+        for device in later:
+            many.remove(device)
+        with Serve("--dev", many.pattern, "--stage", "device", "--interval", "0.2") as s:
+            s.until(lambda: len(s.snapshot()) == N - 5, "all but five")
+            for i, device in enumerate(later):
+                many.attach(device)
+                wait_for(s, device)
+                fio(device, number_ios=100 + i)
+                settled(s, device)
+            s.until(lambda: "one capture takes over" in s.read_stderr(), "one capture")
+            s.until(lambda: len(s.snapshot()) == N, "all of them")
+            for device in many[0], *later:
+                fio(device, number_ios=50, rw="randwrite")
+            for i, device in enumerate(later):
+                settled(s, device)
+                assert totals(s, device) == (100 + i, 50)
+            settled(s, many[0])
+            assert totals(s, many[0]) == (0, 50)
+            s.stop()
