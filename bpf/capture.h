@@ -8,7 +8,8 @@
 /*
  * One watched thing that an IO points to: a request queue or gendisk (whole device) or a block_device
  * (partition). The table of these is a hash without collisions: userspace picks cfg_hash_factor so
- * that each key has a bucket of its own, so that one look tells any IO's device.
+ * that each key has a bucket of its own, so that one look tells any IO's device. For more than some
+ * hundreds there is no such factor; then a key stands in one of two buckets, by either of two factors.
  */
 struct target {
 	__u64 key;			/* address in the kernel; 0: an empty bucket, or the device went away */
@@ -37,7 +38,7 @@ enum mode {
 	MODE_DEVICE_PAUSES,	/* the same, looking for pauses */
 };
 
-#define BLKLAT_TARGET_BITS 14		/* largest hash */
+#define BLKLAT_TARGET_BITS 14		/* largest hash with one look: 1 MiB */
 
 /*
  * The tracepoints that a capture may have programs on, in the order in which these are attached. Each has a first

@@ -18,6 +18,7 @@ const volatile u32 cfg_watches = 1;
 const volatile u32 cfg_standby_row = 0;		/* of the counters: all standbys' */
 const volatile bool cfg_unguarded = false;	/* the kernel runs a program on top of itself */
 const volatile u32 cfg_hash_factor = 1;
+const volatile u32 cfg_hash_factor_2 = 0;	/* 0: one look at the hash is enough */
 const volatile u32 cfg_hash_shift = 31;
 const volatile u32 cfg_mode = MODE_ANY;		/* enum mode */
 const volatile bool cfg_queue = false;		/* stage queue is watched, on some device */
@@ -74,14 +75,24 @@ static __always_inline u32 low_half(const volatile void *address)
 	return low;
 }
 
-/* The target of an address, in @ret. False: it has none. (Of a pointer or NULL the verifier would lose track.) */
-static __always_inline bool target_of(const volatile void *address, struct target **ret)
+static __always_inline struct target *bucket_of(u32 low, u32 factor)
 {
-	u32 bucket = low_half(address) * cfg_hash_factor >> cfg_hash_shift;
+	u32 bucket = low * factor >> cfg_hash_shift;
 	struct target *t = &targets[bucket];
 
 	/* Or the compiler computes it again wherever it is used. */
 	asm volatile("" : "+r"(t));
+	return t;
+}
+
+/* The target of an address, in @ret. False: it has none. (Of a pointer or NULL the verifier would lose track.) */
+static __always_inline bool target_of(const volatile void *address, struct target **ret)
+{
+	u32 low = low_half(address);
+	struct target *t = bucket_of(low, cfg_hash_factor);
+
+	if (t->key != (u64)address && cfg_hash_factor_2)
+		t = bucket_of(low, cfg_hash_factor_2);
 	*ret = t;
 	return t->key == (u64)address;
 }

@@ -45,27 +45,33 @@ static u64 kernel_pointer(u64 *state, u32 alignment)
 }
 
 /* The bucket as the BPF program finds it: 32-bit arithmetic on the pointer's lower half. */
-static u32 bucket_of(const struct targets *t, u64 key)
+static u32 bucket_of(const struct targets *t, u64 key, u32 look)
 {
-	u32 product = (u32)(key & 0xffffffff) * t->factor;
+	u32 product = (u32)(key & 0xffffffff) * t->factor[look];
 
 	return product >> (32 - t->bits);
 }
 
-static void check_buckets(const struct targets *t)
+/* Each has a bucket of its own, where a look finds it. Returns how many the first look finds. */
+static u32 check_buckets(const struct targets *t)
 {
-	static bool taken[1 << BLKLAT_TARGET_BITS];
+	bool *taken = calloc(1U << t->bits, sizeof(*taken));
+	u32 at_first = 0;
 
-	memset(taken, 0, sizeof(taken));
-	assert_in_range(t->bits, 1, BLKLAT_TARGET_BITS);
+	assert_in_range(t->bits, 1, t->factor[1] ? 25 : BLKLAT_TARGET_BITS);
 	for (u32 i = 0; i < t->n; i++) {
-		u32 bucket = targets_bucket(t, t->list[i].key);
+		u64 key = t->list[i].key;
+		u32 bucket = t->bucket[i];
+		bool first = bucket == bucket_of(t, key, 0);
 
-		assert_int_equal(bucket, bucket_of(t, t->list[i].key));
+		assert_true(first || (t->factor[1] && bucket == bucket_of(t, key, 1)));
 		assert_in_range(bucket, 0, (1u << t->bits) - 1);
 		assert_false(taken[bucket]);
 		taken[bucket] = true;
+		at_first += first;
 	}
+	free(taken);
+	return at_first;
 }
 
 /* Each range in bounds, of whole blocks, and no slot in two of them. */
@@ -109,8 +115,48 @@ static void check_many(u32 n, u32 alignment, u64 *state)
 		assert_int_equal(t.list[i].watch[BLKLAT_STAGE_DEVICE], i + 1);
 	}
 	check_buckets(&t);
+	assert_int_equal(t.factor[1], 0);
 	check_slots(&t, n);
 	targets_free(&t);
+}
+
+/* Thousands of devices at three stages, each with a queue and a disk; returns what targets_make() does. */
+static int make_thousands(struct targets *t, u32 devices, u32 alignment, struct problem *p)
+{
+	struct watch *watches = calloc(3 * devices, sizeof(*watches));
+	struct found_device *found = calloc(3 * devices, sizeof(*found));
+	u64 seed = devices;
+	int err;
+
+	for (u32 i = 0; i < 3 * devices; i++) {
+		watches[i] = (struct watch){ &disk, (enum blklat_stage)(i % 3) };
+		found[i] = i % 3 ? found[i - 1] : (struct found_device){
+			.queue = kernel_pointer(&seed, alignment), .disk = kernel_pointer(&seed, alignment),
+		};
+	}
+	err = targets_make(t, watches, found, 3 * devices, CPUS, p);
+	free(watches);
+	free(found);
+	return err;
+}
+
+static void test_thousands(void **state)
+{
+	static const u32 devices[] = { 1000, 3000, 12000 };
+	struct targets t;
+	struct problem p;
+
+	(void)state;
+	for (u32 i = 0; i < 3; i++) {
+		assert_int_equal(make_thousands(&t, devices[i], 64, &p), 0);
+		assert_int_equal(t.n, 2 * devices[i]);
+		assert_int_not_equal(t.factor[1], 0);
+		/* No larger than it has to be, and one look for most. */
+		assert_in_range(1u << t.bits, 2 * t.n, 5 * t.n);
+		assert_in_range(check_buckets(&t), 3 * t.n / 4, t.n);
+		check_slots(&t, 3 * devices[i]);
+		targets_free(&t);
+	}
 }
 
 /* All that the hot path looks at, and nothing that another device's IOs write. */
@@ -163,7 +209,7 @@ static void test_same_devices_give_the_same_table(void **state)
 	(void)state;
 	assert_int_equal(targets_make(&a, watches, found, 2, CPUS, &p), 0);
 	assert_int_equal(targets_make(&b, watches, found, 2, CPUS, &p), 0);
-	assert_int_equal(a.factor, b.factor);
+	assert_memory_equal(a.factor, b.factor, sizeof(a.factor));
 	assert_int_equal(a.bits, b.bits);
 	targets_free(&a);
 	targets_free(&b);
@@ -188,18 +234,24 @@ static void test_drop(void **state)
 	targets_free(&t);
 }
 
-/* Equal lower halves: an error and a sentence, nothing left to free. */
-static void test_what_can_not_be_told_apart(void **state)
+/* Equal lower halves: two of them take both looks; for three there is an error and a sentence, nothing left to free. */
+static void test_equal_lower_halves(void **state)
 {
-	const struct watch watches[] = { { &disk, BLKLAT_STAGE_DEVICE }, { &nvme, BLKLAT_STAGE_DEVICE } };
-	const struct found_device found[] = { { .queue = 0xffff888012345000 }, { .queue = 0xffff888112345000 } };
+	const struct watch watches[] = { { &disk, BLKLAT_STAGE_DEVICE }, { &nvme, BLKLAT_STAGE_DEVICE },
+					 { &dm, BLKLAT_STAGE_TOTAL } };
+	const struct found_device found[] = { { .queue = 0xffff888012345000 }, { .queue = 0xffff888112345000 },
+					      { .disk = 0xffff888212345000 } };
 	struct problem p = { "" };
 	struct targets t;
 
 	(void)state;
-	assert_int_equal(targets_make(&t, watches, found, 2, CPUS, &p), -E2BIG);
+	assert_int_equal(targets_make(&t, watches, found, 2, CPUS, &p), 0);
+	assert_int_equal(check_buckets(&t), 1);
+	targets_free(&t);
+	assert_int_equal(targets_make(&t, watches, found, 3, CPUS, &p), -E2BIG);
 	assert_string_not_equal(p.text, "");
 	assert_null(t.list);
+	assert_null(t.bucket);
 	assert_null(t.slots);
 }
 
@@ -351,10 +403,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_target_is_a_cache_line),
 		cmocka_unit_test(test_a_bucket_each),
+		cmocka_unit_test(test_thousands),
 		cmocka_unit_test(test_neighbours_in_a_slab),
 		cmocka_unit_test(test_same_devices_give_the_same_table),
 		cmocka_unit_test(test_drop),
-		cmocka_unit_test(test_what_can_not_be_told_apart),
+		cmocka_unit_test(test_equal_lower_halves),
 		cmocka_unit_test(test_stages_side_by_side),
 		cmocka_unit_test(test_queue_alone),
 		cmocka_unit_test(test_partition_and_disk),

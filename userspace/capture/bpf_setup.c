@@ -54,7 +54,8 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_watches = b->live.capture.n_watches;
 	ro->cfg_standby_row = b->live.capture.cpus;
 	ro->cfg_unguarded = b->traits.unguarded;
-	ro->cfg_hash_factor = b->targets.factor;
+	ro->cfg_hash_factor = b->targets.factor[0];
+	ro->cfg_hash_factor_2 = b->targets.factor[1];
 	ro->cfg_hash_shift = 32 - b->targets.bits;
 	ro->cfg_queue = live_any_stage(&b->live.capture, BLKLAT_STAGE_QUEUE);
 	ro->cfg_bios = live_any_stage(&b->live.capture, BLKLAT_STAGE_TOTAL);
@@ -208,7 +209,7 @@ int bpf_write_targets(struct bpf_capture *b)
 		return -ENOMEM;
 	for (u32 i = 0; i < b->targets.n; i++)
 		if (b->targets.list[i].key)
-			table[targets_bucket(&b->targets, b->targets.list[i].key)] = b->targets.list[i];
+			table[b->targets.bucket[i]] = b->targets.list[i];
 	return bpf_map_update_elem(b->table_fd, &(u32){ 0 }, table, BPF_ANY);
 }
 

@@ -8,20 +8,40 @@
 #include "capture/geometry.h"
 #include "util/cleanup.h"
 
-#define TRIES 4096
+#define ONE_LOOK_TRIES 4096	/* factors for each size */
+#define TWO_LOOK_TRIES 64
+#define MOST_MOVES 512		/* of targets that make room for another */
+#define TWO_LOOK_BITS 25	/* the largest hash with two looks, 2 GiB: what a map's value can be */
 
-u32 targets_bucket(const struct targets *t, u64 key)
+/* --- what to look for -------------------------------------------------------------------------- */
+
+/* The list by key while it is made: an open hash of positions + 1. */
+struct positions {
+	u32 *cells;
+	u32 mask;
+};
+
+static int positions_init(struct positions *in, u32 most)
 {
-	return (u32)key * t->factor >> (32 - t->bits);
+	u32 cells = 2;
+
+	while (cells < 2 * most)
+		cells *= 2;
+	in->mask = cells - 1;
+	in->cells = calloc(cells, sizeof(*in->cells));
+	return in->cells ? 0 : -ENOMEM;
 }
 
-static struct target *target_for(struct targets *t, u64 key)
+static struct target *target_for(struct targets *t, struct positions *in, u64 key)
 {
-	for (u32 i = 0; i < t->n; i++)
-		if (t->list[i].key == key)
-			return &t->list[i];
-	t->list[t->n].key = key;
-	return &t->list[t->n++];
+	u32 i = key * 0x9e3779b97f4a7c15ULL >> 32 & in->mask;
+
+	for (; in->cells[i]; i = (i + 1) & in->mask)
+		if (t->list[in->cells[i] - 1].key == key)
+			return &t->list[in->cells[i] - 1];
+	in->cells[i] = ++t->n;
+	t->list[t->n - 1].key = key;
+	return &t->list[t->n - 1];
 }
 
 /*
@@ -43,25 +63,37 @@ static u32 keys_of(const struct watch *w, const struct found_device *found, u64 
 	return n;
 }
 
-static struct target *target_of_watch(struct targets *t, u32 watch, enum blklat_stage stage)
+/* @target: of each watch; stages device and queue have just one. */
+static int list_targets(struct targets *t, const struct watch *watches, const struct found_device *found, u32 n,
+			struct target **target)
 {
-	u32 i = 0;
+	struct positions in;
+	int err = positions_init(&in, 2 * n);
 
-	while (t->list[i].watch[stage] != watch + 1)
-		i++;
-	return &t->list[i];
+	if (err)
+		return err;
+	for (u32 i = 0; i < n; i++) {
+		u64 keys[2];
+		u32 n_keys = keys_of(&watches[i], &found[i], keys);
+
+		for (u32 k = 0; k < n_keys; k++) {
+			target[i] = target_for(t, &in, keys[k]);
+			target[i]->watch[watches[i].stage] = i + 1;
+		}
+	}
+	free(in.cells);
+	return 0;
 }
 
 /* Stages device and queue; what has neither tags nor slots is left as it is, empty. */
-static void place_slots(struct targets *t, const struct watch *watches, u32 n, u32 cpus)
+static void place_slots(struct targets *t, const struct watch *watches, u32 n, u32 cpus, struct target **targets)
 {
 	for (u32 i = 0; i < n; i++) {
 		struct slots s = slots_of(watches[i].device, cpus);
-		struct target *target;
+		struct target *target = targets[i];
 
 		if (watches[i].stage == BLKLAT_STAGE_TOTAL)
 			continue;
-		target = target_of_watch(t, i, watches[i].stage);
 		if (!target->queues) {
 			target->queues = s.queues;
 			target->stride = s.stride;
@@ -76,69 +108,151 @@ static void place_slots(struct targets *t, const struct watch *watches, u32 n, u
 	}
 }
 
+/* --- a bucket for each ------------------------------------------------------------------------- */
+
 /* xorshift64* (Vigna 2016), from a fixed start: the same devices give the same table. */
-static u32 next_factor(u64 *state)
+static u32 next_random(u64 *state)
 {
 	*state ^= *state >> 12;
 	*state ^= *state << 25;
 	*state ^= *state >> 27;
-	return *state * 0x2545f4914f6cdd1dULL >> 32 | 1;
+	return *state * 0x2545f4914f6cdd1dULL >> 32;
 }
 
-static bool collides(const struct targets *t, u32 *stamps, u32 stamp)
+static u32 bucket_at(const struct targets *t, u32 i, u32 look)
+{
+	return (u32)t->list[i].key * t->factor[look] >> (32 - t->bits);
+}
+
+static bool collides(struct targets *t, u32 *stamps, u32 stamp)
 {
 	for (u32 i = 0; i < t->n; i++) {
-		u32 bucket = targets_bucket(t, t->list[i].key);
-
-		if (stamps[bucket] == stamp)
+		t->bucket[i] = bucket_at(t, i, 0);
+		if (stamps[t->bucket[i]] == stamp)
 			return true;
-		stamps[bucket] = stamp;
+		stamps[t->bucket[i]] = stamp;
 	}
 	return false;
 }
 
-static int find_factor(struct targets *t, struct problem *p)
+/* A factor with which no two share a bucket, the hash being no larger than for hundreds of targets. */
+static int place_for_one_look(struct targets *t, u64 *random)
 {
 	u32 *stamps CLEANUP(cleanup_free) = calloc(1U << BLKLAT_TARGET_BITS, sizeof(*stamps));
-	u64 state = 0x9e3779b97f4a7c15ULL;
 	u32 stamp = 0;
 
 	if (!stamps)
-		return problem_set(p, -ENOMEM, "out of memory");
+		return -ENOMEM;
 	for (t->bits = 1; t->bits <= BLKLAT_TARGET_BITS; t->bits++)
-		for (u32 i = 0; i < TRIES; i++) {
-			t->factor = next_factor(&state);
+		for (u32 i = 0; i < ONE_LOOK_TRIES; i++) {
+			t->factor[0] = next_random(random) | 1;
 			if (!collides(t, stamps, ++stamp))
 				return 0;
 		}
-	return problem_set(p, -E2BIG, "too many devices and stages at once (%u) to tell their addresses apart: "
-			   "watch fewer", t->n);
+	return -E2BIG;
+}
+
+/* Puts one in either of its buckets; where both are taken, who is there moves to its own other one, and so on. */
+static bool place(struct targets *t, u32 *owners, u32 i, u64 *random)
+{
+	for (u32 moves = 0; moves < MOST_MOVES; moves++) {
+		u32 bucket, other;
+
+		for (u32 look = 0; look < 2; look++) {
+			bucket = bucket_at(t, i, look);
+			if (owners[bucket])
+				continue;
+			owners[bucket] = i + 1;
+			t->bucket[i] = bucket;
+			return true;
+		}
+		bucket = bucket_at(t, i, next_random(random) & 1);
+		other = owners[bucket] - 1;
+		owners[bucket] = i + 1;
+		t->bucket[i] = bucket;
+		i = other;
+	}
+	return false;
+}
+
+/* Moving may have left the first bucket of some free: one look less at each of their IOs. */
+static void prefer_first(struct targets *t, u32 *owners)
+{
+	for (u32 i = 0; i < t->n; i++) {
+		u32 first = bucket_at(t, i, 0);
+
+		if (owners[first])
+			continue;
+		owners[t->bucket[i]] = 0;
+		owners[first] = i + 1;
+		t->bucket[i] = first;
+	}
+}
+
+static bool place_all(struct targets *t, u32 *owners, u64 *random)
+{
+	memset(owners, 0, sizeof(*owners) << t->bits);
+	for (u32 i = 0; i < t->n; i++)
+		if (!place(t, owners, i, random))
+			return false;
+	prefer_first(t, owners);
+	return true;
+}
+
+/*
+ * Any number, two looks (cuckoo hashing, Pagh and Rodler 2001): it fills to nearly a half. More than two addresses
+ * whose lower halves are equal have no place at any size.
+ */
+static int place_for_two_looks(struct targets *t, u64 *random)
+{
+	for (t->bits = 1; t->bits < TWO_LOOK_BITS && 9ULL << t->bits < 20ULL * t->n; t->bits++)
+		;
+	for (u32 larger = 0; larger < 3 && t->bits <= TWO_LOOK_BITS; larger++, t->bits++) {
+		u32 *owners CLEANUP(cleanup_free) = malloc(sizeof(*owners) << t->bits);
+
+		if (!owners)
+			return -ENOMEM;
+		for (u32 i = 0; i < TWO_LOOK_TRIES; i++) {
+			t->factor[0] = next_random(random) | 1;
+			t->factor[1] = next_random(random) | 1;
+			if (place_all(t, owners, random))
+				return 0;
+		}
+	}
+	return -E2BIG;
+}
+
+static int place_targets(struct targets *t)
+{
+	u64 random = 0x9e3779b97f4a7c15ULL;
+	int err = place_for_one_look(t, &random);
+
+	return err == -E2BIG ? place_for_two_looks(t, &random) : err;
 }
 
 int targets_make(struct targets *t, const struct watch *watches, const struct found_device *found,
 		 u32 n, u32 cpus, struct problem *p)
 {
-	int err;
+	struct target **target CLEANUP(cleanup_free) = calloc(n, sizeof(*target));
+	int err = -ENOMEM;
 
 	*t = (struct targets){
 		.list = calloc(2 * n, sizeof(*t->list)),	/* a watch has up to two keys */
+		.bucket = calloc(2 * n, sizeof(*t->bucket)),
 		.slots = calloc(n, sizeof(*t->slots)),
 	};
-	if (!t->list || !t->slots) {
-		targets_free(t);
-		return problem_set(p, -ENOMEM, "out of memory");
+	if (target && t->list && t->bucket && t->slots)
+		err = list_targets(t, watches, found, n, target);
+	if (!err) {
+		place_slots(t, watches, n, cpus, target);
+		err = place_targets(t);
 	}
-	for (u32 i = 0; i < n; i++) {
-		u64 keys[2];
-		u32 n_keys = keys_of(&watches[i], &found[i], keys);
-
-		for (u32 k = 0; k < n_keys; k++)
-			target_for(t, keys[k])->watch[watches[i].stage] = i + 1;
-	}
-	place_slots(t, watches, n, cpus);
-	err = find_factor(t, p);
-	if (err)
-		targets_free(t);
+	if (!err)
+		return 0;
+	err = err == -ENOMEM ? problem_set(p, err, "out of memory") :
+	      problem_set(p, err, "the kernel's addresses of %u devices and stages are too much alike to tell them "
+			  "apart: watch fewer", n);
+	targets_free(t);
 	return err;
 }
 
@@ -158,6 +272,7 @@ bool targets_drop(struct targets *t, u32 watch)
 void targets_free(struct targets *t)
 {
 	free(t->list);
+	free(t->bucket);
 	free(t->slots);
 	*t = (struct targets){ 0 };
 }

@@ -11,15 +11,16 @@
 struct targets {
 	u32 n;
 	struct target *list;
+	u32 *bucket;		/* of each in the list: where it stands in the hash */
 	u32 bits;		/* the hash has 2^bits buckets */
-	u32 factor;		/* bucket = (u32)key * factor >> (32 - bits) */
+	u32 factor[2];		/* bucket = (u32)key * factor >> (32 - bits); the second is 0 where one look is enough */
 	u32 n_slots;
 	struct region_slots *slots;	/* of each watch */
 };
 
 /*
- * Lists what to look for, @found[i] being what the kernel has for the device of watch i, and finds
- * a factor with which no two share a bucket. Returns 0, -ENOMEM, or -E2BIG and a sentence.
+ * Lists what to look for, @found[i] being what the kernel has for the device of watch i, and gives each a bucket of
+ * its own, by the first factor or else by the second. Returns 0, -ENOMEM, or -E2BIG and a sentence.
  */
 int targets_make(struct targets *t, const struct watch *watches, const struct found_device *found,
 		 u32 n, u32 cpus, struct problem *p);
@@ -27,7 +28,5 @@ void targets_free(struct targets *t);
 
 /* Takes the targets of a watch out of the list (their key becomes 0). Returns whether there were any. */
 bool targets_drop(struct targets *t, u32 watch);
-
-u32 targets_bucket(const struct targets *t, u64 key);
 
 #endif
