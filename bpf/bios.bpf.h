@@ -113,7 +113,7 @@ static __always_inline void count_started(u32 watch, u32 turn)
 
 /* --- the table of cells -------------------------------------------------------------------- */
 
-static __always_inline struct bio_bucket *bucket_of(u64 key, u32 choice)
+static __always_inline struct bio_bucket *bio_bucket_of(u64 key, u32 choice)
 {
 	/* 2^32 / golden ratio, and another odd number (both of Knuth's multiplicative kind). */
 	u32 number = (u32)key * (choice ? 0x85ebca6b : 0x9e3779b1) >> cfg_buckets_shift;
@@ -152,11 +152,11 @@ static __always_inline void fill_cell(struct bio_cell *cell, const struct bio_st
 /* Returns whether @start is in the table now; for a standby, whether it put it there. */
 static __always_inline bool remember_in_cell(u64 key, struct bio_start *start, u32 turn)
 {
-	struct bio_bucket *b = bucket_of(key, 0);
+	struct bio_bucket *b = bio_bucket_of(key, 0);
 	struct bio_cell *cell = find_in(b, key);
 
 	if (!cell && turn != TURN_FIRST)
-		cell = find_in(bucket_of(key, 1), key);
+		cell = find_in(bio_bucket_of(key, 1), key);
 	if (cell) {
 		if (is_done(&cell->start.ns, BLKLAT_SLOT_SEEN, turn, BPF_BIO_QUEUE))
 			return false;
@@ -165,7 +165,7 @@ static __always_inline bool remember_in_cell(u64 key, struct bio_start *start, u
 	} else {
 		cell = claim_in(b, key);
 		if (!cell)
-			cell = claim_in(bucket_of(key, 1), key);
+			cell = claim_in(bio_bucket_of(key, 1), key);
 	}
 	if (!cell)
 		return false;
@@ -178,10 +178,10 @@ static __always_inline bool remember_in_cell(u64 key, struct bio_start *start, u
 /* Takes a bio out. Returns whether it was in. */
 static __always_inline bool recall_from_cell(u64 key, struct bio_start *ret)
 {
-	struct bio_cell *cell = find_in(bucket_of(key, 0), key);
+	struct bio_cell *cell = find_in(bio_bucket_of(key, 0), key);
 
 	if (!cell)
-		cell = find_in(bucket_of(key, 1), key);
+		cell = find_in(bio_bucket_of(key, 1), key);
 	if (!cell)
 		return false;
 	*ret = cell->start;

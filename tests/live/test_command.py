@@ -43,7 +43,7 @@ def test_commands_that_can_not_begin(loop, folder, late):
 
 def test_the_command_has_what_a_shell_gives(loop, file):
     """The standard streams and whatever else we were given; nothing of ours, no signal blocked or ignored."""
-    words = ["sh", "-c", "cat; ls /proc/self/fd; exec grep -E 'Sig(Blk|Ign|Pnd)' /proc/self/status"]
+    words = ["sh", "-c", "cat; ls /proc/self/fd; ulimit -Sn; exec grep -E 'Sig(Blk|Ign|Pnd)' /proc/self/status"]
 
     def printed(argv):
         done = subprocess.run([str(a) for a in argv], input="hello", capture_output=True, text=True,

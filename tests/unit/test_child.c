@@ -18,6 +18,7 @@
 #include "run/child.h"
 #include "run/signals.h"
 #include "util/clock.h"
+#include "util/limits.h"
 
 #define MS 1000000ULL
 #define PATIENCE_MS 500	/* enough for a busy machine to bury what was killed */
@@ -135,6 +136,30 @@ static void test_exit_status(void **state)
 	assert_int_equal(status_of("exit 7"), 7);
 	child_uninit(&child);
 	assert_int_equal(status_of("kill -KILL $$"), 128 + 9);
+}
+
+/* It may open as many files as we were given, whatever we allow ourselves meanwhile. */
+static void test_open_files(void **state)
+{
+	static char *argv[] = { "sh", "-c", "ulimit -Sn >$0/out", folder, NULL };
+	struct rlimit ours, files;
+	struct problem p;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &ours), 0);
+	files = ours;
+	files.rlim_cur = 123;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_int_equal(child_init(&child, argv, &p), 0);
+	limits_raise_files();
+	signals_block();
+	assert_int_equal(child_start(&child, &p), 0);
+	assert_string_equal(line_of("out"), "123\n");
+	assert_true(child_wait(&child, in_ms(5000)));
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_int_equal(files.rlim_cur, files.rlim_max);
+	assert_int_equal(files.rlim_max, ours.rlim_max);
+	setrlimit(RLIMIT_NOFILE, &ours);
 }
 
 static int failure(char *name, const char *sentence)
@@ -365,7 +390,8 @@ int main(void)
 {
 	#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		CASE(test_exit_status), CASE(test_not_found), CASE(test_path), CASE(test_script_without_interpreter),
+		CASE(test_exit_status),
+		CASE(test_open_files), CASE(test_not_found), CASE(test_path), CASE(test_script_without_interpreter),
 		CASE(test_interpreter_that_is_missing), CASE(test_signals_are_as_before), CASE(test_deadline),
 		CASE(test_stopped_is_not_ended), CASE(test_signals_are_passed_on), CASE(test_sigint_makes_it_firmer),
 		CASE(test_sigint_of_the_terminal_is_not_passed_on),

@@ -11,6 +11,8 @@
 #include "find.skel.h"
 #include "util/cleanup.h"
 
+#define AT_ONCE 512	/* directories that are open at a time */
+
 static void cleanup_find(struct find **f)
 {
 	find__destroy(*f);
@@ -41,26 +43,60 @@ static int read_found(int iter, const int *fds, u32 n, struct found_device *ret)
 	return 0;
 }
 
-static int run_iterator(const int *fds, u32 n, struct found_device *ret, struct problem *p)
+/* Looks up the devices whose directories are open. */
+static int run_iterator(struct bpf_link *link, const int *fds, u32 n, struct found_device *ret, struct problem *p)
+{
+	int iter CLEANUP(cleanup_close) = bpf_iter_create(bpf_link__fd(link));
+	int err;
+
+	if (iter < 0)
+		return problem_set(p, iter, "could not run a BPF iterator: %s", strerror(-iter));
+	err = read_found(iter, fds, n, ret);
+	return err ? problem_set(p, err, "could not read a BPF iterator: %s", strerror(-err)) : 0;
+}
+
+static int find_some(struct bpf_link *link, const struct device *const *devices, u32 n, struct found_device *ret,
+		     struct problem *p)
+{
+	int fds[AT_ONCE], err = 0;
+	u32 opened = 0;
+
+	for (; !err && opened < n; opened++) {
+		ret[opened] = (struct found_device){ 0 };
+		fds[opened] = open(devices[opened]->sysfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fds[opened] < 0)
+			err = problem_set(p, -errno, "could not open %s: %s", devices[opened]->sysfs, strerror(errno));
+	}
+	if (!err)
+		err = run_iterator(link, fds, n, ret, p);
+	for (u32 i = 0; i < opened; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return err;
+}
+
+static int find_all(const struct device *const *devices, u32 n, struct found_device *ret, struct problem *p)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, open, .btf_custom_path = bpf_kernel_types());
 	struct find *skel CLEANUP(cleanup_find) = find__open_opts(&open);
 	struct bpf_link *link CLEANUP(cleanup_link) = NULL;
-	int iter CLEANUP(cleanup_close) = -1;
-	int err;
+	int err = skel ? find__load(skel) : -errno;
+	u32 done = 0;
 
-	err = skel ? find__load(skel) : -errno;
 	if (err)
 		return problem_set(p, err, "the kernel refused a BPF iterator over open files: %s",
 				   strerror(-err));
 	link = bpf_program__attach_iter(skel->progs.find_devices, NULL);
 	if (!link)
 		return problem_set(p, -errno, "could not attach a BPF iterator: %s", strerror(errno));
-	iter = bpf_iter_create(bpf_link__fd(link));
-	if (iter < 0)
-		return problem_set(p, iter, "could not run a BPF iterator: %s", strerror(-iter));
-	err = read_found(iter, fds, n, ret);
-	return err ? problem_set(p, err, "could not read a BPF iterator: %s", strerror(-err)) : 0;
+	/* At least once: whether it can be done is asked without a device (bpf_probe()). */
+	do {
+		u32 some = n - done < AT_ONCE ? n - done : AT_ONCE;
+
+		err = find_some(link, devices + done, some, ret + done, p);
+		done += some;
+	} while (!err && done < n);
+	return err;
 }
 
 static int check_found(const struct device *const *devices, u32 n, struct found_device *found,
@@ -81,22 +117,7 @@ static int check_found(const struct device *const *devices, u32 n, struct found_
 int bpf_find_devices(const struct device *const *devices, u32 n, struct found_device *ret,
 		     struct problem *p)
 {
-	int *fds CLEANUP(cleanup_free) = calloc(n + 1, sizeof(*fds));
-	int err = 0;
+	int err = find_all(devices, n, ret, p);
 
-	if (!fds)
-		return problem_set(p, -ENOMEM, "out of memory");
-	for (u32 i = 0; i < n; i++) {
-		ret[i] = (struct found_device){ 0 };
-		fds[i] = open(devices[i]->sysfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fds[i] < 0 && !err)
-			err = problem_set(p, -errno, "could not open %s: %s", devices[i]->sysfs,
-					  strerror(errno));
-	}
-	if (!err)
-		err = run_iterator(fds, n, ret, p);
-	for (u32 i = 0; i < n; i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
 	return err ? err : check_found(devices, n, ret, p);
 }

@@ -213,17 +213,27 @@ int bpf_write_targets(struct bpf_capture *b)
 	return bpf_map_update_elem(b->table_fd, &(u32){ 0 }, table, BPF_ANY);
 }
 
+/* A device whose watches stand together is looked up once. */
 static int find_watched(const struct capture *c, struct targets *t, struct problem *p)
 {
 	const struct device **devices CLEANUP(cleanup_free) = calloc(c->n_watches, sizeof(*devices));
 	struct found_device *found CLEANUP(cleanup_free) = calloc(c->n_watches, sizeof(*found));
+	u32 n = 0, last;
 	int err;
 
 	if (!devices || !found)
 		return problem_set(p, -ENOMEM, "out of memory");
 	for (u32 i = 0; i < c->n_watches; i++)
-		devices[i] = c->watches[i].device;
-	err = bpf_find_devices(devices, c->n_watches, found, p);
+		if (!i || c->watches[i].device != c->watches[i - 1].device)
+			devices[n++] = c->watches[i].device;
+	err = bpf_find_devices(devices, n, found, p);
+	/* From the devices to the watches; from the last on, so that nothing is overwritten that is needed yet. */
+	last = n;
+	for (u32 i = c->n_watches; !err && i--;) {
+		found[i] = found[last - 1];
+		if (i && c->watches[i].device != c->watches[i - 1].device)
+			last--;
+	}
 	return err ? err : targets_make(t, c->watches, found, c->n_watches, c->cpus, p);
 }
 

@@ -14,7 +14,7 @@
 
 struct capture_config {
 	const struct device_table *devices;	/* borrowed for the capture's life; unused by replay */
-	const struct watch *watches;		/* what to watch; copied. Unused by replay */
+	const struct watch *watches;		/* what to watch, a device's together; copied. Unused by replay */
 	u32 n_watches;
 	int scale;			/* 0..6, or -1: the finest that fits max_memory */
 	u64 max_memory;			/* bytes; 0: the default, see capture_default_memory() */

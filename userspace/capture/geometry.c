@@ -55,24 +55,17 @@ u32 slots_total(const struct device *d, bool device_stage, bool queue_stage, u32
 	return s.queues * s.stride * (queue_stage ? 2 : 1);
 }
 
-static bool has_stage(const struct watch *watches, u32 n, const struct device *d, enum blklat_stage s)
-{
-	for (u32 i = 0; i < n; i++)
-		if (watches[i].device == d && watches[i].stage == s)
-			return true;
-	return false;
-}
-
-/* Slots of the device of watch @i, counted at the first of its watches. */
+/* Slots of the device of watch @i, counted at the first of its watches, which stand together. */
 static u64 slots_at(const struct watch *watches, u32 i, u32 n, u32 cpus)
 {
 	const struct device *d = watches[i].device;
+	bool stages[BLKLAT_STAGES] = { false };
 
-	for (u32 j = 0; j < i; j++)
-		if (watches[j].device == d)
-			return 0;
-	return slots_total(d, has_stage(watches, n, d, BLKLAT_STAGE_DEVICE),
-			   has_stage(watches, n, d, BLKLAT_STAGE_QUEUE), cpus);
+	if (i && watches[i - 1].device == d)
+		return 0;
+	for (; i < n && watches[i].device == d; i++)
+		stages[watches[i].stage] = true;
+	return slots_total(d, stages[BLKLAT_STAGE_DEVICE], stages[BLKLAT_STAGE_QUEUE], cpus);
 }
 
 /* What looking for pauses takes: a series of each watch and op, and when the watch was last in use. */

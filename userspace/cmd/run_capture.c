@@ -13,6 +13,7 @@
 #include "cmd/terminal.h"
 #include "run/info.h"
 #include "run/signals.h"
+#include "util/limits.h"
 
 int run_capture_engine(const struct capture_options *o, const struct capture_ops **ret, struct problem *p)
 {
@@ -106,6 +107,7 @@ int run_capture_begin(struct run_capture *r, const struct capture_options *o, co
 	int err;
 
 	*r = (struct run_capture){ .o = o, .who = who };
+	limits_raise_files();
 	if (o->replay)
 		return begin(r, &capture_replay);
 	if (device_table_read(&r->devices, "", &p))

@@ -15,6 +15,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/confine.h"
+#include "util/limits.h"
 #include "util/notify.h"
 #include "util/parse.h"
 #include "util/realtime.h"
@@ -323,6 +324,7 @@ static int begin(struct serve *s)
 	serve_devices_init(&s->devices, &o->wanted);
 	s->confine.keep_capture = s->devices.follow;
 	configure(s, engine);
+	limits_raise_files();
 	err = service_open(&s->config, &s->service, &p);
 	if (err)
 		return command_fail(s->who, serve_devices_fault(err) ? STATUS_USAGE : run_capture_status_of(engine, err), &p);

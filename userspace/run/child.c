@@ -75,6 +75,7 @@ int child_init(struct child *c, char **argv, struct problem *p)
 
 	*c = (struct child){ .argv = argv, .firmer_ns = UINT64_MAX, .patience_ns = CHILD_PATIENCE_NS };
 	sigprocmask(SIG_BLOCK, NULL, &c->mask);
+	getrlimit(RLIMIT_NOFILE, &c->files);
 	err = find(argv[0], &c->path);
 	return err ? start_problem(c, err, p) : 0;
 }
@@ -83,6 +84,18 @@ void child_uninit(struct child *c)
 {
 	free(c->path);
 	c->path = NULL;
+}
+
+/* A limit can't be given to posix_spawn(): it is ours for a moment. What is open beyond it stays open. */
+static int spawn_with(const struct rlimit *files, pid_t *ret, const char *path, const posix_spawnattr_t *attr, char **argv)
+{
+	struct rlimit ours;
+	bool known = !getrlimit(RLIMIT_NOFILE, &ours) && !setrlimit(RLIMIT_NOFILE, files);
+	int err = posix_spawn(ret, path, NULL, attr, argv, environ);
+
+	if (known)
+		setrlimit(RLIMIT_NOFILE, &ours);
+	return err;
 }
 
 static int spawn(struct child *c, const char *path, char **argv)
@@ -100,7 +113,7 @@ static int spawn(struct child *c, const char *path, char **argv)
 	posix_spawnattr_setsigdefault(&attr, &defaults);
 	posix_spawnattr_setsigmask(&attr, &c->mask);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-	err = posix_spawn(&c->pid, path, NULL, &attr, argv, environ);
+	err = spawn_with(&c->files, &c->pid, path, &attr, argv);
 	posix_spawnattr_destroy(&attr);
 	if (err)
 		c->pid = 0;

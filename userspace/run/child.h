@@ -12,6 +12,7 @@
 #define RUN_CHILD_H
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "util/problem.h"
@@ -25,6 +26,7 @@ struct child {
 	char *path;			/* of the program; owned */
 	char **argv;			/* ended by NULL; borrowed */
 	sigset_t mask;			/* of blocked signals, that it begins with */
+	struct rlimit files;		/* how many files it may have open, the same */
 	pid_t pid;			/* 0: not running, not yet or not any more */
 	int start_err;			/* what child_start() returned */
 	bool ended;
@@ -35,8 +37,8 @@ struct child {
 };
 
 /*
- * Finds the program of @argv as a shell would. Which signals it begins with blocked is decided here: those
- * that are now, before signals_block(). Returns 0, or a sentence and -ENOENT (there is none),
+ * Finds the program of @argv as a shell would. What it begins with is decided here: the signals that are blocked
+ * now, before signals_block(), and the limit of open files, before limits_raise_files(). Returns 0, or a sentence and -ENOENT (there is none),
  * -EACCES (it can't be executed), -ENOMEM.
  */
 int child_init(struct child *c, char **argv, struct problem *p);
