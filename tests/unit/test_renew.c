@@ -108,7 +108,7 @@ static int engine_open(const struct capture_config *cfg, struct capture **ret, s
 	if (w.refuse)
 		return problem_set(p, w.refuse, "not now");
 	c = calloc(1, sizeof(*c));
-	assert_int_equal(live_init(&c->l, &engine, cfg, 1, p), 0);
+	assert_int_equal(live_init(&c->l, &engine, cfg, 1, 1, p), 0);
 	for (u32 i = 0; i < cfg->n_watches; i++) {
 		struct slots s = slots_of(cfg->watches[i].device, 1);
 
@@ -116,7 +116,7 @@ static int engine_open(const struct capture_config *cfg, struct capture **ret, s
 		blocks += s.queues * s.stride / BLKLAT_SLOTS;
 	}
 	c->l.region = (struct region){
-		.cpus = 1, .watches = cfg->n_watches, .scale = 6, .series_bytes = bytes,
+		.rows = 1, .watches = cfg->n_watches, .scale = 6, .series_bytes = bytes,
 		.series = calloc(cfg->n_watches * BLKLAT_OPS, bytes),
 		.accounts = calloc(cfg->n_watches * BLKLAT_ACCOUNTS, sizeof(u64)),
 		.slots = calloc(blocks, sizeof(struct blklat_slots)), .ranges = c->ranges, .epoch = &c->epoch,

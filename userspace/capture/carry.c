@@ -72,10 +72,10 @@ static s64 account_apart(const struct region *from, const struct region *to, con
 {
 	s64 sum = 0;
 
-	for (u32 cpu = 0; cpu < to->cpus; cpu++) {
-		u64 second = load(to->accounts + ((size_t)cpu * to->watches + c->to) * BLKLAT_ACCOUNTS + cell);
+	for (u32 row = 0; row < to->rows; row++) {
+		u64 second = load(to->accounts + ((size_t)row * to->watches + c->to) * BLKLAT_ACCOUNTS + cell);
 
-		sum += load(from->accounts + ((size_t)cpu * from->watches + c->from) * BLKLAT_ACCOUNTS + cell) - second;
+		sum += load(from->accounts + ((size_t)row * from->watches + c->from) * BLKLAT_ACCOUNTS + cell) - second;
 	}
 	return sum;
 }

@@ -188,8 +188,8 @@ void region_read_sums(const struct region *r, u32 i, struct watch_counts *w)
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		clear_op(&w->ops[op]);
 		read_after_idle(r, i, op, &w->ops[op]);
-		for (u32 cpu = 0; cpu < r->cpus; cpu++)
-			add_series(series_at(r, cpu, i, op), &w->ops[op], &ignored);
+		for (u32 row = 0; row < r->rows; row++)
+			add_series(series_at(r, row, i, op), &w->ops[op], &ignored);
 	}
 }
 
