@@ -283,13 +283,15 @@ bench-programs: $(O)/blklat $(addprefix $(O)/bench/,floor drain recording exposi
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -lcmocka -o $@
 
-# The live tests' second opinion, a BPF program of its own.
+# The live tests' second opinions, BPF programs of their own.
 export WITNESS = $(abspath $(O))/tests/live/witness
+export UNSEEN = $(abspath $(O))/tests/live/unseen
 
-$(O)/tests/live/witness.o: private INCLUDES += -I$(O)/tests/live
+$(O)/tests/live/%.o: private INCLUDES += -I$(O)/tests/live
 $(O)/tests/live/witness.o: | $(O)/tests/live/witness.skel.h
+$(O)/tests/live/unseen.o: | $(O)/tests/live/unseen.skel.h
 
-$(O)/tests/live/witness: $(O)/tests/live/witness.o
+$(O)/tests/live/witness $(O)/tests/live/unseen: %: %.o
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
 # What a scrape would get, for the tests with Prometheus.
@@ -329,7 +331,7 @@ test: deps
 	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS) deb-files
 	@$(RUN_TESTS) $(LEVELS)
 
-test-programs: all $(UNIT_TESTS) $(O)/tests/live/witness $(O)/tests/prom/exposition $(O)/bench/exposition
+test-programs: all $(UNIT_TESTS) $(O)/tests/live/witness $(O)/tests/live/unseen $(O)/tests/prom/exposition $(O)/bench/exposition
 
 $(LEVELS:%=test-%): test-%: test-programs
 	@$(RUN_TESTS) $*

@@ -8,8 +8,7 @@ import devices
 import pytest
 from conftest import need
 from devices import MIB, Delta, run
-from load import (BURST, Blklat, Fio, assert_all_counted, assert_closed, assert_few_missing, completed_before, deep,
-                  exact, fio, missing)
+from load import (BURST, Blklat, Fio, Unseen, assert_all_counted, assert_closed, completed_before, deep, exact, fio, missing)
 from recorder import busy
 
 SECTOR = 512
@@ -31,12 +30,12 @@ def test_one_at_a_time(loop, op, rw, bs):
 
 def test_many_in_flight(loop):
     stat = Delta(loop)
-    with Blklat(loop) as b:
+    with Unseen() as unseen, Blklat(loop) as b:
         f = fio(loop, **deep(3))
         b.next(n=2)
     a = assert_closed(b)
     assert a["started"] == a["kernel_ios"] == stat()["ios"] == f.ios("read") > BURST
-    assert_few_missing(a)
+    assert missing(a) == unseen.of(loop)
     assert b.ops() == {"read": f.ios("read") - missing(a)}
     assert b.total("bytes") == b.total("ios") * 4096
     assert f.bytes("read") == stat()["read_sectors"] * SECTOR
@@ -52,12 +51,12 @@ def test_many_in_flight(loop):
 
 def test_mixed(loop):
     stat = Delta(loop)
-    with Blklat(loop) as b:
+    with Unseen() as unseen, Blklat(loop) as b:
         f = fio(loop, rw="randrw", rwmixread=70, **deep())
         b.next(n=2)
     a = assert_closed(b)
     assert a["started"] == a["kernel_ios"] == stat()["ios"] == f.ios("read") + f.ios("write")
-    assert_few_missing(a)
+    assert missing(a) == unseen.of(loop)
     ops = b.ops()
     assert ops.keys() == {"read", "write"}
     assert sum(ops.values()) == a["started"] - missing(a)
@@ -241,14 +240,15 @@ def test_start_under_load(loop):
     with busy(loop, bs="64k", iodepth=depth) as f:
         f.until(lambda: loop.stat()["reads"] > 1000, "load")
         stat = Delta(loop)
-        with Blklat(loop) as b:
+        with Unseen() as unseen, Blklat(loop) as b:
             begun = stat()["ios"]
             b.next(n=4)
             f.end()
             b.next(n=2)
     assert 0 <= completed_before(b) <= begun
     a = assert_closed(b, before=completed_before(b))
-    assert_few_missing(a)
+    # It watched from a moment earlier on.
+    assert missing(a) <= unseen.of(loop)
     ended = stat()["ios"]
     # The statistics count by completions, and do so from a moment before the programs are attached.
     assert ended - begun - depth <= a["started"] <= a["kernel_ios"] <= ended

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from load import BLKLAT, DEADLINE_S, LOST_SHARE, Fio, assert_few_missing, fio
+from load import BLKLAT, DEADLINE_S, Fio, Unseen, fio, missing
 from recorder import Recorder
 from service import Serve
 
@@ -47,7 +47,7 @@ def total_ios(p, query):
 
 def test_a_minute_of_fio(loop, prometheus, tmp_path):
     load = {"rw": "randrw", "iodepth": 4, "ioengine": "io_uring", "runtime": SECONDS, "time_based": 1, "rate_iops": "3000,1000"}
-    with Serve("--dev", loop.name) as serve:
+    with Unseen() as unseen, Serve("--dev", loop.name) as serve:
         servers = {kind: prometheus(f"127.0.0.1:{serve.port}", kind == "native") for kind in KINDS}
         # So that each series is there, for its rate to tell of all that follows.
         began = time.monotonic()
@@ -62,8 +62,8 @@ def test_a_minute_of_fio(loop, prometheus, tmp_path):
             assert recorder.stop() == 0, recorder.stderr
         [line] = serve.later_snapshot()
         a = line["accounting"]
-        assert_few_missing(a)
-        assert a["kernel_ios"] == ios >= a["started"] >= ios * (1 - LOST_SHARE)
+        assert missing(a) == unseen.of(loop)
+        assert a["kernel_ios"] == ios == a["started"]
         want = own_p99(recorder.file)
         for kind, p in servers.items():
             count, buckets, width = KINDS[kind]
