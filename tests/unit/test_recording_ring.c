@@ -16,6 +16,7 @@
 /* What was counted up to each interval's end, and its extremes. */
 struct past {
 	u64 mono_ns, ios[FEED_OPS], sum_ns[FEED_OPS], min_ns[FEED_OPS], max_ns[FEED_OPS], idle_ios[FEED_OPS];
+	u64 bytes[FEED_OPS], partial[FEED_OPS];	/* of this interval, and of IOs that had not ended */
 	struct accounting accounting;
 };
 
@@ -31,6 +32,8 @@ static void note(const struct feed *f, struct past *past)
 		past->idle_ios[op] = hist_count(&o->after_idle);
 		past->min_ns[op] = f->is.f[0].ops[op].ios ? o->min_ns : UINT64_MAX;
 		past->max_ns[op] = f->is.f[0].ops[op].ios ? o->max_ns : 0;
+		past->bytes[op] = f->is.f[0].ops[op].bytes;
+		past->partial[op] = f->is.f[0].ops[op].partial.bytes;
 	}
 }
 
@@ -86,32 +89,33 @@ static u64 record(struct feed *f, const char *file, u64 limit, u32 n, struct pas
 
 /* Whole originals lie between the two ends, and the later snapshot is what was counted then. */
 static u32 check_interval(const struct past *past, u32 from, const struct snapshot *before,
-			  const struct snapshot *now, const struct run_info *info)
+			  const struct snapshot *now, const struct run_info *info, struct frames *is)
 {
 	struct percentiles none = { 0 };
-	struct frames is;
 	u32 to = from;
 
 	while (past[to].mono_ns < now->mono_ns)
 		to++;
 	assert_true(past[to].mono_ns == now->mono_ns);
-	assert_int_equal(frames_init(&is, info->watches, info->n_watches, info->scale), 0);
-	frames_between(&is, before, now, &none, info->cpus);
-	assert_memory_equal(&is.f[0].accounting, &past[to].accounting, sizeof(past->accounting));
+	frames_between(is, before, now, &none, info->cpus);
+	assert_memory_equal(&is->f[0].accounting, &past[to].accounting, sizeof(past->accounting));
 	for (u32 op = 0; op < FEED_OPS; op++) {
 		const struct op_counts *o = &now->w[0].ops[op];
-		u64 min_ns = UINT64_MAX, max_ns = 0;
+		u64 min_ns = UINT64_MAX, max_ns = 0, bytes = 0;
 
 		assert_true(hist_count(&o->hist) == past[to].ios[op] && o->sum_ns == past[to].sum_ns[op]);
 		assert_true(hist_count(&o->after_idle) == past[to].idle_ios[op]);
 		for (u32 i = from + 1; i <= to; i++) {
 			min_ns = past[i].min_ns[op] < min_ns ? past[i].min_ns[op] : min_ns;
 			max_ns = past[i].max_ns[op] > max_ns ? past[i].max_ns[op] : max_ns;
+			bytes += past[i].bytes[op];
 		}
-		if (is.f[0].ops[op].ios)
+		if (is->f[0].ops[op].ios)
 			assert_true(o->min_ns == min_ns && o->max_ns == max_ns);
+		assert_int_equal(is->f[0].ops[op].bytes, bytes);
+		if (to == from + 1)	/* else it is with the interval behind, as it will be with its IO */
+			assert_int_equal(is->f[0].ops[op].partial.bytes, past[to].partial[op]);
 	}
-	frames_uninit(&is);
 	return to;
 }
 
@@ -120,10 +124,12 @@ static u32 check_all(const char *file, const struct feed *f, const struct past *
 {
 	struct capture *c = replay(file, -1);
 	struct snapshot s[2];
+	struct frames is;
 	struct problem p;
 	u32 from = 0, intervals = 0, last = 64;
 	int err;
 
+	assert_int_equal(frames_init(&is, f->info.watches, f->info.n_watches, f->info.scale), 0);
 	assert_int_equal(snapshot_init(&s[0], c->n_watches, c->scale), 0);
 	assert_int_equal(snapshot_init(&s[1], c->n_watches, c->scale), 0);
 	assert_int_equal(c->ops->read(c, &s[0], &p), 0);
@@ -133,7 +139,7 @@ static u32 check_all(const char *file, const struct feed *f, const struct past *
 	assert_int_equal(c->origin->n_marks, from ? 1 : 2);
 	assert_string_equal(c->origin->marks[c->origin->n_marks - 1].text, "end");
 	while (!(err = c->ops->read(c, &s[1], &p))) {
-		u32 to = check_interval(past, from, &s[0], &s[1], &f->info);
+		u32 to = check_interval(past, from, &s[0], &s[1], &f->info, &is);
 
 		assert_true(to - from <= last);		/* the newer the shorter */
 		last = to - from;
@@ -148,6 +154,7 @@ static u32 check_all(const char *file, const struct feed *f, const struct past *
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		assert_memory_equal(s[0].w[0].ops[op].hist.cells, f->now.w[0].ops[op].hist.cells,
 				    BLKLAT_CELLS(c->scale) * sizeof(u64));
+	frames_uninit(&is);
 	snapshot_uninit(&s[0]);
 	snapshot_uninit(&s[1]);
 	c->ops->close(c);

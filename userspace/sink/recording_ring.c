@@ -31,6 +31,7 @@ static int prepare(struct recording_ring *r)
 	const struct { sqlite3_stmt **s; const char *sql; } all[] = {
 		{ &r->next, "SELECT id FROM interval WHERE id > ? ORDER BY id LIMIT 1" },
 		{ &r->any, "SELECT " VALUES ", watch, op FROM series WHERE interval = ? LIMIT 1" },
+		{ &r->part, "SELECT " VALUES ", watch, op FROM series WHERE interval = ? AND ios = 0 LIMIT 1" },
 		{ &r->that, "SELECT " VALUES " FROM series" THAT_ROW },
 		{ &r->move, "UPDATE series SET interval = ?4" THAT_ROW },
 		{ &r->delete, "DELETE FROM series" THAT_ROW },
@@ -79,6 +80,7 @@ void ring_uninit(struct recording_ring *r)
 {
 	sqlite3_finalize(r->next);
 	sqlite3_finalize(r->any);
+	sqlite3_finalize(r->part);
 	sqlite3_finalize(r->that);
 	sqlite3_finalize(r->move);
 	sqlite3_finalize(r->delete);
@@ -156,21 +158,21 @@ static sqlite3_stmt *bind_key(sqlite3_stmt *s, s64 interval, s64 watch, s64 op)
 }
 
 /*
- * Gives a row of interval @a to @b: added to that of the same watch and op, if there is one. Returns SQLITE_DONE
- * when there is none left. First the old one goes, so that no more room is needed than there was.
+ * Gives a row of interval @a that @find finds to @b: added to that of the same watch and op, if there is one. Returns
+ * SQLITE_DONE when there is none left. First the old one goes, so that no more room is needed than there was.
  */
-static int move_row(struct recording_ring *r, s64 a, s64 b)
+static int move_row(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
 {
 	s64 watch, op;
 	int rc;
 
-	sqlite3_bind_int64(r->any, 1, a);
-	rc = sqlite3_step(r->any);
+	sqlite3_bind_int64(find, 1, a);
+	rc = sqlite3_step(find);
 	if (rc == SQLITE_ROW)
-		rc = read_row(r->any, &r->a);
-	watch = sqlite3_column_int64(r->any, 10);
-	op = sqlite3_column_int64(r->any, 11);
-	sqlite3_reset(r->any);
+		rc = read_row(find, &r->a);
+	watch = sqlite3_column_int64(find, 10);
+	op = sqlite3_column_int64(find, 11);
+	sqlite3_reset(find);
 	if (rc != SQLITE_ROW)
 		return rc;
 	rc = sqlite3_step(bind_key(r->that, b, watch, op));
@@ -190,14 +192,28 @@ static int move_row(struct recording_ring *r, s64 a, s64 b)
 	return sqlite_step_done(bind_key(r->update, b, watch, op));
 }
 
-/* Interval @b takes over what @a has, and @a goes. @merged: original intervals in it, 0 for the start. */
-static int merge(struct recording_ring *r, s64 a, s64 b, u64 merged)
+/* Rows of @a, those that @find finds, become @b's. */
+static int move_rows(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
 {
 	int rc;
 
 	do
-		rc = move_row(r, a, b);
+		rc = move_row(r, find, a, b);
 	while (!rc);
+	return rc;
+}
+
+/*
+ * Interval @b takes over what @a has, and @a goes. @merged: original intervals in it, 0 for the start. Parts of IOs
+ * that end after @b go to the interval behind it first: beside the IOs of @a they would be taken for theirs.
+ */
+static int merge(struct recording_ring *r, s64 a, s64 b, u64 merged)
+{
+	s64 behind = next_after(r, b);
+	int rc = behind < 0 ? SQLITE_DONE : move_rows(r, r->part, b, behind);
+
+	if (rc == SQLITE_DONE)
+		rc = move_rows(r, r->any, a, b);
 	if (rc != SQLITE_DONE)
 		return rc;
 	/* A device that went away in @a has no state in @b. */

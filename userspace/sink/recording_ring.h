@@ -25,7 +25,7 @@ struct recording_ring {
 		s64 first[RING_LEVELS];	/* the oldest of them, when there is one */
 		u64 dropped;		/* original intervals in those that were dropped */
 	} levels;
-	sqlite3_stmt *next, *any, *that, *move, *delete, *update, *pages, *free_pages;
+	sqlite3_stmt *next, *any, *part, *that, *move, *delete, *update, *pages, *free_pages;
 	struct series_row a, b;
 };
 
