@@ -282,6 +282,56 @@ static void names(void **state)
 		assert_string_equal(lost_names[i], must[i]);
 }
 
+/* What the kernel has more or fewer: explained, or a gap. */
+static void test_kernel_gap(void **state)
+{
+	static const struct {
+		struct accounting a;
+		s64 gap;
+	} gaps[] = {
+		{ { .kernel_ios = 100, .completed = 100 }, 0 },
+		{ { .kernel_ios = 101, .completed = 100 }, 1 },
+		{ { .kernel_ios = 98, .completed = 100 }, -2 },
+		{ { .kernel_ios = 104, .completed = 100, .before = 1, .in_flight = 1, .lost = 1, .unissued = 1 }, 0 },
+		{ { .kernel_ios = 105, .completed = 100, .before = 1, .in_flight = 1, .lost = 1, .unissued = 1 }, 5 },
+		{ { .kernel_ios = 90, .completed = 100, .moved = 1 }, 0 },
+		{ { .kernel_ios = 90, .completed = 100, .kernel_leaves_out = 10 }, 0 },
+		{ { .kernel_ios = 89, .completed = 100, .kernel_leaves_out = 10 }, -11 },
+		{ { .kernel_ios = 88, .completed = 100, .kernel_leaves_out = 10, .lost = 2 }, 0 },
+		/* It leaves some out, it does not add any. */
+		{ { .kernel_ios = 101, .completed = 100, .kernel_leaves_out = 10 }, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(gaps); i++) {
+		struct accounting a = gaps[i].a;
+
+		assert_int_equal(accounting_kernel_gap(&a), 0);	/* not known */
+		a.kernel_known = true;
+		assert_int_equal(accounting_kernel_gap(&a), gaps[i].gap);
+	}
+}
+
+/* Commands of users' own are of op other; whether the kernel counts them its setting tells. */
+static void test_passthrough(void **state)
+{
+	struct snapshot s;
+	struct accounting a;
+	u64 skipped = 0;
+
+	(void)state;
+	assert_int_equal(snapshot_init(&s, 1, 0), 0);
+	s.w[0].ops[BLKLAT_OP_OTHER].hist.cells[3] = 7;
+	s.w[0].ops[BLKLAT_OP_READ].hist.cells[3] = 2;
+	s.w[0].started = s.w[0].started_after = 9;
+	account(&s, 0, 1, &skipped, &a);
+	assert_int_equal(a.kernel_leaves_out, 7);
+	s.w[0].kernel_passthrough = true;
+	account(&s, 0, 1, &skipped, &a);
+	assert_int_equal(a.kernel_leaves_out, 0);
+	snapshot_uninit(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +339,8 @@ int main(void)
 		cmocka_unit_test(nonsense),
 		cmocka_unit_test(skipped_is_shared),
 		cmocka_unit_test(names),
+		cmocka_unit_test(test_kernel_gap),
+		cmocka_unit_test(test_passthrough),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -204,6 +204,7 @@ static void read_kernel(struct live_capture *l, u32 i, struct watch_counts *w)
 	ios = stat.ios - k->base - w->accounts[BLKLAT_EMPTY_FLUSH];
 	w->kernel_known = !err && kernel_comparable(watch, w->accounts) && (s64)ios >= 0;
 	w->kernel_ios = w->kernel_known ? ios : 0;
+	w->kernel_passthrough = watch->device->iostats_passthrough;
 	w->kernel_in_flight = w->kernel_known ? stat.in_flight : 0;
 }
 

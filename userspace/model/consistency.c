@@ -79,6 +79,15 @@ static s64 reconcile(const struct watch_counts *w, u32 cpus, struct accounting *
 	return 0;
 }
 
+s64 accounting_kernel_gap(const struct accounting *a)
+{
+	s64 gap = a->kernel_ios - a->completed, allowed = a->before + a->in_flight + a->lost + a->unissued;
+
+	if (!a->kernel_known || a->moved)
+		return 0;
+	return gap > allowed || gap < -(allowed + (s64)a->kernel_leaves_out) ? gap : 0;
+}
+
 bool accounting_ends_missed(const struct accounting *a)
 {
 	return a->kernel_known && !a->moved && !a->kernel_in_flight &&
@@ -105,6 +114,7 @@ void account(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_left, struc
 		.kernel_ios = w->kernel_ios,
 		.kernel_in_flight = w->kernel_in_flight,
 		.kernel_known = w->kernel_known,
+		.kernel_leaves_out = w->kernel_passthrough ? 0 : hist_count(&w->ops[BLKLAT_OP_OTHER].hist),
 	};
 	s64 started = w->started - accounts[BLKLAT_REQUEUED] + accounts[BLKLAT_NO_START] +
 		      accounts[BLKLAT_TAG_RANGE] + accounts[BLKLAT_TABLE_FULL];

@@ -40,7 +40,15 @@ struct accounting {
 	u64 kernel_ios;		/* what the kernel's statistics counted meanwhile */
 	u64 kernel_in_flight;	/* what they have in flight, read after all that is ours */
 	bool kernel_known;
+	u64 kernel_leaves_out;	/* at most: commands of users' own, which are of op other, are counted by few kernels */
 };
+
+/*
+ * How many IOs the kernel's statistics have more than were completed (negative: fewer), when nothing moved. 0: they agree,
+ * or differ by no more than what is known to be counted by one of the two alone: what was in flight at the start or at
+ * the end, lost, failed before it was issued, or left out by the kernel.
+ */
+s64 accounting_kernel_gap(const struct accounting *a);
 
 /*
  * Whether the kernel has counted the ends of all that seem to be in flight, and has nothing in flight: it was

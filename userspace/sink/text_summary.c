@@ -261,14 +261,13 @@ static void put_count(const struct text *t, FILE *f, u64 n, const char *format, 
  */
 static void put_kernel_gap(const struct text *t, FILE *f, const struct accounting *a)
 {
-	u64 gap = a->kernel_ios > a->completed ? a->kernel_ios - a->completed :
-		  a->completed - a->kernel_ios;
+	s64 gap = accounting_kernel_gap(a);
 	char say[160], count[UNITS_TEXT];
 
-	if (!a->kernel_known || a->moved || gap <= a->before + a->in_flight + a->lost + a->unissued)
+	if (!gap)
 		return;
-	sprintf(say, "note: the kernel counted %s IO%s %s than blklat", units_count(count, gap),
-		gap == 1 ? "" : "s", a->kernel_ios > a->completed ? "more" : "fewer");
+	sprintf(say, "note: the kernel counted %s IO%s %s than blklat", units_count(count, llabs(gap)),
+		llabs(gap) == 1 ? "" : "s", gap > 0 ? "more" : "fewer");
 	text_say(t, f, "", NOTE, say);
 }
 
