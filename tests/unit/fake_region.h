@@ -51,6 +51,8 @@ static inline struct fake *fake_new(u32 scale)
 	};
 	if (snapshot_init(&f->before, FAKE_WATCHES, scale) || snapshot_init(&f->now, FAKE_WATCHES, scale))
 		abort();
+	snapshot_track(&f->before);
+	snapshot_track(&f->now);
 	return f;
 }
 

@@ -72,6 +72,7 @@ static inline void fill(struct watch_counts *w, u32 i, u32 n)
 	w->gone = run.gone_at[i] && n >= run.gone_at[i];
 	if (run.gone_at[i] && n >= run.gone_at[i])
 		n = run.gone_at[i] - 1;
+	op->hist.octaves = HIST_ALL_OCTAVES;
 	op->hist.cells[CELL] = n * IOS_A_READ;
 	op->min_ns = op->max_ns = hist_upper_ns(6, CELL);
 	op->sum_ns = n * IOS_A_READ * op->max_ns;

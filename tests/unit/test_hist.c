@@ -166,6 +166,58 @@ static void difference(void **state)
 	hist_uninit(&d);
 }
 
+/* Whatever is done to them, one that is tracked is as one that is not. */
+static void tracked(void **state)
+{
+	struct hist plain[3], kept[3];
+	u64 seed = 7;
+
+	(void)state;
+	for (u32 i = 0; i < 3; i++) {
+		assert_int_equal(hist_init(&plain[i], 3), 0);
+		assert_int_equal(hist_init(&kept[i], 3), 0);
+		hist_track(&kept[i]);
+	}
+	for (u32 round = 0; round < 20000; round++) {
+		u32 a = next_random(&seed) % 3, b = next_random(&seed) % 3, c = 3 - a - b, ranges[4] = { 9, 9, 9, 9 };
+		u32 cell = next_random(&seed) % 4 ? 60 + next_random(&seed) % 20 : next_random(&seed) % BLKLAT_CELLS(3);
+
+		switch (next_random(&seed) % 8) {
+		case 0:
+			hist_clear(&plain[a]);
+			hist_clear(&kept[a]);
+			break;
+		case 1:
+			hist_copy(&plain[a], &plain[b]);
+			hist_copy(&kept[a], &kept[b]);
+			break;
+		case 2:
+			hist_add(&plain[a], &plain[b]);
+			hist_add(&kept[a], &kept[b]);
+			break;
+		case 3:
+			if (a == b || c > 2 || c == a || c == b)
+				break;
+			hist_diff(&plain[a], &plain[b], &plain[c]);
+			hist_diff(&kept[a], &kept[b], &kept[c]);
+			break;
+		default:
+			hist_put(&plain[a], cell, 1);
+			hist_put(&kept[a], cell, 1);
+		}
+		assert_memory_equal(plain[a].cells, kept[a].cells, BLKLAT_CELLS(3) * sizeof(u64));
+		assert_int_equal(hist_count(&plain[a]), hist_count(&kept[a]));
+		assert_int_equal(hist_range(&plain[a], &ranges[0], &ranges[1]),
+				 hist_range(&kept[a], &ranges[2], &ranges[3]));
+		assert_int_equal(ranges[0], ranges[2]);
+		assert_int_equal(ranges[1], ranges[3]);
+	}
+	for (u32 i = 0; i < 3; i++) {
+		hist_uninit(&plain[i]);
+		hist_uninit(&kept[i]);
+	}
+}
+
 /* 2^(bucket / 2^scale) s is the upper bound: 0 is 1 s; the least and the last bound are known. */
 static void bucket_numbers(void **state)
 {
@@ -210,6 +262,7 @@ int main(void)
 		cmocka_unit_test(range),
 		cmocka_unit_test(merge),
 		cmocka_unit_test(difference),
+		cmocka_unit_test(tracked),
 		cmocka_unit_test(bucket_numbers),
 		cmocka_unit_test(snapshots),
 	};

@@ -25,12 +25,18 @@ static int allocate(struct live_capture *l, const struct capture_config *cfg)
 	l->bios = calloc(n, sizeof(*l->bios));
 	l->kernel = calloc(n, sizeof(*l->kernel));
 	l->gone = calloc(n, sizeof(*l->gone));
+	l->files = calloc(n, sizeof(*l->files));
 	l->gaps = calloc(n, sizeof(*l->gaps));
-	if (!l->capture.watches || !l->bios || !l->kernel || !l->gone || !l->gaps)
+	for (u32 i = 0; l->files && i < n; i++)
+		l->files[i] = DEVICE_FILES_NONE;
+	if (!l->capture.watches || !l->bios || !l->kernel || !l->gone || !l->files || !l->gaps)
 		return -ENOMEM;
 	memcpy(l->capture.watches, cfg->watches, n * sizeof(*cfg->watches));
 	l->capture.n_watches = n;
-	return snapshot_init(&l->last, n, l->capture.scale);
+	if (snapshot_init(&l->last, n, l->capture.scale))
+		return -ENOMEM;
+	snapshot_track(&l->last);
+	return 0;
 }
 
 int live_init(struct live_capture *l, const struct capture_ops *ops, const struct capture_config *cfg,
@@ -58,21 +64,29 @@ void live_uninit(struct live_capture *l)
 	for (u32 i = 0; l->gone && i < l->capture.n_watches; i++)
 		snapshot_uninit(&l->gone[i].frozen);
 	free(l->gone);
+	for (u32 i = 0; l->files && i < l->capture.n_watches; i++)
+		device_files_close(&l->files[i]);
 	snapshot_uninit(&l->last);
 	free(l->bios);
 	free(l->kernel);
+	free(l->files);
 	free(l->gaps);
 	free(l->capture.watches);
 }
 
 void live_note_kernel(struct live_capture *l)
 {
-	for (u32 i = 0; i < l->capture.n_watches; i++) {
-		struct kernel_counts *k = &l->kernel[i];
-		struct kernel_stat stat = { 0 };
+	struct kernel_stat stat = { 0 };
 
-		device_kernel_stat(l->capture.devices, l->capture.watches[i].device, &stat);
-		k->base = k->last = stat.ios;
+	for (u32 i = 0; i < l->capture.n_watches; i++) {
+		const struct device *d = l->capture.watches[i].device;
+
+		if (!i || l->capture.watches[i - 1].device != d) {
+			stat = (struct kernel_stat){ 0 };
+			device_files_open(l->capture.devices, d, &l->files[i]);
+			device_files_stat(&l->files[i], l->capture.devices, d, &stat);
+		}
+		l->kernel[i].base = l->kernel[i].last = stat.ios;
 	}
 }
 
@@ -166,30 +180,34 @@ static bool kernel_comparable(const struct watch *w, const u64 *accounts)
 	return w->stage == BLKLAT_STAGE_TOTAL && !accounts[BLKLAT_REQUEUED];
 }
 
-/* Returns what device_kernel_stat() does; -ENODEV also when it is known to have gone. */
-static int read_stat(struct live_capture *l, u32 i, struct kernel_stat *stat)
+/* What the device's statistics say, which are the same for all its stages. */
+struct kernel_read {
+	struct kernel_stat stat;
+	int err;
+};
+
+/* Returns how reading went; -ENODEV also when the device is known to have gone. */
+static int find_gone(struct live_capture *l, u32 i, const struct kernel_read *read)
 {
-	const struct watch *watch = &l->capture.watches[i];
 	struct kernel_counts *k = &l->kernel[i];
 	struct gone_watch *g = &l->gone[i];
-	int err = g->gone ? -ENODEV : device_kernel_stat(l->capture.devices, watch->device, stat);
+	int err = g->gone ? -ENODEV : read->err;
 
 	/* A count that fell began anew: zram stays when it is reset, but nothing else of it does (zram_reset_device()). */
-	if (!err && stat->ios < k->last)
+	if (!err && read->stat.ios < k->last)
 		err = -ENODEV;
 	if (err == -ENODEV && !g->gone) {
 		g->gone = true;
-		g->replaced = device_replaced(l->capture.devices, watch->device);
+		g->replaced = device_replaced(l->capture.devices, l->capture.watches[i].device);
 	}
-	k->last = stat->ios;
+	k->last = read->stat.ios;
 	return err;
 }
 
-static void read_kernel(struct live_capture *l, u32 i, struct watch_counts *w)
+static void take_kernel(struct live_capture *l, u32 i, const struct kernel_read *read, struct watch_counts *w)
 {
-	struct kernel_counts *k = &l->kernel[i];
 	const struct watch *watch = &l->capture.watches[i];
-	struct kernel_stat stat = { 0 };
+	struct kernel_counts *k = &l->kernel[i];
 	u64 ios;
 	int err;
 
@@ -198,14 +216,36 @@ static void read_kernel(struct live_capture *l, u32 i, struct watch_counts *w)
 	w->replaced = l->gone[i].replaced;
 	if (w->gone)
 		return;
-	err = read_stat(l, i, &stat);
+	err = find_gone(l, i, read);
 	w->gone = err == -ENODEV;
 	w->replaced = l->gone[i].replaced;
-	ios = stat.ios - k->base - w->accounts[BLKLAT_EMPTY_FLUSH];
+	ios = read->stat.ios - k->base - w->accounts[BLKLAT_EMPTY_FLUSH];
 	w->kernel_known = !err && kernel_comparable(watch, w->accounts) && (s64)ios >= 0;
 	w->kernel_ios = w->kernel_known ? ios : 0;
 	w->kernel_passthrough = watch->device->iostats_passthrough;
-	w->kernel_in_flight = w->kernel_known ? stat.in_flight : 0;
+	w->kernel_in_flight = w->kernel_known ? read->stat.in_flight : 0;
+}
+
+/* Reads them at the first of a device's watches, which stand together; keeps @read at the others. */
+static void read_stat(struct live_capture *l, u32 i, struct kernel_read *read)
+{
+	const struct device *d = l->capture.watches[i].device;
+
+	if (i && l->capture.watches[i - 1].device == d)
+		return;
+	read->stat = (struct kernel_stat){ 0 };
+	read->err = l->gone[i].gone || l->last.w[i].gone ? -ENODEV :
+		    device_files_stat(&l->files[i], l->capture.devices, d, &read->stat);
+}
+
+static void read_kernel(struct live_capture *l, struct snapshot *s)
+{
+	struct kernel_read read = { 0 };
+
+	for (u32 i = 0; i < s->n; i++) {
+		read_stat(l, i, &read);
+		take_kernel(l, i, &read, &s->w[i]);
+	}
 }
 
 int live_read(struct live_capture *l, struct snapshot *s, int (*count_bios)(struct live_capture *l),
@@ -225,11 +265,10 @@ int live_read(struct live_capture *l, struct snapshot *s, int (*count_bios)(stru
 	if (err)
 		return problem_set(p, err, "could not read the bios in flight: %s", strerror(-err));
 	note_gaps(l, s);
-	for (u32 i = 0; i < s->n; i++) {
+	for (u32 i = 0; i < s->n; i++)
 		if (l->gone[i].frozen.n)
 			watch_counts_copy(&s->w[i], l->gone[i].frozen.w);
-		read_kernel(l, i, &s->w[i]);
-	}
+	read_kernel(l, s);
 	return 0;
 }
 
@@ -246,13 +285,13 @@ static bool any_in_flight(const struct live_capture *l)
 bool live_find_gone(struct live_capture *l)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
+	struct kernel_read read = { 0 };
 	bool any = false;
 
 	for (u32 i = 0; i < l->capture.n_watches; i++) {
-		struct kernel_stat stat = { 0 };
-
+		read_stat(l, i, &read);
 		if (!l->gone[i].gone && !l->last.w[i].gone)
-			any |= read_stat(l, i, &stat) == -ENODEV;
+			any |= find_gone(l, i, &read) == -ENODEV;
 	}
 	for (u32 n = 0; any && n < 20 && any_in_flight(l); n++)
 		nanosleep(&ms, NULL);
@@ -284,12 +323,14 @@ void live_freeze(struct live_capture *l, int (*count_bios)(struct live_capture *
 void live_end(struct live_capture *l, const struct snapshot *s)
 {
 	for (u32 i = 0; i < s->n; i++) {
-		l->last.w[i].gone = s->w[i].gone;
-		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			const struct hist *h = &s->w[i].ops[op].hist;
+		struct watch_counts *last = &l->last.w[i];
 
-			memcpy(l->last.w[i].ops[op].hist.cells, h->cells,
-			       BLKLAT_CELLS(h->scale) * sizeof(*h->cells));
-		}
+		last->gone = s->w[i].gone;
+		last->started = s->w[i].started;
+		last->started_after = s->w[i].started_after;
+		last->in_flight_after = s->w[i].in_flight_after;
+		last->accounts[BLKLAT_OVERWRITTEN] = s->w[i].accounts[BLKLAT_OVERWRITTEN];
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			hist_copy(&last->ops[op].hist, &s->w[i].ops[op].hist);
 	}
 }

@@ -37,6 +37,7 @@ struct live_capture {
 	u64 idle_gap_ns;		/* 0: pauses are not looked for */
 	struct kernel_counts *kernel;	/* of each watch */
 	struct gone_watch *gone;	/* of each watch */
+	struct device_files *files;	/* of each watch; open at the first of those of a device, which stand together */
 	s64 *gaps;			/* of each watch: region_gap() when it was still last */
 	struct snapshot last;		/* what was read last: tells the interval's bins */
 };

@@ -76,13 +76,37 @@ static struct scan scan_slots(const struct region *r, u32 i)
 	return s;
 }
 
+/* How much was started, all that a slot at rest can tell. */
+static u64 count_starts(const struct region *r, u32 i)
+{
+	const struct blklat_slots *slots = r->slots + r->ranges[i].first / BLKLAT_SLOTS;
+	u64 started = 0;
+
+	for (u32 block = 0; block < r->ranges[i].n / BLKLAT_SLOTS; block++)
+		for (u32 k = 0; k < BLKLAT_SLOTS; k++)
+			started += load(&slots[block].started[k]);
+	/* Before all that is read next, as in scan_slot(). */
+	atomic_thread_fence(memory_order_acquire);
+	return started;
+}
+
+/*
+ * Nothing was in flight when it was read last, all ends had been seen, and nothing was started since: so the slots
+ * are free, and only their starts need a look. That is a third of their memory, and most devices are at rest.
+ */
+static bool at_rest(const struct region *r, u32 i, const struct watch_counts *before)
+{
+	return !before->in_flight_after && !before->accounts[BLKLAT_OVERWRITTEN] &&
+	       before->started == before->started_after && count_starts(r, i) == before->started;
+}
+
 static void add_octave(const struct blklat_series *s, u32 octave, struct hist *h)
 {
-	u32 first = octave == BLKLAT_OCTAVE_BELOW ? 0 : 1 + (octave << h->scale);
-	u32 n = octave < BLKLAT_OCTAVES ? 1U << h->scale : 1;
+	u32 first, n = hist_octave(h->scale, octave, &first);
 
 	for (u32 cell = first; cell < first + n; cell++)
 		h->cells[cell] += load(&s->bins[cell]);
+	h->octaves |= 1ULL << octave;
 }
 
 /* Extremes of one op as the CPUs have them, in both parities. */
@@ -133,15 +157,11 @@ static void choose_extremes(struct op_counts *op, const struct hist *before, con
 			    u32 ended)
 {
 	const struct hist *h = &op->hist;
-	u32 cells = BLKLAT_CELLS(h->scale), first = 0, last = cells - 1;
+	u32 cells = BLKLAT_CELLS(h->scale), first, last;
 	u64 highest;
 
-	while (first < cells && h->cells[first] == before->cells[first])
-		first++;
-	if (first == cells)
+	if (!hist_range_since(h, before, &first, &last))
 		return;
-	while (h->cells[last] == before->cells[last])
-		last--;
 	highest = last == cells - 1 ? BLKLAT_LAST_NS + 1 : hist_upper_ns(h->scale, last);
 	op->max_ns = choose(h, last, e->max_ns, ended, 0, highest);
 	op->min_ns = choose(h, first, e->min_ns, ended, UINT64_MAX, hist_lower_ns(h->scale, first) + 1);
@@ -157,8 +177,13 @@ static void read_after_idle(const struct region *r, u32 i, u32 op, struct op_cou
 		return;
 	s = (void *)((char *)r->idle + (size_t)(i * BLKLAT_OPS + op) * BLKLAT_IDLE_SERIES_BYTES(cells));
 	ret->after_idle_sum_ns = load(&s->sum_ns);
-	for (u32 cell = 0; cell < cells; cell++)
-		h->cells[cell] = load(&s->bins[cell]);
+	hist_clear(h);
+	for (u32 cell = 0; cell < cells; cell++) {
+		u64 n = load(&s->bins[cell]);
+
+		if (n)
+			hist_put(h, cell, n);
+	}
 }
 
 static void clear_op(struct op_counts *op)
@@ -221,21 +246,34 @@ s64 region_gap(const struct watch_counts *w)
 	return w->started - completed - w->in_flight - w->accounts[BLKLAT_REQUEUED] - w->accounts[BLKLAT_OVERWRITTEN];
 }
 
+static void take_scan(const struct scan *scan, u64 now_ns, struct watch_counts *w)
+{
+	w->started = scan->started;
+	w->in_flight = scan->in_flight;
+	w->oldest_ns = scan->in_flight && scan->earliest_ns < now_ns ? now_ns - scan->earliest_ns : 0;
+	w->accounts[BLKLAT_OVERWRITTEN] = scan->overwritten;
+}
+
+/* Slots, bins, and slots again; where the first look found it at rest and the bins agree, once will do. */
 static void read_once(const struct region *r, u32 i, const struct watch_counts *before, u64 now_ns,
 		      struct watch_counts *w)
 {
-	struct scan scan = scan_slots(r, i);
+	struct scan scan = { .started = before->started };
+	bool rests = r->ranges[i].n && at_rest(r, i, before);
 
+	if (!rests)
+		scan = scan_slots(r, i);
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		read_op(r, i, op, &before->ops[op], &w->ops[op]);
 	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
 		w->accounts[cell] = region_account(r, i, cell);
 	if (!r->ranges[i].n)
 		return;
-	w->started = scan.started;
-	w->in_flight = scan.in_flight;
-	w->oldest_ns = scan.in_flight && scan.earliest_ns < now_ns ? now_ns - scan.earliest_ns : 0;
-	w->accounts[BLKLAT_OVERWRITTEN] = scan.overwritten;
+	take_scan(&scan, now_ns, w);
+	w->started_after = scan.started;
+	w->in_flight_after = scan.in_flight;
+	if (rests && !region_gap(w))
+		return;
 	scan = scan_slots(r, i);
 	w->started_after = scan.started;
 	w->in_flight_after = scan.in_flight;

@@ -38,7 +38,7 @@ void region_use_all_octaves(struct region *r);
 /*
  * Reads watch @i into @w, all but what the engine knows otherwise: kernel_ios, gone, and where the
  * watch has no slots (stage total) what has started and is in flight. @before is what the last read gave: it tells the bins that belong to
- * this interval and so which extremes do. @now_ns is CLOCK_MONOTONIC.
+ * this interval and so which extremes do, and whether the slots were at rest. @now_ns is CLOCK_MONOTONIC.
  */
 void region_read(const struct region *r, u32 i, const struct watch_counts *before, u64 now_ns,
 		 struct watch_counts *w);

@@ -128,7 +128,7 @@ static void play_io(struct script *r, const struct replay_event *e)
 	o->sum_ns += e->n * e->ns;
 	o->bytes += e->n * e->bytes;
 	o->errors += e->errors;
-	o->hist.cells[blklat_cell(e->ns, scale)] += e->n;
+	hist_put(&o->hist, blklat_cell(e->ns, scale), e->n);
 	if (e->ns < o->min_ns)
 		o->min_ns = e->ns;
 	if (e->ns > o->max_ns)
@@ -137,7 +137,7 @@ static void play_io(struct script *r, const struct replay_event *e)
 	if (!e->after_idle)
 		return;
 	o->after_idle_sum_ns += e->n * e->ns;
-	o->after_idle.cells[blklat_cell(e->ns, o->after_idle.scale)] += e->n;
+	hist_put(&o->after_idle, blklat_cell(e->ns, o->after_idle.scale), e->n);
 }
 
 /* Counted where it completes, as an engine does; its IO's bin is still to come. */

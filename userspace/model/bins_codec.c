@@ -107,7 +107,7 @@ int bins_decode(const void *bytes, size_t len, struct hist *h, u64 *ios)
 		if (n > 0) {
 			if (cell == cells || __builtin_add_overflow(*ios, (u64)n, ios))
 				return -EBADMSG;
-			h->cells[cell++] += n;
+			hist_put(h, cell++, n);
 			skipped = false;
 			continue;
 		}

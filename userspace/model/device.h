@@ -90,4 +90,17 @@ struct kernel_stat {
  */
 int device_kernel_stat(const struct device_table *t, const struct device *d, struct kernel_stat *ret);
 
+/*
+ * The files that this takes, kept open for whoever asks again and again: to find them is most of the work. Where they can't be
+ * opened (too many files, the device has gone) device_files_stat() asks as device_kernel_stat() does.
+ */
+struct device_files {
+	int size, diskseq, stat;	/* -1: not open; diskseq: nor where there is none */
+};
+#define DEVICE_FILES_NONE ((struct device_files){ -1, -1, -1 })
+void device_files_open(const struct device_table *t, const struct device *d, struct device_files *ret);
+void device_files_close(struct device_files *f);
+int device_files_stat(const struct device_files *f, const struct device_table *t, const struct device *d,
+		      struct kernel_stat *ret);
+
 #endif

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "model/device.h"
+#include "util/cleanup.h"
 #include "util/sysfs.h"
 
 /* Places of the figures; discards came with Linux 4.18, flushes with 5.5, which writes all 17. */
@@ -50,18 +51,10 @@ bool device_replaced(const struct device_table *t, const struct device *d)
 	return has_size(t, d) && replaced(t, d);
 }
 
-int device_kernel_stat(const struct device_table *t, const struct device *d, struct kernel_stat *ret)
+static int parse_stat(const char *s, struct kernel_stat *ret)
 {
-	char path[sizeof(t->root) + sizeof(d->sysfs) + 8], text[512], *s = text;
 	u64 figures[STAT_FIGURES];
-	int err;
 
-	if (!has_size(t, d) || replaced(t, d))
-		return -ENODEV;
-	path_of(t, d, "stat", path, sizeof(path));
-	err = sysfs_text(AT_FDCWD, path, text, sizeof(text));
-	if (err)
-		return -ENODEV;
 	for (u32 i = 0; i < STAT_FIGURES; i++) {
 		char *end;
 
@@ -73,4 +66,72 @@ int device_kernel_stat(const struct device_table *t, const struct device *d, str
 	ret->ios = figures[STAT_READS] + figures[STAT_WRITES] + figures[STAT_DISCARDS] + figures[STAT_FLUSHES];
 	ret->in_flight = figures[STAT_IN_FLIGHT];
 	return 0;
+}
+
+int device_kernel_stat(const struct device_table *t, const struct device *d, struct kernel_stat *ret)
+{
+	char path[sizeof(t->root) + sizeof(d->sysfs) + 8], text[512];
+
+	if (!has_size(t, d) || replaced(t, d))
+		return -ENODEV;
+	path_of(t, d, "stat", path, sizeof(path));
+	if (sysfs_text(AT_FDCWD, path, text, sizeof(text)))
+		return -ENODEV;
+	return parse_stat(text, ret);
+}
+
+/* --- the same of files that are kept open --------------------------------------------------- */
+
+static int open_in(int dir, const char *file)
+{
+	return openat(dir, file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+void device_files_open(const struct device_table *t, const struct device *d, struct device_files *ret)
+{
+	char path[sizeof(t->root) + sizeof(d->sysfs) + 8];
+	CLEANUP(cleanup_close) int dir = -1;
+	struct stat st;
+
+	*ret = DEVICE_FILES_NONE;
+	path_of(t, d, ".", path, sizeof(path));
+	dir = sysfs_open_dir(AT_FDCWD, path);
+	if (dir < 0 || fstat(dir, &st) || (d->node && st.st_ino != d->node))
+		return;
+	ret->size = open_in(dir, "size");
+	ret->stat = open_in(dir, "stat");
+	ret->diskseq = d->diskseq ? open_in(dir, device_is_partition(d) ? "../diskseq" : "diskseq") : -1;
+	if (ret->size < 0 || ret->stat < 0 || (d->diskseq && ret->diskseq < 0))
+		device_files_close(ret);
+}
+
+void device_files_close(struct device_files *f)
+{
+	cleanup_close(&f->size);
+	cleanup_close(&f->stat);
+	cleanup_close(&f->diskseq);
+	*f = DEVICE_FILES_NONE;
+}
+
+/* Of a device that was removed nothing is read any more: ENODEV (kernfs_get_active()). */
+static bool read_again(int fd, char *text, size_t size)
+{
+	ssize_t n = pread(fd, text, size - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+int device_files_stat(const struct device_files *f, const struct device_table *t, const struct device *d,
+		      struct kernel_stat *ret)
+{
+	char text[512];
+
+	if (f->stat < 0)
+		return device_kernel_stat(t, d, ret);
+	if (!read_again(f->size, text, sizeof(text)) || !strtoull(text, NULL, 10))
+		return -ENODEV;
+	if (d->diskseq && (!read_again(f->diskseq, text, sizeof(text)) || strtoull(text, NULL, 10) != d->diskseq))
+		return -ENODEV;
+	return read_again(f->stat, text, sizeof(text)) ? parse_stat(text, ret) : -ENODEV;
 }

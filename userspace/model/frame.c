@@ -5,29 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void op_uninit(struct op_frame *o)
-{
-	hist_uninit(&o->hist);
-	hist_uninit(&o->after_idle);
-}
-
 int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale)
 {
 	struct frames made = { .n = n, .f = calloc(n ? n : 1, sizeof(*made.f)) };
+	u64 *cells = made.cells = op_cells_make(n, scale);
 
-	if (!made.f)
-		return -ENOMEM;
+	if (!made.f || !cells) {
+		frames_uninit(&made);
+		return scale > BLKLAT_SCALE_MAX ? -EINVAL : -ENOMEM;
+	}
 	for (u32 i = 0; i < n; i++) {
 		made.f[i].watch = &watches[i];
-		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			struct op_frame *o = &made.f[i].ops[op];
-			int err = hist_init(&o->hist, scale) ?: hist_init(&o->after_idle, idle_scale(scale));
-
-			if (err) {
-				frames_uninit(&made);
-				return err;
-			}
-		}
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			cells = op_cells_take(cells, scale, &made.f[i].ops[op].hist, &made.f[i].ops[op].after_idle);
 	}
 	*fs = made;
 	return 0;
@@ -35,12 +25,20 @@ int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale
 
 void frames_uninit(struct frames *fs)
 {
-	for (u32 i = 0; fs->f && i < fs->n; i++)
-		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			op_uninit(&fs->f[i].ops[op]);
 	free(fs->f);
+	free(fs->cells);
 	fs->f = NULL;
+	fs->cells = NULL;
 	fs->n = 0;
+}
+
+void frames_track(struct frames *fs)
+{
+	for (u32 i = 0; i < fs->n; i++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			hist_track(&fs->f[i].ops[op].hist);
+			hist_track(&fs->f[i].ops[op].after_idle);
+		}
 }
 
 static u64 clamp_to_cell(u64 ns, u32 scale, u32 cell)
@@ -157,6 +155,8 @@ static u64 count_from(const struct hist *h, u64 ns)
 {
 	u64 n = 0;
 
+	if (!h->octaves)
+		return 0;
 	for (u32 cell = blklat_cell(ns, h->scale); cell < BLKLAT_CELLS(h->scale); cell++)
 		n += h->cells[cell];
 	return n;

@@ -73,11 +73,15 @@ struct frames {
 	u64 skipped_unexplained;
 	/* Frames of an interval: the newer snapshot, with all that was counted so far. NULL for a whole run. */
 	const struct snapshot *now;
+	u64 *cells;		/* of all their histograms; NULL in a shallow copy */
 };
 
 /* Returns 0 or -ENOMEM. @watches is borrowed and must outlive the frames. */
 int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale);
 void frames_uninit(struct frames *fs);
+
+/* Their histograms are tracked from now on, see hist_track(). */
+void frames_track(struct frames *fs);
 
 /*
  * Fills @fs with what happened between @before and @now. Extremes come from @now; percentiles are

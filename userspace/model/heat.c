@@ -21,7 +21,11 @@ void heat_uninit(struct heat *h)
 
 struct hist heat_column(const struct heat *h, u32 column)
 {
-	return (struct hist){ .scale = h->scale, .cells = h->cells + (size_t)column * BLKLAT_CELLS(h->scale) };
+	return (struct hist){
+		.scale = h->scale,
+		.cells = h->cells + (size_t)column * BLKLAT_CELLS(h->scale),
+		.octaves = HIST_ALL_OCTAVES,
+	};
 }
 
 /* Two neighbours become one. The last of an odd number stays alone, to be filled by what follows. */

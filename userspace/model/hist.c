@@ -9,11 +9,6 @@
 /* Mantissas of the bounds of one octave, ascending; 63 bits of fraction. */
 static const u64 bounds[64] = BLKLAT_BOUNDS;
 
-static u32 n_cells(const struct hist *h)
-{
-	return BLKLAT_CELLS(h->scale);
-}
-
 int hist_init(struct hist *h, u32 scale)
 {
 	u64 *cells;
@@ -23,7 +18,7 @@ int hist_init(struct hist *h, u32 scale)
 	cells = calloc(BLKLAT_CELLS(scale), sizeof(*cells));
 	if (!cells)
 		return -ENOMEM;
-	*h = (struct hist){ .scale = scale, .cells = cells };
+	*h = hist_on(cells, scale);
 	return 0;
 }
 
@@ -31,46 +26,108 @@ void hist_uninit(struct hist *h)
 {
 	free(h->cells);
 	h->cells = NULL;
+	h->octaves = 0;
+}
+
+static u32 take_octave(u64 *octaves)
+{
+	u32 octave = __builtin_ctzll(*octaves);
+
+	*octaves &= *octaves - 1;
+	return octave;
+}
+
+/* Of one that is not tracked all octaves stay as they are: in use, for all that is known. */
+static void set_octaves(struct hist *h, u64 octaves)
+{
+	if (h->octaves != HIST_ALL_OCTAVES)
+		h->octaves = octaves;
+}
+
+static void clear_octaves(struct hist *h, u64 octaves)
+{
+	while (octaves) {
+		u32 first, n = hist_octave(h->scale, take_octave(&octaves), &first);
+
+		memset(h->cells + first, 0, n * sizeof(*h->cells));
+	}
 }
 
 void hist_clear(struct hist *h)
 {
-	memset(h->cells, 0, n_cells(h) * sizeof(*h->cells));
+	clear_octaves(h, h->octaves);
+	set_octaves(h, 0);
 }
 
 u64 hist_count(const struct hist *h)
 {
-	u64 n = 0;
+	u64 octaves = h->octaves, ios = 0;
 
-	for (u32 i = 0; i < n_cells(h); i++)
-		n += h->cells[i];
-	return n;
+	while (octaves) {
+		u32 first, n = hist_octave(h->scale, take_octave(&octaves), &first);
+
+		for (u32 i = first; i < first + n; i++)
+			ios += h->cells[i];
+	}
+	return ios;
 }
 
 void hist_copy(struct hist *to, const struct hist *from)
 {
-	memcpy(to->cells, from->cells, BLKLAT_CELLS(to->scale) * sizeof(*to->cells));
+	u64 octaves = from->octaves;
+
+	clear_octaves(to, to->octaves & ~octaves);
+	set_octaves(to, octaves);
+	while (octaves) {
+		u32 first, n = hist_octave(to->scale, take_octave(&octaves), &first);
+
+		memcpy(to->cells + first, from->cells + first, n * sizeof(*to->cells));
+	}
 }
 
 void hist_add(struct hist *to, const struct hist *from)
 {
 	u32 shift = from->scale - to->scale;
+	u64 octaves = from->octaves;
 
-	to->cells[0] += from->cells[0];
-	for (u32 i = 1; i < n_cells(from); i++)
-		to->cells[((i - 1) >> shift) + 1] += from->cells[i];
+	to->octaves |= octaves;
+	while (octaves) {
+		u32 first, n = hist_octave(from->scale, take_octave(&octaves), &first);
+
+		for (u32 i = first; i < first + n; i++)
+			to->cells[i ? ((i - 1) >> shift) + 1 : 0] += from->cells[i];
+	}
 }
 
 void hist_diff(struct hist *to, const struct hist *now, const struct hist *before)
 {
-	for (u32 i = 0; i < n_cells(now); i++)
-		to->cells[i] = now->cells[i] - before->cells[i];
+	u64 octaves = now->octaves | before->octaves, used = 0;
+
+	clear_octaves(to, to->octaves & ~octaves);
+	while (octaves) {
+		u32 octave = take_octave(&octaves), first, n = hist_octave(now->scale, octave, &first);
+		u64 any = 0;
+
+		for (u32 i = first; i < first + n; i++) {
+			to->cells[i] = now->cells[i] - before->cells[i];
+			any |= to->cells[i];
+		}
+		used |= any ? 1ULL << octave : 0;
+	}
+	set_octaves(to, used);
 }
 
 void hist_add_diff(struct hist *to, const struct hist *now, const struct hist *before)
 {
-	for (u32 i = 0; i < n_cells(now); i++)
-		to->cells[i] += now->cells[i] - before->cells[i];
+	u64 octaves = now->octaves | before->octaves;
+
+	to->octaves |= octaves;
+	while (octaves) {
+		u32 first, n = hist_octave(now->scale, take_octave(&octaves), &first);
+
+		for (u32 i = first; i < first + n; i++)
+			to->cells[i] += now->cells[i] - before->cells[i];
+	}
 }
 
 /* The inverse of blklat_cell_finest(), where a cell is a bound's number g, less the origin. */
@@ -98,17 +155,41 @@ s32 hist_bucket(u32 scale, u32 cell)
 	return HIST_FIRST_LOG2 * (1 << scale) + (s32)cell;
 }
 
-bool hist_range(const struct hist *h, u32 *ret_first, u32 *ret_last)
+/* Octaves in the order of their cells, which the bits are but for the lowest cell's. */
+static u32 octave_at(u32 place)
 {
-	u32 first = 0, last = n_cells(h) - 1;
+	return place ? place - 1 : BLKLAT_OCTAVE_BELOW;
+}
 
-	while (first <= last && !h->cells[first])
-		first++;
+/* Widens the range by the octave's cells that hold more than before. */
+static void widen(const struct hist *h, const struct hist *before, u32 octave, u32 *first, u32 *last)
+{
+	u32 from, n = hist_octave(h->scale, octave, &from);
+
+	for (u32 i = from; i < from + n; i++) {
+		if (h->cells[i] == (before ? before->cells[i] : 0))
+			continue;
+		if (i < *first)
+			*first = i;
+		*last = i;
+	}
+}
+
+bool hist_range_since(const struct hist *h, const struct hist *before, u32 *ret_first, u32 *ret_last)
+{
+	u32 first = UINT32_MAX, last = 0;
+
+	for (u32 place = 0; h->octaves && place <= BLKLAT_OCTAVE_BELOW; place++)
+		if (h->octaves >> octave_at(place) & 1)
+			widen(h, before, octave_at(place), &first, &last);
 	if (first > last)
 		return false;
-	while (!h->cells[last])
-		last--;
 	*ret_first = first;
 	*ret_last = last;
 	return true;
+}
+
+bool hist_range(const struct hist *h, u32 *ret_first, u32 *ret_last)
+{
+	return hist_range_since(h, NULL, ret_first, ret_last);
 }

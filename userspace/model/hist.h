@@ -9,12 +9,48 @@
 struct hist {
 	u32 scale;		/* bins an octave = 2^scale */
 	u64 *cells;		/* BLKLAT_CELLS(scale): below the grid, the bins, above the grid */
+	/*
+	 * Bit o: cells of octave o may hold IOs, all others are 0 (see blklat_octave()). All bits are set unless it is
+	 * tracked. IOs fall in few octaves, and most histograms of many devices hold none: nothing here looks at the rest.
+	 */
+	u64 octaves;
 };
+
+#define HIST_ALL_OCTAVES ((1ULL << (BLKLAT_OCTAVE_BELOW + 1)) - 1)
 
 /* Makes an empty one. Returns 0, or -ENOMEM, -EINVAL (scale above BLKLAT_SCALE_MAX). */
 int hist_init(struct hist *h, u32 scale);
 void hist_uninit(struct hist *h);
+
+/* One on cells that are another's: BLKLAT_CELLS(scale), all 0. It takes no hist_uninit(). */
+static inline struct hist hist_on(u64 *cells, u32 scale)
+{
+	return (struct hist){ .scale = scale, .cells = cells, .octaves = HIST_ALL_OCTAVES };
+}
 void hist_clear(struct hist *h);
+
+/*
+ * From now on octaves tells where the IOs of @h are. It must be empty yet, and be written to by the functions here
+ * alone, or by who sets the octave's bit.
+ */
+static inline void hist_track(struct hist *h)
+{
+	h->octaves = 0;
+}
+
+/* Adds to a cell. */
+static inline void hist_put(struct hist *h, u32 cell, u64 n)
+{
+	h->cells[cell] += n;
+	h->octaves |= 1ULL << blklat_octave(cell, h->scale);
+}
+
+/* The cells of an octave, from *ret_first on: returns how many. */
+static inline u32 hist_octave(u32 scale, u32 octave, u32 *ret_first)
+{
+	*ret_first = octave == BLKLAT_OCTAVE_BELOW ? 0 : 1 + (octave << scale);
+	return octave < BLKLAT_OCTAVES ? 1U << scale : 1;
+}
 
 /* Number of IOs. */
 u64 hist_count(const struct hist *h);
@@ -47,5 +83,8 @@ s32 hist_bucket(u32 scale, u32 cell);
 
 /* First and last cell that hold IOs. Returns false when there is none. */
 bool hist_range(const struct hist *h, u32 *ret_first, u32 *ret_last);
+
+/* The same of those that @before, a former state of @h, did not have. */
+bool hist_range_since(const struct hist *h, const struct hist *before, u32 *ret_first, u32 *ret_last);
 
 #endif

@@ -19,41 +19,52 @@ const char *const op_names[BLKLAT_OPS] = {
 	[BLKLAT_OP_OTHER] = "other",
 };
 
-static void op_uninit(struct op_counts *o)
-{
-	hist_uninit(&o->hist);
-	hist_uninit(&o->after_idle);
-}
-
 int snapshot_init(struct snapshot *s, u32 n, u32 scale)
 {
 	struct snapshot made = { .n = n, .w = calloc(n ? n : 1, sizeof(*made.w)) };
+	u64 *cells = made.cells = op_cells_make(n, scale);
 
-	if (!made.w)
-		return -ENOMEM;
-	for (u32 i = 0; i < n; i++) {
-		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			struct op_counts *o = &made.w[i].ops[op];
-			int err = hist_init(&o->hist, scale) ?: hist_init(&o->after_idle, idle_scale(scale));
-
-			if (err) {
-				snapshot_uninit(&made);
-				return err;
-			}
-		}
+	if (!made.w || !cells) {
+		snapshot_uninit(&made);
+		return scale > BLKLAT_SCALE_MAX ? -EINVAL : -ENOMEM;
 	}
+	for (u32 i = 0; i < n; i++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			cells = op_cells_take(cells, scale, &made.w[i].ops[op].hist, &made.w[i].ops[op].after_idle);
 	*s = made;
 	return 0;
 }
 
 void snapshot_uninit(struct snapshot *s)
 {
-	for (u32 i = 0; s->w && i < s->n; i++)
-		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			op_uninit(&s->w[i].ops[op]);
 	free(s->w);
+	free(s->cells);
 	s->w = NULL;
+	s->cells = NULL;
 	s->n = 0;
+}
+
+u64 *op_cells_make(u32 watches, u32 scale)
+{
+	if (scale > BLKLAT_SCALE_MAX)
+		return NULL;
+	return calloc((size_t)watches * BLKLAT_OPS + 1, OP_CELLS(scale) * sizeof(u64));
+}
+
+u64 *op_cells_take(u64 *cells, u32 scale, struct hist *hist, struct hist *after_idle)
+{
+	*hist = hist_on(cells, scale);
+	*after_idle = hist_on(cells + BLKLAT_CELLS(scale), idle_scale(scale));
+	return cells + OP_CELLS(scale);
+}
+
+void snapshot_track(struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			hist_track(&s->w[i].ops[op].hist);
+			hist_track(&s->w[i].ops[op].after_idle);
+		}
 }
 
 static void op_copy(struct op_counts *to, const struct op_counts *from)
@@ -81,9 +92,11 @@ void watch_counts_copy(struct watch_counts *to, const struct watch_counts *from)
 void snapshot_copy(struct snapshot *to, const struct snapshot *from)
 {
 	struct watch_counts *w = to->w;
+	u64 *cells = to->cells;
 
 	*to = *from;
 	to->w = w;
+	to->cells = cells;
 	for (u32 i = 0; i < from->n; i++)
 		watch_counts_copy(&w[i], &from->w[i]);
 }

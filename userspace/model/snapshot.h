@@ -34,6 +34,15 @@ static inline u32 idle_scale(u32 scale)
 	return BLKLAT_IDLE_SCALE(scale);
 }
 
+/*
+ * The cells of both histograms of each watch and op, in one piece: of the many that stay 0 no memory is touched.
+ * op_cells_make() returns NULL when there is none, or @scale can't be; op_cells_take() puts two histograms on the
+ * first cells and returns the next.
+ */
+#define OP_CELLS(scale) (BLKLAT_CELLS(scale) + BLKLAT_CELLS(idle_scale(scale)))
+u64 *op_cells_make(u32 watches, u32 scale);
+u64 *op_cells_take(u64 *cells, u32 scale, struct hist *hist, struct hist *after_idle);
+
 struct watch_counts {
 	struct op_counts ops[BLKLAT_OPS];
 	u64 started;		/* start events, counted in the slots just before the bins were read */
@@ -58,6 +67,7 @@ struct snapshot {
 	u64 skipped;		/* program runs that the kernel skipped so far and none made up for, all watches */
 	u32 n;			/* watches */
 	struct watch_counts *w;
+	u64 *cells;		/* of all their histograms */
 };
 
 /* Makes an empty one for @n watches. Returns 0 or -ENOMEM. */
@@ -66,6 +76,8 @@ void snapshot_uninit(struct snapshot *s);
 
 /* The same of one watch. */
 void watch_counts_copy(struct watch_counts *to, const struct watch_counts *from);
+/* Its histograms are tracked from now on, see hist_track(). */
+void snapshot_track(struct snapshot *s);
 
 /* @to = @from, both made for the same watches and scale; each keeps its own histograms. */
 void snapshot_copy(struct snapshot *to, const struct snapshot *from);

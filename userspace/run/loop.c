@@ -78,6 +78,10 @@ static int loop_init(struct loop *l)
 		return err;
 	if (c->live)
 		l->uevents = uevents_open_signalled();
+	snapshot_track(&l->snapshots[0]);
+	snapshot_track(&l->snapshots[1]);
+	frames_track(&l->interval);
+	frames_track(&l->run);
 	l->shown.f = calloc(c->n_watches, sizeof(*l->shown.f));
 	return l->shown.f ? 0 : -ENOMEM;
 }
@@ -100,6 +104,18 @@ static bool just_gone(const struct loop *l, u32 i)
 	return l->snapshots[l->now].w[i].gone && !l->snapshots[!l->now].w[i].gone;
 }
 
+/* Has another of its watches gone, earlier or before it in this interval? */
+static bool told_before(const struct loop *l, u32 i)
+{
+	const struct watch *watches = l->capture->watches;
+	bool told = false;
+
+	for (u32 j = 0; j < l->capture->n_watches; j++)
+		told |= watches[j].device == watches[i].device &&
+			(l->snapshots[!l->now].w[j].gone || (j < i && just_gone(l, j)));
+	return told;
+}
+
 /* Tells of devices that went away, each once whatever its watches. Returns how many watches are left. */
 static u32 report_gone(struct loop *l)
 {
@@ -107,13 +123,8 @@ static u32 report_gone(struct loop *l)
 	u32 left = 0;
 
 	for (u32 i = 0; i < l->capture->n_watches; i++) {
-		bool told = false;
-
 		left += !l->snapshots[l->now].w[i].gone;
-		for (u32 j = 0; j < l->capture->n_watches; j++)
-			told |= watches[j].device == watches[i].device &&
-				(l->snapshots[!l->now].w[j].gone || (j < i && just_gone(l, j)));
-		if (just_gone(l, i) && !told)
+		if (just_gone(l, i) && !told_before(l, i))
 			l->gone(watches[i].device, l->snapshots[l->now].w[i].replaced);
 	}
 	return left;

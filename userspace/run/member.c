@@ -16,6 +16,9 @@ static int make_room(struct member *m, struct problem *p)
 	err = err ?: frames_init(&m->frames, c->watches, c->n_watches, c->scale);
 	if (err)
 		return problem_set(p, err, "out of memory");
+	snapshot_track(&m->snapshots[0]);
+	snapshot_track(&m->snapshots[1]);
+	frames_track(&m->frames);
 	m->present = c->n_watches;
 	m->snapshots[0].mono_ns = clock_ns(CLOCK_MONOTONIC);
 	m->snapshots[0].wall_ns = clock_ns(CLOCK_REALTIME);
