@@ -156,6 +156,26 @@ bool text_is_idle(const struct frame *fr)
 	return true;
 }
 
+void text_idle(const struct text *t, FILE *f, u32 watches)
+{
+	char say[160], idle[UNITS_TEXT], all[UNITS_TEXT];
+
+	if (!watches)
+		return;
+	snprintf(say, sizeof(say), "%s of %s devices%s: no IO completed, none in flight (--format csv has each)",
+		 units_count(idle, watches), units_count(all, t->run->n_watches), t->stages ? " and stages" : "");
+	text_say(t, f, "idle", PLAIN, say);
+}
+
+/* Nothing at all is to be said of it, but that. */
+static bool nothing_new(const struct text *t, const struct frame *fr)
+{
+	const struct text_told *told = &t->told[fr->watch - t->run->watches];
+
+	return t->run->n_watches > TEXT_IDLE_LINES && text_is_idle(fr) && !fr->in_flight && !fr->gone &&
+	       !memcmp(told->by, fr->accounting.lost_by, sizeof(told->by));
+}
+
 /* Nothing completed, and what is in flight has been there for most of the interval. */
 static bool seems_stalled(const struct frame *fr)
 {
@@ -227,6 +247,7 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 	const struct frame *any = &fs->f[0];
 	char text[UNITS_TEXT], say[80];
 	bool idle = true;
+	u32 folded = 0;
 
 	for (u32 i = 0; i < fs->n; i++) {
 		axis_cover(&t->axis, &fs->f[i]);
@@ -242,8 +263,13 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 		snprintf(say, sizeof(say), "this interval took %s", units_ns(text, any->interval_s * 1e9));
 		text_say(t, f, "", NOTE, say);
 	}
-	for (u32 i = 0; i < fs->n; i++)
-		put_watch(t, f, &fs->f[i]);
+	for (u32 i = 0; i < fs->n; i++) {
+		if (nothing_new(t, &fs->f[i]))
+			folded++;
+		else
+			put_watch(t, f, &fs->f[i]);
+	}
+	text_idle(t, f, folded);
 	/* Once: it is of all devices, and the summary has the last word. */
 	if (!t->told_skipped)
 		text_skipped(t, f, fs->skipped_unexplained);

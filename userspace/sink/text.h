@@ -51,6 +51,13 @@ void text_skipped(const struct text *t, FILE *f, u64 runs);
 
 bool text_is_idle(const struct frame *fr);
 
+/*
+ * Of more watches than these one that did nothing has no line of its own: text_idle() says how many there are. It says
+ * nothing when there is none.
+ */
+#define TEXT_IDLE_LINES 8
+void text_idle(const struct text *t, FILE *f, u32 watches);
+
 void text_header(const struct text *t, FILE *f);
 
 /* Returns 0 or -ENOMEM. */

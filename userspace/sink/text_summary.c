@@ -16,6 +16,7 @@
 #define RANGE_COLUMNS 17	/* "43.2 us - 61.0 us" */
 #define SHARE_COLUMNS 10	/* "100.0000 %" */
 #define BAR_COLUMNS_MIN 8
+#define DEVICES_SHOWN 32		/* in the header, before they are only counted */
 #define CHART_GAP 4		/* so many empty rows and more become one "..." */
 
 static void put_device(const struct text *t, FILE *f, const struct device *d)
@@ -60,6 +61,25 @@ static void put_stages(const struct text *t, FILE *f)
 	text_say(t, f, "stage", PLAIN, say);
 }
 
+static void put_devices(const struct text *t, FILE *f)
+{
+	const struct run_info *run = t->run;
+	char name[TEXT_NAME], say[TEXT_NAME + 64], count[UNITS_TEXT];
+	u32 devices = 0;
+
+	for (u32 i = 0; i < run->n_watches; i++)
+		devices += !i || run->watches[i].device != run->watches[i - 1].device;
+	if (devices > DEVICES_SHOWN) {
+		utf8_for_terminal(name, TEXT_NAME, run->watches[0].device->name, t->columns / 3, t->cfg->utf8);
+		snprintf(say, sizeof(say), "%s, from %s on ('blklat list' shows them)", units_count(count, devices), name);
+		text_say(t, f, "devices", PLAIN, say);
+		return;
+	}
+	for (u32 i = 0; i < run->n_watches; i++)
+		if (!i || run->watches[i].device != run->watches[i - 1].device)
+			put_device(t, f, run->watches[i].device);
+}
+
 void text_header(const struct text *t, FILE *f)
 {
 	const struct run_info *run = t->run;
@@ -71,9 +91,7 @@ void text_header(const struct text *t, FILE *f)
 		 run->interval_s, 1u << run->scale, run->scale ? "s" : "",
 		 100 * (exp2(1.0 / (1u << run->scale)) - 1), units_memory(memory, run->memory_bytes));
 	text_say(t, f, name, PLAIN, facts);
-	for (u32 i = 0; i < run->n_watches; i++)
-		if (!i || run->watches[i].device != run->watches[i - 1].device)
-			put_device(t, f, run->watches[i].device);
+	put_devices(t, f);
 	put_stages(t, f);
 }
 
@@ -333,24 +351,40 @@ static void put_figures(const struct text *t, FILE *f, const struct frame *fr)
 		put_partial(t, f, op, &fr->ops[op].partial);
 }
 
+/* Nothing happened in the whole run, by nobody's count. */
+static bool nothing_happened(const struct text *t, const struct frame *fr)
+{
+	const struct accounting *a = &fr->accounting;
+
+	return t->run->n_watches > TEXT_IDLE_LINES && text_is_idle(fr) && !fr->in_flight && !fr->gone &&
+	       !a->started && !a->completed && !a->lost && !a->before && !a->unissued && !a->kernel_ios;
+}
+
 int text_summary(struct text *t, FILE *f, const struct frames *run)
 {
 	char length[UNITS_TEXT];
+	u32 folded = 0;
 	int err = 0;
 
 	text_paint(t, f, BOLD);
 	fprintf(f, "\nsummary of %s\n", units_ns(length, run->f[0].interval_s * 1e9));
 	text_paint(t, f, PLAIN);
 	text_heads(t, f, "");
-	for (u32 i = 0; i < run->n; i++)
-		put_figures(t, f, &run->f[i]);
+	for (u32 i = 0; i < run->n; i++) {
+		if (nothing_happened(t, &run->f[i]))
+			folded++;
+		else
+			put_figures(t, f, &run->f[i]);
+	}
+	text_idle(t, f, folded);
 	for (u32 i = 0; i < run->n; i++)
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
 			if (run->f[i].ops[op].ios)
 				err = put_chart(t, f, &run->f[i], op);
 	putc('\n', f);
 	for (u32 i = 0; i < run->n; i++)
-		put_accounting(t, f, &run->f[i]);
+		if (!nothing_happened(t, &run->f[i]))
+			put_accounting(t, f, &run->f[i]);
 	text_skipped(t, f, run->skipped_unexplained);
 	return err;
 }
