@@ -271,12 +271,18 @@ static void test_explicit_scale_fits_or_fails(void **state)
 static void test_default_memory(void **state)
 {
 	struct sysinfo info;
-	u64 ram;
+	u64 ram, least, most;
 
 	(void)state;
 	assert_int_equal(sysinfo(&info), 0);
 	ram = (u64)info.totalram * info.mem_unit;
-	assert_int_equal(capture_default_memory(), ram / 1000 > 64 * MIB ? ram / 1000 : 64 * MIB);
+	least = ram / 1000 > 64 * MIB ? ram / 1000 : 64 * MIB;
+	most = ram / 100 > least ? ram / 100 : least;
+	assert_int_equal(capture_default_memory(0), least);
+	assert_int_equal(capture_default_memory(1), least);
+	assert_int_equal(capture_default_memory(500), least);
+	assert_int_equal(capture_default_memory(8000), most < 1000 * MIB ? most : least > 1000 * MIB ? least : 1000 * MIB);
+	assert_int_equal(capture_default_memory(100000000), most);
 }
 
 int main(void)

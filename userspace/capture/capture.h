@@ -102,7 +102,10 @@ u64 capture_memory_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u
  */
 int capture_choose_scale(const struct capture_config *cfg, u32 cpus, u32 rows, struct problem *p);
 
-/* Memory the counters may take unless the user says otherwise: 64 MiB or 0.1 % of RAM, the larger. */
-u64 capture_default_memory(void);
+/*
+ * Memory the counters may take unless the user says otherwise: 64 MiB, or 0.1 % of RAM, or 128 KiB for each of the
+ * @watches but no more than 1 % of RAM; the largest of these.
+ */
+u64 capture_default_memory(u32 watches);
 
 #endif

@@ -9,6 +9,8 @@
 #include "blklat/bins.h"
 
 #define KIB 1024
+#define LEAST_MEMORY_BYTES (64ULL << 20)
+#define WATCH_MEMORY_BYTES (128ULL << 10)
 
 static u32 max_u32(u32 a, u32 b)
 {
@@ -103,7 +105,7 @@ u64 capture_memory_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u
 
 int capture_choose_scale(const struct capture_config *cfg, u32 cpus, u32 rows, struct problem *p)
 {
-	u64 limit = cfg->max_memory ? cfg->max_memory : capture_default_memory();
+	u64 limit = cfg->max_memory ? cfg->max_memory : capture_default_memory(cfg->n_watches);
 	int scale = cfg->scale < 0 ? BLKLAT_SCALE_MAX : cfg->scale;
 	u64 bytes;
 
@@ -119,10 +121,15 @@ int capture_choose_scale(const struct capture_config *cfg, u32 cpus, u32 rows, s
 			   scale ? "lower --scale" : "watch fewer devices");
 }
 
-u64 capture_default_memory(void)
+static u64 max_u64(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+u64 capture_default_memory(u32 watches)
 {
 	u64 ram = (u64)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-	u64 least = 64ULL << 20;
+	u64 many = watches * WATCH_MEMORY_BYTES;
 
-	return ram / 1000 > least ? ram / 1000 : least;
+	return max_u64(max_u64(LEAST_MEMORY_BYTES, ram / 1000), many < ram / 100 ? many : ram / 100);
 }

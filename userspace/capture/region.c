@@ -178,6 +178,9 @@ static void read_after_idle(const struct region *r, u32 i, u32 op, struct op_cou
 	s = (void *)((char *)r->idle + (size_t)(i * BLKLAT_OPS + op) * BLKLAT_IDLE_SERIES_BYTES(cells));
 	ret->after_idle_sum_ns = load(&s->sum_ns);
 	hist_clear(h);
+	/* It is added to before the bins. */
+	if (!ret->after_idle_sum_ns)
+		return;
 	for (u32 cell = 0; cell < cells; cell++) {
 		u64 n = load(&s->bins[cell]);
 

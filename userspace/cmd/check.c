@@ -48,7 +48,7 @@ static const struct argp_option option_list[] = {
 	{ "stage", KEY_STAGE, "LIST", 0, "Of these stages: device, queue, total (default: device, or total "
 	  "where there are no requests)", 0 },
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "With this limit (default: 64M or 0.1 % of RAM, the "
-	  "larger)", 0 },
+	  "larger; for many devices more)", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default) or json", 0 },
 	{ "sysroot", KEY_SYSROOT, "DIR", 0, "Read the tree recorded in DIR instead of this machine's; the "
 	  "engines are this machine's nevertheless", 0 },
@@ -111,7 +111,7 @@ static int find_out(struct findings *f, struct check *c, struct problem *p)
 	if (err && (named || err != -ENOENT))
 		return err;
 	machine_read(&f->machine, c->sysroot);
-	f->memory_limit = c->max_memory ? c->max_memory : capture_default_memory();
+	f->memory_limit = c->max_memory ? c->max_memory : capture_default_memory(f->watches.n);
 	for (u32 i = 0; capture_engines[i] && i < ENGINES_MAX; i++) {
 		struct engine *e = &f->engines[f->n_engines++];
 

@@ -57,10 +57,16 @@ int service_heir_takes_over(struct service *s, struct problem *p)
 
 /* --- devices ------------------------------------------------------------------------------- */
 
+/* For more devices; 0 would mean the default. */
+static u64 room_beside(u64 limit, u64 used)
+{
+	return limit > used ? limit - used : 1;
+}
+
 void service_look(struct service *s)
 {
 	struct known *known CLEANUP(cleanup_free) = calloc(service_watches(s) + 1, sizeof(*known));
-	u64 limit = s->cfg->scout->capture.max_memory ?: capture_default_memory(), used = s->info.memory_bytes;
+	u64 limit = s->cfg->scout->capture.max_memory, used = s->info.memory_bytes;
 	u32 n = 0;
 
 	s->look_ns = now_ns() + SERVICE_LOOK_NS;
@@ -79,7 +85,7 @@ void service_look(struct service *s)
 	if (s->join || !s->members)
 		scout_limit(s->scout, limit, s->cfg->scout->capture.scale);
 	else
-		scout_limit(s->scout, limit > used ? limit - used : 1, s->info.scale);
+		scout_limit(s->scout, room_beside(limit ?: capture_default_memory(n), used), s->info.scale);
 	if (scout_look(s->scout, known, n, s->join))
 		s->join = false;
 	else
