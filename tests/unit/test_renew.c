@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/stat.h>
 
 #include "blklat/bins.h"
@@ -78,6 +79,7 @@ static void put_disk(const char *name, u32 disk)
 {
 	put(name, "dev", disk ? "8:16\n" : "8:0\n");
 	put(name, "size", "2048\n");
+	put(name, "diskseq", "7\n");
 	put(name, "mq/0/nr_tags", "16\n");
 	put(name, "queue/nr_requests", "32\n");
 	put(name, "queue/iostats", "1\n");
@@ -85,9 +87,12 @@ static void put_disk(const char *name, u32 disk)
 	put_stat(disk);
 }
 
+/* As in sysfs, what was opened before has nothing to read any more. */
 static int unlink_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-	(void)st, (void)type, (void)ftw;
+	(void)st, (void)ftw;
+	if (type == FTW_F)
+		assert_int_equal(truncate(path, 0), 0);
 	return remove(path);
 }
 
@@ -544,9 +549,6 @@ static void test_replaced_between_reads(void **state)
 {
 	(void)state;
 	begin(1);
-	/* Whose table has a number for what is in it. */
-	w.t.d[0].diskseq = 7;
-	put("sda", "diskseq", "7\n");
 	io(0, 1, 1000);
 	read_disk(0);
 	assert_false(w.s.w[0].gone);
