@@ -19,12 +19,13 @@ import sys
 import machine
 import measure
 import report
-from contenders import contenders, version
-from machine import MIB, BenchError, LoopDevice
+from contenders import bio_contenders, contenders, version
+from machine import MIB, BenchError, Lacking, LoopDevice
 
 SIZE_BYTES = 1024 * MIB
+ZRAM_BYTES = 256 * MIB
 SPARE_DEVICES = 3
-PARTS = ("cost", "iops", "daemon", "drain", "recording")
+PARTS = ("cost", "bios", "iops", "daemon", "drain", "recording")
 
 
 def options():
@@ -81,6 +82,19 @@ def chosen(everyone, names):
     return [c for c in everyone if not names or c.name in names.split(",")]
 
 
+def cost_of_bios(o, loop, raw):
+    """Cost per IO where there are no requests, that is of stage total alone."""
+    for kind, made in (("zram", machine.zram_device(ZRAM_BYTES)), ("dm", machine.dm_device(loop))):
+        try:
+            with made as device:
+                raw[kind], skipped = measure.rounds_of(device, bio_contenders(o.build, device), o.rounds, o.seconds, progress)
+        except Lacking as e:
+            raw["skipped"][kind] = str(e)
+            continue
+        raw["skipped"].update({f"{name}, {kind}": why for name, why in skipped.items()})
+        measure.check_runs(raw[kind])
+
+
 def run(o, stack):
     device = stack.enter_context(contextlib.closing(LoopDevice(SIZE_BYTES)))
     spare = [stack.enter_context(contextlib.closing(LoopDevice(MIB))) for _ in range(SPARE_DEVICES)]
@@ -91,11 +105,14 @@ def run(o, stack):
     about, versions = facts(o.build, device)
     raw = {"schema": 1, "machine": about, "versions": versions, "options": vars(o),
            "contenders": {"none": "no tool", **{c.name: c.about for c in picked}},
-           "cost": [], "iops": [], "skipped": {}, "daemon": None, "drain": None, "recording": None}
+           "cost": [], "zram": [], "dm": [], "iops": [], "skipped": {}, "daemon": None, "drain": None, "recording": None}
     if "cost" in o.only:
         with machine.bpf_statistics():
             raw["cost"], raw["skipped"] = measure.rounds_of(device, picked, o.rounds, o.seconds, progress)
         measure.check_runs(raw["cost"])
+    if "bios" in o.only:
+        with machine.bpf_statistics():
+            cost_of_bios(o, device, raw)
     with machine.no_bpf_statistics():
         if "iops" in o.only:
             field = [None] + [c for c in picked if not c.extra and c.name not in raw["skipped"]]

@@ -24,6 +24,8 @@ interval:s:1 {{ print(@usecs); clear(@usecs); }}
 END {{ clear(@start); }}
 """
 
+BPFTRACE_BIOS = BPFTRACE.replace("block_rq_issue", "block_bio_queue").replace("block_rq_complete", "block_bio_complete")
+
 
 @dataclass
 class Contender:
@@ -32,6 +34,7 @@ class Contender:
     about: str
     ours: bool = False		# it must work; the tools of others may be missing
     extra: bool = False		# a variant: its cost only
+    env: tuple = ()		# settings besides ours
 
 
 def contenders(build, device, spare):
@@ -43,10 +46,23 @@ def contenders(build, device, spare):
         Contender("blklat", blklat, "default options", ours=True),
         Contender("biolatency", ["biolatency", "-d", device.name, "1"], "of libbpf-tools, one device"),
         Contender("bpftrace", ["bpftrace", "-e", BPFTRACE.format(dev=kernel_dev)], "a histogram, one device"),
+        Contender("blklat total", blklat + ["--stage", "total"], "stage total alone", ours=True, extra=True),
         Contender("blklat 3 stages", blklat + ["--stage", "device,queue,total"], "device,queue,total",
                   ours=True, extra=True),
         Contender("blklat %d devices" % (1 + len(spare)), blklat + [w for s in spare for w in ("--dev", s.name)],
                   "one busy, the others idle", ours=True, extra=True),
+        # As from the start where a task can be preempted within a tracepoint.
+        Contender("blklat standby", blklat, "with standbys", ours=True, extra=True, env=(("BLKLAT_STANDBY", "1"),)),
+    ]
+
+
+def bio_contenders(build, device):
+    """The same of a device without requests, whose bios are the IOs."""
+    blklat = [f"{build}/blklat", "--interval", "1", "--format", "json", "--dev", device.name]
+    kernel_dev = os.major(device.dev) << 20 | os.minor(device.dev)
+    return [
+        Contender("blklat", blklat, "stage total", ours=True),
+        Contender("bpftrace", ["bpftrace", "-e", BPFTRACE_BIOS.format(dev=kernel_dev)], "a histogram, one device"),
     ]
 
 
@@ -67,7 +83,8 @@ class Running:
         self.contender = contender
         self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         try:
-            self.process = started(*contender.command, stdout=self.out, stderr=self.err)
+            self.process = started(*contender.command, stdout=self.out, stderr=self.err,
+                                   env={**os.environ, **dict(contender.env)})
             self._wait_until_attached()
         except BaseException:
             self.stop()

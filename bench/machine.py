@@ -70,7 +70,20 @@ def chosen(text):
     return inside[1] if inside else text.strip()
 
 
-class LoopDevice:
+class BenchDevice:
+    """What is measured: its node, its name, its place in sysfs."""
+
+    def __init__(self, path):
+        self.path = path
+        self.name = os.path.basename(os.path.realpath(path))
+        self.sysfs = pathlib.Path("/sys/block", self.name)
+        self.dev = os.stat(path).st_rdev
+
+    def ios(self):
+        return ios_of(self.sysfs)
+
+
+class LoopDevice(BenchDevice):
     """A loop device on a file in memory. The file has no name and the device clears itself: both
     last as long as we hold the device open."""
 
@@ -90,10 +103,7 @@ class LoopDevice:
                 self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             finally:
                 output_of("losetup", "--detach", path)
-        self.path = path
-        self.name = os.path.basename(path)
-        self.sysfs = pathlib.Path("/sys/block", self.name)
-        self.dev = os.stat(path).st_rdev
+        super().__init__(path)
         # The kernel keeps these for the next user of a loop device, whatever the last one chose.
         self.before = {}
         for name, value in (("iostats", "1"), ("scheduler", "none")):
@@ -106,13 +116,50 @@ class LoopDevice:
             file.write_text(value)
         os.close(self.fd)
 
-    def ios(self):
-        return ios_of(self.sysfs)
-
     def facts(self):
         return {"size_bytes": int((self.sysfs / "size").read_text()) * 512,
                 "direct_io": (self.sysfs / "loop/dio").read_text().strip() == "1",
                 "scheduler": chosen((self.sysfs / "queue/scheduler").read_text())}
+
+
+class Lacking(Exception):
+    """This machine has no such device: why."""
+
+
+@contextlib.contextmanager
+def zram_device(size):
+    """A compressed disk in memory, filled; its driver takes bios as they are."""
+    control = pathlib.Path("/sys/class/zram-control")
+    with contextlib.suppress(BenchError):
+        output_of("modprobe", "zram", "num_devices=0")
+    if not (control / "hot_add").exists():
+        raise Lacking("no zram")
+    with contextlib.ExitStack() as stack:
+        with uninterrupted():
+            number = (control / "hot_add").read_text().strip()
+            stack.callback((control / "hot_remove").write_text, number)
+        pathlib.Path(f"/sys/block/zram{number}/disksize").write_text(str(size))
+        with open(f"/dev/zram{number}", "wb") as f:
+            for _ in range(size // MIB):
+                f.write(os.urandom(4096) * (MIB // 4096))
+        yield BenchDevice(f"/dev/zram{number}")
+
+
+@contextlib.contextmanager
+def dm_device(member):
+    """All of a device under device mapper's linear target."""
+    name = f"blklat-bench-{os.getpid()}"
+    sectors = int((member.sysfs / "size").read_text())
+    try:
+        with uninterrupted():
+            output_of("dmsetup", "create", name, "--noudevsync", "--table", f"0 {sectors} linear {member.path} 0")
+    except BenchError as e:
+        raise Lacking(f"no device mapper ({str(e).splitlines()[-1]})") from None
+    try:
+        output_of("dmsetup", "mknodes", name)
+        yield BenchDevice(f"/dev/mapper/{name}")
+    finally:
+        output_of("dmsetup", "remove", "--retry", "--noudevsync", name)
 
 
 def ios_of(sysfs):

@@ -5,7 +5,12 @@ import statistics
 # (what, the figure's key, how the target compares, the target, how to show both)
 TARGETS = [
     ("cost per IO, of biolatency's", "cost_of_biolatency", "<=", 0.36, "{:.2f}"),
-    ("cost per IO, of the floor", "cost_of_floor", "<=", 1.6, "{:.2f}"),
+    ("cost per IO, of the floor", "cost_of_floor", "<=", 1.3, "{:.2f}"),
+    ("stage total, of biolatency's", "total_of_biolatency", "<=", 0.6, "{:.2f}"),
+    ("three stages, of biolatency's", "stages_of_biolatency", "<=", 0.85, "{:.2f}"),
+    ("with standbys, of biolatency's", "standby_of_biolatency", "<=", 0.45, "{:.2f}"),
+    ("bios of zram, of bpftrace's", "zram_of_bpftrace", "<=", 0.6, "{:.2f}"),
+    ("bios of dm, of bpftrace's", "dm_of_bpftrace", "<=", 0.6, "{:.2f}"),
     ("IOPS, of those without", "iops_of_none", ">=", 0.97, "{:.3f}"),
     ("one drain, median", "drain_us", "<", 200, "{:.0f} us"),
     ("CPU time, of one core", "cpu_percent", "<", 0.3, "{:.2f} %"),
@@ -14,6 +19,17 @@ TARGETS = [
     ("recording an interval, CPU time", "recording_ms", "<", 1, "{:.2f} ms"),
     ("recording, a series and interval", "recording_bytes", "<", 1024, "{:.0f} B"),
 ]
+# Of those that are ratios: which rows they are made of, who is compared with whom, and by what.
+RATIOS = {
+    "cost_of_biolatency": ("cost", "blklat", "biolatency", "ns_per_io"),
+    "cost_of_floor": ("cost", "blklat", "floor", "ns_per_io"),
+    "total_of_biolatency": ("cost", "blklat total", "biolatency", "ns_per_io"),
+    "stages_of_biolatency": ("cost", "blklat 3 stages", "biolatency", "ns_per_io"),
+    "standby_of_biolatency": ("cost", "blklat standby", "biolatency", "ns_per_io"),
+    "zram_of_bpftrace": ("zram", "blklat", "bpftrace", "ns_per_io"),
+    "dm_of_bpftrace": ("dm", "blklat", "bpftrace", "ns_per_io"),
+    "iops_of_none": ("iops", "blklat", "none", "iops"),
+}
 
 
 def values(rows, name, key):
@@ -38,11 +54,8 @@ def median_or_none(values):
 
 def figures(raw):
     """What the targets speak of; None for what was not measured."""
-    cost, iops, daemon, drain, recording = (raw[k] for k in ("cost", "iops", "daemon", "drain", "recording"))
-    return {
-        "cost_of_biolatency": median_or_none(ratios(cost, "blklat", "biolatency", "ns_per_io")),
-        "cost_of_floor": median_or_none(ratios(cost, "blklat", "floor", "ns_per_io")),
-        "iops_of_none": median_or_none(ratios(iops, "blklat", "none", "iops")),
+    daemon, drain, recording = (raw[k] for k in ("daemon", "drain", "recording"))
+    return {key: median_or_none(ratios(raw[rows], *rest)) for key, (rows, *rest) in RATIOS.items()} | {
         "drain_us": drain and drain["wall_us"]["p50"],
         "cpu_percent": daemon and daemon["cpu_share"] * 100,
         "memory_mib": daemon and daemon["resident_other_bytes"] / (1 << 20),
@@ -52,14 +65,46 @@ def figures(raw):
     }
 
 
+def spread(found):
+    """Of the middle half of the rounds."""
+    if len(found) < 2:
+        return float("inf")
+    low, _, high = statistics.quantiles(found, n=4, method="inclusive")
+    return high - low
+
+
+def is_noisy(raw, key, measured, limit):
+    """Does a ratio differ more between rounds than the median does from its target? Then it says neither."""
+    if key not in RATIOS or measured is None:
+        return False
+    rows, *rest = RATIOS[key]
+    return spread(ratios(raw[rows], *rest)) > abs(measured - limit)
+
+
 def verdicts(raw):
-    """Each target with what was measured: met is None where nothing was."""
+    """Each target with what was measured: met is None where nothing was, or it can't be told for noise."""
     found = figures(raw)
     compare = {"<=": lambda a, b: a <= b, "<": lambda a, b: a < b, ">=": lambda a, b: a >= b}
-    return [{"what": what, "figure": key, "measured": found[key], "target": f"{sign} {shape.format(limit)}",
-             "shown": "not measured" if found[key] is None else shape.format(found[key]),
-             "met": None if found[key] is None else compare[sign](found[key], limit)}
-            for what, key, sign, limit, shape in TARGETS]
+    results = []
+    for what, key, sign, limit, shape in TARGETS:
+        noisy = is_noisy(raw, key, found[key], limit)
+        results.append({
+            "what": what, "figure": key, "measured": found[key], "target": f"{sign} {shape.format(limit)}",
+            "shown": "not measured" if found[key] is None else shape.format(found[key]), "noisy": noisy,
+            "met": None if found[key] is None or noisy else compare[sign](found[key], limit)})
+    return results
+
+
+def restless(raw, results):
+    """Of the ratios that were too noisy: whose figures went how far."""
+    said = set()
+    for rows, *names, key in (RATIOS[r["figure"]] for r in results if r["noisy"]):
+        for name in names:
+            found = list(values(raw[rows], name, key).values())
+            if name not in said and found and max(found) > 1.1 * min(found):
+                said.add(name)
+                yield f"{name} took {min(found):.0f} to {max(found):.0f} ns" if key == "ns_per_io" else \
+                    f"{name} did {min(found):,.0f} to {max(found):,.0f} IOPS"
 
 
 def span(found, shape):
@@ -70,6 +115,17 @@ def noise(iops):
     """How the rounds without a tool spread around their median: no ratio is better than that."""
     found = list(values(iops, "none", "iops").values())
     return [v / statistics.median(found) for v in found]
+
+
+def bio_lines(raw):
+    """Of the devices without requests."""
+    for kind in "zram", "dm":
+        for name in ("blklat", "bpftrace") if raw[kind] or kind in raw["skipped"] else ():
+            found = list(values(raw[kind], name, "ns_per_io").values())
+            if found:
+                yield f"{name + ', ' + kind:17} {statistics.median(found):>8.0f} {span(found, '{:.0f}'):>11}"
+        if kind in raw["skipped"]:
+            yield f"{kind:17} skipped: {raw['skipped'][kind]}"[:80]
 
 
 def contender_line(raw, name):
@@ -86,7 +142,7 @@ def contender_line(raw, name):
 
 
 def warnings(raw):
-    rows = raw["cost"] + raw["iops"]
+    rows = raw["cost"] + raw["iops"] + raw["zram"] + raw["dm"]
     others = max((r["other_ios"] / r["ios"] for r in rows), default=0)
     steal = max((r["steal"] for r in rows), default=0)
     accounts = [a for r in rows for a in r.get("accounting", [])]
@@ -94,9 +150,14 @@ def warnings(raw):
     reasons = sorted({reason for a in accounts for reason in a["lost_by"]})
     if others > 0.01:
         yield f"other disks were busy, up to {others:.0%} of our IOs: costs show too high"
-    spread = noise(raw["iops"])
-    if spread and max(spread) - min(spread) > 0.1:
+    without = noise(raw["iops"])
+    if without and max(without) - min(without) > 0.1:
         yield "without a tool IOPS spread by more than 10 %: not a quiet machine, IOPS say little"
+    unsteady = list(restless(raw, raw["results"]))
+    if any(r["noisy"] for r in raw["results"]):
+        yield "not judged: the rounds differ by more than what is missing to the target, or to spare"
+    for line in unsteady:
+        yield f"  {line}"
     if steal > 0.02:
         yield f"the host took up to {steal:.0%} of the CPUs' time"
     if seen:
@@ -121,9 +182,10 @@ def table(raw):
         f"{'':17} {'ns an IO':>8} {'least..most':>11} {'IOPS':>9} {'of none':>8} {'least..most':>11}",
     ]
     lines += [contender_line(raw, name) for name in raw["contenders"]]
+    lines += bio_lines(raw)
     lines += ["", f"{'blklat':33} {'measured':>12} {'target':>12}"]
     for t in raw["results"]:
-        word = {None: "", True: "met", False: "MISSED"}[t["met"]]
+        word = "not judged" if t["noisy"] else {None: "", True: "met", False: "MISSED"}[t["met"]]
         lines.append(f"{t['what']:33} {t['shown']:>12} {t['target']:>12}   {word}".rstrip())
     lines += [""] + list(recording_lines(raw["recording"] or {})) + list(warnings(raw))
     return "\n".join(lines).rstrip()
