@@ -42,11 +42,11 @@ static bool ends_before(const struct loop *l, u64 deadline_ns)
 /* The same, and has the engine look at what goes away meanwhile. */
 static bool wait_until(const struct loop *l, u64 deadline_ns)
 {
-	bool end;
+	bool end, gone;
 
 	do {
 		end = ends_before(l, deadline_ns);
-		if (l->uevents >= 0 && uevents_take(l->uevents))
+		if (l->uevents >= 0 && uevents_take(l->uevents, &gone) && gone)
 			l->capture->ops->look(l->capture);
 	} while (!end && now_ns() < deadline_ns);
 	return end;

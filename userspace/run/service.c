@@ -100,7 +100,7 @@ static int handle(struct service *s, enum service_event event, struct problem *p
 		s->cfg->hooks.reload(s->cfg->hooks.into);
 		s->look_ns = now;
 	}
-	for (struct member *m = s->members; event == EVENT_DEVICES && m; m = m->next)
+	for (struct member *m = s->members; event == EVENT_DEVICES && s->wait.gone && m; m = m->next)
 		m->capture->ops->look(m->capture);
 	if (event == EVENT_DEVICES && s->look_ns > now + SERVICE_SETTLE_NS)
 		s->look_ns = now + SERVICE_SETTLE_NS;
@@ -250,7 +250,7 @@ int service_open(const struct service_config *cfg, struct service **ret, struct 
 	if (!s)
 		return problem_set(p, -ENOMEM, "out of memory");
 	s->cfg = cfg;
-	s->wait = (struct service_wait){ -1, -1, -1 };
+	s->wait = (struct service_wait){ .signals = -1, .uevents = -1, .scout = -1 };
 	err = begin(s, p);
 	if (err)
 		service_close(s);

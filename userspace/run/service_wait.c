@@ -82,7 +82,7 @@ enum service_event service_wait(struct service_wait *w, u64 deadline_ns)
 			return EVENT_TIME;
 		if (fds[1].revents)
 			return EVENT_SCOUT;
-		if (fds[2].revents && uevents_take(w->uevents))
+		if (fds[2].revents && uevents_take(w->uevents, &w->gone))
 			return EVENT_DEVICES;
 	}
 }

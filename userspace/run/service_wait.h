@@ -17,6 +17,7 @@ struct service_wait {
 	int signals;		/* a signalfd */
 	int uevents;		/* -1: none to be had */
 	int scout;		/* -1: none */
+	bool gone;		/* with EVENT_DEVICES: one may have gone, see uevents_take() */
 };
 
 int service_wait_init(struct service_wait *w, bool uevents);

@@ -44,12 +44,20 @@ static bool of_block_device(const char *text, size_t len)
 	return memmem(text, len, key, sizeof(key));
 }
 
-bool uevents_take(int fd)
+static bool of_new_device(const char *text, size_t len)
+{
+	static const char action[] = "add@";
+
+	return len >= strlen(action) && !memcmp(text, action, strlen(action));
+}
+
+bool uevents_take(int fd, bool *ret_gone)
 {
 	char text[UEVENT_MAX];
 	bool any = false;
 	ssize_t n;
 
+	*ret_gone = false;
 	for (;;) {
 		struct sockaddr_nl from = { 0 };
 		socklen_t size = sizeof(from);
@@ -57,10 +65,17 @@ bool uevents_take(int fd)
 		n = recvfrom(fd, text, sizeof(text), 0, (struct sockaddr *)&from, &size);
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0 && errno != ENOBUFS)
+			return any;
 		/* So many at once that some were dropped: any may have been. */
-		if (n < 0)
-			return any || errno == ENOBUFS;
+		if (n < 0) {
+			any = *ret_gone = true;
+			continue;
+		}
 		/* Only the kernel's count; another process can send as well. */
-		any |= from.nl_pid == 0 && of_block_device(text, n);
+		if (from.nl_pid || !of_block_device(text, n))
+			continue;
+		any = true;
+		*ret_gone |= !of_new_device(text, n);
 	}
 }

@@ -11,7 +11,10 @@ int uevents_open(void);
 /* The same, and SIGIO comes to this process when there is something to take. */
 int uevents_open_signalled(void);
 
-/* Takes all that are there. Returns whether one of them was of a block device, or may have been. */
-bool uevents_take(int fd);
+/*
+ * Takes all that are there. Returns whether one of them was of a block device, or may have been. *@ret_gone: and of one that
+ * may have gone, or have got another medium; many come at once when many devices are added.
+ */
+bool uevents_take(int fd, bool *ret_gone);
 
 #endif
