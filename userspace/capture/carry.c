@@ -9,6 +9,7 @@
 /* An event that is in one of the two captures only so far is met for some microseconds. */
 #define TRIES 16
 #define TRY_EVERY_NS 100000
+#define ENOUGH_NS 10000			/* that a cut may take at first */
 
 static u64 load(const u64 *cell)
 {
@@ -113,17 +114,34 @@ static void add_difference(const struct op_counts *from, const struct op_counts 
 	carry->after_idle_sum_ns += from->after_idle_sum_ns - to->after_idle_sum_ns;
 }
 
+/*
+ * What the two have at nearly the same moment. Whoever is interrupted in between does it again, for which a longer time
+ * will do. Returns how long it took. *@ret_ended: of what only the second has slots for, before the bins were read, or an
+ * IO might be in them and lost as well.
+ */
+static u64 read_both(const struct live_capture *from, const struct live_capture *to, const struct carried *c,
+		     struct watch_counts *from_sums, struct watch_counts *to_sums, u64 *ret_ended)
+{
+	u64 begin_ns, took_ns;
+
+	for (u64 enough_ns = ENOUGH_NS;; enough_ns += enough_ns / 2) {
+		*ret_ended = compare_starts(from, to, c).ended;
+		begin_ns = now_ns();
+		region_read_sums(&from->region, c->from, from_sums);
+		region_read_sums(&to->region, c->to, to_sums);
+		took_ns = now_ns() - begin_ns;
+		if (took_ns <= enough_ns)
+			return took_ns;
+	}
+}
+
 /* Returns how long it took. @from_sums and @to_sums are scratch. */
 static u64 cut(const struct live_capture *from, const struct live_capture *to, struct carried *c,
 	       struct watch_counts *from_sums, struct watch_counts *to_sums)
 {
-	/* Before the bins, or an IO might be in them and lost as well. */
-	u64 ended = compare_starts(from, to, c).ended, begin_ns = now_ns(), took_ns;
+	u64 ended, took_ns = read_both(from, to, c, from_sums, to_sums, &ended);
 	bool has_slots = to->region.ranges[c->to].n;
 
-	region_read_sums(&from->region, c->from, from_sums);
-	region_read_sums(&to->region, c->to, to_sums);
-	took_ns = now_ns() - begin_ns;
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		add_difference(&from_sums->ops[op], &to_sums->ops[op], &c->carry->ops[op]);
 	if (has_slots)	/* the reader tells it from the slots */
