@@ -222,7 +222,6 @@ static void take_kernel(struct live_capture *l, u32 i, const struct kernel_read 
 	ios = read->stat.ios - k->base - w->accounts[BLKLAT_EMPTY_FLUSH];
 	w->kernel_known = !err && kernel_comparable(watch, w->accounts) && (s64)ios >= 0;
 	w->kernel_ios = w->kernel_known ? ios : 0;
-	w->kernel_passthrough = watch->device->iostats_passthrough;
 	w->kernel_in_flight = w->kernel_known ? read->stat.in_flight : 0;
 }
 

@@ -114,7 +114,7 @@ void account(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_left, struc
 		.kernel_ios = w->kernel_ios,
 		.kernel_in_flight = w->kernel_in_flight,
 		.kernel_known = w->kernel_known,
-		.kernel_leaves_out = w->kernel_passthrough ? 0 : hist_count(&w->ops[BLKLAT_OP_OTHER].hist),
+		.kernel_leaves_out = hist_count(&w->ops[BLKLAT_OP_OTHER].hist),
 	};
 	s64 started = w->started - accounts[BLKLAT_REQUEUED] + accounts[BLKLAT_NO_START] +
 		      accounts[BLKLAT_TAG_RANGE] + accounts[BLKLAT_TABLE_FULL];

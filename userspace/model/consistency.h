@@ -40,7 +40,12 @@ struct accounting {
 	u64 kernel_ios;		/* what the kernel's statistics counted meanwhile */
 	u64 kernel_in_flight;	/* what they have in flight, read after all that is ours */
 	bool kernel_known;
-	u64 kernel_leaves_out;	/* at most: commands of users' own, which are of op other, are counted by few kernels */
+	/*
+	 * At most, the completed IOs of op other: commands of users' own are of that op. Few kernels count these; with
+	 * queue/iostats_passthrough only those with data, of drivers that say which device they are for, as nvme
+	 * (110234da18ab, in 6.13).
+	 */
+	u64 kernel_leaves_out;
 };
 
 /*

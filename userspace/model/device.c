@@ -128,7 +128,6 @@ static void read_queue(struct device *d, int dir)
 	sysfs_entries(dir, "mq", add_hw_queue, d);
 	d->nr_requests = sysfs_u32_or(dir, "queue/nr_requests", 0);
 	d->iostats = sysfs_u32_or(dir, "queue/iostats", 0) != 0;
-	d->iostats_passthrough = sysfs_u32_or(dir, "queue/iostats_passthrough", 0) != 0;
 	d->stages = 1u << BLKLAT_STAGE_TOTAL;
 	if (!d->hw_queues)
 		return;

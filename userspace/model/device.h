@@ -31,7 +31,6 @@ struct device {
 	u32 tags;			/* driver tags a hardware queue (its largest); 0 when bio-based */
 	u32 nr_requests;		/* scheduler tags a hardware queue */
 	bool iostats;			/* the kernel counts its IOs */
-	bool iostats_passthrough;	/* and commands of its users' own, as reads and writes (since Linux 6.13) */
 	bool hidden;			/* a hidden path (nvme multipath) */
 	u32 n_lower;			/* devices it lies on (slaves): indices in the table */
 	u32 lower[32];

@@ -54,7 +54,6 @@ struct watch_counts {
 	u64 kernel_ios;		/* completed since the capture began, by the kernel's own statistics */
 	u64 kernel_in_flight;	/* by the same */
 	bool kernel_known;	/* false: it can't be had for this device and stage */
-	bool kernel_passthrough;	/* and these are all: commands of users' own, of op other, are in it */
 	bool gone;		/* the device went away; the counts are its last */
 	bool replaced;		/* and another one was in its place before that was seen: some may be that one's */
 	bool unsettled;		/* nothing moved, yet it does not add up, and not by what was missing before */
