@@ -205,11 +205,14 @@ static noinline void complete_unstarted(struct blklat_session *s, struct blklat_
 		account(s, t->watch[BLKLAT_STAGE_DEVICE], cell);
 }
 
-/* The latency of an IO that was marked or took long, where pauses are looked for. */
-static noinline u64 end_marked(struct blklat_session *s, struct blklat_target *t, struct request *rq, u64 now, u64 began)
+/* The latency of an IO that ends now, where pauses may be looked for. */
+static u64 latency(struct blklat_session *s, struct blklat_target *t, struct request *rq, u64 now, u64 began)
 {
 	u64 ns = now - (began & ~BLKLAT_SLOT_AFTER_IDLE);
 
+	/* A mark makes the difference huge. */
+	if (!s->idle_gap_ns || now - began <= BLKLAT_SEEN_EVERY_NS)
+		return ns;
 	blklat_note_use(&t->seen_ns, now);
 	if (began & BLKLAT_SLOT_AFTER_IDLE)
 		blklat_count_after_idle(s, t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags), ns);
@@ -221,7 +224,7 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 					     int error, u32 bytes, bool pauses)
 {
 	/* First of all: the slot may have to come from another CPU's cache, which is not the IO's time. */
-	u64 now = now_ns(), began, ns;
+	u64 now = now_ns(), began;
 	struct blklat_slot slot;
 	struct blklat_series *series;
 
@@ -237,13 +240,8 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 	blklat_hist_add(&series->bytes, bytes);
 	if (unlikely(error))
 		blklat_hist_add(&series->errors, 1);
-	if (bytes < rq->__data_len)
-		return;		/* a part; the last one ends it */
-	/* A mark makes it huge. */
-	ns = now - began;
-	if (pauses && s->idle_gap_ns && ns > BLKLAT_SEEN_EVERY_NS)
-		ns = end_marked(s, t, rq, now, began);
-	end(s, series, slot, ns);
+	if (bytes >= rq->__data_len)	/* else a part; the last one ends it */
+		end(s, series, slot, pauses ? latency(s, t, rq, now, began) : now - began);
 }
 
 /* --- bios ---------------------------------------------------------------------------------- */
