@@ -118,13 +118,14 @@ static int make_session(struct blklat_setup *setup, struct blklat_watch *watch, 
 }
 
 /* What SETUP returns goes out before the session can be used, so that nothing is done where it can't. */
-static int answer(const struct blklat_session *s, const struct blklat_setup *setup,
-		  const struct blklat_watch *watch, struct blklat_setup __user *arg)
+static int answer(const struct blklat_session *s, struct blklat_setup *setup, const struct blklat_watch *watch,
+		  struct blklat_setup __user *arg)
 {
 	if (copy_to_user(u64_to_user_ptr(setup->watch), watch, setup->watches * sizeof(*watch)))
 		return -EFAULT;
 	/* The begin of the mapping says it too, but who maps has to know before. */
-	return put_user(s->bytes, &arg->bytes);
+	setup->bytes = s->bytes;
+	return copy_to_user(arg, setup, sizeof(*setup)) ? -EFAULT : 0;
 }
 
 static int setup_watches(struct blklat_setup *setup, struct blklat_setup __user *arg, struct blklat_session **ret)

@@ -32,7 +32,8 @@
  *   ioctl(BLKLAT_IOC_SETUP)    says what to watch; from here on ends are seen
  *   mmap(header.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, offset 0), once: EBUSY for a second,
  *                              EACCES with PROT_EXEC; it can't grow, and no child inherits it
- *   ioctl(BLKLAT_IOC_START)    from here on starts are counted, and the ends of those
+ *   ioctl(BLKLAT_IOC_START)    from here on starts are counted, and the ends of those; once, EBUSY for a
+ *                              second, and where it fails nothing is seen any more: close
  *   ...                        userspace reads the mapping; nothing is asked of the kernel
  *   ioctl(BLKLAT_IOC_BIOS)     the one thing not in the mapping: bios in flight, stage total
  *   close, or the process ends: everything is undone
