@@ -10,7 +10,7 @@
 
 #include "kunit_session.h"
 
-enum { MAX_WATCHES = 1024, MAX_BIOS = 16 << 20, MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
+enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
 enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL };
 
 #define SETUP(...) { .version = 2, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
@@ -292,7 +292,7 @@ static void blklat_session_test_too_big(struct kunit *test)
 
 /* --- targets ------------------------------------------------------------------------------- */
 
-enum { KEYS = 2 * MAX_WATCHES, TARGET_BITS = 12 };
+enum { MANY = 1024, KEYS = 2 * MANY, TARGET_BITS = 12 };
 
 /* Addresses of queues and disks: any, or only such as begin their search at the last bucket. */
 static void make_keys(u64 *key, u32 n, bool same_hash)
@@ -328,16 +328,16 @@ static void expect_targets(struct kunit *test, const struct blklat_session *s, c
 
 static void blklat_session_test_targets(struct kunit *test)
 {
-	struct blklat_setup setup = { .version = 2, .watches = MAX_WATCHES, .max_bios = 1 };
-	struct blklat_device *device = fake_alloc(test, MAX_WATCHES * sizeof(*device));
-	struct blklat_watch *watch = fake_alloc(test, MAX_WATCHES * sizeof(*watch));
+	struct blklat_setup setup = { .version = 2, .watches = MANY, .max_bios = 1 };
+	struct blklat_device *device = fake_alloc(test, MANY * sizeof(*device));
+	struct blklat_watch *watch = fake_alloc(test, MANY * sizeof(*watch));
 	u64 *key = fake_alloc(test, 2 * KEYS * sizeof(*key));
 	struct fake *f = test->priv;
 	u32 same_hash, i;
 
 	for (same_hash = 0; same_hash < 2; same_hash++) {
 		make_keys(key, 2 * KEYS, same_hash);
-		for (i = 0; i < MAX_WATCHES; i++) {
+		for (i = 0; i < MANY; i++) {
 			watch[i] = (struct blklat_watch){ .stage = TOTAL };
 			device[i] = (struct blklat_device){
 				.disk = (void *)key[2 * i], .queue = (void *)key[2 * i + 1], .number = i,

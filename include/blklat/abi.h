@@ -142,7 +142,7 @@ struct blklat_idle_series {
 
 #define BLKLAT_ABI_VERSION 2
 #define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
-#define BLKLAT_MAX_WATCHES 1024
+#define BLKLAT_MAX_WATCHES 65536
 #define BLKLAT_MAX_BIOS (16 << 20)
 
 /* What stands at the begin of the mapping. Offsets and sizes are in bytes. */

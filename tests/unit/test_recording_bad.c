@@ -97,8 +97,8 @@ static void figures_that_cannot_be(void **state)
 		{ "UPDATE watch SET device = 2 WHERE id = 1", "watch 1 is no device and stage" },
 		{ "UPDATE watch SET stage = 'cpu'", "watch 0 is no device and stage" },
 		{ "UPDATE watch SET device = 0, stage = 'queue'", "watch 1 is no device and stage, or there twice" },
-		{ "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 1024) "
-		  "INSERT INTO watch SELECT i, 0, 'queue' FROM n", "its watchs are not numbered from 0 to at most 1023" },
+		{ "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 65536) "
+		  "INSERT INTO watch SELECT i, 0, 'queue' FROM n", "its watchs are not numbered from 0 to at most 65535" },
 		{ "INSERT INTO mark VALUES(-1, 0, 'x')", "mark 0 is none" },
 		{ "INSERT INTO mark VALUES(1, 0, NULL)", "mark 0 is none" },
 		{ "INSERT INTO mark VALUES(1, 0, printf('%.*c', 1025, 'x'))", "mark 0 is none" },
