@@ -17,6 +17,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CMOCKA = re.compile(r"\[  (PASSED|FAILED|SKIPPED)  \] (\d+) test\(s\)")
 NODE_TEST = re.compile(r"^\S+ (pass|fail|cancelled|skipped) (\d+)$", re.M)
+# A kernel of the guests whose tracepoints can be preempted.
+PREEMPTIBLE = "7.2"
 PYTEST = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)\b")
 
 
@@ -88,10 +90,14 @@ def kunit(build):
 
 
 def vm(build):
-    """The module's suites as a module of each kernel, then what needs devices, then the service."""
+    """
+    The module's suites as a module of each kernel, then what needs devices, then the service. Always: several tasks where
+    they can be preempted anywhere.
+    """
     kernels = os.environ.get("KERNEL", "").split()
     count = program("tests/kunit/stock.py", "run", *kernels)
     count.add(program("tests/vm/vm.py", "test", *kernels))
+    count.add(program("tests/vm/vm.py", "test", PREEMPTIBLE, "-k", "test_tasks", "--append", "preempt=full"))
     if not kernels or "6.1" in kernels:  # Debian 12's
         count.add(program("tests/vm/service.py"))
     return count

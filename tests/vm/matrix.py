@@ -88,13 +88,13 @@ def complaints(kernel, result, count, running):
         yield f"kernel log: {line}"
 
 
-def test_on(kernel, keyword, timeout, show, folder):
-    """Runs the guest tests on one kernel; returns their count."""
+def test_on(kernel, keyword, timeout, show, folder, append):
+    """Runs the guest tests on one kernel, @append on its command line; returns their count."""
     argv = [*PYTEST, *(["-k", keyword] if keyword else []), str(HERE / "guest")]
     env = {"BLKLAT": BLKLAT, "BLKLAT_SLOW": SLOWER, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     if (ROOT / "Kbuild").exists():
         env["BLKLAT_KO"] = build_kmod(kernel)
-    result = Machine(kernel, disks=DISKS).run(argv, timeout, env, show, out=folder)
+    result = Machine(kernel, disks=DISKS, append=append).run(argv, timeout, env, show, out=folder)
     outcomes, running = read_results(folder)
     count = Count(outcomes.values())
     bad = list(complaints(kernel, result, count, running))
@@ -106,15 +106,15 @@ def test_on(kernel, keyword, timeout, show, folder):
     return count
 
 
-def test(kernels, keyword, timeout, show):
+def test(kernels, keyword, timeout, show, append=""):
     """On each kernel, one after the other; the last line counts them all. Returns the exit status."""
     if not os.path.exists(BLKLAT):
         raise Failure(f"{BLKLAT} is not built")
     counts = {}
     for kernel in kernels:
-        show(f"--- kernel {kernel.name}: {kernel.release}\n")
+        show(f"--- kernel {kernel.name}: {kernel.release}{append and f', {append}'}\n")
         try:
-            counts[kernel.name] = test_on(kernel, keyword, timeout, show, BUILD / "vm" / kernel.name)
+            counts[kernel.name] = test_on(kernel, keyword, timeout, show, BUILD / "vm" / kernel.name, append)
         except Failure as e:
             show(f"{e}\n")
             counts[kernel.name] = Count(["failed"])

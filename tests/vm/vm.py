@@ -55,9 +55,10 @@ def cmd_test(args):
     kernels = chosen(args.kernels)
     fetch(kernels)
     if args.jobs > 1 and len(kernels) > 1:
-        argv = [sys.executable, "-B", __file__, "test", "-k", args.keyword, "--timeout", str(args.timeout)]
+        argv = [sys.executable, "-B", __file__, "test", "-k", args.keyword, "--timeout", str(args.timeout),
+                f"--append={args.append}"]
         return matrix.test_side_by_side(kernels, args.jobs, argv, show)
-    return matrix.test(kernels, args.keyword, args.timeout, show)
+    return matrix.test(kernels, args.keyword, args.timeout, show, args.append)
 
 
 def parser():
@@ -93,6 +94,7 @@ def parser():
 
     c = command("test", cmd_test, "run the guest tests on each kernel")
     c.add_argument("-k", dest="keyword", default="", metavar="EXPR", help="only tests that match, as pytest's -k")
+    c.add_argument("--append", default="", help="more for the kernels' command lines")
     c.add_argument("--timeout", type=float, default=3600, metavar="S", help="of each guest")
     c.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="kernels at a time")
     return p

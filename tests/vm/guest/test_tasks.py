@@ -4,6 +4,8 @@ Several tasks that submit at once, more of them than CPUs. Where tracepoints can
 program while others come to it, and the kernel skips the program for them: nothing may be missing for that, at any
 stage, on any device. bpf has to say the same as kmod and fio, which skip nothing.
 """
+import os
+
 import pytest
 from devices import Delta, zram
 from guest import module, null_blk, nvme, virtio
@@ -11,7 +13,7 @@ from jitter import assert_sums_are_bins
 from stack import dm, file_loop, md, scsi_debug, traffic, watch
 
 TASKS = {"ioengine": "libaio", "iodepth": 64, "numjobs": 3, "rw": "randrw", "bssplit": "4k/60:16k/30:64k/10",
-         "norandommap": 1, "number_ios": 2000}
+         "norandommap": 1, "number_ios": int(os.environ.get("BLKLAT_TASK_IOS", 2000))}
 REQUESTS = ("device", "queue", "total")
 BIOS = ("total",)
 

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The table of bios, as the programs leave it, and while they write to it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "capture/bpf_bios.h"
+
+enum { BUCKETS = 4, WATCHES = 3 };
+
+static struct bio_bucket buckets[BUCKETS];
+static struct bio_counts counts[WATCHES];
+
+static struct bio_cell *cell(u32 bucket, u32 i)
+{
+	return &buckets[bucket].cell[i];
+}
+
+static void put(struct bio_cell *c, u64 ns, u32 first, u32 second)
+{
+	c->key = 1;
+	c->start.watch[0] = first;
+	c->start.watch[1] = second;
+	__atomic_store_n(&c->start.ns, ns, __ATOMIC_RELEASE);
+}
+
+static void count(void)
+{
+	memset(counts, 0xff, sizeof(counts));
+	bios_count_cells(buckets, BUCKETS, counts, WATCHES);
+}
+
+static void check(u32 watch, u64 in_flight, u64 earliest_ns)
+{
+	assert_int_equal(counts[watch].in_flight, in_flight);
+	assert_int_equal(counts[watch].earliest_ns, earliest_ns);
+}
+
+static int clear(void **state)
+{
+	(void)state;
+	memset(buckets, 0, sizeof(buckets));
+	return 0;
+}
+
+static void test_none(void **state)
+{
+	(void)state;
+	/* Claimed, and nothing in it yet; and one that was left. */
+	cell(0, 0)->key = 1;
+	cell(1, 3)->start.watch[0] = 1;
+	count();
+	for (u32 i = 0; i < WATCHES; i++)
+		check(i, 0, UINT64_MAX);
+}
+
+/* A bio is its disk's and its partition's; numbers are one more than the watch's. The mark is no part of the time. */
+static void test_whose(void **state)
+{
+	(void)state;
+	put(cell(0, 0), 300, 1, 0);
+	put(cell(0, 7), 200 | BLKLAT_SLOT_SEEN, 1, 2);
+	put(cell(3, 4), 100, 0, 2);
+	put(cell(2, 1), 50, 4, 0);	/* nobody's */
+	count();
+	check(0, 2, 200);
+	check(1, 2, 100);
+	check(2, 0, UINT64_MAX);
+}
+
+static bool over;
+
+/* A cell that changes hands all the time: what is of one bio never goes with what is of another. */
+static void *change_hands(void *unused)
+{
+	struct bio_cell *c = cell(1, 2);
+
+	for (u64 n = 1; !__atomic_load_n(&over, __ATOMIC_RELAXED); n++) {
+		u32 watch = 1 + n % 2;
+
+		__atomic_store_n(&c->start.watch[0], watch, __ATOMIC_RELEASE);
+		__atomic_store_n(&c->start.ns, 2 * n + watch - 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&c->start.ns, 0, __ATOMIC_RELEASE);
+	}
+	return unused;
+}
+
+static void test_while_written(void **state)
+{
+	pthread_t writer;
+	u64 seen = 0;
+
+	(void)state;
+	over = false;
+	assert_int_equal(pthread_create(&writer, NULL, change_hands, NULL), 0);
+	for (u32 i = 0; i < 200000 || !seen; i++) {
+		count();
+		assert_true(counts[0].in_flight + counts[1].in_flight <= 1);
+		for (u32 w = 0; w < 2; w++)
+			if (counts[w].in_flight)
+				assert_int_equal(counts[w].earliest_ns % 2, w);
+		seen += counts[0].in_flight + counts[1].in_flight;
+	}
+	over = true;
+	pthread_join(writer, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_none, clear),
+		cmocka_unit_test_setup(test_whose, clear),
+		cmocka_unit_test_setup(test_while_written, clear),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
