@@ -310,7 +310,7 @@ static __always_inline void complete_bio(const struct bio_start *start, u32 i, u
 static __always_inline void end_bio(u64 key, u32 error, u64 now, u32 turn, enum table table)
 {
 	/* A bio may end in either of two tracepoints, that is in two programs; the hash's kernels guard neither. */
-	const enum sharing sharing = table == TABLE_HASH ? ROW_ALONE : ROW_SHARED;
+	const enum sharing sharing = table == TABLE_HASH ? sharing_of(turn) : ROW_SHARED;
 	struct bio_start start;
 
 	if (!(table == TABLE_HASH ? recall_from_hash(key, &start) : recall_from_cell(key, &start)))

@@ -39,6 +39,7 @@ static __always_inline void start_request(struct target *t, struct request *rq, 
 static __always_inline void end_queue(struct target *t, struct request *rq, u32 turn)
 {
 	struct slot slot = slot_of(t, rq, BLKLAT_STAGE_QUEUE);
+	const enum sharing sharing = sharing_of(turn);
 	struct blklat_series *s;
 	u64 start, *bin;
 
@@ -50,11 +51,11 @@ static __always_inline void end_queue(struct target *t, struct request *rq, u32 
 	s = series_of(t->watch[BLKLAT_STAGE_QUEUE], op_of(rq->cmd_flags), turn);
 	if (!s)
 		return;
-	bin = count_latency(s, unmarked_latency(bpf_ktime_get_ns(), start), sharing_of(turn));
-	add(&s->bytes, rq->__data_len, sharing_of(turn));
+	bin = count_latency(s, unmarked_latency(bpf_ktime_get_ns(), start), sharing);
+	add(&s->bytes, rq->__data_len, sharing);
 	end_slot(slot, 0);
 	if (bin)
-		add(bin, 1, sharing_of(turn));
+		add(bin, 1, sharing);
 }
 
 static __always_inline void issue(struct target *t, struct request *rq, u32 turn)
@@ -135,9 +136,9 @@ static __always_inline u32 unstarted_account(u64 ns, u32 error, u32 bytes, struc
 	return error ? BLKLAT_UNISSUED : BLKLAT_NO_START;
 }
 
-static __always_inline void complete_unstarted(u32 watch, u64 *ns, struct request *rq, const u64 *ctx, u32 turn)
+static __always_inline void account_unstarted(u32 watch, u64 *ns, struct request *rq, u32 bytes, u32 error, u32 turn)
 {
-	u32 cell = unstarted_account(*ns, ctx[1], ctx[2], rq);
+	u32 cell = unstarted_account(*ns, error, bytes, rq);
 
 	if (leaves_mark(turn, BPF_RQ_COMPLETE))
 		*ns |= BLKLAT_SLOT_SEEN_FREE;
@@ -145,36 +146,53 @@ static __always_inline void complete_unstarted(u32 watch, u64 *ns, struct reques
 		account(watch, cell, turn);
 }
 
-/*
- * @ctx: of block_rq_complete; read where it is used, since to keep what was read takes more. @now, or 0:
- * the standby only asks for the time where it has something to do.
- */
+static __noinline int complete_unstarted(u32 watch, u64 *ns, struct request *rq, u32 bytes, u32 error)
+{
+	if (ns && rq)
+		account_unstarted(watch, ns, rq, bytes, error, TURN_FIRST);
+	return 0;
+}
+
+/* @ctx: of block_rq_complete; read where it is used, since to keep what was read takes more. */
+static __always_inline void complete_vacant(struct target *t, struct request *rq, u64 *ns, const u64 *ctx, u32 turn)
+{
+	u32 watch = t->watch[BLKLAT_STAGE_DEVICE];
+
+	if (ctx[2] < rq->__data_len)
+		return;		/* a part */
+	if (turn == TURN_FIRST)
+		complete_unstarted(watch, ns, rq, ctx[2], ctx[1]);
+	else if (!is_done(ns, BLKLAT_SLOT_SEEN_FREE, turn, BPF_RQ_COMPLETE))
+		account_unstarted(watch, ns, rq, ctx[2], ctx[1], turn);
+}
+
+/* @now, or 0: a standby only asks for the time where it has something to do. */
 static __always_inline void complete(struct target *t, struct request *rq, const u64 *ctx, u64 now, enum mode mode,
 				     u32 turn)
 {
 	struct slot slot = slot_of(t, rq, BLKLAT_STAGE_DEVICE);
+	enum sharing sharing;
 	struct blklat_series *s;
 	u64 start, ns, *bin;
-	bool part;		/* the last one ends the request */
 
 	if (!slot.ns)
 		return;		/* counted when it was started */
 	start = *slot.ns;
-	part = ctx[2] < rq->__data_len;
 	if (start <= BLKLAT_SLOT_VACANT) {
-		if (!part && !is_done(slot.ns, BLKLAT_SLOT_SEEN_FREE, turn, BPF_RQ_COMPLETE))
-			complete_unstarted(t->watch[BLKLAT_STAGE_DEVICE], slot.ns, rq, ctx, turn);
+		complete_vacant(t, rq, slot.ns, ctx, turn);
 		return;
 	}
-	if (part && is_done(slot.ns, BLKLAT_SLOT_SEEN, turn, BPF_RQ_COMPLETE))
+	if (turn != TURN_FIRST && ctx[2] < rq->__data_len && is_done(slot.ns, BLKLAT_SLOT_SEEN, turn, BPF_RQ_COMPLETE))
 		return;
 	s = series_of(t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags), turn);
 	if (!s)
 		return;
-	add(&s->bytes, ctx[2], sharing_of(turn));
+	sharing = sharing_of(turn);
+	add(&s->bytes, ctx[2], sharing);
 	if ((u32)ctx[1])
-		add(&s->errors, 1, sharing_of(turn));
-	if (part) {
+		add(&s->errors, 1, sharing);
+	if (ctx[2] < rq->__data_len) {
+		/* A part; the last one ends the request. */
 		if (leaves_mark(turn, BPF_RQ_COMPLETE))
 			*slot.ns = start | BLKLAT_SLOT_SEEN;
 		return;
@@ -190,11 +208,11 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 	} else {
 		ns = unmarked_latency(now, start);
 	}
-	bin = count_latency(s, ns, sharing_of(turn));
+	bin = count_latency(s, ns, sharing);
 	if (!bin)
 		return;
 	end_slot(slot, leaves_mark(turn, BPF_RQ_COMPLETE) ? BLKLAT_SLOT_SEEN_FREE : 0);
-	add(bin, 1, sharing_of(turn));
+	add(bin, 1, sharing);
 }
 
 static __always_inline void requeue_any(const u64 *ctx, u32 turn)

@@ -245,6 +245,12 @@ class Unseen(Process):
         self.until(lambda: "ready\n" in self.printed, "ready")
         return self
 
+    def __exit__(self, *unused):
+        try:
+            self.counts()
+        finally:
+            self.kill()
+
     def counts(self):
         """{disk: requests}, of all that happened since the block was entered; the disks have to be at rest."""
         if self.process.poll() is None:
