@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the module's KUnit suites in a Linux built as a program (UML), by Linux' own kunit.py.
 
-usage: run.py [--sanitize]        --sanitize: a second time, with KASAN and lockdep
+usage: run.py [--sanitize]        --sanitize: a second time, with KASAN and lockdep; then real IO on that kernel
 
 All of kmod/ is compiled into the kernel. Prints each case; the last line counts them. The exit status is 0
 only if no case failed, every suite ran to its end and the kernel's log has no complaint. The first run takes
@@ -31,6 +31,9 @@ CONFIG = ["KUNIT", "BLOCK", "BLK_DEV", "BLK_DEV_NULL_BLK", "DEBUG_FS", "FTRACE",
 NOT_CONFIG = ["VIRTIO_UML", "UML_PCI_OVER_VIRTIO"]
 SANITIZERS = ["DEBUG_KERNEL", "KASAN", "KASAN_VMALLOC", "UBSAN", "PROVE_LOCKING", "DEBUG_LIST", "DEBUG_OBJECTS",
               "DEBUG_OBJECTS_TIMERS", "DEBUG_OBJECTS_RCU_HEAD", "DEBUG_OBJECTS_WORK"]
+# For programs of this machine to run in it.
+USERSPACE = ["HOSTFS", "DEVTMPFS", "TMPFS"]
+LOAD = pathlib.Path(__file__).resolve().parent / "real_load.py"
 KCONFIG = """\
 config BLKLAT_KUNIT
 	bool "blklat with its KUnit suites"
@@ -123,10 +126,30 @@ def uml(home, name, added, expected):
     return count
 
 
+def real_load(home, name):
+    """Boots the kernel into real_load.py, with this machine's files read-only; returns the count of its cases."""
+    argv = [home / name / "linux", "mem=1G", "console=tty", "root=/dev/root", "rootfstype=hostfs", "ro", f"init={LOAD}",
+            "kunit.enable=0", "null_blk.nr_devices=0", "kasan_multi_shot"]
+    log = home / name / "load.log"
+    begin = time.monotonic()
+    with open(log, "wb") as out:
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+        try:
+            process.wait(RUN_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            print(f"real load takes more than {RUN_LIMIT_S} s")
+        finally:
+            end_children(process.pid)
+    count = ktap.judge_plain(log.read_text(errors="replace"))
+    print(f"--- {name}: {ktap.summary(count)} under real load in {time.monotonic() - begin:.1f} s")
+    return count
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--sanitize", action="store_true", help="a second time, with KASAN and lockdep")
-    builds = {"uml": []} | ({"uml-sanitized": SANITIZERS} if parser.parse_args().sanitize else {})
+    sanitize = parser.parse_args().sanitize
+    builds = {"uml": []} | ({"uml-sanitized": SANITIZERS + USERSPACE} if sanitize else {})
     total = ktap.counted()
     adopt_orphans()
     with source.lock():
@@ -135,6 +158,8 @@ def main():
         expected = suites.expected()
         for name, added in builds.items():
             total = ktap.add(total, uml(home, name, added, expected))
+        if sanitize:
+            total = ktap.add(total, real_load(home, "uml-sanitized"))
     return ktap.finish(total)
 
 

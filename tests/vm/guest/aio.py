@@ -31,36 +31,62 @@ def system(number, *args):
     return done
 
 
+class Reads:
+    """A device's reads: at most so many at a time on their way."""
+
+    def __init__(self, device, room):
+        self.fd = os.open(device.path, os.O_RDONLY | os.O_DIRECT)
+        self.page = mmap.mmap(-1, BYTES)
+        self.context = ctypes.c_ulong()
+        self.events = (Event * room)()
+        self.sent = 0
+        self.results = {}
+        system(IO_SETUP, ctypes.c_uint(room), ctypes.byref(self.context))
+
+    def _controls(self, n, flags):
+        at = ctypes.addressof(ctypes.c_char.from_buffer(self.page))
+        # Not neighbours, which would be merged.
+        return (Control * n)(*(Control(data=i, rw_flags=flags, opcode=PREAD, fildes=self.fd, buf=at, nbytes=BYTES,
+                                       offset=2 * i % 10000 * BYTES) for i in range(self.sent, self.sent + n)))
+
+    def send(self, n, flags=0):
+        controls = self._controls(n, flags)
+        pointers = (ctypes.c_void_p * n)(*(ctypes.addressof(c) for c in controls))
+        done = 0
+        while done < n:
+            try:
+                done += system(IO_SUBMIT, self.context, ctypes.c_long(n - done),
+                               ctypes.byref(pointers, done * ctypes.sizeof(ctypes.c_void_p)))
+            except BlockingIOError as e:
+                # One that is refused before it is queued, by kernels that say so here.
+                self.results[self.sent + done] = -e.errno
+                done += 1
+        self.sent += n
+
+    def wait(self):
+        """Until all that were sent are over. Returns for each what it gave: its bytes or a negative errno."""
+        left = self.sent - len(self.results)
+        got = system(IO_GETEVENTS, self.context, ctypes.c_long(left), ctypes.c_long(left), self.events, None)
+        self.results.update((e.data, e.res) for e in self.events[:got])
+        assert sorted(self.results) == list(range(self.sent))
+        results = [self.results[i] for i in range(self.sent)]
+        self.sent, self.results = 0, {}
+        return results
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        system(IO_DESTROY, self.context)
+        os.close(self.fd)
+
+
 def read_all(device, waits, waits_not):
     """
     So many reads at once of which the first may wait for room in the device's queue, and then so many that must not.
-    They are not neighbours, which would be merged. Returns for each what it gave: its bytes or a negative errno.
+    Returns for each what it gave.
     """
-    n = waits + waits_not
-    fd = os.open(device.path, os.O_RDONLY | os.O_DIRECT)
-    page = mmap.mmap(-1, BYTES)
-    at = ctypes.addressof(ctypes.c_char.from_buffer(page))
-    context = ctypes.c_ulong()
-    system(IO_SETUP, ctypes.c_uint(n), ctypes.byref(context))
-    try:
-        controls = (Control * n)(*(Control(data=i, rw_flags=NOWAIT if i >= waits else 0, opcode=PREAD, fildes=fd, buf=at,
-                                           nbytes=BYTES, offset=2 * i * BYTES) for i in range(n)))
-        pointers = (ctypes.c_void_p * n)(*(ctypes.addressof(c) for c in controls))
-        sent = 0
-        results = {}
-        while sent < n:
-            try:
-                sent += system(IO_SUBMIT, context, ctypes.c_long(n - sent),
-                               ctypes.byref(pointers, sent * ctypes.sizeof(ctypes.c_void_p)))
-            except BlockingIOError as e:
-                # One that is refused before it is queued, by kernels that say so here.
-                results[sent] = -e.errno
-                sent += 1
-        events = (Event * n)()
-        got = system(IO_GETEVENTS, context, ctypes.c_long(n - len(results)), ctypes.c_long(n), events, None)
-        results.update((e.data, e.res) for e in events[:got])
-        assert sorted(results) == list(range(n))
-        return [results[i] for i in range(n)]
-    finally:
-        system(IO_DESTROY, context)
-        os.close(fd)
+    with Reads(device, waits + waits_not) as reads:
+        reads.send(waits)
+        reads.send(waits_not, NOWAIT)
+        return reads.wait()

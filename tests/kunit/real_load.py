@@ -1,0 +1,210 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+The first process of a user-mode kernel with KASAN and lockdep, in which the module is built in: /dev/blklat, probes and
+removal with real IO on null block devices. Each function below is a case; what a case prints is its failure. run.py boots
+it, reads the lines and the kernel's log. One process of one thread: at a fork user-mode Linux 6.1 walks the
+process's memory without its lock (force_flush_all()), of which lockdep would tell.
+"""
+import contextlib
+import ctypes
+import errno
+import mmap
+import os
+import pathlib
+import random
+import sys
+import time
+import traceback
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/vm/guest"))
+
+import abi  # noqa: E402
+import aio  # noqa: E402
+from abi import Session, a_watch  # noqa: E402
+
+CONFIG = pathlib.Path("/sys/kernel/config")
+POWER_OFF = 0x4321fedc
+REQUEUED, NO_START, TABLE_FULL, BEFORE = 0, 1, 4, 5
+STARTED = 8
+# Timers complete, some time after the calls.
+SLOW = {"size": 256, "irqmode": 2, "completion_nsec": 5000000, "hw_queue_depth": 64}
+BATCH = 64
+STAGES = abi.DEVICE, abi.QUEUE, abi.TOTAL
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def mount():
+    for kind, at in ("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("configfs", CONFIG), ("tmpfs", "/tmp"):
+        if libc.mount(b"none", str(at).encode(), kind.encode(), 0, None):
+            raise OSError(ctypes.get_errno(), f"mount {kind}")
+
+
+class Null:
+    """A null block device of its own."""
+
+    def __init__(self, name, **attributes):
+        self.name, self.path = name, f"/dev/{name}"
+        self.folder = CONFIG / "nullb" / name
+        self.folder.mkdir()
+        for key, value in (SLOW | attributes | {"power": 1}).items():
+            (self.folder / key).write_text(f"{value}\n")
+        self.set_scheduler("none")
+
+    def set_scheduler(self, name):
+        pathlib.Path(f"/sys/block/{self.name}/queue/scheduler").write_text(name)
+
+    def remove(self):
+        self.folder.rmdir()
+
+    def reads(self):
+        return int(pathlib.Path(f"/sys/block/{self.name}/stat").read_text().split()[0])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.folder.exists():
+            self.remove()
+
+
+@contextlib.contextmanager
+def opened(device):
+    fd = os.open(device.path, os.O_RDONLY)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+class Load:
+    """Reads of devices that end in interrupts, in the middle of whatever is done meanwhile."""
+
+    def __init__(self, *devices):
+        self.reads = [aio.Reads(device, BATCH) for device in devices]
+        self.more()
+
+    def more(self):
+        """The next batch is on its way."""
+        for reads in self.reads:
+            reads.wait()
+            reads.send(BATCH)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for reads in self.reads:
+            reads.__exit__()
+
+
+def all_stages(fd):
+    return [a_watch(fd, stage, queues=4, tags=64, stride=256) for stage in STAGES]
+
+
+def lost(session, watch):
+    return sum(session.account(cell, watch) for cell in range(NO_START, TABLE_FULL + 1))
+
+
+def read(device, n):
+    fd = os.open(device.path, os.O_RDONLY | os.O_DIRECT)
+    with open(fd, "rb", buffering=0), mmap.mmap(-1, 4096) as page:
+        for i in range(n):
+            assert os.preadv(fd, [page], i * 4096) == 4096
+
+
+# --- cases -------------------------------------------------------------------------------------
+
+
+def exact():
+    """What was read is what is counted, at every stage that it passes."""
+    with Null("nullb0") as device, opened(device) as fd, Session() as s:
+        s.begin(*all_stages(fd), idle_gap_ns=50000000)
+        for _ in range(4):
+            read(device, 50)
+            time.sleep(0.1)
+        results = aio.read_all(device, 64, 200)
+        done, again = results.count(aio.BYTES), results.count(-errno.EAGAIN)
+        assert done + again == 264 and again > 0, (done, again)
+        assert (s.ios(0), s.ios(2)) == (200 + done, 200 + done), (s.ios(0), s.ios(2), done)
+        assert s.account(REQUEUED, 2) == again and s.account(STARTED, 2) == 200 + done + again
+        assert not any(lost(s, watch) for watch in range(3))
+
+
+def sessions_come_and_go():
+    """Set up, mapped, read and closed at any moment, with IO in flight that began before and ends after."""
+    chance = random.Random(1)
+    with Null("nullb0") as one, Null("nullb1") as other, opened(one) as a, opened(other) as b, Load(one, other) as load:
+        other.set_scheduler("mq-deadline")
+        for i in range(60):
+            load.more()
+            with Session() as s:
+                setup, _ = s.setup(*all_stages(a), *all_stages(b), scale=i % 7, idle_gap_ns=i % 2 * 1000000)
+                if chance.random() < 0.2:
+                    continue
+                s.map(setup.bytes)
+                if chance.random() < 0.2:
+                    continue
+                s.ioctl(abi.IOC_START)
+                for _ in range(4):
+                    load.more()
+                    s.ioctl(abi.IOC_BIOS, abi.Bios(ctypes.addressof((ctypes.c_uint64 * 12)()), 6, 0))
+                assert min(s.ios(watch) for watch in (0, 2, 3, 4, 5)) >= 3 * BATCH
+                assert not any(lost(s, watch) for watch in range(6))
+
+
+def spoiled_mapping():
+    """Garbage in one session's memory is not another one's trouble."""
+    with Null("nullb0") as device, opened(device) as fd, Load(device) as load, Session() as good, Session() as spoiled:
+        good.begin(*all_stages(fd), idle_gap_ns=1000)
+        at = spoiled.begin(*all_stages(fd), idle_gap_ns=1000)
+        for seed in range(10):
+            load.more()
+            at[:] = random.Random(seed).randbytes(len(at))
+        at[:] = b"\xff" * len(at)
+        assert good.ios(0) >= 9 * BATCH and not any(lost(good, watch) for watch in range(3))
+
+
+def removed_under_load():
+    """With sessions on it, before and after; what comes at its address is not counted for it."""
+    with Null("nullb0") as stays, opened(stays) as fd, Session() as old:
+        with Null("nullb1") as device, opened(device) as gone:
+            old.begin(*all_stages(fd), *all_stages(gone))
+            read(device, 10)
+        counted = old.ios(3)
+        assert counted >= 10
+        for _ in range(15):
+            with Null("nullb1") as device, Load(device) as load, Session() as s:
+                with opened(device) as there:
+                    s.begin(*all_stages(fd), *all_stages(there), idle_gap_ns=1000000)
+                    read(stays, 5)
+                    load.more()
+                device.remove()
+                assert s.ios(3) >= BATCH and not any(lost(s, watch) for watch in range(6))
+            assert old.ios(3) == counted
+        assert old.ios(0) >= 75
+
+
+CASES = exact, sessions_come_and_go, spoiled_mapping, removed_under_load
+
+
+def main():
+    mount()
+    print(f"1..{len(CASES)}")
+    for case in CASES:
+        began = time.monotonic()
+        try:
+            case()
+            print(f"ok {case.__name__} {time.monotonic() - began:.1f} s", flush=True)
+        except Exception:
+            traceback.print_exc(file=sys.stdout)
+            print(f"not ok {case.__name__}", flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    finally:
+        sys.stdout.flush()
+        libc.reboot(POWER_OFF)
