@@ -208,14 +208,16 @@ static noinline void complete_unstarted(struct blklat_session *s, struct blklat_
 /* The latency of an IO that ends now, where pauses may be looked for. */
 static u64 latency(struct blklat_session *s, struct blklat_target *t, struct request *rq, u64 now, u64 began)
 {
-	u64 ns = now - (began & ~BLKLAT_SLOT_AFTER_IDLE);
+	u64 ns = now - began;
 
-	/* A mark makes the difference huge. */
-	if (!s->idle_gap_ns || now - began <= BLKLAT_SEEN_EVERY_NS)
+	/* A mark makes it huge. */
+	if (!s->idle_gap_ns || ns <= BLKLAT_SEEN_EVERY_NS)
 		return ns;
 	blklat_note_use(&t->seen_ns, now);
-	if (began & BLKLAT_SLOT_AFTER_IDLE)
-		blklat_count_after_idle(s, t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags), ns);
+	if (!(began & BLKLAT_SLOT_AFTER_IDLE))
+		return ns;
+	ns = now - (began & ~BLKLAT_SLOT_AFTER_IDLE);
+	blklat_count_after_idle(s, t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags), ns);
 	return ns;
 }
 
