@@ -25,7 +25,7 @@ from machine import MIB, BenchError, Lacking, LoopDevice
 SIZE_BYTES = 1024 * MIB
 ZRAM_BYTES = 256 * MIB
 SPARE_DEVICES = 3
-PARTS = ("cost", "bios", "iops", "daemon", "drain", "recording")
+PARTS = ("cost", "bios", "iops", "daemon", "drain", "recording", "many")
 
 
 def options():
@@ -105,7 +105,8 @@ def run(o, stack):
     about, versions = facts(o.build, device)
     raw = {"schema": 1, "machine": about, "versions": versions, "options": vars(o),
            "contenders": {"none": "no tool", **{c.name: c.about for c in picked}},
-           "cost": [], "zram": [], "dm": [], "iops": [], "skipped": {}, "daemon": None, "drain": None, "recording": None}
+           "cost": [], "zram": [], "dm": [], "iops": [], "skipped": {}, "daemon": None, "drain": None, "recording": None,
+           "many": None}
     if "cost" in o.only:
         with machine.bpf_statistics():
             raw["cost"], raw["skipped"] = measure.rounds_of(device, picked, o.rounds, o.seconds, progress)
@@ -124,6 +125,8 @@ def run(o, stack):
             raw["drain"] = measure.drain(o.build, device, progress)
         if "recording" in o.only:
             raw["recording"] = measure.recording(o, device, progress)
+        if "many" in o.only:
+            raw["many"] = measure.many(o, progress)
     progress("")
     raw["results"] = report.verdicts(raw)
     return raw

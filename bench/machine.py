@@ -162,6 +162,36 @@ def dm_device(member):
         output_of("dmsetup", "remove", "--retry", "--noudevsync", name)
 
 
+class ManyLoops:
+    """So many loop devices on one small file, of which the first can be put under load. They end as LoopDevice does."""
+
+    def __init__(self, n):
+        self.fds = []
+        self.names = []
+        with tempfile.NamedTemporaryFile(dir=SHM, prefix="blklat-bench-") as file:
+            file.truncate(MIB)
+            for _ in range(n):
+                with uninterrupted():
+                    self._add(file.name)
+        self.name = self.names[0]
+        self.path = f"/dev/{self.name}"
+
+    def _add(self, file):
+        path = output_of("losetup", "--find", "--show", file)
+        try:
+            self.fds.append(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        finally:
+            output_of("losetup", "--detach", path)
+        self.names.append(os.path.basename(path))
+
+    def close(self):
+        for fd in self.fds:
+            os.close(fd)
+
+    def ios(self):
+        return ios_of(pathlib.Path("/sys/block", self.name))
+
+
 def ios_of(sysfs):
     """IOs completed: reads + writes + discards + flushes (Documentation/block/stat.rst)."""
     fields = (sysfs / "stat").read_text().split()

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The measurements. Each gives plain dicts, one a round and contender, for bench.json."""
+import contextlib
 import json
 import os
 import pathlib
 import re
 import statistics
 import subprocess
+import threading
 import time
 
 import machine
 from contenders import NotRunning, accounting, lines_of, running
 from machine import BenchError, end, load_on, started
 
+MANY = 1000		# devices that are at rest but for one
 INTERVAL_S = 1		# of blklat, as the targets are stated
 # What recordings are made of: fio's options.
 RECORDED = {"full speed": [], "50,000 IOPS": ["--rate_iops=50000"], "QD 1": ["--iodepth=1"]}
@@ -122,6 +125,27 @@ def daemon(device, blklat, options, progress):
             finally:
                 end(process)
     return {"first_line_s": starts, "first_line_median_s": statistics.median(starts), **figures}
+
+
+def many(options, progress):
+    """A thousand devices at three stages, one of them with some load: the start, then CPU time and memory."""
+    progress(f"{MANY} loop devices")
+    with contextlib.closing(machine.ManyLoops(MANY)) as devices, load_on(devices, "--rate_iops=2000"):
+        progress(f"{MANY} devices over {options.daemon_seconds} s")
+        command = [f"{options.build}/blklat", "--stage", "device,queue,total", "--interval", str(INTERVAL_S)]
+        for name in devices.names:
+            command += ["--dev", name]
+        began = time.monotonic()
+        process = started(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            if not process.stdout.readline():
+                raise BenchError(f"blklat does not run: {process.stderr.read().strip()}")
+            first = time.monotonic() - began - INTERVAL_S
+            threading.Thread(target=process.stdout.read, daemon=True).start()
+            figures = watch_process(process.pid, options.daemon_seconds)
+        finally:
+            end(process)
+    return {"devices": MANY, "first_line_s": first, **figures}
 
 
 def watch_process(pid, seconds):

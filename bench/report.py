@@ -18,6 +18,9 @@ TARGETS = [
     ("first line, beyond the interval", "first_line_s", "<", 1.5, "{:.2f} s"),
     ("recording an interval, CPU time", "recording_ms", "<", 1, "{:.2f} ms"),
     ("recording, a series and interval", "recording_bytes", "<", 1024, "{:.0f} B"),
+    ("1000 devices: CPU time of a core", "many_cpu_percent", "<", 5, "{:.1f} %"),
+    ("1000 devices: to the first line", "many_first_line_s", "<", 3, "{:.2f} s"),
+    ("1000 devices: besides counters", "many_memory_mib", "<", 64, "{:.1f} MiB"),
 ]
 # Of those that are ratios: which rows they are made of, who is compared with whom, and by what.
 RATIOS = {
@@ -54,7 +57,7 @@ def median_or_none(values):
 
 def figures(raw):
     """What the targets speak of; None for what was not measured."""
-    daemon, drain, recording = (raw[k] for k in ("daemon", "drain", "recording"))
+    daemon, drain, recording, many = (raw[k] for k in ("daemon", "drain", "recording", "many"))
     return {key: median_or_none(ratios(raw[rows], *rest)) for key, (rows, *rest) in RATIOS.items()} | {
         "drain_us": drain and drain["wall_us"]["p50"],
         "cpu_percent": daemon and daemon["cpu_share"] * 100,
@@ -62,6 +65,9 @@ def figures(raw):
         "first_line_s": daemon and daemon["first_line_median_s"],
         "recording_ms": recording and max(r["cpu_us"]["p50"] for r in recording.values()) / 1000,
         "recording_bytes": recording and max(r["bytes_a_series"] for r in recording.values()),
+        "many_cpu_percent": many and many["cpu_share"] * 100,
+        "many_first_line_s": many and many["first_line_s"],
+        "many_memory_mib": many and many["resident_other_bytes"] / (1 << 20),
     }
 
 

@@ -102,6 +102,7 @@ static int add_op(struct op_total *to, const struct op_total *before, const stru
 
 	if (err)
 		return err;
+	hist_track(&to->hist);
 	if (before && before->hist.cells)
 		hist_add(&to->hist, &before->hist);
 	else
