@@ -241,3 +241,49 @@ def test_damaged_scripts_never_crash(tmp_path):
         r = run(file, "--format", rng.choice(["text", "json", "csv"]), "--bins")
         assert r.returncode in ((0, 2) if data.startswith(b"blklat-replay") else (1,)), (r.stderr, bytes(data))
         assert (r.returncode == 0) == (r.stderr == b"")
+
+
+# --- many devices --------------------------------------------------------------------------------
+
+IDLE = "devices: no IO completed, none in flight (--format csv has each)"
+
+
+def write_many(path, n, *happenings):
+    """So many loop devices, named from loop0 on; in each of the intervals given something happens to some."""
+    lines = ["blklat-replay 1", "cpus 1"]
+    lines += [f"device loop{i} kind=loop scheduler=none size=1048576 queues=1 tags=128" for i in range(n)]
+    lines += [f"watch loop{i} device" for i in range(n)]
+    for happening in happenings:
+        for number, what in happening.items():
+            lines += [f"on loop{number} device", *what]
+        lines.append("tick 1")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_devices_at_rest_share_a_line(tmp_path):
+    """Each that has anything to tell has its own: IOs, some in flight, a loss, its end."""
+    happenings = ({3: ["io read 96us 4096 x10"]}, {4: ["in-flight 1 oldest=2s"]}, {5: ["account tag_range 1"]}, {}, {6: ["gone"]})
+    script = write_many(tmp_path / "many.txt", 9, *happenings)
+    text = run(script, "--interval", "1").stdout.decode()
+    intervals = text.split("\n\n")[1:6]
+    shares = [[line for line in i.splitlines() if line.startswith("idle")] for i in intervals]
+    assert shares == [[f"idle    {rest} of 9 {IDLE}"] for rest in (8, 8, 7, 8, 7)]
+    for told, interval in zip(({3}, {4}, {4, 5}, {4}, {4, 6}), intervals):
+        assert {n for n in range(9) if f"\nloop{n} " in interval} == told, interval
+    # Programs have each of them.
+    lines = [json.loads(line) for line in run(script, "--format", "json").stdout.splitlines()]
+    assert len(lines) == 5 * 9
+
+
+def test_few_devices_have_a_line_each(tmp_path):
+    text = run(write_many(tmp_path / "few.txt", 8, {3: ["io read 96us 4096"]})).stdout.decode()
+    assert "\nidle " not in text
+    assert all(f"\nloop{n}   no IO completed\n" in text for n in range(8) if n != 3)
+
+
+@pytest.mark.parametrize("n,listed", [(32, True), (33, False)])
+def test_header_of_many_devices(tmp_path, n, listed):
+    head = run(write_many(tmp_path / "head.txt", n, {})).stdout.decode().split("\n\n")[0]
+    assert (head.count("loop, 1.05 MB") == n) == listed
+    assert ("devices  33, from loop0 on ('blklat list' shows them)" in head) != listed
