@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+IO that comes another way than most: polled for, not told by an interrupt; commands that the block layer does not look into;
+a path that fails, with another that takes its IO over. Each is counted once, by both engines.
+"""
+import contextlib
+import functools
+import os
+import pathlib
+
+import pytest
+from devices import Delta, Device, run
+from engines import both
+from faulty import null_blks
+from guest import at_least, module, nvme, null_blk, wait_for
+from load import Fio, fio
+from passthrough import nvme_read, scsi_ready
+from stack import disk_at_rest, scsi_debug
+
+KIB = 1024
+POLLED = {"ioengine": "io_uring", "hipri": 1, "iodepth": 16, "thread": 1}
+watched = functools.partial(both, interval=0.25)
+
+
+# --- polled ----------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def polled_null_blk():
+    run("modprobe", "null_blk", "nr_devices=0")
+    there = pathlib.Path("/sys/module/null_blk/parameters/poll_queues").exists()
+    run("modprobe", "-r", "null_blk")
+    if not there:
+        pytest.skip("null_blk of this kernel has no poll_queues")
+    with null_blk(poll_queues=1, irqmode=0, queue_mode=2) as (device,):
+        yield device
+
+
+@contextlib.contextmanager
+def polled_nvme():
+    run("modprobe", "-r", "nvme")
+    try:
+        run("modprobe", "nvme", "poll_queues=1")
+        yield disk_at_rest("nvme0n1")
+    finally:
+        run("modprobe", "-r", "nvme")
+
+
+@pytest.mark.parametrize("kind", ["null_blk", "nvme"])
+def test_polled(kind):
+    """Who waits for an IO asks the queue for its end; nothing interrupts, and the end is in that task."""
+    with polled_null_blk() if kind == "null_blk" else polled_nvme() as device:
+        device.setting("scheduler", "none")
+        if device.setting("io_poll") != "1":
+            pytest.skip(f"{kind} of this kernel has no queue to poll")
+        stat = Delta(device)
+        with watched(device, stage="device,total") as e:
+            done = [fio(device, rw=rw, number_ios=1000, **POLLED) for rw in ("randread", "randwrite")]
+            # Those that are not polled for have queues of their own beside.
+            done.append(fio(device, rw="randread", number_ios=500, ioengine="libaio", iodepth=16, thread=1))
+            e.settle()
+        reads, writes = (sum(f.ios(op) for f in done) for op in ("read", "write"))
+        assert (reads, writes) == (1500, 1000) == (stat()["reads"], stat()["writes"])
+        for stage in "device", "total":
+            a = e.agree(device, stage)
+            print(a)
+            assert a["started"] == a["completed"] == 2500
+            assert e.kmod.ops(device, stage) == {"read": 1500, "write": 1000}
+        assert e.agree(device, "device")["kernel_ios"] == 2500
+
+
+# --- commands of a user's own ----------------------------------------------------------------
+
+
+def test_io_uring_cmd():
+    """Reads and writes as commands for the drive: requests of op other, and no bios. The kernel leaves them out of its statistics."""
+    if not at_least(6, 1):
+        pytest.skip("io_uring_cmd came with Linux 5.19")
+    device = nvme()
+    generic = pathlib.Path("/dev/ng0n1")
+    assert generic.exists()
+    stat = Delta(device)
+    with watched(device, stage="device,total") as e:
+        command = {"filename": generic, "ioengine": "io_uring_cmd", "cmd_type": "nvme", "direct": 0, "thread": 1,
+                   "iodepth": 16, "number_ios": 500, "size": "16M"}
+        done = [fio(device, rw=rw, **command) for rw in ("randread", "randwrite")]
+        plain = fio(device, rw="randread", number_ios=100, thread=1)
+        e.settle()
+    assert [done[0].ios("read"), done[1].ios("write"), plain.ios("read")] == [500, 500, 100]
+    a = e.agree(device, "device")
+    print(a)
+    assert a["started"] == a["completed"] == 1100
+    assert e.kmod.ops(device, "device") == {"other": 1000, "read": 100}
+    assert e.totals(e.kmod, "bytes", device, "device") == {"other": 1000 * 4 * KIB, "read": 100 * 4 * KIB}
+    assert e.kmod.ops(device, "total") == {"read": 100}
+    assert a["kernel_ios"] == stat()["ios"] == 100
+
+
+@pytest.mark.parametrize("counted", [0, 1])
+def test_iostats_passthrough(counted):
+    """
+    The kernel counts a user's commands with data as reads and writes where it is asked to; they are of op other whatever it
+    does. That it leaves some out is not taken for a gap.
+    """
+    with scsi_debug(delay=0) as scsi, contextlib.ExitStack() as undo:
+        drive = nvme()
+        devices = drive, scsi
+        if not (drive.sysfs / "queue/iostats_passthrough").exists():
+            pytest.skip("iostats_passthrough came with Linux 6.13")
+        fds = []
+        for device in devices:
+            device.setting("iostats_passthrough", counted)
+            undo.callback(device.setting, "iostats_passthrough", 0)
+            fds.append(os.open(device.path, os.O_RDONLY))
+            undo.callback(os.close, fds[-1])
+        stats = [Delta(device) for device in devices]
+        with watched(*devices) as e:
+            for _ in range(7):
+                nvme_read(fds[0], 8, 4 * KIB)
+                scsi_ready(fds[1])
+            done = [fio(device, rw="randread", number_ios=100, thread=1).ios("read") for device in devices]
+            e.settle()
+        assert done == [100, 100]
+        for device, stat in zip(devices, stats):
+            a = e.agree(device)
+            print(device.name, a, stat())
+            assert e.kmod.ops(device) == {"read": 100, "other": 7}
+            assert a["started"] == a["completed"] == 107
+            kernel = 107 if counted and device is drive else 100
+            assert a["kernel_ios"] == stat()["ios"] == stat()["reads"] == kernel
+            assert stat()["read_sectors"] * 512 == kernel * 4 * KIB
+
+
+# --- a path fails ----------------------------------------------------------------------------
+
+NVMET = pathlib.Path("/sys/kernel/config/nvmet")
+NQN = "blklat-test"
+HOST = "nqn.2014-08.org.nvmexpress:uuid:5b1ac1a7-0000-4000-8000-000000000001"
+
+
+def put(path, text):
+    path.write_text(f"{text}\n")
+
+
+@contextlib.contextmanager
+def target(backing, ports):
+    """A drive of the kernel's own, reached by so many ports of the loop transport."""
+    with contextlib.ExitStack() as undo:
+        if not os.path.ismount("/sys/kernel/config"):
+            run("modprobe", "configfs")
+            run("mount", "-t", "configfs", "configfs", "/sys/kernel/config")
+        undo.enter_context(module("nvme_loop"))
+        subsystem = NVMET / "subsystems" / NQN
+        subsystem.mkdir()
+        undo.callback(subsystem.rmdir)
+        put(subsystem / "attr_allow_any_host", 1)
+        namespace = subsystem / "namespaces/1"
+        namespace.mkdir()
+        undo.callback(namespace.rmdir)
+        put(namespace / "device_path", backing.path)
+        put(namespace / "enable", 1)
+        for n in range(1, ports + 1):
+            port = NVMET / "ports" / str(n)
+            port.mkdir()
+            undo.callback(port.rmdir)
+            put(port / "addr_trtype", "loop")
+            put(port / "addr_traddr", n)
+            link = port / "subsystems" / NQN
+            link.symlink_to(subsystem)
+            undo.callback(link.unlink)
+        yield
+
+
+def connect(port):
+    """As nvme-cli does it, which names no host where there is no file with its name."""
+    options = f"transport=loop,traddr={port},nqn={NQN},hostnqn={HOST},hostid={HOST.rpartition(':')[2]}"
+    fd = os.open("/dev/nvme-fabrics", os.O_RDWR)
+    try:
+        os.write(fd, options.encode())
+    finally:
+        os.close(fd)
+
+
+def states():
+    return [p.read_text() for p in pathlib.Path("/sys/class/nvme").glob("nvme*/state")]
+
+
+@contextlib.contextmanager
+def two_paths(backing):
+    """The head of a drive with two paths, and what makes the first of them inaccessible or optimized."""
+    run("modprobe", "-r", "nvme")
+    run("modprobe", "-r", "nvme_core")
+    run("modprobe", "nvme_core", "multipath=Y")
+    try:
+        with target(backing, 2):
+            try:
+                for n in 1, 2:
+                    connect(n)
+                wait_for(lambda: states() == ["live\n"] * 2, "two controllers that are live")
+                head = wait_for(lambda: [p.name for p in pathlib.Path("/sys/block").glob("nvme*n1") if "c" not in p.name],
+                                "head")[0]
+                yield disk_at_rest(head), lambda state: put(NVMET / "ports/1/ana_groups/1/ana_state", state)
+            finally:
+                run("nvme", "disconnect", "-n", NQN)
+    finally:
+        run("modprobe", "-r", "nvme_fabrics")
+        run("modprobe", "-r", "nvme_core")
+
+
+def test_failover():
+    """
+    One of two paths becomes inaccessible under load, again and again. What was on its way there comes back and goes the
+    other way: the head has each of fio's IOs once, without an error.
+    """
+    if not at_least(6, 12):
+        pytest.skip("Debian's kernels have nvme-loop from 6.12 on")
+    with null_blks({"irqmode": 2, "completion_nsec": 1000000, "memory_backed": 0}) as (backing,):
+        with two_paths(backing) as (head, ana):
+            paths = [Device(p.name) for p in pathlib.Path("/sys/block").glob("nvme*c*n1")]
+            assert len(paths) == 2
+            for path in paths:
+                path.setting("nomerges", 2)
+            stat, stats = Delta(head), [Delta(path) for path in paths]
+            with watched(head) as e:
+                with Fio(head, rw="randrw", ioengine="libaio", iodepth=32, time_based=1, runtime=3600, thread=1) as load:
+                    load.until(lambda: stat()["ios"] > 100, "load")
+                    for _ in range(5):
+                        for state in "inaccessible", "optimized":
+                            before = stat()["ios"]
+                            ana(state)
+                            load.until(lambda: stat()["ios"] > before + 200, "load by the other path")
+                    f = load.end()
+                e.settle()
+            requests = [stat()["ios"] for stat in stats]
+        assert f.errors == 0
+        a = e.agree(head, "total")
+        ios = f.ios("read") + f.ios("write")
+        print(a, requests)
+        # Both paths were used. Requests whose bios were taken back ended, too.
+        assert min(requests) > 0 and sum(requests) > ios
+        assert a["started"] == a["completed"] == ios
+        assert e.kmod.ops(head) == {"read": f.ios("read"), "write": f.ios("write")}
+        assert e.kmod.total("bytes") == f.bytes("read") + f.bytes("write")
+        assert e.kmod.total("errors") == 0
