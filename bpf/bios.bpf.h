@@ -315,7 +315,8 @@ static __always_inline void end_bio(u64 key, u32 error, u64 now, u32 turn, enum 
 
 	if (!(table == TABLE_HASH ? recall_from_hash(key, &start) : recall_from_cell(key, &start)))
 		return;
-	if (error == BLK_STS_AGAIN) {
+	/* Before 5.16 block_rq_complete told an errno. */
+	if (error == BLK_STS_AGAIN || error == (u32)-EAGAIN) {
 		account_bio(&start, BLKLAT_REQUEUED, turn);
 		return;
 	}

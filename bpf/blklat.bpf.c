@@ -77,8 +77,7 @@ static __always_inline void issue_any(const u64 *ctx, u32 turn)
 		issue(t, rq, turn);
 }
 
-SEC("tp_btf/block_rq_issue")
-int on_rq_issue(u64 *ctx)
+static __always_inline void issue_request(const u64 *ctx, u32 turn)
 {
 	struct request *rq = (void *)ctx[0];
 	u32 mode = cfg_mode;
@@ -86,19 +85,23 @@ int on_rq_issue(u64 *ctx)
 
 	if (mode == MODE_DEVICE) {
 		if (target_of(rq->q, &t))
-			start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_DEVICE, TURN_FIRST);
-		return 0;
-	}
-	if (mode == MODE_DEVICE_PAUSES) {
+			start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_DEVICE, turn);
+	} else if (mode == MODE_DEVICE_PAUSES) {
 		if (target_of(rq->q, &t))
-			start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_DEVICE_PAUSES, TURN_FIRST);
-		return 0;
+			start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_DEVICE_PAUSES, turn);
+	} else {
+		issue_any(ctx, turn);
 	}
-	issue_any(ctx, TURN_FIRST);
+}
+
+SEC("tp_btf/block_rq_issue")
+int on_rq_issue(u64 *ctx)
+{
+	issue_request(ctx, TURN_FIRST);
 	return 0;
 }
 
-STANDBYS_OF(on_rq_issue, "block_rq_issue", issue_any)
+STANDBYS_OF(on_rq_issue, "block_rq_issue", issue_request)
 
 /* Takes a start back. One that never happened (the driver was busy before it) is none. */
 static __always_inline void unstart(struct target *t, struct request *rq, u32 stage, u32 turn)
@@ -307,8 +310,11 @@ static __always_inline void complete_any(const u64 *ctx, u32 turn, enum table ta
 		end_bios(rq, ctx, now, turn, table);
 }
 
-/* The clock is read first of all: the slot may have to come from another CPU's cache, which is not the IO's time. */
-static __always_inline void complete_request(const u64 *ctx, enum table table)
+/*
+ * The first program reads the clock first of all: the slot may have to come from another CPU's cache, which is not the
+ * IO's time.
+ */
+static __always_inline void complete_request(const u64 *ctx, u32 turn, enum table table)
 {
 	struct request *rq = (void *)ctx[0];
 	u32 mode = cfg_mode;
@@ -316,32 +322,32 @@ static __always_inline void complete_request(const u64 *ctx, enum table table)
 
 	if (mode == MODE_DEVICE) {
 		if (target_of(rq->q, &t))
-			complete(t, rq, ctx, bpf_ktime_get_ns(), MODE_DEVICE, TURN_FIRST);
+			complete(t, rq, ctx, turn == TURN_FIRST ? bpf_ktime_get_ns() : 0, MODE_DEVICE, turn);
 	} else if (mode == MODE_DEVICE_PAUSES) {
 		if (target_of(rq->q, &t))
-			complete(t, rq, ctx, bpf_ktime_get_ns(), MODE_DEVICE_PAUSES, TURN_FIRST);
+			complete(t, rq, ctx, turn == TURN_FIRST ? bpf_ktime_get_ns() : 0, MODE_DEVICE_PAUSES, turn);
 	} else {
-		complete_any(ctx, TURN_FIRST, table);
+		complete_any(ctx, turn, table);
 	}
 }
 
 SEC("tp_btf/block_rq_complete")
 int on_rq_complete(u64 *ctx)
 {
-	complete_request(ctx, TABLE_CELLS);
+	complete_request(ctx, TURN_FIRST, TABLE_CELLS);
 	return 0;
 }
 
 SEC("tp_btf/block_rq_complete")
 int on_rq_complete_hash(u64 *ctx)
 {
-	complete_request(ctx, TABLE_HASH);
+	complete_request(ctx, TURN_FIRST, TABLE_HASH);
 	return 0;
 }
 
 static __always_inline void complete_again(const u64 *ctx, u32 turn)
 {
-	complete_any(ctx, turn, TABLE_CELLS);
+	complete_request(ctx, turn, TABLE_CELLS);
 }
 
 STANDBYS_OF(on_rq_complete, "block_rq_complete", complete_again)

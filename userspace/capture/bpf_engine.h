@@ -19,6 +19,7 @@ struct bpf_chain {
 	u32 n;				/* the first, and its standbys */
 	u64 base[1 + BPF_STANDBYS];	/* runs skipped of each when the last one was attached */
 	u64 skipped;			/* runs that nobody may have made up for, until then */
+	u64 restless_ns;		/* CLOCK_MONOTONIC when one was last seen skipped, or attached */
 };
 
 struct bpf_capture {

@@ -10,9 +10,15 @@
 
 #include "../bpf/capture.h"	/* and so is struct target */
 #include "blklat.skel.h"
+#include "util/clock.h"
 
-/* Standbys from the start, where more than interrupts may come on top of a program; others when one was skipped. */
-#define STANDBYS_WHERE_PREEMPTIBLE 2
+/*
+ * Standbys where more than interrupts may come on top of a program: from the start, and when none was skipped for a while.
+ * Any more, and all elsewhere, come when one was skipped.
+ */
+#define STANDBYS_AT_FIRST 2
+#define STANDBYS_AT_REST 1
+#define RESTLESS_NS 10000000000ULL
 
 /* A tracepoint, as far as a capture has programs for it. */
 struct event {
@@ -108,6 +114,14 @@ static u64 missed_by_all(const struct bpf_chain *c, const struct event *e)
 	return least;
 }
 
+/* What is skipped from now on. */
+static void rebase(struct bpf_chain *c, const struct event *e)
+{
+	for (u32 turn = 0; turn < c->n; turn++)
+		c->base[turn] = misses(e->turns[turn].prog);
+	c->restless_ns = now_ns();
+}
+
 /*
  * The next one. The kernel runs a tracepoint's programs in the order in which they were attached (func_add()). Who was last so
  * far has to leave its marks before there is one that looks for them.
@@ -124,14 +138,49 @@ static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct
 	if (!*e->turns[c->n].link)
 		return problem_set(p, -errno, "could not attach %s: %s", bpf_program__name(prog), strerror(errno));
 	c->n++;
-	for (u32 turn = 0; turn < c->n; turn++)
-		c->base[turn] = misses(e->turns[turn].prog);
+	rebase(c, e);
 	return 0;
+}
+
+/* Not before it is gone is the one before it to take its place: a mark too many does no harm. */
+static void detach_last(struct bpf_capture *b, enum bpf_event event, const struct event *e)
+{
+	struct bpf_chain *c = &b->chains[event];
+
+	c->skipped += missed_by_all(c, e);
+	c->n--;
+	bpf_link__destroy(*e->turns[c->n].link);
+	*e->turns[c->n].link = NULL;
+	__atomic_store_n(&b->skel->bss->standbys[event], c->n - 1, __ATOMIC_SEQ_CST);
+	rebase(c, e);
+}
+
+static u32 least_standbys(const struct bpf_capture *b)
+{
+	return b->traits.preemptible ? STANDBYS_AT_REST : 0;
+}
+
+/* One more where the last one was skipped, before each of them is; one less where long enough not even the first was. */
+static void adapt(struct bpf_capture *b, enum bpf_event event, const struct event *e)
+{
+	struct bpf_chain *c = &b->chains[event];
+	struct problem unused;
+	u64 now = now_ns();
+
+	if (misses(e->turns[0].prog) > c->base[0])
+		c->restless_ns = now;
+	/* Where none can be attached, skips are told as they were before. */
+	if (misses(e->turns[c->n - 1].prog) > c->base[c->n - 1]) {
+		if (c->n <= BPF_STANDBYS)
+			attach_next(b, event, e, &unused);
+	} else if (now - c->restless_ns > RESTLESS_NS && c->n > 1 + least_standbys(b)) {
+		detach_last(b, event, e);
+	}
 }
 
 static int attach_events(struct bpf_capture *b, bool starts, struct problem *p)
 {
-	u32 n = 1 + (b->traits.preemptible ? STANDBYS_WHERE_PREEMPTIBLE : 0);
+	u32 n = 1 + (b->traits.preemptible ? STANDBYS_AT_FIRST : 0);
 	struct event events[BPF_EVENTS];
 	int err = 0;
 
@@ -155,23 +204,16 @@ int bpf_attach_starts(struct bpf_capture *b, struct problem *p)
 u64 bpf_skipped_runs(struct bpf_capture *b)
 {
 	struct event events[BPF_EVENTS];
-	struct problem unused;
 	u64 skipped = 0;
 
 	if (b->traits.unguarded)
 		return 0;
 	list_events(b, events);
 	for (u32 i = 0; i < BPF_EVENTS; i++) {
-		struct bpf_chain *c = &b->chains[i];
-		const struct event *e = &events[i];
-		u32 last = c->n - 1;
-
-		if (!e->wanted)
+		if (!events[i].wanted)
 			continue;
-		skipped += c->skipped + missed_by_all(c, e);
-		/* Where none can be attached, skips are told as they were before. */
-		if (last < BPF_STANDBYS && misses(e->turns[last].prog) > c->base[last])
-			attach_next(b, i, e, &unused);
+		skipped += b->chains[i].skipped + missed_by_all(&b->chains[i], &events[i]);
+		adapt(b, i, &events[i]);
 	}
 	return skipped;
 }

@@ -21,7 +21,8 @@ int bpf_attach_starts(struct bpf_capture *b, struct problem *p);
 
 /*
  * Events that all programs of a tracepoint may have missed, since the kernel skipped each of them as often at
- * least. Attaches one more standby where the last one was skipped, before it comes to that.
+ * least. Attaches one more standby where the last one was skipped, before it comes to that, and detaches one where for
+ * 10 s no program was.
  */
 u64 bpf_skipped_runs(struct bpf_capture *b);
 
