@@ -8,9 +8,9 @@ import errno
 import aio
 import pytest
 from devices import Delta
-from engines import blklat_module
+from engines import both
 from guest import null_blk
-from load import Blklat, assert_all_counted
+from load import assert_all_counted
 from stack import dm
 
 ROOM, TRIES = 2, 300
@@ -38,22 +38,25 @@ def assert_taken_back(b, device, done, again):
 
 @pytest.mark.parametrize("stage", ["total", "device,total"])
 def test_no_room(stage):
-    with blklat_module(), null_blk(**SMALL) as (device,):
+    with null_blk(**SMALL) as (device,):
         stat = Delta(device)
-        with Blklat(device, stage=stage, args=["--engine", "kmod"]) as b:
+        with both(device, stage=stage) as engines:
             done, again = refused_reads(device)
-            b.next(n=2)
-        assert_taken_back(b, device, done, again)
+            engines.settle()
+        for b in engines:
+            assert_taken_back(b, device, done, again)
         assert stat()["reads"] == done
         if stage != "total":
-            assert assert_all_counted(b, device, "device")["started"] == done
+            assert engines.agree(device, "device")["started"] == done
 
 
 def test_no_room_below():
     """The device above has none either, and its bios come back by the one below."""
-    with blklat_module(), null_blk(**SMALL) as (below,), dm("linear", below) as top:
-        with Blklat(top, below, stage="total", args=["--engine", "kmod"]) as b:
+    with null_blk(**SMALL) as (below,), dm("linear", below) as top:
+        with both(top, below, stage="total") as engines:
             done, again = refused_reads(top)
-            b.next(n=4)
-        for device in top, below:
-            assert_taken_back(b, device, done, again)
+            for b in engines:
+                b.next(n=4)
+        for b in engines:
+            for device in top, below:
+                assert_taken_back(b, device, done, again)
