@@ -153,7 +153,7 @@ $(WEB_PAGES) &: $(WEB_SOURCES) $(WEB)/node_modules/.installed
 
 $(O)/userspace/sink/report_html.o $(O)/userspace/serve/page.o: private INCLUDES += -Wa,-I$(O)
 $(O)/userspace/sink/report_html.o $(O)/userspace/serve/page.o: $(WEB_PAGES)
-$(O)/userspace/capture/bpf.o $(O)/userspace/capture/bpf_setup.o: $(O)/bpf/blklat.skel.h
+$(addprefix $(O)/userspace/capture/,bpf.o bpf_programs.o bpf_setup.o): $(O)/bpf/blklat.skel.h
 $(O)/userspace/capture/bpf_find.o: $(O)/bpf/find.skel.h
 
 $(O)/userspace/sink/prometheus_protobuf.o: $(O)/userspace/sink/prometheus.pb-c.h
