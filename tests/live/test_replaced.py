@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What comes in the place of a device that went away is not counted as its IO, however long the interval."""
 import contextlib
+import time
 
 import pytest
 from devices import MIB, backing_file, run
@@ -9,10 +10,11 @@ from recorder import Recorder, ios
 
 
 @contextlib.contextmanager
-def another_file(device):
-    """Puts another file into the loop device, at once."""
+def another_file(device, pause_s=0.5):
+    """Puts another file into the loop device; after a pause in which it can be seen that there is none."""
     with backing_file("/dev/shm", 8 * MIB) as other:
         run("losetup", "-d", device.path)
+        time.sleep(pause_s)
         run("losetup", "--direct-io=on", device.path, other)
         try:
             yield
@@ -37,6 +39,24 @@ def test_another_file_within_an_interval(removable_loop, loop, stage):
     assert assert_all_counted(b, loop)["started"] == 30
     assert b.of(device)[0]["gone"] and "replaced" not in b.of(device)[0]
     assert b.stderr == f"blklat: {device.name} went away\n"
+
+
+@exact
+def test_at_once(removable_loop):
+    """Who is too late to see it empty says that some IOs may be another's."""
+    device, _ = removable_loop
+    with Blklat(device, interval=5) as b:
+        fio(device, size="1M", number_ios=100)
+        with another_file(device, pause_s=0):
+            fio(device, size="8M", number_ios=1000)
+            assert b.wait() == 1  # no device is left
+    started = assert_all_counted(b, device)["started"]
+    print(started, b.stderr)
+    assert b.of(device)[0]["gone"]
+    if "replaced" in b.of(device)[0]:
+        assert 100 <= started <= 1100 and "another one was in its place" in b.stderr
+    else:
+        assert started == 100 and b.stderr.startswith(f"blklat: {device.name} went away\n")
 
 
 @exact
