@@ -113,9 +113,9 @@ def told(b, device, stage, ios):
     assert b.total("ios", None, device, stage) == a["completed"]
     assert b.total("bytes", None, device, stage) == 4096 * a["completed"]
     lost = a["lost_by"].get("tag_range", 0)
-    # At most one each 10 us.
+    # The timer ends a batch at once: at most one each us.
     gap_us = int(re.search(r"within (\d+) us", b.stderr)[1])
-    assert a["lost"] - lost <= 2 + gap_us / 10 + a["skipped"], b.stderr
+    assert a["lost"] - lost <= 2 + gap_us, b.stderr
     return lost
 
 
