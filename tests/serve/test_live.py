@@ -350,7 +350,7 @@ def test_intervals_are_on_time_while_devices_come_and_scrapers_storm(slots):
         with slow_clients(s, 200) as slow:
             for i in range(5, 10):
                 got += watching(stream, slots.attach(i))
-            s.until(lambda: "one capture takes over" in s.read_stderr(), "one capture")
+            s.until(lambda: "one capture of all devices takes over" in s.read_stderr(), "one capture")
         got += stream.intervals(10)
         assert storm.said > 100 and slow.said > 1000
         on_time(got, machine)

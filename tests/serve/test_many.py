@@ -22,7 +22,7 @@ def test_captures_are_joined_and_the_end_is_plain(need_root):
                 wait_for(s, device)
                 fio(device, number_ios=100 + i)
                 settled(s, device)
-            s.until(lambda: "one capture takes over" in s.read_stderr(), "one capture")
+            s.until(lambda: "one capture of all devices takes over" in s.read_stderr(), "one capture")
             s.until(lambda: len(s.snapshot()) == N, "all of them")
             for device in many[0], *later:
                 fio(device, number_ios=50, rw="randwrite")
