@@ -35,6 +35,10 @@ class Contender:
     ours: bool = False		# it must work; the tools of others may be missing
     extra: bool = False		# a variant: its cost only
     env: tuple = ()		# settings besides ours
+    settle_s: float = 0		# how long it is left alone first
+
+
+STANDBY = (("BLKLAT_STANDBY", "1"),)
 
 
 def contenders(build, device, spare):
@@ -51,8 +55,9 @@ def contenders(build, device, spare):
                   ours=True, extra=True),
         Contender("blklat %d devices" % (1 + len(spare)), blklat + [w for s in spare for w in ("--dev", s.name)],
                   "one busy, the others idle", ours=True, extra=True),
-        # As from the start where a task can be preempted within a tracepoint.
-        Contender("blklat standby", blklat, "with standbys", ours=True, extra=True, env=(("BLKLAT_STANDBY", "1"),)),
+        # As where a task can be preempted within a tracepoint: two at first, one when nothing was skipped for 10 s.
+        Contender("blklat 2 standbys", blklat, "just started", ours=True, extra=True, env=STANDBY),
+        Contender("blklat 1 standby", blklat, "after 12 s", ours=True, extra=True, env=STANDBY, settle_s=12),
     ]
 
 
