@@ -100,13 +100,19 @@ static bool at_rest(const struct region *r, u32 i, const struct watch_counts *be
 	       before->started == before->started_after && count_starts(r, i) == before->started;
 }
 
+/* Cells that are 0 are not written to: where all octaves are said to be in use, most of them are not. */
 static void add_octave(const struct blklat_series *s, u32 octave, struct hist *h)
 {
 	u32 first, n = hist_octave(h->scale, octave, &first);
 
-	for (u32 cell = first; cell < first + n; cell++)
-		h->cells[cell] += load(&s->bins[cell]);
-	h->octaves |= 1ULL << octave;
+	for (u32 cell = first; cell < first + n; cell++) {
+		u64 ios = load(&s->bins[cell]);
+
+		if (!ios)
+			continue;
+		h->cells[cell] += ios;
+		h->octaves |= 1ULL << octave;
+	}
 }
 
 /* Extremes of one op as the CPUs have them, in both parities. */
