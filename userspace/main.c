@@ -10,6 +10,7 @@
 #include "cmd/cmd.h"
 #include "cmd/terminal.h"
 #include "util/parse.h"
+#include "util/stream.h"
 #include "util/types.h"
 
 static const struct command *const commands[] = {
@@ -77,7 +78,7 @@ int main(int argc, char **argv)
 {
 	const char *first = argc > 1 ? argv[1] : "--help";
 
-	if (!open_standard_streams())
+	if (!open_standard_streams() || streams_begin())
 		return STATUS_FAILED;
 	/* The terminal's characters; numbers keep their point, whatever the language. */
 	setlocale(LC_CTYPE, "");

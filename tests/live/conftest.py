@@ -12,6 +12,7 @@ import tempfile
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "cli"))
 
 import devices  # noqa: E402
 import load  # noqa: E402

@@ -34,7 +34,7 @@ static int show(struct run_capture *r)
 		problem_set(&p, err, "could not write the output: %s", strerror(-err));
 		return command_fail(r->who, STATUS_FAILED, &p);
 	}
-	end = run_capture_loop(r, sink, NULL, &p);
+	end = run_capture_loop(r, sink, &p);
 	format->close(sink);
 	return run_capture_status(r, end, &p);
 }
@@ -53,7 +53,7 @@ static int run(int argc, char **argv)
 		return status;
 	if (capture_options_check(&o, &p))
 		return command_fail(argv[0], STATUS_USAGE, &p);
-	status = run_capture_begin(&r, &o, argv[0]);
+	status = run_capture_begin(&r, &o, NULL, argv[0]);
 	return status >= 0 ? status : show(&r);
 }
 

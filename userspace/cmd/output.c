@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/ends.h"
+#include "run/signals.h"
 #include "util/cleanup.h"
 #include "util/types.h"
 
@@ -41,7 +43,16 @@ static int open_beside(struct output *o)
 	return -errno;
 }
 
-int output_begin(struct output *o, const char *file, struct problem *p)
+static int hold_up_signals(const char *who, struct problem *p)
+{
+	sigset_t ends;
+
+	signals_block();
+	signals_of_end(&ends);
+	return ends_begin(who, &ends, false, p);
+}
+
+int output_begin(struct output *o, const char *file, const char *who, struct problem *p)
 {
 	struct stat is;
 	int err = 0;
@@ -55,6 +66,9 @@ int output_begin(struct output *o, const char *file, struct problem *p)
 		o->f = fopen(file, "we");
 		err = o->f ? 0 : -errno;
 	} else {
+		err = hold_up_signals(who, p);
+		if (err)
+			return err;
 		err = open_beside(o);
 	}
 	return err ? failed(o, err, p) : 0;

@@ -15,9 +15,10 @@ struct output {
 
 /*
  * Begins to write to @file; NULL is stdout, and what is no regular file (/dev/null, a pipe) is written as it is.
- * Returns 0, or a negative errno and a sentence.
+ * What is written beside holds up signals: that is short, and leaves nothing behind. All else may wait for a reader, and a
+ * signal ends it as it does any program. @who is what messages call the command. Returns 0, or a negative errno and a sentence.
  */
-int output_begin(struct output *o, const char *file, struct problem *p);
+int output_begin(struct output *o, const char *file, const char *who, struct problem *p);
 
 /*
  * Puts the file in place, if @err (what writing it came to) is 0. Returns 0, also when stdout is a pipe

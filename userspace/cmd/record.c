@@ -214,7 +214,7 @@ static int record(struct record *r, struct run_capture *c)
 	if (err)
 		return command_fail(c->who, err == -ENOSPC || err == -EIO || err == -ENOMEM ? STATUS_FAILED :
 				    STATUS_USAGE, &p);
-	end = run_capture_loop(c, sink, r->command ? &r->child : NULL, &p);
+	end = run_capture_loop(c, sink, &p);
 	if (end == LOOP_FAILED)
 		recording_problem(sink, &p);
 	intervals = recording_intervals(sink);
@@ -233,7 +233,7 @@ static int capture_and_record(struct record *r, const char *line, const char *wh
 {
 	CLEANUP(run_capture_end) struct run_capture c = { 0 };
 	struct problem p;
-	int status = run_capture_begin(&c, &r->o, who);
+	int status = run_capture_begin(&c, &r->o, r->command ? &r->child : NULL, who);
 
 	if (status >= 0)
 		return status;

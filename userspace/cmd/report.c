@@ -14,7 +14,6 @@
 #include "cmd/options.h"
 #include "cmd/output.h"
 #include "cmd/terminal.h"
-#include "run/signals.h"
 #include "sink/report.h"
 #include "sink/report_json.h"
 #include "util/cleanup.h"
@@ -96,9 +95,7 @@ static int report(const struct report *r, const char *who)
 
 	if (err)
 		return command_fail(who, load_status(err), &p);
-	/* What comes now is short: it ends whole rather than leave half a file behind. */
-	signals_block();
-	err = output_begin(&out, r->output, &p);
+	err = output_begin(&out, r->output, who, &p);
 	if (err)
 		return command_fail(who, STATUS_USAGE, &p);
 	err = output_end(&out, write_report(r, &runs, out.f), &p);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/ends.h"
 #include "cmd/terminal.h"
 #include "run/info.h"
 #include "run/signals.h"
@@ -69,6 +70,27 @@ static void print_renewed(const struct capture_renewal *r)
 			r->device->name, (r->gap_ns + 999) / 1000);
 }
 
+static int take_signals(struct run_capture *r, struct problem *p)
+{
+	sigset_t ends;
+
+	signals_block();
+	signals_of_end(&ends);
+	/* With a command they are its own: one more is passed on as well. */
+	return ends_begin(r->who, &ends, !r->child, p);
+}
+
+/* What is replayed may come from a pipe, and until it is there a signal ends us as it does any program. */
+static int open_capture(struct run_capture *r, const struct capture_ops *engine, const struct capture_config *cfg,
+			struct problem *p)
+{
+	bool live = engine != &capture_replay;
+	int err = live ? take_signals(r, p) : 0;
+
+	err = err ?: capture_open(engine, cfg, print_renewed, &r->capture, p);
+	return err || live ? err : take_signals(r, p);
+}
+
 static int begin(struct run_capture *r, const struct capture_ops *engine)
 {
 	const struct capture_options *o = r->o;
@@ -82,31 +104,27 @@ static int begin(struct run_capture *r, const struct capture_ops *engine)
 		.idle_gap_ns = idle_gap_ns(o, engine),
 		.replay_file = o->replay,
 	};
-	struct capture *c;
 	struct problem p;
-	int err;
+	int err = open_capture(r, engine, &cfg, &p);
 
-	signals_block();
-	err = capture_open(engine, &cfg, print_renewed, &c, &p);
 	if (err)
 		return command_fail(r->who, run_capture_status_of(engine, err), &p);
 	/* Loading read the kernel's type information; that memory is not needed again. */
 	malloc_trim(0);
-	r->capture = c;
 	r->idle_gap_ns = cfg.idle_gap_ns;
-	r->info = run_info_of(c, o->interval_s);
+	r->info = run_info_of(r->capture, o->interval_s);
 	r->info.version = BLKLAT_VERSION;
 	r->info.percentiles = o->percentiles;
 	return -1;
 }
 
-int run_capture_begin(struct run_capture *r, const struct capture_options *o, const char *who)
+int run_capture_begin(struct run_capture *r, const struct capture_options *o, struct child *child, const char *who)
 {
 	const struct capture_ops *engine = NULL;
 	struct problem p;
 	int err;
 
-	*r = (struct run_capture){ .o = o, .who = who };
+	*r = (struct run_capture){ .o = o, .child = child, .who = who };
 	limits_raise_files();
 	if (o->replay)
 		return begin(r, &capture_replay);
@@ -122,12 +140,14 @@ int run_capture_begin(struct run_capture *r, const struct capture_options *o, co
 
 struct sink_config run_capture_look(const struct run_capture *r, FILE *out)
 {
+	int fd = out == stderr ? STDERR_FILENO : STDOUT_FILENO;
+
 	return (struct sink_config){
 		.out = out,
 		.bins = r->o->bins,
-		.colour = terminal_colour(fileno(out)),
+		.colour = terminal_colour(fd),
 		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
-		.columns = terminal_columns(fileno(out)),
+		.columns = terminal_columns(fd),
 	};
 }
 
@@ -137,14 +157,14 @@ static void print_gone(const struct device *d, bool replaced)
 		"seen: some of its last IOs may be that one's" : "");
 }
 
-enum loop_end run_capture_loop(struct run_capture *r, struct sink *sink, struct child *child, struct problem *p)
+enum loop_end run_capture_loop(struct run_capture *r, struct sink *sink, struct problem *p)
 {
 	const struct loop_config loop = {
 		.interval_s = r->o->interval_s,
 		.count = r->o->count,
 		.duration_s = r->o->duration_s,
 		.percentiles = &r->o->percentiles,
-		.child = child,
+		.child = r->child,
 	};
 
 	return loop_run(r->capture, sink, &loop, print_gone, p);

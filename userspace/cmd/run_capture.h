@@ -21,6 +21,7 @@ int run_capture_status_of(const struct capture_ops *engine, int err);
 struct run_capture {
 	const struct capture_options *o;
 	const char *who;		/* what messages call the command */
+	struct child *child;		/* the command to be run meanwhile; NULL: none */
 	struct device_table devices;
 	struct watches watches;
 	struct capture *capture;
@@ -30,15 +31,15 @@ struct run_capture {
 
 /*
  * Starts the capture that @o asks for. Returns a negative number, or the exit status to end with when it
- * could not (the reason is printed). Either way @r is to be ended; it borrows @o and @who until then.
+ * could not (the reason is printed). Either way @r is to be ended; it borrows @o, @child and @who until then.
  */
-int run_capture_begin(struct run_capture *r, const struct capture_options *o, const char *who);
+int run_capture_begin(struct run_capture *r, const struct capture_options *o, struct child *child, const char *who);
 
-/* How the live formats are to look on @out. */
+/* How the live formats are to look on @out, which is stdout or stderr. */
 struct sink_config run_capture_look(const struct run_capture *r, FILE *out);
 
-/* Runs the loop into @sink, and meanwhile @child unless that is NULL. */
-enum loop_end run_capture_loop(struct run_capture *r, struct sink *sink, struct child *child, struct problem *p);
+/* Runs the loop into @sink, and the child meanwhile. */
+enum loop_end run_capture_loop(struct run_capture *r, struct sink *sink, struct problem *p);
 
 /* Prints what a person has to know of the loop's end. Returns the exit status, not knowing of the child's. */
 int run_capture_status(const struct run_capture *r, enum loop_end end, struct problem *p);

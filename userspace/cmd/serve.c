@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/ends.h"
 #include "cmd/run_capture.h"
 #include "cmd/serve_devices.h"
 #include "cmd/serve_web.h"
 #include "run/service.h"
+#include "run/service_wait.h"
 #include "serve/sink.h"
 #include "sink/prometheus.h"
 #include "util/cleanup.h"
@@ -19,6 +21,7 @@
 #include "util/notify.h"
 #include "util/parse.h"
 #include "util/realtime.h"
+#include "util/stream.h"
 
 #define LISTEN "127.0.0.1:9834"
 #define HISTORY_S 300
@@ -268,6 +271,16 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 	};
 }
 
+/* An end by a signal comes, and no message is worth an interval. */
+static int hold_up_nothing(struct serve *s, struct problem *p)
+{
+	sigset_t ends;
+
+	streams_drop_errors();
+	service_wait_signals_of_end(&ends);
+	return ends_begin(s->who, &ends, true, p);
+}
+
 static int serve(struct serve *s, struct problem *p)
 {
 	/* The thread that captures, from here on: loading programs was no matter of time, and took some. */
@@ -275,7 +288,7 @@ static int serve(struct serve *s, struct problem *p)
 	char text[ADDRESS_TEXT];
 	int err = confine(&s->confine, p);
 
-	err = err ?: start_server(s, p);
+	err = err ?: hold_up_nothing(s, p) ?: start_server(s, p);
 	if (err)
 		return err;
 	fprintf(stderr, "blklat: listening on %s://%s/\n", s->web.web.cert ? "https" : "http", address_text(text, &s->address));
@@ -310,7 +323,6 @@ static int begin(struct serve *s)
 	int err;
 
 	give_memory_back();
-	service_signals_block();
 	err = prepare(s, &p);
 	if (err)
 		return command_fail(s->who, err == -EINVAL ? STATUS_USAGE : STATUS_FAILED, &p);
@@ -325,7 +337,11 @@ static int begin(struct serve *s)
 	s->confine.keep_capture = s->devices.follow;
 	configure(s, engine);
 	limits_raise_files();
+	/* What is replayed may come from a pipe, and until it is there a signal ends us as it does any program. */
+	if (!o->replay)
+		service_signals_block();
 	err = service_open(&s->config, &s->service, &p);
+	service_signals_block();
 	if (err)
 		return command_fail(s->who, serve_devices_fault(err) ? STATUS_USAGE : run_capture_status_of(engine, err), &p);
 	return serve(s, &p) ? command_fail(s->who, STATUS_FAILED, &p) : STATUS_DONE;

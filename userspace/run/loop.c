@@ -9,6 +9,7 @@
 #include "run/uevents.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/ending.h"
 
 struct loop {
 	struct capture *capture;
@@ -36,7 +37,10 @@ static bool ends_before(const struct loop *l, u64 deadline_ns)
 	do {
 		number = signals_wait(deadline_ns, &info);
 	} while (number == SIGCHLD);
-	return number && number != SIGIO;
+	if (!number || number == SIGIO)
+		return false;
+	ending_begin();
+	return true;
 }
 
 /* The same, and has the engine look at what goes away meanwhile. */

@@ -10,12 +10,18 @@
 
 #include "run/uevents.h"
 #include "util/clock.h"
+#include "util/ending.h"
+
+void service_wait_signals_of_end(sigset_t *ret)
+{
+	sigemptyset(ret);
+	sigaddset(ret, SIGINT);
+	sigaddset(ret, SIGTERM);
+}
 
 static void signal_set(sigset_t *set)
 {
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
+	service_wait_signals_of_end(set);
 	sigaddset(set, SIGHUP);
 }
 
@@ -57,6 +63,8 @@ static bool take_signal(int fd, enum service_event *ret)
 	if (read(fd, &info, sizeof(info)) != sizeof(info))
 		return false;
 	*ret = info.ssi_signo == SIGHUP ? EVENT_RELOAD : EVENT_END;
+	if (*ret == EVENT_END)
+		ending_begin();
 	return true;
 }
 

@@ -3,6 +3,8 @@
 #ifndef RUN_SERVICE_WAIT_H
 #define RUN_SERVICE_WAIT_H
 
+#include <signal.h>
+
 #include "util/types.h"
 
 enum service_event {
@@ -25,6 +27,9 @@ void service_wait_uninit(struct service_wait *w);
 
 /* The signals it takes, blocked in the calling thread. */
 void service_wait_block(void);
+
+/* Those of them that end the service. */
+void service_wait_signals_of_end(sigset_t *ret);
 
 /* The first of these by @deadline_ns of CLOCK_MONOTONIC. An end that came goes before all else. */
 enum service_event service_wait(struct service_wait *w, u64 deadline_ns);

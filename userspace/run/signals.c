@@ -13,15 +13,20 @@ static bool is_ignored(int number)
 	return !sigaction(number, NULL, &a) && a.sa_handler == SIG_IGN;
 }
 
+void signals_of_end(sigset_t *ret)
+{
+	sigemptyset(ret);
+	sigaddset(ret, SIGINT);
+	sigaddset(ret, SIGTERM);
+	if (!is_ignored(SIGHUP))
+		sigaddset(ret, SIGHUP);
+}
+
 static void make_set(sigset_t *set)
 {
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
+	signals_of_end(set);
 	sigaddset(set, SIGCHLD);
 	sigaddset(set, SIGIO);
-	if (!is_ignored(SIGHUP))
-		sigaddset(set, SIGHUP);
 }
 
 void signals_block(void)

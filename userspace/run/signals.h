@@ -13,6 +13,9 @@
  */
 void signals_block(void);
 
+/* Those of them that end a run. */
+void signals_of_end(sigset_t *ret);
+
 /* Takes one of these that comes before @deadline_ns. Returns its number, or 0 when none did. */
 int signals_wait(u64 deadline_ns, siginfo_t *ret);
 

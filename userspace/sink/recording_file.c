@@ -10,10 +10,13 @@
 
 #include "model/recording_schema.h"
 #include "util/cleanup.h"
+#include "util/ending.h"
 #include "util/sqlite.h"
 
 #define BUSY_MS 10000	/* that another program may hold the file for: a mark, somebody's sqlite3 */
 #define END_BUSY_MS 1000
+#define HURRY_MS 500
+#define BUSY_STEP_MS 10
 
 /*
  * The WAL is moved into the file after some dozen intervals: an interval writes the pages that it shares with the one
@@ -100,11 +103,25 @@ int recording_file_failed(const struct recording_file *f, int rc, struct problem
 	int err = sqlite_errno(f->db, rc);
 
 	if (err == -EBUSY)
-		return problem_set(p, err, "%s: another program has it locked for %d s: let none but 'blklat mark' "
-				   "write to a recording", f->name, BUSY_MS / 1000);
+		return problem_set(p, err, "%s: another program keeps it locked: let none but 'blklat mark' write to a "
+				   "recording", f->name);
 	if (err == -EBADMSG)
 		return problem_set(p, err, "%s: can't be written: %s", f->name, sqlite3_errmsg(f->db));
 	return problem_set(p, err, "%s: can't be written: %s", f->name, strerror(-err));
+}
+
+/* SQLite's own would let nobody end the command meanwhile. */
+static int wait_for_others(void *file, int steps)
+{
+	struct recording_file *f = file;
+	bool hurry = ending_asked();
+
+	if (hurry ? !f->hurry_ms : (u32)steps >= f->busy_ms / BUSY_STEP_MS)
+		return 0;
+	if (hurry)
+		f->hurry_ms -= BUSY_STEP_MS;
+	usleep(BUSY_STEP_MS * 1000);
+	return 1;
 }
 
 static int open_database(struct recording_file *f)
@@ -117,7 +134,7 @@ static int open_database(struct recording_file *f)
 	rc = sqlite3_open_v2(path, &f->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc)
 		return rc;
-	sqlite3_busy_timeout(f->db, BUSY_MS);
+	sqlite3_busy_handler(f->db, wait_for_others, f);
 	/* Pages given back by a ring are used again: no need to wipe them. */
 	return sqlite_run(f->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF");
 }
@@ -126,7 +143,7 @@ int recording_file_make(struct recording_file *f, const char *name, bool overwri
 {
 	int err = overwrite ? remove_old(name, p) : 0, rc;
 
-	*f = (struct recording_file){ .lock = -1 };
+	*f = (struct recording_file){ .lock = -1, .busy_ms = BUSY_MS, .hurry_ms = HURRY_MS };
 	if (err)
 		return err;
 	f->name = strdup(name);
@@ -192,7 +209,7 @@ void recording_file_close(struct recording_file *f, bool finished)
 	if (f->db && finished) {
 		sqlite_run(f->db, "UPDATE meta SET value = 1 WHERE key = 'finished'");
 		/* Somebody who reads it now keeps it from becoming one file; it can be read all the same. */
-		sqlite3_busy_timeout(f->db, END_BUSY_MS);
+		f->busy_ms = END_BUSY_MS;
 		sqlite_run(f->db, "PRAGMA journal_mode = DELETE");
 	}
 	sqlite3_close(f->db);

@@ -12,6 +12,8 @@ struct recording_file {
 	char *name;
 	int lock;		/* holds flock(LOCK_EX): it is being recorded */
 	sqlite3 *db;
+	u32 busy_ms;		/* how long another program is waited for that has it locked */
+	u32 hurry_ms;		/* what is left of the wait in all, once the command is asked to end */
 };
 
 /*

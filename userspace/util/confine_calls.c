@@ -23,7 +23,7 @@ static const char *const always[] = {
 	"read", "readv", "pread64", "write", "writev", "close", "lseek", "fstat", "fstat64", "newfstatat", "stat",
 	"stat64", "lstat", "lstat64", "fstatat64", "statx", "statfs", "statfs64", "fstatfs", "fstatfs64", "access",
 	"faccessat", "faccessat2", "readlink", "readlinkat", "getdents", "getdents64", "getcwd", "fcntl", "fcntl64",
-	"dup", "dup2", "dup3", "ioctl", "pipe2", "eventfd2",
+	"dup", "dup2", "dup3", "ioctl", "pipe2", "eventfd2", "signalfd4",
 	/* connections that come in, and datagrams to whom we are connected already */
 	"poll", "ppoll", "ppoll_time64", "select", "pselect6", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
 	"epoll_pwait2", "accept", "accept4", "recv", "recvfrom", "recvmsg", "send", "sendto", "sendmsg", "sendfile",

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Places that do not take what is written to them, and programs that wait for one."""
+import contextlib
+import fcntl
+import os
+import pathlib
+import pty
+import select
+import signal
+import socket
+import subprocess
+import termios
+import time
+import tty
+
+from command import BLKLAT, ENV
+
+# What runs the tests in the background has it ignored, and so would all that is started here.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+DEADLINE_S = 30
+# The promise is two seconds. What a busy machine takes to bury a process comes on top of it.
+END_S = 5
+
+
+def fill(fd):
+    """Writes until it takes no more; whether it blocks is not changed for others."""
+    own = os.open(f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        for size in 65536, 1:
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(own, b"#" * size)
+    finally:
+        os.close(own)
+
+
+@contextlib.contextmanager
+def full_pipe():
+    """Yields (what to write to, what to read from)."""
+    reader, writer = os.pipe()
+    try:
+        fill(writer)
+        yield writer, reader
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+@contextlib.contextmanager
+def full_socket():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                theirs.send(b"#" * 4096, socket.MSG_DONTWAIT)
+        yield theirs.fileno(), ours.fileno()
+
+
+@contextlib.contextmanager
+def stopped_terminal():
+    """As by Ctrl-S."""
+    master, slave = pty.openpty()
+    try:
+        tty.setraw(slave)
+        termios.tcflow(slave, termios.TCOOFF)
+        yield slave, master
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
+@contextlib.contextmanager
+def non_blocking(stall):
+    """As a parent may have made it, for all who share it; it has to stay so, and the others as they are."""
+    with stall() as (writer, reader):
+        flags = fcntl.fcntl(writer, fcntl.F_GETFL)
+        fcntl.fcntl(writer, fcntl.F_SETFL, flags | os.O_NONBLOCK)
+        yield writer, reader
+
+
+STALLS = {
+    "pipe": full_pipe, "socket": full_socket, "terminal": stopped_terminal,
+    "non-blocking pipe": lambda: non_blocking(full_pipe), "non-blocking socket": lambda: non_blocking(full_socket),
+}
+
+
+def readable(fd):
+    return bool(select.select([fd], [], [], 0)[0])
+
+
+def cpu_and_state(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    ticks = [pathlib.Path(p, "schedstat").read_text().split()[0] for p in pathlib.Path(f"/proc/{pid}/task").iterdir()]
+    return ticks, fields[0]
+
+
+def until_still(process, for_s=0.5):
+    """Waits until it has done nothing for a while."""
+    deadline, since, before = time.monotonic() + DEADLINE_S, time.monotonic(), None
+    while time.monotonic() - since < for_s:
+        assert process.poll() is None, f"{process.args} ended with {process.returncode}"
+        assert time.monotonic() < deadline, f"{process.args} does not come to rest"
+        now = cpu_and_state(process.pid)
+        if now != before or now[1] not in "SD":
+            since, before = time.monotonic(), now
+        time.sleep(0.02)
+
+
+def ended(process, *numbers):
+    """Sends signals and returns the exit status, which has to come within the promised time."""
+    began = time.monotonic()
+    for number in numbers:
+        process.send_signal(number)
+        time.sleep(0.05 if len(numbers) > 1 else 0)
+    status = process.wait(END_S)
+    print(f"{' '.join(map(str, process.args[1:]))}: {time.monotonic() - began:.2f} s")
+    return status
+
+
+@contextlib.contextmanager
+def running(*args, **kw):
+    """blklat with these arguments; it is killed at the end, whatever happens."""
+    kw = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": ENV} | kw
+    with subprocess.Popen([os.path.abspath(BLKLAT), *map(str, args)], **kw) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()

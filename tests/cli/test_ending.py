@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""SIGINT and SIGTERM end every command soon, whatever stands still, and leave nothing behind."""
+import contextlib
+import fcntl
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+
+import pytest
+from command import REPLAY, run
+from stalls import DEADLINE_S, STALLS, ended, full_pipe, readable, running, until_still
+
+SIGNALS = [signal.SIGINT, signal.SIGTERM]
+# What watches ends in order, and that is no failure; all else is ended as any program is.
+ORDERLY = ("live", "record", "serve")
+
+
+@pytest.fixture
+def long_replay(tmp_path):
+    """Far more output than a pipe or a terminal holds."""
+    file = tmp_path / "long.txt"
+    file.write_text("blklat-replay 1\ndevice loop0 size=1048576\nwatch loop0 device\n" + "io read 60us 4096 x9\ntick 1\n" * 600)
+    return file
+
+
+def commands(folder):
+    """Of each command that writes to the standard output, what makes it write."""
+    replay, recording = folder / "long.txt", folder / "run.blklat"
+    return {
+        "live": ["live", "--replay", replay],
+        "live json": ["live", "--replay", replay, "--format", "json"],
+        "live csv": ["live", "--replay", replay, "--format", "csv"],
+        "record": ["record", "--replay", replay, "-o", recording],
+        "report": ["report", REPLAY],
+        "report json": ["report", "-f", "json", REPLAY],
+        "compare": ["compare", REPLAY, REPLAY],
+        "compare json": ["compare", "-f", "json", REPLAY, REPLAY],
+        "list": ["list"],
+        "check": ["check"],
+        "help": ["--help"],
+        "live help": ["live", "--help"],
+    }
+
+
+def expected(command, number):
+    return 0 if command.split()[0] in ORDERLY and "help" not in command else -number
+
+
+def assert_whole(recording):
+    """By SQLite and by us: what was committed is there."""
+    with contextlib.closing(sqlite3.connect(recording)) as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert db.execute("SELECT value FROM meta WHERE key = 'finished'").fetchall() == [(1,)]
+    r = run("report", "-f", "json", recording)
+    assert (r.returncode, r.stderr) == (0, b"")
+    assert json.loads(r.stdout)["runs"]
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
+@pytest.mark.parametrize("stall", STALLS)
+@pytest.mark.parametrize("command", ["live", "live json", "record", "report json", "compare", "list", "check", "help"])
+def test_output_that_nobody_takes(tmp_path, long_replay, command, stall, number):
+    with STALLS[stall]() as (out, _), running(*commands(tmp_path)[command], stdout=out) as p:
+        until_still(p)
+        assert ended(p, number) == expected(command, number)
+        assert p.stderr.read() == b"" or command in ("record", "check")
+    assert {f.name for f in tmp_path.iterdir()} == {"long.txt"} | ({"run.blklat"} if command == "record" else set())
+    if command == "record":
+        assert_whole(tmp_path / "run.blklat")
+
+
+@pytest.mark.parametrize("stall", [s for s in STALLS if s != "terminal"])
+@pytest.mark.parametrize("command", ["live", "live json", "live csv", "record", "report", "report json", "compare", "help", "live help"])
+def test_output_that_is_taken_late(tmp_path, long_replay, command, stall):
+    """Waited for, also where it does not block: all of it comes, and how it is opened stays as it was."""
+    args = commands(tmp_path)[command]
+    wanted = run(*args).stdout
+    (tmp_path / "run.blklat").unlink(missing_ok=True)
+    with STALLS[stall]() as (out, taken), running(*args, stdout=out) as p:
+        flags = fcntl.fcntl(out, fcntl.F_GETFL)
+        until_still(p)
+        text = b""
+        while len(text.lstrip(b"#")) < len(wanted):
+            text += os.read(taken, 65536)
+        assert p.wait(DEADLINE_S) == 0
+        assert fcntl.fcntl(out, fcntl.F_GETFL) == flags
+    assert text.lstrip(b"#") == wanted
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
+def test_a_reader_that_trickles(long_replay, number):
+    """It takes something again and again, and so little that all of it would take for ever."""
+    with full_pipe() as (out, taken), running("live", "--replay", long_replay, stdout=out) as p, \
+            subprocess.Popen(["sh", "-c", "while :; do head -c 4096 >/dev/null; sleep 0.3; done"], stdin=taken) as reader:
+        try:
+            until_still(p, 0.1)
+            assert ended(p, number) == 0
+        finally:
+            reader.kill()
+
+
+def test_what_is_taken_in_time_is_whole(long_replay):
+    """A reader that was slow, and takes all once the end is asked for, gets whole intervals and the summary."""
+    with full_pipe() as (out, taken), running("live", "--replay", long_replay, stdout=out) as p:
+        until_still(p)
+        p.send_signal(signal.SIGTERM)
+        text = b""
+        while p.poll() is None or readable(taken):
+            text += os.read(taken, 65536) if readable(taken) else b""
+        assert p.returncode == 0
+    text = text.lstrip(b"#").decode()
+    seconds = re.search(r"^summary of ([\d.]+) s", text, re.M)[1]
+    assert text == run("live", "--replay", long_replay, "--count", str(int(float(seconds)))).stdout.decode()
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
+@pytest.mark.parametrize("args", [
+    ["live", "--replay", "FIFO"], ["record", "--replay", "FIFO", "-o", "run.blklat"], ["serve", "--replay", "FIFO", "--listen", ":0"],
+    ["serve", "--replay", REPLAY, "--web-config", "FIFO"], ["report", "FIFO"], ["report", REPLAY, "-o", "FIFO"],
+    ["report", "-f", "json", REPLAY, "-o", "FIFO"], ["compare", REPLAY, "FIFO"],
+], ids=lambda a: " ".join(getattr(w, "name", w) for w in a))
+def test_fifo_that_nobody_opens(tmp_path, args, number):
+    """Nothing had begun, and nothing is left."""
+    os.mkfifo(tmp_path / "FIFO")
+    with running(*args, cwd=tmp_path) as p:
+        until_still(p)
+        assert ended(p, number) == -number
+        assert p.stderr.read() == b""
+    assert [f.name for f in tmp_path.iterdir()] == ["FIFO"]
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
+def test_fifo_whose_reader_stops(tmp_path, number):
+    fifo = tmp_path / "FIFO"
+    os.mkfifo(fifo)
+    with open(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), "rb"), running("report", REPLAY, "-o", fifo) as p:
+        until_still(p)
+        assert ended(p, number) == -number
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
+def test_service_whose_messages_nobody_takes(number):
+    """It watches and answers all the same, and ends in order."""
+    with full_pipe() as (out, _), running("serve", "--replay", REPLAY, "--listen", "[::1]:0", stderr=out, stdout=out) as p:
+        until_still(p)
+        assert ended(p, number) == 0
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
+def test_recording_that_another_program_keeps_locked(tmp_path, long_replay, number):
+    """It can't be closed in order; what was committed is there."""
+    recording = tmp_path / "run.blklat"
+    with full_pipe() as (out, _), running("record", "--replay", long_replay, "-o", recording, stdout=out) as p:
+        until_still(p)
+        with contextlib.closing(sqlite3.connect(recording, isolation_level=None)) as db:
+            intervals = db.execute("SELECT count(*) FROM interval").fetchone()[0]
+            assert intervals > 1
+            db.execute("BEGIN IMMEDIATE")
+            assert ended(p, number) == 0
+            db.execute("ROLLBACK")
+            assert db.execute("SELECT count(*) FROM interval").fetchone()[0] == intervals
+    r = run("report", "-f", "json", recording)
+    assert (r.returncode, r.stderr) == (0, b"")
+    assert len(json.loads(r.stdout)["runs"]) == 1

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""SIGINT and SIGTERM end what watches whatever stands still, a file system too, and nothing stays in the kernel."""
+import contextlib
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import devices
+import pytest
+from conftest import need
+from load import BLKLAT, DEADLINE_S, blklat_argv, wait_until, watching
+from recorder import Recorder, intervals, record_argv, replayed, value
+from stalls import END_S, full_pipe, until_still
+from test_life import bpf_objects, still_there
+
+SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
+
+
+@contextlib.contextmanager
+def leaves_nothing(pid):
+    """No program and no map of the process is left after the block."""
+    need(shutil.which("bpftool"), "no bpftool")
+    held = bpf_objects(pid)
+    assert len(held["prog"]) >= 2
+    yield
+    wait_until(lambda: not still_there(held), "end of its programs and maps")
+
+
+@contextlib.contextmanager
+def running(argv, **kw):
+    with subprocess.Popen([str(a) for a in argv], **kw) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+@pytest.fixture
+def disk():
+    """A folder in a file system of its own, and how to freeze that and undo it."""
+    for program in ("mkfs.ext4", "mount", "fsfreeze"):
+        need(shutil.which(program), f"no {program}")
+    with contextlib.ExitStack() as undo:
+        lower = undo.enter_context(devices.loop())
+        devices.run("mkfs.ext4", "-q", "-F", lower.path)
+        folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="blklat-test-"))
+        devices.run("mount", lower.path, folder)
+        undo.callback(devices.unmount, folder)
+        undo.callback(subprocess.run, ["fsfreeze", "-u", folder], stderr=subprocess.DEVNULL)
+        yield (pathlib.Path(folder), lambda: devices.run("fsfreeze", "-f", folder),
+               lambda: devices.run("fsfreeze", "-u", folder))
+
+
+def is_held(pid):
+    """It waits in the kernel, where no signal reaches it."""
+    return pathlib.Path(f"/proc/{pid}/task/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "D"
+
+
+@SIGNALS
+@pytest.mark.parametrize("fmt", ["text", "json"])
+def test_output_that_nobody_takes(loop, fmt, number):
+    """The counters go on meanwhile; the end is none of its failures."""
+    argv = [*blklat_argv(loop), "--interval", "0.01", "--format", fmt]
+    with full_pipe() as (out, _), running(argv, stdout=out, stderr=subprocess.PIPE) as p:
+        wait_until(lambda: watching(p), "start")
+        until_still(p)
+        with leaves_nothing(p.pid):
+            p.send_signal(number)
+            assert p.wait(END_S) == 0
+            assert p.stderr.read() == b""
+
+
+@SIGNALS
+def test_command_whose_recorder_can_not_show(loop, file, number):
+    """The signal gets to the command, and its end is in the recording."""
+    script = f"trap 'sleep 1; exit 40' {number.name[3:]}; while :; do sleep 0.01; done"
+    argv = record_argv(loop, file, command=["sh", "-c", script])
+    with full_pipe() as (out, _), running(argv, stderr=out) as p:
+        wait_until(file.exists, "the file")
+        until_still(p)
+        with leaves_nothing(p.pid):
+            p.send_signal(number)
+            assert p.wait(END_S + 1) == 40
+    assert value(file, "SELECT value FROM meta WHERE key = 'finished'") == 1
+    # The command went on for a second, and all of it is there.
+    assert sum(l["interval_s"] for l in replayed(file)) > 1
+    assert [p.name for p in file.parent.iterdir()] == [file.name]
+
+
+@SIGNALS
+def test_frozen_file_system_under_a_recording(loop, disk, number):
+    """As far as the kernel lets go: it says so, and is gone as soon as it may. What was committed is there."""
+    folder, freeze, thaw = disk
+    with Recorder(loop, folder / "run.blklat", "--quiet") as r:
+        r.more(3)
+        freeze()
+        wait_until(lambda: is_held(r.pid), "a write that is held back")
+        with leaves_nothing(r.pid):
+            r.signal(number)
+            r.until(lambda: "stands still (in the kernel: " in r.stderr, "what it says", within_s=END_S)
+            thaw()
+            assert r.wait() == 1
+    assert r.stderr.count("\n") == 1
+    assert intervals(r.file) >= 3 and value(r.file, "PRAGMA integrity_check") == "ok"
+    report = subprocess.run([BLKLAT, "report", "-f", "json", r.file], capture_output=True, timeout=DEADLINE_S)
+    assert (report.returncode, report.stderr) == (0, b"")
+
+
+@SIGNALS
+def test_frozen_file_system_under_the_output(loop, disk, number):
+    folder, freeze, thaw = disk
+    with open(folder / "out", "wb") as out, running([*blklat_argv(loop), "--interval", "0.05"], stdout=out,
+                                                    stderr=subprocess.PIPE) as p:
+        wait_until(lambda: (folder / "out").stat().st_size, "output")
+        freeze()
+        wait_until(lambda: is_held(p.pid), "a write that is held back")
+        with leaves_nothing(p.pid):
+            p.send_signal(number)
+            assert b"stands still" in p.stderr.readline()
+            thaw()
+            assert p.wait(END_S) == 1
+
+
+@SIGNALS
+def test_another_signal_ends_it_at_once(loop, disk, number):
+    """By that signal: what was committed before is there, and the last interval is not waited for."""
+    folder, freeze, thaw = disk
+    with Recorder(loop, folder / "run.blklat", "--quiet", interval=0.5) as r:
+        r.more(2)
+        r.process.send_signal(signal.SIGSTOP)
+        freeze()
+        r.signal(number)
+        r.process.send_signal(signal.SIGCONT)
+        wait_until(lambda: is_held(r.pid), "a write that is held back")
+        r.signal(number)
+        thaw_at = time.monotonic() + 0.5
+        wait_until(lambda: time.monotonic() > thaw_at, "half a second")
+        thaw()
+        assert r.wait() == -number
+    assert r.stderr == ""
+    assert intervals(r.file) >= 2 and value(r.file, "PRAGMA integrity_check") == "ok"

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "util/ending.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "util/cleanup.h"
+#include "util/clock.h"
+
+#define LOOK_MS 50
+#define LOOKS (ENDING_STILL_NS / (LOOK_MS * NSEC_PER_SEC / 1000))
+
+/* One process, one end. */
+static const struct ending *ending;
+static int unheard = -1;	/* readable while a signal is pending; nobody reads from it */
+static int news = -1;		/* readable once the end has begun */
+static atomic_bool begun;
+static pid_t runner;		/* the thread that runs the command */
+static clockid_t runner_clock;
+
+int ending_fd(void)
+{
+	return unheard;
+}
+
+static bool is_unheard(void)
+{
+	struct pollfd fd = { .fd = unheard, .events = POLLIN };
+
+	return poll(&fd, 1, 0) > 0;
+}
+
+bool ending_asked(void)
+{
+	return begun || is_unheard();
+}
+
+void ending_begin(void)
+{
+	begun = true;
+	if (news >= 0)
+		eventfd_write(news, 1);
+}
+
+static void tell_where(char *ret, size_t size)
+{
+	char path[48];
+	FILE *f CLEANUP(cleanup_fclose) = NULL;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/wchan", runner);
+	f = fopen(path, "re");
+	/* "0": it is in none, or that is not for us to know. */
+	if (!f || !fgets(ret, size, f) || !strcmp(ret, "0"))
+		*ret = '\0';
+}
+
+static void end_held_up(void)
+{
+	char where[64];
+
+	tell_where(where, sizeof(where));
+	ending->held_up(where);
+}
+
+static void wait_for_news(void)
+{
+	struct pollfd fds[] = { { .fd = unheard, .events = POLLIN }, { .fd = news, .events = POLLIN } };
+
+	poll(fds, ARRAY_SIZE(fds), -1);
+}
+
+/*
+ * Looks counted instead of time: a machine that has no CPU for who is watched has none for who watches either. One
+ * that was asked for before the end had begun is not one more, so the order of the two questions matters.
+ */
+static void *watch(void *unused)
+{
+	u32 still = 0;
+	u64 ran_ns = 0;
+
+	(void)unused;
+	for (;;) {
+		bool ends = begun, asked = is_unheard();
+		u64 now_ran_ns = clock_ns(runner_clock);
+
+		if (ends && asked && ending->again)
+			pthread_sigmask(SIG_UNBLOCK, &ending->signals, NULL);
+		still = (ends || asked) && now_ran_ns == ran_ns ? still + 1 : 0;
+		ran_ns = now_ran_ns;
+		if (still >= LOOKS)
+			end_held_up();
+		if (ends || asked)
+			poll(NULL, 0, LOOK_MS);
+		else
+			wait_for_news();
+	}
+	return NULL;
+}
+
+int ending_start(const struct ending *e)
+{
+	pthread_t thread;
+	int err;
+
+	ending = e;
+	runner = gettid();
+	err = -pthread_getcpuclockid(pthread_self(), &runner_clock);
+	if (err)
+		return err;
+	news = eventfd(0, EFD_CLOEXEC);
+	unheard = signalfd(-1, &e->signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (news < 0 || unheard < 0)
+		return -errno;
+	err = -pthread_create(&thread, NULL, watch, NULL);
+	if (!err)
+		pthread_detach(thread);
+	return err;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "util/stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "util/clock.h"
+#include "util/ending.h"
+
+#define PATIENCE_NS (NSEC_PER_SEC / 2)	/* in all, once the command is asked to end */
+#define REST_MS 1
+
+struct stream {
+	int fd;
+	size_t most;		/* bytes to write at a time */
+	bool socket;
+	bool drops;		/* what is not taken in a moment, asked to end or not */
+	bool gone;		/* its reader, as far as we know: was waited for in vain */
+	u64 patience_ns;	/* that is left */
+};
+
+static struct stream out, error;
+
+/*
+ * Another opening of the same pipe or terminal, which may be non-blocking since nobody shares it. Where that is not
+ * allowed a pipe takes what fits into it once poll() says so.
+ */
+static void open_apart(struct stream *s)
+{
+	int flags = fcntl(s->fd, F_GETFL), fd;
+	char path[32];
+	struct stat st;
+
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || fstat(s->fd, &st))
+		return;
+	s->socket = S_ISSOCK(st.st_mode);
+	if (S_ISFIFO(st.st_mode))
+		s->most = PIPE_BUF;
+	else if (!isatty(s->fd))
+		return;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->fd);
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	s->fd = fd;
+	s->most = SSIZE_MAX;
+}
+
+static void spend(struct stream *s, u64 began_ns)
+{
+	u64 took_ns = now_ns() - began_ns;
+
+	s->patience_ns -= took_ns < s->patience_ns ? took_ns : s->patience_ns;
+}
+
+static bool hurries(const struct stream *s)
+{
+	return s->drops || s->gone || ending_asked();
+}
+
+/* Returns false when the patience is at its end. */
+static bool wait_ready(struct stream *s)
+{
+	for (;;) {
+		bool hurry = hurries(s);
+		struct pollfd fds[] = {
+			{ .fd = s->fd, .events = POLLOUT },
+			{ .fd = hurry ? -1 : ending_fd(), .events = POLLIN },
+		};
+		u64 began_ns = now_ns();
+		const struct timespec most = { .tv_nsec = s->patience_ns };
+		int n = ppoll(fds, ARRAY_SIZE(fds), hurry ? &most : NULL, NULL);
+
+		if ((n < 0 && errno != EINTR) || (n > 0 && fds[0].revents))
+			return true;
+		if (hurry)
+			spend(s, began_ns);
+		if (hurry && !s->patience_ns)
+			return false;
+	}
+}
+
+/* A terminal may say that it has room, and then have none for a whole character. */
+static void rest(struct stream *s)
+{
+	u64 began_ns = now_ns();
+
+	poll(NULL, 0, REST_MS);
+	if (hurries(s))
+		spend(s, began_ns);
+}
+
+static ssize_t put(const struct stream *s, const char *data, size_t len)
+{
+	if (len > s->most)
+		len = s->most;
+	return s->socket ? send(s->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL) : write(s->fd, data, len);
+}
+
+/* As fopencookie(3) wants it: bytes written, fewer than @len with errno set when it failed. */
+static ssize_t stream_write(void *cookie, const char *data, size_t len)
+{
+	struct stream *s = cookie;
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n;
+
+		s->gone = !wait_ready(s);
+		if (s->gone) {
+			errno = EPIPE;
+			return done;
+		}
+		n = put(s, data + done, len - done);
+		if (n >= 0)
+			done += n;
+		else if (errno == EAGAIN)
+			rest(s);
+		else if (errno != EINTR)
+			return done;
+	}
+	if (s->drops)
+		s->patience_ns = PATIENCE_NS;
+	return done;
+}
+
+static FILE *begin(struct stream *s, int fd)
+{
+	const cookie_io_functions_t functions = { .write = stream_write };
+
+	*s = (struct stream){ .fd = fd, .most = SSIZE_MAX, .patience_ns = PATIENCE_NS };
+	open_apart(s);
+	return fopencookie(s, "w", functions);
+}
+
+int streams_begin(void)
+{
+	FILE *o = begin(&out, STDOUT_FILENO), *e = begin(&error, STDERR_FILENO);
+
+	if (!o || !e)
+		return -ENOMEM;
+	/* A message is one write. */
+	setvbuf(e, NULL, _IONBF, 0);
+	stdout = o;
+	stderr = e;
+	return 0;
+}
+
+void streams_drop_errors(void)
+{
+	error.drops = true;
+}
+
+void streams_try_error(const char *text)
+{
+	struct pollfd fd = { .fd = error.fd, .events = POLLOUT };
+
+	if (poll(&fd, 1, 0) > 0)
+		put(&error, text, strlen(text));
+}
