@@ -96,7 +96,7 @@ def cpu_and_state(pid):
     return ticks, fields[0]
 
 
-def until_still(process, for_s=0.5):
+def until_still(process, for_s=0.3):
     """Waits until it has done nothing for a while."""
     deadline, since, before = time.monotonic() + DEADLINE_S, time.monotonic(), None
     while time.monotonic() - since < for_s:

@@ -11,7 +11,7 @@ import time
 import devices
 import pytest
 from conftest import need
-from load import BLKLAT, DEADLINE_S, blklat_argv, wait_until, watching
+from load import BLKLAT, DEADLINE_S, blklat_argv, wait_until
 from recorder import Recorder, intervals, record_argv, replayed, value
 from stalls import END_S, full_pipe, until_still
 from test_life import bpf_objects, still_there
@@ -66,8 +66,8 @@ def test_output_that_nobody_takes(loop, fmt, number):
     """The counters go on meanwhile; the end is none of its failures."""
     argv = [*blklat_argv(loop), "--interval", "0.01", "--format", fmt]
     with full_pipe() as (out, _), running(argv, stdout=out, stderr=subprocess.PIPE) as p:
-        wait_until(lambda: watching(p), "start")
-        until_still(p)
+        # Only the pipe holds it up for so long.
+        until_still(p, 1)
         with leaves_nothing(p.pid):
             p.send_signal(number)
             assert p.wait(END_S) == 0
