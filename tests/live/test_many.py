@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Hundreds of devices at once: each is counted, and the end is a plain one."""
+"""Hundreds of devices at once: each is counted, also while others come and go, and the end is a plain one."""
+import json
+import random
+import subprocess
+
 import pytest
 from devices import many_loops
-from load import Blklat, assert_all_counted, exact, fio
-from recorder import assert_one_plain_file, record, value
+from load import BLKLAT, DEADLINE_S, Blklat, Fio, assert_all_counted, exact, fio
+from recorder import Recorder, assert_one_plain_file, ios, record, value
 
 N = 250
 
@@ -46,3 +50,68 @@ def test_recorded_command(many, file):
     assert (done.returncode, done.stderr) == (3, "")
     assert_one_plain_file(file)
     assert value(file, "SELECT count(*) FROM watch") == 3 * N
+
+
+def churn(many, kept):
+    """Takes all others away, in any order and for good, and makes new ones by their names, which get IO of their own."""
+    others = [d for d in many if d not in kept]
+    for batch in 3, 2, 1:  # at once, then one by one
+        random.shuffle(others)
+        chosen, others = others[:len(others) // batch], others[len(others) // batch:]
+        for device in chosen:
+            many.remove(device)
+        for device in chosen:
+            many.attach(device)
+        for device in chosen[:3]:
+            fio(device, number_ios=7)
+
+
+def load_on(device):
+    """As long as the churn takes, and some more."""
+    return Fio(device, number_ios=12000, rate_iops=400)
+
+
+@pytest.mark.parametrize("stages", ["device", "device,total"])
+@exact
+def test_they_come_and_go(many, stages):
+    """Those that stay have every IO, one under load too; those that go are told once, and what is in their place is not theirs."""
+    kept = many[0], many[N // 2], many[-1]
+    with Blklat(Pattern(many), stage=stages) as b:
+        with load_on(kept[1]) as f:
+            churn(many, kept)
+            fio(kept[2], number_ios=50)
+            done = {kept[0]: 0, kept[1]: f.result().ios("read"), kept[2]: 50}
+        b.next(kept[-1], "device")
+        assert b.stop() == 0
+    gone = sorted(d.name for d in many if d not in kept)
+    assert sorted(b.stderr.splitlines()) == [f"blklat: {name} went away" for name in gone]
+    for stage in stages.split(","):
+        for device, ios in done.items():
+            assert assert_all_counted(b, device, stage)["completed"] == b.total("ios", None, device, stage) == ios
+        for name in gone:
+            lines = b.of(name, stage)
+            assert [bool(l.get("gone")) for l in lines] == [False] * (len(lines) - 1) + [True]
+            assert (lines[-1]["accounting"]["started"], b.total("ios", None, name, stage)) == (0, 0)
+
+
+@exact
+def test_they_come_and_go_while_recorded(many, file):
+    """The recording is whole, goes on with those that stay, and has their IOs alone."""
+    file.unlink(missing_ok=True)
+    kept = many[0], many[N // 2], many[-1]
+    with Recorder(Pattern(many), file, "--quiet", "--stage", "device,total", interval=0.5) as r:
+        with load_on(kept[1]) as f:
+            churn(many, kept)
+            done = f.result()
+        r.more(2)
+        assert r.stop() == 0
+    assert r.stderr.count(" went away\n") == len(r.stderr.splitlines()) == N - len(kept)
+    assert_one_plain_file(file)
+    # Once at each stage; a bio of fio's is a request.
+    assert ios(file) == {"read": (2 * done.ios("read"), 2 * done.bytes("read"), 0)}
+    again = subprocess.run([BLKLAT, "--replay", file, "--format", "json"], capture_output=True, text=True, timeout=DEADLINE_S)
+    assert again.returncode == 0 and sorted(again.stderr.splitlines()) == sorted(r.stderr.splitlines())
+    last = {(l["device"], l["stage"]): l["accounting"] for l in map(json.loads, again.stdout.splitlines())}
+    for device in many:
+        a = last[device.name, "device"]
+        assert (a["started"], a["lost"], a["in_flight"]) == (done.ios("read") if device is kept[1] else 0, 0, 0)
