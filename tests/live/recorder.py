@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """blklat record run by tests, and its files read by SQLite alone."""
 import contextlib
+import fcntl
 import json
+import os
+import shutil
 import signal
 import sqlite3
 import subprocess
+import tempfile
 
 from devices import Delta
 from load import BLKLAT, DEADLINE_S, Fio, Process, blklat_argv, deep, watching
@@ -67,10 +71,35 @@ def until_there(path):
     return f"for n in $(seq {int(10 * DEADLINE_S)}); do [ -e {path} ] && break; sleep 0.1; done"
 
 
-def query(file, sql):
-    """Rows by SQLite alone."""
+def is_recorded(file):
+    with open(file) as f:
+        try:
+            fcntl.flock(f, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def rows(file, sql):
     with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
         return db.execute(sql).fetchall()
+
+
+def query(file, sql):
+    """
+    Rows by SQLite alone; while it is recorded of a copy, as the recorder is alone with its file. Where one was killed
+    SQLite makes an index beside it, for which there may be no room.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        copy = f"{folder}/copy"
+        if is_recorded(file):
+            subprocess.run([BLKLAT, "record", "--quiet", "--replay", file, "-o", copy], check=True, timeout=DEADLINE_S)
+        elif os.path.exists(f"{file}-wal"):
+            for end in ("", "-wal"):
+                shutil.copy(f"{file}{end}", f"{copy}{end}")
+        else:
+            copy = file
+        return rows(copy, sql)
 
 
 def value(file, sql):
@@ -78,7 +107,10 @@ def value(file, sql):
 
 
 def intervals(file):
-    return value(file, "SELECT count(*) FROM interval_time")
+    try:
+        return value(file, "SELECT count(*) FROM interval_time")
+    except subprocess.CalledProcessError:
+        return 0  # there is none to copy yet
 
 
 def ios(file):

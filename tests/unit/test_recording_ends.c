@@ -2,6 +2,7 @@
 /* However a recording ends, also by SIGKILL, and while it still goes on: it opens, and tells what was written. */
 #include "recording_child.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <time.h>
 
@@ -12,14 +13,16 @@ static void pause_us(u32 us)
 	nanosleep(&t, NULL);
 }
 
-/* Writes intervals until it is killed, telling of each that is written. */
-static void write_for_ever(struct feed *f, const char *file, u64 max_bytes, int tell)
+/* Writes intervals until it is killed, @pause after each, telling of each that is written. */
+static void write_for_ever(struct feed *f, const char *file, u64 max_bytes, u32 pause, int tell)
 {
 	EXPECT(!feed_open(f, file, max_bytes));
 	for (u32 n = 1;; n++) {
 		feed_make(f);
 		EXPECT(!feed_write(f));
 		EXPECT(write(tell, &n, sizeof(n)) == sizeof(n));
+		if (pause)
+			pause_us(pause);
 	}
 }
 
@@ -69,7 +72,7 @@ static void kill_one(u32 after_us, bool ring)
 	assert_int_equal(pipe(tell), 0);
 	pid = fork();
 	if (!pid)
-		write_for_ever(&f, at.file, ring ? recording_least_bytes(2) : 0, tell[1]);
+		write_for_ever(&f, at.file, ring ? recording_least_bytes(2) : 0, 0, tell[1]);
 	close(tell[1]);
 	/* Not before it has begun: what was ended before the first interval is another test's. */
 	assert_int_equal(read(tell[0], &told, sizeof(told)), sizeof(told));
@@ -158,6 +161,85 @@ static void read_while_it_is_recorded(void **state)
 	place_remove(&at);
 }
 
+/* Which interval a recording ends with, all of it read; 0: it was written to too fast to be copied. */
+static u32 read_to_end(const char *file)
+{
+	const struct capture_config cfg = { .scale = -1, .replay_file = file };
+	struct snapshot last;
+	struct capture *c = NULL;
+	struct problem p = { "" };
+	int err = capture_replay.open(&cfg, &c, &p);
+	u32 n = 0;
+
+	if (err == -EAGAIN)
+		return 0;
+	if (err)
+		fail_msg("%s", p.text);
+	assert_int_equal(snapshot_init(&last, 2, 6), 0);
+	assert_int_equal(c->ops->read(c, &last, &p), 0);
+	while (!(err = c->ops->read(c, &last, &p)))
+		n++;
+	if (err != -ENODATA)
+		fail_msg("%s", p.text);
+	c->ops->close(c);
+	snapshot_uninit(&last);
+	return n;
+}
+
+static u32 told_by_now(int tell, u32 *told)
+{
+	while (read(tell, told, sizeof(*told)) == sizeof(*told))
+		;
+	return *told;
+}
+
+/*
+ * By another process: stopped at whatever it does, in the middle of a transaction or while its log is moved into the
+ * file, and while it goes on.
+ */
+static void read_while_another_records(void **state)
+{
+	struct place at;
+	struct feed f;
+	int tell[2];
+	u32 told, read_first = 0, copied = 0;
+	pid_t pid;
+
+	(void)state;
+	place_make(&at);
+	feed_init(&f, 2, 6);
+	f.cells = 20;
+	assert_int_equal(pipe(tell), 0);
+	pid = fork();
+	if (!pid)
+		write_for_ever(&f, at.file, 0, 300, tell[1]);
+	close(tell[1]);
+	assert_int_equal(read(tell[0], &told, sizeof(told)), sizeof(told));
+	assert_int_equal(fcntl(tell[0], F_SETFL, O_NONBLOCK), 0);
+	srand(getpid());
+	for (u32 i = 0; i < 60; i++) {
+		u32 n, least = told_by_now(tell[0], &told);
+
+		n = read_to_end(at.file);
+		copied += n > 0;
+		assert_true(!n || n >= least);
+		pause_us(rand() % 4000);
+		assert_int_equal(kill(pid, SIGSTOP), 0);
+		assert_int_equal(waitpid(pid, NULL, WUNTRACED), pid);
+		least = told_by_now(tell[0], &told);
+		assert_in_range(read_to_end(at.file), least, least + 1);
+		read_first = read_first ?: least;
+		assert_int_equal(kill(pid, SIGCONT), 0);
+	}
+	assert_true(told > read_first);
+	print_message("%u of 60 copied while it was written to, %u intervals\n", copied, told);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(tell[0]);
+	feed_uninit(&f);
+	place_remove(&at);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -165,6 +247,7 @@ int main(void)
 		cmocka_unit_test(killed_while_it_merges),
 		cmocka_unit_test(killed_before_the_first_interval),
 		cmocka_unit_test(read_while_it_is_recorded),
+		cmocka_unit_test(read_while_another_records),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -236,27 +236,19 @@ static void leave_killed(struct place *at, u32 n)
 }
 
 /* What a user without rights sees in a directory that he can't write to. */
-static void read_as_nobody(const struct place *at, u32 n, const char *says)
+static void read_as_nobody(const struct place *at, u32 n)
 {
 	pid_t pid;
 
 	assert_int_equal(chmod(at->dir, 0555), 0);
 	pid = fork();
 	if (!pid) {
-		const struct capture_config cfg = { .scale = -1, .replay_file = at->file };
 		struct snapshot last;
-		struct capture *c;
-		struct problem p = { "" };
 
 		if (!geteuid())
 			EXPECT(!setegid(NOBODY) && !seteuid(NOBODY));
 		EXPECT(!snapshot_init(&last, 1, 6));
-		if (says) {
-			EXPECT(capture_replay.open(&cfg, &c, &p) < 0);
-			EXPECT(strstr(p.text, says));
-		} else {
-			EXPECT(count_intervals(at->file, &last) == n);
-		}
+		EXPECT(count_intervals(at->file, &last) == n);
 		_exit(0);
 	}
 	must_be(pid);
@@ -278,22 +270,11 @@ static void read_where_nothing_can_be_written(void **state)
 	(void)state;
 	place_make(&at);
 	recording_of(&at, "tests/cli/replay/nvme.txt", -1, 0);
-	read_as_nobody(&at, 3, NULL);
+	read_as_nobody(&at, 3);
 	place_remove(&at);
 	place_make(&at);
 	leave_killed(&at, 5);
-	read_as_nobody(&at, 5, NULL);
-	/* The index is missing, and can't be made. */
-	remove_beside(&at, "-shm");
-	read_as_nobody(&at, 0, "was cut off, and what is left in");
-	/* Where it can be made it is. */
-	{
-		struct snapshot last;
-
-		assert_int_equal(snapshot_init(&last, 1, 6), 0);
-		assert_int_equal(count_intervals(at.file, &last), 5);
-		snapshot_uninit(&last);
-	}
+	read_as_nobody(&at, 5);
 	place_remove(&at);
 }
 
@@ -310,7 +291,7 @@ static void copied_without_its_wal(void **state)
 	place_make(&at);
 	cfg.replay_file = at.file;
 	leave_killed(&at, 3000);	/* beyond the first checkpoint */
-	remove_beside(&at, "-shm");
+	remove_beside(&at, "-mark");
 	remove_beside(&at, "-wal");
 	assert_int_equal(snapshot_init(&last, 1, 6), 0);
 	assert_true(count_intervals(at.file, &last) > 0);

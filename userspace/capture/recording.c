@@ -23,7 +23,7 @@ static void recording_close(struct replay *replay)
 	sqlite3_finalize(r->intervals);
 	sqlite3_finalize(r->states);
 	sqlite3_finalize(r->series);
-	sqlite3_close(r->db);
+	sqlite_reader_close(r->reader);
 	hist_uninit(&r->hist);
 	hist_uninit(&r->idle);
 	snapshot_uninit(&r->state);

@@ -9,11 +9,13 @@
 #include <sqlite3.h>
 
 #include "capture/replay.h"
+#include "util/sqlite_reader.h"
 
 struct recording {
 	struct replay replay;
 	const char *file;		/* for sentences; origin's */
-	sqlite3 *db;
+	struct sqlite_reader *reader;
+	sqlite3 *db;			/* the reader's */
 	char engine[32];
 	struct origin origin;
 	struct device_table devices;

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Opens the file of a recording, whatever state it was left in. */
+/* Opens the file of a recording, whatever state it was left in, and whoever made it. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "capture/recording.h"
 #include "model/recording_schema.h"
@@ -13,9 +10,7 @@
 #include "util/sqlite.h"
 #include "util/sysfs.h"
 
-#define BUSY_MS 5000
 #define VALUE_MAX_BYTES (4 << 20)	/* of one value; a command line is the longest */
-#define WAL_VERSION_BYTE 18		/* of the file's head: 2 while it has a WAL */
 
 int recording_damaged(const struct recording *r, struct problem *p, const char *format, ...)
 {
@@ -68,63 +63,19 @@ bool recording_text(sqlite3_stmt *s, int i, char *ret, size_t room)
 	return true;
 }
 
-static bool has_wal(const char *file)
+/* All statements are of one moment: nobody else writes to what the reader reads. */
+static int open_database(struct recording *r, struct problem *p)
 {
-	char *wal CLEANUP(cleanup_free) = NULL;
-	struct stat st;
+	int err = sqlite_reader_open(r->file, &r->reader, p), rc;
 
-	return asprintf(&wal, "%s-wal", file) < 0 || !stat(wal, &st) || errno != ENOENT;
-}
-
-/*
- * A file that was copied without its WAL may be whole by itself; but SQLite would make a WAL beside it, or fail
- * where it can't. Such a file is opened as one that nobody writes.
- */
-static bool stands_alone(const char *file)
-{
-	int fd CLEANUP(cleanup_close) = open(file, O_RDONLY | O_CLOEXEC);
-	u8 version;
-
-	return fd >= 0 && pread(fd, &version, 1, WAL_VERSION_BYTE) == 1 && version == 2 && !has_wal(file);
-}
-
-static void limit(sqlite3 *db)
-{
-	sqlite3_busy_timeout(db, BUSY_MS);
-	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_MAX_BYTES);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite_run(db, "PRAGMA cell_size_check = ON; PRAGMA query_only = ON");
-}
-
-/* What cut it off may have left something to undo or a WAL without its index: both take writing. */
-static int open_and_begin(struct recording *r, const char *name, int flags)
-{
-	int rc = sqlite3_open_v2(name, &r->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
-
-	if (rc)
-		return rc;
-	limit(r->db);
+	if (err)
+		return err;
+	r->db = sqlite_reader_db(r->reader);
+	sqlite3_limit(r->db, SQLITE_LIMIT_LENGTH, VALUE_MAX_BYTES);
 	rc = sqlite_run(r->db, "BEGIN");
 	if (!rc)
 		sqlite_number(r->db, "SELECT count(*) FROM sqlite_schema", &rc);
-	return rc;
-}
-
-static int open_database(struct recording *r)
-{
-	bool alone = stands_alone(r->file);
-	char *name CLEANUP(cleanup_free) = alone ? sqlite_uri(r->file, "immutable=1") : sqlite_path(r->file);
-	int rc;
-
-	if (!name)
-		return SQLITE_NOMEM;
-	rc = open_and_begin(r, name, SQLITE_OPEN_READONLY);
-	if ((rc & 0xff) != SQLITE_READONLY && (rc & 0xff) != SQLITE_CANTOPEN)
-		return rc;
-	sqlite3_close(r->db);
-	r->db = NULL;
-	return open_and_begin(r, name, SQLITE_OPEN_READWRITE);
+	return rc ? recording_failed(r, rc, p) : 0;
 }
 
 /* SQLite does not miss what it has no need for; but a copy that was cut off is to be known as one. */
@@ -132,12 +83,12 @@ static int check_size(const struct recording *r, struct problem *p)
 {
 	int rc, rc2;
 	s64 bytes = sqlite_number(r->db, "PRAGMA page_count", &rc) * sqlite_number(r->db, "PRAGMA page_size", &rc2);
-	struct stat st;
+	u64 there = sqlite_reader_bytes(r->reader);
 
 	if (rc || rc2)
 		return recording_failed(r, rc ?: rc2, p);
-	if (!has_wal(r->file) && !stat(r->file, &st) && st.st_size < bytes)
-		return recording_damaged(r, p, "it has %llu of its %lld bytes", (u64)st.st_size, bytes);
+	if (there && there < (u64)bytes)
+		return recording_damaged(r, p, "it has %llu of its %lld bytes", there, bytes);
 	return 0;
 }
 
@@ -184,10 +135,5 @@ static int check_schema(const struct recording *r, struct problem *p)
 
 int recording_database_open(struct recording *r, struct problem *p)
 {
-	int rc = open_database(r);
-
-	if ((rc & 0xff) == SQLITE_CANTOPEN)
-		return problem_set(p, sqlite_errno(r->db, rc), "%s: was cut off, and what is left in %s-wal can't be "
-				   "read where nothing can be written: copy both to where it can", r->file, r->file);
-	return rc ? recording_failed(r, rc, p) : check_schema(r, p) ?: check_size(r, p);
+	return open_database(r, p) ?: check_schema(r, p) ?: check_size(r, p);
 }

@@ -72,7 +72,7 @@ int recording_open(const struct run_info *run, const struct recording_config *cf
 		return problem_set(p, -ENOMEM, "%s: no memory", cfg->file);
 	r->sink.ops = &sink_recording;
 	r->run = run;
-	r->file.lock = -1;
+	r->file = recording_file_none;
 	err = cfg->also ? cfg->also->open(run, cfg->also_config, &r->also) : 0;
 	if (err)
 		problem_set(p, err, "out of memory");

@@ -13,9 +13,8 @@ struct recording_config {
 	const char *file;	/* must not exist, unless @overwrite */
 	bool overwrite;
 	/*
-	 * Most that the file and what SQLite keeps beside it (-wal, -shm) take; 0: no limit. When it is
-	 * reached the oldest intervals are merged to coarser time, then dropped. Programs that read
-	 * the file for long, or write to it, may make it more meanwhile.
+	 * Most that the file and the log beside it (-wal) take; 0: no limit. When it is reached the oldest
+	 * intervals are merged to coarser time, then dropped.
 	 */
 	u64 max_bytes;
 	const struct sink_ops *also;	/* to show meanwhile what is recorded, or NULL */
@@ -44,9 +43,9 @@ void recording_problem(const struct sink *s, struct problem *p);
 u64 recording_intervals(const struct sink *s);
 
 /*
- * Notes an event in a @file that is being recorded, as of the time of the call, however long the file is kept by
- * somebody else. Returns 0, or a negative errno and a sentence: -EINVAL
- * (no text, too long), -ENXIO (nobody records it), -EBADMSG (no recording), or what failed.
+ * Has the recorder of @file note an event, as of the time of the call. It stands in the file when the interval has
+ * ended. Never waits. Returns 0, or a negative errno and a sentence: -EINVAL (no text, too long), -ENXIO (nobody records
+ * it, or no marks are taken), -EAGAIN (too many at once), -EBADMSG (no recording), or what failed.
  */
 int recording_mark(const char *file, const char *text, struct problem *p);
 

@@ -10,13 +10,8 @@
 
 #include "model/recording_schema.h"
 #include "util/cleanup.h"
-#include "util/ending.h"
 #include "util/sqlite.h"
-
-#define BUSY_MS 10000	/* that another program may hold the file for: a mark, somebody's sqlite3 */
-#define END_BUSY_MS 1000
-#define HURRY_MS 500
-#define BUSY_STEP_MS 10
+#include "util/sqlite_reader.h"
 
 /*
  * The WAL is moved into the file after some dozen intervals: an interval writes the pages that it shares with the one
@@ -26,8 +21,10 @@
 #define WAL_PAGES_A_WATCH 16
 #define WAL_PAGES_MOST 1000
 
-/* What SQLite keeps beside the file. */
-static const char *const besides[] = { "-wal", "-shm", "-journal" };
+const struct recording_file recording_file_none = { .lock = -1, .marks.fifo = -1 };
+
+/* What we or SQLite keep beside the file, or kept in older versions. */
+static const char *const besides[] = { "-wal", "-shm", "-journal", RECORDING_MARK_END };
 
 static int remove_files(const char *name)
 {
@@ -42,18 +39,42 @@ static int remove_files(const char *name)
 	return 0;
 }
 
+/*
+ * Where a file of the recording will lie there is nothing yet: SQLite would open what somebody put there, and keep the
+ * recording in it. @replaced: whose files may be there all the same; NULL: nobody's.
+ */
+static int check_beside(const char *name, const struct stat *replaced, struct problem *p)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(besides); i++) {
+		char *path CLEANUP(cleanup_free) = NULL;
+		struct stat st;
+
+		if (asprintf(&path, "%s%s", name, besides[i]) < 0) {
+			path = NULL;
+			return problem_set(p, -ENOMEM, "%s: no memory", name);
+		}
+		if (lstat(path, &st) ||
+		    (replaced && st.st_uid == replaced->st_uid && (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode))))
+			continue;
+		return problem_set(p, -EEXIST, "%s: is there already, where %s would keep a file of its own: delete it or "
+				   "choose another name", path, name);
+	}
+	return 0;
+}
+
 /* A file without a table is what may be left of one that was killed as it began. */
 static bool is_recording(const char *name)
 {
-	char *path CLEANUP(cleanup_free) = sqlite_path(name);
-	sqlite3 *db = NULL;
-	bool is = false;
+	struct sqlite_reader *r;
+	struct problem p;
+	bool is;
 	int rc;
 
-	if (path && !sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL))
-		is = sqlite_number(db, "PRAGMA application_id", &rc) == RECORDING_APPLICATION_ID ||
-		     sqlite_number(db, "SELECT count(*) FROM sqlite_master", &rc) == 0;
-	sqlite3_close(db);
+	if (sqlite_reader_open(name, &r, &p))
+		return false;
+	is = sqlite_number(sqlite_reader_db(r), "PRAGMA application_id", &rc) == RECORDING_APPLICATION_ID ||
+	     sqlite_number(sqlite_reader_db(r), "SELECT count(*) FROM sqlite_master", &rc) == 0;
+	sqlite_reader_close(r);
 	return is;
 }
 
@@ -71,24 +92,29 @@ static int remove_old(const char *name, struct problem *p)
 		return problem_set(p, -EINVAL, "%s: is no regular file, a recording has to be one", name);
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return problem_set(p, -EBUSY, "%s: is being recorded, choose another name", name);
-	if (!is_recording(name))
+	/* Once it is not recorded it never will be again, and the reader would take us for its recorder. */
+	flock(fd, LOCK_UN);
+	err = check_beside(name, &st, p);
+	if (err)
+		return err;
+	if (st.st_size && !is_recording(name))
 		return problem_set(p, -EEXIST, "%s: is no recording, only one is replaced: choose another name or "
 				   "delete it", name);
 	err = remove_files(name);
 	return err ? problem_set(p, err, "%s: can't be replaced: %s", name, strerror(-err)) : 0;
 }
 
+/* Ours alone until it is locked: whoever can open a file can hold it locked. */
 static int make_file(const char *name, struct problem *p)
 {
-	int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd < 0 && errno == EEXIST)
 		return problem_set(p, -EEXIST, "%s: is there already, choose another name or say --overwrite",
 				   name);
 	if (fd < 0)
 		return problem_set(p, -errno, "%s: can't be made: %s", name, strerror(errno));
-	/* Only 'blklat mark' may have it, for a moment. */
-	if (flock(fd, LOCK_EX)) {
+	if (flock(fd, LOCK_EX | LOCK_NB)) {
 		int err = -errno;
 
 		close(fd);
@@ -103,25 +129,22 @@ int recording_file_failed(const struct recording_file *f, int rc, struct problem
 	int err = sqlite_errno(f->db, rc);
 
 	if (err == -EBUSY)
-		return problem_set(p, err, "%s: another program keeps it locked: let none but 'blklat mark' write to a "
-				   "recording", f->name);
+		return problem_set(p, err, "%s: can't be written: another program has it locked", f->name);
 	if (err == -EBADMSG)
 		return problem_set(p, err, "%s: can't be written: %s", f->name, sqlite3_errmsg(f->db));
 	return problem_set(p, err, "%s: can't be written: %s", f->name, strerror(-err));
 }
 
-/* SQLite's own would let nobody end the command meanwhile. */
-static int wait_for_others(void *file, int steps)
+/*
+ * Alone with the file, SQLite keeps the index of the log in memory, so there is none that others could map, cut short
+ * or lock; nothing holds the recorder up. On the way into this mode and out of it page 1 changes: by a journal in
+ * memory, as that is one sector, and no journal on the disk is ever ours to play back.
+ */
+static int be_alone(sqlite3 *db)
 {
-	struct recording_file *f = file;
-	bool hurry = ending_asked();
-
-	if (hurry ? !f->hurry_ms : (u32)steps >= f->busy_ms / BUSY_STEP_MS)
-		return 0;
-	if (hurry)
-		f->hurry_ms -= BUSY_STEP_MS;
-	usleep(BUSY_STEP_MS * 1000);
-	return 1;
+	return sqlite_run(db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL; "
+			  /* Pages given back by a ring are used again: no need to wipe them. */
+			  "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; BEGIN EXCLUSIVE; COMMIT");
 }
 
 static int open_database(struct recording_file *f)
@@ -134,26 +157,60 @@ static int open_database(struct recording_file *f)
 	rc = sqlite3_open_v2(path, &f->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (rc)
 		return rc;
-	sqlite3_busy_handler(f->db, wait_for_others, f);
-	/* Pages given back by a ring are used again: no need to wipe them. */
-	return sqlite_run(f->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF");
+	sqlite3_db_config(f->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(f->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	return be_alone(f->db);
+}
+
+/* Makes the log before SQLite does, which would take one that somebody put there meanwhile. */
+static int make_log(const char *name, struct problem *p)
+{
+	char *path CLEANUP(cleanup_free) = NULL;
+	int fd;
+
+	if (asprintf(&path, "%s-wal", name) < 0) {
+		path = NULL;
+		return problem_set(p, -ENOMEM, "%s: no memory", name);
+	}
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return fd < 0 ? problem_set(p, -errno, "%s: can't be made: %s", path, strerror(errno)) : fd;
+}
+
+/* Now that it is locked others may read it, as any file that the user makes. */
+static int open_to_readers(const struct recording_file *f, int log)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return fchmod(f->lock, 0644 & ~mask) || fchmod(log, 0644 & ~mask) ? -errno : 0;
 }
 
 int recording_file_make(struct recording_file *f, const char *name, bool overwrite, struct problem *p)
 {
+	int log CLEANUP(cleanup_close) = -1;
 	int err = overwrite ? remove_old(name, p) : 0, rc;
 
-	*f = (struct recording_file){ .lock = -1, .busy_ms = BUSY_MS, .hurry_ms = HURRY_MS };
+	*f = recording_file_none;
 	if (err)
 		return err;
 	f->name = strdup(name);
 	if (!f->name)
 		return problem_set(p, -ENOMEM, "%s: no memory", name);
+	err = access(name, F_OK) ? check_beside(name, NULL, p) : 0;
+	if (err)
+		return err;
 	f->lock = make_file(name, p);
 	if (f->lock < 0)
 		return f->lock;
+	log = make_log(name, p);
+	err = log < 0 ? log : recording_marks_open(&f->marks, name, p);
+	if (err)
+		return err;
 	rc = open_database(f);
-	return rc ? recording_file_failed(f, rc, p) : 0;
+	if (rc)
+		return recording_file_failed(f, rc, p);
+	err = open_to_readers(f, log);
+	return err ? problem_set(p, err, "%s: can't be made: %s", name, strerror(-err)) : 0;
 }
 
 static int make_tables(sqlite3 *db)
@@ -194,29 +251,31 @@ int recording_file_begin(struct recording_file *f, const struct run_info *run, s
 	return rc ? recording_file_failed(f, rc, p) : 0;
 }
 
-int recording_file_check(const struct recording_file *f, struct problem *p)
+int recording_file_check(struct recording_file *f, struct problem *p)
 {
 	struct stat st;
+	int rc;
 
 	/* Writing would go on, to a file that nobody can open. */
 	if (!fstat(f->lock, &st) && !st.st_nlink)
 		return problem_set(p, -ENOENT, "%s: was deleted while it was being recorded", f->name);
-	return 0;
+	rc = recording_marks_take(&f->marks, f->db);
+	return rc ? recording_file_failed(f, rc, p) : 0;
 }
 
 void recording_file_close(struct recording_file *f, bool finished)
 {
 	if (f->db && finished) {
+		recording_marks_take(&f->marks, f->db);
 		sqlite_run(f->db, "UPDATE meta SET value = 1 WHERE key = 'finished'");
-		/* Somebody who reads it now keeps it from becoming one file; it can be read all the same. */
-		f->busy_ms = END_BUSY_MS;
-		sqlite_run(f->db, "PRAGMA journal_mode = DELETE");
+		sqlite_run(f->db, "PRAGMA journal_mode = MEMORY");
 	}
+	recording_marks_close(&f->marks);
 	sqlite3_close(f->db);
 	/* Last, since closing any descriptor of a file drops the locks that SQLite has on it. */
 	cleanup_close(&f->lock);
 	free(f->name);
-	*f = (struct recording_file){ .lock = -1 };
+	*f = recording_file_none;
 }
 
 void recording_file_remove(struct recording_file *f)

@@ -5,6 +5,7 @@
 
 #include <sqlite3.h>
 
+#include "sink/recording_marks.h"
 #include "sink/sink.h"
 #include "util/problem.h"
 
@@ -12,9 +13,10 @@ struct recording_file {
 	char *name;
 	int lock;		/* holds flock(LOCK_EX): it is being recorded */
 	sqlite3 *db;
-	u32 busy_ms;		/* how long another program is waited for that has it locked */
-	u32 hurry_ms;		/* what is left of the wait in all, once the command is asked to end */
+	struct recording_marks marks;
 };
+
+extern const struct recording_file recording_file_none;	/* not made yet */
 
 /*
  * Makes it, then its tables and what is true for the whole run. Both return as recording_open(), and leave
@@ -23,8 +25,8 @@ struct recording_file {
 int recording_file_make(struct recording_file *f, const char *name, bool overwrite, struct problem *p);
 int recording_file_begin(struct recording_file *f, const struct run_info *run, struct problem *p);
 
-/* Returns 0, or -ENOENT and a sentence when somebody deleted it. */
-int recording_file_check(const struct recording_file *f, struct problem *p);
+/* Before an interval is written: takes the marks. Returns 0, or a negative errno and a sentence, -ENOENT: it was deleted. */
+int recording_file_check(struct recording_file *f, struct problem *p);
 
 /* Sets the sentence for the failure @rc of SQLite; returns its errno. */
 int recording_file_failed(const struct recording_file *f, int rc, struct problem *p);

@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "sink/recording.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include "model/recording_schema.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
-#include "util/sqlite.h"
 #include "util/sysfs.h"
 
-#define BUSY_MS 10000	/* the recorder has it for a moment each interval */
-
-/* When it happened. Whatever the file makes us wait for comes later. */
-struct moment {
-	u64 mono_ns;
-	u64 wall_ns;
-};
+static_assert(sizeof(struct recording_mark) <= PIPE_BUF, "written at once");
 
 static int take_text(const char *text, char clean[RECORDING_MARK_BYTES + 1], struct problem *p)
 {
@@ -43,67 +40,56 @@ static int check_recorded(int fd, const char *file, struct problem *p)
 	return 0;
 }
 
-static int check_schema(sqlite3 *db, const char *file, struct problem *p)
+/* The FIFO has to be of who recorded the file: any other is told nothing, and nobody is waited for. */
+static int open_fifo(int file, const char *name, struct problem *p)
 {
-	int rc;		/* what can't be told is -1, and no such number */
+	char *real CLEANUP(cleanup_free) = realpath(name, NULL), *path CLEANUP(cleanup_free) = NULL;
+	struct stat st, recorded;
+	int fd;
 
-	if (sqlite_number(db, "PRAGMA application_id", &rc) != RECORDING_APPLICATION_ID ||
-	    sqlite_number(db, "PRAGMA user_version", &rc) != RECORDING_VERSION)
-		return problem_set(p, -EBADMSG, "%s: is no recording of this version", file);
-	if (sqlite_number(db, "SELECT count(*) FROM mark", &rc) >= RECORDING_MARKS_MAX)
-		return problem_set(p, -ENOSPC, "%s: has %d marks, there can't be more", file, RECORDING_MARKS_MAX);
-	return 0;
-}
-
-static int insert(sqlite3 *db, const struct moment *at, const char *text)
-{
-	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
-	int rc = sqlite_run(db, "PRAGMA synchronous = FULL");
-
-	if (!rc)
-		rc = sqlite3_prepare_v2(db, "INSERT INTO mark VALUES(?, ?, ?)", -1, &s, NULL);
-	if (rc)
-		return rc;
-	sqlite3_bind_int64(s, 1, at->mono_ns);
-	sqlite3_bind_int64(s, 2, at->wall_ns);
-	sqlite3_bind_text(s, 3, text, -1, SQLITE_STATIC);
-	return sqlite_step_done(s);
-}
-
-static int mark(const char *file, const struct moment *at, const char *text, struct problem *p)
-{
-	char *path CLEANUP(cleanup_free) = sqlite_path(file);
-	sqlite3 *db = NULL;
-	int rc, err;
-
-	if (!path)
-		return problem_set(p, -ENOMEM, "%s: no memory", file);
-	rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-	if (!rc)
-		rc = sqlite3_busy_timeout(db, BUSY_MS);
-	err = rc ? 0 : check_schema(db, file, p);
-	if (!rc && !err)
-		rc = insert(db, at, text);
-	if (rc) {
-		err = sqlite_errno(db, rc);
-		problem_set(p, err, "%s: the mark could not be written: %s", file, sqlite3_errmsg(db));
+	if (!real || asprintf(&path, "%s" RECORDING_MARK_END, real) < 0) {
+		path = NULL;
+		return problem_set(p, -ENOMEM, "%s: no memory", name);
 	}
-	sqlite3_close(db);
-	return err;
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0 && errno == ENOENT)
+		return problem_set(p, -ENXIO, "%s: takes no marks: it has %d already, or lies on a file system without "
+				   "FIFOs", name, RECORDING_MARKS_MAX);
+	if (fd < 0)
+		return problem_set(p, -errno, "%s: can't be marked: %s can't be opened: %s", name, path, strerror(errno));
+	if (!fstat(fd, &st) && !fstat(file, &recorded) && S_ISFIFO(st.st_mode) && st.st_uid == recorded.st_uid)
+		return fd;
+	close(fd);
+	return problem_set(p, -EPERM, "%s: can't be marked: %s is not its recorder's", name, path);
+}
+
+static int send_mark(int fifo, const char *file, const struct recording_mark *m, struct problem *p)
+{
+	ssize_t len = write(fifo, m, sizeof(*m));
+
+	if (len == sizeof(*m))
+		return 0;
+	if (len < 0 && errno == EAGAIN)
+		return problem_set(p, -EAGAIN, "%s: has as many marks as it can take before the next interval ends", file);
+	if (len < 0 && errno == EPIPE)
+		return problem_set(p, -ENXIO, "%s: is not being recorded any more", file);
+	return problem_set(p, len < 0 ? -errno : -EIO, "%s: can't be marked: %s", file, strerror(len < 0 ? errno : EIO));
 }
 
 int recording_mark(const char *file, const char *text, struct problem *p)
 {
-	const struct moment now = { clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_REALTIME) };
-	char clean[RECORDING_MARK_BYTES + 1];
-	/* Closed last: closing any descriptor of a file drops the locks that SQLite has on it. */
-	int fd CLEANUP(cleanup_close) = -1;
-	int err = take_text(text, clean, p);
+	struct recording_mark m = { clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_REALTIME), "" };
+	int fd CLEANUP(cleanup_close) = -1, fifo CLEANUP(cleanup_close) = -1;
+	int err = take_text(text, m.text, p);
 
 	if (err)
 		return err;
 	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return problem_set(p, -errno, "%s: can't be opened: %s", file, strerror(errno));
-	return check_recorded(fd, file, p) ?: mark(file, &now, clean, p);
+	err = check_recorded(fd, file, p);
+	if (err)
+		return err;
+	fifo = open_fifo(fd, file, p);
+	return fifo < 0 ? fifo : send_mark(fifo, file, &m, p);
 }

@@ -8,7 +8,6 @@
 #include "util/sqlite.h"
 
 #define PAGE_BYTES 4096		/* SQLite's, by default */
-#define SHM_PAGES 8		/* the index that SQLite keeps of the WAL, of up to 4000 pages of it */
 #define WAL_SHARE 8		/* what of the limit is the WAL's */
 #define RESERVE_SHARE 16		/* of the database, to be free before an interval */
 #define STEPS 4			/* at one interval that lose detail */
@@ -61,7 +60,7 @@ static int run(sqlite3 *db, const char *format, ...)
 
 int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, u32 scale)
 {
-	u64 pages = max_bytes / PAGE_BYTES - SHM_PAGES, wal = pages / WAL_SHARE;
+	u64 pages = max_bytes / PAGE_BYTES, wal = pages / WAL_SHARE;
 	int rc;
 
 	if (wal > 4000)

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "util/private_copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "util/cleanup.h"
+#include "util/types.h"
+
+#define PIECE_BYTES (256 << 10)
+
+static const char *folder(void)
+{
+	const char *named = secure_getenv("TMPDIR");
+
+	return named && *named ? named : "/var/tmp";
+}
+
+/* Not all file systems make a file without a name; one of which the name is taken away does as well. */
+static int make_file(void)
+{
+	char *name CLEANUP(cleanup_free) = NULL;
+	int fd = open(folder(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+		return fd < 0 ? -errno : fd;
+	if (asprintf(&name, "%s/blklat-XXXXXX", folder()) < 0)
+		return -ENOMEM;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	unlink(name);
+	return fd;
+}
+
+/* @len bytes at @at, or as many as there still are. */
+static int copy_piece(int from, int to, char *buffer, s64 at, s64 len)
+{
+	while (len > 0) {
+		ssize_t n = pread(from, buffer, len < PIECE_BYTES ? len : PIECE_BYTES, at);
+
+		if (!n)
+			return 0;
+		if (n < 0 || pwrite(to, buffer, n, at) != n)
+			return errno ? -errno : -ENOSPC;
+		at += n;
+		len -= n;
+	}
+	return 0;
+}
+
+/* The end is that of now: what grows meanwhile is for the next copy. @room: most that may be written. */
+static int copy(int from, int to, s64 room)
+{
+	char *buffer CLEANUP(cleanup_free) = malloc(PIECE_BYTES);
+	struct stat st;
+	s64 at, end = 0;
+	int err = 0;
+
+	if (!buffer)
+		return -ENOMEM;
+	if (fstat(from, &st) || ftruncate(to, st.st_size))
+		return -errno;
+	errno = 0;
+	while (!err && end < st.st_size && (at = lseek(from, end, SEEK_DATA)) >= 0 && at < st.st_size) {
+		end = lseek(from, at, SEEK_HOLE);
+		if (end < 0)
+			return -errno;
+		if (end > st.st_size)
+			end = st.st_size;
+		room -= end - at;
+		err = room < 0 ? -ENOSPC : copy_piece(from, to, buffer, at, end - at);
+	}
+	return err ?: errno && errno != ENXIO ? -errno : 0;
+}
+
+int private_copy(int from, const char *name, int *ret_fd, struct problem *p)
+{
+	int to CLEANUP(cleanup_close) = make_file(), err = to < 0 ? to : 0;
+	struct statvfs fs;
+
+	if (!err)
+		err = fstatvfs(to, &fs) ? -errno : copy(from, to, (s64)(fs.f_bavail * fs.f_frsize / 2));
+	if (err)
+		return problem_set(p, err, "%s: can't be copied to %s, which has to be done while it is written to: %s "
+				   "(TMPDIR names another directory)", name, folder(), strerror(-err));
+	*ret_fd = to;
+	to = -1;
+	return 0;
+}

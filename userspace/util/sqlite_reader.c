@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "util/sqlite_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "util/cleanup.h"
+#include "util/private_copy.h"
+#include "util/sqlite.h"
+#include "util/sqlite_vfs.h"
+
+#define MAGIC "SQLite format 3"
+#define HEAD_BYTES 100
+#define HEAD_READ_VERSION 19		/* byte of the head: 2 when the database has a log */
+#define VERSION_WAL 2
+#define TRIES 8				/* to copy a file that is written to */
+#define HEAP_MAX_BYTES (64 << 20)	/* of SQLite: a schema may be as large as the file */
+
+struct sqlite_reader {
+	const char *file;
+	char *name;			/* the same without links: what lies beside it is beside this */
+	struct sqlite_fds fds;
+	sqlite3 *db;
+};
+
+/* What changes when a recorder begins its log anew, or moves it into the file. */
+struct state {
+	u8 head[HEAD_BYTES];
+	u8 log_head[SQLITE_WAL_HEAD_BYTES];
+};
+
+static void cleanup_reader(struct sqlite_reader **r)
+{
+	sqlite_reader_close(*r);
+}
+
+static int no_reading(const struct sqlite_reader *r, int err, struct problem *p)
+{
+	return problem_set(p, err, "%s: can't be read: %s", r->file, strerror(-err));
+}
+
+/* Opens what is called as the file with @end. Returns a descriptor with its @st, or a negative errno. */
+static int open_beside(const struct sqlite_reader *r, const char *end, struct stat *st)
+{
+	char *name CLEANUP(cleanup_free) = NULL;
+	int fd;
+
+	if (asprintf(&name, "%s%s", r->name, end) < 0)
+		return -ENOMEM;
+	/* A FIFO is not waited for, a terminal not made ours, a link not followed. */
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, st)) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+static bool is_own(const struct stat *file, const struct stat *beside)
+{
+	return S_ISREG(beside->st_mode) && beside->st_uid == file->st_uid && beside->st_nlink <= 1;
+}
+
+/* A journal of the file's owner that was not played back: what is in the file is half a transaction. */
+static int check_journal(const struct sqlite_reader *r, const struct stat *file, struct problem *p)
+{
+	struct stat st;
+	int fd CLEANUP(cleanup_close) = open_beside(r, "-journal", &st);
+	char first = 0;
+
+	if (fd < 0 || !is_own(file, &st) || pread(fd, &first, 1, 0) != 1 || !first)
+		return 0;
+	return problem_set(p, -EBADMSG, "%s: a program that changed it did not end, and left %s-journal: open it with "
+			   "sqlite3 once, as its owner, or delete the journal", r->file, r->name);
+}
+
+/* Returns the descriptor of the log, -ENOENT where there is none, or another negative errno and a sentence. */
+static int open_log(const struct sqlite_reader *r, const struct stat *file, struct stat *st, struct problem *p)
+{
+	int fd = open_beside(r, "-wal", st);
+
+	if (fd == -ENOENT)
+		return fd;
+	if (fd >= 0 && is_own(file, st))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	if (fd == -ENOMEM || fd == -EMFILE || fd == -ENFILE || fd == -EACCES)
+		return problem_set(p, fd, "%s-wal: can't be opened: %s", r->name, strerror(-fd));
+	return problem_set(p, -EBADMSG, "%s: can't be read with %s-wal, which is not its own: it is no regular file with "
+			   "one name and the same owner", r->file, r->name);
+}
+
+static int read_head(const struct sqlite_reader *r, u8 head[HEAD_BYTES], struct problem *p)
+{
+	ssize_t len = pread(r->fds.fd, head, HEAD_BYTES, 0);
+
+	if (len < 0)
+		return no_reading(r, -errno, p);
+	if (len < HEAD_BYTES || memcmp(head, MAGIC, sizeof(MAGIC)))
+		return problem_set(p, -EBADMSG, "%s: is damaged: file is not a database", r->file);
+	return 0;
+}
+
+/* What file and log are now; @log is open, or negative. */
+static int look(const struct sqlite_reader *r, int log, struct state *ret, struct problem *p)
+{
+	int err;
+
+	memset(ret, 0, sizeof(*ret));
+	err = read_head(r, ret->head, p);
+	if (err || log < 0)
+		return err;
+	if (pread(log, ret->log_head, sizeof(ret->log_head), 0) < 0)
+		return no_reading(r, -errno, p);
+	return 0;
+}
+
+/* Whether @log is still what stands beside the file. */
+static bool is_beside(const struct sqlite_reader *r, int log)
+{
+	struct stat now, then;
+	int fd CLEANUP(cleanup_close) = open_beside(r, "-wal", &now);
+
+	if (log < 0)
+		return fd == -ENOENT;
+	return fd >= 0 && !fstat(log, &then) && now.st_ino == then.st_ino && now.st_dev == then.st_dev;
+}
+
+/*
+ * What is moved from the log into the file stays in the log until that begins anew, with another head. So a copy of the
+ * file, then one of the log, are a moment's as long as the log has the same head before and after.
+ */
+static int copy_both(struct sqlite_reader *r, int log, bool *ret_fit, struct problem *p)
+{
+	int file CLEANUP(cleanup_close) = -1, log_copy CLEANUP(cleanup_close) = -1;
+	struct state before, after;
+	int err = look(r, log, &before, p);
+
+	if (!err)
+		err = private_copy(r->fds.fd, r->file, &file, p);
+	if (!err && log >= 0)
+		err = private_copy(log, r->file, &log_copy, p);
+	if (!err)
+		err = look(r, log, &after, p);
+	*ret_fit = !err && !memcmp(&before, &after, sizeof(before)) && is_beside(r, log);
+	if (!*ret_fit)
+		return err;
+	close(r->fds.fd);
+	r->fds.fd = file;
+	r->fds.wal.fd = log_copy;
+	file = log_copy = -1;
+	return 0;
+}
+
+static int read_log(struct sqlite_reader *r, struct problem *p)
+{
+	int fd = r->fds.wal.fd, err = fd < 0 ? 0 : sqlite_wal_read(&r->fds.wal, fd);
+
+	r->fds.wal.fd = fd;
+	if (err == -EFBIG)
+		return problem_set(p, err, "%s: what is in %s-wal is more than a recorder leaves there", r->file, r->name);
+	return err ? no_reading(r, err, p) : 0;
+}
+
+/* Takes file and log, if they are still. @ret_again: they were written to meanwhile. */
+static int take(struct sqlite_reader *r, const struct stat *st, bool *ret_again, struct problem *p)
+{
+	int log CLEANUP(cleanup_close) = -ENOENT;
+	struct stat log_st;
+	u8 head[HEAD_BYTES];
+	bool fit = true;
+	int err = read_head(r, head, p);
+
+	*ret_again = false;
+	if (err || head[HEAD_READ_VERSION] != VERSION_WAL)
+		return err;
+	log = open_log(r, st, &log_st, p);
+	if (log < 0 && log != -ENOENT)
+		return log;
+	if (!flock(r->fds.fd, LOCK_SH | LOCK_NB)) {
+		/* Nobody records it, nor ever will: a recorder makes its file. */
+		flock(r->fds.fd, LOCK_UN);
+		r->fds.wal.fd = log < 0 ? -1 : log;
+		log = -1;
+	} else {
+		err = copy_both(r, log, &fit, p);
+	}
+	*ret_again = !err && !fit;
+	return err || !fit ? err : read_log(r, p);
+}
+
+static int open_file(struct sqlite_reader *r, struct stat *st, struct problem *p)
+{
+	r->fds.fd = open(r->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (r->fds.fd < 0 || fstat(r->fds.fd, st))
+		return problem_set(p, -errno, "%s: can't be opened: %s", r->file, strerror(errno));
+	if (!S_ISREG(st->st_mode))
+		return problem_set(p, -EINVAL, "%s: is no regular file", r->file);
+	r->name = realpath(r->file, NULL);
+	return r->name ? check_journal(r, st, p) : no_reading(r, -errno, p);
+}
+
+static int take_files(struct sqlite_reader *r, struct problem *p)
+{
+	struct stat st;
+	bool again = true;
+	int err = open_file(r, &st, p);
+
+	for (u32 i = 0; !err && again && i < TRIES; i++)
+		err = take(r, &st, &again, p);
+	if (!err && again)
+		return problem_set(p, -EAGAIN, "%s: is written to faster than it can be copied: read it when its recording "
+				   "has ended", r->file);
+	return err;
+}
+
+/* What a file may make SQLite do is little: it runs nothing that is stored there, and takes no memory without end. */
+static int open_database(struct sqlite_reader *r)
+{
+	int rc = sqlite_fds_open(&r->fds, &r->db);
+
+	if (rc)
+		return rc;
+	sqlite3_hard_heap_limit64(HEAP_MAX_BYTES);
+	sqlite3_db_config(r->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(r->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(r->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_db_config(r->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	return sqlite_run(r->db, "PRAGMA cell_size_check = ON; PRAGMA query_only = ON; PRAGMA temp_store = MEMORY");
+}
+
+int sqlite_reader_open(const char *file, struct sqlite_reader **ret, struct problem *p)
+{
+	struct sqlite_reader *r CLEANUP(cleanup_reader) = calloc(1, sizeof(*r));
+	int err, rc;
+
+	if (!r)
+		return problem_set(p, -ENOMEM, "%s: no memory", file);
+	r->file = file;
+	r->fds.fd = r->fds.wal.fd = -1;
+	err = take_files(r, p);
+	if (err)
+		return err;
+	rc = open_database(r);
+	if (rc)
+		return no_reading(r, sqlite_errno(r->db, rc), p);
+	*ret = TAKE(r);
+	return 0;
+}
+
+sqlite3 *sqlite_reader_db(const struct sqlite_reader *r)
+{
+	return r->db;
+}
+
+u64 sqlite_reader_bytes(const struct sqlite_reader *r)
+{
+	struct stat st;
+
+	return r->fds.wal.n || fstat(r->fds.fd, &st) ? 0 : st.st_size;
+}
+
+void sqlite_reader_close(struct sqlite_reader *r)
+{
+	if (!r)
+		return;
+	sqlite_fds_close(&r->fds, r->db);
+	cleanup_close(&r->fds.wal.fd);
+	cleanup_close(&r->fds.fd);
+	sqlite_wal_uninit(&r->fds.wal);
+	free(r->name);
+	free(r);
+}
