@@ -147,21 +147,3 @@ def test_service_whose_messages_nobody_takes(number):
     with full_pipe() as (out, _), running("serve", "--replay", REPLAY, "--listen", "[::1]:0", stderr=out, stdout=out) as p:
         until_still(p)
         assert ended(p, number) == 0
-
-
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
-def test_recording_that_another_program_keeps_locked(tmp_path, long_replay, number):
-    """It can't be closed in order; what was committed is there."""
-    recording = tmp_path / "run.blklat"
-    with full_pipe() as (out, _), running("record", "--replay", long_replay, "-o", recording, stdout=out) as p:
-        until_still(p)
-        with contextlib.closing(sqlite3.connect(recording, isolation_level=None)) as db:
-            intervals = db.execute("SELECT count(*) FROM interval").fetchone()[0]
-            assert intervals > 1
-            db.execute("BEGIN IMMEDIATE")
-            assert ended(p, number) == 0
-            db.execute("ROLLBACK")
-            assert db.execute("SELECT count(*) FROM interval").fetchone()[0] == intervals
-    r = run("report", "-f", "json", recording)
-    assert (r.returncode, r.stderr) == (0, b"")
-    assert len(json.loads(r.stdout)["runs"]) == 1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An end that is asked for by a signal comes, whatever stands still. Who may wait for somebody else (a reader of our
- * output, who has a file locked) asks ending_asked() and then gives up. What can't be asked, the kernel waiting for a
+ * An end that is asked for by a signal comes, whatever stands still. Who may wait for somebody else, a reader of our
+ * output, asks ending_asked() and then gives up. What can't be asked, the kernel waiting for a
  * file system, is looked at from outside: a thread that does nothing else watches the one that called
  * ending_start(), and has the process ended when that one has not run for ENDING_STILL_NS.
  *
