@@ -13,6 +13,7 @@
 
 #include "util/cleanup.h"
 #include "util/clock.h"
+#include "util/confine.h"
 
 #define LOOK_MS 50
 #define LOOKS (ENDING_STILL_NS / (LOOK_MS * NSEC_PER_SEC / 1000))
@@ -86,6 +87,7 @@ static void *watch(void *unused)
 	u64 ran_ns = 0;
 
 	(void)unused;
+	confine_thread();
 	for (;;) {
 		bool ends = begun, asked = is_unheard();
 		u64 now_ran_ns = clock_ns(runner_clock);
