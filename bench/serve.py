@@ -37,6 +37,11 @@ def script(path, intervals):
     return path
 
 
+def processes(pid):
+    """The one that captures and the one that serves, its only child."""
+    return [pid, *map(int, pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+
+
 def cpu_s(pid):
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -58,9 +63,11 @@ def scrape(port, accept):
 def watch(process, port, seconds):
     """CPU time without readers, then what scrapes take."""
     time.sleep(3)
-    before = cpu_s(process.pid)
+    pids = processes(process.pid)
+    before = [cpu_s(pid) for pid in pids]
     time.sleep(seconds)
-    yield f"CPU time without readers    {100 * (cpu_s(process.pid) - before) / seconds:.2f} % of a core"
+    spent = [100 * (cpu_s(pid) - b) / seconds for pid, b in zip(pids, before)]
+    yield f"CPU time without readers    {sum(spent):.2f} % of a core: " + " and ".join(f"{s:.2f}" for s in spent)
     for name, accept in FORMATS.items():
         took = []
         for _ in range(7):
@@ -68,7 +75,8 @@ def watch(process, port, seconds):
             took.append(s)
             time.sleep(1)
         yield f"scrape, {name:<12}        {size / 1000:.0f} kB in {1000 * statistics.median(took):.1f} ms"
-    yield f"resident memory             {rss_mib(process.pid):.0f} MiB"
+    held = [rss_mib(pid) for pid in pids]
+    yield f"resident memory             {sum(held):.0f} MiB: " + " and ".join(f"{h:.0f}" for h in held)
 
 
 def main():

@@ -59,6 +59,8 @@ _blklat_value()
 		COMPREPLY=($(compgen -W 'auto 0 1 2 3 4 5 6' -- "$cur")) ;;
 	*:--prom-schema)
 		COMPREPLY=($(compgen -W '0 1 2 3 4 5 6' -- "$cur")) ;;
+	*:--user)
+		COMPREPLY=($(compgen -u -- "$cur")) ;;
 	*:--listen)
 		COMPREPLY=($(compgen -W '127.0.0.1:9834 [::1]:9834 :9834' -- "$cur")) ;;
 	*:--output | *:-o | *:--replay | *:--web-config)
@@ -82,7 +84,7 @@ _blklat_options()
 	case $1 in
 	live) echo "$run" ;;
 	record) echo "$run --label --max-size --output --overwrite --quiet" ;;
-	serve) echo "$capture --bins --history --listen --prom-schema --web-config" ;;
+	serve) echo "$capture --bins --history --listen --prom-schema --user --web-config" ;;
 	report) echo '--format --output --steady-from' ;;
 	compare) echo '--fail-if --format' ;;
 	list) echo '--all --format --sysroot' ;;

@@ -105,6 +105,10 @@ class Serve:
         self.process.stdout.close()
         self.process.stderr.close()
 
+    def replayed(self):
+        """All of the replay is there to be read."""
+        self.until(lambda: self.request("/healthz").text == "the capture has stopped: the replay is at its end\n", "the end of the replay")
+
     # --- HTTP
 
     def connection(self, timeout=DEADLINE_S):
@@ -164,17 +168,37 @@ class Serve:
 
     # --- the process
 
+    @property
+    def server(self):
+        """The process that talks to the network; self.pid is the one that captures, whose only child it is."""
+        children = pathlib.Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        assert len(children) == 1, children
+        return int(children[0])
+
+    @property
+    def pids(self):
+        return [self.pid, self.server]
+
+    def tasks(self):
+        """All threads of both."""
+        return [int(task) for pid in self.pids for task in os.listdir(f"/proc/{pid}/task")]
+
     def status(self, key, task=None):
-        path = f"/proc/{self.pid}/task/{task}/status" if task else f"/proc/{self.pid}/status"
-        return re.search(rf"^{key}:\s*(.*)$", pathlib.Path(path).read_text(), re.M)[1]
+        return status(task or self.pid, key)
 
     def rss_kib(self):
-        return int(self.status("VmRSS").split()[0])
+        """Of both; what they share counts twice."""
+        return sum(int(status(pid, "VmRSS").split()[0]) for pid in self.pids)
 
     def cpu_ms(self):
-        """Of all its threads, by the scheduler's own clock. How busy the machine is makes no difference."""
-        spent = [t.read_text().split()[0] for t in pathlib.Path(f"/proc/{self.pid}/task").glob("*/schedstat")]
+        """Of all threads of both, by the scheduler's own clock. How busy the machine is makes no difference."""
+        spent = [t.read_text().split()[0] for pid in self.pids for t in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat")]
         return sum(map(int, spent)) / 1e6
+
+
+def status(task, key):
+    """A process's or a thread's; every thread has a directory of its own, unlisted."""
+    return re.search(rf"^{key}:\s*(.*)$", pathlib.Path(f"/proc/{task}/status").read_text(), re.M)[1]
 
 
 class Stream:

@@ -203,7 +203,7 @@ def test_dead_readers_of_the_stream(script):
 def test_connections_are_not_leaked(serve):
     """After thousands of requests of all kinds the process has as many descriptors and as much memory as before."""
     def descriptors():
-        return len(os.listdir(f"/proc/{serve.pid}/fd"))
+        return len(os.listdir(f"/proc/{serve.server}/fd"))
 
     def once():
         serve.request("/metrics", headers={"Accept-Encoding": "gzip"})

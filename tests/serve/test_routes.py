@@ -18,7 +18,7 @@ PATHS = ["/", "/metrics", "/api/snapshot", "/healthz"]
 def serve():
     with Serve("--replay", REPLAYS / "mixed.txt") as s:
         # The two intervals are over and stay to be looked at.
-        s.until(lambda: "at its end" in s.read_stderr(), "the end of the replay")
+        s.replayed()
         yield s
 
 
@@ -37,7 +37,7 @@ def test_snapshot_with_bins():
                              capture_output=True, text=True).stdout
     lines = [json.loads(line) for line in printed.splitlines()]
     with Serve("--replay", REPLAYS / "mixed.txt", "--bins") as s:
-        s.until(lambda: "at its end" in s.read_stderr(), "the end of the replay")
+        s.replayed()
         assert s.snapshot() == [line for line in lines if line["time"] == lines[-1]["time"]]
     assert any(o["bins"] for o in lines[-1]["ops"])
 

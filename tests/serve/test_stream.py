@@ -71,7 +71,7 @@ def test_history_is_bounded_in_time(script):
     with Serve("--replay", script(30, 0.1), "--history", "0.55") as s:
         with s.stream() as stream:
             told = ends(stream, 30)
-        s.until(lambda: "at its end" in s.read_stderr(), "the end")
+        s.replayed()
         with s.stream() as stream:
             kept = ends(stream, 30)
         assert list(kept) == list(range(min(kept), 31))
@@ -81,7 +81,7 @@ def test_history_is_bounded_in_time(script):
 
 def test_a_reader_that_comes_late_is_told_of_what_was_kept(script):
     with Serve("--replay", script(20, 0.1)) as s:
-        s.until(lambda: "at its end" in s.read_stderr(), "the end")
+        s.replayed()
         with s.stream() as stream:
             assert len(stream.intervals(20)) == 20
         assert lateness([]) == []

@@ -16,7 +16,8 @@ MAY = {
     "sink": {"model", "util"},
     "run": {"capture/capture.h", "sink/sink.h", "model", "util"},
     "serve": {"sink", "model", "util"},
-    "cmd": {"run", "serve", "capture/capture.h", "sink/sink.h", "sink/collect.h", "sink/compare.h", "sink/prometheus.h", "sink/recording.h", "sink/report.h",
+    "cmd": {"run", "serve", "capture/capture.h", "sink/sink.h", "sink/collect.h", "sink/compare.h", "sink/prometheus.h", "sink/recording.h",
+            "sink/relay.h", "sink/report.h",
             "sink/report_json.h", "model", "util", "blklat/bins.h"},
 }
 # A model header brings abi.h's names; no file of these rooms may ask for it itself.

@@ -12,8 +12,8 @@
 #include "cmd/serve_web.h"
 #include "run/service.h"
 #include "run/service_wait.h"
-#include "serve/sink.h"
 #include "sink/prometheus.h"
+#include "sink/relay.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/confine.h"
@@ -25,6 +25,7 @@
 
 #define LISTEN "127.0.0.1:9834"
 #define HISTORY_S 300
+#define USER "nobody"
 #define HEAP_KEEPS (1 << 20)	/* bytes */
 
 enum {
@@ -33,6 +34,7 @@ enum {
 	KEY_HISTORY,
 	KEY_WEB_CONFIG,
 	KEY_BINS,
+	KEY_USER,
 };
 
 struct serve_options {
@@ -42,6 +44,7 @@ struct serve_options {
 	double history_s;
 	const char *web_file;
 	bool bins;
+	const char *user;	/* NULL: not given */
 };
 
 struct serve {
@@ -51,10 +54,12 @@ struct serve {
 	struct confine confine;
 	struct notify notify;
 	struct serve_web web;
+	struct web_config web_config;	/* as read at the start */
 	struct address address;
-	struct board *board;
-	struct poster poster;
-	struct prometheus *prometheus;
+	int listen_fd;			/* -1: none, or the server's */
+	struct user user;		/* that the server becomes, if root started it */
+	struct serve_server server;
+	struct relay *relay;
 	struct scout_config scout;
 	struct service_config config;
 	struct service *service;
@@ -72,6 +77,7 @@ static const struct argp_option own[] = {
 	{ "prom-schema", KEY_PROM_SCHEMA, "N", 0, "Buckets an octave of native histograms: 2^N, N 0 to 6 (default 3)", 0 },
 	{ "history", KEY_HISTORY, "S", 0, "Seconds that the live page can look back (default 300)", 0 },
 	{ "bins", KEY_BINS, NULL, 0, "/api/snapshot: every bin of the histogram too", 0 },
+	{ "user", KEY_USER, "NAME", 0, "Started by root: who the process is that talks to the network (default " USER ")", 0 },
 	{ 0 },
 };
 
@@ -91,6 +97,9 @@ static int take(int key, const char *value, void *into, struct problem *p)
 		return parse_seconds("--history", value, &o->history_s, p);
 	case KEY_BINS:
 		o->bins = true;
+		return 0;
+	case KEY_USER:
+		o->user = value;
 		return 0;
 	default:
 		return capture_options_take(&o->capture, key == ARGP_KEY_ARG ? 'd' : key, value, p);
@@ -130,7 +139,7 @@ static void on_stopped(void *serve, const char *why)
 {
 	struct serve *s = serve;
 
-	board_post_stop(s->board, why);
+	relay_stop(s->relay, why);
 	fprintf(stderr, "blklat: the capture has stopped: %s\n", why);
 	notify_send(&s->notify, "STATUS=The capture has stopped");
 }
@@ -139,7 +148,7 @@ static void on_drained(void *serve, u64 ns)
 {
 	struct serve *s = serve;
 
-	prometheus_drained(s->prometheus, ns);
+	relay_drained(s->relay, ns);
 }
 
 /* While the server is stuck the service is not well either. */
@@ -147,25 +156,48 @@ static void on_beat(void *serve)
 {
 	struct serve *s = serve;
 
-	if (serve_web_alive(&s->web))
+	if (serve_server_alive(&s->server))
 		notify_send(&s->notify, "WATCHDOG=1");
 }
 
 /* --- the web server -------------------------------------------------------------------------- */
 
+/*
+ * Before the first capture is opened, so that the server has nothing of any, and before the service manager is connected to. It
+ * begins to serve when the captures have begun.
+ */
 static int start_server(struct serve *s, struct problem *p)
 {
-	s->web.who = s->who;
-	s->web.file = s->o->web_file;
-	s->web.notify = &s->notify;
-	s->web.cfg = (struct server_config){
+	const struct serve_options *o = s->o;
+	const struct serve_server_config cfg = {
+		.who = s->who,
+		.user = s->user.name ? &s->user : NULL,
 		.address = s->address,
-		.board = s->board,
-		.prometheus = s->prometheus,
-		.interval_s = s->o->capture.interval_s,
-		.boot = s->poster.boot,
+		.listen_fd = s->listen_fd,
+		.interval_s = o->capture.interval_s,
+		.history_s = o->history_s,
+		.schema = o->schema,
+		.bins = o->bins,
 	};
-	return serve_web_start(&s->web, p);
+	int err = serve_server_start(&cfg, &s->server, p);
+
+	cleanup_close(&s->listen_fd);
+	s->listen_fd = -1;
+	if (err)
+		return err;
+	err = relay_new(s->server.channel, &s->relay);
+	return err ? problem_set(p, err, "could not begin: %s", strerror(-err)) : 0;
+}
+
+/* What the server can't use of --web-config it tells itself. */
+static int begin_to_serve(struct serve *s, struct problem *p)
+{
+	int err = channel_start(s->server.channel);
+
+	err = err ?: serve_server_tell(&s->server, &s->web_config) ?: serve_server_wait(&s->server);
+	if (err && !serve_server_ended(&s->server, p))
+		problem_set(p, err, "the web server could not be started: %s", strerror(-err));
+	return err;
 }
 
 static void on_reload(void *serve)
@@ -185,10 +217,10 @@ static void warn_of_exposure(const struct serve *s)
 	if (address_is_loopback(&s->address))
 		return;
 	address_text(text, &s->address);
-	if (!s->web.web.n_users)
+	if (!s->web_config.n_users)
 		fprintf(stderr, "blklat: warning: whoever reaches %s can read all of this; --web-config asks for a password\n",
 			text);
-	else if (!s->web.web.cert)
+	else if (!s->web_config.cert)
 		fprintf(stderr, "blklat: warning: passwords for %s go over the network as they are; --web-config can have "
 				"TLS\n", text);
 }
@@ -214,34 +246,38 @@ static int on_find(void *serve, const struct device_table *t, struct watch **ret
 
 static void serve_end(struct serve *s)
 {
+	serve_server_leave(&s->server);
 	serve_web_uninit(&s->web);
 	service_close(s->service);
-	prometheus_free(s->prometheus);
-	board_free(s->board);
+	relay_free(s->relay);
+	serve_server_end(&s->server);
+	web_config_free(&s->web_config);
+	cleanup_close(&s->listen_fd);
 	notify_uninit(&s->notify);
+}
+
+/* Who is to talk to the network. */
+static int find_user(struct serve *s, struct problem *p)
+{
+	const char *name = s->o->user;
+
+	if (!geteuid())
+		return user_find(name ? name : USER, &s->user, p);
+	return name ? problem_set(p, -EINVAL, "--user '%.60s': only root can have the web server be another user", name) : 0;
 }
 
 /* What can be wrong with the command line. */
 static int prepare(struct serve *s, struct problem *p)
 {
 	const struct serve_options *o = s->o;
-	int err = o->web_file ? web_config_read(&s->web.web, o->web_file, p) : 0;
+	int err = find_user(s, p);
 
+	if (!err && o->web_file)
+		err = web_config_read(&s->web_config, o->web_file, p);
 	if (err)
 		return err;
-	s->web.listen_fd = address_listen(&s->address, p);
-	return s->web.listen_fd < 0 ? s->web.listen_fd : 0;
-}
-
-static int make_room(struct serve *s, struct problem *p)
-{
-	const struct prometheus_config prom = { .schema = s->o->schema, .classic_schema = PROMETHEUS_CLASSIC_SCHEMA };
-	int err = board_new(s->o->history_s, &s->board) ?: prometheus_new(&prom, &s->prometheus);
-
-	if (err)
-		return problem_set(p, err, "could not begin: %s", strerror(-err));
-	poster_init(&s->poster, s->board, s->o->history_s, s->o->bins);
-	return 0;
+	s->listen_fd = address_listen(&s->address, p);
+	return s->listen_fd < 0 ? s->listen_fd : 0;
 }
 
 static void configure(struct serve *s, const struct capture_ops *engine)
@@ -261,13 +297,11 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 		.scout = &s->scout,
 		.follow = s->devices.follow,
 		.beat_ns = s->notify.watchdog_ns / 3,
+		.lifeline = s->server.process,
 		.version = BLKLAT_VERSION,
 		.hooks = { on_gone, on_came, on_joined, on_failed, on_stopped, on_reload, on_beat, on_drained, s },
-		.n_sinks = 2,
-		.sinks = {
-			{ &sink_prometheus, { .prometheus = s->prometheus } },
-			{ &sink_board, { .poster = &s->poster } },
-		},
+		.n_sinks = 1,
+		.sinks = { { &sink_relay, { .relay = s->relay } } },
 	};
 }
 
@@ -288,10 +322,10 @@ static int serve(struct serve *s, struct problem *p)
 	char text[ADDRESS_TEXT];
 	int err = confine(&s->confine, p);
 
-	err = err ?: hold_up_nothing(s, p) ?: start_server(s, p);
+	err = err ?: hold_up_nothing(s, p) ?: begin_to_serve(s, p);
 	if (err)
 		return err;
-	fprintf(stderr, "blklat: listening on %s://%s/\n", s->web.web.cert ? "https" : "http", address_text(text, &s->address));
+	fprintf(stderr, "blklat: listening on %s://%s/\n", s->web_config.cert ? "https" : "http", address_text(text, &s->address));
 	warn_of_exposure(s);
 	if (!s->confine.filtered)
 		fputs("blklat: warning: this kernel has no filter of system calls (seccomp)\n", stderr);
@@ -301,7 +335,9 @@ static int serve(struct serve *s, struct problem *p)
 	notify_send(&s->notify, "READY=1\nSTATUS=Watching");
 	err = service_run(s->service, p);
 	notify_send(&s->notify, "STOPPING=1");
-	return err;
+	if (err == -ENOBUFS)
+		return problem_set(p, err, "the web server has taken nothing for too long, and there is no room left");
+	return err || !serve_server_ended(&s->server, p) ? err : -ECHILD;
 }
 
 /*
@@ -326,15 +362,20 @@ static int begin(struct serve *s)
 	err = prepare(s, &p);
 	if (err)
 		return command_fail(s->who, err == -EINVAL ? STATUS_USAGE : STATUS_FAILED, &p);
-	err = make_room(s, &p);
-	if (err)
-		return command_fail(s->who, STATUS_FAILED, &p);
 	err = o->replay ? 0 : run_capture_engine(o, &engine, &p);
 	if (err)
 		return command_fail(s->who, o->engine ? STATUS_USAGE : run_capture_status_of(engine, err), &p);
+	err = start_server(s, &p);
+	if (err)
+		return command_fail(s->who, STATUS_FAILED, &p);
 	notify_init(&s->notify);
+	s->web.who = s->who;
+	s->web.file = s->o->web_file;
+	s->web.server = &s->server;
+	s->web.notify = &s->notify;
 	serve_devices_init(&s->devices, &o->wanted);
 	s->confine.keep_capture = s->devices.follow;
+	s->confine.module = engine == &capture_kmod;
 	configure(s, engine);
 	limits_raise_files();
 	/* What is replayed may come from a pipe, and until it is there a signal ends us as it does any program. */
@@ -344,7 +385,9 @@ static int begin(struct serve *s)
 	service_signals_block();
 	if (err)
 		return command_fail(s->who, serve_devices_fault(err) ? STATUS_USAGE : run_capture_status_of(engine, err), &p);
-	return serve(s, &p) ? command_fail(s->who, STATUS_FAILED, &p) : STATUS_DONE;
+	if (!serve(s, &p))
+		return STATUS_DONE;
+	return p.text[0] ? command_fail(s->who, STATUS_FAILED, &p) : STATUS_FAILED;
 }
 
 static int init(struct serve_options *o, int argc, struct problem *p)
@@ -375,7 +418,7 @@ static int run(int argc, char **argv)
 		.take = take,
 	};
 	CLEANUP(uninit) struct serve_options o;
-	CLEANUP(serve_end) struct serve s = { .who = argv[0], .o = &o, .notify.fd = -1 };
+	CLEANUP(serve_end) struct serve s = { .who = argv[0], .o = &o, .notify.fd = -1, .listen_fd = -1 };
 	struct problem p;
 	int status;
 

@@ -2,44 +2,25 @@
 #include "cmd/serve_web.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "util/cleanup.h"
 #include "util/confine.h"
 #include "util/realtime.h"
 
-int serve_web_start(struct serve_web *w, struct problem *p)
-{
-	struct server_config cfg = w->cfg;
-
-	cfg.web = &w->web;
-	cfg.listen_fd = fcntl(w->listen_fd, F_DUPFD_CLOEXEC, 0);	/* so that another can follow */
-	if (cfg.listen_fd < 0)
-		return problem_set(p, -errno, "could not listen: %s", strerror(errno));
-	return server_start(&cfg, &w->server, p);
-}
-
 static void reload(struct serve_web *w)
 {
-	struct web_config web = { 0 }, old = w->web;
+	struct web_config web = { 0 };
 	struct problem p;
+	int err = web_config_read(&web, w->file, &p);
 
-	if (web_config_read(&web, w->file, &p)) {
-		command_fail(w->who, 0, &p);
-		return;
+	if (!err) {
+		err = serve_server_tell(w->server, &web) ?: serve_server_wait(w->server);
+		if (err)
+			problem_set(&p, err, "the web server did not take %s: %s", w->file, strerror(-err));
+		web_config_free(&web);
 	}
-	server_stop(TAKE(w->server));
-	w->web = web;
-	if (!serve_web_start(w, &p)) {
-		web_config_free(&old);
-		return;
-	}
-	command_fail(w->who, 0, &p);
-	web_config_free(&web);
-	w->web = old;
-	if (serve_web_start(w, &p))
+	if (err && err != -ECHILD)	/* of its end the loop tells */
 		command_fail(w->who, 0, &p);
 }
 
@@ -103,19 +84,9 @@ void serve_web_reload(struct serve_web *w)
 	command_fail(w->who, 0, &p);
 }
 
-bool serve_web_alive(struct serve_web *w)
-{
-	bool alive;
-
-	pthread_mutex_lock(&w->lock);
-	alive = w->reloading || (w->server && server_alive(w->server));
-	pthread_mutex_unlock(&w->lock);
-	return alive;
-}
-
 void serve_web_init(struct serve_web *w)
 {
-	*w = (struct serve_web){ .listen_fd = -1 };
+	*w = (struct serve_web){ 0 };
 	realtime_lock_init(&w->lock);
 	pthread_cond_init(&w->idle, NULL);
 }
@@ -126,9 +97,6 @@ void serve_web_uninit(struct serve_web *w)
 	while (w->reloading)
 		pthread_cond_wait(&w->idle, &w->lock);
 	pthread_mutex_unlock(&w->lock);
-	server_stop(w->server);
-	web_config_free(&w->web);
-	cleanup_close(&w->listen_fd);
 	pthread_cond_destroy(&w->idle);
 	pthread_mutex_destroy(&w->lock);
 }

@@ -216,7 +216,7 @@ static int begin(struct service *s, struct problem *p)
 {
 	const struct scout_config *scout = s->cfg->scout;
 	struct member *m = NULL;
-	int err = service_wait_init(&s->wait, s->cfg->follow);
+	int err = service_wait_init(&s->wait, s->cfg->lifeline, s->cfg->follow);
 
 	if (err)
 		return problem_set(p, err, "could not wait for signals: %s", strerror(-err));
@@ -250,7 +250,7 @@ int service_open(const struct service_config *cfg, struct service **ret, struct 
 	if (!s)
 		return problem_set(p, -ENOMEM, "out of memory");
 	s->cfg = cfg;
-	s->wait = (struct service_wait){ .signals = -1, .uevents = -1, .scout = -1 };
+	s->wait = (struct service_wait){ .signals = -1, .uevents = -1, .scout = -1, .lifeline = -1 };
 	err = begin(s, p);
 	if (err)
 		service_close(s);

@@ -39,6 +39,7 @@ struct service_config {
 	const struct scout_config *scout;	/* also opens the first capture */
 	bool follow;			/* devices that appear are picked up; false: what is there at the beginning */
 	u64 beat_ns;			/* 0: no beat is wanted */
+	int lifeline;			/* readable when there is nobody left to work for; -1: none */
 	const char *version;
 	struct service_hooks hooks;
 	u32 n_sinks;
@@ -60,7 +61,7 @@ void service_signals_block(void);
 int service_open(const struct service_config *cfg, struct service **ret, struct problem *p);
 const struct run_info *service_info(const struct service *s);
 
-/* Until SIGINT or SIGTERM: returns 0. Or a negative errno and a sentence when reading or a sink failed. */
+/* Until SIGINT or SIGTERM, or the lifeline's end: returns 0. Or a negative errno and a sentence when reading or a sink failed. */
 int service_run(struct service *s, struct problem *p);
 void service_close(struct service *s);	/* takes NULL */
 

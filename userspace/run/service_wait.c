@@ -33,12 +33,12 @@ void service_wait_block(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-int service_wait_init(struct service_wait *w, bool uevents)
+int service_wait_init(struct service_wait *w, int lifeline, bool uevents)
 {
 	sigset_t set;
 
 	signal_set(&set);
-	*w = (struct service_wait){ .uevents = -1, .scout = -1 };
+	*w = (struct service_wait){ .uevents = -1, .scout = -1, .lifeline = lifeline };
 	w->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (w->signals < 0)
 		return -errno;
@@ -74,6 +74,7 @@ enum service_event service_wait(struct service_wait *w, u64 deadline_ns)
 		{ .fd = w->signals, .events = POLLIN },
 		{ .fd = w->scout, .events = POLLIN },
 		{ .fd = w->uevents, .events = POLLIN },
+		{ .fd = w->lifeline, .events = POLLIN },
 	};
 	enum service_event event;
 
@@ -86,6 +87,8 @@ enum service_event service_wait(struct service_wait *w, u64 deadline_ns)
 			return EVENT_TIME;
 		if (fds[0].revents && take_signal(w->signals, &event))
 			return event;
+		if (n > 0 && fds[3].revents)
+			return EVENT_END;
 		if (!left)
 			return EVENT_TIME;
 		if (fds[1].revents)

@@ -9,7 +9,7 @@
 
 enum service_event {
 	EVENT_TIME,		/* the deadline is there */
-	EVENT_END,		/* SIGINT or SIGTERM */
+	EVENT_END,		/* SIGINT or SIGTERM, or the lifeline ended */
 	EVENT_RELOAD,		/* SIGHUP */
 	EVENT_DEVICES,		/* the kernel tells of block devices */
 	EVENT_SCOUT,		/* a look is done */
@@ -19,10 +19,11 @@ struct service_wait {
 	int signals;		/* a signalfd */
 	int uevents;		/* -1: none to be had */
 	int scout;		/* -1: none */
+	int lifeline;		/* -1: none */
 	bool gone;		/* with EVENT_DEVICES: one may have gone, see uevents_take() */
 };
 
-int service_wait_init(struct service_wait *w, bool uevents);
+int service_wait_init(struct service_wait *w, int lifeline, bool uevents);
 void service_wait_uninit(struct service_wait *w);
 
 /* The signals it takes, blocked in the calling thread. */

@@ -14,7 +14,6 @@
 #include "serve/parts.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
-#include "util/confine.h"
 
 #define ROUND_MS 1000
 #define ALIVE_NS (20 * NSEC_PER_SEC)
@@ -106,7 +105,6 @@ static void *serve(void *server)
 	u64 swept_ns = 0;
 
 	setpriority(PRIO_PROCESS, 0, NICE);	/* of this thread alone, on Linux */
-	confine_thread();
 	while (!s->stopping) {
 		u64 now = now_ns();
 

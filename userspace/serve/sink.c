@@ -167,7 +167,7 @@ static int board_interval(struct sink *s, const struct frames *fs)
 {
 	struct board_sink *b = (struct board_sink *)s;
 	struct poster *p = b->poster;
-	u64 now_ns = clock_ns(CLOCK_MONOTONIC);
+	u64 now_ns = p->end_mono_ns ?: (u64)clock_ns(CLOCK_MONOTONIC);
 	const struct event_interval at = {
 		.boot = p->boot, .number = board_next(p->board), .end_s = (double)(now_ns - p->start_mono_ns) / NSEC_PER_SEC,
 	};

@@ -16,6 +16,7 @@ struct poster {
 	bool bins;			/* /api/snapshot has every bin, as with --bins */
 	char boot[24];			/* of poster_init() */
 	u64 start_mono_ns;
+	u64 end_mono_ns;		/* of the interval that is posted next; 0: now */
 	s64 start_wall_ns;
 };
 

@@ -16,6 +16,7 @@ struct prometheus {
 	/* Of the thread that captures: */
 	u64 captures;			/* so far */
 	u64 drain_ns;			/* not yet in the totals */
+	u64 joined;			/* reads that the next interval is of; 0: one */
 	u32 scale;			/* of the totals' histograms */
 };
 
@@ -61,18 +62,24 @@ void prometheus_drained(struct prometheus *p, u64 ns)
 	p->drain_ns += ns;
 }
 
+void prometheus_joined(struct prometheus *p, u64 reads)
+{
+	p->joined = reads;
+}
+
 /* The capturing thread is the only one that changes 'now', so it may look at it without the lock. */
 static int advance(struct capture_sink *c, const struct frames *frames)
 {
 	struct prometheus *p = c->p;
 	struct totals_interval add = {
 		.run = c->run, .frames = frames, .capture = c->number, .drain_ns = p->drain_ns, .scale = p->scale,
+		.reads = p->joined ?: 1,
 	};
 	struct totals *before = p->now, *next = totals_next(before, &add);
 
 	if (!next)
 		return -ENOMEM;
-	p->drain_ns = 0;
+	p->drain_ns = p->joined = 0;
 	pthread_mutex_lock(&p->lock);
 	p->now = next;
 	pthread_mutex_unlock(&p->lock);

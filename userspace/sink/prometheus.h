@@ -63,6 +63,9 @@ extern const struct sink_ops sink_prometheus;
 /* Adds the time that a read of the counters took; shows with the next interval. Of the thread that captures. */
 void prometheus_drained(struct prometheus *p, u64 ns);
 
+/* The next interval is of so many reads, added up. The same. */
+void prometheus_joined(struct prometheus *p, u64 reads);
+
 /* Writes the totals to @out. Returns 0, -ENOMEM, or the negative errno of writing. Of any thread. */
 int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE *out);
 

@@ -226,7 +226,7 @@ static bool put_frames(struct totals *t, const struct totals_interval *add)
 		t->facts.skipped.capture = 0;
 	raise_to(&t->facts.skipped, add->frames->skipped_unexplained);
 	t->facts.capture = add->capture;
-	t->facts.intervals++;
+	t->facts.intervals += add->reads;
 	if (add->frames->n)
 		t->facts.end_ns = add->frames->f[0].end_ns;
 	forget_oldest(t);

@@ -69,6 +69,7 @@ struct totals_interval {
 	const struct frames *frames;	/* NULL: the capture was only opened */
 	u64 capture;
 	u64 drain_ns;
+	u64 reads;			/* that the frames are of */
 	u32 scale;			/* of the histograms that are made; none so far is coarser */
 };
 

@@ -28,6 +28,7 @@ struct run_info {
 
 struct prometheus;
 struct poster;
+struct relay;
 
 struct sink_config {
 	FILE *out;
@@ -37,6 +38,7 @@ struct sink_config {
 	int columns;			/* width of the terminal, 80 when it is none */
 	struct prometheus *prometheus;	/* of sink/prometheus.h: the totals to add to; other sinks ignore it */
 	struct poster *poster;		/* of serve/sink.h: where to post; the same */
+	struct relay *relay;		/* of sink/relay.h: whom to tell; the same */
 };
 
 struct sink {

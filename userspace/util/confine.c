@@ -80,7 +80,7 @@ int confine(struct confine *c, struct problem *p)
 		return problem_set(p, -errno, "could not give up privileges: %s", strerror(errno));
 	if (capng_get_caps_process() || drop(c))
 		return problem_set(p, -EPERM, "could not give up capabilities");
-	err = confine_calls(c->keep_capture);
+	err = confine_calls(c->keep_capture && c->module);
 	c->filtered = !err;
 	if (err && err != -EINVAL && err != -EOPNOTSUPP && err != -ENOSYS)
 		return problem_set(p, err, "could not filter system calls: %s", strerror(-err));

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A service that runs for months needs little of what it took to start: it gives up the rest, so that
- * whoever gets the better of it gains nothing.
+ * A service that runs for months needs little of what it took to start: the process that captures gives up the rest. (The one
+ * that talks to the network has none of it: confine_server.h.)
  *
  * - Capabilities (libcap-ng): all are dropped, also from the bounding set where that may be done. What
  *   later captures take (CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN where a kernel before 5.8 wants that) stays
  *   permitted if it is asked for, but in effect only in a thread that raises it, while it does so.
  * - no_new_privs: no program that is executed gets them back.
- * - A filter of system calls (libseccomp): no program is executed, no file is opened for writing, no
- *   process is traced or signalled, nothing is connected to, no privilege is asked for. A call that is not
- *   allowed fails with EPERM.
+ * - A filter of system calls (libseccomp): no program is executed, no file is opened for writing but, where later captures
+ *   are the kernel module's, its device; no process is traced or signalled, no socket is made, no privilege is asked for.
+ *   A call that is not allowed fails with EPERM.
  */
 #ifndef UTIL_CONFINE_H
 #define UTIL_CONFINE_H
@@ -19,6 +19,7 @@
 
 struct confine {
 	bool keep_capture;	/* later captures will be opened */
+	bool module;		/* by the kernel module */
 	bool reads_need_bpf;	/* set by confine(): this kernel refuses every bpf() without CAP_BPF */
 	bool filtered;		/* set by confine(): the filter of system calls is in place */
 };

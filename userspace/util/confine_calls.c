@@ -5,32 +5,56 @@
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <seccomp.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "util/cleanup.h"
 
 /* By what they are for. Names that an architecture does not have are left out by the library. */
-static const char *const always[] = {
+static const char *const both[] = {
 	/* memory */
-	"brk", "mmap", "munmap", "mremap", "madvise", "mprotect",
-	/* threads, waiting, clocks; their signals among themselves */
+	"brk", "munmap", "mremap", "madvise",
+	/* threads, waiting, clocks */
 	"futex", "futex_time64", "rseq", "set_robust_list", "set_tid_address", "sched_yield", "sched_getaffinity",
-	"setpriority", "getpriority", "gettid", "getpid", "tgkill", "exit", "exit_group", "restart_syscall",
+	"setpriority", "getpriority", "gettid", "getpid", "exit", "exit_group", "restart_syscall",
 	"nanosleep", "clock_nanosleep", "clock_gettime", "clock_gettime64", "clock_getres", "gettimeofday", "time",
-	"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigtimedwait", "sigaltstack", "membarrier",
-	"prctl", "capget", "capset", "getrandom", "uname", "getrlimit", "prlimit64", "getrusage", "sysinfo",
-	"getuid", "geteuid", "getgid", "getegid",
+	"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "membarrier",
+	"getrandom", "uname", "getrlimit", "getrusage", "sysinfo", "getuid", "geteuid", "getgid", "getegid",
+	/* what is open */
+	"read", "readv", "write", "writev", "close", "fstat", "fstat64", "eventfd2", "poll", "ppoll", "ppoll_time64",
+	"recv", "recvfrom", "recvmsg", "send", "sendto", "sendmsg", "shutdown",
+};
+
+static const char *const of_captures[] = {
+	"mmap", "mmap2", "mprotect", "prctl", "capget", "capset", "rt_sigtimedwait",
 	/* files that are open, and reading others */
-	"read", "readv", "pread64", "write", "writev", "close", "lseek", "fstat", "fstat64", "newfstatat", "stat",
-	"stat64", "lstat", "lstat64", "fstatat64", "statx", "statfs", "statfs64", "fstatfs", "fstatfs64", "access",
-	"faccessat", "faccessat2", "readlink", "readlinkat", "getdents", "getdents64", "getcwd", "fcntl", "fcntl64",
-	"dup", "dup2", "dup3", "ioctl", "pipe2", "eventfd2", "signalfd4",
-	/* connections that come in, and datagrams to whom we are connected already */
-	"poll", "ppoll", "ppoll_time64", "select", "pselect6", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
-	"epoll_pwait2", "accept", "accept4", "recv", "recvfrom", "recvmsg", "send", "sendto", "sendmsg", "sendfile",
-	"shutdown", "getsockname", "getpeername", "getsockopt", "setsockopt",
+	"pread64", "lseek", "newfstatat", "stat", "stat64", "lstat", "lstat64", "fstatat64", "statx", "statfs", "statfs64",
+	"fstatfs", "fstatfs64", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getdents", "getdents64",
+	"getcwd", "fcntl", "fcntl64", "dup", "dup2", "dup3", "ioctl", "pipe2", "signalfd4",
+	"epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
+	/* the process that serves, when it has ended */
+	"waitid",
 	/* counters of captures that are open */
 	"bpf",
 };
+
+static const char *const of_server[] = {
+	"epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "accept", "accept4",
+	"getsockname", "getpeername", "getsockopt", "setsockopt",
+};
+
+static int allow_named(scmp_filter_ctx filter, const char *const *names, u32 n)
+{
+	int err = 0;
+
+	for (u32 i = 0; !err && i < n; i++) {
+		int number = seccomp_syscall_resolve_name(names[i]);
+
+		if (number != __NR_SCMP_ERROR)
+			err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0);
+	}
+	return err;
+}
 
 /* Names and addresses in the flags: a thread is made, a process is not. */
 static int allow_threads(scmp_filter_ctx filter)
@@ -42,33 +66,61 @@ static int allow_threads(scmp_filter_ctx filter)
 				       SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
 }
 
-static int allow_reading(scmp_filter_ctx filter)
+/* Signals among its own threads (abort), its own limits to be read. */
+static int allow_own(scmp_filter_ctx filter)
 {
-	const scmp_datum_t writes = O_ACCMODE | O_CREAT | O_TRUNC;
-	int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1,
-				   SCMP_A1(SCMP_CMP_MASKED_EQ, writes, O_RDONLY));
+	int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, getpid()));
 
-	return err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-				       SCMP_A2(SCMP_CMP_MASKED_EQ, writes, O_RDONLY));
+	return err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, SCMP_A0(SCMP_CMP_EQ, 0),
+				       SCMP_A2(SCMP_CMP_EQ, 0));
 }
 
-static int allow(scmp_filter_ctx filter, bool capture)
+static int allow_opening(scmp_filter_ctx filter, int flags)
 {
+	const scmp_datum_t writes = O_ACCMODE | O_CREAT | O_TRUNC;
+	int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1, SCMP_A1(SCMP_CMP_MASKED_EQ, writes, flags));
+
+	return err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+				       SCMP_A2(SCMP_CMP_MASKED_EQ, writes, flags));
+}
+
+/* Memory that is not to be executed. */
+static int allow_data(scmp_filter_ctx filter)
+{
+	static const int calls[] = { SCMP_SYS(mmap), SCMP_SYS(mmap2), SCMP_SYS(mprotect) };
 	int err = 0;
 
-	for (u32 i = 0; !err && i < ARRAY_SIZE(always); i++) {
-		int number = seccomp_syscall_resolve_name(always[i]);
-
-		if (number != __NR_SCMP_ERROR)
-			err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0);
-	}
-	err = err ?: allow_threads(filter);
-	err = err ?: allow_reading(filter);
-	/* The module's device is opened for writing, since it is mapped so. */
-	if (capture)
-		err = err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-					      SCMP_A2(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDWR));
+	for (u32 i = 0; !err && i < ARRAY_SIZE(calls); i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
 	return err;
+}
+
+/* Of a descriptor's flags and copies: F_SETOWN and its like have others signalled. */
+static int allow_descriptors(scmp_filter_ctx filter)
+{
+	static const int commands[] = { F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC };
+	int err = 0;
+
+	for (u32 i = 0; !err && i < ARRAY_SIZE(commands); i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, commands[i])) ?:
+		      seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl64), 1, SCMP_A1(SCMP_CMP_EQ, commands[i]));
+	return err;
+}
+
+static int allow_captures(scmp_filter_ctx filter, bool module)
+{
+	int err = allow_named(filter, of_captures, ARRAY_SIZE(of_captures));
+
+	err = err ?: allow_opening(filter, O_RDONLY);
+	/* The module's device is opened for writing, since it is mapped so. */
+	return err || !module ? err : allow_opening(filter, O_RDWR);
+}
+
+static int allow_server(scmp_filter_ctx filter)
+{
+	int err = allow_named(filter, of_server, ARRAY_SIZE(of_server));
+
+	return err ?: allow_data(filter) ?: allow_descriptors(filter);
 }
 
 static void cleanup_filter(scmp_filter_ctx *filter)
@@ -77,15 +129,31 @@ static void cleanup_filter(scmp_filter_ctx *filter)
 		seccomp_release(*filter);
 }
 
-int confine_calls(bool capture)
+/* Refuses everything but what both processes of a service take. NULL when there is no memory. */
+static scmp_filter_ctx new_filter(void)
 {
-	scmp_filter_ctx filter CLEANUP(cleanup_filter) = seccomp_init(SCMP_ACT_ERRNO(EPERM));
-	int err;
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 
 	if (!filter)
-		return -ENOMEM;
+		return NULL;
 	/* We have set no_new_privs, or are told that it is wanted. */
-	err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 1);
-	err = err ?: allow(filter, capture);
-	return err ?: seccomp_load(filter);
+	if (!seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 1) && !allow_named(filter, both, ARRAY_SIZE(both)) &&
+	    !allow_threads(filter) && !allow_own(filter))
+		return filter;
+	seccomp_release(filter);
+	return NULL;
+}
+
+int confine_calls(bool module)
+{
+	scmp_filter_ctx filter CLEANUP(cleanup_filter) = new_filter();
+
+	return !filter ? -ENOMEM : allow_captures(filter, module) ?: seccomp_load(filter);
+}
+
+int confine_calls_server(void)
+{
+	scmp_filter_ctx filter CLEANUP(cleanup_filter) = new_filter();
+
+	return !filter ? -ENOMEM : allow_server(filter) ?: seccomp_load(filter);
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The system calls that a confined service keeps; see confine.h. */
+/* The system calls that the processes of a service keep; see confine.h and confine_server.h. */
 #ifndef UTIL_CONFINE_CALLS_H
 #define UTIL_CONFINE_CALLS_H
 
 #include "util/types.h"
 
-/* @capture: later captures will be opened. Returns 0 or a negative errno. Takes no_new_privs. */
-int confine_calls(bool capture);
+/* Of the process that captures. @module: it will open the kernel module's device. Returns 0 or a negative errno. Takes no_new_privs. */
+int confine_calls(bool module);
+
+/* Of the process that serves: of connections that come in, and of threads. The same. */
+int confine_calls_server(void);
 
 #endif

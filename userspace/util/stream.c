@@ -159,6 +159,11 @@ void streams_drop_errors(void)
 	error.drops = true;
 }
 
+int streams_error_fd(void)
+{
+	return error.fd;
+}
+
 void streams_try_error(const char *text)
 {
 	struct pollfd fd = { .fd = error.fd, .events = POLLOUT };

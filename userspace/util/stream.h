@@ -18,6 +18,9 @@ int streams_begin(void);
 /* From now on the standard error is never waited for longer than a moment at a time: what it does not take is dropped. */
 void streams_drop_errors(void);
 
+/* Where the standard error goes now: another descriptor than that of stdio, or the same. */
+int streams_error_fd(void);
+
 /* Writes @text to the standard error if it takes it now. For when another thread may be writing and stands still. */
 void streams_try_error(const char *text);
 

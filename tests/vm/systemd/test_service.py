@@ -18,8 +18,14 @@ def status_of(task):
     return dict(re.findall(r"^(\w+):\s*(.*)$", pathlib.Path(task, "status").read_text(), re.M))
 
 
+def server_pid():
+    """The process that talks to the network, the only child."""
+    return int(pathlib.Path(f"/proc/{main_pid()}/task/{main_pid()}/children").read_text())
+
+
 def tasks():
-    return sorted(pathlib.Path(f"/proc/{main_pid()}/task").iterdir())
+    """All threads of both."""
+    return sorted(task for pid in (main_pid(), server_pid()) for task in pathlib.Path(f"/proc/{pid}/task").iterdir())
 
 
 def drop_in(text):
@@ -68,11 +74,11 @@ def test_a_device_that_comes_later():
 def at_rest():
     """What the threads have while none has a capability in effect, which is for the moments of opening a capture."""
     seen = [status_of(task) for task in tasks()]
-    return seen if len(seen) >= 3 and not any(int(s["CapEff"], 16) for s in seen) else None
+    return seen if len(seen) >= 5 and not any(int(s["CapEff"], 16) for s in seen) else None
 
 
 def test_capabilities():
-    """Nothing in effect; the bounding set is what the unit says; only the thread that opens captures has some permitted."""
+    """Nothing in effect; the bounding set is what the unit says; only the process that captures has some permitted."""
     seen = wait_for(at_rest, "threads with nothing in effect")
     for s in seen:
         assert (int(s["CapEff"], 16), int(s["CapInh"], 16), int(s["CapAmb"], 16)) == (0, 0, 0), s["Name"]
@@ -82,6 +88,8 @@ def test_capabilities():
         assert set(map(int, s["Uid"].split())) <= set(NOBODY_IN_PARTICULAR)
         assert 0 not in map(int, s["Gid"].split()) and s["Groups"].split() in ([], [s["Gid"].split()[0]])
     assert sorted({int(s["CapPrm"], 16) for s in seen}) == [0, BOUNDING]
+    for task in pathlib.Path(f"/proc/{server_pid()}/task").iterdir():
+        assert int(status_of(task)["CapPrm"], 16) == 0
 
 
 def test_the_thread_that_captures_is_on_time():
@@ -196,7 +204,8 @@ def test_module_instead_of_bpf():
     """As docs/fleet.md says: root, who opens the module's device, and those to be watched to name them to it."""
     run("insmod", OUT / "blklat.ko")
     try:
-        drop_in("[Service]\nUser=root\nDeviceAllow=/dev/blklat rw\nDeviceAllow=block-* r\n")
+        drop_in("[Service]\nUser=root\nDeviceAllow=/dev/blklat rw\nDeviceAllow=block-* r\n"
+                "CapabilityBoundingSet=CAP_SETUID CAP_SETGID\nSystemCallFilter=@setuid\n")
         DEFAULTS.write_text('ARGS="--dev vda --engine kmod"\n')
         run("systemctl", "restart", "blklat")
         wait_for(lambda: 'blklat_capture_info{engine="kmod"} 1' in get("/metrics"), "interval")
@@ -205,6 +214,9 @@ def test_module_instead_of_bpf():
         assert completed("vda")["read"] - kernel["read"] >= 100
         wait_for(lambda: ios("vda", "read") - before == completed("vda")["read"] - kernel["read"], "equal counts")
         assert {int(status_of(task)["CapPrm"], 16) for task in tasks()} == {0}
+        # Root captures, nobody serves.
+        owners = [status_of(f"/proc/{pid}")["Uid"].split() for pid in (main_pid(), server_pid())]
+        assert owners == [["0"] * 4, ["65534"] * 4]
     finally:
         run("systemctl", "stop", "blklat")
         run("rmmod", "blklat")

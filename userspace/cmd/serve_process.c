@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the process does that talks to the network: see cmd/serve_server.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/serve_server.h"
+#include "serve/server.h"
+#include "serve/sink.h"
+#include "sink/prometheus.h"
+#include "util/cleanup.h"
+
+#define ROUND_MS 1000
+#define USERS_MOST 65536
+
+struct process {
+	const struct serve_server_config *cfg;
+	int taken;
+	struct board *board;
+	struct poster poster;
+	struct prometheus *prometheus;
+	struct relayed_config sinks;
+	struct relayed *relayed;
+	struct web_config web;
+	struct server *server;		/* NULL until the first SERVER_WEB */
+	struct problem problem;		/* why it ends; "": not told yet */
+};
+
+/* --- the web server --------------------------------------------------------------------------- */
+
+static int get_web(struct wire_in *from, struct web_config *web)
+{
+	u32 n;
+
+	*web = (struct web_config){ 0 };
+	web->cert = wire_dup_text(from);
+	web->key = wire_dup_text(from);
+	web->only_tls13 = wire_get_most(from, 1);
+	n = wire_get_count(from, USERS_MOST);
+	web->users = calloc(n + 1, sizeof(*web->users));
+	if (!web->users)
+		return -ENOMEM;
+	for (; web->n_users < n; web->n_users++) {
+		web->users[web->n_users].name = wire_dup_text(from);
+		web->users[web->n_users].hash = wire_dup_text(from);
+		if (!web->users[web->n_users].name || !web->users[web->n_users].hash)
+			from->failed = true;
+	}
+	return wire_ended(from) ? 0 : -EBADMSG;
+}
+
+static int start(struct process *s, struct problem *p)
+{
+	struct server_config cfg = {
+		.listen_fd = fcntl(s->cfg->listen_fd, F_DUPFD_CLOEXEC, 0),	/* so that another can follow */
+		.address = s->cfg->address,
+		.web = &s->web,
+		.board = s->board,
+		.prometheus = s->prometheus,
+		.interval_s = s->cfg->interval_s,
+		.boot = s->poster.boot,
+	};
+
+	if (cfg.listen_fd < 0)
+		return problem_set(p, -errno, "could not listen: %s", strerror(errno));
+	return server_start(&cfg, &s->server, p);
+}
+
+/* Another server in place of the one that there is; when it can't be, the former one again. */
+static int take_web(struct process *s, struct wire_in *bytes)
+{
+	struct web_config web, old = s->web;
+	bool first = !s->server;
+	struct problem p;
+	int err = get_web(bytes, &web);
+
+	if (err) {
+		web_config_free(&web);
+		return err;
+	}
+	server_stop(TAKE(s->server));
+	s->web = web;
+	err = start(s, &p);
+	if (!err || first) {
+		s->problem = err ? p : s->problem;
+		web_config_free(&old);
+		return err;
+	}
+	command_fail(s->cfg->who, 0, &p);
+	web_config_free(&web);
+	s->web = old;
+	return start(s, &s->problem);
+}
+
+static int take(void *process, u32 kind, struct wire_in *bytes)
+{
+	struct process *s = process;
+	int err;
+
+	if (kind != SERVER_WEB)
+		return relayed_take(s->relayed, kind, bytes);
+	err = take_web(s, bytes);
+	if (!err)
+		eventfd_write(s->taken, 1);
+	return err;
+}
+
+/* --- what is told of the captures ------------------------------------------------------------- */
+
+static void on_interval(void *process, u64 mono_ns, u64 reads, u64 drain_ns)
+{
+	struct process *s = process;
+
+	s->poster.end_mono_ns = mono_ns;
+	prometheus_joined(s->prometheus, reads);
+	prometheus_drained(s->prometheus, drain_ns);
+}
+
+static void on_stopped(void *process, const char *why)
+{
+	struct process *s = process;
+
+	board_post_stop(s->board, why);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static int make_room(struct process *s)
+{
+	const struct serve_server_config *cfg = s->cfg;
+	const struct prometheus_config prom = { .schema = cfg->schema, .classic_schema = PROMETHEUS_CLASSIC_SCHEMA };
+	int err = board_new(cfg->history_s, &s->board) ?: prometheus_new(&prom, &s->prometheus);
+
+	if (err)
+		return err;
+	poster_init(&s->poster, s->board, cfg->history_s, cfg->bins);
+	s->sinks = (struct relayed_config){
+		.n_sinks = 2,
+		.sinks = {
+			{ &sink_prometheus, { .prometheus = s->prometheus } },
+			{ &sink_board, { .poster = &s->poster } },
+		},
+		.interval = on_interval,
+		.stopped = on_stopped,
+		.into = s,
+	};
+	return relayed_new(&s->sinks, &s->relayed);
+}
+
+static void process_end(struct process *s)
+{
+	server_stop(s->server);
+	relayed_free(s->relayed);
+	prometheus_free(s->prometheus);
+	board_free(s->board);
+	web_config_free(&s->web);
+}
+
+/* Returns 0 when the stream has ended, which is as it should be, or a negative errno. */
+static int go_round(struct process *s, int messages, int alive)
+{
+	struct channel_reader CLEANUP(channel_reader_uninit) reader = { .fd = messages };
+	struct pollfd fd = { .fd = messages, .events = POLLIN };
+	int err = 0;
+
+	while (!err) {
+		if (poll(&fd, 1, ROUND_MS) > 0)
+			err = channel_read(&reader, take, s);
+		if (!s->server || server_alive(s->server))
+			eventfd_write(alive, 1);
+	}
+	return err == -EPIPE ? 0 : err;
+}
+
+int server_process(const struct serve_server_config *cfg, int messages, int taken, int alive)
+{
+	struct process CLEANUP(process_end) s = { .cfg = cfg, .taken = taken };
+	int err = make_room(&s);
+
+	err = err ?: go_round(&s, messages, alive);
+	if (!err)
+		return STATUS_DONE;
+	if (!s.problem.text[0])
+		problem_set(&s.problem, err, "the web server failed: %s", strerror(-err));
+	return command_fail(cfg->who, STATUS_FAILED, &s.problem);
+}

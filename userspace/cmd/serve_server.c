@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cmd/serve_server.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "run/service.h"
+#include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/confine_server.h"
+#include "util/stream.h"
+
+#define ALIVE_NS (20 * NSEC_PER_SEC)
+#define TAKEN_MS 20000
+#define ENDS_MS 1000
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+#ifndef P_PIDFD
+#define P_PIDFD 3
+#endif
+
+/* What both processes hold of their connection. */
+struct ends {
+	int captures, server;	/* of the messages */
+	int taken, alive;
+};
+
+static void ends_close(struct ends *e)
+{
+	cleanup_close(&e->captures);
+	cleanup_close(&e->server);
+	cleanup_close(&e->taken);
+	cleanup_close(&e->alive);
+}
+
+static int ends_open(struct ends *ret)
+{
+	struct ends e = { -1, -1, -1, -1 };
+	int pair[2], err;
+
+	e.taken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	e.alive = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (e.taken < 0 || e.alive < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
+		err = -errno;
+		ends_close(&e);
+		return err;
+	}
+	e.captures = pair[0];
+	e.server = pair[1];
+	*ret = e;
+	return 0;
+}
+
+/* Of what we were started with it gets nothing but the standard streams. */
+static void close_others(const struct serve_server_config *cfg, const struct ends *e)
+{
+	const int kept[] = { cfg->listen_fd, e->server, e->taken, e->alive, streams_error_fd() };
+	u32 first = STDERR_FILENO + 1;
+
+	for (;;) {
+		u32 next = UINT32_MAX;
+
+		for (u32 i = 0; i < ARRAY_SIZE(kept); i++)
+			if ((u32)kept[i] >= first && (u32)kept[i] < next)
+				next = kept[i];
+		if (next > first)
+			close_range(first, next == UINT32_MAX ? next : next - 1, 0);
+		if (next == UINT32_MAX)
+			return;
+		first = next + 1;
+	}
+}
+
+/* Signals that end or reload the service are for its first process. */
+static int become_server(const struct serve_server_config *cfg, struct ends *e, pid_t parent)
+{
+	struct problem p;
+
+	service_signals_block();
+	streams_drop_errors();
+	prctl(PR_SET_NAME, "blklat-web");
+	close_others(cfg, e);
+	if (confine_server(cfg->user, parent, &p))
+		return command_fail(cfg->who, STATUS_FAILED, &p);
+	return server_process(cfg, e->server, e->taken, e->alive);
+}
+
+int serve_server_start(const struct serve_server_config *cfg, struct serve_server *ret, struct problem *p)
+{
+	struct serve_server s = { .process = -1 };
+	pid_t parent = getpid();
+	struct ends e;
+	int err = ends_open(&e);
+
+	if (err)
+		return problem_set(p, err, "could not connect to the web server: %s", strerror(-err));
+	s.pid = fork();
+	if (!s.pid)
+		_exit(become_server(cfg, &e, parent));
+	if (s.pid > 0)
+		s.process = syscall(SYS_pidfd_open, s.pid, 0);
+	if (s.process < 0) {
+		err = -errno;
+		ends_close(&e);	/* by which it ends, too */
+		return problem_set(p, err, "could not start the web server: %s", strerror(-err));
+	}
+	close(e.server);
+	s.taken = e.taken;
+	s.alive = e.alive;
+	s.alive_ns = now_ns();
+	s.leave = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	*ret = s;
+	err = channel_new(e.captures, &ret->channel);
+	return err ? problem_set(p, err, "could not connect to the web server: %s", strerror(-err)) : 0;
+}
+
+int serve_server_tell(struct serve_server *s, const struct web_config *web)
+{
+	struct wire_out bytes = { 0 };
+
+	wire_put_text(&bytes, web->cert);
+	wire_put_text(&bytes, web->key);
+	wire_put(&bytes, web->only_tls13);
+	wire_put(&bytes, web->n_users);
+	for (u32 i = 0; i < web->n_users; i++) {
+		wire_put_text(&bytes, web->users[i].name);
+		wire_put_text(&bytes, web->users[i].hash);
+	}
+	return channel_post(s->channel, SERVER_WEB, &bytes);
+}
+
+static bool has_ended(const struct serve_server *s, int timeout_ms)
+{
+	struct pollfd fd = { .fd = s->process, .events = POLLIN };
+
+	return poll(&fd, 1, timeout_ms) > 0;
+}
+
+int serve_server_wait(struct serve_server *s)
+{
+	struct pollfd fds[] = {
+		{ .fd = s->taken, .events = POLLIN },
+		{ .fd = s->process, .events = POLLIN },
+		{ .fd = s->leave, .events = POLLIN },
+	};
+	eventfd_t ignored;
+
+	if (poll(fds, ARRAY_SIZE(fds), TAKEN_MS) <= 0)
+		return -ETIMEDOUT;
+	if (fds[0].revents && !eventfd_read(s->taken, &ignored))
+		return 0;
+	return fds[1].revents ? -ECHILD : -ECANCELED;
+}
+
+void serve_server_leave(struct serve_server *s)
+{
+	if (s->pid)
+		eventfd_write(s->leave, 1);
+}
+
+bool serve_server_alive(struct serve_server *s)
+{
+	eventfd_t ignored;
+
+	if (!eventfd_read(s->alive, &ignored))
+		s->alive_ns = now_ns();
+	return now_ns() < s->alive_ns + ALIVE_NS;
+}
+
+bool serve_server_ended(const struct serve_server *s, struct problem *p)
+{
+	siginfo_t info = { 0 };
+
+	p->text[0] = '\0';
+	if (!has_ended(s, 0))
+		return false;
+	if (waitid(P_PIDFD, s->process, &info, WEXITED | WNOWAIT))
+		problem_set(p, 0, "the web server has ended");
+	else if (info.si_code != CLD_EXITED)
+		problem_set(p, 0, "the web server was ended by signal %d (%s)", info.si_status, strsignal(info.si_status));
+	else if (info.si_status != STATUS_FAILED)
+		problem_set(p, 0, "the web server has ended with status %d", info.si_status);
+	return true;
+}
+
+void serve_server_end(struct serve_server *s)
+{
+	siginfo_t info;
+
+	if (!s->pid)
+		return;
+	channel_free(s->channel);
+	if (has_ended(s, ENDS_MS))
+		waitid(P_PIDFD, s->process, &info, WEXITED);
+	close(s->process);
+	close(s->taken);
+	close(s->alive);
+	close(s->leave);
+	s->pid = 0;
+}

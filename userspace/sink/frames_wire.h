@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What sinks are told, as bytes (util/wire.h): of a run and of an interval all that the sinks of a service look at.
+ * Pure. What is read back is checked: whatever the bytes are, no index or length leaves its bounds.
+ */
+#ifndef SINK_FRAMES_WIRE_H
+#define SINK_FRAMES_WIRE_H
+
+#include "sink/sink.h"
+#include "util/wire.h"
+
+/* @run with @watches in place of its own. Its origin is left out. */
+void wire_put_run(struct wire_out *to, const struct run_info *run, const struct watch *watches, u32 n);
+
+/* A run that was read, and what it refers to. */
+struct wired_run {
+	struct run_info info;
+	struct device_table devices;
+	struct device *watched;		/* of the watches: copies, since these may be of other tables */
+	struct watch *watches;
+	char *version, *engine;
+};
+
+/* Returns 0, -ENOMEM or -EBADMSG. */
+int wire_get_run(struct wire_in *from, struct wired_run *ret);
+void wired_run_free(struct wired_run *r);	/* takes one that is all 0 */
+
+/* Frames of @run, with an idle gap in place of the snapshot (0: no pauses were looked for, or it has none). */
+void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct frames *fs);
+
+/*
+ * Into @fs, of frames_init() for the watches of @run, tracked; as far as it goes in failure. Returns 0 or -EBADMSG.
+ */
+int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs, u64 *ret_idle_gap_ns);
+
+#endif

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sink/relay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/clock.h"
+
+/* What the other end knows of the run; the watches are copies, for devices may go. */
+struct told {
+	const struct device_table *devices;
+	u64 memory_bytes;
+	u32 n;
+	struct watch *watches;
+	struct device *copies;
+};
+
+/* Intervals that have not been sent, as one: of the watches told. */
+struct held {
+	u64 reads;		/* so many; 0: none */
+	u64 mono_ns;
+	u64 idle_gap_ns;
+	struct frames frames;
+};
+
+struct relay {
+	struct channel *to;
+	u64 drain_ns;		/* not told yet */
+	const struct run_info *run;	/* of the sink that is open; NULL: none */
+	struct told told;
+	struct held held;
+};
+
+struct relay_sink {
+	struct sink sink;
+	struct relay *r;
+};
+
+int relay_new(struct channel *to, struct relay **ret)
+{
+	struct relay *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->to = to;
+	*ret = r;
+	return 0;
+}
+
+static void forget(struct relay *r)
+{
+	free(r->told.watches);
+	free(r->told.copies);
+	r->told = (struct told){ 0 };
+}
+
+void relay_free(struct relay *r)
+{
+	if (!r)
+		return;
+	frames_uninit(&r->held.frames);
+	forget(r);
+	free(r);
+}
+
+/* --- intervals -------------------------------------------------------------------------------- */
+
+static int post(struct relay *r, const struct frames *fs, u64 reads, u64 mono_ns)
+{
+	struct wire_out bytes = { 0 };
+	int err;
+
+	wire_put(&bytes, mono_ns);
+	wire_put(&bytes, reads);
+	wire_put(&bytes, r->drain_ns);
+	wire_put_frames(&bytes, r->run, fs);
+	err = channel_post(r->to, RELAY_INTERVAL, &bytes);
+	if (!err)
+		r->drain_ns = 0;
+	return err;
+}
+
+static int hold(struct relay *r, const struct frames *fs, u64 mono_ns)
+{
+	struct held *h = &r->held;
+	int err = h->reads ? 0 : frames_init(&h->frames, r->told.watches, r->told.n, r->run->scale);
+
+	if (err)
+		return err;
+	if (!h->reads)
+		frames_track(&h->frames);
+	frames_accumulate(&h->frames, fs, &r->run->percentiles);
+	h->idle_gap_ns = fs->now ? fs->now->idle_gap_ns : 0;
+	h->mono_ns = mono_ns;
+	h->reads++;
+	return 0;
+}
+
+/* Sends what is held, if anything is. */
+static int let_go(struct relay *r)
+{
+	const struct snapshot now = { .idle_gap_ns = r->held.idle_gap_ns };
+	struct held *h = &r->held;
+	int err;
+
+	if (!h->reads)
+		return 0;
+	h->frames.now = &now;
+	err = post(r, &h->frames, h->reads, h->mono_ns);
+	frames_uninit(&h->frames);
+	*h = (struct held){ 0 };
+	return err;
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static int remember(struct relay *r, const struct watch *w, u32 n)
+{
+	struct told told = { .devices = r->run->devices, .memory_bytes = r->run->memory_bytes, .n = n };
+
+	told.watches = calloc(n + 1, sizeof(*told.watches));
+	told.copies = calloc(n + 1, sizeof(*told.copies));
+	forget(r);
+	r->told = told;
+	if (!told.watches || !told.copies)
+		return -ENOMEM;
+	for (u32 i = 0; i < n; i++) {
+		told.copies[i] = *w[i].device;
+		told.watches[i] = (struct watch){ .device = &told.copies[i], .stage = w[i].stage };
+	}
+	return 0;
+}
+
+static int describe(struct relay *r, enum relay_message kind, const struct watch *w, u32 n)
+{
+	struct wire_out bytes = { 0 };
+	int err = remember(r, w, n);
+
+	if (err)
+		return err;
+	wire_put_run(&bytes, r->run, w, n);
+	return channel_post(r->to, kind, &bytes);
+}
+
+static bool same_watch(const struct watch *a, const struct watch *b)
+{
+	return a->stage == b->stage && !memcmp(a->device, b->device, sizeof(*a->device));
+}
+
+static bool is_told(const struct relay *r, const struct frames *fs)
+{
+	const struct told *t = &r->told;
+	bool same = t->devices == r->run->devices && t->memory_bytes == r->run->memory_bytes && t->n == fs->n;
+
+	for (u32 i = 0; same && i < fs->n; i++)
+		same = same_watch(&t->watches[i], fs->f[i].watch);
+	return same;
+}
+
+/* The frames leave out what has gone: theirs are the watches that there are. */
+static int describe_anew(struct relay *r, const struct frames *fs)
+{
+	struct watch *list = calloc(fs->n + 1, sizeof(*list));
+	int err = list ? let_go(r) : -ENOMEM;	/* what is held is of the watches told before */
+
+	if (err) {
+		free(list);
+		return err;
+	}
+	for (u32 i = 0; i < fs->n; i++)
+		list[i] = *fs->f[i].watch;
+	err = describe(r, RELAY_RUN, list, fs->n);
+	free(list);
+	return err;
+}
+
+/* --- the sink --------------------------------------------------------------------------------- */
+
+static int relay_open(const struct run_info *run, const struct sink_config *cfg, struct sink **ret)
+{
+	struct relay *r = cfg->relay;
+	struct relay_sink *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	*s = (struct relay_sink){ .sink.ops = &sink_relay, .r = r };
+	r->run = run;
+	err = describe(r, RELAY_OPEN, run->watches, run->n_watches);
+	if (err) {
+		r->run = NULL;
+		free(s);
+		return err;
+	}
+	*ret = &s->sink;
+	return 0;
+}
+
+static int relay_interval(struct sink *s, const struct frames *fs)
+{
+	struct relay *r = ((struct relay_sink *)s)->r;
+	u64 mono_ns = now_ns();
+	int err = is_told(r, fs) ? 0 : describe_anew(r, fs);
+
+	if (err)
+		return err;
+	if (channel_waiting(r->to) > RELAY_HOLD)
+		return hold(r, fs, mono_ns);
+	return let_go(r) ?: post(r, fs, 1, mono_ns);
+}
+
+static int relay_summary(struct sink *s, const struct frames *run)
+{
+	(void)s;
+	(void)run;
+	return 0;
+}
+
+static void relay_close(struct sink *sink)
+{
+	struct relay_sink *s = (struct relay_sink *)sink;
+
+	if (!s)
+		return;
+	let_go(s->r);	/* nobody is left to be told that it failed */
+	s->r->run = NULL;
+	free(s);
+}
+
+const struct sink_ops sink_relay = {
+	.name = "relay",
+	.open = relay_open,
+	.interval = relay_interval,
+	.summary = relay_summary,
+	.close = relay_close,
+};
+
+void relay_drained(struct relay *r, u64 ns)
+{
+	r->drain_ns += ns;
+}
+
+int relay_stop(struct relay *r, const char *why)
+{
+	struct wire_out bytes = { 0 };
+	int err = let_go(r);
+
+	if (err)
+		return err;
+	wire_put_text(&bytes, why);
+	return channel_post(r->to, RELAY_STOP, &bytes);
+}

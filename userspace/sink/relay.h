@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The sinks of a service are in another process than its captures. Here is what is between: a sink that passes on what it
+ * is told, as messages (util/channel.h), and at the other end who has other sinks told the same.
+ *
+ * The sink never waits. Intervals that the other end is too slow for are added up, so that it gets fewer and longer ones,
+ * none of what was counted is missing and no memory is taken: frames are kept of one interval, whatever it lasts.
+ */
+#ifndef SINK_RELAY_H
+#define SINK_RELAY_H
+
+#include "sink/frames_wire.h"
+#include "util/channel.h"
+
+enum relay_message {
+	RELAY_OPEN,		/* a run: the sinks are others from now on */
+	RELAY_RUN,		/* the same sinks' run is another: devices came or went */
+	RELAY_INTERVAL,		/* when it ended, what reading took, frames */
+	RELAY_STOP,		/* why there will be no more intervals */
+	RELAY_MESSAGES,		/* kinds from here on are for others */
+};
+
+/* --- the captures' end -------------------------------------------------------------------------- */
+
+/* Bytes that may wait in the channel before intervals are added up. */
+#define RELAY_HOLD (4u << 20)
+
+struct relay;
+
+/* @to is borrowed. Returns 0 or -ENOMEM. */
+int relay_new(struct channel *to, struct relay **ret);
+void relay_free(struct relay *r);	/* after its sink; takes NULL */
+
+/* sink_config.relay says which. An interval fails with -ENOMEM, or with what channel_post() returns. */
+extern const struct sink_ops sink_relay;
+
+/* A read of the counters took so long: goes with the next interval. */
+void relay_drained(struct relay *r, u64 ns);
+
+/* There will be no more intervals. Returns as an interval does. */
+int relay_stop(struct relay *r, const char *why);
+
+/* --- the other end ------------------------------------------------------------------------------ */
+
+#define RELAYED_SINKS_MAX 2
+
+struct relayed_config {
+	u32 n_sinks;
+	struct relayed_sink {
+		const struct sink_ops *ops;
+		struct sink_config cfg;
+	} sinks[RELAYED_SINKS_MAX];
+	/* Before an interval's sinks: it ended at @mono_ns, it stands for @reads of the counters, which took @drain_ns. */
+	void (*interval)(void *into, u64 mono_ns, u64 reads, u64 drain_ns);
+	void (*stopped)(void *into, const char *why);
+	void *into;
+};
+
+struct relayed;
+
+/* @cfg is borrowed. Returns 0 or -ENOMEM. */
+int relayed_new(const struct relayed_config *cfg, struct relayed **ret);
+void relayed_free(struct relayed *r);	/* closes the sinks; takes NULL */
+
+/* Takes a message in. Returns 0, -EBADMSG when it is none, or what a sink returned. */
+int relayed_take(struct relayed *r, u32 kind, struct wire_in *bytes);
+
+#endif

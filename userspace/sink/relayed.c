@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sink/relay.h"
+
+#define WHY_MAX 512
+
+struct relayed {
+	const struct relayed_config *cfg;
+	struct sink *sinks[RELAYED_SINKS_MAX];
+	struct wired_run run;
+	struct frames frames;
+};
+
+int relayed_new(const struct relayed_config *cfg, struct relayed **ret)
+{
+	struct relayed *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->cfg = cfg;
+	*ret = r;
+	return 0;
+}
+
+static void close_sinks(struct relayed *r)
+{
+	for (u32 i = 0; i < r->cfg->n_sinks; i++) {
+		r->cfg->sinks[i].ops->close(r->sinks[i]);
+		r->sinks[i] = NULL;
+	}
+}
+
+void relayed_free(struct relayed *r)
+{
+	if (!r)
+		return;
+	close_sinks(r);
+	frames_uninit(&r->frames);
+	wired_run_free(&r->run);
+	free(r);
+}
+
+/* The run stays where it is: sinks have its address. */
+static int take_run(struct relayed *r, struct wire_in *bytes)
+{
+	struct wired_run run;
+	struct frames frames;
+	int err = wire_get_run(bytes, &run);
+
+	if (err)
+		return err;
+	err = frames_init(&frames, run.watches, run.info.n_watches, run.info.scale);
+	if (err) {
+		wired_run_free(&run);
+		return err;
+	}
+	frames_track(&frames);
+	frames_uninit(&r->frames);
+	wired_run_free(&r->run);
+	r->run = run;
+	r->run.info.devices = &r->run.devices;
+	r->frames = frames;
+	return 0;
+}
+
+static int take_open(struct relayed *r, struct wire_in *bytes)
+{
+	int err;
+
+	close_sinks(r);
+	err = take_run(r, bytes);
+	for (u32 i = 0; !err && i < r->cfg->n_sinks; i++)
+		err = r->cfg->sinks[i].ops->open(&r->run.info, &r->cfg->sinks[i].cfg, &r->sinks[i]);
+	return err;
+}
+
+static int take_interval(struct relayed *r, struct wire_in *bytes)
+{
+	u64 mono_ns = wire_get(bytes), reads = wire_get(bytes), drain_ns = wire_get(bytes);
+	struct snapshot now = { .mono_ns = mono_ns };
+	int err = wire_get_frames(bytes, &r->run.info, &r->frames, &now.idle_gap_ns);
+
+	if (err)
+		return err;
+	r->frames.now = now.idle_gap_ns ? &now : NULL;
+	r->cfg->interval(r->cfg->into, mono_ns, reads, drain_ns);
+	for (u32 i = 0; !err && i < r->cfg->n_sinks; i++)
+		err = r->sinks[i]->ops->interval(r->sinks[i], &r->frames);
+	r->frames.now = NULL;
+	return err;
+}
+
+static int take_stop(struct relayed *r, struct wire_in *bytes)
+{
+	char why[WHY_MAX];
+
+	wire_get_text(bytes, why, sizeof(why));
+	if (!wire_ended(bytes))
+		return -EBADMSG;
+	r->cfg->stopped(r->cfg->into, why);
+	return 0;
+}
+
+int relayed_take(struct relayed *r, u32 kind, struct wire_in *bytes)
+{
+	bool open = r->run.watches;
+
+	switch (kind) {
+	case RELAY_OPEN:
+		return take_open(r, bytes);
+	case RELAY_RUN:
+		return open ? take_run(r, bytes) : -EBADMSG;
+	case RELAY_INTERVAL:
+		return open ? take_interval(r, bytes) : -EBADMSG;
+	case RELAY_STOP:
+		return take_stop(r, bytes);
+	default:
+		return -EBADMSG;
+	}
+}

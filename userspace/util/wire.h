@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Values as bytes, for a reader of the same program on the same machine: numbers in as few bytes as they take
+ * (LEB128, signed ones in zigzag), doubles as they lie in memory, texts with their length. A failure is remembered, so that
+ * a run of values is written or read without a look at each, and asked for once at the end.
+ */
+#ifndef UTIL_WIRE_H
+#define UTIL_WIRE_H
+
+#include "util/types.h"
+
+/* What is written; all 0 is empty. */
+struct wire_out {
+	u8 *data;		/* of malloc() */
+	size_t len, room;
+	bool failed;		/* there was no memory: the bytes are worth nothing */
+};
+
+void wire_put(struct wire_out *to, u64 n);
+void wire_put_signed(struct wire_out *to, s64 n);
+void wire_put_double(struct wire_out *to, double d);
+void wire_put_text(struct wire_out *to, const char *text);	/* NULL stays NULL */
+void wire_out_free(struct wire_out *o);
+
+/* What is left to be read; borrowed. */
+struct wire_in {
+	const u8 *at, *end;
+	bool failed;		/* it is cut off, or no such value: what was read is 0 or "" */
+};
+
+u64 wire_get(struct wire_in *from);
+s64 wire_get_signed(struct wire_in *from);
+double wire_get_double(struct wire_in *from);
+
+/* One that is to be at most @most. */
+u64 wire_get_most(struct wire_in *from, u64 most);
+
+/* A number of things that follow, of which each takes a byte at least. */
+u32 wire_get_count(struct wire_in *from, u32 most);
+
+/* A text that fits in @size bytes with its end. */
+void wire_get_text(struct wire_in *from, char *to, size_t size);
+
+/* The same of malloc(), as long as it is; NULL where that was written, or it failed. */
+char *wire_dup_text(struct wire_in *from);
+
+/* All was there, and nothing more. */
+bool wire_ended(const struct wire_in *from);
+
+#endif
