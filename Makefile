@@ -294,6 +294,12 @@ $(O)/tests/live/unseen.o: | $(O)/tests/live/unseen.skel.h
 $(O)/tests/live/witness $(O)/tests/live/unseen: %: %.o
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
+# Somebody else's code in the service, to be preloaded.
+export INTRUDER = $(abspath $(O))/tests/serve/intruder.so
+
+$(INTRUDER): tests/serve/intruder.c $(O)/flags
+	$(call quiet,LD,$@)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARNINGS) -shared -fPIC $< -o $@ -ldl
+
 # What a scrape would get, for the tests with Prometheus.
 export EXPOSITION = $(abspath $(O))/tests/prom/exposition
 export EXPOSITION_BENCH = $(abspath $(O))/bench/exposition
@@ -331,7 +337,7 @@ test: deps
 	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS) deb-files
 	@$(RUN_TESTS) $(LEVELS)
 
-test-programs: all $(UNIT_TESTS) $(O)/tests/live/witness $(O)/tests/live/unseen $(O)/tests/prom/exposition $(O)/bench/exposition
+test-programs: all $(UNIT_TESTS) $(INTRUDER) $(O)/tests/live/witness $(O)/tests/live/unseen $(O)/tests/prom/exposition $(O)/bench/exposition
 
 $(LEVELS:%=test-%): test-%: test-programs
 	@$(RUN_TESTS) $*

@@ -198,7 +198,7 @@ class Serve:
 
 def status(task, key):
     """A process's or a thread's; every thread has a directory of its own, unlisted."""
-    return re.search(rf"^{key}:\s*(.*)$", pathlib.Path(f"/proc/{task}/status").read_text(), re.M)[1]
+    return re.search(rf"^{key}:[ \t]*(.*)$", pathlib.Path(f"/proc/{task}/status").read_text(), re.M)[1]
 
 
 class Stream:

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/serve_server.h"
@@ -16,6 +17,7 @@
 #include "util/cleanup.h"
 
 #define ROUND_MS 1000
+#define ENDS_S 1		/* the patience of who waits for it: ENDS_MS of serve_server.c */
 #define USERS_MOST 65536
 
 struct process {
@@ -152,8 +154,10 @@ static int make_room(struct process *s)
 	return relayed_new(&s->sinks, &s->relayed);
 }
 
+/* Connections end properly, if that comes to an end: a thread that hangs is not waited for. */
 static void process_end(struct process *s)
 {
+	alarm(ENDS_S);
 	server_stop(s->server);
 	relayed_free(s->relayed);
 	prometheus_free(s->prometheus);

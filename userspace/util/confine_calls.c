@@ -6,6 +6,7 @@
 #include <linux/sched.h>
 #include <seccomp.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "util/cleanup.h"
@@ -16,7 +17,7 @@ static const char *const both[] = {
 	"brk", "munmap", "mremap", "madvise",
 	/* threads, waiting, clocks */
 	"futex", "futex_time64", "rseq", "set_robust_list", "set_tid_address", "sched_yield", "sched_getaffinity",
-	"setpriority", "getpriority", "gettid", "getpid", "exit", "exit_group", "restart_syscall",
+	"gettid", "getpid", "exit", "exit_group", "restart_syscall",
 	"nanosleep", "clock_nanosleep", "clock_gettime", "clock_gettime64", "clock_getres", "gettimeofday", "time",
 	"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "membarrier",
 	"getrandom", "uname", "getrlimit", "getrusage", "sysinfo", "getuid", "geteuid", "getgid", "getegid",
@@ -41,6 +42,8 @@ static const char *const of_captures[] = {
 static const char *const of_server[] = {
 	"epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "accept", "accept4",
 	"getsockname", "getpeername", "getsockopt", "setsockopt",
+	/* to end in time */
+	"alarm", "setitimer",
 };
 
 static int allow_named(scmp_filter_ctx filter, const char *const *names, u32 n)
@@ -66,13 +69,15 @@ static int allow_threads(scmp_filter_ctx filter)
 				       SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
 }
 
-/* Signals among its own threads (abort), its own limits to be read. */
+/* Signals among its own threads (abort), its own limits to be read, a thread's own niceness. */
 static int allow_own(scmp_filter_ctx filter)
 {
 	int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, getpid()));
 
-	return err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, SCMP_A0(SCMP_CMP_EQ, 0),
-				       SCMP_A2(SCMP_CMP_EQ, 0));
+	err = err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, SCMP_A0(SCMP_CMP_EQ, 0),
+				      SCMP_A2(SCMP_CMP_EQ, 0));
+	return err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority), 2, SCMP_A0(SCMP_CMP_EQ, PRIO_PROCESS),
+				       SCMP_A1(SCMP_CMP_EQ, 0));
 }
 
 static int allow_opening(scmp_filter_ctx filter, int flags)

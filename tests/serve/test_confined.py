@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the two processes of a service may not, tried from inside of them (intruder.c); and what they are, seen from outside."""
+import contextlib
+import errno
+import mmap
+import os
+import pathlib
+import pwd
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+import pytest
+from service import BLKLAT, DEADLINE_S, ROOT, Serve, status
+
+INTRUDER = os.environ.get("INTRUDER", str(ROOT / "build/tests/serve/intruder.so"))
+NOBODY = pwd.getpwnam("nobody")
+AS_NOBODY = ["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}", "--clear-groups"]
+# What the process that captures does for its living; it stays the user that it was, and its devices and sysfs are files.
+OF_CAPTURES = {"read a file", "read /etc/shadow", "list a folder", "see a file", "have a process signalled", "be looked into", "control a device",
+               "execute memory"}
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="not root")
+needs_intruder = pytest.mark.skipif(not os.path.exists(INTRUDER), reason="the intruder is not built: make test-programs")
+
+
+class Victim:
+    """Files, a process and a port that belong to nobody: who is nobody may do with them what it likes, if nothing keeps it."""
+    FILES = ("decoy", "cut", "moved", "removed")
+
+    def __init__(self, stack):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="blklat-victim-", dir="/dev/shm"))
+        stack.callback(shutil.rmtree, self.folder)
+        for name in self.FILES:
+            (self.folder / name).write_text("as it was")
+            shutil.chown(self.folder / name, "nobody")
+        shutil.chown(self.folder, "nobody")
+        self.results = self.folder.with_suffix(".results")
+        self.results.write_bytes(b"\0" * 65536)
+        self.results.chmod(0o666)
+        stack.callback(self.results.unlink)
+        self.process = subprocess.Popen([*AS_NOBODY, "sleep", "1000"])
+        stack.callback(self.process.wait)
+        stack.callback(self.process.kill)
+        self.socket = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        # It is what it will be: nobody's.
+        deadline = time.monotonic() + DEADLINE_S
+        while status(self.process.pid, "Name") != "sleep" and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.before = self.state()
+
+    def state(self):
+        pid = self.process.pid
+        return (sorted((f.name, f.read_text(), f.stat().st_mode) for f in self.folder.iterdir() if f.is_file() and not f.is_symlink()),
+                sorted(os.listdir(self.folder)), pathlib.Path(f"/proc/{pid}/limits").read_text(), os.getpriority(os.PRIO_PROCESS, pid),
+                status(pid, "TracerPid"), self.process.poll())
+
+    def env(self, where):
+        return {"LD_PRELOAD": INTRUDER, "INTRUDER_IN": where, "INTRUDER_FOLDER": str(self.folder),
+                "INTRUDER_RESULTS": str(self.results), "INTRUDER_DECOY": str(self.process.pid),
+                "INTRUDER_PORT": str(self.socket.getsockname()[1])}
+
+    def found(self):
+        """{what was tried: errno}, or None until all was."""
+        with open(self.results, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as m:
+            if not m[4]:
+                return None
+            text = m[8:].split(b"\0")[0].decode()
+        return {what: int(number) for what, number in re.findall(r"^(.*) (\d+)$", text, re.M)}
+
+    def untouched(self):
+        return self.state() == self.before
+
+
+@pytest.fixture
+def victim():
+    with contextlib.ExitStack() as stack:
+        yield Victim(stack)
+
+
+def names(numbers):
+    return {what: errno.errorcode[number] for what, number in numbers.items() if number}
+
+
+def tried_elsewhere(*prefix):
+    """{what: errno} of a program that nothing confines, which harms its victim."""
+    with contextlib.ExitStack() as stack:
+        victim = Victim(stack)
+        subprocess.run([*prefix, "env", *(f"{k}={v}" for k, v in victim.env("start").items()), "true"], timeout=DEADLINE_S, check=True)
+        assert not victim.untouched()
+        return victim.found()
+
+
+@needs_root
+@needs_intruder
+def test_what_is_tried_is_let_elsewhere():
+    """All of it either root or nobody may do, in a program that nothing confines: it is not refused below for another reason."""
+    root, nobody = tried_elsewhere(), tried_elsewhere(*AS_NOBODY)
+    assert root.keys() == nobody.keys() and len(root) > 40
+    assert {what for what in root if root[what] and nobody[what]} == set(), (names(root), names(nobody))
+
+
+def intrude(victim, where, *args, prefix=()):
+    with Serve(*args, env=victim.env(where), prefix=prefix) as s:
+        found = s.until(victim.found, "the intruder")
+        assert s.request("/healthz").status in (200, 503)
+        # What it made of itself is seen from outside, afterwards too.
+        yield s, found
+    assert victim.untouched()
+
+
+def all_refused(found):
+    assert len(found) > 40
+    assert set(found.values()) == {errno.EPERM}, {w: n for w, n in found.items() if n != errno.EPERM}
+
+
+@needs_root
+@needs_intruder
+def test_the_server_is_refused_everything(victim, script):
+    for _, found in intrude(victim, "server", "--replay", script()):
+        all_refused(found)
+
+
+@needs_root
+@needs_intruder
+def test_the_server_is_refused_everything_with_all_devices(victim, need_root):
+    for s, found in intrude(victim, "server", "--dev", "all"):
+        all_refused(found)
+        few = 1 << 38 | 1 << 39
+        s.until(lambda: {int(status(t, "CapPrm"), 16) for t in os.listdir(f"/proc/{s.pid}/task")} == {0, few}, "what captures take")
+
+
+@needs_root
+@needs_intruder
+def test_the_server_is_refused_everything_when_nobody_started_it(victim, script):
+    file = script()
+    for path in (file.parent, file.parent.parent, file.parent.parent.parent):
+        path.chmod(0o755)
+    for s, found in intrude(victim, "server", "--replay", file, prefix=AS_NOBODY):
+        all_refused(found)
+
+
+@needs_root
+@needs_intruder
+@pytest.mark.parametrize("devices", ["replay", "named", "all"])
+def test_the_process_that_captures_reads_and_no_more(victim, script, loop, devices):
+    args = {"replay": ("--replay", script()), "named": ("--dev", loop.name), "all": ("--dev", "all")}[devices]
+    for _, found in intrude(victim, "captures", *args):
+        assert len(found) > 40
+        let = {what for what, number in found.items() if number != errno.EPERM}
+        assert let <= OF_CAPTURES, {w: n for w, n in found.items() if w in let - OF_CAPTURES}
+
+
+# --- from outside -------------------------------------------------------------------------------
+
+def capabilities(task):
+    return [int(status(task, key), 16) for key in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")]
+
+
+def ids(pid):
+    return [set(map(int, status(pid, key).split())) for key in ("Uid", "Gid", "Groups")]
+
+
+def sockets(pid):
+    """Kinds of sockets that a process holds: inode numbers against the kernel's tables."""
+    held = set()
+    for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            held |= set(re.findall(r"socket:\[(\d+)\]", os.readlink(fd)))
+    found = set()
+    for kind, column in (("tcp", 9), ("tcp6", 9), ("udp", 9), ("udp6", 9), ("raw", 9), ("unix", 6), ("netlink", 9)):
+        lines = pathlib.Path(f"/proc/net/{kind}").read_text().splitlines()[1:]
+        if held & {line.split()[column] for line in lines}:
+            found.add(kind)
+    return found
+
+
+@needs_root
+@pytest.mark.parametrize("user", [None, "daemon"])
+def test_root_captures_and_somebody_else_serves(script, user):
+    entry = pwd.getpwnam(user or "nobody")
+    with Serve("--replay", script(), *(("--user", user) if user else ())) as s:
+        assert s.request("/healthz").status == 200
+        assert ids(s.server) == [{entry.pw_uid}, {entry.pw_gid}, set()]
+        assert ids(s.pid)[:2] == [{0}, {0}]
+        for task in s.tasks():
+            assert capabilities(task) == [0] * 5
+            assert (status(task, "NoNewPrivs"), status(task, "Seccomp")) == ("1", "2")
+        assert {"tcp"} == sockets(s.server) - {"unix"} and sockets(s.pid) <= {"unix", "netlink"}
+        # Nobody of its user looks into it, by way of /proc either.
+        assert os.stat(f"/proc/{s.server}/mem").st_uid == 0
+        assert re.search(r"^Max core file size +0 +0 ", pathlib.Path(f"/proc/{s.server}/limits").read_text(), re.M)
+
+
+@needs_root
+def test_descriptors_of_who_started_it_are_not_handed_to_the_server(script):
+    file = os.open("/etc/shadow", os.O_RDONLY)
+    try:
+        os.set_inheritable(file, True)
+        argv = [BLKLAT, "serve", "--listen", "127.0.0.1:0", "--replay", str(script())]
+        with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, pass_fds=[file]) as process:
+            assert "listening" in process.stderr.readline()
+            children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            held = {os.readlink(f) for f in pathlib.Path(f"/proc/{children[0]}/fd").iterdir()}
+            assert "/etc/shadow" not in held and len(held) > 3
+            assert "/etc/shadow" in {os.readlink(f) for f in pathlib.Path(f"/proc/{process.pid}/fd").iterdir()}
+            process.terminate()
+            assert process.wait(DEADLINE_S) == 0
+    finally:
+        os.close(file)
+
+
+def test_the_server_holds_nothing_of_captures(need_root, loop):
+    """No program, no map; nor does it have one mapped."""
+    with Serve("--dev", loop.name) as s:
+        kinds = {re.sub(r"\[\d+\]", "", os.readlink(f)) for f in pathlib.Path(f"/proc/{s.server}/fd").iterdir()}
+        assert not any("bpf" in kind for kind in kinds), kinds
+        assert "bpf-map" not in pathlib.Path(f"/proc/{s.server}/maps").read_text()
+        assert "bpf-map" in pathlib.Path(f"/proc/{s.pid}/maps").read_text()
+
+
+@pytest.mark.parametrize("user,sentence", [("nosuchuser", "there is no user 'nosuchuser'"), ("root", "must not run as 'root'")])
+@needs_root
+def test_users_that_it_can_not_be(script, user, sentence):
+    r = subprocess.run([BLKLAT, "serve", "--listen", "127.0.0.1:0", "--replay", script(), "--user", user], capture_output=True, text=True,
+                       timeout=DEADLINE_S)
+    assert r.returncode == 2 and sentence in r.stderr and r.stderr.count("\n") == 1, r.stderr
+
+
+@needs_root
+def test_only_root_has_a_user_to_choose(script):
+    file = script()
+    for path in (file.parent, file.parent.parent, file.parent.parent.parent):
+        path.chmod(0o755)
+    r = subprocess.run([*AS_NOBODY, BLKLAT, "serve", "--listen", "127.0.0.1:0", "--replay", file, "--user", "daemon"], capture_output=True,
+                       text=True, timeout=DEADLINE_S)
+    assert r.returncode == 2 and "only root" in r.stderr and r.stderr.count("\n") == 1, r.stderr
+
+
+@needs_root
+def test_root_that_may_not_change_its_user_does_not_serve(script):
+    """A container's, say. Better none than one by root."""
+    r = subprocess.run(["setpriv", "--bounding-set=-setuid", BLKLAT, "serve", "--listen", "127.0.0.1:0", "--replay", script()],
+                       capture_output=True, text=True, timeout=DEADLINE_S)
+    assert r.returncode == 1 and "could not become user 'nobody'" in r.stderr and r.stderr.count("\n") == 1, r.stderr
+
+
+# --- together and apart ---------------------------------------------------------------------------
+
+def gone(pid):
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return status(pid, "State").startswith(("Z", "X"))
+    return True
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
+def test_the_service_ends_with_its_server(script, number):
+    with Serve("--replay", script(10, 1000)) as s:
+        os.kill(s.server, number)
+        assert s.process.wait(DEADLINE_S) == 1
+        said = s.read_stderr().splitlines()
+        assert said[1:] == [f"blklat serve: the web server was ended by signal {number:d} ({signal.strsignal(number)})"]
+
+
+def wait_for_end(pid):
+    deadline = time.monotonic() + DEADLINE_S
+    while not gone(pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("hangs", [False, pytest.param(True, marks=needs_intruder)])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_the_server_ends_with_the_service(script, number, hangs):
+    """However that ends; also when the thread that answers requests does not go round any more."""
+    with Serve("--replay", script(10, 1000), env={"LD_PRELOAD": INTRUDER, "INTRUDER_IN": "hang"} if hangs else {}) as s:
+        server = s.server
+        s.process.send_signal(number)
+        assert s.process.wait(DEADLINE_S) == (0 if number == signal.SIGTERM else -number)
+        wait_for_end(server)
+
+
+def test_a_server_of_the_same_user_is_killed(script):
+    """By the kernel, whatever it does. It would not let root without capabilities do that to another user's process."""
+    file = script(10, 1000)
+    for path in (file.parent, file.parent.parent, file.parent.parent.parent):
+        path.chmod(0o755)
+    with Serve("--replay", file, prefix=AS_NOBODY if os.geteuid() == 0 else ()) as s:
+        server = s.server
+        os.kill(server, signal.SIGSTOP)
+        s.kill()
+        wait_for_end(server)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_both_is_no_failure(script, number):
+    """As Ctrl-C sends it, and a service manager: to the group."""
+    argv = [BLKLAT, "serve", "--listen", "127.0.0.1:0", "--replay", str(script(10, 1000))]
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert "listening" in process.stderr.readline()
+        os.killpg(process.pid, number)
+        assert process.wait(DEADLINE_S) == 0
+        assert process.stderr.read() == ""
+
+
+def test_a_server_that_stands_still_holds_up_neither_intervals_nor_the_end(script):
+    """Totals go on; when it goes on it has them all."""
+    with Serve("--replay", script(100000, 0.01)) as s:
+        server = s.server
+        s.until(lambda: s.metrics()["blklat_capture_intervals_total"] > 3, "intervals")
+        os.kill(server, signal.SIGSTOP)
+        time.sleep(2)
+        os.kill(server, signal.SIGCONT)
+        values = s.until(lambda: (v := s.metrics())["blklat_capture_intervals_total"] > 100 and v, "the intervals meanwhile")
+        # Each interval of the script has a thousand reads.
+        assert values['blklat_io_latency_seconds_count{device="nvme0n1",op="read",stage="device"}'] == \
+            1000 * values["blklat_capture_intervals_total"]
+        os.kill(server, signal.SIGSTOP)
+        assert s.stop() < 10
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(server, signal.SIGKILL)
+
