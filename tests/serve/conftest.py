@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -37,3 +38,14 @@ def script(tmp_path):
     def make(intervals=100, seconds=0.1, **more):
         return service.write_script(tmp_path / "script.txt", intervals, seconds, **more)
     return make
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory):
+    if not shutil.which("openssl"):
+        pytest.skip("no openssl")
+    folder = tmp_path_factory.mktemp("tls")
+    for name in ("one", "two"):
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+                        f"/CN={name}", "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.crt"], check=True, capture_output=True)
+    return folder

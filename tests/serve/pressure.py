@@ -3,7 +3,10 @@
 What presses on a service, and what tells the machine's own lateness from the service's. Each runs in a process of its own, so
 that it neither waits for the test's interpreter nor keeps it; 'with' blocks end them.
 """
+import asyncio
+import base64
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -28,19 +31,19 @@ class Helper:
     def end(self):
         if self.said is None:
             self.process.terminate()
-            self.said = float(self.process.communicate()[0])
+            self.said = json.loads(self.process.communicate()[0])
         return self.said
 
     def __exit__(self, *_):
         self.end()
 
 
-def sleeper(realtime=True):
+def sleeper(realtime=True, nice=0):
     """
     Sleeps to a deadline each 10 ms, on each CPU and with the priority that a service has, if it may; says by how much it was late at
     most. On each: a kernel that can't be interrupted for long keeps who wakes on that CPU, whatever its priority.
     """
-    return Helper("sleep", int(realtime))
+    return Helper("sleep", int(realtime), nice)
 
 
 def hog():
@@ -58,18 +61,28 @@ def slow_clients(serve, n):
     return Helper("trickle", serve.host, serve.port, n)
 
 
+def attackers(serve, slow, wrong, spread):
+    """
+    So many that trickle a request, so many that guess passwords, each another one; all come again at once when they are cut off or
+    answered. From this address, or each from one of its own (@spread). Says how many connections there were, and how many answers of
+    each status.
+    """
+    return Helper("attack", serve.host, serve.port, slow, wrong, int(spread))
+
+
 # --- in the helper's process ------------------------------------------------------------------
 
 def until_terminated(result):
     """SIGTERM has the result printed and the process end, whatever its threads do."""
     def end(*_):
-        print(result(), flush=True)
+        print(json.dumps(result()), flush=True)
         os._exit(0)
     signal.signal(signal.SIGTERM, end)
     print("ready", flush=True)
 
 
-def sleep(realtime):
+def sleep(realtime, nice):
+    os.nice(int(nice))
     worst = {cpu: 0 for cpu in os.sched_getaffinity(0)}
 
     def one(cpu):
@@ -137,5 +150,46 @@ def trickle(host, port, n):
         time.sleep(0.02)
 
 
+def attack(host, port, slow, wrong, spread):
+    """One thread does it all, so that it leaves a CPU to others."""
+    told = {"connections": 0}
+    pause_s = 0.05
+
+    @contextlib.asynccontextmanager
+    async def connection(number):
+        local = (f"127.{1 + number // 250}.7.{1 + number % 250}", 0) if int(spread) else None
+        r, w = await asyncio.open_connection(host, int(port), local_addr=local)
+        told["connections"] += 1
+        try:
+            yield r, w
+        finally:
+            w.transport.abort()
+
+    async def trickles(number):
+        async with connection(number) as (_, w):
+            w.write(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ")
+            while not w.is_closing():
+                w.write(b"a")
+                await asyncio.sleep(pause_s)
+
+    async def guesses(number):
+        async with connection(number) as (r, w):
+            password = base64.b64encode(b"prometheus:" + os.urandom(9).hex().encode()).decode()
+            w.write(f"GET /metrics HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Basic {password}\r\n\r\n".encode())
+            status = (await r.readline())[9:12].decode()
+            told[status] = told.get(status, 0) + 1
+
+    async def again(what, number):
+        while True:
+            with contextlib.suppress(OSError):
+                await what(number)
+            await asyncio.sleep(pause_s)
+
+    async def all_of_them():
+        await asyncio.gather(*(again(trickles if i < int(slow) else guesses, i) for i in range(int(slow) + int(wrong))))
+    until_terminated(lambda: told)
+    asyncio.run(all_of_them())
+
+
 if __name__ == "__main__":
-    {f.__name__: f for f in (sleep, spin, scrape, trickle)}[sys.argv[1]](*sys.argv[2:])
+    {f.__name__: f for f in (sleep, spin, scrape, trickle, attack)}[sys.argv[1]](*sys.argv[2:])

@@ -111,9 +111,9 @@ class Serve:
 
     # --- HTTP
 
-    def connection(self, timeout=DEADLINE_S):
+    def connection(self, timeout=DEADLINE_S, source=None):
         if not self.tls:
-            return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+            return http.client.HTTPConnection(self.host, self.port, timeout=timeout, source_address=(source, 0) if source else None)
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         return http.client.HTTPSConnection(self.host, self.port, timeout=timeout, context=context)
@@ -123,8 +123,8 @@ class Serve:
             c.request(method, path, body=body, headers=headers or {})
             return Response(c.getresponse())
 
-    def raw(self, data=b"", timeout=DEADLINE_S):
-        s = socket.create_connection((self.host, self.port), timeout=timeout)
+    def raw(self, data=b"", timeout=DEADLINE_S, source=None):
+        s = socket.create_connection((self.host, self.port), timeout=timeout, source_address=(source, 0) if source else None)
         if data:
             s.sendall(data)
         return s
@@ -138,8 +138,9 @@ class Serve:
                 return s.recv(4096).split(b"\r\n")[0].decode(errors="replace")
         return ""
 
-    def get_request(self, path="/healthz"):
-        return f"GET {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\n\r\n".encode()
+    def get_request(self, path="/healthz", method="GET", headers=None):
+        more = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+        return f"{method} {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\n{more}\r\n".encode()
 
     def snapshot(self):
         r = self.request("/api/snapshot")
@@ -163,8 +164,8 @@ class Serve:
                 values[name] = float(value)
         return values
 
-    def stream(self, headers=None):
-        return Stream(self, headers or {})
+    def stream(self, headers=None, source=None):
+        return Stream(self, headers or {}, source)
 
     # --- the process
 
@@ -204,8 +205,8 @@ def status(task, key):
 class Stream:
     """Reads events: (id, name, data)."""
 
-    def __init__(self, serve, headers):
-        self.connection = serve.connection()
+    def __init__(self, serve, headers, source=None):
+        self.connection = serve.connection(source=source)
         self.connection.request("GET", "/api/stream", headers=headers)
         self.response = self.connection.getresponse()
         assert self.response.status == 200

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """web.yml: TLS and users, as Prometheus' exporters take them, and what of it is refused."""
-import base64
 import os
 import shutil
 import signal
@@ -10,20 +9,7 @@ import warnings
 
 import pytest
 from service import BLKLAT, Serve
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.13 has it no more
-    import crypt
-
-SALT = "abcdefghijklmnopqrstuu"
-
-
-def bcrypt(password, cost=5, kind="y"):
-    return crypt.crypt(password, f"$2{kind}${cost:02}${SALT}")
-
-
-def basic(name, password):
-    return {"Authorization": "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()}
+from users import SALT, basic, bcrypt
 
 
 @pytest.fixture
@@ -32,17 +18,6 @@ def web(tmp_path):
         (tmp_path / "web.yml").write_text(text)
         return tmp_path / "web.yml"
     return write
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    if not shutil.which("openssl"):
-        pytest.skip("no openssl")
-    folder = tmp_path_factory.mktemp("tls")
-    for name in ("one", "two"):
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-                        f"/CN={name}", "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.crt"], check=True, capture_output=True)
-    return folder
 
 
 def test_users(web, script):

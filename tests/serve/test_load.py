@@ -11,8 +11,9 @@ import threading
 import time
 
 import pytest
-from pressure import sleeper
+from pressure import attackers, sleeper
 from service import Serve, lateness
+from users import basic, bcrypt
 
 LATE_S = 0.05
 INTERVAL_S = 0.25
@@ -51,11 +52,91 @@ def close_all(sockets):
         s.close()
 
 
+def scrape_times(serve, times, headers=None, pause_s=0.2):
+    """Each by a connection of its own, and each must succeed; seconds."""
+    took = []
+    for _ in range(times):
+        began = time.monotonic()
+        assert serve.request("/metrics", headers=headers).status == 200
+        took.append(time.monotonic() - began)
+        time.sleep(pause_s)
+    return took
+
+
+@contextlib.contextmanager
+def guarded(tmp_path, script, password="secret", cost=10, **more):
+    """A service that asks for a password, and what lets in."""
+    (tmp_path / "web.yml").write_text(f"basic_auth_users: {{prometheus: {bcrypt(password, cost)}}}")
+    with Serve("--replay", script(1000, INTERVAL_S, devices=2), "--web-config", tmp_path / "web.yml", **more) as s:
+        yield s, basic("prometheus", password)
+
+
+@pytest.mark.parametrize("spread", [False, True], ids=["from one address", "from many"])
+def test_slow_clients_and_wrong_passwords_at_once(tmp_path, script, spread):
+    """
+    150 that never end their request and 60 that guess passwords, all of which come again at once: whoever knows the password is
+    served within a second, later only by what the machine keeps another process of the server's priority waiting.
+    """
+    with guarded(tmp_path, script) as (serve, right):
+        assert serve.request("/metrics", headers=right).status == 200
+        with serve.stream(right) as stream, sleeper() as machine, sleeper(realtime=False, nice=5) as ordinary:
+            stream.intervals(2)
+            rss = serve.rss_kib()
+            with attackers(serve, 150, 60, spread) as attack:
+                time.sleep(1)
+                took = scrape_times(serve, 15, right)
+                told = attack.end()
+            late = lateness(stream.intervals(15))
+            assert max(took) < 1 + 2 * ordinary.end(), took
+            assert max(late) <= LATE_S + machine.end(), late
+            assert serve.rss_kib() - rss < 8192
+    # They did press on it.
+    assert told["connections"] >= 210 and told["401"] >= 5, told
+
+
+@pytest.mark.parametrize("spread", [False, True], ids=["from one address", "from many"])
+def test_a_first_right_password_among_wrong_ones(tmp_path, script, spread):
+    """It waits in line with those of its own address, and all addresses take turns."""
+    with guarded(tmp_path, script) as (serve, right):
+        with attackers(serve, 0, 60, spread):
+            time.sleep(1)
+            serve.until(lambda: serve.request("/metrics", headers=right).status == 200, "an answer", 120)
+            assert serve.request("/metrics", headers=right).status == 200
+
+
+def test_guessing_is_bounded(tmp_path, script):
+    """Half of a CPU for all, and 20 and eight a second for an address; who is too much is told when to come again."""
+    with guarded(tmp_path, script) as (serve, _):
+        began, before = time.monotonic(), serve.cpu_ms()
+        with attackers(serve, 0, 100, False) as attack:
+            time.sleep(4)
+            refused = serve.request("/metrics", headers=basic("prometheus", "another"))
+            elapsed, spent = time.monotonic() - began, serve.cpu_ms() - before
+            told = attack.end()
+        assert (refused.status, refused.headers["Retry-After"]) == (429, "5")
+        assert told["429"] > 50 and told["401"] <= 20 + 8 * (time.monotonic() - began) + 1, told
+        assert spent < 1000 * elapsed * 0.75
+
+
+def test_the_same_password_is_checked_once(tmp_path, script):
+    """30 scrapers that begin at once cost one hash, right or wrong."""
+    with guarded(tmp_path, script, cost=12) as (serve, right):
+        def cost_ms(headers, status):
+            request, before = serve.get_request("/metrics", headers=headers), serve.cpu_ms()
+            all_of_them = [serve.raw(request) for _ in range(30)]
+            assert {s.recv(12)[9:] for s in all_of_them} == {status}
+            close_all(all_of_them)
+            return serve.cpu_ms() - before
+        one = cost_ms(basic("prometheus", "one"), b"401")
+        assert cost_ms(basic("prometheus", "wrong"), b"401") < 3 * one
+        assert cost_ms(right, b"200") < 3 * one
+
+
 def test_two_hundred_slow_clients(serve):
-    """Each sends a byte now and then and never ends its request; they are cut off, and a scrape gets through then."""
+    """Each sends a byte now and then and never ends its request: they are cut off, and scrapes don't wait for that."""
     slow = []
     try:
-        with undisturbed(serve, 3):
+        with undisturbed(serve, 3), sleeper(realtime=False, nice=5) as ordinary:
             for _ in range(200):
                 slow.append(serve.raw(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: "))
             for _ in range(20):
@@ -63,11 +144,97 @@ def test_two_hundred_slow_clients(serve):
                     with contextlib.suppress(OSError):
                         s.send(b"a")
                 time.sleep(0.05)
-        began = time.monotonic()
-        serve.until(lambda: answers(serve), "an answer", 60)
-        assert time.monotonic() - began < 45
+            took = scrape_times(serve, 5)
+            assert max(took) < 1 + 2 * ordinary.end(), took
+        assert serve.until(lambda: all(closed(s) for s in slow), "their end", 30)
     finally:
         close_all(slow)
+
+
+def test_one_address_does_not_take_all_places(serve):
+    """Of 300 connections half of all places stay; who has fewer keeps his, even if he is slower."""
+    other = serve.raw(b"GET /metrics HTTP/1.1\r\n", source="127.0.0.9")
+    many = []
+    try:
+        for _ in range(300):
+            many.append(serve.raw(b"GET"))
+        time.sleep(1)
+        assert 100 < sum(not closed(s, 0.001) for s in many) <= 128
+        other.sendall(b"Host: localhost:%d\r\n\r\n" % serve.port)
+        assert other.recv(12) == b"HTTP/1.1 200"
+    finally:
+        close_all([other, *many])
+
+
+def test_scrapers_keep_their_places(serve):
+    """Who has scraped keeps its connection while 400 others come from as many addresses; who has not loses it."""
+    def resting(path, source):
+        c = serve.connection(source=source)
+        c.request("GET", path)
+        assert c.getresponse().read()
+        return c
+    scraper, visitor, many = resting("/metrics", "127.0.0.8"), resting("/api/snapshot", "127.0.0.9"), []
+    try:
+        socket_before = scraper.sock
+        for i in range(400):
+            many.append(serve.raw(b"GET", source=f"127.1.{i // 200}.{1 + i % 200}"))
+        scraper.request("GET", "/metrics")
+        assert scraper.getresponse().status == 200 and scraper.sock is socket_before
+        assert closed(visitor.sock)
+    finally:
+        close_all([scraper, visitor, *many])
+
+
+def test_slow_tls_handshakes(tmp_path, script, certificate):
+    """300 that begin a handshake and say nothing more."""
+    file = tmp_path / "web.yml"
+    file.write_text(f"tls_server_config: {{cert_file: {certificate}/one.crt, key_file: {certificate}/one.key}}")
+    with Serve("--replay", script(1000, INTERVAL_S), "--web-config", file, tls=True) as serve:
+        slow = []
+        try:
+            with sleeper(realtime=False, nice=5) as ordinary:
+                for _ in range(300):
+                    slow.append(serve.raw(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"))
+                took = scrape_times(serve, 5)
+                assert max(took) < 1 + 2 * ordinary.end(), took
+            assert serve.until(lambda: all(closed(s) for s in slow), "their end", 30)
+        finally:
+            close_all(slow)
+
+
+def test_slow_readers_of_answers(script):
+    """300 that ask and don't read; as many that ask for hundreds of answers in one go."""
+    with Serve("--replay", script(1000, INTERVAL_S, devices=64)) as serve:
+        serve.until(serve.snapshot, "an interval")
+        slow = []
+        try:
+            with undisturbed(serve, 3), sleeper(realtime=False, nice=5) as ordinary:
+                for i in range(300):
+                    s = socket.socket()
+                    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                    s.connect((serve.host, serve.port))
+                    s.sendall(serve.get_request("/metrics") * (1 if i % 2 else 300))
+                    slow.append(s)
+                took = scrape_times(serve, 5)
+                assert max(took) < 1 + 2 * ordinary.end(), took
+        finally:
+            close_all(slow)
+
+
+def test_streams_of_one_address(serve):
+    """Half of all, so that others have theirs."""
+    streams = []
+    try:
+        for status in [b"200"] * 16 + [b"503"]:
+            streams.append(serve.raw(serve.get_request("/api/stream")))
+            assert streams[-1].recv(12)[9:] == status
+        streams.append(serve.raw(serve.get_request("/api/stream"), source="127.0.0.9"))
+        assert streams[-1].recv(12)[9:] == b"200"
+        # One that ends makes room for another.
+        streams.pop(0).close()
+        serve.until(lambda: serve.exchange(serve.get_request("/api/stream")).endswith("200 OK"), "a place", 10)
+    finally:
+        close_all(streams)
 
 
 def answers(serve):
@@ -88,10 +255,10 @@ def test_half_open_connections(serve):
         close_all(idle)
 
 
-def closed(s):
-    s.settimeout(0.05)
+def closed(s, timeout=0.05):
+    s.settimeout(timeout)
     try:
-        return s.recv(1) == b""
+        return s.recv(1 << 16) == b""
     except ConnectionError:
         return True
     except TimeoutError:
@@ -102,12 +269,11 @@ def test_those_that_rest_give_way(serve):
     """Kept connections are closed before new ones find no place."""
     rest = []
     try:
-        for _ in range(62):
-            s = serve.raw(serve.get_request())
+        for i in range(300):
+            s = serve.raw(serve.get_request(), source=f"127.0.0.{2 + i // 100}")
             assert s.recv(12).startswith(b"HTTP/1.1 ")
             rest.append(s)
-        time.sleep(1.5)
-        assert serve.until(lambda: answers(serve), "an answer", 5)
+        assert answers(serve)
     finally:
         close_all(rest)
 
@@ -187,9 +353,10 @@ def test_dead_readers_of_the_stream(script):
     with Serve("--replay", script(1000, INTERVAL_S, devices=24), "--history", "5") as serve:
         dead = []
         try:
-            for _ in range(30):
+            for i in range(30):
                 s = socket.socket()
                 s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                s.bind((f"127.0.0.{2 + i // 10}", 0))
                 s.connect((serve.host, serve.port))
                 s.sendall(serve.get_request("/api/stream"))
                 dead.append(s)

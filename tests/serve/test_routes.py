@@ -175,6 +175,33 @@ def test_host(serve):
     assert serve.exchange(b"GET /metrics HTTP/1.0\r\n\r\n").split()[1] == "403"
 
 
+@pytest.mark.parametrize("second", ["evil.example", "localhost:{port}", ""])
+def test_two_hosts_are_refused(serve, second):
+    """Whatever they say: what is between a peer and us may go by the other one."""
+    for name in ("Host", "host"):
+        line = serve.exchange(f"GET /metrics HTTP/1.1\r\nHost: localhost:{serve.port}\r\n{name}: {second.format(port=serve.port)}\r\n\r\n".encode())
+        assert line.split()[1] == "400"
+
+
+@pytest.mark.parametrize("headers", ["Content-Length: 10000000000", "Content-Length: 65537", "Transfer-Encoding: chunked",
+                                     "Content-Length: 5\r\nExpect: 100-continue"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_bodies_are_refused_before_they_come(serve, method, headers):
+    """Nothing of it is waited for."""
+    assert serve.exchange(serve.get_request("/metrics", method)[:-2] + headers.encode() + b"\r\n\r\n").split()[1] == "413"
+
+
+def test_head_of_the_stream(serve):
+    """Its headers, and then the connection goes on."""
+    with serve.raw(serve.get_request("/api/stream", "HEAD") + serve.get_request("/metrics", "HEAD")) as s:
+        answer = b""
+        while answer.count(b"HTTP/1.1 200") < 2:
+            more = s.recv(4096)
+            assert more, answer
+            answer += more
+    assert b"data:" not in answer and b"text/event-stream" in answer
+
+
 def test_ipv6(script):
     with Serve("--replay", script(), listen="[::1]:0") as s:
         s.until(lambda: s.snapshot(), "an interval")

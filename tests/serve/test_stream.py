@@ -88,9 +88,9 @@ def test_a_reader_that_comes_late_is_told_of_what_was_kept(script):
 
 
 def test_too_many_streams(script):
-    """Half the places are kept for others."""
+    """Whoever has them: the other places are for scrapes."""
     with Serve("--replay", script(200, 0.1)) as s:
-        streams = [s.stream() for _ in range(32)]
+        streams = [s.stream(source=f"127.0.0.{2 + i // 16}") for i in range(32)]
         try:
             r = s.request("/api/stream")
             assert (r.status, r.headers["Retry-After"]) == (503, "10")

@@ -4,13 +4,16 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-#define BACKLOG 128
+#define BACKLOG 1024	/* a full one drops who comes next, who tries again after a second */
+#define SILENT_S 3
+#define UNREAD_BYTES (128 << 10)	/* the kernel doubles it; left to itself it would keep some MB for each connection */
 
 static struct sockaddr_in *v4(const struct address *a)
 {
@@ -101,11 +104,15 @@ const char *address_text(char text[ADDRESS_TEXT], const struct address *a)
 int address_listen(struct address *a, struct problem *p)
 {
 	int fd = socket(a->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err, on = 1, off = 0;
+	int silent_s = SILENT_S, unread = UNREAD_BYTES;
 	char text[ADDRESS_TEXT];
 
 	if (fd >= 0) {
 		/* A restart need not wait for connections of before to be forgotten. */
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+		/* A connection comes to us with its first data: who says nothing takes no place from who does. */
+		setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &silent_s, sizeof(silent_s));
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &unread, sizeof(unread));
 		if (a->at.ss_family == AF_INET6)
 			setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 		a->len = a->at.ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);

@@ -8,16 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIGEST_BYTES 32		/* SHA-256 */
 #define PASSWORD_MAX 1024
 
 struct auth {
 	const struct web_config *c;
-	unsigned char key[DIGEST_BYTES];
-	struct crypt_data crypt;	/* large */
+	unsigned char key[AUTH_DIGEST_BYTES];
 	struct remembered {
 		bool set;
-		unsigned char digest[DIGEST_BYTES];
+		unsigned char digest[AUTH_DIGEST_BYTES];
 	} *remembered;			/* of each user the password that was right last */
 };
 
@@ -46,11 +44,6 @@ void auth_free(struct auth *a)
 	free(a);
 }
 
-bool auth_needed(const struct auth *a)
-{
-	return a->c->n_users;
-}
-
 /* Whatever they hold, it takes as long. */
 static bool same(const void *va, const void *vb, size_t len)
 {
@@ -62,51 +55,65 @@ static bool same(const void *va, const void *vb, size_t len)
 	return !differs;
 }
 
-static bool digest(const struct auth *a, const char *password, unsigned char ret[DIGEST_BYTES])
+static bool digest(const struct auth *a, const char *password, unsigned char ret[AUTH_DIGEST_BYTES])
 {
 	return !gnutls_hmac_fast(GNUTLS_MAC_SHA256, a->key, sizeof(a->key), password, strlen(password), ret);
 }
 
-static bool matches(struct auth *a, const char *password, const char *hash)
+/* Of unknown names, each has a user whose hash it costs, the same each time. */
+static u32 substitute(const struct auth *a, const char *name)
 {
-	const char *made = crypt_r(password, hash, &a->crypt);
+	unsigned char key[AUTH_DIGEST_BYTES];
+
+	return digest(a, name, key) ? key[0] % a->c->n_users : 0;
+}
+
+enum auth_answer auth_look(const struct auth *a, const char *name, const char *password, struct auth_claim *ret)
+{
+	const struct remembered *r;
+
+	if (!a->c->n_users)
+		return AUTH_YES;
+	if (!name || !password || strlen(password) > PASSWORD_MAX || !digest(a, password, ret->digest))
+		return AUTH_NO;
+	ret->nobody = true;
+	ret->user = substitute(a, name);
+	for (u32 i = 0; i < a->c->n_users; i++) {
+		if (strcmp(a->c->users[i].name, name))
+			continue;
+		ret->nobody = false;
+		ret->user = i;
+	}
+	r = &a->remembered[ret->user];
+	return !ret->nobody && r->set && same(r->digest, ret->digest, sizeof(r->digest)) ? AUTH_YES : AUTH_CHECK;
+}
+
+const char *auth_hash(const struct auth *a, const struct auth_claim *claim)
+{
+	return a->c->users[claim->user].hash;
+}
+
+bool auth_matches(const char *password, const char *hash, struct crypt_data *work)
+{
+	const char *made = crypt_r(password, hash, work);
 	bool right = made && strlen(made) == strlen(hash) && same(made, hash, strlen(hash));
 
-	explicit_bzero(&a->crypt, sizeof(a->crypt));
+	explicit_bzero(work, sizeof(*work));
 	return right;
 }
 
-/* What a name that there is not is checked against: costs what one costs that there is, the same each time. */
-static const char *hash_of_nobody(const struct auth *a, const char *name)
+bool auth_learn(struct auth *a, const struct auth_claim *claim, bool matches)
 {
-	unsigned char key[DIGEST_BYTES];
+	struct remembered *r = &a->remembered[claim->user];
 
-	return a->c->users[digest(a, name, key) ? key[0] % a->c->n_users : 0].hash;
-}
-
-bool auth_allows(struct auth *a, const char *name, const char *password)
-{
-	unsigned char now[DIGEST_BYTES];
-	u32 user = a->c->n_users;
-	struct remembered *r;
-
-	if (!auth_needed(a))
-		return true;
-	if (!name || !password || strlen(password) > PASSWORD_MAX || !digest(a, password, now))
+	if (!matches || claim->nobody)
 		return false;
-	for (u32 i = 0; i < a->c->n_users; i++)
-		if (!strcmp(a->c->users[i].name, name))
-			user = i;
-	if (user == a->c->n_users) {
-		matches(a, password, hash_of_nobody(a, name));
-		return false;
-	}
-	r = &a->remembered[user];
-	if (r->set && same(r->digest, now, sizeof(now)))
-		return true;
-	if (!matches(a, password, a->c->users[user].hash))
-		return false;
-	memcpy(r->digest, now, sizeof(now));
+	memcpy(r->digest, claim->digest, sizeof(r->digest));
 	r->set = true;
 	return true;
+}
+
+bool auth_same_claim(const struct auth_claim *a, const struct auth_claim *b)
+{
+	return a->user == b->user && a->nobody == b->nobody && same(a->digest, b->digest, sizeof(a->digest));
 }

@@ -8,30 +8,51 @@
 
 #include "serve/auth.h"
 #include "serve/cache.h"
+#include "serve/checker.h"
+#include "serve/sources.h"
 #include "serve/server.h"
+
+/* The library may have some more than there are places, until it has closed those that were cut off. */
+#define SERVER_PEERS (SERVER_CONNECTIONS + 64)
 
 /* What a connection is about; until when that may last is bounded, whatever it sends or takes. */
 enum peer_phase {
 	PEER_FREE,
 	PEER_READING,		/* its request, or TLS' beginning */
+	PEER_WAITING,		/* suspended until its password is checked */
 	PEER_ANSWERED,		/* it has to take an answer */
 	PEER_RESTING,		/* between requests */
 	PEER_STREAMING,		/* for as long as it keeps taking events */
 	PEER_CUT,		/* about to be closed by the library */
 };
 
+enum access {
+	ACCESS_UNKNOWN,
+	ACCESS_GRANTED,
+	ACCESS_REFUSED,
+	ACCESS_LATER,		/* too many passwords are to be checked, or were wrong */
+	ACCESS_WAITS,		/* the connection is suspended; the request comes again */
+};
+
 struct peer {
 	enum peer_phase phase;
 	int fd;
-	u64 until_ns;
+	u64 since_ns, until_ns;		/* of its phase */
+	struct source *source;
+	struct MHD_Connection *c;
+	struct check *check;		/* while it waits */
+	enum access access;		/* what it waited for */
 };
 
 struct server {
 	struct server_config cfg;
 	struct MHD_Daemon *daemon;
 	struct auth *auth;
+	struct checker *checker;	/* NULL: there are no users */
+	struct check *under_way;	/* what the checker is at */
 	struct cache cache;
-	struct peer peers[SERVER_CONNECTIONS];
+	struct peer peers[SERVER_PEERS];
+	struct sources sources;
 	struct stream *streams;		/* a list */
 	int stop_fd;
 	atomic_ullong round_ns;		/* when the thread went round last */
@@ -46,12 +67,29 @@ void *peer_request_begins(void *server, const char *uri, struct MHD_Connection *
 void peer_phase(struct MHD_Connection *c, enum peer_phase phase);
 struct peer *peer_of(struct MHD_Connection *c);		/* NULL: it found no place */
 
-/*
- * Cuts off those whose time is over and those that have hung up; when nearly all places are taken, also those
- * that rest.
- */
+/* Cuts off those whose time is over and those that have hung up. */
 void peers_sweep(struct server *s);
-u32 peers_streaming(const struct server *s);
+
+/* May it become a stream? */
+bool peer_may_stream(const struct server *s, const struct peer *peer);
+
+/* --- access.c ------------------------------------------------------------------------------- */
+
+/*
+ * Who is let in: everybody where there are no users, who has a password that was right before at once, others
+ * when it has been checked. Those of one source wait in line, and sources take turns; one from where many wrong passwords
+ * came has eight turns a second.
+ */
+enum access access_of(struct server *s, struct MHD_Connection *c);
+
+/* Goes on with checks. */
+void access_round(struct server *s);
+
+/* Does a connection wait whose check is not under way? It may be its turn soon. */
+bool access_pending(const struct server *s);
+
+/* @peer waits no more. */
+void access_forget(struct peer *peer);
 
 /* --- routes.c ------------------------------------------------------------------------------- */
 

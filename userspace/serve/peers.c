@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Libmicrohttpd bounds how long a connection may be silent; here is how long it may take over all. */
+/*
+ * Libmicrohttpd bounds how long a connection may be silent; here is how long it may take over all, and who makes room
+ * when there are too many. New ones always get in: who behaves sends its request at once and is done before it is
+ * among the oldest.
+ */
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -7,10 +11,13 @@
 #include "util/clock.h"
 #include "util/types.h"
 
-#define NEARLY_ALL (SERVER_CONNECTIONS - 8)
+#define OF_ONE (SERVER_CONNECTIONS / 2)	/* source */
+#define STREAMS_OF_ONE (SERVER_STREAMS / 2)
+#define KEPT 8				/* connections of an source that has scraped, which are cut off last */
 
 static const u64 patience_ns[] = {
-	[PEER_READING] = 10 * NSEC_PER_SEC,
+	[PEER_READING] = 5 * NSEC_PER_SEC,
+	[PEER_WAITING] = 10 * NSEC_PER_SEC,
 	[PEER_ANSWERED] = 30 * NSEC_PER_SEC,
 	[PEER_RESTING] = 90 * NSEC_PER_SEC,	/* more than the usual time between scrapes */
 	[PEER_STREAMING] = UINT64_MAX / 2,
@@ -18,29 +25,119 @@ static const u64 patience_ns[] = {
 
 static void enter(struct peer *peer, enum peer_phase phase)
 {
+	peer->source->streams += (phase == PEER_STREAMING) - (peer->phase == PEER_STREAMING);
 	peer->phase = phase;
-	peer->until_ns = now_ns() + patience_ns[phase];
+	peer->since_ns = now_ns();
+	peer->until_ns = peer->since_ns + patience_ns[phase];
+}
+
+/* Its end, not its descriptor: that is the library's, which notices. */
+static void cut_off(struct peer *peer)
+{
+	peer->source->streams -= peer->phase == PEER_STREAMING;
+	peer->phase = PEER_CUT;
+	shutdown(peer->fd, SHUT_RDWR);
+}
+
+/* --- who makes room -------------------------------------------------------------------------- */
+
+static u32 crowd(const struct source *o, u64 now)
+{
+	u32 kept = source_known(o, now) ? KEPT : 0;
+
+	return o->connections > kept ? o->connections - kept : 0;
+}
+
+/* Those of the source that has most; first those that rest, which lose nothing, then who has taken longest. */
+static bool goes_before(const struct peer *a, const struct peer *b, u64 now)
+{
+	u32 beside_a = crowd(a->source, now), beside_b = crowd(b->source, now);
+	bool rests = a->phase == PEER_RESTING;
+
+	if (beside_a != beside_b)
+		return beside_a > beside_b;
+	if (rests != (b->phase == PEER_RESTING))
+		return rests;
+	return a->since_ns < b->since_ns;
+}
+
+/* Streams and those that wait for a check have bounds of their own. */
+static bool can_go(const struct peer *peer)
+{
+	return peer->phase == PEER_READING || peer->phase == PEER_RESTING || peer->phase == PEER_ANSWERED;
+}
+
+/* @of: one of this source; NULL: of any. */
+static void make_room(struct server *s, const struct source *of)
+{
+	struct peer *first = NULL;
+	u64 now = now_ns();
+
+	for (struct peer *peer = s->peers; peer < s->peers + SERVER_PEERS; peer++)
+		if (can_go(peer) && (!of || peer->source == of) && (!first || goes_before(peer, first, now)))
+			first = peer;
+	if (first)
+		cut_off(first);
+}
+
+static u32 in_use(const struct server *s, const struct source *of)
+{
+	u32 n = 0;
+
+	for (const struct peer *peer = s->peers; peer < s->peers + SERVER_PEERS; peer++)
+		n += peer->phase != PEER_FREE && peer->phase != PEER_CUT && (!of || peer->source == of);
+	return n;
+}
+
+/* --- from the library ------------------------------------------------------------------------ */
+
+static struct peer *take_place(struct server *s, struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const union MHD_ConnectionInfo *from = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	struct peer *peer = s->peers;
+	struct source *source;
+
+	while (peer < s->peers + SERVER_PEERS && peer->phase != PEER_FREE)
+		peer++;
+	if (!fd || !from || peer == s->peers + SERVER_PEERS)
+		return NULL;
+	source = sources_get(&s->sources, from->client_addr, now_ns());
+	if (!source)
+		return NULL;
+	source->connections++;
+	*peer = (struct peer){ .fd = fd->connect_fd, .source = source, .c = c };
+	enter(peer, PEER_READING);
+	return peer;
+}
+
+static void give_up_place(struct peer *peer)
+{
+	access_forget(peer);
+	peer->source->streams -= peer->phase == PEER_STREAMING;
+	peer->source->connections--;
+	*peer = (struct peer){ .phase = PEER_FREE };
 }
 
 void peer_notify(void *server, struct MHD_Connection *c, void **socket_context, enum MHD_ConnectionNotificationCode code)
 {
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct server *s = server;
 	struct peer *peer = *socket_context;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
 		if (peer)
-			peer->phase = PEER_FREE;
+			give_up_place(peer);
 		*socket_context = NULL;
 		return;
 	}
-	for (peer = s->peers; peer < s->peers + SERVER_CONNECTIONS && peer->phase != PEER_FREE; peer++)
-		;
-	if (!info || peer == s->peers + SERVER_CONNECTIONS)
-		return;
-	peer->fd = info->connect_fd;
-	enter(peer, PEER_READING);
+	peer = take_place(s, c);
 	*socket_context = peer;
+	if (!peer)
+		return;
+	if (in_use(s, peer->source) > OF_ONE)
+		make_room(s, peer->source);
+	else if (in_use(s, NULL) > SERVER_CONNECTIONS)
+		make_room(s, NULL);
 }
 
 struct peer *peer_of(struct MHD_Connection *c)
@@ -54,7 +151,7 @@ void peer_phase(struct MHD_Connection *c, enum peer_phase phase)
 {
 	struct peer *peer = peer_of(c);
 
-	if (peer)
+	if (peer && peer->phase != PEER_CUT)
 		enter(peer, phase);
 }
 
@@ -66,61 +163,52 @@ void *peer_request_begins(void *server, const char *uri, struct MHD_Connection *
 	(void)server;
 	(void)uri;
 	/* The time of a first request began with the connection. */
-	if (peer && peer->phase != PEER_READING)
+	if (peer && peer->phase != PEER_READING && peer->phase != PEER_CUT)
 		enter(peer, PEER_READING);
 	return NULL;
 }
 
-u32 peers_streaming(const struct server *s)
+bool peer_may_stream(const struct server *s, const struct peer *peer)
 {
 	u32 n = 0;
 
-	for (u32 i = 0; i < SERVER_CONNECTIONS; i++)
+	for (u32 i = 0; i < SERVER_PEERS; i++)
 		n += s->peers[i].phase == PEER_STREAMING;
-	return n;
+	return n < SERVER_STREAMS && peer->source->streams < STREAMS_OF_ONE;
 }
 
 /*
  * The library does not see an end that came together with a request (it waits for edges), and does not look
  * at those that are suspended.
  */
-static void find_hung_up(const struct server *s, bool hung_up[SERVER_CONNECTIONS])
+static void find_hung_up(const struct server *s, bool hung_up[SERVER_PEERS])
 {
-	struct pollfd fds[SERVER_CONNECTIONS];
+	struct pollfd fds[SERVER_PEERS];
 
-	for (u32 i = 0; i < SERVER_CONNECTIONS; i++) {
+	for (u32 i = 0; i < SERVER_PEERS; i++) {
 		bool taken = s->peers[i].phase != PEER_FREE && s->peers[i].phase != PEER_ANSWERED;
 
 		fds[i] = (struct pollfd){ .fd = taken ? s->peers[i].fd : -1, .events = POLLRDHUP };
 	}
-	if (poll(fds, SERVER_CONNECTIONS, 0) < 0)
+	if (poll(fds, SERVER_PEERS, 0) < 0)
 		return;
-	for (u32 i = 0; i < SERVER_CONNECTIONS; i++)
+	for (u32 i = 0; i < SERVER_PEERS; i++)
 		hung_up[i] = fds[i].revents;
-}
-
-/* Its end, not its descriptor: that is the library's, which notices. */
-static void cut_off(struct peer *peer)
-{
-	peer->phase = PEER_CUT;
-	shutdown(peer->fd, SHUT_RDWR);
 }
 
 void peers_sweep(struct server *s)
 {
-	bool hung_up[SERVER_CONNECTIONS] = { false };
+	bool hung_up[SERVER_PEERS] = { false };
 	u64 now = now_ns();
-	u32 used = 0;
 
 	find_hung_up(s, hung_up);
-	for (u32 i = 0; i < SERVER_CONNECTIONS; i++)
-		used += s->peers[i].phase != PEER_FREE;
-	for (u32 i = 0; i < SERVER_CONNECTIONS; i++) {
+	for (u32 i = 0; i < SERVER_PEERS; i++) {
 		struct peer *peer = &s->peers[i];
 
 		if (peer->phase == PEER_FREE || peer->phase == PEER_CUT)
 			continue;
-		if (hung_up[i] || now > peer->until_ns || (peer->phase == PEER_RESTING && used > NEARLY_ALL))
+		/* Those that wait for a check get an answer at their time's end. */
+		if (hung_up[i] || (now > peer->until_ns && peer->phase != PEER_WAITING))
 			cut_off(peer);
 	}
 }

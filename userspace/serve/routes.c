@@ -2,12 +2,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "serve/encoding.h"
 #include "serve/page.h"
 #include "serve/parts.h"
 #include "sink/prometheus.h"
+#include "util/clock.h"
 #include "util/types.h"
+
+#define BODY_MAX (64 << 10)	/* bytes */
 
 static const char *header(struct MHD_Connection *c, const char *name)
 {
@@ -41,6 +45,7 @@ static enum MHD_Result metrics(struct server *s, struct MHD_Connection *c)
 	enum prometheus_format format = prometheus_negotiate(header(c, MHD_HTTP_HEADER_ACCEPT));
 	bool gzip = wants_gzip(c);
 
+	peer_of(c)->source->scraped_ns = now_ns();
 	return answer_blob(c, cache_get(&s->cache, CACHE_METRICS + format, gzip, render, s),
 			   prometheus_content_types[format], gzip);
 }
@@ -113,46 +118,17 @@ static enum MHD_Result refuse_user(struct MHD_Connection *c)
 			   (const char *const[]){ MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic realm=\"blklat\", charset=\"UTF-8\"" });
 }
 
-static bool user_allowed(struct server *s, struct MHD_Connection *c)
+static enum MHD_Result refuse_for_now(struct MHD_Connection *c)
 {
-	char *password = NULL, *name;
-	bool allowed;
-
-	if (!auth_needed(s->auth))
-		return true;
-	name = MHD_basic_auth_get_username_password(c, &password);
-	allowed = auth_allows(s->auth, name, password);
-	if (password)
-		explicit_bzero(password, strlen(password));
-	MHD_free(name);
-	MHD_free(password);
-	return allowed;
+	return answer_text(c, MHD_HTTP_TOO_MANY_REQUESTS, "too many passwords are waiting to be checked, or were wrong\n",
+			   (const char *const[]){ MHD_HTTP_HEADER_RETRY_AFTER, "5" });
 }
 
-enum MHD_Result route(void *server, struct MHD_Connection *c, const char *url, const char *method, const char *version,
-		      const char *upload, size_t *upload_size, void **request)
+static enum MHD_Result answer_path(struct server *s, struct MHD_Connection *c, const char *url, const char *method)
 {
 	static const char *const allow[2] = { MHD_HTTP_HEADER_ALLOW, "GET, HEAD" };
-	struct server *s = server;
 	u64 number;
 
-	(void)version;
-	(void)upload;
-	/* A body is read and forgotten; who sends one that takes long is cut off. */
-	if (*upload_size) {
-		*upload_size = 0;
-		return MHD_YES;
-	}
-	/* The first call comes before the body, if there is one; a response to it would end the connection. */
-	if (!*request) {
-		*request = s;
-		return MHD_YES;
-	}
-	peer_phase(c, PEER_ANSWERED);
-	if (!address_host_allowed(&s->cfg.address, header(c, MHD_HTTP_HEADER_HOST), s->cfg.web->cert))
-		return refuse_host(c);
-	if (!user_allowed(s, c))
-		return refuse_user(c);
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
 		return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "GET and HEAD alone\n", allow);
 	blob_unref(board_snapshot(s->cfg.board, &number));
@@ -161,4 +137,84 @@ enum MHD_Result route(void *server, struct MHD_Connection *c, const char *url, c
 		if (!strcmp(url, routes[i].path))
 			return routes[i].answer(s, c);
 	return answer_text(c, MHD_HTTP_NOT_FOUND, "there is /, /metrics, /api/snapshot, /api/stream and /healthz\n", NULL);
+}
+
+static enum MHD_Result count_host(void *count, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	(void)kind;
+	(void)value;
+	*(u32 *)count += !strcasecmp(name, MHD_HTTP_HEADER_HOST);
+	return MHD_YES;
+}
+
+/* Of two hosts, who is between us and the peer may have looked at the other one (RFC 9112, 3.2). */
+static bool has_two_hosts(struct MHD_Connection *c)
+{
+	u32 n = 0;
+
+	MHD_get_connection_values(c, MHD_HEADER_KIND, count_host, &n);
+	return n > 1;
+}
+
+/*
+ * A small body is read and forgotten, so that its sender gets to read the answer. Of a larger one, one of unknown length, and
+ * one whose sender asks first, nothing is read.
+ */
+static bool body_refused(struct MHD_Connection *c)
+{
+	const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
+
+	return header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING) || header(c, MHD_HTTP_HEADER_EXPECT) ||
+	       (length && strtoull(length, NULL, 10) > BODY_MAX);
+}
+
+static enum MHD_Result begin_request(struct MHD_Connection *c, const struct peer *peer)
+{
+	if (!peer)
+		return MHD_NO;
+	if (has_two_hosts(c)) {
+		peer_phase(c, PEER_ANSWERED);
+		return answer_text(c, MHD_HTTP_BAD_REQUEST, "one Host, please\n", NULL);
+	}
+	if (body_refused(c)) {
+		peer_phase(c, PEER_ANSWERED);
+		return answer_text(c, MHD_HTTP_CONTENT_TOO_LARGE, "requests have no body here\n", NULL);
+	}
+	return MHD_YES;
+}
+
+enum MHD_Result route(void *server, struct MHD_Connection *c, const char *url, const char *method, const char *version,
+		      const char *upload, size_t *upload_size, void **request)
+{
+	struct server *s = server;
+	enum access access;
+
+	(void)version;
+	(void)upload;
+	if (*upload_size) {
+		*upload_size = 0;
+		return MHD_YES;
+	}
+	/* The first call comes before the body, if there is one; a response to it would end the connection. */
+	if (!*request) {
+		*request = s;
+		return begin_request(c, peer_of(c));
+	}
+	if (peer_of(c)->phase == PEER_CUT)
+		return MHD_NO;
+	access = address_host_allowed(&s->cfg.address, header(c, MHD_HTTP_HEADER_HOST), s->cfg.web->cert) ?
+		 access_of(s, c) : ACCESS_UNKNOWN;
+	if (access == ACCESS_WAITS)
+		return MHD_YES;
+	peer_phase(c, PEER_ANSWERED);
+	switch (access) {
+	case ACCESS_GRANTED:
+		return answer_path(s, c, url, method);
+	case ACCESS_REFUSED:
+		return refuse_user(c);
+	case ACCESS_LATER:
+		return refuse_for_now(c);
+	default:
+		return refuse_host(c);
+	}
 }

@@ -16,6 +16,7 @@
 #include "util/clock.h"
 
 #define ROUND_MS 1000
+#define CHECK_ROUND_MS 50	/* while passwords are waiting for their turn */
 #define ALIVE_NS (20 * NSEC_PER_SEC)
 #define SILENT_S 100		/* see PEER_RESTING, which comes before */
 #define CONNECTION_BYTES (32 << 10)	/* header and answer's headers: a larger request is refused */
@@ -61,7 +62,7 @@ static struct MHD_Daemon *start_daemon(struct server *s)
 	return MHD_start_daemon(flags, 0, NULL, NULL, route, s,
 				MHD_OPTION_EXTERNAL_LOGGER, no_log, NULL,
 				MHD_OPTION_LISTEN_SOCKET, (MHD_socket)s->cfg.listen_fd,
-				MHD_OPTION_CONNECTION_LIMIT, (unsigned int)SERVER_CONNECTIONS,
+				MHD_OPTION_CONNECTION_LIMIT, (unsigned int)SERVER_PEERS,
 				MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)SILENT_S,
 				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
 				MHD_OPTION_STRICT_FOR_CLIENT, 1,
@@ -87,12 +88,14 @@ static bool wait_round(struct server *s)
 		{ .fd = library_fd(s), .events = POLLIN },
 		{ .fd = board_fd(s->cfg.board), .events = POLLIN },
 		{ .fd = s->stop_fd, .events = POLLIN },
+		{ .fd = s->checker ? checker_fd(s->checker) : -1, .events = POLLIN },
 	};
+	MHD_UNSIGNED_LONG_LONG round_ms = access_pending(s) ? CHECK_ROUND_MS : ROUND_MS;
 	MHD_UNSIGNED_LONG_LONG ms = ROUND_MS;
 	eventfd_t ignored;
 
-	if (MHD_get_timeout(s->daemon, &ms) != MHD_YES || ms > ROUND_MS)
-		ms = ROUND_MS;
+	if (MHD_get_timeout(s->daemon, &ms) != MHD_YES || ms > round_ms)
+		ms = round_ms;
 	poll(fds, ARRAY_SIZE(fds), ms);
 	if (fds[2].revents)
 		s->stopping = true;
@@ -113,10 +116,12 @@ static void *serve(void *server)
 			swept_ns = now;
 		}
 		streams_wake(s, wait_round(s));
+		access_round(s);
 		MHD_run(s->daemon);
 		atomic_store(&s->round_ns, now);
 	}
 	streams_wake(s, true);
+	access_round(s);
 	MHD_run(s->daemon);
 	return NULL;
 }
@@ -128,6 +133,7 @@ static void server_free(struct server *s)
 	else
 		close(s->cfg.listen_fd);
 	cache_clear(&s->cache);
+	checker_stop(s->checker);
 	auth_free(s->auth);
 	cleanup_close(&s->stop_fd);
 	free(s);
@@ -160,6 +166,8 @@ static int begin(struct server *s, struct problem *p)
 	if (err)
 		return err;
 	err = auth_new(s->cfg.web, &s->auth);
+	if (!err && s->cfg.web->n_users)
+		err = checker_start(&s->checker);
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (err || s->stop_fd < 0)
 		return problem_set(p, -ENOMEM, "out of memory");

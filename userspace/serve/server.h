@@ -2,7 +2,8 @@
 /*
  * The HTTP server: one thread of its own, which reads what is on the board and the totals for Prometheus. It
  * can't keep the loop waiting; it has a lower priority, no capability, and bounds on everything a peer may
- * take: connections, streams, time and size of a request, time of an answer.
+ * take: connections, streams, time and size of a request, time of an answer, checks of passwords, which another thread
+ * makes.
  *
  *   /               the live page
  *   /metrics        what Prometheus scrapes, in the format it asks for
@@ -17,7 +18,7 @@
 #include "serve/board.h"
 #include "serve/web_config.h"
 
-#define SERVER_CONNECTIONS 64
+#define SERVER_CONNECTIONS 256
 #define SERVER_STREAMS 32	/* of them; the rest are for scrapes */
 
 struct prometheus;

@@ -131,9 +131,9 @@ enum MHD_Result stream_begin(struct server *s, struct MHD_Connection *c)
 
 	if (!peer)
 		return MHD_NO;
-	if (peers_streaming(s) == SERVER_STREAMS)
+	if (!peer_may_stream(s, peer))
 		peers_sweep(s);
-	if (peers_streaming(s) == SERVER_STREAMS)
+	if (!peer_may_stream(s, peer))
 		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, "too many streams are open\n",
 				   (const char *const[]){ MHD_HTTP_HEADER_RETRY_AFTER, "10" });
 	st = calloc(1, sizeof(*st));

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Users and their passwords."""
+import base64
+import warnings
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.13 has it no more
+    import crypt
+
+SALT = "abcdefghijklmnopqrstuu"
+
+
+def bcrypt(password, cost=5, kind="y"):
+    return crypt.crypt(password, f"$2{kind}${cost:02}${SALT}")
+
+
+def basic(name, password):
+    return {"Authorization": "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()}

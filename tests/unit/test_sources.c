@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Where connections come from: what counts as one source, who is forgotten, and how often one may be wrong. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "serve/sources.h"
+
+#define S NSEC_PER_SEC
+#define BEGAN (1000 * S)
+
+static struct source *get(struct sources *all, const char *address, u64 now_ns)
+{
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+	struct sockaddr_in v4 = { .sin_family = AF_INET };
+
+	if (inet_pton(AF_INET, address, &v4.sin_addr) == 1)
+		return sources_get(all, (struct sockaddr *)&v4, now_ns);
+	assert_int_equal(inet_pton(AF_INET6, address, &v6.sin6_addr), 1);
+	return sources_get(all, (struct sockaddr *)&v6, now_ns);
+}
+
+static struct source *numbered(struct sources *all, u32 number, u64 now_ns)
+{
+	char address[32];
+
+	snprintf(address, sizeof(address), "10.0.%u.%u", number >> 8, number & 255);
+	return get(all, address, now_ns);
+}
+
+static void addresses_and_networks(void **state)
+{
+	static const struct { const char *a, *b; bool same; } cases[] = {
+		{ "127.0.0.1", "127.0.0.1", true }, { "127.0.0.1", "127.0.0.2", false },
+		{ "192.0.2.7", "::ffff:192.0.2.7", true }, { "192.0.2.7", "::ffff:192.0.2.8", false },
+		{ "::1", "::2", true }, { "::1", "::ffff:0.0.0.1", false }, { "::1", "0.0.0.1", false },
+		{ "2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff", true },
+		{ "2001:db8:1:2::1", "2001:db8:1:3::1", false },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct sources all = { 0 };
+		bool same = get(&all, cases[i].a, BEGAN) == get(&all, cases[i].b, BEGAN);
+
+		assert_int_equal(same, cases[i].same);
+	}
+}
+
+static void who_was_not_seen_for_longest_is_forgotten(void **state)
+{
+	struct sources all = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < SOURCES; i++)
+		source_failed(numbered(&all, i, BEGAN + i), BEGAN);
+	numbered(&all, 0, BEGAN + SOURCES);
+	numbered(&all, SOURCES, BEGAN + SOURCES + 1);	/* takes the place of 1 */
+	assert_true(numbered(&all, 0, BEGAN + SOURCES + 2)->paid_ns);
+	assert_true(numbered(&all, 2, BEGAN + SOURCES + 3)->paid_ns);
+	assert_false(numbered(&all, 1, BEGAN + SOURCES + 4)->paid_ns);
+}
+
+static void scrapers_and_those_that_are_there_stay(void **state)
+{
+	struct sources all = { 0 };
+	struct source *scraper = numbered(&all, 0, BEGAN), *here = numbered(&all, 1, BEGAN + 1);
+	struct source *waits = numbered(&all, 2, BEGAN + 2);
+
+	(void)state;
+	scraper->scraped_ns = BEGAN;
+	here->connections = waits->waiting = 1;
+	for (u32 i = 0; i < 3 * SOURCES; i++)
+		assert_non_null(numbered(&all, 1000 + i, BEGAN + 3 + i));
+	assert_ptr_equal(numbered(&all, 0, BEGAN + 3), scraper);
+	assert_ptr_equal(numbered(&all, 1, BEGAN + 3), here);
+	assert_ptr_equal(numbered(&all, 2, BEGAN + 3), waits);
+	assert_true(source_known(scraper, BEGAN + 599 * S));
+	assert_false(source_known(scraper, BEGAN + 600 * S));
+	assert_false(source_known(here, BEGAN));
+}
+
+static void no_place_is_taken_from_who_is_there(void **state)
+{
+	struct sources all = { 0 };
+
+	(void)state;
+	for (u32 i = 0; i < SOURCES; i++)
+		numbered(&all, i, BEGAN)->connections = 1;
+	assert_null(numbered(&all, SOURCES, BEGAN));
+	assert_non_null(numbered(&all, SOURCES - 1, BEGAN));
+}
+
+/* 20 at once; then each wrong one has the next wait for an eighth of a second. */
+static void failures(void **state)
+{
+	struct source o = { 0 };
+	u64 now = BEGAN, wrong = 0;
+
+	(void)state;
+	for (u32 i = 0; i < SOURCE_FAILURES; i++) {
+		assert_int_equal(source_until_ns(&o, now), 0);
+		source_failed(&o, now);
+	}
+	assert_int_equal(source_until_ns(&o, now), now + S / 8);
+	assert_int_equal(source_until_ns(&o, now + S / 8 - 1), now + S / 8);
+	assert_int_equal(source_until_ns(&o, now + S / 8), 0);
+	/* A minute of guessing, each as soon as it may be. */
+	for (now += S / 8; now < BEGAN + 60 * S; now++) {
+		u64 until = source_until_ns(&o, now);
+
+		if (until) {
+			now = until - 1;
+			continue;
+		}
+		source_failed(&o, now);
+		wrong++;
+	}
+	assert_in_range(wrong, 8 * 60 - 2, 8 * 60);
+	/* All is forgiven after a while. */
+	now += 3 * S;
+	for (u32 i = 0; i < SOURCE_FAILURES; i++) {
+		assert_int_equal(source_until_ns(&o, now), 0);
+		source_failed(&o, now);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(addresses_and_networks),
+		cmocka_unit_test(who_was_not_seen_for_longest_is_forgotten),
+		cmocka_unit_test(scrapers_and_those_that_are_there_stay),
+		cmocka_unit_test(no_place_is_taken_from_who_is_there),
+		cmocka_unit_test(failures),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
