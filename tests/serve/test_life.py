@@ -113,7 +113,8 @@ def test_nobody_may_run_it_too(script):
 
 def test_wrong_command_lines():
     for args, sentence in (
-            ((), "no device given"), (("--dev", "nosuchdevice"), "nosuchdevice"), (("--prom-schema", "7", "--dev", "x"), "--prom-schema '7'"),
+            ((), "no device given"), (("--dev", "/etc/passwd"), "'/etc/passwd' is a file, not a block device"),
+            (("--dev", ""), "a device's name can't be empty"), (("--prom-schema", "7", "--dev", "x"), "--prom-schema '7'"),
             (("--prom-schema", "auto", "--dev", "x"), "--prom-schema 'auto': must be a number from 0 to 6"),
             (("--history", "x", "--dev", "x"), "--history 'x'"), (("--format", "json", "--dev", "x"), "unrecognized option '--format'"),
             (("--replay", "/nowhere"), "/nowhere")):

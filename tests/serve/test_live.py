@@ -15,7 +15,8 @@ import pytest
 from devices import MIB, LOOP_CTL_ADD, LOOP_CTL_REMOVE, Delta, Device, backing_file, loop_control, run
 from load import Fio, Missing, deep, exact, fio
 from pressure import hog, scrapers, sleeper, slow_clients
-from service import DEADLINE_S, Serve, overdue
+from service import BLKLAT, DEADLINE_S, Serve, overdue
+from test_life import Manager
 
 
 class Slots:
@@ -243,6 +244,36 @@ def test_a_device_named_that_goes_stops_it(slots):
         run("losetup", "-d", device.path)
         s.until(lambda: s.request("/healthz").status == 503, "503")
         assert s.request("/healthz").text == "the capture has stopped: no watched device is left\n"
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["beside another", "alone"])
+def test_a_device_named_that_is_not_there_yet(slots, tmp_path, there):
+    """It is waited for, which is told once, and then watched as if it had been there."""
+    late = f"loop{slots.base + 1}"
+    first = slots.attach(0) if there else None
+    names = ["--dev", late, *(["--dev", first.name] if there else [])]
+    with Manager(str(tmp_path / "notify")) as manager, Serve(*names, "--interval", "0.2", env={"NOTIFY_SOCKET": str(tmp_path / "notify")}) as s:
+        waiting = f"Watching, waiting for {late}" if there else f"Waiting for {late}"
+        assert manager.next()[1].decode() == f"READY=1\nSTATUS={waiting}"
+        if there:
+            wait_for(s, first)
+            assert s.request("/healthz").text == "ok\n"
+        s.process.send_signal(signal.SIGHUP)
+        device = slots.attach(1)
+        wait_for(s, device)
+        fio(device, number_ios=500)
+        s.until(lambda: totals(s, device) == (500, 0), "500 reads")
+        assert s.read_stderr().count(f"waiting: no block device '{late}'") == 1
+        assert f"{late} is watched now" in s.stderr
+        assert next(text for _, text in iter(manager.next, None) if text.startswith(b"STATUS=")) == b"STATUS=Watching"
+
+
+def test_a_first_capture_that_another_start_may_open(slots):
+    """More devices than there is memory for: no wrong command line, so that the service manager tries again."""
+    device = slots.attach(0)
+    r = subprocess.run([BLKLAT, "serve", "--listen", "127.0.0.1:0", "--dev", device.name, "--max-memory", "4K"], capture_output=True, text=True,
+                       timeout=60)
+    assert (r.returncode, r.stderr.count("\n")) == (1, 1) and "the counters need" in r.stderr, r.stderr
 
 
 def capabilities(s):

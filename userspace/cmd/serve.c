@@ -237,11 +237,29 @@ static void on_privileged(void *serve, bool begins)
 		confine_lower(&s->confine);
 }
 
+static void tell_waiting(const struct problem *p)
+{
+	fprintf(stderr, "blklat: waiting: %s\n", p->text);
+}
+
+static void tell_status(const struct serve *s, const char *before)
+{
+	char status[512], text[600];
+
+	serve_devices_status(&s->devices, status, sizeof(status));
+	snprintf(text, sizeof(text), "%sSTATUS=%s", before, status);
+	notify_send(&s->notify, text);
+}
+
 static int on_find(void *serve, const struct device_table *t, struct watch **ret, u32 *ret_n, struct problem *p)
 {
 	struct serve *s = serve;
+	u32 waited = s->devices.n_waits;
+	int err = serve_devices_find(&s->devices, t, ret, ret_n, p);
 
-	return serve_devices_find(&s->devices, t, ret, ret_n, p);
+	if (s->devices.n_waits != waited)
+		tell_status(s, "");
+	return err;
 }
 
 static void serve_end(struct serve *s)
@@ -254,6 +272,7 @@ static void serve_end(struct serve *s)
 	web_config_free(&s->web_config);
 	cleanup_close(&s->listen_fd);
 	notify_uninit(&s->notify);
+	serve_devices_uninit(&s->devices);
 }
 
 /* Who is to talk to the network. */
@@ -332,7 +351,7 @@ static int serve(struct serve *s, struct problem *p)
 	if (late && !s->o->capture.replay)
 		fprintf(stderr, "blklat: warning: no real-time priority (%s): while all CPUs are busy, intervals may end late\n",
 			strerror(-late));
-	notify_send(&s->notify, "READY=1\nSTATUS=Watching");
+	tell_status(s, "READY=1\n");
 	err = service_run(s->service, p);
 	notify_send(&s->notify, "STOPPING=1");
 	if (err == -ENOBUFS)
@@ -373,7 +392,9 @@ static int begin(struct serve *s)
 	s->web.file = s->o->web_file;
 	s->web.server = &s->server;
 	s->web.notify = &s->notify;
-	serve_devices_init(&s->devices, &o->wanted);
+	err = serve_devices_init(&s->devices, &o->wanted, o->replay ? NULL : tell_waiting, &p);
+	if (err)
+		return command_fail(s->who, serve_devices_exit(engine, err), &p);
 	s->confine.keep_capture = s->devices.follow;
 	s->confine.module = engine == &capture_kmod;
 	configure(s, engine);
@@ -384,7 +405,7 @@ static int begin(struct serve *s)
 	err = service_open(&s->config, &s->service, &p);
 	service_signals_block();
 	if (err)
-		return command_fail(s->who, serve_devices_fault(err) ? STATUS_USAGE : run_capture_status_of(engine, err), &p);
+		return command_fail(s->who, serve_devices_exit(engine, err), &p);
 	if (!serve(s, &p))
 		return STATUS_DONE;
 	return p.text[0] ? command_fail(s->who, STATUS_FAILED, &p) : STATUS_FAILED;
@@ -408,7 +429,8 @@ static int run(int argc, char **argv)
 	struct argp_option picked[ARRAY_SIZE(shared) + 1];
 	const struct options options = {
 		.about = "Watches devices and serves what it sees: /metrics for Prometheus, a live page for a browser, "
-			 "/api/snapshot, /api/stream and /healthz. Devices that appear later and match are picked up."
+			 "/api/snapshot, /api/stream and /healthz. Devices that appear later and match are picked up, "
+			 "and so are those that are named and not there yet."
 			 "\v"
 			 "SIGHUP looks for devices anew and reads --web-config again; SIGTERM ends it. Exit status: 0 done, "
 			 "1 it failed while running, 2 the command line is wrong.",

@@ -2,9 +2,12 @@
 #include "cmd/serve_devices.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cmd.h"
+#include "cmd/run_capture.h"
 #include "util/cleanup.h"
 
 static bool is_pattern(const char *name)
@@ -12,11 +15,45 @@ static bool is_pattern(const char *name)
 	return !strcmp(name, "all") || strpbrk(name, "*?[");
 }
 
-void serve_devices_init(struct serve_devices *s, const struct wanted *wanted)
+static void expect(struct serve_devices *s, const struct device_table *t, void (*tell)(const struct problem *why))
 {
-	*s = (struct serve_devices){ .wanted = wanted };
-	for (u32 i = 0; i < wanted->n; i++)
+	for (u32 i = 0; i < s->wanted->n; i++) {
+		const struct wanted one = { .n = 1, .devices = &s->wanted->devices[i], .stages = s->wanted->stages };
+		struct watches made CLEANUP(watches_free) = { 0 };
+		struct problem why;
+
+		/* There is none of this name, or it has no size yet. */
+		if (is_pattern(*one.devices) || watches_make(t, &one, &made, &why) != -ENODEV)
+			continue;
+		tell(&why);
+		s->waits[i] = s->follow = true;
+		s->n_waits++;
+	}
+}
+
+int serve_devices_init(struct serve_devices *s, const struct wanted *wanted, void (*tell)(const struct problem *why),
+		       struct problem *p)
+{
+	struct device_table t CLEANUP(device_table_free) = { 0 };
+	int err;
+
+	*s = (struct serve_devices){ .wanted = wanted, .waits = calloc(wanted->n + 1, sizeof(*s->waits)) };
+	if (!s->waits)
+		return problem_set(p, -ENOMEM, "out of memory");
+	for (u32 i = 0; i < wanted->n; i++) {
+		if (!wanted->devices[i][0])
+			return problem_set(p, -EINVAL, "a device's name can't be empty; 'blklat list' shows all");
 		s->follow |= is_pattern(wanted->devices[i]);
+	}
+	err = tell ? device_table_read(&t, "", p) : 0;
+	if (!err && tell)
+		expect(s, &t, tell);
+	return err;
+}
+
+void serve_devices_uninit(struct serve_devices *s)
+{
+	free(s->waits);
 }
 
 static bool has(const struct watch *list, u32 n, const struct watch *w)
@@ -80,7 +117,11 @@ int serve_devices_find(struct serve_devices *s, const struct device_table *t, st
 		const char *name = s->wanted->devices[i];
 		int err = s->begun ? add_each(&found, s, t, name, p) : add(&found, s, t, name, p);
 
-		if (err && !(absent(err) && (s->begun || is_pattern(name))))
+		if (!err && s->waits[i]) {
+			s->waits[i] = false;
+			s->n_waits--;
+		}
+		if (err && !(absent(err) && (s->begun || s->waits[i] || is_pattern(name))))
 			return err;
 	}
 	s->begun = true;
@@ -89,7 +130,23 @@ int serve_devices_find(struct serve_devices *s, const struct device_table *t, st
 	return 0;
 }
 
-bool serve_devices_fault(int err)
+void serve_devices_status(const struct serve_devices *s, char *ret, size_t size)
 {
-	return absent(err);
+	bool all = s->wanted->n && s->n_waits == s->wanted->n;
+	size_t len = all ? 0 : snprintf(ret, size, "Watching");
+	const char *before = all ? "Waiting for " : ", waiting for ";
+
+	for (u32 i = 0; i < s->wanted->n && len < size; i++) {
+		if (!s->waits[i])
+			continue;
+		len += snprintf(ret + len, size - len, "%s%s", before, s->wanted->devices[i]);
+		before = ", ";
+	}
+}
+
+int serve_devices_exit(const struct capture_ops *engine, int err)
+{
+	if (err == -ENOTBLK)
+		return STATUS_USAGE;
+	return err == -E2BIG ? STATUS_FAILED : run_capture_status_of(engine, err);
 }
