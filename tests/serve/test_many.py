@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Hundreds of devices that come, are joined in one capture, and go."""
+import os
+import time
+
 from devices import many_loops
 from load import exact, fio
 from service import Serve
-from test_live import settled, totals, wait_for
+from test_live import policy, settled, totals, wait_for
 
 N = 250
 
@@ -32,3 +35,17 @@ def test_captures_are_joined_and_the_end_is_plain(need_root):
             settled(s, many[0])
             assert totals(s, many[0]) == (0, 50)
             s.stop()
+
+
+def test_a_priority_that_takes_a_cpu_is_given_up(need_root):
+    """64 devices each ms: reading them takes all of a CPU, from all who have none of that priority. Each half second it is little."""
+    with many_loops(64) as many:
+        with Serve("--dev", many.pattern, "--interval", "0.001") as s:
+            s.until(lambda: "too much for a real-time priority" in s.read_stderr(), "word of it")
+            assert policy(s.pid) == (os.SCHED_OTHER, 0, 0)
+            time.sleep(5)
+            assert s.read_stderr().count("too much for a real-time priority") == 1
+            assert s.request("/metrics").status == 200
+        with Serve("--dev", many.pattern, "--interval", "0.5") as s:
+            time.sleep(5)
+            assert policy(s.pid) == (os.SCHED_FIFO, 1, 0) and "too much" not in s.read_stderr()

@@ -341,6 +341,7 @@ static int serve(struct serve *s, struct problem *p)
 	char text[ADDRESS_TEXT];
 	int err = confine(&s->confine, p);
 
+	s->config.realtime = !late;
 	err = err ?: hold_up_nothing(s, p) ?: begin_to_serve(s, p);
 	if (err)
 		return err;

@@ -146,6 +146,23 @@ static u64 next_deadline(const struct service *s)
 	return s->start_ns + ((s->read_ns - s->start_ns) / interval_ns + 1) * interval_ns;
 }
 
+/* Who goes before all others must leave them their time. */
+static void mind_priority(struct service *s)
+{
+	struct problem p;
+	u32 percent;
+
+	if (!s->cfg->realtime || s->ordinary)
+		return;
+	percent = realtime_share_excess(&s->share, now_ns(), clock_ns(CLOCK_THREAD_CPUTIME_ID));
+	if (!percent || realtime_end())
+		return;
+	s->ordinary = true;
+	problem_set(&p, 0, "reading the counters takes %u %% of a CPU, too much for a real-time priority, which is given up: "
+		    "intervals may end late while all CPUs are busy; a longer --interval takes less", percent);
+	s->cfg->hooks.failed(s->cfg->hooks.into, &p);
+}
+
 static int step_live(struct service *s, struct problem *p)
 {
 	int err = wait_until(s, next_deadline(s), p), heir;
@@ -159,6 +176,7 @@ static int step_live(struct service *s, struct problem *p)
 	if (heir < 0)
 		return heir;
 	err = publish(s, p);
+	mind_priority(s);
 	return err || !heir ? err : service_heir_takes_over(s, p);
 }
 

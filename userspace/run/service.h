@@ -40,6 +40,7 @@ struct service_config {
 	bool follow;			/* devices that appear are picked up; false: what is there at the beginning */
 	u64 beat_ns;			/* 0: no beat is wanted */
 	int lifeline;			/* readable when there is nobody left to work for; -1: none */
+	bool realtime;			/* the loop has a real-time priority, and gives it up if it takes much of a CPU */
 	const char *version;
 	struct service_hooks hooks;
 	u32 n_sinks;

@@ -6,6 +6,7 @@
 #include "run/service.h"
 #include "run/service_wait.h"
 #include "util/clock.h"
+#include "util/realtime.h"
 
 #define SERVICE_SETTLE_NS (NSEC_PER_SEC / 5)	/* news of devices come in bursts */
 #define SERVICE_LOOK_NS (10 * NSEC_PER_SEC)	/* without any news */
@@ -27,6 +28,8 @@ struct service {
 	struct run_info info;
 	struct sink *sinks[SERVICE_SINKS_MAX];
 	bool stopped;
+	bool ordinary;			/* the real-time priority was given up */
+	struct realtime_share share;	/* of a CPU, that the loop takes */
 	u64 start_ns, read_ns, look_ns, beat_ns;
 	u64 outgrown_ns;		/* when devices may be looked at again for that; UINT64_MAX: never */
 	char told[sizeof(((struct problem *)0)->text)];	/* the last failure, not to be told again and again */

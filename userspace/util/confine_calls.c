@@ -80,6 +80,13 @@ static int allow_own(scmp_filter_ctx filter)
 				       SCMP_A1(SCMP_CMP_EQ, 0));
 }
 
+/* A thread gives its real-time priority up, see realtime_end(). */
+static int allow_lower_priority(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 1,
+				SCMP_A1(SCMP_CMP_EQ, SCHED_NORMAL | SCHED_RESET_ON_FORK));
+}
+
 static int allow_opening(scmp_filter_ctx filter, int flags)
 {
 	const scmp_datum_t writes = O_ACCMODE | O_CREAT | O_TRUNC;
@@ -116,7 +123,7 @@ static int allow_captures(scmp_filter_ctx filter, bool module)
 {
 	int err = allow_named(filter, of_captures, ARRAY_SIZE(of_captures));
 
-	err = err ?: allow_opening(filter, O_RDONLY);
+	err = err ?: allow_lower_priority(filter) ?: allow_opening(filter, O_RDONLY);
 	/* The module's device is opened for writing, since it is mapped so. */
 	return err || !module ? err : allow_opening(filter, O_RDWR);
 }

@@ -10,11 +10,28 @@
 
 #include <pthread.h>
 
+#include "util/types.h"
+
 /*
  * Makes the calling thread such a one; those that it starts from now on are ordinary. Takes CAP_SYS_NICE or
  * RLIMIT_RTPRIO of 1. Returns 0, or a negative errno; nothing is changed then.
  */
 int realtime_begin(void);
+
+/* Makes the calling thread an ordinary one again; takes no privilege. Returns 0, or a negative errno. */
+int realtime_end(void);
+
+/* How much of a CPU a thread takes; zeroed at first. */
+struct realtime_share {
+	u64 begin_ns, cpu_begin_ns;
+};
+
+/*
+ * At @now_ns (CLOCK_MONOTONIC) the thread has taken @cpu_ns (CLOCK_THREAD_CPUTIME_ID). Returns the percentage of a CPU that it took
+ * over the last seconds, at the end of each four of them, if that is more than a thread should that goes before all
+ * others: a quarter. Otherwise 0.
+ */
+u32 realtime_share_excess(struct realtime_share *s, u64 now_ns, u64 cpu_ns);
 
 /*
  * A lock that such a thread takes too: who holds it then has the priority of who waits for it, or an ordinary
