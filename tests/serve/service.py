@@ -193,8 +193,11 @@ class Serve:
 
     def cpu_ms(self):
         """Of all threads of both, by the scheduler's own clock. How busy the machine is makes no difference."""
-        spent = [t.read_text().split()[0] for pid in self.pids for t in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat")]
-        return sum(map(int, spent)) / 1e6
+        spent = 0
+        for t in (t for pid in self.pids for t in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat")):
+            with contextlib.suppress(OSError):  # it ended meanwhile
+                spent += int(t.read_text().split()[0])
+        return spent / 1e6
 
 
 def status(task, key):

@@ -9,6 +9,7 @@ import warnings
 
 import pytest
 from service import BLKLAT, Serve
+from test_life import Manager
 from users import SALT, basic, bcrypt
 
 
@@ -50,6 +51,33 @@ def test_a_password_is_hashed_once(web, script):
         # One that is wrong costs as much every time, and as much for a name that there is not, even if it is right for another.
         for name, password in (("prometheus", "wrong"), ("nobody", "wrong"), ("nobody", "secret")):
             assert first / 2 < min(cost_ms(name, password, 401) for _ in range(3)) < first * 2
+
+
+def test_a_password_stays_known_when_users_are_read_again(web, script, tmp_path):
+    """A scrape after SIGHUP takes no hash, unless its password was changed: then the old one is wrong."""
+    address = str(tmp_path / "notify")
+    with Manager(address) as manager:
+        def read_again(text):
+            web(text)
+            s.process.send_signal(signal.SIGHUP)
+            assert manager.after_beats().startswith(b"RELOADING=1") and manager.after_beats() == b"READY=1"
+
+        def cost_ms(password, status, times=1):
+            before = s.cpu_ms()
+            for _ in range(times):
+                assert s.request("/metrics", headers=basic("prometheus", password)).status == status
+            return s.cpu_ms() - before
+        file = web(f'basic_auth_users: {{prometheus: {bcrypt("secret", 12)}}}')
+        with Serve("--replay", script(10, 100), "--web-config", file, env={"NOTIFY_SOCKET": address}) as s:
+            assert manager.after_beats().startswith(b"READY=1")
+            first = cost_ms("secret", 200)
+            read_again(f'basic_auth_users: {{another: {bcrypt("x", 12)}, prometheus: {bcrypt("secret", 12)}}}')
+            assert cost_ms("secret", 200, 5) < first / 2
+            read_again(f'basic_auth_users: {{prometheus: {bcrypt("changed", 5)}}}')
+            cost_ms("secret", 401)
+            cost_ms("changed", 200)
+            read_again("")
+            cost_ms("secret", 200)
 
 
 def test_tls(web, script, certificate):

@@ -29,6 +29,7 @@ struct process {
 	struct relayed_config sinks;
 	struct relayed *relayed;
 	struct web_config web;
+	struct server_memory *memory;
 	struct server *server;		/* NULL until the first SERVER_WEB */
 	struct problem problem;		/* why it ends; "": not told yet */
 };
@@ -62,6 +63,7 @@ static int start(struct process *s, struct problem *p)
 		.listen_fd = fcntl(s->cfg->listen_fd, F_DUPFD_CLOEXEC, 0),	/* so that another can follow */
 		.address = s->cfg->address,
 		.web = &s->web,
+		.memory = s->memory,
 		.board = s->board,
 		.prometheus = s->prometheus,
 		.interval_s = s->cfg->interval_s,
@@ -136,7 +138,8 @@ static int make_room(struct process *s)
 {
 	const struct serve_server_config *cfg = s->cfg;
 	const struct prometheus_config prom = { .schema = cfg->schema, .classic_schema = PROMETHEUS_CLASSIC_SCHEMA };
-	int err = board_new(cfg->history_s, &s->board) ?: prometheus_new(&prom, &s->prometheus);
+	int err = board_new(cfg->history_s, &s->board) ?: prometheus_new(&prom, &s->prometheus) ?:
+		  server_memory_new(&s->memory);
 
 	if (err)
 		return err;
@@ -159,6 +162,7 @@ static void process_end(struct process *s)
 {
 	alarm(ENDS_S);
 	server_stop(s->server);
+	server_memory_free(s->memory);
 	relayed_free(s->relayed);
 	prometheus_free(s->prometheus);
 	board_free(s->board);

@@ -126,9 +126,20 @@ static void go_on(struct peer *peer, enum access access)
 	MHD_resume_connection(peer->c);
 }
 
-/* One that is right lets in who came with it from elsewhere, too. */
-static void settle(struct server *s, struct check *k, bool matches)
+void access_drop(struct server *s)
 {
+	struct check *k = TAKE(s->under_way);
+
+	if (!k)
+		return;
+	k->source->waiting--;
+	check_unref(k);
+}
+
+/* One that is right lets in who came with it from elsewhere, too. */
+static void settle(struct server *s, bool matches)
+{
+	struct check *k = s->under_way;
 	bool allowed = auth_learn(s->auth, &k->claim, matches);
 
 	if (!allowed)
@@ -139,8 +150,7 @@ static void settle(struct server *s, struct check *k, bool matches)
 		if (peer->check == k || (allowed && peer->check && auth_same_claim(&peer->check->claim, &k->claim)))
 			go_on(peer, allowed ? ACCESS_GRANTED : ACCESS_REFUSED);
 	}
-	k->source->waiting--;
-	check_unref(k);
+	access_drop(s);
 }
 
 static bool goes_before(const struct check *a, const struct check *b, u64 now)
@@ -186,7 +196,7 @@ void access_round(struct server *s)
 	bool matches;
 
 	if (s->under_way && checker_take(s->checker, &matches))
-		settle(s, TAKE(s->under_way), matches);
+		settle(s, matches);
 	for (u32 i = 0; i < SERVER_PEERS; i++) {
 		struct peer *peer = &s->peers[i];
 

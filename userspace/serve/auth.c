@@ -10,28 +10,61 @@
 
 #define PASSWORD_MAX 1024
 
+/* Of each user the password that was right last. */
+struct remembered {
+	bool set;
+	unsigned char digest[AUTH_DIGEST_BYTES];
+	char *hash;			/* a copy: it outlives the file that it stood in */
+};
+
 struct auth {
 	const struct web_config *c;
 	unsigned char key[AUTH_DIGEST_BYTES];
-	struct remembered {
-		bool set;
-		unsigned char digest[AUTH_DIGEST_BYTES];
-	} *remembered;			/* of each user the password that was right last */
+	u32 n;
+	struct remembered *remembered;
 };
 
-int auth_new(const struct web_config *c, struct auth **ret)
+int auth_new(struct auth **ret)
 {
 	struct auth *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		return -ENOMEM;
-	a->c = c;
-	a->remembered = calloc(c->n_users + 1, sizeof(*a->remembered));
-	if (!a->remembered || gnutls_rnd(GNUTLS_RND_KEY, a->key, sizeof(a->key))) {
+	if (gnutls_rnd(GNUTLS_RND_KEY, a->key, sizeof(a->key))) {
 		auth_free(a);
-		return -ENOMEM;
+		return -EIO;
 	}
 	*ret = a;
+	return 0;
+}
+
+static void forget(struct remembered *list, u32 n)
+{
+	for (u32 i = 0; i < n; i++)
+		free(list[i].hash);
+	free(list);
+}
+
+int auth_use(struct auth *a, const struct web_config *c)
+{
+	struct remembered *list = calloc(c->n_users + 1, sizeof(*list));
+
+	for (u32 i = 0; list && i < c->n_users; i++) {
+		for (u32 old = 0; old < a->n; old++)
+			if (!strcmp(a->remembered[old].hash, c->users[i].hash))
+				list[i] = a->remembered[old];
+		list[i].hash = strdup(c->users[i].hash);
+		if (!list[i].hash) {
+			forget(list, i);
+			list = NULL;
+		}
+	}
+	if (!list)
+		return -ENOMEM;
+	forget(a->remembered, a->n);
+	a->remembered = list;
+	a->n = c->n_users;
+	a->c = c;
 	return 0;
 }
 
@@ -39,7 +72,7 @@ void auth_free(struct auth *a)
 {
 	if (!a)
 		return;
-	free(a->remembered);
+	forget(a->remembered, a->n);
 	explicit_bzero(a, sizeof(*a));
 	free(a);
 }

@@ -27,9 +27,15 @@ struct auth_claim {
 	unsigned char digest[AUTH_DIGEST_BYTES];
 };
 
-/* @c is borrowed. Without users everybody is let in. Returns 0 or a negative errno. */
-int auth_new(const struct web_config *c, struct auth **ret);
+/* Without users yet. Returns 0 or a negative errno. */
+int auth_new(struct auth **ret);
 void auth_free(struct auth *a);	/* takes NULL */
+
+/*
+ * From now on the users are those of @c, which is borrowed; without any everybody is let in. A password that was right before
+ * is known where the hash is the same. Returns 0 or a negative errno.
+ */
+int auth_use(struct auth *a, const struct web_config *c);
 
 /* What can be told at once. Takes anything; NULL is no name, no password. Unless it is AUTH_CHECK, *@ret is undefined. */
 enum auth_answer auth_look(const struct auth *a, const char *name, const char *password, struct auth_claim *ret);

@@ -44,15 +44,20 @@ struct peer {
 	enum access access;		/* what it waited for */
 };
 
+struct server_memory {
+	struct auth *auth;
+	struct sources sources;
+};
+
 struct server {
 	struct server_config cfg;
 	struct MHD_Daemon *daemon;
-	struct auth *auth;
+	struct auth *auth;		/* of the memory, as are these: */
+	struct sources *sources;
 	struct checker *checker;	/* NULL: there are no users */
 	struct check *under_way;	/* what the checker is at */
 	struct cache cache;
 	struct peer peers[SERVER_PEERS];
-	struct sources sources;
 	struct stream *streams;		/* a list */
 	int stop_fd;
 	atomic_ullong round_ns;		/* when the thread went round last */
@@ -87,6 +92,9 @@ void access_round(struct server *s);
 
 /* Does a connection wait whose check is not under way? It may be its turn soon. */
 bool access_pending(const struct server *s);
+
+/* Nobody waits any more for what the checker is at. */
+void access_drop(struct server *s);
 
 /* @peer waits no more. */
 void access_forget(struct peer *peer);

@@ -102,6 +102,26 @@ static bool wait_round(struct server *s)
 	return fds[1].revents && !eventfd_read(fds[1].fd, &ignored);
 }
 
+int server_memory_new(struct server_memory **ret)
+{
+	struct server_memory *m = calloc(1, sizeof(*m));
+	int err = m ? auth_new(&m->auth) : -ENOMEM;
+
+	if (err)
+		free(m);
+	else
+		*ret = m;
+	return err;
+}
+
+void server_memory_free(struct server_memory *m)
+{
+	if (!m)
+		return;
+	auth_free(m->auth);
+	free(m);
+}
+
 static void *serve(void *server)
 {
 	struct server *s = server;
@@ -134,7 +154,7 @@ static void server_free(struct server *s)
 		close(s->cfg.listen_fd);
 	cache_clear(&s->cache);
 	checker_stop(s->checker);
-	auth_free(s->auth);
+	access_drop(s);
 	cleanup_close(&s->stop_fd);
 	free(s);
 }
@@ -165,7 +185,7 @@ static int begin(struct server *s, struct problem *p)
 
 	if (err)
 		return err;
-	err = auth_new(s->cfg.web, &s->auth);
+	err = auth_use(s->auth, s->cfg.web);
 	if (!err && s->cfg.web->n_users)
 		err = checker_start(&s->checker);
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -192,6 +212,8 @@ int server_start(const struct server_config *cfg, struct server **ret, struct pr
 		return problem_set(p, -ENOMEM, "out of memory");
 	}
 	s->cfg = *cfg;
+	s->auth = cfg->memory->auth;
+	s->sources = &cfg->memory->sources;
 	s->stop_fd = -1;
 	err = begin(s, p);
 	if (err)

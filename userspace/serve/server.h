@@ -23,12 +23,20 @@
 
 struct prometheus;
 
+/* What outlives a server, when another one with other users and certificates follows: who is known. */
+struct server_memory;
+
+/* Returns 0 or a negative errno. */
+int server_memory_new(struct server_memory **ret);
+void server_memory_free(struct server_memory *m);	/* takes NULL */
+
 struct server_config {
 	int listen_fd;			/* the server's to close */
 	struct address address;		/* that it is bound to */
 	const struct web_config *web;
 	struct board *board;
 	struct prometheus *prometheus;
+	struct server_memory *memory;
 	double interval_s;
 	const char *boot;		/* of struct poster */
 };
