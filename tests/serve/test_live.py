@@ -443,8 +443,8 @@ def test_only_the_thread_that_captures_has_priority(slots):
         def priorities():
             tasks = s.tasks()
             return {True: policy(s.pid), False: sorted(policy(t) for t in tasks if t != s.pid)}
-        # Those that open captures, that send and that take what is sent, and the one that serves.
-        ordinary = [(os.SCHED_OTHER, 0, 0)] * 3 + [(os.SCHED_OTHER, 0, 5)]
+        # Those that open captures, that see to the end, that send and that take what is sent, and the one that serves.
+        ordinary = [(os.SCHED_OTHER, 0, 0)] * 4 + [(os.SCHED_OTHER, 0, 5)]
         s.until(lambda: priorities() == {True: (os.SCHED_FIFO, 1, 0), False: ordinary}, "those priorities")
 
 
