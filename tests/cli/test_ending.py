@@ -139,11 +139,3 @@ def test_fifo_whose_reader_stops(tmp_path, number):
     with open(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), "rb"), running("report", REPLAY, "-o", fifo) as p:
         until_still(p)
         assert ended(p, number) == -number
-
-
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
-def test_service_whose_messages_nobody_takes(number):
-    """It watches and answers all the same, and ends in order."""
-    with full_pipe() as (out, _), running("serve", "--replay", REPLAY, "--listen", "[::1]:0", stderr=out, stdout=out) as p:
-        until_still(p)
-        assert ended(p, number) == 0

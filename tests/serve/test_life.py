@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 from service import BLKLAT, DEADLINE_S, Serve
+from stalls import ended, fill
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -23,6 +24,19 @@ def test_ends_within_a_second(script, number):
             half.close()
         assert s.process.returncode == 0
     assert min(took) < 1, took
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_messages_that_nobody_takes(script, number):
+    """It goes on, answers and ends all the same."""
+    with Serve("--replay", script(3, 0.5)) as s:
+        fill(s.process.stderr.fileno())
+        # Which it says at once.
+        s.until(lambda: s.request("/healthz").status == 503, "the replay's end")
+        assert s.request("/metrics").status == 200
+        assert ended(s.process, number) == 0
+        # What it was filled with, all of it.
+        assert s.read_stderr().strip("#").count("\n") == 1
 
 
 class Manager:
