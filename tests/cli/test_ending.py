@@ -72,6 +72,17 @@ def test_output_that_nobody_takes(tmp_path, long_replay, command, stall, number)
         assert_whole(tmp_path / "run.blklat")
 
 
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
+@pytest.mark.parametrize("stall", STALLS)
+@pytest.mark.parametrize("command", ["live", "record", "compare"])
+def test_neither_output_nor_messages_are_taken(tmp_path, long_replay, command, stall, number):
+    with STALLS[stall]() as (out, _), running(*commands(tmp_path)[command], stdout=out, stderr=out) as p:
+        until_still(p)
+        assert ended(p, number) == expected(command, number)
+    if command == "record":
+        assert_whole(tmp_path / "run.blklat")
+
+
 @pytest.mark.parametrize("stall", [s for s in STALLS if s != "terminal"])
 @pytest.mark.parametrize("command", ["live", "live json", "live csv", "record", "report", "report json", "compare", "help", "live help"])
 def test_output_that_is_taken_late(tmp_path, long_replay, command, stall):
