@@ -16,6 +16,7 @@ import time
 
 import pytest
 from service import BLKLAT, DEADLINE_S, ROOT, Serve, status
+from test_life import Manager
 
 INTRUDER = os.environ.get("INTRUDER", str(ROOT / "build/tests/serve/intruder.so"))
 NOBODY = pwd.getpwnam("nobody")
@@ -324,3 +325,38 @@ def test_a_server_that_stands_still_holds_up_neither_intervals_nor_the_end(scrip
         with contextlib.suppress(ProcessLookupError):
             os.kill(server, signal.SIGKILL)
 
+
+@needs_intruder
+@pytest.mark.parametrize("end", [False, True])
+def test_a_server_that_hangs_is_to_be_another(script, tmp_path, end):
+    """Users are read again, and the one that there is does not end: the service does, and does not wait for that when it is to."""
+    web = tmp_path / "web.yml"
+    web.write_text("{}")
+    with Serve("--replay", script(10, 1000), "--web-config", web, env={"LD_PRELOAD": INTRUDER, "INTRUDER_IN": "hang"}) as s:
+        server = s.server
+        s.process.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        if end:
+            assert s.stop() < 10
+        else:
+            assert s.process.wait(DEADLINE_S) == 1
+            assert "blklat serve: the web server was ended by signal 14 (Alarm clock)" in s.read_stderr().splitlines()
+        wait_for_end(server)
+
+
+@needs_intruder
+def test_a_server_that_hangs_is_no_sign_of_life(script, tmp_path):
+    """The capture goes on; the watchdog is fed no more after a while, which is 20 s and some."""
+    with Manager(str(tmp_path / "notify")) as manager:
+        env = {"LD_PRELOAD": INTRUDER, "INTRUDER_IN": "hang", "NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "2400000"}
+        with Serve("--replay", script(10, 1000), env=env) as s:
+            assert manager.next()[1].startswith(b"READY=1\n")
+            began = time.monotonic()
+            beats = 0
+            manager.socket.settimeout(10)
+            with contextlib.suppress(TimeoutError):
+                while time.monotonic() < began + DEADLINE_S:
+                    assert manager.next()[1] == b"WATCHDOG=1"
+                    beats += 1
+            assert beats and time.monotonic() < began + DEADLINE_S
+            assert s.process.poll() is None

@@ -496,11 +496,15 @@ struct line {
 	struct relayed *relayed;
 	struct told told;
 	u64 ios, bytes;			/* that went in */
+	u32 runs;			/* messages of that kind */
 };
 
 static int take(void *line, u32 kind, struct wire_in *bytes)
 {
-	return relayed_take(((struct line *)line)->relayed, kind, bytes);
+	struct line *l = line;
+
+	l->runs += kind == RELAY_RUN;
+	return relayed_take(l->relayed, kind, bytes);
 }
 
 static void line_open(struct line *l)
@@ -576,6 +580,7 @@ static void test_what_is_told_arrives(void **unused)
 	assert_string_equal(l.told.stopped, "the end");
 	assert_true(l.told.intervals == 50 && l.told.reads == 50 && l.told.drain_ns == 50000 && l.told.opens == 1);
 	assert_true(l.told.ios == l.ios && l.told.bytes == l.bytes && l.told.length_s == 50);
+	assert_int_equal(l.runs, 0);	/* nothing of the run has changed */
 	line_close(&l);
 }
 
@@ -625,6 +630,7 @@ static void test_devices_that_go_while_nobody_reads(void **unused)
 	while (!l.told.stopped[0])
 		assert_int_equal(channel_read(&l.reader, take, &l), 0);
 	assert_true(l.told.ios == l.ios && l.told.bytes == l.bytes);
+	assert_int_equal(l.runs, 1);
 	l.w.frames.n++;
 	line_close(&l);
 }

@@ -17,6 +17,7 @@
 #include "util/cleanup.h"
 
 #define ROUND_MS 1000
+#define STOPS_S 10		/* for a server to end its connections; beyond, it hangs, and so would this process */
 #define ENDS_S 1		/* the patience of who waits for it: ENDS_MS of serve_server.c */
 #define USERS_MOST 65536
 
@@ -87,7 +88,9 @@ static int take_web(struct process *s, struct wire_in *bytes)
 		web_config_free(&web);
 		return err;
 	}
+	alarm(STOPS_S);
 	server_stop(TAKE(s->server));
+	alarm(0);
 	s->web = web;
 	err = start(s, &p);
 	if (!err || first) {

@@ -17,7 +17,7 @@
 
 #define ROUND_MS 1000
 #define CHECK_ROUND_MS 50	/* while passwords are waiting for their turn */
-#define ALIVE_NS (20 * NSEC_PER_SEC)
+#define ALIVE_NS (5 * NSEC_PER_SEC)	/* the patience of who watches comes on top */
 #define SILENT_S 100		/* see PEER_RESTING, which comes before */
 #define CONNECTION_BYTES (32 << 10)	/* header and answer's headers: a larger request is refused */
 #define NICE 5			/* what serves gives way to what captures */

@@ -126,7 +126,7 @@ static int remember(struct relay *r, const struct watch *w, u32 n)
 	if (!told.watches || !told.copies)
 		return -ENOMEM;
 	for (u32 i = 0; i < n; i++) {
-		told.copies[i] = *w[i].device;
+		memcpy(&told.copies[i], w[i].device, sizeof(told.copies[i]));	/* with what is between its members */
 		told.watches[i] = (struct watch){ .device = &told.copies[i], .stage = w[i].stage };
 	}
 	return 0;

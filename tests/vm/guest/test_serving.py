@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The service with either engine on each kernel: what it tells is what the kernel counts, whatever comes and goes."""
-import os
 import pathlib
 import re
 
@@ -49,8 +48,8 @@ def reads_need_bpf():
 
 
 def assert_confined(s):
-    """No thread has a capability in effect but the one that reads counters, where the kernel asks for it."""
-    tasks = os.listdir(f"/proc/{s.pid}/task")
+    """No thread of both processes has a capability in effect but the one that reads counters, where the kernel asks for it."""
+    tasks = s.tasks()
     effective = {int(s.status("CapEff", task), 16) for task in tasks}
     assert effective == ({0, CAP_BPF} if reads_need_bpf() else {0})
     for task in tasks:
