@@ -72,16 +72,6 @@ static void reconcile_extremes(struct op_frame *o)
 	}
 }
 
-/* The sum too may be an IO ahead of the bins or behind: a mean outside of the extremes is none. */
-static double mean_ns(const struct op_frame *o)
-{
-	double mean = (double)o->sum_ns / o->ios;
-
-	if (mean < o->min_ns)
-		return o->min_ns;
-	return mean > o->max_ns ? o->max_ns : mean;
-}
-
 /* Makes what is shown from what is counted: bins, sums and the interval. */
 static void derive(struct frame *f, const struct percentiles *ps)
 {
@@ -95,8 +85,7 @@ static void derive(struct frame *f, const struct percentiles *ps)
 		o->bytes_per_s = o->bytes * per_s;
 		if (!o->ios)
 			continue;
-		reconcile_extremes(o);
-		o->mean_ns = mean_ns(o);
+		o->mean_ns = (double)o->sum_ns / o->ios;
 		for (u32 i = 0; i < ps->n; i++)
 			o->percentile_ns[i] = quantile_ns(&o->hist, ps->p[i].q, o->min_ns,
 							  o->max_ns);
@@ -124,6 +113,22 @@ static void give_sums(struct op_frame *o)
 		o->partial = none;
 }
 
+/*
+ * The sum too may be an IO ahead of the bins or behind, and a mean outside of the extremes is none: what the
+ * interval's IOs can't have taken is left to the next one's, and what they must have is taken from there.
+ */
+static void reconcile_sum(struct op_frame *o)
+{
+	double least_ns = (double)o->ios * o->min_ns, most_ns = (double)o->ios * o->max_ns;
+	s64 sum_ns = o->sum_ns;
+
+	if (sum_ns < least_ns)
+		o->sum_ns = least_ns;
+	else if (sum_ns > most_ns)
+		o->sum_ns = most_ns;
+	o->partial.sum_ns = sum_ns - o->sum_ns;
+}
+
 static void idle_clear(struct op_frame *o)
 {
 	hist_clear(&o->after_idle);
@@ -148,6 +153,10 @@ static void op_between(struct op_frame *o, const struct op_counts *before,
 	give_sums(o);
 	o->min_ns = now->min_ns;
 	o->max_ns = now->max_ns;
+	if (!o->ios)
+		return;
+	reconcile_extremes(o);
+	reconcile_sum(o);
 }
 
 /* IOs of @h in the bin of @ns and above. */

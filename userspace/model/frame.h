@@ -25,8 +25,9 @@ struct op_frame {
 	 * An engine counts the sums of an IO before its bin, and the bytes of a part when it completes. Those of
 	 * an interval without an IO of the op belong to one that has yet to end (or, on a CPU that reorders stores,
 	 * to one that just did): they are kept here until an interval has one, and then are among its bytes, errors
-	 * and sum_ns. So from the first interval on, these three and what is still here at the end of the last add
-	 * up to all that was counted.
+	 * and sum_ns. So is a part of sum_ns that its IOs can't have taken by their extremes; and what they must have
+	 * taken, but is not counted yet, is owed: then sum_ns is below 0 here, modulo 2^64. So from the first interval
+	 * on, these three and what is still here at the end of the last add up to all that was counted.
 	 */
 	struct op_sums partial;
 	struct op_sums counted;	/* in the interval itself, whatever it belongs to: for those who keep totals */
