@@ -118,6 +118,7 @@ static void processes(void)
 	note("change its own limits", prlimit(0, RLIMIT_CORE, &(struct rlimit){ 0, 0 }, NULL));
 	note("slow a process down", setpriority(PRIO_PROCESS, decoy, 5));
 	note("schedule a process", sched_setscheduler(decoy, SCHED_OTHER, &ordinary));
+	note("schedule it as a service does", sched_setscheduler(decoy, SCHED_OTHER | SCHED_RESET_ON_FORK, &ordinary));
 	note("read a process's memory", process_vm_readv(decoy, &here, 1, &there, 1, 0) < 0 && errno != EFAULT ? -1 : 0);
 	note("open a process's memory", open(of_decoy("mem"), O_RDWR));
 	note("trace a process", ptrace(PTRACE_SEIZE, decoy, NULL, NULL));

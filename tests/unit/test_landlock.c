@@ -17,7 +17,7 @@
 
 #include "util/landlock.h"
 
-enum { REFUSED, MISSING, FAILED, READS, LISTS, MAKES, REMOVES, KEEPS };
+enum { REFUSED, MISSING, FAILED, READS, LISTS, MAKES, REMOVES, KEEPS, WRITES };
 
 /* In a process of its own, for it is for good. Returns what is wrong first. */
 static int shut_out(const char *file, int open_before)
@@ -29,7 +29,7 @@ static int shut_out(const char *file, int open_before)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return FAILED;
 	err = landlock_shut_out();
-	if (err == -ENOSYS || err == -EOPNOTSUPP)
+	if (err == -EOPNOTSUPP)
 		return MISSING;
 	if (err)
 		return FAILED;
@@ -44,22 +44,46 @@ static int shut_out(const char *file, int open_before)
 	return pread(open_before, &byte, 1, 0) == 1 && byte == 'x' ? REFUSED : KEEPS;
 }
 
-static void test_no_file_is_reached(void **unused)
+/* The same of one that may read, and write to @file alone. */
+static int write_only(const char *file, int open_before)
 {
-	char file[] = "/tmp/blklat-landlock-XXXXXX";
+	char other[64];
+	int err;
+
+	(void)open_before;
+	snprintf(other, sizeof(other), "%s.new", file);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || close(open(other, O_CREAT | O_WRONLY, 0600)))
+		return FAILED;
+	err = landlock_write_only(file);
+	if (err == -EOPNOTSUPP)
+		return MISSING;
+	if (err)
+		return FAILED;
+	if (open(file, O_RDWR) < 0 || open(other, O_RDONLY) < 0 || open("/", O_RDONLY | O_DIRECTORY) < 0)
+		return KEEPS;
+	if (open(other, O_WRONLY) >= 0 || errno != EACCES || open(other, O_RDWR) >= 0 || errno != EACCES)
+		return WRITES;
+	return unlink(other) && errno == EACCES ? REFUSED : REMOVES;
+}
+
+/* What comes of @tried, in a process of its own. */
+static void assert_refused(int (*tried)(const char *file, int open_before))
+{
+	char file[] = "/tmp/blklat-landlock-XXXXXX", other[64];
 	int fd = mkstemp(file), status;
 	pid_t child;
 
-	(void)unused;
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "x", 1), 1);
 	child = fork();
 	assert_true(child >= 0);
 	if (!child)
-		_exit(shut_out(file, fd));
+		_exit(tried(file, fd));
 	assert_int_equal(waitpid(child, &status, 0), child);
 	close(fd);
 	assert_int_equal(unlink(file), 0);
+	snprintf(other, sizeof(other), "%s.new", file);
+	unlink(other);
 	assert_true(WIFEXITED(status));
 	if (WEXITSTATUS(status) == MISSING) {
 		print_message("this kernel has no Landlock\n");
@@ -68,10 +92,23 @@ static void test_no_file_is_reached(void **unused)
 	assert_int_equal(WEXITSTATUS(status), REFUSED);
 }
 
+static void test_no_file_is_reached(void **unused)
+{
+	(void)unused;
+	assert_refused(shut_out);
+}
+
+static void test_one_file_is_written_to(void **unused)
+{
+	(void)unused;
+	assert_refused(write_only);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_file_is_reached),
+		cmocka_unit_test(test_one_file_is_written_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

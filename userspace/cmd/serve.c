@@ -26,6 +26,7 @@
 #define LISTEN "127.0.0.1:9834"
 #define HISTORY_S 300
 #define USER "nobody"
+#define MODULE "/dev/blklat"	/* that it is opened by */
 #define HEAP_KEEPS (1 << 20)	/* bytes */
 
 enum {
@@ -397,7 +398,7 @@ static int begin(struct serve *s)
 	if (err)
 		return command_fail(s->who, serve_devices_exit(engine, err), &p);
 	s->confine.keep_capture = s->devices.follow;
-	s->confine.module = engine == &capture_kmod;
+	s->confine.writes_to = engine == &capture_kmod ? MODULE : NULL;
 	configure(s, engine);
 	limits_raise_files();
 	/* What is replayed may come from a pipe, and until it is there a signal ends us as it does any program. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "util/confine_calls.h"
+#include "util/landlock.h"
 
 /* Of Linux 5.8; libcap-ng's header may be older than the kernel. */
 #ifndef CAP_PERFMON
@@ -80,7 +81,10 @@ int confine(struct confine *c, struct problem *p)
 		return problem_set(p, -errno, "could not give up privileges: %s", strerror(errno));
 	if (capng_get_caps_process() || drop(c))
 		return problem_set(p, -EPERM, "could not give up capabilities");
-	err = confine_calls(c->keep_capture && c->module);
+	err = landlock_write_only(c->keep_capture ? c->writes_to : NULL);
+	if (err && err != -EOPNOTSUPP)
+		return problem_set(p, err, "could not give up writing to files: %s", strerror(-err));
+	err = confine_calls(c->keep_capture && c->writes_to);
 	c->filtered = !err;
 	if (err && err != -EINVAL && err != -EOPNOTSUPP && err != -ENOSYS)
 		return problem_set(p, err, "could not filter system calls: %s", strerror(-err));

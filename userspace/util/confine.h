@@ -8,8 +8,9 @@
  *   permitted if it is asked for, but in effect only in a thread that raises it, while it does so.
  * - no_new_privs: no program that is executed gets them back.
  * - A filter of system calls (libseccomp): no program is executed, no file is opened for writing but, where later captures
- *   are the kernel module's, its device; no process is traced or signalled, no socket is made, no privilege is asked for.
+ *   are the kernel module's; no process is traced or signalled, no socket is made, no privilege is asked for.
  *   A call that is not allowed fails with EPERM.
+ * - Landlock where the kernel has it: of files the module's device is the one that can be opened for writing, if any.
  */
 #ifndef UTIL_CONFINE_H
 #define UTIL_CONFINE_H
@@ -19,7 +20,7 @@
 
 struct confine {
 	bool keep_capture;	/* later captures will be opened */
-	bool module;		/* by the kernel module */
+	const char *writes_to;	/* the one file that these open for writing; NULL: none */
 	bool reads_need_bpf;	/* set by confine(): this kernel refuses every bpf() without CAP_BPF */
 	bool filtered;		/* set by confine(): the filter of system calls is in place */
 };

@@ -83,7 +83,7 @@ static int allow_own(scmp_filter_ctx filter)
 /* A thread gives its real-time priority up, see realtime_end(). */
 static int allow_lower_priority(scmp_filter_ctx filter)
 {
-	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 1,
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 2, SCMP_A0(SCMP_CMP_EQ, 0),
 				SCMP_A1(SCMP_CMP_EQ, SCHED_NORMAL | SCHED_RESET_ON_FORK));
 }
 
@@ -119,13 +119,13 @@ static int allow_descriptors(scmp_filter_ctx filter)
 	return err;
 }
 
-static int allow_captures(scmp_filter_ctx filter, bool module)
+static int allow_captures(scmp_filter_ctx filter, bool writes)
 {
 	int err = allow_named(filter, of_captures, ARRAY_SIZE(of_captures));
 
 	err = err ?: allow_lower_priority(filter) ?: allow_opening(filter, O_RDONLY);
-	/* The module's device is opened for writing, since it is mapped so. */
-	return err || !module ? err : allow_opening(filter, O_RDWR);
+	/* The module's device is opened for writing, since it is mapped so. Which file it is no filter can see. */
+	return err || !writes ? err : allow_opening(filter, O_RDWR);
 }
 
 static int allow_server(scmp_filter_ctx filter)
@@ -156,11 +156,11 @@ static scmp_filter_ctx new_filter(void)
 	return NULL;
 }
 
-int confine_calls(bool module)
+int confine_calls(bool writes)
 {
 	scmp_filter_ctx filter CLEANUP(cleanup_filter) = new_filter();
 
-	return !filter ? -ENOMEM : allow_captures(filter, module) ?: seccomp_load(filter);
+	return !filter ? -ENOMEM : allow_captures(filter, writes) ?: seccomp_load(filter);
 }
 
 int confine_calls_server(void)

@@ -5,8 +5,8 @@
 
 #include "util/types.h"
 
-/* Of the process that captures. @module: it will open the kernel module's device. Returns 0 or a negative errno. Takes no_new_privs. */
-int confine_calls(bool module);
+/* Of the process that captures. @writes: it will open a file for writing, the kernel module's device. Returns 0 or a negative errno. Takes no_new_privs. */
+int confine_calls(bool writes);
 
 /* Of the process that serves: of connections that come in, and of threads. The same. */
 int confine_calls_server(void);

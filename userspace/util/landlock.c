@@ -2,6 +2,7 @@
 #include "util/landlock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,15 +16,26 @@
  */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
+#define SYS_landlock_add_rule 445
 #define SYS_landlock_restrict_self 446
 #endif
 #define CREATE_RULESET_VERSION 1
+#define RULE_PATH_BENEATH 1
+#define FS_WRITE_FILE (1ULL << 1)
+#define FS_READ_FILE (1ULL << 2)
+#define FS_READ_DIR (1ULL << 3)
+#define FS_IOCTL_DEV (1ULL << 15)
 
 struct ruleset {
 	u64 handled_access_fs;
 	u64 handled_access_net;
 	u64 scoped;
 };
+
+struct path_beneath {
+	u64 allowed_access;
+	s32 parent_fd;
+} __attribute__((packed));
 
 /* How much each version of the interface knows: bits of accesses, from the lowest on, and the size of the struct. */
 static const struct version {
@@ -43,21 +55,48 @@ static u64 lowest(u32 bits)
 	return (1ULL << bits) - 1;
 }
 
-int landlock_shut_out(void)
+/* What this kernel knows to handle. Returns the size of the struct for it, or -EOPNOTSUPP. */
+static int known(struct ruleset *ret)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
-	int fd CLEANUP(cleanup_close) = -1;
 	const struct version *v;
-	struct ruleset all;
 
+	/* Also where somebody else's filter of system calls, a container's, knows nothing of it. */
 	if (version < 1)
-		return version < 0 ? -errno : -EOPNOTSUPP;
+		return -EOPNOTSUPP;
 	v = &versions[(size_t)version < ARRAY_SIZE(versions) ? (size_t)version - 1 : ARRAY_SIZE(versions) - 1];
-	all = (struct ruleset){ .handled_access_fs = lowest(v->fs), .handled_access_net = lowest(v->net),
-				.scoped = lowest(v->scopes) };
-	/* A set without a rule: what it handles is allowed nowhere. */
-	fd = syscall(SYS_landlock_create_ruleset, &all, v->size, 0);
-	if (fd < 0)
+	*ret = (struct ruleset){ .handled_access_fs = lowest(v->fs), .handled_access_net = lowest(v->net),
+				 .scoped = lowest(v->scopes) };
+	return v->size;
+}
+
+/* What @set handles is allowed nowhere, but for writing to @file, unless that is NULL. */
+static int restrict_to(const struct ruleset *set, size_t size, const char *file)
+{
+	int fd CLEANUP(cleanup_close) = syscall(SYS_landlock_create_ruleset, set, size, 0);
+	int path CLEANUP(cleanup_close) = file ? open(file, O_PATH | O_CLOEXEC) : -1;
+	const struct path_beneath rule = { .allowed_access = FS_WRITE_FILE, .parent_fd = path };
+
+	if (fd < 0 || (file && (path < 0 || syscall(SYS_landlock_add_rule, fd, RULE_PATH_BENEATH, &rule, 0))))
 		return -errno;
 	return syscall(SYS_landlock_restrict_self, fd, 0) ? -errno : 0;
+}
+
+int landlock_shut_out(void)
+{
+	struct ruleset all;
+	int size = known(&all);
+
+	return size < 0 ? size : restrict_to(&all, size, NULL);
+}
+
+int landlock_write_only(const char *file)
+{
+	struct ruleset set;
+	int size = known(&set);
+
+	if (size < 0)
+		return size;
+	set = (struct ruleset){ .handled_access_fs = set.handled_access_fs & ~(FS_READ_FILE | FS_READ_DIR | FS_IOCTL_DEV) };
+	return restrict_to(&set, size, file);
 }
