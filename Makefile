@@ -300,6 +300,26 @@ export INTRUDER = $(abspath $(O))/tests/serve/intruder.so
 $(INTRUDER): tests/serve/intruder.c $(O)/flags
 	$(call quiet,LD,$@)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARNINGS) -shared -fPIC $< -o $@ -ldl
 
+# The program with other BPF programs, in which additions take long: as they are, and as if none were atomic.
+export WIDENED = $(abspath $(O))/tests/widened
+WIDENED_PROGRAMS := $(addprefix $(O)/tests/widened/,atomic/blklat plain/blklat)
+WITH_SKELETON := bpf.o bpf_programs.o bpf_setup.o
+
+$(O)/tests/widened/plain/bpf/blklat.bpf.o: private BPF_CFLAGS += -DPLAIN
+$(O)/tests/widened/%/bpf/blklat.bpf.o: bpf/blklat.bpf.c tests/vm/widened.h $(O)/include/blklat/bins_table.h
+	$(call quiet,BPF,$@)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -include linux/bpf.h -include bpf/bpf_helpers.h \
+		-include tests/vm/widened.h -c $< -o $(@:.o=.tmp.o) -MF $(@:.o=.d) -MT $@ && $(BPFTOOL) gen object $@ $(@:.o=.tmp.o)
+
+define widened_objects
+$(O)/tests/widened/$(1)/%.o: userspace/capture/%.c $(O)/tests/widened/$(1)/bpf/blklat.skel.h $(O)/flags
+	$$(call quiet,CC,$$@)$$(CC) -I$(O)/tests/widened/$(1)/bpf $$(ALL_CFLAGS) -c $$< -o $$@
+
+$(O)/tests/widened/$(1)/blklat: $(addprefix $(O)/tests/widened/$(1)/,$(WITH_SKELETON)) $(O)/userspace/main.o $(LIBRARY)
+	$$(call quiet,LD,$$@)$$(CC) $$(ALL_CFLAGS) $$(LDFLAGS) $$^ $$(ALL_LDLIBS) -o $$@
+endef
+$(eval $(call widened_objects,atomic))
+$(eval $(call widened_objects,plain))
+
 # What a scrape would get, for the tests with Prometheus.
 export EXPOSITION = $(abspath $(O))/tests/prom/exposition
 export EXPOSITION_BENCH = $(abspath $(O))/bench/exposition
@@ -337,7 +357,7 @@ test: deps
 	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS) deb-files
 	@$(RUN_TESTS) $(LEVELS)
 
-test-programs: all $(UNIT_TESTS) $(INTRUDER) $(O)/tests/live/witness $(O)/tests/live/unseen $(O)/tests/prom/exposition $(O)/bench/exposition
+test-programs: all $(UNIT_TESTS) $(INTRUDER) $(WIDENED_PROGRAMS) $(O)/tests/live/witness $(O)/tests/live/unseen $(O)/tests/prom/exposition $(O)/bench/exposition
 
 $(LEVELS:%=test-%): test-%: test-programs
 	@$(RUN_TESTS) $*

@@ -163,12 +163,26 @@ static __always_inline enum sharing sharing_of(u32 turn)
 	return cfg_unguarded ? ROW_NESTED : ROW_ALONE;
 }
 
+/* Tests have others: see tests/vm/widened.h. */
+#ifndef HOLD_UP
+#define HOLD_UP()
+#define ADD_ATOMICALLY(cell, n) __sync_fetch_and_add(cell, n)
+#endif
+
+static __always_inline void add_plainly(u64 *cell, u64 n)
+{
+	u64 was = *cell;
+
+	HOLD_UP();
+	*cell = was + n;
+}
+
 static __always_inline void add(u64 *cell, u64 n, enum sharing sharing)
 {
 	if (sharing != ROW_ALONE)
-		__sync_fetch_and_add(cell, n);
+		ADD_ATOMICALLY(cell, n);
 	else
-		*cell += n;
+		add_plainly(cell, n);
 }
 
 static __always_inline u64 *account_cell(u32 watch, u32 cell, u32 turn)
@@ -188,7 +202,7 @@ static __noinline int account_first(u32 watch, u32 cell)
 	u64 *at = account_cell(watch, cell, TURN_FIRST);
 
 	if (at)
-		__sync_fetch_and_add(at, 1);
+		ADD_ATOMICALLY(at, 1);
 	return 0;
 }
 
@@ -197,7 +211,7 @@ static __noinline int account_standby(u32 watch, u32 cell)
 	u64 *at = account_cell(watch, cell, 1);
 
 	if (at)
-		__sync_fetch_and_add(at, 1);
+		ADD_ATOMICALLY(at, 1);
 	return 0;
 }
 

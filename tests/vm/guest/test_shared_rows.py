@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+What two programs may write on top of each other, or one on top of itself, loses no addition. Between an addition's load and
+its store are a ns or two, in which hardly anything ever comes; in the programs of tests/vm/widened.h it takes long, so
+that what may come does, many times a second. Without atomic additions some are then lost: that the test can see it.
+"""
+import contextlib
+import os
+import pathlib
+import time
+
+import load
+import pytest
+from devices import MIB, Device, run
+from guest import module, null_blk
+from stack import file_loop, traffic, watch
+
+WIDENED = pathlib.Path(os.environ.get("WIDENED", load.ROOT / "build/tests/widened"))
+WITHIN_S = 60 * float(os.environ.get("BLKLAT_SLOW", 1))
+TASKS = {"ioengine": "libaio", "iodepth": 64, "numjobs": 3, "rw": "randread", "bssplit": "4k/60:16k/30:64k/10",
+         "norandommap": 1, "number_ios": 1000}
+ROUNDS = 5
+
+
+@contextlib.contextmanager
+def two_ends():
+    """A device whose IOs end in an interrupt or, in its other half, where they were sent: on top of which the former come."""
+    sectors = 256 * MIB // 512
+    with null_blk(irqmode=2, completion_nsec=20000) as (member,), module("dm_mod"), module("dm_zero"):
+        run("sh", "-c", f"printf '0 {sectors} linear {member.path} 0\\n{sectors} {sectors} zero\\n' | "
+                        "dmsetup create blklat-test")
+        try:
+            yield Device(run("dmsetup", "info", "-c", "--noheadings", "-o", "blkdevname", "blklat-test"))
+        finally:
+            run("dmsetup", "remove", "--retry", "blklat-test")
+
+
+def lost(e, device):
+    """Additions that bpf misses, by what they are of; the module skips nothing and shares nothing."""
+    return {key: sum(e.totals(e.kmod, key, device, "total").values()) - sum(e.totals(e.bpf, key, device, "total").values())
+            for key in ("ios", "bytes")}
+
+
+@pytest.fixture(params=["two_ends", "loop"])
+def device(request):
+    with {"two_ends": two_ends, "loop": file_loop}[request.param]() as device:
+        yield device
+
+
+def test_no_addition_is_lost(device, monkeypatch):
+    monkeypatch.setattr(load, "BLKLAT", str(WIDENED / "atomic/blklat"))
+    with watch(device, stage="total") as e:
+        for _ in range(ROUNDS):
+            traffic(device, TASKS)
+        e.settle()
+    assert lost(e, device) == {"ios": 0, "bytes": 0}
+    e.agree(device, "total")
+
+
+def test_plain_additions_are_lost(monkeypatch):
+    """Within a minute."""
+    monkeypatch.setattr(load, "BLKLAT", str(WIDENED / "plain/blklat"))
+    with two_ends() as device, watch(device, stage="total") as e:
+        deadline, rounds = time.monotonic() + WITHIN_S, 0
+        while not (rounds and any(lost(e, device).values())):
+            assert time.monotonic() < deadline, f"nothing was lost in {rounds} rounds"
+            traffic(device, TASKS)
+            e.settle()
+            rounds += 1
+    print(f"lost in {rounds} rounds: {lost(e, device)}")
+    # Additions are all that differs: no more of them can be there than happened.
+    assert all(n >= 0 for n in lost(e, device).values())

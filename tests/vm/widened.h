@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * BPF programs in which another one has all the time in the world to come between an addition's load and its store, which
+ * are a ns or two apart otherwise. Included before the programs' own source, by the Makefile's tests/widened.
+ * With PLAIN no addition is atomic, as if nobody shared a row.
+ */
+#define HELD_UP_BYTES 8192
+
+/* Copied for no purpose: the helper takes us, on every kernel, and with whatever interrupts or preempts us allowed to. */
+static char held_up_from[HELD_UP_BYTES], held_up_to[HELD_UP_BYTES];
+
+#define HOLD_UP() bpf_probe_read_kernel(held_up_to, sizeof(held_up_to), held_up_from)
+
+#ifdef PLAIN
+#define ADD_ATOMICALLY(cell, n) add_plainly(cell, n)
+#else
+#define ADD_ATOMICALLY(cell, n) do { HOLD_UP(); __sync_fetch_and_add(cell, n); } while (0)
+#endif
