@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "util/ending.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
@@ -24,7 +26,6 @@ static int unheard = -1;	/* readable while a signal is pending; nobody reads fro
 static int news = -1;		/* readable once the end has begun */
 static atomic_bool begun;
 static pid_t runner;		/* the thread that runs the command */
-static clockid_t runner_clock;
 
 int ending_fd(void)
 {
@@ -48,6 +49,31 @@ void ending_begin(void)
 	begun = true;
 	if (news >= 0)
 		eventfd_write(news, 1);
+}
+
+/* The clock of a thread's CPU time, as pthread_getcpuclockid() makes it, for one that we have no pthread_t of. */
+static clockid_t clock_of(pid_t thread)
+{
+	return ~thread << 3 | 6;	/* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of the kernel's posix-timers.h */
+}
+
+/* CPU time of all threads but this one: who waits for another does not stand still while that one works. */
+static u64 others_ran_ns(void)
+{
+	DIR *tasks CLEANUP(cleanup_closedir) = opendir("/proc/self/task");
+	struct dirent *task;
+	u64 ran_ns = 0;
+
+	if (!tasks)
+		return clock_ns(CLOCK_PROCESS_CPUTIME_ID);	/* with our own looks: cuts nobody off */
+	while ((task = readdir(tasks))) {
+		pid_t thread = atoi(task->d_name);
+		struct timespec t;
+
+		if (thread > 0 && thread != gettid() && !clock_gettime(clock_of(thread), &t))
+			ran_ns += t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
+	}
+	return ran_ns;
 }
 
 static void tell_where(char *ret, size_t size)
@@ -90,7 +116,7 @@ static void *watch(void *unused)
 	confine_thread();
 	for (;;) {
 		bool ends = begun, asked = is_unheard();
-		u64 now_ran_ns = clock_ns(runner_clock);
+		u64 now_ran_ns = ends || asked ? others_ran_ns() : 0;
 
 		if (ends && asked && ending->again)
 			pthread_sigmask(SIG_UNBLOCK, &ending->signals, NULL);
@@ -113,9 +139,6 @@ int ending_start(const struct ending *e)
 
 	ending = e;
 	runner = gettid();
-	err = -pthread_getcpuclockid(pthread_self(), &runner_clock);
-	if (err)
-		return err;
 	news = eventfd(0, EFD_CLOEXEC);
 	unheard = signalfd(-1, &e->signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (news < 0 || unheard < 0)

@@ -3,9 +3,9 @@
  * An end that is asked for by a signal comes, whatever stands still. Who may wait for somebody else, a reader of our
  * output, asks ending_asked() and then gives up. What can't be asked, the kernel waiting for a
  * file system, is looked at from outside: a thread that does nothing else watches the one that called
- * ending_start(), and has the process ended when that one has not run for ENDING_STILL_NS.
+ * ending_start(), and all others that it may wait for, and has the process ended when none has run for ENDING_STILL_NS.
  *
- * It is CPU time that tells who stands still, so that a slow disk or a busy machine cuts nobody short.
+ * It is CPU time that tells who stands still, so that a slow disk, a busy machine or work that takes long cuts nobody short.
  */
 #ifndef UTIL_ENDING_H
 #define UTIL_ENDING_H

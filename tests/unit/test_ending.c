@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Who stands still when the end was asked for, and who only takes long. Each in a process of its own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "util/clock.h"
+#include "util/ending.h"
+
+#define CUT_OFF 7
+#define LONGER_NS (ENDING_STILL_NS + NSEC_PER_SEC)
+#define FOREVER_MS 30000
+
+static void held_up(const char *where)
+{
+	(void)where;
+	_exit(CUT_OFF);
+}
+
+static struct ending ending = { .again = true, .held_up = held_up };
+
+static void begin(void)
+{
+	sigemptyset(&ending.signals);
+	sigaddset(&ending.signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ending.signals, NULL);
+	if (ending_start(&ending))
+		_exit(1);
+}
+
+static void hear(void)
+{
+	int number;
+
+	sigwait(&ending.signals, &number);
+}
+
+/* Returns how a process ends that does it. */
+static int end_of(void (*run)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		begin();
+		run();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static void *work(void *unused)
+{
+	for (u64 end = now_ns() + LONGER_NS; now_ns() < end;)
+		;
+	return unused;
+}
+
+static void wait_for_work(void)
+{
+	pthread_t thread;
+
+	kill(getpid(), SIGTERM);
+	if (!pthread_create(&thread, NULL, work, NULL))
+		pthread_join(thread, NULL);
+}
+
+static void test_waiting_for_work_is_no_standstill(void **state)
+{
+	(void)state;
+	assert_int_equal(end_of(wait_for_work), 0);
+}
+
+static void stand_still(void)
+{
+	kill(getpid(), SIGTERM);
+	poll(NULL, 0, FOREVER_MS);
+}
+
+static void hear_and_stand_still(void)
+{
+	kill(getpid(), SIGTERM);
+	hear();
+	ending_begin();
+	poll(NULL, 0, FOREVER_MS);
+}
+
+static void test_standstill(void **state)
+{
+	(void)state;
+	assert_int_equal(WEXITSTATUS(end_of(stand_still)), CUT_OFF);
+	assert_int_equal(WEXITSTATUS(end_of(hear_and_stand_still)), CUT_OFF);
+}
+
+static void rest(void)
+{
+	if (ending_asked())
+		_exit(1);
+	poll(NULL, 0, LONGER_NS / (NSEC_PER_SEC / 1000));
+}
+
+static void pass_on(void)
+{
+	kill(getpid(), SIGTERM);
+	if (!ending_asked())
+		_exit(1);
+	hear();
+	rest();
+}
+
+static void test_nobody_asked(void **state)
+{
+	(void)state;
+	assert_int_equal(end_of(rest), 0);
+	assert_int_equal(end_of(pass_on), 0);
+}
+
+static void ask_again(void)
+{
+	kill(getpid(), SIGTERM);
+	hear();
+	ending_begin();
+	kill(getpid(), SIGTERM);
+	poll(NULL, 0, FOREVER_MS);
+}
+
+static void test_again(void **state)
+{
+	int status = end_of(ask_again);
+
+	(void)state;
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGTERM);
+}
+
+static void test_without_a_start(void **state)
+{
+	(void)state;
+	assert_false(ending_asked());
+	assert_int_equal(ending_fd(), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_waiting_for_work_is_no_standstill),
+		cmocka_unit_test(test_standstill),
+		cmocka_unit_test(test_nobody_asked),
+		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_without_a_start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
