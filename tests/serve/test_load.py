@@ -63,6 +63,12 @@ def scrape_times(serve, times, headers=None, pause_s=0.2):
     return took
 
 
+def refusals(serve, headers=None):
+    """By reason, as of the last interval."""
+    lines = serve.request("/metrics", headers=headers).text.splitlines()
+    return {line.split('"')[1]: int(line.split()[1]) for line in lines if line.startswith("blklat_http_refused_total{")}
+
+
 @contextlib.contextmanager
 def guarded(tmp_path, script, password="secret", cost=10, **more):
     """A service that asks for a password, and what lets in."""
@@ -84,14 +90,16 @@ def test_slow_clients_and_wrong_passwords_at_once(tmp_path, script, spread):
             rss = serve.rss_kib()
             with attackers(serve, 150, 60, spread) as attack:
                 time.sleep(1)
-                took = scrape_times(serve, 15, right)
+                took = scrape_times(serve, 15, right, pause_s=0.5)
                 told = attack.end()
             late = lateness(stream.intervals(15))
             assert max(took) < 1 + 2 * ordinary.end(), took
             assert max(late) <= LATE_S + machine.end(), late
             assert serve.rss_kib() - rss < 8192
+            refused = refusals(serve, right)
+    assert refused["password"] >= 5 and refused["slow"] + refused["crowded"] > 0 and not refused["streams"], refused
     # They did press on it.
-    assert told["connections"] >= 210 and told["401"] >= 5, told
+    assert told["connections"] > 250 and told["401"] >= 5, told
 
 
 @pytest.mark.parametrize("spread", [False, True], ids=["from one address", "from many"])
@@ -233,6 +241,7 @@ def test_streams_of_one_address(serve):
         # One that ends makes room for another.
         streams.pop(0).close()
         serve.until(lambda: serve.exchange(serve.get_request("/api/stream")).endswith("200 OK"), "a place", 10)
+        serve.until(lambda: refusals(serve)["streams"] >= 1, "its count")
     finally:
         close_all(streams)
 

@@ -90,6 +90,32 @@ static void skipped_runs_never_fall(void **state)
 	service_uninit(&s);
 }
 
+/* With the next interval; by reason, and over captures. */
+static void refusals_are_counted(void **state)
+{
+	struct service s;
+
+	(void)state;
+	service_init(&s);
+	begin(&s, 1);
+	interval(&s, 1);
+	expect(&s, "blklat_http_refused_total{reason=\"crowded\"}", "0");
+	prometheus_refused(s.p, REFUSAL_PASSWORD);
+	prometheus_refused(s.p, REFUSAL_STREAMS);
+	prometheus_refused(s.p, REFUSAL_STREAMS);
+	expect(&s, "blklat_http_refused_total{reason=\"streams\"}", "0");
+	interval(&s, 1);
+	end(&s);
+	begin(&s, 1);
+	prometheus_refused(s.p, REFUSAL_STREAMS);
+	interval(&s, 1);
+	expect(&s, "blklat_http_refused_total{reason=\"password\"}", "1");
+	expect(&s, "blklat_http_refused_total{reason=\"streams\"}", "3");
+	expect(&s, "blklat_http_refused_total{reason=\"slow\"}", "0");
+	end(&s);
+	service_uninit(&s);
+}
+
 static void a_device_that_comes_back_goes_on(void **state)
 {
 	struct service s;
@@ -294,6 +320,7 @@ int main(void)
 		cmocka_unit_test(totals_go_on_with_the_next_capture),
 		cmocka_unit_test(parts_of_ios_are_counted_once),
 		cmocka_unit_test(skipped_runs_never_fall),
+		cmocka_unit_test(refusals_are_counted),
 		cmocka_unit_test(a_device_that_comes_back_goes_on),
 		cmocka_unit_test(a_device_that_is_no_more_watched_is_dropped),
 		cmocka_unit_test(an_op_is_exposed_from_its_first_io_on),

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "serve/parts.h"
+#include "sink/prometheus.h"
 #include "util/clock.h"
 #include "util/types.h"
 
@@ -76,8 +77,11 @@ static void make_room(struct server *s, const struct source *of)
 	for (struct peer *peer = s->peers; peer < s->peers + SERVER_PEERS; peer++)
 		if (can_go(peer) && (!of || peer->source == of) && (!first || goes_before(peer, first, now)))
 			first = peer;
-	if (first)
-		cut_off(first);
+	if (!first)
+		return;
+	if (first->phase != PEER_RESTING)
+		prometheus_refused(s->cfg.prometheus, REFUSAL_CROWDED);
+	cut_off(first);
 }
 
 static u32 in_use(const struct server *s, const struct source *of)
@@ -208,7 +212,10 @@ void peers_sweep(struct server *s)
 		if (peer->phase == PEER_FREE || peer->phase == PEER_CUT)
 			continue;
 		/* Those that wait for a check get an answer at their time's end. */
-		if (hung_up[i] || (now > peer->until_ns && peer->phase != PEER_WAITING))
-			cut_off(peer);
+		if (!hung_up[i] && (now <= peer->until_ns || peer->phase == PEER_WAITING))
+			continue;
+		if (!hung_up[i] && peer->phase != PEER_RESTING)
+			prometheus_refused(s->cfg.prometheus, REFUSAL_SLOW);
+		cut_off(peer);
 	}
 }

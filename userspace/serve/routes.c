@@ -211,8 +211,12 @@ enum MHD_Result route(void *server, struct MHD_Connection *c, const char *url, c
 	case ACCESS_GRANTED:
 		return answer_path(s, c, url, method);
 	case ACCESS_REFUSED:
+		/* To be asked for a password is how a browser begins. */
+		if (header(c, MHD_HTTP_HEADER_AUTHORIZATION))
+			prometheus_refused(s->cfg.prometheus, REFUSAL_PASSWORD);
 		return refuse_user(c);
 	case ACCESS_LATER:
+		prometheus_refused(s->cfg.prometheus, REFUSAL_BUSY);
 		return refuse_for_now(c);
 	default:
 		return refuse_host(c);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "serve/parts.h"
+#include "sink/prometheus.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 
@@ -133,9 +134,11 @@ enum MHD_Result stream_begin(struct server *s, struct MHD_Connection *c)
 		return MHD_NO;
 	if (!peer_may_stream(s, peer))
 		peers_sweep(s);
-	if (!peer_may_stream(s, peer))
+	if (!peer_may_stream(s, peer)) {
+		prometheus_refused(s->cfg.prometheus, REFUSAL_STREAMS);
 		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, "too many streams are open\n",
 				   (const char *const[]){ MHD_HTTP_HEADER_RETRY_AFTER, "10" });
+	}
 	st = calloc(1, sizeof(*st));
 	if (!st)
 		return MHD_NO;

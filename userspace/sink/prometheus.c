@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "sink/prometheus_families.h"
@@ -13,6 +14,7 @@ struct prometheus {
 	struct prometheus_config cfg;
 	pthread_mutex_t lock;		/* of 'now' alone, for as long as it takes to take or change it */
 	struct totals *now;
+	atomic_ullong refused[REFUSALS];
 	/* Of the thread that captures: */
 	u64 captures;			/* so far */
 	u64 drain_ns;			/* not yet in the totals */
@@ -67,6 +69,11 @@ void prometheus_joined(struct prometheus *p, u64 reads)
 	p->joined = reads;
 }
 
+void prometheus_refused(struct prometheus *p, enum prometheus_refusal why)
+{
+	atomic_fetch_add_explicit(&p->refused[why], 1, memory_order_relaxed);
+}
+
 /* The capturing thread is the only one that changes 'now', so it may look at it without the lock. */
 static int advance(struct capture_sink *c, const struct frames *frames)
 {
@@ -75,8 +82,11 @@ static int advance(struct capture_sink *c, const struct frames *frames)
 		.run = c->run, .frames = frames, .capture = c->number, .drain_ns = p->drain_ns, .scale = p->scale,
 		.reads = p->joined ?: 1,
 	};
-	struct totals *before = p->now, *next = totals_next(before, &add);
+	struct totals *before = p->now, *next;
 
+	for (u32 i = 0; i < REFUSALS; i++)
+		add.refused[i] = atomic_load_explicit(&p->refused[i], memory_order_relaxed);
+	next = totals_next(before, &add);
 	if (!next)
 		return -ENOMEM;
 	p->drain_ns = p->joined = 0;
@@ -132,6 +142,7 @@ int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE 
 	pthread_mutex_lock(&p->lock);
 	t = totals_ref(p->now);
 	pthread_mutex_unlock(&p->lock);
+	errno = 0;	/* of what is written before the end, too */
 	if (format == PROMETHEUS_PROTOBUF)
 		err = exposition_protobuf(t, &p->cfg, out);
 	else
@@ -139,7 +150,6 @@ int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE 
 	totals_unref(t);
 	if (err)
 		return err;
-	errno = 0;
 	if (fflush(out) || ferror(out))
 		return errno ? -errno : -EIO;
 	return 0;

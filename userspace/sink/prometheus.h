@@ -47,6 +47,16 @@ struct prometheus_config {
 	bool native_only;
 };
 
+/* Why the server that is scraped refused a request or closed a connection. */
+enum prometheus_refusal {
+	REFUSAL_PASSWORD,	/* it was wrong */
+	REFUSAL_BUSY,		/* too many passwords to be checked, or wrong ones from there */
+	REFUSAL_CROWDED,	/* closed to make room for another */
+	REFUSAL_SLOW,		/* closed since a request or the taking of an answer took too long */
+	REFUSAL_STREAMS,	/* too many of them */
+	REFUSALS,
+};
+
 struct prometheus;
 
 /* Returns 0, -ENOMEM, or -EINVAL for a schema that can't be. @cfg is copied. */
@@ -65,6 +75,9 @@ void prometheus_drained(struct prometheus *p, u64 ns);
 
 /* The next interval is of so many reads, added up. The same. */
 void prometheus_joined(struct prometheus *p, u64 reads);
+
+/* Counts a refusal; shows with the next interval. Of any thread. */
+void prometheus_refused(struct prometheus *p, enum prometheus_refusal why);
 
 /* Writes the totals to @out. Returns 0, -ENOMEM, or the negative errno of writing. Of any thread. */
 int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE *out);

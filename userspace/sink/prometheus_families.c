@@ -123,6 +123,24 @@ WALK_FACT(intervals, facts->intervals)
 WALK_FACT(interval, facts->interval_s)
 WALK_FACT(skipped, facts->skipped.total)
 
+static void walk_refused(struct walk *w)
+{
+	static const char *const names[REFUSALS] = {
+		[REFUSAL_PASSWORD] = "password",
+		[REFUSAL_BUSY] = "busy",
+		[REFUSAL_CROWDED] = "crowded",
+		[REFUSAL_SLOW] = "slow",
+		[REFUSAL_STREAMS] = "streams",
+	};
+
+	for (u32 i = 0; i < REFUSALS; i++) {
+		struct labels l = { 0 };
+
+		label(&l, "reason", names[i]);
+		put(w, &l, w->t->facts.refused[i]);
+	}
+}
+
 static void walk_lost(struct walk *w)
 {
 	const struct series *s;
@@ -204,6 +222,8 @@ static const struct exposed {
 	    "Program runs that the kernel skipped, and what they missed is not known.", FAMILY_COUNTER },
 	  walk_skipped },
 	{ { "blklat_device", NULL, "What a device is.", FAMILY_INFO }, walk_devices },
+	{ { "blklat_http_refused", NULL, "Requests refused and connections closed by the server, by the reason why.",
+	    FAMILY_COUNTER }, walk_refused },
 	{ { "blklat_io_bytes", "bytes", "Bytes of the IOs that completed.", FAMILY_COUNTER }, walk_bytes },
 	{ { "blklat_io_errors", NULL, "IOs that completed with an error.", FAMILY_COUNTER }, walk_errors },
 	{ { "blklat_io_in_flight", NULL, "IOs that started and did not complete yet.", FAMILY_GAUGE },

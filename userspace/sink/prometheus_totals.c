@@ -241,6 +241,7 @@ static void add_facts(struct totals_facts *facts, const struct totals_interval *
 	facts->memory_bytes = add->run->memory_bytes;
 	facts->interval_s = add->run->interval_s;
 	facts->drain_ns += add->drain_ns;
+	memcpy(facts->refused, add->refused, sizeof(facts->refused));
 }
 
 struct totals *totals_next(const struct totals *before, const struct totals_interval *add)

@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 
+#include "sink/prometheus.h"
 #include "sink/sink.h"
 
 /* Series kept for devices that went away; beyond, the one gone longest is forgotten. */
@@ -57,6 +58,7 @@ struct totals {
 		u64 intervals;
 		u64 drain_ns;
 		struct rising skipped;	/* program runs, unexplained */
+		u64 refused[REFUSALS];	/* by the server */
 		s64 end_ns;		/* of the last interval */
 	} facts;
 	u32 n;
@@ -70,6 +72,7 @@ struct totals_interval {
 	u64 capture;
 	u64 drain_ns;
 	u64 reads;			/* that the frames are of */
+	u64 refused[REFUSALS];		/* so far */
 	u32 scale;			/* of the histograms that are made; none so far is coarser */
 };
 
