@@ -193,6 +193,36 @@ def test_scrapers_keep_their_places(serve):
         close_all([scraper, visitor, *many])
 
 
+def test_having_scraped_is_no_weapon(serve):
+    """40 addresses that have scraped and then keep 7 connections each, which is more than there are: others get in."""
+    many = []
+    try:
+        serve.until(serve.snapshot, "an interval")
+        for i in range(40):
+            source = f"127.2.0.{1 + i}"
+            with contextlib.closing(serve.connection(source=source)) as c:
+                c.request("GET", "/metrics")
+                assert c.getresponse().status == 200
+            many += [serve.raw(b"GET", source=source) for _ in range(7)]
+        with contextlib.closing(serve.connection(source="127.0.0.9")) as c:
+            c.request("GET", "/metrics")
+            assert c.getresponse().status == 200
+    finally:
+        close_all(many)
+
+
+def test_ends_while_passwords_are_checked(tmp_path, script):
+    """One is under way, which takes a second, and 30 wait."""
+    took = []
+    for _ in range(3):
+        with guarded(tmp_path, script, cost=14) as (serve, _):
+            waiting = [serve.raw(serve.get_request("/metrics", headers=basic("prometheus", str(i)))) for i in range(30)]
+            time.sleep(0.3)
+            took.append(serve.stop())
+            close_all(waiting)
+    assert min(took) < 1, took
+
+
 def test_slow_tls_handshakes(tmp_path, script, certificate):
     """300 that begin a handshake and say nothing more."""
     file = tmp_path / "web.yml"

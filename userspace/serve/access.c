@@ -9,7 +9,7 @@
 #define WAITING_MAX 128		/* connections */
 #define WAITING_OF_ONE 64	/* source; they all have their turn before their patience ends (peers.c), at eight a second */
 
-/* Of a password, for all of an source that gave the same. */
+/* Of a password, for all of a source that gave the same. */
 struct check {
 	struct auth_claim claim;
 	struct source *source;

@@ -14,7 +14,8 @@
 
 #define OF_ONE (SERVER_CONNECTIONS / 2)	/* source */
 #define STREAMS_OF_ONE (SERVER_STREAMS / 2)
-#define KEPT 8				/* connections of an source that has scraped, which are cut off last */
+#define KEPT 8				/* connections of a source that has scraped, which are cut off last, */
+#define KEPT_OF_ALL (SERVER_CONNECTIONS / 2)	/* unless there are more of those */
 
 static const u64 patience_ns[] = {
 	[PEER_READING] = 5 * NSEC_PER_SEC,
@@ -42,17 +43,27 @@ static void cut_off(struct peer *peer)
 
 /* --- who makes room -------------------------------------------------------------------------- */
 
-static u32 crowd(const struct source *o, u64 now)
+/* Where everybody may scrape, who has done so is nobody special. */
+static bool scrapers_go_last(const struct server *s, u64 now)
 {
-	u32 kept = source_known(o, now) ? KEPT : 0;
+	u32 n = 0;
 
+	for (const struct peer *peer = s->peers; peer < s->peers + SERVER_PEERS; peer++)
+		n += peer->phase != PEER_FREE && source_known(peer->source, now);
+	return n <= KEPT_OF_ALL;
+}
+
+static u32 crowd(const struct source *o, u32 kept, u64 now)
+{
+	if (!source_known(o, now))
+		kept = 0;
 	return o->connections > kept ? o->connections - kept : 0;
 }
 
 /* Those of the source that has most; first those that rest, which lose nothing, then who has taken longest. */
-static bool goes_before(const struct peer *a, const struct peer *b, u64 now)
+static bool goes_before(const struct peer *a, const struct peer *b, u32 kept, u64 now)
 {
-	u32 beside_a = crowd(a->source, now), beside_b = crowd(b->source, now);
+	u32 beside_a = crowd(a->source, kept, now), beside_b = crowd(b->source, kept, now);
 	bool rests = a->phase == PEER_RESTING;
 
 	if (beside_a != beside_b)
@@ -73,9 +84,10 @@ static void make_room(struct server *s, const struct source *of)
 {
 	struct peer *first = NULL;
 	u64 now = now_ns();
+	u32 kept = scrapers_go_last(s, now) ? KEPT : 0;
 
 	for (struct peer *peer = s->peers; peer < s->peers + SERVER_PEERS; peer++)
-		if (can_go(peer) && (!of || peer->source == of) && (!first || goes_before(peer, first, now)))
+		if (can_go(peer) && (!of || peer->source == of) && (!first || goes_before(peer, first, kept, now)))
 			first = peer;
 	if (!first)
 		return;
