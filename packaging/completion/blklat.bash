@@ -85,8 +85,8 @@ _blklat_options()
 	live) echo "$run" ;;
 	record) echo "$run --label --max-size --output --overwrite --quiet" ;;
 	serve) echo "$capture --bins --history --listen --prom-schema --user --web-config" ;;
-	report) echo '--format --output --steady-from' ;;
-	compare) echo '--fail-if --format' ;;
+	report) echo '--format --max-memory --output --steady-from' ;;
+	compare) echo '--fail-if --format --max-memory' ;;
 	list) echo '--all --format --sysroot' ;;
 	check) echo '--dev --format --max-memory --stage --sysroot' ;;
 	esac

@@ -7,6 +7,7 @@
  */
 #include "capture/recording.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +72,8 @@ static int next_ordered(struct recording *r, sqlite3_stmt *s, const u32 *bits, s
 }
 
 /* As many bits as the keys have: intervals, watches, ops. */
-static const u32 interval_bits[] = { 48, 0 }, state_bits[] = { 48, 10, 0 }, series_bits[] = { 48, 10, 3, 0 };
+static const u32 interval_bits[] = { 44, 0 }, state_bits[] = { 44, 16, 0 }, series_bits[] = { 44, 16, 3, 0 };
+static_assert(BLKLAT_MAX_WATCHES <= 1 << 16 && BLKLAT_OPS <= 1 << 3, "as the keys have them");
 
 static int next_state(struct recording *r, struct problem *p)
 {
@@ -293,13 +295,19 @@ static int begin(struct recording *r, struct problem *p)
 	return 0;
 }
 
-static int make_room(struct recording *r, u32 scale, struct problem *p)
+static int make_room(struct recording *r, const struct capture_config *cfg, u32 scale, struct problem *p)
 {
-	int err = hist_init(&r->hist, r->scale) ?: hist_init(&r->idle, idle_scale(r->scale)) ?:
-		  snapshot_init(&r->state, r->n_watches, scale);
+	int err = replay_fits(cfg, r->n_watches, scale, p);
 
 	if (err)
+		return err;
+	err = hist_init(&r->hist, r->scale) ?: hist_init(&r->idle, idle_scale(r->scale)) ?:
+	      snapshot_init(&r->state, r->n_watches, scale);
+	if (err)
 		return problem_set(p, err, "%s: no memory", r->file);
+	hist_track(&r->hist);
+	hist_track(&r->idle);
+	snapshot_track(&r->state);
 	r->state.idle_gap_ns = r->origin.idle_gap_ns;
 	r->replay.capture = (struct capture){
 		.watches = r->watches,
@@ -331,7 +339,7 @@ static int recording_open(const struct capture_config *cfg, struct replay **ret,
 	scale = replay_scale(cfg, r->scale, p);
 	if (scale < 0)
 		return scale;
-	err = make_room(r, scale, p) ?: begin(r, p);
+	err = make_room(r, cfg, scale, p) ?: begin(r, p);
 	if (err)
 		return err;
 	*ret = &TAKE(r)->replay;

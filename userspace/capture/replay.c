@@ -10,6 +10,7 @@
 
 #include "model/recording_schema.h"
 #include "util/cleanup.h"
+#include "util/limits.h"
 
 #define SCRIPT_MAGIC "blklat-replay"
 
@@ -86,6 +87,16 @@ int replay_scale(const struct capture_config *cfg, u32 captured, struct problem 
 		return problem_set(p, -EINVAL, "%s: was captured at scale %u, finer ones such as %d can't "
 				   "be had from it", cfg->replay_file, captured, cfg->scale);
 	return cfg->scale < 0 ? (int)captured : cfg->scale;
+}
+
+int replay_fits(const struct capture_config *cfg, u32 n_watches, u32 scale, struct problem *p)
+{
+	u64 limit = cfg->max_memory ?: limits_memory(), bytes = snapshot_run_bytes(n_watches, scale);
+
+	if (bytes <= limit)
+		return 0;
+	return problem_set(p, -E2BIG, "%s: the counts of its %u watches need %lluK of memory at scale %u, more than they may "
+			   "take: raise --max-memory", cfg->replay_file, n_watches, (bytes + 1023) / 1024, scale);
 }
 
 void replay_forget_extremes(struct snapshot *s)

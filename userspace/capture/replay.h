@@ -27,6 +27,12 @@ extern const struct replay_source replay_recording_source;
  */
 int replay_scale(const struct capture_config *cfg, u32 captured, struct problem *p);
 
+/*
+ * Whether the counts of so many watches are within cfg->max_memory, or what any file may take where that is 0. Returns 0,
+ * or -E2BIG and a sentence.
+ */
+int replay_fits(const struct capture_config *cfg, u32 n_watches, u32 scale, struct problem *p);
+
 /* Begins an interval, since extremes are those of one: no IO has ended in it yet. */
 void replay_forget_extremes(struct snapshot *s);
 

@@ -60,6 +60,7 @@ static int script_begin(struct script *r)
 
 	if (err)
 		return err;
+	snapshot_track(&r->state);
 	r->watches = calloc(r->replay.capture.n_watches, sizeof(*r->watches));
 	if (!r->watches)
 		return -ENOMEM;
@@ -100,6 +101,9 @@ static int script_open(const struct capture_config *cfg, struct replay **ret, st
 	scale = replay_scale(cfg, r->script.scale, p);
 	if (scale < 0)
 		return scale;
+	err = replay_fits(cfg, r->script.n_watches, scale, p);
+	if (err)
+		return err;
 	r->devices = (struct device_table){ .n = r->script.n_devices, .d = r->script.devices };
 	r->replay.capture = (struct capture){
 		.watches = r->script.watches,

@@ -29,25 +29,30 @@ static void cleanup_sink(struct sink **s)
 		(*s)->ops->close(*s);
 }
 
-static int collect(struct capture *c, struct run *into, struct problem *p)
+static int collect(struct capture *c, const char *file, u64 max_bytes, struct run *into, struct problem *p)
 {
+	u64 played = snapshot_run_bytes(c->n_watches, c->scale);
 	const struct run_info info = run_info_of(c, 0);
 	const struct loop_config loop = { .percentiles = &run_over_time };
 	struct sink *sink CLEANUP(cleanup_sink) = NULL;
 
-	if (collect_open(&info, into, &sink))
+	if (collect_open(&info, max_bytes > played ? max_bytes - played : 1, into, &sink))
 		return problem_set(p, -ENOMEM, "out of memory");
-	return loop_run(c, sink, &loop, ignore_gone, p) == LOOP_FAILED ? -EIO : 0;
+	if (loop_run(c, sink, &loop, ignore_gone, p) != LOOP_FAILED)
+		return 0;
+	return !into->full ? -EIO : problem_set(p, -E2BIG, "%s: more than its first %u intervals of %u watches don't fit in the "
+						"memory that they may take: raise --max-memory", file, into->n,
+						into->n_watches);
 }
 
-int load_run(const char *file, struct run *ret, struct problem *p)
+int load_run(const char *file, u64 max_bytes, struct run *ret, struct problem *p)
 {
-	const struct capture_config cfg = { .scale = -1, .replay_file = file };
+	const struct capture_config cfg = { .scale = -1, .replay_file = file, .max_memory = max_bytes };
 	struct capture *c CLEANUP(cleanup_capture) = NULL;
 	int err = capture_replay.open(&cfg, &c, p);
 
 	if (!err)
-		err = collect(c, ret, p);
+		err = collect(c, file, max_bytes, ret, p);
 	if (!err && !ret->n)
 		err = problem_set(p, -ENODATA, "%s: has no interval", file);
 	return err;
@@ -66,15 +71,18 @@ int load_status(int err)
 	}
 }
 
-int load_runs(const char *const *files, u32 n, struct runs *ret, struct problem *p)
+int load_runs(const char *const *files, u32 n, u64 max_bytes, struct runs *ret, struct problem *p)
 {
+	u64 taken = 0;
 	int err = 0;
 
 	ret->r = calloc(n ? n : 1, sizeof(*ret->r));
 	if (!ret->r)
 		return problem_set(p, -ENOMEM, "out of memory");
-	for (; !err && ret->n < n; ret->n++)
-		err = load_run(files[ret->n], &ret->r[ret->n], p);
+	for (; !err && ret->n < n; ret->n++) {
+		err = load_run(files[ret->n], taken < max_bytes ? max_bytes - taken : 1, &ret->r[ret->n], p);
+		taken += run_bytes(&ret->r[ret->n]);
+	}
 	return err;
 }
 

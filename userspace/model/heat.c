@@ -7,9 +7,19 @@
 
 #define ROOM_FIRST 16
 
-void heat_init(struct heat *h, u32 scale)
+static u32 scale_of(u32 scale)
 {
-	*h = (struct heat){ .scale = scale < HEAT_SCALE_MAX ? scale : HEAT_SCALE_MAX, .per_column = 1 };
+	return scale < HEAT_SCALE_MAX ? scale : HEAT_SCALE_MAX;
+}
+
+void heat_init(struct heat *h, u32 scale, u32 columns_max)
+{
+	*h = (struct heat){ .scale = scale_of(scale), .columns_max = columns_max, .per_column = 1 };
+}
+
+u64 heat_column_bytes(u32 scale)
+{
+	return BLKLAT_CELLS(scale_of(scale)) * sizeof(u64);
 }
 
 void heat_uninit(struct heat *h)
@@ -55,8 +65,8 @@ static int make_room(struct heat *h, u32 columns)
 
 	while (room < columns)
 		room *= 2;
-	if (room > HEAT_COLUMNS_MAX)
-		room = HEAT_COLUMNS_MAX;
+	if (room > h->columns_max)
+		room = h->columns_max;
 	if (room <= h->room)
 		return 0;
 	cells = reallocarray(h->cells, room, BLKLAT_CELLS(h->scale) * sizeof(*cells));
@@ -70,11 +80,11 @@ static int make_room(struct heat *h, u32 columns)
 int heat_reach(struct heat *h, u32 interval)
 {
 	u32 columns = interval / h->per_column + 1;
-	int err = make_room(h, columns < HEAT_COLUMNS_MAX ? columns : HEAT_COLUMNS_MAX);
+	int err = make_room(h, columns < h->columns_max ? columns : h->columns_max);
 
 	if (err)
 		return err;
-	while (interval / h->per_column >= HEAT_COLUMNS_MAX)
+	while (interval / h->per_column >= h->columns_max)
 		halve(h);
 	for (; h->n <= interval / h->per_column; h->n++) {
 		struct hist added = heat_column(h, h->n);

@@ -10,14 +10,22 @@
 
 struct heat {
 	u32 scale;
-	u32 per_column;		/* intervals a column: 1, doubled whenever more than HEAT_COLUMNS_MAX are needed */
+	u32 columns_max;
+	u32 per_column;		/* intervals a column: 1, doubled whenever more than columns_max are needed */
 	u32 n;			/* columns; the last one may not have all its intervals yet */
 	u32 room;
 	u64 *cells;		/* [column][BLKLAT_CELLS(scale)] */
 };
 
-/* An empty one for histograms of @scale: theirs, or HEAT_SCALE_MAX if they are finer. */
-void heat_init(struct heat *h, u32 scale);
+/*
+ * An empty one for histograms of @scale: theirs, or HEAT_SCALE_MAX if they are finer. It will have up to @columns_max,
+ * at least 2.
+ */
+void heat_init(struct heat *h, u32 scale, u32 columns_max);
+
+/* What a column takes. */
+u64 heat_column_bytes(u32 scale);
+
 void heat_uninit(struct heat *h);
 
 /*

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define ROOM_FIRST 64
+#define HEAT_BYTES (256ULL << 20)	/* of all series together; some twenty watches have what they like */
+#define HEAT_COLUMNS_LEAST 32
 
 const struct percentiles run_over_time = {
 	.n = 4,
@@ -71,9 +73,21 @@ static int copy_watches(struct run *r, const struct run_source *from)
 	return frames_init(&r->total, r->copies, r->n_watches, r->scale);
 }
 
+static u32 heat_columns(u32 n_watches, u32 scale)
+{
+	u64 columns = HEAT_BYTES / ((u64)(n_watches ?: 1) * BLKLAT_OPS * heat_column_bytes(scale));
+
+	if (columns > HEAT_COLUMNS_MAX)
+		return HEAT_COLUMNS_MAX;
+	return columns < HEAT_COLUMNS_LEAST ? HEAT_COLUMNS_LEAST : columns;
+}
+
 int run_init(struct run *r, const struct run_source *from)
 {
-	struct run made = { .scale = from->scale, .interval_s = from->interval_s, .given = from->watches };
+	struct run made = {
+		.scale = from->scale, .interval_s = from->interval_s, .given = from->watches, .max_bytes = from->max_bytes,
+	};
+	u32 columns = heat_columns(from->n_watches, from->scale);
 	int err = origin_copy(&made.origin, from->origin);
 
 	if (!err)
@@ -92,7 +106,7 @@ int run_init(struct run *r, const struct run_source *from)
 		w->total = &made.total.f[i];
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			w->ops[op].total = &w->total->ops[op];
-			heat_init(&w->ops[op].heat, made.scale);
+			heat_init(&w->ops[op].heat, made.scale, columns);
 		}
 	}
 	*r = made;
@@ -169,13 +183,37 @@ static int grow_watch(struct watch_run *w, u32 room)
 	return err;
 }
 
+/* With room for so many intervals of so many series. */
+static u64 bytes_with(const struct run *r, u32 room, u32 n_series)
+{
+	const u64 interval = 2 * sizeof(double), watch = 3 * sizeof(u64) + sizeof(double);
+	const u64 series = N_SERIES_ARRAYS * sizeof(u64) + run_over_time.n * sizeof(double);
+	u32 columns = heat_columns(r->n_watches, r->scale);
+
+	return room * (interval + r->n_watches * watch + n_series * series) +
+	       n_series * heat_column_bytes(r->scale) * (room < columns ? room : columns);
+}
+
+u64 run_bytes(const struct run *r)
+{
+	return bytes_with(r, r->room, r->n_series);
+}
+
+static bool fits(struct run *r, u32 room, u32 n_series)
+{
+	r->full = r->max_bytes && bytes_with(r, room, n_series) > r->max_bytes;
+	return !r->full;
+}
+
 static int make_room(struct run *r)
 {
-	u32 room = r->room ? r->room * 2 : ROOM_FIRST;
+	u32 room = r->room ? r->room + r->room / 2 : ROOM_FIRST;
 	int err;
 
 	if (r->n < r->room)
 		return 0;
+	if (!fits(r, room, r->n_series))
+		return -E2BIG;
 	err = grow(&r->start_s, sizeof(double), room);
 	if (!err)
 		err = grow(&r->length_s, sizeof(double), room);
@@ -204,20 +242,21 @@ static void series_put(struct series_run *s, u32 i, const struct op_frame *o)
 }
 
 /* The first IO of an op: what was before it is empty. */
-static int series_begin(struct series_run *s, u32 n, u32 room)
+static int series_begin(struct run *r, struct series_run *s)
 {
 	u64 **const arrays[] = SERIES_ARRAYS(s);
 	struct series_run made = *s;
-	int err = grow_series(&made, room);
+	int err = fits(r, r->room, r->n_series + 1) ? grow_series(&made, r->room) : -E2BIG;
 
 	if (err) {
 		series_uninit(&made);	/* its heat has no cells yet */
 		return err;
 	}
 	*s = made;
+	r->n_series++;
 	for (u32 i = 0; i < N_SERIES_ARRAYS; i++)
-		memset(*arrays[i], 0, n * sizeof(u64));
-	for (u32 i = 0; i < n * run_over_time.n; i++)
+		memset(*arrays[i], 0, r->n * sizeof(u64));
+	for (u32 i = 0; i < r->n * run_over_time.n; i++)
 		s->percentile_ns[i] = -1;
 	return 0;
 }
@@ -232,7 +271,7 @@ static int prepare(struct run *r, const struct frames *interval)
 
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
 			if (!w->ops[op].ios && interval->f[i].ops[op].ios)
-				err = series_begin(&w->ops[op], r->n, r->room);
+				err = series_begin(r, &w->ops[op]);
 	}
 	for (u32 i = 0; !err && i < r->n_watches; i++)
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)

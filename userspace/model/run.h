@@ -19,6 +19,7 @@ struct run_source {
 	const char *engine;
 	u32 scale;
 	double interval_s;			/* as asked for */
+	u64 max_bytes;				/* that the run may take; 0: any */
 };
 
 /* Percentiles that are kept: of each interval p50 p90 p99 p99.9; of the whole also p95 p99.99 p99.999. */
@@ -55,6 +56,10 @@ struct watch_run {
 	bool gone;
 };
 
+/*
+ * A series takes some bytes an interval, and a heat that all of them together keep within bounds: the more there are, the
+ * fewer columns each has.
+ */
 struct run {
 	struct origin origin;		/* texts "" where unknown */
 	struct device_table devices;
@@ -73,6 +78,9 @@ struct run {
 	const struct watch *given;
 	struct watch *copies;
 	struct frames total;
+	u64 max_bytes;
+	bool full;			/* an interval was refused for it */
+	u32 n_series;			/* that had an IO */
 	u32 room;
 };
 
@@ -81,12 +89,15 @@ int run_init(struct run *r, const struct run_source *from);
 
 /*
  * Adds an interval. Frames may leave out watches whose device is gone; an interval without length
- * is left out. Returns 0, or -ENOMEM and the run is as it was.
+ * is left out. Returns 0, or -ENOMEM, or -E2BIG (it would take more than it may), and the run is as it was.
  */
 int run_add(struct run *r, const struct frames *interval);
 
 /* After the last interval: the totals' percentiles. The source is no longer needed. */
 void run_finish(struct run *r);
+
+/* What its intervals take, and those that there is room for. */
+u64 run_bytes(const struct run *r);
 
 /* Takes one that is all 0. */
 void run_uninit(struct run *r);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RUN_COPIES 6	/* what is read, two snapshots, an interval, all of them, and those that are collected */
+
 const char *const stage_names[BLKLAT_STAGES] = {
 	[BLKLAT_STAGE_DEVICE] = "device",
 	[BLKLAT_STAGE_QUEUE] = "queue",
@@ -49,6 +51,11 @@ u64 *op_cells_make(u32 watches, u32 scale)
 	if (scale > BLKLAT_SCALE_MAX)
 		return NULL;
 	return calloc((size_t)watches * BLKLAT_OPS + 1, OP_CELLS(scale) * sizeof(u64));
+}
+
+u64 snapshot_run_bytes(u32 watches, u32 scale)
+{
+	return RUN_COPIES * (u64)watches * BLKLAT_OPS * OP_CELLS(scale) * sizeof(u64);
 }
 
 u64 *op_cells_take(u64 *cells, u32 scale, struct hist *hist, struct hist *after_idle)

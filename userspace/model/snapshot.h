@@ -43,6 +43,9 @@ static inline u32 idle_scale(u32 scale)
 u64 *op_cells_make(u32 watches, u32 scale);
 u64 *op_cells_take(u64 *cells, u32 scale, struct hist *hist, struct hist *after_idle);
 
+/* What the histograms of a run's counts take that is played: of what is read, of two snapshots, of frames and their sums. */
+u64 snapshot_run_bytes(u32 watches, u32 scale);
+
 struct watch_counts {
 	struct op_counts ops[BLKLAT_OPS];
 	u64 started;		/* start events, counted in the slots just before the bins were read */

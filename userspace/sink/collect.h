@@ -7,9 +7,9 @@
 #include "sink/sink.h"
 
 /*
- * Begins @into, which is all 0; it is finished after the sink's summary and is the caller's to uninit,
- * whatever happens. Returns 0 or -ENOMEM.
+ * Begins @into, which is all 0 and takes @max_bytes at most (0: any); it is finished after the sink's summary and is the
+ * caller's to uninit, whatever happens. Returns 0 or -ENOMEM; the sink's interval also -E2BIG.
  */
-int collect_open(const struct run_info *info, struct run *into, struct sink **ret);
+int collect_open(const struct run_info *info, u64 max_bytes, struct run *into, struct sink **ret);
 
 #endif

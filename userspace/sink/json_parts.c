@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sink/json_later.h"
 #include "sink/utf8.h"
 #include "util/cleanup.h"
 
@@ -53,22 +54,33 @@ void json_add_text(struct json_object *to, const char *key, const char *text)
 	json_add(to, key, json_clean_text(text));
 }
 
+static struct json_object *count_at(const void *of, u32 i)
+{
+	return json_object_new_uint64((*(const u64 *const *)of)[i]);
+}
+
 struct json_object *json_counts(const u64 *counts, u32 n)
 {
-	struct json_object *to = json_object_new_array_ext(n ? n : 1);
+	return json_values_later(n, count_at, &counts, sizeof(counts));
+}
 
-	for (u32 i = 0; i < n; i++)
-		json_object_array_add(to, json_object_new_uint64(counts[i]));
-	return to;
+struct decimals {
+	const double *values;
+	int digits;
+};
+
+static struct json_object *decimal_at(const void *of, u32 i)
+{
+	const struct decimals *d = of;
+
+	return json_decimal(d->values[i], d->digits);
 }
 
 struct json_object *json_decimals(const double *values, u32 n, int digits)
 {
-	struct json_object *to = json_object_new_array_ext(n ? n : 1);
+	const struct decimals d = { values, digits };
 
-	for (u32 i = 0; i < n; i++)
-		json_object_array_add(to, json_decimal(values[i], digits));
-	return to;
+	return json_values_later(n, decimal_at, &d, sizeof(d));
 }
 
 struct json_object *json_latencies(const struct op_frame *o, const struct percentiles *ps)

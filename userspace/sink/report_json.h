@@ -18,7 +18,10 @@ struct report_window {
 	double from_s, to_s;
 };
 
-/* Returns the document, to be released by json_object_put(), or NULL when there is no memory. */
+/*
+ * Returns the document, to be released by json_object_put(), or NULL when there is no memory. @runs outlive it: most of
+ * it is made when it is written, and takes as much as its text.
+ */
 struct json_object *report_json(const struct run *runs, u32 n, const struct report_window *window);
 
 /* One op of one watch. */

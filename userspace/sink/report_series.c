@@ -2,26 +2,42 @@
 /* Of the report's document, what there is of one op of one device. */
 #include <math.h>
 
+#include "sink/json_later.h"
 #include "sink/json_parts.h"
 #include "sink/report_json.h"
 
-/* null where the interval has no IO. */
+/* Values of a series, null where the interval has no IO. */
+struct over_time {
+	const struct series_run *s;
+	u32 percentile;
+};
+
+static struct json_object *maximum_at(const void *of, u32 i)
+{
+	const struct series_run *s = ((const struct over_time *)of)->s;
+
+	return s->ios[i] ? json_object_new_uint64(s->max_ns[i]) : NULL;
+}
+
+static struct json_object *percentile_at(const void *of, u32 i)
+{
+	const struct over_time *o = of;
+
+	return o->s->ios[i] ? json_decimal(series_percentile(o->s, i, o->percentile), 0) : NULL;
+}
+
 static struct json_object *maxima(const struct run *r, const struct series_run *s)
 {
-	struct json_object *to = json_object_new_array_ext(r->n);
+	const struct over_time of = { .s = s };
 
-	for (u32 i = 0; i < r->n; i++)
-		json_object_array_add(to, s->ios[i] ? json_object_new_uint64(s->max_ns[i]) : NULL);
-	return to;
+	return json_values_later(r->n, maximum_at, &of, sizeof(of));
 }
 
 static struct json_object *percentile(const struct run *r, const struct series_run *s, u32 p)
 {
-	struct json_object *to = json_object_new_array_ext(r->n);
+	const struct over_time of = { s, p };
 
-	for (u32 i = 0; i < r->n; i++)
-		json_object_array_add(to, s->ios[i] ? json_decimal(series_percentile(s, i, p), 0) : NULL);
-	return to;
+	return json_values_later(r->n, percentile_at, &of, sizeof(of));
 }
 
 static struct json_object *percentiles(const struct run *r, const struct series_run *s)
@@ -130,21 +146,38 @@ static struct json_object *heat(const struct heat *h)
 	return to;
 }
 
-struct json_object *report_series(const struct run *r, const struct watch_run *w, u32 op,
-				  const struct steady_window *window)
-{
-	struct json_object *to = json_object_new_object();
-	const struct series_run *s = &w->ops[op];
+struct described {
+	const struct run *r;
+	const struct watch_run *w;
+	u32 op;
+	struct steady_window window;
+};
 
-	json_add(to, "op", json_object_new_string(op_names[op]));
+static struct json_object *describe(const void *of)
+{
+	const struct described *d = of;
+	const struct run *r = d->r;
+	const struct watch_run *w = d->w;
+	const struct series_run *s = &w->ops[d->op];
+	struct json_object *to = json_object_new_object();
+
+	json_add(to, "op", json_object_new_string(op_names[d->op]));
 	json_add(to, "ios", json_counts(s->ios, r->n));
 	json_add(to, "bytes", json_counts(s->bytes, r->n));
 	json_add(to, "max_ns", maxima(r, s));
 	json_add(to, "percentiles_ns", percentiles(r, s));
-	json_add(to, "total", total(r, w, op));
-	json_add(to, "steady", steady(r, s, window));
+	json_add(to, "total", total(r, w, d->op));
+	json_add(to, "steady", steady(r, s, &d->window));
 	json_add(to, "bins", json_bins(&s->total->hist));
 	json_add(to, "after_idle", after_idle(s->total));
 	json_add(to, "heat", heat(&s->heat));
 	return to;
+}
+
+struct json_object *report_series(const struct run *r, const struct watch_run *w, u32 op,
+				  const struct steady_window *window)
+{
+	const struct described of = { r, w, op, *window };
+
+	return json_later(describe, &of, sizeof(of));
 }

@@ -2,6 +2,9 @@
 #include "util/limits.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
+
+#define MEMORY_MAX_BYTES (4ULL << 30)
 
 void limits_raise_files(void)
 {
@@ -12,4 +15,11 @@ void limits_raise_files(void)
 	files.rlim_cur = files.rlim_max;
 	/* Where it may not be raised there are as many files as before. */
 	setrlimit(RLIMIT_NOFILE, &files);
+}
+
+u64 limits_memory(void)
+{
+	u64 half = (u64)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 2;
+
+	return half < MEMORY_MAX_BYTES ? half : MEMORY_MAX_BYTES;
 }

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a file may make a reader take: no more than --max-memory, or one sentence. Long honest runs are drawn."""
+import contextlib
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+BLKLAT = os.environ.get("BLKLAT", str(HERE.parents[1] / "build/blklat"))
+ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
+MIB = 1 << 20
+PROGRAM_BYTES = 48 * MIB  # that it takes whatever it reads
+SANITIZED = b"__asan_init" in pathlib.Path(BLKLAT).read_bytes()
+OPS = ("read", "write", "flush", "discard", "other")
+SCRIPT = "blklat-replay 1\ndevice d0\nwatch d0 device\n" + "".join(f"io {op} 60us 0 x1\n" for op in OPS) + "tick 1\ntick 1\n"
+
+
+# A child's peak counts from the fork on, so a small program forks it, not this one.
+MEASURE = """
+import os, sys
+pid = os.fork()
+if not pid:
+    os.execv(sys.argv[1], sys.argv[1:])
+_, status, usage = os.wait4(pid, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_maxrss, file=sys.stderr)
+"""
+
+
+def run(*args, out=subprocess.DEVNULL):
+    """Its status, what it says, and the most memory that it had (bytes)."""
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", MEASURE, BLKLAT, *map(str, args)], stdout=out,
+                          stderr=subprocess.PIPE, text=True, env=ENV, timeout=600, check=True)
+    *said, measured = done.stderr.splitlines(keepends=True)
+    status, kib = map(int, measured.split())
+    return status, "".join(said), kib * 1024
+
+
+def assert_bounded(used, limit):
+    if not SANITIZED:  # which takes several times as much
+        assert used < limit + PROGRAM_BYTES, f"{used / MIB:.0f} MiB"
+
+
+def assert_refused(done, limit, sentence, expected=1):
+    status, said, used = done
+    assert (status, said.count("\n")) == (expected, 1), said
+    assert sentence in said and "raise --max-memory" in said
+    assert_bounded(used, limit)
+
+
+def make(folder, *statements, script=SCRIPT):
+    """A recording of two intervals, the second with no IO, and what SQL makes of it."""
+    source, file = folder / "source", folder / "run.blklat"
+    source.write_text(script)
+    assert run("record", "--quiet", "--replay", source, "-o", file)[:2] == (0, "")
+    with contextlib.closing(sqlite3.connect(file)) as db, db:
+        for sql in statements:
+            db.execute(sql)
+    return file
+
+
+def numbers(n):
+    return f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {n})"
+
+
+def devices(n, stages=("device", "queue", "total")):
+    """As many devices as the first, each at so many stages."""
+    copied = "mapper, kind, model, scheduler, major, minor, size_bytes, hw_queues, tags, nr_requests, parent, iostats, hidden"
+    names = ", ".join(f"('{s}')" for s in stages)
+    return [f"{numbers(n - 1)} INSERT INTO device SELECT i, 'd' || i, {copied} FROM n, device WHERE id = 0",
+            f"WITH s(name) AS (VALUES {names}) INSERT INTO watch SELECT (SELECT max(id) FROM watch) + "
+            "row_number() OVER (ORDER BY d.id, s.name), d.id, s.name FROM device d, s WHERE d.id OR s.name != 'device'"]
+
+
+STATE = ", ".join("0" for _ in range(14)) + ", NULL, NULL"
+GONE = f"INSERT OR REPLACE INTO state SELECT 0, id, {STATE}, 1 FROM watch WHERE id"
+
+
+def intervals(n):
+    """More of them after the second, in which nothing is left but the first watch."""
+    return [f"{numbers(n)} INSERT INTO interval SELECT i + 2, i * 1000000000 + mono_ns, i * 1000000000 + wall_ns, 0, 1 "
+            "FROM n, interval WHERE id = 2",
+            f"{numbers(n)} INSERT INTO state SELECT i + 2, 0, {STATE}, 0 FROM n"]
+
+
+def of_all_watches(table, interval):
+    with_watch = {"state": "", "series": "op, ios, bytes, errors, sum_ns, min_ns, max_ns, bins, idle_ios, idle_sum_ns, idle_bins"}
+    if table == "state":
+        return f"INSERT OR REPLACE INTO state SELECT {interval}, id, {STATE}, 0 FROM watch"
+    return f"INSERT INTO series SELECT {interval}, w.id, {with_watch[table]} FROM series s, watch w WHERE s.interval = 1 AND " \
+        "s.watch = 0 AND w.id"
+
+
+def small_file_with_large_charts(folder, n_devices=340, n=1200):
+    """Each series has one IO, in the first interval; then all devices but one are gone."""
+    return make(folder, *devices(n_devices), of_all_watches("state", 0), of_all_watches("state", 1),
+                of_all_watches("series", 1), of_all_watches("state", 2),
+                "UPDATE state SET gone = 1 WHERE interval = 2 AND watch", *intervals(n))
+
+
+@pytest.mark.parametrize("command", [["report", "--format", "json"], ["report", "-o", "/dev/null"], ["compare"]],
+                         ids=lambda c: c[1] if len(c) > 1 else c[0])
+def test_a_small_file_with_large_charts(tmp_path, command):
+    """5100 series that have 2.5 MiB of a chart each, if they may: 13 GB, of a file that says nothing else."""
+    file = small_file_with_large_charts(tmp_path)
+    assert file.stat().st_size < 4 * MIB
+    again = [file] if command[0] == "compare" else []
+    assert_refused(run(*command, "--max-memory", "1500M", file, *again), 1500 * MIB, str(file))
+
+
+def test_intervals_of_devices_that_are_gone(tmp_path):
+    """40 bytes of an interval are 32 for each watch, which need not be in it."""
+    file = make(tmp_path, *devices(340), GONE, *intervals(30000))
+    assert file.stat().st_size < 4 * MIB
+    assert_refused(run("report", "--format", "json", "--max-memory", "2G", file), 2048 * MIB, "watches don't fit")
+    assert_refused(run("compare", file, "--max-memory", "1G", file), 1024 * MIB, "watches don't fit")
+
+
+def test_more_watches_than_there_is_room_for(tmp_path):
+    file = make(tmp_path, *devices(4000), GONE)
+    assert file.stat().st_size < 2 * MIB
+    sentence = "the counts of its 12000 watches need"
+    for args in (["report", "--format", "json"], ["compare", file]):
+        assert_refused(run(*args, file, "--max-memory", "1G"), 1024 * MIB, sentence)
+    # As where a device's counters need more than they may take.
+    for args in (["live"], ["record", "--quiet", "-o", tmp_path / "again"]):
+        assert_refused(run(*args, "--replay", file, "--max-memory", "1G"), 1024 * MIB, sentence, expected=2)
+    assert not (tmp_path / "again").exists()
+
+
+def test_scripts(tmp_path):
+    """128 watches, which one statement of six bytes makes larger."""
+    file, text = tmp_path / "script", ["blklat-replay 1"]
+    text += [f"device d{i}\nwatch d{i} device\nwatch d{i} total" for i in range(64)]
+    text += [f"on d{i} {stage}\n" + "\n".join(f"io {op} 1ms 512" for op in OPS) for i in range(64) for stage in ("device", "total")]
+    file.write_text("\n".join(text) + "\n" + "tick 1\n" * 100000)
+    for args in (["report", "--format", "json"], ["compare", file]):
+        assert_refused(run(*args, "--max-memory", "600M", file), 600 * MIB, str(file))
+
+
+def test_a_schema_without_end(tmp_path):
+    """SQLite holds it in memory, whoever looks at it."""
+    file = make(tmp_path)
+    with contextlib.closing(sqlite3.connect(file)) as db, db:
+        for i in range(200):
+            db.execute(f"CREATE TABLE large{i}(x DEFAULT '{'x' * 900000}')")
+    for args in (["report", "--format", "json"], ["compare", file], ["live", "--replay"]):
+        status, said, used = run(*args, file)
+        assert (status, said.count("\n")) == (1, 1) and "Cannot allocate memory" in said
+        assert_bounded(used, 64 * MIB)
+
+
+def test_more_than_a_thousand_watches(tmp_path):
+    """Read as they are written: 400 devices at three stages, each with its IOs."""
+    file = make(tmp_path, *devices(400), *(of_all_watches("state", i) for i in range(3)), of_all_watches("series", 1))
+    with open(tmp_path / "json", "w") as out:
+        assert run("report", "--format", "json", file, out=out)[:2] == (0, "")
+    watches = json.loads((tmp_path / "json").read_text())["runs"][0]["watches"]
+    assert len(watches) == 1200
+    assert all(len(w["ops"]) == 5 and all(o["ios"] == [1, 0] for o in w["ops"]) for w in watches)
+
+
+def test_hours_of_64_devices_are_drawn(tmp_path):
+    """Half of one at 1 s, three stages, reads and writes of a usual width, within 1.5 GiB."""
+    ios = "".join(f"io {op} {50 + 3 * i}us 4096 x{1 + 37 * i % 200}\n" for op in ("read", "write") for i in range(40))
+    file = make(tmp_path, *devices(64), *(of_all_watches("state", i) for i in range(3)), of_all_watches("series", 1),
+                f"{numbers(1800)} INSERT INTO interval SELECT i + 2, i * 1000000000 + mono_ns, i * 1000000000 + wall_ns, 0, 1 "
+                "FROM n, interval WHERE id = 2",
+                f"{numbers(1800)} INSERT INTO state SELECT i + 2, w.id, {STATE}, 0 FROM n, watch w ORDER BY i, w.id",
+                f"{numbers(1800)} INSERT INTO series SELECT i + 2, watch, op, ios, bytes, errors, sum_ns, min_ns, max_ns, "
+                "bins, idle_ios, idle_sum_ns, idle_bins FROM n, series s WHERE s.interval = 1 ORDER BY i, watch, op",
+                script="blklat-replay 1\ndevice d0\nwatch d0 device\n" + ios + "tick 1\ntick 1\n")
+    with open(tmp_path / "json", "w") as out:
+        status, said, used = run("report", "--format", "json", "--max-memory", "1500M", file, out=out)
+    assert (status, said) == (0, "")
+    assert_bounded(used, 1500 * MIB)
+    r = json.loads((tmp_path / "json").read_text())["runs"][0]
+    assert len(r["watches"]) == 192 and len(r["start_s"]) == 1802
+    one = sum(1 + 37 * i % 200 for i in range(40))
+    for w in r["watches"]:
+        for o in w["ops"]:
+            assert o["total"]["ios"] == 1801 * one and o["ios"] == [one, 0] + [one] * 1800
+            columns = [sum(c[1::2]) for c in o["heat"]["columns"]]
+            assert sum(columns) == 1801 * one
+            assert len(columns) == -(-1802 // o["heat"]["per_column"])
