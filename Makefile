@@ -33,7 +33,11 @@ endif
 LIBS     := libbpf json-c sqlite3 libprotobuf-c libmicrohttpd gnutls yaml-0.1 libcrypt libcap-ng libseccomp
 INCLUDES := -Iinclude -Iuserspace -I$(O)/include -I$(O)/bpf -I$(O)/userspace
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(CI),-Werror)
-SANITIZE := $(if $(SAN),-fsanitize=address$(,)undefined -fno-omit-frame-pointer)
+SANITIZERS_1 := address$(,)undefined
+# The fences that it does not know are against what the kernel writes, which it does not see either.
+SANITIZERS_thread := thread -Wno-tsan
+SANITIZE := $(if $(SAN),-fsanitize=$(or $(SANITIZERS_$(SAN)),$(error SAN is 1 or thread)) -fno-sanitize-recover=all \
+	    -fno-omit-frame-pointer)
 CFLAGS   ?= -O2 -g
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DBLKLAT_VERSION='"$(VERSION)"' $(CFLAGS) $(WARNINGS) $(SANITIZE) \
 	     $(INCLUDES) $(shell $(PKG_CONFIG) --cflags $(LIBS)) -MMD -MP
@@ -45,6 +49,9 @@ OBJECTS := $(SOURCES:%.c=$(O)/%.o) $(PROTOS:%.proto=$(O)/%.pb-c.o)
 # All but main.c, for the unit tests to link.
 LIBRARY := $(O)/libblklat.a
 
+# How a sanitizer reports; an object by itself, since nothing refers to it.
+SANITIZER_OPTIONS := $(if $(SAN),$(O)/tests/sanitizers.o)
+
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 
 ARCH     := $(shell uname -m | sed -e 's/x86_64/x86/' -e 's/aarch64/arm64/')
@@ -54,7 +61,7 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs test-soak bench bench-vm bench-serve bench-web bench-programs
+.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs unit-programs threaded-programs sanitized-programs test-sanitized test-soak bench bench-vm bench-serve bench-web bench-programs
 
 all: $(O)/blklat
 
@@ -72,6 +79,7 @@ help:
 	@echo "make test-fuzz    each parser, a minute in all  (no root)  FUZZ_SECONDS=600 for more"
 	@echo "make test-prom    the exposition, rules and dashboard, by a real Prometheus  (no root)"
 	@echo "make test-serve   the service: what it answers, to whom, under which load; partly as root"
+	@echo "make test-sanitized  unit, cli, report and serve with sanitizers: addresses, undefined behaviour, threads"
 	@echo "make test-live    this machine's kernel: loop and zram, fio as load and oracle"
 	@echo "make test-kunit   the kernel module's parts in a user-mode kernel, then with KASAN and lockdep"
 	@echo "make test-vm      both engines on stock Debian kernels in an emulator;  KERNEL=6.12 for one"
@@ -87,7 +95,7 @@ help:
 	@echo "make clean        remove $(O)/"
 	@echo
 	@echo "O=DIR builds elsewhere, V=1 shows the commands, SAN=1 adds address and undefined sanitizers,"
-	@echo "CI=1 makes warnings errors."
+	@echo "SAN=thread the thread sanitizer, CI=1 makes warnings errors."
 
 # --- what Debian has --------------------------------------------------------------------------
 
@@ -151,7 +159,7 @@ $(WEB_PAGES) &: $(WEB_SOURCES) $(WEB)/node_modules/.installed
 
 # --- userspace -------------------------------------------------------------------------------
 
-$(O)/userspace/sink/report_html.o $(O)/userspace/serve/page.o: private INCLUDES += -Wa,-I$(O)
+$(O)/userspace/sink/report_html.o $(O)/userspace/serve/page.o: private INCLUDES += -Wa,-I$(WEB)/..
 $(O)/userspace/sink/report_html.o $(O)/userspace/serve/page.o: $(WEB_PAGES)
 $(addprefix $(O)/userspace/capture/,bpf.o bpf_programs.o bpf_setup.o): $(O)/bpf/blklat.skel.h
 $(O)/userspace/capture/bpf_find.o: $(O)/bpf/find.skel.h
@@ -171,7 +179,7 @@ $(O)/%.o: $(O)/%.c $(O)/flags
 $(LIBRARY): $(filter-out $(O)/userspace/main.o,$(OBJECTS))
 	$(call quiet,AR,$@)rm -f $@ && $(AR) rcs $@ $^
 
-$(O)/blklat: $(O)/userspace/main.o $(LIBRARY)
+$(O)/blklat: $(O)/userspace/main.o $(SANITIZER_OPTIONS) $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
 # --- kernel module ---------------------------------------------------------------------------
@@ -280,7 +288,9 @@ bench-programs: $(O)/blklat $(addprefix $(O)/bench/,floor drain recording exposi
 
 # --- tests -----------------------------------------------------------------------------------
 
-$(O)/tests/unit/%: $(O)/tests/unit/%.o $(LIBRARY)
+$(O)/tests/sanitizers.o: private CFLAGS += -DREPORTS='"$(abspath $(O))/reports"'
+
+$(O)/tests/unit/%: $(O)/tests/unit/%.o $(SANITIZER_OPTIONS) $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -lcmocka -o $@
 
 # The live tests' second opinions, BPF programs of their own.
@@ -350,17 +360,34 @@ test-package test-vm: deb-files
 LEVELS := tree unit cli report web prom package fuzz serve live kunit vm
 RUN_TESTS = $(PYTHON) tests/run.py $(O)
 
+# In 'make test' these are not run plain: with sanitizers they find the same and more.
+SANITIZED := unit cli report serve
+WITH_SANITIZERS := $(SANITIZED:%=%@address) threaded@thread
+ADDRESS = O=$(O)/address SAN=1 WEB=$(abspath $(WEB))
+THREAD = O=$(O)/thread SAN=thread WEB=$(abspath $(WEB))
+
+sanitized-programs: all
+	+@$(MAKE) -s --no-print-directory $(ADDRESS) unit-programs
+	+@$(MAKE) -s --no-print-directory $(THREAD) threaded-programs
+
 # One guest says most; 'make test-vm' takes all of them.
 test: export KERNEL ?= 6.1
 test: PACKAGES += $(DEB_TOOLS)
 test: deps
-	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS) deb-files
-	@$(RUN_TESTS) $(LEVELS)
+	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS) deb-files sanitized-programs
+	@$(RUN_TESTS) tree $(WITH_SANITIZERS) $(filter-out tree $(SANITIZED),$(LEVELS))
 
-test-programs: all $(UNIT_TESTS) $(INTRUDER) $(WIDENED_PROGRAMS) $(O)/tests/live/witness $(O)/tests/live/unseen $(O)/tests/prom/exposition $(O)/bench/exposition
+unit-programs: all $(UNIT_TESTS)
+
+threaded-programs: all $(patsubst %.c,$(O)/%,$(shell grep -l pthread_create tests/unit/test_*.c))
+
+test-programs: unit-programs $(INTRUDER) $(WIDENED_PROGRAMS) $(O)/tests/live/witness $(O)/tests/live/unseen $(O)/tests/prom/exposition $(O)/bench/exposition
 
 $(LEVELS:%=test-%): test-%: test-programs
 	@$(RUN_TESTS) $*
+
+test-sanitized: sanitized-programs
+	@$(RUN_TESTS) $(WITH_SANITIZERS)
 
 test-soak: test-programs
 	@$(RUN_TESTS) soak

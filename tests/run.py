@@ -4,12 +4,13 @@
 
 usage: run.py BUILD LEVEL...      (levels: tree unit cli report web prom package fuzz serve live kunit vm soak)
 
-A level that fails does not stop the others. The exit status is 0 only if nothing failed and every
-level ran at least one test.
+unit@address is the level unit in BUILD/address, a build with sanitizers. A level that fails does not stop the others. The
+exit status is 0 only if nothing failed, every level ran at least one test, and no sanitizer had anything to report.
 """
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -64,9 +65,9 @@ def cmocka(program):
     return counted(status, count)
 
 
-def pytest(folder, **env):
+def pytest(*chosen, **env):
     count = Count()
-    status, output = run([sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", folder], **env)
+    status, output = run([sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", *chosen], **env)
     for number, what in PYTEST.findall(output.strip().split("\n")[-1]):
         key = {"passed": "passed", "skipped": "skipped"}.get(what, "failed")
         count[key] += int(number)
@@ -103,6 +104,18 @@ def vm(build):
     return count
 
 
+def threaded(build):
+    """What has threads, under the thread sanitizer: the unit tests that have some, and the service with its scout."""
+    count = Count()
+    for source in sorted((ROOT / "tests/unit").glob("test_*.c")):
+        if "pthread_create" in source.read_text():
+            count.add(cmocka(build / "tests/unit" / source.stem))
+    serve = [f"tests/serve/test_{name}.py" for name in ("access", "life", "routes", "stream")]
+    count.add(pytest(*serve, "-m", "not plain"))
+    count.add(pytest("tests/serve/test_live.py", "-k", "come_and_go or metrics_and_snapshot"))
+    return count
+
+
 def unit(build):
     count = Count()
     status, _ = run([sys.executable, "tests/vectors/check_bins.py"])
@@ -111,6 +124,11 @@ def unit(build):
     for source in sorted((ROOT / "tests/unit").glob("test_*.c")):
         count.add(cmocka(build / "tests/unit" / source.stem))
     return count
+
+
+def serve(build):
+    # The service's filter of system calls keeps a sanitizer from looking for leaks, and from opening its file.
+    return pytest("tests/serve", ASAN_OPTIONS="detect_leaks=0:log_path=stderr")
 
 
 def web(build):
@@ -133,12 +151,44 @@ LEVELS = {
     "prom": lambda build: pytest("tests/prom"),
     "package": lambda build: pytest("tests/package"),
     "fuzz": lambda build: program("tests/fuzz/fuzz.py", str(build)),
-    "serve": lambda build: pytest("tests/serve"),
+    "serve": serve,
     "live": lambda build: pytest("tests/live"),
     "kunit": kunit,
     "vm": vm,
+    "threaded": threaded,
     "soak": lambda build: pytest("tests/soak", WEB=str(build / "web")),
 }
+
+
+def use(build, flavour):
+    """The program of a flavour for all tests from here on. Returns where it is."""
+    os.environ["BLKLAT_PLAIN"] = str(build / "blklat")
+    build = build / flavour
+    os.environ["BLKLAT"] = str(build / "blklat")
+    shutil.rmtree(build / "reports", ignore_errors=True)
+    (build / "reports").mkdir(parents=True)
+    return build
+
+
+def reported(build):
+    """What the sanitizers of a build wrote, be it of a program whose end nobody looked at (tests/sanitizers.c)."""
+    reports = sorted((build / "reports").glob("report*"))
+    for report in reports:
+        print(report.read_text(errors="replace"), flush=True)
+    return len(reports)
+
+
+def run_level(name, build):
+    """name: LEVEL or LEVEL@FLAVOUR"""
+    level, _, flavour = name.partition("@")
+    before = dict(os.environ)
+    if flavour:
+        build = use(build, flavour)
+    count = LEVELS[level](build)
+    if flavour:
+        count["failed"] += reported(build)
+    os.environ.update(before)
+    return count
 
 
 def main():
@@ -147,7 +197,7 @@ def main():
     for level in sys.argv[2:]:
         print(f"=== {level}", flush=True)
         begin = time.monotonic()
-        count = LEVELS[level](build)
+        count = run_level(level, build)
         print(f"=== {level}: {count} in {time.monotonic() - begin:.0f} s\n", flush=True)
         total.add(count)
         if not count["passed"]:

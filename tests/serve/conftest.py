@@ -15,6 +15,17 @@ import devices  # noqa: E402
 import service  # noqa: E402
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "plain: looks at threads, memory or time, of which a sanitizer has or takes its own")
+
+
+@pytest.fixture(autouse=True)
+def binary(request, monkeypatch):
+    """What looks at the process from outside looks at the program that is shipped."""
+    if request.node.get_closest_marker("plain"):
+        monkeypatch.setattr(service, "BLKLAT", service.PLAIN)
+
+
 @pytest.fixture
 def need_root():
     if os.geteuid() != 0:

@@ -14,6 +14,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLKLAT = os.environ.get("BLKLAT", str(ROOT / "build/blklat"))
+# Where BLKLAT is built with sanitizers, the one without.
+PLAIN = os.environ.get("BLKLAT_PLAIN", BLKLAT)
 DEADLINE_S = 60 * float(os.environ.get("BLKLAT_SLOW", 1))
 REPLAYS = ROOT / "tests/cli/replay"
 

@@ -101,6 +101,7 @@ def test_a_socket_that_is_not_there_is_no_failure(script):
             assert s.request("/metrics").status == 200
 
 
+@pytest.mark.plain
 def test_nothing_is_kept(script):
     """No capability, no way back to any, system calls filtered; in each of its threads."""
     with Serve("--replay", script()) as s:

@@ -284,6 +284,7 @@ def capabilities(s):
     return sorted(found)
 
 
+@pytest.mark.plain
 def test_what_is_kept_is_what_later_captures_take(slots):
     """CAP_PERFMON (38) and CAP_BPF (39), in effect nowhere; what sends, what serves and what sees to the end have none."""
     device = slots.attach(0)
@@ -422,6 +423,7 @@ def test_intervals_are_on_time_while_users_are_read_again(slots, tmp_path):
         on_time(s.until(intervals, "a stream"), machine)
 
 
+@pytest.mark.plain
 def test_opening_captures_leaves_no_memory_behind(slots):
     """Each takes more than 20 MiB for a moment."""
     device = slots.attach(0)
@@ -434,6 +436,7 @@ def test_opening_captures_leaves_no_memory_behind(slots):
         assert first < 16000 and s.rss_kib() - first < 12000, (first, s.rss_kib())
 
 
+@pytest.mark.plain
 def test_only_the_thread_that_captures_has_priority(slots):
     """Those that serve and that open captures are ordinary, or less."""
     device = slots.attach(0)

@@ -15,6 +15,8 @@ from pressure import attackers, sleeper
 from service import Serve, lateness
 from users import basic, bcrypt
 
+pytestmark = pytest.mark.plain
+
 LATE_S = 0.05
 INTERVAL_S = 0.25
 

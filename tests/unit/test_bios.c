@@ -105,7 +105,7 @@ static void test_while_written(void **state)
 				assert_int_equal(counts[w].earliest_ns % 2, w);
 		seen += counts[0].in_flight + counts[1].in_flight;
 	}
-	over = true;
+	__atomic_store_n(&over, true, __ATOMIC_RELAXED);
 	pthread_join(writer, NULL);
 }
 
