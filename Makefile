@@ -77,6 +77,7 @@ help:
 	@echo "make test-web     the report's page in headless Chromium (no root)"
 	@echo "make test-package the service's unit, completions, Debian packages in a chroot (root)"
 	@echo "make test-fuzz    each parser, a minute in all  (no root)  FUZZ_SECONDS=600 for more"
+	@echo "make test-faults  each allocation and each call for a file fails once, for record, report, compare and live  (no root)"
 	@echo "make test-prom    the exposition, rules and dashboard, by a real Prometheus  (no root)"
 	@echo "make test-serve   the service: what it answers, to whom, under which load; partly as root"
 	@echo "make test-sanitized  unit, cli, report and serve with sanitizers: addresses, undefined behaviour, threads"
@@ -103,7 +104,7 @@ PACKAGES := gcc make clang libclang-rt-14-dev llvm bpftool libbpf-dev libelf-dev
 	    libprotobuf-c-dev protobuf-c-compiler libcmocka-dev libmicrohttpd-dev libgnutls28-dev \
 	    libyaml-dev libcrypt-dev libcap-ng-dev libseccomp-dev pkg-config linux-libc-dev python3 python3-pytest fio jq util-linux \
 	    mount fdisk e2fsprogs procps mandoc flex bison bc xz-utils libssl-dev mmdebstrap python3-bpfcc chromium \
-	    fonts-dejavu-core python3-prometheus-client python3-yaml
+	    fonts-dejavu-core python3-prometheus-client python3-yaml strace
 # A Node.js of one's own serves as well as Debian's.
 PACKAGES += $(if $(shell command -v $(NPM)),,nodejs npm)
 
@@ -332,6 +333,12 @@ $(eval $(call widened_objects,plain))
 
 # What a scrape would get, for the tests with Prometheus.
 export EXPOSITION = $(abspath $(O))/tests/prom/exposition
+export NO_MEMORY = $(abspath $(O))/tests/faults/no_memory.so
+
+# Preloaded, so no sanitizer and nothing of ours is in it.
+$(NO_MEMORY): tests/faults/no_memory.c
+	$(call quiet,CC,$@)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARNINGS) -shared -fPIC $< -o $@
+
 export EXPOSITION_BENCH = $(abspath $(O))/bench/exposition
 
 $(O)/tests/prom/exposition: $(O)/tests/prom/exposition.o $(LIBRARY)
@@ -357,7 +364,7 @@ test-fuzz: $(FUZZERS)
 export DEBS = $(abspath $(DEB))
 test-package test-vm: deb-files
 
-LEVELS := tree unit cli report web prom package fuzz serve live kunit vm
+LEVELS := tree unit cli report web prom package fuzz faults serve live kunit vm
 RUN_TESTS = $(PYTHON) tests/run.py $(O)
 
 # In 'make test' these are not run plain: with sanitizers they find the same and more.
@@ -381,7 +388,8 @@ unit-programs: all $(UNIT_TESTS)
 
 threaded-programs: all $(patsubst %.c,$(O)/%,$(shell grep -l pthread_create tests/unit/test_*.c))
 
-test-programs: unit-programs $(INTRUDER) $(WIDENED_PROGRAMS) $(O)/tests/live/witness $(O)/tests/live/unseen $(O)/tests/prom/exposition $(O)/bench/exposition
+test-programs: unit-programs $(INTRUDER) $(WIDENED_PROGRAMS) $(O)/tests/live/witness $(O)/tests/live/unseen $(O)/tests/prom/exposition $(O)/bench/exposition \
+		$(NO_MEMORY)
 
 $(LEVELS:%=test-%): test-%: test-programs
 	@$(RUN_TESTS) $*

@@ -107,7 +107,7 @@ static int read_file(struct replay_reader *r, FILE *f)
 		if (err)
 			return err;
 	}
-	if (ferror(f))
+	if (!feof(f))
 		return problem_set(r->p, -errno, "%s: can't be read: %s", r->file, strerror(errno));
 	if (r->line == 1)
 		return reader_bad(r, "an empty file is no replay script");

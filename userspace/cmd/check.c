@@ -279,50 +279,50 @@ static int print_text(const struct findings *f)
 
 static struct json_object *json_machine(const struct machine *m)
 {
-	struct json_object *o = json_object_new_object(), *caps = json_object_new_object();
+	struct json_object *o = json_new_object(), *caps = json_new_object();
 
 	for (u32 i = 0; i < CAPABILITIES; i++)
-		json_object_object_add(caps, capability_names[i], json_object_new_boolean(m->capable[i]));
-	json_object_object_add(o, "schema", json_object_new_int(1));
-	json_object_object_add(o, "kernel", json_text(m->release));
-	json_object_object_add(o, "cpus", json_object_new_uint64(m->cpus));
-	json_object_object_add(o, "btf", json_object_new_boolean(m->btf));
-	json_object_object_add(o, "lockdown", json_text(m->lockdown));
-	json_object_object_add(o, "capabilities", caps);
-	json_object_object_add(o, "locked_memory_bytes", m->locked_memory_bytes == ~0ULL ? NULL :
-			       json_object_new_uint64(m->locked_memory_bytes));
+		json_add(caps, capability_names[i], json_new_boolean(m->capable[i]));
+	json_add(o, "schema", json_new_int(1));
+	json_add(o, "kernel", json_text(m->release));
+	json_add(o, "cpus", json_new_count(m->cpus));
+	json_add(o, "btf", json_new_boolean(m->btf));
+	json_add(o, "lockdown", json_text(m->lockdown));
+	json_add(o, "capabilities", caps);
+	json_add(o, "locked_memory_bytes", m->locked_memory_bytes == ~0ULL ? NULL :
+		 json_new_count(m->locked_memory_bytes));
 	return o;
 }
 
 static struct json_object *json_engines(const struct findings *f)
 {
-	struct json_object *a = json_object_new_array_ext(f->n_engines);
+	struct json_object *a = json_new_array(f->n_engines);
 
 	for (u32 i = 0; i < f->n_engines; i++) {
 		const struct engine *e = &f->engines[i];
-		struct json_object *o = json_object_new_object();
+		struct json_object *o = json_new_object();
 
-		json_object_object_add(o, "name", json_object_new_string(e->ops->name));
-		json_object_object_add(o, "about", json_object_new_string(e->ops->about));
-		json_object_object_add(o, "usable", json_object_new_boolean(!e->err));
-		json_object_object_add(o, "problem", e->err ? json_object_new_string(e->why.text) : NULL);
-		json_object_array_add(a, o);
+		json_add(o, "name", json_new_text(e->ops->name));
+		json_add(o, "about", json_new_text(e->ops->about));
+		json_add(o, "usable", json_new_boolean(!e->err));
+		json_add(o, "problem", e->err ? json_new_text(e->why.text) : NULL);
+		json_append(a, o);
 	}
 	return a;
 }
 
 static struct json_object *json_cost(struct run_cost cost)
 {
-	struct json_object *o = json_object_new_object();
+	struct json_object *o = json_new_object();
 
-	json_object_object_add(o, "scale", cost.scale < 0 ? NULL : json_object_new_int(cost.scale));
-	json_object_object_add(o, "memory_bytes", json_object_new_uint64(cost.bytes));
+	json_add(o, "scale", cost.scale < 0 ? NULL : json_new_int(cost.scale));
+	json_add(o, "memory_bytes", json_new_count(cost.bytes));
 	return o;
 }
 
 static struct json_object *json_runs(const struct findings *f)
 {
-	struct json_object *a = json_object_new_array();
+	struct json_object *a = json_new_array(0);
 	const struct watches *w = &f->watches;
 	u32 stages, n;
 
@@ -331,9 +331,9 @@ static struct json_object *json_runs(const struct findings *f)
 
 		n = same_device(w, i, &stages);
 		o = json_cost(cost_of(f, w->w + i, n));
-		json_object_object_add(o, "device", json_object_new_string(w->w[i].device->name));
-		json_object_object_add(o, "stages", json_stages(stages));
-		json_object_array_add(a, o);
+		json_add(o, "device", json_new_text(w->w[i].device->name));
+		json_add(o, "stages", json_stages(stages));
+		json_append(a, o);
 	}
 	return a;
 }
@@ -342,11 +342,10 @@ static int print_json(const struct findings *f)
 {
 	struct json_object *o = json_machine(&f->machine);
 
-	json_object_object_add(o, "engines", json_engines(f));
-	json_object_object_add(o, "memory_limit_bytes", json_object_new_uint64(f->memory_limit));
-	json_object_object_add(o, "runs", json_runs(f));
-	json_object_object_add(o, "together", f->watches.n ?
-			       json_cost(cost_of(f, f->watches.w, f->watches.n)) : NULL);
+	json_add(o, "engines", json_engines(f));
+	json_add(o, "memory_limit_bytes", json_new_count(f->memory_limit));
+	json_add(o, "runs", json_runs(f));
+	json_add(o, "together", f->watches.n ? json_cost(cost_of(f, f->watches.w, f->watches.n)) : NULL);
 	return json_print(o);
 }
 

@@ -4,6 +4,7 @@
 #define CMD_CMD_H
 
 #include "util/problem.h"
+#include "util/types.h"
 
 /* Exit statuses, for scripts to rely on. */
 enum {
@@ -34,5 +35,11 @@ extern const struct command command_compare;
  * that one can 'return command_fail(argv[0], STATUS_USAGE, &p)'.
  */
 int command_fail(const char *who, int status, const struct problem *p);
+
+/* Whether @err, of a file that the command line names, is no fault of the command line: memory, room, a device. */
+bool command_err_is_ours(int err);
+
+/* Says that there is no memory, and returns STATUS_FAILED. */
+int command_no_memory(const char *who);
 
 #endif

@@ -9,16 +9,16 @@
 
 struct json_object *json_text(const char *text)
 {
-	return text[0] ? json_object_new_string(text) : NULL;
+	return text[0] ? json_new_text(text) : NULL;
 }
 
 struct json_object *json_stages(u32 stages)
 {
-	struct json_object *a = json_object_new_array_ext(BLKLAT_STAGES);
+	struct json_object *a = json_new_array(BLKLAT_STAGES);
 
 	for (u32 s = 0; s < BLKLAT_STAGES; s++)
 		if (stages >> s & 1)
-			json_object_array_add(a, json_object_new_string(stage_names[s]));
+			json_append(a, json_new_text(stage_names[s]));
 	return a;
 }
 

@@ -3,9 +3,7 @@
 #ifndef CMD_JSON_H
 #define CMD_JSON_H
 
-#include <json-c/json.h>
-
-#include "util/types.h"
+#include "util/json.h"
 
 /* A string, or null for "". */
 struct json_object *json_text(const char *text);

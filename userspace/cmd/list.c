@@ -132,45 +132,45 @@ static int print_text(const struct device_table *t, bool all)
 
 static struct json_object *json_lower(const struct device_table *t, const struct device *d)
 {
-	struct json_object *a = json_object_new_array_ext(d->n_lower);
+	struct json_object *a = json_new_array(d->n_lower);
 
 	for (u32 i = 0; i < d->n_lower; i++)
-		json_object_array_add(a, json_object_new_string(t->d[d->lower[i]].name));
+		json_append(a, json_new_text(t->d[d->lower[i]].name));
 	return a;
 }
 
 static struct json_object *json_device(const struct device_table *t, u32 i)
 {
 	const struct device *d = &t->d[i];
-	struct json_object *o = json_object_new_object();
+	struct json_object *o = json_new_object();
 
-	json_object_object_add(o, "name", json_object_new_string(d->name));
-	json_object_object_add(o, "kind", json_object_new_string(d->kind));
-	json_object_object_add(o, "model", json_text(d->model));
-	json_object_object_add(o, "mapper", json_text(d->mapper));
-	json_object_object_add(o, "major", d->hidden ? NULL : json_object_new_uint64(d->major));
-	json_object_object_add(o, "minor", d->hidden ? NULL : json_object_new_uint64(d->minor));
-	json_object_object_add(o, "size_bytes", json_object_new_uint64(d->size_bytes));
-	json_object_object_add(o, "disk", json_text(is_partition(t, i) ? t->d[d->parent].name : ""));
-	json_object_object_add(o, "on", json_lower(t, d));
-	json_object_object_add(o, "scheduler", json_text(d->scheduler));
-	json_object_object_add(o, "hw_queues", json_object_new_uint64(d->hw_queues));
-	json_object_object_add(o, "tags", json_object_new_uint64(d->tags));
-	json_object_object_add(o, "nr_requests", json_object_new_uint64(d->nr_requests));
-	json_object_object_add(o, "iostats", json_object_new_boolean(d->iostats));
-	json_object_object_add(o, "hidden", json_object_new_boolean(d->hidden));
-	json_object_object_add(o, "stages", json_stages(d->stages));
+	json_add(o, "name", json_new_text(d->name));
+	json_add(o, "kind", json_new_text(d->kind));
+	json_add(o, "model", json_text(d->model));
+	json_add(o, "mapper", json_text(d->mapper));
+	json_add(o, "major", d->hidden ? NULL : json_new_count(d->major));
+	json_add(o, "minor", d->hidden ? NULL : json_new_count(d->minor));
+	json_add(o, "size_bytes", json_new_count(d->size_bytes));
+	json_add(o, "disk", json_text(is_partition(t, i) ? t->d[d->parent].name : ""));
+	json_add(o, "on", json_lower(t, d));
+	json_add(o, "scheduler", json_text(d->scheduler));
+	json_add(o, "hw_queues", json_new_count(d->hw_queues));
+	json_add(o, "tags", json_new_count(d->tags));
+	json_add(o, "nr_requests", json_new_count(d->nr_requests));
+	json_add(o, "iostats", json_new_boolean(d->iostats));
+	json_add(o, "hidden", json_new_boolean(d->hidden));
+	json_add(o, "stages", json_stages(d->stages));
 	return o;
 }
 
 static int print_json(const struct device_table *t)
 {
-	struct json_object *o = json_object_new_object(), *devices = json_object_new_array_ext(t->n);
+	struct json_object *o = json_new_object(), *devices = json_new_array(t->n);
 
 	for (u32 i = 0; i < t->n; i++)
-		json_object_array_add(devices, json_device(t, i));
-	json_object_object_add(o, "schema", json_object_new_int(1));
-	json_object_object_add(o, "devices", devices);
+		json_append(devices, json_device(t, i));
+	json_add(o, "schema", json_new_int(1));
+	json_add(o, "devices", devices);
 	return json_print(o);
 }
 

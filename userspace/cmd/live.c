@@ -47,7 +47,7 @@ static int run(int argc, char **argv)
 	int status;
 
 	if (capture_options_init(&o, argc))
-		return STATUS_FAILED;
+		return command_no_memory(argv[0]);
 	status = options_parse(&options, argc, argv, &o);
 	if (status >= 0)
 		return status;

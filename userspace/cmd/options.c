@@ -185,19 +185,23 @@ int options_parse(const struct options *o, int argc, char **argv, void *into)
 	};
 	struct problem line;
 	u32 n = append(all, 0, o->list);
+	error_t err;
 
 	n = append(all, n, o->shared);
 	memcpy(all + n, common, sizeof(common));
 
 	/* argp's own messages and help exit, or take two lines. */
-	if (!argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT |
-			/* Else arguments before "--" would be moved behind it. */
-			(o->take_command ? ARGP_IN_ORDER : 0), NULL, &x))
+	err = argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT |
+			 /* Else arguments before "--" would be moved behind it. */
+			 (o->take_command ? ARGP_IN_ORDER : 0), NULL, &x);
+	if (!err)
 		return -1;
 	if (x.shown)
 		return show(&argp, x.shown, argv[0]);
+	if (err == ENOMEM && !x.problem.text[0])
+		problem_set(&x.problem, 0, "out of memory");
 	if (x.problem.text[0])
-		return command_fail(argv[0], STATUS_USAGE, &x.problem);
+		return command_fail(argv[0], err == ENOMEM ? STATUS_FAILED : STATUS_USAGE, &x.problem);
 	/* argp stops behind the wrong word, or on it when it is a group of short options. */
 	if (!explain(&x, argv[x.bad - 1]) && !explain(&x, argv[x.bad]))
 		problem_set(&x.problem, 0, "this command line can't be read");

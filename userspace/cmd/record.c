@@ -232,15 +232,12 @@ static int record(struct record *r, struct run_capture *c)
 static int capture_and_record(struct record *r, const char *line, const char *who)
 {
 	CLEANUP(run_capture_end) struct run_capture c = { 0 };
-	struct problem p;
 	int status = run_capture_begin(&c, &r->o, r->command ? &r->child : NULL, who);
 
 	if (status >= 0)
 		return status;
-	if (make_origin(r, &c, line)) {
-		problem_set(&p, 0, "out of memory");
-		return command_fail(who, STATUS_FAILED, &p);
-	}
+	if (make_origin(r, &c, line))
+		return command_no_memory(who);
 	c.info.origin = &r->origin;
 	return record(r, &c);
 }
@@ -268,7 +265,7 @@ static int run(int argc, char **argv)
 	int status, err;
 
 	if (!line || capture_options_init(&r.o, argc))
-		return STATUS_FAILED;
+		return command_no_memory(argv[0]);
 	r.o.default_idle_gap_s = IDLE_GAP_S;
 	status = options_parse(&options, argc, argv, &r);
 	if (status >= 0)

@@ -104,7 +104,7 @@ static int report(const struct report *r, const char *who)
 		return command_fail(who, load_status(err), &p);
 	err = output_begin(&out, r->output, who, &p);
 	if (err)
-		return command_fail(who, STATUS_USAGE, &p);
+		return command_fail(who, command_err_is_ours(err) ? STATUS_FAILED : STATUS_USAGE, &p);
 	err = output_end(&out, write_report(r, &runs, out.f), &p);
 	return err ? command_fail(who, STATUS_FAILED, &p) : STATUS_DONE;
 }
@@ -126,10 +126,8 @@ static int run(int argc, char **argv)
 	struct problem p;
 	int status;
 
-	if (!files) {
-		problem_set(&p, 0, "out of memory");
-		return command_fail(argv[0], STATUS_FAILED, &p);
-	}
+	if (!files)
+		return command_no_memory(argv[0]);
 	status = options_parse(&options, argc, argv, &r);
 	if (status >= 0)
 		return status;

@@ -48,7 +48,7 @@ int run_capture_status_of(const struct capture_ops *engine, int err)
 	bool usage = err == -EPERM || err == -E2BIG || err == -EINVAL || err == -EOPNOTSUPP ||
 		     engine == &capture_replay;
 
-	return usage && err != -ENOMEM && err != -EBADMSG ? STATUS_USAGE : STATUS_FAILED;
+	return usage && !command_err_is_ours(err) ? STATUS_USAGE : STATUS_FAILED;
 }
 
 /* A gap that was not asked for is no reason to refuse an engine that does not see pauses. */

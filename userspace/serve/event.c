@@ -15,7 +15,7 @@
 /* Pairs of cell and IOs, for cells that have any: half of what bounds would take. */
 static struct json_object *cells(const struct hist *h)
 {
-	struct json_object *to = json_object_new_array();
+	struct json_object *to = json_new_array(0);
 	u32 first, last;
 
 	if (!hist_range(h, &first, &last))
@@ -23,8 +23,8 @@ static struct json_object *cells(const struct hist *h)
 	for (u32 cell = first; cell <= last; cell++) {
 		if (!h->cells[cell])
 			continue;
-		json_object_array_add(to, json_object_new_int(cell));
-		json_object_array_add(to, json_object_new_uint64(h->cells[cell]));
+		json_append(to, json_new_int(cell));
+		json_append(to, json_new_count(h->cells[cell]));
 	}
 	return to;
 }
@@ -35,7 +35,7 @@ static const struct { const char *name; double q; } shown[] = {
 
 static struct json_object *op(const struct op_frame *o, const char *name)
 {
-	struct json_object *to = json_object_new_object(), *percentiles = json_object_new_object();
+	struct json_object *to = json_new_object(), *percentiles = json_new_object();
 
 	for (u32 i = 0; i < ARRAY_SIZE(shown); i++)
 		json_add_decimal(percentiles, shown[i].name, quantile_ns(&o->hist, shown[i].q, o->min_ns, o->max_ns), 1);
@@ -53,12 +53,12 @@ static struct json_object *op(const struct op_frame *o, const char *name)
 
 static struct json_object *watch(const struct frame *f)
 {
-	struct json_object *to = json_object_new_object(), *ops = json_object_new_array();
+	struct json_object *to = json_new_object(), *ops = json_new_array(0);
 	struct json_object *partial = json_partial(f);
 
 	for (u32 i = 0; i < BLKLAT_OPS; i++)
 		if (f->ops[i].ios)
-			json_object_array_add(ops, op(&f->ops[i], op_names[i]));
+			json_append(ops, op(&f->ops[i], op_names[i]));
 	json_add_text(to, "device", f->watch->device->name);
 	json_add_text(to, "stage", stage_names[f->watch->stage]);
 	json_add_decimal(to, "length_s", f->interval_s, 6);
@@ -67,11 +67,11 @@ static struct json_object *watch(const struct frame *f)
 	json_add_count(to, "oldest_ns", f->oldest_ns);
 	json_add(to, "accounting", json_accounting(&f->accounting));
 	if (f->gone)
-		json_add(to, "gone", json_object_new_boolean(true));
+		json_add(to, "gone", json_new_boolean(true));
 	if (partial)
 		json_add(to, "partial", partial);
 	if (f->replaced)
-		json_add(to, "replaced", json_object_new_boolean(true));
+		json_add(to, "replaced", json_new_boolean(true));
 	json_add(to, "ops", ops);
 	return to;
 }
@@ -99,8 +99,8 @@ static struct blob *made(const char *head, struct json_object *o)
 
 struct blob *event_interval(const struct frames *frames, const struct event_interval *at)
 {
-	struct json_object *to CLEANUP(cleanup_json) = json_object_new_object();
-	struct json_object *watches = json_object_new_array_ext(frames->n);
+	struct json_object *to CLEANUP(cleanup_json) = json_new_object();
+	struct json_object *watches = json_new_array(frames->n);
 	char head[96], time[UNITS_TEXT];
 
 	if (frames->n)
@@ -108,7 +108,7 @@ struct blob *event_interval(const struct frames *frames, const struct event_inte
 	json_add_decimal(to, "end_s", at->end_s, 6);
 	json_add_decimal(to, "length_s", longest_s(frames), 6);
 	for (u32 i = 0; i < frames->n; i++)
-		json_object_array_add(watches, watch(&frames->f[i]));
+		json_append(watches, watch(&frames->f[i]));
 	json_add_count(to, "skipped_unexplained", frames->skipped_unexplained);
 	json_add(to, "watches", watches);
 	snprintf(head, sizeof(head), "id: %s.%llu\nevent: interval\n", at->boot, at->number);
@@ -125,32 +125,32 @@ static const struct device *find(const struct device_table *t, const char *name)
 
 static struct json_object *lower(const struct device_table *t, const struct device *d)
 {
-	struct json_object *to = json_object_new_array();
+	struct json_object *to = json_new_array(0);
 	/* Indices are into the table that it is in, which may be an older one. */
 	const struct device *now = find(t, d->name);
 
 	for (u32 i = 0; now && i < now->n_lower; i++)
-		json_object_array_add(to, json_clean_text(t->d[now->lower[i]].name));
+		json_append(to, json_clean_text(t->d[now->lower[i]].name));
 	return to;
 }
 
 static struct json_object *devices(const struct event_run *e)
 {
-	struct json_object *to = json_object_new_array();
+	struct json_object *to = json_new_array(0);
 	const struct frames *fs = e->frames;
 
 	for (u32 i = 0; i < fs->n; i++) {
 		const struct device *d = fs->f[i].watch->device;
 
 		if (!i || d != fs->f[i - 1].watch->device)
-			json_object_array_add(to, json_device(d, lower(e->run->devices, d)));
+			json_append(to, json_device(d, lower(e->run->devices, d)));
 	}
 	return to;
 }
 
 struct blob *event_run(const struct event_run *e)
 {
-	struct json_object *to CLEANUP(cleanup_json) = json_object_new_object();
+	struct json_object *to CLEANUP(cleanup_json) = json_new_object();
 	struct utsname machine;
 	char time[UNITS_TEXT];
 

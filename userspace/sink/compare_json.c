@@ -14,7 +14,7 @@
 
 static struct json_object *run(const struct run *r)
 {
-	struct json_object *to = json_object_new_object();
+	struct json_object *to = json_new_object();
 	char start[UNITS_TEXT];
 
 	json_add_text(to, "file", r->origin.file);
@@ -22,7 +22,7 @@ static struct json_object *run(const struct run *r)
 	json_add_text(to, "host", r->origin.host);
 	json_add_text(to, "start", units_utc(start, r->origin.start_wall_ns));
 	json_add_decimal(to, "duration_s", r->duration_s, 3);
-	json_add(to, "finished", json_object_new_boolean(r->origin.finished));
+	json_add(to, "finished", json_new_boolean(r->origin.finished));
 	return to;
 }
 
@@ -34,7 +34,7 @@ static double none_is_nan(double value)
 /* Figures under the keys of compare_cells, the latencies in an object of their own. */
 static void add_figures(struct json_object *to, const struct compared *c)
 {
-	struct json_object *latencies = json_object_new_object();
+	struct json_object *latencies = json_new_object();
 
 	for (u32 i = 0; i < COMPARE_CELLS; i++)
 		json_add_decimal(i < RATES ? to : latencies, compare_cells[i].key,
@@ -44,7 +44,7 @@ static void add_figures(struct json_object *to, const struct compared *c)
 
 static struct json_object *ratios(const struct compared *base, const struct compared *c)
 {
-	struct json_object *to = json_object_new_object();
+	struct json_object *to = json_new_object();
 
 	for (u32 i = 0; i < COMPARE_CELLS; i++)
 		json_add_decimal(to, compare_cells[i].key,
@@ -58,7 +58,7 @@ static struct json_object *compared(const struct compared *base, const struct co
 
 	if (!c->o)
 		return NULL;
-	to = json_object_new_object();
+	to = json_new_object();
 	json_add_text(to, "device", c->watch->watch->device->name);
 	json_add_count(to, "ios", c->o->ios);
 	json_add_count(to, "bytes", c->o->bytes);
@@ -71,25 +71,25 @@ static struct json_object *compared(const struct compared *base, const struct co
 
 static struct json_object *group(const struct comparison *c, const struct compared_group *g)
 {
-	struct json_object *to = json_object_new_object(), *of = json_object_new_array();
+	struct json_object *to = json_new_object(), *of = json_new_array(0);
 
 	for (u32 i = 0; i < c->n_runs; i++)
-		json_object_array_add(of, compared(&g->of[0], &g->of[i]));
-	json_add(to, "op", json_object_new_string(op_names[g->op]));
-	json_add(to, "stage", json_object_new_string(stage_names[g->of[0].watch->watch->stage]));
+		json_append(of, compared(&g->of[0], &g->of[i]));
+	json_add(to, "op", json_new_text(op_names[g->op]));
+	json_add(to, "stage", json_new_text(stage_names[g->of[0].watch->watch->stage]));
 	json_add(to, "runs", of);
 	return to;
 }
 
 static struct json_object *judgement(const struct comparison *c, const struct judgement *j)
 {
-	struct json_object *to = json_object_new_object();
+	struct json_object *to = json_new_object();
 
 	json_add_text(to, "condition", j->condition->text);
 	json_add_count(to, "run", j->judged.run - c->runs);
 	json_add_text(to, "device", j->judged.watch->watch->device->name);
-	json_add(to, "stage", json_object_new_string(stage_names[j->judged.watch->watch->stage]));
-	json_add(to, "holds", json_object_new_boolean(j->verdict.holds));
+	json_add(to, "stage", json_new_text(stage_names[j->judged.watch->watch->stage]));
+	json_add(to, "holds", json_new_boolean(j->verdict.holds));
 	json_add_decimal(to, "value", j->verdict.value, 4);
 	json_add_decimal(to, "base", none_is_nan(j->verdict.base), 4);
 	json_add_decimal(to, "limit", j->verdict.limit, 4);
@@ -99,33 +99,33 @@ static struct json_object *judgement(const struct comparison *c, const struct ju
 
 static void add_unpaired(void *to, const struct run *r, const struct watch *watch)
 {
-	struct json_object *one = json_object_new_object();
+	struct json_object *one = json_new_object();
 
 	json_add_text(one, "file", r->origin.file);
 	json_add_text(one, "device", watch->device->name);
-	json_add(one, "stage", json_object_new_string(stage_names[watch->stage]));
-	json_object_array_add(to, one);
+	json_add(one, "stage", json_new_text(stage_names[watch->stage]));
+	json_append(to, one);
 }
 
 static struct json_object *document(const struct comparison *c)
 {
-	struct json_object *to = json_object_new_object(), *runs = json_object_new_array();
-	struct json_object *groups = json_object_new_array(), *unpaired = json_object_new_array();
-	struct json_object *judgements = json_object_new_array();
+	struct json_object *to = json_new_object(), *runs = json_new_array(0);
+	struct json_object *groups = json_new_array(0), *unpaired = json_new_array(0);
+	struct json_object *judgements = json_new_array(0);
 
 	for (u32 i = 0; i < c->n_runs; i++)
-		json_object_array_add(runs, run(&c->runs[i]));
+		json_append(runs, run(&c->runs[i]));
 	for (u32 i = 0; i < c->n_groups; i++)
-		json_object_array_add(groups, group(c, &c->groups[i]));
+		json_append(groups, group(c, &c->groups[i]));
 	for (u32 i = 0; i < c->n_judgements; i++)
-		json_object_array_add(judgements, judgement(c, &c->judgements[i]));
+		json_append(judgements, judgement(c, &c->judgements[i]));
 	comparison_unpaired(c, add_unpaired, unpaired);
 	json_add_count(to, "schema", SCHEMA);
 	json_add(to, "runs", runs);
 	json_add(to, "groups", groups);
 	json_add(to, "unpaired", unpaired);
 	json_add(to, "fail_if", judgements);
-	json_add(to, "failed", json_object_new_boolean(c->any_holds));
+	json_add(to, "failed", json_new_boolean(c->any_holds));
 	return to;
 }
 

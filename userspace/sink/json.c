@@ -42,7 +42,7 @@ static void json_close(struct sink *s)
 /* Mean and percentiles as far as they are known; null when there is no IO. */
 static struct json_object *after_idle(const struct json *j, const struct op_frame *o)
 {
-	struct json_object *to = json_object_new_object(), *latency_ns = json_object_new_object();
+	struct json_object *to = json_new_object(), *latency_ns = json_new_object();
 
 	json_add_decimal(latency_ns, "mean", after_idle_mean_ns(o), 1);
 	for (u32 i = 0; i < j->run->percentiles.n; i++)
@@ -57,7 +57,7 @@ static struct json_object *after_idle(const struct json *j, const struct op_fram
 
 static struct json_object *ops(const struct json *j, const struct frame *f, bool pauses)
 {
-	struct json_object *to = json_object_new_array();
+	struct json_object *to = json_new_array(0);
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		const struct op_frame *o = &f->ops[op];
@@ -65,7 +65,7 @@ static struct json_object *ops(const struct json *j, const struct frame *f, bool
 
 		if (!o->ios)
 			continue;
-		one = json_object_new_object();
+		one = json_new_object();
 		json_add_text(one, "op", op_names[op]);
 		json_add_count(one, "ios", o->ios);
 		json_add_count(one, "bytes", o->bytes);
@@ -76,14 +76,14 @@ static struct json_object *ops(const struct json *j, const struct frame *f, bool
 			json_add(one, "bins", json_bins(&o->hist));
 		if (pauses)
 			json_add(one, "after_idle", after_idle(j, o));
-		json_object_array_add(to, one);
+		json_append(to, one);
 	}
 	return to;
 }
 
 static struct json_object *in_flight(const struct frame *f)
 {
-	struct json_object *to = json_object_new_object();
+	struct json_object *to = json_new_object();
 
 	json_add_count(to, "ios", f->in_flight);
 	json_add_count(to, "oldest_ns", f->oldest_ns);
@@ -93,7 +93,7 @@ static struct json_object *in_flight(const struct frame *f)
 /* @pauses: IOs after a pause were looked for. */
 static struct json_object *line(const struct json *j, const struct frame *f, bool pauses)
 {
-	struct json_object *to = json_object_new_object(), *partial = json_partial(f);
+	struct json_object *to = json_new_object(), *partial = json_partial(f);
 	char time[UNITS_TEXT];
 
 	json_add_count(to, "schema", SCHEMA);
@@ -109,9 +109,9 @@ static struct json_object *line(const struct json *j, const struct frame *f, boo
 	json_add_decimal(to, "queue_depth", f->queue_depth, 3);
 	json_add(to, "accounting", json_accounting(&f->accounting));
 	if (f->gone)
-		json_add(to, "gone", json_object_new_boolean(true));
+		json_add(to, "gone", json_new_boolean(true));
 	if (f->replaced)
-		json_add(to, "replaced", json_object_new_boolean(true));
+		json_add(to, "replaced", json_new_boolean(true));
 	return to;
 }
 

@@ -27,7 +27,10 @@ static int put(struct printbuf *to, struct json_object *o, int flags)
 	struct json_object *owned CLEANUP(cleanup_json) = o;
 	const char *text = o ? json_object_to_json_string_ext(o, flags) : "null";
 
-	return text && printbuf_memappend(to, text, strlen(text)) >= 0 ? 0 : -1;
+	if (text && printbuf_memappend(to, text, strlen(text)) >= 0)
+		return 0;
+	json_lacks_memory();
+	return -1;
 }
 
 static int put_made(struct json_object *o, struct printbuf *to, int level, int flags)
@@ -56,12 +59,13 @@ static int put_values(struct json_object *o, struct printbuf *to, int level, int
 
 static struct json_object *make(const struct later *l, json_object_to_json_string_fn *write, const void *of, size_t size)
 {
-	struct json_object *o = json_object_new_object();
+	struct json_object *o = json_new_object();
 	struct later *copy = malloc(sizeof(*copy) + size);
 
 	if (!o || !copy) {
 		json_object_put(o);
 		free(copy);
+		json_lacks_memory();
 		return NULL;
 	}
 	*copy = *l;

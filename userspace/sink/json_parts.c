@@ -10,14 +10,9 @@
 #include "sink/utf8.h"
 #include "util/cleanup.h"
 
-void json_add(struct json_object *to, const char *key, struct json_object *value)
-{
-	json_object_object_add(to, key, value);
-}
-
 void json_add_count(struct json_object *to, const char *key, u64 n)
 {
-	json_add(to, key, json_object_new_uint64(n));
+	json_add(to, key, json_new_count(n));
 }
 
 struct json_object *json_decimal(double value, int digits)
@@ -30,7 +25,7 @@ struct json_object *json_decimal(double value, int digits)
 	for (char *c = text; *c; c++)
 		if (*c == ',')	/* the locale's */
 			*c = '.';
-	return json_object_new_double_s(value, text);
+	return json_new_decimal(value, text);
 }
 
 void json_add_decimal(struct json_object *to, const char *key, double value, int digits)
@@ -43,10 +38,12 @@ struct json_object *json_clean_text(const char *text)
 	size_t size = 3 * strlen(text) + 1;
 	char *clean CLEANUP(cleanup_free) = malloc(size);
 
-	if (!clean)
+	if (!clean) {
+		json_lacks_memory();
 		return NULL;
+	}
 	utf8_clean(clean, size, text);
-	return json_object_new_string(clean);
+	return json_new_text(clean);
 }
 
 void json_add_text(struct json_object *to, const char *key, const char *text)
@@ -56,7 +53,7 @@ void json_add_text(struct json_object *to, const char *key, const char *text)
 
 static struct json_object *count_at(const void *of, u32 i)
 {
-	return json_object_new_uint64((*(const u64 *const *)of)[i]);
+	return json_new_count((*(const u64 *const *)of)[i]);
 }
 
 struct json_object *json_counts(const u64 *counts, u32 n)
@@ -85,7 +82,7 @@ struct json_object *json_decimals(const double *values, u32 n, int digits)
 
 struct json_object *json_latencies(const struct op_frame *o, const struct percentiles *ps)
 {
-	struct json_object *to = json_object_new_object();
+	struct json_object *to = json_new_object();
 
 	json_add_decimal(to, "mean", o->mean_ns, 1);
 	json_add_count(to, "min", o->min_ns);
@@ -97,7 +94,7 @@ struct json_object *json_latencies(const struct op_frame *o, const struct percen
 
 struct json_object *json_bins(const struct hist *h)
 {
-	struct json_object *to = json_object_new_array();
+	struct json_object *to = json_new_array(0);
 	u32 first, last;
 
 	if (!hist_range(h, &first, &last))
@@ -108,19 +105,18 @@ struct json_object *json_bins(const struct hist *h)
 
 		if (!h->cells[cell])
 			continue;
-		bin = json_object_new_array_ext(3);
-		json_object_array_add(bin, json_object_new_uint64(hist_lower_ns(h->scale, cell)));
-		json_object_array_add(bin, upper_ns == UINT64_MAX ? NULL :
-				      json_object_new_uint64(upper_ns));
-		json_object_array_add(bin, json_object_new_uint64(h->cells[cell]));
-		json_object_array_add(to, bin);
+		bin = json_new_array(3);
+		json_append(bin, json_new_count(hist_lower_ns(h->scale, cell)));
+		json_append(bin, upper_ns == UINT64_MAX ? NULL : json_new_count(upper_ns));
+		json_append(bin, json_new_count(h->cells[cell]));
+		json_append(to, bin);
 	}
 	return to;
 }
 
 struct json_object *json_device(const struct device *d, struct json_object *lower)
 {
-	struct json_object *to = json_object_new_object();
+	struct json_object *to = json_new_object();
 
 	json_add_text(to, "name", d->name);
 	json_add_text(to, "kind", d->kind);
@@ -142,19 +138,19 @@ struct json_object *json_partial(const struct frame *f)
 
 		if (!sums->bytes && !sums->errors)
 			continue;
-		to = to ?: json_object_new_array();
-		one = json_object_new_object();
+		to = to ?: json_new_array(0);
+		one = json_new_object();
 		json_add_text(one, "op", op_names[op]);
 		json_add_count(one, "bytes", sums->bytes);
 		json_add_count(one, "errors", sums->errors);
-		json_object_array_add(to, one);
+		json_append(to, one);
 	}
 	return to;
 }
 
 struct json_object *json_accounting(const struct accounting *a)
 {
-	struct json_object *to = json_object_new_object(), *lost_by = json_object_new_object();
+	struct json_object *to = json_new_object(), *lost_by = json_new_object();
 
 	for (u32 reason = 0; reason < LOST_REASONS; reason++)
 		if (a->lost_by[reason])
@@ -165,8 +161,8 @@ struct json_object *json_accounting(const struct accounting *a)
 	json_add_count(to, "lost", a->lost);
 	json_add(to, "lost_by", lost_by);
 	json_add_count(to, "requeued", a->requeued);
-	json_add(to, "kernel_ios", a->kernel_known ? json_object_new_uint64(a->kernel_ios) : NULL);
-	json_add(to, "kernel_in_flight", a->kernel_known ? json_object_new_uint64(a->kernel_in_flight) : NULL);
+	json_add(to, "kernel_ios", a->kernel_known ? json_new_count(a->kernel_ios) : NULL);
+	json_add(to, "kernel_in_flight", a->kernel_known ? json_new_count(a->kernel_in_flight) : NULL);
 	json_add_count(to, "moved", a->moved);
 	json_add_count(to, "before_start", a->before);
 	json_add_count(to, "unissued", a->unissued);

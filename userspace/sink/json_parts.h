@@ -6,12 +6,8 @@
 #ifndef SINK_JSON_PARTS_H
 #define SINK_JSON_PARTS_H
 
-#include <json-c/json.h>
-
 #include "model/frame.h"
-
-/* Takes @value over. */
-void json_add(struct json_object *to, const char *key, struct json_object *value);
+#include "util/json.h"
 
 void json_add_count(struct json_object *to, const char *key, u64 n);
 

@@ -30,7 +30,9 @@ static void put(struct facts *f, const char *sql, const char *types, ...)
 		s64 n;
 
 		if (*types == 't') {
-			sqlite3_bind_text(s, i, va_arg(args, const char *), -1, SQLITE_TRANSIENT);
+			const char *text = va_arg(args, const char *);
+
+			f->rc = f->rc ?: sqlite3_bind_text(s, i, text, -1, SQLITE_TRANSIENT);
 		} else if (*types == 'd') {
 			sqlite3_bind_double(s, i, va_arg(args, double));
 		} else {
@@ -40,7 +42,8 @@ static void put(struct facts *f, const char *sql, const char *types, ...)
 		}
 	}
 	va_end(args);
-	f->rc = sqlite_step_done(s);
+	if (!f->rc)
+		f->rc = sqlite_step_done(s);
 }
 
 static void put_meta_text(struct facts *f, const char *key, const char *text)

@@ -124,14 +124,22 @@ static int make_file(const char *name, struct problem *p)
 	return fd;
 }
 
-int recording_file_failed(const struct recording_file *f, int rc, struct problem *p)
+/* The file is ours by now: that SQLite can't open it, or one beside it, is no fault of the name. */
+static int error_of(const struct recording_file *f, int rc)
 {
 	int err = sqlite_errno(f->db, rc);
+
+	return err == -ENOENT || err == -EROFS ? -EIO : err;
+}
+
+int recording_file_failed(const struct recording_file *f, int rc, struct problem *p)
+{
+	int err = error_of(f, rc);
 
 	if (err == -EBUSY)
 		return problem_set(p, err, "%s: can't be written: another program has it locked", f->name);
 	if (err == -EBADMSG)
-		return problem_set(p, err, "%s: can't be written: %s", f->name, sqlite3_errmsg(f->db));
+		return problem_set(p, -EIO, "%s: can't be written: %s", f->name, sqlite3_errmsg(f->db));
 	return problem_set(p, err, "%s: can't be written: %s", f->name, strerror(-err));
 }
 

@@ -187,8 +187,7 @@ static int move_row(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
 	if (rc)
 		return rc;
 	add_row(&r->b, &r->a);
-	series_row_bind(r->update, 4, &r->b);
-	return sqlite_step_done(bind_key(r->update, b, watch, op));
+	return series_row_bind(r->update, 4, &r->b) ?: sqlite_step_done(bind_key(r->update, b, watch, op));
 }
 
 /* Rows of @a, those that @find finds, become @b's. */

@@ -48,15 +48,15 @@ void recording_rows_uninit(struct recording_rows *r)
 	*r = (struct recording_rows){ 0 };
 }
 
-static void bind_bins(sqlite3_stmt *s, int at, const struct hist *h, u64 ios)
+static int bind_bins(sqlite3_stmt *s, int at, const struct hist *h, u64 ios)
 {
 	u8 bytes[BINS_CODEC_MAX];
 	u32 len = ios ? bins_encode(h, bytes) : 0;
 
-	sqlite3_bind_blob(s, at, bytes, len, SQLITE_TRANSIENT);
+	return sqlite3_bind_blob(s, at, bytes, len, SQLITE_TRANSIENT);
 }
 
-void series_row_bind(sqlite3_stmt *s, int first, const struct series_row *row)
+int series_row_bind(sqlite3_stmt *s, int first, const struct series_row *row)
 {
 	sqlite3_bind_int64(s, first, row->ios);
 	sqlite3_bind_int64(s, first + 1, row->bytes);
@@ -69,10 +69,9 @@ void series_row_bind(sqlite3_stmt *s, int first, const struct series_row *row)
 		sqlite3_bind_null(s, first + 4);
 		sqlite3_bind_null(s, first + 5);
 	}
-	bind_bins(s, first + 6, &row->hist, row->ios);
 	sqlite3_bind_int64(s, first + 7, row->idle_ios);
 	sqlite3_bind_int64(s, first + 8, row->idle_sum_ns);
-	bind_bins(s, first + 9, &row->idle, row->idle_ios);
+	return bind_bins(s, first + 6, &row->hist, row->ios) ?: bind_bins(s, first + 9, &row->idle, row->idle_ios);
 }
 
 static int put_interval(struct recording_rows *r, s64 id, u64 mono_ns, s64 wall_ns, u64 skipped)
@@ -120,8 +119,7 @@ static int put_series(struct recording_rows *r, s64 id, u32 watch, u32 op, const
 	sqlite3_bind_int64(r->series, 1, id);
 	sqlite3_bind_int64(r->series, 2, watch);
 	sqlite3_bind_int64(r->series, 3, op);
-	series_row_bind(r->series, 4, row);
-	return sqlite_step_done(r->series);
+	return series_row_bind(r->series, 4, row) ?: sqlite_step_done(r->series);
 }
 
 /* What an op had counted before the first interval: nothing is known of it, or what the interval leaves. */

@@ -11,47 +11,47 @@
 
 static struct json_object *marks(const struct run *r)
 {
-	struct json_object *to = json_object_new_array();
+	struct json_object *to = json_new_array(0);
 
 	for (u32 i = 0; i < r->origin.n_marks; i++) {
-		struct json_object *mark = json_object_new_object();
+		struct json_object *mark = json_new_object();
 
 		json_add_decimal(mark, "t_s", run_mark_s(r, &r->origin.marks[i]), 3);
 		json_add_text(mark, "text", r->origin.marks[i].text);
-		json_object_array_add(to, mark);
+		json_append(to, mark);
 	}
 	return to;
 }
 
 static struct json_object *device(const struct device_table *t, const struct device *d)
 {
-	struct json_object *lower = json_object_new_array();
+	struct json_object *lower = json_new_array(0);
 
 	for (u32 i = 0; i < d->n_lower; i++)
-		json_object_array_add(lower, json_clean_text(t->d[d->lower[i]].name));
+		json_append(lower, json_clean_text(t->d[d->lower[i]].name));
 	return json_device(d, lower);
 }
 
 static struct json_object *devices(const struct run *r)
 {
-	struct json_object *to = json_object_new_array();
+	struct json_object *to = json_new_array(0);
 
 	for (u32 i = 0; i < r->devices.n; i++)
-		json_object_array_add(to, device(&r->devices, &r->devices.d[i]));
+		json_append(to, device(&r->devices, &r->devices.d[i]));
 	return to;
 }
 
 static struct json_object *watch(const struct run *r, const struct watch_run *w, const struct steady_window *steady)
 {
-	struct json_object *to = json_object_new_object(), *ops = json_object_new_array();
+	struct json_object *to = json_new_object(), *ops = json_new_array(0);
 	struct json_object *partial = json_partial(w->total);
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		if (w->ops[op].total->ios)
-			json_object_array_add(ops, report_series(r, w, op, steady));
+			json_append(ops, report_series(r, w, op, steady));
 	json_add_text(to, "device", w->watch->device->name);
 	json_add_text(to, "stage", stage_names[w->watch->stage]);
-	json_add(to, "gone", json_object_new_boolean(w->gone));
+	json_add(to, "gone", json_new_boolean(w->gone));
 	json_add(to, "queue_depth", json_decimals(w->queue_depth, r->n, 3));
 	json_add(to, "in_flight", json_counts(w->in_flight, r->n));
 	json_add(to, "oldest_ns", json_counts(w->oldest_ns, r->n));
@@ -70,7 +70,7 @@ static void add_queue_depth(struct json_object *to, const struct watch_run *w)
 
 static struct json_object *overhead(const struct stack_op *o)
 {
-	struct json_object *to = json_object_new_object();
+	struct json_object *to = json_new_object();
 
 	json_add_decimal(to, "mean", o->overhead_mean_ns, 1);
 	for (u32 i = 0; i < STACK_PERCENTILES; i++)
@@ -80,7 +80,7 @@ static struct json_object *overhead(const struct stack_op *o)
 
 static struct json_object *stack_ops(const struct stack *s)
 {
-	struct json_object *to = json_object_new_array();
+	struct json_object *to = json_new_array(0);
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		const struct stack_op *o = &s->ops[op];
@@ -88,24 +88,24 @@ static struct json_object *stack_ops(const struct stack *s)
 
 		if (!o->upper_ios || !o->member_ios)
 			continue;
-		one = json_object_new_object();
-		json_add(one, "op", json_object_new_string(op_names[op]));
+		one = json_new_object();
+		json_add(one, "op", json_new_text(op_names[op]));
 		json_add(one, "overhead_ns", overhead(o));
 		json_add_count(one, "upper_ios", o->upper_ios);
 		json_add_count(one, "member_ios", o->member_ios);
-		json_object_array_add(to, one);
+		json_append(to, one);
 	}
 	return to;
 }
 
 static struct json_object *stack(const struct stack *s)
 {
-	struct json_object *to = json_object_new_object(), *members = json_object_new_array();
-	struct json_object *depths = json_object_new_object();
+	struct json_object *to = json_new_object(), *members = json_new_array(0);
+	struct json_object *depths = json_new_object();
 
 	add_queue_depth(depths, s->upper);
 	for (u32 i = 0; i < s->n_members; i++) {
-		json_object_array_add(members, json_clean_text(s->members[i]->watch->device->name));
+		json_append(members, json_clean_text(s->members[i]->watch->device->name));
 		add_queue_depth(depths, s->members[i]);
 	}
 	json_add_text(to, "upper", s->upper->watch->device->name);
@@ -122,24 +122,26 @@ static struct json_object *stacks(const struct run *r)
 	CLEANUP(stacks_uninit) struct stacks all = { 0 };
 	struct json_object *to;
 
-	if (stacks_make(r, &all))
+	if (stacks_make(r, &all)) {
+		json_lacks_memory();
 		return NULL;
-	to = json_object_new_array();
+	}
+	to = json_new_array(0);
 	for (u32 i = 0; i < all.n; i++)
-		json_object_array_add(to, stack(&all.s[i]));
+		json_append(to, stack(&all.s[i]));
 	return to;
 }
 
 static struct json_object *finding(const struct finding *f)
 {
-	struct json_object *to = json_object_new_object(), *values = json_object_new_object();
+	struct json_object *to = json_new_object(), *values = json_new_object();
 
 	for (u32 i = 0; i < f->n; i++)
 		json_add(values, f->values[i].name, json_decimal(f->values[i].value, 6));
-	json_add(to, "kind", json_object_new_string(f->kind));
+	json_add(to, "kind", json_new_text(f->kind));
 	json_add_text(to, "device", f->watch->device->name);
-	json_add(to, "stage", json_object_new_string(stage_names[f->watch->stage]));
-	json_add(to, "op", f->op < 0 ? NULL : json_object_new_string(op_names[f->op]));
+	json_add(to, "stage", json_new_text(stage_names[f->watch->stage]));
+	json_add(to, "op", f->op < 0 ? NULL : json_new_text(op_names[f->op]));
 	json_add_decimal(to, "from_s", f->from_s, 3);
 	json_add_decimal(to, "to_s", f->to_s, 3);
 	json_add_text(to, "text", f->text);
@@ -154,11 +156,13 @@ static struct json_object *findings(const struct run *r, const struct steady_win
 	CLEANUP(findings_uninit) struct findings all = { 0 };
 	struct json_object *to;
 
-	if (findings_make(r, steady, &all))
+	if (findings_make(r, steady, &all)) {
+		json_lacks_memory();
 		return NULL;
-	to = json_object_new_array();
+	}
+	to = json_new_array(0);
 	for (u32 i = 0; i < all.n; i++)
-		json_object_array_add(to, finding(&all.f[i]));
+		json_append(to, finding(&all.f[i]));
 	return to;
 }
 
@@ -175,14 +179,14 @@ static void add_origin(struct json_object *to, const struct run *r)
 	json_add_text(to, "command", o->command);
 	json_add_text(to, "engine", r->engine);
 	json_add_text(to, "start", units_utc(start, o->start_wall_ns));
-	json_add(to, "finished", json_object_new_boolean(o->finished));
+	json_add(to, "finished", json_new_boolean(o->finished));
 	json_add_count(to, "dropped", o->dropped);
 	json_add_decimal(to, "idle_gap_s", o->idle_gap_ns / 1e9, 3);
 }
 
 static struct json_object *run(const struct run *r, const struct report_window *wanted)
 {
-	struct json_object *to = json_object_new_object(), *watches = json_object_new_array();
+	struct json_object *to = json_new_object(), *watches = json_new_array(0);
 	struct steady_window steady;
 
 	if (isnan(wanted->from_s))
@@ -190,7 +194,7 @@ static struct json_object *run(const struct run *r, const struct report_window *
 	else
 		steady_window_set(r, wanted->from_s, wanted->to_s, &steady);
 	for (u32 i = 0; i < r->n_watches; i++)
-		json_object_array_add(watches, watch(r, &r->watches[i], &steady));
+		json_append(watches, watch(r, &r->watches[i], &steady));
 	add_origin(to, r);
 	json_add_decimal(to, "interval_s", r->interval_s, 3);
 	json_add_count(to, "scale", r->scale);
@@ -208,12 +212,12 @@ static struct json_object *run(const struct run *r, const struct report_window *
 
 struct json_object *report_json(const struct run *runs, u32 n, const struct report_window *window)
 {
-	struct json_object *to = json_object_new_object(), *list = json_object_new_array();
+	struct json_object *to = json_new_object(), *list = json_new_array(0);
 
 	for (u32 i = 0; i < n; i++)
-		json_object_array_add(list, run(&runs[i], window));
+		json_append(list, run(&runs[i], window));
 	json_add_count(to, "schema", REPORT_SCHEMA);
-	json_add(to, "generator", json_object_new_string("blklat " BLKLAT_VERSION));
+	json_add(to, "generator", json_new_text("blklat " BLKLAT_VERSION));
 	json_add(to, "runs", list);
 	return to;
 }

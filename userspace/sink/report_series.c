@@ -16,7 +16,7 @@ static struct json_object *maximum_at(const void *of, u32 i)
 {
 	const struct series_run *s = ((const struct over_time *)of)->s;
 
-	return s->ios[i] ? json_object_new_uint64(s->max_ns[i]) : NULL;
+	return s->ios[i] ? json_new_count(s->max_ns[i]) : NULL;
 }
 
 static struct json_object *percentile_at(const void *of, u32 i)
@@ -42,7 +42,7 @@ static struct json_object *percentile(const struct run *r, const struct series_r
 
 static struct json_object *percentiles(const struct run *r, const struct series_run *s)
 {
-	struct json_object *to = json_object_new_object();
+	struct json_object *to = json_new_object();
 
 	for (u32 p = 0; p < run_over_time.n; p++)
 		json_add(to, run_over_time.p[p].name, percentile(r, s, p));
@@ -59,7 +59,7 @@ static void add_consistency(struct json_object *to, const struct consistency *c)
 
 static struct json_object *total(const struct run *r, const struct watch_run *w, u32 op)
 {
-	struct json_object *to = json_object_new_object();
+	struct json_object *to = json_new_object();
 	const struct op_frame *o = w->ops[op].total;
 	struct steady_window all;
 	struct consistency c;
@@ -86,13 +86,13 @@ static struct json_object *steady(const struct run *r, const struct series_run *
 
 	if (!window->n)
 		return NULL;
-	to = json_object_new_object();
+	to = json_new_object();
 	consistency_of(r, s->ios, window, &c);
 	steady_state_of(r, s->ios, window, &state);
 	json_add_decimal(to, "from_s", window->from_s, 3);
 	json_add_decimal(to, "to_s", window->to_s, 3);
-	json_add(to, "rule", json_object_new_string(window->rule));
-	json_add(to, "reached", state.known ? json_object_new_boolean(state.reached) : NULL);
+	json_add(to, "rule", json_new_text(window->rule));
+	json_add(to, "reached", state.known ? json_new_boolean(state.reached) : NULL);
 	json_add_decimal(to, "iops_mean", c.mean, 1);
 	add_consistency(to, &c);
 	return to;
@@ -104,7 +104,7 @@ static struct json_object *after_idle(const struct op_frame *o)
 
 	if (!o->after_idle_ios)
 		return NULL;
-	to = json_object_new_object();
+	to = json_new_object();
 	json_add_count(to, "ios", o->after_idle_ios);
 	json_add_decimal(to, "mean_ns", (double)o->after_idle_sum_ns / o->after_idle_ios, 1);
 	json_add(to, "bins", json_bins(&o->after_idle));
@@ -114,7 +114,7 @@ static struct json_object *after_idle(const struct op_frame *o)
 /* Rows in use and their counts: [row, count, row, count, ...]. Row 0 holds what is below the grid as well. */
 static struct json_object *heat_rows(const struct hist *h)
 {
-	struct json_object *to = json_object_new_array();
+	struct json_object *to = json_new_array(0);
 	u32 first, last;
 
 	if (!hist_range(h, &first, &last))
@@ -124,20 +124,20 @@ static struct json_object *heat_rows(const struct hist *h)
 
 		if (!ios)
 			continue;
-		json_object_array_add(to, json_object_new_int(cell - 1));
-		json_object_array_add(to, json_object_new_uint64(ios));
+		json_append(to, json_new_int(cell - 1));
+		json_append(to, json_new_count(ios));
 	}
 	return to;
 }
 
 static struct json_object *heat(const struct heat *h)
 {
-	struct json_object *to = json_object_new_object(), *columns = json_object_new_array_ext(h->n ? h->n : 1);
+	struct json_object *to = json_new_object(), *columns = json_new_array(h->n);
 
 	for (u32 i = 0; i < h->n; i++) {
 		struct hist column = heat_column(h, i);
 
-		json_object_array_add(columns, heat_rows(&column));
+		json_append(columns, heat_rows(&column));
 	}
 	json_add_count(to, "per_column", h->per_column);
 	json_add_count(to, "scale", h->scale);
@@ -159,9 +159,9 @@ static struct json_object *describe(const void *of)
 	const struct run *r = d->r;
 	const struct watch_run *w = d->w;
 	const struct series_run *s = &w->ops[d->op];
-	struct json_object *to = json_object_new_object();
+	struct json_object *to = json_new_object();
 
-	json_add(to, "op", json_object_new_string(op_names[d->op]));
+	json_add(to, "op", json_new_text(op_names[d->op]));
 	json_add(to, "ios", json_counts(s->ios, r->n));
 	json_add(to, "bytes", json_counts(s->bytes, r->n));
 	json_add(to, "max_ns", maxima(r, s));

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Commands that are denied something, and what is right for them to do then."""
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BLKLAT = os.environ.get("BLKLAT", str(ROOT / "build/blklat"))
+NO_MEMORY = os.environ.get("NO_MEMORY", str(ROOT / "build/tests/faults/no_memory.so"))
+# Freed memory is overwritten, so that a use of it shows.
+ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "MALLOC_PERTURB_": "165"}
+ALL = bool(os.environ.get("FAULTS_ALL"))
+SENTENCE = re.compile(r"blklat( [a-z]+)?: [^\n]*[^.\s]\n")
+DEADLINE_S = 60
+
+SCRIPT = """blklat-replay 1
+scale 1
+device d kind=disk model=M
+device e
+watch d device
+watch e total
+io read 60us 4096 x1000
+io write 1ms 4096 x10 errors=1
+part write 512 errors=1
+in-flight 3 oldest=15us
+tick 1
+on e total
+io read 2ms 512
+io flush 1us 0
+account no_start 1
+tick 1
+"""
+
+# FILE is a recording, SCRIPT a script, OUT what a command makes if it makes a file.
+COMMANDS = {
+    "record": ("record", "--replay", "SCRIPT", "-o", "OUT", "--quiet"),
+    "record-max-size": ("record", "--replay", "SCRIPT", "-o", "OUT", "--quiet", "--max-size", "3M"),
+    "report": ("report", "FILE", "-o", "OUT"),
+    "compare": ("compare", "FILE", "FILE"),
+    "live": ("live", "--replay", "FILE"),
+    "live-json": ("live", "--replay", "FILE", "--format", "json"),
+    "live-script": ("live", "--replay", "SCRIPT", "--format", "csv"),
+}
+
+
+class Bench:
+    """A folder with a recording and a script, and what each command says and makes where nothing fails."""
+
+    def __init__(self, folder):
+        self.file, self.script = folder / "run.blklat", folder / "script.txt"
+        self.script.write_text(SCRIPT)
+        subprocess.run([BLKLAT, "record", "--replay", self.script, "-o", self.file, "--quiet"], env=ENV, check=True)
+        # Readers can't change it, and what they find beside it is nobody's.
+        self.file.chmod(0o444)
+        self.whole = {}
+
+    def argv(self, name, out):
+        places = {"FILE": str(self.file), "SCRIPT": str(self.script), "OUT": str(out)}
+        return [BLKLAT, *(places.get(word, word) for word in COMMANDS[name])]
+
+    def run(self, name, before=(), env=None):
+        """One run in a folder of its own: how it ended, and the files that it left with what is in them."""
+        with tempfile.TemporaryDirectory(prefix="blklat-faults-", dir="/dev/shm") as folder:
+            out = pathlib.Path(folder) / "out"
+            ended = subprocess.run([*before, *self.argv(name, out)], capture_output=True, env={**ENV, **(env or {})}, timeout=DEADLINE_S)
+            left = {path.name for path in pathlib.Path(folder).iterdir()}
+            made = self.content(name, out) if out.exists() else None
+        return Outcome(ended.returncode, ended.stdout, ended.stderr.decode(errors="replace"), left, made)
+
+    def content(self, name, out):
+        """Of a recording what it says: two are never the same to the byte."""
+        if not name.startswith("record"):
+            return out.read_bytes()
+        r = subprocess.run([BLKLAT, "live", "--replay", out, "--format", "csv"], capture_output=True, env=ENV, timeout=DEADLINE_S)
+        return Recorded(r.returncode, without_times(r.stdout), r.stderr.decode(errors="replace"))
+
+    def expected(self, name):
+        if name not in self.whole:
+            self.whole[name] = self.run(name)
+            assert self.whole[name].status == 0 and not self.whole[name].stderr, self.whole[name]
+        return self.whole[name]
+
+    def complaint(self, name, outcome):
+        """What is wrong about it, or None."""
+        whole = self.expected(name)
+        # A recording that could not become one file is as good as two.
+        left = outcome.left - {"out-wal", "out-shm"} if name.startswith("record") else outcome.left
+        if outcome.status == 0:
+            right = (outcome.stdout, left, outcome.made, outcome.stderr) == (whole.stdout, whole.left, whole.made, whole.stderr)
+            return None if right else "says that all is well, and it is not"
+        if outcome.status != 1:
+            return f"status {outcome.status}"
+        if not SENTENCE.fullmatch(outcome.stderr):
+            return "not one sentence"
+        if not begins(whole.stdout, outcome.stdout):
+            return "half an interval on the output"
+        if left - {"out"} or (left and not name.startswith("record")):
+            return f"left {left}"
+        # A recording that broke off is one of the intervals until then, or has none and says so.
+        if outcome.made and not (begins(whole.made.csv, outcome.made.csv) and
+                                 (outcome.made.status == 0 or SENTENCE.fullmatch(outcome.made.stderr))):
+            return f"half a recording: {outcome.made}"
+        return None
+
+
+class Outcome:
+    def __init__(self, status, stdout, stderr, left, made):
+        self.status, self.stdout, self.stderr, self.left, self.made = status, stdout, stderr, left, made
+
+    def __repr__(self):
+        return f"status {self.status}, {self.stderr.strip()!r}, {sorted(self.left)}"
+
+
+class Recorded(tuple):
+    def __new__(cls, status, csv, stderr):
+        return super().__new__(cls, (status, csv, stderr))
+
+    status, csv, stderr = (property(lambda self, i=i: self[i]) for i in range(3))
+
+
+def without_times(csv):
+    return b"".join(line.split(b",", 1)[1] for line in csv.splitlines(keepends=True) if b"," in line)
+
+
+def begins(whole, part):
+    """Whether @part is the first lines of @whole, maybe none."""
+    return whole.startswith(part) and (not part or part.endswith(b"\n"))
+
+
+def each(numbers, run):
+    """What @run complains of, of each number, as many at once as there are CPUs."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [f"{n}: {complaint}" for n, complaint in zip(numbers, pool.map(run, numbers)) if complaint]

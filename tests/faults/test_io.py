@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Each call that asks the kernel for a file's content or room fails once, by strace. Those before main() are the loader's; writes find no room,
+the rest finds a broken device.
+"""
+import collections
+import pathlib
+import shutil
+import tempfile
+
+import pytest
+
+from faults import COMMANDS, each
+
+CALLS = {"ENOSPC": ("write", "pwrite64", "writev", "ftruncate", "fallocate"),
+         "EIO": ("openat", "read", "pread64", "fsync", "fdatasync", "rename", "fchmod")}
+BEGINS = "fcntl(0, F_GETFD"  # of open_standard_streams(), which main() begins with
+
+
+def strace(log, calls, *more):
+    return ("strace", "-qq", "-o", log, "-e", "trace=" + ",".join(calls), "-e", "signal=none", *more)
+
+
+def calls_of(bench, name, error):
+    """What is called since main(), as strace counts it: [(call, its number)]."""
+    with tempfile.NamedTemporaryFile(prefix="blklat-faults-") as log:
+        outcome = bench.run(name, before=strace(log.name, ("fcntl", *CALLS[error])))
+        lines = pathlib.Path(log.name).read_text().splitlines()
+    assert bench.complaint(name, outcome) is None, outcome
+    begin = next(i for i, line in enumerate(lines) if line.startswith(BEGINS))
+    found, count = [], collections.Counter()
+    for i, line in enumerate(lines):
+        call = line.partition("(")[0]
+        count[call] += 1
+        if i > begin and call != "fcntl":
+            found.append((call, count[call]))
+    return found
+
+
+@pytest.mark.parametrize("error", CALLS)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_one_call_fails(bench, name, error):
+    if not shutil.which("strace"):
+        pytest.skip("no strace")
+    calls = calls_of(bench, name, error)
+    failed = 0
+
+    def without(one):
+        nonlocal failed
+        call, number = one
+        outcome = bench.run(name, before=strace("/dev/null", (call,), "-e", f"inject={call}:error={error}:when={number}"))
+        failed += outcome.status != 0
+        complaint = bench.complaint(name, outcome)
+        return complaint and f"{complaint}: {outcome}"
+    complaints = each(calls, without)
+    print(f"{name}: {len(calls)} calls, {failed} runs failed")
+    assert not complaints, f"{len(complaints)} of {len(calls)}:\n" + "\n".join(complaints[:20])
+    assert failed > 0

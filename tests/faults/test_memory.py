@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Memory runs out: each way of calls that leads to an allocation fails once. FAULTS_ALL=1 has every single allocation fail, and
+every way once more with all that come after it.
+"""
+import pathlib
+import tempfile
+
+import pytest
+
+from faults import ALL, COMMANDS, NO_MEMORY, each
+
+
+def numbers(bench, name):
+    """The first allocation of each way of calls, and how many there are of any."""
+    with tempfile.NamedTemporaryFile(prefix="blklat-faults-") as file:
+        outcome = bench.run(name, env={"LD_PRELOAD": NO_MEMORY, "FAIL_LIST": file.name})
+        found = [int(line) for line in pathlib.Path(file.name).read_text().split()]
+    assert bench.complaint(name, outcome) is None, outcome
+    return found[:-1], found[-1]
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "record"])  # one with a limit does the same and more
+def test_one_allocation_fails(bench, name):
+    firsts, n = numbers(bench, name)
+    failed = 0
+
+    def without(number, **more):
+        nonlocal failed
+        outcome = bench.run(name, env={"LD_PRELOAD": NO_MEMORY, "FAIL_AT": str(number), **more})
+        failed += outcome.status != 0
+        complaint = bench.complaint(name, outcome)
+        return complaint and f"{complaint}: {outcome}"
+    complaints = each(range(1, n + 1) if ALL else firsts, without)
+    if ALL:
+        complaints += each(firsts, lambda number: without(number, FAIL_ON="1"))
+    print(f"{name}: {len(firsts)} ways to {n} allocations, {failed} runs failed")
+    assert not complaints, f"{len(complaints)} of {len(firsts)}:\n" + "\n".join(complaints[:20])
+    assert failed > len(firsts) / 4
