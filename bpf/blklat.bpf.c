@@ -30,9 +30,7 @@ static __always_inline void start_request(struct target *t, struct request *rq, 
 	now = bpf_ktime_get_ns();
 	if (stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode))
 		now = marked_start(t, now);
-	*slot.ns = leaves_mark(turn, event) ? now | BLKLAT_SLOT_SEEN : now;
-	order_writes();
-	slot.ns[BLKLAT_SLOTS]++;
+	start_slot(slot, leaves_mark(turn, event) ? now | BLKLAT_SLOT_SEEN : now);
 }
 
 /* The end of the stage queue; requests that went straight to the driver never began it. */

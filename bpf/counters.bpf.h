@@ -11,6 +11,8 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "slots.bpf.h"
+
 /* Set before the programs are loaded. */
 const volatile u32 cfg_merged = 0;		/* BLKLAT_SCALE_MAX - scale */
 const volatile u32 cfg_cells = BLKLAT_CELLS(6);	/* of a histogram at that scale */
@@ -223,11 +225,6 @@ static __always_inline void account(u32 watch, u32 cell, u32 turn)
 		account_standby(watch, cell);
 }
 
-/* A request's slot, see struct blklat_slots. */
-struct slot {
-	u64 *ns;	/* its start time; sixteen cells on its starts, thirty-two its ends */
-};
-
 static __always_inline struct slot slot_of(const struct target *t, struct request *rq, u32 stage)
 {
 	int internal_tag = rq->internal_tag;
@@ -244,18 +241,6 @@ static __always_inline struct slot slot_of(const struct target *t, struct reques
 	block = number / BLKLAT_SLOTS;
 	in = bpf_map_lookup_elem(&slots, &block);
 	return (struct slot){ in ? &in->ns[number % BLKLAT_SLOTS] : NULL };
-}
-
-/* Readers rely on the order of writes, see abi.h. */
-#define order_writes() asm volatile("" ::: "memory")
-
-/* @mark: 0 or BLKLAT_SLOT_SEEN_FREE. */
-static __always_inline void end_slot(struct slot slot, u64 mark)
-{
-	slot.ns[2 * BLKLAT_SLOTS]++;
-	order_writes();
-	*slot.ns = BLKLAT_SLOT_FREE | mark;
-	order_writes();
 }
 
 /* For a standby: was one before it there, that is, did it leave @mark? The last one takes it away. */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The writes of a start and of an end in a slot, in abi.h's order. Nothing else is in here, so that tests/unit/test_order.c
+ * can have these very functions write while a reader reads.
+ */
+#ifndef SLOTS_BPF_H
+#define SLOTS_BPF_H
+
+#include "blklat/abi.h"
+
+/* A request's slot, see struct blklat_slots. */
+struct slot {
+	u64 *ns;	/* its start time; sixteen cells on its starts, thirty-two its ends */
+};
+
+/* Readers rely on the order of writes, see abi.h. It holds off the compiler, no more. */
+#ifndef order_writes
+#define order_writes() asm volatile("" ::: "memory")
+#endif
+
+static __always_inline void start_slot(struct slot slot, u64 ns)
+{
+	*slot.ns = ns;
+	order_writes();
+	slot.ns[BLKLAT_SLOTS]++;
+}
+
+/* @mark: 0 or BLKLAT_SLOT_SEEN_FREE. */
+static __always_inline void end_slot(struct slot slot, u64 mark)
+{
+	slot.ns[2 * BLKLAT_SLOTS]++;
+	order_writes();
+	*slot.ns = BLKLAT_SLOT_FREE | mark;
+	order_writes();
+}
+
+#endif

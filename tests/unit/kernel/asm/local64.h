@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What kmod/slots.h takes from the kernel, for test_order.c. */
+#ifndef KERNEL_LOCAL64_H
+#define KERNEL_LOCAL64_H
+
+typedef struct { u64 n; } local64_t;
+
+static inline void local64_inc(local64_t *l)
+{
+	l->n++;
+}
+
+#define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
+#define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
+#define BUILD_BUG_ON(condition) _Static_assert(!(condition), "")
+#define OPTIMIZER_HIDE_VAR(x) ((void)(x))
+
+/* Of the kernel's and the module's structs as much as is looked at. */
+struct blk_mq_hw_ctx { u32 queue_num; };
+struct request { int tag, internal_tag; struct blk_mq_hw_ctx *mq_hctx; };
+struct blklat_target { u32 tags, stride, queues, first_slot[BLKLAT_STAGES]; };
+struct blklat_session { struct blklat_slots *slots; };
+
+#endif

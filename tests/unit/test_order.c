@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The order of writes in a slot (abi.h) and of the reads there, gone through in a memory of which weak_memory.h says how weak it is. The writers
+ * are those of the programs (bpf/slots.bpf.h) and of the module (kmod/slots.h), the reader is region_read().
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "blklat/abi.h"
+#include "model/consistency.h"
+#include "weak_memory.h"
+
+/* The reader. */
+#define __atomic_load_n(at, order) ((typeof(+*(at)))weak_load((const u64 *)(at), order))
+#define __atomic_thread_fence(order) weak_fence()
+#include "capture/region.c"
+#undef __atomic_load_n
+#undef __atomic_thread_fence
+
+/* The writers. */
+#define order_writes() weak_barrier()
+#define smp_wmb() weak_barrier()
+#define KMOD_KERNEL_H
+#define KMOD_SESSION_H
+#include "../../kmod/slots.h"
+#include "../../bpf/slots.bpf.h"
+
+#include "fake_region.h"
+
+enum kind { START, END };
+
+/* The barriers of both, by what they keep apart. */
+#define TIME_THEN_STARTS WEAK_BARRIER(START, 0)
+#define ENDS_THEN_FREE WEAK_BARRIER(END, 0)
+#define FREE_THEN_BIN WEAK_BARRIER(END, 1)
+
+enum { IOS = 2, SLOTS = 2 };
+
+struct writer {
+	void (*start)(u64 *ns, u64 now);
+	void (*end)(u64 *ns);
+};
+
+static void start_bpf(u64 *ns, u64 now)
+{
+	start_slot((struct slot){ ns }, now);
+}
+
+static void end_bpf(u64 *ns)
+{
+	end_slot((struct slot){ ns }, 0);
+}
+
+static void start_kmod(u64 *ns, u64 now)
+{
+	blklat_slot_start((struct blklat_slot){ ns }, now);
+}
+
+static void end_kmod(u64 *ns)
+{
+	blklat_slot_end((struct blklat_slot){ ns });
+}
+
+static const struct writer bpf = { start_bpf, end_bpf }, kmod = { start_kmod, end_kmod };
+
+/* In the same bin, each longer than the one before. */
+static u64 latency_ns(u32 io)
+{
+	return 1000000 + io;
+}
+
+static u64 *bin_of(const struct fake *f)
+{
+	return &fake_series(f, 0, 0, BLKLAT_OP_READ)[AT_BINS + blklat_cell(latency_ns(0), 0)];
+}
+
+static u64 *max_of(const struct fake *f)
+{
+	return &fake_series(f, 0, 0, BLKLAT_OP_READ)[AT_MAX];
+}
+
+static void start(struct fake *f, const struct writer *w, u32 slot, u64 now)
+{
+	weak_begin(START, slot);
+	w->start(&f->slots[1].ns[slot], now);
+	weak_end();
+}
+
+/* Of what an end writes besides, the maximum stands for all. */
+static void end(struct fake *f, const struct writer *w, u32 slot, u32 io)
+{
+	weak_begin(END, slot);
+	*max_of(f) = latency_ns(io);
+	w->end(&f->slots[1].ns[slot]);
+	++*bin_of(f);
+	weak_end();
+}
+
+/* All on one CPU: an IO in each of two slots, and when both ended one begins in the first. */
+static void write_ios(struct fake *f, const struct writer *w)
+{
+	region_use_all_octaves(&f->r);
+	for (u32 slot = 0; slot < SLOTS; slot++) {
+		weak_watch(&f->slots[1].ns[slot]);
+		weak_watch(&f->slots[1].started[slot]);
+		weak_watch(&f->slots[1].ended[slot]);
+	}
+	weak_watch(max_of(f));
+	weak_watch(bin_of(f));
+	start(f, w, 0, 1000);
+	start(f, w, 1, 1001);
+	end(f, w, 0, 0);
+	end(f, w, 1, 1);
+	start(f, w, 0, 1002);
+}
+
+/* What is claimed, and may turn out to be wrong. */
+enum claim { HOLDS, FALSE_MISSED_END, NO_MAXIMUM, FALSE_LOSS };
+
+static const char *const claims[] = {
+	"all holds", "an IO on its way is taken for a missed end", "an IO in the bins without its maximum",
+	"a loss that is none",
+};
+
+static enum claim broken(const struct watch_counts *w)
+{
+	u64 completed = hist_count(&w->ops[BLKLAT_OP_READ].hist), max_ns = w->ops[BLKLAT_OP_READ].max_ns;
+
+	if (w->accounts[BLKLAT_OVERWRITTEN])
+		return FALSE_MISSED_END;
+	if (completed && (max_ns < latency_ns(completed - 1) || max_ns > latency_ns(IOS - 1)))
+		return NO_MAXIMUM;
+	return HOLDS;
+}
+
+/*
+ * started = completed + in flight + lost up to what moved, and nothing is lost. The slack is one CPU's, which may be held up between slot
+ * and bin; so has what does not close for the first time (struct watch_counts).
+ */
+static enum claim unaccounted(struct fake *f)
+{
+	struct snapshot s = { .n = 1, .w = f->now.w };
+	struct accounting a;
+	u64 skipped = 0;
+	s64 off;
+
+	f->now.w[0].unsettled = region_gap(&f->now.w[0]) != 0;
+	account(&s, 0, 1, &skipped, &a);
+	off = a.started - a.completed - a.in_flight - a.lost;
+	return a.lost || (u64)llabs(off) > a.moved ? FALSE_LOSS : HOLDS;
+}
+
+static enum claim read_and_check(struct fake *f)
+{
+	region_read(&f->r, 0, &f->before.w[0], 1000000, &f->now.w[0]);
+	return broken(&f->now.w[0]) ?: unaccounted(f);
+}
+
+/* Whatever a read saw that was wrong, the next one puts right: in the end the stores have the same effect in any order. */
+static void assert_right_at_rest(struct fake *f)
+{
+	weak_settle();
+	assert_int_equal(read_and_check(f), HOLDS);
+	assert_int_equal(f->now.w[0].started, IOS + 1);
+	assert_int_equal(f->now.w[0].in_flight, 1);
+	assert_int_equal(region_gap(&f->now.w[0]), 0);
+}
+
+static struct fake *write_in(const struct weak_memory *how, const struct writer *w)
+{
+	struct fake *f = fake_new(0);
+
+	weak = *how;
+	f->epoch = 1;		/* so that the interval that ends has the cells of parity 0 */
+	f->ranges[0] = (struct region_slots){ 16, 16 };
+	f->r.rows = 1;
+	write_ios(f, w);
+	return f;
+}
+
+/* Goes through all executions, or until one breaks the claim @wanted. Returns the last that was broken. */
+static enum claim explore(struct fake *f, enum claim wanted)
+{
+	enum claim worst = HOLDS;
+
+	do {
+		enum claim now;
+
+		weak_begin_execution();
+		now = read_and_check(f);
+		worst = now ?: worst;
+	} while ((wanted == HOLDS ? worst == HOLDS : worst != wanted) && weak_next_execution());
+	assert_right_at_rest(f);
+	return worst;
+}
+
+/* As on x86: the processor keeps stores in order, and loads; the compiler is held off by order_writes(). */
+static const struct weak_memory x86 = { .x86 = true };
+
+/* As on arm64, where barriers in the writers would be real. */
+static const struct weak_memory arm64_ordered;
+
+static void assert_holds(const struct writer *w, const struct weak_memory *how)
+{
+	struct fake *f = write_in(how, w);
+	enum claim found = explore(f, HOLDS);
+
+	print_message("%s, in %llu executions\n", claims[found], weak.executions);
+	assert_int_equal(found, HOLDS);
+	assert_true(weak.executions > 1000);
+	fake_free(f);
+}
+
+/* Some execution breaks @claim. */
+static void assert_breaks(struct fake *f, enum claim claim)
+{
+	enum claim found = explore(f, claim);
+
+	print_message("%s, in execution %llu\n", claims[found], weak.executions);
+	assert_int_equal(found, claim);
+	fake_free(f);
+}
+
+/* The programs and the module write alike, and have their barriers in the same places. */
+static void test_engines_are_alike(void **state)
+{
+	struct weak_memory by_bpf;
+
+	(void)state;
+	fake_free(write_in(&x86, &bpf));
+	by_bpf = weak;
+	fake_free(write_in(&x86, &kmod));
+	assert_int_equal(weak.n_stores, 2 + 2 + 4 + 4 + 2);
+	assert_int_equal(by_bpf.n_stores, weak.n_stores);
+	assert_memory_equal(by_bpf.stores, weak.stores, sizeof(weak.stores));
+	assert_memory_equal(by_bpf.barriers, weak.barriers, sizeof(weak.barriers));
+}
+
+static void test_x86(void **state)
+{
+	(void)state;
+	assert_holds(&bpf, &x86);
+}
+
+/* With real barriers, as the module's smp_wmb() is one, nothing breaks on arm64 either. */
+static void test_weak_with_barriers(void **state)
+{
+	(void)state;
+	assert_holds(&kmod, &arm64_ordered);
+}
+
+/* None of them can be left out. The programs' order_writes() is none on arm64. */
+static void test_each_barrier_is_needed(void **state)
+{
+	static const struct {
+		u32 missing;
+		enum claim breaks;
+	} cases[] = {
+		{ TIME_THEN_STARTS, FALSE_MISSED_END },
+		{ ENDS_THEN_FREE, FALSE_MISSED_END },
+		{ FREE_THEN_BIN, FALSE_LOSS },
+		{ WEAK_ALL_BARRIERS, FALSE_MISSED_END },
+		{ WEAK_ALL_BARRIERS, NO_MAXIMUM },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_breaks(write_in(&(struct weak_memory){ .missing = cases[i].missing }, &bpf), cases[i].breaks);
+}
+
+/* Nor what the reader does about it. */
+static void test_each_acquire_is_needed(void **state)
+{
+	struct fake *f = write_in(&arm64_ordered, &kmod);
+
+	(void)state;
+	weak.relaxed = &f->slots[1].started[0];
+	assert_breaks(f, FALSE_MISSED_END);
+	f = write_in(&arm64_ordered, &kmod);
+	weak.relaxed = &f->slots[1].ns[0];
+	assert_breaks(f, FALSE_MISSED_END);
+	f = write_in(&arm64_ordered, &kmod);
+	weak.no_fences = true;
+	assert_breaks(f, NO_MAXIMUM);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_engines_are_alike),
+		cmocka_unit_test(test_x86),
+		cmocka_unit_test(test_weak_with_barriers),
+		cmocka_unit_test(test_each_barrier_is_needed),
+		cmocka_unit_test(test_each_acquire_is_needed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A memory in which stores are seen in any order that is not forbidden, and loads see whatever they may. Every possibility is gone
+ * through: a model checker in the way of herd7 with the code itself for a litmus test.
+ *
+ * One CPU writes first and alone, in blocks, each for an object; what changed between two barriers is a group of stores. An execution then
+ * puts all stores in one order, in which they become visible to everybody (arm64 is multi-copy atomic, and x86 too):
+ *   - two stores to one cell in the order of the program (coherence);
+ *   - those of a block before those of a later one for the same object: between the start of a request and its end, and to the next
+ *     start with its tag, lies what hands it over, which the kernel orders (doorbell and interrupt, locks, atomics on the tag);
+ *   - those of a group before those of a later one, if a barrier that is not missing lies between; on x86 also if a block ended between.
+ * Each load sees the state at a time that it chooses, no earlier than the last one of the same cell, nor than any load with acquire before
+ * it, nor than any load before the last fence. Of the times at which it sees the same the first is enough: it forbids least.
+ */
+#ifndef WEAK_MEMORY_H
+#define WEAK_MEMORY_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util/types.h"
+
+enum { WEAK_CELLS = 8, WEAK_STORES = 32, WEAK_CHOICES = 256 };
+
+struct weak_store {
+	u32 cell, block, object, group;
+	u64 value;
+};
+
+struct weak_memory {
+	/* How weak it is. */
+	bool x86;			/* loads as if all had acquire, and a block's stores before the next one's */
+	u32 missing;			/* barriers that only the compiler obeys, see WEAK_BARRIER() */
+	const u64 *relaxed;		/* loads of this cell have no acquire, whatever they say */
+	bool no_fences;
+
+	/* What was written. */
+	u32 n_cells, n_stores, block, object, kind, group;
+	u32 barriers[WEAK_STORES];	/* behind each group; 0: none */
+	u64 *cells[WEAK_CELLS];
+	u64 places;			/* a bit of each cell's address, to tell at once what is none */
+	u64 first[WEAK_CELLS], now[WEAK_CELLS];
+	struct weak_store stores[WEAK_STORES];
+
+	/* One execution. */
+	u32 order[WEAK_STORES];		/* of the stores, as they get visible at times 1 and on */
+	u32 seen[WEAK_CELLS];		/* time of the last load of each cell */
+	u32 floor, latest;
+
+	/* The choices of this execution, and of how many each was one. */
+	u32 choice[WEAK_CHOICES], of[WEAK_CHOICES];
+	u32 n_choices, depth;
+	u64 executions;
+};
+
+/* Barrier number @n, from 0, of blocks of @kind. */
+#define WEAK_BARRIER(kind, n) (1U << ((kind) * 4 + (n)))
+#define WEAK_ALL_BARRIERS (~0U)
+
+static struct weak_memory weak;
+
+static inline u64 weak_place(const u64 *at)
+{
+	return 1ULL << ((uintptr_t)at / sizeof(*at) % 64);
+}
+
+/* @cell is part of the model; what else there is is memory like any. */
+static inline void weak_watch(u64 *cell)
+{
+	weak.places |= weak_place(cell);
+	weak.cells[weak.n_cells] = cell;
+	weak.first[weak.n_cells] = weak.now[weak.n_cells] = *cell;
+	weak.n_cells++;
+}
+
+/* What changed since becomes a group of stores, with @barrier behind it. */
+static inline void weak_close_group(u32 barrier)
+{
+	for (u32 i = 0; i < weak.n_cells; i++) {
+		if (*weak.cells[i] == weak.now[i])
+			continue;
+		weak.now[i] = *weak.cells[i];
+		weak.stores[weak.n_stores++] = (struct weak_store){ i, weak.block, weak.object, weak.group, weak.now[i] };
+	}
+	weak.barriers[weak.group++] = barrier;
+}
+
+static inline void weak_begin(u32 kind, u32 object)
+{
+	weak.kind = kind * 4;
+	weak.object = object;
+}
+
+static inline void weak_barrier(void)
+{
+	weak_close_group(1U << weak.kind++);
+}
+
+static inline void weak_end(void)
+{
+	weak_close_group(0);
+	weak.block++;
+}
+
+/* --- one execution after the other ------------------------------------------------------------ */
+
+static inline u32 weak_choose(u32 of)
+{
+	u32 d = weak.depth++;
+
+	if (d == WEAK_CHOICES)
+		abort();
+	if (d == weak.n_choices) {
+		weak.choice[d] = 0;
+		weak.of[d] = of;
+		weak.n_choices++;
+	}
+	return weak.choice[d];
+}
+
+static inline bool weak_is_before(const struct weak_store *a, const struct weak_store *b)
+{
+	if (a->cell == b->cell || (a->block != b->block && (weak.x86 || a->object == b->object)))
+		return true;
+	for (u32 group = a->group; group < b->group; group++)
+		if (weak.barriers[group] & ~weak.missing)
+			return true;
+	return false;
+}
+
+/* Whether store @i may be the next to be seen, of those not yet @done. */
+static inline bool weak_is_next(u32 i, u32 done)
+{
+	for (u32 j = 0; j < i; j++)
+		if (!(done >> j & 1) && weak_is_before(&weak.stores[j], &weak.stores[i]))
+			return false;
+	return !(done >> i & 1);
+}
+
+static inline void weak_put_in_order(void)
+{
+	u32 done = 0;
+
+	for (u32 t = 0; t < weak.n_stores; t++) {
+		u32 next[WEAK_STORES], n = 0;
+
+		for (u32 i = 0; i < weak.n_stores; i++)
+			if (weak_is_next(i, done))
+				next[n++] = i;
+		weak.order[t] = next[n > 1 ? weak_choose(n) : 0];
+		done |= 1U << weak.order[t];
+	}
+}
+
+static inline void weak_begin_execution(void)
+{
+	weak.depth = weak.floor = weak.latest = 0;
+	memset(weak.seen, 0, sizeof(weak.seen));
+	weak_put_in_order();
+	weak.executions++;
+}
+
+/* Goes to the next execution; false: that was the last one. */
+static inline bool weak_next_execution(void)
+{
+	while (weak.n_choices && weak.choice[weak.n_choices - 1] + 1 == weak.of[weak.n_choices - 1])
+		weak.n_choices--;
+	if (!weak.n_choices)
+		return false;
+	weak.choice[weak.n_choices - 1]++;
+	return true;
+}
+
+/* --- the reader's side ------------------------------------------------------------------------ */
+
+/* From here on everything is seen. */
+static inline void weak_settle(void)
+{
+	weak.floor = weak.n_stores;
+}
+
+/* The times at which @cell changes after @since: how many, and the one numbered @n from 1. */
+static inline u32 weak_changes(u32 cell, u32 since, u32 n, u32 *ret_time)
+{
+	u32 changes = 0;
+
+	for (u32 t = since; t < weak.n_stores; t++)
+		if (weak.stores[weak.order[t]].cell == cell && ++changes == n)
+			*ret_time = t + 1;
+	return changes;
+}
+
+static inline u64 weak_value(u32 cell, u32 time)
+{
+	u64 value = weak.first[cell];
+
+	for (u32 t = 0; t < time; t++)
+		if (weak.stores[weak.order[t]].cell == cell)
+			value = weak.stores[weak.order[t]].value;
+	return value;
+}
+
+static inline u64 weak_load(const u64 *at, int order)
+{
+	u32 cell = 0, time, changes;
+
+	if (!(weak.places & weak_place(at)))
+		return *at;
+	while (cell < weak.n_cells && weak.cells[cell] != at)
+		cell++;
+	if (cell == weak.n_cells)
+		return *at;
+	time = weak.floor > weak.seen[cell] ? weak.floor : weak.seen[cell];
+	changes = weak_changes(cell, time, 0, NULL);
+	if (changes)
+		weak_changes(cell, time, weak_choose(changes + 1), &time);
+	weak.seen[cell] = time;
+	if (time > weak.latest)
+		weak.latest = time;
+	if (weak.x86 || (order == __ATOMIC_ACQUIRE && at != weak.relaxed))
+		weak.floor = time > weak.floor ? time : weak.floor;
+	return weak_value(cell, time);
+}
+
+static inline void weak_fence(void)
+{
+	if (!weak.no_fences && weak.latest > weak.floor)
+		weak.floor = weak.latest;
+}
+
+#endif
