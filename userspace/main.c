@@ -78,8 +78,10 @@ int main(int argc, char **argv)
 {
 	const char *first = argc > 1 ? argv[1] : "--help";
 
-	if (!open_standard_streams() || streams_begin())
+	if (!open_standard_streams())
 		return STATUS_FAILED;
+	if (streams_begin())
+		return command_no_memory("blklat");
 	/* The terminal's characters; numbers keep their point, whatever the language. */
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);
