@@ -6,6 +6,7 @@ behaves is served.
 import contextlib
 import os
 import resource
+import signal
 import socket
 import threading
 import time
@@ -106,12 +107,33 @@ def test_slow_clients_and_wrong_passwords_at_once(tmp_path, script, spread):
 
 @pytest.mark.parametrize("spread", [False, True], ids=["from one address", "from many"])
 def test_a_first_right_password_among_wrong_ones(tmp_path, script, spread):
-    """It waits in line with those of its own address, and all addresses take turns."""
-    with guarded(tmp_path, script) as (serve, right):
+    """It waits in line with those of its own address, and all addresses take turns. By a quick hash: eight a second are the bound."""
+    with guarded(tmp_path, script, cost=5) as (serve, right):
         with attackers(serve, 0, 60, spread):
             time.sleep(1)
             serve.until(lambda: serve.request("/metrics", headers=right).status == 200, "an answer", 120)
             assert serve.request("/metrics", headers=right).status == 200
+
+
+def test_a_first_right_password_from_elsewhere(tmp_path, script):
+    """All who guess are of one address, which has scraped: another one has its turn after one check."""
+    with guarded(tmp_path, script) as (serve, right):
+        assert serve.request("/metrics", headers=right).status == 200
+        (tmp_path / "web.yml").write_text(f"basic_auth_users: {{prometheus: {bcrypt('changed', 12)}}}")
+        serve.process.send_signal(signal.SIGHUP)
+        serve.until(lambda: status(serve, right) == 401, "the new password")
+        with attackers(serve, 0, 60, False), sleeper(realtime=False, nice=10) as ordinary:
+            time.sleep(1)
+            began = time.monotonic()
+            assert status(serve, basic("prometheus", "changed"), "127.0.0.9") == 200
+            took = time.monotonic() - began
+            assert took < 4 + 4 * ordinary.end(), took
+
+
+def status(serve, headers, source=None):
+    with contextlib.suppress(OSError), contextlib.closing(serve.connection(source=source)) as c:
+        c.request("GET", "/metrics", headers=headers)
+        return c.getresponse().status
 
 
 def test_guessing_is_bounded(tmp_path, script):

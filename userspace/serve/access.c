@@ -153,12 +153,8 @@ static void settle(struct server *s, bool matches)
 	access_drop(s);
 }
 
-static bool goes_before(const struct check *a, const struct check *b, u64 now)
+static bool goes_before(const struct check *a, const struct check *b)
 {
-	bool known = source_known(a->source, now);
-
-	if (known != source_known(b->source, now))
-		return known;
 	if (a->source->checked_ns != b->source->checked_ns)
 		return a->source->checked_ns < b->source->checked_ns;
 	return a->since_ns < b->since_ns;
@@ -172,7 +168,7 @@ static struct check *next_check(struct server *s)
 	for (u32 i = 0; i < SERVER_PEERS; i++) {
 		struct check *k = s->peers[i].check;
 
-		if (k && !source_until_ns(k->source, now) && (!next || goes_before(k, next, now)))
+		if (k && !source_until_ns(k->source, now) && (!next || goes_before(k, next)))
 			next = k;
 	}
 	return next;

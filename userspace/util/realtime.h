@@ -27,9 +27,9 @@ struct realtime_share {
 };
 
 /*
- * At @now_ns (CLOCK_MONOTONIC) the thread has taken @cpu_ns (CLOCK_THREAD_CPUTIME_ID). Returns the percentage of a CPU that it took
- * over the last seconds, at the end of each four of them, if that is more than a thread should that goes before all
- * others: a quarter. Otherwise 0.
+ * At @now_ns (CLOCK_MONOTONIC) the thread has taken @cpu_ns (CLOCK_THREAD_CPUTIME_ID). Once each four seconds it is looked at
+ * what percentage of a CPU that was; if it is more than a thread should take that goes before all others, a
+ * quarter, it is returned. Otherwise 0.
  */
 u32 realtime_share_excess(struct realtime_share *s, u64 now_ns, u64 cpu_ns);
 
