@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import stat
 import subprocess
 
 import pytest
@@ -90,3 +91,17 @@ def test_a_device_is_written_as_it_is(file):
     assert run("report", file, "-o", "/dev/null").returncode == 0
     done = run("report", file, "-o", "/dev/full")
     assert done.returncode == 1 and "No space left" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a block device: only root makes one")
+def test_no_disk_is_overwritten(file, tmp_path):
+    """A link that somebody made where a report was to be. The device has no driver, should it be written to."""
+    disk, link = tmp_path / "disk", tmp_path / "report.html"
+    os.mknod(disk, stat.S_IFBLK | 0o600, os.makedev(4095, 1))
+    link.symlink_to(disk)
+    before = sorted(tmp_path.iterdir())
+    for name in (disk, link):
+        done = run("report", file, "-o", name)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert f"{name}: it is a block device" in done.stderr
+    assert sorted(tmp_path.iterdir()) == before and link.is_symlink()

@@ -2,6 +2,8 @@
 /* A run made of frames: nothing lost, nothing invented, whatever its length. */
 #include "synthetic_run.h"
 
+#include <errno.h>
+
 #define READ BLKLAT_OP_READ
 #define WRITE BLKLAT_OP_WRITE
 
@@ -153,6 +155,42 @@ static void without_origin(void **state)
 	run_uninit(&r);
 }
 
+/* Beyond what it may take an interval is refused, and the run is as it was. Another series needs its room as well. */
+static void limited(void **state)
+{
+	struct device device = { .name = "sdz" };
+	struct watch watches[] = { { &device, BLKLAT_STAGE_DEVICE } };
+	struct run_source from = { .watches = watches, .n_watches = 1, .engine = "bpf", .scale = 1, .interval_s = 1 };
+	struct frames fs;
+	u64 bytes;
+	struct run r;
+
+	(void)state;
+	assert_int_equal(frames_init(&fs, watches, 1, 1), 0);
+	fs.f[0].interval_s = 1;
+	for (u32 series = 0; series < 2; series++) {
+		from.max_bytes = 0;
+		assert_int_equal(run_init(&r, &from), 0);
+		for (u32 i = 0; i < 1000; i++)
+			assert_int_equal(run_add(&r, &fs), 0);
+		bytes = run_bytes(&r);
+		run_uninit(&r);
+		from.max_bytes = bytes - 1;
+		assert_int_equal(run_init(&r, &from), 0);
+		while (!run_add(&r, &fs))
+			assert_true(run_bytes(&r) < bytes);
+		assert_int_equal(run_add(&r, &fs), -E2BIG);
+		assert_true(r.full && r.n >= 500 && r.n < 1000);
+		/* 48 bytes an interval and watch, 80 a series and its 2 KiB columns at most. */
+		assert_in_range(bytes, 1000 * (48 + series * 80), 1500 * (48 + series * 80) + series * 1200 * 2200);
+		fs.f[0].ops[0].ios = 1;
+		fs.f[0].ops[0].min_ns = fs.f[0].ops[0].max_ns = 1000;
+		hist_put(&fs.f[0].ops[0].hist, blklat_cell(1000, 1), 1);
+		run_uninit(&r);
+	}
+	frames_uninit(&fs);
+}
+
 static u64 heat_sum(const struct heat *h, u32 column)
 {
 	struct hist c = heat_column(h, column);
@@ -232,6 +270,7 @@ int main(void)
 		cmocka_unit_test(three_intervals),
 		cmocka_unit_test(begins_late),
 		cmocka_unit_test(without_origin),
+		cmocka_unit_test(limited),
 		cmocka_unit_test(heat_halves),
 		cmocka_unit_test(heat_of_a_late_series),
 	};

@@ -62,7 +62,11 @@ int output_begin(struct output *o, const char *file, const char *who, struct pro
 		o->f = stdout;
 		return 0;
 	}
-	if (!stat(file, &is) && !S_ISREG(is.st_mode)) {
+	is.st_mode = S_IFREG;	/* as what is not there will be */
+	if (!stat(file, &is) && S_ISBLK(is.st_mode))
+		/* Nobody means a disk, and whoever may make links here could mean it for us. */
+		return problem_set(p, -EINVAL, "could not write %s: it is a block device", file);
+	if (!S_ISREG(is.st_mode)) {
 		o->f = fopen(file, "we");
 		err = o->f ? 0 : -errno;
 	} else {

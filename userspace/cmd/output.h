@@ -14,7 +14,8 @@ struct output {
 };
 
 /*
- * Begins to write to @file; NULL is stdout, and what is no regular file (/dev/null, a pipe) is written as it is.
+ * Begins to write to @file; NULL is stdout, and what is no regular file (/dev/null, a pipe) is written as it is, but for
+ * block devices, which are refused.
  * What is written beside holds up signals: that is short, and leaves nothing behind. All else may wait for a reader, and a
  * signal ends it as it does any program. @who is what messages call the command. Returns 0, or a negative errno and a sentence.
  */
