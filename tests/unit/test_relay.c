@@ -292,7 +292,8 @@ static void test_frames_come_out_the_same(void **unused)
 		any_frames(&got, w.run.percentiles.n);
 		w.frames.now = seed ? &now : NULL;
 		wire_put_frames(&bytes, &w.run, &w.frames);
-		assert_int_equal(wire_get_frames(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &w.run, &got, &gap_ns), 0);
+		assert_int_equal(wire_get_frames(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &w.run, &got,
+						 &gap_ns), 0);
 		assert_int_equal(gap_ns, seed * 1000);
 		assert_int_equal(got.skipped_unexplained, w.frames.skipped_unexplained);
 		for (u32 i = 0; i < WATCHES; i++)

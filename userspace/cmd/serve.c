@@ -164,8 +164,8 @@ static void on_beat(void *serve)
 /* --- the web server -------------------------------------------------------------------------- */
 
 /*
- * Before the first capture is opened, so that the server has nothing of any, and before the service manager is connected to. It
- * begins to serve when the captures have begun.
+ * Before the first capture is opened, so that the server has nothing of any, and before the service manager is
+ * connected to. It begins to serve when the captures have begun.
  */
 static int start_server(struct serve *s, struct problem *p)
 {

@@ -43,7 +43,10 @@ struct serve_server {
  */
 int serve_server_start(const struct serve_server_config *cfg, struct serve_server *ret, struct problem *p);
 
-/* Tells it what is in --web-config's files: it begins to serve, or does so anew. Returns 0 or a negative errno. Of any thread. */
+/*
+ * Tells it what is in --web-config's files: it begins to serve, or does so anew. Returns 0 or a negative errno. Of
+ * any thread.
+ */
 int serve_server_tell(struct serve_server *s, const struct web_config *web);
 
 /*
@@ -59,7 +62,10 @@ bool serve_server_alive(struct serve_server *s);
 /* Has it ended by itself? Then @p says how, or is empty when it has told why. */
 bool serve_server_ended(const struct serve_server *s, struct problem *p);
 
-/* Ends it, and waits a moment for that; what has not ended then is killed when this process ends. Takes one that is all 0. */
+/*
+ * Ends it, and waits a moment for that, in which one that hangs ends too; but see confine_server.h. Takes one that is
+ * all 0.
+ */
 void serve_server_end(struct serve_server *s);
 
 /* --- in that process -------------------------------------------------------------------------- */

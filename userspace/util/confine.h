@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A service that runs for months needs little of what it took to start: the process that captures gives up the rest. (The one
- * that talks to the network has none of it: confine_server.h.)
+ * A service that runs for months needs little of what it took to start: the process that captures gives up the
+ * rest. (The one that talks to the network has none of it: confine_server.h.)
  *
  * - Capabilities (libcap-ng): all are dropped, also from the bounding set where that may be done. What
  *   later captures take (CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN where a kernel before 5.8 wants that) stays

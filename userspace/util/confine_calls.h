@@ -5,7 +5,10 @@
 
 #include "util/types.h"
 
-/* Of the process that captures. @writes: it will open a file for writing, the kernel module's device. Returns 0 or a negative errno. Takes no_new_privs. */
+/*
+ * Of the process that captures. @writes: it will open a file for writing, the kernel module's device. Returns 0 or a
+ * negative errno. Takes no_new_privs.
+ */
 int confine_calls(bool writes);
 
 /* Of the process that serves: of connections that come in, and of threads. The same. */

@@ -8,8 +8,8 @@
  * - no_new_privs, no core dump, and no other process of its user may look into it (not dumpable).
  * - Landlock where the kernel has it: see landlock.h.
  * - A filter of system calls (libseccomp). What is not allowed fails with EPERM.
- * - It is killed when its parent ends, where both are the same user. (The kernel asks whether the parent may, and root without
- *   CAP_KILL may not; then it has to see for itself.)
+ * - It is killed when its parent ends, where both are the same user. (The kernel asks whether the parent may, and
+ *   root without CAP_KILL may not; then it has to see for itself.)
  *
  * There is no limit of processes (RLIMIT_NPROC): it counts whatever its user has on the host, threads too, and the
  * filter lets it make threads only.
