@@ -22,7 +22,8 @@ ORDERLY = ("live", "record", "serve")
 def long_replay(tmp_path):
     """Far more output than a pipe or a terminal holds."""
     file = tmp_path / "long.txt"
-    file.write_text("blklat-replay 1\ndevice loop0 size=1048576\nwatch loop0 device\n" + "io read 60us 4096 x9\ntick 1\n" * 600)
+    file.write_text("blklat-replay 1\ndevice loop0 size=1048576\nwatch loop0 device\n" +
+                    "io read 60us 4096 x9\ntick 1\n" * 600)
     return file
 
 
@@ -84,7 +85,8 @@ def test_neither_output_nor_messages_are_taken(tmp_path, long_replay, command, s
 
 
 @pytest.mark.parametrize("stall", [s for s in STALLS if s != "terminal"])
-@pytest.mark.parametrize("command", ["live", "live json", "live csv", "record", "report", "report json", "compare", "help", "live help"])
+@pytest.mark.parametrize("command", ["live", "live json", "live csv", "record", "report", "report json", "compare", "help",
+                                     "live help"])
 def test_output_that_is_taken_late(tmp_path, long_replay, command, stall):
     """Waited for, also where it does not block: all of it comes, and how it is opened stays as it was."""
     args = commands(tmp_path)[command]
@@ -129,7 +131,8 @@ def test_what_is_taken_in_time_is_whole(long_replay):
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
 @pytest.mark.parametrize("args", [
-    ["live", "--replay", "FIFO"], ["record", "--replay", "FIFO", "-o", "run.blklat"], ["serve", "--replay", "FIFO", "--listen", ":0"],
+    ["live", "--replay", "FIFO"], ["record", "--replay", "FIFO", "-o", "run.blklat"],
+    ["serve", "--replay", "FIFO", "--listen", ":0"],
     ["serve", "--replay", REPLAY, "--web-config", "FIFO"], ["report", "FIFO"], ["report", REPLAY, "-o", "FIFO"],
     ["report", "-f", "json", REPLAY, "-o", "FIFO"], ["compare", REPLAY, "FIFO"],
 ], ids=lambda a: " ".join(getattr(w, "name", w) for w in a))

@@ -74,7 +74,7 @@ def load_on(device):
 @pytest.mark.parametrize("stages", ["device", "device,total"])
 @exact
 def test_they_come_and_go(many, stages):
-    """Those that stay have every IO, one under load too; those that go are told once, and what is in their place is not theirs."""
+    """Those that stay have every IO, one of them under load; those that go are told once, and get no IO of their successors."""
     kept = many[0], many[N // 2], many[-1]
     with Blklat(Pattern(many), stage=stages) as b:
         with load_on(kept[1]) as f:

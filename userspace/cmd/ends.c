@@ -17,8 +17,8 @@ static void held_up(const char *where)
 {
 	char text[256];
 
-	snprintf(text, sizeof(text), "%s: it can't end in order, since something that it waits for stands still%s%s%s: it is cut "
-		 "off\n", name, *where ? " (in the kernel: " : "", where, *where ? ")" : "");
+	snprintf(text, sizeof(text), "%s: can't end in order, since something that it waits for stands still%s%s%s: it is "
+		 "cut off\n", name, *where ? " (in the kernel: " : "", where, *where ? ")" : "");
 	streams_try_error(text);
 	_exit(STATUS_FAILED);
 }

@@ -9,8 +9,8 @@
 #include "util/problem.h"
 
 /*
- * From now on an end that is asked for by @signals, which are blocked, comes: see util/ending.h, also for @again. @who is what messages
- * call the command; it stays. Returns 0, or a negative errno and a sentence.
+ * From now on an end that is asked for by @signals, which are blocked, comes: see util/ending.h, also for @again. @who is
+ * what messages call the command; it outlives the run. Returns 0, or a negative errno and a sentence.
  */
 int ends_begin(const char *who, const sigset_t *signals, bool again, struct problem *p);
 

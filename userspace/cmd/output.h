@@ -15,9 +15,9 @@ struct output {
 
 /*
  * Begins to write to @file; NULL is stdout, and what is no regular file (/dev/null, a pipe) is written as it is, but for
- * block devices, which are refused.
- * What is written beside holds up signals: that is short, and leaves nothing behind. All else may wait for a reader, and a
- * signal ends it as it does any program. @who is what messages call the command. Returns 0, or a negative errno and a sentence.
+ * block devices, which are refused. Signals are blocked from the moment on in which there is a file beside: the rest is
+ * short, and nothing is left behind. All else may wait for a reader, and a signal ends us as it does any program. @who is
+ * what messages call the command. Returns 0, or a negative errno and a sentence.
  */
 int output_begin(struct output *o, const char *file, const char *who, struct problem *p);
 

@@ -54,7 +54,7 @@ void ending_begin(void)
 /* The clock of a thread's CPU time, as pthread_getcpuclockid() makes it, for one that we have no pthread_t of. */
 static clockid_t clock_of(pid_t thread)
 {
-	return ~thread << 3 | 6;	/* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of the kernel's posix-timers.h */
+	return ~(u32)thread << 3 | 6;	/* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of the kernel's posix-timers.h */
 }
 
 /* CPU time of all threads but this one: who waits for another does not stand still while that one works. */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-What two programs may write on top of each other, or one on top of itself, loses no addition. Between an addition's load and
-its store are a ns or two, in which hardly anything ever comes; in the programs of tests/vm/widened.h it takes long, so
-that what may come does, many times a second. Without atomic additions some are then lost: that the test can see it.
+What two programs may write on top of each other, or one on top of itself, loses no addition. Between an addition's load
+and its store is a ns or two, in which hardly anything ever comes. In the programs of tests/vm/widened.h it takes long, so
+what may come does, many times a second. With plain additions some are then lost, which shows that the test would see it.
 """
 import contextlib
 import os
@@ -24,7 +24,7 @@ ROUNDS = 5
 
 @contextlib.contextmanager
 def two_ends():
-    """A device whose IOs end in an interrupt or, in its other half, where they were sent: on top of which the former come."""
+    """A device whose IOs end in an interrupt or, in its other half, where they were sent, which the former interrupt."""
     sectors = 256 * MIB // 512
     with null_blk(irqmode=2, completion_nsec=20000) as (member,), module("dm_mod"), module("dm_zero"):
         run("sh", "-c", f"printf '0 {sectors} linear {member.path} 0\\n{sectors} {sectors} zero\\n' | "
@@ -37,8 +37,9 @@ def two_ends():
 
 def lost(e, device):
     """Additions that bpf misses, by what they are of; the module skips nothing and shares nothing."""
-    return {key: sum(e.totals(e.kmod, key, device, "total").values()) - sum(e.totals(e.bpf, key, device, "total").values())
-            for key in ("ios", "bytes")}
+    def total(engine, key):
+        return sum(e.totals(engine, key, device, "total").values())
+    return {key: total(e.kmod, key) - total(e.bpf, key) for key in ("ios", "bytes")}
 
 
 @pytest.fixture(params=["two_ends", "loop"])
