@@ -12,7 +12,7 @@ import time
 import load
 import pytest
 from devices import MIB, Device, run
-from guest import module, null_blk
+from guest import KERNEL, module, null_blk
 from stack import file_loop, traffic, watch
 
 WIDENED = pathlib.Path(os.environ.get("WIDENED", load.ROOT / "build/tests/widened"))
@@ -58,6 +58,8 @@ def test_no_addition_is_lost(device, monkeypatch):
     e.agree(device, "total")
 
 
+@pytest.mark.skipif((6, 0) < KERNEL < (7, 0),
+                    reason="here a program neither nests nor is preempted: two meet too seldom to wait for")
 def test_plain_additions_are_lost(monkeypatch):
     """Within a minute."""
     monkeypatch.setattr(load, "BLKLAT", str(WIDENED / "plain/blklat"))
