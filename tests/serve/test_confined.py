@@ -285,6 +285,22 @@ def test_the_server_ends_with_the_service(script, number, hangs):
         wait_for_end(server)
 
 
+def test_a_service_that_ends_before_it_has_begun_leaves_no_server(tmp_path):
+    """While what it is to replay is waited for."""
+    os.mkfifo(tmp_path / "fifo")
+    argv = [BLKLAT, "serve", "--listen", "127.0.0.1:0", "--replay", str(tmp_path / "fifo")]
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, start_new_session=True) as process:
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        deadline = time.monotonic() + DEADLINE_S
+        while not children.read_text():
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.01)
+        server = int(children.read_text())
+        os.killpg(process.pid, signal.SIGTERM)
+        assert process.wait(DEADLINE_S) == -signal.SIGTERM
+        wait_for_end(server)
+
+
 def test_a_server_of_the_same_user_is_killed(script):
     """By the kernel, whatever it does. It would not let root without capabilities do that to another user's process."""
     file = script(10, 1000)
