@@ -7,6 +7,7 @@
  *   captures   the thread that captures, once it is confined (in ppoll(), which it waits by)
  *   start      any program, at its start: shows what is let when nothing is in the way
  *   hang       the thread that answers requests, which it then does no more; nothing is tried
+ *   stall      the server's first thread, which then does nothing more; before, every descriptor of it is made to block
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -50,6 +51,7 @@ static struct results {
 static const char *where, *folder;
 static pid_t decoy;
 static int port;
+static atomic_int serves;
 
 static void note(const char *name, long returned)
 {
@@ -198,9 +200,24 @@ int MHD_run(struct MHD_Daemon *d)
 
 	if (results && !strcmp(where, "server"))
 		intrude();
+	serves = 1;
 	while (where && !strcmp(where, "hang"))
 		poll(NULL, 0, -1);
 	return original(d);
+}
+
+int poll(struct pollfd *fds, nfds_t n, int ms)
+{
+	int (*original)(struct pollfd *, nfds_t, int) = (int (*)(struct pollfd *, nfds_t, int))dlsym(RTLD_NEXT, "poll");
+
+	/* Of two threads: it serves by now. */
+	if (where && !strcmp(where, "stall") && serves && syscall(SYS_gettid) == getpid()) {
+		for (int fd = 3; fd < 64; fd++)
+			fcntl(fd, F_SETFL, 0);
+		for (;;)
+			original(NULL, 0, -1);
+	}
+	return original(fds, n, ms);
 }
 
 int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask)

@@ -343,6 +343,22 @@ def test_a_server_that_stands_still_holds_up_neither_intervals_nor_the_end(scrip
 
 
 @needs_intruder
+def test_a_server_can_not_have_the_captures_wait(script, tmp_path):
+    """It makes all that it holds block, and then gives no sign any more: intervals go on, and the end comes."""
+    with Manager(str(tmp_path / "notify")) as manager:
+        env = {"LD_PRELOAD": INTRUDER, "INTRUDER_IN": "stall", "NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "300000"}
+        with Serve("--replay", script(100000, 0.01), env=env) as s:
+            server = s.server
+            for _ in range(50):     # beats of 5 s, since it is asked for signs before each
+                manager.next()
+            before = int(status(s.pid, "voluntary_ctxt_switches"))
+            s.until(lambda: int(status(s.pid, "voluntary_ctxt_switches")) > before + 50, "intervals")
+            s.process.send_signal(signal.SIGTERM)
+            assert s.process.wait(DEADLINE_S) == 0
+            os.kill(server, signal.SIGKILL)
+
+
+@needs_intruder
 @pytest.mark.parametrize("end", [False, True])
 def test_a_server_that_hangs_is_to_be_another(script, tmp_path, end):
     """Users are read again, and the one that there is does not end: the service does, and does not wait for that when it is to."""

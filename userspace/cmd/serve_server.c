@@ -2,6 +2,7 @@
 #include "cmd/serve_server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,10 +32,14 @@
 #define P_PIDFD 3
 #endif
 
-/* What both processes hold of their connection. */
+/*
+ * What both processes hold of their connection. Signs go through pipes, since each end of one has flags of its own: who
+ * shared an open file could have the other block on it.
+ */
 struct ends {
 	int captures, server;	/* of the messages */
-	int taken, alive;
+	int taken, alive;	/* where this process sees signs */
+	int took, lives;	/* where the server gives them */
 };
 
 static void ends_close(struct ends *e)
@@ -43,17 +48,29 @@ static void ends_close(struct ends *e)
 	cleanup_close(&e->server);
 	cleanup_close(&e->taken);
 	cleanup_close(&e->alive);
+	cleanup_close(&e->took);
+	cleanup_close(&e->lives);
+}
+
+static int open_pipe(int *ret_read, int *ret_write)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+		return -errno;
+	*ret_read = ends[0];
+	*ret_write = ends[1];
+	return 0;
 }
 
 static int ends_open(struct ends *ret)
 {
-	struct ends e = { -1, -1, -1, -1 };
-	int pair[2], err;
+	struct ends e = { -1, -1, -1, -1, -1, -1 };
+	int pair[2], err = open_pipe(&e.taken, &e.took) ?: open_pipe(&e.alive, &e.lives);
 
-	e.taken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	e.alive = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (e.taken < 0 || e.alive < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)) {
+	if (!err && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		err = -errno;
+	if (err) {
 		ends_close(&e);
 		return err;
 	}
@@ -63,10 +80,18 @@ static int ends_open(struct ends *ret)
 	return 0;
 }
 
+/* Whether there are signs; what they say does not matter. */
+static bool take_signs(int fd)
+{
+	char ignored[64];
+
+	return read(fd, ignored, sizeof(ignored)) > 0;
+}
+
 /* Of what we were started with it gets nothing but the standard streams. */
 static void close_others(const struct serve_server_config *cfg, const struct ends *e)
 {
-	const int kept[] = { cfg->listen_fd, e->server, e->taken, e->alive, streams_error_fd() };
+	const int kept[] = { cfg->listen_fd, e->server, e->took, e->lives, streams_error_fd() };
 	u32 first = STDERR_FILENO + 1;
 
 	for (;;) {
@@ -94,7 +119,7 @@ static int become_server(const struct serve_server_config *cfg, struct ends *e, 
 	close_others(cfg, e);
 	if (confine_server(cfg->user, parent, &p))
 		return command_fail(cfg->who, STATUS_FAILED, &p);
-	return server_process(cfg, e->server, e->taken, e->alive);
+	return server_process(cfg, e->server, e->took, e->lives);
 }
 
 int serve_server_start(const struct serve_server_config *cfg, struct serve_server *ret, struct problem *p)
@@ -117,6 +142,8 @@ int serve_server_start(const struct serve_server_config *cfg, struct serve_serve
 		return problem_set(p, err, "could not start the web server: %s", strerror(-err));
 	}
 	close(e.server);
+	close(e.took);
+	close(e.lives);
 	s.taken = e.taken;
 	s.alive = e.alive;
 	s.alive_ns = now_ns();
@@ -155,11 +182,10 @@ int serve_server_wait(struct serve_server *s)
 		{ .fd = s->process, .events = POLLIN },
 		{ .fd = s->leave, .events = POLLIN },
 	};
-	eventfd_t ignored;
 
 	if (poll(fds, ARRAY_SIZE(fds), TAKEN_MS) <= 0)
 		return -ETIMEDOUT;
-	if (fds[0].revents && !eventfd_read(s->taken, &ignored))
+	if (take_signs(s->taken))
 		return 0;
 	return fds[1].revents ? -ECHILD : -ECANCELED;
 }
@@ -172,9 +198,7 @@ void serve_server_leave(struct serve_server *s)
 
 bool serve_server_alive(struct serve_server *s)
 {
-	eventfd_t ignored;
-
-	if (!eventfd_read(s->alive, &ignored))
+	if (take_signs(s->alive))
 		s->alive_ns = now_ns();
 	return now_ns() < s->alive_ns + ALIVE_NS;
 }

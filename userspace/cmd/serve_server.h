@@ -4,8 +4,8 @@
  * web server; it is told of intervals and of --web-config by messages (sink/relay.h, SERVER_WEB), and confined
  * (util/confine_server.h) before the first one.
  *
- * Nothing that it says is read, since it may be in other hands: two counters tell that it goes round, and that it took
- * what it was told, and their values are thrown away; a descriptor of the process tells that it ended.
+ * Nothing that it says is looked at, since it may be in other hands: signs tell that it goes round, and that it took
+ * what it was told, bytes that are thrown away; a descriptor of the process tells that it ended.
  */
 #ifndef CMD_SERVE_SERVER_H
 #define CMD_SERVE_SERVER_H
@@ -31,7 +31,7 @@ struct serve_server_config {
 struct serve_server {
 	pid_t pid;			/* 0: none */
 	int process;			/* readable once it has ended */
-	int taken, alive;		/* its counters (eventfd) */
+	int taken, alive;		/* its signs (pipes) */
 	int leave;			/* ours: nobody shall wait any more */
 	struct channel *channel;
 	u64 alive_ns;			/* when it was seen to go round */
@@ -70,7 +70,7 @@ void serve_server_end(struct serve_server *s);
 
 /* --- in that process -------------------------------------------------------------------------- */
 
-/* Serves until the stream of messages ends. Returns an exit status; what failed is told. */
+/* Serves until the stream of messages ends, and gives signs. Returns an exit status; what failed is told. */
 int server_process(const struct serve_server_config *cfg, int messages, int taken, int alive);
 
 #endif
