@@ -61,7 +61,7 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs unit-programs threaded-programs sanitized-programs test-sanitized test-soak bench bench-vm bench-serve bench-web bench-programs
+.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs unit-programs threaded-programs address-program sanitized-programs test-sanitized test-soak bench bench-vm bench-serve bench-web bench-programs
 
 all: $(O)/blklat
 
@@ -351,7 +351,7 @@ $(O)/tests/prom/exposition: $(O)/tests/prom/exposition.o $(LIBRARY)
 FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SOURCES := $(wildcard userspace/util/*.c userspace/model/*.c userspace/capture/replay*.c \
 		  userspace/capture/recording*.c userspace/capture/script.c userspace/sink/prometheus_accept.c \
-		  userspace/serve/address.c userspace/serve/encoding.c userspace/serve/web_config.c)
+		  userspace/run/uevents.c userspace/serve/address.c userspace/serve/encoding.c userspace/serve/web_config.c)
 FUZZ_FLAGS = -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
 
 $(O)/fuzz/%.o: %.c $(O)/flags | $(O)/include/blklat/bins_table.h
@@ -361,7 +361,7 @@ $(O)/fuzz/%.o: %.c $(O)/flags | $(O)/include/blklat/bins_table.h
 $(FUZZERS): $(O)/tests/fuzz/%: $(O)/fuzz/tests/fuzz/%.o $(FUZZ_SOURCES:%.c=$(O)/fuzz/%.o)
 	$(call quiet,LD,$@)mkdir -p $(@D) && $(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined $^ $(ALL_LDLIBS) -o $@
 
-test-fuzz: $(FUZZERS)
+test-fuzz: $(FUZZERS) address-program
 
 # The Debian packages that are tested.
 export DEBS = $(abspath $(DEB))
@@ -375,6 +375,9 @@ SANITIZED := unit cli report serve
 WITH_SANITIZERS := $(SANITIZED:%=%@address) threaded@thread
 ADDRESS = O=$(O)/address SAN=1 WEB=$(abspath $(WEB))
 THREAD = O=$(O)/thread SAN=thread WEB=$(abspath $(WEB))
+
+address-program: all
+	+@$(MAKE) -s --no-print-directory $(ADDRESS) all
 
 sanitized-programs: all
 	+@$(MAKE) -s --no-print-directory $(ADDRESS) unit-programs

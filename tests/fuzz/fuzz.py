@@ -3,19 +3,30 @@
 """Fuzzes each parser for its share of a minute: fuzz.py BUILD
 
 Seeds are made here, from the replay scripts of the cli tests and recordings of them. FUZZ_SECONDS=N is for all of them
-together, 60 unless said otherwise. What made one crash is left in BUILD/tests/fuzz/.
+together, 60 unless said otherwise. What made one crash is left in BUILD/tests/fuzz/. What an input is that reached something new is
+kept for the next run, in $BLKLAT_FUZZ_CACHE or ~/.cache/blklat/fuzz: of each parser the fewest that reach all that was ever reached.
 """
+import contextlib
+import fcntl
 import os
 import pathlib
 import re
 import shutil
+import sqlite3
+import struct
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "tests/cli/replay").glob("*.txt"))
 SMALL = 64 << 10  # longer seeds only make it slower
-SHARES = {"fuzz_bins": 3, "fuzz_percentiles": 1, "fuzz_script": 3, "fuzz_recording": 8, "fuzz_headers": 2, "fuzz_web_config": 3}
+SHARES = {"fuzz_bins": 3, "fuzz_percentiles": 1, "fuzz_script": 3, "fuzz_recording": 8, "fuzz_beside": 4, "fuzz_headers": 2,
+          "fuzz_web_config": 3, "fuzz_words": 2, "fuzz_tree": 2}
+CACHE = pathlib.Path(os.environ.get("BLKLAT_FUZZ_CACHE") or pathlib.Path.home() / ".cache/blklat/fuzz")
+HTTP_SHARE = 5
+FUZZED = 0.75  # of the time; the rest is for choosing what to keep
+KEPT_MOST = 4 << 20  # bytes of a parser's inputs; the largest are dropped first
 
 
 def record(build, script, file):
@@ -25,7 +36,6 @@ def record(build, script, file):
 
 def seed_bins(folder, build):
     """Scale, then bins: those of recordings."""
-    import sqlite3
     for script in SCRIPTS:
         file = folder / "made.blklat"
         record(build, script, file)
@@ -98,8 +108,101 @@ def seed_web_configs(folder, build):
     (folder / "odd").write_text("{tls_server_config: {cert_file: &x a, key_file: *x}, basic_auth_users: ~}\n...\n---\n- ? [a]\n: |\n b\n")
 
 
-SEEDS = {"fuzz_headers": seed_headers, "fuzz_web_config": seed_web_configs, "fuzz_bins": seed_bins, "fuzz_percentiles": seed_percentiles, "fuzz_script": seed_scripts,
+def beside(file, **suffixes):
+    """As fuzz_beside.c takes it apart."""
+    parts = [file.read_bytes(), *(suffixes.get(name, b"") for name in ("wal", "shm", "journal"))]
+    return struct.pack("<3I", *map(len, parts[:3])) + b"".join(parts)
+
+
+def seed_beside(folder, build):
+    """A recording in the middle of a transaction, by log and by journal, and one with somebody's rubbish beside it."""
+    seed_recordings(folder, build)
+    small = folder / "small"
+    seeds = {"alone": beside(small), "rubbish": beside(small, wal=b"x" * 100, journal=b"\0" * 600)}
+    for mode in "wal", "delete":
+        db = sqlite3.connect(small, isolation_level=None)
+        db.execute(f"PRAGMA journal_mode = {mode}")
+        db.execute("PRAGMA cache_size = 1")
+        db.execute("BEGIN")
+        db.execute("UPDATE series SET sum_ns = sum_ns + 1")
+        db.execute("UPDATE mark SET text = hex(zeroblob(3000))")
+        if mode == "wal":
+            db.execute("COMMIT")
+        left = {s: pathlib.Path(f"{small}-{s}").read_bytes() for s in ("wal", "shm", "journal") if pathlib.Path(f"{small}-{s}").exists()}
+        seeds[mode] = beside(small, **left)
+        if mode == "delete":
+            db.execute("ROLLBACK")
+        db.close()
+        assert left
+    small.unlink()
+    for name, seed in seeds.items():
+        (folder / name).write_bytes(seed)
+
+
+def seed_words(folder, build):
+    """A byte that says which, then the value."""
+    words = {0: ["1", "0.5", "250ms", "2m", "64M", "1.5GiB", "auto"], 1: ["queue", "device,total", "devcie"],
+             2: ["read.p99 > +10%", "write.iops < -5%", "read.max > 20ms", "total.errors>=0", "total.lost > 0", "read.ks > 0.1"],
+             3: ["add@/devices/virtual/block/loop0\0ACTION=add\0SUBSYSTEM=block\0", "remove@/x\0SUBSYSTEM=net\0"]}
+    for which, texts in words.items():
+        for n, text in enumerate(texts):
+            (folder / f"{which}-{n}").write_bytes(bytes([which]) + text.encode())
+
+
+def seed_trees(folder, build):
+    (folder / "two").write_bytes(b"\0".join(f"{text}\n".encode() for text in (
+        "8:0", "2097152", "Samsung SSD 990", "S6Z1", "[none] mq-deadline", "256", "64", "1", "0", "8:1", "1", "1048576", "17", "253:0",
+        "vg-root", "1024", "none", "naa.5000")))
+
+
+SEEDS = {"fuzz_beside": seed_beside, "fuzz_words": seed_words, "fuzz_tree": seed_trees, "fuzz_headers": seed_headers, "fuzz_web_config": seed_web_configs, "fuzz_bins": seed_bins, "fuzz_percentiles": seed_percentiles, "fuzz_script": seed_scripts,
          "fuzz_recording": seed_recordings}
+
+
+@contextlib.contextmanager
+def cache_locked():
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def take_kept(name, corpus):
+    """What earlier runs kept, beside the seeds."""
+    with cache_locked():
+        for path in (CACHE / name).glob("*"):
+            shutil.copy(path, corpus / path.name)
+
+
+def within(folder, most):
+    """Drops the largest files of a folder until no more than so many bytes are left."""
+    files = sorted(folder.iterdir(), key=lambda path: path.stat().st_size)
+    total = 0
+    for path in files:
+        total += path.stat().st_size
+        if total > most:
+            path.unlink()
+
+
+def keep(name, program, corpus):
+    """The fewest of the inputs, and of what another run kept meanwhile, that reach what all of them reach."""
+    with cache_locked(), tempfile.TemporaryDirectory(dir=CACHE) as made:
+        made = pathlib.Path(made) / name
+        made.mkdir()
+        (CACHE / name).mkdir(exist_ok=True)
+        subprocess.run([program, "-merge=1", "-timeout=10", "-rss_limit_mb=2048", f"-max_len={SMALL}", made, corpus, CACHE / name],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        within(made, KEPT_MOST)
+        shutil.rmtree(CACHE / name)
+        made.rename(CACHE / name)
+        return len(list((CACHE / name).iterdir()))
+
+
+def remove_left(pid):
+    """Where one that crashed had its input, and what they leave for their next one."""
+    for folder in ("/dev/shm", "/tmp"):
+        for left in pathlib.Path(folder).glob(f"blklat-fuzz-{pid}*"):
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
 
 
 def fuzz(name, build, seconds):
@@ -109,29 +212,38 @@ def fuzz(name, build, seconds):
     shutil.rmtree(corpus, ignore_errors=True)
     corpus.mkdir(parents=True)
     SEEDS[name](corpus, build)
+    take_kept(name, corpus)
     seeds = len(list(corpus.iterdir()))
     # Each input has 10 s and 2 GB: whatever is in it.
     with subprocess.Popen([program, f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048",
                            f"-max_len={SMALL}", "-print_final_stats=1", f"-artifact_prefix={program}-", corpus],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace") as r:
         said = r.stderr.read()
-    for folder in ("/dev/shm", "/tmp"):  # where one that crashed had its input
-        for left in pathlib.Path(folder).glob(f"blklat-fuzz-{r.pid}*"):
-            left.unlink()
+    remove_left(r.pid)
     runs = re.search(r"stat::number_of_executed_units: (\d+)", said)
-    print(f"{name}: {runs[1] if runs else 0} inputs from {seeds} seeds in {seconds} s", flush=True)
     if r.returncode:
         print(said[-6000:], flush=True)
-    return r.returncode or not runs or int(runs[1]) <= seeds
+        return True
+    kept = keep(name, program, corpus)
+    print(f"{name}: {runs[1] if runs else 0} inputs from {seeds} in {seconds} s, {kept} kept", flush=True)
+    return not runs or int(runs[1]) <= seeds
+
+
+def fuzz_http(build, seconds):
+    """The service with sanitizers, by its socket (fuzz_http.py)."""
+    program = build / "address/blklat"
+    return subprocess.run([sys.executable, "-B", ROOT / "tests/fuzz/fuzz_http.py", program, str(seconds)], cwd=ROOT).returncode
 
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    total = int(os.environ.get("FUZZ_SECONDS", "60"))
+    total = int(os.environ.get("FUZZ_SECONDS", "60")) * FUZZED
+    shares = sum(SHARES.values()) + HTTP_SHARE
     failed = 0
     for name, share in SHARES.items():
-        failed += bool(fuzz(name, build, max(1, total * share // sum(SHARES.values()))))
-    print(f"{len(SHARES) - failed} passed, {failed} failed")
+        failed += bool(fuzz(name, build, max(1, int(total * share / shares))))
+    failed += bool(fuzz_http(build, max(2, int(total * HTTP_SHARE / shares))))
+    print(f"{len(SHARES) + 1 - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 
