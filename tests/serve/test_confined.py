@@ -208,6 +208,7 @@ def test_descriptors_of_who_started_it_are_not_handed_to_the_server(script):
             children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
             held = {os.readlink(f) for f in pathlib.Path(f"/proc/{children[0]}/fd").iterdir()}
             assert "/etc/shadow" not in held and len(held) > 3
+            assert [os.readlink(f"/proc/{children[0]}/fd/{fd}") for fd in (0, 1)] == ["/dev/null"] * 2
             assert "/etc/shadow" in {os.readlink(f) for f in pathlib.Path(f"/proc/{process.pid}/fd").iterdir()}
             process.terminate()
             assert process.wait(DEADLINE_S) == 0

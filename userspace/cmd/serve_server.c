@@ -88,7 +88,18 @@ static bool take_signs(int fd)
 	return read(fd, ignored, sizeof(ignored)) > 0;
 }
 
-/* Of what we were started with it gets nothing but the standard streams. */
+/* It has messages for the standard error, and no business with what is typed on a terminal. */
+static void leave_terminal(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0)
+		close(STDIN_FILENO);
+	if (null < 0 || dup2(null, STDOUT_FILENO) < 0)
+		close(STDOUT_FILENO);
+}
+
+/* Of what we were started with it gets nothing but the standard error. */
 static void close_others(const struct serve_server_config *cfg, const struct ends *e)
 {
 	const int kept[] = { cfg->listen_fd, e->server, e->took, e->lives, streams_error_fd() };
@@ -116,6 +127,7 @@ static int become_server(const struct serve_server_config *cfg, struct ends *e, 
 	service_signals_block();
 	streams_drop_errors();
 	prctl(PR_SET_NAME, "blklat-web");
+	leave_terminal();
 	close_others(cfg, e);
 	if (confine_server(cfg->user, parent, &p))
 		return command_fail(cfg->who, STATUS_FAILED, &p);
