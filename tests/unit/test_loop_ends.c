@@ -218,6 +218,7 @@ static void test_replay_ends_early(void **state)
 
 int main(void)
 {
+	static const int of_end[] = { SIGINT, SIGTERM, SIGHUP };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_signals_wait_for_the_loop),
 		cmocka_unit_test(test_signals),
@@ -234,5 +235,8 @@ int main(void)
 		cmocka_unit_test(test_replay_ends_early),
 	};
 
+	/* Whoever runs us may have them ignored, as nohup(1) does. */
+	for (u32 i = 0; i < ARRAY_SIZE(of_end); i++)
+		signal(of_end[i], SIG_DFL);
 	return cmocka_run_group_tests(tests, block_signals, NULL);
 }
