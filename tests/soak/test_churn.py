@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+Hours of hot-plug: of 300 devices most come and go, a service watches them all and is scraped, some stay and are recorded, and captures
+begin and end beside it. In the end every count is what was read. CHURN_SECONDS=N instead of two hours.
+"""
+import contextlib
+import json
+import mmap
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests/live"), str(ROOT / "tests/serve")]
+
+from devices import Delta, many_loops  # noqa: E402
+from load import BLKLAT, Unseen  # noqa: E402
+from recorder import Recorder, ios, value  # noqa: E402
+from service import Serve  # noqa: E402
+
+SECONDS = float(os.environ.get("CHURN_SECONDS", 2 * 3600))
+N, STAY = 300, 6
+BLOCK = 4096
+
+
+def read(device, n):
+    """So many reads that reach the device, one after the other."""
+    with contextlib.closing(mmap.mmap(-1, BLOCK)) as buffer:
+        fd = os.open(device.path, os.O_RDONLY | os.O_DIRECT)
+        try:
+            for _ in range(n):
+                assert os.preadv(fd, [buffer], BLOCK * random.randrange(64)) == BLOCK
+        finally:
+            os.close(fd)
+
+
+class Scraper(threading.Thread):
+    """Scrapes each second; a counter never falls while it is there."""
+
+    def __init__(self, serve, stay):
+        super().__init__()
+        self.serve, self.names, self.over, self.scrapes, self.fell = serve, stay, threading.Event(), 0, []
+
+    def run(self):
+        before = {}
+        while not self.over.wait(1):
+            now = {name: v for name, v in self.serve.metrics().items() if "_total" in name or "_count" in name}
+            self.fell += [name for name, v in now.items() if v < before.get(name, 0) and self.stays(name)]
+            before = now
+            self.scrapes += 1
+
+    def stays(self, name):
+        return any(f'device="{d}"' in name for d in self.names)
+
+    def end(self):
+        self.over.set()
+        self.join()
+
+
+def watched(serve, device):
+    return [line for line in serve.snapshot() if line["device"] == device.name and not line.get("gone")]
+
+
+def counted(serve, device):
+    """The reads of a device that is quiet, with all that came before: of the service, whichever of its captures counted them."""
+    serve.later_snapshot()
+    line = serve.until(lambda: watched(serve, device), f"{device.name} in an interval")[0]
+    assert line["accounting"]["in_flight"] == 0, line
+    return serve.metrics().get(f'blklat_io_latency_seconds_count{{device="{device.name}",op="read",stage="device"}}', 0)
+
+
+def churn(serve, devices, unseen):
+    """One leaves, or one comes and is read: its count is exact but for what the kernel ran no program at."""
+    device = random.choice(devices)
+    if device.sysfs.exists():
+        devices.of.remove(device)
+        return 0
+    devices.of.attach(device)
+    serve.until(lambda: watched(serve, device), f"{device.name} to be watched")
+    before, n, stat, hidden = counted(serve, device), random.randrange(1, 200), Delta(device), unseen.of(device)
+    read(device, n)
+    after = counted(serve, device)
+    assert stat()["ios"] == n
+    assert after - before == n - (unseen.of(device) - hidden), (device.name, before, after, n)
+    return 1
+
+
+class Changing(list):
+    """Those of many devices that come and go."""
+
+    def __init__(self, of):
+        super().__init__(of[STAY:])
+        self.of = of
+
+
+def capture(devices):
+    """A capture of its own, that begins and ends beside the others; with all that is there at the time."""
+    done = subprocess.run([BLKLAT, "live", "--dev", devices.pattern, "--stage", "device", "--interval", "0.2", "--count", "2",
+                           "--format", "json"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert {json.loads(line)["accounting"]["lost"] for line in done.stdout.splitlines()} <= {0}
+
+
+def sizes(serve):
+    """Resident memory in KiB, and descriptors."""
+    return serve.rss_kib(), len(os.listdir(f"/proc/{serve.pid}/fd"))
+
+
+def all_back(serve, many):
+    for device in many:
+        if not device.sysfs.exists():
+            many.attach(device)
+    serve.until(lambda: len({line["device"] for line in serve.snapshot() if not line.get("gone")}) == N, "all devices")
+
+
+def test_counts_after_hours_of_churn(tmp_path):
+    file, rounds, comings, captures = tmp_path / "run.blklat", 0, 0, 0
+    until = time.monotonic() + SECONDS
+    with many_loops(N) as many, Unseen() as unseen, Serve("--dev", many.pattern, "--stage", "device", "--interval", "0.2") as serve:
+        stay, changing = many[:STAY], Changing(many)
+        others = [word for d in stay[1:] for word in ("--dev", d.name)]
+        all_back(serve, many)
+        begin = sizes(serve)
+        with Recorder(stay[0], file, "--quiet", "--stage", "device", *others) as recorder:
+            reads, stats = {d.name: 0 for d in stay}, {d.name: Delta(d) for d in stay}
+            scraper = Scraper(serve, list(reads))
+            scraper.start()
+            try:
+                while time.monotonic() < until:
+                    device, n = random.choice(stay), random.randrange(1, 500)
+                    read(device, n)
+                    reads[device.name] += n
+                    comings += churn(serve, changing, unseen)
+                    rounds += 1
+                    if rounds % 20 == 0:
+                        capture(many)
+                        captures += 1
+                        print(f"{rounds} rounds, {comings} devices came, {captures} captures: {sizes(serve)}", flush=True)
+            finally:
+                scraper.end()
+            ends = {d.name: counted(serve, d) for d in stay}
+            recorder.more(2)
+            recorder.stop()
+        for device in stay:
+            seen = reads[device.name] - unseen.of(device)
+            assert stats[device.name]()["ios"] == reads[device.name]
+            assert ends[device.name] == seen, (device.name, reads)
+        assert ios(file)["read"][0] == sum(ends.values())
+        assert value(file, "SELECT value FROM meta WHERE key = 'finished'") == 1
+        assert scraper.fell == [] and scraper.scrapes > 0
+        assert comings > 0 and captures > 0
+        # What a service takes depends on how many devices are there, not on how many were: five captures at most, and a history.
+        all_back(serve, many)
+        end = sizes(serve)
+        assert end[1] <= begin[1] + 5 * 60 and end[0] < 3 * begin[0] + 65536, (begin, end)
+    print(f"{rounds} rounds, {comings} devices came, {captures} captures, {scraper.scrapes} scrapes, {sum(reads.values())} reads, {begin} {end}")
