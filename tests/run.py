@@ -20,6 +20,8 @@ CMOCKA = re.compile(r"\[  (PASSED|FAILED|SKIPPED)  \] (\d+) test\(s\)")
 NODE_TEST = re.compile(r"^\S+ (pass|fail|cancelled|skipped) (\d+)$", re.M)
 # A kernel of the guests whose tracepoints can be preempted.
 PREEMPTIBLE = "7.2"
+# The service's filter of system calls keeps a sanitizer from opening its file, and from looking for leaks.
+TO_STDERR = "log_path=stderr"
 PYTEST = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)\b")
 
 
@@ -111,8 +113,8 @@ def threaded(build):
         if "pthread_create" in source.read_text():
             count.add(cmocka(build / "tests/unit" / source.stem))
     serve = [f"tests/serve/test_{name}.py" for name in ("access", "life", "routes", "stream")]
-    count.add(pytest(*serve, "-m", "not plain"))
-    count.add(pytest("tests/serve/test_live.py", "-k", "come_and_go or metrics_and_snapshot"))
+    count.add(pytest(*serve, "-m", "not plain", TSAN_OPTIONS=TO_STDERR))
+    count.add(pytest("tests/serve/test_live.py", "-k", "come_and_go or metrics_and_snapshot", TSAN_OPTIONS=TO_STDERR))
     return count
 
 
@@ -127,8 +129,7 @@ def unit(build):
 
 
 def serve(build):
-    # The service's filter of system calls keeps a sanitizer from looking for leaks, and from opening its file.
-    return pytest("tests/serve", ASAN_OPTIONS="detect_leaks=0:log_path=stderr")
+    return pytest("tests/serve", ASAN_OPTIONS=f"detect_leaks=0:{TO_STDERR}")
 
 
 def web(build):
