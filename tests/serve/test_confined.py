@@ -15,7 +15,7 @@ import tempfile
 import time
 
 import pytest
-from service import BLKLAT, DEADLINE_S, ROOT, Serve, status
+from service import DEADLINE_S, PLAIN, ROOT, Serve, status
 from test_life import Manager
 
 INTRUDER = os.environ.get("INTRUDER", str(ROOT / "build/tests/serve/intruder.so"))
@@ -25,6 +25,8 @@ AS_NOBODY = ["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}", 
 OF_CAPTURES = {"read a file", "read /etc/shadow", "list a folder", "see a file", "have a process signalled", "be looked into", "control a device",
                "execute memory"}
 
+# A sanitizer wants to be loaded first, before an intruder; and what is confined is the program that is shipped.
+pytestmark = pytest.mark.plain
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="not root")
 needs_intruder = pytest.mark.skipif(not os.path.exists(INTRUDER), reason="the intruder is not built: make test-programs")
 
@@ -202,7 +204,7 @@ def test_descriptors_of_who_started_it_are_not_handed_to_the_server(script):
     file = os.open("/etc/shadow", os.O_RDONLY)
     try:
         os.set_inheritable(file, True)
-        argv = [BLKLAT, "serve", "--listen", "127.0.0.1:0", "--replay", str(script())]
+        argv = [PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", str(script())]
         with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, pass_fds=[file]) as process:
             assert "listening" in process.stderr.readline()
             children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
@@ -228,7 +230,7 @@ def test_the_server_holds_nothing_of_captures(need_root, loop):
 @pytest.mark.parametrize("user,sentence", [("nosuchuser", "there is no user 'nosuchuser'"), ("root", "must not run as 'root'")])
 @needs_root
 def test_users_that_it_can_not_be(script, user, sentence):
-    r = subprocess.run([BLKLAT, "serve", "--listen", "127.0.0.1:0", "--replay", script(), "--user", user], capture_output=True, text=True,
+    r = subprocess.run([PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", script(), "--user", user], capture_output=True, text=True,
                        timeout=DEADLINE_S)
     assert r.returncode == 2 and sentence in r.stderr and r.stderr.count("\n") == 1, r.stderr
 
@@ -238,7 +240,7 @@ def test_only_root_has_a_user_to_choose(script):
     file = script()
     for path in (file.parent, file.parent.parent, file.parent.parent.parent):
         path.chmod(0o755)
-    r = subprocess.run([*AS_NOBODY, BLKLAT, "serve", "--listen", "127.0.0.1:0", "--replay", file, "--user", "daemon"], capture_output=True,
+    r = subprocess.run([*AS_NOBODY, PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", file, "--user", "daemon"], capture_output=True,
                        text=True, timeout=DEADLINE_S)
     assert r.returncode == 2 and "only root" in r.stderr and r.stderr.count("\n") == 1, r.stderr
 
@@ -246,7 +248,7 @@ def test_only_root_has_a_user_to_choose(script):
 @needs_root
 def test_root_that_may_not_change_its_user_does_not_serve(script):
     """A container's, say. Better none than one by root."""
-    r = subprocess.run(["setpriv", "--bounding-set=-setuid", BLKLAT, "serve", "--listen", "127.0.0.1:0", "--replay", script()],
+    r = subprocess.run(["setpriv", "--bounding-set=-setuid", PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", script()],
                        capture_output=True, text=True, timeout=DEADLINE_S)
     assert r.returncode == 1 and "could not become user 'nobody'" in r.stderr and r.stderr.count("\n") == 1, r.stderr
 
@@ -289,7 +291,7 @@ def test_the_server_ends_with_the_service(script, number, hangs):
 def test_a_service_that_ends_before_it_has_begun_leaves_no_server(tmp_path):
     """While what it is to replay is waited for."""
     os.mkfifo(tmp_path / "fifo")
-    argv = [BLKLAT, "serve", "--listen", "127.0.0.1:0", "--replay", str(tmp_path / "fifo")]
+    argv = [PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", str(tmp_path / "fifo")]
     with subprocess.Popen(argv, stderr=subprocess.PIPE, start_new_session=True) as process:
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
         deadline = time.monotonic() + DEADLINE_S
@@ -317,7 +319,7 @@ def test_a_server_of_the_same_user_is_killed(script):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_to_both_is_no_failure(script, number):
     """As Ctrl-C sends it, and a service manager: to the group."""
-    argv = [BLKLAT, "serve", "--listen", "127.0.0.1:0", "--replay", str(script(10, 1000))]
+    argv = [PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", str(script(10, 1000))]
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert "listening" in process.stderr.readline()
         os.killpg(process.pid, number)
