@@ -31,6 +31,16 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="not root")
 needs_intruder = pytest.mark.skipif(not os.path.exists(INTRUDER), reason="the intruder is not built: make test-programs")
 
 
+@contextlib.contextmanager
+def started(argv, **more):
+    """A process that a test that fails does not leave behind, nor wait for."""
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, **more) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 class Victim:
     """Files, a process and a port that belong to nobody: who is nobody may do with them what it likes, if nothing keeps it."""
     FILES = ("decoy", "cut", "moved", "removed")
@@ -205,7 +215,7 @@ def test_descriptors_of_who_started_it_are_not_handed_to_the_server(script):
     try:
         os.set_inheritable(file, True)
         argv = [PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", str(script())]
-        with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, pass_fds=[file]) as process:
+        with started(argv, text=True, pass_fds=[file]) as process:
             assert "listening" in process.stderr.readline()
             children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
             held = {os.readlink(f) for f in pathlib.Path(f"/proc/{children[0]}/fd").iterdir()}
@@ -292,7 +302,7 @@ def test_a_service_that_ends_before_it_has_begun_leaves_no_server(tmp_path):
     """While what it is to replay is waited for."""
     os.mkfifo(tmp_path / "fifo")
     argv = [PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", str(tmp_path / "fifo")]
-    with subprocess.Popen(argv, stderr=subprocess.PIPE, start_new_session=True) as process:
+    with started(argv, start_new_session=True) as process:
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
         deadline = time.monotonic() + DEADLINE_S
         while not children.read_text():
@@ -320,7 +330,7 @@ def test_a_server_of_the_same_user_is_killed(script):
 def test_a_signal_to_both_is_no_failure(script, number):
     """As Ctrl-C sends it, and a service manager: to the group."""
     argv = [PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", str(script(10, 1000))]
-    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+    with started(argv, text=True, start_new_session=True) as process:
         assert "listening" in process.stderr.readline()
         os.killpg(process.pid, number)
         assert process.wait(DEADLINE_S) == 0
@@ -352,13 +362,15 @@ def test_a_server_can_not_have_the_captures_wait(script, tmp_path):
         env = {"LD_PRELOAD": INTRUDER, "INTRUDER_IN": "stall", "NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "300000"}
         with Serve("--replay", script(100000, 0.01), env=env) as s:
             server = s.server
-            for _ in range(50):     # beats of 5 s, since it is asked for signs before each
-                manager.next()
-            before = int(status(s.pid, "voluntary_ctxt_switches"))
-            s.until(lambda: int(status(s.pid, "voluntary_ctxt_switches")) > before + 50, "intervals")
-            s.process.send_signal(signal.SIGTERM)
-            assert s.process.wait(DEADLINE_S) == 0
-            os.kill(server, signal.SIGKILL)
+            try:
+                for _ in range(50):     # beats of 5 s, since it is asked for signs before each
+                    manager.next()
+                before = int(status(s.pid, "voluntary_ctxt_switches"))
+                s.until(lambda: int(status(s.pid, "voluntary_ctxt_switches")) > before + 50, "intervals")
+                s.process.send_signal(signal.SIGTERM)
+                assert s.process.wait(DEADLINE_S) == 0
+            finally:
+                os.kill(server, signal.SIGKILL)
 
 
 @needs_intruder

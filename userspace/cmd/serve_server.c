@@ -199,7 +199,10 @@ int serve_server_wait(struct serve_server *s)
 		return -ETIMEDOUT;
 	if (take_signs(s->taken))
 		return 0;
-	return fds[1].revents ? -ECHILD : -ECANCELED;
+	if (fds[2].revents)
+		return -ECANCELED;
+	/* One that ends closes its pipe a moment before it has ended. */
+	return has_ended(s, ENDS_MS) ? -ECHILD : -ETIMEDOUT;
 }
 
 void serve_server_leave(struct serve_server *s)
