@@ -89,6 +89,8 @@ class Serve:
                 self.stop()
         finally:
             self.kill()
+            if kind is not None:
+                print(f"the service said: {self.stderr}")
 
     def stop(self, number=signal.SIGTERM):
         """Returns how long it took."""

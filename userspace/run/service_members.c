@@ -34,15 +34,19 @@ static int make_room(struct service *s)
 	return 0;
 }
 
-/* What the sinks are told of the whole. */
+/* What the sinks are told of the whole. With the last member goes all that it lent. */
 static int describe(struct service *s)
 {
+	static const struct device_table none;
 	u32 n = 0;
 	int err = make_room(s);
 
 	if (err)
 		return err;
 	s->info.memory_bytes = 0;
+	s->info.engine = s->cfg->scout->engine->name;
+	s->info.devices = &none;
+	s->info.origin = NULL;
 	for (const struct member *m = s->members; m; m = m->next) {
 		const struct capture *c = m->capture;
 
