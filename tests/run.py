@@ -18,6 +18,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CMOCKA = re.compile(r"\[  (PASSED|FAILED|SKIPPED)  \] (\d+) test\(s\)")
 NODE_TEST = re.compile(r"^\S+ (pass|fail|cancelled|skipped) (\d+)$", re.M)
+# Several tests at a time, where most of them wait for something.
+AT_ONCE = "-n", "4"
 # A kernel of the guests whose tracepoints can be preempted.
 PREEMPTIBLE = "7.2"
 # The service's filter of system calls keeps a sanitizer from opening its file, and from looking for leaks.
@@ -113,8 +115,9 @@ def threaded(build):
         if "pthread_create" in source.read_text():
             count.add(cmocka(build / "tests/unit" / source.stem))
     serve = [f"tests/serve/test_{name}.py" for name in ("access", "life", "routes", "stream")]
-    count.add(pytest(*serve, "-m", "not plain", TSAN_OPTIONS=TO_STDERR))
-    count.add(pytest("tests/serve/test_live.py", "-k", "come_and_go or metrics_and_snapshot", TSAN_OPTIONS=TO_STDERR))
+    options = f"atexit_sleep_ms=0:{TO_STDERR}"
+    count.add(pytest(*serve, "-m", "not plain", TSAN_OPTIONS=options))
+    count.add(pytest("tests/serve/test_live.py", "-k", "come_and_go or metrics_and_snapshot", TSAN_OPTIONS=options))
     return count
 
 
@@ -146,8 +149,8 @@ def web(build):
 LEVELS = {
     "tree": lambda build: pytest("tests/tree"),
     "unit": unit,
-    "cli": lambda build: pytest("tests/cli"),
-    "report": lambda build: pytest("tests/report"),
+    "cli": lambda build: pytest("tests/cli", *AT_ONCE),
+    "report": lambda build: pytest("tests/report", *AT_ONCE),
     "web": web,
     "prom": lambda build: pytest("tests/prom"),
     "package": lambda build: pytest("tests/package"),
