@@ -7,6 +7,7 @@
 #define BIOS_BPF_H
 
 #include "counters.bpf.h"
+#include "bio_cells.bpf.h"
 #include "pauses.bpf.h"
 
 #include <asm-generic/errno-base.h>
@@ -119,76 +120,6 @@ static __always_inline struct bio_bucket *bio_bucket_of(u64 key, u32 choice)
 	u32 number = (u32)key * (choice ? 0x85ebca6b : 0x9e3779b1) >> cfg_buckets_shift;
 
 	return bpf_map_lookup_elem(&bio_cells, &number);
-}
-
-static __always_inline struct bio_cell *find_in(struct bio_bucket *b, u64 key)
-{
-	for (u32 i = 0; b && i < BIO_BUCKET; i++)
-		if (b->cell[i].key == key)
-			return &b->cell[i];
-	return NULL;
-}
-
-static __always_inline struct bio_cell *claim_in(struct bio_bucket *b, u64 key)
-{
-	for (u32 i = 0; b && i < BIO_BUCKET; i++)
-		if (!b->cell[i].key && !__sync_val_compare_and_swap(&b->cell[i].key, 0, key))
-			return &b->cell[i];
-	return NULL;
-}
-
-static __always_inline void fill_cell(struct bio_cell *cell, const struct bio_start *start)
-{
-	cell->start.bytes = start->bytes;
-	cell->start.op = start->op;
-	cell->start.after_idle[0] = start->after_idle[0];
-	cell->start.after_idle[1] = start->after_idle[1];
-	cell->start.watch[0] = start->watch[0];
-	cell->start.watch[1] = start->watch[1];
-	order_writes();
-	cell->start.ns = start->ns;
-}
-
-/* Returns whether @start is in the table now; for a standby, whether it put it there. */
-static __always_inline bool remember_in_cell(u64 key, struct bio_start *start, u32 turn)
-{
-	struct bio_bucket *b = bio_bucket_of(key, 0);
-	struct bio_cell *cell = find_in(b, key);
-
-	if (!cell && turn != TURN_FIRST)
-		cell = find_in(bio_bucket_of(key, 1), key);
-	if (cell) {
-		if (is_done(&cell->start.ns, BLKLAT_SLOT_SEEN, turn, BPF_BIO_QUEUE))
-			return false;
-		/* Its end was not seen. */
-		account_bio(&cell->start, BLKLAT_OVERWRITTEN, turn);
-	} else {
-		cell = claim_in(b, key);
-		if (!cell)
-			cell = claim_in(bio_bucket_of(key, 1), key);
-	}
-	if (!cell)
-		return false;
-	if (leaves_mark(turn, BPF_BIO_QUEUE))
-		start->ns |= BLKLAT_SLOT_SEEN;
-	fill_cell(cell, start);
-	return true;
-}
-
-/* Takes a bio out. Returns whether it was in. */
-static __always_inline bool recall_from_cell(u64 key, struct bio_start *ret)
-{
-	struct bio_cell *cell = find_in(bio_bucket_of(key, 0), key);
-
-	if (!cell)
-		cell = find_in(bio_bucket_of(key, 1), key);
-	if (!cell)
-		return false;
-	*ret = cell->start;
-	cell->start.ns = 0;
-	order_writes();
-	cell->key = 0;
-	return true;
 }
 
 /* --- the hash ------------------------------------------------------------------------------ */

@@ -12,6 +12,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "slots.bpf.h"
+#include "turns.bpf.h"
 
 /* Set before the programs are loaded. */
 const volatile u32 cfg_merged = 0;		/* BLKLAT_SCALE_MAX - scale */
@@ -120,12 +121,9 @@ static __always_inline void *argument(const u64 *ctx, bool second)
  * mark in the slot of the IO (abi.h), and the last of them takes it away. For an event to be missed, each of them
  * has to be held up on one CPU at a time. A turn is a program's place: 0 the first, 1 to BPF_STANDBYS.
  */
-#define TURN_FIRST 0
-
 /* Standbys of each event: how many are attached, or are going to be. Userspace writes it. */
 u32 standbys[BPF_EVENTS];
 
-/* Whether one of this turn is to leave a mark for those behind it. */
 static __always_inline bool leaves_mark(u32 turn, enum bpf_event event)
 {
 	return turn == TURN_FIRST || turn < standbys[event];
@@ -241,18 +239,6 @@ static __always_inline struct slot slot_of(const struct target *t, struct reques
 	block = number / BLKLAT_SLOTS;
 	in = bpf_map_lookup_elem(&slots, &block);
 	return (struct slot){ in ? &in->ns[number % BLKLAT_SLOTS] : NULL };
-}
-
-/* For a standby: was one before it there, that is, did it leave @mark? The last one takes it away. */
-static __always_inline bool is_done(u64 *ns, u64 mark, u32 turn, enum bpf_event event)
-{
-	u64 was = *ns;
-
-	if (turn == TURN_FIRST || !(was & mark))
-		return false;
-	if (!leaves_mark(turn, event))
-		*ns = was & ~mark;
-	return true;
 }
 
 /* A latency from a start time and now, without the marks of the former: its two topmost bits. */

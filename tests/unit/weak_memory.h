@@ -21,7 +21,7 @@
 
 #include "util/types.h"
 
-enum { WEAK_CELLS = 8, WEAK_STORES = 32, WEAK_CHOICES = 256 };
+enum { WEAK_CELLS = 16, WEAK_STORES = 32, WEAK_CHOICES = 256 };
 
 struct weak_store {
 	u32 cell, block, object, group;
@@ -153,23 +153,35 @@ static inline void weak_put_in_order(void)
 	}
 }
 
-static inline void weak_begin_execution(void)
+/* The reader has seen nothing yet, and @depth choices were made. */
+static inline void weak_begin_reading(u32 depth)
 {
-	weak.depth = weak.floor = weak.latest = 0;
+	weak.depth = depth;
+	weak.floor = weak.latest = 0;
 	memset(weak.seen, 0, sizeof(weak.seen));
-	weak_put_in_order();
 	weak.executions++;
 }
 
-/* Goes to the next execution; false: that was the last one. */
-static inline bool weak_next_execution(void)
+static inline void weak_begin_execution(void)
 {
-	while (weak.n_choices && weak.choice[weak.n_choices - 1] + 1 == weak.of[weak.n_choices - 1])
+	weak_begin_reading(0);
+	weak_put_in_order();
+}
+
+/* Goes to the next execution with the same first @depth choices; false: that was the last one. */
+static inline bool weak_next_behind(u32 depth)
+{
+	while (weak.n_choices > depth && weak.choice[weak.n_choices - 1] + 1 == weak.of[weak.n_choices - 1])
 		weak.n_choices--;
-	if (!weak.n_choices)
+	if (weak.n_choices == depth)
 		return false;
 	weak.choice[weak.n_choices - 1]++;
 	return true;
+}
+
+static inline bool weak_next_execution(void)
+{
+	return weak_next_behind(0);
 }
 
 /* --- the reader's side ------------------------------------------------------------------------ */

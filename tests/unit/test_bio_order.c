@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The table of bios (bpf/bio_cells.bpf.h) with programs on two CPUs and the reader (userspace/capture/bpf_bios.c), gone
+ * through in a memory of which weak_memory.h and weak_cpus.h say how weak it is.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "weak_cpus.h"
+
+/* The reader. */
+#define __atomic_load_n(at, order)									\
+	((typeof(+*(at)))(cpu_cell(at) < WEAK_CELLS ? weak_load((const void *)(at), order) : *(at)))
+#define __atomic_thread_fence(order) weak_fence()
+#include "capture/bpf_bios.c"
+#undef __atomic_load_n
+#undef __atomic_thread_fence
+
+/* The programs. Each barrier is told by what it keeps apart. */
+enum {
+	FIELDS_THEN_TIME = 1,
+	ALL_THEN_KEY = 2,
+};
+
+#define peek(at) ((typeof(+*(at)))(cpu_cell(at) < WEAK_CELLS ? cpu_load(cpu_cell(at)) : *(at)))
+#define poke(at, to) (cpu_cell(at) < WEAK_CELLS ? cpu_store(cpu_cell(at), to) : (void)(*(at) = (to)))
+#define poke_last(at, value)										\
+	do { cpu_barrier(is_key(at) ? ALL_THEN_KEY : FIELDS_THEN_TIME); poke(at, value); } while (0)
+#define copy_start(to, from) copy((to), (from))
+#define __sync_val_compare_and_swap(at, was, to) cpu_compare_and_swap(cpu_cell(at), was, to)
+
+enum { BUCKETS = 2, BIOS = 2 };
+
+static struct bio_bucket buckets[BUCKETS];
+
+static bool is_key(const u64 *at)
+{
+	return ((const char *)at - (const char *)buckets) % sizeof(struct bio_cell) == offsetof(struct bio_cell, key);
+}
+
+static void copy(struct bio_start *to, const struct bio_start *from)
+{
+	*to = (struct bio_start){
+		.watch = { cpu_copy(cpu_cell(&from->watch[0])) },
+		.ns = cpu_copy(cpu_cell(&from->ns)),
+	};
+}
+
+#include "../../bpf/bio_cells.bpf.h"
+
+#undef __sync_val_compare_and_swap
+
+static u32 standbys;
+
+static bool leaves_mark(u32 turn, enum bpf_event event)
+{
+	(void)event;
+	return turn == TURN_FIRST || turn < standbys;
+}
+
+static struct bio_bucket *bio_bucket_of(u64 key, u32 choice)
+{
+	(void)key;
+	return &buckets[choice];
+}
+
+/* --- bios ------------------------------------------------------------------------------------- */
+
+/* Each has a watch of its own. Of the fields before the time, the watch stands for all. */
+struct told {
+	u32 remembered, overwritten;
+	bool recalled;
+	struct bio_start found;
+};
+
+static struct told told[BIOS];
+
+static u64 key_of(u32 bio)
+{
+	return 100 + bio;
+}
+
+static struct bio_start start_of_bio(u32 bio)
+{
+	return (struct bio_start){ .ns = 1000 + bio, .watch = { 1 + bio } };
+}
+
+static void account_bio(const struct bio_start *start, u32 cell, u32 turn)
+{
+	(void)turn;
+	assert_int_equal(cell, BLKLAT_OVERWRITTEN);
+	told[peek(&start->watch[0]) - 1].overwritten++;
+}
+
+static void remember_as(u64 key, u32 bio, u32 turn)
+{
+	struct bio_start start = start_of_bio(bio);
+
+	told[bio].remembered += remember_in_cell(key, &start, turn);
+}
+
+/* The kernel hands the bio over from whoever queues it to whoever ends it. */
+static void recall(u32 bio)
+{
+	cpu_hand_over();
+	told[bio].recalled = recall_from_cell(key_of(bio), &told[bio].found);
+	cpu_hand_over();
+}
+
+static void forget(u32 bio)
+{
+	told[bio] = (struct told){};
+}
+
+static void queue(u32 bio)
+{
+	forget(bio);
+	remember_as(key_of(bio), bio, TURN_FIRST);
+}
+
+static void queue_and_end(u32 bio)
+{
+	queue(bio);
+	if (told[bio].remembered)
+		recall(bio);
+}
+
+static void queue_0(void)
+{
+	queue(0);
+}
+
+static void queue_1(void)
+{
+	queue(1);
+}
+
+static void queue_and_end_0(void)
+{
+	queue_and_end(0);
+}
+
+static void queue_and_end_1(void)
+{
+	queue_and_end(1);
+}
+
+/* All standbys come behind the first, which leaves a mark for them, and each for the next. */
+static void queue_with_standbys(void)
+{
+	queue(0);
+	remember_as(key_of(0), 0, 1);
+	remember_as(key_of(0), 0, 2);
+	recall(0);
+}
+
+static void queue_first_skipped(void)
+{
+	forget(0);
+	remember_as(key_of(0), 0, 1);
+	remember_as(key_of(0), 0, 2);
+	recall(0);
+}
+
+/* --- claims ----------------------------------------------------------------------------------- */
+
+/* What is claimed, and may turn out to be wrong. */
+enum claim { HOLDS, LOST, WRONG_START, TORN, COUNTED_TWICE };
+
+static const char *const claims[] = {
+	"all holds", "a bio is lost", "a bio ends with a start that is not its own", "a count of what no bio ever was",
+	"a bio is counted twice",
+};
+
+/* A table with @n_free cells for two bios, all others taken for good. */
+static u32 n_free;
+
+static void clear_table(void)
+{
+	for (u32 i = 0; i < BUCKETS * BIO_BUCKET; i++)
+		buckets[i / BIO_BUCKET].cell[i % BIO_BUCKET] = (struct bio_cell){ .key = 1 };
+	for (u32 i = 0; i < n_free; i++)
+		buckets[i].cell[BIO_BUCKET - 1].key = 0;
+	memset(told, 0, sizeof(told));
+}
+
+static void set_up(const struct weak_memory *how, u32 free_cells)
+{
+	weak = *how;
+	cpus.loads_pass = false;
+	standbys = 2;
+	n_free = free_cells;
+	clear_table();
+	for (u32 i = 0; i < n_free; i++) {
+		struct bio_cell *c = &buckets[i].cell[BIO_BUCKET - 1];
+
+		cpu_watch(&c->key, 0);
+		cpu_watch(&c->start.ns, 0);
+		cpu_watch(&c->start.watch[0], 0);
+	}
+}
+
+static enum claim check_found(u32 bio)
+{
+	const struct bio_start wanted = start_of_bio(bio), *found = &told[bio].found;
+
+	if (!told[bio].recalled)
+		return HOLDS;
+	return (found->ns & ~BLKLAT_SLOT_SEEN) == wanted.ns && found->watch[0] == wanted.watch[0] ? HOLDS : WRONG_START;
+}
+
+/* One read, at any time. */
+static enum claim read_and_check(struct bio_counts counts[BIOS])
+{
+	bios_count_cells(buckets, BUCKETS, counts, BIOS);
+	for (u32 bio = 0; bio < BIOS; bio++) {
+		if (counts[bio].in_flight > 1)
+			return COUNTED_TWICE;
+		if (counts[bio].in_flight && counts[bio].earliest_ns != start_of_bio(bio).ns)
+			return TORN;
+	}
+	return HOLDS;
+}
+
+/* In the end, those are in flight that were remembered and not recalled. */
+static enum claim check_at_rest(void)
+{
+	struct bio_counts counts[BIOS];
+	enum claim broken;
+
+	weak_settle();
+	broken = read_and_check(counts);
+	for (u32 bio = 0; bio < BIOS; bio++)
+		if (!broken && counts[bio].in_flight + told[bio].recalled + told[bio].overwritten != told[bio].remembered)
+			broken = LOST;
+	return broken;
+}
+
+/* Whether there is no need to go on. */
+static bool is_enough(enum claim worst, enum claim wanted)
+{
+	return worst && (wanted == HOLDS || worst == wanted);
+}
+
+/* All that a reader may see of what the programs did now. */
+static enum claim read_whenever(enum claim wanted)
+{
+	struct bio_counts counts[BIOS];
+	u32 depth = weak.depth;
+	enum claim worst = HOLDS, now;
+
+	do {
+		weak_begin_reading(depth);
+		now = read_and_check(counts) ?: check_at_rest();
+		worst = now ?: worst;
+	} while (!is_enough(worst, wanted) && weak_next_behind(depth));
+	return worst;
+}
+
+typedef void (*programs[CPUS])(void);
+
+/* Goes through all executions, or until one breaks the claim @wanted. Returns the last that was broken. */
+static enum claim explore(const programs run, enum claim wanted, void (*check_told)(void))
+{
+	enum claim worst = HOLDS, now;
+
+	do {
+		clear_table();
+		cpus_run(run);
+		if (check_told)
+			check_told();
+		now = check_found(0) ?: check_found(1) ?: read_whenever(wanted);
+		worst = now ?: worst;
+	} while (!is_enough(worst, wanted) && weak_next_execution());
+	print_message("%s, in %llu executions\n", claims[worst], weak.executions);
+	return worst;
+}
+
+static const struct weak_memory x86 = { .x86 = true };
+static const struct weak_memory arm64;
+
+static void assert_holds(u32 free_cells, const programs run, void (*check_told)(void))
+{
+	set_up(&x86, free_cells);
+	assert_int_equal(explore(run, HOLDS, check_told), HOLDS);
+	set_up(&arm64, free_cells);
+	assert_int_equal(explore(run, HOLDS, check_told), HOLDS);
+}
+
+static void both_are_in(void)
+{
+	assert_int_equal(told[0].remembered, 1);
+	assert_int_equal(told[1].remembered, 1);
+}
+
+static void one_is_in(void)
+{
+	assert_int_equal(told[0].remembered + told[1].remembered, 1);
+}
+
+static void all_ended(void)
+{
+	for (u32 bio = 0; bio < BIOS; bio++)
+		assert_int_equal(told[bio].recalled, told[bio].remembered);
+	assert_true(told[0].recalled || told[1].recalled);
+}
+
+static void once(void)
+{
+	assert_int_equal(told[0].remembered, 1);
+	assert_true(told[0].recalled);
+	assert_int_equal(told[0].overwritten, 0);
+}
+
+/* Two at once have a cell each; of two that want the last one, one has it. */
+static void test_claims(void **state)
+{
+	(void)state;
+	assert_holds(2, (programs){ queue_0, queue_1 }, both_are_in);
+	assert_holds(1, (programs){ queue_0, queue_1 }, one_is_in);
+}
+
+/* A cell goes from one bio to the other. */
+static const programs change_hands = { queue_and_end_0, queue_and_end_1 };
+
+static void test_change_of_hands(void **state)
+{
+	(void)state;
+	assert_holds(1, change_hands, all_ended);
+}
+
+static void test_standbys(void **state)
+{
+	(void)state;
+	assert_holds(2, (programs){ queue_with_standbys }, once);
+	assert_holds(2, (programs){ queue_first_skipped }, once);
+}
+
+/* None of them can be left out on arm64. */
+static void test_each_barrier_is_needed(void **state)
+{
+	static const struct {
+		u32 missing;
+		enum claim breaks;
+		const programs *run;
+	} cases[] = {
+		{ FIELDS_THEN_TIME, TORN, &change_hands },
+		{ ALL_THEN_KEY, TORN, &change_hands },
+		{ ALL_THEN_KEY, WRONG_START, &change_hands },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		set_up(&(struct weak_memory){ .missing = cases[i].missing }, 1);
+		assert_int_equal(explore(*cases[i].run, cases[i].breaks, NULL), cases[i].breaks);
+	}
+}
+
+/* The key has to come after what was read as well: smp_wmb() would not do. */
+static void test_loads_need_it_too(void **state)
+{
+	(void)state;
+	set_up(&arm64, 1);
+	cpus.loads_pass = true;
+	assert_int_equal(explore(change_hands, WRONG_START, NULL), WRONG_START);
+}
+
+static void test_each_acquire_is_needed(void **state)
+{
+	(void)state;
+	set_up(&arm64, 1);
+	weak.relaxed = &buckets[0].cell[BIO_BUCKET - 1].start.ns;
+	assert_int_equal(explore(change_hands, TORN, NULL), TORN);
+	set_up(&arm64, 1);
+	weak.no_fences = true;
+	assert_int_equal(explore(change_hands, TORN, NULL), TORN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_change_of_hands),
+		cmocka_unit_test(test_standbys),
+		cmocka_unit_test(test_each_barrier_is_needed),
+		cmocka_unit_test(test_loads_need_it_too),
+		cmocka_unit_test(test_each_acquire_is_needed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
