@@ -17,6 +17,11 @@ static __always_inline void account_bio(const struct bio_start *start, u32 cell,
 #define poke_last(at, value) do { order_writes(); poke(at, value); } while (0)
 #endif
 
+/* Writes what is seen before all that is written from then on. */
+#ifndef poke_first
+#define poke_first(at, value) do { poke(at, value); order_writes(); } while (0)
+#endif
+
 #ifndef copy_start
 #define copy_start(to, from) (*(to) = *(from))
 #endif
@@ -61,6 +66,8 @@ static __always_inline bool remember_in_cell(u64 key, struct bio_start *start, u
 			return false;
 		/* Its end was not seen. */
 		account_bio(&cell->start, BLKLAT_OVERWRITTEN, turn);
+		/* Or the reader has its time with the fields of the next. */
+		poke_first(&cell->start.ns, 0);
 	} else {
 		cell = claim_in(b, key);
 		if (!cell)

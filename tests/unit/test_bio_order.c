@@ -25,10 +25,12 @@
 enum {
 	FIELDS_THEN_TIME = 1,
 	ALL_THEN_KEY = 2,
+	NO_TIME_THEN_FIELDS = 4,
 };
 
 #define peek(at) ((typeof(+*(at)))(cpu_cell(at) < WEAK_CELLS ? cpu_load(cpu_cell(at)) : *(at)))
 #define poke(at, to) (cpu_cell(at) < WEAK_CELLS ? cpu_store(cpu_cell(at), to) : (void)(*(at) = (to)))
+#define poke_first(at, value) do { poke(at, value); cpu_barrier(NO_TIME_THEN_FIELDS); } while (0)
 #define poke_last(at, value)										\
 	do { cpu_barrier(is_key(at) ? ALL_THEN_KEY : FIELDS_THEN_TIME); poke(at, value); } while (0)
 #define copy_start(to, from) copy((to), (from))
@@ -165,6 +167,15 @@ static void queue_first_skipped(void)
 	remember_as(key_of(0), 0, 1);
 	remember_as(key_of(0), 0, 2);
 	recall(0);
+}
+
+/* The end of bio 0 is missed; its memory is bio 1's then. */
+static void queue_over_missed(void)
+{
+	queue(0);
+	forget(1);
+	cpu_hand_over();
+	remember_as(key_of(0), 1, TURN_FIRST);
 }
 
 /* --- claims ----------------------------------------------------------------------------------- */
@@ -317,6 +328,12 @@ static void once(void)
 	assert_int_equal(told[0].overwritten, 0);
 }
 
+static void first_was_overwritten(void)
+{
+	assert_int_equal(told[0].overwritten, 1);
+	assert_int_equal(told[1].remembered, 1);
+}
+
 /* Two at once have a cell each; of two that want the last one, one has it. */
 static void test_claims(void **state)
 {
@@ -341,6 +358,14 @@ static void test_standbys(void **state)
 	assert_holds(2, (programs){ queue_first_skipped }, once);
 }
 
+static const programs miss_an_end = { queue_over_missed };
+
+static void test_missed_end(void **state)
+{
+	(void)state;
+	assert_holds(1, miss_an_end, first_was_overwritten);
+}
+
 /* None of them can be left out on arm64. */
 static void test_each_barrier_is_needed(void **state)
 {
@@ -352,6 +377,7 @@ static void test_each_barrier_is_needed(void **state)
 		{ FIELDS_THEN_TIME, TORN, &change_hands },
 		{ ALL_THEN_KEY, TORN, &change_hands },
 		{ ALL_THEN_KEY, WRONG_START, &change_hands },
+		{ NO_TIME_THEN_FIELDS, TORN, &miss_an_end },
 	};
 
 	(void)state;
@@ -387,6 +413,7 @@ int main(void)
 		cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_change_of_hands),
 		cmocka_unit_test(test_standbys),
+		cmocka_unit_test(test_missed_end),
 		cmocka_unit_test(test_each_barrier_is_needed),
 		cmocka_unit_test(test_loads_need_it_too),
 		cmocka_unit_test(test_each_acquire_is_needed),
