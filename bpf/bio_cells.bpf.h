@@ -12,14 +12,18 @@
 static __always_inline struct bio_bucket *bio_bucket_of(u64 key, u32 choice);
 static __always_inline void account_bio(const struct bio_start *start, u32 cell, u32 turn);
 
-/* Writes what nobody may see before all that was read and written until then. */
+/*
+ * poke_last() writes what nobody may see before all that was read and written until then, poke_first() what is seen before
+ * all that is written from then on. x86 keeps such an order by itself. Of what BPF has for other CPUs, an exchange does.
+ */
 #ifndef poke_last
+#ifdef __TARGET_ARCH_x86
 #define poke_last(at, value) do { order_writes(); poke(at, value); } while (0)
-#endif
-
-/* Writes what is seen before all that is written from then on. */
-#ifndef poke_first
 #define poke_first(at, value) do { poke(at, value); order_writes(); } while (0)
+#else
+#define poke_last(at, value) ((void)__sync_lock_test_and_set(at, value))
+#define poke_first(at, value) poke_last(at, value)
+#endif
 #endif
 
 #ifndef copy_start
