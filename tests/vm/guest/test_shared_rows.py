@@ -20,6 +20,8 @@ WITHIN_S = 60 * float(os.environ.get("BLKLAT_SLOW", 1))
 TASKS = {"ioengine": "libaio", "iodepth": 64, "numjobs": 3, "rw": "randread", "bssplit": "4k/60:16k/30:64k/10",
          "norandommap": 1, "number_ios": 1000}
 ROUNDS = 5
+pytestmark = pytest.mark.skipif((6, 0) < KERNEL < (7, 0),
+                                reason="here a program neither nests nor is preempted: two meet too seldom to wait for")
 
 
 @contextlib.contextmanager
@@ -58,8 +60,6 @@ def test_no_addition_is_lost(device, monkeypatch):
     e.agree(device, "total")
 
 
-@pytest.mark.skipif((6, 0) < KERNEL < (7, 0),
-                    reason="here a program neither nests nor is preempted: two meet too seldom to wait for")
 def test_plain_additions_are_lost(monkeypatch):
     """Within a minute."""
     monkeypatch.setattr(load, "BLKLAT", str(WIDENED / "plain/blklat"))
