@@ -21,7 +21,7 @@ TASKS = {"ioengine": "libaio", "iodepth": 64, "numjobs": 3, "rw": "randread", "b
          "norandommap": 1, "number_ios": 1000}
 ROUNDS = 5
 pytestmark = pytest.mark.skipif((6, 0) < KERNEL < (7, 0),
-                                reason="here a program neither nests nor is preempted: two meet too seldom to wait for")
+                                reason="here one on top of itself is skipped, and told; two that are not meet too seldom to wait for")
 
 
 @contextlib.contextmanager
