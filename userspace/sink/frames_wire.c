@@ -2,58 +2,85 @@
 #include "sink/frames_wire.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
-
 
 #define DEVICES_MOST (1u << 20)
 
+/* --- members of a structure, one list for both ways ------------------------------------------ */
+
+enum kind { NUMBER, SIGNED, DOUBLE, TEXT };
+
+struct member {
+	size_t offset, size;
+	enum kind kind;
+};
+
+#define MEMBER(type, name, kind) { offsetof(struct type, name), sizeof(((struct type *)0)->name), kind }
+
+static u64 load_number(const void *at, size_t size)
+{
+	if (size == sizeof(bool))
+		return *(const bool *)at;
+	return size == sizeof(u32) ? *(const u32 *)at : *(const u64 *)at;
+}
+
+static void put_members(struct wire_out *to, const void *of, const struct member *m, size_t n)
+{
+	for (; n; n--, m++) {
+		const void *at = (const char *)of + m->offset;
+
+		if (m->kind == TEXT)
+			wire_put_text(to, at);
+		else if (m->kind == DOUBLE)
+			wire_put_double(to, *(const double *)at);
+		else if (m->kind == SIGNED)
+			wire_put_signed(to, *(const s64 *)at);
+		else
+			wire_put(to, load_number(at, m->size));
+	}
+}
+
+static void get_number(struct wire_in *from, void *at, size_t size)
+{
+	if (size == sizeof(bool))
+		*(bool *)at = wire_get_most(from, 1);
+	else if (size == sizeof(u32))
+		*(u32 *)at = wire_get_most(from, UINT32_MAX);
+	else
+		*(u64 *)at = wire_get(from);
+}
+
+static void get_members(struct wire_in *from, void *of, const struct member *m, size_t n)
+{
+	for (; n; n--, m++) {
+		void *at = (char *)of + m->offset;
+
+		if (m->kind == TEXT)
+			wire_get_text(from, at, m->size);
+		else if (m->kind == DOUBLE)
+			*(double *)at = wire_get_double(from);
+		else if (m->kind == SIGNED)
+			*(s64 *)at = wire_get_signed(from);
+		else
+			get_number(from, at, m->size);
+	}
+}
+
+#define PUT_MEMBERS(to, of, list) put_members(to, of, list, ARRAY_SIZE(list))
+#define GET_MEMBERS(from, of, list) get_members(from, of, list, ARRAY_SIZE(list))
+
 /* --- devices -------------------------------------------------------------------------------- */
 
-static void put_device(struct wire_out *to, const struct device *d)
-{
-	wire_put_text(to, d->name);
-	wire_put_text(to, d->mapper);
-	wire_put_text(to, d->kind);
-	wire_put_text(to, d->model);
-	wire_put_text(to, d->serial);
-	wire_put_text(to, d->wwid);
-	wire_put_text(to, d->scheduler);
-	wire_put_text(to, d->sysfs);
-	wire_put(to, d->major);
-	wire_put(to, d->minor);
-	wire_put(to, d->node);
-	wire_put(to, d->diskseq);
-	wire_put(to, d->size_bytes);
-	wire_put(to, d->hw_queues);
-	wire_put(to, d->tags);
-	wire_put(to, d->nr_requests);
-	wire_put(to, d->iostats);
-	wire_put(to, d->hidden);
-	wire_put(to, d->stages);
-}
-
-static void get_device(struct wire_in *from, struct device *d)
-{
-	wire_get_text(from, d->name, sizeof(d->name));
-	wire_get_text(from, d->mapper, sizeof(d->mapper));
-	wire_get_text(from, d->kind, sizeof(d->kind));
-	wire_get_text(from, d->model, sizeof(d->model));
-	wire_get_text(from, d->serial, sizeof(d->serial));
-	wire_get_text(from, d->wwid, sizeof(d->wwid));
-	wire_get_text(from, d->scheduler, sizeof(d->scheduler));
-	wire_get_text(from, d->sysfs, sizeof(d->sysfs));
-	d->major = wire_get_most(from, UINT32_MAX);
-	d->minor = wire_get_most(from, UINT32_MAX);
-	d->node = wire_get(from);
-	d->diskseq = wire_get(from);
-	d->size_bytes = wire_get(from);
-	d->hw_queues = wire_get_most(from, UINT32_MAX);
-	d->tags = wire_get_most(from, UINT32_MAX);
-	d->nr_requests = wire_get_most(from, UINT32_MAX);
-	d->iostats = wire_get_most(from, 1);
-	d->hidden = wire_get_most(from, 1);
-	d->stages = wire_get_most(from, UINT32_MAX);
-}
+/* But where it is in its table. */
+static const struct member device_members[] = {
+	MEMBER(device, name, TEXT), MEMBER(device, mapper, TEXT), MEMBER(device, kind, TEXT), MEMBER(device, model, TEXT),
+	MEMBER(device, serial, TEXT), MEMBER(device, wwid, TEXT), MEMBER(device, scheduler, TEXT), MEMBER(device, sysfs, TEXT),
+	MEMBER(device, major, NUMBER), MEMBER(device, minor, NUMBER), MEMBER(device, node, NUMBER),
+	MEMBER(device, diskseq, NUMBER), MEMBER(device, size_bytes, NUMBER), MEMBER(device, hw_queues, NUMBER),
+	MEMBER(device, tags, NUMBER), MEMBER(device, nr_requests, NUMBER), MEMBER(device, iostats, NUMBER),
+	MEMBER(device, hidden, NUMBER), MEMBER(device, stages, NUMBER),
+};
 
 static void put_table(struct wire_out *to, const struct device_table *t)
 {
@@ -63,7 +90,7 @@ static void put_table(struct wire_out *to, const struct device_table *t)
 	for (u32 i = 0; i < n; i++) {
 		const struct device *d = &t->d[i];
 
-		put_device(to, d);
+		PUT_MEMBERS(to, d, device_members);
 		wire_put(to, d->parent);
 		wire_put(to, d->n_lower);
 		for (u32 j = 0; j < d->n_lower; j++)
@@ -82,7 +109,7 @@ static int get_table(struct wire_in *from, struct device_table *t)
 	for (u32 i = 0; i < n; i++) {
 		struct device *d = &t->d[i];
 
-		get_device(from, d);
+		GET_MEMBERS(from, d, device_members);
 		d->parent = wire_get_most(from, n - 1);
 		d->n_lower = wire_get_count(from, ARRAY_SIZE(d->lower));
 		for (u32 j = 0; j < d->n_lower; j++)
@@ -103,7 +130,7 @@ static void put_watches(struct wire_out *to, const struct watch *w, u32 n)
 		wire_put(to, w[i].stage);
 		wire_put(to, same);
 		if (!same)
-			put_device(to, w[i].device);
+			PUT_MEMBERS(to, w[i].device, device_members);
 	}
 }
 
@@ -120,7 +147,7 @@ static int get_watches(struct wire_in *from, struct wired_run *r)
 		r->watches[i].stage = wire_get_most(from, BLKLAT_STAGES - 1);
 		/* The first can't be the same as one before. */
 		if (!wire_get_most(from, i ? 1 : 0))
-			get_device(from, next++);
+			GET_MEMBERS(from, next++, device_members);
 		r->watches[i].device = next - 1;
 	}
 	r->info.watches = r->watches;
@@ -236,19 +263,34 @@ static void get_hist(struct wire_in *from, struct hist *h)
 	}
 }
 
-static void put_sums(struct wire_out *to, const struct op_sums *s)
-{
-	wire_put(to, s->bytes);
-	wire_put(to, s->errors);
-	wire_put(to, s->sum_ns);
-}
+static const struct member sums_members[] = {
+	MEMBER(op_sums, bytes, NUMBER), MEMBER(op_sums, errors, NUMBER), MEMBER(op_sums, sum_ns, NUMBER),
+};
 
-static struct op_sums get_sums(struct wire_in *from)
-{
-	u64 bytes = wire_get(from), errors = wire_get(from), sum_ns = wire_get(from);
+/* But its sums, percentiles and histograms. */
+static const struct member op_members[] = {
+	MEMBER(op_frame, ios, NUMBER), MEMBER(op_frame, bytes, NUMBER), MEMBER(op_frame, errors, NUMBER),
+	MEMBER(op_frame, sum_ns, NUMBER), MEMBER(op_frame, iops, DOUBLE), MEMBER(op_frame, bytes_per_s, DOUBLE),
+	MEMBER(op_frame, mean_ns, DOUBLE), MEMBER(op_frame, min_ns, NUMBER), MEMBER(op_frame, max_ns, NUMBER),
+	MEMBER(op_frame, after_idle_ios, NUMBER), MEMBER(op_frame, after_idle_sum_ns, NUMBER),
+};
 
-	return (struct op_sums){ .bytes = bytes, .errors = errors, .sum_ns = sum_ns };
-}
+/* But lost_by. */
+static const struct member accounting_members[] = {
+	MEMBER(accounting, started, NUMBER), MEMBER(accounting, completed, NUMBER), MEMBER(accounting, in_flight, NUMBER),
+	MEMBER(accounting, lost, NUMBER), MEMBER(accounting, requeued, NUMBER), MEMBER(accounting, moved, NUMBER),
+	MEMBER(accounting, before, NUMBER), MEMBER(accounting, unissued, NUMBER), MEMBER(accounting, skipped, NUMBER),
+	MEMBER(accounting, skipped_unexplained, NUMBER), MEMBER(accounting, kernel_ios, NUMBER),
+	MEMBER(accounting, kernel_in_flight, NUMBER), MEMBER(accounting, kernel_known, NUMBER),
+	MEMBER(accounting, kernel_leaves_out, NUMBER),
+};
+
+/* But its watch, ops and accounting. */
+static const struct member frame_members[] = {
+	MEMBER(frame, end_ns, SIGNED), MEMBER(frame, interval_s, DOUBLE), MEMBER(frame, in_flight, NUMBER),
+	MEMBER(frame, oldest_ns, NUMBER), MEMBER(frame, queue_depth, DOUBLE), MEMBER(frame, gone, NUMBER),
+	MEMBER(frame, replaced, NUMBER), MEMBER(frame, pauses_hidden, NUMBER),
+};
 
 static bool any(const struct op_sums *s)
 {
@@ -265,24 +307,14 @@ static void put_op(struct wire_out *to, const struct op_frame *o, u32 n_percenti
 	wire_put(to, has);
 	if (has == OP_ABSENT)
 		return;
-	put_sums(to, &o->partial);
-	put_sums(to, &o->counted);
+	PUT_MEMBERS(to, &o->partial, sums_members);
+	PUT_MEMBERS(to, &o->counted, sums_members);
 	if (has == OP_SUMS)
 		return;
-	wire_put(to, o->ios);
-	wire_put(to, o->bytes);
-	wire_put(to, o->errors);
-	wire_put(to, o->sum_ns);
-	wire_put(to, o->min_ns);
-	wire_put(to, o->max_ns);
-	wire_put_double(to, o->iops);
-	wire_put_double(to, o->bytes_per_s);
-	wire_put_double(to, o->mean_ns);
+	PUT_MEMBERS(to, o, op_members);
 	for (u32 i = 0; i < n_percentiles; i++)
 		wire_put_double(to, o->percentile_ns[i]);
 	put_hist(to, &o->hist);
-	wire_put(to, o->after_idle_ios);
-	wire_put(to, o->after_idle_sum_ns);
 	put_hist(to, &o->after_idle);
 }
 
@@ -296,93 +328,33 @@ static void get_op(struct wire_in *from, struct op_frame *o, u32 n_percentiles)
 	*o = (struct op_frame){ .hist = hist, .after_idle = after_idle };
 	if (has == OP_ABSENT)
 		return;
-	o->partial = get_sums(from);
-	o->counted = get_sums(from);
+	GET_MEMBERS(from, &o->partial, sums_members);
+	GET_MEMBERS(from, &o->counted, sums_members);
 	if (has == OP_SUMS)
 		return;
-	o->ios = wire_get(from);
-	o->bytes = wire_get(from);
-	o->errors = wire_get(from);
-	o->sum_ns = wire_get(from);
-	o->min_ns = wire_get(from);
-	o->max_ns = wire_get(from);
-	o->iops = wire_get_double(from);
-	o->bytes_per_s = wire_get_double(from);
-	o->mean_ns = wire_get_double(from);
+	GET_MEMBERS(from, o, op_members);
 	for (u32 i = 0; i < n_percentiles; i++)
 		o->percentile_ns[i] = wire_get_double(from);
 	get_hist(from, &o->hist);
-	o->after_idle_ios = wire_get(from);
-	o->after_idle_sum_ns = wire_get(from);
 	get_hist(from, &o->after_idle);
-}
-
-static void put_accounting(struct wire_out *to, const struct accounting *a)
-{
-	wire_put(to, a->started);
-	wire_put(to, a->completed);
-	wire_put(to, a->in_flight);
-	wire_put(to, a->lost);
-	for (u32 i = 0; i < LOST_REASONS; i++)
-		wire_put(to, a->lost_by[i]);
-	wire_put(to, a->requeued);
-	wire_put(to, a->moved);
-	wire_put(to, a->before);
-	wire_put(to, a->unissued);
-	wire_put(to, a->skipped);
-	wire_put(to, a->skipped_unexplained);
-	wire_put(to, a->kernel_ios);
-	wire_put(to, a->kernel_in_flight);
-	wire_put(to, a->kernel_known);
-	wire_put(to, a->kernel_leaves_out);
-}
-
-static void get_accounting(struct wire_in *from, struct accounting *a)
-{
-	a->started = wire_get(from);
-	a->completed = wire_get(from);
-	a->in_flight = wire_get(from);
-	a->lost = wire_get(from);
-	for (u32 i = 0; i < LOST_REASONS; i++)
-		a->lost_by[i] = wire_get(from);
-	a->requeued = wire_get(from);
-	a->moved = wire_get(from);
-	a->before = wire_get(from);
-	a->unissued = wire_get(from);
-	a->skipped = wire_get(from);
-	a->skipped_unexplained = wire_get(from);
-	a->kernel_ios = wire_get(from);
-	a->kernel_in_flight = wire_get(from);
-	a->kernel_known = wire_get_most(from, 1);
-	a->kernel_leaves_out = wire_get(from);
 }
 
 static void put_frame(struct wire_out *to, const struct frame *f, u32 n_percentiles)
 {
-	wire_put_signed(to, f->end_ns);
-	wire_put_double(to, f->interval_s);
-	wire_put(to, f->in_flight);
-	wire_put(to, f->oldest_ns);
-	wire_put_double(to, f->queue_depth);
-	wire_put(to, f->gone);
-	wire_put(to, f->replaced);
-	wire_put(to, f->pauses_hidden);
-	put_accounting(to, &f->accounting);
+	PUT_MEMBERS(to, f, frame_members);
+	PUT_MEMBERS(to, &f->accounting, accounting_members);
+	for (u32 i = 0; i < LOST_REASONS; i++)
+		wire_put(to, f->accounting.lost_by[i]);
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		put_op(to, &f->ops[op], n_percentiles);
 }
 
 static void get_frame(struct wire_in *from, struct frame *f, u32 n_percentiles)
 {
-	f->end_ns = wire_get_signed(from);
-	f->interval_s = wire_get_double(from);
-	f->in_flight = wire_get(from);
-	f->oldest_ns = wire_get(from);
-	f->queue_depth = wire_get_double(from);
-	f->gone = wire_get_most(from, 1);
-	f->replaced = wire_get_most(from, 1);
-	f->pauses_hidden = wire_get_most(from, 1);
-	get_accounting(from, &f->accounting);
+	GET_MEMBERS(from, f, frame_members);
+	GET_MEMBERS(from, &f->accounting, accounting_members);
+	for (u32 i = 0; i < LOST_REASONS; i++)
+		f->accounting.lost_by[i] = wire_get(from);
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		get_op(from, &f->ops[op], n_percentiles);
 }
