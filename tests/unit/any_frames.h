@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Any run and any frames, a world of them to begin with, and whether two are the same; for tests of what is sent of them. */
+#ifndef TEST_ANY_FRAMES_H
+#define TEST_ANY_FRAMES_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sink/sink.h"
+
+#define WATCHES 4
+#define SCALE 6
+
+/* --- any run, any frames ---------------------------------------------------------------------- */
+
+static u64 state;
+
+static inline u64 any64(void)
+{
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return state ^ state >> 29;
+}
+
+/* Of any length, so that short and long encodings are met. */
+static inline u64 any(void)
+{
+	return any64() >> any64() % 64;
+}
+
+static inline double any_double(void)
+{
+	return (double)(s64)any64() / (any() + 1.0);
+}
+
+static inline void any_text(char *to, size_t size)
+{
+	size_t len = any64() % size;
+
+	for (size_t i = 0; i < len; i++)
+		to[i] = 1 + any64() % 255;
+	to[len] = '\0';
+}
+
+static inline void any_device(struct device *d)
+{
+	memset(d, 0, sizeof(*d));
+	any_text(d->name, sizeof(d->name));
+	any_text(d->mapper, sizeof(d->mapper));
+	any_text(d->kind, sizeof(d->kind));
+	any_text(d->model, sizeof(d->model));
+	any_text(d->serial, sizeof(d->serial));
+	any_text(d->wwid, sizeof(d->wwid));
+	any_text(d->scheduler, sizeof(d->scheduler));
+	any_text(d->sysfs, sizeof(d->sysfs));
+	d->major = any();
+	d->minor = any();
+	d->node = any();
+	d->diskseq = any();
+	d->size_bytes = any();
+	d->hw_queues = any();
+	d->tags = any();
+	d->nr_requests = any();
+	d->iostats = any() % 2;
+	d->hidden = any() % 2;
+	d->stages = any();
+}
+
+static inline void any_hist(struct hist *h)
+{
+	u32 cells = BLKLAT_CELLS(h->scale);
+
+	hist_clear(h);
+	for (u32 n = any() % 40; n; n--)
+		hist_put(h, any64() % cells, (any() >> 10) + 1);
+	if (any() % 4 == 0) {
+		hist_put(h, 0, 1);
+		hist_put(h, cells - 1, 1);
+	}
+}
+
+static inline struct op_sums any_sums(void)
+{
+	return (struct op_sums){ .bytes = any(), .errors = any(), .sum_ns = any() };
+}
+
+/* Sums may be there without IOs; what has no meaning then is 0. */
+static inline void any_op(struct op_frame *o, u32 percentiles)
+{
+	struct hist hist = o->hist, after_idle = o->after_idle;
+	u32 kind = any64() % 3;
+
+	hist_clear(&hist);
+	hist_clear(&after_idle);
+	*o = (struct op_frame){ .hist = hist, .after_idle = after_idle };
+	if (!kind)
+		return;
+	o->partial = any_sums();
+	o->counted = any_sums();
+	if (kind == 1)
+		return;
+	any_hist(&o->hist);
+	any_hist(&o->after_idle);
+	o->ios = any() + 1;
+	o->bytes = any();
+	o->errors = any();
+	o->sum_ns = any();
+	o->min_ns = any();
+	o->max_ns = any();
+	o->iops = any_double();
+	o->bytes_per_s = any_double();
+	o->mean_ns = any_double();
+	o->after_idle_ios = any();
+	o->after_idle_sum_ns = any();
+	for (u32 i = 0; i < percentiles; i++)
+		o->percentile_ns[i] = any_double();
+}
+
+static inline void any_accounting(struct accounting *a)
+{
+	*a = (struct accounting){
+		.started = any(), .completed = any(), .in_flight = any(), .lost = any(), .requeued = any(), .moved = any(),
+		.before = any(), .unissued = any(), .skipped = any(), .skipped_unexplained = any(), .kernel_ios = any(),
+		.kernel_in_flight = any(), .kernel_known = any() % 2, .kernel_leaves_out = any(),
+	};
+	for (u32 i = 0; i < LOST_REASONS; i++)
+		a->lost_by[i] = any();
+}
+
+static inline void any_frames(struct frames *fs, u32 percentiles)
+{
+	fs->skipped_unexplained = any();
+	for (u32 i = 0; i < fs->n; i++) {
+		struct frame *f = &fs->f[i];
+
+		f->end_ns = (s64)any64();
+		f->interval_s = any_double();
+		f->in_flight = any();
+		f->oldest_ns = any();
+		f->queue_depth = any_double();
+		f->gone = any() % 2;
+		f->replaced = any() % 2;
+		f->pauses_hidden = any() % 2;
+		any_accounting(&f->accounting);
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			any_op(&f->ops[op], percentiles);
+	}
+}
+
+/* --- the same --------------------------------------------------------------------------------- */
+
+static inline void assert_same_hist(const struct hist *a, const struct hist *b)
+{
+	assert_int_equal(a->scale, b->scale);
+	assert_memory_equal(a->cells, b->cells, BLKLAT_CELLS(a->scale) * sizeof(*a->cells));
+	assert_int_equal(hist_count(a), hist_count(b));
+}
+
+static inline void assert_same_frame(const struct frame *a, const struct frame *b, u32 percentiles)
+{
+	assert_int_equal(a->end_ns, b->end_ns);
+	assert_memory_equal(&a->interval_s, &b->interval_s, sizeof(double));
+	assert_int_equal(a->in_flight, b->in_flight);
+	assert_int_equal(a->oldest_ns, b->oldest_ns);
+	assert_memory_equal(&a->queue_depth, &b->queue_depth, sizeof(double));
+	assert_true(a->gone == b->gone && a->replaced == b->replaced && a->pauses_hidden == b->pauses_hidden);
+	assert_memory_equal(&a->accounting, &b->accounting, sizeof(a->accounting));
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		const struct op_frame *o = &a->ops[op], *q = &b->ops[op];
+
+		assert_same_hist(&o->hist, &q->hist);
+		assert_same_hist(&o->after_idle, &q->after_idle);
+		assert_memory_equal(&o->partial, &q->partial, sizeof(o->partial));
+		assert_memory_equal(&o->counted, &q->counted, sizeof(o->counted));
+		assert_true(o->ios == q->ios && o->bytes == q->bytes && o->errors == q->errors && o->sum_ns == q->sum_ns);
+		assert_true(o->min_ns == q->min_ns && o->max_ns == q->max_ns);
+		assert_memory_equal(&o->iops, &q->iops, sizeof(double));
+		assert_memory_equal(&o->bytes_per_s, &q->bytes_per_s, sizeof(double));
+		assert_memory_equal(&o->mean_ns, &q->mean_ns, sizeof(double));
+		assert_memory_equal(o->percentile_ns, q->percentile_ns, percentiles * sizeof(double));
+		assert_true(o->after_idle_ios == q->after_idle_ios && o->after_idle_sum_ns == q->after_idle_sum_ns);
+	}
+}
+
+static inline void assert_same_run(const struct run_info *a, const struct watch *watches, u32 n, const struct run_info *b)
+{
+	assert_string_equal(a->version, b->version);
+	assert_string_equal(a->engine, b->engine);
+	assert_true(a->cpus == b->cpus && a->scale == b->scale && a->memory_bytes == b->memory_bytes);
+	assert_true(a->interval_s == b->interval_s);
+	assert_int_equal(a->percentiles.n, b->percentiles.n);
+	for (u32 i = 0; i < a->percentiles.n; i++) {
+		assert_true(a->percentiles.p[i].q == b->percentiles.p[i].q);
+		assert_string_equal(a->percentiles.p[i].name, b->percentiles.p[i].name);
+	}
+	assert_int_equal(a->devices->n, b->devices->n);
+	for (u32 i = 0; i < a->devices->n; i++) {
+		const struct device *d = &a->devices->d[i], *e = &b->devices->d[i];
+
+		assert_memory_equal(d->lower, e->lower, d->n_lower * sizeof(*d->lower));
+		assert_true(d->parent == e->parent && d->n_lower == e->n_lower);
+		assert_string_equal(d->name, e->name);
+		assert_string_equal(d->sysfs, e->sysfs);
+	}
+	assert_int_equal(b->n_watches, n);
+	for (u32 i = 0; i < n; i++) {
+		assert_int_equal(watches[i].stage, b->watches[i].stage);
+		assert_string_equal(watches[i].device->name, b->watches[i].device->name);
+		assert_string_equal(watches[i].device->wwid, b->watches[i].device->wwid);
+		assert_string_equal(watches[i].device->model, b->watches[i].device->model);
+		assert_int_equal(watches[i].device->size_bytes, b->watches[i].device->size_bytes);
+		/* Sinks tell devices apart by their addresses. */
+		if (i)
+			assert_true((watches[i].device == watches[i - 1].device) ==
+				    (b->watches[i].device == b->watches[i - 1].device));
+	}
+}
+
+/* --- a run to begin with ---------------------------------------------------------------------- */
+
+struct world {
+	struct device devices[3];
+	struct device_table table;
+	struct watch watches[WATCHES];
+	struct run_info run;
+	struct frames frames;
+};
+
+static inline void world_init(struct world *w, u64 seed)
+{
+	state = seed;
+	memset(w, 0, sizeof(*w));
+	for (u32 i = 0; i < ARRAY_SIZE(w->devices); i++) {
+		any_device(&w->devices[i]);
+		w->devices[i].parent = any64() % 3;
+		w->devices[i].n_lower = any64() % 33;
+		for (u32 j = 0; j < w->devices[i].n_lower; j++)
+			w->devices[i].lower[j] = any64() % 3;
+	}
+	w->table = (struct device_table){ .n = 3, .d = w->devices };
+	for (u32 i = 0; i < WATCHES; i++)
+		w->watches[i] = (struct watch){ .device = &w->devices[i / 2], .stage = i % BLKLAT_STAGES };
+	w->run = (struct run_info){
+		.version = "1.2.3", .engine = "bpf", .watches = w->watches, .n_watches = WATCHES, .devices = &w->table,
+		.cpus = any(), .scale = SCALE, .memory_bytes = any(), .interval_s = any_double(), .percentiles = percentiles_default,
+	};
+	assert_int_equal(frames_init(&w->frames, w->watches, WATCHES, SCALE), 0);
+	frames_track(&w->frames);
+	any_frames(&w->frames, w->run.percentiles.n);
+}
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Two engines that are made up count the same events, each in slots of its own, as the programs of two captures do; the
+ * disks that they are of, in a sysfs of their own; and the capture that is opened anew on top of them.
+ */
+#ifndef TEST_RENEW_WORLD_H
+#define TEST_RENEW_WORLD_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
+
+#include "blklat/bins.h"
+#include "capture/geometry.h"
+#include "capture/live.h"
+#include "model/consistency.h"
+#include "util/clock.h"
+
+enum { DRIVER_TAGS = 16, BEYOND = 900, MOST_OPEN = 3, BYTES = 4096 };
+
+/* An engine's capture in plain memory. */
+struct counting {
+	struct live_capture l;
+	struct region_slots ranges[2];
+	u32 epoch;
+};
+
+static struct world {
+	char root[64];
+	struct device_table t;
+	struct counting *open[MOST_OPEN];
+	u32 opened;
+	int refuse;			/* what the engine's next openings return */
+	u64 ended[2];			/* what the kernel says of each disk */
+	struct capture *c;
+	struct snapshot s, before;
+	u32 renewals;
+	struct capture_renewal last;
+} w;
+
+/* --- sysfs --------------------------------------------------------------------------------- */
+
+static inline void put(const char *disk, const char *file, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/sys/block/%s/%s", w.root, disk, file);
+	for (char *c = path + strlen(w.root) + 1; *c; c++) {
+		if (*c != '/')
+			continue;
+		*c = '\0';
+		mkdir(path, 0755);
+		*c = '/';
+	}
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static inline void put_stat(u32 disk)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "%llu 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", w.ended[disk]);
+	put(disk ? "sdb" : "sda", "stat", text);
+}
+
+static inline void put_disk(const char *name, u32 disk)
+{
+	put(name, "dev", disk ? "8:16\n" : "8:0\n");
+	put(name, "size", "2048\n");
+	put(name, "diskseq", "7\n");
+	put(name, "mq/0/nr_tags", "16\n");
+	put(name, "queue/nr_requests", "32\n");
+	put(name, "queue/iostats", "1\n");
+	put(name, "queue/scheduler", "[mq-deadline] none\n");
+	put_stat(disk);
+}
+
+/* As in sysfs, what was opened before has nothing to read any more. */
+static inline int unlink_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)ftw;
+	if (type == FTW_F)
+		assert_int_equal(truncate(path, 0), 0);
+	return remove(path);
+}
+
+static inline void remove_tree(const char *path)
+{
+	assert_int_equal(nftw(path, unlink_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+/* --- the engine ---------------------------------------------------------------------------- */
+
+static const struct capture_ops engine;
+
+static inline int engine_open(const struct capture_config *cfg, struct capture **ret, struct problem *p)
+{
+	u32 blocks = 0, bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(6));
+	struct counting *c;
+
+	if (w.refuse)
+		return problem_set(p, w.refuse, "not now");
+	c = calloc(1, sizeof(*c));
+	assert_int_equal(live_init(&c->l, &engine, cfg, 1, 1, p), 0);
+	for (u32 i = 0; i < cfg->n_watches; i++) {
+		struct slots s = slots_of(cfg->watches[i].device, 1);
+
+		c->ranges[i] = (struct region_slots){ blocks * BLKLAT_SLOTS, s.queues * s.stride };
+		blocks += s.queues * s.stride / BLKLAT_SLOTS;
+	}
+	c->l.region = (struct region){
+		.rows = 1, .watches = cfg->n_watches, .scale = 6, .series_bytes = bytes,
+		.series = calloc(cfg->n_watches * BLKLAT_OPS, bytes),
+		.accounts = calloc(cfg->n_watches * BLKLAT_ACCOUNTS, sizeof(u64)),
+		.slots = calloc(blocks, sizeof(struct blklat_slots)), .ranges = c->ranges, .epoch = &c->epoch,
+	};
+	live_note_kernel(&c->l);
+	w.open[w.opened++] = c;
+	*ret = &c->l.capture;
+	return 0;
+}
+
+static inline int no_bios(struct live_capture *l)
+{
+	(void)l;
+	return 0;
+}
+
+static inline int engine_read(struct capture *c, struct snapshot *s, struct problem *p)
+{
+	struct live_capture *l = (struct live_capture *)c;
+	int err = live_read(l, s, no_bios, p);
+
+	s->skipped = 0;
+	live_end(l, s);
+	return err;
+}
+
+static inline void engine_close(struct capture *capture)
+{
+	struct counting *c = (struct counting *)capture;
+
+	for (u32 i = 0; i < w.opened; i++)
+		if (w.open[i] == c)
+			w.open[i] = NULL;
+	free(c->l.region.series);
+	free((void *)c->l.region.accounts);
+	free((void *)c->l.region.slots);
+	live_uninit(&c->l);
+	free(c);
+}
+
+static inline void engine_look(struct capture *c)
+{
+	struct live_capture *l = (struct live_capture *)c;
+
+	if (live_find_gone(l))
+		live_freeze(l, no_bios);
+}
+
+static const struct capture_ops engine = {
+	.name = "fake", .open = engine_open, .read = engine_read, .look = engine_look, .close = engine_close,
+};
+
+/* --- events -------------------------------------------------------------------------------- */
+
+/* The place of a tag of the scheduler, or NULL with the account's cell for those without. */
+static inline u64 *slot_of(struct counting *c, u32 disk, u32 tag, u64 **ret_account)
+{
+	u32 watch = 0, n = DRIVER_TAGS + tag;
+	struct blklat_slots *slots;
+
+	while (watch < c->l.capture.n_watches &&
+	       strcmp(c->l.capture.watches[watch].device->name, disk ? "sdb" : "sda"))
+		watch++;
+	*ret_account = NULL;
+	if (watch == c->l.capture.n_watches)
+		return NULL;
+	*ret_account = (u64 *)c->l.region.accounts + watch * BLKLAT_ACCOUNTS;
+	if (n >= slots_of(c->l.capture.watches[watch].device, 1).stride)
+		return NULL;
+	slots = (struct blklat_slots *)c->l.region.slots + (c->ranges[watch].first + n) / BLKLAT_SLOTS;
+	return &slots->ns[n % BLKLAT_SLOTS];
+}
+
+static inline void start(u32 disk, u32 tag)
+{
+	for (u32 i = 0; i < w.opened; i++) {
+		u64 *account, *slot = w.open[i] ? slot_of(w.open[i], disk, tag, &account) : NULL;
+
+		if (slot) {
+			*slot = now_ns();
+			slot[BLKLAT_SLOTS]++;
+		} else if (w.open[i] && account) {
+			account[BLKLAT_TAG_RANGE]++;
+		}
+	}
+}
+
+static inline void count(struct counting *c, u64 *account, u64 ns)
+{
+	struct region *r = &c->l.region;
+	u32 watch = (account - r->accounts) / BLKLAT_ACCOUNTS, octave;
+	struct blklat_series *s = (void *)((char *)r->series + (size_t)watch * BLKLAT_OPS * r->series_bytes);
+	u32 cell = blklat_place(ns, 0, &octave), parity = c->epoch & 1;
+
+	if (s->max_ns[parity] < ns)
+		s->max_ns[parity] = ns;
+	if (s->not_min_ns[parity] < ~ns)
+		s->not_min_ns[parity] = ~ns;
+	s->sum_ns += ns;
+	s->bytes += BYTES;
+	s->octaves |= 1ULL << octave;
+	s->bins[cell]++;
+}
+
+/* Ends after @ns by its stamps, however long it was. */
+static inline void end(u32 disk, u32 tag, u64 ns)
+{
+	for (u32 i = 0; i < w.opened; i++) {
+		u64 *account, *slot = w.open[i] ? slot_of(w.open[i], disk, tag, &account) : NULL;
+
+		if (!slot)
+			continue;
+		if (*slot <= BLKLAT_SLOT_FREE) {
+			account[*slot == BLKLAT_SLOT_UNUSED ? BLKLAT_BEFORE : BLKLAT_NO_START]++;
+			continue;
+		}
+		slot[2 * BLKLAT_SLOTS]++;
+		*slot = BLKLAT_SLOT_FREE;
+		count(w.open[i], account, ns);
+	}
+	w.ended[disk]++;
+	put_stat(disk);
+}
+
+static inline void io(u32 disk, u32 tag, u64 ns)
+{
+	start(disk, tag);
+	end(disk, tag, ns);
+}
+
+/* --- a test -------------------------------------------------------------------------------- */
+
+static inline void on_renewed(const struct capture_renewal *r)
+{
+	w.renewals++;
+	w.last = *r;
+}
+
+static inline void begin(u32 disks)
+{
+	struct watch watches[2];
+	struct capture_config cfg = { .devices = &w.t, .watches = watches, .n_watches = disks, .scale = 6 };
+	struct problem p;
+
+	memset(&w, 0, sizeof(w));
+	strcpy(w.root, "/tmp/blklat-test-XXXXXX");
+	assert_non_null(mkdtemp(w.root));
+	put_disk("sda", 0);
+	if (disks > 1)
+		put_disk("sdb", 1);
+	assert_int_equal(device_table_read(&w.t, w.root, &p), 0);
+	for (u32 i = 0; i < disks; i++)
+		watches[i] = (struct watch){ &w.t.d[i], BLKLAT_STAGE_DEVICE };
+	assert_int_equal(capture_open(&engine, &cfg, on_renewed, &w.c, &p), 0);
+	assert_int_equal(snapshot_init(&w.s, disks, 6), 0);
+	assert_int_equal(snapshot_init(&w.before, disks, 6), 0);
+}
+
+static inline void finish(void)
+{
+	w.c->ops->close(w.c);
+	for (u32 i = 0; i < w.opened; i++)
+		assert_null(w.open[i]);
+	snapshot_uninit(&w.s);
+	snapshot_uninit(&w.before);
+	device_table_free(&w.t);
+	remove_tree(w.root);
+}
+
+#endif

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Runs and frames as bytes: the same comes out, of anything; and of garbage, nothing. */
+#include "any_frames.h"
+
+#include <errno.h>
+
+#include "sink/frames_wire.h"
+
+#define ROUNDS 200
+
+static void test_runs_come_out_the_same(void **unused)
+{
+	(void)unused;
+	for (u32 seed = 0; seed < ROUNDS; seed++) {
+		struct wire_out bytes = { 0 };
+		struct wired_run got;
+		struct world w;
+
+		world_init(&w, seed);
+		wire_put_run(&bytes, &w.run, w.watches, WATCHES);
+		assert_false(bytes.failed);
+		assert_int_equal(wire_get_run(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &got), 0);
+		got.info.devices = &got.devices;
+		assert_same_run(&w.run, w.watches, WATCHES, &got.info);
+		wired_run_free(&got);
+		wire_out_free(&bytes);
+		frames_uninit(&w.frames);
+	}
+}
+
+static void test_frames_come_out_the_same(void **unused)
+{
+	(void)unused;
+	for (u32 seed = 0; seed < ROUNDS; seed++) {
+		const struct snapshot now = { .idle_gap_ns = seed * 1000 };
+		struct wire_out bytes = { 0 };
+		struct frames got;
+		struct world w;
+		u64 gap_ns;
+
+		world_init(&w, seed);
+		assert_int_equal(frames_init(&got, w.watches, WATCHES, SCALE), 0);
+		frames_track(&got);
+		/* Into what an interval before has left. */
+		any_frames(&got, w.run.percentiles.n);
+		w.frames.now = seed ? &now : NULL;
+		wire_put_frames(&bytes, &w.run, &w.frames);
+		assert_int_equal(wire_get_frames(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &w.run, &got,
+						 &gap_ns), 0);
+		assert_int_equal(gap_ns, seed * 1000);
+		assert_int_equal(got.skipped_unexplained, w.frames.skipped_unexplained);
+		for (u32 i = 0; i < WATCHES; i++)
+			assert_same_frame(&w.frames.f[i], &got.f[i], w.run.percentiles.n);
+		frames_uninit(&got);
+		wire_out_free(&bytes);
+		frames_uninit(&w.frames);
+	}
+}
+
+static void test_idle_watches_take_few_bytes(void **unused)
+{
+	struct wire_out bytes = { 0 };
+	struct frames idle;
+	struct world w;
+
+	(void)unused;
+	world_init(&w, 1);
+	assert_int_equal(frames_init(&idle, w.watches, WATCHES, SCALE), 0);
+	wire_put_frames(&bytes, &w.run, &idle);
+	assert_true(bytes.len <= WATCHES * 64);
+	wire_out_free(&bytes);
+	frames_uninit(&idle);
+	frames_uninit(&w.frames);
+}
+
+/* --- what is no message ----------------------------------------------------------------------- */
+
+/* On a copy of its own, so that a sanitizer sees what is read beyond. */
+static int read_run(const u8 *data, size_t len)
+{
+	u8 *copy = malloc(len ? len : 1);
+	struct wired_run got;
+	int err;
+
+	memcpy(copy, data, len);
+	err = wire_get_run(&(struct wire_in){ copy, copy + len, false }, &got);
+	if (!err)
+		wired_run_free(&got);
+	free(copy);
+	return err;
+}
+
+static int read_frames(const struct world *w, struct frames *into, const u8 *data, size_t len)
+{
+	u8 *copy = malloc(len ? len : 1);
+	u64 gap_ns;
+	int err;
+
+	memcpy(copy, data, len);
+	err = wire_get_frames(&(struct wire_in){ copy, copy + len, false }, &w->run, into, &gap_ns);
+	free(copy);
+	return err;
+}
+
+static void test_what_is_cut_off_is_refused(void **unused)
+{
+	struct wire_out run = { 0 }, frames = { 0 };
+	struct frames into;
+	struct world w;
+
+	(void)unused;
+	world_init(&w, 7);
+	assert_int_equal(frames_init(&into, w.watches, WATCHES, SCALE), 0);
+	frames_track(&into);
+	wire_put_run(&run, &w.run, w.watches, WATCHES);
+	wire_put_frames(&frames, &w.run, &w.frames);
+	for (size_t len = 0; len < run.len; len++)
+		assert_int_equal(read_run(run.data, len), -EBADMSG);
+	for (size_t len = 0; len < frames.len; len++)
+		assert_int_equal(read_frames(&w, &into, frames.data, len), -EBADMSG);
+	/* One byte too many. */
+	wire_put(&run, 0);
+	wire_put(&frames, 0);
+	assert_int_equal(read_run(run.data, run.len), -EBADMSG);
+	assert_int_equal(read_frames(&w, &into, frames.data, frames.len), -EBADMSG);
+	wire_out_free(&run);
+	wire_out_free(&frames);
+	frames_uninit(&into);
+	frames_uninit(&w.frames);
+}
+
+/* A byte here and there is another: taken or refused, nothing is overrun (the sanitized build runs this too). */
+static void test_garbage_does_no_harm(void **unused)
+{
+	struct wire_out run = { 0 }, frames = { 0 };
+	struct frames into;
+	struct world w;
+	u32 refused = 0;
+
+	(void)unused;
+	world_init(&w, 11);
+	assert_int_equal(frames_init(&into, w.watches, WATCHES, SCALE), 0);
+	frames_track(&into);
+	wire_put_run(&run, &w.run, w.watches, WATCHES);
+	wire_put_frames(&frames, &w.run, &w.frames);
+	for (u32 i = 0; i < 3000; i++) {
+		size_t a = any64() % run.len, b = any64() % frames.len;
+		u8 was_a = run.data[a], was_b = frames.data[b];
+
+		run.data[a] = any64();
+		frames.data[b] = any64();
+		refused += read_run(run.data, run.len) != 0;
+		refused += read_frames(&w, &into, frames.data, frames.len) != 0;
+		run.data[a] = was_a;
+		frames.data[b] = was_b;
+	}
+	assert_true(refused > 100);
+	wire_out_free(&run);
+	wire_out_free(&frames);
+	frames_uninit(&into);
+	frames_uninit(&w.frames);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_runs_come_out_the_same),
+		cmocka_unit_test(test_frames_come_out_the_same),
+		cmocka_unit_test(test_idle_watches_take_few_bytes),
+		cmocka_unit_test(test_what_is_cut_off_is_refused),
+		cmocka_unit_test(test_garbage_does_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
