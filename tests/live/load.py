@@ -115,10 +115,14 @@ def blklat_argv(*args):
     return argv
 
 
+# rt_sigtimedwait(2). The name of where a task waits (wchan) is not to be had before 5.16 on kernels without frame pointers.
+SIGTIMEDWAIT = {"x86_64": "128", "aarch64": "137"}[os.uname().machine]
+
+
 def watching(process):
     """It waits for its signals only once the programs are attached and were read for the first time."""
-    with contextlib.suppress(FileNotFoundError):  # it has ended already
-        return "sigtimedwait" in pathlib.Path(f"/proc/{process.pid}/wchan").read_text()
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended already
+        return pathlib.Path(f"/proc/{process.pid}/syscall").read_text().split()[0] == SIGTIMEDWAIT
     return False
 
 

@@ -221,25 +221,20 @@ def test_new_device_at_an_old_address():
         assert grown[0] < 4 * size and grown[1] < 10 * size
 
 
-def new_device(stays, device):
-    """One goes after 100 reads, one comes and has 1000: only the first are counted. Returns each engine's intervals of it."""
-    with both(stays, device, interval=8) as e:
-        read(device, 100)
-        device.remove()
-        # What is asked here is not how fast they hear of it.
-        time.sleep(0.5)
-        device.make()
-        read(device, 1000)
-        e.settle()
-    assert_gone(e, device)
-    assert [b.ops(device) for b in e] == [{"read": 100}] * 2
-    return [len(b.of(device)) for b in e]
-
-
 def test_new_device_within_an_interval():
-    """Both devices' reads in the same one; a machine that is busy may need more than one to do it all."""
+    """One goes after 100 reads, one comes and has 1000, in the same interval: only the first are counted."""
     with null_blks({}, {}) as (stays, device):
-        assert any(new_device(stays, device) == [1, 1] for _ in range(5))
+        # However slow the machine: the end of the run ends it.
+        with both(stays, device, interval=600) as e:
+            read(device, 100)
+            device.remove()
+            # What is asked here is not how fast they hear of it.
+            time.sleep(0.5)
+            device.make()
+            read(device, 1000)
+        assert_gone(e, device)
+        assert [b.ops(device) for b in e] == [{"read": 100}] * 2
+        assert [len(b.of(device)) for b in e] == [1, 1]
 
 
 def set_up_and_remove(stays, device):
