@@ -10,6 +10,7 @@
 
 /* Their includer has these. */
 static __always_inline struct bio_bucket *bio_bucket_of(u64 key, u32 choice);
+static __always_inline struct bio_bucket *no_room_bucket(u64 key);
 static __always_inline void account_bio(const struct bio_start *start, u32 cell, u32 turn);
 
 /*
@@ -57,32 +58,68 @@ static __always_inline void fill_cell(struct bio_cell *cell, const struct bio_st
 	poke_last(&cell->start.ns, start->ns);
 }
 
-/* Returns whether @start is in the table now; for a standby, whether it put it there. */
-static __always_inline bool remember_in_cell(u64 key, struct bio_start *start, u32 turn)
+/*
+ * A standby can't tell a bio that found no room from one that nobody looked at, and by then there may be room. So one that
+ * found none is noted for it, in a table of its own, which has as many as are between a first program and its standbys at a time.
+ */
+static __always_inline void note_no_room(u64 key, u32 turn)
 {
-	struct bio_bucket *b = bio_bucket_of(key, 0);
-	struct bio_cell *cell = find_in(b, key);
+	struct bio_bucket *b = no_room_bucket(key);
 
-	if (!cell && turn != TURN_FIRST)
-		cell = find_in(bio_bucket_of(key, 1), key);
+	if (!leaves_mark(turn, BPF_BIO_QUEUE))
+		return;
+	/* All taken: by notes that nobody took out, since the last standby was skipped. */
+	if (!claim_in(b, key))
+		poke(&b->cell[0].key, key);
+}
+
+static __always_inline bool found_no_room(u64 key, u32 turn)
+{
+	struct bio_cell *note = turn == TURN_FIRST ? NULL : find_in(no_room_bucket(key), key);
+
+	if (note && !leaves_mark(turn, BPF_BIO_QUEUE))
+		poke(&note->key, 0);
+	return note;
+}
+
+enum remembered {
+	REMEMBERED,
+	NO_ROOM,
+	NOT_MINE,	/* another one before this standby did what there was to do */
+};
+
+static __always_inline enum remembered remember_in_cell(u64 key, struct bio_start *start, u32 turn)
+{
+	struct bio_bucket *first = bio_bucket_of(key, 0), *second;
+	struct bio_cell *cell = find_in(first, key), *claimed = NULL;
+
+	if (!cell && turn == TURN_FIRST)
+		claimed = claim_in(first, key);
+	if (!cell && !claimed) {
+		second = bio_bucket_of(key, 1);
+		cell = find_in(second, key);
+		if (!cell && found_no_room(key, turn))
+			return NOT_MINE;
+		if (!cell)
+			claimed = claim_in(first, key) ?: claim_in(second, key);
+	}
 	if (cell) {
 		if (is_done(&cell->start.ns, BLKLAT_SLOT_SEEN, turn, BPF_BIO_QUEUE))
-			return false;
+			return NOT_MINE;
 		/* Its end was not seen. */
 		account_bio(&cell->start, BLKLAT_OVERWRITTEN, turn);
 		/* Or the reader has its time with the fields of the next. */
 		poke_first(&cell->start.ns, 0);
-	} else {
-		cell = claim_in(b, key);
-		if (!cell)
-			cell = claim_in(bio_bucket_of(key, 1), key);
+		claimed = cell;
 	}
-	if (!cell)
-		return false;
+	if (!claimed) {
+		note_no_room(key, turn);
+		return NO_ROOM;
+	}
 	if (leaves_mark(turn, BPF_BIO_QUEUE))
 		start->ns |= BLKLAT_SLOT_SEEN;
-	fill_cell(cell, start);
-	return true;
+	fill_cell(claimed, start);
+	return REMEMBERED;
 }
 
 /* Takes a bio out. Returns whether it was in. */

@@ -122,9 +122,19 @@ static __always_inline struct bio_bucket *bio_bucket_of(u64 key, u32 choice)
 	return bpf_map_lookup_elem(&bio_cells, &number);
 }
 
+/* Notes of bios that found no room: their keys alone. */
+#define NO_ROOM_SHIFT 27
+
+struct bio_bucket no_room[1 << (32 - NO_ROOM_SHIFT)];
+
+static __always_inline struct bio_bucket *no_room_bucket(u64 key)
+{
+	return &no_room[(u32)key * 0x9e3779b1 >> NO_ROOM_SHIFT];
+}
+
 /* --- the hash ------------------------------------------------------------------------------ */
 
-static __always_inline bool remember_in_hash(u64 key, const struct bio_start *start)
+static __always_inline enum remembered remember_in_hash(u64 key, const struct bio_start *start)
 {
 	struct bio_start *missed;
 	long err = bpf_map_update_elem(&bio_hash, &key, start, BPF_NOEXIST);
@@ -135,7 +145,7 @@ static __always_inline bool remember_in_hash(u64 key, const struct bio_start *st
 			account_bio(missed, BLKLAT_OVERWRITTEN, TURN_FIRST);
 		err = bpf_map_update_elem(&bio_hash, &key, start, BPF_ANY);
 	}
-	return !err;
+	return err ? NO_ROOM : REMEMBERED;
 }
 
 static __always_inline bool recall_from_hash(u64 key, struct bio_start *ret)
@@ -175,12 +185,17 @@ static __always_inline void queue_bio(const u64 *ctx, u32 turn, enum table table
 		start.after_idle[0] = bio_follows_pause(start.watch[0], start.ns);
 		start.after_idle[1] = bio_follows_pause(start.watch[1], start.ns);
 	}
-	if (table == TABLE_HASH ? remember_in_hash(key, &start) : remember_in_cell(key, &start, turn)) {
+	switch (table == TABLE_HASH ? remember_in_hash(key, &start) : remember_in_cell(key, &start, turn)) {
+	case REMEMBERED:
 		count_started(start.watch[0], turn);
 		if (cfg_partitions)
 			count_started(start.watch[1], turn);
-	} else if (turn == TURN_FIRST) {
+		break;
+	case NO_ROOM:
 		account_bio(&start, BLKLAT_TABLE_FULL, turn);
+		break;
+	case NOT_MINE:
+		break;
 	}
 }
 

@@ -3,6 +3,10 @@
  * Each bio has two buckets of eight it may be in, chosen by two hashes, and goes to the emptier one:
  * with the table half full the chance that both are full is negligible (Azar et al., "Balanced
  * Allocations", 1999), so a bound on the table is a bound on the bios in flight.
+ *
+ * Order, as in the programs' table (docs/architecture.md): a key is claimed, the fields are written and last the time, which
+ * is 0 while they change; the key is freed when all that was read. So a reader that finds the same time before and behind the
+ * fields has those of one bio.
  */
 #include "bios.h"
 
@@ -23,10 +27,6 @@ struct bucket {
 	const void *key[BUCKET];	/* NULL: free */
 	struct blklat_bio bio[BUCKET];
 } ____cacheline_aligned;
-
-/* A key on its way in: claimed, its bio not yet written. */
-static const char claimed;
-#define CLAIMED ((const void *)&claimed)
 
 struct blklat_bio_table {
 	u32 bits;
@@ -84,7 +84,7 @@ static bool find(struct bucket *const buckets[2], const void *bio, struct place 
 
 	for (b = 0; b < 2; b++)
 		for (i = 0; i < BUCKET; i++)
-			if (smp_load_acquire(&buckets[b]->key[i]) == bio) {
+			if (READ_ONCE(buckets[b]->key[i]) == bio) {
 				*ret = (struct place){ buckets[b], i };
 				return true;
 			}
@@ -100,16 +100,28 @@ static u32 n_free(const struct bucket *b)
 	return n;
 }
 
-static bool claim(struct bucket *b, struct place *ret)
+static bool claim(struct bucket *b, const void *bio, struct place *ret)
 {
 	u32 i;
 
 	for (i = 0; i < BUCKET; i++)
-		if (!READ_ONCE(b->key[i]) && !cmpxchg(&b->key[i], NULL, CLAIMED)) {
+		if (!READ_ONCE(b->key[i]) && !cmpxchg(&b->key[i], NULL, bio)) {
 			*ret = (struct place){ b, i };
 			return true;
 		}
 	return false;
+}
+
+static void fill(struct place at, const struct blklat_bio *start)
+{
+	struct blklat_bio *to = &at.bucket->bio[at.i];
+
+	to->bytes = start->bytes;
+	to->op = start->op;
+	memcpy(to->after_idle, start->after_idle, sizeof(to->after_idle));
+	WRITE_ONCE(to->watch[0], start->watch[0]);
+	WRITE_ONCE(to->watch[1], start->watch[1]);
+	smp_store_release(&to->ns, start->ns);
 }
 
 int blklat_bio_add(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start,
@@ -123,14 +135,15 @@ int blklat_bio_add(struct blklat_bio_table *t, const void *bio, const struct blk
 	missed->ns = 0;
 	if (find(buckets, bio, &at)) {
 		*missed = at.bucket->bio[at.i];
-		at.bucket->bio[at.i] = *start;
+		WRITE_ONCE(at.bucket->bio[at.i].ns, 0);
+		smp_wmb();
+		fill(at, start);
 		return 0;
 	}
 	emptier = n_free(buckets[1]) > n_free(buckets[0]);
-	if (!claim(buckets[emptier], &at) && !claim(buckets[!emptier], &at))
+	if (!claim(buckets[emptier], bio, &at) && !claim(buckets[!emptier], bio, &at))
 		return -ENOSPC;
-	at.bucket->bio[at.i] = *start;
-	smp_store_release(&at.bucket->key[at.i], bio);
+	fill(at, start);
 	return 0;
 }
 
@@ -143,6 +156,7 @@ bool blklat_bio_take(struct blklat_bio_table *t, const void *bio, struct blklat_
 	if (!find(buckets, bio, &at))
 		return false;
 	*ret = at.bucket->bio[at.i];
+	WRITE_ONCE(at.bucket->bio[at.i].ns, 0);
 	smp_store_release(&at.bucket->key[at.i], NULL);
 	return true;
 }
@@ -156,31 +170,32 @@ static void count(struct blklat_bio_count *counts, u32 watches, u32 watch, u64 n
 		counts[watch - 1].earliest_ns = ns;
 }
 
-static void count_bucket(const struct bucket *b, struct blklat_bio_count *counts, u32 watches)
+static void count_bio(const struct blklat_bio *bio, struct blklat_bio_count *counts, u32 watches)
 {
-	u32 i;
+	u64 ns;
 
-	for (i = 0; i < BUCKET; i++) {
-		const void *key = smp_load_acquire(&b->key[i]);
-		struct blklat_bio bio = b->bio[i];
+	/* It may end meanwhile, and another one begin. */
+	while ((ns = smp_load_acquire(&bio->ns))) {
+		const u32 watch[2] = { READ_ONCE(bio->watch[0]), READ_ONCE(bio->watch[1]) };
 
-		/* Whoever took it meanwhile may have made room for another one. */
 		smp_rmb();
-		if (!key || key == CLAIMED || READ_ONCE(b->key[i]) != key)
+		if (READ_ONCE(bio->ns) != ns)
 			continue;
-		count(counts, watches, bio.watch[0], bio.ns);
-		count(counts, watches, bio.watch[1], bio.ns);
+		count(counts, watches, watch[0], ns);
+		count(counts, watches, watch[1], ns);
+		return;
 	}
 }
 
 void blklat_bio_count(const struct blklat_bio_table *t, struct blklat_bio_count *counts, u32 watches)
 {
-	u32 i;
+	u32 i, n;
 
 	for (i = 0; i < watches; i++)
 		counts[i] = (struct blklat_bio_count){ .earliest_ns = U64_MAX };
 	for (i = 0; i < 1U << t->bits; i++) {
-		count_bucket(&t->buckets[i], counts, watches);
+		for (n = 0; n < BUCKET; n++)
+			count_bio(&t->buckets[i].bio[n], counts, watches);
 		if (!(i % 1024))
 			cond_resched();
 	}
