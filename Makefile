@@ -141,31 +141,31 @@ $(O)/%.skel.h: $(O)/%.bpf.o
 # --- the page --------------------------------------------------------------------------------
 
 WEB         := $(O)/web
-WEB_SOURCES := $(wildcard userspace/web/*.ts userspace/web/charts/*.ts) \
-	       $(addprefix userspace/web/,page.css template.html build.mjs)
-NPM_FILES   := $(addprefix userspace/web/,package.json package-lock.json .npmrc)
+WEB_SOURCES := $(wildcard userspace/report/web/*.ts userspace/report/web/charts/*.ts) \
+	       $(addprefix userspace/report/web/,page.css template.html build.mjs)
+NPM_FILES   := $(addprefix userspace/report/web/,package.json package-lock.json .npmrc)
 
 # Beside the sources' link the compiler finds the modules; nothing is installed into the tree.
 $(WEB)/node_modules/.installed: $(NPM_FILES)
 	@command -v $(NPM) >/dev/null || { echo "make: no $(NPM), which fetches what the report's page is made of:" \
 		"make deps installs it" >&2; exit 1; }
-	$(call quiet,NPM,$(@D))mkdir -p $(WEB) && cp $(NPM_FILES) $(WEB)/ && ln -sfn $(abspath userspace/web) $(WEB)/src \
+	$(call quiet,NPM,$(@D))mkdir -p $(WEB) && cp $(NPM_FILES) $(WEB)/ && ln -sfn $(abspath userspace/report/web) $(WEB)/src \
 		&& cd $(WEB) && $(NPM) ci --ignore-scripts --no-audit --no-fund --prefer-offline --loglevel=error >/dev/null \
 		&& touch node_modules/.installed
 
 WEB_PAGES := $(addprefix $(WEB)/,report.html live.html live.policy)
 
 $(WEB_PAGES) &: $(WEB_SOURCES) $(WEB)/node_modules/.installed
-	$(call quiet,WEB,$(WEB))$(NODE) userspace/web/build.mjs userspace/web $(WEB)/node_modules $(WEB)
+	$(call quiet,WEB,$(WEB))$(NODE) userspace/report/web/build.mjs userspace/report/web $(WEB)/node_modules $(WEB)
 
 # --- userspace -------------------------------------------------------------------------------
 
-$(O)/userspace/sink/report_html.o $(O)/userspace/serve/page.o: private INCLUDES += -Wa,-I$(WEB)/..
-$(O)/userspace/sink/report_html.o $(O)/userspace/serve/page.o: $(WEB_PAGES)
-$(addprefix $(O)/userspace/capture/,bpf.o bpf_programs.o bpf_setup.o): $(O)/bpf/blklat.skel.h
-$(O)/userspace/capture/bpf_find.o: $(O)/bpf/find.skel.h
+$(O)/userspace/report/html.o $(O)/userspace/service/page.o: private INCLUDES += -Wa,-I$(WEB)/..
+$(O)/userspace/report/html.o $(O)/userspace/service/page.o: $(WEB_PAGES)
+$(addprefix $(O)/userspace/engine/,bpf.o bpf_programs.o bpf_setup.o): $(O)/bpf/blklat.skel.h
+$(O)/userspace/engine/bpf_find.o: $(O)/bpf/find.skel.h
 
-$(O)/userspace/sink/prometheus_protobuf.o: $(O)/userspace/sink/prometheus.pb-c.h
+$(O)/userspace/service/prometheus_protobuf.o: $(O)/userspace/service/prometheus.pb-c.h
 
 # The commands' flags decide the objects too: a change of SAN, CI or CFLAGS rebuilds.
 $(O)/flags: FORCE
@@ -325,7 +325,7 @@ $(O)/tests/widened/%/bpf/blklat.bpf.o: bpf/blklat.bpf.c tests/vm/widened.h $(O)/
 		-include tests/vm/widened.h -c $< -o $(@:.o=.tmp.o) -MF $(@:.o=.d) -MT $@ && $(BPFTOOL) gen object $@ $(@:.o=.tmp.o)
 
 define widened_objects
-$(O)/tests/widened/$(1)/%.o: userspace/capture/%.c $(O)/tests/widened/$(1)/bpf/blklat.skel.h $(O)/flags
+$(O)/tests/widened/$(1)/%.o: userspace/engine/%.c $(O)/tests/widened/$(1)/bpf/blklat.skel.h $(O)/flags
 	$$(call quiet,CC,$$@)$$(CC) -I$(O)/tests/widened/$(1)/bpf $$(ALL_CFLAGS) -c $$< -o $$@
 
 $(O)/tests/widened/$(1)/blklat: $(addprefix $(O)/tests/widened/$(1)/,$(WITH_SKELETON)) $(O)/userspace/main.o $(LIBRARY)
@@ -349,9 +349,8 @@ $(O)/tests/prom/exposition: $(O)/tests/prom/exposition.o $(LIBRARY)
 
 # Parsers, with sanitizers, for libFuzzer; objects of their own, built with clang.
 FUZZERS := $(patsubst tests/fuzz/%.c,$(O)/tests/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_SOURCES := $(wildcard userspace/util/*.c userspace/model/*.c userspace/capture/replay*.c \
-		  userspace/capture/recording*.c userspace/capture/script.c userspace/sink/prometheus_accept.c \
-		  userspace/run/uevents.c userspace/serve/address.c userspace/serve/encoding.c userspace/serve/web_config.c)
+FUZZ_SOURCES := $(wildcard userspace/util/*.c userspace/core/*.c userspace/recording/*.c userspace/report/condition*.c \
+		  userspace/service/prometheus_accept.c userspace/service/address.c userspace/service/encoding.c userspace/service/web_config.c)
 FUZZ_FLAGS = -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
 
 $(O)/fuzz/%.o: %.c $(O)/flags | $(O)/include/blklat/bins_table.h

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "sink/prometheus.h"
+#include "service/prometheus.h"
 #include "times.h"
 #include "util/cleanup.h"
 

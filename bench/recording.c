@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sink/recording.h"
+#include "recording/writer.h"
 #include "times.h"
 #include "util/cleanup.h"
 #include "watched.h"

@@ -3,8 +3,8 @@
 #ifndef BENCH_WATCHED_H
 #define BENCH_WATCHED_H
 
-#include "capture/capture.h"
 #include "cmd/watches.h"
+#include "core/capture.h"
 
 struct watched {
 	struct device_table devices;

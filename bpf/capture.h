@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the BPF programs share with userspace/capture/bpf*.c beyond abi.h: how they are set up. */
+/* What the BPF programs share with userspace/engine/bpf*.c beyond abi.h: how they are set up. */
 #ifndef BPF_CAPTURE_H
 #define BPF_CAPTURE_H
 

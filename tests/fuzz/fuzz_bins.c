@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/bins_codec.h"
+#include "recording/bins_codec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a peer may say that we read ourselves: Host, Accept-Encoding, Accept; and --listen. One byte says which. */
 #include "play.h"
-#include "serve/address.h"
-#include "serve/encoding.h"
-#include "sink/prometheus.h"
+#include "service/address.h"
+#include "service/encoding.h"
+#include "service/prometheus.h"
 
 static void hosts(const char *text)
 {

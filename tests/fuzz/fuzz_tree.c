@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "model/device.h"
+#include "core/device.h"
 #include "play.h"
 
 static const char *const folders[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* web.yml of any kind: what is taken is whole, what is refused leaves nothing and has a sentence. */
 #include "play.h"
-#include "serve/web_config.h"
+#include "service/web_config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {

@@ -2,9 +2,9 @@
 /* Values of options, conditions of --fail-if, and the kernel's news of devices. The first byte says which. */
 #include <sys/socket.h>
 
-#include "model/condition.h"
+#include "core/uevents.h"
 #include "play.h"
-#include "run/uevents.h"
+#include "report/condition.h"
 #include "util/parse.h"
 
 static void checked(int err, const struct problem *p)

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/capture.h"
-#include "model/frame.h"
+#include "core/capture.h"
+#include "core/frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/capture.h"
-#include "model/frame.h"
-#include "sink/prometheus.h"
+#include "core/capture.h"
+#include "core/frame.h"
+#include "service/prometheus.h"
 #include "util/cleanup.h"
 
 #define DRAIN_NS 1500000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs with known answers, as replay scripts (userspace/capture/replay_script.h)."""
+"""Runs with known answers, as replay scripts (userspace/recording/replay_script.h)."""
 import math
 import random
 

@@ -79,7 +79,7 @@ def two():
 def test_findings():
     """Those that the program's source can say."""
     text = section("FINDINGS", "Sh")
-    sources = "".join(p.read_text() for p in sorted((ROOT / "userspace/model").glob("findings*.[ch]")))
+    sources = "".join(p.read_text() for p in sorted((ROOT / "userspace/report").glob("findings*.[ch]")))
     kinds = set(re.findall(r'finding_add\(\S+, "(\w+)"', sources))
     assert set(re.findall(r"^\.It Cm (\w+)$", text, re.M)) == kinds
     named = set(re.findall(r"\b[a-z][a-z0-9_]+\b", " ".join(re.findall(r"^\.Cm (.*)$", text, re.M))))

@@ -11,18 +11,36 @@ USERSPACE = ROOT / "userspace"
 # room -> rooms whose headers it may include, besides its own
 MAY = {
     "util": set(),
-    "model": {"util", "blklat"},
-    "capture": {"model", "util", "blklat", "bpf"},
-    "sink": {"model", "util"},
-    "run": {"capture/capture.h", "sink/sink.h", "model", "util"},
-    "serve": {"sink", "model", "util"},
-    "cmd": {"run", "serve", "capture/capture.h", "sink/sink.h", "sink/collect.h", "sink/compare.h", "sink/prometheus.h", "sink/recording.h",
-            "sink/relay.h", "sink/report.h",
-            "sink/report_json.h", "model", "util", "blklat/bins.h"},
+    "core": {"util", "blklat"},
+    "engine": {"core", "util", "blklat", "bpf"},
+    "recording": {"core", "util"},
+    "live": {"core", "util"},
+    "report": {"core", "util"},
+    "service": {"core", "util"},
+    "cmd": {"core", "util", "live/loop.h", "live/signals.h", "recording/writer.h", "report/collect.h",
+            "report/comparison_formats.h", "report/document.h", "report/report.h", "report/run.h", "service/address.h",
+            "service/prometheus.h", "service/relay.h", "service/server.h", "service/service.h", "service/sink.h",
+            "service/wait.h", "service/web_config.h"},
 }
-# A model header brings abi.h's names; no file of these rooms may ask for it itself.
-NEVER = {"sink": {"blklat/abi.h"}}
+# room -> libraries that it may use, besides libc and its kernel headers
+LIBRARIES = {
+    "util": {"cap-ng", "json-c", "seccomp"},
+    "core": set(),
+    "engine": {"libbpf"},
+    "recording": {"sqlite3"},
+    "live": set(),
+    "report": {"json-c"},
+    "service": {"crypt", "gnutls", "libmicrohttpd", "yaml", "zlib"},
+    "cmd": set(),
+}
+HEADERS = {
+    "cap-ng.h": "cap-ng", "crypt.h": "crypt", "gnutls/": "gnutls", "json-c/": "json-c", "bpf/": "libbpf",
+    "microhttpd.h": "libmicrohttpd", "seccomp.h": "seccomp", "sqlite3.h": "sqlite3", "yaml.h": "yaml", "zlib.h": "zlib",
+}
+LIBC = re.compile(r"(arpa|linux|net|netinet|sys)/\w+\.h|(argp|assert|ctype|dirent|endian|errno|fcntl|fnmatch|grp|inttypes|langinfo|libgen|limits|locale|"
+                  r"malloc|math|netdb|poll|pthread|pwd|sched|signal|spawn|std\w+|string|strings|termios|time|unistd|wchar)\.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+SYSTEM_INCLUDE = re.compile(r'^\s*#\s*include\s+<([^>]+)>', re.M)
 
 
 def includes(path):
@@ -32,11 +50,9 @@ def includes(path):
 def allowed(room, header):
     parts = header.split("/")
     if len(parts) == 1:  # a generated skeleton, known by its name
-        return room == "capture" and header.endswith(".skel.h")
+        return room == "engine" and header.endswith(".skel.h")
     if header.startswith("../bpf/"):
         return "bpf" in MAY[room]
-    if header in NEVER.get(room, ()):
-        return False
     return parts[0] == room or parts[0] in MAY[room] or header in MAY[room]
 
 
@@ -48,9 +64,22 @@ def test_room(room):
     assert wrong == []
 
 
+def library(header):
+    """Which one a header of the system is of; "" is libc. One that is not known here fails."""
+    if LIBC.fullmatch(header):
+        return ""
+    return next(name for begin, name in HEADERS.items() if header.startswith(begin))
+
+
+@pytest.mark.parametrize("room", sorted(MAY))
+def test_libraries_of_room(room):
+    used = {library(h) for f in (USERSPACE / room).glob("*.[ch]") for h in SYSTEM_INCLUDE.findall(f.read_text())}
+    assert used - {""} == LIBRARIES[room]
+
+
 def test_every_room_has_rules():
-    # The page is no C: its modules are checked by its compiler.
-    assert {d.name for d in USERSPACE.iterdir() if d.is_dir()} <= set(MAY) | {"web"}
+    # The report's page is no C: its modules are checked by its compiler.
+    assert {d.name for d in USERSPACE.iterdir() if d.is_dir()} == set(MAY) == set(LIBRARIES)
 
 
 @pytest.mark.parametrize("room", ["bpf", "kmod", "include/blklat"])
@@ -63,16 +92,19 @@ def test_kernel_side_is_alone(room):
 
 
 def test_a_wrong_include_is_found():
-    assert not allowed("sink", "capture/capture.h")
-    assert not allowed("sink", "blklat/abi.h")
-    assert not allowed("model", "sink/sink.h")
-    assert not allowed("cmd", "capture/region.h")
-    assert not allowed("util", "model/hist.h")
+    assert not allowed("live", "report/run.h")
+    assert not allowed("live", "blklat/abi.h")
+    assert not allowed("core", "live/loop.h")
+    assert not allowed("cmd", "engine/region.h")
+    assert not allowed("util", "core/hist.h")
+    assert library("bpf/libbpf.h") == "libbpf"
+    with pytest.raises(StopIteration):
+        library("ncurses.h")
 
 
 @pytest.mark.parametrize("pattern", ["userspace/**/*.[ch]", "bpf/*.[ch]", "kmod/*.[ch]", "include/blklat/*.h", "tests/**/*.[ch]",
-                                     "tests/**/*.py", "bench/*.[ch]", "bench/*.py", "userspace/web/**/*.ts", "userspace/web/*.mjs",
-                                     "userspace/web/*.css", "tests/**/*.mjs", "packaging/*", "packaging/completion/*", "packaging/debian/rules"])
+                                     "tests/**/*.py", "bench/*.[ch]", "bench/*.py", "userspace/report/web/**/*.ts", "userspace/report/web/*.mjs",
+                                     "userspace/report/web/*.css", "tests/**/*.mjs", "packaging/*", "packaging/completion/*", "packaging/debian/rules"])
 def test_license_on_the_first_lines(pattern):
     for path in filter(pathlib.Path.is_file, ROOT.glob(pattern)):
         head = path.read_text().split("\n")[:2]
@@ -81,7 +113,7 @@ def test_license_on_the_first_lines(pattern):
 
 def test_packages_of_the_page_come_from_no_named_place():
     """npm takes them from the registry that its user has set."""
-    lock = (ROOT / "userspace/web/package-lock.json").read_text()
+    lock = (ROOT / "userspace/report/web/package-lock.json").read_text()
     assert '"integrity"' in lock
     assert '"resolved"' not in lock and "://" not in re.sub(r'"url": "[^"]*"', "", lock)
 

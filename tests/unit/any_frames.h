@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "sink/sink.h"
+#include "core/sink.h"
 
 #define WATCHES 4
 #define SCALE 6

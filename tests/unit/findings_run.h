@@ -5,7 +5,7 @@
 
 #include "synthetic_run.h"
 
-#include "model/findings.h"
+#include "report/findings.h"
 
 #define READ BLKLAT_OP_READ
 #define WRITE BLKLAT_OP_WRITE

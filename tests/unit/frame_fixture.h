@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-#include "model/frame.h"
+#include "core/frame.h"
 
 #define SCALE 6
 

@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "run/loop.h"
-#include "run/signals.h"
+#include "live/loop.h"
+#include "live/signals.h"
 #include "util/clock.h"
 
 #define MS 1000000ULL

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "sink/prometheus.h"
+#include "service/prometheus.h"
 
 #define WATCHES 3
 /* 2026-11-21T07:35:00Z, by date(1). */

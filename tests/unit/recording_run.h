@@ -15,10 +15,10 @@
 
 #include <errno.h>
 
-#include "capture/capture.h"
-#include "run/loop.h"
-#include "run/signals.h"
-#include "sink/recording.h"
+#include "core/capture.h"
+#include "live/loop.h"
+#include "live/signals.h"
+#include "recording/writer.h"
 #include "util/cleanup.h"
 
 /* A directory of its own, in memory where that is possible; removed with all that is in it. */

@@ -21,9 +21,9 @@
 #include <sys/stat.h>
 
 #include "blklat/bins.h"
-#include "capture/geometry.h"
-#include "capture/live.h"
-#include "model/consistency.h"
+#include "core/account.h"
+#include "engine/geometry.h"
+#include "engine/live_capture.h"
 #include "util/clock.h"
 
 enum { DRIVER_TAGS = 16, BEYOND = 900, MOST_OPEN = 3, BYTES = 4096 };

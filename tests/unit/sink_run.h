@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "sink/sink.h"
+#include "core/sink.h"
 
 struct sink_run {
 	struct device device;

@@ -17,7 +17,7 @@
 
 #include <math.h>
 
-#include "model/run.h"
+#include "report/run.h"
 
 #define SYNTHETIC_WATCHES 6
 #define SYNTHETIC_START_NS (5000 * NSEC_PER_SEC)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "model/hist.h"
+#include "core/hist.h"
 
 #define FIRST_K (-1664)
 #define LAST_K 448

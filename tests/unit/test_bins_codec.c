@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-#include "model/bins_codec.h"
+#include "recording/bins_codec.h"
 
 #define BYTES(text) text, sizeof(text) - 1
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The table of bios (bpf/bio_cells.bpf.h) with programs on two CPUs and the reader (userspace/capture/bpf_bios.c), gone
+ * The table of bios (bpf/bio_cells.bpf.h) with programs on two CPUs and the reader (userspace/engine/bpf_bios.c), gone
  * through in a memory of which weak_memory.h and weak_cpus.h say how weak it is.
  */
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 #define __atomic_load_n(at, order)									\
 	((typeof(+*(at)))(cpu_cell(at) < WEAK_CELLS ? weak_load((const void *)(at), order) : *(at)))
 #define __atomic_thread_fence(order) weak_fence()
-#include "capture/bpf_bios.c"
+#include "engine/bpf_bios.c"
 #undef __atomic_load_n
 #undef __atomic_thread_fence
 

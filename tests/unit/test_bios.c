@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "capture/bpf_bios.h"
+#include "engine/bpf_bios.h"
 
 enum { BUCKETS = 4, WATCHES = 3 };
 

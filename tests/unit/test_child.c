@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "run/child.h"
-#include "run/signals.h"
+#include "live/child.h"
+#include "live/signals.h"
 #include "util/clock.h"
 #include "util/limits.h"
 

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#include "model/compare.h"
-#include "model/stack.h"
+#include "report/pairing.h"
+#include "report/stack.h"
 
 #define READ BLKLAT_OP_READ
 #define WRITE BLKLAT_OP_WRITE

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "model/condition.h"
+#include "report/condition.h"
 
 #define READ BLKLAT_OP_READ
 #define WRITE BLKLAT_OP_WRITE

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "model/device.h"
+#include "core/device.h"
 
 #define MAX 16
 

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "model/quantile.h"
+#include "core/quantile.h"
 
 #define SEED 31415ULL
 

@@ -2,7 +2,7 @@
 /* IOs after a pause: what a frame says of them, and which of them it does not believe. */
 #include "frame_fixture.h"
 
-#include "model/after_idle.h"
+#include "core/after_idle.h"
 
 /* The same of an IO after a pause, which is counted among all of them too. */
 static void put_after_idle(struct snapshot *s, u32 watch, u32 op, u64 ns)

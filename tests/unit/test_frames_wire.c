@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "sink/frames_wire.h"
+#include "service/frames_wire.h"
 
 #define ROUNDS 200
 

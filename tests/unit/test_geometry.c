@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
-#include "capture/geometry.h"
+#include "engine/geometry.h"
 #include "util/parse.h"
 
 #define MIB (1ULL << 20)

@@ -7,8 +7,8 @@
 
 #include <errno.h>
 
-#include "model/hist.h"
-#include "model/snapshot.h"
+#include "core/hist.h"
+#include "core/snapshot.h"
 
 static void scales(void **state)
 {

@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "capture/live.h"
+#include "core/account.h"
+#include "engine/live_capture.h"
 #include "fake_region.h"
-#include "model/consistency.h"
 
 struct live {
 	struct live_capture l;		/* first, as engines have it */

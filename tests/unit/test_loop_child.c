@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/loop.h"
-#include "run/signals.h"
+#include "live/loop.h"
+#include "live/signals.h"
 #include "util/clock.h"
 
 #define MS 1000000ULL

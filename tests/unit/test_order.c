@@ -13,13 +13,13 @@
 #include <stdio.h>
 
 #include "blklat/abi.h"
-#include "model/consistency.h"
+#include "core/account.h"
 #include "weak_memory.h"
 
 /* The reader. */
 #define __atomic_load_n(at, order) ((typeof(+*(at)))weak_load((const u64 *)(at), order))
 #define __atomic_thread_fence(order) weak_fence()
-#include "capture/region.c"
+#include "engine/region.c"
 #undef __atomic_load_n
 #undef __atomic_thread_fence
 
@@ -28,8 +28,8 @@
 #define smp_wmb() weak_barrier()
 #define KMOD_KERNEL_H
 #define KMOD_SESSION_H
-#include "../../kmod/slots.h"
 #include "../../bpf/slots.bpf.h"
+#include "../../kmod/slots.h"
 
 #include "fake_region.h"
 

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "model/quantile.h"
+#include "core/quantile.h"
 
 #define SAMPLES_MAX 20000
 #define SEED 20261121ULL

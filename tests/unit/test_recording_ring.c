@@ -5,10 +5,10 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
-#include "model/consistency.h"
-#include "model/recording_schema.h"
-#include "sink/recording_ring.h"
-#include "util/sqlite.h"
+#include "core/account.h"
+#include "recording/ring.h"
+#include "recording/schema.h"
+#include "recording/sqlite.h"
 
 #define INTERVALS 12000
 #define LIMIT (3ULL << 20)

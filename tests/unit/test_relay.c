@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "sink/relay.h"
+#include "service/relay.h"
 
 /* --- the whole way ---------------------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-#include "capture/capture.h"
+#include "core/capture.h"
 #include "util/cleanup.h"
 
 #define START "blklat-replay 1\ndevice d\nwatch d device\n"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "sink/report.h"
+#include "report/report.h"
 #include "util/cleanup.h"
 
 #define OPENING "<script type=\"application/json\" id=\"report\">"

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "sink/text_draw.h"
+#include "core/text_draw.h"
 
 static const char header[] =
 	"blklat 1.2.3  engine bpf, interval 1 s, 64 bins an octave (1.09 %), 1.30 MiB\n"

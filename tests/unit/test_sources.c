@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "serve/sources.h"
+#include "service/sources.h"
 
 #define S NSEC_PER_SEC
 #define BEGAN (1000 * S)

@@ -2,7 +2,7 @@
 /* IOPS consistency and the steady state, with figures worked by hand. */
 #include "synthetic_run.h"
 
-#include "model/steady.h"
+#include "report/steady.h"
 
 #define WRITE BLKLAT_OP_WRITE
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/bpf_targets.h"
-#include "capture/geometry.h"
+#include "engine/bpf_targets.h"
+#include "engine/geometry.h"
 
 enum { CPUS = 4, MOST = 400 };
 

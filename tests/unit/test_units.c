@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "sink/utf8.h"
 #include "util/units.h"
+#include "util/utf8.h"
 
 static void times_have_three_digits(void **state)
 {

@@ -3,10 +3,10 @@
 #ifndef CMD_CAPTURE_OPTIONS_H
 #define CMD_CAPTURE_OPTIONS_H
 
-#include "capture/capture.h"
 #include "cmd/options.h"
 #include "cmd/watches.h"
-#include "sink/sink.h"
+#include "core/capture.h"
+#include "core/sink.h"
 
 /* Keys from here on are these options', see struct options. */
 #define CAPTURE_OPTIONS_LONG (OPTIONS_LONG + 0x100)

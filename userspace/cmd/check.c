@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <string.h>
 
-#include "capture/capture.h"
 #include "cmd/cmd.h"
 #include "cmd/json.h"
 #include "cmd/machine.h"
 #include "cmd/options.h"
 #include "cmd/terminal.h"
 #include "cmd/watches.h"
+#include "core/capture.h"
 #include "util/cleanup.h"
 #include "util/parse.h"
 #include "util/table.h"

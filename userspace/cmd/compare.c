@@ -11,7 +11,7 @@
 #include "cmd/load_run.h"
 #include "cmd/options.h"
 #include "cmd/terminal.h"
-#include "sink/compare.h"
+#include "report/comparison_formats.h"
 #include "util/cleanup.h"
 #include "util/limits.h"
 #include "util/parse.h"

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "model/snapshot.h"
+#include "core/snapshot.h"
 #include "util/json.h"
 
 struct json_object *json_text(const char *text)

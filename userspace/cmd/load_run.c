@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "capture/capture.h"
 #include "cmd/cmd.h"
-#include "run/info.h"
-#include "run/loop.h"
-#include "sink/collect.h"
+#include "core/capture.h"
+#include "core/info.h"
+#include "live/loop.h"
+#include "report/collect.h"
 #include "util/cleanup.h"
 
 /* A device that went away is in the run; there is nobody to tell meanwhile. */

@@ -3,7 +3,7 @@
 #ifndef CMD_LOAD_RUN_H
 #define CMD_LOAD_RUN_H
 
-#include "model/run.h"
+#include "report/run.h"
 #include "util/problem.h"
 
 /*

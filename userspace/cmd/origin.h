@@ -3,7 +3,7 @@
 #ifndef CMD_ORIGIN_H
 #define CMD_ORIGIN_H
 
-#include "model/origin.h"
+#include "core/origin.h"
 
 /* This machine, and @command, a line as typed. What is not known here is "" or 0. Returns 0 or -ENOMEM. */
 int origin_here(struct origin *o, const char *command);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/ends.h"
-#include "run/signals.h"
+#include "live/signals.h"
 #include "util/cleanup.h"
 #include "util/types.h"
 

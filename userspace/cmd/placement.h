@@ -3,7 +3,7 @@
 #ifndef CMD_PLACEMENT_H
 #define CMD_PLACEMENT_H
 
-#include "model/snapshot.h"
+#include "core/snapshot.h"
 #include "util/problem.h"
 
 /*

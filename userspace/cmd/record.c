@@ -11,7 +11,7 @@
 #include "cmd/placement.h"
 #include "cmd/run_capture.h"
 #include "cmd/terminal.h"
-#include "sink/recording.h"
+#include "recording/writer.h"
 #include "util/cleanup.h"
 #include "util/parse.h"
 #include "util/shell.h"

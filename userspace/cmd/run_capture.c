@@ -12,8 +12,8 @@
 #include "cmd/cmd.h"
 #include "cmd/ends.h"
 #include "cmd/terminal.h"
-#include "run/info.h"
-#include "run/signals.h"
+#include "core/info.h"
+#include "live/signals.h"
 #include "util/limits.h"
 
 int run_capture_engine(const struct capture_options *o, const struct capture_ops **ret, struct problem *p)

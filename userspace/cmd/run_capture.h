@@ -4,7 +4,7 @@
 #define CMD_RUN_CAPTURE_H
 
 #include "cmd/capture_options.h"
-#include "run/loop.h"
+#include "live/loop.h"
 
 /*
  * The first engine that can run, or the one asked for; says so once if it is not the one preferred. Returns

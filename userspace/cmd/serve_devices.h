@@ -3,8 +3,8 @@
 #ifndef CMD_SERVE_DEVICES_H
 #define CMD_SERVE_DEVICES_H
 
-#include "capture/capture.h"
 #include "cmd/watches.h"
+#include "core/capture.h"
 
 struct serve_devices {
 	const struct wanted *wanted;

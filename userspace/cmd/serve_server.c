@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "run/service.h"
+#include "service/service.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/confine_server.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The process of a service that talks to the network, as the one that captures sees it. It has the board, the totals and the
- * web server; it is told of intervals and of --web-config by messages (sink/relay.h, SERVER_WEB), and confined
+ * web server; it is told of intervals and of --web-config by messages (service/relay.h, SERVER_WEB), and confined
  * (util/confine_server.h) before the first one.
  *
  * Nothing that it says is looked at, since it may be in other hands: signs tell that it goes round, and that it took
@@ -10,9 +10,9 @@
 #ifndef CMD_SERVE_SERVER_H
 #define CMD_SERVE_SERVER_H
 
-#include "serve/address.h"
-#include "serve/web_config.h"
-#include "sink/relay.h"
+#include "service/address.h"
+#include "service/relay.h"
+#include "service/web_config.h"
 #include "util/user.h"
 
 #define SERVER_WEB RELAY_MESSAGES	/* a message: --web-config, what is in its files */

@@ -3,7 +3,7 @@
 #ifndef CMD_WATCHES_H
 #define CMD_WATCHES_H
 
-#include "model/snapshot.h"
+#include "core/snapshot.h"
 
 /* What the user named: DEV... and --stage. */
 struct wanted {

@@ -6,7 +6,7 @@
  * Slots are read before and after the bins, which gives two bounds for what the bins may show. To
  * that are added, on both sides of the identity, the IOs that never had a slot.
  */
-#include "model/consistency.h"
+#include "core/account.h"
 
 const char *const lost_names[LOST_REASONS] = {
 	[LOST_NO_START] = "no_start",

@@ -3,7 +3,7 @@
 #ifndef MODEL_CONSISTENCY_H
 #define MODEL_CONSISTENCY_H
 
-#include "model/snapshot.h"
+#include "core/snapshot.h"
 
 enum lost_reason {
 	LOST_NO_START,		/* completed without a start */

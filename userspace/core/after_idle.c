@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "model/after_idle.h"
+#include "core/after_idle.h"
 
 #include <math.h>
 

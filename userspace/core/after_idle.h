@@ -6,7 +6,7 @@
 #ifndef MODEL_AFTER_IDLE_H
 #define MODEL_AFTER_IDLE_H
 
-#include "model/frame.h"
+#include "core/frame.h"
 
 /* Mean latency in ns; NAN when there are none. */
 double after_idle_mean_ns(const struct op_frame *o);

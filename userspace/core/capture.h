@@ -6,8 +6,8 @@
 #ifndef CAPTURE_H
 #define CAPTURE_H
 
-#include "model/origin.h"
-#include "model/snapshot.h"
+#include "core/origin.h"
+#include "core/snapshot.h"
 #include "util/problem.h"
 
 #define CAPTURE_MAX_BIOS 65536	/* unless the user says otherwise */

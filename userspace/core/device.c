@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "model/device.h"
+#include "core/device.h"
 
 #include <ctype.h>
 #include <errno.h>

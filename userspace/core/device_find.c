@@ -8,7 +8,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "model/device.h"
+#include "core/device.h"
 #include "util/parse.h"
 
 static bool is_partition(const struct device_table *t, u32 i)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "model/device.h"
+#include "core/device.h"
 #include "util/cleanup.h"
 #include "util/sysfs.h"
 

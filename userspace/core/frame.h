@@ -6,8 +6,8 @@
 #ifndef MODEL_FRAME_H
 #define MODEL_FRAME_H
 
-#include "model/consistency.h"
-#include "model/quantile.h"
+#include "core/account.h"
+#include "core/quantile.h"
 
 /* What is counted of an op besides its bins. */
 struct op_sums {

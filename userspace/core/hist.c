@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "model/hist.h"
+#include "core/hist.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "run/info.h"
+#include "core/info.h"
 
 struct run_info run_info_of(const struct capture *c, double interval_s)
 {

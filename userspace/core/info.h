@@ -3,8 +3,8 @@
 #ifndef RUN_INFO_H
 #define RUN_INFO_H
 
-#include "capture/capture.h"
-#include "sink/sink.h"
+#include "core/capture.h"
+#include "core/sink.h"
 
 /*
  * @interval_s is as asked for; a recording knows better. What it borrows is @c's, the version and the

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/json_parts.h"
+#include "core/json_parts.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sink/json_later.h"
-#include "sink/utf8.h"
 #include "util/cleanup.h"
+#include "util/json_later.h"
+#include "util/utf8.h"
 
 void json_add_count(struct json_object *to, const char *key, u64 n)
 {

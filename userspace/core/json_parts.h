@@ -6,7 +6,7 @@
 #ifndef SINK_JSON_PARTS_H
 #define SINK_JSON_PARTS_H
 
-#include "model/frame.h"
+#include "core/frame.h"
 #include "util/json.h"
 
 void json_add_count(struct json_object *to, const char *key, u64 n);

@@ -3,7 +3,7 @@
 #ifndef MODEL_QUANTILE_H
 #define MODEL_QUANTILE_H
 
-#include "model/hist.h"
+#include "core/hist.h"
 
 #define PERCENTILES_MAX 16
 

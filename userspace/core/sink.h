@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#include "model/frame.h"
-#include "model/origin.h"
+#include "core/frame.h"
+#include "core/origin.h"
 
 /* What is true for the whole run. Borrowed by the sink until its close returns. */
 struct run_info {
@@ -36,9 +36,9 @@ struct sink_config {
 	bool colour;
 	bool utf8;
 	int columns;			/* width of the terminal, 80 when it is none */
-	struct prometheus *prometheus;	/* of sink/prometheus.h: the totals to add to; other sinks ignore it */
-	struct poster *poster;		/* of serve/sink.h: where to post; the same */
-	struct relay *relay;		/* of sink/relay.h: whom to tell; the same */
+	struct prometheus *prometheus;	/* of service/prometheus.h: the totals to add to; other sinks ignore it */
+	struct poster *poster;		/* of service/sink.h: where to post; the same */
+	struct relay *relay;		/* of service/relay.h: whom to tell; the same */
 };
 
 struct sink {

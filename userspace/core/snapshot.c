@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "model/snapshot.h"
+#include "core/snapshot.h"
 
 #include <errno.h>
 #include <stdlib.h>

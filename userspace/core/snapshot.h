@@ -7,8 +7,8 @@
 #define MODEL_SNAPSHOT_H
 
 #include "blklat/abi.h"
-#include "model/device.h"
-#include "model/hist.h"
+#include "core/device.h"
+#include "core/hist.h"
 
 /* What is watched: one device at one stage. */
 struct watch {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/text_draw.h"
+#include "core/text_draw.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "sink/utf8.h"
+#include "util/utf8.h"
 
 /* Decades that have a label; what lies beyond is drawn in the first or last column. */
 #define AXIS_FIRST 1

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "model/frame.h"
+#include "core/frame.h"
 
 /* 10^first to 10^last ns; both 0: nothing was seen yet. */
 struct axis {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "run/uevents.h"
+#include "core/uevents.h"
 
 #include <errno.h>
 #include <fcntl.h>

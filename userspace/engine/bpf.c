@@ -10,9 +10,9 @@
 
 #include "../bpf/capture.h"	/* and so is struct target */
 #include "blklat.skel.h"
-#include "capture/bpf_bios.h"
-#include "capture/bpf_engine.h"
-#include "capture/bpf_programs.h"
+#include "engine/bpf_bios.h"
+#include "engine/bpf_engine.h"
+#include "engine/bpf_programs.h"
 #include "util/cleanup.h"
 
 /* Forgets devices that went away: their addresses may come to stand for other ones. */

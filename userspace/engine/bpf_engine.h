@@ -3,9 +3,9 @@
 #ifndef CAPTURE_BPF_ENGINE_H
 #define CAPTURE_BPF_ENGINE_H
 
-#include "capture/bpf_probe.h"
-#include "capture/bpf_targets.h"
-#include "capture/live.h"
+#include "engine/bpf_probe.h"
+#include "engine/bpf_targets.h"
+#include "engine/live_capture.h"
 
 struct blklat;	/* the skeleton */
 

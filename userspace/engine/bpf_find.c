@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture/bpf_find.h"
+#include "engine/bpf_find.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "capture/bpf_probe.h"
+#include "engine/bpf_probe.h"
 #include "find.skel.h"
 #include "util/cleanup.h"
 

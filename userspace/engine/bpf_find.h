@@ -4,7 +4,7 @@
 #define CAPTURE_BPF_FIND_H
 
 #include "../bpf/find.h"
-#include "model/device.h"
+#include "core/device.h"
 
 /*
  * Fills ret[i] for each of the @n devices (fd is set to i). Opens only their directories in sysfs.

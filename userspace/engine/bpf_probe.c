@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture/bpf_probe.h"
+#include "engine/bpf_probe.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "capture/bpf_find.h"
+#include "engine/bpf_find.h"
 #include "util/cleanup.h"
 
 static void cleanup_btf(struct btf **b)

@@ -6,7 +6,7 @@
 #ifndef CAPTURE_BPF_PROGRAMS_H
 #define CAPTURE_BPF_PROGRAMS_H
 
-#include "capture/bpf_engine.h"
+#include "engine/bpf_engine.h"
 
 /* Before the skeleton is loaded: leaves out what this capture or this kernel has no use for. */
 void bpf_choose_programs(struct bpf_capture *b);

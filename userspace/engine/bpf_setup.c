@@ -12,10 +12,10 @@
 #include "../bpf/capture.h"	/* and so is struct target */
 #include "blklat.skel.h"
 #include "blklat/bins.h"
-#include "capture/bpf_engine.h"
-#include "capture/bpf_find.h"
-#include "capture/bpf_programs.h"
-#include "capture/geometry.h"
+#include "engine/bpf_engine.h"
+#include "engine/bpf_find.h"
+#include "engine/bpf_programs.h"
+#include "engine/geometry.h"
 #include "util/cleanup.h"
 
 /* Stage total of a device that has no requests of its own. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture/bpf_targets.h"
+#include "engine/bpf_targets.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/geometry.h"
+#include "engine/geometry.h"
 #include "util/cleanup.h"
 
 #define ONE_LOOK_TRIES 4096	/* factors for each size */

@@ -4,9 +4,9 @@
 #define CAPTURE_BPF_TARGETS_H
 
 #include "../bpf/capture.h"
-#include "capture/bpf_find.h"
-#include "capture/capture.h"
-#include "capture/region.h"
+#include "core/capture.h"
+#include "engine/bpf_find.h"
+#include "engine/region.h"
 
 struct targets {
 	u32 n;

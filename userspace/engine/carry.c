@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture/carry.h"
+#include "engine/carry.h"
 
 #include <time.h>
 
-#include "capture/geometry.h"
+#include "engine/geometry.h"
 #include "util/clock.h"
 
 /* An event that is in one of the two captures only so far is met for some microseconds. */

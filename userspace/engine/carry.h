@@ -15,7 +15,7 @@
 #ifndef CAPTURE_CARRY_H
 #define CAPTURE_CARRY_H
 
-#include "capture/live.h"
+#include "engine/live_capture.h"
 
 struct carried {
 	u32 from, to;				/* number of the watch in the two captures */

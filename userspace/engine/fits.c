@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture/capture.h"
-#include "capture/geometry.h"
+#include "core/capture.h"
+#include "engine/geometry.h"
 
 bool capture_fits(const struct capture *c, u32 i)
 {

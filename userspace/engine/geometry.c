@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture/geometry.h"
+#include "engine/geometry.h"
 
 #include <errno.h>
 #include <string.h>

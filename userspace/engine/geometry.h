@@ -3,7 +3,7 @@
 #ifndef CAPTURE_GEOMETRY_H
 #define CAPTURE_GEOMETRY_H
 
-#include "capture/capture.h"
+#include "core/capture.h"
 
 /* Slots of one device at one stage: queues * stride, laid out as abi.h says; stride is a multiple of 16. */
 struct slots {
@@ -15,7 +15,7 @@ struct slots {
 /*
  * Room for the tags that @d's requests can carry. Some more than it has now, since queues and tags
  * can be added while it is watched; what goes beyond is counted as lost by BLKLAT_TAG_RANGE, until there is a
- * capture with more room (capture/renew.c).
+ * capture with more room (engine/renew.c).
  */
 struct slots slots_of(const struct device *d, u32 cpus);
 

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "capture/geometry.h"
-#include "capture/live.h"
+#include "engine/geometry.h"
+#include "engine/live_capture.h"
 #include "util/cleanup.h"
 
 #define DEVICE "/dev/blklat"

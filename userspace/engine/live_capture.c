@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture/live.h"
+#include "engine/live_capture.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #ifndef CAPTURE_LIVE_H
 #define CAPTURE_LIVE_H
 
-#include "capture/capture.h"
-#include "capture/region.h"
+#include "core/capture.h"
+#include "engine/region.h"
 
 /* The bios in flight of one watch, stage total: what the slots are to requests. */
 struct bio_counts {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture/region.h"
+#include "engine/region.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
 #ifndef CAPTURE_REGION_H
 #define CAPTURE_REGION_H
 
-#include "model/snapshot.h"
+#include "core/snapshot.h"
 
 struct region {
 	u32 rows;			/* of counters: one a CPU, and perhaps one that CPUs share */

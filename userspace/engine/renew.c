@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/carry.h"
+#include "engine/carry.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 

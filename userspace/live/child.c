@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "run/child.h"
+#include "live/child.h"
 
 #include <errno.h>
 #include <spawn.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "run/signals.h"
+#include "live/signals.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 

@@ -21,11 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sink/page.h"
-#include "sink/sink.h"
-#include "sink/utf8.h"
+#include "core/sink.h"
 #include "util/cleanup.h"
+#include "util/print_buffer.h"
 #include "util/units.h"
+#include "util/utf8.h"
 
 struct csv {
 	struct sink sink;

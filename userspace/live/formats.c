@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/sink.h"
+#include "core/sink.h"
 
 const struct sink_ops *const sink_formats[] = {
 	&sink_text,

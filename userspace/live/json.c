@@ -7,12 +7,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "model/after_idle.h"
-#include "sink/json_parts.h"
-#include "sink/page.h"
-#include "sink/sink.h"
+#include "core/after_idle.h"
+#include "core/json_parts.h"
+#include "core/sink.h"
 #include "util/cleanup.h"
 #include "util/json.h"
+#include "util/print_buffer.h"
 #include "util/units.h"
 
 #define SCHEMA 1

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "run/loop.h"
+#include "live/loop.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "run/signals.h"
-#include "run/uevents.h"
+#include "core/uevents.h"
+#include "live/signals.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/ending.h"

@@ -6,9 +6,9 @@
 #ifndef RUN_LOOP_H
 #define RUN_LOOP_H
 
-#include "capture/capture.h"
-#include "run/child.h"
-#include "sink/sink.h"
+#include "core/capture.h"
+#include "core/sink.h"
+#include "live/child.h"
 
 struct loop_config {
 	double interval_s;

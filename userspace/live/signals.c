@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "run/signals.h"
+#include "live/signals.h"
 
 #include <errno.h>
 #include <time.h>

@@ -6,17 +6,17 @@
  * what does not fit the terminal continues in a second line. The axis only ever grows, and is one
  * for all watches, so that lines can be compared by eye.
  */
-#include "sink/text.h"
+#include "live/text.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sink/page.h"
-#include "sink/utf8.h"
 #include "util/cleanup.h"
+#include "util/print_buffer.h"
 #include "util/units.h"
+#include "util/utf8.h"
 
 #define CELL 8
 #define CELLS_MAX (PERCENTILES_MAX + 4)

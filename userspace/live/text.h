@@ -3,8 +3,8 @@
 #ifndef SINK_TEXT_H
 #define SINK_TEXT_H
 
-#include "sink/sink.h"
-#include "sink/text_draw.h"
+#include "core/sink.h"
+#include "core/text_draw.h"
 
 #define TEXT_GUTTER 8		/* columns of an op's name, left of the figures */
 #define TEXT_COLUMNS_MIN 40

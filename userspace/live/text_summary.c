@@ -5,11 +5,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "model/after_idle.h"
-#include "sink/text.h"
-#include "sink/utf8.h"
+#include "core/after_idle.h"
+#include "live/text.h"
 #include "util/cleanup.h"
 #include "util/units.h"
+#include "util/utf8.h"
 
 #define CHART_ROWS 20		/* that are still taken in at a glance */
 #define CHART_SCALE_MAX 2	/* a row is at least a quarter of an octave */

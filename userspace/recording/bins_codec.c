@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "model/bins_codec.h"
+#include "recording/bins_codec.h"
 
 #include <errno.h>
 

@@ -19,7 +19,7 @@
 #ifndef MODEL_BINS_CODEC_H
 #define MODEL_BINS_CODEC_H
 
-#include "model/hist.h"
+#include "core/hist.h"
 
 /* Room for any histogram: a cell takes one number at most, of 64 bits in 22 nibbles. */
 #define BINS_CODEC_MAX (BLKLAT_CELLS_MAX * 11)

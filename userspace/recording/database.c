@@ -4,10 +4,10 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "capture/recording.h"
-#include "model/recording_schema.h"
+#include "recording/reader.h"
+#include "recording/schema.h"
+#include "recording/sqlite.h"
 #include "util/cleanup.h"
-#include "util/sqlite.h"
 #include "util/sysfs.h"
 
 #define VALUE_MAX_BYTES (4 << 20)	/* of one value; a command line is the longest */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/recording_file.h"
+#include "recording/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,10 +8,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "model/recording_schema.h"
+#include "recording/schema.h"
+#include "recording/sqlite.h"
+#include "recording/sqlite_reader.h"
 #include "util/cleanup.h"
-#include "util/sqlite.h"
-#include "util/sqlite_reader.h"
 
 /*
  * The WAL is moved into the file after some dozen intervals: an interval writes the pages that it shares with the one

@@ -5,8 +5,8 @@
 
 #include <sqlite3.h>
 
-#include "sink/recording_marks.h"
-#include "sink/sink.h"
+#include "core/sink.h"
+#include "recording/marks.h"
 #include "util/problem.h"
 
 struct recording_file {

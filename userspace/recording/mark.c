@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/recording.h"
+#include "recording/writer.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include "model/recording_schema.h"
+#include "recording/schema.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/sysfs.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/recording_marks.h"
+#include "recording/marks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "recording/sqlite.h"
 #include "util/cleanup.h"
-#include "util/sqlite.h"
 #include "util/sysfs.h"
 
 #define FIFO_BYTES (1 << 20)	/* of marks that wait for the end of an interval; the kernel may allow less */

@@ -5,7 +5,7 @@
 
 #include <sqlite3.h>
 
-#include "model/recording_schema.h"
+#include "recording/schema.h"
 #include "util/problem.h"
 
 struct recording_marks {

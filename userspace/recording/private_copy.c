@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "util/private_copy.h"
+#include "recording/private_copy.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,17 +5,17 @@
  * snapshots that the frames were made of. Rows must come in strictly ascending order, which also ends the
  * reading of a damaged file whose pages lead in circles.
  */
-#include "capture/recording.h"
+#include "recording/reader.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/bins_codec.h"
-#include "model/recording_schema.h"
+#include "recording/bins_codec.h"
+#include "recording/schema.h"
+#include "recording/sqlite.h"
 #include "util/cleanup.h"
-#include "util/sqlite.h"
 
 static void recording_close(struct replay *replay)
 {

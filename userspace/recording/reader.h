@@ -8,8 +8,8 @@
 
 #include <sqlite3.h>
 
-#include "capture/replay.h"
-#include "util/sqlite_reader.h"
+#include "recording/replay.h"
+#include "recording/sqlite_reader.h"
 
 struct recording {
 	struct replay replay;

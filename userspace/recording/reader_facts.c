@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/recording.h"
-#include "model/recording_schema.h"
+#include "recording/reader.h"
+#include "recording/schema.h"
+#include "recording/sqlite.h"
 #include "util/cleanup.h"
-#include "util/sqlite.h"
 #include "util/sysfs.h"
 
 #define CPUS_MAX 65536

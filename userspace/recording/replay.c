@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The replay engine: snapshots from a file instead of a kernel. */
-#include "capture/replay.h"
+#include "recording/replay.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "model/recording_schema.h"
+#include "recording/schema.h"
 #include "util/cleanup.h"
 #include "util/limits.h"
 

@@ -3,7 +3,7 @@
 #ifndef CAPTURE_REPLAY_H
 #define CAPTURE_REPLAY_H
 
-#include "capture/capture.h"
+#include "core/capture.h"
 
 /* An open replay. Sources embed it at the start of their own state. */
 struct replay {

@@ -2,8 +2,8 @@
 /* What is true for the whole run of a replay script: the machine, its devices, what is watched. */
 #include <string.h>
 
-#include "capture/replay_reader.h"
-#include "capture/replay_words.h"
+#include "recording/replay_reader.h"
+#include "recording/replay_words.h"
 
 #define SIZE_MAX_BYTES (1ULL << 62)
 #define QUEUES_MAX 65536

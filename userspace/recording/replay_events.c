@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/replay_reader.h"
-#include "capture/replay_words.h"
+#include "recording/replay_reader.h"
+#include "recording/replay_words.h"
 
 #define EVENTS_MAX (1u << 20)
 #define COUNT_MAX 1000000000000ULL	/* of one statement */

@@ -3,7 +3,7 @@
 #ifndef CAPTURE_REPLAY_READER_H
 #define CAPTURE_REPLAY_READER_H
 
-#include "capture/replay_script.h"
+#include "recording/replay_script.h"
 
 #define REPLAY_WORDS_MAX 16
 

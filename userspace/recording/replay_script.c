@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reads a replay script: lines to words, words to statements. */
-#include "capture/replay_script.h"
+#include "recording/replay_script.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "capture/replay_reader.h"
-#include "capture/replay_words.h"
+#include "recording/replay_reader.h"
+#include "recording/replay_words.h"
 #include "util/cleanup.h"
 
 #define LINE_MAX_BYTES 4096

@@ -49,7 +49,7 @@
 #ifndef CAPTURE_REPLAY_SCRIPT_H
 #define CAPTURE_REPLAY_SCRIPT_H
 
-#include "model/snapshot.h"
+#include "core/snapshot.h"
 #include "util/problem.h"
 
 #define REPLAY_DEVICES_MAX 64

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "capture/replay_words.h"
+#include "recording/replay_words.h"
 
 #include <stdio.h>
 #include <string.h>

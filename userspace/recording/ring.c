@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/recording_ring.h"
+#include "recording/ring.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "recording/sqlite.h"
 #include "util/cleanup.h"
-#include "util/sqlite.h"
 
 #define PAGE_BYTES 4096		/* SQLite's, by default */
 #define WAL_SHARE 8		/* what of the limit is the WAL's */

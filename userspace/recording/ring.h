@@ -11,7 +11,7 @@
 #ifndef SINK_RECORDING_RING_H
 #define SINK_RECORDING_RING_H
 
-#include "sink/recording_rows.h"
+#include "recording/rows.h"
 
 #define RING_LEVELS 7		/* 1, 2 ... 64 intervals in one */
 #define RING_TRIES 4		/* the last of them gives up half of the file */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/recording_rows.h"
+#include "recording/rows.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "recording/sqlite.h"
 #include "util/cleanup.h"
-#include "util/sqlite.h"
 
 int series_row_init(struct series_row *row, u32 scale)
 {

@@ -5,8 +5,8 @@
 
 #include <sqlite3.h>
 
-#include "model/bins_codec.h"
-#include "sink/sink.h"
+#include "core/sink.h"
+#include "recording/bins_codec.h"
 
 /* What a row of table series holds besides its key. */
 struct series_row {

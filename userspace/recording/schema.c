@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "model/recording_schema.h"
+#include "recording/schema.h"
 
 const struct recording_table recording_tables[] = {
 	{ "meta", "CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID" },

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/replay.h"
-#include "capture/replay_script.h"
+#include "recording/replay.h"
+#include "recording/replay_script.h"
 #include "util/cleanup.h"
 
 /* Of one watch, what a snapshot does not hold. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "util/sqlite.h"
+#include "recording/sqlite.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "util/sqlite_reader.h"
+#include "recording/sqlite_reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,10 +8,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "recording/private_copy.h"
+#include "recording/sqlite.h"
+#include "recording/sqlite_vfs.h"
 #include "util/cleanup.h"
-#include "util/private_copy.h"
-#include "util/sqlite.h"
-#include "util/sqlite_vfs.h"
 
 #define MAGIC "SQLite format 3"
 #define HEAD_BYTES 100

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "util/sqlite_vfs.h"
+#include "recording/sqlite_vfs.h"
 
 #include <errno.h>
 #include <stdio.h>

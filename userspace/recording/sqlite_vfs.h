@@ -9,7 +9,7 @@
 
 #include <sqlite3.h>
 
-#include "util/sqlite_wal.h"
+#include "recording/sqlite_wal.h"
 
 struct sqlite_fds {
 	int fd;			/* of the database; regular */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/recording.h"
+#include "recording/writer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sink/recording_file.h"
-#include "sink/recording_ring.h"
-#include "sink/recording_rows.h"
-#include "util/sqlite.h"
+#include "recording/file.h"
+#include "recording/ring.h"
+#include "recording/rows.h"
+#include "recording/sqlite.h"
 
 struct recording {
 	struct sink sink;

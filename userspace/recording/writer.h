@@ -6,7 +6,7 @@
 #ifndef SINK_RECORDING_H
 #define SINK_RECORDING_H
 
-#include "sink/sink.h"
+#include "core/sink.h"
 #include "util/problem.h"
 
 struct recording_config {

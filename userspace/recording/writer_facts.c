@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "model/recording_schema.h"
-#include "sink/recording_file.h"
+#include "recording/file.h"
+#include "recording/schema.h"
+#include "recording/sqlite.h"
 #include "util/cleanup.h"
-#include "util/sqlite.h"
 
 struct facts {
 	sqlite3 *db;

@@ -3,8 +3,8 @@
 #ifndef SINK_COLLECT_H
 #define SINK_COLLECT_H
 
-#include "model/run.h"
-#include "sink/sink.h"
+#include "core/sink.h"
+#include "report/run.h"
 
 /*
  * Begins @into, which is all 0 and takes @max_bytes at most (0: any); it is finished after the sink's summary and is the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "model/comparison.h"
+#include "report/comparison.h"
 
 #include <errno.h>
 #include <stdlib.h>

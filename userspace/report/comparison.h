@@ -3,7 +3,7 @@
 #ifndef MODEL_COMPARISON_H
 #define MODEL_COMPARISON_H
 
-#include "model/condition.h"
+#include "report/condition.h"
 
 /* What a run has of a group. */
 struct compared {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/compare.h"
+#include "report/comparison_formats.h"
 #include "util/units.h"
 
 static bool has(const struct compared *c)

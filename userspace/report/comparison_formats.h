@@ -3,8 +3,8 @@
 #ifndef SINK_COMPARE_H
 #define SINK_COMPARE_H
 
-#include "model/comparison.h"
-#include "sink/sink.h"
+#include "core/sink.h"
+#include "report/comparison.h"
 
 /* A table at most cfg->columns wide, with the shape of each distribution. */
 int compare_text(const struct comparison *c, const struct sink_config *cfg);

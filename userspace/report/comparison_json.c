@@ -2,11 +2,11 @@
 #include <errno.h>
 #include <math.h>
 
-#include "sink/compare.h"
-#include "sink/json_parts.h"
-#include "sink/page.h"
+#include "core/json_parts.h"
+#include "report/comparison_formats.h"
 #include "util/cleanup.h"
 #include "util/json.h"
+#include "util/print_buffer.h"
 #include "util/units.h"
 
 #define SCHEMA 1

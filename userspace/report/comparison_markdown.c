@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sink/compare.h"
-#include "sink/page.h"
-#include "sink/utf8.h"
+#include "report/comparison_formats.h"
 #include "util/cleanup.h"
+#include "util/print_buffer.h"
 #include "util/units.h"
+#include "util/utf8.h"
 
 /* What a name holds is shown, and means nothing to Markdown or HTML. */
 static void put_name(FILE *f, const char *name)

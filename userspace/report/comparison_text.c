@@ -8,12 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "sink/compare.h"
-#include "sink/page.h"
-#include "sink/text_draw.h"
-#include "sink/utf8.h"
+#include "core/text_draw.h"
+#include "report/comparison_formats.h"
 #include "util/cleanup.h"
+#include "util/print_buffer.h"
 #include "util/units.h"
+#include "util/utf8.h"
 
 #define GUTTER 8
 #define CELL 8

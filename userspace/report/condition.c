@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "model/condition.h"
+#include "report/condition.h"
 
 #include <errno.h>
 #include <math.h>

@@ -14,7 +14,7 @@
 #ifndef MODEL_CONDITION_H
 #define MODEL_CONDITION_H
 
-#include "model/compare.h"
+#include "report/pairing.h"
 #include "util/problem.h"
 
 enum condition_metric {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "model/condition.h"
+#include "report/condition.h"
 #include "util/parse.h"
 
 static const struct { const char *name; enum condition_metric metric; } metrics[] = {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/report_json.h"
+#include "report/document.h"
 
 #include <math.h>
 
-#include "model/findings.h"
-#include "model/stack.h"
-#include "sink/json_parts.h"
+#include "core/json_parts.h"
+#include "report/findings.h"
+#include "report/stack.h"
 #include "util/cleanup.h"
 #include "util/units.h"
 

@@ -8,8 +8,8 @@
 
 #include <json-c/json.h>
 
-#include "model/run.h"
-#include "model/steady.h"
+#include "report/run.h"
+#include "report/steady.h"
 
 #define REPORT_SCHEMA 1
 

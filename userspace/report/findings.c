@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "model/findings.h"
+#include "report/findings.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/findings_rules.h"
+#include "report/findings_rules.h"
 #include "util/cleanup.h"
 
 static int reserve(struct findings *fs)

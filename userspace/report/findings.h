@@ -6,7 +6,7 @@
 #ifndef MODEL_FINDINGS_H
 #define MODEL_FINDINGS_H
 
-#include "model/steady.h"
+#include "report/steady.h"
 
 #define FINDING_VALUES_MAX 12
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "model/findings_rules.h"
+#include "report/findings_rules.h"
 
 #define HUNG_LATENCIES 100	/* of the median: nobody waits that long unless something is stuck */
 #define HUNG_LEAST_NS (1 * NSEC_PER_SEC)

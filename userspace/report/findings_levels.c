@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "model/findings_rules.h"
-#include "model/levels.h"
+#include "report/findings_rules.h"
+#include "report/levels.h"
 #include "util/cleanup.h"
 
 #define FACTOR 1.5

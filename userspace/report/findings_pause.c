@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "model/findings_rules.h"
+#include "report/findings_rules.h"
 #include "util/cleanup.h"
 
 #define IOS_LEAST 5

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/findings_rules.h"
+#include "report/findings_rules.h"
 #include "util/cleanup.h"
 
 #define PEAKS_MAX 6		/* the largest are told */

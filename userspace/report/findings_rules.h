@@ -3,7 +3,7 @@
 #ifndef MODEL_FINDINGS_RULES_H
 #define MODEL_FINDINGS_RULES_H
 
-#include "model/findings.h"
+#include "report/findings.h"
 #include "util/units.h"
 
 #define FINDING_WHO (DEVICE_NAME_MAX + 32)

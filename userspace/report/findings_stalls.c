@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "model/findings_rules.h"
+#include "report/findings_rules.h"
 #include "util/cleanup.h"
 
 #define LOW 0.01		/* of the median */

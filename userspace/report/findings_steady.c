@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "model/findings_rules.h"
+#include "report/findings_rules.h"
 
 static void say_unknown(const struct inquiry *q, struct finding *f, const char *who)
 {

@@ -3,7 +3,7 @@
 #ifndef MODEL_HEAT_H
 #define MODEL_HEAT_H
 
-#include "model/hist.h"
+#include "core/hist.h"
 
 #define HEAT_COLUMNS_MAX 1200
 #define HEAT_SCALE_MAX 3	/* 8 cells an octave: a tenth of their height is no longer seen */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/report.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* As userspace/web/build.mjs makes it; the build passes its folder to the assembler. */
+/* As userspace/report/web/build.mjs makes it; the build passes its folder to the assembler. */
 __asm__(".pushsection .rodata\n"
 	"report_template:\n"
 	".incbin \"web/report.html\"\n"

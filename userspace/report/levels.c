@@ -3,7 +3,7 @@
  * Binary segmentation: a stretch is cut where that explains most of its variance, as long as this is more than
  * noise would yield; then cuts that are no clean step are taken back, the worst first.
  */
-#include "model/levels.h"
+#include "report/levels.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "model/compare.h"
+#include "report/pairing.h"
 
 #include <errno.h>
 #include <math.h>

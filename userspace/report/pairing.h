@@ -3,7 +3,7 @@
 #ifndef MODEL_COMPARE_H
 #define MODEL_COMPARE_H
 
-#include "model/run.h"
+#include "report/run.h"
 
 /* Two watches that are compared: indices into the runs' watches. */
 struct pair {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 /*
- * Writes the page that userspace/web/ makes, with @json (@len bytes, the report's document) in it.
+ * Writes the page that userspace/report/web/ makes, with @json (@len bytes, the report's document) in it.
  * Whatever names the document holds, they can't end the element that they stand in. Returns 0, or a
  * negative errno when @out takes no more.
  */

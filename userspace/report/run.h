@@ -6,9 +6,9 @@
 #ifndef MODEL_RUN_H
 #define MODEL_RUN_H
 
-#include "model/frame.h"
-#include "model/heat.h"
-#include "model/origin.h"
+#include "core/frame.h"
+#include "core/origin.h"
+#include "report/heat.h"
 
 /* Where the frames come from. Borrowed until run_finish(). */
 struct run_source {

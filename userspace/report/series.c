@@ -2,9 +2,9 @@
 /* Of the report's document, what there is of one op of one device. */
 #include <math.h>
 
-#include "sink/json_later.h"
-#include "sink/json_parts.h"
-#include "sink/report_json.h"
+#include "core/json_parts.h"
+#include "report/document.h"
+#include "util/json_later.h"
 
 /* Values of a series, null where the interval has no IO. */
 struct over_time {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "model/stack.h"
+#include "report/stack.h"
 
 #include <errno.h>
 #include <stdlib.h>

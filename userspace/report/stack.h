@@ -3,7 +3,7 @@
 #ifndef MODEL_STACK_H
 #define MODEL_STACK_H
 
-#include "model/run.h"
+#include "report/run.h"
 
 #define STACK_PERCENTILES 4	/* p50 p90 p99 p99.9, as run_over_time */
 

@@ -6,7 +6,7 @@
 #ifndef MODEL_STEADY_H
 #define MODEL_STEADY_H
 
-#include "model/run.h"
+#include "report/run.h"
 
 #define STEADY_FROM_S 1400.0	/* where reviewers begin to look, of runs of 2000 s */
 #define STEADY_ROUNDS 5

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/parts.h"
+#include "service/parts.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "serve/address.h"
+#include "service/address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
-#include "serve/parts.h"
+#include "service/parts.h"
 #include "util/types.h"
 
 /*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "serve/auth.h"
+#include "service/auth.h"
 
 #include <crypt.h>
 #include <errno.h>

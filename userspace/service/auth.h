@@ -7,7 +7,7 @@
 #ifndef SERVE_AUTH_H
 #define SERVE_AUTH_H
 
-#include "serve/web_config.h"
+#include "service/web_config.h"
 
 #define AUTH_DIGEST_BYTES 32	/* SHA-256 */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "serve/board.h"
+#include "service/board.h"
 
 #include <errno.h>
 #include <pthread.h>

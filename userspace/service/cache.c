@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "serve/cache.h"
+#include "service/cache.h"
 
-#include "serve/encoding.h"
+#include "service/encoding.h"
 
 void cache_clear(struct cache *c)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "serve/checker.h"
+#include "service/checker.h"
 
 #include <crypt.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 
-#include "serve/auth.h"
+#include "service/auth.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/confine.h"

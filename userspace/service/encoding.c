@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "serve/encoding.h"
+#include "service/encoding.h"
 
 #include <stdlib.h>
 #include <string.h>

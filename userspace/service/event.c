@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "serve/event.h"
+#include "service/event.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "sink/json_parts.h"
+#include "core/json_parts.h"
 #include "util/cleanup.h"
 #include "util/json.h"
 #include "util/units.h"

@@ -6,7 +6,7 @@
 #ifndef SERVE_EVENT_H
 #define SERVE_EVENT_H
 
-#include "sink/sink.h"
+#include "core/sink.h"
 #include "util/blob.h"
 
 struct event_interval {

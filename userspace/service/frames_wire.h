@@ -6,7 +6,7 @@
 #ifndef SINK_FRAMES_WIRE_H
 #define SINK_FRAMES_WIRE_H
 
-#include "sink/sink.h"
+#include "core/sink.h"
 #include "util/wire.h"
 
 /* @run with @watches in place of its own. Its origin is left out. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "run/member.h"
+#include "service/member.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #ifndef RUN_MEMBER_H
 #define RUN_MEMBER_H
 
-#include "capture/capture.h"
-#include "model/frame.h"
+#include "core/capture.h"
+#include "core/frame.h"
 
 struct member {
 	struct member *next;		/* for the lists of whoever has it */

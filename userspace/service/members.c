@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/service_state.h"
+#include "service/state.h"
 
 u32 service_watches(const struct service *s)
 {

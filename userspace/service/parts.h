@@ -6,11 +6,11 @@
 #include <microhttpd.h>
 #include <stdatomic.h>
 
-#include "serve/auth.h"
-#include "serve/cache.h"
-#include "serve/checker.h"
-#include "serve/sources.h"
-#include "serve/server.h"
+#include "service/auth.h"
+#include "service/cache.h"
+#include "service/checker.h"
+#include "service/server.h"
+#include "service/sources.h"
 
 /* The library may have some more than there are places, until it has closed those that were cut off. */
 #define SERVER_PEERS (SERVER_CONNECTIONS + 64)

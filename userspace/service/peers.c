@@ -7,8 +7,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "serve/parts.h"
-#include "sink/prometheus.h"
+#include "service/parts.h"
+#include "service/prometheus.h"
 #include "util/clock.h"
 #include "util/types.h"
 

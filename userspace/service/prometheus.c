@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/prometheus.h"
+#include "service/prometheus.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "sink/prometheus_families.h"
-#include "sink/prometheus_totals.h"
+#include "service/prometheus_families.h"
+#include "service/prometheus_totals.h"
 #include "util/realtime.h"
 
 struct prometheus {

@@ -14,7 +14,7 @@
 #ifndef SINK_PROMETHEUS_H
 #define SINK_PROMETHEUS_H
 
-#include "sink/sink.h"
+#include "core/sink.h"
 
 enum prometheus_format {
 	PROMETHEUS_PROTOBUF,	/* delimited io.prometheus.client.MetricFamily */

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "sink/prometheus.h"
+#include "service/prometheus.h"
 
 const char *const prometheus_content_types[PROMETHEUS_FORMATS] = {
 	[PROMETHEUS_PROTOBUF] = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/prometheus_families.h"
+#include "service/prometheus_families.h"
 
 #include "util/cleanup.h"
 

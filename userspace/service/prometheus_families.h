@@ -6,8 +6,8 @@
 #ifndef SINK_PROMETHEUS_FAMILIES_H
 #define SINK_PROMETHEUS_FAMILIES_H
 
-#include "sink/prometheus.h"
-#include "sink/prometheus_totals.h"
+#include "service/prometheus.h"
+#include "service/prometheus_totals.h"
 
 enum family_type {
 	FAMILY_COUNTER,		/* samples end in _total */

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sink/prometheus.pb-c.h"
-#include "sink/prometheus_families.h"
-#include "sink/utf8.h"
+#include "service/prometheus.pb-c.h"
+#include "service/prometheus_families.h"
 #include "util/cleanup.h"
+#include "util/utf8.h"
 
 /* Empty buckets that are cheaper to send than a span's end and begin. */
 #define GAP_MAX 2

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sink/prometheus_families.h"
-#include "sink/utf8.h"
+#include "service/prometheus_families.h"
+#include "util/utf8.h"
 
 #define NUMBER_TEXT 32
 /* Each byte of a value may become U+FFFD, or be escaped. */

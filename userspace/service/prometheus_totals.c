@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/prometheus_totals.h"
+#include "service/prometheus_totals.h"
 
 #include <stdlib.h>
 #include <string.h>

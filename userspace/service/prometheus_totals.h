@@ -9,8 +9,8 @@
 
 #include <stdatomic.h>
 
-#include "sink/prometheus.h"
-#include "sink/sink.h"
+#include "core/sink.h"
+#include "service/prometheus.h"
 
 /* Series kept for devices that went away; beyond, the one gone longest is forgotten. */
 #define TOTALS_ABSENT_MAX 1024

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/relay.h"
+#include "service/relay.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #ifndef SINK_RELAY_H
 #define SINK_RELAY_H
 
-#include "sink/frames_wire.h"
+#include "service/frames_wire.h"
 #include "util/channel.h"
 
 enum relay_message {

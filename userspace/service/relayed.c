@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sink/relay.h"
+#include "service/relay.h"
 
 #define WHY_MAX 512
 

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "serve/encoding.h"
-#include "serve/page.h"
-#include "serve/parts.h"
-#include "sink/prometheus.h"
+#include "service/encoding.h"
+#include "service/page.h"
+#include "service/parts.h"
+#include "service/prometheus.h"
 #include "util/clock.h"
 #include "util/types.h"
 

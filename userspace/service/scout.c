@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "run/scout.h"
+#include "service/scout.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -6,7 +6,7 @@
 #ifndef RUN_SCOUT_H
 #define RUN_SCOUT_H
 
-#include "run/member.h"
+#include "service/member.h"
 
 /* Of a device that is watched already. */
 struct known {

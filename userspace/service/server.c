@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "serve/server.h"
+#include "service/server.h"
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "serve/parts.h"
+#include "service/parts.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 

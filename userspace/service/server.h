@@ -14,9 +14,9 @@
 #ifndef SERVE_SERVER_H
 #define SERVE_SERVER_H
 
-#include "serve/address.h"
-#include "serve/board.h"
-#include "serve/web_config.h"
+#include "service/address.h"
+#include "service/board.h"
+#include "service/web_config.h"
 
 #define SERVER_CONNECTIONS 256
 #define SERVER_STREAMS 32	/* of them; the rest are for scrapes */

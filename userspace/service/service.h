@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The loop of a service: as run/loop.h's, but it never ends by itself, and devices come and go meanwhile.
+ * The loop of a service: as live/loop.h's, but it never ends by itself, and devices come and go meanwhile.
  *
  * A device that appears gets a capture of its own, beside those that are open: they are not touched, so
  * that no IO of theirs is missed. Once there are more than SERVICE_MEMBERS_MAX, since every capture costs
@@ -12,8 +12,8 @@
 #ifndef RUN_SERVICE_H
 #define RUN_SERVICE_H
 
-#include "run/scout.h"
-#include "sink/sink.h"
+#include "core/sink.h"
+#include "service/scout.h"
 
 #define SERVICE_MEMBERS_MAX 4
 #define SERVICE_SINKS_MAX 4

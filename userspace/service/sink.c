@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "serve/sink.h"
+#include "service/sink.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/event.h"
+#include "service/event.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 

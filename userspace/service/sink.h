@@ -6,8 +6,8 @@
 #ifndef SERVE_SINK_H
 #define SERVE_SINK_H
 
-#include "serve/board.h"
-#include "sink/sink.h"
+#include "core/sink.h"
+#include "service/board.h"
 
 /* What is the same for all captures that a service makes; borrowed for its life. */
 struct poster {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "serve/sources.h"
+#include "service/sources.h"
 
 #include <netinet/in.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef RUN_SERVICE_STATE_H
 #define RUN_SERVICE_STATE_H
 
-#include "run/service.h"
-#include "run/service_wait.h"
+#include "service/service.h"
+#include "service/wait.h"
 #include "util/clock.h"
 #include "util/realtime.h"
 

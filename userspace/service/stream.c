@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/parts.h"
-#include "sink/prometheus.h"
+#include "service/parts.h"
+#include "service/prometheus.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
 

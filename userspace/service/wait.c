@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "run/service_wait.h"
+#include "service/wait.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "run/uevents.h"
+#include "core/uevents.h"
 #include "util/clock.h"
 #include "util/ending.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "serve/web_config.h"
+#include "service/web_config.h"
 
 #include <crypt.h>
 #include <errno.h>

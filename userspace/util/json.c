@@ -77,7 +77,7 @@ const char *json_line(struct json_object *o)
 	errno = 0;
 	if (o && !lacks_memory)
 		line = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-	/* Parts may have been made only now (sink/json_later.h). */
+	/* Parts may have been made only now (util/json_later.h). */
 	if (errno == ENOMEM || lacks_memory)
 		line = NULL;
 	lacks_memory = false;

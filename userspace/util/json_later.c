@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/json_later.h"
+#include "util/json_later.h"
 
 #include <json-c/printbuf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/json.h"
 #include "util/cleanup.h"
+#include "util/json.h"
 
 struct later {
 	struct json_object *(*make)(const void *of);

@@ -7,7 +7,7 @@
 
 /*
  * Raises the soft limit of open files to the hard one. The soft one is low for programs that call select(2), which
- * this is not; it is handed down to what is started, so that gets the former one back (run/child.c).
+ * this is not; it is handed down to what is started, so that gets the former one back (live/child.c).
  */
 void limits_raise_files(void);
 

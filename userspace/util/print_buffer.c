@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/page.h"
+#include "util/print_buffer.h"
 
 #include <errno.h>
 #include <stdlib.h>

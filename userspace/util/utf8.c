@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sink/utf8.h"
+#include "util/utf8.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@ from stack import scsi_debug
 
 SCHEDULERS = {"none": None, "mq-deadline": "mq-deadline", "bfq": "bfq", "kyber": "kyber-iosched"}
 SLOW = {"irqmode": 2, "completion_nsec": 500000, "submit_queues": 2, "hw_queue_depth": 64}
-# What userspace/capture/geometry.c has room for, besides the driver's tags, where the scheduler has not more already.
+# What userspace/engine/geometry.c has room for, besides the driver's tags, where the scheduler has not more already.
 RESERVED = 512
 
 
