@@ -24,7 +24,6 @@ struct host {
 	struct device *devices;
 	struct watch *watches;
 	struct run_info run;
-	struct sink_config cfg;
 	struct sink *sink;
 	struct frames frames;
 };
@@ -88,15 +87,14 @@ static int host_init(struct host *h, u32 n, struct prometheus *p)
 		.version = BLKLAT_VERSION, .engine = "bpf", .watches = h->watches, .n_watches = n,
 		.scale = BLKLAT_SCALE_MAX, .interval_s = 1,
 	};
-	h->cfg.prometheus = p;
 	return frames_init(&h->frames, h->watches, n, BLKLAT_SCALE_MAX) ?:
-	       sink_prometheus.open(&h->run, &h->cfg, &h->sink);
+	       prometheus_source(p)->open(prometheus_source(p), &h->run, &h->sink);
 }
 
 static void host_uninit(struct host *h)
 {
 	if (h->sink)
-		sink_prometheus.close(h->sink);
+		sink_close(h->sink);
 	frames_uninit(&h->frames);
 	free(h->devices);
 	free(h->watches);
@@ -114,7 +112,7 @@ static int time_intervals(struct host *h)
 			h->frames.f[w].end_ns = 1795246501000000000LL + i * (s64)NSEC_PER_SEC;
 		}
 		ns[i] = cpu_ns();
-		if (sink_prometheus.interval(h->sink, &h->frames))
+		if (h->sink->ops->interval(h->sink, &h->frames))
 			return -1;
 		ns[i] = cpu_ns() - ns[i];
 	}

@@ -25,7 +25,6 @@ struct player {
 	struct prometheus *prometheus;
 	struct capture *capture;
 	struct run_info run;
-	struct sink_config cfg;
 	struct sink *sink;
 	struct snapshot snapshots[2];
 	struct frames frames;
@@ -63,7 +62,7 @@ static int begin(struct player *p, const char *script, struct problem *problem)
 	err = snapshot_init(&p->snapshots[0], c->n_watches, c->scale) ?:
 	      snapshot_init(&p->snapshots[1], c->n_watches, c->scale) ?:
 	      frames_init(&p->frames, c->watches, c->n_watches, c->scale) ?:
-	      sink_prometheus.open(&p->run, &p->cfg, &p->sink);
+	      prometheus_source(p->prometheus)->open(prometheus_source(p->prometheus), &p->run, &p->sink);
 	return err ? err : c->ops->read(c, &p->snapshots[p->now], problem);
 }
 
@@ -155,7 +154,6 @@ int main(int argc, char **argv)
 	}
 	if (prometheus_new(&cfg, &p.prometheus))
 		return 2;
-	p.cfg.prometheus = p.prometheus;
 	option = play(&p);
 	prometheus_free(p.prometheus);
 	return option ? 1 : 0;

@@ -136,7 +136,7 @@ static inline void fake_look(struct capture *c)
 
 static const struct capture_ops fake_capture = { .name = "fake", .read = fake_read, .look = fake_look };
 static const struct sink_ops fake_sink = {
-	.name = "fake", .interval = fake_interval, .summary = fake_summary,
+	.interval = fake_interval, .summary = fake_summary,
 };
 
 static inline void on_gone(const struct device *d, bool replaced)

@@ -25,7 +25,6 @@ struct service {
 	struct device devices[WATCHES];
 	struct watch watches[WATCHES];
 	struct run_info run;
-	struct sink_config cfg;
 	struct sink *sink;
 	struct frames frames;
 	s64 now_ns;
@@ -40,7 +39,7 @@ static inline void begin_at(struct service *s, u32 n, u32 scale)
 	s->run = (struct run_info){
 		.version = "1.2.3", .engine = "bpf", .watches = s->watches, .n_watches = n, .scale = scale,
 	};
-	assert_int_equal(sink_prometheus.open(&s->run, &s->cfg, &s->sink), 0);
+	assert_int_equal(prometheus_source(s->p)->open(prometheus_source(s->p), &s->run, &s->sink), 0);
 	assert_int_equal(frames_init(&s->frames, s->watches, n, scale), 0);
 }
 
@@ -51,7 +50,7 @@ static inline void begin(struct service *s, u32 n)
 
 static inline void end(struct service *s)
 {
-	sink_prometheus.close(s->sink);
+	sink_close(s->sink);
 	frames_uninit(&s->frames);
 }
 
@@ -63,7 +62,6 @@ static inline void service_init(struct service *s)
 	for (u32 i = 0; i < WATCHES; i++)
 		snprintf(s->devices[i].name, DEVICE_NAME_MAX, "sd%c", 'a' + i);
 	assert_int_equal(prometheus_new(&cfg, &s->p), 0);
-	s->cfg.prometheus = s->p;
 }
 
 static inline void service_uninit(struct service *s)
@@ -88,7 +86,7 @@ static inline void interval(struct service *s, u64 ios)
 		o->sum_ns = 60000 * ios;
 		o->hist.cells[blklat_coarser(CELL_60US, o->hist.scale)] = ios;
 	}
-	assert_int_equal(sink_prometheus.interval(s->sink, &s->frames), 0);
+	assert_int_equal(s->sink->ops->interval(s->sink, &s->frames), 0);
 }
 
 static inline const char *scrape(struct service *s, enum prometheus_format format)

@@ -11,15 +11,16 @@
 
 #include <cmocka.h>
 
-#include "core/sink.h"
+#include "live/formats.h"
 
 struct sink_run {
 	struct device device;
 	struct watch watch;
 	struct run_info info;
-	struct sink_config cfg;
+	struct look look;
+	bool bins;
 	struct frames frames;
-	const struct sink_ops *ops;
+	enum format format;
 	struct sink *sink;
 	char *text;
 	size_t len;
@@ -28,7 +29,7 @@ struct sink_run {
 /* 2026-11-21T07:35:01.000Z, by date(1). */
 #define SINK_RUN_END_NS 1795246501000000000LL
 
-static inline void sink_run_init(struct sink_run *r, const struct sink_ops *ops)
+static inline void sink_run_init(struct sink_run *r, enum format format)
 {
 	*r = (struct sink_run){
 		.device = { .name = "loop0", .kind = "loop", .scheduler = "none", .size_bytes = 1 << 30 },
@@ -38,11 +39,11 @@ static inline void sink_run_init(struct sink_run *r, const struct sink_ops *ops)
 			.scale = BLKLAT_SCALE_MAX, .memory_bytes = 1363148, .interval_s = 1,
 			.percentiles = { .n = 2, .p = { { 0.5, "p50" }, { 0.999, "p99.9" } } },
 		},
-		.cfg = { .utf8 = true, .columns = 80 },
-		.ops = ops,
+		.look = { .utf8 = true, .columns = 80 },
+		.format = format,
 	};
-	r->cfg.out = open_memstream(&r->text, &r->len);
-	assert_non_null(r->cfg.out);
+	r->look.out = open_memstream(&r->text, &r->len);
+	assert_non_null(r->look.out);
 	assert_int_equal(frames_init(&r->frames, &r->watch, 1, BLKLAT_SCALE_MAX), 0);
 	r->frames.f[0].end_ns = SINK_RUN_END_NS;
 	r->frames.f[0].interval_s = 1;
@@ -50,13 +51,13 @@ static inline void sink_run_init(struct sink_run *r, const struct sink_ops *ops)
 
 static inline void sink_run_open(struct sink_run *r)
 {
-	assert_int_equal(r->ops->open(&r->info, &r->cfg, &r->sink), 0);
+	assert_int_equal(format_open(r->format, &r->info, &r->look, r->bins, &r->sink), 0);
 }
 
 static inline void sink_run_uninit(struct sink_run *r)
 {
-	r->ops->close(r->sink);
-	fclose(r->cfg.out);
+	sink_close(r->sink);
+	fclose(r->look.out);
 	free(r->text);
 	frames_uninit(&r->frames);
 }
@@ -98,7 +99,7 @@ static inline void sink_run_parts(struct sink_run *r)
 
 static inline void sink_run_interval(struct sink_run *r)
 {
-	assert_int_equal(r->ops->interval(r->sink, &r->frames), 0);
+	assert_int_equal(r->sink->ops->interval(r->sink, &r->frames), 0);
 }
 
 #endif

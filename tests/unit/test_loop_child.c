@@ -83,7 +83,7 @@ static void fake_look(struct capture *c)
 static enum loop_end go(double interval_s, double duration_s)
 {
 	static const struct capture_ops fake_capture = { .name = "fake", .read = fake_read, .look = fake_look };
-	static const struct sink_ops fake_sink = { .name = "fake", .interval = fake_interval, .summary = fake_summary };
+	static const struct sink_ops fake_sink = { .interval = fake_interval, .summary = fake_summary };
 	struct capture capture = {
 		.ops = &fake_capture, .watches = &watch, .n_watches = 1, .cpus = 1, .live = true, .engine = "fake",
 	};

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <sys/socket.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "service/relay.h"
@@ -12,6 +13,7 @@
 
 /* A sink that adds up what it is told, as totals do. */
 struct told {
+	struct sink_source source;
 	u32 opens, closes, intervals;
 	u64 reads, drain_ns, mono_ns, bytes, ios;
 	double length_s;
@@ -22,8 +24,6 @@ struct fake_sink {
 	struct sink sink;
 	struct told *told;
 };
-
-static int fake_open(const struct run_info *run, const struct sink_config *cfg, struct sink **ret);
 
 static int fake_interval(struct sink *s, const struct frames *fs)
 {
@@ -41,31 +41,23 @@ static int fake_interval(struct sink *s, const struct frames *fs)
 	return 0;
 }
 
-static int fake_summary(struct sink *s, const struct frames *run)
-{
-	(void)s;
-	(void)run;
-	return 0;
-}
-
 static void fake_close(struct sink *s)
 {
-	if (s)
-		((struct fake_sink *)s)->told->closes++;
+	((struct fake_sink *)s)->told->closes++;
 	free(s);
 }
 
 static const struct sink_ops fake_ops = {
-	.name = "fake", .open = fake_open, .interval = fake_interval, .summary = fake_summary, .close = fake_close,
+	.interval = fake_interval, .summary = sink_without_summary, .close = fake_close,
 };
 
-static int fake_open(const struct run_info *run, const struct sink_config *cfg, struct sink **ret)
+static int fake_open(struct sink_source *of, const struct run_info *run, struct sink **ret)
 {
 	struct fake_sink *s = calloc(1, sizeof(*s));
 
 	(void)run;
 	assert_non_null(s);
-	*s = (struct fake_sink){ .sink.ops = &fake_ops, .told = (struct told *)cfg->out };
+	*s = (struct fake_sink){ .sink.ops = &fake_ops, .told = (struct told *)of };
 	s->told->opens++;
 	*ret = &s->sink;
 	return 0;
@@ -91,7 +83,6 @@ struct line {
 	struct channel *channel;
 	struct relay *relay;
 	struct sink *sink;
-	struct sink_config to;
 	struct channel_reader reader;
 	struct relayed_config cfg;
 	struct relayed *relayed;
@@ -119,17 +110,17 @@ static void line_open(struct line *l)
 	assert_int_equal(relay_new(l->channel, &l->relay), 0);
 	l->reader.fd = pair[1];
 	l->cfg = (struct relayed_config){
-		.n_sinks = 1, .sinks = { { &fake_ops, { .out = (FILE *)&l->told } } },
+		.n_sinks = 1, .sinks = { &l->told.source },
 		.interval = on_interval, .stopped = on_stopped, .into = &l->told,
 	};
 	assert_int_equal(relayed_new(&l->cfg, &l->relayed), 0);
-	l->to.relay = l->relay;
-	assert_int_equal(sink_relay.open(&l->w.run, &l->to, &l->sink), 0);
+	l->told.source.open = fake_open;
+	assert_int_equal(relay_source(l->relay)->open(relay_source(l->relay), &l->w.run, &l->sink), 0);
 }
 
 static void line_close(struct line *l)
 {
-	sink_relay.close(l->sink);
+	sink_close(l->sink);
 	relay_free(l->relay);
 	channel_free(l->channel);
 	relayed_free(l->relayed);

@@ -13,14 +13,14 @@ static void one_header_then_a_row_for_each_op(void **state)
 	struct sink_run r;
 
 	(void)state;
-	sink_run_init(&r, &sink_csv);
+	sink_run_init(&r, FORMAT_CSV);
 	sink_run_open(&r);
 	sink_run_interval(&r);
 	sink_run_reads(&r);
 	sink_run_parts(&r);
 	r.frames.f[0].accounting.skipped_unexplained = 5;
 	sink_run_interval(&r);
-	assert_int_equal(r.ops->summary(r.sink, &r.frames), 0);
+	assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
 	assert_string_equal(r.text, HEAD "\n"
 			    KEY "-,0,0,0,0.0,0.0,,,,,,0,0,0.000,0,0,0,0,,0,0,0\n"
 			    KEY "read," READS "\n");
@@ -32,8 +32,8 @@ static void bins_are_rows_with_empty_figures(void **state)
 	struct sink_run r;
 
 	(void)state;
-	sink_run_init(&r, &sink_csv);
-	r.cfg.bins = true;
+	sink_run_init(&r, FORMAT_CSV);
+	r.bins = true;
 	sink_run_open(&r);
 	sink_run_reads(&r);
 	sink_run_parts(&r);
@@ -60,7 +60,7 @@ static void names_are_quoted_when_they_must(void **state)
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct sink_run r;
 
-		sink_run_init(&r, &sink_csv);
+		sink_run_init(&r, FORMAT_CSV);
 		strcpy(r.device.name, cases[i].name);
 		sink_run_open(&r);
 		sink_run_interval(&r);

@@ -12,8 +12,8 @@ static void a_line_is_the_contract(void **state)
 	struct sink_run r;
 
 	(void)state;
-	sink_run_init(&r, &sink_json);
-	r.cfg.bins = true;
+	sink_run_init(&r, FORMAT_JSON);
+	r.bins = true;
 	sink_run_open(&r);
 	sink_run_reads(&r);
 	r.frames.f[0].interval_s = 1.0003;
@@ -40,8 +40,8 @@ static void ios_after_a_pause(void **state)
 	struct sink_run r;
 
 	(void)state;
-	sink_run_init(&r, &sink_json);
-	r.cfg.bins = true;
+	sink_run_init(&r, FORMAT_JSON);
+	r.bins = true;
 	sink_run_open(&r);
 	sink_run_reads(&r);
 	r.frames.now = &now;
@@ -81,7 +81,7 @@ static void an_idle_line_still_comes(void **state)
 	struct sink_run r;
 
 	(void)state;
-	sink_run_init(&r, &sink_json);
+	sink_run_init(&r, FORMAT_JSON);
 	r.frames.f[0].in_flight = 3;
 	r.frames.f[0].oldest_ns = 1003100000;
 	sink_run_open(&r);
@@ -103,7 +103,7 @@ static void large_counts_and_reasons_survive(void **state)
 	struct sink_run r;
 
 	(void)state;
-	sink_run_init(&r, &sink_json);
+	sink_run_init(&r, FORMAT_JSON);
 	acc = &r.frames.f[0].accounting;
 	*acc = (struct accounting){
 		.started = UINT64_MAX, .completed = 1ULL << 63, .lost = 60, .requeued = 7, .moved = 8,
@@ -138,7 +138,7 @@ static void any_name_gives_valid_json(void **state)
 	struct sink_run r;
 
 	(void)state;
-	sink_run_init(&r, &sink_json);
+	sink_run_init(&r, FORMAT_JSON);
 	strcpy(r.device.name, "a\"b\\c\n/\xFF");
 	r.frames.f[0].queue_depth = 1 / 0.0;
 	sink_run_open(&r);
@@ -158,8 +158,8 @@ static void bins_outside_of_the_grid(void **state)
 	struct sink_run r;
 
 	(void)state;
-	sink_run_init(&r, &sink_json);
-	r.cfg.bins = true;
+	sink_run_init(&r, FORMAT_JSON);
+	r.bins = true;
 	o = &r.frames.f[0].ops[BLKLAT_OP_OTHER];
 	o->ios = 3;
 	o->hist.cells[0] = 1;
@@ -171,27 +171,31 @@ static void bins_outside_of_the_grid(void **state)
 	sink_run_uninit(&r);
 }
 
-static void a_failed_write_is_its_errno(void **state)
+static void assert_write_fails(enum format format, FILE *out, int err)
 {
 	struct sink_run r;
+
+	assert_non_null(out);
+	sink_run_init(&r, format);
+	sink_run_reads(&r);
+	fclose(r.look.out);
+	r.look.out = out;
+	sink_run_open(&r);
+	assert_int_equal(r.sink->ops->interval(r.sink, &r.frames), err);
+	sink_run_uninit(&r);
+}
+
+static void a_failed_write_is_its_errno(void **state)
+{
 	int ends[2];
-	FILE *f;
 
 	(void)state;
 	signal(SIGPIPE, SIG_IGN);
-	for (u32 i = 0; sink_formats[i]; i++) {
-		sink_run_init(&r, sink_formats[i]);
-		sink_run_reads(&r);
-		fclose(r.cfg.out);
-		r.cfg.out = f = fopen("/dev/full", "w");
-		sink_run_open(&r);
-		assert_int_equal(r.ops->interval(r.sink, &r.frames), -ENOSPC);
+	for (u32 i = 0; i < FORMATS; i++) {
+		assert_write_fails(i, fopen("/dev/full", "w"), -ENOSPC);
 		assert_int_equal(pipe(ends), 0);
 		close(ends[0]);
-		r.cfg.out = fdopen(ends[1], "w");
-		assert_int_equal(r.ops->interval(r.sink, &r.frames), -EPIPE);
-		fclose(f);
-		sink_run_uninit(&r);
+		assert_write_fails(i, fdopen(ends[1], "w"), -EPIPE);
 	}
 }
 

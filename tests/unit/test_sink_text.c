@@ -26,7 +26,7 @@ static void a_block_of_reads(void **state)
 	struct sink_run r;
 
 	(void)state;
-	sink_run_init(&r, &sink_text);
+	sink_run_init(&r, FORMAT_TEXT);
 	sink_run_reads(&r);
 	/*
 	 * Decades 10 us to 10 ms, 24 columns each: 60 to 61 us is column 24 * log10(6) = 18.7 to 18.8
@@ -68,7 +68,7 @@ static void idle_stalled_and_late(void **state)
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct sink_run r;
 
-		sink_run_init(&r, &sink_text);
+		sink_run_init(&r, FORMAT_TEXT);
 		r.frames.f[0].in_flight = cases[i].in_flight;
 		r.frames.f[0].oldest_ns = cases[i].oldest_ns;
 		r.frames.f[0].interval_s = cases[i].interval_s;
@@ -90,7 +90,7 @@ static void a_loss_is_told_once(void **state)
 	size_t told;
 
 	(void)state;
-	sink_run_init(&r, &sink_text);
+	sink_run_init(&r, FORMAT_TEXT);
 	a = &r.frames.f[0].accounting;
 	a->lost_by[LOST_NO_START] = 5;
 	a->lost_by[LOST_UNEXPLAINED] = 1;
@@ -112,7 +112,7 @@ static void skipped_runs_are_told_once(void **state)
 	size_t told;
 
 	(void)state;
-	sink_run_init(&r, &sink_text);
+	sink_run_init(&r, FORMAT_TEXT);
 	assert_null(strstr(interval_text(&r), "skipped"));
 	r.frames.skipped_unexplained = 3;
 	told = r.len;
@@ -124,11 +124,11 @@ static void skipped_runs_are_told_once(void **state)
 	sink_run_interval(&r);
 	assert_null(strstr(r.text + told, "skipped"));
 	r.frames.skipped_unexplained = 1;
-	assert_int_equal(r.ops->summary(r.sink, &r.frames), 0);
+	assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
 	assert_non_null(strstr(r.text + told, "\nskipped  1 program run by the kernel; what it missed is not known, IOs of any\n"));
 	told = r.len;
 	r.frames.skipped_unexplained = 0;
-	assert_int_equal(r.ops->summary(r.sink, &r.frames), 0);
+	assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
 	assert_null(strstr(r.text + told, "skipped"));
 	sink_run_uninit(&r);
 }
@@ -143,7 +143,7 @@ static void losses_belong_to_the_watch_not_the_place(void **state)
 	size_t told;
 
 	(void)state;
-	sink_run_init(&r, &sink_text);
+	sink_run_init(&r, FORMAT_TEXT);
 	watches[0] = r.watch;
 	watches[1] = (struct watch){ .device = &second, .stage = BLKLAT_STAGE_DEVICE };
 	r.info.watches = watches;
@@ -153,14 +153,14 @@ static void losses_belong_to_the_watch_not_the_place(void **state)
 	both.f[0].accounting.lost_by[LOST_TAG_RANGE] = 2;
 	both.f[1].accounting.lost_by[LOST_TAG_RANGE] = 4;
 	sink_run_open(&r);
-	assert_int_equal(r.ops->interval(r.sink, &both), 0);
+	assert_int_equal(r.sink->ops->interval(r.sink, &both), 0);
 	assert_non_null(strstr(r.text, "warning: 2 IOs lost"));
 	assert_non_null(strstr(r.text, "warning: 4 IOs lost"));
 	told = r.len;
-	assert_int_equal(r.ops->interval(r.sink, &both), 0);
+	assert_int_equal(r.sink->ops->interval(r.sink, &both), 0);
 	assert_null(strstr(r.text + told, "lost"));
 	last = (struct frames){ .n = 1, .f = &both.f[1] };
-	assert_int_equal(r.ops->interval(r.sink, &last), 0);
+	assert_int_equal(r.sink->ops->interval(r.sink, &last), 0);
 	assert_null(strstr(r.text + told, "lost"));
 	frames_uninit(&both);
 	sink_run_uninit(&r);
@@ -171,14 +171,14 @@ static void colour_only_when_asked(void **state)
 	struct sink_run r;
 
 	(void)state;
-	sink_run_init(&r, &sink_text);
+	sink_run_init(&r, FORMAT_TEXT);
 	sink_run_reads(&r);
 	interval_text(&r);
 	assert_null(strchr(r.text, '\033'));
 	sink_run_uninit(&r);
 
-	sink_run_init(&r, &sink_text);
-	r.cfg.colour = true;
+	sink_run_init(&r, FORMAT_TEXT);
+	r.look.colour = true;
 	r.frames.f[0].accounting.lost_by[LOST_UNEXPLAINED] = 1;
 	sink_run_open(&r);
 	sink_run_interval(&r);
@@ -191,7 +191,7 @@ static void summary_adds_up(void **state)
 	struct sink_run r;
 
 	(void)state;
-	sink_run_init(&r, &sink_text);
+	sink_run_init(&r, FORMAT_TEXT);
 	sink_run_reads(&r);
 	r.frames.f[0].interval_s = 10;
 	r.frames.f[0].accounting = (struct accounting){
@@ -199,7 +199,7 @@ static void summary_adds_up(void **state)
 		.kernel_known = true, .requeued = 3,
 	};
 	sink_run_open(&r);
-	assert_int_equal(r.ops->summary(r.sink, &r.frames), 0);
+	assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
 	assert_string_equal(r.text + strlen(header),
 		"\nsummary of 10.0 s\n"
 		"            IOPS    MB/s    mean     p50   p99.9     max\n"
@@ -233,14 +233,14 @@ static void the_kernel_disagrees(void **state)
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct sink_run r;
 
-		sink_run_init(&r, &sink_text);
+		sink_run_init(&r, FORMAT_TEXT);
 		r.frames.f[0].accounting = (struct accounting){
 			.started = 100 + cases[i].in_flight, .completed = 100, .before = cases[i].before,
 			.in_flight = cases[i].in_flight, .moved = cases[i].moved,
 			.kernel_ios = cases[i].kernel, .kernel_known = true,
 		};
 		sink_run_open(&r);
-		assert_int_equal(r.ops->summary(r.sink, &r.frames), 0);
+		assert_int_equal(r.sink->ops->summary(r.sink, &r.frames), 0);
 		if (cases[i].note)
 			assert_non_null(strstr(r.text, cases[i].note));
 		else
@@ -326,9 +326,9 @@ static void any_percentile_list_keeps_its_columns(void **state)
 	struct sink_run r;
 
 	(void)state;
-	sink_run_init(&r, &sink_text);
+	sink_run_init(&r, FORMAT_TEXT);
 	sink_run_reads(&r);
-	r.cfg.columns = 40;
+	r.look.columns = 40;
 	sink_run_open(&r);
 	sink_run_interval(&r);
 	/* 40 columns hold four cells; whatever is drawn, no line is longer. */

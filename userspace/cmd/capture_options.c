@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "live/formats.h"
 #include "util/parse.h"
 
 #define MAX_BIOS_LIMIT (16 << 20)
@@ -61,7 +62,6 @@ int capture_options_init(struct capture_options *o, int argc)
 		.wanted.devices = calloc(argc + 1, sizeof(*o->wanted.devices)),
 		.interval_s = 1,
 		.percentiles = percentiles_default,
-		.format = sink_formats[0],
 		.scale = -1,
 		.max_bios = CAPTURE_MAX_BIOS,
 		.idle_gap_s = -1,
@@ -73,20 +73,6 @@ void capture_options_uninit(struct capture_options *o)
 {
 	free(o->wanted.devices);
 	o->wanted.devices = NULL;
-}
-
-static int take_format(struct capture_options *o, const char *value, struct problem *p)
-{
-	const char *names[8];
-	u32 n = 0, chosen;
-	int err;
-
-	for (; sink_formats[n]; n++)
-		names[n] = sink_formats[n]->name;
-	err = parse_name("--format", value, names, n, &chosen, p);
-	if (!err)
-		o->format = sink_formats[chosen];
-	return err;
 }
 
 static int take_engine(struct capture_options *o, const char *value, struct problem *p)
@@ -139,7 +125,7 @@ int capture_options_take(struct capture_options *o, int key, const char *value, 
 	case 'p':
 		return take_percentiles(o, value, p);
 	case 'f':
-		return take_format(o, value, p);
+		return parse_name("--format", value, format_names, FORMATS, &o->format, p);
 	case KEY_BINS:
 		o->bins = true;
 		return 0;

@@ -17,7 +17,7 @@ struct capture_options {
 	double duration_s;			/* 0: no limit */
 	u64 count;				/* 0: no limit */
 	struct percentiles percentiles;
-	const struct sink_ops *format;
+	u32 format;			/* enum format */
 	bool bins;
 	const struct capture_ops *engine;	/* NULL: auto */
 	int scale;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* blklat compare: recordings beside a first one, and a verdict for pipelines. */
 #include <errno.h>
-#include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/load_run.h"
@@ -27,8 +25,18 @@ struct compare {
 
 static const char *const format_names[] = { "text", "json", "markdown" };
 
-static int (*const formats[])(const struct comparison *c, const struct sink_config *cfg) = {
-	compare_text, compare_json, compare_markdown,
+static int print_json(const struct comparison *c, const struct look *look)
+{
+	return compare_json(c, look->out);
+}
+
+static int print_markdown(const struct comparison *c, const struct look *look)
+{
+	return compare_markdown(c, look->out);
+}
+
+static int (*const formats[])(const struct comparison *c, const struct look *look) = {
+	compare_text, print_json, print_markdown,
 };
 
 enum { KEY_FAIL_IF = OPTIONS_LONG, KEY_MAX_MEMORY };
@@ -82,13 +90,8 @@ static int check(const struct compare *c, struct problem *p)
 
 static int show(const struct compare *c, const struct comparison *comparison, struct problem *p)
 {
-	const struct sink_config cfg = {
-		.out = stdout,
-		.colour = terminal_colour(STDOUT_FILENO),
-		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
-		.columns = terminal_columns(STDOUT_FILENO),
-	};
-	int err = formats[c->format](comparison, &cfg);
+	const struct look look = terminal_look(stdout);
+	int err = formats[c->format](comparison, &look);
 
 	if (!err || err == -EPIPE)
 		return 0;

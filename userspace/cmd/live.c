@@ -4,6 +4,8 @@
 
 #include "cmd/cmd.h"
 #include "cmd/run_capture.h"
+#include "cmd/terminal.h"
+#include "live/formats.h"
 #include "util/cleanup.h"
 
 static int take(int key, const char *value, void *into, struct problem *p)
@@ -23,11 +25,10 @@ static const struct options options = {
 
 static int show(struct run_capture *r)
 {
-	const struct sink_ops *format = r->o->format;
-	const struct sink_config look = run_capture_look(r, stdout);
+	const struct look look = terminal_look(stdout);
 	struct sink *sink = NULL;
 	struct problem p;
-	int err = format->open(&r->info, &look, &sink);
+	int err = format_open(r->o->format, &r->info, &look, r->o->bins, &sink);
 	enum loop_end end;
 
 	if (err) {
@@ -35,7 +36,7 @@ static int show(struct run_capture *r)
 		return command_fail(r->who, STATUS_FAILED, &p);
 	}
 	end = run_capture_loop(r, sink, &p);
-	format->close(sink);
+	sink_close(sink);
 	return run_capture_status(r, end, &p);
 }
 

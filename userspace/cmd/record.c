@@ -11,6 +11,7 @@
 #include "cmd/placement.h"
 #include "cmd/run_capture.h"
 #include "cmd/terminal.h"
+#include "live/formats.h"
 #include "recording/writer.h"
 #include "util/cleanup.h"
 #include "util/parse.h"
@@ -195,14 +196,8 @@ static void print_end(const struct record *r, const struct run_info *info, u64 i
 static int record(struct record *r, struct run_capture *c)
 {
 	FILE *out = r->command ? stderr : stdout;
-	const struct sink_config look = run_capture_look(c, out);
-	const struct recording_config cfg = {
-		.file = r->file,
-		.overwrite = r->overwrite,
-		.max_bytes = r->max_size,
-		.also = r->quiet ? NULL : r->o.format,
-		.also_config = &look,
-	};
+	const struct look look = terminal_look(out);
+	struct recording_config cfg = { .file = r->file, .overwrite = r->overwrite, .max_bytes = r->max_size };
 	struct sink *sink = NULL;
 	enum loop_end end;
 	u64 intervals;
@@ -210,6 +205,8 @@ static int record(struct record *r, struct run_capture *c)
 	int status, err;
 
 	warn_of_placement(r, c);
+	if (!r->quiet && format_open(r->o.format, &c->info, &look, r->o.bins, &cfg.also))
+		return command_no_memory(c->who);
 	err = recording_open(&c->info, &cfg, &sink, &p);
 	if (err)
 		return command_fail(c->who, err == -ENOSPC || err == -EIO || err == -ENOMEM ? STATUS_FAILED :
@@ -218,7 +215,7 @@ static int record(struct record *r, struct run_capture *c)
 	if (end == LOOP_FAILED)
 		recording_problem(sink, &p);
 	intervals = recording_intervals(sink);
-	sink->ops->close(sink);
+	sink_close(sink);
 	status = run_capture_status(c, end, &p);
 	if (r->child.start_err) {
 		unlink(r->file);

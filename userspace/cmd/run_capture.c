@@ -138,19 +138,6 @@ int run_capture_begin(struct run_capture *r, const struct capture_options *o, st
 	return begin(r, engine);
 }
 
-struct sink_config run_capture_look(const struct run_capture *r, FILE *out)
-{
-	int fd = out == stderr ? STDERR_FILENO : STDOUT_FILENO;
-
-	return (struct sink_config){
-		.out = out,
-		.bins = r->o->bins,
-		.colour = terminal_colour(fd),
-		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
-		.columns = terminal_columns(fd),
-	};
-}
-
 static void print_gone(const struct device *d, bool replaced)
 {
 	fprintf(stderr, "blklat: %s went away%s\n", d->name, replaced ? ", and another one was in its place before that was "

@@ -35,9 +35,6 @@ struct run_capture {
  */
 int run_capture_begin(struct run_capture *r, const struct capture_options *o, struct child *child, const char *who);
 
-/* How the live formats are to look on @out, which is stdout or stderr. */
-struct sink_config run_capture_look(const struct run_capture *r, FILE *out);
-
 /* Runs the loop into @sink, and the child meanwhile. */
 enum loop_end run_capture_loop(struct run_capture *r, struct sink *sink, struct problem *p);
 

@@ -321,7 +321,7 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 		.version = BLKLAT_VERSION,
 		.hooks = { on_gone, on_came, on_joined, on_failed, on_stopped, on_reload, on_beat, on_drained, s },
 		.n_sinks = 1,
-		.sinks = { { &sink_relay, { .relay = s->relay } } },
+		.sinks = { relay_source(s->relay) },
 	};
 }
 

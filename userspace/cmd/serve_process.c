@@ -156,10 +156,7 @@ static int make_room(struct process *s)
 	poster_init(&s->poster, s->board, cfg->history_s, cfg->bins);
 	s->sinks = (struct relayed_config){
 		.n_sinks = 2,
-		.sinks = {
-			{ &sink_prometheus, { .prometheus = s->prometheus } },
-			{ &sink_board, { .poster = &s->poster } },
-		},
+		.sinks = { prometheus_source(s->prometheus), &s->poster.source },
 		.interval = on_interval,
 		.stopped = on_stopped,
 		.into = s,

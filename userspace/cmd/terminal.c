@@ -2,6 +2,7 @@
 #include "cmd/terminal.h"
 
 #include <errno.h>
+#include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,19 @@ bool terminal_colour(int fd)
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
 	return isatty(fd) && !(no && *no) && term && *term && strcmp(term, "dumb");
+}
+
+struct look terminal_look(FILE *out)
+{
+	/* stdout is a stream of our own (util/stream.h), which knows of no descriptor. */
+	int fd = out == stderr ? STDERR_FILENO : STDOUT_FILENO;
+
+	return (struct look){
+		.out = out,
+		.colour = terminal_colour(fd),
+		.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8"),
+		.columns = terminal_columns(fd),
+	};
 }
 
 void size_text(u64 bytes, char *ret, size_t size)

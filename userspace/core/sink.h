@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A sink: where frames go. Every hook is required. Sinks write to the stream they are given and
- * never look at an engine; a failed write is a negative errno.
+ * never look at an engine; a failed write is a negative errno. Each kind is opened by a function of its own, with what it takes.
  */
 #ifndef SINK_H
 #define SINK_H
-
-#include <stdio.h>
 
 #include "core/frame.h"
 #include "core/origin.h"
@@ -26,40 +24,31 @@ struct run_info {
 	struct percentiles percentiles;
 };
 
-struct prometheus;
-struct poster;
-struct relay;
-
-struct sink_config {
-	FILE *out;
-	bool bins;			/* json, csv: every bin too */
-	bool colour;
-	bool utf8;
-	int columns;			/* width of the terminal, 80 when it is none */
-	struct prometheus *prometheus;	/* of service/prometheus.h: the totals to add to; other sinks ignore it */
-	struct poster *poster;		/* of service/sink.h: where to post; the same */
-	struct relay *relay;		/* of service/relay.h: whom to tell; the same */
-};
-
 struct sink {
 	const struct sink_ops *ops;
 };
 
 struct sink_ops {
-	const char *name;		/* as --format takes it */
-	/* Returns 0 or a negative errno. Both arguments outlive the sink. */
-	int (*open)(const struct run_info *run, const struct sink_config *cfg, struct sink **ret);
 	/* One interval of every watch, idle ones too. Flushes, so that a pipe sees it at once. */
 	int (*interval)(struct sink *s, const struct frames *interval);
-	/* The whole run, once, after the last interval (machine formats write nothing here). */
+	/* The whole run, once, after the last interval. */
 	int (*summary)(struct sink *s, const struct frames *run);
-	void (*close)(struct sink *s);	/* takes NULL */
+	void (*close)(struct sink *s);
 };
 
-extern const struct sink_ops sink_text;
-extern const struct sink_ops sink_json;
-extern const struct sink_ops sink_csv;
+/* The summary of those that tell of intervals alone. */
+int sink_without_summary(struct sink *s, const struct frames *run);
 
-extern const struct sink_ops *const sink_formats[];	/* ended by NULL */
+/* Takes NULL. */
+void sink_close(struct sink *s);
+
+/*
+ * Something with an end for frames: who captures opens a sink of it whenever the run becomes another, and closes the one
+ * before. Embedded at the start of what it is of.
+ */
+struct sink_source {
+	/* Returns 0 or a negative errno. @run outlives the sink. */
+	int (*open)(struct sink_source *of, const struct run_info *run, struct sink **ret);
+};
 
 #endif

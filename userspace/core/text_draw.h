@@ -7,6 +7,14 @@
 
 #include "core/frame.h"
 
+/* Where text for people goes, and what can be drawn there. */
+struct look {
+	FILE *out;
+	bool colour;
+	bool utf8;
+	int columns;		/* width of the terminal, 80 when it is none */
+};
+
 /* 10^first to 10^last ns; both 0: nothing was seen yet. */
 struct axis {
 	int first, last;

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/sink.h"
+#include "live/formats.h"
 #include "util/cleanup.h"
 #include "util/print_buffer.h"
 #include "util/units.h"
@@ -30,20 +30,10 @@
 struct csv {
 	struct sink sink;
 	const struct run_info *run;
-	const struct sink_config *cfg;
+	FILE *out;
+	bool bins;
 	bool headed;
 };
-
-static int csv_open(const struct run_info *run, const struct sink_config *cfg, struct sink **ret)
-{
-	struct csv *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return -ENOMEM;
-	*c = (struct csv){ .sink.ops = &sink_csv, .run = run, .cfg = cfg };
-	*ret = &c->sink;
-	return 0;
-}
 
 static void csv_close(struct sink *s)
 {
@@ -97,7 +87,7 @@ static void put_header(const struct csv *c, FILE *f)
 		fprintf(f, ",%s_ns", ps->p[i].name);
 	fputs(",in_flight,oldest_ns,queue_depth,started,completed,lost,requeued,kernel_ios,partial_bytes,"
 	      "partial_errors,skipped_unexplained", f);
-	fputs(c->cfg->bins ? ",bin_lower_ns,bin_upper_ns,bin_ios\n" : "\n", f);
+	fputs(c->bins ? ",bin_lower_ns,bin_upper_ns,bin_ios\n" : "\n", f);
 }
 
 /* The six columns that say what a row is about. */
@@ -147,7 +137,7 @@ static void put_watch(const struct csv *c, FILE *f, const struct frame *fr)
 	if (a->kernel_known)
 		fprintf(f, "%llu", a->kernel_ios);
 	fprintf(f, ",%llu,%llu,%llu", bytes, errors, a->skipped_unexplained);
-	put_empty(f, c->cfg->bins ? 3 : 0);
+	put_empty(f, c->bins ? 3 : 0);
 	putc('\n', f);
 }
 
@@ -183,7 +173,7 @@ static void put_frame(const struct csv *c, FILE *f, const struct frame *fr)
 		put_key(c, f, fr, op_names[op]);
 		put_op(c, f, &fr->ops[op]);
 		put_watch(c, f, fr);
-		if (c->cfg->bins)
+		if (c->bins)
 			put_bins(c, f, fr, op);
 	}
 	if (idle) {
@@ -205,23 +195,25 @@ static int csv_interval(struct sink *s, const struct frames *interval)
 		put_header(c, page.f);
 	for (u32 i = 0; i < interval->n; i++)
 		put_frame(c, page.f, &interval->f[i]);
-	err = page_write(&page, c->cfg->out);
+	err = page_write(&page, c->out);
 	if (!err)
 		c->headed = true;
 	return err;
 }
 
-static int csv_summary(struct sink *s, const struct frames *run)
-{
-	(void)s;
-	(void)run;
-	return 0;
-}
-
-const struct sink_ops sink_csv = {
-	.name = "csv",
-	.open = csv_open,
+static const struct sink_ops sink_csv = {
 	.interval = csv_interval,
-	.summary = csv_summary,
+	.summary = sink_without_summary,
 	.close = csv_close,
 };
+
+int csv_open(const struct run_info *run, FILE *out, bool bins, struct sink **ret)
+{
+	struct csv *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	*c = (struct csv){ .sink.ops = &sink_csv, .run = run, .out = out, .bins = bins };
+	*ret = &c->sink;
+	return 0;
+}

@@ -1,37 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * JSON lines: one object a line, one line for each device, stage and interval; the keys are the
- * design's. A figure that cannot be had is null. Latencies are ns; no number carries more digits
- * than it means.
- */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/after_idle.h"
-#include "core/json_parts.h"
-#include "core/sink.h"
+#include "core/json_lines.h"
+#include "live/formats.h"
 #include "util/cleanup.h"
-#include "util/json.h"
 #include "util/print_buffer.h"
-#include "util/units.h"
-
-#define SCHEMA 1
 
 struct json {
 	struct sink sink;
 	const struct run_info *run;
-	const struct sink_config *cfg;
+	FILE *out;
+	bool bins;
 };
 
-static int json_open(const struct run_info *run, const struct sink_config *cfg, struct sink **ret)
+static int json_interval(struct sink *s, const struct frames *interval)
 {
-	struct json *j = calloc(1, sizeof(*j));
+	struct json *j = (struct json *)s;
+	struct page page CLEANUP(page_close) = { 0 };
+	int err = page_open(&page);
 
-	if (!j)
-		return -ENOMEM;
-	*j = (struct json){ .sink.ops = &sink_json, .run = run, .cfg = cfg };
-	*ret = &j->sink;
-	return 0;
+	err = err ?: json_lines_print(page.f, j->run, interval, j->bins);
+	return err ?: page_write(&page, j->out);
 }
 
 static void json_close(struct sink *s)
@@ -39,111 +29,19 @@ static void json_close(struct sink *s)
 	free(s);
 }
 
-/* Mean and percentiles as far as they are known; null when there is no IO. */
-static struct json_object *after_idle(const struct json *j, const struct op_frame *o)
-{
-	struct json_object *to = json_new_object(), *latency_ns = json_new_object();
-
-	json_add_decimal(latency_ns, "mean", after_idle_mean_ns(o), 1);
-	for (u32 i = 0; i < j->run->percentiles.n; i++)
-		json_add_decimal(latency_ns, j->run->percentiles.p[i].name,
-				 after_idle_quantile_ns(o, j->run->percentiles.p[i].q), 1);
-	json_add_count(to, "ios", o->after_idle_ios);
-	json_add(to, "latency_ns", latency_ns);
-	if (j->cfg->bins)
-		json_add(to, "bins", json_bins(&o->after_idle));
-	return to;
-}
-
-static struct json_object *ops(const struct json *j, const struct frame *f, bool pauses)
-{
-	struct json_object *to = json_new_array(0);
-
-	for (u32 op = 0; op < BLKLAT_OPS; op++) {
-		const struct op_frame *o = &f->ops[op];
-		struct json_object *one;
-
-		if (!o->ios)
-			continue;
-		one = json_new_object();
-		json_add_text(one, "op", op_names[op]);
-		json_add_count(one, "ios", o->ios);
-		json_add_count(one, "bytes", o->bytes);
-		json_add_count(one, "errors", o->errors);
-		json_add_decimal(one, "iops", o->iops, 1);
-		json_add(one, "latency_ns", json_latencies(o, &j->run->percentiles));
-		if (j->cfg->bins)
-			json_add(one, "bins", json_bins(&o->hist));
-		if (pauses)
-			json_add(one, "after_idle", after_idle(j, o));
-		json_append(to, one);
-	}
-	return to;
-}
-
-static struct json_object *in_flight(const struct frame *f)
-{
-	struct json_object *to = json_new_object();
-
-	json_add_count(to, "ios", f->in_flight);
-	json_add_count(to, "oldest_ns", f->oldest_ns);
-	return to;
-}
-
-/* @pauses: IOs after a pause were looked for. */
-static struct json_object *line(const struct json *j, const struct frame *f, bool pauses)
-{
-	struct json_object *to = json_new_object(), *partial = json_partial(f);
-	char time[UNITS_TEXT];
-
-	json_add_count(to, "schema", SCHEMA);
-	json_add_text(to, "time", units_utc(time, f->end_ns));
-	json_add_decimal(to, "interval_s", f->interval_s, 6);
-	json_add_text(to, "device", f->watch->device->name);
-	json_add_text(to, "stage", stage_names[f->watch->stage]);
-	json_add_text(to, "engine", j->run->engine);
-	json_add(to, "ops", ops(j, f, pauses));
-	if (partial)
-		json_add(to, "partial", partial);
-	json_add(to, "in_flight", in_flight(f));
-	json_add_decimal(to, "queue_depth", f->queue_depth, 3);
-	json_add(to, "accounting", json_accounting(&f->accounting));
-	if (f->gone)
-		json_add(to, "gone", json_new_boolean(true));
-	if (f->replaced)
-		json_add(to, "replaced", json_new_boolean(true));
-	return to;
-}
-
-static int json_interval(struct sink *s, const struct frames *interval)
-{
-	struct json *j = (struct json *)s;
-	struct page page CLEANUP(page_close) = { 0 };
-	bool pauses = interval->now && interval->now->idle_gap_ns;
-	int err = page_open(&page);
-
-	for (u32 i = 0; !err && i < interval->n; i++) {
-		struct json_object *o CLEANUP(cleanup_json) = line(j, &interval->f[i], pauses);
-		const char *text = json_line(o);
-
-		if (!text)
-			return -ENOMEM;
-		fprintf(page.f, "%s\n", text);
-	}
-	return err ?: page_write(&page, j->cfg->out);
-}
-
-static int json_summary(struct sink *s, const struct frames *run)
-{
-	(void)s;
-	(void)run;
-	return 0;
-}
-
-const struct sink_ops sink_json = {
-	.name = "json",
-	.open = json_open,
+static const struct sink_ops sink_json = {
 	.interval = json_interval,
-	.summary = json_summary,
+	.summary = sink_without_summary,
 	.close = json_close,
 };
+
+int json_open(const struct run_info *run, FILE *out, bool bins, struct sink **ret)
+{
+	struct json *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		return -ENOMEM;
+	*j = (struct json){ .sink.ops = &sink_json, .run = run, .out = out, .bins = bins };
+	*ret = &j->sink;
+	return 0;
+}

@@ -30,13 +30,13 @@ void text_paint(const struct text *t, FILE *f, enum paint paint)
 		[STALL] = "1;33", [ALARM] = "1;31",
 	};
 
-	if (t->cfg->colour)
+	if (t->look->colour)
 		fprintf(f, "\033[%sm", codes[paint]);
 }
 
 const char *text_name(const struct text *t, char name[TEXT_NAME], const struct watch *w, u32 columns)
 {
-	utf8_for_terminal(name, TEXT_NAME - 16, w->device->name, columns, t->cfg->utf8);
+	utf8_for_terminal(name, TEXT_NAME - 16, w->device->name, columns, t->look->utf8);
 	if (t->stages) {
 		strcat(name, " ");
 		strcat(name, stage_names[w->stage]);
@@ -134,7 +134,7 @@ static void put_distribution(const struct text *t, FILE *f, const struct op_fram
 {
 	fprintf(f, "%*s", TEXT_GUTTER, "");
 	text_paint(t, f, BAR);
-	draw_distribution(f, o, &t->axis, t->columns - TEXT_GUTTER, t->cfg->utf8);
+	draw_distribution(f, o, &t->axis, t->columns - TEXT_GUTTER, t->look->utf8);
 	text_paint(t, f, PLAIN);
 	putc('\n', f);
 }
@@ -143,7 +143,7 @@ static void put_axis(const struct text *t, FILE *f)
 {
 	fprintf(f, "%*s", TEXT_GUTTER, "");
 	text_paint(t, f, DIM);
-	draw_axis(f, &t->axis, t->columns - TEXT_GUTTER, t->cfg->utf8);
+	draw_axis(f, &t->axis, t->columns - TEXT_GUTTER, t->look->utf8);
 	text_paint(t, f, PLAIN);
 	putc('\n', f);
 }
@@ -279,32 +279,10 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 	return 0;
 }
 
-static int text_open(const struct run_info *run, const struct sink_config *cfg, struct sink **ret)
-{
-	struct text *t = calloc(1, sizeof(*t));
-
-	if (!t)
-		return -ENOMEM;
-	*t = (struct text){ .sink.ops = &sink_text, .run = run, .cfg = cfg };
-	t->columns = cfg->columns > TEXT_COLUMNS_MIN ? cfg->columns : TEXT_COLUMNS_MIN;
-	for (u32 i = 1; i < run->n_watches; i++)
-		t->stages = t->stages || run->watches[i].stage != run->watches[0].stage;
-	t->told = calloc(run->n_watches ?: 1, sizeof(*t->told));
-	if (!t->told) {
-		free(t);
-		return -ENOMEM;
-	}
-	*ret = &t->sink;
-	return 0;
-}
-
 static void text_close(struct sink *s)
 {
-	struct text *t = (struct text *)s;
-
-	if (t)
-		free(t->told);
-	free(t);
+	free(((struct text *)s)->told);
+	free(s);
 }
 
 /* One page: the header if it is the first, then what @put makes of the frames, if there are any. */
@@ -321,7 +299,7 @@ static int put_page(struct text *t, const struct frames *frames,
 	t->headed = true;
 	if (frames->n)
 		err = put(t, page.f, frames);
-	return err ?: page_write(&page, t->cfg->out);
+	return err ?: page_write(&page, t->look->out);
 }
 
 static int text_on_interval(struct sink *s, const struct frames *interval)
@@ -337,10 +315,27 @@ static int text_on_summary(struct sink *s, const struct frames *run)
 	return put_page((struct text *)s, run, text_summary);
 }
 
-const struct sink_ops sink_text = {
-	.name = "text",
-	.open = text_open,
+static const struct sink_ops sink_text = {
 	.interval = text_on_interval,
 	.summary = text_on_summary,
 	.close = text_close,
 };
+
+int text_open(const struct run_info *run, const struct look *look, struct sink **ret)
+{
+	struct text *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	*t = (struct text){ .sink.ops = &sink_text, .run = run, .look = look };
+	t->columns = look->columns > TEXT_COLUMNS_MIN ? look->columns : TEXT_COLUMNS_MIN;
+	for (u32 i = 1; i < run->n_watches; i++)
+		t->stages = t->stages || run->watches[i].stage != run->watches[0].stage;
+	t->told = calloc(run->n_watches ?: 1, sizeof(*t->told));
+	if (!t->told) {
+		free(t);
+		return -ENOMEM;
+	}
+	*ret = &t->sink;
+	return 0;
+}

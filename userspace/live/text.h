@@ -3,8 +3,7 @@
 #ifndef SINK_TEXT_H
 #define SINK_TEXT_H
 
-#include "core/sink.h"
-#include "core/text_draw.h"
+#include "live/formats.h"
 
 #define TEXT_GUTTER 8		/* columns of an op's name, left of the figures */
 #define TEXT_COLUMNS_MIN 40
@@ -14,7 +13,7 @@ enum paint { PLAIN, BOLD, DIM, BAR, NOTE, STALL, ALARM };
 struct text {
 	struct sink sink;
 	const struct run_info *run;
-	const struct sink_config *cfg;
+	const struct look *look;
 	u32 columns;
 	bool headed;
 	bool stages;			/* several: the stage belongs to the name of a watch */

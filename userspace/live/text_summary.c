@@ -24,7 +24,7 @@ static void put_device(const struct text *t, FILE *f, const struct device *d)
 	char name[TEXT_NAME], model[3 * sizeof(d->model)], kind[3 * sizeof(d->kind)];
 	char scheduler[3 * sizeof(d->scheduler)], mapper[3 * sizeof(d->mapper)];
 	char size[UNITS_TEXT], facts[1024];
-	bool utf8 = t->cfg->utf8;
+	bool utf8 = t->look->utf8;
 
 	utf8_for_terminal(name, TEXT_NAME, d->name, t->columns - TEXT_GUTTER, utf8);
 	utf8_for_terminal(mapper, sizeof(mapper), d->mapper, DEVICE_NAME_MAX, utf8);
@@ -70,7 +70,7 @@ static void put_devices(const struct text *t, FILE *f)
 	for (u32 i = 0; i < run->n_watches; i++)
 		devices += !i || run->watches[i].device != run->watches[i - 1].device;
 	if (devices > DEVICES_SHOWN) {
-		utf8_for_terminal(name, TEXT_NAME, run->watches[0].device->name, t->columns / 3, t->cfg->utf8);
+		utf8_for_terminal(name, TEXT_NAME, run->watches[0].device->name, t->columns / 3, t->look->utf8);
 		snprintf(say, sizeof(say), "%s, from %s on ('blklat list' shows them)", units_count(count, devices), name);
 		text_say(t, f, "devices", PLAIN, say);
 		return;
@@ -85,7 +85,7 @@ void text_header(const struct text *t, FILE *f)
 	const struct run_info *run = t->run;
 	char memory[UNITS_TEXT], engine[96], name[64], facts[256];
 
-	utf8_for_terminal(engine, sizeof(engine), run->engine, 31, t->cfg->utf8);
+	utf8_for_terminal(engine, sizeof(engine), run->engine, 31, t->look->utf8);
 	snprintf(name, sizeof(name), "blklat %s", run->version);
 	snprintf(facts, sizeof(facts), "engine %s, interval %.6g s, %u bin%s an octave (%.3g %%), %s", engine,
 		 run->interval_s, 1u << run->scale, run->scale ? "s" : "",
@@ -185,7 +185,7 @@ static void put_chart_row(const struct text *t, FILE *f, const struct chart *c, 
 	units_ns(upper, upper_ns);
 	fprintf(f, "%7s - %7s ", lower, upper_ns == UINT64_MAX ? "more" : upper);
 	text_paint(t, f, BAR);
-	draw_bar(f, (double)n / c->most, c->bar_columns, t->cfg->utf8);
+	draw_bar(f, (double)n / c->most, c->bar_columns, t->look->utf8);
 	text_paint(t, f, PLAIN);
 	fprintf(f, " %*s", (int)c->count_columns, units_count(count, n));
 	if (n) {

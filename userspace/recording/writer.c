@@ -2,6 +2,7 @@
 #include "recording/writer.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "recording/file.h"
@@ -30,8 +31,7 @@ u64 recording_least_bytes(u32 n_watches)
 
 static void recording_free(struct recording *r)
 {
-	if (r->also)
-		r->also->ops->close(r->also);
+	sink_close(r->also);
 	free(r);
 }
 
@@ -68,16 +68,15 @@ int recording_open(const struct run_info *run, const struct recording_config *cf
 	struct recording *r = calloc(1, sizeof(*r));
 	int err;
 
-	if (!r)
+	if (!r) {
+		sink_close(cfg->also);
 		return problem_set(p, -ENOMEM, "%s: no memory", cfg->file);
+	}
 	r->sink.ops = &sink_recording;
 	r->run = run;
 	r->file = recording_file_none;
-	err = cfg->also ? cfg->also->open(run, cfg->also_config, &r->also) : 0;
-	if (err)
-		problem_set(p, err, "out of memory");
-	else
-		err = begin(r, cfg, p);
+	r->also = cfg->also;
+	err = begin(r, cfg, p);
 	if (!err) {
 		*ret = &r->sink;
 		return 0;
@@ -173,8 +172,6 @@ static void recording_close(struct sink *s)
 {
 	struct recording *r = (struct recording *)s;
 
-	if (!r)
-		return;
 	recording_uninit(r);
 	recording_file_close(&r->file, !r->err);
 	recording_free(r);
@@ -198,18 +195,7 @@ u64 recording_intervals(const struct sink *s)
 	return rows > 0 ? rows - 1 : 0;
 }
 
-/* It takes more than a format does: recording_open() makes it. */
-static int recording_no_format(const struct run_info *run, const struct sink_config *cfg, struct sink **ret)
-{
-	(void)run;
-	(void)cfg;
-	(void)ret;
-	return -EOPNOTSUPP;
-}
-
 static const struct sink_ops sink_recording = {
-	.name = "recording",
-	.open = recording_no_format,
 	.interval = recording_interval,
 	.summary = recording_summary,
 	.close = recording_close,

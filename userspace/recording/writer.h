@@ -17,8 +17,7 @@ struct recording_config {
 	 * intervals are merged to coarser time, then dropped.
 	 */
 	u64 max_bytes;
-	const struct sink_ops *also;	/* to show meanwhile what is recorded, or NULL */
-	const struct sink_config *also_config;
+	struct sink *also;	/* to show meanwhile what is recorded, or NULL; the recording's to close, also if it fails to open */
 };
 
 /* Least max_bytes for @n_watches, so that some hundred intervals fit. */

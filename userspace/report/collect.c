@@ -28,9 +28,7 @@ static void collect_close(struct sink *s)
 	free(s);
 }
 
-/* Where it collects into is no matter of a format, so it is not opened as those are. */
 static const struct sink_ops collect_ops = {
-	.name = "collect",
 	.interval = collect_interval,
 	.summary = collect_summary,
 	.close = collect_close,

@@ -3,17 +3,17 @@
 #ifndef SINK_COMPARE_H
 #define SINK_COMPARE_H
 
-#include "core/sink.h"
+#include "core/text_draw.h"
 #include "report/comparison.h"
 
-/* A table at most cfg->columns wide, with the shape of each distribution. */
-int compare_text(const struct comparison *c, const struct sink_config *cfg);
+/* A table at most look->columns wide, with the shape of each distribution. */
+int compare_text(const struct comparison *c, const struct look *look);
 
 /* One object on one line; its keys are described in blklat(8). */
-int compare_json(const struct comparison *c, const struct sink_config *cfg);
+int compare_json(const struct comparison *c, FILE *out);
 
 /* A table for each op, as GitHub draws them. */
-int compare_markdown(const struct comparison *c, const struct sink_config *cfg);
+int compare_markdown(const struct comparison *c, FILE *out);
 
 /* The columns between the name and KS, as all of them print: */
 struct compare_cell {

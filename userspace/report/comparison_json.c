@@ -129,7 +129,7 @@ static struct json_object *document(const struct comparison *c)
 	return to;
 }
 
-int compare_json(const struct comparison *c, const struct sink_config *cfg)
+int compare_json(const struct comparison *c, FILE *out)
 {
 	struct json_object *o CLEANUP(cleanup_json) = document(c);
 	struct page page CLEANUP(page_close) = { 0 };
@@ -139,5 +139,5 @@ int compare_json(const struct comparison *c, const struct sink_config *cfg)
 	if (err)
 		return err;
 	fprintf(page.f, "%s\n", text);
-	return page_write(&page, cfg->out);
+	return page_write(&page, out);
 }

@@ -94,7 +94,7 @@ static void put_judgement(FILE *f, const struct judgement *j)
 	putc('\n', f);
 }
 
-int compare_markdown(const struct comparison *c, const struct sink_config *cfg)
+int compare_markdown(const struct comparison *c, FILE *out)
 {
 	struct page page CLEANUP(page_close) = { 0 };
 	int err = page_open(&page);
@@ -106,5 +106,5 @@ int compare_markdown(const struct comparison *c, const struct sink_config *cfg)
 	comparison_unpaired(c, put_unpaired, page.f);
 	for (u32 i = 0; i < c->n_judgements; i++)
 		put_judgement(page.f, &c->judgements[i]);
-	return page_write(&page, cfg->out);
+	return page_write(&page, out);
 }

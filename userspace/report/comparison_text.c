@@ -23,7 +23,7 @@
 
 struct table {
 	const struct comparison *c;
-	const struct sink_config *cfg;
+	const struct look *look;
 	FILE *f;
 	u32 columns;
 	struct axis axis;
@@ -31,7 +31,7 @@ struct table {
 
 static void paint(const struct table *t, const char *code)
 {
-	if (t->cfg->colour)
+	if (t->look->colour)
 		fprintf(t->f, "\033[%sm", code);
 }
 
@@ -42,7 +42,7 @@ static void put_name(const struct table *t, const char *name, u32 columns)
 	char cut[NAME + 1];
 
 	snprintf(cut, sizeof(cut), "%s", name);
-	utf8_for_terminal(clean, sizeof(clean), cut, columns, t->cfg->utf8);
+	utf8_for_terminal(clean, sizeof(clean), cut, columns, t->look->utf8);
 	fputs(clean, t->f);
 }
 
@@ -106,7 +106,7 @@ static void put_figures(const struct table *t, const struct compared *c, u32 num
 		fprintf(t->f, "%*s", CELL, compare_cells[i].text(text, compare_cells[i].value(c)));
 	fprintf(t->f, "\n%*s", GUTTER, "");
 	paint(t, "36");
-	draw_distribution(t->f, c->o, &t->axis, t->columns - GUTTER, t->cfg->utf8);
+	draw_distribution(t->f, c->o, &t->axis, t->columns - GUTTER, t->look->utf8);
 	paint(t, "0");
 	putc('\n', t->f);
 }
@@ -192,7 +192,7 @@ static void put_all(struct table *t)
 		put_group(t, &t->c->groups[i]);
 	if (t->c->n_groups) {
 		fprintf(t->f, "%*s", GUTTER, "");
-		draw_axis(t->f, &t->axis, t->columns - GUTTER, t->cfg->utf8);
+		draw_axis(t->f, &t->axis, t->columns - GUTTER, t->look->utf8);
 		putc('\n', t->f);
 	}
 	comparison_unpaired(t->c, put_unpaired, t);
@@ -202,15 +202,15 @@ static void put_all(struct table *t)
 		put_judgement(t, &t->c->judgements[i]);
 }
 
-int compare_text(const struct comparison *c, const struct sink_config *cfg)
+int compare_text(const struct comparison *c, const struct look *look)
 {
 	struct page page CLEANUP(page_close) = { 0 };
-	struct table t = { .c = c, .cfg = cfg, .columns = cfg->columns < COLUMNS_MIN ? COLUMNS_MIN : cfg->columns };
+	struct table t = { .c = c, .look = look, .columns = look->columns < COLUMNS_MIN ? COLUMNS_MIN : look->columns };
 	int err = page_open(&page);
 
 	if (err)
 		return err;
 	t.f = page.f;
 	put_all(&t);
-	return page_write(&page, cfg->out);
+	return page_write(&page, look->out);
 }

@@ -67,7 +67,7 @@ static int describe(struct service *s)
 void service_close_sinks(struct service *s)
 {
 	for (u32 i = 0; i < s->cfg->n_sinks; i++) {
-		s->cfg->sinks[i].ops->close(s->sinks[i]);
+		sink_close(s->sinks[i]);
 		s->sinks[i] = NULL;
 	}
 }
@@ -79,7 +79,7 @@ static int open_sinks(struct service *s)
 	service_close_sinks(s);
 	s->skipped_before = 0;
 	for (u32 i = 0; !err && i < s->cfg->n_sinks; i++)
-		err = s->cfg->sinks[i].ops->open(&s->info, &s->cfg->sinks[i].cfg, &s->sinks[i]);
+		err = s->cfg->sinks[i]->open(s->cfg->sinks[i], &s->info, &s->sinks[i]);
 	return err;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "service/prometheus_families.h"
@@ -11,6 +12,7 @@
 #include "util/realtime.h"
 
 struct prometheus {
+	struct sink_source source;
 	struct prometheus_config cfg;
 	pthread_mutex_t lock;		/* of 'now' alone, for as long as it takes to take or change it */
 	struct totals *now;
@@ -28,27 +30,6 @@ struct capture_sink {
 	const struct run_info *run;
 	u64 number;
 };
-
-int prometheus_new(const struct prometheus_config *cfg, struct prometheus **ret)
-{
-	struct prometheus *p;
-
-	if (cfg->schema > BLKLAT_SCALE_MAX || cfg->classic_schema > BLKLAT_SCALE_MAX)
-		return -EINVAL;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	p->cfg = *cfg;
-	p->scale = cfg->schema > cfg->classic_schema ? cfg->schema : cfg->classic_schema;
-	p->now = totals_new();
-	if (!p->now) {
-		free(p);
-		return -ENOMEM;
-	}
-	realtime_lock_init(&p->lock);
-	*ret = p;
-	return 0;
-}
 
 void prometheus_free(struct prometheus *p)
 {
@@ -97,9 +78,25 @@ static int advance(struct capture_sink *c, const struct frames *frames)
 	return 0;
 }
 
-static int prometheus_open(const struct run_info *run, const struct sink_config *cfg, struct sink **ret)
+static int prometheus_interval(struct sink *s, const struct frames *interval)
 {
-	struct prometheus *p = cfg->prometheus;
+	return advance((struct capture_sink *)s, interval);
+}
+
+static void prometheus_close(struct sink *s)
+{
+	free(s);
+}
+
+static const struct sink_ops sink_prometheus = {
+	.interval = prometheus_interval,
+	.summary = sink_without_summary,
+	.close = prometheus_close,
+};
+
+static int prometheus_open(struct sink_source *of, const struct run_info *run, struct sink **ret)
+{
+	struct prometheus *p = (struct prometheus *)of;
 	struct capture_sink *c = calloc(1, sizeof(*c));
 	int err;
 
@@ -117,21 +114,31 @@ static int prometheus_open(const struct run_info *run, const struct sink_config 
 	return 0;
 }
 
-static int prometheus_interval(struct sink *s, const struct frames *interval)
+int prometheus_new(const struct prometheus_config *cfg, struct prometheus **ret)
 {
-	return advance((struct capture_sink *)s, interval);
-}
+	struct prometheus *p;
 
-static int prometheus_summary(struct sink *s, const struct frames *run)
-{
-	(void)s;
-	(void)run;
+	if (cfg->schema > BLKLAT_SCALE_MAX || cfg->classic_schema > BLKLAT_SCALE_MAX)
+		return -EINVAL;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->source.open = prometheus_open;
+	p->cfg = *cfg;
+	p->scale = cfg->schema > cfg->classic_schema ? cfg->schema : cfg->classic_schema;
+	p->now = totals_new();
+	if (!p->now) {
+		free(p);
+		return -ENOMEM;
+	}
+	realtime_lock_init(&p->lock);
+	*ret = p;
 	return 0;
 }
 
-static void prometheus_close(struct sink *s)
+struct sink_source *prometheus_source(struct prometheus *p)
 {
-	free(s);
+	return &p->source;
 }
 
 int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE *out)
@@ -154,11 +161,3 @@ int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE 
 		return errno ? -errno : -EIO;
 	return 0;
 }
-
-const struct sink_ops sink_prometheus = {
-	.name = "prometheus",
-	.open = prometheus_open,
-	.interval = prometheus_interval,
-	.summary = prometheus_summary,
-	.close = prometheus_close,
-};

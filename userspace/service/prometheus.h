@@ -16,6 +16,8 @@
 
 #include "core/sink.h"
 
+#include <stdio.h>
+
 enum prometheus_format {
 	PROMETHEUS_PROTOBUF,	/* delimited io.prometheus.client.MetricFamily */
 	PROMETHEUS_OPENMETRICS,	/* OpenMetrics text 1.0.0 */
@@ -64,11 +66,10 @@ int prometheus_new(const struct prometheus_config *cfg, struct prometheus **ret)
 void prometheus_free(struct prometheus *p);	/* after its sink, and when nobody renders; takes NULL */
 
 /*
- * A capture's end of it: sink_config.prometheus says where its intervals are added. When the capture
- * is coarser than the schemas asked for, they are lowered, for good: merging is exact, the reverse
- * can't be done. A failing interval (-ENOMEM) leaves the totals as they were.
+ * Where a capture adds its intervals. When it is coarser than the schemas asked for, they are lowered, for good: merging is
+ * exact, the reverse can't be done. A failing interval (-ENOMEM) leaves the totals as they were.
  */
-extern const struct sink_ops sink_prometheus;
+struct sink_source *prometheus_source(struct prometheus *p);
 
 /* Adds the time that a read of the counters took; shows with the next interval. Of the thread that captures. */
 void prometheus_drained(struct prometheus *p, u64 ns);

@@ -9,6 +9,8 @@
 #include "service/prometheus.h"
 #include "service/prometheus_totals.h"
 
+#include <stdio.h>
+
 enum family_type {
 	FAMILY_COUNTER,		/* samples end in _total */
 	FAMILY_GAUGE,

@@ -25,6 +25,7 @@ struct held {
 };
 
 struct relay {
+	struct sink_source source;
 	struct channel *to;
 	u64 drain_ns;		/* not told yet */
 	const struct run_info *run;	/* of the sink that is open; NULL: none */
@@ -36,17 +37,6 @@ struct relay_sink {
 	struct sink sink;
 	struct relay *r;
 };
-
-int relay_new(struct channel *to, struct relay **ret)
-{
-	struct relay *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		return -ENOMEM;
-	r->to = to;
-	*ret = r;
-	return 0;
-}
 
 static void forget(struct relay *r)
 {
@@ -177,9 +167,37 @@ static int describe_anew(struct relay *r, const struct frames *fs)
 
 /* --- the sink --------------------------------------------------------------------------------- */
 
-static int relay_open(const struct run_info *run, const struct sink_config *cfg, struct sink **ret)
+static int relay_interval(struct sink *s, const struct frames *fs)
 {
-	struct relay *r = cfg->relay;
+	struct relay *r = ((struct relay_sink *)s)->r;
+	u64 mono_ns = now_ns();
+	int err = is_told(r, fs) ? 0 : describe_anew(r, fs);
+
+	if (err)
+		return err;
+	if (channel_waiting(r->to) > RELAY_HOLD)
+		return hold(r, fs, mono_ns);
+	return let_go(r) ?: post(r, fs, 1, mono_ns);
+}
+
+static void relay_close(struct sink *sink)
+{
+	struct relay_sink *s = (struct relay_sink *)sink;
+
+	let_go(s->r);	/* nobody is left to be told that it failed */
+	s->r->run = NULL;
+	free(s);
+}
+
+static const struct sink_ops sink_relay = {
+	.interval = relay_interval,
+	.summary = sink_without_summary,
+	.close = relay_close,
+};
+
+static int relay_open(struct sink_source *of, const struct run_info *run, struct sink **ret)
+{
+	struct relay *r = (struct relay *)of;
 	struct relay_sink *s = calloc(1, sizeof(*s));
 	int err;
 
@@ -197,44 +215,22 @@ static int relay_open(const struct run_info *run, const struct sink_config *cfg,
 	return 0;
 }
 
-static int relay_interval(struct sink *s, const struct frames *fs)
+int relay_new(struct channel *to, struct relay **ret)
 {
-	struct relay *r = ((struct relay_sink *)s)->r;
-	u64 mono_ns = now_ns();
-	int err = is_told(r, fs) ? 0 : describe_anew(r, fs);
+	struct relay *r = calloc(1, sizeof(*r));
 
-	if (err)
-		return err;
-	if (channel_waiting(r->to) > RELAY_HOLD)
-		return hold(r, fs, mono_ns);
-	return let_go(r) ?: post(r, fs, 1, mono_ns);
-}
-
-static int relay_summary(struct sink *s, const struct frames *run)
-{
-	(void)s;
-	(void)run;
+	if (!r)
+		return -ENOMEM;
+	r->source.open = relay_open;
+	r->to = to;
+	*ret = r;
 	return 0;
 }
 
-static void relay_close(struct sink *sink)
+struct sink_source *relay_source(struct relay *r)
 {
-	struct relay_sink *s = (struct relay_sink *)sink;
-
-	if (!s)
-		return;
-	let_go(s->r);	/* nobody is left to be told that it failed */
-	s->r->run = NULL;
-	free(s);
+	return &r->source;
 }
-
-const struct sink_ops sink_relay = {
-	.name = "relay",
-	.open = relay_open,
-	.interval = relay_interval,
-	.summary = relay_summary,
-	.close = relay_close,
-};
 
 void relay_drained(struct relay *r, u64 ns)
 {

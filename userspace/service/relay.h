@@ -31,8 +31,8 @@ struct relay;
 int relay_new(struct channel *to, struct relay **ret);
 void relay_free(struct relay *r);	/* after its sink; takes NULL */
 
-/* sink_config.relay says which. An interval fails with -ENOMEM, or with what channel_post() returns. */
-extern const struct sink_ops sink_relay;
+/* Where its intervals come from. One fails with -ENOMEM, or with what channel_post() returns. */
+struct sink_source *relay_source(struct relay *r);
 
 /* A read of the counters took so long: goes with the next interval. */
 void relay_drained(struct relay *r, u64 ns);
@@ -46,10 +46,7 @@ int relay_stop(struct relay *r, const char *why);
 
 struct relayed_config {
 	u32 n_sinks;
-	struct relayed_sink {
-		const struct sink_ops *ops;
-		struct sink_config cfg;
-	} sinks[RELAYED_SINKS_MAX];
+	struct sink_source *sinks[RELAYED_SINKS_MAX];
 	/* Before an interval's sinks: it ended at @mono_ns, it stands for @reads of the counters, which took @drain_ns. */
 	void (*interval)(void *into, u64 mono_ns, u64 reads, u64 drain_ns);
 	void (*stopped)(void *into, const char *why);

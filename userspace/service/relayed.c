@@ -27,7 +27,7 @@ int relayed_new(const struct relayed_config *cfg, struct relayed **ret)
 static void close_sinks(struct relayed *r)
 {
 	for (u32 i = 0; i < r->cfg->n_sinks; i++) {
-		r->cfg->sinks[i].ops->close(r->sinks[i]);
+		sink_close(r->sinks[i]);
 		r->sinks[i] = NULL;
 	}
 }
@@ -72,7 +72,7 @@ static int take_open(struct relayed *r, struct wire_in *bytes)
 	close_sinks(r);
 	err = take_run(r, bytes);
 	for (u32 i = 0; !err && i < r->cfg->n_sinks; i++)
-		err = r->cfg->sinks[i].ops->open(&r->run.info, &r->cfg->sinks[i].cfg, &r->sinks[i]);
+		err = r->cfg->sinks[i]->open(r->cfg->sinks[i], &r->run.info, &r->sinks[i]);
 	return err;
 }
 

@@ -44,10 +44,7 @@ struct service_config {
 	const char *version;
 	struct service_hooks hooks;
 	u32 n_sinks;
-	struct service_sink {
-		const struct sink_ops *ops;
-		struct sink_config cfg;
-	} sinks[SERVICE_SINKS_MAX];
+	struct sink_source *sinks[SERVICE_SINKS_MAX];
 };
 
 struct service;

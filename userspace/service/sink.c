@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json_lines.h"
 #include "service/event.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -27,31 +28,10 @@ struct board_sink {
 	u64 skipped;			/* the most that were unexplained so far */
 };
 
-void poster_init(struct poster *p, struct board *board, double history_s, bool bins)
-{
-	*p = (struct poster){ .board = board, .history_s = history_s, .bins = bins };
-	p->start_mono_ns = clock_ns(CLOCK_MONOTONIC);
-	p->start_wall_ns = clock_ns(CLOCK_REALTIME);
-	snprintf(p->boot, sizeof(p->boot), "%llx", (u64)p->start_wall_ns);
-}
-
-static int board_open(const struct run_info *run, const struct sink_config *cfg, struct sink **ret)
-{
-	struct board_sink *b = calloc(1, sizeof(*b));
-
-	if (!b)
-		return -ENOMEM;
-	*b = (struct board_sink){ .sink.ops = &sink_board, .poster = cfg->poster, .run = run };
-	*ret = &b->sink;
-	return 0;
-}
-
 static void board_close(struct sink *s)
 {
 	struct board_sink *b = (struct board_sink *)s;
 
-	if (!b)
-		return;
 	free(b->shown);
 	free(b);
 }
@@ -129,22 +109,18 @@ static void remember(struct board_sink *b, const struct frames *fs)
 	}
 }
 
-/* The same text as 'blklat live --format json' prints, by the same sink. */
+/* The same text as 'blklat live --format json' prints. */
 static struct blob *snapshot(const struct board_sink *b, const struct frames *fs)
 {
-	struct sink_config cfg = { .bins = b->poster->bins };
-	struct sink *json = NULL;
 	char *text = NULL;
 	size_t len = 0;
+	FILE *to = open_memstream(&text, &len);
 	int err;
 
-	cfg.out = open_memstream(&text, &len);
-	if (!cfg.out)
+	if (!to)
 		return NULL;
-	err = sink_json.open(b->run, &cfg, &json);
-	err = err ?: json->ops->interval(json, fs);
-	sink_json.close(json);
-	if (fclose(cfg.out) || err) {
+	err = json_lines_print(to, b->run, fs, b->poster->bins);
+	if (fclose(to) || err) {
 		free(text);
 		return NULL;
 	}
@@ -182,17 +158,27 @@ static int board_interval(struct sink *s, const struct frames *fs)
 	return 0;
 }
 
-static int board_summary(struct sink *s, const struct frames *run)
+static const struct sink_ops sink_board = {
+	.interval = board_interval,
+	.summary = sink_without_summary,
+	.close = board_close,
+};
+
+static int board_open(struct sink_source *of, const struct run_info *run, struct sink **ret)
 {
-	(void)s;
-	(void)run;
+	struct board_sink *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
+	*b = (struct board_sink){ .sink.ops = &sink_board, .poster = (struct poster *)of, .run = run };
+	*ret = &b->sink;
 	return 0;
 }
 
-const struct sink_ops sink_board = {
-	.name = "board",
-	.open = board_open,
-	.interval = board_interval,
-	.summary = board_summary,
-	.close = board_close,
-};
+void poster_init(struct poster *p, struct board *board, double history_s, bool bins)
+{
+	*p = (struct poster){ .source.open = board_open, .board = board, .history_s = history_s, .bins = bins };
+	p->start_mono_ns = clock_ns(CLOCK_MONOTONIC);
+	p->start_wall_ns = clock_ns(CLOCK_REALTIME);
+	snprintf(p->boot, sizeof(p->boot), "%llx", (u64)p->start_wall_ns);
+}

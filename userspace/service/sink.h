@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The sink that posts on a board (sink_config.board): each interval as JSON, made once for all who will
+ * The sink that posts on a board: each interval as JSON, made once for all who will
  * read it, what devices there are whenever they change, and losses.
  */
 #ifndef SERVE_SINK_H
@@ -11,6 +11,7 @@
 
 /* What is the same for all captures that a service makes; borrowed for its life. */
 struct poster {
+	struct sink_source source;
 	struct board *board;
 	double history_s;
 	bool bins;			/* /api/snapshot has every bin, as with --bins */
@@ -21,7 +22,5 @@ struct poster {
 };
 
 void poster_init(struct poster *p, struct board *board, double history_s, bool bins);
-
-extern const struct sink_ops sink_board;
 
 #endif
