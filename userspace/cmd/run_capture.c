@@ -138,7 +138,7 @@ int run_capture_begin(struct run_capture *r, const struct capture_options *o, st
 	return begin(r, engine);
 }
 
-static void print_gone(const struct device *d, bool replaced)
+void print_gone(const struct device *d, bool replaced)
 {
 	fprintf(stderr, "blklat: %s went away%s\n", d->name, replaced ? ", and another one was in its place before that was "
 		"seen: some of its last IOs may be that one's" : "");

@@ -35,6 +35,9 @@ struct run_capture {
  */
 int run_capture_begin(struct run_capture *r, const struct capture_options *o, struct child *child, const char *who);
 
+/* Tells that a watched device is there no more; @replaced as in struct watch_counts. */
+void print_gone(const struct device *d, bool replaced);
+
 /* Runs the loop into @sink, and the child meanwhile. */
 enum loop_end run_capture_loop(struct run_capture *r, struct sink *sink, struct problem *p);
 

@@ -1,33 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* blklat serve: watch devices as a service; Prometheus and a browser come and look. */
 #include <errno.h>
-#include <malloc.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/ends.h"
-#include "cmd/run_capture.h"
-#include "cmd/serve_devices.h"
-#include "cmd/serve_web.h"
+#include "cmd/serve_life.h"
 #include "service/prometheus.h"
-#include "service/relay.h"
-#include "service/service.h"
-#include "service/wait.h"
 #include "util/cleanup.h"
-#include "util/clock.h"
-#include "util/confine.h"
-#include "util/limits.h"
-#include "util/notify.h"
 #include "util/parse.h"
-#include "util/realtime.h"
-#include "util/stream.h"
 
 #define LISTEN "127.0.0.1:9834"
 #define HISTORY_S 300
-#define USER "nobody"
-#define MODULE "/dev/blklat"	/* that it is opened by */
-#define HEAP_KEEPS (1 << 20)	/* bytes */
 
 enum {
 	KEY_LISTEN = OPTIONS_LONG,
@@ -36,34 +18,6 @@ enum {
 	KEY_WEB_CONFIG,
 	KEY_BINS,
 	KEY_USER,
-};
-
-struct serve_options {
-	struct capture_options capture;
-	struct address address;
-	int schema;
-	double history_s;
-	const char *web_file;
-	bool bins;
-	const char *user;	/* NULL: not given */
-};
-
-struct serve {
-	const struct serve_options *o;
-	const char *who;
-	struct serve_devices devices;
-	struct confine confine;
-	struct notify notify;
-	struct serve_web web;
-	struct web_config web_config;	/* as read at the start */
-	struct address address;
-	int listen_fd;			/* -1: none, or the server's */
-	struct user user;		/* that the server becomes, if root started it */
-	struct serve_server server;
-	struct relay *relay;
-	struct scout_config scout;
-	struct service_config config;
-	struct service *service;
 };
 
 static const char *const shared[] = {
@@ -78,7 +32,7 @@ static const struct argp_option own[] = {
 	{ "prom-schema", KEY_PROM_SCHEMA, "N", 0, "Buckets an octave of native histograms: 2^N, N 0 to 6 (default 3)", 0 },
 	{ "history", KEY_HISTORY, "S", 0, "Seconds that the live page can look back (default 300)", 0 },
 	{ "bins", KEY_BINS, NULL, 0, "/api/snapshot: every bin of the histogram too", 0 },
-	{ "user", KEY_USER, "NAME", 0, "Started by root: who the process is that talks to the network (default " USER ")", 0 },
+	{ "user", KEY_USER, "NAME", 0, "Started by root: who the process is that talks to the network (default " SERVE_USER ")", 0 },
 	{ 0 },
 };
 
@@ -105,312 +59,6 @@ static int take(int key, const char *value, void *into, struct problem *p)
 	default:
 		return capture_options_take(&o->capture, key == ARGP_KEY_ARG ? 'd' : key, value, p);
 	}
-}
-
-/* --- what the service tells ----------------------------------------------------------------- */
-
-static void on_gone(void *serve, const struct device *d, bool replaced)
-{
-	(void)serve;
-	fprintf(stderr, "blklat: %s went away%s\n", d->name, replaced ? ", and another one was in its place before that was "
-		"seen: some of its last IOs may be that one's" : "");
-}
-
-static void on_came(void *serve, const struct device *d)
-{
-	(void)serve;
-	fprintf(stderr, "blklat: %s is watched now\n", d->name);
-}
-
-static void on_joined(void *serve, u64 gap_ns)
-{
-	(void)serve;
-	fprintf(stderr, "blklat: one capture of all devices takes over; IOs that ended within %llu us in between are in no "
-			"figure\n", (gap_ns + 999) / 1000);
-}
-
-static void on_failed(void *serve, const struct problem *p)
-{
-	struct serve *s = serve;
-
-	command_fail(s->who, 0, p);
-}
-
-static void on_stopped(void *serve, const char *why)
-{
-	struct serve *s = serve;
-
-	relay_stop(s->relay, why);
-	fprintf(stderr, "blklat: the capture has stopped: %s\n", why);
-	notify_send(&s->notify, "STATUS=The capture has stopped");
-}
-
-static void on_drained(void *serve, u64 ns)
-{
-	struct serve *s = serve;
-
-	relay_drained(s->relay, ns);
-}
-
-/* While the server is stuck the service is not well either. */
-static void on_beat(void *serve)
-{
-	struct serve *s = serve;
-
-	if (serve_server_alive(&s->server))
-		notify_send(&s->notify, "WATCHDOG=1");
-}
-
-/* --- the web server -------------------------------------------------------------------------- */
-
-/*
- * Before the first capture is opened, so that the server has nothing of any, and before the service manager is
- * connected to. It begins to serve when the captures have begun.
- */
-static int start_server(struct serve *s, struct problem *p)
-{
-	const struct serve_options *o = s->o;
-	const struct serve_server_config cfg = {
-		.who = s->who,
-		.user = s->user.name ? &s->user : NULL,
-		.address = s->address,
-		.listen_fd = s->listen_fd,
-		.interval_s = o->capture.interval_s,
-		.history_s = o->history_s,
-		.schema = o->schema,
-		.bins = o->bins,
-	};
-	int err = serve_server_start(&cfg, &s->server, p);
-
-	cleanup_close(&s->listen_fd);
-	s->listen_fd = -1;
-	if (err)
-		return err;
-	err = relay_new(s->server.channel, &s->relay);
-	return err ? problem_set(p, err, "could not begin: %s", strerror(-err)) : 0;
-}
-
-/* What the server can't use of --web-config it tells itself. */
-static int begin_to_serve(struct serve *s, struct problem *p)
-{
-	int err = channel_start(s->server.channel);
-
-	err = err ?: serve_server_tell(&s->server, &s->web_config) ?: serve_server_wait(&s->server);
-	if (err && !serve_server_ended(&s->server, p))
-		problem_set(p, err, "the web server could not be started: %s", strerror(-err));
-	return err;
-}
-
-static void on_reload(void *serve)
-{
-	struct serve *s = serve;
-	char text[64];
-
-	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu", now_ns() / 1000);
-	notify_send(&s->notify, text);
-	serve_web_reload(&s->web);
-}
-
-static void warn_of_exposure(const struct serve *s)
-{
-	char text[ADDRESS_TEXT];
-
-	if (address_is_loopback(&s->address))
-		return;
-	address_text(text, &s->address);
-	if (!s->web_config.n_users)
-		fprintf(stderr, "blklat: warning: whoever reaches %s can read all of this; --web-config asks for a password\n",
-			text);
-	else if (!s->web_config.cert)
-		fprintf(stderr, "blklat: warning: passwords for %s go over the network as they are; --web-config can have "
-				"TLS\n", text);
-}
-
-/* --- life ------------------------------------------------------------------------------------ */
-
-static void on_privileged(void *serve, bool begins)
-{
-	struct serve *s = serve;
-
-	if (begins)
-		confine_raise(&s->confine);
-	else
-		confine_lower(&s->confine);
-}
-
-static void tell_waiting(const struct problem *p)
-{
-	fprintf(stderr, "blklat: waiting: %s\n", p->text);
-}
-
-static void tell_status(const struct serve *s, const char *before)
-{
-	char status[512], text[600];
-
-	serve_devices_status(&s->devices, status, sizeof(status));
-	snprintf(text, sizeof(text), "%sSTATUS=%s", before, status);
-	notify_send(&s->notify, text);
-}
-
-static int on_find(void *serve, const struct device_table *t, struct watch **ret, u32 *ret_n, struct problem *p)
-{
-	struct serve *s = serve;
-	u32 waited = s->devices.n_waits;
-	int err = serve_devices_find(&s->devices, t, ret, ret_n, p);
-
-	if (s->devices.n_waits != waited)
-		tell_status(s, "");
-	return err;
-}
-
-static void serve_end(struct serve *s)
-{
-	serve_server_leave(&s->server);
-	serve_web_uninit(&s->web);
-	service_close(s->service);
-	relay_free(s->relay);
-	serve_server_end(&s->server);
-	web_config_free(&s->web_config);
-	cleanup_close(&s->listen_fd);
-	notify_uninit(&s->notify);
-	serve_devices_uninit(&s->devices);
-}
-
-/* Who is to talk to the network. */
-static int find_user(struct serve *s, struct problem *p)
-{
-	const char *name = s->o->user;
-
-	if (!geteuid())
-		return user_find(name ? name : USER, &s->user, p);
-	return name ? problem_set(p, -EINVAL, "--user '%.60s': only root can have the web server be another user", name) : 0;
-}
-
-/* What can be wrong with the command line. */
-static int prepare(struct serve *s, struct problem *p)
-{
-	const struct serve_options *o = s->o;
-	int err = find_user(s, p);
-
-	if (!err && o->web_file)
-		err = web_config_read(&s->web_config, o->web_file, p);
-	if (err)
-		return err;
-	s->listen_fd = address_listen(&s->address, p);
-	return s->listen_fd < 0 ? s->listen_fd : 0;
-}
-
-static void configure(struct serve *s, const struct capture_ops *engine)
-{
-	const struct capture_options *o = &s->o->capture;
-
-	s->scout = (struct scout_config){
-		.engine = engine,
-		.capture = { .scale = o->scale, .max_memory = o->max_memory, .max_bios = o->max_bios, .replay_file = o->replay },
-		.find = on_find,
-		.privileged = on_privileged,
-		.into = s,
-	};
-	s->config = (struct service_config){
-		.interval_s = o->interval_s,
-		.percentiles = &o->percentiles,
-		.scout = &s->scout,
-		.follow = s->devices.follow,
-		.beat_ns = s->notify.watchdog_ns / 3,
-		.lifeline = s->server.process,
-		.version = BLKLAT_VERSION,
-		.hooks = { on_gone, on_came, on_joined, on_failed, on_stopped, on_reload, on_beat, on_drained, s },
-		.n_sinks = 1,
-		.sinks = { relay_source(s->relay) },
-	};
-}
-
-/* An end by a signal comes, and no message is worth an interval. */
-static int hold_up_nothing(struct serve *s, struct problem *p)
-{
-	sigset_t ends;
-
-	streams_drop_errors();
-	service_wait_signals_of_end(&ends);
-	return ends_begin(s->who, &ends, true, p);
-}
-
-static int serve(struct serve *s, struct problem *p)
-{
-	/* The thread that captures, from here on: loading programs was no matter of time, and took some. */
-	int late = realtime_begin();
-	char text[ADDRESS_TEXT];
-	int err = confine(&s->confine, p);
-
-	s->config.realtime = !late;
-	err = err ?: hold_up_nothing(s, p) ?: begin_to_serve(s, p);
-	if (err)
-		return err;
-	fprintf(stderr, "blklat: listening on %s://%s/\n", s->web_config.cert ? "https" : "http", address_text(text, &s->address));
-	warn_of_exposure(s);
-	if (!s->confine.filtered)
-		fputs("blklat: warning: this kernel has no filter of system calls (seccomp)\n", stderr);
-	if (late && !s->o->capture.replay)
-		fprintf(stderr, "blklat: warning: no real-time priority (%s): while all CPUs are busy, intervals may end late\n",
-			strerror(-late));
-	tell_status(s, "READY=1\n");
-	err = service_run(s->service, p);
-	notify_send(&s->notify, "STOPPING=1");
-	if (err == -ENOBUFS)
-		return problem_set(p, err, "the web server has taken nothing for too long, and there is no room left");
-	return err || !serve_server_ended(&s->server, p) ? err : -ECHILD;
-}
-
-/*
- * Each capture that is opened reads the kernel's type information, some MB that are not needed again. What is as
- * large is to be mapped by itself and given back when it is freed, and the heap not to keep what it gets back. libc would
- * rather keep more after each; and malloc_trim() locks the heap for ms, under the thread that captures.
- */
-static void give_memory_back(void)
-{
-	mallopt(M_MMAP_THRESHOLD, HEAP_KEEPS);
-	mallopt(M_TRIM_THRESHOLD, HEAP_KEEPS);
-}
-
-static int begin(struct serve *s)
-{
-	const struct capture_options *o = &s->o->capture;
-	const struct capture_ops *engine = &capture_replay;
-	struct problem p;
-	int err;
-
-	give_memory_back();
-	err = prepare(s, &p);
-	if (err)
-		return command_fail(s->who, err == -EINVAL ? STATUS_USAGE : STATUS_FAILED, &p);
-	err = o->replay ? 0 : run_capture_engine(o, &engine, &p);
-	if (err)
-		return command_fail(s->who, o->engine ? STATUS_USAGE : run_capture_status_of(engine, err), &p);
-	err = start_server(s, &p);
-	if (err)
-		return command_fail(s->who, STATUS_FAILED, &p);
-	notify_init(&s->notify);
-	s->web.who = s->who;
-	s->web.file = s->o->web_file;
-	s->web.server = &s->server;
-	s->web.notify = &s->notify;
-	err = serve_devices_init(&s->devices, &o->wanted, o->replay ? NULL : tell_waiting, &p);
-	if (err)
-		return command_fail(s->who, serve_devices_exit(engine, err), &p);
-	s->confine.keep_capture = s->devices.follow;
-	s->confine.writes_to = engine == &capture_kmod ? MODULE : NULL;
-	configure(s, engine);
-	limits_raise_files();
-	/* What is replayed may come from a pipe, and until it is there a signal ends us as it does any program. */
-	if (!o->replay)
-		service_signals_block();
-	err = service_open(&s->config, &s->service, &p);
-	service_signals_block();
-	if (err)
-		return command_fail(s->who, serve_devices_exit(engine, err), &p);
-	if (!serve(s, &p))
-		return STATUS_DONE;
-	return p.text[0] ? command_fail(s->who, STATUS_FAILED, &p) : STATUS_FAILED;
 }
 
 static int init(struct serve_options *o, int argc, struct problem *p)
@@ -442,11 +90,9 @@ static int run(int argc, char **argv)
 		.take = take,
 	};
 	CLEANUP(uninit) struct serve_options o;
-	CLEANUP(serve_end) struct serve s = { .who = argv[0], .o = &o, .notify.fd = -1, .listen_fd = -1 };
 	struct problem p;
 	int status;
 
-	serve_web_init(&s.web);
 	capture_options_pick(shared, ARRAY_SIZE(shared), picked, ARRAY_SIZE(picked));
 	if (init(&o, argc, &p))
 		return command_fail(argv[0], STATUS_FAILED, &p);
@@ -457,8 +103,7 @@ static int run(int argc, char **argv)
 		return command_fail(argv[0], STATUS_USAGE, &p);
 	if (o.schema < 0)
 		o.schema = PROMETHEUS_SCHEMA;
-	s.address = o.address;
-	return begin(&s);
+	return serve_life(&o, argv[0]);
 }
 
 const struct command command_serve = {

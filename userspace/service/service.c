@@ -225,11 +225,6 @@ void service_signals_block(void)
 	service_wait_block();
 }
 
-const struct run_info *service_info(const struct service *s)
-{
-	return &s->info;
-}
-
 static int begin(struct service *s, struct problem *p)
 {
 	const struct scout_config *scout = s->cfg->scout;

@@ -57,7 +57,6 @@ void service_signals_block(void);
  * negative errno and a sentence.
  */
 int service_open(const struct service_config *cfg, struct service **ret, struct problem *p);
-const struct run_info *service_info(const struct service *s);
 
 /* Until SIGINT or SIGTERM, or the lifeline's end: returns 0. Or a negative errno and a sentence when reading or a sink failed. */
 int service_run(struct service *s, struct problem *p);
