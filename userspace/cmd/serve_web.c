@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 #include "util/confine.h"
 #include "util/realtime.h"
+#include "util/thread.h"
 
 static void reload(struct serve_web *w)
 {
@@ -50,19 +51,6 @@ static void *reloader(void *web)
 	return NULL;
 }
 
-static int start_reloader(struct serve_web *w)
-{
-	pthread_attr_t detached;
-	pthread_t thread;
-	int err;
-
-	pthread_attr_init(&detached);
-	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-	err = -pthread_create(&thread, &detached, reloader, w);
-	pthread_attr_destroy(&detached);
-	return err;
-}
-
 void serve_web_reload(struct serve_web *w)
 {
 	struct problem p;
@@ -72,7 +60,7 @@ void serve_web_reload(struct serve_web *w)
 	if (w->reloading) {
 		w->again = true;
 	} else if (w->file) {
-		err = start_reloader(w);
+		err = thread_start_detached(reloader, w);
 		w->reloading = !err;
 	}
 	if (!w->reloading)

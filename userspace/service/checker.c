@@ -13,6 +13,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/confine.h"
+#include "util/thread.h"
 
 #define NICE 10			/* more than the server's */
 
@@ -91,19 +92,6 @@ static void *work(void *checker)
 	return NULL;
 }
 
-static int start_thread(struct checker *c)
-{
-	pthread_attr_t detached;
-	pthread_t thread;
-	int err;
-
-	pthread_attr_init(&detached);
-	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-	err = -pthread_create(&thread, &detached, work, c);
-	pthread_attr_destroy(&detached);
-	return err;
-}
-
 int checker_start(struct checker **ret)
 {
 	struct checker *c = calloc(1, sizeof(*c));
@@ -119,7 +107,7 @@ int checker_start(struct checker **ret)
 	pthread_condattr_destroy(&monotonic);
 	c->users = 2;
 	c->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = c->fd < 0 ? -errno : start_thread(c);
+	err = c->fd < 0 ? -errno : thread_start_detached(work, c);
 	if (err) {
 		c->users = 1;
 		checker_stop(c);

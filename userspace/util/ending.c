@@ -16,6 +16,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 #include "util/confine.h"
+#include "util/thread.h"
 
 #define LOOK_MS 50
 #define LOOKS (ENDING_STILL_NS / (LOOK_MS * NSEC_PER_SEC / 1000))
@@ -134,17 +135,11 @@ static void *watch(void *unused)
 
 int ending_start(const struct ending *e)
 {
-	pthread_t thread;
-	int err;
-
 	ending = e;
 	runner = gettid();
 	news = eventfd(0, EFD_CLOEXEC);
 	unheard = signalfd(-1, &e->signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (news < 0 || unheard < 0)
 		return -errno;
-	err = -pthread_create(&thread, NULL, watch, NULL);
-	if (!err)
-		pthread_detach(thread);
-	return err;
+	return thread_start_detached(watch, NULL);
 }
