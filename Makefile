@@ -82,7 +82,7 @@ help:
 	@echo "make test-serve   the service: what it answers, to whom, under which load; partly as root"
 	@echo "make test-sanitized  unit, cli, report and serve with sanitizers: addresses, undefined behaviour, threads"
 	@echo "make test-live    this machine's kernel: loop and zram, fio as load and oracle"
-	@echo "make test-kunit   the kernel module's parts in a user-mode kernel, then with KASAN and lockdep"
+	@echo "make test-kunit   the kernel module's parts in a user-mode kernel with KASAN and lockdep"
 	@echo "make test-vm      both engines on stock Debian kernels in an emulator;  KERNEL=6.12 for one"
 	@echo "make test-soak    15 minutes of a live page, two hours of hot-plug, 10^8 IOs here, 10^6 on each guest's kernel; not in 'make test'"
 	@echo "make bench        as root: cost per IO beside the other tools; also $(O)/bench.json"

@@ -71,7 +71,8 @@ def cmocka(program):
 
 def pytest(*chosen, **env):
     count = Count()
-    status, output = run([sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", *chosen], **env)
+    status, output = run([sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs",
+                          "--durations=8", "--durations-min=5", *chosen], **env)
     for number, what in PYTEST.findall(output.strip().split("\n")[-1]):
         key = {"passed": "passed", "skipped": "skipped"}.get(what, "failed")
         count[key] += int(number)
@@ -90,7 +91,7 @@ def program(*argv):
 def kunit(build):
     """First whether the reading of results can be trusted."""
     count = pytest("tests/kunit")
-    count.add(program("tests/kunit/run.py", "--sanitize"))
+    count.add(program("tests/kunit/run.py"))
     return count
 
 

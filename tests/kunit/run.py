@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the module's KUnit suites in a Linux built as a program (UML), by Linux' own kunit.py.
 
-usage: run.py [--sanitize]        --sanitize: a second time, with KASAN and lockdep; then real IO on that kernel
+With KASAN, UBSAN and lockdep, then with real IO on that kernel. Without them the suites are run on stock kernels (stock.py).
 
 All of kmod/ is compiled into the kernel. Prints each case; the last line counts them. The exit status is 0
 only if no case failed, every suite ran to its end and the kernel's log has no complaint. The first run takes
 minutes (it fetches and builds Linux), later ones seconds.
 """
-import argparse
 import contextlib
 import ctypes
 import os
@@ -26,6 +25,7 @@ BUILD_LIMIT_S = 1800
 RUN_LIMIT_S = 600
 PR_SET_CHILD_SUBREAPER = 36
 DRIVER = "drivers/blklat"
+NAME = "uml-sanitized"
 CONFIG = ["KUNIT", "BLOCK", "BLK_DEV", "BLK_DEV_NULL_BLK", "DEBUG_FS", "FTRACE", "BLK_DEV_IO_TRACE", "BLKLAT_KUNIT"]
 # kunit.py adds these for UML; without them there is no PCI, whose drivers need much of what is left out.
 NOT_CONFIG = ["VIRTIO_UML", "UML_PCI_OVER_VIRTIO"]
@@ -100,37 +100,37 @@ def name_in(path, line):
         path.write_text(text + line)
 
 
-def build(home, name, options):
+def build(home, options):
     for command in (["config"], ["build", "--jobs=2"]):
-        status, output = kunit(home, home / name, BUILD_LIMIT_S, *command, *options)
+        status, output = kunit(home, home / NAME, BUILD_LIMIT_S, *command, *options)
         if status:
             print(output)
             raise source.Problem(f"kunit.py {command[0]} failed")
 
 
-def uml(home, name, added, expected):
-    """Builds and runs one kind of kernel; returns the count."""
-    options = [f"--kconfig_add=CONFIG_{option}=y" for option in added]
-    log = home / name / "test.log"
+def uml(home, expected):
+    """Builds and runs the kernel; returns the count."""
+    options = [f"--kconfig_add=CONFIG_{option}=y" for option in SANITIZERS + USERSPACE]
+    log = home / NAME / "test.log"
     begin = time.monotonic()
-    print(f"--- {name}: building", flush=True)
-    build(home, name, options)
+    print(f"--- {NAME}: building", flush=True)
+    build(home, options)
     built = time.monotonic()
     log.unlink(missing_ok=True)
-    _, output = kunit(home, home / name, RUN_LIMIT_S + 30, "exec", "--raw_output=all", f"--timeout={RUN_LIMIT_S}",
+    _, output = kunit(home, home / NAME, RUN_LIMIT_S + 30, "exec", "--raw_output=all", f"--timeout={RUN_LIMIT_S}",
                       "--kernel_args=kasan_multi_shot", *options)
     if not log.exists():
         raise source.Problem(f"kunit.py exec failed:\n{output}")
     count = ktap.judge(log.read_text(errors="replace"), expected)
-    print(f"--- {name}: {ktap.summary(count)}; built in {built - begin:.0f} s, ran in {time.monotonic() - built:.1f} s")
+    print(f"--- {NAME}: {ktap.summary(count)}; built in {built - begin:.0f} s, ran in {time.monotonic() - built:.1f} s")
     return count
 
 
-def real_load(home, name):
+def real_load(home):
     """Boots the kernel into real_load.py, with this machine's files read-only; returns the count of its cases."""
-    argv = [home / name / "linux", "mem=1G", "console=tty", "root=/dev/root", "rootfstype=hostfs", "ro", f"init={LOAD}",
+    argv = [home / NAME / "linux", "mem=1G", "console=tty", "root=/dev/root", "rootfstype=hostfs", "ro", f"init={LOAD}",
             "kunit.enable=0", "null_blk.nr_devices=0", "kasan_multi_shot"]
-    log = home / name / "load.log"
+    log = home / NAME / "load.log"
     begin = time.monotonic()
     with open(log, "wb") as out:
         process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
@@ -141,25 +141,16 @@ def real_load(home, name):
         finally:
             end_children(process.pid)
     count = ktap.judge_plain(log.read_text(errors="replace"))
-    print(f"--- {name}: {ktap.summary(count)} under real load in {time.monotonic() - begin:.1f} s")
+    print(f"--- {NAME}: {ktap.summary(count)} under real load in {time.monotonic() - begin:.1f} s")
     return count
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--sanitize", action="store_true", help="a second time, with KASAN and lockdep")
-    sanitize = parser.parse_args().sanitize
-    builds = {"uml": []} | ({"uml-sanitized": SANITIZERS + USERSPACE} if sanitize else {})
-    total = ktap.counted()
     adopt_orphans()
     with source.lock():
         home = source.linux()
         write_driver(home / "tree")
-        expected = suites.expected()
-        for name, added in builds.items():
-            total = ktap.add(total, uml(home, name, added, expected))
-        if sanitize:
-            total = ktap.add(total, real_load(home, "uml-sanitized"))
+        total = ktap.add(uml(home, suites.expected()), real_load(home))
     return ktap.finish(total)
 
 
