@@ -186,16 +186,16 @@ static void put_frame(const struct csv *c, FILE *f, const struct frame *fr)
 static int csv_interval(struct sink *s, const struct frames *interval)
 {
 	struct csv *c = (struct csv *)s;
-	struct page page CLEANUP(page_close) = { 0 };
-	int err = page_open(&page);
+	struct print_buffer buffer CLEANUP(print_buffer_close) = { 0 };
+	int err = print_buffer_open(&buffer);
 
 	if (err)
 		return err;
 	if (!c->headed)
-		put_header(c, page.f);
+		put_header(c, buffer.f);
 	for (u32 i = 0; i < interval->n; i++)
-		put_frame(c, page.f, &interval->f[i]);
-	err = page_write(&page, c->out);
+		put_frame(c, buffer.f, &interval->f[i]);
+	err = print_buffer_write(&buffer, c->out);
 	if (!err)
 		c->headed = true;
 	return err;

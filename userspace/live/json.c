@@ -17,11 +17,11 @@ struct json {
 static int json_interval(struct sink *s, const struct frames *interval)
 {
 	struct json *j = (struct json *)s;
-	struct page page CLEANUP(page_close) = { 0 };
-	int err = page_open(&page);
+	struct print_buffer buffer CLEANUP(print_buffer_close) = { 0 };
+	int err = print_buffer_open(&buffer);
 
-	err = err ?: json_lines_print(page.f, j->run, interval, j->bins);
-	return err ?: page_write(&page, j->out);
+	err = err ?: json_lines_print(buffer.f, j->run, interval, j->bins);
+	return err ?: print_buffer_write(&buffer, j->out);
 }
 
 static void json_close(struct sink *s)

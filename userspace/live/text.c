@@ -289,17 +289,17 @@ static void text_close(struct sink *s)
 static int put_page(struct text *t, const struct frames *frames,
 		    int (*put)(struct text *t, FILE *f, const struct frames *frames))
 {
-	struct page page CLEANUP(page_close) = { 0 };
-	int err = page_open(&page);
+	struct print_buffer buffer CLEANUP(print_buffer_close) = { 0 };
+	int err = print_buffer_open(&buffer);
 
 	if (err)
 		return err;
 	if (!t->headed)
-		text_header(t, page.f);
+		text_header(t, buffer.f);
 	t->headed = true;
 	if (frames->n)
-		err = put(t, page.f, frames);
-	return err ?: page_write(&page, t->look->out);
+		err = put(t, buffer.f, frames);
+	return err ?: print_buffer_write(&buffer, t->look->out);
 }
 
 static int text_on_interval(struct sink *s, const struct frames *interval)

@@ -132,12 +132,12 @@ static struct json_object *document(const struct comparison *c)
 int compare_json(const struct comparison *c, FILE *out)
 {
 	struct json_object *o CLEANUP(cleanup_json) = document(c);
-	struct page page CLEANUP(page_close) = { 0 };
+	struct print_buffer buffer CLEANUP(print_buffer_close) = { 0 };
 	const char *text = json_line(o);
-	int err = text ? page_open(&page) : -ENOMEM;
+	int err = text ? print_buffer_open(&buffer) : -ENOMEM;
 
 	if (err)
 		return err;
-	fprintf(page.f, "%s\n", text);
-	return page_write(&page, out);
+	fprintf(buffer.f, "%s\n", text);
+	return print_buffer_write(&buffer, out);
 }

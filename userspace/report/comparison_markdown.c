@@ -96,15 +96,15 @@ static void put_judgement(FILE *f, const struct judgement *j)
 
 int compare_markdown(const struct comparison *c, FILE *out)
 {
-	struct page page CLEANUP(page_close) = { 0 };
-	int err = page_open(&page);
+	struct print_buffer buffer CLEANUP(print_buffer_close) = { 0 };
+	int err = print_buffer_open(&buffer);
 
 	if (err)
 		return err;
 	for (u32 i = 0; i < c->n_groups; i++)
-		put_group(page.f, c, &c->groups[i]);
-	comparison_unpaired(c, put_unpaired, page.f);
+		put_group(buffer.f, c, &c->groups[i]);
+	comparison_unpaired(c, put_unpaired, buffer.f);
 	for (u32 i = 0; i < c->n_judgements; i++)
-		put_judgement(page.f, &c->judgements[i]);
-	return page_write(&page, out);
+		put_judgement(buffer.f, &c->judgements[i]);
+	return print_buffer_write(&buffer, out);
 }

@@ -204,13 +204,13 @@ static void put_all(struct table *t)
 
 int compare_text(const struct comparison *c, const struct look *look)
 {
-	struct page page CLEANUP(page_close) = { 0 };
+	struct print_buffer buffer CLEANUP(print_buffer_close) = { 0 };
 	struct table t = { .c = c, .look = look, .columns = look->columns < COLUMNS_MIN ? COLUMNS_MIN : look->columns };
-	int err = page_open(&page);
+	int err = print_buffer_open(&buffer);
 
 	if (err)
 		return err;
-	t.f = page.f;
+	t.f = buffer.f;
 	put_all(&t);
-	return page_write(&page, look->out);
+	return print_buffer_write(&buffer, look->out);
 }

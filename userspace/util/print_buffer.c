@@ -4,27 +4,27 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int page_open(struct page *page)
+int print_buffer_open(struct print_buffer *buffer)
 {
-	*page = (struct page){ 0 };
-	page->f = open_memstream(&page->text, &page->len);
-	return page->f ? 0 : -errno;
+	*buffer = (struct print_buffer){ 0 };
+	buffer->f = open_memstream(&buffer->text, &buffer->len);
+	return buffer->f ? 0 : -errno;
 }
 
-int page_write(struct page *page, FILE *out)
+int print_buffer_write(struct print_buffer *buffer, FILE *out)
 {
-	if (fflush(page->f) || ferror(page->f))
+	if (fflush(buffer->f) || ferror(buffer->f))
 		return -ENOMEM;
 	errno = 0;
-	if (fwrite(page->text, 1, page->len, out) == page->len && !fflush(out))
+	if (fwrite(buffer->text, 1, buffer->len, out) == buffer->len && !fflush(out))
 		return 0;
 	return errno ? -errno : -EIO;
 }
 
-void page_close(struct page *page)
+void print_buffer_close(struct print_buffer *buffer)
 {
-	if (page->f)
-		fclose(page->f);
-	free(page->text);
-	*page = (struct page){ 0 };
+	if (buffer->f)
+		fclose(buffer->f);
+	free(buffer->text);
+	*buffer = (struct print_buffer){ 0 };
 }

@@ -4,24 +4,24 @@
  * half an interval, a failed write is noticed where it happens with the errno that it has, and a
  * terminal gets one write for each interval.
  */
-#ifndef SINK_PAGE_H
-#define SINK_PAGE_H
+#ifndef UTIL_PRINT_BUFFER_H
+#define UTIL_PRINT_BUFFER_H
 
 #include <stdio.h>
 
-struct page {
-	FILE *f;		/* to print to; failures (no memory) are found by page_write() */
+struct print_buffer {
+	FILE *f;		/* to print to; failures (no memory) are found by print_buffer_write() */
 	char *text;
 	size_t len;
 };
 
 /* Returns 0 or a negative errno. */
-int page_open(struct page *page);
+int print_buffer_open(struct print_buffer *buffer);
 
-/* Writes the page to @out and flushes. Returns 0 or the negative errno of the write. */
-int page_write(struct page *page, FILE *out);
+/* Writes the buffer to @out and flushes. Returns 0 or the negative errno of the write. */
+int print_buffer_write(struct print_buffer *buffer, FILE *out);
 
-/* For CLEANUP(); the page may be written or not, or never have been opened (all 0). */
-void page_close(struct page *page);
+/* For CLEANUP(); the buffer may be written or not, or never have been opened (all 0). */
+void print_buffer_close(struct print_buffer *buffer);
 
 #endif
