@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recording/writer.h"
+#include "recording/recorder.h"
 #include "times.h"
 #include "util/cleanup.h"
 #include "watched.h"
@@ -70,7 +70,7 @@ static int write_intervals(struct capture *c, struct sink *s, u32 n, struct time
 			break;
 		frames_between(&is, before, now, ps, c->cpus);
 		err = write_interval(s, &is, &t->wall_ns[i], &t->cpu_ns[i]);
-		recording_problem(s, p);
+		recorder_problem(s, p);
 		series += COPIES * series_of(&is);
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
 			ios += is.f[0].ops[op].ios;
@@ -96,17 +96,17 @@ static int record(const struct watched *w, const char *file, u32 n, struct probl
 		.devices = &w->devices, .origin = &origin, .cpus = c->cpus, .scale = c->scale,
 		.memory_bytes = c->memory_bytes, .interval_s = 1, .percentiles = percentiles_default,
 	};
-	const struct recording_config cfg = { .file = file, .overwrite = true };
+	const struct recorder_config cfg = { .file = file, .overwrite = true };
 	struct sink *s;
 	u64 empty;
-	int err = recording_open(&info, &cfg, &s, p);
+	int err = recorder_open(&info, &cfg, &s, p);
 
 	/* What a file without an interval takes: the tables and the bounds of the bins. */
 	if (err)
 		return err;
 	s->ops->close(s);
 	empty = size_of(file);
-	err = recording_open(&info, &cfg, &s, p);
+	err = recorder_open(&info, &cfg, &s, p);
 	if (!err) {
 		err = write_intervals(c, s, n, &times, p);
 		s->ops->close(s);

@@ -65,9 +65,9 @@ static inline void feed_uninit(struct feed *f)
 
 static inline int feed_open(struct feed *f, const char *file, u64 max_bytes)
 {
-	const struct recording_config cfg = { .file = file, .max_bytes = max_bytes };
+	const struct recorder_config cfg = { .file = file, .max_bytes = max_bytes };
 
-	return recording_open(&f->info, &cfg, &f->sink, &f->problem);
+	return recorder_open(&f->info, &cfg, &f->sink, &f->problem);
 }
 
 static inline u64 feed_op(struct feed *f, struct op_counts *o)

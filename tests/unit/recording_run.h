@@ -18,7 +18,7 @@
 #include "core/capture.h"
 #include "live/loop.h"
 #include "live/signals.h"
-#include "recording/writer.h"
+#include "recording/recorder.h"
 #include "util/cleanup.h"
 
 /* A directory of its own, in memory where that is possible; removed with all that is in it. */
@@ -90,17 +90,17 @@ static inline void recording_of(struct place *at, const char *script, int scale,
 	struct capture *c = replay(script, scale);
 	struct origin origin = recording_origin;
 	const struct run_info info = recording_info(c, &origin);
-	const struct recording_config cfg = { .file = at->file, .max_bytes = max_bytes };
+	const struct recorder_config cfg = { .file = at->file, .max_bytes = max_bytes };
 	const struct loop_config loop = { .interval_s = 1, .percentiles = &info.percentiles };
 	struct sink *s = NULL;
 	struct problem p = { "" };
 	enum loop_end end;
 
-	if (recording_open(&info, &cfg, &s, &p))
+	if (recorder_open(&info, &cfg, &s, &p))
 		fail_msg("%s", p.text);
 	signals_block();
 	end = loop_run(c, s, &loop, recording_nobody, &p);
-	recording_problem(s, &p);
+	recorder_problem(s, &p);
 	if (end != LOOP_DONE && end != LOOP_GONE)
 		fail_msg("%s", p.text);
 	s->ops->close(s);

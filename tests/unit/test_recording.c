@@ -210,7 +210,7 @@ static void devices_below_are_kept(void **state)
 				 .origin = &recording_origin, .cpus = 2, .scale = 2, .interval_s = 1 };
 	struct snapshot now;
 	struct frames is;
-	struct recording_config cfg = { 0 };
+	struct recorder_config cfg = { 0 };
 	struct capture *c;
 	struct problem p;
 	struct sink *s;
@@ -223,7 +223,7 @@ static void devices_below_are_kept(void **state)
 	assert_int_equal(frames_init(&is, w, 2, 2), 0);
 	now.mono_ns = 5 * NSEC_PER_SEC;
 	is.now = &now;
-	assert_int_equal(recording_open(&info, &cfg, &s, &p), 0);
+	assert_int_equal(recorder_open(&info, &cfg, &s, &p), 0);
 	assert_int_equal(s->ops->interval(s, &is), 0);
 	s->ops->close(s);
 	c = replay(at.file, -1);

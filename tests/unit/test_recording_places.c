@@ -14,7 +14,7 @@
 
 static void files_that_are_there(void **state)
 {
-	struct recording_config cfg = { .overwrite = true };
+	struct recorder_config cfg = { .overwrite = true };
 	struct sink *s = NULL;
 	struct problem p;
 	struct place at;
@@ -27,18 +27,18 @@ static void files_that_are_there(void **state)
 	assert_int_equal(feed_open(&f, at.file, 0), 0);
 	feed_make(&f);
 	assert_int_equal(feed_write(&f), 0);
-	assert_int_equal(recording_open(&f.info, &cfg, &s, &p), -EBUSY);
+	assert_int_equal(recorder_open(&f.info, &cfg, &s, &p), -EBUSY);
 	assert_non_null(strstr(p.text, "/run.blklat: is being recorded"));
 	f.sink->ops->close(f.sink);
 	assert_int_equal(feed_open(&f, at.file, 0), -EEXIST);
 	assert_non_null(strstr(f.problem.text, "/run.blklat: is there already"));
-	assert_int_equal(recording_open(&f.info, &cfg, &s, &p), 0);
+	assert_int_equal(recorder_open(&f.info, &cfg, &s, &p), 0);
 	s->ops->close(s);
 	cfg.file = at.dir;
-	assert_int_equal(recording_open(&f.info, &cfg, &s, &p), -EINVAL);
+	assert_int_equal(recorder_open(&f.info, &cfg, &s, &p), -EINVAL);
 	assert_non_null(strstr(p.text, "is no regular file"));
 	cfg.file = "/nonexistent/run.blklat";
-	assert_int_equal(recording_open(&f.info, &cfg, &s, &p), -ENOENT);
+	assert_int_equal(recorder_open(&f.info, &cfg, &s, &p), -ENOENT);
 	assert_string_equal(p.text, "/nonexistent/run.blklat: can't be made: No such file or directory");
 	feed_uninit(&f);
 	place_remove(&at);
@@ -53,7 +53,7 @@ static bool own_mount(const char *dir, const char *options)
 
 static void file_that_can_not_be_replaced(void **state)
 {
-	struct recording_config cfg = { .overwrite = true };
+	struct recorder_config cfg = { .overwrite = true };
 	struct sink *s = NULL;
 	struct problem p;
 	struct place at;
@@ -74,7 +74,7 @@ static void file_that_can_not_be_replaced(void **state)
 		EXPECT(!feed_open(&f, at.file, 0));
 		f.sink->ops->close(f.sink);
 		EXPECT(!mount(NULL, at.dir, NULL, MS_REMOUNT | MS_RDONLY, NULL));
-		EXPECT(recording_open(&f.info, &cfg, &s, &p) == -EROFS);
+		EXPECT(recorder_open(&f.info, &cfg, &s, &p) == -EROFS);
 		EXPECT(strstr(p.text, "/run.blklat: can't be replaced: Read-only file system"));
 		_exit(0);
 	}
@@ -128,13 +128,13 @@ static void deleted_meanwhile(void **state)
 	assert_int_equal(feed_open(&f, at.file, 0), 0);
 	feed_make(&f);
 	assert_int_equal(feed_write(&f), 0);
-	recording_problem(f.sink, &p);
+	recorder_problem(f.sink, &p);
 	assert_string_equal(p.text, "");
 	place_remove(&at);
 	feed_make(&f);
 	assert_int_equal(feed_write(&f), -ENOENT);
 	assert_int_equal(feed_write(&f), -ENOENT);
-	recording_problem(f.sink, &p);
+	recorder_problem(f.sink, &p);
 	assert_non_null(strstr(p.text, "/run.blklat: was deleted while it was being recorded"));
 	f.sink->ops->close(f.sink);
 	assert_int_equal(access(at.file, F_OK), -1);
@@ -157,7 +157,7 @@ static void write_until(const struct place *at, struct feed *f, int err)
 	} while (!got && n < 10000);
 	EXPECT(got == err);
 	EXPECT(feed_write(f) == err);
-	recording_problem(f->sink, &p);
+	recorder_problem(f->sink, &p);
 	EXPECT(strstr(p.text, "/run.blklat: can't be written: "));
 	EXPECT(strstr(p.text, strerror(-err)));
 	f->sink->ops->close(f->sink);

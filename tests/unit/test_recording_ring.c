@@ -70,7 +70,7 @@ static u64 record(struct feed *f, const char *file, u64 limit, u32 n, struct pas
 		feed_make(f);
 		note(f, &past[i]);
 		if (feed_write(f)) {
-			recording_problem(f->sink, &f->problem);
+			recorder_problem(f->sink, &f->problem);
 			fail_msg("interval %u: %s", i, f->problem.text);
 		}
 		size = size_on_disk(file);
@@ -201,7 +201,7 @@ static void below_the_limit_nothing_is_merged(void **state)
 /* Six watches, and intervals that grow to many times their size at once. */
 static void growing_intervals_find_room(void **state)
 {
-	u64 limit = recording_least_bytes(6), most = 0;
+	u64 limit = recorder_least_bytes(6), most = 0;
 	struct capture *c;
 	struct place at;
 	struct feed f;
@@ -216,7 +216,7 @@ static void growing_intervals_find_room(void **state)
 		f.cells = i % 200 < 100 ? 20 : i % 3 ? 300 : 8000;
 		feed_make(&f);
 		if (feed_write(&f)) {
-			recording_problem(f.sink, &f.problem);
+			recorder_problem(f.sink, &f.problem);
 			fail_msg("interval %u: %s", i, f.problem.text);
 		}
 		size = size_on_disk(at.file);
@@ -319,7 +319,7 @@ static void a_limit_too_low_is_refused(void **state)
 	(void)state;
 	place_make(&at);
 	feed_init(&f, 1, 6);
-	assert_int_equal(feed_open(&f, at.file, recording_least_bytes(1) - 1), -EINVAL);
+	assert_int_equal(feed_open(&f, at.file, recorder_least_bytes(1) - 1), -EINVAL);
 	assert_non_null(strstr(f.problem.text, "are too little for what is watched, at least 2621440 are needed"));
 	assert_int_equal(access(at.file, F_OK), -1);
 	feed_uninit(&f);

@@ -12,7 +12,7 @@
 #include "cmd/run_capture.h"
 #include "cmd/terminal.h"
 #include "live/formats.h"
-#include "recording/writer.h"
+#include "recording/recorder.h"
 #include "util/cleanup.h"
 #include "util/parse.h"
 #include "util/shell.h"
@@ -197,7 +197,7 @@ static int record(struct record *r, struct run_capture *c)
 {
 	FILE *out = r->command ? stderr : stdout;
 	const struct look look = terminal_look(out);
-	struct recording_config cfg = { .file = r->file, .overwrite = r->overwrite, .max_bytes = r->max_size };
+	struct recorder_config cfg = { .file = r->file, .overwrite = r->overwrite, .max_bytes = r->max_size };
 	struct sink *sink = NULL;
 	enum loop_end end;
 	u64 intervals;
@@ -207,14 +207,14 @@ static int record(struct record *r, struct run_capture *c)
 	warn_of_placement(r, c);
 	if (!r->quiet && format_open(r->o.format, &c->info, &look, r->o.bins, &cfg.also))
 		return command_no_memory(c->who);
-	err = recording_open(&c->info, &cfg, &sink, &p);
+	err = recorder_open(&c->info, &cfg, &sink, &p);
 	if (err)
 		return command_fail(c->who, err == -ENOSPC || err == -EIO || err == -ENOMEM ? STATUS_FAILED :
 				    STATUS_USAGE, &p);
 	end = run_capture_loop(c, sink, &p);
 	if (end == LOOP_FAILED)
-		recording_problem(sink, &p);
-	intervals = recording_intervals(sink);
+		recorder_problem(sink, &p);
+	intervals = recorder_intervals(sink);
 	sink_close(sink);
 	status = run_capture_status(c, end, &p);
 	if (r->child.start_err) {

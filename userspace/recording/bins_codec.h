@@ -16,8 +16,8 @@
  * differences -1, 3, 67, -70, 1, the numbers 1, 6, 134, 139, 2, the nibbles 1, 6, e 8 2, b 9 2,
  * 2, or the bytes 16 e8 2b 92 28.
  */
-#ifndef MODEL_BINS_CODEC_H
-#define MODEL_BINS_CODEC_H
+#ifndef RECORDING_BINS_CODEC_H
+#define RECORDING_BINS_CODEC_H
 
 #include "core/hist.h"
 

@@ -253,7 +253,7 @@ int recording_file_begin(struct recording_file *f, const struct run_info *run, s
 	if (!rc)
 		rc = make_tables(f->db);
 	if (!rc)
-		rc = recording_facts_write(f->db, run);
+		rc = recorder_write_facts(f->db, run);
 	if (!rc)
 		rc = sqlite_run(f->db, "COMMIT");
 	return rc ? recording_file_failed(f, rc, p) : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The file of a recording that is being written: made, locked, opened as a database, closed as one file. */
-#ifndef SINK_RECORDING_FILE_H
-#define SINK_RECORDING_FILE_H
+#ifndef RECORDING_FILE_H
+#define RECORDING_FILE_H
 
 #include <sqlite3.h>
 
@@ -19,7 +19,7 @@ struct recording_file {
 extern const struct recording_file recording_file_none;	/* not made yet */
 
 /*
- * Makes it, then its tables and what is true for the whole run. Both return as recording_open(), and leave
+ * Makes it, then its tables and what is true for the whole run. Both return as recorder_open(), and leave
  * @f to recording_file_remove() when they fail.
  */
 int recording_file_make(struct recording_file *f, const char *name, bool overwrite, struct problem *p);
@@ -38,6 +38,6 @@ void recording_file_close(struct recording_file *f, bool finished);
 void recording_file_remove(struct recording_file *f);
 
 /* Writes what is true for the whole run. Returns what SQLite does. */
-int recording_facts_write(sqlite3 *db, const struct run_info *run);
+int recorder_write_facts(sqlite3 *db, const struct run_info *run);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "recording/writer.h"
+#include "recording/recorder.h"
 
 #include <assert.h>
 #include <errno.h>

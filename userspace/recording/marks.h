@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The recorder's end of the FIFO through which 'blklat mark' tells it what to note. Nothing here waits. */
-#ifndef SINK_RECORDING_MARKS_H
-#define SINK_RECORDING_MARKS_H
+#ifndef RECORDING_MARKS_H
+#define RECORDING_MARKS_H
 
 #include <sqlite3.h>
 

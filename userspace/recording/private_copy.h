@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A copy of a file that has no name, so that nobody else can reach it, and that is gone when it is closed. */
-#ifndef UTIL_PRIVATE_COPY_H
-#define UTIL_PRIVATE_COPY_H
+#ifndef RECORDING_PRIVATE_COPY_H
+#define RECORDING_PRIVATE_COPY_H
 
 #include "util/problem.h"
 

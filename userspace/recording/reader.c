@@ -17,14 +17,14 @@
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
 
-static void recording_close(struct replay *replay)
+static void reader_close(struct replay *replay)
 {
-	struct recording *r = (struct recording *)replay;
+	struct recording_reader *r = (struct recording_reader *)replay;
 
 	sqlite3_finalize(r->intervals);
 	sqlite3_finalize(r->states);
 	sqlite3_finalize(r->series);
-	sqlite_reader_close(r->reader);
+	sqlite_reader_close(r->sqlite);
 	hist_uninit(&r->hist);
 	hist_uninit(&r->idle);
 	snapshot_uninit(&r->state);
@@ -34,14 +34,14 @@ static void recording_close(struct replay *replay)
 	free(r);
 }
 
-static void cleanup_recording(struct recording **r)
+static void cleanup_reader(struct recording_reader **r)
 {
 	if (*r)
-		recording_close(&(*r)->replay);
+		reader_close(&(*r)->replay);
 }
 
 /* Adds to a sum, within what no reader of it can overflow. */
-static bool add(struct recording *r, u64 *to, u64 n)
+static bool add(struct recording_reader *r, u64 *to, u64 n)
 {
 	if (n > RECORDING_TOTAL_MAX - r->total)
 		return false;
@@ -51,7 +51,7 @@ static bool add(struct recording *r, u64 *to, u64 n)
 }
 
 /* Steps to the next row, whose first @keys columns, of so many bits each, are to ascend. Returns as next. */
-static int next_ordered(struct recording *r, sqlite3_stmt *s, const u32 *bits, s64 *last, struct problem *p)
+static int next_ordered(struct recording_reader *r, sqlite3_stmt *s, const u32 *bits, s64 *last, struct problem *p)
 {
 	int rc = sqlite3_step(s);
 	u64 key = 0, n;
@@ -59,14 +59,14 @@ static int next_ordered(struct recording *r, sqlite3_stmt *s, const u32 *bits, s
 	if (rc == SQLITE_DONE)
 		return 0;
 	if (rc != SQLITE_ROW)
-		return recording_failed(r, rc, p);
+		return reader_failed(r, rc, p);
 	for (u32 i = 0; bits[i]; i++) {
-		if (!recording_column(s, i, (1ULL << bits[i]) - 1, &n))
-			return recording_damaged(r, p, "a row has no number");
+		if (!column_u64(s, i, (1ULL << bits[i]) - 1, &n))
+			return reader_damaged(r, p, "a row has no number");
 		key = key << bits[i] | n;
 	}
 	if ((s64)key <= *last)
-		return recording_damaged(r, p, "its rows are out of order");
+		return reader_damaged(r, p, "its rows are out of order");
 	*last = key;
 	return 1;
 }
@@ -75,7 +75,7 @@ static int next_ordered(struct recording *r, sqlite3_stmt *s, const u32 *bits, s
 static const u32 interval_bits[] = { 44, 0 }, state_bits[] = { 44, 16, 0 }, series_bits[] = { 44, 16, 3, 0 };
 static_assert(BLKLAT_MAX_WATCHES <= 1 << 16 && BLKLAT_OPS <= 1 << 3, "as the keys have them");
 
-static int next_state(struct recording *r, struct problem *p)
+static int next_state(struct recording_reader *r, struct problem *p)
 {
 	int more = next_ordered(r, r->states, state_bits, &r->state_key, p);
 
@@ -83,7 +83,7 @@ static int next_state(struct recording *r, struct problem *p)
 	return more < 0 ? more : 0;
 }
 
-static int next_series(struct recording *r, struct problem *p)
+static int next_series(struct recording_reader *r, struct problem *p)
 {
 	int more = next_ordered(r, r->series, series_bits, &r->series_key, p);
 
@@ -92,44 +92,44 @@ static int next_series(struct recording *r, struct problem *p)
 }
 
 /* The watch of the row that statement @s stands on. */
-static bool watch_of(const struct recording *r, sqlite3_stmt *s, struct watch_counts **ret)
+static bool watch_of(const struct recording_reader *r, sqlite3_stmt *s, struct watch_counts **ret)
 {
 	u64 watch;
 
-	if (!recording_column(s, 1, r->n_watches - 1, &watch))
+	if (!column_u64(s, 1, r->n_watches - 1, &watch))
 		return false;
 	*ret = &r->state.w[watch];
 	return true;
 }
 
-static bool take_state(struct recording *r)
+static bool take_state(struct recording_reader *r)
 {
 	sqlite3_stmt *s = r->states;
 	struct watch_counts *w;
 	u64 gone;
 
 	if (!watch_of(r, s, &w) ||
-	    !recording_column(s, 2, RECORDING_COUNT_MAX, &w->started) ||
-	    !recording_column(s, 3, RECORDING_COUNT_MAX, &w->started_after) ||
-	    !recording_column(s, 4, RECORDING_COUNT_MAX, &w->in_flight) ||
-	    !recording_column(s, 5, RECORDING_COUNT_MAX, &w->in_flight_after) ||
-	    !recording_column(s, 6, RECORDING_TOTAL_MAX, &w->oldest_ns) ||
-	    !recording_column(s, 9 + BLKLAT_ACCOUNTS, 1, &gone))
+	    !column_u64(s, 2, RECORDING_COUNT_MAX, &w->started) ||
+	    !column_u64(s, 3, RECORDING_COUNT_MAX, &w->started_after) ||
+	    !column_u64(s, 4, RECORDING_COUNT_MAX, &w->in_flight) ||
+	    !column_u64(s, 5, RECORDING_COUNT_MAX, &w->in_flight_after) ||
+	    !column_u64(s, 6, RECORDING_TOTAL_MAX, &w->oldest_ns) ||
+	    !column_u64(s, 9 + BLKLAT_ACCOUNTS, 1, &gone))
 		return false;
 	for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
-		if (!recording_column(s, 7 + i, RECORDING_COUNT_MAX, &w->accounts[i]))
+		if (!column_u64(s, 7 + i, RECORDING_COUNT_MAX, &w->accounts[i]))
 			return false;
 	w->kernel_ios = 0;
 	w->kernel_in_flight = 0;
 	w->kernel_known = sqlite3_column_type(s, 7 + BLKLAT_ACCOUNTS) != SQLITE_NULL;
 	w->gone = gone;
 	return !w->kernel_known ||
-	       (recording_column(s, 7 + BLKLAT_ACCOUNTS, RECORDING_COUNT_MAX, &w->kernel_ios) &&
-		recording_column(s, 8 + BLKLAT_ACCOUNTS, RECORDING_COUNT_MAX, &w->kernel_in_flight));
+	       (column_u64(s, 7 + BLKLAT_ACCOUNTS, RECORDING_COUNT_MAX, &w->kernel_ios) &&
+		column_u64(s, 8 + BLKLAT_ACCOUNTS, RECORDING_COUNT_MAX, &w->kernel_in_flight));
 }
 
 /* Bins in column @i, as many IOs as column @ios says; added to @to. */
-static bool take_bins(struct recording *r, int i, int ios, struct hist *scratch, struct hist *to)
+static bool take_bins(struct recording_reader *r, int i, int ios, struct hist *scratch, struct hist *to)
 {
 	const void *bytes = sqlite3_column_blob(r->series, i);
 	u64 n = 0, said, sum = 0;
@@ -137,39 +137,39 @@ static bool take_bins(struct recording *r, int i, int ios, struct hist *scratch,
 	hist_clear(scratch);
 	if (sqlite3_column_type(r->series, i) != SQLITE_BLOB ||
 	    bins_decode(bytes, sqlite3_column_bytes(r->series, i), scratch, &n) ||
-	    !recording_column(r->series, ios, RECORDING_COUNT_MAX, &said) || n != said || !add(r, &sum, n))
+	    !column_u64(r->series, ios, RECORDING_COUNT_MAX, &said) || n != said || !add(r, &sum, n))
 		return false;
 	hist_add(to, scratch);
 	return true;
 }
 
-static bool take_sum(struct recording *r, int i, u64 *to)
+static bool take_sum(struct recording_reader *r, int i, u64 *to)
 {
 	u64 n;
 
-	return recording_column(r->series, i, RECORDING_TOTAL_MAX, &n) && add(r, to, n);
+	return column_u64(r->series, i, RECORDING_TOTAL_MAX, &n) && add(r, to, n);
 }
 
 /* Of IOs there are extremes, in the first and the last of their bins; but before the run they are not known. */
-static bool take_extremes(struct recording *r, struct op_counts *o)
+static bool take_extremes(struct recording_reader *r, struct op_counts *o)
 {
 	u32 first, last;
 
 	if (!hist_range(&r->hist, &first, &last) || !r->begun)
 		return true;
-	return recording_column(r->series, 7, RECORDING_TOTAL_MAX, &o->min_ns) &&
-	       recording_column(r->series, 8, RECORDING_TOTAL_MAX, &o->max_ns) && o->min_ns <= o->max_ns &&
+	return column_u64(r->series, 7, RECORDING_TOTAL_MAX, &o->min_ns) &&
+	       column_u64(r->series, 8, RECORDING_TOTAL_MAX, &o->max_ns) && o->min_ns <= o->max_ns &&
 	       blklat_cell(o->min_ns, r->scale) == first && blklat_cell(o->max_ns, r->scale) == last;
 }
 
-static bool take_series(struct recording *r)
+static bool take_series(struct recording_reader *r)
 {
 	sqlite3_stmt *s = r->series;
 	struct watch_counts *w;
 	struct op_counts *o;
 	u64 op;
 
-	if (!watch_of(r, s, &w) || !recording_column(s, 2, BLKLAT_OPS - 1, &op))
+	if (!watch_of(r, s, &w) || !column_u64(s, 2, BLKLAT_OPS - 1, &op))
 		return false;
 	o = &w->ops[op];
 	return take_sum(r, 4, &o->bytes) && take_sum(r, 5, &o->errors) && take_sum(r, 6, &o->sum_ns) &&
@@ -178,7 +178,7 @@ static bool take_series(struct recording *r)
 }
 
 /* Watches whose device is still there: each has a state at the end of the next interval. */
-static u32 watches_left(const struct recording *r)
+static u32 watches_left(const struct recording_reader *r)
 {
 	u32 n = 0;
 
@@ -187,57 +187,57 @@ static u32 watches_left(const struct recording *r)
 	return n;
 }
 
-static int take_states(struct recording *r, struct problem *p)
+static int take_states(struct recording_reader *r, struct problem *p)
 {
 	u32 due = watches_left(r), n = 0;
 	int err = 0;
 
 	for (; !err && r->state_left && sqlite3_column_int64(r->states, 0) == r->id; n++)
 		err = take_state(r) ? next_state(r, p) :
-		      recording_damaged(r, p, "the state at interval %lld is none", r->id);
+		      reader_damaged(r, p, "the state at interval %lld is none", r->id);
 	if (!err && r->begun && n != due)
-		err = recording_damaged(r, p, "interval %lld has %u states, not %u", r->id, n, due);
+		err = reader_damaged(r, p, "interval %lld has %u states, not %u", r->id, n, due);
 	return err;
 }
 
 /* What belongs to interval r->id. Rows of another are of none that is there. */
-static int take_rows(struct recording *r, struct problem *p)
+static int take_rows(struct recording_reader *r, struct problem *p)
 {
 	int err = take_states(r, p);
 
 	while (!err && r->series_left && sqlite3_column_int64(r->series, 0) == r->id)
 		err = take_series(r) ? next_series(r, p) :
-		      recording_damaged(r, p, "the series of interval %lld are none", r->id);
+		      reader_damaged(r, p, "the series of interval %lld are none", r->id);
 	if (!err && ((r->state_left && sqlite3_column_int64(r->states, 0) < r->id) ||
 		     (r->series_left && sqlite3_column_int64(r->series, 0) < r->id)))
-		err = recording_damaged(r, p, "it has rows of no interval before %lld", r->id);
+		err = reader_damaged(r, p, "it has rows of no interval before %lld", r->id);
 	return err;
 }
 
-static int take_interval(struct recording *r, struct problem *p)
+static int take_interval(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s = r->intervals;
 	struct snapshot *state = &r->state;
 	u64 before_ns = state->mono_ns, merged;
 
-	if (!recording_column(s, 1, RECORDING_TOTAL_MAX, &state->mono_ns) || state->mono_ns < before_ns ||
-	    !recording_wall(s, 2, &state->wall_ns) ||
-	    !recording_column(s, 3, RECORDING_COUNT_MAX, &state->skipped) ||
-	    !recording_column(s, 4, RECORDING_COUNT_MAX, &merged) || !merged != !r->begun)
-		return recording_damaged(r, p, "interval %lld is none", r->id);
+	if (!column_u64(s, 1, RECORDING_TOTAL_MAX, &state->mono_ns) || state->mono_ns < before_ns ||
+	    !column_wall_ns(s, 2, &state->wall_ns) ||
+	    !column_u64(s, 3, RECORDING_COUNT_MAX, &state->skipped) ||
+	    !column_u64(s, 4, RECORDING_COUNT_MAX, &merged) || !merged != !r->begun)
+		return reader_damaged(r, p, "interval %lld is none", r->id);
 	replay_forget_extremes(state);
 	return take_rows(r, p);
 }
 
-static int at_end(struct recording *r, struct problem *p)
+static int at_end(struct recording_reader *r, struct problem *p)
 {
 	if (r->state_left || r->series_left)
-		return recording_damaged(r, p, "it has rows of no interval after %lld", r->id);
+		return reader_damaged(r, p, "it has rows of no interval after %lld", r->id);
 	return problem_set(p, -ENODATA, "the replay is at its end");
 }
 
 /* Takes the next interval into r->state. */
-static int next_interval(struct recording *r, struct problem *p)
+static int next_interval(struct recording_reader *r, struct problem *p)
 {
 	int more = next_ordered(r, r->intervals, interval_bits, &r->id, p);
 
@@ -246,9 +246,9 @@ static int next_interval(struct recording *r, struct problem *p)
 	return more ? take_interval(r, p) : at_end(r, p);
 }
 
-static int recording_read(struct replay *replay, struct snapshot *s, struct problem *p)
+static int reader_read(struct replay *replay, struct snapshot *s, struct problem *p)
 {
-	struct recording *r = (struct recording *)replay;
+	struct recording_reader *r = (struct recording_reader *)replay;
 	int err = r->begun ? next_interval(r, p) : 0;
 
 	/* The start was read when it was opened. */
@@ -259,7 +259,7 @@ static int recording_read(struct replay *replay, struct snapshot *s, struct prob
 }
 
 /* There is something to show: an interval besides the start. */
-static int check_intervals(struct recording *r, struct problem *p)
+static int check_intervals(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	int rc = sqlite3_prepare_v2(r->db, "SELECT 1 FROM interval LIMIT 1 OFFSET 1", -1, &s, NULL);
@@ -268,11 +268,11 @@ static int check_intervals(struct recording *r, struct problem *p)
 		rc = sqlite3_step(s);
 	if (rc == SQLITE_DONE)
 		return problem_set(p, -EBADMSG, "%s: holds no interval: it was ended before the first one", r->file);
-	return rc == SQLITE_ROW ? 0 : recording_failed(r, rc, p);
+	return rc == SQLITE_ROW ? 0 : reader_failed(r, rc, p);
 }
 
 /* Up to the start. */
-static int begin(struct recording *r, struct problem *p)
+static int begin(struct recording_reader *r, struct problem *p)
 {
 	const struct { sqlite3_stmt **s; const char *sql; } all[] = {
 		{ &r->intervals, "SELECT id, mono_ns, wall_ns, skipped, merged FROM interval ORDER BY id" },
@@ -284,7 +284,7 @@ static int begin(struct recording *r, struct problem *p)
 
 	for (u32 i = 0; !err && i < ARRAY_SIZE(all); i++) {
 		rc = sqlite3_prepare_v2(r->db, all[i].sql, -1, all[i].s, NULL);
-		err = rc ? recording_failed(r, rc, p) : 0;
+		err = rc ? reader_failed(r, rc, p) : 0;
 	}
 	r->id = r->state_key = r->series_key = -1;
 	err = err ?: next_state(r, p) ?: next_series(r, p) ?: next_interval(r, p);
@@ -295,7 +295,7 @@ static int begin(struct recording *r, struct problem *p)
 	return 0;
 }
 
-static int make_room(struct recording *r, const struct capture_config *cfg, u32 scale, struct problem *p)
+static int make_room(struct recording_reader *r, const struct capture_config *cfg, u32 scale, struct problem *p)
 {
 	int err = replay_fits(cfg, r->n_watches, scale, p);
 
@@ -322,9 +322,9 @@ static int make_room(struct recording *r, const struct capture_config *cfg, u32 
 	return 0;
 }
 
-static int recording_open(const struct capture_config *cfg, struct replay **ret, struct problem *p)
+static int reader_open(const struct capture_config *cfg, struct replay **ret, struct problem *p)
 {
-	struct recording *r CLEANUP(cleanup_recording) = calloc(1, sizeof(*r));
+	struct recording_reader *r CLEANUP(cleanup_reader) = calloc(1, sizeof(*r));
 	int err, scale;
 
 	if (!r)
@@ -333,7 +333,7 @@ static int recording_open(const struct capture_config *cfg, struct replay **ret,
 	if (!r->origin.file)
 		return problem_set(p, -ENOMEM, "%s: no memory", cfg->replay_file);
 	r->file = r->origin.file;
-	err = recording_database_open(r, p) ?: recording_facts_read(r, p);
+	err = reader_open_database(r, p) ?: reader_read_facts(r, p);
 	if (err)
 		return err;
 	scale = replay_scale(cfg, r->scale, p);
@@ -347,7 +347,7 @@ static int recording_open(const struct capture_config *cfg, struct replay **ret,
 }
 
 const struct replay_source replay_recording_source = {
-	.open = recording_open,
-	.read = recording_read,
-	.close = recording_close,
+	.open = reader_open,
+	.read = reader_read,
+	.close = reader_close,
 };

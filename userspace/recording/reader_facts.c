@@ -14,25 +14,25 @@
 #define CPUS_MAX 65536
 #define INTERVAL_MAX_S 1e6
 
-static int prepare(const struct recording *r, const char *sql, sqlite3_stmt **ret, struct problem *p)
+static int prepare(const struct recording_reader *r, const char *sql, sqlite3_stmt **ret, struct problem *p)
 {
 	int rc = sqlite3_prepare_v2(r->db, sql, -1, ret, NULL);
 
-	return rc ? recording_failed(r, rc, p) : 0;
+	return rc ? reader_failed(r, rc, p) : 0;
 }
 
 /* Returns 1 when there is a row, 0 at the end, or a negative errno and a sentence. */
-static int next_row(const struct recording *r, sqlite3_stmt *s, struct problem *p)
+static int next_row(const struct recording_reader *r, sqlite3_stmt *s, struct problem *p)
 {
 	int rc = sqlite3_step(s);
 
 	if (rc == SQLITE_ROW)
 		return 1;
-	return rc == SQLITE_DONE ? 0 : recording_failed(r, rc, p);
+	return rc == SQLITE_DONE ? 0 : reader_failed(r, rc, p);
 }
 
 /* The value of @key, in column 0 of @ret. */
-static int find_meta(const struct recording *r, const char *key, sqlite3_stmt **ret, struct problem *p)
+static int find_meta(const struct recording_reader *r, const char *key, sqlite3_stmt **ret, struct problem *p)
 {
 	int found = prepare(r, "SELECT value FROM meta WHERE key = ?", ret, p);
 
@@ -41,22 +41,22 @@ static int find_meta(const struct recording *r, const char *key, sqlite3_stmt **
 	sqlite3_bind_text(*ret, 1, key, -1, SQLITE_STATIC);
 	found = next_row(r, *ret, p);
 	if (!found)
-		return recording_damaged(r, p, "it does not say its %s", key);
+		return reader_damaged(r, p, "it does not say its %s", key);
 	return found < 0 ? found : 0;
 }
 
-static int meta_number(const struct recording *r, const char *key, u64 max, u64 *ret, struct problem *p)
+static int meta_number(const struct recording_reader *r, const char *key, u64 max, u64 *ret, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	int err = find_meta(r, key, &s, p);
 
-	if (!err && !recording_column(s, 0, max, ret))
-		err = recording_damaged(r, p, "%s is no number from 0 to %llu", key, max);
+	if (!err && !column_u64(s, 0, max, ret))
+		err = reader_damaged(r, p, "%s is no number from 0 to %llu", key, max);
 	return err;
 }
 
 /* Gives a text to be freed. */
-static int meta_text(const struct recording *r, const char *key, char **ret, struct problem *p)
+static int meta_text(const struct recording_reader *r, const char *key, char **ret, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	int err = find_meta(r, key, &s, p);
@@ -64,7 +64,7 @@ static int meta_text(const struct recording *r, const char *key, char **ret, str
 	if (err)
 		return err;
 	if (sqlite3_column_type(s, 0) != SQLITE_TEXT)
-		return recording_damaged(r, p, "%s is no text", key);
+		return reader_damaged(r, p, "%s is no text", key);
 	*ret = strdup((const char *)sqlite3_column_text(s, 0));
 	if (!*ret)
 		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
@@ -72,29 +72,29 @@ static int meta_text(const struct recording *r, const char *key, char **ret, str
 	return 0;
 }
 
-static int read_interval_s(struct recording *r, struct problem *p)
+static int read_interval_s(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	int err = find_meta(r, "interval_s", &s, p);
 	double seconds = err ? 0 : sqlite3_column_double(s, 0);
 
 	if (!err && !(seconds > 0 && seconds <= INTERVAL_MAX_S))
-		err = recording_damaged(r, p, "interval_s is no length");
+		err = reader_damaged(r, p, "interval_s is no length");
 	r->origin.interval_s = seconds;
 	return err;
 }
 
-static int read_engine(struct recording *r, struct problem *p)
+static int read_engine(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	int err = find_meta(r, "engine", &s, p);
 
-	if (!err && !recording_text(s, 0, r->engine, sizeof(r->engine)))
-		err = recording_damaged(r, p, "engine is no name");
+	if (!err && !column_text(s, 0, r->engine, sizeof(r->engine)))
+		err = reader_damaged(r, p, "engine is no name");
 	return err;
 }
 
-static int read_texts(struct recording *r, struct problem *p)
+static int read_texts(struct recording_reader *r, struct problem *p)
 {
 	struct origin *o = &r->origin;
 	const struct { const char *key; char **to; } texts[] = {
@@ -108,7 +108,7 @@ static int read_texts(struct recording *r, struct problem *p)
 	return err;
 }
 
-static int read_meta(struct recording *r, struct problem *p)
+static int read_meta(struct recording_reader *r, struct problem *p)
 {
 	u64 scale, cpus, finished;
 	int err = meta_number(r, "scale", BLKLAT_SCALE_MAX, &scale, p) ?:
@@ -128,7 +128,7 @@ static int read_meta(struct recording *r, struct problem *p)
 }
 
 /* Rows are numbered from 0 without a gap, so that a number is an index. */
-static int count_rows(const struct recording *r, const char *table, u32 max, u32 *ret, struct problem *p)
+static int count_rows(const struct recording_reader *r, const char *table, u32 max, u32 *ret, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	char sql[64];
@@ -140,10 +140,10 @@ static int count_rows(const struct recording *r, const char *table, u32 max, u32
 	if (err)
 		return err;
 	while ((more = next_row(r, s, p)) > 0)
-		if (n == max || !recording_column(s, 0, max, &id) || id != n++)
-			return recording_damaged(r, p, "its %ss are not numbered from 0 to at most %u", table, max - 1);
+		if (n == max || !column_u64(s, 0, max, &id) || id != n++)
+			return reader_damaged(r, p, "its %ss are not numbered from 0 to at most %u", table, max - 1);
 	if (!more && !n)
-		return recording_damaged(r, p, "it has no %s", table);
+		return reader_damaged(r, p, "it has no %s", table);
 	*ret = n;
 	return more;
 }
@@ -152,17 +152,17 @@ static bool take_device(sqlite3_stmt *s, u32 i, u32 n, struct device *d)
 {
 	u64 parent = i, major, minor, queues, tags, requests, iostats, hidden;
 
-	if (!recording_text(s, 0, d->name, sizeof(d->name)) || !d->name[0] ||
-	    !recording_text(s, 1, d->mapper, sizeof(d->mapper)) ||
-	    !recording_text(s, 2, d->kind, sizeof(d->kind)) ||
-	    !recording_text(s, 3, d->model, sizeof(d->model)) ||
-	    !recording_text(s, 4, d->scheduler, sizeof(d->scheduler)) ||
-	    !recording_column(s, 5, UINT32_MAX, &major) || !recording_column(s, 6, UINT32_MAX, &minor) ||
-	    !recording_column(s, 7, INT64_MAX, &d->size_bytes) ||
-	    !recording_column(s, 8, UINT32_MAX, &queues) || !recording_column(s, 9, UINT32_MAX, &tags) ||
-	    !recording_column(s, 10, UINT32_MAX, &requests) ||
-	    (sqlite3_column_type(s, 11) != SQLITE_NULL && !recording_column(s, 11, n - 1, &parent)) ||
-	    !recording_column(s, 12, 1, &iostats) || !recording_column(s, 13, 1, &hidden))
+	if (!column_text(s, 0, d->name, sizeof(d->name)) || !d->name[0] ||
+	    !column_text(s, 1, d->mapper, sizeof(d->mapper)) ||
+	    !column_text(s, 2, d->kind, sizeof(d->kind)) ||
+	    !column_text(s, 3, d->model, sizeof(d->model)) ||
+	    !column_text(s, 4, d->scheduler, sizeof(d->scheduler)) ||
+	    !column_u64(s, 5, UINT32_MAX, &major) || !column_u64(s, 6, UINT32_MAX, &minor) ||
+	    !column_u64(s, 7, INT64_MAX, &d->size_bytes) ||
+	    !column_u64(s, 8, UINT32_MAX, &queues) || !column_u64(s, 9, UINT32_MAX, &tags) ||
+	    !column_u64(s, 10, UINT32_MAX, &requests) ||
+	    (sqlite3_column_type(s, 11) != SQLITE_NULL && !column_u64(s, 11, n - 1, &parent)) ||
+	    !column_u64(s, 12, 1, &iostats) || !column_u64(s, 13, 1, &hidden))
 		return false;
 	d->parent = parent;
 	d->major = major;
@@ -198,7 +198,7 @@ static bool has_cycle(const struct device_table *t)
 	return !depth;
 }
 
-static int read_lower(struct recording *r, struct problem *p)
+static int read_lower(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	struct device_table *t = &r->devices;
@@ -210,19 +210,19 @@ static int read_lower(struct recording *r, struct problem *p)
 		u64 device, lower;
 		struct device *d;
 
-		if (!recording_column(s, 0, t->n - 1, &device) || !recording_column(s, 1, t->n - 1, &lower))
-			return recording_damaged(r, p, "a device lies on one that is not there");
+		if (!column_u64(s, 0, t->n - 1, &device) || !column_u64(s, 1, t->n - 1, &lower))
+			return reader_damaged(r, p, "a device lies on one that is not there");
 		d = &t->d[device];
 		if (d->n_lower == ARRAY_SIZE(d->lower))
-			return recording_damaged(r, p, "%s lies on too many devices", d->name);
+			return reader_damaged(r, p, "%s lies on too many devices", d->name);
 		d->lower[d->n_lower++] = lower;
 	}
 	if (!more && has_cycle(t))
-		return recording_damaged(r, p, "a device lies on itself");
+		return reader_damaged(r, p, "a device lies on itself");
 	return more;
 }
 
-static int read_devices(struct recording *r, struct problem *p)
+static int read_devices(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	struct device_table *t = &r->devices;
@@ -239,20 +239,20 @@ static int read_devices(struct recording *r, struct problem *p)
 		return err;
 	for (u32 i = 0; (more = next_row(r, s, p)) > 0; i++)
 		if (i == t->n || !take_device(s, i, t->n, &t->d[i]))
-			return recording_damaged(r, p, "device %u is none", i);
+			return reader_damaged(r, p, "device %u is none", i);
 	for (u32 i = 0; !more && i < t->n; i++)
 		if (t->d[t->d[i].parent].parent != t->d[i].parent)
-			return recording_damaged(r, p, "%s is part of a part", t->d[i].name);
+			return reader_damaged(r, p, "%s is part of a part", t->d[i].name);
 	return more ?: read_lower(r, p);
 }
 
-static bool take_watch(struct recording *r, sqlite3_stmt *s, struct watch *w)
+static bool take_watch(struct recording_reader *r, sqlite3_stmt *s, struct watch *w)
 {
 	char name[16];
 	u64 device;
 	u32 stage = 0;
 
-	if (!recording_column(s, 0, r->devices.n - 1, &device) || !recording_text(s, 1, name, sizeof(name)))
+	if (!column_u64(s, 0, r->devices.n - 1, &device) || !column_text(s, 1, name, sizeof(name)))
 		return false;
 	while (stage < BLKLAT_STAGES && strcmp(name, stage_names[stage]))
 		stage++;
@@ -263,7 +263,7 @@ static bool take_watch(struct recording *r, sqlite3_stmt *s, struct watch *w)
 	return true;
 }
 
-static int read_watches(struct recording *r, struct problem *p)
+static int read_watches(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	int err = count_rows(r, "watch", BLKLAT_MAX_WATCHES, &r->n_watches, p), more;
@@ -278,19 +278,19 @@ static int read_watches(struct recording *r, struct problem *p)
 		return err;
 	for (u32 i = 0; (more = next_row(r, s, p)) > 0; i++)
 		if (i == r->n_watches || !take_watch(r, s, &r->watches[i]))
-			return recording_damaged(r, p, "watch %u is no device and stage, or there twice", i);
+			return reader_damaged(r, p, "watch %u is no device and stage, or there twice", i);
 	return more;
 }
 
-static int take_mark(struct recording *r, sqlite3_stmt *s, struct problem *p)
+static int take_mark(struct recording_reader *r, sqlite3_stmt *s, struct problem *p)
 {
 	struct origin *o = &r->origin;
 	char text[RECORDING_MARK_BYTES + 1];
 	struct mark *m = &o->marks[o->n_marks];
 
-	if (!recording_column(s, 0, RECORDING_TOTAL_MAX, &m->mono_ns) ||
-	    !recording_wall(s, 1, &m->wall_ns) || !recording_text(s, 2, text, sizeof(text)))
-		return recording_damaged(r, p, "mark %u is none", o->n_marks);
+	if (!column_u64(s, 0, RECORDING_TOTAL_MAX, &m->mono_ns) ||
+	    !column_wall_ns(s, 1, &m->wall_ns) || !column_text(s, 2, text, sizeof(text)))
+		return reader_damaged(r, p, "mark %u is none", o->n_marks);
 	m->text = strdup(text);
 	if (!m->text)
 		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
@@ -298,7 +298,7 @@ static int take_mark(struct recording *r, sqlite3_stmt *s, struct problem *p)
 	return 0;
 }
 
-static int read_marks(struct recording *r, struct problem *p)
+static int read_marks(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	struct origin *o = &r->origin;
@@ -309,7 +309,7 @@ static int read_marks(struct recording *r, struct problem *p)
 		return err;
 	while ((more = next_row(r, s, p)) > 0) {
 		if (o->n_marks == RECORDING_MARKS_MAX)
-			return recording_damaged(r, p, "it has more than %u marks", RECORDING_MARKS_MAX);
+			return reader_damaged(r, p, "it has more than %u marks", RECORDING_MARKS_MAX);
 		if (o->n_marks == room) {
 			struct mark *marks = reallocarray(o->marks, room = room ? room * 2 : 16, sizeof(*marks));
 
@@ -324,7 +324,7 @@ static int read_marks(struct recording *r, struct problem *p)
 	return more;
 }
 
-int recording_facts_read(struct recording *r, struct problem *p)
+int reader_read_facts(struct recording_reader *r, struct problem *p)
 {
 	return read_meta(r, p) ?: read_devices(r, p) ?: read_watches(r, p) ?: read_marks(r, p);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the replay engine plays: a source is told from the others by its file's first bytes. */
-#ifndef CAPTURE_REPLAY_H
-#define CAPTURE_REPLAY_H
+#ifndef RECORDING_REPLAY_H
+#define RECORDING_REPLAY_H
 
 #include "core/capture.h"
 

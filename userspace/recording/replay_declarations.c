@@ -2,13 +2,13 @@
 /* What is true for the whole run of a replay script: the machine, its devices, what is watched. */
 #include <string.h>
 
-#include "recording/replay_reader.h"
+#include "recording/replay_parser.h"
 #include "recording/replay_words.h"
 
 #define SIZE_MAX_BYTES (1ULL << 62)
 #define QUEUES_MAX 65536
 
-static struct device *find_device(struct replay_reader *r, const char *name)
+static struct device *find_device(struct replay_parser *r, const char *name)
 {
 	for (u32 i = 0; i < r->s->n_devices; i++)
 		if (!strcmp(r->s->devices[i].name, name))
@@ -16,65 +16,65 @@ static struct device *find_device(struct replay_reader *r, const char *name)
 	return NULL;
 }
 
-static int take_text(struct replay_reader *r, const char *what, const char *text, char *to, size_t room)
+static int take_text(struct replay_parser *r, const char *what, const char *text, char *to, size_t room)
 {
 	if (strlen(text) >= room)
-		return reader_bad(r, "%s is longer than %zu bytes", what, room - 1);
+		return parser_bad(r, "%s is longer than %zu bytes", what, room - 1);
 	strcpy(to, text);
 	return 0;
 }
 
-static int on_engine(struct replay_reader *r)
+static int on_engine(struct replay_parser *r)
 {
 	return take_text(r, "the engine's name", r->word[1], r->s->engine, sizeof(r->s->engine));
 }
 
-static int on_scale(struct replay_reader *r)
+static int on_scale(struct replay_parser *r)
 {
 	u64 n;
-	int err = reader_number(r, "scale", r->word[1], BLKLAT_SCALE_MAX, &n);
+	int err = parser_number(r, "scale", r->word[1], BLKLAT_SCALE_MAX, &n);
 
 	if (!err)
 		r->s->scale = n;
 	return err;
 }
 
-static int on_cpus(struct replay_reader *r)
+static int on_cpus(struct replay_parser *r)
 {
 	u64 n;
-	int err = reader_number(r, "cpus", r->word[1], 65536, &n);
+	int err = parser_number(r, "cpus", r->word[1], 65536, &n);
 
 	if (!err && !n)
-		err = reader_bad(r, "cpus must be at least 1");
+		err = parser_bad(r, "cpus must be at least 1");
 	if (!err)
 		r->s->cpus = n;
 	return err;
 }
 
-static int on_memory(struct replay_reader *r)
+static int on_memory(struct replay_parser *r)
 {
-	return reader_number(r, "memory", r->word[1], SIZE_MAX_BYTES, &r->s->memory_bytes);
+	return parser_number(r, "memory", r->word[1], SIZE_MAX_BYTES, &r->s->memory_bytes);
 }
 
-static int on_idle_gap(struct replay_reader *r)
+static int on_idle_gap(struct replay_parser *r)
 {
 	u64 ns;
 
 	if (!word_latency(r->word[1], &ns) || !ns)
-		return reader_bad(r, "idle-gap '%.40s' must be like 100ms (ns, us, ms, s), above 0", r->word[1]);
+		return parser_bad(r, "idle-gap '%.40s' must be like 100ms (ns, us, ms, s), above 0", r->word[1]);
 	r->s->idle_gap_ns = ns;
 	return 0;
 }
 
-static int on_start(struct replay_reader *r)
+static int on_start(struct replay_parser *r)
 {
 	if (!word_time(r->word[1], &r->s->start_ns))
-		return reader_bad(r, "'%.40s' is no time, write it as 2026-11-21T07:35:00.000Z", r->word[1]);
+		return parser_bad(r, "'%.40s' is no time, write it as 2026-11-21T07:35:00.000Z", r->word[1]);
 	r->wall_ns = r->s->start_ns;
 	return 0;
 }
 
-static int take_fact(struct replay_reader *r, struct device *d, const char *word)
+static int take_fact(struct replay_parser *r, struct device *d, const char *word)
 {
 	const char *v;
 	u64 n;
@@ -89,34 +89,34 @@ static int take_fact(struct replay_reader *r, struct device *d, const char *word
 	if ((v = word_value(word, "scheduler")))
 		return take_text(r, "scheduler", v, d->scheduler, sizeof(d->scheduler));
 	if ((v = word_value(word, "size")))
-		return reader_number(r, "size", v, SIZE_MAX_BYTES, &d->size_bytes);
+		return parser_number(r, "size", v, SIZE_MAX_BYTES, &d->size_bytes);
 	if ((v = word_value(word, "queues"))) {
-		err = reader_number(r, "queues", v, QUEUES_MAX, &n);
+		err = parser_number(r, "queues", v, QUEUES_MAX, &n);
 		if (!err)
 			d->hw_queues = n;
 		return err;
 	}
 	if ((v = word_value(word, "tags"))) {
-		err = reader_number(r, "tags", v, QUEUES_MAX, &n);
+		err = parser_number(r, "tags", v, QUEUES_MAX, &n);
 		if (!err)
 			d->tags = n;
 		return err;
 	}
-	return reader_bad(r, "a device has no '%.40s'", word);
+	return parser_bad(r, "a device has no '%.40s'", word);
 }
 
-static int on_device(struct replay_reader *r)
+static int on_device(struct replay_parser *r)
 {
 	struct replay_script *s = r->s;
 	struct device *d = &s->devices[s->n_devices];
 	int err;
 
 	if (s->n_devices == REPLAY_DEVICES_MAX)
-		return reader_bad(r, "more than %u devices", REPLAY_DEVICES_MAX);
+		return parser_bad(r, "more than %u devices", REPLAY_DEVICES_MAX);
 	if (!r->word[1][0])
-		return reader_bad(r, "a device needs a name");
+		return parser_bad(r, "a device needs a name");
 	if (find_device(r, r->word[1]))
-		return reader_bad(r, "device '%.40s' is there already", r->word[1]);
+		return parser_bad(r, "device '%.40s' is there already", r->word[1]);
 	d->hw_queues = 1;
 	d->parent = s->n_devices;
 	err = take_text(r, "the device's name", r->word[1], d->name, sizeof(d->name));
@@ -127,15 +127,15 @@ static int on_device(struct replay_reader *r)
 	return err;
 }
 
-int reader_find_watch(struct replay_reader *r, struct watch *ret, u32 *ret_index)
+int parser_find_watch(struct replay_parser *r, struct watch *ret, u32 *ret_index)
 {
 	u32 stage, i;
 
 	ret->device = find_device(r, r->word[1]);
 	if (!ret->device)
-		return reader_bad(r, "no device '%.40s', declare it with 'device'", r->word[1]);
+		return parser_bad(r, "no device '%.40s', declare it with 'device'", r->word[1]);
 	if (!word_index(stage_names, BLKLAT_STAGES, r->word[2], &stage))
-		return reader_bad(r, "unknown stage '%.40s', it is device, queue or total", r->word[2]);
+		return parser_bad(r, "unknown stage '%.40s', it is device, queue or total", r->word[2]);
 	ret->stage = stage;
 	for (i = 0; i < r->s->n_watches; i++)
 		if (r->s->watches[i].device == ret->device && r->s->watches[i].stage == ret->stage)
@@ -144,19 +144,19 @@ int reader_find_watch(struct replay_reader *r, struct watch *ret, u32 *ret_index
 	return 0;
 }
 
-static int on_watch(struct replay_reader *r)
+static int on_watch(struct replay_parser *r)
 {
 	struct replay_script *s = r->s;
 	struct watch w;
 	u32 i;
-	int err = reader_find_watch(r, &w, &i);
+	int err = parser_find_watch(r, &w, &i);
 
 	if (err)
 		return err;
 	if (i < s->n_watches)
-		return reader_bad(r, "stage %s of '%.40s' is watched already", r->word[2], r->word[1]);
+		return parser_bad(r, "stage %s of '%.40s' is watched already", r->word[2], r->word[1]);
 	if (s->n_watches == REPLAY_WATCHES_MAX)
-		return reader_bad(r, "more than %u watches", REPLAY_WATCHES_MAX);
+		return parser_bad(r, "more than %u watches", REPLAY_WATCHES_MAX);
 	find_device(r, r->word[1])->stages |= 1u << w.stage;
 	s->watches[s->n_watches++] = w;
 	return 0;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recording/replay_reader.h"
+#include "recording/replay_parser.h"
 #include "recording/replay_words.h"
 
 #define EVENTS_MAX (1u << 20)
@@ -13,22 +13,22 @@
 #define TOTAL_MAX (1ULL << 62)
 
 /* Keeps every sum that a reader of the script may form within 2^62. */
-static int add_total(struct replay_reader *r, u64 n, u64 each)
+static int add_total(struct replay_parser *r, u64 n, u64 each)
 {
 	u64 product;
 
 	if (__builtin_mul_overflow(n, each, &product) || product > TOTAL_MAX - r->total)
-		return reader_bad(r, "the sums of this script are beyond 2^62");
+		return parser_bad(r, "the sums of this script are beyond 2^62");
 	r->total += product;
 	return 0;
 }
 
-static int add_event(struct replay_reader *r, const struct replay_event *e)
+static int add_event(struct replay_parser *r, const struct replay_event *e)
 {
 	struct replay_script *s = r->s;
 
 	if (s->n_events == EVENTS_MAX)
-		return reader_bad(r, "more than %u statements", EVENTS_MAX);
+		return parser_bad(r, "more than %u statements", EVENTS_MAX);
 	if (s->n_events == r->room) {
 		u32 room = r->room ? r->room * 2 : 64;
 		struct replay_event *more = reallocarray(s->events, room, sizeof(*more));
@@ -43,28 +43,28 @@ static int add_event(struct replay_reader *r, const struct replay_event *e)
 	return 0;
 }
 
-static int on_on(struct replay_reader *r)
+static int on_on(struct replay_parser *r)
 {
 	struct watch w;
 	u32 i;
-	int err = reader_find_watch(r, &w, &i);
+	int err = parser_find_watch(r, &w, &i);
 
 	if (!err && i == r->s->n_watches)
-		err = reader_bad(r, "stage %s of '%.40s' is not watched, declare it with 'watch'", r->word[2],
+		err = parser_bad(r, "stage %s of '%.40s' is not watched, declare it with 'watch'", r->word[2],
 				 r->word[1]);
 	if (!err)
 		r->watch = i;
 	return err;
 }
 
-static int take_op(struct replay_reader *r, u32 *ret)
+static int take_op(struct replay_parser *r, u32 *ret)
 {
 	if (word_index(op_names, BLKLAT_OPS, r->word[1], ret))
 		return 0;
-	return reader_bad(r, "unknown op '%.40s', it is read, write, flush, discard or other", r->word[1]);
+	return parser_bad(r, "unknown op '%.40s', it is read, write, flush, discard or other", r->word[1]);
 }
 
-static int on_io(struct replay_reader *r)
+static int on_io(struct replay_parser *r)
 {
 	struct replay_event e = { .kind = REPLAY_IO, .n = 1 };
 	int err = take_op(r, &e.what);
@@ -72,24 +72,24 @@ static int on_io(struct replay_reader *r)
 	if (err)
 		return err;
 	if (!word_latency(r->word[2], &e.ns))
-		return reader_bad(r, "latency '%.40s' must be like 81.2us (ns, us, ms, s), whole in ns", r->word[2]);
-	err = reader_number(r, "bytes", r->word[3], BYTES_MAX, &e.bytes);
+		return parser_bad(r, "latency '%.40s' must be like 81.2us (ns, us, ms, s), whole in ns", r->word[2]);
+	err = parser_number(r, "bytes", r->word[3], BYTES_MAX, &e.bytes);
 	for (u32 i = 4; !err && i < r->words; i++) {
 		const char *errors = word_value(r->word[i], "errors");
 
 		if (errors)
-			err = reader_number(r, "errors", errors, COUNT_MAX, &e.errors);
+			err = parser_number(r, "errors", errors, COUNT_MAX, &e.errors);
 		else if (r->word[i][0] == 'x')
-			err = reader_number(r, "count", r->word[i] + 1, COUNT_MAX, &e.n);
+			err = parser_number(r, "count", r->word[i] + 1, COUNT_MAX, &e.n);
 		else if (!strcmp(r->word[i], "after-idle"))
 			e.after_idle = true;
 		else
-			err = reader_bad(r, "'%.40s' is neither xCOUNT, errors=N nor after-idle", r->word[i]);
+			err = parser_bad(r, "'%.40s' is neither xCOUNT, errors=N nor after-idle", r->word[i]);
 	}
 	if (!err && e.after_idle && !r->s->idle_gap_ns)
-		err = reader_bad(r, "after-idle says nothing without an 'idle-gap' before");
+		err = parser_bad(r, "after-idle says nothing without an 'idle-gap' before");
 	if (!err && e.errors > e.n)
-		err = reader_bad(r, "%llu errors are more than the %llu IOs", e.errors, e.n);
+		err = parser_bad(r, "%llu errors are more than the %llu IOs", e.errors, e.n);
 	if (!err)
 		err = add_total(r, e.n, e.ns);
 	if (!err)
@@ -99,38 +99,38 @@ static int on_io(struct replay_reader *r)
 	return err ?: add_event(r, &e);
 }
 
-static int on_part(struct replay_reader *r)
+static int on_part(struct replay_parser *r)
 {
 	struct replay_event e = { .kind = REPLAY_PART };
 	const char *errors = r->words > 3 ? word_value(r->word[3], "errors") : NULL;
 	int err = take_op(r, &e.what);
 
 	if (!err)
-		err = reader_number(r, "bytes", r->word[2], BYTES_MAX, &e.bytes);
+		err = parser_number(r, "bytes", r->word[2], BYTES_MAX, &e.bytes);
 	if (!err && r->words > 3)
-		err = errors ? reader_number(r, "errors", errors, COUNT_MAX, &e.errors) :
-			       reader_bad(r, "'%.40s' must be like errors=1", r->word[3]);
+		err = errors ? parser_number(r, "errors", errors, COUNT_MAX, &e.errors) :
+			       parser_bad(r, "'%.40s' must be like errors=1", r->word[3]);
 	if (!err)
 		err = add_total(r, e.bytes + e.errors, 1);
 	return err ?: add_event(r, &e);
 }
 
-static int on_in_flight(struct replay_reader *r)
+static int on_in_flight(struct replay_parser *r)
 {
 	struct replay_event e = { .kind = REPLAY_IN_FLIGHT };
-	int err = reader_number(r, "in-flight", r->word[1], COUNT_MAX, &e.n);
+	int err = parser_number(r, "in-flight", r->word[1], COUNT_MAX, &e.n);
 	const char *age = r->words > 2 ? word_value(r->word[2], "oldest") : NULL;
 
 	if (!err && r->words > 2 && (!age || !word_latency(age, &e.ns)))
-		err = reader_bad(r, "'%.40s' must be like oldest=81.2us", r->word[2]);
+		err = parser_bad(r, "'%.40s' must be like oldest=81.2us", r->word[2]);
 	if (!err && e.ns && !e.n)
-		err = reader_bad(r, "none in flight, so there is no oldest");
+		err = parser_bad(r, "none in flight, so there is no oldest");
 	if (!err)
 		err = add_total(r, e.n, 1);
 	return err ?: add_event(r, &e);
 }
 
-static int on_account(struct replay_reader *r)
+static int on_account(struct replay_parser *r)
 {
 	static const char *const cells[] = {
 		[BLKLAT_REQUEUED] = "requeued", [BLKLAT_NO_START] = "no_start",
@@ -142,18 +142,18 @@ static int on_account(struct replay_reader *r)
 	int err;
 
 	if (!word_index(cells, ARRAY_SIZE(cells), r->word[1], &e.what))
-		return reader_bad(r, "unknown cell '%.40s', it is requeued, no_start, overwritten, tag_range, "
+		return parser_bad(r, "unknown cell '%.40s', it is requeued, no_start, overwritten, tag_range, "
 				  "table_full, before or unissued", r->word[1]);
-	err = reader_number(r, r->word[1], r->word[2], COUNT_MAX, &e.n);
+	err = parser_number(r, r->word[1], r->word[2], COUNT_MAX, &e.n);
 	if (!err)
 		err = add_total(r, e.n, 1);
 	return err ?: add_event(r, &e);
 }
 
-static int on_skipped(struct replay_reader *r)
+static int on_skipped(struct replay_parser *r)
 {
 	struct replay_event e = { .kind = REPLAY_SKIPPED };
-	int err = reader_number(r, "skipped", r->word[1], COUNT_MAX, &e.n);
+	int err = parser_number(r, "skipped", r->word[1], COUNT_MAX, &e.n);
 
 	if (!err)
 		err = add_total(r, e.n, 1);
@@ -161,15 +161,15 @@ static int on_skipped(struct replay_reader *r)
 }
 
 /* "+5", "-5" */
-static int take_difference(struct replay_reader *r, s64 *ret)
+static int take_difference(struct replay_parser *r, s64 *ret)
 {
 	const char *text = r->word[1];
 	u64 n;
 	int err;
 
 	if (*text != '+' && *text != '-')
-		return reader_bad(r, "%s '%.40s' must be +N or -N", r->word[0], text);
-	err = reader_number(r, r->word[0], text + 1, COUNT_MAX, &n);
+		return parser_bad(r, "%s '%.40s' must be +N or -N", r->word[0], text);
+	err = parser_number(r, r->word[0], text + 1, COUNT_MAX, &n);
 	if (!err)
 		err = add_total(r, n, 1);
 	if (!err)
@@ -177,14 +177,14 @@ static int take_difference(struct replay_reader *r, s64 *ret)
 	return err;
 }
 
-static int on_starts(struct replay_reader *r)
+static int on_starts(struct replay_parser *r)
 {
 	struct replay_event e = { .kind = REPLAY_STARTS };
 
 	return take_difference(r, &e.more) ?: add_event(r, &e);
 }
 
-static int on_kernel(struct replay_reader *r)
+static int on_kernel(struct replay_parser *r)
 {
 	struct replay_event e = { .kind = REPLAY_KERNEL };
 
@@ -195,7 +195,7 @@ static int on_kernel(struct replay_reader *r)
 	return add_event(r, &e);
 }
 
-static int on_after(struct replay_reader *r)
+static int on_after(struct replay_parser *r)
 {
 	struct replay_event e = { .kind = REPLAY_AFTER };
 	int err = 0;
@@ -205,12 +205,12 @@ static int on_after(struct replay_reader *r)
 		const char *in_flight = word_value(r->word[i], "in-flight");
 
 		if (starts) {
-			err = reader_number(r, "starts", starts, COUNT_MAX, &e.n);
+			err = parser_number(r, "starts", starts, COUNT_MAX, &e.n);
 		} else if (in_flight) {
-			err = reader_number(r, "in-flight", in_flight, COUNT_MAX, &e.in_flight);
+			err = parser_number(r, "in-flight", in_flight, COUNT_MAX, &e.in_flight);
 			e.what = 1;
 		} else {
-			err = reader_bad(r, "'%.40s' is neither starts=N nor in-flight=N", r->word[i]);
+			err = parser_bad(r, "'%.40s' is neither starts=N nor in-flight=N", r->word[i]);
 		}
 	}
 	if (!err)
@@ -218,28 +218,28 @@ static int on_after(struct replay_reader *r)
 	return err ?: add_event(r, &e);
 }
 
-static int on_gone(struct replay_reader *r)
+static int on_gone(struct replay_parser *r)
 {
 	return add_event(r, &(struct replay_event){ .kind = REPLAY_GONE });
 }
 
-static int on_tick(struct replay_reader *r)
+static int on_tick(struct replay_parser *r)
 {
 	struct replay_event e = { .kind = REPLAY_TICK };
 	const char *length = r->word[1], *at;
 	int err;
 
 	if (!word_decimal(length, length + strlen(length), NSEC_PER_SEC, &e.ns) || !e.ns)
-		return reader_bad(r, "tick '%.40s' must be seconds, like 1.0003, above 0, whole in ns", length);
+		return parser_bad(r, "tick '%.40s' must be seconds, like 1.0003, above 0, whole in ns", length);
 	err = add_total(r, e.ns, 1);
 	if (err)
 		return err;
 	if (__builtin_add_overflow(r->wall_ns, (s64)e.ns, &r->wall_ns))
-		return reader_bad(r, "the wall clock is beyond the year 2262");
+		return parser_bad(r, "the wall clock is beyond the year 2262");
 	if (r->words > 2) {
 		at = word_value(r->word[2], "at");
 		if (!at || !word_time(at, &r->wall_ns))
-			return reader_bad(r, "'%.40s' must be like at=2026-11-21T07:35:00.000Z", r->word[2]);
+			return parser_bad(r, "'%.40s' must be like at=2026-11-21T07:35:00.000Z", r->word[2]);
 	}
 	e.more = r->wall_ns;
 	return add_event(r, &e);

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "recording/replay_reader.h"
+#include "recording/replay_parser.h"
 #include "recording/replay_words.h"
 #include "util/cleanup.h"
 
 #define LINE_MAX_BYTES 4096
 
-int reader_bad(struct replay_reader *r, const char *format, ...)
+int parser_bad(struct replay_parser *r, const char *format, ...)
 {
 	char text[256];
 	va_list args;
@@ -24,11 +24,11 @@ int reader_bad(struct replay_reader *r, const char *format, ...)
 	return problem_set(r->p, -EINVAL, "%s:%u: %s", r->file, r->line, text);
 }
 
-int reader_number(struct replay_reader *r, const char *what, const char *text, u64 max, u64 *ret)
+int parser_number(struct replay_parser *r, const char *what, const char *text, u64 max, u64 *ret)
 {
 	if (word_number(text, max, ret))
 		return 0;
-	return reader_bad(r, "%s '%.40s' must be a whole number up to %llu", what, text, max);
+	return parser_bad(r, "%s '%.40s' must be a whole number up to %llu", what, text, max);
 }
 
 static const struct replay_statement *find_statement(const struct replay_statement *list, const char *name)
@@ -39,27 +39,27 @@ static const struct replay_statement *find_statement(const struct replay_stateme
 	return NULL;
 }
 
-static int read_statement(struct replay_reader *r)
+static int read_statement(struct replay_parser *r)
 {
 	const struct replay_statement *declaration = find_statement(replay_declarations, r->word[0]);
 	const struct replay_statement *st = declaration ?: find_statement(replay_events, r->word[0]);
 
 	if (!st)
-		return reader_bad(r, "unknown statement '%.40s'", r->word[0]);
+		return parser_bad(r, "unknown statement '%.40s'", r->word[0]);
 	if (st->min == st->max && r->words - 1 != st->min)
-		return reader_bad(r, "'%s' takes %u word%s, not %u", st->name, st->min, st->min == 1 ? "" : "s",
+		return parser_bad(r, "'%s' takes %u word%s, not %u", st->name, st->min, st->min == 1 ? "" : "s",
 				  r->words - 1);
 	if (r->words - 1 < st->min || r->words - 1 > st->max)
-		return reader_bad(r, "'%s' takes %u to %u words, not %u", st->name, st->min, st->max,
+		return parser_bad(r, "'%s' takes %u to %u words, not %u", st->name, st->min, st->max,
 				  r->words - 1);
 	if (declaration && r->s->n_events)
-		return reader_bad(r, "'%s' must come before anything happens", st->name);
+		return parser_bad(r, "'%s' must come before anything happens", st->name);
 	if (!declaration && !r->s->n_watches)
-		return reader_bad(r, "nothing is watched, declare it with 'watch' before '%s'", st->name);
+		return parser_bad(r, "nothing is watched, declare it with 'watch' before '%s'", st->name);
 	return st->read(r);
 }
 
-static int split_words(struct replay_reader *r, char *text)
+static int split_words(struct replay_parser *r, char *text)
 {
 	r->words = 0;
 	for (;;) {
@@ -67,15 +67,15 @@ static int split_words(struct replay_reader *r, char *text)
 		if (!*text || *text == '#')
 			return 0;
 		if (r->words == REPLAY_WORDS_MAX)
-			return reader_bad(r, "more than %u words", REPLAY_WORDS_MAX);
+			return parser_bad(r, "more than %u words", REPLAY_WORDS_MAX);
 		r->word[r->words] = word_cut(&text);
 		if (!r->word[r->words])
-			return reader_bad(r, "a quote is left open");
+			return parser_bad(r, "a quote is left open");
 		r->words++;
 	}
 }
 
-static int read_line(struct replay_reader *r, char *line, size_t len)
+static int read_line(struct replay_parser *r, char *line, size_t len)
 {
 	int err;
 
@@ -83,17 +83,17 @@ static int read_line(struct replay_reader *r, char *line, size_t len)
 		line[--len] = '\0';
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)line[i] < ' ' && line[i] != '\t')
-			return reader_bad(r, "a control character (byte %zu of the line)", i + 1);
+			return parser_bad(r, "a control character (byte %zu of the line)", i + 1);
 	if (r->line == 1)
 		return strcmp(line, "blklat-replay 1") ?
-			reader_bad(r, "no replay script, its first line must be 'blklat-replay 1'") : 0;
+			parser_bad(r, "no replay script, its first line must be 'blklat-replay 1'") : 0;
 	err = split_words(r, line);
 	if (err || !r->words)
 		return err;
 	return read_statement(r);
 }
 
-static int read_file(struct replay_reader *r, FILE *f)
+static int read_file(struct replay_parser *r, FILE *f)
 {
 	char *line CLEANUP(cleanup_free) = NULL;
 	size_t room = 0;
@@ -102,7 +102,7 @@ static int read_file(struct replay_reader *r, FILE *f)
 
 	for (r->line = 1; (len = getline(&line, &room, f)) >= 0; r->line++) {
 		if (len > LINE_MAX_BYTES)
-			return reader_bad(r, "the line is longer than %d bytes", LINE_MAX_BYTES);
+			return parser_bad(r, "the line is longer than %d bytes", LINE_MAX_BYTES);
 		err = read_line(r, line, len);
 		if (err)
 			return err;
@@ -110,15 +110,15 @@ static int read_file(struct replay_reader *r, FILE *f)
 	if (!feof(f))
 		return problem_set(r->p, -errno, "%s: can't be read: %s", r->file, strerror(errno));
 	if (r->line == 1)
-		return reader_bad(r, "an empty file is no replay script");
+		return parser_bad(r, "an empty file is no replay script");
 	if (!r->s->n_events || r->s->events[r->s->n_events - 1].kind != REPLAY_TICK)
-		return reader_bad(r, "the script must end with a 'tick'");
+		return parser_bad(r, "the script must end with a 'tick'");
 	return 0;
 }
 
 int replay_script_read(struct replay_script *s, const char *file, struct problem *p)
 {
-	struct replay_reader r = { .s = s, .p = p, .file = file };
+	struct replay_parser r = { .s = s, .p = p, .file = file };
 	FILE *f CLEANUP(cleanup_fclose) = fopen(file, "re");
 	int err;
 

@@ -46,8 +46,8 @@
  * that is in flight and was not before. Where more have left than completed, the difference is lost
  * without a reason, as it would be with a live engine.
  */
-#ifndef CAPTURE_REPLAY_SCRIPT_H
-#define CAPTURE_REPLAY_SCRIPT_H
+#ifndef RECORDING_REPLAY_SCRIPT_H
+#define RECORDING_REPLAY_SCRIPT_H
 
 #include "core/snapshot.h"
 #include "util/problem.h"

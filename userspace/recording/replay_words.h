@@ -3,8 +3,8 @@
  * The words of a replay script. Each of these reads a whole word strictly, returns false (or NULL)
  * when it is no such thing, and leaves the result as it was. Nothing overflows, whatever it says.
  */
-#ifndef CAPTURE_REPLAY_WORDS_H
-#define CAPTURE_REPLAY_WORDS_H
+#ifndef RECORDING_REPLAY_WORDS_H
+#define RECORDING_REPLAY_WORDS_H
 
 #include "util/types.h"
 

@@ -8,8 +8,8 @@
  *
  * In a steady state an interval costs one such step or less, whatever the file's size.
  */
-#ifndef SINK_RECORDING_RING_H
-#define SINK_RECORDING_RING_H
+#ifndef RECORDING_RING_H
+#define RECORDING_RING_H
 
 #include "recording/rows.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* An interval as rows of a recording. All return what SQLite does; the caller has begun a transaction. */
-#ifndef SINK_RECORDING_ROWS_H
-#define SINK_RECORDING_ROWS_H
+#ifndef RECORDING_ROWS_H
+#define RECORDING_ROWS_H
 
 #include <sqlite3.h>
 

@@ -3,8 +3,8 @@
  * The file of a recording: what its writer and its reader have to agree on. docs/recording.md says
  * what each table and column means. Change RECORDING_VERSION with any change of a table.
  */
-#ifndef MODEL_RECORDING_SCHEMA_H
-#define MODEL_RECORDING_SCHEMA_H
+#ifndef RECORDING_SCHEMA_H
+#define RECORDING_SCHEMA_H
 
 #include "util/types.h"
 

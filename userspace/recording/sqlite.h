@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What every user of SQLite needs. */
-#ifndef UTIL_SQLITE_H
-#define UTIL_SQLITE_H
+#ifndef RECORDING_SQLITE_H
+#define RECORDING_SQLITE_H
 
 #include <sqlite3.h>
 

@@ -9,8 +9,8 @@
  * somebody holds the file with flock(), as a recorder does, a copy is read, which has no name and was taken of a moment
  * at which file and log fit together.
  */
-#ifndef UTIL_SQLITE_READER_H
-#define UTIL_SQLITE_READER_H
+#ifndef RECORDING_SQLITE_READER_H
+#define RECORDING_SQLITE_READER_H
 
 #include <sqlite3.h>
 

@@ -4,8 +4,8 @@
  * there is none beside which it could look for a journal, a log or an index, whoever put them there; and it has no
  * way to write, to lock or to map anything.
  */
-#ifndef UTIL_SQLITE_VFS_H
-#define UTIL_SQLITE_VFS_H
+#ifndef RECORDING_SQLITE_VFS_H
+#define RECORDING_SQLITE_VFS_H
 
 #include <sqlite3.h>
 

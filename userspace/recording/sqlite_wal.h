@@ -4,8 +4,8 @@
  * Nothing is written, and nothing that the log says is believed before its checksum was found right. The format
  * is at https://www.sqlite.org/fileformat2.html#the_write_ahead_log
  */
-#ifndef UTIL_SQLITE_WAL_H
-#define UTIL_SQLITE_WAL_H
+#ifndef RECORDING_SQLITE_WAL_H
+#define RECORDING_SQLITE_WAL_H
 
 #include "util/types.h"
 

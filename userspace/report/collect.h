@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A sink that keeps the run instead of writing it. */
-#ifndef SINK_COLLECT_H
-#define SINK_COLLECT_H
+#ifndef REPORT_COLLECT_H
+#define REPORT_COLLECT_H
 
 #include "core/sink.h"
 #include "report/run.h"

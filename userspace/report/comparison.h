@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Several runs beside a first one, the baseline: what stands beside what, and what is judged. Pure. */
-#ifndef MODEL_COMPARISON_H
-#define MODEL_COMPARISON_H
+#ifndef REPORT_COMPARISON_H
+#define REPORT_COMPARISON_H
 
 #include "report/condition.h"
 

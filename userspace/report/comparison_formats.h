@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A comparison as words, for a person, a program or a page. Each returns 0 or a negative errno. */
-#ifndef SINK_COMPARE_H
-#define SINK_COMPARE_H
+#ifndef REPORT_COMPARISON_FORMATS_H
+#define REPORT_COMPARISON_FORMATS_H
 
 #include "core/text_draw.h"
 #include "report/comparison.h"

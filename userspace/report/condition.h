@@ -11,8 +11,8 @@
  *
  *   read.p99 > +10%    write.iops < -5%    read.max > 20ms    read.p99.9 >= 300us    total.errors > 0
  */
-#ifndef MODEL_CONDITION_H
-#define MODEL_CONDITION_H
+#ifndef REPORT_CONDITION_H
+#define REPORT_CONDITION_H
 
 #include "report/pairing.h"
 #include "util/problem.h"

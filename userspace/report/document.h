@@ -3,8 +3,8 @@
  * The report's document: all figures of some runs as one JSON object. 'report --format json' prints it,
  * the page draws it. Its keys are described in blklat(8).
  */
-#ifndef SINK_REPORT_JSON_H
-#define SINK_REPORT_JSON_H
+#ifndef REPORT_DOCUMENT_H
+#define REPORT_DOCUMENT_H
 
 #include <json-c/json.h>
 

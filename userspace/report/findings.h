@@ -3,8 +3,8 @@
  * What a person would read off the charts of a run, as plain sentences: each with its numbers and the
  * rule that found it. A rule is a file, findings_*.c. Pure.
  */
-#ifndef MODEL_FINDINGS_H
-#define MODEL_FINDINGS_H
+#ifndef REPORT_FINDINGS_H
+#define REPORT_FINDINGS_H
 
 #include "report/steady.h"
 

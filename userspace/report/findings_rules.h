@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the rules, findings_*.c, share. Included by them and by findings.c only. */
-#ifndef MODEL_FINDINGS_RULES_H
-#define MODEL_FINDINGS_RULES_H
+#ifndef REPORT_FINDINGS_RULES_H
+#define REPORT_FINDINGS_RULES_H
 
 #include "report/findings.h"
 #include "util/units.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Latency over time: a coarse histogram for each stretch of time, bounded in size however long a run is. */
-#ifndef MODEL_HEAT_H
-#define MODEL_HEAT_H
+#ifndef REPORT_HEAT_H
+#define REPORT_HEAT_H
 
 #include "core/hist.h"
 

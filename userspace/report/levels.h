@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Where a series of figures changes from one level to another. Pure. */
-#ifndef MODEL_LEVELS_H
-#define MODEL_LEVELS_H
+#ifndef REPORT_LEVELS_H
+#define REPORT_LEVELS_H
 
 #include "util/types.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Two runs side by side: what to compare with what, and how far they are apart. Pure. */
-#ifndef MODEL_COMPARE_H
-#define MODEL_COMPARE_H
+#ifndef REPORT_PAIRING_H
+#define REPORT_PAIRING_H
 
 #include "report/run.h"
 

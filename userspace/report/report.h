@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The report as a page: one file that needs no other, to be opened in a browser. */
-#ifndef SINK_REPORT_H
-#define SINK_REPORT_H
+#ifndef REPORT_REPORT_H
+#define REPORT_REPORT_H
 
 #include <stddef.h>
 #include <stdio.h>

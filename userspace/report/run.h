@@ -3,8 +3,8 @@
  * A whole run as charts and findings need it, made from its frames, one interval after the other.
  * Pure. It owns copies of all that it refers to, so the capture can be closed when it is finished.
  */
-#ifndef MODEL_RUN_H
-#define MODEL_RUN_H
+#ifndef REPORT_RUN_H
+#define REPORT_RUN_H
 
 #include "core/frame.h"
 #include "core/origin.h"

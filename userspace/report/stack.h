@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Arrays and their members: what a layer adds to the devices that it lies on. Pure. */
-#ifndef MODEL_STACK_H
-#define MODEL_STACK_H
+#ifndef REPORT_STACK_H
+#define REPORT_STACK_H
 
 #include "report/run.h"
 

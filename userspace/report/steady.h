@@ -3,8 +3,8 @@
  * How even a run is: IOPS over a window of it, and whether that window is in a steady state by the
  * rule of SNIA's Solid State Storage Performance Test Specification 2.0. Pure.
  */
-#ifndef MODEL_STEADY_H
-#define MODEL_STEADY_H
+#ifndef REPORT_STEADY_H
+#define REPORT_STEADY_H
 
 #include "report/run.h"
 

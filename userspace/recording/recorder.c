@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "recording/writer.h"
+#include "recording/recorder.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "recording/rows.h"
 #include "recording/sqlite.h"
 
-struct recording {
+struct recorder {
 	struct sink sink;
 	const struct run_info *run;
 	struct recording_file file;
@@ -22,26 +22,26 @@ struct recording {
 	struct problem problem;
 };
 
-static const struct sink_ops sink_recording;
+static const struct sink_ops recorder_ops;
 
-u64 recording_least_bytes(u32 n_watches)
+u64 recorder_least_bytes(u32 n_watches)
 {
 	return ring_least_bytes(n_watches);
 }
 
-static void recording_free(struct recording *r)
+static void recorder_free(struct recorder *r)
 {
 	sink_close(r->also);
 	free(r);
 }
 
-static void recording_uninit(struct recording *r)
+static void recorder_uninit(struct recorder *r)
 {
 	recording_rows_uninit(&r->rows);
 	ring_uninit(&r->ring);
 }
 
-static int begin(struct recording *r, const struct recording_config *cfg, struct problem *p)
+static int begin(struct recorder *r, const struct recorder_config *cfg, struct problem *p)
 {
 	u64 least = ring_least_bytes(r->run->n_watches);
 	int rc = SQLITE_OK, err;
@@ -62,17 +62,17 @@ static int begin(struct recording *r, const struct recording_config *cfg, struct
 	return rc ? recording_file_failed(&r->file, rc, p) : 0;
 }
 
-int recording_open(const struct run_info *run, const struct recording_config *cfg, struct sink **ret,
-		   struct problem *p)
+int recorder_open(const struct run_info *run, const struct recorder_config *cfg, struct sink **ret,
+		  struct problem *p)
 {
-	struct recording *r = calloc(1, sizeof(*r));
+	struct recorder *r = calloc(1, sizeof(*r));
 	int err;
 
 	if (!r) {
 		sink_close(cfg->also);
 		return problem_set(p, -ENOMEM, "%s: no memory", cfg->file);
 	}
-	r->sink.ops = &sink_recording;
+	r->sink.ops = &recorder_ops;
 	r->run = run;
 	r->file = recording_file_none;
 	r->also = cfg->also;
@@ -81,14 +81,14 @@ int recording_open(const struct run_info *run, const struct recording_config *cf
 		*ret = &r->sink;
 		return 0;
 	}
-	recording_uninit(r);
+	recorder_uninit(r);
 	recording_file_remove(&r->file);
-	recording_free(r);
+	recorder_free(r);
 	return err;
 }
 
 /* What the engine looks for: a replayed script has a gap of its own, of which its origin does not know. */
-static int put_idle_gap(struct recording *r, u64 idle_gap_ns)
+static int put_idle_gap(struct recorder *r, u64 idle_gap_ns)
 {
 	char sql[96];
 
@@ -96,7 +96,7 @@ static int put_idle_gap(struct recording *r, u64 idle_gap_ns)
 	return sqlite_run(r->file.db, sql);
 }
 
-static int write_rows(struct recording *r, const struct frames *is, u32 tries)
+static int write_rows(struct recorder *r, const struct frames *is, u32 tries)
 {
 	int rc = sqlite_run(r->file.db, "BEGIN IMMEDIATE");
 
@@ -112,7 +112,7 @@ static int write_rows(struct recording *r, const struct frames *is, u32 tries)
 }
 
 /* As one transaction. When there is no room for it in a ring, older intervals give more way. */
-static int write_interval(struct recording *r, const struct frames *is)
+static int write_interval(struct recorder *r, const struct frames *is)
 {
 	const struct ring_levels before = r->ring.levels;
 	int rc = SQLITE_FULL, err = 0;
@@ -137,7 +137,7 @@ static int write_interval(struct recording *r, const struct frames *is)
 }
 
 /* Whoever looks on may go; what is recorded is not theirs. */
-static int also_result(struct recording *r, int err)
+static int also_result(struct recorder *r, int err)
 {
 	if (err != -EPIPE)
 		return err;
@@ -146,9 +146,9 @@ static int also_result(struct recording *r, int err)
 	return 0;
 }
 
-static int recording_interval(struct sink *s, const struct frames *is)
+static int recorder_interval(struct sink *s, const struct frames *is)
 {
-	struct recording *r = (struct recording *)s;
+	struct recorder *r = (struct recorder *)s;
 
 	if (!r->err)
 		r->err = recording_file_check(&r->file, &r->problem);
@@ -159,35 +159,35 @@ static int recording_interval(struct sink *s, const struct frames *is)
 	return r->also ? also_result(r, r->also->ops->interval(r->also, is)) : 0;
 }
 
-static int recording_summary(struct sink *s, const struct frames *run)
+static int recorder_summary(struct sink *s, const struct frames *run)
 {
-	struct recording *r = (struct recording *)s;
+	struct recorder *r = (struct recorder *)s;
 
 	if (r->err)
 		return r->err;
 	return r->also ? also_result(r, r->also->ops->summary(r->also, run)) : 0;
 }
 
-static void recording_close(struct sink *s)
+static void recorder_close(struct sink *s)
 {
-	struct recording *r = (struct recording *)s;
+	struct recorder *r = (struct recorder *)s;
 
-	recording_uninit(r);
+	recorder_uninit(r);
 	recording_file_close(&r->file, !r->err);
-	recording_free(r);
+	recorder_free(r);
 }
 
-void recording_problem(const struct sink *s, struct problem *p)
+void recorder_problem(const struct sink *s, struct problem *p)
 {
-	const struct recording *r = (const struct recording *)s;
+	const struct recorder *r = (const struct recorder *)s;
 
 	if (r->err)
 		*p = r->problem;
 }
 
-u64 recording_intervals(const struct sink *s)
+u64 recorder_intervals(const struct sink *s)
 {
-	const struct recording *r = (const struct recording *)s;
+	const struct recorder *r = (const struct recorder *)s;
 	int rc;
 	s64 rows = sqlite_number(r->file.db, "SELECT count(*) FROM interval", &rc);
 
@@ -195,8 +195,8 @@ u64 recording_intervals(const struct sink *s)
 	return rows > 0 ? rows - 1 : 0;
 }
 
-static const struct sink_ops sink_recording = {
-	.interval = recording_interval,
-	.summary = recording_summary,
-	.close = recording_close,
+static const struct sink_ops recorder_ops = {
+	.interval = recorder_interval,
+	.summary = recorder_summary,
+	.close = recorder_close,
 };

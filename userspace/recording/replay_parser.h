@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Between the files that read a replay script: where the reader is, and what its statements are. */
-#ifndef CAPTURE_REPLAY_READER_H
-#define CAPTURE_REPLAY_READER_H
+#ifndef RECORDING_REPLAY_PARSER_H
+#define RECORDING_REPLAY_PARSER_H
 
 #include "recording/replay_script.h"
 
 #define REPLAY_WORDS_MAX 16
 
-struct replay_reader {
+struct replay_parser {
 	struct replay_script *s;
 	struct problem *p;
 	const char *file;
@@ -24,7 +24,7 @@ struct replay_reader {
 struct replay_statement {
 	const char *name;
 	u32 min, max;		/* words after the name */
-	int (*read)(struct replay_reader *r);
+	int (*read)(struct replay_parser *r);
 };
 
 /* Both end with one that has no name. Declarations come before anything happens. */
@@ -32,12 +32,12 @@ extern const struct replay_statement replay_declarations[], replay_events[];
 
 /* Sets the sentence, with file and line before it. Returns -EINVAL. */
 __attribute__((format(printf, 2, 3)))
-int reader_bad(struct replay_reader *r, const char *format, ...);
+int parser_bad(struct replay_parser *r, const char *format, ...);
 
 /* A whole number up to @max; @what names it in the sentence. */
-int reader_number(struct replay_reader *r, const char *what, const char *text, u64 max, u64 *ret);
+int parser_number(struct replay_parser *r, const char *what, const char *text, u64 max, u64 *ret);
 
 /* The watch that words 1 and 2 name, and its index, or n_watches where it is not declared. */
-int reader_find_watch(struct replay_reader *r, struct watch *ret, u32 *ret_index);
+int parser_find_watch(struct replay_parser *r, struct watch *ret, u32 *ret_index);
 
 #endif

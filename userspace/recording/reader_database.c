@@ -12,7 +12,7 @@
 
 #define VALUE_MAX_BYTES (4 << 20)	/* of one value; a command line is the longest */
 
-int recording_damaged(const struct recording *r, struct problem *p, const char *format, ...)
+int reader_damaged(const struct recording_reader *r, struct problem *p, const char *format, ...)
 {
 	char what[256];
 	va_list args;
@@ -23,16 +23,16 @@ int recording_damaged(const struct recording *r, struct problem *p, const char *
 	return problem_set(p, -EBADMSG, "%s: is damaged: %s", r->file, what);
 }
 
-int recording_failed(const struct recording *r, int rc, struct problem *p)
+int reader_failed(const struct recording_reader *r, int rc, struct problem *p)
 {
 	int err = sqlite_errno(r->db, rc);
 
 	if (err == -EBADMSG)
-		return recording_damaged(r, p, "%s", sqlite3_errmsg(r->db));
+		return reader_damaged(r, p, "%s", sqlite3_errmsg(r->db));
 	return problem_set(p, err, "%s: can't be read: %s", r->file, strerror(-err));
 }
 
-bool recording_column(sqlite3_stmt *s, int i, u64 max, u64 *ret)
+bool column_u64(sqlite3_stmt *s, int i, u64 max, u64 *ret)
 {
 	s64 n = sqlite3_column_int64(s, i);
 
@@ -42,7 +42,7 @@ bool recording_column(sqlite3_stmt *s, int i, u64 max, u64 *ret)
 	return true;
 }
 
-bool recording_wall(sqlite3_stmt *s, int i, s64 *ret)
+bool column_wall_ns(sqlite3_stmt *s, int i, s64 *ret)
 {
 	s64 n = sqlite3_column_int64(s, i), most = RECORDING_TOTAL_MAX;
 
@@ -52,7 +52,7 @@ bool recording_wall(sqlite3_stmt *s, int i, s64 *ret)
 	return true;
 }
 
-bool recording_text(sqlite3_stmt *s, int i, char *ret, size_t room)
+bool column_text(sqlite3_stmt *s, int i, char *ret, size_t room)
 {
 	const char *text = sqlite3_column_type(s, i) == SQLITE_TEXT ? (const char *)sqlite3_column_text(s, i) : NULL;
 
@@ -64,35 +64,35 @@ bool recording_text(sqlite3_stmt *s, int i, char *ret, size_t room)
 }
 
 /* All statements are of one moment: nobody else writes to what the reader reads. */
-static int open_database(struct recording *r, struct problem *p)
+static int open_database(struct recording_reader *r, struct problem *p)
 {
-	int err = sqlite_reader_open(r->file, &r->reader, p), rc;
+	int err = sqlite_reader_open(r->file, &r->sqlite, p), rc;
 
 	if (err)
 		return err;
-	r->db = sqlite_reader_db(r->reader);
+	r->db = sqlite_reader_db(r->sqlite);
 	sqlite3_limit(r->db, SQLITE_LIMIT_LENGTH, VALUE_MAX_BYTES);
 	rc = sqlite_run(r->db, "BEGIN");
 	if (!rc)
 		sqlite_number(r->db, "SELECT count(*) FROM sqlite_schema", &rc);
-	return rc ? recording_failed(r, rc, p) : 0;
+	return rc ? reader_failed(r, rc, p) : 0;
 }
 
 /* SQLite does not miss what it has no need for; but a copy that was cut off is to be known as one. */
-static int check_size(const struct recording *r, struct problem *p)
+static int check_size(const struct recording_reader *r, struct problem *p)
 {
 	int rc, rc2;
 	s64 bytes = sqlite_number(r->db, "PRAGMA page_count", &rc) * sqlite_number(r->db, "PRAGMA page_size", &rc2);
-	u64 there = sqlite_reader_bytes(r->reader);
+	u64 there = sqlite_reader_bytes(r->sqlite);
 
 	if (rc || rc2)
-		return recording_failed(r, rc ?: rc2, p);
+		return reader_failed(r, rc ?: rc2, p);
 	if (there && there < (u64)bytes)
-		return recording_damaged(r, p, "it has %llu of its %lld bytes", there, bytes);
+		return reader_damaged(r, p, "it has %llu of its %lld bytes", there, bytes);
 	return 0;
 }
 
-static int check_table(const struct recording *r, const struct recording_table *t, struct problem *p)
+static int check_table(const struct recording_reader *r, const struct recording_table *t, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	const char *sql;
@@ -100,40 +100,40 @@ static int check_table(const struct recording *r, const struct recording_table *
 				    &s, NULL);
 
 	if (rc)
-		return recording_failed(r, rc, p);
+		return reader_failed(r, rc, p);
 	sqlite3_bind_text(s, 1, t->name, -1, SQLITE_STATIC);
 	rc = sqlite3_step(s);
 	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-		return recording_failed(r, rc, p);
+		return reader_failed(r, rc, p);
 	sql = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
 	if (!sql || strcmp(sql, t->sql))
-		return recording_damaged(r, p, "table %s is missing or another", t->name);
+		return reader_damaged(r, p, "table %s is missing or another", t->name);
 	return 0;
 }
 
-static int check_schema(const struct recording *r, struct problem *p)
+static int check_schema(const struct recording_reader *r, struct problem *p)
 {
 	int rc, err = 0;
 	s64 id = sqlite_number(r->db, "PRAGMA application_id", &rc), version;
 
 	if (rc)
-		return recording_failed(r, rc, p);
+		return reader_failed(r, rc, p);
 	if (id != RECORDING_APPLICATION_ID)
 		return problem_set(p, -EBADMSG, "%s: is an SQLite database, but no recording", r->file);
 	version = sqlite_number(r->db, "PRAGMA user_version", &rc);
 	if (rc)
-		return recording_failed(r, rc, p);
+		return reader_failed(r, rc, p);
 	if (version > RECORDING_VERSION)
 		return problem_set(p, -EBADMSG, "%s: is a recording of version %lld, made by a newer blklat; this one "
 				   "reads version %d", r->file, version, RECORDING_VERSION);
 	if (version < RECORDING_VERSION)
-		return recording_damaged(r, p, "version %lld never was", version);
+		return reader_damaged(r, p, "version %lld never was", version);
 	for (u32 i = 0; !err && recording_tables[i].name; i++)
 		err = check_table(r, &recording_tables[i], p);
 	return err;
 }
 
-int recording_database_open(struct recording *r, struct problem *p)
+int reader_open_database(struct recording_reader *r, struct problem *p)
 {
 	return open_database(r, p) ?: check_schema(r, p) ?: check_size(r, p);
 }

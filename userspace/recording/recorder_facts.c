@@ -163,7 +163,7 @@ static void put_cells(struct facts *f, u32 scale)
 	}
 }
 
-int recording_facts_write(sqlite3 *db, const struct run_info *run)
+int recorder_write_facts(sqlite3 *db, const struct run_info *run)
 {
 	u32 n = run->devices->n;
 	s64 *ids CLEANUP(cleanup_free) = calloc(n ? n : 1, sizeof(*ids));

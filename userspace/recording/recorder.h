@@ -3,13 +3,13 @@
  * The sink of a recording: an SQLite file, see docs/recording.md. Each interval is a transaction that is
  * on the disk when its call returns; after a power cut or SIGKILL at most the last one is missing.
  */
-#ifndef SINK_RECORDING_H
-#define SINK_RECORDING_H
+#ifndef RECORDING_RECORDER_H
+#define RECORDING_RECORDER_H
 
 #include "core/sink.h"
 #include "util/problem.h"
 
-struct recording_config {
+struct recorder_config {
 	const char *file;	/* must not exist, unless @overwrite */
 	bool overwrite;
 	/*
@@ -21,7 +21,7 @@ struct recording_config {
 };
 
 /* Least max_bytes for @n_watches, so that some hundred intervals fit. */
-u64 recording_least_bytes(u32 n_watches);
+u64 recorder_least_bytes(u32 n_watches);
 
 /*
  * Makes the file and begins; @run, with its origin and devices, outlives the sink, @cfg need not. Returns 0,
@@ -32,14 +32,14 @@ u64 recording_least_bytes(u32 n_watches);
  * (but when only the reader of its pipe went away, that sink is closed and the recording goes on); a
  * recording that failed once stays as it is, readable up to there. close ends it: one plain file.
  */
-int recording_open(const struct run_info *run, const struct recording_config *cfg, struct sink **ret,
-		   struct problem *p);
+int recorder_open(const struct run_info *run, const struct recorder_config *cfg, struct sink **ret,
+		  struct problem *p);
 
 /* Sets @p to why a call of the sink failed, unless that was the other sink. */
-void recording_problem(const struct sink *s, struct problem *p);
+void recorder_problem(const struct sink *s, struct problem *p);
 
 /* How many intervals the file holds now; 0 where it can't be asked. */
-u64 recording_intervals(const struct sink *s);
+u64 recorder_intervals(const struct sink *s);
 
 /*
  * Has the recorder of @file note an event, as of the time of the call. It stands in the file when the interval has
