@@ -27,16 +27,16 @@ static const char *const format_names[] = { "text", "json", "markdown" };
 
 static int print_json(const struct comparison *c, const struct look *look)
 {
-	return compare_json(c, look->out);
+	return comparison_json(c, look->out);
 }
 
 static int print_markdown(const struct comparison *c, const struct look *look)
 {
-	return compare_markdown(c, look->out);
+	return comparison_markdown(c, look->out);
 }
 
 static int (*const formats[])(const struct comparison *c, const struct look *look) = {
-	compare_text, print_json, print_markdown,
+	comparison_text, print_json, print_markdown,
 };
 
 enum { KEY_FAIL_IF = OPTIONS_LONG, KEY_MAX_MEMORY };

@@ -62,7 +62,7 @@ static const char *number(char text[32], double value)
 	return value < 0 ? "-" : units_number(text, value);
 }
 
-const struct compare_cell compare_cells[COMPARE_CELLS] = {
+const struct comparison_cell comparison_cells[COMPARISON_CELLS] = {
 	{ "IOPS", "iops", iops, number },
 	{ "MB/s", "bytes_per_s", bytes_per_s, megabytes },
 	{ "mean", "mean", mean, units_ns },

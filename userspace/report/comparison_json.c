@@ -10,7 +10,7 @@
 #include "util/units.h"
 
 #define SCHEMA 1
-#define RATES 2			/* of compare_cells, the first are no latencies */
+#define RATES 2			/* of comparison_cells, the first are no latencies */
 
 static struct json_object *run(const struct run *r)
 {
@@ -31,14 +31,14 @@ static double none_is_nan(double value)
 	return value < 0 ? NAN : value;
 }
 
-/* Figures under the keys of compare_cells, the latencies in an object of their own. */
+/* Figures under the keys of comparison_cells, the latencies in an object of their own. */
 static void add_figures(struct json_object *to, const struct compared *c)
 {
 	struct json_object *latencies = json_new_object();
 
-	for (u32 i = 0; i < COMPARE_CELLS; i++)
-		json_add_decimal(i < RATES ? to : latencies, compare_cells[i].key,
-				 none_is_nan(compare_cells[i].value(c)), 1);
+	for (u32 i = 0; i < COMPARISON_CELLS; i++)
+		json_add_decimal(i < RATES ? to : latencies, comparison_cells[i].key,
+				 none_is_nan(comparison_cells[i].value(c)), 1);
 	json_add(to, "latency_ns", latencies);
 }
 
@@ -46,9 +46,10 @@ static struct json_object *ratios(const struct compared *base, const struct comp
 {
 	struct json_object *to = json_new_object();
 
-	for (u32 i = 0; i < COMPARE_CELLS; i++)
-		json_add_decimal(to, compare_cells[i].key,
-				 none_is_nan(ratio_of(compare_cells[i].value(base), compare_cells[i].value(c))), 6);
+	for (u32 i = 0; i < COMPARISON_CELLS; i++)
+		json_add_decimal(to, comparison_cells[i].key,
+				 none_is_nan(ratio_of(comparison_cells[i].value(base),
+						      comparison_cells[i].value(c))), 6);
 	return to;
 }
 
@@ -129,7 +130,7 @@ static struct json_object *document(const struct comparison *c)
 	return to;
 }
 
-int compare_json(const struct comparison *c, FILE *out)
+int comparison_json(const struct comparison *c, FILE *out)
 {
 	struct json_object *o CLEANUP(cleanup_json) = document(c);
 	struct print_buffer buffer CLEANUP(print_buffer_close) = { 0 };

@@ -32,15 +32,15 @@ static void put_name(FILE *f, const char *name)
 static void put_heads(FILE *f)
 {
 	fputs("\n| recording |", f);
-	for (u32 i = 0; i < COMPARE_CELLS; i++)
-		fprintf(f, " %s |", compare_cells[i].name);
+	for (u32 i = 0; i < COMPARISON_CELLS; i++)
+		fprintf(f, " %s |", comparison_cells[i].name);
 	fputs(" KS |\n| --- |", f);
-	for (u32 i = 0; i <= COMPARE_CELLS; i++)
+	for (u32 i = 0; i <= COMPARISON_CELLS; i++)
 		fputs(" ---: |", f);
 	putc('\n', f);
 }
 
-static void put_cell(FILE *f, const struct compare_cell *cell, const struct compared *base, const struct compared *c)
+static void put_cell(FILE *f, const struct comparison_cell *cell, const struct compared *base, const struct compared *c)
 {
 	double ratio = ratio_of(cell->value(base), cell->value(c));
 	char text[UNITS_TEXT];
@@ -56,8 +56,8 @@ static void put_row(FILE *f, const struct compared *base, const struct compared 
 	fputs("| ", f);
 	put_name(f, c->run->origin.file);
 	fputs(" |", f);
-	for (u32 i = 0; i < COMPARE_CELLS; i++)
-		put_cell(f, &compare_cells[i], base, c);
+	for (u32 i = 0; i < COMPARISON_CELLS; i++)
+		put_cell(f, &comparison_cells[i], base, c);
 	if (c->ks >= 0)
 		fprintf(f, " %.4f |\n", c->ks);
 	else
@@ -94,7 +94,7 @@ static void put_judgement(FILE *f, const struct judgement *j)
 	putc('\n', f);
 }
 
-int compare_markdown(const struct comparison *c, FILE *out)
+int comparison_markdown(const struct comparison *c, FILE *out)
 {
 	struct print_buffer buffer CLEANUP(print_buffer_close) = { 0 };
 	int err = print_buffer_open(&buffer);

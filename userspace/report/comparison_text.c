@@ -17,7 +17,7 @@
 
 #define GUTTER 8
 #define CELL 8
-#define COLUMNS_MIN (GUTTER + COMPARE_CELLS * CELL)
+#define COLUMNS_MIN (GUTTER + COMPARISON_CELLS * CELL)
 #define WORSE 1.05		/* ratios beyond it are painted */
 #define NAME 256
 
@@ -67,8 +67,8 @@ static void put_heads(const struct table *t)
 {
 	paint(t, "1");
 	fprintf(t->f, "\n%*s", GUTTER, "");
-	for (u32 i = 0; i < COMPARE_CELLS; i++)
-		fprintf(t->f, "%*s", CELL, compare_cells[i].name);
+	for (u32 i = 0; i < COMPARISON_CELLS; i++)
+		fprintf(t->f, "%*s", CELL, comparison_cells[i].name);
 	paint(t, "0");
 	putc('\n', t->f);
 }
@@ -102,8 +102,8 @@ static void put_figures(const struct table *t, const struct compared *c, u32 num
 		fprintf(t->f, "%s\n", c->o ? "no IO" : "not recorded");
 		return;
 	}
-	for (u32 i = 0; i < COMPARE_CELLS; i++)
-		fprintf(t->f, "%*s", CELL, compare_cells[i].text(text, compare_cells[i].value(c)));
+	for (u32 i = 0; i < COMPARISON_CELLS; i++)
+		fprintf(t->f, "%*s", CELL, comparison_cells[i].text(text, comparison_cells[i].value(c)));
 	fprintf(t->f, "\n%*s", GUTTER, "");
 	paint(t, "36");
 	draw_distribution(t->f, c->o, &t->axis, t->columns - GUTTER, t->look->utf8);
@@ -125,8 +125,8 @@ static void put_ratios(const struct table *t, const struct compared_group *g, u3
 		return;
 	snprintf(label, sizeof(label), "%u / 1", run + 1);
 	fprintf(t->f, "%-*s", GUTTER, label);
-	for (u32 i = 0; i < COMPARE_CELLS; i++) {
-		double ratio = ratio_of(compare_cells[i].value(&g->of[0]), compare_cells[i].value(&g->of[run]));
+	for (u32 i = 0; i < COMPARISON_CELLS; i++) {
+		double ratio = ratio_of(comparison_cells[i].value(&g->of[0]), comparison_cells[i].value(&g->of[run]));
 		char text[UNITS_TEXT] = "-";
 
 		if (ratio >= 0)
@@ -202,7 +202,7 @@ static void put_all(struct table *t)
 		put_judgement(t, &t->c->judgements[i]);
 }
 
-int compare_text(const struct comparison *c, const struct look *look)
+int comparison_text(const struct comparison *c, const struct look *look)
 {
 	struct print_buffer buffer CLEANUP(print_buffer_close) = { 0 };
 	struct table t = { .c = c, .look = look, .columns = look->columns < COLUMNS_MIN ? COLUMNS_MIN : look->columns };
