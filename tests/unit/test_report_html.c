@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "report/report.h"
+#include "report/html.h"
 #include "util/cleanup.h"
 
 #define OPENING "<script type=\"application/json\" id=\"report\">"
@@ -21,7 +21,7 @@ static char *page_of(const char *json, size_t len)
 	FILE *out = open_memstream(&page, &size);
 
 	assert_non_null(out);
-	assert_int_equal(report_html(out, json, len), 0);
+	assert_int_equal(html_write(out, json, len), 0);
 	fclose(out);
 	return page;
 }
@@ -78,7 +78,7 @@ static void a_full_disk_is_an_error(void **state)
 	(void)state;
 	assert_non_null(full);
 	setvbuf(full, NULL, _IONBF, 0);
-	assert_int_equal(report_html(full, "{}", 2), -ENOSPC);
+	assert_int_equal(html_write(full, "{}", 2), -ENOSPC);
 }
 
 int main(void)

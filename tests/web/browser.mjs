@@ -31,7 +31,7 @@ export function useBrowser() {
     });
 }
 
-/** The page as report_html() writes it. */
+/** The page as html_write() writes it. */
 export function pageOf(json) {
     const template = readFileSync(join(WEB, "report.html"), "utf8");
     return template.replace("@REPORT@", () => json.replaceAll("<", "\\u003c"));

@@ -15,7 +15,7 @@
 #include "cmd/output.h"
 #include "cmd/terminal.h"
 #include "report/document.h"
-#include "report/report.h"
+#include "report/html.h"
 #include "util/cleanup.h"
 #include "util/json.h"
 #include "util/limits.h"
@@ -26,7 +26,7 @@ struct report {
 	u32 n;
 	const char *output;		/* NULL: stdout */
 	u32 format;
-	struct report_window steady;
+	struct document_window steady;
 	u64 max_memory;
 };
 
@@ -83,13 +83,13 @@ static const struct options options = {
 
 static int write_report(const struct report *r, const struct runs *runs, FILE *out)
 {
-	struct json_object *document CLEANUP(cleanup_json) = report_json(runs->r, runs->n, &r->steady);
+	struct json_object *document CLEANUP(cleanup_json) = document_make(runs->r, runs->n, &r->steady);
 	const char *text = json_line(document);
 
 	if (!text)
 		return -ENOMEM;
 	if (r->format == FORMAT_HTML)
-		return report_html(out, text, strlen(text));
+		return html_write(out, text, strlen(text));
 	return fprintf(out, "%s\n", text) < 0 ? -errno : 0;
 }
 

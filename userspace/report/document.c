@@ -48,7 +48,7 @@ static struct json_object *watch(const struct run *r, const struct watch_run *w,
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		if (w->ops[op].total->ios)
-			json_append(ops, report_series(r, w, op, steady));
+			json_append(ops, document_series(r, w, op, steady));
 	json_add_text(to, "device", w->watch->device->name);
 	json_add_text(to, "stage", stage_names[w->watch->stage]);
 	json_add(to, "gone", json_new_boolean(w->gone));
@@ -184,7 +184,7 @@ static void add_origin(struct json_object *to, const struct run *r)
 	json_add_decimal(to, "idle_gap_s", o->idle_gap_ns / 1e9, 3);
 }
 
-static struct json_object *run(const struct run *r, const struct report_window *wanted)
+static struct json_object *run(const struct run *r, const struct document_window *wanted)
 {
 	struct json_object *to = json_new_object(), *watches = json_new_array(0);
 	struct steady_window steady;
@@ -210,13 +210,13 @@ static struct json_object *run(const struct run *r, const struct report_window *
 	return to;
 }
 
-struct json_object *report_json(const struct run *runs, u32 n, const struct report_window *window)
+struct json_object *document_make(const struct run *runs, u32 n, const struct document_window *window)
 {
 	struct json_object *to = json_new_object(), *list = json_new_array(0);
 
 	for (u32 i = 0; i < n; i++)
 		json_append(list, run(&runs[i], window));
-	json_add_count(to, "schema", REPORT_SCHEMA);
+	json_add_count(to, "schema", DOCUMENT_SCHEMA);
 	json_add(to, "generator", json_new_text("blklat " BLKLAT_VERSION));
 	json_add(to, "runs", list);
 	return to;

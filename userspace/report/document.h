@@ -11,10 +11,10 @@
 #include "report/run.h"
 #include "report/steady.h"
 
-#define REPORT_SCHEMA 1
+#define DOCUMENT_SCHEMA 1
 
 /* Where the user wants the steady state to be looked for; NAN: where it is by default. */
-struct report_window {
+struct document_window {
 	double from_s, to_s;
 };
 
@@ -22,10 +22,10 @@ struct report_window {
  * Returns the document, to be released by json_object_put(), or NULL when there is no memory. @runs outlive it: most of
  * it is made when it is written, and takes as much as its text.
  */
-struct json_object *report_json(const struct run *runs, u32 n, const struct report_window *window);
+struct json_object *document_make(const struct run *runs, u32 n, const struct document_window *window);
 
 /* One op of one watch. */
-struct json_object *report_series(const struct run *r, const struct watch_run *w, u32 op,
-				  const struct steady_window *steady);
+struct json_object *document_series(const struct run *r, const struct watch_run *w, u32 op,
+				    const struct steady_window *steady);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "report/report.h"
+#include "report/html.h"
 
 #include <errno.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static int put_document(FILE *out, const char *json, size_t len)
 	return put(out, json, end - json);
 }
 
-int report_html(FILE *out, const char *json, size_t len)
+int html_write(FILE *out, const char *json, size_t len)
 {
 	size_t size = report_template_end - report_template;
 	const char *place = memmem(report_template, size, PLACE, strlen(PLACE));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The report as a page: one file that needs no other, to be opened in a browser. */
-#ifndef REPORT_REPORT_H
-#define REPORT_REPORT_H
+#ifndef REPORT_HTML_H
+#define REPORT_HTML_H
 
 #include <stddef.h>
 #include <stdio.h>
@@ -11,6 +11,6 @@
  * Whatever names the document holds, they can't end the element that they stand in. Returns 0, or a
  * negative errno when @out takes no more.
  */
-int report_html(FILE *out, const char *json, size_t len);
+int html_write(FILE *out, const char *json, size_t len);
 
 #endif

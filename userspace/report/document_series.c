@@ -174,8 +174,8 @@ static struct json_object *describe(const void *of)
 	return to;
 }
 
-struct json_object *report_series(const struct run *r, const struct watch_run *w, u32 op,
-				  const struct steady_window *window)
+struct json_object *document_series(const struct run *r, const struct watch_run *w, u32 op,
+				    const struct steady_window *window)
 {
 	const struct described of = { r, w, op, *window };
 
