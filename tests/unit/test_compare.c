@@ -54,48 +54,6 @@ static void ks_by_hand(void **state)
 	hist_uninit(&coarse);
 }
 
-/* At scale 0 a bin is an octave of the axis: five columns of an octave, then ten of half of one. */
-static void shapes_keep_all_ios(void **state)
-{
-	struct shape_axis axis = { 0 };
-	double columns[10], sum = 0;
-	struct hist h, empty;
-
-	(void)state;
-	assert_int_equal(hist_init(&h, 0), 0);
-	assert_int_equal(hist_init(&empty, 0), 0);
-	put(&h, 10000, 8);
-	put(&h, 150000, 6);
-	shape_axis_include(&axis, &empty);
-	shape_columns(&axis, &h, columns, 5);
-	assert_close(columns[0], 0, 0);
-	shape_axis_include(&axis, &h);
-	assert_close(axis.from_ns, 7629, 0);	/* 2^-17 s */
-	assert_close(axis.to_ns, 244140, 0);	/* 2^-12 s */
-	shape_columns(&axis, &h, columns, 5);
-	assert_close(columns[0], 8, 1e-3);
-	assert_close(columns[1], 0, 1e-3);
-	assert_close(columns[4], 6, 1e-3);
-	shape_columns(&axis, &h, columns, 10);
-	assert_close(columns[0], 4, 1e-3);
-	assert_close(columns[1], 4, 1e-3);
-	assert_close(columns[9], 3, 1e-3);
-	for (u32 i = 0; i < 10; i++)
-		sum += columns[i];
-	assert_close(sum, 14, 1e-9);
-	/* What lies outside of the grid has its place, too. */
-	h.cells[0] = 5;
-	h.cells[BLKLAT_CELLS(0) - 1] = 2;
-	shape_axis_include(&axis, &h);
-	shape_columns(&axis, &h, columns, 7);
-	sum = 0;
-	for (u32 i = 0; i < 7; i++)
-		sum += columns[i];
-	assert_close(sum, 21, 1e-9);
-	hist_uninit(&h);
-	hist_uninit(&empty);
-}
-
 static void ratios(void **state)
 {
 	(void)state;
@@ -281,7 +239,6 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ks_by_hand),
-		cmocka_unit_test(shapes_keep_all_ios),
 		cmocka_unit_test(ratios),
 		cmocka_unit_test(pairs),
 		cmocka_unit_test(ops_merge),

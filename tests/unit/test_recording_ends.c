@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <time.h>
 
+#include "recording/ring.h"
+
 static void pause_us(u32 us)
 {
 	const struct timespec t = { us / 1000000, us % 1000000 * 1000L };
@@ -72,7 +74,7 @@ static void kill_one(u32 after_us, bool ring)
 	assert_int_equal(pipe(tell), 0);
 	pid = fork();
 	if (!pid)
-		write_for_ever(&f, at.file, ring ? recorder_least_bytes(2) : 0, 0, tell[1]);
+		write_for_ever(&f, at.file, ring ? ring_least_bytes(2) : 0, 0, tell[1]);
 	close(tell[1]);
 	/* Not before it has begun: what was ended before the first interval is another test's. */
 	assert_int_equal(read(tell[0], &told, sizeof(told)), sizeof(told));

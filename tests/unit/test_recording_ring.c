@@ -201,7 +201,7 @@ static void below_the_limit_nothing_is_merged(void **state)
 /* Six watches, and intervals that grow to many times their size at once. */
 static void growing_intervals_find_room(void **state)
 {
-	u64 limit = recorder_least_bytes(6), most = 0;
+	u64 limit = ring_least_bytes(6), most = 0;
 	struct capture *c;
 	struct place at;
 	struct feed f;
@@ -319,7 +319,7 @@ static void a_limit_too_low_is_refused(void **state)
 	(void)state;
 	place_make(&at);
 	feed_init(&f, 1, 6);
-	assert_int_equal(feed_open(&f, at.file, recorder_least_bytes(1) - 1), -EINVAL);
+	assert_int_equal(feed_open(&f, at.file, ring_least_bytes(1) - 1), -EINVAL);
 	assert_non_null(strstr(f.problem.text, "are too little for what is watched, at least 2621440 are needed"));
 	assert_int_equal(access(at.file, F_OK), -1);
 	feed_uninit(&f);

@@ -24,11 +24,6 @@ struct recorder {
 
 static const struct sink_ops recorder_ops;
 
-u64 recorder_least_bytes(u32 n_watches)
-{
-	return ring_least_bytes(n_watches);
-}
-
 static void recorder_free(struct recorder *r)
 {
 	sink_close(r->also);

@@ -20,9 +20,6 @@ struct recorder_config {
 	struct sink *also;	/* to show meanwhile what is recorded, or NULL; the recording's to close, also if it fails to open */
 };
 
-/* Least max_bytes for @n_watches, so that some hundred intervals fit. */
-u64 recorder_least_bytes(u32 n_watches);
-
 /*
  * Makes the file and begins; @run, with its origin and devices, outlives the sink, @cfg need not. Returns 0,
  * or a negative errno and a sentence, with nothing left behind: -EEXIST (and not to be overwritten), -EBUSY

@@ -29,6 +29,7 @@ struct recording_ring {
 	struct series_row a, b;
 };
 
+/* The least limit for @n_watches, so that some hundred intervals fit. */
 u64 ring_least_bytes(u32 n_watches);
 
 /* Sets up @db's sizes. Returns what SQLite does. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recording/sqlite.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,24 +15,6 @@ char *sqlite_path(const char *file)
 	if (asprintf(&path, "%s%s", *file == '/' ? "" : "./", file) < 0)
 		return NULL;
 	return path;
-}
-
-char *sqlite_uri(const char *file, const char *parameters)
-{
-	/* Three letters stand for one at most. */
-	size_t room = strlen("file:./?") + 3 * strlen(file) + strlen(parameters) + 1;
-	char *uri = malloc(room), *at = uri;
-
-	if (!uri)
-		return NULL;
-	at += sprintf(at, "file:%s", *file == '/' ? "" : "./");
-	for (; *file; file++) {
-		unsigned char c = *file;
-
-		at += sprintf(at, isascii(c) && (isalnum(c) || strchr("/._-", c)) ? "%c" : "%%%02X", c);
-	}
-	sprintf(at, "?%s", parameters);
-	return uri;
 }
 
 int sqlite_errno(sqlite3 *db, int rc)

@@ -13,9 +13,6 @@
  */
 char *sqlite_path(const char *file);
 
-/* The same as a URI with @parameters, "immutable=1". */
-char *sqlite_uri(const char *file, const char *parameters);
-
 /* The errno that a failure means, negative. -EBADMSG: what the file holds is damaged or no database. */
 int sqlite_errno(sqlite3 *db, int rc);
 

@@ -30,18 +30,4 @@ double ratio_of(double base, double other);
  */
 int ks_distance(const struct hist *a, const struct hist *b, double *ret);
 
-/* A logarithmic axis of columns of equal width. */
-struct shape_axis {
-	double from_ns, to_ns;
-};
-
-/* Widens @axis, of which all is 0 at first, to what @h holds. */
-void shape_axis_include(struct shape_axis *axis, const struct hist *h);
-
-/*
- * IOs of @h in each of @n columns, those of a bin shared out by its width on the axis, so that they sum up to
- * what the axis covers.
- */
-void shape_columns(const struct shape_axis *axis, const struct hist *h, double *columns, u32 n);
-
 #endif

@@ -79,10 +79,7 @@ void consistency_of(const struct run *r, const u64 *ios, const struct steady_win
 			c.worst = iops;
 			c.worst_at_s = r->start_s[i];
 		}
-		if (iops == 0) {
-			c.intervals_at_0++;
-			c.at_0_s += r->length_s[i];
-		}
+		c.intervals_at_0 += iops == 0;
 	}
 	c.deviation = time > 0 ? sqrt(squares / time) : 0;
 	*ret = c;

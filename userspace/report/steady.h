@@ -44,7 +44,6 @@ struct consistency {
 	double worst;			/* negative: there is none */
 	double worst_at_s;		/* where the first interval with it begins */
 	u32 intervals_at_0;
-	double at_0_s;			/* their time */
 };
 
 /* @ios as in struct series_run; NULL: none. All figures of an empty window are 0, worst -1. */
