@@ -4,7 +4,8 @@
 
 #include <errno.h>
 
-#include "report/pairing.h"
+#include "report/comparison.h"
+#include "report/distance.h"
 #include "report/stack.h"
 
 #define READ BLKLAT_OP_READ
@@ -79,20 +80,20 @@ static void pairs(void **state)
 	(void)state;
 	begin_named(&a, (const char *const[]){ "sda", "sdb", "sdc" }, 3);
 	begin_named(&b, (const char *const[]){ "sdc", "sda", "nvme0n1" }, 3);
-	assert_int_equal(pairs_make(&a.run, &b.run, p), 3);
+	assert_int_equal(comparison_pairs(&a.run, &b.run, p), 3);
 	assert_true(p[0].base == 0 && p[0].other == 1);
 	assert_true(p[1].base == 2 && p[1].other == 0);
 	assert_true(p[2].base == 1 && p[2].other == 2);		/* what is left once in each */
 	synthetic_uninit(&b);
 	begin_named(&b, (const char *const[]){ "nvme0n1", "nvme1n1", "sda" }, 3);
-	assert_int_equal(pairs_make(&a.run, &b.run, p), 1);	/* two are left: who is whose? */
+	assert_int_equal(comparison_pairs(&a.run, &b.run, p), 1);	/* two are left: who is whose? */
 	synthetic_uninit(&b);
 	synthetic_uninit(&a);
 
 	/* A recording that claims to have watched a device twice does not get more pairs than there is room for. */
 	begin_named(&a, (const char *const[]){ "sda", "sda" }, 2);
 	begin_named(&b, (const char *const[]){ "sda", "sda" }, 2);
-	assert_int_equal(pairs_make(&a.run, &b.run, p), 2);
+	assert_int_equal(comparison_pairs(&a.run, &b.run, p), 2);
 	synthetic_uninit(&b);
 	synthetic_uninit(&a);
 
@@ -100,7 +101,7 @@ static void pairs(void **state)
 	synthetic_init(&b);
 	b.watch[0].stage = BLKLAT_STAGE_TOTAL;
 	synthetic_begin(&b, 1, 3, 1);
-	assert_int_equal(pairs_make(&a.run, &b.run, p), 0);
+	assert_int_equal(comparison_pairs(&a.run, &b.run, p), 0);
 	synthetic_uninit(&b);
 	synthetic_uninit(&a);
 }

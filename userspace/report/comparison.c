@@ -3,8 +3,55 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "report/distance.h"
 #include "util/cleanup.h"
+
+static bool same_watch(const struct watch *a, const struct watch *b)
+{
+	return a->stage == b->stage && !strcmp(a->device->name, b->device->name);
+}
+
+static bool pair_has(const struct pair *p, u32 n, u32 base, u32 other)
+{
+	for (u32 i = 0; i < n; i++)
+		if (p[i].base == base || p[i].other == other)
+			return true;
+	return false;
+}
+
+/* The only watch of a stage that no pair has yet, or -1 when there is none or more than one. */
+static int only_one(const struct run *r, enum blklat_stage stage, const struct pair *p, u32 n, bool base)
+{
+	int found = -1;
+
+	for (u32 i = 0; i < r->n_watches; i++) {
+		if (r->watches[i].watch->stage != stage || pair_has(p, n, base ? i : ~0u, base ? ~0u : i))
+			continue;
+		if (found >= 0)
+			return -1;
+		found = i;
+	}
+	return found;
+}
+
+u32 comparison_pairs(const struct run *base, const struct run *other, struct pair *ret)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < base->n_watches; i++)
+		for (u32 j = 0; j < other->n_watches; j++)
+			if (same_watch(base->watches[i].watch, other->watches[j].watch) && !pair_has(ret, n, i, j))
+				ret[n++] = (struct pair){ i, j };
+	for (u32 stage = 0; stage < BLKLAT_STAGES; stage++) {
+		int i = only_one(base, stage, ret, n, true), j = only_one(other, stage, ret, n, false);
+
+		if (i >= 0 && j >= 0)
+			ret[n++] = (struct pair){ i, j };
+	}
+	return n;
+}
 
 /* For each of the other runs, the watches that stand beside the baseline's: -1 where there is none. */
 struct beside {
@@ -26,7 +73,7 @@ static int beside_make(const struct run *runs, u32 n, struct beside *ret)
 	if (!pairs || !watch)
 		return -ENOMEM;
 	for (u32 r = 0; r < n; r++) {
-		u32 n_pairs = r ? pairs_make(&runs[0], &runs[r], pairs) : 0;
+		u32 n_pairs = r ? comparison_pairs(&runs[0], &runs[r], pairs) : 0;
 
 		for (u32 w = 0; w < watches; w++)
 			watch[r * watches + w] = r ? -1 : (int)w;

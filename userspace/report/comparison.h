@@ -5,6 +5,17 @@
 
 #include "report/condition.h"
 
+/* Two watches that are compared: indices into the runs' watches. */
+struct pair {
+	u32 base, other;
+};
+
+/*
+ * Pairs the watches of two runs: those of a device's name and stage; then, where a stage is left once in
+ * each, these (another drive, the same test). @ret has room for @base's watches. Returns the number.
+ */
+u32 comparison_pairs(const struct run *base, const struct run *other, struct pair *ret);
+
 /* What a run has of a group. */
 struct compared {
 	const struct run *run;

@@ -4,6 +4,7 @@
 
 #include "core/json_parts.h"
 #include "report/comparison_formats.h"
+#include "report/distance.h"
 #include "util/cleanup.h"
 #include "util/json.h"
 #include "util/print_buffer.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/comparison_formats.h"
+#include "report/distance.h"
 #include "util/cleanup.h"
 #include "util/print_buffer.h"
 #include "util/units.h"

@@ -10,6 +10,7 @@
 
 #include "core/text_draw.h"
 #include "report/comparison_formats.h"
+#include "report/distance.h"
 #include "util/cleanup.h"
 #include "util/print_buffer.h"
 #include "util/units.h"

@@ -6,8 +6,47 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/distance.h"
 #include "util/cleanup.h"
 #include "util/units.h"
+
+int merged_make(const struct frame *total, struct op_frame *ret)
+{
+	struct op_frame m = { 0 };
+	int err = hist_init(&m.hist, total->ops[0].hist.scale);
+
+	if (err)
+		return err;
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		const struct op_frame *o = &total->ops[op];
+
+		m.bytes += o->bytes;
+		m.errors += o->errors;
+		if (!o->ios)
+			continue;
+		if (!m.ios || o->min_ns < m.min_ns)
+			m.min_ns = o->min_ns;
+		if (!m.ios || o->max_ns > m.max_ns)
+			m.max_ns = o->max_ns;
+		m.ios += o->ios;
+		m.sum_ns += o->sum_ns;
+		hist_add(&m.hist, &o->hist);
+	}
+	if (total->interval_s > 0) {
+		m.iops = m.ios / total->interval_s;
+		m.bytes_per_s = m.bytes / total->interval_s;
+	}
+	m.mean_ns = m.ios ? (double)m.sum_ns / m.ios : 0;
+	for (u32 i = 0; i < run_of_total.n; i++)
+		m.percentile_ns[i] = quantile_ns(&m.hist, run_of_total.p[i].q, m.min_ns, m.max_ns);
+	*ret = m;
+	return 0;
+}
+
+void merged_uninit(struct op_frame *o)
+{
+	hist_uninit(&o->hist);
+}
 
 /* The op of a watch, or all of them merged; the latter is owned. */
 struct subject {

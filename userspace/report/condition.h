@@ -14,7 +14,7 @@
 #ifndef REPORT_CONDITION_H
 #define REPORT_CONDITION_H
 
-#include "report/pairing.h"
+#include "report/run.h"
 #include "util/problem.h"
 
 enum condition_metric {
@@ -40,6 +40,10 @@ struct condition {
 	double limit;
 	char text[96];			/* as written, blanks around taken off */
 };
+
+/* All of @total's ops as one, percentiles run_of_total: what "total" judges. Returns 0 or -ENOMEM; free with merged_uninit(). */
+int merged_make(const struct frame *total, struct op_frame *ret);
+void merged_uninit(struct op_frame *o);
 
 /* Returns 0, or -EINVAL and a sentence that shows the place. */
 int condition_parse(const char *text, struct condition *ret, struct problem *p);
