@@ -247,8 +247,3 @@ void comparison_unpaired(const struct comparison *c,
 		}
 	}
 }
-
-double compared_percentile(const struct compared *c, double q)
-{
-	return c->o ? quantile_ns(&c->o->hist, q, c->o->min_ns, c->o->max_ns) : -1;
-}

@@ -64,7 +64,4 @@ void comparison_uninit(struct comparison *c);
 void comparison_unpaired(const struct comparison *c,
 			 void (*tell)(void *to, const struct run *run, const struct watch *watch), void *to);
 
-/* An op's latency at @q in ns; negative where there is no IO. */
-double compared_percentile(const struct compared *c, double q);
-
 #endif

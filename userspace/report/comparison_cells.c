@@ -1,55 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "report/comparison_formats.h"
+
+#include <assert.h>
+
 #include "util/units.h"
 
-static bool has(const struct compared *c)
+static double iops(const struct op_frame *o, double q)
 {
-	return c->o && c->o->ios;
+	(void)q;
+	return o->iops;
 }
 
-static double iops(const struct compared *c)
+static double bytes_per_s(const struct op_frame *o, double q)
 {
-	return has(c) ? c->o->iops : -1;
+	(void)q;
+	return o->bytes_per_s;
 }
 
-static double bytes_per_s(const struct compared *c)
+static double mean(const struct op_frame *o, double q)
 {
-	return has(c) ? c->o->bytes_per_s : -1;
+	(void)q;
+	return o->mean_ns;
 }
 
-static double mean(const struct compared *c)
+static double max(const struct op_frame *o, double q)
 {
-	return has(c) ? c->o->mean_ns : -1;
+	(void)q;
+	return o->max_ns;
 }
 
-static double max(const struct compared *c)
+static double percentile(const struct op_frame *o, double q)
 {
-	return has(c) ? (double)c->o->max_ns : -1;
-}
-
-static double p50(const struct compared *c)
-{
-	return compared_percentile(c, 0.5);
-}
-
-static double p90(const struct compared *c)
-{
-	return compared_percentile(c, 0.9);
-}
-
-static double p99(const struct compared *c)
-{
-	return compared_percentile(c, 0.99);
-}
-
-static double p999(const struct compared *c)
-{
-	return compared_percentile(c, 0.999);
-}
-
-static double p9999(const struct compared *c)
-{
-	return compared_percentile(c, 0.9999);
+	return quantile_ns(&o->hist, q, o->min_ns, o->max_ns);
 }
 
 static const char *megabytes(char text[32], double value)
@@ -62,14 +44,20 @@ static const char *number(char text[32], double value)
 	return value < 0 ? "-" : units_number(text, value);
 }
 
-const struct comparison_cell comparison_cells[COMPARISON_CELLS] = {
-	{ "IOPS", "iops", iops, number },
-	{ "MB/s", "bytes_per_s", bytes_per_s, megabytes },
-	{ "mean", "mean", mean, units_ns },
-	{ "p50", "p50", p50, units_ns },
-	{ "p90", "p90", p90, units_ns },
-	{ "p99", "p99", p99, units_ns },
-	{ "p99.9", "p99.9", p999, units_ns },
-	{ "p99.99", "p99.99", p9999, units_ns },
-	{ "max", "max", max, units_ns },
+const struct comparison_cell comparison_cells[] = {
+	{ .name = "IOPS", .key = "iops", .of = iops, .text = number, .is_rate = true },
+	{ .name = "MB/s", .key = "bytes_per_s", .of = bytes_per_s, .text = megabytes, .is_rate = true },
+	{ .name = "mean", .key = "mean", .of = mean, .text = units_ns },
+	{ .name = "p50", .key = "p50", .of = percentile, .q = 0.5, .text = units_ns },
+	{ .name = "p90", .key = "p90", .of = percentile, .q = 0.9, .text = units_ns },
+	{ .name = "p99", .key = "p99", .of = percentile, .q = 0.99, .text = units_ns },
+	{ .name = "p99.9", .key = "p99.9", .of = percentile, .q = 0.999, .text = units_ns },
+	{ .name = "p99.99", .key = "p99.99", .of = percentile, .q = 0.9999, .text = units_ns },
+	{ .name = "max", .key = "max", .of = max, .text = units_ns },
 };
+static_assert(ARRAY_SIZE(comparison_cells) == COMPARISON_CELLS, "as the header has it");
+
+double comparison_value(const struct comparison_cell *cell, const struct compared *c)
+{
+	return c->o && c->o->ios ? cell->of(c->o, cell->q) : -1;
+}

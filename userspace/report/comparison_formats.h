@@ -19,10 +19,15 @@ int comparison_markdown(const struct comparison *c, FILE *out);
 struct comparison_cell {
 	const char *name;		/* "IOPS", "p99" */
 	const char *key;		/* in JSON: "iops", "p99" */
-	double (*value)(const struct compared *c);	/* negative: there is none */
+	bool is_rate;			/* the more the better, and no latency */
+	double q;			/* of a percentile */
+	double (*of)(const struct op_frame *o, double q);
 	const char *(*text)(char text[32], double value);
 };
 #define COMPARISON_CELLS 9
-extern const struct comparison_cell comparison_cells[COMPARISON_CELLS];
+extern const struct comparison_cell comparison_cells[];
+
+/* What a run has in a column; negative where it has no IO. */
+double comparison_value(const struct comparison_cell *cell, const struct compared *c);
 
 #endif

@@ -11,7 +11,6 @@
 #include "util/units.h"
 
 #define SCHEMA 1
-#define RATES 2			/* of comparison_cells, the first are no latencies */
 
 static struct json_object *run(const struct run *r)
 {
@@ -37,9 +36,11 @@ static void add_figures(struct json_object *to, const struct compared *c)
 {
 	struct json_object *latencies = json_new_object();
 
-	for (u32 i = 0; i < COMPARISON_CELLS; i++)
-		json_add_decimal(i < RATES ? to : latencies, comparison_cells[i].key,
-				 none_is_nan(comparison_cells[i].value(c)), 1);
+	for (u32 i = 0; i < COMPARISON_CELLS; i++) {
+		const struct comparison_cell *cell = &comparison_cells[i];
+
+		json_add_decimal(cell->is_rate ? to : latencies, cell->key, none_is_nan(comparison_value(cell, c)), 1);
+	}
 	json_add(to, "latency_ns", latencies);
 }
 
@@ -47,10 +48,12 @@ static struct json_object *ratios(const struct compared *base, const struct comp
 {
 	struct json_object *to = json_new_object();
 
-	for (u32 i = 0; i < COMPARISON_CELLS; i++)
-		json_add_decimal(to, comparison_cells[i].key,
-				 none_is_nan(ratio_of(comparison_cells[i].value(base),
-						      comparison_cells[i].value(c))), 6);
+	for (u32 i = 0; i < COMPARISON_CELLS; i++) {
+		const struct comparison_cell *cell = &comparison_cells[i];
+		double ratio = ratio_of(comparison_value(cell, base), comparison_value(cell, c));
+
+		json_add_decimal(to, cell->key, none_is_nan(ratio), 6);
+	}
 	return to;
 }
 

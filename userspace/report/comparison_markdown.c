@@ -43,10 +43,10 @@ static void put_heads(FILE *f)
 
 static void put_cell(FILE *f, const struct comparison_cell *cell, const struct compared *base, const struct compared *c)
 {
-	double ratio = ratio_of(cell->value(base), cell->value(c));
+	double value = comparison_value(cell, c), ratio = ratio_of(comparison_value(cell, base), value);
 	char text[UNITS_TEXT];
 
-	fprintf(f, " %s", cell->text(text, cell->value(c)));
+	fprintf(f, " %s", cell->text(text, value));
 	if (c != base && ratio >= 0)
 		fprintf(f, " (x %.2f)", ratio);
 	fputs(" |", f);

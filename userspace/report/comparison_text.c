@@ -103,8 +103,11 @@ static void put_figures(const struct table *t, const struct compared *c, u32 num
 		fprintf(t->f, "%s\n", c->o ? "no IO" : "not recorded");
 		return;
 	}
-	for (u32 i = 0; i < COMPARISON_CELLS; i++)
-		fprintf(t->f, "%*s", CELL, comparison_cells[i].text(text, comparison_cells[i].value(c)));
+	for (u32 i = 0; i < COMPARISON_CELLS; i++) {
+		const struct comparison_cell *cell = &comparison_cells[i];
+
+		fprintf(t->f, "%*s", CELL, cell->text(text, comparison_value(cell, c)));
+	}
 	fprintf(t->f, "\n%*s", GUTTER, "");
 	paint(t, "36");
 	draw_distribution(t->f, c->o, &t->axis, t->columns - GUTTER, t->look->utf8);
@@ -112,10 +115,9 @@ static void put_figures(const struct table *t, const struct compared *c, u32 num
 	putc('\n', t->f);
 }
 
-/* IOPS and MB/s are the better the more, latencies the less. */
-static bool is_worse(u32 cell, double ratio)
+static bool is_worse(const struct comparison_cell *cell, double ratio)
 {
-	return cell < 2 ? ratio < 1 / WORSE : ratio > WORSE;
+	return cell->is_rate ? ratio < 1 / WORSE : ratio > WORSE;
 }
 
 static void put_ratios(const struct table *t, const struct compared_group *g, u32 run)
@@ -127,12 +129,13 @@ static void put_ratios(const struct table *t, const struct compared_group *g, u3
 	snprintf(label, sizeof(label), "%u / 1", run + 1);
 	fprintf(t->f, "%-*s", GUTTER, label);
 	for (u32 i = 0; i < COMPARISON_CELLS; i++) {
-		double ratio = ratio_of(comparison_cells[i].value(&g->of[0]), comparison_cells[i].value(&g->of[run]));
+		const struct comparison_cell *cell = &comparison_cells[i];
+		double ratio = ratio_of(comparison_value(cell, &g->of[0]), comparison_value(cell, &g->of[run]));
 		char text[UNITS_TEXT] = "-";
 
 		if (ratio >= 0)
 			snprintf(text, sizeof(text), ratio < 100 ? "x %.2f" : "x %.3g", ratio);
-		paint(t, ratio >= 0 && is_worse(i, ratio) ? "33" : "0");
+		paint(t, ratio >= 0 && is_worse(cell, ratio) ? "33" : "0");
 		fprintf(t->f, "%*s", CELL, text);
 	}
 	paint(t, "0");
