@@ -2,6 +2,7 @@
 /* Marks that another process sets while it is recorded. */
 #include "recording_child.h"
 
+#include "recording/marks.h"
 #include "util/clock.h"
 
 /* By another process, as 'blklat mark' is: the locks are those between processes. */

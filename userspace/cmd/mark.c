@@ -5,7 +5,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "recording/recorder.h"
+#include "recording/marks.h"
 #include "util/sysfs.h"
 
 #define TEXT_MAX_BYTES 500

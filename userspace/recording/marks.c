@@ -1,17 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recording/marks.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
+#include "recording/schema.h"
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/sysfs.h"
 
 #define FIFO_BYTES (1 << 20)	/* of marks that wait for the end of an interval; the kernel may allow less */
+
+/* One mark on its way. There is no padding, whose bytes would be anything. */
+struct message {
+	u64 mono_ns;
+	s64 wall_ns;
+	char text[RECORDING_MARK_BYTES + 8];	/* ended by 0 */
+};
+static_assert(sizeof(struct message) <= PIPE_BUF, "written at once, so that those of several don't mix");
 
 /* What the file system answers where it has no FIFO, as those for removable disks. */
 static bool has_no_fifos(int err)
@@ -20,7 +34,7 @@ static bool has_no_fifos(int err)
 }
 
 /* What we have made is what we open, and nobody else can write to. */
-static int open_fifo(const char *name)
+static int open_own_fifo(const char *name)
 {
 	int fd = open(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
@@ -48,13 +62,13 @@ int recording_marks_open(struct recording_marks *m, const char *file, struct pro
 	if (has_no_fifos(err))
 		return 0;
 	if (!err) {
-		m->fifo = open_fifo(m->name);
+		m->fifo = open_own_fifo(m->name);
 		err = m->fifo < 0 ? m->fifo : 0;
 	}
 	return err ? problem_set(p, err, "%s: can't be made: %s", m->name, strerror(-err)) : 0;
 }
 
-static int put(sqlite3_stmt *s, struct recording_mark *mark)
+static int put(sqlite3_stmt *s, struct message *mark)
 {
 	const s64 most = RECORDING_TOTAL_MAX;
 
@@ -69,7 +83,7 @@ static int put(sqlite3_stmt *s, struct recording_mark *mark)
 }
 
 /* The first, and all that came with it. */
-static int put_all(struct recording_marks *m, sqlite3 *db, struct recording_mark *mark)
+static int put_all(struct recording_marks *m, sqlite3 *db, struct message *mark)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	int rc;
@@ -89,7 +103,7 @@ static int put_all(struct recording_marks *m, sqlite3 *db, struct recording_mark
 
 int recording_marks_take(struct recording_marks *m, sqlite3 *db)
 {
-	struct recording_mark mark;
+	struct message mark;
 	int rc;
 
 	if (m->fifo < 0 || read(m->fifo, &mark, sizeof(mark)) != sizeof(mark))
@@ -105,4 +119,81 @@ void recording_marks_close(struct recording_marks *m)
 	cleanup_close(&m->fifo);
 	m->fifo = -1;
 	free(TAKE(m->name));
+}
+
+static int take_text(const char *text, char clean[RECORDING_MARK_BYTES + 1], struct problem *p)
+{
+	if (strlen(text) > RECORDING_MARK_BYTES)
+		return problem_set(p, -EINVAL, "a mark's text has at most %d bytes", RECORDING_MARK_BYTES);
+	strcpy(clean, text);
+	text_clean(clean);
+	return *clean ? 0 : problem_set(p, -EINVAL, "a mark needs a text");
+}
+
+/* A recorder holds the file exclusively; whoever gets it shared is alone with it. */
+static int check_recorded(int fd, const char *file, struct problem *p)
+{
+	char magic[sizeof(RECORDING_MAGIC)];
+
+	if (pread(fd, magic, sizeof(magic), 0) != sizeof(magic) || memcmp(magic, RECORDING_MAGIC, sizeof(magic)))
+		return problem_set(p, -EBADMSG, "%s: is no recording", file);
+	if (!flock(fd, LOCK_SH | LOCK_NB)) {
+		flock(fd, LOCK_UN);
+		return problem_set(p, -ENXIO, "%s: is not being recorded, marks are for what happens now", file);
+	}
+	return 0;
+}
+
+/* The FIFO has to be of who recorded the file: any other is told nothing, and nobody is waited for. */
+static int open_fifo_of(int file, const char *name, struct problem *p)
+{
+	char *real CLEANUP(cleanup_free) = realpath(name, NULL), *path CLEANUP(cleanup_free) = NULL;
+	struct stat st, recorded;
+	int fd;
+
+	if (!real || asprintf(&path, "%s" RECORDING_MARK_END, real) < 0) {
+		path = NULL;
+		return problem_set(p, -ENOMEM, "%s: no memory", name);
+	}
+	fd = open(path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0 && errno == ENOENT)
+		return problem_set(p, -ENXIO, "%s: takes no marks: it has %d already, or lies on a file system without "
+				   "FIFOs", name, RECORDING_MARKS_MAX);
+	if (fd < 0)
+		return problem_set(p, -errno, "%s: can't be marked: %s can't be opened: %s", name, path, strerror(errno));
+	if (!fstat(fd, &st) && !fstat(file, &recorded) && S_ISFIFO(st.st_mode) && st.st_uid == recorded.st_uid)
+		return fd;
+	close(fd);
+	return problem_set(p, -EPERM, "%s: can't be marked: %s is not its recorder's", name, path);
+}
+
+static int send_mark(int fifo, const char *file, const struct message *m, struct problem *p)
+{
+	ssize_t len = write(fifo, m, sizeof(*m));
+
+	if (len == sizeof(*m))
+		return 0;
+	if (len < 0 && errno == EAGAIN)
+		return problem_set(p, -EAGAIN, "%s: has as many marks as it can take before the next interval ends", file);
+	if (len < 0 && errno == EPIPE)
+		return problem_set(p, -ENXIO, "%s: is not being recorded any more", file);
+	return problem_set(p, len < 0 ? -errno : -EIO, "%s: can't be marked: %s", file, strerror(len < 0 ? errno : EIO));
+}
+
+int recording_mark(const char *file, const char *text, struct problem *p)
+{
+	struct message m = { clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_REALTIME), "" };
+	int fd CLEANUP(cleanup_close) = -1, fifo CLEANUP(cleanup_close) = -1;
+	int err = take_text(text, m.text, p);
+
+	if (err)
+		return err;
+	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return problem_set(p, -errno, "%s: can't be opened: %s", file, strerror(errno));
+	err = check_recorded(fd, file, p);
+	if (err)
+		return err;
+	fifo = open_fifo_of(fd, file, p);
+	return fifo < 0 ? fifo : send_mark(fifo, file, &m, p);
 }

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The recorder's end of the FIFO through which 'blklat mark' tells it what to note. Nothing here waits. */
+/*
+ * Marks on their way from 'blklat mark' to the recorder: through a FIFO beside its file, which only the recorder's user
+ * and root may open. Nothing here waits.
+ */
 #ifndef RECORDING_MARKS_H
 #define RECORDING_MARKS_H
 
-#include <sqlite3.h>
-
-#include "recording/schema.h"
 #include "util/problem.h"
 
+#define RECORDING_MARK_END "-mark"	/* of the FIFO's name, after the file's */
+
+struct sqlite3;
+
+/* The recorder's end. */
 struct recording_marks {
 	int fifo;		/* -1: there is none */
 	char *name;
@@ -23,9 +28,16 @@ int recording_marks_open(struct recording_marks *m, const char *file, struct pro
  * Writes to @db what came since the last call, as a transaction of its own. When there are as many as a reader takes
  * the FIFO goes, so that the next 'blklat mark' knows. Returns what SQLite does.
  */
-int recording_marks_take(struct recording_marks *m, sqlite3 *db);
+int recording_marks_take(struct recording_marks *m, struct sqlite3 *db);
 
 /* Removes it. Takes one whose making failed. */
 void recording_marks_close(struct recording_marks *m);
+
+/*
+ * The other end: has the recorder of @file note an event, as of the time of the call. It stands in the file when the
+ * interval has ended. Never waits. Returns 0, or a negative errno and a sentence: -EINVAL (no text, too long), -ENXIO
+ * (nobody records it, or no marks are taken), -EAGAIN (too many at once), -EBADMSG (no recording), or what failed.
+ */
+int recording_mark(const char *file, const char *text, struct problem *p);
 
 #endif

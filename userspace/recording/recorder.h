@@ -38,11 +38,4 @@ void recorder_problem(const struct sink *s, struct problem *p);
 /* How many intervals the file holds now; 0 where it can't be asked. */
 u64 recorder_intervals(const struct sink *s);
 
-/*
- * Has the recorder of @file note an event, as of the time of the call. It stands in the file when the interval has
- * ended. Never waits. Returns 0, or a negative errno and a sentence: -EINVAL (no text, too long), -ENXIO (nobody records
- * it, or no marks are taken), -EAGAIN (too many at once), -EBADMSG (no recording), or what failed.
- */
-int recording_mark(const char *file, const char *text, struct problem *p);
-
 #endif

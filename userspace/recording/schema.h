@@ -18,17 +18,6 @@
 #define RECORDING_MARKS_MAX 10000
 #define RECORDING_MARK_BYTES 1024		/* of a mark's text */
 
-/*
- * What 'blklat mark' sends to a recorder, through a FIFO beside its file that only the recorder's user and root may
- * open. One is written at once, so that those of several don't mix (PIPE_BUF).
- */
-#define RECORDING_MARK_END "-mark"		/* of the FIFO's name, after the file's */
-struct recording_mark {
-	u64 mono_ns;
-	s64 wall_ns;
-	char text[RECORDING_MARK_BYTES + 8];	/* ended by 0; there is no padding, whose bytes would be anything */
-};
-
 /* As CREATE has them; a reader takes a file whose tables are these to the letter. */
 struct recording_table {
 	const char *name;
