@@ -76,9 +76,9 @@ static int put(sqlite3_stmt *s, struct message *mark)
 	text_clean(mark->text);
 	if (!*mark->text || mark->mono_ns > RECORDING_TOTAL_MAX || mark->wall_ns < -most || mark->wall_ns > most)
 		return SQLITE_OK;
-	sqlite3_bind_int64(s, 1, mark->mono_ns);
-	sqlite3_bind_int64(s, 2, mark->wall_ns);
-	sqlite3_bind_text(s, 3, mark->text, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(s, sqlite_parameter(MARK_mono_ns), mark->mono_ns);
+	sqlite3_bind_int64(s, sqlite_parameter(MARK_wall_ns), mark->wall_ns);
+	sqlite3_bind_text(s, sqlite_parameter(MARK_text), mark->text, -1, SQLITE_STATIC);
 	return sqlite_step_done(s);
 }
 
@@ -90,7 +90,7 @@ static int put_all(struct recording_marks *m, sqlite3 *db, struct message *mark)
 	s64 n = sqlite_number(db, "SELECT count(*) FROM mark", &rc);
 
 	if (!rc)
-		rc = sqlite3_prepare_v2(db, "INSERT INTO mark VALUES(?, ?, ?)", -1, &s, NULL);
+		rc = sqlite3_prepare_v2(db, "INSERT INTO " SQL_INTO(mark), -1, &s, NULL);
 	while (!rc && n < RECORDING_MARKS_MAX) {
 		rc = put(s, mark);
 		n++;

@@ -74,6 +74,8 @@ static int next_ordered(struct recording_reader *r, sqlite3_stmt *s, const u32 *
 /* As many bits as the keys have: intervals, watches, ops. */
 static const u32 interval_bits[] = { 44, 0 }, state_bits[] = { 44, 16, 0 }, series_bits[] = { 44, 16, 3, 0 };
 static_assert(BLKLAT_MAX_WATCHES <= 1 << 16 && BLKLAT_OPS <= 1 << 3, "as the keys have them");
+static_assert(INTERVAL_id == 0 && STATE_interval == 0 && STATE_watch == 1 && SERIES_interval == 0 &&
+	      SERIES_watch == 1 && SERIES_op == 2, "the key comes first");
 
 static int next_state(struct recording_reader *r, struct problem *p)
 {
@@ -91,12 +93,12 @@ static int next_series(struct recording_reader *r, struct problem *p)
 	return more < 0 ? more : 0;
 }
 
-/* The watch of the row that statement @s stands on. */
-static bool watch_of(const struct recording_reader *r, sqlite3_stmt *s, struct watch_counts **ret)
+/* The watch that column @i of a row has. */
+static bool watch_of(const struct recording_reader *r, sqlite3_stmt *s, int i, struct watch_counts **ret)
 {
 	u64 watch;
 
-	if (!column_u64(s, 1, r->n_watches - 1, &watch))
+	if (!column_u64(s, i, r->n_watches - 1, &watch))
 		return false;
 	*ret = &r->state.w[watch];
 	return true;
@@ -108,24 +110,24 @@ static bool take_state(struct recording_reader *r)
 	struct watch_counts *w;
 	u64 gone;
 
-	if (!watch_of(r, s, &w) ||
-	    !column_u64(s, 2, RECORDING_COUNT_MAX, &w->started) ||
-	    !column_u64(s, 3, RECORDING_COUNT_MAX, &w->started_after) ||
-	    !column_u64(s, 4, RECORDING_COUNT_MAX, &w->in_flight) ||
-	    !column_u64(s, 5, RECORDING_COUNT_MAX, &w->in_flight_after) ||
-	    !column_u64(s, 6, RECORDING_TOTAL_MAX, &w->oldest_ns) ||
-	    !column_u64(s, 9 + BLKLAT_ACCOUNTS, 1, &gone))
+	if (!watch_of(r, s, STATE_watch, &w) ||
+	    !column_u64(s, STATE_started, RECORDING_COUNT_MAX, &w->started) ||
+	    !column_u64(s, STATE_started_after, RECORDING_COUNT_MAX, &w->started_after) ||
+	    !column_u64(s, STATE_in_flight, RECORDING_COUNT_MAX, &w->in_flight) ||
+	    !column_u64(s, STATE_in_flight_after, RECORDING_COUNT_MAX, &w->in_flight_after) ||
+	    !column_u64(s, STATE_oldest_ns, RECORDING_TOTAL_MAX, &w->oldest_ns) ||
+	    !column_u64(s, STATE_gone, 1, &gone))
 		return false;
 	for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
-		if (!column_u64(s, 7 + i, RECORDING_COUNT_MAX, &w->accounts[i]))
+		if (!column_u64(s, recording_account_columns[i], RECORDING_COUNT_MAX, &w->accounts[i]))
 			return false;
 	w->kernel_ios = 0;
 	w->kernel_in_flight = 0;
-	w->kernel_known = sqlite3_column_type(s, 7 + BLKLAT_ACCOUNTS) != SQLITE_NULL;
+	w->kernel_known = sqlite3_column_type(s, STATE_kernel_ios) != SQLITE_NULL;
 	w->gone = gone;
 	return !w->kernel_known ||
-	       (column_u64(s, 7 + BLKLAT_ACCOUNTS, RECORDING_COUNT_MAX, &w->kernel_ios) &&
-		column_u64(s, 8 + BLKLAT_ACCOUNTS, RECORDING_COUNT_MAX, &w->kernel_in_flight));
+	       (column_u64(s, STATE_kernel_ios, RECORDING_COUNT_MAX, &w->kernel_ios) &&
+		column_u64(s, STATE_kernel_in_flight, RECORDING_COUNT_MAX, &w->kernel_in_flight));
 }
 
 /* Bins in column @i, as many IOs as column @ios says; added to @to. */
@@ -157,8 +159,8 @@ static bool take_extremes(struct recording_reader *r, struct op_counts *o)
 
 	if (!hist_range(&r->hist, &first, &last) || !r->begun)
 		return true;
-	return column_u64(r->series, 7, RECORDING_TOTAL_MAX, &o->min_ns) &&
-	       column_u64(r->series, 8, RECORDING_TOTAL_MAX, &o->max_ns) && o->min_ns <= o->max_ns &&
+	return column_u64(r->series, SERIES_min_ns, RECORDING_TOTAL_MAX, &o->min_ns) &&
+	       column_u64(r->series, SERIES_max_ns, RECORDING_TOTAL_MAX, &o->max_ns) && o->min_ns <= o->max_ns &&
 	       blklat_cell(o->min_ns, r->scale) == first && blklat_cell(o->max_ns, r->scale) == last;
 }
 
@@ -169,12 +171,14 @@ static bool take_series(struct recording_reader *r)
 	struct op_counts *o;
 	u64 op;
 
-	if (!watch_of(r, s, &w) || !column_u64(s, 2, BLKLAT_OPS - 1, &op))
+	if (!watch_of(r, s, SERIES_watch, &w) || !column_u64(s, SERIES_op, BLKLAT_OPS - 1, &op))
 		return false;
 	o = &w->ops[op];
-	return take_sum(r, 4, &o->bytes) && take_sum(r, 5, &o->errors) && take_sum(r, 6, &o->sum_ns) &&
-	       take_bins(r, 9, 3, &r->hist, &o->hist) && take_extremes(r, o) &&
-	       take_sum(r, 11, &o->after_idle_sum_ns) && take_bins(r, 12, 10, &r->idle, &o->after_idle);
+	return take_sum(r, SERIES_bytes, &o->bytes) && take_sum(r, SERIES_errors, &o->errors) &&
+	       take_sum(r, SERIES_sum_ns, &o->sum_ns) &&
+	       take_bins(r, SERIES_bins, SERIES_ios, &r->hist, &o->hist) && take_extremes(r, o) &&
+	       take_sum(r, SERIES_idle_sum_ns, &o->after_idle_sum_ns) &&
+	       take_bins(r, SERIES_idle_bins, SERIES_idle_ios, &r->idle, &o->after_idle);
 }
 
 /* Watches whose device is still there: each has a state at the end of the next interval. */
@@ -192,7 +196,7 @@ static int take_states(struct recording_reader *r, struct problem *p)
 	u32 due = watches_left(r), n = 0;
 	int err = 0;
 
-	for (; !err && r->state_left && sqlite3_column_int64(r->states, 0) == r->id; n++)
+	for (; !err && r->state_left && sqlite3_column_int64(r->states, STATE_interval) == r->id; n++)
 		err = take_state(r) ? next_state(r, p) :
 		      reader_damaged(r, p, "the state at interval %lld is none", r->id);
 	if (!err && r->begun && n != due)
@@ -205,11 +209,11 @@ static int take_rows(struct recording_reader *r, struct problem *p)
 {
 	int err = take_states(r, p);
 
-	while (!err && r->series_left && sqlite3_column_int64(r->series, 0) == r->id)
+	while (!err && r->series_left && sqlite3_column_int64(r->series, SERIES_interval) == r->id)
 		err = take_series(r) ? next_series(r, p) :
 		      reader_damaged(r, p, "the series of interval %lld are none", r->id);
-	if (!err && ((r->state_left && sqlite3_column_int64(r->states, 0) < r->id) ||
-		     (r->series_left && sqlite3_column_int64(r->series, 0) < r->id)))
+	if (!err && ((r->state_left && sqlite3_column_int64(r->states, STATE_interval) < r->id) ||
+		     (r->series_left && sqlite3_column_int64(r->series, SERIES_interval) < r->id)))
 		err = reader_damaged(r, p, "it has rows of no interval before %lld", r->id);
 	return err;
 }
@@ -220,10 +224,10 @@ static int take_interval(struct recording_reader *r, struct problem *p)
 	struct snapshot *state = &r->state;
 	u64 before_ns = state->mono_ns, merged;
 
-	if (!column_u64(s, 1, RECORDING_TOTAL_MAX, &state->mono_ns) || state->mono_ns < before_ns ||
-	    !column_wall_ns(s, 2, &state->wall_ns) ||
-	    !column_u64(s, 3, RECORDING_COUNT_MAX, &state->skipped) ||
-	    !column_u64(s, 4, RECORDING_COUNT_MAX, &merged) || !merged != !r->begun)
+	if (!column_u64(s, INTERVAL_mono_ns, RECORDING_TOTAL_MAX, &state->mono_ns) || state->mono_ns < before_ns ||
+	    !column_wall_ns(s, INTERVAL_wall_ns, &state->wall_ns) ||
+	    !column_u64(s, INTERVAL_skipped, RECORDING_COUNT_MAX, &state->skipped) ||
+	    !column_u64(s, INTERVAL_merged, RECORDING_COUNT_MAX, &merged) || !merged != !r->begun)
 		return reader_damaged(r, p, "interval %lld is none", r->id);
 	replay_forget_extremes(state);
 	return take_rows(r, p);
@@ -275,10 +279,10 @@ static int check_intervals(struct recording_reader *r, struct problem *p)
 static int begin(struct recording_reader *r, struct problem *p)
 {
 	const struct { sqlite3_stmt **s; const char *sql; } all[] = {
-		{ &r->intervals, "SELECT id, mono_ns, wall_ns, skipped, merged FROM interval ORDER BY id" },
-		{ &r->states, "SELECT * FROM state ORDER BY interval, watch" },
-		{ &r->series, "SELECT * FROM series INDEXED BY sqlite_autoindex_series_1 "
-			     "ORDER BY interval, watch, op" },
+		{ &r->intervals, "SELECT " SQL_NAMES(interval) " FROM interval ORDER BY id" },
+		{ &r->states, "SELECT " SQL_NAMES(state) " FROM state ORDER BY interval, watch" },
+		{ &r->series, "SELECT " SQL_NAMES(series) " FROM series INDEXED BY sqlite_autoindex_series_1 "
+			      "ORDER BY interval, watch, op" },
 	};
 	int err = check_intervals(r, p), rc;
 

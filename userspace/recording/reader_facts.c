@@ -152,17 +152,17 @@ static bool take_device(sqlite3_stmt *s, u32 i, u32 n, struct device *d)
 {
 	u64 parent = i, major, minor, queues, tags, requests, iostats, hidden;
 
-	if (!column_text(s, 0, d->name, sizeof(d->name)) || !d->name[0] ||
-	    !column_text(s, 1, d->mapper, sizeof(d->mapper)) ||
-	    !column_text(s, 2, d->kind, sizeof(d->kind)) ||
-	    !column_text(s, 3, d->model, sizeof(d->model)) ||
-	    !column_text(s, 4, d->scheduler, sizeof(d->scheduler)) ||
-	    !column_u64(s, 5, UINT32_MAX, &major) || !column_u64(s, 6, UINT32_MAX, &minor) ||
-	    !column_u64(s, 7, INT64_MAX, &d->size_bytes) ||
-	    !column_u64(s, 8, UINT32_MAX, &queues) || !column_u64(s, 9, UINT32_MAX, &tags) ||
-	    !column_u64(s, 10, UINT32_MAX, &requests) ||
-	    (sqlite3_column_type(s, 11) != SQLITE_NULL && !column_u64(s, 11, n - 1, &parent)) ||
-	    !column_u64(s, 12, 1, &iostats) || !column_u64(s, 13, 1, &hidden))
+	if (!column_text(s, DEVICE_name, d->name, sizeof(d->name)) || !d->name[0] ||
+	    !column_text(s, DEVICE_mapper, d->mapper, sizeof(d->mapper)) ||
+	    !column_text(s, DEVICE_kind, d->kind, sizeof(d->kind)) ||
+	    !column_text(s, DEVICE_model, d->model, sizeof(d->model)) ||
+	    !column_text(s, DEVICE_scheduler, d->scheduler, sizeof(d->scheduler)) ||
+	    !column_u64(s, DEVICE_major, UINT32_MAX, &major) || !column_u64(s, DEVICE_minor, UINT32_MAX, &minor) ||
+	    !column_u64(s, DEVICE_size_bytes, INT64_MAX, &d->size_bytes) ||
+	    !column_u64(s, DEVICE_hw_queues, UINT32_MAX, &queues) || !column_u64(s, DEVICE_tags, UINT32_MAX, &tags) ||
+	    !column_u64(s, DEVICE_nr_requests, UINT32_MAX, &requests) ||
+	    (sqlite3_column_type(s, DEVICE_parent) != SQLITE_NULL && !column_u64(s, DEVICE_parent, n - 1, &parent)) ||
+	    !column_u64(s, DEVICE_iostats, 1, &iostats) || !column_u64(s, DEVICE_hidden, 1, &hidden))
 		return false;
 	d->parent = parent;
 	d->major = major;
@@ -202,7 +202,7 @@ static int read_lower(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	struct device_table *t = &r->devices;
-	int err = prepare(r, "SELECT device, lower FROM lower ORDER BY device, lower", &s, p), more;
+	int err = prepare(r, "SELECT " SQL_NAMES(lower) " FROM lower ORDER BY device, lower", &s, p), more;
 
 	if (err)
 		return err;
@@ -210,7 +210,7 @@ static int read_lower(struct recording_reader *r, struct problem *p)
 		u64 device, lower;
 		struct device *d;
 
-		if (!column_u64(s, 0, t->n - 1, &device) || !column_u64(s, 1, t->n - 1, &lower))
+		if (!column_u64(s, LOWER_device, t->n - 1, &device) || !column_u64(s, LOWER_lower, t->n - 1, &lower))
 			return reader_damaged(r, p, "a device lies on one that is not there");
 		d = &t->d[device];
 		if (d->n_lower == ARRAY_SIZE(d->lower))
@@ -233,8 +233,7 @@ static int read_devices(struct recording_reader *r, struct problem *p)
 	t->d = calloc(t->n, sizeof(*t->d));
 	if (!t->d)
 		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
-	err = prepare(r, "SELECT name, mapper, kind, model, scheduler, major, minor, size_bytes, hw_queues, tags, "
-		      "nr_requests, parent, iostats, hidden FROM device ORDER BY id", &s, p);
+	err = prepare(r, "SELECT " SQL_NAMES(device) " FROM device ORDER BY id", &s, p);
 	if (err)
 		return err;
 	for (u32 i = 0; (more = next_row(r, s, p)) > 0; i++)
@@ -252,7 +251,7 @@ static bool take_watch(struct recording_reader *r, sqlite3_stmt *s, struct watch
 	u64 device;
 	u32 stage = 0;
 
-	if (!column_u64(s, 0, r->devices.n - 1, &device) || !column_text(s, 1, name, sizeof(name)))
+	if (!column_u64(s, WATCH_device, r->devices.n - 1, &device) || !column_text(s, WATCH_stage, name, sizeof(name)))
 		return false;
 	while (stage < BLKLAT_STAGES && strcmp(name, stage_names[stage]))
 		stage++;
@@ -273,7 +272,7 @@ static int read_watches(struct recording_reader *r, struct problem *p)
 	r->watches = calloc(r->n_watches, sizeof(*r->watches));
 	if (!r->watches)
 		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
-	err = prepare(r, "SELECT device, stage FROM watch ORDER BY id", &s, p);
+	err = prepare(r, "SELECT " SQL_NAMES(watch) " FROM watch ORDER BY id", &s, p);
 	if (err)
 		return err;
 	for (u32 i = 0; (more = next_row(r, s, p)) > 0; i++)
@@ -288,8 +287,8 @@ static int take_mark(struct recording_reader *r, sqlite3_stmt *s, struct problem
 	char text[RECORDING_MARK_BYTES + 1];
 	struct mark *m = &o->marks[o->n_marks];
 
-	if (!column_u64(s, 0, RECORDING_TOTAL_MAX, &m->mono_ns) ||
-	    !column_wall_ns(s, 1, &m->wall_ns) || !column_text(s, 2, text, sizeof(text)))
+	if (!column_u64(s, MARK_mono_ns, RECORDING_TOTAL_MAX, &m->mono_ns) ||
+	    !column_wall_ns(s, MARK_wall_ns, &m->wall_ns) || !column_text(s, MARK_text, text, sizeof(text)))
 		return reader_damaged(r, p, "mark %u is none", o->n_marks);
 	m->text = strdup(text);
 	if (!m->text)
@@ -302,7 +301,7 @@ static int read_marks(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	struct origin *o = &r->origin;
-	int err = prepare(r, "SELECT mono_ns, wall_ns, text FROM mark ORDER BY mono_ns", &s, p), more;
+	int err = prepare(r, "SELECT " SQL_NAMES(mark) " FROM mark ORDER BY mono_ns", &s, p), more;
 	u32 room = 0;
 
 	if (err)

@@ -11,49 +11,61 @@
 struct facts {
 	sqlite3 *db;
 	const struct run_info *run;
+	sqlite3_stmt *row;	/* that is being put together */
 	int rc;			/* of the first that failed; nothing is done after it */
 	s64 *ids;		/* of each device in the table; -1: not recorded */
 };
 
-/* Runs @sql for values given as letters: t const char *, u u64, n s64 or NULL (INT64_MIN), d double. */
-static void put(struct facts *f, const char *sql, const char *types, ...)
+/* Begins a row; columns that get no value are NULL. */
+static void row_begin(struct facts *f, const char *sql)
 {
-	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
-	va_list args;
-
 	if (!f->rc)
-		f->rc = sqlite3_prepare_v2(f->db, sql, -1, &s, NULL);
-	if (f->rc)
-		return;
-	va_start(args, types);
-	for (int i = 1; *types; types++, i++) {
-		s64 n;
+		f->rc = sqlite3_prepare_v2(f->db, sql, -1, &f->row, NULL);
+}
 
-		if (*types == 't') {
-			const char *text = va_arg(args, const char *);
-
-			f->rc = f->rc ?: sqlite3_bind_text(s, i, text, -1, SQLITE_TRANSIENT);
-		} else if (*types == 'd') {
-			sqlite3_bind_double(s, i, va_arg(args, double));
-		} else {
-			n = va_arg(args, s64);
-			if (*types == 'u' || n != INT64_MIN)
-				sqlite3_bind_int64(s, i, n);
-		}
-	}
-	va_end(args);
+static void row_number(struct facts *f, int column, s64 n)
+{
 	if (!f->rc)
-		f->rc = sqlite_step_done(s);
+		f->rc = sqlite3_bind_int64(f->row, sqlite_parameter(column), n);
+}
+
+static void row_text(struct facts *f, int column, const char *text)
+{
+	if (!f->rc)
+		f->rc = sqlite3_bind_text(f->row, sqlite_parameter(column), text, -1, SQLITE_TRANSIENT);
+}
+
+static void row_end(struct facts *f)
+{
+	if (!f->rc)
+		f->rc = sqlite_step_done(f->row);
+	sqlite3_finalize(f->row);
+	f->row = NULL;
 }
 
 static void put_meta_text(struct facts *f, const char *key, const char *text)
 {
-	put(f, "INSERT INTO meta VALUES(?, ?)", "tt", key, text);
+	row_begin(f, "INSERT INTO " SQL_INTO(meta));
+	row_text(f, META_key, key);
+	row_text(f, META_value, text);
+	row_end(f);
 }
 
 static void put_meta(struct facts *f, const char *key, u64 n)
 {
-	put(f, "INSERT INTO meta VALUES(?, ?)", "tu", key, n);
+	row_begin(f, "INSERT INTO " SQL_INTO(meta));
+	row_text(f, META_key, key);
+	row_number(f, META_value, n);
+	row_end(f);
+}
+
+static void put_meta_real(struct facts *f, const char *key, double n)
+{
+	row_begin(f, "INSERT INTO " SQL_INTO(meta));
+	row_text(f, META_key, key);
+	if (!f->rc)
+		f->rc = sqlite3_bind_double(f->row, sqlite_parameter(META_value), n);
+	row_end(f);
 }
 
 static void put_percentiles(struct facts *f)
@@ -80,7 +92,7 @@ static void put_run(struct facts *f)
 	put_meta(f, "scale", run->scale);
 	put_meta(f, "cpus", run->cpus);
 	put_meta(f, "memory_bytes", run->memory_bytes);
-	put(f, "INSERT INTO meta VALUES('interval_s', ?)", "d", run->interval_s);
+	put_meta_real(f, "interval_s", run->interval_s);
 	put_percentiles(f);
 	put_meta(f, "idle_gap_ns", o->idle_gap_ns);
 	put_meta(f, "dropped", o->dropped);
@@ -92,9 +104,13 @@ static void put_marks(struct facts *f)
 {
 	const struct origin *o = f->run->origin;
 
-	for (u32 i = 0; i < o->n_marks; i++)
-		put(f, "INSERT INTO mark VALUES(?, ?, ?)", "unt", o->marks[i].mono_ns, o->marks[i].wall_ns,
-		    o->marks[i].text);
+	for (u32 i = 0; i < o->n_marks; i++) {
+		row_begin(f, "INSERT INTO " SQL_INTO(mark));
+		row_number(f, MARK_mono_ns, o->marks[i].mono_ns);
+		row_number(f, MARK_wall_ns, o->marks[i].wall_ns);
+		row_text(f, MARK_text, o->marks[i].text);
+		row_end(f);
+	}
 }
 
 /* A device, the disk that it is part of, and all that they lie on. */
@@ -113,14 +129,37 @@ static void choose_device(struct facts *f, u32 i)
 static void put_device(struct facts *f, u32 i)
 {
 	const struct device *d = &f->run->devices->d[i];
-	s64 parent = d->parent == i ? INT64_MIN : f->ids[d->parent];
 
-	put(f, "INSERT INTO device VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", "utttttuuuuuunuu",
-	    f->ids[i], d->name, d->mapper, d->kind, d->model, d->scheduler, (u64)d->major, (u64)d->minor,
-	    d->size_bytes, (u64)d->hw_queues, (u64)d->tags, (u64)d->nr_requests, parent, (u64)d->iostats,
-	    (u64)d->hidden);
-	for (u32 k = 0; k < d->n_lower; k++)
-		put(f, "INSERT OR IGNORE INTO lower VALUES(?, ?)", "uu", f->ids[i], f->ids[d->lower[k]]);
+	row_begin(f, "INSERT INTO " SQL_INTO(device));
+	row_number(f, DEVICE_id, f->ids[i]);
+	row_text(f, DEVICE_name, d->name);
+	row_text(f, DEVICE_mapper, d->mapper);
+	row_text(f, DEVICE_kind, d->kind);
+	row_text(f, DEVICE_model, d->model);
+	row_text(f, DEVICE_scheduler, d->scheduler);
+	row_number(f, DEVICE_major, d->major);
+	row_number(f, DEVICE_minor, d->minor);
+	row_number(f, DEVICE_size_bytes, d->size_bytes);
+	row_number(f, DEVICE_hw_queues, d->hw_queues);
+	row_number(f, DEVICE_tags, d->tags);
+	row_number(f, DEVICE_nr_requests, d->nr_requests);
+	if (d->parent != i)
+		row_number(f, DEVICE_parent, f->ids[d->parent]);
+	row_number(f, DEVICE_iostats, d->iostats);
+	row_number(f, DEVICE_hidden, d->hidden);
+	row_end(f);
+}
+
+static void put_lower(struct facts *f, u32 i)
+{
+	const struct device *d = &f->run->devices->d[i];
+
+	for (u32 k = 0; k < d->n_lower; k++) {
+		row_begin(f, "INSERT OR IGNORE INTO " SQL_INTO(lower));
+		row_number(f, LOWER_device, f->ids[i]);
+		row_number(f, LOWER_lower, f->ids[d->lower[k]]);
+		row_end(f);
+	}
 }
 
 static void put_devices(struct facts *f)
@@ -135,9 +174,12 @@ static void put_devices(struct facts *f)
 	for (u32 i = 0; i < t->n; i++)
 		if (f->ids[i] >= 0)
 			f->ids[i] = next++;
-	for (u32 i = 0; i < t->n; i++)
-		if (f->ids[i] >= 0)
-			put_device(f, i);
+	for (u32 i = 0; i < t->n; i++) {
+		if (f->ids[i] < 0)
+			continue;
+		put_device(f, i);
+		put_lower(f, i);
+	}
 }
 
 static void put_watches(struct facts *f)
@@ -145,11 +187,22 @@ static void put_watches(struct facts *f)
 	for (u32 i = 0; i < f->run->n_watches; i++) {
 		const struct watch *w = &f->run->watches[i];
 
-		put(f, "INSERT INTO watch VALUES(?, ?, ?)", "uut", (u64)i,
-		    f->ids[w->device - f->run->devices->d], stage_names[w->stage]);
+		row_begin(f, "INSERT INTO " SQL_INTO(watch));
+		row_number(f, WATCH_id, i);
+		row_number(f, WATCH_device, f->ids[w->device - f->run->devices->d]);
+		row_text(f, WATCH_stage, stage_names[w->stage]);
+		row_end(f);
 	}
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		put(f, "INSERT INTO op VALUES(?, ?)", "ut", (u64)op, op_names[op]);
+}
+
+static void put_ops(struct facts *f)
+{
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		row_begin(f, "INSERT INTO " SQL_INTO(op));
+		row_number(f, OP_id, op);
+		row_text(f, OP_name, op_names[op]);
+		row_end(f);
+	}
 }
 
 /* The bounds of the bins, since plain SQL has no exact powers. */
@@ -158,8 +211,13 @@ static void put_cells(struct facts *f, u32 scale)
 	for (u32 cell = 0; cell < BLKLAT_CELLS(scale); cell++) {
 		u64 upper_ns = hist_upper_ns(scale, cell);
 
-		put(f, "INSERT INTO cell VALUES(?, ?, ?, ?)", "uuun", (u64)scale, (u64)cell,
-		    hist_lower_ns(scale, cell), upper_ns == UINT64_MAX ? INT64_MIN : (s64)upper_ns);
+		row_begin(f, "INSERT INTO " SQL_INTO(cell));
+		row_number(f, CELL_scale, scale);
+		row_number(f, CELL_id, cell);
+		row_number(f, CELL_lower_ns, hist_lower_ns(scale, cell));
+		if (upper_ns != UINT64_MAX)
+			row_number(f, CELL_upper_ns, upper_ns);
+		row_end(f);
 	}
 }
 
@@ -175,6 +233,7 @@ int recorder_write_facts(sqlite3 *db, const struct run_info *run)
 	put_marks(&f);
 	put_devices(&f);
 	put_watches(&f);
+	put_ops(&f);
 	put_cells(&f, run->scale);
 	if (idle_scale(run->scale) != run->scale)
 		put_cells(&f, idle_scale(run->scale));

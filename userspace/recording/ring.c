@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "recording/schema.h"
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
 
@@ -22,19 +23,22 @@ u64 ring_least_bytes(u32 n_watches)
 	return (2 << 20) + n_watches * (512ULL << 10);
 }
 
-#define VALUES "ios, bytes, errors, sum_ns, min_ns, max_ns, bins, idle_ios, idle_sum_ns, idle_bins"
-#define THAT_ROW " WHERE interval = ?1 AND watch = ?2 AND op = ?3"
+#define THAT_ROW " WHERE interval = ? AND watch = ? AND op = ?"
+
+/* The parameters that stand before those of THAT_ROW. */
+enum { OF_MOVE = 1, OF_UPDATE = SERIES_COLUMNS - SERIES_ios };
 
 static int prepare(struct recording_ring *r)
 {
 	const struct { sqlite3_stmt **s; const char *sql; } all[] = {
 		{ &r->next, "SELECT id FROM interval WHERE id > ? ORDER BY id LIMIT 1" },
-		{ &r->any, "SELECT " VALUES ", watch, op FROM series WHERE interval = ? LIMIT 1" },
-		{ &r->part, "SELECT " VALUES ", watch, op FROM series WHERE interval = ? AND ios = 0 LIMIT 1" },
-		{ &r->that, "SELECT " VALUES " FROM series" THAT_ROW },
-		{ &r->move, "UPDATE series SET interval = ?4" THAT_ROW },
+		{ &r->any, "SELECT " SQL_NAMES(series) " FROM series WHERE interval = ? LIMIT 1" },
+		{ &r->part, "SELECT " SQL_NAMES(series) " FROM series WHERE interval = ? AND ios = 0 LIMIT 1" },
+		{ &r->that, "SELECT " SQL_NAMES(series) " FROM series" THAT_ROW },
+		{ &r->move, "UPDATE series SET interval = ?" THAT_ROW },
 		{ &r->delete, "DELETE FROM series" THAT_ROW },
-		{ &r->update, "UPDATE series SET (" VALUES ") = (?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)" THAT_ROW },
+		{ &r->update, "UPDATE series SET (" COLUMNS_series_values(COLUMN_NAME, ", ") ") = "
+			      "(" COLUMNS_series_values(COLUMN_PARAMETER, ", ") ")" THAT_ROW },
 		{ &r->pages, "PRAGMA page_count" },
 		{ &r->free_pages, "PRAGMA freelist_count" },
 	};
@@ -112,6 +116,11 @@ static s64 next_after(struct recording_ring *r, s64 id)
 	return number_of(r->next);
 }
 
+static int read_bins(sqlite3_stmt *s, int column, struct hist *h, u64 *ios)
+{
+	return bins_decode(sqlite3_column_blob(s, column), sqlite3_column_bytes(s, column), h, ios);
+}
+
 /* Reads a row's values. What is there we wrote ourselves, this run. */
 static int read_row(sqlite3_stmt *s, struct series_row *row)
 {
@@ -121,14 +130,14 @@ static int read_row(sqlite3_stmt *s, struct series_row *row)
 	row->idle_ios = 0;
 	hist_clear(&row->hist);
 	hist_clear(&row->idle);
-	row->bytes = sqlite3_column_int64(s, 1);
-	row->errors = sqlite3_column_int64(s, 2);
-	row->sum_ns = sqlite3_column_int64(s, 3);
-	row->min_ns = sqlite3_column_int64(s, 4);
-	row->max_ns = sqlite3_column_int64(s, 5);
-	row->idle_sum_ns = sqlite3_column_int64(s, 8);
-	err = bins_decode(sqlite3_column_blob(s, 6), sqlite3_column_bytes(s, 6), &row->hist, &row->ios) ?:
-	      bins_decode(sqlite3_column_blob(s, 9), sqlite3_column_bytes(s, 9), &row->idle, &row->idle_ios);
+	row->bytes = sqlite3_column_int64(s, SERIES_bytes);
+	row->errors = sqlite3_column_int64(s, SERIES_errors);
+	row->sum_ns = sqlite3_column_int64(s, SERIES_sum_ns);
+	row->min_ns = sqlite3_column_int64(s, SERIES_min_ns);
+	row->max_ns = sqlite3_column_int64(s, SERIES_max_ns);
+	row->idle_sum_ns = sqlite3_column_int64(s, SERIES_idle_sum_ns);
+	err = read_bins(s, SERIES_bins, &row->hist, &row->ios) ?:
+	      read_bins(s, SERIES_idle_bins, &row->idle, &row->idle_ios);
 	return err ? SQLITE_CORRUPT : SQLITE_ROW;
 }
 
@@ -148,11 +157,12 @@ static void add_row(struct series_row *to, const struct series_row *from)
 	hist_add(&to->idle, &from->idle);
 }
 
-static sqlite3_stmt *bind_key(sqlite3_stmt *s, s64 interval, s64 watch, s64 op)
+/* Binds THAT_ROW of a statement, which has @before parameters before it. */
+static sqlite3_stmt *bind_key(sqlite3_stmt *s, int before, s64 interval, s64 watch, s64 op)
 {
-	sqlite3_bind_int64(s, 1, interval);
-	sqlite3_bind_int64(s, 2, watch);
-	sqlite3_bind_int64(s, 3, op);
+	sqlite3_bind_int64(s, before + 1, interval);
+	sqlite3_bind_int64(s, before + 2, watch);
+	sqlite3_bind_int64(s, before + 3, op);
 	return s;
 }
 
@@ -169,25 +179,26 @@ static int move_row(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
 	rc = sqlite3_step(find);
 	if (rc == SQLITE_ROW)
 		rc = read_row(find, &r->a);
-	watch = sqlite3_column_int64(find, 10);
-	op = sqlite3_column_int64(find, 11);
+	watch = sqlite3_column_int64(find, SERIES_watch);
+	op = sqlite3_column_int64(find, SERIES_op);
 	sqlite3_reset(find);
 	if (rc != SQLITE_ROW)
 		return rc;
-	rc = sqlite3_step(bind_key(r->that, b, watch, op));
+	rc = sqlite3_step(bind_key(r->that, 0, b, watch, op));
 	if (rc == SQLITE_ROW)
 		rc = read_row(r->that, &r->b);
 	sqlite3_reset(r->that);
 	if (rc == SQLITE_DONE) {
-		sqlite3_bind_int64(r->move, 4, b);
-		return sqlite_step_done(bind_key(r->move, a, watch, op));
+		sqlite3_bind_int64(r->move, 1, b);
+		return sqlite_step_done(bind_key(r->move, OF_MOVE, a, watch, op));
 	}
 	if (rc == SQLITE_ROW)
-		rc = sqlite_step_done(bind_key(r->delete, a, watch, op));
+		rc = sqlite_step_done(bind_key(r->delete, 0, a, watch, op));
 	if (rc)
 		return rc;
 	add_row(&r->b, &r->a);
-	return series_row_bind(r->update, 4, &r->b) ?: sqlite_step_done(bind_key(r->update, b, watch, op));
+	return series_row_bind(r->update, 1, &r->b) ?:
+	       sqlite_step_done(bind_key(r->update, OF_UPDATE, b, watch, op));
 }
 
 /* Rows of @a, those that @find finds, become @b's. */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "recording/schema.h"
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
 
@@ -28,9 +29,9 @@ void series_row_uninit(struct series_row *row)
 int recording_rows_init(struct recording_rows *r, sqlite3 *db, u32 scale)
 {
 	const struct { sqlite3_stmt **s; const char *sql; } all[] = {
-		{ &r->interval, "INSERT INTO interval VALUES(?, ?, ?, ?, ?)" },
-		{ &r->state, "INSERT INTO state VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
-		{ &r->series, "INSERT INTO series VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
+		{ &r->interval, "INSERT INTO " SQL_INTO(interval) },
+		{ &r->state, "INSERT INTO " SQL_INTO(state) },
+		{ &r->series, "INSERT INTO " SQL_INTO(series) },
 	};
 	int rc = series_row_init(&r->row, scale) ? SQLITE_NOMEM : SQLITE_OK;
 
@@ -48,66 +49,69 @@ void recording_rows_uninit(struct recording_rows *r)
 	*r = (struct recording_rows){ 0 };
 }
 
-static int bind_bins(sqlite3_stmt *s, int at, const struct hist *h, u64 ios)
+static int bind_bins(sqlite3_stmt *s, int parameter, const struct hist *h, u64 ios)
 {
 	u8 bytes[BINS_CODEC_MAX];
 	u32 len = ios ? bins_encode(h, bytes) : 0;
 
-	return sqlite3_bind_blob(s, at, bytes, len, SQLITE_TRANSIENT);
+	return sqlite3_bind_blob(s, parameter, bytes, len, SQLITE_TRANSIENT);
+}
+
+static void bind_known(sqlite3_stmt *s, int parameter, bool known, u64 value)
+{
+	if (known)
+		sqlite3_bind_int64(s, parameter, value);
+	else
+		sqlite3_bind_null(s, parameter);
 }
 
 int series_row_bind(sqlite3_stmt *s, int first, const struct series_row *row)
 {
-	sqlite3_bind_int64(s, first, row->ios);
-	sqlite3_bind_int64(s, first + 1, row->bytes);
-	sqlite3_bind_int64(s, first + 2, row->errors);
-	sqlite3_bind_int64(s, first + 3, row->sum_ns);
-	if (row->ios) {
-		sqlite3_bind_int64(s, first + 4, row->min_ns);
-		sqlite3_bind_int64(s, first + 5, row->max_ns);
-	} else {
-		sqlite3_bind_null(s, first + 4);
-		sqlite3_bind_null(s, first + 5);
-	}
-	sqlite3_bind_int64(s, first + 7, row->idle_ios);
-	sqlite3_bind_int64(s, first + 8, row->idle_sum_ns);
-	return bind_bins(s, first + 6, &row->hist, row->ios) ?: bind_bins(s, first + 9, &row->idle, row->idle_ios);
+	int at = first - SERIES_ios;
+
+	sqlite3_bind_int64(s, at + SERIES_ios, row->ios);
+	sqlite3_bind_int64(s, at + SERIES_bytes, row->bytes);
+	sqlite3_bind_int64(s, at + SERIES_errors, row->errors);
+	sqlite3_bind_int64(s, at + SERIES_sum_ns, row->sum_ns);
+	bind_known(s, at + SERIES_min_ns, row->ios, row->min_ns);
+	bind_known(s, at + SERIES_max_ns, row->ios, row->max_ns);
+	sqlite3_bind_int64(s, at + SERIES_idle_ios, row->idle_ios);
+	sqlite3_bind_int64(s, at + SERIES_idle_sum_ns, row->idle_sum_ns);
+	return bind_bins(s, at + SERIES_bins, &row->hist, row->ios) ?:
+	       bind_bins(s, at + SERIES_idle_bins, &row->idle, row->idle_ios);
+}
+
+static void bind(sqlite3_stmt *s, int column, s64 n)
+{
+	sqlite3_bind_int64(s, sqlite_parameter(column), n);
 }
 
 static int put_interval(struct recording_rows *r, s64 id, u64 mono_ns, s64 wall_ns, u64 skipped)
 {
-	sqlite3_bind_int64(r->interval, 1, id);
-	sqlite3_bind_int64(r->interval, 2, mono_ns);
-	sqlite3_bind_int64(r->interval, 3, wall_ns);
-	sqlite3_bind_int64(r->interval, 4, skipped);
-	sqlite3_bind_int64(r->interval, 5, id ? 1 : 0);
+	bind(r->interval, INTERVAL_id, id);
+	bind(r->interval, INTERVAL_mono_ns, mono_ns);
+	bind(r->interval, INTERVAL_wall_ns, wall_ns);
+	bind(r->interval, INTERVAL_skipped, skipped);
+	bind(r->interval, INTERVAL_merged, id ? 1 : 0);
 	return sqlite_step_done(r->interval);
-}
-
-static void bind_known(sqlite3_stmt *s, int i, bool known, u64 value)
-{
-	if (known)
-		sqlite3_bind_int64(s, i, value);
-	else
-		sqlite3_bind_null(s, i);
 }
 
 static int put_state(struct recording_rows *r, s64 id, u32 watch, const struct watch_counts *w)
 {
 	sqlite3_stmt *s = r->state;
 
-	sqlite3_bind_int64(s, 1, id);
-	sqlite3_bind_int64(s, 2, watch);
-	sqlite3_bind_int64(s, 3, w->started);
-	sqlite3_bind_int64(s, 4, w->started_after);
-	sqlite3_bind_int64(s, 5, w->in_flight);
-	sqlite3_bind_int64(s, 6, w->in_flight_after);
-	sqlite3_bind_int64(s, 7, w->oldest_ns);
+	bind(s, STATE_interval, id);
+	bind(s, STATE_watch, watch);
+	bind(s, STATE_started, w->started);
+	bind(s, STATE_started_after, w->started_after);
+	bind(s, STATE_in_flight, w->in_flight);
+	bind(s, STATE_in_flight_after, w->in_flight_after);
+	bind(s, STATE_oldest_ns, w->oldest_ns);
 	for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
-		sqlite3_bind_int64(s, 8 + i, w->accounts[i]);
-	bind_known(s, 8 + BLKLAT_ACCOUNTS, w->kernel_known, w->kernel_ios);
-	bind_known(s, 9 + BLKLAT_ACCOUNTS, w->kernel_known, w->kernel_in_flight);
-	sqlite3_bind_int64(s, 10 + BLKLAT_ACCOUNTS, w->gone);
+		bind(s, recording_account_columns[i], w->accounts[i]);
+	bind_known(s, sqlite_parameter(STATE_kernel_ios), w->kernel_known, w->kernel_ios);
+	bind_known(s, sqlite_parameter(STATE_kernel_in_flight), w->kernel_known, w->kernel_in_flight);
+	bind(s, STATE_gone, w->gone);
 	return sqlite_step_done(s);
 }
 
@@ -116,10 +120,10 @@ static int put_series(struct recording_rows *r, s64 id, u32 watch, u32 op, const
 {
 	if (!row->ios && !row->bytes && !row->errors && !row->sum_ns && !row->idle_sum_ns)
 		return SQLITE_OK;
-	sqlite3_bind_int64(r->series, 1, id);
-	sqlite3_bind_int64(r->series, 2, watch);
-	sqlite3_bind_int64(r->series, 3, op);
-	return series_row_bind(r->series, 4, row) ?: sqlite_step_done(r->series);
+	bind(r->series, SERIES_interval, id);
+	bind(r->series, SERIES_watch, watch);
+	bind(r->series, SERIES_op, op);
+	return series_row_bind(r->series, sqlite_parameter(SERIES_ios), row) ?: sqlite_step_done(r->series);
 }
 
 /* What an op had counted before the first interval: nothing is known of it, or what the interval leaves. */

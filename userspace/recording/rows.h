@@ -34,7 +34,7 @@ int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_i
 int series_row_init(struct series_row *row, u32 scale);
 void series_row_uninit(struct series_row *row);
 
-/* Binds the values of @row to parameters @first and on, in the order of the table. Returns SQLITE_OK or SQLITE_NOMEM. */
+/* Binds @row to the parameters from @first on, those of COLUMNS_series_values. Returns SQLITE_OK or SQLITE_NOMEM. */
 int series_row_bind(sqlite3_stmt *s, int first, const struct series_row *row);
 
 #endif

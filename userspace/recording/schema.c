@@ -1,34 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "recording/schema.h"
 
+#include <assert.h>
+#include <stddef.h>
+
+#include "core/snapshot.h"
+
+/* Recordings that were made earlier have these numbers. */
+static_assert(BLKLAT_OP_READ == 0 && BLKLAT_OP_WRITE == 1 && BLKLAT_OP_FLUSH == 2 && BLKLAT_OP_DISCARD == 3 &&
+	      BLKLAT_OP_OTHER == 4 && BLKLAT_OPS == 5, "as recordings have them");
+
+const int recording_account_columns[] = {
+	[BLKLAT_REQUEUED] = STATE_requeued,
+	[BLKLAT_NO_START] = STATE_no_start,
+	[BLKLAT_OVERWRITTEN] = STATE_overwritten,
+	[BLKLAT_TAG_RANGE] = STATE_tag_range,
+	[BLKLAT_TABLE_FULL] = STATE_table_full,
+	[BLKLAT_BEFORE] = STATE_before_start,
+	[BLKLAT_UNISSUED] = STATE_unissued,
+	[BLKLAT_EMPTY_FLUSH] = STATE_empty_flush,
+	[BLKLAT_STARTED] = STATE_bios_started,
+};
+static_assert(BLKLAT_ACCOUNTS == STATE_bios_started - STATE_requeued + 1, "each cell has a column");
+
+#define DEFINITION(TABLE, name, ...) #name __VA_OPT__(" " #__VA_ARGS__)
+#define TABLE(table, key) { #table, "CREATE TABLE " #table "(" COLUMNS_##table(DEFINITION, ", ") key }
+
 const struct recording_table recording_tables[] = {
-	{ "meta", "CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID" },
-	{ "device",
-	  "CREATE TABLE device(id INTEGER PRIMARY KEY, name TEXT, mapper TEXT, kind TEXT, model TEXT, "
-	  "scheduler TEXT, major INTEGER, minor INTEGER, size_bytes INTEGER, hw_queues INTEGER, "
-	  "tags INTEGER, nr_requests INTEGER, parent INTEGER, iostats INTEGER, hidden INTEGER)" },
-	{ "lower",
-	  "CREATE TABLE lower(device INTEGER, lower INTEGER, PRIMARY KEY(device, lower)) WITHOUT ROWID" },
-	{ "watch", "CREATE TABLE watch(id INTEGER PRIMARY KEY, device INTEGER, stage TEXT)" },
-	{ "op", "CREATE TABLE op(id INTEGER PRIMARY KEY, name TEXT)" },
-	{ "cell",
-	  "CREATE TABLE cell(scale INTEGER, id INTEGER, lower_ns INTEGER, upper_ns INTEGER, "
-	  "PRIMARY KEY(scale, id)) WITHOUT ROWID" },
-	{ "interval",
-	  "CREATE TABLE interval(id INTEGER PRIMARY KEY, mono_ns INTEGER, wall_ns INTEGER, "
-	  "skipped INTEGER, merged INTEGER)" },
-	{ "state",
-	  "CREATE TABLE state(interval INTEGER, watch INTEGER, started INTEGER, started_after INTEGER, "
-	  "in_flight INTEGER, in_flight_after INTEGER, oldest_ns INTEGER, requeued INTEGER, "
-	  "no_start INTEGER, overwritten INTEGER, tag_range INTEGER, table_full INTEGER, "
-	  "before_start INTEGER, unissued INTEGER, empty_flush INTEGER, bios_started INTEGER, "
-	  "kernel_ios INTEGER, kernel_in_flight INTEGER, gone INTEGER, PRIMARY KEY(interval, watch)) WITHOUT ROWID" },
+	TABLE(meta, ") WITHOUT ROWID"),
+	TABLE(device, ")"),
+	TABLE(lower, ", PRIMARY KEY(device, lower)) WITHOUT ROWID"),
+	TABLE(watch, ")"),
+	TABLE(op, ")"),
+	TABLE(cell, ", PRIMARY KEY(scale, id)) WITHOUT ROWID"),
+	TABLE(interval, ")"),
+	TABLE(state, ", PRIMARY KEY(interval, watch)) WITHOUT ROWID"),
 	/* With rows of their own, which costs 2 %: WITHOUT ROWID would move bins of 1 KiB to pages of their own. */
-	{ "series",
-	  "CREATE TABLE series(interval INTEGER, watch INTEGER, op INTEGER, ios INTEGER, bytes INTEGER, "
-	  "errors INTEGER, sum_ns INTEGER, min_ns INTEGER, max_ns INTEGER, bins BLOB, "
-	  "idle_ios INTEGER, idle_sum_ns INTEGER, idle_bins BLOB, PRIMARY KEY(interval, watch, op))" },
-	{ "mark", "CREATE TABLE mark(mono_ns INTEGER, wall_ns INTEGER, text TEXT)" },
+	TABLE(series, ", PRIMARY KEY(interval, watch, op))"),
+	TABLE(mark, ")"),
 	{ 0 },
 };
 

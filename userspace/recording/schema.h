@@ -18,6 +18,124 @@
 #define RECORDING_MARKS_MAX 10000
 #define RECORDING_MARK_BYTES 1024		/* of a mark's text */
 
+/*
+ * The columns of each table in their order: C(TABLE, name, type) for each, and SEP between them. What makes a table, writes
+ * it and reads it is made from its list, and nobody counts columns: SERIES_bytes is the number of series.bytes, from 0.
+ */
+#define COLUMNS_meta(C, SEP) \
+	C(META, key, TEXT PRIMARY KEY) SEP \
+	C(META, value)
+
+#define COLUMNS_device(C, SEP) \
+	C(DEVICE, id, INTEGER PRIMARY KEY) SEP \
+	C(DEVICE, name, TEXT) SEP \
+	C(DEVICE, mapper, TEXT) SEP \
+	C(DEVICE, kind, TEXT) SEP \
+	C(DEVICE, model, TEXT) SEP \
+	C(DEVICE, scheduler, TEXT) SEP \
+	C(DEVICE, major, INTEGER) SEP \
+	C(DEVICE, minor, INTEGER) SEP \
+	C(DEVICE, size_bytes, INTEGER) SEP \
+	C(DEVICE, hw_queues, INTEGER) SEP \
+	C(DEVICE, tags, INTEGER) SEP \
+	C(DEVICE, nr_requests, INTEGER) SEP \
+	C(DEVICE, parent, INTEGER) SEP \
+	C(DEVICE, iostats, INTEGER) SEP \
+	C(DEVICE, hidden, INTEGER)
+
+#define COLUMNS_lower(C, SEP) \
+	C(LOWER, device, INTEGER) SEP \
+	C(LOWER, lower, INTEGER)
+
+#define COLUMNS_watch(C, SEP) \
+	C(WATCH, id, INTEGER PRIMARY KEY) SEP \
+	C(WATCH, device, INTEGER) SEP \
+	C(WATCH, stage, TEXT)
+
+#define COLUMNS_op(C, SEP) \
+	C(OP, id, INTEGER PRIMARY KEY) SEP \
+	C(OP, name, TEXT)
+
+#define COLUMNS_cell(C, SEP) \
+	C(CELL, scale, INTEGER) SEP \
+	C(CELL, id, INTEGER) SEP \
+	C(CELL, lower_ns, INTEGER) SEP \
+	C(CELL, upper_ns, INTEGER)
+
+#define COLUMNS_interval(C, SEP) \
+	C(INTERVAL, id, INTEGER PRIMARY KEY) SEP \
+	C(INTERVAL, mono_ns, INTEGER) SEP \
+	C(INTERVAL, wall_ns, INTEGER) SEP \
+	C(INTERVAL, skipped, INTEGER) SEP \
+	C(INTERVAL, merged, INTEGER)
+
+/* From requeued to bios_started: recording_account_columns. */
+#define COLUMNS_state(C, SEP) \
+	C(STATE, interval, INTEGER) SEP \
+	C(STATE, watch, INTEGER) SEP \
+	C(STATE, started, INTEGER) SEP \
+	C(STATE, started_after, INTEGER) SEP \
+	C(STATE, in_flight, INTEGER) SEP \
+	C(STATE, in_flight_after, INTEGER) SEP \
+	C(STATE, oldest_ns, INTEGER) SEP \
+	C(STATE, requeued, INTEGER) SEP \
+	C(STATE, no_start, INTEGER) SEP \
+	C(STATE, overwritten, INTEGER) SEP \
+	C(STATE, tag_range, INTEGER) SEP \
+	C(STATE, table_full, INTEGER) SEP \
+	C(STATE, before_start, INTEGER) SEP \
+	C(STATE, unissued, INTEGER) SEP \
+	C(STATE, empty_flush, INTEGER) SEP \
+	C(STATE, bios_started, INTEGER) SEP \
+	C(STATE, kernel_ios, INTEGER) SEP \
+	C(STATE, kernel_in_flight, INTEGER) SEP \
+	C(STATE, gone, INTEGER)
+
+#define COLUMNS_series_key(C, SEP) \
+	C(SERIES, interval, INTEGER) SEP \
+	C(SERIES, watch, INTEGER) SEP \
+	C(SERIES, op, INTEGER)
+
+#define COLUMNS_series_values(C, SEP) \
+	C(SERIES, ios, INTEGER) SEP \
+	C(SERIES, bytes, INTEGER) SEP \
+	C(SERIES, errors, INTEGER) SEP \
+	C(SERIES, sum_ns, INTEGER) SEP \
+	C(SERIES, min_ns, INTEGER) SEP \
+	C(SERIES, max_ns, INTEGER) SEP \
+	C(SERIES, bins, BLOB) SEP \
+	C(SERIES, idle_ios, INTEGER) SEP \
+	C(SERIES, idle_sum_ns, INTEGER) SEP \
+	C(SERIES, idle_bins, BLOB)
+
+#define COLUMNS_series(C, SEP) COLUMNS_series_key(C, SEP) SEP COLUMNS_series_values(C, SEP)
+
+#define COLUMNS_mark(C, SEP) \
+	C(MARK, mono_ns, INTEGER) SEP \
+	C(MARK, wall_ns, INTEGER) SEP \
+	C(MARK, text, TEXT)
+
+#define COLUMN_NUMBER(TABLE, name, ...) TABLE##_##name,
+enum { COLUMNS_meta(COLUMN_NUMBER, ) };
+enum { COLUMNS_device(COLUMN_NUMBER, ) };
+enum { COLUMNS_lower(COLUMN_NUMBER, ) };
+enum { COLUMNS_watch(COLUMN_NUMBER, ) };
+enum { COLUMNS_op(COLUMN_NUMBER, ) };
+enum { COLUMNS_cell(COLUMN_NUMBER, ) };
+enum { COLUMNS_interval(COLUMN_NUMBER, ) };
+enum { COLUMNS_state(COLUMN_NUMBER, ) };
+enum { COLUMNS_series(COLUMN_NUMBER, ) SERIES_COLUMNS };
+enum { COLUMNS_mark(COLUMN_NUMBER, ) };
+
+/* All of a table's columns, for SELECT; a table and its parameters, for INSERT: that of column n is number n + 1. */
+#define SQL_NAMES(table) COLUMNS_##table(COLUMN_NAME, ", ")
+#define SQL_INTO(table) #table " VALUES(" COLUMNS_##table(COLUMN_PARAMETER, ", ") ")"
+#define COLUMN_NAME(TABLE, name, ...) #name
+#define COLUMN_PARAMETER(TABLE, name, ...) "?"
+
+/* [enum blklat_account] Its column of table state. */
+extern const int recording_account_columns[];
+
 /* As CREATE has them; a reader takes a file whose tables are these to the letter. */
 struct recording_table {
 	const char *name;

@@ -28,6 +28,12 @@ s64 sqlite_number(sqlite3 *db, const char *sql, int *ret_rc);
 /* Ends a statement's run for the next one; for statements that give no row. Returns SQLITE_OK or what failed. */
 int sqlite_step_done(sqlite3_stmt *s);
 
+/* The parameter for column @column in an INSERT that has one for each: columns are numbered from 0, parameters from 1. */
+static inline int sqlite_parameter(int column)
+{
+	return column + 1;
+}
+
 /* For CLEANUP(). */
 static inline void cleanup_statement(sqlite3_stmt **s)
 {
