@@ -5,7 +5,7 @@
 
 #define GROUP_BITS 3
 #define MORE (1 << GROUP_BITS)	/* another nibble follows */
-#define FILL MORE		/* what is left of the last byte: a number that is cut off */
+#define FILL MORE		/* an unused half of the last byte: reads as a number that is cut off */
 
 static u32 put_nibble(u8 *bytes, u32 at, u8 nibble)
 {
@@ -64,7 +64,7 @@ static u8 peek(const struct nibbles *from)
 	return from->at % 2 ? byte & 15 : byte >> 4;
 }
 
-/* Nothing is left, or what fills the last byte. */
+/* No nibble is left, or only the one that fills the last byte. */
 static bool at_end(const struct nibbles *from)
 {
 	return from->at == from->end || (from->at % 2 && from->at + 1 == from->end && peek(from) == FILL);
@@ -111,7 +111,7 @@ int bins_decode(const void *bytes, size_t len, struct hist *h, u64 *ios)
 			skipped = false;
 			continue;
 		}
-		/* A cell is left for the IOs that follow. */
+		/* At least one cell must be left for the IOs that follow. */
 		if (skipped || -(u64)n + 1 >= cells - cell)
 			return -EBADMSG;
 		cell += -(u64)n + 1;

@@ -14,8 +14,8 @@
 #include "util/cleanup.h"
 
 /*
- * The WAL is moved into the file after some dozen intervals: an interval writes the pages that it shares with the one
- * before again, so that SQLite's own 1000 pages take many times what they hold, and fill a small disk with it.
+ * The WAL is moved into the file every few dozen intervals. Consecutive intervals share pages, and each writes them to
+ * the WAL again, so SQLite's default of 1000 pages would take many times the space of the data and fill a small disk.
  */
 #define WAL_PAGES 64
 #define WAL_PAGES_A_WATCH 16
@@ -23,7 +23,7 @@
 
 const struct recording_file recording_file_none = { .lock = -1, .marks.fifo = -1 };
 
-/* What we or SQLite keep beside the file, or kept in older versions. */
+/* The files that we or SQLite keep beside the recording, now or in older versions. */
 static const char *const besides[] = { "-wal", "-shm", "-journal", RECORDING_MARK_END };
 
 static int remove_files(const char *name)
@@ -40,8 +40,8 @@ static int remove_files(const char *name)
 }
 
 /*
- * Where a file of the recording will lie there is nothing yet: SQLite would open what somebody put there, and keep the
- * recording in it. @replaced: whose files may be there all the same; NULL: nobody's.
+ * Makes sure that there are no files yet where those beside the recording will be: SQLite would open whatever somebody
+ * put there and keep the recording in it. Only files of the owner of @replaced are accepted; NULL: no files at all.
  */
 static int check_beside(const char *name, const struct stat *replaced, struct problem *p)
 {
@@ -62,7 +62,7 @@ static int check_beside(const char *name, const struct stat *replaced, struct pr
 	return 0;
 }
 
-/* A file without a table is what may be left of one that was killed as it began. */
+/* An empty database counts as one: a recorder that was killed as it began leaves it behind. */
 static bool is_recording(const char *name)
 {
 	struct sqlite_reader *r;
@@ -78,7 +78,7 @@ static bool is_recording(const char *name)
 	return is;
 }
 
-/* Deletes what stands there, if it is a recording that nobody records to: a slip of the keys costs no other file. */
+/* Deletes what is there if it is a recording that nobody is making. A mistyped name never costs any other file. */
 static int remove_old(const char *name, struct problem *p)
 {
 	int fd CLEANUP(cleanup_close) = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -92,7 +92,7 @@ static int remove_old(const char *name, struct problem *p)
 		return problem_set(p, -EINVAL, "%s: is no regular file, a recording has to be one", name);
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return problem_set(p, -EBUSY, "%s: is being recorded, choose another name", name);
-	/* Once it is not recorded it never will be again, and the reader would take us for its recorder. */
+	/* We need the lock no longer: recording never resumes. And is_recording() would take us for its recorder. */
 	flock(fd, LOCK_UN);
 	err = check_beside(name, &st, p);
 	if (err)
@@ -104,7 +104,7 @@ static int remove_old(const char *name, struct problem *p)
 	return err ? problem_set(p, err, "%s: can't be replaced: %s", name, strerror(-err)) : 0;
 }
 
-/* Ours alone until it is locked: whoever can open a file can hold it locked. */
+/* Only we may open the file until it is locked: whoever can open it could lock it first. */
 static int make_file(const char *name, struct problem *p)
 {
 	int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -124,7 +124,7 @@ static int make_file(const char *name, struct problem *p)
 	return fd;
 }
 
-/* The file is ours by now: that SQLite can't open it, or one beside it, is no fault of the name. */
+/* The file is ours by now, so if SQLite can't open it, or one beside it, the name is not to blame. */
 static int error_of(const struct recording_file *f, int rc)
 {
 	int err = sqlite_errno(f->db, rc);
@@ -144,14 +144,14 @@ int recording_file_failed(const struct recording_file *f, int rc, struct problem
 }
 
 /*
- * Alone with the file, SQLite keeps the index of the log in memory, so there is none that others could map, cut short
- * or lock; nothing holds the recorder up. On the way into this mode and out of it page 1 changes: by a journal in
- * memory, as that is one sector, and no journal on the disk is ever ours to play back.
+ * In exclusive mode SQLite keeps the log's index in memory. So there is no index that others could map, truncate or
+ * lock to hold up the recorder. Entering and leaving this mode changes page 1. The journal for that is kept in memory:
+ * the change is one sector, and a recorder never leaves a journal on the disk that would have to be played back.
  */
 static int be_alone(sqlite3 *db)
 {
 	return sqlite_run(db, "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL; "
-			  /* Pages given back by a ring are used again: no need to wipe them. */
+			  /* The ring reuses the pages that it frees, so there is no need to wipe them. */
 			  "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; BEGIN EXCLUSIVE; COMMIT");
 }
 
@@ -170,7 +170,7 @@ static int open_database(struct recording_file *f)
 	return be_alone(f->db);
 }
 
-/* Makes the log before SQLite does, which would take one that somebody put there meanwhile. */
+/* Makes the log ourselves: SQLite would use one that somebody has put there meanwhile. */
 static int make_log(const char *name, struct problem *p)
 {
 	char *path CLEANUP(cleanup_free) = NULL;
@@ -184,7 +184,7 @@ static int make_log(const char *name, struct problem *p)
 	return fd < 0 ? problem_set(p, -errno, "%s: can't be made: %s", path, strerror(errno)) : fd;
 }
 
-/* Now that it is locked others may read it, as any file that the user makes. */
+/* Now that it is locked, others may read it like any file that the user makes. */
 static int open_to_readers(const struct recording_file *f, int log)
 {
 	mode_t mask = umask(0);
@@ -264,7 +264,7 @@ int recording_file_check(struct recording_file *f, struct problem *p)
 	struct stat st;
 	int rc;
 
-	/* Writing would go on, to a file that nobody can open. */
+	/* Otherwise we would go on writing to a file that nobody can open. */
 	if (!fstat(f->lock, &st) && !st.st_nlink)
 		return problem_set(p, -ENOENT, "%s: was deleted while it was being recorded", f->name);
 	rc = recording_marks_take(&f->marks, f->db);

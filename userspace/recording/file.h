@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The file of a recording that is being written: made, locked, opened as a database, closed as one file. */
+/* The recorder's file: makes and locks it, opens it as a database, and closes it as one plain file. */
 #ifndef RECORDING_FILE_H
 #define RECORDING_FILE_H
 
@@ -16,22 +16,25 @@ struct recording_file {
 	struct recording_marks marks;
 };
 
-extern const struct recording_file recording_file_none;	/* not made yet */
+extern const struct recording_file recording_file_none;	/* the state before recording_file_make() */
 
 /*
- * Makes it, then its tables and what is true for the whole run. Both return as recorder_open(), and leave
- * @f to recording_file_remove() when they fail.
+ * The first makes the file, the second its tables and what is true for the whole run. Both return as recorder_open()
+ * does; if one fails, @f still has to go to recording_file_remove().
  */
 int recording_file_make(struct recording_file *f, const char *name, bool overwrite, struct problem *p);
 int recording_file_begin(struct recording_file *f, const struct run_info *run, struct problem *p);
 
-/* Before an interval is written: takes the marks. Returns 0, or a negative errno and a sentence, -ENOENT: it was deleted. */
+/*
+ * To be called before an interval is written: takes the marks. Returns 0, or a negative errno and a sentence; -ENOENT:
+ * the file was deleted.
+ */
 int recording_file_check(struct recording_file *f, struct problem *p);
 
 /* Sets the sentence for the failure @rc of SQLite; returns its errno. */
 int recording_file_failed(const struct recording_file *f, int rc, struct problem *p);
 
-/* Closes it, @finished: as one plain file. Takes one whose making failed. */
+/* Closes the file; with @finished as one plain file. @f may be one whose making failed. */
 void recording_file_close(struct recording_file *f, bool finished);
 
 /* Closes and deletes it, if it was made. */

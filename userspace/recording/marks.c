@@ -17,23 +17,23 @@
 #include "util/clock.h"
 #include "util/sysfs.h"
 
-#define FIFO_BYTES (1 << 20)	/* of marks that wait for the end of an interval; the kernel may allow less */
+#define FIFO_BYTES (1 << 20)	/* room for marks until the interval ends; the kernel may allow less */
 
-/* One mark on its way. There is no padding, whose bytes would be anything. */
+/* One mark on its way. It has no padding, which would carry arbitrary bytes. */
 struct message {
 	u64 mono_ns;
 	s64 wall_ns;
 	char text[RECORDING_MARK_BYTES + 8];	/* ended by 0 */
 };
-static_assert(sizeof(struct message) <= PIPE_BUF, "written at once, so that those of several don't mix");
+static_assert(sizeof(struct message) <= PIPE_BUF, "a write is atomic: messages of several senders don't mix");
 
-/* What the file system answers where it has no FIFO, as those for removable disks. */
+/* The answers of file systems without FIFOs, such as those for removable disks. */
 static bool has_no_fifos(int err)
 {
 	return err == -EPERM || err == -EOPNOTSUPP || err == -ENOSYS || err == -EINVAL;
 }
 
-/* What we have made is what we open, and nobody else can write to. */
+/* Opens the FIFO, making sure that it is the one we made and that nobody else can write to it. */
 static int open_own_fifo(const char *name)
 {
 	int fd = open(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
@@ -82,7 +82,7 @@ static int put(sqlite3_stmt *s, struct message *mark)
 	return sqlite_step_done(s);
 }
 
-/* The first, and all that came with it. */
+/* Notes @mark, which was read already, and all that are waiting behind it. */
 static int put_all(struct recording_marks *m, sqlite3 *db, struct message *mark)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
@@ -130,7 +130,7 @@ static int take_text(const char *text, char clean[RECORDING_MARK_BYTES + 1], str
 	return *clean ? 0 : problem_set(p, -EINVAL, "a mark needs a text");
 }
 
-/* A recorder holds the file exclusively; whoever gets it shared is alone with it. */
+/* A recorder holds an exclusive lock on its file. If we get a shared one, there is no recorder. */
 static int check_recorded(int fd, const char *file, struct problem *p)
 {
 	char magic[sizeof(RECORDING_MAGIC)];
@@ -144,7 +144,7 @@ static int check_recorded(int fd, const char *file, struct problem *p)
 	return 0;
 }
 
-/* The FIFO has to be of who recorded the file: any other is told nothing, and nobody is waited for. */
+/* The FIFO has to belong to the recording's owner, so that nobody else learns the mark. Opening never waits. */
 static int open_fifo_of(int file, const char *name, struct problem *p)
 {
 	char *real CLEANUP(cleanup_free) = realpath(name, NULL), *path CLEANUP(cleanup_free) = NULL;

@@ -19,18 +19,18 @@ struct recording_marks {
 };
 
 /*
- * Makes the FIFO for the recording @file. Where the file system has none there is none, and nothing can be marked.
- * Returns 0, or a negative errno and a sentence.
+ * Makes the FIFO for the recording @file. On a file system without FIFOs it succeeds without one, and nothing can be
+ * marked. Returns 0, or a negative errno and a sentence.
  */
 int recording_marks_open(struct recording_marks *m, const char *file, struct problem *p);
 
 /*
- * Writes to @db what came since the last call, as a transaction of its own. When there are as many as a reader takes
- * the FIFO goes, so that the next 'blklat mark' knows. Returns what SQLite does.
+ * Writes the marks that came since the last call to @db, in a transaction of its own. Once there are as many as a reader
+ * takes, the FIFO is removed: that tells the next 'blklat mark'. Returns what SQLite does.
  */
 int recording_marks_take(struct recording_marks *m, struct sqlite3 *db);
 
-/* Removes it. Takes one whose making failed. */
+/* Removes the FIFO. @m may be one whose opening failed. */
 void recording_marks_close(struct recording_marks *m);
 
 /*

@@ -19,7 +19,7 @@ static const char *folder(void)
 	return named && *named ? named : "/var/tmp";
 }
 
-/* Not all file systems make a file without a name; one of which the name is taken away does as well. */
+/* Not all file systems can make a file without a name (O_TMPFILE). Otherwise make one and unlink it. */
 static int make_file(void)
 {
 	char *name CLEANUP(cleanup_free) = NULL;
@@ -36,7 +36,7 @@ static int make_file(void)
 	return fd;
 }
 
-/* @len bytes at @at, or as many as there still are. */
+/* Copies @len bytes at @at, or fewer where the file ends. */
 static int copy_piece(int from, int to, char *buffer, s64 at, s64 len)
 {
 	while (len > 0) {
@@ -52,7 +52,7 @@ static int copy_piece(int from, int to, char *buffer, s64 at, s64 len)
 	return 0;
 }
 
-/* The end is that of now: what grows meanwhile is for the next copy. @room: most that may be written. */
+/* Copies up to the present end; what is appended meanwhile is left to the next copy. @room: most bytes to write. */
 static int copy(int from, int to, s64 room)
 {
 	char *buffer CLEANUP(cleanup_free) = malloc(PIECE_BYTES);

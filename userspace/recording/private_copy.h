@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A copy of a file that has no name, so that nobody else can reach it, and that is gone when it is closed. */
+/* A copy of a file. The copy has no name, so nobody else can reach it, and it is gone once it is closed. */
 #ifndef RECORDING_PRIVATE_COPY_H
 #define RECORDING_PRIVATE_COPY_H
 
 #include "util/problem.h"
 
 /*
- * Copies what regular file @from has into a file in $TMPDIR, or /var/tmp; holes stay holes. It takes no more than half
- * of what is free there. @name stands in the sentence. Returns 0, or a negative errno and a sentence.
+ * Copies the regular file @from into a file in $TMPDIR, or /var/tmp; holes stay holes. The copy takes at most half of
+ * the free space there. Returns 0, or a negative errno and a sentence with @name in it.
  */
 int private_copy(int from, const char *name, int *ret_fd, struct problem *p);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Replays a recording. Three statements run beside each other, each in the order of intervals: the intervals,
- * the state of watches at their ends, and the series, what happened in them. Adding up the series gives the
- * snapshots that the frames were made of. Rows must come in strictly ascending order, which also ends the
+ * Replays a recording. Three queries run side by side, each in the order of intervals: the intervals, the state
+ * of the watches at their ends, and the series, which say what happened in them. Adding up the series gives the
+ * snapshots that the frames were made of. Rows must come in strictly ascending order; that also ends the
  * reading of a damaged file whose pages lead in circles.
  */
 #include "recording/reader.h"
@@ -40,7 +40,7 @@ static void cleanup_reader(struct recording_reader **r)
 		reader_close(&(*r)->replay);
 }
 
-/* Adds to a sum, within what no reader of it can overflow. */
+/* Adds to a sum, within bounds that keep everything computed from it from overflowing. */
 static bool add(struct recording_reader *r, u64 *to, u64 n)
 {
 	if (n > RECORDING_TOTAL_MAX - r->total)
@@ -50,7 +50,10 @@ static bool add(struct recording_reader *r, u64 *to, u64 n)
 	return true;
 }
 
-/* Steps to the next row, whose first @keys columns, of so many bits each, are to ascend. Returns as next. */
+/*
+ * Steps to the next row. Its first columns are its key, each of so many @bits (ended by 0), and keys have to ascend.
+ * Returns 1 when there is a row, 0 at the end, or a negative errno and a sentence.
+ */
 static int next_ordered(struct recording_reader *r, sqlite3_stmt *s, const u32 *bits, s64 *last, struct problem *p)
 {
 	int rc = sqlite3_step(s);
@@ -71,9 +74,9 @@ static int next_ordered(struct recording_reader *r, sqlite3_stmt *s, const u32 *
 	return 1;
 }
 
-/* As many bits as the keys have: intervals, watches, ops. */
+/* The bits of each key: interval, watch, op. */
 static const u32 interval_bits[] = { 44, 0 }, state_bits[] = { 44, 16, 0 }, series_bits[] = { 44, 16, 3, 0 };
-static_assert(BLKLAT_MAX_WATCHES <= 1 << 16 && BLKLAT_OPS <= 1 << 3, "as the keys have them");
+static_assert(BLKLAT_MAX_WATCHES <= 1 << 16 && BLKLAT_OPS <= 1 << 3, "they fit their bits");
 static_assert(INTERVAL_id == 0 && STATE_interval == 0 && STATE_watch == 1 && SERIES_interval == 0 &&
 	      SERIES_watch == 1 && SERIES_op == 2, "the key comes first");
 
@@ -93,7 +96,7 @@ static int next_series(struct recording_reader *r, struct problem *p)
 	return more < 0 ? more : 0;
 }
 
-/* The watch that column @i of a row has. */
+/* The watch whose number is in column @i. */
 static bool watch_of(const struct recording_reader *r, sqlite3_stmt *s, int i, struct watch_counts **ret)
 {
 	u64 watch;
@@ -130,7 +133,7 @@ static bool take_state(struct recording_reader *r)
 		column_u64(s, STATE_kernel_in_flight, RECORDING_COUNT_MAX, &w->kernel_in_flight));
 }
 
-/* Bins in column @i, as many IOs as column @ios says; added to @to. */
+/* Adds the bins in column @i to @to. They must hold as many IOs as column @ios says. */
 static bool take_bins(struct recording_reader *r, int i, int ios, struct hist *scratch, struct hist *to)
 {
 	const void *bytes = sqlite3_column_blob(r->series, i);
@@ -152,7 +155,7 @@ static bool take_sum(struct recording_reader *r, int i, u64 *to)
 	return column_u64(r->series, i, RECORDING_TOTAL_MAX, &n) && add(r, to, n);
 }
 
-/* Of IOs there are extremes, in the first and the last of their bins; but before the run they are not known. */
+/* Extremes lie in the first and the last bin that hold IOs. They are unknown for IOs from before the run. */
 static bool take_extremes(struct recording_reader *r, struct op_counts *o)
 {
 	u32 first, last;
@@ -181,7 +184,7 @@ static bool take_series(struct recording_reader *r)
 	       take_bins(r, SERIES_idle_bins, SERIES_idle_ios, &r->idle, &o->after_idle);
 }
 
-/* Watches whose device is still there: each has a state at the end of the next interval. */
+/* Watches whose device is still there. Each of them has a state at the end of the next interval. */
 static u32 watches_left(const struct recording_reader *r)
 {
 	u32 n = 0;
@@ -204,7 +207,7 @@ static int take_states(struct recording_reader *r, struct problem *p)
 	return err;
 }
 
-/* What belongs to interval r->id. Rows of another are of none that is there. */
+/* Takes the rows of interval r->id. A row of an earlier one that is left belongs to no interval in the file. */
 static int take_rows(struct recording_reader *r, struct problem *p)
 {
 	int err = take_states(r, p);
@@ -255,14 +258,14 @@ static int reader_read(struct replay *replay, struct snapshot *s, struct problem
 	struct recording_reader *r = (struct recording_reader *)replay;
 	int err = r->begun ? next_interval(r, p) : 0;
 
-	/* The start was read when it was opened. */
+	/* The start was read by open. */
 	r->begun = true;
 	if (!err)
 		snapshot_copy(s, &r->state);
 	return err;
 }
 
-/* There is something to show: an interval besides the start. */
+/* Makes sure that there is something to show: an interval besides the start. */
 static int check_intervals(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
@@ -275,7 +278,7 @@ static int check_intervals(struct recording_reader *r, struct problem *p)
 	return rc == SQLITE_ROW ? 0 : reader_failed(r, rc, p);
 }
 
-/* Up to the start. */
+/* Begins the queries, and reads the start. */
 static int begin(struct recording_reader *r, struct problem *p)
 {
 	const struct { sqlite3_stmt **s; const char *sql; } all[] = {

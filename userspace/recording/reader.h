@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reading a recording, docs/recording.md. A file may hold anything: nothing is used before it was found to be
- * in its range, and memory is bounded by what the file says that it watches, at most BLKLAT_MAX_WATCHES.
+ * Reads a recording (docs/recording.md) as a source of replays. A file may hold anything: no value is used before its
+ * range was checked, and memory is bounded by the number of watches, at most BLKLAT_MAX_WATCHES.
  */
 #ifndef RECORDING_READER_H
 #define RECORDING_READER_H
@@ -13,24 +13,24 @@
 
 struct recording_reader {
 	struct replay replay;
-	const char *file;		/* for sentences; origin's */
+	const char *file;		/* its name, for sentences; belongs to origin */
 	struct sqlite_reader *sqlite;
-	sqlite3 *db;			/* the reader's */
+	sqlite3 *db;			/* belongs to sqlite */
 	char engine[32];
 	struct origin origin;
 	struct device_table devices;
 	struct watch *watches;
 	u32 n_watches;
-	u32 scale;			/* that was captured at */
+	u32 scale;			/* at which it was captured */
 	u32 cpus;
 	u64 memory_bytes;
 
 	sqlite3_stmt *intervals, *states, *series;
-	bool state_left, series_left;	/* whether the statement stands on a row that was not used yet */
-	struct hist hist, idle;		/* of a row, at the captured scale */
-	struct snapshot state;		/* what was read last */
-	u64 total;			/* of all that was ever added up, whatever its unit */
-	s64 id, state_key, series_key;	/* of the last rows */
+	bool state_left, series_left;	/* the query stands on a row that was not used yet */
+	struct hist hist, idle;		/* of one row, at the captured scale */
+	struct snapshot state;		/* as of the last interval that was read */
+	u64 total;			/* of everything that was ever added up, whatever its unit */
+	s64 id, state_key, series_key;	/* keys of the last rows */
 	bool begun;
 };
 
@@ -40,7 +40,7 @@ int reader_damaged(const struct recording_reader *r, struct problem *p, const ch
 
 /*
  * Opens @r->file for reading, within a read transaction, and makes sure that it is a recording of this version.
- * Returns 0, or a negative errno and a sentence, -EBADMSG when it is none.
+ * Returns 0, or a negative errno and a sentence; -EBADMSG: it is not such a recording.
  */
 int reader_open_database(struct recording_reader *r, struct problem *p);
 
@@ -50,7 +50,10 @@ int reader_failed(const struct recording_reader *r, int rc, struct problem *p);
 /* Reads what is true for the whole run. Returns 0 or a negative errno and a sentence. */
 int reader_read_facts(struct recording_reader *r, struct problem *p);
 
-/* Column @i as an integer from 0 to @max, a wall clock, a clean text of less than @room bytes; false: it is none. */
+/*
+ * Each reads column @i: an integer from 0 to @max, a time of the wall clock, a text of less than @room bytes, which is
+ * cleaned. They return false if the column holds no such value.
+ */
 bool column_u64(sqlite3_stmt *s, int i, u64 max, u64 *ret);
 bool column_wall_ns(sqlite3_stmt *s, int i, s64 *ret);
 bool column_text(sqlite3_stmt *s, int i, char *ret, size_t room);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Opens the file of a recording, whatever state it was left in, and whoever made it. */
+/* Opens a recording's file, whatever state it was left in and whoever made it. */
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "util/cleanup.h"
 #include "util/sysfs.h"
 
-#define VALUE_MAX_BYTES (4 << 20)	/* of one value; a command line is the longest */
+#define VALUE_MAX_BYTES (4 << 20)	/* of one value; the longest is a command line */
 
 int reader_damaged(const struct recording_reader *r, struct problem *p, const char *format, ...)
 {
@@ -63,7 +63,7 @@ bool column_text(sqlite3_stmt *s, int i, char *ret, size_t room)
 	return true;
 }
 
-/* All statements are of one moment: nobody else writes to what the reader reads. */
+/* All queries see the same moment, within one transaction: nobody writes to what the sqlite_reader reads. */
 static int open_database(struct recording_reader *r, struct problem *p)
 {
 	int err = sqlite_reader_open(r->file, &r->sqlite, p), rc;
@@ -78,7 +78,7 @@ static int open_database(struct recording_reader *r, struct problem *p)
 	return rc ? reader_failed(r, rc, p) : 0;
 }
 
-/* SQLite does not miss what it has no need for; but a copy that was cut off is to be known as one. */
+/* SQLite does not notice missing pages that it has no need for, but a truncated copy has to be found out. */
 static int check_size(const struct recording_reader *r, struct problem *p)
 {
 	int rc, rc2;

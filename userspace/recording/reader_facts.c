@@ -55,7 +55,7 @@ static int meta_number(const struct recording_reader *r, const char *key, u64 ma
 	return err;
 }
 
-/* Gives a text to be freed. */
+/* The text is to be freed. */
 static int meta_text(const struct recording_reader *r, const char *key, char **ret, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
@@ -127,7 +127,7 @@ static int read_meta(struct recording_reader *r, struct problem *p)
 	return 0;
 }
 
-/* Rows are numbered from 0 without a gap, so that a number is an index. */
+/* Rows have to be numbered from 0 without gaps, so that a row's number can be an index. */
 static int count_rows(const struct recording_reader *r, const char *table, u32 max, u32 *ret, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
@@ -175,7 +175,7 @@ static bool take_device(sqlite3_stmt *s, u32 i, u32 n, struct device *d)
 	return true;
 }
 
-/* A device that lies on itself, over however many others, would send whoever follows it round for ever. */
+/* Whoever walks down from a device that lies on itself, directly or through others, would never arrive. */
 static bool has_cycle(const struct device_table *t)
 {
 	u32 *depth CLEANUP(cleanup_free) = calloc(t->n, sizeof(*depth));

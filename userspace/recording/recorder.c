@@ -17,8 +17,8 @@ struct recorder {
 	struct recording_rows rows;
 	struct recording_ring ring;
 	struct sink *also;
-	s64 next;			/* interval */
-	int err;			/* of the first write that failed; nothing is written after it */
+	s64 next;			/* number of the next interval; 0: the start is not written yet */
+	int err;			/* of the first write that failed; nothing is written after that */
 	struct problem problem;
 };
 
@@ -50,7 +50,7 @@ static int begin(struct recorder *r, const struct recorder_config *cfg, struct p
 		return err;
 	if (cfg->max_bytes)
 		rc = ring_init(&r->ring, r->file.db, cfg->max_bytes, r->run->scale);
-	/* A recording that is recorded again may have lost some already. */
+	/* A recording that is recorded again may have dropped intervals before. */
 	r->ring.levels.dropped = r->run->origin->dropped;
 	if (!rc)
 		rc = recording_rows_init(&r->rows, r->file.db, r->run->scale);
@@ -82,7 +82,7 @@ int recorder_open(const struct run_info *run, const struct recorder_config *cfg,
 	return err;
 }
 
-/* What the engine looks for: a replayed script has a gap of its own, of which its origin does not know. */
+/* The gap that the engine looks for. A script may set one that its origin does not know of. */
 static int put_idle_gap(struct recorder *r, u64 idle_gap_ns)
 {
 	char sql[96];
@@ -106,7 +106,7 @@ static int write_rows(struct recorder *r, const struct frames *is, u32 tries)
 	return rc ?: sqlite_run(r->file.db, "COMMIT");
 }
 
-/* As one transaction. When there is no room for it in a ring, older intervals give more way. */
+/* Writes one transaction. If a ring has no room for it, tries again with more of the old intervals dropped. */
 static int write_interval(struct recorder *r, const struct frames *is)
 {
 	const struct ring_levels before = r->ring.levels;
@@ -116,7 +116,7 @@ static int write_interval(struct recorder *r, const struct frames *is)
 		rc = write_rows(r, is, tries);
 		if (!rc)
 			break;
-		/* Now: a rollback has an outcome of its own. */
+		/* Before the rollback, which would replace the error. */
 		err = recording_file_failed(&r->file, rc, &r->problem);
 		r->ring.levels = before;
 		if (!sqlite3_get_autocommit(r->file.db))
@@ -131,7 +131,7 @@ static int write_interval(struct recorder *r, const struct frames *is)
 	return 0;
 }
 
-/* Whoever looks on may go; what is recorded is not theirs. */
+/* The reader of the other sink's pipe may go away. That does not end the recording. */
 static int also_result(struct recorder *r, int err)
 {
 	if (err != -EPIPE)
@@ -186,7 +186,7 @@ u64 recorder_intervals(const struct sink *s)
 	int rc;
 	s64 rows = sqlite_number(r->file.db, "SELECT count(*) FROM interval", &rc);
 
-	/* The first row is what was before the first interval. */
+	/* The first row is the start, from before the first interval. */
 	return rows > 0 ? rows - 1 : 0;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is true for the whole run of a recording: the machine, its devices, the names of numbers. */
+/* Writes what is true for a recording's whole run: the machine, its devices, what the numbers stand for. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,9 +11,9 @@
 struct facts {
 	sqlite3 *db;
 	const struct run_info *run;
-	sqlite3_stmt *row;	/* that is being put together */
-	int rc;			/* of the first that failed; nothing is done after it */
-	s64 *ids;		/* of each device in the table; -1: not recorded */
+	sqlite3_stmt *row;	/* the INSERT that is being filled in */
+	int rc;			/* of the first call that failed; nothing is done after that */
+	s64 *ids;		/* of each device of the run; -1: it is not recorded */
 };
 
 /* Begins a row; columns that get no value are NULL. */
@@ -99,7 +99,7 @@ static void put_run(struct facts *f)
 	put_meta(f, "finished", 0);
 }
 
-/* Those of a recording that is recorded again. */
+/* A recording that is recorded again keeps its marks. */
 static void put_marks(struct facts *f)
 {
 	const struct origin *o = f->run->origin;
@@ -113,7 +113,7 @@ static void put_marks(struct facts *f)
 	}
 }
 
-/* A device, the disk that it is part of, and all that they lie on. */
+/* Chooses a device, the disk that it is part of, and all devices below these. */
 static void choose_device(struct facts *f, u32 i)
 {
 	const struct device *d = &f->run->devices->d[i];
@@ -205,7 +205,7 @@ static void put_ops(struct facts *f)
 	}
 }
 
-/* The bounds of the bins, since plain SQL has no exact powers. */
+/* Bounds of the bins: plain SQL could not compute them exactly. */
 static void put_cells(struct facts *f, u32 scale)
 {
 	for (u32 cell = 0; cell < BLKLAT_CELLS(scale); cell++) {

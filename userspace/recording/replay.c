@@ -34,7 +34,7 @@ static int choose_source(const char *file, const struct replay_source **ret, str
 	ssize_t len;
 
 	*ret = &replay_script_source;
-	/* What is taken from a pipe is gone: it can only be a script, and is not opened here. */
+	/* Looking at a pipe would consume its beginning. So it is not opened here: it can only be a script. */
 	if (!stat(file, &st) && !S_ISREG(st.st_mode))
 		return 0;
 	fd = open(file, O_RDONLY | O_CLOEXEC);
@@ -109,7 +109,7 @@ void replay_forget_extremes(struct snapshot *s)
 	}
 }
 
-/* What went away in a replay it tells by itself. */
+/* Devices that go away are part of what is replayed. */
 static void replay_look(struct capture *c)
 {
 	(void)c;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the replay engine plays: a source is told from the others by its file's first bytes. */
+/* Sources of the replay engine: recordings and scripts, told apart by the first bytes of their files. */
 #ifndef RECORDING_REPLAY_H
 #define RECORDING_REPLAY_H
 
@@ -11,7 +11,7 @@ struct replay {
 	const struct replay_source *source;
 };
 
-/* As struct capture_ops has them. The first read gives the start, each later one an interval's end. */
+/* Hooks as in struct capture_ops. The first read gives the start, each later one the end of an interval. */
 struct replay_source {
 	int (*open)(const struct capture_config *cfg, struct replay **ret, struct problem *p);
 	int (*read)(struct replay *r, struct snapshot *s, struct problem *p);
@@ -21,19 +21,16 @@ struct replay_source {
 extern const struct replay_source replay_script_source;
 extern const struct replay_source replay_recording_source;
 
-/*
- * The scale to replay at what was captured at @captured: @cfg's, if it is no finer. Returns it, or -EINVAL and
- * a sentence.
- */
+/* The scale to replay at: @cfg's, which must not be finer than @captured. Returns it, or -EINVAL and a sentence. */
 int replay_scale(const struct capture_config *cfg, u32 captured, struct problem *p);
 
 /*
- * Whether the counts of so many watches are within cfg->max_memory, or what any file may take where that is 0. Returns 0,
- * or -E2BIG and a sentence.
+ * Checks that the counts of @n_watches fit in cfg->max_memory (0: in what any file may take). Returns 0, or -E2BIG and a
+ * sentence.
  */
 int replay_fits(const struct capture_config *cfg, u32 n_watches, u32 scale, struct problem *p);
 
-/* Begins an interval, since extremes are those of one: no IO has ended in it yet. */
+/* To begin an interval: extremes are of one interval only, and no IO has ended in it yet. */
 void replay_forget_extremes(struct snapshot *s);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is true for the whole run of a replay script: the machine, its devices, what is watched. */
+/* The statements that are true for a script's whole run: the machine, its devices, what is watched. */
 #include <string.h>
 
 #include "recording/replay_parser.h"

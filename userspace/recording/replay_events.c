@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What happens in a replay script: each statement becomes an event, and all sums stay within bounds. */
+/* The statements of what happens in a script: each becomes an event. All sums stay within bounds. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define BYTES_MAX (1ULL << 40)		/* of one IO */
 #define TOTAL_MAX (1ULL << 62)
 
-/* Keeps every sum that a reader of the script may form within 2^62. */
+/* Keeps any sum over the script within 2^62. */
 static int add_total(struct replay_parser *r, u64 n, u64 each)
 {
 	u64 product;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Between the files that read a replay script: where the reader is, and what its statements are. */
+/* What the files that parse a replay script share: the parser's state, and its statements. */
 #ifndef RECORDING_REPLAY_PARSER_H
 #define RECORDING_REPLAY_PARSER_H
 
@@ -12,32 +12,32 @@ struct replay_parser {
 	struct problem *p;
 	const char *file;
 	u32 line;
-	char *word[REPLAY_WORDS_MAX];	/* of the statement, the first is its name */
+	char *word[REPLAY_WORDS_MAX];	/* of the statement; the first one is its name */
 	u32 words;
-	u32 watch;		/* that 'on' chose */
+	u32 watch;		/* chosen by 'on' */
 	u32 room;		/* for events */
-	u64 total;		/* of everything that is ever added up, whatever its unit */
+	u64 total;		/* of everything that will be added up, whatever its unit */
 	s64 wall_ns;
 };
 
-/* Every reading function returns 0, or -EINVAL (-ENOMEM) and the sentence. */
+/* A statement's read returns 0, or -EINVAL or -ENOMEM and a sentence. */
 struct replay_statement {
 	const char *name;
 	u32 min, max;		/* words after the name */
 	int (*read)(struct replay_parser *r);
 };
 
-/* Both end with one that has no name. Declarations come before anything happens. */
+/* Both lists end with a NULL name. Declarations have to come before events. */
 extern const struct replay_statement replay_declarations[], replay_events[];
 
-/* Sets the sentence, with file and line before it. Returns -EINVAL. */
+/* Sets the sentence, which begins with file and line. Returns -EINVAL. */
 __attribute__((format(printf, 2, 3)))
 int parser_bad(struct replay_parser *r, const char *format, ...);
 
 /* A whole number up to @max; @what names it in the sentence. */
 int parser_number(struct replay_parser *r, const char *what, const char *text, u64 max, u64 *ret);
 
-/* The watch that words 1 and 2 name, and its index, or n_watches where it is not declared. */
+/* The watch that words 1 and 2 name; its index is n_watches if it was not declared. */
 int parser_find_watch(struct replay_parser *r, struct watch *ret, u32 *ret_index);
 
 #endif

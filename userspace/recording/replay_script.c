@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reads a replay script: lines to words, words to statements. */
+/* Parses a replay script: lines into words, words into statements. */
 #include "recording/replay_script.h"
 
 #include <errno.h>

@@ -67,7 +67,7 @@ bool word_latency(const char *text, u64 *ret)
 
 bool word_time(const char *text, s64 *ret)
 {
-	/* Digits where it has a 0. */
+	/* A 0 stands for any digit. */
 	static const char pattern[] = "0000-00-00T00:00:00";
 	const char *fraction = text + sizeof(pattern) - 1;
 	struct tm tm = { 0 }, back;
@@ -96,7 +96,7 @@ bool word_time(const char *text, s64 *ret)
 	tm.tm_mon--;
 	back = tm;
 	s = timegm(&tm);
-	/* timegm() takes a 31st of February and gives a day of March. */
+	/* timegm() accepts the 31st of February, as a day of March. */
 	if (tm.tm_mon != back.tm_mon || tm.tm_mday != back.tm_mday || tm.tm_hour != back.tm_hour ||
 	    tm.tm_min != back.tm_min || tm.tm_sec != back.tm_sec)
 		return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The words of a replay script. Each of these reads a whole word strictly, returns false (or NULL)
- * when it is no such thing, and leaves the result as it was. Nothing overflows, whatever it says.
+ * The words of a replay script. Each function parses a whole word strictly. If the word is invalid, it returns
+ * false (or NULL) and leaves the result alone. No word makes anything overflow.
  */
 #ifndef RECORDING_REPLAY_WORDS_H
 #define RECORDING_REPLAY_WORDS_H

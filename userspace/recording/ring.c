@@ -8,15 +8,15 @@
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
 
-#define PAGE_BYTES 4096		/* SQLite's, by default */
-#define WAL_SHARE 8		/* what of the limit is the WAL's */
-#define RESERVE_SHARE 16		/* of the database, to be free before an interval */
-#define STEPS 4			/* at one interval that lose detail */
-#define STEPS_MORE 1024		/* that drop */
+#define PAGE_BYTES 4096		/* SQLite's default */
+#define WAL_SHARE 8		/* the WAL gets one in so many bytes of the limit */
+#define RESERVE_SHARE 16		/* one in so many pages of the database is free before an interval is written */
+#define STEPS 4			/* at most so many merges for an interval */
+#define STEPS_MORE 1024		/* at most so many drops */
 
 /*
- * The WAL has to hold an interval and STEPS steps of two rows each before half of its share is used up; a
- * row of 1 KiB is a quarter of a page, and a device has some.
+ * Half of the WAL's share has to hold an interval and STEPS merges of two rows each. A row has about 1 KiB, a quarter
+ * of a page, and a device has several rows.
  */
 u64 ring_least_bytes(u32 n_watches)
 {
@@ -25,7 +25,7 @@ u64 ring_least_bytes(u32 n_watches)
 
 #define THAT_ROW " WHERE interval = ? AND watch = ? AND op = ?"
 
-/* The parameters that stand before those of THAT_ROW. */
+/* How many parameters come before those of THAT_ROW. */
 enum { OF_MOVE = 1, OF_UPDATE = SERIES_COLUMNS - SERIES_ios };
 
 static int prepare(struct recording_ring *r)
@@ -69,12 +69,12 @@ int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, u32 scale)
 
 	if (wal > 4000)
 		wal = 4000;
-	/* A page in the WAL has a head of 24 bytes, the WAL one of 32. */
+	/* Each page in the WAL has a header of 24 bytes, the WAL itself one of 32. */
 	*r = (struct recording_ring){ .db = db, .most = pages - wal - wal * 24 / PAGE_BYTES - 2 };
 	r->reserve = r->most / RESERVE_SHARE;
 	if (series_row_init(&r->a, scale) || series_row_init(&r->b, scale))
 		return SQLITE_NOMEM;
-	/* It grows beyond what begins a checkpoint by one transaction, then is used again from its begin. */
+	/* The WAL outgrows the checkpoint's threshold by one transaction, and is then used again from its beginning. */
 	rc = run(db, "PRAGMA wal_autocheckpoint = %llu; PRAGMA max_page_count = %llu", wal / 2, r->most);
 	return rc ?: prepare(r);
 }
@@ -121,7 +121,7 @@ static int read_bins(sqlite3_stmt *s, int column, struct hist *h, u64 *ios)
 	return bins_decode(sqlite3_column_blob(s, column), sqlite3_column_bytes(s, column), h, ios);
 }
 
-/* Reads a row's values. What is there we wrote ourselves, this run. */
+/* Reads a row's values unchecked: we wrote them ourselves in this run. */
 static int read_row(sqlite3_stmt *s, struct series_row *row)
 {
 	int err;
@@ -157,7 +157,7 @@ static void add_row(struct series_row *to, const struct series_row *from)
 	hist_add(&to->idle, &from->idle);
 }
 
-/* Binds THAT_ROW of a statement, which has @before parameters before it. */
+/* Binds the parameters of THAT_ROW, which come after @before others. */
 static sqlite3_stmt *bind_key(sqlite3_stmt *s, int before, s64 interval, s64 watch, s64 op)
 {
 	sqlite3_bind_int64(s, before + 1, interval);
@@ -167,8 +167,8 @@ static sqlite3_stmt *bind_key(sqlite3_stmt *s, int before, s64 interval, s64 wat
 }
 
 /*
- * Gives a row of interval @a that @find finds to @b: added to that of the same watch and op, if there is one. Returns
- * SQLITE_DONE when there is none left. First the old one goes, so that no more room is needed than there was.
+ * Moves a row that @find finds in interval @a to @b, where it is added to the row of the same watch and op, if there is
+ * one. The old row is deleted first, so that no extra room is needed. Returns SQLITE_DONE when no row is left.
  */
 static int move_row(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
 {
@@ -201,7 +201,7 @@ static int move_row(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
 	       sqlite_step_done(bind_key(r->update, OF_UPDATE, b, watch, op));
 }
 
-/* Rows of @a, those that @find finds, become @b's. */
+/* Moves all rows that @find finds in @a to @b. */
 static int move_rows(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
 {
 	int rc;
@@ -213,8 +213,9 @@ static int move_rows(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
 }
 
 /*
- * Interval @b takes over what @a has, and @a goes. @merged: original intervals in it, 0 for the start. Parts of IOs
- * that end after @b go to the interval behind it first: beside the IOs of @a they would be taken for theirs.
+ * Merges interval @a into @b, its successor. @merged: how many original intervals that makes; 0: @b becomes the start.
+ * First @b's rows without IOs, parts of IOs that end later, move on to the next interval: merged with IOs of @a they
+ * would count as theirs.
  */
 static int merge(struct recording_ring *r, s64 a, s64 b, u64 merged)
 {
@@ -225,7 +226,7 @@ static int merge(struct recording_ring *r, s64 a, s64 b, u64 merged)
 		rc = move_rows(r, r->any, a, b);
 	if (rc != SQLITE_DONE)
 		return rc;
-	/* A device that went away in @a has no state in @b. */
+	/* A device that went away in @a has no state in @b, so its state is kept. */
 	return run(r->db,
 		   "UPDATE OR IGNORE state SET interval = %lld WHERE interval = %lld;"
 		   "DELETE FROM state WHERE interval = %lld;"
@@ -249,7 +250,7 @@ static int merge_oldest(struct recording_ring *r, u32 level)
 	return SQLITE_OK;
 }
 
-/* The oldest interval becomes the start, and with it what was the start. Marks from before it go too. */
+/* Merges the start into the oldest interval, which becomes the start. Marks from before its end are deleted. */
 static int drop_oldest(struct recording_ring *r, u32 level)
 {
 	struct ring_levels *l = &r->levels;
@@ -266,7 +267,7 @@ static int drop_oldest(struct recording_ring *r, u32 level)
 		   l->dropped, oldest);
 }
 
-/* The level that has most beyond its share, RING_LEVELS when none can give. */
+/* The level that exceeds its share most; RING_LEVELS if none has anything to give. */
 static u32 choose_level(const struct ring_levels *l)
 {
 	u32 chosen = RING_LEVELS;
@@ -283,7 +284,7 @@ static u32 choose_level(const struct ring_levels *l)
 	return chosen;
 }
 
-/* Makes room by losing detail of time, or if @drop, or where that is not enough, by dropping. SQLITE_DONE: none. */
+/* Makes room by merging intervals; with @drop, or if none can be merged, by dropping one. SQLITE_DONE: there is none. */
 static int step(struct recording_ring *r, bool drop)
 {
 	const struct ring_levels *l = &r->levels;
@@ -293,7 +294,7 @@ static int step(struct recording_ring *r, bool drop)
 		return merge_oldest(r, level);
 	for (level = RING_LEVELS - 1; level && !l->n[level]; level--)
 		;
-	/* Not the last one. */
+	/* Keep the last one. */
 	return level || l->n[0] > 1 ? drop_oldest(r, level) : SQLITE_DONE;
 }
 
@@ -306,7 +307,7 @@ int ring_make_room(struct recording_ring *r, u32 tries)
 		return SQLITE_OK;
 	for (u32 i = 0; !rc && !tries && i < STEPS && pages_left(r) < want; i++)
 		rc = step(r, false);
-	/* Where intervals have little in common, one takes as much as the two that it is made of. */
+	/* Merging frees little where the intervals have few bins in common, so now drop. */
 	for (u32 i = 0; !rc && i < STEPS_MORE && pages_left(r) < want / 2; i++)
 		rc = step(r, true);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;

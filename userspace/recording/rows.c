@@ -115,7 +115,7 @@ static int put_state(struct recording_rows *r, s64 id, u32 watch, const struct w
 	return sqlite_step_done(s);
 }
 
-/* None when nothing happened. Bytes may come without an IO: the rest of its parts is still to come. */
+/* No row if nothing happened. There may be bytes without an IO: parts of one that has not ended yet. */
 static int put_series(struct recording_rows *r, s64 id, u32 watch, u32 op, const struct series_row *row)
 {
 	if (!row->ios && !row->bytes && !row->errors && !row->sum_ns && !row->idle_sum_ns)
@@ -126,7 +126,7 @@ static int put_series(struct recording_rows *r, s64 id, u32 watch, u32 op, const
 	return series_row_bind(r->series, sqlite_parameter(SERIES_ios), row) ?: sqlite_step_done(r->series);
 }
 
-/* What an op had counted before the first interval: nothing is known of it, or what the interval leaves. */
+/* What an op had counted before the first interval: all of @now without what @o counted; @o NULL: all of it. */
 static void row_before(struct series_row *row, const struct op_counts *now, const struct op_frame *o)
 {
 	static const struct op_frame none;
@@ -149,7 +149,7 @@ static void row_before(struct series_row *row, const struct op_counts *now, cons
 	row->idle_sum_ns = now->after_idle_sum_ns - o->after_idle_sum_ns;
 }
 
-/* The frame of a watch; NULL when its device had gone before. */
+/* The frame of a watch; NULL if its device had gone before. */
 static const struct frame *frame_of(const struct frames *is, const struct watch *watch)
 {
 	for (u32 i = 0; i < is->n; i++)
@@ -179,7 +179,7 @@ int recording_rows_start(struct recording_rows *r, const struct run_info *run, c
 	s64 wall_ns = now->wall_ns - length_ns;
 	int rc;
 
-	/* The wall clock may have been set meanwhile. */
+	/* The wall clock may have been set since the start. */
 	if (run->origin->start_mono_ns)
 		wall_ns = run->origin->start_wall_ns + (s64)(mono_ns - run->origin->start_mono_ns);
 	rc = put_interval(r, 0, mono_ns, wall_ns, 0);
@@ -189,8 +189,8 @@ int recording_rows_start(struct recording_rows *r, const struct run_info *run, c
 }
 
 /*
- * An op's row is its frame's; only the bins are borrowed. Sums are those that were counted: a replay gives
- * them to the IOs that they belong to, as the frames did, and what is left over is not lost on the way.
+ * Writes an op's frame; the row borrows its bins. The sums are those that were counted in the interval: a replay
+ * assigns them to their IOs again, as the frames did, so nothing that is still partial gets lost.
  */
 static int put_op(struct recording_rows *r, s64 id, u32 watch, u32 op, const struct op_frame *o)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An interval as rows of a recording. All return what SQLite does; the caller has begun a transaction. */
+/* Writes intervals as rows, within the caller's transaction. Functions return what SQLite does. */
 #ifndef RECORDING_ROWS_H
 #define RECORDING_ROWS_H
 
@@ -8,7 +8,7 @@
 #include "core/sink.h"
 #include "recording/bins_codec.h"
 
-/* What a row of table series holds besides its key. */
+/* The values of a row of table series, without its key. */
 struct series_row {
 	u64 ios, bytes, errors, sum_ns;
 	u64 min_ns, max_ns;	/* meaningless without IOs */
@@ -19,16 +19,16 @@ struct series_row {
 
 struct recording_rows {
 	sqlite3_stmt *interval, *state, *series;
-	struct series_row row;	/* room for one that is made up */
+	struct series_row row;	/* scratch, for the start's */
 };
 
 int recording_rows_init(struct recording_rows *r, sqlite3 *db, u32 scale);
 void recording_rows_uninit(struct recording_rows *r);
 
-/* Row 0: when the first interval @is began, and what was counted before. */
+/* Writes the start, row 0: when the first interval, @is, began and what was counted before it. */
 int recording_rows_start(struct recording_rows *r, const struct run_info *run, const struct frames *is);
 
-/* Interval @id, from 1. */
+/* Writes interval @id, from 1. */
 int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is);
 
 int series_row_init(struct series_row *row, u32 scale);

@@ -35,7 +35,7 @@ const struct recording_table recording_tables[] = {
 	TABLE(cell, ", PRIMARY KEY(scale, id)) WITHOUT ROWID"),
 	TABLE(interval, ")"),
 	TABLE(state, ", PRIMARY KEY(interval, watch)) WITHOUT ROWID"),
-	/* With rows of their own, which costs 2 %: WITHOUT ROWID would move bins of 1 KiB to pages of their own. */
+	/* A rowid costs 2 %, but WITHOUT ROWID would move bins of 1 KiB to pages of their own. */
 	TABLE(series, ", PRIMARY KEY(interval, watch, op))"),
 	TABLE(mark, ")"),
 	{ 0 },
@@ -45,20 +45,20 @@ const struct recording_table recording_tables[] = {
 	"strftime('%Y-%m-%dT%H:%M:%S', " ns " / 1000000000, 'unixepoch') || " \
 	"printf('.%03dZ', " ns " / 1000000 % 1000)"
 
-/* Whatever came before the first interval is no interval. */
+/* Without row 0, which is the start and no interval. */
 #define INTERVAL_TIME \
 	"CREATE VIEW interval_time AS SELECT i.id AS interval, " TIME("i.wall_ns") " AS time, " \
 	"(i.mono_ns - b.mono_ns) / 1e9 AS interval_s, i.merged, i.mono_ns, i.wall_ns " \
 	"FROM interval i JOIN interval b ON b.id = (SELECT max(id) FROM interval WHERE id < i.id)"
 
-/* Nibble number at - 1, from 1: where its digit stands among "0" to "F". As blobs, since that is faster. */
+/* The value of nibble at - 1 (from 1): the place of its hex digit among "0" to "F". Blobs are faster than texts. */
 #define NIBBLE(bins) \
 	"instr(x'30313233343536373839414243444546', substr(hex(substr(" bins ", at / 2, 1)), at % 2 + 1, 1)) - 1"
 
 /*
- * The codec of bins_codec.h in SQL: "cell":IOs pairs of one blob. A step takes a nibble, which ends a number
- * if it is below 8; t is what the number is without it, unit what its group is to be multiplied by. The
- * value before that number is n, for cell. It begins as if a number 0 ended: a value for cell -1.
+ * The codec of bins_codec.h in SQL: makes "cell":IOs pairs of one blob. Each step takes one nibble, which ends its
+ * number if it is below 8. t is the number so far, without that nibble; unit is the factor of the nibble's group. n is
+ * the value before this number, and cell is the value's cell. The walk begins as if a number 0 for cell -1 ended.
  */
 #define NUMBER "(t + unit * nibble)"
 #define DECODED(bins) \

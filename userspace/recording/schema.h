@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The file of a recording: what its writer and its reader have to agree on. docs/recording.md says
- * what each table and column means. Change RECORDING_VERSION with any change of a table.
+ * The file of a recording: what recorder and reader have to agree on. docs/recording.md says what each
+ * table and column means. Any change of a table needs a new RECORDING_VERSION.
  */
 #ifndef RECORDING_SCHEMA_H
 #define RECORDING_SCHEMA_H
 
 #include "util/types.h"
 
-#define RECORDING_MAGIC "SQLite format 3"	/* with its NUL the first 16 bytes */
+#define RECORDING_MAGIC "SQLite format 3"	/* the first 16 bytes, NUL included */
 #define RECORDING_APPLICATION_ID 0x626c6b6c	/* "blkl" */
 #define RECORDING_VERSION 1			/* PRAGMA user_version */
 
-#define RECORDING_COUNT_MAX (1ULL << 58)	/* of any count, so that sums of several never overflow */
-#define RECORDING_TOTAL_MAX (1ULL << 62)	/* of anything added up over a run */
+#define RECORDING_COUNT_MAX (1ULL << 58)	/* limit of any count, so that sums of several never overflow */
+#define RECORDING_TOTAL_MAX (1ULL << 62)	/* limit of anything that is added up over a run */
 #define RECORDING_DEVICES_MAX 4096
 #define RECORDING_MARKS_MAX 10000
 #define RECORDING_MARK_BYTES 1024		/* of a mark's text */
 
 /*
- * The columns of each table in their order: C(TABLE, name, type) for each, and SEP between them. What makes a table, writes
- * it and reads it is made from its list, and nobody counts columns: SERIES_bytes is the number of series.bytes, from 0.
+ * The columns of each table in order: C(TABLE, name, type) for each column, with SEP between them. CREATE, INSERT and
+ * SELECT are made from these lists, so nobody counts columns: SERIES_bytes is the number of series.bytes, from 0.
  */
 #define COLUMNS_meta(C, SEP) \
 	C(META, key, TEXT PRIMARY KEY) SEP \
@@ -69,7 +69,7 @@
 	C(INTERVAL, skipped, INTEGER) SEP \
 	C(INTERVAL, merged, INTEGER)
 
-/* From requeued to bios_started: recording_account_columns. */
+/* From requeued to bios_started they are cells of accounts, see recording_account_columns. */
 #define COLUMNS_state(C, SEP) \
 	C(STATE, interval, INTEGER) SEP \
 	C(STATE, watch, INTEGER) SEP \
@@ -127,23 +127,23 @@ enum { COLUMNS_state(COLUMN_NUMBER, ) };
 enum { COLUMNS_series(COLUMN_NUMBER, ) SERIES_COLUMNS };
 enum { COLUMNS_mark(COLUMN_NUMBER, ) };
 
-/* All of a table's columns, for SELECT; a table and its parameters, for INSERT: that of column n is number n + 1. */
+/* All columns of a table, for SELECT; and the table with a parameter for each column, for INSERT. */
 #define SQL_NAMES(table) COLUMNS_##table(COLUMN_NAME, ", ")
 #define SQL_INTO(table) #table " VALUES(" COLUMNS_##table(COLUMN_PARAMETER, ", ") ")"
 #define COLUMN_NAME(TABLE, name, ...) #name
 #define COLUMN_PARAMETER(TABLE, name, ...) "?"
 
-/* [enum blklat_account] Its column of table state. */
+/* [enum blklat_account] The column of table state. */
 extern const int recording_account_columns[];
 
-/* As CREATE has them; a reader takes a file whose tables are these to the letter. */
+/* The CREATE statements. A reader only takes a file whose tables are the same to the letter. */
 struct recording_table {
 	const char *name;
 	const char *sql;
 };
 extern const struct recording_table recording_tables[];	/* ended by a NULL name */
 
-/* For people with SQL; no reader of ours uses them. */
+/* For people who use SQL; our reader does not need them. */
 extern const char *const recording_views[];	/* ended by NULL */
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Replays a text script; its language is in replay_script.h. */
+/* Replays a script, whose language replay_script.h describes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "recording/replay_script.h"
 #include "util/cleanup.h"
 
-/* Of one watch, what a snapshot does not hold. */
+/* What a snapshot does not hold of a watch. */
 struct script_watch {
 	u64 completed;		/* since the tick before */
 	s64 starts;		/* other starts since then, or missing ones */
@@ -64,7 +64,7 @@ static int script_begin(struct script *r)
 	r->watches = calloc(r->replay.capture.n_watches, sizeof(*r->watches));
 	if (!r->watches)
 		return -ENOMEM;
-	/* Any moment but 0, which could hide a reader that takes the clock for a length. */
+	/* Any time but 0, which would hide bugs that take a time for a length. */
 	r->state.mono_ns = 1000 * NSEC_PER_SEC;
 	r->state.wall_ns = r->script.start_ns;
 	r->state.idle_gap_ns = r->script.idle_gap_ns;
@@ -73,7 +73,7 @@ static int script_begin(struct script *r)
 	return 0;
 }
 
-/* What a script tells of where it comes from. */
+/* What is known of a script's origin. */
 static int make_origin(struct script *r, const char *file)
 {
 	struct origin known = {
@@ -144,7 +144,7 @@ static void play_io(struct script *r, const struct replay_event *e)
 	hist_put(&o->after_idle, blklat_cell(e->ns, o->after_idle.scale), e->n);
 }
 
-/* Counted where it completes, as an engine does; its IO's bin is still to come. */
+/* Counted when it completes, as engines do; the bin is counted with the whole IO, later. */
 static void play_part(struct script *r, const struct replay_event *e)
 {
 	struct op_counts *o = &r->state.w[e->watch].ops[e->what];
@@ -160,7 +160,7 @@ static void play_account(struct script *r, const struct replay_event *e)
 		r->watches[e->watch].starts += e->n;
 }
 
-/* The device has gone: for all of its stages. */
+/* A device goes away for all of its stages. */
 static void play_gone(struct script *r, const struct replay_event *e)
 {
 	const struct device *d = r->replay.capture.watches[e->watch].device;
@@ -210,7 +210,7 @@ static void play(struct script *r, const struct replay_event *e)
 	}
 }
 
-/* Starts that an interval implies; no IO implies less than none, however many left. */
+/* Starts that an interval implies. IOs that left without completing don't make it negative. */
 static s64 implied_starts(const struct script_watch *rw, u64 in_flight)
 {
 	u64 ended = rw->completed + in_flight;
@@ -231,13 +231,13 @@ static void settle_watch(struct watch_counts *w, struct script_watch *rw, enum b
 		if (rw->after->what)
 			w->in_flight_after = rw->after->in_flight;
 	}
-	/* Bios have no slots; their starts are a cell of the accounts. */
+	/* Bios have no slots; an account counts their starts. */
 	if (stage == BLKLAT_STAGE_TOTAL)
 		w->accounts[BLKLAT_STARTED] = w->started;
 	rw->kernel_base += rw->completed;
 	kernel_ios = rw->kernel_base + rw->kernel_more;
 	w->kernel_ios = w->kernel_known && kernel_ios > 0 ? kernel_ios : 0;
-	/* What the kernel has counted more of is in flight no longer there. */
+	/* IOs that only the kernel has counted are not in flight there any more. */
 	ended = rw->kernel_more > 0 ? rw->kernel_more : 0;
 	w->kernel_in_flight = w->kernel_known && w->in_flight > ended ? w->in_flight - ended : 0;
 	rw->in_flight = w->in_flight;

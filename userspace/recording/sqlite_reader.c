@@ -15,14 +15,14 @@
 
 #define MAGIC "SQLite format 3"
 #define HEAD_BYTES 100
-#define HEAD_READ_VERSION 19		/* byte of the head: 2 when the database has a log */
+#define HEAD_READ_VERSION 19		/* byte of the header: 2 if the database has a log */
 #define VERSION_WAL 2
-#define TRIES 8				/* to copy a file that is written to */
-#define HEAP_MAX_BYTES (64 << 20)	/* of SQLite: a schema may be as large as the file */
+#define TRIES 8				/* to copy a file while it is being written */
+#define HEAP_MAX_BYTES (64 << 20)	/* SQLite's: a schema may be as large as the file */
 
 struct sqlite_reader {
 	const char *file;
-	char *name;			/* the same without links: what lies beside it is beside this */
+	char *name;			/* the same with links resolved: files beside it lie beside this one */
 	struct sqlite_fds fds;
 	sqlite3 *db;
 };
@@ -43,7 +43,7 @@ static int no_reading(const struct sqlite_reader *r, int err, struct problem *p)
 	return problem_set(p, err, "%s: can't be read: %s", r->file, strerror(-err));
 }
 
-/* Opens what is called as the file with @end. Returns a descriptor with its @st, or a negative errno. */
+/* Opens the file whose name is ours plus @end. Returns a descriptor, and its @st, or a negative errno. */
 static int open_beside(const struct sqlite_reader *r, const char *end, struct stat *st)
 {
 	char *name CLEANUP(cleanup_free) = NULL;
@@ -51,7 +51,7 @@ static int open_beside(const struct sqlite_reader *r, const char *end, struct st
 
 	if (asprintf(&name, "%s%s", r->name, end) < 0)
 		return -ENOMEM;
-	/* A FIFO is not waited for, a terminal not made ours, a link not followed. */
+	/* Don't wait for a FIFO, don't acquire a terminal, don't follow a link. */
 	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
@@ -69,7 +69,7 @@ static bool is_own(const struct stat *file, const struct stat *beside)
 	return S_ISREG(beside->st_mode) && beside->st_uid == file->st_uid && beside->st_nlink <= 1;
 }
 
-/* A journal of the file's owner that was not played back: what is in the file is half a transaction. */
+/* Refuses a file whose owner's journal was not played back: the file holds half a transaction. */
 static int check_journal(const struct sqlite_reader *r, const struct stat *file, struct problem *p)
 {
 	struct stat st;
@@ -110,7 +110,7 @@ static int read_head(const struct sqlite_reader *r, u8 head[HEAD_BYTES], struct 
 	return 0;
 }
 
-/* What file and log are now; @log is open, or negative. */
+/* The present state of the file and its log; @log is open, or negative. */
 static int look(const struct sqlite_reader *r, int log, struct state *ret, struct problem *p)
 {
 	int err;
@@ -136,8 +136,8 @@ static bool is_beside(const struct sqlite_reader *r, int log)
 }
 
 /*
- * What is moved from the log into the file stays in the log until that begins anew, with another head. So a copy of the
- * file, then one of the log, are a moment's as long as the log has the same head before and after.
+ * Pages that are moved from the log into the file stay in the log too, until it begins anew with another header. So a
+ * copy of the file and then one of the log fit together if the log's header is the same before and after.
  */
 static int copy_both(struct sqlite_reader *r, int log, bool *ret_fit, struct problem *p)
 {
@@ -171,7 +171,7 @@ static int read_log(struct sqlite_reader *r, struct problem *p)
 	return err ? no_reading(r, err, p) : 0;
 }
 
-/* Takes file and log, if they are still. @ret_again: they were written to meanwhile. */
+/* Takes file and log if nobody records, else copies. @ret_again: they were written to meanwhile. */
 static int take(struct sqlite_reader *r, const struct stat *st, bool *ret_again, struct problem *p)
 {
 	int log CLEANUP(cleanup_close) = -ENOENT;
@@ -187,7 +187,7 @@ static int take(struct sqlite_reader *r, const struct stat *st, bool *ret_again,
 	if (log < 0 && log != -ENOENT)
 		return log;
 	if (!flock(r->fds.fd, LOCK_SH | LOCK_NB)) {
-		/* Nobody records it, nor ever will: a recorder makes its file. */
+		/* Nobody records it, or ever will: a recorder makes a new file. */
 		flock(r->fds.fd, LOCK_UN);
 		r->fds.wal.fd = log < 0 ? -1 : log;
 		log = -1;
@@ -223,7 +223,7 @@ static int take_files(struct sqlite_reader *r, struct problem *p)
 	return err;
 }
 
-/* What a file may make SQLite do is little: it runs nothing that is stored there, and takes no memory without end. */
+/* Limits what a file can make SQLite do: nothing that is stored in it is run, and memory is bounded. */
 static int open_database(struct sqlite_reader *r)
 {
 	int rc = sqlite_fds_open(&r->fds, &r->db);

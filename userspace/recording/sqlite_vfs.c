@@ -19,7 +19,7 @@ static const struct sqlite_fds *fds_of(sqlite3_file *file)
 	return ((struct open_file *)file)->f;
 }
 
-/* What is beyond the end is 0, and told. */
+/* What is beyond the end reads as 0, with SQLITE_IOERR_SHORT_READ. */
 static int read_at(int fd, char *to, int len, s64 at)
 {
 	while (len) {
@@ -40,7 +40,7 @@ static int read_at(int fd, char *to, int len, s64 at)
 	return SQLITE_OK;
 }
 
-/* SQLite reads a page, or a piece of the first one. A log of pages of another size is not this database's. */
+/* SQLite reads whole pages, or a piece of the first. A log with pages of another size belongs to another database. */
 static int on_read(sqlite3_file *file, void *to, int len, sqlite3_int64 at)
 {
 	const struct sqlite_fds *f = fds_of(file);
@@ -115,14 +115,14 @@ static int on_sector_size(sqlite3_file *file)
 	return SECTOR_BYTES;
 }
 
-/* Nobody writes, so that SQLite looks for nothing to undo and has no log of its own. */
+/* Says that nobody writes: so SQLite neither looks for anything to undo nor opens a log by itself. */
 static int on_characteristics(sqlite3_file *file)
 {
 	(void)file;
 	return SQLITE_IOCAP_IMMUTABLE;
 }
 
-/* Version 1 has neither an index that is mapped (xShmMap) nor a mapped file (xFetch). */
+/* Version 1 has neither a mapped index (xShmMap) nor a mapped file (xFetch). */
 static const sqlite3_io_methods methods = {
 	.iVersion = 1,
 	.xClose = on_close,
@@ -139,7 +139,7 @@ static const sqlite3_io_methods methods = {
 	.xDeviceCharacteristics = on_characteristics,
 };
 
-/* Only the database: what SQLite would like to put aside has to find room in memory. */
+/* Opens nothing but the database: SQLite has to keep temporary data in memory. */
 static int on_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *ret_flags)
 {
 	struct open_file *o = (struct open_file *)file;
@@ -201,7 +201,7 @@ int sqlite_fds_open(struct sqlite_fds *f, sqlite3 **ret_db)
 {
 	int rc;
 
-	/* Its own, so that the descriptors need not be found by a name. */
+	/* A VFS of its own for each, so that the descriptors need not be found by a name. */
 	snprintf(f->name, sizeof(f->name), "blklat-%p", (void *)f);
 	f->vfs = (sqlite3_vfs){
 		.iVersion = 1,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * SQLite on open descriptors: a database, and pages of a log that take the place of its own. SQLite learns no name, so
- * there is none beside which it could look for a journal, a log or an index, whoever put them there; and it has no
- * way to write, to lock or to map anything.
+ * SQLite on open descriptors: a database, and a log whose pages replace the database's. SQLite learns no file name, so
+ * it can't look for a journal, a log or an index that somebody may have put beside it; and it has no way to write, to
+ * lock or to map anything.
  */
 #ifndef RECORDING_SQLITE_VFS_H
 #define RECORDING_SQLITE_VFS_H
@@ -12,15 +12,15 @@
 #include "recording/sqlite_wal.h"
 
 struct sqlite_fds {
-	int fd;			/* of the database; regular */
+	int fd;			/* of the database, a regular file */
 	struct sqlite_wal wal;
 	sqlite3_vfs vfs;	/* private from here on */
 	char name[32];
 };
 
 /*
- * Opens @f for reading. @f stays where it is until sqlite_fds_close(), which takes one that was not opened and closes
- * no descriptor. Returns what SQLite does; @ret_db may be there after a failure, as with sqlite3_open_v2().
+ * Opens @f for reading. @f must not move until sqlite_fds_close(), which may be called for one that was never opened and
+ * closes no descriptor. Returns what SQLite does; as with sqlite3_open_v2(), @ret_db may be set even after a failure.
  */
 int sqlite_fds_open(struct sqlite_fds *f, sqlite3 **ret_db);
 void sqlite_fds_close(struct sqlite_fds *f, sqlite3 *db);

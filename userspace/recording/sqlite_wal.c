@@ -10,12 +10,12 @@
 
 #include "util/cleanup.h"
 
-#define MAGIC 0x377f0682		/* with bit 0: checksums are of big-endian words */
+#define MAGIC 0x377f0682		/* with bit 0 set, checksums are of big-endian words */
 #define VERSION 3007000
 #define FRAME_HEAD_BYTES 24
-#define FRAMES_MAX (1u << 20)		/* the recorder begins anew after some thousands */
+#define FRAMES_MAX (1u << 20)		/* a recorder begins its log anew after some thousands */
 
-/* Both as they stand in the file, big-endian. */
+/* Both as in the file, big-endian. */
 struct head {
 	u32 magic, version, page_bytes, checkpoint;
 	u32 salt[2], sum[2];
@@ -27,7 +27,7 @@ struct frame_head {
 static_assert(sizeof(struct head) == SQLITE_WAL_HEAD_BYTES && sizeof(struct frame_head) == FRAME_HEAD_BYTES,
 	      "as they stand in the file");
 
-/* What a frame's checksum goes on from. */
+/* Where we are: a frame's checksum continues that of the frame before. */
 struct reading {
 	struct sqlite_wal *w;
 	u32 salt[2], sum[2];
@@ -90,7 +90,7 @@ static int add_page(struct reading *r, u32 page)
 	return 0;
 }
 
-/* Returns 1 when the next frame is valid, 0 at the end of those that are. */
+/* Returns 1 if the next frame is valid, 0 at the end of the valid ones. */
 static int take_frame(struct reading *r, struct frame_head *f)
 {
 	struct sqlite_wal *w = r->w;
@@ -124,7 +124,7 @@ static int compare_pages(const void *a, const void *b)
 	return x->frame < y->frame ? -1 : 1;
 }
 
-/* Of each page the last frame. */
+/* Keeps the last frame of each page. */
 static void make_index(struct sqlite_wal *w)
 {
 	u32 n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A write-ahead log of SQLite, read without SQLite: which of its frames has the last committed version of a page.
- * Nothing is written, and nothing that the log says is believed before its checksum was found right. The format
+ * Reads a write-ahead log of SQLite without SQLite: finds the frame with the last committed version of a page.
+ * Nothing is written, and nothing in the log is used before its checksum was verified. The format
  * is at https://www.sqlite.org/fileformat2.html#the_write_ahead_log
  */
 #ifndef RECORDING_SQLITE_WAL_H
@@ -18,19 +18,18 @@ struct sqlite_wal_page {
 struct sqlite_wal {
 	int fd;				/* borrowed */
 	u32 page_bytes;
-	u32 db_pages;			/* that the database has with it; 0: nothing was committed */
+	u32 db_pages;			/* of the database with this log; 0: nothing was committed */
 	u32 n;
 	struct sqlite_wal_page *pages;	/* ascending, each once */
 };
 
 /*
- * Reads the log in @fd, which stays open for as long as @w is used. One that is empty or begins with no proper head
- * has no pages, as SQLite sees it. Returns 0, -ENOMEM, -EFBIG (it has more frames than a recorder ever leaves),
- * or what reading failed with.
+ * Reads the log in @fd, which has to stay open while @w is used. As for SQLite, a log that is empty or has no valid
+ * header has no pages. Returns 0, -ENOMEM, -EFBIG (more frames than a recorder ever leaves), or the error of reading.
  */
 int sqlite_wal_read(struct sqlite_wal *w, int fd);
 
-/* Where in the file page @page begins (from 1), -1 when the log does not have it. */
+/* Where in the log page @page (from 1) begins; -1: the log does not have it. */
 s64 sqlite_wal_find(const struct sqlite_wal *w, u32 page);
 
 /* Takes one that is all 0. */
