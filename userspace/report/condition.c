@@ -17,21 +17,8 @@ int merged_make(const struct frame *total, struct op_frame *ret)
 
 	if (err)
 		return err;
-	for (u32 op = 0; op < BLKLAT_OPS; op++) {
-		const struct op_frame *o = &total->ops[op];
-
-		m.bytes += o->bytes;
-		m.errors += o->errors;
-		if (!o->ios)
-			continue;
-		if (!m.ios || o->min_ns < m.min_ns)
-			m.min_ns = o->min_ns;
-		if (!m.ios || o->max_ns > m.max_ns)
-			m.max_ns = o->max_ns;
-		m.ios += o->ios;
-		m.sum_ns += o->sum_ns;
-		hist_add(&m.hist, &o->hist);
-	}
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		op_frame_merge(&m, &total->ops[op]);
 	if (total->interval_s > 0) {
 		m.iops = m.ios / total->interval_s;
 		m.bytes_per_s = m.bytes / total->interval_s;

@@ -73,7 +73,7 @@ static struct json_object *overhead(const struct stack_op *o)
 	struct json_object *to = json_new_object();
 
 	json_add_decimal(to, "mean", o->overhead_mean_ns, 1);
-	for (u32 i = 0; i < STACK_PERCENTILES; i++)
+	for (u32 i = 0; i < run_over_time.n; i++)
 		json_add_decimal(to, run_over_time.p[i].name, o->overhead_ns[i], 1);
 	return to;
 }

@@ -59,23 +59,6 @@ static enum blklat_stage common_stage(const struct run *r, const bool *set)
 	return device || !total ? BLKLAT_STAGE_DEVICE : BLKLAT_STAGE_TOTAL;
 }
 
-static void merge_members(const struct stack *s, u32 op, struct op_frame *to)
-{
-	for (u32 i = 0; i < s->n_members; i++) {
-		const struct op_frame *o = s->members[i]->ops[op].total;
-
-		if (!o->ios)
-			continue;
-		if (!to->ios || o->min_ns < to->min_ns)
-			to->min_ns = o->min_ns;
-		if (!to->ios || o->max_ns > to->max_ns)
-			to->max_ns = o->max_ns;
-		to->ios += o->ios;
-		to->sum_ns += o->sum_ns;
-		hist_add(&to->hist, &o->hist);
-	}
-}
-
 static int compare_op(struct stack *s, u32 op)
 {
 	const struct op_frame *upper = s->upper->ops[op].total;
@@ -86,17 +69,18 @@ static int compare_op(struct stack *s, u32 op)
 
 	if (err)
 		return err;
-	merge_members(s, op, &members);
+	for (u32 i = 0; i < s->n_members; i++)
+		op_frame_merge(&members, s->members[i]->ops[op].total);
 	ret->upper_ios = upper->ios;
 	ret->member_ios = members.ios;
 	if (!upper->ios || !members.ios)
 		return 0;
 	ret->overhead_mean_ns = (double)upper->sum_ns / upper->ios - (double)members.sum_ns / members.ios;
-	for (u32 i = 0; i < STACK_PERCENTILES; i++) {
+	for (u32 i = 0; i < run_over_time.n; i++) {
 		double q = run_over_time.p[i].q;
 
 		ret->overhead_ns[i] = quantile_ns(&upper->hist, q, upper->min_ns, upper->max_ns) -
-				      quantile_ns(&owned, q, members.min_ns, members.max_ns);
+				      quantile_ns(&members.hist, q, members.min_ns, members.max_ns);
 	}
 	return 0;
 }

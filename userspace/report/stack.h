@@ -5,8 +5,6 @@
 
 #include "report/run.h"
 
-#define STACK_PERCENTILES 4	/* p50 p90 p99 p99.9, as run_over_time */
-
 struct stack_op {
 	u64 upper_ios;		/* either 0: nothing else is meaningful */
 	u64 member_ios;		/* of all members: against upper_ios the amplification */
@@ -15,7 +13,7 @@ struct stack_op {
 	 * are when they do IOs that the upper does not wait for.
 	 */
 	double overhead_mean_ns;
-	double overhead_ns[STACK_PERCENTILES];
+	double overhead_ns[PERCENTILES_MAX];	/* in the order of run_over_time */
 };
 
 struct stack {
