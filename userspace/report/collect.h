@@ -7,8 +7,8 @@
 #include "report/run.h"
 
 /*
- * Begins @into, which is all 0 and takes @max_bytes at most (0: any); it is finished after the sink's summary and is the
- * caller's to uninit, whatever happens. Returns 0 or -ENOMEM; the sink's interval also -E2BIG.
+ * Begins @into, which has to be all 0 and will take at most @max_bytes (0: no limit). The sink's summary finishes it, and
+ * the caller has to uninit it, whatever happens. Returns 0 or -ENOMEM; the sink's interval may also return -E2BIG.
  */
 int collect_open(const struct run_info *info, u64 max_bytes, struct run *into, struct sink **ret);
 

@@ -53,7 +53,7 @@ u32 comparison_pairs(const struct run *base, const struct run *other, struct pai
 	return n;
 }
 
-/* For each of the other runs, the watches that stand beside the baseline's: -1 where there is none. */
+/* Which watch of each run is compared with each of the baseline's; -1: none. */
 struct beside {
 	u32 n_runs, n_watches;
 	int *watch;			/* [run][baseline's watch] */
@@ -166,7 +166,7 @@ static u64 ios_of(const struct watch_run *w, int op)
 	return ios;
 }
 
-/* Judges one device of one run. What neither side has is none to judge. */
+/* Judges one device of one run, unless neither side has IOs of the op. */
 static int judge(struct comparison *c, const struct condition *condition, const struct judged *j,
 		 struct problem *p)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Several runs beside a first one, the baseline: what stands beside what, and what is judged. Pure. */
+/* Compares runs with a first one, the baseline: which figures belong together, and the verdicts of --fail-if. Pure. */
 #ifndef REPORT_COMPARISON_H
 #define REPORT_COMPARISON_H
 
@@ -11,8 +11,8 @@ struct pair {
 };
 
 /*
- * Pairs the watches of two runs: those of a device's name and stage; then, where a stage is left once in
- * each, these (another drive, the same test). @ret has room for @base's watches. Returns the number.
+ * Pairs the watches of two runs: first those with the same device name and stage; then, if each run has just one
+ * watch of a stage left, these two (another drive, the same test). @ret has room for @base's watches. Returns how many.
  */
 u32 comparison_pairs(const struct run *base, const struct run *other, struct pair *ret);
 
@@ -20,8 +20,8 @@ u32 comparison_pairs(const struct run *base, const struct run *other, struct pai
 struct compared {
 	const struct run *run;
 	const struct watch_run *watch;	/* NULL: the run has nothing to compare */
-	const struct op_frame *o;	/* NULL likewise; without IOs where only the others have some */
-	double ks;			/* distance from the baseline's distribution; negative: can't be had */
+	const struct op_frame *o;	/* NULL likewise; may be without IOs, if another run has some */
+	double ks;			/* distance from the baseline's distribution; negative: unknown */
 };
 
 /* One op of one device and stage, in each run. */
@@ -30,7 +30,7 @@ struct compared_group {
 	struct compared *of;		/* [runs]; the first is the baseline's */
 };
 
-/* A condition and one device of one run. */
+/* A condition, applied to one device of one run. */
 struct judgement {
 	const struct condition *condition;
 	struct judged judged;
@@ -42,25 +42,25 @@ struct comparison {
 	const struct run *runs;		/* borrowed */
 	u32 n_runs;
 	u32 n_groups;
-	struct compared_group *groups;	/* by watch of the baseline, then op; those with IOs in some run */
+	struct compared_group *groups;	/* those with IOs in any run, by the baseline's watch, then by op */
 	u32 n_judgements;
 	struct judgement *judgements;
 	bool any_holds;
 };
 
-/* Puts runs beside the first one. Returns 0 or -ENOMEM. */
+/* Compares @runs with the first of them. Returns 0 or -ENOMEM. */
 int comparison_make(const struct run *runs, u32 n, struct comparison *ret);
 
 /*
- * Judges each run but the baseline (a single run: that) by @conditions, which must outlive the comparison, on
- * each device and stage that has the op. Returns 0, or -ENOMEM, or -ENODATA and a sentence when a condition
- * can't be judged: nothing has the op, or only one side.
+ * Judges each run but the baseline (or a single run itself) by @conditions, on each device and stage that has the
+ * op. @conditions must outlive the comparison. Returns 0, or -ENOMEM, or -ENODATA and a sentence if a condition can't
+ * be judged, because no device has the op or only one side has it.
  */
 int comparison_judge(struct comparison *c, const struct condition *conditions, u32 n, struct problem *p);
 
 void comparison_uninit(struct comparison *c);
 
-/* "nvme0n1, 2nd run only": watches of the runs that stand beside nothing. Calls @tell for each. */
+/* Calls @tell for each watch of the other runs that has no partner in the baseline. */
 void comparison_unpaired(const struct comparison *c,
 			 void (*tell)(void *to, const struct run *run, const struct watch *watch), void *to);
 

@@ -15,12 +15,12 @@ int comparison_json(const struct comparison *c, FILE *out);
 /* A table for each op, as GitHub draws them. */
 int comparison_markdown(const struct comparison *c, FILE *out);
 
-/* The columns between the name and KS, as all of them print: */
+/* The columns that all formats have, between the name and KS. */
 struct comparison_cell {
 	const char *name;		/* "IOPS", "p99" */
 	const char *key;		/* in JSON: "iops", "p99" */
-	bool is_rate;			/* the more the better, and no latency */
-	double q;			/* of a percentile */
+	bool is_rate;			/* more is better; else it is a latency */
+	double q;			/* of a percentile, else 0 */
 	double (*of)(const struct op_frame *o, double q);
 	const char *(*text)(char text[32], double value);
 };

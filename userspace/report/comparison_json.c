@@ -31,7 +31,7 @@ static double none_is_nan(double value)
 	return value < 0 ? NAN : value;
 }
 
-/* Figures under the keys of comparison_cells, the latencies in an object of their own. */
+/* Adds figures under the keys of comparison_cells, with latencies in an object of their own. */
 static void add_figures(struct json_object *to, const struct compared *c)
 {
 	struct json_object *latencies = json_new_object();

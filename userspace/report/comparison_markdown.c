@@ -9,7 +9,7 @@
 #include "util/units.h"
 #include "util/utf8.h"
 
-/* What a name holds is shown, and means nothing to Markdown or HTML. */
+/* Shows a name as it is: nothing in it has a meaning for Markdown or HTML. */
 static void put_name(FILE *f, const char *name)
 {
 	size_t room = 3 * strlen(name) + 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For a person at a terminal. The recordings are numbered, the first is the baseline; each op of each device has
- * a block with two lines a recording: its figures and its distribution, on one axis for all, and then the
- * ratio to the baseline. Columns are 8 wide as in the live table, so all of it fits 80.
+ * For a person at a terminal. Recordings are numbered; the first is the baseline. Each op of each device has a block,
+ * with two lines for each recording, its figures and its distribution (all on the same axis), and then ratios to the
+ * baseline. Columns are 8 wide as in the live table, so everything fits into 80.
  */
 #include <errno.h>
 #include <math.h>
@@ -19,7 +19,7 @@
 #define GUTTER 8
 #define CELL 8
 #define COLUMNS_MIN (GUTTER + COMPARISON_CELLS * CELL)
-#define WORSE 1.05		/* ratios beyond it are painted */
+#define WORSE 1.05		/* ratios that are worse than that are coloured */
 #define NAME 256
 
 struct table {
@@ -36,7 +36,7 @@ static void paint(const struct table *t, const char *code)
 		fprintf(t->f, "\033[%sm", code);
 }
 
-/* Whatever a name holds, it takes one line. */
+/* A name takes one line, whatever is in it. */
 static void put_name(const struct table *t, const char *name, u32 columns)
 {
 	char clean[3 * NAME + 1];
@@ -74,7 +74,7 @@ static void put_heads(const struct table *t)
 	putc('\n', t->f);
 }
 
-/* The device as the baseline calls it, and as the others do where they differ. */
+/* The device's name in the baseline, and in other runs where it differs. */
 static void put_group_name(const struct table *t, const struct compared_group *g)
 {
 	const struct watch *base = g->of[0].watch->watch;

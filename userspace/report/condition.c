@@ -35,7 +35,7 @@ void merged_uninit(struct op_frame *o)
 	hist_uninit(&o->hist);
 }
 
-/* The op of a watch, or all of them merged; the latter is owned. */
+/* What a condition judges: an op of a watch, or all of its ops merged, which the subject owns. */
 struct subject {
 	const struct op_frame *o;
 	struct op_frame merged;
@@ -51,7 +51,7 @@ static const char *name_of(const struct run *r)
 	return *r->origin.file ? r->origin.file : *r->origin.label ? r->origin.label : "the run";
 }
 
-/* "nvme0n1", "md0 (total)": the device's own stage needs no mention. */
+/* "nvme0n1", "md0 (total)": stage device goes without saying. */
 static const char *watch_text(const struct watch_run *w, char text[DEVICE_NAME_MAX + 16])
 {
 	bool plain = w->watch->stage == BLKLAT_STAGE_DEVICE;

@@ -36,27 +36,27 @@ struct condition {
 	enum condition_metric metric;
 	struct percentile percentile;	/* of METRIC_PERCENTILE */
 	enum condition_comparison comparison;
-	bool relative;			/* limit is a change in percent of the baseline's; else ns, IOs/s, MB/s ... */
+	bool relative;			/* limit is a change against the baseline in %; else in ns, IOs/s, MB/s ... */
 	double limit;
-	char text[96];			/* as written, blanks around taken off */
+	char text[96];			/* as written, without blanks around it */
 };
 
-/* All of @total's ops as one, percentiles run_of_total: what "total" judges. Returns 0 or -ENOMEM; free with merged_uninit(). */
+/* All ops of @total as one, with the percentiles run_of_total. Returns 0 or -ENOMEM; free with merged_uninit(). */
 int merged_make(const struct frame *total, struct op_frame *ret);
 void merged_uninit(struct op_frame *o);
 
 /* Returns 0, or -EINVAL and a sentence that shows the place. */
 int condition_parse(const char *text, struct condition *ret, struct problem *p);
 
-/* What came out; numbers in the metric's unit (ns, IOs/s, MB/s, IOs). */
+/* The outcome. Numbers are in the metric's unit (ns, IOs/s, MB/s, IOs). */
 struct verdict {
 	bool holds;
 	double value;		/* the run's */
-	double base;		/* the baseline's; negative where it isn't asked for */
+	double base;		/* the baseline's; negative if the condition does not need it */
 	double limit;		/* what value was compared with */
 };
 
-/* What is judged: a watch of the run, and its pair in the baseline. */
+/* What is judged: a watch of the run, and the baseline's watch that it is compared with. */
 struct judged {
 	const struct run *run;
 	const struct watch_run *watch;
@@ -65,8 +65,8 @@ struct judged {
 };
 
 /*
- * Returns 0, -ENOMEM, or with a sentence -ENODATA: the op has no IO in a recording that is asked for it, or
- * the condition needs a baseline and there is none. (Such a condition is never just false.)
+ * Returns 0 or -ENOMEM; or -ENODATA and a sentence, if a recording that is needed has no IO of the op, or the condition
+ * needs a baseline and there is none. (Such a condition is never just false.)
  */
 int condition_evaluate(const struct condition *c, const struct judged *j, struct verdict *ret, struct problem *p);
 

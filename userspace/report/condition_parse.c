@@ -25,7 +25,7 @@ static void skip_blanks(struct parsing *g)
 	g->at += strspn(g->at, " \t");
 }
 
-/* Says what must stand at g->at instead of what does. */
+/* Says what was expected at g->at, and what is there instead. */
 static int expected(const struct parsing *g, const char *what)
 {
 	if (!*g->at)
@@ -34,7 +34,7 @@ static int expected(const struct parsing *g, const char *what)
 			   (int)(g->at - g->text) + 1, what);
 }
 
-/* A word ends before @ends, a blank or a comparison. Its length, 0 if it does not fit @word. */
+/* Takes a word that ends at one of @ends, a blank or a comparison. Returns its length; 0: it does not fit @word. */
 static size_t take_word(const struct parsing *g, const char *ends, char word[32])
 {
 	size_t len = strcspn(g->at, ends);
@@ -112,7 +112,7 @@ static bool is_latency(enum condition_metric m)
 	return m == METRIC_MEAN || m == METRIC_MIN || m == METRIC_MAX || m == METRIC_PERCENTILE;
 }
 
-/* The factor of a unit that ends the text, or 0. */
+/* The factor of the unit at the end of the text; 0: it is unknown. */
 static double unit_of(const struct parsing *g, const char *unit)
 {
 	static const struct { const char *name; double factor; bool latency; } units[] = {

@@ -5,13 +5,12 @@
 
 #include "core/hist.h"
 
-/* @other over @base; negative where there is none, that is where @base is not above 0 or one is missing. */
+/* @other / @base; negative if @base is not above 0 or @other is missing (negative). */
 double ratio_of(double base, double other);
 
 /*
- * The Kolmogorov-Smirnov distance, the largest difference between two cumulative distributions (0: the same,
- * 1: nothing in common), over the bins that both have: exact at the coarser scale. Returns 0, -ENOMEM,
- * or -ENODATA when one is empty.
+ * The Kolmogorov-Smirnov distance: the largest difference between two cumulative distributions (0: the same, 1: nothing
+ * in common), computed exactly on the bins of the coarser scale. Returns 0, -ENOMEM, or -ENODATA if one is empty.
  */
 int ks_distance(const struct hist *a, const struct hist *b, double *ret);
 

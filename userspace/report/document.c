@@ -62,7 +62,7 @@ static struct json_object *watch(const struct run *r, const struct watch_run *w,
 	return to;
 }
 
-/* Mean number in flight over the time that the device was there. */
+/* Mean number of IOs in flight while the device was there. */
 static void add_queue_depth(struct json_object *to, const struct watch_run *w)
 {
 	json_add_decimal(to, w->watch->device->name, w->total->queue_depth, 3);
@@ -116,7 +116,7 @@ static struct json_object *stack(const struct stack *s)
 	return to;
 }
 
-/* NULL: no memory. */
+/* NULL when there is no memory. */
 static struct json_object *stacks(const struct run *r)
 {
 	CLEANUP(stacks_uninit) struct stacks all = { 0 };
@@ -150,7 +150,7 @@ static struct json_object *finding(const struct finding *f)
 	return to;
 }
 
-/* NULL: no memory. */
+/* NULL when there is no memory. */
 static struct json_object *findings(const struct run *r, const struct steady_window *steady)
 {
 	CLEANUP(findings_uninit) struct findings all = { 0 };

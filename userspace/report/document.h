@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The report's document: all figures of some runs as one JSON object. 'report --format json' prints it,
- * the page draws it. Its keys are described in blklat(8).
+ * The report's document: all figures of some runs as one JSON object. 'report --format json' prints it, and the
+ * page draws it. blklat(8) describes its keys.
  */
 #ifndef REPORT_DOCUMENT_H
 #define REPORT_DOCUMENT_H
@@ -13,18 +13,18 @@
 
 #define DOCUMENT_SCHEMA 1
 
-/* Where the user wants the steady state to be looked for; NAN: where it is by default. */
+/* Where the user wants the steady state to be looked for; NAN: the default window. */
 struct document_window {
 	double from_s, to_s;
 };
 
 /*
- * Returns the document, to be released by json_object_put(), or NULL when there is no memory. @runs outlive it: most of
- * it is made when it is written, and takes as much as its text.
+ * Returns the document, to be released by json_object_put(), or NULL when there is no memory. @runs have to outlive it:
+ * most of it is made only when it is written, so that it takes no more memory than its text.
  */
 struct json_object *document_make(const struct run *runs, u32 n, const struct document_window *window);
 
-/* One op of one watch. */
+/* The document's part about one op of one watch; for document.c. */
 struct json_object *document_series(const struct run *r, const struct watch_run *w, u32 op,
 				    const struct steady_window *steady);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Of the report's document, what there is of one op of one device. */
+/* The part of the report's document about one op of one device. */
 #include <math.h>
 
 #include "core/json_parts.h"
 #include "report/document.h"
 #include "util/json_later.h"
 
-/* Values of a series, null where the interval has no IO. */
+/* Values of a series over time; null for intervals without IO. */
 struct over_time {
 	const struct series_run *s;
 	u32 percentile;
@@ -111,7 +111,7 @@ static struct json_object *after_idle(const struct op_frame *o)
 	return to;
 }
 
-/* Rows in use and their counts: [row, count, row, count, ...]. Row 0 holds what is below the grid as well. */
+/* Rows with IOs and their counts: [row, count, row, count, ...]. Row 0 includes what is below the grid. */
 static struct json_object *heat_rows(const struct hist *h)
 {
 	struct json_object *to = json_new_array(0);

@@ -147,8 +147,8 @@ double weighted_median(struct weighted *w, u32 n)
 }
 
 /*
- * Time in the scheduler's queue is watched to tell where latency comes from. The rate at which IOs leave it is
- * the device's own, of which enough is said where that is watched, too.
+ * Stage queue is watched to tell where latency comes from. The rate at which IOs leave the queue is the device's, so
+ * if the device is watched at another stage too, the findings about the rate are made there.
  */
 static bool rate_is_its_own(const struct inquiry *q)
 {
@@ -171,7 +171,7 @@ static void prove_ages(const struct run *r, const struct watch_run *w, bool *pro
 		if (i + 1 == r->n)
 			proven[i] = age_ns && !accounting_ends_missed(&w->total->accounting);
 		else
-			/* What gets older is the same IO still. */
+			/* If the age goes on growing, it is still the same IO. */
 			proven[i] = age_ns && (ended_in(w, i + 1, age_ns) ||
 					       (w->oldest_ns[i + 1] >= age_ns && proven[i + 1]));
 	}

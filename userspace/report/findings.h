@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a person would read off the charts of a run, as plain sentences: each with its numbers and the
- * rule that found it. A rule is a file, findings_*.c. Pure.
+ * What a person would read off a run's charts, as plain sentences, each with its numbers and the rule that found
+ * it. Each rule is a file, findings_*.c. Pure.
  */
 #ifndef REPORT_FINDINGS_H
 #define REPORT_FINDINGS_H
@@ -36,7 +36,7 @@ struct finding {
 	const char *kind;
 	const struct watch *watch;	/* in the run */
 	int op;				/* enum blklat_op, or -1: the device as a whole */
-	double from_s, to_s;		/* of the run, what it speaks of */
+	double from_s, to_s;		/* the part of the run that it is about */
 	char text[512];
 	char rule[320];
 	u32 n;
@@ -49,10 +49,7 @@ struct findings {
 	struct finding *f;
 };
 
-/*
- * All findings of @r, watch by watch; @w is where the steady state is looked for. Returns 0, or -ENOMEM
- * with none made.
- */
+/* All findings of @r, watch by watch; the steady state is looked for in @w. Returns 0, or -ENOMEM and makes none. */
 int findings_make(const struct run *r, const struct steady_window *w, struct findings *ret);
 void findings_uninit(struct findings *fs);
 

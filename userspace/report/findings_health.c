@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What must not be: IOs lost by the capture, counts that disagree, errors, IOs that hang, a device that went away. */
+/* What should not happen: lost IOs, counts that disagree, errors, IOs that hang, a device that went away. */
 #include <errno.h>
 #include <math.h>
 
 #include "report/findings_rules.h"
 
-#define HUNG_LATENCIES 100	/* of the median: nobody waits that long unless something is stuck */
+#define HUNG_LATENCIES 100	/* median latencies; only an IO that is stuck takes that long */
 #define HUNG_LEAST_NS (1 * NSEC_PER_SEC)
-#define HUNG_MOST_NS (30 * NSEC_PER_SEC)	/* when the kernel's SCSI layer gives a command up */
+#define HUNG_MOST_NS (30 * NSEC_PER_SEC)	/* timeout of a command in the kernel's SCSI layer */
 
 static int find_lost(const struct inquiry *q)
 {
@@ -36,7 +36,7 @@ static int find_lost(const struct inquiry *q)
 	return 0;
 }
 
-/* The kernel counts IOs that were in flight at the start, and some that ended in ways of their own. */
+/* The kernel also counts IOs that were in flight at the start, and some that end in unusual ways. */
 static int find_kernel_count(const struct inquiry *q)
 {
 	const struct accounting *a = &q->watch->total->accounting;
@@ -96,7 +96,7 @@ int find_errors(const struct inquiry *q)
 	return err;
 }
 
-/* What takes so long hangs. */
+/* An IO that takes at least so long hangs. */
 static double hung_ns(const struct watch_run *w)
 {
 	double p50_ns = w->ops[main_op(w)].total->percentile_ns[0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The first IOs after a pause against all others: a device that has to wake up first. */
+/* Compares the first IOs after pauses with all others: the device may have to wake up first. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #define FACTOR 1.5
 
 /*
- * The first IOs are counted in coarse bins. Each coarse bin's IOs are shared out over the fine bins within as all of
- * its IOs are: exact where the first IOs have it for themselves, and no worse than the coarse bin elsewhere.
+ * The first IOs are counted in coarse bins. Distributes those of each coarse bin over the fine bins in it, in proportion
+ * to all IOs there. That is exact if only first IOs are in the coarse bin, and else no worse than the coarse bin.
  */
 static void share_out(const struct op_frame *o, bool first, double *cells)
 {
@@ -33,7 +33,7 @@ static void share_out(const struct op_frame *o, bool first, double *cells)
 	}
 }
 
-/* As quantile_ns(), of counts that are not whole. */
+/* Like quantile_ns(), for counts that are not integers. */
 static double median_of(const struct op_frame *o, const double *cells)
 {
 	u32 scale = o->hist.scale, n = BLKLAT_CELLS(scale), cell = 0;
@@ -94,7 +94,7 @@ int find_after_pause(const struct inquiry *q)
 		const struct op_frame *o = q->watch->ops[op].total;
 		double first_ns, rest_ns;
 
-		/* Where all are the first there is nothing to compare them with. */
+		/* If nearly all IOs come after pauses, there is nothing to compare them with. */
 		if (o->after_idle_ios < IOS_LEAST || o->after_idle_ios + IOS_LEAST > o->ios)
 			continue;
 		err = measure(o, &first_ns, &rest_ns);

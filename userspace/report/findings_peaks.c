@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Separate peaks of the distribution: hits and misses of a cache, dies that are busy and those that are not.
- * Density over the logarithm of latency, smoothed by a triangle whose half width is a tenth of a decade.
+ * Separate peaks of the distribution, as of hits and misses of a cache, or of busy dies and idle ones. They are looked
+ * for in the density over the logarithm of latency, smoothed by a triangle with a half width of a tenth of a decade.
  */
 #include <errno.h>
 #include <math.h>
@@ -11,15 +11,15 @@
 #include "report/findings_rules.h"
 #include "util/cleanup.h"
 
-#define PEAKS_MAX 6		/* the largest are told */
+#define PEAKS_MAX 6		/* at most so many are told, the largest ones */
 #define SHARE_LEAST 0.005	/* of the IOs */
-#define VALLEY 0.5		/* at most that of the smaller peak beside it */
-#define STANDARD_ERRORS 5.0	/* that a peak stands above its valley, counted as Poisson does */
-#define HALF_WIDTH 0.1		/* of the triangle, decades */
+#define VALLEY 0.5		/* a valley is at most so much of the lower peak beside it */
+#define STANDARD_ERRORS 5.0	/* by which a peak exceeds its valley, by Poisson's law */
+#define HALF_WIDTH 0.1		/* of the triangle, in decades */
 
 struct peak {
 	u32 cell;
-	u32 end;		/* its IOs are in cells from the end of the one before to here, exclusive */
+	u32 end;		/* its cells are those from the end of the peak before up to here, exclusive */
 	u64 ios;
 };
 
@@ -38,7 +38,7 @@ static void landscape_uninit(struct landscape *l)
 	free(l->peaks);
 }
 
-/* The triangle's half width in cells: at least one, where cells are as wide as that. */
+/* The triangle's half width in cells; at least one, for coarse scales. */
 static u32 half_width(const struct hist *h)
 {
 	double cells_a_decade = (1 << h->scale) / log10(2);
@@ -73,7 +73,7 @@ static int landscape_init(struct landscape *l, const struct hist *h)
 	return 0;
 }
 
-/* Every rise and fall makes a peak. Of a flat top the middle is its place. */
+/* Every rise that is followed by a fall is a peak. It lies in the middle of its top. */
 static void find_tops(struct landscape *l)
 {
 	for (u32 i = 0; i < l->n; i++) {
@@ -87,7 +87,7 @@ static void find_tops(struct landscape *l)
 	}
 }
 
-/* The lowest cell between a peak and the next; the middle one where several are. */
+/* The lowest cell between a peak and the next one; the middle one of several. */
 static u32 valley(const struct landscape *l, u32 peak)
 {
 	u32 first = l->peaks[peak].cell, last;
@@ -107,7 +107,7 @@ static void drop(struct landscape *l, u32 peak)
 	memmove(&l->peaks[peak], &l->peaks[peak + 1], (l->n_peaks - peak) * sizeof(*l->peaks));
 }
 
-/* How far a valley is from separating its peaks: below 1 it does not. */
+/* How well a valley separates its peaks; below 1 it does not. */
 static double depth(const struct landscape *l, u32 peak)
 {
 	double low = l->density[valley(l, peak)];
@@ -117,7 +117,7 @@ static double depth(const struct landscape *l, u32 peak)
 	return fmin(low > 0 ? VALLEY * top / low : HUGE_VAL, (top - low) / (STANDARD_ERRORS * error));
 }
 
-/* Peaks that no true valley separates become one, the higher. */
+/* Joins peaks that no true valley separates; the higher one is kept. */
 static void join(struct landscape *l)
 {
 	for (;;) {
@@ -152,7 +152,7 @@ static void count_ios(struct landscape *l)
 	}
 }
 
-/* Peaks of few IOs join the neighbour that the lower pass leads to, the smallest first. */
+/* Drops peaks of few IOs, the smallest first. Their IOs go to the neighbour behind the shallower valley. */
 static void drop_small(struct landscape *l, u64 ios)
 {
 	for (;;) {
@@ -168,7 +168,7 @@ static void drop_small(struct landscape *l, u64 ios)
 	}
 }
 
-/* The middle of a cell as it is drawn. */
+/* The middle of a cell, as in the charts. */
 static double place_ns(const struct hist *h, u32 cell)
 {
 	if (!cell)

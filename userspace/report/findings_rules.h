@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the rules, findings_*.c, share. Included by them and by findings.c only. */
+/* What the rules, findings_*.c, share. Only they and findings.c include it. */
 #ifndef REPORT_FINDINGS_RULES_H
 #define REPORT_FINDINGS_RULES_H
 
@@ -14,12 +14,12 @@ struct inquiry {
 	const struct watch_run *watch;
 	const struct steady_window *window;
 	/*
-	 * [interval] Whether the oldest IO in flight at its end is known to have been there: it ended later, as old as
-	 * that, or has not by the end of the run. An IO whose end the capture missed looks as if it were in flight
+	 * [interval] The oldest IO in flight at the interval's end really was in flight: an IO of that age ended later,
+	 * or none had by the end of the run. For an IO whose end was missed by the capture also seems to be in flight,
 	 * until its tag is used again.
 	 */
 	bool *age_proven;
-	bool *stalled;			/* [interval], filled by find_stalls() for the rules after it */
+	bool *stalled;			/* [interval] Set by find_stalls(), for the rules that follow it. */
 	struct findings *to;
 };
 
@@ -34,7 +34,7 @@ int find_errors(const struct inquiry *q);
 int find_hung(const struct inquiry *q);
 int find_gone(const struct inquiry *q);
 
-/* A finding of the whole run, to be filled in; NULL: out of memory. It moves when another is added. */
+/* Adds a finding about the whole run, to be filled in; NULL: no memory. It moves when the next one is added. */
 struct finding *finding_add(const struct inquiry *q, const char *kind, int op);
 void finding_value(struct finding *f, const char *name, double value);
 __attribute__((format(printf, 2, 3)))
@@ -42,25 +42,23 @@ void finding_say(struct finding *f, const char *format, ...);	/* adds to the tex
 __attribute__((format(printf, 2, 3)))
 void finding_rule(struct finding *f, const char *format, ...);
 
-/* "nvme0n1 write"; with the stage where the device is watched at more than one. */
+/* "nvme0n1 write"; with the stage if the device is watched at several. */
 const char *finding_who(const struct inquiry *q, int op, char text[FINDING_WHO]);
 
-/* True for an op with at least 1 % of the watch's IOs: what is rarer has no rate to speak of. */
+/* True for an op with at least 1 % of the watch's IOs. A rarer one has no rate to speak of. */
 bool op_matters(const struct watch_run *w, u32 op);
 
-/* Applies a rule to each op that matters, until it fails. */
+/* Applies a rule to each op that matters, until one call fails. */
 int find_by_op(const struct inquiry *q, int (*find)(const struct inquiry *q, u32 op));
 
-/* The op whose IOs are most. */
+/* The op with the most IOs. */
 u32 main_op(const struct watch_run *w);
 
-/*
- * The smallest of @n values such that those up to it have at least half of the weight; sorts both arrays'
- * pairs by value. 0 when there is no weight. @weights NULL: all the same.
- */
 struct weighted {
 	double value, weight;
 };
+
+/* The smallest value such that those up to it have at least half of all weight; 0 if @n is 0. Sorts @w by value. */
 double weighted_median(struct weighted *w, u32 n);
 
 #endif

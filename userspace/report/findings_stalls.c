@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stalls: intervals in which nothing completes, or less than 1 % of the median rate, although there was something
- * to do. That the workload rested is none, so each interval needs a witness: an IO that was in flight.
+ * Stalls: intervals in which nothing completes, or less than 1 % of the median rate, although there was something to
+ * do. A pause of the workload is no stall, so each interval needs a witness: an IO that was in flight.
  */
 #include <errno.h>
 #include <math.h>
@@ -10,16 +10,16 @@
 #include "report/findings_rules.h"
 #include "util/cleanup.h"
 
-#define LOW 0.01		/* of the median */
-#define LOW_SHARE_MAX 0.1	/* more intervals as low as that, but not 0, are a level and no stall */
-#define GAP_LATENCIES 10	/* a gap is at least as long as so many median latencies */
-#define LISTED 3		/* up to so many stalls are told one by one */
-#define PERIOD_STALLS 4		/* so many, at least, make a period */
-#define PERIOD_SHARE 0.8	/* of their distances that must be near their median */
-#define PERIOD_NEAR 0.5		/* near: within so much of it */
-#define PERIOD_DEVIATION 0.25	/* of those, standard deviation over mean */
+#define LOW 0.01		/* of the median rate */
+#define LOW_SHARE_MAX 0.1	/* if more intervals are that low, but not 0, they are a level and no stalls */
+#define GAP_LATENCIES 10	/* a stall takes at least so many median latencies */
+#define LISTED 3		/* up to so many stalls are listed one by one */
+#define PERIOD_STALLS 4		/* a period takes at least so many stalls */
+#define PERIOD_SHARE 0.8	/* of the distances between stalls, that must be near the median one */
+#define PERIOD_NEAR 0.5		/* how near: by at most so much of the median off */
+#define PERIOD_DEVIATION 0.25	/* most that the standard deviation of these may be, over their mean */
 
-/* IOs of a device or of one of its ops. */
+/* The IOs of a device, or of one of its ops. */
 struct flow {
 	const struct inquiry *q;
 	int op;			/* -1: all */
@@ -99,7 +99,7 @@ static int flow_init(struct flow *f, const struct inquiry *q, int op)
 	return measure(f);
 }
 
-/* The last interval may be too short to mean anything. */
+/* An interval that is too short, as the last one may be, means nothing. */
 static bool is_low(const struct flow *f, u32 i)
 {
 	const struct run *r = f->q->run;
@@ -107,13 +107,13 @@ static bool is_low(const struct flow *f, u32 i)
 	return (!f->ios[i] || run_iops(r, f->ios, i) < f->least) && r->length_s[i] >= r->interval_s / 2;
 }
 
-/* In flight at an interval's end; an op's share of that is not known. */
+/* IOs in flight at an interval's end; 0 for an op, whose share of them is unknown. */
 static u64 in_flight(const struct flow *f, s64 i)
 {
 	return f->op < 0 && i >= 0 ? f->q->watch->in_flight[i] : 0;
 }
 
-/* Whether an IO was in flight for most of interval @i, by what the interval itself shows. */
+/* Does interval @i itself show that an IO was in flight for most of it? */
 static bool has_witness(const struct flow *f, u32 i)
 {
 	const struct watch_run *w = f->q->watch;
@@ -123,13 +123,13 @@ static bool has_witness(const struct flow *f, u32 i)
 		return true;
 	if (f->ios[i] && f->max_ns[i] >= half_ns)
 		return true;
-	/* Crawling: few end, as slowly, and others follow. */
+	/* It crawls: few IOs end, all of them slowly, and others follow. */
 	return in_flight(f, (s64)i - 1) && in_flight(f, i) && w->queue_depth[i] >= 0.5;
 }
 
 /*
- * Marks stalled intervals of a row of low ones, [from, to). An IO that ends right after them and took as long is
- * a witness for all.
+ * Marks the stalled intervals in a row of low ones, [from, to). An IO that ends right after the row and took as long as
+ * it is a witness for all of them.
  */
 static void mark_row(const struct flow *f, u32 from, u32 to, bool *marks)
 {
@@ -155,7 +155,7 @@ static void mark(const struct flow *f, bool *marks)
 	}
 }
 
-/* Rows of marks become stalls; those shorter than what is usual for an IO do not, and lose their marks. */
+/* Makes stalls of rows of marks. Rows that are too short for a stall lose their marks. */
 static int collect(const struct flow *f, bool *marks, struct stalls *ret)
 {
 	const struct run *r = f->q->run;
@@ -187,7 +187,7 @@ static int collect(const struct flow *f, bool *marks, struct stalls *ret)
 	return 0;
 }
 
-/* Mean distance of those near the median one, where these are most and even. 0: there is no period. */
+/* The mean of the distances near the median one, if these are most of them and even. 0: there is no period. */
 static double period_from(struct weighted *distances, u32 n)
 {
 	double median = weighted_median(distances, n), sum = 0, squares = 0, mean;
@@ -242,7 +242,7 @@ static void say(struct finding *f, const struct stalls *s, double period_s, doub
 	finding_say(f, "; IOs were in flight, %s IOPS is the median", units_short(a, median));
 }
 
-/* The op is named where there is but one. */
+/* The op to name: the flow's own, or the only one that has IOs; else -1. */
 static int op_named(const struct flow *f)
 {
 	u32 n = 0;
@@ -280,7 +280,7 @@ static int report(const struct flow *flow, const struct stalls *s)
 	return 0;
 }
 
-/* Looks at one flow; what is marked in @known has been told. Adds its own marks there. */
+/* Looks for stalls of one flow. Intervals marked in @known have been told already; adds its own to them. */
 static int find_in_flow(const struct inquiry *q, int op, bool *known)
 {
 	struct flow f CLEANUP(flow_uninit) = { 0 };
@@ -308,7 +308,7 @@ int find_stalls(const struct inquiry *q)
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		n += op_matters(q->watch, op);
-	/* Of several ops one may stand still while others go on. */
+	/* One of several ops may stand still while others go on. */
 	for (u32 op = 0; !err && n > 1 && op < BLKLAT_OPS; op++)
 		if (op_matters(q->watch, op))
 			err = find_in_flow(q, op, q->stalled);

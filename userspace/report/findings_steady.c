@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Steady state reached or not: said of every op that matters. */
+/* Says of each op that matters whether it reached a steady state. */
 #include <errno.h>
 #include <math.h>
 

@@ -38,7 +38,7 @@ struct hist heat_column(const struct heat *h, u32 column)
 	};
 }
 
-/* Two neighbours become one. The last of an odd number stays alone, to be filled by what follows. */
+/* Merges columns in pairs. The last one of an odd number remains half full, for the intervals that follow. */
 static void halve(struct heat *h)
 {
 	u32 n = (h->n + 1) / 2;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* As userspace/report/web/build.mjs makes it; the build passes its folder to the assembler. */
+/* The page as userspace/report/web/build.mjs makes it. The Makefile tells the assembler its folder. */
 __asm__(".pushsection .rodata\n"
 	"report_template:\n"
 	".incbin \"web/report.html\"\n"
@@ -23,8 +23,8 @@ static int put(FILE *out, const char *text, size_t len)
 }
 
 /*
- * A script element ends at the next "</script", and "<!--" with "<script" in it hides that end. JSON
- * holds "<" in strings only, where it may be written as an escape.
+ * The document stands in a script element, which ends at the next "</script"; and "<!--" followed by "<script" would
+ * hide that end. In JSON "<" only occurs in strings, where it may be written as an escape.
  */
 static int put_document(FILE *out, const char *json, size_t len)
 {

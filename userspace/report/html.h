@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The report as a page: one file that needs no other, to be opened in a browser. */
+/* The report as a page for browsers: one file that needs no other. */
 #ifndef REPORT_HTML_H
 #define REPORT_HTML_H
 
@@ -7,9 +7,8 @@
 #include <stdio.h>
 
 /*
- * Writes the page that userspace/report/web/ makes, with @json (@len bytes, the report's document) in it.
- * Whatever names the document holds, they can't end the element that they stand in. Returns 0, or a
- * negative errno when @out takes no more.
+ * Writes the page that userspace/report/web/ makes, with @json (@len bytes, the report's document) in it. No text in
+ * the document can break out of its element. Returns 0, or the negative errno of a failed write.
  */
 int html_write(FILE *out, const char *json, size_t len);
 

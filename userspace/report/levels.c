@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Binary segmentation: a stretch is cut where that explains most of its variance, as long as this is more than
- * noise would yield; then cuts that are no clean step are taken back, the worst first.
+ * Binary segmentation: a stretch is cut where the cut explains most of its variance, as long as that is more than noise
+ * would yield. Then cuts that are no clean steps are taken back, the worst first.
  */
 #include "report/levels.h"
 
@@ -12,17 +12,17 @@
 
 #include "util/cleanup.h"
 
-#define NOISE_LEAST 0.01	/* of the logarithms compared here: below 1 % nothing is a level of its own */
-#define PENALTY 4.0		/* variance that a cut must explain, over noise variance * log(n) */
+#define NOISE_LEAST 0.01	/* of the logarithms that are compared here: a change below 1 % makes no level */
+#define PENALTY 4.0		/* least variance that a cut has to explain, in units of noise * log(n) */
 #define STANDARD_ERRORS 5.0
-#define SAME 1e-9		/* a step of exactly the least one is one */
+#define SAME 1e-9		/* tolerance: a step of exactly the least size is enough */
 
 struct search {
 	const double *y;
 	u32 n;
 	double step;
-	double *sum, *squares;	/* of what is before a value */
-	double noise;		/* variance, by differences of neighbours */
+	double *sum, *squares;	/* [i] of all values before i */
+	double noise;		/* variance, from differences of neighbours */
 	u32 *cuts;
 	u32 n_cuts;
 };
@@ -40,7 +40,7 @@ static double scatter(const struct search *s, u32 from, u32 to)
 	return fmax(s->squares[to] - s->squares[from] - sum * sum / (to - from), 0);
 }
 
-/* The cut of [from, to) that explains most, and how much. 0: the stretch is too short. */
+/* The cut of [from, to) that explains most, and how much that is. 0: the stretch is too short to be cut. */
 static u32 best_cut(const struct search *s, u32 from, u32 to, double *ret_gain)
 {
 	double whole = scatter(s, from, to);
@@ -97,7 +97,7 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of LEVEL_LEAST values. */
+/* The median of the LEVEL_LEAST values from @y on. */
 static double median_near(const double *y)
 {
 	double near[LEVEL_LEAST];
@@ -107,7 +107,7 @@ static double median_near(const double *y)
 	return near[LEVEL_LEAST / 2];
 }
 
-/* Noise within the levels, by differences of neighbours. A slow drift is not in it, flicker is. */
+/* Noise within the levels, from differences of neighbours: it includes flicker, but no slow drift. */
 static double noise_within(const struct search *s)
 {
 	double squares = 0;
@@ -125,8 +125,8 @@ static double noise_within(const struct search *s)
 }
 
 /*
- * Whether both levels have enough values. One at the cut that is like the other level, as of the interval in which it
- * changes, is of neither.
+ * Do both levels have enough values? A value at the cut that is more like the other level does not count: it may be of
+ * the interval in which the level changed.
  */
 static bool long_enough(const struct search *s, u32 from, u32 cut, u32 to)
 {
@@ -138,7 +138,7 @@ static bool long_enough(const struct search *s, u32 from, u32 cut, u32 to)
 	return n_before >= LEVEL_LEAST && n_after >= LEVEL_LEAST;
 }
 
-/* How far a cut is from failing: below 1 it does. */
+/* How good a cut is; below 1 it fails. */
 static double quality(const struct search *s, u32 i, double noise)
 {
 	u32 from = begin_of(s, i), cut = s->cuts[i], to = end_of(s, i + 1);
@@ -158,7 +158,7 @@ static double quality(const struct search *s, u32 i, double noise)
 	return fmin(least, step / (STANDARD_ERRORS * error));
 }
 
-/* Takes the worst cut back. Returns false when all are good. */
+/* Takes back the worst of the cuts that fail. Returns false if none does. */
 static bool take_back(struct search *s)
 {
 	double noise = noise_within(s), least = 1;
@@ -179,7 +179,7 @@ static bool take_back(struct search *s)
 	return true;
 }
 
-/* A first cut is made with later levels still in the stretch; now its neighbours are known. */
+/* Places each cut anew, between its neighbours. The first ones were made with later levels still in the stretch. */
 static void refine(struct search *s)
 {
 	for (u32 i = 0; i < s->n_cuts; i++) {
@@ -202,7 +202,7 @@ int levels_find(const double *y, u32 n, double step, u32 *ret)
 	if (n < 2 * LEVEL_LEAST)
 		return 0;
 	for (u32 i = 0; i < n; i++) {
-		/* Taken from the first, or large numbers would hide small scatter. */
+		/* Relative to the first value: otherwise large numbers would hide a small scatter. */
 		double d = y[i] - y[0];
 
 		sum[i + 1] = sum[i] + d;

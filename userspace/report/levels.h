@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where a series of figures changes from one level to another. Pure. */
+/* Finds where a series of figures changes from one level to another. Pure. */
 #ifndef REPORT_LEVELS_H
 #define REPORT_LEVELS_H
 
 #include "util/types.h"
 
-#define LEVEL_LEAST 5		/* values that make a level */
+#define LEVEL_LEAST 5		/* a level has at least so many values */
 #define LEVEL_CUTS_MAX 512
 
 /*

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define ROOM_FIRST 64
-#define HEAT_BYTES (256ULL << 20)	/* of all series together; some twenty watches have what they like */
+#define HEAT_BYTES (256ULL << 20)	/* of all series together; some twenty watches have all their columns */
 #define HEAT_COLUMNS_LEAST 32
 
 const struct percentiles run_over_time = {
@@ -24,11 +24,11 @@ const struct percentiles run_of_total = {
 
 static const struct percentiles none;
 
-/* The arrays of a series with one u64 an interval. */
+/* All arrays of a series that have one u64 for each interval. */
 #define SERIES_ARRAYS(s) { &(s)->ios, &(s)->bytes, &(s)->errors, &(s)->sum_ns, &(s)->min_ns, &(s)->max_ns }
 #define N_SERIES_ARRAYS 6
 
-/* Where no table is given it is made of the watches' devices, which then lie on none. */
+/* If no table is given, makes one of the watches' devices, without anything below them. */
 static int copy_devices(struct run *r, const struct run_source *from)
 {
 	if (from->devices)
@@ -47,7 +47,7 @@ static int copy_devices(struct run *r, const struct run_source *from)
 	return 0;
 }
 
-/* The place of a watch's device in the run's table. */
+/* The index of a watch's device in the run's table. */
 static u32 device_index(const struct run_source *from, u32 watch)
 {
 	if (from->devices)
@@ -58,7 +58,7 @@ static u32 device_index(const struct run_source *from, u32 watch)
 	return watch;
 }
 
-/* Watches of the run are those given, of devices in the run's own table. */
+/* Copies the watches; the copies point into the run's own table of devices. */
 static int copy_watches(struct run *r, const struct run_source *from)
 {
 	r->copies = calloc(from->n_watches ?: 1, sizeof(*r->copies));
@@ -146,7 +146,7 @@ void run_uninit(struct run *r)
 	*r = (struct run){ 0 };
 }
 
-/* One that fails keeps its array; those grown before it are larger than need be, which is no harm. */
+/* On failure the array is kept. Arrays that were grown before are larger than needed, which does no harm. */
 static int grow(void *array, size_t size, u32 room)
 {
 	void **a = array, *more = reallocarray(*a, room, size);
@@ -183,7 +183,7 @@ static int grow_watch(struct watch_run *w, u32 room)
 	return err;
 }
 
-/* With room for so many intervals of so many series. */
+/* What a run takes with room for so many intervals of so many series. */
 static u64 bytes_with(const struct run *r, u32 room, u32 n_series)
 {
 	const u64 interval = 2 * sizeof(double), watch = 3 * sizeof(u64) + sizeof(double);
@@ -241,7 +241,7 @@ static void series_put(struct series_run *s, u32 i, const struct op_frame *o)
 		heat_add(&s->heat, i, &o->hist);
 }
 
-/* The first IO of an op: what was before it is empty. */
+/* Called for the first IO of an op: all intervals before are empty. */
 static int series_begin(struct run *r, struct series_run *s)
 {
 	u64 **const arrays[] = SERIES_ARRAYS(s);
@@ -261,7 +261,7 @@ static int series_begin(struct run *r, struct series_run *s)
 	return 0;
 }
 
-/* All that can fail, before anything is written. */
+/* Does all that can fail, before anything is written. */
 static int prepare(struct run *r, const struct frames *interval)
 {
 	int err = make_room(r);
@@ -301,14 +301,14 @@ static void watch_put(struct run *r, u32 watch, const struct frame *f)
 	}
 }
 
-/* When the interval began. A recording that has dropped its oldest does not begin at 0. */
+/* When the interval began. In a recording that dropped its oldest intervals the first does not begin at 0. */
 static double start_of(const struct run *r, const struct frames *interval, double length_s)
 {
 	if (interval->now && r->origin.start_mono_ns) {
 		s64 end_ns = interval->now->mono_ns - r->origin.start_mono_ns;
 		double start_s = (double)end_ns / NSEC_PER_SEC - length_s;
 
-		/* A length is the rounded difference of the same clock. */
+		/* The length is a rounded difference of the same clock, so the result may be off by as much. */
 		return start_s > 1e-9 ? start_s : 0;
 	}
 	return r->n ? run_end_of(r, r->n - 1) : 0;

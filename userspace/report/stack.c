@@ -6,7 +6,7 @@
 
 #include "util/cleanup.h"
 
-#define DEPTH_MAX 16		/* a recording may claim that devices lie on each other */
+#define DEPTH_MAX 16		/* limits the recursion: a recording may claim that devices lie on each other */
 
 static void cleanup_hist(struct hist *h)
 {
@@ -22,13 +22,13 @@ static const struct watch_run *watch_at(const struct run *r, u32 device, enum bl
 	return NULL;
 }
 
-/* Time in the queue alone can't be compared with what a layer above sees. */
+/* Stage queue does not count: that time alone can't be compared with what a layer above sees. */
 static bool watched(const struct run *r, u32 device)
 {
 	return watch_at(r, device, BLKLAT_STAGE_DEVICE) || watch_at(r, device, BLKLAT_STAGE_TOTAL);
 }
 
-/* Marks in @set the nearest watched devices below @device. */
+/* Marks the nearest watched devices below @device in @set. */
 static void find_lower(const struct run *r, u32 device, bool *set, u32 depth)
 {
 	const struct device *d = &r->devices.d[device];
@@ -47,7 +47,7 @@ static void find_lower(const struct run *r, u32 device, bool *set, u32 depth)
 	}
 }
 
-/* The stage to compare members at: the one that all have, best that of the device alone. */
+/* The stage at which to compare members: one that all of them have, preferably stage device. */
 static enum blklat_stage common_stage(const struct run *r, const bool *set)
 {
 	bool device = true, total = true;
@@ -85,7 +85,7 @@ static int compare_op(struct stack *s, u32 op)
 	return 0;
 }
 
-/* Fills @s with what lies below @device; n_members stays 0 where that is nothing watched. */
+/* Fills @s with what lies below @device; n_members is 0 if nothing of that is watched. */
 static int stack_make(const struct run *r, u32 device, struct stack *s)
 {
 	CLEANUP(cleanup_free) bool *set = calloc(r->devices.n, sizeof(*set));

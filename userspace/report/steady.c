@@ -31,7 +31,7 @@ void steady_window_default(const struct run *r, struct steady_window *ret)
 {
 	double begin = r->n ? r->start_s[0] : 0, end = run_end(r);
 
-	/* Begins and ends of intervals are off by what a read takes: a second is too much for that. */
+	/* Intervals begin and end late by the time that a read takes, which is less than a second. */
 	if (end + 1 >= STEADY_FROM_S + STEADY_ROUNDS * STEADY_ROUND_S) {
 		window_between(r, STEADY_FROM_S, INFINITY, ret);
 		snprintf(ret->rule, sizeof(ret->rule), "t >= %.0f s", STEADY_FROM_S);
@@ -85,7 +85,7 @@ void consistency_of(const struct run *r, const u64 *ios, const struct steady_win
 	*ret = c;
 }
 
-/* Judges rounds that are filled in. */
+/* Judges @s, whose rounds are filled in. */
 static void judge(struct steady_state *s)
 {
 	double least = s->rounds[0], most = s->rounds[0], sum = 0, moment = 0, about_0 = 0;
@@ -129,7 +129,7 @@ void steady_state_of(const struct run *r, const u64 *ios, const struct steady_wi
 	*ret = s;
 }
 
-/* IOs done by @t, those of an interval being spread evenly over it. @before[i]: by the start of interval i. */
+/* IOs done by @t, if those of an interval are spread evenly over it. @before[i]: IOs done by the start of interval i. */
 static double ios_by(const struct run *r, const double *before, double t)
 {
 	u32 low = 0, high = r->n;	/* intervals below low begin by t, those from high on do not */
