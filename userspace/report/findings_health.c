@@ -12,19 +12,21 @@
 static int find_lost(const struct inquiry *q)
 {
 	const struct accounting *a = &q->watch->total->accounting;
-	char who[FINDING_WHO], lost[UNITS_TEXT], share[UNITS_TEXT];
+	char who[FINDING_WHO], lost[UNITS_TEXT], percent[UNITS_TEXT];
 	const char *separator = ": ";
 	struct finding *f;
+	double share;
 
 	if (!a->lost)
 		return 0;
+	share = (double)a->lost / (a->completed + a->lost);
 	f = finding_add(q, "losses", -1);
 	if (!f)
 		return -ENOMEM;
 	finding_value(f, "lost", a->lost);
-	finding_value(f, "share", (double)a->lost / (a->completed + a->lost));
+	finding_value(f, "share", share);
 	finding_say(f, "%s: %s IO%s lost from the figures (%s)", finding_who(q, -1, who), units_count(lost, a->lost),
-		    a->lost == 1 ? " is" : "s are", units_share(share, f->values[1].value));
+		    a->lost == 1 ? " is" : "s are", units_share(percent, share));
 	for (u32 i = 0; i < LOST_REASONS; i++) {
 		if (!a->lost_by[i])
 			continue;
@@ -99,7 +101,7 @@ int find_errors(const struct inquiry *q)
 /* An IO that takes at least so long hangs. */
 static double hung_ns(const struct watch_run *w)
 {
-	double p50_ns = w->ops[main_op(w)].total->percentile_ns[0];
+	double p50_ns = w->ops[main_op(w)].total->percentile_ns[RUN_P50];
 
 	return fmin(fmax(HUNG_LATENCIES * p50_ns, HUNG_LEAST_NS), HUNG_MOST_NS);
 }

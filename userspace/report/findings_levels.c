@@ -94,7 +94,7 @@ static int find_cuts(struct trace *t)
 	if (of_iops < 0)
 		return of_iops;
 	for (u32 i = 0; i < t->n; i++)
-		t->y[i] = log(fmax(series_percentile(t->s, t->interval[i], 0), 1));
+		t->y[i] = log(fmax(series_percentile(t->s, t->interval[i], RUN_P50), 1));
 	n = levels_find(t->y, t->n, log(FACTOR), more);
 	if (n < 0)
 		return n;
@@ -124,7 +124,7 @@ static struct level level_of(const struct trace *t, u32 level)
 		ios += t->s->ios[at];
 		time += r->length_s[at];
 		depth += t->q->watch->queue_depth[at] * r->length_s[at];
-		t->room[n++] = (struct weighted){ series_percentile(t->s, at, 0), t->s->ios[at] };
+		t->room[n++] = (struct weighted){ series_percentile(t->s, at, RUN_P50), t->s->ios[at] };
 	}
 	return (struct level){ ios / time, weighted_median(t->room, n), depth / time };
 }

@@ -95,7 +95,7 @@ static int flow_init(struct flow *f, const struct inquiry *q, int op)
 	for (u32 i = 0; i < BLKLAT_OPS; i++)
 		if (op < 0 || i == (u32)op)
 			add_op(f, &q->watch->ops[i]);
-	f->gap_s = GAP_LATENCIES * q->watch->ops[main].total->percentile_ns[0] / NSEC_PER_SEC;
+	f->gap_s = GAP_LATENCIES * q->watch->ops[main].total->percentile_ns[RUN_P50] / NSEC_PER_SEC;
 	return measure(f);
 }
 
@@ -223,23 +223,23 @@ static int find_period(const struct stalls *s, double *ret_s)
 	return 0;
 }
 
-static void say(struct finding *f, const struct stalls *s, double period_s, double median)
+static void say(struct finding *f, const struct flow *flow, const struct stalls *s, double period_s)
 {
 	char a[UNITS_TEXT], b[UNITS_TEXT], c[UNITS_TEXT], d[UNITS_TEXT];
-	double longest_s = s->longest->to_s - s->longest->from_s;
+	double longest_s = s->longest->to_s - s->longest->from_s, share = s->time_s / flow->q->run->duration_s;
 
 	if (s->n == 1)
 		finding_say(f, "stalled for %s at %s", units_seconds(a, longest_s), units_seconds(b, s->s[0].from_s));
 	else
 		finding_say(f, "stalled %u times, %s in all (%s of the run), longest %s at %s", s->n,
-			    units_seconds(a, s->time_s), units_share(b, f->values[2].value),
+			    units_seconds(a, s->time_s), units_share(b, share),
 			    units_seconds(c, longest_s), units_seconds(d, s->longest->from_s));
 	for (u32 i = 0; s->n > 1 && s->n <= LISTED && i < s->n; i++)
 		finding_say(f, "%s%s", i ? i + 1 == s->n ? " and " : ", " : ": at ",
 			    units_seconds(a, s->s[i].from_s));
 	if (period_s)
 		finding_say(f, ", regularly: about every %s", units_seconds(a, period_s));
-	finding_say(f, "; IOs were in flight, %s IOPS is the median", units_short(a, median));
+	finding_say(f, "; IOs were in flight, %s IOPS is the median", units_short(a, flow->median));
 }
 
 /* The op to name: the flow's own, or the only one that has IOs; else -1. */
@@ -273,7 +273,7 @@ static int report(const struct flow *flow, const struct stalls *s)
 	if (period_s)
 		finding_value(f, "period_s", period_s);
 	finding_say(f, "%s: ", finding_who(q, f->op, who));
-	say(f, s, period_s, flow->median);
+	say(f, flow, s, period_s);
 	finding_rule(f, "intervals with no IO completed, or fewer than 1 %% of the median rate, while an IO was in flight "
 		     "for most of the interval; a period is told of %d stalls or more whose distances vary by at most "
 		     "25 %%", PERIOD_STALLS);

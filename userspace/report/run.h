@@ -25,6 +25,7 @@ struct run_source {
 /* The percentiles of each interval: p50 p90 p99 p99.9; and those of the whole run: also p95 p99.99 p99.999. */
 extern const struct percentiles run_over_time;
 extern const struct percentiles run_of_total;
+#define RUN_P50 0	/* the median's place in both */
 
 /*
  * One op of one watch. Arrays have an element for each interval, and are NULL while the op had no IO.
@@ -109,7 +110,7 @@ double run_end(const struct run *r);
 /* IOs per second in interval @i; @ios is an array of a series, or NULL: 0. */
 double run_iops(const struct run *r, const u64 *ios, u32 i);
 
-/* An interval's percentile @p of run_over_time (0: p50); negative where there was no IO. */
+/* An interval's percentile @p of run_over_time; negative where there was no IO. */
 double series_percentile(const struct series_run *s, u32 i, u32 p);
 
 /* Adds the IOs of @from to @to, with their sums, extremes and bins. Rates and percentiles of @to are left alone. */
