@@ -9,7 +9,7 @@
 #include "util/cleanup.h"
 
 /* What a snapshot does not hold of a watch. */
-struct script_watch {
+struct played_watch {
 	u64 completed;		/* since the tick before */
 	s64 starts;		/* other starts since then, or missing ones */
 	u64 in_flight;		/* at the tick before */
@@ -18,7 +18,7 @@ struct script_watch {
 	const struct replay_event *after;	/* of this tick, or NULL */
 };
 
-struct script {
+struct script_player {
 	struct replay replay;
 	struct replay_script script;
 	struct device_table devices;	/* the script's */
@@ -26,12 +26,12 @@ struct script {
 	u32 next;		/* event */
 	bool begun;
 	struct snapshot state;
-	struct script_watch *watches;
+	struct played_watch *watches;
 };
 
-static void script_close(struct replay *replay)
+static void player_close(struct replay *replay)
 {
-	struct script *r = (struct script *)replay;
+	struct script_player *r = (struct script_player *)replay;
 
 	snapshot_uninit(&r->state);
 	replay_script_free(&r->script);
@@ -40,13 +40,13 @@ static void script_close(struct replay *replay)
 	free(r);
 }
 
-static void cleanup_script(struct script **r)
+static void cleanup_player(struct script_player **r)
 {
 	if (*r)
-		script_close(&(*r)->replay);
+		player_close(&(*r)->replay);
 }
 
-static u64 series_bytes(const struct script *r)
+static u64 series_bytes(const struct script_player *r)
 {
 	u64 series = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(r->replay.capture.scale));
 
@@ -54,7 +54,7 @@ static u64 series_bytes(const struct script *r)
 }
 
 /* What is true before the first tick. */
-static int script_begin(struct script *r)
+static int player_begin(struct script_player *r)
 {
 	int err = snapshot_init(&r->state, r->replay.capture.n_watches, r->replay.capture.scale);
 
@@ -74,7 +74,7 @@ static int script_begin(struct script *r)
 }
 
 /* What is known of a script's origin. */
-static int make_origin(struct script *r, const char *file)
+static int make_origin(struct script_player *r, const char *file)
 {
 	struct origin known = {
 		.file = (char *)file,
@@ -87,9 +87,9 @@ static int make_origin(struct script *r, const char *file)
 	return origin_copy(&r->origin, &known);
 }
 
-static int script_open(const struct capture_config *cfg, struct replay **ret, struct problem *p)
+static int player_open(const struct capture_config *cfg, struct replay **ret, struct problem *p)
 {
-	struct script *r CLEANUP(cleanup_script) = calloc(1, sizeof(*r));
+	struct script_player *r CLEANUP(cleanup_player) = calloc(1, sizeof(*r));
 	const char *file = cfg->replay_file;
 	int err, scale;
 
@@ -115,14 +115,14 @@ static int script_open(const struct capture_config *cfg, struct replay **ret, st
 		.origin = &r->origin,
 	};
 	r->replay.capture.memory_bytes = r->script.memory_bytes ?: series_bytes(r);
-	err = script_begin(r) ?: make_origin(r, file);
+	err = player_begin(r) ?: make_origin(r, file);
 	if (err)
 		return problem_set(p, err, "%s: no memory", file);
 	*ret = &TAKE(r)->replay;
 	return 0;
 }
 
-static void play_io(struct script *r, const struct replay_event *e)
+static void play_io(struct script_player *r, const struct replay_event *e)
 {
 	struct op_counts *o = &r->state.w[e->watch].ops[e->what];
 	u32 scale = r->replay.capture.scale;
@@ -145,7 +145,7 @@ static void play_io(struct script *r, const struct replay_event *e)
 }
 
 /* Counted when it completes, as engines do; the bin is counted with the whole IO, later. */
-static void play_part(struct script *r, const struct replay_event *e)
+static void play_part(struct script_player *r, const struct replay_event *e)
 {
 	struct op_counts *o = &r->state.w[e->watch].ops[e->what];
 
@@ -153,7 +153,7 @@ static void play_part(struct script *r, const struct replay_event *e)
 	o->errors += e->errors;
 }
 
-static void play_account(struct script *r, const struct replay_event *e)
+static void play_account(struct script_player *r, const struct replay_event *e)
 {
 	r->state.w[e->watch].accounts[e->what] += e->n;
 	if (e->what == BLKLAT_REQUEUED || e->what == BLKLAT_OVERWRITTEN)
@@ -161,7 +161,7 @@ static void play_account(struct script *r, const struct replay_event *e)
 }
 
 /* A device goes away for all of its stages. */
-static void play_gone(struct script *r, const struct replay_event *e)
+static void play_gone(struct script_player *r, const struct replay_event *e)
 {
 	const struct device *d = r->replay.capture.watches[e->watch].device;
 
@@ -170,10 +170,10 @@ static void play_gone(struct script *r, const struct replay_event *e)
 			r->state.w[i].gone = true;
 }
 
-static void play(struct script *r, const struct replay_event *e)
+static void play(struct script_player *r, const struct replay_event *e)
 {
 	struct watch_counts *w = &r->state.w[e->watch];
-	struct script_watch *rw = &r->watches[e->watch];
+	struct played_watch *rw = &r->watches[e->watch];
 
 	switch (e->kind) {
 	case REPLAY_IO:
@@ -211,14 +211,14 @@ static void play(struct script *r, const struct replay_event *e)
 }
 
 /* Starts that an interval implies. IOs that left without completing don't make it negative. */
-static s64 implied_starts(const struct script_watch *rw, u64 in_flight)
+static s64 implied_starts(const struct played_watch *rw, u64 in_flight)
 {
 	u64 ended = rw->completed + in_flight;
 
 	return rw->starts + (s64)(ended > rw->in_flight ? ended - rw->in_flight : 0);
 }
 
-static void settle_watch(struct watch_counts *w, struct script_watch *rw, enum blklat_stage stage)
+static void settle_watch(struct watch_counts *w, struct played_watch *rw, enum blklat_stage stage)
 {
 	s64 started = (s64)w->started + implied_starts(rw, w->in_flight), kernel_ios;
 	u64 ended;
@@ -246,9 +246,9 @@ static void settle_watch(struct watch_counts *w, struct script_watch *rw, enum b
 	rw->after = NULL;
 }
 
-static int script_read(struct replay *replay, struct snapshot *s, struct problem *p)
+static int player_read(struct replay *replay, struct snapshot *s, struct problem *p)
 {
-	struct script *r = (struct script *)replay;
+	struct script_player *r = (struct script_player *)replay;
 	const struct replay_event *e;
 
 	if (r->begun && r->next == r->script.n_events)
@@ -268,7 +268,7 @@ static int script_read(struct replay *replay, struct snapshot *s, struct problem
 }
 
 const struct replay_source replay_script_source = {
-	.open = script_open,
-	.read = script_read,
-	.close = script_close,
+	.open = player_open,
+	.read = player_read,
+	.close = player_close,
 };
