@@ -23,14 +23,14 @@
 #include "blklat/bins.h"
 #include "core/account.h"
 #include "engine/geometry.h"
-#include "engine/live_capture.h"
+#include "engine/kernel_capture.h"
 #include "util/clock.h"
 
 enum { DRIVER_TAGS = 16, BEYOND = 900, MOST_OPEN = 3, BYTES = 4096 };
 
 /* An engine's capture in plain memory. */
 struct counting {
-	struct live_capture l;
+	struct kernel_capture k;
 	struct region_slots ranges[2];
 	u32 epoch;
 };
@@ -115,38 +115,38 @@ static inline int engine_open(const struct capture_config *cfg, struct capture *
 	if (w.refuse)
 		return problem_set(p, w.refuse, "not now");
 	c = calloc(1, sizeof(*c));
-	assert_int_equal(live_init(&c->l, &engine, cfg, 1, 1, p), 0);
+	assert_int_equal(kernel_capture_init(&c->k, &engine, cfg, 1, 1, p), 0);
 	for (u32 i = 0; i < cfg->n_watches; i++) {
 		struct slots s = slots_of(cfg->watches[i].device, 1);
 
 		c->ranges[i] = (struct region_slots){ blocks * BLKLAT_SLOTS, s.queues * s.stride };
 		blocks += s.queues * s.stride / BLKLAT_SLOTS;
 	}
-	c->l.region = (struct region){
+	c->k.region = (struct region){
 		.rows = 1, .watches = cfg->n_watches, .scale = 6, .series_bytes = bytes,
 		.series = calloc(cfg->n_watches * BLKLAT_OPS, bytes),
 		.accounts = calloc(cfg->n_watches * BLKLAT_ACCOUNTS, sizeof(u64)),
 		.slots = calloc(blocks, sizeof(struct blklat_slots)), .ranges = c->ranges, .epoch = &c->epoch,
 	};
-	live_note_kernel(&c->l);
+	kernel_capture_note_statistics(&c->k);
 	w.open[w.opened++] = c;
-	*ret = &c->l.capture;
+	*ret = &c->k.capture;
 	return 0;
 }
 
-static inline int no_bios(struct live_capture *l)
+static inline int no_bios(struct kernel_capture *k)
 {
-	(void)l;
+	(void)k;
 	return 0;
 }
 
 static inline int engine_read(struct capture *c, struct snapshot *s, struct problem *p)
 {
-	struct live_capture *l = (struct live_capture *)c;
-	int err = live_read(l, s, no_bios, p);
+	struct kernel_capture *k = (struct kernel_capture *)c;
+	int err = kernel_capture_read(k, s, no_bios, p);
 
 	s->skipped = 0;
-	live_end(l, s);
+	kernel_capture_end(k, s);
 	return err;
 }
 
@@ -157,19 +157,19 @@ static inline void engine_close(struct capture *capture)
 	for (u32 i = 0; i < w.opened; i++)
 		if (w.open[i] == c)
 			w.open[i] = NULL;
-	free(c->l.region.series);
-	free((void *)c->l.region.accounts);
-	free((void *)c->l.region.slots);
-	live_uninit(&c->l);
+	free(c->k.region.series);
+	free((void *)c->k.region.accounts);
+	free((void *)c->k.region.slots);
+	kernel_capture_uninit(&c->k);
 	free(c);
 }
 
 static inline void engine_look(struct capture *c)
 {
-	struct live_capture *l = (struct live_capture *)c;
+	struct kernel_capture *k = (struct kernel_capture *)c;
 
-	if (live_find_gone(l))
-		live_freeze(l, no_bios);
+	if (kernel_capture_find_gone(k))
+		kernel_capture_freeze(k, no_bios);
 }
 
 static const struct capture_ops engine = {
@@ -184,16 +184,16 @@ static inline u64 *slot_of(struct counting *c, u32 disk, u32 tag, u64 **ret_acco
 	u32 watch = 0, n = DRIVER_TAGS + tag;
 	struct blklat_slots *slots;
 
-	while (watch < c->l.capture.n_watches &&
-	       strcmp(c->l.capture.watches[watch].device->name, disk ? "sdb" : "sda"))
+	while (watch < c->k.capture.n_watches &&
+	       strcmp(c->k.capture.watches[watch].device->name, disk ? "sdb" : "sda"))
 		watch++;
 	*ret_account = NULL;
-	if (watch == c->l.capture.n_watches)
+	if (watch == c->k.capture.n_watches)
 		return NULL;
-	*ret_account = (u64 *)c->l.region.accounts + watch * BLKLAT_ACCOUNTS;
-	if (n >= slots_of(c->l.capture.watches[watch].device, 1).stride)
+	*ret_account = (u64 *)c->k.region.accounts + watch * BLKLAT_ACCOUNTS;
+	if (n >= slots_of(c->k.capture.watches[watch].device, 1).stride)
 		return NULL;
-	slots = (struct blklat_slots *)c->l.region.slots + (c->ranges[watch].first + n) / BLKLAT_SLOTS;
+	slots = (struct blklat_slots *)c->k.region.slots + (c->ranges[watch].first + n) / BLKLAT_SLOTS;
 	return &slots->ns[n % BLKLAT_SLOTS];
 }
 
@@ -213,7 +213,7 @@ static inline void start(u32 disk, u32 tag)
 
 static inline void count(struct counting *c, u64 *account, u64 ns)
 {
-	struct region *r = &c->l.region;
+	struct region *r = &c->k.region;
 	u32 watch = (account - r->accounts) / BLKLAT_ACCOUNTS, octave;
 	struct blklat_series *s = (void *)((char *)r->series + (size_t)watch * BLKLAT_OPS * r->series_bytes);
 	u32 cell = blklat_place(ns, 0, &octave), parity = c->epoch & 1;

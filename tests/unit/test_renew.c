@@ -218,7 +218,7 @@ static void test_beside_one_that_is_gone(void **state)
 	for (u32 n = 0; n < 2; n++)
 		check(read_disk(0), 1, 0, 0);
 	assert_int_equal(w.renewals, 1);
-	assert_int_equal(w.open[1]->l.capture.n_watches, 1);
+	assert_int_equal(w.open[1]->k.capture.n_watches, 1);
 	for (u32 n = 0; n < 3; n++)
 		io(1, BEYOND, 1000);
 	a = read_disk(1);

@@ -21,35 +21,35 @@ static void drop_gone(struct bpf_capture *b, const struct snapshot *s)
 	bool any = false;
 
 	for (u32 i = 0; i < s->n; i++)
-		if (s->w[i].gone && !b->live.last.w[i].gone)
+		if (s->w[i].gone && !b->kernel.last.w[i].gone)
 			any |= targets_drop(&b->targets, i);
 	/* What is written is there already but for those, so nothing can go wrong by halves. */
 	if (any)
 		bpf_write_targets(b);
 }
 
-static int count_bios(struct live_capture *l)
+static int count_bios(struct kernel_capture *kernel)
 {
-	struct bpf_capture *b = (struct bpf_capture *)l;
+	struct bpf_capture *b = (struct bpf_capture *)kernel;
 
-	if (!live_any_stage(&l->capture, BLKLAT_STAGE_TOTAL))
+	if (!capture_has_stage(&kernel->capture, BLKLAT_STAGE_TOTAL))
 		return 0;
 	if (!b->bios.at)
-		return bios_count_hash(bpf_map__fd(b->skel->maps.bio_hash), l->bios, l->capture.n_watches);
-	bios_count_cells(b->bios.at, b->bios.bytes / sizeof(struct bio_bucket), l->bios, l->capture.n_watches);
+		return bios_count_hash(bpf_map__fd(b->skel->maps.bio_hash), kernel->bios, kernel->capture.n_watches);
+	bios_count_cells(b->bios.at, b->bios.bytes / sizeof(struct bio_bucket), kernel->bios, kernel->capture.n_watches);
 	return 0;
 }
 
 static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 {
 	struct bpf_capture *b = (struct bpf_capture *)c;
-	int err = live_read(&b->live, s, count_bios, p);
+	int err = kernel_capture_read(&b->kernel, s, count_bios, p);
 
 	if (err)
 		return err;
 	drop_gone(b, s);
 	s->skipped = bpf_skipped_runs(b);
-	live_end(&b->live, s);
+	kernel_capture_end(&b->kernel, s);
 	return 0;
 }
 
@@ -58,14 +58,14 @@ static void bpf_look(struct capture *c)
 	struct bpf_capture *b = (struct bpf_capture *)c;
 	bool any = false;
 
-	if (!live_find_gone(&b->live))
+	if (!kernel_capture_find_gone(&b->kernel))
 		return;
 	for (u32 i = 0; i < c->n_watches; i++)
-		if (b->live.gone[i].gone)
+		if (b->kernel.gone[i].gone)
 			any |= targets_drop(&b->targets, i);
 	if (any)
 		bpf_write_targets(b);
-	live_freeze(&b->live, count_bios);
+	kernel_capture_freeze(&b->kernel, count_bios);
 }
 
 /* --- life ---------------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static void bpf_close(struct capture *c)
 	blklat__destroy(b->skel);
 	cleanup_close(&b->table_fd);
 	targets_free(&b->targets);
-	live_uninit(&b->live);
+	kernel_capture_uninit(&b->kernel);
 	free(b);
 }
 
@@ -103,7 +103,7 @@ static int start(struct bpf_capture *b, const struct capture_config *cfg, struct
 	if (err)
 		return err;
 	/* What the kernel counts from here on has a start that we saw, or is counted in BLKLAT_BEFORE. */
-	live_note_kernel(&b->live);
+	kernel_capture_note_statistics(&b->kernel);
 	return bpf_attach_starts(b, p);
 }
 
@@ -123,14 +123,14 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 	if (err)
 		err = problem_set(p, err, "could not read the kernel's BTF: %s", strerror(-err));
 	if (!err)
-		err = live_init(&b->live, &capture_bpf, cfg, cpus, cpus + !b->traits.unguarded, p);
+		err = kernel_capture_init(&b->kernel, &capture_bpf, cfg, cpus, cpus + !b->traits.unguarded, p);
 	if (!err)
 		err = start(b, cfg, p);
 	if (err) {
-		bpf_close(&b->live.capture);
+		bpf_close(&b->kernel.capture);
 		return err;
 	}
-	*ret = &b->live.capture;
+	*ret = &b->kernel.capture;
 	return 0;
 }
 

@@ -4,7 +4,7 @@
 #define CAPTURE_BPF_BIOS_H
 
 #include "../bpf/capture.h"
-#include "engine/live_capture.h"
+#include "engine/kernel_capture.h"
 
 /* Counts the bios in the cells for each of @n watches. */
 void bios_count_cells(const struct bio_bucket *buckets, u32 n_buckets, struct bio_counts *counts, u32 n);

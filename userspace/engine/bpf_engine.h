@@ -5,7 +5,7 @@
 
 #include "engine/bpf_probe.h"
 #include "engine/bpf_targets.h"
-#include "engine/live_capture.h"
+#include "engine/kernel_capture.h"
 
 struct blklat;	/* the skeleton */
 
@@ -23,7 +23,7 @@ struct bpf_chain {
 };
 
 struct bpf_capture {
-	struct live_capture live;
+	struct kernel_capture kernel;
 	struct blklat *skel;
 	struct kernel_traits traits;
 	struct targets targets;
@@ -35,7 +35,7 @@ struct bpf_capture {
 /* Rows of counters: one a CPU, and one for all standbys where there are any. */
 static inline u32 bpf_rows(const struct bpf_capture *b)
 {
-	return b->live.capture.cpus + !b->traits.unguarded;
+	return b->kernel.capture.cpus + !b->traits.unguarded;
 }
 
 /*

@@ -57,9 +57,9 @@ static void list_programs(const struct bpf_capture *b, struct event ret[BPF_EVEN
 
 static void list_events(const struct bpf_capture *b, struct event ret[BPF_EVENTS])
 {
-	bool device = live_any_stage(&b->live.capture, BLKLAT_STAGE_DEVICE);
-	bool queue = live_any_stage(&b->live.capture, BLKLAT_STAGE_QUEUE);
-	bool total = live_any_stage(&b->live.capture, BLKLAT_STAGE_TOTAL);
+	bool device = capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_DEVICE);
+	bool queue = capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_QUEUE);
+	bool total = capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_TOTAL);
 
 	list_programs(b, ret);
 	/* Requests end the bios in them; some end without having left the queue. */

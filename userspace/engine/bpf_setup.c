@@ -46,22 +46,22 @@ static void configure(struct bpf_capture *b)
 {
 	struct blklat__rodata *ro = b->skel->rodata;
 
-	ro->cfg_merged = BLKLAT_SCALE_MAX - b->live.capture.scale;
-	ro->cfg_cells = BLKLAT_CELLS(b->live.capture.scale);
-	ro->cfg_idle_gap_ns = b->live.idle_gap_ns;
-	ro->cfg_idle_merged = BLKLAT_SCALE_MAX - idle_scale(b->live.capture.scale);
-	ro->cfg_idle_cells = BLKLAT_CELLS(idle_scale(b->live.capture.scale));
-	ro->cfg_watches = b->live.capture.n_watches;
-	ro->cfg_standby_row = b->live.capture.cpus;
+	ro->cfg_merged = BLKLAT_SCALE_MAX - b->kernel.capture.scale;
+	ro->cfg_cells = BLKLAT_CELLS(b->kernel.capture.scale);
+	ro->cfg_idle_gap_ns = b->kernel.idle_gap_ns;
+	ro->cfg_idle_merged = BLKLAT_SCALE_MAX - idle_scale(b->kernel.capture.scale);
+	ro->cfg_idle_cells = BLKLAT_CELLS(idle_scale(b->kernel.capture.scale));
+	ro->cfg_watches = b->kernel.capture.n_watches;
+	ro->cfg_standby_row = b->kernel.capture.cpus;
 	ro->cfg_unguarded = b->traits.unguarded;
 	ro->cfg_hash_factor = b->targets.factor[0];
 	ro->cfg_hash_factor_2 = b->targets.factor[1];
 	ro->cfg_hash_shift = 32 - b->targets.bits;
-	ro->cfg_queue = live_any_stage(&b->live.capture, BLKLAT_STAGE_QUEUE);
-	ro->cfg_bios = live_any_stage(&b->live.capture, BLKLAT_STAGE_TOTAL);
-	ro->cfg_remapped = any_remapped(&b->live.capture);
+	ro->cfg_queue = capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_QUEUE);
+	ro->cfg_bios = capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_TOTAL);
+	ro->cfg_remapped = any_remapped(&b->kernel.capture);
 	ro->cfg_flush_seq = ro->cfg_bios ? b->traits.flush_seq : 0;
-	ro->cfg_partitions = any_partition(&b->live.capture);
+	ro->cfg_partitions = any_partition(&b->kernel.capture);
 	ro->cfg_insert_arg1 = b->traits.insert_arg1;
 	ro->cfg_issue_arg1 = b->traits.issue_arg1;
 	ro->cfg_requeue_arg1 = b->traits.requeue_arg1;
@@ -78,14 +78,14 @@ static u32 at_least_1(u32 n)
 /* Maps that are not needed keep one element, since the programs name them. */
 static void size_idle_maps(struct bpf_capture *b)
 {
-	u32 watches = b->live.capture.n_watches;
+	u32 watches = b->kernel.capture.n_watches;
 	struct blklat *s = b->skel;
 
 	bpf_map__set_value_size(s->maps.idle_series, BLKLAT_IDLE_SERIES_BYTES(s->rodata->cfg_idle_cells));
-	if (!b->live.idle_gap_ns)
+	if (!b->kernel.idle_gap_ns)
 		return;
 	bpf_map__set_max_entries(s->maps.idle_series, watches * BLKLAT_OPS);
-	if (live_any_stage(&b->live.capture, BLKLAT_STAGE_TOTAL))
+	if (capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_TOTAL))
 		bpf_map__set_max_entries(s->maps.bios_seen, watches);
 }
 
@@ -93,7 +93,7 @@ static void size_bios(struct bpf_capture *b, u32 max_bios)
 {
 	u32 buckets = bio_buckets(max_bios);
 
-	if (!live_any_stage(&b->live.capture, BLKLAT_STAGE_TOTAL))
+	if (!capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_TOTAL))
 		return;
 	if (!b->traits.compares_and_exchanges) {
 		bpf_map__set_max_entries(b->skel->maps.bio_hash, max_bios);
@@ -105,12 +105,12 @@ static void size_bios(struct bpf_capture *b, u32 max_bios)
 
 static void size_maps(struct bpf_capture *b, u32 max_bios)
 {
-	u32 rows = bpf_rows(b) * b->live.capture.n_watches;
+	u32 rows = bpf_rows(b) * b->kernel.capture.n_watches;
 	struct blklat *s = b->skel;
 
-	b->live.region.series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(b->live.capture.scale));
+	b->kernel.region.series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(b->kernel.capture.scale));
 	bpf_map__set_max_entries(s->maps.slots, at_least_1(b->targets.n_slots / BLKLAT_SLOTS));
-	bpf_map__set_value_size(s->maps.series, b->live.region.series_bytes);
+	bpf_map__set_value_size(s->maps.series, b->kernel.region.series_bytes);
 	bpf_map__set_max_entries(s->maps.series, rows * BLKLAT_OPS);
 	bpf_map__set_max_entries(s->maps.accounts, rows);
 	size_bios(b, max_bios);
@@ -183,21 +183,21 @@ static int map_region(struct bpf_capture *b)
 		err = map_array(s->maps.accounts, &b->accounts);
 	if (!err)
 		err = map_array(s->maps.slots, &b->slots);
-	if (!err && b->live.idle_gap_ns)
+	if (!err && b->kernel.idle_gap_ns)
 		err = map_array(s->maps.idle_series, &b->idle);
 	if (!err && b->skel->rodata->cfg_bios && b->traits.compares_and_exchanges)
 		err = map_array(s->maps.bio_cells, &b->bios);
 	if (err)
 		return err;
-	b->live.region.rows = bpf_rows(b);
-	b->live.region.watches = b->live.capture.n_watches;
-	b->live.region.scale = b->live.capture.scale;
-	b->live.region.series = b->series.at;
-	b->live.region.accounts = b->accounts.at;
-	b->live.region.slots = b->slots.at;
-	b->live.region.ranges = b->targets.slots;
-	b->live.region.idle = b->idle.at;
-	b->live.region.epoch = &s->bss->epoch;
+	b->kernel.region.rows = bpf_rows(b);
+	b->kernel.region.watches = b->kernel.capture.n_watches;
+	b->kernel.region.scale = b->kernel.capture.scale;
+	b->kernel.region.series = b->series.at;
+	b->kernel.region.accounts = b->accounts.at;
+	b->kernel.region.slots = b->slots.at;
+	b->kernel.region.ranges = b->targets.slots;
+	b->kernel.region.idle = b->idle.at;
+	b->kernel.region.epoch = &s->bss->epoch;
 	return 0;
 }
 
@@ -256,7 +256,7 @@ static int load(struct bpf_capture *b, u32 max_bios, struct problem *p)
 	if (err)
 		return problem_set(p, err, "could not map the counters: %s", strerror(-err));
 	if (b->traits.unguarded)
-		region_use_all_octaves(&b->live.region);
+		region_use_all_octaves(&b->kernel.region);
 	err = bpf_write_targets(b);
 	return err ? problem_set(p, err, "could not fill the table of devices: %s", strerror(-err)) : 0;
 }
@@ -264,7 +264,7 @@ static int load(struct bpf_capture *b, u32 max_bios, struct problem *p)
 /* Before 5.12 a bio is remapped to the whole device, and no longer knows its partition, when it is queued. */
 static int check_partitions(const struct bpf_capture *b, struct problem *p)
 {
-	const struct capture *c = &b->live.capture;
+	const struct capture *c = &b->kernel.capture;
 
 	for (u32 i = 0; i < c->n_watches; i++) {
 		const struct watch *w = &c->watches[i];
@@ -282,6 +282,6 @@ int bpf_setup(struct bpf_capture *b, u32 max_bios, struct problem *p)
 	int err = check_partitions(b, p);
 
 	if (!err)
-		err = find_watched(&b->live.capture, &b->targets, p);
+		err = find_watched(&b->kernel.capture, &b->targets, p);
 	return err ? err : load(b, max_bios, p);
 }

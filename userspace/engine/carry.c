@@ -16,11 +16,11 @@ static u64 load(const u64 *cell)
 	return __atomic_load_n(cell, __ATOMIC_RELAXED);
 }
 
-static struct slots slots_in(const struct live_capture *l, u32 watch)
+static struct slots slots_in(const struct kernel_capture *k, u32 watch)
 {
-	struct slots s = slots_of(l->capture.watches[watch].device, l->capture.cpus);
+	struct slots s = slots_of(k->capture.watches[watch].device, k->capture.cpus);
 
-	s.queues = s.stride ? l->region.ranges[watch].n / s.stride : 0;
+	s.queues = s.stride ? k->region.ranges[watch].n / s.stride : 0;
 	return s;
 }
 
@@ -47,7 +47,7 @@ struct starts {
 };
 
 /* The second capture is read first: what comes in between is too many, never too few. */
-static struct starts compare_starts(const struct live_capture *from, const struct live_capture *to,
+static struct starts compare_starts(const struct kernel_capture *from, const struct kernel_capture *to,
 				    const struct carried *c)
 {
 	struct slots f = slots_in(from, c->from), t = slots_in(to, c->to);
@@ -88,7 +88,7 @@ static void keep_least(s64 *least, s64 n, bool first)
 }
 
 /* All that can disturb makes it more, so the least of some looks is right. */
-static void look(const struct live_capture *from, const struct live_capture *to, struct carried *c, bool first)
+static void look(const struct kernel_capture *from, const struct kernel_capture *to, struct carried *c, bool first)
 {
 	struct starts s = compare_starts(from, to, c);
 
@@ -119,7 +119,7 @@ static void add_difference(const struct op_counts *from, const struct op_counts 
  * will do. Returns how long it took. *@ret_ended: of what only the second has slots for, before the bins were read, or an
  * IO might be in them and lost as well.
  */
-static u64 read_both(const struct live_capture *from, const struct live_capture *to, const struct carried *c,
+static u64 read_both(const struct kernel_capture *from, const struct kernel_capture *to, const struct carried *c,
 		     struct watch_counts *from_sums, struct watch_counts *to_sums, u64 *ret_ended)
 {
 	u64 begin_ns, took_ns;
@@ -136,7 +136,7 @@ static u64 read_both(const struct live_capture *from, const struct live_capture 
 }
 
 /* Returns how long it took. @from_sums and @to_sums are scratch. */
-static u64 cut(const struct live_capture *from, const struct live_capture *to, struct carried *c,
+static u64 cut(const struct kernel_capture *from, const struct kernel_capture *to, struct carried *c,
 	       struct watch_counts *from_sums, struct watch_counts *to_sums)
 {
 	u64 ended, took_ns = read_both(from, to, c, from_sums, to_sums, &ended);
@@ -154,7 +154,7 @@ static u64 cut(const struct live_capture *from, const struct live_capture *to, s
 	return took_ns;
 }
 
-int carry_over(const struct live_capture *from, const struct live_capture *to, struct carried *list, u32 n,
+int carry_over(const struct kernel_capture *from, const struct kernel_capture *to, struct carried *list, u32 n,
 	       u64 *ret_gap_ns)
 {
 	const struct timespec pause = { .tv_nsec = TRY_EVERY_NS };
@@ -179,7 +179,7 @@ int carry_over(const struct live_capture *from, const struct live_capture *to, s
 	return 0;
 }
 
-u64 carry_waiting(const struct live_capture *from, u32 i, const struct live_capture *to, u32 j)
+u64 carry_waiting(const struct kernel_capture *from, u32 i, const struct kernel_capture *to, u32 j)
 {
 	const struct carried c = { .from = i, .to = j };
 	struct starts s = compare_starts(from, to, &c);

@@ -15,7 +15,7 @@
 #ifndef CAPTURE_CARRY_H
 #define CAPTURE_CARRY_H
 
-#include "engine/live_capture.h"
+#include "engine/kernel_capture.h"
 
 struct carried {
 	u32 from, to;				/* number of the watch in the two captures */
@@ -29,14 +29,14 @@ struct carried {
  * Fills each carry. Takes some milliseconds. *@ret_gap_ns is how long the cut of a watch took, the longest of them.
  * Returns 0, or -ENOMEM with nothing done.
  */
-int carry_over(const struct live_capture *from, const struct live_capture *to, struct carried *list, u32 n,
+int carry_over(const struct kernel_capture *from, const struct kernel_capture *to, struct carried *list, u32 n,
 	       u64 *ret_gap_ns);
 
 /*
  * IOs of a watch that are in flight and for whose tags only the second capture has slots. The first one has counted them
  * as lost, which they are not if it takes over in time.
  */
-u64 carry_waiting(const struct live_capture *from, u32 i, const struct live_capture *to, u32 j);
+u64 carry_waiting(const struct kernel_capture *from, u32 i, const struct kernel_capture *to, u32 j);
 
 /* @w += @carry */
 void carry_add(struct watch_counts *w, const struct watch_counts *carry);

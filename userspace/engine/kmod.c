@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "engine/geometry.h"
-#include "engine/live_capture.h"
+#include "engine/kernel_capture.h"
 #include "util/cleanup.h"
 
 #define DEVICE "/dev/blklat"
 
 struct kmod_capture {
-	struct live_capture live;
+	struct kernel_capture kernel;
 	int fd;				/* the session; -1: not open */
 	struct blklat_header *header;	/* begin of the mapping; NULL: not mapped */
 	u64 bytes;			/* of the mapping */
@@ -152,14 +152,14 @@ static int setup_problem(const struct capture *c, int err, struct problem *p)
 
 static int setup_session(struct kmod_capture *k, struct blklat_watch *watch, u32 max_bios, struct problem *p)
 {
-	const struct capture *c = &k->live.capture;
+	const struct capture *c = &k->kernel.capture;
 	struct blklat_setup setup = {
 		.version = BLKLAT_ABI_VERSION,
 		.watches = c->n_watches,
 		.watch = (uintptr_t)watch,
 		.scale = c->scale,
 		.max_bios = max_bios,
-		.idle_gap_ns = k->live.idle_gap_ns,
+		.idle_gap_ns = k->kernel.idle_gap_ns,
 	};
 
 	if (ioctl(k->fd, BLKLAT_IOC_SETUP, &setup))
@@ -172,13 +172,13 @@ static int setup_session(struct kmod_capture *k, struct blklat_watch *watch, u32
 
 static int watch_devices(struct kmod_capture *k, u32 max_bios, struct problem *p)
 {
-	u32 n = k->live.capture.n_watches, opened;
+	u32 n = k->kernel.capture.n_watches, opened;
 	struct blklat_watch *watch CLEANUP(cleanup_free) = calloc(n, sizeof(*watch));
 	int err;
 
 	if (!watch)
 		return problem_set(p, -ENOMEM, "out of memory");
-	opened = describe_watches(&k->live.capture, watch, p);
+	opened = describe_watches(&k->kernel.capture, watch, p);
 	err = opened < n ? watch[opened].fd : setup_session(k, watch, max_bios, p);
 	close_devices(watch, opened);
 	return err;
@@ -195,8 +195,8 @@ static int map_region(struct kmod_capture *k, struct problem *p)
 	if (h->magic != BLKLAT_MAGIC || h->version != BLKLAT_ABI_VERSION || h->bytes != k->bytes)
 		return problem_set(p, -EPROTO, "the kernel module's counters are not laid out as this blklat knows "
 				   "them: build and load the module of the same release");
-	k->live.capture.cpus = h->cpus;
-	k->live.region = (struct region){
+	k->kernel.capture.cpus = h->cpus;
+	k->kernel.region = (struct region){
 		.rows = h->cpus,
 		.watches = h->watches,
 		.scale = h->scale,
@@ -223,7 +223,7 @@ static void kmod_close(struct capture *c)
 		munmap(k->header, k->bytes);
 	if (k->fd >= 0)
 		close(k->fd);
-	live_uninit(&k->live);
+	kernel_capture_uninit(&k->kernel);
 	free(k->ranges);
 	free(k->counts);
 	free(k);
@@ -232,7 +232,7 @@ static void kmod_close(struct capture *c)
 static int start(struct kmod_capture *k, const struct capture_config *cfg, struct problem *p)
 {
 	u32 cpus = sysconf(_SC_NPROCESSORS_CONF);
-	int err = live_init(&k->live, &capture_kmod, cfg, cpus, cpus, p);
+	int err = kernel_capture_init(&k->kernel, &capture_kmod, cfg, cpus, cpus, p);
 
 	if (err)
 		return err;
@@ -248,8 +248,8 @@ static int start(struct kmod_capture *k, const struct capture_config *cfg, struc
 		err = map_region(k, p);
 	if (err)
 		return err;
-	live_note_kernel(&k->live);
-	return ioctl(k->fd, BLKLAT_IOC_START) ? setup_problem(&k->live.capture, -errno, p) : 0;
+	kernel_capture_note_statistics(&k->kernel);
+	return ioctl(k->fd, BLKLAT_IOC_START) ? setup_problem(&k->kernel.capture, -errno, p) : 0;
 }
 
 static int kmod_open(const struct capture_config *cfg, struct capture **ret, struct problem *p)
@@ -263,25 +263,25 @@ static int kmod_open(const struct capture_config *cfg, struct capture **ret, str
 	k->fd = -1;
 	err = start(k, cfg, p);
 	if (err) {
-		kmod_close(&k->live.capture);
+		kmod_close(&k->kernel.capture);
 		return err;
 	}
-	*ret = &k->live.capture;
+	*ret = &k->kernel.capture;
 	return 0;
 }
 
-static int count_bios(struct live_capture *l)
+static int count_bios(struct kernel_capture *kernel)
 {
-	struct kmod_capture *k = (struct kmod_capture *)l;
-	struct blklat_bios bios = { .counts = (uintptr_t)k->counts, .watches = l->capture.n_watches };
+	struct kmod_capture *k = (struct kmod_capture *)kernel;
+	struct blklat_bios bios = { .counts = (uintptr_t)k->counts, .watches = kernel->capture.n_watches };
 
-	if (!live_any_stage(&l->capture, BLKLAT_STAGE_TOTAL))
+	if (!capture_has_stage(&kernel->capture, BLKLAT_STAGE_TOTAL))
 		return 0;
 	if (ioctl(k->fd, BLKLAT_IOC_BIOS, &bios))
 		return -errno;
 	for (u32 i = 0; i < bios.watches; i++) {
-		l->bios[i].in_flight = k->counts[i].in_flight;
-		l->bios[i].earliest_ns = k->counts[i].earliest_ns;
+		kernel->bios[i].in_flight = k->counts[i].in_flight;
+		kernel->bios[i].earliest_ns = k->counts[i].earliest_ns;
 	}
 	return 0;
 }
@@ -290,12 +290,12 @@ static int count_bios(struct live_capture *l)
 static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
 {
 	struct kmod_capture *k = (struct kmod_capture *)c;
-	int err = live_read(&k->live, s, count_bios, p);
+	int err = kernel_capture_read(&k->kernel, s, count_bios, p);
 
 	if (err)
 		return err;
 	s->skipped = 0;
-	live_end(&k->live, s);
+	kernel_capture_end(&k->kernel, s);
 	return 0;
 }
 
@@ -304,8 +304,8 @@ static void kmod_look(struct capture *c)
 {
 	struct kmod_capture *k = (struct kmod_capture *)c;
 
-	if (live_find_gone(&k->live))
-		live_freeze(&k->live, count_bios);
+	if (kernel_capture_find_gone(&k->kernel))
+		kernel_capture_freeze(&k->kernel, count_bios);
 }
 
 const struct capture_ops capture_kmod = {

@@ -36,9 +36,9 @@ struct renewing {
 	u32 turn;			/* the next watch to be looked at without a reason */
 };
 
-static struct live_capture *live(const struct generation *g)
+static struct kernel_capture *kernel_of(const struct generation *g)
 {
-	return (struct live_capture *)g->capture;
+	return (struct kernel_capture *)g->capture;
 }
 
 static void free_generation(struct generation *g)
@@ -69,7 +69,7 @@ static int find_outgrown(struct renewing *r)
 		u32 ours = g->ours[i];
 		u64 told = r->tag_range[ours] - (r->carry.n ? r->carry.w[ours].accounts[BLKLAT_TAG_RANGE] : 0);
 
-		if ((region_account(&live(g)->region, i, BLKLAT_TAG_RANGE) != told || i == r->turn) &&
+		if ((region_account(&kernel_of(g)->region, i, BLKLAT_TAG_RANGE) != told || i == r->turn) &&
 		    !capture_fits(g->capture, i))
 			return i;
 	}
@@ -87,7 +87,7 @@ static u32 choose_watches(const struct renewing *r, struct generation *g, struct
 		const struct watch *w = &r->capture.watches[r->now->ours[i]];
 		struct device *d = &g->devices.d[w->device - r->cfg.devices->d];
 
-		if (live(r->now)->last.w[i].gone || live(r->now)->gone[i].gone)
+		if (kernel_of(r->now)->last.w[i].gone || kernel_of(r->now)->gone[i].gone)
 			continue;
 		device_read_queue(&g->devices, d);
 		g->ours[n] = r->now->ours[i];
@@ -101,7 +101,7 @@ static void keep_kernel_base(const struct generation *from, struct generation *t
 {
 	for (u32 i = 0, j = 0; j < to->capture->n_watches; i++)
 		if (from->ours[i] == to->ours[j])
-			live(to)->kernel[j++].base = live(from)->kernel[i].base;
+			kernel_of(to)->ios[j++].base = kernel_of(from)->ios[i].base;
 }
 
 /* Until there is a second capture, the first one's reads are what its user gets: most never need more memory. */
@@ -241,7 +241,7 @@ static int take_over(struct renewing *r, struct problem *p)
 
 	if (!err)
 		finish_gone(r, list);
-	err = err ?: carry_over(live(old), live(next), list, n, &r->renewal.gap_ns);
+	err = err ?: carry_over(kernel_of(old), kernel_of(next), list, n, &r->renewal.gap_ns);
 	if (err)
 		return problem_set(p, err, "out of memory");
 	err = next->capture->ops->read(next->capture, &next->read, p);
@@ -271,7 +271,7 @@ static void spare_waiting(const struct renewing *r, struct snapshot *s)
 
 		if (now->ours[i] != next->ours[j])
 			continue;
-		*told -= carry_waiting(live(now), i, live(next), j++);
+		*told -= carry_waiting(kernel_of(now), i, kernel_of(next), j++);
 		if ((s64)(*told - before) < 0)
 			*told = before;
 	}

@@ -7,11 +7,11 @@
 #include <cmocka.h>
 
 #include "core/account.h"
-#include "engine/live_capture.h"
+#include "engine/kernel_capture.h"
 #include "fake_region.h"
 
-struct live {
-	struct live_capture l;		/* first, as engines have it */
+struct world {
+	struct kernel_capture k;	/* first, as engines have it */
 	struct fake *f;
 	struct device device;
 	u32 reads;
@@ -22,9 +22,9 @@ struct live {
 
 static const struct latency some = { 1048576, 0 };
 
-static int count_bios(struct live_capture *l)
+static int count_bios(struct kernel_capture *k)
 {
-	struct live *t = (struct live *)l;
+	struct world *t = (struct world *)k;
 
 	/* Once before a reading and once after it. */
 	if (++t->reads == 2 * t->mend_at - 1)
@@ -34,49 +34,49 @@ static int count_bios(struct live_capture *l)
 		t->bios++;
 	}
 	for (u32 i = 0; i < FAKE_WATCHES; i++) {
-		l->bios[i].earliest_ns = UINT64_MAX;
-		l->bios[i].in_flight = i == 2 ? t->bios : 0;
+		k->bios[i].earliest_ns = UINT64_MAX;
+		k->bios[i].in_flight = i == 2 ? t->bios : 0;
 	}
 	return 0;
 }
 
-static void setup(struct live *t)
+static void setup(struct world *t)
 {
-	*t = (struct live){ .f = fake_new(3), .device = { .kind = "loop" } };
-	t->l.capture.n_watches = FAKE_WATCHES;
-	t->l.capture.watches = calloc(FAKE_WATCHES, sizeof(struct watch));
+	*t = (struct world){ .f = fake_new(3), .device = { .kind = "loop" } };
+	t->k.capture.n_watches = FAKE_WATCHES;
+	t->k.capture.watches = calloc(FAKE_WATCHES, sizeof(struct watch));
 	for (u32 i = 0; i < FAKE_WATCHES; i++)
-		t->l.capture.watches[i] = (struct watch){ .device = &t->device, .stage = BLKLAT_STAGE_DEVICE };
-	t->l.capture.watches[2].stage = BLKLAT_STAGE_TOTAL;
-	t->l.region = t->f->r;
-	t->l.bios = calloc(FAKE_WATCHES, sizeof(*t->l.bios));
-	t->l.kernel = calloc(FAKE_WATCHES, sizeof(*t->l.kernel));
-	t->l.gone = calloc(FAKE_WATCHES, sizeof(*t->l.gone));
-	t->l.gaps = calloc(FAKE_WATCHES, sizeof(*t->l.gaps));
-	assert_int_equal(snapshot_init(&t->l.last, FAKE_WATCHES, 3), 0);
+		t->k.capture.watches[i] = (struct watch){ .device = &t->device, .stage = BLKLAT_STAGE_DEVICE };
+	t->k.capture.watches[2].stage = BLKLAT_STAGE_TOTAL;
+	t->k.region = t->f->r;
+	t->k.bios = calloc(FAKE_WATCHES, sizeof(*t->k.bios));
+	t->k.ios = calloc(FAKE_WATCHES, sizeof(*t->k.ios));
+	t->k.gone = calloc(FAKE_WATCHES, sizeof(*t->k.gone));
+	t->k.gaps = calloc(FAKE_WATCHES, sizeof(*t->k.gaps));
+	assert_int_equal(snapshot_init(&t->k.last, FAKE_WATCHES, 3), 0);
 	for (u32 i = 0; i < FAKE_WATCHES; i++)
-		t->l.last.w[i].gone = true;	/* there is no such device in sysfs */
+		t->k.last.w[i].gone = true;	/* there is no such device in sysfs */
 }
 
-static void teardown(struct live *t)
+static void teardown(struct world *t)
 {
-	live_uninit(&t->l);
+	kernel_capture_uninit(&t->k);
 	fake_free(t->f);
 }
 
 /* Returns how many readings a read took. */
-static u32 readings(struct live *t)
+static u32 readings(struct world *t)
 {
 	struct problem p;
 
 	t->reads = 0;
-	assert_int_equal(live_read(&t->l, &t->f->now, count_bios, &p), 0);
-	live_end(&t->l, &t->f->now);
+	assert_int_equal(kernel_capture_read(&t->k, &t->f->now, count_bios, &p), 0);
+	kernel_capture_end(&t->k, &t->f->now);
 	return t->reads / 2;
 }
 
 /* A start, and an end that freed its slot: all but the bin. */
-static void end_without_bin(struct live *t, u32 slot)
+static void end_without_bin(struct world *t, u32 slot)
 {
 	t->f->slots[1].started[slot]++;
 	t->f->slots[1].ended[slot]++;
@@ -85,7 +85,7 @@ static void end_without_bin(struct live *t, u32 slot)
 
 static void test_adds_up(void **state)
 {
-	struct live t;
+	struct world t;
 
 	(void)state;
 	setup(&t);
@@ -98,7 +98,7 @@ static void test_adds_up(void **state)
 
 static void test_a_bin_that_comes_a_moment_later(void **state)
 {
-	struct live t;
+	struct world t;
 
 	(void)state;
 	setup(&t);
@@ -114,7 +114,7 @@ static void test_a_bin_that_comes_a_moment_later(void **state)
 /* What is lost stays lost: it is waited for once. One more is waited for again. */
 static void test_a_loss_is_waited_for_once(void **state)
 {
-	struct live t;
+	struct world t;
 
 	(void)state;
 	setup(&t);
@@ -130,7 +130,7 @@ static void test_a_loss_is_waited_for_once(void **state)
 /* Nor is it forgotten while what moves hides it, nor when IOs go on. */
 static void test_a_loss_is_remembered_while_something_moves(void **state)
 {
-	struct live t;
+	struct world t;
 
 	(void)state;
 	setup(&t);
@@ -147,7 +147,7 @@ static void test_a_loss_is_remembered_while_something_moves(void **state)
 }
 
 /* Returns the losses of a watch after a read, and what may have moved. */
-static u64 lost(struct live *t, u32 watch, u64 *ret_moved)
+static u64 lost(struct world *t, u32 watch, u64 *ret_moved)
 {
 	struct accounting a;
 	u64 skipped = 0;
@@ -162,7 +162,7 @@ static u64 lost(struct live *t, u32 watch, u64 *ret_moved)
 /* One whose bin comes after an interval, its CPU having been away for so long, was never lost. */
 static void test_a_bin_that_comes_an_interval_later(void **state)
 {
-	struct live t;
+	struct world t;
 	u64 moved;
 
 	(void)state;
@@ -181,7 +181,7 @@ static void test_a_bin_that_comes_an_interval_later(void **state)
 /* One whose bin never comes is lost from the second read on, at a stage with slots or with bios. */
 static void test_a_bin_that_never_comes(void **state)
 {
-	struct live t;
+	struct world t;
 	u64 moved;
 
 	(void)state;

@@ -3,8 +3,8 @@
  * What the engines share that watch this machine's kernel: their counters are a region (abi.h), bios
  * in flight are counted apart, and the kernel's own statistics are read beside.
  */
-#ifndef CAPTURE_LIVE_H
-#define CAPTURE_LIVE_H
+#ifndef KERNEL_CAPTURE_H
+#define KERNEL_CAPTURE_H
 
 #include "core/capture.h"
 #include "engine/region.h"
@@ -13,11 +13,11 @@
 struct bio_counts {
 	u64 in_flight;
 	u64 earliest_ns;	/* start of the oldest; UINT64_MAX when there is none */
-	u64 started;		/* starts before the count; live_read()'s */
+	u64 started;		/* starts before the count; kernel_capture_read()'s */
 };
 
 /* The kernel's own count of IOs: when the capture began, and as it was read last. */
-struct kernel_counts {
+struct kernel_ios {
 	u64 base;
 	u64 last;
 };
@@ -30,12 +30,12 @@ struct gone_watch {
 };
 
 /* Engines embed it at the start of their own state, and set up its region. */
-struct live_capture {
+struct kernel_capture {
 	struct capture capture;
 	struct region region;
 	struct bio_counts *bios;	/* of each watch; the engine's to fill */
 	u64 idle_gap_ns;		/* 0: pauses are not looked for */
-	struct kernel_counts *kernel;	/* of each watch */
+	struct kernel_ios *ios;		/* of each watch */
 	struct gone_watch *gone;	/* of each watch */
 	struct device_files *files;	/* of each watch; open at the first of those of a device, which stand together */
 	s64 *gaps;			/* of each watch: region_gap() when it was still last */
@@ -44,37 +44,38 @@ struct live_capture {
 
 /*
  * Begins an engine's state, zeroed before, for @cfg's watches on @cpus with @rows of counters: chooses the
- * scale, copies the watches. Returns 0, or a negative errno and a sentence; live_uninit() frees what there is either way.
+ * scale, copies the watches. Returns 0, or a negative errno and a sentence; kernel_capture_uninit() frees what
+ * there is either way.
  */
-int live_init(struct live_capture *l, const struct capture_ops *ops, const struct capture_config *cfg,
-	      u32 cpus, u32 rows, struct problem *p);
-void live_uninit(struct live_capture *l);
+int kernel_capture_init(struct kernel_capture *k, const struct capture_ops *ops, const struct capture_config *cfg,
+			u32 cpus, u32 rows, struct problem *p);
+void kernel_capture_uninit(struct kernel_capture *k);
 
 /* True when one of the watches is at @stage. */
-bool live_any_stage(const struct capture *c, enum blklat_stage stage);
+bool capture_has_stage(const struct capture *c, enum blklat_stage stage);
 
 /* Notes what the kernel's statistics say: to be called once ends are seen, before starts are. */
-void live_note_kernel(struct live_capture *l);
+void kernel_capture_note_statistics(struct kernel_capture *k);
 
 /*
- * Reads everything into @s but what is skipped. @count_bios fills l->bios with the bios in flight; it
+ * Reads everything into @s but what is skipped. @count_bios fills k->bios with the bios in flight; it
  * returns 0 or a negative errno, which is returned with a sentence. Where a device at rest does not
  * add up, since a CPU was held up in the middle of an end, it is read again up to 21 ms later. What does not
  * come in that time is not waited for again; a virtual CPU can be away for longer, so the first such read is
  * told apart (see watch_counts.unsettled).
  */
-int live_read(struct live_capture *l, struct snapshot *s, int (*count_bios)(struct live_capture *l),
-	      struct problem *p);
+int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*count_bios)(struct kernel_capture *k),
+			struct problem *p);
 
 /*
  * For an engine's look: notes which devices went away since the last one or read, and waits up to 20 ms for what
  * they have in flight, since until that ends nothing comes in their place. Returns whether there are any; the engine then
- * counts them no more, as far as that is in its hands, and calls live_freeze(), after which their figures stay.
+ * counts them no more, as far as that is in its hands, and calls kernel_capture_freeze(), after which their figures stay.
  */
-bool live_find_gone(struct live_capture *l);
-void live_freeze(struct live_capture *l, int (*count_bios)(struct live_capture *l));
+bool kernel_capture_find_gone(struct kernel_capture *k);
+void kernel_capture_freeze(struct kernel_capture *k, int (*count_bios)(struct kernel_capture *k));
 
 /* Remembers what the next read has to know of this one, among it which devices had gone. */
-void live_end(struct live_capture *l, const struct snapshot *s);
+void kernel_capture_end(struct kernel_capture *k, const struct snapshot *s);
 
 #endif

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "engine/kernel_capture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "blklat/bins.h"
+#include "util/clock.h"
+
+bool capture_has_stage(const struct capture *c, enum blklat_stage stage)
+{
+	for (u32 i = 0; i < c->n_watches; i++)
+		if (c->watches[i].stage == stage)
+			return true;
+	return false;
+}
+
+static int allocate(struct kernel_capture *k, const struct capture_config *cfg)
+{
+	u32 n = cfg->n_watches;
+
+	k->capture.watches = malloc(n * sizeof(*cfg->watches));
+	k->bios = calloc(n, sizeof(*k->bios));
+	k->ios = calloc(n, sizeof(*k->ios));
+	k->gone = calloc(n, sizeof(*k->gone));
+	k->files = calloc(n, sizeof(*k->files));
+	k->gaps = calloc(n, sizeof(*k->gaps));
+	for (u32 i = 0; k->files && i < n; i++)
+		k->files[i] = DEVICE_FILES_NONE;
+	if (!k->capture.watches || !k->bios || !k->ios || !k->gone || !k->files || !k->gaps)
+		return -ENOMEM;
+	memcpy(k->capture.watches, cfg->watches, n * sizeof(*cfg->watches));
+	k->capture.n_watches = n;
+	if (snapshot_init(&k->last, n, k->capture.scale))
+		return -ENOMEM;
+	snapshot_track(&k->last);
+	return 0;
+}
+
+int kernel_capture_init(struct kernel_capture *k, const struct capture_ops *ops, const struct capture_config *cfg,
+			u32 cpus, u32 rows, struct problem *p)
+{
+	int scale = capture_choose_scale(cfg, cpus, rows, p);
+
+	if (scale < 0)
+		return scale;
+	k->idle_gap_ns = cfg->idle_gap_ns;
+	k->capture = (struct capture){
+		.ops = ops,
+		.scale = scale,
+		.cpus = cpus,
+		.memory_bytes = capture_memory_bytes(cfg, cpus, rows, scale),
+		.live = true,
+		.engine = ops->name,
+		.devices = cfg->devices,
+	};
+	return allocate(k, cfg) ? problem_set(p, -ENOMEM, "out of memory") : 0;
+}
+
+void kernel_capture_uninit(struct kernel_capture *k)
+{
+	for (u32 i = 0; k->gone && i < k->capture.n_watches; i++)
+		snapshot_uninit(&k->gone[i].frozen);
+	free(k->gone);
+	for (u32 i = 0; k->files && i < k->capture.n_watches; i++)
+		device_files_close(&k->files[i]);
+	snapshot_uninit(&k->last);
+	free(k->bios);
+	free(k->ios);
+	free(k->files);
+	free(k->gaps);
+	free(k->capture.watches);
+}
+
+void kernel_capture_note_statistics(struct kernel_capture *k)
+{
+	struct kernel_stat stat = { 0 };
+
+	for (u32 i = 0; i < k->capture.n_watches; i++) {
+		const struct device *d = k->capture.watches[i].device;
+
+		if (!i || k->capture.watches[i - 1].device != d) {
+			stat = (struct kernel_stat){ 0 };
+			device_files_open(k->capture.devices, d, &k->files[i]);
+			device_files_stat(&k->files[i], k->capture.devices, d, &stat);
+		}
+		k->ios[i].base = k->ios[i].last = stat.ios;
+	}
+}
+
+static u64 age_ns(u64 start_ns, u64 now_ns)
+{
+	return start_ns < now_ns ? now_ns - start_ns : 0;
+}
+
+static void take_bios(const struct kernel_capture *k, struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i++) {
+		if (k->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
+			continue;
+		s->w[i].started = k->bios[i].started;
+		s->w[i].in_flight = k->bios[i].in_flight;
+		s->w[i].oldest_ns = age_ns(k->bios[i].earliest_ns, s->mono_ns);
+	}
+}
+
+static void take_bios_after(const struct kernel_capture *k, struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i++) {
+		if (k->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
+			continue;
+		s->w[i].started_after = region_account(&k->region, i, BLKLAT_STARTED);
+		s->w[i].in_flight_after = k->bios[i].in_flight;
+	}
+}
+
+/*
+ * The bios before and after the region, so that the two say what moved meanwhile: first the starts and
+ * then the bios in flight, last the other way round. What had started then and is not in flight now
+ * has surely completed; what is in flight now surely had not.
+ */
+static int read_once(struct kernel_capture *k, struct snapshot *s, int (*count_bios)(struct kernel_capture *k))
+{
+	int err;
+
+	for (u32 i = 0; i < s->n; i++)
+		k->bios[i].started = region_account(&k->region, i, BLKLAT_STARTED);
+	err = count_bios(k);
+	take_bios(k, s);
+	for (u32 i = 0; i < s->n; i++)
+		region_read(&k->region, i, &k->last.w[i], s->mono_ns, &s->w[i]);
+	if (!err)
+		err = count_bios(k);
+	take_bios_after(k, s);
+	return err;
+}
+
+/* Each watch adds up or moves, or lacks just what it lacked before. */
+static bool settled(const struct kernel_capture *k, const struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i++) {
+		s64 gap = region_still(&s->w[i]) ? region_gap(&s->w[i]) : 0;
+
+		if (gap && gap != k->gaps[i])
+			return false;
+	}
+	return true;
+}
+
+static void note_gaps(struct kernel_capture *k, struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i++) {
+		struct watch_counts *w = &s->w[i];
+		s64 gap;
+
+		w->unsettled = false;
+		if (!region_still(w))
+			continue;	/* nothing is told of it by what moves */
+		gap = region_gap(w);
+		w->unsettled = gap && gap != k->gaps[i];
+		k->gaps[i] = gap;
+	}
+}
+
+/*
+ * What the kernel's statistics count as one IO is a request where there are requests, and a bio
+ * where there are none. zram counts whatever queue/iostats says (zram_submit_bio()). Of bios that were taken back
+ * some are counted, others not: dm has begun to by then if the device below is what has no room.
+ */
+static bool kernel_comparable(const struct watch *w, const u64 *accounts)
+{
+	bool requests = w->device->hw_queues > 0, counts = w->device->iostats;
+
+	if (!counts && strcmp(w->device->kind, "zram"))
+		return false;
+	if (requests)
+		return w->stage == BLKLAT_STAGE_DEVICE;
+	return w->stage == BLKLAT_STAGE_TOTAL && !accounts[BLKLAT_REQUEUED];
+}
+
+/* What the device's statistics say, which are the same for all its stages. */
+struct kernel_read {
+	struct kernel_stat stat;
+	int err;
+};
+
+/* Returns how reading went; -ENODEV also when the device is known to have gone. */
+static int find_gone(struct kernel_capture *k, u32 i, const struct kernel_read *read)
+{
+	struct kernel_ios *ios = &k->ios[i];
+	struct gone_watch *g = &k->gone[i];
+	int err = g->gone ? -ENODEV : read->err;
+
+	/* A count that fell began anew: zram stays when it is reset, but nothing else of it does (zram_reset_device()). */
+	if (!err && read->stat.ios < ios->last)
+		err = -ENODEV;
+	if (err == -ENODEV && !g->gone) {
+		g->gone = true;
+		g->replaced = device_replaced(k->capture.devices, k->capture.watches[i].device);
+	}
+	ios->last = read->stat.ios;
+	return err;
+}
+
+static void take_kernel(struct kernel_capture *k, u32 i, const struct kernel_read *read, struct watch_counts *w)
+{
+	const struct watch *watch = &k->capture.watches[i];
+	u64 ios;
+	int err;
+
+	w->kernel_known = false;
+	w->gone = k->last.w[i].gone;
+	w->replaced = k->gone[i].replaced;
+	if (w->gone)
+		return;
+	err = find_gone(k, i, read);
+	w->gone = err == -ENODEV;
+	w->replaced = k->gone[i].replaced;
+	ios = read->stat.ios - k->ios[i].base - w->accounts[BLKLAT_EMPTY_FLUSH];
+	w->kernel_known = !err && kernel_comparable(watch, w->accounts) && (s64)ios >= 0;
+	w->kernel_ios = w->kernel_known ? ios : 0;
+	w->kernel_in_flight = w->kernel_known ? read->stat.in_flight : 0;
+}
+
+/* Reads them at the first of a device's watches, which stand together; keeps @read at the others. */
+static void read_stat(struct kernel_capture *k, u32 i, struct kernel_read *read)
+{
+	const struct device *d = k->capture.watches[i].device;
+
+	if (i && k->capture.watches[i - 1].device == d)
+		return;
+	read->stat = (struct kernel_stat){ 0 };
+	read->err = k->gone[i].gone || k->last.w[i].gone ? -ENODEV :
+		    device_files_stat(&k->files[i], k->capture.devices, d, &read->stat);
+}
+
+static void read_kernel(struct kernel_capture *k, struct snapshot *s)
+{
+	struct kernel_read read = { 0 };
+
+	for (u32 i = 0; i < s->n; i++) {
+		read_stat(k, i, &read);
+		take_kernel(k, i, &read, &s->w[i]);
+	}
+}
+
+int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*count_bios)(struct kernel_capture *k),
+			struct problem *p)
+{
+	int err;
+
+	region_next_epoch(&k->region);
+	s->mono_ns = clock_ns(CLOCK_MONOTONIC);
+	s->wall_ns = clock_ns(CLOCK_REALTIME);
+	s->idle_gap_ns = k->idle_gap_ns;
+	err = read_once(k, s, count_bios);
+	for (long ms = 1; !err && !settled(k, s) && ms <= 16; ms *= 4) {
+		nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
+		err = read_once(k, s, count_bios);
+	}
+	if (err)
+		return problem_set(p, err, "could not read the bios in flight: %s", strerror(-err));
+	note_gaps(k, s);
+	for (u32 i = 0; i < s->n; i++)
+		if (k->gone[i].frozen.n)
+			watch_counts_copy(&s->w[i], k->gone[i].frozen.w);
+	read_kernel(k, s);
+	return 0;
+}
+
+/* --- devices that go away ------------------------------------------------------------------ */
+
+static bool any_in_flight(const struct kernel_capture *k)
+{
+	for (u32 i = 0; i < k->capture.n_watches; i++)
+		if (k->gone[i].gone && !k->gone[i].frozen.n && region_in_flight(&k->region, i))
+			return true;
+	return false;
+}
+
+bool kernel_capture_find_gone(struct kernel_capture *k)
+{
+	const struct timespec ms = { .tv_nsec = 1000000 };
+	struct kernel_read read = { 0 };
+	bool any = false;
+
+	for (u32 i = 0; i < k->capture.n_watches; i++) {
+		read_stat(k, i, &read);
+		if (!k->gone[i].gone && !k->last.w[i].gone)
+			any |= find_gone(k, i, &read) == -ENODEV;
+	}
+	for (u32 n = 0; any && n < 20 && any_in_flight(k); n++)
+		nanosleep(&ms, NULL);
+	return any;
+}
+
+void kernel_capture_freeze(struct kernel_capture *k, int (*count_bios)(struct kernel_capture *k))
+{
+	u64 now = now_ns();
+
+	count_bios(k);
+	for (u32 i = 0; i < k->capture.n_watches; i++) {
+		struct gone_watch *g = &k->gone[i];
+		struct watch_counts *w;
+
+		/* Without memory it is read at the interval's end, as any other. */
+		if (!g->gone || g->frozen.n || k->last.w[i].gone || snapshot_init(&g->frozen, 1, k->capture.scale))
+			continue;
+		w = g->frozen.w;
+		region_read(&k->region, i, &k->last.w[i], now, w);
+		if (k->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
+			continue;
+		w->started = w->started_after = region_account(&k->region, i, BLKLAT_STARTED);
+		w->in_flight = w->in_flight_after = k->bios[i].in_flight;
+		w->oldest_ns = age_ns(k->bios[i].earliest_ns, now);
+	}
+}
+
+void kernel_capture_end(struct kernel_capture *k, const struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i++) {
+		struct watch_counts *last = &k->last.w[i];
+
+		last->gone = s->w[i].gone;
+		last->started = s->w[i].started;
+		last->started_after = s->w[i].started_after;
+		last->in_flight_after = s->w[i].in_flight_after;
+		last->accounts[BLKLAT_OVERWRITTEN] = s->w[i].accounts[BLKLAT_OVERWRITTEN];
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			hist_copy(&last->ops[op].hist, &s->w[i].ops[op].hist);
+	}
+}
