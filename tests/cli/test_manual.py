@@ -151,7 +151,7 @@ def test_json_keys():
 
 def lost_reasons():
     """Those of the program's source, which no replay has all of."""
-    source = (ROOT / "userspace/core/account.c").read_text()
+    source = (ROOT / "userspace/core/accounting.c").read_text()
     names = re.search(r"lost_names\[LOST_REASONS\] = \{(.*?)\};", source, re.S)[1]
     return re.findall(r'\[LOST_\w+\] = "(\w+)"', names)
 

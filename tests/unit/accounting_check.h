@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "core/account.h"
+#include "core/accounting.h"
 
 #define CPUS 2
 #define SEED 7777ULL

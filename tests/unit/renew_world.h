@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 
 #include "blklat/bins.h"
-#include "core/account.h"
+#include "core/accounting.h"
 #include "engine/geometry.h"
 #include "engine/kernel_capture.h"
 #include "util/clock.h"

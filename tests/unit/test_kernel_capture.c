@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core/account.h"
+#include "core/accounting.h"
 #include "engine/kernel_capture.h"
 #include "fake_region.h"
 
@@ -153,7 +153,7 @@ static u64 lost(struct world *t, u32 watch, u64 *ret_moved)
 	u64 skipped = 0;
 
 	readings(t);
-	account(&t->f->now, watch, FAKE_CPUS, &skipped, &a);
+	accounting_make(&t->f->now, watch, FAKE_CPUS, &skipped, &a);
 	assert_int_equal(a.lost, a.lost_by[LOST_UNEXPLAINED]);
 	*ret_moved = a.moved;
 	return a.lost;

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "blklat/abi.h"
-#include "core/account.h"
+#include "core/accounting.h"
 #include "weak_memory.h"
 
 /* The reader. */
@@ -150,8 +150,8 @@ static enum claim unaccounted(struct fake *f)
 	u64 skipped = 0;
 	s64 off;
 
-	f->now.w[0].unsettled = region_gap(&f->now.w[0]) != 0;
-	account(&s, 0, 1, &skipped, &a);
+	f->now.w[0].unsettled = accounting_gap(&f->now.w[0]) != 0;
+	accounting_make(&s, 0, 1, &skipped, &a);
 	off = a.started - a.completed - a.in_flight - a.lost;
 	return a.lost || (u64)llabs(off) > a.moved ? FALSE_LOSS : HOLDS;
 }
@@ -169,7 +169,7 @@ static void assert_right_at_rest(struct fake *f)
 	assert_int_equal(read_and_check(f), HOLDS);
 	assert_int_equal(f->now.w[0].started, IOS + 1);
 	assert_int_equal(f->now.w[0].in_flight, 1);
-	assert_int_equal(region_gap(&f->now.w[0]), 0);
+	assert_int_equal(accounting_gap(&f->now.w[0]), 0);
 }
 
 static struct fake *write_in(const struct weak_memory *how, const struct writer *w)

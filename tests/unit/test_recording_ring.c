@@ -5,7 +5,7 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
-#include "core/account.h"
+#include "core/accounting.h"
 #include "recording/ring.h"
 #include "recording/schema.h"
 #include "recording/sqlite.h"

@@ -31,7 +31,7 @@ static struct accounting read_disk(u32 disk)
 	assert_int_equal(w.c->ops->read(w.c, &w.s, &p), 0);
 	for (u32 i = 0; i < w.s.n; i++)
 		assert_grows(&w.before.w[i], &w.s.w[i]);
-	account(&w.s, disk, 1, &skipped, &a);
+	accounting_make(&w.s, disk, 1, &skipped, &a);
 	assert_int_equal(a.started, a.completed + a.in_flight + a.lost);
 	assert_int_equal(w.s.w[disk].ops[0].bytes, a.completed * BYTES);
 	return a;

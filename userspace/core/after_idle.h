@@ -3,8 +3,8 @@
  * Figures of the IOs after a pause (op_frame.after_idle). Their sum is exact; of their extremes no more
  * is known than their bins and those of all the op's IOs. Pure.
  */
-#ifndef MODEL_AFTER_IDLE_H
-#define MODEL_AFTER_IDLE_H
+#ifndef CORE_AFTER_IDLE_H
+#define CORE_AFTER_IDLE_H
 
 #include "core/frame.h"
 

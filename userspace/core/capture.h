@@ -3,8 +3,8 @@
  * A capture engine: where snapshots come from. Every hook is required. Engines do not print: a
  * failure is a negative errno and a sentence for the user.
  */
-#ifndef CAPTURE_H
-#define CAPTURE_H
+#ifndef CORE_CAPTURE_H
+#define CORE_CAPTURE_H
 
 #include "core/origin.h"
 #include "core/snapshot.h"

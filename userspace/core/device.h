@@ -3,8 +3,8 @@
  * The block devices of a machine, as sysfs tells it. Reading takes the root of the tree as a
  * parameter, so a recorded machine serves as well as the live one.
  */
-#ifndef MODEL_DEVICE_H
-#define MODEL_DEVICE_H
+#ifndef CORE_DEVICE_H
+#define CORE_DEVICE_H
 
 #include <string.h>
 

@@ -219,7 +219,7 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		f->oldest_ns = w->oldest_ns;
 		f->gone = w->gone;
 		f->replaced = w->replaced;
-		account(now, i, cpus, &skipped_left, &f->accounting);
+		accounting_make(now, i, cpus, &skipped_left, &f->accounting);
 		settle_pauses(f, before->w[i].in_flight, now->idle_gap_ns);
 		derive(f, ps);
 	}

@@ -3,10 +3,10 @@
  * A frame: what is said of one watch and one interval, as neutral values; sinks only choose words.
  * Made from two snapshots. Pure.
  */
-#ifndef MODEL_FRAME_H
-#define MODEL_FRAME_H
+#ifndef CORE_FRAME_H
+#define CORE_FRAME_H
 
-#include "core/account.h"
+#include "core/accounting.h"
 #include "core/quantile.h"
 
 /* What is counted of an op besides its bins. */
@@ -86,7 +86,7 @@ void frames_track(struct frames *fs);
 
 /*
  * Fills @fs with what happened between @before and @now. Extremes come from @now; percentiles are
- * computed for @ps. @cpus as in account().
+ * computed for @ps. @cpus as in accounting_make().
  */
 void frames_between(struct frames *fs, const struct snapshot *before, const struct snapshot *now,
 		    const struct percentiles *ps, u32 cpus);

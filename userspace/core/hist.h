@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A latency histogram on the grid of bins.h, and what can be done with it. Pure. */
-#ifndef MODEL_HIST_H
-#define MODEL_HIST_H
+#ifndef CORE_HIST_H
+#define CORE_HIST_H
 
 #include "blklat/bins.h"
 #include "util/types.h"

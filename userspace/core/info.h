@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a sink is told of an open capture. */
-#ifndef RUN_INFO_H
-#define RUN_INFO_H
+#ifndef CORE_INFO_H
+#define CORE_INFO_H
 
 #include "core/capture.h"
 #include "core/sink.h"

@@ -3,8 +3,8 @@
  * What every JSON that blklat writes has in common. Values are made as json-c's; NULL stands for null,
  * and is what a figure that cannot be had becomes.
  */
-#ifndef SINK_JSON_PARTS_H
-#define SINK_JSON_PARTS_H
+#ifndef CORE_JSON_PARTS_H
+#define CORE_JSON_PARTS_H
 
 #include "core/frame.h"
 #include "util/json.h"

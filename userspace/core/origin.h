@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Where a run comes from: what a recording tells besides its figures. */
-#ifndef MODEL_ORIGIN_H
-#define MODEL_ORIGIN_H
+#ifndef CORE_ORIGIN_H
+#define CORE_ORIGIN_H
 
 #include "util/types.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Percentiles of a histogram. Pure. */
-#ifndef MODEL_QUANTILE_H
-#define MODEL_QUANTILE_H
+#ifndef CORE_QUANTILE_H
+#define CORE_QUANTILE_H
 
 #include "core/hist.h"
 

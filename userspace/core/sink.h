@@ -3,8 +3,8 @@
  * A sink: where frames go. Every hook is required. Sinks write to the stream they are given and
  * never look at an engine; a failed write is a negative errno. Each kind is opened by a function of its own, with what it takes.
  */
-#ifndef SINK_H
-#define SINK_H
+#ifndef CORE_SINK_H
+#define CORE_SINK_H
 
 #include "core/frame.h"
 #include "core/origin.h"
@@ -17,7 +17,7 @@ struct run_info {
 	u32 n_watches;
 	const struct device_table *devices;	/* that the watches' devices are in */
 	const struct origin *origin;	/* NULL where nothing is known but the above */
-	u32 cpus;			/* slack of the accounting, see account() */
+	u32 cpus;			/* slack of the accounting, see accounting_make() */
 	u32 scale;
 	u64 memory_bytes;
 	double interval_s;		/* as asked */

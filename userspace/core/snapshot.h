@@ -3,8 +3,8 @@
  * What an engine has counted at one moment: cumulative since the capture began, but for the extremes,
  * which are those since the snapshot before.
  */
-#ifndef MODEL_SNAPSHOT_H
-#define MODEL_SNAPSHOT_H
+#ifndef CORE_SNAPSHOT_H
+#define CORE_SNAPSHOT_H
 
 #include "blklat/abi.h"
 #include "core/device.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Drawings in text: a distribution over decades of latency, its axis, bars, paragraphs. */
-#ifndef SINK_TEXT_DRAW_H
-#define SINK_TEXT_DRAW_H
+#ifndef CORE_TEXT_DRAW_H
+#define CORE_TEXT_DRAW_H
 
 #include <stdio.h>
 

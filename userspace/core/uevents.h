@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The kernel's news of block devices (NETLINK_KOBJECT_UEVENT): added, removed, changed. Takes no privilege. */
-#ifndef RUN_UEVENTS_H
-#define RUN_UEVENTS_H
+#ifndef CORE_UEVENTS_H
+#define CORE_UEVENTS_H
 
 #include "util/types.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The BPF engine's table of bios in flight, stage total: cells or, on kernels before 5.12, a hash. */
-#ifndef CAPTURE_BPF_BIOS_H
-#define CAPTURE_BPF_BIOS_H
+#ifndef ENGINE_BPF_BIOS_H
+#define ENGINE_BPF_BIOS_H
 
 #include "../bpf/capture.h"
 #include "engine/kernel_capture.h"

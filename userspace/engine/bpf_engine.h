@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The BPF engine's own state; bpf_setup.c brings it up, bpf.c reads and ends it. */
-#ifndef CAPTURE_BPF_ENGINE_H
-#define CAPTURE_BPF_ENGINE_H
+#ifndef ENGINE_BPF_ENGINE_H
+#define ENGINE_BPF_ENGINE_H
 
 #include "engine/bpf_probe.h"
 #include "engine/bpf_targets.h"

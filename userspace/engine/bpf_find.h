@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The kernel's pointers for devices, see bpf/find.bpf.c. */
-#ifndef CAPTURE_BPF_FIND_H
-#define CAPTURE_BPF_FIND_H
+#ifndef ENGINE_BPF_FIND_H
+#define ENGINE_BPF_FIND_H
 
 #include "../bpf/find.h"
 #include "core/device.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Whether this kernel and this process can run the BPF engine, and how its tracepoints look. */
-#ifndef CAPTURE_BPF_PROBE_H
-#define CAPTURE_BPF_PROBE_H
+#ifndef ENGINE_BPF_PROBE_H
+#define ENGINE_BPF_PROBE_H
 
 #include "util/problem.h"
 #include "util/types.h"

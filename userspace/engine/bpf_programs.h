@@ -3,8 +3,8 @@
  * The programs of the BPF engine: which of them a capture takes, when they are attached, and what the
  * kernel skipped of them. A tracepoint has a first program and, on kernels that skip, standbys for it.
  */
-#ifndef CAPTURE_BPF_PROGRAMS_H
-#define CAPTURE_BPF_PROGRAMS_H
+#ifndef ENGINE_BPF_PROGRAMS_H
+#define ENGINE_BPF_PROGRAMS_H
 
 #include "engine/bpf_engine.h"
 

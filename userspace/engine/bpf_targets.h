@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The hash of watched things that the BPF programs look IOs up in. Pure. */
-#ifndef CAPTURE_BPF_TARGETS_H
-#define CAPTURE_BPF_TARGETS_H
+#ifndef ENGINE_BPF_TARGETS_H
+#define ENGINE_BPF_TARGETS_H
 
 #include "../bpf/capture.h"
 #include "core/capture.h"

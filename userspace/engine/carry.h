@@ -12,8 +12,8 @@
  * An IO whose tag was beyond the slots of the first capture is lost if it had ended by then. If not, the second one
  * counts it as any other.
  */
-#ifndef CAPTURE_CARRY_H
-#define CAPTURE_CARRY_H
+#ifndef ENGINE_CARRY_H
+#define ENGINE_CARRY_H
 
 #include "engine/kernel_capture.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* How much a capture needs: slots for a device's requests, bytes for everything. Pure. */
-#ifndef CAPTURE_GEOMETRY_H
-#define CAPTURE_GEOMETRY_H
+#ifndef ENGINE_GEOMETRY_H
+#define ENGINE_GEOMETRY_H
 
 #include "core/capture.h"
 

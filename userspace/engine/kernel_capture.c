@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "blklat/bins.h"
+#include "core/accounting.h"
 #include "util/clock.h"
 
 bool capture_has_stage(const struct capture *c, enum blklat_stage stage)
@@ -141,7 +142,7 @@ static int read_once(struct kernel_capture *k, struct snapshot *s, int (*count_b
 static bool settled(const struct kernel_capture *k, const struct snapshot *s)
 {
 	for (u32 i = 0; i < s->n; i++) {
-		s64 gap = region_still(&s->w[i]) ? region_gap(&s->w[i]) : 0;
+		s64 gap = accounting_still(&s->w[i]) ? accounting_gap(&s->w[i]) : 0;
 
 		if (gap && gap != k->gaps[i])
 			return false;
@@ -156,9 +157,9 @@ static void note_gaps(struct kernel_capture *k, struct snapshot *s)
 		s64 gap;
 
 		w->unsettled = false;
-		if (!region_still(w))
+		if (!accounting_still(w))
 			continue;	/* nothing is told of it by what moves */
-		gap = region_gap(w);
+		gap = accounting_gap(w);
 		w->unsettled = gap && gap != k->gaps[i];
 		k->gaps[i] = gap;
 	}

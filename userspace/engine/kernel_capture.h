@@ -3,8 +3,8 @@
  * What the engines share that watch this machine's kernel: their counters are a region (abi.h), bios
  * in flight are counted apart, and the kernel's own statistics are read beside.
  */
-#ifndef KERNEL_CAPTURE_H
-#define KERNEL_CAPTURE_H
+#ifndef ENGINE_KERNEL_CAPTURE_H
+#define ENGINE_KERNEL_CAPTURE_H
 
 #include "core/capture.h"
 #include "engine/region.h"
@@ -38,7 +38,7 @@ struct kernel_capture {
 	struct kernel_ios *ios;		/* of each watch */
 	struct gone_watch *gone;	/* of each watch */
 	struct device_files *files;	/* of each watch; open at the first of those of a device, which stand together */
-	s64 *gaps;			/* of each watch: region_gap() when it was still last */
+	s64 *gaps;			/* of each watch: accounting_gap() when it was still last */
 	struct snapshot last;		/* what was read last: tells the interval's bins */
 };
 

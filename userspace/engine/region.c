@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "blklat/bins.h"
+#include "core/accounting.h"
 
 static struct blklat_series *series_at(const struct region *r, u32 row, u32 watch, u32 op)
 {
@@ -241,20 +242,6 @@ u64 region_account(const struct region *r, u32 watch, enum blklat_account cell)
 	return sum;
 }
 
-bool region_still(const struct watch_counts *w)
-{
-	return w->started == w->started_after && w->in_flight == w->in_flight_after;
-}
-
-s64 region_gap(const struct watch_counts *w)
-{
-	u64 completed = 0;
-
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		completed += hist_count(&w->ops[op].hist);
-	return w->started - completed - w->in_flight - w->accounts[BLKLAT_REQUEUED] - w->accounts[BLKLAT_OVERWRITTEN];
-}
-
 static void take_scan(const struct scan *scan, u64 now_ns, struct watch_counts *w)
 {
 	w->started = scan->started;
@@ -281,7 +268,7 @@ static void read_once(const struct region *r, u32 i, const struct watch_counts *
 	take_scan(&scan, now_ns, w);
 	w->started_after = scan.started;
 	w->in_flight_after = scan.in_flight;
-	if (rests && !region_gap(w))
+	if (rests && !accounting_gap(w))
 		return;
 	scan = scan_slots(r, i);
 	w->started_after = scan.started;
@@ -294,7 +281,7 @@ void region_read(const struct region *r, u32 i, const struct watch_counts *befor
 	/* A CPU held up between freeing a slot and counting in a bin is met a moment later. */
 	for (int tries = 0; tries < 3; tries++) {
 		read_once(r, i, before, now_ns, w);
-		if (!r->ranges[i].n || !region_still(w) || !region_gap(w))
+		if (!r->ranges[i].n || !accounting_still(w) || !accounting_gap(w))
 			return;
 	}
 }

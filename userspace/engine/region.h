@@ -3,8 +3,8 @@
  * Reading the counters of abi.h, wherever they are mapped from: what both kernel engines share. No
  * system call is made.
  */
-#ifndef CAPTURE_REGION_H
-#define CAPTURE_REGION_H
+#ifndef ENGINE_REGION_H
+#define ENGINE_REGION_H
 
 #include "core/snapshot.h"
 
@@ -51,15 +51,6 @@ void region_read_sums(const struct region *r, u32 i, struct watch_counts *w);
 
 /* Requests of watch @i in flight, by its slots. */
 u64 region_in_flight(const struct region *r, u32 i);
-
-/* Did nothing move while @w was read, as its figures of before and after say? */
-bool region_still(const struct watch_counts *w);
-
-/*
- * How many IOs of one that is still are missing in the bins, or too many there (negative). Not 0: a CPU was
- * held up between freeing a slot and counting in a bin, or an event was missed.
- */
-s64 region_gap(const struct watch_counts *w);
 
 /* The sum of an account's cell over the rows. */
 u64 region_account(const struct region *r, u32 watch, enum blklat_account cell);

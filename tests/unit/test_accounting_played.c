@@ -141,7 +141,7 @@ static void simulate(bool faults, u32 meanwhile)
 		vanished = e.vanished;
 		read_engine(&e, meanwhile, &s.w[0]);
 		s.skipped = left = e.skipped;
-		account(&s, 0, CPUS, &left, &a);
+		accounting_make(&s, 0, CPUS, &left, &a);
 		check_losses(&a, &e, meanwhile, vanished);
 	}
 	assert_true(!faults || (e.vanished > 10 && e.skipped > 100));

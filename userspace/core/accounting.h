@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Does it add up: started = completed + in flight + lost. Pure. */
-#ifndef MODEL_CONSISTENCY_H
-#define MODEL_CONSISTENCY_H
+#ifndef CORE_ACCOUNTING_H
+#define CORE_ACCOUNTING_H
 
 #include "core/snapshot.h"
 
@@ -61,12 +61,21 @@ s64 accounting_kernel_gap(const struct accounting *a);
  */
 bool accounting_ends_missed(const struct accounting *a);
 
+/* Did nothing move while @w was read, as its figures of before and after say? */
+bool accounting_still(const struct watch_counts *w);
+
+/*
+ * How many IOs the bins of @w lack, by what it read before them (negative: they have too many). Not 0 although nothing
+ * moved: a CPU was held up between freeing a slot and counting in a bin, or an event was missed.
+ */
+s64 accounting_gap(const struct watch_counts *w);
+
 /*
  * Accounts for watch @i of @s. @cpus is the slack: a program may be between freeing a slot and adding
  * to a bin, once on each CPU. @skipped_left is what of s->skipped still explains a loss; it is
  * lowered by what this watch used up (a skipped run can explain one loss, on one device). What the last watch
  * leaves has no known consequence.
  */
-void account(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_left, struct accounting *ret);
+void accounting_make(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_left, struct accounting *ret);
 
 #endif

@@ -6,7 +6,7 @@
  * Slots are read before and after the bins, which gives two bounds for what the bins may show. To
  * that are added, on both sides of the identity, the IOs that never had a slot.
  */
-#include "core/account.h"
+#include "core/accounting.h"
 
 const char *const lost_names[LOST_REASONS] = {
 	[LOST_NO_START] = "no_start",
@@ -41,6 +41,16 @@ static s64 expected(const struct watch_counts *w, u64 started, u64 in_flight)
 	return started - in_flight - w->accounts[BLKLAT_REQUEUED] - w->accounts[BLKLAT_OVERWRITTEN];
 }
 
+bool accounting_still(const struct watch_counts *w)
+{
+	return w->started == w->started_after && w->in_flight == w->in_flight_after;
+}
+
+s64 accounting_gap(const struct watch_counts *w)
+{
+	return expected(w, w->started, w->in_flight) - (s64)completed(w);
+}
+
 /* A start that was not seen shows as no_start, an end as overwritten. */
 static void explain_by_skipped(u64 lost_by[LOST_REASONS], u64 *skipped_left)
 {
@@ -64,8 +74,7 @@ static s64 reconcile(const struct watch_counts *w, u32 cpus, struct accounting *
 {
 	s64 least = expected(w, w->started, w->in_flight);
 	s64 most = expected(w, w->started_after, w->in_flight_after);
-	bool still = w->started == w->started_after && w->in_flight == w->in_flight_after && !w->unsettled;
-	s64 slack = still ? 0 : cpus, seen = a->completed;
+	s64 slack = accounting_still(w) && !w->unsettled ? 0 : cpus, seen = a->completed;
 
 	if (most < least)
 		most = least;
@@ -94,7 +103,7 @@ bool accounting_ends_missed(const struct accounting *a)
 	       a->kernel_ios >= a->completed + a->lost + a->before + a->unissued + a->in_flight;
 }
 
-void account(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_left, struct accounting *ret)
+void accounting_make(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_left, struct accounting *ret)
 {
 	const struct watch_counts *w = &s->w[i];
 	const u64 *accounts = w->accounts;

@@ -196,7 +196,7 @@ static void by_hand(void **state)
 		w->kernel_known = i % 2;
 		s.skipped = cases[i].skipped;
 
-		account(&s, 1, CPUS, &left, &a);
+		accounting_make(&s, 1, CPUS, &left, &a);
 		check_identity(cases[i].what, &a);
 		same(cases[i].what, "started", a.started, is->started);
 		same(cases[i].what, "completed", a.completed, is->completed);
@@ -240,7 +240,7 @@ static void nonsense(void **state)
 		for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
 			w->accounts[i] = next_random(&seed) % range;
 		left = s.skipped = next_random(&seed) % range;
-		account(&s, 0, next_random(&seed) % 4, &left, &a);
+		accounting_make(&s, 0, next_random(&seed) % 4, &left, &a);
 		check_identity("nonsense", &a);
 		assert_int_equal(left + a.lost_by[LOST_RECURSION], s.skipped);
 		assert_true(a.started < 1000 && a.lost < 1000);
@@ -260,8 +260,8 @@ static void skipped_is_shared(void **state)
 	s.skipped = left;
 	s.w[0].accounts[BLKLAT_NO_START] = 3;
 	s.w[1].accounts[BLKLAT_NO_START] = 3;
-	account(&s, 0, CPUS, &left, &a);
-	account(&s, 1, CPUS, &left, &b);
+	accounting_make(&s, 0, CPUS, &left, &a);
+	accounting_make(&s, 1, CPUS, &left, &b);
 	assert_int_equal(a.lost_by[LOST_RECURSION], 3);
 	assert_int_equal(a.lost_by[LOST_NO_START], 0);
 	assert_int_equal(b.lost_by[LOST_RECURSION], 2);
@@ -324,7 +324,7 @@ static void test_passthrough(void **state)
 	s.w[0].ops[BLKLAT_OP_OTHER].hist.cells[3] = 7;
 	s.w[0].ops[BLKLAT_OP_READ].hist.cells[3] = 2;
 	s.w[0].started = s.w[0].started_after = 9;
-	account(&s, 0, 1, &skipped, &a);
+	accounting_make(&s, 0, 1, &skipped, &a);
 	assert_int_equal(a.kernel_leaves_out, 7);
 	snapshot_uninit(&s);
 }
