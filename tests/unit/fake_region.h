@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/extremes.h"
 #include "engine/region.h"
 
 /* In u64 from the begin of a series. */
@@ -27,6 +28,7 @@ struct fake {
 	u64 *series, *accounts;
 	struct blklat_slots *slots;
 	struct snapshot before, now;
+	u64 rested_at[FAKE_WATCHES];
 };
 
 static inline u32 fake_cells(u32 scale)
@@ -133,8 +135,23 @@ static inline const struct watch_counts *fake_read(struct fake *f, u32 watch)
 	f->before = f->now;
 	f->now = swap;
 	for (u32 i = 0; i < FAKE_WATCHES; i++)
-		region_read(&f->r, i, &f->before.w[i], 1000000, &f->now.w[i]);
+		region_read(&f->r, i, &f->rested_at[i], 1000000, &f->now.w[i]);
 	return &f->now.w[watch];
+}
+
+/* The extremes that a frame of the last interval would have; there were IOs. */
+static inline struct extremes fake_extremes(const struct fake *f, u32 watch, u32 op)
+{
+	const struct op_counts *before = &f->before.w[watch].ops[op], *now = &f->now.w[watch].ops[op];
+	struct extremes e;
+	struct hist h;
+
+	if (hist_init(&h, f->r.scale))
+		abort();
+	hist_diff(&h, &now->hist, &before->hist);
+	e = extremes_of(now, &h);
+	hist_uninit(&h);
+	return e;
 }
 
 static inline const struct watch_counts *fake_drain(struct fake *f, u32 watch)

@@ -146,7 +146,7 @@ static inline int engine_read(struct capture *c, struct snapshot *s, struct prob
 	int err = kernel_capture_read(k, s, no_bios, p);
 
 	s->skipped = 0;
-	kernel_capture_end(k, s);
+	kernel_capture_end(k);
 	return err;
 }
 

@@ -53,9 +53,9 @@ static void setup(struct world *t)
 	t->k.ios = calloc(FAKE_WATCHES, sizeof(*t->k.ios));
 	t->k.gone = calloc(FAKE_WATCHES, sizeof(*t->k.gone));
 	t->k.gaps = calloc(FAKE_WATCHES, sizeof(*t->k.gaps));
-	assert_int_equal(snapshot_init(&t->k.last, FAKE_WATCHES, 3), 0);
+	t->k.rested_at = calloc(FAKE_WATCHES, sizeof(*t->k.rested_at));
 	for (u32 i = 0; i < FAKE_WATCHES; i++)
-		t->k.last.w[i].gone = true;	/* there is no such device in sysfs */
+		t->k.gone[i].gone = t->k.gone[i].told = true;	/* there is no such device in sysfs */
 }
 
 static void teardown(struct world *t)
@@ -71,7 +71,7 @@ static u32 readings(struct world *t)
 
 	t->reads = 0;
 	assert_int_equal(kernel_capture_read(&t->k, &t->f->now, count_bios, &p), 0);
-	kernel_capture_end(&t->k, &t->f->now);
+	kernel_capture_end(&t->k);
 	return t->reads / 2;
 }
 

@@ -39,17 +39,21 @@ struct expected {
 	u64 cells[33 * 64 + 2];
 };
 
-static void check_op(const struct op_counts *op, const struct expected *e, u32 scale)
+static void check_op(const struct fake *f, u32 watch, u32 o, const struct expected *e)
 {
+	const struct op_counts *op = &f->now.w[watch].ops[o];
+	struct extremes extremes;
+
 	assert_int_equal(op->sum_ns, e->sum_ns);
 	assert_int_equal(op->bytes, e->bytes);
 	assert_int_equal(op->errors, e->errors);
 	assert_int_equal(hist_count(&op->hist), e->ios);
-	assert_memory_equal(op->hist.cells, e->cells, fake_cells(scale) * sizeof(u64));
+	assert_memory_equal(op->hist.cells, e->cells, fake_cells(f->r.scale) * sizeof(u64));
 	if (!e->ios)
 		return;
-	assert_int_equal(op->min_ns, e->min_ns);
-	assert_int_equal(op->max_ns, e->max_ns);
+	extremes = fake_extremes(f, watch, o);
+	assert_int_equal(extremes.min_ns, e->min_ns);
+	assert_int_equal(extremes.max_ns, e->max_ns);
 }
 
 static void add_random_io(struct fake *f, u32 *seed, struct expected *all)
@@ -94,7 +98,7 @@ static void test_every_cpu_watch_and_op(void **state)
 				add_random_io(f, &seed, all);
 			fake_drain(f, 0);
 			for (u32 i = 0; i < FAKE_WATCHES * FAKE_OPS; i++)
-				check_op(&f->now.w[i / FAKE_OPS].ops[i % FAKE_OPS], &all[i], scale);
+				check_op(f, i / FAKE_OPS, i % FAKE_OPS, &all[i]);
 		}
 		fake_free(f);
 	}
@@ -131,17 +135,19 @@ static void test_outside_of_the_grid(void **state)
 {
 	struct fake *f = fake_new(3);
 	const struct op_counts *op;
+	struct extremes e;
 
 	(void)state;
 	fake_io_outside(f, 0, BLKLAT_OP_READ, 3, false);
 	fake_io_outside(f, 0, BLKLAT_OP_READ, 200 * NSEC_PER_SEC, true);
 	fake_io_outside(f, 0, BLKLAT_OP_READ, 300 * NSEC_PER_SEC, true);
 	op = &fake_drain(f, 0)->ops[BLKLAT_OP_READ];
+	e = fake_extremes(f, 0, BLKLAT_OP_READ);
 	assert_int_equal(op->hist.cells[0], 1);
 	assert_int_equal(op->hist.cells[fake_cells(3) - 1], 2);
 	assert_int_equal(hist_count(&op->hist), 3);
-	assert_int_equal(op->min_ns, 3);
-	assert_int_equal(op->max_ns, 300 * NSEC_PER_SEC);
+	assert_int_equal(e.min_ns, 3);
+	assert_int_equal(e.max_ns, 300 * NSEC_PER_SEC);
 	fake_free(f);
 }
 
@@ -197,7 +203,9 @@ static void test_idle_interval(void **state)
 	assert_int_equal(fake_drain(f, 0)->ops[BLKLAT_OP_READ].max_ns, latency_of(900).ns);
 	op = &fake_drain(f, 0)->ops[BLKLAT_OP_READ];
 	assert_int_equal(op->max_ns, 0);
-	assert_int_equal(op->min_ns, 0);
+	assert_int_equal(op->min_ns, UINT64_MAX);
+	assert_int_equal(op->late_max_ns, 0);
+	assert_int_equal(op->late_min_ns, UINT64_MAX);
 	assert_int_equal(hist_count(&op->hist), 1);
 	fake_free(f);
 }
@@ -207,22 +215,24 @@ static void test_ended_between_flip_and_read(void **state)
 {
 	struct latency small = latency_of(800), middle = latency_of(900), big = latency_of(1000);
 	struct fake *f = fake_new(6);
-	const struct op_counts *op;
+	struct extremes e;
 
 	(void)state;
 	fake_io(f, 0, 0, BLKLAT_OP_READ, middle);
 	region_next_epoch(&f->r);
 	fake_io(f, 0, 0, BLKLAT_OP_READ, big);
 	fake_io(f, 1, 0, BLKLAT_OP_READ, small);
-	op = &fake_read(f, 0)->ops[BLKLAT_OP_READ];
-	assert_int_equal(op->max_ns, big.ns);
-	assert_int_equal(op->min_ns, small.ns);
+	fake_read(f, 0);
+	e = fake_extremes(f, 0, BLKLAT_OP_READ);
+	assert_int_equal(e.max_ns, big.ns);
+	assert_int_equal(e.min_ns, small.ns);
 
 	/* Neither may come up again; what the middle one was exactly is not to be had any more. */
 	fake_io(f, 0, 0, BLKLAT_OP_READ, middle);
-	op = &fake_drain(f, 0)->ops[BLKLAT_OP_READ];
-	assert_int_equal(op->max_ns, floor(1e9 * exp2(-26 + (middle.bin + 1) / 64.)));
-	assert_int_equal(op->min_ns, floor(1e9 * exp2(-26 + middle.bin / 64.)) + 1);
+	fake_drain(f, 0);
+	e = fake_extremes(f, 0, BLKLAT_OP_READ);
+	assert_int_equal(e.max_ns, floor(1e9 * exp2(-26 + (middle.bin + 1) / 64.)));
+	assert_int_equal(e.min_ns, floor(1e9 * exp2(-26 + middle.bin / 64.)) + 1);
 	fake_free(f);
 }
 
@@ -230,18 +240,20 @@ static void test_torn_minimum(void **state)
 {
 	struct latency small = latency_of(800), middle = latency_of(900);
 	struct fake *f = fake_new(6);
-	const struct op_counts *op;
+	struct extremes e;
 
 	(void)state;
 	region_next_epoch(&f->r);
 	fake_io(f, 0, 0, BLKLAT_OP_READ, small);
-	op = &fake_read(f, 0)->ops[BLKLAT_OP_READ];
-	assert_int_equal(op->min_ns, small.ns);
-	assert_int_equal(op->max_ns, small.ns);
+	fake_read(f, 0);
+	e = fake_extremes(f, 0, BLKLAT_OP_READ);
+	assert_int_equal(e.min_ns, small.ns);
+	assert_int_equal(e.max_ns, small.ns);
 	fake_io(f, 0, 0, BLKLAT_OP_READ, middle);
-	op = &fake_drain(f, 0)->ops[BLKLAT_OP_READ];
-	assert_int_equal(op->min_ns, floor(1e9 * exp2(-26 + middle.bin / 64.)) + 1);
-	assert_int_equal(op->max_ns, middle.ns);
+	fake_drain(f, 0);
+	e = fake_extremes(f, 0, BLKLAT_OP_READ);
+	assert_int_equal(e.min_ns, floor(1e9 * exp2(-26 + middle.bin / 64.)) + 1);
+	assert_int_equal(e.max_ns, middle.ns);
 	fake_free(f);
 }
 
@@ -249,18 +261,16 @@ static void test_torn_minimum(void **state)
 static void test_torn_outside_of_the_grid(void **state)
 {
 	struct fake *f = fake_new(6);
-	const struct op_counts *op;
 
 	(void)state;
 	region_next_epoch(&f->r);
 	fake_io_outside(f, 0, BLKLAT_OP_READ, 200 * NSEC_PER_SEC, true);
 	fake_io_outside(f, 0, BLKLAT_OP_WRITE, 7, false);
 	fake_read(f, 0);
-	op = f->now.w[0].ops;
-	assert_int_equal(op[BLKLAT_OP_READ].max_ns, 200 * NSEC_PER_SEC);
-	assert_int_equal(op[BLKLAT_OP_READ].min_ns, 200 * NSEC_PER_SEC);
-	assert_int_equal(op[BLKLAT_OP_WRITE].max_ns, 7);
-	assert_int_equal(op[BLKLAT_OP_WRITE].min_ns, 7);
+	assert_int_equal(fake_extremes(f, 0, BLKLAT_OP_READ).max_ns, 200 * NSEC_PER_SEC);
+	assert_int_equal(fake_extremes(f, 0, BLKLAT_OP_READ).min_ns, 200 * NSEC_PER_SEC);
+	assert_int_equal(fake_extremes(f, 0, BLKLAT_OP_WRITE).max_ns, 7);
+	assert_int_equal(fake_extremes(f, 0, BLKLAT_OP_WRITE).min_ns, 7);
 	fake_free(f);
 }
 
@@ -271,19 +281,22 @@ static void test_extremes_before_the_bin(void **state)
 	struct fake *f = fake_new(6);
 	u64 *s = fake_series(f, 1, 0, BLKLAT_OP_READ);
 	const struct op_counts *op;
+	struct extremes e;
 
 	(void)state;
 	fake_io(f, 0, 0, BLKLAT_OP_READ, small);
 	fake_begin_end(f, s, big.ns, big.bin / 64);
 	op = &fake_drain(f, 0)->ops[BLKLAT_OP_READ];
+	e = fake_extremes(f, 0, BLKLAT_OP_READ);
 	assert_int_equal(hist_count(&op->hist), 1);
-	assert_int_equal(op->min_ns, small.ns);
-	assert_int_equal(op->max_ns, floor(1e9 * exp2(-26 + (small.bin + 1) / 64.)));
+	assert_int_equal(e.min_ns, small.ns);
+	assert_int_equal(e.max_ns, floor(1e9 * exp2(-26 + (small.bin + 1) / 64.)));
 
 	/* Its bin comes in the next interval, where the extremes of the one before still help. */
 	s[AT_BINS + fake_cell(f, big)]++;
 	op = &fake_read(f, 0)->ops[BLKLAT_OP_READ];
-	assert_int_equal(op->max_ns, big.ns);
+	e = fake_extremes(f, 0, BLKLAT_OP_READ);
+	assert_int_equal(e.max_ns, big.ns);
 	fake_free(f);
 }
 
@@ -294,6 +307,7 @@ static void test_the_ended_epoch_comes_first(void **state)
 		       shorter = { middle.ns - 50, 1000 };
 	struct fake *f = fake_new(6);
 	const struct op_counts *op;
+	struct extremes e;
 
 	(void)state;
 	for (u32 interval = 0; interval < 2; interval++) {
@@ -303,9 +317,10 @@ static void test_the_ended_epoch_comes_first(void **state)
 		fake_begin_end(f, fake_series(f, 1, 0, BLKLAT_OP_READ), longer.ns, longer.bin / 64);
 		fake_begin_end(f, fake_series(f, 2, 0, BLKLAT_OP_READ), shorter.ns, shorter.bin / 64);
 		op = &fake_read(f, 0)->ops[BLKLAT_OP_READ];
+		e = fake_extremes(f, 0, BLKLAT_OP_READ);
 		assert_int_equal(hist_count(&op->hist), interval * 3 + 1);
-		assert_int_equal(op->max_ns, interval ? longer.ns : middle.ns);
-		assert_int_equal(op->min_ns, interval ? shorter.ns : middle.ns);
+		assert_int_equal(e.max_ns, interval ? longer.ns : middle.ns);
+		assert_int_equal(e.min_ns, interval ? shorter.ns : middle.ns);
 		fake_series(f, 1, 0, BLKLAT_OP_READ)[AT_BINS + fake_cell(f, longer)]++;
 		fake_series(f, 2, 0, BLKLAT_OP_READ)[AT_BINS + fake_cell(f, shorter)]++;
 	}

@@ -171,7 +171,7 @@ static void test_total_has_no_slots(void **state)
 	w->in_flight_after = 14;
 	w->oldest_ns = 15;
 	*fake_account(f, 0, 2, BLKLAT_OVERWRITTEN) = 16;
-	region_read(&f->r, 2, &f->before.w[2], 1000000, w);
+	region_read(&f->r, 2, &f->rested_at[2], 1000000, w);
 	assert_int_equal(w->started, 11);
 	assert_int_equal(w->started_after, 12);
 	assert_int_equal(w->in_flight, 13);
@@ -319,9 +319,9 @@ static void test_reading_while_ios_move(void **state)
 	/* Longer where the machine is too busy to run both at once. */
 	for (u32 i = 0; i < 20000 || (!moved && i < 4000000); i++) {
 		const struct watch_counts *now = &w.f->now.w[0];
-		u64 done;
+		u64 done, rested_at = 0;
 
-		region_read(&w.f->r, 0, &w.f->before.w[0], 1000000, &w.f->now.w[0]);
+		region_read(&w.f->r, 0, &rested_at, 1000000, &w.f->now.w[0]);
 		done = completed(now);
 		assert_int_equal(now->accounts[BLKLAT_OVERWRITTEN], 0);
 		assert_in_range(now->in_flight, 0, 16);
@@ -374,7 +374,7 @@ static void test_reads_again_when_the_sums_do_not_close(void **state)
 	s[AT_OCTAVES] = 1ULL << 15;
 	end(f, 9);
 	sigaction(SIGSEGV, &on_fault, &before);
-	region_read(&f->r, 0, &f->before.w[0], 1000000, &f->now.w[0]);
+	region_read(&f->r, 0, &f->rested_at[0], 1000000, &f->now.w[0]);
 	sigaction(SIGSEGV, &before, NULL);
 	assert_int_equal(held_up.faults, 1);
 	check(&f->now.w[0], 1, 0, 0);

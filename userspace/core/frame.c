@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/extremes.h"
+
 int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale)
 {
 	struct frames made = { .n = n, .f = calloc(n ? n : 1, sizeof(*made.f)) };
@@ -39,37 +41,6 @@ void frames_track(struct frames *fs)
 			hist_track(&fs->f[i].ops[op].hist);
 			hist_track(&fs->f[i].ops[op].after_idle);
 		}
-}
-
-static u64 clamp_to_cell(u64 ns, u32 scale, u32 cell)
-{
-	/* The lower bound is exclusive, but 0 ns has no cell of its own. */
-	u64 lowest = cell ? hist_lower_ns(scale, cell) + 1 : 0;
-	u64 highest = hist_upper_ns(scale, cell);
-
-	if (ns < lowest)
-		ns = lowest;
-	return ns > highest ? highest : ns;
-}
-
-/*
- * An IO that completes while the snapshot is read may have its extremes in one interval and its
- * bin in the next. The bins decide: a percentile, clamped to the extremes, never leaves its bin.
- */
-static void reconcile_extremes(struct op_frame *o)
-{
-	u32 first, last;
-
-	if (!hist_range(&o->hist, &first, &last))
-		return;
-	o->min_ns = clamp_to_cell(o->min_ns, o->hist.scale, first);
-	o->max_ns = clamp_to_cell(o->max_ns, o->hist.scale, last);
-	if (o->min_ns > o->max_ns) {
-		u64 min_ns = o->max_ns;
-
-		o->max_ns = o->min_ns;
-		o->min_ns = min_ns;
-	}
 }
 
 /* Makes what is shown from what is counted: bins, sums and the interval. */
@@ -114,8 +85,8 @@ static void give_sums(struct op_frame *o)
 }
 
 /*
- * The sum too may be an IO ahead of the bins or behind, and a mean outside of the extremes is none: what the
- * interval's IOs can't have taken is left to the next one's, and what they must have is taken from there.
+ * The sum may be an IO ahead of the bins or behind, too. So clamp the mean to the extremes: what the interval's IOs can't
+ * have taken is left to the next interval, and what they must have taken comes from there.
  */
 static void reconcile_sum(struct op_frame *o)
 {
@@ -138,6 +109,8 @@ static void idle_clear(struct op_frame *o)
 static void op_between(struct op_frame *o, const struct op_counts *before,
 		       const struct op_counts *now)
 {
+	struct extremes extremes;
+
 	/* Where the interval before had no IO, its IOs after a pause are to be among this one's. */
 	if (o->ios)
 		idle_clear(o);
@@ -151,11 +124,11 @@ static void op_between(struct op_frame *o, const struct op_counts *before,
 		.sum_ns = now->sum_ns - before->sum_ns,
 	};
 	give_sums(o);
-	o->min_ns = now->min_ns;
-	o->max_ns = now->max_ns;
 	if (!o->ios)
 		return;
-	reconcile_extremes(o);
+	extremes = extremes_of(now, &o->hist);
+	o->min_ns = extremes.min_ns;
+	o->max_ns = extremes.max_ns;
 	reconcile_sum(o);
 }
 

@@ -161,13 +161,13 @@ static u32 octave_at(u32 place)
 	return place ? place - 1 : BLKLAT_OCTAVE_BELOW;
 }
 
-/* Widens the range by the octave's cells that hold more than before. */
-static void widen(const struct hist *h, const struct hist *before, u32 octave, u32 *first, u32 *last)
+/* Widens the range by the octave's cells that hold IOs. */
+static void widen(const struct hist *h, u32 octave, u32 *first, u32 *last)
 {
 	u32 from, n = hist_octave(h->scale, octave, &from);
 
 	for (u32 i = from; i < from + n; i++) {
-		if (h->cells[i] == (before ? before->cells[i] : 0))
+		if (!h->cells[i])
 			continue;
 		if (i < *first)
 			*first = i;
@@ -175,21 +175,16 @@ static void widen(const struct hist *h, const struct hist *before, u32 octave, u
 	}
 }
 
-bool hist_range_since(const struct hist *h, const struct hist *before, u32 *ret_first, u32 *ret_last)
+bool hist_range(const struct hist *h, u32 *ret_first, u32 *ret_last)
 {
 	u32 first = UINT32_MAX, last = 0;
 
 	for (u32 place = 0; h->octaves && place <= BLKLAT_OCTAVE_BELOW; place++)
 		if (h->octaves >> octave_at(place) & 1)
-			widen(h, before, octave_at(place), &first, &last);
+			widen(h, octave_at(place), &first, &last);
 	if (first > last)
 		return false;
 	*ret_first = first;
 	*ret_last = last;
 	return true;
-}
-
-bool hist_range(const struct hist *h, u32 *ret_first, u32 *ret_last)
-{
-	return hist_range_since(h, NULL, ret_first, ret_last);
 }

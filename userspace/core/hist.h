@@ -84,7 +84,4 @@ s32 hist_bucket(u32 scale, u32 cell);
 /* First and last cell that hold IOs. Returns false when there is none. */
 bool hist_range(const struct hist *h, u32 *ret_first, u32 *ret_last);
 
-/* The same of those that @before, a former state of @h, did not have. */
-bool hist_range_since(const struct hist *h, const struct hist *before, u32 *ret_first, u32 *ret_last);
-
 #endif

@@ -2,6 +2,7 @@
 #include "core/snapshot.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,8 +32,12 @@ int snapshot_init(struct snapshot *s, u32 n, u32 scale)
 		return scale > BLKLAT_SCALE_MAX ? -EINVAL : -ENOMEM;
 	}
 	for (u32 i = 0; i < n; i++)
-		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			cells = op_cells_take(cells, scale, &made.w[i].ops[op].hist, &made.w[i].ops[op].after_idle);
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			struct op_counts *o = &made.w[i].ops[op];
+
+			cells = op_cells_take(cells, scale, &o->hist, &o->after_idle);
+			o->late_min_ns = UINT64_MAX;
+		}
 	*s = made;
 	return 0;
 }

@@ -20,8 +20,11 @@ struct op_counts {
 	u64 sum_ns;
 	u64 bytes;
 	u64 errors;
-	u64 min_ns;		/* since the snapshot before; meaningless when no IO completed since */
+	/* Candidates for the extremes since the snapshot before, see extremes_of(); UINT64_MAX and 0: no IO ended. */
+	u64 min_ns;
 	u64 max_ns;
+	u64 late_min_ns;	/* of IOs that ended while this one was read: their bins may be in it */
+	u64 late_max_ns;
 	struct hist hist;
 	/* Of these, the IOs issued after the device had been idle for the idle gap; see idle_scale(). */
 	u64 after_idle_sum_ns;

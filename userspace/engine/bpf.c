@@ -21,7 +21,7 @@ static void drop_gone(struct bpf_capture *b, const struct snapshot *s)
 	bool any = false;
 
 	for (u32 i = 0; i < s->n; i++)
-		if (s->w[i].gone && !b->kernel.last.w[i].gone)
+		if (s->w[i].gone && !b->kernel.gone[i].told)
 			any |= targets_drop(&b->targets, i);
 	/* What is written is there already but for those, so nothing can go wrong by halves. */
 	if (any)
@@ -49,7 +49,7 @@ static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 		return err;
 	drop_gone(b, s);
 	s->skipped = bpf_skipped_runs(b);
-	kernel_capture_end(&b->kernel, s);
+	kernel_capture_end(&b->kernel);
 	return 0;
 }
 

@@ -127,8 +127,8 @@ static u64 read_both(const struct kernel_capture *from, const struct kernel_capt
 	for (u64 enough_ns = ENOUGH_NS;; enough_ns += enough_ns / 2) {
 		*ret_ended = compare_starts(from, to, c).ended;
 		begin_ns = now_ns();
-		region_read_sums(&from->region, c->from, from_sums);
-		region_read_sums(&to->region, c->to, to_sums);
+		region_read_series(&from->region, c->from, from_sums);
+		region_read_series(&to->region, c->to, to_sums);
 		took_ns = now_ns() - begin_ns;
 		if (took_ns <= enough_ns)
 			return took_ns;

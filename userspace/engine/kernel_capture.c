@@ -28,15 +28,13 @@ static int allocate(struct kernel_capture *k, const struct capture_config *cfg)
 	k->gone = calloc(n, sizeof(*k->gone));
 	k->files = calloc(n, sizeof(*k->files));
 	k->gaps = calloc(n, sizeof(*k->gaps));
+	k->rested_at = calloc(n, sizeof(*k->rested_at));
 	for (u32 i = 0; k->files && i < n; i++)
 		k->files[i] = DEVICE_FILES_NONE;
-	if (!k->capture.watches || !k->bios || !k->ios || !k->gone || !k->files || !k->gaps)
+	if (!k->capture.watches || !k->bios || !k->ios || !k->gone || !k->files || !k->gaps || !k->rested_at)
 		return -ENOMEM;
 	memcpy(k->capture.watches, cfg->watches, n * sizeof(*cfg->watches));
 	k->capture.n_watches = n;
-	if (snapshot_init(&k->last, n, k->capture.scale))
-		return -ENOMEM;
-	snapshot_track(&k->last);
 	return 0;
 }
 
@@ -67,7 +65,7 @@ void kernel_capture_uninit(struct kernel_capture *k)
 	free(k->gone);
 	for (u32 i = 0; k->files && i < k->capture.n_watches; i++)
 		device_files_close(&k->files[i]);
-	snapshot_uninit(&k->last);
+	free(k->rested_at);
 	free(k->bios);
 	free(k->ios);
 	free(k->files);
@@ -131,7 +129,7 @@ static int read_once(struct kernel_capture *k, struct snapshot *s, int (*count_b
 	err = count_bios(k);
 	take_bios(k, s);
 	for (u32 i = 0; i < s->n; i++)
-		region_read(&k->region, i, &k->last.w[i], s->mono_ns, &s->w[i]);
+		region_read(&k->region, i, &k->rested_at[i], s->mono_ns, &s->w[i]);
 	if (!err)
 		err = count_bios(k);
 	take_bios_after(k, s);
@@ -211,11 +209,6 @@ static void take_kernel(struct kernel_capture *k, u32 i, const struct kernel_rea
 	u64 ios;
 	int err;
 
-	w->kernel_known = false;
-	w->gone = k->last.w[i].gone;
-	w->replaced = k->gone[i].replaced;
-	if (w->gone)
-		return;
 	err = find_gone(k, i, read);
 	w->gone = err == -ENODEV;
 	w->replaced = k->gone[i].replaced;
@@ -233,7 +226,7 @@ static void read_stat(struct kernel_capture *k, u32 i, struct kernel_read *read)
 	if (i && k->capture.watches[i - 1].device == d)
 		return;
 	read->stat = (struct kernel_stat){ 0 };
-	read->err = k->gone[i].gone || k->last.w[i].gone ? -ENODEV :
+	read->err = k->gone[i].gone ? -ENODEV :
 		    device_files_stat(&k->files[i], k->capture.devices, d, &read->stat);
 }
 
@@ -289,7 +282,7 @@ bool kernel_capture_find_gone(struct kernel_capture *k)
 
 	for (u32 i = 0; i < k->capture.n_watches; i++) {
 		read_stat(k, i, &read);
-		if (!k->gone[i].gone && !k->last.w[i].gone)
+		if (!k->gone[i].gone)
 			any |= find_gone(k, i, &read) == -ENODEV;
 	}
 	for (u32 n = 0; any && n < 20 && any_in_flight(k); n++)
@@ -307,10 +300,10 @@ void kernel_capture_freeze(struct kernel_capture *k, int (*count_bios)(struct ke
 		struct watch_counts *w;
 
 		/* Without memory it is read at the interval's end, as any other. */
-		if (!g->gone || g->frozen.n || k->last.w[i].gone || snapshot_init(&g->frozen, 1, k->capture.scale))
+		if (!g->gone || g->frozen.n || g->told || snapshot_init(&g->frozen, 1, k->capture.scale))
 			continue;
 		w = g->frozen.w;
-		region_read(&k->region, i, &k->last.w[i], now, w);
+		region_read(&k->region, i, &k->rested_at[i], now, w);
 		if (k->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
 			continue;
 		w->started = w->started_after = region_account(&k->region, i, BLKLAT_STARTED);
@@ -319,17 +312,8 @@ void kernel_capture_freeze(struct kernel_capture *k, int (*count_bios)(struct ke
 	}
 }
 
-void kernel_capture_end(struct kernel_capture *k, const struct snapshot *s)
+void kernel_capture_end(struct kernel_capture *k)
 {
-	for (u32 i = 0; i < s->n; i++) {
-		struct watch_counts *last = &k->last.w[i];
-
-		last->gone = s->w[i].gone;
-		last->started = s->w[i].started;
-		last->started_after = s->w[i].started_after;
-		last->in_flight_after = s->w[i].in_flight_after;
-		last->accounts[BLKLAT_OVERWRITTEN] = s->w[i].accounts[BLKLAT_OVERWRITTEN];
-		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			hist_copy(&last->ops[op].hist, &s->w[i].ops[op].hist);
-	}
+	for (u32 i = 0; i < k->capture.n_watches; i++)
+		k->gone[i].told = k->gone[i].gone;
 }

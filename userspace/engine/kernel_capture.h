@@ -24,7 +24,8 @@ struct kernel_ios {
 
 /* A watch whose device went away. */
 struct gone_watch {
-	bool gone;		/* seen between two reads */
+	bool gone;
+	bool told;		/* by the last read; else it was seen to go since */
 	bool replaced;		/* see watch_counts */
 	struct snapshot frozen;	/* of this watch alone: what there was then; empty while it is not gone */
 };
@@ -39,7 +40,7 @@ struct kernel_capture {
 	struct gone_watch *gone;	/* of each watch */
 	struct device_files *files;	/* of each watch; open at the first of those of a device, which stand together */
 	s64 *gaps;			/* of each watch: accounting_gap() when it was still last */
-	struct snapshot last;		/* what was read last: tells the interval's bins */
+	u64 *rested_at;			/* of each watch, see region_read() */
 };
 
 /*
@@ -75,7 +76,7 @@ int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*coun
 bool kernel_capture_find_gone(struct kernel_capture *k);
 void kernel_capture_freeze(struct kernel_capture *k, int (*count_bios)(struct kernel_capture *k));
 
-/* Remembers what the next read has to know of this one, among it which devices had gone. */
-void kernel_capture_end(struct kernel_capture *k, const struct snapshot *s);
+/* Ends a read: what has gone is told now. */
+void kernel_capture_end(struct kernel_capture *k);
 
 #endif

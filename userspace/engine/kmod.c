@@ -295,7 +295,7 @@ static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
 	if (err)
 		return err;
 	s->skipped = 0;
-	kernel_capture_end(&k->kernel, s);
+	kernel_capture_end(&k->kernel);
 	return 0;
 }
 

@@ -7,6 +7,8 @@
 #include "blklat/bins.h"
 #include "core/accounting.h"
 
+#define MOVES UINT64_MAX	/* in place of the starts of what was at rest */
+
 static struct blklat_series *series_at(const struct region *r, u32 row, u32 watch, u32 op)
 {
 	size_t number = ((size_t)row * r->watches + watch) * BLKLAT_OPS + op;
@@ -95,10 +97,17 @@ static u64 count_starts(const struct region *r, u32 i)
  * Nothing was in flight when it was read last, all ends had been seen, and nothing was started since: so the slots
  * are free, and only their starts need a look. That is a third of their memory, and most devices are at rest.
  */
-static bool at_rest(const struct region *r, u32 i, const struct watch_counts *before)
+static bool at_rest(const struct region *r, u32 i, u64 rested_at)
 {
-	return !before->in_flight_after && !before->accounts[BLKLAT_OVERWRITTEN] &&
-	       before->started == before->started_after && count_starts(r, i) == before->started;
+	return rested_at != MOVES && count_starts(r, i) == rested_at;
+}
+
+/* For the next read. */
+static u64 rests_at(const struct watch_counts *w)
+{
+	bool rests = !w->in_flight_after && !w->accounts[BLKLAT_OVERWRITTEN] && w->started == w->started_after;
+
+	return rests ? w->started : MOVES;
 }
 
 /* Cells that are 0 are not written to: where all octaves are said to be in use, most of them are not. */
@@ -116,12 +125,18 @@ static void add_octave(const struct blklat_series *s, u32 octave, struct hist *h
 	}
 }
 
-/* Extremes of one op as the CPUs have them, in both parities. */
-struct extremes {
-	u64 max_ns[2], min_ns[2];
-};
+static void add_extremes(const struct blklat_series *s, u32 parity, u64 *min_ns, u64 *max_ns)
+{
+	u64 max = load(&s->max_ns[parity]), min = ~load(&s->not_min_ns[parity]);
 
-static void add_series(const struct blklat_series *s, struct op_counts *op, struct extremes *e)
+	if (max > *max_ns)
+		*max_ns = max;
+	if (min < *min_ns)
+		*min_ns = min;
+}
+
+/* @epoch is the one that began just now: what ends from here on has its extremes there. */
+static void add_series(const struct blklat_series *s, u32 epoch, struct op_counts *op)
 {
 	u64 octaves = load(&s->octaves);
 
@@ -133,45 +148,8 @@ static void add_series(const struct blklat_series *s, struct op_counts *op, stru
 	op->sum_ns += load(&s->sum_ns);
 	op->bytes += load(&s->bytes);
 	op->errors += load(&s->errors);
-	for (int parity = 0; parity < 2; parity++) {
-		u64 max = load(&s->max_ns[parity]), min = ~load(&s->not_min_ns[parity]);
-
-		if (max > e->max_ns[parity])
-			e->max_ns[parity] = max;
-		if (min < e->min_ns[parity])
-			e->min_ns[parity] = min;
-	}
-}
-
-/* One way of the extremes: of the epoch that ended and of the new one; @none where there is none. */
-static u64 choose(const struct hist *h, u32 cell, const u64 ns[2], u32 ended, u64 none, u64 otherwise)
-{
-	for (u32 i = 0; i < 2; i++) {
-		u64 candidate = ns[i ? !ended : ended];
-
-		if (candidate != none && blklat_cell(candidate, h->scale) == cell)
-			return candidate;
-	}
-	return otherwise;
-}
-
-/*
- * An IO that ends while the counters are read can be in one interval's bins and in the next one's
- * extremes. So take the ended epoch's, unless the bins contradict; then the new epoch's; then the
- * bin's bound.
- */
-static void choose_extremes(struct op_counts *op, const struct hist *before, const struct extremes *e,
-			    u32 ended)
-{
-	const struct hist *h = &op->hist;
-	u32 cells = BLKLAT_CELLS(h->scale), first, last;
-	u64 highest;
-
-	if (!hist_range_since(h, before, &first, &last))
-		return;
-	highest = last == cells - 1 ? BLKLAT_LAST_NS + 1 : hist_upper_ns(h->scale, last);
-	op->max_ns = choose(h, last, e->max_ns, ended, 0, highest);
-	op->min_ns = choose(h, first, e->min_ns, ended, UINT64_MAX, hist_lower_ns(h->scale, first) + 1);
+	add_extremes(s, !(epoch & 1), &op->min_ns, &op->max_ns);
+	add_extremes(s, epoch & 1, &op->late_min_ns, &op->late_max_ns);
 }
 
 static void read_after_idle(const struct region *r, u32 i, u32 op, struct op_counts *ret)
@@ -200,31 +178,18 @@ static void clear_op(struct op_counts *op)
 {
 	hist_clear(&op->hist);
 	op->sum_ns = op->bytes = op->errors = 0;
-	op->min_ns = op->max_ns = 0;
+	op->min_ns = op->late_min_ns = UINT64_MAX;
+	op->max_ns = op->late_max_ns = 0;
 }
 
-static void read_op(const struct region *r, u32 i, u32 op, const struct op_counts *before,
-		    struct op_counts *ret)
+void region_read_series(const struct region *r, u32 i, struct watch_counts *w)
 {
-	struct extremes e = { .min_ns = { UINT64_MAX, UINT64_MAX } };
-
-	clear_op(ret);
-	/* Before all IOs, so that what was counted here is among them. */
-	read_after_idle(r, i, op, ret);
-	for (u32 row = 0; row < r->rows; row++)
-		add_series(series_at(r, row, i, op), ret, &e);
-	choose_extremes(ret, &before->hist, &e, (*r->epoch & 1) ^ 1);
-}
-
-void region_read_sums(const struct region *r, u32 i, struct watch_counts *w)
-{
-	struct extremes ignored = { .min_ns = { UINT64_MAX, UINT64_MAX } };
-
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		clear_op(&w->ops[op]);
+		/* Before all IOs, so that what was counted here is among them. */
 		read_after_idle(r, i, op, &w->ops[op]);
 		for (u32 row = 0; row < r->rows; row++)
-			add_series(series_at(r, row, i, op), &w->ops[op], &ignored);
+			add_series(series_at(r, row, i, op), *r->epoch, &w->ops[op]);
 	}
 }
 
@@ -251,16 +216,14 @@ static void take_scan(const struct scan *scan, u64 now_ns, struct watch_counts *
 }
 
 /* Slots, bins, and slots again; where the first look found it at rest and the bins agree, once will do. */
-static void read_once(const struct region *r, u32 i, const struct watch_counts *before, u64 now_ns,
-		      struct watch_counts *w)
+static void read_once(const struct region *r, u32 i, u64 rested_at, u64 now_ns, struct watch_counts *w)
 {
-	struct scan scan = { .started = before->started };
-	bool rests = r->ranges[i].n && at_rest(r, i, before);
+	struct scan scan = { .started = rested_at };
+	bool rests = r->ranges[i].n && at_rest(r, i, rested_at);
 
 	if (!rests)
 		scan = scan_slots(r, i);
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		read_op(r, i, op, &before->ops[op], &w->ops[op]);
+	region_read_series(r, i, w);
 	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
 		w->accounts[cell] = region_account(r, i, cell);
 	if (!r->ranges[i].n)
@@ -275,13 +238,13 @@ static void read_once(const struct region *r, u32 i, const struct watch_counts *
 	w->in_flight_after = scan.in_flight;
 }
 
-void region_read(const struct region *r, u32 i, const struct watch_counts *before, u64 now_ns,
-		 struct watch_counts *w)
+void region_read(const struct region *r, u32 i, u64 *rested_at, u64 now_ns, struct watch_counts *w)
 {
 	/* A CPU held up between freeing a slot and counting in a bin is met a moment later. */
 	for (int tries = 0; tries < 3; tries++) {
-		read_once(r, i, before, now_ns, w);
+		read_once(r, i, *rested_at, now_ns, w);
 		if (!r->ranges[i].n || !accounting_still(w) || !accounting_gap(w))
-			return;
+			break;
 	}
+	*rested_at = rests_at(w);
 }

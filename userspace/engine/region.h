@@ -37,17 +37,16 @@ void region_use_all_octaves(struct region *r);
 
 /*
  * Reads watch @i into @w, all but what the engine knows otherwise: kernel_ios, gone, and where the
- * watch has no slots (stage total) what has started and is in flight. @before is what the last read gave: it tells the bins that belong to
- * this interval and so which extremes do, and whether the slots were at rest. @now_ns is CLOCK_MONOTONIC.
+ * watch has no slots (stage total) what has started and is in flight. *@rested_at is 0 at first, and is kept
+ * from one read to the next: how much had started if the slots were at rest then. @now_ns is CLOCK_MONOTONIC.
  */
-void region_read(const struct region *r, u32 i, const struct watch_counts *before, u64 now_ns,
-		 struct watch_counts *w);
+void region_read(const struct region *r, u32 i, u64 *rested_at, u64 now_ns, struct watch_counts *w);
 
 /*
- * Reads of watch @i only what the series have, sums and bins, without the extremes: much less than region_read()
- * does, for who wants what two regions have at nearly the same moment.
+ * Reads of watch @i only what the series have: much less than region_read() does, for whoever wants what two regions
+ * have at nearly the same moment.
  */
-void region_read_sums(const struct region *r, u32 i, struct watch_counts *w);
+void region_read_series(const struct region *r, u32 i, struct watch_counts *w);
 
 /* Requests of watch @i in flight, by its slots. */
 u64 region_in_flight(const struct region *r, u32 i);

@@ -87,7 +87,7 @@ static u32 choose_watches(const struct renewing *r, struct generation *g, struct
 		const struct watch *w = &r->capture.watches[r->now->ours[i]];
 		struct device *d = &g->devices.d[w->device - r->cfg.devices->d];
 
-		if (kernel_of(r->now)->last.w[i].gone || kernel_of(r->now)->gone[i].gone)
+		if (kernel_of(r->now)->gone[i].gone)
 			continue;
 		device_read_queue(&g->devices, d);
 		g->ours[n] = r->now->ours[i];
@@ -175,18 +175,26 @@ static bool settled(const struct renewing *r)
 	return true;
 }
 
+static u64 min_u64(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+static u64 max_u64(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
 static void merge_extremes(const struct watch_counts *from, struct watch_counts *to)
 {
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		const struct op_counts *f = &from->ops[op];
 		struct op_counts *t = &to->ops[op];
 
-		if (!f->max_ns)
-			continue;	/* none ended */
-		if (!t->max_ns || f->min_ns < t->min_ns)
-			t->min_ns = f->min_ns;
-		if (f->max_ns > t->max_ns)
-			t->max_ns = f->max_ns;
+		t->min_ns = min_u64(t->min_ns, f->min_ns);
+		t->max_ns = max_u64(t->max_ns, f->max_ns);
+		t->late_min_ns = min_u64(t->late_min_ns, f->late_min_ns);
+		t->late_max_ns = max_u64(t->late_max_ns, f->late_max_ns);
 	}
 }
 
