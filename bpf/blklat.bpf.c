@@ -17,15 +17,15 @@ static __always_inline void start_request(struct target *t, struct request *rq, 
 					  u32 turn)
 {
 	const enum bpf_event event = stage == BLKLAT_STAGE_DEVICE ? BPF_RQ_ISSUE : BPF_RQ_INSERT;
-	struct slot slot = slot_of(t, rq, stage);
+	struct blklat_slot *slot = slot_of(t, rq, stage);
 	u64 now;
 
-	if (!slot.ns) {
+	if (!slot) {
 		if (turn == TURN_FIRST)
 			account(t->watch[stage], BLKLAT_TAG_RANGE, turn);
 		return;
 	}
-	if (is_done(slot.ns, BLKLAT_SLOT_SEEN, turn, event))
+	if (is_done(&slot->ns, BLKLAT_SLOT_SEEN, turn, event))
 		return;
 	now = bpf_ktime_get_ns();
 	if (stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode))
@@ -36,14 +36,14 @@ static __always_inline void start_request(struct target *t, struct request *rq, 
 /* The end of the stage queue; requests that went straight to the driver never began it. */
 static __always_inline void end_queue(struct target *t, struct request *rq, u32 turn)
 {
-	struct slot slot = slot_of(t, rq, BLKLAT_STAGE_QUEUE);
+	struct blklat_slot *slot = slot_of(t, rq, BLKLAT_STAGE_QUEUE);
 	const enum sharing sharing = sharing_of(turn);
 	struct blklat_series *s;
 	u64 start, *bin;
 
-	if (!slot.ns)
+	if (!slot)
 		return;
-	start = *slot.ns;
+	start = slot->ns;
 	if (start <= BLKLAT_SLOT_VACANT)
 		return;
 	s = series_of(t->watch[BLKLAT_STAGE_QUEUE], op_of(rq->cmd_flags), turn);
@@ -104,12 +104,12 @@ STANDBYS_OF(on_rq_issue, "block_rq_issue", issue_request)
 /* Takes a start back. One that never happened (the driver was busy before it) is none. */
 static __always_inline void unstart(struct target *t, struct request *rq, u32 stage, u32 turn)
 {
-	struct slot slot;
+	struct blklat_slot *slot;
 
 	if (!t->watch[stage])
 		return;
 	slot = slot_of(t, rq, stage);
-	if (!slot.ns || *slot.ns <= BLKLAT_SLOT_VACANT)
+	if (!slot || slot->ns <= BLKLAT_SLOT_VACANT)
 		return;
 	end_slot(slot, 0);
 	if (cfg_idle_gap_ns && stage == BLKLAT_STAGE_DEVICE)
@@ -171,19 +171,19 @@ static __always_inline void complete_vacant(struct target *t, struct request *rq
 static __always_inline void complete(struct target *t, struct request *rq, const u64 *ctx, u64 now, enum mode mode,
 				     u32 turn)
 {
-	struct slot slot = slot_of(t, rq, BLKLAT_STAGE_DEVICE);
+	struct blklat_slot *slot = slot_of(t, rq, BLKLAT_STAGE_DEVICE);
 	enum sharing sharing;
 	struct blklat_series *s;
 	u64 start, ns, *bin;
 
-	if (!slot.ns)
+	if (!slot)
 		return;		/* counted when it was started */
-	start = *slot.ns;
+	start = slot->ns;
 	if (start <= BLKLAT_SLOT_VACANT) {
-		complete_vacant(t, rq, slot.ns, ctx, turn);
+		complete_vacant(t, rq, &slot->ns, ctx, turn);
 		return;
 	}
-	if (turn != TURN_FIRST && ctx[2] < rq->__data_len && is_done(slot.ns, BLKLAT_SLOT_SEEN, turn, BPF_RQ_COMPLETE))
+	if (turn != TURN_FIRST && ctx[2] < rq->__data_len && is_done(&slot->ns, BLKLAT_SLOT_SEEN, turn, BPF_RQ_COMPLETE))
 		return;
 	s = series_of(t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags), turn);
 	if (!s)
@@ -195,7 +195,7 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 	if (ctx[2] < rq->__data_len) {
 		/* A part; the last one ends the request. */
 		if (leaves_mark(turn, BPF_RQ_COMPLETE))
-			*slot.ns = start | BLKLAT_SLOT_SEEN;
+			slot->ns = start | BLKLAT_SLOT_SEEN;
 		return;
 	}
 	if (turn != TURN_FIRST)

@@ -25,8 +25,10 @@ struct target {
 	 * it, and only while pauses are looked for (pauses.bpf.h).
 	 */
 	__u64 seen_ns;
-	__u64 fill[2];			/* one cache line */
+	__u64 fill[2];
 };
+_Static_assert(sizeof(struct target) == 64, "one cache line");
+_Static_assert(BLKLAT_STAGE_DEVICE == 0 && BLKLAT_STAGE_QUEUE == 1, "the slots' stages come first, in this order");
 
 /*
  * What there is to do at an issue or a completion. The two usual ways have code of their own: to ask for each
@@ -54,6 +56,7 @@ enum bpf_event {
 	BPF_BIO_QUEUE,
 	BPF_EVENTS,
 };
+#define BPF_FIRST_START BPF_RQ_ISSUE	/* IOs end at the events before it, and start there and at those behind */
 
 #define BPF_STANDBYS 3
 
@@ -81,5 +84,6 @@ struct bio_cell {
 struct bio_bucket {
 	struct bio_cell cell[BIO_BUCKET];
 };
+_Static_assert(sizeof(struct bio_bucket) == 4 * 64, "a bucket is four whole cache lines");
 
 #endif

@@ -223,7 +223,8 @@ static __always_inline void account(u32 watch, u32 cell, u32 turn)
 		account_standby(watch, cell);
 }
 
-static __always_inline struct slot slot_of(const struct target *t, struct request *rq, u32 stage)
+/* NULL: its tag is beyond the slots. */
+static __always_inline struct blklat_slot *slot_of(const struct target *t, struct request *rq, u32 stage)
 {
 	int internal_tag = rq->internal_tag;
 	u32 tag = internal_tag >= 0 ? t->tags + internal_tag : (u32)rq->tag;
@@ -232,13 +233,13 @@ static __always_inline struct slot slot_of(const struct target *t, struct reques
 	u32 number, block;
 
 	if (tag >= t->stride || queue >= t->queues)
-		return (struct slot){};
+		return NULL;
 	if (stage == BLKLAT_STAGE_QUEUE)
 		queue += t->queues;
 	number = t->first_slot + queue * t->stride + tag;
 	block = number / BLKLAT_SLOTS;
 	in = bpf_map_lookup_elem(&slots, &block);
-	return (struct slot){ in ? &in->ns[number % BLKLAT_SLOTS] : NULL };
+	return in ? BLKLAT_SLOT_IN(in, number % BLKLAT_SLOTS) : NULL;
 }
 
 /* A latency from a start time and now, without the marks of the former: its two topmost bits. */

@@ -8,29 +8,24 @@
 
 #include "blklat/abi.h"
 
-/* A request's slot, see struct blklat_slots. */
-struct slot {
-	u64 *ns;	/* its start time; sixteen cells on its starts, thirty-two its ends */
-};
-
 /* Readers rely on the order of writes, see abi.h. It holds off the compiler, no more. */
 #ifndef order_writes
 #define order_writes() asm volatile("" ::: "memory")
 #endif
 
-static __always_inline void start_slot(struct slot slot, u64 ns)
+static __always_inline void start_slot(struct blklat_slot *slot, u64 ns)
 {
-	*slot.ns = ns;
+	slot->ns = ns;
 	order_writes();
-	slot.ns[BLKLAT_SLOTS]++;
+	slot->started++;
 }
 
 /* @mark: 0 or BLKLAT_SLOT_SEEN_FREE. */
-static __always_inline void end_slot(struct slot slot, u64 mark)
+static __always_inline void end_slot(struct blklat_slot *slot, u64 mark)
 {
-	slot.ns[2 * BLKLAT_SLOTS]++;
+	slot->ended++;
 	order_writes();
-	*slot.ns = BLKLAT_SLOT_FREE | mark;
+	slot->ns = BLKLAT_SLOT_FREE | mark;
 	order_writes();
 }
 

@@ -53,7 +53,7 @@ static __always_inline void for_targets(struct blklat_session *s, struct request
 static __always_inline void start(struct blklat_session *s, struct blklat_target *t, struct request *rq,
 				  enum blklat_stage stage)
 {
-	struct blklat_slot slot;
+	struct blklat_slot *slot;
 
 	if (likely(blklat_slot_of(s, t, rq, stage, &slot)))
 		blklat_slot_start(slot, now_ns());
@@ -64,7 +64,7 @@ static __always_inline void start(struct blklat_session *s, struct blklat_target
 /* The same at the stage device, where the time has a mark if the device had been idle. */
 static void start_marked(struct blklat_session *s, struct blklat_target *t, struct request *rq)
 {
-	struct blklat_slot slot;
+	struct blklat_slot *slot;
 	u64 now;
 
 	if (!blklat_slot_of(s, t, rq, BLKLAT_STAGE_DEVICE, &slot)) {
@@ -81,7 +81,7 @@ static void start_marked(struct blklat_session *s, struct blklat_target *t, stru
 static noinline void unstart(struct blklat_session *s, struct blklat_target *t, struct request *rq,
 			     enum blklat_stage stage)
 {
-	struct blklat_slot slot;
+	struct blklat_slot *slot;
 
 	if (!t->watch[stage])
 		return;
@@ -94,7 +94,7 @@ static noinline void unstart(struct blklat_session *s, struct blklat_target *t, 
 }
 
 /* An IO that began in @slot ends, @bytes of it now. */
-static __always_inline void end(struct blklat_session *s, struct blklat_series *series, struct blklat_slot slot, u64 ns)
+static __always_inline void end(struct blklat_session *s, struct blklat_series *series, struct blklat_slot *slot, u64 ns)
 {
 	u64 *bin = blklat_hist_begin(s, series, ns);
 
@@ -127,7 +127,7 @@ void blklat_capture_merge(struct blklat_session *s, struct request *rq)
 /* The end of the stage queue; requests that went straight to the driver never began it. */
 static noinline void end_queue(struct blklat_session *s, struct blklat_target *t, struct request *rq)
 {
-	struct blklat_slot slot;
+	struct blklat_slot *slot;
 	struct blklat_series *series;
 	u64 began;
 
@@ -227,7 +227,7 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 {
 	/* First of all: the slot may have to come from another CPU's cache, which is not the IO's time. */
 	u64 now = now_ns(), began;
-	struct blklat_slot slot;
+	struct blklat_slot *slot;
 	struct blklat_series *series;
 
 	if (!blklat_slot_of(s, t, rq, BLKLAT_STAGE_DEVICE, &slot))

@@ -12,15 +12,10 @@
 #include "kernel.h"
 #include "session.h"
 
-/* A request's slot: its start time. The counts stand sixteen and thirty-two cells behind, see struct blklat_slots. */
-struct blklat_slot {
-	u64 *ns;
-};
-
 /* False: its tag is beyond the slots. */
 static __always_inline bool blklat_slot_of(const struct blklat_session *s, const struct blklat_target *t,
 					   const struct request *rq, enum blklat_stage stage,
-					   struct blklat_slot *ret)
+					   struct blklat_slot **ret)
 {
 	u32 tag = rq->internal_tag >= 0 ? t->tags + rq->internal_tag : (u32)rq->tag;
 	u32 queue = rq->mq_hctx->queue_num, number;
@@ -28,32 +23,30 @@ static __always_inline bool blklat_slot_of(const struct blklat_session *s, const
 	if (tag >= t->stride || queue >= t->queues)
 		return false;
 	number = t->first_slot[stage] + queue * t->stride + tag;
-	ret->ns = &s->slots[number / BLKLAT_SLOTS].ns[number % BLKLAT_SLOTS];
+	*ret = BLKLAT_SLOT_IN(&s->slots[number / BLKLAT_SLOTS], number % BLKLAT_SLOTS);
 	/* Or the compiler keeps both parts of the address, in a register more. */
-	OPTIMIZER_HIDE_VAR(ret->ns);
+	OPTIMIZER_HIDE_VAR(*ret);
 	return true;
 }
 
-static inline u64 blklat_slot_ns(struct blklat_slot slot)
+static inline u64 blklat_slot_ns(const struct blklat_slot *slot)
 {
-	return READ_ONCE(*slot.ns);
+	return READ_ONCE(slot->ns);
 }
 
 /* A tag is one request's at a time, so its counts need no atomic. The order is abi.h's. */
-static inline void blklat_slot_start(struct blklat_slot slot, u64 ns)
+static inline void blklat_slot_start(struct blklat_slot *slot, u64 ns)
 {
-	BUILD_BUG_ON(offsetof(struct blklat_slots, started) != BLKLAT_SLOTS * sizeof(u64) ||
-		     offsetof(struct blklat_slots, ended) != 2 * BLKLAT_SLOTS * sizeof(u64));
-	WRITE_ONCE(*slot.ns, ns);
+	WRITE_ONCE(slot->ns, ns);
 	smp_wmb();
-	local64_inc((local64_t *)(slot.ns + BLKLAT_SLOTS));
+	local64_inc((local64_t *)&slot->started);
 }
 
-static inline void blklat_slot_end(struct blklat_slot slot)
+static inline void blklat_slot_end(struct blklat_slot *slot)
 {
-	local64_inc((local64_t *)(slot.ns + 2 * BLKLAT_SLOTS));
+	local64_inc((local64_t *)&slot->ended);
 	smp_wmb();
-	WRITE_ONCE(*slot.ns, BLKLAT_SLOT_FREE);
+	WRITE_ONCE(slot->ns, BLKLAT_SLOT_FREE);
 	smp_wmb();
 }
 

@@ -40,14 +40,14 @@ static int slots_init(struct kunit *test)
 	return 0;
 }
 
-static struct blklat_slot slot_of(struct slots *f, u32 queue, int tag, int internal_tag, enum blklat_stage stage)
+static struct blklat_slot *slot_of(struct slots *f, u32 queue, int tag, int internal_tag, enum blklat_stage stage)
 {
-	struct blklat_slot slot;
+	struct blklat_slot *slot;
 
 	f->hctx->queue_num = queue;
 	f->rq->tag = tag;
 	f->rq->internal_tag = internal_tag;
-	return blklat_slot_of(&f->s, &f->target, f->rq, stage, &slot) ? slot : (struct blklat_slot){ NULL };
+	return blklat_slot_of(&f->s, &f->target, f->rq, stage, &slot) ? slot : NULL;
 }
 
 /* Where the number's three values stand, from the begin of the slots. */
@@ -56,9 +56,9 @@ static u32 word_of(u32 number, u32 at)
 	return number / 16 * SIXTEEN_SLOTS + at + number % 16;
 }
 
-static u64 *words_of(struct slots *f, struct blklat_slot slot, u32 at)
+static u64 *words_of(struct slots *f, struct blklat_slot *slot, u32 at)
 {
-	return slot.ns ? slot.ns + at : NULL;
+	return slot ? &slot->ns + at : NULL;
 }
 
 static void expect_words(struct kunit *test, const char *what)
@@ -72,7 +72,7 @@ static void expect_words(struct kunit *test, const char *what)
 
 /* Calls @each with every slot that a request can have: number, and the request's queue and tags. */
 static void for_all(struct kunit *test,
-		    void (*each)(struct kunit *test, u32 number, struct blklat_slot slot))
+		    void (*each)(struct kunit *test, u32 number, struct blklat_slot *slot))
 {
 	static const u32 first[] = { FIRST_DEVICE, FIRST_QUEUE };
 	u32 stage, queue, tag;
@@ -88,7 +88,7 @@ static void for_all(struct kunit *test,
 			}
 }
 
-static void expect_place(struct kunit *test, u32 number, struct blklat_slot slot)
+static void expect_place(struct kunit *test, u32 number, struct blklat_slot *slot)
 {
 	struct slots *f = test->priv;
 
@@ -142,7 +142,7 @@ static void blklat_slots_test_bounds(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct blklat_slot slot = slot_of(f, cases[i].queue, cases[i].tag, cases[i].internal_tag,
+		struct blklat_slot *slot = slot_of(f, cases[i].queue, cases[i].tag, cases[i].internal_tag,
 						  BLKLAT_STAGE_DEVICE);
 		u64 *wanted = cases[i].number < 0 ? NULL : f->words + word_of(FIRST_DEVICE + cases[i].number, 0);
 
@@ -162,12 +162,12 @@ static void blklat_slots_test_other_geometries(struct kunit *test)
 	for (i = 0; i < FAKE_STRIDE; i++)
 		expect_place(test, FIRST_DEVICE + i, slot_of(f, 0, -1, i, BLKLAT_STAGE_DEVICE));
 	f->target.tags = FAKE_STRIDE;
-	KUNIT_EXPECT_PTR_EQ(test, (void *)slot_of(f, 0, 0, 0, BLKLAT_STAGE_DEVICE).ns, NULL);
+	KUNIT_EXPECT_PTR_EQ(test, (void *)slot_of(f, 0, 0, 0, BLKLAT_STAGE_DEVICE), NULL);
 	for (i = 0; i < FAKE_STRIDE; i++)
 		expect_place(test, FIRST_DEVICE + i, slot_of(f, 0, i, -1, BLKLAT_STAGE_DEVICE));
 }
 
-static void start_it(struct kunit *test, u32 number, struct blklat_slot slot)
+static void start_it(struct kunit *test, u32 number, struct blklat_slot *slot)
 {
 	struct slots *f = test->priv;
 
@@ -177,7 +177,7 @@ static void start_it(struct kunit *test, u32 number, struct blklat_slot slot)
 	EXPECT_U64(test, blklat_slot_ns(slot), 1000 + number);
 }
 
-static void end_it(struct kunit *test, u32 number, struct blklat_slot slot)
+static void end_it(struct kunit *test, u32 number, struct blklat_slot *slot)
 {
 	struct slots *f = test->priv;
 

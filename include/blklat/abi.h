@@ -85,6 +85,9 @@ enum blklat_account {
 	BLKLAT_ACCOUNTS,
 };
 
+/* Modules of this version, and recordings, have these numbers. A new stage, op or account comes last. */
+_Static_assert(BLKLAT_STAGE_TOTAL == 2 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED == 8, "numbers stay");
+
 /*
  * Sixteen start-time slots. The number of a request's slot is, within its watch,
  *   hardware queue * stride + (internal_tag >= 0 ? tags + internal_tag : tag)
@@ -100,6 +103,24 @@ struct blklat_slots {
 	__u64 started[BLKLAT_SLOTS];
 	__u64 ended[BLKLAT_SLOTS];	/* completed or requeued */
 };
+
+/*
+ * One of the sixteen, as it is seen from its start time: wherever that stands, its counts follow as far behind. What lies
+ * between is other slots'.
+ */
+struct blklat_slot {
+	__u64 ns;
+	__u64 others_1[BLKLAT_SLOTS - 1];
+	__u64 started;
+	__u64 others_2[BLKLAT_SLOTS - 1];
+	__u64 ended;
+};
+#define BLKLAT_SLOT_IN(slots, i) ((struct blklat_slot *)&(slots)->ns[i])
+_Static_assert(__builtin_offsetof(struct blklat_slot, started) == __builtin_offsetof(struct blklat_slots, started) &&
+	       __builtin_offsetof(struct blklat_slot, ended) == __builtin_offsetof(struct blklat_slots, ended),
+	       "a slot's counts are as far from its time as the arrays are from each other");
+_Static_assert(sizeof(struct blklat_slots) == 3 * 128, "each array has a pair of cache lines");
+
 #define BLKLAT_SLOT_UNUSED 0	/* nothing was seen here since the capture began */
 #define BLKLAT_SLOT_FREE 1	/* the last one started here has ended */
 /* A bit of a time: issued after a pause. The clock is far from it. */
@@ -123,6 +144,7 @@ struct blklat_series {
 	__u64 not_min_ns[2];	/* ~min, so that 0 means none here as well */
 	__u64 bins[];
 };
+_Static_assert(sizeof(struct blklat_series) == 64, "the bins begin at a cache line");
 
 /* Bytes of a series at a scale, rounded up to a cache line so that CPUs never share one. */
 #define BLKLAT_SERIES_BYTES(cells) ((sizeof(struct blklat_series) + (cells) * 8 + 63) / 64 * 64)
@@ -160,6 +182,7 @@ struct blklat_header {
 	__u64 idle_offset;	/* 0: pauses are not looked for */
 	__u64 bytes;		/* of the whole mapping */
 };
+_Static_assert(sizeof(struct blklat_header) == 72, "no padding");
 
 /* One thing to watch. */
 struct blklat_watch {
@@ -172,6 +195,7 @@ struct blklat_watch {
 	__u32 first_slot;	/* returned: where this watch's queues * stride slots begin */
 	__u32 reserved[2];	/* 0 */
 };
+_Static_assert(sizeof(struct blklat_watch) == 32, "no padding");
 
 /*
  * What to watch. Fails without having done anything with
@@ -197,6 +221,7 @@ struct blklat_setup {
 	__u64 idle_gap_ns;
 	__u64 reserved;		/* 0 */
 };
+_Static_assert(sizeof(struct blklat_setup) == 48, "no padding");
 
 struct blklat_bio_count {
 	__u64 in_flight;
@@ -209,6 +234,7 @@ struct blklat_bios {
 	__u32 watches;
 	__u32 reserved;		/* 0 */
 };
+_Static_assert(sizeof(struct blklat_bio_count) == 16 && sizeof(struct blklat_bios) == 16, "no padding");
 
 #define BLKLAT_IOCTL 0xb5
 #define BLKLAT_IOC_VERSION _IOR(BLKLAT_IOCTL, 0, __u32)

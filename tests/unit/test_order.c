@@ -43,31 +43,16 @@ enum kind { START, END };
 enum { IOS = 2, SLOTS = 2 };
 
 struct writer {
-	void (*start)(u64 *ns, u64 now);
-	void (*end)(u64 *ns);
+	void (*start)(struct blklat_slot *slot, u64 now);
+	void (*end)(struct blklat_slot *slot);
 };
 
-static void start_bpf(u64 *ns, u64 now)
+static void end_bpf(struct blklat_slot *slot)
 {
-	start_slot((struct slot){ ns }, now);
+	end_slot(slot, 0);
 }
 
-static void end_bpf(u64 *ns)
-{
-	end_slot((struct slot){ ns }, 0);
-}
-
-static void start_kmod(u64 *ns, u64 now)
-{
-	blklat_slot_start((struct blklat_slot){ ns }, now);
-}
-
-static void end_kmod(u64 *ns)
-{
-	blklat_slot_end((struct blklat_slot){ ns });
-}
-
-static const struct writer bpf = { start_bpf, end_bpf }, kmod = { start_kmod, end_kmod };
+static const struct writer bpf = { start_slot, end_bpf }, kmod = { blklat_slot_start, blklat_slot_end };
 
 /* In the same bin, each longer than the one before. */
 static u64 latency_ns(u32 io)
@@ -88,7 +73,7 @@ static u64 *max_of(const struct fake *f)
 static void start(struct fake *f, const struct writer *w, u32 slot, u64 now)
 {
 	weak_begin(START, slot);
-	w->start(&f->slots[1].ns[slot], now);
+	w->start(BLKLAT_SLOT_IN(&f->slots[1], slot), now);
 	weak_end();
 }
 
@@ -97,7 +82,7 @@ static void end(struct fake *f, const struct writer *w, u32 slot, u32 io)
 {
 	weak_begin(END, slot);
 	*max_of(f) = latency_ns(io);
-	w->end(&f->slots[1].ns[slot]);
+	w->end(BLKLAT_SLOT_IN(&f->slots[1], slot));
 	++*bin_of(f);
 	weak_end();
 }

@@ -8,6 +8,8 @@
  */
 #include "core/accounting.h"
 
+#include <assert.h>
+
 const char *const lost_names[LOST_REASONS] = {
 	[LOST_NO_START] = "no_start",
 	[LOST_OVERWRITTEN] = "overwritten",
@@ -52,6 +54,7 @@ s64 accounting_gap(const struct watch_counts *w)
 }
 
 /* A start that was not seen shows as no_start, an end as overwritten. */
+static_assert(LOST_OVERWRITTEN == LOST_NO_START + 1, "skipped runs explain these two alone");
 static void explain_by_skipped(u64 lost_by[LOST_REASONS], u64 *skipped_left)
 {
 	for (u32 reason = LOST_NO_START; reason <= LOST_OVERWRITTEN; reason++) {

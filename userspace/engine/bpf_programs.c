@@ -71,7 +71,7 @@ static void list_events(const struct bpf_capture *b, struct event ret[BPF_EVENTS
 	ret[BPF_RQ_MERGE].wanted = queue && b->traits.traces_merges;
 	ret[BPF_RQ_INSERT].wanted = queue;
 	ret[BPF_BIO_QUEUE].wanted = total;
-	for (u32 i = BPF_RQ_ISSUE; i < BPF_EVENTS; i++)
+	for (u32 i = BPF_FIRST_START; i < BPF_EVENTS; i++)
 		ret[i].starts = true;
 }
 

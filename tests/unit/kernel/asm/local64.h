@@ -12,7 +12,6 @@ static inline void local64_inc(local64_t *l)
 
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
-#define BUILD_BUG_ON(condition) _Static_assert(!(condition), "")
 #define OPTIMIZER_HIDE_VAR(x) ((void)(x))
 
 /* Of the kernel's and the module's structs as much as is looked at. */
