@@ -134,7 +134,8 @@ static inline void fake_look(struct capture *c)
 	assert_ptr_equal(c, &run.capture);
 }
 
-static const struct capture_ops fake_capture = { .name = "fake", .read = fake_read, .look = fake_look };
+static const struct capture_ops fake_capture = { .name = "fake", .read = fake_read };
+static const struct live_ops fake_live = { .look = fake_look };
 static const struct sink_ops fake_sink = {
 	.interval = fake_interval, .summary = fake_summary,
 };
@@ -150,7 +151,7 @@ static inline void begin(u32 n_watches, bool live)
 	memset(&run, 0, sizeof(run));
 	run.capture = (struct capture){
 		.ops = &fake_capture, .watches = watches, .n_watches = n_watches, .scale = 6, .cpus = 1,
-		.live = live, .engine = "fake",
+		.live = live ? &fake_live : NULL, .engine = "fake",
 	};
 	run.sink.ops = &fake_sink;
 }

@@ -106,16 +106,18 @@ static inline void remove_tree(const char *path)
 /* --- the engine ---------------------------------------------------------------------------- */
 
 static const struct capture_ops engine;
+static const struct live_ops engine_live;
 
 static inline int engine_open(const struct capture_config *cfg, struct capture **ret, struct problem *p)
 {
+	const struct capture is = { .ops = &engine, .live = &engine_live, .cpus = 1 };
 	u32 blocks = 0, bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(6));
 	struct counting *c;
 
 	if (w.refuse)
 		return problem_set(p, w.refuse, "not now");
 	c = calloc(1, sizeof(*c));
-	assert_int_equal(kernel_capture_init(&c->k, &engine, cfg, 1, 1, p), 0);
+	assert_int_equal(kernel_capture_init(&c->k, &is, cfg, 1, p), 0);
 	for (u32 i = 0; i < cfg->n_watches; i++) {
 		struct slots s = slots_of(cfg->watches[i].device, 1);
 
@@ -173,8 +175,10 @@ static inline void engine_look(struct capture *c)
 }
 
 static const struct capture_ops engine = {
-	.name = "fake", .open = engine_open, .read = engine_read, .look = engine_look, .close = engine_close,
+	.name = "fake", .open = engine_open, .read = engine_read, .close = engine_close,
 };
+
+static const struct live_ops engine_live = { .look = engine_look };
 
 /* --- events -------------------------------------------------------------------------------- */
 

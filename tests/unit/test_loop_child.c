@@ -82,10 +82,11 @@ static void fake_look(struct capture *c)
 
 static enum loop_end go(double interval_s, double duration_s)
 {
-	static const struct capture_ops fake_capture = { .name = "fake", .read = fake_read, .look = fake_look };
+	static const struct capture_ops fake_capture = { .name = "fake", .read = fake_read };
+	static const struct live_ops fake_live = { .look = fake_look };
 	static const struct sink_ops fake_sink = { .interval = fake_interval, .summary = fake_summary };
 	struct capture capture = {
-		.ops = &fake_capture, .watches = &watch, .n_watches = 1, .cpus = 1, .live = true, .engine = "fake",
+		.ops = &fake_capture, .watches = &watch, .n_watches = 1, .cpus = 1, .live = &fake_live, .engine = "fake",
 	};
 	struct sink sink = { .ops = &fake_sink };
 	const struct loop_config cfg = {

@@ -241,14 +241,14 @@ static void test_gone_between_reads(void **state)
 	io(0, 1, 1000);
 	snprintf(path, sizeof(path), "%s/sys/block/sda", w.root);
 	remove_tree(path);
-	w.c->ops->look(w.c);
+	w.c->live->look(w.c);
 	put_disk("sda", 0);
 	for (u32 n = 0; n < 10; n++) {
 		io(0, 2, 1000);
 		io(1, 2, 1000);
 	}
 	for (u32 n = 0; n < 2; n++) {
-		w.c->ops->look(w.c);
+		w.c->live->look(w.c);
 		check(read_disk(0), 1, 0, 0);
 		check(read_disk(1), 10, 0, 0);
 		assert_true(w.s.w[0].gone);
@@ -268,7 +268,7 @@ static void test_replaced_between_reads(void **state)
 	assert_false(w.s.w[0].gone);
 	put("sda", "diskseq", "8\n");
 	io(0, 2, 1000);
-	w.c->ops->look(w.c);
+	w.c->live->look(w.c);
 	io(0, 2, 1000);
 	for (u32 n = 0; n < 2; n++) {
 		check(read_disk(0), 2, 0, 0);
@@ -288,7 +288,7 @@ static void test_gone_with_an_io_in_flight(void **state)
 	start(0, 1);
 	snprintf(path, sizeof(path), "%s/sys/block/sda", w.root);
 	remove_tree(path);
-	w.c->ops->look(w.c);
+	w.c->live->look(w.c);
 	check(read_disk(0), 0, 1, 0);
 	assert_true(w.s.w[0].gone);
 	finish();

@@ -77,7 +77,7 @@ static void facts_are_kept(void **state)
 	assert_int_equal(s.capture->cpus, 16);
 	assert_int_equal(s.capture->memory_bytes, 123456);
 	assert_int_equal(s.capture->n_watches, 3);
-	assert_false(s.capture->live);
+	assert_null(s.capture->live);
 	assert_string_equal(d->name, "my \"disk\"");
 	assert_string_equal(d->kind, "nvme");
 	assert_string_equal(d->model, "Samsung SSD 980 \\ PRO");

@@ -82,7 +82,7 @@ static int take_engine(struct capture_options *o, const char *value, struct prob
 	int err;
 
 	for (; capture_engines[n]; n++)
-		names[n + 1] = capture_engines[n]->name;
+		names[n + 1] = capture_engines[n]->ops->name;
 	err = parse_name("--engine", value, names, n + 1, &chosen, p);
 	if (!err)
 		o->engine = chosen ? capture_engines[chosen - 1] : NULL;

@@ -19,7 +19,7 @@ struct capture_options {
 	struct percentiles percentiles;
 	u32 format;			/* enum format */
 	bool bins;
-	const struct capture_ops *engine;	/* NULL: auto */
+	const struct capture_engine *engine;	/* NULL: auto */
 	int scale;
 	u64 max_memory;
 	u64 max_bios;

@@ -34,7 +34,7 @@ struct findings {
 	u64 memory_limit;
 	u32 n_engines;
 	struct engine {
-		const struct capture_ops *ops;
+		const struct capture_engine *is;
 		int err;		/* 0: usable */
 		struct problem why;
 	} engines[ENGINES_MAX];
@@ -115,8 +115,8 @@ static int find_out(struct findings *f, struct check *c, struct problem *p)
 	for (u32 i = 0; capture_engines[i] && i < ENGINES_MAX; i++) {
 		struct engine *e = &f->engines[f->n_engines++];
 
-		e->ops = capture_engines[i];
-		e->err = e->ops->probe(&e->why);
+		e->is = capture_engines[i];
+		e->err = e->is->probe(&e->why);
 	}
 	return 0;
 }
@@ -269,9 +269,9 @@ static int print_text(const struct findings *f)
 	for (u32 i = 0; i < f->n_engines; i++) {
 		const struct engine *e = &f->engines[i];
 
-		snprintf(title, sizeof(title), "engine %s", e->ops->name);
+		snprintf(title, sizeof(title), "engine %s", e->is->ops->name);
 		snprintf(text, sizeof(text), "%s%s", e->err ? "not usable: " : "usable: ",
-			 e->err ? e->why.text : e->ops->about);
+			 e->err ? e->why.text : e->is->about);
 		print_fact(title, text);
 	}
 	return print_runs(f);
@@ -302,8 +302,8 @@ static struct json_object *json_engines(const struct findings *f)
 		const struct engine *e = &f->engines[i];
 		struct json_object *o = json_new_object();
 
-		json_add(o, "name", json_new_text(e->ops->name));
-		json_add(o, "about", json_new_text(e->ops->about));
+		json_add(o, "name", json_new_text(e->is->ops->name));
+		json_add(o, "about", json_new_text(e->is->about));
 		json_add(o, "usable", json_new_boolean(!e->err));
 		json_add(o, "problem", e->err ? json_new_text(e->why.text) : NULL);
 		json_append(a, o);

@@ -22,7 +22,6 @@
 #include "util/realtime.h"
 #include "util/stream.h"
 
-#define MODULE "/dev/blklat"	/* that it is opened by */
 #define HEAP_KEEPS (1 << 20)	/* bytes */
 
 struct serve {
@@ -343,7 +342,7 @@ static int begin(struct serve *s)
 	if (err)
 		return command_fail(s->who, serve_devices_exit(engine, err), &p);
 	s->confine.keep_capture = s->devices.follow;
-	s->confine.writes_to = engine == &capture_kmod ? MODULE : NULL;
+	s->confine.writes_to = engine->node;
 	configure(s, engine);
 	limits_raise_files();
 	/* What is replayed may come from a pipe, and until it is there a signal ends us as it does any program. */

@@ -31,7 +31,7 @@ struct capture {
 	u32 scale;
 	u32 cpus;			/* slack of the accounting */
 	u64 memory_bytes;		/* that the counters take */
-	bool live;			/* true: time passes by itself; false: each read is a stored interval */
+	const struct live_ops *live;	/* time passes by itself; NULL: a replay, of which each read is a stored interval */
 	const char *engine;		/* name to show; a replay gives the one that captured */
 	const struct device_table *devices;	/* that the watches' devices are in, with those below them */
 	const struct origin *origin;	/* of a recording; NULL: there is none */
@@ -39,10 +39,8 @@ struct capture {
 
 struct capture_ops {
 	const char *name;
-	const char *about;		/* a few words for 'check' */
+	const char *node;		/* the device node that it opens for writing; NULL: none */
 	bool sees_pauses;		/* counts IOs after a pause, see capture_config.idle_gap_ns */
-	/* Can it run here and now? Returns 0, or a negative errno and why not and what to do. */
-	int (*probe)(struct problem *p);
 	/* Starts the capture, whole or not at all. Returns 0, or a negative errno and a sentence. */
 	int (*open)(const struct capture_config *cfg, struct capture **ret, struct problem *p);
 	/*
@@ -50,13 +48,25 @@ struct capture_ops {
 	 * -ENODATA (a replay is at its end), or another negative errno and a sentence.
 	 */
 	int (*read)(struct capture *c, struct snapshot *s, struct problem *p);
+	/* Ends the capture and leaves nothing behind. Takes NULL. */
+	void (*close)(struct capture *c);
+};
+
+/* What a capture of this machine does besides, and a replay has no use for. */
+struct live_ops {
 	/*
 	 * The kernel has news of devices: IOs of one that went away are not counted from here on, since its address may
 	 * come to stand for another. The next read tells that it is gone.
 	 */
 	void (*look)(struct capture *c);
-	/* Ends the capture and leaves nothing behind. Takes NULL. */
-	void (*close)(struct capture *c);
+};
+
+/* An engine of this machine, for the user to choose. */
+struct capture_engine {
+	const struct capture_ops *ops;
+	const char *about;		/* a few words for 'check' */
+	/* Can it run here and now? Returns 0, or a negative errno and why not and what to do. */
+	int (*probe)(struct problem *p);
 };
 
 /* What became of opening a capture anew; see capture_open(). */
@@ -85,9 +95,11 @@ bool capture_fits(const struct capture *c, u32 i);
 extern const struct capture_ops capture_bpf;
 extern const struct capture_ops capture_kmod;
 extern const struct capture_ops capture_replay;
+extern const struct capture_engine engine_bpf;
+extern const struct capture_engine engine_kmod;
 
-/* The live engines in order of preference, ended by NULL. */
-extern const struct capture_ops *const capture_engines[];
+/* The engines of this machine in order of preference, ended by NULL. */
+extern const struct capture_engine *const capture_engines[];
 
 /*
  * Bytes that the counters of @cfg's watches take on @cpus at @scale, whatever scale it asks for: @rows of series

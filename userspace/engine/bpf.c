@@ -94,6 +94,8 @@ static void bpf_close(struct capture *c)
 	free(b);
 }
 
+static const struct live_ops live = { .look = bpf_look };
+
 static int start(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p)
 {
 	int err = bpf_setup(b, cfg->max_bios, p);
@@ -110,6 +112,7 @@ static int start(struct bpf_capture *b, const struct capture_config *cfg, struct
 static int bpf_open(const struct capture_config *cfg, struct capture **ret, struct problem *p)
 {
 	int cpus = libbpf_num_possible_cpus(), err;
+	const struct capture is = { .ops = &capture_bpf, .live = &live, .cpus = cpus };
 	struct bpf_capture *b;
 
 	if (cpus < 0)
@@ -123,7 +126,7 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 	if (err)
 		err = problem_set(p, err, "could not read the kernel's BTF: %s", strerror(-err));
 	if (!err)
-		err = kernel_capture_init(&b->kernel, &capture_bpf, cfg, cpus, cpus + !b->traits.unguarded, p);
+		err = kernel_capture_init(&b->kernel, &is, cfg, cpus + !b->traits.unguarded, p);
 	if (!err)
 		err = start(b, cfg, p);
 	if (err) {
@@ -136,11 +139,14 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 
 const struct capture_ops capture_bpf = {
 	.name = "bpf",
-	.about = "eBPF programs on the block layer's tracepoints",
 	.sees_pauses = true,
-	.probe = bpf_probe,
 	.open = bpf_open,
 	.read = bpf_read,
-	.look = bpf_look,
 	.close = bpf_close,
+};
+
+const struct capture_engine engine_bpf = {
+	.ops = &capture_bpf,
+	.about = "eBPF programs on the block layer's tracepoints",
+	.probe = bpf_probe,
 };

@@ -12,7 +12,7 @@
  */
 void bpf_quiet(void);
 
-/* capture_ops.probe of the BPF engine. */
+/* capture_engine.probe of the BPF engine. */
 int bpf_probe(struct problem *p);
 
 /*

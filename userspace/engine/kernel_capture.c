@@ -38,21 +38,21 @@ static int allocate(struct kernel_capture *k, const struct capture_config *cfg)
 	return 0;
 }
 
-int kernel_capture_init(struct kernel_capture *k, const struct capture_ops *ops, const struct capture_config *cfg,
-			u32 cpus, u32 rows, struct problem *p)
+int kernel_capture_init(struct kernel_capture *k, const struct capture *is, const struct capture_config *cfg, u32 rows,
+			struct problem *p)
 {
-	int scale = capture_choose_scale(cfg, cpus, rows, p);
+	int scale = capture_choose_scale(cfg, is->cpus, rows, p);
 
 	if (scale < 0)
 		return scale;
 	k->idle_gap_ns = cfg->idle_gap_ns;
 	k->capture = (struct capture){
-		.ops = ops,
+		.ops = is->ops,
 		.scale = scale,
-		.cpus = cpus,
-		.memory_bytes = capture_memory_bytes(cfg, cpus, rows, scale),
-		.live = true,
-		.engine = ops->name,
+		.cpus = is->cpus,
+		.memory_bytes = capture_memory_bytes(cfg, is->cpus, rows, scale),
+		.live = is->live,
+		.engine = is->ops->name,
 		.devices = cfg->devices,
 	};
 	return allocate(k, cfg) ? problem_set(p, -ENOMEM, "out of memory") : 0;

@@ -44,12 +44,12 @@ struct kernel_capture {
 };
 
 /*
- * Begins an engine's state, zeroed before, for @cfg's watches on @cpus with @rows of counters: chooses the
- * scale, copies the watches. Returns 0, or a negative errno and a sentence; kernel_capture_uninit() frees what
+ * Begins an engine's state, zeroed before, for @cfg's watches with @rows of counters: chooses the scale, copies the
+ * watches. @is has what the engine knows: its ops, what is live of it, the CPUs. Returns 0, or a negative errno and a sentence; kernel_capture_uninit() frees what
  * there is either way.
  */
-int kernel_capture_init(struct kernel_capture *k, const struct capture_ops *ops, const struct capture_config *cfg,
-			u32 cpus, u32 rows, struct problem *p);
+int kernel_capture_init(struct kernel_capture *k, const struct capture *is, const struct capture_config *cfg, u32 rows,
+			struct problem *p);
 void kernel_capture_uninit(struct kernel_capture *k);
 
 /* True when one of the watches is at @stage. */

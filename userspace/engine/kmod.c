@@ -211,64 +211,7 @@ static int map_region(struct kmod_capture *k, struct problem *p)
 	return 0;
 }
 
-/* --- life ---------------------------------------------------------------------------------- */
-
-static void kmod_close(struct capture *c)
-{
-	struct kmod_capture *k = (struct kmod_capture *)c;
-
-	if (!k)
-		return;
-	if (k->header)
-		munmap(k->header, k->bytes);
-	if (k->fd >= 0)
-		close(k->fd);
-	kernel_capture_uninit(&k->kernel);
-	free(k->ranges);
-	free(k->counts);
-	free(k);
-}
-
-static int start(struct kmod_capture *k, const struct capture_config *cfg, struct problem *p)
-{
-	u32 cpus = sysconf(_SC_NPROCESSORS_CONF);
-	int err = kernel_capture_init(&k->kernel, &capture_kmod, cfg, cpus, cpus, p);
-
-	if (err)
-		return err;
-	k->ranges = calloc(cfg->n_watches, sizeof(*k->ranges));
-	k->counts = calloc(cfg->n_watches, sizeof(*k->counts));
-	if (!k->ranges || !k->counts)
-		return problem_set(p, -ENOMEM, "out of memory");
-	k->fd = open_session(p);
-	if (k->fd < 0)
-		return k->fd;
-	err = watch_devices(k, cfg->max_bios, p);
-	if (!err)
-		err = map_region(k, p);
-	if (err)
-		return err;
-	kernel_capture_note_statistics(&k->kernel);
-	return ioctl(k->fd, BLKLAT_IOC_START) ? setup_problem(&k->kernel.capture, -errno, p) : 0;
-}
-
-static int kmod_open(const struct capture_config *cfg, struct capture **ret, struct problem *p)
-{
-	struct kmod_capture *k;
-	int err;
-
-	k = calloc(1, sizeof(*k));
-	if (!k)
-		return problem_set(p, -ENOMEM, "out of memory");
-	k->fd = -1;
-	err = start(k, cfg, p);
-	if (err) {
-		kmod_close(&k->kernel.capture);
-		return err;
-	}
-	*ret = &k->kernel.capture;
-	return 0;
-}
+/* --- reading ------------------------------------------------------------------------------- */
 
 static int count_bios(struct kernel_capture *kernel)
 {
@@ -308,13 +251,78 @@ static void kmod_look(struct capture *c)
 		kernel_capture_freeze(&k->kernel, count_bios);
 }
 
+/* --- life ---------------------------------------------------------------------------------- */
+
+static void kmod_close(struct capture *c)
+{
+	struct kmod_capture *k = (struct kmod_capture *)c;
+
+	if (!k)
+		return;
+	if (k->header)
+		munmap(k->header, k->bytes);
+	if (k->fd >= 0)
+		close(k->fd);
+	kernel_capture_uninit(&k->kernel);
+	free(k->ranges);
+	free(k->counts);
+	free(k);
+}
+
+static const struct live_ops live = { .look = kmod_look };
+
+static int start(struct kmod_capture *k, const struct capture_config *cfg, struct problem *p)
+{
+	const struct capture is = { .ops = &capture_kmod, .live = &live, .cpus = sysconf(_SC_NPROCESSORS_CONF) };
+	int err = kernel_capture_init(&k->kernel, &is, cfg, is.cpus, p);
+
+	if (err)
+		return err;
+	k->ranges = calloc(cfg->n_watches, sizeof(*k->ranges));
+	k->counts = calloc(cfg->n_watches, sizeof(*k->counts));
+	if (!k->ranges || !k->counts)
+		return problem_set(p, -ENOMEM, "out of memory");
+	k->fd = open_session(p);
+	if (k->fd < 0)
+		return k->fd;
+	err = watch_devices(k, cfg->max_bios, p);
+	if (!err)
+		err = map_region(k, p);
+	if (err)
+		return err;
+	kernel_capture_note_statistics(&k->kernel);
+	return ioctl(k->fd, BLKLAT_IOC_START) ? setup_problem(&k->kernel.capture, -errno, p) : 0;
+}
+
+static int kmod_open(const struct capture_config *cfg, struct capture **ret, struct problem *p)
+{
+	struct kmod_capture *k;
+	int err;
+
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return problem_set(p, -ENOMEM, "out of memory");
+	k->fd = -1;
+	err = start(k, cfg, p);
+	if (err) {
+		kmod_close(&k->kernel.capture);
+		return err;
+	}
+	*ret = &k->kernel.capture;
+	return 0;
+}
+
 const struct capture_ops capture_kmod = {
 	.name = "kmod",
-	.about = "the kernel module blklat.ko",
+	.node = DEVICE,
 	.sees_pauses = true,
-	.probe = kmod_probe,
 	.open = kmod_open,
 	.read = kmod_read,
-	.look = kmod_look,
 	.close = kmod_close,
+};
+
+const struct capture_engine engine_kmod = {
+	.ops = &capture_kmod,
+	.about = "the kernel module blklat.ko",
+	.probe = kmod_probe,
 };

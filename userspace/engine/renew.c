@@ -335,10 +335,12 @@ static void renewing_look(struct capture *c)
 {
 	struct renewing *r = (struct renewing *)c;
 
-	r->now->capture->ops->look(r->now->capture);
+	r->now->capture->live->look(r->now->capture);
 	if (r->next)
-		r->next->capture->ops->look(r->next->capture);
+		r->next->capture->live->look(r->next->capture);
 }
+
+static const struct live_ops renewing_live = { .look = renewing_look };
 
 static void renewing_close(struct capture *c)
 {
@@ -368,6 +370,7 @@ static int take_first(struct renewing *r, const struct capture_config *cfg, stru
 	r->tag_range = calloc(n, sizeof(*r->tag_range));
 	r->capture = *c;
 	r->capture.ops = &r->ops;
+	r->capture.live = &renewing_live;
 	r->capture.watches = calloc(n, sizeof(*c->watches));
 	if (!g->ours || !r->tag_range || !r->capture.watches)
 		return -ENOMEM;
@@ -400,7 +403,6 @@ int capture_open(const struct capture_ops *engine, const struct capture_config *
 	r->renewed = renewed;
 	r->ops = *engine;
 	r->ops.read = renewing_read;
-	r->ops.look = renewing_look;
 	r->ops.close = renewing_close;
 	err = take_first(r, cfg, c);
 	if (err) {

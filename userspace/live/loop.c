@@ -51,7 +51,7 @@ static bool wait_until(const struct loop *l, u64 deadline_ns)
 	do {
 		end = ends_before(l, deadline_ns);
 		if (l->uevents >= 0 && uevents_take(l->uevents, &gone) && gone)
-			l->capture->ops->look(l->capture);
+			l->capture->live->look(l->capture);
 	} while (!end && now_ns() < deadline_ns);
 	return end;
 }

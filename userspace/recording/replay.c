@@ -14,12 +14,6 @@
 
 #define SCRIPT_MAGIC "blklat-replay"
 
-static int replay_probe(struct problem *p)
-{
-	(void)p;
-	return 0;
-}
-
 static int no_recording(const char *file, ssize_t len, struct problem *p)
 {
 	return problem_set(p, -EBADMSG, "%s: is no recording%s, nor a replay script, whose first line is "
@@ -109,18 +103,9 @@ void replay_forget_extremes(struct snapshot *s)
 	}
 }
 
-/* Devices that go away are part of what is replayed. */
-static void replay_look(struct capture *c)
-{
-	(void)c;
-}
-
 const struct capture_ops capture_replay = {
 	.name = "replay",
-	.about = "a recorded or written run, without a kernel",
-	.probe = replay_probe,
 	.open = replay_open,
 	.read = replay_read,
-	.look = replay_look,
 	.close = replay_close,
 };

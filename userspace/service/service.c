@@ -101,7 +101,8 @@ static int handle(struct service *s, enum service_event event, struct problem *p
 		s->look_ns = now;
 	}
 	for (struct member *m = s->members; event == EVENT_DEVICES && s->wait.gone && m; m = m->next)
-		m->capture->ops->look(m->capture);
+		if (m->capture->live)
+			m->capture->live->look(m->capture);
 	if (event == EVENT_DEVICES && s->look_ns > now + SERVICE_SETTLE_NS)
 		s->look_ns = now + SERVICE_SETTLE_NS;
 	if (s->scout && s->look_ns <= now)
