@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/intervals.h"
 #include "recording/recorder.h"
 #include "times.h"
 #include "util/cleanup.h"
@@ -53,28 +54,25 @@ static int write_interval(struct sink *s, const struct frames *is, u64 *ret_wall
 static int write_intervals(struct capture *c, struct sink *s, u32 n, struct times *t, struct problem *p)
 {
 	const struct percentiles *ps = &percentiles_default;
-	struct snapshot snapshots[2];
-	struct frames is;
+	struct intervals intervals;
+	const struct frames *is = &intervals.frames;
 	u64 series = 0, ios = 0;
-	int err = snapshot_init(&snapshots[0], c->n_watches, c->scale) ?:
-		  snapshot_init(&snapshots[1], c->n_watches, c->scale) ?:
-		  frames_init(&is, c->watches, c->n_watches, c->scale) ?: c->ops->read(c, &snapshots[0], p);
+	int err = intervals_init(&intervals, c) ?: intervals_begin(&intervals, p);
 
 	for (u32 i = 0; !err && i < n; i++) {
 		const struct timespec second = { .tv_sec = 1 };
-		struct snapshot *now = &snapshots[(i + 1) % 2], *before = &snapshots[i % 2];
 
 		nanosleep(&second, NULL);
-		err = c->ops->read(c, now, p);
+		err = intervals_next(&intervals, ps, p);
 		if (err)
 			break;
-		frames_between(&is, before, now, ps, c->cpus);
-		err = write_interval(s, &is, &t->wall_ns[i], &t->cpu_ns[i]);
+		err = write_interval(s, is, &t->wall_ns[i], &t->cpu_ns[i]);
 		recorder_problem(s, p);
-		series += COPIES * series_of(&is);
+		series += COPIES * series_of(is);
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			ios += is.f[0].ops[op].ios;
+			ios += is->f[0].ops[op].ios;
 	}
+	intervals_uninit(&intervals);
 	printf("{\"intervals\":%u,\"series\":%llu,\"ios\":%llu,", n, series, ios);
 	return err;
 }

@@ -190,7 +190,9 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		f->interval_s = (double)(s64)(now->mono_ns - before->mono_ns) / NSEC_PER_SEC;
 		f->in_flight = w->in_flight;
 		f->oldest_ns = w->oldest_ns;
+		f->tag_range = w->accounts[BLKLAT_TAG_RANGE] - before->w[i].accounts[BLKLAT_TAG_RANGE];
 		f->gone = w->gone;
+		f->gone_before = before->w[i].gone;
 		f->replaced = w->replaced;
 		accounting_make(now, i, cpus, &skipped_left, &f->accounting);
 		settle_pauses(f, before->w[i].in_flight, now->idle_gap_ns);
@@ -199,6 +201,8 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 	for (u32 i = 0; i < fs->n; i++)
 		fs->f[i].accounting.skipped_unexplained = skipped_left;
 	fs->skipped_unexplained = skipped_left;
+	fs->mono_ns = now->mono_ns;
+	fs->idle_gap_ns = now->idle_gap_ns;
 	fs->now = now;
 }
 
@@ -260,4 +264,6 @@ void frames_accumulate(struct frames *run, const struct frames *interval,
 		derive(r, ps);
 	}
 	run->skipped_unexplained = interval->skipped_unexplained;
+	run->mono_ns = interval->mono_ns;
+	run->idle_gap_ns = interval->idle_gap_ns;
 }

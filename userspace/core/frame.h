@@ -58,10 +58,18 @@ struct frame {
 	u64 oldest_ns;
 	double queue_depth;	/* mean number in flight: sum of latencies over interval (Little's law) */
 	struct accounting accounting;
+	u64 tag_range;		/* of the interval's lost IOs, those with a tag beyond the slots */
 	bool gone;
-	bool replaced;			/* gone, and see watch_counts.replaced */
+	bool gone_before;	/* even when the interval began */
+	bool replaced;		/* gone, and see watch_counts.replaced */
 	bool pauses_hidden;	/* an IO took as long as the idle gap, see after_idle; kept for the next interval */
 };
+
+/* Did its device go in this very interval? */
+static inline bool frame_just_gone(const struct frame *f)
+{
+	return f->gone && !f->gone_before;
+}
 
 /* A set of frames, one a watch, and what the next interval's need: a run keeps one set from begin to end. */
 struct frames {
@@ -72,7 +80,12 @@ struct frames {
 	 * frames are of. Less when a loss comes to light that one of them explains.
 	 */
 	u64 skipped_unexplained;
-	/* Frames of an interval: the newer snapshot, with all that was counted so far. NULL for a whole run. */
+	u64 mono_ns;		/* CLOCK_MONOTONIC at the interval's end; 0: not known */
+	u64 idle_gap_ns;	/* as in struct snapshot; 0 also where more than one capture is in them */
+	/*
+	 * For a recording, frames of an interval: the newer snapshot, with all that was counted so far. NULL for a whole
+	 * run, and where frames come from several captures or another process.
+	 */
 	const struct snapshot *now;
 	u64 *cells;		/* of all their histograms; NULL in a shallow copy */
 };

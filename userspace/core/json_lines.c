@@ -94,7 +94,7 @@ static struct json_object *line(const struct lines *l, const struct frame *f)
 
 int json_lines_print(FILE *to, const struct run_info *run, const struct frames *interval, bool bins)
 {
-	const struct lines l = { run, bins, interval->now && interval->now->idle_gap_ns };
+	const struct lines l = { run, bins, interval->idle_gap_ns };
 
 	for (u32 i = 0; i < interval->n; i++) {
 		struct json_object *o CLEANUP(cleanup_json) = line(&l, &interval->f[i]);

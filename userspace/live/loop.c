@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/intervals.h"
 #include "core/uevents.h"
 #include "live/signals.h"
 #include "util/cleanup.h"
@@ -17,9 +18,8 @@ struct loop {
 	const struct loop_config *cfg;
 	void (*gone)(const struct device *d, bool replaced);
 	int uevents;			/* -1: none to be had */
-	struct snapshot snapshots[2];
-	u32 now;			/* which of the two is the newer */
-	struct frames interval, run;
+	struct intervals intervals;
+	struct frames run;
 	struct frames shown;		/* shallow copies of those that are still there */
 	u64 done;			/* intervals so far */
 	bool exhausted;			/* the replay is at its end */
@@ -60,9 +60,7 @@ static void loop_uninit(struct loop *l)
 {
 	if (l->uevents >= 0)
 		close(l->uevents);
-	snapshot_uninit(&l->snapshots[0]);
-	snapshot_uninit(&l->snapshots[1]);
-	frames_uninit(&l->interval);
+	intervals_uninit(&l->intervals);
 	frames_uninit(&l->run);
 	free(l->shown.f);
 }
@@ -70,21 +68,14 @@ static void loop_uninit(struct loop *l)
 static int loop_init(struct loop *l)
 {
 	struct capture *c = l->capture;
-	int err = snapshot_init(&l->snapshots[0], c->n_watches, c->scale);
+	int err = intervals_init(&l->intervals, c);
 
-	if (!err)
-		err = snapshot_init(&l->snapshots[1], c->n_watches, c->scale);
-	if (!err)
-		err = frames_init(&l->interval, c->watches, c->n_watches, c->scale);
 	if (!err)
 		err = frames_init(&l->run, c->watches, c->n_watches, c->scale);
 	if (err)
 		return err;
 	if (c->live)
 		l->uevents = uevents_open_signalled();
-	snapshot_track(&l->snapshots[0]);
-	snapshot_track(&l->snapshots[1]);
-	frames_track(&l->interval);
 	frames_track(&l->run);
 	l->shown.f = calloc(c->n_watches, sizeof(*l->shown.f));
 	return l->shown.f ? 0 : -ENOMEM;
@@ -93,43 +84,41 @@ static int loop_init(struct loop *l)
 /* Leaves out what had gone before this interval. */
 static void choose_shown(struct loop *l)
 {
-	const struct snapshot *before = &l->snapshots[!l->now];
+	const struct frames *interval = &l->intervals.frames;
+	struct frame *shown = l->shown.f;
 
+	l->shown = *interval;
+	l->shown.cells = NULL;
+	l->shown.f = shown;
 	l->shown.n = 0;
-	l->shown.now = l->interval.now;
-	l->shown.skipped_unexplained = l->interval.skipped_unexplained;
-	for (u32 i = 0; i < l->interval.n; i++)
-		if (!before->w[i].gone)
-			l->shown.f[l->shown.n++] = l->interval.f[i];
-}
-
-static bool just_gone(const struct loop *l, u32 i)
-{
-	return l->snapshots[l->now].w[i].gone && !l->snapshots[!l->now].w[i].gone;
+	for (u32 i = 0; i < interval->n; i++)
+		if (!interval->f[i].gone_before)
+			l->shown.f[l->shown.n++] = interval->f[i];
 }
 
 /* Has another of its watches gone, earlier or before it in this interval? */
-static bool told_before(const struct loop *l, u32 i)
+static bool told_before(const struct frames *interval, u32 i)
 {
-	const struct watch *watches = l->capture->watches;
+	const struct frame *f = interval->f;
 	bool told = false;
 
-	for (u32 j = 0; j < l->capture->n_watches; j++)
-		told |= watches[j].device == watches[i].device &&
-			(l->snapshots[!l->now].w[j].gone || (j < i && just_gone(l, j)));
+	for (u32 j = 0; j < interval->n; j++)
+		told |= f[j].watch->device == f[i].watch->device && (f[j].gone_before || (j < i && frame_just_gone(&f[j])));
 	return told;
 }
 
 /* Tells of devices that went away, each once whatever its watches. Returns how many watches are left. */
 static u32 report_gone(struct loop *l)
 {
-	const struct watch *watches = l->capture->watches;
+	const struct frames *interval = &l->intervals.frames;
 	u32 left = 0;
 
-	for (u32 i = 0; i < l->capture->n_watches; i++) {
-		left += !l->snapshots[l->now].w[i].gone;
-		if (just_gone(l, i) && !told_before(l, i))
-			l->gone(watches[i].device, l->snapshots[l->now].w[i].replaced);
+	for (u32 i = 0; i < interval->n; i++) {
+		const struct frame *f = &interval->f[i];
+
+		left += !f->gone;
+		if (frame_just_gone(f) && !told_before(interval, i))
+			l->gone(f->watch->device, f->replaced);
 	}
 	return left;
 }
@@ -146,18 +135,13 @@ static enum loop_end sink_failed(int err, struct problem *p)
 /* One interval. Returns LOOP_DONE to go on. */
 static enum loop_end step(struct loop *l, struct problem *p)
 {
-	int err;
+	int err = intervals_next(&l->intervals, l->cfg->percentiles, p);
 
-	l->now = !l->now;
-	err = l->capture->ops->read(l->capture, &l->snapshots[l->now], p);
 	if (err) {
-		l->now = !l->now;
 		l->exhausted = err == -ENODATA && !l->capture->live;
 		return l->exhausted ? LOOP_DONE : LOOP_FAILED;
 	}
-	frames_between(&l->interval, &l->snapshots[!l->now], &l->snapshots[l->now], l->cfg->percentiles,
-		       l->capture->cpus);
-	frames_accumulate(&l->run, &l->interval, l->cfg->percentiles);
+	frames_accumulate(&l->run, &l->intervals.frames, l->cfg->percentiles);
 	choose_shown(l);
 	err = l->sink->ops->interval(l->sink, &l->shown);
 	if (err)
@@ -170,7 +154,7 @@ static enum loop_end step(struct loop *l, struct problem *p)
 static u64 next_deadline(const struct loop *l)
 {
 	u64 interval_ns = l->cfg->interval_s * NSEC_PER_SEC;
-	u64 elapsed = l->snapshots[l->now].mono_ns - l->start_ns;
+	u64 elapsed = intervals_read_ns(&l->intervals) - l->start_ns;
 
 	/* A read comes after its deadline, however little. */
 	return l->start_ns + (elapsed / interval_ns + 1) * interval_ns;
@@ -187,7 +171,7 @@ static enum loop_end run_live(struct loop *l, struct problem *p)
 		stop = wait_until(l, deadline < l->end_ns ? deadline : l->end_ns);
 		end = step(l, p);
 		stop |= l->cfg->count && l->done >= l->cfg->count;
-		stop |= l->snapshots[l->now].mono_ns >= l->end_ns;
+		stop |= intervals_read_ns(&l->intervals) >= l->end_ns;
 	}
 	return end;
 }
@@ -207,12 +191,12 @@ static enum loop_end run(struct loop *l, struct problem *p)
 	enum loop_end end;
 	int err;
 
-	if (l->capture->ops->read(l->capture, &l->snapshots[0], p))
+	if (intervals_begin(&l->intervals, p))
 		return LOOP_FAILED;
 	/* All that the command does is in the first interval and those after it. */
 	if (l->cfg->child && child_start(l->cfg->child, p))
 		return LOOP_FAILED;
-	l->start_ns = l->snapshots[0].mono_ns;
+	l->start_ns = intervals_read_ns(&l->intervals);
 	l->end_ns = l->cfg->duration_s > 0 ? l->start_ns + (u64)(l->cfg->duration_s * NSEC_PER_SEC) :
 					     UINT64_MAX;
 	end = l->capture->live ? run_live(l, p) : run_replay(l, p);

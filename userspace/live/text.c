@@ -306,7 +306,7 @@ static int text_on_interval(struct sink *s, const struct frames *interval)
 {
 	struct text *t = (struct text *)s;
 
-	t->idle_gap_ns = interval->now ? interval->now->idle_gap_ns : 0;
+	t->idle_gap_ns = interval->idle_gap_ns;
 	return put_page(t, interval, put_interval);
 }
 

@@ -13,13 +13,13 @@
 /* Has everything ended, or begun later, that was in flight when the heir opened? It knows nothing of that. */
 static bool settled(const struct service *s)
 {
-	u64 opened_ns = s->heir->snapshots[0].mono_ns;
+	u64 opened_ns = intervals_read_ns(&s->heir->intervals);
 
 	for (const struct member *m = s->members; m; m = m->next) {
-		const struct snapshot *now = &m->snapshots[m->now];
+		const struct frames *fs = &m->intervals.frames;
 
-		for (u32 i = 0; i < now->n; i++)
-			if (!now->w[i].gone && now->w[i].in_flight && now->w[i].oldest_ns > now->mono_ns - opened_ns)
+		for (u32 i = 0; i < fs->n; i++)
+			if (!fs->f[i].gone && fs->f[i].in_flight && fs->f[i].oldest_ns > fs->mono_ns - opened_ns)
 				return false;
 	}
 	return true;
@@ -32,7 +32,7 @@ int service_heir_begins(struct service *s, struct problem *p)
 
 	if (!s->heir || (!settled(s) && ++s->heir_waited < HEIR_PATIENCE))
 		return 0;
-	err = member_begin(s->heir, p);
+	err = intervals_begin(&s->heir->intervals, p);
 	return err ? err : 1;
 }
 
@@ -44,11 +44,11 @@ int service_heir_takes_over(struct service *s, struct problem *p)
 	s->n_members = 1;
 	s->heir_waited = 0;
 	s->outgrown_ns = 0;
-	s->cfg->hooks.joined(s->cfg->hooks.into, s->members->snapshots[0].mono_ns - s->read_ns);
+	s->cfg->hooks.joined(s->cfg->hooks.into, intervals_read_ns(&s->members->intervals) - s->read_ns);
 	while (old) {
 		struct member *next = old->next;
 
-		frames_inherit(&s->members->frames, &old->frames);
+		frames_inherit(&s->members->intervals.frames, &old->intervals.frames);
 		service_end_member(s, old);
 		old = next;
 	}
@@ -76,7 +76,7 @@ void service_look(struct service *s)
 		for (u32 i = 0; i < m->capture->n_watches; i++) {
 			const struct watch *w = &m->capture->watches[i];
 
-			if (m->snapshots[m->now].w[i].gone)
+			if (m->intervals.frames.f[i].gone)
 				continue;
 			known[n] = (struct known){ .major = w->device->major, .minor = w->device->minor, .stage = w->stage };
 			strcpy(known[n++].name, w->device->name);

@@ -363,19 +363,19 @@ void wire_put_frames(struct wire_out *to, const struct run_info *run, const stru
 {
 	wire_put(to, fs->n);
 	wire_put(to, fs->skipped_unexplained);
-	wire_put(to, fs->now ? fs->now->idle_gap_ns : 0);
+	wire_put(to, fs->idle_gap_ns);
 	for (u32 i = 0; i < fs->n; i++)
 		put_frame(to, &fs->f[i], run->percentiles.n);
 }
 
-int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs, u64 *ret_idle_gap_ns)
+int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs)
 {
 	u32 n = wire_get_count(from, BLKLAT_MAX_WATCHES);
 
 	if (n != fs->n)
 		return -EBADMSG;
 	fs->skipped_unexplained = wire_get(from);
-	*ret_idle_gap_ns = wire_get(from);
+	fs->idle_gap_ns = wire_get(from);
 	for (u32 i = 0; i < n; i++)
 		get_frame(from, &fs->f[i], run->percentiles.n);
 	return wire_ended(from) ? 0 : -EBADMSG;

@@ -25,12 +25,12 @@ struct wired_run {
 int wire_get_run(struct wire_in *from, struct wired_run *ret);
 void wired_run_free(struct wired_run *r);	/* takes one that is all 0 */
 
-/* Frames of @run, with an idle gap in place of the snapshot (0: no pauses were looked for, or it has none). */
+/* Frames of @run, without the snapshot. */
 void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct frames *fs);
 
 /*
  * Into @fs, of frames_init() for the watches of @run, tracked; as far as it goes in failure. Returns 0 or -EBADMSG.
  */
-int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs, u64 *ret_idle_gap_ns);
+int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs);
 
 #endif

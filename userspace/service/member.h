@@ -6,16 +6,13 @@
 #ifndef RUN_MEMBER_H
 #define RUN_MEMBER_H
 
-#include "core/capture.h"
-#include "core/frame.h"
+#include "core/intervals.h"
 
 struct member {
 	struct member *next;		/* for the lists of whoever has it */
 	struct device_table devices;	/* that the watches are of; owned */
 	struct capture *capture;
-	struct snapshot snapshots[2];
-	u32 now;			/* which of the two is the newer */
-	struct frames frames;		/* of the last interval */
+	struct intervals intervals;
 	u32 present;			/* watches whose device is still there */
 	u32 turn;			/* member_outgrown()'s */
 };
@@ -31,18 +28,11 @@ int member_open(const struct capture_ops *engine, struct capture_config *cfg, st
 /* Reads; frames are then those of the interval since the read before. Returns what the engine says. */
 int member_read(struct member *m, const struct percentiles *ps, struct problem *p);
 
-/* Reads, and forgets what was counted so far: the next interval begins here. */
-int member_begin(struct member *m, struct problem *p);
-
 /*
  * A device that has got more tags than it has slots for, or NULL. Looks where the last interval lost IOs for it, and at one
  * more watch in turn.
  */
 const struct device *member_outgrown(struct member *m);
-
-/* Was the device of watch @i gone before the last interval began, or did it go in it? */
-bool member_gone_before(const struct member *m, u32 i);
-bool member_just_gone(const struct member *m, u32 i);
 
 void member_close(struct member *m);	/* takes NULL */
 

@@ -134,7 +134,7 @@ int service_drop_members(struct service *s, struct problem *p)
 		}
 		*at = m->next;
 		s->n_members--;
-		s->skipped_before += m->frames.skipped_unexplained;
+		s->skipped_before += m->intervals.frames.skipped_unexplained;
 		service_end_member(s, m);
 		any = true;
 	}

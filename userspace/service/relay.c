@@ -20,7 +20,6 @@ struct told {
 struct held {
 	u64 reads;		/* so many; 0: none */
 	u64 mono_ns;
-	u64 idle_gap_ns;
 	struct frames frames;
 };
 
@@ -81,7 +80,6 @@ static int hold(struct relay *r, const struct frames *fs, u64 mono_ns)
 	if (!h->reads)
 		frames_track(&h->frames);
 	frames_accumulate(&h->frames, fs, &r->run->percentiles);
-	h->idle_gap_ns = fs->now ? fs->now->idle_gap_ns : 0;
 	h->mono_ns = mono_ns;
 	h->reads++;
 	return 0;
@@ -90,13 +88,11 @@ static int hold(struct relay *r, const struct frames *fs, u64 mono_ns)
 /* Sends what is held, if anything is. */
 static int let_go(struct relay *r)
 {
-	const struct snapshot now = { .idle_gap_ns = r->held.idle_gap_ns };
 	struct held *h = &r->held;
 	int err;
 
 	if (!h->reads)
 		return 0;
-	h->frames.now = &now;
 	err = post(r, &h->frames, h->reads, h->mono_ns);
 	frames_uninit(&h->frames);
 	*h = (struct held){ 0 };

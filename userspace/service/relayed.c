@@ -79,16 +79,14 @@ static int take_open(struct relayed *r, struct wire_in *bytes)
 static int take_interval(struct relayed *r, struct wire_in *bytes)
 {
 	u64 mono_ns = wire_get(bytes), reads = wire_get(bytes), drain_ns = wire_get(bytes);
-	struct snapshot now = { .mono_ns = mono_ns };
-	int err = wire_get_frames(bytes, &r->run.info, &r->frames, &now.idle_gap_ns);
+	int err = wire_get_frames(bytes, &r->run.info, &r->frames);
 
 	if (err)
 		return err;
-	r->frames.now = now.idle_gap_ns ? &now : NULL;
+	r->frames.mono_ns = mono_ns;
 	r->cfg->interval(r->cfg->into, mono_ns, reads, drain_ns);
 	for (u32 i = 0; !err && i < r->cfg->n_sinks; i++)
 		err = r->sinks[i]->ops->interval(r->sinks[i], &r->frames);
-	r->frames.now = NULL;
 	return err;
 }
 

@@ -24,17 +24,17 @@ void service_stop_watching(struct service *s, const char *why)
 
 static void tell_gone(struct service *s, const struct member *m)
 {
-	const struct watch *w = m->capture->watches;
+	const struct frame *f = m->intervals.frames.f;
 
-	for (u32 i = 0; i < m->capture->n_watches; i++) {
+	for (u32 i = 0; i < m->intervals.frames.n; i++) {
 		bool told = false;
 
-		if (!member_just_gone(m, i))
+		if (!frame_just_gone(&f[i]))
 			continue;
 		for (u32 j = 0; j < i; j++)
-			told |= w[j].device == w[i].device && member_just_gone(m, j);
+			told |= f[j].watch->device == f[i].watch->device && frame_just_gone(&f[j]);
 		if (!told)
-			s->cfg->hooks.gone(s->cfg->hooks.into, w[i].device, m->snapshots[m->now].w[i].replaced);
+			s->cfg->hooks.gone(s->cfg->hooks.into, f[i].watch->device, f[i].replaced);
 		s->look_ns = now_ns() + SERVICE_SETTLE_NS;
 	}
 }
@@ -43,13 +43,15 @@ static void compose(struct service *s)
 {
 	s->frames.n = 0;
 	/* Of one capture alone; sinks want to know whether pauses were looked for. */
-	s->frames.now = s->n_members == 1 ? s->members->frames.now : NULL;
+	s->frames.idle_gap_ns = s->n_members == 1 ? s->members->intervals.frames.idle_gap_ns : 0;
 	s->frames.skipped_unexplained = s->skipped_before;
 	for (const struct member *m = s->members; m; m = m->next) {
-		s->frames.skipped_unexplained += m->frames.skipped_unexplained;
-		for (u32 i = 0; i < m->frames.n; i++)
-			if (!member_gone_before(m, i))
-				s->frames.f[s->frames.n++] = m->frames.f[i];
+		const struct frames *fs = &m->intervals.frames;
+
+		s->frames.skipped_unexplained += fs->skipped_unexplained;
+		for (u32 i = 0; i < fs->n; i++)
+			if (!fs->f[i].gone_before)
+				s->frames.f[s->frames.n++] = fs->f[i];
 	}
 }
 
@@ -192,7 +194,7 @@ static int step_replay(struct service *s, struct problem *p)
 		return 0;
 	}
 	if (!err)
-		err = wait_until(s, began_ns + (u64)(s->members->frames.f[0].interval_s * NSEC_PER_SEC), p);
+		err = wait_until(s, began_ns + (u64)(s->members->intervals.frames.f[0].interval_s * NSEC_PER_SEC), p);
 	s->read_ns = now_ns();
 	return err ? err : publish(s, p);
 }
