@@ -85,17 +85,6 @@ export function reach(curve: Curve, share: number): number {
     return curve.x[i - 1] * (curve.x[i] / curve.x[i - 1]) ** part;
 }
 
-/** The share at or below @x, the other way round. */
-export function shareAt(curve: Curve, x: number): number {
-    const i = curve.x.findIndex((value) => value >= x);
-    if (i < 0)
-        return curve.x.length ? 1 : NaN;
-    if (i === 0 || curve.x[i] === x)
-        return curve.x[i] === x ? curve.y[i] : 0;
-    const part = Math.log(x / curve.x[i - 1]) / Math.log(curve.x[i] / curve.x[i - 1]);
-    return curve.y[i - 1] + part * (curve.y[i] - curve.y[i - 1]);
-}
-
 /** 90 % is 1 nine, 99 % are 2, 99.9 % are 3 ... */
 export function nines(share: number): number {
     return -Math.log10(1 - share);

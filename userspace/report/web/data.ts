@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The document as `blklat report --format json` writes it, and a model that grows by intervals.
+// The document as `blklat report --format json` writes it.
 // Latencies are ns, times s. Figures come with the document; the page computes curves only.
 
 /** Lower bound exclusive, upper inclusive; null where the grid has no upper bound. */
@@ -93,87 +93,14 @@ export interface Run {
 
 export interface Document { schema: number; generator: string; runs: Run[] }
 
-/** What one more interval brings to a run; ops and watches in the run's order. */
-export interface Interval {
-    start_s: number; length_s: number; marks?: Mark[];
-    watches: {
-        queue_depth: number; in_flight: number; oldest_ns: number;
-        ops: {
-            ios: number; bytes: number; max_ns: number | null;
-            percentiles_ns: Record<Percentile, number | null>;
-            bins: Bin[];            // of this interval alone
-            total: Total;           // of the run so far
-        }[];
-    }[];
-}
-
-/** Adds @more to @bins, both ascending and on one grid. */
-export function addBins(bins: Bin[], more: Bin[]): Bin[] {
-    const sum: Bin[] = [];
-    let i = 0;
-    for (const bin of more) {
-        while (i < bins.length && bins[i][0] < bin[0])
-            sum.push(bins[i++]);
-        const same = i < bins.length && bins[i][0] === bin[0] && bins[i][1] === bin[1];
-        sum.push([bin[0], bin[1], bin[2] + (same ? bins[i++][2] : 0)]);
-    }
-    return sum.concat(bins.slice(i));
-}
-
 /** Row r of a heat map covers (bound(r), bound(r + 1)]. */
 export function heatBound(heat: Heat, row: number): number {
     return heat.first_ns * 2 ** (row / 2 ** heat.scale);
 }
 
-/** The row that @ns lies in. A bound belongs to the row below it. */
-function heatRow(heat: Heat, ns: number): number {
-    return Math.max(0, Math.ceil(Math.log2(ns / heat.first_ns) * 2 ** heat.scale - 1e-9) - 1);
-}
-
-function addToHeat(heat: Heat, interval: number, bins: Bin[]): void {
-    const column = heat.columns[Math.floor(interval / heat.per_column)] ??= [];
-    for (const [lower, upper, count] of bins) {
-        const row = heatRow(heat, upper ?? lower * 2 ** (1 / 2 ** heat.scale));
-        const at = column.findIndex((value, i) => i % 2 === 0 && value === row);
-        if (at < 0)
-            column.push(row, count);
-        else
-            column[at + 1] += count;
-    }
-}
-
-/** The runs that are shown. */
-export class Model {
-    readonly runs: Run[];
-
-    constructor(document: Document) {
-        if (document.schema !== 1)
-            throw new Error(`the document has schema ${document.schema}; this page reads schema 1`);
-        this.runs = document.runs;
-    }
-
-    append(run: Run, interval: Interval): void {
-        const n = run.start_s.length;
-        run.start_s.push(interval.start_s);
-        run.length_s.push(interval.length_s);
-        run.duration_s = interval.start_s + interval.length_s;
-        run.marks.push(...interval.marks ?? []);
-        interval.watches.forEach((now, w) => {
-            const watch = run.watches[w];
-            watch.queue_depth.push(now.queue_depth);
-            watch.in_flight.push(now.in_flight);
-            watch.oldest_ns.push(now.oldest_ns);
-            now.ops.forEach((part, o) => {
-                const op = watch.ops[o];
-                op.ios.push(part.ios);
-                op.bytes.push(part.bytes);
-                op.max_ns.push(part.max_ns);
-                for (const p of Object.keys(op.percentiles_ns) as Percentile[])
-                    op.percentiles_ns[p].push(part.percentiles_ns[p]);
-                op.bins = addBins(op.bins, part.bins);
-                op.total = part.total;
-                addToHeat(op.heat, n, part.bins);
-            });
-        });
-    }
+/** The runs of a document that this page can read. */
+export function runsIn(document: Document): Run[] {
+    if (document.schema !== 1)
+        throw new Error(`the document has schema ${document.schema}; this page reads schema 1`);
+    return document.runs;
 }

@@ -2,7 +2,7 @@
 // Figures as words, the same words as the terminal's: three digits, "us", "52.1k".
 
 /** A figure stays with its unit. */
-export const SPACE = "\u00a0";
+const SPACE = "\u00a0";
 
 function digits(value: number): string {
     const size = Math.abs(value);

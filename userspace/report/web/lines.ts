@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Every run, device, stage and op is a line: its name, its look, whether it is shown.
-import type { Model, Op, Run, Watch } from "./data";
+import type { Op, Run, Watch } from "./data";
 
 /** How a line looks: an index into the palette, and dashes. */
 export interface Look { colour: number; dash: number[] }
@@ -45,19 +45,19 @@ function joined(parts: (string | false)[]): string {
     return parts.filter(Boolean).join(" · ");
 }
 
-export function makeLines(model: Model): Line[] {
-    const names = runNames(model.runs), lines: Line[] = [];
-    const all = model.runs.flatMap((run, r) => run.watches.map((watch) => ({ run, watch, runName: names[r] })));
-    const runs = model.runs.length > 1, ops = differ(all.flatMap((s) => s.watch.ops.map((op) => op.op)));
+export function makeLines(runs: Run[]): Line[] {
+    const names = runNames(runs), lines: Line[] = [];
+    const all = runs.flatMap((run, r) => run.watches.map((watch) => ({ run, watch, runName: names[r] })));
+    const many = runs.length > 1, ops = differ(all.flatMap((s) => s.watch.ops.map((op) => op.op)));
     const devices = differ(all.map((s) => s.watch.device)), stages = differ(all.map((s) => s.watch.stage));
     all.forEach(({ run, watch, runName }, s) => {
-        const source = joined([runs && runName, (devices || !runs) && watch.device, stages && watch.stage]);
+        const source = joined([many && runName, (devices || !many) && watch.device, stages && watch.stage]);
         const first = lines.length, ofAll = watch.ops.reduce((sum, o) => sum + o.total.ios, 0);
         for (const op of watch.ops) {
             const dash = OPS.includes(op.op) ? OPS.indexOf(op.op) : OPS.length - 1;
             lines.push({
                 key: `${s}/${op.op}`, run, watch, op, runName, source,
-                name: joined([runs && runName, devices && watch.device, stages && watch.stage, op.op]),
+                name: joined([many && runName, devices && watch.device, stages && watch.stage, op.op]),
                 // Each has a colour of its own, since dots have no dashes; of several devices, dashes tell the
                 // op, or where there is but one, the device: equal members would hide each other.
                 look: { colour: lines.length, dash: all.length === 1 ? [] : DASHES[(ops ? dash : s) % DASHES.length] },

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The live page: the report's charts, of the last minutes, drawn anew with each interval.
-import { Model } from "./data";
 import { button, el } from "./dom";
 import { leftOver, totals } from "./figures";
 import { amount, latency, seconds } from "./format";
@@ -82,7 +81,7 @@ export class LivePage extends View {
         this.facts.textContent = `${run.host}, Linux ${run.kernel}, engine ${run.engine}, blklat ${run.version}; an interval every ` +
             `${seconds(run.interval_s)}, the last ${seconds(Math.min(run.history_s, intervals.length ? intervals[intervals.length - 1].end_s : 0))}.`;
         const runs = [runOf(run, intervals)];
-        this.takeLines(makeLines(new Model({ schema: 1, generator: "", runs })));
+        this.takeLines(makeLines(runs));
         this.showDevices();
         this.table.replaceChildren(this.lines.length ? totals(this.lines) : el("p", { class: "hint" }, "No device is watched."), ...leftOver(runs));
         this.redraw();

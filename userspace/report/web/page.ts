@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The report's page: findings, marks and a steady window beside what it has in common with the live page.
 import { iops, type IopsView, windowOf, type Window } from "./charts/iops";
-import { type Document, Model } from "./data";
+import { type Document, type Run, runsIn } from "./data";
 import { button, el } from "./dom";
 import { findings, leftOver, marks, runsTable, stacks, totals } from "./figures";
 import { type Line, makeLines, runNames } from "./lines";
@@ -13,11 +13,11 @@ class Page extends View {
     private window: Window = null;
     private heat = "";
 
-    constructor(readonly model: Model, private readonly generator: string) {
-        super(makeLines(model));
+    constructor(private readonly runs: Run[], private readonly generator: string) {
+        super(makeLines(runs));
         this.makeCharts();
         this.panel = new Panel(this.side, this.lines, () => this.redraw());
-        document.title = `${runNames(model.runs).join(", ")} – block IO latency`;
+        document.title = `${runNames(runs).join(", ")} – block IO latency`;
         this.show(this.header(), this.main(), this.footer());
         this.redraw();
         this.listenToPrint();
@@ -83,11 +83,11 @@ class Page extends View {
     }
 
     private header(): HTMLElement {
-        return el("header", {}, el("div", { class: "top" }, el("h1", {}, "Block IO latency"), this.themeButton()), runsTable(this.model.runs));
+        return el("header", {}, el("div", { class: "top" }, el("h1", {}, "Block IO latency"), this.themeButton()), runsTable(this.runs));
     }
 
     private main(): HTMLElement {
-        const { runs } = this.model;
+        const { runs } = this;
         const show = (from: number, to: number) => {
             const pad = Math.max((to - from) / 4, 5);
             this.zoomTime([Math.max(0, from - pad), to + pad]);
@@ -118,7 +118,7 @@ function begin(): void {
     try {
         const text = document.getElementById("report")?.textContent ?? "", data = JSON.parse(text) as Document;
         // For the console: what the page was made of.
-        Object.assign(window, { blklat: new Page(new Model(data), data.generator) });
+        Object.assign(window, { blklat: new Page(runsIn(data), data.generator) });
     } catch (error) {
         document.body.replaceChildren(el("p", { class: "failed", role: "alert" }, `This report can't be shown: ${error instanceof Error ? error.message : error}`));
     }

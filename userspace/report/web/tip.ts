@@ -21,7 +21,7 @@ export function swatch(series: Pick<Series, "colour" | "dash" | "kind">, theme: 
 }
 
 /** Index of the point nearest to @x, -1 where the series has none there. */
-export function nearest(series: Series, x: number): number {
+function nearest(series: Series, x: number): number {
     const { xs, ys } = series;
     if (!xs.length || x < xs[0] || x > xs[xs.length - 1])
         return -1;

@@ -6,7 +6,7 @@ import { amount, latency, percent } from "../format";
 import type { Line } from "../lines";
 import { padded, type Plot, type Rows, type Series, type Span, xBounds } from "../plot";
 
-export const WEIGHTED: Record<Weight, string> = { ios: "IO-weighted", time: "time-weighted" };
+const WEIGHTED: Record<Weight, string> = { ios: "IO-weighted", time: "time-weighted" };
 const OF: Record<Weight, string> = { ios: "share of IOs (%)", time: "share of the IOs' time (%)" };
 const NINES_END = 6;
 

@@ -3,7 +3,7 @@
 import type { Line } from "../lines";
 import type { Series, Span } from "../plot";
 
-export const ROWS = 60;
+const ROWS = 60;
 
 /** The events of the runs that are shown. */
 export function marksOf(lines: Line[]): { x: number; text: string }[] {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The document's model: a run that grows by intervals is in the end the run as a whole; words of figures.
+// The document's lines and their names; words of figures; ticks.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./browser.mjs";
-import { bell, documentOf, op, run, watch } from "./documents.mjs";
+import { op, run, watch } from "./documents.mjs";
 
-const { Model, addBins } = await load("data.ts");
+const { runsIn } = await load("data.ts");
 const { makeLines } = await load("lines.ts");
 const format = await load("format.ts");
 const axes = await load("axes.ts");
@@ -14,45 +14,12 @@ function plain(text) {
     return text.replace(/[\u00a0\u202f]/g, " ");
 }
 
-test("bins are added bin by bin", () => {
-    assert.deepEqual(addBins([[1, 2, 5], [4, 5, 1]], [[0, 1, 7], [1, 2, 1], [6, null, 2]]),
-        [[0, 1, 7], [1, 2, 6], [4, 5, 1], [6, null, 2]]);
-    assert.deepEqual(addBins([], [[1, 2, 3]]), [[1, 2, 3]]);
-    assert.deepEqual(addBins([[1, 2, 3]], []), [[1, 2, 3]]);
-});
-
-test("a run made of intervals is the run as a whole", () => {
-    const iops = [100, 0, 2500, 40], middle = (i) => 50e3 * (i + 1);
-    const whole = documentOf(run([watch("sda", "device", [op("read", iops, middle)])]));
-    const grown = documentOf(run([watch("sda", "device", [op("read", [], middle)])]));
-    const model = new Model(grown), from = whole.runs[0].watches[0], part = from.ops[0];
-    iops.forEach((ios, i) => model.append(model.runs[0], {
-        start_s: i, length_s: 1, marks: i === 2 ? [{ t_s: 2.5, text: "now" }] : undefined,
-        watches: [{ queue_depth: from.queue_depth[i], in_flight: from.in_flight[i], oldest_ns: from.oldest_ns[i], ops: [{
-            ios, bytes: part.bytes[i], max_ns: part.max_ns[i], bins: ios ? bell(middle(i), 0.15, ios) : [], total: part.total,
-            percentiles_ns: Object.fromEntries(Object.entries(part.percentiles_ns).map(([p, values]) => [p, values[i]])),
-        }] }],
-    }));
-    whole.runs[0].marks = [{ t_s: 2.5, text: "now" }];
-    const { heat, ...rest } = grown.runs[0].watches[0].ops[0], { heat: expected, ...others } = part;
-    assert.deepEqual(rest, others);
-    assert.deepEqual(heat.columns.map((column) => cells(column)), expected.columns.map((column) => cells(column)));
-    for (const key of ["start_s", "length_s", "duration_s", "marks"])
-        assert.deepEqual(grown.runs[0][key], whole.runs[0][key], key);
-    for (const key of ["queue_depth", "in_flight", "oldest_ns"])
-        assert.deepEqual(grown.runs[0].watches[0][key], from[key], key);
-});
-
-function cells(column) {
-    return Object.fromEntries(Array.from({ length: column.length / 2 }, (_, i) => [column[2 * i], column[2 * i + 1]]));
-}
-
 test("a newer document is refused", () => {
-    assert.throws(() => new Model({ schema: 2, generator: "", runs: [] }), /schema 2/);
+    assert.throws(() => runsIn({ schema: 2, generator: "", runs: [] }), /schema 2/);
 });
 
 test("names tell lines apart, and no more", () => {
-    const names = (...runs) => makeLines(new Model(documentOf(...runs))).map((line) => line.name);
+    const names = (...runs) => makeLines(runs).map((line) => line.name);
     const ops = () => [op("read", [1], () => 1e5), op("write", [1], () => 1e5)];
     assert.deepEqual(names(run([watch("sda", "device", ops())])), ["read", "write"]);
     assert.deepEqual(names(run([watch("sda", "device", ops()), watch("sdb", "device", [op("read", [1], () => 1e5)])])),
@@ -68,7 +35,7 @@ test("names tell lines apart, and no more", () => {
 });
 
 test("what is shown at first: what had more than a thousandth of the IOs; of many the main ones", () => {
-    const shown = (...watches) => makeLines(new Model(documentOf(run(watches)))).filter((line) => line.on).map((line) => line.name);
+    const shown = (...watches) => makeLines([run(watches)]).filter((line) => line.on).map((line) => line.name);
     const ops = (...names) => names.map((name) => op(name, [name === "flush" ? 0 : 5], () => 1e5));
     assert.deepEqual(shown(watch("sda", "device", ops("read", "flush", "discard"))), ["read", "discard"]);
     const some = [op("read", [2000], () => 1e5), op("write", [3000], () => 1e5), op("flush", [5], () => 1e5), op("discard", [6], () => 1e5)];
