@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { inflateSync } from "node:zlib";
-import { open, useBrowser } from "./browser.mjs";
+import { load, open, useBrowser } from "./browser.mjs";
 import { documentOf, drive } from "./documents.mjs";
 
 useBrowser();
@@ -86,4 +86,22 @@ test("PNG: twice the size, with the chart in it", async (t) => {
         assert.ok(height > 900 && height < 1200, `${height}`);
         assert.ok(changes > 20000, `${id}: ${changes}`);
     }
+});
+
+test("SVG: a line's name stands at its end over time, elsewhere at its peak, whatever the axis is called", async () => {
+    const { named, timeAxis, latencyAxis, linear } = await load("axes.ts"), { svg } = await load("svg.ts"), { light } = await load("theme.ts");
+    const line = (name, ys) => ({ name, note: "", kind: "line", colour: 0, dash: [], tag: `<${name}>`, xs: [10, 20, 30, 40, 50, 60, 70, 80, 90], ys });
+    const nameAt = (x) => {
+        const plot = {
+            title: "t", hint: "", x, y: linear("y", String), levels: [], spots: [], marks: [], cells: null, xSpan: [0, 100], ySpan: () => [0, 100],
+            series: [line("a", [20, 20, 90, 20, 20, 20, 20, 20, 20]), line("b", [5, 5, 50, 5, 5, 5, 5, 5, null])], table: () => ({ head: [], rows: [] }),
+        };
+        const text = svg(plot, { x: null, y: null }, { width: 960, height: 400, context: "", theme: light });
+        // 0 is at 66, 100 at 942.
+        return ["a", "b"].map((name) => (Number(new RegExp(`<text x="([\\d.]+)"[^>]*>&#60;${name}&#62;`).exec(text)[1]) - 66) / 8.76);
+    };
+    for (const axis of [timeAxis, named(timeAxis, "seconds")])
+        nameAt(axis).forEach((at, i) => assert.ok(Math.abs(at - [90, 80][i]) < 1e-3, `${at}`));
+    for (const axis of [latencyAxis, named(latencyAxis, "time that IOs took")])
+        assert.deepEqual(nameAt(axis).map(Math.round), [30, 30]);
 });

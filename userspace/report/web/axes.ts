@@ -9,6 +9,8 @@ export interface Tick { at: number; text: string }
 
 export interface Axis {
     label: string;
+    /** Over time a line is named where it ends, over anything else at its peak. */
+    overTime?: boolean;
     place(value: number): number;
     value(place: number): number;
     /** The ticks within [lo, hi]; @room is the number of texts that fit. */
@@ -101,7 +103,7 @@ export function logWithZero(label: string, lowest: number, words: Words, text: W
 export const latencyAxis = log("latency", tickLatency, format.latency);
 
 /** Seconds since the run's begin. */
-export const timeAxis = linear("time since the run's begin (s)", (s) => `${s}`, format.seconds);
+export const timeAxis: Axis = { ...linear("time since the run's begin (s)", (s) => `${s}`, format.seconds), overTime: true };
 
 /** 90 % at 1, 99 % at 2 ...; between two nines lie faint lines. */
 export const ninesAxis: Axis = {

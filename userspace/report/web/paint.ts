@@ -139,7 +139,7 @@ function tags(brush: Brush, plot: Plot, frame: Frame, room: Room): void {
         let best = -1;
         for (let i = 0; i < series.xs.length; i++)
             if (series.ys[i] !== null && series.xs[i] >= from && series.xs[i] <= to &&
-                (best < 0 || !series.fill && plot.x.label.startsWith("time") || series.ys[i]! > series.ys[best]!))
+                (best < 0 || plot.x.overTime || series.ys[i]! > series.ys[best]!))
                 best = i;
         if (best < 0)
             continue;
