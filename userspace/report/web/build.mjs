@@ -45,6 +45,6 @@ function live(page) {
         "<noscript>This page draws its charts with JavaScript. /api/snapshot has the figures.</noscript>");
 }
 
-await make("report.html", "page.ts", (page) => page, "");
+await make("report.html", "report.ts", (page) => page, "");
 const policy = await make("live.html", "live.ts", live, "; connect-src 'self'");
 writeFileSync(join(out, "live.policy"), `${policy}; frame-ancestors 'none'`);

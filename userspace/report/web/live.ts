@@ -6,13 +6,13 @@ import { amount, latency, seconds } from "./format";
 import { keyOf, type LiveWatch, runOf, stateOf } from "./live_data";
 import { Feed } from "./live_feed";
 import { type Line, makeLines } from "./lines";
+import { Page, section } from "./page";
 import { Panel } from "./panel";
-import { section, View } from "./view";
 
 /** Of more devices only the busiest is shown at first. */
 const FEW = 4;
 
-export class LivePage extends View {
+class LivePage extends Page {
     readonly feed: Feed;
     paused = false;
     private readonly devices = el("div", { class: "devices", role: "group", "aria-label": "devices" });

@@ -1,127 +1,141 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The report's page: findings, marks and a steady window beside what it has in common with the live page.
-import { iops, type IopsView, windowOf, type Window } from "./charts/iops";
-import { type Document, type Run, runsIn } from "./data";
-import { button, el } from "./dom";
-import { findings, leftOver, marks, runsTable, stacks, totals } from "./figures";
-import { type Line, makeLines, runNames } from "./lines";
-import { Panel } from "./panel";
-import type { Span } from "./plot";
-import { section, View } from "./view";
+// What the report and the live page have in common: charts of the same lines, how they are switched and dressed.
+// Charts are told to redraw, never how.
+import { Chart, type ChartConfig } from "./chart";
+import { distribution } from "./charts/distribution";
+import { heatMap } from "./charts/heat";
+import { iops } from "./charts/iops";
+import { inFlight, oldest, queueDepth, throughput } from "./charts/load";
+import { ninesChart, percentile } from "./charts/percentile";
+import type { Weight } from "./curves";
+import { button, choice, el } from "./dom";
+import { contextOf, type Line } from "./lines";
+import type { Panel } from "./panel";
+import type { Plot, Span } from "./plot";
+import { Schedule } from "./schedule";
+import { dark, light, type Theme } from "./theme";
 
-class Page extends View {
-    private window: Window = null;
-    private heat = "";
+const SMALL = 240;
+const TIME = ["iops", "heat", "depth", "throughput", "flight", "oldest"];
+const WEIGHED = ["percentile", "nines"];
+const DARK = matchMedia("(prefers-color-scheme: dark)");
 
-    constructor(private readonly runs: Run[], private readonly generator: string) {
-        super(makeLines(runs));
-        this.makeCharts();
-        this.panel = new Panel(this.side, this.lines, () => this.redraw());
-        document.title = `${runNames(runs).join(", ")} – block IO latency`;
-        this.show(this.header(), this.main(), this.footer());
-        this.redraw();
-        this.listenToPrint();
+export function section(title: string, ...content: Node[]): HTMLElement {
+    return el("section", {}, el("h2", {}, title), ...content);
+}
+
+export abstract class Page {
+    readonly charts: Record<string, Chart> = {};
+    theme: Theme = DARK.matches ? dark : light;
+    protected panel: Panel | null = null;
+    protected readonly side = el("div");
+    protected readonly state = { log: false, pauses: false, weight: "ios" as Weight };
+    private schedule!: Schedule;
+
+    /** @lines: shown by all charts; what they hold may change, the array stays. */
+    protected constructor(readonly lines: Line[]) {}
+
+    /** Which one the heat map shows. */
+    protected abstract heatLine(): Line | undefined;
+
+    /** Puts the page together, once its charts are made. */
+    protected show(...content: Node[]): void {
+        document.body.replaceChildren(...content);
+        this.setTheme(this.theme);
+        this.schedule = new Schedule(Object.values(this.charts), this.theme);
+        this.listen();
     }
 
-    private makeCharts(): void {
-        this.latencyCharts(...this.pauses());
-        for (const view of ["steady-log", "steady-linear"] as IopsView[])
-            this.chart(view, () => iops(this.lines, view, this.window), { height: 300 });
-        this.timeCharts(this.heatChoice());
+    // --- charts
+
+    protected chart(id: string, make: () => Plot, config: Partial<ChartConfig> = {}): void {
+        const { lines } = this;
+        this.charts[id] = new Chart({ id, make, get context() { return contextOf(lines); }, ...config });
     }
 
-    /** Offered only where a run has such IOs. */
-    private pauses(): HTMLElement[] {
-        if (!this.lines.some((line) => line.op.after_idle))
-            return [];
-        const toggle = button("First after a pause", () => {
-            this.state.pauses = !this.state.pauses;
-            toggle.setAttribute("aria-pressed", String(this.state.pauses));
+    /** @tools: beside the distribution's axis. */
+    protected latencyCharts(...tools: HTMLElement[]): void {
+        const { lines, state } = this;
+        const axis = choice("vertical axis", [["linear", "Linear"], ["log", "Logarithmic"]], "linear", (value) => {
+            state.log = value === "log";
             this.redraw(["distribution"]);
-        }, { "aria-pressed": "false", "data-value": "pauses" });
-        return [el("span", { class: "choice" }, toggle)];
+        });
+        const weight = () => choice("weight", [["ios", "IO-weighted"], ["time", "Time-weighted"]], "ios", (value) => this.weigh(value));
+        this.chart("distribution", () => distribution(lines, state), { tools: [axis, ...tools] });
+        this.chart("percentile", () => percentile(lines, state.weight), { tools: [weight()], zoomY: true });
+        this.chart("nines", () => ninesChart(lines, state.weight), { tools: [weight()], zoomY: true });
     }
 
-    protected heatLine(): Line | undefined {
-        return this.lines.find((line) => line.key === this.heat) ?? this.lines.find((line) => line.on);
+    /** @tools: the heat map's. */
+    protected timeCharts(...tools: HTMLElement[]): void {
+        const { lines } = this, time = { group: "time", zoomed: (x: Span | null) => this.zoomTime(x) };
+        this.chart("iops", () => iops(lines, "run", null), time);
+        this.chart("heat", () => heatMap(lines, this.heatLine()), { ...time, tools, height: 380 });
+        for (const [id, make] of Object.entries({ depth: queueDepth, throughput, flight: inFlight, oldest }))
+            this.chart(id, () => make(lines), { ...time, height: SMALL, half: true });
     }
 
-    private heatChoice(): HTMLElement {
-        const select = el("select", { "aria-label": "line of the heat map", change: () => {
-            this.heat = select.value;
-            this.redraw(["heat"]);
-        } }, ...this.lines.map((line) => el("option", { value: line.key }, line.name)));
-        this.heat = select.value = this.lines.find((line) => line.on)?.key ?? "";
-        return select;
+    /** Both charts show the same weight, each says so. */
+    private weigh(weight: Weight): void {
+        this.state.weight = weight;
+        for (const id of WEIGHED)
+            for (const b of this.charts[id].figure.querySelectorAll('[aria-label="weight"] button'))
+                b.setAttribute("aria-pressed", String(b.getAttribute("data-value") === weight));
+        this.redraw(WEIGHED);
     }
 
-    private steadyTools(): HTMLElement {
-        const own = this.lines.filter((line) => line.on).map((line) => windowOf(line, null));
-        const shown = (): Span => this.window ?? (own.length
-            ? [Math.min(...own.map((w) => w[0])), Math.max(...own.map((w) => w[1]))] : [0, 1]);
-        const field = (label: string, i: 0 | 1) => el("input", { type: "number", min: 0, step: "any", "aria-label": label, value: Number(shown()[i].toFixed(3)), change: () => set() });
-        const from = field("steady state from, seconds", 0), to = field("steady state to, seconds", 1);
-        const set = () => {
-            const asked: Span = [from.valueAsNumber, to.valueAsNumber], good = asked[1] > asked[0];
-            to.setCustomValidity(good ? "" : "the end lies after the beginning");
-            to.reportValidity();
-            if (good)
-                use(asked);
-        };
-        const use = (window: Window) => {
-            this.window = window;
-            [from.value, to.value] = shown().map((s) => String(Number(s.toFixed(3))));
-            this.redraw(["steady-log", "steady-linear"]);
-        };
-        return el("p", { class: "window" }, "From ", from, " s to ", to, " s ", button("As found", () => use(null)),
-            el("span", { class: "hint" }, ` ${this.steadyRule()}`));
+    /** The charts of the same time show the same part of it. */
+    protected zoomTime(x: Span | null): void {
+        for (const id of TIME)
+            this.charts[id].zoom = { x, y: null };
+        this.redraw(TIME);
     }
 
-    private steadyRule(): string {
-        const rules = [...new Set(this.lines.flatMap((line) => line.op.steady ? [line.op.steady.rule] : []))];
-        return rules.length ? `As found: ${rules.join(", ")}.` : "Too short a run to look for a steady state; its second half is shown.";
+    // --- parts of the layout
+
+    protected figures(...ids: string[]): HTMLElement[] {
+        return ids.map((id) => this.charts[id].figure);
     }
 
-    private header(): HTMLElement {
-        return el("header", {}, el("div", { class: "top" }, el("h1", {}, "Block IO latency"), this.themeButton()), runsTable(this.runs));
+    /** Side by side where there is room. */
+    protected pairs(): HTMLElement {
+        return el("div", { class: "pairs" }, ...this.figures("depth", "throughput", "flight", "oldest"));
     }
 
-    private main(): HTMLElement {
-        const { runs } = this;
-        const show = (from: number, to: number) => {
-            const pad = Math.max((to - from) / 4, 5);
-            this.zoomTime([Math.max(0, from - pad), to + pad]);
-            this.charts.iops.figure.scrollIntoView();
-        };
-        const stacked = stacks(runs);
-        return el("main", {}, el("div", { class: "page" }, this.aside(), el("div", {},
-            section("Findings", ...findings(runs, show), ...marks(runs)),
-            section("Latency", ...this.figures("distribution", "percentile", "nines")),
-            section("Consistency", ...this.figures("iops"), el("h3", { class: "sub" }, "Steady state"), this.steadyTools(), ...this.figures("steady-log", "steady-linear")),
-            section("Over time", ...this.figures("heat"), this.pairs()))),
-        el("div", { class: "wide" }, section("Figures", totals(this.lines), ...leftOver(runs)),
-            ...stacked.length ? [section("Members and array", ...stacked)] : []));
+    protected themeButton(): HTMLElement {
+        return button("Light / dark", () => this.dress(this.theme === light ? dark : light), { class: "theme" });
     }
 
-    private footer(): HTMLElement {
-        return el("footer", {}, `${this.generator}. Percentiles are exact to a bin; means, minimum and maximum are exact. No IO is sampled.`);
+    /** The lines' switches: open where they stand beside the charts, folded where they would push them down. */
+    protected aside(): HTMLElement {
+        const fold = el("details", { open: matchMedia("(min-width: 60rem)").matches }, el("summary", {}, "Lines"), this.side);
+        return el("aside", { "aria-label": "lines shown" }, fold);
     }
 
-    private listenToPrint(): void {
-        const print = () => Object.values(this.charts).forEach((chart) => chart.preparePrint());
-        addEventListener("beforeprint", print);
-        matchMedia("print").addEventListener("change", (event) => event.matches && print());
-    }
-}
+    // --- the look
 
-function begin(): void {
-    try {
-        const text = document.getElementById("report")?.textContent ?? "", data = JSON.parse(text) as Document;
-        // For the console: what the page was made of.
-        Object.assign(window, { blklat: new Page(runsIn(data), data.generator) });
-    } catch (error) {
-        document.body.replaceChildren(el("p", { class: "failed", role: "alert" }, `This report can't be shown: ${error instanceof Error ? error.message : error}`));
+    private setTheme(theme: Theme): void {
+        this.theme = theme;
+        document.documentElement.dataset.theme = theme.name;
+        this.panel?.dress(theme);
+    }
+
+    private dress(theme: Theme): void {
+        this.setTheme(theme);
+        this.redraw();
+    }
+
+    protected redraw(ids?: string[]): void {
+        this.schedule.redraw(this.theme, ids?.map((id) => this.charts[id]));
+    }
+
+    private listen(): void {
+        DARK.addEventListener("change", (event) => this.dress(event.matches ? dark : light));
+        let width = innerWidth;
+        addEventListener("resize", () => {
+            if (innerWidth !== width)
+                this.redraw();
+            width = innerWidth;
+        });
     }
 }
-
-begin();
