@@ -2,6 +2,7 @@
 // A report in headless Chromium. Whatever the page logs as an error, throws or asks of the network
 // fails the test that opened it.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -122,4 +123,9 @@ export async function load(name) {
         entryPoints: [join(SOURCES, name)], bundle: true, write: false, format: "esm", nodePaths: [join(WEB, "node_modules")],
     });
     return import(`data:text/javascript;base64,${Buffer.from(made.outputFiles[0].contents).toString("base64")}`);
+}
+
+/** What the program computes of random data, by figures.c. */
+export function computed() {
+    return JSON.parse(execFileSync(process.env.FIGURES ?? "build/tests/web/figures", { encoding: "utf8", maxBuffer: 1 << 28 }));
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The live page in Chromium, from a service that plays a script: values move, switches work, stalls and losses show.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { load, openAt, pixels, settled, useBrowser, words } from "./browser.mjs";
+import { load, open, openAt, pixels, settled, useBrowser, words } from "./browser.mjs";
+import { random } from "./documents.mjs";
 
 useBrowser();
 
@@ -188,6 +189,36 @@ test("a stall and a loss light up", async (t) => {
     assert.deepEqual(await state(), ["lost", "stalled"]);
     assert.match(await words(buttons.nth(1)), /nvme1n1 0 IOPS p99 – stalled, oldest 3\.00 s$/);
     assert.match(await words(buttons.nth(0)), /3 lost$/);
+});
+
+test("the figures of what is kept are those of the report on the same IOs", async (t) => {
+    const next = random(7), latencies = Array.from({ length: 8 }, () => `io read ${Math.round(1e3 * 10 ** (next() * 5))}ns 4096 x${1 + Math.floor(next() * 8)}`);
+    const text = script(["nvme0n1"], 8, (i) => [latencies[i], `io write ${30 + i}us 4096 x${10 ** (i % 4)}`], 0.05);
+    const service = await serve(t, text), columns = ["mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "p99.999", "max"];
+    const figures = async (page) => {
+        const table = page.locator('[aria-label="Figures"]'), head = await table.locator("thead th").allInnerTexts();
+        return Promise.all((await table.locator("tbody tr").all()).map(async (row) => {
+            const cells = await row.locator("th, td").allInnerTexts();
+            return [cells[head.indexOf("IOs")], ...columns.map((name) => cells[head.indexOf(name)])];
+        }));
+    };
+    const folder = mkdtempSync(join(tmpdir(), "blklat-live-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    writeFileSync(join(folder, "script.txt"), text);
+    const report = await open(t, execFileSync(BLKLAT, ["report", join(folder, "script.txt"), "--format", "json"], { encoding: "utf8" }));
+    await service.atItsEnd();
+    const live = await openAt(t, service.url);
+    await holdAt(live, service, 8);
+    const expected = await figures(report);
+    assert.equal(expected.length, 2);
+    assert.ok(Number(expected[0][0]) < 64, expected[0][0]);
+    assert.deepEqual(await figures(live), expected);
+    // And so are those of the table behind the chart.
+    await live.locator("#chart-percentile .behind summary").click();
+    for (const [share, name] of [["50 %", "p50"], ["90 %", "p90"], ["95 %", "p95"], ["99 %", "p99"], ["100 %", "max"]]) {
+        const row = live.locator("#chart-percentile .behind tbody tr", { has: live.getByRole("rowheader", { name: share, exact: true }) });
+        assert.deepEqual(await row.locator("td").allInnerTexts(), expected.map((cells) => cells[1 + columns.indexOf(name)]), share);
+    }
 });
 
 test("history is there at once", async (t) => {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The events of /api/stream (docs/serve.md), and the run that the charts see: the last minutes, anew with each
 // interval. What takes long to compute is computed when somebody looks at it.
-import { consistency, cumulative, reach } from "./curves";
+import { consistency } from "./curves";
 import type { Accounting, Bin, Device, Heat, Latency, Op, Partial, Percentile, Run, Total, Watch } from "./data";
+import { quantile } from "./quantile";
 
 export interface LiveOp {
     op: string; ios: number; bytes: number; errors: number; sum_ns: number; min_ns: number; max_ns: number;
@@ -70,14 +71,14 @@ function lazy<T extends object, K extends keyof T>(to: T, key: K, make: () => T[
     });
 }
 
+/** Of the time that this page keeps, which only it knows: intervals bring their own percentiles. */
 function latencyOf(op: Op, parts: LiveOp[], ios: number): Latency | null {
     if (!ios)
         return null;
     const min = Math.min(...parts.map((p) => p.min_ns)), max = Math.max(...parts.map((p) => p.max_ns));
-    const curve = cumulative(op.bins, min, max, "ios");
     const found = { mean: parts.reduce((s, p) => s + p.sum_ns, 0) / ios, min, max } as Latency;
     for (const [name, share] of QUANTILES)
-        found[name] = Math.min(Math.max(reach(curve, share), min), max);
+        found[name] = quantile(op.bins, share, min, max);
     return found;
 }
 

@@ -5,6 +5,7 @@ import { cumulative, type Curve, reach, type Weight } from "../curves";
 import { amount, latency, percent } from "../format";
 import type { Line } from "../lines";
 import { padded, type Plot, type Rows, type Series, type Span, xBounds } from "../plot";
+import { quantile } from "../quantile";
 
 const WEIGHTED: Record<Weight, string> = { ios: "IO-weighted", time: "time-weighted" };
 const OF: Record<Weight, string> = { ios: "share of IOs (%)", time: "share of the IOs' time (%)" };
@@ -22,10 +23,16 @@ function curves(lines: Line[], weight: Weight): Named[] {
     });
 }
 
+/** By IOs they are the percentiles that figures are of; by time there is the curve alone. */
+function reachedBy({ line, curve }: Named, share: number, weight: Weight): number {
+    const { min, max } = line.op.total.latency_ns!;
+    return weight === "ios" ? quantile(line.op.bins, share, min, max) : reach(curve, share);
+}
+
 function reached(all: Named[], shares: number[], weight: Weight): Rows {
     return {
         head: [OF[weight].replace(" (%)", ""), ...all.map(({ line }) => line.name)],
-        rows: shares.map((share) => [percent(share, 4), ...all.map(({ curve }) => latency(reach(curve, share)))]),
+        rows: shares.map((share) => [percent(share, 4), ...all.map((one) => latency(reachedBy(one, share, weight)))]),
     };
 }
 
