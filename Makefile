@@ -153,9 +153,15 @@ $(WEB)/node_modules/.installed: $(NPM_FILES)
 		&& cd $(WEB) && $(NPM) ci --ignore-scripts --no-audit --no-fund --prefer-offline --loglevel=error >/dev/null \
 		&& touch node_modules/.installed
 
+# The grid of the bins: a module that the compiler and the bundler find by the name that it has there.
+WEB_GRID := $(WEB)/generated/bins_table.ts
+
+$(WEB_GRID): include/blklat/gen_bins.py
+	$(call quiet,GEN,$@)mkdir -p $(@D) && $(PYTHON) $< --typescript >$@
+
 WEB_PAGES := $(addprefix $(WEB)/,report.html live.html live.policy)
 
-$(WEB_PAGES) &: $(WEB_SOURCES) $(WEB)/node_modules/.installed
+$(WEB_PAGES) &: $(WEB_SOURCES) $(WEB_GRID) $(WEB)/node_modules/.installed
 	$(call quiet,WEB,$(WEB))$(NODE) userspace/report/web/build.mjs userspace/report/web $(WEB)/node_modules $(WEB)
 
 # --- userspace -------------------------------------------------------------------------------

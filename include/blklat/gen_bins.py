@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note OR MIT
-"""Prints bins_table.h: the tables of bins.h, by exact integer arithmetic.
+"""Prints bins_table.h: the tables of bins.h, by exact integer arithmetic. With --typescript, the grid for the report's page.
 
 Bounds of the grid are 2^(k/64) s = 10^9 * 2^(k/64) ns. As mantissas (ns = mantissa * 2^e with
 1 <= mantissa < 2) they repeat each octave: 64 values. The table has one entry for each 1/128 of
@@ -8,9 +8,11 @@ the mantissa, whose upper 57 bits are the one bound that lies there (none: all o
 7 bits are the number of bounds before it.
 """
 
+import sys
 from math import isqrt
 
 BINS = 64  # an octave
+FIRST, LAST = -26, 7  # the grid is 2^FIRST s to 2^LAST s
 CELLS = 128  # of the mantissa; one bin is wider than any of them
 FRACTION = 63  # bits of a mantissa's fraction
 
@@ -48,15 +50,22 @@ def table() -> list[int]:
     return entries
 
 
-def main() -> None:
-    first = -26 * BINS
+def print_typescript() -> None:
+    print("// Made by gen_bins.py; do not edit.")
+    print(f"export const BINS = {BINS}, OCTAVES = {LAST - FIRST};")
+    print("/** Bounds of the octave above the grid in ns; each below has their halves, rounded down. */")
+    print(f"export const ABOVE_NS = [{', '.join(str(bound(LAST * BINS + k)) for k in range(BINS))}];")
+
+
+def print_header() -> None:
+    first = FIRST * BINS
     exponent = bound(first).bit_length() - 1
     # Number of the first bound of the grid, counted as in blklat_bin_of(): 64 an octave of ns.
     origin = exponent * BINS + sorted(mantissas()).index(bound(first, FRACTION - exponent))
     print("/* Made by gen_bins.py; do not edit. */")
     print(f"#define BLKLAT_ORIGIN {origin}")
     print(f"#define BLKLAT_FIRST_NS {bound(first)}ULL")
-    print(f"#define BLKLAT_LAST_NS {bound(7 * BINS)}ULL")
+    print(f"#define BLKLAT_LAST_NS {bound(LAST * BINS)}ULL")
     print("#define BLKLAT_MANTISSAS { \\")
     for entry in table():
         print(f"\t{entry:#018x}ULL, \\")
@@ -68,4 +77,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    print_typescript() if sys.argv[1:] == ["--typescript"] else print_header()

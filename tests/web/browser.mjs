@@ -120,7 +120,7 @@ export async function pixels(page, id, colour) {
 /** A module of the page's sources, for tests that need no browser. */
 export async function load(name) {
     const made = await modules("esbuild").build({
-        entryPoints: [join(SOURCES, name)], bundle: true, write: false, format: "esm", nodePaths: [join(WEB, "node_modules")],
+        entryPoints: [join(SOURCES, name)], bundle: true, write: false, format: "esm", nodePaths: [join(WEB, "node_modules"), WEB],
     });
     return import(`data:text/javascript;base64,${Buffer.from(made.outputFiles[0].contents).toString("base64")}`);
 }

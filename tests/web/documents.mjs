@@ -61,7 +61,7 @@ function deviation(values, mean) {
 }
 
 function heatOf(perSecond, columnsMax = 1200) {
-    const first_ns = bound(8 * 64), per_column = Math.max(1, Math.ceil(perSecond.length / columnsMax)), columns = [];
+    const first_ns = 1e9 * 2 ** -26, per_column = Math.max(1, Math.ceil(perSecond.length / columnsMax)), columns = [];
     perSecond.forEach((bins, i) => {
         const column = columns[Math.floor(i / per_column)] ??= new Map();
         for (const [, upper, count] of bins) {

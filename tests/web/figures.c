@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the page has to compute as the program does, computed by the program: percentiles of random histograms. Prints
- * one JSON document; all chance comes from a fixed seed.
+ * What the page has to compute as the program does, computed by the program: percentiles of random histograms, and the
+ * bounds of their bins. Prints one JSON document; all chance comes from a fixed seed.
  */
 #include <math.h>
 #include <stdio.h>
@@ -135,6 +135,23 @@ static struct json_object *histogram(void)
 	return to;
 }
 
+/* --- the grid ---------------------------------------------------------------------------------- */
+
+/* Upper bounds of all cells that have one, at each scale. */
+static struct json_object *bounds(void)
+{
+	struct json_object *to = json_new_array(0);
+
+	for (u32 scale = 0; scale <= BLKLAT_SCALE_MAX; scale++) {
+		struct json_object *of_scale = json_new_array(0);
+
+		for (u32 cell = 0; cell <= BLKLAT_BINS(scale); cell++)
+			json_append(of_scale, json_new_count(hist_upper_ns(scale, cell)));
+		json_append(to, of_scale);
+	}
+	return to;
+}
+
 static struct json_object *many(u32 n, struct json_object *(*make)(void))
 {
 	struct json_object *to = json_new_array(n);
@@ -150,6 +167,7 @@ int main(void)
 	const char *line;
 
 	json_add(to, "histograms", many(HISTOGRAMS, histogram));
+	json_add(to, "bounds", bounds());
 	line = json_line(to);
 	if (!line)
 		return 1;

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { load, open, openAt, pixels, settled, useBrowser, words } from "./browser.mjs";
+import { open, openAt, pixels, settled, useBrowser, words } from "./browser.mjs";
 import { random } from "./documents.mjs";
 
 useBrowser();
@@ -213,6 +213,8 @@ test("the figures of what is kept are those of the report on the same IOs", asyn
     assert.equal(expected.length, 2);
     assert.ok(Number(expected[0][0]) < 64, expected[0][0]);
     assert.deepEqual(await figures(live), expected);
+    const cells = (page) => page.evaluate(() => window.blklat.lines.map(({ op }) => [op.bins, op.heat.scale, op.heat.columns]));
+    assert.deepEqual(await cells(live), await cells(report));
     // And so are those of the table behind the chart.
     await live.locator("#chart-percentile .behind summary").click();
     for (const [share, name] of [["50 %", "p50"], ["90 %", "p90"], ["95 %", "p95"], ["99 %", "p99"], ["100 %", "max"]]) {
@@ -281,16 +283,4 @@ test("a phone in the dark", async (t) => {
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "wider than the screen");
     await page.locator("button.theme").click();
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
-});
-
-test("bins are those of the report, bound by bound", async () => {
-    const { binsOf } = await load("live_data.ts");
-    for (const scale of [0, 3, 6]) {
-        const cells = 33 * 2 ** scale + 2, all = binsOf(new Map(Array.from({ length: cells }, (_, i) => [i, i + 1])), scale);
-        assert.deepEqual(all[0], [0, 14, 1]);
-        assert.deepEqual(all[cells - 1].slice(1), [null, cells]);
-        for (let i = 1; i < cells; i++)
-            assert.equal(all[i][0], all[i - 1][1]);
-        assert.equal(all[cells - 2][1], 128e9);
-    }
 });

@@ -13,7 +13,7 @@ const { build } = createRequire(join(modules, "/"))("esbuild");
 async function bundled(file, options) {
     const made = await build({
         entryPoints: [join(sources, file)], bundle: true, minify: true, write: false, charset: "utf8", legalComments: "none",
-        nodePaths: [modules], logLevel: "warning", ...options,
+        nodePaths: [modules, out], logLevel: "warning", ...options,
     });
     const text = made.outputFiles[0].text.trim();
     // esbuild escapes these in strings; they would end the element, or hide its end.

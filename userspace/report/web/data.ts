@@ -31,7 +31,8 @@ export interface Total {
 }
 
 export interface Heat {
-    per_column: number; first_ns: number; scale: number;
+    /** Intervals a column, and rows an octave as a power of two. Row r holds the grid's cell r + 1; row 0 also what lies below. */
+    per_column: number; scale: number;
     /** A column's cells that are not empty: row, count, row, count ... */
     columns: number[][];
 }
@@ -92,11 +93,6 @@ export interface Run {
 }
 
 export interface Document { schema: number; generator: string; runs: Run[] }
-
-/** Row r of a heat map covers (bound(r), bound(r + 1)]. */
-export function heatBound(heat: Heat, row: number): number {
-    return heat.first_ns * 2 ** (row / 2 ** heat.scale);
-}
 
 /** The runs of a document that this page can read. */
 export function runsIn(document: Document): Run[] {

@@ -3,6 +3,7 @@
 // interval. What takes long to compute is computed when somebody looks at it.
 import { consistency } from "./curves";
 import type { Accounting, Bin, Device, Heat, Latency, Op, Partial, Percentile, Run, Total, Watch } from "./data";
+import { lastCell, upperBound } from "./grid";
 import { quantile } from "./quantile";
 
 export interface LiveOp {
@@ -24,9 +25,6 @@ export interface LiveRun {
     interval_s: number; history_s: number; scale: number; devices: Device[];
 }
 
-/** The grid's beginning, 2^-26 s, in ns, and its octaves. */
-const FIRST_NS = 1e9 * 2 ** -26;
-const OCTAVES = 33;
 const HEAT_SCALE = 3;
 const OPS = ["read", "write", "flush", "discard", "other"];
 const QUANTILES: [keyof Latency, number][] = [
@@ -34,15 +32,9 @@ const QUANTILES: [keyof Latency, number][] = [
 ];
 const SHOWN: Percentile[] = ["p50", "p90", "p99", "p99.9"];
 
-/** Upper bound of cell i; cells are numbered from the one below the grid. In whole ns, as latencies are. */
-function bound(scale: number, i: number): number {
-    return Math.floor(FIRST_NS * 2 ** (i / 2 ** scale));
-}
-
 export function binsOf(cells: Map<number, number>, scale: number): Bin[] {
-    const last = OCTAVES * 2 ** scale + 1;
-    return [...cells].sort((a, b) => a[0] - b[0]).map(([i, ios]): Bin =>
-        [i > 0 ? bound(scale, i - 1) : 0, i < last ? bound(scale, i) : null, ios]);
+    return [...cells].sort((a, b) => a[0] - b[0]).map(([cell, ios]): Bin =>
+        [cell > 0 ? upperBound(scale, cell - 1) : 0, cell < lastCell(scale) ? upperBound(scale, cell) : null, ios]);
 }
 
 function sum(cells: Map<number, number>, more: number[]): void {
@@ -52,9 +44,9 @@ function sum(cells: Map<number, number>, more: number[]): void {
 
 /** One interval's column of the heat map: rows are cells merged, eight an octave. */
 function column(cells: number[], scale: number): number[] {
-    const by = 2 ** Math.max(0, scale - HEAT_SCALE), rows = new Map<number, number>();
+    const merged = Math.max(0, scale - HEAT_SCALE), rows = new Map<number, number>();
     for (let i = 0; i < cells.length; i += 2) {
-        const row = Math.max(0, Math.floor((cells[i] - 1) / by));
+        const row = Math.max(0, (cells[i] - 1) >> merged);
         rows.set(row, (rows.get(row) ?? 0) + cells[i + 1]);
     }
     return [...rows].flat();
@@ -109,7 +101,7 @@ function makeOp(run: Run, name: string, parts: (LiveOp | undefined)[], scale: nu
         return binsOf(cells, scale);
     });
     lazy(op, "heat", (): Heat => ({
-        per_column: 1, first_ns: FIRST_NS, scale: Math.min(scale, HEAT_SCALE), columns: parts.map((p) => p ? column(p.cells, scale) : []),
+        per_column: 1, scale: Math.min(scale, HEAT_SCALE), columns: parts.map((p) => p ? column(p.cells, scale) : []),
     }));
     op.total = totalOf(run, op, there);
     return op;

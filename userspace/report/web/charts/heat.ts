@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Latency over time: how many IOs took how long when, of one line, with percentiles drawn over it.
 import { latencyAxis, timeAxis } from "../axes";
-import { heatBound, type Percentile } from "../data";
+import type { Percentile } from "../data";
 import { amount, latency, seconds } from "../format";
+import { upperBound } from "../grid";
 import type { Line } from "../lines";
 import { type Cells, padded, type Plot, type Rows, type Series, type Span } from "../plot";
 import { marksOf, mean, middles, pieces, timeSpan, within } from "./times";
@@ -33,7 +34,7 @@ function cells(line: Line): Cells {
             most = Math.max(most, rate);
             boxes.push({
                 x0, x1, rank: 0,
-                y0: latencyAxis.place(heatBound(heat, column[i])), y1: latencyAxis.place(heatBound(heat, column[i] + 1)),
+                y0: latencyAxis.place(upperBound(heat.scale, column[i])), y1: latencyAxis.place(upperBound(heat.scale, column[i] + 1)),
             });
         }
     });
