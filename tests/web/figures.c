@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the page has to compute as the program does, computed by the program: percentiles of random histograms, and the
- * bounds of their bins. Prints one JSON document; all chance comes from a fixed seed.
+ * What the page has to compute as the program does, computed by the program: percentiles of random histograms, the bounds
+ * of their bins, and IOPS of windows of random runs. Prints one JSON document; all chance comes from a fixed seed.
  */
 #include <math.h>
 #include <stdio.h>
 
 #include "core/quantile.h"
+#include "report/steady.h"
 #include "util/cleanup.h"
 #include "util/json.h"
 
 #define HISTOGRAMS 2000
 #define CELLS_MOST 40
 #define SHARES_MOST 12
+#define RUNS 400
+#define INTERVALS_MOST 60
+#define WINDOWS 8
 
 static u64 state = 88172645463325252ULL;
 
@@ -135,6 +139,94 @@ static struct json_object *histogram(void)
 	return to;
 }
 
+/* --- windows of runs --------------------------------------------------------------------------- */
+
+struct world {
+	struct run run;
+	double start_s[INTERVALS_MOST], length_s[INTERVALS_MOST];
+	u64 ios[INTERVALS_MOST];
+};
+
+static double share(void)
+{
+	return below(1000001) / 1e6;
+}
+
+/* Intervals that are a little late, some that were merged, some cut short; seconds without an IO. */
+static void live_through(struct world *w)
+{
+	static const double intervals[] = { 0.1, 1, 10 };
+	struct run *r = &w->run;
+	double now = 0;
+
+	*w = (struct world){ .run = { .interval_s = intervals[below(3)], .n = 1 + below(INTERVALS_MOST) } };
+	r->start_s = w->start_s;
+	r->length_s = w->length_s;
+	for (u32 i = 0; i < r->n; i++) {
+		w->start_s[i] = now;
+		w->length_s[i] = r->interval_s * (below(8) ? 1 + share() / 100 : below(2) ? 1 + below(4) : 0.01 + share());
+		w->ios[i] = below(5) ? some() : 0;
+		now += w->length_s[i];
+	}
+}
+
+/* A time in the run or beside it, or the very middle of an interval. */
+static double moment(const struct world *w)
+{
+	u32 i = below(w->run.n), last = w->run.n - 1;
+
+	if (!below(3))
+		return w->start_s[i] + w->length_s[i] / 2;
+	return (share() * 1.2 - 0.1) * (w->start_s[last] + w->length_s[last]);
+}
+
+static struct json_object *window(const struct world *w)
+{
+	struct json_object *to = json_new_object();
+	double from_s = moment(w), to_s = below(4) ? moment(w) : INFINITY;
+	struct steady_window window;
+	struct consistency c;
+
+	steady_window_set(&w->run, fmin(from_s, to_s), fmax(from_s, to_s), &window);
+	consistency_of(&w->run, w->ios, &window, &c);
+	json_add(to, "from", number(fmin(from_s, to_s)));
+	json_add(to, "to", isfinite(to_s) ? number(fmax(from_s, to_s)) : NULL);
+	json_add(to, "intervals", json_new_count(window.n));
+	json_add(to, "mean", number(c.mean));
+	json_add(to, "deviation", number(c.deviation));
+	json_add(to, "worst", c.worst < 0 ? NULL : number(c.worst));
+	json_add(to, "worst_at", c.worst < 0 ? NULL : number(c.worst_at_s));
+	json_add(to, "at_0", json_new_count(c.intervals_at_0));
+	return to;
+}
+
+static struct json_object *numbers(const double *values, u32 n)
+{
+	struct json_object *to = json_new_array(n);
+
+	for (u32 i = 0; i < n; i++)
+		json_append(to, number(values[i]));
+	return to;
+}
+
+static struct json_object *run(void)
+{
+	struct json_object *to = json_new_object(), *ios = json_new_array(0), *windows = json_new_array(0);
+	struct world w;
+
+	live_through(&w);
+	for (u32 i = 0; i < w.run.n; i++)
+		json_append(ios, json_new_count(w.ios[i]));
+	for (u32 i = 0; i < WINDOWS; i++)
+		json_append(windows, window(&w));
+	json_add(to, "interval_s", number(w.run.interval_s));
+	json_add(to, "start_s", numbers(w.start_s, w.run.n));
+	json_add(to, "length_s", numbers(w.length_s, w.run.n));
+	json_add(to, "ios", ios);
+	json_add(to, "windows", windows);
+	return to;
+}
+
 /* --- the grid ---------------------------------------------------------------------------------- */
 
 /* Upper bounds of all cells that have one, at each scale. */
@@ -167,6 +259,7 @@ int main(void)
 	const char *line;
 
 	json_add(to, "histograms", many(HISTOGRAMS, histogram));
+	json_add(to, "runs", many(RUNS, run));
 	json_add(to, "bounds", bounds());
 	line = json_line(to);
 	if (!line)
