@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The figures of a window that the reader chose are the program's: figures.c says what those are of random runs.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { computed, load } from "./browser.mjs";
+import { random } from "./documents.mjs";
 
 const { consistency } = await load("curves.ts");
+const { figures } = await load("charts/iops.ts");
 const { amount } = await load("format.ts");
+const { makeLines } = await load("lines.ts");
 const { runs } = computed();
 
 function same(found, expected, what) {
@@ -40,4 +47,28 @@ test("these windows have what is special: none, one interval, rests only, zeros,
     assert.ok(count((w) => w.intervals === 0) && count((w) => w.intervals === 1) && count((w) => w.intervals > 30) && count((w) => w.to === null));
     assert.ok(count((w) => w.intervals && w.worst === null) && count((w) => w.at_0 > 3) && count((w) => w.worst > 0));
     assert.ok(count((w) => middle(w.run, w.from)) > 50 && count((w) => middle(w.run, w.to)) > 50);
+});
+
+/** 30 intervals that end a little late. */
+function script(next, step) {
+    const rate = 10 ** (next() * 7 - 2), lines = ["blklat-replay 1", "device sda", "watch sda device"];
+    for (let i = 0; i < 30; i++)
+        lines.push(...i && next() < 0.1 ? [] : [`io read 90us 4096 x${Math.ceil(rate * step * (0.5 + next()))}`], `tick ${(step * (1 + next() / 100)).toFixed(9)}`);
+    return `${lines.join("\n")}\n`;
+}
+
+test("who asks for the window that the report found gets the report's figures", (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "blklat-windows-")), file = join(folder, "script.txt"), next = random(5);
+    t.after(() => rmSync(folder, { recursive: true }));
+    for (let i = 0; i < 60; i++) {
+        const text = script(next, [0.01, 0.1, 1, 10][i % 4]);
+        writeFileSync(file, text);
+        const { runs: found } = JSON.parse(execFileSync(process.env.BLKLAT ?? "build/blklat", ["report", file, "--format", "json"], { encoding: "utf8" }));
+        const [line] = makeLines(found), { from_s, to_s } = line.op.steady;
+        const own = figures(line, "steady-log", null), asked = figures(line, "steady-log", [from_s, to_s]);
+        assert.deepEqual(Object.keys(asked).filter((name) => !(name in own)), []);
+        // The document's are rounded, to one digit after the point or, below 1000, to four.
+        for (const [name, value] of Object.entries(asked))
+            assert.ok(Math.abs(value - own[name]) <= (value < 999 ? 0.500001e-4 : 0.500001e-1), `${name}: ${value} is not ${own[name]}: ${text}`);
+    }
 });

@@ -200,8 +200,9 @@ static struct json_object *run(const struct run *r, const struct document_window
 	json_add_count(to, "scale", r->scale);
 	json_add_decimal(to, "duration_s", r->duration_s, 3);
 	json_add_count(to, "skipped_unexplained", r->skipped_unexplained);
-	json_add(to, "start_s", json_decimals(r->start_s, r->n, 3));
-	json_add(to, "length_s", json_decimals(r->length_s, r->n, 4));
+	json_add(to, "start_s", json_decimals(r->start_s, r->n, 6));
+	/* To the ns: the page divides by it, and must get the same figures of intervals of some ms, too. */
+	json_add(to, "length_s", json_decimals(r->length_s, r->n, 9));
 	json_add(to, "marks", marks(r));
 	json_add(to, "devices", devices(r));
 	json_add(to, "watches", watches);

@@ -49,11 +49,17 @@ static struct json_object *percentiles(const struct run *r, const struct series_
 	return to;
 }
 
+/* With digits enough that whoever rounds them to the three that are shown gets what is shown of the figure itself. */
+static void add_iops(struct json_object *to, const char *key, double iops)
+{
+	json_add_decimal(to, key, iops, iops < 1000 ? 4 : 1);
+}
+
 static void add_consistency(struct json_object *to, const struct consistency *c)
 {
-	json_add_decimal(to, "iops_deviation", c->deviation, 1);
-	json_add_decimal(to, "iops_worst", c->worst < 0 ? NAN : c->worst, 1);
-	json_add_decimal(to, "iops_worst_at_s", c->worst < 0 ? NAN : c->worst_at_s, 3);
+	add_iops(to, "iops_deviation", c->deviation);
+	add_iops(to, "iops_worst", c->worst < 0 ? NAN : c->worst);
+	json_add_decimal(to, "iops_worst_at_s", c->worst < 0 ? NAN : c->worst_at_s, 6);
 	json_add_count(to, "intervals_at_0", c->intervals_at_0);
 }
 
@@ -69,7 +75,7 @@ static struct json_object *total(const struct run *r, const struct watch_run *w,
 	json_add_count(to, "ios", o->ios);
 	json_add_count(to, "bytes", o->bytes);
 	json_add_count(to, "errors", o->errors);
-	json_add_decimal(to, "iops", o->iops, o->iops < 100 ? 4 : 1);
+	add_iops(to, "iops", o->iops);
 	json_add_decimal(to, "bytes_per_s", o->bytes_per_s, 0);
 	json_add_decimal(to, "queue_depth", w->total->interval_s > 0 ?
 			 o->sum_ns / 1e9 / w->total->interval_s : NAN, 3);
@@ -93,7 +99,7 @@ static struct json_object *steady(const struct run *r, const struct series_run *
 	json_add_decimal(to, "to_s", window->to_s, 3);
 	json_add(to, "rule", json_new_text(window->rule));
 	json_add(to, "reached", state.known ? json_new_boolean(state.reached) : NULL);
-	json_add_decimal(to, "iops_mean", c.mean, 1);
+	add_iops(to, "iops_mean", c.mean);
 	add_consistency(to, &c);
 	return to;
 }
