@@ -44,7 +44,7 @@ function cells(line: Line): Cells {
     });
     return {
         boxes, title: "IOPS in a cell",
-        least: boxes.length ? amount(least, 3) : "", most: boxes.length ? amount(most, 3) : "",
+        least: boxes.length ? amount(least) : "", most: boxes.length ? amount(most) : "",
     };
 }
 

@@ -78,11 +78,12 @@ export function iops(lines: Line[], view: IopsView, asked: Window): Plot {
     const windows = shown.map((line): Span => view === "run" ? [0, Infinity] : windowOf(line, asked));
     const values = shown.map((line, i) => {
         const [from, to] = windows[i], at = middles(line), iops = iopsOf(line);
-        return { at, iops, seen: iops.filter((_, k) => at[k] >= from && at[k] <= to) };
+        return { at, iops, seen: iops.filter((_, k) => at[k] >= from && at[k] <= to), c: figures(line, view, asked) };
     });
+    // The axis begins below averages too: where most intervals have no IO they are lower than any dot.
     let lowest = Infinity;
-    for (const { seen } of values)
-        for (const value of seen)
+    for (const { seen, c } of values)
+        for (const value of c ? [...seen, c.iops_mean] : seen)
             if (value > 0 && value < lowest)
                 lowest = value;
     if (lowest === Infinity)
@@ -90,15 +91,13 @@ export function iops(lines: Line[], view: IopsView, asked: Window): Plot {
     const axis = view === "steady-linear" ? linear("IOPS", tickAmount, amount) : logWithZero("IOPS", lowest, tickAmount, amount);
     const levels: Level[] = [], spots: Spot[] = [];
     const series = shown.map((line, i): Series => {
-        const c = figures(line, view, asked), [from, to] = windows[i];
+        const { at, iops, c } = values[i], [from, to] = windows[i];
         if (c) {
             const band: Span = [axis.place(Math.max(0, c.iops_mean - c.iops_deviation)), axis.place(c.iops_mean + c.iops_deviation)];
             levels.push({ y: axis.place(c.iops_mean), band, faint: view === "run", x: [Math.max(from, 0), Math.min(to, line.run.duration_s)], colour: line.look.colour });
             spots.push(...worstOf(line, c, axis, shown.length <= NAMED));
         }
-        return cut({
-            name: line.name, note: said(c), kind: "dots", ...line.look, xs: values[i].at, ys: values[i].iops.map(axis.place),
-        }, windows[i]);
+        return cut({ name: line.name, note: said(c), kind: "dots", ...line.look, xs: at, ys: iops.map(axis.place) }, windows[i]);
     });
     const span: Span = view === "run" || !shown.length ? timeSpan(lines) : [
         Math.min(...windows.map((w) => w[0])),

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What charts say, from their plots alone.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { load } from "./browser.mjs";
+import { op, run, watch } from "./documents.mjs";
+
+const { heatMap } = await load("charts/heat.ts");
+const { iops } = await load("charts/iops.ts");
+const { makeLines } = await load("lines.ts");
+
+function lines(ios, more) {
+    return makeLines([run([watch("sda", "device", [op("read", ios, () => 1e5)])], more)]);
+}
+
+test("an average lower than every dot stands where the logarithmic axis says", () => {
+    for (const [ios, mean] of [[[12000, 0], 6000], [[0, 0, 0, 0, 50, 0, 0, 0, 0, 0], 5]]) {
+        const { levels, y, series } = iops(lines(ios), "run", null), { value } = y;
+        assert.ok(Math.abs(value(levels[0].y) / mean - 1) < 1e-9, `${value(levels[0].y)}`);
+        assert.deepEqual(series[0].ys.map((place) => Math.round(value(place))), ios);
+    }
+});
+
+test("the heat map's key has three digits, as all figures", () => {
+    const all = lines([12012], { length_s: [1.0001], duration_s: 1.0001 });
+    all[0].op.heat.columns = [[100, 12, 101, 12000]];
+    const { least, most } = heatMap(all, all[0]).cells;
+    assert.deepEqual([least, most], ["12", "12.0k"]);
+});
