@@ -32,24 +32,33 @@ export function tickAmount(value: number): string {
     return `${Number((value / size).toPrecision(3))}${letter}`;
 }
 
-function logTicks(lo: number, hi: number, room: number, words: Words): Tick[] {
-    const ticks: Tick[] = [], decades = hi - lo;
-    // Few decades: texts at 2 and 5 too; fewer still: at each; many: at every second or third.
+/**
+ * Every how many decades texts stand, and at which digits: as close as there is room for, then closer, since one text
+ * alone tells nothing of the scale.
+ */
+function logTexts(decades: number, room: number): [number, number[]][] {
+    if (decades * 3 <= room)
+        return [[1, decades * 22 <= room ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : decades * 7 <= room ? [1, 2, 3, 5, 7] : [1, 2, 5]]];
     const every = Math.max(1, Math.ceil(decades / room));
-    const texts = decades * 22 <= room ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : decades * 7 <= room ? [1, 2, 3, 5, 7]
-        : decades * 3 <= room ? [1, 2, 5] : [1];
-    for (let decade = Math.floor(lo); decade <= hi; decade++)
-        for (let digit = 1; digit < 10; digit++) {
-            const at = decade + Math.log10(digit);
-            if (at < lo - 1e-9 || at > hi + 1e-9)
-                continue;
-            const shown = texts.includes(digit) && (digit > 1 || decade % every === 0);
-            if (shown || decades < 12)
-                ticks.push({ at, text: shown ? words(digit * 10 ** decade) : "" });
-        }
+    return [...Array.from({ length: every }, (_, i): [number, number[]] => [every - i, [1]]), [1, [1, 3]]];
+}
+
+function logTicks(lo: number, hi: number, room: number, words: Words): Tick[] {
+    for (const [every, digits] of logTexts(hi - lo, room)) {
+        const ticks: Tick[] = [];
+        for (let decade = Math.floor(lo); decade <= hi; decade++)
+            for (let digit = 1; digit < 10; digit++) {
+                const at = decade + Math.log10(digit);
+                if (at < lo - 1e-9 || at > hi + 1e-9)
+                    continue;
+                const shown = digits.includes(digit) && (digit > 1 || decade % every === 0);
+                if (shown || hi - lo < 12)
+                    ticks.push({ at, text: shown ? words(digit * 10 ** decade) : "" });
+            }
+        if (ticks.filter((tick) => tick.text).length >= 2)
+            return ticks;
+    }
     // Zoomed to less than a decade's digit there is no such tick: fall back to round values.
-    if (ticks.filter((tick) => tick.text).length >= 2)
-        return ticks;
     return linearTicks(10 ** lo, 10 ** hi, room, words).map((tick) => ({ at: Math.log10(tick.at), text: tick.text }));
 }
 
