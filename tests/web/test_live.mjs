@@ -261,6 +261,17 @@ test("memory is flat", async (t) => {
     assert.ok(after < before + (1 << 20), `${before} bytes, then ${after}`);
 });
 
+test("a capture that has stopped is said to be silent", async (t) => {
+    const service = await serve(t, script(["nvme0n1"], 4, steady, 0.1), "--interval", "0.1");
+    const page = await openAt(t, service.url), said = page.locator("header .link");
+    await atLeast(page, 4);
+    await page.waitForFunction(() => document.querySelector(".link").dataset.state === "lost");
+    assert.match(await words(said), /^No interval since 2026-11-21 07:35:00 UTC$/);
+    await service.stop();
+    await service.start(script(["nvme0n1"], 400, steady), new URL(service.url).host);
+    await page.waitForFunction(() => document.querySelector(".link").dataset.state === "live");
+});
+
 test("a restart of the service is taken up", async (t) => {
     const service = await serve(t, script(["nvme0n1"], 400, steady));
     const page = await openAt(t, service.url);

@@ -88,10 +88,12 @@ class LivePage extends Page {
     }
 
     private say(): void {
-        const { link, intervals } = this.feed, last = intervals[intervals.length - 1];
-        const words = link === "lost" ? "Not connected; trying again" : this.paused ? "Paused" : last ? "Live" : "Waiting for the first interval";
-        this.said.dataset.state = link === "lost" ? "lost" : this.paused ? "paused" : "live";
-        this.said.textContent = last?.time ? `${words}, ${last.time.replace("T", " ").replace(/\.\d+Z$/, " UTC")}` : words;
+        const { link, intervals, silent } = this.feed, last = intervals[intervals.length - 1];
+        const [state, words] = link === "lost" ? ["lost", "Not connected; trying again,"] : silent ? ["lost", "No interval since"]
+            : this.paused ? ["paused", "Paused,"] : ["live", last ? "Live," : "Waiting for the first interval,"];
+        const time = last?.time?.replace("T", " ").replace(/\.\d+Z$/, " UTC");
+        this.said.dataset.state = state;
+        this.said.textContent = time ? `${words} ${time}` : words.replace(/,$/, "");
     }
 
     /** Lines of before live on with new figures, so that whoever holds them sees these. */

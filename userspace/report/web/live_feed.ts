@@ -7,12 +7,17 @@ export type Link = "connecting" | "open" | "lost";
 
 /** Intervals kept though the history may be longer: more have no pixel of their own. */
 const MOST = 2000;
+/** After three intervals without one, as /healthz has it. */
+const LATE_S = 5;
 
 export class Feed {
     run: LiveRun | null = null;
     intervals: LiveInterval[] = [];
     link: Link = "connecting";
+    /** No interval came when one was due: the capture has stopped, or hangs. */
+    silent = false;
     private boot = "";
+    private patience = 0;
     /** History comes in one go: the page is drawn once for all of it. */
     private readonly changed: () => void;
 
@@ -41,6 +46,15 @@ export class Feed {
         this.changed();
     }
 
+    private waitForNext(): void {
+        clearTimeout(this.patience);
+        this.silent = false;
+        this.patience = setTimeout(() => {
+            this.silent = true;
+            this.changed();
+        }, (3 * (this.run?.interval_s ?? 0) + LATE_S) * 1000);
+    }
+
     private add(event: MessageEvent<string>): void {
         const interval = JSON.parse(event.data) as LiveInterval, [boot] = event.lastEventId.split(".");
         const before = this.intervals[this.intervals.length - 1];
@@ -48,6 +62,7 @@ export class Feed {
         if (boot !== this.boot || (before && interval.end_s <= before.end_s))
             this.intervals = [];
         this.boot = boot;
+        this.waitForNext();
         this.intervals.push(interval);
         const from = interval.end_s - (this.run?.history_s ?? 0);
         while (this.intervals.length > 1 && (this.intervals[0].end_s < from || this.intervals.length > MOST))
