@@ -217,6 +217,7 @@ test("the figures of what is kept are those of the report on the same IOs", asyn
     assert.deepEqual(await cells(live), await cells(report));
     // And so are those of the table behind the chart.
     await live.locator("#chart-percentile .behind summary").click();
+    await live.locator("#chart-percentile .behind tbody").waitFor();
     for (const [share, name] of [["50 %", "p50"], ["90 %", "p90"], ["95 %", "p95"], ["99 %", "p99"], ["100 %", "max"]]) {
         const row = live.locator("#chart-percentile .behind tbody tr", { has: live.getByRole("rowheader", { name: share, exact: true }) });
         assert.deepEqual(await row.locator("td").allInnerTexts(), expected.map((cells) => cells[1 + columns.indexOf(name)]), share);
