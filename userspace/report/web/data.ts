@@ -6,11 +6,13 @@
 export type Bin = [number, number | null, number];
 export type Percentile = "p50" | "p90" | "p99" | "p99.9";
 
-export interface Latency {
-    mean: number; min: number; max: number;
-    p50: number; p90: number; p95: number; p99: number;
-    "p99.9": number; "p99.99": number; "p99.999": number;
-}
+export const OPS = ["read", "write", "flush", "discard", "other"];
+
+/** Percentiles of a whole run, each with its share of the IOs. */
+export const QUANTILES = { p50: 0.5, p90: 0.9, p95: 0.95, p99: 0.99, "p99.9": 0.999, "p99.99": 0.9999, "p99.999": 0.99999 };
+export type Quantile = keyof typeof QUANTILES;
+
+export interface Latency extends Record<Quantile, number> { mean: number; min: number; max: number }
 
 export interface Consistency {
     iops_mean: number; iops_deviation: number;
@@ -50,8 +52,7 @@ export interface Op {
 
 export interface Accounting {
     started: number; completed: number; in_flight: number; lost: number;
-    lost_by: Record<string, number>; requeued: number; kernel_ios: number | null; kernel_in_flight: number | null;
-    moved: number; before_start: number; unissued: number;
+    lost_by: Record<string, number>; requeued: number; kernel_ios: number | null;
 }
 
 /** What was counted for IOs that have not ended. */

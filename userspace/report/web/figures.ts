@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What is said in words and tables: the runs, the findings, the table of figures, members and array.
-import type { Finding, Run, Stack, Watch } from "./data";
+import { type Finding, type Quantile, QUANTILES, type Run, type Stack, type Watch } from "./data";
 import { button, el, table } from "./dom";
 import { amount, bytes, count, latency, moment, percent, seconds } from "./format";
 import { type Line, runNames } from "./lines";
 
-const QUANTILES = ["p50", "p90", "p95", "p99", "p99.9", "p99.99", "p99.999"] as const;
+const NAMES = Object.keys(QUANTILES) as Quantile[];
 
 function scrolled(label: string, content: HTMLElement): HTMLElement {
     return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, content);
@@ -88,14 +88,14 @@ function counted(n: number, what: string): string {
 
 /** The table of all lines, shown or not. */
 export function totals(lines: Line[]): HTMLElement {
-    const head = ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", "mean", ...QUANTILES, "max", "mean queue depth", "errors", "lost"];
+    const head = ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", "mean", ...NAMES, "max", "mean queue depth", "errors", "lost"];
     const manyRuns = lines.some((line) => line.run !== lines[0].run);
     return scrolled("Figures", table("Each run, device, stage and op", head, lines.map((line) => {
         const t = line.op.total, l = t.latency_ns, stage = line.watch.stage, mb = t.bytes_per_s / 1e6;
         return [
             `${manyRuns ? `${line.runName} · ` : ""}${line.watch.device} ${stage} · ${line.op.op}`,
             count(t.ios), amount(t.iops), amount(t.iops_deviation), amount(t.iops_worst), amount(mb, mb < 9.95 ? 2 : 1),
-            latency(l?.mean), ...QUANTILES.map((q) => latency(l?.[q])), latency(l?.max), amount(t.queue_depth, 2), count(t.errors), lost(line.watch),
+            latency(l?.mean), ...NAMES.map((q) => latency(l?.[q])), latency(l?.max), amount(t.queue_depth, 2), count(t.errors), lost(line.watch),
         ];
     })));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Every run, device, stage and op is a line: its name, its look, whether it is shown.
-import type { Op, Run, Watch } from "./data";
+import { type Op, OPS, type Run, type Watch } from "./data";
 
 /** How a line looks: an index into the palette, and dashes. */
 export interface Look { colour: number; dash: number[] }
@@ -19,7 +19,6 @@ export interface Line {
 }
 
 const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3], [4, 2]];
-const OPS = ["read", "write", "flush", "discard", "other"];
 /** A smaller share of a device's IOs, some flushes among writes, is not shown at first. */
 const FEW = 0.001;
 /** More than this are not shown at first, but the main ones only. */

@@ -2,7 +2,10 @@
 // The events of /api/stream (docs/serve.md), and the run that the charts see: the last minutes, anew with each
 // interval. What takes long to compute is computed when somebody looks at it.
 import { consistency } from "./curves";
-import type { Accounting, Bin, Device, Heat, Latency, Op, Partial, Percentile, Run, Total, Watch } from "./data";
+import {
+    type Accounting, type Bin, type Device, type Heat, type Latency, type Op, OPS, type Partial, type Percentile, type Quantile, QUANTILES, type Run,
+    type Total, type Watch,
+} from "./data";
 import { lastCell, upperBound } from "./grid";
 import { quantile } from "./quantile";
 
@@ -15,7 +18,7 @@ export interface LiveOp {
 
 export interface LiveWatch {
     device: string; stage: string; length_s: number; queue_depth: number; in_flight: number; oldest_ns: number;
-    accounting: Accounting; gone?: boolean; partial?: Partial[]; ops: LiveOp[];
+    accounting: Accounting; ends_missed?: boolean; gone?: boolean; partial?: Partial[]; ops: LiveOp[];
 }
 
 export interface LiveInterval { time?: string; end_s: number; length_s: number; skipped_unexplained: number; watches: LiveWatch[] }
@@ -26,10 +29,6 @@ export interface LiveRun {
 }
 
 const HEAT_SCALE = 3;
-const OPS = ["read", "write", "flush", "discard", "other"];
-const QUANTILES: [keyof Latency, number][] = [
-    ["p50", 0.5], ["p90", 0.9], ["p95", 0.95], ["p99", 0.99], ["p99.9", 0.999], ["p99.99", 0.9999], ["p99.999", 0.99999],
-];
 const SHOWN: Percentile[] = ["p50", "p90", "p99", "p99.9"];
 
 export function binsOf(cells: Map<number, number>, scale: number): Bin[] {
@@ -69,7 +68,7 @@ function latencyOf(op: Op, parts: LiveOp[], ios: number): Latency | null {
         return null;
     const min = Math.min(...parts.map((p) => p.min_ns)), max = Math.max(...parts.map((p) => p.max_ns));
     const found = { mean: parts.reduce((s, p) => s + p.sum_ns, 0) / ios, min, max } as Latency;
-    for (const [name, share] of QUANTILES)
+    for (const [name, share] of Object.entries(QUANTILES) as [Quantile, number][])
         found[name] = quantile(op.bins, share, min, max);
     return found;
 }
@@ -144,14 +143,9 @@ export function runOf(live: LiveRun, intervals: LiveInterval[]): Run {
 /** How a watch did in the last interval. */
 export interface State { iops: number; p99_ns: number | null; stalled_ns: number | null; missed_ns: number | null; lost: number }
 
-/** As accounting_ends_missed(): the kernel has counted the ends of all that seem to be in flight, and has none in flight. */
-function endsMissed({ kernel_ios, kernel_in_flight, moved, completed, lost, before_start, unissued, in_flight }: Accounting): boolean {
-    return kernel_ios !== null && kernel_in_flight === 0 && moved === 0 && kernel_ios >= completed + lost + before_start + unissued + in_flight;
-}
-
 export function stateOf(watch: LiveWatch, first: LiveWatch | undefined): State {
     const ios = watch.ops.reduce((s, op) => s + op.ios, 0);
-    const waits = ios === 0 && watch.in_flight > 0 && watch.oldest_ns > watch.length_s * 1e9 / 2, missed = waits && endsMissed(watch.accounting);
+    const waits = ios === 0 && watch.in_flight > 0 && watch.oldest_ns > watch.length_s * 1e9 / 2, missed = waits && watch.ends_missed === true;
     return {
         iops: watch.length_s > 0 ? ios / watch.length_s : 0,
         p99_ns: ios ? Math.max(...watch.ops.map((op) => op.percentiles_ns.p99)) : null,
