@@ -81,7 +81,7 @@ help:
 	@echo "make test-prom    the exposition, rules and dashboard, by a real Prometheus  (no root)"
 	@echo "make test-serve   the service: what it answers, to whom, under which load; partly as root"
 	@echo "make test-sanitized  unit, cli, report and serve with sanitizers: addresses, undefined behaviour, threads"
-	@echo "make test-live    this machine's kernel: loop and zram, fio as load and oracle"
+	@echo "make test-host    this machine's kernel: loop and zram, fio as load and oracle"
 	@echo "make test-kunit   the kernel module's parts in a user-mode kernel with KASAN and lockdep"
 	@echo "make test-vm      both engines on stock Debian kernels in an emulator;  KERNEL=6.12 for one"
 	@echo "make test-soak    15 minutes of a live page, two hours of hot-plug, 10^8 IOs here, 10^6 on each guest's kernel; not in 'make test'"
@@ -303,15 +303,15 @@ $(O)/tests/unit/test_order.o: private INCLUDES += -Itests/unit/kernel
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(SANITIZER_OPTIONS) $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -lcmocka -o $@
 
-# The live tests' second opinions, BPF programs of their own.
-export WITNESS = $(abspath $(O))/tests/live/witness
-export UNSEEN = $(abspath $(O))/tests/live/unseen
+# The host tests' second opinions, BPF programs of their own.
+export WITNESS = $(abspath $(O))/tests/host/witness
+export UNSEEN = $(abspath $(O))/tests/host/unseen
 
-$(O)/tests/live/%.o: private INCLUDES += -I$(O)/tests/live
-$(O)/tests/live/witness.o: | $(O)/tests/live/witness.skel.h
-$(O)/tests/live/unseen.o: | $(O)/tests/live/unseen.skel.h
+$(O)/tests/host/%.o: private INCLUDES += -I$(O)/tests/host
+$(O)/tests/host/witness.o: | $(O)/tests/host/witness.skel.h
+$(O)/tests/host/unseen.o: | $(O)/tests/host/unseen.skel.h
 
-$(O)/tests/live/witness $(O)/tests/live/unseen: %: %.o
+$(O)/tests/host/witness $(O)/tests/host/unseen: %: %.o
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
 # Somebody else's code in the service, to be preloaded.
@@ -378,7 +378,7 @@ test-fuzz: $(FUZZERS) address-program
 export DEBS = $(abspath $(DEB))
 test-package test-vm: deb-files
 
-LEVELS := tree unit cli report web prom package fuzz faults serve live kunit vm
+LEVELS := tree unit cli report web prom package fuzz faults serve host kunit vm
 RUN_TESTS = $(PYTHON) tests/run.py $(O)
 
 # In 'make test' these are not run plain: with sanitizers they find the same and more.
@@ -405,7 +405,7 @@ unit-programs: all $(UNIT_TESTS)
 
 threaded-programs: all $(patsubst %.c,$(O)/%,$(shell grep -l pthread_create tests/unit/test_*.c))
 
-test-programs: unit-programs $(INTRUDER) $(WIDENED_PROGRAMS) $(O)/tests/live/witness $(O)/tests/live/unseen $(O)/tests/prom/exposition $(O)/bench/exposition \
+test-programs: unit-programs $(INTRUDER) $(WIDENED_PROGRAMS) $(O)/tests/host/witness $(O)/tests/host/unseen $(O)/tests/prom/exposition $(O)/bench/exposition \
 		$(O)/tests/web/figures $(NO_MEMORY)
 
 $(LEVELS:%=test-%): test-%: test-programs

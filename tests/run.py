@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs test levels, one after the other, and ends on one line that counts them all.
 
-usage: run.py BUILD LEVEL...      (levels: tree unit cli report web prom package fuzz faults serve live kunit vm soak)
+usage: run.py BUILD LEVEL...      (levels: tree unit cli report web prom package fuzz faults serve host kunit vm soak)
 
 unit@address is the level unit in BUILD/address, a build with sanitizers. A level that fails does not stop the others. The
 exit status is 0 only if nothing failed, every level ran at least one test, and no sanitizer had anything to report.
@@ -158,7 +158,7 @@ LEVELS = {
     "fuzz": lambda build: program("tests/fuzz/fuzz.py", str(build)),
     "faults": lambda build: pytest("tests/faults"),
     "serve": serve,
-    "live": lambda build: pytest("tests/live"),
+    "host": lambda build: pytest("tests/host"),
     "kunit": kunit,
     "vm": vm,
     "threaded": threaded,

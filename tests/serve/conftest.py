@@ -9,7 +9,7 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "live"), str(HERE.parent / "cli")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "host"), str(HERE.parent / "cli")]
 
 import devices  # noqa: E402
 import service  # noqa: E402

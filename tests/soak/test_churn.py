@@ -15,7 +15,7 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests/live"), str(ROOT / "tests/serve")]
+sys.path[:0] = [str(ROOT / "tests/host"), str(ROOT / "tests/serve")]
 
 from devices import Delta, many_loops  # noqa: E402
 from load import BLKLAT, Unseen  # noqa: E402

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests/live"), str(ROOT / "tests/vm")]
+sys.path[:0] = [str(ROOT / "tests/host"), str(ROOT / "tests/vm")]
 
 from devices import Delta, loop  # noqa: E402
 from kernels import KERNELS  # noqa: E402

@@ -8,7 +8,7 @@ import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests/serve"), str(ROOT / "tests/live")]
+sys.path[:0] = [str(ROOT / "tests/serve"), str(ROOT / "tests/host")]
 
 from devices import Delta, loop  # noqa: E402
 from load import Fio, Process, Unseen  # noqa: E402

@@ -13,7 +13,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 # service.py is that of tests/serve.
-sys.path[:0] = [str(HERE), *(str(HERE.parents[1] / level) for level in ("live", "serve", "vm"))]
+sys.path[:0] = [str(HERE), *(str(HERE.parents[1] / level) for level in ("host", "serve", "vm"))]
 
 from alarms import ALARM  # noqa: E402
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-What guest tests use besides tests/live/load.py (Blklat, Fio, fio(), assert_all_counted()) and
-tests/live/devices.py (loop(), zram(), Device, Delta).
+What guest tests use besides tests/host/load.py (Blklat, Fio, fio(), assert_all_counted()) and
+tests/host/devices.py (loop(), zram(), Device, Delta).
 
 A test runs as root in a machine of its own that is thrown away, on each kernel, in one boot with all
 others, so it takes down what it sets up: the devices here are context managers. $VM_KERNEL is the kernel's

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Needs of the live tests, stated; what cannot run is skipped and says why."""
+"""Needs of the host tests, stated; what cannot run is skipped and says why."""
 import os
 import pathlib
 import re
@@ -27,7 +27,7 @@ for number in signal.SIGINT, signal.SIGHUP:
 
 
 def unmet():
-    """What this machine lacks for any live test."""
+    """What this machine lacks for any host test."""
     if os.geteuid() != 0:
         return "not root"
     for program in ("fio", "losetup"):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A second opinion for the live tests: the same latencies as stage device of blklat, measured the
+ * A second opinion for the host tests: the same latencies as stage device of blklat, measured the
  * textbook way. Start times lie in a hash by request pointer, devices are told apart by number, bins
  * are 1/1024 of an octave. It shares no line and no idea with bpf/ on purpose.
  */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the live tests run: blklat itself, fio as the load and oracle, the witness."""
+"""What the host tests run: blklat itself, fio as the load and oracle, the witness."""
 import contextlib
 import functools
 import json
@@ -13,8 +13,8 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLKLAT = os.environ.get("BLKLAT", str(ROOT / "build/blklat"))
-WITNESS = os.environ.get("WITNESS", str(ROOT / "build/tests/live/witness"))
-UNSEEN = os.environ.get("UNSEEN", str(ROOT / "build/tests/live/unseen"))
+WITNESS = os.environ.get("WITNESS", str(ROOT / "build/tests/host/witness"))
+UNSEEN = os.environ.get("UNSEEN", str(ROOT / "build/tests/host/unseen"))
 BIN = 2 ** (1 / 64)  # ratio of a bin's bounds at scale 6
 # More than any device here has in flight.
 BURST = 128

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Devices for the live tests, made for one test each and always taken down again."""
+"""Devices for the host tests, made for one test each and always taken down again."""
 import contextlib
 import errno
 import fcntl
