@@ -91,7 +91,7 @@ def program(*argv):
 def kunit(build):
     """First whether the reading of results can be trusted."""
     count = pytest("tests/kunit")
-    count.add(program("tests/kunit/run.py"))
+    count.add(program("tests/kunit/uml.py"))
     return count
 
 
@@ -105,7 +105,7 @@ def vm(build):
     count.add(program("tests/vm/vm.py", "test", *kernels))
     count.add(program("tests/vm/vm.py", "test", PREEMPTIBLE, "-k", "test_tasks", "--append", "preempt=full"))
     if not kernels or "6.1" in kernels:  # Debian 12's
-        count.add(program("tests/vm/service.py"))
+        count.add(program("tests/vm/service_guest.py"))
     return count
 
 
@@ -115,10 +115,10 @@ def threaded(build):
     for source in sorted((ROOT / "tests/unit").glob("test_*.c")):
         if "pthread_create" in source.read_text():
             count.add(cmocka(build / "tests/unit" / source.stem))
-    serve = [f"tests/serve/test_{name}.py" for name in ("access", "life", "routes", "stream")]
+    serve = [f"tests/serve/test_{name}.py" for name in ("access", "service_life", "routes", "stream")]
     options = f"atexit_sleep_ms=0:{TO_STDERR}"
     count.add(pytest(*serve, "-m", "not plain", TSAN_OPTIONS=options))
-    count.add(pytest("tests/serve/test_live.py", "-k", "come_and_go or metrics_and_snapshot", TSAN_OPTIONS=options))
+    count.add(pytest("tests/serve/test_hotplug.py", "-k", "come_and_go or metrics_and_snapshot", TSAN_OPTIONS=options))
     return count
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 The first process of a user-mode kernel with KASAN and lockdep, in which the module is built in: /dev/blklat, probes and
-removal with real IO on null block devices. Each function below is a case; what a case prints is its failure. run.py boots
+removal with real IO on null block devices. Each function below is a case; what a case prints is its failure. uml.py boots
 it, reads the lines and the kernel's log. One process of one thread: at a fork user-mode Linux 6.1 walks the
 process's memory without its lock (force_flush_all()), of which lockdep would tell.
 """

@@ -9,7 +9,7 @@ import warnings
 
 import pytest
 from service import BLKLAT, Serve
-from test_life import Manager
+from test_service_life import Manager
 from users import SALT, basic, bcrypt
 
 

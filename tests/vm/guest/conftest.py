@@ -12,7 +12,6 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-# service.py is that of tests/serve.
 sys.path[:0] = [str(HERE), *(str(HERE.parents[1] / level) for level in ("host", "serve", "vm"))]
 
 from alarms import ALARM  # noqa: E402

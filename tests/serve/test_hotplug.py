@@ -16,7 +16,7 @@ from devices import MIB, LOOP_CTL_ADD, LOOP_CTL_REMOVE, Delta, Device, backing_f
 from load import Fio, Missing, deep, exact, fio
 from pressure import hog, scrapers, sleeper, slow_clients
 from service import BLKLAT, DEADLINE_S, Serve, overdue
-from test_life import Manager
+from test_service_life import Manager
 
 
 class Slots:
@@ -330,7 +330,7 @@ def test_leaves_nothing(slots):
 
 
 def test_ends_within_a_second(slots):
-    """As test_life.py has it of a replay; here programs are detached."""
+    """As test_service_life.py has it of a replay; here programs are detached."""
     device = slots.attach(0)
     took = []
     for _ in range(3):

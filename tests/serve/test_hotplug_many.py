@@ -6,7 +6,7 @@ import time
 from devices import many_loops
 from load import exact, fio
 from service import Serve
-from test_live import policy, settled, totals, wait_for
+from test_hotplug import policy, settled, totals, wait_for
 
 N = 250
 

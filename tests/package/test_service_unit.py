@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The unit, as far as it can be judged without a systemd that runs; tests/vm/service.py runs it."""
+"""The unit, as far as it can be judged without a systemd that runs; tests/vm/service_guest.py runs it."""
 import os
 import pathlib
 import re

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """docs/recording.md: each example runs, by the sqlite3 shell, and says what a replay of the recording says.
 
-The recordings are made from replay scripts, whose figures tests/cli/test_output.py works out by itself.
+The recordings are made from replay scripts, whose figures tests/cli/test_live_output.py works out by itself.
 """
 import contextlib
 import json

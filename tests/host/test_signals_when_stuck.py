@@ -14,7 +14,7 @@ from conftest import need
 from load import BLKLAT, DEADLINE_S, blklat_argv, wait_until
 from recorder import Recorder, intervals, record_argv, replayed, value
 from stalls import END_S, full_pipe, until_still
-from test_life import bpf_objects, still_there
+from test_run_life import bpf_objects, still_there
 
 SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
 

@@ -4,7 +4,7 @@
 The hardened service on a real systemd: a Debian 12 boots in a guest, the package is installed, and the tests in systemd/
 are run there.
 
-usage: service.py [-k EXPR]      ($DEBS: where the packages are)
+usage: service_guest.py [-k EXPR]      ($DEBS: where the packages are)
 """
 import argparse
 import os
@@ -49,12 +49,12 @@ def run(keyword):
 def main():
     # So that what is to be undone is undone.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    p = argparse.ArgumentParser(prog="service.py", description=__doc__)
+    p = argparse.ArgumentParser(prog="service_guest.py", description=__doc__)
     p.add_argument("-k", dest="keyword", default="", metavar="EXPR", help="only tests that match, as pytest's -k")
     try:
         result = run(p.parse_args().keyword)
     except Failure as e:
-        print(f"service.py: {e}", file=sys.stderr)
+        print(f"service_guest.py: {e}", file=sys.stderr)
         return 1
     last = (result.output.strip().splitlines() or [""])[-1]
     count = dict.fromkeys(("passed", "failed", "skipped"), 0)
