@@ -16,6 +16,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "cli"))
 
 import devices  # noqa: E402
 import load  # noqa: E402
+from needs import need, need_zram  # noqa: E402
 
 ALARM = re.compile(r"WARNING:|BUG:|Oops|Call Trace|general protection|stall|hung task|lockdep|KASAN", re.I)
 
@@ -42,11 +43,6 @@ def unmet():
     return None
 
 
-def need(condition, reason):
-    if not condition:
-        pytest.skip(reason)
-
-
 @pytest.fixture(scope="session", autouse=True)
 def machine():
     reason = unmet()
@@ -70,10 +66,6 @@ def quiet_kernel(machine):
 def loop():
     with devices.loop() as device:
         yield device
-
-
-def need_zram():
-    need(os.path.exists("/sys/class/zram-control/hot_add"), "no zram")
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import os
 
 import devices
 import pytest
-from conftest import need
 from devices import MIB, Delta, run
 from load import (BURST, Blklat, Fio, Unseen, assert_all_counted, assert_closed, completed_before, deep, exact, fio, missing)
+from needs import need
 from recorder import busy
 
 SECTOR = 512

@@ -8,8 +8,8 @@ import time
 import devices
 import pytest
 from bursts import BURST, Bursts, after_rests, assert_after_idle, count
-from conftest import need_zram
 from load import Blklat, Fio, Text, assert_all_counted, assert_closed, deep, exact, fio, missing
+from needs import need_zram
 
 BURSTS = 5
 REST_S = 0.3

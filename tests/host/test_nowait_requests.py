@@ -9,9 +9,9 @@ import os
 import pathlib
 
 import pytest
-from conftest import need
 from devices import Delta
 from load import Blklat, Fio, Unseen, assert_all_counted, assert_closed, exact, fio, missing
+from needs import need
 
 TAGS, TRIES = 4, 100
 

@@ -13,9 +13,9 @@ import subprocess
 import time
 
 import pytest
-from conftest import need
 from devices import MIB, Delta, run, unmount
 from load import BLKLAT, DEADLINE_S, FioResult, Missing, Process, deep, exact, fio, fio_argv
+from needs import need
 from recorder import (Recorder, assert_one_plain_file, busy, intervals, ios, meta, query, record, replayed, until_there,
                       value)
 

@@ -11,10 +11,10 @@ import subprocess
 import time
 
 import pytest
-from conftest import need
+from kernel_objects import bpf_objects, still_there
 from load import DEADLINE_S, wait_until
+from needs import need
 from recorder import Recorder, assert_one_plain_file, intervals, record, record_argv, until_there, value
-from test_run_life import bpf_objects, still_there
 
 
 @pytest.mark.parametrize("script,status", [("exit 0", 0), ("exit 7", 7), ("kill -KILL $$", 137), ("kill -TERM $$", 143)])

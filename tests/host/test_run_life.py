@@ -12,9 +12,10 @@ import subprocess
 import time
 
 import pytest
-from conftest import need
+from kernel_objects import bpf_objects, still_there
 from load import (BURST, DEADLINE_S, Blklat, Text, Unseen, assert_all_counted, assert_closed, blklat_argv, exact, fio,
                   wait_until, watching)
+from needs import need
 from recorder import busy
 
 
@@ -99,23 +100,6 @@ def test_signal_shows_the_summary(loop, number):
     started, completed, in_flight, lost = (int(n.replace(" ", "")) for n in shown.groups())
     assert started == completed + in_flight + lost == 3000
     assert in_flight + lost == unseen.of(loop)
-
-
-def bpf_objects(pid):
-    """Numbers of the programs and maps that a process holds."""
-    held = {"prog": set(), "map": set()}
-    for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
-        for kind, number in re.findall(r"^(prog|map)_id:\s*(\d+)$", info.read_text(), re.M):
-            held[kind].add(number)
-    return held
-
-
-def exists(kind, number):
-    return subprocess.run(["bpftool", kind, "show", "id", number], capture_output=True).returncode == 0
-
-
-def still_there(held):
-    return [(kind, n) for kind in held for n in held[kind] if exists(kind, n)]
 
 
 def test_killed_under_load(loop):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a user sets while it runs: no IO may get lost for it but those that are told."""
 import pytest
-from conftest import need
 from devices import Delta
 from load import BURST, Blklat, Fio, Unseen
+from needs import need
 from recorder import Recorder, ios, replayed
 
 DEPTH = {"ioengine": "libaio", "iodepth": 1500, "rw": "randread", "time_based": 1, "runtime": 3600}

@@ -10,11 +10,11 @@ import time
 
 import devices
 import pytest
-from conftest import need
+from kernel_objects import bpf_objects, still_there
 from load import BLKLAT, DEADLINE_S, blklat_argv, wait_until
+from needs import need
 from recorder import Recorder, intervals, record_argv, replayed, value
 from stalls import END_S, full_pipe, until_still
-from test_run_life import bpf_objects, still_there
 
 SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
 

@@ -4,9 +4,9 @@ import time
 
 import devices
 import pytest
-from conftest import need_zram
 from devices import Delta
 from load import Blklat, Fio, assert_all_counted, assert_closed, exact, fio
+from needs import need_zram
 
 DEPTH = 8
 

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import write_script
+from hosts import write_script
 from player import ACCEPT, ACCEPT_NATIVE
 
 BLKLAT = os.environ.get("BLKLAT", "build/blklat")

@@ -1,30 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 import json
-import os
-import pathlib
-import subprocess
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BLKLAT = os.environ.get("BLKLAT", str(ROOT / "build/blklat"))
-ENV = {"PATH": "/usr/bin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
-
-
-def blklat(*args, status=0):
-    """Runs it and returns what it printed."""
-    r = subprocess.run([BLKLAT, *map(str, args)], capture_output=True, text=True, env=ENV, timeout=120)
-    assert r.returncode == status, r.stderr
-    if not status:
-        assert r.stderr == ""
-    return r.stdout if status in (0, 3) else r.stderr
-
-
-def recorded(script, path):
-    """Writes a script, and makes a recording of it."""
-    text = script.write(path.with_suffix(".txt"))
-    blklat("record", "--quiet", "--replay", text, "-o", path)
-    return path
+from recordings import blklat
 
 
 @pytest.fixture

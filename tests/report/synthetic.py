@@ -144,3 +144,21 @@ def filled_up(seconds=2000, fall_s=500, fast=(80000, 390e3), slow=(7000, 4.5e6))
         s.in_flight(32, p50_ns)
         s.tick()
     return s
+
+
+def mixed(seconds=45):
+    """Two devices, several ops, errors, pauses, intervals of many lengths."""
+    s = Script(devices=("sda", "sdb"), seed=5, idle_gap="50ms")
+    for second in range(seconds):
+        s.on("sda")
+        s.peak("read", 90e3, s.noisy(800))
+        s.peak("write", 2e6, s.noisy(50), size=65536)
+        s.io("flush", 3e6, second % 3, size=0)
+        s.io("read", 7e6, 1, more="errors=1")
+        s.in_flight(second % 4, 5e5)
+        s.on("sdb")
+        s.peak("read", 1e6 * (1 + second % 5), s.noisy(100) if second % 7 else 0)
+        s.io("read", 4e6, 1, more="after-idle")
+        s.in_flight(0)
+        s.tick(s.random.choice((0.25, 1, 1, 1, 2.5)))
+    return s

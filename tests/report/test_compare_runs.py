@@ -7,7 +7,7 @@ import re
 import pytest
 
 import synthetic
-from conftest import blklat, recorded
+from recordings import blklat, recorded
 
 
 @pytest.fixture

@@ -8,28 +8,10 @@ import statistics
 import pytest
 
 import synthetic
-from conftest import blklat, recorded
+from recordings import blklat, recorded
 
 RUNS = {"stall": synthetic.stall, "duty": lambda: synthetic.duty_cycle(cycles=20), "peaks": synthetic.two_peaks,
-        "mixed": lambda: mixed()}
-
-
-def mixed(seconds=45):
-    """Two devices, several ops, errors, pauses, intervals of many lengths."""
-    s = synthetic.Script(devices=("sda", "sdb"), seed=5, idle_gap="50ms")
-    for second in range(seconds):
-        s.on("sda")
-        s.peak("read", 90e3, s.noisy(800))
-        s.peak("write", 2e6, s.noisy(50), size=65536)
-        s.io("flush", 3e6, second % 3, size=0)
-        s.io("read", 7e6, 1, more="errors=1")
-        s.in_flight(second % 4, 5e5)
-        s.on("sdb")
-        s.peak("read", 1e6 * (1 + second % 5), s.noisy(100) if second % 7 else 0)
-        s.io("read", 4e6, 1, more="after-idle")
-        s.in_flight(0)
-        s.tick(s.random.choice((0.25, 1, 1, 1, 2.5)))
-    return s
+        "mixed": synthetic.mixed}
 
 
 @pytest.fixture(params=sorted(RUNS))
@@ -214,7 +196,7 @@ def test_long_runs_have_wider_columns(tmp_path, report):
 
 
 def test_a_script_and_its_recording_are_the_same(tmp_path, report):
-    script = mixed()
+    script = synthetic.mixed()
     file = recorded(script, tmp_path / "run.blklat")
     a, b = report(tmp_path / "run.txt")["runs"][0], report(file)["runs"][0]
     for run in (a, b):  # which intervals are whole ones is known of the recording alone

@@ -3,7 +3,7 @@
 import pytest
 
 import synthetic
-from conftest import recorded
+from recordings import recorded
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import sqlite3
 import pytest
 
 import synthetic
-from conftest import ROOT, blklat, recorded
-from test_document import mixed
+from recordings import ROOT, blklat, recorded
 
 PAGE = (ROOT / "docs/blklat.8").read_text()
 # Objects whose keys are names of something else, or are described where they stand.
@@ -44,7 +43,7 @@ def keys_of(value, path=""):
 @pytest.fixture
 def stacked(tmp_path):
     """A recording with all that one can have: a device on another, a mark, pauses, losses."""
-    script = mixed()
+    script = synthetic.mixed()
     script.lines += ["account no_start 3", "io read 90000ns 4096 x10", "part write 4096 errors=1", "tick 1"]
     file = recorded(script, tmp_path / "run.blklat")
     with contextlib.closing(sqlite3.connect(file)) as db, db:

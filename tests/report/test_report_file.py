@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 import synthetic
-from conftest import BLKLAT, ENV, blklat, recorded
+from recordings import BLKLAT, ENV, blklat, recorded
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "host"), str(HERE.parent / "cli")]
 
 import devices  # noqa: E402
 import service  # noqa: E402
+from slots import Slots  # noqa: E402
 
 
 def pytest_configure(config):
@@ -41,6 +42,13 @@ def need_root():
 def loop(need_root):
     with devices.loop() as device:
         yield device
+
+
+@pytest.fixture
+def slots(need_root):
+    s = Slots()
+    with s.undo:
+        yield s
 
 
 @pytest.fixture

@@ -209,6 +209,11 @@ def status(task, key):
     return re.search(rf"^{key}:[ \t]*(.*)$", pathlib.Path(f"/proc/{task}/status").read_text(), re.M)[1]
 
 
+def policy(task):
+    return (os.sched_getscheduler(task) & ~os.SCHED_RESET_ON_FORK, os.sched_getparam(task).sched_priority,
+            os.getpriority(os.PRIO_PROCESS, task))
+
+
 class Stream:
     """Reads events: (id, name, data)."""
 

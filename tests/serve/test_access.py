@@ -9,7 +9,7 @@ import warnings
 
 import pytest
 from service import BLKLAT, Serve
-from test_service_life import Manager
+from service_manager import Manager
 from users import SALT, basic, bcrypt
 
 

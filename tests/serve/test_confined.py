@@ -16,7 +16,7 @@ import time
 
 import pytest
 from service import DEADLINE_S, PLAIN, ROOT, Serve, status
-from test_service_life import Manager
+from service_manager import Manager
 
 INTRUDER = os.environ.get("INTRUDER", str(ROOT / "build/tests/serve/intruder.so"))
 NOBODY = pwd.getpwnam("nobody")

@@ -5,8 +5,8 @@ import time
 
 from devices import many_loops
 from load import exact, fio
-from service import Serve
-from test_hotplug import policy, settled, totals, wait_for
+from service import Serve, policy
+from told import settled, totals, wait_for
 
 N = 250
 

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The service manager, as far as a service talks to it."""
+import contextlib
+import socket
+import struct
+
+from service import DEADLINE_S
+
+
+class Manager:
+    """The service manager's end of NOTIFY_SOCKET. When something was said is the kernel's to tell, however late it is read here."""
+    TIMESTAMPNS = 35  # SO_TIMESTAMPNS, which Python has no name for
+
+    def __init__(self, address):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.setsockopt(socket.SOL_SOCKET, self.TIMESTAMPNS, 1)
+        self.socket.settimeout(DEADLINE_S)
+        self.socket.bind(address)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def next(self):
+        """(when, what)"""
+        text, [(_, kind, stamp)], _, _ = self.socket.recvmsg(1000, 100)
+        assert kind == self.TIMESTAMPNS
+        seconds, ns = struct.unpack("qq", stamp)
+        return seconds + ns / 1e9, text
+
+    def after_beats(self):
+        """The next that is no beat of the watchdog."""
+        return next(text for _, text in iter(self.next, None) if text != b"WATCHDOG=1")
+
+    def rest(self):
+        """What was said by one that has ended."""
+        self.socket.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                yield self.next()[1]

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a service holds while it watches this machine: capabilities, programs, memory, priority; and that it leaves nothing."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+from service import DEADLINE_S, Serve, policy
+from told import wait_for
+
+
+def capabilities(s):
+    found = []
+    for task in s.tasks():
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            found.append((int(s.status("CapPrm", task), 16), int(s.status("CapEff", task), 16)))
+    return sorted(found)
+
+
+@pytest.mark.plain
+def test_what_is_kept_is_what_later_captures_take(slots):
+    """CAP_PERFMON (38) and CAP_BPF (39), in effect nowhere; what sends, what serves and what sees to the end have none."""
+    device = slots.attach(0)
+    with Serve("--dev", slots.pattern) as s:
+        wait_for(s, device)
+        few = 1 << 38 | 1 << 39
+        s.until(lambda: capabilities(s) == [(0, 0)] * 4 + [(few, 0)] * 2, "few capabilities")
+        assert int(s.status("CapBnd"), 16) == 0
+    with Serve("--dev", device.name) as s:
+        assert capabilities(s) == [(0, 0)] * 5
+
+
+def programs_of(pid):
+    """Ids of the BPF programs that a process holds."""
+    found = set()
+    for fd in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        with contextlib.suppress(OSError):
+            found |= {int(i) for i in re.findall(r"^prog_id:\s*(\d+)", fd.read_text(), re.M)}
+    return found
+
+
+def loaded_programs():
+    shown = subprocess.run(["bpftool", "prog", "show", "-j"], capture_output=True, check=True).stdout
+    return {p["id"] for p in json.loads(shown)}
+
+
+def test_leaves_nothing(slots):
+    """Also when it is killed: the programs go with the process, as soon as the kernel has none of them running."""
+    device = slots.attach(0)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with Serve("--dev", device.name) as s:
+            wait_for(s, device)
+            ours = programs_of(s.pid)
+            assert ours and ours <= loaded_programs()
+            if number == signal.SIGKILL:
+                s.kill()
+            else:
+                s.stop()
+        deadline = time.monotonic() + DEADLINE_S
+        while ours & loaded_programs() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not ours & loaded_programs()
+
+
+def test_ends_within_a_second(slots):
+    """As test_service_life.py has it of a replay; here programs are detached."""
+    device = slots.attach(0)
+    took = []
+    for _ in range(3):
+        with Serve("--dev", device.name) as s:
+            wait_for(s, device)
+            took.append(s.stop())
+    assert min(took) < 1, took
+
+
+@pytest.mark.plain
+def test_opening_captures_leaves_no_memory_behind(slots):
+    """Each takes more than 20 MiB for a moment."""
+    device = slots.attach(0)
+    with Serve("--dev", slots.pattern, "--interval", "0.2") as s:
+        wait_for(s, device)
+        first = s.rss_kib()
+        for i in range(1, 4):
+            wait_for(s, slots.attach(i))
+        assert int(s.status("VmHWM").split()[0]) - first > 10000
+        assert first < 16000 and s.rss_kib() - first < 12000, (first, s.rss_kib())
+
+
+@pytest.mark.plain
+def test_only_the_thread_that_captures_has_priority(slots):
+    """Those that serve and that open captures are ordinary, or less."""
+    device = slots.attach(0)
+    with Serve("--dev", slots.pattern) as s:
+        wait_for(s, device)
+
+        def priorities():
+            tasks = s.tasks()
+            return {True: policy(s.pid), False: sorted(policy(t) for t in tasks if t != s.pid)}
+        # Those that open captures, that see to the end, that send and that take what is sent, and the one that serves.
+        ordinary = [(os.SCHED_OTHER, 0, 0)] * 4 + [(os.SCHED_OTHER, 0, 5)]
+        s.until(lambda: priorities() == {True: (os.SCHED_FIFO, 1, 0), False: ordinary}, "those priorities")
+
+
+def test_a_priority_that_is_refused_is_told(slots):
+    device = slots.attach(0)
+    for drop, said in ((), False), (("setpriv", "--bounding-set=-sys_nice"), True):
+        with Serve("--dev", device.name, "--interval", "0.1", prefix=drop) as s:
+            wait_for(s, device)
+            assert ("warning: no real-time priority (Operation not permitted)" in s.read_stderr()) == said
+            assert policy(s.pid)[0] == (os.SCHED_OTHER if said else os.SCHED_FIFO)

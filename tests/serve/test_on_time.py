@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A service's intervals are on time, whatever else goes on on this machine."""
+import base64
+import contextlib
+import os
+import signal
+import time
+
+import pytest
+from pressure import hog, scrapers, sleeper, slow_clients
+from service import Serve, overdue
+
+LATE_S = 0.05
+
+
+@pytest.mark.parametrize("late", [0, 0.03, 0.06, 0.099, 0.23])
+def test_one_late_interval_is_found(late):
+    """By what the tests below judge with."""
+    due = [0.0771 + i / 10 for i in range(40)]
+    # Some are half a millisecond late, more or less; those that were due before the late one ended fall away.
+    ends = [t + i % 7 / 2000 for i, t in enumerate(due) if not 1 <= i - 20 <= late * 10]
+    ends[20] += late
+    found = overdue([(None, {"end_s": end}) for end in ends], 0.1)
+    assert max(found) == pytest.approx(late, abs=0.004) and sorted(found)[-2] < 0.004
+
+
+def watching(stream, device):
+    """The intervals until one has the device, with it."""
+    got = []
+    while not got or device.name not in [w["device"] for w in got[-1][1]["watches"]]:
+        assert len(got) < 200, f"{device.name} is not watched"
+        got += stream.intervals(1)
+    return got
+
+
+def on_time(got, sleeper, interval_s=0.1):
+    """None is missing, and none later than this machine has a thread of the same priority be."""
+    numbers = [int(number.split(".")[1]) for number, _ in got]
+    assert numbers == list(range(numbers[0], numbers[0] + len(got)))
+    late = overdue(got, interval_s)
+    assert max(late) <= LATE_S + sleeper.end(), sorted(late)[-10:]
+
+
+def test_intervals_are_on_time_while_devices_come_and_scrapers_storm(slots):
+    """Opening a capture takes a good part of a second, the intervals a tenth. Also when captures are joined."""
+    first = slots.attach(0)
+    with Serve("--dev", slots.pattern, "--interval", "0.1") as s, s.stream() as stream, sleeper() as machine:
+        got = watching(stream, first)
+        with scrapers(s, 16) as storm:
+            for i in range(1, 5):
+                got += watching(stream, slots.attach(i))
+        with slow_clients(s, 200) as slow:
+            for i in range(5, 10):
+                got += watching(stream, slots.attach(i))
+            s.until(lambda: "one capture of all devices takes over" in s.read_stderr(), "one capture")
+        got += stream.intervals(10)
+        assert storm.said > 100 and slow.said > 1000
+        on_time(got, machine)
+
+
+def test_intervals_are_on_time_while_all_cpus_are_busy(slots):
+    """With what goes before everything that is ordinary, the server too: it tells of the intervals afterwards."""
+    first = slots.attach(0)
+    with Serve("--dev", first.name, "--interval", "0.1") as s, s.stream() as stream, sleeper() as machine:
+        got, began = watching(stream, first), time.monotonic()
+        with contextlib.ExitStack() as hogs:
+            for _ in os.sched_getaffinity(0):
+                hogs.enter_context(hog())
+            time.sleep(4)
+        got += stream.intervals(int(10 * (time.monotonic() - began)))
+        on_time(got, machine)
+
+
+def test_intervals_are_on_time_while_users_are_read_again(slots, tmp_path):
+    """The server that is to be another then waits for a CPU, the capture does not wait for the server."""
+    device, web = slots.attach(0), tmp_path / "web.yml"
+    web.write_text('basic_auth_users:\n  me: "$2b$04$MoN/U6uk5qDR6V5ahgGfH.WRGXTLfmWtcwAeS4Py2ng78KJMQnK1y"\n')
+    me = {"Authorization": "Basic " + base64.b64encode(b"me:secret").decode()}
+
+    began = time.monotonic()
+
+    def intervals():
+        # All of them, and more. The last server may be about to go.
+        with contextlib.suppress(OSError, AssertionError), s.stream(me) as stream:
+            return stream.intervals(int(10 * (time.monotonic() - began)))
+    with Serve("--dev", device.name, "--interval", "0.1", "--web-config", web) as s, sleeper() as machine:
+        with contextlib.ExitStack() as hogs, scrapers(s, 8):
+            for _ in os.sched_getaffinity(0):
+                hogs.enter_context(hog())
+            for _ in range(16):
+                s.process.send_signal(signal.SIGHUP)
+                time.sleep(0.25)
+        on_time(s.until(intervals, "a stream"), machine)

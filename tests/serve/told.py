@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a service tells of a device."""
+from load import Missing
+
+
+def watched(serve, device, stage="device"):
+    return [line for line in serve.snapshot() if (line["device"], line["stage"]) == (device.name, stage) and not line.get("gone")]
+
+
+def wait_for(serve, device):
+    serve.until(lambda: watched(serve, device), f"{device.name} to be watched")
+
+
+def total(serve, device, op, stage="device", what="io_latency_seconds_count"):
+    return serve.metrics().get(f'blklat_{what}{{device="{device.name}",op="{op}",stage="{stage}"}}', 0)
+
+
+def totals(serve, device):
+    """Reads and writes that are told of."""
+    return total(serve, device, "read"), total(serve, device, "write")
+
+
+def settled(serve, device):
+    """The accounting of a quiet device, with all that came before this call."""
+    serve.later_snapshot()
+    a = serve.until(lambda: watched(serve, device), f"{device.name} in an interval")[0]["accounting"]
+    if a["lost"] or a["in_flight"]:
+        raise Missing(a)
+    return a
