@@ -298,7 +298,7 @@ bench-programs: $(O)/blklat $(addprefix $(O)/bench/,floor drain recording exposi
 $(O)/tests/sanitizers.o: private CFLAGS += -DREPORTS='"$(abspath $(O))/reports"'
 
 # The kernel's side of the slots, as it is there.
-$(O)/tests/unit/test_order.o: private INCLUDES += -Itests/unit/kernel
+$(O)/tests/unit/test_slots_order.o: private INCLUDES += -Itests/unit/kernel
 
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(SANITIZER_OPTIONS) $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -lcmocka -o $@

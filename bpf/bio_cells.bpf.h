@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The table of cells (capture.h): a bio is remembered, a bio is recalled, by programs on all CPUs at once. Nothing else is
- * in here, so that tests/unit/test_bio_order.c can run these very functions against each other and the reader.
+ * in here, so that tests/unit/test_bio_cells_order.c can run these very functions against each other and the reader.
  */
 #ifndef BIO_CELLS_BPF_H
 #define BIO_CELLS_BPF_H

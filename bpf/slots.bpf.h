@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The writes of a start and of an end in a slot, in abi.h's order. Nothing else is in here, so that tests/unit/test_order.c
+ * The writes of a start and of an end in a slot, in abi.h's order. Nothing else is in here, so that tests/unit/test_slots_order.c
  * can have these very functions write while a reader reads.
  */
 #ifndef SLOTS_BPF_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How a standby tells whether a program before it did the work: see counters.bpf.h. Apart, for tests/unit/test_bio_order.c. */
+/* How a standby tells whether a program before it did the work: see counters.bpf.h. Apart, for tests/unit/test_bio_cells_order.c. */
 #ifndef TURNS_BPF_H
 #define TURNS_BPF_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What kmod/slots.h takes from the kernel, for test_order.c. */
+/* What kmod/slots.h takes from the kernel, for test_slots_order.c. */
 #ifndef KERNEL_LOCAL64_H
 #define KERNEL_LOCAL64_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What holds for every accounting, for the tests that make some up. */
-#ifndef TEST_ACCOUNTING_CHECK_H
-#define TEST_ACCOUNTING_CHECK_H
+#ifndef TEST_ACCOUNT_CHECK_H
+#define TEST_ACCOUNT_CHECK_H
 
 #include <setjmp.h>
 #include <stdarg.h>
