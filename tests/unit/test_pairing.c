@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two runs side by side; a layer and what it lies on. Expected figures are worked by hand. */
+/* Two runs side by side. Expected figures are worked by hand. */
 #include "synthetic_run.h"
 
 #include <errno.h>
 
 #include "report/comparison.h"
 #include "report/distance.h"
-#include "report/stack.h"
 
 #define READ BLKLAT_OP_READ
 #define WRITE BLKLAT_OP_WRITE
@@ -131,111 +130,6 @@ static void ops_merge(void **state)
 	synthetic_uninit(&s);
 }
 
-/* md0 on sdb and on a partition of sdc, whose disk is what is watched; sdd lies on nothing. */
-static void array_and_members(void **state)
-{
-	const struct stack_op *o;
-	struct synthetic s;
-	struct stacks st;
-
-	(void)state;
-	synthetic_init(&s);
-	strcpy(s.device[0].name, "md0");
-	strcpy(s.device[5].name, "sdc1");
-	strcpy(s.device[5].kind, "partition");
-	s.device[5].parent = 2;
-	s.device[0].n_lower = 2;
-	s.device[0].lower[0] = 1;
-	s.device[0].lower[1] = 5;
-	s.watch[0].stage = BLKLAT_STAGE_TOTAL;
-	synthetic_begin(&s, 4, 6, 1);
-	/* 100 us above; below 80 us, and 90 us of which there are more. */
-	synthetic_io(&s, 0, READ, 100000, 300);
-	synthetic_io(&s, 1, READ, 80000, 100);
-	synthetic_io(&s, 2, READ, 90000, 200);
-	synthetic_io(&s, 0, WRITE, 100000, 10);
-	synthetic_io(&s, 3, WRITE, 5000, 10);
-	synthetic_tick(&s, 1);
-	run_finish(&s.run);
-
-	assert_int_equal(stacks_make(&s.run, &st), 0);
-	assert_int_equal(st.n, 1);
-	assert_string_equal(st.s[0].upper->watch->device->name, "md0");
-	assert_int_equal(st.s[0].n_members, 2);
-	assert_string_equal(st.s[0].members[0]->watch->device->name, "sdb");
-	assert_string_equal(st.s[0].members[1]->watch->device->name, "sdc");
-	assert_int_equal(st.s[0].members[1]->watch->stage, BLKLAT_STAGE_DEVICE);
-	o = &st.s[0].ops[READ];
-	assert_int_equal(o->upper_ios, 300);
-	assert_int_equal(o->member_ios, 300);
-	assert_close(o->overhead_mean_ns, 100000 - 26e6 / 300, 1e-6);
-	/* Rank 150 of 300 is one of the 90 us, as is the last; bins are 1.09 % wide. */
-	assert_close(o->overhead_ns[0], 10000, 1100);
-	assert_close(o->overhead_ns[3], 10000, 1100);
-	assert_close(st.s[0].members[1]->total->queue_depth, 0.018, 1e-12);
-	assert_int_equal(st.s[0].ops[WRITE].upper_ios, 10);
-	assert_int_equal(st.s[0].ops[WRITE].member_ios, 0);
-	stacks_uninit(&st);
-	synthetic_uninit(&s);
-}
-
-/* dm-0 on dm-1 (not watched) on sda: sda is the member. A loop of claims ends. */
-static void through_what_is_not_watched(void **state)
-{
-	struct synthetic s;
-	struct stacks st;
-
-	(void)state;
-	synthetic_init(&s);
-	for (u32 i = 0; i < 2; i++)
-		s.device[i].n_lower = 1;
-	s.device[0].lower[0] = 1;
-	s.device[1].lower[0] = 2;
-	s.watch[1].device = &s.device[2];
-	synthetic_begin(&s, 2, 3, 1);
-	assert_int_equal(stacks_make(&s.run, &st), 0);
-	assert_int_equal(st.n, 1);
-	assert_int_equal(st.s[0].n_members, 1);
-	assert_string_equal(st.s[0].members[0]->watch->device->name, "sdc");
-	stacks_uninit(&st);
-	synthetic_uninit(&s);
-
-	synthetic_init(&s);
-	s.device[1].n_lower = 1;
-	s.device[0].n_lower = 2;
-	s.device[0].lower[0] = 1;
-	s.device[0].lower[1] = 77;
-	s.device[1].lower[0] = 1;
-	synthetic_begin(&s, 1, 3, 1);
-	assert_int_equal(stacks_make(&s.run, &st), 0);
-	assert_int_equal(st.n, 0);
-	stacks_uninit(&st);
-	synthetic_uninit(&s);
-}
-
-/* Members that have only stage total in common are compared at that. */
-static void members_share_a_stage(void **state)
-{
-	struct synthetic s;
-	struct stacks st;
-
-	(void)state;
-	synthetic_init(&s);
-	s.device[0].n_lower = 2;
-	s.device[0].lower[0] = 1;
-	s.device[0].lower[1] = 2;
-	s.watch[3] = (struct watch){ &s.device[1], BLKLAT_STAGE_TOTAL };
-	s.watch[2].stage = BLKLAT_STAGE_TOTAL;
-	synthetic_begin(&s, 4, 3, 1);
-	assert_int_equal(stacks_make(&s.run, &st), 0);
-	assert_int_equal(st.n, 1);
-	assert_int_equal(st.s[0].n_members, 2);
-	assert_int_equal(st.s[0].members[0]->watch->stage, BLKLAT_STAGE_TOTAL);
-	assert_int_equal(st.s[0].members[1]->watch->stage, BLKLAT_STAGE_TOTAL);
-	stacks_uninit(&st);
-	synthetic_uninit(&s);
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -243,9 +137,6 @@ int main(void)
 		cmocka_unit_test(ratios),
 		cmocka_unit_test(pairs),
 		cmocka_unit_test(ops_merge),
-		cmocka_unit_test(array_and_members),
-		cmocka_unit_test(through_what_is_not_watched),
-		cmocka_unit_test(members_share_a_stage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
