@@ -297,6 +297,13 @@ bench-programs: $(O)/blklat $(addprefix $(O)/bench/,floor drain recording exposi
 
 $(O)/tests/sanitizers.o: private CFLAGS += -DREPORTS='"$(abspath $(O))/reports"'
 
+# What the bounds of bins have to be, by other arithmetic than gen_bins.py's.
+$(O)/tests/vectors/bins_vectors.h: tests/vectors/gen_vectors.py
+	$(call quiet,GEN,$@)mkdir -p $(@D) && $(PYTHON) $< >$@
+
+$(O)/tests/unit/test_bins.o: private INCLUDES += -I$(O)/tests/vectors
+$(O)/tests/unit/test_bins.o: | $(O)/tests/vectors/bins_vectors.h
+
 # The kernel's side of the slots, as it is there.
 $(O)/tests/unit/test_slots_order.o: private INCLUDES += -Itests/unit/kernel
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bins.h, as the kernel compiles it, against tests/vectors/bins.txt, whose bounds were computed
- * another way (check_bins.py there). What a cell is comes from its definition, the number of bounds
+ * bins.h, as the kernel compiles it, against bins_vectors.h, whose bounds are computed another way
+ * (tests/vectors/gen_vectors.py). What a cell is comes from its definition, the number of bounds
  * below an ns, found by a binary search: nothing here uses the tables of bins.h.
  */
 #include <linux/kernel.h>

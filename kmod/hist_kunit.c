@@ -13,7 +13,7 @@
 enum { CPUS = 3, WATCHES = 2, ROUND = 8, SCALE_MAX = 6 };
 enum { BELOW = -1, ABOVE = -2 };
 
-/* @bin is the finest scale's, counted from 0; the ns are bounds and their neighbours (tests/vectors/bins.txt). */
+/* @bin is the finest scale's, counted from 0; the ns are bounds and their neighbours (as in bins_vectors.h). */
 static const struct latency {
 	u64 ns;
 	int bin;

@@ -33,7 +33,7 @@ def sources():
     files = [*(ROOT / "kmod").glob("*.[ch]"), *(ROOT / "include/blklat").glob("*.h")]
     found = {str(path.relative_to(ROOT)): path.read_text() for path in files}
     found["include/blklat/bins_table.h"] = generated("include/blklat/gen_bins.py")
-    found["include/blklat/bins_vectors.h"] = generated("tests/kunit/gen_vectors.py")
+    found["include/blklat/bins_vectors.h"] = generated("tests/vectors/gen_vectors.py")
     return found
 
 

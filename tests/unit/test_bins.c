@@ -1,70 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* bins.h against tests/vectors/bins.txt, which was computed another way (check_bins.py there). */
+/* bins.h against bins_vectors.h, which is computed another way (tests/vectors/gen_vectors.py). */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <cmocka.h>
 
+#include "bins_vectors.h"
 #include "core/hist.h"
 
 #define FIRST_K (-1664)
 #define LAST_K 448
-#define BOUNDS (LAST_K - FIRST_K + 1)
-#define ABOVE BOUNDS			/* cell at scale 6 */
 #define RANDOM_ROUNDS 4000000		/* of three values each */
 #define SEED 0x626c6b6c6174ULL
 
-struct vectors {
-	u64 bound[BOUNDS];
-};
+static const struct {
+	int k;
+	u64 ns;
+} vectors[] = BLKLAT_VECTORS;
 
-static int read_vectors(void **state)
-{
-	const char *path = getenv("BLKLAT_VECTORS") ?: "tests/vectors/bins.txt";
-	FILE *f = fopen(path, "r");
-	struct vectors *v;
-	char line[256];
-	int n = 0;
-
-	if (!f)
-		fail_msg("can't read %s", path);
-	v = calloc(1, sizeof(*v));
-	assert_non_null(v);
-	while (fgets(line, sizeof(line), f)) {
-		unsigned long long ns;
-		int k;
-
-		if (line[0] == '#')
-			continue;
-		assert_int_equal(sscanf(line, "%d %llu", &k, &ns), 2);
-		assert_int_equal(k, FIRST_K + n);
-		assert_true(n < BOUNDS);
-		assert_true(!n || v->bound[n - 1] <= ns);
-		v->bound[n++] = ns;
-	}
-	fclose(f);
-	assert_int_equal(n, BOUNDS);
-	*state = v;
-	return 0;
-}
-
-static int free_vectors(void **state)
-{
-	free(*state);
-	return 0;
-}
+#define BOUNDS ARRAY_SIZE(vectors)
+#define ABOVE BOUNDS			/* cell at scale 6 */
 
 /* Number of bounds below @ns, of every @step-th: by definition the cell. */
-static u32 cell_by_search(const struct vectors *v, u64 ns, u32 step)
+static u32 cell_by_search(u64 ns, u32 step)
 {
 	u32 low = 0, high = (BOUNDS - 1) / step + 1;
 
 	while (low < high) {
 		u32 middle = (low + high) / 2;
 
-		if (v->bound[middle * step] < ns)
+		if (vectors[middle * step].ns < ns)
 			low = middle + 1;
 		else
 			high = middle;
@@ -72,10 +38,10 @@ static u32 cell_by_search(const struct vectors *v, u64 ns, u32 step)
 	return low;
 }
 
-static void check(const struct vectors *v, u64 ns)
+static void check(u64 ns)
 {
-	u32 finest = cell_by_search(v, ns, 1);
-	u32 octave = cell_by_search(v, ns, 64);
+	u32 finest = cell_by_search(ns, 1);
+	u32 octave = cell_by_search(ns, 64);
 
 	octave = octave ? octave - 1 : BLKLAT_OCTAVE_BELOW;
 	for (u32 scale = 0; scale <= 6; scale++) {
@@ -95,16 +61,26 @@ static void check(const struct vectors *v, u64 ns)
 	}
 }
 
+static void vectors_are_whole(void **state)
+{
+	(void)state;
+	assert_int_equal(BOUNDS, LAST_K - FIRST_K + 1);
+	for (u32 i = 0; i < BOUNDS; i++) {
+		assert_int_equal(vectors[i].k, FIRST_K + (int)i);
+		assert_true(!i || vectors[i - 1].ns <= vectors[i].ns);
+	}
+}
+
 static void bounds_and_neighbours(void **state)
 {
-	const struct vectors *v = *state;
+	(void)state;
 
 	for (u32 i = 0; i < BOUNDS; i++) {
-		for (u64 ns = v->bound[i] - 1; ns <= v->bound[i] + 1; ns++) {
-			check(v, ns);
+		for (u64 ns = vectors[i].ns - 1; ns <= vectors[i].ns + 1; ns++) {
+			check(ns);
 			for (u32 scale = 0; scale <= 6; scale++)
 				assert_int_equal(blklat_cell(ns, scale),
-						 cell_by_search(v, ns, 64 >> scale));
+						 cell_by_search(ns, 64 >> scale));
 		}
 	}
 }
@@ -139,13 +115,14 @@ static void known_values(void **state)
 		{ UINT64_MAX, 0, 34 },
 	};
 
+	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		u32 cell = blklat_cell(cases[i].ns, cases[i].scale);
 
 		if (cell != cases[i].cell)
 			fail_msg("%llu ns, scale %u: cell %u, must be %u", cases[i].ns,
 				 cases[i].scale, cell, cases[i].cell);
-		check(*state, cases[i].ns);
+		check(cases[i].ns);
 	}
 }
 
@@ -162,13 +139,14 @@ static void random_values(void **state)
 {
 	u64 seed = SEED;
 
+	(void)state;
 	print_message("seed %#llx\n", seed);
 	for (u32 i = 0; i < RANDOM_ROUNDS; i++) {
 		u64 any = next_random(&seed);
 
-		check(*state, any);			/* uniform: nearly all above the grid */
-		check(*state, any >> 26);		/* uniform, half of it in the grid */
-		check(*state, next_random(&seed) >> any % 64);	/* every magnitude alike */
+		check(any);			/* uniform: nearly all above the grid */
+		check(any >> 26);		/* uniform, half of it in the grid */
+		check(next_random(&seed) >> any % 64);	/* every magnitude alike */
 	}
 }
 
@@ -205,15 +183,15 @@ static void octaves(void **state)
 /* The other direction, hist_lower_ns() and hist_upper_ns(): from a cell to its bounds. */
 static void bounds_of_cells(void **state)
 {
-	const struct vectors *v = *state;
+	(void)state;
 
 	for (u32 scale = 0; scale <= 6; scale++) {
 		u32 step = 64 >> scale, above = (BOUNDS - 1) / step + 1;
 
 		assert_int_equal(hist_lower_ns(scale, 0), 0);
 		for (u32 cell = 0; cell < above; cell++) {
-			assert_int_equal(hist_upper_ns(scale, cell), v->bound[cell * step]);
-			assert_int_equal(hist_lower_ns(scale, cell + 1), v->bound[cell * step]);
+			assert_int_equal(hist_upper_ns(scale, cell), vectors[cell * step].ns);
+			assert_int_equal(hist_lower_ns(scale, cell + 1), vectors[cell * step].ns);
 		}
 		assert_true(hist_upper_ns(scale, above) == UINT64_MAX);
 	}
@@ -222,6 +200,7 @@ static void bounds_of_cells(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(vectors_are_whole),
 		cmocka_unit_test(bounds_and_neighbours),
 		cmocka_unit_test(known_values),
 		cmocka_unit_test(random_values),
@@ -230,5 +209,5 @@ int main(void)
 		cmocka_unit_test(bounds_of_cells),
 	};
 
-	return cmocka_run_group_tests(tests, read_vectors, free_vectors);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
