@@ -18,15 +18,6 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM]
 ORDERLY = ("live", "record", "serve")
 
 
-@pytest.fixture
-def long_replay(tmp_path):
-    """Far more output than a pipe or a terminal holds."""
-    file = tmp_path / "long.txt"
-    file.write_text("blklat-replay 1\ndevice loop0 size=1048576\nwatch loop0 device\n" +
-                    "io read 60us 4096 x9\ntick 1\n" * 600)
-    return file
-
-
 def commands(folder):
     """Of each command that writes to the standard output, what makes it write."""
     replay, recording = folder / "long.txt", folder / "run.blklat"

@@ -11,15 +11,6 @@ import pytest
 from command import BLKLAT, ENV, REPLAY
 
 
-@pytest.fixture
-def long_replay(tmp_path):
-    """Far more output than a pipe holds."""
-    file = tmp_path / "long.txt"
-    file.write_text("blklat-replay 1\ndevice loop0 size=1048576\nwatch loop0 device\n" +
-                    "io read 60us 4096 x9\ntick 1\n" * 4000)
-    return file
-
-
 @pytest.mark.parametrize("fmt", ["text", "json", "csv"])
 def test_closed_pipe_ends_quietly(long_replay, fmt):
     with subprocess.Popen([BLKLAT, "live", "--replay", str(long_replay), "--format", fmt], env=ENV,

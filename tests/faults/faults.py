@@ -13,26 +13,9 @@ NO_MEMORY = os.environ.get("NO_MEMORY", str(ROOT / "build/tests/faults/no_memory
 # Freed memory is overwritten, so that a use of it shows.
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "MALLOC_PERTURB_": "165"}
 ALL = bool(os.environ.get("FAULTS_ALL"))
+SMALL_SCRIPT = (ROOT / "tests/cli/small.txt").read_text()
 SENTENCE = re.compile(r"blklat( [a-z]+)?: [^\n]*[^.\s]\n")
 DEADLINE_S = 60
-
-SCRIPT = """blklat-replay 1
-scale 1
-device d kind=disk model=M
-device e
-watch d device
-watch e total
-io read 60us 4096 x1000
-io write 1ms 4096 x10 errors=1
-part write 512 errors=1
-in-flight 3 oldest=15us
-tick 1
-on e total
-io read 2ms 512
-io flush 1us 0
-account no_start 1
-tick 1
-"""
 
 # FILE is a recording, SCRIPT a script, OUT what a command makes if it makes a file.
 COMMANDS = {
@@ -51,7 +34,7 @@ class Bench:
 
     def __init__(self, folder):
         self.file, self.script = folder / "run.blklat", folder / "script.txt"
-        self.script.write_text(SCRIPT)
+        self.script.write_text(SMALL_SCRIPT)
         subprocess.run([BLKLAT, "record", "--replay", self.script, "-o", self.file, "--quiet"], env=ENV, check=True)
         # Readers can't change it, and what they find beside it is nobody's.
         self.file.chmod(0o444)

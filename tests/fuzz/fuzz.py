@@ -58,27 +58,7 @@ def seed_scripts(folder, build):
 
 
 # Small, so that most of what is changed is of some use: no pages of bounds, which no reader needs.
-SMALL_SCRIPT = """blklat-replay 1
-scale 1
-device d kind=disk model=M
-device e
-watch d device
-watch e total
-io read 60us 4096 x1000
-io write 1ms 4096 x10 errors=1
-part write 512 errors=1
-in-flight 3 oldest=15us
-tick 1
-tick 1
-on e total
-io read 2ms 512
-io flush 1us 0
-account no_start 1
-tick 1
-on d device
-gone
-tick 1
-"""
+SMALL_SCRIPT = (ROOT / "tests/cli/small.txt").read_text() + "tick 1\non d device\ngone\ntick 1\n"
 
 
 def seed_recordings(folder, build):
