@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 import pytest
 
+from attacks import record
+
 
 @pytest.fixture
 def long_replay(tmp_path):
@@ -9,3 +11,17 @@ def long_replay(tmp_path):
     file.write_text("blklat-replay 1\ndevice loop0 size=1048576\nwatch loop0 device\n" +
                     "io read 60us 4096 x9\ntick 1\n" * 1000)
     return file
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """One in which nothing else is."""
+    made = tmp_path / "folder"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def file(folder):
+    """A recording, alone in its folder."""
+    return record(folder / "run.blklat")
