@@ -70,7 +70,7 @@ help:
 	@echo "make kmod         build $(O)/kmod/RELEASE/blklat.ko for the kernel of KDIR=/lib/modules/RELEASE/build"
 	@echo "make demo         as root: install what is missing, build, watch a scratch device for 10 s"
 	@echo "make test         as root: install what is missing, run every test level"
-	@echo "make test-tree    who includes whom             (no root)"
+	@echo "make test-tree    includes, licenses, names     (no root)"
 	@echo "make test-unit    the pure parts                (no root)"
 	@echo "make test-cli     replays in, golden output     (no root)"
 	@echo "make test-report  recordings in, documents, findings and comparisons out   (no root)"

@@ -102,15 +102,6 @@ def test_a_wrong_include_is_found():
         library("ncurses.h")
 
 
-@pytest.mark.parametrize("pattern", ["userspace/**/*.[ch]", "bpf/*.[ch]", "kmod/*.[ch]", "include/blklat/*.h", "tests/**/*.[ch]",
-                                     "tests/**/*.py", "bench/*.[ch]", "bench/*.py", "userspace/report/web/**/*.ts", "userspace/report/web/*.mjs",
-                                     "userspace/report/web/*.css", "tests/**/*.mjs", "packaging/*", "packaging/completion/*", "packaging/debian/rules"])
-def test_license_on_the_first_lines(pattern):
-    for path in filter(pathlib.Path.is_file, ROOT.glob(pattern)):
-        head = path.read_text().split("\n")[:2]
-        assert any("SPDX-License-Identifier: GPL-2.0-only" in line for line in head), path
-
-
 def test_packages_of_the_page_come_from_no_named_place():
     """npm takes them from the registry that its user has set."""
     lock = (ROOT / "userspace/report/web/package-lock.json").read_text()
