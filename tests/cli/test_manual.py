@@ -243,7 +243,7 @@ def test_manual_renders():
 # --- the pages for developers ---------------------------------------------------------------------
 
 PAGES = ["docs/architecture.md", "docs/hacking.md"]
-TOP = "bpf|bench|docs|include|kmod|packaging|tests|userspace"
+TOP = "LICENSES|bpf|bench|docs|include|kmod|packaging|tests|userspace"
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -266,15 +266,38 @@ def test_functions_exist(page):
     assert told and unknown <= {"blk_time_get_ns"}
 
 
+def makefile_words(name):
+    return re.search(rf"^{name} := (.*)$", (ROOT / "Makefile").read_text(), re.M)[1].split()
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_make_targets_exist(page):
     makefile = (ROOT / "Makefile").read_text()
-    levels = re.search(r"^LEVELS := (.*)$", makefile, re.M)[1].split()
-    targets = set(re.findall(r"^([\w-]+):", makefile, re.M)) | {f"test-{level}" for level in levels}
+    targets = set(re.findall(r"^([\w-]+):", makefile, re.M)) | {f"test-{level}" for level in makefile_words("LEVELS")}
     told = set()
     for words in re.findall(r"`(?:\w+=\w+ )?make( [^`]*)?`", (ROOT / page).read_text()):
         told |= {w for w in shlex.split(words) if "=" not in w}
     assert told and told <= targets
+
+
+def test_every_level_is_told_of():
+    """In the page's table, by 'make help' and by run.py; which of them have sanitizers in 'make test' too."""
+    levels, sanitized = makefile_words("LEVELS"), makefile_words("SANITIZED")
+    page, makefile = (ROOT / "docs/hacking.md").read_text(), (ROOT / "Makefile").read_text()
+    table = dict(re.findall(r"^\| `make test-(\w+)` \| (.*?) \|", page, re.M))
+    assert list(table) == [*levels, "sanitized", "soak"] and all(table.values())
+    named = f"{', '.join(sanitized[:-1])} and {sanitized[-1]}"
+    assert table["sanitized"].startswith(f"{named} with") and f"has the levels {named} run by" in page
+    assert set(re.findall(r'@echo "make test-(\w+) ', makefile)) == set(table)
+    run = (ROOT / "tests/run.py").read_text()
+    assert re.search(r"\(levels: (.*)\)", run)[1].split() == [*levels, "soak"]
+    known = re.search(r"^LEVELS = \{\n(.*?)^\}", run, re.M | re.S)[1]
+    assert set(re.findall(r'^    "(\w+)":', known, re.M)) == {*levels, "threaded", "soak"}
+
+
+def test_every_level_has_a_folder():
+    folders = {path.parent.name for path in (ROOT / "tests").glob("*/*") if path.is_file() and path.parent.name != "__pycache__"}
+    assert folders == {*makefile_words("LEVELS"), "soak", "vectors"}
 
 
 def test_rooms_are_those_that_are_checked():
