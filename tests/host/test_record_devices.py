@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import pathlib
 import random
 import re
 import shutil
@@ -14,7 +13,7 @@ import time
 
 import pytest
 from devices import MIB, Delta, run, unmount
-from load import BLKLAT, DEADLINE_S, FioResult, Missing, Process, deep, exact, fio, fio_argv
+from load import BLKLAT, DEADLINE_S, FioResult, Missing, deep, exact, fio, fio_argv
 from needs import need
 from recorder import (Recorder, assert_one_plain_file, busy, intervals, ios, meta, query, record, replayed, until_there,
                       value)

@@ -11,7 +11,6 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
 
 from machine import Machine
 from packages import Failure
