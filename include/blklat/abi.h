@@ -21,8 +21,8 @@
  * so the two can't disagree.
  *
  * Order of the writes, for readers meanwhile: at a start its time, then the number of starts. At an
- * end the extremes, the number of ends, the slot freed, last the bin. Who finds an IO in the bins
- * therefore finds its extremes too, and who reads starts, time and ends in this order never sees
+ * end the extremes, the number of ends, the slot freed, last the bin. So a reader that finds an IO in
+ * the bins finds its extremes too, and one that reads starts, time and ends in this order never sees
  * more starts than ends and IOs in flight explain, unless an end was missed.
  *
  * The kernel module's protocol, version BLKLAT_ABI_VERSION. Each open /dev/blklat is one session:

@@ -67,11 +67,11 @@ static void explain_by_skipped(u64 lost_by[LOST_REASONS], u64 *skipped_left)
 }
 
 /*
- * Sets moved and unexplained; returns by how much the starts must be raised for the identity. IOs
- * that left their slot and reached no bin are lost, no more. IOs in the bins without a start
- * betray as many events that went wrong, so they are a loss too; but the bins are what
- * was measured and stay, hence the starts are raised by both, the IOs and the loss. What does not
- * add up for the first time may be in the hands of a CPU that is held up; a loss is there to stay.
+ * Sets moved and unexplained; returns by how much the starts must be raised for the identity to hold. IOs
+ * that left their slot and reached no bin are lost, which is all there is to say of them. IOs in the bins without a start
+ * betray as many events that went wrong, so they count as a loss too. But the bins are what was measured, and stay;
+ * so the starts are raised by both, the IOs and the loss. A difference that is new may only mean that a CPU
+ * is held up; a loss is still there at the next read.
  */
 static s64 reconcile(const struct watch_counts *w, u32 cpus, struct accounting *a)
 {

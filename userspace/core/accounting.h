@@ -26,38 +26,38 @@ extern const char *const lost_words[LOST_REASONS];
  *   started = completed + in_flight + lost   holds within +-moved, and exactly when nothing moved.
  */
 struct accounting {
-	u64 started;		/* start events - requeued + those that had no slot or whose start was not seen */
+	u64 started;		/* start events - requeued + IOs that had no slot or whose start was not seen */
 	u64 completed;		/* sum of the bins of all ops */
 	u64 in_flight;
 	u64 lost;		/* sum of lost_by */
 	u64 lost_by[LOST_REASONS];
 	u64 requeued;
 	u64 moved;		/* IOs that completed while the snapshot was read: the bound */
-	u64 before;		/* completed, started before the capture: not in the figures above */
+	u64 before;		/* completed, but started before the capture: not in the figures above */
 	u64 unissued;		/* failed without reaching the device: not in the figures above */
-	u64 skipped;		/* as in the snapshot: all watches of the capture */
-	u64 skipped_unexplained;	/* of these, runs that explain no loss of any watch; set by frames_between() */
+	u64 skipped;		/* program runs, of all watches of the capture: see struct snapshot */
+	u64 skipped_unexplained;	/* of these, the runs that explain no loss of any watch; set by frames_between() */
 	u64 kernel_ios;		/* what the kernel's statistics counted meanwhile */
 	u64 kernel_in_flight;	/* what they have in flight, read after all that is ours */
 	bool kernel_known;
 	/*
-	 * At most, the completed IOs of op other: commands of users' own are of that op. Few kernels count these; with
-	 * queue/iostats_passthrough only those with data, of drivers that say which device they are for, as nvme
-	 * (110234da18ab, in 6.13).
+	 * How many of the completed IOs the kernel may not count: at most all of op other, which passthrough commands are
+	 * of. Few kernels count those, and with queue/iostats_passthrough only the ones with data, of drivers that say which
+	 * device they are for, as nvme does (110234da18ab, in 6.13).
 	 */
 	u64 kernel_leaves_out;
 };
 
 /*
- * How many IOs the kernel's statistics have more than were completed (negative: fewer), when nothing moved. 0: they agree,
- * or differ by no more than what is known to be counted by one of the two alone: what was in flight at the start or at
- * the end, lost, failed before it was issued, or left out by the kernel.
+ * How many more IOs the kernel's statistics have than were completed (negative: fewer), when nothing moved. 0: the two
+ * agree, or differ by no more than what only one of them is known to count: IOs that were in flight at the start or at the
+ * end, were lost, failed before they were issued, or are left out by the kernel.
  */
 s64 accounting_kernel_gap(const struct accounting *a);
 
 /*
- * Whether the kernel has counted the ends of all that seem to be in flight, and has nothing in flight: it was
- * the ends that were not seen. An IO that hangs is in flight there, too.
+ * Whether the kernel has counted the end of every IO that seems to be in flight, and has none in flight itself: then it is
+ * their ends that were not seen. An IO that hangs is in flight for the kernel, too.
  */
 bool accounting_ends_missed(const struct accounting *a);
 
@@ -71,10 +71,9 @@ bool accounting_still(const struct watch_counts *w);
 s64 accounting_gap(const struct watch_counts *w);
 
 /*
- * Accounts for watch @i of @s. @cpus is the slack: a program may be between freeing a slot and adding
- * to a bin, once on each CPU. @skipped_left is what of s->skipped still explains a loss; it is
- * lowered by what this watch used up (a skipped run can explain one loss, on one device). What the last watch
- * leaves has no known consequence.
+ * Accounts for watch @i of @s. @cpus is the slack: on each CPU one program may be between freeing a slot and adding to a bin.
+ * *@skipped_left is how many of s->skipped runs can still explain a loss, as each explains one, on one device. It is lowered
+ * by as many as this watch needs; those that are left after the last watch have no known consequence.
  */
 void accounting_make(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_left, struct accounting *ret);
 

@@ -29,12 +29,12 @@ struct capture {
 	struct watch *watches;		/* what is watched; owned by the engine */
 	u32 n_watches;
 	u32 scale;
-	u32 cpus;			/* slack of the accounting */
+	u32 cpus;			/* slack of the accounting, see accounting_make() */
 	u64 memory_bytes;		/* that the counters take */
 	const struct live_ops *live;	/* time passes by itself; NULL: a replay, of which each read is a stored interval */
 	const char *engine;		/* name to show; a replay gives the one that captured */
 	const struct device_table *devices;	/* that the watches' devices are in, with those below them */
-	const struct origin *origin;	/* of a recording; NULL: there is none */
+	const struct origin *origin;	/* of a replay; else NULL */
 };
 
 struct capture_ops {
@@ -72,7 +72,7 @@ struct capture_engine {
 /* What became of opening a capture anew; see capture_open(). */
 struct capture_renewal {
 	const struct device *device;	/* that had outgrown its slots, the first of them */
-	int err;			/* 0, or it failed: see the problem. It is tried again in a while */
+	int err;			/* 0, or why it failed: see the problem. It is tried again in a while */
 	struct problem problem;
 	u64 gap_ns;			/* IOs that ended within it are lost */
 };
@@ -81,14 +81,14 @@ struct capture_renewal {
  * Opens a capture with @engine, as its open does. A live one stays right when a device's user, or its driver, gives it
  * more tags or queues than there are slots for: then one with more room is opened beside it and takes over, in a
  * later read if IOs are in flight of which it has not seen the start. All counts go on, none begins again. @renewed
- * is called in that read. Devices that are gone are in the new one no more.
+ * is called in that read. The new one leaves out devices that are gone.
  */
 int capture_open(const struct capture_ops *engine, const struct capture_config *cfg,
 		 void (*renewed)(const struct capture_renewal *r), struct capture **ret, struct problem *p);
 
 /*
- * Has the device of watch @i still slots for all tags that its requests can carry? Looks into sysfs, so what is not known
- * is taken for a yes.
+ * Are there still slots for all tags that requests of watch @i's device can carry? Looks into sysfs; yes if it can't
+ * be told.
  */
 bool capture_fits(const struct capture *c, u32 i);
 

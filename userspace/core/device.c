@@ -135,7 +135,7 @@ static void read_queue(struct device *d, int dir)
 	sysfs_choice(dir, "queue/scheduler", d->scheduler, sizeof(d->scheduler));
 }
 
-/* What any device has. -ENODEV: it went away, or is none. */
+/* What any device has. -ENODEV: it went away, or is no device. */
 static int read_common(struct device *d, int dir)
 {
 	u64 sectors = 0;

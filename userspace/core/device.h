@@ -24,7 +24,7 @@ struct device {
 	char sysfs[256];		/* directory below the root: /sys/block/sda or /sys/block/sda/sda1 */
 	u32 major, minor;
 	u64 node;			/* inode of its directory: a later device of that name has another; 0: not known */
-	u64 diskseq;			/* of its disk, other for each that is added or put in; 0: before Linux 5.15 */
+	u64 diskseq;			/* its disk's, another one for each disk or medium; 0: before Linux 5.15 */
 	u64 size_bytes;
 	u32 parent;			/* partition: index of its disk in the table, else own index */
 	u32 hw_queues;			/* hardware queues; 0: bio-based, there are no requests */
@@ -72,8 +72,8 @@ int device_table_copy(struct device_table *to, const struct device_table *from);
 int device_find(const struct device_table *t, const char *name, u32 *set, u32 *n, struct problem *p);
 
 /*
- * Is there another device in @d's place: of its name, or another file or disk in the same one? (If there is none in its place,
- * or that is @d itself, no.)
+ * Has another device taken @d's place: one of the same name, or another file or medium in the same device? No, if the place
+ * is empty.
  */
 bool device_replaced(const struct device_table *t, const struct device *d);
 
@@ -83,18 +83,18 @@ struct kernel_stat {
 };
 
 /*
- * The kernel's own count of IOs, from the device's stat file (Documentation/block/stat.rst). Returns 0, or -ENODEV when the device is gone, has
- * no size any more (a detached loop device stays, empty) or is not the one that was read into @t though it is
- * called so, -ENODATA when the file has no such figures.
+ * The kernel's own count of IOs, from the device's stat file (Documentation/block/stat.rst). Returns 0, -ENODATA if the file
+ * lacks figures, or -ENODEV if the device is gone, has no size any more (a detached loop device stays, empty) or is another one
+ * than was read into @t under that name.
  */
 int device_kernel_stat(const struct device_table *t, const struct device *d, struct kernel_stat *ret);
 
 /*
- * The files that this takes, kept open for whoever asks again and again: to find them is most of the work. Where they can't be
- * opened (too many files, the device has gone) device_files_stat() asks as device_kernel_stat() does.
+ * The files that this reads, kept open for whoever asks again and again: finding them is most of the work. If they could not
+ * be opened (too many files, the device is gone), device_files_stat() does what device_kernel_stat() does.
  */
 struct device_files {
-	int size, diskseq, stat;	/* -1: not open; diskseq: nor where there is none */
+	int size, diskseq, stat;	/* -1: not open, or (diskseq) the kernel has none */
 };
 #define DEVICE_FILES_NONE ((struct device_files){ -1, -1, -1 })
 void device_files_open(const struct device_table *t, const struct device *d, struct device_files *ret);

@@ -24,7 +24,7 @@ static void add(u32 *set, u32 *n, u32 index)
 	set[(*n)++] = index;
 }
 
-/* Says that there is none of this name, with the nearest one that there is. */
+/* Says that no device has this name, and which name comes nearest. */
 static int not_found(const struct device_table *t, const char *name, struct problem *p)
 {
 	const char *slash = strrchr(name, '/'), *nearest = NULL;
@@ -165,7 +165,7 @@ static bool is_pattern(const char *name)
 	return strpbrk(name, "*?[");
 }
 
-/* Hidden paths have no device number to be watched by; who wants one names it. */
+/* Hidden paths have no device number to be watched by, so they are watched only if they are named. */
 static int find_pattern(const struct device_table *t, const char *pattern, u32 *set, u32 *n,
 			struct problem *p)
 {

@@ -30,8 +30,8 @@ static inline struct hist hist_on(u64 *cells, u32 scale)
 void hist_clear(struct hist *h);
 
 /*
- * From now on octaves tells where the IOs of @h are. It must be empty yet, and be written to by the functions here
- * alone, or by who sets the octave's bit.
+ * From now on octaves tells where the IOs of @h are. @h must still be empty. Whoever writes to its cells other than by the
+ * functions here sets the octave's bit.
  */
 static inline void hist_track(struct hist *h)
 {

@@ -22,9 +22,6 @@ struct json_object *json_decimal(double value, int digits)
 	if (!isfinite(value))
 		return NULL;
 	snprintf(text, sizeof(text), "%.*f", digits, value);
-	for (char *c = text; *c; c++)
-		if (*c == ',')	/* the locale's */
-			*c = '.';
 	return json_new_decimal(value, text);
 }
 

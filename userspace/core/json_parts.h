@@ -35,7 +35,7 @@ struct json_object *json_device(const struct device *d, struct json_object *lowe
 /* What @f has of IOs that have yet to end, an object for each op; NULL when there is nothing. */
 struct json_object *json_partial(const struct frame *f);
 
-/* The design's "accounting". */
+/* The object "accounting" of JSON lines and documents. */
 struct json_object *json_accounting(const struct accounting *a);
 
 #endif

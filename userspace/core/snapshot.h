@@ -38,15 +38,15 @@ static inline u32 idle_scale(u32 scale)
 }
 
 /*
- * The cells of both histograms of each watch and op, in one piece: of the many that stay 0 no memory is touched.
- * op_cells_make() returns NULL when there is none, or @scale can't be; op_cells_take() puts two histograms on the
- * first cells and returns the next.
+ * The cells of both histograms of each watch and op, in one piece: no memory is touched for the many that stay 0.
+ * op_cells_make() returns NULL if there is no memory or no such scale; op_cells_take() puts two histograms on the
+ * first cells and returns the next ones.
  */
 #define OP_CELLS(scale) (BLKLAT_CELLS(scale) + BLKLAT_CELLS(idle_scale(scale)))
 u64 *op_cells_make(u32 watches, u32 scale);
 u64 *op_cells_take(u64 *cells, u32 scale, struct hist *hist, struct hist *after_idle);
 
-/* What the histograms of a run's counts take that is played: of what is read, of two snapshots, of frames and their sums. */
+/* Bytes that the histograms of a replayed run take: those of what is read, of two snapshots, of frames and their sums. */
 u64 snapshot_run_bytes(u32 watches, u32 scale);
 
 struct watch_counts {
@@ -61,15 +61,15 @@ struct watch_counts {
 	u64 kernel_in_flight;	/* by the same */
 	bool kernel_known;	/* false: it can't be had for this device and stage */
 	bool gone;		/* the device went away; the counts are its last */
-	bool replaced;		/* and another one was in its place before that was seen: some may be that one's */
-	bool unsettled;		/* nothing moved, yet it does not add up, and not by what was missing before */
+	bool replaced;		/* gone, and another one took its place before that was seen: some IOs may be that one's */
+	bool unsettled;		/* nothing moved, yet it does not add up, and the difference is not the one of the last read */
 };
 
 struct snapshot {
 	u64 mono_ns;		/* CLOCK_MONOTONIC at the read */
 	s64 wall_ns;		/* CLOCK_REALTIME at the read */
 	u64 idle_gap_ns;	/* least pause before an IO that makes it one of after_idle; 0: not looked for */
-	u64 skipped;		/* program runs that the kernel skipped so far and none made up for, all watches */
+	u64 skipped;		/* program runs of all watches that the kernel skipped so far and no standby made up for */
 	u32 n;			/* watches */
 	struct watch_counts *w;
 	u64 *cells;		/* of all their histograms */
@@ -79,13 +79,14 @@ struct snapshot {
 int snapshot_init(struct snapshot *s, u32 n, u32 scale);
 void snapshot_uninit(struct snapshot *s);
 
-/* The same of one watch. */
-void watch_counts_copy(struct watch_counts *to, const struct watch_counts *from);
 /* Its histograms are tracked from now on, see hist_track(). */
 void snapshot_track(struct snapshot *s);
 
 /* @to = @from, both made for the same watches and scale; each keeps its own histograms. */
 void snapshot_copy(struct snapshot *to, const struct snapshot *from);
+
+/* The same of one watch. */
+void watch_counts_copy(struct watch_counts *to, const struct watch_counts *from);
 
 /* "device", "queue", "total"; "read", "write", "flush", "discard", "other" */
 extern const char *const stage_names[BLKLAT_STAGES];

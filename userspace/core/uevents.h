@@ -5,7 +5,7 @@
 
 #include "util/types.h"
 
-/* Returns a descriptor that can be polled, or a negative errno where there are none to be had (a container). */
+/* Returns a descriptor that can be polled, or a negative errno where the kernel sends no news (in a container). */
 int uevents_open(void);
 
 /* The same, and SIGIO comes to this process when there is something to take. */

@@ -123,8 +123,8 @@ static void rebase(struct bpf_chain *c, const struct event *e)
 }
 
 /*
- * The next one. The kernel runs a tracepoint's programs in the order in which they were attached (func_add()). Who was last so
- * far has to leave its marks before there is one that looks for them.
+ * The next one. The kernel runs a tracepoint's programs in the order in which they were attached (func_add()). The one that was
+ * last so far has to leave its marks before there is one that looks for them.
  */
 static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct event *e, struct problem *p)
 {
@@ -142,7 +142,7 @@ static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct
 	return 0;
 }
 
-/* Not before it is gone is the one before it to take its place: a mark too many does no harm. */
+/* Only when it is gone the one before it becomes the last: a mark too many does no harm. */
 static void detach_last(struct bpf_capture *b, enum bpf_event event, const struct event *e)
 {
 	struct bpf_chain *c = &b->chains[event];

@@ -4,8 +4,8 @@
  * added to all that it reads, so that nothing begins again and every IO is in one of the two.
  *
  * Both see the same events for a while, and each event changes a cell of the one right after the same cell of the
- * other. So how far two cells are apart does not depend on when it is looked at, and is known exactly under any load:
- * of starts, slot by slot, and of the accounts. Bins are not like that, since the two look at the clock one after the
+ * other. So how far two cells are apart does not depend on when one looks, and is known exactly under any load:
+ * for starts, slot by slot, and for the accounts. Bins are not like that, since the two look at the clock one after the
  * other; they are cut, each watch's in one go. An IO that ends between the looks at its two cells is in neither: its
  * start is, so it shows as lost, and is never missed in silence.
  *

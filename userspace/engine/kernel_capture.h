@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the engines share that watch this machine's kernel: their counters are a region (abi.h), bios
- * in flight are counted apart, and the kernel's own statistics are read beside.
+ * What the engines that watch this machine's kernel share: their counters are a region (abi.h), bios
+ * in flight are counted apart, and the kernel's own statistics are read as well.
  */
 #ifndef ENGINE_KERNEL_CAPTURE_H
 #define ENGINE_KERNEL_CAPTURE_H
@@ -59,19 +59,18 @@ bool capture_has_stage(const struct capture *c, enum blklat_stage stage);
 void kernel_capture_note_statistics(struct kernel_capture *k);
 
 /*
- * Reads everything into @s but what is skipped. @count_bios fills k->bios with the bios in flight; it
- * returns 0 or a negative errno, which is returned with a sentence. Where a device at rest does not
- * add up, since a CPU was held up in the middle of an end, it is read again up to 21 ms later. What does not
- * come in that time is not waited for again; a virtual CPU can be away for longer, so the first such read is
- * told apart (see watch_counts.unsettled).
+ * Reads everything into @s but s->skipped. @count_bios fills k->bios with the bios in flight; it
+ * returns 0 or a negative errno, which is returned with a sentence. A device at rest that does not add up, since
+ * a CPU was held up in the middle of an end, is read again, for up to 21 ms. What does not come in that time is not waited
+ * for again. A virtual CPU can be away for longer, so the first such read is marked (see watch_counts.unsettled).
  */
 int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*count_bios)(struct kernel_capture *k),
 			struct problem *p);
 
 /*
- * For an engine's look: notes which devices went away since the last one or read, and waits up to 20 ms for what
- * they have in flight, since until that ends nothing comes in their place. Returns whether there are any; the engine then
- * counts them no more, as far as that is in its hands, and calls kernel_capture_freeze(), after which their figures stay.
+ * For an engine's look: notes which devices went away since the last look or read, and waits up to 20 ms for what they have
+ * in flight, as nothing takes their place before that ends. Returns whether there are any. If so, the engine stops counting
+ * them, as far as it can, and calls kernel_capture_freeze(), after which their figures stay.
  */
 bool kernel_capture_find_gone(struct kernel_capture *k);
 void kernel_capture_freeze(struct kernel_capture *k, int (*count_bios)(struct kernel_capture *k));

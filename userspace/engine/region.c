@@ -7,7 +7,7 @@
 #include "blklat/bins.h"
 #include "core/accounting.h"
 
-#define MOVES UINT64_MAX	/* in place of the starts of what was at rest */
+#define MOVES UINT64_MAX	/* for rested_at: the slots were not at rest */
 
 static struct blklat_series *series_at(const struct region *r, u32 row, u32 watch, u32 op)
 {
