@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A device at rest that does not add up: how often it is read, since each time takes a wait, and when it is a loss. */
+/*
+ * A device at rest that does not add up: how often it is read, since each time takes a wait, and when it is a loss. A device
+ * that goes between two reads.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -200,6 +203,30 @@ static void test_a_bin_that_never_comes(void **state)
 	}
 }
 
+/* A device that goes in the middle of an interval has its extremes, though those of the one before are in the same bin. */
+static void test_extremes_of_a_device_that_goes(void **state)
+{
+	const struct latency first = latency_of(1000), longer = { first.ns + 50, 1000 };
+	struct op_counts *o;
+	struct world t;
+
+	(void)state;
+	setup(&t);
+	t.k.capture.scale = 3;
+	fake_io(t.f, 0, 0, BLKLAT_OP_READ, first);
+	readings(&t);
+	snapshot_copy(&t.f->before, &t.f->now);
+	fake_io(t.f, 1, 0, BLKLAT_OP_READ, longer);
+	t.k.gone[0].told = false;
+	kernel_capture_freeze(&t.k, count_bios);
+	readings(&t);
+	o = &t.f->now.w[0].ops[BLKLAT_OP_READ];
+	assert_int_equal(hist_count(&o->hist), 2);
+	assert_int_equal(fake_extremes(t.f, 0, BLKLAT_OP_READ).min_ns, longer.ns);
+	assert_int_equal(fake_extremes(t.f, 0, BLKLAT_OP_READ).max_ns, longer.ns);
+	teardown(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +236,7 @@ int main(void)
 		cmocka_unit_test(test_a_loss_is_remembered_while_something_moves),
 		cmocka_unit_test(test_a_bin_that_comes_an_interval_later),
 		cmocka_unit_test(test_a_bin_that_never_comes),
+		cmocka_unit_test(test_extremes_of_a_device_that_goes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

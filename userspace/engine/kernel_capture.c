@@ -290,6 +290,23 @@ bool kernel_capture_find_gone(struct kernel_capture *k)
 	return any;
 }
 
+static void swap(u64 *a, u64 *b)
+{
+	u64 was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
+/* Of a watch that was read in the middle of an interval: what would come late at its end are its extremes. */
+static void take_late_extremes(struct watch_counts *w)
+{
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		swap(&w->ops[op].min_ns, &w->ops[op].late_min_ns);
+		swap(&w->ops[op].max_ns, &w->ops[op].late_max_ns);
+	}
+}
+
 void kernel_capture_freeze(struct kernel_capture *k, int (*count_bios)(struct kernel_capture *k))
 {
 	u64 now = now_ns();
@@ -304,6 +321,7 @@ void kernel_capture_freeze(struct kernel_capture *k, int (*count_bios)(struct ke
 			continue;
 		w = g->frozen.w;
 		region_read(&k->region, i, &k->rested_at[i], now, w);
+		take_late_extremes(w);
 		if (k->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
 			continue;
 		w->started = w->started_after = region_account(&k->region, i, BLKLAT_STARTED);
