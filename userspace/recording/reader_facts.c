@@ -148,31 +148,44 @@ static int count_rows(const struct recording_reader *r, const char *table, u32 m
 	return more;
 }
 
+static bool column_u32(sqlite3_stmt *s, int i, u32 max, u32 *ret)
+{
+	u64 n;
+
+	if (!column_u64(s, i, max, &n))
+		return false;
+	*ret = n;
+	return true;
+}
+
+static bool column_bool(sqlite3_stmt *s, int i, bool *ret)
+{
+	u64 n;
+
+	if (!column_u64(s, i, 1, &n))
+		return false;
+	*ret = n;
+	return true;
+}
+
+/* Device @i of @n. */
 static bool take_device(sqlite3_stmt *s, u32 i, u32 n, struct device *d)
 {
-	u64 parent = i, major, minor, queues, tags, requests, iostats, hidden;
-
-	if (!column_text(s, DEVICE_name, d->name, sizeof(d->name)) || !d->name[0] ||
-	    !column_text(s, DEVICE_mapper, d->mapper, sizeof(d->mapper)) ||
-	    !column_text(s, DEVICE_kind, d->kind, sizeof(d->kind)) ||
-	    !column_text(s, DEVICE_model, d->model, sizeof(d->model)) ||
-	    !column_text(s, DEVICE_scheduler, d->scheduler, sizeof(d->scheduler)) ||
-	    !column_u64(s, DEVICE_major, UINT32_MAX, &major) || !column_u64(s, DEVICE_minor, UINT32_MAX, &minor) ||
-	    !column_u64(s, DEVICE_size_bytes, INT64_MAX, &d->size_bytes) ||
-	    !column_u64(s, DEVICE_hw_queues, UINT32_MAX, &queues) || !column_u64(s, DEVICE_tags, UINT32_MAX, &tags) ||
-	    !column_u64(s, DEVICE_nr_requests, UINT32_MAX, &requests) ||
-	    (sqlite3_column_type(s, DEVICE_parent) != SQLITE_NULL && !column_u64(s, DEVICE_parent, n - 1, &parent)) ||
-	    !column_u64(s, DEVICE_iostats, 1, &iostats) || !column_u64(s, DEVICE_hidden, 1, &hidden))
-		return false;
-	d->parent = parent;
-	d->major = major;
-	d->minor = minor;
-	d->hw_queues = queues;
-	d->tags = tags;
-	d->nr_requests = requests;
-	d->iostats = iostats;
-	d->hidden = hidden;
-	return true;
+	d->parent = i;
+	return column_text(s, DEVICE_name, d->name, sizeof(d->name)) && d->name[0] &&
+	       column_text(s, DEVICE_mapper, d->mapper, sizeof(d->mapper)) &&
+	       column_text(s, DEVICE_kind, d->kind, sizeof(d->kind)) &&
+	       column_text(s, DEVICE_model, d->model, sizeof(d->model)) &&
+	       column_text(s, DEVICE_scheduler, d->scheduler, sizeof(d->scheduler)) &&
+	       column_u32(s, DEVICE_major, UINT32_MAX, &d->major) &&
+	       column_u32(s, DEVICE_minor, UINT32_MAX, &d->minor) &&
+	       column_u64(s, DEVICE_size_bytes, INT64_MAX, &d->size_bytes) &&
+	       column_u32(s, DEVICE_hw_queues, UINT32_MAX, &d->hw_queues) &&
+	       column_u32(s, DEVICE_tags, UINT32_MAX, &d->tags) &&
+	       column_u32(s, DEVICE_nr_requests, UINT32_MAX, &d->nr_requests) &&
+	       (sqlite3_column_type(s, DEVICE_parent) == SQLITE_NULL ||
+		column_u32(s, DEVICE_parent, n - 1, &d->parent)) &&
+	       column_bool(s, DEVICE_iostats, &d->iostats) && column_bool(s, DEVICE_hidden, &d->hidden);
 }
 
 /* Whoever walks down from a device that lies on itself, directly or through others, would never arrive. */
