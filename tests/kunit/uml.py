@@ -126,8 +126,19 @@ def uml(home, expected):
     return count
 
 
+def has_large_registers():
+    """
+    More of them than the 2696 bytes that UML of 6.1 has room for (HOST_FP_SIZE): it can read them but not write them back,
+    so its first process dies. AMX is what makes them larger.
+    """
+    return " amx_tile" in pathlib.Path("/proc/cpuinfo").read_text()
+
+
 def real_load(home):
     """Boots the kernel into real_load.py, with this machine's files read-only; returns the count of its cases."""
+    if has_large_registers():
+        print(f"skipped  {LOAD.name}: this CPU's registers (AMX) do not fit into user-mode Linux 6.1, which runs no process here")
+        return ktap.counted(skipped=1)
     argv = [home / NAME / "linux", "mem=1G", "console=tty", "root=/dev/root", "rootfstype=hostfs", "ro", f"init={LOAD}",
             "kunit.enable=0", "null_blk.nr_devices=0", "kasan_multi_shot"]
     log = home / NAME / "load.log"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Percentiles of bins that no program has summed up: those of a time that the reader chose, and shares that the
-// document has no figure of. The rule is that of userspace/core/quantile.c; tests/web/test_quantile.mjs compares them.
+// document has no figure of. The rule is that of userspace/core/quantile.c; tests/web/test_quantile_rule.mjs compares them.
 import type { Bin } from "./data";
 
 /** ceil(share * ios), for the share that was meant: 0.07 is a little more than 7 %, so two roundings are taken off. */
