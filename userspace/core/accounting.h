@@ -71,9 +71,10 @@ bool accounting_still(const struct watch_counts *w);
 s64 accounting_gap(const struct watch_counts *w);
 
 /*
- * Accounts for watch @i of @s. @cpus is the slack: on each CPU one program may be between freeing a slot and adding to a bin.
- * *@skipped_left is how many of s->skipped runs can still explain a loss, as each explains one, on one device. It is lowered
- * by as many as this watch needs; those that are left after the last watch have no known consequence.
+ * Accounts for watch @i of @s. @cpus is the slack: on each CPU one program may be between freeing a slot and
+ * adding to a bin. *@skipped_left is how many of s->skipped runs can still explain a loss, as each explains one,
+ * on one device. It is lowered by as many as this watch needs; those that are left after the last watch have no
+ * known consequence.
  */
 void accounting_make(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_left, struct accounting *ret);
 

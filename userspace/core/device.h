@@ -72,8 +72,8 @@ int device_table_copy(struct device_table *to, const struct device_table *from);
 int device_find(const struct device_table *t, const char *name, u32 *set, u32 *n, struct problem *p);
 
 /*
- * Has another device taken @d's place: one of the same name, or another file or medium in the same device? No, if the place
- * is empty.
+ * Has another device taken @d's place: one of the same name, or another file or medium in the same device? No, if
+ * the place is empty.
  */
 bool device_replaced(const struct device_table *t, const struct device *d);
 
@@ -83,15 +83,16 @@ struct kernel_stat {
 };
 
 /*
- * The kernel's own count of IOs, from the device's stat file (Documentation/block/stat.rst). Returns 0, -ENODATA if the file
- * lacks figures, or -ENODEV if the device is gone, has no size any more (a detached loop device stays, empty) or is another one
- * than was read into @t under that name.
+ * The kernel's own count of IOs, from the device's stat file (Documentation/block/stat.rst). Returns 0, -ENODATA
+ * if the file lacks figures, or -ENODEV if the device is gone, has no size any more (a detached loop device stays,
+ * empty) or is another one than was read into @t under that name.
  */
 int device_kernel_stat(const struct device_table *t, const struct device *d, struct kernel_stat *ret);
 
 /*
- * The files that this reads, kept open for whoever asks again and again: finding them is most of the work. If they could not
- * be opened (too many files, the device is gone), device_files_stat() does what device_kernel_stat() does.
+ * The files that this reads, kept open for whoever asks again and again: finding them is most of the work. If they
+ * could not be opened (too many files, the device is gone), device_files_stat() does what device_kernel_stat()
+ * does.
  */
 struct device_files {
 	int size, diskseq, stat;	/* -1: not open, or (diskseq) the kernel has none */

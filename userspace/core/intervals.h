@@ -23,7 +23,10 @@ void intervals_uninit(struct intervals *in);	/* takes one that is all 0 */
 /* Reads, and forgets what was counted so far: the next interval begins here. Returns what the engine says. */
 int intervals_begin(struct intervals *in, struct problem *p);
 
-/* Reads, and makes the frames of the interval that ends here. Returns what the engine says; if it fails, nothing has changed. */
+/*
+ * Reads, and makes the frames of the interval that ends here. Returns what the engine says; if that is an error, the
+ * interval goes on.
+ */
 int intervals_next(struct intervals *in, const struct percentiles *ps, struct problem *p);
 
 /* When it was read last (CLOCK_MONOTONIC), or else when intervals_init() was called. */

@@ -18,7 +18,8 @@ int bpf_probe(struct problem *p);
 /*
  * Where the kernel's own type information is, NULL where it is not in sysfs. For bpf_object_open_opts: libbpf
  * then looks for a type that the kernel lacks, which is how a program learns that it lacks it, nowhere else.
- * Else it goes through the modules' as well, and that takes CAP_SYS_ADMIN (BPF_BTF_GET_NEXT_ID).
+ * Else it goes through the modules' as well, and that takes CAP_SYS_ADMIN (BPF_BTF_GET_NEXT_ID). It reads the file for
+ * each object that it loads, and once more for what programs attach to; what was read before it can't be given.
  */
 const char *bpf_kernel_types(void);
 

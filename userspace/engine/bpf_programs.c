@@ -123,8 +123,8 @@ static void rebase(struct bpf_chain *c, const struct event *e)
 }
 
 /*
- * The next one. The kernel runs a tracepoint's programs in the order in which they were attached (func_add()). The one that was
- * last so far has to leave its marks before there is one that looks for them.
+ * The next one. The kernel runs a tracepoint's programs in the order in which they were attached (func_add()). The
+ * one that was last so far has to leave its marks before there is one that looks for them.
  */
 static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct event *e, struct problem *p)
 {

@@ -44,9 +44,9 @@ struct kernel_capture {
 };
 
 /*
- * Begins an engine's state, zeroed before, for @cfg's watches with @rows of counters: chooses the scale, copies the
- * watches. @is has what the engine knows: its ops, what is live of it, the CPUs. Returns 0, or a negative errno and a sentence; kernel_capture_uninit() frees what
- * there is either way.
+ * Begins an engine's state, zeroed before, for @cfg's watches with @rows of counters: chooses the scale, copies
+ * the watches. @is has what the engine knows: its ops, what is live of it, the CPUs. Returns 0, or a negative
+ * errno and a sentence; kernel_capture_uninit() frees what there is either way.
  */
 int kernel_capture_init(struct kernel_capture *k, const struct capture *is, const struct capture_config *cfg, u32 rows,
 			struct problem *p);
