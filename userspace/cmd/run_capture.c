@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <langinfo.h>
-#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,8 +108,6 @@ static int begin(struct run_capture *r, const struct capture_ops *engine)
 
 	if (err)
 		return command_fail(r->who, run_capture_status_of(engine, err), &p);
-	/* Loading read the kernel's type information; that memory is not needed again. */
-	malloc_trim(0);
 	r->idle_gap_ns = cfg.idle_gap_ns;
 	r->info = run_info_of(r->capture, o->interval_s);
 	r->info.version = BLKLAT_VERSION;
