@@ -62,7 +62,7 @@ struct watch_counts {
 	bool kernel_known;	/* false: it can't be had for this device and stage */
 	bool gone;		/* the device went away; the counts are its last */
 	bool replaced;		/* gone, and another one took its place before that was seen: some IOs may be that one's */
-	bool unsettled;		/* nothing moved, yet it does not add up, and the difference is not the one of the last read */
+	bool unsettled;		/* nothing moved, yet it does not add up, which may pass */
 };
 
 struct snapshot {

@@ -136,13 +136,16 @@ static int read_once(struct kernel_capture *k, struct snapshot *s, int (*count_b
 	return err;
 }
 
-/* Each watch adds up or moves, or lacks just what it lacked before. */
+/* A virtual CPU can be away for longer than an interval, and an IO that ends on it stays half counted for as long. */
+#define GAP_LOST_NS NSEC_PER_SEC
+
+/* Each watch adds up or moves, or lacks just what is known to be lost. */
 static bool settled(const struct kernel_capture *k, const struct snapshot *s)
 {
 	for (u32 i = 0; i < s->n; i++) {
 		s64 gap = accounting_still(&s->w[i]) ? accounting_gap(&s->w[i]) : 0;
 
-		if (gap && gap != k->gaps[i])
+		if (gap && !(k->gaps[i].lost && gap == k->gaps[i].ios))
 			return false;
 	}
 	return true;
@@ -152,14 +155,17 @@ static void note_gaps(struct kernel_capture *k, struct snapshot *s)
 {
 	for (u32 i = 0; i < s->n; i++) {
 		struct watch_counts *w = &s->w[i];
-		s64 gap;
+		struct gap *g = &k->gaps[i];
+		s64 ios;
 
 		w->unsettled = false;
 		if (!accounting_still(w))
 			continue;	/* nothing is told of it by what moves */
-		gap = accounting_gap(w);
-		w->unsettled = gap && gap != k->gaps[i];
-		k->gaps[i] = gap;
+		ios = accounting_gap(w);
+		if (ios != g->ios)
+			*g = (struct gap){ .ios = ios, .since_ns = s->mono_ns };
+		g->lost = ios && s->mono_ns - g->since_ns >= GAP_LOST_NS;
+		w->unsettled = ios && !g->lost;
 	}
 }
 

@@ -30,6 +30,13 @@ struct gone_watch {
 	struct snapshot frozen;	/* of this watch alone: what there was then; empty while it is not gone */
 };
 
+/* By how much a watch does not add up though nothing moves. */
+struct gap {
+	s64 ios;			/* accounting_gap(); 0: it does */
+	u64 since_ns;			/* when it was seen first */
+	bool lost;			/* it has been so for long enough */
+};
+
 /* Engines embed it at the start of their own state, and set up its region. */
 struct kernel_capture {
 	struct capture capture;
@@ -39,7 +46,7 @@ struct kernel_capture {
 	struct kernel_ios *ios;		/* of each watch */
 	struct gone_watch *gone;	/* of each watch */
 	struct device_files *files;	/* of each watch; open at the first of those of a device, which stand together */
-	s64 *gaps;			/* of each watch: accounting_gap() when it was still last */
+	struct gap *gaps;		/* of each watch, when it was still last */
 	u64 *rested_at;			/* of each watch, see region_read() */
 };
 
@@ -61,8 +68,8 @@ void kernel_capture_note_statistics(struct kernel_capture *k);
 /*
  * Reads everything into @s but s->skipped. @count_bios fills k->bios with the bios in flight; it
  * returns 0 or a negative errno, which is returned with a sentence. A device at rest that does not add up, since
- * a CPU was held up in the middle of an end, is read again, for up to 21 ms. What does not come in that time is not waited
- * for again. A virtual CPU can be away for longer, so the first such read is marked (see watch_counts.unsettled).
+ * a CPU was held up in the middle of an end, is read again, for up to 21 ms. A virtual CPU can be away for longer, so reads are
+ * marked (see watch_counts.unsettled) and tried again for a second; what is missing then is lost, and not waited for any more.
  */
 int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*count_bios)(struct kernel_capture *k),
 			struct problem *p);

@@ -87,22 +87,30 @@ def test_partition():
         rest_and_burst(part, disk, stage="device,total" if at_least(5, 12) else "device")
 
 
+def waits(log):
+    """Of each IO in fio's log but the first: did it end a second or more after the one before, to within a few ms?"""
+    ends = sorted(int(line.split(",")[0]) for line in log.read_text().splitlines())
+    assert ends
+    return [b - a > 990 for a, b in zip(ends, ends[1:])]
+
+
 @pytest.mark.parametrize("looking", ["bpf", "kmod"])
 @pytest.mark.parametrize("load", [SINGLE | {"number_ios": 1500}, DEEP | {"number_ios": 3000}], ids=["single", "deep"])
-def test_busy(load, looking):
+def test_busy(load, looking, tmp_path):
     """
-    None while there is no pause, which an emulated machine may make but not of a second; and the other engine,
-    which does not look for any, has seen the same IOs in the same bins.
+    None but after a pause, which an emulated machine makes where there should be none: no more than the times for which fio
+    saw no IO end. And the other engine, which does not look for any, has seen the same IOs in the same bins.
     """
     with null_blk(irqmode=2, completion_nsec=1000000) as (device,), \
             both(device, stage="device,total", **{f"{looking}_args": ("--idle-gap", "1")}) as engines:
-        fio(device, rw="randrw", **load)
+        fio(device, rw="randrw", write_lat_log=tmp_path / "fio", **load)
         engines.settle()
+    pauses = waits(tmp_path / "fio_lat.1.log").count(True)
     b = getattr(engines, looking)
     for stage in "device", "total":
         engines.agree(device, stage)
         assert_histograms_agree(engines, device, stage)
-        assert count(b, "read", device, stage) + count(b, "write", device, stage) == 0
+        assert count(b, "read", device, stage) + count(b, "write", device, stage) <= pauses
 
 
 def test_an_end_is_use_too():
