@@ -41,13 +41,16 @@ static __always_inline void note_use(u64 *seen_ns, u64 now)
 		*seen_ns = now;
 }
 
-/* True when what is issued now follows a pause. At first nothing is known, so it does not. */
+/*
+ * True when what is issued now follows a pause. At first nothing is known, so it does not. Since its caller looked, another
+ * CPU may have seen the device in use, later than now.
+ */
 static __always_inline bool note_issue(u64 *seen_ns, u64 now)
 {
 	u64 before = *seen_ns;
 
 	*seen_ns = now;
-	return before && now - before >= cfg_idle_gap_ns + PAUSE_DOUBT_NS;
+	return before && (s64)(now - before) >= (s64)(cfg_idle_gap_ns + PAUSE_DOUBT_NS);
 }
 
 /* The mark of a start time, or 0. */
