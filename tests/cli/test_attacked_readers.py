@@ -55,7 +55,7 @@ def test_overwriting_deletes_only_what_it_replaces(file, tmp_path):
     victim = tmp_path / "victim"
     victim.write_text("precious")
     named(file, "-journal").write_bytes(journal(file, victim))
-    one_line(run("record", "--quiet", "--replay", NVME, "-o", file, "--overwrite"), 2, "is no recording")
+    one_line(run("record", "--quiet", "--replay", NVME, "-o", file, "--overwrite"), 2, "is not a recording")
     assert victim.read_text() == "precious"
 
 

@@ -17,7 +17,7 @@ def test_nothing_is_made_beside_what_was_planted(folder, tmp_path, end, what):
     plant(named(file, end), what, victim)
     before = state(folder)
     for more in ([], ["--overwrite"]):
-        one_line(run("record", "--quiet", "--replay", NVME, "-o", file, *more), 2, f"{file}{end}: is there already")
+        one_line(run("record", "--quiet", "--replay", NVME, "-o", file, *more), 2, f"{file}{end}: already exists")
         assert state(folder) == before and victim.read_text() == "precious"
 
 
@@ -27,7 +27,7 @@ def test_overwriting_beside_what_somebody_else_planted(file, end):
     named(file, end).write_bytes(b"")
     os.chown(named(file, end), NOBODY, NOBODY)
     before = state(file.parent)
-    one_line(run("record", "--quiet", "--replay", NVME, "-o", file, "--overwrite"), 2, f"{file}{end}: is there already")
+    one_line(run("record", "--quiet", "--replay", NVME, "-o", file, "--overwrite"), 2, f"{file}{end}: already exists")
     assert state(file.parent) == before
 
 

@@ -136,7 +136,7 @@ def test_value(option, value, sentence):
     (",".join(map(str, range(1, 18))), "17"),
 ])
 def test_percentiles(value, part):
-    text = bad(r"is no percentile: .*above 0 and up to 100", "--dev", NONE, "--percentiles", value)
+    text = bad(r"is not a percentile: .*above 0 and up to 100", "--dev", NONE, "--percentiles", value)
     assert f"--percentiles '{value}': '{part}' " in text
 
 
@@ -323,4 +323,4 @@ def test_replay_that_is_none(tmp_path):
     for name, content in (("empty", b""), ("binary", os.urandom(5000)), ("elf", pathlib.Path(BLKLAT).read_bytes()[:9999])):
         file = tmp_path / name
         file.write_bytes(content)
-        bad(rf"{file}: is no recording", "--replay", str(file), status=1)
+        bad(rf"{file}: is not a recording", "--replay", str(file), status=1)

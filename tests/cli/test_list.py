@@ -211,7 +211,7 @@ def test_more_lower_devices_than_are_kept(tmp_path):
     (["--" + "x" * 5000], "unrecognized option '--xxx"),
     (["sda"], "unexpected argument 'sda'"),
     (["--sysroot", "/nonexistent"], "can't read '/nonexistent/sys/block'"),
-    (["--sysroot", "/" * 300], "longer than 255 letters"),
+    (["--sysroot", "/" * 300], "longer than 255 characters"),
 ])
 def test_bad_command_line(args, says):
     r = run(*args)

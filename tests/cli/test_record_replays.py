@@ -145,12 +145,12 @@ def test_existing_file(file):
 def test_only_a_recording_is_replaced(file, tmp_path):
     """Whatever else stands there was not meant. A recording that was killed is one only by its log."""
     file.write_text("precious")
-    one_line(run("record", "--replay", NVME, "-o", file, "--overwrite"), 2, "is no recording")
+    one_line(run("record", "--replay", NVME, "-o", file, "--overwrite"), 2, "is not a recording")
     assert file.read_text() == "precious"
     other = tmp_path / "other.sqlite"
     foreign(other)
     before = other.read_bytes()
-    one_line(run("record", "--replay", NVME, "-o", other, "--overwrite"), 2, "is no recording")
+    one_line(run("record", "--replay", NVME, "-o", other, "--overwrite"), 2, "is not a recording")
     assert other.read_bytes() == before
     for make in (lambda: file.write_bytes(b""), lambda: record(tmp_path / "first").rename(file), lambda: killed(file)):
         file.unlink(missing_ok=True)
@@ -242,7 +242,7 @@ def test_recordings_that_are_none(make, args, file, tmp_path):
 def test_marks_that_can_not_be_noted(file, tmp_path):
     one_line(run("mark", file, "late"), 1, "No such file or directory")
     one_line(run("mark", tmp_path, "late"), 1, str(tmp_path))
-    one_line(run("mark", NVME, "late"), 1, "is no recording")
+    one_line(run("mark", NVME, "late"), 1, "is not a recording")
     record(file)
     before = file.read_bytes()
     one_line(run("mark", file, "late"), 1, "is not being recorded")

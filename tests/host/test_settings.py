@@ -7,7 +7,7 @@ from needs import need
 from recorder import Recorder, ios, replayed
 
 DEPTH = {"ioengine": "libaio", "iodepth": 1500, "rw": "randread", "time_based": 1, "runtime": 3600}
-TAKES_OVER = "a capture with more takes over"
+TAKES_OVER = "a larger capture takes over"
 
 
 def tag_range(a):

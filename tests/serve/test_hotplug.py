@@ -144,7 +144,7 @@ def test_more_requests_than_slots(slots):
         fio(device, rw="randwrite", ioengine="libaio", iodepth=1500, number_ios=2000)
         assert settled(s, device)["completed"] == 2000
         assert totals(s, device) == (100, 2000)
-        told = f"blklat serve: {device.name} has got more tags than there is room for"
+        told = f"blklat serve: {device.name} has more tags now than there is room for"
         assert s.stderr.count(told) == 1 and s.stderr.count("takes over;") == 1
 
 

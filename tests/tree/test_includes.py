@@ -77,6 +77,13 @@ def test_libraries_of_room(room):
     assert used - {""} == LIBRARIES[room]
 
 
+@pytest.mark.parametrize("room", sorted(MAY))
+def test_guards_are_named_after_their_files(room):
+    for path in (USERSPACE / room).glob("*.h"):
+        guard = f"{room}_{path.stem}_h".upper()
+        assert f"#ifndef {guard}\n#define {guard}\n" in path.read_text(), path
+
+
 def test_every_room_has_rules():
     # The report's page is no C: its modules are checked by its compiler.
     assert {d.name for d in USERSPACE.iterdir() if d.is_dir()} == set(MAY) == set(LIBRARIES)

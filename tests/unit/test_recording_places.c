@@ -31,12 +31,12 @@ static void files_that_are_there(void **state)
 	assert_non_null(strstr(p.text, "/run.blklat: is being recorded"));
 	f.sink->ops->close(f.sink);
 	assert_int_equal(feed_open(&f, at.file, 0), -EEXIST);
-	assert_non_null(strstr(f.problem.text, "/run.blklat: is there already"));
+	assert_non_null(strstr(f.problem.text, "/run.blklat: already exists"));
 	assert_int_equal(recorder_open(&f.info, &cfg, &s, &p), 0);
 	s->ops->close(s);
 	cfg.file = at.dir;
 	assert_int_equal(recorder_open(&f.info, &cfg, &s, &p), -EINVAL);
-	assert_non_null(strstr(p.text, "is no regular file"));
+	assert_non_null(strstr(p.text, "is not a regular file"));
 	cfg.file = "/nonexistent/run.blklat";
 	assert_int_equal(recorder_open(&f.info, &cfg, &s, &p), -ENOENT);
 	assert_string_equal(p.text, "/nonexistent/run.blklat: can't be made: No such file or directory");

@@ -267,7 +267,7 @@ static void bad_scripts_are_named(void **state)
 		{ START "frobnicate\n", 4, "unknown statement 'frobnicate'" },
 		{ START "io read 1us\n", 4, "'io' takes 3 to 6 words, not 2" },
 		{ START "tick 1\nscale 3\n", 5, "'scale' must come before anything happens" },
-		{ START "device d\n", 4, "device 'd' is there already" },
+		{ START "device d\n", 4, "device 'd' already exists" },
 		{ START "watch d device\n", 4, "is watched already" },
 		{ START "watch x device\n", 4, "no device 'x'" },
 		{ START "watch d cpu\n", 4, "unknown stage 'cpu'" },
@@ -339,11 +339,11 @@ static void bad_scripts_are_named(void **state)
 static void other_files_are_refused(void **state)
 {
 	static const struct { const char *bytes; size_t len; const char *says; } cases[] = {
-		{ "", 0, ": is no recording (it is empty), nor a replay script" },
-		{ "hello\n", 6, ": is no recording, nor a replay script, whose first line is 'blklat-replay 1'" },
-		{ "blklat-repla", 12, ": is no recording, nor" },
-		{ "SQLite format 3", 15, ": is no recording, nor" },
-		{ "\0\xff\177ELF", 6, ": is no recording, nor" },
+		{ "", 0, ": is not a recording (it is empty), nor a replay script" },
+		{ "hello\n", 6, ": is not a recording, nor a replay script, whose first line is 'blklat-replay 1'" },
+		{ "blklat-repla", 12, ": is not a recording, nor" },
+		{ "SQLite format 3", 15, ": is not a recording, nor" },
+		{ "\0\xff\177ELF", 6, ": is not a recording, nor" },
 	};
 
 	(void)state;

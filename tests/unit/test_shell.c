@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "util/shell.h"
-#include "util/sysfs.h"
 #include "util/types.h"
+#include "util/utf8.h"
 
 static void test_words(void **state)
 {

@@ -96,7 +96,7 @@ static int take_percentiles(struct capture_options *o, const char *value, struct
 
 	if (!percentiles_parse(value, &o->percentiles, &bad, &len))
 		return 0;
-	return problem_set(p, -EINVAL, "--percentiles '%s': '%.*s' is no percentile: give numbers above 0 and up "
+	return problem_set(p, -EINVAL, "--percentiles '%s': '%.*s' is not a percentile: give numbers above 0 and up "
 			   "to 100, like 50,99,99.9 (at most %d)", value, len, bad, PERCENTILES_MAX);
 }
 

@@ -6,7 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "recording/marks.h"
-#include "util/sysfs.h"
+#include "util/utf8.h"
 
 #define TEXT_MAX_BYTES 500
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "util/sysfs.h"
+#include "util/utf8.h"
 
 int origin_text(char **ret, const char *text)
 {

@@ -14,7 +14,7 @@ struct output {
 };
 
 /*
- * Begins to write to @file; NULL is stdout, and what is no regular file (/dev/null, a pipe) is written as it is, but for
+ * Begins to write to @file; NULL is stdout, and what is not a regular file (/dev/null, a pipe) is written as it is, but for
  * block devices, which are refused. Signals are blocked from the moment on in which there is a file beside: the rest is
  * short, and nothing is left behind. All else may wait for a reader, and a signal ends us as it does any program. @who is
  * what messages call the command. Returns 0, or a negative errno and a sentence.

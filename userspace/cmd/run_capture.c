@@ -61,11 +61,11 @@ static u64 idle_gap_ns(const struct capture_options *o, const struct capture_ops
 static void print_renewed(const struct capture_renewal *r)
 {
 	if (r->err)
-		fprintf(stderr, "blklat: %s has got more tags than there is room for, and they are counted as lost: a capture "
-				"with more could not be opened: %s\n", r->device->name, r->problem.text);
+		fprintf(stderr, "blklat: %s has more tags now than there is room for, and IOs are lost until a larger capture can "
+				"be opened: %s\n", r->device->name, r->problem.text);
 	else
-		fprintf(stderr, "blklat: %s has got more tags than there was room for: a capture with more takes over; IOs "
-				"that ended within %llu us in between are lost\n",
+		fprintf(stderr, "blklat: %s has more tags now than there was room for: a larger capture takes over; IOs that "
+				"ended within %llu us in between are lost\n",
 			r->device->name, (r->gap_ns + 999) / 1000);
 }
 

@@ -59,8 +59,8 @@ static void on_came(void *serve, const struct device *d)
 static void on_joined(void *serve, u64 gap_ns)
 {
 	(void)serve;
-	fprintf(stderr, "blklat: one capture of all devices takes over; IOs that ended within %llu us in between are in no "
-			"figure\n", (gap_ns + 999) / 1000);
+	fprintf(stderr, "blklat: one capture of all devices takes over; IOs that ended within %llu us in between are not "
+			"counted\n", (gap_ns + 999) / 1000);
 }
 
 static void on_failed(void *serve, const struct problem *p)
@@ -153,10 +153,10 @@ static void warn_of_exposure(const struct serve *s)
 		return;
 	address_text(text, &s->address);
 	if (!s->web_config.n_users)
-		fprintf(stderr, "blklat: warning: whoever reaches %s can read all of this; --web-config asks for a password\n",
+		fprintf(stderr, "blklat: warning: anyone who can reach %s can read everything; --web-config adds passwords\n",
 			text);
 	else if (!s->web_config.cert)
-		fprintf(stderr, "blklat: warning: passwords for %s go over the network as they are; --web-config can have "
+		fprintf(stderr, "blklat: warning: passwords for %s are sent over the network unencrypted; --web-config adds "
 				"TLS\n", text);
 }
 

@@ -12,6 +12,7 @@
 #include "blklat/abi.h"
 #include "util/cleanup.h"
 #include "util/sysfs.h"
+#include "util/utf8.h"
 
 #define SECTOR_BYTES 512	/* of sysfs, whatever the device's own are */
 #define DEVICES_MAX 65536
@@ -332,7 +333,7 @@ int device_table_read(struct device_table *t, const char *root, struct problem *
 	int err;
 
 	if (strlen(root) >= sizeof(t->root))
-		return problem_set(p, -ENAMETOOLONG, "the path of the tree is longer than %zu letters",
+		return problem_set(p, -ENAMETOOLONG, "the path of the tree is longer than %zu characters",
 				   sizeof(t->root) - 1);
 	strcpy(table.root, root);
 	snprintf(path, sizeof(path), "%s/sys/block", root);

@@ -21,7 +21,7 @@ extern const struct percentiles percentiles_default;
 
 /*
  * Reads "50,90,99.9" or "p50,p99.9" (0 < p <= 100); sorts, drops repeats. Returns 0, or -EINVAL with
- * @ret_bad and @ret_bad_len set to the part of @list that is no percentile (too many: the first beyond).
+ * @ret_bad and @ret_bad_len set to the part of @list that is not a percentile (too many: the first beyond).
  */
 int percentiles_parse(const char *list, struct percentiles *ret, const char **ret_bad, int *ret_bad_len);
 

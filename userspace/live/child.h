@@ -8,8 +8,8 @@
  * CHILD_PATIENCE_NS: first the signal that came to us, then SIGTERM, then SIGKILL. A SIGINT more makes
  * it the next. Only the command itself is asked: what it started in its turn is its own.
  */
-#ifndef RUN_CHILD_H
-#define RUN_CHILD_H
+#ifndef LIVE_CHILD_H
+#define LIVE_CHILD_H
 
 #include <signal.h>
 #include <sys/resource.h>

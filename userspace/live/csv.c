@@ -62,13 +62,9 @@ static void put_text(FILE *f, const char *text)
 
 static void put_decimal(FILE *f, double value, int digits)
 {
-	char text[340];		/* the longest double has 309 digits before the point */
-
-	snprintf(text, sizeof(text), "%.*f", digits, value);
-	for (char *c = text; *c; c++)
-		if (*c == ',')	/* the locale's */
-			*c = '.';
-	fprintf(f, ",%s", isfinite(value) ? text : "");
+	putc(',', f);
+	if (isfinite(value))
+		fprintf(f, "%.*f", digits, value);
 }
 
 static void put_empty(FILE *f, u32 n)

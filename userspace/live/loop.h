@@ -3,8 +3,8 @@
  * The loop: at each deadline one snapshot, one set of frames, one call of the sink. Deadlines are
  * absolute, so 60 intervals of 1 s take 60 s; after a late one the next deadline is still on the grid.
  */
-#ifndef RUN_LOOP_H
-#define RUN_LOOP_H
+#ifndef LIVE_LOOP_H
+#define LIVE_LOOP_H
 
 #include "core/capture.h"
 #include "core/sink.h"

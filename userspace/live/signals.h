@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Signals that end a run, taken one by one while waiting, and the clock that deadlines are of. */
-#ifndef RUN_SIGNALS_H
-#define RUN_SIGNALS_H
+#ifndef LIVE_SIGNALS_H
+#define LIVE_SIGNALS_H
 
 #include <signal.h>
 

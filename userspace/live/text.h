@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the files of the text sink share; nobody else includes it. */
-#ifndef SINK_TEXT_H
-#define SINK_TEXT_H
+#ifndef LIVE_TEXT_H
+#define LIVE_TEXT_H
 
 #include "live/formats.h"
 

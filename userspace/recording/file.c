@@ -56,7 +56,7 @@ static int check_beside(const char *name, const struct stat *replaced, struct pr
 		if (lstat(path, &st) ||
 		    (replaced && st.st_uid == replaced->st_uid && (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode))))
 			continue;
-		return problem_set(p, -EEXIST, "%s: is there already, where %s would keep a file of its own: delete it or "
+		return problem_set(p, -EEXIST, "%s: already exists, where %s would keep a file of its own: delete it or "
 				   "choose another name", path, name);
 	}
 	return 0;
@@ -89,7 +89,7 @@ static int remove_old(const char *name, struct problem *p)
 		return errno == ENOENT ? 0 : problem_set(p, -errno, "%s: can't be replaced: %s", name,
 							 strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		return problem_set(p, -EINVAL, "%s: is no regular file, a recording has to be one", name);
+		return problem_set(p, -EINVAL, "%s: is not a regular file, as a recording has to be", name);
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return problem_set(p, -EBUSY, "%s: is being recorded, choose another name", name);
 	/* We need the lock no longer: recording never resumes. And is_recording() would take us for its recorder. */
@@ -98,7 +98,7 @@ static int remove_old(const char *name, struct problem *p)
 	if (err)
 		return err;
 	if (st.st_size && !is_recording(name))
-		return problem_set(p, -EEXIST, "%s: is no recording, only one is replaced: choose another name or "
+		return problem_set(p, -EEXIST, "%s: is not a recording, and nothing else is overwritten: choose another name or "
 				   "delete it", name);
 	err = remove_files(name);
 	return err ? problem_set(p, err, "%s: can't be replaced: %s", name, strerror(-err)) : 0;
@@ -110,7 +110,7 @@ static int make_file(const char *name, struct problem *p)
 	int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd < 0 && errno == EEXIST)
-		return problem_set(p, -EEXIST, "%s: is there already, choose another name or say --overwrite",
+		return problem_set(p, -EEXIST, "%s: already exists, choose another name or say --overwrite",
 				   name);
 	if (fd < 0)
 		return problem_set(p, -errno, "%s: can't be made: %s", name, strerror(errno));

@@ -15,7 +15,7 @@
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
-#include "util/sysfs.h"
+#include "util/utf8.h"
 
 #define FIFO_BYTES (1 << 20)	/* room for marks until the interval ends; the kernel may allow less */
 
@@ -136,7 +136,7 @@ static int check_recorded(int fd, const char *file, struct problem *p)
 	char magic[sizeof(RECORDING_MAGIC)];
 
 	if (pread(fd, magic, sizeof(magic), 0) != sizeof(magic) || memcmp(magic, RECORDING_MAGIC, sizeof(magic)))
-		return problem_set(p, -EBADMSG, "%s: is no recording", file);
+		return problem_set(p, -EBADMSG, "%s: is not a recording", file);
 	if (!flock(fd, LOCK_SH | LOCK_NB)) {
 		flock(fd, LOCK_UN);
 		return problem_set(p, -ENXIO, "%s: is not being recorded, marks are for what happens now", file);

@@ -201,7 +201,7 @@ static int take_states(struct recording_reader *r, struct problem *p)
 
 	for (; !err && r->state_left && sqlite3_column_int64(r->states, STATE_interval) == r->id; n++)
 		err = take_state(r) ? next_state(r, p) :
-		      reader_damaged(r, p, "the state at interval %lld is none", r->id);
+		      reader_damaged(r, p, "the state at interval %lld is invalid", r->id);
 	if (!err && r->begun && n != due)
 		err = reader_damaged(r, p, "interval %lld has %u states, not %u", r->id, n, due);
 	return err;
@@ -214,7 +214,7 @@ static int take_rows(struct recording_reader *r, struct problem *p)
 
 	while (!err && r->series_left && sqlite3_column_int64(r->series, SERIES_interval) == r->id)
 		err = take_series(r) ? next_series(r, p) :
-		      reader_damaged(r, p, "the series of interval %lld are none", r->id);
+		      reader_damaged(r, p, "the series of interval %lld are invalid", r->id);
 	if (!err && ((r->state_left && sqlite3_column_int64(r->states, STATE_interval) < r->id) ||
 		     (r->series_left && sqlite3_column_int64(r->series, SERIES_interval) < r->id)))
 		err = reader_damaged(r, p, "it has rows of no interval before %lld", r->id);
@@ -231,7 +231,7 @@ static int take_interval(struct recording_reader *r, struct problem *p)
 	    !column_wall_ns(s, INTERVAL_wall_ns, &state->wall_ns) ||
 	    !column_u64(s, INTERVAL_skipped, RECORDING_COUNT_MAX, &state->skipped) ||
 	    !column_u64(s, INTERVAL_merged, RECORDING_COUNT_MAX, &merged) || !merged != !r->begun)
-		return reader_damaged(r, p, "interval %lld is none", r->id);
+		return reader_damaged(r, p, "interval %lld is invalid", r->id);
 	replay_forget_extremes(state);
 	return take_rows(r, p);
 }

@@ -8,7 +8,7 @@
 #include "recording/schema.h"
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
-#include "util/sysfs.h"
+#include "util/utf8.h"
 
 #define VALUE_MAX_BYTES (4 << 20)	/* of one value; the longest is a command line */
 
@@ -119,7 +119,7 @@ static int check_schema(const struct recording_reader *r, struct problem *p)
 	if (rc)
 		return reader_failed(r, rc, p);
 	if (id != RECORDING_APPLICATION_ID)
-		return problem_set(p, -EBADMSG, "%s: is an SQLite database, but no recording", r->file);
+		return problem_set(p, -EBADMSG, "%s: is an SQLite database, but not a recording", r->file);
 	version = sqlite_number(r->db, "PRAGMA user_version", &rc);
 	if (rc)
 		return reader_failed(r, rc, p);

@@ -9,7 +9,7 @@
 #include "recording/schema.h"
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
-#include "util/sysfs.h"
+#include "util/utf8.h"
 
 #define CPUS_MAX 65536
 #define INTERVAL_MAX_S 1e6
@@ -251,7 +251,7 @@ static int read_devices(struct recording_reader *r, struct problem *p)
 		return err;
 	for (u32 i = 0; (more = next_row(r, s, p)) > 0; i++)
 		if (i == t->n || !take_device(s, i, t->n, &t->d[i]))
-			return reader_damaged(r, p, "device %u is none", i);
+			return reader_damaged(r, p, "device %u is invalid", i);
 	for (u32 i = 0; !more && i < t->n; i++)
 		if (t->d[t->d[i].parent].parent != t->d[i].parent)
 			return reader_damaged(r, p, "%s is part of a part", t->d[i].name);
@@ -302,7 +302,7 @@ static int take_mark(struct recording_reader *r, sqlite3_stmt *s, struct problem
 
 	if (!column_u64(s, MARK_mono_ns, RECORDING_TOTAL_MAX, &m->mono_ns) ||
 	    !column_wall_ns(s, MARK_wall_ns, &m->wall_ns) || !column_text(s, MARK_text, text, sizeof(text)))
-		return reader_damaged(r, p, "mark %u is none", o->n_marks);
+		return reader_damaged(r, p, "mark %u is invalid", o->n_marks);
 	m->text = strdup(text);
 	if (!m->text)
 		return problem_set(p, -ENOMEM, "%s: no memory", r->file);

@@ -16,7 +16,7 @@
 
 static int no_recording(const char *file, ssize_t len, struct problem *p)
 {
-	return problem_set(p, -EBADMSG, "%s: is no recording%s, nor a replay script, whose first line is "
+	return problem_set(p, -EBADMSG, "%s: is not a recording%s, nor a replay script, whose first line is "
 			   "'blklat-replay 1'", file, len ? "" : " (it is empty)");
 }
 

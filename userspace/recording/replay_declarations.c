@@ -116,7 +116,7 @@ static int on_device(struct replay_parser *r)
 	if (!r->word[1][0])
 		return parser_bad(r, "a device needs a name");
 	if (find_device(r, r->word[1]))
-		return parser_bad(r, "device '%.40s' is there already", r->word[1]);
+		return parser_bad(r, "device '%.40s' already exists", r->word[1]);
 	d->hw_queues = 1;
 	d->parent = s->n_devices;
 	err = take_text(r, "the device's name", r->word[1], d->name, sizeof(d->name));

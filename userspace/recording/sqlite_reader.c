@@ -95,7 +95,7 @@ static int open_log(const struct sqlite_reader *r, const struct stat *file, stru
 		close(fd);
 	if (fd == -ENOMEM || fd == -EMFILE || fd == -ENFILE || fd == -EACCES)
 		return problem_set(p, fd, "%s-wal: can't be opened: %s", r->name, strerror(-fd));
-	return problem_set(p, -EBADMSG, "%s: can't be read with %s-wal, which is not its own: it is no regular file with "
+	return problem_set(p, -EBADMSG, "%s: can't be read with %s-wal, which is not its own: it is not a regular file with "
 			   "one name and the same owner", r->file, r->name);
 }
 
@@ -204,7 +204,7 @@ static int open_file(struct sqlite_reader *r, struct stat *st, struct problem *p
 	if (r->fds.fd < 0 || fstat(r->fds.fd, st))
 		return problem_set(p, -errno, "%s: can't be opened: %s", r->file, strerror(errno));
 	if (!S_ISREG(st->st_mode))
-		return problem_set(p, -EINVAL, "%s: is no regular file", r->file);
+		return problem_set(p, -EINVAL, "%s: is not a regular file", r->file);
 	r->name = realpath(r->file, NULL);
 	return r->name ? check_journal(r, st, p) : no_reading(r, -errno, p);
 }

@@ -170,7 +170,7 @@ int condition_parse(const char *text, struct condition *ret, struct problem *p)
 	while (len && strchr(" \t", text[len - 1]))
 		len--;
 	if (len >= sizeof(g.c.text))
-		return problem_set(p, -EINVAL, "--fail-if '%.40s...': a condition has at most %zu letters", text,
+		return problem_set(p, -EINVAL, "--fail-if '%.40s...': a condition has at most %zu characters", text,
 				   sizeof(g.c.text) - 1);
 	memcpy(g.c.text, text, len);
 	g.text = g.at = g.c.text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Where to listen, and which Host a request may name. */
-#ifndef SERVE_ADDRESS_H
-#define SERVE_ADDRESS_H
+#ifndef SERVICE_ADDRESS_H
+#define SERVICE_ADDRESS_H
 
 #include <sys/socket.h>
 

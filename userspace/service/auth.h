@@ -4,8 +4,8 @@
  * who was let in is remembered by a keyed digest, so that a scrape is not. How long it takes does
  * not tell whether the name exists. Of one thread, but for auth_matches().
  */
-#ifndef SERVE_AUTH_H
-#define SERVE_AUTH_H
+#ifndef SERVICE_AUTH_H
+#define SERVICE_AUTH_H
 
 #include "service/web_config.h"
 

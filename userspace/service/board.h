@@ -4,8 +4,8 @@
  * the capture does. The loop posts, once an interval; it is never kept waiting for more than a few pointers
  * to be copied, since readers take references and read without the lock. What was posted never changes.
  */
-#ifndef SERVE_BOARD_H
-#define SERVE_BOARD_H
+#ifndef SERVICE_BOARD_H
+#define SERVICE_BOARD_H
 
 #include "util/blob.h"
 

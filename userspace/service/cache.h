@@ -3,8 +3,8 @@
  * Answers of the present interval, made when they are first asked for: many who ask within one interval
  * cost little more than one.
  */
-#ifndef SERVE_CACHE_H
-#define SERVE_CACHE_H
+#ifndef SERVICE_CACHE_H
+#define SERVICE_CACHE_H
 
 #include "util/blob.h"
 

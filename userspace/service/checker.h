@@ -3,8 +3,8 @@
  * A thread that checks passwords against bcrypt hashes, one at a time, so that nobody waits for it who does not ask
  * for it. After each it rests for as long as that took: whatever is asked of it, it takes half of a CPU at most.
  */
-#ifndef SERVE_CHECKER_H
-#define SERVE_CHECKER_H
+#ifndef SERVICE_CHECKER_H
+#define SERVICE_CHECKER_H
 
 #include "util/types.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Content-Encoding gzip (RFC 9110, 12.5.3). */
-#ifndef SERVE_ENCODING_H
-#define SERVE_ENCODING_H
+#ifndef SERVICE_ENCODING_H
+#define SERVICE_ENCODING_H
 
 #include "util/blob.h"
 

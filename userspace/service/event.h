@@ -3,8 +3,8 @@
  * The events of /api/stream, as their JSON and as what is sent (server-sent events: "id", "event", "data",
  * an empty line). docs/serve.md has their keys.
  */
-#ifndef SERVE_EVENT_H
-#define SERVE_EVENT_H
+#ifndef SERVICE_EVENT_H
+#define SERVICE_EVENT_H
 
 #include "core/sink.h"
 #include "util/blob.h"

@@ -3,8 +3,8 @@
  * What sinks are told, as bytes (util/wire.h): of a run and of an interval all that the sinks of a service look at.
  * Pure. What is read back is checked: whatever the bytes are, no index or length leaves its bounds.
  */
-#ifndef SINK_FRAMES_WIRE_H
-#define SINK_FRAMES_WIRE_H
+#ifndef SERVICE_FRAMES_WIRE_H
+#define SERVICE_FRAMES_WIRE_H
 
 #include "core/sink.h"
 #include "util/wire.h"

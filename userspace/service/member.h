@@ -3,8 +3,8 @@
  * One of the captures that a service has open at a time, with what was read of it last. Those that
  * are open measure different devices, so that none is disturbed when another begins or ends.
  */
-#ifndef RUN_MEMBER_H
-#define RUN_MEMBER_H
+#ifndef SERVICE_MEMBER_H
+#define SERVICE_MEMBER_H
 
 #include "core/intervals.h"
 
@@ -29,7 +29,7 @@ int member_open(const struct capture_ops *engine, struct capture_config *cfg, st
 int member_read(struct member *m, const struct percentiles *ps, struct problem *p);
 
 /*
- * A device that has got more tags than it has slots for, or NULL. Looks where the last interval lost IOs for it, and at one
+ * A device that has more tags than it has slots for, or NULL. Looks where the last interval lost IOs for it, and at one
  * more watch in turn.
  */
 const struct device *member_outgrown(struct member *m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The page at /, part of the program. */
-#ifndef SERVE_PAGE_H
-#define SERVE_PAGE_H
+#ifndef SERVICE_PAGE_H
+#define SERVICE_PAGE_H
 
 #include "util/types.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the files of the server share; see server.h. All of it belongs to the server's thread. */
-#ifndef SERVE_PARTS_H
-#define SERVE_PARTS_H
+#ifndef SERVICE_PARTS_H
+#define SERVICE_PARTS_H
 
 #include <microhttpd.h>
 #include <stdatomic.h>

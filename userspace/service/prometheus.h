@@ -11,8 +11,8 @@
  * Totals are kept by device name, stage and op, and never fall: not when the capture is opened again,
  * nor when a device goes and comes back. One that went is not exposed until it is there again.
  */
-#ifndef SINK_PROMETHEUS_H
-#define SINK_PROMETHEUS_H
+#ifndef SERVICE_PROMETHEUS_H
+#define SERVICE_PROMETHEUS_H
 
 #include "core/sink.h"
 

@@ -3,8 +3,8 @@
  * The metrics, apart from how they are written. The table of families walks the totals and gives
  * each sample to an encoder, a family at a time, series in the order of the totals.
  */
-#ifndef SINK_PROMETHEUS_FAMILIES_H
-#define SINK_PROMETHEUS_FAMILIES_H
+#ifndef SERVICE_PROMETHEUS_FAMILIES_H
+#define SERVICE_PROMETHEUS_FAMILIES_H
 
 #include "service/prometheus.h"
 #include "service/prometheus_totals.h"

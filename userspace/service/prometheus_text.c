@@ -26,7 +26,7 @@ struct text_encoder {
 	u32 n_le;
 };
 
-/* The shortest text that reads back as @value, whatever the locale. */
+/* The shortest text that reads back as @value. */
 static const char *number(char text[NUMBER_TEXT], double value)
 {
 	if (isinf(value) || isnan(value))
@@ -36,9 +36,6 @@ static const char *number(char text[NUMBER_TEXT], double value)
 		if (strtod(text, NULL) == value)
 			break;
 	}
-	for (char *c = text; *c; c++)
-		if (*c == ',')
-			*c = '.';
 	return text;
 }
 

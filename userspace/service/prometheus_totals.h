@@ -4,8 +4,8 @@
  * interval makes others, which share the series that had no interval. Counted references, of any
  * thread.
  */
-#ifndef SINK_PROMETHEUS_TOTALS_H
-#define SINK_PROMETHEUS_TOTALS_H
+#ifndef SERVICE_PROMETHEUS_TOTALS_H
+#define SERVICE_PROMETHEUS_TOTALS_H
 
 #include <stdatomic.h>
 

@@ -6,8 +6,8 @@
  * The sink never waits. Intervals that the other end is too slow for are added up, so that it gets fewer and longer ones,
  * none of what was counted is missing and no memory is taken: frames are kept of one interval, whatever it lasts.
  */
-#ifndef SINK_RELAY_H
-#define SINK_RELAY_H
+#ifndef SERVICE_RELAY_H
+#define SERVICE_RELAY_H
 
 #include "service/frames_wire.h"
 #include "util/channel.h"

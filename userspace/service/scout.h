@@ -3,8 +3,8 @@
  * Looks for devices that appeared, and opens captures of them, in a thread of its own: that takes a good
  * part of a second, and no interval is to be late for it. Captures that are done end there too.
  */
-#ifndef RUN_SCOUT_H
-#define RUN_SCOUT_H
+#ifndef SERVICE_SCOUT_H
+#define SERVICE_SCOUT_H
 
 #include "service/member.h"
 

@@ -11,8 +11,8 @@
  *   /api/stream     every interval as it ends, after those of the last minutes: server-sent events
  *   /healthz        200, or 503 and why
  */
-#ifndef SERVE_SERVER_H
-#define SERVE_SERVER_H
+#ifndef SERVICE_SERVER_H
+#define SERVICE_SERVER_H
 
 #include "service/address.h"
 #include "service/board.h"

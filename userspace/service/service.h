@@ -7,10 +7,10 @@
  * each IO a little, all are joined: one capture of everything is opened, and takes over at an
  * interval's end when what was in flight at its opening has ended (or 10 intervals later). What ends between
  * the last read of the old and the first of the new, some microseconds, is in neither: the user is told. The same is done
- * when a device has got more tags than there are slots for.
+ * when a device has more tags than there are slots for.
  */
-#ifndef RUN_SERVICE_H
-#define RUN_SERVICE_H
+#ifndef SERVICE_SERVICE_H
+#define SERVICE_SERVICE_H
 
 #include "core/sink.h"
 #include "service/scout.h"

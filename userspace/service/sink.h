@@ -3,8 +3,8 @@
  * The sink that posts on a board: each interval as JSON, made once for all who will
  * read it, what devices there are whenever they change, and losses.
  */
-#ifndef SERVE_SINK_H
-#define SERVE_SINK_H
+#ifndef SERVICE_SINK_H
+#define SERVICE_SINK_H
 
 #include "core/sink.h"
 #include "service/board.h"

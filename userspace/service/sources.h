@@ -4,8 +4,8 @@
  * who has one address of it has them all). The table has a fixed size; who has not been seen for longest is forgotten,
  * those that have scraped last.
  */
-#ifndef SERVE_SOURCES_H
-#define SERVE_SOURCES_H
+#ifndef SERVICE_SOURCES_H
+#define SERVICE_SOURCES_H
 
 #include <sys/socket.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the files of the service's loop share; see service.h. */
-#ifndef RUN_SERVICE_STATE_H
-#define RUN_SERVICE_STATE_H
+#ifndef SERVICE_STATE_H
+#define SERVICE_STATE_H
 
 #include "service/service.h"
 #include "service/wait.h"

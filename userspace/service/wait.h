@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a service waits for between its intervals. */
-#ifndef RUN_SERVICE_WAIT_H
-#define RUN_SERVICE_WAIT_H
+#ifndef SERVICE_WAIT_H
+#define SERVICE_WAIT_H
 
 #include <signal.h>
 

@@ -165,7 +165,7 @@ int web_config_parse(struct web_config *c, const char *file, const char *text, s
 		return problem_set(p, -ENOMEM, "%s: no memory", file);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
 	if (!yaml_parser_load(&parser, &r.doc)) {
-		err = problem_set(p, -EINVAL, "%s:%zu: this is no YAML: %s", file, parser.problem_mark.line + 1,
+		err = problem_set(p, -EINVAL, "%s:%zu: this is not valid YAML: %s", file, parser.problem_mark.line + 1,
 				  parser.problem ?: "it can't be read");
 	} else {
 		err = take_document(&r);

@@ -5,8 +5,8 @@
  * min_version (TLS12, TLS13); basic_auth_users, names with bcrypt hashes. What else it may hold elsewhere is
  * refused by name: a setting that is not followed must not seem to be.
  */
-#ifndef SERVE_WEB_CONFIG_H
-#define SERVE_WEB_CONFIG_H
+#ifndef SERVICE_WEB_CONFIG_H
+#define SERVICE_WEB_CONFIG_H
 
 #include "util/problem.h"
 #include "util/types.h"

@@ -3,8 +3,8 @@
  * Parts of a document that are made when it is written, one after the other, and kept as text only. As objects the
  * numbers of a long run would take ten times as much.
  */
-#ifndef SINK_JSON_LATER_H
-#define SINK_JSON_LATER_H
+#ifndef UTIL_JSON_LATER_H
+#define UTIL_JSON_LATER_H
 
 #include <json-c/json.h>
 

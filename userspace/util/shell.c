@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/sysfs.h"
 #include "util/types.h"
+#include "util/utf8.h"
 
 /* What no shell gives a meaning, in any locale. */
 #define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%_+=:,./-"

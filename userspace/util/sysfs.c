@@ -8,69 +8,7 @@
 #include <string.h>
 
 #include "util/cleanup.h"
-
-/* Bytes of the UTF-8 character at @s; 0 when there is none (RFC 3629, section 4). */
-static u32 utf8_length(const unsigned char *s)
-{
-	unsigned char least = 0x80, most = 0xbf;
-	u32 n;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] < 0xc2 || s[0] > 0xf4)
-		return 0;
-	n = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-	if (s[0] == 0xe0)
-		least = 0xa0;	/* below: a longer form of a shorter character */
-	else if (s[0] == 0xf0)
-		least = 0x90;
-	else if (s[0] == 0xed)
-		most = 0x9f;	/* above: a surrogate */
-	else if (s[0] == 0xf4)
-		most = 0x8f;	/* above: beyond the last character */
-	if (s[1] < least || s[1] > most)
-		return 0;
-	for (u32 i = 2; i < n; i++)
-		if (s[i] < 0x80 || s[i] > 0xbf)
-			return 0;
-	return n;
-}
-
-static bool is_control(const unsigned char *s, u32 length)
-{
-	return s[0] < ' ' || s[0] == 0x7f || (length == 2 && s[0] == 0xc2 && s[1] < 0xa0);
-}
-
-bool text_is_clean(const char *text)
-{
-	for (const unsigned char *s = (const unsigned char *)text; *s;) {
-		u32 n = utf8_length(s);
-
-		if (!n || is_control(s, n))
-			return false;
-		s += n;
-	}
-	return true;
-}
-
-void text_clean(char *text)
-{
-	size_t from = 0, to = strlen(text);
-
-	while (to && isspace((unsigned char)text[to - 1]))
-		to--;
-	while (from < to && isspace((unsigned char)text[from]))
-		from++;
-	memmove(text, text + from, to - from);
-	text[to - from] = '\0';
-	for (unsigned char *s = (unsigned char *)text; *s;) {
-		u32 n = utf8_length(s);
-
-		if (!n || is_control(s, n))
-			memset(s, '?', n ? n : 1);
-		s += n ? n : 1;
-	}
-}
+#include "util/utf8.h"
 
 int sysfs_text(int dir, const char *path, char *ret, size_t size)
 {

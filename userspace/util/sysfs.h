@@ -37,10 +37,4 @@ int sysfs_entries(int dir, const char *path, int (*each)(int dir, const char *na
 /* Opens a directory, a link to one as well. Returns a descriptor or a negative errno. */
 int sysfs_open_dir(int dir, const char *path);
 
-/* Is it UTF-8 without control characters? */
-bool text_is_clean(const char *text);
-
-/* Makes any bytes a text to show: trims it, replaces control characters and what is no UTF-8. */
-void text_clean(char *text);
-
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/utf8.h"
+
 #define GAP 2
 
 void table_init(struct table *t, const struct column *columns, u32 n_columns)
@@ -51,18 +53,9 @@ int table_add(struct table *t, const char *const *cells)
 	return 0;
 }
 
-static bool begins_letter(char c)
+static u32 columns_of(const char *text)
 {
-	return ((unsigned char)c & 0xc0) != 0x80;
-}
-
-static u32 letters(const char *text)
-{
-	u32 n = 0;
-
-	for (; *text; text++)
-		n += begins_letter(*text);
-	return n;
+	return utf8_columns(text, strlen(text));
 }
 
 static void measure(const struct table *t, u32 width, u32 *ret)
@@ -70,10 +63,10 @@ static void measure(const struct table *t, u32 width, u32 *ret)
 	u32 sum = GAP * (t->n_columns - 1);
 
 	for (u32 i = 0; i < t->n_columns; i++) {
-		ret[i] = letters(t->columns[i].title);
+		ret[i] = columns_of(t->columns[i].title);
 		for (u32 k = i; k < t->n; k += t->n_columns)
-			if (letters(t->cells[k]) > ret[i])
-				ret[i] = letters(t->cells[k]);
+			if (columns_of(t->cells[k]) > ret[i])
+				ret[i] = columns_of(t->cells[k]);
 		sum += ret[i];
 	}
 	for (; sum > width; sum--) {
@@ -98,11 +91,11 @@ static void pad(FILE *out, u32 n)
 /* Prints the first @n letters of @text, the last of them as '~' when there are more. */
 static void print_cut(FILE *out, const char *text, u32 n)
 {
-	u32 keep = letters(text) > n ? n - 1 : n;
+	u32 keep = columns_of(text) > n ? n - 1 : n;
 	const char *c = text;
 
 	for (u32 seen = 0; *c; c++) {
-		seen += begins_letter(*c);
+		seen += utf8_begins(*c);
 		if (seen > keep)
 			break;
 		putc(*c, out);
@@ -117,7 +110,7 @@ static void print_row(const struct table *t, FILE *out, const char *const *cells
 	u32 owed = 0;
 
 	for (u32 i = 0; i < t->n_columns; i++) {
-		u32 used = letters(cells[i]);
+		u32 used = columns_of(cells[i]);
 
 		used = used < widths[i] ? used : widths[i];
 		if (t->columns[i].right)

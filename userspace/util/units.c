@@ -6,13 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-/* Like "%.*f", with a point whatever the locale. */
 static void decimal(char text[UNITS_TEXT], double value, int digits, const char *unit)
 {
 	snprintf(text, UNITS_TEXT, "%.*f%s", digits, value, unit);
-	for (char *c = text; *c; c++)
-		if (*c == ',')
-			*c = '.';
 }
 
 /* Digits behind the point that make three in all, of a value that may round up to the next power. */

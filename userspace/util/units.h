@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Figures as words. Nothing depends on the locale. */
+/* Figures as words. The program sets no locale for numbers, so their point is a point. */
 #ifndef UTIL_UNITS_H
 #define UTIL_UNITS_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "util/utf8.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #define REPLACEMENT "\xEF\xBF\xBD"
@@ -38,8 +39,47 @@ u32 utf8_columns(const char *text, size_t len)
 	u32 n = 0;
 
 	for (size_t i = 0; i < len; i++)
-		n += ((unsigned char)text[i] & 0xC0) != 0x80;
+		n += utf8_begins(text[i]);
 	return n;
+}
+
+/* C0, DEL, and C1 (U+0080 to U+009F), which some terminals obey as well. */
+static bool is_control(const char *text, u32 len)
+{
+	unsigned char c = text[0];
+
+	return c < ' ' || c == 0x7F || (len == 2 && c == 0xC2 && (unsigned char)text[1] < 0xA0);
+}
+
+bool text_is_clean(const char *text)
+{
+	while (*text) {
+		u32 len = utf8_length(text);
+
+		if (!len || is_control(text, len))
+			return false;
+		text += len;
+	}
+	return true;
+}
+
+void text_clean(char *text)
+{
+	size_t from = 0, to = strlen(text);
+
+	while (to && isspace((unsigned char)text[to - 1]))
+		to--;
+	while (from < to && isspace((unsigned char)text[from]))
+		from++;
+	memmove(text, text + from, to - from);
+	text[to - from] = '\0';
+	while (*text) {
+		u32 len = utf8_length(text);
+
+		if (!len || is_control(text, len))
+			memset(text, '?', len ?: 1);
+		text += len ?: 1;
+	}
 }
 
 /* Appends @len bytes when they and the end fit. */
@@ -63,14 +103,6 @@ void utf8_clean(char *to, size_t room, const char *from)
 		from += len ?: 1;
 	}
 	*to = '\0';
-}
-
-/* C0, DEL, and C1 (U+0080 to U+009F), which some terminals obey as well. */
-static bool is_control(const char *text, u32 len)
-{
-	unsigned char c = text[0];
-
-	return c < ' ' || c == 0x7F || (len == 2 && c == 0xC2 && (unsigned char)text[1] < 0xA0);
 }
 
 void utf8_for_terminal(char *to, size_t room, const char *from, u32 columns, bool utf8)

@@ -1,15 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Text that came from devices: it may hold anything, what is printed may not. */
-#ifndef SINK_UTF8_H
-#define SINK_UTF8_H
+#ifndef UTIL_UTF8_H
+#define UTIL_UTF8_H
 
 #include "util/types.h"
 
 /* Bytes of the well-formed character (RFC 3629) that @text begins with; 0 when it is none. */
 u32 utf8_length(const char *text);
 
+/* Does a character begin with @c, within well-formed text? */
+static inline bool utf8_begins(char c)
+{
+	return ((unsigned char)c & 0xC0) != 0x80;
+}
+
 /* Characters in the first @len bytes of a well-formed text. */
 u32 utf8_columns(const char *text, size_t len);
+
+/* Is it UTF-8 without control characters? */
+bool text_is_clean(const char *text);
+
+/* Makes any bytes a text to show: trims it, replaces control characters and what is not UTF-8. */
+void text_clean(char *text);
 
 /*
  * Copies @from into @to of @room bytes, well-formed: what is not becomes U+FFFD. Never cuts within a

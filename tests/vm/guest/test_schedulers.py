@@ -102,7 +102,7 @@ def test_as_many_requests_as_tags():
         assert stat()["ios"] == 6000
 
 
-TAKES_OVER = "a capture with more takes over"
+TAKES_OVER = "a larger capture takes over"
 
 
 def told(b, device, stage, ios):
