@@ -6,9 +6,12 @@
 #include "engine/geometry.h"
 #include "util/clock.h"
 
-/* An event that is in one of the two captures only so far is met for some microseconds. */
-#define TRIES 16
-#define TRY_EVERY_NS 100000
+/*
+ * An event that is in one of the two captures only so far is met for some microseconds, or for as long as a hypervisor takes
+ * the CPU away in between: some ms.
+ */
+#define TRIES 32
+#define TRY_EVERY_NS 800000
 #define ENOUGH_NS 10000			/* that a cut may take at first */
 
 static u64 load(const u64 *cell)
