@@ -107,7 +107,7 @@ void service_outgrown(struct service *s)
 	s->outgrown_ns = s->scout ? now_ns() + SERVICE_OUTGROWN_NS : UINT64_MAX;
 	s->look_ns = now_ns();
 	s->join = s->scout;
-	problem_set(&p, 0, "%s has more tags now than there is room for, and IOs with the others are lost: %s", d->name,
+	problem_set(&p, 0, "%s has more tags now than there is room for, and IOs with tags beyond that are lost: %s", d->name,
 		    s->scout ? "a larger capture will take over" : "restart the service, which has given up the privileges that "
 		    "opening another capture takes");
 	service_tell_failure(s, &p);
