@@ -211,7 +211,7 @@ def test_ipv6(script):
 
 def test_every_address_warns_and_asks_no_host(script):
     with Serve("--replay", script(), listen=":0") as s:
-        assert "warning: whoever reaches [::]:" in s.read_stderr()
+        assert "warning: anyone who can reach [::]:" in s.read_stderr()
         s.host = "127.0.0.1"
         assert host_status(s, b"box.example") in (200, 503)
 
