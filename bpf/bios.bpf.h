@@ -99,7 +99,7 @@ static __always_inline void account_bio(const struct bio_start *start, u32 cell,
 {
 	if (start->watch[0])
 		account(start->watch[0], cell, turn);
-	if (cfg_partitions && start->watch[1])
+	if (start->watch[1])
 		account(start->watch[1], cell, turn);
 }
 
@@ -161,7 +161,17 @@ static __always_inline bool recall_from_hash(u64 key, struct bio_start *ret)
 
 /* --- starts -------------------------------------------------------------------------------- */
 
-static __always_inline void queue_bio(const u64 *ctx, u32 turn, enum table table)
+/* The watches of a bio that begins, as their part has them. */
+static __always_inline void choose_parts(struct bio_start *start)
+{
+	u32 part = blklat_size_part(start->bytes);
+
+	for (u32 i = 0; i < 2; i++)
+		if (start->watch[i])
+			start->watch[i] += part;
+}
+
+static __always_inline void queue_in_mode(const u64 *ctx, u32 turn, enum table table, enum mode mode)
 {
 	struct bio *bio = argument(ctx, cfg_bio_queue_arg1);
 	struct bio_start start = {};
@@ -169,7 +179,7 @@ static __always_inline void queue_bio(const u64 *ctx, u32 turn, enum table table
 
 	if (bpf_core_field_exists(bio->bi_bdev)) {
 		start.watch[0] = total_watch(bio->bi_bdev->bd_disk);
-		if (cfg_partitions)
+		if (has_partitions(mode))
 			start.watch[1] = total_watch(bio->bi_bdev);
 	} else {
 		/* The tracepoint comes after the remap to the whole device: no partitions here. */
@@ -185,10 +195,12 @@ static __always_inline void queue_bio(const u64 *ctx, u32 turn, enum table table
 		start.after_idle[0] = bio_follows_pause(start.watch[0], start.ns);
 		start.after_idle[1] = bio_follows_pause(start.watch[1], start.ns);
 	}
+	if (has_parts(mode))
+		choose_parts(&start);
 	switch (table == TABLE_HASH ? remember_in_hash(key, &start) : remember_in_cell(key, &start, turn)) {
 	case REMEMBERED:
 		count_started(start.watch[0], turn);
-		if (cfg_partitions)
+		if (has_partitions(mode))
 			count_started(start.watch[1], turn);
 		break;
 	case NO_ROOM:
@@ -197,6 +209,11 @@ static __always_inline void queue_bio(const u64 *ctx, u32 turn, enum table table
 	case NOT_MINE:
 		break;
 	}
+}
+
+static __always_inline void queue_bio(const u64 *ctx, u32 turn, enum table table)
+{
+	IN_MODE(queue_in_mode, ctx, turn, table);
 }
 
 SEC("tp_btf/block_bio_queue")
@@ -224,16 +241,16 @@ STANDBYS_OF(on_bio_queue, "block_bio_queue", queue_again)
 
 /* @i: for which of the watches. */
 static __always_inline void complete_bio(const struct bio_start *start, u32 i, u64 now, bool error, u32 turn,
-					 enum sharing sharing)
+					 enum sharing sharing, enum mode mode)
 {
 	u32 watch = start->watch[i], op = start->op < BLKLAT_OPS ? start->op : BLKLAT_OP_OTHER;
-	u64 ns = unmarked_latency(now, start->ns), *bin;
+	u64 ns = unmarked_latency(now, start->ns, MODE_DISKS), *bin;	/* a bio's part is not in its time */
 	struct blklat_series *s;
 
 	if (!watch)
 		return;
 	if (cfg_idle_gap_ns && ns > SEEN_EVERY_NS)
-		note_bio_end(watch, now);
+		note_bio_end(has_parts(mode) ? whole_of(watch) : watch, now);
 	if (cfg_idle_gap_ns && start->after_idle[i])
 		count_after_idle(watch, op, ns);
 	s = series_of(watch, op, turn);
@@ -253,7 +270,7 @@ static __always_inline void complete_bio(const struct bio_start *start, u32 i, u
  * found the table full and was counted then. One that would have had to wait, and must not, is taken back
  * (bio_wouldblock_error()): who sent it sends it again.
  */
-static __always_inline void end_bio(u64 key, u32 error, u64 now, u32 turn, enum table table)
+static __always_inline void end_in_mode(u64 key, u32 error, u64 now, u32 turn, enum table table, enum mode mode)
 {
 	/* A bio may end in either of two tracepoints, that is in two programs; the hash's kernels guard neither. */
 	const enum sharing sharing = table == TABLE_HASH ? sharing_of(turn) : ROW_SHARED;
@@ -268,9 +285,14 @@ static __always_inline void end_bio(u64 key, u32 error, u64 now, u32 turn, enum 
 	}
 	if (!now)
 		now = bpf_ktime_get_ns();
-	complete_bio(&start, 0, now, error, turn, sharing);
-	if (cfg_partitions)
-		complete_bio(&start, 1, now, error, turn, sharing);
+	complete_bio(&start, 0, now, error, turn, sharing, mode);
+	if (has_partitions(mode))
+		complete_bio(&start, 1, now, error, turn, sharing, mode);
+}
+
+static __always_inline void end_bio(u64 key, u32 error, u64 now, u32 turn, enum table table)
+{
+	IN_MODE(end_in_mode, key, error, now, turn, table);
 }
 
 /* Global functions are verified once, by themselves, and not for each bio of a request. */

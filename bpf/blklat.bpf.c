@@ -28,13 +28,24 @@ static __always_inline void start_request(struct target *t, struct request *rq, 
 	if (is_done(&slot->ns, BLKLAT_SLOT_SEEN, turn, event))
 		return;
 	now = bpf_ktime_get_ns();
-	if (stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode))
+	if (has_parts(mode)) {
+		u64 marked = stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode) ? marked_start(t, now) : now;
+
+		now = parted_start(now, rq->__data_len) | (marked & BLKLAT_SLOT_AFTER_IDLE);
+	} else if (stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode)) {
 		now = marked_start(t, now);
+	}
 	start_slot(slot, leaves_mark(turn, event) ? now | BLKLAT_SLOT_SEEN : now);
 }
 
+/* The watch whose rows an IO is counted in that began at @start. */
+static __always_inline u32 watch_of(const struct target *t, u32 stage, u64 start, enum mode mode)
+{
+	return t->watch[stage] + (has_parts(mode) ? part_of(start) : 0);
+}
+
 /* The end of the stage queue; requests that went straight to the driver never began it. */
-static __always_inline void end_queue(struct target *t, struct request *rq, u32 turn)
+static __always_inline void end_queue(struct target *t, struct request *rq, u32 turn, enum mode mode)
 {
 	struct blklat_slot *slot = slot_of(t, rq, BLKLAT_STAGE_QUEUE);
 	const enum sharing sharing = sharing_of(turn);
@@ -46,33 +57,33 @@ static __always_inline void end_queue(struct target *t, struct request *rq, u32 
 	start = slot->ns;
 	if (start <= BLKLAT_SLOT_VACANT)
 		return;
-	s = series_of(t->watch[BLKLAT_STAGE_QUEUE], op_of(rq->cmd_flags), turn);
+	s = series_of(watch_of(t, BLKLAT_STAGE_QUEUE, start, mode), op_of(rq->cmd_flags), turn);
 	if (!s)
 		return;
-	bin = count_latency(s, unmarked_latency(bpf_ktime_get_ns(), start), sharing);
+	bin = count_latency(s, unmarked_latency(bpf_ktime_get_ns(), start, mode), sharing);
 	add(&s->bytes, rq->__data_len, sharing);
 	end_slot(slot, 0);
 	if (bin)
 		add(bin, 1, sharing);
 }
 
-static __always_inline void issue(struct target *t, struct request *rq, u32 turn)
+static __always_inline void issue(struct target *t, struct request *rq, u32 turn, enum mode mode)
 {
 	if (cfg_queue && t->watch[BLKLAT_STAGE_QUEUE])
-		end_queue(t, rq, turn);
+		end_queue(t, rq, turn, mode);
 	if (t->watch[BLKLAT_STAGE_DEVICE])
-		start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_ANY, turn);
+		start_request(t, rq, BLKLAT_STAGE_DEVICE, mode, turn);
 }
 
-static __always_inline void issue_any(const u64 *ctx, u32 turn)
+static __always_inline void issue_any(const u64 *ctx, u32 turn, enum mode mode)
 {
 	struct request *rq = argument(ctx, cfg_issue_arg1);
 	struct target *t;
 
 	if (target_of(rq->q, &t))
-		issue(t, rq, turn);
-	if (cfg_partitions && target_of(rq->part, &t))
-		issue(t, rq, turn);
+		issue(t, rq, turn, mode);
+	if (has_partitions(mode) && target_of(rq->part, &t))
+		issue(t, rq, turn, mode);
 }
 
 static __always_inline void issue_request(const u64 *ctx, u32 turn)
@@ -87,8 +98,12 @@ static __always_inline void issue_request(const u64 *ctx, u32 turn)
 	} else if (mode == MODE_DEVICE_PAUSES) {
 		if (target_of(rq->q, &t))
 			start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_DEVICE_PAUSES, turn);
+	} else if (mode == MODE_DISKS) {
+		issue_any(ctx, turn, MODE_DISKS);
+	} else if (mode == MODE_PARTITIONS) {
+		issue_any(ctx, turn, MODE_PARTITIONS);
 	} else {
-		issue_any(ctx, turn);
+		issue_any(ctx, turn, MODE_PARTS);
 	}
 }
 
@@ -185,7 +200,7 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 	}
 	if (turn != TURN_FIRST && ctx[2] < rq->__data_len && is_done(&slot->ns, BLKLAT_SLOT_SEEN, turn, BPF_RQ_COMPLETE))
 		return;
-	s = series_of(t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags), turn);
+	s = series_of(watch_of(t, BLKLAT_STAGE_DEVICE, start, mode), op_of(rq->cmd_flags), turn);
 	if (!s)
 		return;
 	sharing = sharing_of(turn);
@@ -200,14 +215,18 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 	}
 	if (turn != TURN_FIRST)
 		now = bpf_ktime_get_ns();
-	if (wants_pauses(mode)) {
+	if (has_parts(mode)) {
+		ns = unmarked_latency(now, start, mode);
+		if (wants_pauses(mode) && (ns > SEEN_EVERY_NS || start & BLKLAT_SLOT_AFTER_IDLE))
+			note_parted_end(t, rq, now, start, ns);
+	} else if (wants_pauses(mode)) {
 		/* A start after a pause makes it huge. */
 		start &= ~BLKLAT_SLOT_SEEN;
 		ns = now - start;
 		if (ns > SEEN_EVERY_NS)
 			ns = end_marked(t, rq, now, start);
 	} else {
-		ns = unmarked_latency(now, start);
+		ns = unmarked_latency(now, start, mode);
 	}
 	bin = count_latency(s, ns, sharing);
 	if (!bin)
@@ -216,15 +235,20 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 	add(bin, 1, sharing);
 }
 
-static __always_inline void requeue_any(const u64 *ctx, u32 turn)
+static __always_inline void requeue_in_mode(const u64 *ctx, u32 turn, enum mode mode)
 {
 	struct request *rq = argument(ctx, cfg_requeue_arg1);
 	struct target *t;
 
 	if (target_of(rq->q, &t))
 		unstart(t, rq, BLKLAT_STAGE_DEVICE, turn);
-	if (cfg_partitions && target_of(rq->part, &t))
+	if (has_partitions(mode) && target_of(rq->part, &t))
 		unstart(t, rq, BLKLAT_STAGE_DEVICE, turn);
+}
+
+static __always_inline void requeue_any(const u64 *ctx, u32 turn)
+{
+	IN_MODE(requeue_in_mode, ctx, turn);
 }
 
 SEC("tp_btf/block_rq_requeue")
@@ -236,15 +260,20 @@ int on_rq_requeue(u64 *ctx)
 
 STANDBYS_OF(on_rq_requeue, "block_rq_requeue", requeue_any)
 
-static __always_inline void insert_any(const u64 *ctx, u32 turn)
+static __always_inline void insert_in_mode(const u64 *ctx, u32 turn, enum mode mode)
 {
 	struct request *rq = argument(ctx, cfg_insert_arg1);
 	struct target *t;
 
 	if (target_of(rq->q, &t) && t->watch[BLKLAT_STAGE_QUEUE])
-		start_request(t, rq, BLKLAT_STAGE_QUEUE, MODE_ANY, turn);
-	if (cfg_partitions && target_of(rq->part, &t) && t->watch[BLKLAT_STAGE_QUEUE])
-		start_request(t, rq, BLKLAT_STAGE_QUEUE, MODE_ANY, turn);
+		start_request(t, rq, BLKLAT_STAGE_QUEUE, mode, turn);
+	if (has_partitions(mode) && target_of(rq->part, &t) && t->watch[BLKLAT_STAGE_QUEUE])
+		start_request(t, rq, BLKLAT_STAGE_QUEUE, mode, turn);
+}
+
+static __always_inline void insert_any(const u64 *ctx, u32 turn)
+{
+	IN_MODE(insert_in_mode, ctx, turn);
 }
 
 SEC("tp_btf/block_rq_insert")
@@ -257,15 +286,20 @@ int on_rq_insert(u64 *ctx)
 STANDBYS_OF(on_rq_insert, "block_rq_insert", insert_any)
 
 /* A waiting request becomes part of another one and is never issued. */
-static __always_inline void merge_any(const u64 *ctx, u32 turn)
+static __always_inline void merge_in_mode(const u64 *ctx, u32 turn, enum mode mode)
 {
 	struct request *rq = argument(ctx, cfg_merge_arg1);
 	struct target *t;
 
 	if (target_of(rq->q, &t))
 		unstart(t, rq, BLKLAT_STAGE_QUEUE, turn);
-	if (cfg_partitions && target_of(rq->part, &t))
+	if (has_partitions(mode) && target_of(rq->part, &t))
 		unstart(t, rq, BLKLAT_STAGE_QUEUE, turn);
+}
+
+static __always_inline void merge_any(const u64 *ctx, u32 turn)
+{
+	IN_MODE(merge_in_mode, ctx, turn);
 }
 
 SEC("tp_btf/block_rq_merge")
@@ -278,7 +312,8 @@ int on_rq_merge(u64 *ctx)
 STANDBYS_OF(on_rq_merge, "block_rq_merge", merge_any)
 
 /* Sets @now where it is the first to need it. Returns whether the target is watched at stage total. */
-static __always_inline bool complete_target(const volatile void *key, const u64 *ctx, u64 *now, u32 turn)
+static __always_inline bool complete_target(const volatile void *key, const u64 *ctx, u64 *now, u32 turn,
+					    enum mode mode)
 {
 	struct request *rq = (void *)ctx[0];
 	struct target *t;
@@ -288,21 +323,21 @@ static __always_inline bool complete_target(const volatile void *key, const u64 
 	if (turn == TURN_FIRST && !*now)
 		*now = bpf_ktime_get_ns();
 	if (t->watch[BLKLAT_STAGE_DEVICE])
-		complete(t, rq, ctx, *now, MODE_ANY, turn);
+		complete(t, rq, ctx, *now, mode, turn);
 	/* One that failed before it was issued, or needed no issue, never left the queue. */
 	if (cfg_queue && t->watch[BLKLAT_STAGE_QUEUE])
 		unstart(t, rq, BLKLAT_STAGE_QUEUE, turn);
 	return cfg_bios && t->watch[BLKLAT_STAGE_TOTAL];
 }
 
-static __always_inline void complete_any(const u64 *ctx, u32 turn, enum table table)
+static __always_inline void complete_any(const u64 *ctx, u32 turn, enum table table, enum mode mode)
 {
 	struct request *rq = (void *)ctx[0];
 	u64 now = 0;
-	bool total = complete_target(rq->q, ctx, &now, turn);
+	bool total = complete_target(rq->q, ctx, &now, turn, mode);
 
-	if (cfg_partitions)
-		total |= complete_target(rq->part, ctx, &now, turn);
+	if (has_partitions(mode))
+		total |= complete_target(rq->part, ctx, &now, turn, mode);
 	/* A device without requests may hand its bios on as they are (nvme multipath, md raid0). */
 	if (cfg_bios && (total || cfg_remapped))
 		end_bios(rq, ctx, now, turn, table);
@@ -324,8 +359,12 @@ static __always_inline void complete_request(const u64 *ctx, u32 turn, enum tabl
 	} else if (mode == MODE_DEVICE_PAUSES) {
 		if (target_of(rq->q, &t))
 			complete(t, rq, ctx, turn == TURN_FIRST ? bpf_ktime_get_ns() : 0, MODE_DEVICE_PAUSES, turn);
+	} else if (mode == MODE_DISKS) {
+		complete_any(ctx, turn, table, MODE_DISKS);
+	} else if (mode == MODE_PARTITIONS) {
+		complete_any(ctx, turn, table, MODE_PARTITIONS);
 	} else {
-		complete_any(ctx, turn, table);
+		complete_any(ctx, turn, table, MODE_PARTS);
 	}
 }
 

@@ -31,13 +31,15 @@ _Static_assert(sizeof(struct target) == 64, "one cache line");
 _Static_assert(BLKLAT_STAGE_DEVICE == 0 && BLKLAT_STAGE_QUEUE == 1, "the slots' stages come first, in this order");
 
 /*
- * What there is to do at an issue or a completion. The two usual ways have code of their own: to ask for each
- * thing whether it is wanted takes more, even where the verifier knows the answer.
+ * What there is to do at an event. Each way has code of its own, of which the verifier leaves one: to ask for each
+ * thing whether it is wanted takes two instructions, even where it knows the answer.
  */
 enum mode {
-	MODE_ANY,
 	MODE_DEVICE,		/* nothing but stage device of whole devices, and issue has the request alone */
 	MODE_DEVICE_PAUSES,	/* the same, looking for pauses */
+	MODE_DISKS,		/* any stage, of whole devices */
+	MODE_PARTITIONS,	/* any stage, of these and of partitions */
+	MODE_PARTS,		/* the same, and watches have parts */
 };
 
 #define BLKLAT_TARGET_BITS 14		/* largest hash with one look: 1 MiB */
@@ -67,7 +69,7 @@ struct bio_start {
 	__u8 op;
 	__u8 after_idle[2];		/* for each of the two: queued after a pause */
 	__u8 fill;
-	__u32 watch[2];			/* number + 1 of the whole device's and the partition's watch */
+	__u32 watch[2];			/* number + 1 of the whole device's and the partition's watch, or of its part */
 };
 
 /*

@@ -6,6 +6,7 @@
 #include "kernel_types.h"
 #include "capture.h"
 #include "blklat/bins.h"
+#include "blklat/parts.h"
 
 #include <linux/bpf.h>
 
@@ -23,12 +24,12 @@ const volatile bool cfg_unguarded = false;	/* the kernel runs a program on top o
 const volatile u32 cfg_hash_factor = 1;
 const volatile u32 cfg_hash_factor_2 = 0;	/* 0: one look at the hash is enough */
 const volatile u32 cfg_hash_shift = 31;
-const volatile u32 cfg_mode = MODE_ANY;		/* enum mode */
+const volatile u32 cfg_mode = MODE_PARTITIONS;	/* enum mode */
+const volatile u32 cfg_parts = 0;		/* of each watch */
 const volatile bool cfg_queue = false;		/* stage queue is watched, on some device */
 const volatile bool cfg_bios = false;		/* stage total is watched, on some device */
 const volatile bool cfg_remapped = false;	/* and on one without requests */
 const volatile u32 cfg_flush_seq = 0;		/* RQF_FLUSH_SEQ */
-const volatile bool cfg_partitions = false;	/* a partition is watched */
 /* Which argument is the request, the bio: kernels differ, BTF tells. */
 const volatile bool cfg_insert_arg1 = false;
 const volatile bool cfg_issue_arg1 = false;
@@ -242,10 +243,56 @@ static __always_inline struct blklat_slot *slot_of(const struct target *t, struc
 	return in ? BLKLAT_SLOT_IN(in, number % BLKLAT_SLOTS) : NULL;
 }
 
-/* A latency from a start time and now, without the marks of the former: its two topmost bits. */
-static __always_inline u64 unmarked_latency(u64 now, u64 start)
+/* @mode is a constant of the caller's in all that asks for it. */
+static __always_inline bool has_partitions(enum mode mode)
 {
-	return (s64)((now - start) << 2) >> 2;
+	return mode == MODE_PARTITIONS || mode == MODE_PARTS;
+}
+
+static __always_inline bool has_parts(enum mode mode)
+{
+	return mode == MODE_PARTS;
+}
+
+/*
+ * Calls @does with its arguments, in the order given, and last the mode of the capture, in which @does has a constant. For
+ * programs that have no usual way: those have MODE_DISKS for all that is not more.
+ */
+#define IN_MODE(does, ...)										\
+	do {												\
+		u32 in_mode = cfg_mode;									\
+													\
+		if (in_mode == MODE_PARTS)								\
+			does(__VA_ARGS__, MODE_PARTS);							\
+		else if (in_mode == MODE_PARTITIONS)							\
+			does(__VA_ARGS__, MODE_PARTITIONS);						\
+		else											\
+			does(__VA_ARGS__, MODE_DISKS);							\
+	} while (0)
+
+/* A start time with the part that the IO begins in. */
+static __always_inline u64 parted_start(u64 now, u32 bytes)
+{
+	return (now & ((1ULL << BLKLAT_SLOT_PART_SHIFT) - 1)) | (u64)blklat_size_part(bytes) << BLKLAT_SLOT_PART_SHIFT;
+}
+
+static __always_inline u32 part_of(u64 start)
+{
+	return start >> BLKLAT_SLOT_PART_SHIFT & BLKLAT_PARTS_MAX;
+}
+
+/* From a watch's number + 1 to the whole's, where watches have parts. */
+static __always_inline u32 whole_of(u32 watch)
+{
+	return watch - (watch - 1) % (1 + cfg_parts);
+}
+
+/* A latency from a start time and now, without what is no time in the former: its topmost bits. */
+static __always_inline u64 unmarked_latency(u64 now, u64 start, enum mode mode)
+{
+	u32 no_time = has_parts(mode) ? 64 - BLKLAT_SLOT_PART_SHIFT : 2;
+
+	return (s64)((now - start) << no_time) >> no_time;
 }
 
 static __always_inline u32 op_of(u32 flags)

@@ -62,7 +62,7 @@ static __noinline u64 find_mark(struct target *t, u64 now)
 /* Whether to look for pauses at all; @mode is a constant of the caller's. */
 static __always_inline bool wants_pauses(enum mode mode)
 {
-	return mode == MODE_DEVICE_PAUSES || (mode == MODE_ANY && cfg_idle_gap_ns);
+	return mode == MODE_DEVICE_PAUSES || (mode != MODE_DEVICE && cfg_idle_gap_ns);
 }
 
 /* The start time of an IO issued now, with its mark. */
@@ -99,6 +99,17 @@ static __noinline u64 end_marked(struct target *t, struct request *rq, u64 now, 
 	if (start & BLKLAT_SLOT_AFTER_IDLE)
 		count_after_idle(t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags), ns);
 	return ns;
+}
+
+/* The same of a watch that has parts: its latency is @ns. */
+static __noinline int note_parted_end(struct target *t, struct request *rq, u64 now, u64 start, u64 ns)
+{
+	if (!t || !rq)
+		return 0;
+	note_use(&t->seen_ns, now);
+	if (start & BLKLAT_SLOT_AFTER_IDLE)
+		count_after_idle(t->watch[BLKLAT_STAGE_DEVICE] + part_of(start), op_of(rq->cmd_flags), ns);
+	return 0;
 }
 
 #endif

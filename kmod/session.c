@@ -19,7 +19,7 @@ int blklat_setup_check(const struct blklat_setup *setup)
 {
 	if (setup->version != BLKLAT_ABI_VERSION)
 		return -EPROTO;
-	if (!setup->watches || setup->scale > BLKLAT_SCALE_MAX || setup->reserved ||
+	if (!setup->watches || setup->scale > BLKLAT_SCALE_MAX || setup->reserved || setup->by ||
 	    setup->idle_gap_ns & BLKLAT_SLOT_AFTER_IDLE)
 		return -EINVAL;
 	return setup->watches > BLKLAT_MAX_WATCHES || setup->max_bios > BLKLAT_MAX_BIOS ? -E2BIG : 0;

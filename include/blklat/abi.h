@@ -7,6 +7,10 @@
  * reads them each interval and subtracts what it read before. Nothing is reset under the engine's
  * feet, so nothing is lost between a read and a clear.
  *
+ * A watch may be divided into parts (enum blklat_by), which then are watches that follow it, each with rows of its own.
+ * Its IOs are counted in the rows of their part, and the whole is the sum of its own rows and those of its parts. Slots are
+ * the whole's, and so is what is counted of requests in accounts; of bios that is counted in the rows of their part.
+ *
  *   series    [cpu][watch][op]       one struct blklat_series, see below: sum, bytes, errors,
  *                                    extremes and the latency bins of bins.h
  *   accounts  [cpu][watch]           BLKLAT_ACCOUNTS cells: what did not end as a counted IO, and why
@@ -85,6 +89,13 @@ enum blklat_account {
 	BLKLAT_ACCOUNTS,
 };
 
+/* What the IOs of a watch are divided by. */
+enum blklat_by {
+	BLKLAT_BY_NOTHING,
+	BLKLAT_BY_SIZE,		/* bytes at the stage's start: see parts.h */
+	BLKLAT_BYS,
+};
+
 /* Modules of this version, and recordings, have these numbers. A new stage, op or account comes last. */
 _Static_assert(BLKLAT_STAGE_TOTAL == 2 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED == 8, "numbers stay");
 
@@ -130,6 +141,13 @@ _Static_assert(sizeof(struct blklat_slots) == 3 * 128, "each array has a pair of
  * behind it need not act (bpf/counters.bpf.h). They mean nothing to a reader, and the kernel module never sets them.
  */
 #define BLKLAT_SLOT_SEEN (1ULL << 62)
+/*
+ * Of a watch that has parts, these bits of a time are the number of the IO's part, from 1: it is the same at its end, whatever
+ * has become of its bytes. The clock's bits there are left out. So a time stands for the moment nearest to the reader's that
+ * has the others: an age is right up to 2^53 ns, 104 days.
+ */
+#define BLKLAT_SLOT_PART_SHIFT 54
+#define BLKLAT_PARTS_MAX 255
 #define BLKLAT_SLOT_SEEN_FREE 2
 #define BLKLAT_SLOT_VACANT 3	/* what is not above it is no time */
 
@@ -162,7 +180,7 @@ struct blklat_idle_series {
 
 /* --- the kernel module's session ------------------------------------------------------------ */
 
-#define BLKLAT_ABI_VERSION 2
+#define BLKLAT_ABI_VERSION 3
 #define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
 #define BLKLAT_MAX_WATCHES 65536
 #define BLKLAT_MAX_BIOS (16 << 20)
@@ -172,7 +190,7 @@ struct blklat_header {
 	__u64 magic;
 	__u32 version;
 	__u32 cpus;		/* rows of series and accounts: any number that a CPU can have */
-	__u32 watches;
+	__u32 watches;		/* with those that are parts */
 	__u32 scale;
 	__u32 series_bytes;	/* from one series to the next */
 	__u32 epoch;		/* number of the interval, userspace's to raise; its parity chooses extremes */
@@ -184,7 +202,7 @@ struct blklat_header {
 };
 _Static_assert(sizeof(struct blklat_header) == 72, "no padding");
 
-/* One thing to watch. */
+/* One thing to watch. Where it has parts, watch n of these is number n * (1 + parts) of the region. */
 struct blklat_watch {
 	__s32 fd;		/* an open block device; may be closed after BLKLAT_IOC_SETUP */
 	__u32 stage;		/* enum blklat_stage */
@@ -200,8 +218,8 @@ _Static_assert(sizeof(struct blklat_watch) == 32, "no padding");
 /*
  * What to watch. Fails without having done anything with
  *   EPROTO      another version
- *   EINVAL      a scale, stage, geometry, idle gap, reserved field or number that can't be
- *   E2BIG       more than BLKLAT_MAX_WATCHES or BLKLAT_MAX_BIOS, or a geometry beyond any device's
+ *   EINVAL      a scale, stage, geometry, idle gap, kind of part, reserved field or number that can't be
+ *   E2BIG       more than BLKLAT_MAX_WATCHES with their parts, or BLKLAT_MAX_BIOS, or a geometry beyond any device's
  *   EBADF       an fd that is not open
  *   ENOTBLK     an fd that is no block device
  *   ENODEV      a device that went away
@@ -219,7 +237,8 @@ struct blklat_setup {
 	__u64 bytes;		/* returned: of the mapping */
 	/* Least pause of a device that makes the next IO one of the idle series; 0: none is looked for. Below 2^63. */
 	__u64 idle_gap_ns;
-	__u64 reserved;		/* 0 */
+	__u32 by;		/* enum blklat_by: what each watch is divided by */
+	__u32 reserved;		/* 0 */
 };
 _Static_assert(sizeof(struct blklat_setup) == 48, "no padding");
 
@@ -231,7 +250,7 @@ struct blklat_bio_count {
 /* The bios in flight of each watch. EINVAL unless @watches is the session's, or before BLKLAT_IOC_SETUP. */
 struct blklat_bios {
 	__u64 counts;		/* address of as many struct blklat_bio_count, written */
-	__u32 watches;
+	__u32 watches;		/* as in the header */
 	__u32 reserved;		/* 0 */
 };
 _Static_assert(sizeof(struct blklat_bio_count) == 16 && sizeof(struct blklat_bios) == 16, "no padding");

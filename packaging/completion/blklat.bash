@@ -57,6 +57,8 @@ _blklat_value()
 		_blklat_list 'device queue total' ;;
 	*:--scale)
 		COMPREPLY=($(compgen -W 'auto 0 1 2 3 4 5 6' -- "$cur")) ;;
+	*:--by)
+		COMPREPLY=($(compgen -W 'size' -- "$cur")) ;;
 	*:--prom-schema)
 		COMPREPLY=($(compgen -W '0 1 2 3 4 5 6' -- "$cur")) ;;
 	*:--user)
@@ -79,7 +81,7 @@ _blklat_value()
 _blklat_options()
 {
 	local capture='--dev --engine --interval --max-bios --max-memory --replay --scale --stage'
-	local run="$capture --bins --count --duration --format --idle-gap --percentiles"
+	local run="$capture --bins --by --count --duration --format --idle-gap --percentiles"
 
 	case $1 in
 	live) echo "$run" ;;
@@ -88,7 +90,7 @@ _blklat_options()
 	report) echo '--format --max-memory --output --steady-from' ;;
 	compare) echo '--fail-if --format --max-memory' ;;
 	list) echo '--all --format --sysroot' ;;
-	check) echo '--dev --format --max-memory --stage --sysroot' ;;
+	check) echo '--by --dev --format --max-memory --stage --sysroot' ;;
 	esac
 	echo '--help --usage --version'
 }

@@ -69,29 +69,48 @@ def read_ns(text):
     return round(float(text[:len(text) - len(unit)]) * NS[unit])
 
 
+def size_label(size):
+    """What blklat(8) says of --by size: rounded up to a power of two, 4 KiB and less to 1 MiB and more."""
+    kib = max(4, 2 ** math.ceil(math.log2(max(size, 1))) / 1024)
+    return f"{kib:.0f} KiB" if kib < 1024 else "1 MiB+"
+
+
+def label_of(line):
+    return line.get("part", {}).get("label")
+
+
 def intervals(script):
     """
-    The IOs of each tick, by a reader of its own: [(seconds, {(device, stage): {op: [(ns, bytes, n, errors)]}}, parts)],
-    where parts are {(device, stage): {op: (bytes, errors)}}.
+    The IOs of each tick, by a reader of its own: [(seconds, {key: {op: [(ns, bytes, n, errors)]}}, parts)], where parts are
+    {key: {op: (bytes, errors)}} and a key is (device, stage, None), or where these are divided (device, stage, label), too.
     """
-    watches, ticks, ios, parts, on = [], [], {}, {}, None
+    watches, ticks, ios, parts, on, divided = [], [], {}, {}, None, False
+
+    def keys(size):
+        whole = on or watches[0]
+        return [(*whole, None), (*whole, size_label(size))] if divided else [(*whole, None)]
+
     for line in script.read_text().splitlines()[1:]:
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
         if words[0] == "watch":
             watches.append((words[1], words[2]))
+        elif words[0] == "by":
+            divided = True
         elif words[0] == "on":
             on = (words[1], words[2])
         elif words[0] == "io":
             n = next((int(w[1:]) for w in words[4:] if w[0] == "x"), 1)
             errors = next((int(w[7:]) for w in words[4:] if w.startswith("errors=")), 0)
-            ops = ios.setdefault(on or watches[0], {})
-            ops.setdefault(words[1], []).append((read_ns(words[2]), int(words[3]), n, errors))
+            for key in keys(int(words[3])):
+                ops = ios.setdefault(key, {})
+                ops.setdefault(words[1], []).append((read_ns(words[2]), int(words[3]), n, errors))
         elif words[0] == "part":
             errors = next((int(w[7:]) for w in words[3:] if w.startswith("errors=")), 0)
-            ops = parts.setdefault(on or watches[0], {})
-            ops[words[1]] = tuple(map(sum, zip(ops.get(words[1], (0, 0)), (int(words[2]), errors))))
+            for key in keys(int(words[2])):
+                ops = parts.setdefault(key, {})
+                ops[words[1]] = tuple(map(sum, zip(ops.get(words[1], (0, 0)), (int(words[2]), errors))))
         elif words[0] == "tick":
             ticks.append((float(words[1]), ios, parts))
             ios, parts = {}, {}
@@ -122,17 +141,18 @@ def exact_percentile(ios, q):
 def test_figures_are_those_of_the_script(script):
     lines = [json.loads(line) for line in out(script, "--format", "json", "--bins").splitlines()]
     ticks = intervals(script)
-    cumulative = {}
+    cumulative, told = {}, set()
     assert lines
     scale = next((int(line.split()[1]) for line in script.read_text().splitlines() if line.startswith("scale")), 6)
     width = 2 ** (1 / 2**scale)
     per_watch = {}
     for line in lines:
-        key = (line["device"], line["stage"])
-        nth = per_watch.setdefault(key, 0)
+        key = (line["device"], line["stage"], label_of(line))
+        # A part has no line without an IO: it is of the same interval as its whole, which comes before.
+        per_watch[key[:2]] = per_watch.get(key[:2], -1) + (key[2] is None)
+        nth = per_watch[key[:2]]
         seconds, ios, _ = ticks[nth]
         own, left = list(shown_parts(ticks, key))[nth]
-        per_watch[key] += 1
         expected = ios.get(key, {})
         assert line["schema"] == 1
         assert line["interval_s"] == pytest.approx(seconds, abs=1e-6)
@@ -154,13 +174,18 @@ def test_figures_are_those_of_the_script(script):
                 exact = exact_percentile(want, q)
                 assert exact / width - 1.5 <= lat[name] <= exact * width + 1.5
             check_bins(o["bins"], want)
+        if key[2]:
+            assert expected and "accounting" not in line and line["part"]["by"] == "size"
+            told.add((nth, *key))
+            continue
         cumulative[key] = cumulative.get(key, 0) + sum(o["ios"] for o in line["ops"])
         assert line["accounting"]["completed"] == cumulative[key]
         a = line["accounting"]
         assert a["lost"] == sum(a["lost_by"].values())
         assert abs(a["started"] - a["completed"] - a["in_flight"] - a["lost"]) <= a["moved"]
-    last = {(line["device"], line["stage"]): line["accounting"] for line in lines}
-    whole = lines[-1]["accounting"]
+    assert told == {(nth, *key) for nth, (_, ios, _) in enumerate(ticks) for key in ios if key[2]}
+    last = {(line["device"], line["stage"]): line["accounting"] for line in lines if not label_of(line)}
+    whole = [line for line in lines if not label_of(line)][-1]["accounting"]
     explained = sum(a["lost_by"].get("recursion", 0) for a in last.values())
     assert whole["skipped"] == sum(int(line.split()[1]) for line in script.read_text().splitlines() if line.startswith("skipped"))
     assert whole["skipped_unexplained"] == whole["skipped"] - explained
@@ -183,11 +208,11 @@ def test_csv_says_what_json_says(script):
     assert len(figures) + len(bins) == len(rows)
     expected, expected_bins = [], []
     for line in map(json.loads, out(script, "--format", "json", "--bins").splitlines()):
-        key = [line["time"], line["device"], line["stage"], line["engine"]]
-        a = line["accounting"]
-        watch = [line["in_flight"]["ios"], line["queue_depth"], a["started"], a["completed"], a["lost"],
-                 a["requeued"], a["kernel_ios"], sum(p["bytes"] for p in line.get("partial", [])),
-                 sum(p["errors"] for p in line.get("partial", [])), a["skipped_unexplained"]]
+        key = [line["time"], line["device"], line["stage"], line["engine"], label_of(line) or ""]
+        a = line.get("accounting", {})
+        watch = [line["in_flight"]["ios"], line["queue_depth"], a.get("started"), a.get("completed"), a.get("lost"),
+                 a.get("requeued"), a.get("kernel_ios"), sum(p["bytes"] for p in line.get("partial", [])),
+                 sum(p["errors"] for p in line.get("partial", [])), a.get("skipped_unexplained")]
         if not line["ops"]:
             expected.append(key + ["-", 0, 0, 0, None, None] + watch)
         for o in line["ops"]:
@@ -195,7 +220,7 @@ def test_csv_says_what_json_says(script):
             expected_bins += [key + [o["op"], *b] for b in o["bins"]]
 
     def pick(row, *names):
-        return [row[n] for n in ("time", "device", "stage", "engine", "op")] + [
+        return [row[n] for n in ("time", "device", "stage", "engine")] + [row.get("part", ""), row["op"]] + [
             float(row[n]) if row[n] else None for n in names]
 
     assert [pick(r, "ios", "bytes", "errors", "p99.9_ns", "max_ns", "in_flight", "queue_depth", "started", "completed", "lost",

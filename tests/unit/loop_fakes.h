@@ -26,8 +26,8 @@ enum { MOST_READS = 64, WATCHES = 4, CELL = 100, IOS_A_READ = 10 };
 /* a has two watches that do not lie side by side, b and c one each. */
 static const struct device devices[] = { { .name = "a" }, { .name = "b" }, { .name = "c" } };
 static struct watch watches[WATCHES] = {
-	{ &devices[0], BLKLAT_STAGE_DEVICE }, { &devices[1], BLKLAT_STAGE_DEVICE },
-	{ &devices[0], BLKLAT_STAGE_TOTAL }, { &devices[2], BLKLAT_STAGE_DEVICE },
+	{ .device = &devices[0], .stage = BLKLAT_STAGE_DEVICE }, { .device = &devices[1], .stage = BLKLAT_STAGE_DEVICE },
+	{ .device = &devices[0], .stage = BLKLAT_STAGE_TOTAL }, { .device = &devices[2], .stage = BLKLAT_STAGE_DEVICE },
 };
 
 /* What the engine is to do and what happened; one run's, so that the callbacks find it. */

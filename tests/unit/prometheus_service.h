@@ -35,7 +35,7 @@ struct service {
 static inline void begin_at(struct service *s, u32 n, u32 scale)
 {
 	for (u32 i = 0; i < n; i++)
-		s->watches[i] = (struct watch){ &s->devices[i], BLKLAT_STAGE_DEVICE };
+		s->watches[i] = (struct watch){ .device = &s->devices[i], .stage = BLKLAT_STAGE_DEVICE };
 	s->run = (struct run_info){
 		.version = "1.2.3", .engine = "bpf", .watches = s->watches, .n_watches = n, .scale = scale,
 	};

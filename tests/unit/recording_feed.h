@@ -41,7 +41,7 @@ static inline void feed_init(struct feed *f, u32 n_watches, u32 scale)
 	f->watches = calloc(n_watches, sizeof(*f->watches));
 	/* More stages than there are: whoever reads the file back refuses them, so two devices have at most six. */
 	for (u32 i = 0; i < n_watches; i++)
-		f->watches[i] = (struct watch){ &f->device[i % 2], i / 2 };
+		f->watches[i] = (struct watch){ .device = &f->device[i % 2], .stage = i / 2 };
 	f->info = (struct run_info){
 		.version = "1.2.3", .engine = "bpf", .watches = f->watches, .n_watches = n_watches,
 		.devices = &f->table, .origin = &f->origin, .cpus = 2, .scale = scale, .interval_s = 1,

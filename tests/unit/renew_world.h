@@ -280,7 +280,7 @@ static inline void begin(u32 disks)
 		put_disk("sdb", 1);
 	assert_int_equal(device_table_read(&w.t, w.root, &p), 0);
 	for (u32 i = 0; i < disks; i++)
-		watches[i] = (struct watch){ &w.t.d[i], BLKLAT_STAGE_DEVICE };
+		watches[i] = (struct watch){ .device = &w.t.d[i], .stage = BLKLAT_STAGE_DEVICE };
 	assert_int_equal(capture_open(&engine, &cfg, on_renewed, &w.c, &p), 0);
 	assert_int_equal(snapshot_init(&w.s, disks, 6), 0);
 	assert_int_equal(snapshot_init(&w.before, disks, 6), 0);

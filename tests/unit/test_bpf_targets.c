@@ -99,7 +99,7 @@ static void check_many(u32 n, u32 alignment, u64 *state)
 	struct problem p;
 
 	for (u32 i = 0; i < n; i++) {
-		watches[i] = (struct watch){ i % 2 ? &disk : &nvme, BLKLAT_STAGE_DEVICE };
+		watches[i] = (struct watch){ .device = i % 2 ? &disk : &nvme, .stage = BLKLAT_STAGE_DEVICE };
 		found[i] = (struct found_device){ .queue = kernel_pointer(state, alignment) };
 		/* Lower halves that are equal can't be told apart by any factor; see the test of those. */
 		for (u32 j = 0; j < i; j++)
@@ -129,7 +129,7 @@ static int make_thousands(struct targets *t, u32 devices, u32 alignment, struct 
 	int err;
 
 	for (u32 i = 0; i < 3 * devices; i++) {
-		watches[i] = (struct watch){ &disk, (enum blklat_stage)(i % 3) };
+		watches[i] = (struct watch){ .device = &disk, .stage = (enum blklat_stage)(i % 3) };
 		found[i] = i % 3 ? found[i - 1] : (struct found_device){
 			.queue = kernel_pointer(&seed, alignment), .disk = kernel_pointer(&seed, alignment),
 		};
@@ -190,7 +190,7 @@ static void test_neighbours_in_a_slab(void **state)
 	(void)state;
 	for (u32 size = 192; size <= 4096; size += 64) {
 		for (u32 i = 0; i < 64; i++) {
-			watches[i] = (struct watch){ &disk, BLKLAT_STAGE_DEVICE };
+			watches[i] = (struct watch){ .device = &disk, .stage = BLKLAT_STAGE_DEVICE };
 			found[i] = (struct found_device){ .queue = 0xffff9c5ac1230000ULL + i * size };
 		}
 		assert_int_equal(targets_make(&t, watches, found, 64, CPUS, &p), 0);
@@ -201,7 +201,7 @@ static void test_neighbours_in_a_slab(void **state)
 
 static void test_same_devices_give_the_same_table(void **state)
 {
-	const struct watch watches[] = { { &disk, BLKLAT_STAGE_DEVICE }, { &nvme, BLKLAT_STAGE_DEVICE } };
+	const struct watch watches[] = { { .device = &disk, .stage = BLKLAT_STAGE_DEVICE }, { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE } };
 	const struct found_device found[] = { { .queue = 0xffff888012345000 }, { .queue = 0xffff888054321000 } };
 	struct targets a, b;
 	struct problem p;
@@ -218,8 +218,8 @@ static void test_same_devices_give_the_same_table(void **state)
 /* A device that went away is found no more, whatever its stages; others are. */
 static void test_drop(void **state)
 {
-	const struct watch watches[] = { { &disk, BLKLAT_STAGE_DEVICE }, { &disk, BLKLAT_STAGE_TOTAL },
-					 { &nvme, BLKLAT_STAGE_DEVICE } };
+	const struct watch watches[] = { { .device = &disk, .stage = BLKLAT_STAGE_DEVICE }, { .device = &disk, .stage = BLKLAT_STAGE_TOTAL },
+					 { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE } };
 	const struct found_device found[] = { { .queue = 0x1000, .disk = 0x2000 }, { .queue = 0x1000, .disk = 0x2000 },
 					      { .queue = 0x3000, .disk = 0x4000 } };
 	struct targets t;
@@ -237,8 +237,8 @@ static void test_drop(void **state)
 /* Equal lower halves: two of them take both looks; for three there is an error and a sentence, nothing left to free. */
 static void test_equal_lower_halves(void **state)
 {
-	const struct watch watches[] = { { &disk, BLKLAT_STAGE_DEVICE }, { &nvme, BLKLAT_STAGE_DEVICE },
-					 { &dm, BLKLAT_STAGE_TOTAL } };
+	const struct watch watches[] = { { .device = &disk, .stage = BLKLAT_STAGE_DEVICE }, { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE },
+					 { .device = &dm, .stage = BLKLAT_STAGE_TOTAL } };
 	const struct found_device found[] = { { .queue = 0xffff888012345000 }, { .queue = 0xffff888112345000 },
 					      { .disk = 0xffff888212345000 } };
 	struct problem p = { "" };
@@ -270,8 +270,8 @@ enum { QUEUE = 0x1000, DISK = 0x2000, PART = 0x3000 };
 static void test_stages_side_by_side(void **state)
 {
 	const struct watch watches[] = {
-		{ &nvme, BLKLAT_STAGE_QUEUE }, { &nvme, BLKLAT_STAGE_TOTAL }, { &nvme, BLKLAT_STAGE_DEVICE },
-		{ &disk, BLKLAT_STAGE_DEVICE },
+		{ .device = &nvme, .stage = BLKLAT_STAGE_QUEUE }, { .device = &nvme, .stage = BLKLAT_STAGE_TOTAL }, { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE },
+		{ .device = &disk, .stage = BLKLAT_STAGE_DEVICE },
 	};
 	struct found_device found[] = {
 		{ .queue = QUEUE, .disk = DISK, .part = PART }, { .queue = QUEUE, .disk = DISK, .part = PART },
@@ -312,7 +312,7 @@ static void test_stages_side_by_side(void **state)
 /* Where only the queue's stage is watched it has its place nonetheless, behind the device's. */
 static void test_queue_alone(void **state)
 {
-	const struct watch watch = { &nvme, BLKLAT_STAGE_QUEUE };
+	const struct watch watch = { .device = &nvme, .stage = BLKLAT_STAGE_QUEUE };
 	const struct found_device found = { .queue = QUEUE };
 	struct slots s = slots_of(&nvme, CPUS);
 	struct targets t;
@@ -330,7 +330,7 @@ static void test_queue_alone(void **state)
 static void test_partition_and_disk(void **state)
 {
 	const struct watch watches[] = {
-		{ &part, BLKLAT_STAGE_DEVICE }, { &part, BLKLAT_STAGE_TOTAL }, { &disk, BLKLAT_STAGE_DEVICE },
+		{ .device = &part, .stage = BLKLAT_STAGE_DEVICE }, { .device = &part, .stage = BLKLAT_STAGE_TOTAL }, { .device = &disk, .stage = BLKLAT_STAGE_DEVICE },
 	};
 	const struct found_device found[] = {
 		{ .queue = QUEUE, .disk = DISK, .part = PART }, { .queue = QUEUE, .disk = DISK, .part = PART },
@@ -364,7 +364,7 @@ static void test_many_totals(void **state)
 
 	(void)state;
 	for (u32 i = 0; i < 100; i++) {
-		watches[i] = (struct watch){ &disk, BLKLAT_STAGE_TOTAL };
+		watches[i] = (struct watch){ .device = &disk, .stage = BLKLAT_STAGE_TOTAL };
 		found[i] = (struct found_device){
 			.queue = 0xffff888000000000ULL + i * 2048, .disk = 0xffff888010000000ULL + i * 1024,
 		};
@@ -382,7 +382,7 @@ static void test_many_totals(void **state)
 
 static void test_bios_only(void **state)
 {
-	const struct watch watch = { &dm, BLKLAT_STAGE_TOTAL };
+	const struct watch watch = { .device = &dm, .stage = BLKLAT_STAGE_TOTAL };
 	const struct found_device found = { .queue = QUEUE, .disk = DISK, .part = PART };
 	struct targets t;
 	struct problem p;

@@ -80,7 +80,7 @@ static void stages(void **state)
 
 	(void)state;
 	synthetic_init(&m.s);
-	m.s.watch[1] = (struct watch){ &m.s.device[0], BLKLAT_STAGE_QUEUE };
+	m.s.watch[1] = (struct watch){ .device = &m.s.device[0], .stage = BLKLAT_STAGE_QUEUE };
 	synthetic_begin(&m.s, 2, 6, 1);
 	for (u32 i = 0; i < 40; i++) {
 		synthetic_io(&m.s, 0, READ, 27000, i < 20 ? 30000 : 3000);

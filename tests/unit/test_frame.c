@@ -348,9 +348,9 @@ static void an_heir_inherits(void **state)
 {
 	static const struct device sda = { .name = "sda", .major = 8 }, again = { .name = "sda", .major = 8 };
 	static const struct device sdb = { .name = "sdb", .major = 8, .minor = 16 };
-	static const struct watch old[] = { { &sda, BLKLAT_STAGE_DEVICE }, { &sdb, BLKLAT_STAGE_DEVICE } };
-	static const struct watch all[] = { { &again, BLKLAT_STAGE_QUEUE }, { &sdb, BLKLAT_STAGE_DEVICE },
-					    { &again, BLKLAT_STAGE_DEVICE } };
+	static const struct watch old[] = { { .device = &sda, .stage = BLKLAT_STAGE_DEVICE }, { .device = &sdb, .stage = BLKLAT_STAGE_DEVICE } };
+	static const struct watch all[] = { { .device = &again, .stage = BLKLAT_STAGE_QUEUE }, { .device = &sdb, .stage = BLKLAT_STAGE_DEVICE },
+					    { .device = &again, .stage = BLKLAT_STAGE_DEVICE } };
 	struct frames from, to;
 
 	(void)state;

@@ -122,8 +122,8 @@ static u64 memory_bytes(const struct watch *watches, u32 n, u32 cpus, u32 scale,
 static void test_memory(void **state)
 {
 	const struct watch watches[] = {
-		{ &nvme, BLKLAT_STAGE_QUEUE }, { &nvme, BLKLAT_STAGE_DEVICE }, { &disk, BLKLAT_STAGE_DEVICE },
-		{ &nvme, BLKLAT_STAGE_TOTAL }, { &dm, BLKLAT_STAGE_TOTAL },
+		{ .device = &nvme, .stage = BLKLAT_STAGE_QUEUE }, { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE }, { .device = &disk, .stage = BLKLAT_STAGE_DEVICE },
+		{ .device = &nvme, .stage = BLKLAT_STAGE_TOTAL }, { .device = &dm, .stage = BLKLAT_STAGE_TOTAL },
 	};
 	/* The key, and when, how long, what and whose two. Twice as many as there is room for, a power of two of 8. */
 	const u64 bio = 8 + 8 + 4 + 4 + 2 * 4;
@@ -145,7 +145,7 @@ static void test_memory(void **state)
 /* One more row is one more of each watch's series and accounts, whatever the CPUs bring slots for. */
 static void test_memory_of_rows(void **state)
 {
-	const struct watch watches[] = { { &nvme, BLKLAT_STAGE_DEVICE }, { &disk, BLKLAT_STAGE_DEVICE } };
+	const struct watch watches[] = { { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE }, { .device = &disk, .stage = BLKLAT_STAGE_DEVICE } };
 	const struct capture_config cfg = { .watches = watches, .n_watches = 2 };
 
 	(void)state;
@@ -174,7 +174,7 @@ static void test_bio_buckets(void **state)
 static void test_memory_of_pauses(void **state)
 {
 	static const u64 cells[] = { 33 + 2, 66 + 2, 132 + 2, 264 + 2, 264 + 2, 264 + 2, 264 + 2 };
-	const struct watch watches[] = { { &nvme, BLKLAT_STAGE_DEVICE }, { &dm, BLKLAT_STAGE_TOTAL } };
+	const struct watch watches[] = { { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE }, { .device = &dm, .stage = BLKLAT_STAGE_TOTAL } };
 
 	(void)state;
 	for (u32 scale = 0; scale <= 6; scale++)
@@ -196,14 +196,14 @@ static void test_memory_does_not_wrap(void **state)
 
 	(void)state;
 	for (u32 i = 0; i < 400; i++)
-		watches[i] = (struct watch){ &nvme, BLKLAT_STAGE_TOTAL };
+		watches[i] = (struct watch){ .device = &nvme, .stage = BLKLAT_STAGE_TOTAL };
 	assert_int_equal(memory_bytes(watches, 400, 512, 6, 1 << 24) >> 30,
 			 (400 * 512 * row_bytes(6) + (64ULL << 24)) >> 30);
 }
 
 static int choose(int scale, u64 max_memory, struct problem *p)
 {
-	static const struct watch watch = { &disk, BLKLAT_STAGE_DEVICE };
+	static const struct watch watch = { .device = &disk, .stage = BLKLAT_STAGE_DEVICE };
 	const struct capture_config cfg = {
 		.watches = &watch, .n_watches = 1, .scale = scale, .max_memory = max_memory,
 		.max_bios = 100,
@@ -215,7 +215,7 @@ static int choose(int scale, u64 max_memory, struct problem *p)
 
 static u64 needed(int scale)
 {
-	const struct watch watch = { &disk, BLKLAT_STAGE_DEVICE };
+	const struct watch watch = { .device = &disk, .stage = BLKLAT_STAGE_DEVICE };
 
 	return memory_bytes(&watch, 1, 4, scale, 100);
 }

@@ -18,7 +18,7 @@
 #define MS 1000000ULL
 
 static const struct device device = { .name = "a" };
-static struct watch watch = { &device, BLKLAT_STAGE_DEVICE };
+static struct watch watch = { .device = &device, .stage = BLKLAT_STAGE_DEVICE };
 
 static struct run {
 	struct child child;

@@ -207,7 +207,7 @@ static void devices_below_are_kept(void **state)
 		{ .name = "dm-0", .kind = "dm", .mapper = "vg-root", .parent = 5, .n_lower = 1, .lower = { 4 } },
 	};
 	const struct device_table table = { .n = ARRAY_SIZE(d), .d = d };
-	const struct watch w[] = { { &d[5], BLKLAT_STAGE_TOTAL }, { &d[1], BLKLAT_STAGE_DEVICE } };
+	const struct watch w[] = { { .device = &d[5], .stage = BLKLAT_STAGE_TOTAL }, { .device = &d[1], .stage = BLKLAT_STAGE_DEVICE } };
 	struct run_info info = { .version = "1", .engine = "bpf", .watches = w, .n_watches = 2, .devices = &table,
 				 .origin = &recording_origin, .cpus = 2, .scale = 2, .interval_s = 1 };
 	struct snapshot now;

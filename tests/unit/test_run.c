@@ -133,7 +133,7 @@ static void begins_late(void **state)
 static void without_origin(void **state)
 {
 	struct device device = { .name = "sdz", .n_lower = 1 };
-	struct watch watches[] = { { &device, BLKLAT_STAGE_DEVICE }, { &device, BLKLAT_STAGE_TOTAL } };
+	struct watch watches[] = { { .device = &device, .stage = BLKLAT_STAGE_DEVICE }, { .device = &device, .stage = BLKLAT_STAGE_TOTAL } };
 	struct run_source from = { .watches = watches, .n_watches = 2, .engine = "bpf", .scale = 1, .interval_s = 1 };
 	struct frames fs;
 	struct run r;
@@ -159,7 +159,7 @@ static void without_origin(void **state)
 static void limited(void **state)
 {
 	struct device device = { .name = "sdz" };
-	struct watch watches[] = { { &device, BLKLAT_STAGE_DEVICE } };
+	struct watch watches[] = { { .device = &device, .stage = BLKLAT_STAGE_DEVICE } };
 	struct run_source from = { .watches = watches, .n_watches = 1, .engine = "bpf", .scale = 1, .interval_s = 1 };
 	struct frames fs;
 	u64 bytes;

@@ -100,7 +100,7 @@ static void members_share_a_stage(void **state)
 	s.device[0].n_lower = 2;
 	s.device[0].lower[0] = 1;
 	s.device[0].lower[1] = 2;
-	s.watch[3] = (struct watch){ &s.device[1], BLKLAT_STAGE_TOTAL };
+	s.watch[3] = (struct watch){ .device = &s.device[1], .stage = BLKLAT_STAGE_TOTAL };
 	s.watch[2].stage = BLKLAT_STAGE_TOTAL;
 	synthetic_begin(&s, 4, 3, 1);
 	assert_int_equal(stacks_make(&s.run, &st), 0);

@@ -18,6 +18,7 @@ enum {
 	KEY_MAX_MEMORY,
 	KEY_MAX_BIOS,
 	KEY_IDLE_GAP,
+	KEY_BY,
 	KEY_REPLAY,
 };
 
@@ -41,6 +42,8 @@ const struct argp_option capture_option_list[] = {
 	{ "max-bios", KEY_MAX_BIOS, "N", 0, "Stage total: room for N bios in flight (default 65536)", 0 },
 	{ "idle-gap", KEY_IDLE_GAP, "S", 0, "Tell apart the IOs issued after the device had been idle for S seconds; "
 	  "0: don't (default; of record: 0.1)", 0 },
+	{ "by", KEY_BY, "WHAT", 0, "Divide the IOs of each device and stage by 'size', in octaves from 4 KiB to 1 MiB, and "
+	  "show each part besides the whole", 0 },
 	{ "replay", KEY_REPLAY, "FILE", 0, "Replay a recording or a script instead of watching", 0 },
 	{ 0 },
 };
@@ -139,6 +142,8 @@ int capture_options_take(struct capture_options *o, int key, const char *value, 
 		return parse_count("--max-bios", value, &o->max_bios, p);
 	case KEY_IDLE_GAP:
 		return take_idle_gap(o, value, p);
+	case KEY_BY:
+		return wanted_take_by(&o->wanted, value, p);
 	default:
 		o->replay = value;
 		return 0;
@@ -153,6 +158,8 @@ int capture_options_check(const struct capture_options *o, struct problem *p)
 		return problem_set(p, -EINVAL, "--replay has its own devices: leave --dev out");
 	if (o->idle_gap_s >= 0 && o->replay)
 		return problem_set(p, -EINVAL, "--replay has an idle gap of its own: leave --idle-gap out");
+	if (o->wanted.by && o->replay)
+		return problem_set(p, -EINVAL, "--replay has the parts that were recorded: leave --by out");
 	if (o->max_bios > MAX_BIOS_LIMIT)
 		return problem_set(p, -EINVAL, "--max-bios '%llu': must be at most %d", o->max_bios, MAX_BIOS_LIMIT);
 	return 0;

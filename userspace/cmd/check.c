@@ -40,13 +40,14 @@ struct findings {
 	} engines[ENGINES_MAX];
 };
 
-enum { KEY_DEV = OPTIONS_LONG, KEY_STAGE, KEY_MAX_MEMORY, KEY_SYSROOT };
+enum { KEY_DEV = OPTIONS_LONG, KEY_STAGE, KEY_BY, KEY_MAX_MEMORY, KEY_SYSROOT };
 
 static const struct argp_option option_list[] = {
 	{ "dev", KEY_DEV, "DEV", 0, "The memory that a run on DEV takes (may be repeated; default: each "
 	  "device)", 0 },
 	{ "stage", KEY_STAGE, "LIST", 0, "Of these stages: device, queue, total (default: device, or total "
 	  "where there are no requests)", 0 },
+	{ "by", KEY_BY, "WHAT", 0, "Divided by 'size', see 'blklat live --help'", 0 },
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "With this limit (default: 64M or 0.1 % of RAM, the "
 	  "larger; for many devices more)", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default) or json", 0 },
@@ -62,6 +63,8 @@ static int take(int key, const char *value, void *into, struct problem *p)
 	switch (key) {
 	case KEY_STAGE:
 		return parse_names("--stage", value, stage_names, BLKLAT_STAGES, &c->wanted.stages, p);
+	case KEY_BY:
+		return wanted_take_by(&c->wanted, value, p);
 	case KEY_MAX_MEMORY:
 		return parse_size("--max-memory", value, &c->max_memory, p);
 	case 'f':

@@ -97,6 +97,7 @@ static int begin(struct run_capture *r, const struct capture_ops *engine)
 		.devices = &r->devices,
 		.watches = r->watches.w,
 		.n_watches = r->watches.n,
+		.by = o->wanted.by,
 		.scale = o->scale,
 		.max_memory = o->max_memory,
 		.max_bios = o->max_bios,

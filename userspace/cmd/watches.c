@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "util/cleanup.h"
+#include "util/parse.h"
 
 void stages_text(u32 stages, char *ret, size_t size)
 {
@@ -15,6 +16,16 @@ void stages_text(u32 stages, char *ret, size_t size)
 	for (u32 s = 0; s < BLKLAT_STAGES && used < size; s++)
 		if (stages >> s & 1)
 			used += snprintf(ret + used, size - used, "%s%s", used ? "," : "", stage_names[s]);
+}
+
+int wanted_take_by(struct wanted *w, const char *value, struct problem *p)
+{
+	u32 chosen;
+	int err = parse_name("--by", value, by_names + 1, BLKLAT_BYS - 1, &chosen, p);
+
+	if (!err)
+		w->by = chosen + 1;	/* the first is nothing */
+	return err;
 }
 
 static u32 default_stage(const struct device *d)
@@ -63,6 +74,7 @@ int watches_make(const struct device_table *t, const struct wanted *wanted, stru
 	CLEANUP(cleanup_free) u32 *set = calloc(t->n + 1, sizeof(*set));
 	CLEANUP(cleanup_free) struct watch *w = calloc(t->n + 1, BLKLAT_STAGES * sizeof(*w));
 	u32 n_set = 0, n = 0;
+	struct watch *divided;
 	int err = 0;
 
 	if (!set || !w)
@@ -80,7 +92,9 @@ int watches_make(const struct device_table *t, const struct wanted *wanted, stru
 	}
 	if (err)
 		return err;
-	*ret = (struct watches){ .n = n, .w = TAKE(w) };
+	if (watches_divide(w, n, wanted->by, &divided, &n))
+		return problem_set(p, -ENOMEM, "out of memory");
+	*ret = (struct watches){ .n = n, .w = divided };
 	return 0;
 }
 

@@ -10,9 +10,13 @@ struct wanted {
 	u32 n;			/* names in devices */
 	const char **devices;	/* room for as many as the command line has words */
 	u32 stages;		/* bit set of enum blklat_stage; 0: the default of each device */
+	u32 by;			/* enum blklat_by */
 };
 
-/* Watches by device in the order asked for, by stage within. */
+/* Takes the value of --by. Returns 0, or -EINVAL and a sentence. */
+int wanted_take_by(struct wanted *w, const char *value, struct problem *p);
+
+/* Watches by device in the order asked for, by stage within, each followed by its parts. */
 struct watches {
 	u32 n;
 	struct watch *w;

@@ -14,8 +14,10 @@
 
 struct capture_config {
 	const struct device_table *devices;	/* borrowed for the capture's life; unused by replay */
-	const struct watch *watches;		/* what to watch, a device's together; copied. Unused by replay */
+	/* What to watch, a device's together, each whole followed by its parts; copied. Unused by replay, as is by. */
+	const struct watch *watches;
 	u32 n_watches;
+	enum blklat_by by;
 	int scale;			/* 0..6, or -1: the finest that fits max_memory */
 	u64 max_memory;			/* bytes; 0: the default, see capture_default_memory() */
 	u32 max_bios;			/* room for bios in flight (stage total) */

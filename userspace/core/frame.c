@@ -34,6 +34,15 @@ void frames_uninit(struct frames *fs)
 	fs->n = 0;
 }
 
+u32 frames_parts(const struct frames *fs, u32 i)
+{
+	u32 parts = 0;
+
+	while (i + 1 + parts < fs->n && fs->f[i + 1 + parts].watch->part)
+		parts++;
+	return parts;
+}
+
 void frames_track(struct frames *fs)
 {
 	for (u32 i = 0; i < fs->n; i++)
@@ -159,13 +168,20 @@ static bool pauses_doubtful(const struct frame *f, u64 gap_ns)
 	return f->oldest_ns >= gap_ns || long_ios > after_idle;
 }
 
-/* @in_flight: at the interval's begin. What was issued behind a long IO of the interval before may be among them. */
-static void settle_pauses(struct frame *f, u64 in_flight, u64 gap_ns)
+/*
+ * May what looks like IOs after a pause be none? @in_flight: at the interval's begin. What was issued behind a long IO of the
+ * interval before may be among them.
+ */
+static bool find_doubt(struct frame *f, u64 in_flight, u64 gap_ns)
 {
-	bool carried = f->pauses_hidden && in_flight, doubtful;
+	bool carried = f->pauses_hidden && in_flight;
 
 	f->pauses_hidden = pauses_doubtful(f, gap_ns);
-	doubtful = f->pauses_hidden || carried;
+	return f->pauses_hidden || carried;
+}
+
+static void settle_pauses(struct frame *f, bool doubtful)
+{
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		struct op_frame *o = &f->ops[op];
 
@@ -179,10 +195,12 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		    const struct percentiles *ps, u32 cpus)
 {
 	u64 skipped_left = now->skipped;
+	bool doubtful = false;
 
 	for (u32 i = 0; i < fs->n; i++) {
 		const struct watch_counts *w = &now->w[i];
 		struct frame *f = &fs->f[i];
+		bool whole = !f->watch->part;
 
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
 			op_between(&f->ops[op], &before->w[i].ops[op], &w->ops[op]);
@@ -194,12 +212,17 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		f->gone = w->gone;
 		f->gone_before = before->w[i].gone;
 		f->replaced = w->replaced;
-		accounting_make(now, i, cpus, &skipped_left, &f->accounting);
-		settle_pauses(f, before->w[i].in_flight, now->idle_gap_ns);
+		if (whole)
+			accounting_make(now, i, cpus, &skipped_left, &f->accounting);
+		/* A pause is the device's: what hides it from the whole hides it from the parts, which follow. */
+		if (whole)
+			doubtful = find_doubt(f, before->w[i].in_flight, now->idle_gap_ns);
+		settle_pauses(f, doubtful);
 		derive(f, ps);
 	}
 	for (u32 i = 0; i < fs->n; i++)
-		fs->f[i].accounting.skipped_unexplained = skipped_left;
+		if (!fs->f[i].watch->part)
+			fs->f[i].accounting.skipped_unexplained = skipped_left;
 	fs->skipped_unexplained = skipped_left;
 	fs->mono_ns = now->mono_ns;
 	fs->idle_gap_ns = now->idle_gap_ns;
@@ -210,7 +233,7 @@ static bool same_watch(const struct frame *a, const struct frame *b)
 {
 	const struct device *d = a->watch->device, *e = b->watch->device;
 
-	return a->watch->stage == b->watch->stage && d->major == e->major && d->minor == e->minor &&
+	return a->watch->stage == b->watch->stage && same_part(a->watch, b->watch) && d->major == e->major && d->minor == e->minor &&
 	       !strcmp(d->name, e->name);
 }
 

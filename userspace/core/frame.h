@@ -57,7 +57,7 @@ struct frame {
 	u64 in_flight;		/* at the interval's end */
 	u64 oldest_ns;
 	double queue_depth;	/* mean number in flight: sum of latencies over interval (Little's law) */
-	struct accounting accounting;
+	struct accounting accounting;	/* of a whole; a part has none */
 	u64 tag_range;		/* of the interval's lost IOs, those with a tag beyond the slots */
 	bool gone;
 	bool gone_before;	/* even when the interval began */
@@ -65,13 +65,22 @@ struct frame {
 	bool pauses_hidden;	/* an IO took as long as the idle gap, see after_idle; kept for the next interval */
 };
 
+/* Has an IO of any op ended? */
+static inline bool frame_has_ios(const struct frame *f)
+{
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		if (f->ops[op].ios)
+			return true;
+	return false;
+}
+
 /* Did its device go in this very interval? */
 static inline bool frame_just_gone(const struct frame *f)
 {
 	return f->gone && !f->gone_before;
 }
 
-/* A set of frames, one a watch, and what the next interval's need: a run keeps one set from begin to end. */
+/* A set of frames, one a watch (so a whole's is followed by those of its parts), and what the next interval's need: a run keeps one set from begin to end. */
 struct frames {
 	u32 n;
 	struct frame *f;
@@ -89,6 +98,9 @@ struct frames {
 	const struct snapshot *now;
 	u64 *cells;		/* of all their histograms; NULL in a shallow copy */
 };
+
+/* How many frames behind that of whole @i are of its parts. */
+u32 frames_parts(const struct frames *fs, u32 i);
 
 /* Returns 0 or -ENOMEM. @watches is borrowed and must outlive the frames. */
 int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale);

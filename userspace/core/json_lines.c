@@ -79,12 +79,15 @@ static struct json_object *line(const struct lines *l, const struct frame *f)
 	json_add_text(to, "device", f->watch->device->name);
 	json_add_text(to, "stage", stage_names[f->watch->stage]);
 	json_add_text(to, "engine", l->run->engine);
+	if (f->watch->part)
+		json_add(to, "part", json_part(f->watch->part));
 	json_add(to, "ops", ops(l, f));
 	if (partial)
 		json_add(to, "partial", partial);
 	json_add(to, "in_flight", in_flight(f));
 	json_add_decimal(to, "queue_depth", f->queue_depth, 3);
-	json_add(to, "accounting", json_accounting(&f->accounting));
+	if (!f->watch->part)
+		json_add(to, "accounting", json_accounting(&f->accounting));
 	if (f->gone)
 		json_add(to, "gone", json_new_boolean(true));
 	if (f->replaced)
@@ -92,17 +95,25 @@ static struct json_object *line(const struct lines *l, const struct frame *f)
 	return to;
 }
 
+static int print_line(FILE *to, const struct lines *l, const struct frame *f)
+{
+	struct json_object *o CLEANUP(cleanup_json) = line(l, f);
+	const char *text = json_line(o);
+
+	if (!text)
+		return -ENOMEM;
+	fprintf(to, "%s\n", text);
+	return 0;
+}
+
 int json_lines_print(FILE *to, const struct run_info *run, const struct frames *interval, bool bins)
 {
 	const struct lines l = { run, bins, interval->idle_gap_ns };
 
-	for (u32 i = 0; i < interval->n; i++) {
-		struct json_object *o CLEANUP(cleanup_json) = line(&l, &interval->f[i]);
-		const char *text = json_line(o);
+	int err = 0;
 
-		if (!text)
-			return -ENOMEM;
-		fprintf(to, "%s\n", text);
-	}
-	return 0;
+	for (u32 i = 0; i < interval->n && !err; i++)
+		if (!interval->f[i].watch->part || frame_has_ios(&interval->f[i]))
+			err = print_line(to, &l, &interval->f[i]);
+	return err;
 }

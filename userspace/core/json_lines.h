@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * JSON lines: one object a line, one line for each device, stage and interval; their keys are described in blklat(8). A
+ * JSON lines: one object a line, one line for each device, stage and interval, and behind it one for each of its parts that
+ * had IOs; their keys are described in blklat(8). A
  * figure that cannot be had is null. Latencies are ns; no number carries more digits than it means.
  */
 #ifndef CORE_JSON_LINES_H

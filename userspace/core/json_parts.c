@@ -125,6 +125,15 @@ struct json_object *json_device(const struct device *d, struct json_object *lowe
 	return to;
 }
 
+struct json_object *json_part(const struct part *part)
+{
+	struct json_object *to = json_new_object();
+
+	json_add_text(to, "by", part->by);
+	json_add_text(to, "label", part->label);
+	return to;
+}
+
 struct json_object *json_partial(const struct frame *f)
 {
 	struct json_object *to = NULL;

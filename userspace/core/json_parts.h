@@ -32,6 +32,9 @@ struct json_object *json_bins(const struct hist *h);
 /* What a device is; @lower, which it takes over, are the names of those that it lies on. */
 struct json_object *json_device(const struct device *d, struct json_object *lower);
 
+/* Which part of a watch: {"by": "size", "label": "4 KiB"} */
+struct json_object *json_part(const struct part *part);
+
 /* What @f has of IOs that have yet to end, an object for each op; NULL when there is nothing. */
 struct json_object *json_partial(const struct frame *f);
 

@@ -8,12 +8,6 @@
 
 #define RUN_COPIES 6	/* what is read, two snapshots, an interval, all of them, and those that are collected */
 
-const char *const stage_names[BLKLAT_STAGES] = {
-	[BLKLAT_STAGE_DEVICE] = "device",
-	[BLKLAT_STAGE_QUEUE] = "queue",
-	[BLKLAT_STAGE_TOTAL] = "total",
-};
-
 const char *const op_names[BLKLAT_OPS] = {
 	[BLKLAT_OP_READ] = "read",
 	[BLKLAT_OP_WRITE] = "write",
@@ -111,4 +105,33 @@ void snapshot_copy(struct snapshot *to, const struct snapshot *from)
 	to->cells = cells;
 	for (u32 i = 0; i < from->n; i++)
 		watch_counts_copy(&w[i], &from->w[i]);
+}
+
+static u64 min_u64(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+static u64 max_u64(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+void watch_counts_add_part(struct watch_counts *whole, const struct watch_counts *part)
+{
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		const struct op_counts *p = &part->ops[op];
+		struct op_counts *w = &whole->ops[op];
+
+		w->sum_ns += p->sum_ns;
+		w->bytes += p->bytes;
+		w->errors += p->errors;
+		w->min_ns = min_u64(w->min_ns, p->min_ns);
+		w->max_ns = max_u64(w->max_ns, p->max_ns);
+		w->late_min_ns = min_u64(w->late_min_ns, p->late_min_ns);
+		w->late_max_ns = max_u64(w->late_max_ns, p->late_max_ns);
+		hist_add(&w->hist, &p->hist);
+		w->after_idle_sum_ns += p->after_idle_sum_ns;
+		hist_add(&w->after_idle, &p->after_idle);
+	}
 }

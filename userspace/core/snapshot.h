@@ -6,15 +6,8 @@
 #ifndef CORE_SNAPSHOT_H
 #define CORE_SNAPSHOT_H
 
-#include "blklat/abi.h"
-#include "core/device.h"
 #include "core/hist.h"
-
-/* What is watched: one device at one stage. */
-struct watch {
-	const struct device *device;	/* borrowed from the device table */
-	enum blklat_stage stage;
-};
+#include "core/watch.h"
 
 struct op_counts {
 	u64 sum_ns;
@@ -51,6 +44,7 @@ u64 snapshot_run_bytes(u32 watches, u32 scale);
 
 struct watch_counts {
 	struct op_counts ops[BLKLAT_OPS];
+	/* All that follows is 0 in a part but for what is in flight, and what became of the device. */
 	u64 started;		/* start events, counted in the slots just before the bins were read */
 	u64 started_after;	/* and just after */
 	u64 in_flight;		/* occupied slots before, after */
@@ -88,8 +82,10 @@ void snapshot_copy(struct snapshot *to, const struct snapshot *from);
 /* The same of one watch. */
 void watch_counts_copy(struct watch_counts *to, const struct watch_counts *from);
 
-/* "device", "queue", "total"; "read", "write", "flush", "discard", "other" */
-extern const char *const stage_names[BLKLAT_STAGES];
+/* Adds the ops of @part to those of the whole. */
+void watch_counts_add_part(struct watch_counts *whole, const struct watch_counts *part);
+
+/* "read", "write", "flush", "discard", "other" */
 extern const char *const op_names[BLKLAT_OPS];
 
 #endif

@@ -20,7 +20,7 @@ static void drop_gone(struct bpf_capture *b, const struct snapshot *s)
 {
 	bool any = false;
 
-	for (u32 i = 0; i < s->n; i++)
+	for (u32 i = 0; i < s->n; i = next_whole(&b->kernel, i))
 		if (s->w[i].gone && !b->kernel.gone[i].told)
 			any |= targets_drop(&b->targets, i);
 	/* What is written is there already but for those, so nothing can go wrong by halves. */
@@ -60,7 +60,7 @@ static void bpf_look(struct capture *c)
 
 	if (!kernel_capture_find_gone(&b->kernel))
 		return;
-	for (u32 i = 0; i < c->n_watches; i++)
+	for (u32 i = 0; i < c->n_watches; i = next_whole(&b->kernel, i))
 		if (b->kernel.gone[i].gone)
 			any |= targets_drop(&b->targets, i);
 	if (any)

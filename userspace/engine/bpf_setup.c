@@ -35,10 +35,14 @@ static bool any_partition(const struct capture *c)
 	return false;
 }
 
-static enum mode mode_of(const struct blklat__rodata *ro)
+static enum mode mode_of(const struct blklat__rodata *ro, const struct capture *c)
 {
-	if (ro->cfg_queue || ro->cfg_bios || ro->cfg_partitions || ro->cfg_issue_arg1)
-		return MODE_ANY;
+	if (ro->cfg_parts)
+		return MODE_PARTS;
+	if (any_partition(c))
+		return MODE_PARTITIONS;
+	if (ro->cfg_queue || ro->cfg_bios || ro->cfg_issue_arg1)
+		return MODE_DISKS;
 	return ro->cfg_idle_gap_ns ? MODE_DEVICE_PAUSES : MODE_DEVICE;
 }
 
@@ -61,13 +65,13 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_bios = capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_TOTAL);
 	ro->cfg_remapped = any_remapped(&b->kernel.capture);
 	ro->cfg_flush_seq = ro->cfg_bios ? b->traits.flush_seq : 0;
-	ro->cfg_partitions = any_partition(&b->kernel.capture);
+	ro->cfg_parts = b->kernel.parts;
 	ro->cfg_insert_arg1 = b->traits.insert_arg1;
 	ro->cfg_issue_arg1 = b->traits.issue_arg1;
 	ro->cfg_requeue_arg1 = b->traits.requeue_arg1;
 	ro->cfg_merge_arg1 = b->traits.merge_arg1;
 	ro->cfg_bio_queue_arg1 = b->traits.bio_queue_arg1;
-	ro->cfg_mode = mode_of(ro);
+	ro->cfg_mode = mode_of(ro, &b->kernel.capture);
 }
 
 static u32 at_least_1(u32 n)
@@ -191,6 +195,7 @@ static int map_region(struct bpf_capture *b)
 		return err;
 	b->kernel.region.rows = bpf_rows(b);
 	b->kernel.region.watches = b->kernel.capture.n_watches;
+	b->kernel.region.parts = b->kernel.parts;
 	b->kernel.region.scale = b->kernel.capture.scale;
 	b->kernel.region.series = b->series.at;
 	b->kernel.region.accounts = b->accounts.at;

@@ -63,7 +63,7 @@ static u32 keys_of(const struct watch *w, const struct found_device *found, u64 
 	return n;
 }
 
-/* @target: of each watch; stages device and queue have just one. */
+/* @target: of each whole; stages device and queue have just one. A part's IOs are found as the whole's. */
 static int list_targets(struct targets *t, const struct watch *watches, const struct found_device *found, u32 n,
 			struct target **target)
 {
@@ -74,7 +74,7 @@ static int list_targets(struct targets *t, const struct watch *watches, const st
 		return err;
 	for (u32 i = 0; i < n; i++) {
 		u64 keys[2];
-		u32 n_keys = keys_of(&watches[i], &found[i], keys);
+		u32 n_keys = watches[i].part ? 0 : keys_of(&watches[i], &found[i], keys);
 
 		for (u32 k = 0; k < n_keys; k++) {
 			target[i] = target_for(t, &in, keys[k]);
@@ -92,7 +92,7 @@ static void place_slots(struct targets *t, const struct watch *watches, u32 n, u
 		struct slots s = slots_of(watches[i].device, cpus);
 		struct target *target = targets[i];
 
-		if (watches[i].stage == BLKLAT_STAGE_TOTAL)
+		if (watches[i].part || watches[i].stage == BLKLAT_STAGE_TOTAL)
 			continue;
 		if (!target->queues) {
 			target->queues = s.queues;

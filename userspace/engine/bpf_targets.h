@@ -15,7 +15,7 @@ struct targets {
 	u32 bits;		/* the hash has 2^bits buckets */
 	u32 factor[2];		/* bucket = (u32)key * factor >> (32 - bits); the second is 0 where one look is enough */
 	u32 n_slots;
-	struct region_slots *slots;	/* of each watch */
+	struct region_slots *slots;	/* of each watch; a part has none */
 };
 
 /*

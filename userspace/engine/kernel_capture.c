@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "blklat/bins.h"
+#include "blklat/parts.h"
 #include "core/accounting.h"
 #include "util/clock.h"
 
@@ -46,6 +47,8 @@ int kernel_capture_init(struct kernel_capture *k, const struct capture *is, cons
 	if (scale < 0)
 		return scale;
 	k->idle_gap_ns = cfg->idle_gap_ns;
+	k->by = cfg->by;
+	k->parts = blklat_parts(cfg->by);
 	k->capture = (struct capture){
 		.ops = is->ops,
 		.scale = scale,
@@ -77,7 +80,7 @@ void kernel_capture_note_statistics(struct kernel_capture *k)
 {
 	struct kernel_stat stat = { 0 };
 
-	for (u32 i = 0; i < k->capture.n_watches; i++) {
+	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
 		const struct device *d = k->capture.watches[i].device;
 
 		if (!i || k->capture.watches[i - 1].device != d) {
@@ -94,24 +97,51 @@ static u64 age_ns(u64 start_ns, u64 now_ns)
 	return start_ns < now_ns ? now_ns - start_ns : 0;
 }
 
+/* Bios of the parts are the whole's as well. */
+static struct bio_counts all_bios(const struct kernel_capture *k, u32 whole)
+{
+	struct bio_counts all = { .earliest_ns = UINT64_MAX };
+
+	for (u32 i = whole; i < next_whole(k, whole); i++) {
+		all.in_flight += k->bios[i].in_flight;
+		if (k->bios[i].earliest_ns < all.earliest_ns)
+			all.earliest_ns = k->bios[i].earliest_ns;
+	}
+	return all;
+}
+
+static void take_waiting(const struct bio_counts *bios, u64 now_ns, struct watch_counts *w)
+{
+	w->in_flight = bios->in_flight;
+	w->oldest_ns = age_ns(bios->earliest_ns, now_ns);
+}
+
+static void take_bios_of(const struct kernel_capture *k, u32 whole, u64 now_ns, struct watch_counts *w)
+{
+	const struct bio_counts all = all_bios(k, whole);
+
+	take_waiting(&all, now_ns, w);
+	for (u32 p = 1; p <= k->parts; p++)
+		take_waiting(&k->bios[whole + p], now_ns, &w[p]);
+}
+
 static void take_bios(const struct kernel_capture *k, struct snapshot *s)
 {
-	for (u32 i = 0; i < s->n; i++) {
+	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
 		if (k->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
 			continue;
 		s->w[i].started = k->bios[i].started;
-		s->w[i].in_flight = k->bios[i].in_flight;
-		s->w[i].oldest_ns = age_ns(k->bios[i].earliest_ns, s->mono_ns);
+		take_bios_of(k, i, s->mono_ns, &s->w[i]);
 	}
 }
 
 static void take_bios_after(const struct kernel_capture *k, struct snapshot *s)
 {
-	for (u32 i = 0; i < s->n; i++) {
+	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
 		if (k->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
 			continue;
 		s->w[i].started_after = region_account(&k->region, i, BLKLAT_STARTED);
-		s->w[i].in_flight_after = k->bios[i].in_flight;
+		s->w[i].in_flight_after = all_bios(k, i).in_flight;
 	}
 }
 
@@ -124,11 +154,11 @@ static int read_once(struct kernel_capture *k, struct snapshot *s, int (*count_b
 {
 	int err;
 
-	for (u32 i = 0; i < s->n; i++)
+	for (u32 i = 0; i < s->n; i = next_whole(k, i))
 		k->bios[i].started = region_account(&k->region, i, BLKLAT_STARTED);
 	err = count_bios(k);
 	take_bios(k, s);
-	for (u32 i = 0; i < s->n; i++)
+	for (u32 i = 0; i < s->n; i = next_whole(k, i))
 		region_read(&k->region, i, &k->rested_at[i], s->mono_ns, &s->w[i]);
 	if (!err)
 		err = count_bios(k);
@@ -142,7 +172,7 @@ static int read_once(struct kernel_capture *k, struct snapshot *s, int (*count_b
 /* Each watch adds up or moves, or lacks just what is known to be lost. */
 static bool settled(const struct kernel_capture *k, const struct snapshot *s)
 {
-	for (u32 i = 0; i < s->n; i++) {
+	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
 		s64 gap = accounting_still(&s->w[i]) ? accounting_gap(&s->w[i]) : 0;
 
 		if (gap && !(k->gaps[i].lost && gap == k->gaps[i].ios))
@@ -153,7 +183,7 @@ static bool settled(const struct kernel_capture *k, const struct snapshot *s)
 
 static void note_gaps(struct kernel_capture *k, struct snapshot *s)
 {
-	for (u32 i = 0; i < s->n; i++) {
+	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
 		struct watch_counts *w = &s->w[i];
 		struct gap *g = &k->gaps[i];
 		s64 ios;
@@ -240,9 +270,15 @@ static void read_kernel(struct kernel_capture *k, struct snapshot *s)
 {
 	struct kernel_read read = { 0 };
 
-	for (u32 i = 0; i < s->n; i++) {
+	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
+		struct watch_counts *w = &s->w[i];
+
 		read_stat(k, i, &read);
-		take_kernel(k, i, &read, &s->w[i]);
+		take_kernel(k, i, &read, w);
+		for (u32 p = 1; p <= k->parts; p++) {
+			w[p].gone = w->gone;
+			w[p].replaced = w->replaced;
+		}
 	}
 }
 
@@ -263,9 +299,9 @@ int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*coun
 	if (err)
 		return problem_set(p, err, "could not read the bios in flight: %s", strerror(-err));
 	note_gaps(k, s);
-	for (u32 i = 0; i < s->n; i++)
-		if (k->gone[i].frozen.n)
-			watch_counts_copy(&s->w[i], k->gone[i].frozen.w);
+	for (u32 i = 0; i < s->n; i = next_whole(k, i))
+		for (u32 n = 0; n < k->gone[i].frozen.n; n++)
+			watch_counts_copy(&s->w[i + n], &k->gone[i].frozen.w[n]);
 	read_kernel(k, s);
 	return 0;
 }
@@ -274,7 +310,7 @@ int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*coun
 
 static bool any_in_flight(const struct kernel_capture *k)
 {
-	for (u32 i = 0; i < k->capture.n_watches; i++)
+	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i))
 		if (k->gone[i].gone && !k->gone[i].frozen.n && region_in_flight(&k->region, i))
 			return true;
 	return false;
@@ -286,7 +322,7 @@ bool kernel_capture_find_gone(struct kernel_capture *k)
 	struct kernel_read read = { 0 };
 	bool any = false;
 
-	for (u32 i = 0; i < k->capture.n_watches; i++) {
+	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
 		read_stat(k, i, &read);
 		if (!k->gone[i].gone)
 			any |= find_gone(k, i, &read) == -ENODEV;
@@ -318,21 +354,22 @@ void kernel_capture_freeze(struct kernel_capture *k, int (*count_bios)(struct ke
 	u64 now = now_ns();
 
 	count_bios(k);
-	for (u32 i = 0; i < k->capture.n_watches; i++) {
+	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
 		struct gone_watch *g = &k->gone[i];
 		struct watch_counts *w;
 
 		/* Without memory it is read at the interval's end, as any other. */
-		if (!g->gone || g->frozen.n || g->told || snapshot_init(&g->frozen, 1, k->capture.scale))
+		if (!g->gone || g->frozen.n || g->told || snapshot_init(&g->frozen, 1 + k->parts, k->capture.scale))
 			continue;
 		w = g->frozen.w;
 		region_read(&k->region, i, &k->rested_at[i], now, w);
-		take_late_extremes(w);
+		for (u32 p = 0; p <= k->parts; p++)
+			take_late_extremes(&w[p]);
 		if (k->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
 			continue;
 		w->started = w->started_after = region_account(&k->region, i, BLKLAT_STARTED);
-		w->in_flight = w->in_flight_after = k->bios[i].in_flight;
-		w->oldest_ns = age_ns(k->bios[i].earliest_ns, now);
+		take_bios_of(k, i, now, w);
+		w->in_flight_after = w->in_flight;
 	}
 }
 

@@ -9,7 +9,7 @@
 #include "core/capture.h"
 #include "engine/region.h"
 
-/* The bios in flight of one watch, stage total: what the slots are to requests. */
+/* The bios in flight of one watch, stage total: what the slots are to requests. The engine counts those of a part there alone. */
 struct bio_counts {
 	u64 in_flight;
 	u64 earliest_ns;	/* start of the oldest; UINT64_MAX when there is none */
@@ -27,7 +27,7 @@ struct gone_watch {
 	bool gone;
 	bool told;		/* by the last read; else it was seen to go since */
 	bool replaced;		/* see watch_counts */
-	struct snapshot frozen;	/* of this watch alone: what there was then; empty while it is not gone */
+	struct snapshot frozen;	/* of this watch and its parts alone: what there was then; empty while it is not gone */
 };
 
 /* By how much a watch does not add up though nothing moves. */
@@ -41,14 +41,28 @@ struct gap {
 struct kernel_capture {
 	struct capture capture;
 	struct region region;
+	enum blklat_by by;		/* what each watch is divided by */
+	u32 parts;			/* into so many, which follow it */
 	struct bio_counts *bios;	/* of each watch; the engine's to fill */
 	u64 idle_gap_ns;		/* 0: pauses are not looked for */
-	struct kernel_ios *ios;		/* of each watch */
-	struct gone_watch *gone;	/* of each watch */
-	struct device_files *files;	/* of each watch; open at the first of those of a device, which stand together */
-	struct gap *gaps;		/* of each watch, when it was still last */
-	u64 *rested_at;			/* of each watch, see region_read() */
+	/* Of each watch, used where it is a whole: */
+	struct kernel_ios *ios;
+	struct gone_watch *gone;
+	struct device_files *files;	/* open at the first of those of a device, which stand together */
+	struct gap *gaps;		/* when it was still last */
+	u64 *rested_at;			/* see region_read() */
 };
+
+/* The whole behind whole @i, and from a watch to its whole. */
+static inline u32 next_whole(const struct kernel_capture *k, u32 i)
+{
+	return i + 1 + k->parts;
+}
+
+static inline u32 whole_of(const struct kernel_capture *k, u32 i)
+{
+	return i - i % (1 + k->parts);
+}
 
 /*
  * Begins an engine's state, zeroed before, for @cfg's watches with @rows of counters: chooses the scale, copies

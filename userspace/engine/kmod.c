@@ -103,11 +103,19 @@ static void close_devices(const struct blklat_watch *watch, u32 n)
 		close(watch[i].fd);
 }
 
-/* Returns how many were opened: all, or with a sentence fewer. */
-static u32 describe_watches(const struct capture *c, struct blklat_watch *watch, struct problem *p)
+/* The module is told of wholes, and makes the parts itself. */
+static u32 n_wholes(const struct kmod_capture *k)
 {
-	for (u32 i = 0; i < c->n_watches; i++) {
-		const struct watch *w = &c->watches[i];
+	return k->kernel.capture.n_watches / (1 + k->kernel.parts);
+}
+
+/* Returns how many were opened: all, or with a sentence fewer. */
+static u32 describe_watches(const struct kmod_capture *k, struct blklat_watch *watch, struct problem *p)
+{
+	const struct capture *c = &k->kernel.capture;
+
+	for (u32 i = 0; i < n_wholes(k); i++) {
+		const struct watch *w = &c->watches[i * (1 + k->kernel.parts)];
 		struct slots s = slots_of(w->device, c->cpus);
 
 		watch[i] = (struct blklat_watch){ .fd = open_device(w->device, p), .stage = w->stage };
@@ -119,7 +127,7 @@ static u32 describe_watches(const struct capture *c, struct blklat_watch *watch,
 		watch[i].tags = s.tags;
 		watch[i].stride = s.stride;
 	}
-	return c->n_watches;
+	return n_wholes(k);
 }
 
 static int unsupported(const struct capture *c, struct problem *p)
@@ -155,30 +163,32 @@ static int setup_session(struct kmod_capture *k, struct blklat_watch *watch, u32
 	const struct capture *c = &k->kernel.capture;
 	struct blklat_setup setup = {
 		.version = BLKLAT_ABI_VERSION,
-		.watches = c->n_watches,
+		.watches = n_wholes(k),
 		.watch = (uintptr_t)watch,
 		.scale = c->scale,
 		.max_bios = max_bios,
 		.idle_gap_ns = k->kernel.idle_gap_ns,
+		.by = k->kernel.by,
 	};
 
 	if (ioctl(k->fd, BLKLAT_IOC_SETUP, &setup))
 		return setup_problem(c, -errno, p);
 	k->bytes = setup.bytes;
-	for (u32 i = 0; i < c->n_watches; i++)
-		k->ranges[i] = (struct region_slots){ watch[i].first_slot, watch[i].queues * watch[i].stride };
+	for (u32 i = 0; i < n_wholes(k); i++)
+		k->ranges[i * (1 + k->kernel.parts)] =
+			(struct region_slots){ watch[i].first_slot, watch[i].queues * watch[i].stride };
 	return 0;
 }
 
 static int watch_devices(struct kmod_capture *k, u32 max_bios, struct problem *p)
 {
-	u32 n = k->kernel.capture.n_watches, opened;
+	u32 n = n_wholes(k), opened;
 	struct blklat_watch *watch CLEANUP(cleanup_free) = calloc(n, sizeof(*watch));
 	int err;
 
 	if (!watch)
 		return problem_set(p, -ENOMEM, "out of memory");
-	opened = describe_watches(&k->kernel.capture, watch, p);
+	opened = describe_watches(k, watch, p);
 	err = opened < n ? watch[opened].fd : setup_session(k, watch, max_bios, p);
 	close_devices(watch, opened);
 	return err;
@@ -192,13 +202,15 @@ static int map_region(struct kmod_capture *k, struct problem *p)
 	if (at == MAP_FAILED)
 		return problem_set(p, -errno, "could not map the counters: %s", strerror(errno));
 	k->header = h;
-	if (h->magic != BLKLAT_MAGIC || h->version != BLKLAT_ABI_VERSION || h->bytes != k->bytes)
+	if (h->magic != BLKLAT_MAGIC || h->version != BLKLAT_ABI_VERSION || h->bytes != k->bytes ||
+	    h->watches != k->kernel.capture.n_watches)
 		return problem_set(p, -EPROTO, "the kernel module's counters are not laid out as this blklat knows "
 				   "them: build and load the module of the same release");
 	k->kernel.capture.cpus = h->cpus;
 	k->kernel.region = (struct region){
 		.rows = h->cpus,
 		.watches = h->watches,
+		.parts = k->kernel.parts,
 		.scale = h->scale,
 		.series_bytes = h->series_bytes,
 		.series = (char *)at + h->series_offset,

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "blklat/bins.h"
 #include "core/accounting.h"
@@ -48,31 +49,55 @@ void region_use_all_octaves(struct region *r)
 						 (1ULL << (BLKLAT_OCTAVE_BELOW + 1)) - 1, __ATOMIC_RELAXED);
 }
 
+/* The slots of a watch, as they are seen at now_ns. */
 struct scan {
-	u64 started, in_flight, overwritten, earliest_ns;
+	u64 now_ns;
+	u64 started, overwritten;
+	struct waiting {
+		u64 in_flight, oldest_ns;
+	} all;
+	struct waiting *parts;	/* [part - 1], to be added to; NULL: nobody asks */
+	u32 n_parts;
 };
+
+static void add_waiting(struct waiting *w, u64 age_ns)
+{
+	w->in_flight++;
+	if (age_ns > w->oldest_ns)
+		w->oldest_ns = age_ns;
+}
+
+/* How long ago a slot's time was, of which some topmost bits are no time's. 0: it is later than the reader's. */
+static u64 age_of(u64 now_ns, u64 ns, u32 no_time)
+{
+	s64 age = (s64)((now_ns - ns) << no_time) >> no_time;
+
+	return age > 0 ? age : 0;
+}
 
 /* Reads in the order that abi.h gives, so that an IO on its way never looks like a missed end. */
 static void scan_slot(const struct blklat_slots *slots, u32 i, struct scan *s)
 {
 	u64 started = __atomic_load_n(&slots->started[i], __ATOMIC_ACQUIRE);
 	u64 ns = __atomic_load_n(&slots->ns[i], __ATOMIC_ACQUIRE) & ~(BLKLAT_SLOT_AFTER_IDLE | BLKLAT_SLOT_SEEN);
-	u64 explained = load(&slots->ended[i]) + (ns > BLKLAT_SLOT_VACANT);
+	u64 explained = load(&slots->ended[i]) + (ns > BLKLAT_SLOT_VACANT), age_ns;
+	u32 part = s->n_parts ? ns >> BLKLAT_SLOT_PART_SHIFT : 0;
 
 	s->started += started;
 	if (started > explained)
 		s->overwritten += started - explained;
 	if (ns <= BLKLAT_SLOT_VACANT)
 		return;
-	s->in_flight++;
-	if (ns < s->earliest_ns)
-		s->earliest_ns = ns;
+	age_ns = age_of(s->now_ns, ns, s->n_parts ? 64 - BLKLAT_SLOT_PART_SHIFT : 2);
+	add_waiting(&s->all, age_ns);
+	if (s->parts && part && part <= s->n_parts)
+		add_waiting(&s->parts[part - 1], age_ns);
 }
 
-static struct scan scan_slots(const struct region *r, u32 i)
+static struct scan scan_slots(const struct region *r, u32 i, u64 now_ns, struct waiting *parts)
 {
 	const struct blklat_slots *slots = r->slots + r->ranges[i].first / BLKLAT_SLOTS;
-	struct scan s = { .earliest_ns = UINT64_MAX };
+	struct scan s = { .now_ns = now_ns, .parts = parts, .n_parts = r->parts };
 
 	for (u32 n = 0; n < r->ranges[i].n; n++)
 		scan_slot(slots + n / BLKLAT_SLOTS, n % BLKLAT_SLOTS, &s);
@@ -195,47 +220,65 @@ void region_read_series(const struct region *r, u32 i, struct watch_counts *w)
 
 u64 region_in_flight(const struct region *r, u32 i)
 {
-	return scan_slots(r, i).in_flight;
+	return scan_slots(r, i, 0, NULL).all.in_flight;
 }
 
 u64 region_account(const struct region *r, u32 watch, enum blklat_account cell)
 {
+	u32 behind = watch % (1 + r->parts) ? 0 : r->parts;
 	u64 sum = 0;
 
 	for (u32 row = 0; row < r->rows; row++)
-		sum += load(r->accounts + ((size_t)row * r->watches + watch) * BLKLAT_ACCOUNTS + cell);
+		for (u32 i = watch; i <= watch + behind; i++)
+			sum += load(r->accounts + ((size_t)row * r->watches + i) * BLKLAT_ACCOUNTS + cell);
 	return sum;
 }
 
-static void take_scan(const struct scan *scan, u64 now_ns, struct watch_counts *w)
+static void take_scan(const struct scan *scan, struct watch_counts *w)
 {
 	w->started = scan->started;
-	w->in_flight = scan->in_flight;
-	w->oldest_ns = scan->in_flight && scan->earliest_ns < now_ns ? now_ns - scan->earliest_ns : 0;
+	w->in_flight = scan->all.in_flight;
+	w->oldest_ns = scan->all.oldest_ns;
 	w->accounts[BLKLAT_OVERWRITTEN] = scan->overwritten;
+	for (u32 p = 0; p < scan->n_parts; p++) {
+		w[1 + p].in_flight = scan->parts ? scan->parts[p].in_flight : 0;
+		w[1 + p].oldest_ns = scan->parts ? scan->parts[p].oldest_ns : 0;
+	}
+}
+
+/* What is counted of the whole itself, and of each part, which is the whole's as well. */
+static void read_all_series(const struct region *r, u32 i, struct watch_counts *w)
+{
+	region_read_series(r, i, w);
+	for (u32 p = 1; p <= r->parts; p++) {
+		region_read_series(r, i + p, &w[p]);
+		watch_counts_add_part(w, &w[p]);
+	}
 }
 
 /* Slots, bins, and slots again; where the first look found it at rest and the bins agree, once will do. */
 static void read_once(const struct region *r, u32 i, u64 rested_at, u64 now_ns, struct watch_counts *w)
 {
-	struct scan scan = { .started = rested_at };
+	struct waiting parts[BLKLAT_PARTS_MAX];
+	struct scan scan = { .started = rested_at, .n_parts = r->parts };
 	bool rests = r->ranges[i].n && at_rest(r, i, rested_at);
 
+	memset(parts, 0, r->parts * sizeof(*parts));
 	if (!rests)
-		scan = scan_slots(r, i);
-	region_read_series(r, i, w);
+		scan = scan_slots(r, i, now_ns, parts);
+	read_all_series(r, i, w);
 	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
 		w->accounts[cell] = region_account(r, i, cell);
 	if (!r->ranges[i].n)
 		return;
-	take_scan(&scan, now_ns, w);
+	take_scan(&scan, w);
 	w->started_after = scan.started;
-	w->in_flight_after = scan.in_flight;
+	w->in_flight_after = scan.all.in_flight;
 	if (rests && !accounting_gap(w))
 		return;
-	scan = scan_slots(r, i);
+	scan = scan_slots(r, i, now_ns, NULL);
 	w->started_after = scan.started;
-	w->in_flight_after = scan.in_flight;
+	w->in_flight_after = scan.all.in_flight;
 }
 
 void region_read(const struct region *r, u32 i, u64 *rested_at, u64 now_ns, struct watch_counts *w)

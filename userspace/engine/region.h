@@ -10,7 +10,8 @@
 
 struct region {
 	u32 rows;			/* of counters: one a CPU, and perhaps one that CPUs share */
-	u32 watches;
+	u32 watches;			/* with those that are parts */
+	u32 parts;			/* of each whole, which they follow */
 	u32 scale;
 	u32 series_bytes;		/* from one series to the next */
 	void *series;			/* [row][watch][op] */
@@ -18,7 +19,7 @@ struct region {
 	const struct blklat_slots *slots;
 	const struct region_slots {	/* of each watch, multiples of 16; n is 0 at stage total */
 		u32 first, n;
-	} *ranges;
+	} *ranges;			/* a part has none */
 	const void *idle;		/* [watch][op], struct blklat_idle_series; NULL: pauses are not looked for */
 	volatile u32 *epoch;		/* number of the interval, read by the engine */
 };
@@ -36,14 +37,14 @@ void region_next_epoch(struct region *r);
 void region_use_all_octaves(struct region *r);
 
 /*
- * Reads watch @i into @w, all but what the engine knows otherwise: kernel_ios, gone, and where the
- * watch has no slots (stage total) what has started and is in flight. *@rested_at is 0 at first, and is kept
- * from one read to the next: how much had started if the slots were at rest then. @now_ns is CLOCK_MONOTONIC.
+ * Reads watch @i, a whole, into @w, and its parts into what follows @w; all but what the engine knows otherwise: kernel_ios,
+ * gone, and where the watch has no slots (stage total) what has started and is in flight. *@rested_at is 0 at first, and is
+ * kept from one read to the next: how much had started if the slots were at rest then. @now_ns is CLOCK_MONOTONIC.
  */
 void region_read(const struct region *r, u32 i, u64 *rested_at, u64 now_ns, struct watch_counts *w);
 
 /*
- * Reads of watch @i only what the series have: much less than region_read() does, for whoever wants what two regions
+ * Reads of watch @i only what its own series have: much less than region_read() does, for whoever wants what two regions
  * have at nearly the same moment.
  */
 void region_read_series(const struct region *r, u32 i, struct watch_counts *w);
@@ -51,7 +52,7 @@ void region_read_series(const struct region *r, u32 i, struct watch_counts *w);
 /* Requests of watch @i in flight, by its slots. */
 u64 region_in_flight(const struct region *r, u32 i);
 
-/* The sum of an account's cell over the rows. */
+/* The sum of an account's cell over the rows; of a whole, over its parts as well. */
 u64 region_account(const struct region *r, u32 watch, enum blklat_account cell);
 
 #endif

@@ -69,6 +69,8 @@ static int find_outgrown(struct renewing *r)
 		u32 ours = g->ours[i];
 		u64 told = r->tag_range[ours] - (r->carry.n ? r->carry.w[ours].accounts[BLKLAT_TAG_RANGE] : 0);
 
+		if (g->capture->watches[i].part)
+			continue;
 		if ((region_account(&kernel_of(g)->region, i, BLKLAT_TAG_RANGE) != told || i == r->turn) &&
 		    !capture_fits(g->capture, i))
 			return i;
@@ -87,11 +89,12 @@ static u32 choose_watches(const struct renewing *r, struct generation *g, struct
 		const struct watch *w = &r->capture.watches[r->now->ours[i]];
 		struct device *d = &g->devices.d[w->device - r->cfg.devices->d];
 
-		if (kernel_of(r->now)->gone[i].gone)
+		if (kernel_of(r->now)->gone[whole_of(kernel_of(r->now), i)].gone)
 			continue;
 		device_read_queue(&g->devices, d);
 		g->ours[n] = r->now->ours[i];
-		watches[n++] = (struct watch){ d, w->stage };
+		watches[n] = *w;
+		watches[n++].device = d;
 	}
 	return n;
 }

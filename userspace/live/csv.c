@@ -4,6 +4,9 @@
  * stage and op with IOs. An idle interval has one row too, with op "-", 0 IOs and empty latencies,
  * so that a stall shows. An empty field is a figure that cannot be had.
  *
+ * Where devices and stages are divided (--by), a column 'part' follows 'op', empty in the rows of the whole. Behind those
+ * come the rows of each part that had IOs, in which what follows of the accounting is empty.
+ *
  * What belongs to a device and stage, not to an op, stands in each of its rows: in_flight, oldest_ns,
  * queue_depth, the accounting (started to kernel_ios), which is cumulative since the start, 
  * partial_bytes and partial_errors (of IOs of any op that have yet to end), and skipped_unexplained, which is of all
@@ -11,7 +14,7 @@
  *
  * With bins, three columns are appended: bin_lower_ns (exclusive), bin_upper_ns (inclusive, empty
  * above the grid), bin_ios. They are empty in the rows above; after each of these follows one row a
- * bin in use, with the same first six columns (what identifies it), the figures empty. So each
+ * bin in use, with the same first columns (up to op or part, what identifies it), the figures empty. So each
  * column can be summed as it is, and the rows of either sort are those where 'ios' or 'bin_ios' is
  * not empty.
  */
@@ -32,6 +35,7 @@ struct csv {
 	const struct run_info *run;
 	FILE *out;
 	bool bins;
+	bool parts;		/* there are some: they have a column */
 	bool headed;
 };
 
@@ -77,8 +81,8 @@ static void put_header(const struct csv *c, FILE *f)
 {
 	const struct percentiles *ps = &c->run->percentiles;
 
-	fputs("time,interval_s,device,stage,engine,op,ios,bytes,errors,iops,bytes_per_s,mean_ns,min_ns,"
-	      "max_ns", f);
+	fprintf(f, "time,interval_s,device,stage,engine,op,%sios,bytes,errors,iops,bytes_per_s,mean_ns,min_ns,max_ns",
+		c->parts ? "part," : "");
 	for (u32 i = 0; i < ps->n; i++)
 		fprintf(f, ",%s_ns", ps->p[i].name);
 	fputs(",in_flight,oldest_ns,queue_depth,started,completed,lost,requeued,kernel_ios,partial_bytes,"
@@ -86,7 +90,7 @@ static void put_header(const struct csv *c, FILE *f)
 	fputs(c->bins ? ",bin_lower_ns,bin_upper_ns,bin_ios\n" : "\n", f);
 }
 
-/* The six columns that say what a row is about. */
+/* The columns that say what a row is about. */
 static void put_key(const struct csv *c, FILE *f, const struct frame *fr, const char *op)
 {
 	char time[UNITS_TEXT];
@@ -97,6 +101,8 @@ static void put_key(const struct csv *c, FILE *f, const struct frame *fr, const 
 	put_text(f, stage_names[fr->watch->stage]);
 	put_text(f, c->run->engine);
 	put_text(f, op);
+	if (c->parts)
+		put_text(f, fr->watch->part ? fr->watch->part->label : "");
 }
 
 static void put_op(const struct csv *c, FILE *f, const struct op_frame *o)
@@ -118,9 +124,22 @@ static void put_idle(const struct csv *c, FILE *f)
 	put_empty(f, 3 + c->run->percentiles.n);
 }
 
-static void put_watch(const struct csv *c, FILE *f, const struct frame *fr)
+/* It is the whole's. */
+static void put_accounting(FILE *f, const struct frame *fr)
 {
 	const struct accounting *a = &fr->accounting;
+
+	if (fr->watch->part) {
+		put_empty(f, 5);
+		return;
+	}
+	fprintf(f, ",%llu,%llu,%llu,%llu,", a->started, a->completed, a->lost, a->requeued);
+	if (a->kernel_known)
+		fprintf(f, "%llu", a->kernel_ios);
+}
+
+static void put_watch(const struct csv *c, FILE *f, const struct frame *fr)
+{
 	u64 bytes = 0, errors = 0;
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
@@ -129,10 +148,10 @@ static void put_watch(const struct csv *c, FILE *f, const struct frame *fr)
 	}
 	fprintf(f, ",%llu,%llu", fr->in_flight, fr->oldest_ns);
 	put_decimal(f, fr->queue_depth, 3);
-	fprintf(f, ",%llu,%llu,%llu,%llu,", a->started, a->completed, a->lost, a->requeued);
-	if (a->kernel_known)
-		fprintf(f, "%llu", a->kernel_ios);
-	fprintf(f, ",%llu,%llu,%llu", bytes, errors, a->skipped_unexplained);
+	put_accounting(f, fr);
+	fprintf(f, ",%llu,%llu,", bytes, errors);
+	if (!fr->watch->part)
+		fprintf(f, "%llu", fr->accounting.skipped_unexplained);
 	put_empty(f, c->bins ? 3 : 0);
 	putc('\n', f);
 }
@@ -172,7 +191,7 @@ static void put_frame(const struct csv *c, FILE *f, const struct frame *fr)
 		if (c->bins)
 			put_bins(c, f, fr, op);
 	}
-	if (idle) {
+	if (idle && !fr->watch->part) {
 		put_key(c, f, fr, "-");
 		put_idle(c, f);
 		put_watch(c, f, fr);
@@ -210,6 +229,8 @@ int csv_open(const struct run_info *run, FILE *out, bool bins, struct sink **ret
 	if (!c)
 		return -ENOMEM;
 	*c = (struct csv){ .sink.ops = &sink_csv, .run = run, .out = out, .bins = bins };
+	for (u32 i = 0; i < run->n_watches; i++)
+		c->parts |= run->watches[i].part != NULL;
 	*ret = &c->sink;
 	return 0;
 }

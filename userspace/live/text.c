@@ -110,7 +110,7 @@ void text_heads(const struct text *t, FILE *f, const char *label)
 	putc('\n', f);
 }
 
-void text_row(const struct text *t, FILE *f, u32 op, const struct op_frame *o)
+void text_row(const struct text *t, FILE *f, const char *label, const struct op_frame *o)
 {
 	u32 n = t->run->percentiles.n;
 	char cells[CELLS_MAX][UNITS_TEXT];
@@ -122,11 +122,28 @@ void text_row(const struct text *t, FILE *f, u32 op, const struct op_frame *o)
 	for (u32 i = 0; i < n; i++)
 		units_ns(cells[3 + i], o->percentile_ns[i]);
 	units_ns(cells[3 + n], o->max_ns);
-	put_cells(t, f, op_names[op], cells);
+	put_cells(t, f, label, cells);
 	putc('\n', f);
 	if (o->errors) {
 		snprintf(failed, sizeof(failed), "%s failed", units_count(count, o->errors));
 		text_say(t, f, "", ALARM, failed);
+	}
+}
+
+void text_part_rows(const struct text *t, FILE *f, const struct frames *fs, u32 i, u32 op)
+{
+	char label[TEXT_GUTTER * 4 + 1] = " ";
+	u32 parts = frames_parts(fs, i);
+
+	for (u32 p = i + 1; p <= i + parts; p++) {
+		const struct op_frame *o = &fs->f[p].ops[op];
+
+		if (!o->ios)
+			continue;
+		utf8_for_terminal(label + 1, sizeof(label) - 1, fs->f[p].watch->part->label, TEXT_GUTTER - 1, t->look->utf8);
+		text_paint(t, f, DIM);
+		text_row(t, f, label, o);
+		text_paint(t, f, PLAIN);
 	}
 }
 
@@ -148,14 +165,6 @@ static void put_axis(const struct text *t, FILE *f)
 	putc('\n', f);
 }
 
-bool text_is_idle(const struct frame *fr)
-{
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		if (fr->ops[op].ios)
-			return false;
-	return true;
-}
-
 void text_idle(const struct text *t, FILE *f, u32 watches)
 {
 	char say[160], idle[UNITS_TEXT], all[UNITS_TEXT];
@@ -163,7 +172,7 @@ void text_idle(const struct text *t, FILE *f, u32 watches)
 	if (!watches)
 		return;
 	snprintf(say, sizeof(say), "%s of %s devices%s: no IO completed, none in flight (--format csv has each)",
-		 units_count(idle, watches), units_count(all, t->run->n_watches), t->stages ? " and stages" : "");
+		 units_count(idle, watches), units_count(all, t->wholes), t->stages ? " and stages" : "");
 	text_say(t, f, "idle", PLAIN, say);
 }
 
@@ -172,14 +181,14 @@ static bool nothing_new(const struct text *t, const struct frame *fr)
 {
 	const struct text_told *told = &t->told[fr->watch - t->run->watches];
 
-	return t->run->n_watches > TEXT_IDLE_LINES && text_is_idle(fr) && !fr->in_flight && !fr->gone &&
+	return t->wholes > TEXT_IDLE_LINES && !frame_has_ios(fr) && !fr->in_flight && !fr->gone &&
 	       !memcmp(told->by, fr->accounting.lost_by, sizeof(told->by));
 }
 
 /* Nothing completed, and what is in flight has been there for most of the interval. */
 static bool seems_stalled(const struct frame *fr)
 {
-	return text_is_idle(fr) && fr->in_flight && fr->oldest_ns > fr->interval_s * NSEC_PER_SEC / 2;
+	return !frame_has_ios(fr) && fr->in_flight && fr->oldest_ns > fr->interval_s * NSEC_PER_SEC / 2;
 }
 
 static void put_state(const struct text *t, FILE *f, const struct frame *fr)
@@ -190,11 +199,11 @@ static void put_state(const struct text *t, FILE *f, const struct frame *fr)
 
 	if (stalled)
 		n = sprintf(state, "stalled: ");
-	else if (text_is_idle(fr))
+	else if (!frame_has_ios(fr))
 		n = sprintf(state, "no IO completed%s", fr->in_flight ? ", " : "");
 	else
 		n = sprintf(state, "queue depth %s, ", units_number(text, fr->queue_depth));
-	if (fr->in_flight || !text_is_idle(fr))
+	if (fr->in_flight || frame_has_ios(fr))
 		n += sprintf(state + n, "%s in flight", units_count(text, fr->in_flight));
 	if (fr->in_flight && fr->oldest_ns)
 		n += sprintf(state + n, ", oldest %s", units_ns(text, fr->oldest_ns));
@@ -222,14 +231,17 @@ static void put_losses(const struct text *t, FILE *f, const struct frame *fr)
 	text_losses(t, f, "", more);
 }
 
-static void put_watch(const struct text *t, FILE *f, const struct frame *fr)
+static void put_watch(const struct text *t, FILE *f, const struct frames *fs, u32 i)
 {
+	const struct frame *fr = &fs->f[i];
+
 	put_state(t, f, fr);
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		if (!fr->ops[op].ios)
 			continue;
-		text_row(t, f, op, &fr->ops[op]);
+		text_row(t, f, op_names[op], &fr->ops[op]);
 		put_distribution(t, f, &fr->ops[op]);
+		text_part_rows(t, f, fs, i, op);
 	}
 	put_losses(t, f, fr);
 }
@@ -251,7 +263,7 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 
 	for (u32 i = 0; i < fs->n; i++) {
 		axis_cover(&t->axis, &fs->f[i]);
-		idle = idle && text_is_idle(&fs->f[i]);
+		idle = idle && !frame_has_ios(&fs->f[i]);
 	}
 	putc('\n', f);
 	units_clock(text, any->end_ns);
@@ -263,11 +275,11 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 		snprintf(say, sizeof(say), "this interval took %s", units_ns(text, any->interval_s * 1e9));
 		text_say(t, f, "", NOTE, say);
 	}
-	for (u32 i = 0; i < fs->n; i++) {
+	for (u32 i = 0; i < fs->n; i += 1 + frames_parts(fs, i)) {
 		if (nothing_new(t, &fs->f[i]))
 			folded++;
 		else
-			put_watch(t, f, &fs->f[i]);
+			put_watch(t, f, fs, i);
 	}
 	text_idle(t, f, folded);
 	/* Once: it is of all devices, and the summary has the last word. */
@@ -329,6 +341,8 @@ int text_open(const struct run_info *run, const struct look *look, struct sink *
 		return -ENOMEM;
 	*t = (struct text){ .sink.ops = &sink_text, .run = run, .look = look };
 	t->columns = look->columns > TEXT_COLUMNS_MIN ? look->columns : TEXT_COLUMNS_MIN;
+	for (u32 i = 0; i < run->n_watches; i++)
+		t->wholes += !run->watches[i].part;
 	for (u32 i = 1; i < run->n_watches; i++)
 		t->stages = t->stages || run->watches[i].stage != run->watches[0].stage;
 	t->told = calloc(run->n_watches ?: 1, sizeof(*t->told));

@@ -16,6 +16,7 @@ struct text {
 	const struct look *look;
 	u32 columns;
 	bool headed;
+	u32 wholes;			/* watches that are no parts */
 	bool stages;			/* several: the stage belongs to the name of a watch */
 	u64 idle_gap_ns;		/* of the last interval: 0 when pauses are not looked for */
 	struct axis axis;
@@ -34,7 +35,10 @@ const char *text_name(const struct text *t, char name[TEXT_NAME], const struct w
 
 /* The table's heads, with @label in the gutter, and the rows of an op. */
 void text_heads(const struct text *t, FILE *f, const char *label);
-void text_row(const struct text *t, FILE *f, u32 op, const struct op_frame *o);
+void text_row(const struct text *t, FILE *f, const char *label, const struct op_frame *o);
+
+/* Below the row of an op of whole @i, one of each of its parts that had such IOs. */
+void text_part_rows(const struct text *t, FILE *f, const struct frames *fs, u32 i, u32 op);
 
 /* Where the text after a label begins: behind the gutter, or two blanks behind a longer label. */
 u32 text_indent(const char *label);
@@ -47,8 +51,6 @@ void text_losses(const struct text *t, FILE *f, const char *label, const u64 los
 
 /* "skipped 3 program runs by the kernel ..."; says nothing when there is none. */
 void text_skipped(const struct text *t, FILE *f, u64 runs);
-
-bool text_is_idle(const struct frame *fr);
 
 /*
  * Of more watches than these one that did nothing has no line of its own: text_idle() says how many there are. It says

@@ -333,19 +333,21 @@ static void put_partial(const struct text *t, FILE *f, u32 op, const struct op_s
 	text_say(t, f, "", PLAIN, say);
 }
 
-static void put_figures(const struct text *t, FILE *f, const struct frame *fr)
+static void put_figures(const struct text *t, FILE *f, const struct frames *run, u32 i)
 {
+	const struct frame *fr = &run->f[i];
 	char name[TEXT_NAME], state[128], depth[UNITS_TEXT];
 
-	snprintf(state, sizeof(state), text_is_idle(fr) ? "no IO completed" : "queue depth %s",
+	snprintf(state, sizeof(state), frame_has_ios(fr) ? "queue depth %s" : "no IO completed",
 		 units_number(depth, fr->queue_depth));
 	if (fr->gone)
 		strcat(state, "; the device went away");
 	text_say(t, f, text_name(t, name, fr->watch, t->columns / 3), fr->gone ? ALARM : PLAIN, state);
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		if (fr->ops[op].ios) {
-			text_row(t, f, op, &fr->ops[op]);
+			text_row(t, f, op_names[op], &fr->ops[op]);
 			put_after_idle(t, f, &fr->ops[op]);
+			text_part_rows(t, f, run, i, op);
 		}
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		put_partial(t, f, op, &fr->ops[op].partial);
@@ -356,7 +358,7 @@ static bool nothing_happened(const struct text *t, const struct frame *fr)
 {
 	const struct accounting *a = &fr->accounting;
 
-	return t->run->n_watches > TEXT_IDLE_LINES && text_is_idle(fr) && !fr->in_flight && !fr->gone &&
+	return t->wholes > TEXT_IDLE_LINES && !frame_has_ios(fr) && !fr->in_flight && !fr->gone &&
 	       !a->started && !a->completed && !a->lost && !a->before && !a->unissued && !a->kernel_ios;
 }
 
@@ -370,19 +372,19 @@ int text_summary(struct text *t, FILE *f, const struct frames *run)
 	fprintf(f, "\nsummary of %s\n", units_ns(length, run->f[0].interval_s * 1e9));
 	text_paint(t, f, PLAIN);
 	text_heads(t, f, "");
-	for (u32 i = 0; i < run->n; i++) {
+	for (u32 i = 0; i < run->n; i += 1 + frames_parts(run, i)) {
 		if (nothing_happened(t, &run->f[i]))
 			folded++;
 		else
-			put_figures(t, f, &run->f[i]);
+			put_figures(t, f, run, i);
 	}
 	text_idle(t, f, folded);
-	for (u32 i = 0; i < run->n; i++)
+	for (u32 i = 0; i < run->n; i += 1 + frames_parts(run, i))
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
 			if (run->f[i].ops[op].ios)
 				err = put_chart(t, f, &run->f[i], op);
 	putc('\n', f);
-	for (u32 i = 0; i < run->n; i++)
+	for (u32 i = 0; i < run->n; i += 1 + frames_parts(run, i))
 		if (!nothing_happened(t, &run->f[i]))
 			put_accounting(t, f, &run->f[i]);
 	text_skipped(t, f, run->skipped_unexplained);

@@ -144,10 +144,20 @@ int parser_find_watch(struct replay_parser *r, struct watch *ret, u32 *ret_index
 	return 0;
 }
 
+static int on_by(struct replay_parser *r)
+{
+	u32 chosen;
+
+	if (!word_index(by_names + 1, BLKLAT_BYS - 1, r->word[1], &chosen))
+		return parser_bad(r, "unknown '%.40s', it is size", r->word[1]);
+	r->s->by = chosen + 1;
+	return 0;
+}
+
 static int on_watch(struct replay_parser *r)
 {
 	struct replay_script *s = r->s;
-	struct watch w;
+	struct watch w = { 0 };
 	u32 i;
 	int err = parser_find_watch(r, &w, &i);
 
@@ -168,6 +178,7 @@ const struct replay_statement replay_declarations[] = {
 	{ "cpus", 1, 1, on_cpus },
 	{ "memory", 1, 1, on_memory },
 	{ "idle-gap", 1, 1, on_idle_gap },
+	{ "by", 1, 1, on_by },
 	{ "start", 1, 1, on_start },
 	{ "device", 1, 8, on_device },
 	{ "watch", 2, 2, on_watch },

@@ -45,7 +45,7 @@ static int add_event(struct replay_parser *r, const struct replay_event *e)
 
 static int on_on(struct replay_parser *r)
 {
-	struct watch w;
+	struct watch w = { 0 };
 	u32 i;
 	int err = parser_find_watch(r, &w, &i);
 

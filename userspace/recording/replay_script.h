@@ -14,6 +14,7 @@
  *   memory BYTES                 that the counters took; default: what the series of abi.h take
  *   idle-gap TIME                least pause before an IO that makes it one of after-idle; default: none is
  *                                looked for. Above 0, written as LATENCY below
+ *   by size                      each watch is divided by size, and each 'io' and 'part' counted in the part of its BYTES
  *   start TIME                   as 2026-11-21T07:35:00.000Z; default 1970-01-01T00:00:00Z
  *   device NAME [kind=TEXT] [model=TEXT] [mapper=TEXT] [scheduler=TEXT] [size=BYTES]
  *               [queues=N] [tags=N]
@@ -89,10 +90,11 @@ struct replay_script {
 	u32 cpus;
 	u64 memory_bytes;	/* 0: not given */
 	u64 idle_gap_ns;	/* 0: not looked for */
+	enum blklat_by by;
 	s64 start_ns;		/* CLOCK_REALTIME */
 	u32 n_devices;
 	struct device *devices;	/* REPLAY_DEVICES_MAX of them, so that they never move */
-	u32 n_watches;
+	u32 n_watches;		/* wholes */
 	struct watch watches[REPLAY_WATCHES_MAX];
 	u32 n_events;
 	struct replay_event *events;	/* the last one is a tick */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blklat/parts.h"
 #include "recording/replay.h"
 #include "recording/replay_script.h"
 #include "util/cleanup.h"
@@ -22,6 +23,8 @@ struct script_player {
 	struct replay replay;
 	struct replay_script script;
 	struct device_table devices;	/* the script's */
+	struct watch *divided;	/* the script's watches, with their parts */
+	u32 parts;		/* of each */
 	struct origin origin;
 	u32 next;		/* event */
 	bool begun;
@@ -37,6 +40,7 @@ static void player_close(struct replay *replay)
 	replay_script_free(&r->script);
 	origin_uninit(&r->origin);
 	free(r->watches);
+	free(r->divided);
 	free(r);
 }
 
@@ -69,7 +73,7 @@ static int player_begin(struct script_player *r)
 	r->state.wall_ns = r->script.start_ns;
 	r->state.idle_gap_ns = r->script.idle_gap_ns;
 	for (u32 i = 0; i < r->state.n; i++)
-		r->state.w[i].kernel_known = true;
+		r->state.w[i].kernel_known = !r->divided[i].part;
 	return 0;
 }
 
@@ -92,6 +96,7 @@ static int player_open(const struct capture_config *cfg, struct replay **ret, st
 	struct script_player *r CLEANUP(cleanup_player) = calloc(1, sizeof(*r));
 	const char *file = cfg->replay_file;
 	int err, scale;
+	u32 n;
 
 	if (!r)
 		return problem_set(p, -ENOMEM, "%s: no memory", file);
@@ -101,13 +106,17 @@ static int player_open(const struct capture_config *cfg, struct replay **ret, st
 	scale = replay_scale(cfg, r->script.scale, p);
 	if (scale < 0)
 		return scale;
-	err = replay_fits(cfg, r->script.n_watches, scale, p);
+	r->parts = blklat_parts(r->script.by);
+	n = r->script.n_watches * (1 + r->parts);
+	err = replay_fits(cfg, n, scale, p);
 	if (err)
 		return err;
+	if (watches_divide(r->script.watches, r->script.n_watches, r->script.by, &r->divided, &n))
+		return problem_set(p, -ENOMEM, "%s: no memory", file);
 	r->devices = (struct device_table){ .n = r->script.n_devices, .d = r->script.devices };
 	r->replay.capture = (struct capture){
-		.watches = r->script.watches,
-		.n_watches = r->script.n_watches,
+		.watches = r->divided,
+		.n_watches = n,
 		.scale = scale,
 		.cpus = r->script.cpus,
 		.engine = r->script.engine,
@@ -122,13 +131,14 @@ static int player_open(const struct capture_config *cfg, struct replay **ret, st
 	return 0;
 }
 
-static void play_io(struct script_player *r, const struct replay_event *e)
+/* The watch that an event is of. */
+static u32 whole_of(const struct script_player *r, const struct replay_event *e)
 {
-	struct op_counts *o = &r->state.w[e->watch].ops[e->what];
-	u32 scale = r->replay.capture.scale;
+	return e->watch * (1 + r->parts);
+}
 
-	if (!e->n)
-		return;
+static void count_io(struct op_counts *o, u32 scale, const struct replay_event *e)
+{
 	o->sum_ns += e->n * e->ns;
 	o->bytes += e->n * e->bytes;
 	o->errors += e->errors;
@@ -137,33 +147,53 @@ static void play_io(struct script_player *r, const struct replay_event *e)
 		o->min_ns = e->ns;
 	if (e->ns > o->max_ns)
 		o->max_ns = e->ns;
-	r->watches[e->watch].completed += e->n;
 	if (!e->after_idle)
 		return;
 	o->after_idle_sum_ns += e->n * e->ns;
 	hist_put(&o->after_idle, blklat_cell(e->ns, o->after_idle.scale), e->n);
 }
 
-/* Counted when it completes, as engines do; the bin is counted with the whole IO, later. */
-static void play_part(struct script_player *r, const struct replay_event *e)
+static void play_io(struct script_player *r, const struct replay_event *e)
 {
-	struct op_counts *o = &r->state.w[e->watch].ops[e->what];
+	u32 whole = whole_of(r, e), scale = r->replay.capture.scale;
 
+	if (!e->n)
+		return;
+	count_io(&r->state.w[whole].ops[e->what], scale, e);
+	if (r->parts)
+		count_io(&r->state.w[whole + blklat_size_part(e->bytes)].ops[e->what], scale, e);
+	r->watches[whole].completed += e->n;
+}
+
+/* Of what completed of an IO: counted then, as engines do; its bin is counted with the whole IO, later. */
+static void count_sums(struct op_counts *o, const struct replay_event *e)
+{
 	o->bytes += e->bytes;
 	o->errors += e->errors;
 }
 
+static void play_part(struct script_player *r, const struct replay_event *e)
+{
+	u32 whole = whole_of(r, e);
+
+	count_sums(&r->state.w[whole].ops[e->what], e);
+	if (r->parts)
+		count_sums(&r->state.w[whole + blklat_size_part(e->bytes)].ops[e->what], e);
+}
+
 static void play_account(struct script_player *r, const struct replay_event *e)
 {
-	r->state.w[e->watch].accounts[e->what] += e->n;
+	u32 whole = whole_of(r, e);
+
+	r->state.w[whole].accounts[e->what] += e->n;
 	if (e->what == BLKLAT_REQUEUED || e->what == BLKLAT_OVERWRITTEN)
-		r->watches[e->watch].starts += e->n;
+		r->watches[whole].starts += e->n;
 }
 
 /* A device goes away for all of its stages. */
 static void play_gone(struct script_player *r, const struct replay_event *e)
 {
-	const struct device *d = r->replay.capture.watches[e->watch].device;
+	const struct device *d = r->replay.capture.watches[whole_of(r, e)].device;
 
 	for (u32 i = 0; i < r->state.n; i++)
 		if (r->replay.capture.watches[i].device == d)
@@ -172,8 +202,8 @@ static void play_gone(struct script_player *r, const struct replay_event *e)
 
 static void play(struct script_player *r, const struct replay_event *e)
 {
-	struct watch_counts *w = &r->state.w[e->watch];
-	struct played_watch *rw = &r->watches[e->watch];
+	struct watch_counts *w = &r->state.w[whole_of(r, e)];
+	struct played_watch *rw = &r->watches[whole_of(r, e)];
 
 	switch (e->kind) {
 	case REPLAY_IO:
@@ -259,7 +289,7 @@ static int player_read(struct replay *replay, struct snapshot *s, struct problem
 			e = &r->script.events[r->next++];
 			play(r, e);
 		} while (e->kind != REPLAY_TICK);
-		for (u32 i = 0; i < r->state.n; i++)
+		for (u32 i = 0; i < r->state.n; i += 1 + r->parts)
 			settle_watch(&r->state.w[i], &r->watches[i], replay->capture.watches[i].stage);
 	}
 	r->begun = true;

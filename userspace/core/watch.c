@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "core/watch.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "blklat/parts.h"
+
+const char *const stage_names[BLKLAT_STAGES] = {
+	[BLKLAT_STAGE_DEVICE] = "device",
+	[BLKLAT_STAGE_QUEUE] = "queue",
+	[BLKLAT_STAGE_TOTAL] = "total",
+};
+
+const char *const by_names[BLKLAT_BYS] = {
+	[BLKLAT_BY_SIZE] = "size",
+};
+
+/* In the order of parts.h, which numbers them from 1. */
+static const struct part size_parts[] = {
+	{ "size", "4 KiB" },
+	{ "size", "8 KiB" },
+	{ "size", "16 KiB" },
+	{ "size", "32 KiB" },
+	{ "size", "64 KiB" },
+	{ "size", "128 KiB" },
+	{ "size", "256 KiB" },
+	{ "size", "512 KiB" },
+	{ "size", "1 MiB+" },
+};
+static_assert(ARRAY_SIZE(size_parts) == BLKLAT_SIZE_PARTS, "a label for each");
+
+bool same_part(const struct watch *a, const struct watch *b)
+{
+	if (!a->part || !b->part)
+		return !a->part && !b->part;
+	return !strcmp(a->part->by, b->part->by) && !strcmp(a->part->label, b->part->label);
+}
+
+int watches_divide(const struct watch *w, u32 n, enum blklat_by by, struct watch **ret, u32 *ret_n)
+{
+	u32 parts = blklat_parts(by), made = 0;
+	struct watch *list = calloc((size_t)n * (1 + parts) + 1, sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	for (u32 i = 0; i < n; i++) {
+		list[made++] = w[i];
+		for (u32 p = 0; p < parts; p++) {
+			list[made] = w[i];
+			list[made++].part = &size_parts[p];
+		}
+	}
+	*ret = list;
+	*ret_n = made;
+	return 0;
+}
