@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Watches that have parts: which part an IO is in, and what a reader makes of parts' rows, slots and frames. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "blklat/parts.h"
+#include "core/frame.h"
+#include "core/watch.h"
+#include "fake_region.h"
+
+enum { PARTS = FAKE_WATCHES - 1 };
+
+/* "Rounded up to a power of two, from 4 KiB (and less) to 1 MiB (and more)", blklat(8). */
+static u32 part_by_hand(u64 bytes)
+{
+	u32 part = 1;
+
+	for (u64 limit = 4096; bytes > limit && part < 9; limit *= 2)
+		part++;
+	return part;
+}
+
+static void test_size(void **state)
+{
+	static const u64 large[] = { 1 << 22, (1 << 22) + 1, UINT32_MAX, 1ULL << 32, (1ULL << 40) - 1, 1ULL << 40 };
+
+	(void)state;
+	for (u64 bytes = 0; bytes <= 2 << 20; bytes++)
+		assert_int_equal(blklat_size_part(bytes), part_by_hand(bytes));
+	for (u32 i = 0; i < ARRAY_SIZE(large); i++)
+		assert_int_equal(blklat_size_part(large[i]), 9);
+}
+
+static void test_list(void **state)
+{
+	const struct watch wholes[] = { { .stage = BLKLAT_STAGE_TOTAL }, { .stage = BLKLAT_STAGE_QUEUE } };
+	struct watch *all;
+	char label[16];
+	u32 n;
+
+	(void)state;
+	assert_int_equal(watches_divide(wholes, 2, BLKLAT_BY_NOTHING, &all, &n), 0);
+	assert_int_equal(n, 2);
+	assert_memory_equal(all, wholes, sizeof(wholes));
+	free(all);
+	assert_int_equal(watches_divide(wholes, 2, BLKLAT_BY_SIZE, &all, &n), 0);
+	assert_int_equal(n, 20);
+	for (u32 i = 0; i < n; i++) {
+		assert_int_equal(all[i].stage, wholes[i / 10].stage);
+		if (i % 10 == 0) {
+			assert_null(all[i].part);
+			continue;
+		}
+		/* The largest IO of a part is what the label says. */
+		snprintf(label, sizeof(label), i % 10 < 9 ? "%u KiB" : "1 MiB+", 2u << i % 10);
+		assert_string_equal(all[i].part->by, "size");
+		assert_string_equal(all[i].part->label, label);
+		assert_int_equal(blklat_size_part(2048ULL << i % 10), i % 10);
+		assert_true(same_part(&all[i], &all[(i + 10) % 20]));
+		assert_false(same_part(&all[i], &all[i - 1]));
+	}
+	assert_true(same_part(&all[0], &all[10]));
+	free(all);
+}
+
+/* --- the region: watch 0 is the whole, 1 and 2 are its parts ------------------------------------ */
+
+static struct fake *fake_parted(void)
+{
+	struct fake *f = fake_new(6);
+
+	f->r.parts = PARTS;
+	f->ranges[1].n = 0;
+	return f;
+}
+
+static const struct watch_counts *read_at(struct fake *f, u64 now_ns)
+{
+	struct snapshot swap = f->before;
+
+	f->before = f->now;
+	f->now = swap;
+	region_next_epoch(&f->r);
+	region_read(&f->r, 0, &f->rested_at[0], now_ns, f->now.w);
+	return f->now.w;
+}
+
+static void check_sum(const struct watch_counts *w, u32 op)
+{
+	const struct op_counts *all = &w[0].ops[op], *a = &w[1].ops[op], *b = &w[2].ops[op];
+
+	assert_int_equal(all->sum_ns, a->sum_ns + b->sum_ns);
+	assert_int_equal(all->bytes, a->bytes + b->bytes);
+	assert_int_equal(all->errors, a->errors + b->errors);
+	assert_int_equal(all->min_ns, a->min_ns < b->min_ns ? a->min_ns : b->min_ns);
+	assert_int_equal(all->max_ns, a->max_ns > b->max_ns ? a->max_ns : b->max_ns);
+	for (u32 cell = 0; cell < fake_cells(6); cell++)
+		assert_int_equal(all->hist.cells[cell], a->hist.cells[cell] + b->hist.cells[cell]);
+}
+
+/* Read after read, with IOs in between: nothing of an earlier sum stays. */
+static void test_whole_is_the_sum(void **state)
+{
+	struct fake *f = fake_parted();
+	u64 ios = 0;
+
+	(void)state;
+	for (u32 round = 0; round < 5; round++) {
+		const struct watch_counts *w;
+
+		for (u32 n = 0; n < 300; n++) {
+			u32 cpu = n % FAKE_CPUS, part = 1 + n * 7 % 5 % 2, op = n * 11 % FAKE_OPS;
+			u64 *s = fake_series(f, cpu, part, op);
+
+			fake_io(f, cpu, part, op, latency_of(320 + (n * 31 + round * 97) % 1700));
+			s[AT_BYTES] += 4096 * part;
+			s[AT_ERRORS] += n % 13 == 0;
+			ios++;
+		}
+		w = read_at(f, 1000000);
+		for (u32 op = 0; op < FAKE_OPS; op++)
+			check_sum(w, op);
+		for (u32 part = 0, seen = 0; part <= PARTS; part++) {
+			for (u32 op = 0; op < FAKE_OPS; op++)
+				seen += hist_count(&w[part].ops[op].hist);
+			assert_int_equal(seen, part == 0 ? ios : part == PARTS ? 2 * ios : seen);
+		}
+	}
+	fake_free(f);
+}
+
+/* Bios are counted in the rows of their part, requests in the whole's: both are the whole's. */
+static void test_accounts_are_the_wholes(void **state)
+{
+	struct fake *f = fake_parted();
+	const struct watch_counts *w;
+
+	(void)state;
+	*fake_account(f, 0, 0, BLKLAT_REQUEUED) = 3;
+	*fake_account(f, 1, 1, BLKLAT_REQUEUED) = 10;
+	*fake_account(f, 2, 2, BLKLAT_REQUEUED) = 100;
+	*fake_account(f, 2, 1, BLKLAT_TABLE_FULL) = 7;
+	w = read_at(f, 1000000);
+	assert_int_equal(w[0].accounts[BLKLAT_REQUEUED], 113);
+	assert_int_equal(w[0].accounts[BLKLAT_TABLE_FULL], 7);
+	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
+		assert_int_equal(w[1].accounts[cell] + w[2].accounts[cell], 0);
+	assert_int_equal(region_account(&f->r, 1, BLKLAT_REQUEUED), 10);
+	fake_free(f);
+}
+
+static void start_in_slot(struct fake *f, u32 n, u64 at_ns, u32 part, u64 marks)
+{
+	struct blklat_slots *s = &f->slots[(16 + n) / 16];
+
+	s->ns[n % 16] = (at_ns & ((1ULL << 54) - 1)) | (u64)part << 54 | marks;
+	s->started[n % 16]++;
+}
+
+/* Also where the clock has just passed one of the bits that a slot leaves out. */
+static void test_waiting_by_part(void **state)
+{
+	static const u64 clocks[] = { 5000000, (1ULL << 54) + 100, (3ULL << 54) - 1, (1ULL << 61) + 20 };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(clocks); i++) {
+		struct fake *f = fake_parted();
+		const struct watch_counts *w;
+		u64 now_ns = clocks[i];
+
+		start_in_slot(f, 0, now_ns - 500, 1, 0);
+		start_in_slot(f, 3, now_ns - 90, 1, BLKLAT_SLOT_AFTER_IDLE);
+		start_in_slot(f, 17, now_ns - 4000, 2, BLKLAT_SLOT_SEEN);
+		/* By a clock that is ahead of the reader's. */
+		start_in_slot(f, 18, now_ns + 70, 2, 0);
+		w = read_at(f, now_ns);
+		assert_int_equal(w[0].in_flight, 4);
+		assert_int_equal(w[0].in_flight_after, 4);
+		assert_int_equal(w[0].started, 4);
+		assert_int_equal(w[0].oldest_ns, 4000);
+		assert_int_equal(w[0].accounts[BLKLAT_OVERWRITTEN], 0);
+		assert_int_equal(w[1].in_flight, 2);
+		assert_int_equal(w[1].oldest_ns, 500);
+		assert_int_equal(w[2].in_flight, 2);
+		assert_int_equal(w[2].oldest_ns, 4000);
+		assert_int_equal(region_in_flight(&f->r, 0), 4);
+		fake_free(f);
+	}
+}
+
+/* --- frames --------------------------------------------------------------------------------------- */
+
+struct interval {
+	struct watch *watches;
+	u32 n;
+	struct snapshot before, now;
+	struct frames frames;
+};
+
+static int set_up_interval(void **state)
+{
+	static struct interval in;
+	const struct watch whole = { .stage = BLKLAT_STAGE_DEVICE };
+
+	assert_int_equal(watches_divide(&whole, 1, BLKLAT_BY_SIZE, &in.watches, &in.n), 0);
+	assert_int_equal(snapshot_init(&in.before, in.n, 6), 0);
+	assert_int_equal(snapshot_init(&in.now, in.n, 6), 0);
+	assert_int_equal(frames_init(&in.frames, in.watches, in.n, 6), 0);
+	in.now.mono_ns = 1000000000;
+	in.now.idle_gap_ns = in.before.idle_gap_ns = 100000000;
+	*state = &in;
+	return 0;
+}
+
+static int tear_down_interval(void **state)
+{
+	struct interval *in = *state;
+
+	frames_uninit(&in->frames);
+	snapshot_uninit(&in->before);
+	snapshot_uninit(&in->now);
+	free(in->watches);
+	return 0;
+}
+
+static void put_in(struct watch_counts *w, u64 ns, u64 bytes, bool after_idle)
+{
+	struct op_counts *o = &w->ops[BLKLAT_OP_READ];
+
+	if (!o->max_ns || ns < o->min_ns)
+		o->min_ns = ns;
+	if (ns > o->max_ns)
+		o->max_ns = ns;
+	o->sum_ns += ns;
+	o->bytes += bytes;
+	hist_put(&o->hist, blklat_cell(ns, 6), 1);
+	if (after_idle) {
+		o->after_idle_sum_ns += ns;
+		hist_put(&o->after_idle, blklat_cell(ns, idle_scale(6)), 1);
+	}
+}
+
+static void put(struct interval *in, u64 ns, u64 bytes, bool after_idle)
+{
+	put_in(&in->now.w[0], ns, bytes, after_idle);
+	put_in(&in->now.w[part_by_hand(bytes)], ns, bytes, after_idle);
+	in->now.w[0].started++;
+	in->now.w[0].started_after++;
+}
+
+static void test_frames_of_parts(void **state)
+{
+	struct interval *in = *state;
+	const struct frame *f = in->frames.f;
+
+	for (u32 i = 0; i < 100; i++)
+		put(in, 50000 + i, 4096, false);
+	put(in, 3000000, 131072, true);
+	in->now.skipped = 5;
+	in->now.w[0].accounts[BLKLAT_NO_START] = 2;
+	frames_between(&in->frames, &in->before, &in->now, &percentiles_default, 1);
+	assert_int_equal(frames_parts(&in->frames, 0), 9);
+	assert_int_equal(f[0].ops[BLKLAT_OP_READ].ios, 101);
+	assert_int_equal(f[1].ops[BLKLAT_OP_READ].ios, 100);
+	assert_int_equal(f[1].ops[BLKLAT_OP_READ].max_ns, 50099);
+	assert_int_equal(f[6].ops[BLKLAT_OP_READ].bytes, 131072);
+	assert_int_equal(f[6].ops[BLKLAT_OP_READ].after_idle_ios, 1);
+	assert_true(frame_has_ios(&f[6]));
+	assert_false(frame_has_ios(&f[2]));
+	/* Mean numbers in flight: 100 * 50049.5 ns and 3 ms in a second. */
+	assert_true(f[1].queue_depth > 0.00500494 && f[1].queue_depth < 0.00500496);
+	assert_true(f[6].queue_depth > 0.00299999 && f[6].queue_depth < 0.00300001);
+	/* Skipped runs explain a loss once, and parts have no account. */
+	assert_int_equal(f[0].accounting.lost_by[LOST_RECURSION], 2);
+	assert_int_equal(in->frames.skipped_unexplained, 3);
+	for (u32 i = 1; i < in->n; i++)
+		assert_int_equal(f[i].accounting.skipped + f[i].accounting.started + f[i].accounting.completed +
+				 f[i].accounting.skipped_unexplained, 0);
+}
+
+/* An IO of one part that takes as long as the gap hides the pauses of all, as they are the device's. */
+static void test_a_long_io_hides_pauses_of_all_parts(void **state)
+{
+	struct interval *in = *state;
+	const struct frame *f = in->frames.f;
+
+	put(in, 80000, 4096, true);
+	put(in, 250000000, 131072, false);
+	frames_between(&in->frames, &in->before, &in->now, &percentiles_default, 1);
+	assert_true(f[0].pauses_hidden);
+	assert_int_equal(f[0].ops[BLKLAT_OP_READ].after_idle_ios, 0);
+	assert_int_equal(f[1].ops[BLKLAT_OP_READ].after_idle_ios, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_size),
+		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_whole_is_the_sum),
+		cmocka_unit_test(test_accounts_are_the_wholes),
+		cmocka_unit_test(test_waiting_by_part),
+		cmocka_unit_test_setup_teardown(test_frames_of_parts, set_up_interval, tear_down_interval),
+		cmocka_unit_test_setup_teardown(test_a_long_io_hides_pauses_of_all_parts, set_up_interval,
+						tear_down_interval),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
