@@ -248,21 +248,28 @@ void frames_inherit(struct frames *to, const struct frames *from)
 		}
 }
 
+void op_frame_merge(struct op_frame *to, const struct op_frame *from)
+{
+	if (!from->ios)
+		return;
+	if (!to->ios || from->min_ns < to->min_ns)
+		to->min_ns = from->min_ns;
+	if (!to->ios || from->max_ns > to->max_ns)
+		to->max_ns = from->max_ns;
+	to->ios += from->ios;
+	to->bytes += from->bytes;
+	to->errors += from->errors;
+	to->sum_ns += from->sum_ns;
+	hist_add(&to->hist, &from->hist);
+}
+
 static void op_accumulate(struct op_frame *run, const struct op_frame *o)
 {
+	op_frame_merge(run, o);
 	run->partial = o->partial;
 	sums_add(&run->counted, &o->counted);
-	run->bytes += o->bytes;
-	run->errors += o->errors;
-	run->sum_ns += o->sum_ns;
 	if (!o->ios)
 		return;
-	if (!run->ios || o->min_ns < run->min_ns)
-		run->min_ns = o->min_ns;
-	if (!run->ios || o->max_ns > run->max_ns)
-		run->max_ns = o->max_ns;
-	run->ios += o->ios;
-	hist_add(&run->hist, &o->hist);
 	run->after_idle_ios += o->after_idle_ios;
 	run->after_idle_sum_ns += o->after_idle_sum_ns;
 	hist_add(&run->after_idle, &o->after_idle);

@@ -122,6 +122,9 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
  */
 void frames_inherit(struct frames *to, const struct frames *from);
 
+/* Adds the IOs of @from to @to, with their sums, extremes and bins. Rates and percentiles of @to are left alone. */
+void op_frame_merge(struct op_frame *to, const struct op_frame *from);
+
 /*
  * Adds an interval's frames to the frames of the whole run (bins, sums, extremes; the end, in flight,
  * partial sums and accounting are those of the newer), then recomputes rates and percentiles.

@@ -378,18 +378,3 @@ double run_mark_s(const struct run *r, const struct mark *m)
 {
 	return (double)(s64)(m->mono_ns - r->origin.start_mono_ns) / NSEC_PER_SEC;
 }
-
-void op_frame_merge(struct op_frame *to, const struct op_frame *from)
-{
-	if (!from->ios)
-		return;
-	if (!to->ios || from->min_ns < to->min_ns)
-		to->min_ns = from->min_ns;
-	if (!to->ios || from->max_ns > to->max_ns)
-		to->max_ns = from->max_ns;
-	to->ios += from->ios;
-	to->bytes += from->bytes;
-	to->errors += from->errors;
-	to->sum_ns += from->sum_ns;
-	hist_add(&to->hist, &from->hist);
-}

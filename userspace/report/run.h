@@ -113,9 +113,6 @@ double run_iops(const struct run *r, const u64 *ios, u32 i);
 /* An interval's percentile @p of run_over_time; negative where there was no IO. */
 double series_percentile(const struct series_run *s, u32 i, u32 p);
 
-/* Adds the IOs of @from to @to, with their sums, extremes and bins. Rates and percentiles of @to are left alone. */
-void op_frame_merge(struct op_frame *to, const struct op_frame *from);
-
 /* When a mark was set, on the axis of start_s. */
 double run_mark_s(const struct run *r, const struct mark *m);
 
