@@ -13,7 +13,7 @@ MAY = {
     "util": set(),
     "core": {"util", "blklat"},
     "engine": {"core", "util", "blklat", "bpf"},
-    "recording": {"core", "util"},
+    "recording": {"core", "util", "blklat/parts.h"},
     "live": {"core", "util"},
     "report": {"core", "util"},
     "service": {"core", "util"},
