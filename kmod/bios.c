@@ -166,6 +166,7 @@ static void count(struct blklat_bio_count *counts, u32 watches, u32 watch, u64 n
 	if (!watch || watch > watches)
 		return;
 	counts[watch - 1].in_flight++;
+	counts[watch - 1].starts_ns += ns;
 	if (ns < counts[watch - 1].earliest_ns)
 		counts[watch - 1].earliest_ns = ns;
 }

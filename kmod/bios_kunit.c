@@ -145,7 +145,7 @@ static void blklat_bios_test_count(struct kunit *test)
 
 	table_new(test, 1000);
 	for (k = 0; k < WATCHES; k++)
-		wanted[k] = (struct blklat_bio_count){ 0, U64_MAX };
+		wanted[k] = (struct blklat_bio_count){ .earliest_ns = U64_MAX };
 	/* Backwards: the oldest come last. */
 	for (i = 900; i-- > 0;) {
 		struct blklat_bio start = start_of(i);
@@ -154,6 +154,7 @@ static void blklat_bios_test_count(struct kunit *test)
 		for (k = 0; k < 2; k++)
 			if (start.watch[k]) {
 				wanted[start.watch[k] - 1].in_flight++;
+				wanted[start.watch[k] - 1].starts_ns += start.ns;
 				wanted[start.watch[k] - 1].earliest_ns = start.ns;
 			}
 		if (i % 100)
@@ -162,6 +163,7 @@ static void blklat_bios_test_count(struct kunit *test)
 		for (k = 0; k < WATCHES; k++) {
 			EXPECT_U64_MSG(test, counts[k].in_flight, wanted[k].in_flight, "watch %u", k);
 			EXPECT_U64_MSG(test, counts[k].earliest_ns, wanted[k].earliest_ns, "watch %u", k);
+			EXPECT_U64_MSG(test, counts[k].starts_ns, wanted[k].starts_ns, "watch %u", k);
 		}
 	}
 }

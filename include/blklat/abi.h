@@ -245,6 +245,7 @@ _Static_assert(sizeof(struct blklat_setup) == 48, "no padding");
 struct blklat_bio_count {
 	__u64 in_flight;
 	__u64 earliest_ns;	/* CLOCK_MONOTONIC at the start of the oldest; all ones when there is none */
+	__u64 starts_ns;	/* at the starts of all, summed modulo 2^64: their number times now less this is what they have waited */
 };
 
 /* The bios in flight of each watch. EINVAL unless @watches is the session's, or before BLKLAT_IOC_SETUP. */
@@ -253,7 +254,7 @@ struct blklat_bios {
 	__u32 watches;		/* as in the header */
 	__u32 reserved;		/* 0 */
 };
-_Static_assert(sizeof(struct blklat_bio_count) == 16 && sizeof(struct blklat_bios) == 16, "no padding");
+_Static_assert(sizeof(struct blklat_bio_count) == 24 && sizeof(struct blklat_bios) == 16, "no padding");
 
 #define BLKLAT_IOCTL 0xb5
 #define BLKLAT_IOC_VERSION _IOR(BLKLAT_IOCTL, 0, __u32)

@@ -149,12 +149,11 @@ static inline void synthetic_tick(struct synthetic *s, double length_s)
 	s->now.mono_ns += llround(length_s * 1e9);
 	for (u32 i = 0; i < s->frames.n; i++) {
 		struct frame *f = &s->frames.f[i];
-		double sum_ns = 0;
-
 		f->interval_s = length_s;
+		f->in_flight_ns = 0;
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			sum_ns += f->ops[op].sum_ns;
-		f->queue_depth = sum_ns / 1e9 / length_s;
+			f->in_flight_ns += f->ops[op].sum_ns;
+		f->queue_depth = f->in_flight_ns / 1e9 / length_s;
 		f->accounting.in_flight = f->in_flight;
 		f->accounting.started = f->accounting.completed + f->in_flight + f->accounting.lost;
 	}

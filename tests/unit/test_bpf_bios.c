@@ -34,10 +34,11 @@ static void count(void)
 	bios_count_cells(buckets, BUCKETS, counts, WATCHES);
 }
 
-static void check(u32 watch, u64 in_flight, u64 earliest_ns)
+static void check(u32 watch, u64 in_flight, u64 earliest_ns, u64 starts_ns)
 {
 	assert_int_equal(counts[watch].in_flight, in_flight);
 	assert_int_equal(counts[watch].earliest_ns, earliest_ns);
+	assert_int_equal(counts[watch].starts_ns, starts_ns);
 }
 
 static int clear(void **state)
@@ -55,7 +56,7 @@ static void test_none(void **state)
 	cell(1, 3)->start.watch[0] = 1;
 	count();
 	for (u32 i = 0; i < WATCHES; i++)
-		check(i, 0, UINT64_MAX);
+		check(i, 0, UINT64_MAX, 0);
 }
 
 /* A bio is its disk's and its partition's; numbers are one more than the watch's. The mark is no part of the time. */
@@ -67,9 +68,9 @@ static void test_whose(void **state)
 	put(cell(3, 4), 100, 0, 2);
 	put(cell(2, 1), 50, 4, 0);	/* nobody's */
 	count();
-	check(0, 2, 200);
-	check(1, 2, 100);
-	check(2, 0, UINT64_MAX);
+	check(0, 2, 200, 500);
+	check(1, 2, 100, 300);
+	check(2, 0, UINT64_MAX, 0);
 }
 
 static bool over;

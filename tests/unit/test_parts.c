@@ -182,11 +182,14 @@ static void test_waiting_by_part(void **state)
 		assert_int_equal(w[0].in_flight_after, 4);
 		assert_int_equal(w[0].started, 4);
 		assert_int_equal(w[0].oldest_ns, 4000);
+		assert_int_equal(w[0].waited_ns, 500 + 90 + 4000);
 		assert_int_equal(w[0].accounts[BLKLAT_OVERWRITTEN], 0);
 		assert_int_equal(w[1].in_flight, 2);
 		assert_int_equal(w[1].oldest_ns, 500);
+		assert_int_equal(w[1].waited_ns, 500 + 90);
 		assert_int_equal(w[2].in_flight, 2);
 		assert_int_equal(w[2].oldest_ns, 4000);
+		assert_int_equal(w[2].waited_ns, 4000);
 		assert_int_equal(region_in_flight(&f->r, 0), 4);
 		fake_free(f);
 	}

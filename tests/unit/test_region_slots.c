@@ -93,6 +93,7 @@ static void test_in_flight_and_age(void **state)
 	(void)state;
 	check(fake_drain(f, 0), 0, 0, 0);
 	assert_int_equal(f->now.w[0].oldest_ns, 0);
+	assert_int_equal(f->now.w[0].waited_ns, 0);
 	start(f, 0, 400000);
 	start(f, 7, 300000);
 	start(f, 8, 350000);
@@ -100,10 +101,12 @@ static void test_in_flight_and_age(void **state)
 	w = fake_drain(f, 0);		/* at 1000000 */
 	check(w, 4, 4, 0);
 	assert_int_equal(w->oldest_ns, 700000);
+	assert_int_equal(w->waited_ns, 600000 + 700000 + 650000 + 1);
 	complete(f, 7, 1000);
 	w = fake_drain(f, 0);
 	check(w, 4, 3, 0);
 	assert_int_equal(w->oldest_ns, 650000);
+	assert_int_equal(w->waited_ns, 600000 + 650000 + 1);
 	assert_int_equal(completed(w), 1);
 	fake_free(f);
 }

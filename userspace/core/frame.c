@@ -55,12 +55,11 @@ void frames_track(struct frames *fs)
 /* Makes what is shown from what is counted: bins, sums and the interval. */
 static void derive(struct frame *f, const struct percentiles *ps)
 {
-	double per_s = f->interval_s > 0 ? 1 / f->interval_s : 0, sum_ns = 0;
+	double per_s = f->interval_s > 0 ? 1 / f->interval_s : 0;
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		struct op_frame *o = &f->ops[op];
 
-		sum_ns += o->sum_ns;
 		o->iops = o->ios * per_s;
 		o->bytes_per_s = o->bytes * per_s;
 		if (!o->ios)
@@ -70,7 +69,7 @@ static void derive(struct frame *f, const struct percentiles *ps)
 			o->percentile_ns[i] = quantile_ns(&o->hist, ps->p[i].q, o->min_ns,
 							  o->max_ns);
 	}
-	f->queue_depth = sum_ns / NSEC_PER_SEC * per_s;
+	f->queue_depth = f->in_flight_ns > 0 ? (double)f->in_flight_ns / NSEC_PER_SEC * per_s : 0;
 }
 
 static void sums_add(struct op_sums *to, const struct op_sums *more)
@@ -191,6 +190,26 @@ static void settle_pauses(struct frame *f, bool doubtful)
 	}
 }
 
+/*
+ * What IOs spent in flight between the two: the latencies of those that ended, less what they had waited before, and what
+ * is still in flight has waited since. So it adds up over intervals, whatever ends in which. Where an age left without
+ * a latency (its end was missed, the device went away) only the latencies are known, and by Little's law are right
+ * in the mean.
+ *
+ * Ages are read just before the latencies. Of an IO that ends between the two both are counted, and the next interval
+ * has so much less, which can make it less than nothing.
+ */
+static s64 in_flight_between(const struct watch_counts *before, const struct watch_counts *now)
+{
+	u64 ns = 0;
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		ns += now->ops[op].sum_ns - before->ops[op].sum_ns;
+	if (now->gone || now->accounts[BLKLAT_OVERWRITTEN] != before->accounts[BLKLAT_OVERWRITTEN])
+		return ns;
+	return ns + now->waited_ns - before->waited_ns;
+}
+
 void frames_between(struct frames *fs, const struct snapshot *before, const struct snapshot *now,
 		    const struct percentiles *ps, u32 cpus)
 {
@@ -208,6 +227,7 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		f->interval_s = (double)(s64)(now->mono_ns - before->mono_ns) / NSEC_PER_SEC;
 		f->in_flight = w->in_flight;
 		f->oldest_ns = w->oldest_ns;
+		f->in_flight_ns = in_flight_between(&before->w[i], w);
 		f->tag_range = w->accounts[BLKLAT_TAG_RANGE] - before->w[i].accounts[BLKLAT_TAG_RANGE];
 		f->gone = w->gone;
 		f->gone_before = before->w[i].gone;
@@ -286,6 +306,7 @@ void frames_accumulate(struct frames *run, const struct frames *interval,
 			op_accumulate(&r->ops[op], &f->ops[op]);
 		r->end_ns = f->end_ns;
 		r->interval_s += f->interval_s;
+		r->in_flight_ns += f->in_flight_ns;
 		r->in_flight = f->in_flight;
 		r->oldest_ns = f->oldest_ns;
 		r->gone = f->gone;

@@ -56,7 +56,8 @@ struct frame {
 	struct op_frame ops[BLKLAT_OPS];
 	u64 in_flight;		/* at the interval's end */
 	u64 oldest_ns;
-	double queue_depth;	/* mean number in flight: sum of latencies over interval (Little's law) */
+	s64 in_flight_ns;	/* what IOs spent in flight within the interval, summed over them; see in_flight_between() */
+	double queue_depth;	/* mean number in flight: in_flight_ns over the interval */
 	struct accounting accounting;	/* of a whole; a part has none */
 	u64 tag_range;		/* of the interval's lost IOs, those with a tag beyond the slots */
 	bool gone;

@@ -50,6 +50,7 @@ struct watch_counts {
 	u64 in_flight;		/* occupied slots before, after */
 	u64 in_flight_after;
 	u64 oldest_ns;		/* age of the oldest IO in flight; 0 when there is none */
+	u64 waited_ns;		/* ages of all in flight, summed; 0 also where that is not known */
 	u64 accounts[BLKLAT_ACCOUNTS];	/* see abi.h */
 	u64 kernel_ios;		/* completed since the capture began, by the kernel's own statistics */
 	u64 kernel_in_flight;	/* by the same */

@@ -14,8 +14,7 @@
 static void clear(struct bio_counts *counts, u32 n)
 {
 	for (u32 i = 0; i < n; i++) {
-		counts[i].in_flight = 0;
-		counts[i].earliest_ns = UINT64_MAX;
+		counts[i] = (struct bio_counts){ .earliest_ns = UINT64_MAX };
 	}
 }
 
@@ -25,6 +24,7 @@ static void count(struct bio_counts *counts, u32 n, u64 ns, const u32 watch[2])
 		if (!watch[i] || watch[i] > n)
 			continue;
 		counts[watch[i] - 1].in_flight++;
+		counts[watch[i] - 1].starts_ns += ns;
 		if (ns < counts[watch[i] - 1].earliest_ns)
 			counts[watch[i] - 1].earliest_ns = ns;
 	}

@@ -104,6 +104,7 @@ static struct bio_counts all_bios(const struct kernel_capture *k, u32 whole)
 
 	for (u32 i = whole; i < next_whole(k, whole); i++) {
 		all.in_flight += k->bios[i].in_flight;
+		all.starts_ns += k->bios[i].starts_ns;
 		if (k->bios[i].earliest_ns < all.earliest_ns)
 			all.earliest_ns = k->bios[i].earliest_ns;
 	}
@@ -112,8 +113,12 @@ static struct bio_counts all_bios(const struct kernel_capture *k, u32 whole)
 
 static void take_waiting(const struct bio_counts *bios, u64 now_ns, struct watch_counts *w)
 {
+	s64 waited_ns = bios->in_flight * now_ns - bios->starts_ns;
+
 	w->in_flight = bios->in_flight;
 	w->oldest_ns = age_ns(bios->earliest_ns, now_ns);
+	/* Those that started just after now_ns make it less. */
+	w->waited_ns = waited_ns > 0 ? waited_ns : 0;
 }
 
 static void take_bios_of(const struct kernel_capture *k, u32 whole, u64 now_ns, struct watch_counts *w)

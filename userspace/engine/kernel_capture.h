@@ -13,6 +13,7 @@
 struct bio_counts {
 	u64 in_flight;
 	u64 earliest_ns;	/* start of the oldest; UINT64_MAX when there is none */
+	u64 starts_ns;		/* starts of all, summed modulo 2^64 */
 	u64 started;		/* starts before the count; kernel_capture_read()'s */
 };
 

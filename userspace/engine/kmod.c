@@ -237,6 +237,7 @@ static int count_bios(struct kernel_capture *kernel)
 	for (u32 i = 0; i < bios.watches; i++) {
 		kernel->bios[i].in_flight = k->counts[i].in_flight;
 		kernel->bios[i].earliest_ns = k->counts[i].earliest_ns;
+		kernel->bios[i].starts_ns = k->counts[i].starts_ns;
 	}
 	return 0;
 }

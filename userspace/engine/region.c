@@ -54,7 +54,7 @@ struct scan {
 	u64 now_ns;
 	u64 started, overwritten;
 	struct waiting {
-		u64 in_flight, oldest_ns;
+		u64 in_flight, oldest_ns, waited_ns;
 	} all;
 	struct waiting *parts;	/* [part - 1], to be added to; NULL: nobody asks */
 	u32 n_parts;
@@ -63,6 +63,7 @@ struct scan {
 static void add_waiting(struct waiting *w, u64 age_ns)
 {
 	w->in_flight++;
+	w->waited_ns += age_ns;
 	if (age_ns > w->oldest_ns)
 		w->oldest_ns = age_ns;
 }
@@ -239,10 +240,12 @@ static void take_scan(const struct scan *scan, struct watch_counts *w)
 	w->started = scan->started;
 	w->in_flight = scan->all.in_flight;
 	w->oldest_ns = scan->all.oldest_ns;
+	w->waited_ns = scan->all.waited_ns;
 	w->accounts[BLKLAT_OVERWRITTEN] = scan->overwritten;
 	for (u32 p = 0; p < scan->n_parts; p++) {
 		w[1 + p].in_flight = scan->parts ? scan->parts[p].in_flight : 0;
 		w[1 + p].oldest_ns = scan->parts ? scan->parts[p].oldest_ns : 0;
+		w[1 + p].waited_ns = scan->parts ? scan->parts[p].waited_ns : 0;
 	}
 }
 

@@ -120,11 +120,17 @@ static int on_in_flight(struct replay_parser *r)
 	struct replay_event e = { .kind = REPLAY_IN_FLIGHT };
 	int err = parser_number(r, "in-flight", r->word[1], COUNT_MAX, &e.n);
 	const char *age = r->words > 2 ? word_value(r->word[2], "oldest") : NULL;
+	const char *waited = r->words > 3 ? word_value(r->word[3], "waited") : NULL;
 
 	if (!err && r->words > 2 && (!age || !word_latency(age, &e.ns)))
 		err = parser_bad(r, "'%.40s' must be like oldest=81.2us", r->word[2]);
+	if (!err && r->words > 3 && (!waited || !word_latency(waited, &e.waited_ns)))
+		err = parser_bad(r, "'%.40s' must be like waited=1.3ms", r->word[3]);
 	if (!err && e.ns && !e.n)
 		err = parser_bad(r, "none in flight, so there is no oldest");
+	if (!err && r->words > 3 && (!e.n || e.waited_ns < e.ns || e.waited_ns / e.n > e.ns))
+		err = parser_bad(r, "no %llu IOs of which the oldest has that age have waited for '%.40s' in all", (unsigned long long)e.n,
+				 waited);
 	if (!err)
 		err = add_total(r, e.n, 1);
 	return err ?: add_event(r, &e);
@@ -249,7 +255,7 @@ const struct replay_statement replay_events[] = {
 	{ "on", 2, 2, on_on },
 	{ "io", 3, 6, on_io },
 	{ "part", 2, 3, on_part },
-	{ "in-flight", 1, 2, on_in_flight },
+	{ "in-flight", 1, 3, on_in_flight },
 	{ "account", 2, 2, on_account },
 	{ "starts", 1, 1, on_starts },
 	{ "after", 1, 2, on_after },

@@ -29,7 +29,8 @@
  *                                was issued after a pause
  *   part OP BYTES [errors=N]     a part of an IO that has yet to end completes, N times with an error; the 'io'
  *                                that ends it has the rest of the bytes and errors
- *   in-flight N [oldest=AGE]     as seen at each tick from now on
+ *   in-flight N [oldest=AGE [waited=TIME]]
+ *                                as seen at each tick from now on; TIME is the sum of the ages
  *   account CELL N               N more in a cell of abi.h: requeued, no_start, overwritten,
  *                                tag_range, table_full, before or unissued
  *   starts +N|-N                 the start events seen are N more or less than follow from the rest
@@ -42,7 +43,7 @@
  *   tick SECONDS [at=TIME]       the interval ends, SECONDS after the one before; at= sets the wall
  *                                clock, which else moves as far. The last statement of a script
  *
- * LATENCY and AGE are a number and ns, us, ms or s, whole in ns. The start events of an interval
+ * LATENCY, AGE and TIME are a number and ns, us, ms or s, whole in ns. The start events of an interval
  * follow from it: one for each IO that completed, that was requeued or overwritten, and for each
  * that is in flight and was not before. Where more have left than completed, the difference is lost
  * without a reason, as it would be with a live engine.
@@ -78,6 +79,7 @@ struct replay_event {
 	bool after_idle;	/* IO */
 	u64 n;			/* IO, account, skipped, in-flight, after: how many */
 	u64 ns;			/* IO: latency. in-flight: age. tick: length */
+	u64 waited_ns;		/* in-flight */
 	u64 bytes;		/* IO: of one. part */
 	u64 errors;		/* IO, part */
 	u64 in_flight;		/* after */

@@ -213,6 +213,7 @@ static void play(struct script_player *r, const struct replay_event *e)
 	case REPLAY_IN_FLIGHT:
 		w->in_flight = e->n;
 		w->oldest_ns = e->ns;
+		w->waited_ns = e->waited_ns;
 		return;
 	case REPLAY_ACCOUNT:
 		return play_account(r, e);
