@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Recordings of versions before today's (tests/cli/version1, made at that time) say what their replay scripts say."""
+import contextlib
+import json
+import pathlib
+import sqlite3
+
+import pytest
+from attacks import run
+from test_recording_manual import by_op, replay, summed, ticks
+
+HERE = pathlib.Path(__file__).parent
+DUMPS = sorted((HERE / "version1").glob("*.sql"))
+OF_THE_FILE = ("file", "host", "kernel", "command", "version")
+
+
+@pytest.fixture(params=DUMPS, ids=lambda d: d.stem)
+def old(request, tmp_path):
+    """(The recording, its script.)"""
+    file = tmp_path / "old.blklat"
+    with contextlib.closing(sqlite3.connect(file)) as db:
+        db.executescript(request.param.read_text())
+    return file, HERE / "replay" / f"{request.param.stem}.txt"
+
+
+def ask(file, sql):
+    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
+        return db.execute(sql).fetchall()
+
+
+def shown(*args):
+    done = run(*args)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_replay(old):
+    file, script = old
+    assert ask(file, "PRAGMA user_version") == [(1,)]
+    for output in (["text"], ["json", "--bins"], ["csv", "--bins"]):
+        args = ["live", "--format", *output]
+        assert shown(*args, "--replay", file) == shown(*args, "--scale", "1", "--replay", script)
+
+
+def copy(file, source, *args):
+    """A recording of today's version."""
+    done = run("record", "--quiet", "--replay", source, "-o", file, *args)
+    assert done.returncode == 0 or "no watched device is left" in done.stderr, done.stderr
+    return file
+
+
+def report(file):
+    document = json.loads(run("report", "--format", "json", file).stdout)
+    for r in document["runs"]:
+        for key in OF_THE_FILE:
+            r.pop(key, None)
+    return document
+
+
+def test_report(old, tmp_path):
+    """Of itself, of a copy of it, and of what its script makes today: the same, but for where it comes from."""
+    file, script = old
+    expected = report(copy(tmp_path / "new.blklat", script, "--scale", "1"))
+    assert len(expected["runs"]) == 1 and expected["runs"][0]
+    assert report(file) == expected
+    again = copy(tmp_path / "again.blklat", file)
+    assert report(again) == expected
+    assert run("report", "--format", "json", again).stdout.replace(str(again), str(file)) == \
+        run("report", "--format", "json", file).stdout
+
+
+def test_views(old):
+    """They are in the file, as they were."""
+    file, script = old
+    lines = replay(script, "--scale", "1")
+    for (device, stage, op), found in by_op(lines).items():
+        of = f"device = '{device}' AND stage = '{stage}' AND op = '{op}'"
+        assert ask(file, f"SELECT ios FROM op_interval WHERE ios AND {of} ORDER BY interval") == [(o["ios"],) for _, o in found]
+        assert {(low, high): n for low, high, n in ask(file, f"SELECT lower_ns, upper_ns, count FROM run_bin WHERE {of}")} == \
+            summed([o for _, o in found])
+    expected = [(line["device"], line["stage"], line["in_flight"]["ios"]) for tick in ticks(lines)
+                for line in sorted(tick, key=lambda x: (x["device"], x["stage"]))]
+    assert ask(file, "SELECT device, stage, in_flight FROM watch_interval ORDER BY interval, device, stage") == expected
