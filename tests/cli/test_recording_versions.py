@@ -63,6 +63,7 @@ def test_report(old, tmp_path):
     assert len(expected["runs"]) == 1 and expected["runs"][0]
     assert report(file) == expected
     again = copy(tmp_path / "again.blklat", file)
+    assert ask(again, "PRAGMA user_version") == [(2,)]
     assert report(again) == expected
     assert run("report", "--format", "json", again).stdout.replace(str(again), str(file)) == \
         run("report", "--format", "json", file).stdout
@@ -72,7 +73,7 @@ def test_views(old):
     """They are in the file, as they were."""
     file, script = old
     lines = replay(script, "--scale", "1")
-    for (device, stage, op), found in by_op(lines).items():
+    for (device, stage, op, _), found in by_op(lines).items():
         of = f"device = '{device}' AND stage = '{stage}' AND op = '{op}'"
         assert ask(file, f"SELECT ios FROM op_interval WHERE ios AND {of} ORDER BY interval") == [(o["ios"],) for _, o in found]
         assert {(low, high): n for low, high, n in ask(file, f"SELECT lower_ns, upper_ns, count FROM run_bin WHERE {of}")} == \

@@ -301,47 +301,57 @@ static void it_ends_as_one_plain_file(void **state)
 	place_remove(&at);
 }
 
-/* What a reader compares to the letter is made from lists of columns: it is what it was when there were none. */
-static void tables_are_those_of_version_1(void **state)
+/*
+ * What a reader compares to the letter is made from lists of columns: they stay what they were.
+ * What stands between two texts came with version 2.
+ */
+static void tables_are_those_of_their_version(void **state)
 {
-	static const struct recording_table version_1[] = {
-		{ "meta", "CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID" },
+	static const struct { const char *name, *before, *later, *end; } tables[] = {
+		{ "meta", "CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID", "", "" },
 		{ "device",
 		  "CREATE TABLE device(id INTEGER PRIMARY KEY, name TEXT, mapper TEXT, kind TEXT, model TEXT, "
 		  "scheduler TEXT, major INTEGER, minor INTEGER, size_bytes INTEGER, hw_queues INTEGER, "
-		  "tags INTEGER, nr_requests INTEGER, parent INTEGER, iostats INTEGER, hidden INTEGER)" },
+		  "tags INTEGER, nr_requests INTEGER, parent INTEGER, iostats INTEGER, hidden INTEGER)", "", "" },
 		{ "lower",
-		  "CREATE TABLE lower(device INTEGER, lower INTEGER, PRIMARY KEY(device, lower)) WITHOUT ROWID" },
-		{ "watch", "CREATE TABLE watch(id INTEGER PRIMARY KEY, device INTEGER, stage TEXT)" },
-		{ "op", "CREATE TABLE op(id INTEGER PRIMARY KEY, name TEXT)" },
+		  "CREATE TABLE lower(device INTEGER, lower INTEGER, PRIMARY KEY(device, lower)) WITHOUT ROWID", "", "" },
+		{ "watch", "CREATE TABLE watch(id INTEGER PRIMARY KEY, device INTEGER, stage TEXT",
+		  ", part_of INTEGER, part_by TEXT, part TEXT", ")" },
+		{ "op", "CREATE TABLE op(id INTEGER PRIMARY KEY, name TEXT)", "", "" },
 		{ "cell",
 		  "CREATE TABLE cell(scale INTEGER, id INTEGER, lower_ns INTEGER, upper_ns INTEGER, "
-		  "PRIMARY KEY(scale, id)) WITHOUT ROWID" },
+		  "PRIMARY KEY(scale, id)) WITHOUT ROWID", "", "" },
 		{ "interval",
 		  "CREATE TABLE interval(id INTEGER PRIMARY KEY, mono_ns INTEGER, wall_ns INTEGER, "
-		  "skipped INTEGER, merged INTEGER)" },
+		  "skipped INTEGER, merged INTEGER)", "", "" },
 		{ "state",
 		  "CREATE TABLE state(interval INTEGER, watch INTEGER, started INTEGER, started_after INTEGER, "
 		  "in_flight INTEGER, in_flight_after INTEGER, oldest_ns INTEGER, requeued INTEGER, "
 		  "no_start INTEGER, overwritten INTEGER, tag_range INTEGER, table_full INTEGER, "
 		  "before_start INTEGER, unissued INTEGER, empty_flush INTEGER, bios_started INTEGER, "
-		  "kernel_ios INTEGER, kernel_in_flight INTEGER, gone INTEGER, PRIMARY KEY(interval, watch)) WITHOUT ROWID" },
+		  "kernel_ios INTEGER, kernel_in_flight INTEGER, gone INTEGER",
+		  ", replaced INTEGER, unsettled INTEGER", ", PRIMARY KEY(interval, watch)) WITHOUT ROWID" },
 		{ "series",
 		  "CREATE TABLE series(interval INTEGER, watch INTEGER, op INTEGER, ios INTEGER, bytes INTEGER, "
 		  "errors INTEGER, sum_ns INTEGER, min_ns INTEGER, max_ns INTEGER, bins BLOB, "
-		  "idle_ios INTEGER, idle_sum_ns INTEGER, idle_bins BLOB, PRIMARY KEY(interval, watch, op))" },
-		{ "mark", "CREATE TABLE mark(mono_ns INTEGER, wall_ns INTEGER, text TEXT)" },
+		  "idle_ios INTEGER, idle_sum_ns INTEGER, idle_bins BLOB, PRIMARY KEY(interval, watch, op))", "", "" },
+		{ "mark", "CREATE TABLE mark(mono_ns INTEGER, wall_ns INTEGER, text TEXT)", "", "" },
 	};
 	u32 n = 0;
 
 	(void)state;
-	assert_int_equal(RECORDING_VERSION, 1);
+	assert_int_equal(RECORDING_VERSION, 2);
 	for (; recording_tables[n].name; n++) {
-		assert_in_range(n, 0, ARRAY_SIZE(version_1) - 1);
-		assert_string_equal(recording_tables[n].name, version_1[n].name);
-		assert_string_equal(recording_tables[n].sql, version_1[n].sql);
+		char text[1024];
+
+		assert_in_range(n, 0, ARRAY_SIZE(tables) - 1);
+		assert_string_equal(recording_tables[n].name, tables[n].name);
+		snprintf(text, sizeof(text), "%s%s%s", tables[n].before, tables[n].later, tables[n].end);
+		assert_string_equal(recording_tables[n].sql, text);
+		snprintf(text, sizeof(text), "%s%s", tables[n].before, tables[n].end);
+		assert_string_equal(recording_tables[n].sql_1, text);
 	}
-	assert_int_equal(n, ARRAY_SIZE(version_1));
+	assert_int_equal(n, ARRAY_SIZE(tables));
 }
 
 int main(void)
@@ -354,7 +364,7 @@ int main(void)
 		cmocka_unit_test(devices_below_are_kept),
 		cmocka_unit_test(what_came_before_is_kept),
 		cmocka_unit_test(it_ends_as_one_plain_file),
-		cmocka_unit_test(tables_are_those_of_version_1),
+		cmocka_unit_test(tables_are_those_of_their_version),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

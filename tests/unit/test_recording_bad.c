@@ -10,12 +10,15 @@ struct bad {
 	const char *says;
 };
 
-static void make(struct place *at)
+static void make(struct place *at, const char *by)
 {
+	char script[512];
+
 	place_make(at);
-	place_script(at, "blklat-replay 1\nscale 2\ncpus 2\ndevice d\ndevice e kind=md\nwatch d device\nwatch e total\n"
-		     "io read 60us 4096 x1000\nio write 1ms 4096 x10\ntick 1\nio read 61us 4096 x7\ntick 1\n"
-		     "on e total\nio read 2ms 512\ntick 1\n");
+	snprintf(script, sizeof(script), "blklat-replay 1\nscale 2\ncpus 2\n%sdevice d\ndevice e kind=md\nwatch d device\nwatch e total\n"
+		 "io read 60us 4096 x1000\nio write 1ms 4096 x10\ntick 1\nio read 61us 4096 x7\ntick 1\n"
+		 "on e total\nio read 2ms 512\ntick 1\n", by);
+	place_script(at, script);
 	recording_of(at, at->script, -1, 0);
 }
 
@@ -60,11 +63,24 @@ static void check(const char *file, const struct bad *bad)
 		fail_msg("%s: %d '%s' does not say '%s'", bad->sql, err, p.text, bad->says);
 }
 
+static void check_all(const struct bad *cases, u32 n, const char *by)
+{
+	for (u32 i = 0; i < n; i++) {
+		struct place at;
+
+		make(&at, by);
+		damage(at.file, cases[i].sql);
+		check(at.file, &cases[i]);
+		place_remove(&at);
+	}
+}
+
 static void figures_that_cannot_be(void **state)
 {
 	static const struct bad cases[] = {
 		{ "PRAGMA application_id = 1", ": is an SQLite database, but not a recording" },
-		{ "PRAGMA user_version = 2", ": is a recording of version 2, made by a newer blklat; this one reads version 1" },
+		{ "PRAGMA user_version = 3", ": is a recording of version 3, made by a newer blklat; this one reads versions up to 2" },
+		{ "PRAGMA user_version = 1", ": is damaged: table watch is missing or another" },
 		{ "PRAGMA user_version = 0", ": is damaged: version 0 never was" },
 		{ "DROP TABLE mark", "table mark is missing or another" },
 		{ "ALTER TABLE series ADD COLUMN more", "table series is missing or another" },
@@ -96,9 +112,9 @@ static void figures_that_cannot_be(void **state)
 		{ "DELETE FROM watch", "it has no watch" },
 		{ "UPDATE watch SET device = 2 WHERE id = 1", "watch 1 is no device and stage" },
 		{ "UPDATE watch SET stage = 'cpu'", "watch 0 is no device and stage" },
-		{ "UPDATE watch SET device = 0, stage = 'queue'", "watch 1 is no device and stage, or there twice" },
+		{ "UPDATE watch SET device = 0, stage = 'queue'", "watch 1 is there twice" },
 		{ "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 65536) "
-		  "INSERT INTO watch SELECT i, 0, 'queue' FROM n", "its watchs are not numbered from 0 to at most 65535" },
+		  "INSERT INTO watch(id, device, stage) SELECT i, 0, 'queue' FROM n", "its watchs are not numbered from 0 to at most 65535" },
 		{ "INSERT INTO mark VALUES(-1, 0, 'x')", "mark 0 is invalid" },
 		{ "INSERT INTO mark VALUES(1, 0, NULL)", "mark 0 is invalid" },
 		{ "INSERT INTO mark VALUES(1, 0, printf('%.*c', 1025, 'x'))", "mark 0 is invalid" },
@@ -120,6 +136,10 @@ static void figures_that_cannot_be(void **state)
 		{ "UPDATE state SET kernel_ios = 'many' WHERE interval = 2", "the state at interval 2 is invalid" },
 		{ "UPDATE state SET kernel_in_flight = -1 WHERE interval = 2", "the state at interval 2 is invalid" },
 		{ "UPDATE state SET gone = 2 WHERE interval = 2", "the state at interval 2 is invalid" },
+		{ "UPDATE state SET replaced = 2 WHERE interval = 2", "the state at interval 2 is invalid" },
+		{ "UPDATE state SET unsettled = NULL WHERE interval = 2", "the state at interval 2 is invalid" },
+		{ "UPDATE watch SET part_of = 0, part_by = 'size', part = '4 KiB' WHERE id = 1",
+		  "watch 1 is part of another device or stage" },
 		{ "UPDATE series SET watch = 2 WHERE interval = 1", "the series of interval 1 are invalid" },
 		{ "UPDATE series SET op = 5 WHERE interval = 2", "the series of interval 2 are invalid" },
 		{ "UPDATE series SET op = NULL WHERE interval = 2", "a row has no number" },
@@ -144,12 +164,66 @@ static void figures_that_cannot_be(void **state)
 	};
 
 	(void)state;
+	check_all(cases, ARRAY_SIZE(cases), "");
+}
+
+/* Watch 0 has the parts 1 to 9, watch 10 those from 11 on. */
+static void parts_that_cannot_be(void **state)
+{
+	static const struct bad cases[] = {
+		{ "UPDATE watch SET part_of = 20 WHERE id = 5", "watch 5 is part of one that it does not follow" },
+		{ "UPDATE watch SET part_of = 1 << 40 WHERE id = 5", "watch 5 is part of one that it does not follow" },
+		{ "UPDATE watch SET part_of = -1 WHERE id = 5", "watch 5 is part of one that it does not follow" },
+		{ "UPDATE watch SET part_of = 'x' WHERE id = 5", "watch 5 is part of one that it does not follow" },
+		{ "UPDATE watch SET part_of = 5 WHERE id = 5", "watch 5 is part of one that it does not follow" },
+		{ "UPDATE watch SET part_of = 4 WHERE id = 5", "watch 5 is part of one that it does not follow" },
+		{ "UPDATE watch SET part_of = 10 WHERE id = 5", "watch 5 is part of one that it does not follow" },
+		{ "UPDATE watch SET part_of = 0 WHERE id = 0", "watch 0 is part of one that it does not follow" },
+		{ "UPDATE watch SET part_of = 0 WHERE id = 11", "watch 11 is part of one that it does not follow" },
+		{ "UPDATE watch SET part_of = NULL WHERE id = 5", "watch 5 is there twice" },
+		{ "UPDATE watch SET device = 1 WHERE id = 5", "watch 5 is part of another device or stage" },
+		{ "UPDATE watch SET stage = 'queue' WHERE id = 5", "watch 5 is part of another device or stage" },
+		{ "UPDATE watch SET part_by = NULL WHERE id = 5", "watch 5 does not say which part it is" },
+		{ "UPDATE watch SET part = printf('%.*c', 32, 'x') WHERE id = 5", "watch 5 does not say which part it is" },
+		{ "UPDATE watch SET part = 5 WHERE id = 5", "has a part '5' by 'size', which this blklat does not know: read it "
+		  "with the one that made it" },
+		{ "UPDATE watch SET part_by = 'process' WHERE id = 5", "has a part '64 KiB' by 'process', which" },
+		{ "UPDATE watch SET part = '' WHERE id = 5", "has a part '' by 'size', which" },
+		{ "UPDATE watch SET part_by = '' WHERE id = 5", "has a part '64 KiB' by '', which" },
+		{ "UPDATE watch SET part = '32 KiB' WHERE id = 5", "watch 5 is a part that is there twice or out of order" },
+		{ "UPDATE watch SET part = '4 KiB' WHERE id = 5", "watch 5 is a part that is there twice or out of order" },
+		{ "UPDATE watch SET part = iif(id = 5, '128 KiB', '64 KiB') WHERE id IN (5, 6)",
+		  "watch 6 is a part that is there twice or out of order" },
+		{ "UPDATE series SET watch = 0 WHERE interval = 1 AND watch = 1", "the series of interval 1 are invalid" },
+		{ "INSERT INTO state(interval, watch, in_flight, oldest_ns) VALUES(2, 3, 1, NULL)", "the state at interval 2 is invalid" },
+		{ "INSERT INTO state(interval, watch, in_flight, oldest_ns) VALUES(2, 3, -1, 1)", "the state at interval 2 is invalid" },
+		{ "DELETE FROM state WHERE interval = 2 AND watch = 0; "
+		  "INSERT INTO state(interval, watch, in_flight, oldest_ns) VALUES(2, 3, 1, 1)", "interval 2 has 1 states, not 2" },
+	};
+
+	(void)state;
+	check_all(cases, ARRAY_SIZE(cases), "by size\n");
+}
+
+/* Some of a whole's parts, none, or parts of one device alone. */
+static void parts_that_may_be_missing(void **state)
+{
+	static const char *const cases[] = {
+		"SELECT 1",
+		"DELETE FROM watch WHERE id = 19",
+		"DELETE FROM watch WHERE id > 10; DELETE FROM series WHERE watch > 10",
+		"INSERT INTO state(interval, watch, in_flight, oldest_ns) VALUES(2, 3, 1, 1)",
+	};
+
+	(void)state;
 	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct problem p = { "" };
 		struct place at;
 
-		make(&at);
-		damage(at.file, cases[i].sql);
-		check(at.file, &cases[i]);
+		make(&at, "by size\n");
+		damage(at.file, cases[i]);
+		if (read_all(at.file, &p) != -ENODATA)
+			fail_msg("%s: %s", cases[i], p.text);
 		place_remove(&at);
 	}
 }
@@ -168,7 +242,7 @@ static void what_is_allowed(void **state)
 		struct problem p = { "" };
 		struct place at;
 
-		make(&at);
+		make(&at, "");
 		damage(at.file, cases[i]);
 		if (read_all(at.file, &p) != -ENODATA)
 			fail_msg("%s: %s", cases[i], p.text);
@@ -183,7 +257,7 @@ static void truncated(void **state)
 	u64 size;
 
 	(void)state;
-	make(&at);
+	make(&at, "");
 	{
 		int fd = open(at.file, O_RDONLY);
 
@@ -205,6 +279,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(figures_that_cannot_be),
+		cmocka_unit_test(parts_that_cannot_be),
+		cmocka_unit_test(parts_that_may_be_missing),
 		cmocka_unit_test(what_is_allowed),
 		cmocka_unit_test(truncated),
 	};

@@ -117,21 +117,22 @@ static u64 max_u64(u64 a, u64 b)
 	return a > b ? a : b;
 }
 
+void op_counts_add(struct op_counts *to, const struct op_counts *more)
+{
+	to->sum_ns += more->sum_ns;
+	to->bytes += more->bytes;
+	to->errors += more->errors;
+	to->min_ns = min_u64(to->min_ns, more->min_ns);
+	to->max_ns = max_u64(to->max_ns, more->max_ns);
+	to->late_min_ns = min_u64(to->late_min_ns, more->late_min_ns);
+	to->late_max_ns = max_u64(to->late_max_ns, more->late_max_ns);
+	hist_add(&to->hist, &more->hist);
+	to->after_idle_sum_ns += more->after_idle_sum_ns;
+	hist_add(&to->after_idle, &more->after_idle);
+}
+
 void watch_counts_add_part(struct watch_counts *whole, const struct watch_counts *part)
 {
-	for (u32 op = 0; op < BLKLAT_OPS; op++) {
-		const struct op_counts *p = &part->ops[op];
-		struct op_counts *w = &whole->ops[op];
-
-		w->sum_ns += p->sum_ns;
-		w->bytes += p->bytes;
-		w->errors += p->errors;
-		w->min_ns = min_u64(w->min_ns, p->min_ns);
-		w->max_ns = max_u64(w->max_ns, p->max_ns);
-		w->late_min_ns = min_u64(w->late_min_ns, p->late_min_ns);
-		w->late_max_ns = max_u64(w->late_max_ns, p->late_max_ns);
-		hist_add(&w->hist, &p->hist);
-		w->after_idle_sum_ns += p->after_idle_sum_ns;
-		hist_add(&w->after_idle, &p->after_idle);
-	}
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		op_counts_add(&whole->ops[op], &part->ops[op]);
 }

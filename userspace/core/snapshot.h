@@ -83,6 +83,9 @@ void snapshot_copy(struct snapshot *to, const struct snapshot *from);
 /* The same of one watch. */
 void watch_counts_copy(struct watch_counts *to, const struct watch_counts *from);
 
+/* Adds what @more counted of an op to @to, whose histograms may be coarser. */
+void op_counts_add(struct op_counts *to, const struct op_counts *more);
+
 /* Adds the ops of @part to those of the whole. */
 void watch_counts_add_part(struct watch_counts *whole, const struct watch_counts *part);
 

@@ -38,6 +38,20 @@ bool same_part(const struct watch *a, const struct watch *b)
 	return !strcmp(a->part->by, b->part->by) && !strcmp(a->part->label, b->part->label);
 }
 
+const struct part *parts_by(enum blklat_by by)
+{
+	return by == BLKLAT_BY_SIZE ? size_parts : NULL;
+}
+
+u32 watch_parts(const struct watch *w, u32 n, u32 i)
+{
+	u32 parts = 0;
+
+	while (!w[i].part && i + 1 + parts < n && w[i + 1 + parts].part)
+		parts++;
+	return parts;
+}
+
 int watches_divide(const struct watch *w, u32 n, enum blklat_by by, struct watch **ret, u32 *ret_n)
 {
 	u32 parts = blklat_parts(by), made = 0;
@@ -49,7 +63,7 @@ int watches_divide(const struct watch *w, u32 n, enum blklat_by by, struct watch
 		list[made++] = w[i];
 		for (u32 p = 0; p < parts; p++) {
 			list[made] = w[i];
-			list[made++].part = &size_parts[p];
+			list[made++].part = &parts_by(by)[p];
 		}
 	}
 	*ret = list;

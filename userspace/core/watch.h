@@ -30,6 +30,12 @@ extern const char *const by_names[BLKLAT_BYS];
 /* Are these the same part of what they are parts of? Wholes are. By what it is divided by and its label. */
 bool same_part(const struct watch *a, const struct watch *b);
 
+/* The parts of what is divided by @by, blklat_parts(@by) of them in their order; static. NULL: by nothing. */
+const struct part *parts_by(enum blklat_by by);
+
+/* How many parts watch @i of @n has; 0: it is not divided, or is a part itself. */
+u32 watch_parts(const struct watch *w, u32 n, u32 i);
+
 /*
  * Makes a list of the @n wholes @w, each followed by its parts. Returns 0 or -ENOMEM; the list is the caller's to free, its
  * parts are static.

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +26,8 @@ static void reader_close(struct replay *replay)
 	sqlite3_finalize(r->states);
 	sqlite3_finalize(r->series);
 	sqlite_reader_close(r->sqlite);
-	hist_uninit(&r->hist);
-	hist_uninit(&r->idle);
+	hist_uninit(&r->row.hist);
+	hist_uninit(&r->row.after_idle);
 	snapshot_uninit(&r->state);
 	origin_uninit(&r->origin);
 	free(r->devices.d);
@@ -40,13 +41,12 @@ static void cleanup_reader(struct recording_reader **r)
 		reader_close(&(*r)->replay);
 }
 
-/* Adds to a sum, within bounds that keep everything computed from it from overflowing. */
-static bool add(struct recording_reader *r, u64 *to, u64 n)
+/* May @n be added to a sum? Within bounds that keep everything computed from it from overflowing. */
+static bool add(struct recording_reader *r, u64 n)
 {
 	if (n > RECORDING_TOTAL_MAX - r->total)
 		return false;
 	r->total += n;
-	*to += n;
 	return true;
 }
 
@@ -96,30 +96,22 @@ static int next_series(struct recording_reader *r, struct problem *p)
 	return more < 0 ? more : 0;
 }
 
-/* The watch whose number is in column @i. */
-static bool watch_of(const struct recording_reader *r, sqlite3_stmt *s, int i, struct watch_counts **ret)
+/* Version 1 had none of it. */
+static bool take_state_2(sqlite3_stmt *s, struct watch_counts *w)
 {
-	u64 watch;
-
-	if (!column_u64(s, i, r->n_watches - 1, &watch))
-		return false;
-	*ret = &r->state.w[watch];
-	return true;
+	return column_bool(s, STATE_replaced, &w->replaced) && column_bool(s, STATE_unsettled, &w->unsettled);
 }
 
-static bool take_state(struct recording_reader *r)
+static bool take_whole_state(struct recording_reader *r, struct watch_counts *w)
 {
 	sqlite3_stmt *s = r->states;
-	struct watch_counts *w;
-	u64 gone;
 
-	if (!watch_of(r, s, STATE_watch, &w) ||
-	    !column_u64(s, STATE_started, RECORDING_COUNT_MAX, &w->started) ||
+	if (!column_u64(s, STATE_started, RECORDING_COUNT_MAX, &w->started) ||
 	    !column_u64(s, STATE_started_after, RECORDING_COUNT_MAX, &w->started_after) ||
 	    !column_u64(s, STATE_in_flight, RECORDING_COUNT_MAX, &w->in_flight) ||
 	    !column_u64(s, STATE_in_flight_after, RECORDING_COUNT_MAX, &w->in_flight_after) ||
 	    !column_u64(s, STATE_oldest_ns, RECORDING_TOTAL_MAX, &w->oldest_ns) ||
-	    !column_u64(s, STATE_gone, 1, &gone))
+	    !column_bool(s, STATE_gone, &w->gone) || (r->version > 1 && !take_state_2(s, w)))
 		return false;
 	for (u32 i = 0; i < BLKLAT_ACCOUNTS; i++)
 		if (!column_u64(s, recording_account_columns[i], RECORDING_COUNT_MAX, &w->accounts[i]))
@@ -127,32 +119,42 @@ static bool take_state(struct recording_reader *r)
 	w->kernel_ios = 0;
 	w->kernel_in_flight = 0;
 	w->kernel_known = sqlite3_column_type(s, STATE_kernel_ios) != SQLITE_NULL;
-	w->gone = gone;
 	return !w->kernel_known ||
 	       (column_u64(s, STATE_kernel_ios, RECORDING_COUNT_MAX, &w->kernel_ios) &&
 		column_u64(s, STATE_kernel_in_flight, RECORDING_COUNT_MAX, &w->kernel_in_flight));
 }
 
-/* Adds the bins in column @i to @to. They must hold as many IOs as column @ios says. */
-static bool take_bins(struct recording_reader *r, int i, int ios, struct hist *scratch, struct hist *to)
+/* Of a part: what is its own. */
+static bool take_part_state(struct recording_reader *r, struct watch_counts *w)
+{
+	return column_u64(r->states, STATE_in_flight, RECORDING_COUNT_MAX, &w->in_flight) &&
+	       column_u64(r->states, STATE_oldest_ns, RECORDING_TOTAL_MAX, &w->oldest_ns);
+}
+
+static bool take_state(struct recording_reader *r)
+{
+	u64 i;
+
+	if (!column_u64(r->states, STATE_watch, r->n_watches - 1, &i))
+		return false;
+	return r->watches[i].part ? take_part_state(r, &r->state.w[i]) : take_whole_state(r, &r->state.w[i]);
+}
+
+/* Reads the bins in column @i. They must hold as many IOs as column @ios says. */
+static bool take_bins(struct recording_reader *r, int i, int ios, struct hist *to)
 {
 	const void *bytes = sqlite3_column_blob(r->series, i);
-	u64 n = 0, said, sum = 0;
+	u64 n = 0, said;
 
-	hist_clear(scratch);
-	if (sqlite3_column_type(r->series, i) != SQLITE_BLOB ||
-	    bins_decode(bytes, sqlite3_column_bytes(r->series, i), scratch, &n) ||
-	    !column_u64(r->series, ios, RECORDING_COUNT_MAX, &said) || n != said || !add(r, &sum, n))
-		return false;
-	hist_add(to, scratch);
-	return true;
+	hist_clear(to);
+	return sqlite3_column_type(r->series, i) == SQLITE_BLOB &&
+	       !bins_decode(bytes, sqlite3_column_bytes(r->series, i), to, &n) &&
+	       column_u64(r->series, ios, RECORDING_COUNT_MAX, &said) && n == said && add(r, n);
 }
 
 static bool take_sum(struct recording_reader *r, int i, u64 *to)
 {
-	u64 n;
-
-	return column_u64(r->series, i, RECORDING_TOTAL_MAX, &n) && add(r, to, n);
+	return column_u64(r->series, i, RECORDING_TOTAL_MAX, to) && add(r, *to);
 }
 
 /* Extremes lie in the first and the last bin that hold IOs. They are unknown for IOs from before the run. */
@@ -160,48 +162,83 @@ static bool take_extremes(struct recording_reader *r, struct op_counts *o)
 {
 	u32 first, last;
 
-	if (!hist_range(&r->hist, &first, &last) || !r->begun)
+	o->min_ns = UINT64_MAX;
+	o->max_ns = 0;
+	if (!hist_range(&o->hist, &first, &last) || !r->begun)
 		return true;
 	return column_u64(r->series, SERIES_min_ns, RECORDING_TOTAL_MAX, &o->min_ns) &&
 	       column_u64(r->series, SERIES_max_ns, RECORDING_TOTAL_MAX, &o->max_ns) && o->min_ns <= o->max_ns &&
 	       blklat_cell(o->min_ns, r->scale) == first && blklat_cell(o->max_ns, r->scale) == last;
 }
 
-static bool take_series(struct recording_reader *r)
+static bool take_row(struct recording_reader *r, struct op_counts *o)
 {
-	sqlite3_stmt *s = r->series;
-	struct watch_counts *w;
-	struct op_counts *o;
-	u64 op;
-
-	if (!watch_of(r, s, SERIES_watch, &w) || !column_u64(s, SERIES_op, BLKLAT_OPS - 1, &op))
-		return false;
-	o = &w->ops[op];
 	return take_sum(r, SERIES_bytes, &o->bytes) && take_sum(r, SERIES_errors, &o->errors) &&
 	       take_sum(r, SERIES_sum_ns, &o->sum_ns) &&
-	       take_bins(r, SERIES_bins, SERIES_ios, &r->hist, &o->hist) && take_extremes(r, o) &&
+	       take_bins(r, SERIES_bins, SERIES_ios, &o->hist) && take_extremes(r, o) &&
 	       take_sum(r, SERIES_idle_sum_ns, &o->after_idle_sum_ns) &&
-	       take_bins(r, SERIES_idle_bins, SERIES_idle_ios, &r->idle, &o->after_idle);
+	       take_bins(r, SERIES_idle_bins, SERIES_idle_ios, &o->after_idle);
 }
 
-/* Watches whose device is still there. Each of them has a state at the end of the next interval. */
-static u32 watches_left(const struct recording_reader *r)
+/* What is a part's is its whole's, too, which has no row of its own. */
+static bool take_series(struct recording_reader *r)
+{
+	u64 i, op;
+
+	if (!column_u64(r->series, SERIES_watch, r->n_watches - 1, &i) || watch_parts(r->watches, r->n_watches, i) ||
+	    !column_u64(r->series, SERIES_op, BLKLAT_OPS - 1, &op) || !take_row(r, &r->row))
+		return false;
+	op_counts_add(&r->state.w[i].ops[op], &r->row);
+	while (r->watches[i].part)
+		i--;
+	if (watch_parts(r->watches, r->n_watches, i))
+		op_counts_add(&r->state.w[i].ops[op], &r->row);
+	return true;
+}
+
+/*
+ * Counts the wholes whose device is still there. Each of them has a state at the end of the next interval; a part has one
+ * if something is in flight then.
+ */
+static u32 expect_states(struct recording_reader *r)
 {
 	u32 n = 0;
 
-	for (u32 i = 0; i < r->n_watches; i++)
-		n += !r->state.w[i].gone;
+	for (u32 i = 0; i < r->n_watches; i++) {
+		struct watch_counts *w = &r->state.w[i];
+
+		if (w->gone)
+			continue;
+		n += !r->watches[i].part;
+		if (r->watches[i].part)
+			w->in_flight = w->oldest_ns = 0;
+	}
 	return n;
+}
+
+/* What became of the device is in the row of the whole. */
+static void tell_parts(struct recording_reader *r)
+{
+	for (u32 i = 1; i < r->n_watches; i++) {
+		if (!r->watches[i].part)
+			continue;
+		r->state.w[i].gone = r->state.w[i - 1].gone;
+		r->state.w[i].replaced = r->state.w[i - 1].replaced;
+	}
 }
 
 static int take_states(struct recording_reader *r, struct problem *p)
 {
-	u32 due = watches_left(r), n = 0;
+	u32 due = expect_states(r), n = 0;
 	int err = 0;
 
-	for (; !err && r->state_left && sqlite3_column_int64(r->states, STATE_interval) == r->id; n++)
-		err = take_state(r) ? next_state(r, p) :
-		      reader_damaged(r, p, "the state at interval %lld is invalid", r->id);
+	while (!err && r->state_left && sqlite3_column_int64(r->states, STATE_interval) == r->id) {
+		if (!take_state(r))
+			return reader_damaged(r, p, "the state at interval %lld is invalid", r->id);
+		n += !r->watches[sqlite3_column_int64(r->states, STATE_watch)].part;
+		err = next_state(r, p);
+	}
+	tell_parts(r);
 	if (!err && r->begun && n != due)
 		err = reader_damaged(r, p, "interval %lld has %u states, not %u", r->id, n, due);
 	return err;
@@ -283,7 +320,8 @@ static int begin(struct recording_reader *r, struct problem *p)
 {
 	const struct { sqlite3_stmt **s; const char *sql; } all[] = {
 		{ &r->intervals, "SELECT " SQL_NAMES(interval) " FROM interval ORDER BY id" },
-		{ &r->states, "SELECT " SQL_NAMES(state) " FROM state ORDER BY interval, watch" },
+		{ &r->states, r->version == 1 ? "SELECT " SQL_NAMES(state_1) " FROM state ORDER BY interval, watch" :
+						"SELECT " SQL_NAMES(state) " FROM state ORDER BY interval, watch" },
 		{ &r->series, "SELECT " SQL_NAMES(series) " FROM series INDEXED BY sqlite_autoindex_series_1 "
 			      "ORDER BY interval, watch, op" },
 	};
@@ -308,12 +346,13 @@ static int make_room(struct recording_reader *r, const struct capture_config *cf
 
 	if (err)
 		return err;
-	err = hist_init(&r->hist, r->scale) ?: hist_init(&r->idle, idle_scale(r->scale)) ?:
+	err = hist_init(&r->row.hist, r->scale) ?: hist_init(&r->row.after_idle, idle_scale(r->scale)) ?:
 	      snapshot_init(&r->state, r->n_watches, scale);
 	if (err)
 		return problem_set(p, err, "%s: no memory", r->file);
-	hist_track(&r->hist);
-	hist_track(&r->idle);
+	r->row.late_min_ns = UINT64_MAX;
+	hist_track(&r->row.hist);
+	hist_track(&r->row.after_idle);
 	snapshot_track(&r->state);
 	r->state.idle_gap_ns = r->origin.idle_gap_ns;
 	r->replay.capture = (struct capture){

@@ -16,6 +16,7 @@ struct recording_reader {
 	const char *file;		/* its name, for sentences; belongs to origin */
 	struct sqlite_reader *sqlite;
 	sqlite3 *db;			/* belongs to sqlite */
+	u32 version;			/* of the file */
 	char engine[32];
 	struct origin origin;
 	struct device_table devices;
@@ -27,7 +28,7 @@ struct recording_reader {
 
 	sqlite3_stmt *intervals, *states, *series;
 	bool state_left, series_left;	/* the query stands on a row that was not used yet */
-	struct hist hist, idle;		/* of one row, at the captured scale */
+	struct op_counts row;		/* of table series, at the captured scale */
 	struct snapshot state;		/* as of the last interval that was read */
 	u64 total;			/* of everything that was ever added up, whatever its unit */
 	s64 id, state_key, series_key;	/* keys of the last rows */
@@ -39,7 +40,8 @@ __attribute__((format(printf, 3, 4)))
 int reader_damaged(const struct recording_reader *r, struct problem *p, const char *format, ...);
 
 /*
- * Opens @r->file for reading, within a read transaction, and makes sure that it is a recording of this version.
+ * Opens @r->file for reading, within a read transaction, and makes sure that it is a recording of this version or
+ * an earlier one.
  * Returns 0, or a negative errno and a sentence; -EBADMSG: it is not such a recording.
  */
 int reader_open_database(struct recording_reader *r, struct problem *p);
@@ -51,10 +53,11 @@ int reader_failed(const struct recording_reader *r, int rc, struct problem *p);
 int reader_read_facts(struct recording_reader *r, struct problem *p);
 
 /*
- * Each reads column @i: an integer from 0 to @max, a time of the wall clock, a text of less than @room bytes, which is
+ * Each reads column @i: an integer from 0 to @max, 0 or 1, a time of the wall clock, a text of less than @room bytes, which is
  * cleaned. They return false if the column holds no such value.
  */
 bool column_u64(sqlite3_stmt *s, int i, u64 max, u64 *ret);
+bool column_bool(sqlite3_stmt *s, int i, bool *ret);
 bool column_wall_ns(sqlite3_stmt *s, int i, s64 *ret);
 bool column_text(sqlite3_stmt *s, int i, char *ret, size_t room);
 

@@ -42,6 +42,16 @@ bool column_u64(sqlite3_stmt *s, int i, u64 max, u64 *ret)
 	return true;
 }
 
+bool column_bool(sqlite3_stmt *s, int i, bool *ret)
+{
+	u64 n;
+
+	if (!column_u64(s, i, 1, &n))
+		return false;
+	*ret = n;
+	return true;
+}
+
 bool column_wall_ns(sqlite3_stmt *s, int i, s64 *ret)
 {
 	s64 n = sqlite3_column_int64(s, i), most = RECORDING_TOTAL_MAX;
@@ -94,6 +104,7 @@ static int check_size(const struct recording_reader *r, struct problem *p)
 
 static int check_table(const struct recording_reader *r, const struct recording_table *t, struct problem *p)
 {
+	const char *expected = r->version == 1 ? t->sql_1 : t->sql;
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	const char *sql;
 	int rc = sqlite3_prepare_v2(r->db, "SELECT sql FROM sqlite_schema WHERE name = ? AND type = 'table'", -1,
@@ -106,12 +117,12 @@ static int check_table(const struct recording_reader *r, const struct recording_
 	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
 		return reader_failed(r, rc, p);
 	sql = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
-	if (!sql || strcmp(sql, t->sql))
+	if (!sql || strcmp(sql, expected))
 		return reader_damaged(r, p, "table %s is missing or another", t->name);
 	return 0;
 }
 
-static int check_schema(const struct recording_reader *r, struct problem *p)
+static int check_schema(struct recording_reader *r, struct problem *p)
 {
 	int rc, err = 0;
 	s64 id = sqlite_number(r->db, "PRAGMA application_id", &rc), version;
@@ -125,9 +136,10 @@ static int check_schema(const struct recording_reader *r, struct problem *p)
 		return reader_failed(r, rc, p);
 	if (version > RECORDING_VERSION)
 		return problem_set(p, -EBADMSG, "%s: is a recording of version %lld, made by a newer blklat; this one "
-				   "reads version %d", r->file, version, RECORDING_VERSION);
-	if (version < RECORDING_VERSION)
+				   "reads versions up to %d", r->file, version, RECORDING_VERSION);
+	if (version < 1)
 		return reader_damaged(r, p, "version %lld never was", version);
+	r->version = version;
 	for (u32 i = 0; !err && recording_tables[i].name; i++)
 		err = check_table(r, &recording_tables[i], p);
 	return err;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blklat/parts.h"
 #include "recording/reader.h"
 #include "recording/schema.h"
 #include "recording/sqlite.h"
@@ -158,16 +159,6 @@ static bool column_u32(sqlite3_stmt *s, int i, u32 max, u32 *ret)
 	return true;
 }
 
-static bool column_bool(sqlite3_stmt *s, int i, bool *ret)
-{
-	u64 n;
-
-	if (!column_u64(s, i, 1, &n))
-		return false;
-	*ret = n;
-	return true;
-}
-
 /* Device @i of @n. */
 static bool take_device(sqlite3_stmt *s, u32 i, u32 n, struct device *d)
 {
@@ -258,6 +249,7 @@ static int read_devices(struct recording_reader *r, struct problem *p)
 	return more ?: read_lower(r, p);
 }
 
+/* Reads a device and a stage. */
 static bool take_watch(struct recording_reader *r, sqlite3_stmt *s, struct watch *w)
 {
 	char name[16];
@@ -268,30 +260,76 @@ static bool take_watch(struct recording_reader *r, sqlite3_stmt *s, struct watch
 		return false;
 	while (stage < BLKLAT_STAGES && strcmp(name, stage_names[stage]))
 		stage++;
-	if (stage == BLKLAT_STAGES || r->devices.d[device].stages & 1u << stage)
-		return false;
-	r->devices.d[device].stages |= 1u << stage;
 	*w = (struct watch){ .device = &r->devices.d[device], .stage = stage };
-	return true;
+	return stage < BLKLAT_STAGES;
+}
+
+/* Finds the part that a row names; NULL: this version has no such part. */
+static const struct part *find_part(const char *by, const char *label)
+{
+	for (u32 i = BLKLAT_BY_SIZE; i < BLKLAT_BYS; i++)
+		for (u32 n = 0; !strcmp(by, by_names[i]) && n < blklat_parts(i); n++)
+			if (!strcmp(label, parts_by(i)[n].label))
+				return &parts_by(i)[n];
+	return NULL;
+}
+
+/* Watch @i is a part: it has to stand behind its whole, and behind the parts that come before it. */
+static int take_part(struct recording_reader *r, sqlite3_stmt *s, u32 i, struct problem *p)
+{
+	struct watch *w = &r->watches[i];
+	const struct watch *before = w - 1;
+	char by[32], label[32];
+	u64 whole;
+
+	if (!column_u64(s, WATCH_part_of, UINT32_MAX, &whole) || whole >= i || r->watches[whole].part ||
+	    whole + watch_parts(r->watches, i, whole) != i - 1)
+		return reader_damaged(r, p, "watch %u is part of one that it does not follow", i);
+	if (w->device != before->device || w->stage != before->stage)
+		return reader_damaged(r, p, "watch %u is part of another device or stage", i);
+	if (!column_text(s, WATCH_part_by, by, sizeof(by)) || !column_text(s, WATCH_part, label, sizeof(label)))
+		return reader_damaged(r, p, "watch %u does not say which part it is", i);
+	w->part = find_part(by, label);
+	if (!w->part)
+		return problem_set(p, -EBADMSG, "%s: has a part '%s' by '%s', which this blklat does not know: read it with the one "
+				   "that made it", r->file, label, by);
+	if (before->part && (strcmp(by, before->part->by) || w->part <= before->part))
+		return reader_damaged(r, p, "watch %u is a part that is there twice or out of order", i);
+	return 0;
+}
+
+static int take_whole(struct recording_reader *r, u32 i, struct problem *p)
+{
+	struct device *d = &r->devices.d[r->watches[i].device - r->devices.d];
+	u32 stage = 1u << r->watches[i].stage;
+
+	if (d->stages & stage)
+		return reader_damaged(r, p, "watch %u is there twice", i);
+	d->stages |= stage;
+	return 0;
 }
 
 static int read_watches(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
-	int err = count_rows(r, "watch", BLKLAT_MAX_WATCHES, &r->n_watches, p), more;
+	int err = count_rows(r, "watch", BLKLAT_MAX_WATCHES, &r->n_watches, p), more = 0;
 
 	if (err)
 		return err;
 	r->watches = calloc(r->n_watches, sizeof(*r->watches));
 	if (!r->watches)
 		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
-	err = prepare(r, "SELECT " SQL_NAMES(watch) " FROM watch ORDER BY id", &s, p);
-	if (err)
-		return err;
-	for (u32 i = 0; (more = next_row(r, s, p)) > 0; i++)
+	err = prepare(r, r->version == 1 ? "SELECT " SQL_NAMES(watch_1) " FROM watch ORDER BY id" :
+					   "SELECT " SQL_NAMES(watch) " FROM watch ORDER BY id", &s, p);
+	for (u32 i = 0; !err && (more = next_row(r, s, p)) > 0; i++) {
 		if (i == r->n_watches || !take_watch(r, s, &r->watches[i]))
-			return reader_damaged(r, p, "watch %u is no device and stage, or there twice", i);
-	return more;
+			return reader_damaged(r, p, "watch %u is no device and stage", i);
+		if (r->version == 1 || sqlite3_column_type(s, WATCH_part_of) == SQLITE_NULL)
+			err = take_whole(r, i, p);
+		else
+			err = take_part(r, s, i, p);
+	}
+	return err ?: more;
 }
 
 static int take_mark(struct recording_reader *r, sqlite3_stmt *s, struct problem *p)

@@ -184,13 +184,23 @@ static void put_devices(struct facts *f)
 
 static void put_watches(struct facts *f)
 {
+	s64 whole = 0;
+
 	for (u32 i = 0; i < f->run->n_watches; i++) {
 		const struct watch *w = &f->run->watches[i];
+
+		if (!w->part)
+			whole = i;
 
 		row_begin(f, "INSERT INTO " SQL_INTO(watch));
 		row_number(f, WATCH_id, i);
 		row_number(f, WATCH_device, f->ids[w->device - f->run->devices->d]);
 		row_text(f, WATCH_stage, stage_names[w->stage]);
+		if (w->part) {
+			row_number(f, WATCH_part_of, whole);
+			row_text(f, WATCH_part_by, w->part->by);
+			row_text(f, WATCH_part, w->part->label);
+		}
 		row_end(f);
 	}
 }

@@ -226,13 +226,18 @@ static int merge(struct recording_ring *r, s64 a, s64 b, u64 merged)
 		rc = move_rows(r, r->any, a, b);
 	if (rc != SQLITE_DONE)
 		return rc;
-	/* A device that went away in @a has no state in @b, so its state is kept. */
+	/*
+	 * A device that went away in @a has no state in @b, so its state is kept, with those of its parts. A part of one that
+	 * has a state in @b and has none itself has nothing in flight any more.
+	 */
 	return run(r->db,
+		   "DELETE FROM state WHERE interval = %lld AND EXISTS (SELECT 1 FROM watch w JOIN state t ON t.watch = w.part_of "
+		   "WHERE w.id = state.watch AND t.interval = %lld);"
 		   "UPDATE OR IGNORE state SET interval = %lld WHERE interval = %lld;"
 		   "DELETE FROM state WHERE interval = %lld;"
 		   "DELETE FROM interval WHERE id = %lld;"
 		   "UPDATE interval SET merged = %llu WHERE id = %lld",
-		   b, a, a, a, merged, b);
+		   a, b, b, a, a, a, merged, b);
 }
 
 static int merge_oldest(struct recording_ring *r, u32 level)

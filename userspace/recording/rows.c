@@ -112,7 +112,37 @@ static int put_state(struct recording_rows *r, s64 id, u32 watch, const struct w
 	bind_known(s, sqlite_parameter(STATE_kernel_ios), w->kernel_known, w->kernel_ios);
 	bind_known(s, sqlite_parameter(STATE_kernel_in_flight), w->kernel_known, w->kernel_in_flight);
 	bind(s, STATE_gone, w->gone);
+	bind(s, STATE_replaced, w->replaced);
+	bind(s, STATE_unsettled, w->unsettled);
 	return sqlite_step_done(s);
+}
+
+/* All else of a part is the whole's, and NULL here. No row if nothing is in flight. */
+static int put_part_state(struct recording_rows *r, s64 id, u32 watch, const struct watch_counts *w)
+{
+	sqlite3_stmt *s = r->state;
+
+	if (!w->in_flight && !w->oldest_ns)
+		return SQLITE_OK;
+	sqlite3_clear_bindings(s);
+	bind(s, STATE_interval, id);
+	bind(s, STATE_watch, watch);
+	bind(s, STATE_in_flight, w->in_flight);
+	bind(s, STATE_oldest_ns, w->oldest_ns);
+	return sqlite_step_done(s);
+}
+
+static int put_state_of(struct recording_rows *r, s64 id, const struct run_info *run, u32 watch, const struct snapshot *now)
+{
+	if (run->watches[watch].part)
+		return put_part_state(r, id, watch, &now->w[watch]);
+	return put_state(r, id, watch, &now->w[watch]);
+}
+
+/* A whole that is divided has no series: they are the sum of its parts'. */
+static bool has_series(const struct run_info *run, u32 watch)
+{
+	return !watch_parts(run->watches, run->n_watches, watch);
 }
 
 /* No row if nothing happened. There may be bytes without an IO: parts of one that has not ended yet. */
@@ -158,14 +188,15 @@ static const struct frame *frame_of(const struct frames *is, const struct watch 
 	return NULL;
 }
 
-static int put_before(struct recording_rows *r, u32 watch, const struct watch_counts *now, const struct frame *f)
+static int put_before(struct recording_rows *r, const struct run_info *run, u32 watch, const struct frames *is)
 {
+	const struct frame *f = frame_of(is, &run->watches[watch]);
 	int rc = SQLITE_OK;
 
 	if (!f)
-		rc = put_state(r, 0, watch, now);
-	for (u32 op = 0; !rc && op < BLKLAT_OPS; op++) {
-		row_before(&r->row, &now->ops[op], f ? &f->ops[op] : NULL);
+		rc = put_state_of(r, 0, run, watch, is->now);
+	for (u32 op = 0; !rc && has_series(run, watch) && op < BLKLAT_OPS; op++) {
+		row_before(&r->row, &is->now->w[watch].ops[op], f ? &f->ops[op] : NULL);
 		rc = put_series(r, 0, watch, op, &r->row);
 	}
 	return rc;
@@ -184,7 +215,7 @@ int recording_rows_start(struct recording_rows *r, const struct run_info *run, c
 		wall_ns = run->origin->start_wall_ns + (s64)(mono_ns - run->origin->start_mono_ns);
 	rc = put_interval(r, 0, mono_ns, wall_ns, 0);
 	for (u32 i = 0; !rc && i < run->n_watches; i++)
-		rc = put_before(r, i, &now->w[i], frame_of(is, &run->watches[i]));
+		rc = put_before(r, run, i, is);
 	return rc;
 }
 
@@ -212,8 +243,8 @@ int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_i
 		const struct frame *f = &is->f[i];
 		u32 watch = f->watch - run->watches;
 
-		rc = put_state(r, id, watch, &is->now->w[watch]);
-		for (u32 op = 0; !rc && op < BLKLAT_OPS; op++)
+		rc = put_state_of(r, id, run, watch, is->now);
+		for (u32 op = 0; !rc && has_series(run, watch) && op < BLKLAT_OPS; op++)
 			rc = put_op(r, id, watch, op, &f->ops[op]);
 	}
 	return rc;

@@ -24,17 +24,19 @@ const int recording_account_columns[] = {
 static_assert(BLKLAT_ACCOUNTS == STATE_bios_started - STATE_requeued + 1, "each cell has a column");
 
 #define DEFINITION(TABLE, name, ...) #name __VA_OPT__(" " #__VA_ARGS__)
-#define TABLE(table, key) { #table, "CREATE TABLE " #table "(" COLUMNS_##table(DEFINITION, ", ") key }
+#define CREATE(name, columns, key) "CREATE TABLE " #name "(" COLUMNS_##columns(DEFINITION, ", ") key
+#define TABLE(name, key) { #name, CREATE(name, name, key), CREATE(name, name, key) }
+#define TABLE_GREW(name, key) { #name, CREATE(name, name, key), CREATE(name, name##_1, key) }
 
 const struct recording_table recording_tables[] = {
 	TABLE(meta, ") WITHOUT ROWID"),
 	TABLE(device, ")"),
 	TABLE(lower, ", PRIMARY KEY(device, lower)) WITHOUT ROWID"),
-	TABLE(watch, ")"),
+	TABLE_GREW(watch, ")"),
 	TABLE(op, ")"),
 	TABLE(cell, ", PRIMARY KEY(scale, id)) WITHOUT ROWID"),
 	TABLE(interval, ")"),
-	TABLE(state, ", PRIMARY KEY(interval, watch)) WITHOUT ROWID"),
+	TABLE_GREW(state, ", PRIMARY KEY(interval, watch)) WITHOUT ROWID"),
 	/* A rowid costs 2 %, but WITHOUT ROWID would move bins of 1 KiB to pages of their own. */
 	TABLE(series, ", PRIMARY KEY(interval, watch, op))"),
 	TABLE(mark, ")"),
@@ -69,7 +71,7 @@ const struct recording_table recording_tables[] = {
 	"FROM walk WHERE at <= 2 * length(" bins ") + 2) " \
 	"SELECT '{' || group_concat('\"' || cell || '\":' || n) || '}' FROM walk WHERE unit = 1 AND n > 0))"
 
-#define NAMED "d.name AS device, w.stage AS stage, o.name AS op"
+#define NAMED "d.name AS device, w.stage AS stage, o.name AS op, w.part AS part"
 #define NAMES \
 	"JOIN watch w ON w.id = s.watch JOIN device d ON d.id = w.device JOIN op o ON o.id = s.op "
 #define BINS(view, bins, scale) \
@@ -77,24 +79,31 @@ const struct recording_table recording_tables[] = {
 	"FROM series s " NAMES "CROSS JOIN " DECODED("s." bins) " j " \
 	"CROSS JOIN cell c ON c.scale = " scale " AND c.id = CAST(j.key AS INTEGER) " \
 	"WHERE s.interval > (SELECT min(id) FROM interval)"
+/* The first watch behind @watch that is not a part of it. */
+#define NEXT_WHOLE(watch) \
+	"ifnull((SELECT n.id FROM watch n WHERE n.id > " watch " AND n.part_of IS NULL ORDER BY n.id LIMIT 1), 65536)"
 #define SCALE "(SELECT value FROM meta WHERE key = 'scale')"
 
 const char *const recording_views[] = {
 	INTERVAL_TIME,
-	"CREATE VIEW op_interval AS SELECT l.time, l.interval, l.interval_s, " NAMED ", s.ios, "
+	"CREATE VIEW op_interval AS SELECT l.time, l.interval, l.interval_s, s.watch, " NAMED ", s.ios, "
 	"s.ios / l.interval_s AS iops, s.bytes, s.bytes / l.interval_s AS bytes_per_s, s.errors, "
 	"max(s.min_ns, min(s.max_ns, 1.0 * s.sum_ns / s.ios)) AS mean_ns, s.min_ns, s.max_ns, "
 	"s.sum_ns / 1e9 / l.interval_s AS queue_depth, s.idle_ios, 1.0 * s.idle_sum_ns / s.idle_ios AS idle_mean_ns "
 	"FROM series s JOIN interval_time l ON l.interval = s.interval " NAMES,
 	"CREATE VIEW watch_interval AS SELECT l.time, l.interval, l.interval_s, d.name AS device, w.stage AS stage, "
-	"(SELECT ifnull(sum(ios), 0) FROM series s WHERE s.interval = t.interval AND s.watch = t.watch) AS ios, "
-	"t.in_flight, t.oldest_ns, t.started, t.kernel_ios, t.kernel_in_flight, t.gone, l.merged "
+	"(SELECT ifnull(sum(ios), 0) FROM series s WHERE s.interval = t.interval AND s.watch >= t.watch AND "
+	"s.watch < " NEXT_WHOLE("t.watch") ") AS ios, "
+	"t.in_flight, t.oldest_ns, t.started, t.kernel_ios, t.kernel_in_flight, t.gone, t.replaced, l.merged "
 	"FROM state t JOIN interval_time l ON l.interval = t.interval JOIN watch w ON w.id = t.watch "
-	"JOIN device d ON d.id = w.device",
+	"JOIN device d ON d.id = w.device WHERE w.part_of IS NULL",
+	"CREATE VIEW part_in_flight AS SELECT l.time, l.interval, d.name AS device, w.stage AS stage, w.part AS part, "
+	"t.in_flight, t.oldest_ns FROM state t JOIN interval_time l ON l.interval = t.interval "
+	"JOIN watch w ON w.id = t.watch JOIN device d ON d.id = w.device WHERE w.part_of IS NOT NULL",
 	BINS("bin", "bins", SCALE),
 	BINS("idle_bin", "idle_bins", "min(" SCALE ", 3)"),
-	"CREATE VIEW run_bin AS SELECT device, stage, op, lower_ns, upper_ns, sum(count) AS count FROM bin "
-	"GROUP BY device, stage, op, lower_ns, upper_ns",
+	"CREATE VIEW run_bin AS SELECT device, stage, op, part, lower_ns, upper_ns, sum(count) AS count FROM bin "
+	"GROUP BY device, stage, op, part, lower_ns, upper_ns",
 	"CREATE VIEW mark_time AS SELECT " TIME("wall_ns") " AS time, mono_ns, text FROM mark ORDER BY mono_ns",
 	NULL,
 };

@@ -10,7 +10,7 @@
 
 #define RECORDING_MAGIC "SQLite format 3"	/* the first 16 bytes, NUL included */
 #define RECORDING_APPLICATION_ID 0x626c6b6c	/* "blkl" */
-#define RECORDING_VERSION 1			/* PRAGMA user_version */
+#define RECORDING_VERSION 2			/* PRAGMA user_version */
 
 #define RECORDING_COUNT_MAX (1ULL << 58)	/* limit of any count, so that sums of several never overflow */
 #define RECORDING_TOTAL_MAX (1ULL << 62)	/* limit of anything that is added up over a run */
@@ -47,10 +47,17 @@
 	C(LOWER, device, INTEGER) SEP \
 	C(LOWER, lower, INTEGER)
 
-#define COLUMNS_watch(C, SEP) \
+/* Of version 1, and what came with version 2. */
+#define COLUMNS_watch_1(C, SEP) \
 	C(WATCH, id, INTEGER PRIMARY KEY) SEP \
 	C(WATCH, device, INTEGER) SEP \
 	C(WATCH, stage, TEXT)
+
+#define COLUMNS_watch(C, SEP) \
+	COLUMNS_watch_1(C, SEP) SEP \
+	C(WATCH, part_of, INTEGER) SEP \
+	C(WATCH, part_by, TEXT) SEP \
+	C(WATCH, part, TEXT)
 
 #define COLUMNS_op(C, SEP) \
 	C(OP, id, INTEGER PRIMARY KEY) SEP \
@@ -70,7 +77,7 @@
 	C(INTERVAL, merged, INTEGER)
 
 /* From requeued to bios_started they are cells of accounts, see recording_account_columns. */
-#define COLUMNS_state(C, SEP) \
+#define COLUMNS_state_1(C, SEP) \
 	C(STATE, interval, INTEGER) SEP \
 	C(STATE, watch, INTEGER) SEP \
 	C(STATE, started, INTEGER) SEP \
@@ -90,6 +97,11 @@
 	C(STATE, kernel_ios, INTEGER) SEP \
 	C(STATE, kernel_in_flight, INTEGER) SEP \
 	C(STATE, gone, INTEGER)
+
+#define COLUMNS_state(C, SEP) \
+	COLUMNS_state_1(C, SEP) SEP \
+	C(STATE, replaced, INTEGER) SEP \
+	C(STATE, unsettled, INTEGER)
 
 #define COLUMNS_series_key(C, SEP) \
 	C(SERIES, interval, INTEGER) SEP \
@@ -140,6 +152,7 @@ extern const int recording_account_columns[];
 struct recording_table {
 	const char *name;
 	const char *sql;
+	const char *sql_1;	/* as in version 1 */
 };
 extern const struct recording_table recording_tables[];	/* ended by a NULL name */
 
