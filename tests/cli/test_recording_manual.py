@@ -16,14 +16,13 @@ import subprocess
 import sys
 
 import pytest
+from replayed import BLKLAT, ENV, by_op, counted, key_of, of_lines, replay, summed, ticks, watch_of, wholes
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
-BLKLAT = os.environ.get("BLKLAT", str(ROOT / "build/blklat"))
 SIZES = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB", "512 KiB", "1 MiB+"]
 PAGE = (ROOT / "docs/recording.md").read_text()
 SCRIPTS = sorted((HERE / "replay").glob("*.txt"))
-ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
 KEY = ("device", "stage", "op", "part")
 
 
@@ -48,66 +47,10 @@ def record(script, file):
     assert r.returncode == 0 or b"no watched device is left" in r.stderr, r.stderr
 
 
-def replay(file, *args):
-    r = subprocess.run([BLKLAT, "live", "--replay", file, "--format", "json", "--bins", *args], capture_output=True,
-                       env=ENV, timeout=60)
-    assert r.returncode == 0 or b"no watched device is left" in r.stderr, r.stderr
-    return [json.loads(line) for line in r.stdout.splitlines()]
-
-
 def ask(file, sql):
     r = subprocess.run(["sqlite3", "-readonly", "-json", file, sql], capture_output=True, env=ENV, timeout=120, text=True)
     assert (r.returncode, r.stderr) == (0, ""), (sql, r.stderr)
     return json.loads(r.stdout or "[]")
-
-
-def of_lines(lines):
-    """Every op of every line: (line, op)."""
-    return [(line, o) for line in lines for o in line["ops"]]
-
-
-def watch_of(line):
-    return line["device"], line["stage"], line.get("part", {}).get("label")
-
-
-def key_of(line, o):
-    device, stage, part = watch_of(line)
-    return device, stage, o["op"], part
-
-
-def wholes(lines):
-    return [line for line in lines if "part" not in line]
-
-
-def counted(lines):
-    """Those whose ops a recording has: the parts where a watch is divided, which add up to the whole."""
-    divided = {watch_of(line)[:2] for line in lines if "part" in line}
-    return [line for line in lines if "part" in line or watch_of(line)[:2] not in divided]
-
-
-def by_op(lines):
-    found = {}
-    for line, o in of_lines(lines):
-        found.setdefault(key_of(line, o), []).append((line, o))
-    return found
-
-
-def ticks(lines):
-    """The lines of each interval, whose first watch comes again."""
-    found = []
-    for line in lines:
-        if not found or watch_of(line) in map(watch_of, found[-1]):
-            found.append([])
-        found[-1].append(line)
-    return found
-
-
-def summed(ops):
-    total = {}
-    for o in ops:
-        for low, high, n in o["bins"]:
-            total[low, high] = total.get((low, high), 0) + n
-    return total
 
 
 def bins_of(rows):

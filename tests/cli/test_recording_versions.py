@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 from attacks import run
-from test_recording_manual import by_op, replay, summed, ticks
+from replayed import by_op, replay, summed, ticks
 
 HERE = pathlib.Path(__file__).parent
 DUMPS = sorted((HERE / "version1").glob("*.sql"))
