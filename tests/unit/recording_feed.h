@@ -3,6 +3,8 @@
 #ifndef TEST_RECORDING_FEED_H
 #define TEST_RECORDING_FEED_H
 
+#include "blklat/parts.h"
+#include "recording/replay.h"
 #include "recording_run.h"
 
 #define FEED_OPS 2	/* reads and writes */
@@ -19,6 +21,8 @@ struct feed {
 	struct problem problem;
 	u64 seed;
 	u32 cells;		/* that IOs of an interval may fall in */
+	u32 parts;		/* of each watch */
+	bool gone[2];		/* devices that go away in the next interval, or went before */
 };
 
 static inline u64 feed_random(struct feed *f, u64 n)
@@ -29,8 +33,11 @@ static inline u64 feed_random(struct feed *f, u64 n)
 	return f->seed % n;
 }
 
-static inline void feed_init(struct feed *f, u32 n_watches, u32 scale)
+/* @n_watches wholes, each with its parts. */
+static inline void feed_init_by(struct feed *f, u32 n_watches, u32 scale, enum blklat_by by)
 {
+	struct watch *wholes = calloc(n_watches, sizeof(*wholes));
+
 	*f = (struct feed){
 		.device = { { .name = "loop0", .kind = "loop", .parent = 0 }, { .name = "loop1", .parent = 1 } },
 		.origin = recording_origin, .seed = 88172645463325252ULL, .cells = 300,
@@ -38,10 +45,12 @@ static inline void feed_init(struct feed *f, u32 n_watches, u32 scale)
 	f->origin.start_mono_ns = 7 * NSEC_PER_SEC;
 	f->origin.start_wall_ns = 1795246500 * (s64)NSEC_PER_SEC;
 	f->table = (struct device_table){ .n = 2, .d = f->device };
-	f->watches = calloc(n_watches, sizeof(*f->watches));
 	/* More stages than there are: whoever reads the file back refuses them, so two devices have at most six. */
 	for (u32 i = 0; i < n_watches; i++)
-		f->watches[i] = (struct watch){ .device = &f->device[i % 2], .stage = i / 2 };
+		wholes[i] = (struct watch){ .device = &f->device[i % 2], .stage = i / 2 };
+	assert_int_equal(watches_divide(wholes, n_watches, by, &f->watches, &n_watches), 0);
+	free(wholes);
+	f->parts = blklat_parts(by);
 	f->info = (struct run_info){
 		.version = "1.2.3", .engine = "bpf", .watches = f->watches, .n_watches = n_watches,
 		.devices = &f->table, .origin = &f->origin, .cpus = 2, .scale = scale, .interval_s = 1,
@@ -53,6 +62,11 @@ static inline void feed_init(struct feed *f, u32 n_watches, u32 scale)
 	f->now.mono_ns = f->origin.start_mono_ns;
 	f->now.wall_ns = f->origin.start_wall_ns;
 	f->now.idle_gap_ns = f->origin.idle_gap_ns;
+}
+
+static inline void feed_init(struct feed *f, u32 n_watches, u32 scale)
+{
+	feed_init_by(f, n_watches, scale, BLKLAT_BY_NOTHING);
 }
 
 static inline void feed_uninit(struct feed *f)
@@ -101,22 +115,55 @@ static inline u64 feed_op(struct feed *f, struct op_counts *o)
 	return ios;
 }
 
+/* The ops of whole @w, which are the sum of its parts'; what is in flight of these is made up. Returns its IOs. */
+static inline u64 feed_parts(struct feed *f, struct watch_counts *w)
+{
+	u64 ios = 0;
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		struct hist hist = w->ops[op].hist, after_idle = w->ops[op].after_idle;
+
+		hist_clear(&hist);
+		hist_clear(&after_idle);
+		w->ops[op] = (struct op_counts){ .min_ns = UINT64_MAX, .late_min_ns = UINT64_MAX, .hist = hist, .after_idle = after_idle };
+	}
+	for (u32 p = 1; p <= f->parts; p++) {
+		/* Some are never used. */
+		for (u32 op = 0; p % 3 && op < FEED_OPS; op++)
+			ios += feed_op(f, &w[p].ops[op]);
+		watch_counts_add_part(w, &w[p]);
+		w[p].in_flight = feed_random(f, 3);
+		w[p].oldest_ns = w[p].in_flight * feed_random(f, 1000);
+		w[p].waited_ns = w[p].in_flight * w[p].oldest_ns;
+		w[p].gone = w[p].replaced = w->gone;
+	}
+	return ios;
+}
+
 /* Makes up an interval. */
 static inline void feed_make(struct feed *f)
 {
 	snapshot_copy(&f->before, &f->now);
+	replay_forget_extremes(&f->now);
 	f->now.mono_ns += NSEC_PER_SEC + feed_random(f, 1000);
 	f->now.wall_ns = f->origin.start_wall_ns + (f->now.mono_ns - f->origin.start_mono_ns);
-	for (u32 i = 0; i < f->now.n; i++) {
+	for (u32 i = 0; i < f->now.n; i += 1 + f->parts) {
 		struct watch_counts *w = &f->now.w[i];
 		u64 ios = 0;
 
-		for (u32 op = 0; op < FEED_OPS; op++)
+		if (w->gone)
+			continue;
+		w->gone = w->replaced = f->gone[f->watches[i].device - f->device];
+		if (f->parts)
+			ios = feed_parts(f, w);
+		else for (u32 op = 0; op < FEED_OPS; op++)
 			ios += feed_op(f, &w->ops[op]);
 		w->started += ios + 32 - w->in_flight;
 		w->started_after = w->started;
 		w->in_flight = w->in_flight_after = 32;
 		w->oldest_ns = feed_random(f, 100000);
+		w->waited_ns = w->oldest_ns * 20;
+		w->unsettled = !feed_random(f, 4);
 		w->kernel_ios += ios;
 		w->kernel_in_flight = w->kernel_ios % 40;
 		w->kernel_known = true;

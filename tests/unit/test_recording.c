@@ -29,10 +29,10 @@ static void same_watch(const struct watch_counts *a, const struct watch_counts *
 		return;
 	assert_true(a->started == b->started && a->started_after == b->started_after);
 	assert_true(a->in_flight == b->in_flight && a->in_flight_after == b->in_flight_after);
-	assert_true(a->oldest_ns == b->oldest_ns);
+	assert_true(a->oldest_ns == b->oldest_ns && a->waited_ns == b->waited_ns);
 	assert_memory_equal(a->accounts, b->accounts, sizeof(a->accounts));
 	assert_true(a->kernel_known == b->kernel_known && a->kernel_ios == b->kernel_ios && a->kernel_in_flight == b->kernel_in_flight);
-	assert_true(a->gone == b->gone);
+	assert_true(a->gone == b->gone && a->replaced == b->replaced && a->unsettled == b->unsettled);
 }
 
 static void same_snapshot(const struct snapshot *a, const struct snapshot *b, bool first)
@@ -64,6 +64,7 @@ static void same_capture(const struct capture *a, const struct capture *b)
 	assert_int_equal(a->cpus, b->cpus);
 	for (u32 i = 0; i < a->n_watches; i++) {
 		assert_int_equal(a->watches[i].stage, b->watches[i].stage);
+		assert_true(same_part(&a->watches[i], &b->watches[i]));
 		same_device(a->watches[i].device, b->watches[i].device);
 	}
 }
@@ -281,6 +282,70 @@ static void what_came_before_is_kept(void **state)
 	place_remove(&at);
 }
 
+/* What the loop shows: without what had gone before. */
+static int write_shown(struct feed *f)
+{
+	struct frames shown = f->is;
+	int err;
+
+	shown.f = calloc(shown.n, sizeof(*shown.f));
+	shown.n = 0;
+	for (u32 i = 0; i < f->is.n; i++)
+		if (!f->is.f[i].gone_before)
+			shown.f[shown.n++] = f->is.f[i];
+	err = f->sink->ops->interval(f->sink, &shown);
+	free(shown.f);
+	return err;
+}
+
+/* Wholes and parts, what of each is in flight, one device replaced before the run and another one in it. */
+static void parts_are_kept(void **state)
+{
+	enum { N = 12, WHOLES = 4, GOES = 7 };
+	struct snapshot past[N], s;
+	struct capture *c;
+	struct problem p;
+	struct place at;
+	struct feed f;
+	u32 n_parts = 0;
+
+	(void)state;
+	place_make(&at);
+	feed_init_by(&f, WHOLES, 6, BLKLAT_BY_SIZE);
+	f.gone[1] = true;
+	feed_make(&f);
+	assert_int_equal(feed_open(&f, at.file, 0), 0);
+	for (u32 i = 0; i < N; i++) {
+		f.gone[0] = i == GOES;
+		feed_make(&f);
+		assert_int_equal(write_shown(&f), 0);
+		assert_int_equal(snapshot_init(&past[i], f.now.n, 6), 0);
+		snapshot_copy(&past[i], &f.now);
+	}
+	f.sink->ops->close(f.sink);
+	c = replay(at.file, -1);
+	assert_int_equal(c->n_watches, WHOLES * 10);
+	assert_int_equal(snapshot_init(&s, c->n_watches, 6), 0);
+	assert_int_equal(c->ops->read(c, &s, &p), 0);
+	for (u32 i = 0; i < c->n_watches; i++) {
+		assert_true(same_part(&c->watches[i], &f.watches[i]));
+		assert_true(s.w[i].gone == (f.watches[i].device == &f.device[1]) && s.w[i].replaced == s.w[i].gone);
+	}
+	for (u32 i = 0; i < N; i++) {
+		assert_int_equal(c->ops->read(c, &s, &p), 0);
+		same_snapshot(&past[i], &s, false);
+		for (u32 k = 0; k < s.n; k++)
+			n_parts += c->watches[k].part && s.w[k].in_flight;
+		snapshot_uninit(&past[i]);
+	}
+	assert_true(n_parts > 20);
+	assert_int_equal(c->ops->read(c, &s, &p), -ENODATA);
+	c->ops->close(c);
+	snapshot_uninit(&s);
+	feed_uninit(&f);
+	place_remove(&at);
+}
+
 static bool is_there(const struct place *at, const char *end)
 {
 	char path[128];
@@ -330,7 +395,7 @@ static void tables_are_those_of_their_version(void **state)
 		  "no_start INTEGER, overwritten INTEGER, tag_range INTEGER, table_full INTEGER, "
 		  "before_start INTEGER, unissued INTEGER, empty_flush INTEGER, bios_started INTEGER, "
 		  "kernel_ios INTEGER, kernel_in_flight INTEGER, gone INTEGER",
-		  ", replaced INTEGER, unsettled INTEGER", ", PRIMARY KEY(interval, watch)) WITHOUT ROWID" },
+		  ", replaced INTEGER, unsettled INTEGER, waited_ns INTEGER", ", PRIMARY KEY(interval, watch)) WITHOUT ROWID" },
 		{ "series",
 		  "CREATE TABLE series(interval INTEGER, watch INTEGER, op INTEGER, ios INTEGER, bytes INTEGER, "
 		  "errors INTEGER, sum_ns INTEGER, min_ns INTEGER, max_ns INTEGER, bins BLOB, "
@@ -363,6 +428,7 @@ int main(void)
 		cmocka_unit_test(origin_is_kept),
 		cmocka_unit_test(devices_below_are_kept),
 		cmocka_unit_test(what_came_before_is_kept),
+		cmocka_unit_test(parts_are_kept),
 		cmocka_unit_test(it_ends_as_one_plain_file),
 		cmocka_unit_test(tables_are_those_of_their_version),
 	};

@@ -137,6 +137,7 @@ static void figures_that_cannot_be(void **state)
 		{ "UPDATE state SET kernel_in_flight = -1 WHERE interval = 2", "the state at interval 2 is invalid" },
 		{ "UPDATE state SET gone = 2 WHERE interval = 2", "the state at interval 2 is invalid" },
 		{ "UPDATE state SET replaced = 2 WHERE interval = 2", "the state at interval 2 is invalid" },
+		{ "UPDATE state SET waited_ns = -1 WHERE interval = 2", "the state at interval 2 is invalid" },
 		{ "UPDATE state SET unsettled = NULL WHERE interval = 2", "the state at interval 2 is invalid" },
 		{ "UPDATE watch SET part_of = 0, part_by = 'size', part = '4 KiB' WHERE id = 1",
 		  "watch 1 is part of another device or stage" },
@@ -195,10 +196,10 @@ static void parts_that_cannot_be(void **state)
 		{ "UPDATE watch SET part = iif(id = 5, '128 KiB', '64 KiB') WHERE id IN (5, 6)",
 		  "watch 6 is a part that is there twice or out of order" },
 		{ "UPDATE series SET watch = 0 WHERE interval = 1 AND watch = 1", "the series of interval 1 are invalid" },
-		{ "INSERT INTO state(interval, watch, in_flight, oldest_ns) VALUES(2, 3, 1, NULL)", "the state at interval 2 is invalid" },
-		{ "INSERT INTO state(interval, watch, in_flight, oldest_ns) VALUES(2, 3, -1, 1)", "the state at interval 2 is invalid" },
+		{ "INSERT INTO state(interval, watch, in_flight, oldest_ns, waited_ns) VALUES(2, 3, 1, 1, NULL)", "the state at interval 2 is invalid" },
+		{ "INSERT INTO state(interval, watch, in_flight, oldest_ns, waited_ns) VALUES(2, 3, -1, 1, 1)", "the state at interval 2 is invalid" },
 		{ "DELETE FROM state WHERE interval = 2 AND watch = 0; "
-		  "INSERT INTO state(interval, watch, in_flight, oldest_ns) VALUES(2, 3, 1, 1)", "interval 2 has 1 states, not 2" },
+		  "INSERT INTO state(interval, watch, in_flight, oldest_ns, waited_ns) VALUES(2, 3, 1, 1, 1)", "interval 2 has 1 states, not 2" },
 	};
 
 	(void)state;
@@ -212,7 +213,7 @@ static void parts_that_may_be_missing(void **state)
 		"SELECT 1",
 		"DELETE FROM watch WHERE id = 19",
 		"DELETE FROM watch WHERE id > 10; DELETE FROM series WHERE watch > 10",
-		"INSERT INTO state(interval, watch, in_flight, oldest_ns) VALUES(2, 3, 1, 1)",
+		"INSERT INTO state(interval, watch, in_flight, oldest_ns, waited_ns) VALUES(2, 3, 1, 1, 1)",
 	};
 
 	(void)state;

@@ -306,7 +306,8 @@ void frames_accumulate(struct frames *run, const struct frames *interval,
 			op_accumulate(&r->ops[op], &f->ops[op]);
 		r->end_ns = f->end_ns;
 		r->interval_s += f->interval_s;
-		r->in_flight_ns += f->in_flight_ns;
+		/* Modulo 2^64: a recording may say anything. */
+		r->in_flight_ns = (u64)r->in_flight_ns + f->in_flight_ns;
 		r->in_flight = f->in_flight;
 		r->oldest_ns = f->oldest_ns;
 		r->gone = f->gone;

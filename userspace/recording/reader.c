@@ -99,7 +99,8 @@ static int next_series(struct recording_reader *r, struct problem *p)
 /* Version 1 had none of it. */
 static bool take_state_2(sqlite3_stmt *s, struct watch_counts *w)
 {
-	return column_bool(s, STATE_replaced, &w->replaced) && column_bool(s, STATE_unsettled, &w->unsettled);
+	return column_bool(s, STATE_replaced, &w->replaced) && column_bool(s, STATE_unsettled, &w->unsettled) &&
+	       column_u64(s, STATE_waited_ns, RECORDING_TOTAL_MAX, &w->waited_ns);
 }
 
 static bool take_whole_state(struct recording_reader *r, struct watch_counts *w)
@@ -128,7 +129,8 @@ static bool take_whole_state(struct recording_reader *r, struct watch_counts *w)
 static bool take_part_state(struct recording_reader *r, struct watch_counts *w)
 {
 	return column_u64(r->states, STATE_in_flight, RECORDING_COUNT_MAX, &w->in_flight) &&
-	       column_u64(r->states, STATE_oldest_ns, RECORDING_TOTAL_MAX, &w->oldest_ns);
+	       column_u64(r->states, STATE_oldest_ns, RECORDING_TOTAL_MAX, &w->oldest_ns) &&
+	       column_u64(r->states, STATE_waited_ns, RECORDING_TOTAL_MAX, &w->waited_ns);
 }
 
 static bool take_state(struct recording_reader *r)
@@ -211,7 +213,7 @@ static u32 expect_states(struct recording_reader *r)
 			continue;
 		n += !r->watches[i].part;
 		if (r->watches[i].part)
-			w->in_flight = w->oldest_ns = 0;
+			w->in_flight = w->oldest_ns = w->waited_ns = 0;
 	}
 	return n;
 }

@@ -114,6 +114,7 @@ static int put_state(struct recording_rows *r, s64 id, u32 watch, const struct w
 	bind(s, STATE_gone, w->gone);
 	bind(s, STATE_replaced, w->replaced);
 	bind(s, STATE_unsettled, w->unsettled);
+	bind(s, STATE_waited_ns, w->waited_ns);
 	return sqlite_step_done(s);
 }
 
@@ -122,13 +123,14 @@ static int put_part_state(struct recording_rows *r, s64 id, u32 watch, const str
 {
 	sqlite3_stmt *s = r->state;
 
-	if (!w->in_flight && !w->oldest_ns)
+	if (!w->in_flight && !w->oldest_ns && !w->waited_ns)
 		return SQLITE_OK;
 	sqlite3_clear_bindings(s);
 	bind(s, STATE_interval, id);
 	bind(s, STATE_watch, watch);
 	bind(s, STATE_in_flight, w->in_flight);
 	bind(s, STATE_oldest_ns, w->oldest_ns);
+	bind(s, STATE_waited_ns, w->waited_ns);
 	return sqlite_step_done(s);
 }
 

@@ -101,7 +101,8 @@
 #define COLUMNS_state(C, SEP) \
 	COLUMNS_state_1(C, SEP) SEP \
 	C(STATE, replaced, INTEGER) SEP \
-	C(STATE, unsettled, INTEGER)
+	C(STATE, unsettled, INTEGER) SEP \
+	C(STATE, waited_ns, INTEGER)
 
 #define COLUMNS_series_key(C, SEP) \
 	C(SERIES, interval, INTEGER) SEP \
