@@ -311,6 +311,73 @@ static void an_interval_leaves_room_for_the_next_step(void **state)
 	feed_uninit(&f);
 }
 
+enum { DIVIDED = 10, DIVIDED_INTERVALS = 2000 };	/* a whole and its parts */
+
+struct divided_past {
+	u64 mono_ns;
+	struct { u64 ios[FEED_OPS], in_flight, oldest_ns, waited_ns; } w[DIVIDED];
+};
+
+static void note_divided(const struct snapshot *s, struct divided_past *past)
+{
+	past->mono_ns = s->mono_ns;
+	for (u32 i = 0; i < DIVIDED; i++) {
+		past->w[i].in_flight = s->w[i].in_flight;
+		past->w[i].oldest_ns = s->w[i].oldest_ns;
+		past->w[i].waited_ns = s->w[i].waited_ns;
+		for (u32 op = 0; op < FEED_OPS; op++)
+			past->w[i].ios[op] = hist_count(&s->w[i].ops[op].hist);
+	}
+}
+
+/* Of a watch with parts: what is merged is what there was at the later end, of each part and of all, whatever was in flight before. */
+static void parts_give_way(void **state)
+{
+	struct divided_past *past = calloc(DIVIDED_INTERVALS, sizeof(*past)), is;
+	u64 limit = ring_least_bytes(DIVIDED), most = 0;
+	u32 at_past = 0, intervals = 0;
+	struct snapshot s;
+	struct capture *c;
+	struct problem p;
+	struct place at;
+	struct feed f;
+
+	(void)state;
+	place_make(&at);
+	feed_init_by(&f, 1, 6, BLKLAT_BY_SIZE);
+	f.cells = 250;
+	assert_int_equal(feed_open(&f, at.file, limit), 0);
+	for (u32 i = 0; i < DIVIDED_INTERVALS; i++) {
+		feed_make(&f);
+		note_divided(&f.now, &past[i]);
+		assert_int_equal(feed_write(&f), 0);
+		if (size_on_disk(at.file) > most)
+			most = size_on_disk(at.file);
+	}
+	f.sink->ops->close(f.sink);
+	assert_in_range(most, limit / 2, limit);
+	c = replay(at.file, -1);
+	assert_int_equal(snapshot_init(&s, DIVIDED, 6), 0);
+	assert_int_equal(c->ops->read(c, &s, &p), 0);
+	for (; !c->ops->read(c, &s, &p); intervals++) {
+		note_divided(&s, &is);
+		while (past[at_past].mono_ns < is.mono_ns)
+			at_past++;
+		assert_memory_equal(&is, &past[at_past], sizeof(is));
+	}
+	assert_int_equal(at_past, DIVIDED_INTERVALS - 1);
+	print_message("%u intervals of %u, most %llu of %llu bytes\n", intervals, DIVIDED_INTERVALS, most, limit);
+	assert_in_range(intervals, 100, DIVIDED_INTERVALS * 3 / 4);
+	for (u32 i = 0; i < DIVIDED; i++)
+		for (u32 op = 0; op < FEED_OPS; op++)
+			assert_true(s.w[i].ops[op].bytes == f.now.w[i].ops[op].bytes && s.w[i].ops[op].sum_ns == f.now.w[i].ops[op].sum_ns);
+	c->ops->close(c);
+	snapshot_uninit(&s);
+	feed_uninit(&f);
+	place_remove(&at);
+	free(past);
+}
+
 static void a_limit_too_low_is_refused(void **state)
 {
 	struct place at;
@@ -333,6 +400,7 @@ int main(void)
 		cmocka_unit_test(below_the_limit_nothing_is_merged),
 		cmocka_unit_test(growing_intervals_find_room),
 		cmocka_unit_test(an_interval_leaves_room_for_the_next_step),
+		cmocka_unit_test(parts_give_way),
 		cmocka_unit_test(a_limit_too_low_is_refused),
 	};
 
