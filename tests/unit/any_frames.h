@@ -13,7 +13,7 @@
 
 #include "core/sink.h"
 
-#define WATCHES 4
+#define WATCHES 6
 #define SCALE 6
 
 /* --- any run, any frames ---------------------------------------------------------------------- */
@@ -209,6 +209,7 @@ static inline void assert_same_run(const struct run_info *a, const struct watch 
 	assert_int_equal(b->n_watches, n);
 	for (u32 i = 0; i < n; i++) {
 		assert_int_equal(watches[i].stage, b->watches[i].stage);
+		assert_true(same_part(&watches[i], &b->watches[i]));
 		assert_string_equal(watches[i].device->name, b->watches[i].device->name);
 		assert_string_equal(watches[i].device->wwid, b->watches[i].device->wwid);
 		assert_string_equal(watches[i].device->model, b->watches[i].device->model);
@@ -232,6 +233,9 @@ struct world {
 
 static inline void world_init(struct world *w, u64 seed)
 {
+	/* Of the first device a whole, parts and a whole, of the other a whole and a part. */
+	static const char *const labels[WATCHES] = { "", "4 KiB", "1 MiB+", "", "", "8 KiB" };
+
 	state = seed;
 	memset(w, 0, sizeof(*w));
 	for (u32 i = 0; i < ARRAY_SIZE(w->devices); i++) {
@@ -243,7 +247,7 @@ static inline void world_init(struct world *w, u64 seed)
 	}
 	w->table = (struct device_table){ .n = 3, .d = w->devices };
 	for (u32 i = 0; i < WATCHES; i++)
-		w->watches[i] = (struct watch){ .device = &w->devices[i / 2], .stage = i % BLKLAT_STAGES };
+		w->watches[i] = (struct watch){ .device = &w->devices[i / 4], .stage = i == 3, .part = part_find("size", labels[i]) };
 	w->run = (struct run_info){
 		.version = "1.2.3", .engine = "bpf", .watches = w->watches, .n_watches = WATCHES, .devices = &w->table,
 		.cpus = any(), .scale = SCALE, .memory_bytes = any(), .interval_s = any_double(), .percentiles = percentiles_default,

@@ -55,6 +55,46 @@ static void test_frames_come_out_the_same(void **unused)
 	}
 }
 
+static int run_of(struct world *w, const struct watch *watches, u32 n)
+{
+	struct wire_out bytes = { 0 };
+	struct wired_run got;
+	int err;
+
+	wire_put_run(&bytes, &w->run, watches, n);
+	err = wire_get_run(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &got);
+	if (!err)
+		wired_run_free(&got);
+	wire_out_free(&bytes);
+	return err;
+}
+
+/* A part that is not ours, or not behind what it is a part of. */
+static void test_parts_out_of_place_are_refused(void **unused)
+{
+	const struct part theirs[] = { { "size", "2 KiB", 1 }, { "op", "4 KiB", 1 }, { "size", "", 1 },
+				       { "size", "4 KiB, and a text that is longer than that of any part", 1 } };
+	struct watch list[3];
+	struct world w;
+
+	(void)unused;
+	world_init(&w, 5);
+	memcpy(list, w.watches, sizeof(list));
+	assert_int_equal(run_of(&w, list, 3), 0);
+	assert_int_equal(run_of(&w, list + 1, 2), -EBADMSG);
+	for (u32 i = 0; i < ARRAY_SIZE(theirs); i++) {
+		list[2].part = &theirs[i];
+		assert_int_equal(run_of(&w, list, 3), -EBADMSG);
+	}
+	memcpy(list, w.watches, sizeof(list));
+	list[2].stage = BLKLAT_STAGE_QUEUE;
+	assert_int_equal(run_of(&w, list, 3), -EBADMSG);
+	memcpy(list, w.watches, sizeof(list));
+	list[2].device = &w.devices[1];
+	assert_int_equal(run_of(&w, list, 3), -EBADMSG);
+	frames_uninit(&w.frames);
+}
+
 static void test_idle_watches_take_few_bytes(void **unused)
 {
 	struct wire_out bytes = { 0 };
@@ -163,6 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_runs_come_out_the_same),
 		cmocka_unit_test(test_frames_come_out_the_same),
+		cmocka_unit_test(test_parts_out_of_place_are_refused),
 		cmocka_unit_test(test_idle_watches_take_few_bytes),
 		cmocka_unit_test(test_what_is_cut_off_is_refused),
 		cmocka_unit_test(test_garbage_does_no_harm),

@@ -125,6 +125,31 @@ static void test_unknown_device(void **state)
 	assert_null(w.w);
 }
 
+/* Each pair is ten watches by size, so that it takes a tenth of the pairs to be too many. */
+static void test_parts_count_as_watches(void **state)
+{
+	struct watch *many = calloc(BLKLAT_MAX_WATCHES + 1, sizeof(*many));
+	struct watches w;
+	struct problem p;
+
+	(void)state;
+	for (u32 i = 0; i <= BLKLAT_MAX_WATCHES; i++)
+		many[i].device = &devices[2];
+	assert_int_equal(watches_of(many, 6553, BLKLAT_BY_SIZE, &w, &p), 0);
+	assert_int_equal(w.n, 65530);
+	assert_true(!w.w[10].part && w.w[19].part && w.w[19].device == &devices[2]);
+	watches_free(&w);
+	assert_int_equal(watches_of(many, 6554, BLKLAT_BY_SIZE, &w, &p), -E2BIG);
+	assert_string_equal(p.text, "6554 pairs of device and stage, each with its parts, are too many, 6553 can be watched: watch fewer "
+				    "devices, or leave --by out");
+	assert_null(w.w);
+	assert_int_equal(watches_of(many, 65536, BLKLAT_BY_NOTHING, &w, &p), 0);
+	watches_free(&w);
+	assert_int_equal(watches_of(many, 65537, BLKLAT_BY_NOTHING, &w, &p), -E2BIG);
+	assert_string_equal(p.text, "65537 pairs of device and stage are too many, 65536 can be watched: watch fewer devices");
+	free(many);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +159,7 @@ int main(void)
 		cmocka_unit_test(test_device_without_a_size),
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_unknown_device),
+		cmocka_unit_test(test_parts_count_as_watches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,7 @@ static bool absent(int err)
 	return err == -ENOENT || err == -ENODEV || err == -ENOTBLK;
 }
 
+/* Pairs of device and stage. */
 struct found {
 	struct watch *list;
 	u32 n;
@@ -110,13 +111,15 @@ int serve_devices_find(struct serve_devices *s, const struct device_table *t, st
 {
 	struct watch *list CLEANUP(cleanup_free) = calloc(t->n + 1, BLKLAT_STAGES * sizeof(*list));
 	struct found found = { .list = list };
+	struct watches made = { 0 };
+	int err;
 
 	if (!list)
 		return problem_set(p, -ENOMEM, "out of memory");
 	for (u32 i = 0; i < s->wanted->n; i++) {
 		const char *name = s->wanted->devices[i];
-		int err = s->begun ? add_each(&found, s, t, name, p) : add(&found, s, t, name, p);
 
+		err = s->begun ? add_each(&found, s, t, name, p) : add(&found, s, t, name, p);
 		if (!err && s->waits[i]) {
 			s->waits[i] = false;
 			s->n_waits--;
@@ -125,9 +128,10 @@ int serve_devices_find(struct serve_devices *s, const struct device_table *t, st
 			return err;
 	}
 	s->begun = true;
-	*ret = TAKE(list);
-	*ret_n = found.n;
-	return 0;
+	err = watches_of(found.list, found.n, s->wanted->by, &made, p);
+	*ret = made.w;
+	*ret_n = made.n;
+	return err;
 }
 
 void serve_devices_status(const struct serve_devices *s, char *ret, size_t size)

@@ -27,7 +27,7 @@ void serve_devices_uninit(struct serve_devices *s);
 void serve_devices_status(const struct serve_devices *s, char *ret, size_t size);
 
 /*
- * The watches of devices in @t, of malloc(), each once. A pattern that matches nothing is no failure, nor is a device that
+ * The watches of devices in @t with their parts, of malloc(), each once. A pattern that matches nothing is no failure, nor is a device that
  * is waited for; nor, after the first look, one that is gone or lacks a stage: it is left out. Returns 0, or what
  * watches_make() returns.
  */

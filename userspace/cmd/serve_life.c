@@ -240,7 +240,13 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 
 	s->scout = (struct scout_config){
 		.engine = engine,
-		.capture = { .scale = o->scale, .max_memory = o->max_memory, .max_bios = o->max_bios, .replay_file = o->replay },
+		.capture = {
+			.by = o->wanted.by,
+			.scale = o->scale,
+			.max_memory = o->max_memory,
+			.max_bios = o->max_bios,
+			.replay_file = o->replay,
+		},
 		.find = on_find,
 		.privileged = on_privileged,
 		.into = s,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "blklat/parts.h"
 #include "util/cleanup.h"
 #include "util/parse.h"
 
@@ -68,13 +69,23 @@ static int add_devices(const struct device_table *t, const char *name, u32 *set,
 	return 0;
 }
 
+int watches_of(const struct watch *wholes, u32 n, enum blklat_by by, struct watches *ret, struct problem *p)
+{
+	if (watches_divide(wholes, n, by, &ret->w, &ret->n))
+		return problem_set(p, -ENOMEM, "out of memory");
+	if (ret->n <= BLKLAT_MAX_WATCHES)
+		return 0;
+	watches_free(ret);
+	return problem_set(p, -E2BIG, "%u pairs of device and stage%s are too many, %u can be watched: watch fewer devices%s", n,
+			   by ? ", each with its parts," : "", BLKLAT_MAX_WATCHES / (1 + blklat_parts(by)), by ? ", or leave --by out" : "");
+}
+
 int watches_make(const struct device_table *t, const struct wanted *wanted, struct watches *ret,
 		 struct problem *p)
 {
 	CLEANUP(cleanup_free) u32 *set = calloc(t->n + 1, sizeof(*set));
 	CLEANUP(cleanup_free) struct watch *w = calloc(t->n + 1, BLKLAT_STAGES * sizeof(*w));
 	u32 n_set = 0, n = 0;
-	struct watch *divided;
 	int err = 0;
 
 	if (!set || !w)
@@ -90,12 +101,7 @@ int watches_make(const struct device_table *t, const struct wanted *wanted, stru
 			if (stages >> s & 1)
 				w[n++] = (struct watch){ .device = d, .stage = s };
 	}
-	if (err)
-		return err;
-	if (watches_divide(w, n, wanted->by, &divided, &n))
-		return problem_set(p, -ENOMEM, "out of memory");
-	*ret = (struct watches){ .n = n, .w = divided };
-	return 0;
+	return err ? err : watches_of(w, n, wanted->by, ret, p);
 }
 
 void watches_free(struct watches *w)

@@ -25,11 +25,14 @@ struct watches {
 /*
  * Makes the watches of @wanted, of devices in @t, which must outlive them. The default stage is
  * device, or total where there are no requests. Returns 0, or a negative errno and a sentence: those
- * of device_find(), -EINVAL when a device lacks a stage, -ENOMEM.
+ * of device_find(), -EINVAL when a device lacks a stage, those of watches_of().
  */
 int watches_make(const struct device_table *t, const struct wanted *wanted, struct watches *ret,
 		 struct problem *p);
 void watches_free(struct watches *w);
+
+/* The same of @n pairs of device and stage. Returns 0, -ENOMEM, or -E2BIG when there are too many, and a sentence. */
+int watches_of(const struct watch *wholes, u32 n, enum blklat_by by, struct watches *ret, struct problem *p);
 
 /* "device,queue,total": the stages of a bit set, as --stage takes them. */
 void stages_text(u32 stages, char *ret, size_t size);

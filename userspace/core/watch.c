@@ -19,17 +19,25 @@ const char *const by_names[BLKLAT_BYS] = {
 
 /* In the order of parts.h, which numbers them from 1. */
 static const struct part size_parts[] = {
-	{ "size", "4 KiB" },
-	{ "size", "8 KiB" },
-	{ "size", "16 KiB" },
-	{ "size", "32 KiB" },
-	{ "size", "64 KiB" },
-	{ "size", "128 KiB" },
-	{ "size", "256 KiB" },
-	{ "size", "512 KiB" },
-	{ "size", "1 MiB+" },
+	{ "size", "4 KiB", 1 },
+	{ "size", "8 KiB", 2 },
+	{ "size", "16 KiB", 3 },
+	{ "size", "32 KiB", 4 },
+	{ "size", "64 KiB", 5 },
+	{ "size", "128 KiB", 6 },
+	{ "size", "256 KiB", 7 },
+	{ "size", "512 KiB", 8 },
+	{ "size", "1 MiB+", 9 },
 };
 static_assert(ARRAY_SIZE(size_parts) == BLKLAT_SIZE_PARTS, "a label for each");
+
+const struct part *part_find(const char *by, const char *label)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(size_parts); i++)
+		if (!strcmp(size_parts[i].by, by) && !strcmp(size_parts[i].label, label))
+			return &size_parts[i];
+	return NULL;
+}
 
 bool same_part(const struct watch *a, const struct watch *b)
 {

@@ -15,6 +15,7 @@
 struct part {
 	const char *by;		/* what the whole is divided by: "size" */
 	const char *label;	/* which part of it: "4 KiB" */
+	u32 number;		/* in their order, from 1 */
 };
 
 struct watch {
@@ -26,6 +27,9 @@ struct watch {
 /* "device", "queue", "total"; [enum blklat_by], from BLKLAT_BY_SIZE on: "size" */
 extern const char *const stage_names[BLKLAT_STAGES];
 extern const char *const by_names[BLKLAT_BYS];
+
+/* The part that is called so, static; NULL: there is none. */
+const struct part *part_find(const char *by, const char *label);
 
 /* Are these the same part of what they are parts of? Wholes are. By what it is divided by and its label. */
 bool same_part(const struct watch *a, const struct watch *b);

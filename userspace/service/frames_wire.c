@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define DEVICES_MOST (1u << 20)
+#define PART_TEXT 32
 
 /* --- members of a structure, one list for both ways ------------------------------------------ */
 
@@ -131,7 +132,23 @@ static void put_watches(struct wire_out *to, const struct watch *w, u32 n)
 		wire_put(to, same);
 		if (!same)
 			PUT_MEMBERS(to, w[i].device, device_members);
+		wire_put(to, w[i].part != NULL);
+		if (w[i].part) {
+			wire_put_text(to, w[i].part->by);
+			wire_put_text(to, w[i].part->label);
+		}
 	}
+}
+
+/* It is one of ours, and stands behind its whole or another part of that. */
+static bool get_part(struct wire_in *from, struct watch *w, bool first)
+{
+	char by[PART_TEXT], label[PART_TEXT];
+
+	wire_get_text(from, by, sizeof(by));
+	wire_get_text(from, label, sizeof(label));
+	w->part = part_find(by, label);
+	return w->part && !first && w->device == w[-1].device && w->stage == w[-1].stage;
 }
 
 static int get_watches(struct wire_in *from, struct wired_run *r)
@@ -149,6 +166,8 @@ static int get_watches(struct wire_in *from, struct wired_run *r)
 		if (!wire_get_most(from, i ? 1 : 0))
 			GET_MEMBERS(from, next++, device_members);
 		r->watches[i].device = next - 1;
+		if (wire_get_most(from, 1) && !get_part(from, &r->watches[i], !i))
+			return -EBADMSG;
 	}
 	r->info.watches = r->watches;
 	r->info.n_watches = n;

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-
 static int make_room(struct member *m, struct problem *p)
 {
 	const struct capture *c = m->capture;
@@ -61,7 +60,9 @@ const struct device *member_outgrown(struct member *m)
 		if ((f->tag_range || i == m->turn) && !f->gone && !capture_fits(m->capture, i))
 			return f->watch->device;
 	}
-	m->turn = (m->turn + 1) % fs->n;
+	do
+		m->turn = (m->turn + 1) % fs->n;
+	while (fs->f[m->turn].watch->part);
 	return NULL;
 }
 

@@ -30,7 +30,7 @@ int member_read(struct member *m, const struct percentiles *ps, struct problem *
 
 /*
  * A device that has more tags than it has slots for, or NULL. Looks where the last interval lost IOs for it, and at one
- * more watch in turn.
+ * more pair of device and stage in turn.
  */
 const struct device *member_outgrown(struct member *m);
 

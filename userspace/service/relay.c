@@ -101,6 +101,12 @@ static int let_go(struct relay *r)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
+/* Is watch @i of the same device as the one before? By address: a device and its parts have one. */
+static bool same_device(const struct watch *w, u32 i)
+{
+	return i && w[i].device == w[i - 1].device;
+}
+
 static int remember(struct relay *r, const struct watch *w, u32 n)
 {
 	struct told told = { .devices = r->run->devices, .memory_bytes = r->run->memory_bytes, .n = n };
@@ -112,8 +118,13 @@ static int remember(struct relay *r, const struct watch *w, u32 n)
 	if (!told.watches || !told.copies)
 		return -ENOMEM;
 	for (u32 i = 0; i < n; i++) {
+		told.watches[i] = w[i];
+		if (same_device(w, i)) {
+			told.watches[i].device = told.watches[i - 1].device;
+			continue;
+		}
 		memcpy(&told.copies[i], w[i].device, sizeof(told.copies[i]));	/* with what is between its members */
-		told.watches[i] = (struct watch){ .device = &told.copies[i], .stage = w[i].stage };
+		told.watches[i].device = &told.copies[i];
 	}
 	return 0;
 }
@@ -129,18 +140,20 @@ static int describe(struct relay *r, enum relay_message kind, const struct watch
 	return channel_post(r->to, kind, &bytes);
 }
 
-static bool same_watch(const struct watch *a, const struct watch *b)
-{
-	return a->stage == b->stage && !memcmp(a->device, b->device, sizeof(*a->device));
-}
-
 static bool is_told(const struct relay *r, const struct frames *fs)
 {
 	const struct told *t = &r->told;
 	bool same = t->devices == r->run->devices && t->memory_bytes == r->run->memory_bytes && t->n == fs->n;
+	const struct device *before = NULL;
 
-	for (u32 i = 0; same && i < fs->n; i++)
-		same = same_watch(&t->watches[i], fs->f[i].watch);
+	for (u32 i = 0; same && i < fs->n; i++) {
+		const struct watch *w = &t->watches[i], *now = fs->f[i].watch;
+
+		/* Of a device's watches the first tells. */
+		same = w->stage == now->stage && same_part(w, now) &&
+		       ((same_device(t->watches, i) && now->device == before) || !memcmp(w->device, now->device, sizeof(*w->device)));
+		before = now->device;
+	}
 	return same;
 }
 
