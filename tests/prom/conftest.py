@@ -16,14 +16,14 @@ RULES = pathlib.Path(__file__).resolve().parents[2] / "packaging/prometheus/blkl
 TICKS = 8
 
 
-def play(exporters):
+def play(exporters, ticks=TICKS):
     """A tick of all hosts each time that both servers have scraped the one before: about one a second. Returns when each came, and the end."""
     times = []
-    for _ in range(TICKS + 1):
+    for _ in range(ticks + 1):
         for e in exporters:
             server.wait_for("scrape", lambda e=e: e.known_to() == 2)
         times.append(time.time())
-        if len(times) <= TICKS:
+        if len(times) <= ticks:
             for e in exporters:
                 assert e.tick()
     return times

@@ -21,8 +21,8 @@ def rate_window_s(fleet):
     return max(4, fleet.window_s)
 
 
-def filled(expression, fleet):
-    chosen = CHOSEN | {"__rate_interval": f"{rate_window_s(fleet)}s"}
+def filled(expression, fleet, **more):
+    chosen = CHOSEN | {"__rate_interval": f"{rate_window_s(fleet)}s"} | more
     return re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda m: chosen[m[1] or m[2]], expression)
 
 
@@ -36,7 +36,8 @@ def numbers(rows):
 @pytest.mark.parametrize("title,ref,expression", TARGETS, ids=[f"{t[0]}-{t[1]}" for t in TARGETS])
 def test_query(fleet, kind, title, ref, expression):
     rows = getattr(fleet, kind).query(filled(expression, fleet), time=fleet.moment)
-    if ref in KINDS and ref != kind:  # the heat map's two sources: one of them has the data
+    # The heat map's two sources: one of them has the data. No host divides by size; test_parts.py has one that does.
+    if (ref in KINDS and ref != kind) or "size!=" in expression:
         assert rows == []
     else:
         assert numbers(rows), (title, ref)

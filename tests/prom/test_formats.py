@@ -54,10 +54,12 @@ def played(path, accept, *options):
 
 
 def totals_of(path):
-    """Of each interval of 'blklat live', what it and those before have: {(device, stage, op): (IOs, bytes, errors)}."""
+    """Of each interval of 'blklat live', what it and those before have, parts left out: {(device, stage, op): (IOs, bytes, errors)}."""
     r = subprocess.run([BLKLAT, "live", "--replay", path, "--format", "json"], capture_output=True, timeout=60)
     sums, left, ticks, seen = {}, {}, [], set()
     for line in map(json.loads, r.stdout.splitlines()):
+        if "part" in line:
+            continue
         watch = line["device"], line["stage"]
         if not ticks or watch in seen:
             ticks.append({})
@@ -92,14 +94,14 @@ def test_totals_are_those_of_the_intervals(path):
 
 
 def exposed_totals(text):
-    """{(device, stage, op): (IOs, bytes, errors)}"""
+    """{(device, stage, op): (IOs, bytes, errors)}, of all sizes."""
     found = {}
     for family in read_text(text):
         for s in family.samples:
             names = {LATENCY + "_count": 0, "blklat_io_bytes_total": 1, "blklat_io_errors_total": 2}
             if s.name in names:
                 of = found.setdefault((s.labels["device"], s.labels["stage"], s.labels["op"]), [0, 0, 0])
-                of[names[s.name]] = int(s.value)
+                of[names[s.name]] += int(s.value)
     return {key: tuple(v) for key, v in found.items()}
 
 

@@ -8,7 +8,7 @@
  * totals and puts them in place of those before, which are freed when the last thread that renders them
  * is done. A scrape is thus of one moment, the end of an interval.
  *
- * Totals are kept by device name, stage and op, and never fall: not when the capture is opened again,
+ * Totals are kept by device name, stage, part and op, and never fall: not when the capture is opened again,
  * nor when a device goes and comes back. One that went is not exposed until it is there again.
  */
 #ifndef SERVICE_PROMETHEUS_H

@@ -45,6 +45,8 @@ static struct labels of_op(const struct series *s, u32 op)
 
 	label(&l, "device", s->device.name);
 	label(&l, "op", op_names[op]);
+	if (s->part)
+		label(&l, s->part->by, s->part->label);
 	label(&l, "stage", stage_names[s->stage]);
 	return l;
 }
@@ -63,6 +65,11 @@ static const struct series *next(const struct totals *t, u32 *i)
 
 #define for_each_present(s, t) \
 	for (u32 next_ = 0; (s = next(t, &next_));)
+
+/* What is counted of a part is counted by op alone. */
+#define for_each_whole(s, t) \
+	for_each_present(s, t) \
+		if (!(s)->part)
 
 #define for_each_op(op, s) \
 	for (u32 op = 0; op < BLKLAT_OPS; op++) \
@@ -96,7 +103,7 @@ static void walk_latency(struct walk *w)
 	static void walk_##of(struct walk *w) \
 	{ \
 		const struct series *s; \
-		for_each_present(s, w->t) { \
+		for_each_whole(s, w->t) { \
 			const struct labels l = of_series(s); \
 			put(w, &l, value_); \
 		} \
@@ -145,7 +152,7 @@ static void walk_lost(struct walk *w)
 {
 	const struct series *s;
 
-	for_each_present(s, w->t)
+	for_each_whole(s, w->t)
 		for (u32 i = 0; i < LOST_REASONS; i++) {
 			struct labels l = { 0 };
 

@@ -38,12 +38,18 @@ void totals_unref(struct totals *t)
 	free(t);
 }
 
+static int number_of(const struct part *part)
+{
+	return part ? part->number : 0;
+}
+
 static int by_name(const void *va, const void *vb)
 {
 	const struct series *a = *(struct series *const *)va, *b = *(struct series *const *)vb;
 	int order = strverscmp(a->device.name, b->device.name);
 
-	return order ? order : (int)a->stage - (int)b->stage;
+	order = order ? order : (int)a->stage - (int)b->stage;
+	return order ? order : number_of(a->part) - number_of(b->part);
 }
 
 static void raise_by(struct rising *r, u64 more)
@@ -87,11 +93,15 @@ static bool op_counted(const struct op_frame *o)
 	return o->ios || o->counted.bytes || o->counted.errors;
 }
 
-/* Reads and writes are there from the begin, at 0; the rest when there is one. */
-static bool op_exposed(const struct op_total *before, const struct op_frame *o, u32 op)
+/*
+ * Reads and writes are there from the begin, at 0; the rest when there is one. Of parts that is true of the first, which is
+ * enough for the whole to have a rate; all of them would be nine times the series.
+ */
+static bool op_exposed(const struct op_total *before, const struct frame *f, u32 op)
 {
-	return (before && before->hist.cells) || op == BLKLAT_OP_READ || op == BLKLAT_OP_WRITE ||
-	       op_counted(o);
+	bool early = (op == BLKLAT_OP_READ || op == BLKLAT_OP_WRITE) && number_of(f->watch->part) <= 1;
+
+	return (before && before->hist.cells) || early || op_counted(&f->ops[op]);
 }
 
 /* Returns 0 or -ENOMEM. The total @to is a copy of @before, but for the histogram. */
@@ -131,6 +141,7 @@ static void add_watch(struct series *s, const struct frame *f, u64 capture)
 	}
 	s->device = *f->watch->device;
 	s->stage = f->watch->stage;
+	s->part = f->watch->part;
 	s->capture = capture;
 	s->gone = f->gone;
 	s->seen_ns = f->end_ns;
@@ -143,10 +154,10 @@ static void add_watch(struct series *s, const struct frame *f, u64 capture)
 	raise_losses(s->lost_by, f->accounting.lost_by);
 }
 
-/* The series after @f; @before is NULL when it is new. NULL when there is no memory. */
-static struct series *series_next(const struct series *before, const struct frame *f,
-				  const struct totals_interval *add)
+/* The series after frame @i; @before is NULL when it is new. NULL when there is no memory. */
+static struct series *series_next(const struct series *before, const struct totals_interval *add, u32 i)
 {
+	const struct frame *f = &add->frames->f[i];
 	s64 begin_ns = f->end_ns - (s64)(f->interval_s * NSEC_PER_SEC);
 	struct series *s = calloc(1, sizeof(*s));
 
@@ -158,10 +169,12 @@ static struct series *series_next(const struct series *before, const struct fram
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		s->ops[op].hist.cells = NULL;
 	add_watch(s, f, add->capture);
+	if (!s->part && frames_parts(add->frames, i))
+		return s;
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		const struct op_total *old = before ? &before->ops[op] : NULL;
 
-		if (op_exposed(old, &f->ops[op], op) &&
+		if (op_exposed(old, f, op) &&
 		    add_op(&s->ops[op], old, &f->ops[op], begin_ns, add->scale)) {
 			series_unref(s);
 			return NULL;
@@ -177,13 +190,14 @@ static struct series **find(const struct totals *t, u32 n, const struct watch *w
 
 	strcpy(key.device.name, w->device->name);
 	key.stage = w->stage;
+	key.part = w->part;
 	return bsearch(&at, t->series, n, sizeof(at), by_name);
 }
 
-static bool put_frame(struct totals *t, u32 n_before, const struct frame *f, const struct totals_interval *add)
+static bool put_frame(struct totals *t, u32 n_before, const struct totals_interval *add, u32 i)
 {
-	struct series **at = find(t, n_before, f->watch);
-	struct series *s = series_next(at ? *at : NULL, f, add);
+	struct series **at = find(t, n_before, add->frames->f[i].watch);
+	struct series *s = series_next(at ? *at : NULL, add, i);
 
 	if (!s)
 		return false;
@@ -220,7 +234,7 @@ static bool put_frames(struct totals *t, const struct totals_interval *add)
 	u32 n_before = t->n;
 
 	for (u32 i = 0; i < add->frames->n; i++)
-		if (!put_frame(t, n_before, &add->frames->f[i], add))
+		if (!put_frame(t, n_before, add, i))
 			return false;
 	if (t->facts.capture != add->capture)
 		t->facts.skipped.capture = 0;

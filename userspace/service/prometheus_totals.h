@@ -30,11 +30,15 @@ struct rising {
 	u64 last;			/* what the capture said last */
 };
 
-/* Of one device and stage. */
+/*
+ * Of one device and stage, or of a part of that. The ops of a divided one are those of its parts, so that whoever adds up
+ * series counts no IO twice; what is a matter of the whole is the whole's alone.
+ */
 struct series {
 	atomic_uint refs;
 	struct device device;		/* as last seen; its parent and lower mean nothing here */
 	enum blklat_stage stage;
+	const struct part *part;	/* static; NULL: the whole */
 	u64 capture;			/* number of the last capture that had it */
 	bool gone;
 	s64 seen_ns;			/* end of its last interval */
@@ -62,7 +66,7 @@ struct totals {
 		s64 end_ns;		/* of the last interval */
 	} facts;
 	u32 n;
-	struct series **series;		/* by device name (numbers by value), then stage */
+	struct series **series;		/* by device name (numbers by value), then stage, then part */
 };
 
 /* What an interval adds. */
