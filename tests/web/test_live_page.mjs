@@ -224,6 +224,43 @@ test("the figures of what is kept are those of the report on the same IOs", asyn
     }
 });
 
+test("what is shown is divided by size below, charts and devices have the whole", async (t) => {
+    const ios = ["io read 90us 4096 x590", "io read 100us 512 x10", "io read 200us 65536 x300", "io read 5ms 1048576 x99", "io read 5ms 2097152", "io write 30us 8192 x50"];
+    const plain = script(["nvme0n1", "nvme1n1"], 400, (i, d) => [...d ? ["io write 40us 4096 x10"] : ios, ...i === 1 ? ["account no_start 2"] : []]);
+    const service = await serve(t, plain.replace("\ndevice", "\nby size\ndevice"));
+    const page = await openAt(t, service.url);
+    await holdAt(page, service, 4);
+    const parts = page.locator('[aria-label="Figures by size"]');
+    const rows = async () => (await parts.locator("tbody tr").all()).reduce(async (all, row) =>
+        [...await all, (await row.locator("th, td").allInnerTexts()).map((text) => text.replaceAll("\u00a0", " "))], []);
+    assert.deepEqual(await parts.locator("thead th").allInnerTexts(), ["device, op", "size", "IOPS mean", "share of IOs", "p50", "p99", "max"]);
+    // 1000 reads in each 0.2 s: 600, 300 and 100 of them. Two latencies' percentiles are exact to a bin, as those of 'blklat live' are.
+    const read = "nvme0n1 device · read", all = [
+        [read, "4 KiB", "3.00k", "60 %", "90.1 us", "99.6 us", "100 us"],
+        [read, "64 KiB", "1.50k", "30 %", "200 us", "200 us", "200 us"],
+        [read, "1 MiB+", "500", "10 %", "5.00 ms", "5.00 ms", "5.00 ms"],
+        ["nvme0n1 device · write", "8 KiB", "250", "100 %", "30.0 us", "30.0 us", "30.0 us"],
+        ["nvme1n1 device · write", "4 KiB", "50", "100 %", "40.0 us", "40.0 us", "40.0 us"],
+    ];
+    assert.deepEqual(await rows(), all);
+    assert.equal(await page.locator('[aria-label="Figures"] tbody tr').count(), 3);
+    assert.match(await words(page.locator(".devices button").nth(0)), /^nvme0n1 5\.25k IOPS p99 5\.00 ms 2 lost$/);
+    assert.equal(await page.locator(".devices button").count(), 2);
+    assert.equal((await shown(page)).iops[0], 3);
+    await page.locator(".devices button").nth(1).click();
+    await settled(page);
+    assert.deepEqual(await rows(), all.slice(4));
+    await page.locator("aside input:checked").uncheck();
+    await settled(page);
+    assert.equal(await words(page.locator(".wide .hint")), "No IO of the lines shown.");
+});
+
+test("a service that does not divide has no table of parts", async (t) => {
+    const service = await serve(t, script(["nvme0n1"], 400, steady)), page = await openAt(t, service.url);
+    await holdAt(page, service, 3);
+    assert.equal(await page.locator("h3", { hasText: "By " }).count(), 0);
+});
+
 test("history is there at once", async (t) => {
     const service = await serve(t, script(["nvme0n1"], 20, steady, 0.1));
     await service.atItsEnd();

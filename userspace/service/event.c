@@ -61,11 +61,14 @@ static struct json_object *watch(const struct frame *f)
 			json_append(ops, op(&f->ops[i], op_names[i]));
 	json_add_text(to, "device", f->watch->device->name);
 	json_add_text(to, "stage", stage_names[f->watch->stage]);
+	if (f->watch->part)
+		json_add(to, "part", json_part(f->watch->part));
 	json_add_decimal(to, "length_s", f->interval_s, 6);
 	json_add_decimal(to, "queue_depth", f->queue_depth, 3);
 	json_add_count(to, "in_flight", f->in_flight);
 	json_add_count(to, "oldest_ns", f->oldest_ns);
-	json_add(to, "accounting", json_accounting(&f->accounting));
+	if (!f->watch->part)
+		json_add(to, "accounting", json_accounting(&f->accounting));
 	if (f->in_flight && accounting_ends_missed(&f->accounting))
 		json_add(to, "ends_missed", json_new_boolean(true));
 	if (f->gone)
@@ -110,7 +113,8 @@ struct blob *event_interval(const struct frames *frames, const struct event_inte
 	json_add_decimal(to, "end_s", at->end_s, 6);
 	json_add_decimal(to, "length_s", longest_s(frames), 6);
 	for (u32 i = 0; i < frames->n; i++)
-		json_append(watches, watch(&frames->f[i]));
+		if (!frames->f[i].watch->part || frame_has_ios(&frames->f[i]))
+			json_append(watches, watch(&frames->f[i]));
 	json_add_count(to, "skipped_unexplained", frames->skipped_unexplained);
 	json_add(to, "watches", watches);
 	snprintf(head, sizeof(head), "id: %s.%llu\nevent: interval\n", at->boot, at->number);
@@ -150,9 +154,20 @@ static struct json_object *devices(const struct event_run *e)
 	return to;
 }
 
+/* Those of a divided watch, in their order; NULL: none is. All are divided by the same. */
+static struct json_object *parts(const struct frames *fs)
+{
+	u32 n = fs->n ? frames_parts(fs, 0) : 0;
+	struct json_object *to = n ? json_new_array(n) : NULL;
+
+	for (u32 i = 1; i <= n; i++)
+		json_append(to, json_part(fs->f[i].watch->part));
+	return to;
+}
+
 struct blob *event_run(const struct event_run *e)
 {
-	struct json_object *to CLEANUP(cleanup_json) = json_new_object();
+	struct json_object *to CLEANUP(cleanup_json) = json_new_object(), *divided = parts(e->frames);
 	struct utsname machine;
 	char time[UNITS_TEXT];
 
@@ -169,5 +184,7 @@ struct blob *event_run(const struct event_run *e)
 	json_add_count(to, "scale", e->run->scale);
 	json_add_count(to, "memory_bytes", e->run->memory_bytes);
 	json_add(to, "devices", devices(e));
+	if (divided)
+		json_add(to, "parts", divided);
 	return made("event: run\n", to);
 }

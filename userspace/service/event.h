@@ -15,7 +15,7 @@ struct event_interval {
 	double end_s;			/* since the start */
 };
 
-/* An interval of every watch in @frames. NULL when there is no memory. */
+/* An interval of every watch in @frames, of parts those that had IOs. NULL when there is no memory. */
 struct blob *event_interval(const struct frames *frames, const struct event_interval *at);
 
 struct event_run {

@@ -15,6 +15,7 @@ struct shown {
 	char device[DEVICE_NAME_MAX];
 	u64 size_bytes;
 	enum blklat_stage stage;
+	const struct part *part;
 	u64 lost;
 };
 
@@ -38,7 +39,7 @@ static void board_close(struct sink *s)
 
 static bool same(const struct shown *s, const struct frame *f)
 {
-	return s->stage == f->watch->stage && s->size_bytes == f->watch->device->size_bytes &&
+	return s->stage == f->watch->stage && s->part == f->watch->part && s->size_bytes == f->watch->device->size_bytes &&
 	       !strcmp(s->device, f->watch->device->name);
 }
 
@@ -103,8 +104,8 @@ static void remember(struct board_sink *b, const struct frames *fs)
 	for (u32 i = 0; i < fs->n; i++) {
 		const struct frame *f = &fs->f[i];
 
-		shown[i] = (struct shown){ .stage = f->watch->stage, .size_bytes = f->watch->device->size_bytes,
-					   .lost = f->accounting.lost };
+		shown[i] = (struct shown){ .stage = f->watch->stage, .part = f->watch->part,
+					   .size_bytes = f->watch->device->size_bytes, .lost = f->accounting.lost };
 		strcpy(shown[i].device, f->watch->device->name);
 	}
 }

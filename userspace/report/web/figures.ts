@@ -7,7 +7,7 @@ import { type Line, runNames } from "./lines";
 
 const NAMES = Object.keys(QUANTILES) as Quantile[];
 
-function scrolled(label: string, content: HTMLElement): HTMLElement {
+export function scrolled(label: string, content: HTMLElement): HTMLElement {
     return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, content);
 }
 

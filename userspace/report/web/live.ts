@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The live page: the report's charts, of the last minutes, drawn anew with each interval.
-import { button, el } from "./dom";
-import { leftOver, totals } from "./figures";
-import { amount, latency, seconds } from "./format";
-import { keyOf, type LiveWatch, runOf, stateOf } from "./live_data";
+import { button, el, table } from "./dom";
+import { leftOver, scrolled, totals } from "./figures";
+import { amount, latency, percent, seconds } from "./format";
+import { keyOf, type LiveWatch, partsOf, runOf, stateOf, wholes } from "./live_data";
 import { Feed } from "./live_feed";
 import { type Line, makeLines } from "./lines";
 import { Page, section } from "./page";
@@ -17,6 +17,7 @@ class LivePage extends Page {
     paused = false;
     private readonly devices = el("div", { class: "devices", role: "group", "aria-label": "devices" });
     private readonly table = el("div");
+    private readonly parts = el("div");
     private readonly facts = el("p", { class: "hint" });
     private readonly said = el("p", { class: "link", role: "status" });
     private readonly pause = button("Pause", () => this.setPaused(!this.paused), { "aria-pressed": "false", class: "pause" });
@@ -49,7 +50,7 @@ class LivePage extends Page {
         return el("main", {}, el("div", { class: "page" }, this.aside(), el("div", {},
             section("Latency", ...this.figures("distribution", "percentile", "nines")),
             section("Over time", ...this.figures("iops", "heat"), this.pairs()))),
-        el("div", { class: "wide" }, section("Figures", this.table)));
+        el("div", { class: "wide" }, section("Figures", this.table, this.parts)));
     }
 
     private footer(): HTMLElement {
@@ -83,6 +84,7 @@ class LivePage extends Page {
         const runs = [runOf(run, intervals)];
         this.takeLines(makeLines(runs));
         this.showDevices();
+        this.showParts();
         this.table.replaceChildren(this.lines.length ? totals(this.lines) : el("p", { class: "hint" }, "No device is watched."), ...leftOver(runs));
         this.redraw();
     }
@@ -117,6 +119,7 @@ class LivePage extends Page {
 
     private switched(): void {
         this.showDevices();
+        this.showParts();
         this.redraw();
     }
 
@@ -132,11 +135,25 @@ class LivePage extends Page {
     /** What each device does now; a click shows it alone. */
     private showDevices(): void {
         const { intervals } = this.feed, last = intervals[intervals.length - 1];
-        const first = new Map((intervals[0]?.watches ?? []).map((watch) => [keyOf(watch), watch]));
+        const first = new Map(wholes(intervals[0]).map((watch) => [keyOf(watch), watch]));
         const focused = (document.activeElement as HTMLElement | null)?.dataset.device;
-        this.devices.replaceChildren(...(last?.watches ?? []).map((watch) => this.device(watch, first.get(keyOf(watch)))));
+        this.devices.replaceChildren(...wholes(last).map((watch) => this.device(watch, first.get(keyOf(watch)))));
         if (focused)
             [...this.devices.querySelectorAll<HTMLElement>("button")].find((b) => b.dataset.device === focused)?.focus();
+    }
+
+    /** What the lines that are shown are made of, where the service divides. */
+    private showParts(): void {
+        const { run, intervals } = this.feed, by = run?.parts?.[0].by;
+        if (!run || !by)
+            return this.parts.replaceChildren();
+        const rows = this.lines.filter((line) => line.on).flatMap(({ watch, op }) => partsOf(run, intervals, watch, op).map((part) => [
+            `${watch.device} ${watch.stage} · ${op.op}`, part.label, amount(part.iops), percent(part.share),
+            ...(["p50", "p99", "max"] as const).map((name) => latency(part.latency_ns?.[name])),
+        ]));
+        this.parts.replaceChildren(el("h3", { class: "sub" }, `By ${by}`), rows.length ? scrolled(`Figures by ${by}`,
+            table(`Each line shown, by ${by}`, ["device, op", by, "IOPS mean", "share of IOs", "p50", "p99", "max"], rows, 2))
+            : el("p", { class: "hint" }, "No IO of the lines shown."));
     }
 
     private device(watch: LiveWatch, first: LiveWatch | undefined): HTMLElement {

@@ -16,8 +16,12 @@ export interface LiveOp {
     cells: number[];
 }
 
+/** Which part of a divided watch it is. */
+export interface LivePart { by: string; label: string }
+
+/** One with a part follows the whole of which it is a part, and has no accounting; only parts with IOs are there. */
 export interface LiveWatch {
-    device: string; stage: string; length_s: number; queue_depth: number; in_flight: number; oldest_ns: number;
+    device: string; stage: string; part?: LivePart; length_s: number; queue_depth: number; in_flight: number; oldest_ns: number;
     accounting: Accounting; ends_missed?: boolean; gone?: boolean; partial?: Partial[]; ops: LiveOp[];
 }
 
@@ -26,6 +30,8 @@ export interface LiveInterval { time?: string; end_s: number; length_s: number; 
 export interface LiveRun {
     schema: number; version: string; host: string; kernel: string; engine: string; start: string;
     interval_s: number; history_s: number; scale: number; devices: Device[];
+    /** What each watch is divided into, in order; absent where none is. */
+    parts?: LivePart[];
 }
 
 const HEAT_SCALE = 3;
@@ -62,14 +68,20 @@ function lazy<T extends object, K extends keyof T>(to: T, key: K, make: () => T[
     });
 }
 
+function binsOfAll(ops: LiveOp[], scale: number): Bin[] {
+    const cells = new Map<number, number>();
+    ops.forEach((op) => sum(cells, op.cells));
+    return binsOf(cells, scale);
+}
+
 /** Of the time that this page keeps, which only it knows: intervals bring their own percentiles. */
-function latencyOf(op: Op, parts: LiveOp[], ios: number): Latency | null {
+function latencyOf(bins: Bin[], parts: LiveOp[], ios: number): Latency | null {
     if (!ios)
         return null;
     const min = Math.min(...parts.map((p) => p.min_ns)), max = Math.max(...parts.map((p) => p.max_ns));
     const found = { mean: parts.reduce((s, p) => s + p.sum_ns, 0) / ios, min, max } as Latency;
     for (const [name, share] of Object.entries(QUANTILES) as [Quantile, number][])
-        found[name] = quantile(op.bins, share, min, max);
+        found[name] = quantile(bins, share, min, max);
     return found;
 }
 
@@ -83,7 +95,7 @@ function totalOf(run: Run, op: Op, parts: LiveOp[]): Total {
         iops_worst: steady?.iops_worst ?? null, iops_worst_at_s: steady?.iops_worst_at_s ?? null,
         intervals_at_0: steady?.intervals_at_0 ?? 0,
     } as Total;
-    lazy(total, "latency_ns", () => latencyOf(op, parts, ios));
+    lazy(total, "latency_ns", () => latencyOf(op.bins, parts, ios));
     return total;
 }
 
@@ -94,11 +106,7 @@ function makeOp(run: Run, name: string, parts: (LiveOp | undefined)[], scale: nu
         percentiles_ns: Object.fromEntries(SHOWN.map((q) => [q, parts.map((p) => p?.percentiles_ns[q] ?? null)])),
         steady: null, after_idle: null,
     } as unknown as Op;
-    lazy(op, "bins", () => {
-        const cells = new Map<number, number>();
-        there.forEach((part) => sum(cells, part.cells));
-        return binsOf(cells, scale);
-    });
+    lazy(op, "bins", () => binsOfAll(there, scale));
     lazy(op, "heat", (): Heat => ({
         per_column: 1, scale: Math.min(scale, HEAT_SCALE), columns: parts.map((p) => p ? column(p.cells, scale) : []),
     }));
@@ -124,6 +132,26 @@ export function keyOf(watch: { device: string; stage: string }): string {
     return JSON.stringify([watch.device, watch.stage]);
 }
 
+/** Devices and stages as a whole. */
+export function wholes(interval: LiveInterval | undefined): LiveWatch[] {
+    return interval?.watches.filter((watch) => !watch.part) ?? [];
+}
+
+export interface PartFigures { label: string; iops: number; share: number; latency_ns: Latency | null }
+
+/** What the parts of a watch had of an op in this time, those that had any. */
+export function partsOf(live: LiveRun, intervals: LiveInterval[], watch: Watch, op: Op): PartFigures[] {
+    const key = keyOf(watch), found = new Map<string, LiveOp[]>((live.parts ?? []).map(({ label }) => [label, []]));
+    for (const part of intervals.flatMap((interval) => interval.watches))
+        if (part.part && keyOf(part) === key)
+            found.get(part.part.label)?.push(...part.ops.filter((o) => o.op === op.op));
+    const all = op.total;
+    return [...found].filter(([, ops]) => ops.length).map(([label, ops]) => {
+        const ios = ops.reduce((s, o) => s + o.ios, 0), share = ios / all.ios;
+        return { label, iops: all.iops * share, share, latency_ns: latencyOf(binsOfAll(ops, live.scale), ops, ios) };
+    });
+}
+
 /** The intervals as a run that begins with the first of them. Devices that have gone by now are left out. */
 export function runOf(live: LiveRun, intervals: LiveInterval[]): Run {
     const begin = intervals.length ? intervals[0].end_s - intervals[0].length_s : 0;
@@ -134,8 +162,8 @@ export function runOf(live: LiveRun, intervals: LiveInterval[]): Run {
         duration_s: last ? last.end_s - begin : 0, skipped_unexplained: last?.skipped_unexplained ?? 0, start_s: starts, length_s: intervals.map((i) => i.length_s),
         marks: [], devices: live.devices, watches: [], stacks: [], findings: [],
     };
-    const each = intervals.map((interval) => new Map(interval.watches.map((watch) => [keyOf(watch), watch])));
-    const keys = last ? last.watches.map(keyOf) : [];
+    const each = intervals.map((interval) => new Map(wholes(interval).map((watch) => [keyOf(watch), watch])));
+    const keys = wholes(last).map(keyOf);
     run.watches = keys.map((key) => makeWatch(run, key, each.map((watches) => watches.get(key)), live.scale));
     return run;
 }
