@@ -86,7 +86,7 @@ _blklat_options()
 	case $1 in
 	live) echo "$run" ;;
 	record) echo "$run --label --max-size --output --overwrite --quiet" ;;
-	serve) echo "$capture --bins --history --listen --prom-schema --user --web-config" ;;
+	serve) echo "$capture --bins --by --history --listen --prom-schema --user --web-config" ;;
 	report) echo '--format --max-memory --output --steady-from' ;;
 	compare) echo '--fail-if --format --max-memory' ;;
 	list) echo '--all --format --sysroot' ;;

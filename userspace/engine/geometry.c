@@ -118,7 +118,7 @@ int capture_choose_scale(const struct capture_config *cfg, u32 cpus, u32 rows, s
 	}
 	return problem_set(p, -E2BIG, "the counters need %lluK of memory at scale %d and may take %lluK: raise "
 			   "--max-memory or %s", (bytes + KIB - 1) / KIB, scale, limit / KIB,
-			   scale ? "lower --scale" : "watch fewer devices");
+			   scale ? "lower --scale" : cfg->by ? "watch fewer devices, or leave --by out" : "watch fewer devices");
 }
 
 static u64 max_u64(u64 a, u64 b)

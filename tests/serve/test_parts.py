@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A service that divides IOs by size: what it tells of parts, against fio and against 'blklat live'."""
+import collections
+import json
+import re
+import signal
+import subprocess
+
+from devices import Delta, run
+from load import exact, fio
+from service import BLKLAT, REPLAYS, Serve
+from told import settled, wait_for
+
+SIZES = {"4k": "4 KiB", "12k": "16 KiB", "64k": "64 KiB"}
+
+
+def by_part(serve, device, what="io_latency_seconds_count"):
+    """{(op, size): total}, of what is not 0."""
+    found = {}
+    for name, value in serve.metrics().items():
+        of = re.fullmatch(rf'blklat_{what}\{{device="{device.name}",op="(\w+)",size="(.*)",stage="device"\}}', name)
+        if of and value:
+            found[of[1], of[2]] = value
+    return found
+
+
+def test_outputs_have_the_parts_of_live():
+    """The last interval as live's JSON has it; the stream's intervals, whose parts add up; no loss and no device twice."""
+    r = subprocess.run([BLKLAT, "live", "--replay", REPLAYS / "sizes.txt", "--format", "json"], capture_output=True, check=True, timeout=60)
+    lines = [json.loads(line) for line in r.stdout.splitlines()]
+    with Serve("--replay", REPLAYS / "sizes.txt") as s, s.stream() as stream:
+        _, name, told = stream.event()
+        assert name == "run" and [d["name"] for d in told["devices"]] == ["nvme0n1", "sda"]
+        intervals = [data for _, data in stream.intervals(4)]
+        s.replayed()
+        assert s.snapshot() == [line for line in lines if line["time"] == lines[-1]["time"]]
+    assert sum(len(i["watches"]) for i in intervals) == len(lines)
+    for data in intervals:
+        parts = collections.Counter()
+        wholes = {(w["device"], w["stage"], o["op"]): o["ios"] for w in data["watches"] if "part" not in w for o in w["ops"]}
+        for line, w in zip((line for line in lines if line["time"] == data["time"]), data["watches"], strict=True):
+            assert (w["device"], w["stage"], w.get("part")) == (line["device"], line["stage"], line.get("part"))
+            assert ("accounting" in w) == ("part" not in w)
+            assert [(o["op"], o["ios"], o["bytes"]) for o in w["ops"]] == [(o["op"], o["ios"], o["bytes"]) for o in line["ops"]]
+            parts.update({(w["device"], w["stage"], o["op"]): o["ios"] for o in w["ops"] if "part" in w})
+        assert parts == wholes
+
+
+@exact
+def test_each_size_counts_what_fio_did(loop):
+    with Serve("--dev", loop.name, "--by", "size", "--interval", "0.2") as s:
+        wait_for(s, loop)
+        delta, done = Delta(loop), {}
+        for i, (bs, size) in enumerate(SIZES.items()):
+            for op, rw in (("read", "randread"), ("write", "randwrite")):
+                # The space is a whole number of blocks.
+                done[op, size] = fio(loop, rw=rw, bs=bs, size="768k", io_size=f"{(300 + i) * int(bs[:-1])}k").ios(op)
+                assert done[op, size] == 300 + i
+        a = settled(s, loop)
+        assert a["completed"] == a["kernel_ios"] == sum(done.values()) == delta()["ios"]
+        assert by_part(s, loop) == done
+        kib = {size: int(bs[:-1]) for bs, size in SIZES.items()}
+        assert by_part(s, loop, "io_bytes_total") == {(op, size): n * kib[size] * 1024 for (op, size), n in done.items()}
+        metrics = s.metrics()
+        assert metrics[f'blklat_io_started_total{{device="{loop.name}",stage="device"}}'] == a["completed"]
+        assert not [m for m in metrics if m.startswith("blklat_io_latency") and "size=" not in m]
+
+
+@exact
+def test_devices_that_come_are_divided_too(slots):
+    """Six, one by one, so that one capture takes over; a reload; one goes and comes back. Totals go on by part."""
+    slots.detach_all()
+    with Serve("--dev", slots.pattern, "--by", "size", "--interval", "0.2") as s:
+        devices = []
+        for i in range(6):
+            devices.append(slots.attach(i))
+            wait_for(s, devices[-1])
+            fio(devices[-1], number_ios=100 + i)
+            settled(s, devices[-1])
+        s.until(lambda: "one capture of all devices takes over" in s.read_stderr(), "one capture")
+        for device in devices:
+            fio(device, number_ios=50, rw="randwrite", bs="16k")
+        s.process.send_signal(signal.SIGHUP)
+        settled(s, devices[0])
+        run("losetup", "-d", devices[0].path)
+        s.until(lambda: f"{devices[0].name} went away" in s.read_stderr(), "word of it")
+        slots.attach(0)
+        wait_for(s, devices[0])
+        fio(devices[0], number_ios=70, bs="64k")
+        for i, device in enumerate(devices):
+            settled(s, device)
+            back = {("read", "64 KiB"): 70} if not i else {}
+            assert by_part(s, device) == {("read", "4 KiB"): 100 + i, ("write", "16 KiB"): 50, **back}, device.name
+
+
+def test_more_than_fits_is_said(loop):
+    """Each part takes as many counters as the whole."""
+    argv = [BLKLAT, "serve", "--dev", loop.name, "--listen", "127.0.0.1:0", "--max-memory", "64K", "--by"]
+    r = subprocess.run([*argv, "size"], capture_output=True, text=True, timeout=60)
+    assert r.returncode == 1
+    assert re.fullmatch(r"blklat serve: the counters need \d+K of memory at scale 0 and may take 64K: raise --max-memory or watch fewer "
+                        r"devices, or leave --by out\n", r.stderr)
+    r = subprocess.run([*argv, "color"], capture_output=True, text=True, timeout=60)
+    assert r.returncode == 2 and r.stderr.startswith("blklat serve: --by 'color': ")
