@@ -81,10 +81,11 @@ def label_of(line):
 
 def intervals(script):
     """
-    The IOs of each tick, by a reader of its own: [(seconds, {key: {op: [(ns, bytes, n, errors)]}}, parts)], where parts are
-    {key: {op: (bytes, errors)}} and a key is (device, stage, None), or where these are divided (device, stage, label), too.
+    The IOs of each tick, by a reader of its own: [(seconds, {key: {op: [(ns, bytes, n, errors)]}}, parts, waited)], where parts are
+    {key: {op: (bytes, errors)}}, a key is (device, stage, None), or where these are divided (device, stage, label), too, and waited
+    is {key: sum of the ages of what is in flight}, if the script says it.
     """
-    watches, ticks, ios, parts, on, divided = [], [], {}, {}, None, False
+    watches, ticks, ios, parts, waited, on, divided = [], [], {}, {}, {}, None, False
 
     def keys(size):
         whole = on or watches[0]
@@ -111,8 +112,10 @@ def intervals(script):
             for key in keys(int(words[2])):
                 ops = parts.setdefault(key, {})
                 ops[words[1]] = tuple(map(sum, zip(ops.get(words[1], (0, 0)), (int(words[2]), errors))))
+        elif words[0] == "in-flight":
+            waited[*(on or watches[0]), None] = next((read_ns(w[7:]) for w in words[2:] if w.startswith("waited=")), 0)
         elif words[0] == "tick":
-            ticks.append((float(words[1]), ios, parts))
+            ticks.append((float(words[1]), ios, parts, dict(waited)))
             ios, parts = {}, {}
     return ticks
 
@@ -120,7 +123,7 @@ def intervals(script):
 def shown_parts(ticks, key):
     """Of each tick the bytes and errors of parts that its IOs have besides their own, and those left over: {op: (bytes, errors)}."""
     left = {}
-    for _, ios, parts in ticks:
+    for _, ios, parts, _ in ticks:
         for op, (size, errors) in parts.get(key, {}).items():
             before = left.get(op, (0, 0))
             left[op] = before[0] + size, before[1] + errors
@@ -151,14 +154,15 @@ def test_figures_are_those_of_the_script(script):
         # A part has no line without an IO: it is of the same interval as its whole, which comes before.
         per_watch[key[:2]] = per_watch.get(key[:2], -1) + (key[2] is None)
         nth = per_watch[key[:2]]
-        seconds, ios, _ = ticks[nth]
+        seconds, ios, _, waited = ticks[nth]
+        waited_before = ticks[nth - 1][3] if nth else {}
         own, left = list(shown_parts(ticks, key))[nth]
         expected = ios.get(key, {})
         assert line["schema"] == 1
         assert line["interval_s"] == pytest.approx(seconds, abs=1e-6)
         assert {o["op"] for o in line["ops"]} == set(expected)
         assert {p["op"]: (p["bytes"], p["errors"]) for p in line.get("partial", [])} == left
-        total_ns = sum(ns * n for op in expected.values() for ns, _, n, _ in op)
+        total_ns = sum(ns * n for op in expected.values() for ns, _, n, _ in op) + waited.get(key, 0) - waited_before.get(key, 0)
         assert line["queue_depth"] == pytest.approx(total_ns / 1e9 / seconds, abs=0.0006)
         for o in line["ops"]:
             want, lat = expected[o["op"]], o["latency_ns"]
@@ -183,7 +187,7 @@ def test_figures_are_those_of_the_script(script):
         a = line["accounting"]
         assert a["lost"] == sum(a["lost_by"].values())
         assert abs(a["started"] - a["completed"] - a["in_flight"] - a["lost"]) <= a["moved"]
-    assert told == {(nth, *key) for nth, (_, ios, _) in enumerate(ticks) for key in ios if key[2]}
+    assert told == {(nth, *key) for nth, (_, ios, *_) in enumerate(ticks) for key in ios if key[2]}
     last = {(line["device"], line["stage"]): line["accounting"] for line in lines if not label_of(line)}
     whole = [line for line in lines if not label_of(line)][-1]["accounting"]
     explained = sum(a["lost_by"].get("recursion", 0) for a in last.values())
