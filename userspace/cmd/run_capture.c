@@ -63,10 +63,13 @@ static void print_renewed(const struct capture_renewal *r)
 	if (r->err)
 		fprintf(stderr, "blklat: %s has more tags now than there is room for, and IOs are lost until a larger capture can "
 				"be opened: %s\n", r->device->name, r->problem.text);
-	else
+	else if (r->gap_ns)
 		fprintf(stderr, "blklat: %s has more tags now than there was room for: a larger capture takes over; IOs that "
-				"ended within %llu us in between are lost\n",
+				"ended within %llu us in between may be lost\n",
 			r->device->name, (r->gap_ns + 999) / 1000);
+	else
+		fprintf(stderr, "blklat: %s has more tags now than there was room for: a larger capture takes over\n",
+			r->device->name);
 }
 
 static int take_signals(struct run_capture *r, struct problem *p)

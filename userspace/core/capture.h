@@ -76,7 +76,7 @@ struct capture_renewal {
 	const struct device *device;	/* that had outgrown its slots, the first of them */
 	int err;			/* 0, or why it failed: see the problem. It is tried again in a while */
 	struct problem problem;
-	u64 gap_ns;			/* IOs that ended within it are lost */
+	u64 gap_ns;			/* IOs that ended within it may be lost; 0: none is */
 };
 
 /*

@@ -3,6 +3,7 @@
 
 #include <time.h>
 
+#include "core/accounting.h"
 #include "engine/geometry.h"
 #include "util/clock.h"
 
@@ -12,7 +13,15 @@
  */
 #define TRIES 32
 #define TRY_EVERY_NS 800000
-#define ENOUGH_NS 10000			/* that a cut may take at first */
+#define ROW_TRIES 16	/* for an IO's time and more, unless they come without a pause */
+
+/* What carry_over() works with. */
+struct over {
+	const struct kernel_capture *from, *to;
+	struct watch_counts *row_from, *row_to;		/* scratch */
+	struct watch_counts *apart;			/* scratch: what a look found */
+	struct watch_counts *best;			/* of each watch of @to */
+};
 
 static u64 load(const u64 *cell)
 {
@@ -44,7 +53,7 @@ static bool same_slot(const struct slots *from, const struct slots *to, u32 n, u
 }
 
 struct starts {
-	s64 apart;	/* in slots that both have: seen by the first capture and not by the second */
+	u64 first, second;	/* seen by each capture, in slots that both have */
 	u64 beyond;	/* seen by the second, in slots that the first has not */
 	u64 ended;	/* and of those ended */
 };
@@ -67,7 +76,8 @@ static struct starts compare_starts(const struct kernel_capture *from, const str
 			continue;
 		}
 		slots = slots_at(&from->region, c->from, same);
-		s.apart += load(&slots->started[same % BLKLAT_SLOTS]) - started;
+		s.first += load(&slots->started[same % BLKLAT_SLOTS]);
+		s.second += started;
 	}
 	return s;
 }
@@ -90,95 +100,173 @@ static void keep_least(s64 *least, s64 n, bool first)
 		*least = n;
 }
 
-/* All that can disturb makes it more, so the least of some looks is right. */
-static void look(const struct kernel_capture *from, const struct kernel_capture *to, struct carried *c, bool first)
+/* @apart += @from - @to */
+static void add_difference(struct op_counts *apart, const struct op_counts *from, const struct op_counts *to)
 {
-	struct starts s = compare_starts(from, to, c);
-
-	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
-		keep_least(&c->account_apart[cell], account_apart(&from->region, &to->region, c, cell), first);
-	keep_least(&c->started_apart, s.apart, first);
-	keep_least(&c->lost_apart, region_account(&from->region, c->from, BLKLAT_TAG_RANGE) - s.beyond -
-		   region_account(&to->region, c->to, BLKLAT_TAG_RANGE), first);
+	hist_add_diff(&apart->hist, &from->hist, &to->hist);
+	hist_add_diff(&apart->after_idle, &from->after_idle, &to->after_idle);
+	apart->sum_ns += from->sum_ns - to->sum_ns;
+	apart->bytes += from->bytes - to->bytes;
+	apart->errors += from->errors - to->errors;
+	apart->after_idle_sum_ns += from->after_idle_sum_ns - to->after_idle_sum_ns;
 }
 
-/* @from - @to, to be added to @carry. */
-static void add_difference(const struct op_counts *from, const struct op_counts *to, struct op_counts *carry)
+static u64 progress(const struct over *o, const struct carried *c, u32 row, u32 op)
 {
-	struct op_counts difference = *from;
-
-	hist_diff(&difference.hist, &from->hist, &to->hist);
-	hist_diff(&difference.after_idle, &from->after_idle, &to->after_idle);
-	hist_add(&carry->hist, &difference.hist);
-	hist_add(&carry->after_idle, &difference.after_idle);
-	carry->sum_ns += from->sum_ns - to->sum_ns;
-	carry->bytes += from->bytes - to->bytes;
-	carry->errors += from->errors - to->errors;
-	carry->after_idle_sum_ns += from->after_idle_sum_ns - to->after_idle_sum_ns;
+	return region_row_progress(&o->from->region, row, c->from, op) + region_row_progress(&o->to->region, row, c->to, op);
 }
 
 /*
- * What the two have at nearly the same moment. Whoever is interrupted in between does it again, for which a longer time
- * will do. Returns how long it took. *@ret_ended: of what only the second has slots for, before the bins were read, or an
- * IO might be in them and lost as well.
+ * Adds how far the two are apart in an op's row at one moment: read again until no sum has changed meanwhile. Then no IO
+ * began to be counted in the row, and the second capture, which begins when the first is done, has at most put one in its bin.
+ * Returns whether there was such a moment.
  */
-static u64 read_both(const struct kernel_capture *from, const struct kernel_capture *to, const struct carried *c,
-		     struct watch_counts *from_sums, struct watch_counts *to_sums, u64 *ret_ended)
+static bool add_row(const struct over *o, const struct carried *c, u32 row, u32 op)
 {
-	u64 begin_ns, took_ns;
+	struct op_counts *f = &o->row_from->ops[op], *t = &o->row_to->ops[op];
+	u64 was, is = progress(o, c, row, op);
+	u32 try = 0;
 
-	for (u64 enough_ns = ENOUGH_NS;; enough_ns += enough_ns / 2) {
-		*ret_ended = compare_starts(from, to, c).ended;
-		begin_ns = now_ns();
-		region_read_series(&from->region, c->from, from_sums);
-		region_read_series(&to->region, c->to, to_sums);
-		took_ns = now_ns() - begin_ns;
-		if (took_ns <= enough_ns)
-			return took_ns;
+	do {
+		was = is;
+		region_read_row(&o->from->region, row, c->from, op, f);
+		region_read_row(&o->to->region, row, c->to, op, t);
+		is = progress(o, c, row, op);
+	} while (is != was && ++try < ROW_TRIES);
+	add_difference(&o->apart->ops[op], f, t);
+	return is == was;
+}
+
+static void clear(struct watch_counts *w)
+{
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		struct op_counts *o = &w->ops[op];
+
+		hist_clear(&o->hist);
+		hist_clear(&o->after_idle);
+		o->sum_ns = o->bytes = o->errors = o->after_idle_sum_ns = 0;
 	}
 }
 
-/* Returns how long it took. @from_sums and @to_sums are scratch. */
-static u64 cut(const struct kernel_capture *from, const struct kernel_capture *to, struct carried *c,
-	       struct watch_counts *from_sums, struct watch_counts *to_sums)
+/* Sets o->apart, and all of @l but ended. */
+static void take_series(const struct over *o, const struct carried *c, struct carry_look *l)
 {
-	u64 ended, took_ns = read_both(from, to, c, from_sums, to_sums, &ended);
-	bool has_slots = to->region.ranges[c->to].n;
+	u64 begin_ns = now_ns();
 
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		add_difference(&from_sums->ops[op], &to_sums->ops[op], &c->carry->ops[op]);
+	clear(o->apart);
+	for (u32 row = 0; row < o->to->region.rows; row++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			l->moved += !add_row(o, c, row, op);
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		const struct op_counts *a = &o->apart->ops[op];
+
+		l->ios += hist_count(&a->hist) + hist_count(&a->after_idle);
+		l->sums += a->bytes + a->errors;
+		l->sum_ns += a->sum_ns + a->after_idle_sum_ns;
+	}
+	l->took_ns = now_ns() - begin_ns;
+}
+
+static bool better(const struct carry_look *a, const struct carry_look *b)
+{
+	if (a->moved != b->moved)
+		return a->moved < b->moved;
+	if (a->ios + (s64)a->ended != b->ios + (s64)b->ended)
+		return a->ios + (s64)a->ended < b->ios + (s64)b->ended;
+	/* Of IOs that only the second one counts, the number is known and the bytes are not. */
+	if (a->ended != b->ended)
+		return false;
+	return a->sums != b->sums ? a->sums < b->sums : a->sum_ns < b->sum_ns;
+}
+
+/* Whether nothing was in flight when a capture was read, and nothing has started since. */
+static bool rests(const struct watch_counts *read, u64 started)
+{
+	return accounting_still(read) && !read->in_flight && !accounting_gap(read) && read->started == started;
+}
+
+/*
+ * All that can disturb makes it more, so the least of some looks is right. What ended in slots that only the second capture
+ * has is read before the bins: an IO must not be in them and lost as well.
+ */
+static void look(const struct over *o, struct carried *c, bool first)
+{
+	const struct region *from = &o->from->region, *to = &o->to->region;
+	struct carry_look l = { .ended = compare_starts(o->from, o->to, c).ended };
+	struct starts s;
+
+	take_series(o, c, &l);
+	s = compare_starts(o->from, o->to, c);
+	l.moved += s.ended - l.ended;
+	if (first || better(&l, &c->look)) {
+		c->look = l;
+		watch_counts_copy(&o->best[c->to], o->apart);
+	}
+	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
+		keep_least(&c->account_apart[cell], account_apart(from, to, c, cell), first);
+	keep_least(&c->started_apart, s.first - s.second, first);
+	keep_least(&c->lost_apart, region_account(from, c->from, BLKLAT_TAG_RANGE) - s.beyond -
+		   region_account(to, c->to, BLKLAT_TAG_RANGE), first);
+	if (!to->ranges[c->to].n)
+		s = (struct starts){
+			.first = region_account(from, c->from, BLKLAT_STARTED),
+			.second = region_account(to, c->to, BLKLAT_STARTED),
+		};
+	c->rests = rests(c->read_from, s.first) && rests(c->read_to, s.second + s.beyond);
+}
+
+static void finish(const struct over *o, struct carried *c)
+{
+	struct watch_counts *best = &o->best[c->to];
+	bool has_slots = o->to->region.ranges[c->to].n;
+
 	if (has_slots)	/* the reader tells it from the slots */
 		c->account_apart[BLKLAT_OVERWRITTEN] = c->read_from->accounts[BLKLAT_OVERWRITTEN] -
 						       c->read_to->accounts[BLKLAT_OVERWRITTEN];
-	c->account_apart[BLKLAT_TAG_RANGE] = c->lost_apart + ended;
+	c->account_apart[BLKLAT_TAG_RANGE] = c->lost_apart + c->look.ended;
 	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
-		c->carry->accounts[cell] += c->account_apart[cell];
-	c->carry->started += has_slots ? c->started_apart - (s64)ended : c->account_apart[BLKLAT_STARTED];
-	return took_ns;
+		best->accounts[cell] = c->account_apart[cell];
+	best->started = has_slots ? c->started_apart - (s64)c->look.ended : c->account_apart[BLKLAT_STARTED];
+	carry_add(c->carry, best);
+}
+
+static bool look_at_all(const struct over *o, struct carried *list, u32 n, bool first)
+{
+	bool moves = false;
+
+	for (u32 i = 0; i < n; i++) {
+		if (!first && list[i].rests)
+			continue;
+		look(o, &list[i], first);
+		moves |= !list[i].rests;
+	}
+	return moves;
 }
 
 int carry_over(const struct kernel_capture *from, const struct kernel_capture *to, struct carried *list, u32 n,
 	       u64 *ret_gap_ns)
 {
 	const struct timespec pause = { .tv_nsec = TRY_EVERY_NS };
-	struct snapshot sums;
-	int err = snapshot_init(&sums, 2, to->capture.scale);
+	struct over o = { .from = from, .to = to };
+	struct snapshot s;
+	int err = snapshot_init(&s, n + 3, to->capture.scale);
 
 	if (err)
 		return err;
-	*ret_gap_ns = 0;
-	for (u32 try = 0; try < TRIES; try++) {
-		for (u32 i = 0; i < n; i++)
-			look(from, to, &list[i], !try);
+	snapshot_track(&s);
+	o.best = s.w;
+	o.apart = s.w + n;
+	o.row_from = s.w + n + 1;
+	o.row_to = s.w + n + 2;
+	for (u32 try = 0; try < TRIES && look_at_all(&o, list, n, !try); try++)
 		nanosleep(&pause, NULL);
-	}
+	*ret_gap_ns = 0;
 	for (u32 i = 0; i < n; i++) {
-		u64 took_ns = cut(from, to, &list[i], &sums.w[0], &sums.w[1]);
-
-		if (took_ns > *ret_gap_ns)
-			*ret_gap_ns = took_ns;
+		finish(&o, &list[i]);
+		if (list[i].look.moved && list[i].look.took_ns > *ret_gap_ns)
+			*ret_gap_ns = list[i].look.took_ns;
 	}
-	snapshot_uninit(&sums);
+	snapshot_uninit(&s);
 	return 0;
 }
 

@@ -5,9 +5,19 @@
  *
  * Both see the same events for a while, and each event changes a cell of the one right after the same cell of the
  * other. So how far two cells are apart does not depend on when one looks, and is known exactly under any load:
- * for starts, slot by slot, and for the accounts. Bins are not like that, since the two look at the clock one after the
- * other; they are cut, each watch's in one go. An IO that ends between the looks at its two cells is in neither: its
- * start is, so it shows as lost, and is never missed in silence.
+ * for starts, slot by slot, for the accounts, for bytes and errors, and for the number of IOs.
+ *
+ * Bins are not like that, since the two look at the clock one after the other. So all that an end counts is taken at one
+ * look, each row at a moment at which nothing changes in it. The row's CPU may be held up in the middle of an end just then,
+ * and would count that IO, or the rest of it, in the second capture, besides what was taken of the first. But this shows: the
+ * two are further apart than otherwise, in IOs, bytes, errors or time. They are never closer, since the second one counts
+ * an IO when the first one is done with it. So there are some looks, and that at which they are closest is taken.
+ * An IO that ends after the look is the second one's alone, which has seen its start.
+ *
+ * Two things remain. Where IOs end so fast, on so many CPUs, that no look is of one moment, one that ends within is in
+ * neither; its start is, so it shows as lost, and is never missed in silence. And what a CPU is in the middle of at every
+ * look, for 26 ms, is counted twice. The same holds for its bytes alone, if it has not freed the slot and IOs end meanwhile that the first
+ * capture has no slots for: nobody knows how many bytes those are.
  *
  * An IO whose tag was beyond the slots of the first capture is lost if it had ended by then. If not, the second one
  * counts it as any other.
@@ -17,16 +27,30 @@
 
 #include "engine/kernel_capture.h"
 
+/* What carry_over() saw at a look: how far the first capture is ahead of the second one. */
+struct carry_look {
+	u64 moved;		/* rows, and IOs of those that ended, that changed during the look; 0: it is of one moment */
+	u64 ended;		/* IOs whose tags were beyond the slots of the first: only the second one counts them */
+	s64 ios;
+	s64 sums;		/* bytes and errors */
+	s64 sum_ns;		/* varies a bit, as the clock is read twice */
+	u64 took_ns;
+};
+
 struct carried {
 	u32 from, to;				/* number of the watch in the two captures */
 	const struct watch_counts *read_from, *read_to;		/* what was read of it last */
 	/* In: to be added to what is read of the first, out: of the second. Numbers may wrap around 0. */
 	struct watch_counts *carry;
-	s64 started_apart, lost_apart, account_apart[BLKLAT_ACCOUNTS];	/* for carry_over() */
+	/* For carry_over(): the least of all looks, and that which is taken. */
+	s64 started_apart, lost_apart, account_apart[BLKLAT_ACCOUNTS];
+	struct carry_look look;
+	bool rests;		/* one was enough */
 };
 
 /*
- * Fills each carry. Takes some milliseconds. *@ret_gap_ns is how long the cut of a watch took, the longest of them.
+ * Adds to each carry. Takes some milliseconds where IOs are in flight. *@ret_gap_ns is how long the look took at which a watch
+ * moved all the same, the longest of them; 0: none did, so nothing is lost.
  * Returns 0, or -ENOMEM with nothing done.
  */
 int carry_over(const struct kernel_capture *from, const struct kernel_capture *to, struct carried *list, u32 n,

@@ -178,6 +178,13 @@ static void add_series(const struct blklat_series *s, u32 epoch, struct op_count
 	add_extremes(s, epoch & 1, &op->late_min_ns, &op->late_max_ns);
 }
 
+static const struct blklat_idle_series *idle_series_at(const struct region *r, u32 i, u32 op)
+{
+	size_t bytes = BLKLAT_IDLE_SERIES_BYTES(BLKLAT_CELLS(idle_scale(r->scale)));
+
+	return (void *)((char *)r->idle + (i * BLKLAT_OPS + op) * bytes);
+}
+
 static void read_after_idle(const struct region *r, u32 i, u32 op, struct op_counts *ret)
 {
 	struct hist *h = &ret->after_idle;
@@ -186,7 +193,7 @@ static void read_after_idle(const struct region *r, u32 i, u32 op, struct op_cou
 
 	if (!r->idle)
 		return;
-	s = (void *)((char *)r->idle + (size_t)(i * BLKLAT_OPS + op) * BLKLAT_IDLE_SERIES_BYTES(cells));
+	s = idle_series_at(r, i, op);
 	ret->after_idle_sum_ns = load(&s->sum_ns);
 	hist_clear(h);
 	/* It is added to before the bins. */
@@ -208,7 +215,7 @@ static void clear_op(struct op_counts *op)
 	op->max_ns = op->late_max_ns = 0;
 }
 
-void region_read_series(const struct region *r, u32 i, struct watch_counts *w)
+static void read_series(const struct region *r, u32 i, struct watch_counts *w)
 {
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		clear_op(&w->ops[op]);
@@ -217,6 +224,30 @@ void region_read_series(const struct region *r, u32 i, struct watch_counts *w)
 		for (u32 row = 0; row < r->rows; row++)
 			add_series(series_at(r, row, i, op), *r->epoch, &w->ops[op]);
 	}
+}
+
+void region_read_row(const struct region *r, u32 row, u32 i, u32 op, struct op_counts *ret)
+{
+	clear_op(ret);
+	hist_clear(&ret->after_idle);
+	ret->after_idle_sum_ns = 0;
+	if (!row)
+		read_after_idle(r, i, op, ret);
+	add_series(series_at(r, row, i, op), *r->epoch, ret);
+}
+
+u64 region_row_progress(const struct region *r, u32 row, u32 i, u32 op)
+{
+	const struct blklat_series *s = series_at(r, row, i, op);
+	u64 sums;
+
+	/* What is read before is of a time before, and what is read afterwards of one after. */
+	atomic_thread_fence(memory_order_acquire);
+	sums = load(&s->sum_ns) + load(&s->bytes) + load(&s->errors);
+	if (!row && r->idle)
+		sums += load(&idle_series_at(r, i, op)->sum_ns);
+	atomic_thread_fence(memory_order_acquire);
+	return sums;
 }
 
 u64 region_in_flight(const struct region *r, u32 i)
@@ -252,9 +283,9 @@ static void take_scan(const struct scan *scan, struct watch_counts *w)
 /* What is counted of the whole itself, and of each part, which is the whole's as well. */
 static void read_all_series(const struct region *r, u32 i, struct watch_counts *w)
 {
-	region_read_series(r, i, w);
+	read_series(r, i, w);
 	for (u32 p = 1; p <= r->parts; p++) {
-		region_read_series(r, i + p, &w[p]);
+		read_series(r, i + p, &w[p]);
 		watch_counts_add_part(w, &w[p]);
 	}
 }

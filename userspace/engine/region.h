@@ -44,10 +44,13 @@ void region_use_all_octaves(struct region *r);
 void region_read(const struct region *r, u32 i, u64 *rested_at, u64 now_ns, struct watch_counts *w);
 
 /*
- * Reads of watch @i only what its own series have: much less than region_read() does, for whoever wants what two regions
- * have at nearly the same moment.
+ * Reads an op's bins and sums of one row of watch @i, and with the first row what all CPUs share, the IOs after a pause: for
+ * whoever wants what two regions have at one moment.
  */
-void region_read_series(const struct region *r, u32 i, struct watch_counts *w);
+void region_read_row(const struct region *r, u32 row, u32 i, u32 op, struct op_counts *ret);
+
+/* What grows whenever one of the row's sums does, that is with each IO and before its bin. */
+u64 region_row_progress(const struct region *r, u32 row, u32 i, u32 op);
 
 /* Requests of watch @i in flight, by its slots. */
 u64 region_in_flight(const struct region *r, u32 i);

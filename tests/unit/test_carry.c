@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What one capture takes over from another while IOs end: two CPUs go on counting, a store at a time, between any two loads of the
+ * reader, which is carry_over() itself. All that was done has to be counted once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void at_load(void);
+static void at_pause(void);
+
+/* The reader. */
+#define __atomic_load_n(at, order) (at_load(), *(volatile typeof(+*(at)) *)(at))
+#define nanosleep(time, rest) ((void)(time), at_pause())
+#define load load_of_region
+#include "engine/region.c"
+#undef load
+#include "engine/carry.c"
+#undef __atomic_load_n
+#undef nanosleep
+
+enum { CPUS = 2, SCALE = 2, IOS = 40, SLOTS_OF_FIRST = 528, SLOTS_OF_SECOND = 1024, STEPS = 32 };
+enum { FIRST, SECOND, CAPTURES };
+/* On each CPU, before there was a second one. */
+enum { EARLIER = 5, EARLIER_NS = 12345, EARLIER_BYTES = 512 };
+
+/* What an IO writes, one after the other. */
+struct step {
+	u64 *at, add, set;	/* @set, if it is not 0 */
+};
+
+struct cpu {
+	struct step steps[STEPS];
+	u32 n, done;
+	u64 due;		/* in loads */
+	bool held;		/* by a hypervisor */
+	u32 io;			/* that it deals with next */
+};
+
+struct schedule {
+	u32 between_stores, between_ios;	/* loads, at most */
+	u32 hold_at, hold_for;	/* store in an end of the first CPU; pauses, UINT32_MAX: until it is all over. 0: not at all */
+	u32 hold_after;		/* pauses */
+	bool beyond;		/* every other IO has a slot in the second capture only */
+};
+
+static struct world {
+	struct kernel_capture k[CAPTURES];
+	struct region_slots ranges[CAPTURES];
+	struct device device[CAPTURES];
+	struct watch watch[CAPTURES];
+	u32 epoch;
+	struct snapshot read[CAPTURES], carry;
+	struct cpu cpu[CPUS];
+	struct schedule schedule;
+	u64 loads, pauses, random;
+	bool running;
+	u64 ended, bytes, errors, sum_ns;
+} w;
+
+static u32 any(u32 n)
+{
+	w.random = w.random * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (w.random >> 33) % n;
+}
+
+/* --- IOs ----------------------------------------------------------------------------------- */
+
+static u32 tag_of(u32 io)
+{
+	return w.schedule.beyond && io % 2 ? SLOTS_OF_FIRST + io : 16 + io;
+}
+
+static u64 latency_of(u32 io, u32 capture)
+{
+	return 20000 + 7000 * (io % 11) + capture * (io % 3);	/* the two read the clock one after the other */
+}
+
+static u64 bytes_of(u32 io)
+{
+	return w.schedule.beyond ? 4096 : 4096ULL << io % 5;
+}
+
+static struct blklat_slot *slot_of(u32 capture, u32 io)
+{
+	u32 n = tag_of(io);
+
+	if (n >= w.ranges[capture].n)
+		return NULL;
+	return BLKLAT_SLOT_IN((struct blklat_slots *)w.k[capture].region.slots + n / BLKLAT_SLOTS, n % BLKLAT_SLOTS);
+}
+
+static void add(struct cpu *c, u64 *at, u64 add)
+{
+	c->steps[c->n++] = (struct step){ .at = at, .add = add };
+}
+
+static void set(struct cpu *c, u64 *at, u64 to)
+{
+	c->steps[c->n++] = (struct step){ .at = at, .set = to };
+}
+
+static void plan_start(struct cpu *c, u32 io)
+{
+	for (u32 capture = 0; capture < CAPTURES; capture++) {
+		struct blklat_slot *slot = slot_of(capture, io);
+
+		if (slot) {
+			set(c, &slot->ns, 1000);
+			add(c, &slot->started, 1);
+		} else {
+			add(c, (u64 *)w.k[capture].region.accounts + BLKLAT_TAG_RANGE, 1);
+		}
+	}
+}
+
+static void plan_end(struct cpu *c, u32 io)
+{
+	for (u32 capture = 0; capture < CAPTURES; capture++) {
+		struct region *r = &w.k[capture].region;
+		struct blklat_slot *slot = slot_of(capture, io);
+		struct blklat_series *s = series_at(r, c - w.cpu, 0, 0);
+		u32 octave, cell = blklat_place(latency_of(io, capture), BLKLAT_SCALE_MAX - SCALE, &octave);
+
+		if (!slot)
+			continue;
+		add(c, &s->bytes, bytes_of(io));
+		if (io % 7 == 0)
+			add(c, &s->errors, 1);
+		add(c, &s->sum_ns, latency_of(io, capture));
+		set(c, &s->octaves, s->octaves | 1ULL << octave);
+		add(c, &slot->ended, 1);
+		set(c, &slot->ns, BLKLAT_SLOT_FREE);
+		add(c, &s->bins[cell], 1);
+	}
+}
+
+/* --- CPUs ---------------------------------------------------------------------------------- */
+
+static void store(struct cpu *c)
+{
+	const struct step *s = &c->steps[c->done++];
+
+	*s->at = s->set ?: *s->at + s->add;
+}
+
+/* The next end; its IO has begun long ago. */
+static void next_io(struct cpu *c)
+{
+	c->n = c->done = 0;
+	if (c->io >= IOS)
+		return;
+	plan_end(c, c->io);
+	w.ended++;
+	w.bytes += bytes_of(c->io);
+	w.errors += c->io % 7 == 0;
+	w.sum_ns += latency_of(c->io, FIRST);
+	c->io += CPUS;
+	c->due = w.loads + 1 + any(w.schedule.between_ios);
+}
+
+static bool is_held(struct cpu *c)
+{
+	const struct schedule *s = &w.schedule;
+
+	if (c == w.cpu && s->hold_for && c->done == s->hold_at && w.pauses >= s->hold_after)
+		c->held = w.pauses - s->hold_after < s->hold_for;
+	return c->held;
+}
+
+static void at_load(void)
+{
+	w.loads++;
+	for (struct cpu *c = w.cpu; w.running && c < w.cpu + CPUS; c++) {
+		if (w.loads < c->due || c->io >= IOS + CPUS || is_held(c))
+			continue;
+		if (c->done == c->n) {
+			next_io(c);
+			continue;
+		}
+		store(c);
+		c->due = w.loads + 1 + any(w.schedule.between_stores);
+	}
+}
+
+static void at_pause(void)
+{
+	w.pauses++;
+}
+
+static void run_out(struct cpu *c)
+{
+	while (c->done < c->n || c->io < IOS) {
+		while (c->done < c->n)
+			store(c);
+		next_io(c);
+	}
+}
+
+/* --- a take-over --------------------------------------------------------------------------- */
+
+static void open_one(u32 capture)
+{
+	u32 bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(SCALE)), slots = capture ? SLOTS_OF_SECOND : SLOTS_OF_FIRST;
+
+	w.device[capture] = (struct device){ .hw_queues = 1, .tags = 16, .nr_requests = capture ? 504 : 32 };
+	strcpy(w.device[capture].scheduler, "mq-deadline");
+	w.watch[capture] = (struct watch){ .device = &w.device[capture] };
+	w.ranges[capture].n = slots;
+	w.k[capture].capture = (struct capture){ .watches = &w.watch[capture], .n_watches = 1, .cpus = 1, .scale = SCALE };
+	w.k[capture].region = (struct region){
+		.rows = CPUS, .watches = 1, .scale = SCALE, .series_bytes = bytes,
+		.series = calloc(CPUS * BLKLAT_OPS, bytes), .accounts = calloc(CPUS * BLKLAT_ACCOUNTS, sizeof(u64)),
+		.slots = calloc(slots / BLKLAT_SLOTS, sizeof(struct blklat_slots)), .ranges = &w.ranges[capture], .epoch = &w.epoch,
+	};
+	assert_int_equal(slots_of(&w.device[capture], 1).stride, slots);
+	assert_int_equal(snapshot_init(&w.read[capture], 1, SCALE), 0);
+}
+
+static void close_one(u32 capture)
+{
+	free(w.k[capture].region.series);
+	free((void *)w.k[capture].region.accounts);
+	free((void *)w.k[capture].region.slots);
+	snapshot_uninit(&w.read[capture]);
+}
+
+static void begin(const struct schedule *s, u64 seed)
+{
+	memset(&w, 0, sizeof(w));
+	w.schedule = *s;
+	w.random = seed;
+	for (u32 capture = 0; capture < CAPTURES; capture++)
+		open_one(capture);
+	assert_int_equal(snapshot_init(&w.carry, 1, SCALE), 0);
+	/* All begin at once, and some have ended that only the first capture has seen. */
+	for (u32 io = 0; io < IOS; io++) {
+		struct cpu *c = &w.cpu[io % CPUS];
+
+		c->n = c->done = 0;
+		plan_start(c, io);
+		while (c->done < c->n)
+			store(c);
+	}
+	for (u32 i = 0; i < CPUS; i++) {
+		struct blklat_slots *slots = (struct blklat_slots *)w.k[FIRST].region.slots;
+		struct blklat_series *series = series_at(&w.k[FIRST].region, i, 0, 0);
+		u32 octave, cell = blklat_place(EARLIER_NS, BLKLAT_SCALE_MAX - SCALE, &octave);
+
+		w.cpu[i] = (struct cpu){ .io = i, .due = any(30000) };
+		series->bytes = EARLIER * EARLIER_BYTES;
+		series->sum_ns = EARLIER * EARLIER_NS;
+		series->octaves = 1ULL << octave;
+		series->bins[cell] = EARLIER;
+		slots->started[i] = slots->ended[i] = EARLIER;
+		slots->ns[i] = BLKLAT_SLOT_FREE;
+		w.ended += EARLIER;
+		w.bytes += EARLIER * EARLIER_BYTES;
+		w.sum_ns += EARLIER * EARLIER_NS;
+	}
+}
+
+static void read_one(u32 capture)
+{
+	u64 never = MOVES;
+
+	region_read(&w.k[capture].region, 0, &never, 2000, &w.read[capture].w[0]);
+}
+
+static void end(void)
+{
+	for (u32 capture = 0; capture < CAPTURES; capture++)
+		close_one(capture);
+	snapshot_uninit(&w.carry);
+}
+
+/* What the first one had counted and the second one counts make one run. Returns the gap. */
+static u64 take_over(struct accounting *ret)
+{
+	struct carried c = { .read_from = w.read[FIRST].w, .read_to = w.read[SECOND].w, .carry = w.carry.w };
+	struct watch_counts *told = w.read[SECOND].w;
+	u64 gap_ns, skipped = 0;
+
+	for (u32 capture = 0; capture < CAPTURES; capture++)
+		read_one(capture);
+	w.running = true;
+	assert_int_equal(carry_over(&w.k[FIRST], &w.k[SECOND], &c, 1, &gap_ns), 0);
+	w.running = false;
+	for (u32 i = 0; i < CPUS; i++)
+		run_out(&w.cpu[i]);
+	read_one(SECOND);
+	carry_add(told, w.carry.w);
+	accounting_make(&w.read[SECOND], 0, CPUS, &skipped, ret);
+	assert_int_equal(ret->started, w.ended);
+	assert_int_equal(ret->in_flight, 0);
+	assert_int_equal(ret->completed + ret->lost, w.ended);
+	return gap_ns;
+}
+
+/* Of IOs that both captures see. */
+static void assert_exact(const struct schedule *s, u64 seed)
+{
+	const struct op_counts *op;
+	struct accounting a;
+
+	begin(s, seed);
+	assert_int_equal(take_over(&a), 0);
+	op = &w.read[SECOND].w[0].ops[0];
+	assert_int_equal(a.completed, w.ended);
+	assert_int_equal(op->bytes, w.bytes);
+	assert_int_equal(op->errors, w.errors);
+	assert_in_range(op->sum_ns, w.sum_ns, w.sum_ns + 2 * IOS);
+	end();
+}
+
+static const struct schedule paces[] = {
+	{ .between_stores = 1, .between_ios = 2000 },
+	{ .between_stores = 5, .between_ios = 2000 },
+	{ .between_stores = 40, .between_ios = 3000 },
+	{ .between_stores = 200, .between_ios = 20000 },
+	{ .between_stores = 500, .between_ios = 60000 },
+	{ .between_stores = 3, .between_ios = 60000 },
+};
+
+static void test_ends_meanwhile(void **state)
+{
+	(void)state;
+	for (u64 seed = 0; seed < 400; seed++)
+		assert_exact(&paces[seed % ARRAY_SIZE(paces)], seed);
+}
+
+/* A CPU is held up between two stores, for some of the looks, or until all is over. */
+static void test_held_up(void **state)
+{
+	(void)state;
+	for (u64 seed = 0; seed < 600; seed++) {
+		struct schedule s = paces[seed % ARRAY_SIZE(paces)];
+
+		s.hold_at = 1 + seed % 13;
+		s.hold_after = seed % 2 ? 1 + seed % 7 : 0;
+		s.hold_for = !s.hold_after ? 20 : seed % 3 ? 5 : UINT32_MAX;
+		assert_exact(&s, seed);
+	}
+}
+
+/* What only the second one has slots for is an IO or told as lost; its bytes go the same way. */
+static void test_beyond_the_first(void **state)
+{
+	struct accounting a;
+
+	(void)state;
+	for (u64 seed = 0; seed < 400; seed++) {
+		struct schedule s = paces[seed % ARRAY_SIZE(paces)];
+
+		s.beyond = true;
+		begin(&s, seed);
+		assert_int_equal(take_over(&a), 0);
+		assert_int_equal(a.lost, a.lost_by[LOST_TAG_RANGE]);
+		assert_int_equal(w.read[SECOND].w[0].ops[0].bytes,
+				 CPUS * EARLIER * EARLIER_BYTES + (a.completed - CPUS * EARLIER) * 4096);
+		end();
+	}
+}
+
+/* Where nothing is in flight one look is enough. */
+static void test_at_rest(void **state)
+{
+	const struct schedule s = { .between_stores = 1, .between_ios = 1 };
+	struct accounting a;
+
+	(void)state;
+	begin(&s, 1);
+	for (u32 i = 0; i < CPUS; i++)
+		run_out(&w.cpu[i]);
+	assert_int_equal(take_over(&a), 0);
+	assert_int_equal(a.completed, w.ended);
+	assert_int_equal(w.pauses, 0);
+	end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ends_meanwhile),
+		cmocka_unit_test(test_held_up),
+		cmocka_unit_test(test_beyond_the_first),
+		cmocka_unit_test(test_at_rest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
