@@ -17,7 +17,7 @@ struct blklat_bio {
 	u32 bytes;
 	u16 op;
 	bool after_idle[2];	/* for each of the two watches: queued after a pause */
-	u32 watch[2];		/* number + 1 of the whole device's and of the partition's watch; 0: none */
+	u32 watch[2];		/* number + 1 of the whole device's and of the partition's watch, or of its part; 0: none */
 };
 
 /* Room for at least @max_bios (at least 1). Returns 0 or -ENOMEM. */

@@ -6,6 +6,7 @@
 
 #include "bios.h"
 #include "hist.h"
+#include "parts.h"
 #include "pauses.h"
 #include "slots.h"
 
@@ -61,20 +62,22 @@ static __always_inline void start(struct blklat_session *s, struct blklat_target
 		account(s, t->watch[stage], BLKLAT_TAG_RANGE);
 }
 
-/* The same at the stage device, where the time has a mark if the device had been idle. */
-static void start_marked(struct blklat_session *s, struct blklat_target *t, struct request *rq)
+/* The same where the time has the IO's part, and at the stage device a mark if the device had been idle. */
+static noinline void start_marked(struct blklat_session *s, struct blklat_target *t, struct request *rq,
+				  enum blklat_stage stage)
 {
 	struct blklat_slot *slot;
-	u64 now;
+	u64 now, time;
 
-	if (!blklat_slot_of(s, t, rq, BLKLAT_STAGE_DEVICE, &slot)) {
-		account(s, t->watch[BLKLAT_STAGE_DEVICE], BLKLAT_TAG_RANGE);
+	if (!blklat_slot_of(s, t, rq, stage, &slot)) {
+		account(s, t->watch[stage], BLKLAT_TAG_RANGE);
 		return;
 	}
 	now = now_ns();
-	if (blklat_follows_pause(&t->seen_ns, now, s->idle_gap_ns))
-		now |= BLKLAT_SLOT_AFTER_IDLE;
-	blklat_slot_start(slot, now);
+	time = s->parts ? blklat_parted_start(now, rq->__data_len) : now;
+	if (s->idle_gap_ns && stage == BLKLAT_STAGE_DEVICE && blklat_follows_pause(&t->seen_ns, now, s->idle_gap_ns))
+		time |= BLKLAT_SLOT_AFTER_IDLE;
+	blklat_slot_start(slot, time);
 }
 
 /* Takes a start back. One that never happened (the driver was busy before it) is none. */
@@ -104,7 +107,11 @@ static __always_inline void end(struct blklat_session *s, struct blklat_series *
 
 static void insert(struct blklat_session *s, struct blklat_target *t, struct request *rq)
 {
-	if (t->watch[BLKLAT_STAGE_QUEUE] && !READ_ONCE(t->gone))
+	if (!t->watch[BLKLAT_STAGE_QUEUE] || READ_ONCE(t->gone))
+		return;
+	if (s->parts)
+		start_marked(s, t, rq, BLKLAT_STAGE_QUEUE);
+	else
 		start(s, t, rq, BLKLAT_STAGE_QUEUE);
 }
 
@@ -127,18 +134,24 @@ void blklat_capture_merge(struct blklat_session *s, struct request *rq)
 /* The end of the stage queue; requests that went straight to the driver never began it. */
 static noinline void end_queue(struct blklat_session *s, struct blklat_target *t, struct request *rq)
 {
+	u32 watch = t->watch[BLKLAT_STAGE_QUEUE];
 	struct blklat_slot *slot;
 	struct blklat_series *series;
-	u64 began;
+	u64 began, ns;
 
 	if (!blklat_slot_of(s, t, rq, BLKLAT_STAGE_QUEUE, &slot))
 		return;
 	began = blklat_slot_ns(slot);
 	if (began <= BLKLAT_SLOT_FREE)
 		return;
-	series = this_series(s, t->watch[BLKLAT_STAGE_QUEUE], op_of(rq->cmd_flags));
+	ns = now_ns() - began;
+	if (s->parts) {
+		watch += blklat_part_of(s, began);
+		ns = blklat_unmarked(s, ns);
+	}
+	series = this_series(s, watch, op_of(rq->cmd_flags));
 	blklat_hist_add(&series->bytes, rq->__data_len);
-	end(s, series, slot, now_ns() - began);
+	end(s, series, slot, ns);
 }
 
 static void issue(struct blklat_session *s, struct blklat_target *t, struct request *rq)
@@ -147,8 +160,8 @@ static void issue(struct blklat_session *s, struct blklat_target *t, struct requ
 		end_queue(s, t, rq);
 	if (!t->watch[BLKLAT_STAGE_DEVICE] || READ_ONCE(t->gone))
 		return;
-	if (s->idle_gap_ns)
-		start_marked(s, t, rq);
+	if (s->marks)
+		start_marked(s, t, rq, BLKLAT_STAGE_DEVICE);
 	else
 		start(s, t, rq, BLKLAT_STAGE_DEVICE);
 }
@@ -205,28 +218,32 @@ static noinline void complete_unstarted(struct blklat_session *s, struct blklat_
 		account(s, t->watch[BLKLAT_STAGE_DEVICE], cell);
 }
 
-/* The latency of an IO that ends now, where pauses may be looked for. */
-static u64 latency(struct blklat_session *s, struct blklat_target *t, struct request *rq, u64 now, u64 began)
+/*
+ * A request that began at @began ends now, or a portion of it does: what there is in that time besides the time. Adds the part to
+ * @watch; returns the latency so far.
+ */
+static u64 read_marks(struct blklat_session *s, struct blklat_target *t, struct request *rq, u64 now, u64 began, bool ends,
+		      u32 *watch)
 {
-	u64 ns = now - began;
+	u64 ns = blklat_unmarked(s, now - began);
 
-	/* A mark makes it huge. */
-	if (!s->idle_gap_ns || ns <= BLKLAT_SEEN_EVERY_NS)
+	*watch += blklat_part_of(s, began);
+	if (!ends || !s->idle_gap_ns)
 		return ns;
-	blklat_note_use(&t->seen_ns, now);
-	if (!(began & BLKLAT_SLOT_AFTER_IDLE))
-		return ns;
-	ns = now - (began & ~BLKLAT_SLOT_AFTER_IDLE);
-	blklat_count_after_idle(s, t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags), ns);
+	if (ns > BLKLAT_SEEN_EVERY_NS)
+		blklat_note_use(&t->seen_ns, now);
+	if (began & BLKLAT_SLOT_AFTER_IDLE)
+		blklat_count_after_idle(s, *watch, op_of(rq->cmd_flags), ns);
 	return ns;
 }
 
-/* @pauses: whether they may be looked for, a constant. */
+/* @marks: whether times may have some, a constant. */
 static __always_inline void complete_request(struct blklat_session *s, struct blklat_target *t, struct request *rq,
-					     int error, u32 bytes, bool pauses)
+					     int error, u32 bytes, bool marks)
 {
 	/* First of all: the slot may have to come from another CPU's cache, which is not the IO's time. */
-	u64 now = now_ns(), began;
+	u64 now = now_ns(), began, ns;
+	u32 watch = t->watch[BLKLAT_STAGE_DEVICE];
 	struct blklat_slot *slot;
 	struct blklat_series *series;
 
@@ -238,12 +255,15 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 			complete_unstarted(s, t, rq, began, error, bytes);
 		return;
 	}
-	series = this_series(s, t->watch[BLKLAT_STAGE_DEVICE], op_of(rq->cmd_flags));
+	ns = now - began;
+	if (marks && s->marks)
+		ns = read_marks(s, t, rq, now, began, bytes >= rq->__data_len, &watch);
+	series = this_series(s, watch, op_of(rq->cmd_flags));
 	blklat_hist_add(&series->bytes, bytes);
 	if (unlikely(error))
 		blklat_hist_add(&series->errors, 1);
-	if (bytes >= rq->__data_len)	/* else a part; the last one ends it */
-		end(s, series, slot, pauses ? latency(s, t, rq, now, began) : now - began);
+	if (likely(bytes >= rq->__data_len))	/* else a part; the last one ends it */
+		end(s, series, slot, ns);
 }
 
 /* --- bios ---------------------------------------------------------------------------------- */
@@ -261,6 +281,22 @@ static void account_bio(const struct blklat_session *s, const struct blklat_bio 
 		account(s, bio->watch[0], cell);
 	if (bio->watch[1])
 		account(s, bio->watch[1], cell);
+}
+
+/* From a watch (number + 1) to its whole. */
+static u32 whole_of(const struct blklat_session *s, u32 watch)
+{
+	return watch - (watch - 1) % (1 + s->parts);
+}
+
+/* The watches of a bio that begins, as its part has them. */
+static void choose_parts(struct blklat_bio *bio)
+{
+	u32 part = blklat_size_part(bio->bytes), i;
+
+	for (i = 0; i < 2; i++)
+		if (bio->watch[i])
+			bio->watch[i] += part;
 }
 
 /* Whether a bio queued now follows a pause. */
@@ -288,6 +324,8 @@ void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
 		started.after_idle[0] = bio_follows_pause(s, started.watch[0], started.ns);
 		started.after_idle[1] = bio_follows_pause(s, started.watch[1], started.ns);
 	}
+	if (s->parts)
+		choose_parts(&started);
 	err = blklat_bio_add(s->bios, bio, &started, &missed);
 	if (!err && missed.ns)
 		account_bio(s, &missed, BLKLAT_OVERWRITTEN);
@@ -312,7 +350,7 @@ static void end_bio_of(struct blklat_session *s, const struct blklat_bio *bio, u
 	if (!watch)
 		return;
 	if (s->idle_gap_ns && ns > BLKLAT_SEEN_EVERY_NS)
-		blklat_note_use(&s->bios_seen_ns[watch - 1], now);
+		blklat_note_use(&s->bios_seen_ns[whole_of(s, watch) - 1], now);
 	if (bio->after_idle[i])
 		blklat_count_after_idle(s, watch, bio->op, ns);
 	series = this_series(s, watch, bio->op);

@@ -38,7 +38,8 @@ struct fake {
 	struct fake_disk *disk[2];
 	struct blklat_session *s[2];		/* NULL, or freed by fake_exit() */
 	struct blklat_watch watch[2][FAKE_WATCHES];
-	u64 idle_gap_ns;			/* of sessions to come */
+	u64 idle_gap_ns;			/* of sessions to come, as is: */
+	u32 by;
 };
 
 static inline u64 fake_random(u64 *state)	/* splitmix64 */
@@ -135,6 +136,7 @@ static inline struct blklat_session *fake_session(struct kunit *test, u32 i, u32
 	u32 k;
 
 	setup.idle_gap_ns = f->idle_gap_ns;
+	setup.by = f->by;
 	blklat_session_free(f->s[i]);
 	f->s[i] = NULL;
 	for (k = 0; k < n; k++) {

@@ -9,6 +9,7 @@
 
 #include "bios.h"
 #include "blklat/bins.h"
+#include "blklat/parts.h"
 #include "kernel.h"
 
 #define MAX_QUEUES 65536
@@ -19,10 +20,12 @@ int blklat_setup_check(const struct blklat_setup *setup)
 {
 	if (setup->version != BLKLAT_ABI_VERSION)
 		return -EPROTO;
-	if (!setup->watches || setup->scale > BLKLAT_SCALE_MAX || setup->reserved || setup->by ||
+	if (!setup->watches || setup->scale > BLKLAT_SCALE_MAX || setup->reserved || setup->by >= BLKLAT_BYS ||
 	    setup->idle_gap_ns & BLKLAT_SLOT_AFTER_IDLE)
 		return -EINVAL;
-	return setup->watches > BLKLAT_MAX_WATCHES || setup->max_bios > BLKLAT_MAX_BIOS ? -E2BIG : 0;
+	if (setup->watches > BLKLAT_MAX_WATCHES / (1 + blklat_parts(setup->by)))
+		return -E2BIG;
+	return setup->max_bios > BLKLAT_MAX_BIOS ? -E2BIG : 0;
 }
 
 int blklat_watch_check(const struct blklat_watch *watch)
@@ -121,22 +124,23 @@ static int add_watch(struct blklat_session *s, u32 number, struct blklat_watch *
 	return err;
 }
 
-static int make_targets(struct blklat_session *s, struct blklat_watch *watch, const struct blklat_device *device)
+/* @n: wholes; each one's parts follow it. */
+static int make_targets(struct blklat_session *s, struct blklat_watch *watch, const struct blklat_device *device, u32 n)
 {
 	int err = 0;
 	u32 i;
 
 	/* A watch has up to two keys; twice the room keeps searches short. */
-	s->buckets = roundup_pow_of_two(4 * s->watches);
+	s->buckets = roundup_pow_of_two(4 * n);
 	s->shift = 64 - ilog2(s->buckets);
 	s->targets = kvcalloc(s->buckets, sizeof(*s->targets), BLKLAT_GFP);
 	if (!s->targets)
 		return -ENOMEM;
 	for (i = 0; i < s->buckets; i++)
 		s->targets[i].key = s->targets[i].plain_key = BLKLAT_NO_KEY;
-	for (i = 0; i < s->watches && !err; i++)
-		err = add_watch(s, i, &watch[i], &device[i]);
-	if (!s->stages[BLKLAT_STAGE_QUEUE] && !s->stages[BLKLAT_STAGE_TOTAL] && !s->partitions && !s->idle_gap_ns)
+	for (i = 0; i < n && !err; i++)
+		err = add_watch(s, i * (1 + s->parts), &watch[i], &device[i]);
+	if (!s->stages[BLKLAT_STAGE_QUEUE] && !s->stages[BLKLAT_STAGE_TOTAL] && !s->partitions && !s->marks)
 		for (i = 0; i < s->buckets; i++)
 			s->targets[i].plain_key = s->targets[i].key;
 	return err;
@@ -214,14 +218,16 @@ int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *wa
 		return -ENOMEM;
 	INIT_LIST_HEAD(&s->list);
 	s->cpus = nr_cpu_ids;
-	s->watches = setup->watches;
+	s->parts = blklat_parts(setup->by);
+	s->watches = setup->watches * (1 + s->parts);
 	s->scale = setup->scale;
 	s->series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(s->scale));
 	s->merged = BLKLAT_SCALE_MAX - s->scale;
 	s->idle_gap_ns = setup->idle_gap_ns;
+	s->marks = s->idle_gap_ns || s->parts;
 	s->idle_bytes = BLKLAT_IDLE_SERIES_BYTES(BLKLAT_CELLS(BLKLAT_IDLE_SCALE(s->scale)));
 	s->cpu_bytes = (u64)s->watches * BLKLAT_OPS * s->series_bytes;
-	err = make_targets(s, watch, device);
+	err = make_targets(s, watch, device, setup->watches);
 	if (err)
 		goto err_free;
 	err = make_region(s);

@@ -49,7 +49,8 @@ struct blklat_session {
 	u32 buckets;			/* a power of two */
 	u32 shift;			/* from a 64-bit hash to a bucket */
 	u32 cpus;
-	u32 watches;
+	u32 watches;			/* with those that are parts */
+	u32 parts;			/* of each whole, which they follow */
 	u32 scale;
 	u32 merged;			/* BLKLAT_SCALE_MAX - scale: from a bin there to one here */
 	u32 series_bytes;
@@ -57,6 +58,7 @@ struct blklat_session {
 	bool stages[BLKLAT_STAGES];	/* watched on some device */
 	bool partitions;		/* a partition is watched */
 	bool remapped;			/* stage total is watched on a device without requests */
+	bool marks;			/* times in slots have more bits than the clock's: of pauses, of parts */
 	struct blklat_header *header;	/* begin of the region that userspace maps */
 	void *series;			/* [cpu][watch][op], series_bytes each */
 	u64 *accounts;			/* [cpu][watch][BLKLAT_ACCOUNTS] */

@@ -13,7 +13,7 @@
 enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
 enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL };
 
-#define SETUP(...) { .version = 2, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
+#define SETUP(...) { .version = 3, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
 
 static void blklat_session_test_setup_check(struct kunit *test)
 {
@@ -26,8 +26,8 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.scale = 7), -EINVAL },
 		{ SETUP(.scale = U32_MAX), -EINVAL },
 		{ SETUP(.version = 0), -EPROTO },
-		{ SETUP(.version = 1), -EPROTO },
-		{ SETUP(.version = 3, .watches = 0, .scale = 99, .reserved = 1), -EPROTO },
+		{ SETUP(.version = 2), -EPROTO },
+		{ SETUP(.version = 4, .watches = 0, .scale = 99, .reserved = 1), -EPROTO },
 		{ SETUP(.watches = 0), -EINVAL },
 		{ SETUP(.watches = MAX_WATCHES), 0 },
 		{ SETUP(.watches = MAX_WATCHES + 1), -E2BIG },
@@ -37,7 +37,14 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.max_bios = MAX_BIOS + 1), -E2BIG },
 		{ SETUP(.max_bios = U32_MAX), -E2BIG },
 		{ SETUP(.reserved = 1), -EINVAL },
-		{ SETUP(.reserved = 1ULL << 63), -EINVAL },
+		{ SETUP(.reserved = 1U << 31), -EINVAL },
+		{ SETUP(.by = 1), 0 },
+		{ SETUP(.by = 2), -EINVAL },
+		{ SETUP(.by = U32_MAX), -EINVAL },
+		/* With their nine parts they have to fit. */
+		{ SETUP(.by = 1, .watches = MAX_WATCHES / 10), 0 },
+		{ SETUP(.by = 1, .watches = MAX_WATCHES / 10 + 1), -E2BIG },
+		{ SETUP(.by = 1, .watches = U32_MAX / 10 + 1), -E2BIG },
 		{ SETUP(.idle_gap_ns = 1), 0 },
 		{ SETUP(.idle_gap_ns = (1ULL << 63) - 1), 0 },
 		{ SETUP(.idle_gap_ns = 1ULL << 63), -EINVAL },
@@ -118,7 +125,7 @@ static void expect_layout(struct kunit *test, const struct blklat_session *s, u3
 	const struct blklat_header *h = s->header;
 
 	EXPECT_U64(test, h->magic, 0x74616c6b6c62ULL);
-	EXPECT_U64(test, h->version, 2);
+	EXPECT_U64(test, h->version, 3);
 	EXPECT_U64(test, h->cpus, nr_cpu_ids);
 	EXPECT_U64(test, h->watches, watches);
 	EXPECT_U64(test, h->scale, scale);
@@ -159,6 +166,24 @@ static void blklat_session_test_layout(struct kunit *test)
 		}
 }
 
+/* Parts have rows and no slots. */
+static void blklat_session_test_parted_layout(struct kunit *test)
+{
+	static const struct fake_watch w[] = { { DEVICE, 0 }, { QUEUE, 0 }, { TOTAL, 0 } };
+	struct fake *f = test->priv;
+	u32 n;
+
+	f->by = BLKLAT_BY_SIZE;
+	for (n = 1; n <= ARRAY_SIZE(w); n++) {
+		struct blklat_session *s;
+
+		f->idle_gap_ns = n % 2;
+		s = fake_session(test, 0, n, FAKE_MAX_BIOS, w, n);
+		expect_layout(test, s, n, n * 10, min(n, 2U) * 96, n % 2);
+		EXPECT_U64(test, f->watch[0][n - 1].first_slot, n == 2 ? 96 : 0);
+	}
+}
+
 /* What the session knows besides: which probes it needs. */
 static void blklat_session_test_stages(struct kunit *test)
 {
@@ -189,7 +214,7 @@ static void blklat_session_test_stages(struct kunit *test)
 static int session_of(struct kunit *test, struct blklat_watch *watch, const struct blklat_device *device, u32 n,
 		      u32 max_bios)
 {
-	struct blklat_setup setup = { .version = 2, .watches = n, .max_bios = max_bios };
+	struct blklat_setup setup = { .version = 3, .watches = n, .max_bios = max_bios };
 	struct blklat_session *s = NULL;
 	int err = blklat_session_new(&setup, watch, device, &s);
 
@@ -328,7 +353,7 @@ static void expect_targets(struct kunit *test, const struct blklat_session *s, c
 
 static void blklat_session_test_targets(struct kunit *test)
 {
-	struct blklat_setup setup = { .version = 2, .watches = MANY, .max_bios = 1 };
+	struct blklat_setup setup = { .version = 3, .watches = MANY, .max_bios = 1 };
 	struct blklat_device *device = fake_alloc(test, MANY * sizeof(*device));
 	struct blklat_watch *watch = fake_alloc(test, MANY * sizeof(*watch));
 	u64 *key = fake_alloc(test, 2 * KEYS * sizeof(*key));
@@ -354,6 +379,7 @@ static struct kunit_case blklat_session_test_cases[] = {
 	KUNIT_CASE(blklat_session_test_setup_check),
 	KUNIT_CASE(blklat_session_test_watch_check),
 	KUNIT_CASE(blklat_session_test_layout),
+	KUNIT_CASE(blklat_session_test_parted_layout),
 	KUNIT_CASE(blklat_session_test_stages),
 	KUNIT_CASE(blklat_session_test_pairs),
 	KUNIT_CASE(blklat_session_test_one_geometry),

@@ -119,8 +119,9 @@ def read(device, n):
 
 def exact():
     """What was read is what is counted, at every stage that it passes."""
-    with Null("nullb0") as device, opened(device) as fd, Session() as s:
+    with Null("nullb0") as device, opened(device) as fd, Session() as s, Session() as parted:
         s.begin(*all_stages(fd), idle_gap_ns=50000000)
+        parted.begin(*all_stages(fd), idle_gap_ns=50000000, by=abi.BY_SIZE)
         for _ in range(4):
             read(device, 50)
             time.sleep(0.1)
@@ -130,6 +131,11 @@ def exact():
         assert (s.ios(0), s.ios(2)) == (200 + done, 200 + done), (s.ios(0), s.ios(2), done)
         assert s.account(REQUEUED, 2) == again and s.account(STARTED, 2) == 200 + done + again
         assert not any(lost(s, watch) for watch in range(3))
+        # All are of 4 KiB, which is the first part.
+        rows = [parted.ios(row) for row in range(3 * (1 + abi.SIZE_PARTS))]
+        wanted = {stage * (1 + abi.SIZE_PARTS) + 1: s.ios(stage) for stage in range(3)}
+        assert rows == [wanted.get(row, 0) for row in range(len(rows))], rows
+        assert not any(lost(parted, row) for row in range(len(rows)))
 
 
 def sessions_come_and_go():
@@ -158,7 +164,7 @@ def spoiled_mapping():
     """Garbage in one session's memory is not another one's trouble."""
     with Null("nullb0") as device, opened(device) as fd, Load(device) as load, Session() as good, Session() as spoiled:
         good.begin(*all_stages(fd), idle_gap_ns=1000)
-        at = spoiled.begin(*all_stages(fd), idle_gap_ns=1000)
+        at = spoiled.begin(*all_stages(fd), idle_gap_ns=1000, by=abi.BY_SIZE)
         for seed in range(10):
             load.more()
             at[:] = random.Random(seed).randbytes(len(at))

@@ -6,10 +6,11 @@ import mmap
 import os
 
 NODE = "/dev/blklat"
-VERSION = 2
+VERSION = 3
 DEVICE, QUEUE, TOTAL = range(3)
 OPS = 5
 ACCOUNTS = 9
+BY_SIZE, SIZE_PARTS = 1, 9
 
 
 class Watch(ctypes.Structure):
@@ -21,7 +22,7 @@ class Watch(ctypes.Structure):
 class Setup(ctypes.Structure):
     _fields_ = [("version", ctypes.c_uint32), ("watches", ctypes.c_uint32), ("watch", ctypes.c_uint64),
                 ("scale", ctypes.c_uint32), ("max_bios", ctypes.c_uint32), ("bytes", ctypes.c_uint64),
-                ("idle_gap_ns", ctypes.c_uint64), ("reserved", ctypes.c_uint64)]
+                ("idle_gap_ns", ctypes.c_uint64), ("by", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
 
 
 class Bios(ctypes.Structure):

@@ -61,12 +61,14 @@ def test_not_root(device):
 
 
 SETTINGS = {
-    "another version": ({"version": 1}, "EPROTO"), "version 0": ({"version": 0}, "EPROTO"),
+    "another version": ({"version": abi.VERSION - 1}, "EPROTO"), "version 0": ({"version": 0}, "EPROTO"),
     "no watch": ({"watches": 0}, "EINVAL"), "too many watches": ({"watches": 65537}, "E2BIG"),
     "absurdly many": ({"watches": 2 ** 32 - 1}, "E2BIG"), "scale": ({"scale": 7}, "EINVAL"),
     "max_bios": ({"max_bios": 2 ** 32 - 1}, "E2BIG"), "no address": ({"watch": 0}, "EFAULT"),
     "kernel address": ({"watch": 0xffffffff81000000}, "EFAULT"), "reserved": ({"reserved": 1}, "EINVAL"),
-    "idle gap": ({"idle_gap_ns": 2 ** 63}, "EINVAL"),
+    "idle gap": ({"idle_gap_ns": 2 ** 63}, "EINVAL"), "by": ({"by": 2}, "EINVAL"), "absurdly by": ({"by": 2 ** 32 - 1}, "EINVAL"),
+    "too many parts": ({"by": abi.BY_SIZE, "watches": 6554}, "E2BIG"),
+    "absurdly many parts": ({"by": abi.BY_SIZE, "watches": 2 ** 32 // 10 + 1}, "E2BIG"),
 }
 
 
