@@ -4,6 +4,7 @@ import contextlib
 import functools
 import json
 import math
+import mmap
 import os
 import pathlib
 import signal
@@ -160,10 +161,11 @@ class Blklat(Process):
         self.signal(number)
         return self.wait()
 
-    def of(self, device=None, stage=None):
-        """Its lines of a device and a stage."""
+    def of(self, device=None, stage=None, part=None):
+        """Its lines of a device and a stage: of the whole, or of a part by its label."""
         name = getattr(device, "name", device)
-        return [l for l in self.lines if name in (None, l["device"]) and stage in (None, l["stage"])]
+        return [l for l in self.lines if name in (None, l["device"]) and stage in (None, l["stage"]) and
+                l.get("part", {}).get("label") == part]
 
     def next(self, device=None, stage=None, n=1):
         """Waits for n lines more; returns the last."""
@@ -174,14 +176,14 @@ class Blklat(Process):
     def accounting(self, device=None, stage=None):
         return self.of(device, stage)[-1]["accounting"]
 
-    def total(self, key, op=None, device=None, stage=None):
+    def total(self, key, op=None, device=None, stage=None, part=None):
         """Sum over all intervals of ios, bytes or errors."""
-        return sum(o[key] for l in self.of(device, stage) for o in l["ops"] if op in (None, o["op"]))
+        return sum(o[key] for l in self.of(device, stage, part) for o in l["ops"] if op in (None, o["op"]))
 
-    def ops(self, device=None, stage=None):
+    def ops(self, device=None, stage=None, part=None):
         """Names of the ops with IOs and how many."""
-        names = {o["op"] for l in self.of(device, stage) for o in l["ops"]}
-        return {name: self.total("ios", name, device, stage) for name in names}
+        names = {o["op"] for l in self.of(device, stage, part) for o in l["ops"]}
+        return {name: self.total("ios", name, device, stage, part) for name in names}
 
 
 class Text(Process):
@@ -358,6 +360,18 @@ def fio(device, **options):
 def deep(seconds=2, **options):
     """Options of a load of many IOs in flight for some time."""
     return {"ioengine": "io_uring", "iodepth": 32, "time_based": 1, "runtime": seconds} | options
+
+
+def read_errors(device, offset, size):
+    """Reads around the page cache, once. Returns the error's number, or 0."""
+    fd = os.open(device.path, os.O_RDONLY | os.O_DIRECT)
+    try:
+        with mmap.mmap(-1, size) as buffer:
+            return 0 if os.preadv(fd, [buffer], offset) == size else -1
+    except OSError as e:
+        return e.errno
+    finally:
+        os.close(fd)
 
 
 # --- witness ---------------------------------------------------------------------------------

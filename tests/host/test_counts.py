@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Every IO is counted, once, under its own name: against fio's totals and the kernel's statistics."""
 import errno
-import mmap
 import os
 
 import devices
 import pytest
 from devices import MIB, Delta, run
-from load import (BURST, Blklat, Fio, Unseen, assert_all_counted, assert_closed, completed_before, deep, exact, fio, missing)
+from load import (BURST, Blklat, Fio, Unseen, assert_all_counted, assert_closed, completed_before, deep, exact, fio, missing,
+                  read_errors)
 from needs import need
 from recorder import busy
 
@@ -142,18 +142,6 @@ def test_refused_write_zeroes(loop):
     assert b.total("errors", "write") == 0
     assert b.total("bytes", "write") == 4 * MIB
     assert a["started"] == a["kernel_ios"] == stat()["ios"]
-
-
-def read_errors(device, offset, size):
-    """Reads around the page cache, once. Returns the error's number, or 0."""
-    fd = os.open(device.path, os.O_RDONLY | os.O_DIRECT)
-    try:
-        with mmap.mmap(-1, size) as buffer:
-            return 0 if os.preadv(fd, [buffer], offset) == size else -1
-    except OSError as e:
-        return e.errno
-    finally:
-        os.close(fd)
 
 
 @exact

@@ -66,10 +66,10 @@ def both(*devices, stage=None, interval=0.5, bpf_args=(), kmod_args=()):
             yield Both(bpf, kmod)
 
 
-def histogram(b, op, device=None, stage=None):
+def histogram(b, op, device=None, stage=None, part=None):
     """Counts of a run by their bin's bounds: {(lower, upper): ios}."""
     total = {}
-    for line in b.of(device, stage):
+    for line in b.of(device, stage, part):
         for o in line["ops"]:
             if o["op"] == op:
                 for lower, upper, n in o["bins"]:
