@@ -10,11 +10,13 @@ SHAPE = (-1.593, -0.967, -0.589, -0.282, 0.0, 0.282, 0.589, 0.967, 1.593)
 class Script:
     """A run that is written interval by interval; it counts what it writes."""
 
-    def __init__(self, devices=("sda",), stage="device", seed=1, idle_gap=None, scale=6):
+    def __init__(self, devices=("sda",), stage="device", seed=1, idle_gap=None, scale=6, by=None):
         self.random = random.Random(seed)
         self.lines = ["blklat-replay 1", "engine bpf", "start 2026-11-21T07:35:00.000Z", f"scale {scale}"]
         if idle_gap:
             self.lines.append(f"idle-gap {idle_gap}")
+        if by:
+            self.lines.append(f"by {by}")
         for name in devices:
             self.lines.append(f'device {name} kind=disk model="Example SSD" scheduler=none size=480103981056 '
                               "queues=1 tags=32")
@@ -146,9 +148,9 @@ def filled_up(seconds=2000, fall_s=500, fast=(80000, 390e3), slow=(7000, 4.5e6))
     return s
 
 
-def mixed(seconds=45):
+def mixed(seconds=45, **kw):
     """Two devices, several ops, errors, pauses, intervals of many lengths."""
-    s = Script(devices=("sda", "sdb"), seed=5, idle_gap="50ms")
+    s = Script(devices=("sda", "sdb"), seed=5, idle_gap="50ms", **kw)
     for second in range(seconds):
         s.on("sda")
         s.peak("read", 90e3, s.noisy(800))

@@ -52,8 +52,9 @@ def stacked(tmp_path):
     return file
 
 
-def test_report(stacked, report):
-    keys = keys_of(report(stacked))
+def test_report(stacked, tmp_path, report):
+    parts = {k for k in keys_of(report(divided(tmp_path / "divided.txt"))) if ".part." in k}
+    keys = keys_of(report(stacked)) | parts
     assert "runs.stacks.ops.overhead_ns.mean" in keys and "runs.marks.text" in keys
     # Where there were none, it is null.
     assert documented("JSON of report") - {"runs.watches.ops.after_idle"} == keys - {"runs.watches.ops.after_idle"}
@@ -65,6 +66,13 @@ def test_compare(stacked, tmp_path):
     keys = keys_of(document)
     assert document["unpaired"]
     assert documented("JSON of compare") | {"groups.runs"} == keys | {"groups.runs.ratio", "groups.runs"}
+
+
+def divided(path):
+    s = synthetic.Script(by="size")
+    s.io("read", 1e5, 100)
+    s.tick()
+    return s.write(path)
 
 
 def two():

@@ -93,6 +93,31 @@ static void stages(void **state)
 	end(&m);
 }
 
+/* A part has the same fall and errors as its whole: only that is judged, and no stage stands in its name. */
+static void parts_are_passed_over(void **state)
+{
+	static const struct part small = { "size", "4 KiB" };
+	struct made m;
+
+	(void)state;
+	synthetic_init(&m.s);
+	m.s.watch[1] = m.s.watch[0];
+	m.s.watch[1].part = &small;
+	synthetic_begin(&m.s, 2, 6, 1);
+	for (u32 i = 0; i < 40; i++) {
+		for (u32 watch = 0; watch < 2; watch++) {
+			synthetic_io(&m.s, watch, READ, 27000, i < 20 ? 30000 : 3000);
+			m.s.frames.f[watch].ops[READ].errors = 1;
+		}
+		synthetic_tick(&m.s, 1);
+	}
+	judge(&m);
+	assert_non_null(strstr(only(&m, "level_change")->text, "sda read: IOPS fell from 30.0k to 3.00k at 20.0 s"));
+	assert_count(&m, "steady_state", 1);
+	assert_count(&m, "errors", 1);
+	end(&m);
+}
+
 /* --- steady runs ----------------------------------------------------------------------------- */
 
 /*
@@ -147,6 +172,7 @@ int main(void)
 		cmocka_unit_test(short_runs),
 		cmocka_unit_test(interval_lengths),
 		cmocka_unit_test(stages),
+		cmocka_unit_test(parts_are_passed_over),
 		cmocka_unit_test(steady_runs_are_calm),
 	};
 

@@ -263,6 +263,40 @@ static void heat_of_a_late_series(void **state)
 	synthetic_uninit(&s);
 }
 
+/* Parts take arrays of their own, but nothing from the wholes' charts over time. */
+static void parts(void **state)
+{
+	static const struct part small = { "size", "4 KiB" }, large = { "size", "8 KiB" };
+	struct synthetic whole, s;
+
+	(void)state;
+	synthetic_init(&whole);
+	synthetic_begin(&whole, 2, 6, 1);
+	synthetic_init(&s);
+	for (u32 i = 0; i < 6; i++)
+		s.watch[i] = (struct watch){ .device = &s.device[i / 3], .part = (const struct part *[]){ NULL, &small, &large }[i % 3] };
+	synthetic_begin(&s, 6, 6, 1);
+	assert_int_equal(run_parts(&s.run, 0), 2);
+	assert_int_equal(run_parts(&s.run, 3), 2);
+	assert_int_equal(run_parts(&whole.run, 0), 0);
+	assert_int_equal(s.run.watches[0].ops[READ].heat.columns_max, whole.run.watches[0].ops[READ].heat.columns_max);
+
+	synthetic_io(&s, 3, READ, 60000, 10);
+	synthetic_io(&s, 4, READ, 60000, 7);
+	synthetic_io(&s, 5, READ, 60000, 3);
+	synthetic_tick(&s, 1);
+	run_finish(&s.run);
+	assert_int_equal(s.run.watches[3].ops[READ].heat.n, 1);
+	assert_int_equal(s.run.watches[4].ops[READ].heat.n, 0);
+	assert_int_equal(s.run.watches[4].ops[READ].ios[0], 7);
+	assert_int_equal(s.run.watches[5].ops[READ].total->ios, 3);
+	assert_string_equal(s.run.watches[5].watch->part->label, "8 KiB");
+	/* Of each of 64 intervals two numbers, four a watch, ten a series; and one heat with a column for each. */
+	assert_int_equal(run_bytes(&s.run), 64 * 8 * (2 + 6 * 4 + 3 * 10) + 64 * heat_column_bytes(6));
+	synthetic_uninit(&s);
+	synthetic_uninit(&whole);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -273,6 +307,7 @@ int main(void)
 		cmocka_unit_test(limited),
 		cmocka_unit_test(heat_halves),
 		cmocka_unit_test(heat_of_a_late_series),
+		cmocka_unit_test(parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

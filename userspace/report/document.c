@@ -51,11 +51,14 @@ static struct json_object *watch(const struct run *r, const struct watch_run *w,
 			json_append(ops, document_series(r, w, op, steady));
 	json_add_text(to, "device", w->watch->device->name);
 	json_add_text(to, "stage", stage_names[w->watch->stage]);
+	if (w->watch->part)
+		json_add(to, "part", json_part(w->watch->part));
 	json_add(to, "gone", json_new_boolean(w->gone));
 	json_add(to, "queue_depth", json_decimals(w->queue_depth, r->n, 3));
 	json_add(to, "in_flight", json_counts(w->in_flight, r->n));
 	json_add(to, "oldest_ns", json_counts(w->oldest_ns, r->n));
-	json_add(to, "accounting", json_accounting(&w->total->accounting));
+	if (!w->watch->part)
+		json_add(to, "accounting", json_accounting(&w->total->accounting));
 	if (partial)
 		json_add(to, "partial", partial);
 	json_add(to, "ops", ops);

@@ -173,10 +173,12 @@ static struct json_object *describe(const void *of)
 	json_add(to, "max_ns", maxima(r, s));
 	json_add(to, "percentiles_ns", percentiles(r, s));
 	json_add(to, "total", total(r, w, d->op));
-	json_add(to, "steady", steady(r, s, &d->window));
+	if (!w->watch->part)
+		json_add(to, "steady", steady(r, s, &d->window));
 	json_add(to, "bins", json_bins(&s->total->hist));
 	json_add(to, "after_idle", after_idle(s->total));
-	json_add(to, "heat", heat(&s->heat));
+	if (!w->watch->part)
+		json_add(to, "heat", heat(&s->heat));
 	return to;
 }
 

@@ -70,7 +70,7 @@ static bool has_other_stage(const struct inquiry *q)
 {
 	const struct run *r = q->run;
 
-	for (u32 i = 0; i < r->n_watches; i++)
+	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i))
 		if (&r->watches[i] != q->watch && r->watches[i].watch->device == q->watch->watch->device)
 			return true;
 	return false;
@@ -201,7 +201,7 @@ int findings_make(const struct run *r, const struct steady_window *w, struct fin
 	struct findings made = { 0 };
 	int err = stalled && proven ? 0 : -ENOMEM;
 
-	for (u32 i = 0; !err && i < r->n_watches; i++) {
+	for (u32 i = 0; !err && i < r->n_watches; i += 1 + run_parts(r, i)) {
 		struct inquiry q = {
 			.run = r, .watch = &r->watches[i], .window = w, .age_proven = proven, .stalled = stalled,
 			.to = &made,

@@ -68,14 +68,15 @@ static int copy_watches(struct run *r, const struct run_source *from)
 	for (u32 i = 0; i < from->n_watches; i++) {
 		r->copies[i] = from->watches[i];
 		r->copies[i].device = &r->devices.d[device_index(from, i)];
+		r->n_wholes += !r->copies[i].part;
 	}
 	r->n_watches = from->n_watches;
 	return frames_init(&r->total, r->copies, r->n_watches, r->scale);
 }
 
-static u32 heat_columns(u32 n_watches, u32 scale)
+static u32 heat_columns(u32 n_wholes, u32 scale)
 {
-	u64 columns = HEAT_BYTES / ((u64)(n_watches ?: 1) * BLKLAT_OPS * heat_column_bytes(scale));
+	u64 columns = HEAT_BYTES / ((u64)(n_wholes ?: 1) * BLKLAT_OPS * heat_column_bytes(scale));
 
 	if (columns > HEAT_COLUMNS_MAX)
 		return HEAT_COLUMNS_MAX;
@@ -87,7 +88,6 @@ int run_init(struct run *r, const struct run_source *from)
 	struct run made = {
 		.scale = from->scale, .interval_s = from->interval_s, .given = from->watches, .max_bytes = from->max_bytes,
 	};
-	u32 columns = heat_columns(from->n_watches, from->scale);
 	int err = origin_copy(&made.origin, from->origin);
 
 	if (!err)
@@ -106,7 +106,7 @@ int run_init(struct run *r, const struct run_source *from)
 		w->total = &made.total.f[i];
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			w->ops[op].total = &w->total->ops[op];
-			heat_init(&w->ops[op].heat, made.scale, columns);
+			heat_init(&w->ops[op].heat, made.scale, heat_columns(made.n_wholes, made.scale));
 		}
 	}
 	*r = made;
@@ -183,25 +183,25 @@ static int grow_watch(struct watch_run *w, u32 room)
 	return err;
 }
 
-/* What a run takes with room for so many intervals of so many series. */
-static u64 bytes_with(const struct run *r, u32 room, u32 n_series)
+/* What a run takes with room for so many intervals of so many series, some of which have a heat. */
+static u64 bytes_with(const struct run *r, u32 room, u32 n_series, u32 n_heats)
 {
 	const u64 interval = 2 * sizeof(double), watch = 3 * sizeof(u64) + sizeof(double);
 	const u64 series = N_SERIES_ARRAYS * sizeof(u64) + run_over_time.n * sizeof(double);
-	u32 columns = heat_columns(r->n_watches, r->scale);
+	u32 columns = heat_columns(r->n_wholes, r->scale);
 
 	return room * (interval + r->n_watches * watch + n_series * series) +
-	       n_series * heat_column_bytes(r->scale) * (room < columns ? room : columns);
+	       n_heats * heat_column_bytes(r->scale) * (room < columns ? room : columns);
 }
 
 u64 run_bytes(const struct run *r)
 {
-	return bytes_with(r, r->room, r->n_series);
+	return bytes_with(r, r->room, r->n_series, r->n_heats);
 }
 
-static bool fits(struct run *r, u32 room, u32 n_series)
+static bool fits(struct run *r, u32 room, u32 n_series, u32 n_heats)
 {
-	r->full = r->max_bytes && bytes_with(r, room, n_series) > r->max_bytes;
+	r->full = r->max_bytes && bytes_with(r, room, n_series, n_heats) > r->max_bytes;
 	return !r->full;
 }
 
@@ -212,7 +212,7 @@ static int make_room(struct run *r)
 
 	if (r->n < r->room)
 		return 0;
-	if (!fits(r, room, r->n_series))
+	if (!fits(r, room, r->n_series, r->n_heats))
 		return -E2BIG;
 	err = grow(&r->start_s, sizeof(double), room);
 	if (!err)
@@ -224,7 +224,7 @@ static int make_room(struct run *r)
 	return err;
 }
 
-static void series_put(struct series_run *s, u32 i, const struct op_frame *o)
+static void series_put(struct series_run *s, u32 i, const struct op_frame *o, bool has_heat)
 {
 	bool any = o && o->ios;
 
@@ -237,16 +237,16 @@ static void series_put(struct series_run *s, u32 i, const struct op_frame *o)
 	for (u32 p = 0; p < run_over_time.n; p++)
 		s->percentile_ns[i * run_over_time.n + p] =
 			any ? quantile_ns(&o->hist, run_over_time.p[p].q, o->min_ns, o->max_ns) : -1;
-	if (any)
+	if (any && has_heat)
 		heat_add(&s->heat, i, &o->hist);
 }
 
 /* Called for the first IO of an op: all intervals before are empty. */
-static int series_begin(struct run *r, struct series_run *s)
+static int series_begin(struct run *r, struct series_run *s, bool has_heat)
 {
 	u64 **const arrays[] = SERIES_ARRAYS(s);
 	struct series_run made = *s;
-	int err = fits(r, r->room, r->n_series + 1) ? grow_series(&made, r->room) : -E2BIG;
+	int err = fits(r, r->room, r->n_series + 1, r->n_heats + has_heat) ? grow_series(&made, r->room) : -E2BIG;
 
 	if (err) {
 		series_uninit(&made);	/* its heat has no cells yet */
@@ -254,6 +254,7 @@ static int series_begin(struct run *r, struct series_run *s)
 	}
 	*s = made;
 	r->n_series++;
+	r->n_heats += has_heat;
 	for (u32 i = 0; i < N_SERIES_ARRAYS; i++)
 		memset(*arrays[i], 0, r->n * sizeof(u64));
 	for (u32 i = 0; i < r->n * run_over_time.n; i++)
@@ -271,11 +272,11 @@ static int prepare(struct run *r, const struct frames *interval)
 
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
 			if (!w->ops[op].ios && interval->f[i].ops[op].ios)
-				err = series_begin(r, &w->ops[op]);
+				err = series_begin(r, &w->ops[op], !w->watch->part);
 	}
 	for (u32 i = 0; !err && i < r->n_watches; i++)
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
-			if (r->watches[i].ops[op].ios)
+			if (r->watches[i].ops[op].ios && !r->copies[i].part)
 				err = heat_reach(&r->watches[i].ops[op].heat, r->n);
 	return err;
 }
@@ -292,7 +293,7 @@ static void watch_put(struct run *r, u32 watch, const struct frame *f)
 	w->gone = !f || f->gone;
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		if (w->ops[op].ios)
-			series_put(&w->ops[op], i, f ? &f->ops[op] : NULL);
+			series_put(&w->ops[op], i, f ? &f->ops[op] : NULL, !w->watch->part);
 	if (f) {
 		struct frames to = { .n = 1, .f = &r->total.f[watch] };
 		struct frames from = { .n = 1, .f = (struct frame *)f };
@@ -352,6 +353,15 @@ void run_finish(struct run *r)
 		}
 	}
 	r->given = NULL;
+}
+
+u32 run_parts(const struct run *r, u32 i)
+{
+	u32 parts = 0;
+
+	while (i + 1 + parts < r->n_watches && r->copies[i + 1 + parts].part)
+		parts++;
+	return parts;
 }
 
 double run_end_of(const struct run *r, u32 i)

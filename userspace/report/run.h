@@ -38,10 +38,11 @@ struct series_run {
 	u64 *min_ns;			/* extremes: meaningless where ios is 0 */
 	u64 *max_ns;
 	double *percentile_ns;		/* [interval * run_over_time.n + i]; negative where ios is 0 */
-	struct heat heat;
+	struct heat heat;		/* of a whole; empty in a part */
 	const struct op_frame *total;	/* part of the watch's total; its ios is 0 if there was no IO */
 };
 
+/* In a run's list, too, the parts of a watch follow it (core/watch.h). */
 struct watch_run {
 	const struct watch *watch;	/* the run's copy */
 	/*
@@ -53,13 +54,13 @@ struct watch_run {
 	double *queue_depth;		/* [interval], as are the next three; 0 once the device is gone */
 	u64 *in_flight;
 	u64 *oldest_ns;
-	u64 *lost;			/* cumulative; keeps its value once the device is gone */
+	u64 *lost;			/* cumulative; keeps its value once the device is gone; 0 in a part */
 	bool gone;
 };
 
 /*
- * A series takes some bytes for each interval, and a heat. The heats of all series together are bounded: the more series
- * there are, the fewer columns each has.
+ * A series takes some bytes for each interval, and that of a whole a heat. All heats together are bounded: the more
+ * wholes there are, the fewer columns each has.
  */
 struct run {
 	struct origin origin;		/* texts "" where unknown */
@@ -81,7 +82,8 @@ struct run {
 	struct frames total;
 	u64 max_bytes;
 	bool full;			/* an interval was refused for it */
-	u32 n_series;			/* those that had an IO */
+	u32 n_wholes;
+	u32 n_series, n_heats;		/* of what had an IO */
 	u32 room;
 };
 
@@ -102,6 +104,9 @@ u64 run_bytes(const struct run *r);
 
 /* @r may be all 0. */
 void run_uninit(struct run *r);
+
+/* How many watches behind whole @i are its parts. */
+u32 run_parts(const struct run *r, u32 i);
 
 /* When interval @i ends; when the run does (0 if it has no interval). */
 double run_end_of(const struct run *r, u32 i);

@@ -13,10 +13,10 @@ static void cleanup_hist(struct hist *h)
 	hist_uninit(h);
 }
 
-/* The watch of a device at a stage, or NULL. */
+/* The watch of a device at a stage, as a whole, or NULL. */
 static const struct watch_run *watch_at(const struct run *r, u32 device, enum blklat_stage stage)
 {
-	for (u32 i = 0; i < r->n_watches; i++)
+	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i))
 		if (r->watches[i].watch->device == &r->devices.d[device] && r->watches[i].watch->stage == stage)
 			return &r->watches[i];
 	return NULL;

@@ -58,12 +58,20 @@ export interface Accounting {
 /** What was counted for IOs that have not ended. */
 export interface Partial { op: string; bytes: number; errors: number }
 
+/** Which part of a divided watch: { by: "size", label: "4 KiB" } */
+export interface Part { by: string; label: string }
+
+/** A part has no accounting, nor have its ops steady and heat. */
+export type PartWatch = Omit<Watch, "accounting" | "ops" | "parts"> & { part: Part; ops: Omit<Op, "steady" | "heat">[] };
+
 export interface Watch {
     device: string; stage: string; gone: boolean;
     queue_depth: number[]; in_flight: number[]; oldest_ns: number[];
     accounting: Accounting;
     partial?: Partial[];
     ops: Op[];
+    /** What it is divided into, in order; absent where it is not. In the document they stand behind it. */
+    parts?: PartWatch[];
 }
 
 export interface Device {
@@ -99,5 +107,17 @@ export interface Document { schema: number; generator: string; runs: Run[] }
 export function runsIn(document: Document): Run[] {
     if (document.schema !== 1)
         throw new Error(`the document has schema ${document.schema}; this page reads schema 1`);
+    document.runs.forEach(takeParts);
     return document.runs;
+}
+
+/** Gives each watch the parts that follow it, so that a run's watches are wholes. */
+function takeParts(run: Run): void {
+    const wholes: Watch[] = [];
+    for (const watch of run.watches as (Watch | PartWatch)[])
+        if ("part" in watch)
+            (wholes[wholes.length - 1].parts ??= []).push(watch);
+        else
+            wholes.push(watch);
+    run.watches = wholes;
 }
