@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What is divided by size: parts by arithmetic, wholes as if nothing were divided."""
 import json
+import re
 
 import pytest
 
@@ -78,3 +79,93 @@ def test_wholes_are_as_if_nothing_were_divided(tmp_path, make):
     assert whole["findings"] and len(run["watches"]) == 10 * len(whole["watches"])
     run["watches"] = [w for w in run["watches"] if "part" not in w]
     assert json.dumps(run) == json.dumps(whole)
+
+
+# --- compare
+
+def mix(path, small, large, factor=1, by="size", large_size=128 * KIB):
+    """Reads of 100 us and 4 KiB, of 1 ms and 128 KiB, that many a second."""
+    s = synthetic.Script(by=by)
+    for _ in range(10):
+        s.io("read", factor * 100e3, small, size=4 * KIB)
+        s.io("read", factor * 1e6, large, size=large_size)
+        s.tick()
+    return s.write(path)
+
+
+def compared(*args, status=0):
+    return json.loads(blklat("compare", "--format", "json", *args, status=status))
+
+
+def test_another_mix_of_the_same_ios(tmp_path):
+    """The whole differs, its parts don't: 0.9 * 100 us + 0.1 * 1 ms against 0.5 of each."""
+    base, other = mix(tmp_path / "a.txt", 900, 100), mix(tmp_path / "b.txt", 500, 500)
+    groups = compared(base, other)["groups"]
+    assert [(g["op"], part_of(g)) for g in groups] == [("read", None), ("read", "4 KiB"), ("read", "128 KiB")]
+    whole, small, large = [g["runs"] for g in groups]
+    assert whole[1]["ratio"]["mean"] == pytest.approx(550 / 190, rel=1e-5)
+    assert whole[0]["mean_with_base_mix_ns"] is None and whole[1]["mean_with_base_mix_ns"] == 190e3
+    assert small[1]["ratio"] == dict.fromkeys(small[1]["ratio"], 1) | {
+        "iops": pytest.approx(500 / 900, rel=1e-5), "bytes_per_s": pytest.approx(500 / 900, rel=1e-5)}
+    assert large[1]["ratio"]["mean"] == large[1]["ratio"]["p99"] == 1 and large[1]["ratio"]["iops"] == 5
+    assert small[1]["ks"] == large[1]["ks"] == 0 < whole[1]["ks"]
+    assert "mean_with_base_mix_ns" not in small[1]
+
+
+def test_slower_at_any_mix(tmp_path):
+    groups = compared(mix(tmp_path / "a.txt", 900, 100), mix(tmp_path / "b.txt", 500, 500, factor=2))["groups"]
+    assert groups[0]["runs"][1]["mean_with_base_mix_ns"] == 380e3
+    assert [g["runs"][1]["ratio"]["mean"] for g in groups[1:]] == [2, 2]
+
+
+def test_a_part_without_a_partner(tmp_path):
+    base, other = mix(tmp_path / "a.txt", 900, 100), mix(tmp_path / "b.txt", 900, 100, large_size=KIB * 64)
+    groups = compared(base, other)["groups"]
+    assert [(part_of(g), [r["ios"] for r in g["runs"]]) for g in groups] == [
+        (None, [10000, 10000]), ("4 KiB", [9000, 9000]), ("64 KiB", [0, 1000]), ("128 KiB", [1000, 0])]
+    assert groups[0]["runs"][1]["mean_with_base_mix_ns"] is None
+
+
+def test_one_that_is_not_divided(tmp_path):
+    """Wholes are compared as ever, and nothing is said of parts, whichever of the two has them."""
+    plain, divided = mix(tmp_path / "a.txt", 900, 100, by=None), mix(tmp_path / "b.txt", 900, 100)
+    want = compared(plain, plain)
+    for files in ((plain, divided), (divided, plain)):
+        document = compared(*files)
+        assert document["groups"] == want["groups"] and document["unpaired"] == []
+        assert len(compared(*files, "--fail-if", "read.p50 > 1ns", status=3)["fail_if"]) == 1
+    assert blklat("compare", divided, plain).count("\n") == blklat("compare", plain, plain).count("\n")
+
+
+def test_conditions_are_of_wholes(tmp_path):
+    """The small ones have a mean of 100 us, all of them 190 us."""
+    file = mix(tmp_path / "a.txt", 900, 100)
+    [verdict] = compared(file, file, "--fail-if", "read.mean < 150us")["fail_if"]
+    assert verdict["value"] == 190e3
+
+
+def test_compared_as_text(tmp_path):
+    lines = blklat("compare", mix(tmp_path / "a.txt", 900, 100), mix(tmp_path / "b.txt", 500, 500)).splitlines()
+    assert max(map(len, lines)) <= 80
+    parts = [line for line in lines if line.startswith(" ") and "% of" in line]
+    assert [line.split() for line in parts] == [
+        "4 KiB 90.0 % of 1, 50.0 % of 2".split(), "128 KiB 10.0 % of 1, 50.0 % of 2".split()]
+    assert [line.split()[1:] for line in lines if line.startswith("2 / 1")][1:] == [
+        "/ 1 x 0.56 x 0.56".split() + ["x", "1.00"] * 7, "/ 1 x 5.00 x 5.00".split() + ["x", "1.00"] * 7]
+    assert any(re.search(r"mix by size its mean would be 190 us \(x 1\.00\)", line) for line in lines)
+
+
+def test_a_single_part_is_named_and_no_more(tmp_path):
+    file = mix(tmp_path / "a.txt", 900, 0)
+    lines = blklat("compare", file, file).splitlines()
+    assert " 4 KiB   100.0 % of 1, 100.0 % of 2" in lines
+    assert sum(line.startswith("2 / 1") for line in lines) == 1
+
+
+def test_compared_as_markdown(tmp_path):
+    text = blklat("compare", "--format", "markdown", mix(tmp_path / "a.txt", 900, 100), mix(tmp_path / "b.txt", 500, 500))
+    tables = [block.splitlines() for block in text.split("\n\n") if block.startswith("|")]
+    assert [table[0].split(" | ")[0] for table in tables] == ["| recording", "| size"]
+    assert [row.split(" | ")[0] for row in tables[1][2:]] == ["| 4 KiB"] * 2 + ["| 128 KiB"] * 2
+    for table in tables:
+        assert len({row.count("|") for row in table}) == 1

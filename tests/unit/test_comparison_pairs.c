@@ -105,6 +105,40 @@ static void pairs(void **state)
 	synthetic_uninit(&a);
 }
 
+/* Whole, parts, whole, parts: parts follow their whole to where it went, and pair by what they are, not by place. */
+static void parts_pair_with_their_like(void **state)
+{
+	static const struct part small = { "size", "4 KiB" }, large = { "size", "8 KiB" }, again = { "size", "4 KiB" };
+	struct synthetic a, b;
+	struct pair p[6];
+
+	(void)state;
+	synthetic_init(&a);
+	synthetic_init(&b);
+	strcpy(b.device[1].name, "nvme0n1");
+	for (u32 i = 0; i < 6; i++) {
+		a.watch[i] = (struct watch){ .device = &a.device[i / 3], .part = (const struct part *[]){ NULL, &small, &large }[i % 3] };
+		b.watch[i] = (struct watch){ .device = &b.device[1 - i / 3], .part = (const struct part *[]){ NULL, &large, &again }[i % 3] };
+	}
+	synthetic_begin(&a, 6, 3, 1);
+	synthetic_begin(&b, 6, 3, 1);
+	/* sda, sdb and nvme0n1, sda: wholes first, then the parts of each. */
+	assert_int_equal(comparison_pairs(&a.run, &b.run, p), 6);
+	for (u32 i = 0; i < 6; i++) {
+		assert_int_equal(p[i].base, ((const u32[]){ 0, 3, 1, 2, 4, 5 })[i]);
+		assert_int_equal(p[i].other, ((const u32[]){ 3, 0, 5, 4, 2, 1 })[i]);
+	}
+	synthetic_uninit(&b);
+
+	/* Not divided: only the whole has a partner. */
+	synthetic_init(&b);
+	synthetic_begin(&b, 1, 3, 1);
+	assert_int_equal(comparison_pairs(&a.run, &b.run, p), 1);
+	assert_int_equal(comparison_pairs(&b.run, &a.run, p), 1);
+	synthetic_uninit(&b);
+	synthetic_uninit(&a);
+}
+
 static void ops_merge(void **state)
 {
 	struct op_frame m;
@@ -136,6 +170,7 @@ int main(void)
 		cmocka_unit_test(ks_by_hand),
 		cmocka_unit_test(ratios),
 		cmocka_unit_test(pairs),
+		cmocka_unit_test(parts_pair_with_their_like),
 		cmocka_unit_test(ops_merge),
 	};
 

@@ -21,12 +21,12 @@ static bool pair_has(const struct pair *p, u32 n, u32 base, u32 other)
 	return false;
 }
 
-/* The only watch of a stage that no pair has yet, or -1 when there is none or more than one. */
+/* The only whole of a stage that no pair has yet, or -1 when there is none or more than one. */
 static int only_one(const struct run *r, enum blklat_stage stage, const struct pair *p, u32 n, bool base)
 {
 	int found = -1;
 
-	for (u32 i = 0; i < r->n_watches; i++) {
+	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i)) {
 		if (r->watches[i].watch->stage != stage || pair_has(p, n, base ? i : ~0u, base ? ~0u : i))
 			continue;
 		if (found >= 0)
@@ -36,12 +36,24 @@ static int only_one(const struct run *r, enum blklat_stage stage, const struct p
 	return found;
 }
 
+/* Adds the parts of pair @of. Returns how many pairs there are then. */
+static u32 pair_parts(const struct run *base, const struct run *other, struct pair *ret, u32 of, u32 n)
+{
+	u32 parts = run_parts(base, ret[of].base), beside = run_parts(other, ret[of].other);
+
+	for (u32 i = ret[of].base + 1; i <= ret[of].base + parts; i++)
+		for (u32 j = ret[of].other + 1; j <= ret[of].other + beside; j++)
+			if (same_part(base->watches[i].watch, other->watches[j].watch) && !pair_has(ret, n, i, j))
+				ret[n++] = (struct pair){ i, j };
+	return n;
+}
+
 u32 comparison_pairs(const struct run *base, const struct run *other, struct pair *ret)
 {
 	u32 n = 0;
 
-	for (u32 i = 0; i < base->n_watches; i++)
-		for (u32 j = 0; j < other->n_watches; j++)
+	for (u32 i = 0; i < base->n_watches; i += 1 + run_parts(base, i))
+		for (u32 j = 0; j < other->n_watches; j += 1 + run_parts(other, j))
 			if (same_watch(base->watches[i].watch, other->watches[j].watch) && !pair_has(ret, n, i, j))
 				ret[n++] = (struct pair){ i, j };
 	for (u32 stage = 0; stage < BLKLAT_STAGES; stage++) {
@@ -50,6 +62,8 @@ u32 comparison_pairs(const struct run *base, const struct run *other, struct pai
 		if (i >= 0 && j >= 0)
 			ret[n++] = (struct pair){ i, j };
 	}
+	for (u32 i = 0, wholes = n; i < wholes; i++)
+		n = pair_parts(base, other, ret, i, n);
 	return n;
 }
 
@@ -87,7 +101,7 @@ static int beside_make(const struct run *runs, u32 n, struct beside *ret)
 static int compared_make(const struct run *r, int watch, u32 op, const struct compared *base,
 			 struct compared *ret)
 {
-	*ret = (struct compared){ .run = r, .ks = -1 };
+	*ret = (struct compared){ .run = r, .ks = -1, .mean_with_base_mix_ns = -1 };
 	if (watch < 0)
 		return 0;
 	ret->watch = &r->watches[watch];
@@ -110,16 +124,80 @@ static int group_make(const struct comparison *c, const struct beside *b, u32 wa
 		if (err)
 			return err;
 	}
-	*ret = (struct compared_group){ .op = op, .of = TAKE(of) };
+	*ret = (struct compared_group){ .op = op, .part = c->runs[0].watches[watch].watch->part, .of = TAKE(of) };
 	return 0;
 }
 
-static bool any_ios(const struct compared_group *g, u32 n_runs)
+/* Is there anything to show? Of a part, also to compare: a run whose IOs weren't divided by the same has none. */
+static bool worth_showing(const struct compared_group *g, u32 n_runs)
 {
-	for (u32 r = 0; r < n_runs; r++)
-		if (g->of[r].o && g->of[r].o->ios)
-			return true;
-	return false;
+	bool any_ios = false, compares = !g->part;
+
+	for (u32 r = 0; r < n_runs; r++) {
+		any_ios |= g->of[r].o && g->of[r].o->ios;
+		compares |= r && g->of[r].o;
+	}
+	return any_ios && compares;
+}
+
+static int add_group(struct comparison *c, const struct beside *b, u32 watch, u32 op)
+{
+	struct compared_group *g = &c->groups[c->n_groups];
+	int err = group_make(c, b, watch, op, g);
+
+	if (err)
+		return err;
+	if (worth_showing(g, c->n_runs))
+		c->n_groups++;
+	else
+		free(g->of);
+	return 0;
+}
+
+u32 comparison_parts(const struct comparison *c, u32 whole)
+{
+	u32 parts = 0;
+
+	while (whole + 1 + parts < c->n_groups && c->groups[whole + 1 + parts].part)
+		parts++;
+	return parts;
+}
+
+/* Direct standardization: each part's mean in @run, weighted by the part's share in the baseline. */
+static double mean_with_base_mix(const struct comparison *c, u32 whole, u32 run)
+{
+	const struct op_frame *base = c->groups[whole].of[0].o;
+	double sum = 0;
+
+	for (u32 i = whole + 1; i <= whole + comparison_parts(c, whole); i++) {
+		const struct compared *of = c->groups[i].of;
+
+		if (of[0].o->ios && !(of[run].o && of[run].o->ios))
+			return -1;
+		if (of[0].o->ios)
+			sum += of[0].o->ios * of[run].o->mean_ns;
+	}
+	return base->ios && sum > 0 ? sum / base->ios : -1;
+}
+
+/* The groups of one watch and its parts. */
+static int add_groups(struct comparison *c, const struct beside *b, u32 watch)
+{
+	u32 parts = run_parts(&c->runs[0], watch);
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		u32 whole = c->n_groups;
+
+		for (u32 i = watch; i <= watch + parts; i++) {
+			int err = add_group(c, b, i, op);
+
+			if (err)
+				return err;
+		}
+		for (u32 run = 1; whole < c->n_groups && run < c->n_runs; run++)
+			c->groups[whole].of[run].mean_with_base_mix_ns = mean_with_base_mix(c, whole, run);
+	}
+	return 0;
 }
 
 int comparison_make(const struct run *runs, u32 n, struct comparison *ret)
@@ -131,17 +209,10 @@ int comparison_make(const struct run *runs, u32 n, struct comparison *ret)
 	c.groups = calloc((size_t)b.n_watches * BLKLAT_OPS + 1, sizeof(*c.groups));
 	if (err || !c.groups)
 		return -ENOMEM;
-	for (u32 i = 0; i < b.n_watches * BLKLAT_OPS; i++) {
-		struct compared_group *g = &c.groups[c.n_groups];
-
-		err = group_make(&c, &b, i / BLKLAT_OPS, i % BLKLAT_OPS, g);
-		if (err)
-			return err;
-		if (any_ios(g, n))
-			c.n_groups++;
-		else
-			free(g->of);
-	}
+	for (u32 i = 0; !err && i < b.n_watches; i += 1 + run_parts(&runs[0], i))
+		err = add_groups(&c, &b, i);
+	if (err)
+		return err;
 	*ret = c;
 	c = (struct comparison){ 0 };
 	return 0;
@@ -192,7 +263,7 @@ static int judge(struct comparison *c, const struct condition *condition, const 
 static int judge_run(struct comparison *c, const struct condition *condition, u32 run, const struct beside *b,
 		     struct problem *p)
 {
-	for (u32 w = 0; w < b->n_watches; w++) {
+	for (u32 w = 0; w < b->n_watches; w += 1 + run_parts(&c->runs[0], w)) {
 		int watch = b->watch[run * b->n_watches + w];
 		const struct judged j = {
 			.run = &c->runs[run],
@@ -237,7 +308,7 @@ void comparison_unpaired(const struct comparison *c,
 	if (beside_make(c->runs, c->n_runs, &b))
 		return;
 	for (u32 r = 1; r < c->n_runs; r++) {
-		for (u32 w = 0; w < c->runs[r].n_watches; w++) {
+		for (u32 w = 0; w < c->runs[r].n_watches; w += 1 + run_parts(&c->runs[r], w)) {
 			bool paired = false;
 
 			for (u32 i = 0; i < b.n_watches; i++)

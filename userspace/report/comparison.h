@@ -12,7 +12,8 @@ struct pair {
 
 /*
  * Pairs the watches of two runs: first those with the same device name and stage; then, if each run has just one
- * watch of a stage left, these two (another drive, the same test). @ret has room for @base's watches. Returns how many.
+ * watch of a stage left, these two (another drive, the same test); then the same parts of these. @ret has room for
+ * @base's watches. Returns how many.
  */
 u32 comparison_pairs(const struct run *base, const struct run *other, struct pair *ret);
 
@@ -22,11 +23,18 @@ struct compared {
 	const struct watch_run *watch;	/* NULL: the run has nothing to compare */
 	const struct op_frame *o;	/* NULL likewise; may be without IOs, if another run has some */
 	double ks;			/* distance from the baseline's distribution; negative: unknown */
+	/*
+	 * The mean that a whole's IOs would have if each part had the share of them that it has in the baseline: what
+	 * remains of a difference that another mix explains. Negative: unknown, as there are no parts or a part that the
+	 * baseline has IOs of has none here.
+	 */
+	double mean_with_base_mix_ns;
 };
 
-/* One op of one device and stage, in each run. */
+/* One op of one device and stage, or of a part of it, in each run. */
 struct compared_group {
 	u32 op;
+	const struct part *part;	/* NULL: the whole */
 	struct compared *of;		/* [runs]; the first is the baseline's */
 };
 
@@ -42,7 +50,11 @@ struct comparison {
 	const struct run *runs;		/* borrowed */
 	u32 n_runs;
 	u32 n_groups;
-	struct compared_group *groups;	/* those with IOs in any run, by the baseline's watch, then by op */
+	/*
+	 * Those with IOs in any run, by the baseline's watch, then by op, each followed by its parts (if any run has them
+	 * besides the baseline).
+	 */
+	struct compared_group *groups;
 	u32 n_judgements;
 	struct judgement *judgements;
 	bool any_holds;
@@ -53,14 +65,17 @@ int comparison_make(const struct run *runs, u32 n, struct comparison *ret);
 
 /*
  * Judges each run but the baseline (or a single run itself) by @conditions, on each device and stage that has the
- * op. @conditions must outlive the comparison. Returns 0, or -ENOMEM, or -ENODATA and a sentence if a condition can't
+ * op, as a whole. @conditions must outlive the comparison. Returns 0, or -ENOMEM, or -ENODATA and a sentence if a condition can't
  * be judged, because no device has the op or only one side has it.
  */
 int comparison_judge(struct comparison *c, const struct condition *conditions, u32 n, struct problem *p);
 
+/* How many groups behind that of a whole are of its parts. */
+u32 comparison_parts(const struct comparison *c, u32 whole);
+
 void comparison_uninit(struct comparison *c);
 
-/* Calls @tell for each watch of the other runs that has no partner in the baseline. */
+/* Calls @tell for each whole of the other runs that has no partner in the baseline. */
 void comparison_unpaired(const struct comparison *c,
 			 void (*tell)(void *to, const struct run *run, const struct watch *watch), void *to);
 

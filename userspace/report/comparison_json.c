@@ -57,7 +57,7 @@ static struct json_object *ratios(const struct compared *base, const struct comp
 	return to;
 }
 
-static struct json_object *compared(const struct compared *base, const struct compared *c)
+static struct json_object *compared(const struct compared *base, const struct compared *c, bool has_parts)
 {
 	struct json_object *to;
 
@@ -71,17 +71,22 @@ static struct json_object *compared(const struct compared *base, const struct co
 	add_figures(to, c);
 	json_add(to, "ratio", base == c ? NULL : ratios(base, c));
 	json_add_decimal(to, "ks", none_is_nan(c->ks), 6);
+	if (has_parts)
+		json_add_decimal(to, "mean_with_base_mix_ns", none_is_nan(c->mean_with_base_mix_ns), 1);
 	return to;
 }
 
-static struct json_object *group(const struct comparison *c, const struct compared_group *g)
+static struct json_object *group(const struct comparison *c, u32 at)
 {
+	const struct compared_group *g = &c->groups[at];
 	struct json_object *to = json_new_object(), *of = json_new_array(0);
 
 	for (u32 i = 0; i < c->n_runs; i++)
-		json_append(of, compared(&g->of[0], &g->of[i]));
+		json_append(of, compared(&g->of[0], &g->of[i], comparison_parts(c, at) && !g->part));
 	json_add(to, "op", json_new_text(op_names[g->op]));
 	json_add(to, "stage", json_new_text(stage_names[g->of[0].watch->watch->stage]));
+	if (g->part)
+		json_add(to, "part", json_part(g->part));
 	json_add(to, "runs", of);
 	return to;
 }
@@ -121,7 +126,7 @@ static struct json_object *document(const struct comparison *c)
 	for (u32 i = 0; i < c->n_runs; i++)
 		json_append(runs, run(&c->runs[i]));
 	for (u32 i = 0; i < c->n_groups; i++)
-		json_append(groups, group(c, &c->groups[i]));
+		json_append(groups, group(c, i));
 	for (u32 i = 0; i < c->n_judgements; i++)
 		json_append(judgements, judgement(c, &c->judgements[i]));
 	comparison_unpaired(c, add_unpaired, unpaired);

@@ -30,12 +30,19 @@ static void put_name(FILE *f, const char *name)
 	}
 }
 
-static void put_heads(FILE *f)
+/* Parts have a column that says which they are. */
+static void put_heads(FILE *f, const struct part *part)
 {
-	fputs("\n| recording |", f);
+	putc('\n', f);
+	if (part) {
+		fputs("| ", f);
+		put_name(f, part->by);
+		putc(' ', f);
+	}
+	fputs("| recording |", f);
 	for (u32 i = 0; i < COMPARISON_CELLS; i++)
 		fprintf(f, " %s |", comparison_cells[i].name);
-	fputs(" KS |\n| --- |", f);
+	fprintf(f, " KS |\n%s| --- |", part ? "| --- " : "");
 	for (u32 i = 0; i <= COMPARISON_CELLS; i++)
 		fputs(" ---: |", f);
 	putc('\n', f);
@@ -52,9 +59,13 @@ static void put_cell(FILE *f, const struct comparison_cell *cell, const struct c
 	fputs(" |", f);
 }
 
-static void put_row(FILE *f, const struct compared *base, const struct compared *c)
+static void put_row(FILE *f, const struct part *part, const struct compared *base, const struct compared *c)
 {
 	fputs("| ", f);
+	if (part) {
+		put_name(f, part->label);
+		fputs(" | ", f);
+	}
 	put_name(f, c->run->origin.file);
 	fputs(" |", f);
 	for (u32 i = 0; i < COMPARISON_CELLS; i++)
@@ -65,16 +76,28 @@ static void put_row(FILE *f, const struct compared *base, const struct compared 
 		fputs(" - |\n", f);
 }
 
-static void put_group(FILE *f, const struct comparison *c, const struct compared_group *g)
+static void put_rows(FILE *f, const struct comparison *c, const struct compared_group *g)
 {
+	for (u32 i = 0; i < c->n_runs; i++)
+		put_row(f, g->part, &g->of[0], &g->of[i]);
+}
+
+/* A whole's table, and one of its parts. */
+static void put_group(FILE *f, const struct comparison *c, u32 whole)
+{
+	const struct compared_group *g = &c->groups[whole];
 	const struct watch *base = g->of[0].watch->watch;
+	u32 parts = comparison_parts(c, whole);
 
 	fputs("### ", f);
 	put_name(f, base->device->name);
 	fprintf(f, " %s, %s\n", stage_names[base->stage], op_names[g->op]);
-	put_heads(f);
-	for (u32 i = 0; i < c->n_runs; i++)
-		put_row(f, &g->of[0], &g->of[i]);
+	put_heads(f, NULL);
+	put_rows(f, c, g);
+	if (parts)
+		put_heads(f, g[1].part);
+	for (u32 i = 1; i <= parts; i++)
+		put_rows(f, c, &g[i]);
 	putc('\n', f);
 }
 
@@ -102,8 +125,8 @@ int comparison_markdown(const struct comparison *c, FILE *out)
 
 	if (err)
 		return err;
-	for (u32 i = 0; i < c->n_groups; i++)
-		put_group(buffer.f, c, &c->groups[i]);
+	for (u32 i = 0; i < c->n_groups; i += 1 + comparison_parts(c, i))
+		put_group(buffer.f, c, i);
 	comparison_unpaired(c, put_unpaired, buffer.f);
 	for (u32 i = 0; i < c->n_judgements; i++)
 		put_judgement(buffer.f, &c->judgements[i]);

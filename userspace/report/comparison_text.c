@@ -2,7 +2,8 @@
 /*
  * For a person at a terminal. Recordings are numbered; the first is the baseline. Each op of each device has a block,
  * with two lines for each recording, its figures and its distribution (all on the same axis), and then ratios to the
- * baseline. Columns are 8 wide as in the live table, so everything fits into 80.
+ * baseline. Of a part there are figures and ratios alone. Columns are 8 wide as in the live table, so everything fits
+ * into 80.
  */
 #include <errno.h>
 #include <math.h>
@@ -108,7 +109,14 @@ static void put_figures(const struct table *t, const struct compared *c, u32 num
 
 		fprintf(t->f, "%*s", CELL, cell->text(text, comparison_value(cell, c)));
 	}
-	fprintf(t->f, "\n%*s", GUTTER, "");
+	putc('\n', t->f);
+}
+
+static void put_distribution(const struct table *t, const struct compared *c)
+{
+	if (!c->o || !c->o->ios)
+		return;
+	fprintf(t->f, "%*s", GUTTER, "");
 	paint(t, "36");
 	draw_distribution(t->f, c->o, &t->axis, t->columns - GUTTER, t->look->utf8);
 	paint(t, "0");
@@ -140,18 +148,71 @@ static void put_ratios(const struct table *t, const struct compared_group *g, u3
 	}
 	paint(t, "0");
 	putc('\n', t->f);
+}
+
+static void put_distance(const struct table *t, const struct compared_group *g, u32 run)
+{
+	char mean[UNITS_TEXT];
+
 	if (g->of[run].ks >= 0)
 		fprintf(t->f, "%*sKS distance %.4f (0: the same distribution, 1: nothing in common)\n", GUTTER, "",
 			g->of[run].ks);
+	if (g->of[run].mean_with_base_mix_ns >= 0)
+		fprintf(t->f, "%*swith 1's mix by size its mean would be %s (x %.2f)\n", GUTTER, "",
+			units_ns(mean, g->of[run].mean_with_base_mix_ns),
+			ratio_of(g->of[0].o->mean_ns, g->of[run].mean_with_base_mix_ns));
 }
 
-static void put_group(const struct table *t, const struct compared_group *g)
+/* Its share of the IOs in each run: another mix alone makes wholes differ. */
+static void put_part_name(const struct table *t, const struct compared_group *whole, const struct compared_group *g)
+{
+	const char *before = "";
+
+	fprintf(t->f, " %-*s", GUTTER, g->part->label);
+	for (u32 i = 0; i < t->c->n_runs; i++) {
+		const struct op_frame *all = whole->of[i].o, *o = g->of[i].o;
+
+		if (!all || !all->ios || !o)
+			continue;
+		fprintf(t->f, "%s%.1f %% of %u", before, 100.0 * o->ios / all->ios, i + 1);
+		before = ", ";
+	}
+	putc('\n', t->f);
+}
+
+static void put_whole(const struct table *t, const struct compared_group *g)
 {
 	put_group_name(t, g);
+	for (u32 i = 0; i < t->c->n_runs; i++) {
+		put_figures(t, &g->of[i], i + 1);
+		put_distribution(t, &g->of[i]);
+	}
+	for (u32 i = 1; i < t->c->n_runs; i++) {
+		put_ratios(t, g, i);
+		put_distance(t, g, i);
+	}
+}
+
+static void put_part(const struct table *t, const struct compared_group *g)
+{
 	for (u32 i = 0; i < t->c->n_runs; i++)
 		put_figures(t, &g->of[i], i + 1);
 	for (u32 i = 1; i < t->c->n_runs; i++)
 		put_ratios(t, g, i);
+}
+
+/* Of a single part there is no more to say: it is all of the whole. */
+static void put_group(const struct table *t, u32 whole)
+{
+	const struct compared_group *g = &t->c->groups[whole];
+	u32 parts = comparison_parts(t->c, whole);
+
+	put_whole(t, g);
+	for (u32 i = 1; i <= parts; i++) {
+		put_part_name(t, g, &g[i]);
+		if (parts > 1)
+			put_part(t, &g[i]);
+	}
 }
 
 static void put_unpaired(void *to, const struct run *run, const struct watch *watch)
@@ -192,8 +253,8 @@ static void put_all(struct table *t)
 		put_heads(t);
 	else
 		fputs("\nno IO in any of them\n", t->f);
-	for (u32 i = 0; i < t->c->n_groups; i++)
-		put_group(t, &t->c->groups[i]);
+	for (u32 i = 0; i < t->c->n_groups; i += 1 + comparison_parts(t->c, i))
+		put_group(t, i);
 	if (t->c->n_groups) {
 		fprintf(t->f, "%*s", GUTTER, "");
 		draw_axis(t->f, &t->axis, t->columns - GUTTER, t->look->utf8);
