@@ -108,6 +108,26 @@ export function watch(device, stage, ops) {
     };
 }
 
+/** The whole and its parts, by size: { "4 KiB": [ops], ... } */
+export function divided(device, stage, parts) {
+    const all = Object.values(parts).flat(), ops = [...new Set(all.map((o) => o.op))].map((name) => {
+        const own = all.filter((o) => o.op === name), sum = (of) => own[0].ios.map((_, i) => own.reduce((s, o) => s + of(o)[i], 0));
+        const whole = op(name, sum((o) => o.ios), () => 100e3);
+        Object.assign(whole, { bytes: sum((o) => o.bytes), bins: merged(...own.map((o) => o.bins)) });
+        whole.total.bytes = own.reduce((s, o) => s + o.total.bytes, 0);
+        return whole;
+    });
+    return [watch(device, stage, ops), ...Object.entries(parts).map(([label, of]) => ({
+        device, stage, part: { by: "size", label }, gone: false, queue_depth: ops[0].ios.map(() => 0),
+        ops: of.map(({ steady, heat, ...rest }) => rest),
+    }))];
+}
+
+/** An op whose IOs have a size. */
+export function sized(made, size) {
+    return { ...made, bytes: made.ios.map((ios) => ios * size), total: { ...made.total, bytes: made.total.ios * size, bytes_per_s: made.total.iops * size } };
+}
+
 export function run(watches, more = {}) {
     const n = watches[0]?.ops[0]?.ios.length ?? 0;
     return {

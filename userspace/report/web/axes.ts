@@ -134,6 +134,18 @@ export const ninesAxis: Axis = {
 
 export const shareAxis = linear("share of IOs (%)", (share) => `${Number((share * 100).toPrecision(6))}`, (share) => format.percent(share, 3));
 
+/** Columns that have names; the place of each is its number. */
+export function categories(label: string, names: string[]): Axis {
+    const text = (place: number) => names[Math.min(Math.max(Math.round(place), 0), names.length - 1)] ?? "";
+    return {
+        label, text, place: (value) => value, value: (place) => place,
+        ticks(lo, hi, room) {
+            const every = Math.max(1, Math.ceil(names.length / room));
+            return names.map((name, at): Tick => ({ at, text: at % every ? "" : name })).filter(({ at }) => at >= lo && at <= hi);
+        },
+    };
+}
+
 /** The same axis under another name. */
 export function named(axis: Axis, label: string): Axis {
     return { ...axis, label };

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What is said in words and tables: the runs, the findings, the table of figures, members and array.
+import { byWords, partsOf } from "./charts/parts";
 import { type Finding, type Quantile, QUANTILES, type Run, type Stack, type Watch } from "./data";
 import { button, el, table } from "./dom";
-import { amount, bytes, count, latency, moment, percent, seconds } from "./format";
+import { amount, bytes, count, ioSize, latency, moment, percent, seconds } from "./format";
 import { type Line, runNames } from "./lines";
 
 const NAMES = Object.keys(QUANTILES) as Quantile[];
+const PART_LEVELS = ["mean", "p50", "p99", "p99.9", "max"] as const;
 
 export function scrolled(label: string, content: HTMLElement): HTMLElement {
     return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, content);
@@ -86,18 +88,40 @@ function counted(n: number, what: string): string {
     return `${count(n)} ${what}${n === 1 ? "" : "s"}`;
 }
 
+/** How tables call each line: with its run where there are several. */
+function lineNames(lines: Line[]): string[] {
+    const manyRuns = lines.some((line) => line.run !== lines[0].run);
+    return lines.map(({ runName, watch, op }) => `${manyRuns ? `${runName} · ` : ""}${watch.device} ${watch.stage} · ${op.op}`);
+}
+
 /** The table of all lines, shown or not. */
 export function totals(lines: Line[]): HTMLElement {
     const head = ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", "mean", ...NAMES, "max", "mean queue depth", "errors", "lost"];
-    const manyRuns = lines.some((line) => line.run !== lines[0].run);
-    return scrolled("Figures", table("Each run, device, stage and op", head, lines.map((line) => {
-        const t = line.op.total, l = t.latency_ns, stage = line.watch.stage, mb = t.bytes_per_s / 1e6;
+    const names = lineNames(lines);
+    return scrolled("Figures", table("Each run, device, stage and op", head, lines.map((line, i) => {
+        const t = line.op.total, l = t.latency_ns, mb = t.bytes_per_s / 1e6;
         return [
-            `${manyRuns ? `${line.runName} · ` : ""}${line.watch.device} ${stage} · ${line.op.op}`,
+            names[i],
             count(t.ios), amount(t.iops), amount(t.iops_deviation), amount(t.iops_worst), amount(mb, mb < 9.95 ? 2 : 1),
             latency(l?.mean), ...NAMES.map((q) => latency(l?.[q])), latency(l?.max), amount(t.queue_depth, 2), count(t.errors), lost(line.watch),
         ];
     })));
+}
+
+/** The parts of all lines that are divided. */
+export function partsTotals(lines: Line[]): HTMLElement[] {
+    const names = lineNames(lines), first = lines.flatMap(partsOf)[0];
+    if (!first)
+        return [];
+    const by = byWords(first.part), head = ["run, device, op", by, "IOs", "share of IOs", "share of bytes", "mean size", "IOPS mean", "MB/s", ...PART_LEVELS, "errors"];
+    const rows = lines.flatMap((line, i) => partsOf(line).map(({ part, op: { total: t } }) => {
+        const mb = t.bytes_per_s / 1e6, all = line.op.total;
+        return [
+            names[i], part.label, count(t.ios), percent(t.ios / all.ios), percent(t.bytes / all.bytes), ioSize(t.bytes / t.ios),
+            amount(t.iops), amount(mb, mb < 9.95 ? 2 : 1), ...PART_LEVELS.map((level) => latency(t.latency_ns?.[level])), count(t.errors),
+        ];
+    }));
+    return [el("h3", { class: "sub" }, `By ${by}`), scrolled(`Figures by ${by}`, table(`Each run, device, stage and op by ${by}`, head, rows, 2))];
 }
 
 function depths(stack: Stack): HTMLElement {

@@ -59,6 +59,18 @@ export function bytes(value: number): string {
     return `${unit ? digits(value) : value}${SPACE}${BYTES[unit]}`;
 }
 
+const BINARY = ["B", "KiB", "MiB", "GiB"];
+
+/** The size of an IO: 4096 -> "4.00 KiB" */
+export function ioSize(value: number): string {
+    let unit = 0;
+    while (value >= 1023.5 && unit < BINARY.length - 1) {
+        value /= 1024;
+        unit++;
+    }
+    return `${unit || !Number.isInteger(value) ? digits(value) : value}${SPACE}${BINARY[unit]}`;
+}
+
 /** "2026-11-21T07:35:01.000Z" -> "2026-11-21 07:35:01 UTC"; a script has no time. */
 export function moment(iso: string): string {
     return iso.startsWith("1970-01-01") ? NONE : iso.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC");

@@ -16,7 +16,7 @@ import { Schedule } from "./schedule";
 import { dark, light, type Theme } from "./theme";
 
 const SMALL = 240;
-const TIME = ["iops", "heat", "depth", "throughput", "flight", "oldest"];
+const TIME = ["iops", "heat", "depth", "throughput", "flight", "oldest", "parts-time"];
 const WEIGHED = ["percentile", "nines"];
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
@@ -30,6 +30,8 @@ export abstract class Page {
     protected panel: Panel | null = null;
     protected readonly side = el("div");
     protected readonly state = { log: false, pauses: false, weight: "ios" as Weight };
+    /** Of a chart over time. */
+    protected readonly time: Partial<ChartConfig> = { group: "time", zoomed: (x) => this.zoomTime(x) };
     private schedule!: Schedule;
 
     /** @lines: shown by all charts; what they hold may change, the array stays. */
@@ -68,7 +70,7 @@ export abstract class Page {
 
     /** @tools: the heat map's. */
     protected timeCharts(...tools: HTMLElement[]): void {
-        const { lines } = this, time = { group: "time", zoomed: (x: Span | null) => this.zoomTime(x) };
+        const { lines, time } = this;
         this.chart("iops", () => iops(lines, "run", null), time);
         this.chart("heat", () => heatMap(lines, this.heatLine()), { ...time, tools, height: 380 });
         for (const [id, make] of Object.entries({ depth: queueDepth, throughput, flight: inFlight, oldest }))
@@ -86,9 +88,10 @@ export abstract class Page {
 
     /** The charts of the same time show the same part of it. */
     protected zoomTime(x: Span | null): void {
-        for (const id of TIME)
+        const all = TIME.filter((id) => id in this.charts);
+        for (const id of all)
             this.charts[id].zoom = { x, y: null };
-        this.redraw(TIME);
+        this.redraw(all);
     }
 
     // --- parts of the layout

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The report's page: findings, marks and a steady window beside what it has in common with the live page.
 import { iops, type IopsView, windowOf, type Window } from "./charts/iops";
-import { type Document, type Run, runsIn } from "./data";
-import { button, el } from "./dom";
-import { findings, leftOver, marks, runsTable, stacks, totals } from "./figures";
+import { byWords, partsHeat, partsLatency, partsOf, partsOverTime } from "./charts/parts";
+import { type Document, type Percentile, type Run, runsIn } from "./data";
+import { button, choice, el } from "./dom";
+import { findings, leftOver, marks, partsTotals, runsTable, stacks, totals } from "./figures";
 import { type Line, makeLines, runNames } from "./lines";
 import { Page, section } from "./page";
 import { Panel } from "./panel";
@@ -11,7 +12,9 @@ import type { Span } from "./plot";
 
 class ReportPage extends Page {
     private window: Window = null;
-    private heat = "";
+    private heat: Line | undefined;
+    private divided: Line | undefined;
+    private percentile: Percentile = "p99";
 
     constructor(private readonly runs: Run[], private readonly generator: string) {
         super(makeLines(runs));
@@ -27,7 +30,27 @@ class ReportPage extends Page {
         this.latencyCharts(...this.pauses());
         for (const view of ["steady-log", "steady-linear"] as IopsView[])
             this.chart(view, () => iops(this.lines, view, this.window), { height: 300 });
-        this.timeCharts(this.heatChoice());
+        this.heat = this.lines.find((line) => line.on);
+        this.timeCharts(this.lineChoice("line of the heat map", this.lines, this.heat, (line) => {
+            this.heat = line;
+            this.redraw(["heat"]);
+        }));
+        this.partsCharts();
+    }
+
+    /** Only where a line is divided. */
+    private partsCharts(): void {
+        const all = this.dividedLines(), { lines } = this;
+        if (!all.length)
+            return;
+        this.divided = all.find((line) => line.on) ?? all[0];
+        this.chart("parts-latency", () => partsLatency(lines, this.percentile));
+        this.chart("parts-heat", () => partsHeat(this.divided!), { height: 380 });
+        this.chart("parts-time", () => partsOverTime(lines, this.divided!, this.percentile), this.time);
+    }
+
+    private dividedLines(): Line[] {
+        return this.lines.filter((line) => partsOf(line).length);
     }
 
     /** Offered only where a run has such IOs. */
@@ -43,16 +66,25 @@ class ReportPage extends Page {
     }
 
     protected heatLine(): Line | undefined {
-        return this.lines.find((line) => line.key === this.heat) ?? this.lines.find((line) => line.on);
+        return this.heat ?? this.lines.find((line) => line.on);
     }
 
-    private heatChoice(): HTMLElement {
-        const select = el("select", { "aria-label": "line of the heat map", change: () => {
-            this.heat = select.value;
-            this.redraw(["heat"]);
-        } }, ...this.lines.map((line) => el("option", { value: line.key }, line.name)));
-        this.heat = select.value = this.lines.find((line) => line.on)?.key ?? "";
+    private lineChoice(label: string, lines: Line[], chosen: Line | undefined, choose: (line: Line) => void): HTMLElement {
+        const select = el("select", { "aria-label": label, change: () => choose(lines[select.selectedIndex]) },
+            ...lines.map((line) => el("option", { value: line.key }, line.name)));
+        select.value = chosen?.key ?? "";
         return select;
+    }
+
+    private partsTools(): HTMLElement {
+        const quantiles: Percentile[] = ["p50", "p90", "p99", "p99.9"];
+        return el("p", { class: "window" }, this.lineChoice("line of the parts", this.dividedLines(), this.divided, (line) => {
+            this.divided = line;
+            this.redraw(["parts-heat", "parts-time"]);
+        }), " ", choice("percentile of the parts", quantiles.map((q) => [q, q]), this.percentile, (q) => {
+            this.percentile = q;
+            this.redraw(["parts-latency", "parts-time"]);
+        }));
     }
 
     private steadyTools(): HTMLElement {
@@ -98,9 +130,14 @@ class ReportPage extends Page {
             section("Findings", ...findings(runs, show), ...marks(runs)),
             section("Latency", ...this.figures("distribution", "percentile", "nines")),
             section("Consistency", ...this.figures("iops"), el("h3", { class: "sub" }, "Steady state"), this.steadyTools(), ...this.figures("steady-log", "steady-linear")),
-            section("Over time", ...this.figures("heat"), this.pairs()))),
-        el("div", { class: "wide" }, section("Figures", totals(this.lines), ...leftOver(runs)),
+            section("Over time", ...this.figures("heat"), this.pairs()), ...this.parts())),
+        el("div", { class: "wide" }, section("Figures", totals(this.lines), ...leftOver(runs), ...partsTotals(this.lines)),
             ...stacked.length ? [section("Members and array", ...stacked)] : []));
+    }
+
+    private parts(): HTMLElement[] {
+        const by = this.divided?.watch.parts?.[0].part;
+        return by ? [section(`By ${byWords(by)}`, this.partsTools(), ...this.figures("parts-latency", "parts-heat", "parts-time"))] : [];
     }
 
     private footer(): HTMLElement {

@@ -8,7 +8,7 @@ import type { Line } from "../lines";
 import { type Cells, padded, type Plot, type Rows, type Series, type Span } from "../plot";
 import { marksOf, mean, middles, pieces, timeSpan, within } from "./times";
 
-const LINES: { key: Percentile | "max"; colour: number; dash: number[] }[] = [
+export const LINES: { key: Percentile | "max"; colour: number; dash: number[] }[] = [
     { key: "p50", colour: 4, dash: [] }, { key: "p99", colour: 3, dash: [] }, { key: "max", colour: 1, dash: [] },
 ];
 

@@ -9,7 +9,7 @@ import { marksOf, mean, middles, pieces, timeSpan, within } from "./times";
 /** So many points lie closer than a pixel. */
 const MANY = 400;
 
-interface Over { name: string; note: string; line: Line; values: (number | null)[]; look: Line["look"] }
+export interface Over { name: string; note: string; line: Line; values: (number | null)[]; look: Line["look"]; kind?: Series["kind"] }
 
 function rows(all: Over[], span: Span, y: Axis): Rows {
     const series = all.map(({ line, values }) => ({ xs: middles(line), values }));
@@ -23,12 +23,12 @@ function rows(all: Over[], span: Span, y: Axis): Rows {
     };
 }
 
-function chart(lines: Line[], all: Over[], y: Axis, text: { title: string; hint: string }, ySpan: Plot["ySpan"]): Plot {
+export function chart(lines: Line[], all: Over[], y: Axis, text: { title: string; hint: string }, ySpan: Plot["ySpan"]): Plot {
     const span = timeSpan(lines);
     return {
         ...text, x: timeAxis, y, levels: [], spots: [], marks: marksOf(lines), cells: null,
-        series: all.map(({ name, note, line, values, look }): Series => ({
-            name, note, kind: values.length > MANY ? "thin" : "line", ...look, tag: name, xs: middles(line),
+        series: all.map(({ name, note, line, values, look, kind }): Series => ({
+            name, note, kind: kind ?? (values.length > MANY ? "thin" : "line"), ...look, tag: name, xs: middles(line),
             ys: values.map((value) => value === null ? null : y.place(value)),
         })),
         xSpan: span, ySpan, table: () => rows(all, span, y),

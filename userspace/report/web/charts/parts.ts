@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// IOs divided by something: how long they took in each part, of one line as a heat map, of all lines as curves, and
+// over time.
+import { categories, latencyAxis } from "../axes";
+import { type Bin, type Part, type Percentile, type PartWatch, type Quantile } from "../data";
+import { count, latency, percent } from "../format";
+import { lastCell, upperBound } from "../grid";
+import type { Line } from "../lines";
+import { type Cells, padded, type Plot, type Rows, type Series } from "../plot";
+import { LINES } from "./heat";
+import { chart, type Over } from "./load";
+
+const HEAT_SCALE = 3;
+/** Of the width of a column, what a level takes on either side of its middle. */
+const HALF = 0.42;
+
+/** What the IOs are divided by, in words. */
+const WORDS: Record<string, string> = { size: "IO size" };
+
+export function byWords({ by }: Part): string {
+    return WORDS[by] ?? by;
+}
+
+/** A part's figures of the line's op. */
+export interface LinePart { part: Part; op: PartWatch["ops"][number] }
+
+/** The parts of a line that had IOs. */
+export function partsOf(line: Line): LinePart[] {
+    return (line.watch.parts ?? []).flatMap(({ part, ops }) =>
+        ops.filter((op) => op.op === line.op.op && op.total.ios > 0).map((op) => ({ part, op })));
+}
+
+/** The labels from the first to the last that had IOs, in their order, with those in between. */
+function labelsOf(lines: Line[]): string[] {
+    const all = [...new Set(lines.flatMap((line) => (line.watch.parts ?? []).map(({ part }) => part.label)))];
+    const used = lines.flatMap((line) => partsOf(line).map(({ part }) => all.indexOf(part.label)));
+    return all.slice(Math.min(...used), Math.max(...used) + 1);
+}
+
+function words(lines: Line[]): string {
+    const parts = lines.flatMap((line) => line.watch.parts ?? []);
+    return parts.length ? byWords(parts[0].part) : "part";
+}
+
+function latencySpan(lo: number, hi: number): [number, number] {
+    return hi >= lo ? padded([lo, hi], 0.03, 0.06) : [3, 6];
+}
+
+/** What both charts by part have in common. */
+function byPart(lines: Line[], labels: string[]): Pick<Plot, "x" | "y" | "levels" | "spots" | "marks" | "xSpan" | "ySpan"> {
+    return {
+        x: categories(words(lines), labels), y: latencyAxis, levels: [], spots: [], marks: [],
+        xSpan: [-0.5, Math.max(labels.length, 1) - 0.5], ySpan: latencySpan,
+    };
+}
+
+/** Cells of the grid, at most eight an octave, and their IOs: [cell, IOs]. Bins are narrower, or as wide. */
+function cellsOf(bins: Bin[], scale: number): Map<number, number> {
+    const cells = new Map<number, number>(), last = lastCell(scale);
+    let cell = 1;
+    for (const [, upper, ios] of bins) {
+        while (cell < last && (upper === null || upperBound(scale, cell) < upper))
+            cell++;
+        cells.set(cell, (cells.get(cell) ?? 0) + ios);
+    }
+    return cells;
+}
+
+/** Shares of a column's IOs, ranked by their logarithm as in the heat map over time. */
+function cells(line: Line, labels: string[]): Cells {
+    const scale = Math.min(line.run.scale, HEAT_SCALE);
+    const found = partsOf(line).flatMap(({ part, op }) => [...cellsOf(op.bins, scale)].map(([cell, ios]) => ({
+        x: labels.indexOf(part.label), cell, share: ios / op.total.ios })));
+    const shares = found.map(({ share }) => share), least = Math.min(...shares), most = Math.max(...shares), range = Math.log(most / least);
+    return {
+        title: "share of a column's IOs", least: found.length ? percent(least) : "", most: found.length ? percent(most) : "",
+        boxes: found.map(({ x, cell, share }) => ({
+            x0: x - 0.5, x1: x + 0.5, rank: range > 0 ? Math.log(share / least) / range : 1,
+            y0: latencyAxis.place(upperBound(scale, cell - 1)), y1: latencyAxis.place(upperBound(scale, cell)),
+        })),
+    };
+}
+
+/** A percentile of each part of a line; NaN where the part has none. */
+function valuesOf(line: Line, labels: string[], key: Quantile | "max"): number[] {
+    const found = new Map(partsOf(line).map(({ part, op }) => [part.label, op.total.latency_ns?.[key]]));
+    return labels.map((label) => found.get(label) ?? NaN);
+}
+
+/** A level in each column, joined with that of the next one, and a gap where a column has none. */
+function steps(values: number[]): Pick<Series, "xs" | "ys"> {
+    return {
+        xs: values.flatMap((_, at) => [at - HALF, at + HALF]),
+        ys: values.flatMap((ns) => Number.isNaN(ns) ? [null, null] : [latencyAxis.place(ns), latencyAxis.place(ns)]),
+    };
+}
+
+function dots(values: number[]): Pick<Series, "xs" | "ys"> {
+    return { xs: values.map((_, at) => at), ys: values.map((ns) => Number.isNaN(ns) ? null : latencyAxis.place(ns)) };
+}
+
+function shareOf({ op }: LinePart, line: Line): string {
+    return percent(op.total.ios / line.op.total.ios);
+}
+
+function heatRows(line: Line): Rows {
+    return {
+        head: [words([line]), "IOs", "share of IOs", ...LINES.map(({ key }) => key)],
+        rows: partsOf(line).map((one) => [one.part.label, count(one.op.total.ios), shareOf(one, line),
+            ...LINES.map(({ key }) => latency(one.op.total.latency_ns?.[key]))]),
+    };
+}
+
+export function partsHeat(line: Line): Plot {
+    const labels = labelsOf([line]);
+    return {
+        ...byPart([line], labels),
+        title: `Latency by ${words([line])}, ${line.name}`,
+        hint: "The stronger a cell's colour, the larger the share of its column's IOs that took so long. The lines are percentiles of each column.",
+        series: LINES.map(({ key, colour, dash }): Series => {
+            const values = valuesOf(line, labels, key), style = { name: key, note: "", colour, dash, tag: key };
+            return key === "max" ? { ...style, kind: "dots", ...dots(values) } : { ...style, kind: "thin", ...steps(values) };
+        }),
+        cells: cells(line, labels),
+        table: () => heatRows(line),
+    };
+}
+
+/** Lines beside each other: other runs, other ops. */
+export function partsLatency(lines: Line[], percentile: Quantile): Plot {
+    const shown = lines.filter((line) => line.on && partsOf(line).length), labels = labelsOf(shown), by = words(lines);
+    const values = shown.map((line) => valuesOf(line, labels, percentile));
+    return {
+        ...byPart(lines, labels), cells: null,
+        title: `${percentile} by ${by}`,
+        hint: "Like beside like: where runs differ in their mix of IOs, compare them here rather than as a whole.",
+        series: shown.map((line, i): Series => ({
+            name: line.name, note: `${percentile} of all ${latency(line.op.total.latency_ns?.[percentile])}`, kind: "line", ...line.look,
+            tag: line.name, ...steps(values[i]),
+        })),
+        table: () => ({
+            head: [by, ...shown.map((line) => line.name)],
+            rows: labels.map((label, at) => [label, ...values.map((of) => latency(of[at]))]),
+        }),
+    };
+}
+
+/** A point between two gaps makes no line. */
+function hasLonePoints(values: (number | null)[]): boolean {
+    return values.some((value, i) => value !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null);
+}
+
+/** Each part of a line over time. */
+export function partsOverTime(lines: Line[], line: Line, percentile: Percentile): Plot {
+    const labels = (line.watch.parts ?? []).map(({ part }) => part.label);
+    const all = partsOf(line).map((one): Over => {
+        const values = one.op.percentiles_ns[percentile];
+        return {
+            name: one.part.label, note: `${shareOf(one, line)} of the IOs`, line, values,
+            look: { colour: labels.indexOf(one.part.label), dash: [] }, kind: hasLonePoints(values) ? "dots" : undefined,
+        };
+    });
+    const only = lines.map((other) => ({ ...other, on: other.run === line.run }));
+    return chart(only, all, latencyAxis, {
+        title: `${percentile} over time by ${words([line])}, ${line.name}`,
+        hint: `${percentile} of the IOs of each part in each interval.`,
+    }, latencySpan);
+}
