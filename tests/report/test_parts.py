@@ -6,7 +6,7 @@ import re
 import pytest
 
 import synthetic
-from recordings import blklat
+from recordings import blklat, recorded
 
 KIB = 1024
 LABELS = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB", "512 KiB", "1 MiB+"]
@@ -16,8 +16,8 @@ def part_of(watch):
     return watch["part"]["label"] if "part" in watch else None
 
 
-@pytest.fixture
-def divided(tmp_path, report):
+@pytest.fixture(params=["script", "recording"])
+def divided(request, tmp_path, report):
     """Ten seconds: each with 300 small reads, 100 large ones that get slower, 10 writes of a size."""
     s = synthetic.Script(by="size")
     for second in range(10):
@@ -25,8 +25,10 @@ def divided(tmp_path, report):
         s.io("read", 90e3, 100, size=512)
         s.io("read", 400e3 + second * 100e3, 100, size=128 * KIB)
         s.io("write", 60e3, 10, size=128 * KIB - 1)
+        s.in_flight(3, 1e5)
         s.tick()
-    return {part_of(w): w for w in report(s.write(tmp_path / "run.txt"))["runs"][0]["watches"]}
+    file = s.write(tmp_path / "run.txt") if request.param == "script" else recorded(s, tmp_path / "run.blklat")
+    return {part_of(w): w for w in report(file)["runs"][0]["watches"]}
 
 
 def test_parts_follow_their_whole(tmp_path, report):
@@ -67,10 +69,11 @@ def test_parts_add_up(divided):
 @pytest.mark.parametrize("make", [synthetic.mixed, synthetic.stall, synthetic.cache_exhausted, synthetic.duty_cycle])
 def test_wholes_are_as_if_nothing_were_divided(tmp_path, make):
     """To the last digit, findings and all."""
-    script, path = make(), tmp_path / "run.txt"
+    script, path = make(), tmp_path / "run.blklat"
 
     def runs():
-        text = blklat("report", "--format", "json", script.write(path))
+        path.unlink(missing_ok=True)
+        text = blklat("report", "--format", "json", recorded(script, path))
         return json.loads(text, parse_float=lambda digits: ("float", digits))["runs"][0]
 
     whole = runs()
