@@ -63,7 +63,8 @@ static int copy_watches(struct run *r, const struct run_source *from)
 {
 	r->copies = calloc(from->n_watches ?: 1, sizeof(*r->copies));
 	r->watches = calloc(from->n_watches ?: 1, sizeof(*r->watches));
-	if (!r->copies || !r->watches)
+	r->frames = calloc(from->n_watches ?: 1, sizeof(*r->frames));
+	if (!r->copies || !r->watches || !r->frames)
 		return -ENOMEM;
 	for (u32 i = 0; i < from->n_watches; i++) {
 		r->copies[i] = from->watches[i];
@@ -136,6 +137,7 @@ void run_uninit(struct run *r)
 		free(w->lost);
 	}
 	free(r->watches);
+	free(r->frames);
 	frames_uninit(&r->total);
 	free(r->copies);
 	free(r->start_s);
@@ -329,14 +331,11 @@ int run_add(struct run *r, const struct frames *interval)
 	r->length_s[r->n] = length_s;
 	r->duration_s += length_s;
 	r->skipped_unexplained = interval->skipped_unexplained;
-	for (u32 i = 0; i < r->n_watches; i++) {
-		const struct frame *f = NULL;
-
-		for (u32 j = 0; !f && j < interval->n; j++)
-			if (interval->f[j].watch == &r->given[i])
-				f = &interval->f[j];
-		watch_put(r, i, f);
-	}
+	memset(r->frames, 0, r->n_watches * sizeof(*r->frames));
+	for (u32 i = 0; i < interval->n; i++)
+		r->frames[interval->f[i].watch - r->given] = &interval->f[i];
+	for (u32 i = 0; i < r->n_watches; i++)
+		watch_put(r, i, r->frames[i]);
 	r->n++;
 	return 0;
 }

@@ -78,6 +78,7 @@ struct run {
 
 	/* Private. */
 	const struct watch *given;
+	const struct frame **frames;	/* [watch], of the interval that is being added; NULL: it has none */
 	struct watch *copies;
 	struct frames total;
 	u64 max_bytes;
