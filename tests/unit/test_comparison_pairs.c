@@ -108,7 +108,7 @@ static void pairs(void **state)
 /* Whole, parts, whole, parts: parts follow their whole to where it went, and pair by what they are, not by place. */
 static void parts_pair_with_their_like(void **state)
 {
-	static const struct part small = { "size", "4 KiB" }, large = { "size", "8 KiB" }, again = { "size", "4 KiB" };
+	static const struct part small = { "size", "4 KiB", 1 }, large = { "size", "8 KiB", 2 }, again = { "size", "4 KiB", 1 };
 	struct synthetic a, b;
 	struct pair p[6];
 

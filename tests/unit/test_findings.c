@@ -96,7 +96,7 @@ static void stages(void **state)
 /* A part has the same fall and errors as its whole: only that is judged, and no stage stands in its name. */
 static void parts_are_passed_over(void **state)
 {
-	static const struct part small = { "size", "4 KiB" };
+	static const struct part small = { "size", "4 KiB", 1 };
 	struct made m;
 
 	(void)state;

@@ -266,7 +266,7 @@ static void heat_of_a_late_series(void **state)
 /* Parts take arrays of their own, but nothing from the wholes' charts over time. */
 static void parts(void **state)
 {
-	static const struct part small = { "size", "4 KiB" }, large = { "size", "8 KiB" };
+	static const struct part small = { "size", "4 KiB", 1 }, large = { "size", "8 KiB", 2 };
 	struct synthetic whole, s;
 
 	(void)state;
