@@ -106,7 +106,7 @@ TAKES_OVER = "a larger capture takes over"
 
 
 def told(b, device, stage, ios):
-    """Every IO is one or lost, for want of a slot; one that ended while captures changed is next to none. Returns these."""
+    """Every IO is one or lost, for want of a slot; or between two captures, where it is said that some may be. Returns the former."""
     a = b.accounting(device, stage)
     print(b.argv[-2], stage, a)
     assert a["started"] == a["completed"] + a["lost"] == ios and not a["in_flight"]
@@ -114,8 +114,8 @@ def told(b, device, stage, ios):
     assert b.total("bytes", None, device, stage) == 4096 * a["completed"]
     lost = a["lost_by"].get("tag_range", 0)
     # The timer ends a batch at once: at most one each us.
-    gap_us = int(re.search(r"within (\d+) us", b.stderr)[1])
-    assert a["lost"] - lost <= 2 + gap_us, b.stderr
+    gap = re.search(r"within (\d+) us", b.stderr)
+    assert a["lost"] - lost <= (2 + int(gap[1]) if gap else 0), b.stderr
     return lost
 
 
