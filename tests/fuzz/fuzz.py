@@ -62,12 +62,19 @@ SMALL_SCRIPT = (ROOT / "tests/cli/small.txt").read_text() + "tick 1\non d device
 
 
 def seed_recordings(folder, build):
+    """Whole, divided, and of version 1."""
     script = folder / "script"
-    script.write_text(SMALL_SCRIPT)
-    record(build, script, folder / "small")
-    script.unlink()
-    subprocess.run(["sqlite3", folder / "small", "INSERT INTO mark VALUES(1001000000000, 1, 'QD 16 starts'); "
-                    "INSERT INTO lower VALUES(0, 1); DELETE FROM cell; PRAGMA page_size = 512; VACUUM"], check=True)
+    for name, text in ("small", SMALL_SCRIPT), ("divided", SMALL_SCRIPT.replace("scale 1\n", "scale 1\nby size\n")):
+        script.write_text(text)
+        record(build, script, folder / name)
+        script.unlink()
+        subprocess.run(["sqlite3", folder / name, "INSERT INTO mark VALUES(1001000000000, 1, 'QD 16 starts'); "
+                        "INSERT INTO lower VALUES(0, 1); DELETE FROM cell; PRAGMA page_size = 512; VACUUM"], check=True)
+    subprocess.run(["sqlite3", folder / "divided", "INSERT INTO state(interval, watch, in_flight, oldest_ns, waited_ns) "
+                    "VALUES(1, 1, 2, 300, 500)"], check=True)
+    with open(ROOT / "tests/cli/version1/gone.sql") as sql:
+        subprocess.run(["sqlite3", folder / "version1"], stdin=sql, check=True)
+    subprocess.run(["sqlite3", folder / "version1", "DELETE FROM cell; PRAGMA page_size = 512; VACUUM"], check=True)
 
 
 def seed_headers(folder, build):

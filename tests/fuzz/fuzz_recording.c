@@ -15,11 +15,11 @@ static const struct { const char *table, *columns[20]; } values[] = {
 	{ "device", { "id", "name", "mapper", "kind", "model", "scheduler", "major", "size_bytes", "hw_queues",
 		      "tags", "parent", "iostats", "hidden" } },
 	{ "lower", { "device", "lower" } },
-	{ "watch", { "id", "device", "stage" } },
+	{ "watch", { "id", "device", "stage", "part_of", "part_by", "part" } },
 	{ "interval", { "id", "mono_ns", "wall_ns", "skipped", "merged" } },
 	{ "state", { "interval", "watch", "started", "started_after", "in_flight", "in_flight_after", "oldest_ns",
 		     "requeued", "no_start", "overwritten", "tag_range", "table_full", "before_start", "unissued",
-		     "kernel_ios", "gone" } },
+		     "kernel_ios", "gone", "replaced", "unsettled", "waited_ns" } },
 	{ "series", { "interval", "watch", "op", "ios", "bytes", "errors", "sum_ns", "min_ns", "max_ns", "idle_ios",
 		      "idle_sum_ns" } },
 	{ "mark", { "mono_ns", "wall_ns", "text" } },
@@ -30,6 +30,7 @@ static const char *const extremes[] = {
 	"0", "1", "-1", "2", "5", "7", "1023", "1024", "4096", "65536", "4294967296", "1 << 48", "1 << 58",
 	"(1 << 58) + 1", "1 << 62", "(1 << 62) + 1", "9223372036854775807", "-9223372036854775807", "NULL", "1.5",
 	"9e999", "'x'", "''", "x''", "x'00ff'", "printf('%.*c', 1025, 'x')", "%s + 1", "%s - 1", "%s * 2", "-%s", "'device'",
+	"'size'", "'4 KiB'", "'1 MiB+'",
 };
 
 static void change_value(sqlite3 *db, unsigned int seed)

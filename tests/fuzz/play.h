@@ -36,6 +36,25 @@ static inline void check_frame(const struct frame *f, const struct percentiles *
 	}
 }
 
+/* What is divided is the sum of its parts. */
+static inline void check_parts(const struct frames *fs, u32 i)
+{
+	for (u32 op = 0; op < BLKLAT_OPS && frames_parts(fs, i); op++) {
+		struct op_sums sums = { 0 };
+		u64 ios = 0;
+
+		for (u32 p = i + 1; p <= i + frames_parts(fs, i); p++) {
+			const struct op_frame *o = &fs->f[p].ops[op];
+
+			ios += o->ios;
+			sums.bytes += o->counted.bytes;
+			sums.errors += o->counted.errors;
+			sums.sum_ns += o->counted.sum_ns;
+		}
+		check(ios == fs->f[i].ops[op].ios && !memcmp(&sums, &fs->f[i].ops[op].counted, sizeof(sums)));
+	}
+}
+
 static inline void play_intervals(struct capture *c)
 {
 	const struct percentiles *ps = &percentiles_default;
@@ -44,7 +63,7 @@ static inline void play_intervals(struct capture *c)
 	struct problem p = { "" };
 	int err;
 
-	if (c->n_watches > 8)
+	if (c->n_watches > 20)
 		return;		/* more of the same: only slower */
 	check(!snapshot_init(&s[0], c->n_watches, c->scale) && !snapshot_init(&s[1], c->n_watches, c->scale));
 	check(!frames_init(&is, c->watches, c->n_watches, c->scale));
@@ -59,6 +78,8 @@ static inline void play_intervals(struct capture *c)
 		for (u32 i = 0; i < is.n; i++) {
 			check_frame(&is.f[i], ps);
 			check_frame(&run.f[i], ps);
+			if (!is.f[i].watch->part)
+				check_parts(&is, i);
 		}
 	}
 	check(!err || p.text[0]);
