@@ -227,6 +227,45 @@ def with_damaged_bins(file):
         db.execute("UPDATE series SET bins = x'ffffffffffffffffffffffff'")
 
 
+def divided(file, sql):
+    """Of sizes.txt, whose watches are 0, 10 and 20, with nine parts behind each."""
+    with contextlib.closing(sqlite3.connect(record(file, replay=NVME.with_name("sizes.txt")))) as db, db:
+        db.execute(sql)
+
+
+@pytest.mark.parametrize("sql,sentence", [
+    ("UPDATE watch SET part_of = 30 WHERE id = 12", "watch 12 is part of one that it does not follow"),
+    ("UPDATE watch SET part_of = 12 WHERE id = 12", "watch 12 is part of one that it does not follow"),
+    ("UPDATE watch SET part_of = 11 WHERE id = 12", "watch 12 is part of one that it does not follow"),
+    ("UPDATE watch SET part_of = 20 WHERE id = 12", "watch 12 is part of one that it does not follow"),
+    ("UPDATE watch SET part_of = 0 WHERE id = 12", "watch 12 is part of one that it does not follow"),
+    ("UPDATE watch SET part_of = 0, part_by = 'size', part = '4 KiB' WHERE id = 0",
+     "watch 0 is part of one that it does not follow"),
+    ("UPDATE watch SET stage = 'queue' WHERE id = 12", "watch 12 is part of another device or stage"),
+    ("UPDATE watch SET part = '4 KiB' WHERE id = 12", "watch 12 is a part that is there twice or out of order"),
+    ("UPDATE watch SET part = '4\nKiB' WHERE id = 12", "which this blklat does not know: read it with the one that made it"),
+    ("UPDATE watch SET part_by = 'process' WHERE part_of IS NOT NULL", "has a part '4 KiB' by 'process', which this blklat does not know"),
+    ("INSERT INTO series SELECT interval, 0, op, ios, bytes, errors, sum_ns, min_ns, max_ns, bins, idle_ios, idle_sum_ns, idle_bins "
+     "FROM series WHERE interval = 1 AND watch = 1", "the series of interval 1 are invalid"),
+])
+def test_parts_that_can_not_be(sql, sentence, file, tmp_path):
+    """By each command that reads one: one line, status 1, and no output."""
+    divided(file, sql)
+    for args in (["live", "--replay", file], ["report", "--format", "json", file], ["compare", file, file],
+                 ["record", "--quiet", "--replay", file, "-o", tmp_path / "again"]):
+        one_line(run(*args), 1, sentence)
+
+
+def test_a_copy_has_the_same_parts(file, tmp_path):
+    """Row by row; no whole that is divided has a series."""
+    script = NVME.with_name("sizes.txt")
+    again = record(tmp_path / "again", replay=record(file, replay=script))
+    for table in ("meta", "watch", "interval", "state", "series"):
+        assert query(again, f"SELECT * FROM {table}") == query(file, f"SELECT * FROM {table}")
+    assert query(file, "SELECT count(*), count(part_of) FROM watch") == [(30, 27)]
+    assert query(file, "SELECT count(*) FROM series JOIN watch ON watch.id = series.watch WHERE part_of IS NULL") == [(0,)]
+
+
 @pytest.mark.parametrize("make", [foreign, truncated, newer, without_intervals, with_damaged_bins])
 @pytest.mark.parametrize("args", [["live", "--format", "csv"], ["record", "--quiet", "-o"]], ids=lambda a: a[0])
 def test_recordings_that_are_none(make, args, file, tmp_path):
