@@ -31,6 +31,19 @@ def assert_complete(file, f, op="read"):
     return lines
 
 
+def counted(lines, op="read"):
+    found = [o for line in lines for o in line["ops"] if o["op"] == op]
+    return sum(o["ios"] for o in found), sum(o["bytes"] for o in found)
+
+
+def watch_of(line):
+    return line["device"], line["stage"], line.get("part")
+
+
+def ticked(line):
+    return line["time"], line["in_flight"], line.get("accounting"), [(o["op"], o["ios"], o["errors"]) for o in line["ops"]]
+
+
 @exact
 def test_all_of_the_command_is_recorded(loop, file):
     """From its first IO to its last; the interval that its end cuts short is there."""
@@ -76,6 +89,36 @@ def test_until_ctrl_c(loop, file):
     lines = assert_complete(file, f)
     shown = [json.loads(line) for line in r.lines]
     assert lines == shown
+
+
+@exact
+def test_divided_by_size(loop, file):
+    """IOs of three sizes: each is in the part that its bytes are up to, in fio's numbers, and all of them are the whole."""
+    file.unlink(missing_ok=True)
+    delta = Delta(loop)
+    with Recorder(loop, file, "--by", "size", "--format", "json") as r:
+        done = {part: fio(loop, bs=bs, number_ios=n) for part, bs, n in
+                (("4 KiB", 4096, 2000), ("16 KiB", 12288, 1000), ("256 KiB", 262144, 200))}
+        assert r.stop() == 0
+    lines = replayed(file)
+    whole = [line for line in lines if "part" not in line]
+    a = whole[-1]["accounting"]
+    if a["lost"] + a["in_flight"]:
+        raise Missing(a)
+    expected = {part: (f.ios("read"), f.bytes("read")) for part, f in done.items()}
+    total = (3200, 2000 * 4096 + 1000 * 12288 + 200 * 262144)
+    assert tuple(map(sum, zip(*expected.values()))) == total
+    # In the file each IO is once, by SQL as by blklat.
+    reads = "FROM op_interval WHERE op = 'read' AND ios"
+    assert {part: tuple(n) for part, *n in query(file, f"SELECT part, sum(ios), sum(bytes) {reads} GROUP BY part")} == expected
+    assert query(file, f"SELECT sum(ios), sum(bytes) {reads}") == [total]
+    assert query(file, "SELECT sum(ios) FROM watch_interval") == [(sum(n for n, *_ in ios(file).values()),)]
+    assert counted(whole) == total and a["kernel_ios"] == a["completed"] and delta()["reads"] == total[0]
+    for part in expected:
+        assert counted([line for line in lines if line.get("part") == {"by": "size", "label": part}]) == expected[part]
+    # What was shown meanwhile is what is read again.
+    assert [(watch_of(line), ticked(line)) for line in lines] == \
+        [(watch_of(line), ticked(line)) for line in map(json.loads, r.lines)]
 
 
 def test_nohup(loop, file):
