@@ -2,8 +2,6 @@
 """Two hosts' exporters, and two servers that scrape both: one takes native histograms, one does not."""
 import contextlib
 import math
-import pathlib
-import time
 import types
 
 import pytest
@@ -12,21 +10,7 @@ import server
 from hosts import HOSTS, make_ios, write_script
 from player import Player
 
-RULES = pathlib.Path(__file__).resolve().parents[2] / "packaging/prometheus/blklat.rules.yml"
 TICKS = 8
-
-
-def play(exporters, ticks=TICKS):
-    """A tick of all hosts each time that both servers have scraped the one before: about one a second. Returns when each came, and the end."""
-    times = []
-    for _ in range(ticks + 1):
-        for e in exporters:
-            server.wait_for("scrape", lambda e=e: e.known_to() == 2)
-        times.append(time.time())
-        if len(times) <= ticks:
-            for e in exporters:
-                assert e.tick()
-    return times
 
 
 @pytest.fixture(scope="session")
@@ -43,10 +27,10 @@ def fleet(tmp_path_factory):
         addresses = [e.address for e in exporters]
         servers = {}
         for name in ("native", "classic"):
-            servers[name] = server.Prometheus(addresses, [RULES], native=name == "native")
+            servers[name] = server.Prometheus(addresses, [server.RULES], native=name == "native")
             stack.callback(servers[name].close)
         # Percentiles of a moment need IOs in the seconds before: half of the ticks.
-        *times, moment = play(exporters)
+        *times, moment = server.play(exporters, TICKS)
         window_s = math.ceil(moment - times[TICKS // 2])
         total = sum(len(v) for v in ios.values())
         for s in servers.values():

@@ -4,6 +4,9 @@ import fractions
 import os
 import subprocess
 
+from prometheus_client.parser import text_string_to_metric_families as read_text
+
+LATENCY = "blklat_io_latency_seconds"
 EXPOSITION = os.environ.get("EXPOSITION", "build/tests/prom/exposition")
 
 PROTOBUF = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
@@ -59,6 +62,26 @@ def script(path, devices, events, stages=("device",), scale=6):
     head += [f"watch {d.split(' ')[0]} {s}" for d in devices for s in stages]
     path.write_text("\n".join(head + events) + "\n")
     return path
+
+
+def played(path, accept, *options):
+    with Player(*options) as p:
+        p.open(path)
+        while p.tick():
+            pass
+        return p.get(accept)[1]
+
+
+def exposed_totals(text):
+    """{(device, stage, op): (IOs, bytes, errors)}, of all sizes."""
+    found = {}
+    for family in read_text(text):
+        for s in family.samples:
+            names = {LATENCY + "_count": 0, "blklat_io_bytes_total": 1, "blklat_io_errors_total": 2}
+            if s.name in names:
+                of = found.setdefault((s.labels["device"], s.labels["stage"], s.labels["op"]), [0, 0, 0])
+                of[names[s.name]] += int(s.value)
+    return {key: tuple(v) for key, v in found.items()}
 
 
 def number_of(ns, schema):

@@ -15,6 +15,7 @@ import urllib.request
 import tools
 
 START_S = 60
+RULES = pathlib.Path(__file__).resolve().parents[2] / "packaging/prometheus/blklat.rules.yml"
 
 
 def wait_for(what, condition, seconds=START_S):
@@ -84,6 +85,19 @@ class Exporter:
         self.server.shutdown()
         self.server.server_close()
         self.thread.join(10)
+
+
+def play(exporters, ticks):
+    """A tick of all hosts each time that both servers have scraped the one before: about one a second. Returns when each came, and the end."""
+    times = []
+    for _ in range(ticks + 1):
+        for e in exporters:
+            wait_for("scrape", lambda e=e: e.known_to() == 2)
+        times.append(time.time())
+        if len(times) <= ticks:
+            for e in exporters:
+                assert e.tick()
+    return times
 
 
 def free_port():

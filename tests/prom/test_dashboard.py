@@ -2,28 +2,12 @@
 """The dashboard: it hangs together, and each of its queries gives data by a real Prometheus."""
 import json
 import math
-import pathlib
 import re
 
 import pytest
 
+from dashboard import DASHBOARD, KINDS, TARGETS, VARIABLES, filled, rate_window_s
 from player import ACCEPT, ACCEPT_NATIVE
-
-DASHBOARD = json.loads((pathlib.Path(__file__).resolve().parents[2] / "packaging/grafana/blklat.json").read_text())
-TARGETS = [(p["title"], t["refId"], t["expr"]) for p in DASHBOARD["panels"] for t in p["targets"]]
-VARIABLES = {v["name"]: v for v in DASHBOARD["templating"]["list"]}
-# What a user who changes nothing has chosen. Grafana makes an interval of 4 s of scrapes of 1 s.
-CHOSEN = {"job": ".+", "instance": ".+", "device": ".+", "stage": "device", "__interval": "1s"}
-KINDS = ("native", "classic")
-
-
-def rate_window_s(fleet):
-    return max(4, fleet.window_s)
-
-
-def filled(expression, fleet, **more):
-    chosen = CHOSEN | {"__rate_interval": f"{rate_window_s(fleet)}s"} | more
-    return re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda m: chosen[m[1] or m[2]], expression)
 
 
 def numbers(rows):
@@ -36,7 +20,7 @@ def numbers(rows):
 @pytest.mark.parametrize("title,ref,expression", TARGETS, ids=[f"{t[0]}-{t[1]}" for t in TARGETS])
 def test_query(fleet, kind, title, ref, expression):
     rows = getattr(fleet, kind).query(filled(expression, fleet), time=fleet.moment)
-    # The heat map's two sources: one of them has the data. No host divides by size; test_parts.py has one that does.
+    # The heat map's two sources: one of them has the data. No host divides by size; test_divided_series.py has one that does.
     if (ref in KINDS and ref != kind) or "size!=" in expression:
         assert rows == []
     else:

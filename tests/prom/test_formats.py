@@ -16,10 +16,9 @@ from prometheus_client.parser import text_string_to_metric_families as read_text
 
 import tools
 import wire
-from player import OPENMETRICS, PROTOBUF, START, TEXT, Player, number_of, script
+from player import LATENCY, OPENMETRICS, PROTOBUF, START, TEXT, Player, exposed_totals, number_of, played, script
 
 BLKLAT = os.environ.get("BLKLAT", "build/blklat")
-LATENCY = "blklat_io_latency_seconds"
 ZERO = 2.0 ** -26
 REPLAYS = pathlib.Path(__file__).parents[1] / "cli/replay"
 FIGURES = ("ios", "bytes", "errors")
@@ -43,14 +42,6 @@ def script_of(path, ios, ticks=1, **options):
         events += [f"io {op} {ns}ns 4096 x{n}" for (op, ns), n in sorted(counts.items())]
         events.append("tick 1")
     return script(path, ["nvme0n1 kind=nvme model=Example"], events, **options)
-
-
-def played(path, accept, *options):
-    with Player(*options) as p:
-        p.open(path)
-        while p.tick():
-            pass
-        return p.get(accept)[1]
 
 
 def totals_of(path):
@@ -91,18 +82,6 @@ def test_totals_are_those_of_the_intervals(path):
             assert all(a <= b for key, v in before.items() for a, b in zip(v, totals.get(key, v)))
             before = totals
     assert before or path.stem == "gone"
-
-
-def exposed_totals(text):
-    """{(device, stage, op): (IOs, bytes, errors)}, of all sizes."""
-    found = {}
-    for family in read_text(text):
-        for s in family.samples:
-            names = {LATENCY + "_count": 0, "blklat_io_bytes_total": 1, "blklat_io_errors_total": 2}
-            if s.name in names:
-                of = found.setdefault((s.labels["device"], s.labels["stage"], s.labels["op"]), [0, 0, 0])
-                of[names[s.name]] += int(s.value)
-    return {key: tuple(v) for key, v in found.items()}
 
 
 def histogram_of(families, **labels):

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "blklat/parts.h"
 #include "util/cleanup.h"
 #include "util/parse.h"
 
@@ -71,13 +70,16 @@ static int add_devices(const struct device_table *t, const char *name, u32 *set,
 
 int watches_of(const struct watch *wholes, u32 n, enum blklat_by by, struct watches *ret, struct problem *p)
 {
+	u32 each;
+
 	if (watches_divide(wholes, n, by, &ret->w, &ret->n))
 		return problem_set(p, -ENOMEM, "out of memory");
 	if (ret->n <= BLKLAT_MAX_WATCHES)
 		return 0;
+	each = ret->n / n;
 	watches_free(ret);
 	return problem_set(p, -E2BIG, "%u pairs of device and stage%s are too many, %u can be watched: watch fewer devices%s", n,
-			   by ? ", each with its parts," : "", BLKLAT_MAX_WATCHES / (1 + blklat_parts(by)), by ? ", or leave --by out" : "");
+			   by ? ", each with its parts," : "", BLKLAT_MAX_WATCHES / each, by ? ", or leave --by out" : "");
 }
 
 int watches_make(const struct device_table *t, const struct wanted *wanted, struct watches *ret,

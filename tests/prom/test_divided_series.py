@@ -11,10 +11,8 @@ import pytest
 import server
 import tools
 import wire
-from conftest import RULES, play
-from player import PROTOBUF, TEXT, Player, script
-from test_dashboard import KINDS, TARGETS, filled
-from test_formats import exposed_totals, played
+from dashboard import KINDS, TARGETS, filled
+from player import PROTOBUF, TEXT, Player, exposed_totals, played, script
 
 DRIVES = ("nvme0n1", "nvme1n1")
 TICKS = 6
@@ -64,9 +62,9 @@ def both(tmp_path_factory):
         addresses = {name: e.address for name, e in exporters.items()}
         servers = {}
         for name in KINDS:
-            servers[name] = server.Prometheus(addresses.values(), [RULES], native=name == "native")
+            servers[name] = server.Prometheus(addresses.values(), [server.RULES], native=name == "native")
             stack.callback(servers[name].close)
-        *times, moment = play(list(exporters.values()), TICKS)
+        *times, moment = server.play(list(exporters.values()), TICKS)
         yield types.SimpleNamespace(ios=ios, exporters=exporters, addresses=addresses, folder=folder, moment=moment,
                                     window_s=math.ceil(moment - times[TICKS // 2]), **servers)
 
