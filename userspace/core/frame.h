@@ -75,6 +75,12 @@ static inline bool frame_has_ios(const struct frame *f)
 	return false;
 }
 
+/* Nothing completed, and what is in flight has been there for most of the interval. */
+static inline bool frame_seems_stalled(const struct frame *f)
+{
+	return !frame_has_ios(f) && f->in_flight && f->oldest_ns > f->interval_s * NSEC_PER_SEC / 2;
+}
+
 /* Did its device go in this very interval? */
 static inline bool frame_just_gone(const struct frame *f)
 {

@@ -185,16 +185,10 @@ static bool nothing_new(const struct text *t, const struct frame *fr)
 	       !memcmp(told->by, fr->accounting.lost_by, sizeof(told->by));
 }
 
-/* Nothing completed, and what is in flight has been there for most of the interval. */
-static bool seems_stalled(const struct frame *fr)
-{
-	return !frame_has_ios(fr) && fr->in_flight && fr->oldest_ns > fr->interval_s * NSEC_PER_SEC / 2;
-}
-
 static void put_state(const struct text *t, FILE *f, const struct frame *fr)
 {
 	char name[TEXT_NAME], state[256], text[UNITS_TEXT];
-	bool seems = seems_stalled(fr), stalled = seems && !accounting_ends_missed(&fr->accounting);
+	bool seems = frame_seems_stalled(fr), stalled = seems && !accounting_ends_missed(&fr->accounting);
 	int n = 0;
 
 	if (stalled)

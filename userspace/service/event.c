@@ -71,6 +71,8 @@ static struct json_object *watch(const struct frame *f)
 		json_add(to, "accounting", json_accounting(&f->accounting));
 	if (f->in_flight && accounting_ends_missed(&f->accounting))
 		json_add(to, "ends_missed", json_new_boolean(true));
+	if (!f->watch->part && frame_seems_stalled(f))
+		json_add(to, "seems_stalled", json_new_boolean(true));
 	if (f->gone)
 		json_add(to, "gone", json_new_boolean(true));
 	if (partial)

@@ -22,7 +22,7 @@ export interface LivePart { by: string; label: string }
 /** One with a part follows the whole of which it is a part, and has no accounting; only parts with IOs are there. */
 export interface LiveWatch {
     device: string; stage: string; part?: LivePart; length_s: number; queue_depth: number; in_flight: number; oldest_ns: number;
-    accounting: Accounting; ends_missed?: boolean; gone?: boolean; partial?: Partial[]; ops: LiveOp[];
+    accounting: Accounting; ends_missed?: boolean; seems_stalled?: boolean; gone?: boolean; partial?: Partial[]; ops: LiveOp[];
 }
 
 export interface LiveInterval { time?: string; end_s: number; length_s: number; skipped_unexplained: number; watches: LiveWatch[] }
@@ -173,12 +173,11 @@ export interface State { iops: number; p99_ns: number | null; stalled_ns: number
 
 export function stateOf(watch: LiveWatch, first: LiveWatch | undefined): State {
     const ios = watch.ops.reduce((s, op) => s + op.ios, 0);
-    const waits = ios === 0 && watch.in_flight > 0 && watch.oldest_ns > watch.length_s * 1e9 / 2, missed = waits && watch.ends_missed === true;
     return {
         iops: watch.length_s > 0 ? ios / watch.length_s : 0,
         p99_ns: ios ? Math.max(...watch.ops.map((op) => op.percentiles_ns.p99)) : null,
-        stalled_ns: waits && !missed ? watch.oldest_ns : null,
-        missed_ns: missed ? watch.oldest_ns : null,
+        stalled_ns: watch.seems_stalled && !watch.ends_missed ? watch.oldest_ns : null,
+        missed_ns: watch.seems_stalled && watch.ends_missed ? watch.oldest_ns : null,
         lost: Math.max(0, watch.accounting.lost - (first?.accounting.lost ?? 0)),
     };
 }
