@@ -29,16 +29,12 @@ static struct json_object *cells(const struct hist *h)
 	return to;
 }
 
-static const struct { const char *name; double q; } shown[] = {
-	{ "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "p99.9", 0.999 },
-};
-
-static struct json_object *op(const struct op_frame *o, const char *name)
+static struct json_object *op(const struct op_frame *o, const char *name, const struct percentiles *ps)
 {
 	struct json_object *to = json_new_object(), *percentiles = json_new_object();
 
-	for (u32 i = 0; i < ARRAY_SIZE(shown); i++)
-		json_add_decimal(percentiles, shown[i].name, quantile_ns(&o->hist, shown[i].q, o->min_ns, o->max_ns), 1);
+	for (u32 i = 0; i < ps->n; i++)
+		json_add_decimal(percentiles, ps->p[i].name, o->percentile_ns[i], 1);
 	json_add_text(to, "op", name);
 	json_add_count(to, "ios", o->ios);
 	json_add_count(to, "bytes", o->bytes);
@@ -51,14 +47,14 @@ static struct json_object *op(const struct op_frame *o, const char *name)
 	return to;
 }
 
-static struct json_object *watch(const struct frame *f)
+static struct json_object *watch(const struct frame *f, const struct percentiles *ps)
 {
 	struct json_object *to = json_new_object(), *ops = json_new_array(0);
 	struct json_object *partial = json_partial(f);
 
 	for (u32 i = 0; i < BLKLAT_OPS; i++)
 		if (f->ops[i].ios)
-			json_append(ops, op(&f->ops[i], op_names[i]));
+			json_append(ops, op(&f->ops[i], op_names[i], ps));
 	json_add_text(to, "device", f->watch->device->name);
 	json_add_text(to, "stage", stage_names[f->watch->stage]);
 	if (f->watch->part)
@@ -116,7 +112,7 @@ struct blob *event_interval(const struct frames *frames, const struct event_inte
 	json_add_decimal(to, "length_s", longest_s(frames), 6);
 	for (u32 i = 0; i < frames->n; i++)
 		if (!frames->f[i].watch->part || frame_has_ios(&frames->f[i]))
-			json_append(watches, watch(&frames->f[i]));
+			json_append(watches, watch(&frames->f[i], at->percentiles));
 	json_add_count(to, "skipped_unexplained", frames->skipped_unexplained);
 	json_add(to, "watches", watches);
 	snprintf(head, sizeof(head), "id: %s.%llu\nevent: interval\n", at->boot, at->number);

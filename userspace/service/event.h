@@ -13,6 +13,7 @@ struct event_interval {
 	const char *boot;		/* tells this process's numbers from another's */
 	u64 number;
 	double end_s;			/* since the start */
+	const struct percentiles *percentiles;	/* that the frames were made with */
 };
 
 /* An interval of every watch in @frames, of parts those that had IOs. NULL when there is no memory. */
