@@ -7,7 +7,7 @@ import re
 import subprocess
 
 import wire
-from player import OPENMETRICS, PROTOBUF, TEXT, Player, script
+from player import OPENMETRICS, PROTOBUF, TEXT, Player, played, script
 
 BENCH = os.environ.get("EXPOSITION_BENCH", "build/bench/exposition")
 PAGE = (pathlib.Path(__file__).resolve().parents[2] / "docs/prometheus.md").read_text()
@@ -47,6 +47,21 @@ def test_series_of_a_device(tmp_path):
     said = re.search(r"has (\d+) series with native histograms and (\d+) with classic buckets "
                      r"\((\d+) in.*?further op (\d+) or (\d+)", PAGE, re.S)
     assert list(map(int, said.groups())) == figures + further
+
+
+def test_series_of_a_divided_device(tmp_path):
+    """Reads and writes of four sizes, the least of them among these."""
+    def count(devices, accept):
+        events = [f"on sd{i} device\nio {op} 1ms {size}" for i in range(devices) for op in ("read", "write") for size in (512, 5000, 65536, 1 << 20)]
+        path = script(tmp_path / "s", [f"sd{i}" for i in range(devices)], [*events, "tick 1"])
+        path.write_text(path.read_text().replace("scale 6\n", "scale 6\nby size\n"))
+        body = played(path, accept)
+        if accept == PROTOBUF:
+            return sum(len(f["metric"]) for f in wire.families(body).values())
+        return sum(not line.startswith(b"#") for line in body.splitlines())
+
+    said = re.search(r"in four sizes has (\d+)\s+series, or (\d+)", PAGE)
+    assert list(map(int, said.groups())) == [count(2, accept) - count(1, accept) for accept in (PROTOBUF, OPENMETRICS)]
 
 
 def test_a_scrape_of_24_devices(tmp_path):
