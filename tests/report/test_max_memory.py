@@ -72,25 +72,26 @@ def devices(n, stages=("device", "queue", "total")):
     copied = "mapper, kind, model, scheduler, major, minor, size_bytes, hw_queues, tags, nr_requests, parent, iostats, hidden"
     names = ", ".join(f"('{s}')" for s in stages)
     return [f"{numbers(n - 1)} INSERT INTO device SELECT i, 'd' || i, {copied} FROM n, device WHERE id = 0",
-            f"WITH s(name) AS (VALUES {names}) INSERT INTO watch SELECT (SELECT max(id) FROM watch) + "
+            f"WITH s(name) AS (VALUES {names}) INSERT INTO watch(id, device, stage) SELECT (SELECT max(id) FROM watch) + "
             "row_number() OVER (ORDER BY d.id, s.name), d.id, s.name FROM device d, s WHERE d.id OR s.name != 'device'"]
 
 
-STATE = ", ".join("0" for _ in range(14)) + ", NULL, NULL"
-GONE = f"INSERT OR REPLACE INTO state SELECT 0, id, {STATE}, 1 FROM watch WHERE id"
+# No IO, of the kernel's count nothing known; of a device that is there, and of one that is gone.
+STATE, GONE_STATE = (", ".join(["0"] * 14 + ["NULL", "NULL", gone] + ["0"] * 3) for gone in "01")
+GONE = f"INSERT OR REPLACE INTO state SELECT 0, id, {GONE_STATE} FROM watch WHERE id"
 
 
 def intervals(n):
     """More of them after the second, in which nothing is left but the first watch."""
     return [f"{numbers(n)} INSERT INTO interval SELECT i + 2, i * 1000000000 + mono_ns, i * 1000000000 + wall_ns, 0, 1 "
             "FROM n, interval WHERE id = 2",
-            f"{numbers(n)} INSERT INTO state SELECT i + 2, 0, {STATE}, 0 FROM n"]
+            f"{numbers(n)} INSERT INTO state SELECT i + 2, 0, {STATE} FROM n"]
 
 
 def of_all_watches(table, interval):
     with_watch = {"state": "", "series": "op, ios, bytes, errors, sum_ns, min_ns, max_ns, bins, idle_ios, idle_sum_ns, idle_bins"}
     if table == "state":
-        return f"INSERT OR REPLACE INTO state SELECT {interval}, id, {STATE}, 0 FROM watch"
+        return f"INSERT OR REPLACE INTO state SELECT {interval}, id, {STATE} FROM watch"
     return f"INSERT INTO series SELECT {interval}, w.id, {with_watch[table]} FROM series s, watch w WHERE s.interval = 1 AND " \
         "s.watch = 0 AND w.id"
 
@@ -170,7 +171,7 @@ def test_hours_of_64_devices_are_drawn(tmp_path):
     file = make(tmp_path, *devices(64), *(of_all_watches("state", i) for i in range(3)), of_all_watches("series", 1),
                 f"{numbers(1800)} INSERT INTO interval SELECT i + 2, i * 1000000000 + mono_ns, i * 1000000000 + wall_ns, 0, 1 "
                 "FROM n, interval WHERE id = 2",
-                f"{numbers(1800)} INSERT INTO state SELECT i + 2, w.id, {STATE}, 0 FROM n, watch w ORDER BY i, w.id",
+                f"{numbers(1800)} INSERT INTO state SELECT i + 2, w.id, {STATE} FROM n, watch w ORDER BY i, w.id",
                 f"{numbers(1800)} INSERT INTO series SELECT i + 2, watch, op, ios, bytes, errors, sum_ns, min_ns, max_ns, "
                 "bins, idle_ios, idle_sum_ns, idle_bins FROM n, series s WHERE s.interval = 1 ORDER BY i, watch, op",
                 script="blklat-replay 1\ndevice d0\nwatch d0 device\n" + ios + "tick 1\ntick 1\n")
