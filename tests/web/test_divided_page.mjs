@@ -64,6 +64,9 @@ test("the heat map: a column for each size up to the last, each IO once, shares 
     assert.deepEqual(p50.ys.map((y) => y === null), [false, false, true, true, false, false]);
     assert.ok(Math.abs(10 ** p50.ys[0] / 80e3 - 1) < 0.03 && Math.abs(10 ** p50.ys[4] / 400e3 - 1) < 0.03);
     assert.deepEqual(table().rows.map((row) => row.slice(0, 3)), [["4 KiB", "3\u202f000", "85.71\u00a0%"], ["16 KiB", "500", "14.29\u00a0%"]]);
+    four.op.bins = [[bound(320), bound(321), 1], [bound(400), bound(401), 2999999]];
+    four.op.total.ios = 3000000;
+    assert.equal(partsHeat(lines[0]).cells.least, "0.000033\u00a0%");
 });
 
 test("runs beside each other by size, lines that are on alone", () => {

@@ -66,6 +66,11 @@ function cellsOf(bins: Bin[], scale: number): Map<number, number> {
     return cells;
 }
 
+/** Two digits at least: one of a million IOs is not 0 %. */
+function shareText(share: number): string {
+    return percent(share, Math.max(2, 1 - Math.floor(Math.log10(share * 100))));
+}
+
 /** Shares of a column's IOs, ranked by their logarithm as in the heat map over time. */
 function cells(line: Line, labels: string[]): Cells {
     const scale = Math.min(line.run.scale, HEAT_SCALE);
@@ -73,7 +78,7 @@ function cells(line: Line, labels: string[]): Cells {
         x: labels.indexOf(part.label), cell, share: ios / op.total.ios })));
     const shares = found.map(({ share }) => share), least = Math.min(...shares), most = Math.max(...shares), range = Math.log(most / least);
     return {
-        title: "share of a column's IOs", least: found.length ? percent(least) : "", most: found.length ? percent(most) : "",
+        title: "share of a column's IOs", least: found.length ? shareText(least) : "", most: found.length ? shareText(most) : "",
         boxes: found.map(({ x, cell, share }) => ({
             x0: x - 0.5, x1: x + 0.5, rank: range > 0 ? Math.log(share / least) / range : 1,
             y0: latencyAxis.place(upperBound(scale, cell - 1)), y1: latencyAxis.place(upperBound(scale, cell)),
