@@ -158,7 +158,7 @@ static void put_distance(const struct table *t, const struct compared_group *g, 
 		fprintf(t->f, "%*sKS distance %.4f (0: the same distribution, 1: nothing in common)\n", GUTTER, "",
 			g->of[run].ks);
 	if (g->of[run].mean_with_base_mix_ns >= 0)
-		fprintf(t->f, "%*swith 1's mix by size its mean would be %s (x %.2f)\n", GUTTER, "",
+		fprintf(t->f, "%*swith 1's mix by %s its mean would be %s (x %.2f)\n", GUTTER, "", g[1].part->by,
 			units_ns(mean, g->of[run].mean_with_base_mix_ns),
 			ratio_of(g->of[0].o->mean_ns, g->of[run].mean_with_base_mix_ns));
 }
