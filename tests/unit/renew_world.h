@@ -21,17 +21,18 @@
 #include <sys/stat.h>
 
 #include "blklat/bins.h"
+#include "blklat/parts.h"
 #include "core/accounting.h"
 #include "engine/geometry.h"
 #include "engine/kernel_capture.h"
 #include "util/clock.h"
 
-enum { DRIVER_TAGS = 16, BEYOND = 900, MOST_OPEN = 3, BYTES = 4096 };
+enum { DRIVER_TAGS = 16, BEYOND = 900, MOST_OPEN = 3, BYTES = 4096, DISKS = 2, MOST_WATCHES = DISKS * (1 + BLKLAT_SIZE_PARTS) };
 
 /* An engine's capture in plain memory. */
 struct counting {
 	struct kernel_capture k;
-	struct region_slots ranges[2];
+	struct region_slots ranges[MOST_WATCHES];	/* of parts: none */
 	u32 epoch;
 };
 
@@ -41,7 +42,8 @@ static struct world {
 	struct counting *open[MOST_OPEN];
 	u32 opened;
 	int refuse;			/* what the engine's next openings return */
-	u64 ended[2];			/* what the kernel says of each disk */
+	u64 ended[DISKS];		/* what the kernel says of each disk */
+	u64 bytes;			/* of what starts and ends */
 	struct capture *c;
 	struct snapshot s, before;
 	u32 renewals;
@@ -118,14 +120,14 @@ static inline int engine_open(const struct capture_config *cfg, struct capture *
 		return problem_set(p, w.refuse, "not now");
 	c = calloc(1, sizeof(*c));
 	assert_int_equal(kernel_capture_init(&c->k, &is, cfg, 1, p), 0);
-	for (u32 i = 0; i < cfg->n_watches; i++) {
+	for (u32 i = 0; i < cfg->n_watches; i = next_whole(&c->k, i)) {
 		struct slots s = slots_of(cfg->watches[i].device, 1);
 
 		c->ranges[i] = (struct region_slots){ blocks * BLKLAT_SLOTS, s.queues * s.stride };
 		blocks += s.queues * s.stride / BLKLAT_SLOTS;
 	}
 	c->k.region = (struct region){
-		.rows = 1, .watches = cfg->n_watches, .scale = 6, .series_bytes = bytes,
+		.rows = 1, .watches = cfg->n_watches, .parts = c->k.parts, .scale = 6, .series_bytes = bytes,
 		.series = calloc(cfg->n_watches * BLKLAT_OPS, bytes),
 		.accounts = calloc(cfg->n_watches * BLKLAT_ACCOUNTS, sizeof(u64)),
 		.slots = calloc(blocks, sizeof(struct blklat_slots)), .ranges = c->ranges, .epoch = &c->epoch,
@@ -201,13 +203,20 @@ static inline u64 *slot_of(struct counting *c, u32 disk, u32 tag, u64 **ret_acco
 	return &slots->ns[n % BLKLAT_SLOTS];
 }
 
+static inline u64 start_time(const struct counting *c)
+{
+	u64 now = now_ns(), shift = BLKLAT_SLOT_PART_SHIFT;
+
+	return c->k.parts ? (now & ((1ULL << shift) - 1)) | (u64)blklat_size_part(w.bytes) << shift : now;
+}
+
 static inline void start(u32 disk, u32 tag)
 {
 	for (u32 i = 0; i < w.opened; i++) {
 		u64 *account, *slot = w.open[i] ? slot_of(w.open[i], disk, tag, &account) : NULL;
 
 		if (slot) {
-			*slot = now_ns();
+			*slot = start_time(w.open[i]);
 			slot[BLKLAT_SLOTS]++;
 		} else if (w.open[i] && account) {
 			account[BLKLAT_TAG_RANGE]++;
@@ -218,7 +227,8 @@ static inline void start(u32 disk, u32 tag)
 static inline void count(struct counting *c, u64 *account, u64 ns)
 {
 	struct region *r = &c->k.region;
-	u32 watch = (account - r->accounts) / BLKLAT_ACCOUNTS, octave;
+	u32 whole = (account - r->accounts) / BLKLAT_ACCOUNTS, octave;
+	u32 watch = whole + (r->parts ? blklat_size_part(w.bytes) : 0);
 	struct blklat_series *s = (void *)((char *)r->series + (size_t)watch * BLKLAT_OPS * r->series_bytes);
 	u32 cell = blklat_place(ns, 0, &octave), parity = c->epoch & 1;
 
@@ -227,7 +237,7 @@ static inline void count(struct counting *c, u64 *account, u64 ns)
 	if (s->not_min_ns[parity] < ~ns)
 		s->not_min_ns[parity] = ~ns;
 	s->sum_ns += ns;
-	s->bytes += BYTES;
+	s->bytes += w.bytes;
 	s->octaves |= 1ULL << octave;
 	s->bins[cell]++;
 }
@@ -266,13 +276,14 @@ static inline void on_renewed(const struct capture_renewal *r)
 	w.last = *r;
 }
 
-static inline void begin(u32 disks)
+static inline void begin_by(u32 disks, enum blklat_by by)
 {
-	struct watch watches[2];
-	struct capture_config cfg = { .devices = &w.t, .watches = watches, .n_watches = disks, .scale = 6 };
+	struct watch wholes[DISKS], *watches;
+	struct capture_config cfg = { .devices = &w.t, .scale = 6, .by = by };
 	struct problem p;
 
 	memset(&w, 0, sizeof(w));
+	w.bytes = BYTES;
 	strcpy(w.root, "/tmp/blklat-test-XXXXXX");
 	assert_non_null(mkdtemp(w.root));
 	put_disk("sda", 0);
@@ -280,10 +291,18 @@ static inline void begin(u32 disks)
 		put_disk("sdb", 1);
 	assert_int_equal(device_table_read(&w.t, w.root, &p), 0);
 	for (u32 i = 0; i < disks; i++)
-		watches[i] = (struct watch){ .device = &w.t.d[i], .stage = BLKLAT_STAGE_DEVICE };
+		wholes[i] = (struct watch){ .device = &w.t.d[i], .stage = BLKLAT_STAGE_DEVICE };
+	assert_int_equal(watches_divide(wholes, disks, by, &watches, &cfg.n_watches), 0);
+	cfg.watches = watches;
 	assert_int_equal(capture_open(&engine, &cfg, on_renewed, &w.c, &p), 0);
-	assert_int_equal(snapshot_init(&w.s, disks, 6), 0);
-	assert_int_equal(snapshot_init(&w.before, disks, 6), 0);
+	free(watches);
+	assert_int_equal(snapshot_init(&w.s, cfg.n_watches, 6), 0);
+	assert_int_equal(snapshot_init(&w.before, cfg.n_watches, 6), 0);
+}
+
+static inline void begin(u32 disks)
+{
+	begin_by(disks, BLKLAT_BY_NOTHING);
 }
 
 static inline void finish(void)

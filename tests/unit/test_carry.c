@@ -28,10 +28,13 @@ static void at_pause(void);
 #undef __atomic_load_n
 #undef nanosleep
 
+#include "blklat/parts.h"
+
 enum { CPUS = 2, SCALE = 2, IOS = 40, SLOTS_OF_FIRST = 528, SLOTS_OF_SECOND = 1024, STEPS = 32 };
 enum { FIRST, SECOND, CAPTURES };
 /* On each CPU, before there was a second one. */
 enum { EARLIER = 5, EARLIER_NS = 12345, EARLIER_BYTES = 512 };
+enum { MOST_WATCHES = 1 + BLKLAT_SIZE_PARTS };
 
 /* What an IO writes, one after the other. */
 struct step {
@@ -51,11 +54,12 @@ struct schedule {
 	u32 hold_at, hold_for;	/* store in an end of the first CPU; pauses, UINT32_MAX: until it is all over. 0: not at all */
 	u32 hold_after;		/* pauses */
 	bool beyond;		/* every other IO has a slot in the second capture only */
+	enum blklat_by by;
 };
 
 static struct world {
 	struct kernel_capture k[CAPTURES];
-	struct region_slots ranges[CAPTURES];
+	struct region_slots ranges[CAPTURES][MOST_WATCHES];
 	struct device device[CAPTURES];
 	struct watch watch[CAPTURES];
 	u32 epoch;
@@ -64,7 +68,9 @@ static struct world {
 	struct schedule schedule;
 	u64 loads, pauses, random;
 	bool running;
+	u32 parts;
 	u64 ended, bytes, errors, sum_ns;
+	u64 ended_of[MOST_WATCHES], bytes_of[MOST_WATCHES];	/* of these, those of each part */
 } w;
 
 static u32 any(u32 n)
@@ -90,11 +96,17 @@ static u64 bytes_of(u32 io)
 	return w.schedule.beyond ? 4096 : 4096ULL << io % 5;
 }
 
+/* The watch in whose rows it is. */
+static u32 watch_of(u64 bytes)
+{
+	return w.parts ? blklat_size_part(bytes) : 0;
+}
+
 static struct blklat_slot *slot_of(u32 capture, u32 io)
 {
 	u32 n = tag_of(io);
 
-	if (n >= w.ranges[capture].n)
+	if (n >= w.ranges[capture][0].n)
 		return NULL;
 	return BLKLAT_SLOT_IN((struct blklat_slots *)w.k[capture].region.slots + n / BLKLAT_SLOTS, n % BLKLAT_SLOTS);
 }
@@ -115,7 +127,7 @@ static void plan_start(struct cpu *c, u32 io)
 		struct blklat_slot *slot = slot_of(capture, io);
 
 		if (slot) {
-			set(c, &slot->ns, 1000);
+			set(c, &slot->ns, 1000 | (u64)watch_of(bytes_of(io)) << BLKLAT_SLOT_PART_SHIFT);
 			add(c, &slot->started, 1);
 		} else {
 			add(c, (u64 *)w.k[capture].region.accounts + BLKLAT_TAG_RANGE, 1);
@@ -128,7 +140,7 @@ static void plan_end(struct cpu *c, u32 io)
 	for (u32 capture = 0; capture < CAPTURES; capture++) {
 		struct region *r = &w.k[capture].region;
 		struct blklat_slot *slot = slot_of(capture, io);
-		struct blklat_series *s = series_at(r, c - w.cpu, 0, 0);
+		struct blklat_series *s = series_at(r, c - w.cpu, watch_of(bytes_of(io)), 0);
 		u32 octave, cell = blklat_place(latency_of(io, capture), BLKLAT_SCALE_MAX - SCALE, &octave);
 
 		if (!slot)
@@ -153,6 +165,15 @@ static void store(struct cpu *c)
 	*s->at = s->set ?: *s->at + s->add;
 }
 
+static void note_end(u32 ios, u64 bytes, u64 ns)
+{
+	w.ended += ios;
+	w.bytes += ios * bytes;
+	w.sum_ns += ios * ns;
+	w.ended_of[watch_of(bytes)] += ios;
+	w.bytes_of[watch_of(bytes)] += ios * bytes;
+}
+
 /* The next end; its IO has begun long ago. */
 static void next_io(struct cpu *c)
 {
@@ -160,10 +181,8 @@ static void next_io(struct cpu *c)
 	if (c->io >= IOS)
 		return;
 	plan_end(c, c->io);
-	w.ended++;
-	w.bytes += bytes_of(c->io);
+	note_end(1, bytes_of(c->io), latency_of(c->io, FIRST));
 	w.errors += c->io % 7 == 0;
-	w.sum_ns += latency_of(c->io, FIRST);
 	c->io += CPUS;
 	c->due = w.loads + 1 + any(w.schedule.between_ios);
 }
@@ -211,19 +230,23 @@ static void run_out(struct cpu *c)
 static void open_one(u32 capture)
 {
 	u32 bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(SCALE)), slots = capture ? SLOTS_OF_SECOND : SLOTS_OF_FIRST;
+	u32 watches = 1 + w.parts;
+	struct kernel_capture *k = &w.k[capture];
 
 	w.device[capture] = (struct device){ .hw_queues = 1, .tags = 16, .nr_requests = capture ? 504 : 32 };
 	strcpy(w.device[capture].scheduler, "mq-deadline");
 	w.watch[capture] = (struct watch){ .device = &w.device[capture] };
-	w.ranges[capture].n = slots;
-	w.k[capture].capture = (struct capture){ .watches = &w.watch[capture], .n_watches = 1, .cpus = 1, .scale = SCALE };
-	w.k[capture].region = (struct region){
-		.rows = CPUS, .watches = 1, .scale = SCALE, .series_bytes = bytes,
-		.series = calloc(CPUS * BLKLAT_OPS, bytes), .accounts = calloc(CPUS * BLKLAT_ACCOUNTS, sizeof(u64)),
-		.slots = calloc(slots / BLKLAT_SLOTS, sizeof(struct blklat_slots)), .ranges = &w.ranges[capture], .epoch = &w.epoch,
+	w.ranges[capture][0].n = slots;
+	k->parts = w.parts;
+	k->capture = (struct capture){ .watches = &w.watch[capture], .n_watches = watches, .cpus = 1, .scale = SCALE };
+	k->region = (struct region){
+		.rows = CPUS, .watches = watches, .parts = w.parts, .scale = SCALE, .series_bytes = bytes,
+		.series = calloc(CPUS * watches * BLKLAT_OPS, bytes),
+		.accounts = calloc(CPUS * watches * BLKLAT_ACCOUNTS, sizeof(u64)),
+		.slots = calloc(slots / BLKLAT_SLOTS, sizeof(struct blklat_slots)), .ranges = w.ranges[capture], .epoch = &w.epoch,
 	};
 	assert_int_equal(slots_of(&w.device[capture], 1).stride, slots);
-	assert_int_equal(snapshot_init(&w.read[capture], 1, SCALE), 0);
+	assert_int_equal(snapshot_init(&w.read[capture], watches, SCALE), 0);
 }
 
 static void close_one(u32 capture)
@@ -239,9 +262,10 @@ static void begin(const struct schedule *s, u64 seed)
 	memset(&w, 0, sizeof(w));
 	w.schedule = *s;
 	w.random = seed;
+	w.parts = blklat_parts(s->by);
 	for (u32 capture = 0; capture < CAPTURES; capture++)
 		open_one(capture);
-	assert_int_equal(snapshot_init(&w.carry, 1, SCALE), 0);
+	assert_int_equal(snapshot_init(&w.carry, 1 + w.parts, SCALE), 0);
 	/* All begin at once, and some have ended that only the first capture has seen. */
 	for (u32 io = 0; io < IOS; io++) {
 		struct cpu *c = &w.cpu[io % CPUS];
@@ -253,7 +277,7 @@ static void begin(const struct schedule *s, u64 seed)
 	}
 	for (u32 i = 0; i < CPUS; i++) {
 		struct blklat_slots *slots = (struct blklat_slots *)w.k[FIRST].region.slots;
-		struct blklat_series *series = series_at(&w.k[FIRST].region, i, 0, 0);
+		struct blklat_series *series = series_at(&w.k[FIRST].region, i, watch_of(EARLIER_BYTES), 0);
 		u32 octave, cell = blklat_place(EARLIER_NS, BLKLAT_SCALE_MAX - SCALE, &octave);
 
 		w.cpu[i] = (struct cpu){ .io = i, .due = any(30000) };
@@ -263,9 +287,7 @@ static void begin(const struct schedule *s, u64 seed)
 		series->bins[cell] = EARLIER;
 		slots->started[i] = slots->ended[i] = EARLIER;
 		slots->ns[i] = BLKLAT_SLOT_FREE;
-		w.ended += EARLIER;
-		w.bytes += EARLIER * EARLIER_BYTES;
-		w.sum_ns += EARLIER * EARLIER_NS;
+		note_end(EARLIER, EARLIER_BYTES, EARLIER_NS);
 	}
 }
 
@@ -286,24 +308,40 @@ static void end(void)
 /* What the first one had counted and the second one counts make one run. Returns the gap. */
 static u64 take_over(struct accounting *ret)
 {
-	struct carried c = { .read_from = w.read[FIRST].w, .read_to = w.read[SECOND].w, .carry = w.carry.w };
-	struct watch_counts *told = w.read[SECOND].w;
+	struct carried list[MOST_WATCHES];
 	u64 gap_ns, skipped = 0;
 
+	for (u32 i = 0; i <= w.parts; i++)
+		list[i] = (struct carried){
+			.from = i, .to = i, .carry = &w.carry.w[i], .read_from = &w.read[FIRST].w[i], .read_to = &w.read[SECOND].w[i],
+		};
 	for (u32 capture = 0; capture < CAPTURES; capture++)
 		read_one(capture);
 	w.running = true;
-	assert_int_equal(carry_over(&w.k[FIRST], &w.k[SECOND], &c, 1, &gap_ns), 0);
+	assert_int_equal(carry_over(&w.k[FIRST], &w.k[SECOND], list, 1 + w.parts, &gap_ns), 0);
 	w.running = false;
 	for (u32 i = 0; i < CPUS; i++)
 		run_out(&w.cpu[i]);
 	read_one(SECOND);
-	carry_add(told, w.carry.w);
+	for (u32 i = 0; i <= w.parts; i++)
+		carry_add(&w.read[SECOND].w[i], &w.carry.w[i]);
 	accounting_make(&w.read[SECOND], 0, CPUS, &skipped, ret);
 	assert_int_equal(ret->started, w.ended);
 	assert_int_equal(ret->in_flight, 0);
 	assert_int_equal(ret->completed + ret->lost, w.ended);
 	return gap_ns;
+}
+
+/* Ops of its own, and nothing else. */
+static void assert_part(u32 p)
+{
+	const struct watch_counts *part = &w.read[SECOND].w[p];
+
+	assert_int_equal(hist_count(&part->ops[0].hist), w.ended_of[p]);
+	assert_int_equal(part->ops[0].bytes, w.bytes_of[p]);
+	assert_int_equal(part->started, 0);
+	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
+		assert_int_equal(part->accounts[cell], 0);
 }
 
 /* Of IOs that both captures see. */
@@ -319,6 +357,8 @@ static void assert_exact(const struct schedule *s, u64 seed)
 	assert_int_equal(op->bytes, w.bytes);
 	assert_int_equal(op->errors, w.errors);
 	assert_in_range(op->sum_ns, w.sum_ns, w.sum_ns + 2 * IOS);
+	for (u32 p = 1; p <= w.parts; p++)
+		assert_part(p);
 	end();
 }
 
@@ -371,6 +411,21 @@ static void test_beyond_the_first(void **state)
 	}
 }
 
+/* All of it where IOs are divided: what was in a part stays there, and is in the whole once. */
+static void test_parts(void **state)
+{
+	(void)state;
+	for (u64 seed = 0; seed < 300; seed++) {
+		struct schedule s = paces[seed % ARRAY_SIZE(paces)];
+
+		s.by = BLKLAT_BY_SIZE;
+		s.hold_at = seed % 14;
+		s.hold_after = 1 + seed % 7;
+		s.hold_for = seed % 5;
+		assert_exact(&s, seed);
+	}
+}
+
 /* Where nothing is in flight one look is enough. */
 static void test_at_rest(void **state)
 {
@@ -393,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_ends_meanwhile),
 		cmocka_unit_test(test_held_up),
 		cmocka_unit_test(test_beyond_the_first),
+		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_at_rest),
 	};
 

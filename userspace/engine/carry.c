@@ -19,7 +19,7 @@
 struct over {
 	const struct kernel_capture *from, *to;
 	struct watch_counts *row_from, *row_to;		/* scratch */
-	struct watch_counts *apart;			/* scratch: what a look found */
+	struct watch_counts *apart;			/* scratch: what a look found, of a whole and its parts */
 	struct watch_counts *best;			/* of each watch of @to */
 };
 
@@ -82,18 +82,6 @@ static struct starts compare_starts(const struct kernel_capture *from, const str
 	return s;
 }
 
-static s64 account_apart(const struct region *from, const struct region *to, const struct carried *c, u32 cell)
-{
-	s64 sum = 0;
-
-	for (u32 row = 0; row < to->rows; row++) {
-		u64 second = load(to->accounts + ((size_t)row * to->watches + c->to) * BLKLAT_ACCOUNTS + cell);
-
-		sum += load(from->accounts + ((size_t)row * from->watches + c->from) * BLKLAT_ACCOUNTS + cell) - second;
-	}
-	return sum;
-}
-
 static void keep_least(s64 *least, s64 n, bool first)
 {
 	if (first || n < *least)
@@ -117,11 +105,11 @@ static u64 progress(const struct over *o, const struct carried *c, u32 row, u32 
 }
 
 /*
- * Adds how far the two are apart in an op's row at one moment: read again until no sum has changed meanwhile. Then no IO
+ * Adds to @apart how far the two are apart in an op's row at one moment: read again until no sum has changed meanwhile. Then no IO
  * began to be counted in the row, and the second capture, which begins when the first is done, has at most put one in its bin.
  * Returns whether there was such a moment.
  */
-static bool add_row(const struct over *o, const struct carried *c, u32 row, u32 op)
+static bool add_row(const struct over *o, const struct carried *c, u32 row, u32 op, struct op_counts *apart)
 {
 	struct op_counts *f = &o->row_from->ops[op], *t = &o->row_to->ops[op];
 	u64 was, is = progress(o, c, row, op);
@@ -133,7 +121,7 @@ static bool add_row(const struct over *o, const struct carried *c, u32 row, u32 
 		region_read_row(&o->to->region, row, c->to, op, t);
 		is = progress(o, c, row, op);
 	} while (is != was && ++try < ROW_TRIES);
-	add_difference(&o->apart->ops[op], f, t);
+	add_difference(apart, f, t);
 	return is == was;
 }
 
@@ -148,15 +136,28 @@ static void clear(struct watch_counts *w)
 	}
 }
 
-/* Sets o->apart, and all of @l but ended. */
+/* @c: of a whole or a part. Returns how many rows are not of one moment. */
+static u32 take_watch(const struct over *o, const struct carried *c, struct watch_counts *apart)
+{
+	u32 moved = 0;
+
+	clear(apart);
+	for (u32 row = 0; row < o->to->region.rows; row++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			moved += !add_row(o, c, row, op, &apart->ops[op]);
+	return moved;
+}
+
+/* Sets o->apart, and all of @l but ended. Of the whole, as of each read, it is the sum of its own rows and those of its parts. */
 static void take_series(const struct over *o, const struct carried *c, struct carry_look *l)
 {
 	u64 begin_ns = now_ns();
 
-	clear(o->apart);
-	for (u32 row = 0; row < o->to->region.rows; row++)
-		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			l->moved += !add_row(o, c, row, op);
+	for (u32 p = 0; p <= o->to->parts; p++) {
+		l->moved += take_watch(o, c + p, o->apart + p);
+		if (p)
+			watch_counts_add_part(o->apart, o->apart + p);
+	}
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		const struct op_counts *a = &o->apart->ops[op];
 
@@ -200,10 +201,14 @@ static void look(const struct over *o, struct carried *c, bool first)
 	l.moved += s.ended - l.ended;
 	if (first || better(&l, &c->look)) {
 		c->look = l;
-		watch_counts_copy(&o->best[c->to], o->apart);
+		for (u32 p = 0; p <= o->to->parts; p++)
+			watch_counts_copy(&o->best[c->to + p], o->apart + p);
 	}
-	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
-		keep_least(&c->account_apart[cell], account_apart(from, to, c, cell), first);
+	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++) {
+		u64 second = region_account(to, c->to, cell);
+
+		keep_least(&c->account_apart[cell], region_account(from, c->from, cell) - second, first);
+	}
 	keep_least(&c->started_apart, s.first - s.second, first);
 	keep_least(&c->lost_apart, region_account(from, c->from, BLKLAT_TAG_RANGE) - s.beyond -
 		   region_account(to, c->to, BLKLAT_TAG_RANGE), first);
@@ -227,14 +232,15 @@ static void finish(const struct over *o, struct carried *c)
 	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
 		best->accounts[cell] = c->account_apart[cell];
 	best->started = has_slots ? c->started_apart - (s64)c->look.ended : c->account_apart[BLKLAT_STARTED];
-	carry_add(c->carry, best);
+	for (u32 p = 0; p <= o->to->parts; p++)
+		carry_add(c[p].carry, best + p);
 }
 
 static bool look_at_all(const struct over *o, struct carried *list, u32 n, bool first)
 {
 	bool moves = false;
 
-	for (u32 i = 0; i < n; i++) {
+	for (u32 i = 0; i < n; i = next_whole(o->to, i)) {
 		if (!first && list[i].rests)
 			continue;
 		look(o, &list[i], first);
@@ -249,19 +255,19 @@ int carry_over(const struct kernel_capture *from, const struct kernel_capture *t
 	const struct timespec pause = { .tv_nsec = TRY_EVERY_NS };
 	struct over o = { .from = from, .to = to };
 	struct snapshot s;
-	int err = snapshot_init(&s, n + 3, to->capture.scale);
+	int err = snapshot_init(&s, n + 3 + to->parts, to->capture.scale);
 
 	if (err)
 		return err;
 	snapshot_track(&s);
 	o.best = s.w;
-	o.apart = s.w + n;
-	o.row_from = s.w + n + 1;
-	o.row_to = s.w + n + 2;
+	o.row_from = s.w + n;
+	o.row_to = s.w + n + 1;
+	o.apart = s.w + n + 2;
 	for (u32 try = 0; try < TRIES && look_at_all(&o, list, n, !try); try++)
 		nanosleep(&pause, NULL);
 	*ret_gap_ns = 0;
-	for (u32 i = 0; i < n; i++) {
+	for (u32 i = 0; i < n; i = next_whole(to, i)) {
 		finish(&o, &list[i]);
 		if (list[i].look.moved && list[i].look.took_ns > *ret_gap_ns)
 			*ret_gap_ns = list[i].look.took_ns;

@@ -42,15 +42,16 @@ struct carried {
 	const struct watch_counts *read_from, *read_to;		/* what was read of it last */
 	/* In: to be added to what is read of the first, out: of the second. Numbers may wrap around 0. */
 	struct watch_counts *carry;
-	/* For carry_over(): the least of all looks, and that which is taken. */
+	/* For carry_over(), where it is a whole: the least of all looks, and that which is taken. */
 	s64 started_apart, lost_apart, account_apart[BLKLAT_ACCOUNTS];
 	struct carry_look look;
 	bool rests;		/* one was enough */
 };
 
 /*
- * Adds to each carry. Takes some milliseconds where IOs are in flight. *@ret_gap_ns is how long the look took at which a watch
- * moved all the same, the longest of them; 0: none did, so nothing is lost.
+ * Adds to each carry; @list has all watches of @to, in their order. A part's carry has ops alone, and the whole's has those of
+ * its parts once more, as in all that is read. Takes some milliseconds where IOs are in flight. *@ret_gap_ns is how long the
+ * look took at which a watch moved all the same, the longest of them; 0: none did, so nothing is lost.
  * Returns 0, or -ENOMEM with nothing done.
  */
 int carry_over(const struct kernel_capture *from, const struct kernel_capture *to, struct carried *list, u32 n,

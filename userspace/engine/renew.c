@@ -75,7 +75,7 @@ static int find_outgrown(struct renewing *r)
 		    !capture_fits(g->capture, i))
 			return i;
 	}
-	r->turn = (r->turn + 1) % g->capture->n_watches;
+	r->turn = next_whole(kernel_of(g), r->turn) % g->capture->n_watches;
 	return -1;
 }
 
@@ -91,7 +91,8 @@ static u32 choose_watches(const struct renewing *r, struct generation *g, struct
 
 		if (kernel_of(r->now)->gone[whole_of(kernel_of(r->now), i)].gone)
 			continue;
-		device_read_queue(&g->devices, d);
+		if (!w->part)
+			device_read_queue(&g->devices, d);
 		g->ours[n] = r->now->ours[i];
 		watches[n] = *w;
 		watches[n++].device = d;
