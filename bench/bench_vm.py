@@ -37,6 +37,8 @@ ROWS = (
     Row("blklat kmod", "default options", target=300),
     Row("blklat bpf, idle gap", "IOs after a pause told apart"),
     Row("blklat kmod, idle gap", "the same"),
+    Row("blklat bpf, by size", "divided into parts"),
+    Row("blklat kmod, by size", "the same"),
     Row("biolatency", "of libbpf-tools, default options", reference=1416),
     Row("biolatency, 1 device", "of libbpf-tools, -d"),
     Row("blklat bpf, 4 devices", "one busy, the others idle"),

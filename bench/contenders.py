@@ -53,6 +53,7 @@ def contenders(build, device, spare):
         Contender("blklat total", blklat + ["--stage", "total"], "stage total alone", ours=True, extra=True),
         Contender("blklat 3 stages", blklat + ["--stage", "device,queue,total"], "device,queue,total",
                   ours=True, extra=True),
+        Contender("blklat by size", blklat + ["--by", "size"], "in parts", ours=True, extra=True),
         Contender("blklat %d devices" % (1 + len(spare)), blklat + [w for s in spare for w in ("--dev", s.name)],
                   "one busy, the others idle", ours=True, extra=True),
         # As where a task can be preempted within a tracepoint: two at first, one when nothing was skipped for 10 s.
@@ -158,7 +159,7 @@ def running(contender):
 
 def accounting(lines):
     """What blklat says at its end about the IOs it saw, for each device and stage with any."""
-    last = {(line["device"], line["stage"]): line["accounting"] for line in map(json.loads, lines)}
+    last = {(line["device"], line["stage"]): line["accounting"] for line in map(json.loads, lines) if "part" not in line}
     return [{"device": device, "stage": stage, **a} for (device, stage), a in last.items() if a["started"]]
 
 

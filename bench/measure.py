@@ -39,6 +39,7 @@ def window(device, tool, seconds):
         raise BenchError(f"no IO on {device.name} in {seconds} s")
     return {"seconds": d["time"], "ios": d["ios"], "iops": d["ios"] / d["time"],
             "ns_per_io": d["run_ns"] / d["ios"] if d["runs"] else None, "runs_per_io": d["runs"] / d["ios"],
+            "ns_per_run": d["run_ns"] / d["runs"] if d["runs"] else None,
             "other_ios": d["other_ios"], "steal": d["stolen"] / max(d["ticks"], 1)}
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """From rows to medians, ratios and a table of 80 columns."""
+import operator
 import statistics
 
 # (what, the figure's key, how the target compares, the target, how to show both)
@@ -9,6 +10,7 @@ TARGETS = [
     ("stage total, of biolatency's", "total_of_biolatency", "<=", 0.6, "{:.2f}"),
     ("three stages, of biolatency's", "stages_of_biolatency", "<=", 0.85, "{:.2f}"),
     ("with a standby, of biolatency's", "standby_of_biolatency", "<=", 0.45, "{:.2f}"),
+    ("--by size, a program's run", "by_size_ns", "<=", 10, "{:.1f} ns"),
     ("bios of zram, of bpftrace's", "zram_of_bpftrace", "<=", 0.6, "{:.2f}"),
     ("bios of dm, of bpftrace's", "dm_of_bpftrace", "<=", 0.6, "{:.2f}"),
     ("IOPS, of those without", "iops_of_none", ">=", 0.97, "{:.3f}"),
@@ -35,6 +37,12 @@ RATIOS = {
 }
 
 
+# The same of those that are differences.
+DIFFERENCES = {
+    "by_size_ns": ("cost", "blklat by size", "blklat", "ns_per_run"),
+}
+
+
 def values(rows, name, key):
     """{round: value} of one contender."""
     return {r["round"]: r[key] for r in rows if r["contender"] == name and r[key] is not None}
@@ -45,10 +53,16 @@ def median(rows, name, key):
     return statistics.median(v.values()) if v else None
 
 
-def ratios(rows, name, of, key):
+def ratios(rows, name, of, key, compare=operator.truediv):
     """Ratios of the two in the same round: what a shared machine does to one it does to both."""
     v, w = values(rows, name, key), values(rows, of, key)
-    return [v[n] / w[n] for n in v if n in w]
+    return [compare(v[n], w[n]) for n in v if n in w]
+
+
+def compared(raw, key):
+    """The same of a figure that is a ratio or a difference."""
+    rows, *rest = (RATIOS | DIFFERENCES)[key]
+    return ratios(raw[rows], *rest, operator.truediv if key in RATIOS else operator.sub)
 
 
 def median_or_none(values):
@@ -58,7 +72,7 @@ def median_or_none(values):
 def figures(raw):
     """What the targets speak of; None for what was not measured."""
     daemon, drain, recording, many = (raw[k] for k in ("daemon", "drain", "recording", "many"))
-    return {key: median_or_none(ratios(raw[rows], *rest)) for key, (rows, *rest) in RATIOS.items()} | {
+    return {key: median_or_none(compared(raw, key)) for key in RATIOS | DIFFERENCES} | {
         "drain_us": drain and drain["wall_us"]["p50"],
         "cpu_percent": daemon and daemon["cpu_share"] * 100,
         "memory_mib": daemon and daemon["resident_other_bytes"] / (1 << 20),
@@ -80,11 +94,10 @@ def spread(found):
 
 
 def is_noisy(raw, key, measured, limit):
-    """Does a ratio differ more between rounds than the median does from its target? Then it says neither."""
-    if key not in RATIOS or measured is None:
+    """Does it differ more between rounds than the median does from its target? Then it says neither."""
+    if key not in RATIOS | DIFFERENCES or measured is None:
         return False
-    rows, *rest = RATIOS[key]
-    return spread(ratios(raw[rows], *rest)) > abs(measured - limit)
+    return spread(compared(raw, key)) > abs(measured - limit)
 
 
 def verdicts(raw):
@@ -102,14 +115,14 @@ def verdicts(raw):
 
 
 def restless(raw, results):
-    """Of the ratios that were too noisy: whose figures went how far."""
+    """Of what was too noisy: whose figures went how far."""
     said = set()
-    for rows, *names, key in (RATIOS[r["figure"]] for r in results if r["noisy"]):
+    for rows, *names, key in ((RATIOS | DIFFERENCES)[r["figure"]] for r in results if r["noisy"]):
         for name in names:
             found = list(values(raw[rows], name, key).values())
             if name not in said and found and max(found) > 1.1 * min(found):
                 said.add(name)
-                yield f"{name} took {min(found):.0f} to {max(found):.0f} ns" if key == "ns_per_io" else \
+                yield f"{name} took {min(found):.0f} to {max(found):.0f} ns" if key != "iops" else \
                     f"{name} did {min(found):,.0f} to {max(found):,.0f} IOPS"
 
 
