@@ -13,7 +13,7 @@
  */
 #define TRIES 32
 #define TRY_EVERY_NS 800000
-#define ROW_TRIES 16	/* for an IO's time and more, unless they come without a pause */
+#define AT_ONCE 16	/* for an IO's time and more, unless they come without a pause */
 
 /* What carry_over() works with. */
 struct over {
@@ -120,7 +120,7 @@ static bool add_row(const struct over *o, const struct carried *c, u32 row, u32 
 		region_read_row(&o->from->region, row, c->from, op, f);
 		region_read_row(&o->to->region, row, c->to, op, t);
 		is = progress(o, c, row, op);
-	} while (is != was && ++try < ROW_TRIES);
+	} while (is != was && ++try < AT_ONCE);
 	add_difference(apart, f, t);
 	return is == was;
 }
@@ -174,10 +174,15 @@ static bool better(const struct carry_look *a, const struct carry_look *b)
 		return a->moved < b->moved;
 	if (a->ios + (s64)a->ended != b->ios + (s64)b->ended)
 		return a->ios + (s64)a->ended < b->ios + (s64)b->ended;
-	/* Of IOs that only the second one counts, the number is known and the bytes are not. */
+	/* Of IOs that only the second one counts, the number is known and the bytes are not: one seen twice stays. */
 	if (a->ended != b->ended)
-		return false;
+		return !b->again;
 	return a->sums != b->sums ? a->sums < b->sums : a->sum_ns < b->sum_ns;
+}
+
+static bool same(const struct carry_look *a, const struct carry_look *b)
+{
+	return a->moved == b->moved && a->ios == b->ios && a->ended == b->ended && a->sums == b->sums;
 }
 
 /* Whether nothing was in flight when a capture was read, and nothing has started since. */
@@ -187,23 +192,38 @@ static bool rests(const struct watch_counts *read, u64 started)
 }
 
 /*
- * All that can disturb makes it more, so the least of some looks is right. What ended in slots that only the second capture
- * has is read before the bins: an IO must not be in them and lost as well.
+ * Looks until nothing moves meanwhile and, where the bytes can't be compared with a later look's, until two have been the same.
+ * What ended in slots that only the second capture has is read before the bins: an IO must not be in them and lost as well.
+ * Returns the starts behind the last look.
  */
+static struct starts look_at_series(const struct over *o, struct carried *c, bool first)
+{
+	struct starts s = compare_starts(o->from, o->to, c);
+	struct carry_look l;
+	u32 try = 0;
+
+	do {
+		l = (struct carry_look){ .ended = s.ended };
+		take_series(o, c, &l);
+		s = compare_starts(o->from, o->to, c);
+		l.moved += s.ended - l.ended;
+		l.again = same(&l, &c->look);
+		c->look.again |= l.again;
+		if ((first && !try) || better(&l, &c->look)) {
+			c->look = l;
+			for (u32 p = 0; p <= o->to->parts; p++)
+				watch_counts_copy(&o->best[c->to + p], o->apart + p);
+		}
+	} while ((l.moved || (s.ended && !c->look.again)) && ++try < AT_ONCE);
+	return s;
+}
+
+/* All that can disturb makes it more, so the least of some looks is right. */
 static void look(const struct over *o, struct carried *c, bool first)
 {
 	const struct region *from = &o->from->region, *to = &o->to->region;
-	struct carry_look l = { .ended = compare_starts(o->from, o->to, c).ended };
-	struct starts s;
+	struct starts s = look_at_series(o, c, first);
 
-	take_series(o, c, &l);
-	s = compare_starts(o->from, o->to, c);
-	l.moved += s.ended - l.ended;
-	if (first || better(&l, &c->look)) {
-		c->look = l;
-		for (u32 p = 0; p <= o->to->parts; p++)
-			watch_counts_copy(&o->best[c->to + p], o->apart + p);
-	}
 	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++) {
 		u64 second = region_account(to, c->to, cell);
 

@@ -16,8 +16,8 @@
  *
  * Two things remain. Where IOs end so fast, on so many CPUs, that no look is of one moment, one that ends within is in
  * neither; its start is, so it shows as lost, and is never missed in silence. And what a CPU is in the middle of at every
- * look, for 26 ms, is counted twice. The same holds for its bytes alone, if it has not freed the slot and IOs end meanwhile that the first
- * capture has no slots for: nobody knows how many bytes those are.
+ * look, for 26 ms, is counted twice. For the bytes of an IO that has not left its slot two looks at once are enough, if
+ * others end meanwhile that the first capture has no slots for: nobody knows how many bytes those are.
  *
  * An IO whose tag was beyond the slots of the first capture is lost if it had ended by then. If not, the second one
  * counts it as any other.
@@ -35,6 +35,7 @@ struct carry_look {
 	s64 sums;		/* bytes and errors */
 	s64 sum_ns;		/* varies a bit, as the clock is read twice */
 	u64 took_ns;
+	bool again;		/* and a later one saw the same */
 };
 
 struct carried {
