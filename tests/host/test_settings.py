@@ -101,3 +101,55 @@ def test_recorded(deep_loop, file):
     assert_all_told(r, a, total, unseen.of(deep_loop))
     assert a["kernel_ios"] == stat()["reads"] == total
     assert ios(file) == {"read": (a["completed"], 4096 * a["completed"], 0)}
+
+
+def divided(lines):
+    """Of each interval the whole's line and those of its parts, which follow it."""
+    groups = []
+    for line in lines:
+        if "part" in line:
+            groups[-1][1].append(line)
+        else:
+            groups.append((line, []))
+    return groups
+
+
+def op_sums(lines):
+    return [sum(o[key] for line in lines for o in line["ops"]) for key in ("ios", "bytes", "errors")]
+
+
+def test_parts_are_taken_over(deep_loop):
+    """With --by size: each IO stays in its part and is in the whole once, through both captures."""
+    sizes = {"4 KiB": 4096, "64 KiB": 65536}
+    stat = Delta(deep_loop)
+    stages = "device", "total"
+    deep_loop.setting("scheduler", "mq-deadline")
+    with Unseen() as unseen, Blklat(deep_loop, stage=",".join(stages), interval=0.2, args=["--by", "size"]) as b:
+        with Fio(deep_loop, **DEPTH) as small, Fio(deep_loop, **DEPTH, bs="64k") as large:
+            for f in small, large:
+                f.until(lambda: stat()["reads"] > 10 * BURST, "its first IOs")
+            b.next(deep_loop, "total", n=20)
+            deep_loop.setting("nr_requests", 2000)
+            b.until(lambda: TAKES_OVER in b.stderr, "larger capture")
+            b.next(deep_loop, "total", n=50)
+            done = dict(zip(sizes, (small.end().ios("read"), large.end().ios("read"))))
+        b.next(deep_loop, "total", n=20)
+    assert stat()["reads"] == sum(done.values())
+    for stage in stages:
+        intervals = divided(b.of(deep_loop, stage))
+        a = intervals[-1][0]["accounting"]
+        print(stage, a, done)
+        assert_all_told(b, a, sum(done.values()), unseen.of(deep_loop))
+        for whole, parts in intervals:
+            assert op_sums([whole]) == op_sums(parts), (whole, parts)
+        counted = {}
+        for line in [line for _, parts in intervals for line in parts if line["ops"]]:
+            counted.setdefault(line["part"]["label"], []).append(line)
+        assert counted.keys() == sizes.keys()
+        missing = 0
+        for label, size in sizes.items():
+            ios_of, bytes_of, errors = op_sums(counted[label])
+            assert bytes_of == size * ios_of and not errors
+            assert 10 * BURST < ios_of <= done[label]
+            missing += done[label] - ios_of
+        assert missing == a["in_flight"] + a["lost"]
