@@ -293,7 +293,7 @@ static int take_part(struct recording_reader *r, sqlite3_stmt *s, u32 i, struct 
 	if (!w->part)
 		return problem_set(p, -EBADMSG, "%s: has a part '%s' by '%s', which this blklat does not know: read it with the one "
 				   "that made it", r->file, label, by);
-	if (before->part && (strcmp(by, before->part->by) || w->part <= before->part))
+	if (before->part && (strcmp(by, before->part->by) || w->part->number <= before->part->number))
 		return reader_damaged(r, p, "watch %u is a part that is there twice or out of order", i);
 	return 0;
 }
