@@ -9,7 +9,7 @@ import { type Line, runNames } from "./lines";
 const NAMES = Object.keys(QUANTILES) as Quantile[];
 const PART_LEVELS = ["mean", "p50", "p99", "p99.9", "max"] as const;
 
-export function scrolled(label: string, content: HTMLElement): HTMLElement {
+function scrolled(label: string, content: HTMLElement): HTMLElement {
     return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, content);
 }
 

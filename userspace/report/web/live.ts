@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The live page: the report's charts, of the last minutes, drawn anew with each interval.
-import { button, el, table } from "./dom";
-import { leftOver, scrolled, totals } from "./figures";
-import { amount, latency, percent, seconds } from "./format";
-import { keyOf, type LiveWatch, partsOf, runOf, stateOf, wholes } from "./live_data";
+import { button, el } from "./dom";
+import { leftOver, partsTotals, totals } from "./figures";
+import { amount, latency, seconds } from "./format";
+import { keyOf, type LiveWatch, runOf, stateOf, wholes } from "./live_data";
 import { Feed } from "./live_feed";
 import { type Line, makeLines } from "./lines";
 import { Page, section } from "./page";
@@ -144,16 +144,7 @@ class LivePage extends Page {
 
     /** What the lines that are shown are made of, where the service divides. */
     private showParts(): void {
-        const { run, intervals } = this.feed, by = run?.parts?.[0].by;
-        if (!run || !by)
-            return this.parts.replaceChildren();
-        const rows = this.lines.filter((line) => line.on).flatMap(({ watch, op }) => partsOf(run, intervals, watch, op).map((part) => [
-            `${watch.device} ${watch.stage} · ${op.op}`, part.label, amount(part.iops), percent(part.share),
-            ...(["p50", "p99", "max"] as const).map((name) => latency(part.latency_ns?.[name])),
-        ]));
-        this.parts.replaceChildren(el("h3", { class: "sub" }, `By ${by}`), rows.length ? scrolled(`Figures by ${by}`,
-            table(`Each line shown, by ${by}`, ["device, op", by, "IOPS mean", "share of IOs", "p50", "p99", "max"], rows, 2))
-            : el("p", { class: "hint" }, "No IO of the lines shown."));
+        this.parts.replaceChildren(...partsTotals(this.lines.filter((line) => line.on)));
     }
 
     private device(watch: LiveWatch, first: LiveWatch | undefined): HTMLElement {

@@ -3,8 +3,8 @@
 // interval. What takes long to compute is computed when somebody looks at it.
 import { consistency } from "./curves";
 import {
-    type Accounting, type Bin, type Device, type Heat, type Latency, type Op, OPS, type Partial, type Percentile, type Quantile, QUANTILES, type Run,
-    type Total, type Watch,
+    type Accounting, type Bin, type Device, type Heat, type Latency, type Op, OPS, type Part, type Partial, type PartWatch, type Percentile, type Quantile,
+    QUANTILES, type Run, type Total, type Watch,
 } from "./data";
 import { lastCell, upperBound } from "./grid";
 import { quantile } from "./quantile";
@@ -16,12 +16,9 @@ export interface LiveOp {
     cells: number[];
 }
 
-/** Which part of a divided watch it is. */
-export interface LivePart { by: string; label: string }
-
 /** One with a part follows the whole of which it is a part, and has no accounting; only parts with IOs are there. */
 export interface LiveWatch {
-    device: string; stage: string; part?: LivePart; length_s: number; queue_depth: number; in_flight: number; oldest_ns: number;
+    device: string; stage: string; part?: Part; length_s: number; queue_depth: number; in_flight: number; oldest_ns: number;
     accounting: Accounting; ends_missed?: boolean; seems_stalled?: boolean; gone?: boolean; partial?: Partial[]; ops: LiveOp[];
 }
 
@@ -31,7 +28,7 @@ export interface LiveRun {
     schema: number; version: string; host: string; kernel: string; engine: string; start: string;
     interval_s: number; history_s: number; scale: number; devices: Device[];
     /** What each watch is divided into, in order; absent where none is. */
-    parts?: LivePart[];
+    parts?: Part[];
 }
 
 const HEAT_SCALE = 3;
@@ -68,20 +65,14 @@ function lazy<T extends object, K extends keyof T>(to: T, key: K, make: () => T[
     });
 }
 
-function binsOfAll(ops: LiveOp[], scale: number): Bin[] {
-    const cells = new Map<number, number>();
-    ops.forEach((op) => sum(cells, op.cells));
-    return binsOf(cells, scale);
-}
-
 /** Of the time that this page keeps, which only it knows: intervals bring their own percentiles. */
-function latencyOf(bins: Bin[], parts: LiveOp[], ios: number): Latency | null {
+function latencyOf(op: Op, parts: LiveOp[], ios: number): Latency | null {
     if (!ios)
         return null;
     const min = Math.min(...parts.map((p) => p.min_ns)), max = Math.max(...parts.map((p) => p.max_ns));
     const found = { mean: parts.reduce((s, p) => s + p.sum_ns, 0) / ios, min, max } as Latency;
     for (const [name, share] of Object.entries(QUANTILES) as [Quantile, number][])
-        found[name] = quantile(bins, share, min, max);
+        found[name] = quantile(op.bins, share, min, max);
     return found;
 }
 
@@ -95,18 +86,23 @@ function totalOf(run: Run, op: Op, parts: LiveOp[]): Total {
         iops_worst: steady?.iops_worst ?? null, iops_worst_at_s: steady?.iops_worst_at_s ?? null,
         intervals_at_0: steady?.intervals_at_0 ?? 0,
     } as Total;
-    lazy(total, "latency_ns", () => latencyOf(op.bins, parts, ios));
+    lazy(total, "latency_ns", () => latencyOf(op, parts, ios));
     return total;
 }
 
-function makeOp(run: Run, name: string, parts: (LiveOp | undefined)[], scale: number): Op {
+function makeOp(run: Run, name: string, parts: (LiveOp | undefined)[]): Op {
+    const { scale } = run;
     const there = parts.filter((part): part is LiveOp => part !== undefined);
     const op = {
         op: name, ios: parts.map((p) => p?.ios ?? 0), bytes: parts.map((p) => p?.bytes ?? 0), max_ns: parts.map((p) => p?.max_ns ?? null),
         percentiles_ns: Object.fromEntries(SHOWN.map((q) => [q, parts.map((p) => p?.percentiles_ns[q] ?? null)])),
         steady: null, after_idle: null,
     } as unknown as Op;
-    lazy(op, "bins", () => binsOfAll(there, scale));
+    lazy(op, "bins", () => {
+        const cells = new Map<number, number>();
+        there.forEach((part) => sum(cells, part.cells));
+        return binsOf(cells, scale);
+    });
     lazy(op, "heat", (): Heat => ({
         per_column: 1, scale: Math.min(scale, HEAT_SCALE), columns: parts.map((p) => p ? column(p.cells, scale) : []),
     }));
@@ -114,18 +110,32 @@ function makeOp(run: Run, name: string, parts: (LiveOp | undefined)[], scale: nu
     return op;
 }
 
-/** Its ops are those that had an IO in this time; one that had none has reads, so that it has a line. */
-function makeWatch(run: Run, key: string, found: (LiveWatch | undefined)[], scale: number): Watch {
-    const there = found.filter((w): w is LiveWatch => w !== undefined), last = there[there.length - 1];
-    const seen = new Set(there.flatMap((w) => w.ops.map((op) => op.op)));
-    const names = seen.size ? OPS.filter((name) => seen.has(name)) : ["read"];
-    const [device, stage] = JSON.parse(key) as string[];
+type Found = (LiveWatch | undefined)[];
+
+/** Its ops are those that had an IO in this time. */
+function seriesOf(run: Run, found: Found): Pick<Watch, "queue_depth" | "in_flight" | "oldest_ns" | "ops"> {
+    const seen = new Set(found.flatMap((w) => w?.ops.map((op) => op.op) ?? []));
     return {
-        device, stage, gone: last.gone ?? false, accounting: last.accounting, partial: last.partial,
         queue_depth: found.map((w) => w?.queue_depth ?? 0), in_flight: found.map((w) => w?.in_flight ?? 0),
         oldest_ns: found.map((w) => w?.oldest_ns ?? 0),
-        ops: names.map((name) => makeOp(run, name, found.map((w) => w?.ops.find((op) => op.op === name)), scale)),
+        ops: OPS.filter((name) => seen.has(name)).map((name) => makeOp(run, name, found.map((w) => w?.ops.find((op) => op.op === name)))),
     };
+}
+
+/** One that had no IO has reads, so that it has a line. */
+function makeWatch(run: Run, key: string, found: Found): Watch {
+    const there = found.filter((w): w is LiveWatch => w !== undefined), last = there[there.length - 1], series = seriesOf(run, found);
+    const [device, stage] = JSON.parse(key) as string[];
+    if (!series.ops.length)
+        series.ops.push(makeOp(run, "read", found.map(() => undefined)));
+    return { device, stage, gone: last.gone ?? false, accounting: last.accounting, partial: last.partial, ...series };
+}
+
+function makeParts(run: Run, { device, stage, gone }: Watch, parts: Part[], intervals: LiveInterval[]): PartWatch[] {
+    const own = intervals.map(({ watches }) => watches.filter((w) => w.part && w.device === device && w.stage === stage));
+    return parts.map((part) => ({
+        device, stage, gone, part, ...seriesOf(run, own.map((watches) => watches.find((w) => w.part?.label === part.label))),
+    }));
 }
 
 export function keyOf(watch: { device: string; stage: string }): string {
@@ -135,21 +145,6 @@ export function keyOf(watch: { device: string; stage: string }): string {
 /** Devices and stages as a whole. */
 export function wholes(interval: LiveInterval | undefined): LiveWatch[] {
     return interval?.watches.filter((watch) => !watch.part) ?? [];
-}
-
-export interface PartFigures { label: string; iops: number; share: number; latency_ns: Latency | null }
-
-/** What the parts of a watch had of an op in this time, those that had any. */
-export function partsOf(live: LiveRun, intervals: LiveInterval[], watch: Watch, op: Op): PartFigures[] {
-    const key = keyOf(watch), found = new Map<string, LiveOp[]>((live.parts ?? []).map(({ label }) => [label, []]));
-    for (const part of intervals.flatMap((interval) => interval.watches))
-        if (part.part && keyOf(part) === key)
-            found.get(part.part.label)?.push(...part.ops.filter((o) => o.op === op.op));
-    const all = op.total;
-    return [...found].filter(([, ops]) => ops.length).map(([label, ops]) => {
-        const ios = ops.reduce((s, o) => s + o.ios, 0), share = ios / all.ios;
-        return { label, iops: all.iops * share, share, latency_ns: latencyOf(binsOfAll(ops, live.scale), ops, ios) };
-    });
 }
 
 /** The intervals as a run that begins with the first of them. Devices that have gone by now are left out. */
@@ -164,7 +159,10 @@ export function runOf(live: LiveRun, intervals: LiveInterval[]): Run {
     };
     const each = intervals.map((interval) => new Map(wholes(interval).map((watch) => [keyOf(watch), watch])));
     const keys = wholes(last).map(keyOf);
-    run.watches = keys.map((key) => makeWatch(run, key, each.map((watches) => watches.get(key)), live.scale));
+    run.watches = keys.map((key) => makeWatch(run, key, each.map((watches) => watches.get(key))));
+    const { parts } = live;
+    if (parts)
+        run.watches.forEach((watch) => lazy(watch, "parts", () => makeParts(run, watch, parts, intervals)));
     return run;
 }
 
