@@ -63,8 +63,8 @@ static __always_inline void start(struct blklat_session *s, struct blklat_target
 }
 
 /* The same where the time has the IO's part, and at the stage device a mark if the device had been idle. */
-static noinline void start_marked(struct blklat_session *s, struct blklat_target *t, struct request *rq,
-				  enum blklat_stage stage)
+static __always_inline void start_marked(struct blklat_session *s, struct blklat_target *t, struct request *rq,
+					 enum blklat_stage stage)
 {
 	struct blklat_slot *slot;
 	u64 now, time;
@@ -147,7 +147,7 @@ static noinline void end_queue(struct blklat_session *s, struct blklat_target *t
 	ns = now_ns() - began;
 	if (s->parts) {
 		watch += blklat_part_of(s, began);
-		ns = blklat_unmarked(s, ns);
+		ns = blklat_unparted(ns);
 	}
 	series = this_series(s, watch, op_of(rq->cmd_flags));
 	blklat_hist_add(&series->bytes, rq->__data_len);
@@ -225,9 +225,14 @@ static noinline void complete_unstarted(struct blklat_session *s, struct blklat_
 static u64 read_marks(struct blklat_session *s, struct blklat_target *t, struct request *rq, u64 now, u64 began, bool ends,
 		      u32 *watch)
 {
-	u64 ns = blklat_unmarked(s, now - began);
+	u64 ns;
 
-	*watch += blklat_part_of(s, began);
+	if (s->parts) {
+		*watch += blklat_part_of(s, began);
+		ns = blklat_unparted(now - began);
+	} else {
+		ns = now - (began & ~BLKLAT_SLOT_AFTER_IDLE);
+	}
 	if (!ends || !s->idle_gap_ns)
 		return ns;
 	if (ns > BLKLAT_SEEN_EVERY_NS)

@@ -23,10 +23,10 @@ static inline u32 blklat_part_of(const struct blklat_session *s, u64 start)
 	return part <= s->parts ? part : 0;
 }
 
-/* A latency: @ns, the difference to a start time with marks, without the bits that are no time's. */
-static inline u64 blklat_unmarked(const struct blklat_session *s, u64 ns)
+/* A latency: @ns, the difference to such a start time, without the bits that are no time's, of a pause too. */
+static inline u64 blklat_unparted(u64 ns)
 {
-	u32 no_time = s->parts ? 64 - BLKLAT_SLOT_PART_SHIFT : 1;
+	const u32 no_time = 64 - BLKLAT_SLOT_PART_SHIFT;
 
 	return (s64)(ns << no_time) >> no_time;
 }
