@@ -72,7 +72,7 @@ class Log:
         if finding["kind"] == "level_change":
             return all(self.changed(values[name]) for name in ("at_s", "first_at_s", "last_at_s") if name in values)
         if finding["kind"] == "stall":
-            return self.gaps(0.4) >= values["stalls"]
+            return self.gaps(0.2) >= values["stalls"]  # half an interval, less than which is none
         return finding["kind"] == "after_pause" and self.gaps(0.09) >= values["ios"]
 
 

@@ -92,6 +92,22 @@ def every_third_second(seconds=150, iops=7000, p50_ns=560e3):
     return s
 
 
+def within_intervals(begin_s, takes_s=1.05, period_s=3, stalls=18, iops=5000, p50_ns=6.4e6, depth=32):
+    """A drive that stalls every period_s, at any time of an interval: few intervals are empty."""
+    s = Script()
+    begins = [begin_s + period_s * i for i in range(stalls)]
+    for second in range(math.ceil(begins[-1] + period_s)):
+        stood = sum(max(0, min(second + 1, at + takes_s) - max(second, at)) for at in begins)
+        s.peak("read", p50_ns, s.noisy(iops * (1 - stood)))
+        if any(second <= at + takes_s < second + 1 for at in begins):
+            s.io("read", takes_s * 1e9, depth)
+        ages = [second + 1 - at for at in begins if at < second + 1 < at + takes_s]
+        s.in_flight(depth, ages[0] * 1e9 if ages else p50_ns / 2)
+        s.tick()
+    s.begins = begins
+    return s
+
+
 def stall(before_s=40, stalled_s=3, after_s=57, iops=15000, p50_ns=120e3):
     """One stall in the middle; what waited has its length."""
     s = Script()

@@ -64,8 +64,22 @@ def test_stops_every_third_second(findings):
     [stall] = found["stall"]
     assert stall["values"]["stalls"] == script.stalls
     assert stall["values"]["period_s"] == pytest.approx(3, abs=0.01)
-    assert stall["values"]["time_s"] == pytest.approx(script.stalls, abs=0.01)
+    assert stall["values"]["time_s"] == pytest.approx(1.0005 * script.stalls, abs=0.01)
     assert stall["values"]["median_iops"] == pytest.approx(7000, rel=0.02)
+
+
+@pytest.mark.parametrize("begin_s", [10, 10.2, 10.45, 10.7, 10.95])
+def test_stalls_within_intervals(findings, begin_s):
+    script = synthetic.within_intervals(begin_s)
+    found = findings(script)
+    only(found, "stall", *{"hung"} & set(found))
+    values = found["stall"][0]["values"]
+    assert values["stalls"] == len(script.begins)
+    assert (values["mean_s"], values["longest_s"]) == pytest.approx((1.05, 1.05), abs=0.05)
+    assert (values["period_s"], found["stall"][0]["from_s"]) == pytest.approx((3, begin_s), abs=0.1)
+    assert values["period_deviation_s"] < 0.1
+    for steady in found["steady_state"]:
+        assert not steady["values"]["reached"] or "steady in the mean only" in steady["text"]
 
 
 def test_one_stall(findings):

@@ -18,16 +18,30 @@ static void say_unknown(const struct inquiry *q, struct finding *f, const char *
 			    q->run->n, q->run->n == 1 ? "" : "s");
 }
 
-static void say(struct finding *f, const char *who, const struct steady_state *s)
+/* Of the window's time, what is in intervals in which the device stalled. */
+static double stalled_share(const struct inquiry *q)
+{
+	const struct steady_window *w = q->window;
+	double stalled_s = 0;
+
+	for (u32 i = w->first; i < w->first + w->n; i++)
+		stalled_s += q->stalled[i] ? q->run->length_s[i] : 0;
+	return stalled_s / (w->to_s - w->from_s);
+}
+
+static void say(struct finding *f, const char *who, const struct steady_state *s, double stalled)
 {
 	char from[UNITS_TEXT], to[UNITS_TEXT], round[UNITS_TEXT], iops[UNITS_TEXT];
-	char excursion[UNITS_TEXT], slope[UNITS_TEXT];
+	char excursion[UNITS_TEXT], slope[UNITS_TEXT], share[UNITS_TEXT];
 
 	finding_say(f, "%s: steady state %sreached from %s to %s: five rounds of %s average %s IOPS, differ by %s "
 		    "(limit 20 %%) and %s by %s from first to last (limit 10 %%)", who, s->reached ? "" : "not ",
 		    units_seconds(from, f->from_s), units_seconds(to, f->to_s), units_seconds(round, s->round_s),
 		    units_short(iops, s->mean), units_share(excursion, s->excursion), s->slope < 0 ? "fall" : "rise",
 		    units_share(slope, fabs(s->slope)));
+	if (s->reached && stalled > 0)
+		finding_say(f, "; steady in the mean only: it stalled in intervals that are %s of that time",
+			    units_share(share, stalled));
 }
 
 static int find_of_op(const struct inquiry *q, u32 op)
@@ -52,12 +66,13 @@ static int find_of_op(const struct inquiry *q, u32 op)
 	}
 	f->from_s = q->window->from_s;
 	f->to_s = q->window->to_s;
-	say(f, who, &s);
+	say(f, who, &s, stalled_share(q));
 	finding_value(f, "reached", s.reached);
 	finding_value(f, "iops", s.mean);
 	finding_value(f, "round_s", s.round_s);
 	finding_value(f, "excursion_share", s.excursion);
 	finding_value(f, "slope_share", s.slope);
+	finding_value(f, "stalled_share", stalled_share(q));
 	if (steady_state_first(q->run, ios, s.round_s, &first_s))
 		return -ENOMEM;
 	if (first_s < 0)

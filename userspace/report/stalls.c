@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "report/stalls.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "util/cleanup.h"
+
+#define LOW 0.01		/* of the median rate */
+#define LOW_SHARE_MAX 0.1	/* if more intervals are that low, but not 0, they are a level and no stalls */
+#define GAP_LATENCIES 10	/* a stall takes at least so many median latencies */
+#define LONG 0.5		/* an IO that took so much of an interval may be a witness */
+#define MISSED 0.8		/* of the IOs of its time, that must be missing around such an IO */
+#define NEAR 5			/* even intervals on each side that tell the usual rate */
+#define NEAR_MIN 3		/* how many there must be */
+#define NEAR_WITHIN 100		/* intervals to look for them on each side */
+#define NOISE 3			/* standard deviations by which more must be missing than by chance */
+
+void flow_uninit(struct flow *f)
+{
+	free(f->ios);
+	free(f->max_ns);
+}
+
+static void add_op(struct flow *f, const struct series_run *s)
+{
+	for (u32 i = 0; s->ios && i < f->q->run->n; i++) {
+		f->ios[i] += s->ios[i];
+		if (s->ios[i] && s->max_ns[i] > f->max_ns[i])
+			f->max_ns[i] = s->max_ns[i];
+	}
+}
+
+static int measure(struct flow *f)
+{
+	const struct run *r = f->q->run;
+	CLEANUP(cleanup_free) struct weighted *rates = calloc(r->n ?: 1, sizeof(*rates));
+	u32 n = 0, low = 0;
+
+	if (!rates)
+		return -ENOMEM;
+	for (u32 i = 0; i < r->n; i++)
+		if (f->ios[i])
+			rates[n++] = (struct weighted){ run_iops(r, f->ios, i), r->length_s[i] };
+	f->median = weighted_median(rates, n);
+	f->least = f->median * LOW;
+	while (low < n && rates[low].value < f->least)
+		low++;
+	if (low > n * LOW_SHARE_MAX)
+		f->least = 0;
+	return 0;
+}
+
+int flow_init(struct flow *f, const struct inquiry *q, int op)
+{
+	u32 main = op < 0 ? main_op(q->watch) : (u32)op;
+
+	*f = (struct flow){ .q = q, .op = op };
+	f->ios = calloc(q->run->n ?: 1, sizeof(*f->ios));
+	f->max_ns = calloc(q->run->n ?: 1, sizeof(*f->max_ns));
+	if (!f->ios || !f->max_ns)
+		return -ENOMEM;
+	for (u32 i = 0; i < BLKLAT_OPS; i++)
+		if (op < 0 || i == (u32)op)
+			add_op(f, &q->watch->ops[i]);
+	f->gap_s = GAP_LATENCIES * q->watch->ops[main].total->percentile_ns[RUN_P50] / NSEC_PER_SEC;
+	return measure(f);
+}
+
+/* An interval that is too short, as the last one may be, means nothing. */
+static bool is_low(const struct flow *f, u32 i)
+{
+	const struct run *r = f->q->run;
+
+	return (!f->ios[i] || run_iops(r, f->ios, i) < f->least) && r->length_s[i] >= r->interval_s / 2;
+}
+
+/* IOs in flight at an interval's end; 0 for an op, whose share of them is unknown. */
+static u64 in_flight(const struct flow *f, s64 i)
+{
+	return f->op < 0 && i >= 0 ? f->q->watch->in_flight[i] : 0;
+}
+
+/* Did an IO that took much of the interval end in it? */
+static bool ends_long(const struct flow *f, u32 i)
+{
+	return f->ios[i] && f->max_ns[i] >= LONG * f->q->run->length_s[i] * NSEC_PER_SEC;
+}
+
+/* Does interval @i itself show that an IO was in flight for most of it? */
+static bool has_witness(const struct flow *f, u32 i)
+{
+	const struct watch_run *w = f->q->watch;
+
+	if (f->op < 0 && f->q->age_proven[i] && w->oldest_ns[i] >= LONG * f->q->run->length_s[i] * NSEC_PER_SEC)
+		return true;
+	if (ends_long(f, i))
+		return true;
+	/* It crawls: few IOs end, all of them slowly, and others follow. */
+	return in_flight(f, (s64)i - 1) && in_flight(f, i) && w->queue_depth[i] >= 0.5;
+}
+
+/*
+ * Marks the stalled intervals in a row of low ones, [from, to). An IO that ends right after the row and took as long as
+ * it is a witness for all of them.
+ */
+static void mark_row(const struct flow *f, u32 from, u32 to, bool *marks)
+{
+	const struct run *r = f->q->run;
+	double gap_ns = (run_end_of(r, to - 1) - r->start_s[from]) * NSEC_PER_SEC;
+	bool all = to < r->n && f->ios[to] && f->max_ns[to] >= 0.9 * gap_ns;
+
+	for (u32 i = from; i < to; i++)
+		marks[i] = all || has_witness(f, i);
+}
+
+static void mark_rows(const struct flow *f, bool *marks)
+{
+	u32 n = f->q->run->n;
+
+	for (u32 i = 0; i < n; i++) {
+		u32 from = i;
+
+		while (i < n && is_low(f, i))
+			i++;
+		if (i > from)
+			mark_row(f, from, i, marks);
+	}
+}
+
+static int add(struct stalls *to, double from_s, double to_s)
+{
+	if (to->n == to->room) {
+		u32 room = to->room ? 2 * to->room : 16;
+		struct stall *more = reallocarray(to->s, room, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		to->s = more;
+		to->room = room;
+	}
+	to->s[to->n++] = (struct stall){ from_s, to_s };
+	return 0;
+}
+
+static int add_rows(const struct flow *f, const bool *known, struct stalls *ret)
+{
+	const struct run *r = f->q->run;
+	CLEANUP(cleanup_free) bool *marks = calloc(r->n ?: 1, sizeof(*marks));
+	int err = 0;
+
+	if (!marks)
+		return -ENOMEM;
+	mark_rows(f, marks);
+	for (u32 i = 0; !err && i < r->n; i++) {
+		u32 from = i;
+
+		while (i < r->n && marks[i] && !known[i])
+			i++;
+		if (i > from)
+			err = add(ret, r->start_s[from], run_end_of(r, i - 1));
+	}
+	return err;
+}
+
+/* Is the rate of interval @i that of a device which goes on? No IO that took long ended in it, or right after it. */
+static bool is_even(const struct flow *f, u32 i)
+{
+	const struct run *r = f->q->run;
+
+	return !is_low(f, i) && r->length_s[i] >= r->interval_s / 2 && !ends_long(f, i) && !(i + 1 < r->n && ends_long(f, i + 1));
+}
+
+/*
+ * The standard deviation of the rate of even intervals over their mean. By the median of the differences between neighbours, since
+ * a change of level is none: of a normal distribution it is 0.6745 * sqrt(2) times the deviation.
+ */
+static int find_unevenness(const struct flow *f, double *ret)
+{
+	const struct run *r = f->q->run;
+	CLEANUP(cleanup_free) struct weighted *differences = calloc(r->n ?: 1, sizeof(*differences));
+	double before = 0;
+	u32 n = 0;
+
+	if (!differences)
+		return -ENOMEM;
+	for (u32 i = 0; i < r->n; i++) {
+		double iops = run_iops(r, f->ios, i);
+
+		if (!is_even(f, i) || !iops)
+			continue;
+		if (before)
+			differences[n++] = (struct weighted){ fabs(iops - before) / ((iops + before) / 2), 1 };
+		before = iops;
+	}
+	*ret = weighted_median(differences, n) / (0.6745 * M_SQRT2);
+	return 0;
+}
+
+/* The rate at which a device goes on around interval @i: that of the even intervals nearest to it. 0: there are too few. */
+static double usual_iops(const struct flow *f, u32 i)
+{
+	const struct run *r = f->q->run;
+	struct weighted near[2 * NEAR];
+	u32 n = 0;
+
+	for (u32 j = i, found = 0; j-- && i - j <= NEAR_WITHIN && found < NEAR;)
+		if (is_even(f, j) && ++found)
+			near[n++] = (struct weighted){ run_iops(r, f->ios, j), r->length_s[j] };
+	for (u32 j = i + 1, found = 0; j < r->n && j - i <= NEAR_WITHIN && found < NEAR; j++)
+		if (is_even(f, j) && ++found)
+			near[n++] = (struct weighted){ run_iops(r, f->ios, j), r->length_s[j] };
+	return n < NEAR_MIN ? 0 : weighted_median(near, n);
+}
+
+/*
+ * Where in the run the IO of @took_s was that ended in interval @i. If it had begun before the interval, all that completed in
+ * it came after its end, at the usual rate. Else it is in the middle, for want of anything better.
+ */
+static struct stall place(const struct flow *f, u32 i, double took_s, double iops)
+{
+	const struct run *r = f->q->run;
+	double end_s = run_end_of(r, i), to_s = fmax(end_s - f->ios[i] / iops, r->start_s[i]);
+
+	if (to_s - took_s > r->start_s[i])
+		to_s = (r->start_s[i] + took_s + end_s) / 2;
+	return (struct stall){ fmax(to_s - took_s, r->start_s[0]), to_s };
+}
+
+static double length_s(const struct stall *s)
+{
+	return s->to_s - s->from_s;
+}
+
+/*
+ * Is, of the intervals that @s is in, as much missing at the rate of @iops as would have completed meanwhile, and more than may be by
+ * chance? What comes at random varies by the root of its number, too.
+ */
+static bool stood_still(const struct flow *f, u32 i, const struct stall *s, double iops, double unevenness, const bool *known)
+{
+	const struct run *r = f->q->run;
+	double due = 0, missing = 0, variance = 0;
+
+	for (u32 j = i + 1; j-- && (j == i || run_end_of(r, j) > s->from_s);) {
+		double ios = iops * r->length_s[j];
+
+		if (known[j])
+			return false;
+		due += ios;
+		missing += ios - f->ios[j];
+		variance += pow(unevenness * ios, 2);
+	}
+	return missing >= MISSED * length_s(s) * iops && missing >= NOISE * sqrt(variance + due);
+}
+
+/* Stalls that the long IOs tell of, whatever else completed in the intervals that they were in. */
+static int add_long(const struct flow *f, const bool *known, struct stalls *ret)
+{
+	double unevenness;
+	int err = find_unevenness(f, &unevenness);
+
+	for (u32 i = 0; !err && i < f->q->run->n; i++) {
+		double took_s = (double)f->max_ns[i] / NSEC_PER_SEC, iops;
+		struct stall s;
+
+		if (!ends_long(f, i) || took_s < f->gap_s)
+			continue;
+		iops = usual_iops(f, i);
+		if (!iops)
+			continue;
+		s = place(f, i, took_s, iops);
+		if (stood_still(f, i, &s, iops, unevenness, known))
+			err = add(ret, s.from_s, s.to_s);
+	}
+	return err;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct stall *s = a, *t = b;
+
+	return (s->from_s > t->from_s) - (s->from_s < t->from_s);
+}
+
+/*
+ * Makes one of those that overlap, as signs of the same do, and leaves out what is too short. A long IO's place is less certain than
+ * its length: one that reaches out of what another sign has found makes that no longer.
+ */
+static void join(const struct flow *f, struct stalls *s)
+{
+	u32 n = 0;
+
+	qsort(s->s, s->n, sizeof(*s->s), by_begin);
+	for (u32 i = 0; i < s->n; i++) {
+		struct stall *before = n ? &s->s[n - 1] : NULL;
+
+		if (before && s->s[i].from_s < before->to_s)
+			before->to_s = before->from_s + fmax(length_s(before), length_s(&s->s[i]));
+		else
+			s->s[n++] = s->s[i];
+	}
+	s->n = 0;
+	for (u32 i = 0; i < n; i++)
+		if (length_s(&s->s[i]) >= f->gap_s)
+			s->s[s->n++] = s->s[i];
+}
+
+int stalls_find(const struct flow *f, const bool *known, struct stalls *ret)
+{
+	int err = add_rows(f, known, ret);
+
+	if (!err)
+		err = add_long(f, known, ret);
+	if (err)
+		return err;
+	join(f, ret);
+	for (u32 i = 0; i < ret->n; i++) {
+		const struct stall *s = &ret->s[i];
+
+		ret->time_s += length_s(s);
+		/* Of those that are alike the first, whatever their sums were rounded to. */
+		if (!i || length_s(s) > length_s(ret->longest) + 1e-6)
+			ret->longest = s;
+	}
+	return 0;
+}
+
+void stalls_uninit(struct stalls *s)
+{
+	free(s->s);
+}
+
+u32 stalls_mark(const struct stalls *s, const struct run *r, bool *marks)
+{
+	u32 n = 0, at = 0;
+
+	for (u32 i = 0; i < r->n; i++) {
+		while (at < s->n && s->s[at].to_s <= r->start_s[i])
+			at++;
+		if (at == s->n || s->s[at].from_s >= run_end_of(r, i))
+			continue;
+		marks[i] = true;
+		n++;
+	}
+	return n;
+}
