@@ -30,6 +30,20 @@ static int help(void)
 	return finish_output("blklat");
 }
 
+/* Does a first word mean devices, as --dev would? A command's name never does. */
+static bool means_devices(const char *word)
+{
+	static const char *const folders[] = { "/sys/class/block", "/dev/mapper" };
+	char path[128];
+
+	if (strpbrk(word, "/*?[") || !strcmp(word, "all"))
+		return true;
+	for (u32 i = 0; *word && i < ARRAY_SIZE(folders); i++)
+		if (snprintf(path, sizeof(path), "%s/%s", folders[i], word) < (int)sizeof(path) && !access(path, F_OK))
+			return true;
+	return false;
+}
+
 static int unknown_command(const char *name)
 {
 	u32 least = ~0u, nearest = 0;
@@ -94,5 +108,5 @@ int main(int argc, char **argv)
 	for (u32 i = 0; i < ARRAY_SIZE(commands); i++)
 		if (!strcmp(first, commands[i]->name))
 			return run_command(commands[i], argc - 1, argv + 1);
-	return unknown_command(first);
+	return means_devices(first) ? run_command(&command_live, argc, argv) : unknown_command(first);
 }

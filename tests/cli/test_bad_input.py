@@ -168,6 +168,14 @@ LINES = [
     ([NONE], rf"unknown command '{NONE}'"),
     ([NONE, "--interval", "1"], rf"unknown command '{NONE}'.*blklat --dev {NONE}"),
     ([""], r"unknown command ''"),
+    (["/dev/null", "1"], r"'/dev/null' is .*not a block device"),
+    ([f"{NONE}*"], rf"pattern '{NONE}\*' matches no block device"),
+    (["1", "5"], r"unknown command '1'"),
+    (["live", "1", "5"], r"no block device '1'"),
+    (["live", NONE, "1", "5", "3"], r"unexpected argument '3'"),
+    (["live", NONE, "0"], r"--interval '0'"),
+    (["live", NONE, "1", "0.5"], r"--count '0.5'"),
+    (["live", NONE, "1", "5", "other"], rf"no block device"),
     (["live"], r"no device given: .*--dev"),
     (["--interval", "1"], r"no device given: .*--dev"),
     (["list", "extra"], r"unexpected argument 'extra'"),
@@ -247,7 +255,7 @@ def test_pattern_that_matches_nothing(pattern):
 def test_odd_names_stay_one_line(dev):
     bad(r"no (such )?block device|no such", "--dev", dev)
     bad(r"unrecognized option", f"--{dev}")
-    bad(r"unknown command", dev)
+    bad(r"unknown command|matches no block device", dev)
 
 
 def test_bytes_that_are_no_utf8():

@@ -13,7 +13,7 @@ import time
 
 import pytest
 from kernel_objects import bpf_objects, still_there
-from load import (BURST, DEADLINE_S, Blklat, Text, Unseen, assert_all_counted, assert_closed, blklat_argv, exact, fio,
+from load import (BLKLAT, BURST, DEADLINE_S, Blklat, Text, Unseen, assert_all_counted, assert_closed, blklat_argv, exact, fio,
                   wait_until, watching)
 from needs import need
 from recorder import busy
@@ -55,6 +55,17 @@ def test_duration(loop):
     # On a busy machine ends come late, and what follows is shorter by that.
     assert 2 <= first and 4 <= first + second and 4.5 <= first + second + last <= took_s
     assert last < 2
+
+
+@pytest.mark.parametrize("options", [["--format", "json"], []])
+def test_interval_and_count_as_of_iostat(loop, options):
+    """A name and two numbers, as a first argument or after options."""
+    done = subprocess.run([BLKLAT, *options, loop.name, "0.2", "3", *([] if options else ["--format", "json"])], capture_output=True, text=True,
+                          timeout=DEADLINE_S)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [l["device"] for l in lines] == [loop.name] * 3
+    assert sum(l["interval_s"] for l in lines) >= 0.6
 
 
 def test_first_line_comes_soon(loop):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* blklat live: watch devices, print each interval. */
+#include <errno.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -8,9 +9,28 @@
 #include "live/formats.h"
 #include "util/cleanup.h"
 
+struct line {
+	struct capture_options o;
+	u32 numbers;		/* arguments so far that were one */
+};
+
+/* After a device the first number is the interval, a second one the count, as of iostat. No device has a number for a name. */
+static int take_argument(struct line *l, const char *value, struct problem *p)
+{
+	bool number = *value && !value[strspn(value, "0123456789.")];
+
+	if (!number || !l->o.wanted.n)
+		return capture_options_take(&l->o, 'd', value, p);
+	if (l->numbers == 2)
+		return problem_set(p, -EINVAL, "unexpected argument '%s' after the interval and the count", value);
+	return capture_options_take(&l->o, l->numbers++ ? 'c' : 'i', value, p);
+}
+
 static int take(int key, const char *value, void *into, struct problem *p)
 {
-	return capture_options_take(into, key == ARGP_KEY_ARG ? 'd' : key, value, p);
+	struct line *l = into;
+
+	return key == ARGP_KEY_ARG ? take_argument(l, value, p) : capture_options_take(&l->o, key, value, p);
 }
 
 static const struct options options = {
@@ -18,7 +38,7 @@ static const struct options options = {
 		 "\v"
 		 "'blklat list' shows the devices, 'blklat check' whether this machine allows it. Ctrl-C ends it "
 		 "with a summary. Exit status: 0 done, 1 it failed while running, 2 the command line is wrong.",
-	.arguments = "[DEV...]",
+	.arguments = "[DEV...] [S [N]]",
 	.shared = capture_option_list,
 	.take = take,
 };
@@ -40,21 +60,26 @@ static int show(struct run_capture *r)
 	return run_capture_status(r, end, &p);
 }
 
+static void line_uninit(struct line *l)
+{
+	capture_options_uninit(&l->o);
+}
+
 static int run(int argc, char **argv)
 {
-	CLEANUP(capture_options_uninit) struct capture_options o;
+	CLEANUP(line_uninit) struct line l = { 0 };
 	CLEANUP(run_capture_end) struct run_capture r = { 0 };
 	struct problem p;
 	int status;
 
-	if (capture_options_init(&o, argc))
+	if (capture_options_init(&l.o, argc))
 		return command_no_memory(argv[0]);
-	status = options_parse(&options, argc, argv, &o);
+	status = options_parse(&options, argc, argv, &l);
 	if (status >= 0)
 		return status;
-	if (capture_options_check(&o, &p))
+	if (capture_options_check(&l.o, &p))
 		return command_fail(argv[0], STATUS_USAGE, &p);
-	status = run_capture_begin(&r, &o, NULL, argv[0]);
+	status = run_capture_begin(&r, &l.o, NULL, argv[0]);
 	return status >= 0 ? status : show(&r);
 }
 
