@@ -60,8 +60,8 @@ def test_duration(loop):
 @pytest.mark.parametrize("options", [["--format", "json"], []])
 def test_interval_and_count_as_of_iostat(loop, options):
     """A name and two numbers, as a first argument or after options."""
-    done = subprocess.run([BLKLAT, *options, loop.name, "0.2", "3", *([] if options else ["--format", "json"])], capture_output=True, text=True,
-                          timeout=DEADLINE_S)
+    argv = [BLKLAT, *options, loop.name, "0.2", "3", *([] if options else ["--format", "json"])]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=DEADLINE_S)
     assert (done.returncode, done.stderr) == (0, "")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [l["device"] for l in lines] == [loop.name] * 3
