@@ -23,7 +23,7 @@ PROGRAM = {
 }
 # The module's Makefile lines, and what they build.
 MODULE = {"Kbuild", "dkms.conf", "include/blklat/abi.h", "include/blklat/bins.h", "include/blklat/bins_table.h",
-          "include/blklat/gen_bins.py"}
+          "include/blklat/gen_bins.py", "include/blklat/parts.h"}
 
 
 def deb(name):
