@@ -85,6 +85,33 @@ zram0           zram      4G             -                 0  total
 """
 
 
+LIMITS = {
+    "cgroup.controllers": "cpu io memory\n",
+    "io.max": "8:0 rbps=1 wbps=max riops=max wiops=max\n",
+    "system.slice/backup.service/io.max": "8:16 rbps=max wbps=max riops=max wiops=120\n8:0 rbps=2097152 wbps=max riops=max wiops=120\n",
+    "system.slice/io.max": "8:0 rbps=max wbps=max riops=max wiops=max\n259:99 rbps=5 wbps=5 riops=5 wiops=5\n",
+    "user.slice/odd\tname/io.max": "8:16 riops=7\nnonsense\n8: x\n\n8:16\n",
+    "empty.slice/io.max": "",
+}
+FOUND = {
+    "sda": [{"cgroup": "/", "io_max": "rbps=1"}, {"cgroup": "/system.slice/backup.service", "io_max": "rbps=2097152 wiops=120"}],
+    "sdb": [{"cgroup": "/system.slice/backup.service", "io_max": "wiops=120"}, {"cgroup": "/user.slice/odd?name", "io_max": "riops=7"}],
+}
+
+
+@pytest.mark.parametrize("at", ["sys/fs/cgroup", "sys/fs/cgroup/unified"])
+def test_limits_of_cgroups(tmp_path, at):
+    """Of version 2 alone, or beside hierarchies of version 1, whose files are others."""
+    sysfs_tree.server(tmp_path)
+    for path, text_ in LIMITS.items():
+        sysfs_tree.write(tmp_path / at / path, text_)
+    d = by_name(tmp_path)
+    assert {name: d[name]["limits"] for name in d if d[name]["limits"]} == FOUND
+    last = text(tmp_path).split("\n\n")[-1].splitlines()
+    assert " ".join(line.strip() for line in last).replace("stage sd", "stage\nsd").splitlines() == [
+        f"{name}: cgroup {l['cgroup']} has io.max {l['io_max']}; what waits for that is in no stage" for name in FOUND for l in FOUND[name]]
+
+
 def test_laptop_facts(tmp_path):
     sysfs_tree.laptop(tmp_path)
     d = by_name(tmp_path)
@@ -92,7 +119,7 @@ def test_laptop_facts(tmp_path):
         "name": "nvme0n1", "kind": "nvme", "model": "Samsung SSD 980 PRO 500GB", "mapper": None,
         "major": 259, "minor": 0, "size_bytes": 512110190592, "disk": None, "on": [],
         "scheduler": "none", "hw_queues": 8, "tags": 1023, "nr_requests": 1023, "iostats": True,
-        "hidden": False, "stages": ALL}
+        "hidden": False, "stages": ALL, "limits": []}
     assert d["nvme0n1p10"] == dict(d["nvme0n1"], name="nvme0n1p10", kind="partition", minor=10,
                                    size_bytes=GIB, disk="nvme0n1")
     assert d["loop2"]["size_bytes"] == 0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* blklat list: what can be observed. */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +10,8 @@
 #include "cmd/options.h"
 #include "cmd/terminal.h"
 #include "cmd/watches.h"
+#include "core/text_draw.h"
+#include "core/throttle.h"
 #include "util/cleanup.h"
 #include "util/parse.h"
 #include "util/table.h"
@@ -108,7 +111,30 @@ static int add_row(struct table *table, const struct device_table *t, u32 i)
 	return table_add(table, cells);
 }
 
-static int print_text(const struct device_table *t, bool all)
+static bool is_shown(const struct device_table *t, u32 i, bool all)
+{
+	const struct device *disk = &t->d[t->d[i].parent];
+
+	return all || (!disk->hidden && disk->size_bytes);
+}
+
+static void print_throttles(const struct device_table *t, const struct throttles *ts, bool all)
+{
+	char line[PATH_MAX + DEVICE_NAME_MAX + 256];
+
+	for (u32 i = 0; i < ts->n; i++) {
+		const struct throttle *h = &ts->t[i];
+
+		if (!is_shown(t, h->device, all))
+			continue;
+		snprintf(line, sizeof(line), "%s%s: cgroup %s has io.max %s; what waits for that is in no stage", i ? "" : "\n",
+			 t->d[h->device].name, h->cgroup, h->limits);
+		draw_paragraph(stdout, line, 0, 2, terminal_columns(STDOUT_FILENO));
+		putchar('\n');
+	}
+}
+
+static int print_text(const struct device_table *t, const struct throttles *ts, bool all)
 {
 	static const struct column columns[] = {
 		{ "NAME", false, 0 }, { "KIND", false, 0 }, { "SIZE", true, 0 }, { "MODEL", false, 8 },
@@ -119,14 +145,13 @@ static int print_text(const struct device_table *t, bool all)
 
 	table_init(&table, columns, ARRAY_SIZE(columns));
 	for (u32 i = 0; i < t->n; i++) {
-		const struct device *disk = &t->d[t->d[i].parent];
-
-		if (!all && (disk->hidden || !disk->size_bytes))
+		if (!is_shown(t, i, all))
 			continue;
 		if (add_row(&table, t, i))
 			return -ENOMEM;
 	}
 	table_print(&table, stdout, terminal_columns(STDOUT_FILENO));
+	print_throttles(t, ts, all);
 	return 0;
 }
 
@@ -139,7 +164,24 @@ static struct json_object *json_lower(const struct device_table *t, const struct
 	return a;
 }
 
-static struct json_object *json_device(const struct device_table *t, u32 i)
+static struct json_object *json_limits(const struct throttles *ts, u32 device)
+{
+	struct json_object *a = json_new_array(0);
+
+	for (u32 i = 0; i < ts->n; i++) {
+		struct json_object *o;
+
+		if (ts->t[i].device != device)
+			continue;
+		o = json_new_object();
+		json_add(o, "cgroup", json_new_text(ts->t[i].cgroup));
+		json_add(o, "io_max", json_new_text(ts->t[i].limits));
+		json_append(a, o);
+	}
+	return a;
+}
+
+static struct json_object *json_device(const struct device_table *t, const struct throttles *ts, u32 i)
 {
 	const struct device *d = &t->d[i];
 	struct json_object *o = json_new_object();
@@ -160,15 +202,16 @@ static struct json_object *json_device(const struct device_table *t, u32 i)
 	json_add(o, "iostats", json_new_boolean(d->iostats));
 	json_add(o, "hidden", json_new_boolean(d->hidden));
 	json_add(o, "stages", json_stages(d->stages));
+	json_add(o, "limits", json_limits(ts, i));
 	return o;
 }
 
-static int print_json(const struct device_table *t)
+static int print_json(const struct device_table *t, const struct throttles *ts)
 {
 	struct json_object *o = json_new_object(), *devices = json_new_array(t->n);
 
 	for (u32 i = 0; i < t->n; i++)
-		json_append(devices, json_device(t, i));
+		json_append(devices, json_device(t, ts, i));
 	json_add(o, "schema", json_new_int(1));
 	json_add(o, "devices", devices);
 	return json_print(o);
@@ -178,6 +221,7 @@ static int run(int argc, char **argv)
 {
 	struct list l = { .sysroot = "" };
 	CLEANUP(device_table_free) struct device_table t = { 0 };
+	CLEANUP(throttles_uninit) struct throttles ts = { 0 };
 	struct problem p;
 	int status = options_parse(&options, argc, argv, &l);
 
@@ -185,7 +229,7 @@ static int run(int argc, char **argv)
 		return status;
 	if (device_table_read(&t, l.sysroot, &p))
 		return command_fail(argv[0], l.sysroot[0] ? STATUS_USAGE : STATUS_FAILED, &p);
-	if (l.format == FORMAT_JSON ? print_json(&t) : print_text(&t, l.all)) {
+	if (throttles_read(&t, &ts) || (l.format == FORMAT_JSON ? print_json(&t, &ts) : print_text(&t, &ts, l.all))) {
 		problem_set(&p, 0, "out of memory");
 		return command_fail(argv[0], STATUS_FAILED, &p);
 	}

@@ -12,7 +12,9 @@
 #include "cmd/ends.h"
 #include "cmd/terminal.h"
 #include "core/info.h"
+#include "core/throttle.h"
 #include "live/signals.h"
+#include "util/cleanup.h"
 #include "util/limits.h"
 
 int run_capture_engine(const struct capture_options *o, const struct capture_ops **ret, struct problem *p)
@@ -70,6 +72,42 @@ static void print_renewed(const struct capture_renewal *r)
 	else
 		fprintf(stderr, "blklat: %s has more tags now than there was room for: a larger capture takes over\n",
 			r->device->name);
+}
+
+/* Is the device watched, or a partition of it? */
+static bool watches_device(const struct run_capture *r, u32 device)
+{
+	const struct device *d = r->devices.d;
+
+	for (u32 i = 0; i < r->watches.n; i++)
+		if (r->watches.w[i].device == &d[device] || &d[r->watches.w[i].device->parent] == &d[device])
+			return true;
+	return false;
+}
+
+#define THROTTLES_TOLD 3
+
+/* Whoever looks for what a limit costs finds nothing here. */
+static void warn_throttled(const struct run_capture *r)
+{
+	CLEANUP(throttles_uninit) struct throttles ts = { 0 };
+	u32 more = 0, told = 0;
+
+	if (throttles_read(&r->devices, &ts))
+		return;
+	for (u32 i = 0; i < ts.n; i++) {
+		const struct throttle *t = &ts.t[i];
+
+		if (!watches_device(r, t->device))
+			continue;
+		if (told++ < THROTTLES_TOLD)
+			fprintf(stderr, "blklat: cgroup %s has io.max %s of %s: what waits for that is in no stage\n", t->cgroup,
+				t->limits, r->devices.d[t->device].name);
+		else
+			more++;
+	}
+	if (more)
+		fprintf(stderr, "blklat: %u more limits of cgroups; 'blklat list' shows all\n", more);
 }
 
 static int take_signals(struct run_capture *r, struct problem *p)
@@ -136,6 +174,7 @@ int run_capture_begin(struct run_capture *r, const struct capture_options *o, st
 	err = run_capture_engine(o, &engine, &p);
 	if (err)
 		return command_fail(who, o->engine ? STATUS_USAGE : run_capture_status_of(engine, err), &p);
+	warn_throttled(r);
 	return begin(r, engine);
 }
 

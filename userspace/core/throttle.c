@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "core/throttle.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "util/cleanup.h"
+#include "util/utf8.h"
+
+struct search {
+	const struct device_table *table;
+	size_t root_len;		/* of what is before a cgroup's own path */
+	char path[PATH_MAX];		/* of the cgroup that is looked at */
+	struct throttles found;
+};
+
+static int add(struct search *s, u32 device, const char *limits)
+{
+	struct throttles *ts = &s->found;
+	const char *cgroup = s->path[s->root_len] ? s->path + s->root_len : "/";
+	struct throttle *t;
+
+	if (ts->n == ts->room) {
+		u32 room = ts->room ? 2 * ts->room : 16;
+		struct throttle *more = reallocarray(ts->t, room, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		ts->t = more;
+		ts->room = room;
+	}
+	t = &ts->t[ts->n];
+	*t = (struct throttle){ .device = device, .cgroup = strdup(cgroup) };
+	if (!t->cgroup)
+		return -ENOMEM;
+	text_clean(t->cgroup);
+	snprintf(t->limits, sizeof(t->limits), "%s", limits);
+	text_clean(t->limits);
+	ts->n++;
+	return 0;
+}
+
+/* A line of io.max is "8:16 rbps=2097152 wbps=max riops=max wiops=120": Documentation/admin-guide/cgroup-v2.rst. */
+static int take_line(struct search *s, char *line)
+{
+	char *rest = line, *word, limits[128] = "";
+	u32 major, minor, used = 0;
+
+	word = strsep(&rest, " \n");
+	if (sscanf(word, "%u:%u", &major, &minor) != 2)
+		return 0;
+	while ((word = strsep(&rest, " \n"))) {
+		const char *value = strchr(word, '=');
+
+		if (value && strcmp(value, "=max") != 0 && used + strlen(word) + 2 < sizeof(limits))
+			used += snprintf(limits + used, sizeof(limits) - used, "%s%s", used ? " " : "", word);
+	}
+	for (u32 i = 0; used && i < s->table->n; i++)
+		if (s->table->d[i].major == major && s->table->d[i].minor == minor && !s->table->d[i].hidden)
+			return add(s, i, limits);
+	return 0;
+}
+
+static int take_limits(struct search *s, int dir)
+{
+	int err = 0, fd = openat(dir, "io.max", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	FILE *f CLEANUP(cleanup_fclose) = fd < 0 ? NULL : fdopen(fd, "r");
+	char line[256];
+
+	if (fd >= 0 && !f)
+		close(fd);
+	while (f && !err && fgets(line, sizeof(line), f))
+		err = take_line(s, line);
+	return err;
+}
+
+/* The cgroup at s->path, and those below it. */
+static int look_at(struct search *s)
+{
+	size_t len = strlen(s->path);
+	DIR *dir CLEANUP(cleanup_closedir) = opendir(s->path);
+	struct dirent *e;
+	int err = dir ? take_limits(s, dirfd(dir)) : 0;
+
+	while (dir && !err && (e = readdir(dir))) {
+		if (e->d_type != DT_DIR || e->d_name[0] == '.' || len + strlen(e->d_name) + 2 > sizeof(s->path))
+			continue;
+		sprintf(s->path + len, "/%s", e->d_name);
+		err = look_at(s);
+		s->path[len] = '\0';
+	}
+	return err;
+}
+
+static int by_device(const void *a, const void *b)
+{
+	const struct throttle *s = a, *t = b;
+
+	return s->device != t->device ? (s->device > t->device) - (s->device < t->device) : strcmp(s->cgroup, t->cgroup);
+}
+
+/* Beside hierarchies of version 1 that of version 2 is in a folder of its own. */
+static const char *hierarchy(const struct device_table *t, char *path, size_t size)
+{
+	snprintf(path, size, "%s/sys/fs/cgroup/cgroup.controllers", t->root);
+	return access(path, F_OK) ? "/sys/fs/cgroup/unified" : "/sys/fs/cgroup";
+}
+
+int throttles_read(const struct device_table *t, struct throttles *ret)
+{
+	struct search *s CLEANUP(cleanup_free) = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	s->table = t;
+	s->root_len = snprintf(s->path, sizeof(s->path), "%s%s", t->root, hierarchy(t, s->path, sizeof(s->path)));
+	err = look_at(s);
+	if (err) {
+		throttles_uninit(&s->found);
+		return err;
+	}
+	if (s->found.n)
+		qsort(s->found.t, s->found.n, sizeof(*s->found.t), by_device);
+	*ret = s->found;
+	return 0;
+}
+
+void throttles_uninit(struct throttles *ts)
+{
+	for (u32 i = 0; i < ts->n; i++)
+		free(ts->t[i].cgroup);
+	free(ts->t);
+	*ts = (struct throttles){ 0 };
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Cgroups that limit the IO of a device (io.max of cgroup v2). An IO that has to wait for its limit does so before the block layer
+ * traces it (blk_throtl_bio() comes before block_bio_queue), so that wait is in no stage.
+ */
+#ifndef CORE_THROTTLE_H
+#define CORE_THROTTLE_H
+
+#include "core/device.h"
+
+struct throttle {
+	u32 device;		/* index in the table */
+	char *cgroup;		/* "/system.slice/backup.service"; control characters are '?' */
+	char limits[128];	/* those that there are: "rbps=1048576 wiops=100", bytes or IOs a second */
+};
+
+struct throttles {
+	u32 n;
+	u32 room;
+	struct throttle *t;	/* by device, then by cgroup */
+};
+
+/*
+ * Reads the limits of all cgroups on devices of @t, of a recorded machine if @t is of one. What can't be read has none.
+ * Returns 0, or -ENOMEM and makes none.
+ */
+int throttles_read(const struct device_table *t, struct throttles *ret);
+void throttles_uninit(struct throttles *ts);
+
+#endif
