@@ -32,6 +32,9 @@ static void count(void)
 {
 	memset(counts, 0xff, sizeof(counts));
 	bios_count_cells(buckets, BUCKETS, counts, WATCHES);
+	/* Those who count what has started are others. */
+	for (u32 i = 0; i < WATCHES; i++)
+		assert_int_equal(counts[i].started, UINT64_MAX);
 }
 
 static void check(u32 watch, u64 in_flight, u64 earliest_ns, u64 starts_ns)

@@ -14,7 +14,8 @@
 static void clear(struct bio_counts *counts, u32 n)
 {
 	for (u32 i = 0; i < n; i++) {
-		counts[i] = (struct bio_counts){ .earliest_ns = UINT64_MAX };
+		counts[i].in_flight = counts[i].starts_ns = 0;
+		counts[i].earliest_ns = UINT64_MAX;
 	}
 }
 
