@@ -15,7 +15,9 @@
 #include "util/clock.h"
 #include "util/ending.h"
 
-#define PATIENCE_NS (NSEC_PER_SEC / 2)	/* in all, once the command is asked to end */
+/* Once the command is asked to end: with a reader that takes nothing, and with one that takes it slowly in all. */
+#define STILL_NS (NSEC_PER_SEC / 2)
+#define MOST_NS (NSEC_PER_SEC * 6 / 5)
 #define REST_MS 1
 
 struct stream {
@@ -24,7 +26,7 @@ struct stream {
 	bool socket;
 	bool drops;		/* what is not taken in a moment, asked to end or not */
 	bool gone;		/* its reader, as far as we know: was waited for in vain */
-	u64 patience_ns;	/* that is left */
+	u64 still_ns, left_ns;	/* what is left of either */
 };
 
 static struct stream out, error;
@@ -54,11 +56,22 @@ static void open_apart(struct stream *s)
 	s->most = SSIZE_MAX;
 }
 
+static u64 less(u64 ns, u64 took_ns)
+{
+	return ns > took_ns ? ns - took_ns : 0;
+}
+
 static void spend(struct stream *s, u64 began_ns)
 {
 	u64 took_ns = now_ns() - began_ns;
 
-	s->patience_ns -= took_ns < s->patience_ns ? took_ns : s->patience_ns;
+	s->still_ns = less(s->still_ns, took_ns);
+	s->left_ns = less(s->left_ns, took_ns);
+}
+
+static u64 patience_ns(const struct stream *s)
+{
+	return s->still_ns < s->left_ns ? s->still_ns : s->left_ns;
 }
 
 static bool hurries(const struct stream *s)
@@ -76,14 +89,14 @@ static bool wait_ready(struct stream *s)
 			{ .fd = hurry ? -1 : ending_fd(), .events = POLLIN },
 		};
 		u64 began_ns = now_ns();
-		const struct timespec most = { .tv_nsec = s->patience_ns };
+		const struct timespec most = { .tv_nsec = patience_ns(s) };
 		int n = ppoll(fds, ARRAY_SIZE(fds), hurry ? &most : NULL, NULL);
 
 		if ((n < 0 && errno != EINTR) || (n > 0 && fds[0].revents))
 			return true;
 		if (hurry)
 			spend(s, began_ns);
-		if (hurry && !s->patience_ns)
+		if (hurry && !patience_ns(s))
 			return false;
 	}
 }
@@ -120,6 +133,8 @@ static ssize_t stream_write(void *cookie, const char *data, size_t len)
 			return done;
 		}
 		n = put(s, data + done, len - done);
+		if (n > 0)
+			s->still_ns = STILL_NS;
 		if (n >= 0)
 			done += n;
 		else if (errno == EAGAIN)
@@ -128,7 +143,7 @@ static ssize_t stream_write(void *cookie, const char *data, size_t len)
 			return done;
 	}
 	if (s->drops)
-		s->patience_ns = PATIENCE_NS;
+		s->left_ns = MOST_NS;
 	return done;
 }
 
@@ -136,7 +151,7 @@ static FILE *begin(struct stream *s, int fd)
 {
 	const cookie_io_functions_t functions = { .write = stream_write };
 
-	*s = (struct stream){ .fd = fd, .most = SSIZE_MAX, .patience_ns = PATIENCE_NS };
+	*s = (struct stream){ .fd = fd, .most = SSIZE_MAX, .still_ns = STILL_NS, .left_ns = MOST_NS };
 	open_apart(s);
 	return fopencookie(s, "w", functions);
 }
