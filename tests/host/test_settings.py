@@ -136,7 +136,7 @@ def test_parts_are_taken_over(deep_loop):
         b.next(deep_loop, "total", n=20)
     assert stat()["reads"] == sum(done.values())
     for stage in stages:
-        intervals = divided(b.of(deep_loop, stage))
+        intervals = divided([l for l in b.lines if (l["device"], l["stage"]) == (deep_loop.name, stage)])
         a = intervals[-1][0]["accounting"]
         print(stage, a, done)
         assert_all_told(b, a, sum(done.values()), unseen.of(deep_loop))

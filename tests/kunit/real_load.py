@@ -155,7 +155,7 @@ def sessions_come_and_go():
                 s.ioctl(abi.IOC_START)
                 for _ in range(4):
                     load.more()
-                    s.ioctl(abi.IOC_BIOS, abi.Bios(ctypes.addressof((ctypes.c_uint64 * 12)()), 6, 0))
+                    s.ioctl(abi.IOC_BIOS, abi.Bios(ctypes.addressof((ctypes.c_uint64 * 18)()), 6, 0))
                 assert min(s.ios(watch) for watch in (0, 2, 3, 4, 5)) >= 3 * BATCH
                 assert not any(lost(s, watch) for watch in range(6))
 

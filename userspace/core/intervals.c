@@ -33,8 +33,11 @@ int intervals_begin(struct intervals *in, struct problem *p)
 	struct snapshot *now = &in->snapshots[in->now];
 	int err = in->capture->ops->read(in->capture, now, p);
 
-	for (u32 i = 0; !err && i < now->n; i++)
+	for (u32 i = 0; !err && i < now->n; i++) {
 		in->frames.f[i].gone = now->w[i].gone;
+		/* What is in flight now is hardly older than the capture, and a recording does not have its age. */
+		now->w[i].waited_ns = 0;
+	}
 	return err;
 }
 

@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -133,6 +134,8 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 		bpf_close(&b->kernel.capture);
 		return err;
 	}
+	/* What libbpf knew of the kernel's types, some 17 MB, is freed by now; glibc would keep it for ever. */
+	malloc_trim(0);
 	*ret = &b->kernel.capture;
 	return 0;
 }
