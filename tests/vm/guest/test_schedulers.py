@@ -148,6 +148,7 @@ def test_more_requests_than_slots():
             assert b.stderr.count("\n") == b.stderr.count(TAKES_OVER) == 1, b.stderr
             assert b.accounting(device, "device")["kernel_ios"] == ios
             assert told(b, device, "device", ios) == lost
-            # What waited in the scheduler at that moment is lost there, and yet counted when it was issued.
-            assert told(b, device, "queue", ios) >= lost
+            # Stages are taken over one after the other, each at the moment that suits it best: what waited in the scheduler then is
+            # lost there, and yet counted when it was issued, and what went through both in between is lost at one of them.
+            assert told(b, device, "queue", ios) or not lost
             assert told(b, device, "total", ios) == 0
