@@ -291,6 +291,8 @@ static void join(const struct flow *f, struct stalls *s)
 {
 	u32 n = 0;
 
+	if (!s->n)
+		return;
 	qsort(s->s, s->n, sizeof(*s->s), by_begin);
 	for (u32 i = 0; i < s->n; i++) {
 		struct stall *before = n ? &s->s[n - 1] : NULL;
