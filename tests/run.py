@@ -193,6 +193,7 @@ def run_level(name, build):
     count = LEVELS[level](build)
     if flavour:
         count["failed"] += reported(build)
+    os.environ.clear()
     os.environ.update(before)
     return count
 
