@@ -65,7 +65,7 @@ def test_interval_and_count_as_of_iostat(loop, options):
     assert (done.returncode, done.stderr) == (0, "")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [l["device"] for l in lines] == [loop.name] * 3
-    assert sum(l["interval_s"] for l in lines) >= 0.6
+    assert 0.6 <= sum(l["interval_s"] for l in lines) < 3  # as three of the default would take
 
 
 def test_first_line_comes_soon(loop):

@@ -121,13 +121,17 @@ static bool is_shown(const struct device_table *t, u32 i, bool all)
 static void print_throttles(const struct device_table *t, const struct throttles *ts, bool all)
 {
 	char line[PATH_MAX + DEVICE_NAME_MAX + 256];
+	bool begun = false;
 
 	for (u32 i = 0; i < ts->n; i++) {
 		const struct throttle *h = &ts->t[i];
 
 		if (!is_shown(t, h->device, all))
 			continue;
-		snprintf(line, sizeof(line), "%s%s: cgroup %s has io.max %s; what waits for that is in no stage", i ? "" : "\n",
+		if (!begun)
+			putchar('\n');
+		begun = true;
+		snprintf(line, sizeof(line), "%s: cgroup %s has io.max %s; what waits for that is in no stage",
 			 t->d[h->device].name, h->cgroup, h->limits);
 		draw_paragraph(stdout, line, 0, 2, terminal_columns(STDOUT_FILENO));
 		putchar('\n');

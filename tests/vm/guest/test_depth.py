@@ -3,7 +3,7 @@
 import pytest
 from engines import both
 from guest import null_blk
-from load import fio
+from load import assert_all_counted, fio
 
 IOS = 14
 TIMER_S = 2.7
@@ -17,6 +17,7 @@ def test_long_ios(stage):
         engines.settle()
     assert done.ios("read") == 2 * IOS
     for b in engines:
+        assert_all_counted(b, device, stage)
         lines = b.of(device, stage)
         full = [l for before, l in zip(lines, lines[1:]) if before["in_flight"]["ios"] == l["in_flight"]["ios"] == IOS and not l["ops"]]
         assert len(full) >= 4, [(l["in_flight"], l["queue_depth"], len(l["ops"])) for l in lines]

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The mean number of IOs in flight, those included that have not ended. */
+#include "frame_fixture.h"
+
+/*
+ * 14 IOs of 2.2 s each, begun 0.1 s before an interval does: they count in each second that they are in flight, and in the last
+ * only with what falls into it. Little's law alone says 0, 0, 0 and 30.8.
+ */
+static void depth_of_long_ios(void **state)
+{
+	static const struct { double waited_s, depth; } seconds[] = { { 1.4, 1.4 }, { 15.4, 14 }, { 29.4, 14 }, { 0, 1.4 } };
+	struct fixture *f = *state;
+	double sum = 0;
+
+	for (u32 i = 0; i < ARRAY_SIZE(seconds); i++) {
+		advance(f);
+		f->now.w[0].waited_ns = llround(seconds[i].waited_s * 1e9);
+		f->now.w[0].in_flight = f->now.w[0].in_flight_after = i < 3 ? 14 : 0;
+		for (u32 n = 0; i == 3 && n < 14; n++)
+			put(&f->now, 0, BLKLAT_OP_READ, 2200000000, 4096);
+		between(f, 1000000000);
+		frames_accumulate(&f->run, &f->frames, &percentiles_default);
+		assert_near(f->frames.f[0].queue_depth, seconds[i].depth);
+		sum += f->frames.f[0].queue_depth;
+	}
+	/* All of their time, and once. */
+	assert_near(sum, 14 * 2.2);
+	assert_near(f->run.f[0].queue_depth, 14 * 2.2 / 4);
+}
+
+/* An age that is gone without a latency takes nothing from what is known: an end was missed, or the device went. */
+static void depth_without_an_end(void **state)
+{
+	struct fixture *f = *state;
+
+	f->now.w[0].waited_ns = f->now.w[1].waited_ns = 60000000000;
+	advance(f);
+	for (u32 i = 0; i < 2; i++) {
+		f->now.w[i].waited_ns = 0;
+		put(&f->now, i, BLKLAT_OP_READ, 500000000, 4096);
+	}
+	f->now.w[0].accounts[BLKLAT_OVERWRITTEN]++;
+	f->now.w[1].gone = true;
+	between(f, 1000000000);
+	assert_near(f->frames.f[0].queue_depth, 0.5);
+	assert_near(f->frames.f[1].queue_depth, 0.5);
+}
+
+/* An IO that ended between the look at what is in flight and at the latencies was in both; the next interval makes up for it. */
+static void depth_of_an_end_in_between(void **state)
+{
+	struct fixture *f = *state;
+
+	advance(f);
+	f->now.w[0].waited_ns = 700000000;
+	put(&f->now, 0, BLKLAT_OP_READ, 700000000, 4096);
+	between(f, 1000000000);
+	frames_accumulate(&f->run, &f->frames, &percentiles_default);
+	advance(f);
+	f->now.w[0].waited_ns = 0;
+	between(f, 1000000000);
+	frames_accumulate(&f->run, &f->frames, &percentiles_default);
+	assert_true(f->frames.f[0].queue_depth == 0);
+	assert_near(f->run.f[0].queue_depth, 0.35);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(depth_of_long_ios, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(depth_without_an_end, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(depth_of_an_end_in_between, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
