@@ -316,4 +316,51 @@ static inline void finish(void)
 	remove_tree(w.root);
 }
 
+static inline u64 ios(const struct watch_counts *c)
+{
+	return hist_count(&c->ops[0].hist);
+}
+
+static inline void assert_grows(const struct watch_counts *before, const struct watch_counts *now)
+{
+	for (u32 cell = 0; cell < BLKLAT_CELLS(6); cell++)
+		assert_true(now->ops[0].hist.cells[cell] >= before->ops[0].hist.cells[cell]);
+	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
+		assert_true(now->accounts[cell] >= before->accounts[cell]);
+	assert_true(now->started >= before->started);
+	assert_true(now->ops[0].sum_ns >= before->ops[0].sum_ns);
+}
+
+/* Reads; nothing that was told before becomes less, and it adds up. @i: number of the watch. */
+static inline struct accounting read_watch(u32 i)
+{
+	struct accounting a;
+	struct problem p;
+	u64 skipped = 0;
+
+	snapshot_copy(&w.before, &w.s);
+	assert_int_equal(w.c->ops->read(w.c, &w.s, &p), 0);
+	for (u32 n = 0; n < w.s.n; n++)
+		assert_grows(&w.before.w[n], &w.s.w[n]);
+	accounting_make(&w.s, i, 1, &skipped, &a);
+	assert_int_equal(a.started, a.completed + a.in_flight + a.lost);
+	return a;
+}
+
+static inline struct accounting read_disk(u32 disk)
+{
+	struct accounting a = read_watch(disk);
+
+	assert_int_equal(w.s.w[disk].ops[0].bytes, a.completed * BYTES);
+	return a;
+}
+
+static inline void check(struct accounting a, u64 completed, u64 in_flight, u64 lost)
+{
+	assert_int_equal(a.completed, completed);
+	assert_int_equal(a.in_flight, in_flight);
+	assert_int_equal(a.lost, lost);
+	assert_int_equal(a.lost_by[LOST_TAG_RANGE], lost);
+}
+
 #endif
