@@ -28,6 +28,7 @@ struct synthetic {
 	struct watch watch[SYNTHETIC_WATCHES];
 	struct origin origin;
 	struct snapshot now;
+	s64 waited_ns[SYNTHETIC_WATCHES];	/* by what is in flight */
 	struct frames frames;
 	struct run run;
 	u64 random;
@@ -150,10 +151,12 @@ static inline void synthetic_tick(struct synthetic *s, double length_s)
 	for (u32 i = 0; i < s->frames.n; i++) {
 		struct frame *f = &s->frames.f[i];
 		f->interval_s = length_s;
-		f->in_flight_ns = 0;
+		/* As if all that is in flight were as old as the oldest; one that was lost may take its age away. */
+		f->in_flight_ns = f->in_flight * f->oldest_ns - s->waited_ns[i];
+		s->waited_ns[i] = f->in_flight * f->oldest_ns;
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
 			f->in_flight_ns += f->ops[op].sum_ns;
-		f->queue_depth = f->in_flight_ns / 1e9 / length_s;
+		f->queue_depth = fmax(f->in_flight_ns / 1e9 / length_s, 0);
 		f->accounting.in_flight = f->in_flight;
 		f->accounting.started = f->accounting.completed + f->in_flight + f->accounting.lost;
 	}

@@ -20,6 +20,7 @@
 void flow_uninit(struct flow *f)
 {
 	free(f->ios);
+	free(f->sum_ns);
 	free(f->max_ns);
 }
 
@@ -27,6 +28,7 @@ static void add_op(struct flow *f, const struct series_run *s)
 {
 	for (u32 i = 0; s->ios && i < f->q->run->n; i++) {
 		f->ios[i] += s->ios[i];
+		f->sum_ns[i] += s->sum_ns[i];
 		if (s->ios[i] && s->max_ns[i] > f->max_ns[i])
 			f->max_ns[i] = s->max_ns[i];
 	}
@@ -59,7 +61,8 @@ int flow_init(struct flow *f, const struct inquiry *q, int op)
 	*f = (struct flow){ .q = q, .op = op };
 	f->ios = calloc(q->run->n ?: 1, sizeof(*f->ios));
 	f->max_ns = calloc(q->run->n ?: 1, sizeof(*f->max_ns));
-	if (!f->ios || !f->max_ns)
+	f->sum_ns = calloc(q->run->n ?: 1, sizeof(*f->sum_ns));
+	if (!f->ios || !f->sum_ns || !f->max_ns)
 		return -ENOMEM;
 	for (u32 i = 0; i < BLKLAT_OPS; i++)
 		if (op < 0 || i == (u32)op)
@@ -97,8 +100,11 @@ static bool has_witness(const struct flow *f, u32 i)
 		return true;
 	if (ends_long(f, i))
 		return true;
-	/* It crawls: few IOs end, all of them slowly, and others follow. */
-	return in_flight(f, (s64)i - 1) && in_flight(f, i) && w->queue_depth[i] >= 0.5;
+	/*
+	 * It crawls: few IOs end, all of them slowly, and others follow. By what has ended: an age that an end which was
+	 * missed has left goes on growing while the workload rests.
+	 */
+	return in_flight(f, (s64)i - 1) && in_flight(f, i) && f->sum_ns[i] >= LONG * f->q->run->length_s[i] * NSEC_PER_SEC;
 }
 
 /*

@@ -17,6 +17,7 @@ struct flow {
 	const struct inquiry *q;
 	int op;			/* -1: all */
 	u64 *ios;		/* [interval] */
+	u64 *sum_ns;		/* of the latencies */
 	u64 *max_ns;
 	double median;		/* IOPS of intervals with IOs */
 	double least;		/* IOPS below which an interval is low */
