@@ -53,6 +53,7 @@ static __always_inline void fill_cell(struct bio_cell *cell, const struct bio_st
 	poke(&cell->start.op, start->op);
 	poke(&cell->start.after_idle[0], start->after_idle[0]);
 	poke(&cell->start.after_idle[1], start->after_idle[1]);
+	poke(&cell->start.held, start->held);
 	poke(&cell->start.watch[0], start->watch[0]);
 	poke(&cell->start.watch[1], start->watch[1]);
 	poke_last(&cell->start.ns, start->ns);
@@ -85,8 +86,39 @@ static __always_inline bool found_no_room(u64 key, u32 turn)
 enum remembered {
 	REMEMBERED,
 	NO_ROOM,
-	NOT_MINE,	/* another one before this standby did what there was to do */
+	NOT_MINE,	/* another one before this standby did what there was to do, or who saw it held */
 };
+
+/* Is what is queued now the bio that was held back? One of a device that went away meanwhile is never queued. */
+static __always_inline bool was_held(const struct bio_start *before, const struct bio_start *now)
+{
+	return peek(&before->held) && peek(&before->watch[0]) == now->watch[0] && peek(&before->watch[1]) == now->watch[1];
+}
+
+/*
+ * A bio that a limit may hold back, before it is queued. Returns whether it is remembered; else, as far as it goes, it begins when
+ * it is queued: where there is no room, or where it has a cell already, since it comes by a second time or an end was missed.
+ */
+static __always_inline bool hold_in_cell(u64 key, const struct bio_start *start)
+{
+	struct bio_bucket *first = bio_bucket_of(key, 0), *second = bio_bucket_of(key, 1);
+	struct bio_cell *cell;
+
+	if (find_in(first, key) || find_in(second, key))
+		return false;
+	cell = claim_in(first, key) ?: claim_in(second, key);
+	if (cell)
+		fill_cell(cell, start);
+	return cell;
+}
+
+/* It is queued now, as those behind @turn are told. Its time stays what it was. */
+static __always_inline void let_go(struct bio_cell *cell, u32 turn)
+{
+	poke(&cell->start.held, 0);
+	if (leaves_mark(turn, BPF_BIO_QUEUE))
+		poke(&cell->start.ns, peek(&cell->start.ns) | BLKLAT_SLOT_SEEN);
+}
 
 static __always_inline enum remembered remember_in_cell(u64 key, struct bio_start *start, u32 turn)
 {
@@ -106,6 +138,10 @@ static __always_inline enum remembered remember_in_cell(u64 key, struct bio_star
 	if (cell) {
 		if (is_done(&cell->start.ns, BLKLAT_SLOT_SEEN, turn, BPF_BIO_QUEUE))
 			return NOT_MINE;
+		if (was_held(&cell->start, start)) {
+			let_go(cell, turn);
+			return NOT_MINE;
+		}
 		/* Its end was not seen. */
 		account_bio(&cell->start, BLKLAT_OVERWRITTEN, turn);
 		/* Or the reader has its time with the fields of the next. */

@@ -141,11 +141,20 @@ static __always_inline enum remembered remember_in_hash(u64 key, const struct bi
 
 	if (err == -EEXIST) {
 		missed = bpf_map_lookup_elem(&bio_hash, &key);
+		if (missed && was_held(missed, start)) {
+			missed->held = false;
+			return NOT_MINE;
+		}
 		if (missed)
 			account_bio(missed, BLKLAT_OVERWRITTEN, TURN_FIRST);
 		err = bpf_map_update_elem(&bio_hash, &key, start, BPF_ANY);
 	}
 	return err ? NO_ROOM : REMEMBERED;
+}
+
+static __always_inline bool hold_in_hash(u64 key, const struct bio_start *start)
+{
+	return !bpf_map_update_elem(&bio_hash, &key, start, BPF_NOEXIST);
 }
 
 static __always_inline bool recall_from_hash(u64 key, struct bio_start *ret)
@@ -171,37 +180,51 @@ static __always_inline void choose_parts(struct bio_start *start)
 			start->watch[i] += part;
 }
 
+/* Fills all of @ret but whether it is held. Returns whether the bio is watched. */
+static __always_inline bool begin_bio(struct bio *bio, struct bio_start *ret, enum mode mode)
+{
+	*ret = (struct bio_start){};
+	if (bpf_core_field_exists(bio->bi_bdev)) {
+		ret->watch[0] = total_watch(bio->bi_bdev->bd_disk);
+		if (has_partitions(mode))
+			ret->watch[1] = total_watch(bio->bi_bdev);
+	} else {
+		/* The tracepoint comes after the remap to the whole device: no partitions here. */
+		ret->watch[0] = total_watch(((struct bio___before_5_12 *)bio)->bi_disk);
+	}
+	if (!ret->watch[0] && !ret->watch[1])
+		return false;
+	ret->bytes = bio->bi_iter.bi_size;
+	ret->op = bio_op(bio->bi_opf, ret->bytes);
+	ret->ns = bpf_ktime_get_ns();
+	if (cfg_idle_gap_ns) {
+		ret->after_idle[0] = bio_follows_pause(ret->watch[0], ret->ns);
+		ret->after_idle[1] = bio_follows_pause(ret->watch[1], ret->ns);
+	}
+	if (has_parts(mode))
+		choose_parts(ret);
+	return true;
+}
+
+static __always_inline void count_starts(const struct bio_start *start, u32 turn, enum mode mode)
+{
+	count_started(start->watch[0], turn);
+	if (has_partitions(mode))
+		count_started(start->watch[1], turn);
+}
+
 static __always_inline void queue_in_mode(const u64 *ctx, u32 turn, enum table table, enum mode mode)
 {
 	struct bio *bio = argument(ctx, cfg_bio_queue_arg1);
-	struct bio_start start = {};
+	struct bio_start start;
 	u64 key;
 
-	if (bpf_core_field_exists(bio->bi_bdev)) {
-		start.watch[0] = total_watch(bio->bi_bdev->bd_disk);
-		if (has_partitions(mode))
-			start.watch[1] = total_watch(bio->bi_bdev);
-	} else {
-		/* The tracepoint comes after the remap to the whole device: no partitions here. */
-		start.watch[0] = total_watch(((struct bio___before_5_12 *)bio)->bi_disk);
-	}
-	if (!start.watch[0] && !start.watch[1])
+	if (!begin_bio(bio, &start, mode))
 		return;
 	key = number_of(bio);
-	start.bytes = bio->bi_iter.bi_size;
-	start.op = bio_op(bio->bi_opf, start.bytes);
-	start.ns = bpf_ktime_get_ns();
-	if (cfg_idle_gap_ns) {
-		start.after_idle[0] = bio_follows_pause(start.watch[0], start.ns);
-		start.after_idle[1] = bio_follows_pause(start.watch[1], start.ns);
-	}
-	if (has_parts(mode))
-		choose_parts(&start);
 	switch (table == TABLE_HASH ? remember_in_hash(key, &start) : remember_in_cell(key, &start, turn)) {
 	case REMEMBERED:
-		count_started(start.watch[0], turn);
-		if (has_partitions(mode))
-			count_started(start.watch[1], turn);
+		count_starts(&start, turn, mode);
 		break;
 	case NO_ROOM:
 		account_bio(&start, BLKLAT_TABLE_FULL, turn);
@@ -236,6 +259,43 @@ static __always_inline void queue_again(const u64 *ctx, u32 turn)
 }
 
 STANDBYS_OF(on_bio_queue, "block_bio_queue", queue_again)
+
+/*
+ * What waits for a limit of its cgroup (io.max) waits before block_bio_queue. The function that may hold a bio back is called for
+ * those alone that are under a limit: from there on its time counts. A program on a function, unlike one on a tracepoint, has no
+ * standbys: a bio whose run is skipped begins when it is queued.
+ */
+static __always_inline void hold_in_mode(struct bio *bio, enum table table, enum mode mode)
+{
+	struct bio_start start;
+
+	/* The rest of one that was split: it began with its first part. */
+	if (bio->bi_flags & cfg_bio_traced || !begin_bio(bio, &start, mode))
+		return;
+	start.held = true;
+	if (table == TABLE_HASH ? hold_in_hash(number_of(bio), &start) : hold_in_cell(number_of(bio), &start))
+		count_starts(&start, TURN_FIRST, mode);
+}
+
+static __always_inline void hold_bio(const u64 *ctx, enum table table)
+{
+	IN_MODE(hold_in_mode, (struct bio *)ctx[0], table);
+}
+
+/* The function's name is set before it is loaded. */
+SEC("fentry")
+int on_bio_throttle(u64 *ctx)
+{
+	hold_bio(ctx, TABLE_CELLS);
+	return 0;
+}
+
+SEC("fentry")
+int on_bio_throttle_hash(u64 *ctx)
+{
+	hold_bio(ctx, TABLE_HASH);
+	return 0;
+}
 
 /* --- ends ---------------------------------------------------------------------------------- */
 

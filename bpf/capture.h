@@ -68,7 +68,7 @@ struct bio_start {
 	__u32 bytes;
 	__u8 op;
 	__u8 after_idle[2];		/* for each of the two: queued after a pause */
-	__u8 fill;
+	__u8 held;			/* a limit may hold it back, and block_bio_queue has yet to come */
 	__u32 watch[2];			/* number + 1 of the whole device's and the partition's watch, or of its part */
 };
 

@@ -36,6 +36,7 @@ const volatile bool cfg_issue_arg1 = false;
 const volatile bool cfg_requeue_arg1 = false;
 const volatile bool cfg_merge_arg1 = false;
 const volatile bool cfg_bio_queue_arg1 = false;
+const volatile u32 cfg_bio_traced = 0;		/* 1 << BIO_TRACE_COMPLETION: block_bio_queue has seen the bio */
 
 u32 epoch;	/* number of the interval; its parity chooses the extremes' cells */
 

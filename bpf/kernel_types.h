@@ -81,6 +81,7 @@ struct bio {
 	struct bio *bi_next;
 	struct block_device *bi_bdev;
 	unsigned int bi_opf;
+	unsigned short bi_flags;
 	u8 bi_status;
 	void *bi_io_vec;
 	struct bvec_iter bi_iter;

@@ -118,10 +118,20 @@ static void fill(struct place at, const struct blklat_bio *start)
 
 	to->bytes = start->bytes;
 	to->op = start->op;
+	to->held = start->held;
 	memcpy(to->after_idle, start->after_idle, sizeof(to->after_idle));
 	WRITE_ONCE(to->watch[0], start->watch[0]);
 	WRITE_ONCE(to->watch[1], start->watch[1]);
 	smp_store_release(&to->ns, start->ns);
+}
+
+/* Is what is queued now the bio that was held back? One of a device that went away meanwhile is never queued. */
+static bool let_go(struct blklat_bio *before, const struct blklat_bio *now)
+{
+	if (!before->held || before->watch[0] != now->watch[0] || before->watch[1] != now->watch[1])
+		return false;
+	before->held = false;
+	return true;
 }
 
 int blklat_bio_add(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start,
@@ -134,6 +144,8 @@ int blklat_bio_add(struct blklat_bio_table *t, const void *bio, const struct blk
 	buckets_of(t, bio, buckets);
 	missed->ns = 0;
 	if (find(buckets, bio, &at)) {
+		if (let_go(&at.bucket->bio[at.i], start))
+			return -EALREADY;
 		*missed = at.bucket->bio[at.i];
 		WRITE_ONCE(at.bucket->bio[at.i].ns, 0);
 		smp_wmb();
@@ -145,6 +157,18 @@ int blklat_bio_add(struct blklat_bio_table *t, const void *bio, const struct blk
 		return -ENOSPC;
 	fill(at, start);
 	return 0;
+}
+
+bool blklat_bio_hold(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start)
+{
+	struct bucket *buckets[2];
+	struct place at;
+
+	buckets_of(t, bio, buckets);
+	if (find(buckets, bio, &at) || (!claim(buckets[0], bio, &at) && !claim(buckets[1], bio, &at)))
+		return false;
+	fill(at, start);
+	return true;
 }
 
 bool blklat_bio_take(struct blklat_bio_table *t, const void *bio, struct blklat_bio *ret)

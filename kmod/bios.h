@@ -15,7 +15,8 @@ struct blklat_bio_table;
 struct blklat_bio {
 	u64 ns;			/* start, CLOCK_MONOTONIC */
 	u32 bytes;
-	u16 op;
+	u8 op;
+	bool held;		/* a limit may hold it back, and block_bio_queue has yet to come */
 	bool after_idle[2];	/* for each of the two watches: queued after a pause */
 	u32 watch[2];		/* number + 1 of the whole device's and of the partition's watch, or of its part; 0: none */
 };
@@ -25,11 +26,15 @@ int blklat_bio_table_new(u32 max_bios, struct blklat_bio_table **ret);
 void blklat_bio_table_free(struct blklat_bio_table *t);
 
 /*
- * Notes a bio's start. Returns 0, or -ENOSPC. If the address is noted already (its end was missed),
+ * Notes a bio's start. Returns 0, or -ENOSPC, or -EALREADY (it was held back, for the same watches, and keeps the time of that).
+ * If the address is noted already (its end was missed),
  * the old start is replaced and given in @missed; missed->ns is 0 otherwise.
  */
 int blklat_bio_add(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start,
 		   struct blklat_bio *missed);
+
+/* The same for one that may be held back. False: there is no room, or the address is noted already. */
+bool blklat_bio_hold(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start);
 
 /* Takes a bio out. False: it was not noted. */
 bool blklat_bio_take(struct blklat_bio_table *t, const void *bio, struct blklat_bio *ret);

@@ -310,28 +310,50 @@ static bool bio_follows_pause(const struct blklat_session *s, u32 watch, u64 now
 	return watch && blklat_follows_pause(&s->bios_seen_ns[watch - 1], now, s->idle_gap_ns);
 }
 
-void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
+/* Fills all of @ret but whether it is held. Returns whether the bio is watched. */
+static bool begin_bio(struct blklat_session *s, const struct bio *bio, struct blklat_bio *ret)
 {
-	struct blklat_bio started = {
+	*ret = (struct blklat_bio){
 		.bytes = bio->bi_iter.bi_size,
 		.watch = { total_watch(s, blklat_bio_disk(bio)),
 			   s->partitions ? total_watch(s, blklat_bio_part(bio)) : 0 },
 	};
-	struct blklat_bio missed;
-	int err;
-
-	if (!started.watch[0] && !started.watch[1])
-		return;
+	if (!ret->watch[0] && !ret->watch[1])
+		return false;
 	/* An empty preflush is what a flush is called at this level. */
-	started.op = !started.bytes && bio->bi_opf & REQ_PREFLUSH ? BLKLAT_OP_FLUSH : op_of(bio->bi_opf);
-	started.ns = now_ns();
+	ret->op = !ret->bytes && bio->bi_opf & REQ_PREFLUSH ? BLKLAT_OP_FLUSH : op_of(bio->bi_opf);
+	ret->ns = now_ns();
 	if (s->idle_gap_ns) {
-		started.after_idle[0] = bio_follows_pause(s, started.watch[0], started.ns);
-		started.after_idle[1] = bio_follows_pause(s, started.watch[1], started.ns);
+		ret->after_idle[0] = bio_follows_pause(s, ret->watch[0], ret->ns);
+		ret->after_idle[1] = bio_follows_pause(s, ret->watch[1], ret->ns);
 	}
 	if (s->parts)
-		choose_parts(&started);
+		choose_parts(ret);
+	return true;
+}
+
+void blklat_capture_bio_hold(struct blklat_session *s, struct bio *bio)
+{
+	struct blklat_bio started;
+
+	/* The rest of one that was split began with its first part. */
+	if (bio_flagged(bio, BIO_TRACE_COMPLETION) || !begin_bio(s, bio, &started))
+		return;
+	started.held = true;
+	if (blklat_bio_hold(s->bios, bio, &started))
+		account_bio(s, &started, BLKLAT_STARTED);
+}
+
+void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
+{
+	struct blklat_bio started, missed;
+	int err;
+
+	if (!begin_bio(s, bio, &started))
+		return;
 	err = blklat_bio_add(s->bios, bio, &started, &missed);
+	if (err == -EALREADY)
+		return;
 	if (!err && missed.ns)
 		account_bio(s, &missed, BLKLAT_OVERWRITTEN);
 	account_bio(s, &started, err ? BLKLAT_TABLE_FULL : BLKLAT_STARTED);

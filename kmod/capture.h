@@ -19,6 +19,8 @@ void blklat_capture_requeue(struct blklat_session *s, struct request *rq);
 /* @error: 0, or what the tracepoint says (blklat_rq_error); @bytes: how many ended now, less than the request has for a part of it. */
 void blklat_capture_complete(struct blklat_session *s, struct request *rq, int error, unsigned int bytes);
 
+/* A limit of its cgroup may hold the bio back now, before it is queued: its time begins. */
+void blklat_capture_bio_hold(struct blklat_session *s, struct bio *bio);
 void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio);
 void blklat_capture_bio_complete(struct blklat_session *s, struct bio *bio);
 

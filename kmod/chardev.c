@@ -189,7 +189,7 @@ static long start(struct client *c)
 	/* Half of a session counts nothing that makes sense. */
 	if (err)
 		blklat_probe_stop(c->session);
-	return err;
+	return err ?: !!c->session->throttle;
 }
 
 static long count_bios(const struct blklat_session *s, const struct blklat_bios __user *arg)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "probe.h"
 
+#include <linux/kprobes.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 
@@ -122,10 +124,64 @@ static bool wanted(const struct blklat_session *s, const struct hook *h)
 	return false;
 }
 
+/*
+ * What waits for a limit of its cgroup (io.max) waits before block_bio_queue. The function that may hold a bio back is called for
+ * those alone that are under a limit; a7b36ee6ba29, in 5.16, put what is asked for each bio before it.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 16, 0)
+#define THROTTLE "__blk_throtl_bio"
+#else
+#define THROTTLE "blk_throtl_bio"
+#endif
+
+struct blklat_throttle {
+	struct kprobe probe;
+	struct blklat_session *session;
+};
+
+#ifdef CONFIG_KPROBES
+static notrace int on_throttle(struct kprobe *probe, struct pt_regs *regs)
+{
+	blklat_capture_bio_hold(container_of(probe, struct blklat_throttle, probe)->session,
+				(struct bio *)regs_get_kernel_argument(regs, 0));
+	return 0;
+}
+
+/* Not every kernel has the function, or lets one be probed. */
+static void hook_throttle(struct blklat_session *s)
+{
+	struct blklat_throttle *t = kzalloc(sizeof(*t), BLKLAT_GFP);
+
+	if (!t)
+		return;
+	t->probe.symbol_name = THROTTLE;
+	t->probe.pre_handler = on_throttle;
+	t->session = s;
+	if (register_kprobe(&t->probe))
+		kfree(t);
+	else
+		s->throttle = t;
+}
+#else
+static void hook_throttle(struct blklat_session *s)
+{
+}
+#endif
+
+static void unhook_throttle(struct blklat_session *s)
+{
+	if (!s->throttle)
+		return;
+	unregister_kprobe(&s->throttle->probe);
+	kfree(s->throttle);
+	s->throttle = NULL;
+}
+
 static void unhook(struct blklat_session *s)
 {
 	u32 i;
 
+	unhook_throttle(s);
 	for (i = ARRAY_SIZE(hooks); i-- > 0;)
 		if (s->hooked & 1 << i)
 			tracepoint_probe_unregister(hooks[i].tracepoint, hooks[i].probe, s);
@@ -156,7 +212,11 @@ int blklat_probe_ends(struct blklat_session *s)
 
 int blklat_probe_starts(struct blklat_session *s)
 {
-	return hook(s, true);
+	int err = hook(s, true);
+
+	if (!err && s->stages[BLKLAT_STAGE_TOTAL])
+		hook_throttle(s);
+	return err;
 }
 
 void blklat_probe_stop(struct blklat_session *s)

@@ -10,7 +10,8 @@ void blklat_probe_init(void);
 
 /*
  * Make a session see IOs end, then those start. Returns 0, or -EOPNOTSUPP (the kernel lacks a
- * tracepoint that the session's stages need) or another errno; then blklat_probe_stop() undoes it.
+ * tracepoint that the session's stages need) or another errno; then blklat_probe_stop() undoes it. With the starts comes what
+ * limits of cgroups hold back, where the kernel lets that be seen (session.throttle).
  */
 int blklat_probe_ends(struct blklat_session *s);
 int blklat_probe_starts(struct blklat_session *s);

@@ -14,6 +14,7 @@
 #include "blklat/abi.h"
 
 struct blklat_bio_table;
+struct blklat_throttle;
 
 /*
  * A device to watch as the block layer's structs point to it. Addresses are only ever compared, so
@@ -71,6 +72,7 @@ struct blklat_session {
 	u64 bytes;			/* of the region */
 	struct blklat_bio_table *bios;	/* NULL unless stage total is watched */
 	u32 hooked;			/* in probe.c: bit i: its hook i is registered */
+	struct blklat_throttle *throttle;	/* in probe.c; NULL: what waits for a limit is not seen */
 	struct list_head list;		/* in device.c: who is told of a removed device */
 };
 

@@ -13,7 +13,7 @@
 enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
 enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL };
 
-#define SETUP(...) { .version = 3, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
+#define SETUP(...) { .version = 4, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
 
 static void blklat_session_test_setup_check(struct kunit *test)
 {
@@ -26,8 +26,8 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.scale = 7), -EINVAL },
 		{ SETUP(.scale = U32_MAX), -EINVAL },
 		{ SETUP(.version = 0), -EPROTO },
-		{ SETUP(.version = 2), -EPROTO },
-		{ SETUP(.version = 4, .watches = 0, .scale = 99, .reserved = 1), -EPROTO },
+		{ SETUP(.version = 3), -EPROTO },
+		{ SETUP(.version = 5, .watches = 0, .scale = 99, .reserved = 1), -EPROTO },
 		{ SETUP(.watches = 0), -EINVAL },
 		{ SETUP(.watches = MAX_WATCHES), 0 },
 		{ SETUP(.watches = MAX_WATCHES + 1), -E2BIG },
@@ -125,7 +125,7 @@ static void expect_layout(struct kunit *test, const struct blklat_session *s, u3
 	const struct blklat_header *h = s->header;
 
 	EXPECT_U64(test, h->magic, 0x74616c6b6c62ULL);
-	EXPECT_U64(test, h->version, 3);
+	EXPECT_U64(test, h->version, 4);
 	EXPECT_U64(test, h->cpus, nr_cpu_ids);
 	EXPECT_U64(test, h->watches, watches);
 	EXPECT_U64(test, h->scale, scale);
@@ -214,7 +214,7 @@ static void blklat_session_test_stages(struct kunit *test)
 static int session_of(struct kunit *test, struct blklat_watch *watch, const struct blklat_device *device, u32 n,
 		      u32 max_bios)
 {
-	struct blklat_setup setup = { .version = 3, .watches = n, .max_bios = max_bios };
+	struct blklat_setup setup = { .version = 4, .watches = n, .max_bios = max_bios };
 	struct blklat_session *s = NULL;
 	int err = blklat_session_new(&setup, watch, device, &s);
 
@@ -353,7 +353,7 @@ static void expect_targets(struct kunit *test, const struct blklat_session *s, c
 
 static void blklat_session_test_targets(struct kunit *test)
 {
-	struct blklat_setup setup = { .version = 3, .watches = MANY, .max_bios = 1 };
+	struct blklat_setup setup = { .version = 4, .watches = MANY, .max_bios = 1 };
 	struct blklat_device *device = fake_alloc(test, MANY * sizeof(*device));
 	struct blklat_watch *watch = fake_alloc(test, MANY * sizeof(*watch));
 	u64 *key = fake_alloc(test, 2 * KEYS * sizeof(*key));

@@ -37,7 +37,8 @@
  *   mmap(header.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, offset 0), once: EBUSY for a second,
  *                              EACCES with PROT_EXEC; it can't grow, and no child inherits it
  *   ioctl(BLKLAT_IOC_START)    from here on starts are counted, and the ends of those; once, EBUSY for a
- *                              second, and where it fails nothing is seen any more: close
+ *                              second, and where it fails nothing is seen any more: close. Returns 1 if
+ *                              stage total has what waits for the limits of cgroups, else 0
  *   ...                        userspace reads the mapping; nothing is asked of the kernel
  *   ioctl(BLKLAT_IOC_BIOS)     the one thing not in the mapping: bios in flight, stage total
  *   close, or the process ends: everything is undone
@@ -59,7 +60,8 @@
 enum blklat_stage {
 	BLKLAT_STAGE_DEVICE,	/* D2C: block_rq_issue to block_rq_complete */
 	BLKLAT_STAGE_QUEUE,	/* I2D: block_rq_insert to block_rq_issue */
-	BLKLAT_STAGE_TOTAL,	/* Q2C: block_bio_queue to block_bio_complete */
+	/* Q2C: block_bio_queue, or where a limit of its cgroup may hold it back before that, to block_bio_complete */
+	BLKLAT_STAGE_TOTAL,
 	BLKLAT_STAGES,
 };
 
@@ -180,7 +182,7 @@ struct blklat_idle_series {
 
 /* --- the kernel module's session ------------------------------------------------------------ */
 
-#define BLKLAT_ABI_VERSION 3
+#define BLKLAT_ABI_VERSION 4
 #define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
 #define BLKLAT_MAX_WATCHES 65536
 #define BLKLAT_MAX_BIOS (16 << 20)

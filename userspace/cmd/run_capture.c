@@ -74,21 +74,32 @@ static void print_renewed(const struct capture_renewal *r)
 			r->device->name);
 }
 
-/* Is the device watched, or a partition of it? */
-static bool watches_device(const struct run_capture *r, u32 device)
-{
-	const struct device *d = r->devices.d;
-
-	for (u32 i = 0; i < r->watches.n; i++)
-		if (r->watches.w[i].device == &d[device] || &d[r->watches.w[i].device->parent] == &d[device])
-			return true;
-	return false;
-}
-
 #define THROTTLES_TOLD 3
 
-/* Whoever looks for what a limit costs finds nothing here. */
-static void warn_throttled(const struct run_capture *r)
+/* Where what waits for a limit of @device is seen; NULL: neither it nor a partition of it is watched. */
+static const char *where_throttled(const struct run_capture *r, u32 device)
+{
+	const struct device *d = r->devices.d;
+	bool watched = false, total = false;
+
+	for (u32 i = 0; i < r->watches.n; i++) {
+		const struct watch *w = &r->watches.w[i];
+
+		if (w->device != &d[device] && &d[w->device->parent] != &d[device])
+			continue;
+		watched = true;
+		total |= w->stage == BLKLAT_STAGE_TOTAL;
+	}
+	if (!watched)
+		return NULL;
+	if (total)
+		return r->capture->sees_held ? "what waits for that is in stage total" :
+					       "what waits for that is in no stage, as this kernel lets nobody see it";
+	return "what waits for that is in none of these stages, but may be in stage total";
+}
+
+/* Whoever looks for what a limit costs has to know where. */
+static void tell_throttled(const struct run_capture *r)
 {
 	CLEANUP(throttles_uninit) struct throttles ts = { 0 };
 	u32 more = 0, told = 0;
@@ -97,12 +108,13 @@ static void warn_throttled(const struct run_capture *r)
 		return;
 	for (u32 i = 0; i < ts.n; i++) {
 		const struct throttle *t = &ts.t[i];
+		const char *where = where_throttled(r, t->device);
 
-		if (!watches_device(r, t->device))
+		if (!where)
 			continue;
 		if (told++ < THROTTLES_TOLD)
-			fprintf(stderr, "blklat: cgroup %s has io.max %s of %s: what waits for that is in no stage\n", t->cgroup,
-				t->limits, r->devices.d[t->device].name);
+			fprintf(stderr, "blklat: cgroup %s has io.max %s of %s: %s\n", t->cgroup, t->limits,
+				r->devices.d[t->device].name, where);
 		else
 			more++;
 	}
@@ -174,8 +186,10 @@ int run_capture_begin(struct run_capture *r, const struct capture_options *o, st
 	err = run_capture_engine(o, &engine, &p);
 	if (err)
 		return command_fail(who, o->engine ? STATUS_USAGE : run_capture_status_of(engine, err), &p);
-	warn_throttled(r);
-	return begin(r, engine);
+	err = begin(r, engine);
+	if (err < 0)
+		tell_throttled(r);
+	return err;
 }
 
 void print_gone(const struct device *d, bool replaced)

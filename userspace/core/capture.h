@@ -33,6 +33,7 @@ struct capture {
 	u32 scale;
 	u32 cpus;			/* slack of the accounting, see accounting_make() */
 	u64 memory_bytes;		/* that the counters take */
+	bool sees_held;			/* stage total has what waits for the limits of cgroups */
 	const struct live_ops *live;	/* time passes by itself; NULL: a replay, of which each read is a stored interval */
 	const char *engine;		/* name to show; a replay gives the one that captured */
 	const struct device_table *devices;	/* that the watches' devices are in, with those below them */

@@ -99,8 +99,10 @@ static const struct live_ops live = { .look = bpf_look };
 
 static int start(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p)
 {
-	int err = bpf_setup(b, cfg->max_bios, p);
+	int err;
 
+	b->kernel.capture.sees_held = b->traits.throttle && capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_TOTAL);
+	err = bpf_setup(b, cfg->max_bios, p);
 	if (!err)
 		err = bpf_attach_ends(b, p);
 	if (err)

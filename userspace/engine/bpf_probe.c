@@ -95,6 +95,43 @@ static bool takes_cmpxchg(void)
 	return fd >= 0;
 }
 
+/* Attaches a program that does nothing to a function, for a moment. Not every kernel has trampolines. */
+static bool takes_program(int function)
+{
+	const struct bpf_insn insns[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = BPF_TRACE_FENTRY, .attach_btf_id = function);
+	int prog CLEANUP(cleanup_close) = bpf_prog_load(BPF_PROG_TYPE_TRACING, "throttle", "GPL", insns, ARRAY_SIZE(insns), &opts);
+	int link CLEANUP(cleanup_close) = prog < 0 ? -1 : bpf_raw_tracepoint_open(NULL, prog);
+
+	return link >= 0;
+}
+
+/* A function of @name that takes nothing but a bio, as far as numbers of arguments tell. Returns its type or a negative errno. */
+static int function_of_bio(const struct btf *btf, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, name, BTF_KIND_FUNC);
+	const struct btf_type *proto = id < 0 ? NULL : btf__type_by_id(btf, btf__type_by_id(btf, id)->type);
+
+	return proto && btf_vlen(proto) == 1 ? id : -ENOENT;
+}
+
+/* a7b36ee6ba29, in 5.16, put what is asked for each bio before it, and left the function to those under a limit. */
+static const char *find_throttle(const struct btf *btf)
+{
+	static const char *const names[] = { "__blk_throtl_bio", "blk_throtl_bio" };
+
+	for (u32 i = 0; i < ARRAY_SIZE(names); i++) {
+		int id = function_of_bio(btf, names[i]);
+
+		if (id > 0)
+			return takes_program(id) ? names[i] : NULL;
+	}
+	return NULL;
+}
+
 int bpf_kernel_traits(struct kernel_traits *ret)
 {
 	struct btf *btf CLEANUP(cleanup_btf) = btf__load_vmlinux_btf();
@@ -119,6 +156,8 @@ int bpf_kernel_traits(struct kernel_traits *ret)
 		 */
 		.preemptible = has_function(btf, "init_srcu_struct_fast") || getenv("BLKLAT_STANDBY"),
 		.compares_and_exchanges = takes_cmpxchg(),
+		.bio_traced = 1U << enum_value(btf, "BIO_TRACE_COMPLETION", 31),
+		.throttle = find_throttle(btf),
 	};
 	return 0;
 }

@@ -33,6 +33,9 @@ struct kernel_traits {
 	bool unguarded;			/* it runs a raw tracepoint's program on top of itself */
 	bool preemptible;		/* who runs one may be preempted by another that comes to it */
 	bool compares_and_exchanges;	/* the verifier knows BPF_CMPXCHG */
+	u32 bio_traced;			/* 1 << BIO_TRACE_COMPLETION */
+	/* The function that may hold a bio back for its cgroup's limit; NULL: none that a program can be attached to. */
+	const char *throttle;
 };
 
 /* Asks the kernel's BTF, and for the last the verifier. Returns 0 or a negative errno. */

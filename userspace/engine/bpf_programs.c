@@ -75,6 +75,19 @@ static void list_events(const struct bpf_capture *b, struct event ret[BPF_EVENTS
 		ret[i].starts = true;
 }
 
+/* It is no event of a chain's: see hold_in_mode(). */
+static void choose_throttle(const struct bpf_capture *b, bool wanted)
+{
+	bool bios_in_hash = !b->traits.compares_and_exchanges;
+	struct blklat *s = b->skel;
+
+	bpf_program__set_autoload(s->progs.on_bio_throttle, wanted && !bios_in_hash);
+	bpf_program__set_autoload(s->progs.on_bio_throttle_hash, wanted && bios_in_hash);
+	if (wanted)
+		bpf_program__set_attach_target(bios_in_hash ? s->progs.on_bio_throttle_hash : s->progs.on_bio_throttle, 0,
+					       b->traits.throttle);
+}
+
 void bpf_choose_programs(struct bpf_capture *b)
 {
 	struct event events[BPF_EVENTS];
@@ -90,6 +103,7 @@ void bpf_choose_programs(struct bpf_capture *b)
 		if (e->unused)
 			bpf_program__set_autoload(e->unused, false);
 	}
+	choose_throttle(b, b->kernel.capture.sees_held);
 }
 
 static u64 misses(const struct bpf_program *prog)
@@ -196,9 +210,20 @@ int bpf_attach_ends(struct bpf_capture *b, struct problem *p)
 	return attach_events(b, false, p);
 }
 
+static int attach_throttle(struct bpf_capture *b, struct problem *p)
+{
+	bool bios_in_hash = !b->traits.compares_and_exchanges;
+	struct bpf_link **link = bios_in_hash ? &b->skel->links.on_bio_throttle_hash : &b->skel->links.on_bio_throttle;
+
+	*link = bpf_program__attach(bios_in_hash ? b->skel->progs.on_bio_throttle_hash : b->skel->progs.on_bio_throttle);
+	return *link ? 0 : problem_set(p, -errno, "could not attach to %s(): %s", b->traits.throttle, strerror(errno));
+}
+
 int bpf_attach_starts(struct bpf_capture *b, struct problem *p)
 {
-	return attach_events(b, true, p);
+	int err = attach_events(b, true, p);
+
+	return err || !b->kernel.capture.sees_held ? err : attach_throttle(b, p);
 }
 
 u64 bpf_skipped_runs(struct bpf_capture *b)

@@ -71,6 +71,7 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_requeue_arg1 = b->traits.requeue_arg1;
 	ro->cfg_merge_arg1 = b->traits.merge_arg1;
 	ro->cfg_bio_queue_arg1 = b->traits.bio_queue_arg1;
+	ro->cfg_bio_traced = b->traits.bio_traced;
 	ro->cfg_mode = mode_of(ro, &b->kernel.capture);
 }
 

@@ -287,7 +287,7 @@ static const struct live_ops live = { .look = kmod_look };
 static int start(struct kmod_capture *k, const struct capture_config *cfg, struct problem *p)
 {
 	const struct capture is = { .ops = &capture_kmod, .live = &live, .cpus = sysconf(_SC_NPROCESSORS_CONF) };
-	int err = kernel_capture_init(&k->kernel, &is, cfg, is.cpus, p);
+	int err = kernel_capture_init(&k->kernel, &is, cfg, is.cpus, p), started;
 
 	if (err)
 		return err;
@@ -304,7 +304,9 @@ static int start(struct kmod_capture *k, const struct capture_config *cfg, struc
 	if (err)
 		return err;
 	kernel_capture_note_statistics(&k->kernel);
-	return ioctl(k->fd, BLKLAT_IOC_START) ? setup_problem(&k->kernel.capture, -errno, p) : 0;
+	started = ioctl(k->fd, BLKLAT_IOC_START);
+	k->kernel.capture.sees_held = started > 0;
+	return started < 0 ? setup_problem(&k->kernel.capture, -errno, p) : 0;
 }
 
 static int kmod_open(const struct capture_config *cfg, struct capture **ret, struct problem *p)

@@ -1,48 +1,85 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A cgroup's limit holds IOs back before any stage begins: which is said, since it can't be seen."""
+"""A cgroup's limit holds IOs back before any tracepoint: stage total has that wait, the others do not."""
 import contextlib
 import json
 import os
 import pathlib
 import subprocess
 
+import pytest
+from engines import both
 from guest import null_blk
-from load import BLKLAT, Blklat, fio_argv
+from load import BLKLAT, assert_closed, fio_argv
 
 ROOT = pathlib.Path("/sys/fs/cgroup")
-WIOPS = 20
 IOS = 60
+MS = 1e6
 
 
 @contextlib.contextmanager
-def limited(device):
-    """A cgroup that may write so many times a second to the device."""
+def cgroup(device, limit):
+    """A cgroup with that limit on the device."""
     subprocess.run(["mount", "-t", "cgroup2", "none", ROOT], check=True)
     try:
         (ROOT / "cgroup.subtree_control").write_text("+io")
         group = ROOT / "slow"
         group.mkdir()
         number = (device.sysfs / "dev").read_text().strip()
-        (group / "io.max").write_text(f"{number} wiops={WIOPS}")
+        (group / "io.max").write_text(f"{number} {limit}")
         yield group
         group.rmdir()
     finally:
         subprocess.run(["umount", ROOT], check=True)
 
 
-def test_limit(tmp_path):
-    with null_blk() as (device,), limited(device) as group:
-        said = f"cgroup /slow has io.max wiops={WIOPS}"
-        [listed] = [d for d in json.loads(subprocess.check_output([BLKLAT, "list", "--format", "json"]))["devices"] if d["name"] == device.name]
-        assert listed["limits"] == [{"cgroup": "/slow", "io_max": f"wiops={WIOPS}"}]
-        with Blklat(device, stage="total") as b:
-            argv = fio_argv(device, rw="randwrite", number_ios=IOS)
-            done = subprocess.run(argv, capture_output=True, text=True, check=True,
-                                  preexec_fn=lambda: (group / "cgroup.procs").write_text(str(os.getpid())))
-            b.next(device, "total", n=2)
-        assert said in b.stderr
-        write = json.loads(done.stdout[done.stdout.index("{"):])["jobs"][0]["write"]
-        assert write["total_ios"] == IOS == b.total("ios", "write", device, "total")
-        # fio waited for the limit, and no IO that is counted did.
-        assert write["runtime"] >= 0.5 * 1000 * IOS / WIOPS
-        assert max(o["latency_ns"]["max"] for l in b.of(device, "total") for o in l["ops"]) < 0.5e9 / WIOPS
+def fio_in(group, device, **options):
+    """fio's figures of writes, run in a cgroup."""
+    done = subprocess.run(fio_argv(device, **options), capture_output=True, text=True, check=True,
+                          preexec_fn=lambda: (group / "cgroup.procs").write_text(str(os.getpid())))
+    return json.loads(done.stdout[done.stdout.index("{"):])["jobs"][0]["write"]
+
+
+def mean_ms(b, device, stage):
+    ops = [o for l in b.of(device, stage) for o in l["ops"]]
+    return sum(o["latency_ns"]["mean"] * o["ios"] for o in ops) / sum(o["ios"] for o in ops) / MS
+
+
+# The last: IOs that are split, whose rests come by the limit again.
+@pytest.mark.parametrize(("limit", "options"), [
+    ("wiops=20", {}),
+    ("wiops=20", {"ioengine": "libaio", "iodepth": 8}),
+    ("wbps=20971520", {"bs": "1m"}),
+    ("wbps=20971520 wiops=100", {"bs": "1m", "ioengine": "libaio", "iodepth": 4}),
+], ids=["one at a time", "deep", "bytes", "split"])
+def test_limit(limit, options):
+    with null_blk() as (device,), cgroup(device, limit) as group:
+        with both(device, stage="device,total") as engines:
+            write = fio_in(group, device, rw="randwrite", number_ios=IOS, **options)
+            engines.settle()
+        for b in engines:
+            assert f"cgroup /slow has io.max {limit} of {device.name}: what waits for that is in stage total\n" in b.stderr
+            assert b.total("ios", "write", device, "total") == write["total_ios"] == IOS
+            assert_closed(b, device, "total")
+            # The limits take 50 ms an IO and more, all else takes a few.
+            assert mean_ms(b, device, "total") == pytest.approx(write["lat_ns"]["mean"] / MS, rel=0.1)
+            assert mean_ms(b, device, "total") > 30
+            assert max(o["latency_ns"]["max"] for l in b.of(device, "device") for o in l["ops"]) < 20 * MS
+
+
+def test_unlimited_and_limited():
+    """Beside a limited cgroup, who is in none waits for nothing; an IO that waits is in flight, and its age grows."""
+    with null_blk() as (device,), cgroup(device, "wiops=2") as group:
+        [listed] = [d for d in json.loads(subprocess.check_output([BLKLAT, "list", "--format", "json"]))["devices"]
+                    if d["name"] == device.name]
+        assert listed["limits"] == [{"cgroup": "/slow", "io_max": "wiops=2"}]
+        with both(device, stage="total") as engines:
+            write = fio_in(group, device, rw="randwrite", number_ios=2, numjobs=4)
+            free = subprocess.run(fio_argv(device, rw="randread", number_ios=500), capture_output=True, text=True, check=True)
+            assert free.returncode == 0
+            engines.settle()
+        for b in engines:
+            reads, writes = ([o for l in b.of(device, "total") for o in l["ops"] if o["op"] == op] for op in ("read", "write"))
+            assert sum(o["ios"] for o in reads) == 500 and max(o["latency_ns"]["max"] for o in reads) < 100 * MS
+            assert max(o["latency_ns"]["max"] for o in writes) == pytest.approx(write["lat_ns"]["max"], rel=0.05)
+            assert max(l["in_flight"]["oldest_ns"] or 0 for l in b.of(device, "total")) > 1000 * MS
+            assert_closed(b, device, "total")
