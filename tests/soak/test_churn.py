@@ -73,6 +73,14 @@ def counted(serve, device):
     return serve.metrics().get(f'blklat_io_latency_seconds_count{{device="{device.name}",op="read",stage="device"}}', 0)
 
 
+def joins(serve):
+    """
+    How often one capture took over from several, as is told: what ends just then is in none. One read is under way at a
+    time, so as many reads at most.
+    """
+    return serve.read_stderr().count("takes over")
+
+
 def churn(serve, devices, unseen):
     """One leaves, or one comes and is read: its count is exact but for what the kernel ran no program at."""
     device = random.choice(devices)
@@ -81,11 +89,12 @@ def churn(serve, devices, unseen):
         return 0
     devices.of.attach(device)
     serve.until(lambda: watched(serve, device), f"{device.name} to be watched")
-    before, n, stat, hidden = counted(serve, device), random.randrange(1, 200), Delta(device), unseen.of(device)
+    before, n, stat, hidden, joined = counted(serve, device), random.randrange(1, 200), Delta(device), unseen.of(device), joins(serve)
     read(device, n)
     after = counted(serve, device)
     assert stat()["ios"] == n
-    assert after - before == n - (unseen.of(device) - hidden), (device.name, before, after, n)
+    missing = n - (unseen.of(device) - hidden) - (after - before)
+    assert 0 <= missing <= joins(serve) - joined, (device.name, before, after, n)
     return 1
 
 
@@ -143,13 +152,15 @@ def test_counts_after_hours_of_churn(tmp_path):
             finally:
                 scraper.end()
             ends = {d.name: counted(serve, d) for d in stay}
+            joined = joins(serve)
             recorder.more(2)
             recorder.stop()
         for device in stay:
             seen = reads[device.name] - unseen.of(device)
             assert stats[device.name]()["ios"] == reads[device.name]
-            assert ends[device.name] == seen, (device.name, reads)
-        assert ios(file)["read"][0] == sum(ends.values())
+            assert seen - joined <= ends[device.name] <= seen, (device.name, reads, unseen.counts(), joined)
+        assert sum(ends.values()) >= sum(reads.values()) - sum(unseen.of(d) for d in stay) - joined
+        assert ios(file)["read"][0] == sum(reads.values()) - sum(unseen.of(d) for d in stay)
         assert value(file, "SELECT value FROM meta WHERE key = 'finished'") == 1
         assert scraper.fell == [] and scraper.scrapes > 0
         assert comings > 0 and captures > 0
