@@ -138,6 +138,18 @@ def check_slowest(rows, lines):
         assert r["time"] in [line["time"] for line, o in found if o["latency_ns"]["max"] == slowest]
 
 
+def check_lowest(rows, lines):
+    expected = {}
+    for i, tick in enumerate(ticks(lines)):
+        for key, found in by_op(counted(tick)).items():
+            (o,) = [o for _, o in found if o["ios"]] or [None]
+            if o:
+                least = expected.setdefault((*key, i // 10), [math.inf, 0])
+                least[:] = [min(least[0], o["iops"]), max(least[1], o["latency_ns"]["max"])]
+    assert {(*(r.get(k) for k in KEY), r["second"]): [r["lowest_iops"], r["max_ns"]] for r in rows} == {
+        key: [pytest.approx(iops, abs=0.11), ns] for key, (iops, ns) in expected.items()}
+
+
 def check_bins(rows, lines):
     expected = {}
     if len(ticks(lines)) > 1:
@@ -187,7 +199,7 @@ def check_share(rows, lines):
         assert r["share"] == pytest.approx(sum(n for (low, _), n in bins.items() if low >= 10**6) / sum(bins.values()))
 
 
-CHECKS = [check_meta, check_devices, check_ops, check_watches, check_run, check_slowest, check_parts, check_bins, check_run_bins,
+CHECKS = [check_meta, check_devices, check_ops, check_watches, check_run, check_slowest, check_lowest, check_parts, check_bins, check_run_bins,
           check_percentile, check_share]
 
 
