@@ -30,7 +30,7 @@ quiet = @echo "  $(1)	$(2)";
 endif
 
 , := ,
-LIBS     := libbpf json-c sqlite3 libprotobuf-c libmicrohttpd gnutls yaml-0.1 libcrypt libcap-ng libseccomp
+LIBS     := libbpf json-c sqlite3 libprotobuf-c libmicrohttpd gnutls yaml-0.1 libcrypt libcap-ng libseccomp ncursesw
 INCLUDES := -Iinclude -Iuserspace -I$(O)/include -I$(O)/bpf -I$(O)/userspace
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(CI),-Werror)
 SANITIZERS_1 := address$(,)undefined
@@ -102,9 +102,9 @@ help:
 
 PACKAGES := gcc make clang libclang-rt-14-dev llvm bpftool libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libsqlite3-dev sqlite3 \
 	    libprotobuf-c-dev protobuf-c-compiler libcmocka-dev libmicrohttpd-dev libgnutls28-dev \
-	    libyaml-dev libcrypt-dev libcap-ng-dev libseccomp-dev pkg-config linux-libc-dev python3 python3-pytest \
+	    libyaml-dev libcrypt-dev libcap-ng-dev libseccomp-dev libncurses-dev pkg-config linux-libc-dev python3 python3-pytest \
 	    python3-pytest-xdist fio jq util-linux mount fdisk e2fsprogs procps mandoc flex bison bc xz-utils libssl-dev \
-	    mmdebstrap python3-bpfcc chromium fonts-dejavu-core python3-prometheus-client python3-yaml strace
+	    mmdebstrap python3-bpfcc chromium fonts-dejavu-core python3-prometheus-client python3-yaml strace tmux
 # A Node.js of one's own serves as well as Debian's.
 PACKAGES += $(if $(shell command -v $(NPM)),,nodejs npm)
 

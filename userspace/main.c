@@ -14,7 +14,7 @@
 #include "util/types.h"
 
 static const struct command *const commands[] = {
-	&command_live, &command_record, &command_mark, &command_serve, &command_report, &command_compare, &command_list,
+	&command_live, &command_top, &command_record, &command_mark, &command_serve, &command_report, &command_compare, &command_list,
 	&command_check,
 };
 

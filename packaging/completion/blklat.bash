@@ -41,7 +41,7 @@ _blklat_list()
 _blklat_value()
 {
 	case $1:$prev in
-	*:--dev | live:-d | record:-d | serve:-d)
+	*:--dev | live:-d | top:-d | record:-d | serve:-d)
 		_blklat_devices ;;
 	live:--format | live:-f | record:--format | record:-f)
 		COMPREPLY=($(compgen -W 'text json csv' -- "$cur")) ;;
@@ -53,7 +53,7 @@ _blklat_value()
 		COMPREPLY=($(compgen -W 'text json' -- "$cur")) ;;
 	*:--engine)
 		COMPREPLY=($(compgen -W 'auto bpf kmod' -- "$cur")) ;;
-	*:--stage | live:-s | record:-s | serve:-s)
+	*:--stage | live:-s | top:-s | record:-s | serve:-s)
 		_blklat_list 'device queue total' ;;
 	*:--scale)
 		COMPREPLY=($(compgen -W 'auto 0 1 2 3 4 5 6' -- "$cur")) ;;
@@ -85,6 +85,7 @@ _blklat_options()
 
 	case $1 in
 	live) echo "$run" ;;
+	top) echo "$capture --by --count --duration" ;;
 	record) echo "$run --label --max-size --output --overwrite --quiet" ;;
 	serve) echo "$capture --bins --by --history --listen --prom-schema --user --web-config" ;;
 	report) echo '--format --max-memory --output --steady-from' ;;
@@ -99,7 +100,7 @@ _blklat_options()
 _blklat_complete()
 {
 	local i
-	local commands='live record mark serve report compare list check'
+	local commands='live top record mark serve report compare list check'
 	# Without a command it is live.
 	local command=live
 
@@ -122,7 +123,7 @@ _blklat_complete()
 		return
 	fi
 	case $command in
-	live | serve | check) _blklat_devices ;;
+	live | top | serve | check) _blklat_devices ;;
 	mark | report | compare) _filedir ;;
 	esac
 }

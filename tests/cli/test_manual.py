@@ -19,7 +19,7 @@ BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/blklat.8"
 REPLAYS = ROOT / "tests/cli/replay"
-COMMANDS = ["live", "record", "mark", "serve", "report", "compare", "list", "check"]
+COMMANDS = ["live", "top", "record", "mark", "serve", "report", "compare", "list", "check"]
 # Subsections that describe a command's options; the first is of its own ones, which its synopsis has.
 OPTIONS = {command: [f"Of {command}"] for command in COMMANDS} | {
     "live": ["Of live and record"], "record": ["Of record", "Of live and record"], "mark": []}

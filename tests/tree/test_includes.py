@@ -17,7 +17,7 @@ MAY = {
     "live": {"core", "util"},
     "report": {"core", "util"},
     "service": {"core", "util"},
-    "cmd": {"core", "util", "live/formats.h", "live/loop.h", "live/signals.h", "recording/marks.h", "recording/recorder.h",
+    "cmd": {"core", "util", "live/formats.h", "live/loop.h", "live/signals.h", "live/top_sink.h", "recording/marks.h", "recording/recorder.h",
             "report/collect.h", "report/comparison_formats.h", "report/document.h", "report/html.h", "report/run.h",
             "service/address.h", "service/prometheus.h", "service/relay.h", "service/server.h", "service/service.h",
             "service/sink.h", "service/wait.h", "service/web_config.h"},
@@ -28,13 +28,13 @@ LIBRARIES = {
     "core": set(),
     "engine": {"libbpf"},
     "recording": {"sqlite3"},
-    "live": set(),
+    "live": {"ncurses"},
     "report": {"json-c"},
     "service": {"crypt", "gnutls", "libmicrohttpd", "yaml", "zlib"},
     "cmd": set(),
 }
 HEADERS = {
-    "cap-ng.h": "cap-ng", "crypt.h": "crypt", "gnutls/": "gnutls", "json-c/": "json-c", "bpf/": "libbpf",
+    "cap-ng.h": "cap-ng", "crypt.h": "crypt", "curses.h": "ncurses", "gnutls/": "gnutls", "json-c/": "json-c", "bpf/": "libbpf",
     "microhttpd.h": "libmicrohttpd", "seccomp.h": "seccomp", "sqlite3.h": "sqlite3", "yaml.h": "yaml", "zlib.h": "zlib",
 }
 LIBC = re.compile(r"(arpa|linux|net|netinet|sys)/\w+\.h|(argp|assert|ctype|dirent|endian|errno|fcntl|fnmatch|grp|inttypes|langinfo|libgen|limits|locale|"

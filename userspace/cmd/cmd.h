@@ -22,6 +22,7 @@ struct command {
 };
 
 extern const struct command command_live;
+extern const struct command command_top;
 extern const struct command command_record;
 extern const struct command command_mark;
 extern const struct command command_serve;

@@ -206,6 +206,7 @@ enum loop_end run_capture_loop(struct run_capture *r, struct sink *sink, struct 
 		.duration_s = r->o->duration_s,
 		.percentiles = &r->o->percentiles,
 		.child = r->child,
+		.input = r->input,
 	};
 
 	return loop_run(r->capture, sink, &loop, print_gone, p);

@@ -27,6 +27,7 @@ struct run_capture {
 	struct capture *capture;
 	u64 idle_gap_ns;		/* that is looked for; 0: none. Not known of a replay */
 	struct run_info info;		/* for the sink */
+	struct loop_input *input;	/* set by who has one, before the loop; NULL: none */
 };
 
 /*

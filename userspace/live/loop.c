@@ -52,6 +52,7 @@ static bool wait_until(const struct loop *l, u64 deadline_ns)
 		end = ends_before(l, deadline_ns);
 		if (l->uevents >= 0 && uevents_take(l->uevents, &gone) && gone)
 			l->capture->live->look(l->capture);
+		end = end || (l->cfg->input && !l->cfg->input->take(l->cfg->input));
 	} while (!end && now_ns() < deadline_ns);
 	return end;
 }
@@ -178,9 +179,10 @@ static enum loop_end run_live(struct loop *l, struct problem *p)
 
 static enum loop_end run_replay(struct loop *l, struct problem *p)
 {
+	u64 pace_ns = l->cfg->input ? l->cfg->interval_s * NSEC_PER_SEC : 0;
 	enum loop_end end = LOOP_DONE;
 
-	while (end == LOOP_DONE && !l->exhausted && !wait_until(l, 0) &&
+	while (end == LOOP_DONE && !l->exhausted && !wait_until(l, now_ns() + pace_ns) &&
 	       !(l->cfg->count && l->done >= l->cfg->count))
 		end = step(l, p);
 	return end;
@@ -203,7 +205,11 @@ static enum loop_end run(struct loop *l, struct problem *p)
 	if (end == LOOP_PIPE || end == LOOP_FAILED)
 		return end;
 	err = l->sink->ops->summary(l->sink, &l->run);
-	return err ? sink_failed(err, p) : end;
+	if (err)
+		return sink_failed(err, p);
+	if (l->exhausted && l->cfg->input)
+		wait_until(l, UINT64_MAX);
+	return end;
 }
 
 enum loop_end loop_run(struct capture *c, struct sink *s, const struct loop_config *cfg,

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A terminal to type into and to read from: a tmux server of its own for each, on a socket of its own."""
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8", "SHELL": "/bin/sh", "HOME": "/nonexistent"}
+DEADLINE_S = 30
+
+
+class Screen:
+    """Runs @argv; once it ends the screen says 'ended with' its status."""
+
+    def __init__(self, *argv, columns=80, rows=24, more="", **env):
+        self.folder = tempfile.mkdtemp(prefix="blklat-screen-")
+        self.env = ENV | {"TMUX_TMPDIR": self.folder}
+        program = ["env", *(f"{k}={v}" for k, v in env.items()), *map(str, argv)]
+        line = f"trap : INT; stty -g >{self.folder}/before; {shlex.join(program)}{more}; " \
+               f"echo ended with $?; stty -g >{self.folder}/after; exec sleep 60"
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows), line)
+
+    def tmux(self, *args):
+        return subprocess.run(["tmux", "-L", "test", *args], env=self.env, check=True, capture_output=True, text=True, timeout=10).stdout
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.tmux("kill-server")
+        shutil.rmtree(self.folder)
+
+    def lines(self, *args):
+        return self.tmux("capture-pane", "-p", *args).split("\n")[:-1]
+
+    def text(self, *args):
+        return "\n".join(self.lines(*args))
+
+    def until(self, condition, what=""):
+        """Waits until @condition holds of the screen's text, or a word is on it. Returns the lines."""
+        holds = condition if callable(condition) else lambda text: condition in text
+        end = time.monotonic() + DEADLINE_S
+        while not holds(text := self.text()):
+            assert time.monotonic() < end, f"{what or condition}: not within {DEADLINE_S} s:\n{text}"
+            time.sleep(0.02)
+        return text.split("\n")
+
+    def keys(self, *names):
+        self.tmux("send-keys", *names)
+
+    def resize(self, columns, rows):
+        self.tmux("resize-window", "-x", str(columns), "-y", str(rows))
+
+    def told(self, what):
+        """What tmux knows of the pane: cursor_flag, alternate_on, ..."""
+        return self.tmux("display-message", "-p", f"#{{{what}}}").strip()
+
+    def program(self):
+        """The process that is looked at."""
+        shell = int(self.told("pane_pid"))
+        with open(f"/proc/{shell}/task/{shell}/children") as f:
+            return int(f.read().split()[0])
+
+    def signal(self, number=signal.SIGINT):
+        os.kill(self.program(), number)
+
+    def assert_restored(self, status=0):
+        """The program ended so, and left the terminal as it was."""
+        lines = self.until("ended with")
+        assert f"ended with {status}" in lines, "\n".join(lines)
+        end = time.monotonic() + DEADLINE_S
+        while not os.path.exists(f"{self.folder}/after") or not os.path.getsize(f"{self.folder}/after"):
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        with open(f"{self.folder}/before") as before, open(f"{self.folder}/after") as after:
+            assert before.read() == after.read()
+        assert (self.told("alternate_on"), self.told("cursor_flag"), self.told("keypad_flag")) == ("0", "1", "0")
+        return lines

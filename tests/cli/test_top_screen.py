@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""blklat top in a real terminal: what stands where, what keys do, and how it leaves. The figures are a script's."""
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from command import BLKLAT, ENV
+from screen import Screen
+
+PACE = "50ms"
+BUSY = 30           # intervals of the script
+
+
+def script(folder, ticks=BUSY, more=lambda i: ""):
+    """Twelve drives. sda: 1000 reads of 100 us, 100 writes of 1 ms a second. sdb: 400 of 500 us. The others rest."""
+    names = [f"sd{c}" for c in "abcdefghijkl"]
+    lines = ["blklat-replay 1", "start 2026-11-21T07:35:00.000Z"]
+    lines += [f'device {n} kind=disk model="Test drive" size=1000000000000' for n in names]
+    lines += [f"watch {n} device" for n in names]
+    for i in range(ticks):
+        lines += ["on sda device", "io read 100us 4096 x1000", "io write 1ms 4096 x100"]
+        lines += ["on sdb device", "io read 500us 8192 x400", more(i), "tick 1"]
+    file = folder / "script.txt"
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+@pytest.fixture
+def steady(tmp_path):
+    return script(tmp_path)
+
+
+def top(file, *args, interval=PACE, **kw):
+    return Screen(BLKLAT, "top", "--replay", file, "--interval", interval, *args, **kw)
+
+
+def ended(screen):
+    return screen.until("END OF REPLAY")
+
+
+def devices(lines):
+    """The lines of devices, in their order: name and figures."""
+    head = lines[1].split()
+    found = {}
+    for line in lines[2:]:
+        if " idle:" in line or " in flight" in line:
+            break
+        if line.strip():
+            name, *cells = re.split(r"\s+(?=[^a-z\s])|\s{2,}", line[2:].rstrip())
+            found[name] = cells
+    assert head[0] == "device"
+    return found
+
+
+@pytest.mark.parametrize("columns,rows", [(80, 24), (200, 60)])
+def test_what_is_shown(steady, columns, rows):
+    with top(steady, columns=columns, rows=rows) as s:
+        lines = ended(s)
+        # 07:35:00 and thirty intervals of a second, whatever pace they are played at.
+        assert lines[0].startswith("blklat top 07:35:30  50.0 ms  sort p99  op all")
+        assert lines[1].split() == ["device", "IOPS", "MB/s", "depth", "oldest", "p50", "p99", "p99.9", "max"]
+        # 1100 IOPS, 4.51 MB/s; 0.1 + 0.1 s in flight a second; the 1089th of 1100 is a write.
+        assert lines[2].split() == "sda 1100 4.51 0.20 100 us 1.00 ms 1.00 ms 1.00 ms".split()
+        assert lines[3].split() == "sdb 400 3.28 0.20 500 us 500 us 500 us 500 us".split()
+        assert lines[4].split() == ["10", "idle:", *(f"sd{c}" for c in "cdefghijkl")]
+        assert lines[5] == "sda device, Test drive  0 in flight"
+        assert lines[6].split() == "all ops: p50 100 us p99 1.00 ms p99.9 1.00 ms max 1.00 ms".split()
+        assert lines[-1].startswith("q quit  s sort")
+        assert max(map(len, lines)) <= columns and len(lines) == rows
+        # The clock below the map: from the first interval to the last.
+        assert any(line.split()[:1] == ["07:35:01"] for line in lines)
+
+
+def rows_of_map(lines):
+    """{label or None: the map's characters} from above."""
+    return [(m[1].strip(), m[2], m[3]) for line in lines if (m := re.fullmatch(r"([ \dmuns]{7})\|(.*?)\|(.*)", line))]
+
+
+def test_map_without_colours(tmp_path):
+    """From interval 15 on one IO of 40 ms each: two decades above the rest, from the fifteenth on."""
+    file = script(tmp_path, more=lambda i: "on sda device\nio read 40ms 4096" if i >= 15 else "")
+    with top(file, columns=200, rows=60, NO_COLOR=1) as s:
+        lines = ended(s)
+        assert s.text() == re.sub(r"\x1b\[(0|7|1|39|49|;)*m|\x1b\([B0]|[\x0e\x0f]", "", s.text("-e"))
+    rows = rows_of_map(lines)
+    busy = [(label, cells) for label, cells, _ in rows if cells.strip()]
+    by_pattern = {}
+    for label, cells in busy:
+        by_pattern.setdefault(cells.rstrip(), []).append(label)
+    # 120 columns for 240 intervals: two intervals each.
+    slow, fast = min(by_pattern, key=lambda p: len(p.strip())), max(by_pattern, key=lambda p: p.count("@"))
+    assert len(fast) == 15 and set(fast) == {"@"}
+    assert (len(slow) - len(slow.lstrip()), len(slow)) == (7, 15)
+    # Few: one or two of 2000.
+    assert set(slow.strip()) <= set(".:")
+    # It lies above 10 ms and below what begins with 100 ms, and the many do around 100 us.
+    labels = [label for label, _, _ in rows]
+    place = next(i for i, (_, cells, _) in enumerate(rows) if cells.rstrip() == slow)
+    many = next(i for i, (_, cells, _) in enumerate(rows) if cells.rstrip() == fast)
+    assert place <= labels.index("10 ms") < labels.index("1 ms") < many
+
+
+@pytest.mark.parametrize("term,colours", [("tmux-256color", r"48;5;\d+m"), ("screen", r"4[1345]m"), ("linux", r"4[1345]m")])
+def test_map_in_colours(steady, term, colours):
+    with top(steady, TERM=term) as s:
+        ended(s)
+        assert len(re.findall(colours, s.text("-e"))) > 1
+        assert not any(set(cells.strip()) for _, cells, _ in rows_of_map(s.lines()))
+
+
+def test_keys(steady):
+    with top(steady) as s:
+        ended(s)
+
+        def press(key, expect):
+            s.keys(key)
+            return s.until(expect)
+
+        press("s", "sort oldest")
+        press("s", "sort depth")
+        lines = press("s", "sort IOPS")
+        assert list(devices(lines)) == ["sda", "sdb"]
+        lines = press("s", "sort MB/s")
+        press("s", "sort name")
+        press("s", "sort p99")
+        lines = press("Down", "sdb device, Test drive")
+        assert "all ops: p50 500 us" in "\n".join(lines)
+        press("Up", "sda device, Test drive")
+        press("End", "sdb device, Test drive")
+        press("Home", "sda device, Test drive")
+        lines = press("o", "op read")
+        assert lines[2].split()[:3] == ["sdb", "400", "3.28"]
+        assert lines[3].split()[:3] == ["sda", "1000", "4.10"]
+        lines = press("o", "op write")
+        assert lines[2].split()[:3] == ["sda", "100", "0.41"]
+        for name in "flush", "discard", "other", "all":
+            press("o", f"op {name}")
+        press("?", "blklat top: keys")
+        press("x", "10 idle:")
+        press("/", "filter: _")
+        lines = press("B", "filter: B_")
+        assert list(devices(lines)) == ["sdb"] and " idle:" not in "\n".join(lines)
+        press("Enter", lambda text: "filter B" in text.split("\n")[0])
+        press("Escape", "10 idle:")
+        s.keys("q")
+        s.assert_restored()
+
+
+def test_pause(steady):
+    with top(steady, interval="100ms") as s:
+        s.until("07:35:03")
+        s.keys("p")
+        lines = s.until("PAUSED")
+        before = lines[0]
+        s.keys("Down")
+        assert s.until("sdb device")[0] == before
+        time.sleep(0.5)
+        assert s.lines()[0] == before
+        s.keys("p")
+        s.until(lambda text: "PAUSED" not in text)
+        # It goes on with the present, not where it stood.
+        s.until(lambda text: int(text[17:19]) > int(before[17:19]) + 1)
+        s.keys("q")
+        s.assert_restored()
+
+
+def test_resize(steady):
+    with top(steady, columns=80, rows=24) as s:
+        ended(s)
+        s.resize(200, 60)
+        lines = s.until(lambda text: len(text.split("\n")) == 60 and text.split("\n")[-1].startswith("q quit"))
+        assert [line.split()[0] for line in lines[2:4]] == ["sda", "sdb"]
+        s.resize(40, 10)
+        s.until("too small: 40x10, needs 60x16")
+        s.resize(60, 16)
+        lines = s.until("sda device")
+        assert max(map(len, lines)) <= 60
+        s.resize(80, 24)
+        lines = s.until(lambda text: text.split("\n")[-1].startswith("q quit") and len(text.split("\n")) == 24)
+        assert lines[4].split()[:2] == ["10", "idle:"]
+        s.keys("q")
+        s.assert_restored()
+
+
+def test_what_is_wrong(tmp_path):
+    """From interval 12 on sdb takes 8 ms instead of 0.5; two IOs of sdc hang; sda lost five."""
+    def more(i):
+        lines = ["io read 8ms 8192 x4000"] if i >= 12 else []
+        lines += ["on sdc device", f"in-flight 2 oldest={i - 8}s"] if i > 8 else []
+        lines += ["on sda device", "account no_start 5"] if i == 3 else []
+        return "\n".join(lines)
+
+    with top(script(tmp_path, ticks=16, more=more), columns=130) as s:
+        lines = ended(s)
+        assert "lost 5" in lines[0]
+        assert lines[2].startswith("! sdc ") and "7.00 s" in lines[2]
+        assert lines[2].endswith("stalled: nothing ends, an IO waits for 7.00 s")
+        assert lines[3].startswith("! sdb ")
+        # 16 times in the first of four; its past has moved by then: log2(16) less 4 (1/13 to 1/16) steps.
+        times = float(re.search(r"slow: p99 is ([\d.]+) times its past$", lines[3])[1])
+        assert 5 < times < 16
+        assert lines[4].startswith("~ sda ")
+        s.keys("End")
+        assert s.until("5 IOs lost")
+
+
+@pytest.mark.parametrize("how", ["q", "C-c", signal.SIGTERM, signal.SIGHUP], ids=str)
+def test_terminal_is_restored(steady, how):
+    with top(steady) as s:
+        s.until("sda device")
+        assert s.told("alternate_on") == "1"
+        s.keys(how) if isinstance(how, str) else s.signal(how)
+        s.assert_restored()
+        assert "sda" not in s.text().replace("sda1", "")
+
+
+def test_terminal_is_restored_after_an_error(tmp_path):
+    """A recording that breaks off in the middle: the reason stands on the terminal that was given back."""
+    file = tmp_path / "run.blklat"
+    script(tmp_path)
+    subprocess.run([BLKLAT, "record", "--replay", tmp_path / "script.txt", "-o", file, "--quiet"], env=ENV, check=True, timeout=30)
+    subprocess.run(["sqlite3", file, "update series set bins = x'ffffff' where rowid = (select max(rowid) - 20 from series)"], check=True)
+    with top(file) as s:
+        lines = s.assert_restored(status=1)
+        assert any(line.startswith("blklat top: ") for line in lines)
+
+
+def test_messages_are_kept_for_the_end(tmp_path):
+    """A device that goes is told of in the last line, and once more on the terminal that was given back."""
+    def more(i):
+        return "on sdl device\ngone" if i == 5 else ""
+    with top(script(tmp_path, more=more)) as s:
+        assert ended(s)[-1] == "blklat: sdl went away"
+        s.keys("q")
+        assert "blklat: sdl went away" in s.assert_restored()
+
+
+def test_names_are_harmless(tmp_path):
+    """A drive may call itself what it likes, and a recording come from anybody."""
+    file = tmp_path / "run.blklat"
+    subprocess.run([BLKLAT, "record", "--replay", script(tmp_path), "-o", file, "--quiet"], env=ENV, check=True, timeout=30)
+    subprocess.run(["sqlite3", file, "update device set name = 'a' || char(27) || '[31m' || char(7) || 'b' where name = 'sda'; "
+                    "update device set model = 'x' || char(27) || ']0;title' || char(7) || 'y'"], check=True)
+    with top(file) as s:
+        lines = ended(s)
+        assert lines[2].startswith("  a?[31m?b ")
+        assert "a?[31m?b device, x?]0;title?y" in lines[5]
+        assert s.told("pane_title") != "title"
+
+
+@pytest.mark.parametrize("term", ["dumb", "nonsense", ""])
+def test_terminals_that_cannot(steady, term):
+    with top(steady, TERM=term) as s:
+        lines = s.assert_restored(status=2)
+        assert re.match(rf"blklat top: a terminal of type '{term}' can't be drawn on: set TERM, or use 'blklat live'", "".join(lines))
+
+
+def test_without_a_terminal(steady):
+    r = subprocess.run([BLKLAT, "top", "--replay", steady], capture_output=True, env=ENV, text=True, timeout=10)
+    assert (r.returncode, r.stdout) == (2, "")
+    assert r.stderr == "blklat top: the standard output is no terminal: 'blklat live' writes text, 'blklat live --format json' " \
+                       "figures for programs\n"
+
+
+def test_what_comes_from_a_pipe(steady):
+    """Keys are the terminal's, whatever the standard input is."""
+    with top("/dev/stdin", more=f" <{steady}") as s:
+        ended(s)
+        s.keys("q")
+        s.assert_restored()
+
+
+def test_parts(tmp_path):
+    lines = ["blklat-replay 1", "by size", "device sda", "watch sda device"]
+    lines += ["io read 100us 4096 x900", "io read 2ms 131072 x100", "tick 1"] * 3
+    file = tmp_path / "script.txt"
+    file.write_text("\n".join(lines) + "\n")
+    with top(file) as s:
+        text = ended(s)
+        parts = [line.split() for line in text if line.startswith("    ") and "KiB" in line]
+        assert parts == ["4 KiB 900 3.69 100 us 100 us 100 us 100 us".split(), "128 KiB 100 13.1 2.00 ms 2.00 ms 2.00 ms 2.00 ms".split()]
+
+
+def test_stages(tmp_path):
+    lines = ["blklat-replay 1", "device sda", "device sdb", "watch sda device", "watch sda total", "watch sdb device"]
+    lines += ["on sda device", "io read 1ms 4096 x10", "on sda total", "io read 5ms 4096 x10", "on sdb device", "io read 2ms 4096 x10", "tick 1"]
+    file = tmp_path / "script.txt"
+    file.write_text("\n".join(lines) + "\n")
+    with top(file) as s:
+        text = ended(s)
+        assert "stage device" in text[0]
+        assert [line.split()[:2] for line in text[2:4]] == [["sdb", "device"], ["sda", "device"]]
+        s.keys("S")
+        text = s.until("stage total")
+        assert [line.split()[:2] for line in text[2:4]] == [["sda", "total"], ["sdb", "device"]]

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which devices are marked as sick: each reason at its border, and the past that a p99 is held against. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/health.h"
+
+struct world {
+	struct device device;
+	struct watch watch;
+	struct frames frames;
+	struct op_frame all;
+	struct health_past past;
+};
+
+static void world_init(struct world *w)
+{
+	*w = (struct world){ .device = { .name = "sda" }, .watch = { .device = &w->device } };
+	assert_int_equal(frames_init(&w->frames, &w->watch, 1, BLKLAT_SCALE_MAX), 0);
+	assert_int_equal(hist_init(&w->all.hist, BLKLAT_SCALE_MAX), 0);
+}
+
+static void world_uninit(struct world *w)
+{
+	frames_uninit(&w->frames);
+	hist_uninit(&w->all.hist);
+}
+
+/* An interval of a second in which @n reads took @ns each. */
+static struct frame *interval(struct world *w, u64 ns, u64 n)
+{
+	struct frame *f = &w->frames.f[0];
+	struct op_frame *o = &f->ops[BLKLAT_OP_READ];
+
+	hist_clear(&o->hist);
+	o->ios = n;
+	o->min_ns = o->max_ns = ns;
+	o->errors = 0;
+	if (n)
+		hist_put(&o->hist, blklat_cell(ns, BLKLAT_SCALE_MAX), n);
+	f->interval_s = 1;
+	f->in_flight = f->oldest_ns = 0;
+	f->accounting = (struct accounting){ 0 };
+	return f;
+}
+
+static struct health judge(struct world *w)
+{
+	frame_merge_ops(&w->frames.f[0], &w->all);
+	return health_judge(&w->past, &w->frames.f[0], &w->all);
+}
+
+static enum ailment of(struct world *w, u64 ns, u64 n)
+{
+	interval(w, ns, n);
+	return judge(w).ailment;
+}
+
+static void slow_is_five_times_the_past(void **state)
+{
+	struct world w;
+	struct health h;
+	char text[HEALTH_TEXT];
+
+	(void)state;
+	world_init(&w);
+	/* Nine intervals tell too little. */
+	for (u32 i = 0; i < 9; i++)
+		assert_int_equal(of(&w, 1000000, 100), AILMENT_NONE);
+	assert_int_equal(of(&w, 100000000, 19), AILMENT_NONE);
+	world_uninit(&w);
+	world_init(&w);
+	for (u32 i = 0; i < 20; i++)
+		assert_int_equal(of(&w, 1000000, 100), AILMENT_NONE);
+	assert_int_equal(of(&w, 4900000, 100), AILMENT_NONE);
+	world_uninit(&w);
+	world_init(&w);
+	for (u32 i = 0; i < 20; i++)
+		of(&w, 1000000, 100);
+	/* Of few IOs p99 is the slowest, which is no news. */
+	interval(&w, 8000000, 19);
+	assert_int_equal(judge(&w).ailment, AILMENT_NONE);
+	world_uninit(&w);
+	world_init(&w);
+	for (u32 i = 0; i < 20; i++)
+		of(&w, 1000000, 100);
+	interval(&w, 8000000, 100);
+	h = judge(&w);
+	assert_int_equal(h.ailment, AILMENT_SLOW);
+	assert_true(h.times > 7.99 && h.times < 8.01);
+	assert_true(health_worst_ns(&h, h.p99_ns) == 8e6);
+	assert_string_equal(health_text(text, &h), "slow: p99 is 8 times its past");
+	world_uninit(&w);
+}
+
+/* What lasts becomes the past: the mark does not stay for ever, nor does it go at once. */
+static void a_new_level_is_marked_for_a_while(void **state)
+{
+	struct world w;
+	u32 marked = 0;
+
+	(void)state;
+	world_init(&w);
+	for (u32 i = 0; i < 100; i++)
+		of(&w, 1000000, 100);
+	while (marked < 1000 && of(&w, 10000000, 100) == AILMENT_SLOW)
+		marked++;
+	/* The mean moves by 1/64 of what is left of log2(10) each time, until log2(5) is left: 64 * ln(log 10 / log 5). */
+	assert_in_range(marked, 22, 24);
+	world_uninit(&w);
+}
+
+static void what_waits(void **state)
+{
+	struct world w;
+	struct frame *f;
+	struct health h;
+	char text[HEALTH_TEXT];
+
+	(void)state;
+	world_init(&w);
+	f = interval(&w, 1000000, 100);
+	f->in_flight = 1;
+	f->oldest_ns = 1000000000;
+	assert_int_equal(judge(&w).ailment, AILMENT_NONE);
+	f->oldest_ns = 1000000001;
+	h = judge(&w);
+	assert_int_equal(h.ailment, AILMENT_OLD);
+	assert_true(health_worst_ns(&h, h.p99_ns) == 1000000001);
+	assert_string_equal(health_text(text, &h), "an IO waits for 1.00 s");
+
+	f = interval(&w, 0, 0);
+	f->in_flight = 3;
+	f->oldest_ns = 600000000;
+	h = judge(&w);
+	assert_int_equal(h.ailment, AILMENT_STALLED);
+	assert_string_equal(health_text(text, &h), "stalled: nothing ends, an IO waits for 600 ms");
+	/* The kernel has counted their ends: they were missed, and nothing hangs. */
+	f->accounting = (struct accounting){ .started = 3, .in_flight = 3, .kernel_known = true, .kernel_ios = 3 };
+	assert_true(accounting_ends_missed(&f->accounting));
+	h = judge(&w);
+	assert_int_equal(h.ailment, AILMENT_NONE);
+	assert_true(health_worst_ns(&h, h.p99_ns) == 0);
+	world_uninit(&w);
+}
+
+static void failed(void **state)
+{
+	struct world w;
+	struct health h;
+	char text[HEALTH_TEXT];
+
+	(void)state;
+	world_init(&w);
+	interval(&w, 1000000, 100)->ops[BLKLAT_OP_READ].errors = 1;
+	h = judge(&w);
+	assert_int_equal(h.ailment, AILMENT_ERRORS);
+	assert_string_equal(health_text(text, &h), "1 IO failed");
+	assert_int_equal(of(&w, 1000000, 100), AILMENT_NONE);
+	world_uninit(&w);
+}
+
+/* A minute of rest is no news, and no past either. */
+static void rest_is_no_illness(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	for (u32 i = 0; i < 20; i++)
+		of(&w, 1000000, 100);
+	for (u32 i = 0; i < 60; i++)
+		assert_int_equal(of(&w, 0, 0), AILMENT_NONE);
+	assert_int_equal(w.past.intervals, 20);
+	assert_int_equal(of(&w, 1000000, 100), AILMENT_NONE);
+	assert_int_equal(of(&w, 6000000, 100), AILMENT_SLOW);
+	world_uninit(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slow_is_five_times_the_past),
+		cmocka_unit_test(a_new_level_is_marked_for_a_while),
+		cmocka_unit_test(what_waits),
+		cmocka_unit_test(failed),
+		cmocka_unit_test(rest_is_no_illness),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What top knows, without a screen: order, folding, selection, keys, pause, the last minutes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "live/top.h"
+
+#define DEVICES 12
+#define MS 1000000ULL
+
+static const struct device devices[DEVICES] = {
+	{ .name = "sd10" }, { .name = "sd2" }, { .name = "sd3" }, { .name = "sd4" }, { .name = "sd5" }, { .name = "sd6" },
+	{ .name = "sd7" }, { .name = "sd8" }, { .name = "sd9" }, { .name = "nvme0n1" }, { .name = "nvme1n1" }, { .name = "dm-0" },
+};
+
+struct world {
+	struct watch watches[2 * DEVICES];
+	struct run_info run;
+	struct frames frames;
+	struct top top;
+};
+
+static void world_init(struct world *w, u32 n)
+{
+	*w = (struct world){ .run = { .watches = w->watches, .n_watches = n, .scale = BLKLAT_SCALE_MAX, .interval_s = 1 } };
+	for (u32 i = 0; i < n; i++)
+		w->watches[i] = (struct watch){ .device = &devices[i % DEVICES],
+						.stage = i < DEVICES ? BLKLAT_STAGE_DEVICE : BLKLAT_STAGE_TOTAL };
+	assert_int_equal(frames_init(&w->frames, w->watches, n, BLKLAT_SCALE_MAX), 0);
+	assert_int_equal(top_init(&w->top, &w->run), 0);
+	w->top.room = 4;
+}
+
+static void world_uninit(struct world *w)
+{
+	top_uninit(&w->top);
+	frames_uninit(&w->frames);
+}
+
+static struct frame *put(struct world *w, u32 i, enum blklat_op op, u64 ns, u64 n)
+{
+	struct op_frame *o = &w->frames.f[i].ops[op];
+
+	o->ios += n;
+	o->bytes += n * 4096;
+	o->min_ns = o->min_ns && o->min_ns < ns ? o->min_ns : ns;
+	o->max_ns = o->max_ns > ns ? o->max_ns : ns;
+	hist_put(&o->hist, blklat_cell(ns, BLKLAT_SCALE_MAX), n);
+	return &w->frames.f[i];
+}
+
+/* The interval of 2 s that was put together, and the next one is empty. */
+static void take(struct world *w)
+{
+	for (u32 i = 0; i < w->frames.n; i++)
+		w->frames.f[i].interval_s = 2;
+	assert_int_equal(top_take(&w->top, &w->frames), 0);
+	for (u32 i = 0; i < w->frames.n; i++) {
+		struct frame *f = &w->frames.f[i];
+
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			hist_clear(&f->ops[op].hist);
+			f->ops[op] = (struct op_frame){ .hist = f->ops[op].hist, .after_idle = f->ops[op].after_idle };
+		}
+		f->in_flight = f->oldest_ns = 0;
+		f->queue_depth = 0;
+	}
+}
+
+/* "a b c|idle idle", by name. */
+static const char *lines(const struct top *t)
+{
+	static char text[1024];
+
+	text[0] = '\0';
+	for (u32 i = 0; i < t->n_lines + t->n_idle; i++) {
+		strcat(text, i == t->n_lines ? "|" : i ? " " : "");
+		strcat(text, t->items[t->order[i]].watch->device->name);
+	}
+	return text;
+}
+
+static void press(struct world *w, const char *keys)
+{
+	for (; *keys; keys++)
+		assert_true(top_key(&w->top, *keys));
+}
+
+static const char *selected(const struct world *w)
+{
+	return top_selected(&w->top)->watch->device->name;
+}
+
+/* By p99 nvme0n1 < sd3 < sd2; sd4 hangs; sd9's IOs are the most and the smallest. */
+static void busy(struct world *w)
+{
+	put(w, 9, BLKLAT_OP_READ, 1 * MS, 100);
+	put(w, 2, BLKLAT_OP_READ, 2 * MS, 50)->queue_depth = 8;
+	put(w, 1, BLKLAT_OP_READ, 4 * MS, 10);
+	put(w, 1, BLKLAT_OP_WRITE, 3 * MS, 990);
+	w->frames.f[3].in_flight = 2;
+	w->frames.f[3].oldest_ns = 1500 * MS;
+	put(w, 8, BLKLAT_OP_WRITE, MS / 10, 2000);
+	w->frames.f[8].ops[BLKLAT_OP_WRITE].bytes = 512 * 2000;
+}
+
+static void each_order(void **state)
+{
+	static const char idle[] = "|dm-0 nvme1n1 sd5 sd6 sd7 sd8 sd10";
+	static const char *const orders[TOP_SORTS] = {
+		"sd4 sd2 sd3 nvme0n1 sd9", "sd4 nvme0n1 sd2 sd3 sd9", "sd3 nvme0n1 sd2 sd4 sd9", "sd9 sd2 nvme0n1 sd3 sd4",
+		"sd2 sd9 nvme0n1 sd3 sd4", "nvme0n1 sd2 sd3 sd4 sd9",
+	};
+	struct world w;
+
+	(void)state;
+	world_init(&w, DEVICES);
+	busy(&w);
+	take(&w);
+	for (u32 sort = 0; sort < TOP_SORTS; sort++) {
+		char all[512];
+
+		snprintf(all, sizeof(all), "%s%s", orders[sort], idle);
+		assert_string_equal(lines(&w.top), all);
+		press(&w, "s");
+	}
+	assert_int_equal(w.top.sort, TOP_BY_P99);
+	world_uninit(&w);
+}
+
+static void figures_by_op(void **state)
+{
+	struct world w;
+	const struct top_figures *g;
+
+	(void)state;
+	world_init(&w, DEVICES);
+	busy(&w);
+	take(&w);
+	g = w.top.items[1].figures;
+	assert_true(g[TOP_ALL_OPS].iops == 500 && g[BLKLAT_OP_READ].iops == 5 && g[BLKLAT_OP_WRITE].iops == 495);
+	assert_true(g[TOP_ALL_OPS].bytes_per_s == 500 * 4096);
+	/* Of 1000 the 990th is one of 3 ms, in a bin of 1.09 %; all reads took 4 ms. */
+	assert_true(g[TOP_ALL_OPS].percentile_ns[TOP_P99] > 2.96e6 && g[TOP_ALL_OPS].percentile_ns[TOP_P99] < 3.04e6);
+	assert_true(g[BLKLAT_OP_READ].percentile_ns[TOP_P50] == 4e6);
+	assert_int_equal(g[TOP_ALL_OPS].max_ns, 4 * MS);
+	/* read: sd9 wrote only, and still has a line. */
+	press(&w, "o");
+	assert_int_equal(w.top.op, BLKLAT_OP_READ);
+	assert_string_equal(lines(&w.top), "sd4 sd2 sd3 nvme0n1 sd9|dm-0 nvme1n1 sd5 sd6 sd7 sd8 sd10");
+	assert_int_equal(w.top.items[8].figures[BLKLAT_OP_READ].ios, 0);
+	world_uninit(&w);
+}
+
+/* At first it is whoever is worst; once the user chose, it is that device wherever it goes, idle too. */
+static void selection(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, DEVICES);
+	assert_null(top_selected(&w.top));
+	busy(&w);
+	take(&w);
+	assert_string_equal(selected(&w), "sd4");
+	put(&w, 5, BLKLAT_OP_READ, 9 * MS, 1);
+	put(&w, 1, BLKLAT_OP_READ, 1 * MS, 1);
+	take(&w);
+	assert_string_equal(selected(&w), "sd6");
+	top_key(&w.top, TOP_DOWN);
+	assert_string_equal(selected(&w), "sd2");
+	put(&w, 5, BLKLAT_OP_READ, 9 * MS, 1);
+	take(&w);
+	assert_string_equal(lines(&w.top), "sd6 sd2|dm-0 nvme0n1 nvme1n1 sd3 sd4 sd5 sd7 sd8 sd9 sd10");
+	assert_string_equal(selected(&w), "sd2");
+	top_key(&w.top, TOP_HOME);
+	assert_string_equal(selected(&w), "sd6");
+	assert_string_equal(lines(&w.top), "sd6|dm-0 nvme0n1 nvme1n1 sd2 sd3 sd4 sd5 sd7 sd8 sd9 sd10");
+	world_uninit(&w);
+}
+
+/* Twelve lines, room for four: the selected one is always among those that are shown. */
+static void scrolling(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, DEVICES);
+	for (u32 i = 0; i < DEVICES; i++)
+		put(&w, i, BLKLAT_OP_READ, (DEVICES - i) * MS, 1);
+	take(&w);
+	assert_int_equal(w.top.first, 0);
+	for (u32 i = 0; i < 4; i++)
+		top_key(&w.top, TOP_DOWN);
+	assert_int_equal(top_selected_line(&w.top), 4);
+	assert_int_equal(w.top.first, 1);
+	top_key(&w.top, TOP_PAGE_DOWN);
+	assert_int_equal(top_selected_line(&w.top), 8);
+	top_key(&w.top, TOP_END);
+	assert_int_equal(top_selected_line(&w.top), 11);
+	assert_int_equal(w.top.first, 8);
+	top_key(&w.top, TOP_DOWN);
+	assert_int_equal(top_selected_line(&w.top), 11);
+	top_key(&w.top, TOP_PAGE_UP);
+	assert_int_equal(top_selected_line(&w.top), 7);
+	assert_int_equal(w.top.first, 7);
+	top_key(&w.top, TOP_HOME);
+	top_key(&w.top, TOP_UP);
+	assert_int_equal(w.top.first, 0);
+	world_uninit(&w);
+}
+
+static void filter(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, DEVICES);
+	busy(&w);
+	take(&w);
+	press(&w, "/NVMq");
+	assert_true(w.top.typing);
+	assert_string_equal(lines(&w.top), "");
+	assert_null(top_selected(&w.top));
+	top_key(&w.top, TOP_BACKSPACE);
+	assert_string_equal(lines(&w.top), "nvme0n1|nvme1n1");
+	top_key(&w.top, TOP_ENTER);
+	assert_false(w.top.typing);
+	assert_string_equal(w.top.filter, "NVM");
+	top_key(&w.top, TOP_ESCAPE);
+	assert_string_equal(w.top.filter, "");
+	assert_int_equal(w.top.n_lines, 5);
+	press(&w, "/");
+	for (u32 i = 0; i < 100; i++)
+		top_key(&w.top, 'x');
+	assert_int_equal(strlen(w.top.filter), TOP_FILTER_MAX - 1);
+	top_key(&w.top, 0x07);
+	assert_int_equal(strlen(w.top.filter), TOP_FILTER_MAX - 1);
+	world_uninit(&w);
+}
+
+/* What stands still is what is shown; the history has all of it. */
+static void pausing(void **state)
+{
+	double steps[TOP_STEPS] = { 0 };
+	struct world w;
+
+	(void)state;
+	world_init(&w, DEVICES);
+	put(&w, 0, BLKLAT_OP_READ, 2 * MS, 10)->accounting.lost = 3;
+	take(&w);
+	assert_int_equal(w.top.items[0].lost_now, 3);
+	press(&w, "p");
+	put(&w, 1, BLKLAT_OP_READ, 20 * MS, 8)->accounting.lost = 0;
+	w.frames.f[0].accounting.lost = 9;
+	take(&w);
+	assert_string_equal(lines(&w.top), "sd10|dm-0 nvme0n1 nvme1n1 sd2 sd3 sd4 sd5 sd6 sd7 sd8 sd9");
+	assert_int_equal(w.top.shown, 1);
+	press(&w, "p");
+	take(&w);
+	assert_string_equal(lines(&w.top), "|dm-0 nvme0n1 nvme1n1 sd2 sd3 sd4 sd5 sd6 sd7 sd8 sd9 sd10");
+	assert_int_equal(w.top.shown, 3);
+	assert_int_equal(w.top.items[0].lost, 9);
+	assert_int_equal(w.top.items[0].lost_now, 6);
+	top_heat_of(&w.top, &w.top.items[1], 1, steps);
+	/* 20 ms: four decades and log10(2) * 6 = 1.8 steps above 1 us, which is 6 steps above 100 ns. */
+	assert_true(steps[4 * TOP_DECADE + 7] == 8);
+	world_uninit(&w);
+}
+
+/* Minutes later only the last of them are left, and what is empty is. */
+static void history(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, DEVICES);
+	for (u32 i = 0; i < TOP_SAMPLES + 10; i++) {
+		if (i % 2)
+			put(&w, 0, BLKLAT_OP_WRITE, 3 * MS, 1000);
+		take(&w);
+	}
+	assert_int_equal(top_first_sample(&w.top), 10);
+	for (u64 sample = 10; sample < TOP_SAMPLES + 10; sample++) {
+		double steps[TOP_STEPS] = { 0 }, sum = 0;
+
+		top_heat_of(&w.top, &w.top.items[0], sample, steps);
+		for (u32 step = 0; step < TOP_STEPS; step++)
+			sum += steps[step];
+		if (sample % 2)
+			assert_true(sum > 950 && sum < 1050);
+		else
+			assert_true(sum == 0);
+	}
+	/* Who never had an IO has no history to keep. */
+	assert_null(w.top.items[1].heat[BLKLAT_OP_WRITE]);
+	assert_null(w.top.items[0].heat[BLKLAT_OP_READ]);
+	world_uninit(&w);
+}
+
+/* Each device has a line, at the stage that is looked at or at what it has. */
+static void stages(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, 2 * DEVICES - 3);
+	put(&w, 0, BLKLAT_OP_READ, 1 * MS, 1);
+	put(&w, DEVICES, BLKLAT_OP_READ, 5 * MS, 1);
+	put(&w, 11, BLKLAT_OP_READ, 3 * MS, 1);
+	take(&w);
+	assert_int_equal(w.top.stage, BLKLAT_STAGE_DEVICE);
+	assert_string_equal(lines(&w.top), "dm-0 sd10|nvme0n1 nvme1n1 sd2 sd3 sd4 sd5 sd6 sd7 sd8 sd9");
+	top_key(&w.top, TOP_DOWN);
+	assert_string_equal(selected(&w), "sd10");
+	press(&w, "S");
+	assert_int_equal(w.top.stage, BLKLAT_STAGE_TOTAL);
+	assert_string_equal(lines(&w.top), "sd10 dm-0|nvme0n1 nvme1n1 sd2 sd3 sd4 sd5 sd6 sd7 sd8 sd9");
+	assert_string_equal(selected(&w), "sd10");
+	assert_int_equal(top_selected(&w.top)->watch->stage, BLKLAT_STAGE_TOTAL);
+	press(&w, "S");
+	assert_int_equal(w.top.stage, BLKLAT_STAGE_DEVICE);
+	world_uninit(&w);
+}
+
+/* The interval in which a device goes shows it; after that the loop leaves it out. */
+static void a_device_goes(void **state)
+{
+	struct world w;
+	u32 n = DEVICES;
+
+	(void)state;
+	world_init(&w, n);
+	w.frames.f[n - 1].gone = true;
+	take(&w);
+	assert_string_equal(lines(&w.top), "dm-0|nvme0n1 nvme1n1 sd2 sd3 sd4 sd5 sd6 sd7 sd8 sd9 sd10");
+	assert_true(top_selected(&w.top)->gone);
+	w.frames.n = n - 1;
+	take(&w);
+	assert_string_equal(lines(&w.top), "|nvme0n1 nvme1n1 sd2 sd3 sd4 sd5 sd6 sd7 sd8 sd9 sd10");
+	w.frames.n = n;
+	world_uninit(&w);
+}
+
+static void help_and_quit(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, DEVICES);
+	press(&w, "?");
+	assert_true(w.top.help);
+	press(&w, "s");
+	assert_false(w.top.help);
+	assert_int_equal(w.top.sort, TOP_BY_P99);
+	press(&w, "/q");
+	assert_string_equal(w.top.filter, "q");
+	top_key(&w.top, TOP_ESCAPE);
+	assert_false(top_key(&w.top, 'q'));
+	world_uninit(&w);
+}
+
+static void shades(void **state)
+{
+	(void)state;
+	assert_int_equal(top_shade(0, 1000, 8), 0);
+	assert_int_equal(top_shade(1, 1000, 8), 1);
+	assert_int_equal(top_shade(1000, 1000, 8), 8);
+	assert_int_equal(top_shade(999, 1000, 8), 8);
+	/* log2(31) / log2(1000) is 0.497: the fourth of eight. */
+	assert_int_equal(top_shade(31, 1000, 8), 4);
+	/* One IO among one at most is all that there is. */
+	assert_int_equal(top_shade(1, 1, 8), 8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_order),
+		cmocka_unit_test(figures_by_op),
+		cmocka_unit_test(selection),
+		cmocka_unit_test(scrolling),
+		cmocka_unit_test(filter),
+		cmocka_unit_test(pausing),
+		cmocka_unit_test(history),
+		cmocka_unit_test(stages),
+		cmocka_unit_test(a_device_goes),
+		cmocka_unit_test(help_and_quit),
+		cmocka_unit_test(shades),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* blklat top: the devices on the whole terminal, the worst one first. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/run_capture.h"
+#include "cmd/terminal.h"
+#include "live/top_sink.h"
+#include "util/cleanup.h"
+
+static int take(int key, const char *value, void *into, struct problem *p)
+{
+	return capture_options_take(into, key == ARGP_KEY_ARG ? 'd' : key, value, p);
+}
+
+static int show(struct run_capture *r)
+{
+	const struct look look = terminal_look(stdout);
+	struct sink *sink = NULL;
+	struct problem p;
+	int err = top_open(&r->info, &look, &sink, &r->input, &p);
+	enum loop_end end;
+
+	if (err)
+		return command_fail(r->who, err == -ENOTTY ? STATUS_USAGE : STATUS_FAILED, &p);
+	end = run_capture_loop(r, sink, &p);
+	sink_close(sink);
+	return run_capture_status(r, end, &p);
+}
+
+static int check(struct capture_options *o, struct problem *p)
+{
+	int err = o->wanted.n || o->replay ? 0 : capture_options_take(o, 'd', "all", p);
+
+	err = err ?: capture_options_check(o, p);
+	if (!err && !isatty(STDOUT_FILENO))
+		err = problem_set(p, -ENOTTY, "the standard output is no terminal: 'blklat live' writes text, "
+				  "'blklat live --format json' figures for programs");
+	return err;
+}
+
+static int run(int argc, char **argv)
+{
+	static const char *const names[] = { "dev", "interval", "count", "duration", "stage", "engine", "scale", "max-memory",
+					     "max-bios", "by", "replay" };
+	struct argp_option list[ARRAY_SIZE(names) + 1];
+	const struct options options = {
+		.about = "Shows block devices on the whole terminal, the worst first, with the last minutes of the one that is "
+			 "selected; all devices, unless some are named."
+			 "\v"
+			 "'?' shows the keys, 'q' quits. An interval of a replay takes as long as --interval says. Exit status: "
+			 "0 done, 1 it failed while running, 2 the command line is wrong or there is no terminal.",
+		.arguments = "[DEV...]",
+		.shared = list,
+		.take = take,
+	};
+	CLEANUP(capture_options_uninit) struct capture_options o = { 0 };
+	CLEANUP(run_capture_end) struct run_capture r = { 0 };
+	struct problem p;
+	int status;
+
+	capture_options_pick(names, ARRAY_SIZE(names), list, ARRAY_SIZE(list));
+	if (capture_options_init(&o, argc + 1))
+		return command_no_memory(argv[0]);
+	status = options_parse(&options, argc, argv, &o);
+	if (status >= 0)
+		return status;
+	if (check(&o, &p))
+		return command_fail(argv[0], STATUS_USAGE, &p);
+	status = run_capture_begin(&r, &o, NULL, argv[0]);
+	return status >= 0 ? status : show(&r);
+}
+
+const struct command command_top = {
+	.name = "top",
+	.about = "the devices on the whole terminal, the worst first, with keys",
+	.run = run,
+};

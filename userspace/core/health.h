@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Is something wrong with a device? The one rule for all that mark the sick one among many. Pure. */
+#ifndef CORE_HEALTH_H
+#define CORE_HEALTH_H
+
+#include "core/frame.h"
+
+/* Ascending by how bad it is; of several the worst is told. */
+enum ailment {
+	AILMENT_NONE,
+	AILMENT_SLOW,		/* p99 is HEALTH_TIMES and more of what it was in the last minutes */
+	AILMENT_OLD,		/* an IO has been in flight for longer than the interval */
+	AILMENT_ERRORS,		/* IOs failed */
+	AILMENT_STALLED,	/* see frame_seems_stalled(); the kernel does not say that they ended */
+};
+
+#define HEALTH_TIMES 5
+#define HEALTH_INTERVALS_MIN 10		/* with IOs, before the past says anything */
+#define HEALTH_IOS_MIN 20		/* of fewer p99 is the slowest one, which says little */
+#define HEALTH_INTERVALS 64		/* that the mean of the past goes over */
+
+/* What a watch was like until now: all 0 at first. */
+struct health_past {
+	double log2_ns;		/* mean of the logarithms of p99 over the intervals with IOs, old ones fading */
+	u32 intervals;
+};
+
+struct health {
+	enum ailment ailment;
+	double times;		/* its p99 over that of its past; 0: not known */
+	double p99_ns;		/* of all ops; 0: no IO */
+	u64 waited_ns;		/* age of the oldest in flight; 0: none is, or the kernel says that it ended */
+	u64 errors;
+};
+
+/* The IOs of all ops of @f; @ret->hist is made by the caller, of the frame's scale or coarser. Rates and percentiles are left alone. */
+void frame_merge_ops(const struct frame *f, struct op_frame *ret);
+
+/* Judges an interval of a whole by its past, and adds it to that. @all is of frame_merge_ops(). */
+struct health health_judge(struct health_past *past, const struct frame *f, const struct op_frame *all);
+
+/* What the worst one is found by. What hangs has no p99: it is as bad as its oldest IO is old. */
+static inline double health_worst_ns(const struct health *h, double p99_ns)
+{
+	return h->waited_ns > p99_ns ? h->waited_ns : p99_ns;
+}
+
+#define HEALTH_TEXT 96
+
+/* "slow: p99 is 8.3 times its past"; "" when nothing is wrong. */
+const char *health_text(char text[HEALTH_TEXT], const struct health *h);
+
+
+#endif

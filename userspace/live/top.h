@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What 'blklat top' knows, and what is to be seen of it: each watch's last interval, the last minutes, the order of the
+ * lines, which of them is selected. Pure: it is fed with frames and keys, and drawn by others.
+ *
+ * A line is a device, at the stage that is looked at or, if it is not watched there, at the first one that it is.
+ */
+#ifndef LIVE_TOP_H
+#define LIVE_TOP_H
+
+#include "core/health.h"
+#include "core/sink.h"
+#include "live/top_heat.h"
+
+#define TOP_ALL_OPS BLKLAT_OPS		/* in place of an op */
+#define TOP_FILTER_MAX 32
+
+enum top_sort { TOP_BY_P99, TOP_BY_OLDEST, TOP_BY_DEPTH, TOP_BY_IOPS, TOP_BY_MBPS, TOP_BY_NAME, TOP_SORTS };
+
+/* As the screen calls them. */
+extern const char *const top_sort_names[TOP_SORTS];
+
+enum { TOP_P50, TOP_P99, TOP_P999, TOP_PERCENTILES };
+
+struct top_figures {
+	u64 ios;		/* 0: all are 0 */
+	u64 errors;
+	double iops, bytes_per_s;
+	double percentile_ns[TOP_PERCENTILES];
+	u64 max_ns;
+};
+
+struct top_item {
+	const struct watch *watch;
+	u32 parts;			/* so many items behind it are its parts */
+	bool viewed;			/* it stands for its device at the stage that is looked at */
+	bool gone;
+	bool idle;			/* no IO and none in flight */
+	struct top_figures figures[BLKLAT_OPS + 1];
+	u64 in_flight, oldest_ns;
+	double depth;
+	u64 lost, lost_now;		/* since the capture began, and within the interval */
+	struct health health;
+	struct health_past past;
+	struct top_heat *heat[BLKLAT_OPS];	/* NULL: it had no such IO yet */
+};
+
+struct top {
+	const struct run_info *run;
+	u32 n;
+	struct top_item *items;		/* one a watch, in their order */
+	u32 stages;			/* bit set, of all watches */
+	u32 stage, op;			/* that are looked at; op may be TOP_ALL_OPS */
+	enum top_sort sort;
+	char filter[TOP_FILTER_MAX];	/* part of a name; "": all */
+	bool typing;			/* the filter */
+	bool paused, help;
+	bool over;			/* a replay is at its end */
+	/* By this order; the devices that are idle stand behind the n_lines others, by name. */
+	u32 *order;
+	u32 n_lines, n_idle;
+	u32 chosen;			/* item that the user selected; n: none, so the first line is */
+	u32 first, room;		/* line that is the first to be shown, and how many fit */
+	u64 samples;			/* intervals so far, those that are not shown too */
+	u64 shown;			/* of them, when the figures were made */
+	u64 skipped;
+	s64 end_ns[TOP_SAMPLES];	/* wall clock of each, by its number */
+	double interval_s;		/* of the last */
+	struct top_scale scale;
+	struct op_frame all;		/* ops together; what the rest is made of */
+};
+
+/* Returns 0 or -ENOMEM. @run is borrowed. */
+int top_init(struct top *t, const struct run_info *run);
+void top_uninit(struct top *t);
+
+/* Takes an interval in. While it is paused that goes into the history alone. Returns 0 or -ENOMEM. */
+int top_take(struct top *t, const struct frames *fs);
+
+/* Sorts, filters and folds anew: after each interval and each key. */
+void top_arrange(struct top *t);
+
+/* Looks at @stage from now on. */
+void top_look_at(struct top *t, enum blklat_stage stage);
+
+/* The item that is selected; NULL when there is no line at all. */
+struct top_item *top_selected(const struct top *t);
+
+/* Its place among the lines. */
+u32 top_selected_line(const struct top *t);
+
+/* Adds to @ret the IOs by step of interval @sample, of the op that is looked at. */
+void top_heat_of(const struct top *t, const struct top_item *item, u64 sample, double ret[TOP_STEPS]);
+
+/* The first interval that the history still has. */
+u64 top_first_sample(const struct top *t);
+
+/* Keys that are no characters. */
+enum { TOP_UP = 0x1000, TOP_DOWN, TOP_PAGE_UP, TOP_PAGE_DOWN, TOP_HOME, TOP_END, TOP_ENTER, TOP_ESCAPE, TOP_BACKSPACE };
+
+/* Returns false when the user wants to leave. The lines are arranged when it returns. */
+bool top_key(struct top *t, int key);
+
+/* What stands on the screen of help: a line for each key, ended by NULL. */
+extern const char *const top_help[];
+
+#endif

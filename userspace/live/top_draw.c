@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The screen but for the map: the head, the lines of devices, what is to be said of the selected one, help. */
+#include "live/top_draw.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util/units.h"
+#include "util/utf8.h"
+
+#define SAY 256
+#define NAME 16
+#define MAP_ROWS_MIN 5
+#define PARTS_MAX 10
+
+void top_draw_init(struct top_draw *d, const struct look *look)
+{
+	/* From dark to bright, none of them black or white, so they show on either. */
+	static const short few[] = { COLOR_BLUE, COLOR_MAGENTA, COLOR_RED, COLOR_YELLOW };
+	static const short many[] = { 26, 63, 99, 133, 168, 203, 215, 227 };
+	const short *ramp = few;
+
+	d->look = look;
+	d->colour = look->colour && has_colors() && start_color() != ERR && COLOR_PAIRS > PAIR_HEAT + (int)ARRAY_SIZE(few);
+	d->shades = TOP_SHADES_MAX;
+	if (!d->colour)
+		return;
+	use_default_colors();
+	init_pair(PAIR_ALARM, COLOR_RED, -1);
+	init_pair(PAIR_NOTE, COLOR_YELLOW, -1);
+	init_pair(PAIR_BAR, COLOR_CYAN, -1);
+	d->shades = ARRAY_SIZE(few);
+	if (COLORS >= 256) {
+		ramp = many;
+		d->shades = ARRAY_SIZE(many);
+	}
+	for (u32 i = 0; i < d->shades; i++)
+		init_pair(PAIR_HEAT + i, -1, ramp[i]);
+}
+
+u32 top_put(const struct top_draw *d, u32 y, u32 x, u32 end, const char *text)
+{
+	char cut[4 * SAY];
+
+	if (x >= end)
+		return x;
+	/* Of an encoding without it no byte above ASCII is left, and whatever comes from outside has no control character. */
+	utf8_for_terminal(cut, sizeof(cut), text, end - x, d->look->utf8);
+	mvaddstr(y, x, cut);
+	return x + utf8_columns(cut, strlen(cut));
+}
+
+__attribute__((format(printf, 5, 6)))
+static u32 put_format(const struct top_draw *d, u32 y, u32 x, u32 end, const char *format, ...)
+{
+	char text[SAY];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return top_put(d, y, x, end, text);
+}
+
+/* An attribute for what follows, in colour where there are some. */
+static void paint(const struct top_draw *d, int pair, attr_t otherwise)
+{
+	attrset(d->colour && pair ? COLOR_PAIR(pair) | A_BOLD : otherwise);
+}
+
+static bool has_stages(const struct top *t)
+{
+	return t->stages & (t->stages - 1);
+}
+
+static void put_head(const struct top_draw *d, const struct top *t)
+{
+	char clock[UNITS_TEXT] = "", length[UNITS_TEXT], lost_text[UNITS_TEXT];
+	u64 lost = 0;
+	u32 x;
+
+	for (u32 i = 0; i < t->n; i += 1 + t->items[i].parts)
+		lost += t->items[i].viewed ? t->items[i].lost : 0;
+	if (t->shown)
+		units_clock(clock, t->end_ns[(t->shown - 1) % TOP_SAMPLES]);
+	attrset(A_BOLD);
+	x = put_format(d, 0, 0, COLS, "blklat top %s ", clock);
+	attrset(A_NORMAL);
+	x = put_format(d, 0, x, COLS, " %s  sort %s  op %s", units_ns(length, t->run->interval_s * 1e9), top_sort_names[t->sort],
+		       t->op == TOP_ALL_OPS ? "all" : op_names[t->op]);
+	if (has_stages(t))
+		x = put_format(d, 0, x, COLS, "  stage %s", stage_names[t->stage]);
+	if (*t->filter && !t->typing)
+		x = put_format(d, 0, x, COLS, "  filter %s", t->filter);
+	paint(d, PAIR_ALARM, A_BOLD);
+	if (lost)
+		x = put_format(d, 0, x, COLS, "  lost %s", units_short(lost_text, lost));
+	if (t->skipped)
+		x = put_format(d, 0, x, COLS, "  skipped %s", units_short(lost_text, t->skipped));
+	attrset(A_REVERSE);
+	if (t->paused)
+		x = top_put(d, 0, x + 2, COLS, " PAUSED ");
+	else if (t->over)
+		x = top_put(d, 0, x + 2, COLS, " END OF REPLAY ");
+	attrset(A_NORMAL);
+}
+
+struct cell {
+	const char *head;
+	u32 columns;
+	u32 from;		/* width of the terminal that shows it */
+};
+
+enum { CELL_STAGE, CELL_IOPS, CELL_MBPS, CELL_DEPTH, CELL_OLDEST, CELL_P50, CELL_P99, CELL_P999, CELL_MAX, CELLS };
+
+static const struct cell cells[CELLS] = {
+	[CELL_STAGE] = { "stage", 7, 0 }, [CELL_IOPS] = { "IOPS", 7, 0 }, [CELL_MBPS] = { "MB/s", 7, 0 },
+	[CELL_DEPTH] = { "depth", 7, 0 }, [CELL_OLDEST] = { "oldest", 8, 0 }, [CELL_P50] = { "p50", 8, 72 },
+	[CELL_P99] = { "p99", 8, 0 }, [CELL_P999] = { "p99.9", 8, 80 }, [CELL_MAX] = { "max", 8, 0 },
+};
+
+static bool shows(const struct top *t, u32 cell)
+{
+	u32 stage = has_stages(t) ? cells[CELL_STAGE].columns : 0;
+
+	return cell == CELL_STAGE ? stage : (u32)COLS >= cells[cell].from + stage;
+}
+
+/* One line's cells. Returns the column behind them. */
+static u32 put_cells(const struct top *t, u32 y, char text[CELLS][UNITS_TEXT])
+{
+	u32 x = 2 + NAME;
+
+	for (u32 cell = 0; cell < CELLS; cell++)
+		if (shows(t, cell)) {
+			mvprintw(y, x, "%*s", (int)cells[cell].columns, text[cell]);
+			x += cells[cell].columns;
+		}
+	return x;
+}
+
+static void put_heads(const struct top_draw *d, const struct top *t, u32 y)
+{
+	char text[CELLS][UNITS_TEXT];
+
+	for (u32 cell = 0; cell < CELLS; cell++)
+		strcpy(text[cell], cells[cell].head);
+	attrset(A_REVERSE);
+	mvhline(y, 0, ' ', COLS);
+	top_put(d, y, 2, COLS, "device");
+	put_cells(t, y, text);
+	attrset(A_NORMAL);
+}
+
+/* The figures of an item, each in its column; nothing where there is none. Returns the column behind them. */
+static u32 put_figures(const struct top *t, const struct top_item *item, u32 y)
+{
+	const struct top_figures *g = &item->figures[t->op];
+	char text[CELLS][UNITS_TEXT] = { "" };
+
+	strcpy(text[CELL_STAGE], item->watch->part ? "" : stage_names[item->watch->stage]);
+	if (item->in_flight && item->oldest_ns)
+		units_ns(text[CELL_OLDEST], item->oldest_ns);
+	if (!item->watch->part)
+		units_number(text[CELL_DEPTH], item->depth);
+	if (g->ios) {
+		units_number(text[CELL_IOPS], g->iops);
+		units_number(text[CELL_MBPS], g->bytes_per_s / 1e6);
+		units_ns(text[CELL_P50], g->percentile_ns[TOP_P50]);
+		units_ns(text[CELL_P99], g->percentile_ns[TOP_P99]);
+		units_ns(text[CELL_P999], g->percentile_ns[TOP_P999]);
+		units_ns(text[CELL_MAX], g->max_ns);
+	}
+	return put_cells(t, y, text);
+}
+
+static void put_line(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y, bool selected)
+{
+	bool sick = item->health.ailment || item->gone;
+	char say[HEALTH_TEXT];
+
+	paint(d, sick ? PAIR_ALARM : 0, sick ? A_BOLD : A_NORMAL);
+	if (selected)
+		attron(A_REVERSE);
+	mvhline(y, 0, ' ', COLS);
+	/* A loss is no illness of the device. */
+	top_put(d, y, 0, 1, sick ? "!" : item->lost ? "~" : " ");
+	top_put(d, y, 2, 2 + NAME - 1, item->watch->device->name);
+	top_put(d, y, put_figures(t, item, y) + 2, COLS, item->gone ? "went away" : health_text(say, &item->health));
+	attrset(A_NORMAL);
+}
+
+/* "23 idle: loop0 loop1 ..." */
+static void put_idle(const struct top_draw *d, const struct top *t, u32 y)
+{
+	u32 x = put_format(d, y, 2, COLS, "%u idle:", t->n_idle);
+
+	for (u32 i = 0; i < t->n_idle; i++) {
+		const char *name = t->items[t->order[t->n_lines + i]].watch->device->name;
+
+		if (x + 1 + strlen(name) + 4 > (u32)COLS && i + 1 < t->n_idle) {
+			top_put(d, y, x, COLS, " ...");
+			break;
+		}
+		x = top_put(d, y, x + 1, COLS, name);
+	}
+}
+
+/* What the figures do not say: "sda  slow: ...  12 in flight  5 IOs lost". */
+static u32 put_state(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y)
+{
+	const struct device *dev = item->watch->device;
+	const struct top_figures *g = &item->figures[t->op];
+	char say[HEALTH_TEXT], text[5][UNITS_TEXT];
+	u32 x;
+
+	mvhline(y, 0, ' ', COLS);
+	attrset(A_BOLD);
+	x = top_put(d, y, 0, COLS / 3, dev->name);
+	attrset(A_NORMAL);
+	x = put_format(d, y, x, COLS, " %s%s%s  %s in flight", stage_names[item->watch->stage], *dev->model ? ", " : "", dev->model,
+		       units_count(text[0], item->in_flight));
+	paint(d, PAIR_ALARM, A_BOLD);
+	if (item->gone)
+		x = top_put(d, y, x + 2, COLS, "the device went away");
+	else if (*health_text(say, &item->health))
+		x = top_put(d, y, x + 2, COLS, say);
+	paint(d, PAIR_NOTE, A_BOLD);
+	if (item->lost)
+		x = put_format(d, y, x + 2, COLS, "%s IO%s lost", units_count(text[0], item->lost), item->lost == 1 ? "" : "s");
+	attrset(A_NORMAL);
+	if (!g->ios) {
+		put_format(d, y + 1, 2, COLS, "%s: no IO completed in the last interval",
+			   t->op == TOP_ALL_OPS ? "all ops" : op_names[t->op]);
+		return y + 2;
+	}
+	put_format(d, y + 1, 2, COLS, "%s: p50 %s  p99 %s  p99.9 %s  max %s", t->op == TOP_ALL_OPS ? "all ops" : op_names[t->op],
+		   units_ns(text[0], g->percentile_ns[TOP_P50]), units_ns(text[1], g->percentile_ns[TOP_P99]),
+		   units_ns(text[2], g->percentile_ns[TOP_P999]), units_ns(text[3], g->max_ns));
+	return y + 2;
+}
+
+/* A line for each part that had IOs, at most @most. Returns the line behind them. */
+static u32 put_parts(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y, u32 most)
+{
+	for (u32 i = 1; i <= item->parts && most; i++) {
+		if (!item[i].figures[t->op].ios)
+			continue;
+		top_put(d, y, 4, 2 + NAME, item[i].watch->part->label);
+		put_figures(t, &item[i], y++);
+		most--;
+	}
+	return y;
+}
+
+static void put_foot(const struct top_draw *d, const struct top *t)
+{
+	u32 y = LINES - 1;
+
+	if (t->typing) {
+		put_format(d, y, 0, COLS, "filter: %s_   (Enter keeps it, Esc shows all)", t->filter);
+	} else if (*d->said) {
+		paint(d, PAIR_NOTE, A_BOLD);
+		top_put(d, y, 0, COLS, d->said);
+	} else {
+		top_put(d, y, 0, COLS, "q quit  s sort  o op  S stage  / filter  p pause  ? help");
+	}
+	attrset(A_NORMAL);
+}
+
+static void put_help(const struct top_draw *d)
+{
+	u32 y = 2;
+
+	attrset(A_BOLD);
+	top_put(d, 0, 0, COLS, "blklat top: keys");
+	attrset(A_NORMAL);
+	for (const char *const *line = top_help; *line && y + 1 < (u32)LINES; line++)
+		top_put(d, y++, 2, COLS, *line);
+	if (y + 4 < (u32)LINES) {
+		top_put(d, y + 1, 2, COLS, "!  failed, stalled, waits for longer than an interval, or p99 far above its past");
+		top_put(d, y + 2, 2, COLS, "~  IOs that could not be measured were lost");
+	}
+}
+
+/* How many lines devices may take: what the map and the parts of the selected one leave, half of it for many. */
+static u32 room_for_lines(const struct top *t)
+{
+	u32 rest = LINES - 2 - 2 - 1 - (t->n_idle > 0), most = rest * 2 / 5;
+
+	return t->n_lines < most ? t->n_lines ?: 1 : most;
+}
+
+static void draw_devices(struct top_draw *d, struct top *t)
+{
+	const struct top_item *item;
+	u32 y = 2, left;
+
+	t->room = room_for_lines(t);
+	top_arrange(t);
+	put_head(d, t);
+	put_heads(d, t, 1);
+	for (u32 line = t->first; line < t->n_lines && line < t->first + t->room; line++)
+		put_line(d, t, &t->items[t->order[line]], y++, line == top_selected_line(t));
+	if (!t->n_lines)
+		top_put(d, y++, 2, COLS, *t->filter && !t->n_idle ? "no device has this in its name" : "no IO");
+	if (t->n_idle)
+		put_idle(d, t, y++);
+	item = top_selected(t);
+	if (!item)
+		return;
+	y = put_state(d, t, item, y);
+	left = LINES - 1 - y;
+	if (left > MAP_ROWS_MIN)
+		y = put_parts(d, t, item, y, left - MAP_ROWS_MIN < PARTS_MAX ? left - MAP_ROWS_MIN : PARTS_MAX);
+	top_draw_heat(d, t, item, y, LINES - 1 - y);
+}
+
+void top_draw(struct top_draw *d, struct top *t)
+{
+	erase();
+	if (COLS < TOP_COLUMNS_MIN || LINES < TOP_ROWS_MIN) {
+		put_format(d, 0, 0, COLS, "too small: %dx%d, needs %dx%d", COLS, LINES, TOP_COLUMNS_MIN, TOP_ROWS_MIN);
+	} else if (t->help) {
+		put_help(d);
+		put_foot(d, t);
+	} else {
+		draw_devices(d, t);
+		put_foot(d, t);
+	}
+	refresh();
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What each key does. */
+#include <string.h>
+
+#include "live/top.h"
+
+const char *const top_help[] = {
+	"Up Down         select a device; at first it is always the first line's",
+	"PgUp PgDn       a page at a time",
+	"Home End        the first, the last; Home follows the first line again",
+	"s               sort by p99, oldest, depth, IOPS, MB/s or name",
+	"S               the next stage that is watched (--stage)",
+	"o               the next op: all, read, write, flush, discard, other",
+	"/               filter: devices with this in their name; Esc: all",
+	"p               pause: the screen stands still, counting goes on",
+	"? h             this help, and back",
+	"q Ctrl-C        quit",
+	NULL,
+};
+
+static void select_line(struct top *t, s64 line)
+{
+	if (!t->n_lines)
+		return;
+	if (line < 0)
+		line = 0;
+	if (line >= t->n_lines)
+		line = t->n_lines - 1;
+	t->chosen = t->order[line];
+}
+
+/* Nobody but those who have it is asked: of an op that no device does the figures are 0. */
+static void next_stage(struct top *t)
+{
+	u32 stage = t->stage;
+	struct top_item *item = top_selected(t);
+
+	do {
+		stage = (stage + 1) % BLKLAT_STAGES;
+	} while (!(t->stages >> stage & 1) && stage != t->stage);
+	top_look_at(t, stage);
+	/* The same device, at the other stage. */
+	for (u32 i = 0; item && t->chosen < t->n && i < t->n; i++)
+		if (t->items[i].viewed && !t->items[i].watch->part && t->items[i].watch->device == item->watch->device)
+			t->chosen = i;
+}
+
+static void type(struct top *t, int key)
+{
+	size_t len = strlen(t->filter);
+
+	if (key == TOP_ENTER || key == TOP_ESCAPE)
+		t->typing = false;
+	if (key == TOP_ESCAPE)
+		t->filter[0] = '\0';
+	if (key == TOP_BACKSPACE && len)
+		t->filter[len - 1] = '\0';
+	if (key >= ' ' && key < 0x7F && len + 1 < sizeof(t->filter)) {
+		t->filter[len] = key;
+		t->filter[len + 1] = '\0';
+	}
+}
+
+static void move(struct top *t, int key)
+{
+	s64 line = top_selected_line(t);
+
+	switch (key) {
+	case TOP_UP:
+		return select_line(t, line - 1);
+	case TOP_DOWN:
+		return select_line(t, line + 1);
+	case TOP_PAGE_UP:
+		return select_line(t, line - t->room);
+	case TOP_PAGE_DOWN:
+		return select_line(t, line + t->room);
+	case TOP_END:
+		return select_line(t, t->n_lines);
+	case TOP_HOME:
+		t->chosen = t->n;
+		t->first = 0;
+	}
+}
+
+static void act(struct top *t, int key)
+{
+	switch (key) {
+	case 's':
+		t->sort = (t->sort + 1) % TOP_SORTS;
+		break;
+	case 'S':
+		next_stage(t);
+		break;
+	case 'o':
+		t->op = t->op == TOP_ALL_OPS ? 0 : t->op + 1;
+		break;
+	case 'p':
+		t->paused = !t->paused;
+		break;
+	case '/':
+		t->typing = true;
+		break;
+	case TOP_ESCAPE:
+		t->filter[0] = '\0';
+		break;
+	case '?':
+	case 'h':
+		t->help = true;
+		break;
+	default:
+		move(t, key);
+	}
+}
+
+bool top_key(struct top *t, int key)
+{
+	if (t->typing)
+		type(t, key);
+	else if (key == 'q')
+		return false;
+	else if (t->help)
+		t->help = false;
+	else
+		act(t, key);
+	top_arrange(t);
+	return true;
+}

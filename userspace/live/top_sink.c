@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "live/top_sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "live/top_draw.h"
+
+struct screen {
+	struct sink sink;
+	struct loop_input input;
+	struct top top;
+	struct top_draw draw;
+	FILE *tty;
+	SCREEN *curses;
+	struct winsize size;
+	FILE *errors;		/* stderr as it was; NULL: nothing is kept */
+	FILE *kept;
+	char *kept_text;
+	size_t kept_len;
+};
+
+static struct screen *screen_of(struct loop_input *in)
+{
+	return (struct screen *)((char *)in - offsetof(struct screen, input));
+}
+
+/* The loop waits for SIGIO; a terminal of another size is news as well. */
+static void on_resize(int number)
+{
+	(void)number;
+	kill(getpid(), SIGIO);
+}
+
+/* The last line of what was said meanwhile. */
+static void look_at_errors(struct screen *s)
+{
+	size_t end, begin;
+
+	if (!s->kept)
+		return;
+	fflush(s->kept);
+	for (end = s->kept_len; end && s->kept_text[end - 1] == '\n'; end--)
+		;
+	for (begin = end; begin && s->kept_text[begin - 1] != '\n'; begin--)
+		;
+	snprintf(s->draw.said, sizeof(s->draw.said), "%.*s", (int)(end - begin), s->kept_text + begin);
+}
+
+static void draw(struct screen *s)
+{
+	look_at_errors(s);
+	top_draw(&s->draw, &s->top);
+}
+
+static int on_interval(struct sink *sink, const struct frames *interval)
+{
+	struct screen *s = (struct screen *)sink;
+	int err = top_take(&s->top, interval);
+
+	if (!err && !s->top.paused)
+		draw(s);
+	return err;
+}
+
+/* Of a replay it is not the end of the run: the last screen stays. */
+static int on_summary(struct sink *sink, const struct frames *run)
+{
+	struct screen *s = (struct screen *)sink;
+
+	(void)run;
+	s->top.over = true;
+	draw(s);
+	return 0;
+}
+
+static int key_of(int c)
+{
+	switch (c) {
+	case KEY_UP:
+		return TOP_UP;
+	case KEY_DOWN:
+		return TOP_DOWN;
+	case KEY_PPAGE:
+		return TOP_PAGE_UP;
+	case KEY_NPAGE:
+		return TOP_PAGE_DOWN;
+	case KEY_HOME:
+		return TOP_HOME;
+	case KEY_END:
+		return TOP_END;
+	case KEY_ENTER:
+	case '\n':
+	case '\r':
+		return TOP_ENTER;
+	case KEY_BACKSPACE:
+	case '\b':
+	case 0x7F:
+		return TOP_BACKSPACE;
+	case 0x1B:
+		return TOP_ESCAPE;
+	default:
+		return c;
+	}
+}
+
+/* Returns whether the terminal has another size than it had. */
+static bool resized(struct screen *s)
+{
+	struct winsize now;
+
+	if (ioctl(fileno(s->tty), TIOCGWINSZ, &now) || !now.ws_row || !now.ws_col ||
+	    (now.ws_row == s->size.ws_row && now.ws_col == s->size.ws_col))
+		return false;
+	s->size = now;
+	resizeterm(now.ws_row, now.ws_col);
+	return true;
+}
+
+static bool on_input(struct loop_input *in)
+{
+	struct screen *s = screen_of(in);
+	bool any = resized(s);
+	int c;
+
+	while ((c = getch()) != ERR) {
+		if (!top_key(&s->top, key_of(c)))
+			return false;
+		any = true;
+	}
+	if (any)
+		draw(s);
+	return true;
+}
+
+static void on_close(struct sink *sink)
+{
+	struct screen *s = (struct screen *)sink;
+
+	signal(SIGWINCH, SIG_DFL);
+	if (s->curses) {
+		endwin();
+		delscreen(s->curses);
+	}
+	if (s->tty)
+		fclose(s->tty);
+	if (s->errors) {
+		stderr = s->errors;
+		fclose(s->kept);
+		fputs(s->kept_text, stderr);
+		free(s->kept_text);
+	}
+	top_uninit(&s->top);
+	free(s);
+}
+
+static const struct sink_ops sink_top = {
+	.interval = on_interval,
+	.summary = on_summary,
+	.close = on_close,
+};
+
+/*
+ * An opening of the terminal that is nobody else's, so that it can tell us of keys by a signal. Who we became by su(1) may
+ * not open it by its name.
+ */
+static FILE *open_terminal(void)
+{
+	char path[32];
+	int fd;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", STDOUT_FILENO);
+	fd = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
+	f = fd < 0 ? NULL : fdopen(fd, "r+");
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
+
+static bool can_move_cursor(void)
+{
+	const char *how = tigetstr("cup");
+
+	/* What is no capability at all is -1. */
+	return how && how != (const char *)-1;
+}
+
+static int begin_curses(struct screen *s, struct problem *p)
+{
+	const struct sigaction resize = { .sa_handler = on_resize, .sa_flags = SA_RESTART };
+	const char *type = getenv("TERM");
+	int fd, flags;
+
+	s->tty = open_terminal();
+	if (!s->tty)
+		return problem_set(p, -ENOTTY, "can't open the terminal: %s; 'blklat live' needs none", strerror(errno));
+	s->curses = newterm(NULL, s->tty, s->tty);
+	if (!s->curses || !can_move_cursor())
+		return problem_set(p, -ENOTTY, "a terminal of type '%s' can't be drawn on: set TERM, or use 'blklat live'",
+				   type ? type : "");
+	cbreak();
+	noecho();
+	nonl();
+	curs_set(0);
+	keypad(stdscr, true);
+	nodelay(stdscr, true);
+	set_escdelay(25);
+	top_draw_init(&s->draw, s->draw.look);
+	/* In this order: the kernel would have the signal go to all of the foreground. */
+	fd = fileno(s->tty);
+	flags = fcntl(fd, F_GETFL);
+	if (fcntl(fd, F_SETOWN, getpid()) || fcntl(fd, F_SETFL, flags | O_ASYNC))
+		return problem_set(p, -errno, "can't wait for keys: %s", strerror(errno));
+	ioctl(fd, TIOCGWINSZ, &s->size);
+	sigaction(SIGWINCH, &resize, NULL);
+	return 0;
+}
+
+static int keep_errors(struct screen *s)
+{
+	if (!isatty(STDERR_FILENO))
+		return 0;
+	s->kept = open_memstream(&s->kept_text, &s->kept_len);
+	if (!s->kept)
+		return -ENOMEM;
+	s->errors = stderr;
+	stderr = s->kept;
+	return 0;
+}
+
+int top_open(const struct run_info *run, const struct look *look, struct sink **ret, struct loop_input **ret_input,
+	     struct problem *p)
+{
+	struct screen *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return problem_set(p, -ENOMEM, "out of memory");
+	s->sink.ops = &sink_top;
+	s->input.take = on_input;
+	s->draw.look = look;
+	if (top_init(&s->top, run)) {
+		free(s);
+		return problem_set(p, -ENOMEM, "out of memory");
+	}
+	err = begin_curses(s, p);
+	if (!err && keep_errors(s))
+		err = problem_set(p, -ENOMEM, "out of memory");
+	if (err) {
+		on_close(&s->sink);
+		return err;
+	}
+	draw(s);
+	*ret = &s->sink;
+	*ret_input = &s->input;
+	return 0;
+}
