@@ -70,7 +70,7 @@ _blklat_value()
 	*:--sysroot)
 		_filedir -d ;;
 	*:--count | *:--duration | *:--fail-if | *:--history | *:--idle-gap | *:--interval | *:--label | \
-	*:--max-bios | *:--max-memory | *:--max-size | *:--percentiles | *:--steady-from | *:-c | *:-i | *:-p)
+	*:--max-bios | *:--max-memory | *:--max-size | *:--percentiles | *:--steady-from | *:--top | *:-c | *:-i | *:-p)
 		;;
 	*)
 		return 1 ;;
@@ -81,7 +81,7 @@ _blklat_value()
 _blklat_options()
 {
 	local capture='--dev --engine --interval --max-bios --max-memory --replay --scale --stage'
-	local run="$capture --bins --by --count --duration --format --idle-gap --percentiles"
+	local run="$capture --bins --by --count --duration --format --idle-gap --percentiles --top"
 
 	case $1 in
 	live) echo "$run" ;;

@@ -115,6 +115,7 @@ VALUES += [("--duration", v, SECONDS) for v in ["0", "-1", "abc", "nan", "86401"
 VALUES += [("--idle-gap", v, SECONDS) for v in ["-1", "0.0", "abc", "", "0.0009", "25h"]]
 VALUES += [("--count", v, WHOLE) for v in ["0", "-1", "1.5", "abc", "", "1e3", "0x5", "99999999999999999999"]]
 VALUES += [("--max-bios", v, WHOLE) for v in ["0", "-3", "many"]]
+VALUES += [("--top", v, WHOLE) for v in ["0", "-3", "many"]]
 VALUES += [("--max-bios", "16777217", r"must be at most 16777216")]
 VALUES += [("--max-memory", v, BYTES) for v in ["0", "-1", "abc", "", "64X", "1.5", "M", "64MB2", "99999999999T"]]
 VALUES += [("--scale", v, r"must be auto or a number from 0 to 6") for v in ["9", "7", "-1", "66", "", "fine", "0x1"]]

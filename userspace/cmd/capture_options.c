@@ -13,6 +13,7 @@
 enum {
 	KEY_DURATION = CAPTURE_OPTIONS_LONG,
 	KEY_BINS,
+	KEY_TOP,
 	KEY_ENGINE,
 	KEY_SCALE,
 	KEY_MAX_MEMORY,
@@ -33,6 +34,7 @@ const struct argp_option capture_option_list[] = {
 	{ "percentiles", 'p', "LIST", 0, "Percentiles to print (default 50,90,99,99.9,99.99)", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default), json or csv", 0 },
 	{ "bins", KEY_BINS, NULL, 0, "json, csv: every bin of the histogram too", 0 },
+	{ "top", KEY_TOP, "N", 0, "text: only the N worst devices of each interval by p99, the rest on one line", 0 },
 	{ "engine", KEY_ENGINE, "ENGINE", 0, "auto (default: bpf, else kmod), bpf or kmod (the kernel "
 	  "module)", 0 },
 	{ "scale", KEY_SCALE, "N", 0, "Bins an octave: 2^N, N 0 to 6, or auto (default): the finest that fits",
@@ -132,6 +134,8 @@ int capture_options_take(struct capture_options *o, int key, const char *value, 
 	case KEY_BINS:
 		o->bins = true;
 		return 0;
+	case KEY_TOP:
+		return parse_count("--top", value, &o->top, p);
 	case KEY_ENGINE:
 		return take_engine(o, value, p);
 	case KEY_SCALE:
@@ -160,6 +164,8 @@ int capture_options_check(const struct capture_options *o, struct problem *p)
 		return problem_set(p, -EINVAL, "--replay has an idle gap of its own: leave --idle-gap out");
 	if (o->wanted.by && o->replay)
 		return problem_set(p, -EINVAL, "--replay has the parts that were recorded: leave --by out");
+	if (o->top && o->format != FORMAT_TEXT)
+		return problem_set(p, -EINVAL, "--top is for text: --format %s always has every device", format_names[o->format]);
 	if (o->max_bios > MAX_BIOS_LIMIT)
 		return problem_set(p, -EINVAL, "--max-bios '%llu': must be at most %d", o->max_bios, MAX_BIOS_LIMIT);
 	return 0;

@@ -19,6 +19,7 @@ struct capture_options {
 	struct percentiles percentiles;
 	u32 format;			/* enum format */
 	bool bins;
+	u64 top;			/* text: devices that are shown, the worst; 0: all */
 	const struct capture_engine *engine;	/* NULL: auto */
 	int scale;
 	u64 max_memory;

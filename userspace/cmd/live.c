@@ -45,12 +45,14 @@ static const struct options options = {
 
 static int show(struct run_capture *r)
 {
-	const struct look look = terminal_look(stdout);
+	struct look look = terminal_look(stdout);
 	struct sink *sink = NULL;
 	struct problem p;
-	int err = format_open(r->o->format, &r->info, &look, r->o->bins, &sink);
 	enum loop_end end;
+	int err;
 
+	look.devices = r->o->top;
+	err = format_open(r->o->format, &r->info, &look, r->o->bins, &sink);
 	if (err) {
 		problem_set(&p, err, "could not write the output: %s", strerror(-err));
 		return command_fail(r->who, STATUS_FAILED, &p);

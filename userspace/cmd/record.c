@@ -196,7 +196,7 @@ static void print_end(const struct record *r, const struct run_info *info, u64 i
 static int record(struct record *r, struct run_capture *c)
 {
 	FILE *out = r->command ? stderr : stdout;
-	const struct look look = terminal_look(out);
+	struct look look = terminal_look(out);
 	struct recorder_config cfg = { .file = r->file, .overwrite = r->overwrite, .max_bytes = r->max_size };
 	struct sink *sink = NULL;
 	enum loop_end end;
@@ -205,6 +205,7 @@ static int record(struct record *r, struct run_capture *c)
 	int status, err;
 
 	warn_of_placement(r, c);
+	look.devices = r->o.top;
 	if (!r->quiet && format_open(r->o.format, &c->info, &look, r->o.bins, &cfg.also))
 		return command_no_memory(c->who);
 	err = recorder_open(&c->info, &cfg, &sink, &p);

@@ -13,6 +13,7 @@ struct look {
 	bool colour;
 	bool utf8;
 	int columns;		/* width of the terminal, 80 when it is none */
+	u64 devices;		/* that have lines of their own, the worst; 0: all */
 };
 
 /* 10^first to 10^last ns; both 0: nothing was seen yet. */

@@ -181,22 +181,68 @@ static bool nothing_new(const struct text *t, const struct frame *fr)
 {
 	const struct text_told *told = &t->told[fr->watch - t->run->watches];
 
-	return t->wholes > TEXT_IDLE_LINES && !frame_has_ios(fr) && !fr->in_flight && !fr->gone &&
+	return t->many && !frame_has_ios(fr) && !fr->in_flight && !fr->gone &&
 	       !memcmp(told->by, fr->accounting.lost_by, sizeof(told->by));
+}
+
+bool text_left_out(const struct text *t, const struct frame *fr)
+{
+	return t->many && t->worst.of[fr->watch - t->run->watches].left_out;
+}
+
+void text_rest(const struct text *t, FILE *f, const struct frames *fs)
+{
+	char say[200], text[4][UNITS_TEXT];
+	double iops = 0, bytes_per_s = 0, p99_ns = 0;
+	u64 in_flight = 0;
+	u32 n = 0;
+
+	for (u32 i = 0; i < fs->n; i += 1 + frames_parts(fs, i)) {
+		const struct frame *fr = &fs->f[i];
+
+		if (!text_left_out(t, fr))
+			continue;
+		n++;
+		in_flight += fr->in_flight;
+		p99_ns = fmax(p99_ns, t->worst.of[fr->watch - t->run->watches].health.p99_ns);
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			if (fr->ops[op].ios) {
+				iops += fr->ops[op].iops;
+				bytes_per_s += fr->ops[op].bytes_per_s;
+			}
+	}
+	if (!n)
+		return;
+	snprintf(say, sizeof(say), "%u more device%s%s left out by --top: %s IOPS, %s MB/s, %s in flight, p99 at most %s", n,
+		 n == 1 ? "" : "s", t->stages ? " and stages" : "", units_number(text[0], iops),
+		 units_number(text[1], bytes_per_s / 1e6), units_count(text[2], in_flight), units_ns(text[3], p99_ns));
+	text_say(t, f, "rest", PLAIN, say);
+}
+
+/* "! slow: p99 is 8.3 times its past; " of the sick one among many. What stalls is told by its state. */
+static int put_mark(const struct text *t, char *to, const struct frame *fr)
+{
+	const struct health *h = t->many ? &t->worst.of[fr->watch - t->run->watches].health : NULL;
+	char text[HEALTH_TEXT];
+
+	if (!h || !h->ailment)
+		return 0;
+	return h->ailment == AILMENT_STALLED ? sprintf(to, "! ") : sprintf(to, "! %s; ", health_text(text, h));
 }
 
 static void put_state(const struct text *t, FILE *f, const struct frame *fr)
 {
-	char name[TEXT_NAME], state[256], text[UNITS_TEXT];
+	char name[TEXT_NAME], state[256 + HEALTH_TEXT], text[UNITS_TEXT];
 	bool seems = frame_seems_stalled(fr), stalled = seems && !accounting_ends_missed(&fr->accounting);
-	int n = 0;
+	int n = put_mark(t, state, fr);
+	bool marked = n;
 
 	if (stalled)
-		n = sprintf(state, "stalled: ");
+		n += sprintf(state + n, "stalled: ");
 	else if (!frame_has_ios(fr))
-		n = sprintf(state, "no IO completed%s", fr->in_flight ? ", " : "");
+		n += sprintf(state + n, "no IO completed%s", fr->in_flight ? ", " : "");
 	else
-		n = sprintf(state, "queue depth %s, ", units_number(text, fr->queue_depth));
+		n += sprintf(state + n, "queue depth %s, ", units_number(text, fr->queue_depth));
 	if (fr->in_flight || frame_has_ios(fr))
 		n += sprintf(state + n, "%s in flight", units_count(text, fr->in_flight));
 	if (fr->in_flight && fr->oldest_ns)
@@ -206,28 +252,27 @@ static void put_state(const struct text *t, FILE *f, const struct frame *fr)
 	if (fr->gone)
 		sprintf(state + n, "; the device went away");
 	text_say(t, f, text_name(t, name, fr->watch, NAME_COLUMNS),
-		 fr->gone ? ALARM : stalled ? STALL : PLAIN, state);
+		 fr->gone || marked ? ALARM : stalled ? STALL : PLAIN, state);
 }
 
-/* Losses that were not there at the interval before. */
-static void put_losses(const struct text *t, FILE *f, const struct frame *fr)
+/* Adds the losses that were not there at the interval before. */
+static void take_losses(const struct text *t, const struct frame *fr, u64 more[LOST_REASONS])
 {
 	/* Not every interval has every watch, so the place in the interval does not tell which it is. */
 	struct text_told *told = &t->told[fr->watch - t->run->watches];
-	u64 more[LOST_REASONS];
 
 	for (u32 reason = 0; reason < LOST_REASONS; reason++) {
 		u64 now = fr->accounting.lost_by[reason], before = told->by[reason];
 
-		more[reason] = now > before ? now - before : 0;
+		more[reason] += now > before ? now - before : 0;
 		told->by[reason] = now;
 	}
-	text_losses(t, f, "", more);
 }
 
 static void put_watch(const struct text *t, FILE *f, const struct frames *fs, u32 i)
 {
 	const struct frame *fr = &fs->f[i];
+	u64 lost[LOST_REASONS] = { 0 };
 
 	put_state(t, f, fr);
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
@@ -237,7 +282,8 @@ static void put_watch(const struct text *t, FILE *f, const struct frames *fs, u3
 		put_distribution(t, f, &fr->ops[op]);
 		text_part_rows(t, f, fs, i, op);
 	}
-	put_losses(t, f, fr);
+	take_losses(t, fr, lost);
+	text_losses(t, f, "", lost);
 }
 
 static void put_clock(const struct text *t, FILE *f, const char *clock)
@@ -252,9 +298,12 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 {
 	const struct frame *any = &fs->f[0];
 	char text[UNITS_TEXT], say[80];
+	u64 lost_by_rest[LOST_REASONS] = { 0 };
 	bool idle = true;
 	u32 folded = 0;
 
+	if (t->many)
+		worst_judge(&t->worst, fs, t->run->watches, false);
 	for (u32 i = 0; i < fs->n; i++) {
 		axis_cover(&t->axis, &fs->f[i]);
 		idle = idle && !frame_has_ios(&fs->f[i]);
@@ -272,9 +321,13 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 	for (u32 i = 0; i < fs->n; i += 1 + frames_parts(fs, i)) {
 		if (nothing_new(t, &fs->f[i]))
 			folded++;
+		else if (text_left_out(t, &fs->f[i]))
+			take_losses(t, &fs->f[i], lost_by_rest);
 		else
 			put_watch(t, f, fs, i);
 	}
+	text_rest(t, f, fs);
+	text_losses(t, f, "", lost_by_rest);
 	text_idle(t, f, folded);
 	/* Once: it is of all devices, and the summary has the last word. */
 	if (!t->told_skipped)
@@ -287,8 +340,11 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 
 static void text_close(struct sink *s)
 {
-	free(((struct text *)s)->told);
-	free(s);
+	struct text *t = (struct text *)s;
+
+	worst_uninit(&t->worst);
+	free(t->told);
+	free(t);
 }
 
 /* One page: the header if it is the first, then what @put makes of the frames, if there are any. */
@@ -339,9 +395,10 @@ int text_open(const struct run_info *run, const struct look *look, struct sink *
 		t->wholes += !run->watches[i].part;
 	for (u32 i = 1; i < run->n_watches; i++)
 		t->stages = t->stages || run->watches[i].stage != run->watches[0].stage;
+	t->many = t->wholes > TEXT_IDLE_LINES || look->devices;
 	t->told = calloc(run->n_watches ?: 1, sizeof(*t->told));
-	if (!t->told) {
-		free(t);
+	if (!t->told || (t->many && worst_init(&t->worst, run->n_watches, look->devices, run->scale))) {
+		text_close(&t->sink);
 		return -ENOMEM;
 	}
 	*ret = &t->sink;

@@ -4,6 +4,7 @@
 #define LIVE_TEXT_H
 
 #include "live/formats.h"
+#include "live/text_worst.h"
 
 #define TEXT_GUTTER 8		/* columns of an op's name, left of the figures */
 #define TEXT_COLUMNS_MIN 40
@@ -24,6 +25,8 @@ struct text {
 		u64 by[LOST_REASONS];
 	} *told;			/* of each watch, the losses that a warning was given for */
 	bool told_skipped;		/* that programs were skipped */
+	bool many;			/* devices: idle ones are folded, sick ones are marked */
+	struct worst worst;		/* if many */
 };
 
 /* Starts writing in a colour, or in none. */
@@ -53,11 +56,17 @@ void text_losses(const struct text *t, FILE *f, const char *label, const u64 los
 void text_skipped(const struct text *t, FILE *f, u64 runs);
 
 /*
- * Of more watches than these one that did nothing has no line of its own: text_idle() says how many there are. It says
- * nothing when there is none.
+ * More watches than these are many, as are any of which only the worst are shown. One of many that did nothing has no line of its
+ * own: text_idle() says how many there are. It says nothing when there is none.
  */
 #define TEXT_IDLE_LINES 8
 void text_idle(const struct text *t, FILE *f, u32 watches);
+
+/* Is whole @fr one of those that are left out, since others are worse? */
+bool text_left_out(const struct text *t, const struct frame *fr);
+
+/* One line for all of @fs that are left out; nothing when none is. */
+void text_rest(const struct text *t, FILE *f, const struct frames *fs);
 
 void text_header(const struct text *t, FILE *f);
 

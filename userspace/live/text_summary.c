@@ -358,7 +358,7 @@ static bool nothing_happened(const struct text *t, const struct frame *fr)
 {
 	const struct accounting *a = &fr->accounting;
 
-	return t->wholes > TEXT_IDLE_LINES && !frame_has_ios(fr) && !fr->in_flight && !fr->gone &&
+	return t->many && !frame_has_ios(fr) && !fr->in_flight && !fr->gone &&
 	       !a->started && !a->completed && !a->lost && !a->before && !a->unissued && !a->kernel_ios;
 }
 
@@ -368,6 +368,8 @@ int text_summary(struct text *t, FILE *f, const struct frames *run)
 	u32 folded = 0;
 	int err = 0;
 
+	if (t->many)
+		worst_judge(&t->worst, run, t->run->watches, true);
 	text_paint(t, f, BOLD);
 	fprintf(f, "\nsummary of %s\n", units_ns(length, run->f[0].interval_s * 1e9));
 	text_paint(t, f, PLAIN);
@@ -375,17 +377,19 @@ int text_summary(struct text *t, FILE *f, const struct frames *run)
 	for (u32 i = 0; i < run->n; i += 1 + frames_parts(run, i)) {
 		if (nothing_happened(t, &run->f[i]))
 			folded++;
-		else
+		else if (!text_left_out(t, &run->f[i]))
 			put_figures(t, f, run, i);
 	}
+	text_rest(t, f, run);
 	text_idle(t, f, folded);
 	for (u32 i = 0; i < run->n; i += 1 + frames_parts(run, i))
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
-			if (run->f[i].ops[op].ios)
+			if (run->f[i].ops[op].ios && !text_left_out(t, &run->f[i]))
 				err = put_chart(t, f, &run->f[i], op);
 	putc('\n', f);
 	for (u32 i = 0; i < run->n; i += 1 + frames_parts(run, i))
-		if (!nothing_happened(t, &run->f[i]))
+		/* Whatever is left out, no loss is. */
+		if (!nothing_happened(t, &run->f[i]) && (!text_left_out(t, &run->f[i]) || run->f[i].accounting.lost))
 			put_accounting(t, f, &run->f[i]);
 	text_skipped(t, f, run->skipped_unexplained);
 	return err;

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Text of many devices: the sick one is marked, and with --top only the worst are shown. By scripts."""
+import json
+import re
+
+import pytest
+
+from command import bad, run
+
+
+def write(path, n, *ticks):
+    """So many drives; of each tick {number: statements}. What is not named rests."""
+    lines = ["blklat-replay 1"]
+    lines += [f"device d{i} kind=disk size=1048576 queues=1 tags=128" for i in range(n)]
+    lines += [f"watch d{i} device" for i in range(n)]
+    for tick in ticks:
+        for number, what in tick.items():
+            lines += [f"on d{number} device", *what]
+        lines.append("tick 1")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def text(*args):
+    done = run("live", "--replay", *args)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout.decode()
+
+
+def blocks(shown):
+    """The intervals, and the figures of the summary."""
+    parts = shown.split("\n\n")
+    return [p for p in parts if re.match(r"\d\d:\d\d:\d\d", p)], next(p for p in parts if p.startswith("summary"))
+
+
+def named(block):
+    return re.findall(r"^(d\d+) ", block, re.M)
+
+
+def ios(i, n=100):
+    """@n reads of i ms a second: the greater the number the worse."""
+    return [f"io read {i}ms 4096 x{n}"]
+
+
+# Five with IOs, d4 the worst of them by p99; d6 hangs for longer than any of these; seven rest.
+BUSY = {**{i: ios(i + 1) for i in range(5)}, 6: ["in-flight 2 oldest=30s"]}
+
+
+@pytest.mark.parametrize("n,shown", [(1, {6}), (3, {6, 4, 3}), (6, {6, 4, 3, 2, 1, 0}), (100, {6, 4, 3, 2, 1, 0})])
+def test_only_the_worst(tmp_path, n, shown):
+    script = write(tmp_path / "script.txt", 13, BUSY)
+    (interval, *_), summary = blocks(text(script, "--top", str(n)))
+    left = sorted(set(range(5)) - shown)
+    for block in interval, summary:
+        assert set(named(block)) == {f"d{i}" for i in shown}
+        rest = re.findall(r"^rest +(.*(?:\n {8}.*)?)", block, re.M)
+        if left:
+            # 100 IOPS of 4096 bytes each, and the p99 of the worst one of them.
+            s = "s" if len(left) > 1 else ""
+            assert [" ".join(r.split()) for r in rest] == [
+                f"{len(left)} more device{s} left out by --top: {100 * len(left)} IOPS, {0.4096 * len(left):.2f} MB/s, "
+                f"0 in flight, p99 at most {max(left) + 1}.00 ms"]
+        else:
+            assert rest == []
+        assert "idle    7 of 13 devices" in block
+
+
+def test_few_devices_take_it_too(tmp_path):
+    """Three of which one rests: without --top a line for each."""
+    script = write(tmp_path / "script.txt", 3, {0: ios(1), 1: ios(2)})
+    assert set(named(blocks(text(script))[0][0])) == {"d0", "d1", "d2"}
+    interval = blocks(text(script, "--top", "1"))[0][0]
+    assert named(interval) == ["d1"]
+    assert "idle    1 of 3 devices" in interval and "rest    1 more device left out" in interval
+
+
+def test_no_loss_is_left_out(tmp_path):
+    script = write(tmp_path / "script.txt", 3, {0: [*ios(1), "account no_start 3"], 1: ios(2), 2: ios(3)}, {1: ios(2), 2: ios(3)})
+    shown = text(script, "--top", "1")
+    intervals, _ = blocks(shown)
+    assert "3 IOs lost" in intervals[0] and "lost" not in intervals[1]
+    # Its account is in the summary.
+    assert re.search(r"^d0 +started", shown, re.M) and not re.search(r"^d1 +started", shown, re.M)
+
+
+def marks(script, *args):
+    return [re.findall(r"^(d\d+) +! (.*?)[;:,]", block, re.M) for block in blocks(text(script, *args))[0]]
+
+
+# d1 is 8 times as slow in the twelfth interval; d2 has an IO that waits for 3 s there, d3 two that failed, d4 hangs.
+CALM = {i: ios(1) for i in range(5)}
+SICK = {0: ios(4), 1: ios(8), 2: [*ios(1), "in-flight 1 oldest=3s"], 3: ["io read 1ms 4096 x100 errors=2"], 4: ["in-flight 1 oldest=2s"]}
+TICKS = [CALM] * 11 + [SICK]
+
+
+@pytest.mark.parametrize("n,args,marked", [(9, [], True), (8, [], False), (5, ["--top", "9"], True)])
+def test_sick_ones_are_marked(tmp_path, n, args, marked):
+    *calm, sick = marks(write(tmp_path / "script.txt", n, *TICKS), *args)
+    assert not any(calm)
+    assert dict(sick) == ({"d1": "slow", "d2": "an IO waits for 3.00 s", "d3": "2 IOs failed", "d4": "stalled"} if marked else {})
+
+
+def test_programs_get_the_same(tmp_path):
+    """Other formats have no --top: what reads them chooses by itself."""
+    script = write(tmp_path / "script.txt", 13, BUSY)
+    lines = run("live", "--replay", script, "--format", "json").stdout.splitlines()
+    assert len({json.loads(line)["device"] for line in lines}) == 13
+    for form in "json", "csv":
+        bad(f"--top is for text: --format {form} always has every device", "live", "--replay", script, "--top", "3", "--format", form)

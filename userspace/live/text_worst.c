@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "live/text_worst.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+int worst_init(struct worst *w, u32 watches, u64 most, u32 scale)
+{
+	*w = (struct worst){ .most = most };
+	w->of = calloc(watches ?: 1, sizeof(*w->of));
+	w->order = calloc(watches ?: 1, sizeof(*w->order));
+	if (!w->of || !w->order || hist_init(&w->all.hist, scale)) {
+		worst_uninit(w);
+		return -ENOMEM;
+	}
+	hist_track(&w->all.hist);
+	return 0;
+}
+
+void worst_uninit(struct worst *w)
+{
+	free(w->of);
+	free(w->order);
+	hist_uninit(&w->all.hist);
+	*w = (struct worst){ 0 };
+}
+
+struct ranking {
+	const struct worst *w;
+	const struct watch *watches;
+};
+
+/* What goes is worse than anything. */
+static double rank_of(const struct ranking *r, const struct frame *f)
+{
+	const struct health *h = &r->w->of[f->watch - r->watches].health;
+
+	return frame_just_gone(f) ? HUGE_VAL : health_worst_ns(h, h->p99_ns);
+}
+
+static int compare(const void *a, const void *b, void *with)
+{
+	const struct frame *f = *(const struct frame **)a, *g = *(const struct frame **)b;
+	double more = rank_of(with, g) - rank_of(with, f);
+
+	if (more)
+		return more > 0 ? 1 : -1;
+	return (f > g) - (f < g);
+}
+
+void worst_judge(struct worst *w, const struct frames *fs, const struct watch *watches, bool run)
+{
+	const struct ranking ranking = { w, watches };
+	u32 n = 0;
+
+	for (u32 i = 0; i < fs->n; i += 1 + frames_parts(fs, i)) {
+		struct worst_watch *watch = &w->of[fs->f[i].watch - watches];
+		struct health_past none = { 0 };
+
+		frame_merge_ops(&fs->f[i], &w->all);
+		watch->health = health_judge(run ? &none : &watch->past, &fs->f[i], &w->all);
+		watch->left_out = false;
+		w->order[n++] = &fs->f[i];
+	}
+	if (!w->most || n <= w->most)
+		return;
+	qsort_r(w->order, n, sizeof(*w->order), compare, (void *)&ranking);
+	for (u32 i = w->most; i < n; i++)
+		w->of[w->order[i]->watch - watches].left_out = frame_has_ios(w->order[i]) || w->order[i]->in_flight;
+}
