@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """blklat top in a real terminal: what stands where, what keys do, and how it leaves. The figures are a script's."""
+import fcntl
 import os
+import pty
 import re
+import shutil
 import signal
+import struct
 import subprocess
+import termios
 import time
 
 import pytest
@@ -11,6 +16,7 @@ import pytest
 from command import BLKLAT, ENV
 from screen import Screen
 
+pytestmark = pytest.mark.skipif(not shutil.which("tmux"), reason="no tmux")
 PACE = "50ms"
 BUSY = 30           # intervals of the script
 
@@ -67,7 +73,7 @@ def test_what_is_shown(steady, columns, rows):
         assert lines[2].split() == "sda 1100 4.51 0.20 100 us 1.00 ms 1.00 ms 1.00 ms".split()
         assert lines[3].split() == "sdb 400 3.28 0.20 500 us 500 us 500 us 500 us".split()
         assert lines[4].split() == ["10", "idle:", *(f"sd{c}" for c in "cdefghijkl")]
-        assert lines[5] == "sda device, Test drive  0 in flight"
+        assert lines[5] == "sda device  0 in flight  Test drive"
         assert lines[6].split() == "all ops: p50 100 us p99 1.00 ms p99.9 1.00 ms max 1.00 ms".split()
         assert lines[-1].startswith("q quit  s sort")
         assert max(map(len, lines)) <= columns and len(lines) == rows
@@ -127,11 +133,11 @@ def test_keys(steady):
         lines = press("s", "sort MB/s")
         press("s", "sort name")
         press("s", "sort p99")
-        lines = press("Down", "sdb device, Test drive")
+        lines = press("Down", "sdb device  ")
         assert "all ops: p50 500 us" in "\n".join(lines)
-        press("Up", "sda device, Test drive")
-        press("End", "sdb device, Test drive")
-        press("Home", "sda device, Test drive")
+        press("Up", "sda device  ")
+        press("End", "sdb device  ")
+        press("Home", "sda device  ")
         lines = press("o", "op read")
         assert lines[2].split()[:3] == ["sdb", "400", "3.28"]
         assert lines[3].split()[:3] == ["sda", "1000", "4.10"]
@@ -218,6 +224,26 @@ def test_terminal_is_restored(steady, how):
         assert "sda" not in s.text().replace("sda1", "")
 
 
+def test_terminal_is_restored_when_nobody_reads(steady):
+    """A write to the terminal never returns, as of an ssh that hangs, so the end can't come in order."""
+    reader, terminal = pty.openpty()
+    before = termios.tcgetattr(terminal)
+    with subprocess.Popen([BLKLAT, "top", "--replay", steady, "--interval", PACE], stdout=terminal, stderr=subprocess.PIPE,
+                          env=ENV | {"TERM": "xterm"}, text=True) as p:
+        # Another size each time, so all of the screen is drawn anew: some kilobytes.
+        for i in range(300):
+            fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 60, 100 + i % 100, 0, 0))
+            p.send_signal(signal.SIGWINCH)
+            time.sleep(0.01)
+        assert termios.tcgetattr(terminal) != before
+        p.send_signal(signal.SIGTERM)
+        assert p.wait(timeout=30) == 1
+        assert "blklat top: can't end in order" in p.stderr.read()
+    assert termios.tcgetattr(terminal) == before
+    os.close(terminal)
+    os.close(reader)
+
+
 def test_terminal_is_restored_after_an_error(tmp_path):
     """A recording that breaks off in the middle: the reason stands on the terminal that was given back."""
     file = tmp_path / "run.blklat"
@@ -248,7 +274,7 @@ def test_names_are_harmless(tmp_path):
     with top(file) as s:
         lines = ended(s)
         assert lines[2].startswith("  a?[31m?b ")
-        assert "a?[31m?b device, x?]0;title?y" in lines[5]
+        assert "a?[31m?b device  0 in flight  x?]0;title?y" in lines[5]
         assert s.told("pane_title") != "title"
 
 

@@ -34,7 +34,7 @@ LIBRARIES = {
     "cmd": set(),
 }
 HEADERS = {
-    "cap-ng.h": "cap-ng", "crypt.h": "crypt", "curses.h": "ncurses", "gnutls/": "gnutls", "json-c/": "json-c", "bpf/": "libbpf",
+    "cap-ng.h": "cap-ng", "crypt.h": "crypt", "curses.h": "ncurses", "term.h": "ncurses", "gnutls/": "gnutls", "json-c/": "json-c", "bpf/": "libbpf",
     "microhttpd.h": "libmicrohttpd", "seccomp.h": "seccomp", "sqlite3.h": "sqlite3", "yaml.h": "yaml", "zlib.h": "zlib",
 }
 LIBC = re.compile(r"(arpa|linux|net|netinet|sys)/\w+\.h|(argp|assert|ctype|dirent|endian|errno|fcntl|fnmatch|grp|inttypes|langinfo|libgen|limits|locale|"

@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "util/ending.h"
 #include "util/stream.h"
+#include "util/tty.h"
 
 static struct ending ending;
 static const char *name;
@@ -19,6 +20,7 @@ static void held_up(const char *where)
 
 	snprintf(text, sizeof(text), "%s: can't end in order, since something that it waits for stands still%s%s%s: it is "
 		 "cut off\n", name, *where ? " (in the kernel: " : "", where, *where ? ")" : "");
+	tty_give_back();
 	streams_try_error(text);
 	_exit(STATUS_FAILED);
 }

@@ -93,7 +93,7 @@ static void put_head(const struct top_draw *d, const struct top *t)
 		x = put_format(d, 0, x, COLS, "  stage %s", stage_names[t->stage]);
 	if (*t->filter && !t->typing)
 		x = put_format(d, 0, x, COLS, "  filter %s", t->filter);
-	paint(d, PAIR_ALARM, A_BOLD);
+	paint(d, PAIR_NOTE, A_BOLD);
 	if (lost)
 		x = put_format(d, 0, x, COLS, "  lost %s", units_short(lost_text, lost));
 	if (t->skipped)
@@ -219,8 +219,7 @@ static u32 put_state(const struct top_draw *d, const struct top *t, const struct
 	attrset(A_BOLD);
 	x = top_put(d, y, 0, COLS / 3, dev->name);
 	attrset(A_NORMAL);
-	x = put_format(d, y, x, COLS, " %s%s%s  %s in flight", stage_names[item->watch->stage], *dev->model ? ", " : "", dev->model,
-		       units_count(text[0], item->in_flight));
+	x = put_format(d, y, x, COLS, " %s  %s in flight", stage_names[item->watch->stage], units_count(text[0], item->in_flight));
 	paint(d, PAIR_ALARM, A_BOLD);
 	if (item->gone)
 		x = top_put(d, y, x + 2, COLS, "the device went away");
@@ -230,6 +229,7 @@ static u32 put_state(const struct top_draw *d, const struct top *t, const struct
 	if (item->lost)
 		x = put_format(d, y, x + 2, COLS, "%s IO%s lost", units_count(text[0], item->lost), item->lost == 1 ? "" : "s");
 	attrset(A_NORMAL);
+	top_put(d, y, x + 2, COLS, dev->model);
 	if (!g->ios) {
 		put_format(d, y + 1, 2, COLS, "%s: no IO completed in the last interval",
 			   t->op == TOP_ALL_OPS ? "all ops" : op_names[t->op]);

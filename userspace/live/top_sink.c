@@ -7,9 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "live/top_draw.h"
+#include "util/tty.h"
+
+/* Last: it has macros of common names. */
+#include <term.h>
 
 struct screen {
 	struct sink sink;
@@ -147,6 +152,7 @@ static void on_close(struct sink *sink)
 		endwin();
 		delscreen(s->curses);
 	}
+	tty_is_back();
 	if (s->tty)
 		fclose(s->tty);
 	if (s->errors) {
@@ -185,12 +191,30 @@ static FILE *open_terminal(void)
 	return f;
 }
 
-static bool can_move_cursor(void)
+static bool can_move_cursor(int fd)
 {
-	const char *how = tigetstr("cup");
+	const char *how;
+	bool can;
+	int err;
 
-	/* What is no capability at all is -1. */
-	return how && how != (const char *)-1;
+	if (setupterm(NULL, fd, &err) != OK)
+		return false;
+	how = tigetstr("cup");
+	can = how && how != (const char *)-1;
+	del_curterm(cur_term);
+	return can;
+}
+
+/* Ctrl-S would have a write wait for ever, and the run with it. */
+static void without_flow_keys(int fd)
+{
+	struct termios modes;
+
+	if (tcgetattr(fd, &modes))
+		return;
+	modes.c_iflag &= ~IXON;
+	tcsetattr(fd, TCSANOW, &modes);
+	def_prog_mode();
 }
 
 static int begin_curses(struct screen *s, struct problem *p)
@@ -202,11 +226,15 @@ static int begin_curses(struct screen *s, struct problem *p)
 	s->tty = open_terminal();
 	if (!s->tty)
 		return problem_set(p, -ENOTTY, "can't open the terminal: %s; 'blklat live' needs none", strerror(errno));
-	s->curses = newterm(NULL, s->tty, s->tty);
-	if (!s->curses || !can_move_cursor())
+	fd = fileno(s->tty);
+	tty_is_taken(fd);
+	if (can_move_cursor(fd))
+		s->curses = newterm(NULL, s->tty, s->tty);
+	if (!s->curses)
 		return problem_set(p, -ENOTTY, "a terminal of type '%s' can't be drawn on: set TERM, or use 'blklat live'",
 				   type ? type : "");
 	cbreak();
+	without_flow_keys(fd);
 	noecho();
 	nonl();
 	curs_set(0);
@@ -215,7 +243,6 @@ static int begin_curses(struct screen *s, struct problem *p)
 	set_escdelay(25);
 	top_draw_init(&s->draw, s->draw.look);
 	/* In this order: the kernel would have the signal go to all of the foreground. */
-	fd = fileno(s->tty);
 	flags = fcntl(fd, F_GETFL);
 	if (fcntl(fd, F_SETOWN, getpid()) || fcntl(fd, F_SETFL, flags | O_ASYNC))
 		return problem_set(p, -errno, "can't wait for keys: %s", strerror(errno));
