@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""blklat top on real devices, in a terminal: a load whose rate is known, IOs that hang, a device that goes, and what it costs."""
+import os
+import re
+import shutil
+import time
+
+import pytest
+
+import devices
+from load import BLKLAT, Fio
+from needs import need
+from screen import Screen
+
+CPU_SHARE = 0.02    # of a core
+
+
+@pytest.fixture(autouse=True)
+def tmux():
+    need(shutil.which("tmux"), "no tmux")
+
+
+def line_of(lines, device):
+    return next((line for line in lines[2:] if line[2:].startswith(device.name + " ")), "")
+
+
+def settled(screen, device, condition, what):
+    """The line of @device once @condition holds of it."""
+    return line_of(screen.until(lambda text: condition(line_of(text.split("\n"), device)), what), device)
+
+
+def test_rate_of_a_load(loop):
+    """A thousand reads a second, by fio's own clock; each of 4096 bytes, so 4.1 MB/s."""
+    with Screen(BLKLAT, "top", "--dev", loop.name) as s:
+        s.until(f"1 idle: {loop.name}")
+        with Fio(loop, rw="randread", rate_iops=1000, time_based=1, runtime=5) as f:
+            figures = settled(s, loop, lambda line: re.search(r" (9[5-9]\d|10[0-4]\d|9[5-9]\d\.\d) ", line), "1000 IOPS").split()
+            assert float(figures[2]) == pytest.approx(4.096, rel=0.06)
+            s.keys("o")
+            assert line_of(s.until("op read"), loop)
+            f.result()
+        s.keys("q")
+        s.assert_restored()
+
+
+def test_io_that_hangs(frozen):
+    device, freeze, thaw = frozen
+    with Screen(BLKLAT, "top", "--dev", device.name, columns=120) as s:
+        s.until(f"1 idle: {device.name}")
+        freeze()
+        with Fio(device, rw="randwrite", ioengine="libaio", iodepth=4, number_ios=4) as f:
+            settled(s, device, lambda line: line.startswith("!") and re.search(r" [2-9]\.\d\d s", line), "oldest")
+            s.until("4 in flight  stalled: nothing ends, an IO waits for ")
+            thaw()
+            f.result()
+        settled(s, device, lambda line: not line.startswith("!"), "thawed")
+        s.keys("q")
+        s.assert_restored()
+
+
+def test_device_goes(removable_loop):
+    device, remove = removable_loop
+    with Screen(BLKLAT, "top", "--dev", device.name) as s:
+        s.until(device.name)
+        remove()
+        lines = s.assert_restored(status=1)
+        assert f"blklat: {device.name} went away" in lines
+        assert "blklat top: no watched device is left" in lines
+
+
+def cpu_s(pid):
+    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_cost_with_many_devices():
+    """200 of them, three under a load."""
+    with devices.many_loops(200) as many, Screen(BLKLAT, "top", "--dev", many.pattern, columns=200, rows=60) as s:
+        s.until("200 idle:")
+        loads = [Fio(d, rw="randread", rate_iops=300, time_based=1, runtime=12) for d in many[:3]]
+        try:
+            s.until("197 idle:")
+            before, since = cpu_s(s.program()), time.monotonic()
+            time.sleep(8)
+            share = (cpu_s(s.program()) - before) / (time.monotonic() - since)
+            print(f"{share:.2%} of a core")
+            assert share < CPU_SHARE
+        finally:
+            for load in loads:
+                load.__exit__(None, None, None)
+        s.keys("q")
+        s.assert_restored()
