@@ -110,6 +110,19 @@ def test_map_without_colours(tmp_path):
     assert place <= labels.index("10 ms") < labels.index("1 ms") < many
 
 
+def test_few_fast_ones_cost_no_detail(tmp_path):
+    """One of 1 us in 1010: with it the map would have four and a half decades, without it two, on the same lines."""
+    file = tmp_path / "script.txt"
+    file.write_text("blklat-replay 1\ndevice sda\nwatch sda device\n" +
+                    "io read 1us 4096\nio read 300us 4096 x999\nio read 30ms 4096 x10\ntick 1\n" * 3)
+    with top(file, NO_COLOR=1) as s:
+        rows = rows_of_map(ended(s))
+    assert [label for label, _, _ in rows if label] == ["10 ms", "1 ms", "100 us"]
+    used = [i for i, (_, cells, _) in enumerate(rows) if cells.strip()]
+    # 30 ms is the highest; 2 decades or 12 steps below it 300 us; the lowest line has the fast ones.
+    assert used == [0, 12, len(rows) - 1]
+
+
 @pytest.mark.parametrize("term,colours", [("tmux-256color", r"48;5;\d+m"), ("screen", r"4[1345]m"), ("linux", r"4[1345]m")])
 def test_map_in_colours(steady, term, colours):
     with top(steady, TERM=term) as s:
@@ -224,18 +237,26 @@ def test_terminal_is_restored(steady, how):
         assert "sda" not in s.text().replace("sda1", "")
 
 
+def cpu_ticks(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        return sum(map(int, f.read().rsplit(")", 1)[1].split()[11:13]))
+
+
 def test_terminal_is_restored_when_nobody_reads(steady):
     """A write to the terminal never returns, as of an ssh that hangs, so the end can't come in order."""
     reader, terminal = pty.openpty()
     before = termios.tcgetattr(terminal)
     with subprocess.Popen([BLKLAT, "top", "--replay", steady, "--interval", PACE], stdout=terminal, stderr=subprocess.PIPE,
                           env=ENV | {"TERM": "xterm"}, text=True) as p:
-        # Another size each time, so all of the screen is drawn anew: some kilobytes.
-        for i in range(300):
-            fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 60, 100 + i % 100, 0, 0))
-            p.send_signal(signal.SIGWINCH)
+        while termios.tcgetattr(terminal) == before:
             time.sleep(0.01)
-        assert termios.tcgetattr(terminal) != before
+        # Another size each time, so all of the screen is drawn anew, some kilobytes, until it works no more.
+        ran = -1
+        while ran != (ran := cpu_ticks(p.pid)):
+            for columns in range(100, 200):
+                fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 60, columns, 0, 0))
+                p.send_signal(signal.SIGWINCH)
+                time.sleep(0.01)
         p.send_signal(signal.SIGTERM)
         assert p.wait(timeout=30) == 1
         assert "blklat top: can't end in order" in p.stderr.read()

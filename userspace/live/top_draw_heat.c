@@ -11,6 +11,7 @@
 
 #define LABEL 7			/* columns left of the map */
 #define DISTRIBUTION_MIN 12
+#define FAST_SHARE 0.01		/* of IOs that may be drawn slower than they were */
 
 static const char ramp[] = " .:-=+*#%@";
 
@@ -51,7 +52,22 @@ static void collect(struct map *m, struct top_draw *d, const struct top *t, cons
 			m->sum[step] += d->heat[column][step];
 }
 
-/* As fine as the rows allow, of what there is. Where even decades are too many the lowest row has what is below it. */
+/* How much of it is below step @end. */
+static double share_below(const struct map *m, u32 end)
+{
+	double below = 0, all = 0;
+
+	for (u32 step = 0; step < TOP_STEPS; step++) {
+		all += m->sum[step];
+		below += step < end ? m->sum[step] : 0;
+	}
+	return below / all;
+}
+
+/*
+ * As fine as the rows allow, of what there is. A few that are faster than the rest are no reason for less: the lowest row has
+ * them as well.
+ */
 static bool choose_rows(struct map *m, u32 rows)
 {
 	static const u32 steps[] = { 1, 2, 3, 6 };
@@ -65,16 +81,16 @@ static bool choose_rows(struct map *m, u32 rows)
 		return false;
 	for (u32 i = 0; i < ARRAY_SIZE(steps); i++) {
 		m->steps = steps[i];
-		/* Two decades at least, or noise would look like much. */
 		m->low = first / m->steps;
 		m->rows = last / m->steps - m->low + 1;
-		if (m->rows <= rows)
+		if (m->rows > rows) {
+			m->low += m->rows - rows;
+			m->rows = rows;
+		}
+		if (share_below(m, m->low * m->steps) <= FAST_SHARE)
 			break;
 	}
-	if (m->rows > rows) {
-		m->low += m->rows - rows;
-		m->rows = rows;
-	}
+	/* Two decades at least, or noise would look like much. */
 	while (m->rows < rows && m->rows * m->steps < 2 * TOP_DECADE && (m->low + m->rows) * m->steps < TOP_STEPS) {
 		m->rows++;
 		if (m->low && m->rows < rows && m->rows * m->steps < 2 * TOP_DECADE) {
