@@ -2,10 +2,12 @@
 """Text of many devices: the sick one is marked, and with --top only the worst are shown. By scripts."""
 import json
 import re
+import shutil
 
 import pytest
 
-from command import bad, run
+from command import BLKLAT, bad, run
+from screen import Screen
 
 
 def write(path, n, *ticks):
@@ -98,6 +100,17 @@ def test_sick_ones_are_marked(tmp_path, n, args, marked):
     *calm, sick = marks(write(tmp_path / "script.txt", n, *TICKS), *args)
     assert not any(calm)
     assert dict(sick) == ({"d1": "slow", "d2": "an IO waits for 3.00 s", "d3": "2 IOs failed", "d4": "stalled"} if marked else {})
+
+
+@pytest.mark.skipif(not shutil.which("tmux"), reason="no tmux")
+@pytest.mark.parametrize("env,red", [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)], ids=str)
+def test_marks_are_red_where_colours_are(tmp_path, env, red):
+    script = write(tmp_path / "script.txt", 9, *TICKS)
+    with Screen(BLKLAT, "live", "--replay", script, rows=1000, **env) as s:
+        s.until("ended with 0")
+        marked = [line for line in s.lines("-e") if "! " in line]
+    assert len(marked) == 4
+    assert all(bool(re.search(r"\x1b\[[\d;]*31m", line)) == red for line in marked)
 
 
 def test_programs_get_the_same(tmp_path):
