@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/active.h"
 #include "report/comparison_formats.h"
 #include "report/distance.h"
 #include "util/cleanup.h"
@@ -101,6 +102,17 @@ static void put_group(FILE *f, const struct comparison *c, u32 whole)
 	putc('\n', f);
 }
 
+/* What the rates are over. */
+static void put_window(FILE *f, const struct run *r)
+{
+	char from[UNITS_TEXT], to[UNITS_TEXT];
+
+	fputs("Rates of ", f);
+	put_name(f, r->origin.file);
+	fprintf(f, " are over %s to %s, %s.\n\n", units_seconds(from, r->active.from_s), units_seconds(to, r->active.to_s),
+		active_words(r));
+}
+
 static void put_unpaired(void *to, const struct run *run, const struct watch *watch)
 {
 	FILE *f = to;
@@ -127,6 +139,8 @@ int comparison_markdown(const struct comparison *c, FILE *out)
 		return err;
 	for (u32 i = 0; i < c->n_groups; i += 1 + comparison_parts(c, i))
 		put_group(buffer.f, c, i);
+	for (u32 i = 0; i < c->n_runs; i++)
+		put_window(buffer.f, &c->runs[i]);
 	comparison_unpaired(c, put_unpaired, buffer.f);
 	for (u32 i = 0; i < c->n_judgements; i++)
 		put_judgement(buffer.f, &c->judgements[i]);

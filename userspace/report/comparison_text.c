@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/text_draw.h"
+#include "report/active.h"
 #include "report/comparison_formats.h"
 #include "report/distance.h"
 #include "util/cleanup.h"
@@ -51,7 +52,7 @@ static void put_name(const struct table *t, const char *name, u32 columns)
 static void put_run(const struct table *t, u32 i)
 {
 	const struct run *r = &t->c->runs[i];
-	char seconds[UNITS_TEXT];
+	char seconds[UNITS_TEXT], from[UNITS_TEXT], to[UNITS_TEXT];
 
 	paint(t, "1");
 	fprintf(t->f, "%-*u", GUTTER, i + 1);
@@ -63,6 +64,8 @@ static void put_run(const struct table *t, u32 i)
 		put_name(t, r->origin.label, t->columns / 3);
 	}
 	fputs(r->origin.finished ? "\n" : " (not finished)\n", t->f);
+	fprintf(t->f, "%*srates over %s to %s, %s\n", GUTTER, "", units_seconds(from, r->active.from_s),
+		units_seconds(to, r->active.to_s), active_words(r));
 }
 
 static void put_heads(const struct table *t)

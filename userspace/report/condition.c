@@ -17,11 +17,10 @@ int merged_make(const struct frame *total, struct op_frame *ret)
 
 	if (err)
 		return err;
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		op_frame_merge(&m, &total->ops[op]);
-	if (total->interval_s > 0) {
-		m.iops = m.ios / total->interval_s;
-		m.bytes_per_s = m.bytes / total->interval_s;
+		m.iops += total->ops[op].iops;
+		m.bytes_per_s += total->ops[op].bytes_per_s;
 	}
 	m.mean_ns = m.ios ? (double)m.sum_ns / m.ios : 0;
 	for (u32 i = 0; i < run_of_total.n; i++)

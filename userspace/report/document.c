@@ -9,6 +9,17 @@
 #include "util/cleanup.h"
 #include "util/units.h"
 
+struct json_object *document_active(const struct run *r)
+{
+	struct json_object *to = json_new_object();
+
+	json_add_decimal(to, "from_s", r->active.from_s, 3);
+	json_add_decimal(to, "to_s", r->active.to_s, 3);
+	json_add_count(to, "left_out", r->active.left_out);
+	json_add(to, "asked", json_new_boolean(r->from_asked || r->to_asked));
+	return to;
+}
+
 static struct json_object *marks(const struct run *r)
 {
 	struct json_object *to = json_new_array(0);
@@ -202,6 +213,7 @@ static struct json_object *run(const struct run *r, const struct document_window
 	json_add_decimal(to, "interval_s", r->interval_s, 3);
 	json_add_count(to, "scale", r->scale);
 	json_add_decimal(to, "duration_s", r->duration_s, 3);
+	json_add(to, "active", document_active(r));
 	json_add_count(to, "skipped_unexplained", r->skipped_unexplained);
 	json_add(to, "start_s", json_decimals(r->start_s, r->n, 6));
 	/* To the ns: the page divides by it, and must get the same figures of intervals of some ms, too. */

@@ -24,6 +24,9 @@ struct document_window {
  */
 struct json_object *document_make(const struct run *runs, u32 n, const struct document_window *window);
 
+/* What the rates are over; in compare's document, too. */
+struct json_object *document_active(const struct run *r);
+
 /* The document's part about one op of one watch; for document.c. */
 struct json_object *document_series(const struct run *r, const struct watch_run *w, u32 op,
 				    const struct steady_window *steady);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/json_parts.h"
+#include "report/active.h"
 #include "report/document.h"
 #include "util/json_later.h"
 
@@ -67,18 +68,18 @@ static struct json_object *total(const struct run *r, const struct watch_run *w,
 {
 	struct json_object *to = json_new_object();
 	const struct op_frame *o = w->ops[op].total;
-	struct steady_window all;
+	double time = active_time(r, w);
+	struct steady_window active;
 	struct consistency c;
 
-	steady_window_all(r, &all);
-	consistency_of(r, w->ops[op].ios, &all, &c);
+	steady_window_active(r, &active);
+	consistency_of(r, w->ops[op].ios, &active, &c);
 	json_add_count(to, "ios", o->ios);
 	json_add_count(to, "bytes", o->bytes);
 	json_add_count(to, "errors", o->errors);
 	add_iops(to, "iops", o->iops);
 	json_add_decimal(to, "bytes_per_s", o->bytes_per_s, 0);
-	json_add_decimal(to, "queue_depth", w->total->interval_s > 0 ?
-			 o->sum_ns / 1e9 / w->total->interval_s : NAN, 3);
+	json_add_decimal(to, "queue_depth", time > 0 ? active_sum(r, w->ops[op].sum_ns) / 1e9 / time : NAN, 3);
 	json_add(to, "latency_ns", json_latencies(o, &run_of_total));
 	add_consistency(to, &c);
 	return to;

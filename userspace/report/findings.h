@@ -20,7 +20,7 @@ struct finding_value {
  *
  *   steady_state   known, and if that: reached, iops, round_s, excursion_share, slope_share, stalled_share (of the window, in
  *                  intervals in which the device stalled), and first_reached_s where any five rounds of the run were
- *   stall          stalls, time_s, share (of the run's time), intervals (in which it stalled), mean_s, longest_s, longest_at_s,
+ *   stall          stalls, time_s, share (of the active window's time), intervals (in which it stalled), mean_s, longest_s, longest_at_s,
  *                  median_iops, and where they are regular period_s (from one's begin to the next one's), period_deviation_s
  *   level_change   at_s, share (of the IOs, done by then), before_ and after_ iops, p50_ns, queue_depth, rest_s; of
  *                  more than three: changes, first_at_s, last_at_s, least_ and most_ iops, iops_p50_ns

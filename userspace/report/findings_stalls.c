@@ -56,10 +56,21 @@ static int find_period(const struct stalls *s, struct period *ret)
 	return 0;
 }
 
+/* Of the active window's time, what is in stalls. */
+static double share_of(const struct stalls *s, const struct run *r)
+{
+	const struct active_window *w = &r->active;
+	double stalled_s = 0;
+
+	for (u32 i = 0; i < s->n; i++)
+		stalled_s += fmax(fmin(s->s[i].to_s, w->to_s) - fmax(s->s[i].from_s, w->from_s), 0);
+	return stalled_s / (w->to_s - w->from_s);
+}
+
 static void say(struct finding *f, const struct flow *flow, const struct stalls *s, const struct period *period)
 {
 	char a[UNITS_TEXT], b[UNITS_TEXT], c[UNITS_TEXT], d[UNITS_TEXT], e[UNITS_TEXT];
-	double longest_s = s->longest->to_s - s->longest->from_s, share = s->time_s / flow->q->run->duration_s;
+	double longest_s = s->longest->to_s - s->longest->from_s, share = share_of(s, flow->q->run);
 
 	if (s->n == 1)
 		finding_say(f, "stalled for %s at %s", units_seconds(a, longest_s), units_seconds(b, s->s[0].from_s));
@@ -100,7 +111,7 @@ static int report(const struct flow *flow, const struct stalls *s, bool *marks)
 	f->to_s = s->s[s->n - 1].to_s;
 	finding_value(f, "stalls", s->n);
 	finding_value(f, "time_s", s->time_s);
-	finding_value(f, "share", s->time_s / q->run->duration_s);
+	finding_value(f, "share", share_of(s, q->run));
 	finding_value(f, "intervals", stalls_mark(s, q->run, marks));
 	finding_value(f, "mean_s", s->time_s / s->n);
 	finding_value(f, "longest_s", s->longest->to_s - s->longest->from_s);

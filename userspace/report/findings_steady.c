@@ -15,7 +15,7 @@ static void say_unknown(const struct inquiry *q, struct finding *f, const char *
 			    units_seconds(from, w->from_s), units_seconds(to, w->to_s));
 	else
 		finding_say(f, "%s: run too short to tell whether it reached a steady state (%u interval%s)", who,
-			    q->run->n, q->run->n == 1 ? "" : "s");
+			    q->run->active.n, q->run->active.n == 1 ? "" : "s");
 }
 
 /* Of the window's time, what is in intervals in which the device stalled. */

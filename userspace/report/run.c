@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/active.h"
+
 #define ROOM_FIRST 64
 #define HEAT_BYTES (256ULL << 20)	/* of all series together; some twenty watches have all their columns */
 #define HEAT_COLUMNS_LEAST 32
@@ -300,6 +302,7 @@ static void watch_put(struct run *r, u32 watch, const struct frame *f)
 		struct frames to = { .n = 1, .f = &r->total.f[watch] };
 		struct frames from = { .n = 1, .f = (struct frame *)f };
 
+		w->n_there = i + 1;
 		frames_accumulate(&to, &from, &none);
 	}
 }
@@ -340,9 +343,27 @@ int run_add(struct run *r, const struct frames *interval)
 	return 0;
 }
 
+/* Over the active window, while the device was there. */
+static void set_rates(struct run *r, u32 watch)
+{
+	const struct watch_run *w = &r->watches[watch];
+	struct frame *total = &r->total.f[watch];
+	double time = active_time(r, w), per_s = time > 0 ? 1 / time : 0, waited = 0;
+
+	for (u32 i = r->active.first; i < r->active.first + r->active.n; i++)
+		waited += w->queue_depth[i] * r->length_s[i];
+	total->queue_depth = waited * per_s;
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		total->ops[op].iops = active_sum(r, w->ops[op].ios) * per_s;
+		total->ops[op].bytes_per_s = active_sum(r, w->ops[op].bytes) * per_s;
+	}
+}
+
 void run_finish(struct run *r)
 {
+	r->active = active_window_of(r);
 	for (u32 i = 0; i < r->n_watches; i++) {
+		set_rates(r, i);
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			struct op_frame *o = &r->total.f[i].ops[op];
 

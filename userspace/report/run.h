@@ -47,7 +47,8 @@ struct watch_run {
 	const struct watch *watch;	/* the run's copy */
 	/*
 	 * All intervals together: merged bins, sums, extremes, and the percentiles run_of_total. The accounting is that
-	 * of the end, and interval_s the time for which the watch was there.
+	 * of the end, and interval_s the time for which the watch was there. Rates (IOPS, bytes per second, queue depth) are over
+	 * the run's active window.
 	 */
 	const struct frame *total;
 	struct series_run ops[BLKLAT_OPS];
@@ -55,7 +56,15 @@ struct watch_run {
 	u64 *in_flight;
 	u64 *oldest_ns;
 	u64 *lost;			/* cumulative; keeps its value once the device is gone; 0 in a part */
+	u32 n_there;			/* intervals until it was gone */
 	bool gone;
+};
+
+/* What a run's rates are over, see report/active.h. */
+struct active_window {
+	u32 first, n;			/* intervals; n is 0 if the run has none */
+	double from_s, to_s;		/* where the first begins and the last ends */
+	u32 left_out;			/* of its ends, how many intervals that held only part of the load */
 };
 
 /*
@@ -75,6 +84,8 @@ struct run {
 	u32 n_watches;
 	struct watch_run *watches;
 	u64 skipped_unexplained;	/* at the end, see struct frames */
+	bool from_asked, to_asked;	/* the user said where it begins or ends: its intervals are only those */
+	struct active_window active;	/* known once it is finished */
 
 	/* Private. */
 	const struct watch *given;
@@ -97,7 +108,7 @@ int run_init(struct run *r, const struct run_source *from);
  */
 int run_add(struct run *r, const struct frames *interval);
 
-/* To be called after the last interval: computes the totals' percentiles. The source is no longer needed. */
+/* To be called after the last interval: computes the active window, the totals' percentiles and rates. The source is no longer needed. */
 void run_finish(struct run *r);
 
 /* The memory that it takes, with room for intervals to come. */

@@ -29,14 +29,14 @@ static void window_between(const struct run *r, double from_s, double to_s, stru
 
 void steady_window_default(const struct run *r, struct steady_window *ret)
 {
-	double begin = r->n ? r->start_s[0] : 0, end = run_end(r);
+	double begin = r->active.from_s, end = r->active.to_s;
 
 	/* Intervals begin and end late by the time that a read takes, which is less than a second. */
 	if (end + 1 >= STEADY_FROM_S + STEADY_ROUNDS * STEADY_ROUND_S) {
-		window_between(r, STEADY_FROM_S, INFINITY, ret);
+		window_between(r, STEADY_FROM_S, end, ret);
 		snprintf(ret->rule, sizeof(ret->rule), "t >= %.0f s", STEADY_FROM_S);
 	} else {
-		window_between(r, (begin + end) / 2, INFINITY, ret);
+		window_between(r, (begin + end) / 2, end, ret);
 		snprintf(ret->rule, sizeof(ret->rule), "second half");
 	}
 }
@@ -45,7 +45,7 @@ void steady_window_set(const struct run *r, double from_s, double to_s, struct s
 {
 	char from[UNITS_TEXT], to[UNITS_TEXT];
 
-	window_between(r, from_s, to_s, ret);
+	window_between(r, from_s, isfinite(to_s) ? to_s : r->active.to_s, ret);
 	units_seconds(from, from_s);
 	if (isfinite(to_s))
 		snprintf(ret->rule, sizeof(ret->rule), "as asked: %s to %s", from, units_seconds(to, to_s));
@@ -53,10 +53,10 @@ void steady_window_set(const struct run *r, double from_s, double to_s, struct s
 		snprintf(ret->rule, sizeof(ret->rule), "as asked: t >= %s", from);
 }
 
-void steady_window_all(const struct run *r, struct steady_window *ret)
+void steady_window_active(const struct run *r, struct steady_window *ret)
 {
-	window_between(r, -INFINITY, INFINITY, ret);
-	snprintf(ret->rule, sizeof(ret->rule), "whole run");
+	window_between(r, r->active.from_s, r->active.to_s, ret);
+	snprintf(ret->rule, sizeof(ret->rule), "active window");
 }
 
 void consistency_of(const struct run *r, const u64 *ios, const struct steady_window *w, struct consistency *ret)

@@ -23,14 +23,14 @@ struct steady_window {
 	char rule[48];		/* "t >= 1400 s", "second half", "as asked: 100.0 s to 200.0 s" */
 };
 
-/* t >= 1400 s if there are five rounds of a minute from there on, else the second half. */
+/* t >= 1400 s if there are five rounds of a minute from there on, else the second half; of the run's active window. */
 void steady_window_default(const struct run *r, struct steady_window *ret);
 
-/* As the user wants it; @to_s may be INFINITY. n is 0 when no interval lies there. */
+/* As the user wants it; @to_s may be INFINITY: to the end of the active window. n is 0 when no interval lies there. */
 void steady_window_set(const struct run *r, double from_s, double to_s, struct steady_window *ret);
 
-/* All of the run. */
-void steady_window_all(const struct run *r, struct steady_window *ret);
+/* The run's active window. */
+void steady_window_active(const struct run *r, struct steady_window *ret);
 
 /*
  * How IOPS vary between the intervals of a window. Intervals are weighted by their length, since those of a recording

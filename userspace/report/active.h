@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The active window of a run: what its rates are over. It goes from the first interval with IO to the last one, without
+ * these two if enough remain, since the load began and ended somewhere within them. A rest between them belongs to it. Pure.
+ */
+#ifndef REPORT_ACTIVE_H
+#define REPORT_ACTIVE_H
+
+#include "report/run.h"
+
+#define ACTIVE_SHARE 0.01	/* of the mean rate of the intervals with IO: with less, by all devices, an interval has none */
+#define ACTIVE_LEAST 5		/* intervals that have to remain, if the first and the last one are to be left out */
+
+/*
+ * All intervals in which there was IO, or one was in flight at the end, of all wholes together; those of a device with less than
+ * ACTIVE_SHARE of the run's IOs don't count. Where the user said where the window begins or ends, it does so. All of
+ * a run without IO.
+ */
+struct active_window active_window_of(const struct run *r);
+
+/* How the window was chosen: "the active window", "as asked". */
+const char *active_words(const struct run *r);
+
+/* The window's sum of an array of a series; 0 of NULL. */
+u64 active_sum(const struct run *r, const u64 *of);
+
+/* For how much of the window the device was there. */
+double active_time(const struct run *r, const struct watch_run *w);
+
+#endif
