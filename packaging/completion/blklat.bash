@@ -69,8 +69,9 @@ _blklat_value()
 		_filedir ;;
 	*:--sysroot)
 		_filedir -d ;;
-	*:--count | *:--duration | *:--fail-if | *:--history | *:--idle-gap | *:--interval | *:--label | \
-	*:--max-bios | *:--max-memory | *:--max-size | *:--percentiles | *:--steady-from | *:--top | *:-c | *:-i | *:-p)
+	*:--count | *:--duration | *:--fail-if | *:--from | *:--history | *:--idle-gap | *:--interval | *:--label | \
+	*:--max-bios | *:--max-memory | *:--max-size | *:--percentiles | *:--steady-from | *:--to | *:--top | \
+	*:-c | *:-i | *:-p)
 		;;
 	*)
 		return 1 ;;
@@ -88,8 +89,8 @@ _blklat_options()
 	top) echo "$capture --by --count --duration" ;;
 	record) echo "$run --label --max-size --output --overwrite --quiet" ;;
 	serve) echo "$capture --bins --by --history --listen --prom-schema --user --web-config" ;;
-	report) echo '--format --max-memory --output --steady-from' ;;
-	compare) echo '--fail-if --format --max-memory' ;;
+	report) echo '--format --from --max-memory --output --steady-from --to' ;;
+	compare) echo '--fail-if --format --from --max-memory --to' ;;
 	list) echo '--all --format --sysroot' ;;
 	check) echo '--by --dev --format --max-memory --stage --sysroot' ;;
 	esac

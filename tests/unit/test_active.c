@@ -166,8 +166,7 @@ static void what_was_asked_for_stays(void **state)
 		struct synthetic s;
 
 		begin(&s, 1);
-		s.run.from_asked = cases[k].from;
-		s.run.to_asked = cases[k].to;
+		s.run.asked = (struct asked_window){ cases[k].from, cases[k].to, 0, INFINITY };
 		for (u32 i = 0; i < 20; i++)
 			second(&s, i >= 2 && i < 18 ? 400 : 0);
 		run_finish(&s.run);

@@ -125,7 +125,7 @@ static void begins_late(void **state)
 	assert_string_equal(s.run.origin.marks[0].text, "QD 16 starts");
 	assert_string_equal(s.run.origin.host, "h");
 	assert_string_equal(s.run.origin.label, "");
-	assert_close(run_mark_s(&s.run, &s.run.origin.marks[0]), 100.25, 1e-9);
+	assert_close(mark_s(&s.run.origin, &s.run.origin.marks[0]), 100.25, 1e-9);
 	synthetic_uninit(&s);
 }
 

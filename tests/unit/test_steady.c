@@ -192,7 +192,7 @@ static void snia_rule_at_its_limits(void **state)
 			synthetic_io(&s, 0, WRITE, 1000, cases[i].rounds[second / 2]);
 			synthetic_tick(&s, 1);
 		}
-		s.run.from_asked = s.run.to_asked = true;
+		s.run.asked.from = s.run.asked.to = true;
 		run_finish(&s.run);
 		steady_window_active(&s.run, &all);
 		steady_state_of(&s.run, writes(&s), &all, &steady);
@@ -223,7 +223,7 @@ static void seconds_are_shared_by_rounds(void **state)
 		synthetic_io(&s, 0, WRITE, 1000, 100 * (i + 1));
 		synthetic_tick(&s, 1);
 	}
-	s.run.from_asked = s.run.to_asked = true;
+	s.run.asked.from = s.run.asked.to = true;
 	run_finish(&s.run);
 	steady_window_active(&s.run, &all);
 	steady_state_of(&s.run, writes(&s), &all, &steady);

@@ -20,6 +20,7 @@ struct compare {
 	struct condition *conditions;
 	u32 n_conditions;
 	u32 format;
+	struct window_words window;
 	u64 max_memory;
 };
 
@@ -39,12 +40,13 @@ static int (*const formats[])(const struct comparison *c, const struct look *loo
 	comparison_text, print_json, print_markdown,
 };
 
-enum { KEY_FAIL_IF = OPTIONS_LONG, KEY_MAX_MEMORY };
+enum { KEY_FAIL_IF = OPTIONS_LONG, KEY_MAX_MEMORY, KEY_FROM, KEY_TO };
 
 static const struct argp_option option_list[] = {
 	{ "fail-if", KEY_FAIL_IF, "EXPR", 0, "End with status 3 if it holds, like 'read.p99 > +10%', 'write.iops < -5%' "
 	  "(against the first recording) or 'read.max > 20ms'; may be given several times", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default), json or markdown", 0 },
+	WINDOW_OPTIONS(KEY_FROM, KEY_TO),
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most that it may take (default: half of the RAM, at most 4G)", 0 },
 	{ 0 },
 };
@@ -58,6 +60,12 @@ static int take(int key, const char *value, void *into, struct problem *p)
 		return condition_parse(value, &c->conditions[c->n_conditions++], p);
 	case 'f':
 		return parse_name("--format", value, format_names, ARRAY_SIZE(format_names), &c->format, p);
+	case KEY_FROM:
+		c->window.from = value;
+		return 0;
+	case KEY_TO:
+		c->window.to = value;
+		return 0;
 	case KEY_MAX_MEMORY:
 		return parse_size("--max-memory", value, &c->max_memory, p);
 	default:
@@ -103,7 +111,7 @@ static int compare(const struct compare *c, const char *who)
 	CLEANUP(comparison_uninit) struct comparison comparison = { 0 };
 	CLEANUP(runs_free) struct runs runs = { 0 };
 	struct problem p;
-	int err = load_runs(c->files, c->n, c->max_memory ?: limits_memory(), &runs, &p);
+	int err = load_runs(c->files, c->n, &c->window, c->max_memory ?: limits_memory(), &runs, &p);
 
 	if (err)
 		return command_fail(who, load_status(err), &p);

@@ -27,6 +27,7 @@ struct report {
 	const char *output;		/* NULL: stdout */
 	u32 format;
 	struct document_window steady;
+	struct window_words window;
 	u64 max_memory;
 };
 
@@ -34,7 +35,7 @@ enum { FORMAT_HTML, FORMAT_JSON };
 
 static const char *const format_names[] = { "html", "json" };
 
-enum { KEY_STEADY_FROM = OPTIONS_LONG, KEY_MAX_MEMORY };
+enum { KEY_STEADY_FROM = OPTIONS_LONG, KEY_MAX_MEMORY, KEY_FROM, KEY_TO };
 
 #define RUNS_SHARE 3	/* of the memory; the document of a run takes about as much again, at most twice that */
 
@@ -45,6 +46,7 @@ static const struct argp_option option_list[] = {
 	  "figures", 0 },
 	{ "steady-from", KEY_STEADY_FROM, "S", 0, "Second from which on the steady state is looked for (default: 1400, "
 	  "or the second half of a shorter run)", 0 },
+	WINDOW_OPTIONS(KEY_FROM, KEY_TO),
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most that it may take (default: half of the RAM, at most 4G)", 0 },
 	{ 0 },
 };
@@ -62,6 +64,12 @@ static int take(int key, const char *value, void *into, struct problem *p)
 	case KEY_STEADY_FROM:
 		r->steady.to_s = INFINITY;
 		return parse_seconds("--steady-from", value, &r->steady.from_s, p);
+	case KEY_FROM:
+		r->window.from = value;
+		return 0;
+	case KEY_TO:
+		r->window.to = value;
+		return 0;
 	case KEY_MAX_MEMORY:
 		return parse_size("--max-memory", value, &r->max_memory, p);
 	default:
@@ -98,7 +106,7 @@ static int report(const struct report *r, const char *who)
 	CLEANUP(runs_free) struct runs runs = { 0 };
 	CLEANUP(output_drop) struct output out = { 0 };
 	struct problem p;
-	int err = load_runs(r->files, r->n, (r->max_memory ?: limits_memory()) / RUNS_SHARE, &runs, &p);
+	int err = load_runs(r->files, r->n, &r->window, (r->max_memory ?: limits_memory()) / RUNS_SHARE, &runs, &p);
 
 	if (err)
 		return command_fail(who, load_status(err), &p);

@@ -63,3 +63,8 @@ int origin_copy(struct origin *to, const struct origin *from)
 	*to = made;
 	return 0;
 }
+
+double mark_s(const struct origin *o, const struct mark *m)
+{
+	return (double)(s64)(m->mono_ns - o->start_mono_ns) / NSEC_PER_SEC;
+}

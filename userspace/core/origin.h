@@ -33,6 +33,9 @@ struct origin {
 /* A deep copy; of NULL, one that knows nothing. Returns 0 or -ENOMEM. */
 int origin_copy(struct origin *to, const struct origin *from);
 
+/* When a mark was set, in seconds since the run's start. */
+double mark_s(const struct origin *o, const struct mark *m);
+
 /* Frees what it points to. Takes one that is all 0. */
 void origin_uninit(struct origin *o);
 

@@ -66,17 +66,17 @@ static bool is_active(const struct run *r, const struct load *load, u32 i)
 struct active_window active_window_of(const struct run *r)
 {
 	const struct load load = load_of(r);
-	u32 first = 0, end = r->n, edges = !r->from_asked + !r->to_asked;
+	u32 first = 0, end = r->n, edges = !r->asked.from + !r->asked.to;
 	struct active_window w = { 0 };
 
-	while (load.least_iops && !r->from_asked && first < end && !is_active(r, &load, first))
+	while (load.least_iops && !r->asked.from && first < end && !is_active(r, &load, first))
 		first++;
-	while (load.least_iops && !r->to_asked && end > first && !is_active(r, &load, end - 1))
+	while (load.least_iops && !r->asked.to && end > first && !is_active(r, &load, end - 1))
 		end--;
 	if (load.least_iops && end - first >= ACTIVE_LEAST + edges) {
 		w.left_out = edges;
-		first += !r->from_asked;
-		end -= !r->to_asked;
+		first += !r->asked.from;
+		end -= !r->asked.to;
 	}
 	w.first = first;
 	w.n = end - first;
@@ -89,7 +89,7 @@ struct active_window active_window_of(const struct run *r)
 
 const char *active_words(const struct run *r)
 {
-	return r->from_asked || r->to_asked ? "as asked" : "the active window";
+	return r->asked.from || r->asked.to ? "as asked" : "the active window";
 }
 
 u64 active_sum(const struct run *r, const u64 *of)

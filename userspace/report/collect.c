@@ -34,7 +34,8 @@ static const struct sink_ops collect_ops = {
 	.close = collect_close,
 };
 
-int collect_open(const struct run_info *info, u64 max_bytes, struct run *into, struct sink **ret)
+int collect_open(const struct run_info *info, const struct asked_window *asked, u64 max_bytes, struct run *into,
+		 struct sink **ret)
 {
 	struct collect *c CLEANUP(cleanup_free) = calloc(1, sizeof(*c));
 	const struct run_source from = {
@@ -46,6 +47,7 @@ int collect_open(const struct run_info *info, u64 max_bytes, struct run *into, s
 		.scale = info->scale,
 		.interval_s = info->interval_s,
 		.max_bytes = max_bytes,
+		.asked = *asked,
 	};
 
 	if (!c || run_init(into, &from))

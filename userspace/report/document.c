@@ -16,7 +16,7 @@ struct json_object *document_active(const struct run *r)
 	json_add_decimal(to, "from_s", r->active.from_s, 3);
 	json_add_decimal(to, "to_s", r->active.to_s, 3);
 	json_add_count(to, "left_out", r->active.left_out);
-	json_add(to, "asked", json_new_boolean(r->from_asked || r->to_asked));
+	json_add(to, "asked", json_new_boolean(r->asked.from || r->asked.to));
 	return to;
 }
 
@@ -25,9 +25,13 @@ static struct json_object *marks(const struct run *r)
 	struct json_object *to = json_new_array(0);
 
 	for (u32 i = 0; i < r->origin.n_marks; i++) {
-		struct json_object *mark = json_new_object();
+		double at_s = mark_s(&r->origin, &r->origin.marks[i]);
+		struct json_object *mark;
 
-		json_add_decimal(mark, "t_s", run_mark_s(r, &r->origin.marks[i]), 3);
+		if ((r->asked.from && at_s < r->asked.from_s) || (r->asked.to && at_s > r->asked.to_s))
+			continue;
+		mark = json_new_object();
+		json_add_decimal(mark, "t_s", at_s, 3);
 		json_add_text(mark, "text", r->origin.marks[i].text);
 		json_append(to, mark);
 	}

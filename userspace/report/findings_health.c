@@ -129,7 +129,7 @@ int find_hung(const struct inquiry *q)
 	finding_value(f, "pending", oldest == n - 1);
 	finding_say(f, "%s: an IO hung: at %s it had been in flight for %s%s", finding_who(q, -1, who),
 		    units_seconds(at, f->to_s), units_ns(age, w->oldest_ns[oldest]),
-		    oldest == n - 1 ? ", and it still was when the run ended" : "");
+		    oldest == n - 1 ? q->run->asked.to ? ", and it still was when the window ended" : ", and it still was when the run ended" : "");
 	finding_rule(f, "an IO that at an interval's end has been in flight for 100 times the median latency, but at least 1 s "
 		     "and at most 30 s");
 	return 0;

@@ -89,7 +89,7 @@ static u32 heat_columns(u32 n_wholes, u32 scale)
 int run_init(struct run *r, const struct run_source *from)
 {
 	struct run made = {
-		.scale = from->scale, .interval_s = from->interval_s, .given = from->watches, .max_bytes = from->max_bytes,
+		.scale = from->scale, .interval_s = from->interval_s, .given = from->watches, .max_bytes = from->max_bytes, .asked = from->asked,
 	};
 	int err = origin_copy(&made.origin, from->origin);
 
@@ -317,20 +317,31 @@ static double start_of(const struct run *r, const struct frames *interval, doubl
 		/* The length is a rounded difference of the same clock, so the result may be off by as much. */
 		return start_s > 1e-9 ? start_s : 0;
 	}
-	return r->n ? run_end_of(r, r->n - 1) : 0;
+	return r->seen_s;
+}
+
+static bool is_asked_for(const struct run *r, double middle_s)
+{
+	return !(r->asked.from && middle_s < r->asked.from_s) && !(r->asked.to && middle_s >= r->asked.to_s);
 }
 
 int run_add(struct run *r, const struct frames *interval)
 {
-	double length_s = interval->n ? interval->f[0].interval_s : 0;
+	double length_s = interval->n ? interval->f[0].interval_s : 0, start_s;
 	int err;
 
 	if (!(length_s > 0))
 		return 0;
+	start_s = start_of(r, interval, length_s);
+	if (!is_asked_for(r, start_s + length_s / 2)) {
+		r->seen_s = start_s + length_s;
+		return 0;
+	}
 	err = prepare(r, interval);
 	if (err)
 		return err;
-	r->start_s[r->n] = start_of(r, interval, length_s);
+	r->start_s[r->n] = start_s;
+	r->seen_s = start_s + length_s;
 	r->length_s[r->n] = length_s;
 	r->duration_s += length_s;
 	r->skipped_unexplained = interval->skipped_unexplained;
@@ -402,9 +413,4 @@ double run_iops(const struct run *r, const u64 *ios, u32 i)
 double series_percentile(const struct series_run *s, u32 i, u32 p)
 {
 	return s->percentile_ns ? s->percentile_ns[i * run_over_time.n + p] : -1;
-}
-
-double run_mark_s(const struct run *r, const struct mark *m)
-{
-	return (double)(s64)(m->mono_ns - r->origin.start_mono_ns) / NSEC_PER_SEC;
 }

@@ -10,6 +10,12 @@
 #include "core/origin.h"
 #include "report/heat.h"
 
+/* The part of a run that the user asked for, in seconds since its start. */
+struct asked_window {
+	bool from, to;			/* whether there is such a bound */
+	double from_s, to_s;
+};
+
 /* Where the frames come from. Borrowed until run_finish(). */
 struct run_source {
 	const struct origin *origin;		/* NULL: unknown */
@@ -20,6 +26,7 @@ struct run_source {
 	u32 scale;
 	double interval_s;			/* as asked for */
 	u64 max_bytes;				/* most memory that the run may take; 0: no limit */
+	struct asked_window asked;
 };
 
 /* The percentiles of each interval: p50 p90 p99 p99.9; and those of the whole run: also p95 p99.99 p99.999. */
@@ -84,7 +91,7 @@ struct run {
 	u32 n_watches;
 	struct watch_run *watches;
 	u64 skipped_unexplained;	/* at the end, see struct frames */
-	bool from_asked, to_asked;	/* the user said where it begins or ends: its intervals are only those */
+	struct asked_window asked;	/* it has only intervals within this one */
 	struct active_window active;	/* known once it is finished */
 
 	/* Private. */
@@ -94,6 +101,7 @@ struct run {
 	struct frames total;
 	u64 max_bytes;
 	bool full;			/* an interval was refused for it */
+	double seen_s;			/* where the last interval ended that was offered, taken or not */
 	u32 n_wholes;
 	u32 n_series, n_heats;		/* of what had an IO */
 	u32 room;
@@ -103,7 +111,7 @@ struct run {
 int run_init(struct run *r, const struct run_source *from);
 
 /*
- * Adds an interval, unless it has no length. Frames may leave out watches whose device is gone. Returns 0; or
+ * Adds an interval, unless it has no length or its middle lies outside of what was asked for. Frames may leave out watches whose device is gone. Returns 0; or
  * -ENOMEM, or -E2BIG (it would take more than max_bytes), and the run stays as it was.
  */
 int run_add(struct run *r, const struct frames *interval);
@@ -129,8 +137,5 @@ double run_iops(const struct run *r, const u64 *ios, u32 i);
 
 /* An interval's percentile @p of run_over_time; negative where there was no IO. */
 double series_percentile(const struct series_run *s, u32 i, u32 p);
-
-/* When a mark was set, on the axis of start_s. */
-double run_mark_s(const struct run *r, const struct mark *m);
 
 #endif

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The active window, and the one that --from and --to ask for: runs whose load is known, second by second."""
+import contextlib
+import json
+import sqlite3
+
+import pytest
+
+import synthetic
+from recordings import blklat, recorded
+
+MARKS = ((10, "ten"), (20.25, "twenty and a bit"), (30, "twice"), (40, "twice"))
+
+
+def constant():
+    """400 IOPS for 59.7 s that begin 1.3 s into the run, 2 s before it ends; twice as many from 30 s on."""
+    s = synthetic.Script()
+    for second, ios in enumerate([0, 280] + [400] * 28 + [800] * 30 + [240, 0, 0]):
+        s.io("write", 1e6 if second < 30 else 2e6, ios)
+        s.tick()
+    return s
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = recorded(constant(), tmp_path_factory.mktemp("window") / "run.blklat")
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        begin = db.execute("SELECT mono_ns, wall_ns FROM interval ORDER BY id LIMIT 1").fetchone()
+        for at, text in MARKS:
+            db.execute("INSERT INTO mark VALUES (?, ?, ?)", (*(int(t + at * 1e9) for t in begin), text))
+    return path
+
+
+def run_of(report, *args):
+    run = report(*args)["runs"][0]
+    return run, run["watches"][0]["ops"][0]
+
+
+def test_a_constant_load_has_no_deviation(report, tmp_path):
+    s = synthetic.Script()
+    for ios in [0, 280] + [400] * 58 + [120, 0]:
+        s.io("write", 1e6, ios)
+        s.tick()
+    run, op = run_of(report, recorded(s, tmp_path / "run.blklat"))
+    total = op["total"]
+    assert (total["iops"], total["iops_deviation"], total["iops_worst"], total["iops_worst_at_s"]) == (400, 0, 400, 2)
+    assert (total["bytes_per_s"], total["queue_depth"]) == (400 * 4096, 0.4)
+    assert total["ios"] == 280 + 58 * 400 + 120
+    assert run["active"] == {"from_s": 2, "to_s": 60, "left_out": 2, "asked": False}
+    assert (op["steady"]["from_s"], op["steady"]["to_s"], op["steady"]["iops_mean"]) == (31, 60, 400)
+
+
+@pytest.mark.parametrize("args, first, end", [
+    (("--from", "10", "--to", "20"), 10, 20),
+    (("--from", "10s", "--to", "20000ms"), 10, 20),
+    (("--from", "0.5m"), 30, 63),
+    (("--to", "2.5"), 0, 2),
+    (("--from", "9.6", "--to", "20.4"), 10, 20),        # intervals whose middle lies in it
+    (("--from", "07:35:10", "--to", "07:35:20"), 10, 20),
+    (("--from", "07:30", "--to", "07:36"), 0, 60),
+    (("--from", "2026-11-21T07:35:10Z", "--to", "2026-11-21 07:35:20"), 10, 20),
+    (("--from", "2026-11-21T09:35:10+02:00", "--to", "2026-11-21T06:35:20.0-01:00"), 10, 20),
+    (("--from", "ten", "--to", "twenty and a bit"), 10, 20),
+])
+def test_only_what_lies_in_the_window_is_in_the_report(report, file, args, first, end):
+    run, op = run_of(report, file, *args)
+    assert run["start_s"] == pytest.approx(range(first, end), abs=1e-6)
+    assert run["active"]["asked"] is True
+    assert op["total"]["ios"] == sum(op["ios"]) == sum(n for _, _, n in op["bins"])
+    assert len(op["ios"]) == end - first
+    if "--to" in args:
+        assert run["active"]["to_s"] == end
+
+
+def test_all_figures_are_of_the_window(report, file):
+    run, op = run_of(report, file, "--from", "ten", "--to", "20.3")
+    total = op["total"]
+    assert (total["ios"], total["iops"], total["iops_deviation"], total["queue_depth"]) == (4000, 400, 0, 0.4)
+    assert total["latency_ns"]["max"] == 1e6
+    assert [mark["text"] for mark in run["marks"]] == ["ten", "twenty and a bit"]
+    assert sum(sum(column[1::2]) for column in op["heat"]["columns"]) == 4000
+    assert all(f["from_s"] >= 10 and f["to_s"] <= 20 for f in run["findings"])
+    assert not any(f["kind"] == "level_change" for f in run["findings"])
+    assert any(f["kind"] == "level_change" for f in report(file)["runs"][0]["findings"])
+
+
+def test_the_side_that_is_not_asked_for_is_as_ever(report, file):
+    assert run_of(report, file, "--from", "1")[0]["active"] == {"from_s": 1, "to_s": 60, "left_out": 1, "asked": True}
+    assert run_of(report, file, "--to", "61")[0]["active"] == {"from_s": 2, "to_s": 61, "left_out": 1, "asked": True}
+
+
+def test_compare_takes_the_window_of_each(file, tmp_path):
+    s = synthetic.Script()
+    for second in range(40):
+        s.io("write", 1e6, 100 + second)
+        s.tick()
+    other = recorded(s, tmp_path / "other.blklat")
+    document = json.loads(blklat("compare", file, other, "--format", "json", "--from", "10", "--to", "20"))
+    base, beside = document["groups"][0]["runs"]
+    assert (base["iops"], beside["iops"], beside["ios"]) == (400, 114.5, 1145)
+    assert [run["active"]["from_s"] for run in document["runs"]] == [10, 10]
+    assert "rates over 10.0 s to 20.0 s, as asked\n" in blklat("compare", file, other, "--from", "10", "--to", "20")
+    blklat("compare", file, other, "--to", "20", "--fail-if", "write.iops > 100", status=3)
+    assert blklat("compare", file, other, "--from", "ten", status=2).endswith(f"and {other} has no marks\n")
+
+
+@pytest.mark.parametrize("args, sentence", [
+    (("--from", "eleven"), "--from 'eleven': neither seconds nor a time like 14:03:20, and {} has no mark of that name (its first is 'ten')"),
+    (("--to", "twice"), "--to 'twice': {} has 2 marks of that name: say in seconds which is meant"),
+    (("--from", "20", "--to", "ten"), "--from '20' is not before --to 'ten': in {} they are at 20.0 s and 10.0 s"),
+    (("--from", "100"), "{}: no interval lies between 100.0 s and its end, as --from and --to ask: the run ends at 63.0 s"),
+    (("--from", "10.6", "--to", "11.4"), "{}: no interval lies between 10.6 s and 11.4 s, as --from and --to ask: the run ends at 63.0 s"),
+    (("--from", "25:00"), "--from '25:00': neither seconds"),
+    (("--from", "2026-13-01T00:00"), "--from '2026-13-01T00:00': neither seconds"),
+    (("--from", ""), "--from '': neither seconds"),
+])
+def test_windows_that_can_not_be(file, args, sentence):
+    for command in ("report", "compare"):
+        files = (file,) if command == "report" else (file, file)
+        said = blklat(command, *files, "--format", "json", *args, status=2)
+        assert said.startswith(f"blklat {command}: " + sentence.format(file)) and said.count("\n") == 1
