@@ -205,11 +205,11 @@ test("charts over one time zoom together", async (t) => {
     assert.equal(await page.evaluate(() => window.blklat.charts.iops.zoom.x), null);
 });
 
-test("the steady window: the report's figures first, then those of what is asked", async (t) => {
+test("the page's window: the report's figures first, then those of what is asked", async (t) => {
     const page = await open(t, documentOf(steps())), legend = page.locator("#chart-steady-linear .legend");
     const ask = async (from, to) => {
-        await page.getByLabel("steady state from, seconds").fill(String(from));
-        await page.getByLabel("steady state to, seconds").fill(String(to));
+        await page.getByLabel("window from, seconds").fill(String(from));
+        await page.getByLabel("window to, seconds").fill(String(to));
         await page.keyboard.press("Tab");
         await settled(page);
     };
@@ -219,13 +219,66 @@ test("the steady window: the report's figures first, then those of what is asked
     assert.deepEqual((await drawn(page))["steady-log"], [1, 50]);
     await ask(95, 100);     // 3000 four times and 0: sqrt(4 x 600^2 + 2400^2) / sqrt(5)
     assert.equal(await words(legend), "read average 2.40k ± 1.20k, worst 0 at 99 s, 1 interval at 0");
-    await page.getByRole("button", { name: "As found" }).click();
+    await page.getByRole("button", { name: "All of the run" }).click();
     await settled(page);
     assert.equal(await words(legend), "read average 2.44k ± 620, worst 0 at 99 s, 1 interval at 0");
-    assert.equal(await page.getByLabel("steady state from, seconds").inputValue(), "50");
+    assert.equal(await page.getByLabel("window from, seconds").inputValue(), "0");
     // 60 to 100 holds when the first field is left; 60 to 40 is no window, so that stays.
     await ask(60, 40);      // sqrt((15 x 550^2 + 24 x 450^2 + 2550^2) / 40)
     assert.equal(await words(legend), "read average 2.55k ± 630, worst 0 at 99 s, 1 interval at 0");
+});
+
+test("a drag over any chart over time makes one window of all charts and figures", async (t) => {
+    const page = await open(t, documentOf(steps({ active: { from_s: 0, to_s: 100, left_out: 0, asked: false } })));
+    const legend = (id) => words(page.locator(`#chart-${id} .legend`));
+    const cells = () => page.evaluate(() => [...document.querySelectorAll(".wide table tbody tr:first-child td")].map((td) => td.textContent));
+    const whole = page.locator(".whole"), before = await cells();
+    assert.match(await words(page.locator(".window")), /first to the last interval with IO: 0 s to 100 s\.$/);
+    assert.equal(await whole.count(), 0);
+    for (const id of ["depth", "throughput", "heat", "flight", "iops"]) {
+        await page.getByRole("button", { name: "All of the run" }).click();
+        await settled(page);
+        await drag(page, id, [0.252, 0.748]);       // 25.2 s to 74.8 s: 25 s of 1000 IOPS and 25 s of 2000
+        await settled(page);
+        assert.equal(await legend("iops"), "read average 1.50k ± 500, worst 1.00k at 25 s", id);
+        assert.equal(await legend("steady-linear"), "read average 1.50k ± 500, worst 1.00k at 25 s", id);
+        assert.equal(await legend("throughput"), "read mean 6.1 MB/s", id);         // 1500 x 4096
+        assert.match(await legend("depth"), /mean 0\.15$/, id);                    // 1500 x 100 us
+        const spans = await page.evaluate(() => ["iops", "heat", "depth", "throughput", "flight", "oldest"].map((c) => window.blklat.charts[c].zoom.x));
+        for (const span of spans)
+            assert.deepEqual(span, spans[0]);
+        const fields = await Promise.all(["from", "to"].map((end) => page.getByLabel(`window ${end}, seconds`).inputValue()));
+        assert.deepEqual(fields.map(Number), spans[0].map((s) => Number(s.toFixed(3))), id);
+    }
+    const now = await cells();
+    assert.equal(now[0], before[0]);        // IOs are of the whole run, and said to be
+    assert.deepEqual(now.slice(1, 5), ["1.50k", "500", "1.00k", "6.14"]);
+    assert.deepEqual(now.slice(5), [...before.slice(5, -3), "0.15", ...before.slice(-2)]);
+    assert.equal(await whole.count(), 3);
+    assert.match(await words(whole.nth(1)), /^Distribution and percentiles are of the whole run, not of the window; blklat report --from 25\.\d+ --to 74\.\d+ makes/);
+    await page.locator("#chart-heat").getByRole("button", { name: "Reset zoom" }).click();
+    await settled(page);
+    assert.deepEqual(await cells(), before);
+    assert.equal(await whole.count(), 0);
+});
+
+test("the window is reached and moved by keys", async (t) => {
+    const page = await open(t, documentOf(steps()));
+    await page.locator("#chart-throughput .canvas").focus();
+    await page.keyboard.press("+");
+    await settled(page);
+    assert.deepEqual(await page.evaluate(() => window.blklat.charts.iops.zoom.x), [25, 75]);
+    assert.equal(await words(page.locator("#chart-iops .legend")), "read average 1.50k ± 500, worst 1.00k at 25 s");
+    await page.keyboard.press("Escape");
+    await settled(page);
+    assert.equal(await page.evaluate(() => window.blklat.charts.iops.zoom.x), null);
+});
+
+test("a report of a part of the run begins its axis there", async (t) => {
+    const start_s = Array.from({ length: 100 }, (_, i) => 500 + i), active = { from_s: 500, to_s: 600, left_out: 0, asked: true };
+    const page = await open(t, documentOf(steps({ start_s, active })));
+    assert.deepEqual(await page.evaluate(() => window.blklat.charts.iops.plot.xSpan), [500, 600]);
+    assert.match(await words(page.locator(".window")), /500 s to 600 s, as asked\.$/);
 });
 
 test("a second without IO has its own row on a logarithmic axis", async (t) => {

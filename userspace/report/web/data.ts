@@ -89,6 +89,9 @@ export interface Finding {
     from_s: number; to_s: number; text: string; rule: string; values: Record<string, number>;
 }
 
+/** What the rates are over: from the first interval with IO to the last, or as --from and --to asked. */
+export interface Active { from_s: number; to_s: number; left_out: number; asked: boolean }
+
 export interface Mark { t_s: number; text: string }
 
 export interface Run {
@@ -98,6 +101,8 @@ export interface Run {
     /** Program runs that the kernel skipped; what they missed is not known. */
     skipped_unexplained: number;
     start_s: number[]; length_s: number[];
+    /** Not of a run that is under way. */
+    active?: Active;
     marks: Mark[]; devices: Device[]; watches: Watch[]; stacks: Stack[]; findings: Finding[];
 }
 

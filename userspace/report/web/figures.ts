@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What is said in words and tables: the runs, the findings, the table of figures, members and array.
 import { byWords, partsOf } from "./charts/parts";
-import { type Finding, type Quantile, QUANTILES, type Run, type Stack, type Watch } from "./data";
+import { rateIn, type Window } from "./charts/times";
+import { consistency } from "./curves";
+import { type Finding, type Quantile, QUANTILES, type Run, type Stack, type Total, type Watch } from "./data";
 import { button, el, table } from "./dom";
 import { amount, bytes, count, ioSize, latency, moment, percent, seconds } from "./format";
 import { type Line, runNames } from "./lines";
@@ -33,6 +35,13 @@ export function runsTable(runs: Run[]): HTMLElement {
         listed(seconds(run.duration_s), `${run.start_s.length} intervals`, !run.finished && "cut off"),
         listed(run.host, run.kernel && `Linux ${run.kernel}`), listed(run.engine, run.version && `blklat ${run.version}`), run.command,
     ])));
+}
+
+/** What the rates of each run are over, where nobody chose a window. */
+export function activeWords(runs: Run[]): string {
+    const names = runNames(runs), words = runs.map(({ active: a }) => a ? `${seconds(a.from_s)} to ${seconds(a.to_s)}${a.asked ? ", as asked" : ""}` : "all of it");
+    const said = new Set(words).size === 1 ? [words[0]] : words.map((word, r) => `${names[r]} ${word}`);
+    return `Drag across a chart over time to choose a window. Rates are over the time from the first to the last interval with IO: ${said.join("; ")}.`;
 }
 
 /** Values' units stand in their names. */
@@ -94,16 +103,27 @@ function lineNames(lines: Line[]): string[] {
     return lines.map(({ runName, watch, op }) => `${manyRuns ? `${runName} · ` : ""}${watch.device} ${watch.stage} · ${op.op}`);
 }
 
-/** The table of all lines, shown or not. */
-export function totals(lines: Line[]): HTMLElement {
+/** What is known of a line by interval. An op's share of the queue depth is not. */
+function ratesOf({ run, watch, op }: Line, window: Window): Pick<Total, "iops" | "iops_deviation" | "iops_worst" | "bytes_per_s" | "queue_depth"> {
+    if (!window)
+        return op.total;
+    const c = consistency(run, op.ios, ...window), depth = rateIn(run, window, (i) => watch.queue_depth[i] * run.length_s[i]);
+    return {
+        iops: c?.iops_mean ?? NaN, iops_deviation: c?.iops_deviation ?? NaN, iops_worst: c?.iops_worst ?? NaN,
+        bytes_per_s: rateIn(run, window, (i) => op.bytes[i]), queue_depth: watch.ops.length === 1 ? depth : NaN,
+    };
+}
+
+/** The table of all lines, shown or not; rates are over the window. */
+export function totals(lines: Line[], window: Window = null): HTMLElement {
     const head = ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", "mean", ...NAMES, "max", "mean queue depth", "errors", "lost"];
     const names = lineNames(lines);
     return scrolled("Figures", table("Each run, device, stage and op", head, lines.map((line, i) => {
-        const t = line.op.total, l = t.latency_ns, mb = t.bytes_per_s / 1e6;
+        const t = line.op.total, l = t.latency_ns, r = ratesOf(line, window), mb = r.bytes_per_s / 1e6;
         return [
             names[i],
-            count(t.ios), amount(t.iops), amount(t.iops_deviation), amount(t.iops_worst), amount(mb, mb < 9.95 ? 2 : 1),
-            latency(l?.mean), ...NAMES.map((q) => latency(l?.[q])), latency(l?.max), amount(t.queue_depth, 2), count(t.errors), lost(line.watch),
+            count(t.ios), amount(r.iops), amount(r.iops_deviation), amount(r.iops_worst), amount(mb, mb < 9.95 ? 2 : 1),
+            latency(l?.mean), ...NAMES.map((q) => latency(l?.[q])), latency(l?.max), amount(r.queue_depth, 2), count(t.errors), lost(line.watch),
         ];
     })));
 }

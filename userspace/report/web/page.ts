@@ -7,11 +7,12 @@ import { heatMap } from "./charts/heat";
 import { iops } from "./charts/iops";
 import { inFlight, oldest, queueDepth, throughput } from "./charts/load";
 import { ninesChart, percentile } from "./charts/percentile";
+import type { Window } from "./charts/times";
 import type { Weight } from "./curves";
 import { button, choice, el } from "./dom";
 import { contextOf, type Line } from "./lines";
 import type { Panel } from "./panel";
-import type { Plot, Span } from "./plot";
+import type { Plot } from "./plot";
 import { Schedule } from "./schedule";
 import { dark, light, type Theme } from "./theme";
 
@@ -32,6 +33,8 @@ export abstract class Page {
     protected readonly state = { log: false, pauses: false, weight: "ios" as Weight };
     /** Of a chart over time. */
     protected readonly time: Partial<ChartConfig> = { group: "time", zoomed: (x) => this.zoomTime(x) };
+    /** What all charts over time show, and rates are over; null: all, and each run's active window. */
+    protected window: Window = null;
     private schedule!: Schedule;
 
     /** @lines: shown by all charts; what they hold may change, the array stays. */
@@ -71,10 +74,10 @@ export abstract class Page {
     /** @tools: the heat map's. */
     protected timeCharts(...tools: HTMLElement[]): void {
         const { lines, time } = this;
-        this.chart("iops", () => iops(lines, "run", null), time);
+        this.chart("iops", () => iops(lines, "run", this.window), time);
         this.chart("heat", () => heatMap(lines, this.heatLine()), { ...time, tools, height: 380 });
         for (const [id, make] of Object.entries({ depth: queueDepth, throughput, flight: inFlight, oldest }))
-            this.chart(id, () => make(lines), { ...time, height: SMALL, half: true });
+            this.chart(id, () => make(lines, this.window), { ...time, height: SMALL, half: true });
     }
 
     /** Both charts show the same weight, each says so. */
@@ -86,8 +89,9 @@ export abstract class Page {
         this.redraw(WEIGHED);
     }
 
-    /** The charts of the same time show the same part of it. */
-    protected zoomTime(x: Span | null): void {
+    /** The charts of the same time show the same part of it, and say its figures. */
+    protected zoomTime(x: Window): void {
+        this.window = x;
         const all = TIME.filter((id) => id in this.charts);
         for (const id of all)
             this.charts[id].zoom = { x, y: null };

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The report's page: findings, marks and a steady window beside what it has in common with the live page.
-import { iops, type IopsView, windowOf, type Window } from "./charts/iops";
+import { iops, type IopsView } from "./charts/iops";
 import { byWords, partsHeat, partsLatency, partsOf, partsOverTime } from "./charts/parts";
+import { timeSpan, type Window } from "./charts/times";
 import { type Document, type Percentile, type Run, runsIn } from "./data";
 import { button, choice, el } from "./dom";
-import { findings, leftOver, marks, partsTotals, runsTable, stacks, totals } from "./figures";
+import { activeWords, findings, leftOver, marks, partsTotals, runsTable, stacks, totals } from "./figures";
 import { type Line, makeLines, runNames } from "./lines";
 import { Page, section } from "./page";
 import { Panel } from "./panel";
 import type { Span } from "./plot";
 
+const STEADY: IopsView[] = ["steady-log", "steady-linear"];
+const WINDOWED = "All charts over time show this window, and rates are over it.";
+
 class ReportPage extends Page {
-    private window: Window = null;
+    private readonly table = el("div");
+    /** Called when the window is another. */
+    private readonly told: (() => void)[] = [];
     private heat: Line | undefined;
     private divided: Line | undefined;
     private percentile: Percentile = "p99";
@@ -22,14 +28,15 @@ class ReportPage extends Page {
         this.panel = new Panel(this.side, this.lines, () => this.redraw());
         document.title = `${runNames(runs).join(", ")} – block IO latency`;
         this.show(this.header(), this.main(), this.footer());
+        this.zoomTime(null);
         this.redraw();
         this.listenToPrint();
     }
 
     private makeCharts(): void {
         this.latencyCharts(...this.pauses());
-        for (const view of ["steady-log", "steady-linear"] as IopsView[])
-            this.chart(view, () => iops(this.lines, view, this.window), { height: 300 });
+        for (const view of STEADY)
+            this.chart(view, () => iops(this.lines, view, this.window), { height: 300, zoomed: (x) => x && this.zoomTime(x) });
         this.heat = this.lines.find((line) => line.on);
         this.timeCharts(this.lineChoice("line of the heat map", this.lines, this.heat, (line) => {
             this.heat = line;
@@ -87,31 +94,49 @@ class ReportPage extends Page {
         }));
     }
 
-    private steadyTools(): HTMLElement {
-        const own = this.lines.filter((line) => line.on).map((line) => windowOf(line, null));
-        const shown = (): Span => this.window ?? (own.length
-            ? [Math.min(...own.map((w) => w[0])), Math.max(...own.map((w) => w[1]))] : [0, 1]);
-        const field = (label: string, i: 0 | 1) => el("input", { type: "number", min: 0, step: "any", "aria-label": label, value: Number(shown()[i].toFixed(3)), change: () => set() });
-        const from = field("steady state from, seconds", 0), to = field("steady state to, seconds", 1);
+    /** The page's one window: by its bounds, or all of the time. */
+    private windowTools(): HTMLElement {
+        const field = (label: string) => el("input", { type: "number", min: 0, step: "any", "aria-label": label, change: () => set() });
+        const from = field("window from, seconds"), to = field("window to, seconds");
         const set = () => {
             const asked: Span = [from.valueAsNumber, to.valueAsNumber], good = asked[1] > asked[0];
             to.setCustomValidity(good ? "" : "the end lies after the beginning");
             to.reportValidity();
             if (good)
-                use(asked);
+                this.zoomTime(asked);
         };
-        const use = (window: Window) => {
-            this.window = window;
-            [from.value, to.value] = shown().map((s) => String(Number(s.toFixed(3))));
-            this.redraw(["steady-log", "steady-linear"]);
-        };
-        return el("p", { class: "window" }, "From ", from, " s to ", to, " s ", button("As found", () => use(null)),
-            el("span", { class: "hint" }, ` ${this.steadyRule()}`));
+        const said = el("span", { class: "hint", role: "status" });
+        this.told.push(() => {
+            [from.value, to.value] = (this.window ?? timeSpan(this.lines)).map((s) => String(Number(s.toFixed(3))));
+            to.setCustomValidity("");
+            said.textContent = ` ${this.window ? WINDOWED : activeWords(this.runs)}`;
+        });
+        return el("p", { class: "window" }, "From ", from, " s to ", to, " s ", button("All of the run", () => this.zoomTime(null)), said);
     }
 
-    private steadyRule(): string {
+    /** What stays of the whole run says so where a window is set. */
+    private ofWholeRun(what: string): HTMLElement {
+        const place = el("div");
+        this.told.push(() => {
+            const [from, to] = (this.window ?? []).map((s) => Number(s.toFixed(3)));
+            place.replaceChildren(...this.window ? [el("p", { class: "hint whole" },
+                `${what} of the whole run, not of the window; blklat report --from ${from} --to ${to} makes them of it.`)] : []);
+        });
+        return place;
+    }
+
+    protected zoomTime(x: Window): void {
+        for (const id of STEADY)
+            this.charts[id].zoom = { x: null, y: null };
+        super.zoomTime(x);
+        this.redraw(STEADY);
+        this.table.replaceChildren(totals(this.lines, x));
+        this.told.forEach((tell) => tell());
+    }
+
+    private steadyRule(): HTMLElement {
         const rules = [...new Set(this.lines.flatMap((line) => line.op.steady ? [line.op.steady.rule] : []))];
-        return rules.length ? `As found: ${rules.join(", ")}.` : "Too short a run to look for a steady state; its second half is shown.";
+        return el("p", { class: "hint" }, `${rules.length ? `Looked for in: ${rules.join(", ")}` : "Too short a run to look for a steady state; its second half is shown"}; or the page's window.`);
     }
 
     private header(): HTMLElement {
@@ -127,11 +152,12 @@ class ReportPage extends Page {
         };
         const stacked = stacks(runs);
         return el("main", {}, el("div", { class: "page" }, this.aside(), el("div", {},
-            section("Findings", ...findings(runs, show), ...marks(runs)),
-            section("Latency", ...this.figures("distribution", "percentile", "nines")),
-            section("Consistency", ...this.figures("iops"), el("h3", { class: "sub" }, "Steady state"), this.steadyTools(), ...this.figures("steady-log", "steady-linear")),
+            this.windowTools(),
+            section("Findings", this.ofWholeRun("Findings are"), ...findings(runs, show), ...marks(runs)),
+            section("Latency", this.ofWholeRun("Distribution and percentiles are"), ...this.figures("distribution", "percentile", "nines")),
+            section("Consistency", ...this.figures("iops"), el("h3", { class: "sub" }, "Steady state"), this.steadyRule(), ...this.figures("steady-log", "steady-linear")),
             section("Over time", ...this.figures("heat"), this.pairs()), ...this.parts())),
-        el("div", { class: "wide" }, section("Figures", totals(this.lines), ...leftOver(runs), ...partsTotals(this.lines)),
+        el("div", { class: "wide" }, section("Figures", this.ofWholeRun("IOs, latencies, errors and losses are"), this.table, ...leftOver(runs), ...partsTotals(this.lines)),
             ...stacked.length ? [section("Members and array", ...stacked)] : []));
     }
 

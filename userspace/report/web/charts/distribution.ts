@@ -12,8 +12,9 @@ export interface DistributionOptions { log: boolean; pauses: boolean }
 const LABEL = "IOPS per 1/100 decade of latency";
 
 function curveOf(line: Line, bins: Bin[]): Curve {
-    const extremes = line.op.total.latency_ns;
-    return density(bins, extremes?.min ?? 0, extremes?.max ?? 0, line.run.duration_s);
+    const { latency_ns: extremes, ios, iops } = line.op.total;
+    // The IOs of the whole run, at the rate that they had while there were any.
+    return density(bins, extremes?.min ?? 0, extremes?.max ?? 0, iops > 0 ? ios / iops : line.run.duration_s);
 }
 
 /** One IO in the whole run is the least that there is to see. */

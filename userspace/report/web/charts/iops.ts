@@ -6,39 +6,37 @@ import type { Consistency } from "../data";
 import { amount, seconds } from "../format";
 import type { Line } from "../lines";
 import { fromZero, type Level, type Plot, type Rows, type Series, type Span, type Spot } from "../plot";
-import { cut, iopsOf, marksOf, mean, middles, pieces, timeSpan, within } from "./times";
+import { activeOf, cut, endOf, iopsOf, marksOf, mean, middles, pieces, timeSpan, type Window, within } from "./times";
 
 export type IopsView = "run" | "steady-log" | "steady-linear";
 
 /** Of more lines the worst intervals are not named, or the names hide the dots. */
 const NAMED = 3;
 
-/** null: each line's own window, as the report found it. */
-export type Window = Span | null;
-
 const TITLES: Record<IopsView, string> = {
     "run": "IOPS over time", "steady-log": "Steady state, logarithmic", "steady-linear": "Steady state, linear",
 };
 const HINTS: Record<IopsView, string> = {
     "run": "One dot an interval; the lowest row holds the intervals without any IO. Line and band: average and standard deviation.",
-    "steady-log": "The steady window alone, with average, standard deviation and the worst interval.",
+    "steady-log": "The window of the steady state alone, with average, standard deviation and the worst interval.",
     "steady-linear": "The same on a linear axis, which shows how far the dots scatter.",
 };
 
-/** Where a line's steady state is looked for: the window asked for, the report's, or the second half. */
+/** Where a line's steady state is looked for: the page's window, the report's, or the second half. */
 export function windowOf(line: Line, asked: Window): Span {
     if (asked)
         return asked;
     const steady = line.op.steady;
-    return steady ? [steady.from_s, steady.to_s] : [line.run.duration_s / 2, line.run.duration_s];
+    const [from, to] = activeOf(line.run);
+    return steady ? [steady.from_s, steady.to_s] : [(from + to) / 2, to];
 }
 
 /** The report's own figures where it has them, else computed by the same rule. */
 export function figures(line: Line, view: IopsView, asked: Window): Consistency | null {
     const total = line.op.total;
-    if (view === "run")
+    if (view === "run" && !asked)
         return line.run.start_s.length ? { ...total, iops_mean: total.iops } : null;
-    if (!asked && line.op.steady)
+    if (!asked && view !== "run" && line.op.steady)
         return line.op.steady;
     return consistency(line.run, line.op.ios, ...windowOf(line, asked));
 }
@@ -91,17 +89,18 @@ export function iops(lines: Line[], view: IopsView, asked: Window): Plot {
     const axis = view === "steady-linear" ? linear("IOPS", tickAmount, amount) : logWithZero("IOPS", lowest, tickAmount, amount);
     const levels: Level[] = [], spots: Spot[] = [];
     const series = shown.map((line, i): Series => {
-        const { at, iops, c } = values[i], [from, to] = windows[i];
+        const { at, iops, c } = values[i];
         if (c) {
             const band: Span = [axis.place(Math.max(0, c.iops_mean - c.iops_deviation)), axis.place(c.iops_mean + c.iops_deviation)];
-            levels.push({ y: axis.place(c.iops_mean), band, faint: view === "run", x: [Math.max(from, 0), Math.min(to, line.run.duration_s)], colour: line.look.colour });
+            const over = view === "run" ? asked ?? activeOf(line.run) : windows[i];
+            levels.push({ y: axis.place(c.iops_mean), band, faint: view === "run", x: [Math.max(over[0], 0), Math.min(over[1], endOf(line.run))], colour: line.look.colour });
             spots.push(...worstOf(line, c, axis, shown.length <= NAMED));
         }
         return cut({ name: line.name, note: said(c), kind: "dots", ...line.look, xs: at, ys: iops.map(axis.place) }, windows[i]);
     });
     const span: Span = view === "run" || !shown.length ? timeSpan(lines) : [
         Math.min(...windows.map((w) => w[0])),
-        Math.max(...windows.map((w, i) => Math.min(w[1], shown[i].run.duration_s))),
+        Math.max(...windows.map((w, i) => Math.min(w[1], endOf(shown[i].run)))),
     ];
     const x: Span = span[1] > span[0] ? span : [span[0], span[0] + 1];
     // The worst interval and the averages are seen whatever part of the time is.

@@ -4,7 +4,7 @@ import { type Axis, latencyAxis, linear, log, named, tickAmount, tickLatency, ti
 import { amount, latency, seconds } from "../format";
 import { type Line, sources } from "../lines";
 import { fromZero, type Plot, type Rows, type Series, type Span } from "../plot";
-import { marksOf, mean, middles, pieces, timeSpan, within } from "./times";
+import { inside, marksOf, mean, middles, pieces, rateIn, timeSpan, type Window, within } from "./times";
 
 /** So many points lie closer than a pixel. */
 const MANY = 400;
@@ -43,22 +43,25 @@ function watches(lines: Line[], pick: (line: Line) => (number | null)[], note: (
     });
 }
 
-function highest(values: (number | null)[]): number {
-    return values.reduce((most: number, value) => Math.max(most, value ?? 0), 0);
+/** In the window. */
+function highest(line: Line, values: (number | null)[], window: Window): number {
+    return inside(line.run, window).reduce((most, i) => Math.max(most, values[i] ?? 0), 0);
 }
 
-export function queueDepth(lines: Line[]): Plot {
+export function queueDepth(lines: Line[], window: Window): Plot {
     // The mean is that of the whole watch: its ops' depths add up.
-    const depth = (line: Line) => line.watch.ops.reduce((sum, op) => sum + op.total.queue_depth, 0);
+    const depth = ({ run, watch }: Line) => window ? rateIn(run, window, (i) => watch.queue_depth[i] * run.length_s[i])
+        : watch.ops.reduce((sum, op) => sum + op.total.queue_depth, 0);
     const all = watches(lines, (line) => line.watch.queue_depth, (_, line) => `mean ${amount(depth(line))}`);
     return chart(lines, all, linear("IOs", tickAmount, (v) => amount(v, 2)), {
         title: "Queue depth", hint: "Mean number of IOs in flight during each interval (the sum of their latencies over its length).",
     }, fromZero);
 }
 
-export function throughput(lines: Line[]): Plot {
+export function throughput(lines: Line[], window: Window): Plot {
+    const mean = ({ run, op }: Line) => window ? rateIn(run, window, (i) => op.bytes[i]) : op.total.bytes_per_s;
     const all = lines.filter((line) => line.on).map((line): Over => ({
-        name: line.name, note: `mean ${amount(line.op.total.bytes_per_s / 1e6)} MB/s`, line, look: line.look,
+        name: line.name, note: `mean ${amount(mean(line) / 1e6)} MB/s`, line, look: line.look,
         values: line.op.bytes.map((bytes, i) => line.run.length_s[i] > 0 ? bytes / 1e6 / line.run.length_s[i] : 0),
     }));
     return chart(lines, all, linear("MB/s", tickAmount, amount), {
@@ -66,17 +69,19 @@ export function throughput(lines: Line[]): Plot {
     }, fromZero);
 }
 
-export function inFlight(lines: Line[]): Plot {
-    const all = watches(lines, (line) => line.watch.in_flight, (values) => `highest ${amount(highest(values))}`);
+export function inFlight(lines: Line[], window: Window): Plot {
+    const all = watches(lines, (line) => line.watch.in_flight, (values, line) => `highest ${amount(highest(line, values, window))}`);
     return chart(lines, all, linear("IOs", tickAmount, amount), {
         title: "In flight", hint: "IOs that were under way at the end of each interval, counted one by one.",
     }, fromZero);
 }
 
 /** 0 is no age: nothing was in flight, the line has a gap. */
-export function oldest(lines: Line[]): Plot {
-    const all = watches(lines, (line) => line.watch.oldest_ns.map((ns) => ns > 0 ? ns : null), (values) =>
-        values.some((ns) => ns !== null) ? `highest ${latency(highest(values))}` : "none seen in flight");
+export function oldest(lines: Line[], window: Window): Plot {
+    const all = watches(lines, (line) => line.watch.oldest_ns.map((ns) => ns > 0 ? ns : null), (values, line) => {
+        const most = highest(line, values, window);
+        return most ? `highest ${latency(most)}` : "none seen in flight";
+    });
     return chart(lines, all, named(log("", tickLatency, latency), "age"), {
         title: "Age of the oldest in flight", hint: "How long the oldest IO in flight had been waiting at the end of each interval. A line that climbs is a stall.",
     }, (lo, hi) => hi >= lo ? [Math.floor(lo), Math.max(Math.ceil(hi), Math.floor(lo) + 1)] : [latencyAxis.place(1e3), latencyAxis.place(1e6)]);

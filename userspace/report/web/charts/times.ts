@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What the charts over time share: marks, the span of time, rows for the table behind.
+import type { Run } from "../data";
 import type { Line } from "../lines";
 import type { Series, Span } from "../plot";
 
@@ -17,8 +18,39 @@ export function marksOf(lines: Line[]): { x: number; text: string }[] {
     }));
 }
 
+/** null: all of the time. */
+export type Window = Span | null;
+
+export function endOf(run: Run): number {
+    return run.start_s.length ? run.start_s[run.start_s.length - 1] + run.length_s[run.length_s.length - 1] : 0;
+}
+
+/** What a run's rates are over. */
+export function activeOf(run: Run): Span {
+    return run.active ? [run.active.from_s, run.active.to_s] : [0, endOf(run)];
+}
+
+/** From 0, unless the report was asked for a part of the runs only. */
 export function timeSpan(lines: Line[]): Span {
-    return [0, Math.max(1, ...lines.filter((line) => line.on).map((line) => line.run.duration_s))];
+    const runs = lines.filter((line) => line.on).map((line) => line.run), asked = runs.length > 0 && runs.every((run) => run.active?.asked);
+    const from = asked ? Math.min(...runs.map((run) => run.start_s[0])) : 0;
+    return [from, Math.max(from + 1, ...runs.map(endOf))];
+}
+
+/** Which intervals have their middle in the window, as the report's own windows. */
+export function inside(run: Run, window: Window): number[] {
+    const all = run.start_s.map((_, i) => i);
+    return window ? all.filter((i) => run.start_s[i] + run.length_s[i] / 2 >= window[0] && run.start_s[i] + run.length_s[i] / 2 < window[1]) : all;
+}
+
+/** What is done a second in the window, of amounts by interval; NaN if no interval lies there. */
+export function rateIn(run: Run, window: Window, amount: (i: number) => number): number {
+    let sum = 0, time = 0;
+    for (const i of inside(run, window)) {
+        sum += amount(i);
+        time += run.length_s[i];
+    }
+    return time > 0 ? sum / time : NaN;
 }
 
 /** An interval stands in its middle. */
