@@ -233,7 +233,7 @@ test("a drag over any chart over time makes one window of all charts and figures
     const legend = (id) => words(page.locator(`#chart-${id} .legend`));
     const cells = () => page.evaluate(() => [...document.querySelectorAll(".wide table tbody tr:first-child td")].map((td) => td.textContent));
     const whole = page.locator(".whole"), before = await cells();
-    assert.match(await words(page.locator(".window")), /first to the last interval with IO: 0 s to 100 s\.$/);
+    assert.match(await words(page.locator(".rates")), /^Rates are over 0 s to 100 s, from the first to the last interval with IO\. Drag/);
     assert.equal(await whole.count(), 0);
     for (const id of ["depth", "throughput", "heat", "flight", "iops"]) {
         await page.getByRole("button", { name: "All of the run" }).click();
@@ -278,7 +278,7 @@ test("a report of a part of the run begins its axis there", async (t) => {
     const start_s = Array.from({ length: 100 }, (_, i) => 500 + i), active = { from_s: 500, to_s: 600, left_out: 0, asked: true };
     const page = await open(t, documentOf(steps({ start_s, active })));
     assert.deepEqual(await page.evaluate(() => window.blklat.charts.iops.plot.xSpan), [500, 600]);
-    assert.match(await words(page.locator(".window")), /500 s to 600 s, as asked\.$/);
+    assert.match(await words(page.locator(".rates")), /^Rates are over 500 s to 600 s, as asked\./);
 });
 
 test("a second without IO has its own row on a logarithmic axis", async (t) => {

@@ -39,9 +39,11 @@ export function runsTable(runs: Run[]): HTMLElement {
 
 /** What the rates of each run are over, where nobody chose a window. */
 export function activeWords(runs: Run[]): string {
-    const names = runNames(runs), words = runs.map(({ active: a }) => a ? `${seconds(a.from_s)} to ${seconds(a.to_s)}${a.asked ? ", as asked" : ""}` : "all of it");
+    const names = runNames(runs), words = runs.map(({ active: a }) => a ? `${seconds(a.from_s)} to ${seconds(a.to_s)}` : "all of it");
     const said = new Set(words).size === 1 ? [words[0]] : words.map((word, r) => `${names[r]} ${word}`);
-    return `Drag across a chart over time to choose a window. Rates are over the time from the first to the last interval with IO: ${said.join("; ")}.`;
+    const over = said.join("; "), how = runs.some(({ active: a }) => a?.asked) ? "as asked" : "from the first to the last interval with IO" +
+        (runs.some(({ active: a }) => a?.left_out) ? ", without these two" : "");
+    return `Rates are over ${over}, ${how}. Drag across a chart over time to choose a window.`;
 }
 
 /** Values' units stand in their names. */

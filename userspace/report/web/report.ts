@@ -95,7 +95,7 @@ class ReportPage extends Page {
     }
 
     /** The page's one window: by its bounds, or all of the time. */
-    private windowTools(): HTMLElement {
+    private windowTools(): HTMLElement[] {
         const field = (label: string) => el("input", { type: "number", min: 0, step: "any", "aria-label": label, change: () => set() });
         const from = field("window from, seconds"), to = field("window to, seconds");
         const set = () => {
@@ -105,13 +105,13 @@ class ReportPage extends Page {
             if (good)
                 this.zoomTime(asked);
         };
-        const said = el("span", { class: "hint", role: "status" });
+        const said = el("p", { class: "hint rates", role: "status" });
         this.told.push(() => {
             [from.value, to.value] = (this.window ?? timeSpan(this.lines)).map((s) => String(Number(s.toFixed(3))));
             to.setCustomValidity("");
-            said.textContent = ` ${this.window ? WINDOWED : activeWords(this.runs)}`;
+            said.textContent = this.window ? WINDOWED : activeWords(this.runs);
         });
-        return el("p", { class: "window" }, "From ", from, " s to ", to, " s ", button("All of the run", () => this.zoomTime(null)), said);
+        return [el("p", { class: "window" }, "From ", from, " s to ", to, " s ", button("All of the run", () => this.zoomTime(null))), said];
     }
 
     /** What stays of the whole run says so where a window is set. */
@@ -152,7 +152,7 @@ class ReportPage extends Page {
         };
         const stacked = stacks(runs);
         return el("main", {}, el("div", { class: "page" }, this.aside(), el("div", {},
-            this.windowTools(),
+            ...this.windowTools(),
             section("Findings", this.ofWholeRun("Findings are"), ...findings(runs, show), ...marks(runs)),
             section("Latency", this.ofWholeRun("Distribution and percentiles are"), ...this.figures("distribution", "percentile", "nines")),
             section("Consistency", ...this.figures("iops"), el("h3", { class: "sub" }, "Steady state"), this.steadyRule(), ...this.figures("steady-log", "steady-linear")),
