@@ -209,6 +209,10 @@ LINES = [
     (["mark", NONE, "x" * 501], r"has 501 bytes: at most 500"),
     (["--replay", str(REPLAY), "--dev", NONE], r"--replay .*--dev"),
     (["--replay", str(REPLAY), NONE], r"--replay .*--dev"),
+    (["report", "--format", "json", str(REPLAY), "--from", "zz top"], r"--from 'zz top': neither seconds nor a time .* no marks"),
+    (["report", "--format", "json", str(REPLAY), "--from", "1h"], r"no interval lies between 3600.0 s and its end"),
+    (["compare", str(REPLAY), str(REPLAY), "--from", "2", "--to", "1"], r"--from '2' is not before --to '1'"),
+    (["compare", str(REPLAY), str(REPLAY), "--to"], r"option '--to' needs a value"),
 ]
 
 
