@@ -54,6 +54,7 @@ def stacked(tmp_path):
 
 def test_report(stacked, tmp_path, report):
     parts = {k for k in keys_of(report(divided(tmp_path / "divided.txt"))) if ".part." in k}
+    parts |= {k.replace("runs.", "runs.phases.", 1) for k in parts}
     keys = keys_of(report(stacked)) | parts
     assert "runs.stacks.ops.overhead_ns.mean" in keys and "runs.marks.text" in keys
     # Where there were none, it is null.

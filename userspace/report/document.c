@@ -223,6 +223,8 @@ static struct json_object *run(const struct run *r, const struct document_window
 	/* To the ns: the page divides by it, and must get the same figures of intervals of some ms, too. */
 	json_add(to, "length_s", json_decimals(r->length_s, r->n, 9));
 	json_add(to, "marks", marks(r));
+	json_add(to, "phases", document_phases(r));
+	json_add_count(to, "phases_left_out", r->phases.left_out);
 	json_add(to, "devices", devices(r));
 	json_add(to, "watches", watches);
 	json_add(to, "stacks", stacks(r));

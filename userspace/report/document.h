@@ -31,4 +31,10 @@ struct json_object *document_active(const struct run *r);
 struct json_object *document_series(const struct run *r, const struct watch_run *w, u32 op,
 				    const struct steady_window *steady);
 
+/* Adds the figures of all intervals of an op of one watch; for what is said of runs and phases alike. */
+void document_total(struct json_object *to, const struct run *r, const struct watch_run *w, u32 op);
+
+/* The document's part about the phases. */
+struct json_object *document_phases(const struct run *r);
+
 #endif

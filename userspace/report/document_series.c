@@ -64,9 +64,8 @@ static void add_consistency(struct json_object *to, const struct consistency *c)
 	json_add_count(to, "intervals_at_0", c->intervals_at_0);
 }
 
-static struct json_object *total(const struct run *r, const struct watch_run *w, u32 op)
+void document_total(struct json_object *to, const struct run *r, const struct watch_run *w, u32 op)
 {
-	struct json_object *to = json_new_object();
 	const struct op_frame *o = w->ops[op].total;
 	double time = active_time(r, w);
 	struct steady_window active;
@@ -82,7 +81,6 @@ static struct json_object *total(const struct run *r, const struct watch_run *w,
 	json_add_decimal(to, "queue_depth", time > 0 ? active_sum(r, w->ops[op].sum_ns) / 1e9 / time : NAN, 3);
 	json_add(to, "latency_ns", json_latencies(o, &run_of_total));
 	add_consistency(to, &c);
-	return to;
 }
 
 static struct json_object *steady(const struct run *r, const struct series_run *s, const struct steady_window *window)
@@ -166,14 +164,15 @@ static struct json_object *describe(const void *of)
 	const struct run *r = d->r;
 	const struct watch_run *w = d->w;
 	const struct series_run *s = &w->ops[d->op];
-	struct json_object *to = json_new_object();
+	struct json_object *to = json_new_object(), *total = json_new_object();
 
+	document_total(total, r, w, d->op);
 	json_add(to, "op", json_new_text(op_names[d->op]));
 	json_add(to, "ios", json_counts(s->ios, r->n));
 	json_add(to, "bytes", json_counts(s->bytes, r->n));
 	json_add(to, "max_ns", maxima(r, s));
 	json_add(to, "percentiles_ns", percentiles(r, s));
-	json_add(to, "total", total(r, w, d->op));
+	json_add(to, "total", total);
 	if (!w->watch->part)
 		json_add(to, "steady", steady(r, s, &d->window));
 	json_add(to, "bins", json_bins(&s->total->hist));

@@ -97,6 +97,8 @@ int run_init(struct run *r, const struct run_source *from)
 		err = copy_devices(&made, from);
 	if (!err)
 		err = copy_watches(&made, from);
+	if (!err)
+		err = phases_init(&made.phases, &made.origin, made.n_watches, made.scale);
 	made.engine = strdup(from->engine);
 	if (err || !made.engine) {
 		run_uninit(&made);
@@ -145,6 +147,7 @@ void run_uninit(struct run *r)
 	free(r->start_s);
 	free(r->length_s);
 	free(r->engine);
+	phases_uninit(&r->phases);
 	device_table_free(&r->devices);
 	origin_uninit(&r->origin);
 	*r = (struct run){ 0 };
@@ -200,12 +203,12 @@ static u64 bytes_with(const struct run *r, u32 room, u32 n_series, u32 n_heats)
 
 u64 run_bytes(const struct run *r)
 {
-	return bytes_with(r, r->room, r->n_series, r->n_heats);
+	return bytes_with(r, r->room, r->n_series, r->n_heats) + r->phases.bytes;
 }
 
 static bool fits(struct run *r, u32 room, u32 n_series, u32 n_heats)
 {
-	r->full = r->max_bytes && bytes_with(r, room, n_series, n_heats) > r->max_bytes;
+	r->full = r->max_bytes && bytes_with(r, room, n_series, n_heats) + r->phases.bytes > r->max_bytes;
 	return !r->full;
 }
 
@@ -266,8 +269,17 @@ static int series_begin(struct run *r, struct series_run *s, bool has_heat)
 	return 0;
 }
 
+static int prepare_phases(struct run *r, const struct phase_interval *interval)
+{
+	u64 taken = run_bytes(r), most = r->max_bytes > taken ? r->max_bytes - taken : 0;
+	int err = phases_prepare(&r->phases, interval, r->max_bytes ? most : UINT64_MAX);
+
+	r->full = err == -E2BIG;
+	return err;
+}
+
 /* Does all that can fail, before anything is written. */
-static int prepare(struct run *r, const struct frames *interval)
+static int prepare(struct run *r, const struct frames *interval, const struct phase_interval *of_phase)
 {
 	int err = make_room(r);
 
@@ -282,7 +294,7 @@ static int prepare(struct run *r, const struct frames *interval)
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
 			if (r->watches[i].ops[op].ios && !r->copies[i].part)
 				err = heat_reach(&r->watches[i].ops[op].heat, r->n);
-	return err;
+	return err ?: prepare_phases(r, of_phase);
 }
 
 static void watch_put(struct run *r, u32 watch, const struct frame *f)
@@ -327,29 +339,30 @@ static bool is_asked_for(const struct run *r, double middle_s)
 
 int run_add(struct run *r, const struct frames *interval)
 {
-	double length_s = interval->n ? interval->f[0].interval_s : 0, start_s;
+	double length_s = interval->n ? interval->f[0].interval_s : 0;
+	const struct phase_interval of_phase = { r->n, start_of(r, interval, length_s), length_s, r->frames };
 	int err;
 
 	if (!(length_s > 0))
 		return 0;
-	start_s = start_of(r, interval, length_s);
-	if (!is_asked_for(r, start_s + length_s / 2)) {
-		r->seen_s = start_s + length_s;
+	if (!is_asked_for(r, of_phase.start_s + length_s / 2)) {
+		r->seen_s = of_phase.start_s + length_s;
 		return 0;
 	}
-	err = prepare(r, interval);
-	if (err)
-		return err;
-	r->start_s[r->n] = start_s;
-	r->seen_s = start_s + length_s;
-	r->length_s[r->n] = length_s;
-	r->duration_s += length_s;
-	r->skipped_unexplained = interval->skipped_unexplained;
 	memset(r->frames, 0, r->n_watches * sizeof(*r->frames));
 	for (u32 i = 0; i < interval->n; i++)
 		r->frames[interval->f[i].watch - r->given] = &interval->f[i];
+	err = prepare(r, interval, &of_phase);
+	if (err)
+		return err;
+	r->start_s[r->n] = of_phase.start_s;
+	r->seen_s = of_phase.start_s + length_s;
+	r->length_s[r->n] = length_s;
+	r->duration_s += length_s;
+	r->skipped_unexplained = interval->skipped_unexplained;
 	for (u32 i = 0; i < r->n_watches; i++)
 		watch_put(r, i, r->frames[i]);
+	phases_add(&r->phases, &of_phase);
 	r->n++;
 	return 0;
 }
@@ -383,6 +396,7 @@ void run_finish(struct run *r)
 								  o->min_ns, o->max_ns);
 		}
 	}
+	phases_finish(&r->phases, run_end(r), &run_of_total);
 	r->given = NULL;
 }
 

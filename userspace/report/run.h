@@ -9,6 +9,7 @@
 #include "core/frame.h"
 #include "core/origin.h"
 #include "report/heat.h"
+#include "report/phases.h"
 
 /* The part of a run that the user asked for, in seconds since its start. */
 struct asked_window {
@@ -90,6 +91,7 @@ struct run {
 	double duration_s;		/* sum of the lengths */
 	u32 n_watches;
 	struct watch_run *watches;
+	struct phases phases;
 	u64 skipped_unexplained;	/* at the end, see struct frames */
 	struct asked_window asked;	/* it has only intervals within this one */
 	struct active_window active;	/* known once it is finished */

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Recordings with marks. In a script there are none, so they are written into the recording that is made of it."""
+import contextlib
+import sqlite3
+
+import synthetic
+from recordings import recorded
+
+
+def mark(file, *marks):
+    """@marks: second and text."""
+    with contextlib.closing(sqlite3.connect(file)) as db, db:
+        (mono, wall), = db.execute("SELECT mono_ns, wall_ns FROM interval WHERE id = 0")
+        db.executemany("INSERT INTO mark VALUES(?, ?, ?)",
+                       [(mono + round(s * 1e9), wall + round(s * 1e9), text) for s, text in marks])
+    return file
+
+
+def sweep(path, depths=(1, 4, 16), seconds=5, service_ns=100_000, most=30_000, slower=1.0):
+    """A load at each queue depth: IOPS grow until the device's most, latency from there on. Each is marked 0.3 s late."""
+    script = synthetic.Script()
+    marks = []
+    for i, depth in enumerate(depths):
+        iops = min(depth * 1e9 / service_ns, most)
+        marks.append((i * seconds + 0.3, f"QD {depth}"))
+        for _ in range(seconds):
+            script.io("read", depth * 1e9 / iops * slower, round(iops))
+            script.tick(1)
+    marks.append((len(depths) * seconds - 0.4, "end"))
+    return mark(recorded(script, path), *marks)

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "report/phases.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/snapshot.h"
+#include "report/run.h"
+
+/* Share of an interval that may lie beyond a mark: a script that marks at each full second misses it by some of it. */
+#define SLACK 1e-3
+
+static bool only_ends(const struct mark *m)
+{
+	return !strcmp(m->text, "end") || !strcmp(m->text, "pause");
+}
+
+int phases_init(struct phases *ph, const struct origin *origin, u32 n_watches, u32 scale)
+{
+	u32 room = origin->n_marks < PHASES_MAX ? origin->n_marks : PHASES_MAX;
+	struct phases made = {
+		.n_watches = n_watches, .scale = scale,
+		.p = calloc(room ?: 1, sizeof(*made.p)), .bytes = room * sizeof(*made.p),
+	};
+
+	if (!made.p)
+		return -ENOMEM;
+	for (u32 i = 0; i < origin->n_marks; i++) {
+		const struct mark *m = &origin->marks[i];
+
+		if (only_ends(m))
+			continue;
+		if (made.n == PHASES_MAX) {
+			made.left_out++;
+			continue;
+		}
+		made.p[made.n++] = (struct phase){
+			.name = m->text, .from_s = mark_s(origin, m),
+			.to_s = i + 1 < origin->n_marks ? mark_s(origin, m + 1) : INFINITY,
+		};
+	}
+	*ph = made;
+	return 0;
+}
+
+static void frame_free(struct frame *f)
+{
+	for (u32 op = 0; f && op < BLKLAT_OPS; op++)
+		free(f->ops[op].hist.cells);	/* those of after_idle stand behind them */
+	free(f);
+}
+
+void phases_uninit(struct phases *ph)
+{
+	for (u32 i = 0; i < ph->n; i++) {
+		for (u32 w = 0; ph->p[i].of && w < ph->n_watches; w++)
+			frame_free(ph->p[i].of[w]);
+		free(ph->p[i].of);
+	}
+	free(ph->p);
+	*ph = (struct phases){ 0 };
+}
+
+static bool has_io(const struct frame *f)
+{
+	return f && (f->in_flight || frame_has_ios(f));
+}
+
+static bool is_idle(const struct phases *ph, const struct phase_interval *i)
+{
+	for (u32 w = 0; w < ph->n_watches; w++)
+		if (has_io(i->frames[w]))
+			return false;
+	return true;
+}
+
+static bool is_whole(const struct phase *p, const struct phase_interval *i)
+{
+	double slack_s = i->length_s * SLACK;
+
+	return i->start_s >= p->from_s - slack_s && i->start_s + i->length_s <= p->to_s + slack_s;
+}
+
+/* The phase in which its middle lies; NULL: none. */
+static struct phase *phase_of(struct phases *ph, const struct phase_interval *i)
+{
+	double middle_s = i->start_s + i->length_s / 2;
+
+	while (ph->at < ph->n && middle_s >= ph->p[ph->at].to_s)
+		ph->at++;
+	return ph->at < ph->n && middle_s >= ph->p[ph->at].from_s ? &ph->p[ph->at] : NULL;
+}
+
+/* Once a phase has a whole interval, it wants no other. */
+static bool wants(const struct phase *p, const struct phase_interval *i)
+{
+	return p && (is_whole(p, i) || !p->n || p->partial);
+}
+
+static int take_room(struct phases *ph, void *at, size_t size, u64 *most_bytes)
+{
+	void **to = at;
+
+	if (*to)
+		return 0;
+	if (size > *most_bytes)
+		return -E2BIG;
+	*to = calloc(1, size);
+	if (!*to)
+		return -ENOMEM;
+	*most_bytes -= size;
+	ph->bytes += size;
+	return 0;
+}
+
+static int frame_prepare(struct phases *ph, struct frame **to, const struct frame *from, u64 *most_bytes)
+{
+	int err = take_room(ph, to, sizeof(**to), most_bytes);
+
+	for (u32 op = 0; !err && op < BLKLAT_OPS; op++) {
+		struct op_frame *o = &(*to)->ops[op];
+		u64 *cells = NULL;
+
+		if (o->hist.cells || !from->ops[op].ios)
+			continue;
+		err = take_room(ph, &cells, OP_CELLS(ph->scale) * sizeof(*cells), most_bytes);
+		if (!err)
+			op_cells_take(cells, ph->scale, &o->hist, &o->after_idle);
+	}
+	return err;
+}
+
+/* A comparison makes a run of each phase: what these take is counted here, where it can be refused. */
+static int phase_begin(struct phases *ph, struct phase *p, u64 *most_bytes)
+{
+	u64 as_run = (u64)ph->n_watches * (sizeof(struct watch_run) + sizeof(struct frame));
+	int err;
+
+	if (p->of)
+		return 0;
+	if (as_run > *most_bytes)
+		return -E2BIG;
+	*most_bytes -= as_run;
+	err = take_room(ph, &p->of, ph->n_watches * sizeof(*p->of), most_bytes);
+	ph->bytes += err ? 0 : as_run;
+	return err;
+}
+
+int phases_prepare(struct phases *ph, const struct phase_interval *i, u64 most_bytes)
+{
+	struct phase *p = phase_of(ph, i);
+	int err;
+
+	if (!wants(p, i) || is_idle(ph, i))
+		return 0;
+	err = phase_begin(ph, p, &most_bytes);
+	for (u32 w = 0; !err && w < ph->n_watches; w++)
+		if (has_io(i->frames[w]))
+			err = frame_prepare(ph, &p->of[w], i->frames[w], &most_bytes);
+	return err;
+}
+
+static void frame_clear(struct frame *f)
+{
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		struct op_frame *o = &f->ops[op], cleared = { .hist = o->hist, .after_idle = o->after_idle };
+
+		hist_clear(&cleared.hist);
+		hist_clear(&cleared.after_idle);
+		*o = cleared;
+	}
+	f->in_flight_ns = 0;
+}
+
+/* What it has from intervals that are not whole gives way. */
+static void phase_restart(struct phases *ph, struct phase *p)
+{
+	for (u32 w = 0; w < ph->n_watches; w++)
+		if (p->of[w])
+			frame_clear(p->of[w]);
+	p->n = p->idle_n = 0;
+	p->length_s = p->idle_s = 0;
+}
+
+static void frame_add(struct frame *to, const struct frame *from, const struct percentiles *ps)
+{
+	struct frames run = { .n = 1, .f = to };
+	const struct frames interval = { .n = 1, .f = (struct frame *)from };
+
+	frames_accumulate(&run, &interval, ps);
+}
+
+void phases_add(struct phases *ph, const struct phase_interval *i)
+{
+	static const struct percentiles none;
+	struct phase *p = phase_of(ph, i);
+
+	if (!wants(p, i))
+		return;
+	if (is_idle(ph, i)) {
+		p->idle_n += p->n > 0;
+		p->idle_s += p->n ? i->length_s : 0;
+		return;
+	}
+	if (p->n && p->partial && is_whole(p, i))
+		phase_restart(ph, p);
+	if (!p->n)
+		p->first = i->number;
+	p->partial = !is_whole(p, i);
+	p->n += p->idle_n + 1;
+	p->length_s += p->idle_s + i->length_s;
+	p->idle_n = 0;
+	p->idle_s = 0;
+	for (u32 w = 0; w < ph->n_watches; w++)
+		if (has_io(i->frames[w]))
+			frame_add(p->of[w], i->frames[w], &none);
+}
+
+/* Rates are over all of the phase, also where a device had nothing to do in some of it. */
+static void frame_finish(struct frame *f, double length_s, const struct percentiles *ps)
+{
+	const struct frame nothing = { .in_flight = f->in_flight, .oldest_ns = f->oldest_ns, .end_ns = f->end_ns };
+
+	f->interval_s = length_s;
+	f->accounting = (struct accounting){ 0 };	/* counts from the run's begin on */
+	frame_add(f, &nothing, ps);
+}
+
+void phases_finish(struct phases *ph, double end_s, const struct percentiles *ps)
+{
+	while (ph->n && ph->p[ph->n - 1].from_s >= end_s && !ph->p[ph->n - 1].of)
+		ph->n--;
+	for (u32 k = 0; k < ph->n; k++) {
+		struct phase *p = &ph->p[k];
+
+		p->to_s = fmin(p->to_s, fmax(end_s, p->from_s));
+		for (u32 w = 0; p->n && w < ph->n_watches; w++)
+			if (p->of[w])
+				frame_finish(p->of[w], p->length_s, ps);
+	}
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The phases of a run: a mark begins one, the next mark ends it. Its figures are those of the intervals that lie in it
+ * whole, from the first to the last with IO: what an interval has on either side of a mark isn't known. A phase too short
+ * for one has those whose middle lies in it, and is partial. Pure.
+ */
+#ifndef REPORT_PHASES_H
+#define REPORT_PHASES_H
+
+#include "core/frame.h"
+#include "core/origin.h"
+
+#define PHASES_MAX 256		/* more could be neither drawn nor told apart */
+
+struct phase {
+	const char *name;	/* the mark's text, which is the origin's */
+	double from_s, to_s;	/* marks, on the run's axis; the last ends with the run */
+	u32 first, n;		/* its intervals, by their numbers in the run; n is 0: it has no figures */
+	double length_s;	/* of these */
+	bool partial;
+	struct frame **of;	/* [watch], as the run's; NULL: nothing happened there. NULL itself while n is 0 */
+
+	/* Private. */
+	u32 idle_n;		/* intervals without IO behind the last with some */
+	double idle_s;
+};
+
+struct phases {
+	u32 n;
+	struct phase *p;	/* by time */
+	u32 left_out;		/* the last ones, beyond PHASES_MAX */
+
+	/* Private. */
+	u32 n_watches, scale;
+	u32 at;			/* the interval that was added last is not before it */
+	u64 bytes;		/* that all of it takes */
+};
+
+/* An interval that is to be added: its number in the run, its place, and the frame of each watch (NULL: it has none). */
+struct phase_interval {
+	u32 number;
+	double start_s, length_s;
+	const struct frame *const *frames;
+};
+
+/* Marks "end" and "pause" end a phase without beginning another. @origin must outlive it. Returns 0 or -ENOMEM. */
+int phases_init(struct phases *ph, const struct origin *origin, u32 n_watches, u32 scale);
+void phases_uninit(struct phases *ph);
+
+/*
+ * To be called before phases_add() of each interval: makes room for it, taking @most_bytes more at most. Returns 0, -ENOMEM
+ * or -E2BIG, and then has added nothing.
+ */
+int phases_prepare(struct phases *ph, const struct phase_interval *i, u64 most_bytes);
+void phases_add(struct phases *ph, const struct phase_interval *i);
+
+/* The run has ended: computes rates, and the percentiles @ps. Phases that begin at its end or later are dropped. */
+void phases_finish(struct phases *ph, double end_s, const struct percentiles *ps);
+
+#endif
