@@ -94,6 +94,17 @@ export interface Active { from_s: number; to_s: number; left_out: number; asked:
 
 export interface Mark { t_s: number; text: string }
 
+/** What a phase has of an op: the figures of a run's, and its bins. */
+export interface PhaseOp extends Total { op: string; bins: Bin[] }
+
+/** Between two marks. Its figures are of so many intervals, which together last length_s. */
+export interface Phase {
+    name: string; from_s: number; to_s: number; intervals: number; length_s: number;
+    /** No interval lies in it whole. */
+    partial: boolean;
+    watches: { device: string; stage: string; part?: Part; queue_depth: number; ops: PhaseOp[] }[];
+}
+
 export interface Run {
     file: string; label: string; host: string; kernel: string; engine: string; version: string;
     command: string; start: string; finished: boolean;
@@ -103,6 +114,8 @@ export interface Run {
     start_s: number[]; length_s: number[];
     /** Not of a run that is under way. */
     active?: Active;
+    /** Absent in a live page. */
+    phases?: Phase[]; phases_left_out?: number;
     marks: Mark[]; devices: Device[]; watches: Watch[]; stacks: Stack[]; findings: Finding[];
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What is said in words and tables: the runs, the findings, the table of figures, members and array.
 import { byWords, partsOf } from "./charts/parts";
+import { phaseName, phasesOf } from "./charts/phases";
 import { rateIn, type Window } from "./charts/times";
 import { consistency } from "./curves";
 import { type Finding, type Quantile, QUANTILES, type Run, type Stack, type Total, type Watch } from "./data";
@@ -144,6 +145,25 @@ export function partsTotals(lines: Line[]): HTMLElement[] {
         ];
     }));
     return [el("h3", { class: "sub" }, `By ${by}`), scrolled(`Figures by ${by}`, table(`Each run, device, stage and op by ${by}`, head, rows, 2))];
+}
+
+/** The phases of all lines, and what is not there. */
+export function phasesTable(lines: Line[], runs: Run[]): HTMLElement[] {
+    const names = lineNames(lines), head = ["run, device, op", "phase", "from", "to", "IOPS", "MB/s", "mean queue depth", ...PART_LEVELS];
+    const rows = lines.flatMap((line, i) => phasesOf(line).map((one, _, all) => {
+        const { phase, op } = one, mb = op.bytes_per_s / 1e6;
+        return [
+            names[i], `${phaseName(one, all)}${phase.partial ? " (part of an interval)" : ""}`, seconds(phase.from_s), seconds(phase.to_s),
+            amount(op.iops), amount(mb, mb < 9.95 ? 2 : 1), amount(op.queue_depth, 2), ...PART_LEVELS.map((level) => latency(op.latency_ns?.[level])),
+        ];
+    }));
+    const empty = runs.flatMap((run) => run.phases ?? []).filter((phase) => !phase.intervals).map((phase) => phase.name);
+    const more = runs.reduce((sum, run) => sum + (run.phases_left_out ?? 0), 0);
+    return [
+        scrolled("Phases", table("Each run, device, stage and op by phase", head, rows, 2)),
+        el("p", { class: "hint" }, listed("Figures are of the intervals that lie in a phase whole", empty.length > 0 && `of which there is none in ${empty.slice(0, 5).join(", ")}${empty.length > 5 ? " ..." : ""}`,
+            more > 0 && `${count(more)} more phases are not shown`) + "."),
+    ];
 }
 
 function depths(stack: Stack): HTMLElement {

@@ -43,6 +43,11 @@ export abstract class Page {
     /** Which one the heat map shows. */
     protected abstract heatLine(): Line | undefined;
 
+    /** What the charts of latency show. */
+    protected latencyLines(): Line[] {
+        return this.lines;
+    }
+
     /** Puts the page together, once its charts are made. */
     protected show(...content: Node[]): void {
         document.body.replaceChildren(...content);
@@ -60,15 +65,15 @@ export abstract class Page {
 
     /** @tools: beside the distribution's axis. */
     protected latencyCharts(...tools: HTMLElement[]): void {
-        const { lines, state } = this;
+        const { state } = this;
         const axis = choice("vertical axis", [["linear", "Linear"], ["log", "Logarithmic"]], "linear", (value) => {
             state.log = value === "log";
             this.redraw(["distribution"]);
         });
         const weight = () => choice("weight", [["ios", "IO-weighted"], ["time", "Time-weighted"]], "ios", (value) => this.weigh(value));
-        this.chart("distribution", () => distribution(lines, state), { tools: [axis, ...tools] });
-        this.chart("percentile", () => percentile(lines, state.weight), { tools: [weight()], zoomY: true });
-        this.chart("nines", () => ninesChart(lines, state.weight), { tools: [weight()], zoomY: true });
+        this.chart("distribution", () => distribution(this.latencyLines(), state), { tools: [axis, ...tools] });
+        this.chart("percentile", () => percentile(this.latencyLines(), state.weight), { tools: [weight()], zoomY: true });
+        this.chart("nines", () => ninesChart(this.latencyLines(), state.weight), { tools: [weight()], zoomY: true });
     }
 
     /** @tools: the heat map's. */

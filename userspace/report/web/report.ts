@@ -2,10 +2,11 @@
 // The report's page: findings, marks and a steady window beside what it has in common with the live page.
 import { iops, type IopsView } from "./charts/iops";
 import { byWords, partsHeat, partsLatency, partsOf, partsOverTime } from "./charts/parts";
+import { latencyByIops, phaseLines, phasesOf } from "./charts/phases";
 import { timeSpan, type Window } from "./charts/times";
 import { type Document, type Percentile, type Run, runsIn } from "./data";
 import { button, choice, el } from "./dom";
-import { activeWords, findings, leftOver, marks, partsTotals, runsTable, stacks, totals } from "./figures";
+import { activeWords, findings, leftOver, marks, partsTotals, phasesTable, runsTable, stacks, totals } from "./figures";
 import { type Line, makeLines, runNames } from "./lines";
 import { Page, section } from "./page";
 import { Panel } from "./panel";
@@ -20,6 +21,8 @@ class ReportPage extends Page {
     private readonly told: (() => void)[] = [];
     private heat: Line | undefined;
     private divided: Line | undefined;
+    /** The line of which the charts of latency show the phases. */
+    private phased: Line | undefined;
     private percentile: Percentile = "p99";
 
     constructor(private readonly runs: Run[], private readonly generator: string) {
@@ -34,7 +37,9 @@ class ReportPage extends Page {
     }
 
     private makeCharts(): void {
-        this.latencyCharts(...this.pauses());
+        this.latencyCharts(...this.pauses(), ...this.phaseTools());
+        if (this.phasedLines().length)
+            this.chart("phases", () => latencyByIops(this.lines));
         for (const view of STEADY)
             this.chart(view, () => iops(this.lines, view, this.window), { height: 300, zoomed: (x) => x && this.zoomTime(x) });
         this.heat = this.lines.find((line) => line.on);
@@ -81,6 +86,26 @@ class ReportPage extends Page {
             ...lines.map((line) => el("option", { value: line.key }, line.name)));
         select.value = chosen?.key ?? "";
         return select;
+    }
+
+    private phasedLines(): Line[] {
+        return this.lines.filter((line) => phasesOf(line).length);
+    }
+
+    protected latencyLines(): Line[] {
+        return this.phased ? phaseLines(this.phased) : this.lines;
+    }
+
+    /** Offered only where a run has phases. */
+    private phaseTools(): HTMLElement[] {
+        const lines = this.phasedLines();
+        if (!lines.length)
+            return [];
+        const select = el("select", { "aria-label": "by phase", change: () => {
+            this.phased = lines[select.selectedIndex - 1];
+            this.redraw(["distribution", "percentile", "nines"]);
+        } }, el("option", { value: "" }, "All lines"), ...lines.map((line) => el("option", { value: line.key }, `Phases of ${line.name}`)));
+        return [select];
     }
 
     private partsTools(): HTMLElement {
@@ -155,10 +180,15 @@ class ReportPage extends Page {
             ...this.windowTools(),
             section("Findings", this.ofWholeRun("Findings are"), ...findings(runs, show), ...marks(runs)),
             section("Latency", this.ofWholeRun("Distribution and percentiles are"), ...this.figures("distribution", "percentile", "nines")),
+            ...this.phases(),
             section("Consistency", ...this.figures("iops"), el("h3", { class: "sub" }, "Steady state"), this.steadyRule(), ...this.figures("steady-log", "steady-linear")),
             section("Over time", ...this.figures("heat"), this.pairs()), ...this.parts())),
         el("div", { class: "wide" }, section("Figures", this.ofWholeRun("IOs, latencies, errors and losses are"), this.table, ...leftOver(runs), ...partsTotals(this.lines)),
             ...stacked.length ? [section("Members and array", ...stacked)] : []));
+    }
+
+    private phases(): HTMLElement[] {
+        return this.phasedLines().length ? [section("Phases", ...this.figures("phases"), ...phasesTable(this.lines, this.runs))] : [];
     }
 
     private parts(): HTMLElement[] {

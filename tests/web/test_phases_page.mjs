@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Phases: the table, the charts by phase, and latency against IOPS.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { load, open, settled, useBrowser } from "./browser.mjs";
+import { documentOf, op, run, watch } from "./documents.mjs";
+
+useBrowser();
+
+const { latencyByIops, phaseLines, phasesOf } = await load("charts/phases.ts");
+const { makeLines } = await load("lines.ts");
+const { runsIn } = await load("data.ts");
+
+const constant = (ios, n = 10) => Array.from({ length: n }, () => ios);
+
+/** What a phase has of an op of so many IOPS for 10 s. */
+function figures(name, iops, ns) {
+    const { total, bins } = op(name, constant(iops), () => ns);
+    return { op: name, ...total, bins };
+}
+
+function phase(name, at, ...ops) {
+    return { name, from_s: at, to_s: at + 10, intervals: ops.length ? 10 : 0, length_s: ops.length ? 10 : 0, partial: false,
+        watches: ops.length ? [{ device: "sda", stage: "device", queue_depth: 1, ops }] : [] };
+}
+
+/** QD 16 gives no more IOPS than QD 4, QD 64 less. Writes in one phase only. */
+function sweep(more) {
+    const device = watch("sda", "device", [op("read", constant(2000, 50), () => 200e3), op("write", constant(20, 50), () => 50e3)]);
+    return run([device], { phases_left_out: 0, phases: [
+        phase("QD 1", 0, figures("read", 1000, 100e3)), phase("QD 4", 10, figures("read", 3000, 130e3), figures("write", 100, 50e3)),
+        phase("QD 16", 20, figures("read", 3000, 500e3)), phase("QD 64", 30, figures("read", 2900, 2e6)), phase("QD 1", 40)], ...more });
+}
+
+const linesOf = (...runs) => makeLines(runsIn(documentOf(...runs)));
+
+test("latency against IOPS: p50 and p99 of each phase in the order of IOPS", () => {
+    const [read, write] = linesOf(sweep()), plot = latencyByIops([read, write]);
+    assert.deepEqual(plot.series.map((s) => s.name), ["read, p50", "read, p99", "write, p50", "write, p99"]);
+    const [p50, p99] = plot.series;
+    assert.deepEqual(p50.xs.map(Math.round), [1000, 2900, 3000, 3000]);
+    assert.ok(p50.xs[3] > p50.xs[2]);
+    [100e3, 2e6, 130e3, 500e3].forEach((ns, i) => assert.ok(Math.abs(10 ** p50.ys[i] / ns - 1) < 0.03, `${i}`));
+    p99.ys.forEach((y, i) => assert.ok(y > p50.ys[i]));
+    assert.deepEqual(plot.spots.filter((s) => s.text).map((s) => s.text), ["QD 1", "QD 64", "QD 4", "QD 16", "QD 4"]);
+    assert.deepEqual(plot.table().rows.map((row) => row.slice(0, 3)), [["read", "QD 1", "1.00k"], ["read", "QD 64", "2.90k"],
+        ["read", "QD 4", "3.00k"], ["read", "QD 16", "3.00k"], ["write", "QD 4", "100"]]);
+    write.on = false;
+    assert.equal(latencyByIops([read, write]).series.length, 2);
+});
+
+test("lines of phases have the phases' own figures, and names that tell them apart", () => {
+    const made = sweep();
+    made.phases[4] = phase("QD 1", 40, figures("read", 990, 90e3));
+    const [read, write] = linesOf(made), lines = phaseLines(read);
+    assert.deepEqual(lines.map((line) => line.name), ["QD 1 (0 s)", "QD 4", "QD 16", "QD 64", "QD 1 (40 s)"]);
+    assert.deepEqual(lines.map((line) => line.op.total.ios / line.run.duration_s), [1000, 3000, 3000, 2900, 990]);
+    assert.equal(new Set(lines.map((line) => line.look.colour)).size, 5);
+    assert.equal(phasesOf(write).length, 1);
+});
+
+test("parts of a watch are no phases of the whole", () => {
+    const made = sweep();
+    made.phases[0].watches.push({ ...made.phases[0].watches[0], part: { by: "size", label: "4 KiB" } });
+    assert.equal(phasesOf(linesOf(made)[0]).length, 4);
+});
+
+test("the page: a chart, a table, a choice that draws the phases", async (t) => {
+    const page = await open(t, documentOf(sweep({ phases_left_out: 3 })));
+    const lines = (id) => page.locator(`#chart-${id}`).getAttribute("data-lines");
+    assert.equal(await lines("phases"), "4");
+    assert.equal(await page.locator("#chart-phases").getAttribute("data-points"), "10");
+    assert.equal(await lines("distribution"), "2");
+    const rows = await page.getByRole("table", { name: "Each run, device, stage and op by phase" }).locator("tbody tr").allInnerTexts();
+    assert.deepEqual(rows.map((row) => row.split("\t").slice(0, 5).map((text) => text.replaceAll("\u00a0", " "))), [
+        ["sda device · read", "QD 1", "0 s", "10 s", "1.00k"], ["sda device · read", "QD 4", "10 s", "20 s", "3.00k"],
+        ["sda device · read", "QD 16", "20 s", "30 s", "3.00k"], ["sda device · read", "QD 64", "30 s", "40 s", "2.90k"],
+        ["sda device · write", "QD 4", "10 s", "20 s", "100"]]);
+    await page.getByText("none in QD 1, 3 more phases are not shown").waitFor();
+    await page.getByRole("combobox", { name: "by phase" }).selectOption({ label: "Phases of read" });
+    await settled(page);
+    for (const id of ["distribution", "percentile", "nines"])
+        assert.equal(await lines(id), "4", id);
+    assert.equal(await lines("iops"), "2");
+    await page.getByRole("combobox", { name: "by phase" }).selectOption({ label: "All lines" });
+    await settled(page);
+    assert.equal(await lines("distribution"), "2");
+});
+
+test("a run without phases has neither", async (t) => {
+    const page = await open(t, documentOf(sweep({ phases: [] })));
+    assert.equal(await page.locator("#chart-phases").count(), 0);
+    assert.equal(await page.getByRole("combobox", { name: "by phase" }).count(), 0);
+});

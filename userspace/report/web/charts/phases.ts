@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The phases of a run: as lines of their own, and latency against IOPS, a point a phase.
+import { latencyAxis, linear, tickAmount } from "../axes";
+import type { Phase, PhaseOp, Quantile } from "../data";
+import { amount, latency } from "../format";
+import type { Line } from "../lines";
+import { padded, type Plot, type Series, type Span } from "../plot";
+
+const LEVELS: { key: Quantile; dash: number[] }[] = [{ key: "p50", dash: [] }, { key: "p99", dash: [7, 4] }];
+
+/** A phase's figures of a line's op. */
+export interface LinePhase { phase: Phase; op: PhaseOp }
+
+/** The phases in which a line had IOs. */
+export function phasesOf(line: Line): LinePhase[] {
+    return (line.run.phases ?? []).flatMap((phase) => phase.watches
+        .filter(({ device, stage, part }) => !part && device === line.watch.device && stage === line.watch.stage)
+        .flatMap(({ ops }) => ops.filter(({ op }) => op === line.op.op).map((op) => ({ phase, op }))));
+}
+
+/** Phases of one name are told apart by when they begin. */
+export function phaseName({ phase }: LinePhase, all: LinePhase[]): string {
+    return all.some((other) => other.phase !== phase && other.phase.name === phase.name)
+        ? `${phase.name} (${Math.round(phase.from_s)} s)` : phase.name;
+}
+
+/** A line for each phase: for charts of what a run has as a whole. */
+export function phaseLines(line: Line): Line[] {
+    const all = phasesOf(line);
+    return all.map((one, i): Line => ({
+        ...line, key: `${line.key}/${i}`, name: phaseName(one, all), look: { colour: i, dash: [] }, on: true,
+        run: { ...line.run, duration_s: one.phase.length_s },
+        op: { ...line.op, total: one.op, bins: one.op.bins, after_idle: null },
+    }));
+}
+
+/** Two phases of exactly the same IOPS stand beside each other, since a line's places ascend. */
+function ascending(values: number[]): number[] {
+    let last = -Infinity;
+    return values.map((value) => last = value > last ? value : last + Math.abs(last) * 1e-9 + 1e-9);
+}
+
+function byIops(line: Line): LinePhase[] {
+    const at = ({ op }: LinePhase, key: Quantile) => op.latency_ns?.[key] ?? 0;
+    return phasesOf(line).sort((a, b) => a.op.iops - b.op.iops || at(a, "p50") - at(b, "p50"));
+}
+
+export function latencyByIops(lines: Line[]): Plot {
+    const shown = lines.filter((line) => line.on && phasesOf(line).length), x = linear("IOPS", tickAmount, (v) => amount(v));
+    const all = shown.flatMap((line) => {
+        const points = byIops(line), xs = ascending(points.map(({ op }) => op.iops));
+        return LEVELS.map(({ key, dash }) => ({ line, points, key, dash, xs, ys: points.map(({ op }) => latencyAxis.place(op.latency_ns?.[key] ?? NaN)) }));
+    });
+    const most = Math.max(0, ...all.flatMap(({ xs }) => xs));
+    return {
+        title: "Latency against IOPS",
+        hint: "A point a phase, joined in the order of IOPS. Where a line turns upwards the device has no more to give: more in flight only wait longer.",
+        x, y: latencyAxis, levels: [], marks: [], cells: null,
+        series: all.map(({ line, key, dash, xs, ys }): Series => ({
+            name: `${line.name}, ${key}`, note: "", kind: "line", colour: line.look.colour, dash, xs, ys })),
+        spots: all.flatMap(({ line, points, key, xs, ys }) => points.map((one, i) => ({
+            x: xs[i], y: ys[i], colour: line.look.colour, text: key === "p99" ? phaseName(one, points) : "" }))),
+        xSpan: [0, most > 0 ? most * 1.08 : 1],
+        ySpan: (lo, hi): Span => hi >= lo ? padded([lo, hi], 0.08, 0.14) : [3, 6],
+        table: () => ({
+            head: ["line", "phase", "IOPS", ...LEVELS.map(({ key }) => key)],
+            rows: shown.flatMap((line) => byIops(line).map((one, _, points) => [line.name, phaseName(one, points), amount(one.op.iops),
+                ...LEVELS.map(({ key }) => latency(one.op.latency_ns?.[key]))])),
+        }),
+    };
+}
