@@ -8,11 +8,13 @@ import sqlite3
 import pytest
 
 import synthetic
+from phases import mark
 from recordings import ROOT, blklat, recorded
 
 PAGE = (ROOT / "docs/blklat.8").read_text()
 # Objects whose keys are names of something else, or are described where they stand.
 OPEN = ("accounting", "queue_depth", "values")
+LIKE_OTHERS = ("phases.groups",)  # as groups are
 # One percentile stands for all.
 PERCENTILE = re.compile(r"p(90|95|99(\.9+)?)$")
 
@@ -30,6 +32,8 @@ def documented(title):
 
 
 def keys_of(value, path=""):
+    if path in LIKE_OTHERS:
+        return {path + ".*"}
     if isinstance(value, dict) and value:
         if path.rsplit(".")[-1] in OPEN:
             return {path + ".*"}
@@ -62,12 +66,13 @@ def test_report(stacked, tmp_path, report):
 
 
 def test_compare(stacked, tmp_path):
-    other = recorded(two(), tmp_path / "other.blklat")
+    other = mark(recorded(two(), tmp_path / "other.blklat"), (0, "half"), (2, "more"))
     document = json.loads(blklat("compare", "--format", "json", stacked, other, "--fail-if", "read.p50 > 1ns", status=3))
     parts = divided(tmp_path / "divided.txt")
     keys = keys_of(document) | keys_of(json.loads(blklat("compare", "--format", "json", parts, parts)))
-    assert document["unpaired"]
-    assert documented("JSON of compare") | {"groups.runs"} == keys - {"unpaired", "fail_if"} | {"groups.runs.ratio", "groups.runs"}
+    assert document["unpaired"] and document["unpaired_phases"]
+    keys -= {"unpaired", "fail_if", "phases", "unpaired_phases"}
+    assert documented("JSON of compare") | {"groups.runs"} == keys | {"groups.runs.ratio", "groups.runs"}
 
 
 def divided(path):

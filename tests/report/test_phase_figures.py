@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a report says of the phases between marks."""
+import json
+
 import pytest
 
 from phases import mark, sweep
 import synthetic
-from recordings import recorded
+from recordings import blklat, recorded
 
 
 def test_each_phase_has_its_own_figures(tmp_path, report):
@@ -34,3 +36,50 @@ def test_some_are_without_figures(tmp_path, report):
     a, b = report(file)["runs"][0]["phases"]
     assert (a["name"], a["watches"], a["intervals"]) == ("a", [], 0)
     assert b["name"] == "b" and b["watches"]
+
+
+def test_compare_pairs_phases_by_name(tmp_path):
+    """Half as fast again at each depth; a depth that one of them lacks is told apart."""
+    before = sweep(tmp_path / "before.blklat", depths=(1, 4, 16))
+    after = sweep(tmp_path / "after.blklat", depths=(16, 4, 32), service_ns=150_000, most=20_000)
+    limits = ("QD 16: read.p99 > +49.9%", "QD 16: read.p99 > +50.1%", "QD 4:read.iops < 20001", "read.iops < 1")
+    args = [a for limit in limits for a in ("--fail-if", limit)]
+    document = json.loads(blklat("compare", "--format", "json", before, after, *args, status=3))
+    assert [p["name"] for p in document["phases"]] == ["QD 4", "QD 16"]
+    for phase in document["phases"]:
+        group, = phase["groups"]
+        base, other = group["runs"]
+        assert (base["iops"], other["iops"]) == (30_000, 20_000) and other["ks"] == 1
+        assert other["ratio"]["p99"] == pytest.approx(1.5, rel=1e-4)
+    assert [(u["file"], u["name"]) for u in document["unpaired_phases"]] == [(str(before), "QD 1"), (str(after), "QD 32")]
+    assert [(f["condition"], f["run"], f["holds"]) for f in document["fail_if"]] == list(
+        zip(limits, (1, 1, 1, 1), (True, False, True, False)))
+    assert document["fail_if"][0]["text"] == ("QD 16: read.p99 of sda is 800 us, 50.0 % above the baseline's 533 us "
+                                              "(QD 16: read.p99 > +49.9%)")
+    text = blklat("compare", before, after, "--fail-if", limits[0], status=3)
+    assert text.count("\nphase QD") == 4 and "phase QD 32 of 2 is not in all" in text and "FAIL    QD 16: read.p99 of sda" in text
+    markdown = blklat("compare", "--format", "markdown", before, after)
+    assert "## QD 16\n\n### sda device, read\n" in markdown and markdown.count("is not in all.") == 2
+
+
+def test_a_run_alone_is_judged_by_phase(tmp_path):
+    file = sweep(tmp_path / "run.blklat")
+    assert "ok " in blklat("compare", file, "--fail-if", "QD 1: read.max > 101us")
+    blklat("compare", file, "--fail-if", "QD 4: read.max > 101us", status=3)
+    said = blklat("compare", file, "--fail-if", "QD 5: read.max > 101us", status=1)
+    assert said == f"blklat compare: --fail-if 'QD 5: read.max > 101us': there is no phase 'QD 5' with IO in {file}\n"
+    assert "not of a phase" in blklat("compare", file, "--fail-if", "QD 4: total.lost > 0", status=2)
+
+
+def test_phases_of_one_name_are_compared_in_order(tmp_path):
+    def twice(name, first, second):
+        script = synthetic.Script()
+        for ns in (first, second):
+            for _ in range(3):
+                script.io("read", ns, 10)
+                script.tick()
+        return mark(recorded(script, tmp_path / name), (0, "a"), (3, "a"))
+
+    document = json.loads(blklat("compare", "--format", "json", twice("1.blklat", 1e5, 1e6), twice("2.blklat", 2e5, 3e6)))
+    ratios = [p["groups"][0]["runs"][1]["ratio"]["p50"] for p in document["phases"]]
+    assert ratios == pytest.approx([2, 3], rel=1e-3)

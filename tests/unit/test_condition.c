@@ -54,6 +54,9 @@ static void what_may_be_written(void **state)
 static void what_may_not(void **state)
 {
 	static const struct { const char *text, *sentence; } cases[] = {
+		{ " : read.p99 > 1ms", "--fail-if ': read.p99 > 1ms': at ': read.p99 > 1ms', letter 1, must be the name of a "
+		  "phase before the colon" },
+		{ "a:b", "--fail-if 'a:b': at 'b', letter 3, must be read, write, flush, discard, other or total" },
 		{ "", "--fail-if '': at its end read, write, flush, discard, other or total is missing" },
 		{ "reed.p99 > 1ms", "--fail-if 'reed.p99 > 1ms': at 'reed.p99 > 1ms', letter 1, must be read, write, flush, "
 		  "discard, other or total" },

@@ -77,7 +77,7 @@ static int take(int key, const char *value, void *into, struct problem *p)
 static const struct options options = {
 	.about = "Compares recordings with the first one: IOPS, percentiles, shapes, distances."
 		 "\v"
-		 "EXPR is OP.METRIC, a comparison (< <= > >=) and a value: OP read, write, flush, discard, other or total; "
+		 "EXPR is PHASE: if it is of one phase (what a mark says), OP.METRIC, a comparison (< <= > >=) and a value: OP read, write, flush, discard, other or total; "
 		 "METRIC iops, mbps, mean, min, max, p50 or any percentile, errors, lost (of total) or ks; the value a "
 		 "latency (300us, 20ms), a number (50k), or a change against the first recording (+10%, -5%). Exit "
 		 "status: 0 done, 1 a recording can't be read or judged, 2 the command line is wrong, 3 an EXPR holds.",

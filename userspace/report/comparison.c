@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/comparison_phases.h"
 #include "report/distance.h"
 #include "util/cleanup.h"
 
@@ -211,6 +212,7 @@ int comparison_make(const struct run *runs, u32 n, struct comparison *ret)
 		return -ENOMEM;
 	for (u32 i = 0; !err && i < b.n_watches; i += 1 + run_parts(&runs[0], i))
 		err = add_groups(&c, &b, i);
+	err = err ?: comparison_phases_make(&c);
 	if (err)
 		return err;
 	*ret = c;
@@ -224,6 +226,7 @@ void comparison_uninit(struct comparison *c)
 		free(c->groups[i].of);
 	free(c->groups);
 	free(c->judgements);
+	comparison_phases_uninit(c);
 	*c = (struct comparison){ 0 };
 }
 
@@ -279,25 +282,70 @@ static int judge_run(struct comparison *c, const struct condition *condition, u3
 	return 0;
 }
 
-int comparison_judge(struct comparison *c, const struct condition *conditions, u32 n, struct problem *p)
+static int judge_runs(struct comparison *c, const struct condition *condition, struct problem *p)
 {
 	struct beside b CLEANUP(beside_uninit) = { 0 };
 
 	if (beside_make(c->runs, c->n_runs, &b))
 		return problem_set(p, -ENOMEM, "out of memory");
-	for (u32 i = 0; i < n; i++) {
-		for (u32 run = c->n_runs > 1; run < c->n_runs; run++) {
-			u32 before = c->n_judgements;
-			int err = judge_run(c, &conditions[i], run, &b, p);
+	for (u32 run = c->n_runs > 1; run < c->n_runs; run++) {
+		u32 before = c->n_judgements;
+		int err = judge_run(c, condition, run, &b, p);
 
-			if (err)
-				return err;
-			if (c->n_judgements == before)
-				return problem_set(p, -ENODATA, "--fail-if '%s': %s has no such IO on a device to "
-						   "compare", conditions[i].text, c->runs[run].origin.file);
-		}
+		if (err)
+			return err;
+		if (c->n_judgements == before)
+			return problem_set(p, -ENODATA, "--fail-if '%s': %s has no such IO on a device to "
+					   "compare", condition->text, c->runs[run].origin.file);
 	}
 	return 0;
+}
+
+/* Takes over the last judgements of a phase, as those of the runs that it is of. */
+static int take_judgements(struct comparison *c, const struct compared_phase *of, u32 from, struct problem *p)
+{
+	u32 n = of->c.n_judgements - from;
+	struct judgement *more = realloc(c->judgements, (c->n_judgements + n) * sizeof(*more));
+
+	if (!more)
+		return problem_set(p, -ENOMEM, "out of memory");
+	c->judgements = more;
+	for (u32 i = 0; i < n; i++) {
+		struct judgement *j = &more[c->n_judgements++];
+
+		*j = of->c.judgements[from + i];
+		j->judged.run = &c->runs[j->judged.run - of->runs];
+		problem_set(&j->sentence, 0, "%s: %s", of->name, of->c.judgements[from + i].sentence.text);
+	}
+	c->any_holds |= of->c.any_holds;
+	return 0;
+}
+
+static int judge_phases(struct comparison *c, const struct condition *condition, struct problem *p)
+{
+	bool found = false;
+	int err = 0;
+
+	for (u32 i = 0; !err && i < c->n_phases; i++) {
+		struct compared_phase *of = &c->phases[i];
+		u32 before = of->c.n_judgements;
+
+		if (strcmp(of->name, condition->phase))
+			continue;
+		found = true;
+		err = judge_runs(&of->c, condition, p) ?: take_judgements(c, of, before, p);
+	}
+	return found ? err : problem_set(p, -ENODATA, "--fail-if '%s': there is no phase '%s' with IO in %s", condition->text,
+					 condition->phase, c->n_runs > 1 ? "all of them" : c->runs[0].origin.file);
+}
+
+int comparison_judge(struct comparison *c, const struct condition *conditions, u32 n, struct problem *p)
+{
+	int err = 0;
+
+	for (u32 i = 0; !err && i < n; i++)
+		err = conditions[i].phase[0] ? judge_phases(c, &conditions[i], p) : judge_runs(c, &conditions[i], p);
+	return err;
 }
 
 void comparison_unpaired(const struct comparison *c,

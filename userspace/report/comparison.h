@@ -46,6 +46,8 @@ struct judgement {
 	struct problem sentence;	/* what was found */
 };
 
+struct compared_phase;
+
 struct comparison {
 	const struct run *runs;		/* borrowed */
 	u32 n_runs;
@@ -57,6 +59,8 @@ struct comparison {
 	struct compared_group *groups;
 	u32 n_judgements;
 	struct judgement *judgements;
+	u32 n_phases;
+	struct compared_phase *phases;	/* comparison_phases.h */
 	bool any_holds;
 };
 
@@ -65,8 +69,8 @@ int comparison_make(const struct run *runs, u32 n, struct comparison *ret);
 
 /*
  * Judges each run but the baseline (or a single run itself) by @conditions, on each device and stage that has the
- * op, as a whole. @conditions must outlive the comparison. Returns 0, or -ENOMEM, or -ENODATA and a sentence if a condition can't
- * be judged, because no device has the op or only one side has it.
+ * op, as a whole, and in each phase of the condition's name if it has one. @conditions must outlive the comparison. Returns 0, or -ENOMEM, or -ENODATA and a sentence if a condition can't
+ * be judged, because no device has the op or only one side has it, or the phase is not in all of the runs.
  */
 int comparison_judge(struct comparison *c, const struct condition *conditions, u32 n, struct problem *p);
 

@@ -4,6 +4,7 @@
 
 #include "core/json_parts.h"
 #include "report/comparison_formats.h"
+#include "report/comparison_phases.h"
 #include "report/distance.h"
 #include "report/document.h"
 #include "util/cleanup.h"
@@ -119,23 +120,56 @@ static void add_unpaired(void *to, const struct run *r, const struct watch *watc
 	json_append(to, one);
 }
 
+static struct json_object *groups_of(const struct comparison *c)
+{
+	struct json_object *to = json_new_array(0);
+
+	for (u32 i = 0; i < c->n_groups; i++)
+		json_append(to, group(c, i));
+	return to;
+}
+
+static struct json_object *phases_of(const struct comparison *c)
+{
+	struct json_object *to = json_new_array(0);
+
+	for (u32 i = 0; i < c->n_phases; i++) {
+		struct json_object *one = json_new_object();
+
+		json_add_text(one, "name", c->phases[i].name);
+		json_add(one, "groups", groups_of(&c->phases[i].c));
+		json_append(to, one);
+	}
+	return to;
+}
+
+static void add_unpaired_phase(void *to, const struct run *r, const struct phase *p)
+{
+	struct json_object *one = json_new_object();
+
+	json_add_text(one, "file", r->origin.file);
+	json_add_text(one, "name", p->name);
+	json_append(to, one);
+}
+
 static struct json_object *document(const struct comparison *c)
 {
 	struct json_object *to = json_new_object(), *runs = json_new_array(0);
-	struct json_object *groups = json_new_array(0), *unpaired = json_new_array(0);
-	struct json_object *judgements = json_new_array(0);
+	struct json_object *unpaired = json_new_array(0), *judgements = json_new_array(0);
+	struct json_object *unpaired_phases = json_new_array(0);
 
 	for (u32 i = 0; i < c->n_runs; i++)
 		json_append(runs, run(&c->runs[i]));
-	for (u32 i = 0; i < c->n_groups; i++)
-		json_append(groups, group(c, i));
 	for (u32 i = 0; i < c->n_judgements; i++)
 		json_append(judgements, judgement(c, &c->judgements[i]));
 	comparison_unpaired(c, add_unpaired, unpaired);
+	comparison_phases_unpaired(c, add_unpaired_phase, unpaired_phases);
 	json_add_count(to, "schema", SCHEMA);
 	json_add(to, "runs", runs);
-	json_add(to, "groups", groups);
+	json_add(to, "groups", groups_of(c));
+	json_add(to, "phases", phases_of(c));
 	json_add(to, "unpaired", unpaired);
+	json_add(to, "unpaired_phases", unpaired_phases);
 	json_add(to, "fail_if", judgements);
 	json_add(to, "failed", json_new_boolean(c->any_holds));
 	return to;

@@ -4,6 +4,7 @@
 
 #include "report/active.h"
 #include "report/comparison_formats.h"
+#include "report/comparison_phases.h"
 #include "report/distance.h"
 #include "util/cleanup.h"
 #include "util/print_buffer.h"
@@ -102,6 +103,15 @@ static void put_group(FILE *f, const struct comparison *c, u32 whole)
 	putc('\n', f);
 }
 
+static void put_phase(FILE *f, const struct compared_phase *phase)
+{
+	fputs("## ", f);
+	put_name(f, phase->name);
+	fputs("\n\n", f);
+	for (u32 i = 0; i < phase->c.n_groups; i += 1 + comparison_parts(&phase->c, i))
+		put_group(f, &phase->c, i);
+}
+
 /* What the rates are over. */
 static void put_window(FILE *f, const struct run *r)
 {
@@ -123,6 +133,17 @@ static void put_unpaired(void *to, const struct run *run, const struct watch *wa
 	fputs(".\n\n", f);
 }
 
+static void put_unpaired_phase(void *to, const struct run *run, const struct phase *p)
+{
+	FILE *f = to;
+
+	fputs("Phase ", f);
+	put_name(f, p->name);
+	fputs(" of ", f);
+	put_name(f, run->origin.file);
+	fputs(" is not in all.\n\n", f);
+}
+
 static void put_judgement(FILE *f, const struct judgement *j)
 {
 	fputs(j->verdict.holds ? "- **fails**: " : "- passes: ", f);
@@ -139,9 +160,12 @@ int comparison_markdown(const struct comparison *c, FILE *out)
 		return err;
 	for (u32 i = 0; i < c->n_groups; i += 1 + comparison_parts(c, i))
 		put_group(buffer.f, c, i);
+	for (u32 i = 0; i < c->n_phases; i++)
+		put_phase(buffer.f, &c->phases[i]);
 	for (u32 i = 0; i < c->n_runs; i++)
 		put_window(buffer.f, &c->runs[i]);
 	comparison_unpaired(c, put_unpaired, buffer.f);
+	comparison_phases_unpaired(c, put_unpaired_phase, buffer.f);
 	for (u32 i = 0; i < c->n_judgements; i++)
 		put_judgement(buffer.f, &c->judgements[i]);
 	return print_buffer_write(&buffer, out);

@@ -12,6 +12,7 @@
 #include "core/text_draw.h"
 #include "report/active.h"
 #include "report/comparison_formats.h"
+#include "report/comparison_phases.h"
 #include "report/distance.h"
 #include "util/cleanup.h"
 #include "util/print_buffer.h"
@@ -226,6 +227,15 @@ static void put_unpaired(void *to, const struct run *run, const struct watch *wa
 	fprintf(t->f, " %s is in %ld only\n", stage_names[watch->stage], run - t->c->runs + 1);
 }
 
+static void put_unpaired_phase(void *to, const struct run *run, const struct phase *p)
+{
+	const struct table *t = to;
+
+	fputs("phase ", t->f);
+	put_name(t, p->name, t->columns / 3);
+	fprintf(t->f, " of %ld is not in all\n", run - t->c->runs + 1);
+}
+
 static void put_judgement(const struct table *t, const struct judgement *j)
 {
 	bool holds = j->verdict.holds;
@@ -247,6 +257,18 @@ static void cover(struct table *t)
 				axis_cover(&t->axis, t->c->groups[g].of[i].watch->total);
 }
 
+static void put_phase(const struct table *t, const struct compared_phase *phase)
+{
+	struct table of = *t;
+
+	of.c = &phase->c;
+	fputs("\nphase ", t->f);
+	put_name(t, phase->name, t->columns - sizeof("phase"));
+	putc('\n', t->f);
+	for (u32 i = 0; i < of.c->n_groups; i += 1 + comparison_parts(of.c, i))
+		put_group(&of, i);
+}
+
 static void put_all(struct table *t)
 {
 	cover(t);
@@ -258,12 +280,15 @@ static void put_all(struct table *t)
 		fputs("\nno IO in any of them\n", t->f);
 	for (u32 i = 0; i < t->c->n_groups; i += 1 + comparison_parts(t->c, i))
 		put_group(t, i);
+	for (u32 i = 0; i < t->c->n_phases; i++)
+		put_phase(t, &t->c->phases[i]);
 	if (t->c->n_groups) {
 		fprintf(t->f, "%*s", GUTTER, "");
 		draw_axis(t->f, &t->axis, t->columns - GUTTER, t->look->utf8);
 		putc('\n', t->f);
 	}
 	comparison_unpaired(t->c, put_unpaired, t);
+	comparison_phases_unpaired(t->c, put_unpaired_phase, t);
 	if (t->c->n_judgements)
 		putc('\n', t->f);
 	for (u32 i = 0; i < t->c->n_judgements; i++)

@@ -167,20 +167,23 @@ void condition_explain(const struct condition *c, const struct judged *j, const 
 		       struct problem *ret)
 {
 	char name[DEVICE_NAME_MAX + 16], value[UNITS_TEXT], base[UNITS_TEXT], change[UNITS_TEXT];
-	int metric = strcspn(c->text, " \t<>");
+	const char *figure = c->phase[0] ? strrchr(c->text, ':') + 1 : c->text;
+	int metric;
 
+	figure += strspn(figure, " \t");
+	metric = strcspn(figure, " \t<>");
 	watch_text(j->watch, name);
 	value_text(c, v->value, value);
 	if (!c->relative) {
-		problem_set(ret, 0, "%.*s of %s is %s (%s)", metric, c->text, name, value, c->text);
+		problem_set(ret, 0, "%.*s of %s is %s (%s)", metric, figure, name, value, c->text);
 		return;
 	}
 	value_text(c, v->base, base);
 	if (v->base > 0)
-		problem_set(ret, 0, "%.*s of %s is %s, %s %s the baseline's %s (%s)", metric, c->text, name, value,
+		problem_set(ret, 0, "%.*s of %s is %s, %s %s the baseline's %s (%s)", metric, figure, name, value,
 			    units_share(change, fabs(v->value / v->base - 1)),
 			    v->value < v->base ? "below" : "above", base, c->text);
 	else
-		problem_set(ret, 0, "%.*s of %s is %s, the baseline's %s (%s)", metric, c->text, name, value, base,
+		problem_set(ret, 0, "%.*s of %s is %s, the baseline's %s (%s)", metric, figure, name, value, base,
 			    c->text);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Conditions of --fail-if: OP.METRIC COMPARISON VALUE.
+ * Conditions of --fail-if: [PHASE:] OP.METRIC COMPARISON VALUE.
  *
+ *   PHASE       what a mark says: only between this mark and the next one
  *   OP          read, write, flush, discard, other; total: all of them together
  *   METRIC      iops, mbps (MB/s), mean, min, max, p50 ... (any percentile), errors, lost (of total only),
  *               ks (distance of the distributions, 0 to 1, needs a baseline)
@@ -9,6 +10,7 @@
  *   VALUE       +10% or -5%: that much above or below the baseline's
  *               a latency as 20ms, 300us, 1.5s, 800ns; a number as 50000, 50k, 1.5M
  *
+ *   QD 16: read.p99 > +10%
  *   read.p99 > +10%    write.iops < -5%    read.max > 20ms    read.p99.9 >= 300us    total.errors > 0
  */
 #ifndef REPORT_CONDITION_H
@@ -38,6 +40,7 @@ struct condition {
 	enum condition_comparison comparison;
 	bool relative;			/* limit is a change against the baseline in %; else in ns, IOs/s, MB/s ... */
 	double limit;
+	char phase[96];			/* its name; "": the whole run */
 	char text[96];			/* as written, without blanks around it */
 };
 

@@ -46,6 +46,24 @@ static size_t take_word(const struct parsing *g, const char *ends, char word[32]
 	return len;
 }
 
+/* What a mark says may have a colon, a condition has none: the last one ends the name. */
+static int parse_phase(struct parsing *g)
+{
+	const char *colon = strrchr(g->at, ':');
+	size_t len = colon ? colon - g->at : 0;
+
+	if (!colon)
+		return 0;
+	while (len && strchr(" \t", g->at[len - 1]))
+		len--;
+	if (!len)
+		return expected(g, "the name of a phase before the colon");
+	memcpy(g->c.phase, g->at, len);
+	g->at = colon + 1;
+	skip_blanks(g);
+	return 0;
+}
+
 static int parse_op(struct parsing *g)
 {
 	char word[32];
@@ -87,6 +105,9 @@ static int parse_metric(struct parsing *g)
 	}
 	if (g->c.metric == METRIC_LOST && g->c.op != -1)
 		return problem_set(g->p, -EINVAL, "--fail-if '%s': losses are counted of a device, not of an op; "
+				   "write total.lost", g->text);
+	if (g->c.metric == METRIC_LOST && g->c.phase[0])
+		return problem_set(g->p, -EINVAL, "--fail-if '%s': losses are counted of a whole run, not of a phase; "
 				   "write total.lost", g->text);
 	g->at += len;
 	return 0;
@@ -174,7 +195,9 @@ int condition_parse(const char *text, struct condition *ret, struct problem *p)
 				   sizeof(g.c.text) - 1);
 	memcpy(g.c.text, text, len);
 	g.text = g.at = g.c.text;
-	err = parse_op(&g);
+	err = parse_phase(&g);
+	if (!err)
+		err = parse_op(&g);
 	if (!err)
 		err = parse_metric(&g);
 	if (!err)
