@@ -69,7 +69,7 @@ _blklat_value()
 		_filedir ;;
 	*:--sysroot)
 		_filedir -d ;;
-	*:--count | *:--duration | *:--fail-if | *:--from | *:--history | *:--idle-gap | *:--interval | *:--label | \
+	*:--at | *:--count | *:--duration | *:--fail-if | *:--from | *:--history | *:--idle-gap | *:--interval | *:--label | \
 	*:--max-bios | *:--max-memory | *:--max-size | *:--percentiles | *:--steady-from | *:--to | *:--top | \
 	*:-c | *:-i | *:-p)
 		;;
@@ -89,6 +89,7 @@ _blklat_options()
 	top) echo "$capture --by --count --duration" ;;
 	record) echo "$run --label --max-size --output --overwrite --quiet" ;;
 	serve) echo "$capture --bins --by --history --listen --prom-schema --user --web-config" ;;
+	mark) echo '--at' ;;
 	report) echo '--format --from --max-memory --output --steady-from --to' ;;
 	compare) echo '--fail-if --format --from --max-memory --to' ;;
 	list) echo '--all --format --sysroot' ;;

@@ -206,6 +206,7 @@ LINES = [
     (["mark", NONE, "QD", "16"], r"unexpected argument '16': .*quoted"),
     (["mark", NONE, "a\tb"], r"one line of UTF-8"),
     (["mark", NONE, "a\x1b[31m"], r"one line of UTF-8"),
+    (["mark", NONE, "x", "--at", "noon"], r"--at 'noon': must be seconds .*07:35:10"),
     (["mark", NONE, "x" * 501], r"has 501 bytes: at most 500"),
     (["--replay", str(REPLAY), "--dev", NONE], r"--replay .*--dev"),
     (["--replay", str(REPLAY), NONE], r"--replay .*--dev"),

@@ -22,7 +22,7 @@ REPLAYS = ROOT / "tests/cli/replay"
 COMMANDS = ["live", "top", "record", "mark", "serve", "report", "compare", "list", "check"]
 # Subsections that describe a command's options; the first is of its own ones, which its synopsis has.
 OPTIONS = {command: [f"Of {command}"] for command in COMMANDS} | {
-    "live": ["Of live and record"], "record": ["Of record", "Of live and record"], "mark": []}
+    "live": ["Of live and record"], "record": ["Of record", "Of live and record"]}
 COMMON = {(None, "help", None), (None, "usage", None), (None, "version", None)}
 PERCENTILES = ["p50", "p90", "p99", "p99.9", "p99.99"]
 

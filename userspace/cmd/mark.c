@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* blklat mark: note an event in a recording that is being made. */
+/* blklat mark: note an event in a recording, of now or, once it has ended, of any time within it. */
 #include <errno.h>
 #include <string.h>
 
@@ -13,13 +13,28 @@
 struct mark_words {
 	const char *file;
 	const char *text;
+	const char *at;			/* NULL: now */
+	struct moment moment;
+};
+
+enum { KEY_AT = OPTIONS_LONG };
+
+static const struct argp_option option_list[] = {
+	{ "at", KEY_AT, "TIME", 0, "Of a recording that has ended: when it was, in seconds from its start (90, 12.5), or 07:35:10, "
+	  "2026-11-21T07:35:10 (UTC)", 0 },
+	{ 0 },
 };
 
 static int take(int key, const char *value, void *into, struct problem *p)
 {
 	struct mark_words *m = into;
 
-	(void)key;
+	if (key == KEY_AT) {
+		m->at = value;
+		return moment_parse(value, &m->moment) ? 0 :
+		       problem_set(p, -EINVAL, "--at '%s': must be seconds from the start like 90 or 12.5, or a time in UTC like "
+				   "07:35:10 or 2026-11-21T07:35:10", value);
+	}
 	if (m->text)
 		return problem_set(p, -EINVAL, "unexpected argument '%s': a text of several words is quoted", value);
 	if (m->file)
@@ -31,8 +46,10 @@ static int take(int key, const char *value, void *into, struct problem *p)
 
 static const struct options options = {
 	.about = "Notes what happens now in the recording FILE, which 'blklat record' is making. Reports and charts "
-		 "show it there.",
+		 "show it there, and what lies between two marks is a phase. With --at it notes what happened in a recording "
+		 "that has ended.",
 	.arguments = "FILE TEXT",
+	.list = option_list,
 	.take = take,
 };
 
@@ -62,13 +79,13 @@ static int run(int argc, char **argv)
 		return status;
 	if (check(&m, &p))
 		return command_fail(argv[0], STATUS_USAGE, &p);
-	if (recording_mark(m.file, m.text, &p))
+	if (m.at ? recording_mark_at(m.file, &m.moment, m.text, &p) : recording_mark(m.file, m.text, &p))
 		return command_fail(argv[0], STATUS_FAILED, &p);
 	return STATUS_DONE;
 }
 
 const struct command command_mark = {
 	.name = "mark",
-	.about = "note an event in a recording that is being made",
+	.about = "note an event in a recording",
 	.run = run,
 };

@@ -121,7 +121,7 @@ void recording_marks_close(struct recording_marks *m)
 	free(TAKE(m->name));
 }
 
-static int take_text(const char *text, char clean[RECORDING_MARK_BYTES + 1], struct problem *p)
+int recording_mark_text(const char *text, char *clean, struct problem *p)
 {
 	if (strlen(text) > RECORDING_MARK_BYTES)
 		return problem_set(p, -EINVAL, "a mark's text has at most %d bytes", RECORDING_MARK_BYTES);
@@ -139,7 +139,7 @@ static int check_recorded(int fd, const char *file, struct problem *p)
 		return problem_set(p, -EBADMSG, "%s: is not a recording", file);
 	if (!flock(fd, LOCK_SH | LOCK_NB)) {
 		flock(fd, LOCK_UN);
-		return problem_set(p, -ENXIO, "%s: is not being recorded, marks are for what happens now", file);
+		return problem_set(p, -ENXIO, "%s: is not being recorded: say when it was with --at", file);
 	}
 	return 0;
 }
@@ -184,7 +184,7 @@ int recording_mark(const char *file, const char *text, struct problem *p)
 {
 	struct message m = { clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_REALTIME), "" };
 	int fd CLEANUP(cleanup_close) = -1, fifo CLEANUP(cleanup_close) = -1;
-	int err = take_text(text, m.text, p);
+	int err = recording_mark_text(text, m.text, p);
 
 	if (err)
 		return err;

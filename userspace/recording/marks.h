@@ -6,6 +6,7 @@
 #ifndef RECORDING_MARKS_H
 #define RECORDING_MARKS_H
 
+#include "util/moment.h"
 #include "util/problem.h"
 
 #define RECORDING_MARK_END "-mark"	/* of the FIFO's name, after the file's */
@@ -39,5 +40,15 @@ void recording_marks_close(struct recording_marks *m);
  * (nobody records it, or no marks are taken), -EAGAIN (too many at once), -EBADMSG (no recording), or what failed.
  */
 int recording_mark(const char *file, const char *text, struct problem *p);
+
+/*
+ * Adds a mark to @file, which nobody records any more, at a time within it. The file is replaced by a copy with the mark.
+ * Returns 0, or a negative errno and a sentence: -EINVAL (not within it, or no text), -EBUSY (it is being recorded), -EEXIST
+ * (it was cut off, and a log lies beside it), those of a reader, or what failed.
+ */
+int recording_mark_at(const char *file, const struct moment *at, const char *text, struct problem *p);
+
+/* Copies a mark's text, cleaned; @clean has room for RECORDING_MARK_BYTES. Returns 0, or -EINVAL and a sentence. */
+int recording_mark_text(const char *text, char *clean, struct problem *p);
 
 #endif

@@ -77,17 +77,63 @@ static int copy(int from, int to, s64 room)
 	return err ?: errno && errno != ENXIO ? -errno : 0;
 }
 
+static int copy_all(int from, int to)
+{
+	struct statvfs fs;
+
+	return fstatvfs(to, &fs) ? -errno : copy(from, to, (s64)(fs.f_bavail * fs.f_frsize / 2));
+}
+
 int private_copy(int from, const char *name, int *ret_fd, struct problem *p)
 {
 	int to CLEANUP(cleanup_close) = make_file(), err = to < 0 ? to : 0;
-	struct statvfs fs;
 
 	if (!err)
-		err = fstatvfs(to, &fs) ? -errno : copy(from, to, (s64)(fs.f_bavail * fs.f_frsize / 2));
+		err = copy_all(from, to);
 	if (err)
 		return problem_set(p, err, "%s: can't be copied to %s, which has to be done while it is written to: %s "
 				   "(TMPDIR names another directory)", name, folder(), strerror(-err));
 	*ret_fd = to;
 	to = -1;
 	return 0;
+}
+
+int private_copy_to(int from, int to, const char *name, struct problem *p)
+{
+	int err = copy_all(from, to);
+
+	return err ? problem_set(p, err, "%s: can't be copied: %s", name, strerror(-err)) : 0;
+}
+
+/* Makes it in a new folder. Returns a descriptor, or a negative errno and leaves nothing. */
+static int make_named(char **ret_path)
+{
+	char *path CLEANUP(cleanup_free) = NULL;
+	int fd, err;
+
+	if (asprintf(&path, "%s/blklat-XXXXXX/recording", folder()) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	*strrchr(path, '/') = '\0';
+	if (!mkdtemp(path))
+		return -errno;
+	path[strlen(path)] = '/';
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0) {
+		*ret_path = TAKE(path);
+		return fd;
+	}
+	err = -errno;
+	*strrchr(path, '/') = '\0';
+	rmdir(path);
+	return err;
+}
+
+int private_copy_named(int from, const char *name, char **ret_path, struct problem *p)
+{
+	int to CLEANUP(cleanup_close) = make_named(ret_path), err = to < 0 ? to : copy_all(from, to);
+
+	return err ? problem_set(p, err, "%s: can't be copied to %s: %s (TMPDIR names another directory)", name, folder(),
+				 strerror(-err)) : 0;
 }

@@ -11,4 +11,10 @@
  */
 int private_copy(int from, const char *name, int *ret_fd, struct problem *p);
 
+/* Into @to, on any file system, and just so. */
+int private_copy_to(int from, int to, const char *name, struct problem *p);
+
+/* Into a file that has a name, in a folder of its own there, which only we may enter; both are the caller's to remove. */
+int private_copy_named(int from, const char *name, char **ret_path, struct problem *p);
+
 #endif

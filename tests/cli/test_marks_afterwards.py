@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""blklat mark --at: a mark in a recording that has ended, whoever made it and whatever lies beside it."""
+import contextlib
+import fcntl
+import json
+import os
+import sqlite3
+import stat
+import subprocess
+
+import pytest
+from attacks import BLKLAT, ENV, HERE, NOBODY, PLANTS, ROOT, named, one_line, plant, record, run, shown, state
+
+DUMPS = sorted((HERE / "version1").glob("*.sql"))
+SECOND = 10 ** 9
+SCRIPT = "blklat-replay 1\nstart 2026-11-21T07:35:00.000Z\ndevice sda\nwatch sda device\n" + "io read 60us 4096 x10\ntick 1\n" * 120
+
+
+@pytest.fixture
+def file(tmp_path):
+    """120 s from 07:35:00 UTC, in a folder of its own."""
+    (tmp_path / "script").write_text(SCRIPT)
+    (tmp_path / "folder").mkdir()
+    return record(tmp_path / "folder" / "run.blklat", tmp_path / "script")
+
+
+def marks(file):
+    """Seconds since the begin, by both clocks, and texts."""
+    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        (mono, wall), = db.execute("SELECT mono_ns, wall_ns FROM interval WHERE id = 0")
+        return [((m - mono) / SECOND, (w - wall) / SECOND, text) for m, w, text in
+                db.execute("SELECT mono_ns, wall_ns, text FROM mark ORDER BY mono_ns")]
+
+
+def figures(file):
+    return json.loads(run("report", "--format", "json", file).stdout)["runs"][0]["watches"]
+
+
+def mark(file, at, text="x", **kw):
+    return run("mark", file, "--at", at, text, **kw)
+
+
+@pytest.mark.parametrize("at,seconds", [
+    ("0", 0), ("12.5", 12.5), ("90s", 90), ("2m", 120), ("250ms", 0.25), ("07:35:10", 10), ("07:36:00.25", 60.25),
+    ("2026-11-21T07:35:30Z", 30), ("2026-11-21 07:35:31.5", 31.5),
+    ("07:36", 60), ("2026-11-21T09:35:32+02:00", 32), ("2026-11-21T02:05:33-05:30", 33)])
+def test_times(file, at, seconds):
+    before = shown(file)
+    done = mark(file, at, "QD 16")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert marks(file) == [(seconds, seconds, "QD 16")]
+    assert shown(file) == before
+
+
+@pytest.mark.parametrize("at,status,sentence", [
+    ("120.001", 1, "is 120.000 s long, and the time is not within it"), ("07:34:58", 1, "not within it"),
+    ("2026-11-21T07:34:59Z", 1, "not within it"), ("2025-11-21T07:35:10Z", 1, "not within it"), ("9e9", 2, "must be seconds"),
+    ("", 2, "must be seconds"), ("-1", 2, "must be seconds"), ("7:", 2, "must be seconds"),
+    ("07:35:10Z", 2, "must be seconds"), ("07:35:", 2, "must be seconds"), ("25:00", 2, "must be seconds"),
+    ("2026-13-21T07:35", 2, "must be seconds"),
+    ("2026-11-21", 2, "must be seconds"), ("99999999999", 2, "must be seconds")])
+def test_wrong_times(file, at, status, sentence):
+    before = state(file.parent)
+    done = run("mark", file, f"--at={at}", "x")
+    one_line(done, status, sentence)
+    assert state(file.parent) == before
+
+
+def test_phases_of_a_finished_recording(file):
+    for at, text in ((60, "b"), (0, "a"), (90, "end")):
+        assert mark(file, at, text).returncode == 0
+    phases = json.loads(run("report", "--format", "json", file).stdout)["runs"][0]["phases"]
+    assert [(p["name"], p["from_s"], p["to_s"], p["intervals"]) for p in phases] == [("a", 0, 60, 60), ("b", 60, 90, 30)]
+
+
+@pytest.mark.parametrize("dump", DUMPS, ids=lambda d: d.stem)
+def test_older_versions(dump, tmp_path):
+    file = tmp_path / "old.blklat"
+    with contextlib.closing(sqlite3.connect(file)) as db:
+        db.executescript(dump.read_text())
+    before, seen = figures(file), marks(file)
+    assert mark(file, "0", "new").returncode == 0
+    assert sorted(marks(file)) == sorted([*seen, (0, 0, "new")]) and figures(file) == before
+
+
+def test_rights_and_links_stay(file, tmp_path):
+    file.chmod(0o604)
+    link = tmp_path / "link"
+    link.symlink_to(file)
+    if ROOT:
+        os.chown(file, NOBODY, NOBODY)
+    assert mark(link, 1).returncode == 0
+    st = file.stat()
+    assert link.is_symlink() and stat.S_IMODE(st.st_mode) == 0o604 and (not ROOT or (st.st_uid, st.st_gid) == (NOBODY, NOBODY))
+    assert [p.name for p in file.parent.iterdir()] == ["run.blklat"] and len(marks(file)) == 1
+
+
+def test_one_that_is_recorded(file):
+    with open(file) as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        before = state(file.parent)
+        one_line(mark(file, 1), 1, "is being recorded or marked: leave out --at")
+        assert state(file.parent) == before
+
+
+@pytest.mark.parametrize("what", PLANTS)
+@pytest.mark.parametrize("end", ["-wal", "-journal"])
+def test_nothing_that_was_planted_is_used(file, tmp_path, end, what):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    plant(named(file, end), what, victim)
+    before = state(file.parent)
+    one_line(mark(file, 1), 1, "lies beside it")
+    assert state(file.parent) == before and victim.read_text() == "precious"
+
+
+def test_triggers_do_not_run(file):
+    with contextlib.closing(sqlite3.connect(file)) as db, db:
+        db.execute("CREATE TRIGGER t AFTER INSERT ON mark BEGIN DELETE FROM interval; END")
+    assert mark(file, 1).returncode == 0
+    assert len(marks(file)) == 1
+
+
+@pytest.mark.parametrize("sql,sentence", [
+    ("DROP TABLE mark", "table mark is missing"), ("ALTER TABLE mark ADD COLUMN more", "table mark is missing or another"),
+    ("PRAGMA user_version = 99", "made by a newer blklat"), ("PRAGMA application_id = 5", "not a recording"),
+    ("UPDATE interval SET wall_ns = 'x'", "have no times"), ("UPDATE mark SET text = 5", None),
+    ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 10000) INSERT INTO mark SELECT mono_ns, wall_ns, 'm' "
+     "FROM interval, n WHERE id = 0", "has 10000 marks")])
+def test_files_that_are_none(file, sql, sentence):
+    with contextlib.closing(sqlite3.connect(file)) as db, db:
+        db.execute(sql)
+    before = state(file.parent)
+    done = mark(file, 1)
+    if not sentence:
+        assert done.returncode == 0
+        return
+    one_line(done, 1, sentence)
+    assert state(file.parent) == before
+
+
+def test_what_is_no_file(tmp_path):
+    one_line(mark(tmp_path / "none", 1), 1, "No such file")
+    one_line(mark(tmp_path, 1), 1, "not a regular file")
+    os.mkfifo(tmp_path / "fifo")
+    one_line(mark(tmp_path / "fifo", 1), 1, "not a regular file")
+
+
+def test_two_at_once(file):
+    """Each is in the file, or its command has said that it is not."""
+    both = [subprocess.Popen([BLKLAT, "mark", file, "--at", str(i), f"m{i}"], stderr=subprocess.PIPE, text=True) for i in range(8)]
+    done = {f"m{i}": (p.communicate(timeout=20), p.returncode) for i, p in enumerate(both)}
+    assert {text for _, _, text in marks(file)} == {text for text, (_, status) in done.items() if not status}
+    assert all(said.count("\n") == 1 for (_, said), status in done.values() if status)
+
+
+def test_nothing_stays_behind(file, tmp_path):
+    for at in ("1", "1000"):
+        temporary = tmp_path / f"tmp{at}"
+        temporary.mkdir()
+        subprocess.run([BLKLAT, "mark", file, "--at", at, "x"], env={**ENV, "TMPDIR": str(temporary)}, capture_output=True, timeout=20)
+        assert list(temporary.iterdir()) == []
+    missing = subprocess.run([BLKLAT, "mark", file, "--at", "1", "x"], env={**ENV, "TMPDIR": str(tmp_path / "no")}, capture_output=True,
+                             text=True, timeout=20)
+    one_line(missing, 1, "TMPDIR names another directory")
