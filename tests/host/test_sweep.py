@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The fio job that is shipped: it marks its depths by itself, and each is a phase of the report with fio's own figures."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+from load import BLKLAT, DEADLINE_S
+from needs import need
+from recorder import record_argv
+
+JOB = pathlib.Path(__file__).resolve().parents[2] / "packaging/examples/sweep.fio"
+SECONDS = 2
+
+
+def test_sweep(loop, folder):
+    need("libaio" in subprocess.run(["fio", "--enghelp"], capture_output=True, text=True).stdout, "fio has no libaio")
+    job = folder / "sweep.fio"
+    job.write_text(JOB.read_text().replace("runtime=10\n", f"runtime={SECONDS}\n"))
+    (folder / "blklat").symlink_to(shutil.which(BLKLAT))
+    file, figures = folder / "sweep.blklat", folder / "fio.json"
+    environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "DEV": loop.name, "FILE": str(file)}
+    argv = record_argv(loop, file, "--quiet", command=["fio", "--output-format=json", f"--output={figures}", job])
+    done = subprocess.run(argv, cwd=folder, env=environment, capture_output=True, text=True, timeout=DEADLINE_S)
+    assert (done.returncode, done.stderr) == (0, "")
+    for said in folder.glob("*.prerun.txt"):
+        assert said.read_text() == ""
+    run, = json.loads(subprocess.run([BLKLAT, "report", "--format", "json", file], capture_output=True, text=True,
+                                     check=True).stdout)["runs"]
+    jobs = json.loads(figures.read_text())["jobs"]
+    assert [p["name"] for p in run["phases"]] == [f"QD {2 ** i}" for i in range(6)]
+    for phase, of_fio in zip(run["phases"], jobs):
+        assert phase["to_s"] - phase["from_s"] == pytest.approx(SECONDS, abs=0.5)
+        assert not phase["partial"] and phase["intervals"] >= 5
+        watch = next(w for w in phase["watches"] if w["stage"] == "device")
+        read = next(o for o in watch["ops"] if o["op"] == "read")
+        # An IO's bytes may be counted just before an interval ends, and its bin behind it.
+        assert read["bytes"] == pytest.approx(read["ios"] * 4096, abs=64 * 4096)
+        # What the host does to a loop device meanwhile differs from one part of a phase to another.
+        assert read["iops"] == pytest.approx(of_fio["read"]["iops"], rel=0.15)
+        # On a loop device in memory fio can't submit as fast as IOs end, so there are fewer than it would have.
+        assert 0.1 < read["queue_depth"] <= 1.01 * int(of_fio["job options"]["iodepth"])
