@@ -182,6 +182,88 @@ static void rest_is_no_illness(void **state)
 	world_uninit(&w);
 }
 
+static void health_of(struct health h[5], const double p99_ms[5], u32 n)
+{
+	for (u32 i = 0; i < n; i++)
+		h[i] = (struct health){ .ios = HEALTH_IOS_MIN, .p99_ns = p99_ms[i] * 1e6 };
+}
+
+static u32 unlike(const struct health *h, u32 n)
+{
+	u32 found = 0;
+
+	for (u32 i = 0; i < n; i++)
+		found |= (h[i].ailment == AILMENT_UNLIKE) << i;
+	return found;
+}
+
+/* What is slow from the first interval on has no better past, but its like. */
+static void slower_than_its_like(void **state)
+{
+	struct device d[5] = { { .name = "sda" }, { .name = "sdb" }, { .name = "sdc" }, { .name = "sdd" }, { .name = "sde" } };
+	struct watch w[5];
+	struct frames fs;
+	struct health h[5];
+	char text[HEALTH_TEXT];
+
+	(void)state;
+	for (u32 i = 0; i < 5; i++) {
+		strcpy(d[i].kind, "disk");
+		strcpy(d[i].model, "A");
+		w[i] = (struct watch){ .device = &d[i] };
+	}
+	assert_int_equal(frames_init(&fs, w, 5, 2), 0);
+	health_of(h, (double[]){ 2, 10, 1, 3, 1 }, 5);
+	assert_int_equal(health_compare(&fs, h), 0);
+	assert_int_equal(unlike(h, 5), 1 << 1);	/* 10 / 2, the middle of 1 1 2 3 10 */
+	assert_true(h[1].times_like == 5);
+	assert_string_equal(health_text(text, &h[1]), "p99 is 5 times that of its like");
+	assert_string_equal(health_grade(&h[1]), "watch");
+	health_of(h, (double[]){ 2, 9.99, 1, 3, 1 }, 5);
+	assert_int_equal(health_compare(&fs, h), 0);
+	assert_int_equal(unlike(h, 5), 0);
+
+	/* Others of another model, or with few IOs, are no measure; three are too few. */
+	health_of(h, (double[]){ 1, 10, 1, 1, 1 }, 5);
+	strcpy(d[0].model, "B");
+	h[2].ios--;
+	assert_int_equal(health_compare(&fs, h), 0);
+	assert_int_equal(unlike(h, 5), 0);
+	h[2].ios++;
+	assert_int_equal(health_compare(&fs, h), 0);
+	assert_int_equal(unlike(h, 5), 1 << 1);
+
+	/* What is worse stays. */
+	health_of(h, (double[]){ 1, 10, 1, 1, 1 }, 5);
+	h[1].ailment = AILMENT_OLD;
+	assert_int_equal(health_compare(&fs, h), 0);
+	assert_int_equal(h[1].ailment, AILMENT_OLD);
+	assert_string_equal(health_grade(&h[1]), "sick");
+	frames_uninit(&fs);
+}
+
+static void losses_tell_of_the_measurement(void **state)
+{
+	struct frame f = { 0 };
+	struct health h = { .ios = 9900 };
+	char text[HEALTH_TEXT];
+
+	(void)state;
+	health_besides(&h, &f, 99);
+	assert_int_equal(h.ailment, AILMENT_NONE);
+	assert_string_equal(health_grade(&h), "well");
+	health_besides(&h, &f, 100);
+	assert_int_equal(h.ailment, AILMENT_LOST);
+	assert_string_equal(health_grade(&h), "watch");
+	assert_string_equal(health_text(text, &h), "1.00 % of its IOs lost");
+	f.gone = true;
+	health_besides(&h, &f, 100);
+	assert_int_equal(h.ailment, AILMENT_GONE);
+	h.ailment = AILMENT_SLOW;
+	health_besides(&h, &f, 100);
+	assert_int_equal(h.ailment, AILMENT_SLOW);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +272,8 @@ int main(void)
 		cmocka_unit_test(what_waits),
 		cmocka_unit_test(failed),
 		cmocka_unit_test(rest_is_no_illness),
+		cmocka_unit_test(slower_than_its_like),
+		cmocka_unit_test(losses_tell_of_the_measurement),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "core/health.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "util/units.h"
+
+const char *const ailment_names[] = {
+	[AILMENT_NONE] = "none", [AILMENT_LOST] = "lost", [AILMENT_GONE] = "gone", [AILMENT_UNLIKE] = "unlike", [AILMENT_SLOW] = "slow",
+	[AILMENT_OLD] = "old", [AILMENT_ERRORS] = "errors", [AILMENT_STALLED] = "stalled",
+};
 
 void frame_merge_ops(const struct frame *f, struct op_frame *ret)
 {
@@ -26,7 +34,7 @@ static void past_add(struct health_past *past, double log2_ns)
 struct health health_judge(struct health_past *past, const struct frame *f, const struct op_frame *all)
 {
 	bool waits = f->in_flight && !accounting_ends_missed(&f->accounting);
-	struct health h = { .errors = all->errors, .waited_ns = waits ? f->oldest_ns : 0 };
+	struct health h = { .ios = all->ios, .errors = all->errors, .waited_ns = waits ? f->oldest_ns : 0 };
 
 	if (all->ios) {
 		double p99_ns = quantile_ns(&all->hist, 0.99, all->min_ns, all->max_ns), log2_ns = log2(fmax(p99_ns, 1));
@@ -47,6 +55,73 @@ struct health health_judge(struct health_past *past, const struct frame *f, cons
 	return h;
 }
 
+void health_besides(struct health *h, const struct frame *f, u64 lost)
+{
+	h->lost = lost;
+	if (h->ailment < AILMENT_GONE && f->gone)
+		h->ailment = AILMENT_GONE;
+	else if (!h->ailment && lost && lost >= HEALTH_LOST_SHARE * (h->ios + lost))
+		h->ailment = AILMENT_LOST;
+}
+
+struct peer {
+	const struct watch *watch;
+	struct health *health;
+};
+
+static int alike(const struct peer *a, const struct peer *b)
+{
+	const struct device *d = a->watch->device, *e = b->watch->device;
+
+	return ((int)a->watch->stage - (int)b->watch->stage) ?: strcmp(d->kind, e->kind) ?: strcmp(d->model, e->model);
+}
+
+static int by_p99(const void *a, const void *b)
+{
+	const struct peer *p = a, *q = b;
+
+	return alike(p, q) ?: (p->health->p99_ns > q->health->p99_ns) - (p->health->p99_ns < q->health->p99_ns);
+}
+
+/* @n of one kind, by p99. Of an even number the middle one is the lower: half of them slow are seen. */
+static void compare_like(const struct peer *like, u32 n)
+{
+	double middle_ns = like[(n - 1) / 2].health->p99_ns;
+
+	for (u32 i = 0; n >= HEALTH_LIKE_MIN && i < n; i++) {
+		struct health *h = like[i].health;
+
+		h->times_like = h->p99_ns / fmax(middle_ns, 1);
+		if (h->times_like >= HEALTH_TIMES && h->ailment < AILMENT_UNLIKE)
+			h->ailment = AILMENT_UNLIKE;
+	}
+}
+
+int health_compare(const struct frames *fs, struct health *h)
+{
+	struct peer *peers = calloc(fs->n + 1, sizeof(*peers));
+	u32 n = 0;
+
+	if (!peers)
+		return -ENOMEM;
+	for (u32 i = 0; i < fs->n; i++)
+		if (!fs->f[i].watch->part && h[i].ios >= HEALTH_IOS_MIN)
+			peers[n++] = (struct peer){ .watch = fs->f[i].watch, .health = &h[i] };
+	qsort(peers, n, sizeof(*peers), by_p99);
+	for (u32 first = 0, end; first < n; first = end) {
+		for (end = first + 1; end < n && !alike(&peers[first], &peers[end]); end++)
+			;
+		compare_like(&peers[first], end - first);
+	}
+	free(peers);
+	return 0;
+}
+
+const char *health_grade(const struct health *h)
+{
+	return h->ailment >= AILMENT_SLOW ? "sick" : h->ailment ? "watch" : "well";
+}
+
 const char *health_text(char text[HEALTH_TEXT], const struct health *h)
 {
 	char part[UNITS_TEXT];
@@ -64,6 +139,15 @@ const char *health_text(char text[HEALTH_TEXT], const struct health *h)
 		break;
 	case AILMENT_SLOW:
 		sprintf(text, "slow: p99 is %s times its past", units_short(part, h->times));
+		break;
+	case AILMENT_UNLIKE:
+		sprintf(text, "p99 is %s times that of its like", units_short(part, h->times_like));
+		break;
+	case AILMENT_GONE:
+		sprintf(text, "gone");
+		break;
+	case AILMENT_LOST:
+		sprintf(text, "%s of its IOs lost", units_share(part, (double)h->lost / (h->ios + h->lost)));
 		break;
 	case AILMENT_NONE:
 		break;

@@ -8,6 +8,9 @@
 /* Ascending by how bad it is; of several the worst is told. */
 enum ailment {
 	AILMENT_NONE,
+	AILMENT_LOST,		/* a notable share of its IOs was not measured: what is said of it may be wrong */
+	AILMENT_GONE,
+	AILMENT_UNLIKE,		/* p99 is HEALTH_TIMES and more of the middle one of its like */
 	AILMENT_SLOW,		/* p99 is HEALTH_TIMES and more of what it was in the last minutes */
 	AILMENT_OLD,		/* an IO has been in flight for longer than the interval */
 	AILMENT_ERRORS,		/* IOs failed */
@@ -18,6 +21,8 @@ enum ailment {
 #define HEALTH_INTERVALS_MIN 10		/* with IOs, before the past says anything */
 #define HEALTH_IOS_MIN 20		/* of fewer p99 is the slowest one, which says little */
 #define HEALTH_INTERVALS 64		/* that the mean of the past goes over */
+#define HEALTH_LIKE_MIN 4		/* alike with enough IOs, itself among them, before they tell what is usual */
+#define HEALTH_LOST_SHARE 0.01		/* of an interval's IOs, that is notable */
 
 /* What a watch was like until now: all 0 at first. */
 struct health_past {
@@ -28,6 +33,9 @@ struct health_past {
 struct health {
 	enum ailment ailment;
 	double times;		/* its p99 over that of its past; 0: not known */
+	double times_like;	/* its p99 over the middle one of its like; 0: not known */
+	u64 ios;		/* of all ops */
+	u64 lost;		/* in this interval; see health_besides() */
 	double p99_ns;		/* of all ops; 0: no IO */
 	u64 waited_ns;		/* age of the oldest in flight; 0: none is, or the kernel says that it ended */
 	u64 errors;
@@ -39,6 +47,20 @@ void frame_merge_ops(const struct frame *f, struct op_frame *ret);
 /* Judges an interval of a whole by its past, and adds it to that. @all is of frame_merge_ops(). */
 struct health health_judge(struct health_past *past, const struct frame *f, const struct op_frame *all);
 
+/* Adds what is less than an illness of the device: that it is gone, and @lost IOs of the interval. */
+void health_besides(struct health *h, const struct frame *f, u64 lost);
+
+/*
+ * Holds the wholes of @fs against their like: devices of one kind and model, at one stage, whose p99 is of enough
+ * IOs. @h[i] is that of frame i. Returns 0 or -ENOMEM.
+ */
+int health_compare(const struct frames *fs, struct health *h);
+
+/* "sick": somebody has to look; "watch": worth a look; "well". */
+const char *health_grade(const struct health *h);
+
+extern const char *const ailment_names[];
+
 /* What the worst one is found by. What hangs has no p99: it is as bad as its oldest IO is old. */
 static inline double health_worst_ns(const struct health *h, double p99_ns)
 {
@@ -49,6 +71,5 @@ static inline double health_worst_ns(const struct health *h, double p99_ns)
 
 /* "slow: p99 is 8.3 times its past"; "" when nothing is wrong. */
 const char *health_text(char text[HEALTH_TEXT], const struct health *h);
-
 
 #endif

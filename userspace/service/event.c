@@ -47,7 +47,18 @@ static struct json_object *op(const struct op_frame *o, const char *name, const 
 	return to;
 }
 
-static struct json_object *watch(const struct frame *f, const struct percentiles *ps)
+static struct json_object *health_of(const struct health *h)
+{
+	struct json_object *to = json_new_object();
+	char text[HEALTH_TEXT];
+
+	json_add_text(to, "grade", health_grade(h));
+	json_add_text(to, "reason", ailment_names[h->ailment]);
+	json_add_text(to, "text", health_text(text, h));
+	return to;
+}
+
+static struct json_object *watch(const struct frame *f, const struct health *health, const struct percentiles *ps)
 {
 	struct json_object *to = json_new_object(), *ops = json_new_array(0);
 	struct json_object *partial = json_partial(f);
@@ -69,6 +80,8 @@ static struct json_object *watch(const struct frame *f, const struct percentiles
 		json_add(to, "ends_missed", json_new_boolean(true));
 	if (!f->watch->part && frame_seems_stalled(f))
 		json_add(to, "seems_stalled", json_new_boolean(true));
+	if (health && health->ailment)
+		json_add(to, "health", health_of(health));
 	if (f->gone)
 		json_add(to, "gone", json_new_boolean(true));
 	if (partial)
@@ -112,7 +125,7 @@ struct blob *event_interval(const struct frames *frames, const struct event_inte
 	json_add_decimal(to, "length_s", longest_s(frames), 6);
 	for (u32 i = 0; i < frames->n; i++)
 		if (!frames->f[i].watch->part || frame_has_ios(&frames->f[i]))
-			json_append(watches, watch(&frames->f[i], at->percentiles));
+			json_append(watches, watch(&frames->f[i], at->health ? &at->health[i] : NULL, at->percentiles));
 	json_add_count(to, "skipped_unexplained", frames->skipped_unexplained);
 	json_add(to, "watches", watches);
 	snprintf(head, sizeof(head), "id: %s.%llu\nevent: interval\n", at->boot, at->number);

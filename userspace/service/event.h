@@ -6,6 +6,7 @@
 #ifndef SERVICE_EVENT_H
 #define SERVICE_EVENT_H
 
+#include "core/health.h"
 #include "core/sink.h"
 #include "util/blob.h"
 
@@ -14,6 +15,7 @@ struct event_interval {
 	u64 number;
 	double end_s;			/* since the start */
 	const struct percentiles *percentiles;	/* that the frames were made with */
+	const struct health *health;	/* of each frame; NULL: not known */
 };
 
 /* An interval of every watch in @frames, of parts those that had IOs. NULL when there is no memory. */

@@ -17,6 +17,7 @@ struct shown {
 	enum blklat_stage stage;
 	const struct part *part;
 	u64 lost;
+	struct health_past past;
 };
 
 struct board_sink {
@@ -24,8 +25,10 @@ struct board_sink {
 	struct poster *poster;
 	const struct run_info *run;
 	bool told;			/* what devices there are */
-	struct shown *shown;
+	struct shown *shown;		/* in the interval before */
+	struct health *health;		/* of the frames of this one, see remember() */
 	u32 n_shown;
+	struct op_frame all;		/* for judging */
 	u64 skipped;			/* the most that were unexplained so far */
 };
 
@@ -34,6 +37,8 @@ static void board_close(struct sink *s)
 	struct board_sink *b = (struct board_sink *)s;
 
 	free(b->shown);
+	free(b->health);
+	hist_uninit(&b->all.hist);
 	free(b);
 }
 
@@ -93,21 +98,38 @@ static bool watches_changed(const struct board_sink *b, const struct frames *fs)
 	return changed;
 }
 
+/* Takes over what the watches of this interval were like, and what their past says of them. */
 static void remember(struct board_sink *b, const struct frames *fs)
 {
-	struct shown *shown = reallocarray(b->shown, fs->n + 1, sizeof(*shown));
+	struct shown *shown = calloc(fs->n + 1, sizeof(*shown));
+	struct health *health = reallocarray(b->health, fs->n + 1, sizeof(*health));
 
-	if (!shown)
+	b->health = health ?: b->health;
+	if (!shown || !health) {
+		free(shown);
+		b->n_shown = 0;
 		return;
-	b->shown = shown;
-	b->n_shown = fs->n;
+	}
 	for (u32 i = 0; i < fs->n; i++) {
 		const struct frame *f = &fs->f[i];
+		const struct shown *before = find(b, i, f);
+		u64 lost = before ? before->lost : 0;
 
 		shown[i] = (struct shown){ .stage = f->watch->stage, .part = f->watch->part,
-					   .size_bytes = f->watch->device->size_bytes, .lost = f->accounting.lost };
+					   .size_bytes = f->watch->device->size_bytes, .lost = f->accounting.lost,
+					   .past = before ? before->past : (struct health_past){ 0 } };
 		strcpy(shown[i].device, f->watch->device->name);
+		health[i] = (struct health){ 0 };
+		if (f->watch->part)
+			continue;
+		frame_merge_ops(f, &b->all);
+		health[i] = health_judge(&shown[i].past, f, &b->all);
+		health_besides(&health[i], f, f->accounting.lost > lost ? f->accounting.lost - lost : 0);
 	}
+	health_compare(fs, health);	/* without memory they are only not held against each other */
+	free(b->shown);
+	b->shown = shown;
+	b->n_shown = fs->n;
 }
 
 /* The same text as 'blklat live --format json' prints. */
@@ -145,7 +167,7 @@ static int board_interval(struct sink *s, const struct frames *fs)
 	struct board_sink *b = (struct board_sink *)s;
 	struct poster *p = b->poster;
 	u64 now_ns = p->end_mono_ns ?: (u64)clock_ns(CLOCK_MONOTONIC);
-	const struct event_interval at = {
+	struct event_interval at = {
 		.boot = p->boot, .number = board_next(p->board), .end_s = (double)(now_ns - p->start_mono_ns) / NSEC_PER_SEC,
 		.percentiles = &b->run->percentiles,
 	};
@@ -156,6 +178,7 @@ static int board_interval(struct sink *s, const struct frames *fs)
 	if (watches_changed(b, fs))
 		post_run(b, fs);
 	remember(b, fs);
+	at.health = b->n_shown == fs->n ? b->health : NULL;
 	board_post(p->board, snapshot(b, fs), event_interval(fs, &at), now_ns);
 	return 0;
 }
@@ -169,10 +192,17 @@ static const struct sink_ops sink_board = {
 static int board_open(struct sink_source *of, const struct run_info *run, struct sink **ret)
 {
 	struct board_sink *b = calloc(1, sizeof(*b));
+	int err;
 
 	if (!b)
 		return -ENOMEM;
 	*b = (struct board_sink){ .sink.ops = &sink_board, .poster = (struct poster *)of, .run = run };
+	err = hist_init(&b->all.hist, run->scale);
+	if (err) {
+		free(b);
+		return err;
+	}
+	hist_track(&b->all.hist);
 	*ret = &b->sink;
 	return 0;
 }
