@@ -1,83 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The live page in Chromium, from a service that plays a script: values move, switches work, stalls and losses show.
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { open, openAt, pixels, settled, useBrowser, words } from "./browser.mjs";
 import { random } from "./documents.mjs";
+import { atLeast, BLKLAT, holdAt, intervals, lastEnd, script, serve, shown, steady, until } from "./live.mjs";
 
 useBrowser();
 
-const BLKLAT = process.env.BLKLAT ?? "build/blklat";
 const READ = "#0072b2";
-
-function script(devices, intervals, statements, seconds = 0.2) {
-    const lines = ["blklat-replay 1", "engine bpf", "start 2026-11-21T07:35:00.000Z"];
-    devices.forEach((name) => lines.push(`device ${name} kind=nvme model="Micron 7450" scheduler=none size=1920383410176 queues=16`));
-    devices.forEach((name) => lines.push(`watch ${name} device`));
-    for (let i = 0; i < intervals; i++) {
-        devices.forEach((name, d) => lines.push(`on ${name} device`, ...statements(i, d)));
-        lines.push(`tick ${seconds}`);
-    }
-    return `${lines.join("\n")}\n`;
-}
-
-/**
- * Starts the service; gives its address and how to end it. Between hold() and go() no time passes for it, so that
- * no interval comes while a test looks.
- */
-async function serve(t, text, ...args) {
-    const folder = mkdtempSync(join(tmpdir(), "blklat-live-")), file = join(folder, "script.txt");
-    let child = null, said = "";
-    const start = (script, listen) => new Promise((done, failed) => {
-        writeFileSync(file, script);
-        said = "";
-        child = spawn(BLKLAT, ["serve", "--replay", file, "--listen", listen, ...args], { stdio: ["ignore", "ignore", "pipe"] });
-        child.stderr.on("data", (data) => {
-            const found = (said += data).match(/listening on (http:\/\/\S+)/);
-            if (found)
-                done(found[1]);
-        });
-        child.on("exit", () => failed(new Error(said)));
-    });
-    const stop = () => new Promise((done) => {
-        child.on("exit", done);
-        child.kill("SIGTERM");
-        child.kill("SIGCONT");
-    });
-    const atItsEnd = async () => {
-        while (!said.includes("at its end"))
-            await new Promise((done) => child.stderr.once("data", done));
-    };
-    t.after(async () => {
-        await stop();
-        rmSync(folder, { recursive: true });
-    });
-    return { url: await start(text, "127.0.0.1:0"), stop, start, atItsEnd, hold: () => child.kill("SIGSTOP"), go: () => child.kill("SIGCONT") };
-}
-
-const steady = (i, d) => [`io read ${90 + d}us 4096 x${1000 * (d + 1) + i}`, "io write 30us 8192 x100", "in-flight 2 oldest=50us"];
-
-async function shown(page) {
-    return page.evaluate(() => Object.fromEntries(Object.entries(window.blklat.charts).map(([id, chart]) =>
-        [id, [Number(chart.figure.dataset.lines), Number(chart.figure.dataset.points)]])));
-}
-
-const intervals = (page) => page.evaluate(() => window.blklat.feed.intervals.length);
-const atLeast = (page, n) => page.waitForFunction((least) => window.blklat?.feed.intervals.length >= least, n);
-const lastEnd = (page) => page.evaluate(() => window.blklat.feed.intervals.at(-1).end_s);
-const until = (page, end_s) => page.waitForFunction((least) => window.blklat?.lines.length && window.blklat.feed.intervals.at(-1).end_s >= least, end_s);
-
-/** Has so many intervals come, and no more, until the service goes on; what came is drawn then. */
-async function holdAt(page, service, n) {
-    await atLeast(page, n);
-    service.hold();
-    await page.waitForFunction(() => window.blklat.feed.intervals.length === window.blklat.lines[0]?.op.ios.length);
-    await settled(page);
-}
 
 test("values move with each interval", async (t) => {
     const service = await serve(t, script(["nvme0n1"], 400, steady));
@@ -144,11 +79,11 @@ test("IOs whose ends the kernel has counted are no stall", async (t) => {
     const hang = ["in-flight 3 oldest=3s"], service = await serve(t, script(["nvme0n1", "nvme1n1"], 40,
         (i, d) => i < 5 ? ["io read 60us 4096 x100"] : i > 5 ? hang : d ? [...hang, "kernel-ios +2"] : [...hang, "kernel-ios +3"]));
     const page = await openAt(t, service.url);
-    await page.waitForFunction(() => document.querySelector('[data-state="stalled"]'));
+    await page.waitForFunction(() => document.querySelector('[data-reason="stalled"]'));
     const buttons = page.locator(".devices button");
-    assert.deepEqual(await buttons.evaluateAll((all) => all.map((b) => b.dataset.state)), ["lost", "stalled"]);
-    assert.match(await words(buttons.nth(0)), /oldest 3\.00 s; the kernel says ended$/);
-    assert.match(await words(buttons.nth(1)), /stalled, oldest 3\.00 s$/);
+    assert.deepEqual(await buttons.evaluateAll((all) => all.map((b) => b.dataset.state)), ["sick", "well"]);
+    assert.match(await words(buttons.nth(0)), /^nvme1n1 .* stalled: nothing ends, an IO waits for 3\.00 s$/);
+    assert.match(await words(buttons.nth(1)), /oldest 3\.00 s; the kernel says ended$/);
 });
 
 test("pause holds everything, going on catches up", async (t) => {
@@ -185,10 +120,11 @@ test("a stall and a loss light up", async (t) => {
     await service.stop();
     await service.start(script(names, 400, (i, d) => d === 1 && i > 3 ? ["in-flight 7 oldest=3s"]
         : [...steady(i, d), ...d === 0 && i === 5 ? ["account no_start 3"] : []]), new URL(service.url).host);
-    await page.waitForFunction(() => document.querySelector('[data-state="stalled"]') && document.querySelector('[data-state="lost"]'));
-    assert.deepEqual(await state(), ["lost", "stalled"]);
-    assert.match(await words(buttons.nth(1)), /nvme1n1 0 IOPS p99 – stalled, oldest 3\.00 s$/);
-    assert.match(await words(buttons.nth(0)), /3 lost$/);
+    await page.waitForFunction(() => document.querySelector('[data-reason="stalled"]') && document.querySelector(".lost"));
+    // Three IOs of a thousand that were not measured are no illness.
+    assert.deepEqual(await state(), ["sick", "well"]);
+    assert.match(await words(buttons.nth(0)), /nvme1n1 0 IOPS p99 – stalled: nothing ends, an IO waits for 3\.00 s$/);
+    assert.match(await words(buttons.nth(1)), /3 lost$/);
 });
 
 test("the figures of what is kept are those of the report on the same IOs", async (t) => {

@@ -1,21 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The live page: the report's charts, of the last minutes, drawn anew with each interval.
-import { button, el } from "./dom";
+import type { Axis } from "./axes";
+import type { ChartConfig } from "./chart";
+import { button, choice, el } from "./dom";
 import { leftOver, partsTotals, totals } from "./figures";
-import { amount, latency, seconds } from "./format";
-import { keyOf, type LiveWatch, runOf, stateOf, wholes } from "./live_data";
+import { seconds } from "./format";
+import { clockAxis } from "./live_clock";
+import { keyOf, type LiveInterval, runOf } from "./live_data";
 import { Feed } from "./live_feed";
+import { Tiles } from "./live_tiles";
 import { type Line, makeLines } from "./lines";
 import { Page, section } from "./page";
 import { Panel } from "./panel";
+import type { Plot } from "./plot";
 
-/** Of more devices only the busiest is shown at first. */
+/** Of more devices only one is shown at first: the sickest, or the busiest when nothing is wrong. */
 const FEW = 4;
+/** What the charts and figures are of. */
+const TIMES = [["10", "10 s"], ["60", "1 min"], ["all", "All"]] as ["10" | "60" | "all", string][];
 
 class LivePage extends Page {
     readonly feed: Feed;
     paused = false;
-    private readonly devices = el("div", { class: "devices", role: "group", "aria-label": "devices" });
+    private readonly tiles = new Tiles((key) => this.pressed(key), (device) => device === this.alone, (device) => this.only(device));
+    private clock: Axis = clockAxis(0);
+    private seconds = Infinity;
+    private readonly times = choice("time shown", TIMES, "all", (value) => {
+        this.seconds = value === "all" ? Infinity : Number(value);
+        Object.values(this.charts).forEach((chart) => {
+            chart.zoom = { x: null, y: null };
+        });
+        this.update();
+    });
+    /** The user has chosen what is shown; before, it is the page that does. */
+    private own = false;
+    /** The device that the user chose alone. */
+    private alone = "";
+    /** What the page chose, where there are many. */
+    private shown: string | null = null;
     private readonly table = el("div");
     private readonly parts = el("div");
     private readonly facts = el("p", { class: "hint" });
@@ -38,12 +60,18 @@ class LivePage extends Page {
     // --- what is shown
 
     protected heatLine(): Line | undefined {
-        return this.lines.find((line) => line.on && line.op.total.ios) ?? this.lines.find((line) => line.on);
+        const on = this.lines.filter((line) => line.on), sick = this.tiles.sickest;
+        return on.find((line) => line.op.total.ios && keyOf(line.watch) === sick) ?? on.find((line) => line.op.total.ios) ?? on[0];
+    }
+
+    /** Over time, charts have the clock's time. */
+    protected chart(id: string, make: () => Plot, config: Partial<ChartConfig> = {}): void {
+        super.chart(id, config.group === "time" ? () => ({ ...make(), x: this.clock }) : make, config);
     }
 
     private header(): HTMLElement {
         return el("header", {}, el("div", { class: "top" }, el("h1", {}, "Block IO latency, live"),
-            el("span", { class: "choice" }, this.pause, this.themeButton())), this.said, this.facts, this.devices);
+            el("span", { class: "choice" }, this.times, this.pause, this.themeButton())), this.said, this.facts, this.tiles.element);
     }
 
     private main(): HTMLElement {
@@ -55,7 +83,7 @@ class LivePage extends Page {
 
     private footer(): HTMLElement {
         const link = (path: string) => el("a", { href: path }, path);
-        return el("footer", {}, "All charts are of the time that is kept. Percentiles are exact to a bin; means, minimum and maximum are exact. ",
+        return el("footer", {}, "Charts and figures are of the time that is chosen above. Percentiles are exact to a bin; means, minimum and maximum are exact. ",
             "For programs: ", link("/metrics"), ", ", link("/api/snapshot"), ", ", link("/healthz"), ".");
     }
 
@@ -75,18 +103,28 @@ class LivePage extends Page {
 
     private update(): void {
         this.say();
-        const { run, intervals } = this.feed;
+        const { run, intervals: kept } = this.feed, intervals = this.lastOf(kept);
         if (!run || this.paused || this.busy)
             return;
         document.title = `${run.host} – block IO latency, live`;
         this.facts.textContent = `${run.host}, Linux ${run.kernel}, engine ${run.engine}, blklat ${run.version}; an interval every ` +
-            `${seconds(run.interval_s)}, the last ${seconds(Math.min(run.history_s, intervals.length ? intervals[intervals.length - 1].end_s : 0))}.`;
-        const runs = [runOf(run, intervals)];
+            `${seconds(run.interval_s)}, the last ${seconds(Math.min(run.history_s, this.seconds, intervals.length ? intervals[intervals.length - 1].end_s : 0))}.`;
+        const runs = [runOf(run, intervals)], last = intervals[intervals.length - 1];
+        if (last?.time)
+            this.clock = clockAxis(Date.parse(last.time) - runs[0].duration_s * 1000);
+        if (last)
+            this.tiles.take(kept);
         this.takeLines(makeLines(runs));
-        this.showDevices();
+        this.choose();
+        this.tiles.show();
         this.showParts();
         this.table.replaceChildren(this.lines.length ? totals(this.lines) : el("p", { class: "hint" }, "No device is watched."), ...leftOver(runs));
         this.redraw();
+    }
+
+    private lastOf(kept: LiveInterval[]): LiveInterval[] {
+        const from = (kept[kept.length - 1]?.end_s ?? 0) - this.seconds;
+        return kept.filter((interval) => interval.end_s > from);
     }
 
     private say(): void {
@@ -108,58 +146,62 @@ class LivePage extends Page {
             return;
         }
         this.lines.forEach((line) => this.chosen.set(name(line), line.on));
-        const fresh = this.lines.length === 0, many = new Set(now.map((line) => line.watch.device)).size > FEW;
-        const busiest = now.reduce((most, line) => line.op.total.ios > (most?.op.total.ios ?? -1) ? line : most, now[0]);
+        const many = manyOf(now);
         for (const line of now)
-            line.on = this.chosen.get(name(line)) ?? (fresh && many ? line.watch === busiest.watch : line.on && (fresh || !many));
+            line.on = this.chosen.get(name(line)) ?? (line.on && !many);
         this.lines.splice(0, this.lines.length, ...now);
-        this.panel = new Panel(this.side, this.lines, () => this.switched());
+        this.panel = new Panel(this.side, this.lines, () => {
+            this.own = true;
+            this.switched();
+        });
         this.panel.dress(this.theme);
     }
 
+    /** Of many devices, until the user chooses: the sickest, as long as it is sick, or else the busiest. */
+    private choose(): void {
+        if (this.own || !manyOf(this.lines))
+            return;
+        const busiest = this.lines.reduce((most, line) => line.op.total.ios > most.op.total.ios ? line : most, this.lines[0]);
+        const there = this.lines.some((line) => keyOf(line.watch) === this.shown);
+        const key = this.tiles.sickest ?? (there ? this.shown : keyOf(busiest.watch));
+        if (key === this.shown && this.lines.some((line) => line.on))
+            return;
+        this.shown = key;
+        for (const line of this.lines)
+            line.on = keyOf(line.watch) === key;
+        this.panel?.dress(this.theme);
+    }
+
+    private pressed(key: string): string {
+        const lines = this.lines.filter((line) => keyOf(line.watch) === key), on = lines.filter((line) => line.on).length;
+        return on && on === lines.length ? "true" : on ? "mixed" : "false";
+    }
+
     private switched(): void {
-        this.showDevices();
+        this.tiles.show();
         this.showParts();
         this.redraw();
     }
 
     /** One device alone, or all of them when it was alone already. */
     private only(device: string): void {
+        this.own = true;
         const alone = this.lines.every((line) => line.on === (line.watch.device === device));
         for (const line of this.lines)
             line.on = alone || line.watch.device === device;
+        this.alone = alone ? "" : device;
         this.panel?.dress(this.theme);
         this.switched();
-    }
-
-    /** What each device does now; a click shows it alone. */
-    private showDevices(): void {
-        const { intervals } = this.feed, last = intervals[intervals.length - 1];
-        const first = new Map(wholes(intervals[0]).map((watch) => [keyOf(watch), watch]));
-        const focused = (document.activeElement as HTMLElement | null)?.dataset.device;
-        this.devices.replaceChildren(...wholes(last).map((watch) => this.device(watch, first.get(keyOf(watch)))));
-        if (focused)
-            [...this.devices.querySelectorAll<HTMLElement>("button")].find((b) => b.dataset.device === focused)?.focus();
     }
 
     /** What the lines that are shown are made of, where the service divides. */
     private showParts(): void {
         this.parts.replaceChildren(...partsTotals(this.lines.filter((line) => line.on)));
     }
+}
 
-    private device(watch: LiveWatch, first: LiveWatch | undefined): HTMLElement {
-        const state = stateOf(watch, first), lines = this.lines.filter((line) => keyOf(line.watch) === keyOf(watch));
-        const on = lines.filter((line) => line.on).length, many = new Set(this.lines.map((line) => line.watch.stage)).size > 1;
-        const name = many ? `${watch.device} ${watch.stage}` : watch.device;
-        return el("button", {
-            type: "button", click: () => this.only(watch.device), "data-device": keyOf(watch),
-            "data-state": state.stalled_ns !== null ? "stalled" : state.lost || state.missed_ns !== null ? "lost" : "well",
-            "aria-pressed": on && on === lines.length ? "true" : on ? "mixed" : "false",
-        }, el("b", {}, name), el("span", {}, `${amount(state.iops)} IOPS`), el("span", {}, `p99 ${latency(state.p99_ns)}`),
-        state.stalled_ns !== null && el("strong", { class: "alarm" }, `stalled, oldest ${latency(state.stalled_ns)}`),
-        state.missed_ns !== null && el("strong", { class: "alarm" }, `oldest ${latency(state.missed_ns)}; the kernel says ended`),
-        state.lost > 0 && el("strong", { class: "alarm" }, `${state.lost} lost`));
-    }
+function manyOf(lines: Line[]): boolean {
+    return new Set(lines.map((line) => line.watch.device)).size > FEW;
 }
 
 // For the console and tests: what the page is made of.

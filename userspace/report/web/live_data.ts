@@ -16,10 +16,15 @@ export interface LiveOp {
     cells: number[];
 }
 
+export type Grade = "sick" | "watch" | "well";
+
+/** What is wrong with the device, by the service's rule; absent where nothing is. */
+export interface Health { grade: Grade; reason: string; text: string }
+
 /** One with a part follows the whole of which it is a part, and has no accounting; only parts with IOs are there. */
 export interface LiveWatch {
     device: string; stage: string; part?: Part; length_s: number; queue_depth: number; in_flight: number; oldest_ns: number;
-    accounting: Accounting; ends_missed?: boolean; seems_stalled?: boolean; gone?: boolean; partial?: Partial[]; ops: LiveOp[];
+    accounting: Accounting; ends_missed?: boolean; seems_stalled?: boolean; gone?: boolean; health?: Health; partial?: Partial[]; ops: LiveOp[];
 }
 
 export interface LiveInterval { time?: string; end_s: number; length_s: number; skipped_unexplained: number; watches: LiveWatch[] }
@@ -167,14 +172,19 @@ export function runOf(live: LiveRun, intervals: LiveInterval[]): Run {
 }
 
 /** How a watch did in the last interval. */
-export interface State { iops: number; p99_ns: number | null; stalled_ns: number | null; missed_ns: number | null; lost: number }
+export interface State {
+    iops: number; p99_ns: number | null; missed_ns: number | null; lost: number;
+    grade: Grade; reason: string; text: string;
+    /** p99, or the age of what hangs. */
+    worst_ns: number;
+}
 
 export function stateOf(watch: LiveWatch, first: LiveWatch | undefined): State {
-    const ios = watch.ops.reduce((s, op) => s + op.ios, 0);
+    const ios = watch.ops.reduce((s, op) => s + op.ios, 0), p99_ns = ios ? Math.max(...watch.ops.map((op) => op.percentiles_ns.p99)) : null;
+    const { grade, reason, text } = watch.health ?? { grade: "well" as Grade, reason: "none", text: "" };
     return {
-        iops: watch.length_s > 0 ? ios / watch.length_s : 0,
-        p99_ns: ios ? Math.max(...watch.ops.map((op) => op.percentiles_ns.p99)) : null,
-        stalled_ns: watch.seems_stalled && !watch.ends_missed ? watch.oldest_ns : null,
+        iops: watch.length_s > 0 ? ios / watch.length_s : 0, p99_ns, grade, reason, text,
+        worst_ns: Math.max(p99_ns ?? 0, watch.ends_missed ? 0 : watch.oldest_ns),
         missed_ns: watch.seems_stalled && watch.ends_missed ? watch.oldest_ns : null,
         lost: Math.max(0, watch.accounting.lost - (first?.accounting.lost ?? 0)),
     };

@@ -40,10 +40,25 @@ export function scaleY(frame: Frame): (place: number) => number {
     return (place) => frame.box.y + (hi - place) / (hi - lo) * frame.box.h;
 }
 
+/** Right of a chart, where half of its last text may stand. */
+const MARGIN = 20;
+
+/** Of texts that would reach into the one before or out of the chart only the tick's line stays. */
+function apart(ticks: Tick[], [lo, hi]: Span, width: number): Tick[] {
+    let free = -Infinity;
+    return [...ticks].sort((a, b) => a.at - b.at).map((tick) => {
+        const middle = (tick.at - lo) / (hi - lo) * width, half = widthOf(tick.text) / 2;
+        if (!tick.text || middle - half < free || middle + half > width + MARGIN)
+            return { at: tick.at, text: "" };
+        free = middle + half;
+        return tick;
+    });
+}
+
 /** The room that texts take: ticks along x and y. */
 export function ticksOf(plot: Plot, span: { x: Span; y: Span }, width: number, height: number): { x: Tick[]; y: Tick[] } {
     return {
-        x: plot.x.ticks(...span.x, Math.max(2, Math.floor(width / 75))),
+        x: apart(plot.x.ticks(...span.x, Math.max(2, Math.floor(width / 75))), span.x, width),
         y: plot.y.ticks(...span.y, Math.max(2, Math.floor(height / 38))),
     };
 }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The live page of a service that plays a script.
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { settled } from "./browser.mjs";
+
+export const BLKLAT = process.env.BLKLAT ?? "build/blklat";
+
+export function script(devices, intervals, statements, seconds = 0.2) {
+    const lines = ["blklat-replay 1", "engine bpf", "start 2026-11-21T07:35:00.000Z"];
+    devices.forEach((name) => lines.push(`device ${name} kind=nvme model="Micron 7450" scheduler=none size=1920383410176 queues=16`));
+    devices.forEach((name) => lines.push(`watch ${name} device`));
+    for (let i = 0; i < intervals; i++) {
+        devices.forEach((name, d) => lines.push(`on ${name} device`, ...statements(i, d)));
+        lines.push(`tick ${seconds}`);
+    }
+    return `${lines.join("\n")}\n`;
+}
+
+/**
+ * Starts the service; gives its address and how to end it. Between hold() and go() no time passes for it, so that
+ * no interval comes while a test looks.
+ */
+export async function serve(t, text, ...args) {
+    const folder = mkdtempSync(join(tmpdir(), "blklat-live-")), file = join(folder, "script.txt");
+    let child = null, said = "";
+    const start = (script, listen) => new Promise((done, failed) => {
+        writeFileSync(file, script);
+        said = "";
+        child = spawn(BLKLAT, ["serve", "--replay", file, "--listen", listen, ...args], { stdio: ["ignore", "ignore", "pipe"] });
+        child.stderr.on("data", (data) => {
+            const found = (said += data).match(/listening on (http:\/\/\S+)/);
+            if (found)
+                done(found[1]);
+        });
+        child.on("exit", () => failed(new Error(said)));
+    });
+    const stop = () => new Promise((done) => {
+        child.on("exit", done);
+        child.kill("SIGTERM");
+        child.kill("SIGCONT");
+    });
+    const atItsEnd = async () => {
+        while (!said.includes("at its end"))
+            await new Promise((done) => child.stderr.once("data", done));
+    };
+    t.after(async () => {
+        await stop();
+        rmSync(folder, { recursive: true });
+    });
+    return { url: await start(text, "127.0.0.1:0"), stop, start, atItsEnd, hold: () => child.kill("SIGSTOP"), go: () => child.kill("SIGCONT") };
+}
+
+export const steady = (i, d) => [`io read ${90 + d}us 4096 x${1000 * (d + 1) + i}`, "io write 30us 8192 x100", "in-flight 2 oldest=50us"];
+
+export async function shown(page) {
+    return page.evaluate(() => Object.fromEntries(Object.entries(window.blklat.charts).map(([id, chart]) =>
+        [id, [Number(chart.figure.dataset.lines), Number(chart.figure.dataset.points)]])));
+}
+
+export const intervals = (page) => page.evaluate(() => window.blklat.feed.intervals.length);
+export const atLeast = (page, n) => page.waitForFunction((least) => window.blklat?.feed.intervals.length >= least, n);
+export const lastEnd = (page) => page.evaluate(() => window.blklat.feed.intervals.at(-1).end_s);
+export const until = (page, end_s) => page.waitForFunction((least) => window.blklat?.lines.length && window.blklat.feed.intervals.at(-1).end_s >= least, end_s);
+
+/** Has so many intervals come, and no more, until the service goes on; what came is drawn then. */
+export async function holdAt(page, service, n) {
+    await atLeast(page, n);
+    service.hold();
+    await page.waitForFunction(() => window.blklat.feed.intervals.length === window.blklat.lines[0]?.op.ios.length);
+    await settled(page);
+}

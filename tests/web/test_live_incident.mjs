@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The live page as a screen for an incident: which device is pointed at, and what can be read in a hurry. Numbers are known by construction.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openAt, settled, useBrowser, words } from "./browser.mjs";
+import { holdAt, intervals, script, serve } from "./live.mjs";
+
+useBrowser();
+
+const read = (latency, n = 100) => `io read ${latency} 4096 x${n}`;
+const names = (n) => Array.from({ length: n }, (_, i) => `nvme${i}n1`);
+const tiles = (page) => page.locator(".devices button").evaluateAll((all) => all.map((b) =>
+    [b.querySelector("b").textContent, b.dataset.state ?? "", b.dataset.reason ?? "", b.getAttribute("aria-pressed") ?? ""].join(" ").trim()));
+const pressed = async (page) => (await tiles(page)).filter((tile) => tile.endsWith(" true")).map((tile) => tile.split(" ")[0]);
+
+test("the sickest is shown first, the busiest as long as nothing is wrong, the user's choice always", async (t) => {
+    // 1 is busiest; 4 is ten times slower than its like from the begin, then 3 eighty times slower than it was.
+    const service = await serve(t, script(names(6), 400, (i, d) => [d === 4 && i >= 6 ? read("1ms") : d === 3 && i >= 22 ? read("8ms") : read("100us", d === 1 ? 900 : 100)]));
+    const page = await openAt(t, service.url);
+    await holdAt(page, service, 3);
+    if (await intervals(page) < 6)
+        assert.deepEqual(await pressed(page), ["nvme1n1"]);
+    service.go();
+    await holdAt(page, service, 12);
+    assert.equal((await tiles(page))[0].replace("slow", "unlike").replace("sick", "watch"), "nvme4n1 watch unlike true");
+    service.go();
+    await page.waitForFunction(() => document.querySelector('[data-device*="nvme3n1"][data-reason="slow"]'));
+    await holdAt(page, service, 26);
+    assert.deepEqual(await pressed(page), ["nvme3n1"]);
+    assert.match(await words(page.locator(".devices button").first()), /^nvme3n1 500 IOPS p99 8\.00 ms slow: p99 is \d+(\.\d+)? times its past$/);
+    assert.match(await page.locator("#chart-heat h3").innerText(), /read/);
+    await page.locator(".devices button", { hasText: "nvme0n1" }).click();
+    await settled(page);
+    assert.deepEqual(await pressed(page), ["nvme0n1"]);
+    const n = await intervals(page);
+    service.go();
+    await holdAt(page, service, n + 4);
+    assert.deepEqual(await pressed(page), ["nvme0n1"]);
+});
+
+test("few losses are a small mark, a notable share of them is a colour", async (t) => {
+    const service = await serve(t, script(names(3), 400, (i, d) => [read("100us", 990), ...d ? [`account no_start ${d === 1 ? 9 : 10}`] : []]));
+    const page = await openAt(t, service.url);
+    await holdAt(page, service, 4);
+    assert.deepEqual(await tiles(page), ["nvme2n1 watch lost true", "nvme0n1 well none true", "nvme1n1 well none true"]);
+    assert.match(await words(page.locator(".devices button").first()), /1\.00 % of its IOs lost \d+ lost$/);
+    assert.equal(await page.locator(".devices .lost").count(), 2);
+});
+
+/** What a service would send, which plays scripts of 64 devices at most. */
+function stream(devices, intervals, watch) {
+    const run = {
+        schema: 1, version: "1", host: "host", kernel: "6.1", engine: "bpf", start: "2026-11-21T07:35:00.000Z", interval_s: 1, history_s: 300, scale: 6,
+        devices: devices.map((name) => ({ name, kind: "nvme", model: "M", mapper: "", scheduler: "none", size_bytes: 1e12, lower: [] })),
+    };
+    const each = (i) => ({
+        time: new Date(Date.UTC(2026, 10, 21, 7, 35, i + 1)).toISOString(), end_s: i + 1, length_s: 1, skipped_unexplained: 0,
+        watches: devices.map((device, d) => ({
+            device, stage: "device", length_s: 1, queue_depth: 1, in_flight: 0, oldest_ns: 0, ops: watch(i, d),
+            accounting: { started: 0, completed: 0, in_flight: 0, lost: 0, lost_by: {}, requeued: 0, kernel_ios: null },
+        })),
+    });
+    return ["retry: 1000000\n\n", `event: run\ndata: ${JSON.stringify(run)}\n\n`,
+        ...Array.from({ length: intervals }, (_, i) => `id: a.${i + 1}\nevent: interval\ndata: ${JSON.stringify(each(i))}\n\n`)].join("");
+}
+
+test("idle devices are one tile; 200 are quick", async (t) => {
+    const op = (name) => ({
+        op: name, ios: 100, bytes: 409600, errors: 0, sum_ns: 1e7, min_ns: 1e5, max_ns: 1e5, cells: [819, 100],
+        percentiles_ns: { p50: 1e5, p90: 1e5, p99: 1e5, "p99.9": 1e5, "p99.99": 1e5 },
+    });
+    const body = stream(names(200), 60, (i, d) => d % 2 ? [] : [op("read"), op("write")]);
+    const service = await serve(t, script(names(1), 1, () => [])), page = await openAt(t, service.url);
+    await page.route("**/api/stream", (route) => route.fulfill({ contentType: "text/event-stream", body }));
+    await page.reload();
+    await page.waitForFunction(() => window.blklat?.lines.length === 300);
+    await settled(page);
+    assert.equal((await tiles(page)).length, 101);
+    const fold = page.locator(".devices button.idle");
+    assert.equal(await words(fold), "100 idle show");
+    const took = await page.evaluate(() => {
+        const begin = performance.now();
+        for (let i = 0; i < 5; i++)
+            window.blklat.update();
+        return (performance.now() - begin) / 5;
+    });
+    t.diagnostic(`an interval of 200 devices takes ${took.toFixed(0)} ms`);
+    assert.ok(took < 250, `${took} ms`);
+    await fold.click();
+    assert.equal((await tiles(page)).length, 201);
+    await page.locator(".devices button", { hasText: "nvme199n1" }).click();
+    await fold.click();
+    // What was chosen is not folded away.
+    assert.equal((await tiles(page)).length, 102);
+    assert.deepEqual(await pressed(page), ["nvme199n1"]);
+});
+
+test("the axis of time is the clock's, and 10 s, 1 min or all are shown", async (t) => {
+    const service = await serve(t, script(names(1), 24, (i) => [read("100us", i < 12 ? 100 : 300)], 1));
+    await service.atItsEnd();
+    const page = await openAt(t, service.url, { timezoneId: "Asia/Kolkata" });
+    await holdAt(page, service, 24);
+    const ticks = (id) => page.evaluate((chart) => {
+        const { x, xSpan } = window.blklat.charts[chart].current();
+        return [x.label, xSpan[1] - xSpan[0], x.ticks(...xSpan, 8).map((tick) => tick.text)];
+    }, id);
+    const total = () => page.evaluate(() => window.blklat.lines[0].op.total.ios);
+    // 07:35:00 UTC is 13:05:00 there.
+    const [label, span, texts] = await ticks("iops");
+    assert.equal(label, "local time");
+    assert.ok(Math.abs(span - 24) < 0.5, String(span));
+    assert.deepEqual(texts.slice(-4), ["13:05:05", "13:05:10", "13:05:15", "13:05:20"]);
+    assert.equal(await total(), 12 * 100 + 12 * 300);
+    await page.locator('[aria-label="time shown"] button', { hasText: "10 s" }).click();
+    await settled(page);
+    const short = await ticks("heat");
+    assert.ok(Math.abs(short[1] - 10) < 0.5, String(short[1]));
+    assert.ok(short[2].includes("13:05:20"), short[2].join());
+    assert.equal(await total(), 10 * 300);
+    await page.locator('[aria-label="time shown"] button', { hasText: "1 min" }).click();
+    await settled(page);
+    assert.equal(await total(), 12 * 100 + 12 * 300);
+});
+
+/** Notes each text that is drawn on a canvas with its box, until the canvas is cleared. */
+function noteTexts() {
+    const proto = CanvasRenderingContext2D.prototype, { fillText, clearRect } = proto;
+    proto.clearRect = function (...args) {
+        this.canvas.texts = [];
+        return clearRect.apply(this, args);
+    };
+    proto.fillText = function (text, x, y, ...rest) {
+        const m = this.measureText(text), at = this.getTransform();
+        const p = (dx, dy) => at.transformPoint(new DOMPoint(x + dx, y + dy));
+        const corners = [p(-m.actualBoundingBoxLeft, -m.actualBoundingBoxAscent), p(m.actualBoundingBoxRight, m.actualBoundingBoxDescent)];
+        if (text)
+            (this.canvas.texts ??= []).push({
+                text, left: Math.min(corners[0].x, corners[1].x), right: Math.max(corners[0].x, corners[1].x),
+                top: Math.min(corners[0].y, corners[1].y), bottom: Math.max(corners[0].y, corners[1].y),
+            });
+        return fillText.call(this, text, x, y, ...rest);
+    };
+}
+
+async function labels(t, service, options) {
+    const page = await openAt(t, service.url, options);
+    await page.addInitScript(noteTexts);
+    await page.reload();
+    await page.waitForFunction(() => window.blklat?.lines[0]?.op.ios.length === 24);
+    await settled(page);
+    for (const shown of ["All", "10 s"]) {
+        await page.locator('[aria-label="time shown"] button', { hasText: shown }).click();
+        await settled(page);
+        const { over, texts, wide } = await page.evaluate(() => {
+            let seen = 0;
+            const found = [];
+            for (const canvas of document.querySelectorAll("canvas")) {
+                const all = canvas.texts ?? [];
+                seen += all.length;
+                all.forEach((a, i) => all.slice(i + 1).forEach((b) => {
+                    if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)
+                        found.push(`${canvas.closest("figure").id}: ${a.text} / ${b.text}`);
+                }));
+                for (const a of all)
+                    if (a.left < 0 || a.right > canvas.width || a.bottom > canvas.height)
+                        found.push(`${canvas.closest("figure").id}: ${a.text} is cut off`);
+            }
+            return { over: found, texts: seen, wide: document.documentElement.scrollWidth - innerWidth };
+        });
+        assert.ok(texts > 80, String(texts));
+        assert.deepEqual(over, []);
+        assert.ok(wide <= 0, `${wide} px too wide`);
+    }
+    // The tables scroll in boxes of their own.
+    assert.ok(await page.evaluate(() => [...document.querySelectorAll(".wide .scroll")].every((box) => box.getBoundingClientRect().right <= innerWidth)));
+}
+
+test("no label stands on another, nothing is wider than the screen", async (t) => {
+    const latencies = ["9us", "80us", "1ms", "70ms", "2s"];
+    const service = await serve(t, script(names(3), 24, (i, d) => [...latencies.map((l, k) => read(l, 10 ** (4 - k) + d)), "in-flight 3 oldest=2s"], 0.5));
+    await service.atItsEnd();
+    for (const width of [390, 800, 1400])
+        for (const colorScheme of ["light", "dark"])
+            await t.test(`${width}, ${colorScheme}`, async (t2) => labels(t2, service, { viewport: { width, height: 900 }, colorScheme }));
+});

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// A tile for each device: what it does now, in the colour of what is wrong with it. The sick come first, idle ones are one tile.
+import { el } from "./dom";
+import { amount, latency } from "./format";
+import { type Grade, keyOf, type LiveInterval, type LiveWatch, type State, stateOf, wholes } from "./live_data";
+
+/** Without IO for so long a device is idle. */
+const IDLE_S = 10;
+/** Fewer idle ones stand where they are. */
+const FOLD = 2;
+const RANK: Record<Grade, number> = { sick: 2, watch: 1, well: 0 };
+
+interface Tile { watch: LiveWatch; state: State; idle: boolean }
+
+export class Tiles {
+    readonly element = el("div", { class: "devices", role: "group", "aria-label": "devices" });
+    private tiles: Tile[] = [];
+    private unfolded = false;
+
+    /** @pressed: how much of a watch is shown. @chosen: a device that is never folded. */
+    constructor(private readonly pressed: (key: string) => string, private readonly chosen: (device: string) => boolean, private readonly click: (device: string) => void) {}
+
+    take(intervals: LiveInterval[]): void {
+        const last = intervals[intervals.length - 1], first = new Map(wholes(intervals[0]).map((watch) => [keyOf(watch), watch]));
+        const busy = new Set(intervals.filter(({ end_s: end }) => end > last.end_s - IDLE_S).flatMap((interval) =>
+            wholes(interval).filter((watch) => watch.ops.length || (watch.in_flight && !watch.ends_missed)).map(keyOf)));
+        this.tiles = wholes(last).map((watch) => {
+            const state = stateOf(watch, first.get(keyOf(watch)));
+            return { watch, state, idle: !busy.has(keyOf(watch)) && state.grade === "well" && state.missed_ns === null && !state.lost };
+        }).sort((a, b) => RANK[b.state.grade] - RANK[a.state.grade]);
+    }
+
+    /** Of the sickest, by grade and then by how long its IOs take; null when nothing is wrong. */
+    get sickest(): string | null {
+        const worst = this.tiles.filter(({ state }) => state.grade !== "well").reduce((most: Tile | null, tile) => most &&
+            (RANK[most.state.grade] > RANK[tile.state.grade] || (RANK[most.state.grade] === RANK[tile.state.grade] && most.state.worst_ns >= tile.state.worst_ns)) ? most : tile, null);
+        return worst && keyOf(worst.watch);
+    }
+
+    show(): void {
+        const focused = (document.activeElement as HTMLElement | null)?.dataset.device;
+        const idle = this.tiles.filter(({ watch, idle: is }) => is && !this.chosen(watch.device)), fold = idle.length >= FOLD;
+        const stages = new Set(this.tiles.map(({ watch }) => watch.stage)).size > 1, made = (tile: Tile) => this.tile(tile, stages);
+        this.element.replaceChildren(...this.tiles.filter((tile) => !fold || !idle.includes(tile)).map(made), ...fold ? [
+            el("button", { type: "button", class: "idle", "data-device": "idle", "aria-expanded": String(this.unfolded), click: () => {
+                this.unfolded = !this.unfolded;
+                this.show();
+            } }, el("b", {}, `${idle.length} idle`), el("span", {}, this.unfolded ? "fold" : "show")),
+            ...this.unfolded ? idle.map(made) : []] : []);
+        if (focused)
+            [...this.element.querySelectorAll<HTMLElement>("button")].find((b) => b.dataset.device === focused)?.focus();
+    }
+
+    private tile({ watch, state }: Tile, stages: boolean): HTMLElement {
+        return el("button", {
+            type: "button", click: () => this.click(watch.device), "data-device": keyOf(watch), "data-state": state.grade,
+            "data-reason": state.reason, "aria-pressed": this.pressed(keyOf(watch)),
+        }, el("b", {}, stages ? `${watch.device} ${watch.stage}` : watch.device), el("span", {}, `${amount(state.iops)} IOPS`),
+        el("span", {}, `p99 ${latency(state.p99_ns)}`), state.text !== "" && el("strong", { class: "alarm" }, state.text),
+        state.missed_ns !== null && el("small", {}, `oldest ${latency(state.missed_ns)}; the kernel says ended`),
+        state.lost > 0 && el("small", { class: "lost" }, `${state.lost} lost`));
+    }
+}
