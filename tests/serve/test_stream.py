@@ -28,6 +28,28 @@ def test_events(script):
     assert got[0][1]["watches"][0]["ops"][0]["percentiles_ns"] == {p: 96000 for p in ("p50", "p90", "p99", "p99.9", "p99.99")}
 
 
+def test_health(tmp_path):
+    """Of five alike, one is slow from the begin and one gets 8 times slower; three lose 1 % and less of their IOs in one interval."""
+    names = [f"nvme{i}n1" for i in range(5)]
+    lines = ["blklat-replay 1", "engine bpf", *(f'device {n} kind=nvme model="Micron 7450" size=1920383410176' for n in names),
+             *(f"watch {n} device" for n in names)]
+    for i in range(14):
+        for d, name in enumerate(names):
+            us = 500 if d == 4 else 800 if d == 3 and i >= 12 else 100
+            lines += [f"on {name} device", f"io read {us}us 4096 x990", *([f"account no_start {8 + d}"] if d < 3 and i == 5 else [])]
+        lines.append("tick 0.05")
+    (tmp_path / "script.txt").write_text("\n".join(lines) + "\n")
+    with Serve("--replay", tmp_path / "script.txt") as s, s.stream() as stream:
+        got = [[w.get("health") for w in data["watches"]] for _, data in stream.intervals(14)]
+    unlike = {"grade": "watch", "reason": "unlike", "text": "p99 is 5 times that of its like"}
+    lost = {"grade": "watch", "reason": "lost", "text": "1.00 % of its IOs lost"}
+    slow = [interval[3].pop("text") if interval[3] else None for interval in got]
+    assert slow[:12] == [None] * 12 and slow[12].startswith("slow: p99 is 8") and slow[12].endswith("times its past")
+    assert [interval[3] for interval in got] == [None] * 12 + [{"grade": "sick", "reason": "slow"}] * 2
+    assert [interval[4] for interval in got] == [unlike] * 14
+    assert [interval[:3] for interval in got] == [[None, None, lost] if i == 5 else [None] * 3 for i in range(14)]
+
+
 def test_cells_hold_every_io():
     with Serve("--replay", REPLAYS / "mixed.txt") as s, s.stream() as stream:
         for _, data in stream.intervals(2):
