@@ -6,11 +6,13 @@ the rest finds a broken device.
 import collections
 import pathlib
 import shutil
+import subprocess
 import tempfile
+import time
 
 import pytest
 
-from faults import COMMANDS, each
+from faults import COMMANDS, DEADLINE_S, ENV, each
 
 CALLS = {"ENOSPC": ("write", "pwrite64", "writev", "ftruncate", "fallocate"),
          "EIO": ("openat", "read", "pread64", "fsync", "fdatasync", "rename", "fchmod")}
@@ -56,3 +58,22 @@ def test_one_call_fails(bench, name, error):
     print(f"{name}: {len(calls)} calls, {failed} runs failed")
     assert not complaints, f"{len(complaints)} of {len(calls)}:\n" + "\n".join(complaints[:20])
     assert failed > 0
+
+
+@pytest.mark.parametrize("error,why", [("ENOLCK", "No locks available"), ("EINVAL", "Invalid argument"), ("EOPNOTSUPP", "Operation not supported"),
+                                       ("ENOSYS", "Function not implemented")])
+@pytest.mark.parametrize("call", ["fcntl", "flock"])
+def test_a_file_system_without_locks(bench, tmp_path, call, error, why):
+    """It has only one kind of lock, or the other. SQLite by itself takes ENOLCK for a lock that another program has."""
+    if not shutil.which("strace"):
+        pytest.skip("no strace")
+    out = tmp_path / "out"
+    # Of this file only: the rest of the program has descriptors to duplicate.
+    without_locks = ("strace", "-qq", "-o", "/dev/null", "-P", out, "-e", f"trace={call}", "-e", f"inject={call}:error={error}")
+    begin = time.monotonic()
+    ended = subprocess.run([*without_locks, *bench.argv("record", out)], capture_output=True, env=ENV, timeout=DEADLINE_S)
+    took_s = time.monotonic() - begin
+    assert (ended.returncode, ended.stderr.decode()) == (
+        2, f"blklat record: {out}: can't be locked: its file system has no locks ({why}), record to another one\n")
+    assert took_s < 5
+    assert not list(tmp_path.iterdir())

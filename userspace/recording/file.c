@@ -104,24 +104,44 @@ static int remove_old(const char *name, struct problem *p)
 	return err ? problem_set(p, err, "%s: can't be replaced: %s", name, strerror(-err)) : 0;
 }
 
+/*
+ * SQLite needs POSIX locks, flock() is ours. Some network and FUSE file systems lack one or both. SQLite can't tell ENOLCK
+ * from a lock that another program holds (sqliteErrorFromPosixError()), so its locks are tried before it is asked.
+ */
+static int lock_file(int fd)
+{
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	if (flock(fd, LOCK_EX | LOCK_NB) || fcntl(fd, F_SETLK, &all))
+		return -errno;
+	all.l_type = F_UNLCK;
+	return fcntl(fd, F_SETLK, &all) ? -errno : 0;
+}
+
+static bool has_no_locks(int err)
+{
+	return err == -ENOLCK || err == -EINVAL || err == -ENOSYS || err == -EOPNOTSUPP;
+}
+
 /* Only we may open the file until it is locked: whoever can open it could lock it first. */
 static int make_file(const char *name, struct problem *p)
 {
-	int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600), err;
 
 	if (fd < 0 && errno == EEXIST)
 		return problem_set(p, -EEXIST, "%s: already exists, choose another name or say --overwrite",
 				   name);
 	if (fd < 0)
 		return problem_set(p, -errno, "%s: can't be made: %s", name, strerror(errno));
-	if (flock(fd, LOCK_EX | LOCK_NB)) {
-		int err = -errno;
-
-		close(fd);
-		unlink(name);
-		return problem_set(p, err, "%s: can't be locked: %s", name, strerror(-err));
-	}
-	return fd;
+	err = lock_file(fd);
+	if (!err)
+		return fd;
+	close(fd);
+	unlink(name);
+	if (has_no_locks(err))
+		return problem_set(p, err, "%s: can't be locked: its file system has no locks (%s), record to another one", name,
+				   strerror(-err));
+	return problem_set(p, err, "%s: can't be locked: %s", name, strerror(-err));
 }
 
 /* The file is ours by now, so if SQLite can't open it, or one beside it, the name is not to blame. */
