@@ -43,6 +43,23 @@ static void consistency_of_seconds(void **state)
 	synthetic_uninit(&s);
 }
 
+/* 100 IOs a second in intervals of 0.1, 0.3 and 0.7 s, whose sums and quotients doubles don't hold exactly. */
+static void a_constant_rate_has_no_deviation(void **state)
+{
+	static const double seconds[][2] = { { 0.1, 10 }, { 0.3, 30 }, { 0.7, 70 }, { 0.1, 10 }, { 0.3, 30 }, { 0.7, 70 } };
+	struct steady_window all;
+	struct consistency c;
+	struct synthetic s;
+
+	(void)state;
+	make(&s, seconds, 6);
+	steady_window_all(&s.run, &all);
+	consistency_of(&s.run, writes(&s), &all, &c);
+	assert_close(c.mean, 100, 1e-9);
+	assert_true(c.deviation == 0);
+	synthetic_uninit(&s);
+}
+
 /* 1 s at 100 and 3 s at 300: mean 250, variance (150^2 + 3 * 50^2) / 4 = 7500. */
 static void merged_intervals_weigh_more(void **state)
 {
@@ -303,6 +320,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(consistency_of_seconds),
+		cmocka_unit_test(a_constant_rate_has_no_deviation),
 		cmocka_unit_test(merged_intervals_weigh_more),
 		cmocka_unit_test(a_stub_is_no_worst_second),
 		cmocka_unit_test(nothing_to_say),

@@ -142,6 +142,12 @@ test("consistency: longer intervals weigh more", () => {
     assert.equal(c.iops_worst, 20);
 });
 
+test("consistency: a constant rate has no deviation, whatever doubles make of it", () => {
+    const length = [0.1, 0.3, 0.7, 0.1, 0.3, 0.7], c = consistency(seconds(length, 0.1), [10, 30, 70, 10, 30, 70], 0, 3);
+    near(c.iops_mean, 100);
+    assert.equal(c.iops_deviation, 0);
+});
+
 test("consistency: a rest of an interval is no worst one", () => {
     const c = consistency(seconds([1, 1, 0.4]), [10, 20, 0], 0, 10);
     near(c.iops_mean, 30 / 2.4);

@@ -82,6 +82,8 @@ void consistency_of(const struct run *r, const u64 *ios, const struct steady_win
 		c.intervals_at_0 += iops == 0;
 	}
 	c.deviation = time > 0 ? sqrt(squares / time) : 0;
+	if (c.deviation <= c.mean * CONSISTENCY_ROUNDING)
+		c.deviation = 0;
 	*ret = c;
 }
 

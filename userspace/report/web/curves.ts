@@ -90,6 +90,9 @@ export function nines(share: number): number {
     return -Math.log10(1 - share);
 }
 
+/** A deviation up to this share of the mean is one of doubles, and is 0: CONSISTENCY_ROUNDING of report/steady.h. */
+const ROUNDING = 1e-9;
+
 /**
  * IOPS of the intervals whose middle lies in [from, to): mean and standard deviation weighted by their
  * length, the worst interval and how many had no IO. What is shorter than half an interval as asked for
@@ -101,11 +104,11 @@ export function consistency(run: Pick<Run, "start_s" | "length_s" | "interval_s"
     if (!inside.length)
         return null;
     const seconds = inside.reduce((sum, i) => sum + length[i], 0), mean = inside.reduce((sum, i) => sum + ios[i], 0) / seconds;
-    const squares = inside.reduce((sum, i) => sum + length[i] * (ios[i] / length[i] - mean) ** 2, 0);
+    const deviation = Math.sqrt(inside.reduce((sum, i) => sum + length[i] * (ios[i] / length[i] - mean) ** 2, 0) / seconds);
     const whole = inside.filter((i) => length[i] >= run.interval_s / 2);
     const worst = whole.reduce((least, i) => least < 0 || ios[i] / length[i] < ios[least] / length[least] ? i : least, -1);
     return {
-        iops_mean: mean, iops_deviation: Math.sqrt(squares / seconds),
+        iops_mean: mean, iops_deviation: deviation <= mean * ROUNDING ? 0 : deviation,
         iops_worst: worst < 0 ? null : ios[worst] / length[worst], iops_worst_at_s: worst < 0 ? null : start[worst],
         intervals_at_0: whole.filter((i) => ios[i] === 0).length,
     };
