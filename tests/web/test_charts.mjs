@@ -7,6 +7,7 @@ import { op, run, watch } from "./documents.mjs";
 
 const { heatMap } = await load("charts/heat.ts");
 const { iops } = await load("charts/iops.ts");
+const { inFlight } = await load("charts/load.ts");
 const { makeLines } = await load("lines.ts");
 
 function lines(ios, more) {
@@ -26,4 +27,13 @@ test("the heat map's key has three digits, as all figures", () => {
     all[0].op.heat.columns = [[100, 12, 101, 12000]];
     const { least, most } = heatMap(all, all[0]).cells;
     assert.deepEqual([least, most], ["12", "12.0k"]);
+});
+
+test("in flight: samples are dots, the mean depth is the line, both of one axis", () => {
+    const all = lines([10, 10, 10]);
+    all[0].watch.in_flight = [4, 0, 9];
+    all[0].watch.queue_depth = [2.5, 3.5, 1];
+    const { series, y } = inFlight(all);
+    assert.deepEqual(series.map((s) => [s.kind, s.name, s.note, s.ys.map((place) => y.value(place))]), [
+        ["dots", "sda", "highest 9", [4, 0, 9]], ["line", "sda, mean depth", "", [2.5, 3.5, 1]]]);
 });

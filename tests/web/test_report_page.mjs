@@ -28,7 +28,7 @@ test("every chart is drawn, with its lines and points", async (t) => {
     const charts = await drawn(page);
     assert.deepEqual(Object.keys(charts), CHARTS);
     for (const id of CHARTS)
-        assert.equal(charts[id][0], id === "heat" ? 3 : ["depth", "flight", "oldest"].includes(id) ? 1 : 2, id);
+        assert.equal(charts[id][0], id === "heat" ? 3 : ["depth", "oldest"].includes(id) ? 1 : 2, id);
     assert.deepEqual(charts.iops, [2, 400]);
     assert.deepEqual(charts["steady-log"], [2, 200]);
     assert.deepEqual(charts["steady-linear"], [2, 200]);

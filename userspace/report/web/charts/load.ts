@@ -9,7 +9,7 @@ import { inside, marksOf, mean, middles, pieces, rateIn, timeSpan, type Window, 
 /** So many points lie closer than a pixel. */
 const MANY = 400;
 
-export interface Over { name: string; note: string; line: Line; values: (number | null)[]; look: Line["look"]; kind?: Series["kind"] }
+export interface Over { name: string; note: string; line: Line; values: (number | null)[]; look: Line["look"]; kind?: Series["kind"]; tag?: string }
 
 function rows(all: Over[], span: Span, y: Axis): Rows {
     const series = all.map(({ line, values }) => ({ xs: middles(line), values }));
@@ -27,8 +27,8 @@ export function chart(lines: Line[], all: Over[], y: Axis, text: { title: string
     const span = timeSpan(lines);
     return {
         ...text, x: timeAxis, y, levels: [], spots: [], marks: marksOf(lines), cells: null,
-        series: all.map(({ name, note, line, values, look, kind }): Series => ({
-            name, note, kind: kind ?? (values.length > MANY ? "thin" : "line"), ...look, tag: name, xs: middles(line),
+        series: all.map(({ name, note, line, values, look, kind, tag = name }): Series => ({
+            name, note, kind: kind ?? (values.length > MANY ? "thin" : "line"), ...look, tag, xs: middles(line),
             ys: values.map((value) => value === null ? null : y.place(value)),
         })),
         xSpan: span, ySpan, table: () => rows(all, span, y),
@@ -69,10 +69,14 @@ export function throughput(lines: Line[], window: Window): Plot {
     }, fromZero);
 }
 
+/** Samples, which nothing joins; the line is what was in flight on average. */
 export function inFlight(lines: Line[], window: Window): Plot {
-    const all = watches(lines, (line) => line.watch.in_flight, (values, line) => `highest ${amount(highest(line, values, window))}`);
-    return chart(lines, all, linear("IOs", tickAmount, amount), {
-        title: "In flight", hint: "IOs that were under way at the end of each interval, counted one by one.",
+    const samples = watches(lines, (line) => line.watch.in_flight, (values, line) => `highest ${amount(highest(line, values, window))}`);
+    const all = samples.flatMap((over): Over[] => [
+        { ...over, kind: "dots" }, { ...over, name: `${over.name}, mean depth`, tag: "", note: "", values: over.line.watch.queue_depth },
+    ]);
+    return chart(lines, all, linear("IOs", tickAmount, (v) => amount(v, 2)), {
+        title: "In flight", hint: "Dots: IOs that were under way at the end of each interval, counted one by one. Line: the mean number during the interval.",
     }, fromZero);
 }
 
