@@ -9,7 +9,7 @@ import { documentOf, drive } from "./documents.mjs";
 
 useBrowser();
 
-const LINES = { distribution: 4, percentile: 4, nines: 4, iops: 4, "steady-log": 4, "steady-linear": 4, heat: 3, depth: 2, throughput: 4, flight: 4, oldest: 2 };
+const LINES = { distribution: 6, percentile: 4, nines: 4, iops: 4, "steady-log": 4, "steady-linear": 4, heat: 3, depth: 2, throughput: 4, flight: 4, oldest: 2 };
 
 async function download(page, id, button) {
     const [file] = await Promise.all([page.waitForEvent("download"),

@@ -69,11 +69,12 @@ class ReportPage extends Page {
     private pauses(): HTMLElement[] {
         if (!this.lines.some((line) => line.op.after_idle))
             return [];
+        this.state.pauses = true;
         const toggle = button("First after a pause", () => {
             this.state.pauses = !this.state.pauses;
             toggle.setAttribute("aria-pressed", String(this.state.pauses));
             this.redraw(["distribution"]);
-        }, { "aria-pressed": "false", "data-value": "pauses" });
+        }, { "aria-pressed": "true", "data-value": "pauses" });
         return [el("span", { class: "choice" }, toggle)];
     }
 

@@ -55,14 +55,26 @@ function tenths(series: { name: string; curve: Curve }[]): Rows {
     };
 }
 
+/** So many times fewer would lie on the bottom of a linear axis. */
+const FEW = 100;
+
+function highest(curve: Curve): number {
+    return curve.y.reduce((most, y) => Math.max(most, y), 0);
+}
+
 export function distribution(lines: Line[], options: DistributionOptions): Plot {
     const shown = lines.filter((line) => line.on && line.op.total.ios > 0);
     const least = floor(shown), axis = options.log ? log(LABEL, tickAmount, (v) => amount(v, 4)) : linear(LABEL, tickAmount, (v) => amount(v, 4));
     const curves: { name: string; curve: Curve }[] = [];
-    const add = (line: Line, name: string, bins: Bin[], note: string, style: Partial<Series>): Series => {
-        const curve = curveOf(line, bins);
+    const add = (line: Line, name: string, bins: Bin[], note: string, style: Partial<Series>, beside?: Curve): Series => {
+        const curve = curveOf(line, bins), times = beside ? highest(beside) / highest(curve) : 1;
+        // A scale of its own, a power of ten that the name says; the table has the figures as they are.
+        const scale = !options.log && Number.isFinite(times) && times >= FEW ? 10 ** Math.floor(Math.log10(times)) : 1;
         curves.push({ name, curve });
-        return { name, note, kind: "line", ...line.look, ...outline(curve, (y) => axis.place(options.log ? Math.max(y, least / 10) : y)), ...style };
+        return {
+            name: scale > 1 ? `${name} (× ${scale})` : name, note, kind: "line", ...line.look,
+            ...outline(curve, (y) => axis.place(options.log ? Math.max(y, least / 10) : y * scale)), ...style,
+        };
     };
     const series = shown.map((line) => add(line, line.name, line.op.bins, `${amount(line.op.total.iops)} IOPS`,
         { fill: !options.log, tag: line.name }));
@@ -70,7 +82,7 @@ export function distribution(lines: Line[], options: DistributionOptions): Plot 
         for (const line of shown)
             if (line.op.after_idle)
                 series.push(add(line, `${line.name}, first after a pause`, line.op.after_idle.bins,
-                    `${amount(line.op.after_idle.ios)} IOs`, { kind: "thin", dash: [2, 2] }));
+                    `${amount(line.op.after_idle.ios)} IOs`, { kind: "thin", dash: [2, 2] }, curveOf(line, line.op.bins)));
     const ySpan = (lo: number, hi: number): Span => options.log
         ? [Math.log10(least), Math.max(decades(lo, hi)[1], Math.log10(least) + 1) + 0.3] : fromZero(lo, hi);
     return {
