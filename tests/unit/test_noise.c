@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Changes against noise: the t distribution against published tables, and how often seeded runs are judged wrong. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "report/noise.h"
+#include "report/student.h"
+
+#define ROUNDS 20000
+
+static void close_to(double got, double want, double most)
+{
+	if (!(fabs(got - want) <= most))
+		fail_msg("%.12g is not %.12g", got, want);
+}
+
+/* NIST/SEMATECH e-Handbook 1.3.6.7.2 (which has 318.313 where cot(0.001 pi) is 318.309), and the closed forms of 1 and 2 degrees of freedom. */
+static void students_table(void **state)
+{
+	static const struct { double p, df, t; } table[] = {
+		{ 0.05, 1, 12.706 }, { 0.05, 2, 4.303 }, { 0.05, 3, 3.182 }, { 0.05, 4, 2.776 }, { 0.05, 10, 2.228 },
+		{ 0.05, 30, 2.042 }, { 0.05, 100, 1.984 }, { 0.01, 4, 4.604 }, { 0.002, 1, 318.309 }, { 0.2, 7, 1.415 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		close_to(student_beyond(table[i].p, table[i].df), table[i].t, 0.0006);
+	for (double t = 0.001; t < 1e6; t *= 3) {
+		close_to(student_two_sided(t, 1) / (2 / M_PI * atan(1 / t)), 1, 1e-10);
+		close_to(student_two_sided(t, 2) / (2 / (2 + t * t) / (1 + t / sqrt(2 + t * t))), 1, 1e-10);
+		close_to(student_two_sided(-t, 2.5), student_two_sided(t, 2.5), 0);
+	}
+	close_to(student_two_sided(0, 3), 1, 0);
+	close_to(student_two_sided(1.959963985, 1e9), 0.05, 1e-6);
+}
+
+/*
+ * 100, 110, 121 against 121, 133.1, 146.41: logarithms are 0, 1, 2 and 2, 3, 4 times ln 1.1, so the difference is 2, its error
+ * sqrt(2/3), df 4; t is 2.449.
+ */
+static void by_hand(void **state)
+{
+	double a[] = { 121, 100, 110 }, b[] = { 133.1, 121, 146.41 };
+	struct noise n = noise_of(a, 3, b, 3);
+
+	(void)state;
+	close_to(n.base.median, 110, 0);
+	close_to(n.base.min, 100, 0);
+	close_to(n.other.max, 146.41, 0);
+	close_to(n.ratio, 1.21, 1e-12);
+	assert_true(n.known);
+	close_to(n.low, pow(1.1, 2 - 2.776445105 * sqrt(2. / 3)), 1e-8);
+	close_to(n.high, pow(1.1, 2 + 2.776445105 * sqrt(2. / 3)), 1e-8);
+	close_to(n.p, 0.0705, 0.0001);
+	assert_false(noise_beyond(&n, true));
+}
+
+static void what_has_no_interval(void **state)
+{
+	double one[] = { 5 }, two[] = { 5, 7 }, zero[] = { 0, 7 }, same[] = { 5, 5 };
+	struct noise n = noise_of(one, 1, two, 2);
+
+	(void)state;
+	assert_false(n.known);
+	close_to(n.ratio, 1.2, 1e-12);
+	assert_false(noise_beyond(&n, true));
+	n = noise_of(two, 2, zero, 2);
+	assert_false(n.known);
+	n = noise_of(two, 2, zero, 0);
+	assert_false(n.known || n.ratio >= 0 || n.other.median >= 0);
+	n = noise_of(same, 2, same, 2);
+	assert_true(n.known && n.p == 1);
+	assert_false(noise_beyond(&n, true) || noise_beyond(&n, false));
+}
+
+/* xorshift64* (Vigna 2014): the same numbers everywhere. */
+static uint64_t seed;
+
+static double uniform(void)
+{
+	seed ^= seed >> 12;
+	seed ^= seed << 25;
+	seed ^= seed >> 27;
+	return ((seed * 0x2545F4914F6CDD1D >> 11) + 0.5) / (1ull << 53);
+}
+
+static double figure(double median, double deviation, double outliers)
+{
+	double normal = sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
+
+	return median * exp(deviation * normal) * (uniform() < outliers ? 4 : 1);
+}
+
+/* The share of rounds in which '> +10% beyond noise' holds, as compare judges it. */
+static double share(uint32_t n, double deviation, double outliers, uint32_t n_other, double deviation_other, double change)
+{
+	uint32_t held = 0;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		double a[10], b[10];
+		struct noise r;
+
+		for (uint32_t i = 0; i < n; i++)
+			a[i] = figure(300e3, deviation, outliers);
+		for (uint32_t i = 0; i < n_other; i++)
+			b[i] = figure(300e3 * change, deviation_other, outliers);
+		r = noise_of(a, n, b, n_other);
+		held += r.other.median > 1.1 * r.base.median && noise_beyond(&r, true);
+	}
+	print_message("%u against %u, deviation %.2f and %.2f, outliers %.2f, change %.2f: %.4f\n", n, n_other, deviation,
+		      deviation_other, outliers, change, (double)held / ROUNDS);
+	return (double)held / ROUNDS;
+}
+
+/* One side of 95 % is 2.5 %; three standard errors of 20 000 rounds are 0.33 %. */
+static void identical_jobs_pass(void **state)
+{
+	static const double noise[] = { 0.02, 0.1, 0.3, 1 };
+	const double most = 0.025 + 3 * sqrt(0.025 * 0.975 / ROUNDS);
+
+	(void)state;
+	seed = 14;
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_true(share(3, noise[i], 0, 3, noise[i], 1) < most);
+		assert_true(share(2, noise[i], 0, 2, noise[i], 1) < most);
+		assert_true(share(5, noise[i], 0.1, 5, noise[i], 1) < most);
+	}
+}
+
+/* Welch's degrees of freedom are estimates: the level does not hold exactly where sides differ in noise or number, as the manual says. */
+static void uneven_sides_come_close(void **state)
+{
+	static const double noise[] = { 0.1, 0.3, 1 };
+
+	(void)state;
+	seed = 6;
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_true(share(3, noise[i], 0, 6, noise[i], 1) < 0.035);
+		assert_true(share(3, noise[i], 0, 3, noise[i] / 4, 1) < 0.04);
+		assert_true(share(2, noise[i], 0, 10, noise[i] / 4, 1) < 0.08);
+	}
+}
+
+static void a_real_change_is_found(void **state)
+{
+	(void)state;
+	seed = 30;
+	assert_true(share(3, 0.05, 0, 3, 0.05, 1.3) > 0.95);
+	assert_true(share(5, 0.1, 0, 5, 0.1, 1.3) > 0.9);
+	assert_true(share(10, 0.15, 0, 10, 0.15, 1.3) > 0.9);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(students_table),
+		cmocka_unit_test(by_hand),
+		cmocka_unit_test(what_has_no_interval),
+		cmocka_unit_test(identical_jobs_pass),
+		cmocka_unit_test(uneven_sides_come_close),
+		cmocka_unit_test(a_real_change_is_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
