@@ -34,6 +34,8 @@ static void what_may_be_written(void **state)
 		{ "total.errors > 0", -1, METRIC_ERRORS, ABOVE, false, 0 },
 		{ "total.lost > 0", -1, METRIC_LOST, ABOVE, false, 0 },
 		{ "read.p100 > +0.5%", READ, METRIC_PERCENTILE, ABOVE, true, 0.5 },
+		{ "read.p99 > +10% beyond noise", READ, METRIC_PERCENTILE, ABOVE, true, 10 },
+		{ "total.iops<-5% \tbeyond  noise ", -1, METRIC_IOPS, BELOW, true, -5 },
 	};
 
 	(void)state;
@@ -48,6 +50,7 @@ static void what_may_be_written(void **state)
 		assert_int_equal(c.comparison, cases[i].comparison);
 		assert_int_equal(c.relative, cases[i].relative);
 		assert_close(c.limit, cases[i].limit, 0);
+		assert_int_equal(c.beyond_noise, !!strstr(cases[i].text, "beyond"));
 	}
 }
 
@@ -83,6 +86,14 @@ static void what_may_not(void **state)
 		  "or a change such as -5%" },
 		{ "read.ks > +5%", "--fail-if 'read.ks > +5%': at '+5%', letter 11, must be a distance from 0 to 1, such as "
 		  "0.1" },
+		{ "read.p99 > 20ms beyond noise", "--fail-if 'read.p99 > 20ms beyond noise': at '20ms beyond noise', letter 12, must "
+		  "be a latency such as 20ms, 300us or 1.5s, or a change such as +10%" },
+		{ "read.p99 > 10% beyond noise", "--fail-if 'read.p99 > 10% beyond noise': at '10% beyond noise', letter 12, must be a "
+		  "change with its sign, such as +10% or -5%" },
+		{ "read.p99 > +10% beyond", "--fail-if 'read.p99 > +10% beyond': at '+10% beyond', letter 12, must be a latency such as "
+		  "20ms, 300us or 1.5s, or a change such as +10%" },
+		{ "read.errors > +10% beyond noise", "--fail-if 'read.errors > +10% beyond noise': 'beyond noise' is of rates and "
+		  "latencies; a count of errors can be 0, which has no ratio" },
 		{ "read.ks > 1.01", "--fail-if 'read.ks > 1.01': at '1.01', letter 11, must be a distance from 0 to 1, such as "
 		  "0.1" },
 		{ "read.lost > 0", "--fail-if 'read.lost > 0': losses are counted of a device, not of an op; write total.lost" },

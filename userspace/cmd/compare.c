@@ -17,6 +17,8 @@
 struct compare {
 	const char **files;
 	u32 n;
+	bool repeats;
+	u32 n_base;		/* of files; the rest is behind "--" */
 	struct condition *conditions;
 	u32 n_conditions;
 	u32 format;
@@ -40,9 +42,11 @@ static int (*const formats[])(const struct comparison *c, const struct look *loo
 	comparison_text, print_json, print_markdown,
 };
 
-enum { KEY_FAIL_IF = OPTIONS_LONG, KEY_MAX_MEMORY, KEY_FROM, KEY_TO };
+enum { KEY_FAIL_IF = OPTIONS_LONG, KEY_BASELINE, KEY_MAX_MEMORY, KEY_FROM, KEY_TO };
 
 static const struct argp_option option_list[] = {
+	{ "baseline", KEY_BASELINE, NULL, 0, "Recordings before '--' are repeats of the baseline, those behind it repeats of "
+	  "what is compared: judge medians, and tell a change from noise", 0 },
 	{ "fail-if", KEY_FAIL_IF, "EXPR", 0, "End with status 3 if it holds, like 'read.p99 > +10%', 'write.iops < -5%' "
 	  "(against the first recording) or 'read.max > 20ms'; may be given several times", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default), json or markdown", 0 },
@@ -60,6 +64,9 @@ static int take(int key, const char *value, void *into, struct problem *p)
 		return condition_parse(value, &c->conditions[c->n_conditions++], p);
 	case 'f':
 		return parse_name("--format", value, format_names, ARRAY_SIZE(format_names), &c->format, p);
+	case KEY_BASELINE:
+		c->repeats = true;
+		return 0;
 	case KEY_FROM:
 		c->window.from = value;
 		return 0;
@@ -74,20 +81,51 @@ static int take(int key, const char *value, void *into, struct problem *p)
 	}
 }
 
+/* What is behind "--". */
+static void take_others(char **words, void *into)
+{
+	struct compare *c = into;
+
+	c->n_base = c->n;
+	while (*words)
+		c->files[c->n++] = *words++;
+}
+
 static const struct options options = {
 	.about = "Compares recordings with the first one: IOPS, percentiles, shapes, distances."
 		 "\v"
 		 "EXPR is PHASE: if it is of one phase (what a mark says), OP.METRIC, a comparison (< <= > >=) and a value: OP read, write, flush, discard, other or total; "
 		 "METRIC iops, mbps, mean, min, max, p50 or any percentile, errors, lost (of total) or ks; the value a "
-		 "latency (300us, 20ms), a number (50k), or a change against the first recording (+10%, -5%). Exit "
+		 "latency (300us, 20ms), a number (50k), or a change against the first recording (+10%, -5%). 'read.p99 > +10% beyond noise' of repeats holds only if "
+		 "the 95 % confidence interval of the change (Welch's t on logarithms) lies on the same side of no change. Exit "
 		 "status: 0 done, 1 a recording can't be read or judged, 2 the command line is wrong, 3 an EXPR holds.",
-	.arguments = "BASELINE [FILE...]",
+	.arguments = "BASELINE [FILE...]\n--baseline FILE FILE... -- FILE FILE...",
 	.list = option_list,
 	.take = take,
+	.take_command = take_others,
 };
+
+static int check_repeats(const struct compare *c, struct problem *p)
+{
+	u32 n_base = c->n_base, others = n_base ? c->n - n_base : 0;
+
+	if (n_base < NOISE_REPEATS_MIN || others < NOISE_REPEATS_MIN)
+		return problem_set(p, -EINVAL, "--baseline needs %d repeats of each side to tell a change from noise: %u before '--' "
+				   "and %u behind it; name more, as in --baseline A1 A2 A3 -- B1 B2 B3", NOISE_REPEATS_MIN,
+				   n_base ?: c->n - others, others);
+	if (n_base > REPEATS_MAX || others > REPEATS_MAX)
+		return problem_set(p, -EINVAL, "--baseline takes at most %d repeats of each side: name fewer", REPEATS_MAX);
+	return 0;
+}
 
 static int check(const struct compare *c, struct problem *p)
 {
+	for (u32 i = 0; i < c->n_conditions && !c->repeats; i++)
+		if (c->conditions[i].beyond_noise)
+			return problem_set(p, -EINVAL, "--fail-if '%s': noise is told by repeats; name them, as in --baseline A1 A2 A3 "
+					   "-- B1 B2 B3", c->conditions[i].text);
+	if (c->repeats)
+		return check_repeats(c, p);
 	if (!c->n)
 		return problem_set(p, -EINVAL, "no recording given: name a baseline and what to compare with it");
 	if (c->n == 1 && !c->n_conditions)
@@ -116,8 +154,11 @@ static int compare(const struct compare *c, const char *who)
 	if (err)
 		return command_fail(who, load_status(err), &p);
 	err = comparison_make(runs.r, runs.n, &comparison);
+	comparison.n_base = c->repeats ? c->n_base : 0;
 	if (err)
 		problem_set(&p, err, "out of memory");
+	else if (c->repeats)
+		err = comparison_judge_repeats(&comparison, c->conditions, c->n_conditions, &p);
 	else
 		err = comparison_judge(&comparison, c->conditions, c->n_conditions, &p);
 	if (!err)

@@ -4,6 +4,7 @@
 #define REPORT_COMPARISON_H
 
 #include "report/condition.h"
+#include "report/noise.h"
 
 /* Two watches that are compared: indices into the runs' watches. */
 struct pair {
@@ -43,6 +44,7 @@ struct judgement {
 	const struct condition *condition;
 	struct judged judged;
 	struct verdict verdict;
+	struct noise noise;		/* only of repeats */
 	struct problem sentence;	/* what was found */
 };
 
@@ -51,6 +53,7 @@ struct compared_phase;
 struct comparison {
 	const struct run *runs;		/* borrowed */
 	u32 n_runs;
+	u32 n_base;			/* the first are repeats of the baseline, the rest of what is compared; 0: no repeats */
 	u32 n_groups;
 	/*
 	 * Those with IOs in any run, by the baseline's watch, then by op, each followed by its parts (if any run has them
@@ -73,6 +76,15 @@ int comparison_make(const struct run *runs, u32 n, struct comparison *ret);
  * be judged, because no device has the op or only one side has it, or the phase is not in all of the runs.
  */
 int comparison_judge(struct comparison *c, const struct condition *conditions, u32 n, struct problem *p);
+
+/* Most repeats of one side. */
+#define REPEATS_MAX 100
+
+/*
+ * The same of repeats, whose medians are judged. A figure of KS is the median of the others' distances from the first of the
+ * baseline's.
+ */
+int comparison_judge_repeats(struct comparison *c, const struct condition *conditions, u32 n, struct problem *p);
 
 /* How many groups behind that of a whole are of its parts. */
 u32 comparison_parts(const struct comparison *c, u32 whole);

@@ -30,4 +30,10 @@ extern const struct comparison_cell comparison_cells[];
 /* What a run has in a column; negative where it has no IO. */
 double comparison_value(const struct comparison_cell *cell, const struct compared *c);
 
+/* Of repeats: what the sides of a group have in a column. */
+struct noise comparison_noise(const struct comparison *c, const struct compared_group *g, const struct comparison_cell *cell);
+
+/* "+10.2%" of 1.102; "-" if negative. */
+const char *change_text(char text[32], double ratio);
+
 #endif

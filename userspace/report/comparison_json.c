@@ -79,6 +79,54 @@ static struct json_object *compared(const struct compared *base, const struct co
 	return to;
 }
 
+static struct json_object *side(const struct noise_side *s, bool is_rate)
+{
+	struct json_object *to = json_new_object();
+
+	json_add_count(to, "n", s->n);
+	json_add_decimal(to, "median", none_is_nan(s->median), is_rate ? 3 : 1);
+	json_add_decimal(to, "min", none_is_nan(s->min), is_rate ? 3 : 1);
+	json_add_decimal(to, "max", none_is_nan(s->max), is_rate ? 3 : 1);
+	return to;
+}
+
+static struct json_object *noise(const struct noise *n, bool is_rate)
+{
+	struct json_object *to = json_new_object();
+
+	json_add(to, "base", side(&n->base, is_rate));
+	json_add(to, "other", side(&n->other, is_rate));
+	json_add_decimal(to, "ratio", none_is_nan(n->ratio), 6);
+	json_add_decimal(to, "ratio_low", n->known ? n->low : NAN, 6);
+	json_add_decimal(to, "ratio_high", n->known ? n->high : NAN, 6);
+	json_add_decimal(to, "p", n->known ? n->p : NAN, 6);
+	return to;
+}
+
+static struct json_object *noises(const struct comparison *c, const struct compared_group *g)
+{
+	struct json_object *to = json_new_object();
+
+	for (u32 i = 0; i < COMPARISON_CELLS; i++) {
+		struct noise n = comparison_noise(c, g, &comparison_cells[i]);
+
+		json_add(to, comparison_cells[i].key, noise(&n, comparison_cells[i].is_rate));
+	}
+	return to;
+}
+
+/* How the runs are divided, and by which method they are judged. */
+static struct json_object *repeats(const struct comparison *c)
+{
+	struct json_object *to = json_new_object();
+
+	json_add_count(to, "base", c->n_base);
+	json_add_count(to, "other", c->n_runs - c->n_base);
+	json_add_text(to, "method", NOISE_METHOD);
+	json_add_decimal(to, "confidence", NOISE_CONFIDENCE, 2);
+	return to;
+}
+
 static struct json_object *group(const struct comparison *c, u32 at)
 {
 	const struct compared_group *g = &c->groups[at];
@@ -91,6 +139,8 @@ static struct json_object *group(const struct comparison *c, u32 at)
 	if (g->part)
 		json_add(to, "part", json_part(g->part));
 	json_add(to, "runs", of);
+	if (c->n_base)
+		json_add(to, "repeats", noises(c, g));
 	return to;
 }
 
@@ -106,6 +156,8 @@ static struct json_object *judgement(const struct comparison *c, const struct ju
 	json_add_decimal(to, "value", j->verdict.value, 4);
 	json_add_decimal(to, "base", none_is_nan(j->verdict.base), 4);
 	json_add_decimal(to, "limit", j->verdict.limit, 4);
+	if (c->n_base && j->condition->relative)
+		json_add(to, "repeats", noise(&j->noise, true));
 	json_add_text(to, "text", j->sentence.text);
 	return to;
 }
@@ -166,6 +218,8 @@ static struct json_object *document(const struct comparison *c)
 	comparison_phases_unpaired(c, add_unpaired_phase, unpaired_phases);
 	json_add_count(to, "schema", SCHEMA);
 	json_add(to, "runs", runs);
+	if (c->n_base)
+		json_add(to, "repeats", repeats(c));
 	json_add(to, "groups", groups_of(c));
 	json_add(to, "phases", phases_of(c));
 	json_add(to, "unpaired", unpaired);

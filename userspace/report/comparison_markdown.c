@@ -78,10 +78,56 @@ static void put_row(FILE *f, const struct part *part, const struct compared *bas
 		fputs(" - |\n", f);
 }
 
+static void put_side(FILE *f, const struct comparison_cell *cell, const struct noise_side *s)
+{
+	char median[UNITS_TEXT], min[UNITS_TEXT], max[UNITS_TEXT];
+
+	if (s->n)
+		fprintf(f, " %s (%s to %s) |", cell->text(median, s->median), cell->text(min, s->min), cell->text(max, s->max));
+	else
+		fputs(" - |", f);
+}
+
+static void put_change(FILE *f, const struct noise *n)
+{
+	char change[UNITS_TEXT], low[UNITS_TEXT], high[UNITS_TEXT];
+
+	fprintf(f, " %s", change_text(change, n->ratio));
+	if (n->known)
+		fprintf(f, " (%s to %s, p %.3f)", change_text(low, n->low), change_text(high, n->high), n->p);
+	fputs(" |", f);
+}
+
+/* Of repeats: three rows below the recordings'. */
+static void put_noise(FILE *f, const struct comparison *c, const struct compared_group *g)
+{
+	static const char *const rows[] = { "**base**: median (min to max)", "**other**: median (min to max)", "**change** (95 %)" };
+
+	for (u32 row = 0; row < ARRAY_SIZE(rows); row++) {
+		fputs("| ", f);
+		if (g->part) {
+			put_name(f, g->part->label);
+			fputs(" | ", f);
+		}
+		fprintf(f, "%s |", rows[row]);
+		for (u32 i = 0; i < COMPARISON_CELLS; i++) {
+			const struct noise n = comparison_noise(c, g, &comparison_cells[i]);
+
+			if (row == 2)
+				put_change(f, &n);
+			else
+				put_side(f, &comparison_cells[i], row ? &n.other : &n.base);
+		}
+		fputs(" |\n", f);
+	}
+}
+
 static void put_rows(FILE *f, const struct comparison *c, const struct compared_group *g)
 {
 	for (u32 i = 0; i < c->n_runs; i++)
 		put_row(f, g->part, &g->of[0], &g->of[i]);
+	if (c->n_base)
+		put_noise(f, c, g);
 }
 
 /* A whole's table, and one of its parts. */
@@ -164,6 +210,9 @@ int comparison_markdown(const struct comparison *c, FILE *out)
 		put_phase(buffer.f, &c->phases[i]);
 	for (u32 i = 0; i < c->n_runs; i++)
 		put_window(buffer.f, &c->runs[i]);
+	if (c->n_base)
+		fprintf(buffer.f, "base: the first %u recordings; other: the rest. change: of the medians, with its 95 %% confidence "
+			"interval and two-sided p by " NOISE_METHOD ", of each figure alone.\n\n", c->n_base);
 	comparison_unpaired(c, put_unpaired, buffer.f);
 	comparison_phases_unpaired(c, put_unpaired_phase, buffer.f);
 	for (u32 i = 0; i < c->n_judgements; i++)

@@ -154,6 +154,36 @@ static void put_ratios(const struct table *t, const struct compared_group *g, u3
 	putc('\n', t->f);
 }
 
+static const char *p_text(char text[UNITS_TEXT], double p)
+{
+	snprintf(text, UNITS_TEXT, p < 0.001 ? "<0.001" : "%.3f", p);
+	return text;
+}
+
+/* Of repeats: medians and extremes of both sides, and the change with its interval. */
+static void put_noise(const struct table *t, const struct compared_group *g)
+{
+	static const char *const rows[] = { "base", "  min", "  max", "other", "  min", "  max", "change", "  from", "  to", "p" };
+
+	for (u32 row = 0; row < ARRAY_SIZE(rows); row++) {
+		fprintf(t->f, "%-*s", GUTTER, rows[row]);
+		for (u32 i = 0; i < COMPARISON_CELLS; i++) {
+			const struct comparison_cell *cell = &comparison_cells[i];
+			struct noise n = comparison_noise(t->c, g, cell);
+			const double sides[] = { n.base.median, n.base.min, n.base.max, n.other.median, n.other.min, n.other.max };
+			const double changes[] = { n.ratio, n.known ? n.low : -1, n.known ? n.high : -1 };
+			bool worse = row == 6 && noise_beyond(&n, !cell->is_rate);
+			char text[UNITS_TEXT] = "-";
+
+			paint(t, worse ? "33" : "0");
+			fprintf(t->f, "%*s", CELL, row < 6 ? sides[row] < 0 ? "-" : cell->text(text, sides[row]) :
+				row < 9 ? change_text(text, changes[row - 6]) : n.known ? p_text(text, n.p) : "-");
+		}
+		paint(t, "0");
+		putc('\n', t->f);
+	}
+}
+
 static void put_distance(const struct table *t, const struct compared_group *g, u32 run)
 {
 	char mean[UNITS_TEXT];
@@ -191,6 +221,10 @@ static void put_whole(const struct table *t, const struct compared_group *g)
 		put_figures(t, &g->of[i], i + 1);
 		put_distribution(t, &g->of[i]);
 	}
+	if (t->c->n_base) {
+		put_noise(t, g);
+		return;
+	}
 	for (u32 i = 1; i < t->c->n_runs; i++) {
 		put_ratios(t, g, i);
 		put_distance(t, g, i);
@@ -201,7 +235,9 @@ static void put_part(const struct table *t, const struct compared_group *g)
 {
 	for (u32 i = 0; i < t->c->n_runs; i++)
 		put_figures(t, &g->of[i], i + 1);
-	for (u32 i = 1; i < t->c->n_runs; i++)
+	if (t->c->n_base)
+		put_noise(t, g);
+	for (u32 i = 1; !t->c->n_base && i < t->c->n_runs; i++)
 		put_ratios(t, g, i);
 }
 
@@ -243,7 +279,7 @@ static void put_judgement(const struct table *t, const struct judgement *j)
 	paint(t, holds ? "1;31" : "32");
 	fprintf(t->f, "%-*s", GUTTER, holds ? "FAIL" : "ok");
 	paint(t, "0");
-	if (t->c->n_runs > 2)
+	if (t->c->n_runs > 2 && !t->c->n_base)
 		fprintf(t->f, "%ld: ", j->judged.run - t->c->runs + 1);
 	draw_paragraph(t->f, j->sentence.text, GUTTER, GUTTER, t->columns);
 	putc('\n', t->f);
@@ -274,6 +310,8 @@ static void put_all(struct table *t)
 	cover(t);
 	for (u32 i = 0; i < t->c->n_runs; i++)
 		put_run(t, i);
+	if (t->c->n_base)
+		fprintf(t->f, "%*sbase: 1 to %u; other: %u to %u\n", GUTTER, "", t->c->n_base, t->c->n_base + 1, t->c->n_runs);
 	if (t->c->n_groups)
 		put_heads(t);
 	else
@@ -285,6 +323,12 @@ static void put_all(struct table *t)
 	if (t->c->n_groups) {
 		fprintf(t->f, "%*s", GUTTER, "");
 		draw_axis(t->f, &t->axis, t->columns - GUTTER, t->look->utf8);
+		putc('\n', t->f);
+	}
+	if (t->c->n_base) {
+		fprintf(t->f, "\n%*s", GUTTER, "");
+		draw_paragraph(t->f, "base and other: median, least and most of the repeats. change: of the medians; from, to: its 95 % "
+			       "confidence interval, p: two-sided, by " NOISE_METHOD ", of each figure alone", GUTTER, GUTTER, t->columns);
 		putc('\n', t->f);
 	}
 	comparison_unpaired(t->c, put_unpaired, t);

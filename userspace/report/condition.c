@@ -103,9 +103,9 @@ static double value_of(const struct condition *c, const struct subject *s, const
 	return 0;
 }
 
-static bool compare(enum condition_comparison how, double value, double limit)
+bool condition_compare(const struct condition *c, double value, double limit)
 {
-	switch (how) {
+	switch (c->comparison) {
 	case BELOW:
 		return value < limit;
 	case AT_MOST:
@@ -141,7 +141,7 @@ int condition_evaluate(const struct condition *c, const struct judged *j, struct
 		v.base = value_of(c, &base, j->base_watch);
 		v.limit = v.base * (100 + c->limit) / 100;
 	}
-	v.holds = compare(c->comparison, v.value, v.limit);
+	v.holds = condition_compare(c, v.value, v.limit);
 	*ret = v;
 	return 0;
 }

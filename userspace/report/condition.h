@@ -10,8 +10,11 @@
  *   VALUE       +10% or -5%: that much above or below the baseline's
  *               a latency as 20ms, 300us, 1.5s, 800ns; a number as 50000, 50k, 1.5M
  *
- *   QD 16: read.p99 > +10%
+ *   A change may be followed by "beyond noise": of repeats (compare --baseline) it holds only if the change lies, besides,
+ *   outside of what repeats differ by (noise.h).
+ *
  *   read.p99 > +10%    write.iops < -5%    read.max > 20ms    read.p99.9 >= 300us    total.errors > 0
+ *   read.p99 > +10% beyond noise    QD 16: read.p99 > +10%
  */
 #ifndef REPORT_CONDITION_H
 #define REPORT_CONDITION_H
@@ -39,6 +42,7 @@ struct condition {
 	struct percentile percentile;	/* of METRIC_PERCENTILE */
 	enum condition_comparison comparison;
 	bool relative;			/* limit is a change against the baseline in %; else in ns, IOs/s, MB/s ... */
+	bool beyond_noise;		/* only if relative, and of a metric that has a logarithm */
 	double limit;
 	char phase[96];			/* its name; "": the whole run */
 	char text[96];			/* as written, without blanks around it */
@@ -50,6 +54,9 @@ void merged_uninit(struct op_frame *o);
 
 /* Returns 0, or -EINVAL and a sentence that shows the place. */
 int condition_parse(const char *text, struct condition *ret, struct problem *p);
+
+/* Is @value on the side of @limit that the condition names? */
+bool condition_compare(const struct condition *c, double value, double limit);
 
 /* The outcome. Numbers are in the metric's unit (ns, IOs/s, MB/s, IOs). */
 struct verdict {

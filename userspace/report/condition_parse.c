@@ -157,6 +157,18 @@ static int value_expected(const struct parsing *g)
 	return expected(g, "a number such as 50000 or 50k, or a change such as -5%");
 }
 
+/* Is @text, which follows a change, " beyond noise"? */
+static bool is_beyond_noise(const char *text)
+{
+	size_t blanks = strspn(text, " \t");
+
+	if (!blanks || strncmp(text + blanks, "beyond", 6))
+		return false;
+	text += blanks + 6;
+	blanks = strspn(text, " \t");
+	return blanks && !strcmp(text + blanks, "noise");
+}
+
 static int parse_value(struct parsing *g)
 {
 	bool sign = *g->at == '+' || *g->at == '-', minus = *g->at == '-';
@@ -166,10 +178,15 @@ static int parse_value(struct parsing *g)
 	if (!end)
 		return value_expected(g);
 	g->c.relative = !strcmp(end, "%");
+	g->c.beyond_noise = *end == '%' && is_beyond_noise(end + 1);
+	g->c.relative |= g->c.beyond_noise;
 	if (g->c.relative && !sign)
 		return expected(g, "a change with its sign, such as +10% or -5%");
 	if (g->c.relative != sign || (sign && g->c.metric == METRIC_KS))
 		return value_expected(g);
+	if (g->c.beyond_noise && (g->c.metric == METRIC_ERRORS || g->c.metric == METRIC_LOST))
+		return problem_set(g->p, -EINVAL, "--fail-if '%s': 'beyond noise' is of rates and latencies; a count of %s can "
+				   "be 0, which has no ratio", g->text, g->c.metric == METRIC_LOST ? "losses" : "errors");
 	if (g->c.relative) {
 		g->c.limit = minus ? -number : number;
 		return 0;

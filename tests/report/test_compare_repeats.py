@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Repeats beside repeats: every figure against the method's formula, and gates that noise does not trip."""
+import json
+import math
+import statistics
+
+import pytest
+
+import synthetic
+from recordings import blklat, recorded
+
+T_975_DF4 = 2.776445105  # equal variances of three and three have 4 degrees of freedom; fewer if they differ
+
+
+def repeats(folder, name, medians_ns):
+    return [recorded(synthetic.steady(seconds=5, iops=5000, p50_ns=ns, seed=i), folder / f"{name}{i}.blklat")
+            for i, ns in enumerate(medians_ns, 1)]
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory):
+    """As noisy as each other; the last side is 30 % slower than the first, the second is not."""
+    folder = tmp_path_factory.mktemp("repeats")
+    return (repeats(folder, "a", (90e3, 95e3, 100e3)), repeats(folder, "same", (99e3, 91e3, 94e3)),
+            repeats(folder, "slow", (117e3, 123.5e3, 130e3)))
+
+
+def compared(base, other, *args, status=0):
+    return json.loads(blklat("compare", "--format", "json", *args, "--baseline", *base, "--", *other, status=status))
+
+
+def test_figures(sides):
+    base, _, slow = sides
+    document = compared(base, slow)
+    assert document["repeats"] == {"base": 3, "other": 3, "method": "Welch's t on logarithms", "confidence": 0.95}
+    [group] = document["groups"]
+    assert len(group["runs"]) == 6
+    for key, got in group["repeats"].items():
+        values = [run["latency_ns"].get(key, run.get(key)) for run in group["runs"]]
+        for side, of in (("base", values[:3]), ("other", values[3:])):
+            assert got[side] == {"n": 3, "median": pytest.approx(statistics.median(of), abs=0.1),
+                                 "min": pytest.approx(min(of), abs=0.1), "max": pytest.approx(max(of), abs=0.1)}
+        a, b = ([math.log(v) for v in of] for of in (values[:3], values[3:]))
+        error = math.sqrt((statistics.variance(a) + statistics.variance(b)) / 3)
+        difference = statistics.mean(b) - statistics.mean(a)
+        assert got["ratio"] == pytest.approx(statistics.median(values[3:]) / statistics.median(values[:3]), rel=1e-4)
+        assert math.sqrt(got["ratio_low"] * got["ratio_high"]) == pytest.approx(math.exp(difference), rel=1e-4)
+        width = math.log(got["ratio_high"] / got["ratio_low"]) / 2
+        assert width >= T_975_DF4 * error * 0.999
+        if key == "p50":
+            assert width == pytest.approx(T_975_DF4 * error, rel=0.01)
+            assert 1.1 < got["ratio_low"] < 1.3 < got["ratio_high"] < 1.5 and got["p"] < 0.05
+
+
+def test_gates(sides):
+    base, same, slow = sides
+    assert compared(base, slow, "--fail-if", "read.p50 > +10% beyond noise", status=3)["failed"]
+    assert not compared(base, same, "--fail-if", "read.p50 > +0% beyond noise", "--fail-if",
+                        "read.p50 < -0% beyond noise")["failed"]
+    # The medians differ by 1 %, which is a failure unless noise is asked for.
+    assert compared(base, same, "--fail-if", "read.p50 < -0.5%", status=3)["failed"]
+    [verdict] = compared(base, slow, "--fail-if", "total.p50 > +50% beyond noise")["fail_if"]
+    assert not verdict["holds"] and verdict["repeats"]["ratio_low"] > 1
+    assert verdict["text"].endswith(": beyond noise") and "medians of 3 and 3" in verdict["text"]
+    [verdict] = compared(base, slow, "--fail-if", "read.p50 > 120us", status=3)["fail_if"]
+    assert verdict["base"] is None and verdict["value"] == pytest.approx(123.5e3, rel=0.02)
+    assert "no such IO" in blklat("compare", "--fail-if", "write.p50 > 1us", "--baseline", *base, "--", *same, status=1)
+
+
+def test_text_fits_80_columns_and_says_the_method(sides):
+    base, _, slow = sides
+    lines = blklat("compare", "--fail-if", "read.p50 > +10% beyond noise", "--baseline", *base, "--", *slow,
+                   status=3).splitlines()
+    assert max(map(len, lines[6:])) <= 80
+    rows = [line[:8].strip() for line in lines]
+    for name in ("base", "other", "change", "from", "to", "p"):
+        assert name in rows
+    assert any("Welch" in line for line in lines) and any(line.startswith("FAIL") for line in lines)
+
+
+def test_markdown(sides):
+    base, _, slow = sides
+    text = blklat("compare", "-f", "markdown", "--baseline", *base, "--", *slow)
+    tables = [line for line in text.splitlines() if line.startswith("|")]
+    assert len({line.count("|") for line in tables}) == 1 and len(tables) == 2 + 6 + 3
+    assert "Welch" in text
+
+
+@pytest.mark.parametrize("args", [
+    (), ("a",), ("a", "b"), ("a", "--", "b"), ("a", "b", "--", "c"), ("a", "b", "--"), ("--", "a", "b"),
+])
+def test_too_few(args):
+    text = blklat("compare", "--baseline", *args, status=2)
+    assert text.count("\n") == 1 and "needs 2 repeats of each side" in text
+
+
+def test_noise_needs_repeats(sides):
+    text = blklat("compare", sides[0][0], sides[1][0], "--fail-if", "read.p50 > +1% beyond noise", status=2)
+    assert text.count("\n") == 1 and "--baseline" in text
+
+
+def test_two_dashes_without_baseline_are_as_before(sides):
+    base, _, slow = sides
+    assert len(json.loads(blklat("compare", "-f", "json", base[0], "--", slow[0]))["runs"]) == 2

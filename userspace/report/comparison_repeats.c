@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A comparison whose first runs are repeats of one thing and whose others are repeats of another. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/comparison_formats.h"
+#include "util/units.h"
+
+struct noise comparison_noise(const struct comparison *c, const struct compared_group *g, const struct comparison_cell *cell)
+{
+	double value[2][REPEATS_MAX];
+	u32 n[2] = { 0 };
+
+	for (u32 i = 0; i < c->n_runs; i++) {
+		double v = comparison_value(cell, &g->of[i]);
+		bool other = i >= c->n_base;
+
+		if (v >= 0)
+			value[other][n[other]++] = v;
+	}
+	return noise_of(value[0], n[0], value[1], n[1]);
+}
+
+const char *change_text(char text[UNITS_TEXT], double ratio)
+{
+	if (ratio < 0)
+		return "-";
+	snprintf(text, UNITS_TEXT, fabs(ratio - 1) < 9.995 ? "%+.1f%%" : "%+.3g%%", 100 * (ratio - 1));
+	return text;
+}
+
+/* Appends what the repeats say to the sentence of a relative condition. */
+static void explain_noise(const struct condition *condition, const struct noise *n, struct problem *sentence)
+{
+	const size_t used = strlen(sentence->text), room = sizeof(sentence->text) - used;
+	char low[UNITS_TEXT], high[UNITS_TEXT];
+	const char *what;
+
+	if (!n->known) {
+		snprintf(sentence->text + used, room, "; medians of %u and %u, without an interval", n->base.n, n->other.n);
+		return;
+	}
+	what = n->low > 1 || n->high < 1 ? "beyond noise" : "within noise";
+	snprintf(sentence->text + used, room, "; medians of %u and %u, 95 %% interval of the change %s to %s%s%s", n->base.n,
+		 n->other.n, change_text(low, n->low), change_text(high, n->high), condition->beyond_noise ? ": " : "",
+		 condition->beyond_noise ? what : "");
+}
+
+static int judge(const struct comparison *c, const struct condition *condition, const struct compared_group *g,
+		 struct judgement *ret, struct problem *p)
+{
+	const struct compared *first = &g->of[c->n_base];
+	struct judgement made = {
+		.condition = condition,
+		.judged = { .run = first->run, .watch = first->watch, .base = g->of[0].run, .base_watch = g->of[0].watch },
+	};
+	struct verdict *v = &made.verdict;
+	double value[2][REPEATS_MAX];
+	u32 n[2] = { 0 };
+
+	for (u32 i = condition->relative ? 0 : c->n_base; i < c->n_runs; i++) {
+		struct judged j = made.judged;
+		bool other = i >= c->n_base;
+		int err;
+
+		j.run = g->of[i].run;
+		j.watch = g->of[i].watch;
+		if (!j.watch)
+			return problem_set(p, -ENODATA, "--fail-if '%s': %s has no such IO on a device to compare",
+					   condition->text, j.run->origin.file);
+		err = condition_evaluate(condition, &j, v, p);
+		if (err)
+			return err;
+		value[other][n[other]++] = v->value;
+	}
+	made.noise = noise_of(value[0], n[0], value[1], n[1]);
+	v->value = made.noise.other.median;
+	if (condition->relative) {
+		v->base = made.noise.base.median;
+		v->limit = v->base * (100 + condition->limit) / 100;
+	}
+	v->holds = condition_compare(condition, v->value, v->limit);
+	if (condition->beyond_noise)
+		v->holds &= noise_beyond(&made.noise, condition->comparison == ABOVE || condition->comparison == AT_LEAST);
+	condition_explain(condition, &made.judged, v, &made.sentence);
+	if (condition->relative)
+		explain_noise(condition, &made.noise, &made.sentence);
+	*ret = made;
+	return 0;
+}
+
+/* The group that stands for its watch under @condition: that of its op, or for total the first of the watch. */
+static bool is_meant(const struct comparison *c, u32 at, int op)
+{
+	const struct compared_group *g = &c->groups[at];
+
+	if (g->part || (op >= 0 && g->op != (u32)op))
+		return false;
+	for (u32 i = 0; op < 0 && i < at; i++)
+		if (c->groups[i].of[0].watch == g->of[0].watch)
+			return false;
+	return true;
+}
+
+/* In any run of each side? What stands beside nothing is not judged, as without repeats. */
+static bool on_both_sides(const struct comparison *c, const struct compared_group *g)
+{
+	bool other = false;
+
+	for (u32 i = c->n_base; i < c->n_runs; i++)
+		other |= !!g->of[i].watch;
+	return other;
+}
+
+int comparison_judge_repeats(struct comparison *c, const struct condition *conditions, u32 n, struct problem *p)
+{
+	c->judgements = calloc((size_t)n * c->n_groups + 1, sizeof(*c->judgements));
+	if (!c->judgements)
+		return problem_set(p, -ENOMEM, "out of memory");
+	for (u32 i = 0; i < n; i++) {
+		u32 before = c->n_judgements;
+
+		for (u32 g = 0; g < c->n_groups; g++) {
+			struct judgement *made = &c->judgements[c->n_judgements];
+			int err;
+
+			if (!is_meant(c, g, conditions[i].op) || !on_both_sides(c, &c->groups[g]))
+				continue;
+			err = judge(c, &conditions[i], &c->groups[g], made, p);
+			if (err)
+				return err;
+			c->n_judgements++;
+			c->any_holds |= made->verdict.holds;
+		}
+		if (c->n_judgements == before)
+			return problem_set(p, -ENODATA, "--fail-if '%s': the recordings have no such IO on a device to compare",
+					   conditions[i].text);
+	}
+	return 0;
+}
