@@ -91,7 +91,7 @@ _blklat_options()
 	serve) echo "$capture --bins --by --history --listen --prom-schema --user --web-config" ;;
 	mark) echo '--at' ;;
 	report) echo '--format --from --max-memory --output --steady-from --to' ;;
-	compare) echo '--baseline --fail-if --format --from --max-memory --to' ;;
+	compare) echo '--baseline --fail-if --format --from --map --max-memory --to' ;;
 	list) echo '--all --format --sysroot' ;;
 	check) echo '--by --dev --format --max-memory --stage --sysroot' ;;
 	esac

@@ -13,7 +13,7 @@ from recordings import ROOT, blklat, recorded
 
 PAGE = (ROOT / "docs/blklat.8").read_text()
 # Objects whose keys are names of something else, or are described where they stand.
-OPEN = ("accounting", "queue_depth", "values")
+OPEN = ("accounting", "queue_depth", "repeats", "values")
 LIKE_OTHERS = ("phases.groups",)  # as groups are
 # One percentile stands for all.
 PERCENTILE = re.compile(r"p(90|95|99(\.9+)?)$")
@@ -70,6 +70,8 @@ def test_compare(stacked, tmp_path):
     document = json.loads(blklat("compare", "--format", "json", stacked, other, "--fail-if", "read.p50 > 1ns", status=3))
     parts = divided(tmp_path / "divided.txt")
     keys = keys_of(document) | keys_of(json.loads(blklat("compare", "--format", "json", parts, parts)))
+    keys |= keys_of(json.loads(blklat("compare", "--format", "json", "--fail-if", "read.p50 > +1%", "--map", "sda=sda", "--baseline",
+                                      parts, parts, "--", parts, parts)))
     assert document["unpaired"] and document["unpaired_phases"]
     keys -= {"unpaired", "fail_if", "phases", "unpaired_phases"}
     assert documented("JSON of compare") | {"groups.runs"} == keys | {"groups.runs.ratio", "groups.runs"}

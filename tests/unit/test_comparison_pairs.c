@@ -63,6 +63,8 @@ static void ratios(void **state)
 	assert_close(ratio_of(3, 0), 0, 0);
 }
 
+static const struct device_maps no_maps;
+
 static void begin_named(struct synthetic *s, const char *const *names, u32 n)
 {
 	synthetic_init(s);
@@ -79,20 +81,30 @@ static void pairs(void **state)
 	(void)state;
 	begin_named(&a, (const char *const[]){ "sda", "sdb", "sdc" }, 3);
 	begin_named(&b, (const char *const[]){ "sdc", "sda", "nvme0n1" }, 3);
-	assert_int_equal(comparison_pairs(&a.run, &b.run, p), 3);
+	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 3);
 	assert_true(p[0].base == 0 && p[0].other == 1);
 	assert_true(p[1].base == 2 && p[1].other == 0);
 	assert_true(p[2].base == 1 && p[2].other == 2);		/* what is left once in each */
 	synthetic_uninit(&b);
 	begin_named(&b, (const char *const[]){ "nvme0n1", "nvme1n1", "sda" }, 3);
-	assert_int_equal(comparison_pairs(&a.run, &b.run, p), 1);	/* two are left: who is whose? */
+	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 1);	/* two are left: who is whose? */
+	synthetic_uninit(&b);
+	synthetic_uninit(&a);
+
+	/* Pairs that were asked for have no other partner, even where a name is in both. */
+	begin_named(&a, (const char *const[]){ "sda", "sdb" }, 2);
+	begin_named(&b, (const char *const[]){ "sda", "md0" }, 2);
+	assert_int_equal(comparison_pairs(&a.run, &b.run, &(struct device_maps){ 1, { { "sda", "md0" } } }, p), 2);
+	assert_true(p[0].base == 0 && p[0].other == 1 && p[1].base == 1 && p[1].other == 0);
+	assert_int_equal(comparison_pairs(&a.run, &b.run, &(struct device_maps){ 1, { { "sdb", "sda" } } }, p), 1 + 1);
+	assert_true(p[0].base == 1 && p[0].other == 0 && p[1].base == 0 && p[1].other == 1);
 	synthetic_uninit(&b);
 	synthetic_uninit(&a);
 
 	/* A recording that claims to have watched a device twice does not get more pairs than there is room for. */
 	begin_named(&a, (const char *const[]){ "sda", "sda" }, 2);
 	begin_named(&b, (const char *const[]){ "sda", "sda" }, 2);
-	assert_int_equal(comparison_pairs(&a.run, &b.run, p), 2);
+	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 2);
 	synthetic_uninit(&b);
 	synthetic_uninit(&a);
 
@@ -100,7 +112,7 @@ static void pairs(void **state)
 	synthetic_init(&b);
 	b.watch[0].stage = BLKLAT_STAGE_TOTAL;
 	synthetic_begin(&b, 1, 3, 1);
-	assert_int_equal(comparison_pairs(&a.run, &b.run, p), 0);
+	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 0);
 	synthetic_uninit(&b);
 	synthetic_uninit(&a);
 }
@@ -123,7 +135,7 @@ static void parts_pair_with_their_like(void **state)
 	synthetic_begin(&a, 6, 3, 1);
 	synthetic_begin(&b, 6, 3, 1);
 	/* sda, sdb and nvme0n1, sda: wholes first, then the parts of each. */
-	assert_int_equal(comparison_pairs(&a.run, &b.run, p), 6);
+	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 6);
 	for (u32 i = 0; i < 6; i++) {
 		assert_int_equal(p[i].base, ((const u32[]){ 0, 3, 1, 2, 4, 5 })[i]);
 		assert_int_equal(p[i].other, ((const u32[]){ 3, 0, 5, 4, 2, 1 })[i]);
@@ -133,8 +145,8 @@ static void parts_pair_with_their_like(void **state)
 	/* Not divided: only the whole has a partner. */
 	synthetic_init(&b);
 	synthetic_begin(&b, 1, 3, 1);
-	assert_int_equal(comparison_pairs(&a.run, &b.run, p), 1);
-	assert_int_equal(comparison_pairs(&b.run, &a.run, p), 1);
+	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 1);
+	assert_int_equal(comparison_pairs(&b.run, &a.run, &no_maps, p), 1);
 	synthetic_uninit(&b);
 	synthetic_uninit(&a);
 }

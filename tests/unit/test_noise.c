@@ -18,7 +18,10 @@ static void close_to(double got, double want, double most)
 		fail_msg("%.12g is not %.12g", got, want);
 }
 
-/* NIST/SEMATECH e-Handbook 1.3.6.7.2 (which has 318.313 where cot(0.001 pi) is 318.309), and the closed forms of 1 and 2 degrees of freedom. */
+/*
+ * NIST/SEMATECH e-Handbook 1.3.6.7.2 (which has 318.313 where cot(0.001 pi) is 318.309), and the closed forms of 1 and 2
+ * degrees of freedom.
+ */
 static void students_table(void **state)
 {
 	static const struct { double p, df, t; } table[] = {

@@ -21,6 +21,7 @@ struct compare {
 	u32 n_base;		/* of files; the rest is behind "--" */
 	struct condition *conditions;
 	u32 n_conditions;
+	struct device_maps maps;
 	u32 format;
 	struct window_words window;
 	u64 max_memory;
@@ -42,7 +43,7 @@ static int (*const formats[])(const struct comparison *c, const struct look *loo
 	comparison_text, print_json, print_markdown,
 };
 
-enum { KEY_FAIL_IF = OPTIONS_LONG, KEY_BASELINE, KEY_MAX_MEMORY, KEY_FROM, KEY_TO };
+enum { KEY_FAIL_IF = OPTIONS_LONG, KEY_BASELINE, KEY_MAP, KEY_MAX_MEMORY, KEY_FROM, KEY_TO };
 
 static const struct argp_option option_list[] = {
 	{ "baseline", KEY_BASELINE, NULL, 0, "Recordings before '--' are repeats of the baseline, those behind it repeats of "
@@ -51,6 +52,8 @@ static const struct argp_option option_list[] = {
 	  "(against the first recording) or 'read.max > 20ms'; may be given several times", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default), json or markdown", 0 },
 	WINDOW_OPTIONS(KEY_FROM, KEY_TO),
+	{ "map", KEY_MAP, "PAIRS", 0, "Compare a device of the baseline with one of the others of another name, like nullb0=md0 "
+	  "or a=b,c=d; may be given several times", 0 },
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most that it may take (default: half of the RAM, at most 4G)", 0 },
 	{ 0 },
 };
@@ -73,6 +76,8 @@ static int take(int key, const char *value, void *into, struct problem *p)
 	case KEY_TO:
 		c->window.to = value;
 		return 0;
+	case KEY_MAP:
+		return device_maps_take(&c->maps, value, p);
 	case KEY_MAX_MEMORY:
 		return parse_size("--max-memory", value, &c->max_memory, p);
 	default:
@@ -96,8 +101,8 @@ static const struct options options = {
 		 "\v"
 		 "EXPR is PHASE: if it is of one phase (what a mark says), OP.METRIC, a comparison (< <= > >=) and a value: OP read, write, flush, discard, other or total; "
 		 "METRIC iops, mbps, mean, min, max, p50 or any percentile, errors, lost (of total) or ks; the value a "
-		 "latency (300us, 20ms), a number (50k), or a change against the first recording (+10%, -5%). 'read.p99 > +10% beyond noise' of repeats holds only if "
-		 "the 95 % confidence interval of the change (Welch's t on logarithms) lies on the same side of no change. Exit "
+		 "latency (300us, 20ms), a number (50k), or a change against the first recording (+10%, -5%). 'read.p99 > "
+		 "+10% beyond noise' of repeats holds only if the 95 % confidence interval of the change (Welch's t on logarithms) lies on the same side of no change. Exit "
 		 "status: 0 done, 1 a recording can't be read or judged, 2 the command line is wrong, 3 an EXPR holds.",
 	.arguments = "BASELINE [FILE...]\n--baseline FILE FILE... -- FILE FILE...",
 	.list = option_list,
@@ -150,15 +155,16 @@ static int compare(const struct compare *c, const char *who)
 	CLEANUP(runs_free) struct runs runs = { 0 };
 	struct problem p;
 	int err = load_runs(c->files, c->n, &c->window, c->max_memory ?: limits_memory(), &runs, &p);
+	u32 n_base;
 
 	if (err)
 		return command_fail(who, load_status(err), &p);
-	err = comparison_make(runs.r, runs.n, &comparison);
-	comparison.n_base = c->repeats ? c->n_base : 0;
+	n_base = c->repeats ? c->n_base : 0;
+	if (device_maps_check(&c->maps, runs.r, runs.r + (n_base ?: 1), runs.n - (n_base ?: 1), &p))
+		return command_fail(who, STATUS_USAGE, &p);
+	err = comparison_make(runs.r, runs.n, n_base, &c->maps, &comparison);
 	if (err)
 		problem_set(&p, err, "out of memory");
-	else if (c->repeats)
-		err = comparison_judge_repeats(&comparison, c->conditions, c->n_conditions, &p);
 	else
 		err = comparison_judge(&comparison, c->conditions, c->n_conditions, &p);
 	if (!err)

@@ -6,12 +6,17 @@
 #include <string.h>
 
 #include "report/comparison_phases.h"
+#include "report/comparison_repeats.h"
 #include "report/distance.h"
 #include "util/cleanup.h"
 
-static bool same_watch(const struct watch *a, const struct watch *b)
+static bool same_watch(const struct watch *base, const struct watch *other, const struct device_maps *maps)
 {
-	return a->stage == b->stage && !strcmp(a->device->name, b->device->name);
+	const char *mapped = device_maps_other(maps, base->device->name), *name = other->device->name;
+
+	if (base->stage != other->stage || (!mapped && device_maps_has_other(maps, name)))
+		return false;
+	return !strcmp(mapped ?: base->device->name, name);
 }
 
 static bool pair_has(const struct pair *p, u32 n, u32 base, u32 other)
@@ -22,13 +27,20 @@ static bool pair_has(const struct pair *p, u32 n, u32 base, u32 other)
 	return false;
 }
 
-/* The only whole of a stage that no pair has yet, or -1 when there is none or more than one. */
-static int only_one(const struct run *r, enum blklat_stage stage, const struct pair *p, u32 n, bool base)
+static bool is_mapped(const struct watch *w, const struct device_maps *maps, bool base)
+{
+	return base ? !!device_maps_other(maps, w->device->name) : device_maps_has_other(maps, w->device->name);
+}
+
+/* The only whole of a stage that neither a pair nor @maps has yet, or -1 when there is none or more than one. */
+static int only_one(const struct run *r, enum blklat_stage stage, const struct device_maps *maps, const struct pair *p, u32 n,
+		    bool base)
 {
 	int found = -1;
 
 	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i)) {
-		if (r->watches[i].watch->stage != stage || pair_has(p, n, base ? i : ~0u, base ? ~0u : i))
+		if (r->watches[i].watch->stage != stage || pair_has(p, n, base ? i : ~0u, base ? ~0u : i) ||
+		    is_mapped(r->watches[i].watch, maps, base))
 			continue;
 		if (found >= 0)
 			return -1;
@@ -49,16 +61,16 @@ static u32 pair_parts(const struct run *base, const struct run *other, struct pa
 	return n;
 }
 
-u32 comparison_pairs(const struct run *base, const struct run *other, struct pair *ret)
+u32 comparison_pairs(const struct run *base, const struct run *other, const struct device_maps *maps, struct pair *ret)
 {
 	u32 n = 0;
 
 	for (u32 i = 0; i < base->n_watches; i += 1 + run_parts(base, i))
 		for (u32 j = 0; j < other->n_watches; j += 1 + run_parts(other, j))
-			if (same_watch(base->watches[i].watch, other->watches[j].watch) && !pair_has(ret, n, i, j))
+			if (same_watch(base->watches[i].watch, other->watches[j].watch, maps) && !pair_has(ret, n, i, j))
 				ret[n++] = (struct pair){ i, j };
 	for (u32 stage = 0; stage < BLKLAT_STAGES; stage++) {
-		int i = only_one(base, stage, ret, n, true), j = only_one(other, stage, ret, n, false);
+		int i = only_one(base, stage, maps, ret, n, true), j = only_one(other, stage, maps, ret, n, false);
 
 		if (i >= 0 && j >= 0)
 			ret[n++] = (struct pair){ i, j };
@@ -79,8 +91,11 @@ static void beside_uninit(struct beside *b)
 	free(b->watch);
 }
 
-static int beside_make(const struct run *runs, u32 n, struct beside *ret)
+static int beside_make(const struct comparison *c, struct beside *ret)
 {
+	static const struct device_maps none;
+	const struct run *runs = c->runs;
+	u32 n = c->n_runs;
 	u32 watches = runs[0].n_watches;
 	struct pair *pairs CLEANUP(cleanup_free) = calloc(watches, sizeof(*pairs));
 	int *watch CLEANUP(cleanup_free) = calloc(n * watches, sizeof(*watch));
@@ -88,7 +103,7 @@ static int beside_make(const struct run *runs, u32 n, struct beside *ret)
 	if (!pairs || !watch)
 		return -ENOMEM;
 	for (u32 r = 0; r < n; r++) {
-		u32 n_pairs = r ? comparison_pairs(&runs[0], &runs[r], pairs) : 0;
+		u32 n_pairs = r ? comparison_pairs(&runs[0], &runs[r], r < c->n_base ? &none : c->maps, pairs) : 0;
 
 		for (u32 w = 0; w < watches; w++)
 			watch[r * watches + w] = r ? -1 : (int)w;
@@ -155,6 +170,16 @@ static int add_group(struct comparison *c, const struct beside *b, u32 watch, u3
 	return 0;
 }
 
+const char *comparison_mapped(const struct comparison *c, const struct compared_group *g)
+{
+	const char *other = device_maps_other(c->maps, g->of[0].watch->watch->device->name);
+
+	for (u32 i = c->n_base ?: 1; other && i < c->n_runs; i++)
+		if (g->of[i].watch)
+			return other;
+	return NULL;
+}
+
 u32 comparison_parts(const struct comparison *c, u32 whole)
 {
 	u32 parts = 0;
@@ -201,11 +226,13 @@ static int add_groups(struct comparison *c, const struct beside *b, u32 watch)
 	return 0;
 }
 
-int comparison_make(const struct run *runs, u32 n, struct comparison *ret)
+int comparison_make(const struct run *runs, u32 n, u32 n_base, const struct device_maps *maps, struct comparison *ret)
 {
-	struct comparison c CLEANUP(comparison_uninit) = { .runs = runs, .n_runs = n };
+	struct comparison c CLEANUP(comparison_uninit) = {
+		.runs = runs, .n_runs = n, .n_base = n_base, .maps = maps,
+	};
 	struct beside b CLEANUP(beside_uninit) = { 0 };
-	int err = beside_make(runs, n, &b);
+	int err = beside_make(&c, &b);
 
 	c.groups = calloc((size_t)b.n_watches * BLKLAT_OPS + 1, sizeof(*c.groups));
 	if (err || !c.groups)
@@ -286,7 +313,7 @@ static int judge_runs(struct comparison *c, const struct condition *condition, s
 {
 	struct beside b CLEANUP(beside_uninit) = { 0 };
 
-	if (beside_make(c->runs, c->n_runs, &b))
+	if (beside_make(c, &b))
 		return problem_set(p, -ENOMEM, "out of memory");
 	for (u32 run = c->n_runs > 1; run < c->n_runs; run++) {
 		u32 before = c->n_judgements;
@@ -299,6 +326,11 @@ static int judge_runs(struct comparison *c, const struct condition *condition, s
 					   "compare", condition->text, c->runs[run].origin.file);
 	}
 	return 0;
+}
+
+static int judge_whole(struct comparison *c, const struct condition *condition, struct problem *p)
+{
+	return c->n_base ? comparison_judge_repeats(c, condition, p) : judge_runs(c, condition, p);
 }
 
 /* Takes over the last judgements of a phase, as those of the runs that it is of. */
@@ -333,7 +365,7 @@ static int judge_phases(struct comparison *c, const struct condition *condition,
 		if (strcmp(of->name, condition->phase))
 			continue;
 		found = true;
-		err = judge_runs(&of->c, condition, p) ?: take_judgements(c, of, before, p);
+		err = judge_whole(&of->c, condition, p) ?: take_judgements(c, of, before, p);
 	}
 	return found ? err : problem_set(p, -ENODATA, "--fail-if '%s': there is no phase '%s' with IO in %s", condition->text,
 					 condition->phase, c->n_runs > 1 ? "all of them" : c->runs[0].origin.file);
@@ -344,7 +376,7 @@ int comparison_judge(struct comparison *c, const struct condition *conditions, u
 	int err = 0;
 
 	for (u32 i = 0; !err && i < n; i++)
-		err = conditions[i].phase[0] ? judge_phases(c, &conditions[i], p) : judge_runs(c, &conditions[i], p);
+		err = conditions[i].phase[0] ? judge_phases(c, &conditions[i], p) : judge_whole(c, &conditions[i], p);
 	return err;
 }
 
@@ -353,7 +385,7 @@ void comparison_unpaired(const struct comparison *c,
 {
 	struct beside b CLEANUP(beside_uninit) = { 0 };
 
-	if (beside_make(c->runs, c->n_runs, &b))
+	if (beside_make(c, &b))
 		return;
 	for (u32 r = 1; r < c->n_runs; r++) {
 		for (u32 w = 0; w < c->runs[r].n_watches; w += 1 + run_parts(&c->runs[r], w)) {

@@ -4,6 +4,7 @@
 #define REPORT_COMPARISON_H
 
 #include "report/condition.h"
+#include "report/device_map.h"
 #include "report/noise.h"
 
 /* Two watches that are compared: indices into the runs' watches. */
@@ -12,11 +13,12 @@ struct pair {
 };
 
 /*
- * Pairs the watches of two runs: first those with the same device name and stage; then, if each run has just one
+ * Pairs the watches of two runs at the same stage: first those of devices that @maps pairs, which have no other partner, and
+ * those with the same device name; then, if each run has just one
  * watch of a stage left, these two (another drive, the same test); then the same parts of these. @ret has room for
  * @base's watches. Returns how many.
  */
-u32 comparison_pairs(const struct run *base, const struct run *other, struct pair *ret);
+u32 comparison_pairs(const struct run *base, const struct run *other, const struct device_maps *maps, struct pair *ret);
 
 /* What a run has of a group. */
 struct compared {
@@ -52,6 +54,7 @@ struct compared_phase;
 
 struct comparison {
 	const struct run *runs;		/* borrowed */
+	const struct device_maps *maps;	/* same */
 	u32 n_runs;
 	u32 n_base;			/* the first are repeats of the baseline, the rest of what is compared; 0: no repeats */
 	u32 n_groups;
@@ -67,24 +70,26 @@ struct comparison {
 	bool any_holds;
 };
 
-/* Compares @runs with the first of them. Returns 0 or -ENOMEM. */
-int comparison_make(const struct run *runs, u32 n, struct comparison *ret);
+/*
+ * Compares @runs with the first of them, which together with those behind it are @n_base repeats, or 0. @maps pairs devices of
+ * these with those of the rest. Returns 0 or -ENOMEM.
+ */
+int comparison_make(const struct run *runs, u32 n, u32 n_base, const struct device_maps *maps, struct comparison *ret);
+
+/* The name of the device that a group's is compared with if that is so by @maps, else NULL. */
+const char *comparison_mapped(const struct comparison *c, const struct compared_group *g);
 
 /*
  * Judges each run but the baseline (or a single run itself) by @conditions, on each device and stage that has the
- * op, as a whole, and in each phase of the condition's name if it has one. @conditions must outlive the comparison. Returns 0, or -ENOMEM, or -ENODATA and a sentence if a condition can't
- * be judged, because no device has the op or only one side has it, or the phase is not in all of the runs.
+ * op, as a whole, and in each phase of the condition's name if it has one. Of repeats it judges medians; KS is the median of
+ * the others' distances from the first of the baseline's. @conditions must outlive the comparison. Returns 0, or -ENOMEM, or
+ * -ENODATA and a sentence if a condition can't be judged, because no device has the op or only one side has it, or the phase
+ * is not in all of the runs.
  */
 int comparison_judge(struct comparison *c, const struct condition *conditions, u32 n, struct problem *p);
 
 /* Most repeats of one side. */
 #define REPEATS_MAX 100
-
-/*
- * The same of repeats, whose medians are judged. A figure of KS is the median of the others' distances from the first of the
- * baseline's.
- */
-int comparison_judge_repeats(struct comparison *c, const struct condition *conditions, u32 n, struct problem *p);
 
 /* How many groups behind that of a whole are of its parts. */
 u32 comparison_parts(const struct comparison *c, u32 whole);

@@ -130,10 +130,16 @@ static struct json_object *repeats(const struct comparison *c)
 static struct json_object *group(const struct comparison *c, u32 at)
 {
 	const struct compared_group *g = &c->groups[at];
+	const char *mapped = comparison_mapped(c, g);
+	char pair[2 * DEVICE_NAME_MAX + 8];
 	struct json_object *to = json_new_object(), *of = json_new_array(0);
 
 	for (u32 i = 0; i < c->n_runs; i++)
 		json_append(of, compared(&g->of[0], &g->of[i], comparison_parts(c, at) && !g->part));
+	if (mapped) {
+		snprintf(pair, sizeof(pair), "%s -> %s", g->of[0].watch->watch->device->name, mapped);
+		json_add_text(to, "pair", pair);
+	}
 	json_add(to, "op", json_new_text(op_names[g->op]));
 	json_add(to, "stage", json_new_text(stage_names[g->of[0].watch->watch->stage]));
 	if (g->part)

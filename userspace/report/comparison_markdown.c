@@ -135,10 +135,15 @@ static void put_group(FILE *f, const struct comparison *c, u32 whole)
 {
 	const struct compared_group *g = &c->groups[whole];
 	const struct watch *base = g->of[0].watch->watch;
+	const char *mapped = comparison_mapped(c, g);
 	u32 parts = comparison_parts(c, whole);
 
 	fputs("### ", f);
 	put_name(f, base->device->name);
+	if (mapped) {
+		fputs(" -> ", f);
+		put_name(f, mapped);
+	}
 	fprintf(f, " %s, %s\n", stage_names[base->stage], op_names[g->op]);
 	put_heads(f, NULL);
 	put_rows(f, c, g);

@@ -58,7 +58,7 @@ static int phase_make(const struct comparison *c, const struct phase *p, struct 
 		return -ENOMEM;
 	for (u32 i = 0; !err && i < c->n_runs; i++)
 		err = phase_run_make(&c->runs[i], find(&c->runs[i], p->name, before), &of->runs[i]);
-	return err ?: comparison_make(of->runs, c->n_runs, &of->c);
+	return err ?: comparison_make(of->runs, c->n_runs, c->n_base, c->maps, &of->c);
 }
 
 int comparison_phases_make(struct comparison *c)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/comparison_formats.h"
+#include "report/comparison_repeats.h"
 #include "util/units.h"
 
 struct noise comparison_noise(const struct comparison *c, const struct compared_group *g, const struct comparison_cell *cell)
@@ -115,29 +116,27 @@ static bool on_both_sides(const struct comparison *c, const struct compared_grou
 	return other;
 }
 
-int comparison_judge_repeats(struct comparison *c, const struct condition *conditions, u32 n, struct problem *p)
+int comparison_judge_repeats(struct comparison *c, const struct condition *condition, struct problem *p)
 {
-	c->judgements = calloc((size_t)n * c->n_groups + 1, sizeof(*c->judgements));
-	if (!c->judgements)
+	struct judgement *more = reallocarray(c->judgements, c->n_judgements + c->n_groups + 1, sizeof(*more));
+	u32 before = c->n_judgements;
+
+	if (!more)
 		return problem_set(p, -ENOMEM, "out of memory");
-	for (u32 i = 0; i < n; i++) {
-		u32 before = c->n_judgements;
+	c->judgements = more;
+	for (u32 g = 0; g < c->n_groups; g++) {
+		struct judgement *made = &c->judgements[c->n_judgements];
+		int err;
 
-		for (u32 g = 0; g < c->n_groups; g++) {
-			struct judgement *made = &c->judgements[c->n_judgements];
-			int err;
-
-			if (!is_meant(c, g, conditions[i].op) || !on_both_sides(c, &c->groups[g]))
-				continue;
-			err = judge(c, &conditions[i], &c->groups[g], made, p);
-			if (err)
-				return err;
-			c->n_judgements++;
-			c->any_holds |= made->verdict.holds;
-		}
-		if (c->n_judgements == before)
-			return problem_set(p, -ENODATA, "--fail-if '%s': the recordings have no such IO on a device to compare",
-					   conditions[i].text);
+		if (!is_meant(c, g, condition->op) || !on_both_sides(c, &c->groups[g]))
+			continue;
+		err = judge(c, condition, &c->groups[g], made, p);
+		if (err)
+			return err;
+		c->n_judgements++;
+		c->any_holds |= made->verdict.holds;
 	}
+	if (c->n_judgements == before)
+		return problem_set(p, -ENODATA, "--fail-if '%s': the recordings have no such IO on a device to compare", condition->text);
 	return 0;
 }

@@ -83,12 +83,17 @@ static void put_heads(const struct table *t)
 static void put_group_name(const struct table *t, const struct compared_group *g)
 {
 	const struct watch *base = g->of[0].watch->watch;
+	const char *mapped = comparison_mapped(t->c, g);
 
 	paint(t, "1");
 	put_name(t, base->device->name, t->columns / 3);
+	if (mapped) {
+		fputs(" -> ", t->f);
+		put_name(t, mapped, t->columns / 3);
+	}
 	paint(t, "0");
 	fprintf(t->f, " %s, %s", stage_names[base->stage], op_names[g->op]);
-	for (u32 i = 1; i < t->c->n_runs; i++) {
+	for (u32 i = 1; !mapped && i < t->c->n_runs; i++) {
 		const struct watch_run *w = g->of[i].watch;
 
 		if (!w || !strcmp(w->watch->device->name, base->device->name))
