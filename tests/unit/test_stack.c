@@ -23,7 +23,8 @@ static void array_and_members(void **state)
 	s.device[0].n_lower = 2;
 	s.device[0].lower[0] = 1;
 	s.device[0].lower[1] = 5;
-	s.watch[0].stage = BLKLAT_STAGE_TOTAL;
+	for (u32 i = 0; i < 3; i++)
+		s.watch[i].stage = BLKLAT_STAGE_TOTAL;
 	synthetic_begin(&s, 4, 6, 1);
 	/* 100 us above; below 80 us, and 90 us of which there are more. */
 	synthetic_io(&s, 0, READ, 100000, 300);
@@ -40,7 +41,7 @@ static void array_and_members(void **state)
 	assert_int_equal(st.s[0].n_members, 2);
 	assert_string_equal(st.s[0].members[0]->watch->device->name, "sdb");
 	assert_string_equal(st.s[0].members[1]->watch->device->name, "sdc");
-	assert_int_equal(st.s[0].members[1]->watch->stage, BLKLAT_STAGE_DEVICE);
+	assert_int_equal(st.s[0].members[1]->watch->stage, BLKLAT_STAGE_TOTAL);
 	o = &st.s[0].ops[READ];
 	assert_int_equal(o->upper_ios, 300);
 	assert_int_equal(o->member_ios, 300);
@@ -89,6 +90,30 @@ static void through_what_is_not_watched(void **state)
 	synthetic_uninit(&s);
 }
 
+/* The array's total less its member's device would be 414 us of waiting that the array has no part in. */
+static void unlike_stages_are_not_subtracted(void **state)
+{
+	struct synthetic s;
+	struct stacks st;
+
+	(void)state;
+	synthetic_init(&s);
+	s.device[0].n_lower = 1;
+	s.device[0].lower[0] = 1;
+	s.watch[0].stage = BLKLAT_STAGE_TOTAL;
+	synthetic_begin(&s, 2, 3, 1);
+	synthetic_io(&s, 0, READ, 500000, 10);
+	synthetic_io(&s, 1, READ, 86000, 10);
+	synthetic_tick(&s, 1);
+	run_finish(&s.run);
+	assert_int_equal(stacks_make(&s.run, &st), 0);
+	assert_int_equal(st.n, 1);
+	assert_int_equal(st.s[0].n_members, 1);
+	assert_int_equal(st.s[0].ops[READ].upper_ios, 0);
+	stacks_uninit(&st);
+	synthetic_uninit(&s);
+}
+
 /* Members that have only stage total in common are compared at that. */
 static void members_share_a_stage(void **state)
 {
@@ -101,6 +126,7 @@ static void members_share_a_stage(void **state)
 	s.device[0].lower[0] = 1;
 	s.device[0].lower[1] = 2;
 	s.watch[3] = (struct watch){ .device = &s.device[1], .stage = BLKLAT_STAGE_TOTAL };
+	s.watch[0].stage = BLKLAT_STAGE_TOTAL;
 	s.watch[2].stage = BLKLAT_STAGE_TOTAL;
 	synthetic_begin(&s, 4, 3, 1);
 	assert_int_equal(stacks_make(&s.run, &st), 0);
@@ -118,6 +144,7 @@ int main(void)
 		cmocka_unit_test(array_and_members),
 		cmocka_unit_test(through_what_is_not_watched),
 		cmocka_unit_test(members_share_a_stage),
+		cmocka_unit_test(unlike_stages_are_not_subtracted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

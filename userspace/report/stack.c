@@ -47,16 +47,23 @@ static void find_lower(const struct run *r, u32 device, bool *set, u32 depth)
 	}
 }
 
-/* The stage at which to compare members: one that all of them have, preferably stage device. */
-static enum blklat_stage common_stage(const struct run *r, const bool *set)
+/* The stage at which to compare: one that the upper device and all members have, preferably total. */
+static enum blklat_stage common_stage(const struct run *r, const bool *set, u32 upper)
 {
-	bool device = true, total = true;
+	bool total = watch_at(r, upper, BLKLAT_STAGE_TOTAL);
 
 	for (u32 i = 0; i < r->devices.n; i++) {
-		device &= !set[i] || watch_at(r, i, BLKLAT_STAGE_DEVICE);
 		total &= !set[i] || watch_at(r, i, BLKLAT_STAGE_TOTAL);
 	}
-	return device || !total ? BLKLAT_STAGE_DEVICE : BLKLAT_STAGE_TOTAL;
+	return total ? BLKLAT_STAGE_TOTAL : BLKLAT_STAGE_DEVICE;
+}
+
+static bool one_stage(const struct stack *s)
+{
+	for (u32 i = 0; i < s->n_members; i++)
+		if (s->members[i]->watch->stage != s->upper->watch->stage)
+			return false;
+	return true;
 }
 
 static int compare_op(struct stack *s, u32 op)
@@ -96,15 +103,16 @@ static int stack_make(const struct run *r, u32 device, struct stack *s)
 		return -ENOMEM;
 	find_lower(r, device, set, 0);
 	set[device] = false;
-	s->upper = watch_at(r, device, BLKLAT_STAGE_TOTAL) ?: watch_at(r, device, BLKLAT_STAGE_DEVICE);
 	s->members = calloc(r->devices.n, sizeof(*s->members));
 	if (!s->members)
 		return -ENOMEM;
-	stage = common_stage(r, set);
+	stage = common_stage(r, set, device);
+	s->upper = watch_at(r, device, stage) ?: watch_at(r, device, BLKLAT_STAGE_TOTAL) ?: watch_at(r, device, BLKLAT_STAGE_DEVICE);
 	for (u32 i = 0; i < r->devices.n; i++)
 		if (set[i])
 			s->members[s->n_members++] = watch_at(r, i, stage) ?: watch_at(r, i, BLKLAT_STAGE_TOTAL);
-	for (u32 op = 0; !err && s->n_members && op < BLKLAT_OPS; op++)
+	/* A stage less another one is no overhead: total has waiting in it, device has not. */
+	for (u32 op = 0; !err && s->n_members && one_stage(s) && op < BLKLAT_OPS; op++)
 		err = compare_op(s, op);
 	return err;
 }

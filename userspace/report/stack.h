@@ -6,7 +6,7 @@
 #include "report/run.h"
 
 struct stack_op {
-	u64 upper_ios;		/* if this or the next is 0, nothing else is meaningful */
+	u64 upper_ios;		/* 0 as well if stages differ; if this or the next is 0, nothing else is meaningful */
 	u64 member_ios;		/* of all members; divided by upper_ios it is the amplification */
 	/*
 	 * The upper device's figure minus that of the members' IOs merged. Negative if the members are slower, as they
@@ -17,9 +17,9 @@ struct stack_op {
 };
 
 struct stack {
-	const struct watch_run *upper;		/* at stage total if that is watched, else at stage device */
+	const struct watch_run *upper;		/* at the stage of all members, preferably total, if they have one in common */
 	u32 n_members;
-	const struct watch_run **members;	/* one for each device, at the same stage if they have one in common */
+	const struct watch_run **members;	/* one for each device, same */
 	struct stack_op ops[BLKLAT_OPS];
 };
 
