@@ -56,9 +56,40 @@ function value(name: string, v: number): string {
     return /share|fraction/.test(name) ? percent(v) : amount(v, 3);
 }
 
-function finding(f: Finding, show: (from: number, to: number) => void): HTMLElement {
+/** Of whom a finding is, and what it says of that. */
+function parts(f: Finding): [string, string] {
+    const colon = f.text.indexOf(": ");
+    return colon < 0 ? ["", f.text] : [f.text.slice(0, colon), f.text.slice(colon + 2)];
+}
+
+/** What it says but for the numbers. */
+function shape(f: Finding): string {
+    return `${f.kind}: ${parts(f)[1].replace(/\d[\d.]*( ?([num]?s|%)|[kMG])?/g, "#")}`;
+}
+
+/** What several were found to do at the same time is said of the first, who has the others with it. */
+function together(run: Run): Finding[][] {
+    const slack = Math.max(2 * Math.max(...run.length_s), run.duration_s / 100), groups: Finding[][] = [];
+    for (const f of run.findings) {
+        const near = groups.find(([first]) => shape(first) === shape(f) && parts(first)[0] !== parts(f)[0] &&
+            Math.abs(first.from_s - f.from_s) <= slack && Math.abs(first.to_s - f.to_s) <= slack);
+        near ? near.push(f) : groups.push([f]);
+    }
+    return groups;
+}
+
+const NAMED = 4;
+
+function theOthers(others: Finding[]): HTMLElement {
+    const names = others.slice(0, NAMED).map((f) => parts(f)[0]), more = others.length - names.length;
+    return el("details", { class: "others" }, el("summary", {}, `The same of ${names.join(", ")}${more ? ` and ${more} more` : ""}`),
+        ...others.map((f) => el("p", {}, f.text)));
+}
+
+function finding([f, ...others]: Finding[], show: (from: number, to: number) => void): HTMLElement {
     const values = Object.entries(f.values).map(([name, v]) => [name.replace(/_(ns|s)$/, "").replaceAll("_", " "), value(name, v)]);
     return el("li", { "data-kind": f.kind }, el("p", {}, f.text),
+        others.length > 0 && theOthers(others),
         el("details", {}, el("summary", {}, "Rule and numbers"), el("p", {}, f.rule),
             values.length > 0 && table(`Numbers of: ${f.text}`, ["value", ""], values),
             f.to_s > f.from_s && button(`Show ${seconds(f.from_s)} to ${seconds(f.to_s)}`, () => show(f.from_s, f.to_s))));
@@ -68,7 +99,7 @@ export function findings(runs: Run[], show: (from: number, to: number) => void):
     const names = runNames(runs);
     return runs.flatMap((run, r) => [
         ...runs.length > 1 ? [el("h3", {}, names[r])] : [],
-        run.findings.length ? el("ul", { class: "findings" }, ...run.findings.map((f) => finding(f, show)))
+        run.findings.length ? el("ul", { class: "findings" }, ...together(run).map((group) => finding(group, show)))
             : el("p", { class: "hint" }, "Nothing was found."),
     ]);
 }
