@@ -28,9 +28,11 @@ static void cache_exhausted(void **state)
 	assert_close(value(f, "after_iops"), 18868, 1);
 	assert_close(value(f, "before_p50_ns"), 27000, 150);
 	assert_close(value(f, "after_p50_ns"), 212000, 1200);
+	assert_close(value(f, "times_slower_by_latency"), 212. / 27, 0.01);
+	assert_close(value(f, "times_slower_by_iops"), 148148. / 18868, 0.01);
 	assert_string_equal(f->text, "sda write: IOPS fell from 148k to 18.9k at 438.4 s, after 68.8 % of the IOs; p50 27.0 us "
-			    "before, 212 us after; queue depth 4.00 and 4.00: the device became slower, as when a cache is "
-			    "exhausted");
+			    "before, 212 us after; queue depth 4.00 and 4.00: the device became slower, "
+			    "7.85 times by mean latency and 7.85 by IOPS, as when a cache is exhausted");
 	assert_count(&m, "stall", 0);
 	assert_close(value(only(&m, "steady_state"), "reached"), 1, 0);
 	assert_count(&m, "peaks", 1);
@@ -54,8 +56,8 @@ static void cache_exhausted_at_a_fixed_rate(void **state)
 	assert_close(value(f, "before_queue_depth"), 0.27, 0.001);
 	assert_close(value(f, "after_queue_depth"), 2.12, 0.001);
 	assert_string_equal(f->text, "sda write: latency rose at 438.0 s, after 21.9 % of the IOs, at 10.0k IOPS before and "
-			    "10.0k after; p50 27.0 us before, 212 us after; queue depth 0.27 and 2.12: the device became "
-			    "slower, as when a cache is exhausted");
+			    "10.0k after; p50 27.0 us before, 212 us after; queue depth 0.27 and 2.12: the device became slower, "
+			    "7.85 times by mean latency and 1.00 by IOPS, as when a cache is exhausted");
 	end(&m);
 }
 
@@ -79,8 +81,8 @@ static void limited_in_bursts(void **state)
 	judge(&m);
 	f = only(&m, "level_change");
 	assert_string_equal(f->text, "sda read: IOPS fell from 500 to 50 at 30.0 s, after 90.9 % of the IOs; p50 300 us "
-			    "before, 30.1 us after; queue depth 0.15 and 0.99: the device became slower, as when a cache is "
-			    "exhausted");
+			    "before, 30.1 us after; queue depth 0.15 and 0.99: the device became slower, "
+			    "66.1 times by mean latency and 10.0 by IOPS, as when a cache is exhausted");
 	end(&m);
 }
 
@@ -182,8 +184,8 @@ static void a_rest_between_levels(void **state)
 	assert_close(value(f, "rest_s"), 10, 1e-9);
 	assert_close(value(f, "share"), 0.8, 1e-9);
 	assert_string_equal(f->text, "sda read: IOPS fell from 20.0k to 5.00k at 30.0 s, after 80.0 % of the IOs; p50 100 us "
-			    "before, 400 us after; queue depth 2.00 and 2.00, after a rest of 10.0 s: the device became "
-			    "slower, as when a cache is exhausted");
+			    "before, 400 us after; queue depth 2.00 and 2.00, after a rest of 10.0 s: the device became slower, "
+			    "4.00 times by mean latency and 4.00 by IOPS, as when a cache is exhausted");
 	assert_count(&m, "stall", 0);
 	end(&m);
 }

@@ -178,6 +178,19 @@ static double mean_ns(const struct level *l)
 	return l->iops > 0 ? l->queue_depth / l->iops * NSEC_PER_SEC : 0;
 }
 
+/* How many times slower it became; 0: can't be told. */
+static double latency_ratio(const struct change *c)
+{
+	double before = mean_ns(&c->before);
+
+	return before > 0 ? mean_ns(&c->after) / before : 0;
+}
+
+static double iops_ratio(const struct change *c)
+{
+	return c->after.iops > 0 ? c->before.iops / c->after.iops : 0;
+}
+
 /* What the figures tell about the cause. Whether it is a cache, only the drive knows. */
 static void say_cause(struct finding *f, const struct change *c)
 {
@@ -185,14 +198,15 @@ static void say_cause(struct finding *f, const struct change *c)
 	int latency = direction(mean_ns(&c->before), mean_ns(&c->after), EVEN) ?:
 		      direction(c->before.p50_ns, c->after.p50_ns, EVEN);
 	int depth = direction(c->before.queue_depth, c->after.queue_depth, FACTOR);
-	char rest[UNITS_TEXT];
+	char rest[UNITS_TEXT], a[UNITS_TEXT], b[UNITS_TEXT];
 
 	if (c->rest_s)
 		finding_say(f, ", after a rest of %s", units_seconds(rest, c->rest_s));
 	if (depth && depth == iops)
 		finding_say(f, ": the load changed");
 	else if (latency > 0)
-		finding_say(f, ": the device became slower, as when a cache is exhausted");
+		finding_say(f, ": the device became slower, %s times by mean latency and %s by IOPS, as when a cache is exhausted",
+			    units_number(a, latency_ratio(c)), units_number(b, iops_ratio(c)));
 	else if (latency < 0)
 		finding_say(f, ": the device became faster");
 }
@@ -241,6 +255,8 @@ static int report_change(const struct trace *t, u32 i)
 	finding_value(f, "after_p50_ns", c.after.p50_ns);
 	finding_value(f, "before_queue_depth", c.before.queue_depth);
 	finding_value(f, "after_queue_depth", c.after.queue_depth);
+	finding_value(f, "times_slower_by_latency", latency_ratio(&c));
+	finding_value(f, "times_slower_by_iops", iops_ratio(&c));
 	finding_value(f, "rest_s", c.rest_s);
 	say_change(f, t, &c);
 	state_rule(f);
