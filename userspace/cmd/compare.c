@@ -99,11 +99,12 @@ static void take_others(char **words, void *into)
 static const struct options options = {
 	.about = "Compares recordings with the first one: IOPS, percentiles, shapes, distances."
 		 "\v"
-		 "EXPR is PHASE: if it is of one phase (what a mark says), OP.METRIC, a comparison (< <= > >=) and a value: OP read, write, flush, discard, other or total; "
-		 "METRIC iops, mbps, mean, min, max, p50 or any percentile, errors, lost (of total) or ks; the value a "
-		 "latency (300us, 20ms), a number (50k), or a change against the first recording (+10%, -5%). 'read.p99 > "
-		 "+10% beyond noise' of repeats holds only if the 95 % confidence interval of the change (Welch's t on logarithms) lies on the same side of no change. Exit "
-		 "status: 0 done, 1 a recording can't be read or judged, 2 the command line is wrong, 3 an EXPR holds.",
+		 "EXPR is [PHASE:] OP.METRIC, a comparison (< <= > >=) and a value. PHASE: the text of a mark, to judge only what lies "
+		 "between it and the next one; OP: read, write, flush, discard, other or total; METRIC: iops, mbps, mean, min, max, p50 "
+		 "or any percentile, errors, lost (of total) or ks; the value: a latency (300us, 20ms), a number (50k), or a change "
+		 "against the first recording (+10%, -5%). With --baseline a change may be followed by 'beyond noise': then its 95 % "
+		 "confidence interval (Welch's t on logarithms) has to lie on the same side of no change as well. Exit status: 0 done, "
+		 "1 a recording can't be read or judged, 2 the command line is wrong, 3 an EXPR holds.",
 	.arguments = "BASELINE [FILE...]\n--baseline FILE FILE... -- FILE FILE...",
 	.list = option_list,
 	.take = take,
