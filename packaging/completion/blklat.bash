@@ -61,6 +61,8 @@ _blklat_value()
 		COMPREPLY=($(compgen -W 'size' -- "$cur")) ;;
 	*:--prom-schema)
 		COMPREPLY=($(compgen -W '0 1 2 3 4 5 6' -- "$cur")) ;;
+	*:--phases)
+		COMPREPLY=($(compgen -W 'marks auto' -- "$cur")) ;;
 	*:--user)
 		COMPREPLY=($(compgen -u -- "$cur")) ;;
 	*:--listen)
@@ -70,7 +72,7 @@ _blklat_value()
 	*:--sysroot)
 		_filedir -d ;;
 	*:--at | *:--count | *:--duration | *:--fail-if | *:--from | *:--history | *:--idle-gap | *:--interval | *:--label | \
-	*:--max-bios | *:--max-memory | *:--max-size | *:--percentiles | *:--steady-from | *:--to | *:--top | \
+	*:--map | *:--max-bios | *:--max-memory | *:--max-size | *:--percentiles | *:--steady-from | *:--to | *:--top | \
 	*:-c | *:-i | *:-p)
 		;;
 	*)
@@ -90,8 +92,8 @@ _blklat_options()
 	record) echo "$run --label --max-size --output --overwrite --quiet" ;;
 	serve) echo "$capture --bins --by --history --listen --prom-schema --user --web-config" ;;
 	mark) echo '--at' ;;
-	report) echo '--format --from --max-memory --output --steady-from --to' ;;
-	compare) echo '--baseline --fail-if --format --from --map --max-memory --to' ;;
+	report) echo '--format --from --max-memory --output --phases --steady-from --to' ;;
+	compare) echo '--baseline --fail-if --format --from --map --max-memory --phases --to' ;;
 	list) echo '--all --format --sysroot' ;;
 	check) echo '--by --dev --format --max-memory --stage --sysroot' ;;
 	esac

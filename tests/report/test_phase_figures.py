@@ -30,6 +30,46 @@ def test_without_marks_there_are_none(tmp_path, report):
     assert run["phases"] == []
 
 
+def levels(path, rates=(400, 1600, 400), seconds=12, rest=3):
+    """Levels of IOPS at one latency, the first after a rest; no marks."""
+    script = synthetic.Script()
+    for _ in range(rest):
+        script.tick(1)
+    for rate in rates:
+        for _ in range(seconds):
+            script.io("read", 100_000, rate)
+            script.io("write", 2_000_000, 10)
+            script.tick(1)
+    return recorded(script, path)
+
+
+def test_levels_are_phases_where_nobody_marked(tmp_path):
+    file = levels(tmp_path / "run.blklat")
+    run, = json.loads(blklat("report", "--format", "json", "--phases", "auto", file))["runs"]
+    assert [(p["name"], p["from_s"], p["to_s"]) for p in run["phases"]] == [("level 1", 3, 15), ("level 2", 15, 27), ("level 3", 27, 39)]
+    assert [m["text"] for m in run["marks"]] == ["level 1", "level 2", "level 3"]
+    for p, iops in zip(run["phases"], (400, 1600, 400)):
+        read, write = p["watches"][0]["ops"]
+        assert (read["iops"], read["iops_deviation"], write["iops"]) == (iops, 0, 10) and p["intervals"] == 12
+    # Those that were set come first, and one level is no phase.
+    assert json.loads(blklat("report", "--format", "json", file))["runs"][0]["phases"] == []
+    even = levels(tmp_path / "even.blklat", rates=(400,))
+    assert json.loads(blklat("report", "--format", "json", "--phases", "auto", even))["runs"][0]["phases"] == []
+    marked = json.loads(blklat("report", "--format", "json", "--phases", "auto", mark(file, (5, "mine"))))["runs"][0]
+    assert [p["name"] for p in marked["phases"]] == ["mine"]
+
+
+def test_levels_are_compared(tmp_path):
+    before, after = levels(tmp_path / "a.blklat"), levels(tmp_path / "b.blklat", rates=(400, 1200, 400))
+    document = json.loads(blklat("compare", "--format", "json", "--phases", "auto", before, after, "--fail-if", "level 2: read.iops < -20%", status=3))
+    assert [[run["iops"] for run in p["groups"][0]["runs"]] for p in document["phases"]] == [[400, 400], [1600, 1200], [400, 400]]
+
+
+def test_how_phases_are_told(tmp_path):
+    file = levels(tmp_path / "run.blklat", rates=(400,))
+    assert "marks" in blklat("report", "--phases", "none", file, status=2) and "--phases" in blklat("compare", "--phases", "x", file, file, status=2)
+
+
 def test_some_are_without_figures(tmp_path, report):
     file = mark(recorded(synthetic.mixed(5), tmp_path / "run.blklat"),
                 (0.01, "a"), (0.02, "b"), (1000, "beyond"))

@@ -18,7 +18,7 @@ MAY = {
     "report": {"core", "util"},
     "service": {"core", "util"},
     "cmd": {"core", "util", "live/formats.h", "live/loop.h", "live/signals.h", "live/top_sink.h", "recording/marks.h", "recording/recorder.h",
-            "report/collect.h", "report/comparison_formats.h", "report/document.h", "report/html.h", "report/run.h",
+            "report/collect.h", "report/comparison_formats.h", "report/document.h", "report/findings.h", "report/html.h", "report/run.h",
             "service/address.h", "service/prometheus.h", "service/relay.h", "service/server.h", "service/service.h",
             "service/sink.h", "service/wait.h", "service/web_config.h"},
 }

@@ -23,8 +23,7 @@ struct compare {
 	u32 n_conditions;
 	struct device_maps maps;
 	u32 format;
-	struct window_words window;
-	u64 max_memory;
+	struct load_how how;		/* its max_bytes is 0 unless given */
 };
 
 static const char *const format_names[] = { "text", "json", "markdown" };
@@ -43,7 +42,7 @@ static int (*const formats[])(const struct comparison *c, const struct look *loo
 	comparison_text, print_json, print_markdown,
 };
 
-enum { KEY_FAIL_IF = OPTIONS_LONG, KEY_BASELINE, KEY_MAP, KEY_MAX_MEMORY, KEY_FROM, KEY_TO };
+enum { KEY_FAIL_IF = OPTIONS_LONG, KEY_BASELINE, KEY_MAP, KEY_MAX_MEMORY, KEY_FROM, KEY_TO, KEY_PHASES };
 
 static const struct argp_option option_list[] = {
 	{ "baseline", KEY_BASELINE, NULL, 0, "Recordings before '--' are repeats of the baseline, those behind it repeats of "
@@ -52,6 +51,7 @@ static const struct argp_option option_list[] = {
 	  "(against the first recording) or 'read.max > 20ms'; may be given several times", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default), json or markdown", 0 },
 	WINDOW_OPTIONS(KEY_FROM, KEY_TO),
+	PHASES_OPTION(KEY_PHASES),
 	{ "map", KEY_MAP, "PAIRS", 0, "Compare a device of the baseline with one of the others of another name, like nullb0=md0 "
 	  "or a=b,c=d; may be given several times", 0 },
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most that it may take (default: half of the RAM, at most 4G)", 0 },
@@ -71,15 +71,17 @@ static int take(int key, const char *value, void *into, struct problem *p)
 		c->repeats = true;
 		return 0;
 	case KEY_FROM:
-		c->window.from = value;
+		c->how.window.from = value;
 		return 0;
 	case KEY_TO:
-		c->window.to = value;
+		c->how.window.to = value;
 		return 0;
 	case KEY_MAP:
 		return device_maps_take(&c->maps, value, p);
+	case KEY_PHASES:
+		return load_take_phases(&c->how, value, p);
 	case KEY_MAX_MEMORY:
-		return parse_size("--max-memory", value, &c->max_memory, p);
+		return parse_size("--max-memory", value, &c->how.max_bytes, p);
 	default:
 		c->files[c->n++] = value;
 		return 0;
@@ -155,9 +157,12 @@ static int compare(const struct compare *c, const char *who)
 	CLEANUP(comparison_uninit) struct comparison comparison = { 0 };
 	CLEANUP(runs_free) struct runs runs = { 0 };
 	struct problem p;
-	int err = load_runs(c->files, c->n, &c->window, c->max_memory ?: limits_memory(), &runs, &p);
+	struct load_how how = c->how;
 	u32 n_base;
+	int err;
 
+	how.max_bytes = how.max_bytes ?: limits_memory();
+	err = load_runs(c->files, c->n, &how, &runs, &p);
 	if (err)
 		return command_fail(who, load_status(err), &p);
 	n_base = c->repeats ? c->n_base : 0;

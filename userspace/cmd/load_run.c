@@ -2,6 +2,8 @@
 #include "cmd/load_run.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cmd/cmd.h"
@@ -9,7 +11,10 @@
 #include "core/info.h"
 #include "live/loop.h"
 #include "report/collect.h"
+#include "report/findings.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
+#include "util/parse.h"
 #include "util/units.h"
 
 /* A device that went away is in the run; there is nobody to tell meanwhile. */
@@ -30,14 +35,15 @@ static void cleanup_sink(struct sink **s)
 		(*s)->ops->close(*s);
 }
 
-static int collect(struct capture *c, const char *file, const struct asked_window *asked, u64 max_bytes, struct run *into,
-		   struct problem *p)
+static int collect(struct capture *c, const char *file, const struct origin *origin, const struct asked_window *asked, u64 max_bytes,
+		   struct run *into, struct problem *p)
 {
 	u64 played = snapshot_run_bytes(c->n_watches, c->scale);
-	const struct run_info info = run_info_of(c, 0);
+	struct run_info info = run_info_of(c, 0);
 	const struct loop_config loop = { .percentiles = &run_over_time };
 	struct sink *sink CLEANUP(cleanup_sink) = NULL;
 
+	info.origin = origin;
 	if (collect_open(&info, asked, max_bytes > played ? max_bytes - played : 1, into, &sink))
 		return problem_set(p, -ENOMEM, "out of memory");
 	if (loop_run(c, sink, &loop, ignore_gone, p) != LOOP_FAILED)
@@ -57,21 +63,81 @@ static int nothing_there(const char *file, const struct run *r, struct problem *
 			   r->asked.to ? units_seconds(to, r->asked.to_s) : "its end", units_seconds(end, r->seen_s));
 }
 
-int load_run(const char *file, const struct window_words *window, u64 max_bytes, struct run *ret, struct problem *p)
+/* @marked: marks besides the file's own, in an origin of which nothing else counts; NULL: none. */
+static int load(const char *file, const struct load_how *how, const struct origin *marked, struct run *ret, struct problem *p)
 {
-	const struct capture_config cfg = { .scale = -1, .replay_file = file, .max_memory = max_bytes };
+	const struct capture_config cfg = { .scale = -1, .replay_file = file, .max_memory = how->max_bytes };
 	struct capture *c CLEANUP(cleanup_capture) = NULL;
 	struct asked_window asked;
+	struct origin origin;
 	int err = capture_replay.open(&cfg, &c, p);
 
+	if (err)
+		return err;
+	err = window_find(&how->window, c->origin, &asked, p);
+	origin = *c->origin;
+	if (marked) {
+		origin.n_marks = marked->n_marks;
+		origin.marks = marked->marks;
+	}
 	if (!err)
-		err = window_find(window, c->origin, &asked, p);
-	if (!err)
-		err = collect(c, file, &asked, max_bytes, ret, p);
+		err = collect(c, file, &origin, &asked, how->max_bytes, ret, p);
 	if (!err && !ret->n && ret->seen_s > 0)
 		return nothing_there(file, ret, p);
 	if (!err && !ret->n)
 		err = problem_set(p, -ENODATA, "%s: has no interval", file);
+	return err;
+}
+
+/* Marks where levels begin. Returns how many, 0 where there is one level, or -ENOMEM. */
+static int mark_levels(const struct run *r, struct mark *marks, char (*names)[16])
+{
+	double at_s[FINDINGS_LEVELS_MAX];
+	int n = findings_levels(r, at_s);
+
+	for (int i = 0; i < n; i++) {
+		u64 since_ns = llround(at_s[i] * NSEC_PER_SEC);
+
+		snprintf(names[i], sizeof(names[i]), "level %d", i + 1);
+		marks[i] = (struct mark){
+			.mono_ns = r->origin.start_mono_ns + since_ns, .wall_ns = r->origin.start_wall_ns + since_ns, .text = names[i],
+		};
+	}
+	return n;
+}
+
+/* Where levels begin is known once all is read, so what lies in each is read then. */
+static int load_with_levels(const char *file, const struct load_how *how, struct run *r, struct problem *p)
+{
+	struct mark marks[FINDINGS_LEVELS_MAX];
+	char names[FINDINGS_LEVELS_MAX][16];
+	int n = mark_levels(r, marks, names);
+	const struct origin marked = { .n_marks = n, .marks = marks };
+
+	if (n < 0)
+		return problem_set(p, n, "out of memory");
+	if (!n)
+		return 0;
+	run_uninit(r);
+	*r = (struct run){ 0 };
+	return load(file, how, &marked, r, p);
+}
+
+int load_run(const char *file, const struct load_how *how, struct run *ret, struct problem *p)
+{
+	int err = load(file, how, NULL, ret, p);
+
+	return err || !how->level_phases || ret->origin.n_marks ? err : load_with_levels(file, how, ret, p);
+}
+
+int load_take_phases(struct load_how *how, const char *value, struct problem *p)
+{
+	static const char *const names[] = { "marks", "auto" };
+	u32 chosen;
+	int err = parse_name("--phases", value, names, ARRAY_SIZE(names), &chosen, p);
+
+	if (!err)
+		how->level_phases = chosen;
 	return err;
 }
 
@@ -88,18 +154,20 @@ int load_status(int err)
 	}
 }
 
-int load_runs(const char *const *files, u32 n, const struct window_words *window, u64 max_bytes, struct runs *ret,
-	      struct problem *p)
+int load_runs(const char *const *files, u32 n, const struct load_how *how, struct runs *ret, struct problem *p)
 {
-	u64 taken = 0;
+	struct load_how left = *how;
 	int err = 0;
 
 	ret->r = calloc(n ? n : 1, sizeof(*ret->r));
 	if (!ret->r)
 		return problem_set(p, -ENOMEM, "out of memory");
 	for (; !err && ret->n < n; ret->n++) {
-		err = load_run(files[ret->n], window, taken < max_bytes ? max_bytes - taken : 1, &ret->r[ret->n], p);
-		taken += run_bytes(&ret->r[ret->n]);
+		u64 taken;
+
+		err = load_run(files[ret->n], &left, &ret->r[ret->n], p);
+		taken = run_bytes(&ret->r[ret->n]);
+		left.max_bytes = taken < left.max_bytes ? left.max_bytes - taken : 1;
 	}
 	return err;
 }

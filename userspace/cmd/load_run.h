@@ -7,13 +7,26 @@
 #include "report/run.h"
 #include "util/problem.h"
 
+/* What a run is to be made of a file. */
+struct load_how {
+	struct window_words window;
+	bool level_phases;	/* of a run without marks, a phase for each level that the findings see */
+	u64 max_bytes;		/* most that all runs take, together with what plays one */
+};
+
+/* --phases; returns 0, or -EINVAL and a sentence. */
+int load_take_phases(struct load_how *how, const char *value, struct problem *p);
+
+#define PHASES_OPTION(key) \
+	{ "phases", key, "HOW", 0, "marks (default): what lies between marks is a phase; auto: of a recording without marks, each level of " \
+	  "its IOPS and latency is", 0 }
+
 /*
- * Replays what @window asks for of @file into @ret, which is all 0 and the caller's to uninit, whatever happens; together with what plays it, it
- * takes @max_bytes at most. Returns 0, or a negative errno and a sentence that names the file: -ENODATA when it has no
+ * Replays what @how asks for of @file into @ret, which is all 0 and the caller's to uninit, whatever happens. Returns 0, or a negative errno and a sentence that names the file: -ENODATA when it has no
  * interval, -E2BIG when it takes more, -EIO when reading fails half-way, or that of opening it (-EBADMSG: a damaged
  * recording, -EINVAL: a wrong script, or nothing lies in the window).
  */
-int load_run(const char *file, const struct window_words *window, u64 max_bytes, struct run *ret, struct problem *p);
+int load_run(const char *file, const struct load_how *how, struct run *ret, struct problem *p);
 
 /* The exit status for its failures: a file that is not there or a wrong script is the command line's fault. */
 int load_status(int err);
@@ -23,9 +36,8 @@ struct runs {
 	struct run *r;
 };
 
-/* Loads each of @files, all within @max_bytes. Returns 0, or an errno and sentence of the above; runs_free() either way. */
-int load_runs(const char *const *files, u32 n, const struct window_words *window, u64 max_bytes, struct runs *ret,
-	      struct problem *p);
+/* Loads each of @files. Returns 0, or an errno and sentence of the above; runs_free() either way. */
+int load_runs(const char *const *files, u32 n, const struct load_how *how, struct runs *ret, struct problem *p);
 void runs_free(struct runs *runs);
 
 #endif

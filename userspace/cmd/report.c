@@ -27,15 +27,14 @@ struct report {
 	const char *output;		/* NULL: stdout */
 	u32 format;
 	struct document_window steady;
-	struct window_words window;
-	u64 max_memory;
+	struct load_how how;		/* its max_bytes is 0 unless given */
 };
 
 enum { FORMAT_HTML, FORMAT_JSON };
 
 static const char *const format_names[] = { "html", "json" };
 
-enum { KEY_STEADY_FROM = OPTIONS_LONG, KEY_MAX_MEMORY, KEY_FROM, KEY_TO };
+enum { KEY_STEADY_FROM = OPTIONS_LONG, KEY_MAX_MEMORY, KEY_FROM, KEY_TO, KEY_PHASES };
 
 #define RUNS_SHARE 3	/* of the memory; the document of a run takes about as much again, at most twice that */
 
@@ -47,6 +46,7 @@ static const struct argp_option option_list[] = {
 	{ "steady-from", KEY_STEADY_FROM, "S", 0, "Second from which on the steady state is looked for (default: 1400, "
 	  "or the second half of a shorter run)", 0 },
 	WINDOW_OPTIONS(KEY_FROM, KEY_TO),
+	PHASES_OPTION(KEY_PHASES),
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most that it may take (default: half of the RAM, at most 4G)", 0 },
 	{ 0 },
 };
@@ -65,13 +65,15 @@ static int take(int key, const char *value, void *into, struct problem *p)
 		r->steady.to_s = INFINITY;
 		return parse_seconds("--steady-from", value, &r->steady.from_s, p);
 	case KEY_FROM:
-		r->window.from = value;
+		r->how.window.from = value;
 		return 0;
 	case KEY_TO:
-		r->window.to = value;
+		r->how.window.to = value;
 		return 0;
+	case KEY_PHASES:
+		return load_take_phases(&r->how, value, p);
 	case KEY_MAX_MEMORY:
-		return parse_size("--max-memory", value, &r->max_memory, p);
+		return parse_size("--max-memory", value, &r->how.max_bytes, p);
 	default:
 		r->files[r->n++] = value;
 		return 0;
@@ -106,8 +108,11 @@ static int report(const struct report *r, const char *who)
 	CLEANUP(runs_free) struct runs runs = { 0 };
 	CLEANUP(output_drop) struct output out = { 0 };
 	struct problem p;
-	int err = load_runs(r->files, r->n, &r->window, (r->max_memory ?: limits_memory()) / RUNS_SHARE, &runs, &p);
+	struct load_how how = r->how;
+	int err;
 
+	how.max_bytes = (how.max_bytes ?: limits_memory()) / RUNS_SHARE;
+	err = load_runs(r->files, r->n, &how, &runs, &p);
 	if (err)
 		return command_fail(who, load_status(err), &p);
 	err = output_begin(&out, r->output, who, &p);

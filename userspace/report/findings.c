@@ -194,21 +194,44 @@ static int inquire(const struct inquiry *q)
 	return err;
 }
 
+/* The rooms that an inquiry takes for each interval. */
+struct rooms {
+	bool *stalled, *proven;
+};
+
+static void rooms_uninit(struct rooms *r)
+{
+	free(r->stalled);
+	free(r->proven);
+}
+
+static int rooms_init(struct rooms *rooms, const struct run *r)
+{
+	*rooms = (struct rooms){ calloc(r->n ?: 1, sizeof(bool)), calloc(r->n ?: 1, sizeof(bool)) };
+	return rooms->stalled && rooms->proven ? 0 : -ENOMEM;
+}
+
+static struct inquiry inquiry_of(const struct run *r, u32 watch, const struct rooms *rooms, struct findings *to)
+{
+	const struct inquiry q = {
+		.run = r, .watch = &r->watches[watch], .age_proven = rooms->proven, .stalled = rooms->stalled, .to = to,
+	};
+
+	prove_ages(r, q.watch, rooms->proven);
+	memset(rooms->stalled, 0, r->n * sizeof(*rooms->stalled));
+	return q;
+}
+
 int findings_make(const struct run *r, const struct steady_window *w, struct findings *ret)
 {
-	CLEANUP(cleanup_free) bool *stalled = calloc(r->n ?: 1, sizeof(*stalled));
-	CLEANUP(cleanup_free) bool *proven = calloc(r->n ?: 1, sizeof(*proven));
+	struct rooms rooms CLEANUP(rooms_uninit) = { 0 };
 	struct findings made = { 0 };
-	int err = stalled && proven ? 0 : -ENOMEM;
+	int err = rooms_init(&rooms, r);
 
 	for (u32 i = 0; !err && i < r->n_watches; i += 1 + run_parts(r, i)) {
-		struct inquiry q = {
-			.run = r, .watch = &r->watches[i], .window = w, .age_proven = proven, .stalled = stalled,
-			.to = &made,
-		};
+		struct inquiry q = inquiry_of(r, i, &rooms, &made);
 
-		prove_ages(r, q.watch, proven);
-		memset(stalled, 0, r->n * sizeof(*stalled));
+		q.window = w;
 		err = inquire(&q);
 	}
 	if (err) {
@@ -217,6 +240,39 @@ int findings_make(const struct run *r, const struct steady_window *w, struct fin
 	}
 	*ret = made;
 	return 0;
+}
+
+/* The whole with the most IOs whose rate is its own; n_watches: there is none with any. */
+static u32 busiest(const struct run *r)
+{
+	u32 most = r->n_watches;
+
+	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i)) {
+		const struct inquiry q = { .run = r, .watch = &r->watches[i] };
+		u64 ios = r->watches[i].ops[main_op(q.watch)].total->ios;
+
+		if (ios && rate_is_its_own(&q) && (most == r->n_watches || ios > r->watches[most].ops[main_op(&r->watches[most])].total->ios))
+			most = i;
+	}
+	return most;
+}
+
+int findings_levels(const struct run *r, double *ret)
+{
+	struct rooms rooms CLEANUP(rooms_uninit) = { 0 };
+	struct findings unused CLEANUP(findings_uninit) = { 0 };
+	u32 watch = busiest(r);
+	struct inquiry q;
+	int err;
+
+	if (watch == r->n_watches)
+		return 0;
+	err = rooms_init(&rooms, r);
+	if (err)
+		return err;
+	q = inquiry_of(r, watch, &rooms, &unused);
+	err = find_stalls(&q);
+	return err ? err : find_levels(&q, main_op(q.watch), ret);
 }
 
 void findings_uninit(struct findings *fs)

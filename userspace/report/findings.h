@@ -9,6 +9,7 @@
 #include "report/steady.h"
 
 #define FINDING_VALUES_MAX 12
+#define FINDINGS_LEVELS_MAX 256
 
 struct finding_value {
 	const char *name;	/* with its unit: "share", "period_s", "fast_p50_ns" */
@@ -22,8 +23,8 @@ struct finding_value {
  *                  intervals in which the device stalled), and first_reached_s where any five rounds of the run were
  *   stall          stalls, time_s, share (of the active window's time), intervals (in which it stalled), mean_s, longest_s, longest_at_s,
  *                  median_iops, and where they are regular period_s (from one's begin to the next one's), period_deviation_s
- *   level_change   at_s, share (of the IOs, done by then), before_ and after_ iops, p50_ns, queue_depth, rest_s; of
- *                  more than three: changes, first_at_s, last_at_s, least_ and most_ iops, iops_p50_ns
+ *   level_change   at_s, share (of the IOs, done by then), before_ and after_ iops, p50_ns, queue_depth, times_slower_by_
+ *                  latency (of the means) and iops, rest_s; of more than three: changes, first_at_s, last_at_s, least_ and most_ iops, iops_p50_ns
  *   peaks          peak1_ns, peak1_share, peak2_ns ... in order of latency
  *   after_pause    ios, share, first_p50_ns, rest_p50_ns, first_mean_ns
  *   hung           oldest_ns, at_s, in_flight, pending (at the end of the run)
@@ -52,5 +53,12 @@ struct findings {
 /* All findings of @r, watch by watch; the steady state is looked for in @w. Returns 0, or -ENOMEM and makes none. */
 int findings_make(const struct run *r, const struct steady_window *w, struct findings *ret);
 void findings_uninit(struct findings *fs);
+
+/*
+ * Where the levels of @r begin, if there is more than one: those of its busiest op, of the device and stage with the most IOs, as
+ * level_change finds them. @ret has room for FINDINGS_LEVELS_MAX times on the run's axis, in their order. Returns how many
+ * there are (0: one level, or no IO), or -ENOMEM.
+ */
+int findings_levels(const struct run *r, double *ret);
 
 #endif

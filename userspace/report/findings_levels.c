@@ -320,3 +320,18 @@ int find_level_changes(const struct inquiry *q)
 {
 	return find_by_op(q, find_of_op);
 }
+
+int find_levels(const struct inquiry *q, u32 op, double *ret)
+{
+	struct trace t CLEANUP(trace_uninit) = { 0 };
+	int err = trace_init(&t, q, op), n = 0;
+
+	if (!err)
+		err = find_cuts(&t);
+	if (err || !t.n_cuts)
+		return err;
+	ret[n++] = q->run->start_s[t.interval[0]];
+	for (u32 i = 0; i < t.n_cuts && n < FINDINGS_LEVELS_MAX; i++)
+		ret[n++] = q->run->start_s[t.interval[t.cuts[i]]];
+	return n;
+}

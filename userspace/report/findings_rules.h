@@ -27,6 +27,8 @@ struct inquiry {
 int find_stalls(const struct inquiry *q);
 int find_steady_state(const struct inquiry *q);
 int find_level_changes(const struct inquiry *q);
+/* As findings_levels(), of an op of the watch; find_stalls() came before. */
+int find_levels(const struct inquiry *q, u32 op, double *ret);
 int find_peaks(const struct inquiry *q);
 int find_after_pause(const struct inquiry *q);
 int find_losses(const struct inquiry *q);
