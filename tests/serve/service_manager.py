@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The service manager, as far as a service talks to it."""
 import contextlib
-import os
+import pathlib
 import socket
 import struct
 
@@ -16,8 +16,8 @@ class Manager:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.setsockopt(socket.SOL_SOCKET, self.TIMESTAMPNS, 1)
         self.socket.settimeout(DEADLINE_S)
-        with contextlib.suppress(FileNotFoundError):  # one before it, of the same test
-            os.unlink(address)
+        if not address.startswith("\0"):
+            pathlib.Path(address).unlink(missing_ok=True)  # of the same test, that is done again
         self.socket.bind(address)
 
     def __enter__(self):
