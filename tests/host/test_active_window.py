@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from load import BLKLAT, DEADLINE_S, fio
+from load import BLKLAT, DEADLINE_S, fio, missing
 from recorder import Recorder
 
 RATE = 400
@@ -35,8 +35,10 @@ def test_a_constant_load_between_rests(loop, file, tmp_path):
         assert r.stop() == 0, r.stderr
     run = told("report", file)["runs"][0]
     active = run["active"]
-    [op] = [o for o in run["watches"][0]["ops"] if o["op"] == "write"]
-    assert op["total"]["ios"] == pytest.approx(load.ios("write"), abs=2)
+    [watch] = run["watches"]
+    [op] = [o for o in watch["ops"] if o["op"] == "write"]
+    # This kernel may hide an end.
+    assert 0 <= load.ios("write") - op["total"]["ios"] <= missing(watch["accounting"])
     assert op["total"]["iops"] == pytest.approx(rate_of(tmp_path / "fio_lat.1.log", run, active["from_s"], active["to_s"]), rel=0.01)
     # Over the whole time, or with the intervals in which it begins and ends, it is something else.
     assert load.ios("write") / run["duration_s"] < 0.9 * op["total"]["iops"]
