@@ -31,7 +31,7 @@ def disk():
 
 def call(fd, number, address):
     """An ioctl; 0 or its errno."""
-    return ctypes.get_errno() if libc.ioctl(fd, number, address) else 0
+    return ctypes.get_errno() if libc.ioctl(fd, number, address) < 0 else 0
 
 
 def map_shared(fd, size):
