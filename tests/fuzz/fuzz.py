@@ -171,6 +171,15 @@ def within(folder, most):
             path.unlink()
 
 
+def remove_left():
+    """Where those that have ended had their input, and what they left for their next one: a merge has children of its own."""
+    for folder in ("/dev/shm", "/tmp"):
+        for left in pathlib.Path(folder).glob("blklat-fuzz-[0-9]*"):
+            pid = left.name.split("-")[2]
+            if pid.isdigit() and not pathlib.Path("/proc", pid).exists():
+                shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)
+
+
 def keep(name, program, corpus):
     """The fewest of the inputs, and of what another run kept meanwhile, that reach what all of them reach."""
     with cache_locked(), tempfile.TemporaryDirectory(dir=CACHE) as made:
@@ -179,17 +188,11 @@ def keep(name, program, corpus):
         (CACHE / name).mkdir(exist_ok=True)
         subprocess.run([program, "-merge=1", "-timeout=10", "-rss_limit_mb=2048", f"-max_len={SMALL}", made, corpus, CACHE / name],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        remove_left()
         within(made, KEPT_MOST)
         shutil.rmtree(CACHE / name)
         made.rename(CACHE / name)
         return len(list((CACHE / name).iterdir()))
-
-
-def remove_left(pid):
-    """Where one that crashed had its input, and what they leave for their next one."""
-    for folder in ("/dev/shm", "/tmp"):
-        for left in pathlib.Path(folder).glob(f"blklat-fuzz-{pid}*"):
-            shutil.rmtree(left) if left.is_dir() else left.unlink()
 
 
 def fuzz(name, build, seconds):
@@ -206,7 +209,7 @@ def fuzz(name, build, seconds):
                            f"-max_len={SMALL}", "-print_final_stats=1", f"-artifact_prefix={program}-", corpus],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace") as r:
         said = r.stderr.read()
-    remove_left(r.pid)
+    remove_left()
     runs = re.search(r"stat::number_of_executed_units: (\d+)", said)
     if r.returncode:
         print(said[-6000:], flush=True)
