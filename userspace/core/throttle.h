@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Cgroups that limit the IO of a device (io.max of cgroup v2). An IO that has to wait for its limit does so before the block layer
- * traces it (blk_throtl_bio() comes before block_bio_queue), so that wait is in no stage.
+ * traces it (blk_throtl_bio() comes before block_bio_queue), so that wait is in stage total at most: see struct capture.sees_held.
  */
 #ifndef CORE_THROTTLE_H
 #define CORE_THROTTLE_H

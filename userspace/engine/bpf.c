@@ -101,7 +101,7 @@ static int start(struct bpf_capture *b, const struct capture_config *cfg, struct
 {
 	int err;
 
-	b->kernel.capture.sees_held = b->traits.throttle && capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_TOTAL);
+	b->kernel.capture.sees_held = b->traits.throttle;
 	err = bpf_setup(b, cfg->max_bios, p);
 	if (!err)
 		err = bpf_attach_ends(b, p);
@@ -110,6 +110,14 @@ static int start(struct bpf_capture *b, const struct capture_config *cfg, struct
 	/* What the kernel counts from here on has a start that we saw, or is counted in BLKLAT_BEFORE. */
 	kernel_capture_note_statistics(&b->kernel);
 	return bpf_attach_starts(b, p);
+}
+
+static bool watches_bios(const struct capture_config *cfg)
+{
+	for (u32 i = 0; i < cfg->n_watches; i++)
+		if (cfg->watches[i].stage == BLKLAT_STAGE_TOTAL)
+			return true;
+	return false;
 }
 
 static int bpf_open(const struct capture_config *cfg, struct capture **ret, struct problem *p)
@@ -125,7 +133,7 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 		return problem_set(p, -ENOMEM, "out of memory");
 	b->table_fd = -1;
 	bpf_quiet();
-	err = bpf_kernel_traits(&b->traits);
+	err = bpf_kernel_traits(watches_bios(cfg), &b->traits);
 	if (err)
 		err = problem_set(p, err, "could not read the kernel's BTF: %s", strerror(-err));
 	if (!err)

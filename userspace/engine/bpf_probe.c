@@ -132,7 +132,7 @@ static const char *find_throttle(const struct btf *btf)
 	return NULL;
 }
 
-int bpf_kernel_traits(struct kernel_traits *ret)
+int bpf_kernel_traits(bool bios, struct kernel_traits *ret)
 {
 	struct btf *btf CLEANUP(cleanup_btf) = btf__load_vmlinux_btf();
 
@@ -157,7 +157,7 @@ int bpf_kernel_traits(struct kernel_traits *ret)
 		.preemptible = has_function(btf, "init_srcu_struct_fast") || getenv("BLKLAT_STANDBY"),
 		.compares_and_exchanges = takes_cmpxchg(),
 		.bio_traced = 1U << enum_value(btf, "BIO_TRACE_COMPLETION", 31),
-		.throttle = find_throttle(btf),
+		.throttle = bios ? find_throttle(btf) : NULL,
 	};
 	return 0;
 }

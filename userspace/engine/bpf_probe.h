@@ -38,7 +38,10 @@ struct kernel_traits {
 	const char *throttle;
 };
 
-/* Asks the kernel's BTF, and for the last the verifier. Returns 0 or a negative errno. */
-int bpf_kernel_traits(struct kernel_traits *ret);
+/*
+ * Asks the kernel's BTF, for compare-and-exchange the verifier; and for the function that throttles, but only if @bios are
+ * watched, by attaching a program to it for a moment. Returns 0 or a negative errno.
+ */
+int bpf_kernel_traits(bool bios, struct kernel_traits *ret);
 
 #endif
