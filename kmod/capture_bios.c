@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Stage total: bios begin, wait, and end, by themselves or with a request. */
+#include "bios.h"
+#include "capture.h"
+#include "count.h"
+#include "parts.h"
+#include "pauses.h"
+
+static u32 total_watch(const struct blklat_session *s, const void *key)
+{
+	const struct blklat_target *t = blklat_target_of(s, key);
+
+	return t && !READ_ONCE(t->gone) ? t->watch[BLKLAT_STAGE_TOTAL] : 0;
+}
+
+static void account_bio(const struct blklat_session *s, const struct blklat_bio *bio, enum blklat_account cell)
+{
+	if (bio->watch[0])
+		blklat_account_here(s, bio->watch[0], cell);
+	if (bio->watch[1])
+		blklat_account_here(s, bio->watch[1], cell);
+}
+
+/* From a watch (number + 1) to its whole. */
+static u32 whole_of(const struct blklat_session *s, u32 watch)
+{
+	return watch - (watch - 1) % (1 + s->parts);
+}
+
+/* The watches of a bio that begins, as its part has them. */
+static void choose_parts(struct blklat_bio *bio)
+{
+	u32 part = blklat_size_part(bio->bytes), i;
+
+	for (i = 0; i < 2; i++)
+		if (bio->watch[i])
+			bio->watch[i] += part;
+}
+
+/* Whether a bio queued now follows a pause. */
+static bool bio_follows_pause(const struct blklat_session *s, u32 watch, u64 now)
+{
+	return watch && blklat_follows_pause(&s->bios_seen_ns[watch - 1], now, s->idle_gap_ns);
+}
+
+/* Fills all of @ret but whether it is held. Returns whether the bio is watched. */
+static bool begin_bio(struct blklat_session *s, const struct bio *bio, struct blklat_bio *ret)
+{
+	*ret = (struct blklat_bio){
+		.bytes = bio->bi_iter.bi_size,
+		.watch = { total_watch(s, blklat_bio_disk(bio)),
+			   s->partitions ? total_watch(s, blklat_bio_part(bio)) : 0 },
+	};
+	if (!ret->watch[0] && !ret->watch[1])
+		return false;
+	/* An empty preflush is what a flush is called at this level. */
+	ret->op = !ret->bytes && bio->bi_opf & REQ_PREFLUSH ? BLKLAT_OP_FLUSH : blklat_op_of(bio->bi_opf);
+	ret->ns = blklat_now_ns();
+	if (s->idle_gap_ns) {
+		ret->after_idle[0] = bio_follows_pause(s, ret->watch[0], ret->ns);
+		ret->after_idle[1] = bio_follows_pause(s, ret->watch[1], ret->ns);
+	}
+	if (s->parts)
+		choose_parts(ret);
+	return true;
+}
+
+void blklat_capture_bio_hold(struct blklat_session *s, struct bio *bio)
+{
+	struct blklat_bio started;
+
+	/* The rest of one that was split began with its first part. */
+	if (bio_flagged(bio, BIO_TRACE_COMPLETION) || !begin_bio(s, bio, &started))
+		return;
+	started.held = true;
+	if (blklat_bio_hold(s->bios, bio, &started))
+		account_bio(s, &started, BLKLAT_STARTED);
+}
+
+void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
+{
+	struct blklat_bio started, missed;
+	int err;
+
+	if (!begin_bio(s, bio, &started))
+		return;
+	err = blklat_bio_add(s->bios, bio, &started, &missed);
+	if (err == -EALREADY)
+		return;
+	if (!err && missed.ns)
+		account_bio(s, &missed, BLKLAT_OVERWRITTEN);
+	account_bio(s, &started, err ? BLKLAT_TABLE_FULL : BLKLAT_STARTED);
+}
+
+enum ending { FINE, FAILED, TAKEN_BACK };
+
+/* One that must not wait and would have had to (bio_wouldblock_error()) is no IO: its sender tries again, or not. */
+static enum ending ending_of(bool error, bool would_block)
+{
+	return would_block ? TAKEN_BACK : error ? FAILED : FINE;
+}
+
+/* @i: for which of the watches. */
+static void end_bio_of(struct blklat_session *s, const struct blklat_bio *bio, u32 i, u64 now, bool error)
+{
+	u64 ns = now - bio->ns;
+	u32 watch = bio->watch[i];
+	struct blklat_series *series;
+
+	if (!watch)
+		return;
+	if (s->idle_gap_ns && ns > BLKLAT_SEEN_EVERY_NS)
+		blklat_note_use(&s->bios_seen_ns[whole_of(s, watch) - 1], now);
+	if (bio->after_idle[i])
+		blklat_count_after_idle(s, watch, bio->op, ns);
+	series = blklat_this_series(s, watch, bio->op);
+	blklat_hist_add(&series->bytes, bio->bytes);
+	if (error)
+		blklat_hist_add(&series->errors, 1);
+	blklat_hist_add(blklat_hist_begin(s, series, ns), 1);
+}
+
+/*
+ * A bio that is not in the table is no loss: it was queued before the capture began, or on a device
+ * that is not watched, or is a part split off one that is (those complete, but are not queued), or
+ * found the table full and was counted then.
+ */
+static void end_bio(struct blklat_session *s, const struct bio *bio, enum ending ending)
+{
+	u64 now = blklat_now_ns();
+	struct blklat_bio started;
+
+	if (!blklat_bio_take(s->bios, bio, &started))
+		return;
+	if (unlikely(ending == TAKEN_BACK)) {
+		account_bio(s, &started, BLKLAT_REQUEUED);
+		return;
+	}
+	end_bio_of(s, &started, 0, now, ending);
+	end_bio_of(s, &started, 1, now, ending);
+}
+
+void blklat_capture_bio_complete(struct blklat_session *s, struct bio *bio)
+{
+	end_bio(s, bio, ending_of(bio->bi_status, bio->bi_status == BLK_STS_AGAIN));
+}
+
+/*
+ * Bios that end with (a part of) a request have no block_bio_complete of their own; it was traced
+ * already, as blk_update_request() says. Those within the completed bytes end, but within a flush
+ * sequence all wait for its last step. A bio that was split ends with its last part.
+ */
+void blklat_capture_end_bios(struct blklat_session *s, const struct request *rq, u32 bytes, int error)
+{
+	enum ending ending = ending_of(error, error == BLKLAT_RQ_AGAIN);
+	const struct bio *bio;
+
+	if (rq->rq_flags & RQF_FLUSH_SEQ)
+		return;
+	for (bio = rq->bio; bio && bio->bi_iter.bi_size <= bytes; bio = bio->bi_next) {
+		bytes -= bio->bi_iter.bi_size;
+		end_bio(s, bio, ending);
+	}
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the events of requests (capture.c) and of bios (capture_bios.c) share: the clock, the op, where this CPU counts. */
+#ifndef KMOD_COUNT_H
+#define KMOD_COUNT_H
+
+#include <linux/ktime.h>
+#include <linux/smp.h>
+
+#include "hist.h"
+#include "kernel.h"
+#include "session.h"
+
+/* The clock that userspace calls CLOCK_MONOTONIC, safe in any context; BPF reads the same. */
+static inline u64 blklat_now_ns(void)
+{
+	return ktime_get_mono_fast_ns();
+}
+
+/* enum blklat_op of a request's or a bio's flags. */
+static inline u32 blklat_op_of(u32 flags)
+{
+	BUILD_BUG_ON((int)REQ_OP_READ != BLKLAT_OP_READ || (int)REQ_OP_WRITE != BLKLAT_OP_WRITE ||
+		     (int)REQ_OP_FLUSH != BLKLAT_OP_FLUSH || (int)REQ_OP_DISCARD != BLKLAT_OP_DISCARD);
+	return min_t(u32, flags & REQ_OP_MASK, BLKLAT_OP_OTHER);
+}
+
+static __always_inline struct blklat_series *blklat_this_series(const struct blklat_session *s, u32 watch, u32 op)
+{
+	return blklat_series_of(s, smp_processor_id(), watch, op);
+}
+
+/* What happens rarely. */
+void blklat_account_here(const struct blklat_session *s, u32 watch, enum blklat_account cell);
+
+/*
+ * The bios of a request of which @bytes end now, if stage total is watched. @error as blklat_capture_complete() has it.
+ */
+void blklat_capture_end_bios(struct blklat_session *s, const struct request *rq, u32 bytes, int error);
+
+#endif
