@@ -18,26 +18,9 @@ static const struct fake_totals one_io = {
 	.ios[READ_IO] = 1, .bytes[READ_IO] = BYTES, .accounts[BLKLAT_STARTED] = 1,
 };
 
-static void queue(struct blklat_session *s, struct bio *bio)
-{
-	preempt_disable();
-	blklat_capture_bio_queue(s, bio);
-	preempt_enable();
-}
-
-/* The size is what remains, so nothing; an error stands in it. */
-static void end_with(struct blklat_session *s, struct bio *bio, blk_status_t status)
-{
-	bio->bi_iter.bi_size = 0;
-	bio->bi_status = status;
-	preempt_disable();
-	blklat_capture_bio_complete(s, bio);
-	preempt_enable();
-}
-
 static void end(struct blklat_session *s, struct bio *bio, bool error)
 {
-	end_with(s, bio, error ? BLK_STS_IOERR : BLK_STS_OK);
+	fake_bio_end(s, bio, error ? BLK_STS_IOERR : BLK_STS_OK);
 }
 
 static void end_request(struct blklat_session *s, struct request *rq, int error, u32 bytes)
@@ -45,14 +28,6 @@ static void end_request(struct blklat_session *s, struct request *rq, int error,
 	preempt_disable();
 	blklat_capture_complete(s, rq, error, bytes);
 	preempt_enable();
-}
-
-static u64 in_flight(struct blklat_session *s, u32 watch)
-{
-	struct blklat_bio_count counts[FAKE_WATCHES];
-
-	blklat_bio_count(s->bios, counts, s->watches);
-	return counts[watch].in_flight;
 }
 
 /* Op and bytes are those that it was queued with. */
@@ -83,16 +58,16 @@ static void blklat_capture_bios_test_ops(struct kunit *test)
 			struct bio *bio = fake_bio(test, f->disk[0], false, cases[i].flags, cases[i].bytes);
 			struct fake_totals wanted = { .accounts[BLKLAT_STARTED] = 1 };
 
-			queue(s, bio);
+			fake_bio_queue(s, bio);
 			fake_expect(test, 0, 0, "queued", &on_its_way);
-			EXPECT_U64(test, in_flight(s, 0), 1);
+			EXPECT_U64(test, fake_bios_in_flight(test, s, 0), 1);
 			bio->bi_opf = REQ_OP_DISCARD;
 			end(s, bio, error);
 			wanted.ios[cases[i].op] = 1;
 			wanted.bytes[cases[i].op] = cases[i].bytes;
 			wanted.errors[cases[i].op] = error;
 			fake_expect(test, 0, 0, "ended", &wanted);
-			EXPECT_U64(test, in_flight(s, 0), 0);
+			EXPECT_U64(test, fake_bios_in_flight(test, s, 0), 0);
 		}
 }
 
@@ -107,7 +82,7 @@ static void blklat_capture_bios_test_latency(struct kunit *test)
 		struct bio *bio = fake_bio(test, f->disk[0], false, REQ_OP_READ, BYTES);
 		u64 began = ktime_get_mono_fast_ns(), least, ns;
 
-		queue(s, bio);
+		fake_bio_queue(s, bio);
 		least = ktime_get_mono_fast_ns();
 		udelay(waits_us[i]);
 		least = ktime_get_mono_fast_ns() - least;
@@ -130,11 +105,11 @@ static void blklat_capture_bios_test_unknown(struct kunit *test)
 	struct bio *others = fake_bio(test, f->disk[1], false, REQ_OP_READ, BYTES);
 
 	end(s, fake_bio(test, f->disk[0], false, REQ_OP_READ, BYTES), true);
-	queue(s, others);
-	EXPECT_U64(test, in_flight(s, 0), 0);
+	fake_bio_queue(s, others);
+	EXPECT_U64(test, fake_bios_in_flight(test, s, 0), 0);
 	end(s, others, false);
 	fake_expect(test, 0, 0, "unknown", &nothing);
-	queue(s, bio);
+	fake_bio_queue(s, bio);
 	end(s, bio, false);
 	end(s, bio, false);
 	fake_expect(test, 0, 0, "known", &one_io);
@@ -150,11 +125,11 @@ static void blklat_capture_bios_test_overwritten(struct kunit *test)
 	struct blklat_session *s = fake_session(test, 0, 0, FAKE_MAX_BIOS, &total, 1);
 	struct bio *bio = fake_bio(test, f->disk[0], false, REQ_OP_READ, BYTES);
 
-	queue(s, bio);
+	fake_bio_queue(s, bio);
 	bio->bi_opf = REQ_OP_WRITE;
 	bio->bi_iter.bi_size = 512;
-	queue(s, bio);
-	EXPECT_U64(test, in_flight(s, 0), 1);
+	fake_bio_queue(s, bio);
+	EXPECT_U64(test, fake_bios_in_flight(test, s, 0), 1);
 	end(s, bio, false);
 	fake_expect(test, 0, 0, "overwritten", &wanted);
 }
@@ -177,15 +152,15 @@ static void blklat_capture_bios_test_would_block(struct kunit *test)
 		struct request *rq = fake_request(test, f->disk[0], false, REQ_OP_READ | REQ_NOWAIT, BYTES);
 		struct bio *bio = rq->bio;
 
-		queue(s, bio);
+		fake_bio_queue(s, bio);
 		if (i)
 			end_request(s, rq, BLKLAT_RQ_AGAIN, BYTES);
 		else
-			end_with(s, bio, BLK_STS_AGAIN);
+			fake_bio_end(s, bio, BLK_STS_AGAIN);
 		fake_expect(test, 0, 0, i ? "with its request" : "by itself", &taken_back);
-		EXPECT_U64(test, in_flight(s, 0), 0);
+		EXPECT_U64(test, fake_bios_in_flight(test, s, 0), 0);
 		bio->bi_iter.bi_size = BYTES;
-		queue(s, bio);
+		fake_bio_queue(s, bio);
 		end(s, bio, false);
 		fake_expect(test, 0, 0, "tried again", &tried_again);
 	}
@@ -203,9 +178,9 @@ static void blklat_capture_bios_test_table_full(struct kunit *test)
 
 	for (i = 0; i < N; i++) {
 		bio[i] = fake_bio(test, f->disk[0], false, REQ_OP_READ, BYTES);
-		queue(s, bio[i]);
+		fake_bio_queue(s, bio[i]);
 	}
-	room = in_flight(s, 0);
+	room = fake_bios_in_flight(test, s, 0);
 	KUNIT_EXPECT_TRUE_MSG(test, room >= 8 && room < N, "room for %u", room);
 	wanted.accounts[BLKLAT_STARTED] = room;
 	wanted.accounts[BLKLAT_TABLE_FULL] = N - room;
@@ -224,9 +199,9 @@ static void blklat_capture_bios_test_gone(struct kunit *test)
 	struct bio *before = fake_bio(test, f->disk[0], false, REQ_OP_READ, BYTES);
 	struct bio *after = fake_bio(test, f->disk[0], false, REQ_OP_READ, BYTES);
 
-	queue(s, before);
+	fake_bio_queue(s, before);
 	blklat_target_gone(blklat_target_of(s, &f->disk[0]->disk));
-	queue(s, after);
+	fake_bio_queue(s, after);
 	end(s, after, false);
 	fake_expect(test, 0, 0, "gone", &on_its_way);
 	end(s, before, false);
@@ -247,11 +222,11 @@ static void blklat_capture_bios_test_partition(struct kunit *test)
 			struct blklat_session *s = fake_session(test, 0, 0, FAKE_MAX_BIOS, w, n);
 			struct bio *bio = fake_bio(test, f->disk[0], partition, REQ_OP_READ, BYTES);
 
-			queue(s, bio);
+			fake_bio_queue(s, bio);
 			fake_expect(test, 0, 0, "queued, partition", partition ? &on_its_way : &nothing);
-			EXPECT_U64(test, in_flight(s, 0), partition);
+			EXPECT_U64(test, fake_bios_in_flight(test, s, 0), partition);
 			if (n == 2)
-				EXPECT_U64(test, in_flight(s, 1), 1);
+				EXPECT_U64(test, fake_bios_in_flight(test, s, 1), 1);
 			end(s, bio, false);
 			fake_expect(test, 0, 0, "partition", partition ? &one_io : &nothing);
 			if (n == 2)
@@ -271,7 +246,7 @@ static struct request *queued_chain(struct kunit *test, struct blklat_session *s
 
 	for (i = 0; i < CHAIN; i++) {
 		*next = fake_bio(test, of, false, REQ_OP_READ, BYTES);
-		queue(s, *next);
+		fake_bio_queue(s, *next);
 		next = &(*next)->bi_next;
 	}
 	return rq;
@@ -286,7 +261,7 @@ static void expect_chain(struct kunit *test, u32 i, const char *what, u32 ended,
 	wanted.bytes[READ_IO] = ended * BYTES;
 	wanted.errors[READ_IO] = errors;
 	fake_expect(test, i, 0, what, &wanted);
-	EXPECT_U64_MSG(test, in_flight(f->s[i], 0), CHAIN - ended, "%s", what);
+	EXPECT_U64_MSG(test, fake_bios_in_flight(test, f->s[i], 0), CHAIN - ended, "%s", what);
 }
 
 /* Only bios that lie whole within the completed bytes end. */
@@ -336,7 +311,7 @@ static void blklat_capture_bios_test_flush_sequence(struct kunit *test)
 	struct blklat_session *s = fake_session(test, 0, 0, FAKE_MAX_BIOS, &total, 1);
 	struct request *rq = fake_request(test, f->disk[0], false, REQ_OP_READ | REQ_FUA, BYTES);
 
-	queue(s, rq->bio);
+	fake_bio_queue(s, rq->bio);
 	rq->rq_flags = RQF_FLUSH_SEQ;
 	end_request(s, rq, 0, BYTES);
 	fake_expect(test, 0, 0, "data", &on_its_way);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What becomes of bios that a limit may hold back before they are queued, stage total. */
-#include <linux/delay.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/string.h>
@@ -23,26 +22,13 @@ static void hold(struct blklat_session *s, struct bio *bio)
 	preempt_enable();
 }
 
-static void queue(struct blklat_session *s, struct bio *bio)
+/* By the clock that is tested: a delay counts loops, and an emulated CPU's differ. */
+static void wait_for(u64 ns)
 {
-	preempt_disable();
-	blklat_capture_bio_queue(s, bio);
-	preempt_enable();
-}
+	u64 begin = ktime_get_mono_fast_ns();
 
-static void end(struct blklat_session *s, struct bio *bio)
-{
-	preempt_disable();
-	blklat_capture_bio_complete(s, bio);
-	preempt_enable();
-}
-
-static u64 in_flight(struct blklat_session *s, u32 watch)
-{
-	struct blklat_bio_count counts[FAKE_WATCHES];
-
-	blklat_bio_count(s->bios, counts, s->watches);
-	return counts[watch].in_flight;
+	while (ktime_get_mono_fast_ns() - begin < ns)
+		cpu_relax();
 }
 
 /* Held back for a limit, once or when it comes by again, and queued: one IO, in flight from there on. The rest of a split one is none. */
@@ -58,19 +44,19 @@ static void blklat_capture_held_test_one(struct kunit *test)
 		if (i < 2)
 			hold(s, bio);
 		else
-			queue(s, bio);
+			fake_bio_queue(s, bio);
 		fake_expect(test, 0, 0, i < 2 ? "held" : "queued", &on_its_way);
-		EXPECT_U64(test, in_flight(s, 0), 1);
-		mdelay(2);
+		EXPECT_U64(test, fake_bios_in_flight(test, s, 0), 1);
+		wait_for(2 * NSEC_PER_MSEC);
 	}
 	bio_set_flag(bio, BIO_TRACE_COMPLETION);
 	hold(s, bio);
-	end(s, bio);
+	fake_bio_end(s, bio, BLK_STS_OK);
 	ns = fake_sum(s, 0, READ_IO, AT_SUM);
-	KUNIT_EXPECT_TRUE_MSG(test, 6000000 <= ns && ns <= ktime_get_mono_fast_ns() - held, "%llu ns", ns);
+	KUNIT_EXPECT_TRUE_MSG(test, 6 * NSEC_PER_MSEC <= ns && ns <= ktime_get_mono_fast_ns() - held, "%llu ns", ns);
 	hold(s, bio);
 	fake_expect(test, 0, 0, "ended", &one_io);
-	EXPECT_U64(test, in_flight(s, 0), 0);
+	EXPECT_U64(test, fake_bios_in_flight(test, s, 0), 0);
 }
 
 /* A device that goes takes what is held with it: the next bio with such an address is one of its own. */
@@ -84,8 +70,8 @@ static void blklat_capture_held_test_device_gone(struct kunit *test)
 
 	hold(s, bio);
 	memcpy(bio, fake_bio(test, f->disk[1], false, REQ_OP_READ, BYTES), sizeof(*bio));
-	queue(s, bio);
-	end(s, bio);
+	fake_bio_queue(s, bio);
+	fake_bio_end(s, bio, BLK_STS_OK);
 	fake_expect(test, 0, 0, "left", &left);
 	fake_expect(test, 0, 1, "of the other", &one_io);
 }

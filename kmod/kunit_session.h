@@ -10,6 +10,7 @@
 #include <linux/preempt.h>
 #include <kunit/test.h>
 
+#include "bios.h"
 #include "capture.h"
 #include "kernel.h"
 #include "session.h"
@@ -350,6 +351,31 @@ static inline void fake_expect(struct kunit *test, u32 i, u32 watch, const char 
 	for (k = 0; k < ARRAY_SIZE(names); k++)
 		EXPECT_U64_MSG(test, ((u32 *)&got)[k], ((const u32 *)wanted)[k], "%s: %s of session %u, watch %u",
 			       what, names[k], i, watch);
+}
+
+static inline void fake_bio_queue(struct blklat_session *s, struct bio *bio)
+{
+	preempt_disable();
+	blklat_capture_bio_queue(s, bio);
+	preempt_enable();
+}
+
+/* The size is what remains, so nothing; an error stands in it. */
+static inline void fake_bio_end(struct blklat_session *s, struct bio *bio, blk_status_t status)
+{
+	bio->bi_iter.bi_size = 0;
+	bio->bi_status = status;
+	preempt_disable();
+	blklat_capture_bio_complete(s, bio);
+	preempt_enable();
+}
+
+static inline u64 fake_bios_in_flight(struct kunit *test, const struct blklat_session *s, u32 watch)
+{
+	struct blklat_bio_count *counts = fake_alloc(test, s->watches * sizeof(*counts));
+
+	blklat_bio_count(s->bios, counts, s->watches);
+	return counts[watch].in_flight;
 }
 
 #endif

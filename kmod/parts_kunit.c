@@ -97,30 +97,6 @@ static void blklat_parts_test_requests(struct kunit *test)
 	}
 }
 
-static void queue(struct blklat_session *s, struct bio *bio)
-{
-	preempt_disable();
-	blklat_capture_bio_queue(s, bio);
-	preempt_enable();
-}
-
-static void end(struct blklat_session *s, struct bio *bio)
-{
-	/* What remains of it. */
-	bio->bi_iter.bi_size = 0;
-	preempt_disable();
-	blklat_capture_bio_complete(s, bio);
-	preempt_enable();
-}
-
-static u64 bios_in_flight(struct kunit *test, const struct blklat_session *s, u32 row)
-{
-	struct blklat_bio_count *counts = fake_alloc(test, s->watches * sizeof(*counts));
-
-	blklat_bio_count(s->bios, counts, s->watches);
-	return counts[row].in_flight;
-}
-
 static void blklat_parts_test_bios(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -133,11 +109,11 @@ static void blklat_parts_test_bios(struct kunit *test)
 		struct bio *bio = fake_bio(test, f->disk[0], false, REQ_OP_READ, bytes);
 
 		snprintf(what, sizeof(what), "bio of %u bytes", bytes);
-		queue(s, bio);
-		EXPECT_U64_MSG(test, bios_in_flight(test, s, row), 1, "%s", what);
-		EXPECT_U64_MSG(test, bios_in_flight(test, s, TOTAL_ROW), 0, "%s", what);
-		end(s, bio);
-		EXPECT_U64_MSG(test, bios_in_flight(test, s, row), 0, "%s", what);
+		fake_bio_queue(s, bio);
+		EXPECT_U64_MSG(test, fake_bios_in_flight(test, s, row), 1, "%s", what);
+		EXPECT_U64_MSG(test, fake_bios_in_flight(test, s, TOTAL_ROW), 0, "%s", what);
+		fake_bio_end(s, bio, BLK_STS_OK);
+		EXPECT_U64_MSG(test, fake_bios_in_flight(test, s, row), 0, "%s", what);
 		EXPECT_U64_MSG(test, fake_account(s, row, BLKLAT_STARTED), 1, "%s", what);
 		expect_part(test, what, TOTAL_ROW, sizes[i].part, READ_IO, 1, bytes);
 		expect_in_all(test, what, TOTAL_ROW, READ_IO, 1, bytes);
@@ -253,21 +229,20 @@ static void blklat_parts_test_bio_accounts(struct kunit *test)
 	struct bio *bio = fake_bio(test, f->disk[0], false, REQ_OP_READ, 128 * KIB);
 	u32 full, i;
 
-	queue(s, bio);
+	fake_bio_queue(s, bio);
 	bio->bi_iter.bi_size = 8 * KIB;
-	queue(s, bio);
+	fake_bio_queue(s, bio);
 	EXPECT_U64(test, fake_account(s, TOTAL_ROW + 6, BLKLAT_OVERWRITTEN), 1);
 	EXPECT_U64(test, fake_account(s, TOTAL_ROW + 2, BLKLAT_STARTED), 1);
-	bio->bi_status = BLK_STS_AGAIN;
-	end(s, bio);
+	fake_bio_end(s, bio, BLK_STS_AGAIN);
 	EXPECT_U64(test, fake_account(s, TOTAL_ROW + 2, BLKLAT_REQUEUED), 1);
 	expect_in_all(test, "taken back", TOTAL_ROW, READ_IO, 0, 0);
 	for (i = 0; i < 4 * FAKE_MAX_BIOS; i++)
-		queue(s, fake_bio(test, f->disk[0], false, REQ_OP_READ, 16 * KIB));
+		fake_bio_queue(s, fake_bio(test, f->disk[0], false, REQ_OP_READ, 16 * KIB));
 	full = fake_account(s, TOTAL_ROW + 3, BLKLAT_TABLE_FULL);
 	KUNIT_EXPECT_TRUE(test, full > 0);
 	EXPECT_U64(test, fake_account(s, TOTAL_ROW + 3, BLKLAT_STARTED) + full, 4 * FAKE_MAX_BIOS);
-	EXPECT_U64(test, bios_in_flight(test, s, TOTAL_ROW + 3) + full, 4 * FAKE_MAX_BIOS);
+	EXPECT_U64(test, fake_bios_in_flight(test, s, TOTAL_ROW + 3) + full, 4 * FAKE_MAX_BIOS);
 }
 
 /* --- the sum ------------------------------------------------------------------------------- */
@@ -357,22 +332,22 @@ static void blklat_parts_test_pauses(struct kunit *test)
 	EXPECT_U64(test, fake_idle(s, DEVICE_ROW + 1, READ_IO)[0], 0);
 
 	s->bios_seen_ns[TOTAL_ROW] = ktime_get_mono_fast_ns() - 2 * GAP_NS;
-	queue(s, bio);
-	end(s, bio);
+	fake_bio_queue(s, bio);
+	fake_bio_end(s, bio, BLK_STS_OK);
 	ns = fake_sum(s, TOTAL_ROW + 7, READ_IO, AT_SUM);
 	EXPECT_U64(test, fake_idle(s, TOTAL_ROW + 7, READ_IO)[0], ns);
 	EXPECT_U64(test, fake_idle(s, TOTAL_ROW, READ_IO)[0], 0);
 	bio = fake_bio(test, f->disk[0], false, REQ_OP_READ, 4 * KIB);
-	queue(s, bio);
-	end(s, bio);
+	fake_bio_queue(s, bio);
+	fake_bio_end(s, bio, BLK_STS_OK);
 	EXPECT_U64(test, fake_idle(s, TOTAL_ROW + 1, READ_IO)[0], 0);
 	/* The end of a long one is use of the whole, too. */
-	queue(s, bio);
+	fake_bio_queue(s, bio);
 	s->bios_seen_ns[TOTAL_ROW] = 1;
 	ns = ktime_get_mono_fast_ns();
 	while (ktime_get_mono_fast_ns() - ns <= BLKLAT_SEEN_EVERY_NS)
 		cpu_relax();
-	end(s, bio);
+	fake_bio_end(s, bio, BLK_STS_OK);
 	KUNIT_EXPECT_TRUE(test, s->bios_seen_ns[TOTAL_ROW] > 1);
 }
 

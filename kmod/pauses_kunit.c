@@ -197,21 +197,6 @@ static void blklat_pauses_test_off(struct kunit *test)
 
 /* --- bios ---------------------------------------------------------------------------------- */
 
-static void queue(struct blklat_session *s, struct bio *bio)
-{
-	preempt_disable();
-	blklat_capture_bio_queue(s, bio);
-	preempt_enable();
-}
-
-static void end(struct blklat_session *s, struct bio *bio, blk_status_t status)
-{
-	bio->bi_status = status;
-	preempt_disable();
-	blklat_capture_bio_complete(s, bio);
-	preempt_enable();
-}
-
 static void blklat_pauses_test_bios(struct kunit *test)
 {
 	static const struct fake_watch w[] = { { BLKLAT_STAGE_DEVICE }, { BLKLAT_STAGE_TOTAL } };
@@ -232,9 +217,9 @@ static void blklat_pauses_test_bios(struct kunit *test)
 		u64 *seen_ns = &s->bios_seen_ns[1], began = ktime_get_mono_fast_ns();
 
 		*seen_ns = cases[i].seen_ago_ns ? ago(cases[i].seen_ago_ns) : 0;
-		queue(s, bio);
+		fake_bio_queue(s, bio);
 		KUNIT_EXPECT_TRUE_MSG(test, is_since(*seen_ns, began), "case %u", i);
-		end(s, bio, cases[i].status);
+		fake_bio_end(s, bio, cases[i].status);
 		EXPECT_U64_MSG(test, fake_ios(s, 1, WRITE_IO), cases[i].ios, "case %u", i);
 		EXPECT_U64_MSG(test, idle_ios(s, 1, WRITE_IO), cases[i].after_idle, "case %u", i);
 		EXPECT_U64_MSG(test, fake_idle(s, 1, WRITE_IO)[0],
@@ -258,8 +243,8 @@ static void blklat_pauses_test_bios_of_both(struct kunit *test)
 
 		s->bios_seen_ns[0] = ago(i & 1 ? 2 * GAP_NS : GAP_NS / 2);
 		s->bios_seen_ns[1] = ago(i & 2 ? 2 * GAP_NS : GAP_NS / 2);
-		queue(s, bio);
-		end(s, bio, BLK_STS_OK);
+		fake_bio_queue(s, bio);
+		fake_bio_end(s, bio, BLK_STS_OK);
 		EXPECT_U64_MSG(test, idle_ios(s, 0, READ_IO), i & 1, "case %u", i);
 		EXPECT_U64_MSG(test, idle_ios(s, 1, READ_IO), i >> 1, "case %u", i);
 	}
