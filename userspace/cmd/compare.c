@@ -42,7 +42,7 @@ static int (*const formats[])(const struct comparison *c, const struct look *loo
 	comparison_text, print_json, print_markdown,
 };
 
-enum { KEY_FAIL_IF = OPTIONS_LONG, KEY_BASELINE, KEY_MAP, KEY_MAX_MEMORY, KEY_FROM, KEY_TO, KEY_PHASES };
+enum { KEY_FAIL_IF = OPTIONS_LONG, KEY_BASELINE, KEY_MAP };
 
 static const struct argp_option option_list[] = {
 	{ "baseline", KEY_BASELINE, NULL, 0, "Recordings before '--' are repeats of the baseline, those behind it repeats of "
@@ -50,11 +50,8 @@ static const struct argp_option option_list[] = {
 	{ "fail-if", KEY_FAIL_IF, "EXPR", 0, "End with status 3 if it holds, like 'read.p99 > +10%', 'write.iops < -5%' "
 	  "(against the first recording) or 'read.max > 20ms'; may be given several times", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default), json or markdown", 0 },
-	WINDOW_OPTIONS(KEY_FROM, KEY_TO),
-	PHASES_OPTION(KEY_PHASES),
 	{ "map", KEY_MAP, "PAIRS", 0, "Compare a device of the baseline with one of the others of another name, like nullb0=md0 "
 	  "or a=b,c=d; may be given several times", 0 },
-	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most that it may take (default: half of the RAM, at most 4G)", 0 },
 	{ 0 },
 };
 
@@ -70,19 +67,11 @@ static int take(int key, const char *value, void *into, struct problem *p)
 	case KEY_BASELINE:
 		c->repeats = true;
 		return 0;
-	case KEY_FROM:
-		c->how.window.from = value;
-		return 0;
-	case KEY_TO:
-		c->how.window.to = value;
-		return 0;
 	case KEY_MAP:
 		return device_maps_take(&c->maps, value, p);
-	case KEY_PHASES:
-		return load_take_phases(&c->how, value, p);
-	case KEY_MAX_MEMORY:
-		return parse_size("--max-memory", value, &c->how.max_bytes, p);
 	default:
+		if (load_is_option(key))
+			return load_take(&c->how, key, value, p);
 		c->files[c->n++] = value;
 		return 0;
 	}
@@ -109,6 +98,7 @@ static const struct options options = {
 		 "1 a recording can't be read or judged, 2 the command line is wrong, 3 an EXPR holds.",
 	.arguments = "BASELINE [FILE...]\n--baseline FILE FILE... -- FILE FILE...",
 	.list = option_list,
+	.shared = load_option_list,
 	.take = take,
 	.take_command = take_others,
 };

@@ -130,7 +130,19 @@ int load_run(const char *file, const struct load_how *how, struct run *ret, stru
 	return err || !how->level_phases || ret->origin.n_marks ? err : load_with_levels(file, how, ret, p);
 }
 
-int load_take_phases(struct load_how *how, const char *value, struct problem *p)
+enum { KEY_FROM = OPTIONS_LONG + 0x80, KEY_TO, KEY_PHASES, KEY_MAX_MEMORY, KEYS_END };
+
+const struct argp_option load_option_list[] = {
+	{ "from", KEY_FROM, "WHEN", 0, "Leave out what comes before WHEN: seconds of the run, 14:03:20, 2026-11-21T14:03:20 "
+	  "(UTC), or the text of a mark", 0 },
+	{ "to", KEY_TO, "WHEN", 0, "Leave out what comes after WHEN", 0 },
+	{ "phases", KEY_PHASES, "HOW", 0, "marks (default): what lies between marks is a phase; auto: of a recording without marks, "
+	  "each level of its IOPS and latency is", 0 },
+	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most that it may take (default: half of the RAM, at most 4G)", 0 },
+	{ 0 },
+};
+
+static int take_phases(struct load_how *how, const char *value, struct problem *p)
 {
 	static const char *const names[] = { "marks", "auto" };
 	u32 chosen;
@@ -139,6 +151,27 @@ int load_take_phases(struct load_how *how, const char *value, struct problem *p)
 	if (!err)
 		how->level_phases = chosen;
 	return err;
+}
+
+bool load_is_option(int key)
+{
+	return key >= KEY_FROM && key < KEYS_END;
+}
+
+int load_take(struct load_how *how, int key, const char *value, struct problem *p)
+{
+	switch (key) {
+	case KEY_FROM:
+		how->window.from = value;
+		return 0;
+	case KEY_TO:
+		how->window.to = value;
+		return 0;
+	case KEY_PHASES:
+		return take_phases(how, value, p);
+	default:
+		return parse_size("--max-memory", value, &how->max_bytes, p);
+	}
 }
 
 int load_status(int err)

@@ -3,6 +3,7 @@
 #ifndef CMD_LOAD_RUN_H
 #define CMD_LOAD_RUN_H
 
+#include "cmd/options.h"
 #include "cmd/window.h"
 #include "report/run.h"
 #include "util/problem.h"
@@ -14,12 +15,12 @@ struct load_how {
 	u64 max_bytes;		/* most that all runs take, together with what plays one */
 };
 
-/* --phases; returns 0, or -EINVAL and a sentence. */
-int load_take_phases(struct load_how *how, const char *value, struct problem *p);
+/* Options of the commands that load recordings; max_bytes is 0 unless --max-memory is given. */
+extern const struct argp_option load_option_list[];
 
-#define PHASES_OPTION(key) \
-	{ "phases", key, "HOW", 0, "marks (default): what lies between marks is a phase; auto: of a recording without marks, each level of " \
-	  "its IOPS and latency is", 0 }
+/* Is it one of these? Then load_take() takes it. Returns 0, or a negative errno and a sentence. */
+bool load_is_option(int key);
+int load_take(struct load_how *how, int key, const char *value, struct problem *p);
 
 /*
  * Replays what @how asks for of @file into @ret, which is all 0 and the caller's to uninit, whatever happens. Returns 0, or a negative errno and a sentence that names the file: -ENODATA when it has no

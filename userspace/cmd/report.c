@@ -34,7 +34,7 @@ enum { FORMAT_HTML, FORMAT_JSON };
 
 static const char *const format_names[] = { "html", "json" };
 
-enum { KEY_STEADY_FROM = OPTIONS_LONG, KEY_MAX_MEMORY, KEY_FROM, KEY_TO, KEY_PHASES };
+enum { KEY_STEADY_FROM = OPTIONS_LONG };
 
 #define RUNS_SHARE 3	/* of the memory; the document of a run takes about as much again, at most twice that */
 
@@ -45,9 +45,6 @@ static const struct argp_option option_list[] = {
 	  "figures", 0 },
 	{ "steady-from", KEY_STEADY_FROM, "S", 0, "Second from which on the steady state is looked for (default: 1400, "
 	  "or the second half of a shorter run)", 0 },
-	WINDOW_OPTIONS(KEY_FROM, KEY_TO),
-	PHASES_OPTION(KEY_PHASES),
-	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most that it may take (default: half of the RAM, at most 4G)", 0 },
 	{ 0 },
 };
 
@@ -64,17 +61,9 @@ static int take(int key, const char *value, void *into, struct problem *p)
 	case KEY_STEADY_FROM:
 		r->steady.to_s = INFINITY;
 		return parse_seconds("--steady-from", value, &r->steady.from_s, p);
-	case KEY_FROM:
-		r->how.window.from = value;
-		return 0;
-	case KEY_TO:
-		r->how.window.to = value;
-		return 0;
-	case KEY_PHASES:
-		return load_take_phases(&r->how, value, p);
-	case KEY_MAX_MEMORY:
-		return parse_size("--max-memory", value, &r->how.max_bytes, p);
 	default:
+		if (load_is_option(key))
+			return load_take(&r->how, key, value, p);
 		r->files[r->n++] = value;
 		return 0;
 	}
@@ -88,6 +77,7 @@ static const struct options options = {
 		 "2 the command line is wrong.",
 	.arguments = "FILE...",
 	.list = option_list,
+	.shared = load_option_list,
 	.take = take,
 };
 

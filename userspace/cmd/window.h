@@ -12,11 +12,6 @@ struct window_words {
 	const char *from, *to;
 };
 
-#define WINDOW_OPTIONS(from_key, to_key) \
-	{ "from", from_key, "WHEN", 0, "Leave out what comes before WHEN: seconds of the run, 14:03:20, 2026-11-21T14:03:20 " \
-	  "(UTC), or the text of a mark", 0 }, \
-	{ "to", to_key, "WHEN", 0, "Leave out what comes after WHEN", 0 }
-
 /*
  * Where a run of @origin begins and ends by @words, in seconds since its start: a number of seconds (20, 1.5, 90s, 2m, 1h, 250ms); a
  * time of day or an ISO date and time, in UTC unless it has an offset; or a mark's text. A time of day is the first one from an

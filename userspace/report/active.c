@@ -10,15 +10,6 @@ static u64 ios_in(const struct watch_run *w, u32 i)
 	return ios;
 }
 
-static u64 ios_of(const struct watch_run *w)
-{
-	u64 ios = 0;
-
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		ios += w->ops[op].total->ios;
-	return ios;
-}
-
 /* By how much of the load an interval is told from a rest. */
 struct load {
 	u64 least_ios;		/* of a watch that counts */
@@ -57,7 +48,7 @@ static bool is_active(const struct run *r, const struct load *load, u32 i)
 		const struct watch_run *w = &r->watches[at];
 
 		/* One whose end was missed seems to be in flight for ever. */
-		if (w->in_flight[i] && !accounting_ends_missed(&w->total->accounting) && ios_of(w) >= load->least_ios)
+		if (w->in_flight[i] && !accounting_ends_missed(&w->total->accounting) && watch_run_ios(w) >= load->least_ios)
 			return true;
 	}
 	return false;

@@ -259,12 +259,7 @@ void comparison_uninit(struct comparison *c)
 
 static u64 ios_of(const struct watch_run *w, int op)
 {
-	u64 ios = 0;
-
-	for (u32 i = 0; i < BLKLAT_OPS; i++)
-		if (op < 0 || i == (u32)op)
-			ios += w->ops[i].total->ios;
-	return ios;
+	return op < 0 ? watch_run_ios(w) : w->ops[op].total->ios;
 }
 
 /* Judges one device of one run, unless neither side has IOs of the op. */

@@ -88,20 +88,11 @@ const char *finding_who(const struct inquiry *q, int op, char text[FINDING_WHO])
 	return text;
 }
 
-static u64 all_ios(const struct watch_run *w)
-{
-	u64 n = 0;
-
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		n += w->ops[op].total->ios;
-	return n;
-}
-
 bool op_matters(const struct watch_run *w, u32 op)
 {
 	u64 n = w->ops[op].total->ios;
 
-	return n && n >= all_ios(w) / 100.0;
+	return n && n >= watch_run_ios(w) / 100.0;
 }
 
 int find_by_op(const struct inquiry *q, int (*find)(const struct inquiry *q, u32 op))
@@ -246,13 +237,16 @@ int findings_make(const struct run *r, const struct steady_window *w, struct fin
 static u32 busiest(const struct run *r)
 {
 	u32 most = r->n_watches;
+	u64 most_ios = 0;
 
 	for (u32 i = 0; i < r->n_watches; i += 1 + run_parts(r, i)) {
 		const struct inquiry q = { .run = r, .watch = &r->watches[i] };
-		u64 ios = r->watches[i].ops[main_op(q.watch)].total->ios;
+		u64 ios = watch_run_ios(q.watch);
 
-		if (ios && rate_is_its_own(&q) && (most == r->n_watches || ios > r->watches[most].ops[main_op(&r->watches[most])].total->ios))
+		if (ios > most_ios && rate_is_its_own(&q)) {
 			most = i;
+			most_ios = ios;
+		}
 	}
 	return most;
 }

@@ -409,6 +409,15 @@ u32 run_parts(const struct run *r, u32 i)
 	return parts;
 }
 
+u64 watch_run_ios(const struct watch_run *w)
+{
+	u64 ios = 0;
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		ios += w->ops[op].total->ios;
+	return ios;
+}
+
 double run_end_of(const struct run *r, u32 i)
 {
 	return r->start_s[i] + r->length_s[i];

@@ -130,6 +130,9 @@ void run_uninit(struct run *r);
 /* How many watches behind whole @i are its parts. */
 u32 run_parts(const struct run *r, u32 i);
 
+/* IOs of all ops. */
+u64 watch_run_ios(const struct watch_run *w);
+
 /* When interval @i ends; when the run does (0 if it has no interval). */
 double run_end_of(const struct run *r, u32 i);
 double run_end(const struct run *r);
