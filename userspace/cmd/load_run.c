@@ -17,6 +17,8 @@
 #include "util/parse.h"
 #include "util/units.h"
 
+#define LEVEL_NAME 24	/* "level 1", of any number */
+
 /* A device that went away is in the run; there is nobody to tell meanwhile. */
 static void ignore_gone(const struct device *d, bool replaced)
 {
@@ -90,7 +92,7 @@ static int load(const char *file, const struct load_how *how, const struct origi
 }
 
 /* Marks where levels begin. Returns how many, 0 where there is one level, or -ENOMEM. */
-static int mark_levels(const struct run *r, struct mark *marks, char (*names)[16])
+static int mark_levels(const struct run *r, struct mark *marks, char (*names)[LEVEL_NAME])
 {
 	double at_s[FINDINGS_LEVELS_MAX];
 	int n = findings_levels(r, at_s);
@@ -110,7 +112,7 @@ static int mark_levels(const struct run *r, struct mark *marks, char (*names)[16
 static int load_with_levels(const char *file, const struct load_how *how, struct run *r, struct problem *p)
 {
 	struct mark marks[FINDINGS_LEVELS_MAX];
-	char names[FINDINGS_LEVELS_MAX][16];
+	char names[FINDINGS_LEVELS_MAX][LEVEL_NAME];
 	int n = mark_levels(r, marks, names);
 	const struct origin marked = { .n_marks = n, .marks = marks };
 
