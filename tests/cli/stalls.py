@@ -97,13 +97,13 @@ def cpu_and_state(pid):
 
 
 def until_still(process, for_s=0.3):
-    """Waits until it has done nothing for a while."""
+    """Waits until it has done nothing for a while but wait for others; for the disk (D) it is at work."""
     deadline, since, before = time.monotonic() + DEADLINE_S, time.monotonic(), None
     while time.monotonic() - since < for_s:
         assert process.poll() is None, f"{process.args} ended with {process.returncode}"
         assert time.monotonic() < deadline, f"{process.args} does not come to rest"
         now = cpu_and_state(process.pid)
-        if now != before or now[1] not in "SD":
+        if now != before or now[1] != "S":
             since, before = time.monotonic(), now
         time.sleep(0.02)
 

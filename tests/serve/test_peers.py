@@ -142,10 +142,11 @@ def test_guessing_is_bounded(tmp_path, script):
         began, before = time.monotonic(), serve.cpu_ms()
         with attackers(serve, 0, 100, False) as attack:
             time.sleep(4)
-            refused = serve.request("/metrics", headers=basic("prometheus", "another"))
+            answers = [serve.request("/metrics", headers=basic("prometheus", f"another {n}")) for n in range(10)]
             elapsed, spent = time.monotonic() - began, serve.cpu_ms() - before
             told = attack.end()
-        assert (refused.status, refused.headers["Retry-After"]) == (429, "5")
+        # Of the eight a second it may get one as well as any other.
+        assert {(a.status, a.headers["Retry-After"]) for a in answers} - {(401, None)} == {(429, "5")}
         assert told["429"] > 50 and told["401"] <= 20 + 8 * (time.monotonic() - began) + 1, told
         assert spent < 1000 * elapsed * 0.75
 
