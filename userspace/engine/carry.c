@@ -23,22 +23,12 @@ struct over {
 	struct watch_counts *best;			/* of each watch of @to */
 };
 
-static u64 load(const u64 *cell)
-{
-	return __atomic_load_n(cell, __ATOMIC_RELAXED);
-}
-
 static struct slots slots_in(const struct kernel_capture *k, u32 watch)
 {
 	struct slots s = slots_of(k->capture.watches[watch].device, k->capture.cpus);
 
 	s.queues = s.stride ? k->region.ranges[watch].n / s.stride : 0;
 	return s;
-}
-
-static const struct blklat_slots *slots_at(const struct region *r, u32 watch, u32 slot)
-{
-	return r->slots + (r->ranges[watch].first + slot) / BLKLAT_SLOTS;
 }
 
 /* The slot in @from for the tag of slot @n in @to. False: there is none, so what started with it was lost. */
@@ -56,6 +46,7 @@ struct starts {
 	u64 first, second;	/* seen by each capture, in slots that both have */
 	u64 beyond;	/* seen by the second, in slots that the first has not */
 	u64 ended;	/* and of those ended */
+	s64 overwritten;	/* by the first more than by the second, in slots that both have */
 };
 
 /* The second capture is read first: what comes in between is too many, never too few. */
@@ -67,17 +58,17 @@ static struct starts compare_starts(const struct kernel_capture *from, const str
 	u32 same;
 
 	for (u32 n = 0; n < t.queues * t.stride; n++) {
-		const struct blklat_slots *slots = slots_at(&to->region, c->to, n);
-		u64 started = load(&slots->started[n % BLKLAT_SLOTS]);
+		struct slot_look first, second = region_look_at_slot(&to->region, c->to, n);
 
 		if (!same_slot(&f, &t, n, &same)) {
-			s.beyond += started;
-			s.ended += load(&slots->ended[n % BLKLAT_SLOTS]);
+			s.beyond += second.started;
+			s.ended += second.ended;
 			continue;
 		}
-		slots = slots_at(&from->region, c->from, same);
-		s.first += load(&slots->started[same % BLKLAT_SLOTS]);
-		s.second += started;
+		first = region_look_at_slot(&from->region, c->from, same);
+		s.first += first.started;
+		s.second += second.started;
+		s.overwritten += first.overwritten - second.overwritten;
 	}
 	return s;
 }
@@ -185,10 +176,24 @@ static bool same(const struct carry_look *a, const struct carry_look *b)
 	return a->moved == b->moved && a->ios == b->ios && a->ended == b->ended && a->sums == b->sums;
 }
 
-/* Whether nothing was in flight when a capture was read, and nothing has started since. */
-static bool rests(const struct watch_counts *read, u64 started)
+static void read_accounts(const struct region *r, u32 watch, u64 cells[BLKLAT_ACCOUNTS])
 {
-	return accounting_still(read) && !read->in_flight && !accounting_gap(read) && read->started == started;
+	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
+		cells[cell] = region_account(r, watch, cell);
+}
+
+/*
+ * Whether nothing was in flight when a capture was read, and nothing has happened since: not all that starts has a slot, and not
+ * all that ends has started before.
+ */
+static bool rests(const struct watch_counts *read, u64 started, const u64 accounts[BLKLAT_ACCOUNTS])
+{
+	if (!accounting_still(read) || read->in_flight || accounting_gap(read) || read->started != started)
+		return false;
+	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
+		if (cell != BLKLAT_OVERWRITTEN && accounts[cell] != read->accounts[cell])
+			return false;
+	return true;
 }
 
 /*
@@ -223,21 +228,18 @@ static void look(const struct over *o, struct carried *c, bool first)
 {
 	const struct region *from = &o->from->region, *to = &o->to->region;
 	struct starts s = look_at_series(o, c, first);
+	u64 of_from[BLKLAT_ACCOUNTS], of_to[BLKLAT_ACCOUNTS];
 
-	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++) {
-		u64 second = region_account(to, c->to, cell);
-
-		keep_least(&c->account_apart[cell], region_account(from, c->from, cell) - second, first);
-	}
-	keep_least(&c->started_apart, s.first - s.second, first);
-	keep_least(&c->lost_apart, region_account(from, c->from, BLKLAT_TAG_RANGE) - s.beyond -
-		   region_account(to, c->to, BLKLAT_TAG_RANGE), first);
+	read_accounts(to, c->to, of_to);
+	read_accounts(from, c->from, of_from);
 	if (!to->ranges[c->to].n)
-		s = (struct starts){
-			.first = region_account(from, c->from, BLKLAT_STARTED),
-			.second = region_account(to, c->to, BLKLAT_STARTED),
-		};
-	c->rests = rests(c->read_from, s.first) && rests(c->read_to, s.second + s.beyond);
+		s = (struct starts){ .first = of_from[BLKLAT_STARTED], .second = of_to[BLKLAT_STARTED] };
+	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
+		keep_least(&c->account_apart[cell], of_from[cell] - of_to[cell], first);
+	keep_least(&c->started_apart, s.first - s.second, first);
+	keep_least(&c->overwritten_apart, s.overwritten, first);
+	keep_least(&c->lost_apart, of_from[BLKLAT_TAG_RANGE] - s.beyond - of_to[BLKLAT_TAG_RANGE], first);
+	c->rests = rests(c->read_from, s.first, of_from) && rests(c->read_to, s.second + s.beyond, of_to);
 }
 
 static void finish(const struct over *o, struct carried *c)
@@ -246,8 +248,7 @@ static void finish(const struct over *o, struct carried *c)
 	bool has_slots = o->to->region.ranges[c->to].n;
 
 	if (has_slots)	/* the reader tells it from the slots */
-		c->account_apart[BLKLAT_OVERWRITTEN] = c->read_from->accounts[BLKLAT_OVERWRITTEN] -
-						       c->read_to->accounts[BLKLAT_OVERWRITTEN];
+		c->account_apart[BLKLAT_OVERWRITTEN] = c->overwritten_apart;
 	c->account_apart[BLKLAT_TAG_RANGE] = c->lost_apart + c->look.ended;
 	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
 		best->accounts[cell] = c->account_apart[cell];

@@ -14,10 +14,11 @@
  * an IO when the first one is done with it. So there are some looks, and that at which they are closest is taken.
  * An IO that ends after the look is the second one's alone, which has seen its start.
  *
- * Two things remain. Where IOs end so fast, on so many CPUs, that no look is of one moment, one that ends within is in
+ * Three things remain. Where IOs end so fast, on so many CPUs, that no look is of one moment, one that ends within is in
  * neither; its start is, so it shows as lost, and is never missed in silence. And what a CPU is in the middle of at every
  * look, for 26 ms, is counted twice. For the bytes of an IO that has not left its slot two looks at once are enough, if
- * others end meanwhile that the first capture has no slots for: nobody knows how many bytes those are.
+ * others end meanwhile that the first capture has no slots for: nobody knows how many bytes those are. An end that was missed is
+ * told as lost without its reason, if at one of the looks a later end of its slot is just between its two stores there.
  *
  * An IO whose tag was beyond the slots of the first capture is lost if it had ended by then. If not, the second one
  * counts it as any other.
@@ -44,7 +45,7 @@ struct carried {
 	/* In: to be added to what is read of the first, out: of the second. Numbers may wrap around 0. */
 	struct watch_counts *carry;
 	/* For carry_over(), where it is a whole: the least of all looks, and that which is taken. */
-	s64 started_apart, lost_apart, account_apart[BLKLAT_ACCOUNTS];
+	s64 started_apart, overwritten_apart, lost_apart, account_apart[BLKLAT_ACCOUNTS];
 	struct carry_look look;
 	bool rests;		/* one was enough */
 };

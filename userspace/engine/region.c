@@ -77,19 +77,36 @@ static u64 age_of(u64 now_ns, u64 ns, u32 no_time)
 }
 
 /* Reads in the order that abi.h gives, so that an IO on its way never looks like a missed end. */
+static struct slot_look look_at(const struct blklat_slots *slots, u32 i)
+{
+	struct slot_look l = { .started = __atomic_load_n(&slots->started[i], __ATOMIC_ACQUIRE) };
+	u64 explained;
+
+	l.ns = __atomic_load_n(&slots->ns[i], __ATOMIC_ACQUIRE) & ~(BLKLAT_SLOT_AFTER_IDLE | BLKLAT_SLOT_SEEN);
+	l.ended = load(&slots->ended[i]);
+	explained = l.ended + (l.ns > BLKLAT_SLOT_VACANT);
+	l.overwritten = l.started > explained ? l.started - explained : 0;
+	return l;
+}
+
+struct slot_look region_look_at_slot(const struct region *r, u32 watch, u32 slot)
+{
+	u32 n = r->ranges[watch].first + slot;
+
+	return look_at(r->slots + n / BLKLAT_SLOTS, n % BLKLAT_SLOTS);
+}
+
 static void scan_slot(const struct blklat_slots *slots, u32 i, struct scan *s)
 {
-	u64 started = __atomic_load_n(&slots->started[i], __ATOMIC_ACQUIRE);
-	u64 ns = __atomic_load_n(&slots->ns[i], __ATOMIC_ACQUIRE) & ~(BLKLAT_SLOT_AFTER_IDLE | BLKLAT_SLOT_SEEN);
-	u64 explained = load(&slots->ended[i]) + (ns > BLKLAT_SLOT_VACANT), age_ns;
-	u32 part = s->n_parts ? ns >> BLKLAT_SLOT_PART_SHIFT : 0;
+	struct slot_look l = look_at(slots, i);
+	u32 part = s->n_parts ? l.ns >> BLKLAT_SLOT_PART_SHIFT : 0;
+	u64 age_ns;
 
-	s->started += started;
-	if (started > explained)
-		s->overwritten += started - explained;
-	if (ns <= BLKLAT_SLOT_VACANT)
+	s->started += l.started;
+	s->overwritten += l.overwritten;
+	if (l.ns <= BLKLAT_SLOT_VACANT)
 		return;
-	age_ns = age_of(s->now_ns, ns, s->n_parts ? 64 - BLKLAT_SLOT_PART_SHIFT : 2);
+	age_ns = age_of(s->now_ns, l.ns, s->n_parts ? 64 - BLKLAT_SLOT_PART_SHIFT : 2);
 	add_waiting(&s->all, age_ns);
 	if (s->parts && part && part <= s->n_parts)
 		add_waiting(&s->parts[part - 1], age_ns);

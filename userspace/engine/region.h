@@ -52,6 +52,16 @@ void region_read_row(const struct region *r, u32 row, u32 i, u32 op, struct op_c
 /* What grows whenever one of the row's sums does, that is with each IO and before its bin. */
 u64 region_row_progress(const struct region *r, u32 row, u32 i, u32 op);
 
+/* What a slot tells at one look. */
+struct slot_look {
+	u64 ns;			/* as it stands there, but for the engine's marks */
+	u64 started, ended;
+	u64 overwritten;	/* starts whose ends were not seen: never one too many, one too few while another ends */
+};
+
+/* @slot counts from the watch's first. */
+struct slot_look region_look_at_slot(const struct region *r, u32 watch, u32 slot);
+
 /* Requests of watch @i in flight, by its slots. */
 u64 region_in_flight(const struct region *r, u32 i);
 
