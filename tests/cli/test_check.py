@@ -119,6 +119,23 @@ def test_memory_of_runs(tmp_path):
     assert f["together"]["memory_bytes"] < sum(r["memory_bytes"] for r in runs.values())
 
 
+def test_members_named_with_their_array(tmp_path):
+    """Also through layers, a pattern, and the disk of a partition; not by 'all', nor where stages are chosen."""
+    sysfs_tree.server(tmp_path)
+    machine(tmp_path)
+
+    def stages(*names):
+        return {r["device"]: r["stages"] for r in facts(tmp_path, *names)["runs"]}
+
+    both = ["device", "total"]
+    assert stages("md0", "sda", "sdb") == {"md0": ["total"], "sda": both, "sdb": both}
+    assert stages("sd[ab]", "dm-1") == {"sda": both, "sdb": both, "dm-1": ["total"]}
+    assert stages("sda", "all", "md0")["sda"] == both and stages("sda", "all", "md0")["sdb"] == ["device"]
+    for alone in (("sda", "sdb"), ("all",), ("*",), ("all", "md0"), ("--stage", "device", "sda")):
+        assert stages(*alone)["sda"] == ["device"], alone
+    assert stages("md0", "sda2", "sdb") == {"md0": ["total"], "sda2": ["device"], "sdb": both}
+
+
 def test_smaller_limit_gives_coarser_bins(tmp_path):
     sysfs_tree.laptop(tmp_path)
     machine(tmp_path, cpus="0-63")

@@ -30,7 +30,8 @@ const struct argp_option capture_option_list[] = {
 	{ "count", 'c', "N", 0, "End after N intervals", 0 },
 	{ "duration", KEY_DURATION, "S", 0, "End after S seconds", 0 },
 	{ "stage", 's', "LIST", 0, "Sections of an IO's life: device (issue to completion), queue (waiting in "
-	  "the scheduler), total (from the bio); default device, or total where there are no requests", 0 },
+	  "the scheduler), total (from the bio); default device, or total where there are no requests; a disk that is named "
+	  "together with the array on it has both", 0 },
 	{ "percentiles", 'p', "LIST", 0, "Percentiles to print (default 50,90,99,99.9,99.99)", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default), json or csv", 0 },
 	{ "bins", KEY_BINS, NULL, 0, "json, csv: every bin of the histogram too", 0 },
@@ -65,6 +66,7 @@ int capture_options_init(struct capture_options *o, int argc)
 {
 	*o = (struct capture_options){
 		.wanted.devices = calloc(argc + 1, sizeof(*o->wanted.devices)),
+		.wanted.members_at_total = true,
 		.interval_s = 1,
 		.percentiles = percentiles_default,
 		.scale = -1,

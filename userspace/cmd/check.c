@@ -46,7 +46,7 @@ static const struct argp_option option_list[] = {
 	{ "dev", KEY_DEV, "DEV", 0, "The memory that a run on DEV takes (may be repeated; default: each "
 	  "device)", 0 },
 	{ "stage", KEY_STAGE, "LIST", 0, "Of these stages: device, queue, total (default: device, or total "
-	  "where there are no requests)", 0 },
+	  "where there are no requests; both for a disk named together with the array on it)", 0 },
 	{ "by", KEY_BY, "WHAT", 0, "Divided by 'size', see 'blklat live --help'", 0 },
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "With this limit (default: 64M or 0.1 % of RAM, the "
 	  "larger; for many devices more)", 0 },
@@ -355,7 +355,7 @@ static int print_json(const struct findings *f)
 static int run(int argc, char **argv)
 {
 	CLEANUP(cleanup_free) const char **devices = calloc(argc + 1, sizeof(*devices));
-	struct check c = { .wanted.devices = devices, .sysroot = "" };
+	struct check c = { .wanted.devices = devices, .wanted.members_at_total = true, .sysroot = "" };
 	CLEANUP(findings_free) struct findings f = { 0 };
 	struct problem p;
 	int err, status;

@@ -8,6 +8,8 @@
 #include "util/cleanup.h"
 #include "util/parse.h"
 
+#define LAYERS_MAX 16
+
 void stages_text(u32 stages, char *ret, size_t size)
 {
 	size_t used = 0;
@@ -82,22 +84,68 @@ int watches_of(const struct watch *wholes, u32 n, enum blklat_by by, struct watc
 			   by ? ", each with its parts," : "", BLKLAT_MAX_WATCHES / each, by ? ", or leave --by out" : "");
 }
 
+/* Marks as @member what is named below @device: the nearest ones, of a partition its disk. Limited, as a tree may lie on itself. */
+static void find_members(const struct device_table *t, u32 device, const bool *named, bool *member, u32 depth)
+{
+	const struct device *d = &t->d[device];
+
+	for (u32 i = 0; i < d->n_lower && depth; i++) {
+		u32 lower = d->lower[i];
+
+		if (!named[lower])
+			lower = t->d[lower].parent;
+		if (named[lower])
+			member[lower] = true;
+		else
+			find_members(t, d->lower[i], named, member, depth - 1);
+	}
+}
+
+static bool is_all(const char *name)
+{
+	return !strcmp(name, "all") || !strcmp(name, "*");
+}
+
+/* Fills @member, an element for each device: is it below an array that is named, too? */
+static int mark_members(const struct device_table *t, const struct wanted *wanted, bool *member, struct problem *p)
+{
+	CLEANUP(cleanup_free) u32 *set = calloc(t->n + 1, sizeof(*set));
+	CLEANUP(cleanup_free) bool *named = calloc(t->n + 1, sizeof(*named));
+	u32 n = 0;
+	int err = set && named ? 0 : problem_set(p, -ENOMEM, "out of memory");
+
+	for (u32 i = 0; i < wanted->n && !err; i++)
+		if (!is_all(wanted->devices[i]))
+			err = add_devices(t, wanted->devices[i], set, &n, p);
+	for (u32 i = 0; i < n && !err; i++)
+		named[set[i]] = true;
+	for (u32 i = 0; i < n && !err; i++)
+		if (!t->d[set[i]].hw_queues)
+			find_members(t, set[i], named, member, LAYERS_MAX);
+	return err;
+}
+
 int watches_make(const struct device_table *t, const struct wanted *wanted, struct watches *ret,
 		 struct problem *p)
 {
 	CLEANUP(cleanup_free) u32 *set = calloc(t->n + 1, sizeof(*set));
 	CLEANUP(cleanup_free) struct watch *w = calloc(t->n + 1, BLKLAT_STAGES * sizeof(*w));
+	CLEANUP(cleanup_free) bool *member = calloc(t->n + 1, sizeof(*member));
 	u32 n_set = 0, n = 0;
 	int err = 0;
 
-	if (!set || !w)
+	if (!set || !w || !member)
 		return problem_set(p, -ENOMEM, "out of memory");
 	for (u32 i = 0; i < wanted->n && !err; i++)
 		err = add_devices(t, wanted->devices[i], set, &n_set, p);
+	if (!err && wanted->members_at_total && !wanted->stages)
+		err = mark_members(t, wanted, member, p);
 	for (u32 i = 0; i < n_set && !err; i++) {
 		const struct device *d = &t->d[set[i]];
 		u32 stages = wanted->stages ? wanted->stages : default_stage(d);
 
+		if (member[set[i]] && !device_is_partition(d))
+			stages |= 1u << BLKLAT_STAGE_TOTAL;
 		err = check_stages(d, stages, p);
 		for (u32 s = 0; s < BLKLAT_STAGES; s++)
 			if (stages >> s & 1)

@@ -11,6 +11,7 @@ struct wanted {
 	const char **devices;	/* room for as many as the command line has words */
 	u32 stages;		/* bit set of enum blklat_stage; 0: the default of each device */
 	u32 by;			/* enum blklat_by */
+	bool members_at_total;	/* without stages: members of an array that is named beside them get total, too; see watches_make() */
 };
 
 /* Takes the value of --by. Returns 0, or -EINVAL and a sentence. */
@@ -24,8 +25,11 @@ struct watches {
 
 /*
  * Makes the watches of @wanted, of devices in @t, which must outlive them. The default stage is
- * device, or total where there are no requests. Returns 0, or a negative errno and a sentence: those
- * of device_find(), -EINVAL when a device lacks a stage, those of watches_of().
+ * device, or total where there are no requests. Only equal stages can be subtracted, so a disk below an
+ * array without requests has device and total if both are named: not by 'all' or '*', which would measure
+ * each disk of a host with LVM twice, and no partition, which has no total before Linux 5.12.
+ * Returns 0, or a negative errno and a sentence: those of device_find(), -EINVAL when a device lacks a
+ * stage, those of watches_of().
  */
 int watches_make(const struct device_table *t, const struct wanted *wanted, struct watches *ret,
 		 struct problem *p);

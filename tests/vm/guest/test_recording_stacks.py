@@ -23,7 +23,7 @@ def report(request):
             file = pathlib.Path(folder) / "run.blklat"
             command = fio_argv(devices[0], thread=1, **options)
             others = [word for d in devices[1:] for word in ("--dev", d.name)]
-            done = record(devices[0], file, "--quiet", "--engine", request.param, "--stage", "total", *others, command=command)
+            done = record(devices[0], file, "--quiet", "--engine", request.param, *others, command=command)
             assert (done.returncode, done.stderr) == (0, ""), done.stderr
             r = json.loads(run(BLKLAT, "report", "--format", "json", file))["runs"][0]
             assert r["engine"] == request.param and r["finished"]
@@ -33,7 +33,10 @@ def report(request):
 
 
 def watches(r):
-    return {w["device"]: w for w in r["watches"]}
+    """Those at total, which members have since their array is named beside them."""
+    assert {(w["device"], w["stage"]) for w in r["watches"]} == {
+        (d, s) for d in r["stacks"][0]["members"] for s in ("device", "total")} | {(r["stacks"][0]["upper"], "total")}
+    return {w["device"]: w for w in r["watches"] if w["stage"] == "total"}
 
 
 def ops(w):

@@ -212,7 +212,7 @@ export function stacks(runs: Run[]): HTMLElement[] {
     return runs.flatMap((run, r) => run.stacks.map((stack) => el("article", { class: "stack" },
         el("h3", {}, `${runs.length > 1 ? `${names[r]}: ` : ""}${stack.upper} on ${stack.members.join(", ")}`),
         el("p", { class: "hint" }, stack.ops.length ? "What the layer adds: the upper device's latency less that of its members." :
-            "What the layer adds can't be told: no op was measured of both at one stage. Record all of them with --stage total."),
+            "What the layer adds can't be told: no op was measured of both at one stage. Record with the array and its disks named (not 'all'), or with --stage total."),
         scrolled(`${stack.upper}, overhead`, table(`Overhead of ${stack.upper}`, ["op", ...levels, "IOs above", "IOs below"],
             stack.ops.map((o) => [o.op, ...levels.map((level) => latency(o.overhead_ns[level])), count(o.upper_ios), count(o.member_ios)]))),
         el("p", { class: "hint" }, "Mean queue depth of each device:"), depths(stack))));
