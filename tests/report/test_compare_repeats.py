@@ -67,6 +67,29 @@ def test_gates(sides):
     assert "no such IO" in blklat("compare", "--fail-if", "write.p50 > 1us", "--baseline", *base, "--", *same, status=1)
 
 
+def constant(folder, name, us):
+    """Repeats without any difference: all IOs in one bin."""
+    script = synthetic.Script()
+    for _ in range(5):
+        script.io("read", us * 1000, 1000)
+        script.tick()
+    return [recorded(script, folder / f"{name}-{i}") for i in range(2)]
+
+
+def test_one_bin_is_no_change(tmp_path):
+    """60 us and 60.5 us are neighbours of bins.h's worked row, where the bins end at 60.377 us; 62 us is two further on."""
+    base, next_bin, far = (constant(tmp_path, f"u{us}", us) for us in (60, 60.5, 62))
+    gate = "--fail-if", "read.p99 > +0% beyond noise"
+    document = compared(base, next_bin, *gate)
+    [verdict] = document["fail_if"]
+    assert verdict["value"] > verdict["base"] and verdict["text"].endswith(": within noise")
+    p99 = document["groups"][0]["repeats"]["p99"]
+    assert p99["ratio"] > 1 > p99["ratio_low"] and p99["p"] == 1
+    assert compared(base, far, *gate, status=3)["failed"]
+    # The mean is exact.
+    assert compared(base, next_bin, "--fail-if", "read.mean > +0% beyond noise", status=3)["failed"]
+
+
 def test_text_fits_80_columns_and_says_the_method(sides):
     base, _, slow = sides
     lines = blklat("compare", "--fail-if", "read.p50 > +10% beyond noise", "--baseline", *base, "--", *slow,

@@ -48,7 +48,7 @@ static void students_table(void **state)
 static void by_hand(void **state)
 {
 	double a[] = { 121, 100, 110 }, b[] = { 133.1, 121, 146.41 };
-	struct noise n = noise_of(a, 3, b, 3);
+	struct noise n = noise_of(a, 3, b, 3, 1);
 
 	(void)state;
 	close_to(n.base.median, 110, 0);
@@ -65,19 +65,44 @@ static void by_hand(void **state)
 static void what_has_no_interval(void **state)
 {
 	double one[] = { 5 }, two[] = { 5, 7 }, zero[] = { 0, 7 }, same[] = { 5, 5 };
-	struct noise n = noise_of(one, 1, two, 2);
+	struct noise n = noise_of(one, 1, two, 2, 1);
 
 	(void)state;
 	assert_false(n.known);
 	close_to(n.ratio, 1.2, 1e-12);
 	assert_false(noise_beyond(&n, true));
-	n = noise_of(two, 2, zero, 2);
+	n = noise_of(two, 2, zero, 2, 1);
 	assert_false(n.known);
-	n = noise_of(two, 2, zero, 0);
+	n = noise_of(two, 2, zero, 0, 1);
 	assert_false(n.known || n.ratio >= 0 || n.other.median >= 0);
-	n = noise_of(same, 2, same, 2);
+	n = noise_of(same, 2, same, 2, 1);
 	assert_true(n.known && n.p == 1);
 	assert_false(noise_beyond(&n, true) || noise_beyond(&n, false));
+}
+
+/* Neighbouring bins are no change, however little repeats vary; two bins are one, and so is a bin where figures are exact. */
+static void the_resolution_is_no_change(void **state)
+{
+	const double bin = exp2(1. / 64);
+
+	(void)state;
+	for (double vary = 0; vary < 0.001; vary += 0.0004) {
+		double a[] = { 100e3 * (1 - vary), 100e3, 100e3 * (1 + vary) }, b[3], c[3];
+		struct noise n;
+
+		for (int i = 0; i < 3; i++) {
+			b[i] = a[i] * bin;
+			c[i] = a[i] / bin / bin;
+		}
+		n = noise_of(a, 3, b, 3, bin);
+		assert_true(n.known && n.p == 1);
+		assert_false(noise_beyond(&n, true) || noise_beyond(&n, false));
+		n = noise_of(a, 3, b, 3, 1);
+		assert_true(noise_beyond(&n, true) && n.p < 0.05);
+		n = noise_of(a, 3, c, 3, bin);
+		assert_true(noise_beyond(&n, false) && n.p < 0.05);
+		close_to(sqrt(n.low * n.high), 1 / bin / bin, 1e-9);
+	}
 }
 
 /* xorshift64* (Vigna 2014): the same numbers everywhere. */
@@ -111,7 +136,7 @@ static double share(uint32_t n, double deviation, double outliers, uint32_t n_ot
 			a[i] = figure(300e3, deviation, outliers);
 		for (uint32_t i = 0; i < n_other; i++)
 			b[i] = figure(300e3 * change, deviation_other, outliers);
-		r = noise_of(a, n, b, n_other);
+		r = noise_of(a, n, b, n_other, 1);
 		held += r.other.median > 1.1 * r.base.median && noise_beyond(&r, true);
 	}
 	print_message("%u against %u, deviation %.2f and %.2f, outliers %.2f, change %.2f: %.4f\n", n, n_other, deviation,
@@ -163,6 +188,7 @@ int main(void)
 		cmocka_unit_test(students_table),
 		cmocka_unit_test(by_hand),
 		cmocka_unit_test(what_has_no_interval),
+		cmocka_unit_test(the_resolution_is_no_change),
 		cmocka_unit_test(identical_jobs_pass),
 		cmocka_unit_test(uneven_sides_come_close),
 		cmocka_unit_test(a_real_change_is_found),

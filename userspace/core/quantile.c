@@ -156,3 +156,12 @@ double quantile_ns(const struct hist *h, double q, u64 min_ns, u64 max_ns)
 	/* c IOs of a bin are taken to lie in the middles of c equal parts of it: no bias. */
 	return inside_cell(h->scale, cell, (rank - before - 0.5) / h->cells[cell], min_ns, max_ns);
 }
+
+double quantile_resolution(u32 scale, double ns)
+{
+	u32 cell = blklat_cell(ceil(ns), scale);
+
+	if (!cell || cell > BLKLAT_BINS(scale))
+		return 1;
+	return (double)hist_upper_ns(scale, cell) / hist_lower_ns(scale, cell);
+}

@@ -34,4 +34,10 @@ int percentiles_parse(const char *list, struct percentiles *ret, const char **re
  */
 double quantile_ns(const struct hist *h, double q, u64 min_ns, u64 max_ns);
 
+/*
+ * Percentiles of two histograms may differ by this ratio though the latencies do not: that of the bounds of the bin of @ns,
+ * since each of them is known to half a bin (bins.h). 1 outside of the grid.
+ */
+double quantile_resolution(u32 scale, double ns);
+
 #endif

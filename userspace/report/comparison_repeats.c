@@ -14,15 +14,19 @@ struct noise comparison_noise(const struct comparison *c, const struct compared_
 {
 	double value[2][REPEATS_MAX];
 	u32 n[2] = { 0 };
+	double resolution = 1;
 
 	for (u32 i = 0; i < c->n_runs; i++) {
 		double v = comparison_value(cell, &g->of[i]);
 		bool other = i >= c->n_base;
 
-		if (v >= 0)
-			value[other][n[other]++] = v;
+		if (v < 0)
+			continue;
+		value[other][n[other]++] = v;
+		if (cell->q)
+			resolution = fmax(resolution, quantile_resolution(g->of[i].o->hist.scale, v));
 	}
-	return noise_of(value[0], n[0], value[1], n[1]);
+	return noise_of(value[0], n[0], value[1], n[1], resolution);
 }
 
 const char *change_text(char text[UNITS_TEXT], double ratio)
@@ -61,6 +65,7 @@ static int judge(const struct comparison *c, const struct condition *condition, 
 	struct verdict *v = &made.verdict;
 	double value[2][REPEATS_MAX];
 	u32 n[2] = { 0 };
+	double resolution = 1;
 
 	for (u32 i = condition->relative ? 0 : c->n_base; i < c->n_runs; i++) {
 		struct judged j = made.judged;
@@ -76,8 +81,10 @@ static int judge(const struct comparison *c, const struct condition *condition, 
 		if (err)
 			return err;
 		value[other][n[other]++] = v->value;
+		if (condition->metric == METRIC_PERCENTILE)
+			resolution = fmax(resolution, quantile_resolution(j.watch->total->ops[0].hist.scale, v->value));
 	}
-	made.noise = noise_of(value[0], n[0], value[1], n[1]);
+	made.noise = noise_of(value[0], n[0], value[1], n[1], resolution);
 	v->value = made.noise.other.median;
 	if (condition->relative) {
 		v->base = made.noise.base.median;

@@ -7,6 +7,8 @@
 #include "report/distance.h"
 #include "report/student.h"
 
+#define ROUNDING (1 + 1e-9)	/* a percentile in the next bin is off by that bin's width, but for the last bits of a double */
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -37,10 +39,10 @@ static void log_mean(const double *value, u32 n, double *ret_mean, double *ret_e
 	*ret_error2 = squares / (n - 1) / n;
 }
 
-struct noise noise_of(double *base, u32 n_base, double *other, u32 n_other)
+struct noise noise_of(double *base, u32 n_base, double *other, u32 n_other, double resolution)
 {
 	struct noise r = { .base = side_of(base, n_base), .other = side_of(other, n_other), .p = 1 };
-	double mean_a, mean_b, a, b, difference, df, width;
+	double mean_a, mean_b, a, b, difference, df, width = log(resolution) * ROUNDING;
 
 	r.ratio = ratio_of(r.base.median, r.other.median);
 	if (n_base < NOISE_REPEATS_MIN || n_other < NOISE_REPEATS_MIN || r.base.min <= 0 || r.other.min <= 0)
@@ -49,17 +51,17 @@ struct noise noise_of(double *base, u32 n_base, double *other, u32 n_other)
 	log_mean(other, n_other, &mean_b, &b);
 	difference = mean_b - mean_a;
 	r.known = true;
-	r.low = r.high = exp(difference);
+	if (fabs(difference) > width)
+		r.p = 0;
 	if (a + b > 0) {
 		/* Welch and Satterthwaite; as shares, which can't become too small to be squared. */
 		df = 1 / (pow(a / (a + b), 2) / (n_base - 1) + pow(b / (a + b), 2) / (n_other - 1));
-		width = student_beyond(1 - NOISE_CONFIDENCE, df) * sqrt(a + b);
-		r.low = exp(difference - width);
-		r.high = exp(difference + width);
-		r.p = student_two_sided(difference / sqrt(a + b), df);
-	} else {
-		r.p = difference == 0;
+		if (fabs(difference) > width)
+			r.p = student_two_sided(difference / sqrt(a + b), df);
+		width = fmax(width, student_beyond(1 - NOISE_CONFIDENCE, df) * sqrt(a + b));
 	}
+	r.low = exp(difference - width);
+	r.high = exp(difference + width);
 	return r;
 }
 

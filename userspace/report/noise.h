@@ -5,7 +5,8 @@
  * Welch's t test (B. L. Welch, Biometrika 34, 1947) on the logarithms of the figures: figures of latency and rate are
  * above 0 and vary by a share of themselves, so logarithms are closer to normal than they, and a difference of logarithms
  * is a ratio. Variances need not be equal. Of three repeats against three a rank test could never reach 5 % (2 of 20
- * orders are 10 %). The level holds if repeats are independent of each other: run them in turns, a b a b a b.
+ * orders are 10 %). What is no more than the figures' resolution is no change, even where repeats do not vary at all: a
+ * percentile that moves by one bin. So the interval is at least that wide to either side. The level holds if repeats are independent of each other: run them in turns, a b a b a b.
  */
 #ifndef REPORT_NOISE_H
 #define REPORT_NOISE_H
@@ -33,8 +34,11 @@ struct noise {
 	double p;		/* two-sided probability of such a difference, or a larger one, between equal sides */
 };
 
-/* Both lists are sorted by this. A side of none has -1 everywhere. */
-struct noise noise_of(double *base, u32 n_base, double *other, u32 n_other);
+/*
+ * Both lists are sorted by this. A side of none has -1 everywhere. @resolution: the ratio up to which two figures can't be told
+ * apart, the largest of all of them (quantile_resolution()); 1 if they are exact.
+ */
+struct noise noise_of(double *base, u32 n_base, double *other, u32 n_other, double resolution);
 
 /* Is the other side above the baseline, or else below it, by more than noise? */
 bool noise_beyond(const struct noise *n, bool above);
