@@ -120,3 +120,20 @@ def test_programs_get_the_same(tmp_path):
     assert len({json.loads(line)["device"] for line in lines}) == 13
     for form in "json", "csv":
         bad(f"--top is for text: --format {form} always has every device", "live", "--replay", script, "--top", "3", "--format", form)
+
+
+def slowed(n, slow, ms=4):
+    """Eleven intervals of half a millisecond, then one in which @slow of @n devices take longer."""
+    return [{i: ["io read 500us 4096 x100"] for i in range(n)}] * 11 + [
+        {i: [f"io read {ms if i < slow else 0.5}ms 4096 x100"] for i in range(n)}]
+
+
+def test_all_slower_is_said_once(tmp_path):
+    """8 times: of all devices or most that is not theirs; of half of them it is."""
+    for slow, of_all in (12, True), (9, True), (6, False):
+        script = write(tmp_path / "script.txt", 12, *slowed(12, slow))
+        *before, last = blocks(text(script))[0]
+        assert not any("slow" in block or "! " in block for block in before)
+        assert len(re.findall("! slow: p99 is 8 times", last)) == (0 if of_all else slow)
+        said = re.findall("^all +(.*)$", last, re.M)
+        assert said == ([f"{slow} of 12 devices slower together, p99 by 8 times: the host?"] if of_all else [])

@@ -242,6 +242,64 @@ static void slower_than_its_like(void **state)
 	frames_uninit(&fs);
 }
 
+/* @n devices by these factors, the rest of the five without a past. Returns who is slow by itself, as bits. */
+static u32 together(struct frames *fs, struct health h[5], const double times[5], struct health_host *ret)
+{
+	struct health *of[5];
+	u32 slow = 0;
+
+	for (u32 i = 0; i < 5; i++) {
+		h[i] = (struct health){ .times = times[i], .ailment = times[i] >= HEALTH_TIMES ? AILMENT_SLOW : AILMENT_NONE };
+		of[i] = &h[i];
+	}
+	*ret = health_together(fs, of);
+	for (u32 i = 0; i < 5; i++)
+		slow |= (h[i].ailment == AILMENT_SLOW) << i;
+	return slow;
+}
+
+/* What slows all devices at once is none of theirs. */
+static void all_slower_is_the_host(void **state)
+{
+	struct device d[5] = { { .name = "sda" }, { .name = "sdb" }, { .name = "sdc" }, { .name = "sdd" }, { .name = "sde" } };
+	struct watch w[5];
+	struct frames fs;
+	struct health h[5];
+	struct health_host host;
+	char text[HEALTH_TEXT];
+
+	(void)state;
+	for (u32 i = 0; i < 5; i++)
+		w[i] = (struct watch){ .device = &d[i] };
+	assert_int_equal(frames_init(&fs, w, 5, 2), 0);
+	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 8, 8 }, &host), 0);
+	assert_true(host.n == 5 && host.of == 5 && host.times > 7.99 && host.times < 8.01);
+	assert_string_equal(health_grade(&h[0]), "well");
+	assert_string_equal(health_text(text, &h[0]), "all slower, this p99 by 8 times: the host?");
+	/* Four of five are enough, three are not, three of three are, two of two are not. */
+	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 8, 1 }, &host), 0);
+	assert_true(host.n == 4 && host.of == 5);
+	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 1, 1 }, &host), 7);
+	assert_int_equal(host.n, 0);
+	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 0, 0 }, &host), 0);
+	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 0, 0, 0 }, &host), 3);
+	/* One that is much slower than all keeps its mark: the mean is 8 * (100 / 8)^(1/5), 13.3. Unlike factors tell nothing. */
+	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 100, 8, 8 }, &host), 1 << 2);
+	assert_int_equal(host.n, 4);
+	assert_int_equal(together(&fs, h, (double[]){ 5, 20, 80, 320, 1280 }, &host), 31);
+	/* A disk is slow, and so are its partitions and what lies on it. */
+	strcpy(d[1].kind, "partition");
+	strcpy(d[2].kind, "loop");
+	d[3].n_lower = 1;
+	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 8, 8 }, &host), 31);
+	/* A device at three stages is one. */
+	for (u32 i = 0; i < 3; i++)
+		w[i].device = &d[0];
+	d[3].n_lower = 0;
+	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 8, 0 }, &host), 15);
+	frames_uninit(&fs);
+}
+
 static void losses_tell_of_the_measurement(void **state)
 {
 	struct frame f = { 0 };
@@ -273,6 +331,7 @@ int main(void)
 		cmocka_unit_test(failed),
 		cmocka_unit_test(rest_is_no_illness),
 		cmocka_unit_test(slower_than_its_like),
+		cmocka_unit_test(all_slower_is_the_host),
 		cmocka_unit_test(losses_tell_of_the_measurement),
 	};
 

@@ -38,6 +38,18 @@ test("the sickest is shown first, the busiest as long as nothing is wrong, the u
     assert.deepEqual(await pressed(page), ["nvme0n1"]);
 });
 
+test("what slows all devices at once is said once, and none is marked", async (t) => {
+    const service = await serve(t, script(names(4), 400, (i) => [read(i >= 14 ? "800us" : "100us")]));
+    const page = await openAt(t, service.url);
+    await holdAt(page, service, 12);
+    assert.equal(await page.locator(".devices .host").count(), 0);
+    service.go();
+    await holdAt(page, service, 17);
+    assert.equal(await page.locator(".devices .host").innerText(), "all slower: the host?");
+    assert.deepEqual((await tiles(page)).map((tile) => tile.split(" ").slice(1, 3).join(" ")), Array(4).fill("well host"));
+    assert.equal(await page.locator(".devices .alarm").count(), 0);
+});
+
 test("few losses are a small mark, a notable share of them is a colour", async (t) => {
     const service = await serve(t, script(names(3), 400, (i, d) => [read("100us", 990), ...d ? [`account no_start ${d === 1 ? 9 : 10}`] : []]));
     const page = await openAt(t, service.url);

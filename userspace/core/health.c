@@ -10,7 +10,8 @@
 #include "util/units.h"
 
 const char *const ailment_names[] = {
-	[AILMENT_NONE] = "none", [AILMENT_LOST] = "lost", [AILMENT_GONE] = "gone", [AILMENT_UNLIKE] = "unlike", [AILMENT_SLOW] = "slow",
+	[AILMENT_NONE] = "none", [AILMENT_LOST] = "lost", [AILMENT_GONE] = "gone", [AILMENT_UNLIKE] = "unlike", [AILMENT_HOST] = "host",
+	[AILMENT_SLOW] = "slow",
 	[AILMENT_OLD] = "old", [AILMENT_ERRORS] = "errors", [AILMENT_STALLED] = "stalled",
 };
 
@@ -117,9 +118,48 @@ int health_compare(const struct frames *fs, struct health *h)
 	return 0;
 }
 
+/* Does frame @i tell of a device that no other one tells of? A watch's stages are neighbours. */
+static bool is_independent(const struct frames *fs, u32 i)
+{
+	const struct device *d = fs->f[i].watch->device;
+
+	return (!i || fs->f[i - 1].watch->device != d) && !d->n_lower && !device_is_partition(d) && strcmp(d->kind, "loop");
+}
+
+static bool is_like(const struct health *h, double times)
+{
+	return h->times >= HEALTH_TIMES && h->times >= times / HEALTH_HOST_LIKE && h->times <= times * HEALTH_HOST_LIKE;
+}
+
+struct health_host health_together(const struct frames *fs, struct health *const *h)
+{
+	struct health_host r = { 0 };
+	double log2_times = 0;
+	u32 slow = 0;
+
+	for (u32 i = 0; i < fs->n; i++) {
+		if (!h[i] || !h[i]->times || !is_independent(fs, i))
+			continue;
+		r.of++;
+		if (h[i]->times >= HEALTH_TIMES) {
+			log2_times += log2(h[i]->times);
+			slow++;
+		}
+	}
+	r.times = slow ? exp2(log2_times / slow) : 0;
+	for (u32 i = 0; i < fs->n; i++)
+		r.n += h[i] && is_independent(fs, i) && is_like(h[i], r.times);
+	if (r.of < HEALTH_HOST_MIN || 4 * r.n < 3 * r.of)
+		return (struct health_host){ 0 };
+	for (u32 i = 0; i < fs->n; i++)
+		if (h[i] && h[i]->ailment == AILMENT_SLOW && h[i]->times <= r.times * HEALTH_HOST_LIKE)
+			h[i]->ailment = AILMENT_HOST;
+	return r;
+}
+
 const char *health_grade(const struct health *h)
 {
-	return h->ailment >= AILMENT_SLOW ? "sick" : h->ailment ? "watch" : "well";
+	return h->ailment >= AILMENT_SLOW ? "sick" : health_marks(h) ? "watch" : "well";
 }
 
 const char *health_text(char text[HEALTH_TEXT], const struct health *h)
@@ -139,6 +179,9 @@ const char *health_text(char text[HEALTH_TEXT], const struct health *h)
 		break;
 	case AILMENT_SLOW:
 		sprintf(text, "slow: p99 is %s times its past", units_short(part, h->times));
+		break;
+	case AILMENT_HOST:
+		sprintf(text, "all slower, this p99 by %s times: the host?", units_short(part, h->times));
 		break;
 	case AILMENT_UNLIKE:
 		sprintf(text, "p99 is %s times that of its like", units_short(part, h->times_like));

@@ -11,6 +11,7 @@ enum ailment {
 	AILMENT_LOST,		/* a notable share of its IOs was not measured: what is said of it may be wrong */
 	AILMENT_GONE,
 	AILMENT_UNLIKE,		/* p99 is HEALTH_TIMES and more of the middle one of its like */
+	AILMENT_HOST,		/* would be slow, but so are most, by a like factor: see health_together() */
 	AILMENT_SLOW,		/* p99 is HEALTH_TIMES and more of what it was in the last minutes */
 	AILMENT_OLD,		/* an IO has been in flight for longer than the interval */
 	AILMENT_ERRORS,		/* IOs failed */
@@ -22,6 +23,8 @@ enum ailment {
 #define HEALTH_IOS_MIN 20		/* of fewer p99 is the slowest one, which says little */
 #define HEALTH_INTERVALS 64		/* that the mean of the past goes over */
 #define HEALTH_LIKE_MIN 4		/* alike with enough IOs, itself among them, before they tell what is usual */
+#define HEALTH_HOST_MIN 3		/* devices, before most of them tell of the host */
+#define HEALTH_HOST_LIKE 2
 #define HEALTH_LOST_SHARE 0.01		/* of an interval's IOs, that is notable */
 
 /* What a watch was like until now: all 0 at first. */
@@ -55,6 +58,27 @@ void health_besides(struct health *h, const struct frame *f, u64 lost);
  * IOs. @h[i] is that of frame i. Returns 0 or -ENOMEM.
  */
 int health_compare(const struct frames *fs, struct health *h);
+
+/* Devices that slowed together. */
+struct health_host {
+	u32 n, of;		/* so many, of so many that could tell; n is 0: they did not */
+	double times;		/* the mean by which, geometric */
+};
+
+/*
+ * On a host that is starved or throttled all devices are slow against their own past, and none of them is sick. They slowed
+ * together if at least 3/4 of HEALTH_HOST_MIN or more devices (of those with a past and enough IOs) are slow, by factors within
+ * HEALTH_HOST_LIKE of the geometric mean of the slow ones'. Each that is slow by no more than that has AILMENT_HOST then; who is
+ * slower still keeps its mark, as does what is worse than slow. A partition, a loop device or what lies on others does not
+ * count, as it is slow with the disk below; nor does a device twice. @h has a pointer for each frame, NULL for parts.
+ */
+struct health_host health_together(const struct frames *fs, struct health *const *h);
+
+/* Is this device to be marked, or is it as slow as all are? */
+static inline bool health_marks(const struct health *h)
+{
+	return h->ailment && h->ailment != AILMENT_HOST;
+}
 
 /* "sick": somebody has to look; "watch": worth a look; "well". */
 const char *health_grade(const struct health *h);

@@ -225,9 +225,22 @@ static int put_mark(const struct text *t, char *to, const struct frame *fr)
 	const struct health *h = t->many ? &t->worst.of[fr->watch - t->run->watches].health : NULL;
 	char text[HEALTH_TEXT];
 
-	if (!h || !h->ailment)
+	if (!h || !health_marks(h))
 		return 0;
 	return h->ailment == AILMENT_STALLED ? sprintf(to, "! ") : sprintf(to, "! %s; ", health_text(text, h));
+}
+
+/* What is no device's fault, once. */
+static void put_host(const struct text *t, FILE *f)
+{
+	const struct health_host *host = &t->worst.host;
+	char say[HEALTH_TEXT], times[UNITS_TEXT];
+
+	if (!host->n)
+		return;
+	snprintf(say, sizeof(say), "%u of %u devices slower together, p99 by %s times: the host?", host->n, host->of,
+		 units_short(times, host->times));
+	text_say(t, f, "all", NOTE, say);
 }
 
 static void put_state(const struct text *t, FILE *f, const struct frame *fr)
@@ -326,6 +339,7 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 		else
 			put_watch(t, f, fs, i);
 	}
+	put_host(t, f);
 	text_rest(t, f, fs);
 	text_losses(t, f, "", lost_by_rest);
 	text_idle(t, f, folded);

@@ -4,13 +4,15 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 int worst_init(struct worst *w, u32 watches, u64 most, u32 scale)
 {
 	*w = (struct worst){ .most = most };
 	w->of = calloc(watches ?: 1, sizeof(*w->of));
 	w->order = calloc(watches ?: 1, sizeof(*w->order));
-	if (!w->of || !w->order || hist_init(&w->all.hist, scale)) {
+	w->judged = calloc(watches ?: 1, sizeof(*w->judged));
+	if (!w->of || !w->order || !w->judged || hist_init(&w->all.hist, scale)) {
 		worst_uninit(w);
 		return -ENOMEM;
 	}
@@ -22,6 +24,7 @@ void worst_uninit(struct worst *w)
 {
 	free(w->of);
 	free(w->order);
+	free(w->judged);
 	hist_uninit(&w->all.hist);
 	*w = (struct worst){ 0 };
 }
@@ -54,6 +57,7 @@ void worst_judge(struct worst *w, const struct frames *fs, const struct watch *w
 	const struct ranking ranking = { w, watches };
 	u32 n = 0;
 
+	memset(w->judged, 0, fs->n * sizeof(*w->judged));
 	for (u32 i = 0; i < fs->n; i += 1 + frames_parts(fs, i)) {
 		struct worst_watch *watch = &w->of[fs->f[i].watch - watches];
 		struct health_past none = { 0 };
@@ -61,8 +65,10 @@ void worst_judge(struct worst *w, const struct frames *fs, const struct watch *w
 		frame_merge_ops(&fs->f[i], &w->all);
 		watch->health = health_judge(run ? &none : &watch->past, &fs->f[i], &w->all);
 		watch->left_out = false;
+		w->judged[i] = &watch->health;
 		w->order[n++] = &fs->f[i];
 	}
+	w->host = health_together(fs, w->judged);
 	if (!w->most || n <= w->most)
 		return;
 	qsort_r(w->order, n, sizeof(*w->order), compare, (void *)&ranking);

@@ -14,6 +14,8 @@ struct worst_watch {
 struct worst {
 	struct worst_watch *of;		/* by number of the watch */
 	const struct frame **order;
+	struct health **judged;		/* of each frame; NULL of a part */
+	struct health_host host;
 	struct op_frame all;		/* of the ops of one watch */
 	u64 most;			/* wholes that are not left out; 0: all */
 };

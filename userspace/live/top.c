@@ -30,7 +30,8 @@ int top_init(struct top *t, const struct run_info *run)
 	*t = (struct top){ .run = run, .n = run->n_watches, .chosen = run->n_watches, .op = TOP_ALL_OPS, .room = 1 };
 	t->items = calloc(t->n ?: 1, sizeof(*t->items));
 	t->order = calloc(t->n ?: 1, sizeof(*t->order));
-	if (t->items && t->order)
+	t->judged = calloc(t->n ?: 1, sizeof(*t->judged));
+	if (t->items && t->order && t->judged)
 		err = hist_init(&t->all.hist, run->scale);
 	if (err) {
 		top_uninit(t);
@@ -55,6 +56,7 @@ void top_uninit(struct top *t)
 			free(t->items[i].heat[op]);
 	free(t->items);
 	free(t->order);
+	free(t->judged);
 	hist_uninit(&t->all.hist);
 }
 
@@ -140,6 +142,7 @@ int top_take(struct top *t, const struct frames *fs)
 		if (!t->paused) {
 			take_figures(item, f, &t->all);
 			item->health = health;
+			t->judged[i] = f->watch->part ? NULL : &item->health;
 		}
 	}
 	if (fs->n)
@@ -148,6 +151,7 @@ int top_take(struct top *t, const struct frames *fs)
 	if (t->paused)
 		return err;
 	t->shown = t->samples;
+	t->host = health_together(fs, t->judged);
 	t->skipped = fs->skipped_unexplained;
 	if (fs->n)
 		t->interval_s = fs->f[0].interval_s;

@@ -64,6 +64,8 @@ struct top {
 	u64 samples;			/* intervals so far, those that are not shown too */
 	u64 shown;			/* of them, when the figures were made */
 	u64 skipped;
+	struct health_host host;	/* of the interval that is shown */
+	struct health **judged;		/* of each frame; NULL of a part */
 	s64 end_ns[TOP_SAMPLES];	/* wall clock of each, by its number */
 	double interval_s;		/* of the last */
 	struct top_scale scale;

@@ -98,6 +98,8 @@ static void put_head(const struct top_draw *d, const struct top *t)
 		x = put_format(d, 0, x, COLS, "  lost %s", units_short(lost_text, lost));
 	if (t->skipped)
 		x = put_format(d, 0, x, COLS, "  skipped %s", units_short(lost_text, t->skipped));
+	if (t->host.n)
+		x = put_format(d, 0, x, COLS, "  all slower: the host?");
 	attrset(A_REVERSE);
 	if (t->paused)
 		x = top_put(d, 0, x + 2, COLS, " PAUSED ");
@@ -177,7 +179,7 @@ static u32 put_figures(const struct top *t, const struct top_item *item, u32 y)
 
 static void put_line(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y, bool selected)
 {
-	bool sick = item->health.ailment || item->gone;
+	bool sick = health_marks(&item->health) || item->gone;
 	char say[HEALTH_TEXT];
 
 	paint(d, sick ? PAIR_ALARM : 0, sick ? A_BOLD : A_NORMAL);
@@ -187,7 +189,7 @@ static void put_line(const struct top_draw *d, const struct top *t, const struct
 	/* A loss is no illness of the device. */
 	top_put(d, y, 0, 1, sick ? "!" : item->lost ? "~" : " ");
 	top_put(d, y, 2, 2 + NAME - 1, item->watch->device->name);
-	top_put(d, y, put_figures(t, item, y) + 2, COLS, item->gone ? "went away" : health_text(say, &item->health));
+	top_put(d, y, put_figures(t, item, y) + 2, COLS, item->gone ? "went away" : sick ? health_text(say, &item->health) : "");
 	attrset(A_NORMAL);
 }
 

@@ -103,9 +103,10 @@ static void remember(struct board_sink *b, const struct frames *fs)
 {
 	struct shown *shown = calloc(fs->n + 1, sizeof(*shown));
 	struct health *health = reallocarray(b->health, fs->n + 1, sizeof(*health));
+	struct health **wholes CLEANUP(cleanup_free) = calloc(fs->n + 1, sizeof(*wholes));
 
 	b->health = health ?: b->health;
-	if (!shown || !health) {
+	if (!shown || !health || !wholes) {
 		free(shown);
 		b->n_shown = 0;
 		return;
@@ -122,10 +123,12 @@ static void remember(struct board_sink *b, const struct frames *fs)
 		health[i] = (struct health){ 0 };
 		if (f->watch->part)
 			continue;
+		wholes[i] = &health[i];
 		frame_merge_ops(f, &b->all);
 		health[i] = health_judge(&shown[i].past, f, &b->all);
 		health_besides(&health[i], f, f->accounting.lost > lost ? f->accounting.lost - lost : 0);
 	}
+	health_together(fs, wholes);
 	health_compare(fs, health);	/* without memory they are only not held against each other */
 	free(b->shown);
 	b->shown = shown;

@@ -41,7 +41,8 @@ export class Tiles {
         const focused = (document.activeElement as HTMLElement | null)?.dataset.device;
         const idle = this.tiles.filter(({ watch, idle: is }) => is && !this.chosen(watch.device)), fold = idle.length >= FOLD;
         const stages = new Set(this.tiles.map(({ watch }) => watch.stage)).size > 1, made = (tile: Tile) => this.tile(tile, stages);
-        this.element.replaceChildren(...this.tiles.filter((tile) => !fold || !idle.includes(tile)).map(made), ...fold ? [
+        const together = this.tiles.some(({ state }) => state.reason === "host");
+        this.element.replaceChildren(...together ? [el("p", { class: "host" }, "all slower: the host?")] : [], ...this.tiles.filter((tile) => !fold || !idle.includes(tile)).map(made), ...fold ? [
             el("button", { type: "button", class: "idle", "data-device": "idle", "aria-expanded": String(this.unfolded), click: () => {
                 this.unfolded = !this.unfolded;
                 this.show();
@@ -56,7 +57,7 @@ export class Tiles {
             type: "button", click: () => this.click(watch.device), "data-device": keyOf(watch), "data-state": state.grade,
             "data-reason": state.reason, "aria-pressed": this.pressed(keyOf(watch)),
         }, el("b", {}, stages ? `${watch.device} ${watch.stage}` : watch.device), el("span", {}, `${amount(state.iops)} IOPS`),
-        el("span", {}, `p99 ${latency(state.p99_ns)}`), state.text !== "" && el("strong", { class: "alarm" }, state.text),
+        el("span", {}, `p99 ${latency(state.p99_ns)}`), state.grade !== "well" && el("strong", { class: "alarm" }, state.text),
         state.missed_ns !== null && el("small", {}, `oldest ${latency(state.missed_ns)}; the kernel says ended`),
         state.lost > 0 && el("small", { class: "lost" }, `${state.lost} lost`));
     }
