@@ -158,6 +158,39 @@ def test_consistency(run):
         assert o["total"]["intervals_at_0"] == sum(o["ios"][i] == 0 for i in whole)
 
 
+def test_moving_consistency(run):
+    """Of 15 intervals to either side, as far as there are such."""
+    chosen = active(run)
+    for o, _, lines in series(run):
+        moving = o["iops_moving"]
+        assert len(moving["mean"]) == len(moving["deviation"]) == len(lines)
+        for i, got in enumerate(zip(moving["mean"], moving["deviation"])):
+            around = [k for k in chosen if abs(k - i) <= 15]
+            if i not in chosen or len(around) < 10:
+                assert got == (None, None), i
+            else:
+                mean, deviation, _ = spread(o, lines, around)
+                assert got == (pytest.approx(mean, rel=1e-4, abs=0.06), pytest.approx(deviation, rel=1e-4, abs=0.1)), i
+
+
+def test_moving_band_of_two_levels(tmp_path, report):
+    """The whole run deviates by the step between its levels; away from it the moving band is as narrow as the noise."""
+    s = synthetic.Script()
+    for i in range(120):
+        s.io("read", 100e3, (1000 if i < 60 else 200) + i % 2 * 2)
+        s.tick()
+    o = report(recorded(s, tmp_path / "run.blklat"))["runs"][0]["watches"][0]["ops"][0]
+    assert o["total"]["iops_deviation"] == pytest.approx(400, abs=8)
+    moving = o["iops_moving"]
+    for i in (30, 90):
+        assert moving["mean"][i] == pytest.approx(1001 if i < 60 else 201, abs=0.1)
+        assert moving["deviation"][i] == pytest.approx(1, abs=0.01)
+    assert moving["deviation"][60] > 300 and moving["mean"][5] is not None
+    short = synthetic.steady(seconds=10)
+    o = report(recorded(short, tmp_path / "short.blklat"))["runs"][0]["watches"][0]["ops"][0]
+    assert o["iops_moving"] == {"mean": [None] * 10, "deviation": [None] * 10}
+
+
 def test_steady_window_is_the_second_half(run):
     document, _ = run
     chosen_of_all = active(run)

@@ -22,6 +22,23 @@ test("an average lower than every dot stands where the logarithmic axis says", (
     }
 });
 
+test("a band follows the curve beside that of the whole run, within what is seen, and has no line", () => {
+    const all = lines(Array.from({ length: 600 }, () => 100));
+    assert.equal(iops(all, "run", null).levels.length, 1);
+    all[0].op.iops_moving = { mean: all[0].op.ios.map((_, i) => i < 15 ? null : 200 + i), deviation: all[0].op.ios.map(() => 10) };
+    const { levels, y } = iops(all, "run", null), [whole, ...moving] = levels;
+    assert.ok(whole.faint && Number.isFinite(whole.y));
+    // Two intervals a box, which has the first one's figures.
+    assert.equal(moving.length, 300 - 8);
+    assert.deepEqual(moving[0].x, [16, 18]);
+    assert.ok(moving.every((level) => !level.faint && Number.isNaN(level.y)));
+    for (const [i, at] of [[0, 16], [200, 416]])
+        assert.deepEqual(moving[i].band.map((place) => Math.round(y.value(place))), [190 + at, 210 + at]);
+    const seen = iops(all, "run", [100, 201]).levels.slice(1);
+    assert.deepEqual([seen[0].x, seen[seen.length - 1].x], [[100, 102], [200, 201]]);
+    assert.equal(iops(all, "steady-log", null).levels.length, 1);
+});
+
 test("the heat map's key has three digits, as all figures", () => {
     const all = lines([12012], { length_s: [1.0001], duration_s: 1.0001 });
     all[0].op.heat.columns = [[100, 12, 101, 12000]];

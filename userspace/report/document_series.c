@@ -151,6 +151,35 @@ static struct json_object *heat(const struct heat *h)
 	return to;
 }
 
+struct moving {
+	const struct run *r;
+	const u64 *ios;
+	struct steady_window active;
+	bool deviation;		/* else mean */
+};
+
+static struct json_object *moving_at(const void *of, u32 i)
+{
+	const struct moving *m = of;
+	struct consistency c;
+
+	if (!consistency_around(m->r, m->ios, &m->active, i, &c))
+		return NULL;
+	return json_decimal(m->deviation ? c.deviation : c.mean, c.mean < 1000 ? 4 : 1);
+}
+
+static struct json_object *moving(const struct run *r, const struct series_run *s)
+{
+	struct json_object *to = json_new_object();
+	struct moving of = { .r = r, .ios = s->ios };
+
+	steady_window_active(r, &of.active);
+	json_add(to, "mean", json_values_later(r->n, moving_at, &of, sizeof(of)));
+	of.deviation = true;
+	json_add(to, "deviation", json_values_later(r->n, moving_at, &of, sizeof(of)));
+	return to;
+}
+
 struct described {
 	const struct run *r;
 	const struct watch_run *w;
@@ -173,8 +202,10 @@ static struct json_object *describe(const void *of)
 	json_add(to, "max_ns", maxima(r, s));
 	json_add(to, "percentiles_ns", percentiles(r, s));
 	json_add(to, "total", total);
-	if (!w->watch->part)
+	if (!w->watch->part) {
+		json_add(to, "iops_moving", moving(r, s));
 		json_add(to, "steady", steady(r, s, &d->window));
+	}
 	json_add(to, "bins", json_bins(&s->total->hist));
 	json_add(to, "after_idle", after_idle(s->total));
 	if (!w->watch->part)

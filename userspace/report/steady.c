@@ -87,6 +87,20 @@ void consistency_of(const struct run *r, const u64 *ios, const struct steady_win
 	*ret = c;
 }
 
+bool consistency_around(const struct run *r, const u64 *ios, const struct steady_window *active, u32 i, struct consistency *ret)
+{
+	const u32 end = active->first + active->n;
+	struct steady_window w = { .first = i > active->first + MOVING_REACH ? i - MOVING_REACH : active->first };
+
+	if (i < active->first || i >= end)
+		return false;
+	w.n = (i + MOVING_REACH < end ? i + MOVING_REACH + 1 : end) - w.first;
+	if (w.n < MOVING_LEAST)
+		return false;
+	consistency_of(r, ios, &w, ret);
+	return true;
+}
+
 /* Judges @s, whose rounds are filled in. */
 static void judge(struct steady_state *s)
 {

@@ -51,6 +51,14 @@ struct consistency {
 /* @ios as in struct series_run; NULL: no IOs. In an empty window worst is -1 and all else is 0. */
 void consistency_of(const struct run *r, const u64 *ios, const struct steady_window *w, struct consistency *ret);
 
+/*
+ * The same around interval @i, so that a curve can be told from its scatter: of up to MOVING_REACH intervals to either side, as far as
+ * the active window reaches, so fewer at its ends. Returns false outside of that, or if these are less than MOVING_LEAST.
+ */
+#define MOVING_REACH 15
+#define MOVING_LEAST 10
+bool consistency_around(const struct run *r, const u64 *ios, const struct steady_window *active, u32 i, struct consistency *ret);
+
 struct steady_state {
 	bool known;			/* false: too short to tell, or no IO in the window */
 	bool reached;

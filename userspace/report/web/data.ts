@@ -43,6 +43,8 @@ export interface Op {
     op: string;
     ios: number[]; bytes: number[]; max_ns: (number | null)[];
     percentiles_ns: Record<Percentile, (number | null)[]>;
+    /** Around each interval; the live page has none. */
+    iops_moving?: { mean: (number | null)[]; deviation: (number | null)[] };
     total: Total;
     steady: Steady | null;
     bins: Bin[];

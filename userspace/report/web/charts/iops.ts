@@ -10,6 +10,9 @@ import { activeOf, cut, endOf, iopsOf, marksOf, mean, middles, pieces, timeSpan,
 
 export type IopsView = "run" | "steady-log" | "steady-linear";
 
+/** Boxes of a moving band: more are too narrow to be seen. */
+const MOVING_BOXES = 300;
+
 /** Of more lines the worst intervals are not named, or the names hide the dots. */
 const NAMED = 3;
 
@@ -17,7 +20,7 @@ const TITLES: Record<IopsView, string> = {
     "run": "IOPS over time", "steady-log": "Steady state, logarithmic", "steady-linear": "Steady state, linear",
 };
 const HINTS: Record<IopsView, string> = {
-    "run": "One dot an interval; the lowest row holds the intervals without any IO. Line and band: average and standard deviation.",
+    "run": "One dot an interval; the lowest row holds the intervals without any IO. Line and faint band: average and standard deviation; the other band: these of up to 31 intervals around each.",
     "steady-log": "The window of the steady state alone, with average, standard deviation and the worst interval.",
     "steady-linear": "The same on a linear axis, which shows how far the dots scatter.",
 };
@@ -60,6 +63,19 @@ function worstOf(line: Line, { iops_worst: worst, iops_worst_at_s: begin }: Cons
     }];
 }
 
+/** The band that follows the curve: boxes without a line. Of a long run's intervals every so many. */
+function moving({ run, op, look }: Line, axis: Axis, [from, to]: Span): Level[] {
+    const by = Math.ceil(run.start_s.length / MOVING_BOXES), levels: Level[] = [];
+    for (let first = 0; op.iops_moving && first < run.start_s.length; first += by) {
+        const last = Math.min(first + by, run.start_s.length) - 1, at = (first + last) >> 1;
+        const mean = op.iops_moving.mean[at], deviation = op.iops_moving.deviation[at];
+        const x: Span = [Math.max(run.start_s[first], from), Math.min(run.start_s[last] + run.length_s[last], to)];
+        if (mean !== null && deviation !== null && x[1] > x[0])
+            levels.push({ y: NaN, band: [axis.place(Math.max(0, mean - deviation)), axis.place(mean + deviation)], faint: false, x, colour: look.colour });
+    }
+    return levels;
+}
+
 function rows(lines: Line[], span: Span): Rows {
     const all = lines.map((line) => ({ xs: middles(line), values: iopsOf(line) as (number | null)[] }));
     return {
@@ -94,6 +110,8 @@ export function iops(lines: Line[], view: IopsView, asked: Window): Plot {
             const band: Span = [axis.place(Math.max(0, c.iops_mean - c.iops_deviation)), axis.place(c.iops_mean + c.iops_deviation)];
             const over = view === "run" ? asked ?? activeOf(line.run) : windows[i];
             levels.push({ y: axis.place(c.iops_mean), band, faint: view === "run", x: [Math.max(over[0], 0), Math.min(over[1], endOf(line.run))], colour: line.look.colour });
+            if (view === "run")
+                levels.push(...moving(line, axis, over));
             spots.push(...worstOf(line, c, axis, shown.length <= NAMED));
         }
         return cut({ name: line.name, note: said(c), kind: "dots", ...line.look, xs: at, ys: iops.map(axis.place) }, windows[i]);
