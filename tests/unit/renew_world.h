@@ -27,7 +27,7 @@
 #include "engine/kernel_capture.h"
 #include "util/clock.h"
 
-enum { DRIVER_TAGS = 16, BEYOND = 900, MOST_OPEN = 3, BYTES = 4096, DISKS = 2, MOST_WATCHES = DISKS * (1 + BLKLAT_SIZE_PARTS) };
+enum { DRIVER_TAGS = 16, BEYOND = 900, MOST_OPEN = 5, BYTES = 4096, DISKS = 2, MOST_WATCHES = DISKS * (1 + BLKLAT_SIZE_PARTS) };
 
 /* An engine's capture in plain memory. */
 struct counting {

@@ -341,14 +341,14 @@ static u64 take_over(struct accounting *ret)
 
 	for (u32 i = 0; i <= w.parts; i++)
 		list[i] = (struct carried){
-			.from = i, .to = i, .carry = &w.carry.w[i], .read_from = &w.read[FIRST].w[i], .read_to = &w.read[SECOND].w[i],
+			.of = &w.k[FIRST], .from = i, .to = i, .carry = &w.carry.w[i], .read_from = &w.read[FIRST].w[i], .read_to = &w.read[SECOND].w[i],
 		};
 	if (w.schedule.again)
 		begin_again();
 	read_one(SECOND);
 	read_one(FIRST);
 	w.running = true;
-	assert_int_equal(carry_over(&w.k[FIRST], &w.k[SECOND], list, 1 + w.parts, &gap_ns), 0);
+	assert_int_equal(carry_over(&w.k[SECOND], list, 1 + w.parts, &gap_ns), 0);
 	w.running = false;
 	for (u32 i = 0; i < CPUS; i++)
 		run_out(&w.cpu[i]);

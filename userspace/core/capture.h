@@ -89,6 +89,21 @@ struct capture_renewal {
 int capture_open(const struct capture_ops *engine, const struct capture_config *cfg,
 		 void (*renewed)(const struct capture_renewal *r), struct capture **ret, struct problem *p);
 
+/* A capture that is to end, and what was read of it last. */
+struct capture_end {
+	const struct capture *capture;
+	const struct snapshot *read;
+};
+
+/*
+ * From here on @heir counts in place of the @n captures @from: live ones of the same engine at the same scale, still open,
+ * that may be closed then. No count begins again and no IO is missed: @begin is filled with what @heir would have read when the
+ * others were read last. @read is of @heir, just before those, since its extremes are from there on; a watch that none of them
+ * has begins there. *@ret_gap_ns: IOs that ended within it may be lost; 0: none is. Returns 0, or -ENOMEM with nothing done.
+ */
+int capture_join(struct capture *heir, const struct snapshot *read, const struct capture_end *from, u32 n,
+		 struct snapshot *begin, u64 *ret_gap_ns);
+
 /*
  * Are there still slots for all tags that requests of watch @i's device can carry? Looks into sysfs; yes if it can't
  * be told.

@@ -49,7 +49,7 @@ static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 	if (err)
 		return err;
 	drop_gone(b, s);
-	s->skipped = bpf_skipped_runs(b);
+	s->skipped = b->kernel.carry.skipped + bpf_skipped_runs(b);
 	kernel_capture_end(&b->kernel);
 	return 0;
 }

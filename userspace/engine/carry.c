@@ -17,10 +17,11 @@
 
 /* What carry_over() works with. */
 struct over {
-	const struct kernel_capture *from, *to;
+	const struct kernel_capture *to;
+	struct carried *list;
 	struct watch_counts *row_from, *row_to;		/* scratch */
 	struct watch_counts *apart;			/* scratch: what a look found, of a whole and its parts */
-	struct watch_counts *best;			/* of each watch of @to */
+	struct watch_counts *best;			/* of each in the list */
 };
 
 static struct slots slots_in(const struct kernel_capture *k, u32 watch)
@@ -50,10 +51,9 @@ struct starts {
 };
 
 /* The second capture is read first: what comes in between is too many, never too few. */
-static struct starts compare_starts(const struct kernel_capture *from, const struct kernel_capture *to,
-				    const struct carried *c)
+static struct starts compare_starts(const struct kernel_capture *to, const struct carried *c)
 {
-	struct slots f = slots_in(from, c->from), t = slots_in(to, c->to);
+	struct slots f = slots_in(c->of, c->from), t = slots_in(to, c->to);
 	struct starts s = { 0 };
 	u32 same;
 
@@ -65,7 +65,7 @@ static struct starts compare_starts(const struct kernel_capture *from, const str
 			s.ended += second.ended;
 			continue;
 		}
-		first = region_look_at_slot(&from->region, c->from, same);
+		first = region_look_at_slot(&c->of->region, c->from, same);
 		s.first += first.started;
 		s.second += second.started;
 		s.overwritten += first.overwritten - second.overwritten;
@@ -92,7 +92,7 @@ static void add_difference(struct op_counts *apart, const struct op_counts *from
 
 static u64 progress(const struct over *o, const struct carried *c, u32 row, u32 op)
 {
-	return region_row_progress(&o->from->region, row, c->from, op) + region_row_progress(&o->to->region, row, c->to, op);
+	return region_row_progress(&c->of->region, row, c->from, op) + region_row_progress(&o->to->region, row, c->to, op);
 }
 
 /*
@@ -108,7 +108,7 @@ static bool add_row(const struct over *o, const struct carried *c, u32 row, u32 
 
 	do {
 		was = is;
-		region_read_row(&o->from->region, row, c->from, op, f);
+		region_read_row(&c->of->region, row, c->from, op, f);
 		region_read_row(&o->to->region, row, c->to, op, t);
 		is = progress(o, c, row, op);
 	} while (is != was && ++try < AT_ONCE);
@@ -183,15 +183,19 @@ static void read_accounts(const struct region *r, u32 watch, u64 cells[BLKLAT_AC
 }
 
 /*
- * Whether nothing was in flight when a capture was read, and nothing has happened since: not all that starts has a slot, and not
- * all that ends has started before.
+ * Whether nothing was in flight when watch @i of a capture was read, and nothing has happened since: not all that starts has a
+ * slot, and not all that ends has started before.
  */
-static bool rests(const struct watch_counts *read, u64 started, const u64 accounts[BLKLAT_ACCOUNTS])
+static bool rests(const struct kernel_capture *k, u32 i, const struct watch_counts *read, u64 started,
+		  const u64 accounts[BLKLAT_ACCOUNTS])
 {
-	if (!accounting_still(read) || read->in_flight || accounting_gap(read) || read->started != started)
+	static const struct watch_counts none;
+	const struct watch_counts *carry = k->carry.n ? &k->carry.w[i] : &none;
+
+	if (!accounting_still(read) || read->in_flight || accounting_gap(read) || read->started != started + carry->started)
 		return false;
 	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
-		if (cell != BLKLAT_OVERWRITTEN && accounts[cell] != read->accounts[cell])
+		if (cell != BLKLAT_OVERWRITTEN && accounts[cell] + carry->accounts[cell] != read->accounts[cell])
 			return false;
 	return true;
 }
@@ -203,21 +207,21 @@ static bool rests(const struct watch_counts *read, u64 started, const u64 accoun
  */
 static struct starts look_at_series(const struct over *o, struct carried *c, bool first)
 {
-	struct starts s = compare_starts(o->from, o->to, c);
+	struct starts s = compare_starts(o->to, c);
 	struct carry_look l;
 	u32 try = 0;
 
 	do {
 		l = (struct carry_look){ .ended = s.ended };
 		take_series(o, c, &l);
-		s = compare_starts(o->from, o->to, c);
+		s = compare_starts(o->to, c);
 		l.moved += s.ended - l.ended;
 		l.again = same(&l, &c->look);
 		c->look.again |= l.again;
 		if ((first && !try) || better(&l, &c->look)) {
 			c->look = l;
 			for (u32 p = 0; p <= o->to->parts; p++)
-				watch_counts_copy(&o->best[c->to + p], o->apart + p);
+				watch_counts_copy(&o->best[c - o->list + p], o->apart + p);
 		}
 	} while ((l.moved || (s.ended && !c->look.again)) && ++try < AT_ONCE);
 	return s;
@@ -226,7 +230,7 @@ static struct starts look_at_series(const struct over *o, struct carried *c, boo
 /* All that can disturb makes it more, so the least of some looks is right. */
 static void look(const struct over *o, struct carried *c, bool first)
 {
-	const struct region *from = &o->from->region, *to = &o->to->region;
+	const struct region *from = &c->of->region, *to = &o->to->region;
 	struct starts s = look_at_series(o, c, first);
 	u64 of_from[BLKLAT_ACCOUNTS], of_to[BLKLAT_ACCOUNTS];
 
@@ -239,12 +243,13 @@ static void look(const struct over *o, struct carried *c, bool first)
 	keep_least(&c->started_apart, s.first - s.second, first);
 	keep_least(&c->overwritten_apart, s.overwritten, first);
 	keep_least(&c->lost_apart, of_from[BLKLAT_TAG_RANGE] - s.beyond - of_to[BLKLAT_TAG_RANGE], first);
-	c->rests = rests(c->read_from, s.first, of_from) && rests(c->read_to, s.second + s.beyond, of_to);
+	c->rests = rests(c->of, c->from, c->read_from, s.first, of_from) &&
+		   rests(o->to, c->to, c->read_to, s.second + s.beyond, of_to);
 }
 
 static void finish(const struct over *o, struct carried *c)
 {
-	struct watch_counts *best = &o->best[c->to];
+	struct watch_counts *best = &o->best[c - o->list];
 	bool has_slots = o->to->region.ranges[c->to].n;
 
 	if (has_slots)	/* the reader tells it from the slots */
@@ -257,24 +262,23 @@ static void finish(const struct over *o, struct carried *c)
 		carry_add(c[p].carry, best + p);
 }
 
-static bool look_at_all(const struct over *o, struct carried *list, u32 n, bool first)
+static bool look_at_all(const struct over *o, u32 n, bool first)
 {
 	bool moves = false;
 
 	for (u32 i = 0; i < n; i = next_whole(o->to, i)) {
-		if (!first && list[i].rests)
+		if (!first && o->list[i].rests)
 			continue;
-		look(o, &list[i], first);
-		moves |= !list[i].rests;
+		look(o, &o->list[i], first);
+		moves |= !o->list[i].rests;
 	}
 	return moves;
 }
 
-int carry_over(const struct kernel_capture *from, const struct kernel_capture *to, struct carried *list, u32 n,
-	       u64 *ret_gap_ns)
+int carry_over(const struct kernel_capture *to, struct carried *list, u32 n, u64 *ret_gap_ns)
 {
 	const struct timespec pause = { .tv_nsec = TRY_EVERY_NS };
-	struct over o = { .from = from, .to = to };
+	struct over o = { .to = to, .list = list };
 	struct snapshot s;
 	int err = snapshot_init(&s, n + 3 + to->parts, to->capture.scale);
 
@@ -285,7 +289,7 @@ int carry_over(const struct kernel_capture *from, const struct kernel_capture *t
 	o.row_from = s.w + n;
 	o.row_to = s.w + n + 1;
 	o.apart = s.w + n + 2;
-	for (u32 try = 0; try < TRIES && look_at_all(&o, list, n, !try); try++)
+	for (u32 try = 0; try < TRIES && look_at_all(&o, n, !try); try++)
 		nanosleep(&pause, NULL);
 	*ret_gap_ns = 0;
 	for (u32 i = 0; i < n; i = next_whole(to, i)) {
@@ -299,8 +303,8 @@ int carry_over(const struct kernel_capture *from, const struct kernel_capture *t
 
 u64 carry_waiting(const struct kernel_capture *from, u32 i, const struct kernel_capture *to, u32 j)
 {
-	const struct carried c = { .from = i, .to = j };
-	struct starts s = compare_starts(from, to, &c);
+	const struct carried c = { .of = from, .from = i, .to = j };
+	struct starts s = compare_starts(to, &c);
 
 	return s.beyond - s.ended;
 }
@@ -325,4 +329,14 @@ void carry_add(struct watch_counts *w, const struct watch_counts *carry)
 	/* The kernel's count goes on from its first base; of it the empty flushes of one capture are taken already. */
 	if (w->kernel_known)
 		w->kernel_ios -= carry->accounts[BLKLAT_EMPTY_FLUSH];
+}
+
+void carry_keep_told(u64 told, u64 now, struct watch_counts *carry)
+{
+	s64 less = told - now - carry->accounts[BLKLAT_TAG_RANGE];
+
+	if (less <= 0)
+		return;
+	carry->accounts[BLKLAT_TAG_RANGE] += less;
+	carry->started -= less;
 }

@@ -40,8 +40,9 @@ struct carry_look {
 };
 
 struct carried {
+	const struct kernel_capture *of;	/* the first capture */
 	u32 from, to;				/* number of the watch in the two captures */
-	const struct watch_counts *read_from, *read_to;		/* what was read of it last */
+	const struct watch_counts *read_from, *read_to;		/* what was read of it last, with what each carries itself */
 	/* In: to be added to what is read of the first, out: of the second. Numbers may wrap around 0. */
 	struct watch_counts *carry;
 	/* For carry_over(), where it is a whole: the least of all looks, and that which is taken. */
@@ -51,13 +52,12 @@ struct carried {
 };
 
 /*
- * Adds to each carry; @list has all watches of @to, in their order. A part's carry has ops alone, and the whole's has those of
- * its parts once more, as in all that is read. Takes some milliseconds where IOs are in flight. *@ret_gap_ns is how long the
- * look took at which a watch moved all the same, the longest of them; 0: none did, so nothing is lost.
- * Returns 0, or -ENOMEM with nothing done.
+ * Adds to each carry; @list has watches of @to, each whole followed by its parts, which may have been those of several captures.
+ * A part's carry has ops alone, and the whole's has those of its parts once more, as in all that is read. Takes some
+ * milliseconds where IOs are in flight. *@ret_gap_ns is how long the look took at which a watch moved all the same, the longest
+ * of them; 0: none did, so nothing is lost. Returns 0, or -ENOMEM with nothing done.
  */
-int carry_over(const struct kernel_capture *from, const struct kernel_capture *to, struct carried *list, u32 n,
-	       u64 *ret_gap_ns);
+int carry_over(const struct kernel_capture *to, struct carried *list, u32 n, u64 *ret_gap_ns);
 
 /*
  * IOs of a watch that are in flight and for whose tags only the second capture has slots. The first one has counted them
@@ -67,5 +67,11 @@ u64 carry_waiting(const struct kernel_capture *from, u32 i, const struct kernel_
 
 /* @w += @carry */
 void carry_add(struct watch_counts *w, const struct watch_counts *carry);
+
+/*
+ * What is told never becomes less: tags beyond the slots that were @told as lost stay lost. @now: how many the second capture
+ * has counted.
+ */
+void carry_keep_told(u64 told, u64 now, struct watch_counts *carry);
 
 #endif

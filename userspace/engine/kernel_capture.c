@@ -9,6 +9,7 @@
 #include "blklat/bins.h"
 #include "blklat/parts.h"
 #include "core/accounting.h"
+#include "engine/carry.h"
 #include "util/clock.h"
 
 bool capture_has_stage(const struct capture *c, enum blklat_stage stage)
@@ -66,6 +67,7 @@ void kernel_capture_uninit(struct kernel_capture *k)
 	for (u32 i = 0; k->gone && i < k->capture.n_watches; i++)
 		snapshot_uninit(&k->gone[i].frozen);
 	free(k->gone);
+	snapshot_uninit(&k->carry);
 	for (u32 i = 0; k->files && i < k->capture.n_watches; i++)
 		device_files_close(&k->files[i]);
 	free(k->rested_at);
@@ -308,6 +310,8 @@ int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*coun
 		for (u32 n = 0; n < k->gone[i].frozen.n; n++)
 			watch_counts_copy(&s->w[i + n], &k->gone[i].frozen.w[n]);
 	read_kernel(k, s);
+	for (u32 i = 0; i < k->carry.n; i++)
+		carry_add(&s->w[i], &k->carry.w[i]);
 	return 0;
 }
 

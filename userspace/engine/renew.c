@@ -202,17 +202,6 @@ static void merge_extremes(const struct watch_counts *from, struct watch_counts 
 	}
 }
 
-/* What is told never becomes less: a tag beyond the slots that was told as lost stays lost. */
-static void keep_told(u64 told, const struct watch_counts *read, struct watch_counts *carry)
-{
-	s64 less = told - read->accounts[BLKLAT_TAG_RANGE] - carry->accounts[BLKLAT_TAG_RANGE];
-
-	if (less <= 0)
-		return;
-	carry->accounts[BLKLAT_TAG_RANGE] += less;
-	carry->started -= less;
-}
-
 /* What is not in the next one stays as it was read last. */
 static void finish_gone(struct renewing *r, struct carried *list)
 {
@@ -224,7 +213,7 @@ static void finish_gone(struct renewing *r, struct carried *list)
 
 		if (j < to->capture->n_watches && to->ours[j] == from->ours[i]) {
 			list[j] = (struct carried){
-				.from = i, .to = j, .carry = carry,
+				.of = kernel_of(from), .from = i, .to = j, .carry = carry,
 				.read_from = &from->read.w[i], .read_to = &to->read.w[j],
 			};
 			j++;
@@ -253,7 +242,7 @@ static int take_over(struct renewing *r, struct problem *p)
 
 	if (!err)
 		finish_gone(r, list);
-	err = err ?: carry_over(kernel_of(old), kernel_of(next), list, n, &r->renewal.gap_ns);
+	err = err ?: carry_over(kernel_of(next), list, n, &r->renewal.gap_ns);
 	if (err)
 		return problem_set(p, err, "out of memory");
 	err = next->capture->ops->read(next->capture, &next->read, p);
@@ -261,7 +250,7 @@ static int take_over(struct renewing *r, struct problem *p)
 		return err;
 	for (u32 j = 0; j < n; j++) {
 		merge_extremes(&old->read.w[list[j].from], &next->read.w[j]);
-		keep_told(r->tag_range[next->ours[j]], &next->read.w[j], list[j].carry);
+		carry_keep_told(r->tag_range[next->ours[j]], next->read.w[j].accounts[BLKLAT_TAG_RANGE], list[j].carry);
 	}
 	r->carry.skipped += old->read.skipped - next->read.skipped;
 	r->capture.memory_bytes = next->capture->memory_bytes;
