@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 from devices import Delta, run
-from load import Fio, deep, exact, fio
+from load import Fio, Unseen, deep, exact, fio, missing
 from service import BLKLAT, Serve
 from service_manager import Manager
 from told import settled, total, totals, wait_for, watched
@@ -128,6 +128,30 @@ def test_more_devices_than_captures(slots):
         assert s.request("/healthz").text == "ok\n"
 
 
+def test_captures_are_joined_under_load(slots):
+    """Ten come one by one while two are never at rest. Captures are joined twice, and each IO is counted once."""
+    busy = [slots.attach(i) for i in range(2)]
+    with Unseen() as unseen, Serve("--dev", slots.pattern, "--interval", "0.2") as s:
+        for device in busy:
+            wait_for(s, device)
+        before = [Delta(device) for device in busy]
+        with Fio(busy[0], **deep(3600, iodepth=8)) as reads, Fio(busy[1], **deep(3600, iodepth=2, rw="randwrite")) as writes:
+            for joins, more in enumerate((range(2, 6), range(6, 10)), 1):
+                for i in more:
+                    wait_for(s, slots.attach(i))
+                s.until(lambda: s.read_stderr().count("one capture of all devices takes over\n") == joins, "one capture")
+            s.later_snapshot()
+            done = reads.end().ios("read"), writes.end().ios("write")
+        s.later_snapshot()
+        for i, device in enumerate(busy):
+            a = watched(s, device)[0]["accounting"]
+            assert done[i] == a["started"] == a["kernel_ios"] == before[i]()["ios"]
+            assert s.metrics()[f'blklat_io_started_total{{device="{device.name}",stage="device"}}'] == done[i]
+            # What this kernel showed to no program is told as lost.
+            assert missing(a) <= unseen.of(device), (a, unseen.counts())
+            assert total(s, device, ("read", "write")[i]) == a["completed"] == done[i] - missing(a)
+
+
 @exact
 def test_more_requests_than_slots(slots):
     """nr_requests is raised: a capture with more room takes over, and counts what the first had no slots for."""
@@ -142,10 +166,10 @@ def test_more_requests_than_slots(slots):
         device.setting("nr_requests", 2000)
         s.until(lambda: "one capture of all devices takes over" in s.read_stderr(), "a larger capture")
         fio(device, rw="randwrite", ioengine="libaio", iodepth=1500, number_ios=2000)
-        assert settled(s, device)["completed"] == 2000
+        assert settled(s, device)["completed"] == 2100
         assert totals(s, device) == (100, 2000)
         told = f"blklat serve: {device.name} has more tags now than there is room for"
-        assert s.stderr.count(told) == 1 and s.stderr.count("takes over;") == 1
+        assert s.stderr.count(told) == 1 and s.stderr.count("takes over\n") == 1
 
 
 def test_more_requests_of_a_device_named(slots):

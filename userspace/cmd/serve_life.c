@@ -59,8 +59,11 @@ static void on_came(void *serve, const struct device *d)
 static void on_joined(void *serve, u64 gap_ns)
 {
 	(void)serve;
-	fprintf(stderr, "blklat: one capture of all devices takes over; IOs that ended within %llu us in between are not "
-			"counted\n", (gap_ns + 999) / 1000);
+	if (gap_ns)
+		fprintf(stderr, "blklat: one capture of all devices takes over; IOs that ended within %llu us in between may be "
+				"missing\n", (gap_ns + 999) / 1000);
+	else
+		fputs("blklat: one capture of all devices takes over\n", stderr);
 }
 
 static void on_failed(void *serve, const struct problem *p)

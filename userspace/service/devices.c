@@ -25,26 +25,61 @@ static bool settled(const struct service *s)
 	return true;
 }
 
-/* At once after the others were read, so that little ends in between. Returns 1 when it takes over. */
+int service_heir_read(struct service *s, struct problem *p)
+{
+	struct intervals *in = &s->heir->intervals;
+
+	return in->capture->ops->read(in->capture, &in->snapshots[!in->now], p);
+}
+
+/* At another resolution it can't count on: what it has counted so far is forgotten, at once after the others were read. */
+static bool counts_on(const struct service *s)
+{
+	return s->heir->capture->scale == s->info.scale;
+}
+
 int service_heir_begins(struct service *s, struct problem *p)
 {
 	int err;
 
 	if (!s->heir || (!settled(s) && ++s->heir_waited < HEIR_PATIENCE))
 		return 0;
-	err = intervals_begin(&s->heir->intervals, p);
+	err = counts_on(s) ? 0 : intervals_begin(&s->heir->intervals, p);
 	return err ? err : 1;
+}
+
+static int join(struct service *s, u64 *ret_gap_ns)
+{
+	struct capture_end *from CLEANUP(cleanup_free) = calloc(s->n_members + 1, sizeof(*from));
+	struct intervals *in = &s->heir->intervals;
+	struct snapshot *begin = &in->snapshots[in->now];
+	u32 n = 0;
+	int err;
+
+	if (!from)
+		return -ENOMEM;
+	for (const struct member *m = s->members; m; m = m->next)
+		from[n++] = (struct capture_end){ m->capture, &m->intervals.snapshots[m->intervals.now] };
+	err = capture_join(in->capture, &in->snapshots[!in->now], from, n, begin, ret_gap_ns);
+	for (u32 i = 0; !err && i < begin->n; i++)
+		in->frames.f[i].gone = begin->w[i].gone;
+	return err;
 }
 
 int service_heir_takes_over(struct service *s, struct problem *p)
 {
 	struct member *old = s->members;
+	bool anew = !counts_on(s);
+	u64 gap_ns = intervals_read_ns(&s->heir->intervals) - s->read_ns;
+	int err = anew ? 0 : join(s, &gap_ns);
 
+	if (err)
+		return problem_set(p, err, "out of memory");
 	s->members = TAKE(s->heir);
 	s->n_members = 1;
 	s->heir_waited = 0;
 	s->outgrown_ns = 0;
-	s->cfg->hooks.joined(s->cfg->hooks.into, intervals_read_ns(&s->members->intervals) - s->read_ns);
+	s->cfg->hooks.joined(s->cfg->hooks.into, gap_ns);
 	while (old) {
 		struct member *next = old->next;
 
@@ -52,7 +87,7 @@ int service_heir_takes_over(struct service *s, struct problem *p)
 		service_end_member(s, old);
 		old = next;
 	}
-	return service_members_changed(s, true, p);
+	return service_members_changed(s, anew, p);
 }
 
 /* --- devices ------------------------------------------------------------------------------- */

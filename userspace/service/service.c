@@ -75,6 +75,8 @@ static int read_members(struct service *s, struct problem *p)
 	u64 begin_ns = now_ns();
 	int err = 0;
 
+	if (s->heir)
+		err = service_heir_read(s, p);
 	for (struct member *m = s->members; !err && m; m = m->next)
 		err = member_read(m, s->cfg->percentiles, p);
 	s->read_ns = now_ns();

@@ -5,9 +5,9 @@
  * A device that appears gets a capture of its own, beside those that are open: they are not touched, so
  * that no IO of theirs is missed. Once there are more than SERVICE_MEMBERS_MAX, since every capture costs
  * each IO a little, all are joined: one capture of everything is opened, and takes over at an
- * interval's end when what was in flight at its opening has ended (or 10 intervals later). What ends between
- * the last read of the old and the first of the new, some microseconds, is in neither: the user is told. The same is done
- * when a device has more tags than there are slots for.
+ * interval's end when what was in flight at its opening has ended (or 10 intervals later). Its counts go on from theirs, see
+ * capture_join(). Only where its resolution is another one the sinks are others, and what ends between the last read of the old
+ * and the first of the new is in neither: the user is told. The same is done when a device has more tags than there are slots for.
  */
 #ifndef SERVICE_SERVICE_H
 #define SERVICE_SERVICE_H
@@ -21,7 +21,7 @@
 struct service_hooks {
 	void (*gone)(void *into, const struct device *d, bool replaced);
 	void (*came)(void *into, const struct device *d);
-	void (*joined)(void *into, u64 gap_ns);
+	void (*joined)(void *into, u64 gap_ns);		/* IOs that ended within it may be missing; 0: none is */
 	/* Something failed, the service goes on: devices could not be looked for, a capture not be opened. */
 	void (*failed)(void *into, const struct problem *p);
 	/* There will be no more intervals; the service goes on, to say so. */

@@ -24,7 +24,8 @@ struct board_sink {
 	struct sink sink;
 	struct poster *poster;
 	const struct run_info *run;
-	bool told;			/* what devices there are */
+	bool told;			/* what devices there are, and */
+	u64 told_bytes;			/* what their counters take */
 	struct shown *shown;		/* in the interval before */
 	struct health *health;		/* of the frames of this one, see remember() */
 	u32 n_shown;
@@ -91,7 +92,7 @@ static void post_skipped(struct board_sink *b, const struct frames *fs, u64 now_
 
 static bool watches_changed(const struct board_sink *b, const struct frames *fs)
 {
-	bool changed = !b->told || fs->n != b->n_shown;
+	bool changed = !b->told || b->told_bytes != b->run->memory_bytes || fs->n != b->n_shown;
 
 	for (u32 i = 0; !changed && i < fs->n; i++)
 		changed = !same(&b->shown[i], &fs->f[i]);
@@ -163,6 +164,7 @@ static void post_run(struct board_sink *b, const struct frames *fs)
 	if (run)
 		board_post_run(b->poster->board, run);
 	b->told = run;
+	b->told_bytes = b->run->memory_bytes;
 }
 
 static int board_interval(struct sink *s, const struct frames *fs)

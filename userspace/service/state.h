@@ -63,9 +63,12 @@ void service_outgrown(struct service *s);
 /* Takes what the scout found. Returns 0, or a negative errno and a sentence. */
 int service_take_scouted(struct service *s, struct problem *p);
 
+/* Just before the others are read, as long as there is an heir; see capture_join(). Returns 0, or a negative errno and a sentence. */
+int service_heir_read(struct service *s, struct problem *p);
+
 /*
- * Right after the others were read, so that little ends in between. Returns 1 when the heir has begun and is
- * to take over once the interval is published, 0 when not, or a negative errno and a sentence.
+ * Right after the others were read. Returns 1 when the heir is to take over once the interval is published, 0 when not, or a
+ * negative errno and a sentence.
  */
 int service_heir_begins(struct service *s, struct problem *p);
 int service_heir_takes_over(struct service *s, struct problem *p);
