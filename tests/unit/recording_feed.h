@@ -144,7 +144,11 @@ static inline u64 feed_parts(struct feed *f, struct watch_counts *w)
 static inline void feed_make(struct feed *f)
 {
 	snapshot_copy(&f->before, &f->now);
-	replay_forget_extremes(&f->now);
+	for (u32 i = 0; i < f->now.n; i++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			f->now.w[i].ops[op].min_ns = UINT64_MAX;
+			f->now.w[i].ops[op].max_ns = 0;
+		}
 	f->now.mono_ns += NSEC_PER_SEC + feed_random(f, 1000);
 	f->now.wall_ns = f->origin.start_wall_ns + (f->now.mono_ns - f->origin.start_mono_ns);
 	for (u32 i = 0; i < f->now.n; i += 1 + f->parts) {
@@ -169,6 +173,32 @@ static inline void feed_make(struct feed *f)
 		w->kernel_known = true;
 	}
 	frames_between(&f->is, &f->before, &f->now, &f->info.percentiles, f->info.cpus);
+}
+
+/* Reads the next interval of a replay, and adds what was counted up to the one before, @sum: the result is a live engine's. */
+static inline int read_summed(struct capture *c, struct snapshot *sum, struct problem *p)
+{
+	struct snapshot s;
+	int err;
+
+	assert_int_equal(snapshot_init(&s, c->n_watches, c->scale), 0);
+	err = c->ops->read(c, &s, p);
+	for (u32 i = 0; !err && i < s.n; i++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			struct op_counts *o = &s.w[i].ops[op];
+			u64 min_ns = o->min_ns, max_ns = o->max_ns;
+
+			assert_int_equal(o->ios_before, hist_count(&sum->w[i].ops[op].hist));
+			op_counts_add(o, &sum->w[i].ops[op]);
+			o->min_ns = min_ns;
+			o->max_ns = max_ns;
+			o->ios_before = 0;
+		}
+	s.replayed = false;
+	if (!err)
+		snapshot_copy(sum, &s);
+	snapshot_uninit(&s);
+	return err;
 }
 
 static inline int feed_write(struct feed *f)

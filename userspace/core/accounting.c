@@ -33,7 +33,7 @@ static u64 completed(const struct watch_counts *w)
 	u64 n = 0;
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		n += hist_count(&w->ops[op].hist);
+		n += op_counts_ios(&w->ops[op]);
 	return n;
 }
 
@@ -126,7 +126,7 @@ void accounting_make(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_lef
 		.kernel_ios = w->kernel_ios,
 		.kernel_in_flight = w->kernel_in_flight,
 		.kernel_known = w->kernel_known,
-		.kernel_leaves_out = hist_count(&w->ops[BLKLAT_OP_OTHER].hist),
+		.kernel_leaves_out = op_counts_ios(&w->ops[BLKLAT_OP_OTHER]),
 	};
 	s64 started = w->started - accounts[BLKLAT_REQUEUED] + accounts[BLKLAT_NO_START] +
 		      accounts[BLKLAT_TAG_RANGE] + accounts[BLKLAT_TABLE_FULL];

@@ -114,17 +114,25 @@ static void idle_clear(struct op_frame *o)
 	o->after_idle_sum_ns = 0;
 }
 
+/* @before is NULL where @now has what was counted since. */
 static void op_between(struct op_frame *o, const struct op_counts *before,
 		       const struct op_counts *now)
 {
+	static const struct op_counts nothing;
 	struct extremes extremes;
 
 	/* Where the interval before had no IO, its IOs after a pause are to be among this one's. */
 	if (o->ios)
 		idle_clear(o);
-	hist_add_diff(&o->after_idle, &now->after_idle, &before->after_idle);
+	if (before) {
+		hist_add_diff(&o->after_idle, &now->after_idle, &before->after_idle);
+		hist_diff(&o->hist, &now->hist, &before->hist);
+	} else {
+		hist_add(&o->after_idle, &now->after_idle);
+		hist_copy(&o->hist, &now->hist);
+		before = &nothing;
+	}
 	o->after_idle_sum_ns += now->after_idle_sum_ns - before->after_idle_sum_ns;
-	hist_diff(&o->hist, &now->hist, &before->hist);
 	o->ios = hist_count(&o->hist);
 	o->counted = (struct op_sums){
 		.bytes = now->bytes - before->bytes,
@@ -199,12 +207,12 @@ static void settle_pauses(struct frame *f, bool doubtful)
  * Ages are read just before the latencies. Of an IO that ends between the two both are counted, and the next interval
  * has so much less, which can make it less than nothing.
  */
-static s64 in_flight_between(const struct watch_counts *before, const struct watch_counts *now)
+static s64 in_flight_between(const struct frame *f, const struct watch_counts *before, const struct watch_counts *now)
 {
 	u64 ns = 0;
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		ns += now->ops[op].sum_ns - before->ops[op].sum_ns;
+		ns += f->ops[op].counted.sum_ns;
 	if (now->gone || now->accounts[BLKLAT_OVERWRITTEN] != before->accounts[BLKLAT_OVERWRITTEN])
 		return ns;
 	return ns + now->waited_ns - before->waited_ns;
@@ -222,12 +230,12 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		bool whole = !f->watch->part;
 
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			op_between(&f->ops[op], &before->w[i].ops[op], &w->ops[op]);
+			op_between(&f->ops[op], now->replayed ? NULL : &before->w[i].ops[op], &w->ops[op]);
 		f->end_ns = now->wall_ns;
 		f->interval_s = (double)(s64)(now->mono_ns - before->mono_ns) / NSEC_PER_SEC;
 		f->in_flight = w->in_flight;
 		f->oldest_ns = w->oldest_ns;
-		f->in_flight_ns = in_flight_between(&before->w[i], w);
+		f->in_flight_ns = in_flight_between(f, &before->w[i], w);
 		f->tag_range = w->accounts[BLKLAT_TAG_RANGE] - before->w[i].accounts[BLKLAT_TAG_RANGE];
 		f->gone = w->gone;
 		f->gone_before = before->w[i].gone;
@@ -246,6 +254,7 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 	fs->skipped_unexplained = skipped_left;
 	fs->mono_ns = now->mono_ns;
 	fs->idle_gap_ns = now->idle_gap_ns;
+	fs->before = before;
 	fs->now = now;
 }
 

@@ -99,10 +99,10 @@ struct frames {
 	u64 mono_ns;		/* CLOCK_MONOTONIC at the interval's end; 0: not known */
 	u64 idle_gap_ns;	/* as in struct snapshot; 0 also where more than one capture is in them */
 	/*
-	 * For a recording, frames of an interval: the newer snapshot, with all that was counted so far. NULL for a whole
-	 * run, and where frames come from several captures or another process.
+	 * For a recording, frames of an interval: the snapshots that they were made from. NULL for a whole run, and where
+	 * frames come from several captures or another process.
 	 */
-	const struct snapshot *now;
+	const struct snapshot *before, *now;
 	u64 *cells;		/* of all their histograms; NULL in a shallow copy */
 };
 

@@ -73,6 +73,11 @@ void snapshot_track(struct snapshot *s)
 		}
 }
 
+u64 op_counts_ios(const struct op_counts *o)
+{
+	return o->ios_before + hist_count(&o->hist);
+}
+
 static void op_copy(struct op_counts *to, const struct op_counts *from)
 {
 	struct hist hist = to->hist, after_idle = to->after_idle;

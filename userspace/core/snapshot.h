@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What an engine has counted at one moment: cumulative since the capture began, but for the extremes,
- * which are those since the snapshot before.
+ * which are those since the snapshot before. A replay has intervals: there all of struct op_counts is since then.
  */
 #ifndef CORE_SNAPSHOT_H
 #define CORE_SNAPSHOT_H
@@ -22,7 +22,11 @@ struct op_counts {
 	/* Of these, the IOs issued after the device had been idle for the idle gap; see idle_scale(). */
 	u64 after_idle_sum_ns;
 	struct hist after_idle;
+	u64 ios_before;		/* of a replay: how many ended up to the snapshot before, so that hist has none of them; else 0 */
 };
+
+/* How many IOs ended since the capture began. */
+u64 op_counts_ios(const struct op_counts *o);
 
 /* The scale of after_idle's histogram at a run's @scale. */
 static inline u32 idle_scale(u32 scale)
@@ -65,6 +69,7 @@ struct snapshot {
 	s64 wall_ns;		/* CLOCK_REALTIME at the read */
 	u64 idle_gap_ns;	/* least pause before an IO that makes it one of after_idle; 0: not looked for */
 	u64 skipped;		/* program runs of all watches that the kernel skipped so far and no standby made up for */
+	bool replayed;		/* what its ops have is of the time since the snapshot before */
 	u32 n;			/* watches */
 	struct watch_counts *w;
 	u64 *cells;		/* of all their histograms */

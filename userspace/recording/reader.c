@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Replays a recording. Three queries run side by side, each in the order of intervals: the intervals, the state
- * of the watches at their ends, and the series, which say what happened in them. Adding up the series gives the
- * snapshots that the frames were made of. Rows must come in strictly ascending order; that also ends the
+ * of the watches at their ends, and the series, which say what happened in them. Rows must come in strictly ascending order; that also ends the
  * reading of a damaged file whose pages lead in circles.
  */
 #include "recording/reader.h"
@@ -271,7 +270,7 @@ static int take_interval(struct recording_reader *r, struct problem *p)
 	    !column_u64(s, INTERVAL_skipped, RECORDING_COUNT_MAX, &state->skipped) ||
 	    !column_u64(s, INTERVAL_merged, RECORDING_COUNT_MAX, &merged) || !merged != !r->begun)
 		return reader_damaged(r, p, "interval %lld is invalid", r->id);
-	replay_forget_extremes(state);
+	replay_begin_interval(state);
 	return take_rows(r, p);
 }
 

@@ -53,7 +53,7 @@ static int begin(struct recorder *r, const struct recorder_config *cfg, struct p
 	/* A recording that is recorded again may have dropped intervals before. */
 	r->ring.levels.dropped = r->run->origin->dropped;
 	if (!rc)
-		rc = recording_rows_init(&r->rows, r->file.db, r->run->scale);
+		rc = recording_rows_init(&r->rows, r->file.db);
 	return rc ? recording_file_failed(&r->file, rc, p) : 0;
 }
 

@@ -93,14 +93,22 @@ int replay_fits(const struct capture_config *cfg, u32 n_watches, u32 scale, stru
 			   "take: raise --max-memory", cfg->replay_file, n_watches, (bytes + 1023) / 1024, scale);
 }
 
-void replay_forget_extremes(struct snapshot *s)
+static void op_begin(struct op_counts *o)
 {
-	for (u32 i = 0; i < s->n; i++) {
-		for (u32 op = 0; op < BLKLAT_OPS; op++) {
-			s->w[i].ops[op].min_ns = UINT64_MAX;
-			s->w[i].ops[op].max_ns = 0;
-		}
-	}
+	o->ios_before = op_counts_ios(o);
+	o->sum_ns = o->bytes = o->errors = o->after_idle_sum_ns = 0;
+	o->min_ns = UINT64_MAX;
+	o->max_ns = 0;
+	hist_clear(&o->hist);
+	hist_clear(&o->after_idle);
+}
+
+void replay_begin_interval(struct snapshot *s)
+{
+	s->replayed = true;
+	for (u32 i = 0; i < s->n; i++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			op_begin(&s->w[i].ops[op]);
 }
 
 const struct capture_ops capture_replay = {

@@ -30,7 +30,7 @@ int replay_scale(const struct capture_config *cfg, u32 captured, struct problem 
  */
 int replay_fits(const struct capture_config *cfg, u32 n_watches, u32 scale, struct problem *p);
 
-/* To begin an interval: extremes are of one interval only, and no IO has ended in it yet. */
-void replay_forget_extremes(struct snapshot *s);
+/* To begin an interval, in which no IO has ended yet: what ops have is of one interval only. */
+void replay_begin_interval(struct snapshot *s);
 
 #endif

@@ -26,14 +26,14 @@ void series_row_uninit(struct series_row *row)
 	hist_uninit(&row->idle);
 }
 
-int recording_rows_init(struct recording_rows *r, sqlite3 *db, u32 scale)
+int recording_rows_init(struct recording_rows *r, sqlite3 *db)
 {
 	const struct { sqlite3_stmt **s; const char *sql; } all[] = {
 		{ &r->interval, "INSERT INTO " SQL_INTO(interval) },
 		{ &r->state, "INSERT INTO " SQL_INTO(state) },
 		{ &r->series, "INSERT INTO " SQL_INTO(series) },
 	};
-	int rc = series_row_init(&r->row, scale) ? SQLITE_NOMEM : SQLITE_OK;
+	int rc = SQLITE_OK;
 
 	for (u32 i = 0; !rc && i < ARRAY_SIZE(all); i++)
 		rc = sqlite3_prepare_v3(db, all[i].sql, -1, SQLITE_PREPARE_PERSISTENT, all[i].s, NULL);
@@ -45,7 +45,6 @@ void recording_rows_uninit(struct recording_rows *r)
 	sqlite3_finalize(r->interval);
 	sqlite3_finalize(r->state);
 	sqlite3_finalize(r->series);
-	series_row_uninit(&r->row);
 	*r = (struct recording_rows){ 0 };
 }
 
@@ -158,49 +157,26 @@ static int put_series(struct recording_rows *r, s64 id, u32 watch, u32 op, const
 	return series_row_bind(r->series, sqlite_parameter(SERIES_ios), row) ?: sqlite_step_done(r->series);
 }
 
-/* What an op had counted before the first interval: all of @now without what @o counted; @o NULL: all of it. */
-static void row_before(struct series_row *row, const struct op_counts *now, const struct op_frame *o)
+/* Writes what an op had counted before the first interval; the row borrows its bins. */
+static int put_op_before(struct recording_rows *r, u32 watch, u32 op, const struct op_counts *o)
 {
-	static const struct op_frame none;
+	const struct series_row row = {
+		.ios = hist_count(&o->hist), .bytes = o->bytes, .errors = o->errors, .sum_ns = o->sum_ns, .hist = o->hist,
+		.idle_ios = hist_count(&o->after_idle), .idle_sum_ns = o->after_idle_sum_ns, .idle = o->after_idle,
+	};
 
-	if (o) {
-		hist_diff(&row->hist, &now->hist, &o->hist);
-		hist_diff(&row->idle, &now->after_idle, &o->after_idle);
-	} else {
-		hist_copy(&row->hist, &now->hist);
-		hist_copy(&row->idle, &now->after_idle);
-		o = &none;
-	}
-	row->ios = hist_count(&row->hist);
-	row->bytes = now->bytes - o->counted.bytes;
-	row->errors = now->errors - o->counted.errors;
-	row->sum_ns = now->sum_ns - o->counted.sum_ns;
-	row->min_ns = 0;
-	row->max_ns = 0;
-	row->idle_ios = hist_count(&row->idle);
-	row->idle_sum_ns = now->after_idle_sum_ns - o->after_idle_sum_ns;
+	return put_series(r, 0, watch, op, &row);
 }
 
-/* The frame of a watch; NULL if its device had gone before. */
-static const struct frame *frame_of(const struct frames *is, const struct watch *watch)
+static int put_before(struct recording_rows *r, const struct run_info *run, u32 watch, const struct snapshot *before)
 {
-	for (u32 i = 0; i < is->n; i++)
-		if (is->f[i].watch == watch)
-			return &is->f[i];
-	return NULL;
-}
-
-static int put_before(struct recording_rows *r, const struct run_info *run, u32 watch, const struct frames *is)
-{
-	const struct frame *f = frame_of(is, &run->watches[watch]);
 	int rc = SQLITE_OK;
 
-	if (!f)
-		rc = put_state_of(r, 0, run, watch, is->now);
-	for (u32 op = 0; !rc && has_series(run, watch) && op < BLKLAT_OPS; op++) {
-		row_before(&r->row, &is->now->w[watch].ops[op], f ? &f->ops[op] : NULL);
-		rc = put_series(r, 0, watch, op, &r->row);
-	}
+	/* Its device had gone: later intervals tell nothing of it. */
+	if (before->w[watch].gone)
+		rc = put_state_of(r, 0, run, watch, before);
+	for (u32 op = 0; !rc && has_series(run, watch) && op < BLKLAT_OPS; op++)
+		rc = put_op_before(r, watch, op, &before->w[watch].ops[op]);
 	return rc;
 }
 
@@ -217,7 +193,7 @@ int recording_rows_start(struct recording_rows *r, const struct run_info *run, c
 		wall_ns = run->origin->start_wall_ns + (s64)(mono_ns - run->origin->start_mono_ns);
 	rc = put_interval(r, 0, mono_ns, wall_ns, 0);
 	for (u32 i = 0; !rc && i < run->n_watches; i++)
-		rc = put_before(r, run, i, is);
+		rc = put_before(r, run, i, is->before);
 	return rc;
 }
 

@@ -19,10 +19,9 @@ struct series_row {
 
 struct recording_rows {
 	sqlite3_stmt *interval, *state, *series;
-	struct series_row row;	/* scratch, for the start's */
 };
 
-int recording_rows_init(struct recording_rows *r, sqlite3 *db, u32 scale);
+int recording_rows_init(struct recording_rows *r, sqlite3 *db);
 void recording_rows_uninit(struct recording_rows *r);
 
 /* Writes the start, row 0: when the first interval, @is, began and what was counted before it. */

@@ -284,7 +284,7 @@ static int player_read(struct replay *replay, struct snapshot *s, struct problem
 
 	if (r->begun && r->next == r->script.n_events)
 		return problem_set(p, -ENODATA, "the replay is at its end");
-	replay_forget_extremes(&r->state);
+	replay_begin_interval(&r->state);
 	if (r->begun) {
 		do {
 			e = &r->script.events[r->next++];
