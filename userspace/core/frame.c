@@ -168,11 +168,13 @@ static bool pauses_doubtful(const struct frame *f, u64 gap_ns)
 	u64 from_ns = hist_lower_ns(coarse->scale, blklat_cell(gap_ns, coarse->scale)) + 1;
 	u64 long_ios = 0, after_idle = 0;
 
+	if (f->oldest_ns >= gap_ns)
+		return true;
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		long_ios += count_from(&f->ops[op].hist, from_ns);
 		after_idle += count_from(&f->ops[op].after_idle, from_ns);
 	}
-	return f->oldest_ns >= gap_ns || long_ios > after_idle;
+	return long_ios > after_idle;
 }
 
 /*
@@ -327,4 +329,10 @@ void frames_accumulate(struct frames *run, const struct frames *interval,
 	run->skipped_unexplained = interval->skipped_unexplained;
 	run->mono_ns = interval->mono_ns;
 	run->idle_gap_ns = interval->idle_gap_ns;
+}
+
+void frames_set_percentiles(struct frames *run, const struct percentiles *ps)
+{
+	for (u32 i = 0; i < run->n; i++)
+		derive(&run->f[i], ps);
 }

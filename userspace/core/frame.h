@@ -138,4 +138,7 @@ void op_frame_merge(struct op_frame *to, const struct op_frame *from);
  */
 void frames_accumulate(struct frames *run, const struct frames *interval, const struct percentiles *ps);
 
+/* Computes @ps of a run whose intervals were accumulated without. */
+void frames_set_percentiles(struct frames *run, const struct percentiles *ps);
+
 #endif

@@ -136,13 +136,14 @@ static enum loop_end sink_failed(int err, struct problem *p)
 /* One interval. Returns LOOP_DONE to go on. */
 static enum loop_end step(struct loop *l, struct problem *p)
 {
+	static const struct percentiles none;	/* for the run they are computed once, at its end */
 	int err = intervals_next(&l->intervals, l->cfg->percentiles, p);
 
 	if (err) {
 		l->exhausted = err == -ENODATA && !l->capture->live;
 		return l->exhausted ? LOOP_DONE : LOOP_FAILED;
 	}
-	frames_accumulate(&l->run, &l->intervals.frames, l->cfg->percentiles);
+	frames_accumulate(&l->run, &l->intervals.frames, &none);
 	choose_shown(l);
 	err = l->sink->ops->interval(l->sink, &l->shown);
 	if (err)
@@ -204,6 +205,7 @@ static enum loop_end run(struct loop *l, struct problem *p)
 	end = l->capture->live ? run_live(l, p) : run_replay(l, p);
 	if (end == LOOP_PIPE || end == LOOP_FAILED)
 		return end;
+	frames_set_percentiles(&l->run, l->cfg->percentiles);
 	err = l->sink->ops->summary(l->sink, &l->run);
 	if (err)
 		return sink_failed(err, p);
