@@ -10,9 +10,9 @@
 
 #include "cmd/cmd.h"
 #include "cmd/serve_server.h"
+#include "service/poster.h"
 #include "service/prometheus.h"
 #include "service/server.h"
-#include "service/sink.h"
 #include "util/cleanup.h"
 
 #define ROUND_MS 1000

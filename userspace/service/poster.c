@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "service/sink.h"
+#include "service/poster.h"
 
 #include <errno.h>
 #include <stdlib.h>

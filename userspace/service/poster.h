@@ -3,8 +3,8 @@
  * The sink that posts on a board: each interval as JSON, made once for all who will
  * read it, what devices there are whenever they change, and losses.
  */
-#ifndef SERVICE_SINK_H
-#define SERVICE_SINK_H
+#ifndef SERVICE_POSTER_H
+#define SERVICE_POSTER_H
 
 #include "core/sink.h"
 #include "service/board.h"
