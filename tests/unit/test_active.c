@@ -114,6 +114,24 @@ static void in_flight_is_active(void **state)
 	}
 }
 
+/* The first ones begin in one interval and end in the next; all end, and the kernel has counted as many. */
+static void a_begin_without_ends_is_active(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	begin(&s, 1);
+	for (u32 i = 0; i < 12; i++) {
+		synthetic_in_flight(&s, 0, i == 5 ? 32 : 0, i == 5 ? NSEC_PER_SEC / 10 : 0);
+		s.frames.f[0].accounting.kernel_known = true;
+		s.frames.f[0].accounting.kernel_ios = 1200;
+		second(&s, i >= 6 && i < 9 ? 400 : 0);
+	}
+	run_finish(&s.run);
+	assert_window(&s, 5, 4, 0);
+	synthetic_uninit(&s);
+}
+
 /* Another device writes its log now and then, all the time, and has one of these in flight at the end. */
 static void devices_with_little_io_do_not_count(void **state)
 {
@@ -200,6 +218,7 @@ int main(void)
 		cmocka_unit_test(a_rest_is_not_cut_out),
 		cmocka_unit_test(few_intervals_all_count),
 		cmocka_unit_test(in_flight_is_active),
+		cmocka_unit_test(a_begin_without_ends_is_active),
 		cmocka_unit_test(devices_with_little_io_do_not_count),
 		cmocka_unit_test(a_device_that_went_away),
 		cmocka_unit_test(what_was_asked_for_stays),

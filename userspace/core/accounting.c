@@ -102,7 +102,7 @@ s64 accounting_kernel_gap(const struct accounting *a)
 
 bool accounting_ends_missed(const struct accounting *a)
 {
-	return a->kernel_known && !a->moved && !a->kernel_in_flight &&
+	return (a->in_flight || a->lost) && a->kernel_known && !a->moved && !a->kernel_in_flight &&
 	       a->kernel_ios >= a->completed + a->lost + a->before + a->unissued + a->in_flight;
 }
 

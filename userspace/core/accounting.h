@@ -56,8 +56,8 @@ struct accounting {
 s64 accounting_kernel_gap(const struct accounting *a);
 
 /*
- * Whether the kernel has counted the end of every IO that seems to be in flight, and has none in flight itself: then it is
- * their ends that were not seen. An IO that hangs is in flight for the kernel, too.
+ * Whether the kernel has counted the end of every IO that seems to be in flight, or seemed so until it was lost, and has none in
+ * flight itself: then it is their ends that were not seen. An IO that hangs is in flight for the kernel, too.
  */
 bool accounting_ends_missed(const struct accounting *a);
 
