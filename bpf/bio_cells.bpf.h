@@ -11,7 +11,8 @@
 /* Their includer has these. */
 static __always_inline struct bio_bucket *bio_bucket_of(u64 key, u32 choice);
 static __always_inline struct bio_bucket *no_room_bucket(u64 key);
-static __always_inline void account_bio(const struct bio_start *start, u32 cell, u32 turn);
+static __always_inline void account_missed_bio(const struct bio_start *start, u32 turn);
+static __always_inline u32 whole_watch(u32 watch);
 
 /*
  * poke_last() writes what nobody may see before all that was read and written until then, poke_first() what is seen before
@@ -89,10 +90,14 @@ enum remembered {
 	NOT_MINE,	/* another one before this standby did what there was to do, or who saw it held */
 };
 
-/* Is what is queued now the bio that was held back? One of a device that went away meanwhile is never queued. */
+/*
+ * Is what is queued now the bio that was held back? One of a device that went away meanwhile is never queued. It keeps the
+ * part that it began in.
+ */
 static __always_inline bool was_held(const struct bio_start *before, const struct bio_start *now)
 {
-	return peek(&before->held) && peek(&before->watch[0]) == now->watch[0] && peek(&before->watch[1]) == now->watch[1];
+	return peek(&before->held) && whole_watch(peek(&before->watch[0])) == whole_watch(now->watch[0]) &&
+	       whole_watch(peek(&before->watch[1])) == whole_watch(now->watch[1]);
 }
 
 /*
@@ -142,8 +147,7 @@ static __always_inline enum remembered remember_in_cell(u64 key, struct bio_star
 			let_go(cell, turn);
 			return NOT_MINE;
 		}
-		/* Its end was not seen. */
-		account_bio(&cell->start, BLKLAT_OVERWRITTEN, turn);
+		account_missed_bio(&cell->start, turn);
 		/* Or the reader has its time with the fields of the next. */
 		poke_first(&cell->start.ns, 0);
 		claimed = cell;

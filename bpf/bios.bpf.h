@@ -7,6 +7,7 @@
 #define BIOS_BPF_H
 
 #include "counters.bpf.h"
+#include "parts.bpf.h"
 #include "bio_cells.bpf.h"
 #include "pauses.bpf.h"
 
@@ -103,6 +104,14 @@ static __always_inline void account_bio(const struct bio_start *start, u32 cell,
 		account(start->watch[1], cell, turn);
 }
 
+/* Its end was not seen, and another one begins at its address. */
+static __always_inline void account_missed_bio(const struct bio_start *start, u32 turn)
+{
+	account_bio(start, BLKLAT_OVERWRITTEN, turn);
+	if (blklat_counts_in_flight(cfg_by))
+		count_bio_in_flight(start, -1);
+}
+
 static __always_inline void count_started(u32 watch, u32 turn)
 {
 	u64 *started = watch ? account_cell(watch, BLKLAT_STARTED, turn) : NULL;
@@ -146,7 +155,7 @@ static __always_inline enum remembered remember_in_hash(u64 key, const struct bi
 			return NOT_MINE;
 		}
 		if (missed)
-			account_bio(missed, BLKLAT_OVERWRITTEN, TURN_FIRST);
+			account_missed_bio(missed, TURN_FIRST);
 		err = bpf_map_update_elem(&bio_hash, &key, start, BPF_ANY);
 	}
 	return err ? NO_ROOM : REMEMBERED;
@@ -171,13 +180,11 @@ static __always_inline bool recall_from_hash(u64 key, struct bio_start *ret)
 /* --- starts -------------------------------------------------------------------------------- */
 
 /* The watches of a bio that begins, as their part has them. */
-static __always_inline void choose_parts(struct bio_start *start)
+static __always_inline void choose_parts(struct bio_start *start, u32 flags)
 {
-	u32 part = blklat_size_part(start->bytes);
-
 	for (u32 i = 0; i < 2; i++)
 		if (start->watch[i])
-			start->watch[i] += part;
+			start->watch[i] += bio_part(start->watch[i], start->op, flags, start->bytes);
 }
 
 /* Fills all of @ret but whether it is held. Returns whether the bio is watched. */
@@ -202,7 +209,7 @@ static __always_inline bool begin_bio(struct bio *bio, struct bio_start *ret, en
 		ret->after_idle[1] = bio_follows_pause(ret->watch[1], ret->ns);
 	}
 	if (has_parts(mode))
-		choose_parts(ret);
+		choose_parts(ret, bio->bi_opf);
 	return true;
 }
 
@@ -211,6 +218,8 @@ static __always_inline void count_starts(const struct bio_start *start, u32 turn
 	count_started(start->watch[0], turn);
 	if (has_partitions(mode))
 		count_started(start->watch[1], turn);
+	if (has_parts(mode) && blklat_counts_in_flight(cfg_by))
+		count_bio_in_flight(start, 1);
 }
 
 static __always_inline void queue_in_mode(const u64 *ctx, u32 turn, enum table table, enum mode mode)
@@ -310,7 +319,7 @@ static __always_inline void complete_bio(const struct bio_start *start, u32 i, u
 	if (!watch)
 		return;
 	if (cfg_idle_gap_ns && ns > SEEN_EVERY_NS)
-		note_bio_end(has_parts(mode) ? whole_of(watch) : watch, now);
+		note_bio_end(has_parts(mode) ? whole_watch(watch) : watch, now);
 	if (cfg_idle_gap_ns && start->after_idle[i])
 		count_after_idle(watch, op, ns);
 	s = series_of(watch, op, turn);
@@ -338,6 +347,8 @@ static __always_inline void end_in_mode(u64 key, u32 error, u64 now, u32 turn, e
 
 	if (!(table == TABLE_HASH ? recall_from_hash(key, &start) : recall_from_cell(key, &start)))
 		return;
+	if (has_parts(mode) && blklat_counts_in_flight(cfg_by))
+		count_bio_in_flight(&start, -1);
 	/* Before 5.16 block_rq_complete told an errno. */
 	if (error == BLK_STS_AGAIN || error == (u32)-EAGAIN) {
 		account_bio(&start, BLKLAT_REQUEUED, turn);

@@ -9,6 +9,7 @@
  */
 #include "bios.bpf.h"
 #include "counters.bpf.h"
+#include "parts.bpf.h"
 #include "pauses.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -31,7 +32,7 @@ static __always_inline void start_request(struct target *t, struct request *rq, 
 	if (has_parts(mode)) {
 		u64 marked = stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode) ? marked_start(t, now) : now;
 
-		now = parted_start(now, rq->__data_len) | (marked & BLKLAT_SLOT_AFTER_IDLE);
+		now = begin_in_part(t->watch[stage], rq, now, slot->ns) | (marked & BLKLAT_SLOT_AFTER_IDLE);
 	} else if (stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode)) {
 		now = marked_start(t, now);
 	}
@@ -41,7 +42,7 @@ static __always_inline void start_request(struct target *t, struct request *rq, 
 /* The watch whose rows an IO is counted in that began at @start. */
 static __always_inline u32 watch_of(const struct target *t, u32 stage, u64 start, enum mode mode)
 {
-	return t->watch[stage] + (has_parts(mode) ? part_of(start) : 0);
+	return t->watch[stage] + (has_parts(mode) ? blklat_slot_part(start) : 0);
 }
 
 /* The end of the stage queue; requests that went straight to the driver never began it. */
@@ -63,6 +64,8 @@ static __always_inline void end_queue(struct target *t, struct request *rq, u32 
 	bin = count_latency(s, unmarked_latency(bpf_ktime_get_ns(), start, mode), sharing);
 	add(&s->bytes, rq->__data_len, sharing);
 	end_slot(slot, 0);
+	if (has_parts(mode))
+		end_in_part(t->watch[BLKLAT_STAGE_QUEUE], start);
 	if (bin)
 		add(bin, 1, sharing);
 }
@@ -120,13 +123,18 @@ STANDBYS_OF(on_rq_issue, "block_rq_issue", issue_request)
 static __always_inline void unstart(struct target *t, struct request *rq, u32 stage, u32 turn)
 {
 	struct blklat_slot *slot;
+	u64 start;
 
 	if (!t->watch[stage])
 		return;
 	slot = slot_of(t, rq, stage);
-	if (!slot || slot->ns <= BLKLAT_SLOT_VACANT)
+	if (!slot)
+		return;
+	start = slot->ns;
+	if (start <= BLKLAT_SLOT_VACANT)
 		return;
 	end_slot(slot, 0);
+	end_in_part(t->watch[stage], start);
 	if (cfg_idle_gap_ns && stage == BLKLAT_STAGE_DEVICE)
 		note_use(&t->seen_ns, bpf_ktime_get_ns());
 	account(t->watch[stage], BLKLAT_REQUEUED, turn);
@@ -232,6 +240,8 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 	if (!bin)
 		return;
 	end_slot(slot, leaves_mark(turn, BPF_RQ_COMPLETE) ? BLKLAT_SLOT_SEEN_FREE : 0);
+	if (has_parts(mode))
+		end_in_part(t->watch[BLKLAT_STAGE_DEVICE], start);
 	add(bin, 1, sharing);
 }
 

@@ -42,6 +42,11 @@ enum mode {
 	MODE_PARTS,		/* the same, and watches have parts */
 };
 
+/* What is in flight of a watch, by enum blklat_kind - 1. */
+struct in_flight {
+	__u64 of_kind[8];
+};
+
 #define BLKLAT_TARGET_BITS 14		/* largest hash with one look: 1 MiB */
 
 /*

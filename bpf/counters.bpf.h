@@ -6,7 +6,6 @@
 #include "kernel_types.h"
 #include "capture.h"
 #include "blklat/bins.h"
-#include "blklat/parts.h"
 
 #include <linux/bpf.h>
 
@@ -270,23 +269,6 @@ static __always_inline bool has_parts(enum mode mode)
 		else											\
 			does(__VA_ARGS__, MODE_DISKS);							\
 	} while (0)
-
-/* A start time with the part that the IO begins in. */
-static __always_inline u64 parted_start(u64 now, u32 bytes)
-{
-	return (now & ((1ULL << BLKLAT_SLOT_PART_SHIFT) - 1)) | (u64)blklat_size_part(bytes) << BLKLAT_SLOT_PART_SHIFT;
-}
-
-static __always_inline u32 part_of(u64 start)
-{
-	return start >> BLKLAT_SLOT_PART_SHIFT & BLKLAT_PARTS_MAX;
-}
-
-/* From a watch's number + 1 to the whole's, where watches have parts. */
-static __always_inline u32 whole_of(u32 watch)
-{
-	return watch - (watch - 1) % (1 + cfg_parts);
-}
 
 /* A latency from a start time and now, without what is no time in the former: its topmost bits. */
 static __always_inline u64 unmarked_latency(u64 now, u64 start, enum mode mode)

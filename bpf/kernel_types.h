@@ -125,8 +125,11 @@ struct bpf_iter__task_file {
 #pragma clang attribute pop
 
 enum req_flag_bits {
-	__REQ_FUA = 17,		/* relocated */
+	__REQ_SYNC = 11,	/* all are relocated */
+	__REQ_META = 12,
+	__REQ_FUA = 17,
 	__REQ_PREFLUSH = 18,
+	__REQ_RAHEAD = 19,
 };
 
 /* include/linux/blk_types.h, the same in all kernels from 5.10 to 7.2. */

@@ -13,6 +13,7 @@
 #define PAUSES_BPF_H
 
 #include "counters.bpf.h"
+#include "parts.bpf.h"
 
 const volatile u64 cfg_idle_gap_ns = 0;		/* 0: pauses are not looked for */
 const volatile u32 cfg_idle_merged = 0;		/* BLKLAT_SCALE_MAX - scale of idle_series */
@@ -108,7 +109,7 @@ static __noinline int note_parted_end(struct target *t, struct request *rq, u64 
 		return 0;
 	note_use(&t->seen_ns, now);
 	if (start & BLKLAT_SLOT_AFTER_IDLE)
-		count_after_idle(t->watch[BLKLAT_STAGE_DEVICE] + part_of(start), op_of(rq->cmd_flags), ns);
+		count_after_idle(t->watch[BLKLAT_STAGE_DEVICE] + blklat_slot_part(start), op_of(rq->cmd_flags), ns);
 	return 0;
 }
 

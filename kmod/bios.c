@@ -30,6 +30,7 @@ struct bucket {
 
 struct blklat_bio_table {
 	u32 bits;
+	u32 parts;		/* of each watch */
 	struct bucket *buckets;
 };
 
@@ -38,13 +39,14 @@ struct place {
 	u32 i;
 };
 
-int blklat_bio_table_new(u32 max_bios, struct blklat_bio_table **ret)
+int blklat_bio_table_new(u32 max_bios, u32 parts, struct blklat_bio_table **ret)
 {
 	struct blklat_bio_table *t = kzalloc(sizeof(*t), BLKLAT_GFP);
 	u64 bytes;
 
 	if (!t)
 		return -ENOMEM;
+	t->parts = parts;
 	/* About half full when it holds max_bios. */
 	t->bits = ilog2(roundup_pow_of_two(max(max_bios, 8U) / (BUCKET / 2)));
 	bytes = sizeof(*t->buckets) << t->bits;
@@ -125,10 +127,16 @@ static void fill(struct place at, const struct blklat_bio *start)
 	smp_store_release(&to->ns, start->ns);
 }
 
-/* Is what is queued now the bio that was held back? One of a device that went away meanwhile is never queued. */
-static bool let_go(struct blklat_bio *before, const struct blklat_bio *now)
+/* Of watches as blklat_bio has them. */
+static bool same_whole(const struct blklat_bio_table *t, u32 a, u32 b)
 {
-	if (!before->held || before->watch[0] != now->watch[0] || before->watch[1] != now->watch[1])
+	return a && b ? (a - 1) / (1 + t->parts) == (b - 1) / (1 + t->parts) : a == b;
+}
+
+/* Is what is queued now the bio that was held back? One of a device that went away meanwhile is never queued. */
+static bool let_go(const struct blklat_bio_table *t, struct blklat_bio *before, const struct blklat_bio *now)
+{
+	if (!before->held || !same_whole(t, before->watch[0], now->watch[0]) || !same_whole(t, before->watch[1], now->watch[1]))
 		return false;
 	before->held = false;
 	return true;
@@ -144,7 +152,7 @@ int blklat_bio_add(struct blklat_bio_table *t, const void *bio, const struct blk
 	buckets_of(t, bio, buckets);
 	missed->ns = 0;
 	if (find(buckets, bio, &at)) {
-		if (let_go(&at.bucket->bio[at.i], start))
+		if (let_go(t, &at.bucket->bio[at.i], start))
 			return -EALREADY;
 		*missed = at.bucket->bio[at.i];
 		WRITE_ONCE(at.bucket->bio[at.i].ns, 0);

@@ -21,12 +21,12 @@ struct blklat_bio {
 	u32 watch[2];		/* number + 1 of the whole device's and of the partition's watch, or of its part; 0: none */
 };
 
-/* Room for at least @max_bios (at least 1). Returns 0 or -ENOMEM. */
-int blklat_bio_table_new(u32 max_bios, struct blklat_bio_table **ret);
+/* Room for at least @max_bios (at least 1), of watches with @parts each. Returns 0 or -ENOMEM. */
+int blklat_bio_table_new(u32 max_bios, u32 parts, struct blklat_bio_table **ret);
 void blklat_bio_table_free(struct blklat_bio_table *t);
 
 /*
- * Notes a bio's start. Returns 0, or -ENOSPC, or -EALREADY (it was held back, for the same watches, and keeps the time of that).
+ * Notes a bio's start. Returns 0, or -ENOSPC, or -EALREADY (it was held back, for the same watches, and keeps the time and the parts of that).
  * If the address is noted already (its end was missed),
  * the old start is replaced and given in @missed; missed->ns is 0 otherwise.
  */

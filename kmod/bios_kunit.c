@@ -22,7 +22,7 @@ static struct blklat_bio_table *table_new(struct kunit *test, u32 max_bios)
 
 	blklat_bio_table_free(test->priv);
 	test->priv = NULL;
-	KUNIT_ASSERT_EQ(test, blklat_bio_table_new(max_bios, &t), 0);
+	KUNIT_ASSERT_EQ(test, blklat_bio_table_new(max_bios, 0, &t), 0);
 	test->priv = t;
 	return t;
 }

@@ -50,7 +50,7 @@ static __always_inline void start_marked(struct blklat_session *s, struct blklat
 		return;
 	}
 	now = blklat_now_ns();
-	time = s->parts ? blklat_parted_start(now, rq->__data_len) : now;
+	time = s->parts ? blklat_begin_in_part(s, t->watch[stage], rq, now, blklat_slot_ns(slot)) : now;
 	if (s->idle_gap_ns && stage == BLKLAT_STAGE_DEVICE && blklat_follows_pause(&t->seen_ns, now, s->idle_gap_ns))
 		time |= BLKLAT_SLOT_AFTER_IDLE;
 	blklat_slot_start(slot, time);
@@ -61,12 +61,15 @@ static noinline void unstart(struct blklat_session *s, struct blklat_target *t, 
 			     enum blklat_stage stage)
 {
 	struct blklat_slot *slot;
+	u64 began;
 
-	if (!t->watch[stage])
+	if (!t->watch[stage] || !blklat_slot_of(s, t, rq, stage, &slot))
 		return;
-	if (!blklat_slot_of(s, t, rq, stage, &slot) || blklat_slot_ns(slot) <= BLKLAT_SLOT_FREE)
+	began = blklat_slot_ns(slot);
+	if (began <= BLKLAT_SLOT_FREE)
 		return;
 	blklat_slot_end(slot);
+	blklat_leave(s, t->watch[stage], began);
 	if (s->idle_gap_ns && stage == BLKLAT_STAGE_DEVICE)
 		blklat_note_use(&t->seen_ns, blklat_now_ns());
 	blklat_account_here(s, t->watch[stage], BLKLAT_REQUEUED);
@@ -122,6 +125,7 @@ static noinline void end_queue(struct blklat_session *s, struct blklat_target *t
 		return;
 	ns = blklat_now_ns() - began;
 	if (s->parts) {
+		blklat_leave(s, watch, began);
 		watch += blklat_part_of(s, began);
 		ns = blklat_unparted(ns);
 	}
@@ -204,6 +208,8 @@ static u64 read_marks(struct blklat_session *s, struct blklat_target *t, struct 
 	u64 ns;
 
 	if (s->parts) {
+		if (ends)
+			blklat_leave(s, *watch, began);
 		*watch += blklat_part_of(s, began);
 		ns = blklat_unparted(now - began);
 	} else {

@@ -21,20 +21,24 @@ static void account_bio(const struct blklat_session *s, const struct blklat_bio 
 		blklat_account_here(s, bio->watch[1], cell);
 }
 
-/* From a watch (number + 1) to its whole. */
-static u32 whole_of(const struct blklat_session *s, u32 watch)
+/* The watches of a bio that begins, as their part has them. */
+static void choose_parts(const struct blklat_session *s, struct blklat_bio *bio, u32 flags)
 {
-	return watch - (watch - 1) % (1 + s->parts);
-}
-
-/* The watches of a bio that begins, as its part has them. */
-static void choose_parts(struct blklat_bio *bio)
-{
-	u32 part = blklat_size_part(bio->bytes), i;
+	u32 i;
 
 	for (i = 0; i < 2; i++)
 		if (bio->watch[i])
-			bio->watch[i] += part;
+			bio->watch[i] += blklat_part_now(s, bio->watch[i], bio->op, flags, bio->bytes);
+}
+
+/* @n more bios like @bio are in flight, or less. */
+static void count_bio(const struct blklat_session *s, const struct blklat_bio *bio, int n)
+{
+	u32 i;
+
+	for (i = 0; s->in_flight && i < 2; i++)
+		if (bio->watch[i])
+			blklat_count_in_flight(s, blklat_whole_of(s, bio->watch[i]), blklat_kind_of(s, bio->op, bio->bytes), n);
 }
 
 /* Whether a bio queued now follows a pause. */
@@ -61,7 +65,7 @@ static bool begin_bio(struct blklat_session *s, const struct bio *bio, struct bl
 		ret->after_idle[1] = bio_follows_pause(s, ret->watch[1], ret->ns);
 	}
 	if (s->parts)
-		choose_parts(ret);
+		choose_parts(s, ret, bio->bi_opf);
 	return true;
 }
 
@@ -73,8 +77,10 @@ void blklat_capture_bio_hold(struct blklat_session *s, struct bio *bio)
 	if (bio_flagged(bio, BIO_TRACE_COMPLETION) || !begin_bio(s, bio, &started))
 		return;
 	started.held = true;
-	if (blklat_bio_hold(s->bios, bio, &started))
-		account_bio(s, &started, BLKLAT_STARTED);
+	if (!blklat_bio_hold(s->bios, bio, &started))
+		return;
+	account_bio(s, &started, BLKLAT_STARTED);
+	count_bio(s, &started, 1);
 }
 
 void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
@@ -87,9 +93,13 @@ void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
 	err = blklat_bio_add(s->bios, bio, &started, &missed);
 	if (err == -EALREADY)
 		return;
-	if (!err && missed.ns)
+	if (!err && missed.ns) {
 		account_bio(s, &missed, BLKLAT_OVERWRITTEN);
+		count_bio(s, &missed, -1);
+	}
 	account_bio(s, &started, err ? BLKLAT_TABLE_FULL : BLKLAT_STARTED);
+	if (!err)
+		count_bio(s, &started, 1);
 }
 
 enum ending { FINE, FAILED, TAKEN_BACK };
@@ -110,7 +120,7 @@ static void end_bio_of(struct blklat_session *s, const struct blklat_bio *bio, u
 	if (!watch)
 		return;
 	if (s->idle_gap_ns && ns > BLKLAT_SEEN_EVERY_NS)
-		blklat_note_use(&s->bios_seen_ns[whole_of(s, watch) - 1], now);
+		blklat_note_use(&s->bios_seen_ns[blklat_whole_of(s, watch) - 1], now);
 	if (bio->after_idle[i])
 		blklat_count_after_idle(s, watch, bio->op, ns);
 	series = blklat_this_series(s, watch, bio->op);
@@ -132,6 +142,7 @@ static void end_bio(struct blklat_session *s, const struct bio *bio, enum ending
 
 	if (!blklat_bio_take(s->bios, bio, &started))
 		return;
+	count_bio(s, &started, -1);
 	if (unlikely(ending == TAKEN_BACK)) {
 		account_bio(s, &started, BLKLAT_REQUEUED);
 		return;

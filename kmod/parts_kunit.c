@@ -45,7 +45,7 @@ static u64 in_all(const struct blklat_session *s, u32 whole, u32 op, u32 at)
 	u64 sum = 0;
 	u32 i;
 
-	for (i = 0; i < ROWS; i++)
+	for (i = 0; i <= s->parts; i++)
 		sum += at == AT_BINS ? fake_ios(s, whole + i, op) : fake_sum(s, whole + i, op, at);
 	return sum;
 }
@@ -247,8 +247,8 @@ static void blklat_parts_test_bio_accounts(struct kunit *test)
 
 /* --- the sum ------------------------------------------------------------------------------- */
 
-/* Any IO of any size on two disks and a partition: the rows add up to what a session without parts has of the same. */
-static void blklat_parts_test_sums(struct kunit *test)
+/* Any IO of any size and flags on two disks and a partition: the rows add up to what a session without parts has of the same. */
+static void expect_sums(struct kunit *test, u32 by)
 {
 	static const struct fake_watch w[] = {
 		{ BLKLAT_STAGE_DEVICE, 0 }, { BLKLAT_STAGE_QUEUE, 0 }, { BLKLAT_STAGE_DEVICE, 1 },
@@ -257,16 +257,16 @@ static void blklat_parts_test_sums(struct kunit *test)
 	static const char *const lives[] = { "IDC", "DC", "DpC", "DE", "DpRDC", "IM", "DR", "C", "DpppE", "IDRIDC" };
 	static const u32 cells[] = { AT_BINS, AT_BYTES, AT_ERRORS };
 	struct fake *f = test->priv;
+	u32 i, op, k, rows = 1 + blklat_parts(by);
 	u64 random = 7;
-	u32 i, op, k;
 
-	f->by = BLKLAT_BY_SIZE;
+	f->by = by;
 	fake_session(test, 0, 6, 0, w, ARRAY_SIZE(w));
 	f->by = BLKLAT_BY_NOTHING;
 	fake_session(test, 1, 6, 0, w, ARRAY_SIZE(w));
 	for (i = 0; i < 500; i++) {
 		u32 bytes = (fake_random(&random) % 4096 + 1) << fake_random(&random) % 10;
-		u32 flags = fake_random(&random) % 4, disk = fake_random(&random) % 2;
+		u32 flags = fake_random(&random) % 4 | (u32)(fake_random(&random) << REQ_OP_BITS), disk = fake_random(&random) % 2;
 		bool partition = fake_random(&random) % 2;
 		const char *life = lives[fake_random(&random) % ARRAY_SIZE(lives)];
 
@@ -276,14 +276,22 @@ static void blklat_parts_test_sums(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(w); i++) {
 		for (op = 0; op < BLKLAT_OPS; op++)
 			for (k = 0; k < ARRAY_SIZE(cells); k++)
-				EXPECT_U64_MSG(test, in_all(f->s[0], i * ROWS, op, cells[k]),
+				EXPECT_U64_MSG(test, in_all(f->s[0], i * rows, op, cells[k]),
 					       cells[k] == AT_BINS ? fake_ios(f->s[1], i, op) :
 								     fake_sum(f->s[1], i, op, cells[k]),
-					       "watch %u, op %u, cell %u", i, op, cells[k]);
+					       "by %u, watch %u, op %u, cell %u", by, i, op, cells[k]);
 		for (k = 0; k < BLKLAT_ACCOUNTS; k++)
-			EXPECT_U64_MSG(test, fake_account(f->s[0], i * ROWS, k), fake_account(f->s[1], i, k),
-				       "watch %u, account %u", i, k);
+			EXPECT_U64_MSG(test, fake_account(f->s[0], i * rows, k), fake_account(f->s[1], i, k),
+				       "by %u, watch %u, account %u", by, i, k);
 	}
+}
+
+static void blklat_parts_test_sums(struct kunit *test)
+{
+	u32 by;
+
+	for (by = BLKLAT_BY_SIZE; by < BLKLAT_BYS; by++)
+		expect_sums(test, by);
 }
 
 /* --- time ---------------------------------------------------------------------------------- */
@@ -299,7 +307,7 @@ static void blklat_parts_test_latency(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(begins); i++)
 		for (k = 0; k < ARRAY_SIZE(latencies); k++)
 			for (n = 0; n < ARRAY_SIZE(sizes); n++) {
-				u64 start = blklat_parted_start(begins[i], sizes[n].bytes);
+				u64 start = blklat_parted_start(begins[i], sizes[n].part, n % 16);
 
 				EXPECT_U64(test, blklat_part_of(s, start), sizes[n].part);
 				EXPECT_U64(test, blklat_unparted(begins[i] + latencies[k] - start), latencies[k]);
@@ -368,7 +376,7 @@ static void blklat_parts_test_forged(struct kunit *test)
 		*slot_of(s, 0) = (u64)part << 54 | 1 << 30;
 		fake_events(s, rq, "C");
 		for (watch = 0; watch < 2; watch++)
-			expect_part(test, "forged", watch * ROWS, part > PARTS ? 0 : part, READ_IO, 1, 4 * KIB);
+			expect_part(test, "forged", watch * ROWS, part % 16 > PARTS ? 0 : part % 16, READ_IO, 1, 4 * KIB);
 	}
 }
 

@@ -9,8 +9,8 @@
 
 #include "bios.h"
 #include "blklat/bins.h"
-#include "blklat/parts.h"
 #include "kernel.h"
+#include "parts.h"
 
 #define MAX_QUEUES 65536
 #define MAX_STRIDE (1 << 20)
@@ -205,7 +205,15 @@ static int make_bios(struct blklat_session *s, u32 max_bios)
 		if (!s->bios_seen_ns)
 			return -ENOMEM;
 	}
-	return blklat_bio_table_new(max_bios, &s->bios);
+	return blklat_bio_table_new(max_bios, s->parts, &s->bios);
+}
+
+static int make_in_flight(struct blklat_session *s)
+{
+	if (!blklat_counts_in_flight(s->by))
+		return 0;
+	s->in_flight = kvcalloc(s->watches, sizeof(*s->in_flight), BLKLAT_GFP);
+	return s->in_flight ? 0 : -ENOMEM;
 }
 
 int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *watch,
@@ -218,6 +226,7 @@ int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *wa
 		return -ENOMEM;
 	INIT_LIST_HEAD(&s->list);
 	s->cpus = nr_cpu_ids;
+	s->by = setup->by;
 	s->parts = blklat_parts(setup->by);
 	s->watches = setup->watches * (1 + s->parts);
 	s->scale = setup->scale;
@@ -236,6 +245,9 @@ int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *wa
 	err = make_bios(s, setup->max_bios);
 	if (err)
 		goto err_free;
+	err = make_in_flight(s);
+	if (err)
+		goto err_free;
 	*ret = s;
 	return 0;
 
@@ -250,6 +262,7 @@ void blklat_session_free(struct blklat_session *s)
 		return;
 	blklat_bio_table_free(s->bios);
 	kvfree(s->bios_seen_ns);
+	kvfree(s->in_flight);
 	vfree(s->header);
 	kvfree(s->targets);
 	kfree(s);

@@ -14,6 +14,7 @@
 #include "blklat/abi.h"
 
 struct blklat_bio_table;
+struct blklat_in_flight;
 struct blklat_throttle;
 
 /*
@@ -51,7 +52,9 @@ struct blklat_session {
 	u32 shift;			/* from a 64-bit hash to a bucket */
 	u32 cpus;
 	u32 watches;			/* with those that are parts */
+	u32 by;				/* enum blklat_by */
 	u32 parts;			/* of each whole, which they follow */
+	struct blklat_in_flight *in_flight;	/* [watch], in parts.h; NULL: it is not counted */
 	u32 scale;
 	u32 merged;			/* BLKLAT_SCALE_MAX - scale: from a bin there to one here */
 	u32 series_bytes;

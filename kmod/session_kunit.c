@@ -13,7 +13,7 @@
 enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
 enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL };
 
-#define SETUP(...) { .version = 4, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
+#define SETUP(...) { .version = 5, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
 
 static void blklat_session_test_setup_check(struct kunit *test)
 {
@@ -27,7 +27,7 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.scale = U32_MAX), -EINVAL },
 		{ SETUP(.version = 0), -EPROTO },
 		{ SETUP(.version = 3), -EPROTO },
-		{ SETUP(.version = 5, .watches = 0, .scale = 99, .reserved = 1), -EPROTO },
+		{ SETUP(.version = 6, .watches = 0, .scale = 99, .reserved = 1), -EPROTO },
 		{ SETUP(.watches = 0), -EINVAL },
 		{ SETUP(.watches = MAX_WATCHES), 0 },
 		{ SETUP(.watches = MAX_WATCHES + 1), -E2BIG },
@@ -39,7 +39,8 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.reserved = 1), -EINVAL },
 		{ SETUP(.reserved = 1U << 31), -EINVAL },
 		{ SETUP(.by = 1), 0 },
-		{ SETUP(.by = 2), -EINVAL },
+		{ SETUP(.by = 4), 0 },
+		{ SETUP(.by = 5), -EINVAL },
 		{ SETUP(.by = U32_MAX), -EINVAL },
 		/* With their nine parts they have to fit. */
 		{ SETUP(.by = 1, .watches = MAX_WATCHES / 10), 0 },
@@ -125,7 +126,7 @@ static void expect_layout(struct kunit *test, const struct blklat_session *s, u3
 	const struct blklat_header *h = s->header;
 
 	EXPECT_U64(test, h->magic, 0x74616c6b6c62ULL);
-	EXPECT_U64(test, h->version, 4);
+	EXPECT_U64(test, h->version, 5);
 	EXPECT_U64(test, h->cpus, nr_cpu_ids);
 	EXPECT_U64(test, h->watches, watches);
 	EXPECT_U64(test, h->scale, scale);
@@ -214,7 +215,7 @@ static void blklat_session_test_stages(struct kunit *test)
 static int session_of(struct kunit *test, struct blklat_watch *watch, const struct blklat_device *device, u32 n,
 		      u32 max_bios)
 {
-	struct blklat_setup setup = { .version = 4, .watches = n, .max_bios = max_bios };
+	struct blklat_setup setup = { .version = 5, .watches = n, .max_bios = max_bios };
 	struct blklat_session *s = NULL;
 	int err = blklat_session_new(&setup, watch, device, &s);
 
@@ -353,7 +354,7 @@ static void expect_targets(struct kunit *test, const struct blklat_session *s, c
 
 static void blklat_session_test_targets(struct kunit *test)
 {
-	struct blklat_setup setup = { .version = 4, .watches = MANY, .max_bios = 1 };
+	struct blklat_setup setup = { .version = 5, .watches = MANY, .max_bios = 1 };
 	struct blklat_device *device = fake_alloc(test, MANY * sizeof(*device));
 	struct blklat_watch *watch = fake_alloc(test, MANY * sizeof(*watch));
 	u64 *key = fake_alloc(test, 2 * KEYS * sizeof(*key));

@@ -94,12 +94,16 @@ enum blklat_account {
 /* What the IOs of a watch are divided by. */
 enum blklat_by {
 	BLKLAT_BY_NOTHING,
-	BLKLAT_BY_SIZE,		/* bytes at the stage's start: see parts.h */
+	/* All as they are at the stage's start; parts.h has the parts of each. */
+	BLKLAT_BY_SIZE,		/* bytes */
+	BLKLAT_BY_FLAGS,	/* what the IO is for, as its flags tell */
+	BLKLAT_BY_DEPTH,	/* how many IOs are in flight there, this one included */
+	BLKLAT_BY_BESIDE,	/* the strongest of the other IOs in flight there */
 	BLKLAT_BYS,
 };
 
-/* Modules of this version, and recordings, have these numbers. A new stage, op or account comes last. */
-_Static_assert(BLKLAT_STAGE_TOTAL == 2 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED == 8, "numbers stay");
+/* Modules of this version, and recordings, have these numbers. A new stage, op, account or by comes last. */
+_Static_assert(BLKLAT_STAGE_TOTAL == 2 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED == 8 && BLKLAT_BY_BESIDE == 4, "numbers stay");
 
 /*
  * Sixteen start-time slots. The number of a request's slot is, within its watch,
@@ -145,11 +149,13 @@ _Static_assert(sizeof(struct blklat_slots) == 3 * 128, "each array has a pair of
 #define BLKLAT_SLOT_SEEN (1ULL << 62)
 /*
  * Of a watch that has parts, these bits of a time are the number of the IO's part, from 1: it is the same at its end, whatever
- * has become of its bytes. The clock's bits there are left out. So a time stands for the moment nearest to the reader's that
- * has the others: an age is right up to 2^53 ns, 104 days.
+ * has become of its bytes. Those above are the IO's kind (parts.h), where those in flight are counted by kind, for the same
+ * reason; they mean nothing to a reader. The clock's bits there are left out. So a time stands for the moment nearest to the
+ * reader's that has the others: an age is right up to 2^53 ns, 104 days.
  */
 #define BLKLAT_SLOT_PART_SHIFT 54
-#define BLKLAT_PARTS_MAX 255
+#define BLKLAT_SLOT_KIND_SHIFT 58
+#define BLKLAT_PARTS_MAX 15
 #define BLKLAT_SLOT_SEEN_FREE 2
 #define BLKLAT_SLOT_VACANT 3	/* what is not above it is no time */
 
@@ -182,7 +188,7 @@ struct blklat_idle_series {
 
 /* --- the kernel module's session ------------------------------------------------------------ */
 
-#define BLKLAT_ABI_VERSION 4
+#define BLKLAT_ABI_VERSION 5
 #define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
 #define BLKLAT_MAX_WATCHES 65536
 #define BLKLAT_MAX_BIOS (16 << 20)

@@ -6,6 +6,12 @@
 #include "blklat/abi.h"
 #include "blklat/bins.h"
 
+/* Which octave @n is in, where the first ends with 2^@first, and each of the others at twice the one before: from 1. */
+static inline __u32 blklat_octave_up_to(__u64 n, __u32 first)
+{
+	return n <= 1ULL << first ? 1 : blklat_log2(n - 1) - first + 2;
+}
+
 /*
  * By size: bytes rounded up to a power of two, 4 KiB and less, 8 KiB, ... 512 KiB, 1 MiB and what is more. So a part holds what is
  * up to twice as large as that of the one before, and an IO of just a power of two is the largest of its part. @bytes is at
@@ -16,18 +22,126 @@
 
 static inline __u32 blklat_size_part(__u64 bytes)
 {
-	__u32 part;
+	__u32 part = blklat_octave_up_to(bytes, BLKLAT_SIZE_LEAST_SHIFT);
 
-	if (bytes <= 1U << BLKLAT_SIZE_LEAST_SHIFT)
-		return 1;
-	part = blklat_log2(bytes - 1) - BLKLAT_SIZE_LEAST_SHIFT + 2;
 	return part < BLKLAT_SIZE_PARTS ? part : BLKLAT_SIZE_PARTS;
+}
+
+/*
+ * By flags: the first of these that an IO is. Whether somebody waits for it (sync) is what the kernel's op_is_sync() says of
+ * it: reads, and what has REQ_SYNC.
+ */
+enum blklat_flags_part {
+	BLKLAT_FLAGS_FUA = 1,	/* REQ_FUA, REQ_PREFLUSH, or a flush: has to be on the medium */
+	BLKLAT_FLAGS_METADATA,	/* REQ_META */
+	BLKLAT_FLAGS_READAHEAD,	/* REQ_RAHEAD */
+	BLKLAT_FLAGS_SYNC,
+	BLKLAT_FLAGS_WRITE_BACK,	/* writes that are not */
+	BLKLAT_FLAGS_OTHER,	/* what else is not: discards, zone commands, passthrough */
+	BLKLAT_FLAGS_PARTS = BLKLAT_FLAGS_OTHER,
+};
+
+/* @op: enum blklat_op. The flags' bits differ between kernels, so they are asked for. */
+static inline __u32 blklat_flags_part(__u32 op, int fua_or_preflush, int meta, int ahead, int sync)
+{
+	if (fua_or_preflush || op == BLKLAT_OP_FLUSH)
+		return BLKLAT_FLAGS_FUA;
+	if (meta)
+		return BLKLAT_FLAGS_METADATA;
+	if (ahead)
+		return BLKLAT_FLAGS_READAHEAD;
+	if (sync || op == BLKLAT_OP_READ)
+		return BLKLAT_FLAGS_SYNC;
+	return op == BLKLAT_OP_WRITE ? BLKLAT_FLAGS_WRITE_BACK : BLKLAT_FLAGS_OTHER;
+}
+
+/*
+ * By depth: how many IOs of the device are in the stage when one begins it, with this one: 1, 2, 3 to 4, 5 to 8, ... 257 to
+ * 512, 513 and more.
+ */
+#define BLKLAT_DEPTH_PARTS 11
+
+static inline __u32 blklat_depth_part(__u32 depth)
+{
+	__u32 part = blklat_octave_up_to(depth, 0);
+
+	return part < BLKLAT_DEPTH_PARTS ? part : BLKLAT_DEPTH_PARTS;
+}
+
+/*
+ * By what an IO is beside: the strongest kind of the others that are in the stage, of the device, when it begins it. Kinds are in
+ * the order of their strength.
+ */
+enum blklat_kind {
+	BLKLAT_KIND_FLUSH = 1,
+	BLKLAT_KIND_DISCARD,
+	BLKLAT_KIND_OTHER,	/* BLKLAT_OP_OTHER */
+	BLKLAT_KIND_LARGE_WRITE,	/* of BLKLAT_LARGE_BYTES and more */
+	BLKLAT_KIND_WRITE,
+	BLKLAT_KIND_READ,
+	BLKLAT_KINDS = BLKLAT_KIND_READ,
+	BLKLAT_BESIDE_NOTHING,
+	BLKLAT_BESIDE_PARTS = BLKLAT_BESIDE_NOTHING,
+};
+#define BLKLAT_LARGE_BYTES (128 << 10)
+
+/* @op: enum blklat_op. Returns an enum blklat_kind. */
+static inline __u32 blklat_kind(__u32 op, __u64 bytes)
+{
+	switch (op) {
+	case BLKLAT_OP_READ:
+		return BLKLAT_KIND_READ;
+	case BLKLAT_OP_WRITE:
+		return bytes >= BLKLAT_LARGE_BYTES ? BLKLAT_KIND_LARGE_WRITE : BLKLAT_KIND_WRITE;
+	case BLKLAT_OP_FLUSH:
+		return BLKLAT_KIND_FLUSH;
+	case BLKLAT_OP_DISCARD:
+		return BLKLAT_KIND_DISCARD;
+	default:
+		return BLKLAT_KIND_OTHER;
+	}
+}
+
+/* Whether what is in flight is counted as well, which all CPUs write to. */
+static inline int blklat_counts_in_flight(__u32 by)
+{
+	return by == BLKLAT_BY_DEPTH || by == BLKLAT_BY_BESIDE;
 }
 
 /* How many parts a watch is divided into; 0: it is not. */
 static inline __u32 blklat_parts(__u32 by)
 {
-	return by == BLKLAT_BY_SIZE ? BLKLAT_SIZE_PARTS : 0;
+	switch (by) {
+	case BLKLAT_BY_SIZE:
+		return BLKLAT_SIZE_PARTS;
+	case BLKLAT_BY_FLAGS:
+		return BLKLAT_FLAGS_PARTS;
+	case BLKLAT_BY_DEPTH:
+		return BLKLAT_DEPTH_PARTS;
+	case BLKLAT_BY_BESIDE:
+		return BLKLAT_BESIDE_PARTS;
+	default:
+		return 0;
+	}
+}
+
+/* A start time (abi.h) of an IO that begins @now in @part and is of @kind, or 0 where kinds are not counted. */
+static inline __u64 blklat_parted_start(__u64 now, __u32 part, __u32 kind)
+{
+	return (now & ((1ULL << BLKLAT_SLOT_PART_SHIFT) - 1)) | (__u64)part << BLKLAT_SLOT_PART_SHIFT |
+	       (__u64)kind << BLKLAT_SLOT_KIND_SHIFT;
+}
+
+/* The part in a start time; 0: none. */
+static inline __u32 blklat_slot_part(__u64 ns)
+{
+	return ns >> BLKLAT_SLOT_PART_SHIFT & BLKLAT_PARTS_MAX;
+}
+
+/* The kind in a start time; 0: none. Up to 15 where others may write to it. */
+static inline __u32 blklat_slot_kind(__u64 ns)
+{
+	return ns >> BLKLAT_SLOT_KIND_SHIFT & ((1 << (62 - BLKLAT_SLOT_KIND_SHIFT)) - 1);
 }
 
 #endif

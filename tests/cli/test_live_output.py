@@ -10,6 +10,7 @@ import math
 import os
 import pathlib
 import random
+import shlex
 import subprocess
 
 import pytest
@@ -85,31 +86,32 @@ def intervals(script):
     {key: {op: (bytes, errors)}}, a key is (device, stage, None), or where these are divided (device, stage, label), too, and waited
     is {key: sum of the ages of what is in flight}, if the script says it.
     """
-    watches, ticks, ios, parts, waited, on, divided = [], [], {}, {}, {}, None, False
+    watches, ticks, ios, parts, waited, on, by = [], [], {}, {}, {}, None, None
 
-    def keys(size):
+    def keys(words, size):
         whole = on or watches[0]
-        return [(*whole, None), (*whole, size_label(size))] if divided else [(*whole, None)]
+        label = next((w[3:] for w in words if w.startswith("in=")), size_label(int(size)))
+        return [(*whole, None), (*whole, label)] if by else [(*whole, None)]
 
     for line in script.read_text().splitlines()[1:]:
-        words = line.split()
+        words = shlex.split(line, comments=True)
         if not words or words[0].startswith("#"):
             continue
         if words[0] == "watch":
             watches.append((words[1], words[2]))
         elif words[0] == "by":
-            divided = True
+            by = words[1]
         elif words[0] == "on":
             on = (words[1], words[2])
         elif words[0] == "io":
             n = next((int(w[1:]) for w in words[4:] if w[0] == "x"), 1)
             errors = next((int(w[7:]) for w in words[4:] if w.startswith("errors=")), 0)
-            for key in keys(int(words[3])):
+            for key in keys(words, words[3]):
                 ops = ios.setdefault(key, {})
                 ops.setdefault(words[1], []).append((read_ns(words[2]), int(words[3]), n, errors))
         elif words[0] == "part":
             errors = next((int(w[7:]) for w in words[3:] if w.startswith("errors=")), 0)
-            for key in keys(int(words[2])):
+            for key in keys(words, words[2]):
                 ops = parts.setdefault(key, {})
                 ops[words[1]] = tuple(map(sum, zip(ops.get(words[1], (0, 0)), (int(words[2]), errors))))
         elif words[0] == "in-flight":
@@ -179,7 +181,7 @@ def test_figures_are_those_of_the_script(script):
                 assert exact / width - 1.5 <= lat[name] <= exact * width + 1.5
             check_bins(o["bins"], want)
         if key[2]:
-            assert expected and "accounting" not in line and line["part"]["by"] == "size"
+            assert expected and "accounting" not in line and line["part"]["by"] == next(l.split()[1] for l in script.read_text().splitlines() if l.startswith("by "))
             told.add((nth, *key))
             continue
         cumulative[key] = cumulative.get(key, 0) + sum(o["ios"] for o in line["ops"])

@@ -20,7 +20,8 @@ from replayed import BLKLAT, ENV, by_op, counted, key_of, of_lines, replay, summ
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
-SIZES = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB", "512 KiB", "1 MiB+"]
+PARTS = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB", "512 KiB", "1 MiB+",
+         "flush", "discard", "other", "big write", "write", "read", "nothing"]
 PAGE = (ROOT / "docs/recording.md").read_text()
 SCRIPTS = sorted((HERE / "replay").glob("*.txt"))
 KEY = ("device", "stage", "op", "part")
@@ -163,7 +164,7 @@ def check_run_bins(rows, lines):
 
 
 def check_parts(rows, lines):
-    """Each part by itself, in the order of their sizes; the sum of them is what is said of the whole."""
+    """Each part by itself, in their order; the sum of them is what is said of the whole."""
     parts, found = [line for line in lines if "part" in line], {}
     assert {tuple(r.get(k) for k in KEY) for r in rows} == set(by_op(parts))
     for r in rows:
@@ -179,8 +180,8 @@ def check_parts(rows, lines):
             assert sum(r["ios"] for r in found[key]) == sum(o["ios"] for _, o in of_whole)
             assert sum(r["bytes"] for r in found[key]) == sum(o["bytes"] for _, o in of_whole)
     for rows_of_op in found.values():
-        sizes = [SIZES.index(r["part"]) for r in rows_of_op]
-        assert sizes == sorted(sizes)
+        order = [PARTS.index(r["part"]) for r in rows_of_op]
+        assert order == sorted(order)
 
 
 def check_percentile(rows, lines):

@@ -3,10 +3,7 @@
 import contextlib
 import mmap
 import os
-import pathlib
 import re
-import subprocess
-import tempfile
 
 import devices
 import pytest
@@ -14,6 +11,7 @@ from devices import MIB, Delta, run
 from load import Blklat, assert_all_counted, exact, fio, read_errors
 from needs import need
 from sizes import BY_SIZE, LABELS, assert_parts, at_once, done_by, label, of_requests, parts_of
+from tracing import traced_events, tracefs
 
 SIZES = 4096, 16384, 131072
 STAGES = "device", "queue", "total"
@@ -88,36 +86,10 @@ def test_several_devices(loop, zram, partition):
 
 
 @contextlib.contextmanager
-def tracefs():
-    """Where it is mounted for the test, and for nobody else."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="blklat-test-"))
-    try:
-        mounted = subprocess.run(["mount", "-t", "tracefs", "tracefs", folder], capture_output=True)
-        need(mounted.returncode == 0, "no tracefs")
-        try:
-            yield folder
-        finally:
-            run("umount", folder)
-    finally:
-        folder.rmdir()
-
-
-@contextlib.contextmanager
 def traced(device, *events):
     """Gives a function that has the bytes of each of a device's block events so far: the kernel's own trace of them."""
-    major, minor = map(int, device.number.split(":"))
-    with tracefs() as folder:
-        instance = folder / f"instances/blklat-test-{os.getpid()}"
-        instance.mkdir()
-        try:
-            (instance / "buffer_size_kb").write_text("8192")
-            for event in events:
-                (instance / f"events/block/{event}/filter").write_text(f"dev == {major << 20 | minor}")
-                (instance / f"events/block/{event}/enable").write_text("1")
-            yield lambda event: [int(n) * SECTOR for n in re.findall(rf": {event}: .* \d+ \+ (\d+) ",
-                                                                     (instance / "trace").read_text())]
-        finally:
-            instance.rmdir()
+    with tracefs() as folder, traced_events(folder, device, *events) as lines:
+        yield lambda event: [int(m[1]) * SECTOR for line in lines() if (m := re.search(rf": {event}: .* \d+ \+ (\d+) ", line))]
 
 
 @exact

@@ -205,9 +205,7 @@ static inline u64 *slot_of(struct counting *c, u32 disk, u32 tag, u64 **ret_acco
 
 static inline u64 start_time(const struct counting *c)
 {
-	u64 now = now_ns(), shift = BLKLAT_SLOT_PART_SHIFT;
-
-	return c->k.parts ? (now & ((1ULL << shift) - 1)) | (u64)blklat_size_part(w.bytes) << shift : now;
+	return c->k.parts ? blklat_parted_start(now_ns(), blklat_size_part(w.bytes), 0) : now_ns();
 }
 
 static inline void start(u32 disk, u32 tag)

@@ -130,7 +130,7 @@ static void plan_start(struct cpu *c, u32 io)
 		struct blklat_slot *slot = slot_of(capture, io);
 
 		if (slot) {
-			set(c, &slot->ns, 1000 | (u64)watch_of(bytes_of(io)) << BLKLAT_SLOT_PART_SHIFT);
+			set(c, &slot->ns, blklat_parted_start(1000, watch_of(bytes_of(io)), 0));
 			add(c, &slot->started, 1);
 		} else {
 			add(c, (u64 *)w.k[capture].region.accounts + BLKLAT_TAG_RANGE, 1);

@@ -35,6 +35,96 @@ static void test_size(void **state)
 		assert_int_equal(blklat_size_part(large[i]), 9);
 }
 
+/* 1, 2, 3 to 4, 5 to 8, ... 513 and more. */
+static void test_depth(void **state)
+{
+	u32 part = 1, last = 1;
+
+	(void)state;
+	for (u32 depth = 1; depth <= 3000; depth++) {
+		if (depth > last && part < 11) {
+			part++;
+			last *= 2;
+		}
+		assert_int_equal(blklat_depth_part(depth), part);
+	}
+	assert_int_equal(blklat_depth_part(512), 10);
+	assert_int_equal(blklat_depth_part(513), 11);
+	assert_int_equal(blklat_depth_part(UINT32_MAX), 11);
+	/* What an end that came twice would make of none. */
+	assert_int_equal(blklat_depth_part(0), 1);
+}
+
+/* The first that holds, of those in the order of blklat(8). */
+static void test_flags(void **state)
+{
+	(void)state;
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		for (u32 set = 0; set < 16; set++) {
+			bool fua = set & 8 || op == BLKLAT_OP_FLUSH, meta = set & 4, ahead = set & 2, sync = set & 1 || op == BLKLAT_OP_READ;
+			const char *label = fua ? "FUA/flush" : meta ? "metadata" : ahead ? "readahead" : sync ? "sync" :
+					    op == BLKLAT_OP_WRITE ? "writeback" : "other";
+
+			assert_int_equal(blklat_flags_part(op, set >> 3 & 1, set >> 2 & 1, set >> 1 & 1, set & 1),
+					 part_find("flags", label)->number);
+		}
+}
+
+static void test_kinds(void **state)
+{
+	static const struct {
+		u32 op;
+		u64 bytes;
+		const char *label;
+	} kinds[] = {
+		{ BLKLAT_OP_READ, 1 << 20, "read" }, { BLKLAT_OP_WRITE, 131071, "write" }, { BLKLAT_OP_WRITE, 0, "write" },
+		{ BLKLAT_OP_WRITE, 131072, "big write" }, { BLKLAT_OP_FLUSH, 0, "flush" }, { BLKLAT_OP_DISCARD, 512, "discard" },
+		{ BLKLAT_OP_OTHER, 1 << 20, "other" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(kinds); i++)
+		assert_int_equal(blklat_kind(kinds[i].op, kinds[i].bytes), part_find("beside", kinds[i].label)->number);
+	assert_int_equal(part_find("beside", "nothing")->number, 7);
+}
+
+/* Part and kind are apart in a start time, and from its marks. */
+static void test_start_times(void **state)
+{
+	(void)state;
+	for (u32 part = 0; part <= BLKLAT_PARTS_MAX; part++)
+		for (u32 kind = 0; kind < 16; kind++) {
+			u64 ns = blklat_parted_start(UINT64_MAX, part, kind);
+
+			assert_int_equal(ns & (BLKLAT_SLOT_AFTER_IDLE | BLKLAT_SLOT_SEEN), 0);
+			ns |= BLKLAT_SLOT_AFTER_IDLE | BLKLAT_SLOT_SEEN;
+			assert_int_equal(blklat_slot_part(ns), part);
+			assert_int_equal(blklat_slot_kind(ns), kind);
+		}
+}
+
+/* Every part has a label of its own, which leads to it. */
+static void test_labels(void **state)
+{
+	const struct watch whole = { .stage = BLKLAT_STAGE_DEVICE };
+	struct watch *all;
+	u32 n;
+
+	(void)state;
+	for (u32 by = BLKLAT_BY_SIZE; by < BLKLAT_BYS; by++) {
+		assert_int_equal(watches_divide(&whole, 1, by, &all, &n), 0);
+		assert_int_equal(n, 1 + blklat_parts(by));
+		assert_true(blklat_parts(by) <= BLKLAT_PARTS_MAX);
+		for (u32 i = 1; i < n; i++) {
+			assert_string_equal(all[i].part->by, by_names[by]);
+			assert_int_equal(all[i].part->number, i);
+			assert_ptr_equal(part_find(by_names[by], all[i].part->label), all[i].part);
+			assert_non_null(part_meaning(all[i].part));
+		}
+		free(all);
+	}
+}
+
 static void test_list(void **state)
 {
 	const struct watch wholes[] = { { .stage = BLKLAT_STAGE_TOTAL }, { .stage = BLKLAT_STAGE_QUEUE } };
@@ -308,6 +398,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_size),
+		cmocka_unit_test(test_depth),
+		cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_start_times),
+		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_whole_is_the_sum),
 		cmocka_unit_test(test_accounts_are_the_wholes),

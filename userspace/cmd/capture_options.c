@@ -45,8 +45,9 @@ const struct argp_option capture_option_list[] = {
 	{ "max-bios", KEY_MAX_BIOS, "N", 0, "Stage total: room for N bios in flight (default 65536)", 0 },
 	{ "idle-gap", KEY_IDLE_GAP, "S", 0, "Tell apart the IOs issued after the device had been idle for S seconds; "
 	  "0: don't (default; of record: 0.1)", 0 },
-	{ "by", KEY_BY, "WHAT", 0, "Divide the IOs of each device and stage by 'size', in octaves from 4 KiB to 1 MiB, and "
-	  "show each part besides the whole", 0 },
+	{ "by", KEY_BY, "WHAT", 0, "Divide the IOs of each device and stage by their 'size', their 'flags' (sync, "
+	  "readahead, metadata, ...), the 'depth' at which they begin, or what they are 'beside' (a flush, a write, ...), and show "
+	  "each part besides the whole", 0 },
 	{ "replay", KEY_REPLAY, "FILE", 0, "Replay a recording or a script instead of watching", 0 },
 	{ 0 },
 };

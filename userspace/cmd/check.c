@@ -47,7 +47,7 @@ static const struct argp_option option_list[] = {
 	  "device)", 0 },
 	{ "stage", KEY_STAGE, "LIST", 0, "Of these stages: device, queue, total (default: device, or total "
 	  "where there are no requests; both for a disk named together with the array on it)", 0 },
-	{ "by", KEY_BY, "WHAT", 0, "Divided by 'size', see 'blklat live --help'", 0 },
+	{ "by", KEY_BY, "WHAT", 0, "Divided by 'size', 'flags', 'depth' or 'beside', see 'blklat live --help'", 0 },
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "With this limit (default: 64M or 0.1 % of RAM, the "
 	  "larger; for many devices more)", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default) or json", 0 },

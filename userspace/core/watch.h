@@ -24,18 +24,18 @@ struct watch {
 	const struct part *part;	/* borrowed; NULL: the whole */
 };
 
-/* "device", "queue", "total"; [enum blklat_by], from BLKLAT_BY_SIZE on: "size" */
+/* "device", "queue", "total"; [enum blklat_by], from BLKLAT_BY_SIZE on: "size", "flags", "depth", "beside" */
 extern const char *const stage_names[BLKLAT_STAGES];
 extern const char *const by_names[BLKLAT_BYS];
 
 /* The part that is called so, static; NULL: there is none. */
 const struct part *part_find(const char *by, const char *label);
 
+/* What it is that divides, for people: "bytes, rounded up". */
+const char *part_meaning(const struct part *part);
+
 /* Are these the same part of what they are parts of? Wholes are. By what it is divided by and its label. */
 bool same_part(const struct watch *a, const struct watch *b);
-
-/* The parts of what is divided by @by, blklat_parts(@by) of them in their order; static. NULL: by nothing. */
-const struct part *parts_by(enum blklat_by by);
 
 /* How many parts watch @i of @n has; 0: it is not divided, or is a part itself. */
 u32 watch_parts(const struct watch *w, u32 n, u32 i);

@@ -12,6 +12,7 @@
 #include "../bpf/capture.h"	/* and so is struct target */
 #include "blklat.skel.h"
 #include "blklat/bins.h"
+#include "blklat/parts.h"
 #include "engine/bpf_engine.h"
 #include "engine/bpf_find.h"
 #include "engine/bpf_programs.h"
@@ -66,6 +67,7 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_remapped = any_remapped(&b->kernel.capture);
 	ro->cfg_flush_seq = ro->cfg_bios ? b->traits.flush_seq : 0;
 	ro->cfg_parts = b->kernel.parts;
+	ro->cfg_by = b->kernel.by;
 	ro->cfg_insert_arg1 = b->traits.insert_arg1;
 	ro->cfg_issue_arg1 = b->traits.issue_arg1;
 	ro->cfg_requeue_arg1 = b->traits.requeue_arg1;
@@ -120,6 +122,8 @@ static void size_maps(struct bpf_capture *b, u32 max_bios)
 	bpf_map__set_max_entries(s->maps.accounts, rows);
 	size_bios(b, max_bios);
 	size_idle_maps(b);
+	if (blklat_counts_in_flight(b->kernel.by))
+		bpf_map__set_max_entries(s->maps.in_flight, b->kernel.capture.n_watches);
 }
 
 static int make_array(const char *name, u32 value_bytes)

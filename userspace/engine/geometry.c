@@ -7,6 +7,7 @@
 
 #include "../bpf/capture.h"
 #include "blklat/bins.h"
+#include "blklat/parts.h"
 
 #define KIB 1024
 #define LEAST_MEMORY_BYTES (64ULL << 20)
@@ -78,6 +79,12 @@ static u64 idle_bytes(const struct capture_config *cfg, u32 scale)
 	return cfg->idle_gap_ns ? cfg->n_watches * (series * BLKLAT_OPS + sizeof(u64)) : 0;
 }
 
+/* What counting IOs in flight takes: a cache line of each watch. */
+static u64 in_flight_bytes(const struct capture_config *cfg)
+{
+	return blklat_counts_in_flight(cfg->by) ? cfg->n_watches * sizeof(struct in_flight) : 0;
+}
+
 u32 bio_buckets(u32 max_bios)
 {
 	u64 buckets = 2;
@@ -91,7 +98,7 @@ u32 bio_buckets(u32 max_bios)
 u64 capture_memory_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u32 scale)
 {
 	u64 row = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS(scale)) * BLKLAT_OPS + BLKLAT_ACCOUNTS * sizeof(u64);
-	u64 bytes = (u64)rows * cfg->n_watches * row + idle_bytes(cfg, scale);
+	u64 bytes = (u64)rows * cfg->n_watches * row + idle_bytes(cfg, scale) + in_flight_bytes(cfg);
 	bool total = false;
 
 	for (u32 i = 0; i < cfg->n_watches; i++) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "blklat/bins.h"
+#include "blklat/parts.h"
 #include "core/accounting.h"
 
 #define MOVES UINT64_MAX	/* for rested_at: the slots were not at rest */
@@ -99,7 +100,7 @@ struct slot_look region_look_at_slot(const struct region *r, u32 watch, u32 slot
 static void scan_slot(const struct blklat_slots *slots, u32 i, struct scan *s)
 {
 	struct slot_look l = look_at(slots, i);
-	u32 part = s->n_parts ? l.ns >> BLKLAT_SLOT_PART_SHIFT : 0;
+	u32 part = s->n_parts ? blklat_slot_part(l.ns) : 0;
 	u64 age_ns;
 
 	s->started += l.started;

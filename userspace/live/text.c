@@ -81,16 +81,16 @@ static u32 cell_columns(const struct text *t)
 	return columns;
 }
 
-/* A row of cells, continued in more lines where the terminal is too narrow. */
+/* A row of cells, continued in more lines where the terminal is too narrow. A longer @label takes what is blank before the first. */
 static void put_cells(const struct text *t, FILE *f, const char *label,
 		      char cells[CELLS_MAX][UNITS_TEXT])
 {
 	u32 width = cell_columns(t), n = t->run->percentiles.n + 4;
 	u32 fit = (t->columns - TEXT_GUTTER) / width;
 
-	fprintf(f, "%-*s", TEXT_GUTTER, label);
-	for (u32 i = 0; i < n; i++) {
-		if (i && fit && i % fit == 0)
+	fprintf(f, "%s%*s", label, (int)(TEXT_GUTTER + width - utf8_columns(label, strlen(label))), cells[0]);
+	for (u32 i = 1; i < n; i++) {
+		if (fit && i % fit == 0)
 			fprintf(f, "\n%*s", TEXT_GUTTER, "");
 		fprintf(f, "%*s", (int)width, cells[i]);
 	}
@@ -130,9 +130,20 @@ void text_row(const struct text *t, FILE *f, const char *label, const struct op_
 	}
 }
 
+/* Columns for a part's label: up to its first figure. */
+static u32 label_columns(const struct text *t, const struct op_frame *o)
+{
+	char iops[UNITS_TEXT];
+	u32 columns;
+
+	units_number(iops, o->iops);
+	columns = TEXT_GUTTER + cell_columns(t) - 2 - strlen(iops);
+	return columns < TEXT_LABEL ? columns : TEXT_LABEL;
+}
+
 void text_part_rows(const struct text *t, FILE *f, const struct frames *fs, u32 i, u32 op)
 {
-	char label[TEXT_GUTTER * 4 + 1] = " ";
+	char label[TEXT_LABEL * 4 + 1] = " ";
 	u32 parts = frames_parts(fs, i);
 
 	for (u32 p = i + 1; p <= i + parts; p++) {
@@ -140,7 +151,8 @@ void text_part_rows(const struct text *t, FILE *f, const struct frames *fs, u32 
 
 		if (!o->ios)
 			continue;
-		utf8_for_terminal(label + 1, sizeof(label) - 1, fs->f[p].watch->part->label, TEXT_GUTTER - 1, t->look->utf8);
+		utf8_for_terminal(label + 1, sizeof(label) - 1, fs->f[p].watch->part->label, label_columns(t, o),
+				  t->look->utf8);
 		text_paint(t, f, DIM);
 		text_row(t, f, label, o);
 		text_paint(t, f, PLAIN);

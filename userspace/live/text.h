@@ -7,6 +7,7 @@
 #include "live/text_worst.h"
 
 #define TEXT_GUTTER 8		/* columns of an op's name, left of the figures */
+#define TEXT_LABEL 12		/* and of a part's, as far as they are free */
 #define TEXT_COLUMNS_MIN 40
 
 enum paint { PLAIN, BOLD, DIM, BAR, NOTE, STALL, ALARM };

@@ -61,6 +61,18 @@ static void put_stages(const struct text *t, FILE *f)
 	text_say(t, f, "stage", PLAIN, say);
 }
 
+/* What parts there are, if they are divided. */
+static void put_by(const struct text *t, FILE *f)
+{
+	const struct part *part = t->run->n_watches > 1 ? t->run->watches[1].part : NULL;
+	char say[160];
+
+	if (!part)
+		return;
+	snprintf(say, sizeof(say), "%s (%s)", part->by, part_meaning(part));
+	text_say(t, f, "by", PLAIN, say);
+}
+
 static void put_devices(const struct text *t, FILE *f)
 {
 	const struct run_info *run = t->run;
@@ -93,6 +105,7 @@ void text_header(const struct text *t, FILE *f)
 	text_say(t, f, name, PLAIN, facts);
 	put_devices(t, f);
 	put_stages(t, f);
+	put_by(t, f);
 }
 
 void text_losses(const struct text *t, FILE *f, const char *label, const u64 lost_by[LOST_REASONS])

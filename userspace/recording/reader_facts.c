@@ -264,16 +264,6 @@ static bool take_watch(struct recording_reader *r, sqlite3_stmt *s, struct watch
 	return stage < BLKLAT_STAGES;
 }
 
-/* Finds the part that a row names; NULL: this version has no such part. */
-static const struct part *find_part(const char *by, const char *label)
-{
-	for (u32 i = BLKLAT_BY_SIZE; i < BLKLAT_BYS; i++)
-		for (u32 n = 0; !strcmp(by, by_names[i]) && n < blklat_parts(i); n++)
-			if (!strcmp(label, parts_by(i)[n].label))
-				return &parts_by(i)[n];
-	return NULL;
-}
-
 /* Watch @i is a part: it has to stand behind its whole, and behind the parts that come before it. */
 static int take_part(struct recording_reader *r, sqlite3_stmt *s, u32 i, struct problem *p)
 {
@@ -289,7 +279,7 @@ static int take_part(struct recording_reader *r, sqlite3_stmt *s, u32 i, struct 
 		return reader_damaged(r, p, "watch %u is part of another device or stage", i);
 	if (!column_text(s, WATCH_part_by, by, sizeof(by)) || !column_text(s, WATCH_part, label, sizeof(label)))
 		return reader_damaged(r, p, "watch %u does not say which part it is", i);
-	w->part = find_part(by, label);
+	w->part = part_find(by, label);
 	if (!w->part)
 		return problem_set(p, -EBADMSG, "%s: has a part '%s' by '%s', which this blklat does not know: read it with the one "
 				   "that made it", r->file, label, by);

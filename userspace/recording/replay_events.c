@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blklat/parts.h"
 #include "recording/replay_parser.h"
 #include "recording/replay_words.h"
 
@@ -64,9 +65,30 @@ static int take_op(struct replay_parser *r, u32 *ret)
 	return parser_bad(r, "unknown op '%.40s', it is read, write, flush, discard or other", r->word[1]);
 }
 
+/* Which part the IO is in: @label says it, or where they are divided by size its bytes do. */
+static int take_part(struct replay_parser *r, const char *label, struct replay_event *e)
+{
+	enum blklat_by by = r->s->by;
+	const struct part *part = label && by ? part_find(by_names[by], label) : NULL;
+
+	if (by == BLKLAT_BY_SIZE && !label) {
+		e->part = blklat_size_part(e->bytes);
+		return 0;
+	}
+	if (label && !by)
+		return parser_bad(r, "in= says nothing without a 'by' before");
+	if (by && !label)
+		return parser_bad(r, "in=PART is missing, since it is divided by %s", by_names[by]);
+	if (label && !part)
+		return parser_bad(r, "'%.40s' is no part by %s", label, by_names[by]);
+	e->part = part ? part->number : 0;
+	return 0;
+}
+
 static int on_io(struct replay_parser *r)
 {
 	struct replay_event e = { .kind = REPLAY_IO, .n = 1 };
+	const char *label = NULL;
 	int err = take_op(r, &e.what);
 
 	if (err)
@@ -83,9 +105,13 @@ static int on_io(struct replay_parser *r)
 			err = parser_number(r, "count", r->word[i] + 1, COUNT_MAX, &e.n);
 		else if (!strcmp(r->word[i], "after-idle"))
 			e.after_idle = true;
+		else if (word_value(r->word[i], "in"))
+			label = word_value(r->word[i], "in");
 		else
-			err = parser_bad(r, "'%.40s' is neither xCOUNT, errors=N nor after-idle", r->word[i]);
+			err = parser_bad(r, "'%.40s' is neither xCOUNT, errors=N, in=PART nor after-idle", r->word[i]);
 	}
+	if (!err)
+		err = take_part(r, label, &e);
 	if (!err && e.after_idle && !r->s->idle_gap_ns)
 		err = parser_bad(r, "after-idle says nothing without an 'idle-gap' before");
 	if (!err && e.errors > e.n)
@@ -102,14 +128,21 @@ static int on_io(struct replay_parser *r)
 static int on_part(struct replay_parser *r)
 {
 	struct replay_event e = { .kind = REPLAY_PART };
-	const char *errors = r->words > 3 ? word_value(r->word[3], "errors") : NULL;
+	const char *label = NULL, *errors;
 	int err = take_op(r, &e.what);
 
 	if (!err)
 		err = parser_number(r, "bytes", r->word[2], BYTES_MAX, &e.bytes);
-	if (!err && r->words > 3)
-		err = errors ? parser_number(r, "errors", errors, COUNT_MAX, &e.errors) :
-			       parser_bad(r, "'%.40s' must be like errors=1", r->word[3]);
+	for (u32 i = 3; !err && i < r->words; i++) {
+		if ((errors = word_value(r->word[i], "errors")))
+			err = parser_number(r, "errors", errors, COUNT_MAX, &e.errors);
+		else if (word_value(r->word[i], "in"))
+			label = word_value(r->word[i], "in");
+		else
+			err = parser_bad(r, "'%.40s' is neither errors=N nor in=PART", r->word[i]);
+	}
+	if (!err)
+		err = take_part(r, label, &e);
 	if (!err)
 		err = add_total(r, e.bytes + e.errors, 1);
 	return err ?: add_event(r, &e);
@@ -253,8 +286,8 @@ static int on_tick(struct replay_parser *r)
 
 const struct replay_statement replay_events[] = {
 	{ "on", 2, 2, on_on },
-	{ "io", 3, 6, on_io },
-	{ "part", 2, 3, on_part },
+	{ "io", 3, 7, on_io },
+	{ "part", 2, 4, on_part },
 	{ "in-flight", 1, 3, on_in_flight },
 	{ "account", 2, 2, on_account },
 	{ "starts", 1, 1, on_starts },

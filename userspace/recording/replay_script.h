@@ -14,7 +14,8 @@
  *   memory BYTES                 that the counters took; default: what the series of abi.h take
  *   idle-gap TIME                least pause before an IO that makes it one of after-idle; default: none is
  *                                looked for. Above 0, written as LATENCY below
- *   by size                      each watch is divided by size, and each 'io' and 'part' counted in the part of its BYTES
+ *   by size|flags|depth|beside   each watch is divided so, and each 'io' and 'part' counted in the part that it says; by size, in
+ *                                that of its BYTES, if it says none
  *   start TIME                   as 2026-11-21T07:35:00.000Z; default 1970-01-01T00:00:00Z
  *   device NAME [kind=TEXT] [model=TEXT] [mapper=TEXT] [scheduler=TEXT] [size=BYTES]
  *               [queues=N] [tags=N]
@@ -23,11 +24,12 @@
  * Then what happens. It belongs to the watch that 'on' chose last, at first to the first one:
  *
  *   on NAME STAGE
- *   io OP LATENCY BYTES [xCOUNT] [errors=N] [after-idle]
+ *   io OP LATENCY BYTES [xCOUNT] [errors=N] [in=PART] [after-idle]
  *                                COUNT IOs (1) complete, each of this latency and size; N of them
  *                                fail. OP is read, write, flush, discard or other. after-idle: each
  *                                was issued after a pause
- *   part OP BYTES [errors=N]     a part of an IO that has yet to end completes, N times with an error; the 'io'
+ *   part OP BYTES [errors=N] [in=PART]
+ *                                a part of an IO that has yet to end completes, N times with an error; the 'io'
  *                                that ends it has the rest of the bytes and errors
  *   in-flight N [oldest=AGE [waited=TIME]]
  *                                as seen at each tick from now on; TIME is the sum of the ages
@@ -77,6 +79,7 @@ struct replay_event {
 	u32 watch;
 	u32 what;		/* IO, part: op. account: cell. after: 1 when in_flight is given */
 	bool after_idle;	/* IO */
+	u32 part;		/* IO, part: number of the watch's part; 0: it has none */
 	u64 n;			/* IO, account, skipped, in-flight, after: how many */
 	u64 ns;			/* IO: latency. in-flight: age. tick: length */
 	u64 waited_ns;		/* in-flight */

@@ -161,7 +161,7 @@ static void play_io(struct script_player *r, const struct replay_event *e)
 		return;
 	count_io(&r->state.w[whole].ops[e->what], scale, e);
 	if (r->parts)
-		count_io(&r->state.w[whole + blklat_size_part(e->bytes)].ops[e->what], scale, e);
+		count_io(&r->state.w[whole + e->part].ops[e->what], scale, e);
 	r->watches[whole].completed += e->n;
 }
 
@@ -178,7 +178,7 @@ static void play_part(struct script_player *r, const struct replay_event *e)
 
 	count_sums(&r->state.w[whole].ops[e->what], e);
 	if (r->parts)
-		count_sums(&r->state.w[whole + blklat_size_part(e->bytes)].ops[e->what], e);
+		count_sums(&r->state.w[whole + e->part].ops[e->what], e);
 }
 
 static void play_account(struct script_player *r, const struct replay_event *e)

@@ -15,7 +15,9 @@ const HEAT_SCALE = 3;
 const HALF = 0.42;
 
 /** What the IOs are divided by, in words. */
-const WORDS: Record<string, string> = { size: "IO size" };
+const WORDS: Record<string, string> = {
+    size: "IO size", flags: "what the IO is for", depth: "IOs in flight at the start", beside: "the strongest in flight at the start",
+};
 
 export function byWords({ by }: Part): string {
     return WORDS[by] ?? by;

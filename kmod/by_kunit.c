@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What else than size IOs are divided by: their flags, and what is in flight when they begin. What is counted in flight is
+ * looked at by the next one that begins.
+ */
+#include <linux/kernel.h>
+
+#include "bios.h"
+#include "kunit_session.h"
+#include "parts.h"
+
+enum { KIB = 1024, NOTHING = BLKLAT_BESIDE_NOTHING };
+
+static const struct fake_watch stages[] = { { BLKLAT_STAGE_DEVICE }, { BLKLAT_STAGE_QUEUE }, { BLKLAT_STAGE_TOTAL } };
+
+static struct blklat_session *session(struct kunit *test, u32 by, u32 n)
+{
+	struct fake *f = test->priv;
+
+	f->by = by;
+	return fake_session(test, 0, 6, FAKE_MAX_BIOS, stages, n);
+}
+
+static struct request *request(struct kunit *test, u32 tag, u32 flags, u32 bytes)
+{
+	struct fake *f = test->priv;
+	struct request *rq = fake_request(test, f->disk[0], false, flags, bytes);
+
+	rq->tag = tag;
+	return rq;
+}
+
+/* The IOs of each part of the first watch behind @whole, of all ops, are those of @wanted. */
+static void expect_parts(struct kunit *test, const struct blklat_session *s, u32 whole, const char *what, const u32 *wanted)
+{
+	u32 part, op;
+
+	for (part = 0; part <= s->parts; part++) {
+		u64 ios = 0;
+
+		for (op = 0; op < BLKLAT_OPS; op++)
+			ios += fake_ios(s, whole + part, op);
+		EXPECT_U64_MSG(test, ios, part ? wanted[part - 1] : 0, "%s: part %u of row %u", what, part, whole);
+	}
+}
+
+/* --- flags --------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *what;
+	u32 flags, part;
+} flags[] = {
+	{ "read", REQ_OP_READ, BLKLAT_FLAGS_SYNC },
+	{ "background read", REQ_OP_READ | REQ_BACKGROUND, BLKLAT_FLAGS_SYNC },
+	{ "readahead", REQ_OP_READ | REQ_RAHEAD, BLKLAT_FLAGS_READAHEAD },
+	{ "readahead of metadata", REQ_OP_READ | REQ_RAHEAD | REQ_META, BLKLAT_FLAGS_METADATA },
+	{ "read of metadata", REQ_OP_READ | REQ_META | REQ_PRIO, BLKLAT_FLAGS_METADATA },
+	{ "written back", REQ_OP_WRITE, BLKLAT_FLAGS_WRITE_BACK },
+	{ "written back in the background", REQ_OP_WRITE | REQ_BACKGROUND, BLKLAT_FLAGS_WRITE_BACK },
+	{ "direct write", REQ_OP_WRITE | REQ_SYNC | REQ_IDLE, BLKLAT_FLAGS_SYNC },
+	{ "metadata written back", REQ_OP_WRITE | REQ_META, BLKLAT_FLAGS_METADATA },
+	{ "journal's commit", REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA | REQ_PREFLUSH, BLKLAT_FLAGS_FUA },
+	{ "FUA", REQ_OP_WRITE | REQ_SYNC | REQ_FUA, BLKLAT_FLAGS_FUA },
+	{ "preflush", REQ_OP_WRITE | REQ_PREFLUSH, BLKLAT_FLAGS_FUA },
+	{ "flush", REQ_OP_FLUSH, BLKLAT_FLAGS_FUA },
+	{ "discard", REQ_OP_DISCARD, BLKLAT_FLAGS_OTHER },
+	{ "discard that is waited for", REQ_OP_DISCARD | REQ_SYNC, BLKLAT_FLAGS_SYNC },
+	{ "write zeroes", REQ_OP_WRITE_ZEROES, BLKLAT_FLAGS_OTHER },
+};
+
+static void blklat_by_test_flags(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++) {
+		struct blklat_session *s = session(test, BLKLAT_BY_FLAGS, 3);
+		struct bio *bio = fake_bio(test, f->disk[0], false, flags[i].flags, 4 * KIB);
+		u32 wanted[BLKLAT_FLAGS_PARTS] = { 0 };
+
+		wanted[flags[i].part - 1] = 1;
+		fake_events(s, request(test, 3, flags[i].flags, 4 * KIB), "IDC");
+		fake_bio_queue(s, bio);
+		fake_bio_end(s, bio, BLK_STS_OK);
+		expect_parts(test, s, 0, flags[i].what, wanted);
+		expect_parts(test, s, 1 + BLKLAT_FLAGS_PARTS, flags[i].what, wanted);
+		expect_parts(test, s, 2 * (1 + BLKLAT_FLAGS_PARTS), flags[i].what, wanted);
+	}
+}
+
+/* --- depth --------------------------------------------------------------------------------- */
+
+/* 30 begin before the first one ends: 1, 2, 3 and 4, 5 to 8, 9 to 16, 14 of 17 to 32. */
+static const u32 thirty[BLKLAT_DEPTH_PARTS] = { 1, 1, 2, 4, 8, 14 };
+
+static void blklat_by_test_depth(struct kunit *test)
+{
+	struct blklat_session *s = session(test, BLKLAT_BY_DEPTH, 2);
+	const u32 queue = 1 + BLKLAT_DEPTH_PARTS;
+	struct request *rq[30];
+	u32 wanted[BLKLAT_DEPTH_PARTS], i;
+
+	for (i = 0; i < ARRAY_SIZE(rq); i++)
+		fake_events(s, rq[i] = request(test, i, i % 2, 4 * KIB), "I");
+	for (i = 0; i < ARRAY_SIZE(rq); i++)
+		fake_events(s, rq[i], "D");
+	for (i = 0; i < ARRAY_SIZE(rq); i++)
+		fake_events(s, rq[i], i % 3 ? "C" : "pE");
+	expect_parts(test, s, 0, "thirty", thirty);
+	expect_parts(test, s, queue, "thirty", thirty);
+	/* Nothing is left: the next is alone. */
+	memcpy(wanted, thirty, sizeof(wanted));
+	wanted[0]++;
+	fake_events(s, request(test, 7, REQ_OP_READ, 4 * KIB), "IDC");
+	expect_parts(test, s, 0, "one more", wanted);
+	expect_parts(test, s, queue, "one more", wanted);
+}
+
+static void blklat_by_test_depth_of_bios(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct blklat_session *s = session(test, BLKLAT_BY_DEPTH, 3);
+	struct bio *bio[30];
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(bio); i++)
+		fake_bio_queue(s, bio[i] = fake_bio(test, f->disk[0], false, REQ_OP_READ, 4 * KIB));
+	for (i = 0; i < ARRAY_SIZE(bio); i++)
+		fake_bio_end(s, bio[i], BLK_STS_OK);
+	expect_parts(test, s, 2 * (1 + BLKLAT_DEPTH_PARTS), "thirty", thirty);
+}
+
+/* However an IO leaves a stage, it is not in flight any more; and one whose end was missed is not as soon as its tag is seen again. */
+static void blklat_by_test_leaves(struct kunit *test)
+{
+	static const char *const lives[] = { "IDC", "IM", "IC", "IE", "IDRDC", "IDR", "DpRDC", "ID", "I" };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(lives); i++) {
+		struct blklat_session *s = session(test, BLKLAT_BY_DEPTH, 2);
+
+		fake_events(s, request(test, 3, REQ_OP_READ, 64 * KIB), lives[i]);
+		fake_events(s, request(test, 3, REQ_OP_WRITE, 4 * KIB), "IDC");
+		EXPECT_U64_MSG(test, fake_ios(s, 1, REQ_OP_WRITE), 1, "%s, at the device", lives[i]);
+		EXPECT_U64_MSG(test, fake_ios(s, 1 + BLKLAT_DEPTH_PARTS + 1, REQ_OP_WRITE), 1, "%s, in the queue", lives[i]);
+		EXPECT_U64_MSG(test, atomic_read(&s->in_flight[0].of_kind[0]), 0, "%s, at the device", lives[i]);
+		EXPECT_U64_MSG(test, atomic_read(&s->in_flight[1 + BLKLAT_DEPTH_PARTS].of_kind[0]), 0, "%s, in the queue", lives[i]);
+	}
+}
+
+static void blklat_by_test_bios_leave(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct blklat_session *s = session(test, BLKLAT_BY_DEPTH, 3);
+	const u32 total = 2 * (1 + BLKLAT_DEPTH_PARTS);
+	struct bio *bio = fake_bio(test, f->disk[0], false, REQ_OP_READ, 4 * KIB);
+	atomic_t *in_flight = &s->in_flight[total].of_kind[0];
+	u32 i;
+
+	fake_bio_queue(s, bio);
+	fake_bio_queue(s, bio);		/* the first one's end was missed */
+	EXPECT_U64(test, atomic_read(in_flight), 1);
+	fake_bio_end(s, bio, BLK_STS_AGAIN);
+	EXPECT_U64(test, atomic_read(in_flight), 0);
+	fake_bio_end(s, bio, BLK_STS_OK);
+	EXPECT_U64(test, atomic_read(in_flight), 0);
+	/* What finds no room in the table is not counted there either. */
+	for (i = 0; i < 4 * FAKE_MAX_BIOS; i++)
+		fake_bio_queue(s, fake_bio(test, f->disk[0], false, REQ_OP_READ, 4 * KIB));
+	KUNIT_EXPECT_TRUE(test, atomic_read(in_flight) < 4 * FAKE_MAX_BIOS);
+	for (i = 0; i <= s->parts; i++)
+		atomic_sub(fake_bios_in_flight(test, s, total + i), in_flight);
+	EXPECT_U64(test, atomic_read(in_flight), 0);
+}
+
+/* One that a limit held back keeps the depth at which it came. */
+static void blklat_by_test_held(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct blklat_session *s = session(test, BLKLAT_BY_DEPTH, 3);
+	const u32 total = 2 * (1 + BLKLAT_DEPTH_PARTS);
+	struct bio *held = fake_bio(test, f->disk[0], false, REQ_OP_READ, 4 * KIB), *other[3];
+	static const u32 wanted[BLKLAT_DEPTH_PARTS] = { 1, 1, 2 };
+	u32 i;
+
+	blklat_capture_bio_hold(s, held);
+	for (i = 0; i < ARRAY_SIZE(other); i++)
+		fake_bio_queue(s, other[i] = fake_bio(test, f->disk[0], false, REQ_OP_READ, 4 * KIB));
+	fake_bio_queue(s, held);
+	EXPECT_U64(test, atomic_read(&s->in_flight[total].of_kind[0]), 4);
+	fake_bio_end(s, held, BLK_STS_OK);
+	for (i = 0; i < ARRAY_SIZE(other); i++)
+		fake_bio_end(s, other[i], BLK_STS_OK);
+	expect_parts(test, s, total, "held", wanted);
+	EXPECT_U64(test, atomic_read(&s->in_flight[total].of_kind[0]), 0);
+}
+
+/* --- beside -------------------------------------------------------------------------------- */
+
+/* In the order of their strength. */
+static const struct {
+	u32 flags, bytes;
+} kinds[BLKLAT_KINDS] = {
+	{ REQ_OP_FLUSH, 0 }, { REQ_OP_DISCARD, 1024 * KIB }, { REQ_OP_WRITE_ZEROES, 64 * KIB }, { REQ_OP_WRITE, 128 * KIB },
+	{ REQ_OP_WRITE, 128 * KIB - 512 }, { REQ_OP_READ, 1024 * KIB },
+};
+
+/* Beside each set of the six kinds, one or two of each: it is in the part of the strongest, and what ends was not in flight by then. */
+static void blklat_by_test_beside(struct kunit *test)
+{
+	u32 set, k;
+
+	for (set = 0; set < 1U << BLKLAT_KINDS; set++) {
+		struct blklat_session *s = session(test, BLKLAT_BY_BESIDE, 1);
+		struct request *rq[2 * BLKLAT_KINDS] = { NULL };
+		u32 part = set ? __ffs(set) + 1 : NOTHING;
+
+		for (k = 0; k < ARRAY_SIZE(rq); k++)
+			if (set >> k / 2 & 1)
+				fake_events(s, rq[k] = request(test, k, kinds[k / 2].flags, kinds[k / 2].bytes), "D");
+		fake_events(s, request(test, 20, REQ_OP_WRITE_ZEROES, 4 * KIB), "DE");
+		EXPECT_U64_MSG(test, fake_ios(s, part, BLKLAT_OP_OTHER), 1, "set %u", set);
+		/* Large writes end in portions and get small by that. */
+		for (k = 0; k < ARRAY_SIZE(rq); k++)
+			if (rq[k])
+				fake_events(s, rq[k], rq[k]->__data_len ? "ppC" : "E");
+		for (k = 0; k < BLKLAT_KINDS; k++)
+			EXPECT_U64_MSG(test, atomic_read(&s->in_flight[0].of_kind[k]), 0, "set %u, kind %u", set, k + 1);
+	}
+}
+
+static void blklat_by_test_bios_beside(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	const u32 total = 2 * (1 + BLKLAT_BESIDE_PARTS);
+	u32 k;
+
+	for (k = 0; k < BLKLAT_KINDS; k++) {
+		struct blklat_session *s = session(test, BLKLAT_BY_BESIDE, 3);
+		/* A flush is an empty preflush there. */
+		struct bio *other = fake_bio(test, f->disk[0], false, k ? kinds[k].flags : REQ_OP_WRITE | REQ_PREFLUSH, kinds[k].bytes);
+		struct bio *bio = fake_bio(test, f->disk[0], false, REQ_OP_READ, 4 * KIB);
+
+		fake_bio_queue(s, other);
+		fake_bio_queue(s, bio);
+		fake_bio_end(s, other, BLK_STS_OK);
+		fake_bio_end(s, bio, BLK_STS_OK);
+		EXPECT_U64_MSG(test, fake_ios(s, total + k + 1, BLKLAT_OP_READ), 1, "beside kind %u", k + 1);
+		fake_bio_queue(s, bio);
+		fake_bio_end(s, bio, BLK_STS_OK);
+		/* So was the first one, if it is a read. */
+		EXPECT_U64_MSG(test, fake_ios(s, total + NOTHING, BLKLAT_OP_READ), 1 + (k + 1 == BLKLAT_KIND_READ), "after kind %u", k + 1);
+	}
+}
+
+/* Whoever maps the slots may write any kind there: what there is none of counts nowhere. */
+static void blklat_by_test_forged(struct kunit *test)
+{
+	u32 kind, k;
+
+	for (kind = 0; kind < 16; kind++) {
+		struct blklat_session *s = session(test, BLKLAT_BY_BESIDE, 1);
+		struct request *rq = request(test, 3, REQ_OP_READ, 4 * KIB);
+		int sum = 0;
+
+		fake_events(s, rq, "D");
+		*fake_slot(s, FAKE_STRIDE + 3, AT_NS) = blklat_parted_start(1 << 30, 1, kind);
+		fake_events(s, rq, "C");
+		for (k = 0; k < BLKLAT_KINDS; k++)
+			sum += atomic_read(&s->in_flight[0].of_kind[k]);
+		EXPECT_U64_MSG(test, sum, kind && kind <= BLKLAT_KINDS ? 0 : 1, "kind %u", kind);
+	}
+}
+
+/* Where nothing is counted in flight, there is no memory for it. */
+static void blklat_by_test_memory(struct kunit *test)
+{
+	u32 by;
+
+	for (by = 0; by < BLKLAT_BYS; by++)
+		KUNIT_EXPECT_EQ(test, !!session(test, by, 1)->in_flight, by == BLKLAT_BY_DEPTH || by == BLKLAT_BY_BESIDE);
+}
+
+static struct kunit_case blklat_by_test_cases[] = {
+	KUNIT_CASE(blklat_by_test_flags),
+	KUNIT_CASE(blklat_by_test_depth),
+	KUNIT_CASE(blklat_by_test_depth_of_bios),
+	KUNIT_CASE(blklat_by_test_leaves),
+	KUNIT_CASE(blklat_by_test_bios_leave),
+	KUNIT_CASE(blklat_by_test_held),
+	KUNIT_CASE(blklat_by_test_beside),
+	KUNIT_CASE(blklat_by_test_bios_beside),
+	KUNIT_CASE(blklat_by_test_forged),
+	KUNIT_CASE(blklat_by_test_memory),
+	{}
+};
+
+static struct kunit_suite blklat_by_test_suite = {
+	.name = "blklat_by",
+	.init = fake_init,
+	.exit = fake_exit,
+	.test_cases = blklat_by_test_cases,
+};
+kunit_test_suite(blklat_by_test_suite);
