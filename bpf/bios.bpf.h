@@ -182,9 +182,10 @@ static __always_inline bool recall_from_hash(u64 key, struct bio_start *ret)
 /* The watches of a bio that begins, as their part has them. */
 static __always_inline void choose_parts(struct bio_start *start, u32 flags)
 {
-	for (u32 i = 0; i < 2; i++)
-		if (start->watch[i])
-			start->watch[i] += bio_part(start->watch[i], start->op, flags, start->bytes);
+	if (start->watch[0])
+		start->watch[0] += bio_part(start->watch[0], start->op, flags, start->bytes);
+	if (start->watch[1])
+		start->watch[1] += bio_part(start->watch[1], start->op, flags, start->bytes);
 }
 
 /* Fills all of @ret but whether it is held. Returns whether the bio is watched. */

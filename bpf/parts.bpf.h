@@ -66,6 +66,7 @@ static __always_inline u32 part_beside(const struct in_flight *f)
 {
 	if (cfg_by == BLKLAT_BY_DEPTH)
 		return blklat_depth_part(f->of_kind[0] + 1);
+#pragma unroll
 	for (u32 kind = 1; kind <= BLKLAT_KINDS; kind++)
 		if (f->of_kind[kind - 1])
 			return kind;
@@ -87,12 +88,12 @@ static __noinline u32 enter(u32 whole, u32 kind, u64 was)
 	return part;
 }
 
-static __noinline int leave(u32 whole, u32 kind)
+static __noinline int change_in_flight(u32 whole, u32 kind, u64 more)
 {
 	struct in_flight *f = in_flight_of(whole);
 
 	if (f)
-		count_in_flight(f, kind, -1);
+		count_in_flight(f, kind, more);
 	return 0;
 }
 
@@ -113,7 +114,7 @@ static __always_inline u64 begin_in_part(u32 whole, const struct request *rq, u6
 static __always_inline void end_in_part(u32 whole, u64 start)
 {
 	if (blklat_counts_in_flight(cfg_by))
-		leave(whole, blklat_slot_kind(start));
+		change_in_flight(whole, blklat_slot_kind(start), -1);
 }
 
 /* The part of a bio that is to be remembered. */
@@ -132,12 +133,10 @@ static __always_inline u32 bio_part(u32 whole, u32 op, u32 flags, u32 bytes)
 /* @n more bios like @start are in flight: 1 or -1. */
 static __always_inline void count_bio_in_flight(const struct bio_start *start, u64 n)
 {
-	for (u32 i = 0; i < 2; i++) {
-		struct in_flight *f = start->watch[i] ? in_flight_of(whole_watch(start->watch[i])) : NULL;
-
-		if (f)
-			count_in_flight(f, kind_of(start->op, start->bytes), n);
-	}
+	if (start->watch[0])
+		change_in_flight(whole_watch(start->watch[0]), kind_of(start->op, start->bytes), n);
+	if (start->watch[1])
+		change_in_flight(whole_watch(start->watch[1]), kind_of(start->op, start->bytes), n);
 }
 
 #endif

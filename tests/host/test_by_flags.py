@@ -12,41 +12,11 @@ import tempfile
 from devices import MIB, run, unmount
 from load import Blklat, assert_all_counted, exact
 from needs import need
+from parts import FLAGS, class_of, parts_of
 from tracing import traced_events, tracefs
-
-LABELS = "FUA/flush", "metadata", "readahead", "sync", "writeback", "other"
-
 
 def watch(device, stages):
     return Blklat(device, stage=",".join(stages), args=["--by", "flags"])
-
-
-def parts_of(b, device, stage):
-    """{part: {op: IOs}} of all parts that had IOs."""
-    return {part: ops for part in LABELS if (ops := b.ops(device, stage, part))}
-
-
-def assert_sum(b, device, stage):
-    whole = {}
-    for ops in parts_of(b, device, stage).values():
-        for op, n in ops.items():
-            whole[op] = whole.get(op, 0) + n
-    assert whole == b.ops(device, stage)
-
-
-def class_of(rwbs):
-    """Of the trace's letters: F before the op a preflush and behind it FUA, then ahead, sync, metadata (blk_fill_rwbs())."""
-    op = rwbs.lstrip("F")[:1] or "F"
-    rest = rwbs[rwbs.index(op) + 1:] if op != "F" else ""
-    if "F" in rwbs:
-        return "FUA/flush"
-    if "M" in rest:
-        return "metadata"
-    if "A" in rest:
-        return "readahead"
-    if "S" in rest or op == "R":
-        return "sync"
-    return "writeback" if op == "W" else "other"
 
 
 @contextlib.contextmanager
@@ -80,14 +50,13 @@ def test_each(loop):
             os.close(buffered)
     for stage in "device", "total":
         assert_all_counted(b, loop, stage)
-        assert_sum(b, loop, stage)
-        found = parts_of(b, loop, stage)
+        found = parts_of(b, FLAGS, loop, stage)
         assert found["FUA/flush"] == {"flush": 2}
         # An ioctl waits for its discards.
         assert found["sync"] == {"read": 3, "write": 3, "discard": 1}
         assert found["writeback"].keys() == {"write"} and b.total("bytes", "write", loop, stage, "writeback") == 16384
         assert found["readahead"].keys() == {"read"} and b.total("bytes", "read", loop, stage, "readahead") >= 65536
-        assert found.keys() == set(LABELS) - {"metadata", "other"}
+        assert found.keys() == set(FLAGS) - {"metadata", "other"}
 
 
 @exact
@@ -124,8 +93,7 @@ def test_file_system(loop):
         wanted[class_of(rwbs)] = wanted.get(class_of(rwbs), 0) + 1
     for stage in "device", "total":
         assert_all_counted(b, loop, stage)
-        assert_sum(b, loop, stage)
-    assert {part: sum(ops.values()) for part, ops in parts_of(b, loop, "device").items()} == wanted
+    assert {part: sum(ops.values()) for part, ops in parts_of(b, FLAGS, loop, "device").items()} == wanted
     assert {"FUA/flush", "metadata", "sync"} <= wanted.keys(), wanted
     # A preflush with data is a flush and a write at the device; the bio is one, of the class that was asked for.
-    assert parts_of(b, loop, "total")["FUA/flush"]["write"] > 0
+    assert parts_of(b, FLAGS, loop, "total")["FUA/flush"]["write"] > 0

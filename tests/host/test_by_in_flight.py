@@ -1,45 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """IOs divided by what is in flight when they begin: how many, and the strongest of them. A device whose writes wait makes it known."""
 import contextlib
-import subprocess
 
 import devices
 from load import Blklat, Fio, assert_all_counted, exact, fio, wait_until
+from parts import BESIDE, DEPTHS, dd, depths_up_to, in_flight, of_op
 
 STAGES = "device", "total"
-DEPTHS = "1", "2", "3-4", "5-8", "9-16", "17-32", "33-64", "65-128", "129-256", "257-512", "513+"
-NEIGHBOURS = "flush", "discard", "other", "big write", "write", "read", "nothing"
 
 
 def watch(*watched, by, args=()):
     return Blklat(*watched, stage=",".join(STAGES), args=["--by", by, *args])
-
-
-def parts_of(b, labels, device, stage, op):
-    return {part: n for part in labels if (n := b.ops(device, stage, part).get(op))}
-
-
-def depths_up_to(n):
-    """IOs of each part where n begin before the first one ends."""
-    return {part: hi - lo + 1 for part in DEPTHS[:-1] if (hi := min(n, int(part.split("-")[-1]))) >= (lo := int(part.split("-")[0]))}
-
-
-def in_flight(device):
-    return sum(map(int, (device.sysfs / "inflight").read_text().split()))
-
-
-@contextlib.contextmanager
-def dd(device, op, size):
-    """One direct IO, by a process of its own: in flight in the block, and done at its end."""
-    at = (f"of={device.path}", "if=/dev/zero", "oflag=direct", "conv=notrunc") if op == "write" else \
-         (f"if={device.path}", "of=/dev/null", "iflag=direct")
-    before = in_flight(device)
-    process = subprocess.Popen(["dd", *at, f"bs={size}", "count=1"], stderr=subprocess.DEVNULL)
-    try:
-        wait_until(lambda: in_flight(device) > before, f"{op} in flight")
-        yield
-    finally:
-        assert process.wait(timeout=30) == 0
 
 
 @exact
@@ -57,8 +28,8 @@ def test_depths_in_order():
         b.next(device, n=2)
     for stage in STAGES:
         assert_all_counted(b, device, stage)
-        assert parts_of(b, DEPTHS, device, stage, "write") == depths_up_to(40)
-        assert parts_of(b, DEPTHS, device, stage, "read") == {"1": 500}
+        assert of_op(b, DEPTHS, device, stage, "write") == depths_up_to(40)
+        assert of_op(b, DEPTHS, device, stage, "read") == {"1": 500}
 
 
 @exact
@@ -69,7 +40,7 @@ def test_depths_of_a_load(loop):
         b.next(loop, n=2)
     for stage in STAGES:
         assert_all_counted(b, loop, stage)
-        found = parts_of(b, DEPTHS, loop, stage, "read")
+        found = of_op(b, DEPTHS, loop, stage, "read")
         assert sum(found.values()) == f.ios("read") == b.total("ios", "read", loop, stage)
         assert not found.keys() - set(DEPTHS[:5]) and found["9-16"] > 0
 
@@ -84,7 +55,7 @@ def test_partition_and_disk(partition, loop):
     for device in loop, partition:
         for stage in STAGES:
             assert_all_counted(b, device, stage)
-            assert parts_of(b, DEPTHS, device, stage, "read") == {"1": 300}
+            assert of_op(b, DEPTHS, device, stage, "read") == {"1": 300}
 
 
 @exact
@@ -103,8 +74,8 @@ def test_beside_in_order():
         b.next(device, n=2)
     for stage in STAGES:
         assert_all_counted(b, device, stage)
-        assert parts_of(b, NEIGHBOURS, device, stage, "write") == {"nothing": 2, "big write": 1, "write": 1}
-        assert parts_of(b, NEIGHBOURS, device, stage, "read") == {"nothing": 100, "big write": 2, "write": 2}
+        assert of_op(b, BESIDE, device, stage, "write") == {"nothing": 2, "big write": 1, "write": 1}
+        assert of_op(b, BESIDE, device, stage, "read") == {"nothing": 100, "big write": 2, "write": 2}
 
 
 @exact
@@ -116,7 +87,7 @@ def test_beside_a_load(loop):
         b.next(loop, n=2)
     for stage in STAGES:
         assert_all_counted(b, loop, stage)
-        found = parts_of(b, NEIGHBOURS, loop, stage, "read")
+        found = of_op(b, BESIDE, loop, stage, "read")
         assert found.keys() <= {"read", "nothing"} and found["read"] > 0
         assert sum(found.values()) == reads.ios("read") == 10000
-        assert sum(parts_of(b, NEIGHBOURS, loop, stage, "write").values()) == writes.ios("write") == 3000
+        assert sum(of_op(b, BESIDE, loop, stage, "write").values()) == writes.ios("write") == 3000

@@ -66,7 +66,7 @@ SETTINGS = {
     "absurdly many": ({"watches": 2 ** 32 - 1}, "E2BIG"), "scale": ({"scale": 7}, "EINVAL"),
     "max_bios": ({"max_bios": 2 ** 32 - 1}, "E2BIG"), "no address": ({"watch": 0}, "EFAULT"),
     "kernel address": ({"watch": 0xffffffff81000000}, "EFAULT"), "reserved": ({"reserved": 1}, "EINVAL"),
-    "idle gap": ({"idle_gap_ns": 2 ** 63}, "EINVAL"), "by": ({"by": 2}, "EINVAL"), "absurdly by": ({"by": 2 ** 32 - 1}, "EINVAL"),
+    "idle gap": ({"idle_gap_ns": 2 ** 63}, "EINVAL"), "by": ({"by": 5}, "EINVAL"), "absurdly by": ({"by": 2 ** 32 - 1}, "EINVAL"),
     "too many parts": ({"by": abi.BY_SIZE, "watches": 6554}, "E2BIG"),
     "absurdly many parts": ({"by": abi.BY_SIZE, "watches": 2 ** 32 // 10 + 1}, "E2BIG"),
 }

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Parts by flags, depth and neighbour: their labels, and which one an IO is in, by arithmetic of its own."""
+import contextlib
+import subprocess
+
+from load import wait_until
+
+FLAGS = "FUA/flush", "metadata", "readahead", "sync", "writeback", "other"
+DEPTHS = "1", "2", "3-4", "5-8", "9-16", "17-32", "33-64", "65-128", "129-256", "257-512", "513+"
+BESIDE = "flush", "discard", "other", "big write", "write", "read", "nothing"
+
+
+def parts_of(b, labels, device, stage):
+    """{part: {op: IOs}} of all parts that had IOs; they add up to the whole."""
+    found = {part: ops for part in labels if (ops := b.ops(device, stage, part))}
+    whole = {}
+    for ops in found.values():
+        for op, n in ops.items():
+            whole[op] = whole.get(op, 0) + n
+    assert whole == b.ops(device, stage)
+    return found
+
+
+def of_op(b, labels, device, stage, op):
+    """{part: IOs} of one op."""
+    return {part: ops[op] for part, ops in parts_of(b, labels, device, stage).items() if op in ops}
+
+
+def class_of(rwbs):
+    """A request's class by the letters of the trace: F before the op a preflush and behind it FUA, then ahead, sync, metadata."""
+    op = rwbs.lstrip("F")[:1] or "F"
+    rest = rwbs[rwbs.index(op) + 1:] if op != "F" else ""
+    if "F" in rwbs:
+        return "FUA/flush"
+    if "M" in rest:
+        return "metadata"
+    if "A" in rest:
+        return "readahead"
+    if "S" in rest or op == "R":
+        return "sync"
+    return "writeback" if op == "W" else "other"
+
+
+def depths_up_to(n):
+    """IOs of each part where n begin before the first one ends."""
+    found = {}
+    for part in DEPTHS[:-1]:
+        low, high = int(part.split("-")[0]), int(part.split("-")[-1])
+        if n >= low:
+            found[part] = min(n, high) - low + 1
+    return found
+
+
+def in_flight(device):
+    return sum(map(int, (device.sysfs / "inflight").read_text().split()))
+
+
+@contextlib.contextmanager
+def dd(device, op, size):
+    """One direct read or write, by a process of its own: in flight in the block, and done at its end."""
+    at = (f"of={device.path}", "if=/dev/zero", "oflag=direct", "conv=notrunc") if op == "write" else \
+         (f"if={device.path}", "of=/dev/null", "iflag=direct")
+    before = in_flight(device)
+    process = subprocess.Popen(["dd", *at, f"bs={size}", "count=1"], stderr=subprocess.PIPE)
+    try:
+        wait_until(lambda: in_flight(device) > before or process.poll() is not None, f"a {op} in flight")
+        assert process.poll() is None, (before, process.communicate())
+        yield
+    finally:
+        told = process.communicate(timeout=60)
+        assert process.returncode == 0, told

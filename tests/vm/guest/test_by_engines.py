@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+IOs divided by flags, depth and neighbour: each engine the other's witness, and the order in which IOs were sent, or the letters
+that the kernel traces for each request.
+"""
+import contextlib
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import pytest
+from devices import partition, run, unmount
+from engines import both
+from faulty import INSTANCE, null_blks, traced
+from guest import DEEP, SINGLE, at_least, null_blk
+from load import fio, wait_until
+from parts import BESIDE, DEPTHS, FLAGS, class_of, dd, depths_up_to, in_flight, of_op, parts_of
+from stack import file_loop
+
+STAGES = "device", "total"
+
+
+def divided(*devices, by, stages=STAGES, more=()):
+    args = ("--by", by, *more)
+    return both(*devices, stage=",".join(stages), bpf_args=args, kmod_args=args)
+
+
+def assert_parts(engines, labels, device, stage, **wanted):
+    engines.agree(device, stage)
+    for b in engines:
+        found = parts_of(b, labels, device, stage)
+        assert {op: of_op(b, labels, device, stage, op) for op in wanted} == wanted, (stage, found)
+
+
+# Each takes so long that all begin before the first one ends.
+SLOW = {"irqmode": 2, "completion_nsec": 3000000000}
+
+
+@pytest.mark.parametrize("more", [(), ("--idle-gap", "0.05")], ids=["plain", "idle-gap"])
+def test_depths_in_order(more):
+    with null_blks(SLOW | {"hw_queue_depth": 64}) as (device,), divided(device, by="depth", more=more) as engines:
+        fio(device, rw="randwrite", bs=4096, number_ios=40, ioengine="libaio", iodepth=40)
+        fio(device, rw="read", bs=4096, number_ios=1)
+        engines.settle()
+    for stage in STAGES:
+        assert_parts(engines, DEPTHS, device, stage, write=depths_up_to(40), read={"1": 1})
+
+
+def test_depth_of_the_queue():
+    """One tag, so what is sent waits in the queue: there it is deep, and at the device one."""
+    with null_blk(scheduler="mq-deadline", irqmode=2, completion_nsec=300000000, hw_queue_depth=1, submit_queues=1) as (device,):
+        device.setting("nr_requests", 16)
+        with divided(device, by="depth", stages=("device", "queue", "total")) as engines:
+            fio(device, rw="randread", bs=4096, number_ios=10, ioengine="libaio", iodepth=10)
+            engines.settle()
+    assert_parts(engines, DEPTHS, device, "device", read={"1": 10})
+    assert_parts(engines, DEPTHS, device, "total", read=depths_up_to(10))
+    engines.agree(device, "queue")
+    bpf, kmod = (of_op(b, DEPTHS, device, "queue", "read") for b in engines)
+    assert bpf == kmod and sum(bpf.values()) == 10 and bpf["5-8"] > 0
+
+
+def test_depths_of_a_load():
+    """The engines may read a depth at other moments, so a few IOs beside a bound are in the other part; none is deeper than fio."""
+    with null_blk(irqmode=2, completion_nsec=100000) as (device,), divided(device, by="depth") as engines:
+        f = fio(device, rw="randrw", bs=4096, number_ios=3000, **DEEP | {"iodepth": 16})
+        engines.settle()
+    for stage in STAGES:
+        engines.agree(device, stage)
+        for b in engines:
+            assert sum(of_op(b, DEPTHS, device, stage, "read").values()) == f.ios("read")
+            assert parts_of(b, DEPTHS, device, stage).keys() <= set(DEPTHS[:5 if DEEP.get("numjobs", 1) == 1 else 8])
+
+
+def test_partition():
+    stages = STAGES if at_least(5, 12) else ("device",)
+    with null_blk() as (disk,), partition(disk, 1, 2 ** 20, 2 ** 26) as part:
+        with divided(part, disk, by="depth", stages=stages) as engines:
+            fio(part, rw="randread", bs=4096, number_ios=300, **SINGLE)
+            for b in engines:
+                b.next(n=4)
+        for device in part, disk:
+            for stage in stages:
+                assert_parts(engines, DEPTHS, device, stage, read={"1": 300})
+
+
+def test_beside_in_order():
+    """A read behind each kind in turn, and behind two."""
+    with null_blks(SLOW | {"max_sectors": 512}) as (device,), divided(device, by="beside") as engines:
+        for others in [("read", 131072)], [("write", 65536)], [("write", 131072)], [("read", 65536), ("write", 131072)]:
+            with contextlib.ExitStack() as load:
+                for op, size in (*others, ("read", 4096)):
+                    load.enter_context(dd(device, op, size))
+            wait_until(lambda: not in_flight(device), "the end of all")
+        engines.settle()
+    for stage in STAGES:
+        assert_parts(engines, BESIDE, device, stage, read={"nothing": 2, "read": 1, "write": 1, "big write": 2},
+                     write={"nothing": 2, "read": 1})
+
+
+def test_flags_of_a_file_system():
+    with contextlib.ExitStack() as undo:
+        device = undo.enter_context(file_loop())
+        run("modprobe", "ext4")
+        run("mkfs.ext4", "-q", "-F", device.path)
+        folder = pathlib.Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="blklat-test-")))
+        with traced(device, "issue"), divided(device, by="flags") as engines:
+            for turn in range(2):
+                run("mount", device.path, folder)
+                try:
+                    for n in range(8):
+                        (folder / f"d{turn}.{n}").mkdir()
+                        (folder / f"d{turn}.{n}/file").write_bytes(bytes(50000))
+                    assert sum(len(p.read_bytes()) for p in folder.glob("d*/file")) == 400000 * (1 + turn)
+                    subprocess.run(["sync", "-f", folder], check=True)
+                finally:
+                    unmount(folder)
+            engines.settle()
+            letters = re.findall(r": block_rq_issue: \S+ ([A-Z]+) ", (INSTANCE / "trace").read_text())
+    wanted = {}
+    for rwbs in letters:
+        wanted[class_of(rwbs)] = wanted.get(class_of(rwbs), 0) + 1
+    assert {"FUA/flush", "metadata", "sync"} <= wanted.keys()
+    for stage in STAGES:
+        engines.agree(device, stage)
+        bpf, kmod = (parts_of(b, FLAGS, device, stage) for b in engines)
+        assert bpf == kmod, stage
+        assert stage == "total" or {part: sum(ops.values()) for part, ops in bpf.items()} == wanted
