@@ -11,6 +11,9 @@ TARGETS = [
     ("three stages, of biolatency's", "stages_of_biolatency", "<=", 0.85, "{:.2f}"),
     ("with a standby, of biolatency's", "standby_of_biolatency", "<=", 0.45, "{:.2f}"),
     ("--by size, a program's run", "by_size_ns", "<=", 10, "{:.1f} ns"),
+    ("--by flags, a program's run", "by_flags_ns", "<=", 10, "{:.1f} ns"),
+    ("--by depth, an IO", "by_depth_ns", "<=", 60, "{:.1f} ns"),
+    ("--by beside, an IO", "by_beside_ns", "<=", 60, "{:.1f} ns"),
     ("bios of zram, of bpftrace's", "zram_of_bpftrace", "<=", 0.6, "{:.2f}"),
     ("bios of dm, of bpftrace's", "dm_of_bpftrace", "<=", 0.6, "{:.2f}"),
     ("IOPS, of those without", "iops_of_none", ">=", 0.97, "{:.3f}"),
@@ -40,6 +43,9 @@ RATIOS = {
 # The same of those that are differences.
 DIFFERENCES = {
     "by_size_ns": ("cost", "blklat by size", "blklat", "ns_per_run"),
+    "by_flags_ns": ("cost", "blklat by flags", "blklat", "ns_per_run"),
+    "by_depth_ns": ("cost", "blklat by depth", "blklat", "ns_per_io"),
+    "by_beside_ns": ("cost", "blklat by beside", "blklat", "ns_per_io"),
 }
 
 

@@ -43,8 +43,8 @@ def contenders(build):
         "blklat kmod": [kmod()],
         "blklat bpf, idle gap": [bpf("--idle-gap", "0.1")],
         "blklat kmod, idle gap": [kmod("--idle-gap", "0.1")],
-        "blklat bpf, by size": [bpf("--by", "size")],
-        "blklat kmod, by size": [kmod("--by", "size")],
+        **{f"blklat {e}, by {by}": [engine("--by", by)] for by in ("size", "flags", "depth", "beside")
+           for e, engine in (("bpf", bpf), ("kmod", kmod))},
         "biolatency": [Tool("biolatency", ["biolatency"], "")],
         "biolatency, 1 device": [Tool("biolatency", ["biolatency", "-d", DEVICE], "")],
         "blklat bpf, 4 devices": [bpf(*others)],

@@ -146,7 +146,8 @@ static __always_inline struct bio_bucket *no_room_bucket(u64 key)
 static __always_inline enum remembered remember_in_hash(u64 key, const struct bio_start *start)
 {
 	struct bio_start *missed;
-	long err = bpf_map_update_elem(&bio_hash, &key, start, BPF_NOEXIST);
+	/* The verifier has the map's own function called, which returns an int: the rest of the register is nobody's. */
+	int err = bpf_map_update_elem(&bio_hash, &key, start, BPF_NOEXIST);
 
 	if (err == -EEXIST) {
 		missed = bpf_map_lookup_elem(&bio_hash, &key);
@@ -163,7 +164,9 @@ static __always_inline enum remembered remember_in_hash(u64 key, const struct bi
 
 static __always_inline bool hold_in_hash(u64 key, const struct bio_start *start)
 {
-	return !bpf_map_update_elem(&bio_hash, &key, start, BPF_NOEXIST);
+	int err = bpf_map_update_elem(&bio_hash, &key, start, BPF_NOEXIST);
+
+	return !err;
 }
 
 static __always_inline bool recall_from_hash(u64 key, struct bio_start *ret)
@@ -178,15 +181,6 @@ static __always_inline bool recall_from_hash(u64 key, struct bio_start *ret)
 }
 
 /* --- starts -------------------------------------------------------------------------------- */
-
-/* The watches of a bio that begins, as their part has them. */
-static __always_inline void choose_parts(struct bio_start *start, u32 flags)
-{
-	if (start->watch[0])
-		start->watch[0] += bio_part(start->watch[0], start->op, flags, start->bytes);
-	if (start->watch[1])
-		start->watch[1] += bio_part(start->watch[1], start->op, flags, start->bytes);
-}
 
 /* Fills all of @ret but whether it is held. Returns whether the bio is watched. */
 static __always_inline bool begin_bio(struct bio *bio, struct bio_start *ret, enum mode mode)
@@ -335,10 +329,9 @@ static __always_inline void complete_bio(const struct bio_start *start, u32 i, u
 }
 
 /*
- * A bio that is not in the table is no loss: it was queued before the capture began, or on a device
- * that is not watched, or is a part split off one that is (those complete, but are not queued), or
- * found the table full and was counted then. One that would have had to wait, and must not, is taken back
- * (bio_wouldblock_error()): who sent it sends it again.
+ * A bio that is not in the table is no loss: it was queued before the capture began, or on a device that is not watched, or
+ * is a part split off one that is (those complete, but are not queued), or found the table full and was counted then. One
+ * that would have had to wait, and must not, is taken back (bio_wouldblock_error()): who sent it sends it again.
  */
 static __always_inline void end_in_mode(u64 key, u32 error, u64 now, u32 turn, enum table table, enum mode mode)
 {
@@ -425,9 +418,9 @@ static __always_inline void complete_bio_again(const u64 *ctx, u32 turn)
 STANDBYS_OF(on_bio_complete, "block_bio_complete", complete_bio_again)
 
 /*
- * Bios that end with (a part of) a request have no block_bio_complete of their own; it was traced
- * already, as blk_update_request() says. Those within the completed bytes end, but within a flush
- * sequence all wait for its last step. A bio that was split ends with its last part.
+ * Bios that end with (a part of) a request have no block_bio_complete of their own; it was traced already, as
+ * blk_update_request() says. Those within the completed bytes end, but within a flush sequence all wait for its last step. A
+ * bio that was split ends with its last part.
  */
 static __always_inline void end_bios(struct request *rq, const u64 *ctx, u64 now, u32 turn, enum table table)
 {

@@ -73,8 +73,20 @@ static __always_inline u32 part_beside(const struct in_flight *f)
 	return BLKLAT_BESIDE_NOTHING;
 }
 
+/*
+ * Global functions are verified once, by themselves, and not for each way that leads to them.
+ *
+ * The part of what begins now, if it is not counted yet.
+ */
+__noinline int part_now(u32 whole)
+{
+	struct in_flight *f = in_flight_of(whole);
+
+	return f ? part_beside(f) : 0;
+}
+
 /* The part of a request of @kind that begins where another one, at @was, was not seen to end; else @was is no time. */
-static __noinline u32 enter(u32 whole, u32 kind, u64 was)
+__noinline int enter(u32 whole, u32 kind, u64 was)
 {
 	struct in_flight *f = in_flight_of(whole);
 	u32 part;
@@ -88,7 +100,7 @@ static __noinline u32 enter(u32 whole, u32 kind, u64 was)
 	return part;
 }
 
-static __noinline int change_in_flight(u32 whole, u32 kind, u64 more)
+__noinline int change_in_flight(u32 whole, u32 kind, u64 more)
 {
 	struct in_flight *f = in_flight_of(whole);
 
@@ -120,14 +132,20 @@ static __always_inline void end_in_part(u32 whole, u64 start)
 /* The part of a bio that is to be remembered. */
 static __always_inline u32 bio_part(u32 whole, u32 op, u32 flags, u32 bytes)
 {
-	struct in_flight *f;
-
 	if (cfg_by == BLKLAT_BY_SIZE)
 		return blklat_size_part(bytes);
 	if (cfg_by == BLKLAT_BY_FLAGS)
 		return flags_part(op, flags);
-	f = in_flight_of(whole);
-	return f ? part_beside(f) : 0;
+	return part_now(whole);
+}
+
+/* The watches of a bio that begins, as their part has them. */
+static __always_inline void choose_parts(struct bio_start *start, u32 flags)
+{
+	if (start->watch[0])
+		start->watch[0] += bio_part(start->watch[0], start->op, flags, start->bytes);
+	if (start->watch[1])
+		start->watch[1] += bio_part(start->watch[1], start->op, flags, start->bytes);
 }
 
 /* @n more bios like @start are in flight: 1 or -1. */

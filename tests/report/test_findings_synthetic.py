@@ -174,3 +174,47 @@ def test_nothing_happened(findings):
     assert findings(s) == {}
 
 
+
+
+def beside(*loads):
+    """Ten seconds of these reads: (IOs a second, ns, what they are beside)."""
+    s = synthetic.Script(by="beside")
+    for _ in range(10):
+        for count, ns, neighbour in loads:
+            s.io("read", ns, count, more=f'"in={neighbour}"')
+        s.io("write", 50e3, 100, more="in=read")
+        s.tick()
+    return s
+
+
+def test_what_makes_reads_slower(findings):
+    """The kind with the highest p99, and how much; writes are like each other."""
+    found = findings(beside((1000, 80e3, "nothing"), (3000, 90e3, "read"), (200, 400e3, "write"), (50, 8e6, "big write"), (9, 60e6, "flush")))
+    [told] = found["beside"]
+    assert told["op"] == "read" and "beside a big write" in told["text"]
+    values = told["values"]
+    assert (values["ios"], values["base_ios"]) == (500, 10000)
+    assert values["share"] == pytest.approx(50 / 4259, rel=1e-4)
+    assert values["p50_ns"] == pytest.approx(8e6, rel=0.012) and values["base_p99_ns"] == pytest.approx(80e3, rel=0.012)
+    assert values["times_p99"] == pytest.approx(100, rel=0.025)
+
+
+def test_beside_reads_where_nothing_is_rare(findings):
+    [told] = findings(beside((9, 80e3, "nothing"), (3000, 90e3, "read"), (20, 200e3, "write")))["beside"]
+    assert told["values"]["base_ios"] == 30000 and "beside reads alone" in told["text"]
+
+
+@pytest.mark.parametrize("loads", [[(1000, 80e3, "nothing"), (500, 150e3, "flush")], [(1000, 80e3, "nothing"), (9, 8e6, "flush")],
+                                   [(9, 80e3, "read"), (500, 8e6, "flush")], [(1000, 80e3, "read")]],
+                         ids=["less than twice", "too few", "nothing to compare with", "alone"])
+def test_neighbours_that_are_not_told(findings, loads):
+    assert "beside" not in findings(beside(*loads))
+
+
+def test_parts_by_size_have_no_neighbours(findings):
+    s = synthetic.Script(by="size")
+    for _ in range(10):
+        s.io("read", 80e3, 1000)
+        s.io("read", 8e6, 1000, size=2 ** 20)
+        s.tick()
+    assert "beside" not in findings(s)
