@@ -10,6 +10,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "live/kept.h"
 #include "live/top_draw.h"
 #include "util/tty.h"
 
@@ -25,9 +26,7 @@ struct screen {
 	SCREEN *curses;
 	struct winsize size;
 	FILE *errors;		/* stderr as it was; NULL: nothing is kept */
-	FILE *kept;
-	char *kept_text;
-	size_t kept_len;
+	struct kept *kept;
 };
 
 static struct screen *screen_of(struct loop_input *in)
@@ -42,24 +41,10 @@ static void on_resize(int number)
 	kill(getpid(), SIGIO);
 }
 
-/* The last line of what was said meanwhile. */
-static void look_at_errors(struct screen *s)
-{
-	size_t end, begin;
-
-	if (!s->kept)
-		return;
-	fflush(s->kept);
-	for (end = s->kept_len; end && s->kept_text[end - 1] == '\n'; end--)
-		;
-	for (begin = end; begin && s->kept_text[begin - 1] != '\n'; begin--)
-		;
-	snprintf(s->draw.said, sizeof(s->draw.said), "%.*s", (int)(end - begin), s->kept_text + begin);
-}
-
 static void draw(struct screen *s)
 {
-	look_at_errors(s);
+	if (s->kept)
+		kept_last_line(s->kept, s->draw.said, sizeof(s->draw.said));
 	top_draw(&s->draw, &s->top);
 }
 
@@ -157,9 +142,7 @@ static void on_close(struct sink *sink)
 		fclose(s->tty);
 	if (s->errors) {
 		stderr = s->errors;
-		fclose(s->kept);
-		fputs(s->kept_text, stderr);
-		free(s->kept_text);
+		kept_end(s->kept, stderr);
 	}
 	top_uninit(&s->top);
 	free(s);
@@ -255,11 +238,11 @@ static int keep_errors(struct screen *s)
 {
 	if (!isatty(STDERR_FILENO))
 		return 0;
-	s->kept = open_memstream(&s->kept_text, &s->kept_len);
+	s->kept = kept_new();
 	if (!s->kept)
 		return -ENOMEM;
 	s->errors = stderr;
-	stderr = s->kept;
+	stderr = kept_stream(s->kept);
 	return 0;
 }
 

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is said while a screen hides it, however much that is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "live/kept.h"
+
+static char last[64];
+
+static char *ended(struct kept *k, size_t *ret_len)
+{
+	char *text = NULL;
+	FILE *to = open_memstream(&text, ret_len);
+
+	kept_last_line(k, last, sizeof(last));
+	kept_end(k, to);
+	fclose(to);
+	return text;
+}
+
+static void test_a_few_lines(void **state)
+{
+	struct kept *k = kept_new();
+	size_t len;
+	char *text;
+
+	(void)state;
+	kept_last_line(k, last, sizeof(last));
+	assert_string_equal(last, "");
+	fprintf(kept_stream(k), "one\n\ntwo\n");
+	kept_last_line(k, last, sizeof(last));
+	assert_string_equal(last, "two");
+	fprintf(kept_stream(k), "thr");
+	kept_last_line(k, last, sizeof(last));
+	assert_string_equal(last, "thr");
+	fprintf(kept_stream(k), "ee\n");
+	text = ended(k, &len);
+	assert_string_equal(last, "three");
+	assert_string_equal(text, "one\n\ntwo\nthree\n");
+	free(text);
+}
+
+/* Lines of 16 bytes, many times what is kept: the first are there, the latest are, and it says how many are not. */
+static void test_the_first_and_the_latest(void **state)
+{
+	enum { LINES = 100000, EACH = KEPT_BYTES / 16 };
+	struct kept *k = kept_new();
+	char line[32], *text;
+	size_t len;
+
+	(void)state;
+	for (u32 i = 0; i < LINES; i++) {
+		snprintf(line, sizeof(line), "message %7u\n", i);
+		for (u32 at = 0; at < 16; at += 1 + i % 16)
+			fprintf(kept_stream(k), "%.*s", (int)(1 + i % 16 < 16 - at ? 1 + i % 16 : 16 - at), line + at);
+		if (i % 7 == 0)
+			fflush(kept_stream(k));
+	}
+	text = ended(k, &len);
+	assert_string_equal(last, "message   99999");
+	snprintf(line, sizeof(line), "message %7u\n...", EACH - 1);
+	assert_non_null(strstr(text, line));
+	assert_memory_equal(text, "message       0\n", 16);
+	snprintf(line, sizeof(line), "... %u lines more", LINES - 2 * EACH);
+	assert_non_null(strstr(text, line));
+	snprintf(line, sizeof(line), "...\nmessage %7u\n", LINES - EACH);
+	assert_non_null(strstr(text, line));
+	assert_true(len < 2 * KEPT_BYTES + 100);
+	free(text);
+}
+
+/* A line that is longer than all of the room is cut, and what follows it is a line of its own. */
+static void test_a_long_line(void **state)
+{
+	for (u32 before = 0; before < 2; before++) {
+		struct kept *k = kept_new();
+		size_t len;
+		char *text;
+
+		(void)state;
+		if (before)
+			fprintf(kept_stream(k), "first\n");
+		for (u32 i = 0; i < 5 * KEPT_BYTES; i++)
+			fputc('x', kept_stream(k));
+		fprintf(kept_stream(k), "\nbehind\n");
+		text = ended(k, &len);
+		assert_string_equal(last, "behind");
+		assert_true(len <= 2 * KEPT_BYTES + 100);
+		assert_string_equal(text + len - 8, "\nbehind\n");
+		if (before)
+			assert_memory_equal(text, "first\nxxx", 9);
+		free(text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_few_lines),
+		cmocka_unit_test(test_the_first_and_the_latest),
+		cmocka_unit_test(test_a_long_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
