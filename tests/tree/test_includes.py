@@ -15,7 +15,7 @@ MAY = {
     "engine": {"core", "util", "blklat", "bpf"},
     "recording": {"core", "util", "blklat/parts.h"},
     "live": {"core", "util"},
-    "report": {"core", "util"},
+    "report": {"core", "util", "blklat/parts.h"},
     "service": {"core", "util"},
     "cmd": {"core", "util", "live/formats.h", "live/loop.h", "live/signals.h", "live/top_sink.h", "recording/marks.h", "recording/recorder.h",
             "report/collect.h", "report/comparison_formats.h", "report/document.h", "report/findings.h", "report/html.h", "report/run.h",
