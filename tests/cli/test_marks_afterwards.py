@@ -4,9 +4,12 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
+import signal
 import sqlite3
 import stat
 import subprocess
+import time
 
 import pytest
 from attacks import BLKLAT, ENV, HERE, NOBODY, PLANTS, ROOT, named, one_line, plant, record, run, shown, state
@@ -164,3 +167,27 @@ def test_nothing_stays_behind(file, tmp_path):
     missing = subprocess.run([BLKLAT, "mark", file, "--at", "1", "x"], env={**ENV, "TMPDIR": str(tmp_path / "no")}, capture_output=True,
                              text=True, timeout=20)
     one_line(missing, 1, "TMPDIR names another directory")
+
+
+def test_killed_at_any_time(file, tmp_path):
+    """The file is whole, with the mark or without, and what was to take its place is not left beside it."""
+    with contextlib.closing(sqlite3.connect(file)) as db:
+        db.execute("CREATE TABLE padding AS SELECT zeroblob(20000000) AS padding")
+        db.commit()
+    argv, env = [BLKLAT, "mark", file, "--at", "1", "x"], {**ENV, "TMPDIR": str(tmp_path / "tmp")}
+    (tmp_path / "tmp").mkdir()
+    begin = time.monotonic()
+    subprocess.run(argv, env=env, check=True, timeout=60)
+    whole_s, killed = time.monotonic() - begin, 0
+    for i in range(40):
+        process = subprocess.Popen(argv, env=env)
+        time.sleep(whole_s * i / 60)
+        process.kill()
+        killed += process.wait() == -signal.SIGKILL
+        # Its copy to work on is where such things are cleaned up.
+        shutil.rmtree(tmp_path / "tmp")
+        (tmp_path / "tmp").mkdir()
+    # Between the moment in which it gets a name and that in which it gets the right one.
+    assert len(list(file.parent.glob(".blklat-mark-*"))) <= 1
+    assert {text for _, _, text in marks(file)} == {"x"} and 1 <= len(marks(file)) <= 1 + 40
+    assert killed >= 10

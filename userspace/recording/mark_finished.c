@@ -185,23 +185,49 @@ static bool is_there(const struct finished *f)
 	return !fstatat(f->folder, f->name, &now, AT_SYMLINK_NOFOLLOW) && now.st_ino == f->st.st_ino && now.st_dev == f->st.st_dev;
 }
 
+/*
+ * The file that takes the place: without a name until it is whole, where the file system has such files, so one who is killed
+ * leaves nothing; else by @name.
+ */
+static int open_new(const struct finished *f, const char *name, bool *ret_named)
+{
+	int fd = openat(f->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	*ret_named = fd < 0;
+	return fd < 0 ? openat(f->folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600) : fd;
+}
+
+/* As open(2) has it: by its descriptor alone it takes a capability. */
+static int give_name(const struct finished *f, int fd, const char *name)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return linkat(fd, "", f->folder, name, AT_EMPTY_PATH) ? linkat(AT_FDCWD, path, f->folder, name, AT_SYMLINK_FOLLOW) : 0;
+}
+
 static int replace(const struct finished *f, struct problem *p)
 {
-	char name[64];
 	int to CLEANUP(cleanup_close) = -1, err;
+	char name[64];
+	bool named;
 
 	snprintf(name, sizeof(name), ".blklat-mark-%d", getpid());
-	to = openat(f->folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	to = open_new(f, name, &named);
 	if (to < 0)
 		return failed(f, -errno, p);
 	err = fill(f, to, p);
 	if (!err && !is_there(f))
 		err = problem_set(p, -EAGAIN, "%s: was replaced meanwhile, try again", f->file);
+	if (!err && !named) {
+		err = give_name(f, to, name) ? failed(f, -errno, p) : 0;
+		named = !err;
+	}
 	if (!err && renameat(f->folder, name, f->folder, f->name))
 		err = failed(f, -errno, p);
-	if (err)
+	if (err && named)
 		unlinkat(f->folder, name, 0);
-	else
+	if (!err)
 		fsync(f->folder);
 	return err;
 }

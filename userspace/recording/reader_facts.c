@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blklat/parts.h"
 #include "recording/reader.h"
 #include "recording/schema.h"
 #include "recording/sqlite.h"
