@@ -55,6 +55,7 @@ struct schedule {
 	u32 hold_at, hold_for;	/* store in an end of the first CPU; pauses, UINT32_MAX: until it is all over. 0: not at all */
 	u32 hold_after;		/* pauses */
 	bool beyond;		/* every other IO has a slot in the second capture only */
+	bool fewer;		/* the first has slots that the second has not: a scheduler's, which is gone */
 	bool again;		/* all have ended when the captures are read, and are done once more from then on */
 	bool hides;		/* and some twice, of which the first end is not seen */
 	enum blklat_by by;
@@ -247,11 +248,13 @@ static void run_out(struct cpu *c)
 
 static void open_one(u32 capture)
 {
-	u32 bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(SCALE)), slots = capture ? SLOTS_OF_SECOND : SLOTS_OF_FIRST;
+	u32 bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(SCALE)), large = w.schedule.fewer ? FIRST : SECOND;
+	u32 queues = w.schedule.fewer && capture ? 2 : 1, stride = capture == large ? SLOTS_OF_SECOND : SLOTS_OF_FIRST;
+	u32 slots = queues * stride;
 	u32 watches = 1 + w.parts;
 	struct kernel_capture *k = &w.k[capture];
 
-	w.device[capture] = (struct device){ .hw_queues = 1, .tags = 16, .nr_requests = capture ? 504 : 32 };
+	w.device[capture] = (struct device){ .hw_queues = queues, .tags = 16, .nr_requests = capture == large ? 504 : 32 };
 	strcpy(w.device[capture].scheduler, "mq-deadline");
 	w.watch[capture] = (struct watch){ .device = &w.device[capture] };
 	w.ranges[capture][0].n = slots;
@@ -263,7 +266,7 @@ static void open_one(u32 capture)
 		.accounts = calloc(CPUS * watches * BLKLAT_ACCOUNTS, sizeof(u64)),
 		.slots = calloc(slots / BLKLAT_SLOTS, sizeof(struct blklat_slots)), .ranges = w.ranges[capture], .epoch = &w.epoch,
 	};
-	assert_int_equal(slots_of(&w.device[capture], 1).stride, slots);
+	assert_int_equal(slots_of(&w.device[capture], 1).stride, stride);
 	assert_int_equal(snapshot_init(&w.read[capture], watches, SCALE), 0);
 }
 
@@ -294,7 +297,7 @@ static void begin(const struct schedule *s, u64 seed)
 			store(c);
 	}
 	for (u32 i = 0; i < CPUS; i++) {
-		struct blklat_slots *slots = (struct blklat_slots *)w.k[FIRST].region.slots;
+		struct blklat_slots *slots = (struct blklat_slots *)w.k[FIRST].region.slots + (s->fewer ? SLOTS_OF_SECOND / BLKLAT_SLOTS - 1 : 0);
 		struct blklat_series *series = series_at(&w.k[FIRST].region, i, watch_of(EARLIER_BYTES), 0);
 		u32 octave, cell = blklat_place(EARLIER_NS, BLKLAT_SCALE_MAX - SCALE, &octave);
 
@@ -442,6 +445,18 @@ static void test_beyond_the_first(void **state)
 	}
 }
 
+/* What was started with tags that there are no more stays counted. */
+static void test_fewer_in_one_dimension(void **state)
+{
+	(void)state;
+	for (u64 seed = 0; seed < 100; seed++) {
+		struct schedule s = paces[seed % ARRAY_SIZE(paces)];
+
+		s.fewer = true;
+		assert_exact(&s, seed);
+	}
+}
+
 /* Nothing was in flight a moment ago. What begins just now, and where, is nobody's rest. */
 static void test_begins_meanwhile(void **state)
 {
@@ -503,6 +518,7 @@ int main(void)
 		cmocka_unit_test(test_ends_meanwhile),
 		cmocka_unit_test(test_held_up),
 		cmocka_unit_test(test_beyond_the_first),
+		cmocka_unit_test(test_fewer_in_one_dimension),
 		cmocka_unit_test(test_begins_meanwhile),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_at_rest),

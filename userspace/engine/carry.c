@@ -44,11 +44,27 @@ static bool same_slot(const struct slots *from, const struct slots *to, u32 n, u
 }
 
 struct starts {
-	u64 first, second;	/* seen by each capture, in slots that both have */
+	u64 first, second;	/* seen by each capture: by the second in slots that both have */
 	u64 beyond;	/* seen by the second, in slots that the first has not */
 	u64 ended;	/* and of those ended */
-	s64 overwritten;	/* by the first more than by the second, in slots that both have */
+	s64 overwritten;	/* by the first more than by the second, but for those beyond */
 };
+
+/* What the first has seen in slots that the second has not: a scheduler that is gone had tags of its own. */
+static void add_starts_of_the_first(const struct carried *c, const struct slots *f, const struct slots *t, struct starts *s)
+{
+	u32 there, back;
+
+	for (u32 n = 0; n < f->queues * f->stride; n++) {
+		struct slot_look l;
+
+		if (same_slot(t, f, n, &there) && same_slot(f, t, there, &back) && back == n)
+			continue;
+		l = region_look_at_slot(&c->of->region, c->from, n);
+		s->first += l.started;
+		s->overwritten += l.overwritten;
+	}
+}
 
 /* The second capture is read first: what comes in between is too many, never too few. */
 static struct starts compare_starts(const struct kernel_capture *to, const struct carried *c)
@@ -70,6 +86,7 @@ static struct starts compare_starts(const struct kernel_capture *to, const struc
 		s.second += second.started;
 		s.overwritten += first.overwritten - second.overwritten;
 	}
+	add_starts_of_the_first(c, &f, &t, &s);
 	return s;
 }
 
