@@ -21,6 +21,11 @@ def test_depths_in_order():
         with Fio(device, rw="write", bs=4096, number_ios=40, ioengine="io_uring", iodepth=40) as writes:
             try:
                 wait_until(lambda: in_flight(device) == 40, "40 in flight")
+                b.next(device, n=2)
+                # None has ended, and each is told in its part.
+                for stage in STAGES:
+                    assert {part: b.of(device, stage, part)[-1]["in_flight"]["ios"] for part in DEPTHS if b.of(device, stage, part)} == \
+                        depths_up_to(40)
             finally:
                 thaw()
             assert writes.result().ios("write") == 40

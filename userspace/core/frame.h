@@ -75,6 +75,12 @@ static inline bool frame_has_ios(const struct frame *f)
 	return false;
 }
 
+/* The same, or is one in flight? */
+static inline bool frame_is_busy(const struct frame *f)
+{
+	return f->in_flight || frame_has_ios(f);
+}
+
 /* Nothing completed, and what is in flight has been there for most of the interval. */
 static inline bool frame_seems_stalled(const struct frame *f)
 {

@@ -113,7 +113,7 @@ int json_lines_print(FILE *to, const struct run_info *run, const struct frames *
 	int err = 0;
 
 	for (u32 i = 0; i < interval->n && !err; i++)
-		if (!interval->f[i].watch->part || frame_has_ios(&interval->f[i]))
+		if (!interval->f[i].watch->part || frame_is_busy(&interval->f[i]))
 			err = print_line(to, &l, &interval->f[i]);
 	return err;
 }

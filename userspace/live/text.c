@@ -193,7 +193,7 @@ static bool nothing_new(const struct text *t, const struct frame *fr)
 {
 	const struct text_told *told = &t->told[fr->watch - t->run->watches];
 
-	return t->many && !frame_has_ios(fr) && !fr->in_flight && !fr->gone &&
+	return t->many && !frame_is_busy(fr) && !fr->gone &&
 	       !memcmp(told->by, fr->accounting.lost_by, sizeof(told->by));
 }
 
@@ -268,7 +268,7 @@ static void put_state(const struct text *t, FILE *f, const struct frame *fr)
 		n += sprintf(state + n, "no IO completed%s", fr->in_flight ? ", " : "");
 	else
 		n += sprintf(state + n, "queue depth %s, ", units_number(text, fr->queue_depth));
-	if (fr->in_flight || frame_has_ios(fr))
+	if (frame_is_busy(fr))
 		n += sprintf(state + n, "%s in flight", units_count(text, fr->in_flight));
 	if (fr->in_flight && fr->oldest_ns)
 		n += sprintf(state + n, ", oldest %s", units_ns(text, fr->oldest_ns));

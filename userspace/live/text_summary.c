@@ -371,7 +371,7 @@ static bool nothing_happened(const struct text *t, const struct frame *fr)
 {
 	const struct accounting *a = &fr->accounting;
 
-	return t->many && !frame_has_ios(fr) && !fr->in_flight && !fr->gone &&
+	return t->many && !frame_is_busy(fr) && !fr->gone &&
 	       !a->started && !a->completed && !a->lost && !a->before && !a->unissued && !a->kernel_ios;
 }
 

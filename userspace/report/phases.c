@@ -65,7 +65,7 @@ void phases_uninit(struct phases *ph)
 
 static bool has_io(const struct frame *f)
 {
-	return f && (f->in_flight || frame_has_ios(f));
+	return f && frame_is_busy(f);
 }
 
 static bool is_idle(const struct phases *ph, const struct phase_interval *i)

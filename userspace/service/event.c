@@ -124,7 +124,7 @@ struct blob *event_interval(const struct frames *frames, const struct event_inte
 	json_add_decimal(to, "end_s", at->end_s, 6);
 	json_add_decimal(to, "length_s", longest_s(frames), 6);
 	for (u32 i = 0; i < frames->n; i++)
-		if (!frames->f[i].watch->part || frame_has_ios(&frames->f[i]))
+		if (!frames->f[i].watch->part || frame_is_busy(&frames->f[i]))
 			json_append(watches, watch(&frames->f[i], at->health ? &at->health[i] : NULL, at->percentiles));
 	json_add_count(to, "skipped_unexplained", frames->skipped_unexplained);
 	json_add(to, "watches", watches);

@@ -21,7 +21,7 @@ export type Grade = "sick" | "watch" | "well";
 /** What is wrong with the device, by the service's rule; absent where nothing is. */
 export interface Health { grade: Grade; reason: string; text: string }
 
-/** One with a part follows the whole of which it is a part, and has no accounting; only parts with IOs are there. */
+/** One with a part follows the whole of which it is a part, and has no accounting; only parts with IOs, or with some in flight, are there. */
 export interface LiveWatch {
     device: string; stage: string; part?: Part; length_s: number; queue_depth: number; in_flight: number; oldest_ns: number;
     accounting: Accounting; ends_missed?: boolean; seems_stalled?: boolean; gone?: boolean; health?: Health; partial?: Partial[]; ops: LiveOp[];
