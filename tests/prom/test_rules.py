@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The rules, by promtool: they are well-formed, and their cases hold."""
+import os
 import pathlib
 import re
 import subprocess
@@ -7,6 +8,7 @@ import subprocess
 import yaml
 
 import tools
+from dashboard import TARGETS
 
 RULES = pathlib.Path(__file__).resolve().parents[2] / "packaging/prometheus"
 
@@ -33,3 +35,14 @@ def test_every_alert_has_a_case_that_fires_and_one_that_does_not():
              for c in t.get("alert_rule_test", [])]
     assert {c["alertname"] for c in cases if c.get("exp_alerts")} == alerts
     assert {c["alertname"] for c in cases if not c.get("exp_alerts")} == alerts
+
+
+def test_whatever_hosts_divide_by_is_added_up():
+    """Rules and panels that add parts up name each label that there may be, as the program does."""
+    asked = subprocess.run([os.environ.get("BLKLAT", RULES.parents[1] / "build/blklat"), "live", "--by", "x"], capture_output=True,
+                           text=True, timeout=60)
+    ways = set(re.findall(r"\w+", re.search(r"must be (.*)", asked.stderr)[1])) - {"or"}
+    lists = re.findall(r"without \(([^)]*)\)", (RULES / "blklat.rules.yml").read_text() + "".join(e for _, _, e in TARGETS))
+    assert len(lists) > 10 and "size" in ways
+    for labels in lists:
+        assert set(re.findall(r"\w+", labels)) - {"op"} == ways, labels
