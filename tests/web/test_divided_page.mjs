@@ -140,7 +140,7 @@ test("the line and the percentile that the charts show", async (t) => {
     assert.deepEqual(await titles(), ["p50 by IO size", "Latency by IO size, write", "p50 over time by IO size, write"]);
     assert.deepEqual((await saved(page, "parts-time")).lines.map((line) => line.name), ["4 KiB"]);
     // What is switched at the side is in the chart of all lines.
-    await page.locator("aside input").nth(0).click();
+    await page.locator("aside [data-key]").nth(0).click();
     await settled(page);
     assert.deepEqual((await saved(page, "parts-latency")).lines.map((line) => line.name), ["write"]);
 });

@@ -60,7 +60,7 @@ test("devices are switched by a click, alone and back", async (t) => {
     await buttons.nth(1).click();
     await settled(page);
     assert.equal((await shown(page)).depth[0], 3);
-    await page.locator("aside input").first().uncheck();
+    await page.locator("aside [data-key]").first().click();
     service.go();
     await holdAt(page, service, n + 8);
     assert.equal((await shown(page)).percentile[0], 5);
@@ -192,7 +192,7 @@ test("what is shown is divided by size below, charts and devices have the whole"
     await page.locator(".devices button").nth(1).click();
     await settled(page);
     assert.deepEqual(await rows(), all.slice(4));
-    await page.locator("aside input:checked").uncheck();
+    await page.locator('aside [data-key][aria-pressed="true"]').click();
     await settled(page);
     assert.equal(await parts.count(), 0);
 });

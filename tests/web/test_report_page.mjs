@@ -41,16 +41,18 @@ test("every chart is drawn, with its lines and points", async (t) => {
     }
 });
 
-test("a line is switched by its box, by the keyboard too", async (t) => {
+test("a line is switched in the legend, by the keyboard too", async (t) => {
     const page = await open(t, documentOf(drive({ n: 100 })));
-    const box = page.locator("aside input").nth(1);
-    await box.focus();
+    const line = page.locator("aside [data-key]").nth(1);
+    assert.equal(await line.getAttribute("aria-pressed"), "true");
+    await line.focus();
     await page.keyboard.press("Space");
     await settled(page);
     assert.deepEqual((await drawn(page)).percentile[0], 1);
     assert.equal(await pixels(page, "percentile", WRITE), 0);
     assert.ok(await pixels(page, "percentile", READ) > 50);
     assert.equal(await words(page.locator("aside [role=status]")), "1 of 2 lines shown");
+    assert.deepEqual([await line.getAttribute("aria-pressed"), await page.locator(".lines button").first().getAttribute("aria-pressed")], ["false", "mixed"]);
     await page.keyboard.press("Space");
     await settled(page);
     assert.deepEqual((await drawn(page)).percentile[0], 2);
@@ -79,7 +81,7 @@ test("several runs: every line has its look, a run or an op is switched at once"
     assert.deepEqual(lines.map((line) => line.name), ["QD 32 · read", "QD 32 · write", "spare · read", "spare · write"]);
     assert.equal(new Set(lines.map((line) => `${line.colour} ${line.dash}`)).size, 4);
     assert.deepEqual((await drawn(page)).iops, [4, 360]);
-    const quick = (text) => page.locator("aside .choice button", { hasText: new RegExp(`^${text}$`) });
+    const quick = (text) => page.locator("aside .choice button, aside .lines > li > button", { hasText: new RegExp(`^${text}$`) });
     await quick("spare").click();
     await settled(page);
     assert.deepEqual((await saved(page, "iops")).lines.map((line) => line.name), ["QD 32 · read", "QD 32 · write"]);
@@ -98,11 +100,12 @@ test("several runs: every line has its look, a run or an op is switched at once"
     assert.match(await page.locator("#chart-iops .canvas").getAttribute("data-empty"), /Nothing to show/);
 });
 
-test("legends carry the IOPS", async (t) => {
+test("the legend has the IOPS, charts what else they know of a line", async (t) => {
     const page = await open(t, documentOf(steps()));
     // 50 x 1000 + 25 x 2000 + 24 x 3000 over 100 s
+    assert.equal(await words(page.locator("aside .lines")), "read 1.72k IOPS");
     for (const id of ["distribution", "percentile", "nines"])
-        assert.equal(await words(page.locator(`#chart-${id} .legend`)), "read 1.72k IOPS");
+        assert.equal(await words(page.locator(`#chart-${id} .legend`)), "");
     assert.match(await words(page.locator("#chart-iops .legend")), /^read average 1\.72k ± 838, worst 0 at 99 s, 1 interval at 0$/);
     assert.equal(await words(page.locator("#chart-throughput .legend")), "read mean 7 MB/s");
 });
@@ -441,7 +444,7 @@ test("the table behind follows what is switched", async (t) => {
     await page.locator("#chart-percentile .behind summary").click();
     await heads.first().waitFor();
     assert.deepEqual(await heads.allInnerTexts(), ["share of IOs", "read", "write"]);
-    await page.locator("aside input").nth(0).click();
+    await page.locator("aside [data-key]").nth(0).click();
     await settled(page);
     assert.deepEqual(await heads.allInnerTexts(), ["share of IOs", "write"]);
 });
@@ -457,7 +460,7 @@ test("light and dark, by the system and by a button", async (t) => {
     assert.ok(await pixels(page, "percentile", READ) > 50);
 });
 
-test("on paper: every chart a vector, dark on light, no switches", async (t) => {
+test("on paper: every chart a vector, dark on light, no switches, one legend", async (t) => {
     const page = await open(t, documentOf(drive({ n: 50 })), { colorScheme: "dark" });
     await page.emulateMedia({ media: "print" });
     await page.locator(".print svg").first().waitFor();
@@ -468,7 +471,12 @@ test("on paper: every chart a vector, dark on light, no switches", async (t) => 
     assert.ok(await table.evaluate((e) => e.getBoundingClientRect().right) <= 718);
     const tops = await page.locator("#chart-depth, #chart-throughput").evaluateAll((all) => all.map((e) => e.getBoundingClientRect().top));
     assert.equal(tops[0], tops[1]);
-    assert.equal(await page.locator("canvas:visible, aside:visible, button:visible").count(), 0);
+    assert.equal(await page.locator("canvas:visible, aside details:visible, button:visible").count(), 0);
+    assert.deepEqual((await page.locator(".swatch:visible").evaluateAll((all) => all.map((e) => [e.parentElement.textContent, e.firstChild.getAttribute("stroke")]))),
+        [["nvme0n1", READ], ["read", READ], ["write", WRITE]]);
+    const heads = await page.locator(".print svg").evaluateAll((all) => all.map((e) => [...e.querySelectorAll("text[font-size='12']")].map((text) => text.textContent)));
+    assert.deepEqual(heads.flat().filter((text) => /^(read|write|nvme0n1)(:|$)/.test(text)), []);
+    assert.ok(heads[0].some((text) => /^write, first after a pause.*: 104/.test(text)), heads[0].join());
     assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
     assert.equal(await page.locator(".print svg > rect").first().getAttribute("fill"), "#ffffff");
     await page.emulateMedia({ media: "screen" });

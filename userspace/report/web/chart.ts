@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A chart on the page: title, tools, legend, uPlot's canvas, the table behind. What it shows is made
+// A chart on the page: title, tools, figures of its lines, uPlot's canvas, the table behind. What it shows is made
 // anew when it is asked to redraw and somebody can see it.
 import uPlot from "uplot";
 import { button, el, save, table } from "./dom";
 import { canvasBrush, type Frame, paintOver, paintUnder, ticksOf } from "./paint";
 import { type Plot, type Series, type Span, view, type Zoom } from "./plot";
-import { png, svg } from "./svg";
+import { png, type Sheet, svg } from "./svg";
 import { FONT, heatColour, light, lineColour, type Theme } from "./theme";
 import { showTip, swatch } from "./tip";
 
@@ -72,8 +72,7 @@ export class Chart {
         this.theme = theme;
         this.title.textContent = plot.title;
         this.hint.textContent = plot.hint;
-        this.legend.replaceChildren(...plot.series.map((series) => el("li", {}, swatch(series, theme), el("b", {}, series.name),
-            series.note && ` ${series.note}`)), ...this.heatKey(plot));
+        this.legend.replaceChildren(...this.legendOf(plot), ...this.heatKey(plot));
         this.reset.hidden = !this.zoom.x && !this.zoom.y;
         this.describe(plot);
         this.drawCanvas(plot);
@@ -90,12 +89,18 @@ export class Chart {
         this.host.dataset.empty = plot.series.length || plot.cells?.boxes.length ? "" : "Nothing to show: no line with IOs is switched on.";
     }
 
+    /** The page's legend has the looks of its lines; here are their figures, and what is this chart's own. */
+    private legendOf(plot: Plot): Node[] {
+        return plot.series.filter(({ own, note }) => own || (note && !plot.iopsNoted)).map((series) =>
+            el("li", { class: series.own ? "own" : undefined }, series.own && swatch(series, this.theme), el("b", {}, series.name), series.note && ` ${series.note}`));
+    }
+
     private heatKey(plot: Plot): Node[] {
         if (!plot.cells?.boxes.length)
             return [];
         const bar = el("span", { class: "heatbar" });
         bar.style.background = `linear-gradient(90deg, ${[0, 0.2, 0.4, 0.6, 0.8, 1].map((rank) => heatColour(this.theme, rank)).join(", ")})`;
-        return [el("li", {}, `${plot.cells.title}: ${plot.cells.least} `, bar, ` ${plot.cells.most}`)];
+        return [el("li", { class: "own" }, `${plot.cells.title}: ${plot.cells.least} `, bar, ` ${plot.cells.most}`)];
     }
 
     private drawCanvas(plot: Plot): void {
@@ -186,8 +191,8 @@ export class Chart {
         this.behind.append(el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": plot.title }, table(plot.title, head, rows)));
     }
 
-    svg(theme: Theme, size = SAVED): string {
-        return svg(this.current(), this.zoom, { ...size, theme, context: this.config.context });
+    svg(theme: Theme, size = SAVED, legend: Sheet["legend"] = "all"): string {
+        return svg(this.current(), this.zoom, { ...size, theme, legend, context: this.config.context });
     }
 
     private saveSvg(): void {
@@ -200,7 +205,7 @@ export class Chart {
 
     /** On paper charts are vectors, and dark on light. */
     preparePrint(): void {
-        this.print.replaceChildren(document.importNode(new DOMParser().parseFromString(this.svg(light, this.config.half ? HALF : SAVED), "image/svg+xml").documentElement, true));
+        this.print.replaceChildren(document.importNode(new DOMParser().parseFromString(this.svg(light, this.config.half ? HALF : SAVED, "own"), "image/svg+xml").documentElement, true));
     }
 }
 

@@ -2,8 +2,8 @@
 // Every run, device, stage and op is a line: its name, its look, whether it is shown.
 import { type Op, OPS, type Run, type Watch } from "./data";
 
-/** How a line looks: an index into the palette, and dashes. */
-export interface Look { colour: number; dash: number[] }
+/** How a line looks: an index into the palette, and dashes. One that the page's legend does not have is its chart's @own. */
+export interface Look { colour: number; dash: number[]; own?: boolean }
 
 export interface Line {
     key: string;

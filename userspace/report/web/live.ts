@@ -150,7 +150,7 @@ class LivePage extends Page {
         for (const line of now)
             line.on = this.chosen.get(name(line)) ?? (line.on && !many);
         this.lines.splice(0, this.lines.length, ...now);
-        this.panel = new Panel(this.side, this.lines, () => {
+        this.panel = new Panel(this.legend, this.lines, () => {
             this.own = true;
             this.switched();
         });

@@ -11,7 +11,7 @@ import type { Window } from "./charts/times";
 import type { Weight } from "./curves";
 import { button, choice, el } from "./dom";
 import { contextOf, type Line } from "./lines";
-import type { Panel } from "./panel";
+import type { Panel, Places } from "./panel";
 import type { Plot } from "./plot";
 import { Schedule } from "./schedule";
 import { dark, light, type Theme } from "./theme";
@@ -29,7 +29,7 @@ export abstract class Page {
     readonly charts: Record<string, Chart> = {};
     theme: Theme = DARK.matches ? dark : light;
     protected panel: Panel | null = null;
-    protected readonly side = el("div");
+    protected readonly legend: Places = { switches: el("div"), folded: el("span", { class: "keys" }), paper: el("p", { class: "keys paper" }) };
     protected readonly state = { log: false, pauses: false, weight: "ios" as Weight };
     /** Of a chart over time. */
     protected readonly time: Partial<ChartConfig> = { group: "time", zoomed: (x) => this.zoomTime(x) };
@@ -118,10 +118,11 @@ export abstract class Page {
         return button("Light / dark", () => this.dress(this.theme === light ? dark : light), { class: "theme" });
     }
 
-    /** The lines' switches: open where they stand beside the charts, folded where they would push them down. */
+    /** Always in sight: open where it stands beside the charts, folded where it would cover them. */
     protected aside(): HTMLElement {
-        const fold = el("details", { open: matchMedia("(min-width: 60rem)").matches }, el("summary", {}, "Lines"), this.side);
-        return el("aside", { "aria-label": "lines shown" }, fold);
+        const { switches, folded, paper } = this.legend;
+        return el("aside", { "aria-label": "legend" },
+            el("details", { open: matchMedia("(min-width: 60rem)").matches }, el("summary", {}, "Lines ", folded), switches), paper);
     }
 
     // --- the look

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The switches of all lines: one each, and one for all of a run, device, stage or op.
+// The page's legend, which all charts share: a switch for each line, for each device and stage, and for all of a run, stage or op.
 import { button, el } from "./dom";
 import { amount } from "./format";
 import type { Line } from "./lines";
-import type { Theme } from "./theme";
+import { light, type Theme } from "./theme";
 import { swatch } from "./tip";
 
 const GROUPS: [string, (line: Line) => string][] = [
@@ -11,29 +11,53 @@ const GROUPS: [string, (line: Line) => string][] = [
     ["stage", (line) => line.watch.stage], ["op", (line) => line.op.op],
 ];
 
+/** Where a legend stands: its switches, what is shown in few words while they are folded, the same for paper. */
+export interface Places { switches: HTMLElement; folded: HTMLElement; paper: HTMLElement }
+
+/** What has a look of its own: a line, or a device and stage as a whole. */
+interface Entry { name: string; look: Line["look"]; lines: Line[] }
+
 export class Panel {
-    private readonly boxes: HTMLInputElement[] = [];
-    private readonly notes: HTMLElement[] = [];
     private readonly groups: { button: HTMLButtonElement; lines: Line[] }[] = [];
+    private readonly rows: { button: HTMLButtonElement; lines: Line[] }[] = [];
+    private readonly notes: HTMLElement[] = [];
     private readonly list = el("ul", { class: "lines" });
     private readonly said = el("p", { class: "hint", role: "status" });
+    /** Of each watch its lines, and first the whole where these are several. */
+    private readonly entries: { whole: Entry | null; lines: Entry[] }[];
+    private theme: Theme = light;
 
-    constructor(readonly root: HTMLElement, private readonly lines: Line[], private readonly changed: () => void) {
+    constructor(private readonly places: Places, private readonly lines: Line[], private readonly changed: () => void) {
+        const watches = [...new Set(lines.map((line) => line.watch))];
+        this.entries = watches.map((watch) => {
+            const of = lines.filter((line) => line.watch === watch);
+            return {
+                whole: of.length > 1 ? { name: of[0].source, look: of[0].sourceLook, lines: of } : null,
+                lines: of.map((line) => ({ name: line.name, look: line.look, lines: [line] })),
+            };
+        });
+        // None where each would switch the same as one in the list.
+        const listed = this.entries.flatMap(({ whole, lines: own }) => [...own, ...whole ? [whole] : []]).map((entry) => String(entry.lines.map(({ key }) => key)));
         const quick = GROUPS.flatMap(([label, of]) => {
-            const values = [...new Set(lines.map(of))];
-            return values.length < 2 ? [] : [el("div", { class: "choice", role: "group", "aria-label": `switch by ${label}` },
-                el("span", {}, label), ...values.map((value) => this.group(value, lines.filter((line) => of(line) === value))))];
+            const groups = [...new Set(lines.map(of))].map((value) => ({ value, lines: lines.filter((line) => of(line) === value) }));
+            return groups.length < 2 || groups.every((group) => listed.includes(String(group.lines.map(({ key }) => key)))) ? [] : [
+                el("div", { class: "choice", role: "group", "aria-label": `switch by ${label}` },
+                    el("span", {}, label), ...groups.map((group) => this.group(group.value, group.lines)))];
         });
         const all = el("div", { class: "choice", role: "group", "aria-label": "switch all" },
             button("All", () => this.set(lines, true)), button("None", () => this.set(lines, false)));
-        root.replaceChildren(this.list, ...lines.length > 1 ? [...quick, all] : [], this.said);
+        places.switches.replaceChildren(this.said, ...lines.length > 1 ? [all, ...quick] : [], this.list);
         this.refresh();
     }
 
     private group(text: string, lines: Line[]): HTMLButtonElement {
-        const made = button(text, () => this.set(lines, !lines.every((line) => line.on)));
+        const made = button(text, () => this.toggle(lines));
         this.groups.push({ button: made, lines });
         return made;
+    }
+
+    private toggle(lines: Line[]): void {
+        this.set(lines, !lines.every((line) => line.on));
     }
 
     private set(lines: Line[], on: boolean): void {
@@ -44,33 +68,45 @@ export class Panel {
     }
 
     dress(theme: Theme): void {
-        this.boxes.length = this.notes.length = 0;
-        this.list.replaceChildren(...this.lines.map((line) => {
-            const box = el("input", { type: "checkbox", "data-key": line.key, change: () => this.set([line], box.checked) });
-            this.boxes.push(box);
-            const note = el("small");
-            this.notes.push(note);
-            return el("li", {}, el("label", {}, box, swatch({ ...line.look, kind: "line" }, theme), el("span", {}, line.name, note)));
+        this.theme = theme;
+        this.rows.length = this.notes.length = 0;
+        this.list.replaceChildren(...this.entries.map(({ whole, lines }) => {
+            const rows = lines.map((entry) => el("li", {}, this.row(entry, whole ? entry.lines[0].op.op : entry.name, el("small"))));
+            return whole ? el("li", {}, this.row(whole, whole.name), el("ul", { "aria-label": whole.name }, ...rows)) : rows[0];
         }));
         this.tell();
         this.refresh();
     }
 
+    private row({ look, lines }: Entry, text: string, note?: HTMLElement): HTMLButtonElement {
+        const made = el("button", { type: "button", click: () => this.toggle(lines), "data-key": note && lines[0].key },
+            swatch({ ...look, kind: "line" }, this.theme), el("span", {}, text, note && " ", note));
+        this.rows.push({ button: made, lines });
+        if (note)
+            this.notes.push(note);
+        return made;
+    }
+
     /** The lines' figures changed. */
     tell(): void {
-        this.lines.forEach(({ op }, i) => {
+        this.entries.flatMap(({ lines }) => lines).forEach(({ lines: [{ op }] }, i) => {
             this.notes[i].textContent = op.total.ios ? `${amount(op.total.iops)} IOPS` : "no IO";
         });
     }
 
+    /** What of them is shown, each with its look. */
+    private shown(entries: Entry[], theme: Theme): (Node | string)[] {
+        return entries.filter(({ lines }) => lines.some((line) => line.on))
+            .flatMap(({ name, look }) => [el("span", {}, swatch({ ...look, kind: "line" }, theme), name), " "]);
+    }
+
     private refresh(): void {
-        this.boxes.forEach((box, i) => {
-            box.checked = this.lines[i].on;
-        });
-        for (const { button: b, lines } of this.groups) {
+        for (const { button: b, lines } of [...this.groups, ...this.rows]) {
             const on = lines.filter((line) => line.on).length;
             b.setAttribute("aria-pressed", on === lines.length ? "true" : on ? "mixed" : "false");
         }
         this.said.textContent = `${this.lines.filter((line) => line.on).length} of ${this.lines.length} lines shown`;
+        this.places.folded.replaceChildren(...this.shown(this.entries.flatMap(({ lines }) => lines), this.theme));
+        this.places.paper.replaceChildren(...this.shown(this.entries.flatMap(({ whole, lines }) => whole ? [whole, ...lines] : lines), light));
     }
 }

@@ -7,7 +7,7 @@ export type Span = [number, number];
 
 export interface Series extends Look {
     name: string;
-    /** What the legend adds: "52.1k IOPS". */
+    /** Its figure in this chart: "mean 52.1 MB/s". */
     note: string;
     kind: "line" | "dots" | "thin";
     fill?: boolean;
@@ -41,6 +41,8 @@ export interface Plot {
     spots: Spot[];
     marks: { x: number; text: string }[];
     cells: Cells | null;
+    /** The notes of its lines are their IOPS, which the page's legend has. */
+    iopsNoted?: boolean;
     /** Of the whole chart; the y span may follow what is seen in a part of x. */
     xSpan: Span;
     ySpan(lo: number, hi: number): Span;

@@ -28,7 +28,7 @@ class ReportPage extends Page {
     constructor(private readonly runs: Run[], private readonly generator: string) {
         super(makeLines(runs));
         this.makeCharts();
-        this.panel = new Panel(this.side, this.lines, () => this.redraw());
+        this.panel = new Panel(this.legend, this.lines, () => this.redraw());
         document.title = `${runNames(runs).join(", ")} – block IO latency`;
         this.show(this.header(), this.main(), this.footer());
         this.zoomTime(null);

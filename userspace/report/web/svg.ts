@@ -77,13 +77,13 @@ function heatKey(brush: Brush, { title, least, most }: Cells, theme: Theme, x: n
 }
 
 /** Title and legend. Returns where the chart may begin. */
-function head(brush: Brush, plot: Plot, { theme, width, context }: Sheet): number {
+function head(brush: Brush, plot: Plot, { theme, width, context, legend }: Sheet): number {
     // Left out where it would meet the title.
     if ((plot.title.length * 1.45 + context.length) * CHARACTER < width - LEFT - RIGHT - 20)
         brush.text(width - RIGHT, 24, context, { colour: theme.soft, anchor: "end", size: 12 });
     brush.text(LEFT, 24, plot.title, { colour: theme.ink, size: 16, bold: true });
     let x = LEFT, y = 46;
-    for (const series of plot.series) {
+    for (const series of plot.series.filter(({ own }) => own || legend === "all")) {
         const text = series.note ? `${series.name}: ${series.note}` : series.name, w = text.length * CHARACTER + 44;
         if (x > LEFT && x + w > width - RIGHT) {
             x = LEFT;
@@ -117,6 +117,8 @@ export interface Sheet {
     width: number; height: number;
     /** What all of it is about, beside the title. */
     context: string;
+    /** "own": without the lines that the page's legend has, beside which the chart stands. */
+    legend: "all" | "own";
     theme: Theme;
 }
 

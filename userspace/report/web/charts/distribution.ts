@@ -82,13 +82,13 @@ export function distribution(lines: Line[], options: DistributionOptions): Plot 
         for (const line of shown)
             if (line.op.after_idle)
                 series.push(add(line, `${line.name}, first after a pause`, line.op.after_idle.bins,
-                    `${amount(line.op.after_idle.ios)} IOs`, { kind: "thin", dash: [2, 2] }, curveOf(line, line.op.bins)));
+                    `${amount(line.op.after_idle.ios)} IOs`, { kind: "thin", dash: [2, 2], own: true }, curveOf(line, line.op.bins)));
     const ySpan = (lo: number, hi: number): Span => options.log
         ? [Math.log10(least), Math.max(decades(lo, hi)[1], Math.log10(least) + 1) + 0.3] : fromZero(lo, hi);
     return {
         title: "Latency Distribution",
         hint: `IOs a second in each 1/${CELLS} decade of latency. The area under a line is its IOPS; one narrow peak, far left, is ideal.`,
-        x: latencyAxis, y: axis, series, levels: [], spots: [], marks: [], cells: null,
+        x: latencyAxis, y: axis, series, levels: [], spots: [], marks: [], cells: null, iopsNoted: true,
         xSpan: padded(xBounds(series, [3, 6]), 0.03, 0.03), ySpan, table: () => tenths(curves),
     };
 }

@@ -62,7 +62,7 @@ function rows(line: Line, span: Span): Rows {
 export function heatMap(lines: Line[], line: Line | undefined): Plot {
     const xs = line ? middles(line) : [];
     const series: Series[] = line ? LINES.map(({ key, colour, dash }) => ({
-        name: key, note: "", kind: key === "max" ? "dots" : "thin", colour, dash, xs, tag: key,
+        name: key, note: "", kind: key === "max" ? "dots" : "thin", colour, dash, own: true, xs, tag: key,
         ys: valuesOf(line, key).map((ns) => ns === null ? null : latencyAxis.place(ns)),
     })) : [];
     const only = lines.map((other) => ({ ...other, on: other.run === line?.run }));

@@ -125,7 +125,7 @@ export function partsHeat(line: Line): Plot {
         title: `Latency by ${words([line])}, ${line.name}`,
         hint: "The stronger a cell's colour, the larger the share of its column's IOs that took so long. The lines are percentiles of each column.",
         series: LINES.map(({ key, colour, dash }): Series => {
-            const values = valuesOf(line, labels, key), style = { name: key, note: "", colour, dash, tag: key };
+            const values = valuesOf(line, labels, key), style = { name: key, note: "", colour, dash, own: true, tag: key };
             return key === "max" ? { ...style, kind: "dots", ...dots(values) } : { ...style, kind: "thin", ...steps(values) };
         }),
         cells: cells(line, labels),
@@ -164,7 +164,7 @@ export function partsOverTime(lines: Line[], line: Line, percentile: Percentile)
         const values = one.op.percentiles_ns[percentile];
         return {
             name: one.part.label, note: `${shareOf(one, line)} of the IOs`, line, values,
-            look: { colour: labels.indexOf(one.part.label), dash: [] }, kind: hasLonePoints(values) ? "dots" : undefined,
+            look: { colour: labels.indexOf(one.part.label), dash: [], own: true }, kind: hasLonePoints(values) ? "dots" : undefined,
         };
     });
     const only = lines.map((other) => ({ ...other, on: other.run === line.run }));

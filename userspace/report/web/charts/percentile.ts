@@ -50,7 +50,7 @@ export function percentile(lines: Line[], weight: Weight): Plot {
         hint: weight === "ios"
             ? "Share of the IOs that took at most so long. Steep and far left is good; where a line tapers says which share is slow."
             : "Share of the time spent waiting, each IO counted by its latency (its bin's geometric middle).",
-        x: latencyAxis, y, series, levels: [], spots: [], marks: [], cells: null,
+        x: latencyAxis, y, series, levels: [], spots: [], marks: [], cells: null, iopsNoted: true,
         xSpan: padded(xBounds(series, [3, 6]), 0.03, 0.03), ySpan: () => [0, 1.02],
         table: () => reached(all, PERCENTS, weight),
     };
@@ -76,7 +76,7 @@ export function ninesChart(lines: Line[], weight: Weight): Plot {
     return {
         title: `The nines, ${WEIGHTED[weight]}`,
         hint: "The top of the percentile chart on a logarithmic scale, 90 to 99.9999 %. A line ends at the slowest of its IOs.",
-        x: latencyAxis, y, series, levels: [], spots: [], marks: [], cells: null,
+        x: latencyAxis, y, series, levels: [], spots: [], marks: [], cells: null, iopsNoted: true,
         xSpan: padded(xBounds(series, [3, 6]), 0.03, 0.03), ySpan: () => span,
         table: () => reached(all, NINES, weight),
     };

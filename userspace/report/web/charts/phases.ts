@@ -28,7 +28,7 @@ export function phaseName({ phase }: LinePhase, all: LinePhase[]): string {
 export function phaseLines(line: Line): Line[] {
     const all = phasesOf(line);
     return all.map((one, i): Line => ({
-        ...line, key: `${line.key}/${i}`, name: phaseName(one, all), look: { colour: i, dash: [] }, on: true,
+        ...line, key: `${line.key}/${i}`, name: phaseName(one, all), look: { colour: i, dash: [], own: true }, on: true,
         run: { ...line.run, duration_s: one.phase.length_s },
         op: { ...line.op, total: one.op, bins: one.op.bins, after_idle: null },
     }));
@@ -57,7 +57,7 @@ export function latencyByIops(lines: Line[]): Plot {
         hint: "A point a phase, joined in the order of IOPS. Where a line turns upwards the device has no more to give: more in flight only wait longer.",
         x, y: latencyAxis, levels: [], marks: [], cells: null,
         series: all.map(({ line, key, dash, xs, ys }): Series => ({
-            name: `${line.name}, ${key}`, note: "", kind: "line", colour: line.look.colour, dash, xs, ys })),
+            name: `${line.name}, ${key}`, note: "", kind: "line", colour: line.look.colour, dash, own: true, xs, ys })),
         spots: all.flatMap(({ line, points, key, xs, ys }) => points.map((one, i) => ({
             x: xs[i], y: ys[i], colour: line.look.colour, text: key === "p99" ? phaseName(one, points) : "" }))),
         xSpan: [0, most > 0 ? most * 1.08 : 1],
