@@ -134,6 +134,27 @@ test("the axis of time is the clock's, and 10 s, 1 min or all are shown", async 
     assert.equal(await total(), 12 * 100 + 12 * 300);
 });
 
+test("one clock: the page's words and tables have the time of its axes, and its zone is named once", async (t) => {
+    const service = await serve(t, script(names(1), 24, (i) => [read("100us", i === 12 ? 50 : 100)], 1));
+    await service.atItsEnd();
+    for (const [timezoneId, time, worst] of [["Europe/Berlin", "08:35:24 CET (UTC+1)", "08:35:12.0"], ["America/New_York", "02:35:24 EST (UTC-5)", "02:35:12.0"],
+        ["Asia/Kolkata", "13:05:24 UTC+5:30", "13:05:12.0"], ["UTC", "07:35:24 UTC", "07:35:12.0"]]) {
+        const page = await openAt(t, service.url, { timezoneId });
+        await holdAt(page, service, 24);
+        assert.ok((await words(page.locator("header .link"))).endsWith(` 2026-11-21 ${time}`), await words(page.locator("header .link")));
+        assert.match(await words(page.locator("#chart-iops .legend")), new RegExp(`worst 50 at ${worst}$`));
+        for (const id of ["iops", "heat", "depth", "throughput", "flight", "oldest"]) {
+            await page.locator(`#chart-${id} .behind summary`).click();
+            const first = page.locator(`#chart-${id} .behind tbody tr`).first().locator("th, td");      // 60 pieces of 24 s
+            await first.first().waitFor();
+            assert.deepEqual((await first.allInnerTexts()).slice(0, 2), [worst.replace("12.0", "00.0"), worst.replace("12.0", "00.4")], id);
+        }
+        const all = await page.evaluate(() => document.body.innerText);
+        assert.equal(all.match(/UTC(?![+-]\d+\))|\(UTC/g).length, 1);
+        service.go();
+    }
+});
+
 /** Notes each text that is drawn on a canvas with its box, until the canvas is cleared. */
 function noteTexts() {
     const proto = CanvasRenderingContext2D.prototype, { fillText, clearRect } = proto;

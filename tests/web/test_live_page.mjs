@@ -16,7 +16,7 @@ const READ = "#0072b2";
 
 test("values move with each interval", async (t) => {
     const service = await serve(t, script(["nvme0n1"], 400, steady));
-    const page = await openAt(t, service.url);
+    const page = await openAt(t, service.url, { timezoneId: "UTC" });
     await holdAt(page, service, 5);
     assert.match(await words(page.locator("header .link")), /^Live, 2026-11-21 07:3\d:\d\d UTC$/);
     const first = await shown(page), n = await intervals(page);
@@ -243,7 +243,7 @@ test("memory is flat", async (t) => {
 
 test("a capture that has stopped is said to be silent", async (t) => {
     const service = await serve(t, script(["nvme0n1"], 4, steady, 0.1), "--interval", "0.1");
-    const page = await openAt(t, service.url), said = page.locator("header .link");
+    const page = await openAt(t, service.url, { timezoneId: "UTC" }), said = page.locator("header .link");
     await atLeast(page, 4);
     await page.waitForFunction(() => document.querySelector(".link").dataset.state === "lost");
     assert.match(await words(said), /^No interval since 2026-11-21 07:35:00 UTC$/);

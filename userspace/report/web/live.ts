@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The live page: the report's charts, of the last minutes, drawn anew with each interval.
 import type { Axis } from "./axes";
-import type { ChartConfig } from "./chart";
 import { button, choice, el } from "./dom";
 import { leftOver, partsTotals, totals } from "./figures";
 import { seconds } from "./format";
-import { clockAxis } from "./live_clock";
+import { clockAxis, clockWords } from "./live_clock";
 import { keyOf, type LiveInterval, runOf } from "./live_data";
 import { Feed } from "./live_feed";
 import { Tiles } from "./live_tiles";
 import { type Line, makeLines } from "./lines";
 import { Page, section } from "./page";
 import { Panel } from "./panel";
-import type { Plot } from "./plot";
 
 /** Of more devices only one is shown at first: the sickest, or the busiest when nothing is wrong. */
 const FEW = 4;
@@ -23,7 +21,7 @@ class LivePage extends Page {
     readonly feed: Feed;
     paused = false;
     private readonly tiles = new Tiles((key) => this.pressed(key), (device) => device === this.alone, (device) => this.only(device));
-    private clock: Axis = clockAxis(0);
+    protected clock: Axis = clockAxis(0);
     private seconds = Infinity;
     private readonly times = choice("time shown", TIMES, "all", (value) => {
         this.seconds = value === "all" ? Infinity : Number(value);
@@ -62,11 +60,6 @@ class LivePage extends Page {
     protected heatLine(): Line | undefined {
         const on = this.lines.filter((line) => line.on), sick = this.tiles.sickest;
         return on.find((line) => line.op.total.ios && keyOf(line.watch) === sick) ?? on.find((line) => line.op.total.ios) ?? on[0];
-    }
-
-    /** Over time, charts have the clock's time. */
-    protected chart(id: string, make: () => Plot, config: Partial<ChartConfig> = {}): void {
-        super.chart(id, config.group === "time" ? () => ({ ...make(), x: this.clock }) : make, config);
     }
 
     private header(): HTMLElement {
@@ -131,9 +124,8 @@ class LivePage extends Page {
         const { link, intervals, silent } = this.feed, last = intervals[intervals.length - 1];
         const [state, words] = link === "lost" ? ["lost", "Not connected; trying again,"] : silent ? ["lost", "No interval since"]
             : this.paused ? ["paused", "Paused,"] : ["live", last ? "Live," : "Waiting for the first interval,"];
-        const time = last?.time?.replace("T", " ").replace(/\.\d+Z$/, " UTC");
         this.said.dataset.state = state;
-        this.said.textContent = time ? `${words} ${time}` : words.replace(/,$/, "");
+        this.said.textContent = last?.time ? `${words} ${clockWords(Date.parse(last.time))}` : words.replace(/,$/, "");
     }
 
     /** Lines of before live on with new figures, so that whoever holds them sees these. */

@@ -1,16 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The axis of time as the clock on the wall has it: people compare it with logs and with each other.
+// Times as the clock on the wall has them, on the axis and in words: people compare them with logs and with each other.
 import type { Axis, Tick } from "./axes";
 
 const STEPS_S = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
 
+/** The page is English; the one knows zones of Europe by name, the other those of America. */
+const LANGUAGES = ["en-GB", "en-US"];
+
+function two(value: number): string {
+    return String(value).padStart(2, "0");
+}
+
 function clock(ms: number, step_s: number): string {
-    const date = new Date(Math.round(ms)), two = (value: number) => String(value).padStart(2, "0");
+    // Intervals begin and end a few ms beside the full tenth.
+    const date = new Date(Math.round(ms / 100) * 100);
     const minutes = `${two(date.getHours())}:${two(date.getMinutes())}`;
     if (step_s >= 60)
         return minutes;
     const seconds = `${minutes}:${two(date.getSeconds())}`;
     return step_s >= 1 ? seconds : `${seconds}.${Math.floor(date.getMilliseconds() / 100)}`;
+}
+
+/** "CET (UTC+1)", or "UTC+5:30" where the zone has no other name. */
+function zone(date: Date): string {
+    const away = -date.getTimezoneOffset(), minutes = Math.abs(away), part = minutes % 60;
+    const offset = `UTC${away ? `${away < 0 ? "-" : "+"}${Math.floor(minutes / 60)}${part ? `:${two(part)}` : ""}` : ""}`;
+    const name = LANGUAGES.map((language) => new Intl.DateTimeFormat(language, { timeZoneName: "short" }).formatToParts(date)
+        .find(({ type }) => type === "timeZoneName")?.value ?? "").find((text) => !/^(UTC|GMT[+-]|$)/.test(text));
+    return name ? `${name} (${offset})` : offset;
+}
+
+/** "2026-11-21 13:05:12 CET (UTC+1)": says what clock all times of the page are of. */
+export function clockWords(ms: number): string {
+    const date = new Date(ms);
+    return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${clock(ms, 1)} ${zone(date)}`;
 }
 
 /** Places are seconds since @begin_ms, of the epoch; ticks stand at round local times, texts have seconds where steps are shorter than a minute. */

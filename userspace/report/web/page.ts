@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What the report and the live page have in common: charts of the same lines, how they are switched and dressed.
 // Charts are told to redraw, never how.
+import { type Axis, timeAxis } from "./axes";
 import { Chart, type ChartConfig } from "./chart";
 import { distribution } from "./charts/distribution";
 import { heatMap } from "./charts/heat";
@@ -35,6 +36,8 @@ export abstract class Page {
     protected readonly time: Partial<ChartConfig> = { group: "time", zoomed: (x) => this.zoomTime(x) };
     /** What all charts over time show, and rates are over; null: all, and each run's active window. */
     protected window: Window = null;
+    /** Of the charts over time, and of all that they say of times. */
+    protected clock: Axis = timeAxis;
     private schedule!: Schedule;
 
     /** @lines: shown by all charts; what they hold may change, the array stays. */
@@ -79,10 +82,10 @@ export abstract class Page {
     /** @tools: the heat map's. */
     protected timeCharts(...tools: HTMLElement[]): void {
         const { lines, time } = this;
-        this.chart("iops", () => iops(lines, "run", this.window), time);
-        this.chart("heat", () => heatMap(lines, this.heatLine()), { ...time, tools, height: 380 });
+        this.chart("iops", () => iops(lines, "run", this.window, this.clock), time);
+        this.chart("heat", () => heatMap(lines, this.heatLine(), this.clock), { ...time, tools, height: 380 });
         for (const [id, make] of Object.entries({ depth: queueDepth, throughput, flight: inFlight, oldest }))
-            this.chart(id, () => make(lines, this.window), { ...time, height: SMALL, half: true });
+            this.chart(id, () => make(lines, this.window, this.clock), { ...time, height: SMALL, half: true });
     }
 
     /** Both charts show the same weight, each says so. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Latency over time: how many IOs took how long when, of one line, with percentiles drawn over it.
-import { latencyAxis, timeAxis } from "../axes";
+import { type Axis, latencyAxis, timeAxis } from "../axes";
 import type { Percentile } from "../data";
-import { amount, latency, seconds } from "../format";
+import { amount, latency } from "../format";
 import { upperBound } from "../grid";
 import type { Line } from "../lines";
 import { type Cells, padded, type Plot, type Rows, type Series, type Span } from "../plot";
@@ -48,18 +48,18 @@ function cells(line: Line): Cells {
     };
 }
 
-function rows(line: Line, span: Span): Rows {
+function rows(line: Line, span: Span, time: Axis): Rows {
     const xs = middles(line), of = (key: Percentile | "max", piece: Span) => within({ xs, values: valuesOf(line, key) }, piece);
     const highest = (values: number[]) => latency(values.length ? Math.max(...values) : NaN);
     return {
-        head: ["from (s)", "to (s)", "p50, mean of the intervals", "p99, highest", "max"],
-        rows: pieces(span).map((piece) => [seconds(piece[0]), seconds(piece[1]), latency(mean(of("p50", piece))),
+        head: ["from", "to", "p50, mean of the intervals", "p99, highest", "max"],
+        rows: pieces(span).map((piece) => [...piece.map(time.text), latency(mean(of("p50", piece))),
             highest(of("p99", piece)), highest(of("max", piece))]),
     };
 }
 
 /** @line is undefined when none is shown. */
-export function heatMap(lines: Line[], line: Line | undefined): Plot {
+export function heatMap(lines: Line[], line: Line | undefined, time = timeAxis): Plot {
     const xs = line ? middles(line) : [];
     const series: Series[] = line ? LINES.map(({ key, colour, dash }) => ({
         name: key, note: "", kind: key === "max" ? "dots" : "thin", colour, dash, own: true, xs, tag: key,
@@ -69,9 +69,9 @@ export function heatMap(lines: Line[], line: Line | undefined): Plot {
     return {
         title: line ? `Latency over time, ${line.name}` : "Latency over time",
         hint: "Each column is a piece of time; the stronger a cell's colour, the more IOs took so long. The lines are percentiles of each interval.",
-        x: timeAxis, y: latencyAxis, series, levels: [], spots: [], marks: line ? marksOf(only) : [],
+        x: time, y: latencyAxis, series, levels: [], spots: [], marks: line ? marksOf(only) : [],
         cells: line ? cells(line) : null, xSpan: timeSpan(line ? only : lines),
         ySpan: (lo, hi) => hi >= lo ? padded([lo, hi], 0.03, 0.06) : [3, 6],
-        table: () => line ? rows(line, timeSpan(only)) : { head: ["from (s)"], rows: [] },
+        table: () => line ? rows(line, timeSpan(only), time) : { head: ["from"], rows: [] },
     };
 }

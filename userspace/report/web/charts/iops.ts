@@ -3,7 +3,7 @@
 import { type Axis, linear, logWithZero, tickAmount, timeAxis } from "../axes";
 import { consistency } from "../curves";
 import type { Consistency } from "../data";
-import { amount, seconds } from "../format";
+import { amount } from "../format";
 import type { Line } from "../lines";
 import { fromZero, type Level, type Plot, type Rows, type Series, type Span, type Spot } from "../plot";
 import { activeOf, cut, endOf, iopsOf, marksOf, mean, middles, pieces, timeSpan, type Window, within } from "./times";
@@ -44,10 +44,10 @@ export function figures(line: Line, view: IopsView, asked: Window): Consistency 
     return consistency(line.run, line.op.ios, ...windowOf(line, asked));
 }
 
-function said(c: Consistency | null): string {
+function said(c: Consistency | null, time: Axis): string {
     if (!c)
         return "no interval";
-    const worst = c.iops_worst === null || c.iops_worst_at_s === null ? "" : `, worst ${amount(c.iops_worst)} at ${seconds(c.iops_worst_at_s)}`;
+    const worst = c.iops_worst === null || c.iops_worst_at_s === null ? "" : `, worst ${amount(c.iops_worst)} at ${time.text(c.iops_worst_at_s)}`;
     const zeros = c.intervals_at_0 ? `, ${c.intervals_at_0} ${c.intervals_at_0 === 1 ? "interval" : "intervals"} at 0` : "";
     return `average ${amount(c.iops_mean)} ± ${amount(c.iops_deviation)}${worst}${zeros}`;
 }
@@ -76,18 +76,18 @@ function moving({ run, op, look }: Line, axis: Axis, [from, to]: Span): Level[] 
     return levels;
 }
 
-function rows(lines: Line[], span: Span): Rows {
+function rows(lines: Line[], span: Span, time: Axis): Rows {
     const all = lines.map((line) => ({ xs: middles(line), values: iopsOf(line) as (number | null)[] }));
     return {
-        head: ["from (s)", "to (s)", ...lines.flatMap((line) => [`${line.name}, mean IOPS`, "least"])],
-        rows: pieces(span).map((piece) => [seconds(piece[0]), seconds(piece[1]), ...all.flatMap((series) => {
+        head: ["from", "to", ...lines.flatMap((line) => [`${line.name}, mean IOPS`, "least"])],
+        rows: pieces(span).map((piece) => [...piece.map(time.text), ...all.flatMap((series) => {
             const values = within(series, piece);
             return [amount(mean(values)), amount(values.length ? Math.min(...values) : NaN)];
         })]),
     };
 }
 
-export function iops(lines: Line[], view: IopsView, asked: Window): Plot {
+export function iops(lines: Line[], view: IopsView, asked: Window, time = timeAxis): Plot {
     const shown = lines.filter((line) => line.on && line.run.start_s.length);
     const windows = shown.map((line): Span => view === "run" ? [0, Infinity] : windowOf(line, asked));
     const values = shown.map((line, i) => {
@@ -114,7 +114,7 @@ export function iops(lines: Line[], view: IopsView, asked: Window): Plot {
                 levels.push(...moving(line, axis, over));
             spots.push(...worstOf(line, c, axis, shown.length <= NAMED));
         }
-        return cut({ name: line.name, note: said(c), kind: "dots", ...line.look, xs: at, ys: iops.map(axis.place) }, windows[i]);
+        return cut({ name: line.name, note: said(c, time), kind: "dots", ...line.look, xs: at, ys: iops.map(axis.place) }, windows[i]);
     });
     const span: Span = view === "run" || !shown.length ? timeSpan(lines) : [
         Math.min(...windows.map((w) => w[0])),
@@ -124,8 +124,8 @@ export function iops(lines: Line[], view: IopsView, asked: Window): Plot {
     // The worst interval and the averages are seen whatever part of the time is.
     const logSpan = (lo: number, hi: number): Span => hi >= lo ? [lo - 0.2, Math.max(hi, lo + 0.7) + 0.15] : [-0.5, 3];
     return {
-        title: TITLES[view], hint: HINTS[view], x: timeAxis, y: axis, series, levels, spots,
+        title: TITLES[view], hint: HINTS[view], x: time, y: axis, series, levels, spots,
         marks: marksOf(lines), cells: null, xSpan: x,
-        ySpan: view === "steady-linear" ? fromZero : logSpan, table: () => rows(shown, x),
+        ySpan: view === "steady-linear" ? fromZero : logSpan, table: () => rows(shown, x, time),
     };
 }

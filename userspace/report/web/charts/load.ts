@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What was asked of the devices over time: queue depth, throughput, in flight, the oldest of them.
 import { type Axis, latencyAxis, linear, log, named, tickAmount, tickLatency, timeAxis } from "../axes";
-import { amount, latency, seconds } from "../format";
+import { amount, latency } from "../format";
 import { type Line, sources } from "../lines";
 import { fromZero, type Plot, type Rows, type Series, type Span } from "../plot";
 import { inside, marksOf, mean, middles, pieces, rateIn, timeSpan, type Window, within } from "./times";
@@ -11,27 +11,27 @@ const MANY = 400;
 
 export interface Over { name: string; note: string; line: Line; values: (number | null)[]; look: Line["look"]; kind?: Series["kind"]; tag?: string }
 
-function rows(all: Over[], span: Span, y: Axis): Rows {
+function rows(all: Over[], span: Span, { x, y }: Pick<Plot, "x" | "y">): Rows {
     const series = all.map(({ line, values }) => ({ xs: middles(line), values }));
     const words = (value: number) => Number.isFinite(value) ? y.text(value) : "–";
     return {
-        head: ["from (s)", "to (s)", ...all.flatMap(({ name }) => [`${name}, mean`, "highest"])],
-        rows: pieces(span).map((piece) => [seconds(piece[0]), seconds(piece[1]), ...series.flatMap((s) => {
+        head: ["from", "to", ...all.flatMap(({ name }) => [`${name}, mean`, "highest"])],
+        rows: pieces(span).map((piece) => [...piece.map(x.text), ...series.flatMap((s) => {
             const found = within(s, piece);
             return [words(mean(found)), words(found.length ? Math.max(...found) : NaN)];
         })]),
     };
 }
 
-export function chart(lines: Line[], all: Over[], y: Axis, text: { title: string; hint: string }, ySpan: Plot["ySpan"]): Plot {
-    const span = timeSpan(lines);
+export function chart(lines: Line[], all: Over[], y: Axis, text: { title: string; hint: string; x?: Axis }, ySpan: Plot["ySpan"]): Plot {
+    const span = timeSpan(lines), { x = timeAxis } = text;
     return {
-        ...text, x: timeAxis, y, levels: [], spots: [], marks: marksOf(lines), cells: null,
+        ...text, x, y, levels: [], spots: [], marks: marksOf(lines), cells: null,
         series: all.map(({ name, note, line, values, look, kind, tag = name }): Series => ({
             name, note, kind: kind ?? (values.length > MANY ? "thin" : "line"), ...look, tag, xs: middles(line),
             ys: values.map((value) => value === null ? null : y.place(value)),
         })),
-        xSpan: span, ySpan, table: () => rows(all, span, y),
+        xSpan: span, ySpan, table: () => rows(all, span, { x, y }),
     };
 }
 
@@ -48,45 +48,45 @@ function highest(line: Line, values: (number | null)[], window: Window): number 
     return inside(line.run, window).reduce((most, i) => Math.max(most, values[i] ?? 0), 0);
 }
 
-export function queueDepth(lines: Line[], window: Window): Plot {
+export function queueDepth(lines: Line[], window: Window, x = timeAxis): Plot {
     // The mean is that of the whole watch: its ops' depths add up.
     const depth = ({ run, watch }: Line) => window ? rateIn(run, window, (i) => watch.queue_depth[i] * run.length_s[i])
         : watch.ops.reduce((sum, op) => sum + op.total.queue_depth, 0);
     const all = watches(lines, (line) => line.watch.queue_depth, (_, line) => `mean ${amount(depth(line))}`);
     return chart(lines, all, linear("IOs", tickAmount, (v) => amount(v, 2)), {
-        title: "Queue depth", hint: "Mean number of IOs in flight during each interval (the sum of their latencies over its length).",
+        x, title: "Queue depth", hint: "Mean number of IOs in flight during each interval (the sum of their latencies over its length).",
     }, fromZero);
 }
 
-export function throughput(lines: Line[], window: Window): Plot {
+export function throughput(lines: Line[], window: Window, x = timeAxis): Plot {
     const mean = ({ run, op }: Line) => window ? rateIn(run, window, (i) => op.bytes[i]) : op.total.bytes_per_s;
     const all = lines.filter((line) => line.on).map((line): Over => ({
         name: line.name, note: `mean ${amount(mean(line) / 1e6)} MB/s`, line, look: line.look,
         values: line.op.bytes.map((bytes, i) => line.run.length_s[i] > 0 ? bytes / 1e6 / line.run.length_s[i] : 0),
     }));
     return chart(lines, all, linear("MB/s", tickAmount, amount), {
-        title: "Throughput", hint: "Bytes of the IOs that ended in each interval.",
+        x, title: "Throughput", hint: "Bytes of the IOs that ended in each interval.",
     }, fromZero);
 }
 
 /** Samples, which nothing joins; the line is what was in flight on average. */
-export function inFlight(lines: Line[], window: Window): Plot {
+export function inFlight(lines: Line[], window: Window, x = timeAxis): Plot {
     const samples = watches(lines, (line) => line.watch.in_flight, (values, line) => `highest ${amount(highest(line, values, window))}`);
     const all = samples.flatMap((over): Over[] => [
         { ...over, kind: "dots" }, { ...over, name: `${over.name}, mean depth`, tag: "", note: "", values: over.line.watch.queue_depth },
     ]);
     return chart(lines, all, linear("IOs", tickAmount, (v) => amount(v, 2)), {
-        title: "In flight", hint: "Dots: IOs that were under way at the end of each interval, counted one by one. Line: the mean number during the interval.",
+        x, title: "In flight", hint: "Dots: IOs that were under way at the end of each interval, counted one by one. Line: the mean number during the interval.",
     }, fromZero);
 }
 
 /** 0 is no age: nothing was in flight, the line has a gap. */
-export function oldest(lines: Line[], window: Window): Plot {
+export function oldest(lines: Line[], window: Window, x = timeAxis): Plot {
     const all = watches(lines, (line) => line.watch.oldest_ns.map((ns) => ns > 0 ? ns : null), (values, line) => {
         const most = highest(line, values, window);
         return most ? `highest ${latency(most)}` : "none seen in flight";
     });
     return chart(lines, all, named(log("", tickLatency, latency), "age"), {
-        title: "Age of the oldest in flight", hint: "How long the oldest IO in flight had been waiting at the end of each interval. A line that climbs is a stall.",
+        x, title: "Age of the oldest in flight", hint: "How long the oldest IO in flight had been waiting at the end of each interval. A line that climbs is a stall.",
     }, (lo, hi) => hi >= lo ? [Math.floor(lo), Math.max(Math.ceil(hi), Math.floor(lo) + 1)] : [latencyAxis.place(1e3), latencyAxis.place(1e6)]);
 }
