@@ -9,10 +9,10 @@ import re
 import subprocess
 import tempfile
 
-from devices import partition, run, unmount
+from devices import run, unmount
 from engines import both
 from faulty import INSTANCE, null_blks, traced
-from guest import DEEP, SINGLE, at_least, null_blk
+from guest import DEEP, null_blk
 from load import fio, wait_until
 from parts import BESIDE, DEPTHS, FLAGS, class_of, dd, depths_up_to, in_flight, of_op, parts_of
 from stack import file_loop
@@ -38,7 +38,7 @@ SLOW = {"irqmode": 2, "completion_nsec": 3000000000}
 
 def test_depths_in_order():
     """With the marks of pauses in the same times."""
-    with null_blks(SLOW | {"hw_queue_depth": 64}) as (device,), divided(device, by="depth", more=("--idle-gap", "0.05")) as engines:
+    with null_blks(SLOW | {"completion_nsec": 1500000000}) as (device,), divided(device, by="depth", more=("--idle-gap", "0.05")) as engines:
         fio(device, rw="randwrite", bs=4096, number_ios=40, ioengine="libaio", iodepth=40)
         fio(device, rw="read", bs=4096, number_ios=1)
         engines.settle()
@@ -70,18 +70,6 @@ def test_depths_of_a_load():
         for b in engines:
             assert sum(of_op(b, DEPTHS, device, stage, "read").values()) == f.ios("read")
             assert parts_of(b, DEPTHS, device, stage).keys() <= set(DEPTHS[:5 if DEEP.get("numjobs", 1) == 1 else 8])
-
-
-def test_partition():
-    stages = STAGES if at_least(5, 12) else ("device",)
-    with null_blk() as (disk,), partition(disk, 1, 2 ** 20, 2 ** 26) as part:
-        with divided(part, disk, by="depth", stages=stages) as engines:
-            fio(part, rw="randread", bs=4096, number_ios=300, **SINGLE)
-            for b in engines:
-                b.next(n=4)
-        for device in part, disk:
-            for stage in stages:
-                assert_parts(engines, DEPTHS, device, stage, read={"1": 300})
 
 
 def test_beside_in_order():
