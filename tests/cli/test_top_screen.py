@@ -346,6 +346,17 @@ def test_parts(tmp_path):
         assert parts == ["4 KiB 900 3.69 100 us 100 us 100 us 100 us".split(), "128 KiB 100 13.1 2.00 ms 2.00 ms 2.00 ms 2.00 ms".split()]
 
 
+def test_as_many_parts_as_there_are(tmp_path):
+    depths = ["1", "2", "3-4", "5-8", "9-16", "17-32", "33-64", "65-128", "129-256", "257-512", "513+"]
+    lines = ["blklat-replay 1", "by depth", "device sda", "watch sda device"]
+    lines += [*(f"io read 1ms 4096 x{n + 1} in={depth}" for n, depth in enumerate(depths)), "tick 1"] * 3
+    file = tmp_path / "script.txt"
+    file.write_text("\n".join(lines) + "\n")
+    with top(file, rows=40) as s:
+        found = [line.split()[:2] for line in ended(s) if line.startswith("    ") and line.split()[:1] and line.split()[0] in depths]
+        assert [(d, float(ios)) for d, ios, *_ in found] == [(d, n + 1) for n, d in enumerate(depths)]
+
+
 def test_stages(tmp_path):
     lines = ["blklat-replay 1", "device sda", "device sdb", "watch sda device", "watch sda total", "watch sdb device"]
     lines += ["on sda device", "io read 1ms 4096 x10", "on sda total", "io read 5ms 4096 x10", "on sdb device", "io read 2ms 4096 x10", "tick 1"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Parts by flags, depth and neighbour: their labels, and which one an IO is in, by arithmetic of its own."""
 import contextlib
+import re
 import subprocess
 
 from load import wait_until
@@ -39,6 +40,15 @@ def class_of(rwbs):
     if "S" in rest or op == "R":
         return "sync"
     return "writeback" if op == "W" else "other"
+
+
+def classes_in(lines):
+    """{class: requests} of the lines of a trace that say what was issued."""
+    found = {}
+    for line in lines:
+        if m := re.search(r" block_rq_issue: \S+ ([A-Z]+) ", line):
+            found[class_of(m[1])] = found.get(class_of(m[1]), 0) + 1
+    return found
 
 
 def depths_up_to(n):

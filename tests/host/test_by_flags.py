@@ -4,7 +4,6 @@ import contextlib
 import mmap
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import tempfile
@@ -12,7 +11,7 @@ import tempfile
 from devices import MIB, run, unmount
 from load import Blklat, assert_all_counted, exact
 from needs import need
-from parts import FLAGS, class_of, parts_of
+from parts import FLAGS, classes_in, parts_of
 from tracing import traced_events, tracefs
 
 def watch(device, stages):
@@ -87,10 +86,7 @@ def test_file_system(loop):
             finally:
                 unmount(folder)
             b.next(loop, n=2)
-            letters = [m[1] for line in lines() if (m := re.search(r" block_rq_issue: \S+ ([A-Z]+) ", line))]
-    wanted = {}
-    for rwbs in letters:
-        wanted[class_of(rwbs)] = wanted.get(class_of(rwbs), 0) + 1
+            wanted = classes_in(lines())
     for stage in "device", "total":
         assert_all_counted(b, loop, stage)
     assert {part: sum(ops.values()) for part, ops in parts_of(b, FLAGS, loop, "device").items()} == wanted

@@ -211,6 +211,15 @@ def test_neighbours_that_are_not_told(findings, loads):
     assert "beside" not in findings(beside(*loads))
 
 
+def test_no_multiple_of_nothing(findings):
+    assert "beside" not in findings(beside((1000, 0, "nothing"), (500, 8e6, "flush")))
+
+
+@pytest.mark.parametrize("kind,words", [("other", "beside another op:"), ("read", "beside a read:"), ("flush", "beside a flush:")])
+def test_words_for_neighbours(findings, kind, words):
+    assert words in findings(beside((1000, 80e3, "nothing"), (500, 8e6, kind)))["beside"][0]["text"]
+
+
 def test_parts_by_size_have_no_neighbours(findings):
     s = synthetic.Script(by="size")
     for _ in range(10):

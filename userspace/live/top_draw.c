@@ -12,7 +12,7 @@
 #define SAY 256
 #define NAME 16
 #define MAP_ROWS_MIN 5
-#define PARTS_MAX 10
+#define PARTS_MAX 16	/* lines; no more than there are parts by anything */
 
 void top_draw_init(struct top_draw *d, const struct look *look)
 {

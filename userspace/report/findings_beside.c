@@ -10,6 +10,11 @@
 #define IOS_LEAST 100
 #define FACTOR 2
 
+static const char *const neighbours[BLKLAT_KINDS + 1] = {
+	[BLKLAT_KIND_FLUSH] = "a flush", [BLKLAT_KIND_DISCARD] = "a discard", [BLKLAT_KIND_OTHER] = "another op",
+	[BLKLAT_KIND_LARGE_WRITE] = "a big write", [BLKLAT_KIND_WRITE] = "a write", [BLKLAT_KIND_READ] = "a read",
+};
+
 static double p_of(const struct op_frame *o, double q)
 {
 	return quantile_ns(&o->hist, q, o->min_ns, o->max_ns);
@@ -41,8 +46,8 @@ static int report(const struct inquiry *q, u32 op, const struct op_frame *o, u32
 	finding_value(f, "base_p99_ns", base_p99);
 	finding_value(f, "times_p50", p50 / base_p50);
 	finding_value(f, "times_p99", p99 / base_p99);
-	finding_say(f, "%s: beside a %s it takes longer: p50 %s, p99 %s (%s IOs, %s), %s p50 %s, p99 %s", finding_who(q, op, who),
-		    q->watch[kind].watch->part->label, units_ns(a, p50), units_ns(b, p99), units_count(ios, o->ios),
+	finding_say(f, "%s: slower beside %s: p50 %s, p99 %s (%s IOs, %s), %s p50 %s, p99 %s", finding_who(q, op, who),
+		    neighbours[kind], units_ns(a, p50), units_ns(b, p99), units_count(ios, o->ios),
 		    units_share(part, share), base_name, units_ns(c, base_p50), units_ns(d, base_p99));
 	finding_rule(f, "of what %d or more IOs began beside, that with the highest p99, where p50 or p99 is at least %d times that of the IOs "
 		     "beside nothing, or beside reads alone where those are fewer than %d", IOS_LEAST, FACTOR, IOS_LEAST);
@@ -60,7 +65,8 @@ static int find_of_op(const struct inquiry *q, u32 op)
 		base = beside(parts, BLKLAT_KIND_READ, op);
 		base_name = "beside reads alone";
 	}
-	if (!base)
+	/* Of latencies that are no time nothing is a multiple. */
+	if (!base || !(p_of(base, 0.5) > 0))
 		return 0;
 	for (u32 k = 1; k <= BLKLAT_KINDS; k++) {
 		const struct op_frame *o = beside(parts, k, op);

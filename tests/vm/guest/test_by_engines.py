@@ -5,17 +5,17 @@ that the kernel traces for each request.
 """
 import contextlib
 import pathlib
-import re
 import subprocess
 import tempfile
 
 from devices import run, unmount
 from engines import both
-from faulty import INSTANCE, null_blks, traced
+from faulty import null_blks
 from guest import DEEP, null_blk
 from load import fio, wait_until
-from parts import BESIDE, DEPTHS, FLAGS, class_of, dd, depths_up_to, in_flight, of_op, parts_of
+from parts import BESIDE, DEPTHS, FLAGS, classes_in, dd, depths_up_to, in_flight, of_op, parts_of
 from stack import file_loop
+from tracing import traced_events
 
 STAGES = "device", "total"
 
@@ -38,7 +38,8 @@ SLOW = {"irqmode": 2, "completion_nsec": 3000000000}
 
 def test_depths_in_order():
     """With the marks of pauses in the same times."""
-    with null_blks(SLOW | {"completion_nsec": 1500000000}) as (device,), divided(device, by="depth", more=("--idle-gap", "0.05")) as engines:
+    with null_blks(SLOW | {"completion_nsec": 1500000000}) as (device,), \
+            divided(device, by="depth", more=("--idle-gap", "0.05")) as engines:
         fio(device, rw="randwrite", bs=4096, number_ios=40, ioengine="libaio", iodepth=40)
         fio(device, rw="read", bs=4096, number_ios=1)
         engines.settle()
@@ -56,8 +57,9 @@ def test_depth_of_the_queue():
     assert_parts(engines, DEPTHS, device, "device", read={"1": 10})
     assert_parts(engines, DEPTHS, device, "total", read=depths_up_to(10))
     engines.agree(device, "queue")
-    bpf, kmod = (of_op(b, DEPTHS, device, "queue", "read") for b in engines)
-    assert bpf == kmod and sum(bpf.values()) == 10 and bpf["5-8"] > 0
+    # The first is issued while the second is inserted, maybe by another CPU, and each engine looks at a moment of its own.
+    for b in engines:
+        assert of_op(b, DEPTHS, device, "queue", "read") in (depths_up_to(10), depths_up_to(9) | {"1": 2})
 
 
 def test_depths_of_a_load():
@@ -69,7 +71,7 @@ def test_depths_of_a_load():
         engines.agree(device, stage)
         for b in engines:
             assert sum(of_op(b, DEPTHS, device, stage, "read").values()) == f.ios("read")
-            assert parts_of(b, DEPTHS, device, stage).keys() <= set(DEPTHS[:5 if DEEP.get("numjobs", 1) == 1 else 8])
+            assert parts_of(b, DEPTHS, device, stage).keys() <= set(DEPTHS[:5])
 
 
 def test_beside_in_order():
@@ -92,7 +94,7 @@ def test_flags_of_a_file_system():
         run("modprobe", "ext4")
         run("mkfs.ext4", "-q", "-F", device.path)
         folder = pathlib.Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="blklat-test-")))
-        with traced(device, "issue"), divided(device, by="flags") as engines:
+        with traced_events(pathlib.Path("/sys/kernel/tracing"), device, "block_rq_issue") as lines, divided(device, by="flags") as engines:
             for turn in range(2):
                 run("mount", device.path, folder)
                 try:
@@ -104,10 +106,7 @@ def test_flags_of_a_file_system():
                 finally:
                     unmount(folder)
             engines.settle()
-            letters = re.findall(r": block_rq_issue: \S+ ([A-Z]+) ", (INSTANCE / "trace").read_text())
-    wanted = {}
-    for rwbs in letters:
-        wanted[class_of(rwbs)] = wanted.get(class_of(rwbs), 0) + 1
+            wanted = classes_in(lines())
     assert {"FUA/flush", "metadata", "sync"} <= wanted.keys()
     for stage in STAGES:
         engines.agree(device, stage)
