@@ -137,10 +137,10 @@ def serve(build):
 
 
 def web(build):
-    """Node's own test runner; one browser at a time."""
+    """Node's own test runner; two browsers at a time, which mostly wait."""
     count = Count()
     files = sorted(str(path) for path in (ROOT / "tests/web").glob("test_*.mjs"))
-    status, output = run([os.environ.get("NODE", "node"), "--test", "--test-reporter=spec", "--test-concurrency=1", *files],
+    status, output = run([os.environ.get("NODE", "node"), "--test", "--test-reporter=spec", "--test-concurrency=2", *files],
                          WEB=str(build / "web"))
     for what, number in NODE_TEST.findall(output):
         count[{"pass": "passed", "skipped": "skipped"}.get(what, "failed")] += int(number)

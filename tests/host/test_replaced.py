@@ -34,7 +34,6 @@ def test_another_file_within_an_interval(removable_loop, loop, stage):
             fio(device, size="8M", number_ios=1000)
             fio(loop, number_ios=20)
             b.next(device)
-            b.next(loop)
     assert assert_all_counted(b, device)["started"] == 100
     assert assert_all_counted(b, loop)["started"] == 30
     assert b.of(device)[0]["gone"] and "replaced" not in b.of(device)[0]

@@ -124,7 +124,7 @@ def test_parts_are_taken_over(deep_loop):
     stat = Delta(deep_loop)
     stages = "device", "total"
     deep_loop.setting("scheduler", "mq-deadline")
-    with Unseen() as unseen, Blklat(deep_loop, stage=",".join(stages), interval=0.2, args=["--by", "size"]) as b:
+    with Unseen() as unseen, Blklat(deep_loop, stage=",".join(stages), interval=0.1, args=["--by", "size"]) as b:
         with Fio(deep_loop, **DEPTH) as small, Fio(deep_loop, **DEPTH, bs="64k") as large:
             for f in small, large:
                 f.until(lambda: stat()["reads"] > 10 * BURST, "its first IOs")
