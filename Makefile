@@ -168,7 +168,8 @@ $(WEB_PAGES) &: $(WEB_SOURCES) $(WEB_GRID) $(WEB)/node_modules/.installed
 
 $(O)/userspace/report/html.o $(O)/userspace/service/page.o: private INCLUDES += -Wa,-I$(WEB)/..
 $(O)/userspace/report/html.o $(O)/userspace/service/page.o: $(WEB_PAGES)
-$(addprefix $(O)/userspace/engine/,bpf.o bpf_programs.o bpf_setup.o): $(O)/bpf/blklat.skel.h
+WITH_SKELETON := bpf.o bpf_cgroups.o bpf_programs.o bpf_setup.o
+$(addprefix $(O)/userspace/engine/,$(WITH_SKELETON)): $(O)/bpf/blklat.skel.h
 $(O)/userspace/engine/bpf_find.o: $(O)/bpf/find.skel.h
 
 $(O)/userspace/service/prometheus_protobuf.o: $(O)/userspace/service/prometheus.pb-c.h
@@ -330,7 +331,6 @@ $(INTRUDER): tests/serve/intruder.c $(O)/flags
 # The program with other BPF programs, in which additions take long: as they are, and as if none were atomic.
 export WIDENED = $(abspath $(O))/tests/widened
 WIDENED_PROGRAMS := $(addprefix $(O)/tests/widened/,atomic/blklat plain/blklat)
-WITH_SKELETON := bpf.o bpf_programs.o bpf_setup.o
 
 $(O)/tests/widened/plain/bpf/blklat.bpf.o: private BPF_CFLAGS += -DPLAIN
 $(O)/tests/widened/%/bpf/blklat.bpf.o: bpf/blklat.bpf.c tests/vm/widened.h $(O)/include/blklat/bins_table.h

@@ -38,7 +38,7 @@ ROWS = (
     Row("blklat bpf, idle gap", "IOs after a pause told apart"),
     Row("blklat kmod, idle gap", "the same"),
     *(Row(f"blklat {engine}, by {by}", "divided into parts" if engine == "bpf" else "the same")
-      for by in ("size", "flags", "depth", "beside") for engine in ("bpf", "kmod")),
+      for by in ("size", "flags", "depth", "beside", "cgroup") for engine in ("bpf", "kmod")),
     Row("biolatency", "of libbpf-tools, default options", reference=1416),
     Row("biolatency, 1 device", "of libbpf-tools, -d"),
     Row("blklat bpf, 4 devices", "one busy, the others idle"),

@@ -54,7 +54,7 @@ def contenders(build, device, spare):
         Contender("blklat 3 stages", blklat + ["--stage", "device,queue,total"], "device,queue,total",
                   ours=True, extra=True),
         *(Contender(f"blklat by {by}", blklat + ["--by", by], "in parts", ours=True, extra=True)
-          for by in ("size", "flags", "depth", "beside")),
+          for by in ("size", "flags", "depth", "beside", "cgroup")),
         Contender("blklat %d devices" % (1 + len(spare)), blklat + [w for s in spare for w in ("--dev", s.name)],
                   "one busy, the others idle", ours=True, extra=True),
         # As where a task can be preempted within a tracepoint: two at first, one when nothing was skipped for 10 s.

@@ -14,6 +14,7 @@ TARGETS = [
     ("--by flags, a program's run", "by_flags_ns", "<=", 10, "{:.1f} ns"),
     ("--by depth, an IO", "by_depth_ns", "<=", 60, "{:.1f} ns"),
     ("--by beside, an IO", "by_beside_ns", "<=", 60, "{:.1f} ns"),
+    ("--by cgroup, an IO", "by_cgroup_ns", "<=", 60, "{:.1f} ns"),
     ("bios of zram, of bpftrace's", "zram_of_bpftrace", "<=", 0.6, "{:.2f}"),
     ("bios of dm, of bpftrace's", "dm_of_bpftrace", "<=", 0.6, "{:.2f}"),
     ("IOPS, of those without", "iops_of_none", ">=", 0.97, "{:.3f}"),
@@ -46,6 +47,7 @@ DIFFERENCES = {
     "by_flags_ns": ("cost", "blklat by flags", "blklat", "ns_per_run"),
     "by_depth_ns": ("cost", "blklat by depth", "blklat", "ns_per_io"),
     "by_beside_ns": ("cost", "blklat by beside", "blklat", "ns_per_io"),
+    "by_cgroup_ns": ("cost", "blklat by cgroup", "blklat", "ns_per_io"),
 }
 
 

@@ -43,7 +43,7 @@ def contenders(build):
         "blklat kmod": [kmod()],
         "blklat bpf, idle gap": [bpf("--idle-gap", "0.1")],
         "blklat kmod, idle gap": [kmod("--idle-gap", "0.1")],
-        **{f"blklat {e}, by {by}": [engine("--by", by)] for by in ("size", "flags", "depth", "beside")
+        **{f"blklat {e}, by {by}": [engine("--by", by)] for by in ("size", "flags", "depth", "beside", "cgroup")
            for e, engine in (("bpf", bpf), ("kmod", kmod))},
         "biolatency": [Tool("biolatency", ["biolatency"], "")],
         "biolatency, 1 device": [Tool("biolatency", ["biolatency", "-d", DEVICE], "")],

@@ -204,7 +204,7 @@ static __always_inline bool begin_bio(struct bio *bio, struct bio_start *ret, en
 		ret->after_idle[1] = bio_follows_pause(ret->watch[1], ret->ns);
 	}
 	if (has_parts(mode))
-		choose_parts(ret, bio->bi_opf);
+		choose_parts(ret, bio);
 	return true;
 }
 

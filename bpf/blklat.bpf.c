@@ -42,7 +42,7 @@ static __always_inline void start_request(struct target *t, struct request *rq, 
 /* The watch whose rows an IO is counted in that began at @start. */
 static __always_inline u32 watch_of(const struct target *t, u32 stage, u64 start, enum mode mode)
 {
-	return t->watch[stage] + (has_parts(mode) ? blklat_slot_part(start) : 0);
+	return t->watch[stage] + (has_parts(mode) ? blklat_slot_part(start, cfg_by) : 0);
 }
 
 /* The end of the stage queue; requests that went straight to the driver never began it. */

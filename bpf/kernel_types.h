@@ -77,6 +77,29 @@ struct bvec_iter {
 	unsigned int bi_size;
 };
 
+/* A directory or file of sysfs, or a cgroup's. */
+struct kernfs_node {
+	const char *name;
+	u64 id;
+	void *priv;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct blkcg {
+	struct cgroup_subsys_state css;
+};
+
+struct blkcg_gq {
+	struct blkcg *blkcg;
+};
+
 struct bio {
 	struct bio *bi_next;
 	struct block_device *bi_bdev;
@@ -84,6 +107,7 @@ struct bio {
 	unsigned short bi_flags;
 	u8 bi_status;
 	void *bi_io_vec;
+	struct blkcg_gq *bi_blkg;	/* with CONFIG_BLK_CGROUP */
 	struct bvec_iter bi_iter;
 };
 
@@ -93,10 +117,6 @@ struct bio___before_5_12 {
 };
 
 /* What lies behind a file descriptor of a directory in sysfs. */
-struct kernfs_node {
-	void *priv;
-};
-
 struct inode {
 	void *i_private;
 };

@@ -14,6 +14,7 @@
 #include <bpf/bpf_core_read.h>
 
 const volatile u32 cfg_by = BLKLAT_BY_NOTHING;	/* enum blklat_by */
+const volatile u32 cfg_cgroups = 0;		/* that have a part of their own */
 
 /* [watch], wholes' alone are in use; where nothing is counted in flight, one. All CPUs write it. Its size is set before loading. */
 struct {
@@ -23,6 +24,33 @@ struct {
 	__type(value, struct in_flight);
 	__uint(map_flags, BPF_F_MMAPABLE);	/* so that each has a cache line */
 } in_flight SEC(".maps");
+
+/*
+ * Which cgroup has which part, both ways. All captures of a process have the same two, so that a part's number means the same in
+ * each. A number belongs to who puts it into cgroups first; cgroup_parts says of whom that is known. Their sizes are set before loading.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u64);	/* its id */
+	__type(value, u32);	/* its part */
+} cgroup_parts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, u32);	/* its number */
+	__type(value, struct blklat_cgroup);
+} cgroups SEC(".maps");
+
+u32 cgroups_full;	/* as many as there is room for */
+
+/*
+ * What was looked up last, one load in place of a hash's: an id in the upper bits and its part below, written at once. An id that would
+ * lose bits there equals none, and is always looked up.
+ */
+u64 cgroups_seen[256];
+#define SEEN_PART_BITS 8
 
 /* From a watch's number + 1 to the whole's, where watches have parts. */
 static __always_inline u32 whole_watch(u32 watch)
@@ -109,6 +137,66 @@ __noinline int change_in_flight(u32 whole, u32 kind, u64 more)
 	return 0;
 }
 
+/*
+ * The part of a cgroup whose first IO this is. Two CPUs may be here for the same one: then the second gives its number back. Verified
+ * once, as those above.
+ */
+__noinline int new_cgroup(u64 id, u64 name)
+{
+	struct blklat_cgroup cgroup = { .id = id };
+	u32 *known, part;
+	int err = -1;
+
+	bpf_probe_read_kernel_str(cgroup.name, sizeof(cgroup.name), (const void *)name);
+	for (u32 i = 0; i < BLKLAT_CGROUPS_MAX && i < cfg_cgroups; i++) {
+		u32 number = i;		/* what the kernel is given the address of, the verifier loses count of */
+
+		err = bpf_map_update_elem(&cgroups, &number, &cgroup, BPF_NOEXIST);
+		if (err)
+			continue;
+		part = BLKLAT_CGROUP_FIRST + number;
+		err = bpf_map_update_elem(&cgroup_parts, &id, &part, BPF_NOEXIST);
+		if (err) {
+			bpf_map_delete_elem(&cgroups, &number);
+			cgroups_full = 0;	/* if another one found no room for that alone */
+		}
+		err = 0;
+		break;
+	}
+	if (err)
+		cgroups_full = 1;
+	known = bpf_map_lookup_elem(&cgroup_parts, &id);
+	return known ? *known : BLKLAT_CGROUP_REST;
+}
+
+/* The part of who is charged for a bio. */
+static __always_inline u32 owner_part(struct bio *bio)
+{
+	struct kernfs_node *kn;
+	u64 id, name = 0, *seen;
+	u32 *part;
+
+	if (!bio || !bpf_core_field_exists(bio->bi_blkg) || !bio->bi_blkg)
+		return BLKLAT_CGROUP_NONE;
+	kn = bio->bi_blkg->blkcg->css.cgroup->kn;
+	id = kn->id;
+	if (!id)
+		return BLKLAT_CGROUP_NONE;
+	seen = &cgroups_seen[id % 256];
+	if (*seen >> SEEN_PART_BITS == id)
+		return *seen & ((1 << SEEN_PART_BITS) - 1);
+	part = bpf_map_lookup_elem(&cgroup_parts, &id);
+	if (part) {
+		*seen = id << SEEN_PART_BITS | *part;
+		return *part;
+	}
+	if (cgroups_full)
+		return BLKLAT_CGROUP_REST;
+	/* To the verifier what is loaded is a pointer, what is read a number. */
+	bpf_core_read(&name, sizeof(name), &kn->name);
+	return new_cgroup(id, name);
+}
+
 /* The start time of a request that begins @now in a slot which holds @was. */
 static __always_inline u64 begin_in_part(u32 whole, const struct request *rq, u64 now, u64 was)
 {
@@ -118,6 +206,8 @@ static __always_inline u64 begin_in_part(u32 whole, const struct request *rq, u6
 		return blklat_parted_start(now, blklat_size_part(rq->__data_len), 0);
 	if (cfg_by == BLKLAT_BY_FLAGS)
 		return blklat_parted_start(now, flags_part(op, rq->cmd_flags), 0);
+	if (cfg_by == BLKLAT_BY_CGROUP)
+		return blklat_parted_start(now, owner_part(rq->bio), 0);
 	kind = kind_of(op, rq->__data_len);
 	return blklat_parted_start(now, enter(whole, kind, was), kind);
 }
@@ -130,22 +220,24 @@ static __always_inline void end_in_part(u32 whole, u64 start)
 }
 
 /* The part of a bio that is to be remembered. */
-static __always_inline u32 bio_part(u32 whole, u32 op, u32 flags, u32 bytes)
+static __always_inline u32 bio_part(u32 whole, const struct bio_start *start, struct bio *bio)
 {
 	if (cfg_by == BLKLAT_BY_SIZE)
-		return blklat_size_part(bytes);
+		return blklat_size_part(start->bytes);
 	if (cfg_by == BLKLAT_BY_FLAGS)
-		return flags_part(op, flags);
+		return flags_part(start->op, bio->bi_opf);
+	if (cfg_by == BLKLAT_BY_CGROUP)
+		return owner_part(bio);
 	return part_now(whole);
 }
 
 /* The watches of a bio that begins, as their part has them. */
-static __always_inline void choose_parts(struct bio_start *start, u32 flags)
+static __always_inline void choose_parts(struct bio_start *start, struct bio *bio)
 {
 	if (start->watch[0])
-		start->watch[0] += bio_part(start->watch[0], start->op, flags, start->bytes);
+		start->watch[0] += bio_part(start->watch[0], start, bio);
 	if (start->watch[1])
-		start->watch[1] += bio_part(start->watch[1], start->op, flags, start->bytes);
+		start->watch[1] += bio_part(start->watch[1], start, bio);
 }
 
 /* @n more bios like @start are in flight: 1 or -1. */

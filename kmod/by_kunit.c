@@ -6,6 +6,7 @@
 #include <linux/kernel.h>
 
 #include "bios.h"
+#include "cgroups.h"
 #include "kunit_session.h"
 #include "parts.h"
 
@@ -272,6 +273,68 @@ static void blklat_by_test_forged(struct kunit *test)
 	}
 }
 
+/* --- cgroups ------------------------------------------------------------------------------- */
+
+static void expect_cgroups(struct kunit *test, const u64 *ids, u32 n)
+{
+	struct blklat_cgroup *list = kunit_kcalloc(test, BLKLAT_CGROUPS_MAX, sizeof(*list), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, list);
+	blklat_cgroups_list(list, BLKLAT_CGROUPS_MAX);
+	for (i = 0; i < BLKLAT_CGROUPS_MAX; i++) {
+		EXPECT_U64_MSG(test, list[i].id, i < n ? ids[i] : 0, "number %u", i);
+		KUNIT_EXPECT_STREQ(test, list[i].name, i < n ? "name" : "");
+	}
+}
+
+/* Numbers are given as cgroups come and stay, also to a session that comes later, until the last of them ends. */
+static void blklat_by_test_cgroups(struct kunit *test)
+{
+	static const u64 ids[] = { 70, 1, U64_MAX, 8 };
+	struct fake *f = test->priv;
+	u32 i, turn;
+
+	session(test, BLKLAT_BY_CGROUP, 1);
+	EXPECT_U64(test, f->s[0]->parts, BLKLAT_CGROUP_REST + FAKE_CGROUPS);
+	for (turn = 0; turn < 2; turn++) {
+		EXPECT_U64(test, blklat_cgroup_part_of(FAKE_CGROUPS, 0, "name"), BLKLAT_CGROUP_NONE);
+		for (i = 0; i < FAKE_CGROUPS; i++)
+			EXPECT_U64(test, blklat_cgroup_part_of(FAKE_CGROUPS, ids[i], "name"), BLKLAT_CGROUP_FIRST + i);
+		EXPECT_U64(test, blklat_cgroup_part_of(FAKE_CGROUPS, ids[FAKE_CGROUPS], "name"), BLKLAT_CGROUP_REST);
+	}
+	expect_cgroups(test, ids, FAKE_CGROUPS);
+	/* A session with more room has the same ones. */
+	EXPECT_U64(test, blklat_cgroup_part_of(FAKE_CGROUPS + 1, ids[FAKE_CGROUPS], "name"), BLKLAT_CGROUP_FIRST + FAKE_CGROUPS);
+	EXPECT_U64(test, blklat_cgroup_part_of(FAKE_CGROUPS, ids[FAKE_CGROUPS], "name"), BLKLAT_CGROUP_REST);
+	fake_session(test, 1, 6, FAKE_MAX_BIOS, stages, 1);
+	blklat_session_free(f->s[0]);
+	f->s[0] = NULL;
+	expect_cgroups(test, ids, FAKE_CGROUPS + 1);
+	blklat_session_free(f->s[1]);
+	f->s[1] = NULL;
+	session(test, BLKLAT_BY_CGROUP, 1);
+	expect_cgroups(test, ids, 0);
+}
+
+/* What has no bio, or one that nobody is charged for, is nobody's. */
+static void blklat_by_test_nobody(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct blklat_session *s = session(test, BLKLAT_BY_CGROUP, 3);
+	u32 wanted[BLKLAT_CGROUP_REST + FAKE_CGROUPS] = { [BLKLAT_CGROUP_NONE - 1] = 2 };
+	struct bio *bio = fake_bio(test, f->disk[0], false, REQ_OP_READ, 4 * KIB);
+
+	fake_events(s, request(test, 1, REQ_OP_READ, 4 * KIB), "IDC");
+	fake_events(s, request(test, 2, REQ_OP_FLUSH | REQ_PREFLUSH, 0), "IDC");
+	expect_parts(test, s, 0, "device", wanted);
+	expect_parts(test, s, 1 + s->parts, "queue", wanted);
+	fake_bio_queue(s, bio);
+	fake_bio_end(s, bio, BLK_STS_OK);
+	wanted[BLKLAT_CGROUP_NONE - 1] = 1;
+	expect_parts(test, s, 2 * (1 + s->parts), "total", wanted);
+}
+
 /* Where nothing is counted in flight, there is no memory for it. */
 static void blklat_by_test_memory(struct kunit *test)
 {
@@ -291,6 +354,8 @@ static struct kunit_case blklat_by_test_cases[] = {
 	KUNIT_CASE(blklat_by_test_beside),
 	KUNIT_CASE(blklat_by_test_bios_beside),
 	KUNIT_CASE(blklat_by_test_forged),
+	KUNIT_CASE(blklat_by_test_cgroups),
+	KUNIT_CASE(blklat_by_test_nobody),
 	KUNIT_CASE(blklat_by_test_memory),
 	{}
 };

@@ -22,13 +22,13 @@ static void account_bio(const struct blklat_session *s, const struct blklat_bio 
 }
 
 /* The watches of a bio that begins, as their part has them. */
-static void choose_parts(const struct blklat_session *s, struct blklat_bio *bio, u32 flags)
+static void choose_parts(const struct blklat_session *s, struct blklat_bio *start, struct bio *bio)
 {
 	u32 i;
 
 	for (i = 0; i < 2; i++)
-		if (bio->watch[i])
-			bio->watch[i] += blklat_part_now(s, bio->watch[i], bio->op, flags, bio->bytes);
+		if (start->watch[i])
+			start->watch[i] += blklat_part_now(s, start->watch[i], start->op, bio->bi_opf, start->bytes, bio);
 }
 
 /* @n more bios like @bio are in flight, or less. */
@@ -48,7 +48,7 @@ static bool bio_follows_pause(const struct blklat_session *s, u32 watch, u64 now
 }
 
 /* Fills all of @ret but whether it is held. Returns whether the bio is watched. */
-static bool begin_bio(struct blklat_session *s, const struct bio *bio, struct blklat_bio *ret)
+static bool begin_bio(struct blklat_session *s, struct bio *bio, struct blklat_bio *ret)
 {
 	*ret = (struct blklat_bio){
 		.bytes = bio->bi_iter.bi_size,
@@ -65,7 +65,7 @@ static bool begin_bio(struct blklat_session *s, const struct bio *bio, struct bl
 		ret->after_idle[1] = bio_follows_pause(s, ret->watch[1], ret->ns);
 	}
 	if (s->parts)
-		choose_parts(s, ret, bio->bi_opf);
+		choose_parts(s, ret, bio);
 	return true;
 }
 

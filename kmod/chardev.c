@@ -10,6 +10,7 @@
 #include <linux/uaccess.h>
 
 #include "bios.h"
+#include "cgroups.h"
 #include "device.h"
 #include "kernel.h"
 #include "probe.h"
@@ -214,6 +215,26 @@ static long count_bios(const struct blklat_session *s, const struct blklat_bios 
 	return err;
 }
 
+static long list_cgroups(const struct blklat_session *s, const struct blklat_cgroups __user *arg)
+{
+	struct blklat_cgroups cgroups;
+	struct blklat_cgroup *list;
+	long err = 0;
+
+	if (copy_from_user(&cgroups, arg, sizeof(cgroups)))
+		return -EFAULT;
+	if (!s || !s->cgroups || cgroups.n != s->cgroups || cgroups.reserved)
+		return -EINVAL;
+	list = kvcalloc(cgroups.n, sizeof(*list), GFP_KERNEL);
+	if (!list)
+		return -ENOMEM;
+	blklat_cgroups_list(list, cgroups.n);
+	if (copy_to_user(u64_to_user_ptr(cgroups.cgroups), list, cgroups.n * sizeof(*list)))
+		err = -EFAULT;
+	kvfree(list);
+	return err;
+}
+
 static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct client *c = file->private_data;
@@ -228,6 +249,8 @@ static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 		return start(c);
 	case BLKLAT_IOC_BIOS:
 		return count_bios(session_of(c), at);
+	case BLKLAT_IOC_CGROUPS:
+		return list_cgroups(session_of(c), at);
 	default:
 		return -ENOTTY;
 	}

@@ -7,9 +7,12 @@
 #define KMOD_KERNEL_H
 
 #include <linux/bio.h>
+#include <linux/blk-cgroup.h>
 #include <linux/blk-mq.h>
 #include <linux/blkdev.h>
+#include <linux/cgroup.h>
 #include <linux/device.h>
+#include <linux/kernfs.h>
 #include <linux/mm.h>
 #include <linux/version.h>
 
@@ -61,6 +64,28 @@ static inline struct device *blklat_bdev_device(struct block_device *bdev)
 #else
 	return part_to_dev(bdev->bd_part);
 #endif
+}
+
+/*
+ * Whom a bio is charged to: the id of the cgroup, and what its directory is called, as long as the bio is. 0: nobody, as NULL is.
+ * bbb1ebe7a909 "blk-cgroup: replace bio_blkcg with bio_blkcg_css", 5.19.
+ */
+static inline u64 blklat_bio_cgroup(struct bio *bio, const char **name)
+{
+#ifdef CONFIG_BLK_CGROUP
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 19, 0)
+	struct cgroup_subsys_state *css = bio ? bio_blkcg_css(bio) : NULL;
+#else
+	struct blkcg *blkcg = bio_blkcg(bio);
+	struct cgroup_subsys_state *css = blkcg ? &blkcg->css : NULL;
+#endif
+	if (css && css->cgroup) {
+		*name = (const char *)css->cgroup->kn->name;
+		return css->cgroup->kn->id;
+	}
+#endif
+	*name = "";
+	return 0;
 }
 
 static inline void blklat_vma_flags(struct vm_area_struct *vma, unsigned long set, unsigned long clear)

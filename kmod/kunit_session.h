@@ -26,7 +26,7 @@ enum { AT_NS, AT_STARTED = 16, AT_ENDED = 32, SIXTEEN_SLOTS = 48 };
 /* The geometry of each made-up disk: internal tags 0 to 21 stand behind tags 0 to 9. */
 enum { FAKE_QUEUES = 3, FAKE_TAGS = 10, FAKE_STRIDE = 32, FAKE_SLOTS = FAKE_QUEUES * FAKE_STRIDE };
 
-enum { FAKE_WATCHES = 6, FAKE_MAX_BIOS = 64 };
+enum { FAKE_WATCHES = 6, FAKE_MAX_BIOS = 64, FAKE_CGROUPS = 3 };
 
 /* With a partition. Of queue and disk there is but an address, which is all that the module may look at. */
 struct fake_disk {
@@ -138,6 +138,7 @@ static inline struct blklat_session *fake_session(struct kunit *test, u32 i, u32
 
 	setup.idle_gap_ns = f->idle_gap_ns;
 	setup.by = f->by;
+	setup.cgroups = f->by == BLKLAT_BY_CGROUP ? FAKE_CGROUPS : 0;
 	blklat_session_free(f->s[i]);
 	f->s[i] = NULL;
 	for (k = 0; k < n; k++) {

@@ -10,6 +10,7 @@
 #include <linux/atomic.h>
 
 #include "blklat/parts.h"
+#include "cgroups.h"
 #include "count.h"
 
 /* What is in flight of a watch, where that is counted: that slots are occupied, or entries of the table of bios. */
@@ -55,9 +56,11 @@ static inline u32 blklat_part_beside(const struct blklat_session *s, u32 whole)
 	return BLKLAT_BESIDE_NOTHING;
 }
 
-/* The part of what begins now. */
-static inline u32 blklat_part_now(const struct blklat_session *s, u32 whole, u32 op, u32 flags, u32 bytes)
+/* The part of what begins now, of which @bio is the first. */
+static inline u32 blklat_part_now(const struct blklat_session *s, u32 whole, u32 op, u32 flags, u32 bytes, struct bio *bio)
 {
+	if (s->by == BLKLAT_BY_CGROUP)
+		return blklat_cgroup_part(s->cgroups, bio);
 	if (s->by == BLKLAT_BY_SIZE)
 		return blklat_size_part(bytes);
 	if (s->by == BLKLAT_BY_FLAGS)
@@ -78,7 +81,7 @@ static inline u64 blklat_begin_in_part(const struct blklat_session *s, u32 whole
 	u32 op = blklat_op_of(rq->cmd_flags), kind = s->in_flight ? blklat_kind_of(s, op, rq->__data_len) : 0, part;
 
 	blklat_leave(s, whole, was);
-	part = blklat_part_now(s, whole, op, rq->cmd_flags, rq->__data_len);
+	part = blklat_part_now(s, whole, op, rq->cmd_flags, rq->__data_len, rq->bio);
 	if (kind)
 		blklat_count_in_flight(s, whole, kind, 1);
 	return blklat_parted_start(now, part, kind);
@@ -87,7 +90,7 @@ static inline u64 blklat_begin_in_part(const struct blklat_session *s, u32 whole
 /* How far behind its whole's row is that of an IO which began at @start; 0: it has a part that there is not. */
 static inline u32 blklat_part_of(const struct blklat_session *s, u64 start)
 {
-	u32 part = blklat_slot_part(start);
+	u32 part = blklat_slot_part(start, s->by);
 
 	return part <= s->parts ? part : 0;
 }

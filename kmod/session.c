@@ -9,6 +9,7 @@
 
 #include "bios.h"
 #include "blklat/bins.h"
+#include "cgroups.h"
 #include "kernel.h"
 #include "parts.h"
 
@@ -20,10 +21,12 @@ int blklat_setup_check(const struct blklat_setup *setup)
 {
 	if (setup->version != BLKLAT_ABI_VERSION)
 		return -EPROTO;
-	if (!setup->watches || setup->scale > BLKLAT_SCALE_MAX || setup->reserved || setup->by >= BLKLAT_BYS ||
+	if (!setup->watches || setup->scale > BLKLAT_SCALE_MAX || setup->by >= BLKLAT_BYS ||
 	    setup->idle_gap_ns & BLKLAT_SLOT_AFTER_IDLE)
 		return -EINVAL;
-	if (setup->watches > BLKLAT_MAX_WATCHES / (1 + blklat_parts(setup->by)))
+	if (setup->by == BLKLAT_BY_CGROUP ? !setup->cgroups || setup->cgroups > BLKLAT_CGROUPS_MAX : setup->cgroups)
+		return -EINVAL;
+	if (setup->watches > BLKLAT_MAX_WATCHES / (1 + blklat_parts(setup->by, setup->cgroups)))
 		return -E2BIG;
 	return setup->max_bios > BLKLAT_MAX_BIOS ? -E2BIG : 0;
 }
@@ -227,7 +230,10 @@ int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *wa
 	INIT_LIST_HEAD(&s->list);
 	s->cpus = nr_cpu_ids;
 	s->by = setup->by;
-	s->parts = blklat_parts(setup->by);
+	s->cgroups = setup->cgroups;
+	s->parts = blklat_parts(setup->by, setup->cgroups);
+	if (s->cgroups)
+		blklat_cgroups_get();
 	s->watches = setup->watches * (1 + s->parts);
 	s->scale = setup->scale;
 	s->series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(s->scale));
@@ -263,6 +269,8 @@ void blklat_session_free(struct blklat_session *s)
 	blklat_bio_table_free(s->bios);
 	kvfree(s->bios_seen_ns);
 	kvfree(s->in_flight);
+	if (s->cgroups)
+		blklat_cgroups_put();
 	vfree(s->header);
 	kvfree(s->targets);
 	kfree(s);

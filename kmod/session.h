@@ -54,6 +54,7 @@ struct blklat_session {
 	u32 watches;			/* with those that are parts */
 	u32 by;				/* enum blklat_by */
 	u32 parts;			/* of each whole, which they follow */
+	u32 cgroups;			/* of these, those that cgroups have; 0: it is not divided by them */
 	struct blklat_in_flight *in_flight;	/* [watch], in parts.h; NULL: it is not counted */
 	u32 scale;
 	u32 merged;			/* BLKLAT_SCALE_MAX - scale: from a bin there to one here */

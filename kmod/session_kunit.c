@@ -13,7 +13,7 @@
 enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
 enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL };
 
-#define SETUP(...) { .version = 5, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
+#define SETUP(...) { .version = 6, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
 
 static void blklat_session_test_setup_check(struct kunit *test)
 {
@@ -27,7 +27,7 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.scale = U32_MAX), -EINVAL },
 		{ SETUP(.version = 0), -EPROTO },
 		{ SETUP(.version = 3), -EPROTO },
-		{ SETUP(.version = 6, .watches = 0, .scale = 99, .reserved = 1), -EPROTO },
+		{ SETUP(.version = 7, .watches = 0, .scale = 99, .cgroups = 1), -EPROTO },
 		{ SETUP(.watches = 0), -EINVAL },
 		{ SETUP(.watches = MAX_WATCHES), 0 },
 		{ SETUP(.watches = MAX_WATCHES + 1), -E2BIG },
@@ -36,16 +36,23 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.max_bios = MAX_BIOS), 0 },
 		{ SETUP(.max_bios = MAX_BIOS + 1), -E2BIG },
 		{ SETUP(.max_bios = U32_MAX), -E2BIG },
-		{ SETUP(.reserved = 1), -EINVAL },
-		{ SETUP(.reserved = 1U << 31), -EINVAL },
 		{ SETUP(.by = 1), 0 },
 		{ SETUP(.by = 4), 0 },
-		{ SETUP(.by = 5), -EINVAL },
+		{ SETUP(.by = 6), -EINVAL },
 		{ SETUP(.by = U32_MAX), -EINVAL },
 		/* With their nine parts they have to fit. */
 		{ SETUP(.by = 1, .watches = MAX_WATCHES / 10), 0 },
 		{ SETUP(.by = 1, .watches = MAX_WATCHES / 10 + 1), -E2BIG },
 		{ SETUP(.by = 1, .watches = U32_MAX / 10 + 1), -E2BIG },
+		{ SETUP(.by = 5, .cgroups = 1), 0 },
+		{ SETUP(.by = 5, .cgroups = 253), 0 },
+		{ SETUP(.by = 5, .cgroups = 254), -EINVAL },
+		{ SETUP(.by = 5, .cgroups = U32_MAX), -EINVAL },
+		{ SETUP(.by = 5, .cgroups = 0), -EINVAL },
+		{ SETUP(.by = 0, .cgroups = 1), -EINVAL },
+		{ SETUP(.by = 1, .cgroups = 1U << 31), -EINVAL },
+		{ SETUP(.by = 5, .cgroups = 253, .watches = MAX_WATCHES / 256), 0 },
+		{ SETUP(.by = 5, .cgroups = 253, .watches = MAX_WATCHES / 256 + 1), -E2BIG },
 		{ SETUP(.idle_gap_ns = 1), 0 },
 		{ SETUP(.idle_gap_ns = (1ULL << 63) - 1), 0 },
 		{ SETUP(.idle_gap_ns = 1ULL << 63), -EINVAL },
@@ -126,7 +133,7 @@ static void expect_layout(struct kunit *test, const struct blklat_session *s, u3
 	const struct blklat_header *h = s->header;
 
 	EXPECT_U64(test, h->magic, 0x74616c6b6c62ULL);
-	EXPECT_U64(test, h->version, 5);
+	EXPECT_U64(test, h->version, 6);
 	EXPECT_U64(test, h->cpus, nr_cpu_ids);
 	EXPECT_U64(test, h->watches, watches);
 	EXPECT_U64(test, h->scale, scale);

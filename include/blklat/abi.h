@@ -40,7 +40,8 @@
  *                              second, and where it fails nothing is seen any more: close. Returns 1 if
  *                              stage total has what waits for the limits of cgroups, else 0
  *   ...                        userspace reads the mapping; nothing is asked of the kernel
- *   ioctl(BLKLAT_IOC_BIOS)     the one thing not in the mapping: bios in flight, stage total
+ *   ioctl(BLKLAT_IOC_BIOS)     not in the mapping: bios in flight, stage total
+ *   ioctl(BLKLAT_IOC_CGROUPS)  nor this: which cgroup has which part
  *   close, or the process ends: everything is undone
  *
  * SETUP and START are two so that userspace can read what the kernel's statistics say in between:
@@ -99,11 +100,12 @@ enum blklat_by {
 	BLKLAT_BY_FLAGS,	/* what the IO is for, as its flags tell */
 	BLKLAT_BY_DEPTH,	/* how many IOs are in flight there, this one included */
 	BLKLAT_BY_BESIDE,	/* the strongest of the other IOs in flight there */
+	BLKLAT_BY_CGROUP,	/* whose it is: the cgroup that is charged for it */
 	BLKLAT_BYS,
 };
 
 /* Modules of this version, and recordings, have these numbers. A new stage, op, account or by comes last. */
-_Static_assert(BLKLAT_STAGE_TOTAL == 2 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED == 8 && BLKLAT_BY_BESIDE == 4, "numbers stay");
+_Static_assert(BLKLAT_STAGE_TOTAL == 2 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED == 8 && BLKLAT_BY_CGROUP == 5, "numbers stay");
 
 /*
  * Sixteen start-time slots. The number of a request's slot is, within its watch,
@@ -149,13 +151,13 @@ _Static_assert(sizeof(struct blklat_slots) == 3 * 128, "each array has a pair of
 #define BLKLAT_SLOT_SEEN (1ULL << 62)
 /*
  * Of a watch that has parts, these bits of a time are the number of the IO's part, from 1: it is the same at its end, whatever
- * has become of its bytes. Those above are the IO's kind (parts.h), where those in flight are counted by kind, for the same
- * reason; they mean nothing to a reader. The clock's bits there are left out. So a time stands for the moment nearest to the
+ * has become of its bytes. But by cgroup the upper four are the IO's kind (parts.h), where those in flight are counted by kind, for
+ * the same reason; they mean nothing to a reader. The clock's bits there are left out. So a time stands for the moment nearest to the
  * reader's that has the others: an age is right up to 2^53 ns, 104 days.
  */
 #define BLKLAT_SLOT_PART_SHIFT 54
 #define BLKLAT_SLOT_KIND_SHIFT 58
-#define BLKLAT_PARTS_MAX 15
+#define BLKLAT_PARTS_MAX 255
 #define BLKLAT_SLOT_SEEN_FREE 2
 #define BLKLAT_SLOT_VACANT 3	/* what is not above it is no time */
 
@@ -188,7 +190,7 @@ struct blklat_idle_series {
 
 /* --- the kernel module's session ------------------------------------------------------------ */
 
-#define BLKLAT_ABI_VERSION 5
+#define BLKLAT_ABI_VERSION 6
 #define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
 #define BLKLAT_MAX_WATCHES 65536
 #define BLKLAT_MAX_BIOS (16 << 20)
@@ -246,7 +248,7 @@ struct blklat_setup {
 	/* Least pause of a device that makes the next IO one of the idle series; 0: none is looked for. Below 2^63. */
 	__u64 idle_gap_ns;
 	__u32 by;		/* enum blklat_by: what each watch is divided by */
-	__u32 reserved;		/* 0 */
+	__u32 cgroups;		/* by cgroup: how many have a part of their own, 1 to BLKLAT_CGROUPS_MAX; else 0 */
 };
 _Static_assert(sizeof(struct blklat_setup) == 48, "no padding");
 
@@ -264,10 +266,28 @@ struct blklat_bios {
 };
 _Static_assert(sizeof(struct blklat_bio_count) == 24 && sizeof(struct blklat_bios) == 16, "no padding");
 
+/*
+ * A cgroup that has a part, BLKLAT_CGROUP_FIRST + its number. They are numbered as they come, by the programs of one process, or
+ * by the module for as long as any of its sessions divides by them; so each of the sessions has the same ones.
+ */
+struct blklat_cgroup {
+	__u64 id;		/* as cgroup_id() has it, which is the inode's number of its directory; 0: none yet */
+	char name[56];		/* that directory's, cut, for who comes when it is gone */
+};
+
+/* EINVAL where the session is not divided by cgroup, @n is not setup.cgroups, or before BLKLAT_IOC_SETUP. */
+struct blklat_cgroups {
+	__u64 cgroups;		/* address of @n struct blklat_cgroup, written */
+	__u32 n;
+	__u32 reserved;		/* 0 */
+};
+_Static_assert(sizeof(struct blklat_cgroup) == 64 && sizeof(struct blklat_cgroups) == 16, "no padding");
+
 #define BLKLAT_IOCTL 0xb5
 #define BLKLAT_IOC_VERSION _IOR(BLKLAT_IOCTL, 0, __u32)
 #define BLKLAT_IOC_SETUP _IOWR(BLKLAT_IOCTL, 1, struct blklat_setup)
 #define BLKLAT_IOC_START _IO(BLKLAT_IOCTL, 2)
 #define BLKLAT_IOC_BIOS _IOW(BLKLAT_IOCTL, 3, struct blklat_bios)
+#define BLKLAT_IOC_CGROUPS _IOW(BLKLAT_IOCTL, 4, struct blklat_cgroups)
 
 #endif

@@ -108,8 +108,19 @@ static inline int blklat_counts_in_flight(__u32 by)
 	return by == BLKLAT_BY_DEPTH || by == BLKLAT_BY_BESIDE;
 }
 
-/* How many parts a watch is divided into; 0: it is not. */
-static inline __u32 blklat_parts(__u32 by)
+/*
+ * By cgroup: the one that is charged for the IO, of a request for the first of its bios. That is whom the data is from, also where
+ * another task writes it back later; it is the nearest one above that has the io controller (blkio in version 1).
+ */
+enum blklat_cgroup_part {
+	BLKLAT_CGROUP_NONE = 1,	/* nobody's: requests without bios, as a flush that the block layer makes, and passthrough */
+	BLKLAT_CGROUP_REST,	/* all those that came when there were as many as there is room for */
+	BLKLAT_CGROUP_FIRST,	/* the others have one each, as they come */
+};
+#define BLKLAT_CGROUPS_MAX (BLKLAT_PARTS_MAX + 1 - BLKLAT_CGROUP_FIRST)
+
+/* How many parts a watch is divided into, by cgroup with room for @cgroups; 0: it is not. */
+static inline __u32 blklat_parts(__u32 by, __u32 cgroups)
 {
 	switch (by) {
 	case BLKLAT_BY_SIZE:
@@ -120,6 +131,8 @@ static inline __u32 blklat_parts(__u32 by)
 		return BLKLAT_DEPTH_PARTS;
 	case BLKLAT_BY_BESIDE:
 		return BLKLAT_BESIDE_PARTS;
+	case BLKLAT_BY_CGROUP:
+		return BLKLAT_CGROUP_REST + cgroups;
 	default:
 		return 0;
 	}
@@ -132,13 +145,15 @@ static inline __u64 blklat_parted_start(__u64 now, __u32 part, __u32 kind)
 	       (__u64)kind << BLKLAT_SLOT_KIND_SHIFT;
 }
 
-/* The part in a start time; 0: none. */
-static inline __u32 blklat_slot_part(__u64 ns)
+/* The part in a start time of a watch that is divided @by; 0: none. */
+static inline __u32 blklat_slot_part(__u64 ns, __u32 by)
 {
-	return ns >> BLKLAT_SLOT_PART_SHIFT & BLKLAT_PARTS_MAX;
+	__u32 bits = (by == BLKLAT_BY_CGROUP ? 62 : BLKLAT_SLOT_KIND_SHIFT) - BLKLAT_SLOT_PART_SHIFT;
+
+	return ns >> BLKLAT_SLOT_PART_SHIFT & ((1U << bits) - 1);
 }
 
-/* The kind in a start time; 0: none. Up to 15 where others may write to it. */
+/* The kind in a start time, where kinds are counted; 0: none. Up to 15 where others may write to it. */
 static inline __u32 blklat_slot_kind(__u64 ns)
 {
 	return ns >> BLKLAT_SLOT_KIND_SHIFT & ((1 << (62 - BLKLAT_SLOT_KIND_SHIFT)) - 1);

@@ -58,7 +58,7 @@ _blklat_value()
 	*:--scale)
 		COMPREPLY=($(compgen -W 'auto 0 1 2 3 4 5 6' -- "$cur")) ;;
 	*:--by)
-		COMPREPLY=($(compgen -W 'size flags depth beside' -- "$cur")) ;;
+		COMPREPLY=($(compgen -W 'size flags depth beside cgroup' -- "$cur")) ;;
 	*:--prom-schema)
 		COMPREPLY=($(compgen -W '0 1 2 3 4 5 6' -- "$cur")) ;;
 	*:--phases)
@@ -72,7 +72,7 @@ _blklat_value()
 	*:--sysroot)
 		_filedir -d ;;
 	*:--at | *:--count | *:--duration | *:--fail-if | *:--from | *:--history | *:--idle-gap | *:--interval | *:--label | \
-	*:--map | *:--max-bios | *:--max-memory | *:--max-size | *:--percentiles | *:--steady-from | *:--to | *:--top | \
+	*:--map | *:--max-bios | *:--max-memory | *:--max-parts | *:--max-size | *:--percentiles | *:--steady-from | *:--to | *:--top | \
 	*:-c | *:-i | *:-p)
 		;;
 	*)
@@ -84,18 +84,18 @@ _blklat_value()
 _blklat_options()
 {
 	local capture='--dev --engine --interval --max-bios --max-memory --replay --scale --stage'
-	local run="$capture --bins --by --count --duration --format --idle-gap --percentiles --top"
+	local run="$capture --bins --by --count --duration --format --idle-gap --max-parts --percentiles --top"
 
 	case $1 in
 	live) echo "$run" ;;
-	top) echo "$capture --by --count --duration" ;;
+	top) echo "$capture --by --count --duration --max-parts" ;;
 	record) echo "$run --label --max-size --output --overwrite --quiet" ;;
-	serve) echo "$capture --bins --by --history --listen --prom-schema --user --web-config" ;;
+	serve) echo "$capture --bins --by --history --listen --max-parts --prom-schema --user --web-config" ;;
 	mark) echo '--at' ;;
 	report) echo '--format --from --max-memory --output --phases --steady-from --to' ;;
 	compare) echo '--baseline --fail-if --format --from --map --max-memory --phases --to' ;;
 	list) echo '--all --format --sysroot' ;;
-	check) echo '--by --dev --format --max-memory --stage --sysroot' ;;
+	check) echo '--by --dev --format --max-memory --max-parts --stage --sysroot' ;;
 	esac
 	echo '--help --usage --version'
 }

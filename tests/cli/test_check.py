@@ -120,7 +120,7 @@ def test_memory_of_runs(tmp_path):
 
 
 def test_members_named_with_their_array(tmp_path):
-    """Also through layers, a pattern, and the disk of a partition; not by 'all', nor where stages are chosen."""
+    """Also through layers, a pattern, a partition and its disk; not by 'all', nor where stages are chosen."""
     sysfs_tree.server(tmp_path)
     machine(tmp_path)
 
@@ -133,7 +133,7 @@ def test_members_named_with_their_array(tmp_path):
     assert stages("sda", "all", "md0")["sda"] == both and stages("sda", "all", "md0")["sdb"] == ["device"]
     for alone in (("sda", "sdb"), ("all",), ("*",), ("all", "md0"), ("--stage", "device", "sda")):
         assert stages(*alone)["sda"] == ["device"], alone
-    assert stages("md0", "sda2", "sdb") == {"md0": ["total"], "sda2": ["device"], "sdb": both}
+    assert stages("md0", "sda2", "sdb") == {"md0": ["total"], "sda2": both, "sdb": both}
 
 
 def test_smaller_limit_gives_coarser_bins(tmp_path):
@@ -275,3 +275,16 @@ def test_device_node_of_this_machine(tmp_path):
     (tmp_path / "a link").symlink_to(f"/dev/{disk}")
     r = run("--format", "json", tmp_path / "a link")
     assert [x["device"] for x in json.loads(r.stdout)["runs"]] == [disk]
+
+
+@pytest.mark.parametrize("enabled", ["", "cpu memory", "cpu io"])
+def test_cgroups_that_are_not_charged(tmp_path, enabled):
+    """By cgroup all is the top's where no other has the controller: whoever asks for that is told, and what to do."""
+    sysfs_tree.server(tmp_path)
+    machine(tmp_path)
+    write(tmp_path / "sys/fs/cgroup/cgroup.controllers", "cpu io memory\n")
+    write(tmp_path / "sys/fs/cgroup/cgroup.subtree_control", enabled + "\n")
+    told = "blklat: cgroups below the top are not charged for IO, so all of it will be under '/': write +io to " \
+           f"{tmp_path}/sys/fs/cgroup/cgroup.subtree_control, and to that file of each cgroup whose own are to be told apart\n"
+    assert (told in run("--sysroot", tmp_path, "--by", "cgroup", "sda").stderr) == ("io" not in enabled)
+    assert told not in run("--sysroot", tmp_path, "sda").stderr

@@ -357,6 +357,19 @@ def test_as_many_parts_as_there_are(tmp_path):
         assert [(d, float(ios)) for d, ios, *_ in found] == [(d, n + 1) for n, d in enumerate(depths)]
 
 
+def test_cgroups_by_what_their_paths_tell(tmp_path):
+    container = "3f2a9d5b7c1e4f60a8b2c4d6e8f0a1b2c3d4e5f60718293a4b5c6d7e8f901234"
+    shown = {"none": "none", "/": "/", "/a/plain": "/a/plain", "/system.slice/cron.service": "cron.service",
+             f"/docker/{container}": "3f2a9d5b7c1e", "/system.slice/systemd-networkd-wait-online@eth0.service": "@eth0.service"}
+    lines = ["blklat-replay 1", "by cgroup", "device sda", "watch sda device"]
+    lines += [*(f"io read 1ms 4096 x{n + 1} in={path}" for n, path in enumerate(shown)), "tick 1"] * 3
+    file = tmp_path / "script.txt"
+    file.write_text("\n".join(lines) + "\n")
+    with top(file, rows=40) as s:
+        found = [line.split()[:2] for line in ended(s) if line.startswith("    ") and line.split()[:1] and line.split()[0] in shown.values()]
+        assert [(label, float(ios)) for label, ios in found] == [(label, n + 1) for n, label in enumerate(shown.values())]
+
+
 def test_stages(tmp_path):
     lines = ["blklat-replay 1", "device sda", "device sdb", "watch sda device", "watch sda total", "watch sdb device"]
     lines += ["on sda device", "io read 1ms 4096 x10", "on sda total", "io read 5ms 4096 x10", "on sdb device", "io read 2ms 4096 x10", "tick 1"]

@@ -22,6 +22,11 @@ def parts_of(b, labels, device, stage):
     return found
 
 
+def labels_of(b):
+    """The labels that had lines: by cgroup, where there is no list of them."""
+    return {l["part"]["label"] for l in b.lines if "part" in l}
+
+
 def of_op(b, labels, device, stage, op):
     """{part: IOs} of one op."""
     return {part: ops[op] for part, ops in parts_of(b, labels, device, stage).items() if op in ops}

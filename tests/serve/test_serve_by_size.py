@@ -9,19 +9,9 @@ import subprocess
 from devices import Delta, run
 from load import exact, fio
 from service import BLKLAT, REPLAYS, Serve
-from told import settled, wait_for
+from told import by_part, settled, wait_for
 
 SIZES = {"4k": "4 KiB", "12k": "16 KiB", "64k": "64 KiB"}
-
-
-def by_part(serve, device, what="io_latency_seconds_count"):
-    """{(op, size): total}, of what is not 0."""
-    found = {}
-    for name, value in serve.metrics().items():
-        of = re.fullmatch(rf'blklat_{what}\{{device="{device.name}",op="(\w+)",size="(.*)",stage="device"\}}', name)
-        if of and value:
-            found[of[1], of[2]] = value
-    return found
 
 
 def test_outputs_have_the_parts_of_live():

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a service tells of a device."""
+import re
+
 from load import Missing
 
 
@@ -27,3 +29,14 @@ def settled(serve, device):
     if a["lost"] or a["in_flight"]:
         raise Missing(a)
     return a
+
+
+def by_part(serve, device, what="io_latency_seconds_count", by="size"):
+    """{(op, part): total}, of what is not 0."""
+    found = {}
+    for name, value in serve.metrics().items():
+        labels = dict(re.findall(r'(\w+)="(.*?)"(?:,|\})', name))
+        if name.startswith(f"blklat_{what}{{") and value and labels.keys() == {"device", "op", "stage", by} and \
+                (labels["device"], labels["stage"]) == (device.name, "device"):
+            found[labels["op"], labels[by]] = value
+    return found

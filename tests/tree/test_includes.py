@@ -17,7 +17,7 @@ MAY = {
     "live": {"core", "util"},
     "report": {"core", "util", "blklat/parts.h"},
     "service": {"core", "util"},
-    "cmd": {"core", "util", "live/formats.h", "live/loop.h", "live/signals.h", "live/top_sink.h", "recording/marks.h", "recording/recorder.h",
+    "cmd": {"core", "util", "blklat/parts.h", "live/formats.h", "live/loop.h", "live/signals.h", "live/top_sink.h", "recording/marks.h", "recording/recorder.h",
             "report/collect.h", "report/comparison_formats.h", "report/document.h", "report/findings.h", "report/html.h", "report/run.h",
             "service/address.h", "service/poster.h", "service/prometheus.h", "service/relay.h", "service/server.h", "service/service.h",
             "service/wait.h", "service/web_config.h"},
@@ -38,7 +38,7 @@ HEADERS = {
     "microhttpd.h": "libmicrohttpd", "seccomp.h": "seccomp", "sqlite3.h": "sqlite3", "yaml.h": "yaml", "zlib.h": "zlib",
 }
 LIBC = re.compile(r"(arpa|linux|net|netinet|sys)/\w+\.h|(argp|assert|ctype|dirent|endian|errno|fcntl|fnmatch|grp|inttypes|langinfo|libgen|limits|locale|"
-                  r"malloc|math|netdb|poll|pthread|pwd|sched|signal|spawn|std\w+|string|strings|termios|time|unistd|wchar)\.h")
+                  r"malloc|math|netdb|poll|pthread|pwd|sched|search|signal|spawn|std\w+|string|strings|termios|time|unistd|wchar)\.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 SYSTEM_INCLUDE = re.compile(r'^\s*#\s*include\s+<([^>]+)>', re.M)
 

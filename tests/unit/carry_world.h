@@ -286,7 +286,7 @@ static inline void begin(const struct schedule *s, u64 seed)
 	memset(&w, 0, sizeof(w));
 	w.schedule = *s;
 	w.random = seed;
-	w.parts = blklat_parts(s->by);
+	w.parts = blklat_parts(s->by, 0);
 	for (u32 capture = 0; capture < CAPTURES; capture++)
 		open_one(capture);
 	assert_int_equal(snapshot_init(&w.carry, 1 + w.parts, SCALE), 0);

@@ -48,9 +48,9 @@ static inline void feed_init_by(struct feed *f, u32 n_watches, u32 scale, enum b
 	/* More stages than there are: whoever reads the file back refuses them, so two devices have at most six. */
 	for (u32 i = 0; i < n_watches; i++)
 		wholes[i] = (struct watch){ .device = &f->device[i % 2], .stage = i / 2 };
-	assert_int_equal(watches_divide(wholes, n_watches, by, &f->watches, &n_watches), 0);
+	assert_int_equal(watches_divide(wholes, n_watches, by, 0, &f->watches, &n_watches), 0);
 	free(wholes);
-	f->parts = blklat_parts(by);
+	f->parts = blklat_parts(by, 0);
 	f->info = (struct run_info){
 		.version = "1.2.3", .engine = "bpf", .watches = f->watches, .n_watches = n_watches,
 		.devices = &f->table, .origin = &f->origin, .cpus = 2, .scale = scale, .interval_s = 1,

@@ -290,7 +290,7 @@ static inline void begin_by(u32 disks, enum blklat_by by)
 	assert_int_equal(device_table_read(&w.t, w.root, &p), 0);
 	for (u32 i = 0; i < disks; i++)
 		wholes[i] = (struct watch){ .device = &w.t.d[i], .stage = BLKLAT_STAGE_DEVICE };
-	assert_int_equal(watches_divide(wholes, disks, by, &watches, &cfg.n_watches), 0);
+	assert_int_equal(watches_divide(wholes, disks, by, 0, &watches, &cfg.n_watches), 0);
 	cfg.watches = watches;
 	assert_int_equal(capture_open(&engine, &cfg, on_renewed, &w.c, &p), 0);
 	free(watches);

@@ -185,7 +185,7 @@ static void parts_that_cannot_be(void **state)
 		{ "UPDATE watch SET device = 1 WHERE id = 5", "watch 5 is part of another device or stage" },
 		{ "UPDATE watch SET stage = 'queue' WHERE id = 5", "watch 5 is part of another device or stage" },
 		{ "UPDATE watch SET part_by = NULL WHERE id = 5", "watch 5 does not say which part it is" },
-		{ "UPDATE watch SET part = printf('%.*c', 32, 'x') WHERE id = 5", "watch 5 does not say which part it is" },
+		{ "UPDATE watch SET part = printf('%.*c', 256, 'x') WHERE id = 5", "watch 5 does not say which part it is" },
 		{ "UPDATE watch SET part = 5 WHERE id = 5", "has a part '5' by 'size', which this blklat does not know: read it "
 		  "with the one that made it" },
 		{ "UPDATE watch SET part_by = 'process' WHERE id = 5", "has a part '64 KiB' by 'process', which" },

@@ -19,6 +19,8 @@ static struct device devices[] = {
 	{ .name = "loop5", .kind = "loop", .parent = 1, .hw_queues = 1, .tags = 128, .stages = REQUESTS },
 	{ .name = "sda", .kind = "disk", .size_bytes = 8192, .parent = 2, .hw_queues = 1, .tags = 32,
 	  .stages = REQUESTS },
+	{ .name = "vda1", .kind = "partition", .size_bytes = 4096, .parent = 2, .hw_queues = 1, .tags = 32, .iostats = true,
+	  .stages = REQUESTS },
 };
 
 /* Read from no machine; a name that is no path is found in it. */
@@ -52,6 +54,40 @@ static void test_default_stage(void **state)
 	assert_int_equal(w.n, 2);
 	check_watch(&w, 0, 2, BLKLAT_STAGE_DEVICE);
 	check_watch(&w, 1, 0, BLKLAT_STAGE_TOTAL);
+	watches_free(&w);
+}
+
+/* An array is held against its members at total, disks or partitions, whatever is named first; no other partition has it. */
+static void test_members_of_an_array(void **state)
+{
+	static const char *const names[][2] = { { "dm-0", "vda1" }, { "vda1", "dm-0" }, { "dm-0", "sda" } };
+	struct watches w;
+	struct problem p;
+
+	(void)state;
+	devices[0].lower[0] = 3;
+	devices[0].n_lower = 1;
+	for (u32 i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *named[] = { names[i][0], names[i][1] };
+		struct wanted wanted = { .n = 2, .devices = named, .members_at_total = true };
+		u32 member = i < 2 ? 3 : 2, first = i == 1 ? 0 : 1;
+
+		assert_int_equal(watches_make(&table, &wanted, &w, &p), 0);
+		assert_int_equal(w.n, 3);
+		assert_int_equal(w.partitions_at_total, i < 2);
+		check_watch(&w, first, member, BLKLAT_STAGE_DEVICE);
+		check_watch(&w, first + 1, member, BLKLAT_STAGE_TOTAL);
+		check_watch(&w, first ? 0 : 2, 0, BLKLAT_STAGE_TOTAL);
+		watches_free(&w);
+		wanted.partitions_lack_total = true;
+		assert_int_equal(watches_make(&table, &wanted, &w, &p), 0);
+		assert_int_equal(w.n, i < 2 ? 2 : 3);
+		assert_false(w.partitions_at_total);
+		watches_free(&w);
+	}
+	devices[0].n_lower = 0;
+	assert_int_equal(make("dm-0", "vda1", 0, &w, &p), 0);
+	assert_int_equal(w.n, 2);
 	watches_free(&w);
 }
 
@@ -128,6 +164,7 @@ static void test_unknown_device(void **state)
 /* Each pair is ten watches by size, so that it takes a tenth of the pairs to be too many. */
 static void test_parts_count_as_watches(void **state)
 {
+	const struct wanted by_size = { .by = BLKLAT_BY_SIZE }, whole = { 0 }, by_cgroup = { .by = BLKLAT_BY_CGROUP, .max_parts = 253 };
 	struct watch *many = calloc(BLKLAT_MAX_WATCHES + 1, sizeof(*many));
 	struct watches w;
 	struct problem p;
@@ -135,17 +172,23 @@ static void test_parts_count_as_watches(void **state)
 	(void)state;
 	for (u32 i = 0; i <= BLKLAT_MAX_WATCHES; i++)
 		many[i].device = &devices[2];
-	assert_int_equal(watches_of(many, 6553, BLKLAT_BY_SIZE, &w, &p), 0);
+	assert_int_equal(watches_of(many, 6553, &by_size, &w, &p), 0);
 	assert_int_equal(w.n, 65530);
 	assert_true(!w.w[10].part && w.w[19].part && w.w[19].device == &devices[2]);
 	watches_free(&w);
-	assert_int_equal(watches_of(many, 6554, BLKLAT_BY_SIZE, &w, &p), -E2BIG);
+	assert_int_equal(watches_of(many, 6554, &by_size, &w, &p), -E2BIG);
 	assert_string_equal(p.text, "6554 pairs of device and stage, each with its parts, are too many, 6553 can be watched: watch fewer "
 				    "devices, or leave --by out");
 	assert_null(w.w);
-	assert_int_equal(watches_of(many, 65536, BLKLAT_BY_NOTHING, &w, &p), 0);
+	assert_int_equal(watches_of(many, 256, &by_cgroup, &w, &p), 0);
+	assert_int_equal(w.n, 65536);
 	watches_free(&w);
-	assert_int_equal(watches_of(many, 65537, BLKLAT_BY_NOTHING, &w, &p), -E2BIG);
+	assert_int_equal(watches_of(many, 257, &by_cgroup, &w, &p), -E2BIG);
+	assert_string_equal(p.text, "257 pairs of device and stage, each with its parts, are too many, 256 can be watched: watch fewer "
+				    "devices, or lower --max-parts");
+	assert_int_equal(watches_of(many, 65536, &whole, &w, &p), 0);
+	watches_free(&w);
+	assert_int_equal(watches_of(many, 65537, &whole, &w, &p), -E2BIG);
 	assert_string_equal(p.text, "65537 pairs of device and stage are too many, 65536 can be watched: watch fewer devices");
 	free(many);
 }
@@ -154,6 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_default_stage),
+		cmocka_unit_test(test_members_of_an_array),
 		cmocka_unit_test(test_several_stages),
 		cmocka_unit_test(test_lacking_stage),
 		cmocka_unit_test(test_device_without_a_size),

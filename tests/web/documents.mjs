@@ -115,6 +115,7 @@ export function divided(device, stage, parts) {
         const whole = op(name, sum((o) => o.ios), () => 100e3);
         Object.assign(whole, { bytes: sum((o) => o.bytes), bins: merged(...own.map((o) => o.bins)) });
         whole.total.bytes = own.reduce((s, o) => s + o.total.bytes, 0);
+        whole.total.latency_ns.mean = own.reduce((s, o) => s + o.total.ios * o.total.latency_ns.mean, 0) / whole.total.ios;
         return whole;
     });
     return [watch(device, stage, ops), ...Object.entries(parts).map(([label, of]) => ({

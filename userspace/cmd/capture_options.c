@@ -20,6 +20,7 @@ enum {
 	KEY_MAX_BIOS,
 	KEY_IDLE_GAP,
 	KEY_BY,
+	KEY_MAX_PARTS,
 	KEY_REPLAY,
 };
 
@@ -46,8 +47,10 @@ const struct argp_option capture_option_list[] = {
 	{ "idle-gap", KEY_IDLE_GAP, "S", 0, "Tell apart the IOs issued after the device had been idle for S seconds; "
 	  "0: don't (default; of record: 0.1)", 0 },
 	{ "by", KEY_BY, "WHAT", 0, "Divide the IOs of each device and stage by their 'size', their 'flags' (sync, "
-	  "readahead, metadata, ...), the 'depth' at which they begin, or what they are 'beside' (a flush, a write, ...), and show "
-	  "each part besides the whole", 0 },
+	  "readahead, metadata, ...), the 'depth' at which they begin, what they are 'beside' (a flush, a write, ...), or the "
+	  "'cgroup' that is charged for them, and show each part besides the whole", 0 },
+	{ "max-parts", KEY_MAX_PARTS, "N", 0, "By cgroup: N of them have a part of their own, as they come, up to 253 (default 64); the "
+	  "others are together in 'rest'", 0 },
 	{ "replay", KEY_REPLAY, "FILE", 0, "Replay a recording or a script instead of watching", 0 },
 	{ 0 },
 };
@@ -151,6 +154,8 @@ int capture_options_take(struct capture_options *o, int key, const char *value, 
 		return take_idle_gap(o, value, p);
 	case KEY_BY:
 		return wanted_take_by(&o->wanted, value, p);
+	case KEY_MAX_PARTS:
+		return wanted_take_max_parts(&o->wanted, value, p);
 	default:
 		o->replay = value;
 		return 0;
@@ -171,5 +176,5 @@ int capture_options_check(const struct capture_options *o, struct problem *p)
 		return problem_set(p, -EINVAL, "--top is for text: --format %s always has every device", format_names[o->format]);
 	if (o->max_bios > MAX_BIOS_LIMIT)
 		return problem_set(p, -EINVAL, "--max-bios '%llu': must be at most %d", o->max_bios, MAX_BIOS_LIMIT);
-	return 0;
+	return wanted_check(&o->wanted, p);
 }

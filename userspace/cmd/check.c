@@ -40,14 +40,15 @@ struct findings {
 	} engines[ENGINES_MAX];
 };
 
-enum { KEY_DEV = OPTIONS_LONG, KEY_STAGE, KEY_BY, KEY_MAX_MEMORY, KEY_SYSROOT };
+enum { KEY_DEV = OPTIONS_LONG, KEY_STAGE, KEY_BY, KEY_MAX_PARTS, KEY_MAX_MEMORY, KEY_SYSROOT };
 
 static const struct argp_option option_list[] = {
 	{ "dev", KEY_DEV, "DEV", 0, "The memory that a run on DEV takes (may be repeated; default: each "
 	  "device)", 0 },
 	{ "stage", KEY_STAGE, "LIST", 0, "Of these stages: device, queue, total (default: device, or total "
 	  "where there are no requests; both for a disk named together with the array on it)", 0 },
-	{ "by", KEY_BY, "WHAT", 0, "Divided by 'size', 'flags', 'depth' or 'beside', see 'blklat live --help'", 0 },
+	{ "by", KEY_BY, "WHAT", 0, "Divided by 'size', 'flags', 'depth', 'beside' or 'cgroup', see 'blklat live --help'", 0 },
+	{ "max-parts", KEY_MAX_PARTS, "N", 0, "By cgroup: with a part for each of N (default 64)", 0 },
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "With this limit (default: 64M or 0.1 % of RAM, the "
 	  "larger; for many devices more)", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default) or json", 0 },
@@ -65,6 +66,8 @@ static int take(int key, const char *value, void *into, struct problem *p)
 		return parse_names("--stage", value, stage_names, BLKLAT_STAGES, &c->wanted.stages, p);
 	case KEY_BY:
 		return wanted_take_by(&c->wanted, value, p);
+	case KEY_MAX_PARTS:
+		return wanted_take_max_parts(&c->wanted, value, p);
 	case KEY_MAX_MEMORY:
 		return parse_size("--max-memory", value, &c->max_memory, p);
 	case 'f':
@@ -105,14 +108,17 @@ static bool usable(const struct findings *f)
 static int find_out(struct findings *f, struct check *c, struct problem *p)
 {
 	bool named = c->wanted.n;
-	int err;
+	int err = wanted_check(&c->wanted, p);
 
+	if (err)
+		return err;
 	if (!named)
 		c->wanted.devices[c->wanted.n++] = "all";
 	err = watches_make(&f->devices, &c->wanted, &f->watches, p);
 	/* A machine without disks can be asked about its engines. */
 	if (err && (named || err != -ENOENT))
 		return err;
+	wanted_tell_uncharged(&c->wanted, f->devices.root);
 	machine_read(&f->machine, c->sysroot);
 	f->memory_limit = c->max_memory ? c->max_memory : capture_default_memory(f->watches.n);
 	for (u32 i = 0; capture_engines[i] && i < ENGINES_MAX; i++) {

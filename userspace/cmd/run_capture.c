@@ -132,25 +132,48 @@ static int take_signals(struct run_capture *r, struct problem *p)
 	return ends_begin(r->who, &ends, !r->child, p);
 }
 
+/* Before 5.12 a partition has no total, which nobody asked for but for its array: then it goes without, and that is said. */
+static int open_without_totals(struct run_capture *r, const struct capture_ops *engine, struct capture_config *cfg, struct problem *p)
+{
+	struct wanted wanted = r->o->wanted;
+	const struct problem why = *p;
+	int err;
+
+	wanted.partitions_lack_total = true;
+	watches_free(&r->watches);
+	err = watches_make(&r->devices, &wanted, &r->watches, p);
+	if (err)
+		return err;
+	cfg->watches = r->watches.w;
+	cfg->n_watches = r->watches.n;
+	err = capture_open(engine, cfg, print_renewed, &r->capture, p);
+	if (!err)
+		fprintf(stderr, "blklat: an array is not held against its members: %s\n", why.text);
+	return err;
+}
+
 /* What is replayed may come from a pipe, and until it is there a signal ends us as it does any program. */
-static int open_capture(struct run_capture *r, const struct capture_ops *engine, const struct capture_config *cfg,
+static int open_capture(struct run_capture *r, const struct capture_ops *engine, struct capture_config *cfg,
 			struct problem *p)
 {
 	bool live = engine != &capture_replay;
 	int err = live ? take_signals(r, p) : 0;
 
 	err = err ?: capture_open(engine, cfg, print_renewed, &r->capture, p);
+	if ((err == -EINVAL || err == -EOPNOTSUPP) && r->watches.partitions_at_total)
+		err = open_without_totals(r, engine, cfg, p);
 	return err || live ? err : take_signals(r, p);
 }
 
 static int begin(struct run_capture *r, const struct capture_ops *engine)
 {
 	const struct capture_options *o = r->o;
-	const struct capture_config cfg = {
+	struct capture_config cfg = {
 		.devices = &r->devices,
 		.watches = r->watches.w,
 		.n_watches = r->watches.n,
 		.by = o->wanted.by,
+		.cgroups = wanted_cgroups(&o->wanted),
 		.scale = o->scale,
 		.max_memory = o->max_memory,
 		.max_bios = o->max_bios,
@@ -187,8 +210,10 @@ int run_capture_begin(struct run_capture *r, const struct capture_options *o, st
 	if (err)
 		return command_fail(who, o->engine ? STATUS_USAGE : run_capture_status_of(engine, err), &p);
 	err = begin(r, engine);
-	if (err < 0)
+	if (err < 0) {
 		tell_throttled(r);
+		wanted_tell_uncharged(&o->wanted, r->devices.root);
+	}
 	return err;
 }
 

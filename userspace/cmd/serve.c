@@ -21,7 +21,7 @@ enum {
 };
 
 static const char *const shared[] = {
-	"dev", "interval", "stage", "engine", "scale", "max-memory", "max-bios", "by", "replay",
+	"dev", "interval", "stage", "engine", "scale", "max-memory", "max-bios", "by", "max-parts", "replay",
 };
 
 static const struct argp_option own[] = {

@@ -128,7 +128,7 @@ int serve_devices_find(struct serve_devices *s, const struct device_table *t, st
 			return err;
 	}
 	s->begun = true;
-	err = watches_of(found.list, found.n, s->wanted->by, &made, p);
+	err = watches_of(found.list, found.n, s->wanted, &made, p);
 	*ret = made.w;
 	*ret_n = made.n;
 	return err;

@@ -245,6 +245,7 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 		.engine = engine,
 		.capture = {
 			.by = o->wanted.by,
+			.cgroups = wanted_cgroups(&o->wanted),
 			.scale = o->scale,
 			.max_memory = o->max_memory,
 			.max_bios = o->max_bios,
@@ -299,6 +300,7 @@ static int serve(struct serve *s, struct problem *p)
 	err = err ?: hold_up_nothing(s, p) ?: begin_to_serve(s, p);
 	if (err)
 		return err;
+	wanted_tell_uncharged(&s->o->capture.wanted, "");
 	fprintf(stderr, "blklat: listening on %s://%s/\n", s->web_config.cert ? "https" : "http", address_text(text, &s->address));
 	warn_of_exposure(s);
 	if (!s->confine.filtered)

@@ -2,13 +2,17 @@
 #include "cmd/watches.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "blklat/parts.h"
+#include "core/cgroup.h"
 #include "util/cleanup.h"
 #include "util/parse.h"
 
 #define LAYERS_MAX 16
+#define MAX_PARTS 64	/* unless --max-parts says otherwise */
 
 void stages_text(u32 stages, char *ret, size_t size)
 {
@@ -28,6 +32,43 @@ int wanted_take_by(struct wanted *w, const char *value, struct problem *p)
 	if (!err)
 		w->by = chosen + 1;	/* the first is nothing */
 	return err;
+}
+
+int wanted_take_max_parts(struct wanted *w, const char *value, struct problem *p)
+{
+	u64 n;
+	int err = parse_count("--max-parts", value, &n, p);
+
+	if (err)
+		return err;
+	if (n > BLKLAT_CGROUPS_MAX)
+		return problem_set(p, -EINVAL, "--max-parts '%s': must be at most %d", value, BLKLAT_CGROUPS_MAX);
+	w->max_parts = n;
+	return 0;
+}
+
+int wanted_check(const struct wanted *w, struct problem *p)
+{
+	if (!w->max_parts || w->by == BLKLAT_BY_CGROUP)
+		return 0;
+	return problem_set(p, -EINVAL, "--max-parts is for --by cgroup, which alone has no fixed parts: leave it out");
+}
+
+void wanted_tell_uncharged(const struct wanted *w, const char *root)
+{
+	char file[PATH_MAX];
+
+	if (w->by != BLKLAT_BY_CGROUP || cgroups_charged(root, file, sizeof(file)))
+		return;
+	fprintf(stderr, "blklat: cgroups below the top are not charged for IO, so all of it will be under '/': write +io to %s, and to "
+		"that file of each cgroup whose own are to be told apart\n", file);
+}
+
+u32 wanted_cgroups(const struct wanted *w)
+{
+	if (w->by != BLKLAT_BY_CGROUP)
+		return 0;
+	return w->max_parts ? w->max_parts : MAX_PARTS;
 }
 
 static u32 default_stage(const struct device *d)
@@ -70,18 +111,20 @@ static int add_devices(const struct device_table *t, const char *name, u32 *set,
 	return 0;
 }
 
-int watches_of(const struct watch *wholes, u32 n, enum blklat_by by, struct watches *ret, struct problem *p)
+int watches_of(const struct watch *wholes, u32 n, const struct wanted *wanted, struct watches *ret, struct problem *p)
 {
+	bool by = wanted->by;
 	u32 each;
 
-	if (watches_divide(wholes, n, by, &ret->w, &ret->n))
+	if (watches_divide(wholes, n, wanted->by, wanted_cgroups(wanted), &ret->w, &ret->n))
 		return problem_set(p, -ENOMEM, "out of memory");
 	if (ret->n <= BLKLAT_MAX_WATCHES)
 		return 0;
 	each = ret->n / n;
 	watches_free(ret);
 	return problem_set(p, -E2BIG, "%u pairs of device and stage%s are too many, %u can be watched: watch fewer devices%s", n,
-			   by ? ", each with its parts," : "", BLKLAT_MAX_WATCHES / each, by ? ", or leave --by out" : "");
+			   by ? ", each with its parts," : "", BLKLAT_MAX_WATCHES / each, wanted_cgroups(wanted) ? ", or lower --max-parts" :
+			   by ? ", or leave --by out" : "");
 }
 
 /* Marks as @member what is named below @device: the nearest ones, of a partition its disk. Limited, as a tree may lie on itself. */
@@ -132,6 +175,7 @@ int watches_make(const struct device_table *t, const struct wanted *wanted, stru
 	CLEANUP(cleanup_free) struct watch *w = calloc(t->n + 1, BLKLAT_STAGES * sizeof(*w));
 	CLEANUP(cleanup_free) bool *member = calloc(t->n + 1, sizeof(*member));
 	u32 n_set = 0, n = 0;
+	bool assumed = false;
 	int err = 0;
 
 	if (!set || !w || !member)
@@ -144,14 +188,18 @@ int watches_make(const struct device_table *t, const struct wanted *wanted, stru
 		const struct device *d = &t->d[set[i]];
 		u32 stages = wanted->stages ? wanted->stages : default_stage(d);
 
-		if (member[set[i]] && !device_is_partition(d))
+		if (member[set[i]] && !(device_is_partition(d) && wanted->partitions_lack_total)) {
 			stages |= 1u << BLKLAT_STAGE_TOTAL;
+			assumed |= device_is_partition(d);
+		}
 		err = check_stages(d, stages, p);
 		for (u32 s = 0; s < BLKLAT_STAGES; s++)
 			if (stages >> s & 1)
 				w[n++] = (struct watch){ .device = d, .stage = s };
 	}
-	return err ? err : watches_of(w, n, wanted->by, ret, p);
+	err = err ?: watches_of(w, n, wanted, ret, p);
+	ret->partitions_at_total = !err && assumed;
+	return err;
 }
 
 void watches_free(struct watches *w)

@@ -18,6 +18,7 @@ struct capture_config {
 	const struct watch *watches;
 	u32 n_watches;
 	enum blklat_by by;
+	u32 cgroups;			/* by cgroup: how many have a part of their own; else 0 */
 	int scale;			/* 0..6, or -1: the finest that fits max_memory */
 	u64 max_memory;			/* bytes; 0: the default, see capture_default_memory() */
 	u32 max_bios;			/* room for bios in flight (stage total) */

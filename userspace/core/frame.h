@@ -81,6 +81,15 @@ static inline bool frame_is_busy(const struct frame *f)
 	return f->in_flight || frame_has_ios(f);
 }
 
+/* Was anything counted of an op, though none may have ended? See op_frame.partial. */
+static inline bool frame_has_sums(const struct frame *f)
+{
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		if (f->ops[op].counted.bytes || f->ops[op].counted.errors || f->ops[op].counted.sum_ns)
+			return true;
+	return false;
+}
+
 /* Nothing completed, and what is in flight has been there for most of the interval. */
 static inline bool frame_seems_stalled(const struct frame *f)
 {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/cgroup.h"
 #include "util/cleanup.h"
 #include "util/json_later.h"
 #include "util/utf8.h"
@@ -125,12 +126,25 @@ struct json_object *json_device(const struct device *d, struct json_object *lowe
 	return to;
 }
 
+static void add_name(struct json_object *to, const char *key, const char *name)
+{
+	if (name[0])
+		json_add_text(to, key, name);
+}
+
 struct json_object *json_part(const struct part *part)
 {
 	struct json_object *to = json_new_object();
 
 	json_add_text(to, "by", part->by);
 	json_add_text(to, "label", part->label);
+	if (part->label[0] == '/') {
+		const struct cgroup_names names = cgroup_names(part->label);
+
+		add_name(to, "container", names.container);
+		add_name(to, "pod", names.pod);
+		add_name(to, "unit", names.unit);
+	}
 	return to;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/cgroup.h"
 #include "util/cleanup.h"
 #include "util/utf8.h"
 
@@ -104,13 +105,6 @@ static int by_device(const void *a, const void *b)
 	return s->device != t->device ? (s->device > t->device) - (s->device < t->device) : strcmp(s->cgroup, t->cgroup);
 }
 
-/* Beside hierarchies of version 1 that of version 2 is in a folder of its own. */
-static const char *hierarchy(const struct device_table *t, char *path, size_t size)
-{
-	snprintf(path, size, "%s/sys/fs/cgroup/cgroup.controllers", t->root);
-	return access(path, F_OK) ? "/sys/fs/cgroup/unified" : "/sys/fs/cgroup";
-}
-
 int throttles_read(const struct device_table *t, struct throttles *ret)
 {
 	struct search *s CLEANUP(cleanup_free) = calloc(1, sizeof(*s));
@@ -119,7 +113,7 @@ int throttles_read(const struct device_table *t, struct throttles *ret)
 	if (!s)
 		return -ENOMEM;
 	s->table = t;
-	s->root_len = snprintf(s->path, sizeof(s->path), "%s%s", t->root, hierarchy(t, s->path, sizeof(s->path)));
+	s->root_len = cgroup_hierarchy(t->root, s->path, sizeof(s->path));
 	err = look_at(s);
 	if (err) {
 		throttles_uninit(&s->found);

@@ -11,12 +11,7 @@
 
 #include "blklat/abi.h"
 #include "core/device.h"
-
-struct part {
-	const char *by;		/* what the whole is divided by: "size" */
-	const char *label;	/* which part of it: "4 KiB" */
-	u32 number;		/* in their order, from 1 */
-};
+#include "core/part.h"
 
 struct watch {
 	const struct device *device;	/* borrowed from the device table */
@@ -24,15 +19,8 @@ struct watch {
 	const struct part *part;	/* borrowed; NULL: the whole */
 };
 
-/* "device", "queue", "total"; [enum blklat_by], from BLKLAT_BY_SIZE on: "size", "flags", "depth", "beside" */
+/* "device", "queue", "total" */
 extern const char *const stage_names[BLKLAT_STAGES];
-extern const char *const by_names[BLKLAT_BYS];
-
-/* The part that is called so, static; NULL: there is none. */
-const struct part *part_find(const char *by, const char *label);
-
-/* What it is that divides, for people: "bytes, rounded up". */
-const char *part_meaning(const struct part *part);
 
 /* Are these the same part of what they are parts of? Wholes are. By what it is divided by and its label. */
 bool same_part(const struct watch *a, const struct watch *b);
@@ -41,9 +29,9 @@ bool same_part(const struct watch *a, const struct watch *b);
 u32 watch_parts(const struct watch *w, u32 n, u32 i);
 
 /*
- * Makes a list of the @n wholes @w, each followed by its parts. Returns 0 or -ENOMEM; the list is the caller's to free, its
- * parts are static.
+ * Makes a list of the @n wholes @w, each followed by its parts; by cgroup with room for @cgroups. Returns 0 or -ENOMEM; the list
+ * is the caller's to free, its parts stay.
  */
-int watches_divide(const struct watch *w, u32 n, enum blklat_by by, struct watch **ret, u32 *ret_n);
+int watches_divide(const struct watch *w, u32 n, enum blklat_by by, u32 cgroups, struct watch **ret, u32 *ret_n);
 
 #endif

@@ -12,6 +12,7 @@
 #include "../bpf/capture.h"	/* and so is struct target */
 #include "blklat.skel.h"
 #include "engine/bpf_bios.h"
+#include "engine/bpf_cgroups.h"
 #include "engine/bpf_engine.h"
 #include "engine/bpf_programs.h"
 #include "util/cleanup.h"
@@ -48,6 +49,9 @@ static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 
 	if (err)
 		return err;
+	err = bpf_cgroups_name(b);
+	if (err)
+		return problem_set(p, err, "could not read which cgroups there are: %s", strerror(-err));
 	drop_gone(b, s);
 	s->skipped = b->kernel.carry.skipped + bpf_skipped_runs(b);
 	kernel_capture_end(&b->kernel);
@@ -89,6 +93,7 @@ static void bpf_close(struct capture *c)
 	unmap(&b->idle);
 	unmap(&b->bios);
 	blklat__destroy(b->skel);
+	bpf_cgroups_release(b);
 	cleanup_close(&b->table_fd);
 	targets_free(&b->targets);
 	kernel_capture_uninit(&b->kernel);

@@ -13,6 +13,7 @@
 #include "blklat.skel.h"
 #include "blklat/bins.h"
 #include "blklat/parts.h"
+#include "engine/bpf_cgroups.h"
 #include "engine/bpf_engine.h"
 #include "engine/bpf_find.h"
 #include "engine/bpf_programs.h"
@@ -68,6 +69,7 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_flush_seq = ro->cfg_bios ? b->traits.flush_seq : 0;
 	ro->cfg_parts = b->kernel.parts;
 	ro->cfg_by = b->kernel.by;
+	ro->cfg_cgroups = b->kernel.cgroups;
 	ro->cfg_insert_arg1 = b->traits.insert_arg1;
 	ro->cfg_issue_arg1 = b->traits.issue_arg1;
 	ro->cfg_requeue_arg1 = b->traits.requeue_arg1;
@@ -201,6 +203,7 @@ static int map_region(struct bpf_capture *b)
 	b->kernel.region.rows = bpf_rows(b);
 	b->kernel.region.watches = b->kernel.capture.n_watches;
 	b->kernel.region.parts = b->kernel.parts;
+	b->kernel.region.by = b->kernel.by;
 	b->kernel.region.scale = b->kernel.capture.scale;
 	b->kernel.region.series = b->series.at;
 	b->kernel.region.accounts = b->accounts.at;
@@ -258,7 +261,7 @@ static int load(struct bpf_capture *b, u32 max_bios, struct problem *p)
 	bpf_choose_programs(b);
 	configure(b);
 	size_maps(b, max_bios);
-	err = load_programs(b);
+	err = bpf_cgroups_share(b) ?: load_programs(b) ?: bpf_cgroups_hold(b);
 	if (err)
 		return problem_set(p, err, "the kernel refused the BPF programs: %s%s", strerror(-err),
 				   err == -EPERM ? " (see 'blklat check')" : "");

@@ -49,7 +49,8 @@ int kernel_capture_init(struct kernel_capture *k, const struct capture *is, cons
 		return scale;
 	k->idle_gap_ns = cfg->idle_gap_ns;
 	k->by = cfg->by;
-	k->parts = blklat_parts(cfg->by);
+	k->cgroups = cfg->cgroups;
+	k->parts = blklat_parts(cfg->by, cfg->cgroups);
 	k->capture = (struct capture){
 		.ops = is->ops,
 		.scale = scale,

@@ -44,6 +44,7 @@ struct kernel_capture {
 	struct region region;
 	enum blklat_by by;		/* what each watch is divided by */
 	u32 parts;			/* into so many, which follow it */
+	u32 cgroups;			/* of these, those that cgroups have */
 	struct snapshot carry;		/* to be added to what is read, see capture_join(); or empty */
 	struct bio_counts *bios;	/* of each watch; the engine's to fill */
 	u64 idle_gap_ns;		/* 0: pauses are not looked for */

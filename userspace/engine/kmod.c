@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "blklat/parts.h"
+#include "engine/cgroups.h"
 #include "engine/geometry.h"
 #include "engine/kernel_capture.h"
 #include "util/cleanup.h"
@@ -169,6 +171,7 @@ static int setup_session(struct kmod_capture *k, struct blklat_watch *watch, u32
 		.max_bios = max_bios,
 		.idle_gap_ns = k->kernel.idle_gap_ns,
 		.by = k->kernel.by,
+		.cgroups = k->kernel.cgroups,
 	};
 
 	if (ioctl(k->fd, BLKLAT_IOC_SETUP, &setup))
@@ -211,6 +214,7 @@ static int map_region(struct kmod_capture *k, struct problem *p)
 		.rows = h->cpus,
 		.watches = h->watches,
 		.parts = k->kernel.parts,
+		.by = k->kernel.by,
 		.scale = h->scale,
 		.series_bytes = h->series_bytes,
 		.series = (char *)at + h->series_offset,
@@ -242,6 +246,18 @@ static int count_bios(struct kernel_capture *kernel)
 	return 0;
 }
 
+static int name_cgroups(struct kmod_capture *k)
+{
+	struct blklat_cgroup list[BLKLAT_CGROUPS_MAX];
+	struct blklat_cgroups cgroups = { .cgroups = (uintptr_t)list, .n = k->kernel.cgroups };
+
+	if (!k->kernel.cgroups)
+		return 0;
+	if (ioctl(k->fd, BLKLAT_IOC_CGROUPS, &cgroups))
+		return -errno;
+	return cgroups_name(&k->kernel, list);
+}
+
 /* The module never skips an event, so there is nothing to say of recursion. */
 static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
 {
@@ -250,6 +266,9 @@ static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
 
 	if (err)
 		return err;
+	err = name_cgroups(k);
+	if (err)
+		return problem_set(p, err, "could not read which cgroups there are: %s", strerror(-err));
 	s->skipped = 0;
 	kernel_capture_end(&k->kernel);
 	return 0;

@@ -58,7 +58,7 @@ struct scan {
 		u64 in_flight, oldest_ns, waited_ns;
 	} all;
 	struct waiting *parts;	/* [part - 1], to be added to; NULL: nobody asks */
-	u32 n_parts;
+	u32 n_parts, by;
 };
 
 static void add_waiting(struct waiting *w, u64 age_ns)
@@ -100,7 +100,7 @@ struct slot_look region_look_at_slot(const struct region *r, u32 watch, u32 slot
 static void scan_slot(const struct blklat_slots *slots, u32 i, struct scan *s)
 {
 	struct slot_look l = look_at(slots, i);
-	u32 part = s->n_parts ? blklat_slot_part(l.ns) : 0;
+	u32 part = s->n_parts ? blklat_slot_part(l.ns, s->by) : 0;
 	u64 age_ns;
 
 	s->started += l.started;
@@ -116,7 +116,7 @@ static void scan_slot(const struct blklat_slots *slots, u32 i, struct scan *s)
 static struct scan scan_slots(const struct region *r, u32 i, u64 now_ns, struct waiting *parts)
 {
 	const struct blklat_slots *slots = r->slots + r->ranges[i].first / BLKLAT_SLOTS;
-	struct scan s = { .now_ns = now_ns, .parts = parts, .n_parts = r->parts };
+	struct scan s = { .now_ns = now_ns, .parts = parts, .n_parts = r->parts, .by = r->by };
 
 	for (u32 n = 0; n < r->ranges[i].n; n++)
 		scan_slot(slots + n / BLKLAT_SLOTS, n % BLKLAT_SLOTS, &s);

@@ -12,6 +12,7 @@ struct region {
 	u32 rows;			/* of counters: one a CPU, and perhaps one that CPUs share */
 	u32 watches;			/* with those that are parts */
 	u32 parts;			/* of each whole, which they follow */
+	u32 by;				/* enum blklat_by */
 	u32 scale;
 	u32 series_bytes;		/* from one series to the next */
 	void *series;			/* [row][watch][op] */

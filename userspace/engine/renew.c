@@ -321,6 +321,9 @@ static int renewing_read(struct capture *c, struct snapshot *s, struct problem *
 	err = r->carry.n ? read_with_carry(r, s, p) : r->now->capture->ops->read(r->now->capture, s, p);
 	for (u32 i = 0; !err && i < s->n; i++)
 		r->tag_range[i] = s->w[i].accounts[BLKLAT_TAG_RANGE];
+	/* Parts by cgroup come to be known in a read. */
+	for (u32 i = 0; i < r->now->capture->n_watches; i++)
+		r->capture.watches[r->now->ours[i]].part = r->now->capture->watches[i].part;
 	return err;
 }
 

@@ -68,7 +68,7 @@ void text_say(const struct text *t, FILE *f, const char *label, enum paint paint
 }
 
 /* Columns of a cell: 8, or what the longest percentile's name takes. */
-static u32 cell_columns(const struct text *t)
+u32 text_cell_columns(const struct text *t)
 {
 	u32 columns = CELL;
 
@@ -85,7 +85,7 @@ static u32 cell_columns(const struct text *t)
 static void put_cells(const struct text *t, FILE *f, const char *label,
 		      char cells[CELLS_MAX][UNITS_TEXT])
 {
-	u32 width = cell_columns(t), n = t->run->percentiles.n + 4;
+	u32 width = text_cell_columns(t), n = t->run->percentiles.n + 4;
 	u32 fit = (t->columns - TEXT_GUTTER) / width;
 
 	fprintf(f, "%s%*s", label, (int)(TEXT_GUTTER + width - utf8_columns(label, strlen(label))), cells[0]);
@@ -127,35 +127,6 @@ void text_row(const struct text *t, FILE *f, const char *label, const struct op_
 	if (o->errors) {
 		snprintf(failed, sizeof(failed), "%s failed", units_count(count, o->errors));
 		text_say(t, f, "", ALARM, failed);
-	}
-}
-
-/* Columns for a part's label: up to its first figure. */
-static u32 label_columns(const struct text *t, const struct op_frame *o)
-{
-	char iops[UNITS_TEXT];
-	u32 columns;
-
-	units_number(iops, o->iops);
-	columns = TEXT_GUTTER + cell_columns(t) - 2 - strlen(iops);
-	return columns < TEXT_LABEL ? columns : TEXT_LABEL;
-}
-
-void text_part_rows(const struct text *t, FILE *f, const struct frames *fs, u32 i, u32 op)
-{
-	char label[TEXT_LABEL * 4 + 1] = " ";
-	u32 parts = frames_parts(fs, i);
-
-	for (u32 p = i + 1; p <= i + parts; p++) {
-		const struct op_frame *o = &fs->f[p].ops[op];
-
-		if (!o->ios)
-			continue;
-		utf8_for_terminal(label + 1, sizeof(label) - 1, fs->f[p].watch->part->label, label_columns(t, o),
-				  t->look->utf8);
-		text_paint(t, f, DIM);
-		text_row(t, f, label, o);
-		text_paint(t, f, PLAIN);
 	}
 }
 

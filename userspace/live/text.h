@@ -37,6 +37,9 @@ void text_paint(const struct text *t, FILE *f, enum paint paint);
 #define TEXT_NAME (3 * DEVICE_NAME_MAX + 16)
 const char *text_name(const struct text *t, char name[TEXT_NAME], const struct watch *w, u32 columns);
 
+/* The width of a column of figures. */
+u32 text_cell_columns(const struct text *t);
+
 /* The table's heads, with @label in the gutter, and the rows of an op. */
 void text_heads(const struct text *t, FILE *f, const char *label);
 void text_row(const struct text *t, FILE *f, const char *label, const struct op_frame *o);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/cgroup.h"
 #include "util/units.h"
 #include "util/utf8.h"
 
@@ -243,14 +244,25 @@ static u32 put_state(const struct top_draw *d, const struct top *t, const struct
 	return y + 2;
 }
 
+/* A part's label, of a cgroup what its path tells, or the end of it. */
+static void put_label(const struct top_draw *d, const struct top *t, const struct part *part, u32 y)
+{
+	u32 columns = NAME - 3 + (shows(t, CELL_STAGE) ? cells[CELL_STAGE].columns : 0);
+	const struct cgroup_names names = cgroup_names(part->label);
+	char container[13];
+
+	snprintf(container, sizeof(container), "%.12s", names.container);
+	top_put(d, y, 4, 4 + columns, utf8_end(container[0] ? container : names.pod[0] ? names.pod : names.unit[0] ? names.unit : part->label, columns));
+}
+
 /* A line for each part that had IOs, at most @most. Returns the line behind them. */
 static u32 put_parts(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y, u32 most)
 {
 	for (u32 i = 1; i <= item->parts && most; i++) {
 		if (!item[i].figures[t->op].ios)
 			continue;
-		top_put(d, y, 4, 2 + NAME, item[i].watch->part->label);
-		put_figures(t, &item[i], y++);
+		put_figures(t, &item[i], y);
+		put_label(d, t, item[i].watch->part, y++);
 		most--;
 	}
 	return y;

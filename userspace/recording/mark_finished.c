@@ -123,9 +123,7 @@ static int examine(struct finished *f, const struct moment *at, struct problem *
 	int err = reader_open_database(&r, p) ?: reader_read_facts(&r, p) ?: read_mark(f, &r, at, p);
 
 	sqlite_reader_close(r.sqlite);
-	origin_uninit(&r.origin);
-	free(r.devices.d);
-	free(r.watches);
+	reader_forget_facts(&r);
 	return err;
 }
 

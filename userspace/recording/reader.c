@@ -28,9 +28,7 @@ static void reader_close(struct replay *replay)
 	hist_uninit(&r->row.hist);
 	hist_uninit(&r->row.after_idle);
 	snapshot_uninit(&r->state);
-	origin_uninit(&r->origin);
-	free(r->devices.d);
-	free(r->watches);
+	reader_forget_facts(r);
 	free(r);
 }
 
@@ -132,13 +130,26 @@ static bool take_part_state(struct recording_reader *r, struct watch_counts *w)
 	       column_u64(r->states, STATE_waited_ns, RECORDING_TOTAL_MAX, &w->waited_ns);
 }
 
-static bool take_state(struct recording_reader *r)
+/* Reads column @i, an id of a watch. */
+static bool column_watch(const struct recording_reader *r, sqlite3_stmt *s, int i, u32 *ret)
 {
-	u64 i;
+	u64 id;
 
-	if (!column_u64(r->states, STATE_watch, r->n_watches - 1, &i))
+	if (!column_u64(s, i, r->n_ids - 1, &id))
 		return false;
-	return r->watches[i].part ? take_part_state(r, &r->state.w[i]) : take_whole_state(r, &r->state.w[i]);
+	*ret = r->watch_of_id[id];
+	return *ret < r->n_watches;
+}
+
+/* @whole: set where it is a whole's. */
+static bool take_state(struct recording_reader *r, bool *whole)
+{
+	u32 i;
+
+	if (!column_watch(r, r->states, STATE_watch, &i))
+		return false;
+	*whole = !r->watches[i].part;
+	return *whole ? take_whole_state(r, &r->state.w[i]) : take_part_state(r, &r->state.w[i]);
 }
 
 /* Reads the bins in column @i. They must hold as many IOs as column @ios says. */
@@ -184,9 +195,10 @@ static bool take_row(struct recording_reader *r, struct op_counts *o)
 /* What is a part's is its whole's, too, which has no row of its own. */
 static bool take_series(struct recording_reader *r)
 {
-	u64 i, op;
+	u64 op;
+	u32 i;
 
-	if (!column_u64(r->series, SERIES_watch, r->n_watches - 1, &i) || watch_parts(r->watches, r->n_watches, i) ||
+	if (!column_watch(r, r->series, SERIES_watch, &i) || watch_parts(r->watches, r->n_watches, i) ||
 	    !column_u64(r->series, SERIES_op, BLKLAT_OPS - 1, &op) || !take_row(r, &r->row))
 		return false;
 	op_counts_add(&r->state.w[i].ops[op], &r->row);
@@ -234,9 +246,11 @@ static int take_states(struct recording_reader *r, struct problem *p)
 	int err = 0;
 
 	while (!err && r->state_left && sqlite3_column_int64(r->states, STATE_interval) == r->id) {
-		if (!take_state(r))
+		bool whole;
+
+		if (!take_state(r, &whole))
 			return reader_damaged(r, p, "the state at interval %lld is invalid", r->id);
-		n += !r->watches[sqlite3_column_int64(r->states, STATE_watch)].part;
+		n += whole;
 		err = next_state(r, p);
 	}
 	tell_parts(r);

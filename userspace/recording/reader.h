@@ -22,6 +22,8 @@ struct recording_reader {
 	struct device_table devices;
 	struct watch *watches;
 	u32 n_watches;
+	u32 *watch_of_id;		/* [id]; n_watches: none has it */
+	u32 n_ids;
 	u32 scale;			/* at which it was captured */
 	u32 cpus;
 	u64 memory_bytes;
@@ -49,8 +51,9 @@ int reader_open_database(struct recording_reader *r, struct problem *p);
 /* Sets the sentence for the failure @rc of SQLite; returns its errno. */
 int reader_failed(const struct recording_reader *r, int rc, struct problem *p);
 
-/* Reads what is true for the whole run. Returns 0 or a negative errno and a sentence. */
+/* Reads what is true for the whole run. Returns 0 or a negative errno and a sentence; what was read is to be forgotten either way. */
 int reader_read_facts(struct recording_reader *r, struct problem *p);
+void reader_forget_facts(struct recording_reader *r);
 
 /*
  * Each reads column @i: an integer from 0 to @max, 0 or 1, a time of the wall clock, a text of less than @room bytes, which is

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blklat/parts.h"
 #include "recording/reader.h"
 #include "recording/schema.h"
 #include "recording/sqlite.h"
@@ -127,8 +128,8 @@ static int read_meta(struct recording_reader *r, struct problem *p)
 	return 0;
 }
 
-/* Rows have to be numbered from 0 without gaps, so that a row's number can be an index. */
-static int count_rows(const struct recording_reader *r, const char *table, u32 max, u32 *ret, struct problem *p)
+/* Rows are numbered from 0, and unless there may be @gaps without any, so that a row's number can be an index. */
+static int count_rows(const struct recording_reader *r, const char *table, u32 max, bool gaps, u32 *ret, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	char sql[64];
@@ -139,9 +140,13 @@ static int count_rows(const struct recording_reader *r, const char *table, u32 m
 	err = prepare(r, sql, &s, p);
 	if (err)
 		return err;
-	while ((more = next_row(r, s, p)) > 0)
-		if (n == max || !column_u64(s, 0, max, &id) || id != n++)
+	while ((more = next_row(r, s, p)) > 0) {
+		bool numbered = n < max && column_u64(s, 0, max - 1, &id) && (id == n || gaps);
+
+		if (!numbered)
 			return reader_damaged(r, p, "its %ss are not numbered from 0 to at most %u", table, max - 1);
+		n++;
+	}
 	if (!more && !n)
 		return reader_damaged(r, p, "it has no %s", table);
 	*ret = n;
@@ -229,7 +234,7 @@ static int read_devices(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	struct device_table *t = &r->devices;
-	int err = count_rows(r, "device", RECORDING_DEVICES_MAX, &t->n, p), more;
+	int err = count_rows(r, "device", RECORDING_DEVICES_MAX, false, &t->n, p), more;
 
 	if (err)
 		return err;
@@ -263,26 +268,36 @@ static bool take_watch(struct recording_reader *r, sqlite3_stmt *s, struct watch
 	return stage < BLKLAT_STAGES;
 }
 
+/* Parts by cgroup may have any order, and a label may be there twice. */
+static bool follows(const struct part *part, const struct part *before)
+{
+	if (!before)
+		return true;
+	return !strcmp(part->by, before->by) &&
+	       (part->number > before->number || (part->number >= BLKLAT_CGROUP_FIRST && !strcmp(part->by, by_names[BLKLAT_BY_CGROUP])));
+}
+
 /* Watch @i is a part: it has to stand behind its whole, and behind the parts that come before it. */
 static int take_part(struct recording_reader *r, sqlite3_stmt *s, u32 i, struct problem *p)
 {
 	struct watch *w = &r->watches[i];
 	const struct watch *before = w - 1;
-	char by[32], label[32];
-	u64 whole;
+	char by[32], label[PART_LABEL_MAX];
+	u64 id;
+	u32 whole;
 
-	if (!column_u64(s, WATCH_part_of, UINT32_MAX, &whole) || whole >= i || r->watches[whole].part ||
-	    whole + watch_parts(r->watches, i, whole) != i - 1)
+	whole = column_u64(s, WATCH_part_of, r->n_ids - 1, &id) ? r->watch_of_id[id] : i;
+	if (whole >= i || r->watches[whole].part || whole + watch_parts(r->watches, i, whole) != i - 1)
 		return reader_damaged(r, p, "watch %u is part of one that it does not follow", i);
 	if (w->device != before->device || w->stage != before->stage)
 		return reader_damaged(r, p, "watch %u is part of another device or stage", i);
 	if (!column_text(s, WATCH_part_by, by, sizeof(by)) || !column_text(s, WATCH_part, label, sizeof(label)))
 		return reader_damaged(r, p, "watch %u does not say which part it is", i);
 	w->part = part_find(by, label);
-	if (!w->part)
+	if (!w->part || part_is_vacant(w->part))
 		return problem_set(p, -EBADMSG, "%s: has a part '%s' by '%s', which this blklat does not know: read it with the one "
 				   "that made it", r->file, label, by);
-	if (before->part && (strcmp(by, before->part->by) || w->part->number <= before->part->number))
+	if (!follows(w->part, before->part))
 		return reader_damaged(r, p, "watch %u is a part that is there twice or out of order", i);
 	return 0;
 }
@@ -301,18 +316,25 @@ static int take_whole(struct recording_reader *r, u32 i, struct problem *p)
 static int read_watches(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
-	int err = count_rows(r, "watch", BLKLAT_MAX_WATCHES, &r->n_watches, p), more = 0;
+	int err = count_rows(r, "watch", BLKLAT_MAX_WATCHES, r->version > 1, &r->n_watches, p), more = 0;
 
 	if (err)
 		return err;
 	r->watches = calloc(r->n_watches, sizeof(*r->watches));
-	if (!r->watches)
+	r->watch_of_id = malloc(BLKLAT_MAX_WATCHES * sizeof(*r->watch_of_id));
+	if (!r->watches || !r->watch_of_id)
 		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
+	r->n_ids = BLKLAT_MAX_WATCHES;
+	for (u32 id = 0; id < r->n_ids; id++)
+		r->watch_of_id[id] = r->n_watches;
 	err = prepare(r, r->version == 1 ? "SELECT " SQL_NAMES(watch_1) " FROM watch ORDER BY id" :
 					   "SELECT " SQL_NAMES(watch) " FROM watch ORDER BY id", &s, p);
 	for (u32 i = 0; !err && (more = next_row(r, s, p)) > 0; i++) {
-		if (i == r->n_watches || !take_watch(r, s, &r->watches[i]))
+		u64 id;
+
+		if (i == r->n_watches || !take_watch(r, s, &r->watches[i]) || !column_u64(s, WATCH_id, r->n_ids - 1, &id))
 			return reader_damaged(r, p, "watch %u is no device and stage", i);
+		r->watch_of_id[id] = i;
 		if (r->version == 1 || sqlite3_column_type(s, WATCH_part_of) == SQLITE_NULL)
 			err = take_whole(r, i, p);
 		else
@@ -366,4 +388,12 @@ static int read_marks(struct recording_reader *r, struct problem *p)
 int reader_read_facts(struct recording_reader *r, struct problem *p)
 {
 	return read_meta(r, p) ?: read_devices(r, p) ?: read_watches(r, p) ?: read_marks(r, p);
+}
+
+void reader_forget_facts(struct recording_reader *r)
+{
+	origin_uninit(&r->origin);
+	free(r->devices.d);
+	free(r->watches);
+	free(r->watch_of_id);
 }

@@ -149,7 +149,7 @@ static int on_by(struct replay_parser *r)
 	u32 chosen;
 
 	if (!word_index(by_names + 1, BLKLAT_BYS - 1, r->word[1], &chosen))
-		return parser_bad(r, "unknown '%.40s', it is size, flags, depth or beside", r->word[1]);
+		return parser_bad(r, "unknown '%.40s', it is size, flags, depth, beside or cgroup", r->word[1]);
 	r->s->by = chosen + 1;
 	return 0;
 }

@@ -65,21 +65,43 @@ static int take_op(struct replay_parser *r, u32 *ret)
 	return parser_bad(r, "unknown op '%.40s', it is read, write, flush, discard or other", r->word[1]);
 }
 
+/* A path is a cgroup's, which has a part from when it is named first. */
+static int take_cgroup(struct replay_parser *r, const char *label, struct replay_event *e)
+{
+	struct replay_script *s = r->s;
+	const struct part *part = part_find(by_names[BLKLAT_BY_CGROUP], label);
+	u32 i = 0;
+
+	if (!part)
+		return parser_bad(r, "'%.40s...' is too long", label);
+	while (i < s->n_cgroups && s->cgroups[i] != part)
+		i++;
+	if (i == BLKLAT_CGROUPS_MAX)
+		return parser_bad(r, "more than %u cgroups", BLKLAT_CGROUPS_MAX);
+	s->cgroups[i] = part;
+	s->n_cgroups += i == s->n_cgroups;
+	e->part = BLKLAT_CGROUP_FIRST + i;
+	return 0;
+}
+
 /* Which part the IO is in: @label says it, or where they are divided by size its bytes do. */
 static int take_part(struct replay_parser *r, const char *label, struct replay_event *e)
 {
 	enum blklat_by by = r->s->by;
-	const struct part *part = label && by ? part_find(by_names[by], label) : NULL;
+	const struct part *part;
 
 	if (by == BLKLAT_BY_SIZE && !label) {
 		e->part = blklat_size_part(e->bytes);
 		return 0;
 	}
+	if (by == BLKLAT_BY_CGROUP && label && label[0] == '/')
+		return take_cgroup(r, label, e);
+	part = label && by ? part_find(by_names[by], label) : NULL;
 	if (label && !by)
 		return parser_bad(r, "in= says nothing without a 'by' before");
 	if (by && !label)
 		return parser_bad(r, "in=PART is missing, since it is divided by %s", by_names[by]);
-	if (label && !part)
+	if (label && (!part || part->number > blklat_parts(by, 0) || part_is_vacant(part)))
 		return parser_bad(r, "'%.40s' is no part by %s", label, by_names[by]);
 	e->part = part ? part->number : 0;
 	return 0;

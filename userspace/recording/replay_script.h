@@ -14,7 +14,8 @@
  *   memory BYTES                 that the counters took; default: what the series of abi.h take
  *   idle-gap TIME                least pause before an IO that makes it one of after-idle; default: none is
  *                                looked for. Above 0, written as LATENCY below
- *   by size|flags|depth|beside   each watch is divided so, and each 'io' and 'part' counted in the part that it says; by size, in
+ *   by size|flags|depth|beside|cgroup
+ *                                each watch is divided so, and each 'io' and 'part' counted in the part that it says; by size, in
  *                                that of its BYTES, if it says none
  *   start TIME                   as 2026-11-21T07:35:00.000Z; default 1970-01-01T00:00:00Z
  *   device NAME [kind=TEXT] [model=TEXT] [mapper=TEXT] [scheduler=TEXT] [size=BYTES]
@@ -53,6 +54,7 @@
 #ifndef RECORDING_REPLAY_SCRIPT_H
 #define RECORDING_REPLAY_SCRIPT_H
 
+#include "blklat/parts.h"
 #include "core/snapshot.h"
 #include "util/problem.h"
 
@@ -96,6 +98,8 @@ struct replay_script {
 	u64 memory_bytes;	/* 0: not given */
 	u64 idle_gap_ns;	/* 0: not looked for */
 	enum blklat_by by;
+	u32 n_cgroups;
+	const struct part *cgroups[BLKLAT_CGROUPS_MAX];	/* by cgroup: the parts after the fixed ones */
 	s64 start_ns;		/* CLOCK_REALTIME */
 	u32 n_devices;
 	struct device *devices;	/* REPLAY_DEVICES_MAX of them, so that they never move */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "recording/schema.h"
 #include "recording/sqlite.h"
@@ -32,6 +33,8 @@ int recording_rows_init(struct recording_rows *r, sqlite3 *db)
 		{ &r->interval, "INSERT INTO " SQL_INTO(interval) },
 		{ &r->state, "INSERT INTO " SQL_INTO(state) },
 		{ &r->series, "INSERT INTO " SQL_INTO(series) },
+		{ &r->part, "INSERT OR IGNORE INTO watch(id, device, stage, part_of, part_by, part) "
+			    "SELECT ?1, device, stage, id, ?3, ?4 FROM watch WHERE id = ?2" },
 	};
 	int rc = SQLITE_OK;
 
@@ -45,6 +48,7 @@ void recording_rows_uninit(struct recording_rows *r)
 	sqlite3_finalize(r->interval);
 	sqlite3_finalize(r->state);
 	sqlite3_finalize(r->series);
+	sqlite3_finalize(r->part);
 	*r = (struct recording_rows){ 0 };
 }
 
@@ -140,6 +144,27 @@ static int put_state_of(struct recording_rows *r, s64 id, const struct run_info 
 	return put_state(r, id, watch, &now->w[watch]);
 }
 
+/* Parts by cgroup are not known when the run begins: their watches come with the first rows that are theirs. */
+static int put_part(struct recording_rows *r, const struct run_info *run, u32 watch)
+{
+	const struct part *part = run->watches[watch].part;
+	u32 whole = watch;
+
+	while (run->watches[whole].part)
+		whole--;
+	sqlite3_bind_int64(r->part, 1, watch);
+	sqlite3_bind_int64(r->part, 2, whole);
+	return sqlite3_bind_text(r->part, 3, part->by, -1, SQLITE_STATIC) ?:
+	       sqlite3_bind_text(r->part, 4, part->label, -1, SQLITE_STATIC) ?: sqlite_step_done(r->part);
+}
+
+static bool is_new(const struct run_info *run, u32 watch)
+{
+	const struct part *part = run->watches[watch].part;
+
+	return part && !strcmp(part->by, by_names[BLKLAT_BY_CGROUP]) && !part_is_vacant(part);
+}
+
 /* A whole that is divided has no series: they are the sum of its parts'. */
 static bool has_series(const struct run_info *run, u32 watch)
 {
@@ -221,7 +246,9 @@ int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_i
 		const struct frame *f = &is->f[i];
 		u32 watch = f->watch - run->watches;
 
-		rc = put_state_of(r, id, run, watch, is->now);
+		if (is_new(run, watch) && (frame_is_busy(f) || frame_has_sums(f)))
+			rc = put_part(r, run, watch);
+		rc = rc ?: put_state_of(r, id, run, watch, is->now);
 		for (u32 op = 0; !rc && has_series(run, watch) && op < BLKLAT_OPS; op++)
 			rc = put_op(r, id, watch, op, &f->ops[op]);
 	}

@@ -18,7 +18,7 @@ struct series_row {
 };
 
 struct recording_rows {
-	sqlite3_stmt *interval, *state, *series;
+	sqlite3_stmt *interval, *state, *series, *part;
 };
 
 int recording_rows_init(struct recording_rows *r, sqlite3 *db);

@@ -106,13 +106,16 @@ static int player_open(const struct capture_config *cfg, struct replay **ret, st
 	scale = replay_scale(cfg, r->script.scale, p);
 	if (scale < 0)
 		return scale;
-	r->parts = blklat_parts(r->script.by);
+	r->parts = blklat_parts(r->script.by, r->script.n_cgroups);
 	n = r->script.n_watches * (1 + r->parts);
 	err = replay_fits(cfg, n, scale, p);
 	if (err)
 		return err;
-	if (watches_divide(r->script.watches, r->script.n_watches, r->script.by, &r->divided, &n))
+	if (watches_divide(r->script.watches, r->script.n_watches, r->script.by, r->script.n_cgroups, &r->divided, &n))
 		return problem_set(p, -ENOMEM, "%s: no memory", file);
+	for (u32 i = 0; i < n; i += 1 + r->parts)
+		for (u32 c = 0; c < r->script.n_cgroups; c++)
+			r->divided[i + BLKLAT_CGROUP_FIRST + c].part = r->script.cgroups[c];
 	r->devices = (struct device_table){ .n = r->script.n_devices, .d = r->script.devices };
 	r->replay.capture = (struct capture){
 		.watches = r->divided,

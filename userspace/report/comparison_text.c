@@ -205,7 +205,7 @@ static void put_distance(const struct table *t, const struct compared_group *g, 
 /* Its share of the IOs in each run: another mix alone makes wholes differ. */
 static void put_part_name(const struct table *t, const struct compared_group *whole, const struct compared_group *g)
 {
-	const char *before = "";
+	const char *before = utf8_columns(g->part->label, strlen(g->part->label)) < GUTTER ? "" : "  ";
 
 	fprintf(t->f, " %-*s", GUTTER, g->part->label);
 	for (u32 i = 0; i < t->c->n_runs; i++) {

@@ -172,7 +172,8 @@ static struct json_object *parts(const struct frames *fs)
 	struct json_object *to = n ? json_new_array(n) : NULL;
 
 	for (u32 i = 1; i <= n; i++)
-		json_append(to, json_part(fs->f[i].watch->part));
+		if (!part_is_vacant(fs->f[i].watch->part))
+			json_append(to, json_part(fs->f[i].watch->part));
 	return to;
 }
 

@@ -143,7 +143,7 @@ static void put_watches(struct wire_out *to, const struct watch *w, u32 n)
 /* It is one of ours, and stands behind its whole or another part of that. */
 static bool get_part(struct wire_in *from, struct watch *w, bool first)
 {
-	char by[PART_TEXT], label[PART_TEXT];
+	char by[PART_TEXT], label[PART_LABEL_MAX];
 
 	wire_get_text(from, by, sizeof(by));
 	wire_get_text(from, label, sizeof(label));

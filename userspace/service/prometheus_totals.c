@@ -229,12 +229,18 @@ static void forget_oldest(struct totals *t)
 	}
 }
 
+/* A part that no cgroup has yet is no series either. */
+static bool is_vacant(const struct watch *w)
+{
+	return w->part && part_is_vacant(w->part);
+}
+
 static bool put_frames(struct totals *t, const struct totals_interval *add)
 {
 	u32 n_before = t->n;
 
 	for (u32 i = 0; i < add->frames->n; i++)
-		if (!put_frame(t, n_before, add, i))
+		if (!is_vacant(add->frames->f[i].watch) && !put_frame(t, n_before, add, i))
 			return false;
 	if (t->facts.capture != add->capture)
 		t->facts.skipped.capture = 0;

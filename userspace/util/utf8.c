@@ -43,6 +43,17 @@ u32 utf8_columns(const char *text, size_t len)
 	return n;
 }
 
+const char *utf8_end(const char *text, u32 columns)
+{
+	const char *at = text + strlen(text);
+
+	while (at > text && columns) {
+		at--;
+		columns -= utf8_begins(*at);
+	}
+	return at;
+}
+
 /* C0, DEL, and C1 (U+0080 to U+009F), which some terminals obey as well. */
 static bool is_control(const char *text, u32 len)
 {

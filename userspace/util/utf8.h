@@ -17,6 +17,9 @@ static inline bool utf8_begins(char c)
 /* Characters in the first @len bytes of a well-formed text. */
 u32 utf8_columns(const char *text, size_t len);
 
+/* Its last @columns characters, within it, or all of a well-formed text that has no more. */
+const char *utf8_end(const char *text, u32 columns);
+
 /* Is it UTF-8 without control characters? */
 bool text_is_clean(const char *text);
 

@@ -6,11 +6,12 @@ import mmap
 import os
 
 NODE = "/dev/blklat"
-VERSION = 5
+VERSION = 6
 DEVICE, QUEUE, TOTAL = range(3)
 OPS = 5
 ACCOUNTS = 9
 BY_SIZE, SIZE_PARTS = 1, 9
+BY_CGROUP = 5
 
 
 class Watch(ctypes.Structure):
@@ -22,11 +23,15 @@ class Watch(ctypes.Structure):
 class Setup(ctypes.Structure):
     _fields_ = [("version", ctypes.c_uint32), ("watches", ctypes.c_uint32), ("watch", ctypes.c_uint64),
                 ("scale", ctypes.c_uint32), ("max_bios", ctypes.c_uint32), ("bytes", ctypes.c_uint64),
-                ("idle_gap_ns", ctypes.c_uint64), ("by", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
+                ("idle_gap_ns", ctypes.c_uint64), ("by", ctypes.c_uint32), ("cgroups", ctypes.c_uint32)]
 
 
 class Bios(ctypes.Structure):
     _fields_ = [("counts", ctypes.c_uint64), ("watches", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
+
+
+class Cgroups(ctypes.Structure):
+    _fields_ = [("cgroups", ctypes.c_uint64), ("n", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
 
 
 class Header(ctypes.Structure):
@@ -44,6 +49,7 @@ IOC_VERSION = number(2, 0, 4)
 IOC_SETUP = number(3, 1, ctypes.sizeof(Setup))
 IOC_START = number(0, 2, 0)
 IOC_BIOS = number(1, 3, ctypes.sizeof(Bios))
+IOC_CGROUPS = number(1, 4, ctypes.sizeof(Cgroups))
 
 
 def a_watch(fd, stage=DEVICE, queues=8, tags=512, stride=1024):

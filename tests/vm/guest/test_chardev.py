@@ -65,7 +65,7 @@ SETTINGS = {
     "no watch": ({"watches": 0}, "EINVAL"), "too many watches": ({"watches": 65537}, "E2BIG"),
     "absurdly many": ({"watches": 2 ** 32 - 1}, "E2BIG"), "scale": ({"scale": 7}, "EINVAL"),
     "max_bios": ({"max_bios": 2 ** 32 - 1}, "E2BIG"), "no address": ({"watch": 0}, "EFAULT"),
-    "kernel address": ({"watch": 0xffffffff81000000}, "EFAULT"), "reserved": ({"reserved": 1}, "EINVAL"),
+    "kernel address": ({"watch": 0xffffffff81000000}, "EFAULT"), "cgroups by nothing": ({"cgroups": 1}, "EINVAL"),
     "idle gap": ({"idle_gap_ns": 2 ** 63}, "EINVAL"), "by": ({"by": 5}, "EINVAL"), "absurdly by": ({"by": 2 ** 32 - 1}, "EINVAL"),
     "too many parts": ({"by": abi.BY_SIZE, "watches": 6554}, "E2BIG"),
     "absurdly many parts": ({"by": abi.BY_SIZE, "watches": 2 ** 32 // 10 + 1}, "E2BIG"),
@@ -165,6 +165,21 @@ def test_bad_bios(disk):
                             (abi.Bios(watches=1), "EFAULT")):
             with refused(error):
                 s.ioctl(abi.IOC_BIOS, bios)
+
+
+def test_bad_cgroups(disk):
+    with Session() as s:
+        with refused("EINVAL"):
+            s.ioctl(abi.IOC_CGROUPS, abi.Cgroups(n=3))  # before SETUP
+        s.begin(a_watch(disk), by=abi.BY_CGROUP, cgroups=3)
+        for cgroups, error in ((abi.Cgroups(n=2), "EINVAL"), (abi.Cgroups(n=4), "EINVAL"), (abi.Cgroups(n=3, reserved=1), "EINVAL"),
+                               (abi.Cgroups(n=3), "EFAULT")):
+            with refused(error):
+                s.ioctl(abi.IOC_CGROUPS, cgroups)
+    with Session() as s:
+        s.begin(a_watch(disk))
+        with refused("EINVAL"):
+            s.ioctl(abi.IOC_CGROUPS, abi.Cgroups(n=0))  # not divided so
 
 
 # --- several at once ---------------------------------------------------------------------------

@@ -2,10 +2,11 @@
 """Recordings of devices that stand on others, by either engine, and what the report makes of them."""
 import json
 import pathlib
+import platform
 import tempfile
 
 import pytest
-from devices import Delta, run
+from devices import Delta, partition, run
 from engines import PREPARED
 from guest import DEEP, null_blk
 from load import BIN, BLKLAT, FioResult, fio_argv
@@ -82,3 +83,18 @@ def test_a_mirror_writes_twice(report):
     assert write["overhead_ns"]["mean"] > 0
     for m in members:
         assert 0 < stack["queue_depth"][m.name] < stack["queue_depth"][array.name]
+
+
+def test_an_array_on_a_partition(report):
+    """The partition has total as a disk would, so the two can be subtracted, and the rest of its disk is not in it."""
+    with null_blk() as (below,), partition(below, 1, 1 << 20, 64 << 20) as part, dm("linear", part) as top:
+        if platform.release().startswith("5.10"):   # no total there: it records without, and says so
+            with pytest.raises(AssertionError, match=f"partition '{part.name}' needs Linux 5.12 or later: watch its disk"):
+                report([top, part], rw="randread", number_ios=320, **DEEP)
+            return
+        r, _ = report([top, part], rw="randread", number_ios=320, **DEEP)
+        assert ops(watches(r)[top.name]) == ops(watches(r)[part.name]) == {"read": 320}
+    [stack] = r["stacks"]
+    assert (stack["upper_stage"], stack["members"]) == ("total", [part.name])
+    [read] = stack["ops"]
+    assert (read["upper_ios"], read["member_ios"]) == (320, 320) and read["overhead_ns"]["mean"] >= 0

@@ -60,8 +60,8 @@ export interface Accounting {
 /** What was counted for IOs that have not ended. */
 export interface Partial { op: string; bytes: number; errors: number }
 
-/** Which part of a divided watch: { by: "size", label: "4 KiB" } */
-export interface Part { by: string; label: string }
+/** Which part of a divided watch: { by: "size", label: "4 KiB" }; of a cgroup, a path, also what that tells. */
+export interface Part { by: string; label: string; container?: string; pod?: string; unit?: string }
 
 /** A part has no accounting, nor have its ops steady and heat. */
 export type PartWatch = Omit<Watch, "accounting" | "ops" | "parts"> & { part: Part; ops: Omit<Op, "steady" | "heat">[] };

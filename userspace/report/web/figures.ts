@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What is said in words and tables: the runs, the findings, the table of figures, members and array.
-import { byWords, partsOf } from "./charts/parts";
+import { byWords, partsOf, ranked, timeShare } from "./charts/parts";
 import { phaseName, phasesOf } from "./charts/phases";
 import { rateIn, type Window } from "./charts/times";
 import { consistency } from "./curves";
@@ -8,6 +8,8 @@ import { type Finding, type Quantile, QUANTILES, type Run, type Stack, type Tota
 import { button, el, table } from "./dom";
 import { amount, bytes, count, ioSize, latency, moment, percent, seconds } from "./format";
 import { type Line, runNames } from "./lines";
+import type { Theme } from "./theme";
+import { swatch } from "./tip";
 
 const NAMES = Object.keys(QUANTILES) as Quantile[];
 const PART_LEVELS = ["mean", "p50", "p99", "p99.9", "max"] as const;
@@ -149,17 +151,20 @@ function ratesOf({ run, watch, op }: Line, window: Window): Pick<Total, "iops" |
 }
 
 /** The table of all lines, shown or not; rates are over the window. */
-export function totals(lines: Line[], window: Window = null): HTMLElement {
+/** Each row with the look of its line, since the page's legend may be out of sight here. */
+export function totals(lines: Line[], theme: Theme, window: Window = null): HTMLElement {
     const head = ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", "mean", ...NAMES, "max", "mean queue depth", "errors", "lost"];
     const names = lineNames(lines);
-    return scrolled("Figures", table("Each run, device, stage and op", head, lines.map((line, i) => {
+    const made = table("Each run, device, stage and op", head, lines.map((line, i) => {
         const t = line.op.total, l = t.latency_ns, r = ratesOf(line, window), mb = r.bytes_per_s / 1e6;
         return [
             names[i],
             count(t.ios), amount(r.iops), amount(r.iops_deviation), amount(r.iops_worst), amount(mb, mb < 9.95 ? 2 : 1),
             latency(l?.mean), ...NAMES.map((q) => latency(l?.[q])), latency(l?.max), amount(r.queue_depth, 2), count(t.errors), lost(line.watch),
         ];
-    })));
+    }));
+    lines.forEach(({ look }, i) => made.tBodies[0].rows[i].cells[0].prepend(swatch({ ...look, kind: "line" }, theme), " "));
+    return scrolled("Figures", made);
 }
 
 /** The parts of all lines that are divided. */
@@ -167,11 +172,11 @@ export function partsTotals(lines: Line[]): HTMLElement[] {
     const names = lineNames(lines), first = lines.flatMap(partsOf)[0];
     if (!first)
         return [];
-    const by = byWords(first.part), head = ["run, device, op", by, "IOs", "share of IOs", "share of bytes", "mean size", "IOPS mean", "MB/s", ...PART_LEVELS, "errors"];
-    const rows = lines.flatMap((line, i) => partsOf(line).map(({ part, op: { total: t } }) => {
-        const mb = t.bytes_per_s / 1e6, all = line.op.total;
+    const by = byWords(first.part), head = ["run, device, op", by, "IOs", "share of IOs", "share of bytes", "share of time", "mean size", "IOPS mean", "MB/s", ...PART_LEVELS, "errors"];
+    const rows = lines.flatMap((line, i) => ranked(partsOf(line)).map((one) => {
+        const { part, op: { total: t } } = one, mb = t.bytes_per_s / 1e6, all = line.op.total;
         return [
-            names[i], part.label, count(t.ios), percent(t.ios / all.ios), percent(t.bytes / all.bytes), ioSize(t.bytes / t.ios),
+            names[i], part.label, count(t.ios), percent(t.ios / all.ios), percent(t.bytes / all.bytes), percent(timeShare(one, line)), ioSize(t.bytes / t.ios),
             amount(t.iops), amount(mb, mb < 9.95 ? 2 : 1), ...PART_LEVELS.map((level) => latency(t.latency_ns?.[level])), count(t.errors),
         ];
     }));

@@ -111,7 +111,7 @@ class LivePage extends Page {
         this.choose();
         this.tiles.show();
         this.showParts();
-        this.table.replaceChildren(this.lines.length ? totals(this.lines) : el("p", { class: "hint" }, "No device is watched."), ...leftOver(runs));
+        this.table.replaceChildren(this.lines.length ? totals(this.lines, this.theme) : el("p", { class: "hint" }, "No device is watched."), ...leftOver(runs));
         this.redraw();
     }
 

@@ -156,8 +156,18 @@ class ReportPage extends Page {
             this.charts[id].zoom = { x: null, y: null };
         super.zoomTime(x);
         this.redraw(STEADY);
-        this.table.replaceChildren(totals(this.lines, x));
+        this.showFigures();
         this.told.forEach((tell) => tell());
+    }
+
+    private showFigures(): void {
+        this.table.replaceChildren(totals(this.lines, this.theme, this.window));
+    }
+
+    protected redraw(ids?: string[]): void {
+        super.redraw(ids);
+        if (!ids)
+            this.showFigures();     // the theme may be another
     }
 
     private steadyRule(): HTMLElement {

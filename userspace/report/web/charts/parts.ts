@@ -13,10 +13,13 @@ import { chart, type Over } from "./load";
 const HEAT_SCALE = 3;
 /** Of the width of a column, what a level takes on either side of its middle. */
 const HALF = 0.42;
+/** Of cgroups, whose number has no bounds, those that are drawn, and the characters of a name below them. */
+const MOST = 12, NAME_LENGTH = 24;
 
 /** What the IOs are divided by, in words. */
 const WORDS: Record<string, string> = {
     size: "IO size", flags: "what the IO is for", depth: "IOs in flight at the start", beside: "the strongest in flight at the start",
+    cgroup: "cgroup",
 };
 
 export function byWords({ by }: Part): string {
@@ -32,8 +35,35 @@ export function partsOf(line: Line): LinePart[] {
         ops.filter((op) => op.op === line.op.op && op.total.ios > 0).map((op) => ({ part, op })));
 }
 
-/** The labels from the first to the last that had IOs, in their order, with those in between. */
+/** What the IOs of a part took, all together. */
+function timeOf({ op: { total } }: LinePart): number {
+    return total.ios * (total.latency_ns?.mean ?? 0);
+}
+
+/** Cgroups have no order of their own: first come those whose IOs took the most time. Other parts stay in theirs. */
+export function ranked(parts: LinePart[]): LinePart[] {
+    return parts[0]?.part.by === "cgroup" ? [...parts].sort((a, b) => timeOf(b) - timeOf(a)) : parts;
+}
+
+/** The share that a part has of what its line's IOs took. */
+export function timeShare(one: LinePart, line: Line): number {
+    return timeOf(one) / timeOf({ part: one.part, op: line.op });
+}
+
+/** A cgroup's path is too long for an axis: the container's id, the pod's, the unit, or the last of its names. */
+function shortName({ label, container, pod, unit }: Part): string {
+    const name = container?.slice(0, 12) ?? pod?.slice(0, 8) ?? unit ?? (label.slice(label.lastIndexOf("/") + 1) || label);
+    return name.length > NAME_LENGTH ? `…${name.slice(1 - NAME_LENGTH)}` : name;
+}
+
+/** By cgroup those of most time, over all lines. Of others the labels from the first to the last that had IOs, with those in between. */
 function labelsOf(lines: Line[]): string[] {
+    const sums = new Map<string, number>();
+    for (const one of lines.flatMap(partsOf))
+        if (one.part.by === "cgroup")
+            sums.set(one.part.label, (sums.get(one.part.label) ?? 0) + timeOf(one));
+    if (sums.size)
+        return [...sums].sort(([, a], [, b]) => b - a).slice(0, MOST).map(([label]) => label);
     const all = [...new Set(lines.flatMap((line) => (line.watch.parts ?? []).map(({ part }) => part.label)))];
     const used = lines.flatMap((line) => partsOf(line).map(({ part }) => all.indexOf(part.label)));
     return all.slice(Math.min(...used), Math.max(...used) + 1);
@@ -50,8 +80,10 @@ function latencySpan(lo: number, hi: number): [number, number] {
 
 /** What both charts by part have in common. */
 function byPart(lines: Line[], labels: string[]): Pick<Plot, "x" | "y" | "levels" | "spots" | "marks" | "xSpan" | "ySpan"> {
+    const parts = lines.flatMap((line) => line.watch.parts ?? []).map(({ part }) => part);
+    const names = labels.map((label) => parts.find((part) => part.label === label)!).map((part) => part.by === "cgroup" ? shortName(part) : part.label);
     return {
-        x: categories(words(lines), labels), y: latencyAxis, levels: [], spots: [], marks: [],
+        x: categories(words(lines), names), y: latencyAxis, levels: [], spots: [], marks: [],
         xSpan: [-0.5, Math.max(labels.length, 1) - 0.5], ySpan: latencySpan,
     };
 }
@@ -76,7 +108,7 @@ function shareText(share: number): string {
 /** Shares of a column's IOs, ranked by their logarithm as in the heat map over time. */
 function cells(line: Line, labels: string[]): Cells {
     const scale = Math.min(line.run.scale, HEAT_SCALE);
-    const found = partsOf(line).flatMap(({ part, op }) => [...cellsOf(op.bins, scale)].map(([cell, ios]) => ({
+    const found = partsOf(line).filter(({ part }) => labels.includes(part.label)).flatMap(({ part, op }) => [...cellsOf(op.bins, scale)].map(([cell, ios]) => ({
         x: labels.indexOf(part.label), cell, share: ios / op.total.ios })));
     const shares = found.map(({ share }) => share), least = Math.min(...shares), most = Math.max(...shares), range = Math.log(most / least);
     return {
@@ -113,7 +145,7 @@ function shareOf({ op }: LinePart, line: Line): string {
 function heatRows(line: Line): Rows {
     return {
         head: [words([line]), "IOs", "share of IOs", ...LINES.map(({ key }) => key)],
-        rows: partsOf(line).map((one) => [one.part.label, count(one.op.total.ios), shareOf(one, line),
+        rows: ranked(partsOf(line)).map((one) => [one.part.label, count(one.op.total.ios), shareOf(one, line),
             ...LINES.map(({ key }) => latency(one.op.total.latency_ns?.[key]))]),
     };
 }
@@ -160,10 +192,10 @@ function hasLonePoints(values: (number | null)[]): boolean {
 /** Each part of a line over time. */
 export function partsOverTime(lines: Line[], line: Line, percentile: Percentile): Plot {
     const labels = (line.watch.parts ?? []).map(({ part }) => part.label);
-    const all = partsOf(line).map((one): Over => {
+    const all = ranked(partsOf(line)).slice(0, line.watch.parts?.[0].part.by === "cgroup" ? MOST : undefined).map((one): Over => {
         const values = one.op.percentiles_ns[percentile];
         return {
-            name: one.part.label, note: `${shareOf(one, line)} of the IOs`, line, values,
+            name: one.part.label, note: `${shareOf(one, line)} of the IOs, ${percent(timeShare(one, line))} of their time`, line, values,
             look: { colour: labels.indexOf(one.part.label), dash: [], own: true }, kind: hasLonePoints(values) ? "dots" : undefined,
         };
     });

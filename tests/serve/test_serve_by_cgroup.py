@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A service that divides IOs by cgroup: which is which stays so in captures that come later and in one that takes over."""
+import signal
+
+from devices import Delta
+from groups import groups, ours
+from load import exact, fio
+from service import Serve
+from told import by_part, settled, wait_for
+
+
+def read(g, path, device, n):
+    g.run(path, "dd", f"if={device.path}", "of=/dev/null", "bs=4k", f"count={n}", "iflag=direct")
+
+
+def parts(serve, device):
+    return by_part(serve, device, by="cgroup")
+
+
+@exact
+def test_each_counts_what_it_did(loop):
+    with groups() as g, Serve("--dev", loop.name, "--by", "cgroup", "--interval", "0.2") as s, s.stream() as stream:
+        _, name, told = stream.event()
+        assert name == "run" and [p["label"] for p in told["parts"]] == ["none", "rest"]
+        wait_for(s, loop)
+        delta = Delta(loop)
+        assert not {name for name in s.metrics() if 'cgroup=""' in name}
+        read(g, 'a "b" \\c', loop, 50)
+        f = fio(loop, rw="randwrite", number_ios=300)
+        a = settled(s, loop)
+        assert a["completed"] == a["kernel_ios"] == delta()["ios"] == 350
+        # As the exposition writes a backslash and a quote.
+        assert parts(s, loop) == {("read", rf'{g.name}/a \"b\" \\c'): 50, ("write", ours()): f.ios("write")}
+        # Whoever looks at the page is told that there are more parts.
+        while told is not None:
+            _, name, data = stream.event()
+            if name == "run" and len(data["parts"]) == 4:
+                told = None
+                assert {p["label"] for p in data["parts"]} == {"none", "rest", ours(), f'{g.name}/a "b" \\c'}
+
+
+@exact
+def test_devices_that_come_are_divided_alike(slots):
+    """Six, one by one, so that one capture takes over: each cgroup works on all of them."""
+    slots.detach_all()
+    with groups() as g, Serve("--dev", slots.pattern, "--by", "cgroup", "--max-parts", "5", "--interval", "0.2") as s:
+        devices = []
+        for i in range(6):
+            devices.append(slots.attach(i))
+            wait_for(s, devices[-1])
+            for n, device in enumerate(devices):
+                read(g, f"g{i % 3}", device, 10 + n)
+        s.until(lambda: "one capture of all devices takes over" in s.read_stderr(), "one capture")
+        read(g, "g3", devices[0], 3)
+        s.process.send_signal(signal.SIGHUP)
+        for i, device in enumerate(devices):
+            settled(s, device)
+            wanted = {}
+            for turn in range(i, 6):
+                key = "read", f"{g.name}/g{turn % 3}"
+                wanted[key] = wanted.get(key, 0) + 10 + i
+            if not i:
+                wanted["read", f"{g.name}/g3"] = 3
+            assert parts(s, device) == wanted, device.name

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which part an IO is in, what parts are called, and lists of watches with theirs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "blklat/parts.h"
+#include "core/watch.h"
+
+/* "Rounded up to a power of two, from 4 KiB (and less) to 1 MiB (and more)", blklat(8). */
+static u32 part_by_hand(u64 bytes)
+{
+	u32 part = 1;
+
+	for (u64 limit = 4096; bytes > limit && part < 9; limit *= 2)
+		part++;
+	return part;
+}
+
+static void test_size(void **state)
+{
+	static const u64 large[] = { 1 << 22, (1 << 22) + 1, UINT32_MAX, 1ULL << 32, (1ULL << 40) - 1, 1ULL << 40 };
+
+	(void)state;
+	for (u64 bytes = 0; bytes <= 2 << 20; bytes++)
+		assert_int_equal(blklat_size_part(bytes), part_by_hand(bytes));
+	for (u32 i = 0; i < ARRAY_SIZE(large); i++)
+		assert_int_equal(blklat_size_part(large[i]), 9);
+}
+
+/* 1, 2, 3 to 4, 5 to 8, ... 513 and more. */
+static void test_depth(void **state)
+{
+	u32 part = 1, last = 1;
+
+	(void)state;
+	for (u32 depth = 1; depth <= 3000; depth++) {
+		if (depth > last && part < 11) {
+			part++;
+			last *= 2;
+		}
+		assert_int_equal(blklat_depth_part(depth), part);
+	}
+	assert_int_equal(blklat_depth_part(512), 10);
+	assert_int_equal(blklat_depth_part(513), 11);
+	assert_int_equal(blklat_depth_part(UINT32_MAX), 11);
+	/* What an end that came twice would make of none. */
+	assert_int_equal(blklat_depth_part(0), 1);
+}
+
+/* The first that holds, of those in the order of blklat(8). */
+static void test_flags(void **state)
+{
+	(void)state;
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		for (u32 set = 0; set < 16; set++) {
+			bool fua = set & 8 || op == BLKLAT_OP_FLUSH, meta = set & 4, ahead = set & 2, sync = set & 1 || op == BLKLAT_OP_READ;
+			const char *label = fua ? "FUA/flush" : meta ? "metadata" : ahead ? "readahead" : sync ? "sync" :
+					    op == BLKLAT_OP_WRITE ? "writeback" : "other";
+
+			assert_int_equal(blklat_flags_part(op, set >> 3 & 1, set >> 2 & 1, set >> 1 & 1, set & 1),
+					 part_find("flags", label)->number);
+		}
+}
+
+static void test_kinds(void **state)
+{
+	static const struct {
+		u32 op;
+		u64 bytes;
+		const char *label;
+	} kinds[] = {
+		{ BLKLAT_OP_READ, 1 << 20, "read" }, { BLKLAT_OP_WRITE, 131071, "write" }, { BLKLAT_OP_WRITE, 0, "write" },
+		{ BLKLAT_OP_WRITE, 131072, "big write" }, { BLKLAT_OP_FLUSH, 0, "flush" }, { BLKLAT_OP_DISCARD, 512, "discard" },
+		{ BLKLAT_OP_OTHER, 1 << 20, "other" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(kinds); i++)
+		assert_int_equal(blklat_kind(kinds[i].op, kinds[i].bytes), part_find("beside", kinds[i].label)->number);
+	assert_int_equal(part_find("beside", "nothing")->number, 7);
+}
+
+/* Part and kind are apart in a start time, and from its marks. */
+static void test_start_times(void **state)
+{
+	(void)state;
+	for (u32 part = 0; part < 16; part++)
+		for (u32 kind = 0; kind < 16; kind++) {
+			u64 ns = blklat_parted_start(UINT64_MAX, part, kind);
+
+			assert_int_equal(ns & (BLKLAT_SLOT_AFTER_IDLE | BLKLAT_SLOT_SEEN), 0);
+			ns |= BLKLAT_SLOT_AFTER_IDLE | BLKLAT_SLOT_SEEN;
+			assert_int_equal(blklat_slot_part(ns, BLKLAT_BY_BESIDE), part);
+			assert_int_equal(blklat_slot_kind(ns), kind);
+		}
+	/* Where there are no kinds, there is room for more parts. */
+	for (u32 part = 0; part <= BLKLAT_PARTS_MAX; part++) {
+		u64 ns = blklat_parted_start(UINT64_MAX, part, 0);
+
+		assert_int_equal(ns & (BLKLAT_SLOT_AFTER_IDLE | BLKLAT_SLOT_SEEN), 0);
+		assert_int_equal(ns << (64 - BLKLAT_SLOT_PART_SHIFT), UINT64_MAX << (64 - BLKLAT_SLOT_PART_SHIFT));
+		assert_int_equal(blklat_slot_part(ns | BLKLAT_SLOT_AFTER_IDLE | BLKLAT_SLOT_SEEN, BLKLAT_BY_CGROUP), part);
+	}
+}
+
+/* Every part has a label of its own, which leads to it. */
+static void test_labels(void **state)
+{
+	const struct watch whole = { .stage = BLKLAT_STAGE_DEVICE };
+	struct watch *all;
+	u32 n;
+
+	(void)state;
+	for (u32 by = BLKLAT_BY_SIZE; by < BLKLAT_BYS; by++) {
+		assert_int_equal(watches_divide(&whole, 1, by, 0, &all, &n), 0);
+		assert_int_equal(n, 1 + blklat_parts(by, 0));
+		assert_true(blklat_parts(by, 0) <= (by == BLKLAT_BY_CGROUP ? BLKLAT_PARTS_MAX : 15));
+		for (u32 i = 1; i < n; i++) {
+			assert_string_equal(all[i].part->by, by_names[by]);
+			assert_int_equal(all[i].part->number, i);
+			assert_ptr_equal(part_find(by_names[by], all[i].part->label), all[i].part);
+			assert_non_null(part_meaning(all[i].part));
+		}
+		free(all);
+	}
+}
+
+/* By cgroup there are two that are always there, room for others, and one part for each label. */
+static void test_cgroups(void **state)
+{
+	const struct watch wholes[] = { { .stage = BLKLAT_STAGE_TOTAL }, { .stage = BLKLAT_STAGE_QUEUE } };
+	const struct part *a = part_find("cgroup", "/a"), *b = part_find("cgroup", "/b");
+	char longest[PART_LABEL_MAX + 1];
+	struct watch *all;
+	u32 n;
+
+	(void)state;
+	assert_int_equal(watches_divide(wholes, 2, BLKLAT_BY_CGROUP, 3, &all, &n), 0);
+	assert_int_equal(n, 12);
+	assert_string_equal(all[7].part->label, "none");
+	assert_string_equal(all[8].part->label, "rest");
+	assert_int_equal(all[8].part->number, BLKLAT_CGROUP_REST);
+	for (u32 i = 9; i < 12; i++)
+		assert_true(part_is_vacant(all[i].part));
+	assert_int_equal(watch_parts(all, n, 0), 5);
+	free(all);
+
+	assert_ptr_equal(part_find("cgroup", "/a"), a);
+	assert_string_equal(a->label, "/a");
+	assert_string_equal(a->by, "cgroup");
+	assert_true(a->number >= BLKLAT_CGROUP_FIRST && b->number > a->number);
+	assert_true(part_is_vacant(part_find("cgroup", "")));
+	assert_false(part_is_vacant(a));
+	memset(longest, 'x', PART_LABEL_MAX);
+	longest[PART_LABEL_MAX] = '\0';
+	assert_null(part_find("cgroup", longest));
+	longest[PART_LABEL_MAX - 1] = '\0';
+	assert_string_equal(part_find("cgroup", longest)->label, longest);
+}
+
+static void test_list(void **state)
+{
+	const struct watch wholes[] = { { .stage = BLKLAT_STAGE_TOTAL }, { .stage = BLKLAT_STAGE_QUEUE } };
+	struct watch *all;
+	char label[16];
+	u32 n;
+
+	(void)state;
+	assert_int_equal(watches_divide(wholes, 2, BLKLAT_BY_NOTHING, 0, &all, &n), 0);
+	assert_int_equal(n, 2);
+	assert_memory_equal(all, wholes, sizeof(wholes));
+	free(all);
+	assert_int_equal(watches_divide(wholes, 2, BLKLAT_BY_SIZE, 0, &all, &n), 0);
+	assert_int_equal(n, 20);
+	for (u32 i = 0; i < n; i++) {
+		assert_int_equal(all[i].stage, wholes[i / 10].stage);
+		if (i % 10 == 0) {
+			assert_null(all[i].part);
+			continue;
+		}
+		/* The largest IO of a part is what the label says. */
+		snprintf(label, sizeof(label), i % 10 < 9 ? "%u KiB" : "1 MiB+", 2u << i % 10);
+		assert_string_equal(all[i].part->by, "size");
+		assert_string_equal(all[i].part->label, label);
+		assert_int_equal(all[i].part->number, i % 10);
+		assert_ptr_equal(part_find("size", label), all[i].part);
+		assert_int_equal(blklat_size_part(2048ULL << i % 10), i % 10);
+		assert_true(same_part(&all[i], &all[(i + 10) % 20]));
+		assert_false(same_part(&all[i], &all[i - 1]));
+	}
+	assert_true(same_part(&all[0], &all[10]));
+	assert_null(part_find("size", "1 MiB"));
+	assert_null(part_find("op", "4 KiB"));
+	assert_null(part_find("", ""));
+	free(all);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_size),
+		cmocka_unit_test(test_depth),
+		cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_start_times),
+		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_cgroups),
+		cmocka_unit_test(test_list),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""IOs divided by whom they are charged to, in a hierarchy of version 2: each engine the other's witness, and fio's totals."""
+import contextlib
+import pathlib
+import subprocess
+import tempfile
+
+from devices import run, unmount
+from engines import both
+from guest import DEEP, null_blk
+from load import fio, fio_argv
+from parts import labels_of, parts_of
+from stack import file_loop
+
+STAGES = "device", "queue", "total"
+ROOT = pathlib.Path("/sys/fs/cgroup")
+
+
+@contextlib.contextmanager
+def hierarchy():
+    """Makes cgroups by their paths below the root, which has the controllers that charge IO and what is written back."""
+    made = []
+
+    def make(path):
+        group = ROOT
+        for name in path.split("/"):
+            (group / "cgroup.subtree_control").write_text("+io +memory")
+            group /= name
+            if not group.exists():
+                group.mkdir()
+                made.append(group)
+        return group
+
+    run("mount", "-t", "cgroup2", "none", ROOT)
+    try:
+        yield make
+        for group in reversed(made):
+            group.rmdir()
+    finally:
+        run("umount", ROOT)
+
+
+def enter(group):
+    """For subprocess: who runs it is in that cgroup."""
+    return lambda: (group / "cgroup.procs").write_text("0")
+
+
+def divided(*devices, stages=STAGES, more=()):
+    args = ("--by", "cgroup", *more)
+    return both(*devices, stage=",".join(stages), bpf_args=args, kmod_args=args)
+
+
+def assert_parts(engines, device, stages, wanted):
+    for stage in stages:
+        engines.agree(device, stage)
+        for b in engines:
+            assert parts_of(b, labels_of(b), device, stage) == wanted, stage
+
+
+def fio_in(group, device, **options):
+    return subprocess.Popen(fio_argv(device, **options), stdout=subprocess.DEVNULL, preexec_fn=enter(group))
+
+
+def test_each_its_own():
+    """Together: two that are one below the other, and who is in none but the root."""
+    with hierarchy() as make, null_blk(scheduler="mq-deadline", irqmode=2) as (device,):
+        outer, inner = make("slice"), make("other/a b.service")
+        with divided(device) as engines:
+            jobs = [fio_in(outer, device, rw="randread", bs=4096, number_ios=500, **DEEP | {"numjobs": 1}),
+                    fio_in(inner, device, rw="randwrite", bs=65536, number_ios=300, **DEEP | {"numjobs": 1})]
+            fio(device, rw="randread", bs=4096, number_ios=200)
+            assert [job.wait(timeout=120) for job in jobs] == [0, 0]
+            engines.settle()
+    assert_parts(engines, device, ("device", "total"),
+                 {"/slice": {"read": 500}, "/other/a b.service": {"write": 300}, "/": {"read": 200}})
+    for b in engines:
+        assert parts_of(b, labels_of(b), device, "queue").keys() <= {"/slice", "/other/a b.service", "/"}
+
+
+def test_written_back():
+    """What a cgroup wrote into the cache is charged to it when another task writes it to the disk."""
+    with contextlib.ExitStack() as undo:
+        make = undo.enter_context(hierarchy())
+        device = undo.enter_context(file_loop())
+        run("modprobe", "ext4")
+        run("mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0", device.path)
+        folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="blklat-test-"))
+        run("mount", device.path, folder)
+        undo.callback(unmount, folder)
+        run("sync", "-f", folder)
+        with divided(device, stages=("device", "total")) as engines:
+            subprocess.run(["dd", "if=/dev/zero", f"of={folder}/file", "bs=1M", "count=8"], stderr=subprocess.DEVNULL, check=True,
+                           preexec_fn=enter(make("writer")))
+            run("sync", "-f", folder)
+            engines.settle()
+    for stage in "device", "total":
+        engines.agree(device, stage)
+        for b in engines:
+            parts_of(b, labels_of(b), device, stage)
+            assert b.total("bytes", "write", device, stage, "/writer") >= 8 << 20, stage
+            # Metadata is the root's.
+            assert b.total("bytes", "write", device, stage, "/") < 1 << 20, stage
+
+
+def test_more_than_there_is_room_for():
+    with hierarchy() as make, null_blk(irqmode=2) as (device,), divided(device, stages=("device", "total"), more=("--max-parts", "3")) as engines:
+        for n in range(5):
+            assert fio_in(make(f"g{n}"), device, rw="randread", bs=4096, number_ios=10 + n).wait(timeout=60) == 0
+        assert fio_in(make("g1"), device, rw="randread", bs=4096, number_ios=100).wait(timeout=60) == 0
+        engines.settle()
+    assert_parts(engines, device, ("device", "total"),
+                 {"/g0": {"read": 10}, "/g1": {"read": 111}, "/g2": {"read": 12}, "rest": {"read": 27}})
+
+
+def test_many_begin_at_once():
+    """New cgroups that all CPUs see first at the same time have one part each."""
+    with hierarchy() as make, null_blk(irqmode=0, submit_queues=2) as (device,), divided(device, stages=("device", "total")) as engines:
+        for n in range(12):
+            job = fio_in(make(f"g{n}"), device, rw="randread", bs=4096, number_ios=40, ioengine="libaio", iodepth=16, numjobs=3)
+            assert job.wait(timeout=60) == 0
+        engines.settle()
+    assert_parts(engines, device, ("device", "total"), {f"/g{n}": {"read": 120} for n in range(12)})

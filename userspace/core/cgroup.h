@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where cgroups are, and which is which. */
+#ifndef CORE_CGROUP_H
+#define CORE_CGROUP_H
+
+#include <stddef.h>
+
+#include "util/types.h"
+
+/* The folder of version 2's hierarchy below @root (""; tests and recordings have others), into @path. Returns its length. */
+size_t cgroup_hierarchy(const char *root, char *path, size_t size);
+
+/* A cgroup that is looked for. */
+struct cgroup_sought {
+	u64 id;			/* as the kernel has it: the inode's number of its directory */
+	char *path;		/* found: from its hierarchy's top, "/system.slice/cron.service", malloc'ed; else NULL */
+};
+
+/*
+ * Looks through the hierarchy that IO is charged in, which is version 2's if that has the io controller, else version 1's blkio.
+ * Fills in the paths of those of @n that it has. Returns 0 or -ENOMEM, the paths found until then being the caller's all the same.
+ */
+int cgroups_find(const char *root, struct cgroup_sought *sought, u32 n);
+
+/*
+ * Are cgroups below the top charged for their IO? If not, @file is what says so: the top's cgroup.subtree_control, which lacks io, so
+ * all is the top's.
+ */
+bool cgroups_charged(const char *root, char *file, size_t size);
+
+/* What a cgroup's path tells; "" where it tells nothing. */
+struct cgroup_names {
+	char container[65];	/* its id, 64 digits, as docker, containerd, CRI-O and podman have it in the name of its cgroup */
+	char pod[37];		/* of Kubernetes, its UID: 8c9c8f5e-7d3c-4c6b-9a54-0f4b1f1f2a3c */
+	char unit[128];		/* of systemd, the innermost, unless that is the container's: postgresql@15-main.service */
+};
+
+/* Reads @path, as in a part's label. */
+struct cgroup_names cgroup_names(const char *path);
+
+#endif

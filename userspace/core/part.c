@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "core/part.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blklat/parts.h"
+
+const char *const by_names[BLKLAT_BYS] = {
+	[BLKLAT_BY_SIZE] = "size",
+	[BLKLAT_BY_FLAGS] = "flags",
+	[BLKLAT_BY_DEPTH] = "depth",
+	[BLKLAT_BY_BESIDE] = "beside",
+	[BLKLAT_BY_CGROUP] = "cgroup",
+};
+
+static const char *const by_meanings[BLKLAT_BYS] = {
+	[BLKLAT_BY_SIZE] = "bytes, rounded up",
+	[BLKLAT_BY_FLAGS] = "what the IO is for, by its flags",
+	[BLKLAT_BY_DEPTH] = "IOs in flight when it begins, with it",
+	[BLKLAT_BY_BESIDE] = "the strongest of those in flight when it begins",
+	[BLKLAT_BY_CGROUP] = "who is charged for it",
+};
+
+/* In the order of parts.h, which numbers them from 1. */
+static const struct part size_parts[] = {
+	{ "size", "4 KiB", 1 },
+	{ "size", "8 KiB", 2 },
+	{ "size", "16 KiB", 3 },
+	{ "size", "32 KiB", 4 },
+	{ "size", "64 KiB", 5 },
+	{ "size", "128 KiB", 6 },
+	{ "size", "256 KiB", 7 },
+	{ "size", "512 KiB", 8 },
+	{ "size", "1 MiB+", 9 },
+};
+static_assert(ARRAY_SIZE(size_parts) == BLKLAT_SIZE_PARTS, "a label for each");
+
+static const struct part flags_parts[] = {
+	{ "flags", "FUA/flush", BLKLAT_FLAGS_FUA },
+	{ "flags", "metadata", BLKLAT_FLAGS_METADATA },
+	{ "flags", "readahead", BLKLAT_FLAGS_READAHEAD },
+	{ "flags", "sync", BLKLAT_FLAGS_SYNC },
+	{ "flags", "writeback", BLKLAT_FLAGS_WRITE_BACK },
+	{ "flags", "other", BLKLAT_FLAGS_OTHER },
+};
+static_assert(ARRAY_SIZE(flags_parts) == BLKLAT_FLAGS_PARTS, "a label for each");
+
+static const struct part depth_parts[] = {
+	{ "depth", "1", 1 },
+	{ "depth", "2", 2 },
+	{ "depth", "3-4", 3 },
+	{ "depth", "5-8", 4 },
+	{ "depth", "9-16", 5 },
+	{ "depth", "17-32", 6 },
+	{ "depth", "33-64", 7 },
+	{ "depth", "65-128", 8 },
+	{ "depth", "129-256", 9 },
+	{ "depth", "257-512", 10 },
+	{ "depth", "513+", 11 },
+};
+static_assert(ARRAY_SIZE(depth_parts) == BLKLAT_DEPTH_PARTS, "a label for each");
+
+static const struct part beside_parts[] = {
+	{ "beside", "flush", BLKLAT_KIND_FLUSH },
+	{ "beside", "discard", BLKLAT_KIND_DISCARD },
+	{ "beside", "other", BLKLAT_KIND_OTHER },
+	{ "beside", "big write", BLKLAT_KIND_LARGE_WRITE },
+	{ "beside", "write", BLKLAT_KIND_WRITE },
+	{ "beside", "read", BLKLAT_KIND_READ },
+	{ "beside", "nothing", BLKLAT_BESIDE_NOTHING },
+};
+static_assert(ARRAY_SIZE(beside_parts) == BLKLAT_BESIDE_PARTS, "a label for each");
+
+/* The others are of the machine: see find_cgroup(). */
+static const struct part cgroup_parts[] = {
+	{ "cgroup", "none", BLKLAT_CGROUP_NONE },
+	{ "cgroup", "rest", BLKLAT_CGROUP_REST },
+};
+static_assert(ARRAY_SIZE(cgroup_parts) == BLKLAT_CGROUP_FIRST - 1, "a label for each");
+
+static const struct part vacant = { "cgroup", "", 0 };
+
+static const struct part *const parts[BLKLAT_BYS] = {
+	[BLKLAT_BY_SIZE] = size_parts,
+	[BLKLAT_BY_FLAGS] = flags_parts,
+	[BLKLAT_BY_DEPTH] = depth_parts,
+	[BLKLAT_BY_BESIDE] = beside_parts,
+	[BLKLAT_BY_CGROUP] = cgroup_parts,
+};
+
+/* --- those that are made as they come ------------------------------------------------------- */
+
+struct made_part {
+	struct part part;
+	char label[PART_LABEL_MAX];
+};
+
+static int by_label(const void *a, const void *b)
+{
+	const struct part *p = a, *q = b;
+
+	return strcmp(p->label, q->label);
+}
+
+/* One for each label, in a tree that only grows. */
+static const struct part *find_made(void **tree, u32 *n, const char *label)
+{
+	const struct part sought = { .label = label };
+	struct made_part *new;
+	void *at = tfind(&sought, tree, by_label);
+
+	if (at)
+		return *(const struct part **)at;
+	new = calloc(1, sizeof(*new));
+	if (!new)
+		return NULL;
+	strcpy(new->label, label);
+	new->part = (struct part){ .by = by_names[BLKLAT_BY_CGROUP], .label = new->label, .number = BLKLAT_CGROUP_FIRST + *n };
+	if (!tsearch(&new->part, tree, by_label)) {
+		free(new);
+		return NULL;
+	}
+	(*n)++;
+	return &new->part;
+}
+
+static const struct part *find_cgroup(const char *label)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static void *tree;
+	static u32 n;
+	const struct part *found;
+
+	if (!label[0])
+		return &vacant;
+	if (strlen(label) >= PART_LABEL_MAX)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	found = find_made(&tree, &n, label);
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+const struct part *part_find(const char *by, const char *label)
+{
+	for (u32 i = BLKLAT_BY_SIZE; i < BLKLAT_BYS; i++) {
+		if (strcmp(by, by_names[i]) != 0)
+			continue;
+		for (u32 n = 0; n < blklat_parts(i, 0); n++)
+			if (!strcmp(label, parts[i][n].label))
+				return &parts[i][n];
+		return i == BLKLAT_BY_CGROUP ? find_cgroup(label) : NULL;
+	}
+	return NULL;
+}
+
+const struct part *part_numbered(enum blklat_by by, u32 number)
+{
+	return number <= blklat_parts(by, 0) ? &parts[by][number - 1] : &vacant;
+}
+
+bool part_is_vacant(const struct part *part)
+{
+	return part == &vacant;
+}
+
+const char *part_meaning(const struct part *part)
+{
+	u32 by = BLKLAT_BY_SIZE;
+
+	while (strcmp(part->by, by_names[by]))
+		by++;
+	return by_meanings[by];
+}

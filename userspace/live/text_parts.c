@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The rows of parts. A label that does not fit before the figures has a line of its own. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/cgroup.h"
+#include "live/text.h"
+#include "util/units.h"
+#include "util/utf8.h"
+
+/* Columns for a part's label: up to its first figure. */
+static u32 label_columns(const struct text *t, const struct op_frame *o)
+{
+	char iops[UNITS_TEXT];
+	u32 columns;
+
+	units_number(iops, o->iops);
+	columns = TEXT_GUTTER + text_cell_columns(t) - 2 - strlen(iops);
+	return columns < TEXT_LABEL ? columns : TEXT_LABEL;
+}
+
+/* Of a path that is too long for a line: whose container it is, or its end, which says most. */
+static void put_short(char *ret, size_t size, const char *path, u32 columns)
+{
+	const struct cgroup_names names = cgroup_names(path);
+
+	if (names.container[0])
+		snprintf(ret, size, "container %.12s%s%s", names.container, names.pod[0] ? " of pod " : "", names.pod);
+	else
+		snprintf(ret, size, "...%s", utf8_end(path, columns - 3));
+}
+
+static void put_part_row(const struct text *t, FILE *f, const char *label, const struct op_frame *o)
+{
+	u32 columns = utf8_columns(label, strlen(label)), room = t->columns - 1;
+	char text[PART_LABEL_MAX * 3 + 1] = " ", name[PART_LABEL_MAX];
+
+	if (columns <= label_columns(t, o)) {
+		utf8_for_terminal(text + 1, sizeof(text) - 1, label, columns, t->look->utf8);
+		text_row(t, f, text, o);
+		return;
+	}
+	if (columns > room)
+		put_short(name, sizeof(name), label, room);
+	utf8_for_terminal(text, sizeof(text), columns > room ? name : label, room, t->look->utf8);
+	fprintf(f, " %s\n", text);
+	text_row(t, f, "", o);
+}
+
+void text_part_rows(const struct text *t, FILE *f, const struct frames *fs, u32 i, u32 op)
+{
+	u32 parts = frames_parts(fs, i);
+
+	for (u32 p = i + 1; p <= i + parts; p++) {
+		const struct op_frame *o = &fs->f[p].ops[op];
+
+		if (!o->ios)
+			continue;
+		text_paint(t, f, DIM);
+		put_part_row(t, f, fs->f[p].watch->part->label, o);
+		text_paint(t, f, PLAIN);
+	}
+}
