@@ -36,6 +36,20 @@ test("one legend for 64 devices: in sight at every chart, scrolled by itself, sw
         assert.ok((await saved(page, id)).lines.every(({ name }) => !name.startsWith("nvme63n1")));
 });
 
+test("the figures, which need the legend's width, have the look of each line", async (t) => {
+    const page = await open(t, documentOf(drive({ n: 50 }), array(10)));
+    const strokes = (of) => page.locator(of).evaluateAll((all) => all.map((e) => [e.firstChild.getAttribute("stroke"), e.firstChild.getAttribute("stroke-dasharray")]));
+    const both = async () => [await strokes("[aria-label=Figures] tbody th .swatch"), await strokes("aside [data-key] .swatch")];
+    const [figures, legend] = await both();
+    assert.ok(figures.length > 2 && new Set(figures.map(String)).size === figures.length);
+    assert.deepEqual(figures, legend);
+    await page.getByRole("button", { name: "Light / dark" }).click();
+    await settled(page);
+    const [dark, darkLegend] = await both();
+    assert.notDeepEqual(dark, figures);
+    assert.deepEqual(dark, darkLegend);
+});
+
 test("on 400 px the legend is a line at the top, which unfolds", async (t) => {
     const page = await open(t, documentOf(drive({ n: 50 }), array(10)), { viewport: { width: 400, height: 800 } }), legend = page.locator("aside");
     for (const id of ["percentile", "oldest"]) {
@@ -43,6 +57,8 @@ test("on 400 px the legend is a line at the top, which unfolds", async (t) => {
         const { y, height } = await legend.boundingBox(), title = await page.locator(`#chart-${id} h3`).boundingBox();
         assert.ok(y === 0 && height < 80 && title.y >= height, `${id}: ${y} ${height} ${title.y}`);
     }
+    await page.getByRole("region", { name: "Figures" }).evaluate((e) => e.scrollIntoView());
+    assert.equal((await legend.boundingBox()).y, 0);
     assert.match(await words(legend.locator("summary")), /^Lines QD 32 · nvme0n1 · device · read QD 32 · nvme0n1 · device · write /);
     await legend.locator("summary").focus();
     await page.keyboard.press("Enter");
