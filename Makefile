@@ -168,7 +168,7 @@ $(WEB_PAGES) &: $(WEB_SOURCES) $(WEB_GRID) $(WEB)/node_modules/.installed
 
 $(O)/userspace/report/html.o $(O)/userspace/service/page.o: private INCLUDES += -Wa,-I$(WEB)/..
 $(O)/userspace/report/html.o $(O)/userspace/service/page.o: $(WEB_PAGES)
-WITH_SKELETON := bpf.o bpf_cgroups.o bpf_programs.o bpf_setup.o
+WITH_SKELETON := bpf.o bpf_cgroups.o bpf_programs.o bpf_setup.o bpf_slow.o
 $(addprefix $(O)/userspace/engine/,$(WITH_SKELETON)): $(O)/bpf/blklat.skel.h
 $(O)/userspace/engine/bpf_find.o: $(O)/bpf/find.skel.h
 

@@ -10,6 +10,7 @@
 #include "parts.bpf.h"
 #include "bio_cells.bpf.h"
 #include "pauses.bpf.h"
+#include "slow.bpf.h"
 
 #include <asm-generic/errno-base.h>
 
@@ -82,18 +83,6 @@ static __always_inline u32 bio_op(u32 flags, u32 bytes)
 	const u32 preflush = 1U << bpf_core_enum_value(enum req_flag_bits, __REQ_PREFLUSH);
 
 	return !bytes && flags & preflush ? BLKLAT_OP_FLUSH : op_of(flags);
-}
-
-/*
- * A number that no other bio has. The verifier knows a bio's address for a pointer, and the difference of two
- * pointers for a number (adjust_reg_min_max_vals()).
- */
-static __always_inline u64 number_of(const struct bio *bio)
-{
-	u64 number = (u64)bio;
-
-	asm volatile("%0 -= %1" : "+r"(number) : "r"(&epoch));
-	return number;
 }
 
 static __always_inline void account_bio(const struct bio_start *start, u32 cell, u32 turn)
@@ -303,8 +292,8 @@ int on_bio_throttle_hash(u64 *ctx)
 
 /* --- ends ---------------------------------------------------------------------------------- */
 
-/* @i: for which of the watches. */
-static __always_inline void complete_bio(const struct bio_start *start, u32 i, u64 now, bool error, u32 turn,
+/* @i: for which of the watches of the bio of this @number. */
+static __always_inline void complete_bio(u64 number, const struct bio_start *start, u32 i, u64 now, u32 error, u32 turn,
 					 enum sharing sharing, enum mode mode)
 {
 	u32 watch = start->watch[i], op = start->op < BLKLAT_OPS ? start->op : BLKLAT_OP_OTHER;
@@ -324,6 +313,8 @@ static __always_inline void complete_bio(const struct bio_start *start, u32 i, u
 	add(&s->bytes, start->bytes, sharing);
 	if (error)
 		add(&s->errors, 1, sharing);
+	if (cfg_slow && (error || is_slow(has_parts(mode) ? whole_watch(watch) : watch, op, ns)))
+		tell_bio(number, watch, start, ns, error);
 	if (bin)
 		add(bin, 1, sharing);
 }
@@ -350,9 +341,9 @@ static __always_inline void end_in_mode(u64 key, u32 error, u64 now, u32 turn, e
 	}
 	if (!now)
 		now = bpf_ktime_get_ns();
-	complete_bio(&start, 0, now, error, turn, sharing, mode);
+	complete_bio(key, &start, 0, now, error, turn, sharing, mode);
 	if (has_partitions(mode))
-		complete_bio(&start, 1, now, error, turn, sharing, mode);
+		complete_bio(key, &start, 1, now, error, turn, sharing, mode);
 }
 
 static __always_inline void end_bio(u64 key, u32 error, u64 now, u32 turn, enum table table)

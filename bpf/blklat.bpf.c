@@ -11,6 +11,7 @@
 #include "counters.bpf.h"
 #include "parts.bpf.h"
 #include "pauses.bpf.h"
+#include "slow.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -45,13 +46,23 @@ static __always_inline u32 watch_of(const struct target *t, u32 stage, u64 start
 	return t->watch[stage] + (has_parts(mode) ? blklat_slot_part(start, cfg_by) : 0);
 }
 
+/* Of a request that ends @stage, begun at @start: before its bin, so that a reader that finds it there has been told of it. */
+static __always_inline void tell_if_slow(const struct target *t, struct request *rq, u32 stage, u64 start, u64 ns, u32 error,
+					 enum mode mode)
+{
+	u32 whole = t->watch[stage];
+
+	if (error || is_slow(whole, op_of(rq->cmd_flags), ns))
+		tell_request(rq, whole, watch_of(t, stage, start, mode), ns, error);
+}
+
 /* The end of the stage queue; requests that went straight to the driver never began it. */
 static __always_inline void end_queue(struct target *t, struct request *rq, u32 turn, enum mode mode)
 {
 	struct blklat_slot *slot = slot_of(t, rq, BLKLAT_STAGE_QUEUE);
 	const enum sharing sharing = sharing_of(turn);
 	struct blklat_series *s;
-	u64 start, *bin;
+	u64 start, ns, *bin;
 
 	if (!slot)
 		return;
@@ -61,8 +72,13 @@ static __always_inline void end_queue(struct target *t, struct request *rq, u32 
 	s = series_of(watch_of(t, BLKLAT_STAGE_QUEUE, start, mode), op_of(rq->cmd_flags), turn);
 	if (!s)
 		return;
-	bin = count_latency(s, unmarked_latency(bpf_ktime_get_ns(), start, mode), sharing);
+	ns = unmarked_latency(bpf_ktime_get_ns(), start, mode);
+	bin = count_latency(s, ns, sharing);
 	add(&s->bytes, rq->__data_len, sharing);
+	if (tells_slow(mode)) {
+		tell_if_slow(t, rq, BLKLAT_STAGE_QUEUE, start, ns, 0, mode);
+		note_stage(rq->bio, BLKLAT_STAGE_QUEUE, ns);
+	}
 	end_slot(slot, 0);
 	if (has_parts(mode))
 		end_in_part(t->watch[BLKLAT_STAGE_QUEUE], start);
@@ -198,6 +214,7 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 	enum sharing sharing;
 	struct blklat_series *s;
 	u64 start, ns, *bin;
+	u32 error;
 
 	if (!slot)
 		return;		/* counted when it was started */
@@ -213,10 +230,14 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 		return;
 	sharing = sharing_of(turn);
 	add(&s->bytes, ctx[2], sharing);
-	if ((u32)ctx[1])
+	error = (u64)argument(ctx, true);
+	if (error)
 		add(&s->errors, 1, sharing);
 	if (ctx[2] < rq->__data_len) {
 		/* A part; the last one ends the request. */
+		if (tells_slow(mode) && error)
+			tell_if_slow(t, rq, BLKLAT_STAGE_DEVICE, start,
+				     unmarked_latency(bpf_ktime_get_ns(), start, mode), error, mode);
 		if (leaves_mark(turn, BPF_RQ_COMPLETE))
 			slot->ns = start | BLKLAT_SLOT_SEEN;
 		return;
@@ -239,6 +260,11 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 	bin = count_latency(s, ns, sharing);
 	if (!bin)
 		return;
+	if (tells_slow(mode)) {
+		tell_if_slow(t, rq, BLKLAT_STAGE_DEVICE, start, ns, error, mode);
+		if (cfg_bios)
+			note_stage(rq->bio, BLKLAT_STAGE_DEVICE, ns);
+	}
 	end_slot(slot, leaves_mark(turn, BPF_RQ_COMPLETE) ? BLKLAT_SLOT_SEEN_FREE : 0);
 	if (has_parts(mode))
 		end_in_part(t->watch[BLKLAT_STAGE_DEVICE], start);

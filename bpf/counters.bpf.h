@@ -79,6 +79,18 @@ static __always_inline u32 low_half(const volatile void *address)
 	return low;
 }
 
+/*
+ * A number that no other bio has. The verifier knows a bio's address for a pointer, and the difference of two
+ * pointers for a number (adjust_reg_min_max_vals()).
+ */
+static __always_inline u64 number_of(const struct bio *bio)
+{
+	u64 number = (u64)bio;
+
+	asm volatile("%0 -= %1" : "+r"(number) : "r"(&epoch));
+	return number;
+}
+
 static __always_inline struct target *bucket_of(u32 low, u32 factor)
 {
 	u32 bucket = low * factor >> cfg_hash_shift;

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 typedef __u8 u8;
+typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
 typedef __s64 s64;
@@ -59,21 +60,28 @@ struct blk_mq_hw_ctx {
 	unsigned int queue_num;
 };
 
+struct blk_mq_ctx {
+	unsigned int cpu;
+};
+
 struct bio;
 
 struct request {
 	struct request_queue *q;
+	struct blk_mq_ctx *mq_ctx;
 	struct blk_mq_hw_ctx *mq_hctx;
 	unsigned int cmd_flags;
 	int tag;
 	int internal_tag;
 	unsigned int __data_len;
+	u64 __sector;
 	unsigned int rq_flags;
 	struct bio *bio;
 	void *part;		/* hd_struct until 5.10, block_device since */
 };
 
 struct bvec_iter {
+	u64 bi_sector;
 	unsigned int bi_size;
 };
 
@@ -107,6 +115,7 @@ struct bio {
 	unsigned short bi_flags;
 	u8 bi_status;
 	void *bi_io_vec;
+	void *bi_private;
 	struct blkcg_gq *bi_blkg;	/* with CONFIG_BLK_CGROUP */
 	struct bvec_iter bi_iter;
 };
@@ -126,6 +135,7 @@ struct file {
 };
 
 struct task_struct {
+	unsigned int flags;
 	int tgid;
 };
 

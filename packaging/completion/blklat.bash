@@ -72,7 +72,7 @@ _blklat_value()
 	*:--sysroot)
 		_filedir -d ;;
 	*:--at | *:--count | *:--duration | *:--fail-if | *:--from | *:--history | *:--idle-gap | *:--interval | *:--label | \
-	*:--map | *:--max-bios | *:--max-memory | *:--max-parts | *:--max-size | *:--percentiles | *:--steady-from | *:--to | *:--top | \
+	*:--map | *:--max-bios | *:--max-memory | *:--max-parts | *:--max-size | *:--percentiles | *:--slow | *:--slow-max | *:--steady-from | *:--to | *:--top | \
 	*:-c | *:-i | *:-p)
 		;;
 	*)
@@ -87,7 +87,7 @@ _blklat_options()
 	local run="$capture --bins --by --count --duration --format --idle-gap --max-parts --percentiles --top"
 
 	case $1 in
-	live) echo "$run" ;;
+	live) echo "$run --no-owners --slow --slow-max" ;;
 	top) echo "$capture --by --count --duration --max-parts" ;;
 	record) echo "$run --label --max-size --output --overwrite --quiet" ;;
 	serve) echo "$capture --bins --by --history --listen --max-parts --prom-schema --user --web-config" ;;

@@ -122,6 +122,9 @@ VALUES += [("--count", v, WHOLE) for v in ["0", "-1", "1.5", "abc", "", "1e3", "
 VALUES += [("--max-bios", v, WHOLE) for v in ["0", "-3", "many"]]
 VALUES += [("--top", v, WHOLE) for v in ["0", "-3", "many"]]
 VALUES += [("--max-bios", "16777217", r"must be at most 16777216")]
+VALUES += [("--slow", v, r"must be a time from 1us to a day") for v in ["0", "0.9us", "abc", "", "-1ms", "86401", "25h", "1ns"]]
+VALUES += [("--slow", v, r"must be one percentile above 0 and below 100") for v in ["p", "p0", "p100", "p50,p99", "p-1", "p99.9x"]]
+VALUES += [("--slow-max", v, WHOLE) for v in ["0", "-3", "many"]]
 VALUES += [("--max-memory", v, BYTES) for v in ["0", "-1", "abc", "", "64X", "1.5", "M", "64MB2", "99999999999T"]]
 VALUES += [("--scale", v, r"must be auto or a number from 0 to 6") for v in ["9", "7", "-1", "66", "", "fine", "0x1"]]
 VALUES += [("--format", v, r"must be text, json or csv") for v in ["xml", "", "JSON", "text,json"]]
@@ -194,6 +197,11 @@ LINES = [
     (["check", "--stage", "disk"], r"--stage 'disk': must be device, queue or total"),
     (["check", "--max-memory", "no"], rf"--max-memory 'no': {BYTES}"),
     (["--replay", str(REPLAY), "--idle-gap", "0"], r"--replay .*--idle-gap"),
+    (["--replay", str(REPLAY), "--slow", "1ms"], r"--replay .*--slow"),
+    (["--dev", NONE, "--slow-max", "3"], r"--slow-max is for --slow.*leave it out"),
+    (["--dev", NONE, "--no-owners"], r"--no-owners is for --slow.*leave it out"),
+    (["--dev", NONE, "--slow", "1ms", "--slow-max", "10001"], r"--slow-max '10001': must be at most 10000"),
+    (["--dev", NONE, "--slow", "1ms", "--format", "csv"], r"--slow is for text and json"),
     (["record", "--dev", NONE], r"no file given: .*-o FILE"),
     (["record", "--dev", NONE, "-o", ""], r"no file given: .*-o FILE"),
     (["record", "-o", NONE], r"no device given: .*--dev"),

@@ -314,6 +314,8 @@ static void bad_scripts_are_named(void **state)
 		{ START "in-flight 1 age=1s\n", 4, "must be like oldest=81.2us" },
 		{ START "account nothing 1\n", 4, "unknown cell 'nothing'" },
 		{ START "account started 1\n", 4, "unknown cell 'started'" },
+		{ START "slow read 1ms 4096\n", 4, "without a 'slow-max' before" },
+		{ "blklat-replay 1\nslow-max 0\n", 2, "keeps none" },
 		{ START "after begins=1\n", 4, "neither starts=N nor in-flight=N" },
 		{ START "kernel-ios 5\n", 4, "must be +N or -N" },
 		{ START "starts 5\n", 4, "starts '5' must be +N or -N" },

@@ -9,6 +9,7 @@
 #include "util/parse.h"
 
 #define MAX_BIOS_LIMIT (16 << 20)
+#define SLOW_MOST_LIMIT 10000
 
 enum {
 	KEY_DURATION = CAPTURE_OPTIONS_LONG,
@@ -22,6 +23,9 @@ enum {
 	KEY_BY,
 	KEY_MAX_PARTS,
 	KEY_REPLAY,
+	KEY_SLOW,
+	KEY_SLOW_MAX,
+	KEY_NO_OWNERS,
 };
 
 const struct argp_option capture_option_list[] = {
@@ -55,6 +59,15 @@ const struct argp_option capture_option_list[] = {
 	{ 0 },
 };
 
+const struct argp_option slow_option_list[] = {
+	{ "slow", KEY_SLOW, "T", 0, "Tell of each IO that took T and more (500us, 10ms), or as long as that percentile of the last ten "
+	  "intervals (p99.9), and of each that failed: when, where, whose", 0 },
+	{ "slow-max", KEY_SLOW_MAX, "N", 0, "Of each device, stage and interval N of them at most (default 100): those that failed, then "
+	  "the slowest; the others are counted", 0 },
+	{ "no-owners", KEY_NO_OWNERS, NULL, 0, "Without the process and cgroup that sent them", 0 },
+	{ 0 },
+};
+
 void capture_options_pick(const char *const *names, u32 n, struct argp_option *ret, u32 room)
 {
 	u32 picked = 0;
@@ -76,6 +89,7 @@ int capture_options_init(struct capture_options *o, int argc)
 		.scale = -1,
 		.max_bios = CAPTURE_MAX_BIOS,
 		.idle_gap_s = -1,
+		.slow.most = SLOW_MOST,
 	};
 	return o->wanted.devices ? 0 : -ENOMEM;
 }
@@ -119,6 +133,38 @@ static int take_idle_gap(struct capture_options *o, const char *value, struct pr
 	return 0;
 }
 
+static int take_slow(struct capture_options *o, const char *value, struct problem *p)
+{
+	struct percentiles ps;
+	const char *bad;
+	int len;
+
+	o->slow.wanted = true;
+	if (*value != 'p')
+		return parse_latency("--slow", value, &o->slow.from_ns, p);
+	o->slow.from_ns = 0;
+	if (percentiles_parse(value, &ps, &bad, &len) || ps.n != 1 || ps.p[0].q >= 1)
+		return problem_set(p, -EINVAL, "--slow '%s': must be one percentile above 0 and below 100, like p99.9, or a time, like 10ms",
+				   value);
+	o->slow.q = ps.p[0].q;
+	return 0;
+}
+
+/* Once all are read. */
+static int check_slow(const struct capture_options *o, struct problem *p)
+{
+	if (!o->slow.wanted && (o->slow_most || o->slow.no_owners))
+		return problem_set(p, -EINVAL, "%s is for --slow, which says what is slow: add that, or leave it out",
+				   o->slow_most ? "--slow-max" : "--no-owners");
+	if (o->slow.wanted && o->replay)
+		return problem_set(p, -EINVAL, "--replay has no slow IOs by themselves: leave --slow out");
+	if (o->slow.wanted && o->format == FORMAT_CSV)
+		return problem_set(p, -EINVAL, "--slow is for text and json: csv has a line for each op");
+	if (o->slow_most > SLOW_MOST_LIMIT)
+		return problem_set(p, -EINVAL, "--slow-max '%llu': must be at most %d", o->slow_most, SLOW_MOST_LIMIT);
+	return 0;
+}
+
 int capture_options_take(struct capture_options *o, int key, const char *value, struct problem *p)
 {
 	switch (key) {
@@ -156,6 +202,13 @@ int capture_options_take(struct capture_options *o, int key, const char *value, 
 		return wanted_take_by(&o->wanted, value, p);
 	case KEY_MAX_PARTS:
 		return wanted_take_max_parts(&o->wanted, value, p);
+	case KEY_SLOW:
+		return take_slow(o, value, p);
+	case KEY_SLOW_MAX:
+		return parse_count("--slow-max", value, &o->slow_most, p);
+	case KEY_NO_OWNERS:
+		o->slow.no_owners = true;
+		return 0;
 	default:
 		o->replay = value;
 		return 0;
@@ -176,5 +229,5 @@ int capture_options_check(const struct capture_options *o, struct problem *p)
 		return problem_set(p, -EINVAL, "--top is for text: --format %s always has every device", format_names[o->format]);
 	if (o->max_bios > MAX_BIOS_LIMIT)
 		return problem_set(p, -EINVAL, "--max-bios '%llu': must be at most %d", o->max_bios, MAX_BIOS_LIMIT);
-	return wanted_check(&o->wanted, p);
+	return check_slow(o, p) ?: wanted_check(&o->wanted, p);
 }

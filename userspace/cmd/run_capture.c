@@ -178,11 +178,19 @@ static int begin(struct run_capture *r, const struct capture_ops *engine)
 		.max_memory = o->max_memory,
 		.max_bios = o->max_bios,
 		.idle_gap_ns = idle_gap_ns(o, engine),
+		.slow = o->slow,
 		.replay_file = o->replay,
 	};
 	struct problem p;
-	int err = open_capture(r, engine, &cfg, &p);
+	int err;
 
+	if (o->slow_most)
+		cfg.slow.most = o->slow_most;
+	if (cfg.slow.wanted && !engine->sees_slow) {
+		problem_set(&p, -EOPNOTSUPP, "--slow needs engine bpf: engine %s has no ring for slow IOs", engine->name);
+		return command_fail(r->who, STATUS_USAGE, &p);
+	}
+	err = open_capture(r, engine, &cfg, &p);
 	if (err)
 		return command_fail(r->who, run_capture_status_of(engine, err), &p);
 	r->idle_gap_ns = cfg.idle_gap_ns;

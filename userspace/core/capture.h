@@ -7,6 +7,7 @@
 #define CORE_CAPTURE_H
 
 #include "core/origin.h"
+#include "core/slow.h"
 #include "core/snapshot.h"
 #include "util/problem.h"
 
@@ -23,6 +24,7 @@ struct capture_config {
 	u64 max_memory;			/* bytes; 0: the default, see capture_default_memory() */
 	u32 max_bios;			/* room for bios in flight (stage total) */
 	u64 idle_gap_ns;		/* least pause that makes an IO one of after_idle; 0: do not look for them */
+	struct slow_wanted slow;	/* IOs to be told of by themselves; unused by replay */
 	const char *replay_file;	/* replay only */
 };
 
@@ -34,6 +36,9 @@ struct capture {
 	u32 scale;
 	u32 cpus;			/* slack of the accounting, see accounting_make() */
 	u64 memory_bytes;		/* that the counters take */
+	struct slow_wanted slow_wanted;
+	struct slow_ios *slow;		/* those told since the read before the last; the engine's. NULL: not wanted */
+	u64 slow_ns;			/* CLOCK_MONOTONIC when the engine began to take these */
 	bool sees_held;			/* stage total has what waits for the limits of cgroups */
 	const struct live_ops *live;	/* time passes by itself; NULL: a replay, of which each read is a stored interval */
 	const char *engine;		/* name to show; a replay gives the one that captured */
@@ -44,6 +49,7 @@ struct capture {
 struct capture_ops {
 	const char *name;
 	const char *node;		/* the device node that it opens for writing; NULL: none */
+	bool sees_slow;			/* tells slow IOs, see capture_config.slow */
 	bool sees_pauses;		/* counts IOs after a pause, see capture_config.idle_gap_ns */
 	/* Starts the capture, whole or not at all. Returns 0, or a negative errno and a sentence. */
 	int (*open)(const struct capture_config *cfg, struct capture **ret, struct problem *p);
@@ -63,6 +69,11 @@ struct live_ops {
 	 * come to stand for another. The next read tells that it is gone.
 	 */
 	void (*look)(struct capture *c);
+	/*
+	 * From now on IOs of watch w and op o are slow that took @from_ns[w * BLKLAT_OPS + o] and more; of wholes. At first none is, but
+	 * those that fail are told all the same. Only where slow IOs are wanted.
+	 */
+	void (*set_slow)(struct capture *c, const u64 *from_ns);
 };
 
 /* An engine of this machine, for the user to choose. */

@@ -8,6 +8,7 @@
 
 #include "core/accounting.h"
 #include "core/quantile.h"
+#include "core/slow.h"
 
 /* What is counted of an op besides its bins. */
 struct op_sums {
@@ -113,6 +114,7 @@ struct frames {
 	u64 skipped_unexplained;
 	u64 mono_ns;		/* CLOCK_MONOTONIC at the interval's end; 0: not known */
 	u64 idle_gap_ns;	/* as in struct snapshot; 0 also where more than one capture is in them */
+	const struct slow_ios *slow;	/* of an interval, the slow ones by themselves; NULL: not looked for, or a whole run */
 	/*
 	 * For a recording, frames of an interval: the snapshots that they were made from. NULL for a whole run, and where
 	 * frames come from several captures or another process.

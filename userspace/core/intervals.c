@@ -11,6 +11,8 @@ int intervals_init(struct intervals *in, struct capture *c)
 	err = snapshot_init(&in->snapshots[0], c->n_watches, c->scale);
 	err = err ?: snapshot_init(&in->snapshots[1], c->n_watches, c->scale);
 	err = err ?: frames_init(&in->frames, c->watches, c->n_watches, c->scale);
+	if (!err && c->slow && c->live)
+		err = slow_limits_init(&in->slow, &c->slow_wanted, c->watches, c->n_watches, c->scale);
 	if (err)
 		return err;
 	snapshot_track(&in->snapshots[0]);
@@ -26,13 +28,17 @@ void intervals_uninit(struct intervals *in)
 	snapshot_uninit(&in->snapshots[0]);
 	snapshot_uninit(&in->snapshots[1]);
 	frames_uninit(&in->frames);
+	slow_limits_uninit(&in->slow);
 }
 
 int intervals_begin(struct intervals *in, struct problem *p)
 {
 	struct snapshot *now = &in->snapshots[in->now];
-	int err = in->capture->ops->read(in->capture, now, p);
+	int err;
 
+	if (in->slow.from_ns)
+		in->capture->live->set_slow(in->capture, in->slow.from_ns);
+	err = in->capture->ops->read(in->capture, now, p);
 	for (u32 i = 0; !err && i < now->n; i++) {
 		in->frames.f[i].gone = now->w[i].gone;
 		/* What is in flight now is hardly older than the capture, and a recording does not have its age. */
@@ -51,5 +57,10 @@ int intervals_next(struct intervals *in, const struct percentiles *ps, struct pr
 		return err;
 	in->now = !in->now;
 	frames_between(&in->frames, before, now, ps, in->capture->cpus);
+	in->frames.slow = in->capture->slow;
+	if (in->slow.from_ns) {
+		slow_limits_follow(&in->slow, &in->frames);
+		in->capture->live->set_slow(in->capture, in->slow.from_ns);
+	}
 	return 0;
 }

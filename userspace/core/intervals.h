@@ -5,11 +5,13 @@
 
 #include "core/capture.h"
 #include "core/frame.h"
+#include "core/slow_limits.h"
 
 struct intervals {
 	struct capture *capture;	/* borrowed */
 	struct snapshot snapshots[2];
 	u32 now;			/* which of the two is the newer */
+	struct slow_limits slow;	/* all 0 where slow IOs are not wanted */
 	struct frames frames;		/* of the last interval, which intervals_next() ended */
 };
 

@@ -15,6 +15,7 @@ struct lines {
 	const struct run_info *run;
 	bool bins;
 	bool pauses;			/* IOs after a pause were looked for */
+	const struct slow_ios *slow;	/* NULL: not looked for */
 };
 
 /* Mean and percentiles as far as they are known; null when there is no IO. */
@@ -68,6 +69,18 @@ static struct json_object *in_flight(const struct frame *f)
 	return to;
 }
 
+/* Of whole @f. */
+static void add_slow(struct json_object *to, const struct lines *l, const struct frame *f)
+{
+	const struct slow_of *of = &l->slow->of[f->watch - l->run->watches];
+	struct json_object *list = json_new_array(of->n);
+
+	for (u32 i = 0; i < of->n; i++)
+		json_append(list, json_slow(&l->slow->io[of->first + i]));
+	json_add(to, "slow", list);
+	json_add_count(to, "slow_dropped", of->found - of->n);
+}
+
 static struct json_object *line(const struct lines *l, const struct frame *f)
 {
 	struct json_object *to = json_new_object(), *partial = json_partial(f);
@@ -88,6 +101,8 @@ static struct json_object *line(const struct lines *l, const struct frame *f)
 	json_add_decimal(to, "queue_depth", f->queue_depth, 3);
 	if (!f->watch->part)
 		json_add(to, "accounting", json_accounting(&f->accounting));
+	if (l->slow && !f->watch->part)
+		add_slow(to, l, f);
 	if (f->gone)
 		json_add(to, "gone", json_new_boolean(true));
 	if (f->replaced)
@@ -108,7 +123,7 @@ static int print_line(FILE *to, const struct lines *l, const struct frame *f)
 
 int json_lines_print(FILE *to, const struct run_info *run, const struct frames *interval, bool bins)
 {
-	const struct lines l = { run, bins, interval->idle_gap_ns };
+	const struct lines l = { run, bins, interval->idle_gap_ns, interval->slow };
 
 	int err = 0;
 

@@ -9,6 +9,7 @@
 #include "core/cgroup.h"
 #include "util/cleanup.h"
 #include "util/json_later.h"
+#include "util/units.h"
 #include "util/utf8.h"
 
 void json_add_count(struct json_object *to, const char *key, u64 n)
@@ -188,5 +189,42 @@ struct json_object *json_accounting(const struct accounting *a)
 	json_add_count(to, "unissued", a->unissued);
 	json_add_count(to, "skipped", a->skipped);
 	json_add_count(to, "skipped_unexplained", a->skipped_unexplained);
+	return to;
+}
+
+static void add_known(struct json_object *to, const char *key, bool known, u64 n)
+{
+	json_add(to, key, known ? json_new_count(n) : NULL);
+}
+
+static void add_text_or_null(struct json_object *to, const char *key, const char *text)
+{
+	json_add(to, key, text ? json_clean_text(text) : NULL);
+}
+
+struct json_object *json_slow(const struct slow_io *io)
+{
+	const struct blklat_slow *t = &io->told;
+	bool sent = t->known & BLKLAT_SLOW_SUBMITTER;
+	struct json_object *to = json_new_object();
+	char time[UNITS_TEXT];
+
+	json_add_text(to, "time", units_utc(time, io->end_ns));
+	json_add_count(to, "latency_ns", t->latency_ns);
+	add_known(to, "queue_ns", t->queue_ns, t->queue_ns);
+	add_known(to, "device_ns", t->device_ns, t->device_ns);
+	json_add_text(to, "op", op_names[t->op]);
+	json_add_count(to, "bytes", t->bytes);
+	add_known(to, "sector", t->known & BLKLAT_SLOW_SECTOR, t->sector);
+	add_text_or_null(to, "error", slow_error(t->error));
+	if (io->part)
+		json_add(to, "part", json_part(io->part));
+	add_known(to, "hw_queue", t->known & BLKLAT_SLOW_QUEUE, t->hw_queue);
+	add_known(to, "start_cpu", t->known & BLKLAT_SLOW_START_CPU, t->start_cpu);
+	json_add_count(to, "end_cpu", t->end_cpu);
+	add_known(to, "pid", sent, t->submitter);
+	add_text_or_null(to, "comm", sent ? t->comm : NULL);
+	json_add(to, "kernel_thread", sent ? json_new_boolean(t->known & BLKLAT_SLOW_KERNEL_THREAD) : NULL);
+	add_text_or_null(to, "cgroup", io->cgroup);
 	return to;
 }

@@ -38,6 +38,9 @@ struct json_object *json_part(const struct part *part);
 /* What @f has of IOs that have yet to end, an object for each op; NULL when there is nothing. */
 struct json_object *json_partial(const struct frame *f);
 
+/* A slow IO. What is not known of it is null, and its owner's process and cgroup are where nobody wants them told. */
+struct json_object *json_slow(const struct slow_io *io);
+
 /* The object "accounting" of JSON lines and documents. */
 struct json_object *json_accounting(const struct accounting *a);
 

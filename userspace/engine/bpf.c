@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <malloc.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "util/types.h"	/* the skeleton's own declarations use these names */
 
@@ -15,6 +14,7 @@
 #include "engine/bpf_cgroups.h"
 #include "engine/bpf_engine.h"
 #include "engine/bpf_programs.h"
+#include "engine/bpf_slow.h"
 #include "util/cleanup.h"
 
 /* Forgets devices that went away: their addresses may come to stand for other ones. */
@@ -52,6 +52,9 @@ static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 	err = bpf_cgroups_name(b);
 	if (err)
 		return problem_set(p, err, "could not read which cgroups there are: %s", strerror(-err));
+	err = bpf_slow_read(b, s);
+	if (err)
+		return problem_set(p, err, "could not read the slow IOs: %s", strerror(-err));
 	drop_gone(b, s);
 	s->skipped = b->kernel.carry.skipped + bpf_skipped_runs(b);
 	kernel_capture_end(&b->kernel);
@@ -75,23 +78,18 @@ static void bpf_look(struct capture *c)
 
 /* --- life ---------------------------------------------------------------------------------- */
 
-static void unmap(struct mapping *m)
-{
-	if (m->at)
-		munmap(m->at, m->bytes);
-}
-
 static void bpf_close(struct capture *c)
 {
 	struct bpf_capture *b = (struct bpf_capture *)c;
 
 	if (!b)
 		return;
-	unmap(&b->series);
-	unmap(&b->accounts);
-	unmap(&b->slots);
-	unmap(&b->idle);
-	unmap(&b->bios);
+	bpf_slow_unmap(b);
+	mapping_unmap(&b->series);
+	mapping_unmap(&b->accounts);
+	mapping_unmap(&b->slots);
+	mapping_unmap(&b->idle);
+	mapping_unmap(&b->bios);
 	blklat__destroy(b->skel);
 	bpf_cgroups_release(b);
 	cleanup_close(&b->table_fd);
@@ -100,7 +98,7 @@ static void bpf_close(struct capture *c)
 	free(b);
 }
 
-static const struct live_ops live = { .look = bpf_look };
+static const struct live_ops live = { .look = bpf_look, .set_slow = kernel_capture_set_slow };
 
 static int start(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p)
 {
@@ -157,6 +155,7 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 
 const struct capture_ops capture_bpf = {
 	.name = "bpf",
+	.sees_slow = true,
 	.sees_pauses = true,
 	.open = bpf_open,
 	.read = bpf_read,

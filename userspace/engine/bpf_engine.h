@@ -9,10 +9,17 @@
 
 struct blklat;	/* the skeleton */
 
+struct bpf_map;
+struct bpf_slow;	/* in bpf_slow.c */
+
 struct mapping {
 	void *at;
 	size_t bytes;
 };
+
+/* Maps an array's elements, n at n * its value's size rounded up to 8. Returns 0 or a negative errno; what is all 0 can be unmapped. */
+int mapping_map(struct mapping *m, const struct bpf_map *map);
+void mapping_unmap(struct mapping *m);
 
 /* A tracepoint's programs that are attached, and what the kernel skipped of them. */
 struct bpf_chain {
@@ -30,6 +37,7 @@ struct bpf_capture {
 	bool holds_cgroups;	/* in bpf_cgroups.c */
 	int table_fd;		/* the map that the programs look targets up in; -1: not made yet */
 	struct mapping series, accounts, slots, idle, bios;
+	struct bpf_slow *slow;	/* NULL: slow IOs are not wanted */
 	struct bpf_chain chains[BPF_EVENTS];
 };
 

@@ -88,6 +88,15 @@ static void choose_throttle(const struct bpf_capture *b, bool wanted)
 					       b->traits.throttle);
 }
 
+/* What tells of an IO that it was sent is wanted where that is told: who sent it, where it lies, what it took before. */
+static bool wants_notes(const struct bpf_capture *b)
+{
+	const struct capture *c = &b->kernel.capture;
+
+	return b->kernel.slow.wanted && (!b->kernel.slow.no_owners || capture_has_stage(c, BLKLAT_STAGE_TOTAL) ||
+					 capture_has_stage(c, BLKLAT_STAGE_QUEUE));
+}
+
 void bpf_choose_programs(struct bpf_capture *b)
 {
 	struct event events[BPF_EVENTS];
@@ -104,6 +113,7 @@ void bpf_choose_programs(struct bpf_capture *b)
 			bpf_program__set_autoload(e->unused, false);
 	}
 	choose_throttle(b, b->kernel.capture.sees_held);
+	bpf_program__set_autoload(b->skel->progs.on_bio_note, wants_notes(b));
 }
 
 static u64 misses(const struct bpf_program *prog)
@@ -219,10 +229,18 @@ static int attach_throttle(struct bpf_capture *b, struct problem *p)
 	return *link ? 0 : problem_set(p, -errno, "could not attach to %s(): %s", b->traits.throttle, strerror(errno));
 }
 
+/* Nor is this: what it misses is only not known of an IO. */
+static int attach_notes(struct bpf_capture *b, struct problem *p)
+{
+	b->skel->links.on_bio_note = bpf_program__attach(b->skel->progs.on_bio_note);
+	return b->skel->links.on_bio_note ? 0 : problem_set(p, -errno, "could not attach on_bio_note: %s", strerror(errno));
+}
+
 int bpf_attach_starts(struct bpf_capture *b, struct problem *p)
 {
-	int err = attach_events(b, true, p);
+	int err = wants_notes(b) ? attach_notes(b, p) : 0;
 
+	err = err ?: attach_events(b, true, p);
 	return err || !b->kernel.capture.sees_held ? err : attach_throttle(b, p);
 }
 

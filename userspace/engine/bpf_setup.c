@@ -17,6 +17,7 @@
 #include "engine/bpf_engine.h"
 #include "engine/bpf_find.h"
 #include "engine/bpf_programs.h"
+#include "engine/bpf_slow.h"
 #include "engine/geometry.h"
 #include "util/cleanup.h"
 
@@ -43,7 +44,7 @@ static enum mode mode_of(const struct blklat__rodata *ro, const struct capture *
 		return MODE_PARTS;
 	if (any_partition(c))
 		return MODE_PARTITIONS;
-	if (ro->cfg_queue || ro->cfg_bios || ro->cfg_issue_arg1)
+	if (ro->cfg_queue || ro->cfg_bios || ro->cfg_issue_arg1 || c->slow)
 		return MODE_DISKS;
 	return ro->cfg_idle_gap_ns ? MODE_DEVICE_PAUSES : MODE_DEVICE;
 }
@@ -124,6 +125,7 @@ static void size_maps(struct bpf_capture *b, u32 max_bios)
 	bpf_map__set_max_entries(s->maps.accounts, rows);
 	size_bios(b, max_bios);
 	size_idle_maps(b);
+	bpf_slow_size(b, max_bios);
 	if (blklat_counts_in_flight(b->kernel.by))
 		bpf_map__set_max_entries(s->maps.in_flight, b->kernel.capture.n_watches);
 }
@@ -174,8 +176,7 @@ static int load_programs(struct bpf_capture *b)
 	return b->table_fd < 0 ? -errno : 0;
 }
 
-/* Element i of a memory-mapped array stands at i * value_size (rounded up to 8). */
-static int map_array(const struct bpf_map *map, struct mapping *m)
+int mapping_map(struct mapping *m, const struct bpf_map *map)
 {
 	m->bytes = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
 	m->at = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
@@ -185,19 +186,25 @@ static int map_array(const struct bpf_map *map, struct mapping *m)
 	return -errno;
 }
 
+void mapping_unmap(struct mapping *m)
+{
+	if (m->at)
+		munmap(m->at, m->bytes);
+}
+
 static int map_region(struct bpf_capture *b)
 {
 	struct blklat *s = b->skel;
-	int err = map_array(s->maps.series, &b->series);
+	int err = mapping_map(&b->series, s->maps.series);
 
 	if (!err)
-		err = map_array(s->maps.accounts, &b->accounts);
+		err = mapping_map(&b->accounts, s->maps.accounts);
 	if (!err)
-		err = map_array(s->maps.slots, &b->slots);
+		err = mapping_map(&b->slots, s->maps.slots);
 	if (!err && b->kernel.idle_gap_ns)
-		err = map_array(s->maps.idle_series, &b->idle);
+		err = mapping_map(&b->idle, s->maps.idle_series);
 	if (!err && b->skel->rodata->cfg_bios && b->traits.compares_and_exchanges)
-		err = map_array(s->maps.bio_cells, &b->bios);
+		err = mapping_map(&b->bios, s->maps.bio_cells);
 	if (err)
 		return err;
 	b->kernel.region.rows = bpf_rows(b);
@@ -265,7 +272,7 @@ static int load(struct bpf_capture *b, u32 max_bios, struct problem *p)
 	if (err)
 		return problem_set(p, err, "the kernel refused the BPF programs: %s%s", strerror(-err),
 				   err == -EPERM ? " (see 'blklat check')" : "");
-	err = map_region(b);
+	err = map_region(b) ?: bpf_slow_map(b);
 	if (err)
 		return problem_set(p, err, "could not map the counters: %s", strerror(-err));
 	if (b->traits.unguarded)

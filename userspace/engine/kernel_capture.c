@@ -37,7 +37,10 @@ static int allocate(struct kernel_capture *k, const struct capture_config *cfg)
 		return -ENOMEM;
 	memcpy(k->capture.watches, cfg->watches, n * sizeof(*cfg->watches));
 	k->capture.n_watches = n;
-	return 0;
+	if (!cfg->slow.wanted)
+		return 0;
+	k->capture.slow = &k->slow_ios;
+	return slow_ios_init(&k->slow_ios, n, cfg->slow.most);
 }
 
 int kernel_capture_init(struct kernel_capture *k, const struct capture *is, const struct capture_config *cfg, u32 rows,
@@ -48,6 +51,7 @@ int kernel_capture_init(struct kernel_capture *k, const struct capture *is, cons
 	if (scale < 0)
 		return scale;
 	k->idle_gap_ns = cfg->idle_gap_ns;
+	k->slow = cfg->slow;
 	k->by = cfg->by;
 	k->cgroups = cfg->cgroups;
 	k->parts = blklat_parts(cfg->by, cfg->cgroups);
@@ -56,6 +60,7 @@ int kernel_capture_init(struct kernel_capture *k, const struct capture *is, cons
 		.scale = scale,
 		.cpus = is->cpus,
 		.memory_bytes = capture_memory_bytes(cfg, is->cpus, rows, scale),
+		.slow_wanted = cfg->slow,
 		.live = is->live,
 		.engine = is->ops->name,
 		.devices = cfg->devices,
@@ -69,6 +74,7 @@ void kernel_capture_uninit(struct kernel_capture *k)
 		snapshot_uninit(&k->gone[i].frozen);
 	free(k->gone);
 	snapshot_uninit(&k->carry);
+	slow_ios_uninit(&k->slow_ios);
 	for (u32 i = 0; k->files && i < k->capture.n_watches; i++)
 		device_files_close(&k->files[i]);
 	free(k->rested_at);
@@ -77,6 +83,15 @@ void kernel_capture_uninit(struct kernel_capture *k)
 	free(k->files);
 	free(k->gaps);
 	free(k->capture.watches);
+}
+
+void kernel_capture_set_slow(struct capture *c, const u64 *from_ns)
+{
+	struct kernel_capture *k = (struct kernel_capture *)c;
+
+	for (u32 i = 0; i < c->n_watches; i = next_whole(k, i))
+		for (u32 op = i * BLKLAT_OPS; op < (i + 1) * BLKLAT_OPS; op++)
+			k->slow_from[op] = from_ns[op];
 }
 
 void kernel_capture_note_statistics(struct kernel_capture *k)

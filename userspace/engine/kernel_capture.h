@@ -48,6 +48,9 @@ struct kernel_capture {
 	struct snapshot carry;		/* to be added to what is read, see capture_join(); or empty */
 	struct bio_counts *bios;	/* of each watch; the engine's to fill */
 	u64 idle_gap_ns;		/* 0: pauses are not looked for */
+	struct slow_wanted slow;
+	struct slow_ios slow_ios;	/* of the last read */
+	volatile u64 *slow_from;	/* [watch][op]: what the engine takes for slow, see live_ops.set_slow; NULL: nothing */
 	/* Of each watch, used where it is a whole: */
 	struct kernel_ios *ios;
 	struct gone_watch *gone;
@@ -78,6 +81,9 @@ void kernel_capture_uninit(struct kernel_capture *k);
 
 /* True when one of the watches is at @stage. */
 bool capture_has_stage(const struct capture *c, enum blklat_stage stage);
+
+/* The engines' live_ops.set_slow. */
+void kernel_capture_set_slow(struct capture *c, const u64 *from_ns);
 
 /* Notes what the kernel's statistics say: to be called once ends are seen, before starts are. */
 void kernel_capture_note_statistics(struct kernel_capture *k);

@@ -301,7 +301,7 @@ static void kmod_close(struct capture *c)
 	free(k);
 }
 
-static const struct live_ops live = { .look = kmod_look };
+static const struct live_ops live = { .look = kmod_look, .set_slow = kernel_capture_set_slow };
 
 static int start(struct kmod_capture *k, const struct capture_config *cfg, struct problem *p)
 {

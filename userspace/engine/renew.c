@@ -9,6 +9,7 @@
 #include "util/clock.h"
 
 #define PATIENCE 10			/* reads that one IO in flight can hold a new capture up */
+#define SLOW_TOLD_NS 20000	/* a slow IO is told well within it */
 #define RETRY_NS (60 * NSEC_PER_SEC)	/* after it could not be opened */
 
 /* One of the captures that do the counting, the first or a later one. */
@@ -32,6 +33,8 @@ struct renewing {
 	u32 waited;			/* reads, for what was in flight when the next one was opened */
 	u64 retry_ns;			/* not before */
 	struct snapshot carry;		/* to be added to what is read; of watches that are gone all there is; or empty */
+	struct slow_ios slow;		/* of whichever captures told them, by our numbers */
+	u64 *slow_from;			/* see live_ops.set_slow */
 	u64 *tag_range;			/* of each watch, as it was told last */
 	u32 turn;			/* the next watch to be looked at without a reason */
 };
@@ -120,6 +123,22 @@ static int make_room(struct renewing *r)
 	return err;
 }
 
+static void set_slow(const struct renewing *r, struct generation *g)
+{
+	u64 *from_ns CLEANUP(cleanup_free) = calloc((size_t)g->capture->n_watches * BLKLAT_OPS, sizeof(*from_ns));
+
+	/* Without memory its limits stay as they are. */
+	for (u32 i = 0; from_ns && i < g->capture->n_watches; i++)
+		memcpy(&from_ns[i * BLKLAT_OPS], &r->slow_from[g->ours[i] * BLKLAT_OPS], BLKLAT_OPS * sizeof(*from_ns));
+	if (from_ns)
+		g->capture->live->set_slow(g->capture, from_ns);
+}
+
+static int take_slow(struct renewing *r, struct generation *g, struct slow_span span)
+{
+	return g->capture->slow ? slow_ios_move(&r->slow, g->capture->slow, g->ours, span) : 0;
+}
+
 static int open_next(struct renewing *r, struct problem *p)
 {
 	struct generation *g CLEANUP(cleanup_generation) = calloc(1, sizeof(*g));
@@ -140,6 +159,8 @@ static int open_next(struct renewing *r, struct problem *p)
 		return err;
 	g->opened_ns = now_ns();
 	keep_kernel_base(r->now, g);
+	if (r->slow_from)
+		set_slow(r, g);
 	err = snapshot_init(&g->read, cfg.n_watches, cfg.scale);
 	if (err)
 		return problem_set(p, err, "out of memory");
@@ -239,10 +260,16 @@ static int take_over(struct renewing *r, struct problem *p)
 	struct carried *list CLEANUP(cleanup_free) = calloc(n, sizeof(*list));
 	struct generation *next = r->next, *old = r->now;
 	int err = list ? 0 : -ENOMEM;
+	u64 until_ns;
 
 	if (!err)
 		finish_gone(r, list);
 	err = err ?: carry_over(kernel_of(next), list, n, &r->renewal.gap_ns);
+	if (err)
+		return problem_set(p, err, "out of memory");
+	/* Up to one moment they are told by the one, from there on by the other; what the one took then it may take a while to tell. */
+	until_ns = old->capture->slow_ns - SLOW_TOLD_NS;
+	err = take_slow(r, old, (struct slow_span){ 0, until_ns, true }) ?: take_slow(r, next, (struct slow_span){ until_ns, UINT64_MAX, false });
 	if (err)
 		return problem_set(p, err, "out of memory");
 	err = next->capture->ops->read(next->capture, &next->read, p);
@@ -255,9 +282,10 @@ static int take_over(struct renewing *r, struct problem *p)
 	r->carry.skipped += old->read.skipped - next->read.skipped;
 	r->capture.memory_bytes = next->capture->memory_bytes;
 	r->now = TAKE(r->next);
+	err = take_slow(r, r->now, (struct slow_span){ until_ns, UINT64_MAX, true });
 	free_generation(old);
 	r->renewed(&r->renewal);
-	return 0;
+	return err ? problem_set(p, err, "out of memory") : 0;
 }
 
 /* --- the capture --------------------------------------------------------------------------- */
@@ -318,7 +346,12 @@ static int renewing_read(struct capture *c, struct snapshot *s, struct problem *
 	int err;
 
 	look_for_more(r);
+	if (r->capture.slow)
+		slow_ios_clear(&r->slow);
 	err = r->carry.n ? read_with_carry(r, s, p) : r->now->capture->ops->read(r->now->capture, s, p);
+	if (!err && take_slow(r, r->now, SLOW_ALL))
+		err = problem_set(p, -ENOMEM, "out of memory");
+	slow_ios_sort(&r->slow);
 	for (u32 i = 0; !err && i < s->n; i++)
 		r->tag_range[i] = s->w[i].accounts[BLKLAT_TAG_RANGE];
 	/* Parts by cgroup come to be known in a read. */
@@ -336,7 +369,17 @@ static void renewing_look(struct capture *c)
 		r->next->capture->live->look(r->next->capture);
 }
 
-static const struct live_ops renewing_live = { .look = renewing_look };
+static void renewing_set_slow(struct capture *c, const u64 *from_ns)
+{
+	struct renewing *r = (struct renewing *)c;
+
+	memcpy(r->slow_from, from_ns, (size_t)c->n_watches * BLKLAT_OPS * sizeof(*from_ns));
+	set_slow(r, r->now);
+	if (r->next)
+		set_slow(r, r->next);
+}
+
+static const struct live_ops renewing_live = { .look = renewing_look, .set_slow = renewing_set_slow };
 
 static void renewing_close(struct capture *c)
 {
@@ -348,6 +391,8 @@ static void renewing_close(struct capture *c)
 	free_generation(r->now);
 	snapshot_uninit(&r->carry);
 	free(r->tag_range);
+	free(r->slow_from);
+	slow_ios_uninit(&r->slow);
 	free(r->capture.watches);
 	free(r);
 }
@@ -373,6 +418,13 @@ static int take_first(struct renewing *r, const struct capture_config *cfg, stru
 	for (u32 i = 0; i < n; i++)
 		g->ours[i] = i;
 	memcpy(r->capture.watches, c->watches, n * sizeof(*c->watches));
+	if (c->slow) {
+		r->capture.slow = &r->slow;
+		r->slow_from = malloc((size_t)n * BLKLAT_OPS * sizeof(*r->slow_from));
+		if (!r->slow_from || slow_ios_init(&r->slow, n, cfg->slow.most))
+			return -ENOMEM;
+		memset(r->slow_from, 0xff, (size_t)n * BLKLAT_OPS * sizeof(*r->slow_from));
+	}
 	r->cfg = *cfg;
 	r->cfg.watches = NULL;		/* borrowed for opening alone */
 	return 0;

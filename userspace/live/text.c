@@ -278,6 +278,7 @@ static void put_watch(const struct text *t, FILE *f, const struct frames *fs, u3
 		put_distribution(t, f, &fr->ops[op]);
 		text_part_rows(t, f, fs, i, op);
 	}
+	text_slow(t, f, fs, i);
 	take_losses(t, fr, lost);
 	text_losses(t, f, "", lost);
 }

@@ -19,12 +19,13 @@ static u32 label_columns(const struct text *t, const struct op_frame *o)
 	return columns < TEXT_LABEL ? columns : TEXT_LABEL;
 }
 
-/* Of a path that is too long for a line: whose container it is, or its end, which says most. */
-static void put_short(char *ret, size_t size, const char *path, u32 columns)
+void text_short_path(char *ret, size_t size, const char *path, u32 columns)
 {
 	const struct cgroup_names names = cgroup_names(path);
 
-	if (names.container[0])
+	if (utf8_columns(path, strlen(path)) <= columns)
+		snprintf(ret, size, "%s", path);
+	else if (names.container[0])
 		snprintf(ret, size, "container %.12s%s%s", names.container, names.pod[0] ? " of pod " : "", names.pod);
 	else
 		snprintf(ret, size, "...%s", utf8_end(path, columns - 3));
@@ -40,9 +41,8 @@ static void put_part_row(const struct text *t, FILE *f, const char *label, const
 		text_row(t, f, text, o);
 		return;
 	}
-	if (columns > room)
-		put_short(name, sizeof(name), label, room);
-	utf8_for_terminal(text, sizeof(text), columns > room ? name : label, room, t->look->utf8);
+	text_short_path(name, sizeof(name), label, room);
+	utf8_for_terminal(text, sizeof(text), name, room, t->look->utf8);
 	fprintf(f, " %s\n", text);
 	text_row(t, f, "", o);
 }

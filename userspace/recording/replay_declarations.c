@@ -154,6 +154,12 @@ static int on_by(struct replay_parser *r)
 	return 0;
 }
 
+static int on_slow_max(struct replay_parser *r)
+{
+	return parser_number(r, "slow-max", r->word[1], 10000, &r->s->slow_most) ?:
+	       r->s->slow_most ? 0 : parser_bad(r, "slow-max '0' keeps none: leave it out");
+}
+
 static int on_watch(struct replay_parser *r)
 {
 	struct replay_script *s = r->s;
@@ -179,6 +185,7 @@ const struct replay_statement replay_declarations[] = {
 	{ "memory", 1, 1, on_memory },
 	{ "idle-gap", 1, 1, on_idle_gap },
 	{ "by", 1, 1, on_by },
+	{ "slow-max", 1, 1, on_slow_max },
 	{ "start", 1, 1, on_start },
 	{ "device", 1, 8, on_device },
 	{ "watch", 2, 2, on_watch },

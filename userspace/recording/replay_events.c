@@ -9,8 +9,6 @@
 #include "recording/replay_words.h"
 
 #define EVENTS_MAX (1u << 20)
-#define COUNT_MAX 1000000000000ULL	/* of one statement */
-#define BYTES_MAX (1ULL << 40)		/* of one IO */
 #define TOTAL_MAX (1ULL << 62)
 
 /* Keeps any sum over the script within 2^62. */
@@ -24,7 +22,7 @@ static int add_total(struct replay_parser *r, u64 n, u64 each)
 	return 0;
 }
 
-static int add_event(struct replay_parser *r, const struct replay_event *e)
+int parser_add_event(struct replay_parser *r, const struct replay_event *e)
 {
 	struct replay_script *s = r->s;
 
@@ -58,7 +56,7 @@ static int on_on(struct replay_parser *r)
 	return err;
 }
 
-static int take_op(struct replay_parser *r, u32 *ret)
+int parser_op(struct replay_parser *r, u32 *ret)
 {
 	if (word_index(op_names, BLKLAT_OPS, r->word[1], ret))
 		return 0;
@@ -85,7 +83,7 @@ static int take_cgroup(struct replay_parser *r, const char *label, struct replay
 }
 
 /* Which part the IO is in: @label says it, or where they are divided by size its bytes do. */
-static int take_part(struct replay_parser *r, const char *label, struct replay_event *e)
+int parser_part(struct replay_parser *r, const char *label, struct replay_event *e)
 {
 	enum blklat_by by = r->s->by;
 	const struct part *part;
@@ -111,20 +109,20 @@ static int on_io(struct replay_parser *r)
 {
 	struct replay_event e = { .kind = REPLAY_IO, .n = 1 };
 	const char *label = NULL;
-	int err = take_op(r, &e.what);
+	int err = parser_op(r, &e.what);
 
 	if (err)
 		return err;
 	if (!word_latency(r->word[2], &e.ns))
 		return parser_bad(r, "latency '%.40s' must be like 81.2us (ns, us, ms, s), whole in ns", r->word[2]);
-	err = parser_number(r, "bytes", r->word[3], BYTES_MAX, &e.bytes);
+	err = parser_number(r, "bytes", r->word[3], PARSER_BYTES_MAX, &e.bytes);
 	for (u32 i = 4; !err && i < r->words; i++) {
 		const char *errors = word_value(r->word[i], "errors");
 
 		if (errors)
-			err = parser_number(r, "errors", errors, COUNT_MAX, &e.errors);
+			err = parser_number(r, "errors", errors, PARSER_COUNT_MAX, &e.errors);
 		else if (r->word[i][0] == 'x')
-			err = parser_number(r, "count", r->word[i] + 1, COUNT_MAX, &e.n);
+			err = parser_number(r, "count", r->word[i] + 1, PARSER_COUNT_MAX, &e.n);
 		else if (!strcmp(r->word[i], "after-idle"))
 			e.after_idle = true;
 		else if (word_value(r->word[i], "in"))
@@ -133,7 +131,7 @@ static int on_io(struct replay_parser *r)
 			err = parser_bad(r, "'%.40s' is neither xCOUNT, errors=N, in=PART nor after-idle", r->word[i]);
 	}
 	if (!err)
-		err = take_part(r, label, &e);
+		err = parser_part(r, label, &e);
 	if (!err && e.after_idle && !r->s->idle_gap_ns)
 		err = parser_bad(r, "after-idle says nothing without an 'idle-gap' before");
 	if (!err && e.errors > e.n)
@@ -144,36 +142,36 @@ static int on_io(struct replay_parser *r)
 		err = add_total(r, e.n, e.bytes);
 	if (!err)
 		err = add_total(r, e.n, 1);
-	return err ?: add_event(r, &e);
+	return err ?: parser_add_event(r, &e);
 }
 
 static int on_part(struct replay_parser *r)
 {
 	struct replay_event e = { .kind = REPLAY_PART };
 	const char *label = NULL, *errors;
-	int err = take_op(r, &e.what);
+	int err = parser_op(r, &e.what);
 
 	if (!err)
-		err = parser_number(r, "bytes", r->word[2], BYTES_MAX, &e.bytes);
+		err = parser_number(r, "bytes", r->word[2], PARSER_BYTES_MAX, &e.bytes);
 	for (u32 i = 3; !err && i < r->words; i++) {
 		if ((errors = word_value(r->word[i], "errors")))
-			err = parser_number(r, "errors", errors, COUNT_MAX, &e.errors);
+			err = parser_number(r, "errors", errors, PARSER_COUNT_MAX, &e.errors);
 		else if (word_value(r->word[i], "in"))
 			label = word_value(r->word[i], "in");
 		else
 			err = parser_bad(r, "'%.40s' is neither errors=N nor in=PART", r->word[i]);
 	}
 	if (!err)
-		err = take_part(r, label, &e);
+		err = parser_part(r, label, &e);
 	if (!err)
 		err = add_total(r, e.bytes + e.errors, 1);
-	return err ?: add_event(r, &e);
+	return err ?: parser_add_event(r, &e);
 }
 
 static int on_in_flight(struct replay_parser *r)
 {
 	struct replay_event e = { .kind = REPLAY_IN_FLIGHT };
-	int err = parser_number(r, "in-flight", r->word[1], COUNT_MAX, &e.n);
+	int err = parser_number(r, "in-flight", r->word[1], PARSER_COUNT_MAX, &e.n);
 	const char *age = r->words > 2 ? word_value(r->word[2], "oldest") : NULL;
 	const char *waited = r->words > 3 ? word_value(r->word[3], "waited") : NULL;
 
@@ -188,7 +186,7 @@ static int on_in_flight(struct replay_parser *r)
 				 waited);
 	if (!err)
 		err = add_total(r, e.n, 1);
-	return err ?: add_event(r, &e);
+	return err ?: parser_add_event(r, &e);
 }
 
 static int on_account(struct replay_parser *r)
@@ -205,20 +203,20 @@ static int on_account(struct replay_parser *r)
 	if (!word_index(cells, ARRAY_SIZE(cells), r->word[1], &e.what))
 		return parser_bad(r, "unknown cell '%.40s', it is requeued, no_start, overwritten, tag_range, "
 				  "table_full, before or unissued", r->word[1]);
-	err = parser_number(r, r->word[1], r->word[2], COUNT_MAX, &e.n);
+	err = parser_number(r, r->word[1], r->word[2], PARSER_COUNT_MAX, &e.n);
 	if (!err)
 		err = add_total(r, e.n, 1);
-	return err ?: add_event(r, &e);
+	return err ?: parser_add_event(r, &e);
 }
 
 static int on_skipped(struct replay_parser *r)
 {
 	struct replay_event e = { .kind = REPLAY_SKIPPED };
-	int err = parser_number(r, "skipped", r->word[1], COUNT_MAX, &e.n);
+	int err = parser_number(r, "skipped", r->word[1], PARSER_COUNT_MAX, &e.n);
 
 	if (!err)
 		err = add_total(r, e.n, 1);
-	return err ?: add_event(r, &e);
+	return err ?: parser_add_event(r, &e);
 }
 
 /* "+5", "-5" */
@@ -230,7 +228,7 @@ static int take_difference(struct replay_parser *r, s64 *ret)
 
 	if (*text != '+' && *text != '-')
 		return parser_bad(r, "%s '%.40s' must be +N or -N", r->word[0], text);
-	err = parser_number(r, r->word[0], text + 1, COUNT_MAX, &n);
+	err = parser_number(r, r->word[0], text + 1, PARSER_COUNT_MAX, &n);
 	if (!err)
 		err = add_total(r, n, 1);
 	if (!err)
@@ -242,7 +240,7 @@ static int on_starts(struct replay_parser *r)
 {
 	struct replay_event e = { .kind = REPLAY_STARTS };
 
-	return take_difference(r, &e.more) ?: add_event(r, &e);
+	return take_difference(r, &e.more) ?: parser_add_event(r, &e);
 }
 
 static int on_kernel(struct replay_parser *r)
@@ -253,7 +251,7 @@ static int on_kernel(struct replay_parser *r)
 		e.kind = REPLAY_KERNEL_UNKNOWN;
 	else if (take_difference(r, &e.more))
 		return -EINVAL;
-	return add_event(r, &e);
+	return parser_add_event(r, &e);
 }
 
 static int on_after(struct replay_parser *r)
@@ -266,9 +264,9 @@ static int on_after(struct replay_parser *r)
 		const char *in_flight = word_value(r->word[i], "in-flight");
 
 		if (starts) {
-			err = parser_number(r, "starts", starts, COUNT_MAX, &e.n);
+			err = parser_number(r, "starts", starts, PARSER_COUNT_MAX, &e.n);
 		} else if (in_flight) {
-			err = parser_number(r, "in-flight", in_flight, COUNT_MAX, &e.in_flight);
+			err = parser_number(r, "in-flight", in_flight, PARSER_COUNT_MAX, &e.in_flight);
 			e.what = 1;
 		} else {
 			err = parser_bad(r, "'%.40s' is neither starts=N nor in-flight=N", r->word[i]);
@@ -276,12 +274,12 @@ static int on_after(struct replay_parser *r)
 	}
 	if (!err)
 		err = add_total(r, e.n + e.in_flight, 1);
-	return err ?: add_event(r, &e);
+	return err ?: parser_add_event(r, &e);
 }
 
 static int on_gone(struct replay_parser *r)
 {
-	return add_event(r, &(struct replay_event){ .kind = REPLAY_GONE });
+	return parser_add_event(r, &(struct replay_event){ .kind = REPLAY_GONE });
 }
 
 static int on_tick(struct replay_parser *r)
@@ -303,13 +301,14 @@ static int on_tick(struct replay_parser *r)
 			return parser_bad(r, "'%.40s' must be like at=2026-11-21T07:35:00.000Z", r->word[2]);
 	}
 	e.more = r->wall_ns;
-	return add_event(r, &e);
+	return parser_add_event(r, &e);
 }
 
 const struct replay_statement replay_events[] = {
 	{ "on", 2, 2, on_on },
 	{ "io", 3, 7, on_io },
 	{ "part", 2, 4, on_part },
+	{ "slow", 3, 15, parser_slow },
 	{ "in-flight", 1, 3, on_in_flight },
 	{ "account", 2, 2, on_account },
 	{ "starts", 1, 1, on_starts },

@@ -37,6 +37,20 @@ int parser_bad(struct replay_parser *r, const char *format, ...);
 /* A whole number up to @max; @what names it in the sentence. */
 int parser_number(struct replay_parser *r, const char *what, const char *text, u64 max, u64 *ret);
 
+/* For statements of what happens: the op that word 1 names, and the part of @e, which @label says or, where IOs are divided by size, its bytes. */
+int parser_op(struct replay_parser *r, u32 *ret);
+int parser_part(struct replay_parser *r, const char *label, struct replay_event *e);
+
+/* Adds an event of the watch that was chosen last. Returns 0, or -EINVAL or -ENOMEM and a sentence. */
+int parser_add_event(struct replay_parser *r, const struct replay_event *e);
+
+/* The statement of an IO that is told by itself. */
+int parser_slow(struct replay_parser *r);
+
+/* Most IOs of one statement, and most bytes of one IO. */
+#define PARSER_COUNT_MAX 1000000000000ULL
+#define PARSER_BYTES_MAX (1ULL << 40)
+
 /* The watch that words 1 and 2 name; its index is n_watches if it was not declared. */
 int parser_find_watch(struct replay_parser *r, struct watch *ret, u32 *ret_index);
 

@@ -136,6 +136,11 @@ int replay_script_read(struct replay_script *s, const char *file, struct problem
 
 void replay_script_free(struct replay_script *s)
 {
+	for (u32 i = 0; i < s->n_events; i++)
+		if (s->events[i].slow) {
+			free(s->events[i].slow->cgroup);
+			free(s->events[i].slow);
+		}
 	free(s->devices);
 	free(s->events);
 	*s = (struct replay_script){ 0 };

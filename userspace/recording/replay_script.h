@@ -17,6 +17,7 @@
  *   by size|flags|depth|beside|cgroup
  *                                each watch is divided so, and each 'io' and 'part' counted in the part that it says; by size, in
  *                                that of its BYTES, if it says none
+ *   slow-max MOST                slow IOs are told by themselves, of a watch and interval MOST at most
  *   start TIME                   as 2026-11-21T07:35:00.000Z; default 1970-01-01T00:00:00Z
  *   device NAME [kind=TEXT] [model=TEXT] [mapper=TEXT] [scheduler=TEXT] [size=BYTES]
  *               [queues=N] [tags=N]
@@ -32,6 +33,10 @@
  *   part OP BYTES [errors=N] [in=PART]
  *                                a part of an IO that has yet to end completes, N times with an error; the 'io'
  *                                that ends it has the rest of the bytes and errors
+ *   slow OP LATENCY BYTES [KEY=VALUE] ... [in=PART] [xCOUNT]
+ *                                COUNT IOs (1) are told by themselves, which 'io' counts; MOST of them are kept. KEY is one of
+ *                                ago (before the tick, TIME), sector, error (a blk_status_t), queue, device (LATENCY), hw-queue, cpu
+ *                                (that it was sent on), pid with comm, thread (a kernel thread's pid), cgroup
  *   in-flight N [oldest=AGE [waited=TIME]]
  *                                as seen at each tick from now on; TIME is the sum of the ages
  *   account CELL N               N more in a cell of abi.h: requeued, no_start, overwritten,
@@ -55,6 +60,7 @@
 #define RECORDING_REPLAY_SCRIPT_H
 
 #include "blklat/parts.h"
+#include "core/slow.h"
 #include "core/snapshot.h"
 #include "util/problem.h"
 
@@ -64,6 +70,7 @@
 enum replay_kind {
 	REPLAY_IO,
 	REPLAY_PART,
+	REPLAY_SLOW,
 	REPLAY_IN_FLIGHT,
 	REPLAY_ACCOUNT,
 	REPLAY_STARTS,
@@ -82,7 +89,8 @@ struct replay_event {
 	u32 what;		/* IO, part: op. account: cell. after: 1 when in_flight is given */
 	bool after_idle;	/* IO */
 	u32 part;		/* IO, part: number of the watch's part; 0: it has none */
-	u64 n;			/* IO, account, skipped, in-flight, after: how many */
+	struct slow_io *slow;	/* slow: what is told, but for its watch and part; its end is how long before the tick */
+	u64 n;			/* IO, slow, account, skipped, in-flight, after: how many */
 	u64 ns;			/* IO: latency. in-flight: age. tick: length */
 	u64 waited_ns;		/* in-flight */
 	u64 bytes;		/* IO: of one. part */
@@ -97,6 +105,7 @@ struct replay_script {
 	u32 cpus;
 	u64 memory_bytes;	/* 0: not given */
 	u64 idle_gap_ns;	/* 0: not looked for */
+	u64 slow_most;		/* 0: slow IOs are not told */
 	enum blklat_by by;
 	u32 n_cgroups;
 	const struct part *cgroups[BLKLAT_CGROUPS_MAX];	/* by cgroup: the parts after the fixed ones */

@@ -29,6 +29,7 @@ struct script_player {
 	u32 next;		/* event */
 	bool begun;
 	struct snapshot state;
+	struct slow_ios slow;
 	struct played_watch *watches;
 };
 
@@ -37,6 +38,7 @@ static void player_close(struct replay *replay)
 	struct script_player *r = (struct script_player *)replay;
 
 	snapshot_uninit(&r->state);
+	slow_ios_uninit(&r->slow);
 	replay_script_free(&r->script);
 	origin_uninit(&r->origin);
 	free(r->watches);
@@ -128,6 +130,10 @@ static int player_open(const struct capture_config *cfg, struct replay **ret, st
 	};
 	r->replay.capture.memory_bytes = r->script.memory_bytes ?: series_bytes(r);
 	err = player_begin(r) ?: make_origin(r, file);
+	if (!err && r->script.slow_most) {
+		r->replay.capture.slow = &r->slow;
+		err = slow_ios_init(&r->slow, n, r->script.slow_most);
+	}
 	if (err)
 		return problem_set(p, err, "%s: no memory", file);
 	*ret = &TAKE(r)->replay;
@@ -203,45 +209,76 @@ static void play_gone(struct script_player *r, const struct replay_event *e)
 			r->state.w[i].gone = true;
 }
 
-static void play(struct script_player *r, const struct replay_event *e)
+/* When the interval ends is not known yet: until then an end is how long before that it was. */
+static int play_slow(struct script_player *r, const struct replay_event *e)
+{
+	int err = 0;
+
+	for (u64 i = 0; i < e->n && !err; i++) {
+		struct slow_io io = *e->slow;
+
+		io.watch = whole_of(r, e);
+		io.part = r->parts ? r->divided[io.watch + e->part].part : NULL;
+		io.cgroup = io.cgroup ? strdup(io.cgroup) : NULL;
+		err = e->slow->cgroup && !io.cgroup ? -ENOMEM : slow_ios_add(&r->slow, &io);
+	}
+	return err;
+}
+
+static void end_slow(struct script_player *r)
+{
+	for (u32 i = 0; i < r->slow.n; i++)
+		r->slow.io[i].end_ns += r->state.wall_ns;
+	slow_ios_sort(&r->slow);
+}
+
+/* Returns 0 or -ENOMEM. */
+static int play(struct script_player *r, const struct replay_event *e)
 {
 	struct watch_counts *w = &r->state.w[whole_of(r, e)];
 	struct played_watch *rw = &r->watches[whole_of(r, e)];
 
 	switch (e->kind) {
 	case REPLAY_IO:
-		return play_io(r, e);
+		play_io(r, e);
+		break;
 	case REPLAY_PART:
-		return play_part(r, e);
+		play_part(r, e);
+		break;
+	case REPLAY_SLOW:
+		return play_slow(r, e);
 	case REPLAY_IN_FLIGHT:
 		w->in_flight = e->n;
 		w->oldest_ns = e->ns;
 		w->waited_ns = e->waited_ns;
-		return;
+		break;
 	case REPLAY_ACCOUNT:
-		return play_account(r, e);
+		play_account(r, e);
+		break;
 	case REPLAY_STARTS:
 		rw->starts += e->more;
-		return;
+		break;
 	case REPLAY_AFTER:
 		rw->after = e;
-		return;
+		break;
 	case REPLAY_KERNEL:
 		rw->kernel_more += e->more;
-		return;
+		break;
 	case REPLAY_KERNEL_UNKNOWN:
 		w->kernel_known = false;
-		return;
+		break;
 	case REPLAY_SKIPPED:
 		r->state.skipped += e->n;
-		return;
+		break;
 	case REPLAY_GONE:
-		return play_gone(r, e);
+		play_gone(r, e);
+		break;
 	case REPLAY_TICK:
 		r->state.mono_ns += e->ns;
 		r->state.wall_ns = e->more;
-		return;
+		break;
 	}
+	return 0;
 }
 
 /* Starts that an interval implies. IOs that left without completing don't make it negative. */
@@ -288,11 +325,15 @@ static int player_read(struct replay *replay, struct snapshot *s, struct problem
 	if (r->begun && r->next == r->script.n_events)
 		return problem_set(p, -ENODATA, "the replay is at its end");
 	replay_begin_interval(&r->state);
+	if (replay->capture.slow)
+		slow_ios_clear(&r->slow);
 	if (r->begun) {
 		do {
 			e = &r->script.events[r->next++];
-			play(r, e);
+			if (play(r, e))
+				return problem_set(p, -ENOMEM, "out of memory");
 		} while (e->kind != REPLAY_TICK);
+		end_slow(r);
 		for (u32 i = 0; i < r->state.n; i += 1 + r->parts)
 			settle_watch(&r->state.w[i], &r->watches[i], replay->capture.watches[i].stage);
 	}

@@ -2,6 +2,7 @@
 #include "util/parse.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,18 +51,32 @@ const char *parse_decimal(const char *s, double *ret)
 	return end;
 }
 
-int parse_seconds(const char *option, const char *value, double *ret, struct problem *p)
+struct unit {
+	const char *suffix;
+	double seconds;
+};
+
+static const struct unit units[] = {
+	{ "us", 0.000001 }, { "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "h", 3600 },
+};
+#define UNITS_OF_SPANS (units + 1)	/* without the first */
+
+/* Returns 0 when @value is no time in one of the @n units. */
+static double seconds_in(const char *value, const struct unit *unit, u32 n)
 {
-	static const struct { const char *suffix; double seconds; } units[] = {
-		{ "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "h", 3600 },
-	};
 	struct decimal d;
 	const char *suffix = decimal_parse(value, &d);
-	double seconds = 0;
 
-	for (u32 i = 0; suffix && i < ARRAY_SIZE(units); i++)
-		if (!strcmp(suffix, units[i].suffix))
-			seconds = (double)d.digits / powers[d.places] * units[i].seconds;
+	for (u32 i = 0; suffix && i < n; i++)
+		if (!strcmp(suffix, unit[i].suffix))
+			return (double)d.digits / powers[d.places] * unit[i].seconds;
+	return 0;
+}
+
+int parse_seconds(const char *option, const char *value, double *ret, struct problem *p)
+{
+	double seconds = seconds_in(value, UNITS_OF_SPANS, ARRAY_SIZE(units) - 1);
+
 	if (!(seconds > 0 && seconds <= DAY_SECONDS))
 		return problem_set(p, -EINVAL, "%s '%s': must be a number of seconds above 0 and at most "
 				   "%.0f (a day)", option, value, DAY_SECONDS);
@@ -69,6 +84,16 @@ int parse_seconds(const char *option, const char *value, double *ret, struct pro
 		return problem_set(p, -EINVAL, "%s '%s': must be at least 0.001 seconds (1ms)", option,
 				   value);
 	*ret = seconds;
+	return 0;
+}
+
+int parse_latency(const char *option, const char *value, u64 *ret_ns, struct problem *p)
+{
+	double ns = round(seconds_in(value, units, ARRAY_SIZE(units)) * NSEC_PER_SEC);
+
+	if (!(ns >= 1000 && ns <= DAY_SECONDS * NSEC_PER_SEC))
+		return problem_set(p, -EINVAL, "%s '%s': must be a time from 1us to a day, such as 500us, 10ms or 1.5s", option, value);
+	*ret_ns = ns;
 	return 0;
 }
 

@@ -172,3 +172,13 @@ const char *units_clock(char text[UNITS_TEXT], s64 ns)
 	strftime(text, UNITS_TEXT, "%H:%M:%S", &tm);
 	return text;
 }
+
+const char *units_clock_ms(char text[UNITS_TEXT], s64 ns)
+{
+	int ms;
+
+	seconds_of(ns, &ms);
+	units_clock(text, ns);
+	snprintf(text + strlen(text), UNITS_TEXT - strlen(text), ".%03d", ms);
+	return text;
+}

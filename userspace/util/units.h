@@ -43,4 +43,7 @@ const char *units_utc(char text[UNITS_TEXT], s64 ns);
 /* The same as local wall clock: "07:35:01". */
 const char *units_clock(char text[UNITS_TEXT], s64 ns);
 
+/* And with the millisecond, cut: "07:35:01.250". */
+const char *units_clock_ms(char text[UNITS_TEXT], s64 ns);
+
 #endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Slow IOs, and those that failed: each is told by itself besides being counted, through a ring that is used for nothing else.
+ *
+ * Who sent an IO is noted where its bio is queued, as that alone runs in the sender's name; requests are made, issued and ended by
+ * whoever comes by. Notes stand in a table without chains, where a later bio takes the place of an earlier one: rarely a note is
+ * gone when it is looked for, which is told, but none is ever another IO's.
+ */
+#ifndef SLOW_BPF_H
+#define SLOW_BPF_H
+
+#include "counters.bpf.h"
+#include "parts.bpf.h"
+#include "blklat/slow.h"
+
+#include <bpf/bpf_core_read.h>
+
+const volatile bool cfg_slow = false;		/* slow IOs are told */
+const volatile bool cfg_owners = false;		/* with their owners */
+const volatile u32 cfg_notes_shift = 31;	/* 32 - log2(places of notes) */
+
+/* [whole watch][op]: from how many ns on an IO is slow; all ones: none is. Userspace writes it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} slow_from SEC(".maps");
+
+/* [whole watch]: those that found the ring full. All CPUs write it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+	__uint(map_flags, BPF_F_MMAPABLE);
+} slow_untold SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 65536);
+} slow_ring SEC(".maps");
+
+struct note {
+	u64 bio;		/* its number_of(); 0: nobody's, or it is being written */
+	u64 sector;
+	u64 cgroup;
+	u64 queue_ns;		/* what its request took in the stages, as they end */
+	u64 device_ns;
+	u32 submitter;
+	u16 cpu;
+	u8 known;
+	u8 pad;
+	char comm[BLKLAT_COMM];
+};
+_Static_assert(sizeof(struct note) == 64, "one cache line");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, u32);
+	__type(value, struct note);
+} notes SEC(".maps");
+
+/* Where that of a bio stands whose number begins with @low. */
+static __always_inline struct note *note_at(u32 low)
+{
+	u32 place = low * 0x9e3779b1 >> cfg_notes_shift;
+
+	return bpf_map_lookup_elem(&notes, &place);
+}
+
+static __always_inline struct note *note_of(u64 number)
+{
+	struct note *n = note_at(number);
+
+	return n && n->bio == number ? n : NULL;
+}
+
+/*
+ * Of a request's first bio, or of the one that this was split off, to which it has a pointer then (bio_chain()). Of a pointer that
+ * was read the verifier lets only the lower half be a number.
+ */
+static __always_inline struct note *note_of_sender(const struct bio *bio)
+{
+	struct note *n;
+	u32 low;
+
+	if (!bio)
+		return NULL;
+	n = note_of(number_of(bio));
+	if (n)
+		return n;
+	low = low_half(bio->bi_private) - low_half(&epoch);
+	n = note_at(low);
+	return n && n->bio && (u32)n->bio == low ? n : NULL;
+}
+
+#define PF_KTHREAD 0x00200000	/* include/linux/sched.h, the same in all kernels from 5.10 to 7.2 */
+
+static __always_inline void note_sender(struct note *n)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	n->submitter = bpf_get_current_pid_tgid() >> 32;
+	n->known |= BLKLAT_SLOW_SUBMITTER;
+	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
+		n->known |= BLKLAT_SLOW_KERNEL_THREAD;
+	bpf_get_current_comm(n->comm, sizeof(n->comm));
+}
+
+static __always_inline u64 owner_of(const struct bio *bio)
+{
+	if (!bpf_core_field_exists(bio->bi_blkg) || !bio->bi_blkg)
+		return 0;
+	return bio->bi_blkg->blkcg->css.cgroup->kn->id;
+}
+
+static __always_inline bool is_watched(struct bio *bio)
+{
+	struct target *t;
+
+	if (!bpf_core_field_exists(bio->bi_bdev)) {
+		struct gendisk *disk = ((struct bio___before_5_12 *)bio)->bi_disk;
+
+		return target_of(disk->queue, &t) || target_of(disk, &t);
+	}
+	return target_of(bio->bi_bdev->bd_disk->queue, &t) || target_of(bio->bi_bdev->bd_disk, &t) || target_of(bio->bi_bdev, &t);
+}
+
+/* Besides on_bio_queue(), and without standbys: what it misses is not known. */
+SEC("tp_btf/block_bio_queue")
+int on_bio_note(u64 *ctx)
+{
+	struct bio *bio = argument(ctx, cfg_bio_queue_arg1);
+	struct note *n;
+
+	if (!is_watched(bio))
+		return 0;
+	n = note_at(number_of(bio));
+	if (!n)
+		return 0;
+	n->bio = 0;
+	order_writes();
+	n->sector = bio->bi_iter.bi_sector;
+	n->queue_ns = 0;
+	n->device_ns = 0;
+	n->cpu = bpf_get_smp_processor_id();
+	n->known = BLKLAT_SLOW_START_CPU;
+	n->cgroup = 0;
+	if (cfg_owners) {
+		n->cgroup = owner_of(bio);
+		note_sender(n);
+	}
+	order_writes();
+	n->bio = number_of(bio);
+	return 0;
+}
+
+/* Whether slow IOs are told; @mode is a constant of the caller's. */
+static __always_inline bool tells_slow(enum mode mode)
+{
+	return mode != MODE_DEVICE && mode != MODE_DEVICE_PAUSES && cfg_slow;
+}
+
+static __always_inline bool is_slow(u32 whole, u32 op, u64 ns)
+{
+	u32 row = (whole - 1) * BLKLAT_OPS + op;
+	u64 *from = bpf_map_lookup_elem(&slow_from, &row);
+
+	return from && ns >= *from;
+}
+
+/* A place in the ring for one of @whole, whose number is @watch; NULL: it is full, and that is counted. */
+static __always_inline struct blklat_slow *tell_slow(u32 whole, u32 watch)
+{
+	struct blklat_slow *s = bpf_ringbuf_reserve(&slow_ring, sizeof(*s), 0);
+	u32 row = whole - 1;
+	u64 *untold;
+
+	if (s) {
+		s->end_ns = bpf_ktime_get_ns();
+		s->watch = watch - 1;
+		s->end_cpu = bpf_get_smp_processor_id();
+		return s;
+	}
+	untold = bpf_map_lookup_elem(&slow_untold, &row);
+	if (untold)
+		ADD_ATOMICALLY(untold, 1);
+	return NULL;
+}
+
+/* What is known of who sent it; all of that is 0 otherwise. */
+static __always_inline void tell_note(struct blklat_slow *s, const struct note *n)
+{
+	s->queue_ns = n ? n->queue_ns : 0;
+	s->device_ns = n ? n->device_ns : 0;
+	s->cgroup = n ? n->cgroup : 0;
+	s->submitter = n ? n->submitter : 0;
+	s->known = n ? n->known : 0;
+	if (n)
+		__builtin_memcpy(s->comm, n->comm, sizeof(s->comm));
+	else
+		__builtin_memset(s->comm, 0, sizeof(s->comm));
+}
+
+/* @error: as block_rq_complete has it; of what is only issued 0. */
+static __noinline int tell_request(struct request *rq, u32 whole, u32 watch, u64 ns, u32 error)
+{
+	struct blklat_slow *s;
+
+	if (!rq)
+		return 0;
+	s = tell_slow(whole, watch);
+	if (!s)
+		return 0;
+	s->latency_ns = ns;
+	s->bytes = rq->__data_len;
+	s->error = error;
+	s->op = op_of(rq->cmd_flags);
+	s->sector = rq->__sector;
+	s->hw_queue = rq->mq_hctx->queue_num;
+	s->start_cpu = rq->mq_ctx->cpu;
+	tell_note(s, note_of_sender(rq->bio));
+	s->known |= BLKLAT_SLOW_QUEUE | BLKLAT_SLOW_START_CPU;
+	if (s->sector != (u64)-1 && s->op != BLKLAT_OP_FLUSH)
+		s->known |= BLKLAT_SLOW_SECTOR;
+	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* The same of a bio of which no more than its number is left. By which hardware queue it went is not known. */
+static __noinline int tell_bio(u64 number, u32 watch, const struct bio_start *start, u64 ns, u32 error)
+{
+	const struct note *n = note_of(number);
+	struct blklat_slow *s;
+
+	if (!start)
+		return 0;
+	s = tell_slow(whole_watch(watch), watch);
+	if (!s)
+		return 0;
+	s->latency_ns = ns;
+	s->bytes = start->bytes;
+	s->error = error;
+	s->op = start->op;
+	s->sector = n ? n->sector : 0;
+	s->hw_queue = 0;
+	s->start_cpu = n ? n->cpu : 0;
+	tell_note(s, n);
+	if (n && start->op != BLKLAT_OP_FLUSH)
+		s->known |= BLKLAT_SLOW_SECTOR;
+	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* What the request of @bio took in a stage that has ended, for those that come after it. */
+static __always_inline void note_stage(const struct bio *bio, u32 stage, u64 ns)
+{
+	struct note *n = bio ? note_of(number_of(bio)) : NULL;
+
+	if (n && stage == BLKLAT_STAGE_QUEUE)
+		n->queue_ns = ns;
+	else if (n)
+		n->device_ns = ns;
+}
+
+#endif

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Slow IOs by themselves: as many as the bins say, and each with what it was, by who did it."""
+import re
+
+from devices import loop_on
+from groups import groups, ours
+from load import Blklat, Fio, Text, assert_all_counted, exact, fio, missing
+from slow import dd, dropped, slow_of, watch
+
+STAGES = "device", "queue", "total"
+
+
+def of_op(b, device, op, stage="device"):
+    """All that is told of an op: its slow IOs, and the sums of what was counted."""
+    counted = [o for l in b.of(device, stage) for o in l["ops"] if o["op"] == op]
+    return [io for io in slow_of(b, device, stage) if io["op"] == op], counted
+
+
+@exact
+def test_all_that_there_was(loop):
+    """Everything is slow: so what is told one by one adds up to what is counted."""
+    with watch(loop, "1us", stage="device,total") as b:
+        pids = [dd(loop, "read", 4096, 20, offset=7), dd(loop, "write", 65536, 10), dd(loop, "read", 4096, 5)]
+        b.next(loop, n=2)
+    assert_all_counted(b, loop, "device")
+    for stage in "device", "total":
+        for op, n in ("read", 25), ("write", 10):
+            slow, counted = of_op(b, loop, op, stage)
+            assert len(slow) == sum(o["ios"] for o in counted) == n and dropped(b, loop, stage) == 0
+            assert sum(io["bytes"] for io in slow) == sum(o["bytes"] for o in counted)
+            assert max(io["latency_ns"] for io in slow) == max(o["latency_ns"]["max"] for o in counted)
+            assert min(io["latency_ns"] for io in slow) == min(o["latency_ns"]["min"] for o in counted)
+            mean = sum(o["latency_ns"]["mean"] * o["ios"] for o in counted) / n
+            assert abs(sum(io["latency_ns"] for io in slow) / n - mean) < 1
+        assert sorted((io["pid"], io["sector"], io["bytes"]) for io in slow_of(b, loop, stage)) == \
+            sorted([(pids[0], 8 * (7 + i), 4096) for i in range(20)] + [(pids[1], 128 * i, 65536) for i in range(10)] +
+                   [(pids[2], 8 * i, 4096) for i in range(5)])
+        for io in slow_of(b, loop, stage):
+            assert (io["comm"], io["kernel_thread"], io["error"], io["cgroup"]) == ("dd", False, None, ours()), io
+
+
+def bins_from(b, device, ns):
+    """IOs in bins from one that begins at ns."""
+    return sum(n for l in b.of(device) for o in l["ops"] for lower, _, n in o["bins"] if lower >= ns)
+
+
+@exact
+def test_as_many_as_the_bins_say(loop):
+    """The limit is the bound of a bin, above which it is slow."""
+    load = {"ioengine": "io_uring", "iodepth": 16, "number_ios": 20000, "rw": "randrw"}
+    with Blklat(loop, args=["--bins"]) as b:
+        fio(loop, **load)
+        b.next(loop)
+    bins = sorted(tuple(x) for l in b.lines for o in l["ops"] for x in o["bins"])
+    total = seen = sum(n for _, _, n in bins)
+    for lower, _, n in reversed(bins):
+        seen -= n
+        if total - seen > total / 20:
+            break
+    with watch(loop, f"{(lower + 1) / 1000:.3f}us", "--bins") as b:
+        fio(loop, **load)
+        b.next(loop, n=2)
+    assert_all_counted(b, loop)
+    slow = slow_of(b, loop)
+    assert min(io["latency_ns"] for io in slow) > lower
+    assert len(slow) + dropped(b, loop) == bins_from(b, loop, lower) > 100
+
+
+@exact
+def test_the_slowest_are_kept(loop):
+    with Blklat(loop, interval=60, args=["--slow", "1us", "--slow-max", "5"]) as b:
+        dd(loop, "read", 4096, 300)
+    assert_all_counted(b, loop)
+    (line,) = b.lines
+    took = [io["latency_ns"] for io in line["slow"]]
+    assert took == sorted(took, reverse=True) and took[0] == line["ops"][0]["latency_ns"]["max"]
+    assert (len(took), line["slow_dropped"]) == (5, 295)
+
+
+@exact
+def test_more_than_the_ring_holds(loop):
+    """What does not fit is counted as well, and not one IO less in the bins."""
+    with Blklat(loop, interval=60, args=["--slow", "1us", "--slow-max", "3"]) as b:
+        f = fio(loop, loops=2)
+    a = assert_all_counted(b, loop)
+    (line,) = b.lines
+    assert a["completed"] == f.ios("read") == len(line["slow"]) + line["slow_dropped"] > 30000
+
+
+@exact
+def test_percentile_of_what_there_was(loop):
+    """Of the first interval none is slow, as nothing is known yet; later about a hundredth is."""
+    with Blklat(loop, interval=0.3, args=["--slow", "p99", "--slow-max", "10000"]) as b:
+        fio(loop, rw="randread", rate_iops=4000, time_based=1, runtime=5)
+        b.next(loop)
+    assert_all_counted(b, loop)
+    busy = [l for l in b.lines if l["ops"]]
+    assert busy[0]["slow"] == [] and busy[0]["slow_dropped"] == 0
+    later = busy[3:]
+    found = sum(len(l["slow"]) + l["slow_dropped"] for l in later)
+    share = found / sum(o["ios"] for l in later for o in l["ops"])
+    assert 0.002 < share < 0.05, share
+
+
+@exact
+def test_what_the_stages_took(loop):
+    """The total of an IO is the sum of its stages, and of what lies between them."""
+    loop.setting("scheduler", "mq-deadline")
+    with watch(loop, "1us", stage=",".join(STAGES)) as b:
+        dd(loop, "read", 4096, 50)
+        b.next(loop, n=2)
+    assert_all_counted(b, loop, "device")
+    by_sector = {stage: {io["sector"]: io for io in slow_of(b, loop, stage)} for stage in STAGES}
+    assert len(by_sector["total"]) == len(by_sector["device"]) == 50
+    for sector, io in by_sector["total"].items():
+        device = by_sector["device"][sector]
+        assert io["device_ns"] == device["latency_ns"] <= io["latency_ns"]
+        assert io["queue_ns"] == device["queue_ns"]
+        assert (io["queue_ns"] or 0) + io["device_ns"] <= io["latency_ns"]
+        # What is below the limit in a stage is no slow IO of it.
+        queued = by_sector["queue"].get(sector)
+        assert queued["latency_ns"] == io["queue_ns"] if queued else io["queue_ns"] < 1000
+
+
+@exact
+def test_pieces_of_a_large_one(loop):
+    """A bio that is too large for a request is sent in pieces, which are the sender's as well."""
+    loop.setting("max_sectors_kb", 64)
+    with watch(loop, "1us") as b:
+        pid = dd(loop, "read", 1 << 20, 3)
+        b.next(loop, n=2)
+    assert_all_counted(b, loop)
+    slow = slow_of(b, loop)
+    assert sorted(io["sector"] for io in slow) == [128 * i for i in range(48)]
+    assert {(io["pid"], io["comm"], io["bytes"]) for io in slow} == {(pid, "dd", 65536)}
+
+
+@exact
+def test_by_whom(loop):
+    with groups() as g, watch(loop, "1us", "--by", "cgroup") as b:
+        for name, n in ("a", 10), ("b/c d", 5):
+            g.run(name, "dd", f"if={loop.path}", "of=/dev/null", "bs=4k", f"count={n}", "iflag=direct")
+        b.next(loop, n=2)
+    assert_all_counted(b, loop)
+    found = [(io["cgroup"], io["part"]["label"]) for io in slow_of(b, loop)]
+    assert sorted(found) == [(f"{g.name}/a",) * 2] * 10 + [(f"{g.name}/b/c d",) * 2] * 5
+
+
+@exact
+def test_kernel_threads_are_named_as_such(loop):
+    """The device above is one, whose work a thread of the kernel does; that is charged to who had it done."""
+    with loop_on(loop.path) as upper, watch(loop, "1us") as b:
+        dd(upper, "read", 4096, 30)
+        b.next(loop, n=2)
+        assert_all_counted(b, loop)
+    slow = [io for io in slow_of(b, loop) if io["op"] == "read"]
+    assert sorted(io["sector"] for io in slow) == [8 * i for i in range(30)]
+    assert all(io["kernel_thread"] and io["comm"].startswith("kworker") and io["cgroup"] == ours() for io in slow), slow
+
+
+@exact
+def test_without_owners(loop):
+    with watch(loop, "1us", "--no-owners", stage="device,total") as b:
+        dd(loop, "read", 4096, 20)
+        b.next(loop, n=2)
+    for stage in "device", "total":
+        assert_all_counted(b, loop, stage)
+        slow = slow_of(b, loop, stage)
+        assert sorted(io["sector"] for io in slow) == [8 * i for i in range(20)]
+        assert {(io["pid"], io["comm"], io["kernel_thread"], io["cgroup"]) for io in slow} == {(None, None, None, None)}
+
+
+def test_taken_over(loop):
+    """Where a larger capture takes over, each is told once, by the one or the other."""
+    loop.setting("scheduler", "mq-deadline")
+    with Blklat(loop, stage="device,total", interval=0.1, args=["--slow", "1us", "--slow-max", "10000"]) as b:
+        with Fio(loop, rate_iops=2000, time_based=1, runtime=60) as f:
+            b.next(loop, "total", n=10)
+            loop.setting("nr_requests", 2000)
+            b.until(lambda: "a larger capture takes over" in b.stderr, "a larger capture")
+            b.next(loop, "total", n=10)
+            done = f.end().ios("read")
+        b.next(loop, "total", n=5)
+    for stage in "device", "total":
+        # Those that the smaller one had no room for are lost, and the larger one was opened for.
+        a = b.accounting(loop, stage)
+        assert a["completed"] + missing(a) == done > 1000
+        # One that the smaller one had no room for, and so lost, may have ended when the larger one was there to tell of it.
+        assert a["completed"] <= len(slow_of(b, loop, stage)) <= a["completed"] + a["lost"] and not dropped(b, loop, stage)
+
+
+def test_as_text(loop):
+    """One line for each, in 80 columns."""
+    t = Text(loop, "--slow", "1us", "--slow-max", "2", "--duration", "2", interval=1)
+    with t:
+        t.until(lambda: "IOPS" in t.text or "idle" in t.text or t.text.count("\n") > 4, "its first interval")
+        pid = dd(loop, "read", 4096, 30)
+        assert t.wait() == 0
+    owner = rf"dd {pid}"
+    lines = re.findall(rf"^(?:slow|    )    \d\d:\d\d:\d\d\.\d{{3}} [ \d.]+ [mu]?s read +4 KiB +\d+  {owner}", t.text, re.M)
+    assert len(lines) == 2 and re.search(r"^        28 more slow ones$", t.text, re.M), t.text
+    assert max(map(len, t.text.splitlines())) <= 80

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Lists of slow IOs: their order, what is left out and counted; from which latency on an IO is slow. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/slow.h"
+#include "core/slow_limits.h"
+
+static struct slow_io io(u32 watch, u64 latency_ns, s32 error)
+{
+	return (struct slow_io){ .watch = watch, .told = { .latency_ns = latency_ns, .end_ns = latency_ns, .error = error } };
+}
+
+static void add(struct slow_ios *s, u32 watch, u64 latency_ns, s32 error)
+{
+	const struct slow_io one = io(watch, latency_ns, error);
+
+	assert_int_equal(slow_ios_add(s, &one), 0);
+}
+
+/* The list of a watch is what @latencies says, ended by 0, and @dropped more were found. */
+static void check(const struct slow_ios *s, u32 watch, const u64 *latencies, u64 dropped)
+{
+	const struct slow_of *of = &s->of[watch];
+	u32 n = 0;
+
+	for (; latencies[n]; n++) {
+		assert_true(n < of->n);
+		assert_int_equal(s->io[of->first + n].watch, watch);
+		assert_int_equal(s->io[of->first + n].told.latency_ns, latencies[n]);
+	}
+	assert_int_equal(of->n, n);
+	assert_int_equal(of->found - of->n, dropped);
+}
+
+static void test_order(void **state)
+{
+	struct slow_ios s;
+
+	(void)state;
+	assert_int_equal(slow_ios_init(&s, 3, 3), 0);
+	add(&s, 2, 10, 0);
+	add(&s, 0, 20, 0);
+	add(&s, 2, 30, 0);
+	add(&s, 2, 5, 7);
+	add(&s, 2, 40, 0);
+	add(&s, 2, 6, 10);
+	s.of[0].found += 4;
+	slow_ios_sort(&s);
+	check(&s, 0, (u64[]){ 20, 0 }, 4);
+	check(&s, 1, (u64[]){ 0 }, 0);
+	/* Those that failed first. */
+	check(&s, 2, (u64[]){ 6, 5, 40, 0 }, 2);
+	slow_ios_clear(&s);
+	slow_ios_sort(&s);
+	check(&s, 2, (u64[]){ 0 }, 0);
+	slow_ios_uninit(&s);
+}
+
+/* More than are ever held at once: the slowest are there at the end, whenever they came. */
+static void test_very_many(void **state)
+{
+	struct slow_ios s;
+
+	(void)state;
+	assert_int_equal(slow_ios_init(&s, 2, 4), 0);
+	for (u64 i = 1; i <= 300000; i++)
+		add(&s, i & 1, i * 7919 % 300007, 0);
+	slow_ios_sort(&s);
+	assert_int_equal(s.n, 8);
+	assert_true(s.room <= 65536);
+	assert_int_equal(s.of[0].found, 150000);
+	assert_int_equal(s.of[1].found, 150000);
+	for (u32 w = 0; w < 2; w++) {
+		u64 best[5] = { 0 };
+
+		for (u64 i = 2 - w; i <= 300000; i += 2) {
+			u64 ns = i * 7919 % 300007;
+
+			for (u32 k = 0; k < 4; k++)
+				if (ns > best[k]) {
+					memmove(&best[k + 1], &best[k], (3 - k) * sizeof(*best));
+					best[k] = ns;
+					break;
+				}
+		}
+		check(&s, w, best, 150000 - 4);
+	}
+	slow_ios_uninit(&s);
+}
+
+static void test_move(void **state)
+{
+	struct slow_ios from, to;
+	const u32 numbers[] = { 3, 1 };
+
+	(void)state;
+	assert_int_equal(slow_ios_init(&from, 2, 3), 0);
+	assert_int_equal(slow_ios_init(&to, 4, 3), 0);
+	add(&from, 0, 10, 0);
+	add(&from, 0, 20, 0);
+	add(&from, 1, 30, 0);
+	from.io[1].cgroup = strdup("/a");
+	from.of[1].found += 5;
+	slow_ios_sort(&from);
+	assert_int_equal(slow_ios_move(&to, &from, numbers, (struct slow_span){ 10, 30, true }), 0);
+	slow_ios_sort(&to);
+	check(&to, 3, (u64[]){ 20, 0 }, 0);
+	check(&to, 1, (u64[]){ 30, 0 }, 5);
+	check(&from, 0, (u64[]){ 0 }, 0);
+	assert_string_equal(to.io[to.of[3].first].cgroup, "/a");
+	add(&from, 0, 30, 0);
+	add(&from, 0, 31, 0);
+	from.of[0].found += 7;
+	assert_int_equal(slow_ios_move(&to, &from, numbers, (struct slow_span){ 10, 30, false }), 0);
+	slow_ios_sort(&to);
+	check(&to, 3, (u64[]){ 30, 20, 0 }, 0);
+	slow_ios_uninit(&from);
+	slow_ios_uninit(&to);
+}
+
+static void test_errors(void **state)
+{
+	(void)state;
+	assert_null(slow_error(0));
+	assert_string_equal(slow_error(7), "medium");
+	assert_string_equal(slow_error(-ENODATA), "medium");
+	assert_string_equal(slow_error(-ETIMEDOUT), "timeout");
+	assert_string_equal(slow_error(4), "transport");
+	assert_string_equal(slow_error(10), "I/O");
+	assert_string_equal(slow_error(-EIO), "I/O");
+	assert_string_equal(slow_error(17), "I/O");
+	assert_string_equal(slow_error(-EROFS), "I/O");
+}
+
+/* --- limits -------------------------------------------------------------------------------- */
+
+struct world {
+	struct device device;
+	struct watch watches[2];
+	struct frames frames;
+	struct slow_limits limits;
+};
+
+static void begin(struct world *w, const struct slow_wanted *wanted)
+{
+	*w = (struct world){ .device = { .name = "sda" } };
+	w->watches[0] = (struct watch){ .device = &w->device };
+	w->watches[1] = (struct watch){ .device = &w->device, .stage = BLKLAT_STAGE_TOTAL };
+	assert_int_equal(frames_init(&w->frames, w->watches, 2, BLKLAT_SCALE_MAX), 0);
+	assert_int_equal(slow_limits_init(&w->limits, wanted, w->watches, 2, BLKLAT_SCALE_MAX), 0);
+}
+
+static void end(struct world *w)
+{
+	slow_limits_uninit(&w->limits);
+	frames_uninit(&w->frames);
+}
+
+/* An interval in which reads of the second watch took @ns, @n times each, and one in a hundred ten times as long. */
+static u64 interval(struct world *w, u64 ns, u64 n)
+{
+	struct op_frame *o = &w->frames.f[1].ops[BLKLAT_OP_READ];
+
+	hist_clear(&o->hist);
+	o->ios = n;
+	o->max_ns = n ? 10 * ns : 0;
+	if (n) {
+		hist_put(&o->hist, blklat_cell(ns, BLKLAT_SCALE_MAX), n - n / 100);
+		hist_put(&o->hist, blklat_cell(10 * ns, BLKLAT_SCALE_MAX), n / 100);
+	}
+	slow_limits_follow(&w->limits, &w->frames);
+	return w->limits.from_ns[BLKLAT_OPS + BLKLAT_OP_READ];
+}
+
+static void test_fixed(void **state)
+{
+	const struct slow_wanted wanted = { .wanted = true, .from_ns = 5000 };
+	struct world w;
+
+	(void)state;
+	begin(&w, &wanted);
+	for (u32 i = 0; i < 2 * BLKLAT_OPS; i++)
+		assert_int_equal(w.limits.from_ns[i], 5000);
+	assert_int_equal(interval(&w, 1000000, 1000), 5000);
+	end(&w);
+}
+
+static void assert_near(u64 ns, u64 wanted)
+{
+	assert_in_range(ns, wanted * 0.978, wanted * 1.022);
+}
+
+/* The percentile of the last ten: what is older is forgotten, and nothing is slow where there was nothing. */
+static void test_follows(void **state)
+{
+	const struct slow_wanted wanted = { .wanted = true, .q = 0.995 };
+	struct world w;
+
+	(void)state;
+	begin(&w, &wanted);
+	for (u32 i = 0; i < 2 * BLKLAT_OPS; i++)
+		assert_true(w.limits.from_ns[i] == UINT64_MAX);
+	assert_near(interval(&w, 100000, 1000), 1000000);
+	assert_true(w.limits.from_ns[BLKLAT_OPS + BLKLAT_OP_WRITE] == UINT64_MAX);
+	assert_true(w.limits.from_ns[BLKLAT_OP_READ] == UINT64_MAX);
+	/* Of all 2000 ten took longer than 2 ms; once the first ones are forgotten, of the 1000 later ones as many. */
+	assert_near(interval(&w, 2000000, 1000), 2000000);
+	for (u32 i = 0; i < 9; i++)
+		assert_near(interval(&w, 0, 0), i < 8 ? 2000000 : 20000000);
+	assert_true(interval(&w, 0, 0) == UINT64_MAX);
+	assert_near(interval(&w, 100000, 1000), 1000000);
+	end(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_very_many),
+		cmocka_unit_test(test_move),
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_fixed),
+		cmocka_unit_test(test_follows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "core/slow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM_MOST 65536		/* then those are left out that are too many so far */
+
+int slow_ios_init(struct slow_ios *s, u32 n_watches, u32 most)
+{
+	*s = (struct slow_ios){ .most = most, .n_watches = n_watches, .of = calloc(n_watches, sizeof(*s->of)) };
+	return s->of ? 0 : -ENOMEM;
+}
+
+static void drop(struct slow_ios *s, u32 from)
+{
+	for (u32 i = from; i < s->n; i++)
+		free(s->io[i].cgroup);
+	s->n = from;
+}
+
+void slow_ios_uninit(struct slow_ios *s)
+{
+	drop(s, 0);
+	free(s->io);
+	free(s->of);
+	*s = (struct slow_ios){ 0 };
+}
+
+void slow_ios_clear(struct slow_ios *s)
+{
+	drop(s, 0);
+	memset(s->of, 0, s->n_watches * sizeof(*s->of));
+}
+
+static int make_room(struct slow_ios *s)
+{
+	struct slow_io *more;
+	u32 room;
+
+	if (s->n < s->room)
+		return 0;
+	if (s->room >= ROOM_MOST) {
+		slow_ios_sort(s);
+		if (s->n < s->room / 2)
+			return 0;
+	}
+	room = s->room ? 2 * s->room : 64;
+	more = reallocarray(s->io, room, sizeof(*more));
+	if (!more)
+		return s->n < s->room ? 0 : -ENOMEM;
+	s->io = more;
+	s->room = room;
+	return 0;
+}
+
+int slow_ios_add(struct slow_ios *s, const struct slow_io *io)
+{
+	int err = make_room(s);
+
+	s->of[io->watch].found++;
+	if (!err)
+		s->io[s->n++] = *io;
+	else
+		free(io->cgroup);
+	return err;
+}
+
+int slow_ios_move(struct slow_ios *to, struct slow_ios *from, const u32 *numbers, struct slow_span span)
+{
+	int err = 0;
+
+	for (u32 i = 0; i < from->n; i++) {
+		struct slow_io *io = &from->io[i];
+
+		from->of[io->watch].found--;
+		if (io->told.end_ns <= span.after_ns || io->told.end_ns > span.until_ns)
+			continue;
+		io->watch = numbers[io->watch];
+		err = slow_ios_add(to, io) ?: err;
+		io->cgroup = NULL;
+	}
+	for (u32 i = 0; i < from->n_watches; i++)
+		if (span.dropped && from->of[i].found)
+			to->of[numbers[i]].found += from->of[i].found;
+	slow_ios_clear(from);
+	return err;
+}
+
+static int compare(const void *of_a, const void *of_b)
+{
+	const struct slow_io *a = of_a, *b = of_b;
+
+	if (a->watch != b->watch)
+		return a->watch < b->watch ? -1 : 1;
+	if (!a->told.error != !b->told.error)
+		return a->told.error ? -1 : 1;
+	if (a->told.latency_ns != b->told.latency_ns)
+		return a->told.latency_ns > b->told.latency_ns ? -1 : 1;
+	return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
+}
+
+void slow_ios_sort(struct slow_ios *s)
+{
+	u32 kept = 0;
+
+	if (s->n)
+		qsort(s->io, s->n, sizeof(*s->io), compare);
+	for (u32 i = 0; i < s->n_watches; i++)
+		s->of[i].n = 0;
+	for (u32 i = 0; i < s->n; i++) {
+		struct slow_of *of = &s->of[s->io[i].watch];
+
+		if (of->n == s->most) {
+			free(s->io[i].cgroup);
+			continue;
+		}
+		if (!of->n++)
+			of->first = kept;
+		s->io[kept++] = s->io[i];
+	}
+	s->n = kept;
+}
+
+/* include/linux/blk_types.h and blk_errors[] of block/blk-core.c; behind these the numbers have changed. */
+static const struct {
+	const char *name;
+	s32 of_errno;
+} statuses[] = {
+	[1] = { "not supported", -EOPNOTSUPP },
+	[2] = { "timeout", -ETIMEDOUT },
+	[3] = { "no space", -ENOSPC },
+	[4] = { "transport", -ENOLINK },
+	[5] = { "target", -EREMOTEIO },
+	[6] = { "reservation conflict", -EBADE },
+	[7] = { "medium", -ENODATA },
+	[8] = { "protection", -EILSEQ },
+	[9] = { "no memory", -ENOMEM },
+	[10] = { "I/O", -EIO },
+};
+
+const char *slow_error(s32 error)
+{
+	if (!error)
+		return NULL;
+	if (error > 0 && error < (s32)ARRAY_SIZE(statuses))
+		return statuses[error].name;
+	for (u32 i = 1; i < ARRAY_SIZE(statuses); i++)
+		if (statuses[i].of_errno == error)
+			return statuses[i].name;
+	return "I/O";
+}

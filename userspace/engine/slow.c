@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "engine/slow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/cgroup.h"
+#include "util/cleanup.h"
+
+/* Cgroups that were looked for, so that their hierarchy is walked for new ones alone. The oldest makes room. */
+#define PATHS 256
+
+static struct path {
+	u64 id;			/* 0: none */
+	char *path;		/* NULL: it was gone by then */
+} paths[PATHS];
+static u32 next_path;
+
+int slow_take(struct kernel_capture *k, const struct blklat_slow *told, s64 wall_less_mono_ns)
+{
+	struct slow_io io = { .told = *told, .end_ns = told->end_ns + wall_less_mono_ns };
+
+	if (told->watch >= k->capture.n_watches || told->op >= BLKLAT_OPS)
+		return 0;
+	io.watch = whole_of(k, told->watch);
+	io.part = k->capture.watches[told->watch].part;
+	io.told.comm[BLKLAT_COMM - 1] = '\0';
+	return slow_ios_add(k->capture.slow, &io);
+}
+
+static const struct path *path_of(u64 id)
+{
+	for (u32 i = 0; i < PATHS; i++)
+		if (paths[i].id == id)
+			return &paths[i];
+	return NULL;
+}
+
+
+static bool is_sought(const struct cgroup_sought *sought, u32 n, u64 id)
+{
+	for (u32 i = 0; i < n; i++)
+		if (sought[i].id == id)
+			return true;
+	return false;
+}
+
+/* Looks for those of the list that are not known yet, all at once. */
+static int learn_paths(const char *root, const struct slow_ios *s)
+{
+	struct cgroup_sought sought[PATHS];
+	u32 n = 0;
+	int err;
+
+	for (u32 i = 0; i < s->n && n < PATHS; i++) {
+		u64 id = s->io[i].told.cgroup;
+
+		if (id && !path_of(id) && !is_sought(sought, n, id))
+			sought[n++] = (struct cgroup_sought){ .id = id };
+	}
+	if (!n)
+		return 0;
+	err = cgroups_find(root, sought, n);
+	for (u32 i = 0; i < n; i++) {
+		struct path *p = &paths[next_path++ % PATHS];
+
+		free(p->path);
+		*p = (struct path){ sought[i].id, sought[i].path };
+	}
+	return err;
+}
+
+int slow_finish(struct kernel_capture *k)
+{
+	struct slow_ios *s = k->capture.slow;
+	int err;
+
+	slow_ios_sort(s);
+	err = learn_paths(k->capture.devices->root, s);
+	for (u32 i = 0; i < s->n && !err; i++) {
+		const struct path *p = s->io[i].told.cgroup ? path_of(s->io[i].told.cgroup) : NULL;
+
+		if (p && p->path) {
+			s->io[i].cgroup = strdup(p->path);
+			err = s->io[i].cgroup ? 0 : -ENOMEM;
+		}
+	}
+	return err;
+}
