@@ -55,6 +55,9 @@ def contenders(build, device, spare):
                   ours=True, extra=True),
         *(Contender(f"blklat by {by}", blklat + ["--by", by], "in parts", ours=True, extra=True)
           for by in ("size", "flags", "depth", "beside", "cgroup")),
+        # Neither is ever reached: what it takes to look, and to remember who sent what.
+        Contender("blklat slow", blklat + ["--slow", "1h", "--no-owners"], "of slow IOs, none is", ours=True, extra=True),
+        Contender("blklat slow owners", blklat + ["--slow", "1h"], "and who sent each", ours=True, extra=True),
         Contender("blklat %d devices" % (1 + len(spare)), blklat + [w for s in spare for w in ("--dev", s.name)],
                   "one busy, the others idle", ours=True, extra=True),
         # As where a task can be preempted within a tracepoint: two at first, one when nothing was skipped for 10 s.

@@ -15,6 +15,8 @@ TARGETS = [
     ("--by depth, an IO", "by_depth_ns", "<=", 60, "{:.1f} ns"),
     ("--by beside, an IO", "by_beside_ns", "<=", 60, "{:.1f} ns"),
     ("--by cgroup, an IO", "by_cgroup_ns", "<=", 60, "{:.1f} ns"),
+    ("--slow, an IO that is not", "slow_ns", "<=", 5, "{:.1f} ns"),
+    ("--slow, and who sent it", "slow_owners_ns", "<=", 160, "{:.1f} ns"),
     ("bios of zram, of bpftrace's", "zram_of_bpftrace", "<=", 0.6, "{:.2f}"),
     ("bios of dm, of bpftrace's", "dm_of_bpftrace", "<=", 0.6, "{:.2f}"),
     ("IOPS, of those without", "iops_of_none", ">=", 0.97, "{:.3f}"),
@@ -48,6 +50,8 @@ DIFFERENCES = {
     "by_depth_ns": ("cost", "blklat by depth", "blklat", "ns_per_io"),
     "by_beside_ns": ("cost", "blklat by beside", "blklat", "ns_per_io"),
     "by_cgroup_ns": ("cost", "blklat by cgroup", "blklat", "ns_per_io"),
+    "slow_ns": ("cost", "blklat slow", "blklat", "ns_per_io"),
+    "slow_owners_ns": ("cost", "blklat slow owners", "blklat slow", "ns_per_io"),
 }
 
 

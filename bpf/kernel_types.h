@@ -137,6 +137,7 @@ struct file {
 struct task_struct {
 	unsigned int flags;
 	int tgid;
+	char comm[16];
 };
 
 struct seq_file;

@@ -23,7 +23,8 @@ ROOT = HERE.parents[1]
 PARTS = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB", "512 KiB", "1 MiB+",
          "flush", "discard", "other", "big write", "write", "read", "nothing"]
 PAGE = (ROOT / "docs/recording.md").read_text()
-SCRIPTS = sorted((HERE / "replay").glob("*.txt"))
+# A recording has no slow IOs by themselves.
+SCRIPTS = sorted(s for s in (HERE / "replay").glob("*.txt") if s.stem != "slow")
 KEY = ("device", "stage", "op", "part")
 
 
