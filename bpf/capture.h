@@ -4,6 +4,7 @@
 #define BPF_CAPTURE_H
 
 #include "blklat/abi.h"
+#include "blklat/slow.h"
 
 /*
  * One watched thing that an IO points to: a request queue or gendisk (whole device) or a block_device
@@ -92,5 +93,20 @@ struct bio_bucket {
 	struct bio_cell cell[BIO_BUCKET];
 };
 _Static_assert(sizeof(struct bio_bucket) == 4 * 64, "a bucket is four whole cache lines");
+
+/* Who sent a bio, and what is known of it; see slow.bpf.h. */
+struct note {
+	__u64 bio;			/* its number; 0: nobody's, or it is being written */
+	__u64 sector;
+	__u64 cgroup;
+	__u64 queue_ns;			/* what its request took in the stages, as they end */
+	__u64 device_ns;
+	__u32 submitter;
+	__u16 cpu;
+	__u8 known;
+	__u8 pad;
+	char comm[BLKLAT_COMM];
+};
+_Static_assert(sizeof(struct note) == 64, "one cache line");
 
 #endif

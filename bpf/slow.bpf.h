@@ -42,20 +42,6 @@ struct {
 	__uint(max_entries, 65536);
 } slow_ring SEC(".maps");
 
-struct note {
-	u64 bio;		/* its number_of(); 0: nobody's, or it is being written */
-	u64 sector;
-	u64 cgroup;
-	u64 queue_ns;		/* what its request took in the stages, as they end */
-	u64 device_ns;
-	u32 submitter;
-	u16 cpu;
-	u8 known;
-	u8 pad;
-	char comm[BLKLAT_COMM];
-};
-_Static_assert(sizeof(struct note) == 64, "one cache line");
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 2);

@@ -91,7 +91,7 @@ def test_more_than_the_ring_holds(loop):
 def test_percentile_of_what_there_was(loop):
     """Of the first interval none is slow, as nothing is known yet; later about a hundredth is."""
     with Blklat(loop, interval=0.3, args=["--slow", "p99", "--slow-max", "10000"]) as b:
-        fio(loop, rw="randread", rate_iops=4000, time_based=1, runtime=5)
+        fio(loop, rw="randread", rate_iops=4000, time_based=1, runtime=4)
         b.next(loop)
     assert_all_counted(b, loop)
     busy = [l for l in b.lines if l["ops"]]

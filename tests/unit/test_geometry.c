@@ -285,9 +285,28 @@ static void test_default_memory(void **state)
 	assert_int_equal(capture_default_memory(100000000), most);
 }
 
+/* Telling slow IOs takes a ring, and places for four notes a bio. */
+static void slow_ios_take_memory(void **state)
+{
+	struct device d = { .name = "sda" };
+	struct watch w = { .device = &d, .stage = BLKLAT_STAGE_TOTAL };
+	struct capture_config cfg = { .watches = &w, .n_watches = 1, .max_bios = 1000 };
+	u64 without = capture_memory_bytes(&cfg, 2, 3, 6);
+	struct slow_room room;
+
+	(void)state;
+	cfg.slow = (struct slow_wanted){ .wanted = true, .most = 10000 };
+	room = slow_room(&cfg);
+	assert_int_equal(room.notes, 4096);
+	assert_in_range(room.ring_bytes, 8 * 10000 * sizeof(struct blklat_slow), 8 << 20);
+	assert_int_equal(room.ring_bytes & (room.ring_bytes - 1), 0);
+	assert_int_equal(capture_memory_bytes(&cfg, 2, 3, 6) - without, room.ring_bytes + 4096 * 64);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slow_ios_take_memory),
 		cmocka_unit_test(test_slots_have_room),
 		cmocka_unit_test(test_none_has_no_tags_of_its_own),
 		cmocka_unit_test(test_bios_need_no_slots),

@@ -105,7 +105,7 @@ static int start(struct bpf_capture *b, const struct capture_config *cfg, struct
 	int err;
 
 	b->kernel.capture.sees_held = b->traits.throttle;
-	err = bpf_setup(b, cfg->max_bios, p);
+	err = bpf_setup(b, cfg, p);
 	if (!err)
 		err = bpf_attach_ends(b, p);
 	if (err)

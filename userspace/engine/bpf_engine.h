@@ -51,7 +51,7 @@ static inline u32 bpf_rows(const struct bpf_capture *b)
  * Loads the programs for the capture's watches and maps what they count; nothing is attached yet.
  * Returns 0, or a negative errno and a sentence; what was done is undone by the engine's close.
  */
-int bpf_setup(struct bpf_capture *b, u32 max_bios, struct problem *p);
+int bpf_setup(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p);
 
 /* Writes the table of targets anew, for the programs to see at once. Returns 0 or a negative errno. */
 int bpf_write_targets(struct bpf_capture *b);

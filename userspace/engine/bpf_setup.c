@@ -113,9 +113,10 @@ static void size_bios(struct bpf_capture *b, u32 max_bios)
 	b->skel->rodata->cfg_buckets_shift = 32 - __builtin_ctz(buckets);
 }
 
-static void size_maps(struct bpf_capture *b, u32 max_bios)
+static void size_maps(struct bpf_capture *b, const struct capture_config *cfg)
 {
 	u32 rows = bpf_rows(b) * b->kernel.capture.n_watches;
+	const struct slow_room room = slow_room(cfg);
 	struct blklat *s = b->skel;
 
 	b->kernel.region.series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(b->kernel.capture.scale));
@@ -123,9 +124,9 @@ static void size_maps(struct bpf_capture *b, u32 max_bios)
 	bpf_map__set_value_size(s->maps.series, b->kernel.region.series_bytes);
 	bpf_map__set_max_entries(s->maps.series, rows * BLKLAT_OPS);
 	bpf_map__set_max_entries(s->maps.accounts, rows);
-	size_bios(b, max_bios);
+	size_bios(b, cfg->max_bios);
 	size_idle_maps(b);
-	bpf_slow_size(b, max_bios);
+	bpf_slow_size(b, &room);
 	if (blklat_counts_in_flight(b->kernel.by))
 		bpf_map__set_max_entries(s->maps.in_flight, b->kernel.capture.n_watches);
 }
@@ -257,7 +258,7 @@ static int find_watched(const struct capture *c, struct targets *t, struct probl
 	return err ? err : targets_make(t, c->watches, found, c->n_watches, c->cpus, p);
 }
 
-static int load(struct bpf_capture *b, u32 max_bios, struct problem *p)
+static int load(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, open, .btf_custom_path = bpf_kernel_types());
 	int err;
@@ -267,7 +268,7 @@ static int load(struct bpf_capture *b, u32 max_bios, struct problem *p)
 		return problem_set(p, -errno, "could not open the BPF programs: %s", strerror(errno));
 	bpf_choose_programs(b);
 	configure(b);
-	size_maps(b, max_bios);
+	size_maps(b, cfg);
 	err = bpf_cgroups_share(b) ?: load_programs(b) ?: bpf_cgroups_hold(b);
 	if (err)
 		return problem_set(p, err, "the kernel refused the BPF programs: %s%s", strerror(-err),
@@ -297,11 +298,11 @@ static int check_partitions(const struct bpf_capture *b, struct problem *p)
 	return 0;
 }
 
-int bpf_setup(struct bpf_capture *b, u32 max_bios, struct problem *p)
+int bpf_setup(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p)
 {
 	int err = check_partitions(b, p);
 
 	if (!err)
 		err = find_watched(&b->kernel.capture, &b->targets, p);
-	return err ? err : load(b, max_bios, p);
+	return err ? err : load(b, cfg, p);
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "util/types.h"	/* the skeleton's own declarations use these names */
 
@@ -13,9 +12,6 @@
 #include "blklat.skel.h"
 #include "engine/slow.h"
 #include "util/clock.h"
-
-#define RING_MOST (8 << 20)
-#define PLACES_A_BIO 4		/* so few of them find another one in their place */
 
 struct bpf_slow {
 	struct ring_buffer *ring;
@@ -25,41 +21,17 @@ struct bpf_slow {
 	s64 wall_less_mono_ns;	/* of the read that is under way */
 };
 
-static u32 power_of_two_from(u64 n)
+void bpf_slow_size(struct bpf_capture *b, const struct slow_room *room)
 {
-	u32 power = 1;
-
-	while (power < n && power < 1U << 31)
-		power <<= 1;
-	return power;
-}
-
-/* Room for as many as are kept of each device and stage, several times over, since which are the slowest is not known before. */
-static u32 ring_bytes(const struct bpf_capture *b)
-{
-	const struct kernel_capture *k = &b->kernel;
-	u64 page = sysconf(_SC_PAGESIZE), each = sizeof(struct blklat_slow) + 8, bytes;
-
-	if (!k->slow.wanted)
-		return page;
-	bytes = 8 * each * k->slow.most * (k->capture.n_watches / (1 + k->parts));
-	if (bytes < 64 * page)
-		bytes = 64 * page;
-	return power_of_two_from(bytes < RING_MOST ? bytes : RING_MOST);
-}
-
-void bpf_slow_size(struct bpf_capture *b, u32 max_bios)
-{
-	u32 places = power_of_two_from((u64)PLACES_A_BIO * max_bios);
 	struct blklat *s = b->skel;
 
-	bpf_map__set_max_entries(s->maps.slow_ring, ring_bytes(b));
+	bpf_map__set_max_entries(s->maps.slow_ring, room->ring_bytes);
 	if (!b->kernel.slow.wanted)
 		return;
 	s->rodata->cfg_slow = true;
 	s->rodata->cfg_owners = !b->kernel.slow.no_owners;
-	s->rodata->cfg_notes_shift = 32 - __builtin_ctz(places);
-	bpf_map__set_max_entries(s->maps.notes, places);
+	s->rodata->cfg_notes_shift = 32 - __builtin_ctz(room->notes);
+	bpf_map__set_max_entries(s->maps.notes, room->notes);
 	bpf_map__set_max_entries(s->maps.slow_from, b->kernel.capture.n_watches * BLKLAT_OPS);
 	bpf_map__set_max_entries(s->maps.slow_untold, b->kernel.capture.n_watches);
 }

@@ -4,9 +4,10 @@
 #define ENGINE_BPF_SLOW_H
 
 #include "engine/bpf_engine.h"
+#include "engine/geometry.h"
 
-/* Before the programs are loaded: configures them, and sizes what they need for @max_bios bios in flight. */
-void bpf_slow_size(struct bpf_capture *b, u32 max_bios);
+/* Before the programs are loaded: configures them, and gives them @room. */
+void bpf_slow_size(struct bpf_capture *b, const struct slow_room *room);
 
 /* Behind it: no IO is slow yet, see live_ops.set_slow. Both are nothing where slow IOs are not wanted. Returns 0 or a negative errno. */
 int bpf_slow_map(struct bpf_capture *b);

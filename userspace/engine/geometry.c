@@ -12,6 +12,8 @@
 #define KIB 1024
 #define LEAST_MEMORY_BYTES (64ULL << 20)
 #define WATCH_MEMORY_BYTES (128ULL << 10)
+#define RING_MOST (8ULL << 20)
+#define NOTES_A_BIO 4		/* so few of them find another one in their place */
 
 static u32 max_u32(u32 a, u32 b)
 {
@@ -95,6 +97,42 @@ u32 bio_buckets(u32 max_bios)
 	return buckets;
 }
 
+static u64 max_u64(u64 a, u64 b)
+{
+	return a > b ? a : b;
+}
+
+static u32 power_of_two_from(u64 n)
+{
+	u32 power = 1;
+
+	while (power < n && power < 1U << 31)
+		power <<= 1;
+	return power;
+}
+
+struct slow_room slow_room(const struct capture_config *cfg)
+{
+	u64 page = sysconf(_SC_PAGESIZE), each = sizeof(struct blklat_slow) + 8, bytes;
+	u32 wholes = cfg->n_watches / (1 + blklat_parts(cfg->by, cfg->cgroups));
+
+	if (!cfg->slow.wanted)
+		return (struct slow_room){ .ring_bytes = page, .notes = 2 };
+	/* Of more than are kept, several times over, since which are the slowest is not known before. */
+	bytes = max_u64(8 * each * cfg->slow.most * wholes, 64 * page);
+	return (struct slow_room){
+		.ring_bytes = power_of_two_from(bytes < RING_MOST ? bytes : RING_MOST),
+		.notes = power_of_two_from((u64)NOTES_A_BIO * cfg->max_bios),
+	};
+}
+
+static u64 slow_bytes(const struct capture_config *cfg)
+{
+	const struct slow_room room = slow_room(cfg);
+
+	return cfg->slow.wanted ? room.ring_bytes + (u64)room.notes * sizeof(struct note) : 0;
+}
+
 u64 capture_memory_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u32 scale)
 {
 	u64 row = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS(scale)) * BLKLAT_OPS + BLKLAT_ACCOUNTS * sizeof(u64);
@@ -107,6 +145,7 @@ u64 capture_memory_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u
 		total |= cfg->watches[i].stage == BLKLAT_STAGE_TOTAL;
 		bytes += slots / BLKLAT_SLOTS * sizeof(struct blklat_slots);
 	}
+	bytes += slow_bytes(cfg);
 	return bytes + (total ? (u64)bio_buckets(cfg->max_bios) * sizeof(struct bio_bucket) : 0);
 }
 
@@ -126,11 +165,6 @@ int capture_choose_scale(const struct capture_config *cfg, u32 cpus, u32 rows, s
 	return problem_set(p, -E2BIG, "the counters need %lluK of memory at scale %d and may take %lluK: raise "
 			   "--max-memory or %s", (bytes + KIB - 1) / KIB, scale, limit / KIB,
 			   scale ? "lower --scale" : cfg->by ? "watch fewer devices, or leave --by out" : "watch fewer devices");
-}
-
-static u64 max_u64(u64 a, u64 b)
-{
-	return a > b ? a : b;
 }
 
 u64 capture_default_memory(u32 watches)

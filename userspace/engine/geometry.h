@@ -22,6 +22,14 @@ struct slots slots_of(const struct device *d, u32 cpus);
 /* Buckets of the BPF engine's table of bios: a power of two, with twice as many cells as there is room for. */
 u32 bio_buckets(u32 max_bios);
 
+/* What telling slow IOs takes; the least that a map can have where they are not wanted. */
+struct slow_room {
+	u32 ring_bytes;
+	u32 notes;		/* places for struct note; both are powers of two */
+};
+
+struct slow_room slow_room(const struct capture_config *cfg);
+
 /* Is there room in @s for all tags that @d's requests can carry? */
 bool slots_fit(const struct slots *s, const struct device *d);
 
