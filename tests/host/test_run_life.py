@@ -34,6 +34,14 @@ def test_ten_intervals_take_their_time(loop):
     assert_lengths_are_true(b, ends)
 
 
+def test_interval_and_count_as_arguments(loop):
+    """DEV S N, as of iostat."""
+    done = subprocess.run([BLKLAT, loop.name, "0.25", "3", "--format", "json"], capture_output=True, text=True, timeout=DEADLINE_S)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (done.returncode, done.stderr, [l["device"] for l in lines]) == (0, "", [loop.name] * 3)
+    assert 0.7 < sum(l["interval_s"] for l in lines) < 0.7 + DEADLINE_S / 10
+
+
 def late_s(b, interval_s):
     """How long after its deadline each line's interval ended, by its own count."""
     ends = itertools.accumulate(l["interval_s"] for l in b.lines)
