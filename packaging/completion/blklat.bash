@@ -84,10 +84,10 @@ _blklat_value()
 _blklat_options()
 {
 	local capture='--dev --engine --interval --max-bios --max-memory --replay --scale --stage'
-	local run="$capture --bins --by --count --duration --format --idle-gap --max-parts --percentiles --top"
+	local run="$capture --bins --by --count --duration --format --idle-gap --max-parts --no-owners --percentiles --slow --slow-max --top"
 
 	case $1 in
-	live) echo "$run --no-owners --slow --slow-max" ;;
+	live) echo "$run" ;;
 	top) echo "$capture --by --count --duration --max-parts" ;;
 	record) echo "$run --label --max-size --output --overwrite --quiet" ;;
 	serve) echo "$capture --bins --by --history --listen --max-parts --prom-schema --user --web-config" ;;

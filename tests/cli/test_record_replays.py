@@ -11,8 +11,7 @@ import subprocess
 import pytest
 
 BLKLAT = os.environ.get("BLKLAT", "build/blklat")
-# A recording has no slow IOs by themselves.
-SCRIPTS = sorted(s for s in (pathlib.Path(__file__).parent / "replay").glob("*.txt") if s.stem != "slow")
+SCRIPTS = sorted((pathlib.Path(__file__).parent / "replay").glob("*.txt"))
 NVME = pathlib.Path(__file__).parent / "replay" / "nvme.txt"
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
 OUTPUTS = [["text"], ["json"], ["csv"], ["json", "--bins"], ["csv", "--bins"]]

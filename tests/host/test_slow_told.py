@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Slow IOs by themselves: as many as the bins say, and each with what it was, by who did it."""
+import json
 import re
+import subprocess
 
 from devices import loop_on
 from groups import groups, ours
-from load import Blklat, Fio, Text, assert_all_counted, exact, fio, missing
+from load import BLKLAT, DEADLINE_S, Blklat, Fio, Missing, Text, assert_all_counted, exact, fio, missing
+from recorder import Recorder, query
 from slow import dd, dropped, slow_of, watch
 
 STAGES = "device", "queue", "total"
@@ -183,6 +186,22 @@ def test_taken_over(loop):
         assert a["completed"] + missing(a) == done > 1000
         # One that the smaller one had no room for, and so lost, may have ended when the larger one was there to tell of it.
         assert a["completed"] <= len(slow_of(b, loop, stage)) <= a["completed"] + a["lost"] and not dropped(b, loop, stage)
+
+
+@exact
+def test_recorded(loop, file):
+    """A replay tells the same as the run, and SQL who sent what."""
+    with Recorder(loop, file, "--slow", "1us", "--format", "json", "--stage", "device,total") as r:
+        pid = dd(loop, "read", 4096, 40, offset=3)
+        r.more(2)
+        assert r.stop() == 0
+    again = subprocess.run([BLKLAT, "--replay", file, "--format", "json"], capture_output=True, text=True, timeout=DEADLINE_S)
+    assert (again.returncode, again.stdout) == (0, "".join(r.lines))
+    last = json.loads(r.lines[-1])
+    if missing(last["accounting"]):
+        raise Missing(last["accounting"])
+    rows = query(file, "SELECT stage, pid, comm, sector FROM slow_io ORDER BY stage, sector")
+    assert rows == [(stage, pid, "dd", 8 * (3 + i)) for stage in ("device", "total") for i in range(40)]
 
 
 def test_as_text(loop):

@@ -244,8 +244,8 @@ static void make_ring(struct recording_ring *r, struct feed *f)
 		assert_int_equal(sqlite_run(db, recording_tables[i].sql), SQLITE_OK);
 	assert_int_equal(sqlite_run(db, "CREATE TABLE other(bytes)"), SQLITE_OK);
 	feed_init(f, 1, 6);
-	assert_int_equal(ring_init(r, db, ring_least_bytes(1), 6), SQLITE_OK);
-	assert_int_equal(recording_rows_init(&rows, db), SQLITE_OK);
+	assert_int_equal(ring_init(r, db, ring_least_bytes(1), 6, false), SQLITE_OK);
+	assert_int_equal(recording_rows_init(&rows, db, false), SQLITE_OK);
 	for (s64 id = 1; sqlite_number(db, "PRAGMA page_count", &rc) < (s64)r->most / 2; id++) {
 		feed_make(f);
 		if (id == 1)

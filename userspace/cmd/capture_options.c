@@ -55,16 +55,12 @@ const struct argp_option capture_option_list[] = {
 	  "'cgroup' that is charged for them, and show each part besides the whole", 0 },
 	{ "max-parts", KEY_MAX_PARTS, "N", 0, "By cgroup: N of them have a part of their own, as they come, up to 253 (default 64); the "
 	  "others are together in 'rest'", 0 },
-	{ "replay", KEY_REPLAY, "FILE", 0, "Replay a recording or a script instead of watching", 0 },
-	{ 0 },
-};
-
-const struct argp_option slow_option_list[] = {
 	{ "slow", KEY_SLOW, "T", 0, "Tell of each IO that took T and more (500us, 10ms), or as long as that percentile of the last ten "
 	  "intervals (p99.9), and of each that failed: when, where, whose", 0 },
 	{ "slow-max", KEY_SLOW_MAX, "N", 0, "Of each device, stage and interval N of them at most (default 100): those that failed, then "
 	  "the slowest; the others are counted", 0 },
 	{ "no-owners", KEY_NO_OWNERS, NULL, 0, "Without the process and cgroup that sent them", 0 },
+	{ "replay", KEY_REPLAY, "FILE", 0, "Replay a recording or a script instead of watching", 0 },
 	{ 0 },
 };
 
@@ -157,7 +153,7 @@ static int check_slow(const struct capture_options *o, struct problem *p)
 		return problem_set(p, -EINVAL, "%s is for --slow, which says what is slow: add that, or leave it out",
 				   o->slow_most ? "--slow-max" : "--no-owners");
 	if (o->slow.wanted && o->replay)
-		return problem_set(p, -EINVAL, "--replay has no slow IOs by themselves: leave --slow out");
+		return problem_set(p, -EINVAL, "--replay has the slow IOs that were recorded: leave --slow out");
 	if (o->slow.wanted && o->format == FORMAT_CSV)
 		return problem_set(p, -EINVAL, "--slow is for text and json: csv has a line for each op");
 	if (o->slow_most > SLOW_MOST_LIMIT)

@@ -34,9 +34,6 @@ struct capture_options {
 /* To be shared by struct options: ended by { 0 }. */
 extern const struct argp_option capture_option_list[];
 
-/* The options of slow IOs, for commands that tell of them; the same. */
-extern const struct argp_option slow_option_list[];
-
 /* Copies those with these long names, at most @room - 1 of them, to @ret, and ends it by { 0 }. */
 void capture_options_pick(const char *const *names, u32 n, struct argp_option *ret, u32 room);
 

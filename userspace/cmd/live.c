@@ -39,7 +39,6 @@ static const struct options options = {
 		 "'blklat list' shows the devices, 'blklat check' whether this machine allows it. Ctrl-C ends it "
 		 "with a summary. Exit status: 0 done, 1 it failed while running, 2 the command line is wrong.",
 	.arguments = "[DEV...] [S [N]]",
-	.list = slow_option_list,
 	.shared = capture_option_list,
 	.take = take,
 };

@@ -17,6 +17,7 @@ struct run_info {
 	u32 n_watches;
 	const struct device_table *devices;	/* that the watches' devices are in */
 	const struct origin *origin;	/* NULL where nothing is known but the above */
+	u32 slow_most;			/* of a watch and interval so many slow IOs are told by themselves; 0: none is */
 	u32 cpus;			/* slack of the accounting, see accounting_make() */
 	u32 scale;
 	u64 memory_bytes;

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_MOST 65536		/* then those are left out that are too many so far */
+#define ROOM 8192		/* then those are left out that are too many so far */
+#define ROOM_MOST (1 << 18)	/* more are not held, however many may be */
 
 int slow_ios_init(struct slow_ios *s, u32 n_watches, u32 most)
 {
@@ -41,11 +42,13 @@ static int make_room(struct slow_ios *s)
 
 	if (s->n < s->room)
 		return 0;
-	if (s->room >= ROOM_MOST) {
+	if (s->room >= ROOM) {
 		slow_ios_sort(s);
 		if (s->n < s->room / 2)
 			return 0;
 	}
+	if (s->room >= ROOM_MOST)
+		return s->n < s->room ? 0 : -ENOMEM;
 	room = s->room ? 2 * s->room : 64;
 	more = reallocarray(s->io, room, sizeof(*more));
 	if (!more)
@@ -139,6 +142,14 @@ static const struct {
 	[9] = { "no memory", -ENOMEM },
 	[10] = { "I/O", -EIO },
 };
+
+s32 slow_error_named(const char *name)
+{
+	for (u32 i = 1; i < ARRAY_SIZE(statuses); i++)
+		if (!strcmp(statuses[i].name, name))
+			return i;
+	return 10;
+}
 
 const char *slow_error(s32 error)
 {

@@ -65,4 +65,7 @@ void slow_ios_sort(struct slow_ios *s);
  */
 const char *slow_error(s32 error);
 
+/* A blk_status_t that has that name; that of "I/O" for any other. */
+s32 slow_error_named(const char *name);
+
 #endif

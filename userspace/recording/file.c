@@ -241,7 +241,18 @@ int recording_file_make(struct recording_file *f, const char *name, bool overwri
 	return err ? problem_set(p, err, "%s: can't be made: %s", name, strerror(-err)) : 0;
 }
 
-static int make_tables(sqlite3 *db)
+static int make_all(sqlite3 *db, const struct recording_table *tables, const char *const *views)
+{
+	int rc = SQLITE_OK;
+
+	for (u32 i = 0; !rc && tables[i].name; i++)
+		rc = sqlite_run(db, tables[i].sql);
+	for (u32 i = 0; !rc && views[i]; i++)
+		rc = sqlite_run(db, views[i]);
+	return rc;
+}
+
+static int make_tables(sqlite3 *db, bool slow)
 {
 	char *head CLEANUP(cleanup_free) = NULL;
 	int rc;
@@ -249,12 +260,8 @@ static int make_tables(sqlite3 *db)
 	if (asprintf(&head, "PRAGMA application_id = %d; PRAGMA user_version = %d", RECORDING_APPLICATION_ID,
 		     RECORDING_VERSION) < 0)
 		return SQLITE_NOMEM;
-	rc = sqlite_run(db, head);
-	for (u32 i = 0; !rc && recording_tables[i].name; i++)
-		rc = sqlite_run(db, recording_tables[i].sql);
-	for (u32 i = 0; !rc && recording_views[i]; i++)
-		rc = sqlite_run(db, recording_views[i]);
-	return rc;
+	rc = sqlite_run(db, head) ?: make_all(db, recording_tables, recording_views);
+	return rc || !slow ? rc : make_all(db, recording_slow_tables, recording_slow_views);
 }
 
 static int limit_wal(sqlite3 *db, u32 n_watches)
@@ -271,7 +278,7 @@ int recording_file_begin(struct recording_file *f, const struct run_info *run, s
 	if (!rc)
 		rc = sqlite_run(f->db, "BEGIN IMMEDIATE");
 	if (!rc)
-		rc = make_tables(f->db);
+		rc = make_tables(f->db, run->slow_most);
 	if (!rc)
 		rc = recorder_write_facts(f->db, run);
 	if (!rc)

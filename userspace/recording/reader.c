@@ -24,6 +24,7 @@ static void reader_close(struct replay *replay)
 	sqlite3_finalize(r->intervals);
 	sqlite3_finalize(r->states);
 	sqlite3_finalize(r->series);
+	reader_close_slow(r);
 	sqlite_reader_close(r->sqlite);
 	hist_uninit(&r->row.hist);
 	hist_uninit(&r->row.after_idle);
@@ -130,8 +131,7 @@ static bool take_part_state(struct recording_reader *r, struct watch_counts *w)
 	       column_u64(r->states, STATE_waited_ns, RECORDING_TOTAL_MAX, &w->waited_ns);
 }
 
-/* Reads column @i, an id of a watch. */
-static bool column_watch(const struct recording_reader *r, sqlite3_stmt *s, int i, u32 *ret)
+bool column_watch(const struct recording_reader *r, sqlite3_stmt *s, int i, u32 *ret)
 {
 	u64 id;
 
@@ -285,13 +285,18 @@ static int take_interval(struct recording_reader *r, struct problem *p)
 	    !column_u64(s, INTERVAL_merged, RECORDING_COUNT_MAX, &merged) || !merged != !r->begun)
 		return reader_damaged(r, p, "interval %lld is invalid", r->id);
 	replay_begin_interval(state);
-	return take_rows(r, p);
+	return take_rows(r, p) ?: reader_take_slow(r, p);
 }
 
 static int at_end(struct recording_reader *r, struct problem *p)
 {
+	int err;
+
 	if (r->state_left || r->series_left)
 		return reader_damaged(r, p, "it has rows of no interval after %lld", r->id);
+	err = reader_end_slow(r, p);
+	if (err)
+		return err;
 	return problem_set(p, -ENODATA, "the replay is at its end");
 }
 
@@ -347,7 +352,7 @@ static int begin(struct recording_reader *r, struct problem *p)
 		err = rc ? reader_failed(r, rc, p) : 0;
 	}
 	r->id = r->state_key = r->series_key = -1;
-	err = err ?: next_state(r, p) ?: next_series(r, p) ?: next_interval(r, p);
+	err = err ?: reader_begin_slow(r, p) ?: next_state(r, p) ?: next_series(r, p) ?: next_interval(r, p);
 	if (err)
 		return err;
 	r->origin.start_mono_ns = r->state.mono_ns;
@@ -379,6 +384,7 @@ static int make_room(struct recording_reader *r, const struct capture_config *cf
 		.engine = r->engine,
 		.devices = &r->devices,
 		.origin = &r->origin,
+		.slow = r->slow_most ? &r->slow : NULL,
 	};
 	return 0;
 }

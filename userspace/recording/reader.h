@@ -28,6 +28,11 @@ struct recording_reader {
 	u32 cpus;
 	u64 memory_bytes;
 
+	u64 slow_most;			/* of slow IOs in an interval and watch; 0: none are told by themselves */
+	struct slow_ios slow;		/* of the last interval that was read */
+	sqlite3_stmt *slow_rows, *slow_found;
+	bool slow_left, found_left;
+	s64 slow_interval, slow_n, found_key;	/* keys of the last rows */
 	sqlite3_stmt *intervals, *states, *series;
 	bool state_left, series_left;	/* the query stands on a row that was not used yet */
 	struct op_counts row;		/* of table series, at the captured scale */
@@ -48,8 +53,25 @@ int reader_damaged(const struct recording_reader *r, struct problem *p, const ch
  */
 int reader_open_database(struct recording_reader *r, struct problem *p);
 
+struct recording_table;
+
+/* Is the table there, and the same to the letter? Returns 0 or a negative errno and a sentence. */
+int reader_check_table(const struct recording_reader *r, const struct recording_table *t, struct problem *p);
+
 /* Sets the sentence for the failure @rc of SQLite; returns its errno. */
 int reader_failed(const struct recording_reader *r, int rc, struct problem *p);
+
+/*
+ * Slow IOs, where the file has them: begins their queries; takes those of interval r->id; makes sure that none is left at the end.
+ * Each returns 0, or a negative errno and a sentence.
+ */
+int reader_begin_slow(struct recording_reader *r, struct problem *p);
+int reader_take_slow(struct recording_reader *r, struct problem *p);
+int reader_end_slow(struct recording_reader *r, struct problem *p);
+void reader_close_slow(struct recording_reader *r);
+
+/* Reads column @i, an id of a watch. */
+bool column_watch(const struct recording_reader *r, sqlite3_stmt *s, int i, u32 *ret);
 
 /* Reads what is true for the whole run. Returns 0 or a negative errno and a sentence; what was read is to be forgotten either way. */
 int reader_read_facts(struct recording_reader *r, struct problem *p);

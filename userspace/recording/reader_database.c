@@ -102,7 +102,7 @@ static int check_size(const struct recording_reader *r, struct problem *p)
 	return 0;
 }
 
-static int check_table(const struct recording_reader *r, const struct recording_table *t, struct problem *p)
+int reader_check_table(const struct recording_reader *r, const struct recording_table *t, struct problem *p)
 {
 	const char *expected = r->version == 1 ? t->sql_1 : t->sql;
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
@@ -141,7 +141,7 @@ static int check_schema(struct recording_reader *r, struct problem *p)
 		return reader_damaged(r, p, "version %lld never was", version);
 	r->version = version;
 	for (u32 i = 0; !err && recording_tables[i].name; i++)
-		err = check_table(r, &recording_tables[i], p);
+		err = reader_check_table(r, &recording_tables[i], p);
 	return err;
 }
 

@@ -109,6 +109,17 @@ static int read_texts(struct recording_reader *r, struct problem *p)
 	return err;
 }
 
+/* Most files have none. */
+static int read_slow_most(struct recording_reader *r, struct problem *p)
+{
+	int rc;
+	s64 there = sqlite_number(r->db, "SELECT count(*) FROM meta WHERE key = 'slow_most'", &rc);
+
+	if (rc)
+		return reader_failed(r, rc, p);
+	return there ? meta_number(r, "slow_most", RECORDING_SLOW_MOST, &r->slow_most, p) : 0;
+}
+
 static int read_meta(struct recording_reader *r, struct problem *p)
 {
 	u64 scale, cpus, finished;
@@ -118,7 +129,7 @@ static int read_meta(struct recording_reader *r, struct problem *p)
 		  meta_number(r, "idle_gap_ns", RECORDING_TOTAL_MAX, &r->origin.idle_gap_ns, p) ?:
 		  meta_number(r, "dropped", RECORDING_COUNT_MAX, &r->origin.dropped, p) ?:
 		  meta_number(r, "finished", 1, &finished, p) ?:
-		  read_interval_s(r, p) ?: read_engine(r, p) ?: read_texts(r, p);
+		  read_interval_s(r, p) ?: read_engine(r, p) ?: read_texts(r, p) ?: read_slow_most(r, p);
 
 	if (err)
 		return err;

@@ -36,9 +36,19 @@ static void recorder_uninit(struct recorder *r)
 	ring_uninit(&r->ring);
 }
 
+/* In an interval. */
+static u64 slow_ios_most(const struct run_info *run)
+{
+	u64 wholes = 0;
+
+	for (u32 i = 0; i < run->n_watches; i++)
+		wholes += !run->watches[i].part;
+	return wholes * run->slow_most;
+}
+
 static int begin(struct recorder *r, const struct recorder_config *cfg, struct problem *p)
 {
-	u64 least = ring_least_bytes(r->run->n_watches);
+	u64 least = ring_least_bytes(r->run->n_watches) + ring_slow_bytes(slow_ios_most(r->run));
 	int rc = SQLITE_OK, err;
 
 	if (cfg->max_bytes && cfg->max_bytes < least)
@@ -49,11 +59,11 @@ static int begin(struct recorder *r, const struct recorder_config *cfg, struct p
 	if (err)
 		return err;
 	if (cfg->max_bytes)
-		rc = ring_init(&r->ring, r->file.db, cfg->max_bytes, r->run->scale);
+		rc = ring_init(&r->ring, r->file.db, cfg->max_bytes, r->run->scale, r->run->slow_most);
 	/* A recording that is recorded again may have dropped intervals before. */
 	r->ring.levels.dropped = r->run->origin->dropped;
 	if (!rc)
-		rc = recording_rows_init(&r->rows, r->file.db);
+		rc = recording_rows_init(&r->rows, r->file.db, r->run->slow_most);
 	return rc ? recording_file_failed(&r->file, rc, p) : 0;
 }
 

@@ -96,6 +96,8 @@ static void put_run(struct facts *f)
 	put_percentiles(f);
 	put_meta(f, "idle_gap_ns", o->idle_gap_ns);
 	put_meta(f, "dropped", o->dropped);
+	if (run->slow_most)
+		put_meta(f, "slow_most", run->slow_most);
 	put_meta(f, "finished", 0);
 }
 

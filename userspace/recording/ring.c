@@ -12,6 +12,7 @@
 #define WAL_SHARE 8		/* the WAL gets one in so many bytes of the limit */
 #define RESERVE_SHARE 16		/* one in so many pages of the database is free before an interval is written */
 #define STEPS 4			/* at most so many merges for an interval */
+#define SLOW_BYTES 256		/* a slow IO's row has less, but for a long path */
 #define STEPS_MORE 1024		/* at most so many drops */
 
 /*
@@ -21,6 +22,11 @@
 u64 ring_least_bytes(u32 n_watches)
 {
 	return (2 << 20) + n_watches * (512ULL << 10);
+}
+
+u64 ring_slow_bytes(u64 n)
+{
+	return 2 * WAL_SHARE * SLOW_BYTES * n;
 }
 
 #define THAT_ROW " WHERE interval = ? AND watch = ? AND op = ?"
@@ -62,7 +68,7 @@ static int run(sqlite3 *db, const char *format, ...)
 	return len < 0 ? SQLITE_NOMEM : sqlite_run(db, sql);
 }
 
-int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, u32 scale)
+int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, u32 scale, bool slow)
 {
 	u64 pages = max_bytes / PAGE_BYTES, wal = pages / WAL_SHARE;
 	int rc;
@@ -70,7 +76,7 @@ int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, u32 scale)
 	if (wal > 4000)
 		wal = 4000;
 	/* Each page in the WAL has a header of 24 bytes, the WAL itself one of 32. */
-	*r = (struct recording_ring){ .db = db, .most = pages - wal - wal * 24 / PAGE_BYTES - 2 };
+	*r = (struct recording_ring){ .db = db, .most = pages - wal - wal * 24 / PAGE_BYTES - 2, .slow = slow };
 	r->reserve = r->most / RESERVE_SHARE;
 	if (series_row_init(&r->a, scale) || series_row_init(&r->b, scale))
 		return SQLITE_NOMEM;
@@ -212,6 +218,21 @@ static int move_rows(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
 	return rc;
 }
 
+/* Those of the start are of no interval. */
+static int merge_slow(struct recording_ring *r, s64 a, s64 b, bool start)
+{
+	if (!r->slow)
+		return SQLITE_OK;
+	if (start)
+		return run(r->db, "DELETE FROM slow WHERE interval IN (%lld, %lld); DELETE FROM slow_found WHERE interval IN (%lld, %lld)",
+			   a, b, a, b);
+	return run(r->db,
+		   "UPDATE slow SET interval = %lld WHERE interval = %lld;"
+		   "INSERT INTO slow_found SELECT %lld, watch, found FROM slow_found WHERE interval = %lld "
+		   "ON CONFLICT(interval, watch) DO UPDATE SET found = found + excluded.found;"
+		   "DELETE FROM slow_found WHERE interval = %lld", b, a, b, a, a);
+}
+
 /*
  * Merges interval @a into @b, its successor. @merged: how many original intervals that makes; 0: @b becomes the start.
  * First @b's rows without IOs, parts of IOs that end later, move on to the next interval: merged with IOs of @a they
@@ -224,6 +245,8 @@ static int merge(struct recording_ring *r, s64 a, s64 b, u64 merged)
 
 	if (rc == SQLITE_DONE)
 		rc = move_rows(r, r->any, a, b);
+	if (rc == SQLITE_DONE)
+		rc = merge_slow(r, a, b, !merged) ?: SQLITE_DONE;
 	if (rc != SQLITE_DONE)
 		return rc;
 	/*

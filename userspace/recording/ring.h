@@ -19,6 +19,7 @@
 struct recording_ring {
 	sqlite3 *db;		/* NULL: no limit */
 	u64 most;		/* pages that the database may have */
+	bool slow;
 	u64 reserve;		/* pages of these that are free before an interval is written */
 	struct ring_levels {
 		u64 n[RING_LEVELS];	/* intervals of each length; longer ones are older */
@@ -32,8 +33,11 @@ struct recording_ring {
 /* The least max_bytes for @n_watches: some hundred intervals fit. */
 u64 ring_least_bytes(u32 n_watches);
 
-/* Limits @db and its WAL to @max_bytes. Returns what SQLite does. */
-int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, u32 scale);
+/* And for @n slow IOs an interval, besides. */
+u64 ring_slow_bytes(u64 n);
+
+/* Limits @db and its WAL to @max_bytes; @slow: there are tables of slow IOs. Returns what SQLite does. */
+int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, u32 scale, bool slow);
 void ring_uninit(struct recording_ring *r);
 
 /*

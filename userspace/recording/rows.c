@@ -27,7 +27,7 @@ void series_row_uninit(struct series_row *row)
 	hist_uninit(&row->idle);
 }
 
-int recording_rows_init(struct recording_rows *r, sqlite3 *db)
+int recording_rows_init(struct recording_rows *r, sqlite3 *db, bool slow)
 {
 	const struct { sqlite3_stmt **s; const char *sql; } all[] = {
 		{ &r->interval, "INSERT INTO " SQL_INTO(interval) },
@@ -35,10 +35,15 @@ int recording_rows_init(struct recording_rows *r, sqlite3 *db)
 		{ &r->series, "INSERT INTO " SQL_INTO(series) },
 		{ &r->part, "INSERT OR IGNORE INTO watch(id, device, stage, part_of, part_by, part) "
 			    "SELECT ?1, device, stage, id, ?3, ?4 FROM watch WHERE id = ?2" },
+		/* Last, as they are not always there. */
+		{ &r->slow, "INSERT INTO " SQL_INTO(slow) },
+		{ &r->slow_found, "INSERT INTO " SQL_INTO(slow_found) },
 	};
+	u32 n = ARRAY_SIZE(all) - (slow ? 0 : 2);
 	int rc = SQLITE_OK;
 
-	for (u32 i = 0; !rc && i < ARRAY_SIZE(all); i++)
+	*r = (struct recording_rows){ 0 };
+	for (u32 i = 0; !rc && i < n; i++)
 		rc = sqlite3_prepare_v3(db, all[i].sql, -1, SQLITE_PREPARE_PERSISTENT, all[i].s, NULL);
 	return rc;
 }
@@ -49,6 +54,8 @@ void recording_rows_uninit(struct recording_rows *r)
 	sqlite3_finalize(r->state);
 	sqlite3_finalize(r->series);
 	sqlite3_finalize(r->part);
+	sqlite3_finalize(r->slow);
+	sqlite3_finalize(r->slow_found);
 	*r = (struct recording_rows){ 0 };
 }
 
@@ -165,6 +172,11 @@ static bool is_new(const struct run_info *run, u32 watch)
 	return part && !strcmp(part->by, by_names[BLKLAT_BY_CGROUP]) && !part_is_vacant(part);
 }
 
+int recording_rows_part(struct recording_rows *r, const struct run_info *run, u32 watch)
+{
+	return is_new(run, watch) ? put_part(r, run, watch) : SQLITE_OK;
+}
+
 /* A whole that is divided has no series: they are the sum of its parts'. */
 static bool has_series(const struct run_info *run, u32 watch)
 {
@@ -246,11 +258,11 @@ int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_i
 		const struct frame *f = &is->f[i];
 		u32 watch = f->watch - run->watches;
 
-		if (is_new(run, watch) && (frame_is_busy(f) || frame_has_sums(f)))
-			rc = put_part(r, run, watch);
+		if (frame_is_busy(f) || frame_has_sums(f))
+			rc = recording_rows_part(r, run, watch);
 		rc = rc ?: put_state_of(r, id, run, watch, is->now);
 		for (u32 op = 0; !rc && has_series(run, watch) && op < BLKLAT_OPS; op++)
 			rc = put_op(r, id, watch, op, &f->ops[op]);
 	}
-	return rc;
+	return rc || !is->slow || !r->slow ? rc : recording_rows_slow(r, id, run, is->slow);
 }

@@ -19,9 +19,11 @@ struct series_row {
 
 struct recording_rows {
 	sqlite3_stmt *interval, *state, *series, *part;
+	sqlite3_stmt *slow, *slow_found;	/* NULL where slow IOs are not told */
+	s64 n_slow;				/* so far */
 };
 
-int recording_rows_init(struct recording_rows *r, sqlite3 *db);
+int recording_rows_init(struct recording_rows *r, sqlite3 *db, bool slow);
 void recording_rows_uninit(struct recording_rows *r);
 
 /* Writes the start, row 0: when the first interval, @is, began and what was counted before it. */
@@ -29,6 +31,12 @@ int recording_rows_start(struct recording_rows *r, const struct run_info *run, c
 
 /* Writes interval @id, from 1. */
 int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is);
+
+/* The slow IOs of interval @id. */
+int recording_rows_slow(struct recording_rows *r, s64 id, const struct run_info *run, const struct slow_ios *slow);
+
+/* Writes the part's row of watch @watch, if it has come to be known since. */
+int recording_rows_part(struct recording_rows *r, const struct run_info *run, u32 watch);
 
 int series_row_init(struct series_row *row, u32 scale);
 void series_row_uninit(struct series_row *row);

@@ -43,6 +43,13 @@ const struct recording_table recording_tables[] = {
 	{ 0 },
 };
 
+const struct recording_table recording_slow_tables[] = {
+	/* n counts on through the recording: rows stay in order where intervals are merged. */
+	TABLE(slow, ", PRIMARY KEY(interval, n)) WITHOUT ROWID"),
+	TABLE(slow_found, ", PRIMARY KEY(interval, watch)) WITHOUT ROWID"),
+	{ 0 },
+};
+
 #define TIME(ns) \
 	"strftime('%Y-%m-%dT%H:%M:%S', " ns " / 1000000000, 'unixepoch') || " \
 	"printf('.%03dZ', " ns " / 1000000 % 1000)"
@@ -105,5 +112,12 @@ const char *const recording_views[] = {
 	"CREATE VIEW run_bin AS SELECT device, stage, op, part, lower_ns, upper_ns, sum(count) AS count FROM bin "
 	"GROUP BY device, stage, op, part, lower_ns, upper_ns",
 	"CREATE VIEW mark_time AS SELECT " TIME("wall_ns") " AS time, mono_ns, text FROM mark ORDER BY mono_ns",
+	NULL,
+};
+
+const char *const recording_slow_views[] = {
+	"CREATE VIEW slow_io AS SELECT " TIME("s.end_wall_ns") " AS time, s.interval, " NAMED ", s.latency_ns, s.queue_ns, s.device_ns, "
+	"s.bytes, s.sector, s.error, s.hw_queue, s.start_cpu, s.end_cpu, s.pid, s.comm, s.kernel_thread, s.cgroup "
+	"FROM slow s " NAMES,
 	NULL,
 };

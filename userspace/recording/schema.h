@@ -128,6 +128,32 @@
 	C(MARK, wall_ns, INTEGER) SEP \
 	C(MARK, text, TEXT)
 
+/* Only where slow IOs were told by themselves, which meta's slow_most says. Older programs take them for a user's own tables. */
+#define COLUMNS_slow(C, SEP) \
+	C(SLOW, interval, INTEGER) SEP \
+	C(SLOW, n, INTEGER) SEP \
+	C(SLOW, watch, INTEGER) SEP \
+	C(SLOW, end_wall_ns, INTEGER) SEP \
+	C(SLOW, latency_ns, INTEGER) SEP \
+	C(SLOW, queue_ns, INTEGER) SEP \
+	C(SLOW, device_ns, INTEGER) SEP \
+	C(SLOW, op, INTEGER) SEP \
+	C(SLOW, bytes, INTEGER) SEP \
+	C(SLOW, sector, INTEGER) SEP \
+	C(SLOW, error, TEXT) SEP \
+	C(SLOW, hw_queue, INTEGER) SEP \
+	C(SLOW, start_cpu, INTEGER) SEP \
+	C(SLOW, end_cpu, INTEGER) SEP \
+	C(SLOW, pid, INTEGER) SEP \
+	C(SLOW, comm, TEXT) SEP \
+	C(SLOW, kernel_thread, INTEGER) SEP \
+	C(SLOW, cgroup, TEXT)
+
+#define COLUMNS_slow_found(C, SEP) \
+	C(SLOW_FOUND, interval, INTEGER) SEP \
+	C(SLOW_FOUND, watch, INTEGER) SEP \
+	C(SLOW_FOUND, found, INTEGER)
+
 #define COLUMN_NUMBER(TABLE, name, ...) TABLE##_##name,
 enum { COLUMNS_meta(COLUMN_NUMBER, ) };
 enum { COLUMNS_device(COLUMN_NUMBER, ) };
@@ -139,6 +165,8 @@ enum { COLUMNS_interval(COLUMN_NUMBER, ) };
 enum { COLUMNS_state(COLUMN_NUMBER, ) };
 enum { COLUMNS_series(COLUMN_NUMBER, ) SERIES_COLUMNS };
 enum { COLUMNS_mark(COLUMN_NUMBER, ) };
+enum { COLUMNS_slow(COLUMN_NUMBER, ) };
+enum { COLUMNS_slow_found(COLUMN_NUMBER, ) };
 
 /* All columns of a table, for SELECT; and the table with a parameter for each column, for INSERT. */
 #define SQL_NAMES(table) COLUMNS_##table(COLUMN_NAME, ", ")
@@ -155,9 +183,12 @@ struct recording_table {
 	const char *sql;
 	const char *sql_1;	/* as in version 1 */
 };
-extern const struct recording_table recording_tables[];	/* ended by a NULL name */
+extern const struct recording_table recording_tables[], recording_slow_tables[];	/* ended by a NULL name */
 
 /* For people who use SQL; our reader does not need them. */
-extern const char *const recording_views[];	/* ended by NULL */
+extern const char *const recording_views[], *const recording_slow_views[];	/* ended by NULL */
+
+#define RECORDING_SLOW_MOST 10000	/* limit of slow_most */
+#define RECORDING_CGROUP_BYTES 1024	/* of a slow IO's cgroup */
 
 #endif

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Slow IOs in a recording: in one whose size is limited they stay with their intervals, and files that lie about them are refused. */
+#include "core/slow.h"
+#include "recording/ring.h"
+#include "recording/sqlite.h"
+#include "recording_feed.h"
+
+#define MOST 3
+#define FOUND_EACH(i) ((i) % 6)
+
+static u64 min_u64(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+/* Interval @i has i % 6 of them, each with what tells it from all others, and from the middle on some say who sent them. */
+static void make_slow(struct slow_ios *s, u64 i)
+{
+	slow_ios_clear(s);
+	for (u64 k = 0; k < FOUND_EACH(i); k++) {
+		struct slow_io io = { .end_ns = 1795246500 * (s64)NSEC_PER_SEC + i };
+
+		io.told = (struct blklat_slow){ .latency_ns = 10 * i + k, .bytes = 4096, .op = k % BLKLAT_OPS, .end_cpu = k };
+		if (k & 1) {
+			io.told.known = BLKLAT_SLOW_SUBMITTER | BLKLAT_SLOW_SECTOR;
+			io.told.sector = i;
+			strcpy(io.told.comm, "fio");
+			io.cgroup = strdup("/a/b");
+		}
+		assert_int_equal(slow_ios_add(s, &io), 0);
+	}
+	slow_ios_sort(s);
+}
+
+static void record_slow(const char *file, u64 limit, u32 n)
+{
+	struct slow_ios slow;
+	struct feed f;
+
+	feed_init(&f, 1, 6);
+	f.info.slow_most = MOST;
+	assert_int_equal(slow_ios_init(&slow, 1, MOST), 0);
+	assert_int_equal(feed_open(&f, file, limit), 0);
+	for (u32 i = 1; i <= n; i++) {
+		feed_make(&f);
+		make_slow(&slow, i);
+		f.is.slow = &slow;
+		if (feed_write(&f)) {
+			recorder_problem(f.sink, &f.problem);
+			fail_msg("interval %u: %s", i, f.problem.text);
+		}
+	}
+	f.sink->ops->close(f.sink);
+	slow_ios_uninit(&slow);
+	feed_uninit(&f);
+}
+
+static s64 ask(const char *file, const char *sql)
+{
+	sqlite3 *db;
+	int rc;
+	s64 n;
+
+	assert_int_equal(sqlite3_open_v2(file, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	n = sqlite_number(db, sql, &rc);
+	assert_int_equal(rc, SQLITE_OK);
+	sqlite3_close(db);
+	return n;
+}
+
+static void check_io(const struct slow_io *io, u64 first, u64 last)
+{
+	u64 i = io->told.latency_ns / 10, k = io->told.latency_ns % 10;
+
+	assert_in_range(i, first, last);
+	assert_int_equal(io->end_ns, 1795246500 * (s64)NSEC_PER_SEC + i);
+	assert_int_equal(io->told.op, k % BLKLAT_OPS);
+	assert_int_equal(io->told.end_cpu, k);
+	assert_int_equal(!!(io->told.known & BLKLAT_SLOW_SUBMITTER), k & 1);
+	assert_string_equal(io->told.comm, k & 1 ? "fio" : "");
+	if (k & 1) {
+		assert_int_equal(io->told.sector, i);
+		assert_string_equal(io->cgroup, "/a/b");
+	} else {
+		assert_null(io->cgroup);
+	}
+}
+
+/* Plays the file: @first is the first interval that was not dropped. Returns how many are found in all. */
+static u64 check_replay(const char *file, u64 first)
+{
+	struct capture *c = replay(file, -1);
+	struct snapshot s;
+	struct problem p;
+	u64 found = 0;
+
+	assert_non_null(c->slow);
+	assert_int_equal(c->slow->most, MOST);
+	assert_int_equal(snapshot_init(&s, 1, c->scale), 0);
+	assert_int_equal(c->ops->read(c, &s, &p), 0);
+	assert_int_equal(c->slow->of[0].found, 0);
+	while (!c->ops->read(c, &s, &p)) {
+		const struct slow_of *of = &c->slow->of[0];
+
+		assert_int_equal(of->n, min_u64(MOST, of->found));
+		for (u32 i = of->first; i < of->first + of->n; i++)
+			check_io(&c->slow->io[i], first, UINT32_MAX);
+		/* The slowest comes first, and is of the last of those that became this interval. */
+		if (of->n)
+			first = c->slow->io[of->first].told.latency_ns / 10 + 1;
+		found += of->found;
+	}
+	c->ops->close(c);
+	snapshot_uninit(&s);
+	return found;
+}
+
+static void test_each_interval(void **state)
+{
+	struct place at;
+
+	(void)state;
+	place_make(&at);
+	record_slow(at.file, 0, 60);
+	assert_int_equal(ask(at.file, "SELECT count(*) FROM slow_io"), 10 * (0 + 1 + 2 + 3 + 3 + 3));
+	assert_int_equal(ask(at.file, "SELECT sum(found) FROM slow_found"), 10 * 15);
+	assert_int_equal(check_replay(at.file, 1), 10 * 15);
+	place_remove(&at);
+}
+
+static void test_limited(void **state)
+{
+	const u32 n = 2500;
+	u64 dropped, found = 0, kept = 0;
+	struct place at;
+
+	(void)state;
+	place_make(&at);
+	record_slow(at.file, ring_least_bytes(1) + ring_slow_bytes(MOST), n);
+	dropped = ask(at.file, "SELECT value FROM meta WHERE key = 'dropped'");
+	assert_in_range(dropped, 1, n - 1);
+	assert_true(ask(at.file, "SELECT count(*) FROM interval") < (s64)(n - dropped));
+	for (u64 i = dropped + 1; i <= n; i++) {
+		found += FOUND_EACH(i);
+		kept += min_u64(FOUND_EACH(i), MOST);
+	}
+	assert_int_equal(ask(at.file, "SELECT sum(found) FROM slow_found"), found);
+	assert_int_equal(ask(at.file, "SELECT count(*) FROM slow"), kept);
+	assert_int_equal(check_replay(at.file, dropped + 1), found);
+	place_remove(&at);
+}
+
+static void test_too_little_room(void **state)
+{
+	struct place at;
+	struct feed f;
+
+	(void)state;
+	place_make(&at);
+	feed_init(&f, 1, 6);
+	f.info.slow_most = MOST;
+	assert_int_equal(feed_open(&f, at.file, ring_least_bytes(1) + ring_slow_bytes(MOST) - 1), -EINVAL);
+	feed_uninit(&f);
+	place_remove(&at);
+}
+
+/* Each is refused with a sentence, whatever it is that reads it. */
+static void test_lies(void **state)
+{
+	static const char *const lies[] = {
+		"UPDATE slow SET watch = 7",
+		"UPDATE slow SET op = 5",
+		"UPDATE slow SET latency_ns = -1",
+		"UPDATE slow SET latency_ns = 'long'",
+		"UPDATE slow SET bytes = 5000000000",
+		"UPDATE slow SET sector = x'00'",
+		"UPDATE slow SET hw_queue = 65536",
+		"UPDATE slow SET end_cpu = NULL",
+		"UPDATE slow SET pid = 1, comm = NULL",
+		"UPDATE slow SET comm = 'a name of more than 15 bytes', pid = 1, kernel_thread = 0",
+		"UPDATE slow SET kernel_thread = 2",
+		"UPDATE slow SET cgroup = printf('%2000s', '/')",
+		"UPDATE slow SET end_wall_ns = 1e300",
+		"UPDATE slow SET interval = interval + 100",
+		"UPDATE slow SET interval = -5 WHERE n = 0",
+		"UPDATE slow_found SET found = 0",
+		"UPDATE slow_found SET watch = 3",
+		"UPDATE slow_found SET interval = 99 WHERE interval = 5",
+		"DROP VIEW slow_io; DROP TABLE slow",
+		"DROP TABLE slow_found; CREATE TABLE slow_found(interval, watch, found)",
+		"UPDATE meta SET value = 10001 WHERE key = 'slow_most'",
+		"UPDATE meta SET value = 'many' WHERE key = 'slow_most'",
+	};
+	struct place at;
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(lies); i++) {
+		struct capture_config cfg = { .scale = -1 };
+		struct capture *c = NULL;
+		struct snapshot s;
+		struct problem p = { 0 };
+		sqlite3 *db;
+		int err;
+
+		place_make(&at);
+		record_slow(at.file, 0, 12);
+		assert_int_equal(sqlite3_open(at.file, &db), SQLITE_OK);
+		if (sqlite_run(db, lies[i]))
+			fail_msg("%s: %s", lies[i], sqlite3_errmsg(db));
+		sqlite3_close(db);
+		cfg.replay_file = at.file;
+		err = capture_replay.open(&cfg, &c, &p);
+		assert_int_equal(snapshot_init(&s, 1, 6), 0);
+		while (!err)
+			err = c->ops->read(c, &s, &p);
+		if (err != -EBADMSG)
+			fail_msg("%s: %d %s", lies[i], err, p.text);
+		assert_non_null(strstr(p.text, "damaged"));
+		if (c)
+			c->ops->close(c);
+		snapshot_uninit(&s);
+		place_remove(&at);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_interval),
+		cmocka_unit_test(test_limited),
+		cmocka_unit_test(test_too_little_room),
+		cmocka_unit_test(test_lies),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Reads the slow IOs of a recording, see reader.h. Like all rows they come in strictly ascending order, and may hold anything. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recording/reader.h"
+#include "recording/schema.h"
+#include "recording/sqlite.h"
+
+#define NUMBER_MAX (1ULL << 62)
+
+static int next_slow(struct recording_reader *r, struct problem *p)
+{
+	int rc = sqlite3_step(r->slow_rows);
+	u64 interval, n;
+
+	r->slow_left = rc == SQLITE_ROW;
+	if (rc == SQLITE_DONE)
+		return 0;
+	if (rc != SQLITE_ROW)
+		return reader_failed(r, rc, p);
+	if (!column_u64(r->slow_rows, SLOW_interval, NUMBER_MAX, &interval) || !column_u64(r->slow_rows, SLOW_n, NUMBER_MAX, &n))
+		return reader_damaged(r, p, "a slow IO has no number");
+	if ((s64)interval < r->slow_interval || ((s64)interval == r->slow_interval && (s64)n <= r->slow_n))
+		return reader_damaged(r, p, "its slow IOs are out of order");
+	r->slow_interval = interval;
+	r->slow_n = n;
+	return 0;
+}
+
+static int next_found(struct recording_reader *r, struct problem *p)
+{
+	int rc = sqlite3_step(r->slow_found);
+	u64 interval, watch;
+	s64 key;
+
+	r->found_left = rc == SQLITE_ROW;
+	if (rc == SQLITE_DONE)
+		return 0;
+	if (rc != SQLITE_ROW)
+		return reader_failed(r, rc, p);
+	if (!column_u64(r->slow_found, SLOW_FOUND_interval, 1ULL << 44, &interval) ||
+	    !column_u64(r->slow_found, SLOW_FOUND_watch, BLKLAT_MAX_WATCHES - 1, &watch))
+		return reader_damaged(r, p, "a number of slow IOs is of no watch");
+	key = interval << 16 | watch;
+	if (key <= r->found_key)
+		return reader_damaged(r, p, "its numbers of slow IOs are out of order");
+	r->found_key = key;
+	return 0;
+}
+
+int reader_begin_slow(struct recording_reader *r, struct problem *p)
+{
+	int err = 0, rc;
+
+	if (!r->slow_most)
+		return 0;
+	for (u32 i = 0; !err && recording_slow_tables[i].name; i++)
+		err = reader_check_table(r, &recording_slow_tables[i], p);
+	if (err)
+		return err;
+	if (slow_ios_init(&r->slow, r->n_watches, r->slow_most))
+		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
+	rc = sqlite3_prepare_v2(r->db, "SELECT " SQL_NAMES(slow) " FROM slow ORDER BY interval, n", -1, &r->slow_rows, NULL) ?:
+	     sqlite3_prepare_v2(r->db, "SELECT " SQL_NAMES(slow_found) " FROM slow_found ORDER BY interval, watch", -1,
+				&r->slow_found, NULL);
+	r->slow_interval = r->slow_n = r->found_key = -1;
+	return rc ? reader_failed(r, rc, p) : next_slow(r, p) ?: next_found(r, p);
+}
+
+void reader_close_slow(struct recording_reader *r)
+{
+	sqlite3_finalize(r->slow_rows);
+	sqlite3_finalize(r->slow_found);
+	slow_ios_uninit(&r->slow);
+}
+
+/* What may be NULL; @ret_known: it is not. False: it is something else. */
+static bool column_known(sqlite3_stmt *s, int i, u64 max, u64 *ret, bool *ret_known)
+{
+	*ret = 0;
+	*ret_known = sqlite3_column_type(s, i) != SQLITE_NULL;
+	return !*ret_known || column_u64(s, i, max, ret);
+}
+
+static bool take_latencies(sqlite3_stmt *s, struct blklat_slow *t)
+{
+	u64 queue_ns, device_ns, latency_ns;
+	bool known;
+
+	if (!column_u64(s, SLOW_latency_ns, RECORDING_TOTAL_MAX, &latency_ns) ||
+	    !column_known(s, SLOW_queue_ns, RECORDING_TOTAL_MAX, &queue_ns, &known) ||
+	    !column_known(s, SLOW_device_ns, RECORDING_TOTAL_MAX, &device_ns, &known))
+		return false;
+	t->latency_ns = latency_ns;
+	t->queue_ns = queue_ns;
+	t->device_ns = device_ns;
+	return true;
+}
+
+static bool take_place(sqlite3_stmt *s, struct blklat_slow *t)
+{
+	u64 op, bytes, sector, hw_queue, start_cpu, end_cpu;
+	bool known[3];
+
+	if (!column_u64(s, SLOW_op, BLKLAT_OPS - 1, &op) || !column_u64(s, SLOW_bytes, UINT32_MAX, &bytes) ||
+	    !column_known(s, SLOW_sector, 1ULL << 55, &sector, &known[0]) ||
+	    !column_known(s, SLOW_hw_queue, UINT16_MAX, &hw_queue, &known[1]) ||
+	    !column_known(s, SLOW_start_cpu, UINT16_MAX, &start_cpu, &known[2]) || !column_u64(s, SLOW_end_cpu, UINT16_MAX, &end_cpu))
+		return false;
+	t->op = op;
+	t->bytes = bytes;
+	t->sector = sector;
+	t->hw_queue = hw_queue;
+	t->start_cpu = start_cpu;
+	t->end_cpu = end_cpu;
+	t->known |= known[0] * BLKLAT_SLOW_SECTOR | known[1] * BLKLAT_SLOW_QUEUE | known[2] * BLKLAT_SLOW_START_CPU;
+	return true;
+}
+
+static bool column_text_or_null(sqlite3_stmt *s, int i, char *ret, size_t room, bool *ret_known)
+{
+	*ret = '\0';
+	*ret_known = sqlite3_column_type(s, i) != SQLITE_NULL;
+	return !*ret_known || column_text(s, i, ret, room);
+}
+
+static bool take_sender(sqlite3_stmt *s, struct blklat_slow *t)
+{
+	bool named, sent, told, thread = false;
+	u64 pid, is_thread;
+
+	if (!column_known(s, SLOW_pid, UINT32_MAX, &pid, &sent) || !column_known(s, SLOW_kernel_thread, 1, &is_thread, &told) ||
+	    !column_text_or_null(s, SLOW_comm, t->comm, sizeof(t->comm), &named) || sent != told || sent != named)
+		return false;
+	thread = is_thread;
+	t->submitter = pid;
+	t->known |= sent * BLKLAT_SLOW_SUBMITTER | thread * BLKLAT_SLOW_KERNEL_THREAD;
+	return true;
+}
+
+/* Its cgroup is the caller's to free. */
+static bool take_io(struct recording_reader *r, struct slow_io *io)
+{
+	char error[32], cgroup[RECORDING_CGROUP_BYTES];
+	sqlite3_stmt *s = r->slow_rows;
+	bool failed, charged;
+
+	*io = (struct slow_io){ 0 };
+	if (!column_watch(r, s, SLOW_watch, &io->watch) || !column_wall_ns(s, SLOW_end_wall_ns, &io->end_ns) || !take_latencies(s, &io->told) ||
+	    !take_place(s, &io->told) || !take_sender(s, &io->told) || !column_text_or_null(s, SLOW_error, error, sizeof(error), &failed) ||
+	    !column_text_or_null(s, SLOW_cgroup, cgroup, sizeof(cgroup), &charged))
+		return false;
+	io->told.error = failed ? slow_error_named(error) : 0;
+	io->part = r->watches[io->watch].part;
+	while (r->watches[io->watch].part)
+		io->watch--;
+	io->cgroup = charged ? strdup(cgroup) : NULL;
+	return true;
+}
+
+static int take_found(struct recording_reader *r)
+{
+	u64 found;
+	u32 watch;
+
+	if (!column_watch(r, r->slow_found, SLOW_FOUND_watch, &watch) || r->watches[watch].part ||
+	    !column_u64(r->slow_found, SLOW_FOUND_found, RECORDING_COUNT_MAX, &found) || found < r->slow.of[watch].found)
+		return -EBADMSG;
+	r->slow.of[watch].found = found;
+	return 0;
+}
+
+int reader_take_slow(struct recording_reader *r, struct problem *p)
+{
+	struct slow_io io;
+	int err = 0;
+
+	if (!r->slow_most)
+		return 0;
+	slow_ios_clear(&r->slow);
+	while (!err && r->slow_left && r->slow_interval == r->id) {
+		if (!take_io(r, &io))
+			return reader_damaged(r, p, "a slow IO of interval %lld is invalid", r->id);
+		slow_ios_add(&r->slow, &io);
+		err = next_slow(r, p);
+	}
+	while (!err && r->found_left && r->found_key >> 16 == r->id)
+		err = take_found(r) ? reader_damaged(r, p, "the slow IOs of interval %lld are others than it says", r->id) : next_found(r, p);
+	slow_ios_sort(&r->slow);
+	if (!err && ((r->slow_left && r->slow_interval < r->id) || (r->found_left && r->found_key >> 16 < r->id)))
+		err = reader_damaged(r, p, "it has slow IOs of no interval before %lld", r->id);
+	return err;
+}
+
+int reader_end_slow(struct recording_reader *r, struct problem *p)
+{
+	if (r->slow_left || r->found_left)
+		return reader_damaged(r, p, "it has slow IOs of no interval after %lld", r->id);
+	return 0;
+}
