@@ -164,7 +164,8 @@ int capture_choose_scale(const struct capture_config *cfg, u32 cpus, u32 rows, s
 	}
 	return problem_set(p, -E2BIG, "the counters need %lluK of memory at scale %d and may take %lluK: raise "
 			   "--max-memory or %s", (bytes + KIB - 1) / KIB, scale, limit / KIB,
-			   scale ? "lower --scale" : cfg->by ? "watch fewer devices, or leave --by out" : "watch fewer devices");
+			   scale ? "lower --scale" : cfg->slow.wanted ? "lower --max-bios, or leave --slow out" :
+			   cfg->by ? "watch fewer devices, or leave --by out" : "watch fewer devices");
 }
 
 u64 capture_default_memory(u32 watches)
