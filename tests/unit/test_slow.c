@@ -95,6 +95,26 @@ static void test_very_many(void **state)
 	slow_ios_uninit(&s);
 }
 
+/* Of very many watches together no more than some are held; all are counted. */
+static void test_no_end(void **state)
+{
+	const u32 watches = 40000;
+	struct slow_ios s;
+	u64 found = 0;
+
+	(void)state;
+	assert_int_equal(slow_ios_init(&s, watches, 10000), 0);
+	for (u32 i = 0; i < 10 * watches; i++)
+		add(&s, i % watches, 1 + i, 0);
+	slow_ios_sort(&s);
+	assert_int_equal(s.room, 1 << 18);
+	assert_in_range(s.n, 1 << 17, 1 << 18);
+	for (u32 w = 0; w < watches; w++)
+		found += s.of[w].found;
+	assert_int_equal(found, 10 * watches);
+	slow_ios_uninit(&s);
+}
+
 static void test_move(void **state)
 {
 	struct slow_ios from, to;
@@ -224,6 +244,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_very_many),
+		cmocka_unit_test(test_no_end),
 		cmocka_unit_test(test_move),
 		cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_fixed),

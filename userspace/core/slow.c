@@ -32,6 +32,7 @@ void slow_ios_uninit(struct slow_ios *s)
 void slow_ios_clear(struct slow_ios *s)
 {
 	drop(s, 0);
+	s->full = false;
 	memset(s->of, 0, s->n_watches * sizeof(*s->of));
 }
 
@@ -40,15 +41,17 @@ static int make_room(struct slow_ios *s)
 	struct slow_io *more;
 	u32 room;
 
-	if (s->n < s->room)
+	if (s->n < s->room || s->full)
 		return 0;
 	if (s->room >= ROOM) {
 		slow_ios_sort(s);
 		if (s->n < s->room / 2)
 			return 0;
 	}
-	if (s->room >= ROOM_MOST)
-		return s->n < s->room ? 0 : -ENOMEM;
+	/* Or it would be sorted again for each that comes. */
+	s->full = s->room >= ROOM_MOST;
+	if (s->full)
+		return 0;
 	room = s->room ? 2 * s->room : 64;
 	more = reallocarray(s->io, room, sizeof(*more));
 	if (!more)
@@ -63,7 +66,7 @@ int slow_ios_add(struct slow_ios *s, const struct slow_io *io)
 	int err = make_room(s);
 
 	s->of[io->watch].found++;
-	if (!err)
+	if (!err && s->n < s->room)
 		s->io[s->n++] = *io;
 	else
 		free(io->cgroup);

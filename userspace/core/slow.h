@@ -29,6 +29,7 @@ struct slow_ios {
 	u32 most;
 	u32 n_watches;
 	u32 n, room;
+	bool full;		/* no more are held, only counted */
 	struct slow_io *io;	/* once sorted: by watch, and as slow_wanted.most says */
 	struct slow_of {
 		u32 first, n;
@@ -42,7 +43,10 @@ void slow_ios_uninit(struct slow_ios *s);
 
 void slow_ios_clear(struct slow_ios *s);
 
-/* Adds one, whose cgroup is the list's from here on, and counts it as found. Returns 0, or -ENOMEM: then it is no more than counted. */
+/*
+ * Adds one, whose cgroup is the list's from here on, and counts it as found. Returns 0; or -ENOMEM, and it is no more than counted, as
+ * are those for which a list that has grown very large has no room.
+ */
 int slow_ios_add(struct slow_ios *s, const struct slow_io *io);
 
 /* Some of a list: those that ended behind @after_ns and up to @until_ns (CLOCK_MONOTONIC), and as many found as it did not keep, if @dropped. */
