@@ -17,8 +17,24 @@ struct series_row {
 	struct hist idle;
 };
 
+/* A part by cgroup that has an id in the file. */
+struct recorded_part {
+	u32 whole;
+	const struct part *part;
+};
+
 struct recording_rows {
 	sqlite3_stmt *interval, *state, *series, *part;
+	/*
+	 * A watch's id is its number. By cgroup that is so of the first owner of a part, and those that come when he has ended have the ids
+	 * behind all watches. When there are no more of them, they are recorded with the rest.
+	 */
+	u32 *ids;			/* [watch], for this interval */
+	const struct part **first;	/* [watch]; NULL: nobody yet */
+	struct recorded_part *later;	/* by id, from n_watches on */
+	u32 n_later, room;
+	u32 n_lost;			/* watches that have no id in this interval */
+	struct hist sum, idle_sum;	/* for the rest then; no cells until it is needed */
 };
 
 int recording_rows_init(struct recording_rows *r, sqlite3 *db);
