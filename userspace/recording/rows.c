@@ -176,18 +176,32 @@ static bool has_owner(const struct run_info *run, u32 watch)
 	return part && part->number >= BLKLAT_CGROUP_FIRST && !strcmp(part->by, by_names[BLKLAT_BY_CGROUP]);
 }
 
-/* The id of one that is not a part's first owner: one that comes again has the one that it had. Returns an SQLite result. */
-static int find_later(struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret)
+/* One that comes again has the id that it had, wherever that was. (Files from elsewhere may have two of one label, side by side.) */
+static bool find_again(const struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret)
 {
-	const struct recorded_part is = { whole_of(run, watch), run->watches[watch].part };
-	u32 i = 0;
+	const struct part *part = run->watches[watch].part;
+	u32 whole = whole_of(run, watch);
 
-	while (i < r->n_later && (r->later[i].whole != is.whole || r->later[i].part != is.part))
-		i++;
-	*ret = run->n_watches + i < BLKLAT_MAX_WATCHES ? run->n_watches + i : NO_ID;
-	if (i < r->n_later || *ret == NO_ID)
+	for (u32 i = whole + 1; i < run->n_watches && run->watches[i].part; i++) {
+		*ret = i;
+		if (r->first[i] == part && run->watches[i].part != part)
+			return true;
+	}
+	for (u32 i = 0; i < r->n_later; i++) {
+		*ret = run->n_watches + i;
+		if (r->later[i].whole == whole && r->later[i].part == part)
+			return true;
+	}
+	return false;
+}
+
+/* Returns an SQLite result. */
+static int add_later(struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret)
+{
+	*ret = NO_ID;
+	if (run->n_watches + r->n_later >= BLKLAT_MAX_WATCHES)
 		return SQLITE_OK;
-	if (i == r->room) {
+	if (r->n_later == r->room) {
 		u32 room = r->room ? 2 * r->room : 64;
 		struct recorded_part *more = reallocarray(r->later, room, sizeof(*more));
 
@@ -196,7 +210,8 @@ static int find_later(struct recording_rows *r, const struct run_info *run, u32 
 		r->later = more;
 		r->room = room;
 	}
-	r->later[r->n_later++] = is;
+	*ret = run->n_watches + r->n_later;
+	r->later[r->n_later++] = (struct recorded_part){ whole_of(run, watch), run->watches[watch].part };
 	return SQLITE_OK;
 }
 
@@ -205,10 +220,13 @@ static int find_id(struct recording_rows *r, const struct run_info *run, u32 wat
 	const struct part *part = run->watches[watch].part;
 	int rc = SQLITE_OK;
 
-	r->first[watch] = r->first[watch] ?: part;
-	r->ids[watch] = watch;
-	if (r->first[watch] != part)
-		rc = find_later(r, run, watch, &r->ids[watch]);
+	if (r->first[watch] != part && !find_again(r, run, watch, &r->ids[watch])) {
+		r->ids[watch] = watch;
+		if (r->first[watch])
+			rc = add_later(r, run, watch, &r->ids[watch]);
+		else
+			r->first[watch] = part;
+	}
 	r->n_lost += r->ids[watch] == NO_ID;
 	if (rc || r->ids[watch] == NO_ID)
 		return rc;
