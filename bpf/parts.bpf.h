@@ -26,14 +26,23 @@ struct {
 } in_flight SEC(".maps");
 
 /*
+ * An id in the upper bits and its part below, written at once. So whoever reads one that is given to another id meanwhile sees that. An
+ * id that would lose bits there equals none in cgroups_seen, and is always looked up.
+ */
+#define SEEN_PART_BITS 8
+#define SEEN(id, part) ((id) << SEEN_PART_BITS | (part))
+#define SEEN_PART(seen) ((seen) & ((1 << SEEN_PART_BITS) - 1))
+
+/*
  * Which cgroup has which part, both ways. All captures of a process have the same two, so that a part's number means the same in
- * each. A number belongs to who puts it into cgroups first; cgroup_parts says of whom that is known. Their sizes are set before loading.
+ * each. A number belongs to who puts it into cgroups first; cgroup_parts says of whom that is known. Userspace takes out first the one
+ * and then the other (abi.h, enum blklat_step). Their sizes are set before loading.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
 	__type(key, u64);	/* its id */
-	__type(value, u32);	/* its part */
+	__type(value, u64);	/* SEEN() */
 } cgroup_parts SEC(".maps");
 
 struct {
@@ -45,12 +54,8 @@ struct {
 
 u32 cgroups_full;	/* as many as there is room for */
 
-/*
- * What was looked up last, one load in place of a hash's: an id in the upper bits and its part below, written at once. An id that would
- * lose bits there equals none, and is always looked up.
- */
+/* What was looked up last, SEEN(): one load in place of a hash's. */
 u64 cgroups_seen[256];
-#define SEEN_PART_BITS 8
 
 /* From a watch's number + 1 to the whole's, where watches have parts. */
 static __always_inline u32 whole_watch(u32 watch)
@@ -137,6 +142,12 @@ __noinline int change_in_flight(u32 whole, u32 kind, u64 more)
 	return 0;
 }
 
+/* What was found of @id by now may be another one's: then it has lost its part, and for this IO gets none. */
+static __always_inline u32 part_in(u64 found, u64 id)
+{
+	return found >> SEEN_PART_BITS == id << SEEN_PART_BITS >> SEEN_PART_BITS ? SEEN_PART(found) : BLKLAT_CGROUP_REST;
+}
+
 /*
  * The part of a cgroup whose first IO this is. Two CPUs may be here for the same one: then the second gives its number back. Verified
  * once, as those above.
@@ -144,7 +155,7 @@ __noinline int change_in_flight(u32 whole, u32 kind, u64 more)
 __noinline int new_cgroup(u64 id, u64 name)
 {
 	struct blklat_cgroup cgroup = { .id = id };
-	u32 *known, part;
+	u64 *known, part;
 	int err = -1;
 
 	bpf_probe_read_kernel_str(cgroup.name, sizeof(cgroup.name), (const void *)name);
@@ -154,7 +165,7 @@ __noinline int new_cgroup(u64 id, u64 name)
 		err = bpf_map_update_elem(&cgroups, &number, &cgroup, BPF_NOEXIST);
 		if (err)
 			continue;
-		part = BLKLAT_CGROUP_FIRST + number;
+		part = SEEN(id, BLKLAT_CGROUP_FIRST + number);
 		err = bpf_map_update_elem(&cgroup_parts, &id, &part, BPF_NOEXIST);
 		if (err) {
 			bpf_map_delete_elem(&cgroups, &number);
@@ -166,15 +177,14 @@ __noinline int new_cgroup(u64 id, u64 name)
 	if (err)
 		cgroups_full = 1;
 	known = bpf_map_lookup_elem(&cgroup_parts, &id);
-	return known ? *known : BLKLAT_CGROUP_REST;
+	return known ? part_in(*known, id) : BLKLAT_CGROUP_REST;
 }
 
 /* The part of who is charged for a bio. */
 static __always_inline u32 owner_part(struct bio *bio)
 {
 	struct kernfs_node *kn;
-	u64 id, name = 0, *seen;
-	u32 *part;
+	u64 id, name = 0, *seen, *known, found;
 
 	if (!bio || !bpf_core_field_exists(bio->bi_blkg) || !bio->bi_blkg)
 		return BLKLAT_CGROUP_NONE;
@@ -183,12 +193,15 @@ static __always_inline u32 owner_part(struct bio *bio)
 	if (!id)
 		return BLKLAT_CGROUP_NONE;
 	seen = &cgroups_seen[id % 256];
-	if (*seen >> SEEN_PART_BITS == id)
-		return *seen & ((1 << SEEN_PART_BITS) - 1);
-	part = bpf_map_lookup_elem(&cgroup_parts, &id);
-	if (part) {
-		*seen = id << SEEN_PART_BITS | *part;
-		return *part;
+	found = *(volatile u64 *)seen;
+	if (found >> SEEN_PART_BITS == id)
+		return SEEN_PART(found);
+	known = bpf_map_lookup_elem(&cgroup_parts, &id);
+	if (known) {
+		found = *(volatile u64 *)known;
+		if (part_in(found, id) != BLKLAT_CGROUP_REST)
+			*(volatile u64 *)seen = found;
+		return part_in(found, id);
 	}
 	if (cgroups_full)
 		return BLKLAT_CGROUP_REST;

@@ -317,6 +317,62 @@ static void blklat_by_test_cgroups(struct kunit *test)
 	expect_cgroups(test, ids, 0);
 }
 
+/* Lets go of number 1, and says at which step that is then. */
+static u32 leave(struct fake *f, u32 i, u64 id, u32 step)
+{
+	struct blklat_leaving l = { .id = id, .number = 1, .step = step };
+
+	blklat_cgroups_leave(&f->s[i]->cgroups_user, &l, 1);
+	return l.step;
+}
+
+/* A number is free once all sessions have let go of it at each step; and what its owner begins meanwhile is not counted in it. */
+static void blklat_by_test_cgroups_leave(struct kunit *test)
+{
+	static const u64 ids[] = { 70, 80, 90 };
+	struct fake *f = test->priv;
+	struct blklat_cgroup list[3];
+	u32 i, step;
+
+	session(test, BLKLAT_BY_CGROUP, 1);
+	fake_session(test, 1, 6, FAKE_MAX_BIOS, stages, 1);
+	for (i = 0; i < 3; i++)
+		EXPECT_U64(test, blklat_cgroup_part_of(FAKE_CGROUPS, ids[i], "name"), BLKLAT_CGROUP_FIRST + i);
+	EXPECT_U64(test, blklat_cgroup_part_of(3, 100, "late"), BLKLAT_CGROUP_REST);
+	for (step = BLKLAT_STEP_HELD; step < BLKLAT_STEP_FREE; step++) {
+		/* Nobody lets go of what another one has, of a step that was not reached, or twice. */
+		EXPECT_U64(test, leave(f, 0, 70, step), BLKLAT_STEP_FREE);
+		EXPECT_U64(test, leave(f, 0, 80, (step + 1) % BLKLAT_STEP_FREE), step);
+		for (i = 0; i < 3; i++)
+			EXPECT_U64_MSG(test, leave(f, 0, 80, step), step, "alone, step %u", step);
+		EXPECT_U64(test, blklat_cgroup_part_of(3, 100, "late"), BLKLAT_CGROUP_REST);
+		blklat_cgroups_list(list, 3);
+		EXPECT_U64(test, list[1].id, 80);
+		EXPECT_U64(test, blklat_cgroup_part_of(3, 80, "name"), step ? BLKLAT_CGROUP_REST : BLKLAT_CGROUP_FIRST + 1);
+		EXPECT_U64_MSG(test, leave(f, 1, 80, step), step + 1, "both, step %u", step);
+	}
+	blklat_cgroups_list(list, 3);
+	EXPECT_U64(test, list[1].id, 0);
+	EXPECT_U64(test, blklat_cgroup_part_of(3, 70, "name"), BLKLAT_CGROUP_FIRST);
+	EXPECT_U64(test, blklat_cgroup_part_of(3, 90, "name"), BLKLAT_CGROUP_FIRST + 2);
+	EXPECT_U64(test, blklat_cgroup_part_of(3, 100, "late"), BLKLAT_CGROUP_FIRST + 1);
+	EXPECT_U64(test, blklat_cgroup_part_of(3, 80, "name"), BLKLAT_CGROUP_REST);
+	blklat_cgroups_list(list, 3);
+	EXPECT_U64(test, list[1].id, 100);
+	KUNIT_EXPECT_STREQ(test, list[1].name, "late");
+	EXPECT_U64(test, leave(f, 0, 80, BLKLAT_STEP_HELD), BLKLAT_STEP_FREE);
+	EXPECT_U64(test, leave(f, 0, 100, BLKLAT_STEP_HELD), BLKLAT_STEP_HELD);
+	/* The word of one that has ended does not count, nor is the other one waited for. */
+	blklat_session_free(f->s[0]);
+	f->s[0] = NULL;
+	fake_session(test, 0, 6, FAKE_MAX_BIOS, stages, 1);
+	EXPECT_U64(test, leave(f, 1, 100, BLKLAT_STEP_HELD), BLKLAT_STEP_HELD);
+	blklat_session_free(f->s[0]);
+	f->s[0] = NULL;
+	for (step = BLKLAT_STEP_HELD; step < BLKLAT_STEP_FREE; step++)
+		EXPECT_U64(test, leave(f, 1, 100, step), step + 1);
+}
+
 /* What has no bio, or one that nobody is charged for, is nobody's. */
 static void blklat_by_test_nobody(struct kunit *test)
 {
@@ -355,6 +411,7 @@ static struct kunit_case blklat_by_test_cases[] = {
 	KUNIT_CASE(blklat_by_test_bios_beside),
 	KUNIT_CASE(blklat_by_test_forged),
 	KUNIT_CASE(blklat_by_test_cgroups),
+	KUNIT_CASE(blklat_by_test_cgroups_leave),
 	KUNIT_CASE(blklat_by_test_nobody),
 	KUNIT_CASE(blklat_by_test_memory),
 	{}

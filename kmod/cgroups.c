@@ -1,47 +1,106 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A cgroup's number is where its id stands, and each one looks from the first on for its own id or a free place, which it claims by
- * compare-and-swap. Places are taken in order and none is freed, so no id can get two.
+ * A cgroup's number is where its id stands. Each one looks for its own id first, without a lock; who has none takes the first that is
+ * free, with the lock held, so no id can get two. While an owner leaves, its number is not free yet, but its id is not found any more.
  */
 #include "cgroups.h"
 
-#include <linux/atomic.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/spinlock.h>
 #include <linux/string.h>
+#include <linux/tracepoint.h>
 
-#include "blklat/parts.h"
 #include "kernel.h"
 
-static u64 ids[BLKLAT_CGROUPS_MAX];	/* 0: free, and so are all behind it */
-static char names[BLKLAT_CGROUPS_MAX][sizeof_field(struct blklat_cgroup, name)];
-static bool named[BLKLAT_CGROUPS_MAX];
+static u64 ids[BLKLAT_CGROUPS_MAX];	/* 0: nobody's, or of one that leaves */
 
-static DEFINE_MUTEX(lock);
+/* Changes of these and of ids, in any context. */
+static DEFINE_RAW_SPINLOCK(lock);
+static struct blklat_cgroup owners[BLKLAT_CGROUPS_MAX];	/* id 0: the number is free */
+static u32 first_free;
+
+/* Who has let go of a number. */
+static DEFINE_MUTEX(users_lock);
 static u32 users;
+static struct {
+	u32 step;	/* enum blklat_step */
+	u32 turn;	/* counts the steps, from 1 on, so that nobody agreed to one before it was taken */
+	u32 users;	/* with room for it */
+	u32 agreed;	/* of these, to the present step */
+} leaving[BLKLAT_CGROUPS_MAX];
 
-void blklat_cgroups_get(void)
+static void begin_step(u32 number, u32 step)
 {
-	mutex_lock(&lock);
-	users++;
-	mutex_unlock(&lock);
+	leaving[number].step = step;
+	leaving[number].turn++;
+	leaving[number].agreed = 0;
 }
 
-void blklat_cgroups_put(void)
+void blklat_cgroups_get(u32 room)
 {
-	mutex_lock(&lock);
+	u32 i;
+
+	mutex_lock(&users_lock);
+	for (i = 0; !users && i < BLKLAT_CGROUPS_MAX; i++)
+		begin_step(i, BLKLAT_STEP_HELD);
+	for (i = 0; i < room; i++)
+		leaving[i].users++;
+	users++;
+	mutex_unlock(&users_lock);
+}
+
+void blklat_cgroups_put(const struct blklat_cgroups_user *user, u32 room)
+{
+	u32 i;
+
+	mutex_lock(&users_lock);
+	for (i = 0; i < room; i++) {
+		leaving[i].users--;
+		leaving[i].agreed -= user->agreed[i] == leaving[i].turn;
+	}
 	if (!--users) {
 		memset(ids, 0, sizeof(ids));
-		memset(names, 0, sizeof(names));
-		memset(named, 0, sizeof(named));
+		memset(owners, 0, sizeof(owners));
+		first_free = 0;
 	}
-	mutex_unlock(&lock);
+	mutex_unlock(&users_lock);
 }
 
-static void name_it(u32 number, const char *name)
+static u32 find(u32 room, u64 id)
 {
-	strscpy(names[number], name, sizeof(names[number]));
-	smp_store_release(&named[number], true);
+	u32 number = 0;
+
+	while (number < room && READ_ONCE(ids[number]) != id)
+		number++;
+	return number;
+}
+
+static void find_free(void)
+{
+	u32 number = 0;
+
+	while (number < BLKLAT_CGROUPS_MAX && owners[number].id)
+		number++;
+	WRITE_ONCE(first_free, number);
+}
+
+static u32 claim(u32 room, u64 id, const char *name)
+{
+	unsigned long flags;
+	u32 number;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	number = find(room, id);
+	if (number == room && first_free < room) {
+		number = first_free;
+		owners[number].id = id;
+		strscpy(owners[number].name, name, sizeof(owners[number].name));
+		WRITE_ONCE(ids[number], id);
+		find_free();
+	}
+	raw_spin_unlock_irqrestore(&lock, flags);
+	return number;
 }
 
 u32 blklat_cgroup_part_of(u32 room, u64 id, const char *name)
@@ -50,18 +109,10 @@ u32 blklat_cgroup_part_of(u32 room, u64 id, const char *name)
 
 	if (!id)
 		return BLKLAT_CGROUP_NONE;
-	for (number = 0; number < room; number++) {
-		u64 is = READ_ONCE(ids[number]);
-
-		if (!is) {
-			is = cmpxchg64(&ids[number], 0, id);
-			if (!is)
-				name_it(number, name);
-		}
-		if (!is || is == id)
-			return BLKLAT_CGROUP_FIRST + number;
-	}
-	return BLKLAT_CGROUP_REST;
+	number = find(room, id);
+	if (number == room && READ_ONCE(first_free) < room)
+		number = claim(room, id, name);
+	return number < room ? BLKLAT_CGROUP_FIRST + number : BLKLAT_CGROUP_REST;
 }
 
 u32 blklat_cgroup_part(u32 room, struct bio *bio)
@@ -80,11 +131,66 @@ u32 blklat_cgroup_part(u32 room, struct bio *bio)
 
 void blklat_cgroups_list(struct blklat_cgroup *ret, u32 n)
 {
+	unsigned long flags;
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		ret[i] = (struct blklat_cgroup){ .id = READ_ONCE(ids[i]) };
-		if (smp_load_acquire(&named[i]))
-			strscpy(ret[i].name, names[i], sizeof(ret[i].name));
+		raw_spin_lock_irqsave(&lock, flags);
+		ret[i] = owners[i];
+		raw_spin_unlock_irqrestore(&lock, flags);
 	}
+}
+
+static void take_step(u32 number)
+{
+	u32 step = leaving[number].step + 1;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&lock, flags);
+	WRITE_ONCE(ids[number], 0);
+	if (step == BLKLAT_STEP_FREE) {
+		memset(&owners[number], 0, sizeof(owners[number]));
+		find_free();
+	}
+	raw_spin_unlock_irqrestore(&lock, flags);
+	begin_step(number, step == BLKLAT_STEP_FREE ? BLKLAT_STEP_HELD : step);
+}
+
+/* Returns whether those who began before have to end, for the step that was taken to be true. */
+static bool leave(struct blklat_cgroups_user *user, struct blklat_leaving *l)
+{
+	bool all;
+
+	/* Ids change with the lock that is held here alone, but for that of a free number. */
+	if (READ_ONCE(owners[l->number].id) != l->id) {
+		l->step = BLKLAT_STEP_FREE;
+		return false;
+	}
+	if (l->step != leaving[l->number].step) {
+		l->step = leaving[l->number].step;
+		return false;
+	}
+	if (user->agreed[l->number] != leaving[l->number].turn) {
+		user->agreed[l->number] = leaving[l->number].turn;
+		leaving[l->number].agreed++;
+	}
+	all = leaving[l->number].agreed == leaving[l->number].users;
+	if (all) {
+		take_step(l->number);
+		l->step++;
+	}
+	return all && l->step != BLKLAT_STEP_FREE;
+}
+
+void blklat_cgroups_leave(struct blklat_cgroups_user *user, struct blklat_leaving *list, u32 n)
+{
+	bool wait = false;
+	u32 i;
+
+	mutex_lock(&users_lock);
+	for (i = 0; i < n; i++)
+		wait |= leave(user, &list[i]);
+	if (wait)
+		tracepoint_synchronize_unregister();
+	mutex_unlock(&users_lock);
 }

@@ -235,6 +235,41 @@ static long list_cgroups(const struct blklat_session *s, const struct blklat_cgr
 	return err;
 }
 
+static long check_leaving(const struct blklat_session *s, const struct blklat_leaving *list, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		if (!list[i].id || list[i].number >= s->cgroups || list[i].step >= BLKLAT_STEP_FREE)
+			return -EINVAL;
+	return 0;
+}
+
+static long leave_cgroups(struct blklat_session *s, const struct blklat_leave __user *arg)
+{
+	struct blklat_leaving *list;
+	struct blklat_leave leave;
+	size_t bytes;
+	long err;
+
+	if (copy_from_user(&leave, arg, sizeof(leave)))
+		return -EFAULT;
+	if (!s || !s->cgroups || !leave.n || leave.n > s->cgroups || leave.reserved)
+		return -EINVAL;
+	bytes = leave.n * sizeof(*list);
+	list = memdup_user(u64_to_user_ptr(leave.leaving), bytes);
+	if (IS_ERR(list))
+		return PTR_ERR(list);
+	err = check_leaving(s, list, leave.n);
+	if (!err) {
+		blklat_cgroups_leave(&s->cgroups_user, list, leave.n);
+		if (copy_to_user(u64_to_user_ptr(leave.leaving), list, bytes))
+			err = -EFAULT;
+	}
+	kfree(list);
+	return err;
+}
+
 static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct client *c = file->private_data;
@@ -251,6 +286,8 @@ static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 		return count_bios(session_of(c), at);
 	case BLKLAT_IOC_CGROUPS:
 		return list_cgroups(session_of(c), at);
+	case BLKLAT_IOC_LEAVE:
+		return leave_cgroups(session_of(c), at);
 	default:
 		return -ENOTTY;
 	}

@@ -233,7 +233,7 @@ int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *wa
 	s->cgroups = setup->cgroups;
 	s->parts = blklat_parts(setup->by, setup->cgroups);
 	if (s->cgroups)
-		blklat_cgroups_get();
+		blklat_cgroups_get(s->cgroups);
 	s->watches = setup->watches * (1 + s->parts);
 	s->scale = setup->scale;
 	s->series_bytes = BLKLAT_SERIES_BYTES(BLKLAT_CELLS(s->scale));
@@ -270,7 +270,7 @@ void blklat_session_free(struct blklat_session *s)
 	kvfree(s->bios_seen_ns);
 	kvfree(s->in_flight);
 	if (s->cgroups)
-		blklat_cgroups_put();
+		blklat_cgroups_put(&s->cgroups_user, s->cgroups);
 	vfree(s->header);
 	kvfree(s->targets);
 	kfree(s);

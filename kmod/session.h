@@ -12,6 +12,7 @@
 #include <linux/types.h>
 
 #include "blklat/abi.h"
+#include "cgroups.h"
 
 struct blklat_bio_table;
 struct blklat_in_flight;
@@ -77,6 +78,7 @@ struct blklat_session {
 	struct blklat_bio_table *bios;	/* NULL unless stage total is watched */
 	u32 hooked;			/* in probe.c: bit i: its hook i is registered */
 	struct blklat_throttle *throttle;	/* in probe.c; NULL: what waits for a limit is not seen */
+	struct blklat_cgroups_user cgroups_user;	/* in cgroups.c */
 	struct list_head list;		/* in device.c: who is told of a removed device */
 };
 

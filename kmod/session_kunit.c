@@ -13,7 +13,7 @@
 enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
 enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL };
 
-#define SETUP(...) { .version = 6, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
+#define SETUP(...) { .version = 7, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
 
 static void blklat_session_test_setup_check(struct kunit *test)
 {
@@ -27,7 +27,7 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.scale = U32_MAX), -EINVAL },
 		{ SETUP(.version = 0), -EPROTO },
 		{ SETUP(.version = 3), -EPROTO },
-		{ SETUP(.version = 7, .watches = 0, .scale = 99, .cgroups = 1), -EPROTO },
+		{ SETUP(.version = 8, .watches = 0, .scale = 99, .cgroups = 1), -EPROTO },
 		{ SETUP(.watches = 0), -EINVAL },
 		{ SETUP(.watches = MAX_WATCHES), 0 },
 		{ SETUP(.watches = MAX_WATCHES + 1), -E2BIG },
@@ -133,7 +133,7 @@ static void expect_layout(struct kunit *test, const struct blklat_session *s, u3
 	const struct blklat_header *h = s->header;
 
 	EXPECT_U64(test, h->magic, 0x74616c6b6c62ULL);
-	EXPECT_U64(test, h->version, 6);
+	EXPECT_U64(test, h->version, 7);
 	EXPECT_U64(test, h->cpus, nr_cpu_ids);
 	EXPECT_U64(test, h->watches, watches);
 	EXPECT_U64(test, h->scale, scale);

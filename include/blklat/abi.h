@@ -42,6 +42,7 @@
  *   ...                        userspace reads the mapping; nothing is asked of the kernel
  *   ioctl(BLKLAT_IOC_BIOS)     not in the mapping: bios in flight, stage total
  *   ioctl(BLKLAT_IOC_CGROUPS)  nor this: which cgroup has which part
+ *   ioctl(BLKLAT_IOC_LEAVE)    lets go of parts whose cgroup has ended
  *   close, or the process ends: everything is undone
  *
  * SETUP and START are two so that userspace can read what the kernel's statistics say in between:
@@ -190,7 +191,7 @@ struct blklat_idle_series {
 
 /* --- the kernel module's session ------------------------------------------------------------ */
 
-#define BLKLAT_ABI_VERSION 6
+#define BLKLAT_ABI_VERSION 7
 #define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
 #define BLKLAT_MAX_WATCHES 65536
 #define BLKLAT_MAX_BIOS (16 << 20)
@@ -268,7 +269,8 @@ _Static_assert(sizeof(struct blklat_bio_count) == 24 && sizeof(struct blklat_bio
 
 /*
  * A cgroup that has a part, BLKLAT_CGROUP_FIRST + its number. They are numbered as they come, by the programs of one process, or
- * by the module for as long as any of its sessions divides by them; so each of the sessions has the same ones.
+ * by the module for as long as any of its sessions divides by them; so each of the sessions has the same ones, until all of them
+ * have let go of one: see enum blklat_step.
  */
 struct blklat_cgroup {
 	__u64 id;		/* as cgroup_id() has it, which is the inode's number of its directory; 0: none yet */
@@ -283,11 +285,47 @@ struct blklat_cgroups {
 };
 _Static_assert(sizeof(struct blklat_cgroup) == 64 && sizeof(struct blklat_cgroups) == 16, "no padding");
 
+/*
+ * How a number becomes free, when its owner has ended and nothing more is counted in it. Each of the sessions (captures of the process,
+ * where programs give the numbers) says of each step that it has seen what it takes, in a read that began when the step before had been
+ * taken. With the last one's word the step is taken, and when that is told, nothing that began before it is at work any more.
+ *
+ *   held -> left      the owner has ended, and nothing of it is in flight. From here on its id is not found: what it begins yet
+ *                     is given another number, or is the rest's.
+ *   left -> drained   nothing is in flight, and as none begins, nothing will be; what has ended is in the bins when this is told.
+ *   drained -> free   nothing was counted since the read before, so all is told. The next one to come may have the number; its counts
+ *                     begin at those that there are.
+ */
+enum blklat_step {
+	BLKLAT_STEP_HELD,
+	BLKLAT_STEP_LEFT,
+	BLKLAT_STEP_DRAINED,
+	BLKLAT_STEP_FREE,	/* nobody's, or another one's */
+};
+
+struct blklat_leaving {
+	__u64 id;		/* the owner's */
+	__u32 number;
+	__u32 step;		/* that the session takes it to be at, and lets go of; returned: at which it is now */
+};
+
+/*
+ * Lets go of numbers. What is not at the step that was said is left alone. EINVAL where the session is not divided by cgroup, for a
+ * number or step that can't be, an @n of 0 or more than setup.cgroups, or before BLKLAT_IOC_SETUP.
+ */
+struct blklat_leave {
+	__u64 leaving;		/* address of @n struct blklat_leaving, written */
+	__u32 n;
+	__u32 reserved;		/* 0 */
+};
+_Static_assert(sizeof(struct blklat_leaving) == 16 && sizeof(struct blklat_leave) == 16, "no padding");
+
 #define BLKLAT_IOCTL 0xb5
 #define BLKLAT_IOC_VERSION _IOR(BLKLAT_IOCTL, 0, __u32)
 #define BLKLAT_IOC_SETUP _IOWR(BLKLAT_IOCTL, 1, struct blklat_setup)
 #define BLKLAT_IOC_START _IO(BLKLAT_IOCTL, 2)
 #define BLKLAT_IOC_BIOS _IOW(BLKLAT_IOCTL, 3, struct blklat_bios)
 #define BLKLAT_IOC_CGROUPS _IOW(BLKLAT_IOCTL, 4, struct blklat_cgroups)
+#define BLKLAT_IOC_LEAVE _IOW(BLKLAT_IOCTL, 5, struct blklat_leave)
 
 #endif

@@ -238,7 +238,7 @@ def divided(file, sql):
     ("UPDATE watch SET part_of = 12 WHERE id = 12", "watch 12 is part of one that it does not follow"),
     ("UPDATE watch SET part_of = 11 WHERE id = 12", "watch 12 is part of one that it does not follow"),
     ("UPDATE watch SET part_of = 20 WHERE id = 12", "watch 12 is part of one that it does not follow"),
-    ("UPDATE watch SET part_of = 0 WHERE id = 12", "watch 12 is part of one that it does not follow"),
+    ("UPDATE watch SET part_of = 0 WHERE id = 12", "watch 12 is part of another device or stage"),
     ("UPDATE watch SET part_of = 0, part_by = 'size', part = '4 KiB' WHERE id = 0",
      "watch 0 is part of one that it does not follow"),
     ("UPDATE watch SET stage = 'queue' WHERE id = 12", "watch 12 is part of another device or stage"),

@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """IOs divided by whom they are charged to: fio's totals, each in a cgroup of its own."""
+import contextlib
+import json
+import re
+import signal
+import sqlite3
+import subprocess
+import time
+
 from groups import groups, ours
-from load import Blklat, assert_all_counted, exact, fio
+from load import BLKLAT, Blklat, Text, assert_all_counted, exact, fio, watching
 from parts import labels_of, parts_of
+from recorder import Recorder
 
 STAGES = "device", "total"
 
 
-def watch(device, *args):
-    return Blklat(device, stage=",".join(STAGES), args=["--by", "cgroup", *args])
+def watch(device, *args, **options):
+    return Blklat(device, stage=",".join(STAGES), args=["--by", "cgroup", *args], **options)
 
 
 @exact
@@ -77,3 +86,68 @@ def test_the_same_path_again(loop):
     for stage in STAGES:
         assert_all_counted(b, loop, stage)
         assert parts_of(b, labels_of(b), loop, stage) == {f"{g.name}/service": {"read": 5}, f"{g.name}/service #2": {"read": 6}}
+
+
+@exact
+def test_those_that_end_make_room(loop):
+    """Thirty, one after another, with room for four: each has its own, none is the rest's."""
+    with groups() as g, watch(loop, "--max-parts", "4", interval=0.1) as b:
+        for n in range(30):
+            made = g.run(f"g{n}", "dd", f"if={loop.path}", "of=/dev/null", "bs=4k", f"count={10 + n}", "iflag=direct")
+            b.next(loop, "total", n=2)
+            g.remove(made)
+            # Three of them at a time end, and then leave.
+            b.next(loop, "total", n=7 if n % 3 == 2 else 1)
+    for stage in STAGES:
+        assert_all_counted(b, loop, stage)
+        assert parts_of(b, labels_of(b), loop, stage) == {f"{g.name}/g{n}": {"read": 10 + n} for n in range(30)}
+        # All of one within what it was there for: nothing of another one before or after.
+        for n in range(30):
+            at = [i for i, l in enumerate(b.of(loop, stage)) for p in b.of(loop, stage, f"{g.name}/g{n}") if p["time"] == l["time"]]
+            assert at[-1] - at[0] <= 2, (n, at)
+
+
+@exact
+def test_what_has_ended_is_in_the_summary(loop):
+    """Of the whole run: those that are there by their names, the others are the rest."""
+    with groups() as g, Text(loop, "--stage", "device", "--by", "cgroup", "--max-parts", "2", interval=0.1) as b:
+        b.until(lambda: watching(b), "waiting for its first interval")
+        for n in range(4):
+            made = g.run(f"g{n}", "dd", f"if={loop.path}", "of=/dev/null", "bs=4k", f"count={10 + n}", "iflag=direct")
+            time.sleep(1)
+            if n < 3:
+                g.remove(made)
+            time.sleep(1.5)
+        b.signal(signal.SIGINT)
+        assert b.wait() == 0
+    summary = b.text[b.text.index("summary of "):]
+    seconds = float(re.search(r"summary of ([0-9.]+) s", summary)[1])
+    ios = {label: round(float(iops) * seconds) for label, iops in re.findall(r"^(read| rest| /\S+)\s+([0-9.]+) ", summary, re.M)}
+    assert ios == {"read": 10 + 11 + 12 + 13, " rest": 10 + 11 + 12, f" {g.name}/g3": 13}, summary
+
+
+@exact
+def test_recorded(loop, tmp_path):
+    """A part's next owner is another watch of the file, and one that comes again the same; what is read from it has all of them."""
+    counts = {"g0": 5, "g1": 6, "again": 7 + 8, "g3": 9}
+    file = tmp_path / "run.blklat"
+    with groups() as g, Recorder(loop, file, "--stage", "device,total", "--by", "cgroup", "--max-parts", "1",
+                                 interval=0.1) as r:
+        for name, n in ("again", 7), ("g0", 5), ("g1", 6), ("again", 8), ("g3", 9):
+            g.remove(g.run(name, "sh", "-c", f"dd if={loop.path} of=/dev/null bs=4k count={n} iflag=direct; sleep 0.5"))
+            time.sleep(1.5)
+        assert r.stop() == 0, r.stderr
+    with contextlib.closing(sqlite3.connect(file)) as db:
+        assert db.execute("SELECT stage, part, sum(ios) FROM op_interval GROUP BY stage, part ORDER BY stage, part").fetchall() == \
+            [(stage, f"{g.name}/{name}", n) for stage in STAGES for name, n in sorted(counts.items())]
+        assert db.execute("SELECT stage, sum(ios) FROM watch_interval GROUP BY stage ORDER BY stage").fetchall() == \
+            [(stage, sum(counts.values())) for stage in STAGES]
+    told = [json.loads(line) for line in subprocess.run([BLKLAT, "--replay", file, "--format", "json"], check=True, capture_output=True,
+                                                        text=True).stdout.splitlines()]
+    for stage in STAGES:
+        found = {}
+        for line in told:
+            if line["stage"] == stage:
+                label = line.get("part", {}).get("label")
+                found[label] = found.get(label, 0) + sum(o["ios"] for o in line["ops"])
+        assert found == {f"{g.name}/{name}": n for name, n in counts.items()} | {None: sum(counts.values())}

@@ -62,3 +62,25 @@ def test_devices_that_come_are_divided_alike(slots):
             if not i:
                 wanted["read", f"{g.name}/g3"] = 3
             assert parts(s, device) == wanted, device.name
+
+
+@exact
+def test_those_that_end(loop):
+    """Their series end, and others have room. No total of what is there falls, and nothing is counted twice or under "rest"."""
+    with groups() as g, Serve("--dev", loop.name, "--by", "cgroup", "--max-parts", "3", "--interval", "0.2") as s:
+        wait_for(s, loop)
+        stays = g.make("stays")
+        done = 0
+        for n in range(10):
+            read(g, "stays", loop, 5)
+            made = g.run(f"g{n}", "dd", f"if={loop.path}", "of=/dev/null", "bs=4k", f"count={10 + n}", "iflag=direct")
+            done += 5 + 10 + n
+            assert settled(s, loop)["completed"] == done
+            assert parts(s, loop) == {("read", f"{g.name}/stays"): 5 * (n + 1), ("read", f"{g.name}/g{n}"): 10 + n}
+            g.remove(made)
+            s.until(lambda n=n: parts(s, loop) == {("read", f"{g.name}/stays"): 5 * (n + 1)}, f"the end of g{n}'s series")
+        assert stays.exists()
+        # One of the same name is another counter, from 0.
+        read(g, "g3", loop, 2)
+        settled(s, loop)
+        assert parts(s, loop) == {("read", f"{g.name}/stays"): 50, ("read", f"{g.name}/g3"): 2}

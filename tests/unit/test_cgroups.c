@@ -41,6 +41,16 @@ static void take_away(const struct world *w, const char *path)
 	assert_int_equal(rmdir(at), 0);
 }
 
+/* To where it keeps the number of its directory, but is no cgroup. */
+static void put_away(const struct world *w, const char *path)
+{
+	char at[600], to[600];
+
+	snprintf(at, sizeof(at), "%s/sys/fs/cgroup/blkio%s", w->devices.root, path);
+	snprintf(to, sizeof(to), "%s/away", w->devices.root);
+	assert_int_equal(rename(at, to), 0);
+}
+
 static int set_up(void **state)
 {
 	static const struct watch wholes[] = { { .stage = BLKLAT_STAGE_DEVICE }, { .stage = BLKLAT_STAGE_TOTAL } };
@@ -192,6 +202,122 @@ static void test_long(void **state)
 	assert_memory_equal(label + 3, "ü", 2);
 }
 
+/* --- those that have ended ------------------------------------------------------------------ */
+
+static struct {
+	u32 calls, n;
+	struct blklat_leaving last[CGROUPS];
+	bool others;		/* who have not let go yet */
+} told;
+
+/* All that it takes is one word. */
+static int let_go(struct kernel_capture *k, struct blklat_leaving *leaving, u32 n)
+{
+	(void)k;
+	told.calls++;
+	told.n = n;
+	memcpy(told.last, leaving, n * sizeof(*leaving));
+	for (u32 i = 0; i < n && !told.others; i++)
+		leaving[i].step++;
+	return 0;
+}
+
+/* Reads. Returns how many were let go of. */
+static u32 leave(struct world *w, struct snapshot *s)
+{
+	told.n = 0;
+	assert_int_equal(cgroups_name(&w->k[0], w->list), 0);
+	assert_int_equal(cgroups_leave(&w->k[0], w->list, s, let_go), 0);
+	return told.n;
+}
+
+static void check_last(u32 number, u64 id, u32 step)
+{
+	assert_int_equal(told.last[0].number, number);
+	assert_int_equal(told.last[0].id, id);
+	assert_int_equal(told.last[0].step, step);
+}
+
+/* Who has ended is let go of step by step, each behind a read that found nothing; who has not never is. */
+static void test_leave(void **state)
+{
+	struct world *w = *state;
+	struct kernel_capture *k = &w->k[0];
+	struct snapshot s;
+	struct watch_counts *at;
+	u64 id;
+
+	assert_int_equal(snapshot_init(&s, k->capture.n_watches, 0), 0);
+	k->owners = calloc(CGROUPS, sizeof(*k->owners));
+	assert_non_null(k->owners);
+	at = &s.w[next_whole(k, 0) + BLKLAT_CGROUP_FIRST + 1];
+	w->list[0].id = make(w, "/stays");
+	id = w->list[1].id = make(w, "/ends");
+	for (u32 i = 0; i < 5; i++)
+		assert_int_equal(leave(w, &s), 0);
+	assert_int_equal(told.calls, 0);
+	put_away(w, "/ends");
+	at->in_flight = 1;
+	assert_int_equal(leave(w, &s), 0);
+	at->in_flight = 0;
+	at->ops[0].sum_ns = 10;
+	assert_int_equal(leave(w, &s), 0);
+	assert_int_equal(leave(w, &s), 0);
+	told.others = true;
+	for (u32 i = 0; i < 3; i++) {
+		assert_int_equal(leave(w, &s), 1);
+		check_last(1, id, BLKLAT_STEP_HELD);
+	}
+	told.others = false;
+	assert_int_equal(leave(w, &s), 1);
+	check_last(1, id, BLKLAT_STEP_HELD);
+	/* One was on its way. */
+	at->in_flight = 1;
+	assert_int_equal(leave(w, &s), 0);
+	at->in_flight = 0;
+	assert_int_equal(leave(w, &s), 1);
+	check_last(1, id, BLKLAT_STEP_LEFT);
+	/* It ended, and is told under its name. */
+	at->ops[0].bytes = 512;
+	assert_int_equal(leave(w, &s), 0);
+	assert_label(w, 0, 1, "/ends");
+	assert_int_equal(leave(w, &s), 1);
+	check_last(1, id, BLKLAT_STEP_DRAINED);
+	assert_label(w, 0, 1, "");
+	assert_label(w, 0, 0, "/stays");
+	w->list[1].id = make(w, "/next");
+	at->ops[0].bytes = 1024;
+	assert_int_equal(leave(w, &s), 0);
+	assert_label(w, 0, 1, "/next");
+	/* What is written back when it has ended is its own. */
+	w->list[2] = (struct blklat_cgroup){ .id = id, .name = "ends" };
+	assert_int_equal(leave(w, &s), 0);
+	assert_label(w, 0, 2, "/ends");
+	snapshot_uninit(&s);
+	free(k->owners);
+}
+
+/* What a device that went away had in flight ends nowhere, and keeps nobody. */
+static void test_leave_gone(void **state)
+{
+	struct world *w = *state;
+	struct kernel_capture *k = &w->k[0];
+	struct snapshot s;
+
+	assert_int_equal(snapshot_init(&s, k->capture.n_watches, 0), 0);
+	k->owners = calloc(CGROUPS, sizeof(*k->owners));
+	assert_non_null(k->owners);
+	w->list[0] = (struct blklat_cgroup){ .id = UINT64_MAX, .name = "x" };
+	s.w[BLKLAT_CGROUP_FIRST].in_flight = 1;
+	for (u32 i = 0; i < 4; i++)
+		assert_int_equal(leave(w, &s), 0);
+	s.w[BLKLAT_CGROUP_FIRST].gone = true;
+	assert_int_equal(leave(w, &s), 0);
+	assert_int_equal(leave(w, &s), 1);
+	snapshot_uninit(&s);
+	free(k->owners);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +327,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_odd_names, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_begun_anew, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_long, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_leave, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_leave_gone, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -180,7 +180,7 @@ static void parts_that_cannot_be(void **state)
 		{ "UPDATE watch SET part_of = 4 WHERE id = 5", "watch 5 is part of one that it does not follow" },
 		{ "UPDATE watch SET part_of = 10 WHERE id = 5", "watch 5 is part of one that it does not follow" },
 		{ "UPDATE watch SET part_of = 0 WHERE id = 0", "watch 0 is part of one that it does not follow" },
-		{ "UPDATE watch SET part_of = 0 WHERE id = 11", "watch 11 is part of one that it does not follow" },
+		{ "UPDATE watch SET part_of = 0 WHERE id = 11", "watch 11 is part of another device or stage" },
 		{ "UPDATE watch SET part_of = NULL WHERE id = 5", "watch 5 is there twice" },
 		{ "UPDATE watch SET device = 1 WHERE id = 5", "watch 5 is part of another device or stage" },
 		{ "UPDATE watch SET stage = 'queue' WHERE id = 5", "watch 5 is part of another device or stage" },

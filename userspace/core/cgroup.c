@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "util/cleanup.h"
@@ -103,6 +104,18 @@ int cgroups_find(const char *root, struct cgroup_sought *sought, u32 n)
 	s->n = s->missing = n;
 	s->root_len = io_hierarchy(root, s->path, sizeof(s->path));
 	return look_at(s);
+}
+
+bool cgroup_is_there(const char *root, const char *path, u64 id)
+{
+	char at[2 * PATH_MAX];
+	size_t len = io_hierarchy(root, at, PATH_MAX);
+	struct stat st;
+
+	snprintf(at + len, sizeof(at) - len, "%s", path);
+	if (stat(at, &st))
+		return errno != ENOENT && errno != ENOTDIR;
+	return st.st_ino == id;
 }
 
 /* --- names ---------------------------------------------------------------------------------- */

@@ -22,6 +22,9 @@ struct cgroup_sought {
  */
 int cgroups_find(const char *root, struct cgroup_sought *sought, u32 n);
 
+/* Is @path, which that has found, still the cgroup @id? What can't be told is. */
+bool cgroup_is_there(const char *root, const char *path, u64 id);
+
 /*
  * Are cgroups below the top charged for their IO? If not, @file is what says so: the top's cgroup.subtree_control, which lacks io, so
  * all is the top's.

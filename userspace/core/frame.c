@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blklat/parts.h"
 #include "core/extremes.h"
 
 int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale)
@@ -18,6 +19,7 @@ int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale
 	}
 	for (u32 i = 0; i < n; i++) {
 		made.f[i].watch = &watches[i];
+		made.f[i].part = watches[i].part;
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
 			cells = op_cells_take(cells, scale, &made.f[i].ops[op].hist, &made.f[i].ops[op].after_idle);
 	}
@@ -220,12 +222,79 @@ static s64 in_flight_between(const struct frame *f, const struct watch_counts *b
 	return ns + now->waited_ns - before->waited_ns;
 }
 
+/* --- parts whose owner has ended ------------------------------------------------------------- */
+
+static void op_clear(struct op_frame *o)
+{
+	o->ios = o->bytes = o->errors = o->sum_ns = 0;
+	o->iops = o->bytes_per_s = 0;
+	o->counted = o->partial = (struct op_sums){ 0 };
+	hist_clear(&o->hist);
+	o->after_idle_ios = 0;
+	idle_clear(o);
+}
+
+static void op_move(struct op_frame *to, struct op_frame *from)
+{
+	op_frame_merge(to, from);
+	sums_add(&to->partial, &from->partial);
+	sums_add(&to->counted, &from->counted);
+	to->after_idle_ios += from->after_idle_ios;
+	to->after_idle_sum_ns += from->after_idle_sum_ns;
+	hist_add(&to->after_idle, &from->after_idle);
+	op_clear(from);
+}
+
+/* Only cgroups' parts change. */
+static bool has_owner(const struct part *part)
+{
+	return part && !part_is_vacant(part);
+}
+
+/* The frame of the rest among those of @whole, which has one where owners change. */
+static struct frame *rest_of(struct frames *fs, u32 whole)
+{
+	const struct part *rest = part_numbered(BLKLAT_BY_CGROUP, BLKLAT_CGROUP_REST);
+
+	for (u32 i = whole + 1; i < fs->n && fs->f[i].watch->part; i++)
+		if (fs->f[i].watch->part == rest)
+			return &fs->f[i];
+	return NULL;
+}
+
+/* Moves what belongs to owners that their watches do not have any more. Sums that nobody reads alone need not have a watch. */
+static void follow_parts(struct frames *fs)
+{
+	u32 whole = 0;
+
+	for (u32 i = 0; i < fs->n; i++) {
+		struct frame *f = &fs->f[i], *rest;
+		const struct part *was = f->part;
+
+		if (!f->watch)
+			continue;
+		if (!f->watch->part)
+			whole = i;
+		f->part = f->watch->part;
+		if (f->part == was || !has_owner(was))
+			continue;
+		rest = rest_of(fs, whole);
+		for (u32 op = 0; rest && op < BLKLAT_OPS; op++)
+			op_move(&rest->ops[op], &f->ops[op]);
+		if (!rest)
+			continue;
+		rest->in_flight_ns = (u64)rest->in_flight_ns + f->in_flight_ns;
+		f->in_flight_ns = 0;
+	}
+}
+
 void frames_between(struct frames *fs, const struct snapshot *before, const struct snapshot *now,
 		    const struct percentiles *ps, u32 cpus)
 {
 	u64 skipped_left = now->skipped;
 	bool doubtful = false;
 
+	follow_parts(fs);	/* what was partial */
 	for (u32 i = 0; i < fs->n; i++) {
 		const struct watch_counts *w = &now->w[i];
 		struct frame *f = &fs->f[i];
@@ -309,6 +378,7 @@ static void op_accumulate(struct op_frame *run, const struct op_frame *o)
 void frames_accumulate(struct frames *run, const struct frames *interval,
 		       const struct percentiles *ps)
 {
+	follow_parts(run);
 	for (u32 i = 0; i < run->n; i++) {
 		const struct frame *f = &interval->f[i];
 		struct frame *r = &run->f[i];

@@ -52,6 +52,11 @@ struct op_frame {
 
 struct frame {
 	const struct watch *watch;
+	/*
+	 * Whose these counts are: the watch's part, which by cgroup may change from one interval to the next, when its owner has ended. In
+	 * frames that are kept, those of the one before then move to the part of the rest: see frames_accumulate().
+	 */
+	const struct part *part;
 	s64 end_ns;		/* CLOCK_REALTIME at the interval's end */
 	double interval_s;	/* its true length */
 	struct op_frame ops[BLKLAT_OPS];
@@ -151,7 +156,8 @@ void op_frame_merge(struct op_frame *to, const struct op_frame *from);
 
 /*
  * Adds an interval's frames to the frames of the whole run (bins, sums, extremes; the end, in flight,
- * partial sums and accounting are those of the newer), then recomputes rates and percentiles.
+ * partial sums and accounting are those of the newer), then recomputes rates and percentiles. Where a watch's part has another
+ * owner now, or none, what the one before had goes to "rest" first, so the parts' sum stays the whole.
  */
 void frames_accumulate(struct frames *run, const struct frames *interval, const struct percentiles *ps);
 

@@ -55,6 +55,10 @@ static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 	err = bpf_slow_read(b, s);
 	if (err)
 		return problem_set(p, err, "could not read the slow IOs: %s", strerror(-err));
+	/* Behind the slow ones, of which the last of a cgroup may be its. */
+	err = bpf_cgroups_leave(b, s);
+	if (err)
+		return problem_set(p, err, "could not let go of cgroups that have ended: %s", strerror(-err));
 	drop_gone(b, s);
 	s->skipped = b->kernel.carry.skipped + bpf_skipped_runs(b);
 	kernel_capture_end(&b->kernel);

@@ -15,4 +15,7 @@ void bpf_cgroups_release(struct bpf_capture *b);
 /* Names the parts of the cgroups that have come, behind a read of the counters. Returns 0 or a negative errno. */
 int bpf_cgroups_name(struct bpf_capture *b);
 
+/* Lets go of those that have ended, behind that: see cgroups_leave(). The same. */
+int bpf_cgroups_leave(struct bpf_capture *b, const struct snapshot *s);
+
 #endif

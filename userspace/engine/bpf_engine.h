@@ -34,7 +34,7 @@ struct bpf_capture {
 	struct blklat *skel;
 	struct kernel_traits traits;
 	struct targets targets;
-	bool holds_cgroups;	/* in bpf_cgroups.c */
+	struct bpf_cgroups *cgroups;	/* in bpf_cgroups.c; NULL: not divided by them */
 	int table_fd;		/* the map that the programs look targets up in; -1: not made yet */
 	struct mapping series, accounts, slots, idle, bios;
 	struct bpf_slow *slow;	/* NULL: slow IOs are not wanted */

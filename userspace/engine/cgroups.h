@@ -14,4 +14,12 @@
  */
 int cgroups_name(struct kernel_capture *k, const struct blklat_cgroup *list);
 
+/*
+ * Lets go of the cgroups that have ended, as enum blklat_step says, so that others may have their numbers. To be called behind that, with
+ * what was read: @s. @let_go tells the kernel side; it returns 0, with the steps at which they are now, or a negative errno. When a
+ * number is free, the watches of @k have a vacant part there, and what counts in it from then on is another cgroup's.
+ */
+int cgroups_leave(struct kernel_capture *k, const struct blklat_cgroup *list, const struct snapshot *s,
+		  int (*let_go)(struct kernel_capture *k, struct blklat_leaving *leaving, u32 n));
+
 #endif

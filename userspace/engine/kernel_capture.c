@@ -37,6 +37,11 @@ static int allocate(struct kernel_capture *k, const struct capture_config *cfg)
 		return -ENOMEM;
 	memcpy(k->capture.watches, cfg->watches, n * sizeof(*cfg->watches));
 	k->capture.n_watches = n;
+	if (k->cgroups) {
+		k->owners = calloc(k->cgroups, sizeof(*k->owners));
+		if (!k->owners)
+			return -ENOMEM;
+	}
 	if (!cfg->slow.wanted)
 		return 0;
 	k->capture.slow = &k->slow_ios;
@@ -77,6 +82,7 @@ void kernel_capture_uninit(struct kernel_capture *k)
 	slow_ios_uninit(&k->slow_ios);
 	for (u32 i = 0; k->files && i < k->capture.n_watches; i++)
 		device_files_close(&k->files[i]);
+	free(k->owners);
 	free(k->rested_at);
 	free(k->bios);
 	free(k->ios);

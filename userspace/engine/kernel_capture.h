@@ -38,6 +38,14 @@ struct gap {
 	bool lost;			/* it has been so for long enough */
 };
 
+/* The cgroup that has a number, as a capture has seen it: see cgroups_leave(). */
+struct owner {
+	u64 id;			/* 0: nobody */
+	u64 counted;		/* what grows whenever something of it is counted */
+	u32 step;		/* enum blklat_step */
+	u32 quiet;		/* reads since then that found nothing in flight, nor anything counted, in a row */
+};
+
 /* Engines embed it at the start of their own state, and set up its region. */
 struct kernel_capture {
 	struct capture capture;
@@ -47,6 +55,7 @@ struct kernel_capture {
 	u32 cgroups;			/* of these, those that cgroups have */
 	struct snapshot carry;		/* to be added to what is read, see capture_join(); or empty */
 	struct bio_counts *bios;	/* of each watch; the engine's to fill */
+	struct owner *owners;		/* [cgroups] */
 	u64 idle_gap_ns;		/* 0: pauses are not looked for */
 	struct slow_wanted slow;
 	struct slow_ios slow_ios;	/* of the last read */

@@ -246,7 +246,15 @@ static int count_bios(struct kernel_capture *kernel)
 	return 0;
 }
 
-static int name_cgroups(struct kmod_capture *k)
+static int let_go(struct kernel_capture *kernel, struct blklat_leaving *leaving, u32 n)
+{
+	struct kmod_capture *k = (struct kmod_capture *)kernel;
+	struct blklat_leave leave = { .leaving = (uintptr_t)leaving, .n = n };
+
+	return ioctl(k->fd, BLKLAT_IOC_LEAVE, &leave) ? -errno : 0;
+}
+
+static int follow_cgroups(struct kmod_capture *k, const struct snapshot *s)
 {
 	struct blklat_cgroup list[BLKLAT_CGROUPS_MAX];
 	struct blklat_cgroups cgroups = { .cgroups = (uintptr_t)list, .n = k->kernel.cgroups };
@@ -255,7 +263,7 @@ static int name_cgroups(struct kmod_capture *k)
 		return 0;
 	if (ioctl(k->fd, BLKLAT_IOC_CGROUPS, &cgroups))
 		return -errno;
-	return cgroups_name(&k->kernel, list);
+	return cgroups_name(&k->kernel, list) ?: cgroups_leave(&k->kernel, list, s, let_go);
 }
 
 /* The module never skips an event, so there is nothing to say of recursion. */
@@ -266,7 +274,7 @@ static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
 
 	if (err)
 		return err;
-	err = name_cgroups(k);
+	err = follow_cgroups(k, s);
 	if (err)
 		return problem_set(p, err, "could not read which cgroups there are: %s", strerror(-err));
 	s->skipped = 0;

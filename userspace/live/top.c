@@ -82,6 +82,7 @@ static void take_figures(struct top_item *item, const struct frame *f, const str
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		item->figures[op] = figures_of(&f->ops[op], f->interval_s);
 	item->figures[TOP_ALL_OPS] = figures_of(all, f->interval_s);
+	item->part = f->watch->part;
 	item->in_flight = f->in_flight;
 	item->oldest_ns = f->oldest_ns;
 	item->depth = f->queue_depth;

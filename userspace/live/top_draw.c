@@ -262,7 +262,7 @@ static u32 put_parts(const struct top_draw *d, const struct top *t, const struct
 		if (!item[i].figures[t->op].ios)
 			continue;
 		put_figures(t, &item[i], y);
-		put_label(d, t, item[i].watch->part, y++);
+		put_label(d, t, item[i].part, y++);
 		most--;
 	}
 	return y;

@@ -288,8 +288,8 @@ static bool follows(const struct part *part, const struct part *before)
 	       (part->number > before->number || (part->number >= BLKLAT_CGROUP_FIRST && !strcmp(part->by, by_names[BLKLAT_BY_CGROUP])));
 }
 
-/* Watch @i is a part: it has to stand behind its whole, and behind the parts that come before it. */
-static int take_part(struct recording_reader *r, sqlite3_stmt *s, u32 i, struct problem *p)
+/* Watch @i, which has @is for an id, is a part: it has to stand behind its whole, and behind the parts that come before it. */
+static int take_part(struct recording_reader *r, sqlite3_stmt *s, u32 i, u32 is, struct problem *p)
 {
 	struct watch *w = &r->watches[i];
 	const struct watch *before = w - 1;
@@ -299,27 +299,27 @@ static int take_part(struct recording_reader *r, sqlite3_stmt *s, u32 i, struct 
 
 	whole = column_u64(s, WATCH_part_of, r->n_ids - 1, &id) ? r->watch_of_id[id] : i;
 	if (whole >= i || r->watches[whole].part || whole + watch_parts(r->watches, i, whole) != i - 1)
-		return reader_damaged(r, p, "watch %u is part of one that it does not follow", i);
+		return reader_damaged(r, p, "watch %u is part of one that it does not follow", is);
 	if (w->device != before->device || w->stage != before->stage)
-		return reader_damaged(r, p, "watch %u is part of another device or stage", i);
+		return reader_damaged(r, p, "watch %u is part of another device or stage", is);
 	if (!column_text(s, WATCH_part_by, by, sizeof(by)) || !column_text(s, WATCH_part, label, sizeof(label)))
-		return reader_damaged(r, p, "watch %u does not say which part it is", i);
+		return reader_damaged(r, p, "watch %u does not say which part it is", is);
 	w->part = part_find(by, label);
 	if (!w->part || part_is_vacant(w->part))
 		return problem_set(p, -EBADMSG, "%s: has a part '%s' by '%s', which this blklat does not know: read it with the one "
 				   "that made it", r->file, label, by);
 	if (!follows(w->part, before->part))
-		return reader_damaged(r, p, "watch %u is a part that is there twice or out of order", i);
+		return reader_damaged(r, p, "watch %u is a part that is there twice or out of order", is);
 	return 0;
 }
 
-static int take_whole(struct recording_reader *r, u32 i, struct problem *p)
+static int take_whole(struct recording_reader *r, u32 i, u32 is, struct problem *p)
 {
 	struct device *d = &r->devices.d[r->watches[i].device - r->devices.d];
 	u32 stage = 1u << r->watches[i].stage;
 
 	if (d->stages & stage)
-		return reader_damaged(r, p, "watch %u is there twice", i);
+		return reader_damaged(r, p, "watch %u is there twice", is);
 	d->stages |= stage;
 	return 0;
 }
@@ -339,7 +339,7 @@ static int read_watches(struct recording_reader *r, struct problem *p)
 	for (u32 id = 0; id < r->n_ids; id++)
 		r->watch_of_id[id] = r->n_watches;
 	err = prepare(r, r->version == 1 ? "SELECT " SQL_NAMES(watch_1) " FROM watch ORDER BY id" :
-					   "SELECT " SQL_NAMES(watch) " FROM watch ORDER BY id", &s, p);
+					   "SELECT " SQL_NAMES(watch) " FROM watch ORDER BY ifnull(part_of, id), id", &s, p);
 	for (u32 i = 0; !err && (more = next_row(r, s, p)) > 0; i++) {
 		u64 id;
 
@@ -347,9 +347,9 @@ static int read_watches(struct recording_reader *r, struct problem *p)
 			return reader_damaged(r, p, "watch %u is no device and stage", i);
 		r->watch_of_id[id] = i;
 		if (r->version == 1 || sqlite3_column_type(s, WATCH_part_of) == SQLITE_NULL)
-			err = take_whole(r, i, p);
+			err = take_whole(r, i, id, p);
 		else
-			err = take_part(r, s, i, p);
+			err = take_part(r, s, i, id, p);
 	}
 	return err ?: more;
 }

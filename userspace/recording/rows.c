@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blklat/parts.h"
 #include "recording/schema.h"
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
@@ -56,6 +57,11 @@ void recording_rows_uninit(struct recording_rows *r)
 	sqlite3_finalize(r->part);
 	sqlite3_finalize(r->slow);
 	sqlite3_finalize(r->slow_found);
+	hist_uninit(&r->sum);
+	hist_uninit(&r->idle_sum);
+	free(r->ids);
+	free(r->first);
+	free(r->later);
 	*r = (struct recording_rows){ 0 };
 }
 
@@ -144,37 +150,159 @@ static int put_part_state(struct recording_rows *r, s64 id, u32 watch, const str
 	return sqlite_step_done(s);
 }
 
-static int put_state_of(struct recording_rows *r, s64 id, const struct run_info *run, u32 watch, const struct snapshot *now)
+/* --- ids -------------------------------------------------------------------------------------- */
+
+#define NO_ID UINT32_MAX
+
+static u32 whole_of(const struct run_info *run, u32 watch)
 {
-	if (run->watches[watch].part)
-		return put_part_state(r, id, watch, &now->w[watch]);
-	return put_state(r, id, watch, &now->w[watch]);
+	while (run->watches[watch].part)
+		watch--;
+	return watch;
+}
+
+static bool is_lost(const struct recording_rows *r, u32 watch)
+{
+	return r->n_lost && r->ids[watch] == NO_ID;
 }
 
 /* Parts by cgroup are not known when the run begins: their watches come with the first rows that are theirs. */
-static int put_part(struct recording_rows *r, const struct run_info *run, u32 watch)
+static int put_part(struct recording_rows *r, u32 id, u32 whole, const struct part *part)
 {
-	const struct part *part = run->watches[watch].part;
-	u32 whole = watch;
-
-	while (run->watches[whole].part)
-		whole--;
-	sqlite3_bind_int64(r->part, 1, watch);
+	sqlite3_bind_int64(r->part, 1, id);
 	sqlite3_bind_int64(r->part, 2, whole);
 	return sqlite3_bind_text(r->part, 3, part->by, -1, SQLITE_STATIC) ?:
 	       sqlite3_bind_text(r->part, 4, part->label, -1, SQLITE_STATIC) ?: sqlite_step_done(r->part);
 }
 
-static bool is_new(const struct run_info *run, u32 watch)
+static bool has_owner(const struct run_info *run, u32 watch)
 {
 	const struct part *part = run->watches[watch].part;
 
-	return part && !strcmp(part->by, by_names[BLKLAT_BY_CGROUP]) && !part_is_vacant(part);
+	return part && part->number >= BLKLAT_CGROUP_FIRST && !strcmp(part->by, by_names[BLKLAT_BY_CGROUP]);
 }
 
-int recording_rows_part(struct recording_rows *r, const struct run_info *run, u32 watch)
+/* One that comes again has the id that it had, wherever that was. (Files from elsewhere may have two of one label, side by side.) */
+static bool find_again(const struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret)
 {
-	return is_new(run, watch) ? put_part(r, run, watch) : SQLITE_OK;
+	const struct part *part = run->watches[watch].part;
+	u32 whole = whole_of(run, watch);
+
+	for (u32 i = whole + 1; i < run->n_watches && run->watches[i].part; i++) {
+		*ret = i;
+		if (r->first[i] == part && run->watches[i].part != part)
+			return true;
+	}
+	for (u32 i = 0; i < r->n_later; i++) {
+		*ret = run->n_watches + i;
+		if (r->later[i].whole == whole && r->later[i].part == part)
+			return true;
+	}
+	return false;
+}
+
+/* Returns an SQLite result. */
+static int add_later(struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret)
+{
+	*ret = NO_ID;
+	if (run->n_watches + r->n_later >= BLKLAT_MAX_WATCHES)
+		return SQLITE_OK;
+	if (r->n_later == r->room) {
+		u32 room = r->room ? 2 * r->room : 64;
+		struct recorded_part *more = reallocarray(r->later, room, sizeof(*more));
+
+		if (!more)
+			return SQLITE_NOMEM;
+		r->later = more;
+		r->room = room;
+	}
+	*ret = run->n_watches + r->n_later;
+	r->later[r->n_later++] = (struct recorded_part){ whole_of(run, watch), run->watches[watch].part };
+	return SQLITE_OK;
+}
+
+static int find_id(struct recording_rows *r, const struct run_info *run, u32 watch)
+{
+	const struct part *part = run->watches[watch].part;
+	int rc = SQLITE_OK;
+
+	if (r->first[watch] != part && !find_again(r, run, watch, &r->ids[watch])) {
+		r->ids[watch] = watch;
+		if (r->first[watch])
+			rc = add_later(r, run, watch, &r->ids[watch]);
+		else
+			r->first[watch] = part;
+	}
+	r->n_lost += r->ids[watch] == NO_ID;
+	if (rc || r->ids[watch] == NO_ID)
+		return rc;
+	return put_part(r, r->ids[watch], whole_of(run, watch), part);
+}
+
+/* Gives all that have rows in the interval their ids. */
+static int find_ids(struct recording_rows *r, const struct run_info *run, const struct frames *is)
+{
+	int rc = SQLITE_OK;
+
+	if (!r->ids) {
+		r->ids = calloc(run->n_watches + 1, sizeof(*r->ids));
+		r->first = calloc(run->n_watches + 1, sizeof(*r->first));
+	}
+	if (!r->ids || !r->first)
+		return SQLITE_NOMEM;
+	r->n_lost = 0;
+	for (u32 i = 0; i < run->n_watches; i++)
+		r->ids[i] = i;
+	for (u32 i = 0; !rc && i < is->n; i++) {
+		u32 watch = is->f[i].watch - run->watches;
+
+		if (has_owner(run, watch) && (frame_is_busy(&is->f[i]) || frame_has_sums(&is->f[i])))
+			rc = find_id(r, run, watch);
+	}
+	return rc;
+}
+
+static bool is_rest(const struct run_info *run, u32 watch)
+{
+	return run->watches[watch].part == part_numbered(BLKLAT_BY_CGROUP, BLKLAT_CGROUP_REST);
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* What is in flight of the rest, with those that have no id. */
+static struct watch_counts rest_state(const struct recording_rows *r, const struct run_info *run, u32 rest, const struct snapshot *now)
+{
+	struct watch_counts all = now->w[rest];
+
+	for (u32 i = rest + 1; i < run->n_watches && run->watches[i].part; i++) {
+		if (!is_lost(r, i))
+			continue;
+		all.in_flight += now->w[i].in_flight;
+		all.waited_ns += now->w[i].waited_ns;
+		if (now->w[i].oldest_ns > all.oldest_ns)
+			all.oldest_ns = now->w[i].oldest_ns;
+	}
+	return all;
+}
+
+static int put_state_of(struct recording_rows *r, s64 id, const struct run_info *run, u32 watch, const struct snapshot *now)
+{
+	if (r->n_lost && is_rest(run, watch)) {
+		const struct watch_counts all = rest_state(r, run, watch, now);
+
+		return put_part_state(r, id, watch, &all);
+	}
+	if (run->watches[watch].part)
+		return put_part_state(r, id, r->ids ? r->ids[watch] : watch, &now->w[watch]);
+	return put_state(r, id, watch, &now->w[watch]);
+}
+
+int recording_rows_id(struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret)
+{
+	int rc = has_owner(run, watch) ? find_id(r, run, watch) : SQLITE_OK;
+
+	*ret = r->ids[watch] == NO_ID ? whole_of(run, watch) : r->ids[watch];
+	return rc;
 }
 
 /* A whole that is divided has no series: they are the sum of its parts'. */
@@ -238,31 +366,83 @@ int recording_rows_start(struct recording_rows *r, const struct run_info *run, c
  * Writes an op's frame; the row borrows its bins. The sums are those that were counted in the interval: a replay
  * assigns them to their IOs again, as the frames did, so nothing that is still partial gets lost.
  */
-static int put_op(struct recording_rows *r, s64 id, u32 watch, u32 op, const struct op_frame *o)
+static struct series_row row_of(const struct op_frame *o)
 {
-	const struct series_row row = {
+	return (struct series_row){
 		.ios = o->ios, .bytes = o->counted.bytes, .errors = o->counted.errors, .sum_ns = o->counted.sum_ns,
 		.min_ns = o->min_ns, .max_ns = o->max_ns, .hist = o->hist,
 		.idle_ios = o->ios ? o->after_idle_ios : 0, .idle_sum_ns = o->ios ? o->after_idle_sum_ns : 0,
 		.idle = o->after_idle,
 	};
+}
 
-	return put_series(r, id, watch, op, &row);
+static void add_row(struct series_row *to, const struct series_row *more)
+{
+	if (more->ios && (!to->ios || more->min_ns < to->min_ns))
+		to->min_ns = more->min_ns;
+	if (more->ios && (!to->ios || more->max_ns > to->max_ns))
+		to->max_ns = more->max_ns;
+	to->ios += more->ios;
+	to->bytes += more->bytes;
+	to->errors += more->errors;
+	to->sum_ns += more->sum_ns;
+	hist_add(&to->hist, &more->hist);
+	to->idle_ios += more->idle_ios;
+	to->idle_sum_ns += more->idle_sum_ns;
+	if (more->idle_ios)
+		hist_add(&to->idle, &more->idle);
+}
+
+/* Of the rest, frame @at of the interval: with those behind it that have no id. */
+static int put_rest(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is, u32 at)
+{
+	u32 watch = is->f[at].watch - run->watches;
+	int rc = SQLITE_OK;
+
+	if (!r->sum.cells && (hist_init(&r->sum, run->scale) || hist_init(&r->idle_sum, idle_scale(run->scale))))
+		return SQLITE_NOMEM;
+	for (u32 op = 0; !rc && op < BLKLAT_OPS; op++) {
+		struct series_row all = { .hist = r->sum, .idle = r->idle_sum }, row = row_of(&is->f[at].ops[op]);
+
+		hist_clear(&all.hist);
+		hist_clear(&all.idle);
+		add_row(&all, &row);
+		for (u32 i = at + 1; i < is->n && is->f[i].watch->part; i++) {
+			row = row_of(&is->f[i].ops[op]);
+			if (is_lost(r, is->f[i].watch - run->watches))
+				add_row(&all, &row);
+		}
+		rc = put_series(r, id, watch, op, &all);
+		r->sum = all.hist;
+		r->idle_sum = all.idle;
+	}
+	return rc;
+}
+
+static int put_series_of(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is, u32 at)
+{
+	u32 watch = is->f[at].watch - run->watches;
+	int rc = SQLITE_OK;
+
+	if (r->n_lost && is_rest(run, watch))
+		return put_rest(r, id, run, is, at);
+	for (u32 op = 0; !rc && has_series(run, watch) && op < BLKLAT_OPS; op++) {
+		const struct series_row row = row_of(&is->f[at].ops[op]);
+
+		rc = put_series(r, id, r->ids[watch], op, &row);
+	}
+	return rc;
 }
 
 int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is)
 {
-	int rc = put_interval(r, id, is->now->mono_ns, is->now->wall_ns, is->now->skipped);
+	int rc = put_interval(r, id, is->now->mono_ns, is->now->wall_ns, is->now->skipped) ?: find_ids(r, run, is);
 
 	for (u32 i = 0; !rc && i < is->n; i++) {
-		const struct frame *f = &is->f[i];
-		u32 watch = f->watch - run->watches;
+		u32 watch = is->f[i].watch - run->watches;
 
-		if (frame_is_busy(f) || frame_has_sums(f))
-			rc = recording_rows_part(r, run, watch);
-		rc = rc ?: put_state_of(r, id, run, watch, is->now);
-		for (u32 op = 0; !rc && has_series(run, watch) && op < BLKLAT_OPS; op++)
-			rc = put_op(r, id, watch, op, &f->ops[op]);
+		if (!is_lost(r, watch))
+			rc = put_state_of(r, id, run, watch, is->now) ?: put_series_of(r, id, run, is, i);
 	}
 	return rc || !is->slow || !r->slow ? rc : recording_rows_slow(r, id, run, is->slow);
 }

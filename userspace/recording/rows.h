@@ -17,10 +17,26 @@ struct series_row {
 	struct hist idle;
 };
 
+/* A part by cgroup that has an id in the file. */
+struct recorded_part {
+	u32 whole;
+	const struct part *part;
+};
+
 struct recording_rows {
 	sqlite3_stmt *interval, *state, *series, *part;
 	sqlite3_stmt *slow, *slow_found;	/* NULL where slow IOs are not told */
 	s64 n_slow;				/* so far */
+	/*
+	 * A watch's id is its number. By cgroup that is so of the first owner of a part, and those that come when he has ended have the ids
+	 * behind all watches. When there are no more of them, they are recorded with the rest.
+	 */
+	u32 *ids;			/* [watch], for this interval */
+	const struct part **first;	/* [watch]; NULL: nobody yet */
+	struct recorded_part *later;	/* by id, from n_watches on */
+	u32 n_later, room;
+	u32 n_lost;			/* watches that have no id in this interval */
+	struct hist sum, idle_sum;	/* for the rest then; no cells until it is needed */
 };
 
 int recording_rows_init(struct recording_rows *r, sqlite3 *db, bool slow);
@@ -35,8 +51,8 @@ int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_i
 /* The slow IOs of interval @id. */
 int recording_rows_slow(struct recording_rows *r, s64 id, const struct run_info *run, const struct slow_ios *slow);
 
-/* Writes the part's row of watch @watch, if it has come to be known since. */
-int recording_rows_part(struct recording_rows *r, const struct run_info *run, u32 watch);
+/* The id of watch @watch in this interval, whose rows are written already; the whole's if it has none. */
+int recording_rows_id(struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret);
 
 int series_row_init(struct series_row *row, u32 scale);
 void series_row_uninit(struct series_row *row);

@@ -86,7 +86,7 @@ const struct recording_table recording_slow_tables[] = {
 	"FROM series s " NAMES "CROSS JOIN " DECODED("s." bins) " j " \
 	"CROSS JOIN cell c ON c.scale = " scale " AND c.id = CAST(j.key AS INTEGER) " \
 	"WHERE s.interval > (SELECT min(id) FROM interval)"
-/* The first watch behind @watch that is not a part of it. */
+/* The first whole behind @watch; what stands between are parts of it, unless it is the last. */
 #define NEXT_WHOLE(watch) \
 	"ifnull((SELECT n.id FROM watch n WHERE n.id > " watch " AND n.part_of IS NULL ORDER BY n.id LIMIT 1), 65536)"
 #define SCALE "(SELECT value FROM meta WHERE key = 'scale')"
@@ -99,8 +99,11 @@ const char *const recording_views[] = {
 	"s.sum_ns / 1e9 / l.interval_s AS queue_depth, s.idle_ios, 1.0 * s.idle_sum_ns / s.idle_ios AS idle_mean_ns "
 	"FROM series s JOIN interval_time l ON l.interval = s.interval " NAMES,
 	"CREATE VIEW watch_interval AS SELECT l.time, l.interval, l.interval_s, d.name AS device, w.stage AS stage, "
-	"(SELECT ifnull(sum(ios), 0) FROM series s WHERE s.interval = t.interval AND s.watch >= t.watch AND "
-	"s.watch < " NEXT_WHOLE("t.watch") ") AS ios, "
+	"(SELECT ifnull(sum(ios), 0) FROM series s JOIN watch p ON p.id = s.watch WHERE s.interval = t.interval AND "
+	"s.watch >= t.watch AND s.watch < " NEXT_WHOLE("t.watch") " AND ifnull(p.part_of, p.id) = t.watch) + "
+	"(SELECT ifnull(sum(ios), 0) FROM watch p JOIN series s ON s.interval = t.interval AND s.watch = p.id WHERE "
+	"p.id > max((SELECT max(id) FROM watch WHERE part_of IS NULL), " NEXT_WHOLE("t.watch") " - 1) AND "
+	"p.part_of = t.watch) AS ios, "
 	"t.in_flight, t.oldest_ns, t.started, t.kernel_ios, t.kernel_in_flight, t.gone, t.replaced, l.merged "
 	"FROM state t JOIN interval_time l ON l.interval = t.interval JOIN watch w ON w.id = t.watch "
 	"JOIN device d ON d.id = w.device WHERE w.part_of IS NULL",

@@ -46,9 +46,9 @@ static int put_slow(struct recording_rows *r, s64 id, const struct run_info *run
 {
 	const struct blklat_slow *t = &io->told;
 	bool sent = t->known & BLKLAT_SLOW_SUBMITTER;
-	u32 watch = watch_of(run, io);
 	sqlite3_stmt *s = r->slow;
-	int rc = recording_rows_part(r, run, watch);
+	u32 watch;
+	int rc = recording_rows_id(r, run, watch_of(run, io), &watch);
 
 	if (rc)
 		return rc;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/cleanup.h"
+
 static void series_unref(struct series *s)
 {
 	if (!s || atomic_fetch_sub(&s->refs, 1) > 1)
@@ -235,6 +237,38 @@ static bool is_vacant(const struct watch *w)
 	return w->part && part_is_vacant(w->part);
 }
 
+/*
+ * By cgroup a part has no frame any more when its owner has ended, while its whole has one: all that it counted is told, and its series
+ * end. Where the device is gone they stay, as the device's do.
+ */
+static bool has_ended(const struct totals *t, u32 n_before, const struct series *s)
+{
+	const struct watch whole = { .device = &s->device, .stage = s->stage };
+	struct series **at;
+
+	if (!s->part || strcmp(s->part->by, by_names[BLKLAT_BY_CGROUP]) != 0 || !series_present(t, s))
+		return false;
+	at = find(t, n_before, &whole);
+	return at && series_present(t, *at) && (*at)->seen_ns != s->seen_ns;
+}
+
+/* Returns false where there is no memory. */
+static bool forget_ended(struct totals *t, u32 n_before)
+{
+	bool *ended CLEANUP(cleanup_free) = calloc(n_before + 1, sizeof(*ended));
+	u32 kept = 0;
+
+	for (u32 i = 0; ended && i < n_before; i++)
+		ended[i] = has_ended(t, n_before, t->series[i]);
+	for (u32 i = 0; ended && i < t->n; i++)
+		if (i < n_before && ended[i])
+			series_unref(t->series[i]);
+		else
+			t->series[kept++] = t->series[i];
+	t->n = ended ? kept : t->n;
+	return ended;
+}
+
 static bool put_frames(struct totals *t, const struct totals_interval *add)
 {
 	u32 n_before = t->n;
@@ -249,6 +283,8 @@ static bool put_frames(struct totals *t, const struct totals_interval *add)
 	t->facts.intervals += add->reads;
 	if (add->frames->n)
 		t->facts.end_ns = add->frames->f[0].end_ns;
+	if (!forget_ended(t, n_before))
+		return false;
 	forget_oldest(t);
 	qsort(t->series, t->n, sizeof(*t->series), by_name);
 	return true;

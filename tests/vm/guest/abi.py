@@ -6,7 +6,7 @@ import mmap
 import os
 
 NODE = "/dev/blklat"
-VERSION = 6
+VERSION = 7
 DEVICE, QUEUE, TOTAL = range(3)
 OPS = 5
 ACCOUNTS = 9
@@ -34,6 +34,14 @@ class Cgroups(ctypes.Structure):
     _fields_ = [("cgroups", ctypes.c_uint64), ("n", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
 
 
+class Leaving(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_uint64), ("number", ctypes.c_uint32), ("step", ctypes.c_uint32)]
+
+
+class Leave(ctypes.Structure):
+    _fields_ = [("leaving", ctypes.c_uint64), ("n", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
+
+
 class Header(ctypes.Structure):
     _fields_ = [("magic", ctypes.c_uint64)] + [(name, ctypes.c_uint32) for name in (
         "version", "cpus", "watches", "scale", "series_bytes", "epoch")] + [(name, ctypes.c_uint64) for name in (
@@ -50,6 +58,7 @@ IOC_SETUP = number(3, 1, ctypes.sizeof(Setup))
 IOC_START = number(0, 2, 0)
 IOC_BIOS = number(1, 3, ctypes.sizeof(Bios))
 IOC_CGROUPS = number(1, 4, ctypes.sizeof(Cgroups))
+IOC_LEAVE = number(1, 5, ctypes.sizeof(Leave))
 
 
 def a_watch(fd, stage=DEVICE, queues=8, tags=512, stride=1024):

@@ -45,9 +45,9 @@ def enter(group):
     return lambda: (group / "cgroup.procs").write_text("0")
 
 
-def divided(*devices, stages=STAGES, more=()):
+def divided(*devices, stages=STAGES, more=(), interval=0.5):
     args = ("--by", "cgroup", *more)
-    return both(*devices, stage=",".join(stages), bpf_args=args, kmod_args=args)
+    return both(*devices, stage=",".join(stages), interval=interval, bpf_args=args, kmod_args=args)
 
 
 def assert_parts(engines, device, stages, wanted):
@@ -120,3 +120,58 @@ def test_many_begin_at_once():
             assert job.wait(timeout=60) == 0
         engines.settle()
     assert_parts(engines, device, ("device", "total"), {f"/g{n}": {"read": 120} for n in range(12)})
+
+
+def test_those_that_end_make_room():
+    """Both engines at once: each gives a number again only when its own captures have let go of it."""
+    with hierarchy() as make, null_blk(irqmode=2) as (device,), \
+            divided(device, stages=("device", "total"), interval=0.2, more=("--max-parts", "2")) as engines:
+        for n in range(6):
+            group = make(f"g{n}")
+            assert fio_in(group, device, rw="randread", bs=4096, number_ios=10 + n).wait(timeout=60) == 0
+            for b in engines:
+                b.next(device, "device", n=2)
+            group.rmdir()
+            for b in engines:
+                b.next(device, "device", n=8)
+            group.mkdir()  # for the hierarchy to take away
+        engines.settle()
+    assert_parts(engines, device, ("device", "total"), {f"/g{n}": {"read": 10 + n} for n in range(6)})
+
+
+def test_written_back_when_it_has_ended():
+    """Pages of a cgroup whose directory and number are gone: they are its own all the same, not another one's."""
+    with contextlib.ExitStack() as undo:
+        make = undo.enter_context(hierarchy())
+        device = undo.enter_context(file_loop())
+        run("modprobe", "ext4")
+        run("mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0", device.path)
+        folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="blklat-test-"))
+        run("mount", device.path, folder)
+        undo.callback(unmount, folder)
+        run("sync", "-f", folder)
+        background = pathlib.Path("/proc/sys/vm/dirty_writeback_centisecs")
+        was = background.read_text()
+        undo.callback(background.write_text, was)
+        background.write_text("0")
+        with divided(device, stages=("device", "total"), interval=0.2, more=("--max-parts", "3")) as engines:
+            writer, other = make("writer"), make("other")
+            subprocess.run(["dd", "if=/dev/zero", f"of={folder}/file", "bs=1M", "count=8", "oflag=direct"], stderr=subprocess.DEVNULL,
+                           check=True, preexec_fn=enter(writer))
+            subprocess.run(["dd", "if=/dev/zero", f"of={folder}/late", "bs=1M", "count=4"], stderr=subprocess.DEVNULL, check=True,
+                           preexec_fn=enter(writer))
+            writer.rmdir()
+            for b in engines:
+                b.next(device, "device", n=10)
+            # What it left is written now, and another one reads meanwhile.
+            subprocess.run(["dd", f"if={folder}/file", "of=/dev/null", "bs=1M", "iflag=direct"], stderr=subprocess.DEVNULL, check=True,
+                           preexec_fn=enter(other))
+            run("sync", "-f", folder)
+            engines.settle()
+            writer.mkdir()  # for the hierarchy to take away
+    for stage in "device", "total":
+        engines.agree(device, stage)
+        for b in engines:
+            found = parts_of(b, labels_of(b), device, stage)
+            assert "write" not in found["/other"] and "rest" not in found, found
+            assert b.total("bytes", "read", device, stage, "/other") == 8 << 20, stage

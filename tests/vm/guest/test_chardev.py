@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """/dev/blklat itself: what it refuses and with which errno, and that sessions don't harm each other."""
 import contextlib
+import ctypes
 import errno
 import mmap
 import os
@@ -180,6 +181,31 @@ def test_bad_cgroups(disk):
         s.begin(a_watch(disk))
         with refused("EINVAL"):
             s.ioctl(abi.IOC_CGROUPS, abi.Cgroups(n=0))  # not divided so
+
+
+def leaving(n=1, reserved=0, **entry):
+    one = abi.Leaving(**{"id": 1, "number": 0, "step": 0} | entry)
+    leave = abi.Leave(leaving=ctypes.addressof(one), n=n, reserved=reserved)
+    leave.one = one  # for as long
+    return leave
+
+
+def test_bad_leaving_cgroups(disk):
+    with Session() as s:
+        with refused("EINVAL"):
+            s.ioctl(abi.IOC_LEAVE, leaving())  # before SETUP
+        s.begin(a_watch(disk), by=abi.BY_CGROUP, cgroups=3)
+        for leave, error in ((leaving(n=0), "EINVAL"), (leaving(n=4), "EINVAL"), (leaving(reserved=1), "EINVAL"), (leaving(id=0), "EINVAL"),
+                             (leaving(number=3), "EINVAL"), (leaving(step=3), "EINVAL"), (abi.Leave(n=1), "EFAULT")):
+            with refused(error):
+                s.ioctl(abi.IOC_LEAVE, leave)
+        nobodys = leaving(number=2)
+        s.ioctl(abi.IOC_LEAVE, nobodys)
+        assert nobodys.one.step == 3
+    with Session() as s:
+        s.begin(a_watch(disk))
+        with refused("EINVAL"):
+            s.ioctl(abi.IOC_LEAVE, leaving())  # not divided so
 
 
 # --- several at once ---------------------------------------------------------------------------

@@ -136,9 +136,14 @@ function makeWatch(run: Run, key: string, found: Found): Watch {
     return { device, stage, gone: last.gone ?? false, accounting: last.accounting, partial: last.partial, ...series };
 }
 
+/** Those that there are, and behind them those that have ended since, by cgroup. */
 function makeParts(run: Run, { device, stage, gone }: Watch, parts: Part[], intervals: LiveInterval[]): PartWatch[] {
     const own = intervals.map(({ watches }) => watches.filter((w) => w.part && w.device === device && w.stage === stage));
-    return parts.map((part) => ({
+    const all = new Map(parts.map((part) => [part.label, part]));
+    for (const { part } of own.flat())
+        if (part && !all.has(part.label))
+            all.set(part.label, part);
+    return [...all.values()].map((part) => ({
         device, stage, gone, part, ...seriesOf(run, own.map((watches) => watches.find((w) => w.part?.label === part.label))),
     }));
 }

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Parts by cgroup whose owners change while they are recorded: each has an id of its own, until there are no more. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "blklat/bins.h"
+#include "blklat/parts.h"
+#include "core/origin.h"
+#include "recording/rows.h"
+#include "recording/schema.h"
+#include "recording/sqlite.h"
+
+enum { SCALE = 3, CGROUPS = 2, FIRST = BLKLAT_CGROUP_FIRST, REST = BLKLAT_CGROUP_REST };
+
+static struct {
+	sqlite3 *db;
+	struct watch *watches;
+	struct run_info run;
+	struct snapshot before, now;
+	struct frames is;
+	struct recording_rows rows;
+	s64 id;
+} w;
+
+static int set_up(void **state)
+{
+	static const struct device device = { .name = "sda" };
+	static const struct watch whole = { .device = &device };
+	u32 n;
+
+	(void)state;
+	w.id = 0;
+	assert_int_equal(sqlite3_open(":memory:", &w.db), SQLITE_OK);
+	for (u32 i = 0; recording_tables[i].name; i++)
+		assert_int_equal(sqlite_run(w.db, recording_tables[i].sql), SQLITE_OK);
+	assert_int_equal(sqlite_run(w.db, "INSERT INTO watch(id, device, stage) VALUES(0, 0, 'device')"), SQLITE_OK);
+	assert_int_equal(watches_divide(&whole, 1, BLKLAT_BY_CGROUP, CGROUPS, &w.watches, &n), 0);
+	w.run = (struct run_info){ .watches = w.watches, .n_watches = n, .scale = SCALE };
+	assert_int_equal(snapshot_init(&w.before, n, SCALE), 0);
+	assert_int_equal(snapshot_init(&w.now, n, SCALE), 0);
+	assert_int_equal(frames_init(&w.is, w.watches, n, SCALE), 0);
+	assert_int_equal(recording_rows_init(&w.rows, w.db), SQLITE_OK);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	recording_rows_uninit(&w.rows);
+	sqlite3_close(w.db);
+	snapshot_uninit(&w.before);
+	snapshot_uninit(&w.now);
+	frames_uninit(&w.is);
+	free(w.watches);
+	return 0;
+}
+
+/* The part is @label's in the interval to come, and has @n reads of @ns, and as many in flight at the end. */
+static void count(u32 part, const char *label, u32 n, u64 ns)
+{
+	struct op_counts *o = &w.now.w[part].ops[BLKLAT_OP_READ];
+
+	w.watches[part].part = part_find("cgroup", label);
+	hist_put(&o->hist, blklat_cell(ns, SCALE), n);
+	o->sum_ns += n * ns;
+	o->bytes += n * 512;
+	o->min_ns = o->max_ns = ns;
+	w.now.w[part].in_flight = n;
+}
+
+static void end_interval(void)
+{
+	w.now.mono_ns = w.before.mono_ns + NSEC_PER_SEC;
+	frames_between(&w.is, &w.before, &w.now, &percentiles_default, 1);
+	assert_int_equal(recording_rows_interval(&w.rows, ++w.id, &w.run, &w.is), SQLITE_OK);
+	snapshot_copy(&w.before, &w.now);
+	for (u32 i = 0; i < w.now.n; i++)
+		w.now.w[i].in_flight = 0;
+}
+
+static s64 number(const char *sql)
+{
+	int rc;
+
+	return sqlite_number(w.db, sql, &rc);
+}
+
+static void test_ids(void **state)
+{
+	const s64 behind = w.run.n_watches;
+
+	(void)state;
+	count(FIRST, "/a", 1, 1000);
+	end_interval();
+	count(FIRST, "/b", 2, 1000);
+	count(FIRST + 1, "/c", 4, 1000);
+	end_interval();
+	count(FIRST + 1, "/a", 8, 1000);
+	end_interval();
+	count(FIRST, "/a", 16, 1000);
+	count(FIRST + 1, "/b", 32, 1000);
+	end_interval();
+	/* The first ones have the parts' numbers, /b the first one behind; whoever comes again has the same, in another place too. */
+	assert_int_equal(number("SELECT id FROM watch WHERE part = '/c'"), FIRST + 1);
+	assert_int_equal(number("SELECT count(*) FROM watch WHERE part_of = 0"), 3);
+	assert_int_equal(number("SELECT id FROM watch WHERE part = '/b'"), behind);
+	assert_int_equal(number("SELECT sum(ios) FROM series s JOIN watch w ON w.id = s.watch WHERE part = '/a'"), 1 + 8 + 16);
+	assert_int_equal(number("SELECT sum(ios) FROM series s JOIN watch w ON w.id = s.watch WHERE part = '/b'"), 2 + 32);
+	assert_int_equal(number("SELECT sum(ios) FROM series s JOIN watch w ON w.id = s.watch WHERE part = '/c'"), 4);
+	assert_int_equal(number("SELECT in_flight FROM state WHERE interval = 4 AND watch = (SELECT id FROM watch WHERE part = '/b')"), 32);
+}
+
+/* Who comes when all ids are given is the rest's, with what that has itself. */
+static void test_no_more_ids(void **state)
+{
+	(void)state;
+	w.rows.room = w.rows.n_later = BLKLAT_MAX_WATCHES - w.run.n_watches;
+	w.rows.later = calloc(w.rows.room, sizeof(*w.rows.later));
+	assert_non_null(w.rows.later);
+	count(FIRST, "/a", 1, 1000);
+	end_interval();
+	count(REST, "rest", 3, 2000);
+	count(FIRST, "/b", 5, 1000);
+	count(FIRST + 1, "/c", 7, 9000);
+	end_interval();
+	assert_int_equal(number("SELECT ios FROM series WHERE interval = 2 AND watch = 2"), 3 + 5);
+	assert_int_equal(number("SELECT bytes FROM series WHERE interval = 2 AND watch = 2"), 8 * 512);
+	assert_int_equal(number("SELECT sum_ns FROM series WHERE interval = 2 AND watch = 2"), 3 * 2000 + 5 * 1000);
+	assert_int_equal(number("SELECT min_ns FROM series WHERE interval = 2 AND watch = 2"), 1000);
+	assert_int_equal(number("SELECT max_ns FROM series WHERE interval = 2 AND watch = 2"), 2000);
+	assert_int_equal(number("SELECT in_flight FROM state WHERE interval = 2 AND watch = 2"), 3 + 5);
+	assert_int_equal(number("SELECT ios FROM series s JOIN watch w ON w.id = s.watch WHERE part = '/c'"), 7);
+	assert_int_equal(number("SELECT count(*) FROM watch WHERE part = '/b'"), 0);
+	/* The rest has none of its own. */
+	count(FIRST, "/b", 9, 1000);
+	end_interval();
+	assert_int_equal(number("SELECT ios FROM series WHERE interval = 3 AND watch = 2"), 9);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_ids, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_more_ids, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
