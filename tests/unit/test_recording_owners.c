@@ -44,7 +44,7 @@ static int set_up(void **state)
 	assert_int_equal(snapshot_init(&w.before, n, SCALE), 0);
 	assert_int_equal(snapshot_init(&w.now, n, SCALE), 0);
 	assert_int_equal(frames_init(&w.is, w.watches, n, SCALE), 0);
-	assert_int_equal(recording_rows_init(&w.rows, w.db), SQLITE_OK);
+	assert_int_equal(recording_rows_init(&w.rows, w.db, false), SQLITE_OK);
 	return 0;
 }
 
