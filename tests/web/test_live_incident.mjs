@@ -148,6 +148,12 @@ test("the axis of time is the clock's, and 10 s, 1 min or all are shown", async 
     assert.equal(await total(), 12 * 100 + 12 * 300);
 });
 
+/** A time of the clock with tenths; on a busy machine an interval is over somewhat later than the script has it. */
+function near(text, expected, what) {
+    const seconds = (time) => /^\d\d:\d\d:\d\d\.\d$/.test(time) ? time.split(":").reduce((sum, part) => sum * 60 + Number(part), 0) : NaN;
+    assert.ok(Math.abs(seconds(text) - seconds(expected)) < 0.45, `${what}: ${text}, not ${expected}`);
+}
+
 test("one clock: the page's words and tables have the time of its axes, and its zone is named once", async (t) => {
     const service = await serve(t, script(names(1), 24, (i) => [read("100us", i === 12 ? 50 : 100)], 1));
     await service.atItsEnd();
@@ -156,12 +162,14 @@ test("one clock: the page's words and tables have the time of its axes, and its 
         const page = await openAt(t, service.url, { timezoneId });
         await holdAt(page, service, 24);
         assert.ok((await words(page.locator("header .link"))).endsWith(` 2026-11-21 ${time}`), await words(page.locator("header .link")));
-        assert.match(await words(page.locator("#chart-iops .legend")), new RegExp(`worst 50 at ${worst}$`));
+        near(/worst 50 at (\S+)$/.exec(await words(page.locator("#chart-iops .legend")))?.[1], worst);
         for (const id of ["iops", "heat", "depth", "throughput", "flight", "oldest"]) {
             await page.locator(`#chart-${id} .behind summary`).click();
             const first = page.locator(`#chart-${id} .behind tbody tr`).first().locator("th, td");      // 60 pieces of 24 s
             await first.first().waitFor();
-            assert.deepEqual((await first.allInnerTexts()).slice(0, 2), [worst.replace("12.0", "00.0"), worst.replace("12.0", "00.4")], id);
+            const texts = await first.allInnerTexts();
+            near(texts[0], worst.replace("12.0", "00.0"), id);
+            near(texts[1], worst.replace("12.0", "00.4"), id);
         }
         const all = await page.evaluate(() => document.body.innerText);
         assert.equal(all.match(/UTC(?![+-]\d+\))|\(UTC/g).length, 1);
