@@ -65,9 +65,9 @@ def test_duration(loop):
     assert last < 2
 
 
-@pytest.mark.parametrize("options", [["--format", "json"], []])
+@pytest.mark.parametrize("options", [["--format", "json"], ["--format", "json", "--dev"], []])
 def test_interval_and_count_as_of_iostat(loop, options):
-    """A name and two numbers, as a first argument or after options."""
+    """A name and two numbers, as a first argument, after options or as one of them."""
     argv = [BLKLAT, *options, loop.name, "0.2", "3", *([] if options else ["--format", "json"])]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=DEADLINE_S)
     assert (done.returncode, done.stderr) == (0, "")

@@ -131,6 +131,22 @@ def test_text_fits_80_columns(runs):
     assert any(line.startswith("FAIL    read.p99 of sda is") for line in lines)
 
 
+def test_large_ratios_keep_their_columns(tmp_path):
+    """IOs of 100 us beside ones that take 99, 932, 2320 and 230000 times as long."""
+    def took(times):
+        script = synthetic.Script()
+        for _ in range(8):
+            script.io("read", 1e5 * times, 100)
+            script.tick()
+        return recorded(script, tmp_path / f"{times}.blklat")
+    files = [took(times) for times in (1, 99, 932, 2320, 230000)]
+    lines = [line for line in blklat("compare", *files).splitlines() if re.match(r". / 1 ", line)]
+    assert [re.split(r" +(?=x)", line)[1:] for line in lines] == [["x 1.00"] * 2 + [text] * 7 for text in ("x 99.00", "x 932", "x 2.32k", "x 230k")]
+    repeats = blklat("compare", "--baseline", files[0], files[0], "--", files[3], files[3])
+    [row] = re.findall("^change (.*)$", repeats, re.M)
+    assert re.split(r" +(?=[x+])", row)[1:] == ["+0.0%"] * 2 + ["x 2.32k"] * 7
+
+
 def test_markdown_is_a_table(runs):
     text = blklat("compare", "--format", "markdown", *runs)
     rows = [line for line in text.splitlines() if line.startswith("|")]

@@ -129,3 +129,43 @@ export async function load(name) {
 export function computed() {
     return JSON.parse(execFileSync(process.env.FIGURES ?? "build/tests/web/figures", { encoding: "utf8", maxBuffer: 1 << 28 }));
 }
+
+/** To be run before a page's own scripts: notes each text that is drawn on a canvas with its box, until the canvas is cleared. */
+export function noteTexts() {
+    const proto = CanvasRenderingContext2D.prototype, { fillText, clearRect } = proto;
+    proto.clearRect = function (...args) {
+        this.canvas.texts = [];
+        return clearRect.apply(this, args);
+    };
+    proto.fillText = function (text, x, y, ...rest) {
+        const m = this.measureText(text), at = this.getTransform();
+        const p = (dx, dy) => at.transformPoint(new DOMPoint(x + dx, y + dy));
+        const corners = [p(-m.actualBoundingBoxLeft, -m.actualBoundingBoxAscent), p(m.actualBoundingBoxRight, m.actualBoundingBoxDescent)];
+        if (text)
+            (this.canvas.texts ??= []).push({
+                text, left: Math.min(corners[0].x, corners[1].x), right: Math.max(corners[0].x, corners[1].x),
+                top: Math.min(corners[0].y, corners[1].y), bottom: Math.max(corners[0].y, corners[1].y),
+            });
+        return fillText.call(this, text, x, y, ...rest);
+    };
+}
+
+/** After noteTexts(): what is drawn on charts on top of something else or beyond their edges, how many texts are, and by how much the page is too wide. */
+export function labelsDrawn(page) {
+    return page.evaluate(() => {
+        let seen = 0;
+        const found = [];
+        for (const canvas of document.querySelectorAll("canvas")) {
+            const all = canvas.texts ?? [];
+            seen += all.length;
+            all.forEach((a, i) => all.slice(i + 1).forEach((b) => {
+                if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)
+                    found.push(`${canvas.closest("figure").id}: ${a.text} / ${b.text}`);
+            }));
+            for (const a of all)
+                if (a.left < 0 || a.right > canvas.width || a.bottom > canvas.height)
+                    found.push(`${canvas.closest("figure").id}: ${a.text} is cut off`);
+        }
+        return { over: found, texts: seen, wide: document.documentElement.scrollWidth - innerWidth };
+    });
+}

@@ -2,13 +2,14 @@
 // Phases: the table, the charts by phase, and latency against IOPS.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { load, open, settled, useBrowser } from "./browser.mjs";
-import { documentOf, op, run, watch } from "./documents.mjs";
+import { labelsDrawn, load, noteTexts, open, settled, useBrowser } from "./browser.mjs";
+import { documentOf, drive, op, run, watch } from "./documents.mjs";
 
 useBrowser();
 
 const { latencyByIops, phaseLines, phasesOf } = await load("charts/phases.ts");
 const { makeLines } = await load("lines.ts");
+const { latency } = await load("format.ts");
 const { runsIn } = await load("data.ts");
 
 const constant = (ios, n = 10) => Array.from({ length: n }, () => ios);
@@ -71,11 +72,16 @@ test("the page: a chart, a table, a choice that draws the phases", async (t) => 
     assert.equal(await lines("phases"), "4");
     assert.equal(await page.locator("#chart-phases").getAttribute("data-points"), "10");
     assert.equal(await lines("distribution"), "2");
-    const rows = await page.getByRole("table", { name: "Each run, device, stage and op by phase" }).locator("tbody tr").allInnerTexts();
-    assert.deepEqual(rows.map((row) => row.split("\t").slice(0, 5).map((text) => text.replaceAll("\u00a0", " "))), [
-        ["sda device · read", "QD 1", "0 s", "10 s", "1.00k"], ["sda device · read", "QD 4", "10 s", "20 s", "3.00k"],
-        ["sda device · read", "QD 16", "20 s", "30 s", "3.00k"], ["sda device · read", "QD 64", "30 s", "40 s", "2.90k"],
-        ["sda device · write", "QD 4", "10 s", "20 s", "100"]]);
+    const text = (locator) => locator.allInnerTexts().then((all) => all.map((row) => row.replaceAll("\u00a0", " ").split("\t")));
+    const phases = page.getByRole("table", { name: "Each run, device, stage and op by phase" });
+    assert.deepEqual(await text(phases.locator("thead tr")), [["run, device, op", "phase", "from", "to", "IOPS", "MB/s", "mean queue depth", "mean", "p50", "p99", "p99.9", "max"]]);
+    const rows = await text(phases.locator("tbody tr"));
+    assert.deepEqual(rows.map((row) => row.slice(0, 7)), [
+        ["sda device · read", "QD 1", "0 s", "10 s", "1.00k", "4.1", "0.1"], ["sda device · read", "QD 4", "10 s", "20 s", "3.00k", "12.3", "0.39"],
+        ["sda device · read", "QD 16", "20 s", "30 s", "3.00k", "12.3", "1.51"], ["sda device · read", "QD 64", "30 s", "40 s", "2.90k", "11.9", "5.83"],
+        ["sda device · write", "QD 4", "10 s", "20 s", "100", "0.41", "0.005"]]);
+    const { total: { latency_ns } } = op("read", constant(1000), () => 100e3);
+    assert.deepEqual(rows[0].slice(7), ["mean", "p50", "p99", "p99.9", "max"].map((level) => latency(latency_ns[level]).replace("\u00a0", " ")));
     await page.getByText("none in QD 1, 3 more phases are not shown").waitFor();
     await page.getByRole("combobox", { name: "by phase" }).selectOption({ label: "Phases of read" });
     await settled(page);
@@ -85,6 +91,23 @@ test("the page: a chart, a table, a choice that draws the phases", async (t) => 
     await page.getByRole("combobox", { name: "by phase" }).selectOption({ label: "All lines" });
     await settled(page);
     assert.equal(await lines("distribution"), "2");
+});
+
+test("no label stands on another, nothing is wider than the screen", async (t) => {
+    const made = sweep();
+    made.marks = made.phases.map(({ name, from_s }) => ({ t_s: from_s, text: name }));
+    for (const width of [390, 800, 1400])
+        for (const colorScheme of ["light", "dark"])
+            await t.test(`${width}, ${colorScheme}`, async (t2) => {
+                const page = await open(t2, documentOf(made, drive({ n: 50 })), { viewport: { width, height: 900 }, colorScheme });
+                await page.addInitScript(noteTexts);
+                await page.reload();
+                await settled(page);
+                const { over, texts, wide } = await labelsDrawn(page);
+                assert.ok(texts > 120, String(texts));
+                assert.deepEqual(over, []);
+                assert.ok(wide <= 0, `${wide} px too wide`);
+            });
 });
 
 test("a run without phases has neither", async (t) => {

@@ -2,6 +2,7 @@
 #include "report/comparison_formats.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "util/units.h"
 
@@ -60,4 +61,15 @@ static_assert(ARRAY_SIZE(comparison_cells) == COMPARISON_CELLS, "as the header h
 double comparison_value(const struct comparison_cell *cell, const struct compared *c)
 {
 	return c->o && c->o->ios ? cell->of(c->o, cell->q) : -1;
+}
+
+const char *ratio_text(char text[UNITS_TEXT], double ratio)
+{
+	char large[UNITS_TEXT];
+
+	if (ratio < 99.995)
+		snprintf(text, UNITS_TEXT, "x %.2f", ratio);
+	else
+		snprintf(text, UNITS_TEXT, "x %.29s", units_short(large, ratio));
+	return text;
 }

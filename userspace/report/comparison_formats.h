@@ -33,7 +33,10 @@ double comparison_value(const struct comparison_cell *cell, const struct compare
 /* Of repeats: what the sides of a group have in a column. */
 struct noise comparison_noise(const struct comparison *c, const struct compared_group *g, const struct comparison_cell *cell);
 
-/* "+10.2%" of 1.102; "-" if negative. */
+/* "x 1.10", "x 932", "x 2.32k": in 7 characters up to 999 G. */
+const char *ratio_text(char text[32], double ratio);
+
+/* "+10.2%" of 1.102; "-" if negative; from eleven times on as a ratio. */
 const char *change_text(char text[32], double ratio);
 
 #endif

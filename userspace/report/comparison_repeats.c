@@ -33,7 +33,9 @@ const char *change_text(char text[UNITS_TEXT], double ratio)
 {
 	if (ratio < 0)
 		return "-";
-	snprintf(text, UNITS_TEXT, fabs(ratio - 1) < 9.995 ? "%+.1f%%" : "%+.3g%%", 100 * (ratio - 1));
+	if (ratio - 1 >= 9.9995)
+		return ratio_text(text, ratio);
+	snprintf(text, UNITS_TEXT, "%+.1f%%", 100 * (ratio - 1));
 	return text;
 }
 

@@ -151,7 +151,7 @@ static void put_ratios(const struct table *t, const struct compared_group *g, u3
 		char text[UNITS_TEXT] = "-";
 
 		if (ratio >= 0)
-			snprintf(text, sizeof(text), ratio < 100 ? "x %.2f" : "x %.3g", ratio);
+			ratio_text(text, ratio);
 		paint(t, ratio >= 0 && is_worse(cell, ratio) ? "33" : "0");
 		fprintf(t->f, "%*s", CELL, text);
 	}

@@ -83,3 +83,15 @@ def test_unlimited_and_limited():
             assert max(o["latency_ns"]["max"] for o in writes) == pytest.approx(write["lat_ns"]["max"], rel=0.05)
             assert max(l["in_flight"]["oldest_ns"] or 0 for l in b.of(device, "total")) > 1000 * MS
             assert_closed(b, device, "total")
+
+
+def test_where_it_is_not_measured():
+    """Without stage total a run says that the wait is in none of its stages, and where it may be; nothing of it is in their figures."""
+    with null_blk() as (device,), cgroup(device, "wiops=20") as group:
+        with both(device, stage="device") as engines:
+            fio_in(group, device, rw="randwrite", number_ios=20)
+            engines.settle()
+        for b in engines:
+            assert f"cgroup /slow has io.max wiops=20 of {device.name}: what waits for that is in none of these stages, but may be in stage " \
+                "total\n" in b.stderr
+            assert mean_ms(b, device, "device") < 20
