@@ -51,6 +51,7 @@ class Device:
         self.name = name
         self.path = f"/dev/{name}"
         self.sysfs = pathlib.Path(sysfs or f"/sys/block/{name}")
+        self.before = {}
 
     @property
     def number(self):
@@ -67,9 +68,18 @@ class Device:
         return s
 
     def setting(self, name, value=None):
+        """A file of the queue's; written first if there is a value for it."""
+        file = self.sysfs / "queue" / name
         if value is not None:
+            was = file.read_text().strip()
+            self.before.setdefault(name, was.partition("[")[2].partition("]")[0] or was)  # one of several is in brackets
+            file.write_text(f"{value}\n")
+        return file.read_text().strip()
+
+    def set_back(self):
+        """A loop device keeps its queue, so the next one of its number would have all that was set."""
+        for name, value in reversed(self.before.items()):
             (self.sysfs / "queue" / name).write_text(f"{value}\n")
-        return (self.sysfs / "queue" / name).read_text().strip()
 
 
 class Delta:
@@ -121,13 +131,20 @@ def loop_on(file, direct=True, lock=True):
     device = Device(name)
     ours = backing(device)
     try:
+        assert device.size, f"{name} is on {ours} and has no size"
+        # A test that was killed may have left it otherwise.
         device.setting("scheduler", "none")
+        device.setting("nomerges", 0)
+        device.before.clear()
         with _locked(device.path) if lock else contextlib.nullcontext():
             yield device
     finally:
         # A test may have detached it on its own, and somebody else have attached another file since.
         if backing(device) == ours:
-            subprocess.run(["losetup", "-d", device.path], stderr=subprocess.DEVNULL)
+            try:
+                device.set_back()
+            finally:
+                subprocess.run(["losetup", "-d", device.path], stderr=subprocess.DEVNULL)
 
 
 @contextlib.contextmanager

@@ -32,11 +32,8 @@ def nowait_reads(device, n):
 @pytest.fixture
 def few_tags(frozen):
     """A device that can be frozen, with TAGS of them."""
-    device = frozen[0]
-    before = device.setting("nr_requests")
-    device.setting("nr_requests", TAGS)
-    yield frozen
-    device.setting("nr_requests", before)  # a loop device keeps it for who comes next
+    frozen[0].setting("nr_requests", TAGS)
+    return frozen
 
 
 @exact

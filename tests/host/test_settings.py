@@ -30,10 +30,7 @@ def deep_loop(loop):
     """Without a scheduler at first; what is asked for is what is issued."""
     need("mq-deadline" in loop.setting("scheduler"), "no mq-deadline")
     loop.setting("nomerges", 2)
-    yield loop
-    # It keeps both for who comes next. (Its tags are its driver's again when it has no scheduler.)
-    loop.setting("scheduler", "none")
-    loop.setting("nomerges", 0)
+    return loop
 
 
 @pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "at rest"])

@@ -124,15 +124,10 @@ def test_what_the_stages_took(loop):
 @exact
 def test_pieces_of_a_large_one(loop):
     """A bio that is too large for a request is sent in pieces, which are the sender's as well."""
-    before = loop.setting("max_sectors_kb")
     loop.setting("max_sectors_kb", 64)
-    try:
-        with watch(loop, "1us") as b:
-            pid = dd(loop, "read", 1 << 20, 3)
-            b.next(loop, n=2)
-    finally:
-        # The number's next device would have it as well.
-        loop.setting("max_sectors_kb", before)
+    with watch(loop, "1us") as b:
+        pid = dd(loop, "read", 1 << 20, 3)
+        b.next(loop, n=2)
     assert_all_counted(b, loop)
     slow = slow_of(b, loop)
     assert sorted(io["sector"] for io in slow) == [128 * i for i in range(48)]

@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from guest import null_blk
+from guest import at_least, null_blk
 from load import BLKLAT, fio_argv
 from recorder import record
 from stack import md
@@ -50,11 +50,11 @@ def test_a_drive_and_an_array_at_the_same_depth(folder):
     assert 2 < ratio["iops"] < 3.2 and ratio["mean"] * ratio["iops"] == pytest.approx(1, rel=0.1)
     assert ratio["p90"] < 0.75      # who waits for a tag need not be served in order, so it may be less than a third
     assert sorted(u["device"] for u in document["unpaired"]) == ["nullb0", "nullb1", "nullb2"]
-    # The members' depths are the array's together.
+    # The members' depths are the array's together, but where it hands bios on as they are: the kernel traces each once.
     report = json.loads(subprocess.check_output([BLKLAT, "report", "--format", "json", both]))
     [stack] = report["runs"][0]["stacks"]
     depth = stack["queue_depth"]
-    assert sum(depth[d.name] for d in drives) == pytest.approx(depth["md0"], rel=0.1)
+    assert sum(depth[d.name] for d in drives) == pytest.approx(depth["md0"] if at_least(6, 1) else 0, rel=0.1)
 
 
 def test_repeats_of_one_job_pass_and_a_slower_one_fails(folder):
