@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Changes against noise: the t distribution against published tables, and how often seeded runs are judged wrong. */
+/* Changes against noise: the t distribution against published tables, the binomial one against sums, and how often seeded runs are judged wrong. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "report/beta.h"
 #include "report/noise.h"
 #include "report/student.h"
 
@@ -22,6 +23,26 @@ static void close_to(double got, double want, double most)
  * NIST/SEMATECH e-Handbook 1.3.6.7.2 (which has 318.313 where cot(0.001 pi) is 318.309), and the closed forms of 1 and 2
  * degrees of freedom.
  */
+/* Against the sum of the probabilities, from the smallest one. */
+static void binomial_tails(void **state)
+{
+	(void)state;
+	for (u32 n = 1; n <= 60; n += 7)
+		for (double p = 0.01; p < 1; p += 0.07)
+			for (u32 k = 0; k <= n; k++) {
+				double sum = 0;
+
+				for (u32 i = n + 1; i-- > k;)
+					sum += exp(lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) + i * log(p) + (n - i) * log(1 - p));
+				close_to(binomial_at_least(k, n, p) / sum, 1, 1e-9);
+			}
+	/* 5000 slow IOs, of which half are what a hundredth of all are. */
+	assert_true(binomial_at_least(2500, 5000, 0.01) < 1e-300);
+	close_to(binomial_at_least(50, 5000, 0.01), 0.519092, 1e-6);
+	close_to(binomial_at_least(3, 10, 0), 0, 0);
+	close_to(binomial_at_least(3, 10, 1), 1, 0);
+}
+
 static void students_table(void **state)
 {
 	static const struct { double p, df, t; } table[] = {
@@ -186,6 +207,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(students_table),
+		cmocka_unit_test(binomial_tails),
 		cmocka_unit_test(by_hand),
 		cmocka_unit_test(what_has_no_interval),
 		cmocka_unit_test(the_resolution_is_no_change),
