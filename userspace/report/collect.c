@@ -13,7 +13,9 @@ struct collect {
 
 static int collect_interval(struct sink *s, const struct frames *interval)
 {
-	return run_add(((struct collect *)s)->run, interval);
+	struct run *r = ((struct collect *)s)->run;
+
+	return run_add(r, interval) ?: run_add_slow(r, interval);
 }
 
 static int collect_summary(struct sink *s, const struct frames *run)
@@ -47,6 +49,7 @@ int collect_open(const struct run_info *info, const struct asked_window *asked, 
 		.scale = info->scale,
 		.interval_s = info->interval_s,
 		.max_bytes = max_bytes,
+		.slow = info->slow_most,
 		.asked = *asked,
 	};
 

@@ -34,6 +34,9 @@ struct json_object *document_series(const struct run *r, const struct watch_run 
 /* Adds the figures of all intervals of an op of one watch; for what is said of runs and phases alike. */
 void document_total(struct json_object *to, const struct run *r, const struct watch_run *w, u32 op);
 
+/* The document's part about the slow IOs of one whole; for document.c, where the run has any looked for. */
+struct json_object *document_slow(const struct run *r, const struct watch_run *w);
+
 /* The document's part about the phases. */
 struct json_object *document_phases(const struct run *r);
 

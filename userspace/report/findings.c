@@ -174,7 +174,7 @@ static int inquire(const struct inquiry *q)
 		find_stalls, find_steady_state, find_level_changes,
 	};
 	static int (*const of_all[])(const struct inquiry *) = {
-		find_peaks, find_after_pause, find_beside, find_hung, find_errors, find_losses, find_gone,
+		find_peaks, find_after_pause, find_beside, find_slow_common, find_hung, find_errors, find_losses, find_gone,
 	};
 	int err = 0;
 

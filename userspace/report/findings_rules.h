@@ -32,6 +32,7 @@ int find_levels(const struct inquiry *q, u32 op, double *ret);
 int find_peaks(const struct inquiry *q);
 int find_after_pause(const struct inquiry *q);
 int find_beside(const struct inquiry *q);
+int find_slow_common(const struct inquiry *q);
 int find_losses(const struct inquiry *q);
 int find_errors(const struct inquiry *q);
 int find_hung(const struct inquiry *q);

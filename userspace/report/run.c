@@ -99,6 +99,8 @@ int run_init(struct run *r, const struct run_source *from)
 		err = copy_watches(&made, from);
 	if (!err)
 		err = phases_init(&made.phases, &made.origin, made.n_watches, made.scale);
+	if (!err && from->slow)
+		err = slow_ios_init(&made.slow, made.n_watches, slow_run_most(made.n_wholes));
 	made.engine = strdup(from->engine);
 	if (err || !made.engine) {
 		run_uninit(&made);
@@ -148,6 +150,7 @@ void run_uninit(struct run *r)
 	free(r->length_s);
 	free(r->engine);
 	phases_uninit(&r->phases);
+	slow_ios_uninit(&r->slow);
 	device_table_free(&r->devices);
 	origin_uninit(&r->origin);
 	*r = (struct run){ 0 };
@@ -201,14 +204,19 @@ static u64 bytes_with(const struct run *r, u32 room, u32 n_series, u32 n_heats)
 	       n_heats * heat_column_bytes(r->scale) * (room < columns ? room : columns);
 }
 
+static u64 besides(const struct run *r)
+{
+	return r->phases.bytes + slow_run_bytes(&r->slow);
+}
+
 u64 run_bytes(const struct run *r)
 {
-	return bytes_with(r, r->room, r->n_series, r->n_heats) + r->phases.bytes;
+	return bytes_with(r, r->room, r->n_series, r->n_heats) + besides(r);
 }
 
 static bool fits(struct run *r, u32 room, u32 n_series, u32 n_heats)
 {
-	r->full = r->max_bytes && bytes_with(r, room, n_series, n_heats) + r->phases.bytes > r->max_bytes;
+	r->full = r->max_bytes && bytes_with(r, room, n_series, n_heats) + besides(r) > r->max_bytes;
 	return !r->full;
 }
 
@@ -367,6 +375,20 @@ int run_add(struct run *r, const struct frames *interval)
 	return 0;
 }
 
+int run_add_slow(struct run *r, const struct frames *interval)
+{
+	double end_s;
+
+	if (!r->slow.most || !interval->slow || !interval->now || !interval->n)
+		return 0;
+	end_s = (double)(s64)(interval->now->mono_ns - r->origin.start_mono_ns) / NSEC_PER_SEC;
+	if (!is_asked_for(r, end_s - interval->f[0].interval_s / 2))
+		return 0;
+	if (slow_run_add(&r->slow, interval, r->origin.start_mono_ns))
+		return -ENOMEM;
+	return fits(r, r->room, r->n_series, r->n_heats) ? 0 : -E2BIG;
+}
+
 /* Over the active window, while the device was there. */
 static void set_rates(struct run *r, u32 watch)
 {
@@ -397,6 +419,7 @@ void run_finish(struct run *r)
 		}
 	}
 	phases_finish(&r->phases, run_end(r), &run_of_total);
+	slow_ios_sort(&r->slow);
 	r->given = NULL;
 }
 

@@ -10,6 +10,7 @@
 #include "core/origin.h"
 #include "report/heat.h"
 #include "report/phases.h"
+#include "report/slow_run.h"
 
 /* The part of a run that the user asked for, in seconds since its start. */
 struct asked_window {
@@ -27,6 +28,7 @@ struct run_source {
 	u32 scale;
 	double interval_s;			/* as asked for */
 	u64 max_bytes;				/* most memory that the run may take; 0: no limit */
+	bool slow;				/* intervals have slow IOs */
 	struct asked_window asked;
 };
 
@@ -92,6 +94,7 @@ struct run {
 	u32 n_watches;
 	struct watch_run *watches;
 	struct phases phases;
+	struct slow_ios slow;		/* see report/slow_run.h; most is 0 where none were looked for */
 	u64 skipped_unexplained;	/* at the end, see struct frames */
 	struct asked_window asked;	/* it has only intervals within this one */
 	struct active_window active;	/* known once it is finished */
@@ -117,6 +120,9 @@ int run_init(struct run *r, const struct run_source *from);
  * -ENOMEM, or -E2BIG (it would take more than max_bytes), and the run stays as it was.
  */
 int run_add(struct run *r, const struct frames *interval);
+
+/* The same of an interval's slow IOs, by when they ended. */
+int run_add_slow(struct run *r, const struct frames *interval);
 
 /* To be called after the last interval: computes the active window, the totals' percentiles and rates. The source is no longer needed. */
 void run_finish(struct run *r);

@@ -57,6 +57,20 @@ export interface Accounting {
     lost_by: Record<string, number>; requeued: number; kernel_ios: number | null;
 }
 
+/** An IO that was slow, or failed; what is not known is null. */
+export interface SlowIo {
+    time: string; t_s: number; latency_ns: number; queue_ns: number | null; device_ns: number | null;
+    op: string; bytes: number; sector: number | null; error: string | null; part?: Part;
+    hw_queue: number | null; start_cpu: number | null; end_cpu: number;
+    pid: number | null; comm: string | null; kernel_thread: boolean | null; cgroup: string | null;
+}
+
+/** In what respect so many of so many slow IOs are alike, and how many of all IOs are so: null where that is not counted. */
+export interface Common { by: string; value: string; ios: number; of: number; share_of_all: number | null; p: number | null }
+
+/** Those that failed, and the slowest, of so many that were found. */
+export interface Slow { found: number; common: Common[]; ios: SlowIo[] }
+
 /** What was counted for IOs that have not ended. */
 export interface Partial { op: string; bytes: number; errors: number }
 
@@ -71,6 +85,8 @@ export interface Watch {
     queue_depth: number[]; in_flight: number[]; oldest_ns: number[];
     accounting: Accounting;
     partial?: Partial[];
+    /** Absent where none were looked for. */
+    slow?: Slow;
     ops: Op[];
     /** What it is divided into, in order; absent where it is not. In the document they stand behind it. */
     parts?: PartWatch[];

@@ -13,6 +13,8 @@ export interface Series extends Look {
     fill?: boolean;
     xs: number[];
     ys: (number | null)[];
+    /** Of points that have more to say than where they are: the cursor's tip has it of the one that is nearest. */
+    say?: (i: number) => string[];
     /** Written beside the line, where that stays readable. */
     tag?: string;
 }

@@ -3,6 +3,7 @@
 import { iops, type IopsView } from "./charts/iops";
 import { byWords, partsHeat, partsLatency, partsOf, partsOverTime } from "./charts/parts";
 import { latencyByIops, phaseLines, phasesOf } from "./charts/phases";
+import { hasSlow, slowDots } from "./charts/slow";
 import { timeSpan, type Window } from "./charts/times";
 import { type Document, type Percentile, type Run, runsIn } from "./data";
 import { button, choice, el } from "./dom";
@@ -11,12 +12,14 @@ import { type Line, makeLines, runNames } from "./lines";
 import { Page, section } from "./page";
 import { Panel } from "./panel";
 import type { Span } from "./plot";
+import { slowCommon, SlowTable } from "./slow_table";
 
 const STEADY: IopsView[] = ["steady-log", "steady-linear"];
 const WINDOWED = "All charts over time show this window, and rates are over it.";
 
 class ReportPage extends Page {
     private readonly table = el("div");
+    private readonly slowTable = new SlowTable(this.lines);
     /** Called when the window is another. */
     private readonly told: (() => void)[] = [];
     private heat: Line | undefined;
@@ -48,6 +51,8 @@ class ReportPage extends Page {
             this.redraw(["heat"]);
         }));
         this.partsCharts();
+        if (hasSlow(this.lines))
+            this.chart("slow", () => slowDots(this.lines), { ...this.time, zoomY: true });
     }
 
     /** Only where a line is divided. */
@@ -162,6 +167,7 @@ class ReportPage extends Page {
 
     private showFigures(): void {
         this.table.replaceChildren(totals(this.lines, this.theme, this.window));
+        this.slowTable.show(this.window);
     }
 
     protected redraw(ids?: string[]): void {
@@ -193,7 +199,7 @@ class ReportPage extends Page {
             section("Latency", this.ofWholeRun("Distribution and percentiles are"), ...this.figures("distribution", "percentile", "nines")),
             ...this.phases(),
             section("Consistency", ...this.figures("iops"), el("h3", { class: "sub" }, "Steady state"), this.steadyRule(), ...this.figures("steady-log", "steady-linear")),
-            section("Over time", ...this.figures("heat"), this.pairs()), ...this.parts())),
+            section("Over time", ...this.figures("heat"), this.pairs()), ...this.slow(), ...this.parts())),
         el("div", { class: "wide" }, section("Figures", this.ofWholeRun("IOs, latencies, errors and losses are"), this.table, ...leftOver(runs), ...partsTotals(this.lines)),
             ...stacked.length ? [section("Members and array", ...stacked)] : []));
     }
@@ -205,6 +211,10 @@ class ReportPage extends Page {
     private parts(): HTMLElement[] {
         const by = this.divided?.watch.parts?.[0].part;
         return by ? [section(`By ${byWords(by)}`, this.partsTools(), ...this.figures("parts-latency", "parts-heat", "parts-time"))] : [];
+    }
+
+    private slow(): HTMLElement[] {
+        return hasSlow(this.lines) ? [section("Slow IOs", ...this.figures("slow"), this.ofWholeRun("What they have in common is"), ...slowCommon(this.lines), this.slowTable.element)] : [];
     }
 
     private footer(): HTMLElement {

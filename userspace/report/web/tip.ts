@@ -37,6 +37,26 @@ function nearest(series: Series, x: number): number {
     return ys[i] === null ? -1 : i;
 }
 
+const REACH = 24;
+
+/** The point that is nearest to the cursor, in pixels; undefined: none is within reach. */
+function pointedAt(u: uPlot, plot: Plot): { series: Series; i: number } | undefined {
+    const left = u.cursor.left ?? -1, top = u.cursor.top ?? -1, from = u.posToVal(left - REACH, "x"), to = u.posToVal(left + REACH, "x");
+    let found: { series: Series; i: number } | undefined, least = REACH * REACH;
+    for (const series of plot.series)
+        for (let i = 0; i < series.xs.length; i++) {
+            const y = series.ys[i];
+            if (y === null || series.xs[i] < from || series.xs[i] > to)
+                continue;
+            const away = (u.valToPos(series.xs[i], "x") - left) ** 2 + (u.valToPos(y, "y") - top) ** 2;
+            if (away <= least) {
+                least = away;
+                found = { series, i };
+            }
+        }
+    return found;
+}
+
 export function showTip(u: uPlot, host: HTMLElement, plot: Plot, theme: Theme): void {
     const left = u.cursor.left ?? -1, old = host.querySelector<HTMLElement>(".tip");
     // A cursor that came from another chart of the group shows its line only.
@@ -45,12 +65,17 @@ export function showTip(u: uPlot, host: HTMLElement, plot: Plot, theme: Theme): 
         return;
     }
     const x = u.posToVal(left, "x");
-    const rows = plot.series.flatMap((series) => {
+    const told = plot.series.some((series) => series.say) ? pointedAt(u, plot) : null;
+    if (told === undefined) {
+        old?.remove();
+        return;
+    }
+    const rows = told ? told.series.say!(told.i).map((line) => el("li", {}, line)) : plot.series.flatMap((series) => {
         const i = nearest(series, x);
         return i < 0 ? [] : [el("li", {}, swatch(series, theme), `${series.name} `, el("b", {}, plot.y.text(plot.y.value(series.ys[i]!))))];
     });
     const tip = old ?? host.appendChild(el("div", { class: "tip", "aria-hidden": "true" }));
-    tip.replaceChildren(el("strong", {}, plot.x.text(plot.x.value(x))), el("ul", {}, ...rows));
+    tip.replaceChildren(...told ? [swatch(told.series, theme), el("strong", {}, ` ${told.series.name}`)] : [el("strong", {}, plot.x.text(plot.x.value(x)))], el("ul", {}, ...rows));
     const right = left > u.over.clientWidth / 2, edge = u.over.offsetLeft + left;
     tip.style.left = right ? "" : `${edge + 14}px`;
     tip.style.right = right ? `${host.clientWidth - edge + 14}px` : "";

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Slow IOs of a run: which ones a report keeps, when they were, what they have in common, and whether that says anything."""
+import contextlib
+import math
+import sqlite3
+from fractions import Fraction
+
+import pytest
+
+import synthetic
+from recordings import blklat, recorded
+
+SIZE = 480103981056
+MS = 1e6
+
+
+def script(slow_max=100, **kw):
+    s = synthetic.Script(**kw)
+    s.lines.insert(4, f"slow-max {slow_max}")
+    return s
+
+
+def slow(s, op, latency_ns, size=4096, n=1, more=""):
+    """They are counted as well, as those of a real run."""
+    label = more.split("in=")[1].split()[0] if "in=" in more else ""
+    s.io(op, latency_ns, n, size, f"in={label}" if label else "")
+    s.lines.append(f"slow {op} {round(latency_ns)}ns {size} {more} x{n}")
+
+
+def only_slow(document):
+    [watch] = [w for w in document["runs"][0]["watches"] if "slow" in w]
+    return watch["slow"]
+
+
+def synthetic_scripts(tmp_path):
+    """How many elements a page of an honest run ends."""
+    page = tmp_path / "honest.html"
+    blklat("report", "-o", page, recorded(synthetic.steady(seconds=2), tmp_path / "honest.blklat"))
+    return page.read_text().count("</script>")
+
+
+def findings(document, kind="slow_common"):
+    return [f for f in document["runs"][0]["findings"] if f["kind"] == kind]
+
+
+def at_least(k, n, share):
+    """The binomial distribution's upper tail, exactly."""
+    p = Fraction(share)
+    return float(sum(math.comb(n, i) * p ** i * (1 - p) ** (n - i) for i in range(k, n + 1)))
+
+
+def test_not_looked_for(report, tmp_path):
+    document = report(recorded(synthetic.steady(seconds=5), tmp_path / "run.blklat"))
+    assert not any("slow" in w for w in document["runs"][0]["watches"]) and not findings(document)
+
+
+def test_each_with_its_time(report, tmp_path):
+    """A script and the recording made of it say the same of each."""
+    s = script()
+    for i in range(4):
+        s.io("read", 90e3, 1000)
+        slow(s, "read", (10 + i) * MS, more=f"ago=250ms sector={8 * i} pid=77 comm=dd hw-queue={i % 2} cpu=3 cgroup=/a")
+        s.tick()
+    slow(s, "write", 5 * MS, 65536, more="error=7 thread=12 comm=kworker/0:1H queue=2ms device=3ms")
+    s.tick(0.5)
+    text = s.write(tmp_path / "s.txt")
+    of_script, of_file = (only_slow(report(f)) for f in (text, recorded(s, tmp_path / "run.blklat")))
+    assert of_script == of_file and of_file["found"] == 5
+    failed, *rest = of_file["ios"]
+    assert failed == {
+        "time": "2026-11-21T07:35:04.500Z", "t_s": 4.5, "latency_ns": 5000000, "queue_ns": 2000000, "device_ns": 3000000, "op": "write",
+        "bytes": 65536, "sector": None, "error": "medium", "hw_queue": None, "start_cpu": None, "end_cpu": 0, "pid": 12,
+        "comm": "kworker/0:1H", "kernel_thread": True, "cgroup": None,
+    }
+    assert [(io["t_s"], io["latency_ns"], io["sector"], io["error"], io["cgroup"]) for io in rest] == \
+        [(i + 0.75, (10 + i) * 10 ** 6, 8 * i, None, "/a") for i in reversed(range(4))]
+
+
+def test_a_window_has_its_own(report, tmp_path):
+    s = script()
+    for i in range(10):
+        slow(s, "read", (10 + i) * MS)
+        s.tick()
+    file = recorded(s, tmp_path / "run.blklat")
+    ios = only_slow(report("--from", 3, "--to", 6, file))
+    assert ios["found"] == 3 and [io["t_s"] for io in ios["ios"]] == [6, 5, 4]
+
+
+def test_the_slowest_are_kept(report, tmp_path):
+    """Of 54 000 in a recording that keeps the 200 slowest of each interval, a report keeps the 5000 slowest."""
+    s = script(slow_max=200)
+    for i in range(60):
+        for k in range(300):
+            slow(s, "read", 20 * MS + 1000 * (60 * k + i), n=3)
+        s.tick()
+    ios = only_slow(report(recorded(s, tmp_path / "run.blklat")))
+    assert ios["found"] == 60 * 900 and len(ios["ios"]) == 5000
+    # Of each interval the recording has 66 times three, and two.
+    kept = sorted((20 * 10 ** 6 + 1000 * (60 * k + i) for i in range(60) for k in range(233, 300) for _ in range(3 if k > 233 else 2)), reverse=True)
+    assert [io["latency_ns"] for io in ios["ios"]] == kept[:5000]
+
+
+def test_failed_ones_come_first(report, tmp_path):
+    s = script(slow_max=200)
+    for _ in range(60):
+        slow(s, "read", 20 * MS, n=300)
+        slow(s, "write", 1 * MS, n=80, more="error=10")
+        s.tick()
+    ios = only_slow(report(recorded(s, tmp_path / "run.blklat")))
+    assert ios["found"] == 60 * 380
+    assert [io["error"] for io in ios["ios"]] == ["I/O"] * 4800 + [None] * 200
+
+
+def test_each_device_has_its_share(report, tmp_path):
+    """A slow disk does not crowd out the fast one beside it."""
+    s = script(slow_max=10000, devices=("sda", "sdb"))
+    s.on("sda")
+    slow(s, "read", 900 * MS, n=9000)
+    s.on("sdb")
+    slow(s, "read", 2 * MS, n=4000)
+    s.tick()
+    watches = report(recorded(s, tmp_path / "run.blklat"))["runs"][0]["watches"]
+    assert {w["device"]: (w["slow"]["found"], len(w["slow"]["ios"])) for w in watches} == {"sda": (9000, 2500), "sdb": (4000, 2500)}
+
+
+def test_in_common(report, tmp_path):
+    """90 of 100 slow ones are writes by one, of one size, to one sixteenth of the device; of all IOs a tenth are writes."""
+    s = script()
+    for i in range(10):
+        s.io("read", 90e3, 899)
+        s.io("write", 90e3, 91)
+        slow(s, "write", 30 * MS, 131072, 9, f"sector={SIZE // 512 // 2 + i} pid=7 comm=postgres cgroup=/db hw-queue=3")
+        slow(s, "read", 20 * MS, 4096, 1, f"sector={i} pid={i} comm=reader{i} error={7 if i == 4 else 0}")
+        s.tick()
+    document = report(recorded(s, tmp_path / "run.blklat"))
+    common = {c["by"]: c for c in only_slow(document)["common"]}
+    assert list(common) == ["op", "error", "bytes", "comm", "cgroup", "hw_queue", "region"]
+    assert {by: (c["value"], c["ios"], c["of"]) for by, c in common.items()} == {
+        "op": ("write", 90, 100), "error": ("medium", 1, 1), "bytes": ("131072", 90, 100), "comm": ("postgres", 90, 100),
+        "cgroup": ("/db", 90, 90), "hw_queue": ("3", 90, 90), "region": ("240 GB to 270 GB", 90, 100),
+    }
+    assert {by: (c["share_of_all"], c["p"]) for by, c in common.items() if by != "op"} == {by: (None, None) for by in common if by != "op"}
+    op = common["op"]
+    assert op["share_of_all"] == 0.1 and op["p"] == pytest.approx(2 * at_least(90, 100, Fraction(1, 10)), rel=1e-6)
+    [found] = findings(document)
+    assert found["values"] == {"slow": 100, "share": 0.9, "share_of_all": 0.1, "p": 0}
+    assert found["text"] == "sda: of 100 slow IOs 90.0 % are of op write, of all IOs 10.0 %"
+
+
+@pytest.mark.parametrize("by,label,others", [("size", "128 KiB", "4 KiB"), ("flags", "sync", "other"), ("beside", "flush", "read"), ("depth", "5-8", "1"),
+                                             ("cgroup", "/db", "/web")])
+def test_parts_in_common(report, tmp_path, by, label, others):
+    """Half of the slow IOs are in a part that a twentieth of all are in. Who owns an IO is said once."""
+    s = script(by=by)
+    size = {"128 KiB": 131072}.get(label, 4096)
+    for _ in range(10):
+        s.io("read", 90e3, 945, 4096, f'in="{others}"')
+        s.io("read", 90e3, 45, size, f'in="{label}"')
+        for n, part, of in ((5, label, size), (5, others, 4096)):
+            s.io("read", 9 * MS, n, of, f'in="{part}"')
+            s.lines.append(f'slow read 9ms {of} in="{part}" cgroup=/charged x{n}')
+        s.tick()
+    document = report(recorded(s, tmp_path / "run.blklat"))
+    common = {c["by"]: c for c in only_slow(document)["common"]}
+    assert ("cgroup" in common) and (common["cgroup"]["value"] == (label if by == "cgroup" else "/charged"))
+    part = common[by]
+    assert (part["value"], part["ios"], part["of"], part["share_of_all"]) == (label, 50, 100, 0.05)
+    assert part["p"] == pytest.approx(2 * at_least(50, 100, Fraction(1, 20)), rel=1e-6)
+    [found] = findings(document)
+    assert f" 50.0 % are {'' if by == 'beside' else 'of '}{by} {label}, of all IOs 5.00 %" in found["text"]
+
+
+@pytest.mark.parametrize("writes,says", [(50, False), (60, False), (90, True), (10, True)])
+def test_what_says_nothing(report, tmp_path, writes, says):
+    """Of IOs half of which are writes, it says nothing that half or two thirds of 100 slow ones are."""
+    s = script()
+    for _ in range(10):
+        s.io("read", 90e3, 4900 + writes // 10)
+        s.io("write", 90e3, 5000 - writes // 10)
+        slow(s, "write", 9 * MS, n=writes // 10)
+        slow(s, "read", 9 * MS, n=10 - writes // 10)
+        s.tick()
+    document = report(recorded(s, tmp_path / "run.blklat"))
+    assert len(findings(document)) == says, findings(document)
+
+
+def test_too_few_to_say(report, tmp_path):
+    s = script()
+    s.io("read", 90e3, 99999)
+    slow(s, "write", 9 * MS, n=19)
+    s.tick()
+    assert not findings(report(recorded(s, tmp_path / "run.blklat")))
+
+
+def test_hostile_names(report, tmp_path):
+    """Names of processes and cgroups are others' words, in JSON and on the page."""
+    s = script()
+    slow(s, "read", 9 * MS, n=30, more=f'pid=1 comm=dd cgroup="/{"x" * 3000}"')
+    s.tick()
+    file = recorded(s, tmp_path / "run.blklat")
+    with contextlib.closing(sqlite3.connect(file)) as db, db:
+        db.execute("UPDATE slow SET comm = ?", ("</script>\x1b[2J",))
+    [io, *_] = only_slow(report(file))["ios"]
+    assert io["comm"].startswith("</script>") and io["comm"].isprintable() and len(io["cgroup"]) == 1023
+    page = tmp_path / "page.html"
+    blklat("report", "-o", page, file)
+    assert page.read_text().count("</script>") == synthetic_scripts(tmp_path) and "\x1b" not in page.read_text()

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the slow IOs of a device and stage have in common. Pure. */
+#ifndef REPORT_SLOW_COMMON_H
+#define REPORT_SLOW_COMMON_H
+
+#include "report/run.h"
+
+#define SLOW_COMMON_MAX 8
+#define SLOW_COMMON_TEXT 256
+#define SLOW_COMMON_METHOD "binomial test, one-sided, Bonferroni's correction"
+
+/* In one respect. */
+struct slow_common {
+	const char *by;			/* "op", what the watch is divided by, "error", "bytes", "comm", "cgroup", "hw_queue", "region" */
+	char value[SLOW_COMMON_TEXT];	/* as far as it has room */
+	u32 ios, of;			/* so many have it, of so many of which it is known */
+	double share_of_all;		/* of all IOs of the watch, slow or not; negative: not counted */
+	/*
+	 * Where that is counted, the value is the one that is least likely to have come so often by chance: the probability that any value in
+	 * this respect had, were the slow ones drawn from all IOs. (IOs of one burst are not drawn one by one.) Else it is the
+	 * most frequent one, and this is negative.
+	 */
+	double p;
+};
+
+/*
+ * Of the slow IOs that the run keeps of whole @watch, in the order above; what is known of none is left out. A region is a sixteenth of
+ * the device, by its bounds in bytes. Returns how many, or -ENOMEM.
+ */
+int slow_common_of(const struct run *r, u32 watch, struct slow_common ret[SLOW_COMMON_MAX]);
+
+#endif

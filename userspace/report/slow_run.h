@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A run's slow IOs, as charts and tables need them. Pure. */
+#ifndef REPORT_SLOW_RUN_H
+#define REPORT_SLOW_RUN_H
+
+#include "core/frame.h"
+
+#define SLOW_RUN_MOST 5000	/* of all wholes together; a page with as many dots stays quick */
+#define SLOW_RUN_LEAST 10	/* of each, however many there are */
+
+/* How many of each whole a run keeps. */
+u32 slow_run_most(u32 n_wholes);
+
+/*
+ * Adds an interval's: those that failed and the slowest stay. In @to an IO's told.end_ns is in ns since the run's start, which
+ * was at @start_mono_ns. Returns 0, or -ENOMEM (some are then only counted).
+ */
+int slow_run_add(struct slow_ios *to, const struct frames *interval, u64 start_mono_ns);
+
+/* The most memory that @s takes. */
+u64 slow_run_bytes(const struct slow_ios *s);
+
+#endif

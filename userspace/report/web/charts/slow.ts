@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Slow IOs, and those that failed: a dot each over time, with all that is known of it.
+import { latencyAxis, timeAxis } from "../axes";
+import type { SlowIo } from "../data";
+import { count, ioSize, latency, seconds } from "../format";
+import type { Line } from "../lines";
+import { padded, type Plot, type Series } from "../plot";
+import { marksOf, timeSpan, type Window } from "./times";
+
+/** A slow IO of a line. */
+export interface LineSlow { line: Line; io: SlowIo }
+
+/** Those of the lines that are shown which ended in the window, in its order of each watch: failed ones first, then the slowest. */
+export function slowOf(lines: Line[], window: Window = null): LineSlow[] {
+    return lines.filter((line) => line.on).flatMap((line) => (line.watch.slow?.ios ?? []).filter((io) =>
+        io.op === line.op.op && (!window || (io.t_s >= window[0] && io.t_s < window[1]))).map((io) => ({ line, io })));
+}
+
+export function hasSlow(lines: Line[]): boolean {
+    return lines.some((line) => line.watch.slow);
+}
+
+/** Who sent it: "dd 77", "[kworker/0:1H] 12"; null: not known. */
+function sender({ pid, comm, kernel_thread }: SlowIo): string | null {
+    return pid === null ? null : `${kernel_thread ? `[${comm}]` : comm} ${pid}`;
+}
+
+/** All that is known of one, line by line. */
+export function told(io: SlowIo): string[] {
+    const some = (...words: string[]) => [words.filter(Boolean).join(", ")].filter(Boolean);
+    const one = <T>(name: string, value: T | null, text: (value: T) => string = String) => value === null ? "" : `${name} ${text(value)}`.trim();
+    return [
+        `${latency(io.latency_ns)}, ended at ${seconds(io.t_s)}, ${io.time.slice(11, 23)} UTC`,
+        ...some(`${io.op} ${ioSize(io.bytes)}`, one("sector", io.sector)), ...some(one("failed:", io.error)),
+        ...some(one("queue", io.queue_ns, latency), one("device", io.device_ns, latency)),
+        ...some(one("", neighbour(io))), ...some(one("by", sender(io))), ...some(one("cgroup", io.cgroup)),
+        ...some(one("hardware queue", io.hw_queue), one("CPU", io.start_cpu), `ended on CPU ${io.end_cpu}`),
+    ];
+}
+
+/** Dots of one look, by time. Several of one moment stand beside each other, as places have to ascend. */
+function dots(all: SlowIo[], rest: Pick<Series, "name" | "note" | "colour" | "dash" | "own">): Series {
+    const ios = [...all].sort((a, b) => a.t_s - b.t_s), xs: number[] = [];
+    for (const { t_s } of ios)
+        xs.push(xs.length && t_s <= xs[xs.length - 1] ? xs[xs.length - 1] + 1e-9 : t_s);
+    return { ...rest, kind: "dots", xs, ys: ios.map((io) => latencyAxis.place(Math.max(io.latency_ns, 1))), say: (i) => told(ios[i]) };
+}
+
+/** Those of a line, and in a look of their own those that failed. */
+function ofLine(line: Line, all: LineSlow[], failed: number): Series[] {
+    const ios = all.filter((one) => one.line === line).map(({ io }) => io), bad = ios.filter((io) => io.error !== null);
+    const good = ios.filter((io) => io.error === null);
+    return [
+        ...good.length ? [dots(good, { name: line.name, note: count(good.length), ...line.look })] : [],
+        ...bad.length ? [dots(bad, { name: `${line.name}, failed`, note: count(bad.length), colour: failed, dash: [], own: true })] : [],
+    ];
+}
+
+export function slowDots(lines: Line[]): Plot {
+    const all = slowOf(lines), shown = [...new Set(all.map(({ line }) => line))];
+    return {
+        title: "Slow IOs over time",
+        hint: "A dot for each IO that reached the limit of --slow, or failed, when it ended. Point at one to see what is known of it.",
+        x: timeAxis, y: latencyAxis, levels: [], spots: [], marks: marksOf(lines), cells: null,
+        series: shown.flatMap((line, i) => ofLine(line, all, lines.length + i)),
+        xSpan: timeSpan(lines), ySpan: (lo, hi) => hi >= lo ? padded([lo, hi], 0.06, 0.1) : [3, 6],
+        table: () => ({ head: ["line", ...COLUMNS.map(({ head }) => head)], rows: all.map(({ line, io }) => [line.name, ...COLUMNS.map(({ text }) => text(io))]) }),
+    };
+}
+
+type Key = number | string | null;
+
+function known<T>(value: T | null, text: (value: T) => string): string {
+    return value === null ? "–" : text(value);
+}
+
+function neighbour({ part }: SlowIo): string | null {
+    return part && part.by !== "cgroup" ? `${part.by} ${part.label}` : null;
+}
+
+interface Column {
+    head: string;
+    /** What it is sorted by; null: not known. */
+    key: (io: SlowIo) => Key;
+    text: (io: SlowIo) => string;
+    /** Words rather than figures. */
+    left: boolean;
+}
+
+function figures(head: string, key: (io: SlowIo) => number | null, text: (value: number) => string = String): Column {
+    return { head, key, left: false, text: (io) => known(key(io), text) };
+}
+
+function names(head: string, key: (io: SlowIo) => string | null): Column {
+    return { head, key, left: true, text: (io) => known(key(io), String) };
+}
+
+/** What the tables have of each. */
+export const COLUMNS: Column[] = [
+    figures("time", (io) => io.t_s, (s) => `${s.toFixed(3)}\u00a0s`), figures("latency", (io) => io.latency_ns, latency),
+    figures("queue", (io) => io.queue_ns, latency), figures("device", (io) => io.device_ns, latency),
+    names("op", (io) => io.op), figures("size", (io) => io.bytes, ioSize), figures("sector", (io) => io.sector),
+    names("error", (io) => io.error), names("part", neighbour), names("sent by", sender), names("cgroup", (io) => io.cgroup),
+    figures("hardware queue", (io) => io.hw_queue), figures("CPU", (io) => io.start_cpu),
+];
+
+/** In a column's order, up or down; what is not known comes last, and those that are alike stay as they were. */
+export function sorted(all: LineSlow[], by: number, up: boolean): LineSlow[] {
+    const { key } = COLUMNS[by], sign = up ? 1 : -1;
+    return [...all].sort(({ io: a }, { io: b }) => {
+        const x = key(a), y = key(b);
+        if (x === null || y === null)
+            return Number(x === null) - Number(y === null);
+        return x < y ? -sign : x > y ? sign : 0;
+    });
+}
