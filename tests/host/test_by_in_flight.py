@@ -87,12 +87,12 @@ def test_beside_in_order():
 def test_beside_a_load(loop):
     """Reads alone are beside reads or nothing, whatever else there was before."""
     with watch(loop, by="beside") as b:
-        writes = fio(loop, rw="randwrite", bs=4096, number_ios=3000, ioengine="io_uring", iodepth=8, fsync=16)
-        reads = fio(loop, rw="randread", bs=4096, number_ios=10000, ioengine="io_uring", iodepth=8)
+        writes = fio(loop, rw="randwrite", bs=4096, number_ios=600, ioengine="io_uring", iodepth=8, fsync=16)
+        reads = fio(loop, rw="randread", bs=4096, number_ios=2000, ioengine="io_uring", iodepth=8)
         b.next(loop, n=2)
     for stage in STAGES:
         assert_all_counted(b, loop, stage)
         found = of_op(b, BESIDE, loop, stage, "read")
         assert found.keys() <= {"read", "nothing"} and found["read"] > 0
-        assert sum(found.values()) == reads.ios("read") == 10000
-        assert sum(of_op(b, BESIDE, loop, stage, "write").values()) == writes.ios("write") == 3000
+        assert sum(found.values()) == reads.ios("read") == 2000
+        assert sum(of_op(b, BESIDE, loop, stage, "write").values()) == writes.ios("write") == 600
