@@ -90,7 +90,7 @@ _blklat_options()
 	live) echo "$run" ;;
 	top) echo "$capture --by --count --duration --max-parts" ;;
 	record) echo "$run --label --max-size --output --overwrite --quiet" ;;
-	serve) echo "$capture --bins --by --history --listen --max-parts --prom-schema --user --web-config" ;;
+	serve) echo "$capture --bins --by --history --listen --max-parts --no-owners --prom-schema --slow --slow-max --user --web-config" ;;
 	mark) echo '--at' ;;
 	report) echo '--format --from --max-memory --output --phases --steady-from --to' ;;
 	compare) echo '--baseline --fail-if --format --from --map --max-memory --phases --to' ;;

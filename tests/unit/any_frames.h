@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +152,33 @@ static inline void any_frames(struct frames *fs, u32 percentiles)
 	}
 }
 
+/* Of wholes, in any part of theirs or in none; a list for those that are kept, as an interval has it. */
+static inline void any_slow(struct slow_ios *slow, const struct watch *watches, u32 n)
+{
+	for (u32 k = any64() % 60; k; k--) {
+		struct slow_io io = { .watch = any64() % n, .end_ns = (s64)any64() };
+		u32 part = any64() % 3;
+
+		if (watches[io.watch].part)
+			continue;
+		if (part && io.watch + part < n && watches[io.watch + part].part)
+			io.part = watches[io.watch + part].part;
+		io.told = (struct blklat_slow){
+			.latency_ns = any(), .queue_ns = any(), .device_ns = any(), .sector = any(), .bytes = any(), .error = (s32)any64(),
+			.submitter = any(), .hw_queue = any(), .start_cpu = any(), .end_cpu = any(), .op = any64() % BLKLAT_OPS, .known = any(),
+		};
+		any_text(io.told.comm, sizeof(io.told.comm));
+		if (any64() % 2) {
+			char path[300];
+
+			any_text(path, sizeof(path));
+			io.cgroup = strdup(path);
+		}
+		assert_int_equal(slow_ios_add(slow, &io), 0);
+	}
+	slow_ios_sort(slow);
+}
+
 /* --- the same --------------------------------------------------------------------------------- */
 
 static inline void assert_same_hist(const struct hist *a, const struct hist *b)
@@ -191,7 +219,7 @@ static inline void assert_same_run(const struct run_info *a, const struct watch 
 	assert_string_equal(a->version, b->version);
 	assert_string_equal(a->engine, b->engine);
 	assert_true(a->cpus == b->cpus && a->scale == b->scale && a->memory_bytes == b->memory_bytes);
-	assert_true(a->interval_s == b->interval_s);
+	assert_true(a->interval_s == b->interval_s && a->slow_most == b->slow_most);
 	assert_int_equal(a->percentiles.n, b->percentiles.n);
 	for (u32 i = 0; i < a->percentiles.n; i++) {
 		assert_true(a->percentiles.p[i].q == b->percentiles.p[i].q);
@@ -221,6 +249,28 @@ static inline void assert_same_run(const struct run_info *a, const struct watch 
 	}
 }
 
+static inline void assert_same_slow_io(const struct slow_io *a, const struct slow_io *b)
+{
+	assert_int_equal(a->watch, b->watch);
+	assert_true(a->part == b->part && a->end_ns == b->end_ns);
+	assert_true(!a->cgroup == !b->cgroup);
+	if (a->cgroup)
+		assert_string_equal(a->cgroup, b->cgroup);
+	assert_memory_equal(&a->told, &b->told, offsetof(struct blklat_slow, comm));
+	assert_string_equal(a->told.comm, b->told.comm);
+}
+
+static inline void assert_same_slow_ios(const struct slow_ios *a, const struct slow_ios *b)
+{
+	assert_int_equal(a->n, b->n);
+	for (u32 i = 0; i < a->n_watches; i++) {
+		assert_int_equal(a->of[i].found, b->of[i].found);
+		assert_int_equal(a->of[i].n, b->of[i].n);
+	}
+	for (u32 i = 0; i < a->n; i++)
+		assert_same_slow_io(&a->io[i], &b->io[i]);
+}
+
 /* --- a run to begin with ---------------------------------------------------------------------- */
 
 struct world {
@@ -229,7 +279,14 @@ struct world {
 	struct watch watches[WATCHES];
 	struct run_info run;
 	struct frames frames;
+	struct slow_ios slow;
 };
+
+static inline void world_uninit(struct world *w)
+{
+	slow_ios_uninit(&w->slow);
+	frames_uninit(&w->frames);
+}
 
 static inline void world_init(struct world *w, u64 seed)
 {
@@ -255,6 +312,12 @@ static inline void world_init(struct world *w, u64 seed)
 	assert_int_equal(frames_init(&w->frames, w->watches, WATCHES, SCALE), 0);
 	frames_track(&w->frames);
 	any_frames(&w->frames, w->run.percentiles.n);
+	w->run.slow_most = seed % 3 ? 1 + seed % 20 : 0;
+	assert_int_equal(slow_ios_init(&w->slow, WATCHES, w->run.slow_most), 0);
+	if (!w->run.slow_most)
+		return;
+	any_slow(&w->slow, w->watches, WATCHES);
+	w->frames.slow = &w->slow;
 }
 
 #endif

@@ -24,7 +24,7 @@ static void test_runs_come_out_the_same(void **unused)
 		assert_same_run(&w.run, w.watches, WATCHES, &got.info);
 		wired_run_free(&got);
 		wire_out_free(&bytes);
-		frames_uninit(&w.frames);
+		world_uninit(&w);
 	}
 }
 
@@ -33,25 +33,29 @@ static void test_frames_come_out_the_same(void **unused)
 	(void)unused;
 	for (u32 seed = 0; seed < ROUNDS; seed++) {
 		struct wire_out bytes = { 0 };
+		struct slow_ios slow;
 		struct frames got;
 		struct world w;
 
 		world_init(&w, seed);
 		assert_int_equal(frames_init(&got, w.watches, WATCHES, SCALE), 0);
+		assert_int_equal(slow_ios_init(&slow, WATCHES, w.run.slow_most), 0);
 		frames_track(&got);
 		/* Into what an interval before has left. */
 		any_frames(&got, w.run.percentiles.n);
 		w.frames.idle_gap_ns = seed * 1000;
-		wire_put_frames(&bytes, &w.run, &w.frames);
-		assert_int_equal(wire_get_frames(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &w.run, &got),
-				 0);
+		wire_put_frames(&bytes, &w.run, w.watches, &w.frames);
+		assert_int_equal(wire_get_frames(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &w.run, &got, &slow), 0);
+		assert_true(got.slow == (w.run.slow_most ? &slow : NULL));
+		assert_same_slow_ios(&w.slow, &slow);
 		assert_int_equal(got.idle_gap_ns, seed * 1000);
 		assert_int_equal(got.skipped_unexplained, w.frames.skipped_unexplained);
 		for (u32 i = 0; i < WATCHES; i++)
 			assert_same_frame(&w.frames.f[i], &got.f[i], w.run.percentiles.n);
+		slow_ios_uninit(&slow);
 		frames_uninit(&got);
 		wire_out_free(&bytes);
-		frames_uninit(&w.frames);
+		world_uninit(&w);
 	}
 }
 
@@ -92,7 +96,7 @@ static void test_parts_out_of_place_are_refused(void **unused)
 	memcpy(list, w.watches, sizeof(list));
 	list[2].device = &w.devices[1];
 	assert_int_equal(run_of(&w, list, 3), -EBADMSG);
-	frames_uninit(&w.frames);
+	world_uninit(&w);
 }
 
 static void test_idle_watches_take_few_bytes(void **unused)
@@ -104,11 +108,11 @@ static void test_idle_watches_take_few_bytes(void **unused)
 	(void)unused;
 	world_init(&w, 1);
 	assert_int_equal(frames_init(&idle, w.watches, WATCHES, SCALE), 0);
-	wire_put_frames(&bytes, &w.run, &idle);
+	wire_put_frames(&bytes, &w.run, w.watches, &idle);
 	assert_true(bytes.len <= WATCHES * 64);
 	wire_out_free(&bytes);
 	frames_uninit(&idle);
-	frames_uninit(&w.frames);
+	world_uninit(&w);
 }
 
 /* --- what is no message ----------------------------------------------------------------------- */
@@ -131,10 +135,13 @@ static int read_run(const u8 *data, size_t len)
 static int read_frames(const struct world *w, struct frames *into, const u8 *data, size_t len)
 {
 	u8 *copy = malloc(len ? len : 1);
+	struct slow_ios slow;
 	int err;
 
 	memcpy(copy, data, len);
-	err = wire_get_frames(&(struct wire_in){ copy, copy + len, false }, &w->run, into);
+	assert_int_equal(slow_ios_init(&slow, WATCHES, w->run.slow_most), 0);
+	err = wire_get_frames(&(struct wire_in){ copy, copy + len, false }, &w->run, into, &slow);
+	slow_ios_uninit(&slow);
 	free(copy);
 	return err;
 }
@@ -150,7 +157,7 @@ static void test_what_is_cut_off_is_refused(void **unused)
 	assert_int_equal(frames_init(&into, w.watches, WATCHES, SCALE), 0);
 	frames_track(&into);
 	wire_put_run(&run, &w.run, w.watches, WATCHES);
-	wire_put_frames(&frames, &w.run, &w.frames);
+	wire_put_frames(&frames, &w.run, w.watches, &w.frames);
 	for (size_t len = 0; len < run.len; len++)
 		assert_int_equal(read_run(run.data, len), -EBADMSG);
 	for (size_t len = 0; len < frames.len; len++)
@@ -163,7 +170,7 @@ static void test_what_is_cut_off_is_refused(void **unused)
 	wire_out_free(&run);
 	wire_out_free(&frames);
 	frames_uninit(&into);
-	frames_uninit(&w.frames);
+	world_uninit(&w);
 }
 
 /* A byte here and there is another: taken or refused, nothing is overrun (the sanitized build runs this too). */
@@ -179,7 +186,7 @@ static void test_garbage_does_no_harm(void **unused)
 	assert_int_equal(frames_init(&into, w.watches, WATCHES, SCALE), 0);
 	frames_track(&into);
 	wire_put_run(&run, &w.run, w.watches, WATCHES);
-	wire_put_frames(&frames, &w.run, &w.frames);
+	wire_put_frames(&frames, &w.run, w.watches, &w.frames);
 	for (u32 i = 0; i < 3000; i++) {
 		size_t a = any64() % run.len, b = any64() % frames.len;
 		u8 was_a = run.data[a], was_b = frames.data[b];
@@ -195,7 +202,7 @@ static void test_garbage_does_no_harm(void **unused)
 	wire_out_free(&run);
 	wire_out_free(&frames);
 	frames_uninit(&into);
-	frames_uninit(&w.frames);
+	world_uninit(&w);
 }
 
 int main(void)

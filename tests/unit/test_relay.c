@@ -15,7 +15,7 @@
 struct told {
 	struct sink_source source;
 	u32 opens, closes, intervals;
-	u64 reads, drain_ns, mono_ns, bytes, ios;
+	u64 reads, drain_ns, mono_ns, bytes, ios, slow, slow_told;
 	double length_s;
 	char stopped[64], last_device[DEVICE_NAME_MAX];
 };
@@ -35,6 +35,8 @@ static int fake_interval(struct sink *s, const struct frames *fs)
 			t->bytes += fs->f[i].ops[op].counted.bytes;
 			t->ios += hist_count(&fs->f[i].ops[op].hist);
 		}
+		t->slow += fs->slow->of[i].found;
+		t->slow_told += fs->slow->of[i].n;
 		strcpy(t->last_device, fs->f[i].watch->device->name);
 	}
 	t->length_s += fs->n ? fs->f[0].interval_s : 0;
@@ -87,7 +89,7 @@ struct line {
 	struct relayed_config cfg;
 	struct relayed *relayed;
 	struct told told;
-	u64 ios, bytes;			/* that went in */
+	u64 ios, bytes, slow;		/* that went in */
 	u32 runs;			/* messages of that kind */
 };
 
@@ -104,7 +106,8 @@ static void line_open(struct line *l)
 	int pair[2];
 
 	memset(l, 0, sizeof(*l));
-	world_init(&l->w, 3);
+	world_init(&l->w, 7);
+	assert_true(l->w.slow.n > 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	assert_int_equal(channel_new(pair[0], &l->channel), 0);
 	assert_int_equal(relay_new(l->channel, &l->relay), 0);
@@ -126,7 +129,7 @@ static void line_close(struct line *l)
 	relayed_free(l->relayed);
 	channel_reader_uninit(&l->reader);
 	close(l->reader.fd);
-	frames_uninit(&l->w.frames);
+	world_uninit(&l->w);
 	assert_int_equal(l->told.opens, l->told.closes);
 }
 
@@ -150,8 +153,10 @@ static void line_interval(struct line *l, u32 spread)
 			l->ios += o->ios;
 			l->bytes += o->bytes;
 		}
-	for (u32 i = 0; i < fs->n; i++)
+	for (u32 i = 0; i < fs->n; i++) {
 		fs->f[i].interval_s = 1;
+		l->slow += l->w.slow.of[i].found;
+	}
 	fs->now = NULL;
 	relay_drained(l->relay, 1000);
 	assert_int_equal(l->sink->ops->interval(l->sink, fs), 0);
@@ -172,6 +177,7 @@ static void test_what_is_told_arrives(void **unused)
 	assert_string_equal(l.told.stopped, "the end");
 	assert_true(l.told.intervals == 50 && l.told.reads == 50 && l.told.drain_ns == 50000 && l.told.opens == 1);
 	assert_true(l.told.ios == l.ios && l.told.bytes == l.bytes && l.told.length_s == 50);
+	assert_true(l.told.slow == l.slow && l.told.slow_told == 50 * l.w.slow.n);
 	assert_int_equal(l.runs, 0);	/* nothing of the run has changed */
 	line_close(&l);
 }
@@ -201,6 +207,7 @@ static void test_a_slow_reader_gets_longer_intervals(void **unused)
 	assert_true(l.told.intervals > 10 && l.told.intervals < n / 2);
 	assert_true(l.told.reads == n && l.told.drain_ns == n * 1000);
 	assert_true(l.told.ios == l.ios && l.told.bytes == l.bytes && l.told.length_s == n);
+	assert_true(l.told.slow == l.slow && l.told.slow_told > 0 && l.told.slow_told <= l.told.intervals * WATCHES * l.w.run.slow_most);
 	line_close(&l);
 }
 
@@ -221,7 +228,7 @@ static void test_devices_that_go_while_nobody_reads(void **unused)
 	assert_int_equal(channel_start(l.channel), 0);
 	while (!l.told.stopped[0])
 		assert_int_equal(channel_read(&l.reader, take, &l), 0);
-	assert_true(l.told.ios == l.ios && l.told.bytes == l.bytes);
+	assert_true(l.told.ios == l.ios && l.told.bytes == l.bytes && l.told.slow == l.slow);
 	assert_int_equal(l.runs, 1);
 	l.w.frames.n++;
 	line_close(&l);

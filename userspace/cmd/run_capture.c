@@ -60,6 +60,16 @@ static u64 idle_gap_ns(const struct capture_options *o, const struct capture_ops
 	return llround((o->idle_gap_s >= 0 ? o->idle_gap_s : otherwise_s) * NSEC_PER_SEC);
 }
 
+int run_capture_slow(const struct capture_options *o, const struct capture_ops *engine, struct slow_wanted *ret, struct problem *p)
+{
+	*ret = o->slow;
+	if (o->slow_most)
+		ret->most = o->slow_most;
+	if (!ret->wanted || engine->sees_slow)
+		return 0;
+	return problem_set(p, -EOPNOTSUPP, "--slow needs engine bpf: engine %s has no ring for slow IOs", engine->name);
+}
+
 static void print_renewed(const struct capture_renewal *r)
 {
 	if (r->err)
@@ -178,18 +188,13 @@ static int begin(struct run_capture *r, const struct capture_ops *engine)
 		.max_memory = o->max_memory,
 		.max_bios = o->max_bios,
 		.idle_gap_ns = idle_gap_ns(o, engine),
-		.slow = o->slow,
 		.replay_file = o->replay,
 	};
 	struct problem p;
 	int err;
 
-	if (o->slow_most)
-		cfg.slow.most = o->slow_most;
-	if (cfg.slow.wanted && !engine->sees_slow) {
-		problem_set(&p, -EOPNOTSUPP, "--slow needs engine bpf: engine %s has no ring for slow IOs", engine->name);
+	if (run_capture_slow(o, engine, &cfg.slow, &p))
 		return command_fail(r->who, STATUS_USAGE, &p);
-	}
 	err = open_capture(r, engine, &cfg, &p);
 	if (err)
 		return command_fail(r->who, run_capture_status_of(engine, err), &p);

@@ -21,7 +21,8 @@ enum {
 };
 
 static const char *const shared[] = {
-	"dev", "interval", "stage", "engine", "scale", "max-memory", "max-bios", "by", "max-parts", "replay",
+	"dev", "interval", "stage", "engine", "scale", "max-memory", "max-bios", "by", "max-parts",
+	"slow", "slow-max", "no-owners", "replay",
 };
 
 static const struct argp_option own[] = {

@@ -13,6 +13,8 @@
 
 #define CAPTURE_MAX_BIOS 65536	/* unless the user says otherwise */
 
+#define CAPTURE_SLOW_TOLD_NS 20000	/* a slow IO is told well within it */
+
 struct capture_config {
 	const struct device_table *devices;	/* borrowed for the capture's life; unused by replay */
 	/* What to watch, a device's together, each whole followed by its parts; copied. Unused by replay, as is by. */
@@ -38,7 +40,7 @@ struct capture {
 	u64 memory_bytes;		/* that the counters take */
 	struct slow_wanted slow_wanted;
 	struct slow_ios *slow;		/* those told since the read before the last; the engine's. NULL: not wanted */
-	u64 slow_ns;			/* CLOCK_MONOTONIC when the engine began to take these */
+	u64 slow_ns;			/* CLOCK_MONOTONIC when the engine began to take these: all that ended CAPTURE_SLOW_TOLD_NS before are there */
 	bool sees_held;			/* stage total has what waits for the limits of cgroups */
 	const struct live_ops *live;	/* time passes by itself; NULL: a replay, of which each read is a stored interval */
 	const char *engine;		/* name to show; a replay gives the one that captured */

@@ -20,6 +20,8 @@ int intervals_init(struct intervals *in, struct capture *c)
 	frames_track(&in->frames);
 	in->snapshots[0].mono_ns = clock_ns(CLOCK_MONOTONIC);
 	in->snapshots[0].wall_ns = clock_ns(CLOCK_REALTIME);
+	if (in->slow.from_ns)
+		c->live->set_slow(c, in->slow.from_ns);
 	return 0;
 }
 
@@ -34,11 +36,8 @@ void intervals_uninit(struct intervals *in)
 int intervals_begin(struct intervals *in, struct problem *p)
 {
 	struct snapshot *now = &in->snapshots[in->now];
-	int err;
+	int err = in->capture->ops->read(in->capture, now, p);
 
-	if (in->slow.from_ns)
-		in->capture->live->set_slow(in->capture, in->slow.from_ns);
-	err = in->capture->ops->read(in->capture, now, p);
 	for (u32 i = 0; !err && i < now->n; i++) {
 		in->frames.f[i].gone = now->w[i].gone;
 		/* What is in flight now is hardly older than the capture, and a recording does not have its age. */

@@ -81,7 +81,7 @@ int slow_ios_move(struct slow_ios *to, struct slow_ios *from, const u32 *numbers
 		struct slow_io *io = &from->io[i];
 
 		from->of[io->watch].found--;
-		if (io->told.end_ns <= span.after_ns || io->told.end_ns > span.until_ns)
+		if ((span.after_ns && io->told.end_ns <= span.after_ns) || io->told.end_ns > span.until_ns)
 			continue;
 		io->watch = numbers[io->watch];
 		err = slow_ios_add(to, io) ?: err;
@@ -91,6 +91,23 @@ int slow_ios_move(struct slow_ios *to, struct slow_ios *from, const u32 *numbers
 		if (span.dropped && from->of[i].found)
 			to->of[numbers[i]].found += from->of[i].found;
 	slow_ios_clear(from);
+	return err;
+}
+
+int slow_ios_copy(struct slow_ios *to, const struct slow_ios *from, const u32 *numbers)
+{
+	int err = 0;
+
+	for (u32 i = 0; i < from->n; i++) {
+		struct slow_io io = from->io[i];
+
+		io.watch = numbers[io.watch];
+		io.cgroup = io.cgroup ? strdup(io.cgroup) : NULL;
+		err = slow_ios_add(to, &io) ?: err;
+	}
+	for (u32 i = 0; i < from->n_watches; i++)
+		if (from->of[i].found)
+			to->of[numbers[i]].found += from->of[i].found - from->of[i].n;
 	return err;
 }
 

@@ -49,7 +49,7 @@ void slow_ios_clear(struct slow_ios *s);
  */
 int slow_ios_add(struct slow_ios *s, const struct slow_io *io);
 
-/* Some of a list: those that ended behind @after_ns and up to @until_ns (CLOCK_MONOTONIC), and as many found as it did not keep, if @dropped. */
+/* Some of a list: those that ended behind @after_ns (0: any) and up to @until_ns (CLOCK_MONOTONIC), and as many found as it did not keep, if @dropped. */
 struct slow_span {
 	u64 after_ns, until_ns;
 	bool dropped;
@@ -58,6 +58,9 @@ struct slow_span {
 
 /* Adds those of @from to @to, whose number of a watch is @numbers' of @from's. @from is empty then. Returns 0 or -ENOMEM. */
 int slow_ios_move(struct slow_ios *to, struct slow_ios *from, const u32 *numbers, struct slow_span span);
+
+/* The same of copies, of all of @from. */
+int slow_ios_copy(struct slow_ios *to, const struct slow_ios *from, const u32 *numbers);
 
 /* Puts them in order, and leaves out what is too many. */
 void slow_ios_sort(struct slow_ios *s);

@@ -9,7 +9,6 @@
 #include "util/clock.h"
 
 #define PATIENCE 10			/* reads that one IO in flight can hold a new capture up */
-#define SLOW_TOLD_NS 20000	/* a slow IO is told well within it */
 #define RETRY_NS (60 * NSEC_PER_SEC)	/* after it could not be opened */
 
 /* One of the captures that do the counting, the first or a later one. */
@@ -268,7 +267,7 @@ static int take_over(struct renewing *r, struct problem *p)
 	if (err)
 		return problem_set(p, err, "out of memory");
 	/* Up to one moment they are told by the one, from there on by the other; what the one took then it may take a while to tell. */
-	until_ns = old->capture->slow_ns - SLOW_TOLD_NS;
+	until_ns = old->capture->slow_ns - CAPTURE_SLOW_TOLD_NS;
 	err = take_slow(r, old, (struct slow_span){ 0, until_ns, true }) ?: take_slow(r, next, (struct slow_span){ until_ns, UINT64_MAX, false });
 	if (err)
 		return problem_set(p, err, "out of memory");

@@ -45,6 +45,7 @@ int service_heir_begins(struct service *s, struct problem *p)
 	if (!s->heir || (!settled(s) && ++s->heir_waited < HEIR_PATIENCE))
 		return 0;
 	err = counts_on(s) ? 0 : intervals_begin(&s->heir->intervals, p);
+	s->slow_until_ns = s->heir->capture->slow_ns - CAPTURE_SLOW_TOLD_NS;
 	return err ? err : 1;
 }
 
@@ -87,7 +88,11 @@ int service_heir_takes_over(struct service *s, struct problem *p)
 		service_end_member(s, old);
 		old = next;
 	}
-	return service_members_changed(s, anew, p);
+	err = service_members_changed(s, anew, p);
+	if (!err)
+		service_begin_slow(s);
+	s->slow_until_ns = UINT64_MAX;
+	return err;
 }
 
 /* --- devices ------------------------------------------------------------------------------- */

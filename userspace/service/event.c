@@ -58,14 +58,28 @@ static struct json_object *health_of(const struct health *h)
 	return to;
 }
 
-static struct json_object *watch(const struct frame *f, const struct health *health, const struct percentiles *ps)
+/* Those of a whole in the interval, if there were any. */
+static void add_slow(struct json_object *to, const struct slow_ios *slow, const struct slow_of *of)
+{
+	struct json_object *list;
+
+	if (!of->found)
+		return;
+	list = json_new_array(of->n);
+	for (u32 i = 0; i < of->n; i++)
+		json_append(list, json_slow(&slow->io[of->first + i]));
+	json_add(to, "slow", list);
+	json_add_count(to, "slow_dropped", of->found - of->n);
+}
+
+static struct json_object *watch(const struct frames *frames, const struct frame *f, const struct health *health, const struct run_info *run)
 {
 	struct json_object *to = json_new_object(), *ops = json_new_array(0);
 	struct json_object *partial = json_partial(f);
 
 	for (u32 i = 0; i < BLKLAT_OPS; i++)
 		if (f->ops[i].ios)
-			json_append(ops, op(&f->ops[i], op_names[i], ps));
+			json_append(ops, op(&f->ops[i], op_names[i], &run->percentiles));
 	json_add_text(to, "device", f->watch->device->name);
 	json_add_text(to, "stage", stage_names[f->watch->stage]);
 	if (f->watch->part)
@@ -82,6 +96,8 @@ static struct json_object *watch(const struct frame *f, const struct health *hea
 		json_add(to, "seems_stalled", json_new_boolean(true));
 	if (health && health->ailment)
 		json_add(to, "health", health_of(health));
+	if (frames->slow && !f->watch->part)
+		add_slow(to, frames->slow, &frames->slow->of[f->watch - run->watches]);
 	if (f->gone)
 		json_add(to, "gone", json_new_boolean(true));
 	if (partial)
@@ -125,7 +141,7 @@ struct blob *event_interval(const struct frames *frames, const struct event_inte
 	json_add_decimal(to, "length_s", longest_s(frames), 6);
 	for (u32 i = 0; i < frames->n; i++)
 		if (!frames->f[i].watch->part || frame_is_busy(&frames->f[i]))
-			json_append(watches, watch(&frames->f[i], at->health ? &at->health[i] : NULL, at->percentiles));
+			json_append(watches, watch(frames, &frames->f[i], at->health ? &at->health[i] : NULL, at->run));
 	json_add_count(to, "skipped_unexplained", frames->skipped_unexplained);
 	json_add(to, "watches", watches);
 	snprintf(head, sizeof(head), "id: %s.%llu\nevent: interval\n", at->boot, at->number);
@@ -195,6 +211,8 @@ struct blob *event_run(const struct event_run *e)
 	json_add_decimal(to, "history_s", e->history_s, 3);
 	json_add_count(to, "scale", e->run->scale);
 	json_add_count(to, "memory_bytes", e->run->memory_bytes);
+	if (e->run->slow_most)
+		json_add(to, "slow", json_new_boolean(true));
 	json_add(to, "devices", devices(e));
 	if (divided)
 		json_add(to, "parts", divided);

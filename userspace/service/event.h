@@ -14,7 +14,7 @@ struct event_interval {
 	const char *boot;		/* tells this process's numbers from another's */
 	u64 number;
 	double end_s;			/* since the start */
-	const struct percentiles *percentiles;	/* that the frames were made with */
+	const struct run_info *run;	/* of which the frames are */
 	const struct health *health;	/* of each frame; NULL: not known */
 };
 

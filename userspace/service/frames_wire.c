@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "util/cleanup.h"
+
 #define DEVICES_MOST (1u << 20)
 #define PART_TEXT 32
 
@@ -200,6 +202,7 @@ void wire_put_run(struct wire_out *to, const struct run_info *run, const struct 
 	wire_put(to, run->scale);
 	wire_put(to, run->memory_bytes);
 	wire_put_double(to, run->interval_s);
+	wire_put(to, run->slow_most);
 	put_percentiles(to, &run->percentiles);
 	put_table(to, run->devices);
 	put_watches(to, watches, n);
@@ -216,6 +219,7 @@ static int get_run(struct wire_in *from, struct wired_run *r)
 	info->scale = wire_get_most(from, BLKLAT_SCALE_MAX);
 	info->memory_bytes = wire_get(from);
 	info->interval_s = wire_get_double(from);
+	info->slow_most = wire_get_most(from, UINT32_MAX);
 	get_percentiles(from, &info->percentiles);
 	err = get_table(from, &r->devices);
 	err = err ?: get_watches(from, r);
@@ -378,18 +382,114 @@ static void get_frame(struct wire_in *from, struct frame *f, u32 n_percentiles)
 		get_op(from, &f->ops[op], n_percentiles);
 }
 
-void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct frames *fs)
+/* --- slow IOs -------------------------------------------------------------------------------- */
+
+static void put_slow(struct wire_out *to, const struct slow_io *io)
+{
+	const struct blklat_slow *t = &io->told;
+
+	wire_put_signed(to, io->end_ns);
+	wire_put(to, t->latency_ns);
+	wire_put(to, t->queue_ns);
+	wire_put(to, t->device_ns);
+	wire_put(to, t->sector);
+	wire_put(to, t->bytes);
+	wire_put_signed(to, t->error);
+	wire_put(to, t->submitter);
+	wire_put(to, t->hw_queue);
+	wire_put(to, t->start_cpu);
+	wire_put(to, t->end_cpu);
+	wire_put(to, t->op);
+	wire_put(to, t->known);
+	wire_put_text(to, t->comm);
+	wire_put_text(to, io->part ? io->part->by : NULL);
+	wire_put_text(to, io->part ? io->part->label : NULL);
+	wire_put_text(to, io->cgroup);
+}
+
+static const struct part *get_slow_part(struct wire_in *from)
+{
+	char *by CLEANUP(cleanup_free) = wire_dup_text(from), *label CLEANUP(cleanup_free) = wire_dup_text(from);
+
+	return by && label ? part_find(by, label) : NULL;
+}
+
+static s32 get_error(struct wire_in *from)
+{
+	s64 error = wire_get_signed(from);
+
+	from->failed |= error != (s32)error;
+	return error;
+}
+
+static int get_slow(struct wire_in *from, u32 watch, struct slow_ios *slow)
+{
+	struct slow_io io = { .watch = watch };
+	struct blklat_slow *t = &io.told;
+
+	io.end_ns = wire_get_signed(from);
+	t->latency_ns = wire_get(from);
+	t->queue_ns = wire_get(from);
+	t->device_ns = wire_get(from);
+	t->sector = wire_get(from);
+	t->bytes = wire_get_most(from, UINT32_MAX);
+	t->error = get_error(from);
+	t->submitter = wire_get_most(from, UINT32_MAX);
+	t->hw_queue = wire_get_most(from, UINT16_MAX);
+	t->start_cpu = wire_get_most(from, UINT16_MAX);
+	t->end_cpu = wire_get_most(from, UINT16_MAX);
+	t->op = wire_get_most(from, BLKLAT_OPS - 1);
+	t->known = wire_get_most(from, UINT8_MAX);
+	wire_get_text(from, t->comm, sizeof(t->comm));
+	io.part = get_slow_part(from);
+	io.cgroup = wire_dup_text(from);
+	return slow_ios_add(slow, &io);
+}
+
+/* Whole @i of @fs: what was found of it, and those that are told. */
+static void put_slow_of(struct wire_out *to, const struct watch *watches, const struct frames *fs, u32 i)
+{
+	const struct slow_of *of = fs->slow ? &fs->slow->of[fs->f[i].watch - watches] : NULL;
+
+	wire_put(to, of ? of->found : 0);
+	if (!of || !of->found)
+		return;
+	wire_put(to, of->n);
+	for (u32 k = 0; k < of->n; k++)
+		put_slow(to, &fs->slow->io[of->first + k]);
+}
+
+static int get_slow_of(struct wire_in *from, u32 watch, struct slow_ios *slow)
+{
+	u64 found = wire_get(from);
+	u32 n = found ? wire_get_count(from, slow->most) : 0;
+	int err = 0;
+
+	for (u32 k = 0; k < n && !from->failed; k++)
+		err = get_slow(from, watch, slow) ?: err;
+	from->failed |= found < n;
+	slow->of[watch].found = found;
+	return err;
+}
+
+/* --- frames ---------------------------------------------------------------------------------- */
+
+void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct watch *watches, const struct frames *fs)
 {
 	wire_put(to, fs->n);
 	wire_put(to, fs->skipped_unexplained);
 	wire_put(to, fs->idle_gap_ns);
 	for (u32 i = 0; i < fs->n; i++)
 		put_frame(to, &fs->f[i], run->percentiles.n);
+	for (u32 i = 0; run->slow_most && i < fs->n; i++)
+		if (!fs->f[i].watch->part)
+			put_slow_of(to, watches, fs, i);
 }
 
-int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs)
+int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs, struct slow_ios *slow)
 {
 	u32 n = wire_get_count(from, BLKLAT_MAX_WATCHES);
+	int err = 0;
 
 	if (n != fs->n)
 		return -EBADMSG;
@@ -397,5 +497,13 @@ int wire_get_frames(struct wire_in *from, const struct run_info *run, struct fra
 	fs->idle_gap_ns = wire_get(from);
 	for (u32 i = 0; i < n; i++)
 		get_frame(from, &fs->f[i], run->percentiles.n);
-	return wire_ended(from) ? 0 : -EBADMSG;
+	fs->slow = run->slow_most ? slow : NULL;
+	if (fs->slow)
+		slow_ios_clear(slow);
+	for (u32 i = 0; fs->slow && i < n && !from->failed; i++)
+		if (!fs->f[i].watch->part)
+			err = get_slow_of(from, i, slow) ?: err;
+	if (fs->slow)
+		slow_ios_sort(slow);
+	return wire_ended(from) ? err : -EBADMSG;
 }

@@ -25,12 +25,13 @@ struct wired_run {
 int wire_get_run(struct wire_in *from, struct wired_run *ret);
 void wired_run_free(struct wired_run *r);	/* takes one that is all 0 */
 
-/* Frames of @run, without the snapshot. */
-void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct frames *fs);
+/* Frames of @run, without the snapshot. Their watches, whose numbers the slow IOs have, are in @watches. */
+void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct watch *watches, const struct frames *fs);
 
 /*
- * Into @fs, of frames_init() for the watches of @run, tracked; as far as it goes in failure. Returns 0 or -EBADMSG.
+ * Into @fs, of frames_init() for the watches of @run, tracked, and into @slow, of slow_ios_init() for as many; as far as it goes in failure.
+ * Where slow IOs are wanted @fs has the list. Returns 0, -ENOMEM or -EBADMSG.
  */
-int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs);
+int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs, struct slow_ios *slow);
 
 #endif

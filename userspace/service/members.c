@@ -14,9 +14,21 @@ u32 service_watches(const struct service *s)
 	return n;
 }
 
+static int make_slow_room(struct service *s, u32 n)
+{
+	struct slow_ios slow = { 0 };
+	int err = s->info.slow_most ? slow_ios_init(&slow, n, s->info.slow_most) : 0;
+
+	if (err)
+		return err;
+	slow_ios_uninit(&s->slow);
+	s->slow = slow;
+	return 0;
+}
+
 static int make_room(struct service *s)
 {
-	u32 n = service_watches(s);
+	u32 n = service_watches(s), *numbers;
 	struct frame *frames;
 	struct watch *watches;
 
@@ -28,7 +40,10 @@ static int make_room(struct service *s)
 	watches = reallocarray(s->watches, n, sizeof(*watches));
 	if (watches)
 		s->watches = watches;
-	if (!frames || !watches)
+	numbers = reallocarray(s->numbers, n, sizeof(*numbers));
+	if (numbers)
+		s->numbers = numbers;
+	if (!frames || !watches || !numbers || make_slow_room(s, n))
 		return -ENOMEM;
 	s->room = n;
 	return 0;
@@ -39,8 +54,12 @@ static int describe(struct service *s)
 {
 	static const struct device_table none;
 	u32 n = 0;
-	int err = make_room(s);
+	int err;
 
+	for (const struct member *m = s->members; m; m = m->next)
+		if (m->capture->slow)
+			s->info.slow_most = m->capture->slow->most;
+	err = make_room(s);
 	if (err)
 		return err;
 	s->info.memory_bytes = 0;

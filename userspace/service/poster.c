@@ -174,7 +174,7 @@ static int board_interval(struct sink *s, const struct frames *fs)
 	u64 now_ns = p->end_mono_ns ?: (u64)clock_ns(CLOCK_MONOTONIC);
 	struct event_interval at = {
 		.boot = p->boot, .number = board_next(p->board), .end_s = (double)(now_ns - p->start_mono_ns) / NSEC_PER_SEC,
-		.percentiles = &b->run->percentiles,
+		.run = b->run,
 	};
 
 	/* Of the two a loss is what is certain, so it has the last word. */

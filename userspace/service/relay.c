@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/cleanup.h"
 #include "util/clock.h"
 
 /* What the other end knows of the run; the watches are copies, for devices may go. */
@@ -21,6 +22,7 @@ struct held {
 	u64 reads;		/* so many; 0: none */
 	u64 mono_ns;
 	struct frames frames;
+	struct slow_ios slow;
 };
 
 struct relay {
@@ -44,18 +46,26 @@ static void forget(struct relay *r)
 	r->told = (struct told){ 0 };
 }
 
+static void drop_held(struct held *h)
+{
+	frames_uninit(&h->frames);
+	slow_ios_uninit(&h->slow);
+	*h = (struct held){ 0 };
+}
+
 void relay_free(struct relay *r)
 {
 	if (!r)
 		return;
-	frames_uninit(&r->held.frames);
+	drop_held(&r->held);
 	forget(r);
 	free(r);
 }
 
 /* --- intervals -------------------------------------------------------------------------------- */
 
-static int post(struct relay *r, const struct frames *fs, u64 reads, u64 mono_ns)
+/* @watches: that the frames' are in. */
+static int post(struct relay *r, const struct watch *watches, const struct frames *fs, u64 reads, u64 mono_ns)
 {
 	struct wire_out bytes = { 0 };
 	int err;
@@ -63,22 +73,54 @@ static int post(struct relay *r, const struct frames *fs, u64 reads, u64 mono_ns
 	wire_put(&bytes, mono_ns);
 	wire_put(&bytes, reads);
 	wire_put(&bytes, r->drain_ns);
-	wire_put_frames(&bytes, r->run, fs);
+	wire_put_frames(&bytes, r->run, watches, fs);
 	err = channel_post(r->to, RELAY_INTERVAL, &bytes);
 	if (!err)
 		r->drain_ns = 0;
 	return err;
 }
 
+static int begin_to_hold(struct relay *r)
+{
+	struct held *h = &r->held;
+	int err = frames_init(&h->frames, r->told.watches, r->told.n, r->run->scale);
+
+	if (!err && r->run->slow_most)
+		err = slow_ios_init(&h->slow, r->told.n, r->run->slow_most);
+	if (err)
+		drop_held(h);
+	else
+		frames_track(&h->frames);
+	return err;
+}
+
+/* The frames' watches are those told, in their order. */
+static int hold_slow(struct relay *r, const struct frames *fs)
+{
+	u32 *numbers CLEANUP(cleanup_free) = calloc(fs->slow->n_watches, sizeof(*numbers));
+
+	if (!numbers)
+		return -ENOMEM;
+	for (u32 i = 0; i < fs->n; i++)
+		numbers[fs->f[i].watch - r->run->watches] = i;
+	/* Without memory they are counted. */
+	slow_ios_copy(&r->held.slow, fs->slow, numbers);
+	slow_ios_sort(&r->held.slow);
+	r->held.frames.slow = &r->held.slow;
+	return 0;
+}
+
 static int hold(struct relay *r, const struct frames *fs, u64 mono_ns)
 {
 	struct held *h = &r->held;
-	int err = h->reads ? 0 : frames_init(&h->frames, r->told.watches, r->told.n, r->run->scale);
+	int err = h->reads ? 0 : begin_to_hold(r);
 
+	if (!err && r->run->slow_most)
+		err = hold_slow(r, fs);
+	if (err && !h->reads)
+		drop_held(h);
 	if (err)
 		return err;
-	if (!h->reads)
-		frames_track(&h->frames);
 	frames_accumulate(&h->frames, fs, &r->run->percentiles);
 	h->mono_ns = mono_ns;
 	h->reads++;
@@ -93,9 +135,8 @@ static int let_go(struct relay *r)
 
 	if (!h->reads)
 		return 0;
-	err = post(r, &h->frames, h->reads, h->mono_ns);
-	frames_uninit(&h->frames);
-	*h = (struct held){ 0 };
+	err = post(r, r->told.watches, &h->frames, h->reads, h->mono_ns);
+	drop_held(h);
 	return err;
 }
 
@@ -186,7 +227,7 @@ static int relay_interval(struct sink *s, const struct frames *fs)
 		return err;
 	if (channel_waiting(r->to) > RELAY_HOLD)
 		return hold(r, fs, mono_ns);
-	return let_go(r) ?: post(r, fs, 1, mono_ns);
+	return let_go(r) ?: post(r, r->run->watches, fs, 1, mono_ns);
 }
 
 static void relay_close(struct sink *sink)

@@ -11,6 +11,7 @@ struct relayed {
 	struct sink *sinks[RELAYED_SINKS_MAX];
 	struct wired_run run;
 	struct frames frames;
+	struct slow_ios slow;		/* of these */
 };
 
 int relayed_new(const struct relayed_config *cfg, struct relayed **ret)
@@ -37,6 +38,7 @@ void relayed_free(struct relayed *r)
 	if (!r)
 		return;
 	close_sinks(r);
+	slow_ios_uninit(&r->slow);
 	frames_uninit(&r->frames);
 	wired_run_free(&r->run);
 	free(r);
@@ -45,6 +47,7 @@ void relayed_free(struct relayed *r)
 /* The run stays where it is: sinks have its address. */
 static int take_run(struct relayed *r, struct wire_in *bytes)
 {
+	struct slow_ios slow = { 0 };
 	struct wired_run run;
 	struct frames frames;
 	int err = wire_get_run(bytes, &run);
@@ -52,11 +55,16 @@ static int take_run(struct relayed *r, struct wire_in *bytes)
 	if (err)
 		return err;
 	err = frames_init(&frames, run.watches, run.info.n_watches, run.info.scale);
+	if (!err && run.info.slow_most)
+		err = slow_ios_init(&slow, run.info.n_watches, run.info.slow_most);
 	if (err) {
+		frames_uninit(&frames);
 		wired_run_free(&run);
 		return err;
 	}
 	frames_track(&frames);
+	slow_ios_uninit(&r->slow);
+	r->slow = slow;
 	frames_uninit(&r->frames);
 	wired_run_free(&r->run);
 	r->run = run;
@@ -79,7 +87,7 @@ static int take_open(struct relayed *r, struct wire_in *bytes)
 static int take_interval(struct relayed *r, struct wire_in *bytes)
 {
 	u64 mono_ns = wire_get(bytes), reads = wire_get(bytes), drain_ns = wire_get(bytes);
-	int err = wire_get_frames(bytes, &r->run.info, &r->frames);
+	int err = wire_get_frames(bytes, &r->run.info, &r->frames, &r->slow);
 
 	if (err)
 		return err;

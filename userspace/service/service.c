@@ -39,9 +39,44 @@ static void tell_gone(struct service *s, const struct member *m)
 	}
 }
 
+/* What a list has no room for is counted. */
+static void take_slow(struct service *s, const struct member *m, u32 first, struct slow_span span)
+{
+	for (u32 i = 0; i < m->capture->n_watches; i++)
+		s->numbers[i] = first + i;
+	if (m->capture->slow)
+		slow_ios_move(&s->slow, m->capture->slow, s->numbers, span);
+}
+
+/* Those of an heir that the others did not tell of any more. */
+void service_begin_slow(struct service *s)
+{
+	if (!s->slow.most)
+		return;
+	slow_ios_clear(&s->slow);
+	take_slow(s, s->members, 0, (struct slow_span){ s->slow_until_ns, UINT64_MAX, false });
+}
+
+static void compose_slow(struct service *s)
+{
+	struct slow_span span = { 0, s->slow_until_ns, true };
+	u32 n = 0;
+
+	for (const struct member *m = s->members; m; m = m->next) {
+		take_slow(s, m, n, span);
+		n += m->capture->n_watches;
+	}
+	slow_ios_sort(&s->slow);
+	s->frames.slow = &s->slow;
+}
+
 static void compose(struct service *s)
 {
+	struct watch *w = s->watches;
+
 	s->frames.n = 0;
+	if (s->slow.most)
+		compose_slow(s);
 	/* Of one capture alone; sinks want to know whether pauses were looked for. */
 	s->frames.idle_gap_ns = s->n_members == 1 ? s->members->intervals.frames.idle_gap_ns : 0;
 	s->frames.skipped_unexplained = s->skipped_before;
@@ -49,9 +84,14 @@ static void compose(struct service *s)
 		const struct frames *fs = &m->intervals.frames;
 
 		s->frames.skipped_unexplained += fs->skipped_unexplained;
-		for (u32 i = 0; i < fs->n; i++)
-			if (!fs->f[i].gone_before)
-				s->frames.f[s->frames.n++] = fs->f[i];
+		/* Which part a watch is of may have changed. */
+		memcpy(w, m->capture->watches, fs->n * sizeof(*w));
+		for (u32 i = 0; i < fs->n; i++, w++) {
+			if (fs->f[i].gone_before)
+				continue;
+			s->frames.f[s->frames.n] = fs->f[i];
+			s->frames.f[s->frames.n++].watch = w;
+		}
 	}
 }
 
@@ -62,6 +102,8 @@ static int publish(struct service *s, struct problem *p)
 	compose(s);
 	for (u32 i = 0; !err && i < s->cfg->n_sinks; i++)
 		err = s->sinks[i]->ops->interval(s->sinks[i], &s->frames);
+	if (s->slow.most)
+		slow_ios_clear(&s->slow);
 	if (err)
 		return problem_set(p, err, "could not take in an interval: %s", strerror(-err));
 	for (const struct member *m = s->members; m; m = m->next)
@@ -268,6 +310,7 @@ int service_open(const struct service_config *cfg, struct service **ret, struct 
 	if (!s)
 		return problem_set(p, -ENOMEM, "out of memory");
 	s->cfg = cfg;
+	s->slow_until_ns = UINT64_MAX;
 	s->wait = (struct service_wait){ .signals = -1, .uevents = -1, .scout = -1, .lifeline = -1 };
 	err = begin(s, p);
 	if (err)
@@ -291,6 +334,8 @@ void service_close(struct service *s)
 		s->members = next;
 	}
 	service_wait_uninit(&s->wait);
+	slow_ios_uninit(&s->slow);
+	free(s->numbers);
 	free(s->frames.f);
 	free(s->watches);
 	free(s);

@@ -23,8 +23,11 @@ struct service {
 	bool join;			/* an heir is wanted */
 	struct watch *watches;		/* of all members */
 	struct frames frames;		/* shallow copies, of those that are still there */
+	struct slow_ios slow;		/* of the interval; most is 0 where slow IOs are not wanted */
+	u32 *numbers;			/* [watch] of a member: among all */
+	u64 slow_until_ns;		/* the members tell of slow IOs up to here (CLOCK_MONOTONIC), the heir of later ones; UINT64_MAX: no heir takes over */
 	u64 skipped_before;		/* unexplained, of captures that have ended since the sinks were opened */
-	u32 room;			/* of both */
+	u32 room;			/* of these */
 	struct run_info info;
 	struct sink *sinks[SERVICE_SINKS_MAX];
 	bool stopped;
@@ -38,6 +41,9 @@ struct service {
 /* Tells what failed, once. */
 void service_tell_failure(struct service *s, const struct problem *p);
 void service_stop_watching(struct service *s, const char *why);
+
+/* Right after an heir took over. */
+void service_begin_slow(struct service *s);
 
 /* --- service_members.c: which captures there are; these return 0, or a negative errno and a sentence --- */
 

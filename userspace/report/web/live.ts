@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The live page: the report's charts, of the last minutes, drawn anew with each interval.
 import type { Axis } from "./axes";
+import { slowDots, type When } from "./charts/slow";
 import { button, choice, el } from "./dom";
 import { leftOver, partsTotals, totals } from "./figures";
 import { seconds } from "./format";
-import { clockAxis, clockWords } from "./live_clock";
+import { clockAxis, clockMs, clockWords } from "./live_clock";
 import { keyOf, type LiveInterval, runOf } from "./live_data";
 import { Feed } from "./live_feed";
 import { Tiles } from "./live_tiles";
 import { type Line, makeLines } from "./lines";
 import { Page, section } from "./page";
 import { Panel } from "./panel";
+import { BY_TIME, SlowTable } from "./slow_table";
 
 /** Of more devices only one is shown at first: the sickest, or the busiest when nothing is wrong. */
 const FEW = 4;
 /** What the charts and figures are of. */
 const TIMES = [["10", "10 s"], ["60", "1 min"], ["all", "All"]] as ["10" | "60" | "all", string][];
+
+/** As all times of the page. */
+const AT_CLOCK: When = { cell: ({ time }) => clockMs(Date.parse(time)), words: ({ time }) => clockMs(Date.parse(time)) };
 
 class LivePage extends Page {
     readonly feed: Feed;
@@ -38,6 +43,8 @@ class LivePage extends Page {
     private shown: string | null = null;
     private readonly table = el("div");
     private readonly parts = el("div");
+    private readonly slowTable = new SlowTable(this.lines, BY_TIME, AT_CLOCK);
+    private readonly slow = section("Slow IOs");
     private readonly facts = el("p", { class: "hint" });
     private readonly said = el("p", { class: "link", role: "status" });
     private readonly pause = button("Pause", () => this.setPaused(!this.paused), { "aria-pressed": "false", class: "pause" });
@@ -48,6 +55,9 @@ class LivePage extends Page {
         super([]);
         this.latencyCharts();
         this.timeCharts();
+        this.chart("slow", () => slowDots(this.lines, this.clock, AT_CLOCK), { ...this.time, zoomY: true });
+        this.slow.append(...this.figures("slow"), this.slowTable.element);
+        this.slow.hidden = true;
         this.show(this.header(), this.main(), this.footer());
         // One that nobody sees is not drawn; when it is seen again it is up to date.
         document.addEventListener("visibilitychange", () => !document.hidden && this.update());
@@ -70,7 +80,7 @@ class LivePage extends Page {
     private main(): HTMLElement {
         return el("main", {}, el("div", { class: "page" }, this.aside(), el("div", {},
             section("Latency", ...this.figures("distribution", "percentile", "nines")),
-            section("Over time", ...this.figures("iops", "heat"), this.pairs()))),
+            section("Over time", ...this.figures("iops", "heat"), this.pairs()), this.slow)),
         el("div", { class: "wide" }, section("Figures", this.table, this.parts)));
     }
 
@@ -111,6 +121,8 @@ class LivePage extends Page {
         this.choose();
         this.tiles.show();
         this.showParts();
+        this.slow.hidden = !run.slow;
+        this.showSlow();
         this.table.replaceChildren(this.lines.length ? totals(this.lines, this.theme) : el("p", { class: "hint" }, "No device is watched."), ...leftOver(runs));
         this.redraw();
     }
@@ -172,6 +184,7 @@ class LivePage extends Page {
     private switched(): void {
         this.tiles.show();
         this.showParts();
+        this.showSlow();
         this.redraw();
     }
 
@@ -184,6 +197,12 @@ class LivePage extends Page {
         this.alone = alone ? "" : device;
         this.panel?.dress(this.theme);
         this.switched();
+    }
+
+    /** The last ones first, until the user sorts them otherwise. */
+    private showSlow(): void {
+        if (!this.slow.hidden)
+            this.slowTable.show(this.window);
     }
 
     /** What the lines that are shown are made of, where the service divides. */

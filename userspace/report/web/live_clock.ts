@@ -30,6 +30,12 @@ function zone(date: Date): string {
     return name ? `${name} (${offset})` : offset;
 }
 
+/** "13:05:12.345" */
+export function clockMs(ms: number): string {
+    const date = new Date(ms);
+    return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+}
+
 /** "2026-11-21 13:05:12 CET (UTC+1)": says what clock all times of the page are of. */
 export function clockWords(ms: number): string {
     const date = new Date(ms);

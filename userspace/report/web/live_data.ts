@@ -4,7 +4,7 @@
 import { consistency } from "./curves";
 import {
     type Accounting, type Bin, type Device, type Heat, type Latency, type Op, OPS, type Part, type Partial, type PartWatch, type Percentile, type Quantile,
-    QUANTILES, type Run, type Total, type Watch,
+    QUANTILES, type Run, type Slow, type SlowIo, type Total, type Watch,
 } from "./data";
 import { lastCell, upperBound } from "./grid";
 import { quantile } from "./quantile";
@@ -25,6 +25,8 @@ export interface Health { grade: Grade; reason: string; text: string }
 export interface LiveWatch {
     device: string; stage: string; part?: Part; length_s: number; queue_depth: number; in_flight: number; oldest_ns: number;
     accounting: Accounting; ends_missed?: boolean; seems_stalled?: boolean; gone?: boolean; health?: Health; partial?: Partial[]; ops: LiveOp[];
+    /** Of the interval, where there were any, and how many more there were. */
+    slow?: Omit<SlowIo, "t_s">[]; slow_dropped?: number;
 }
 
 export interface LiveInterval { time?: string; end_s: number; length_s: number; skipped_unexplained: number; watches: LiveWatch[] }
@@ -32,11 +34,15 @@ export interface LiveInterval { time?: string; end_s: number; length_s: number; 
 export interface LiveRun {
     schema: number; version: string; host: string; kernel: string; engine: string; start: string;
     interval_s: number; history_s: number; scale: number; devices: Device[];
+    /** Slow IOs are told. */
+    slow?: boolean;
     /** What each watch is divided into, in order; absent where none is. */
     parts?: Part[];
 }
 
 const HEAT_SCALE = 3;
+/** So many slow IOs are kept of each watch. */
+const SLOW = 1000;
 const SHOWN: Percentile[] = ["p50", "p90", "p99", "p99.9"];
 
 export function binsOf(cells: Map<number, number>, scale: number): Bin[] {
@@ -127,6 +133,14 @@ function seriesOf(run: Run, found: Found): Pick<Watch, "queue_depth" | "in_fligh
     };
 }
 
+/** The last of them; the wall clock places each before its interval's end. */
+function slowOf(found: Found, intervals: LiveInterval[], begin: number): Slow {
+    const ios = found.flatMap((w, i) => (w?.slow ?? []).map((io): SlowIo => ({
+        ...io, t_s: intervals[i].end_s - begin - (Date.parse(intervals[i].time ?? io.time) - Date.parse(io.time)) / 1000,
+    })));
+    return { found: ios.length + found.reduce((n, w) => n + (w?.slow_dropped ?? 0), 0), common: [], ios: ios.slice(-SLOW) };
+}
+
 /** One that had no IO has reads, so that it has a line. */
 function makeWatch(run: Run, key: string, found: Found): Watch {
     const there = found.filter((w): w is LiveWatch => w !== undefined), last = there[there.length - 1], series = seriesOf(run, found);
@@ -170,6 +184,8 @@ export function runOf(live: LiveRun, intervals: LiveInterval[]): Run {
     const each = intervals.map((interval) => new Map(wholes(interval).map((watch) => [keyOf(watch), watch])));
     const keys = wholes(last).map(keyOf);
     run.watches = keys.map((key) => makeWatch(run, key, each.map((watches) => watches.get(key))));
+    if (live.slow)
+        run.watches.forEach((watch, i) => lazy(watch, "slow", () => slowOf(each.map((watches) => watches.get(keys[i])), intervals, begin)));
     const { parts } = live;
     if (parts)
         run.watches.forEach((watch) => lazy(watch, "parts", () => makeParts(run, watch, parts, intervals)));

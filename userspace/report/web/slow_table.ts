@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Slow IOs as a table that sorts, and what they have in common.
-import { COLUMNS, type LineSlow, slowOf, sorted } from "./charts/slow";
+import { COLUMNS, type LineSlow, sinceStart, slowOf, sorted } from "./charts/slow";
 import type { Window } from "./charts/times";
 import type { Common, Watch } from "./data";
 import { button, el, table } from "./dom";
@@ -9,7 +9,7 @@ import type { Line } from "./lines";
 
 /** Rows that are there at first, and how many more a click adds. */
 const ROWS = 100;
-const LATENCY = COLUMNS.findIndex(({ head }) => head === "latency");
+const TIME = 0, LATENCY = 1;
 
 const RESPECTS: Record<string, string> = { bytes: "size", comm: "sent by", hw_queue: "hardware queue", region: "part of the device" };
 
@@ -28,46 +28,57 @@ export function slowCommon(lines: Line[]): HTMLElement[] {
             watch.slow!.common.map(commonRow))))];
 }
 
+/** The last first. */
+export const BY_TIME = TIME;
+
 export class SlowTable {
     readonly element = el("div", { class: "slow" });
     /** Of which something is known of any. */
-    private readonly columns: number[];
-    private readonly head: HTMLButtonElement[];
+    private columns: number[] = [];
+    private readonly heads = el("tr");
     private readonly body = el("tbody");
     private readonly said = el("p", { class: "hint", role: "status" });
     private readonly more = button("", () => {
         this.rows += 10 * ROWS;
         this.fill();
     });
-    private by = LATENCY;
     private up = false;
     private rows = ROWS;
     private all: LineSlow[] = [];
 
-    constructor(private readonly lines: Line[]) {
-        const all = lines.flatMap(({ watch, op }) => (watch.slow?.ios ?? []).filter((io) => io.op === op.op));
-        this.columns = COLUMNS.map((_, i) => i).filter((i) => all.some((io) => COLUMNS[i].key(io) !== null));
-        this.head = this.columns.map((i) => button(COLUMNS[i].head, () => this.sortBy(i)));
+    /** @by: the column by which it is sorted at first, from the largest on. */
+    constructor(private readonly lines: Line[], private by = LATENCY, private readonly when = sinceStart) {
         this.element.append(el("h3", { class: "sub" }, "One by one"), this.said, el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Slow IOs" },
-            el("table", {}, el("caption", {}, "Slow IOs"), el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "line"),
-                ...this.head.map((name, i) => el("th", { scope: "col", class: this.side(i) }, name)))), this.body)), this.more);
-    }
-
-    private side(i: number): string | undefined {
-        return COLUMNS[this.columns[i]].left ? "left" : undefined;
+            el("table", {}, el("caption", {}, "Slow IOs"), el("thead", {}, this.heads), this.body)), this.more);
     }
 
     /** Of the lines that are shown now. */
     show(window: Window): void {
         this.all = slowOf(this.lines, window);
         this.rows = ROWS;
+        this.head();
         this.fill();
+    }
+
+    /** Built anew only where other columns are known, for a button may have the focus. */
+    private head(): void {
+        const ios = this.lines.flatMap(({ watch, op }) => (watch.slow?.ios ?? []).filter((io) => io.op === op.op));
+        const columns = COLUMNS.map((_, i) => i).filter((i) => ios.some((io) => COLUMNS[i].key(io) !== null));
+        if (columns.join() === this.columns.join())
+            return;
+        this.columns = columns;
+        this.heads.replaceChildren(el("th", { scope: "col" }, "line"),
+            ...columns.map((i) => el("th", { scope: "col", class: this.side(i) }, button(COLUMNS[i].head, () => this.sortBy(i)))));
+    }
+
+    private side(column: number): string | undefined {
+        return COLUMNS[column].left ? "left" : undefined;
     }
 
     /** Numbers begin with the largest, texts and times with the first; once more turns it round. */
     private sortBy(column: number): void {
-        const { head, left } = COLUMNS[column];
-        this.up = column === this.by ? !this.up : left || head === "time";
+        const { left } = COLUMNS[column];
+        this.up = column === this.by ? !this.up : left || column === TIME;
         this.by = column;
         this.rows = ROWS;
         this.fill();
@@ -75,9 +86,9 @@ export class SlowTable {
 
     private fill(): void {
         const shown = sorted(this.all, this.by, this.up).slice(0, this.rows), rest = this.all.length - shown.length;
-        this.head.forEach((name, i) => name.parentElement!.setAttribute("aria-sort", this.columns[i] !== this.by ? "none" : this.up ? "ascending" : "descending"));
+        this.columns.forEach((column, i) => this.heads.cells[i + 1].setAttribute("aria-sort", column !== this.by ? "none" : this.up ? "ascending" : "descending"));
         this.body.replaceChildren(...shown.map(({ line, io }) => el("tr", { class: io.error === null ? undefined : "bad" },
-            el("th", { scope: "row" }, line.name), ...this.columns.map((column, i) => el("td", { class: this.side(i) }, COLUMNS[column].text(io))))));
+            el("th", { scope: "row" }, line.name), ...this.columns.map((column) => el("td", { class: this.side(column) }, COLUMNS[column].text(io, this.when))))));
         this.said.textContent = this.words();
         this.more.hidden = rest === 0;
         this.more.textContent = `Show ${count(Math.min(rest, 10 * ROWS))} more of ${count(this.all.length)}`;

@@ -25,12 +25,20 @@ function sender({ pid, comm, kernel_thread }: SlowIo): string | null {
     return pid === null ? null : `${kernel_thread ? `[${comm}]` : comm} ${pid}`;
 }
 
+/** How it is said when an IO ended: in a table's cell, and where there is room. */
+export interface When { cell: (io: SlowIo) => string; words: (io: SlowIo) => string }
+
+/** As a report's charts have it. */
+export const sinceStart: When = {
+    cell: ({ t_s }) => `${t_s.toFixed(3)}\u00a0s`, words: ({ t_s, time }) => `${seconds(t_s)}, ${time.slice(11, 23)} UTC`,
+};
+
 /** All that is known of one, line by line. */
-export function told(io: SlowIo): string[] {
+export function told(io: SlowIo, when = sinceStart): string[] {
     const some = (...words: string[]) => [words.filter(Boolean).join(", ")].filter(Boolean);
     const one = <T>(name: string, value: T | null, text: (value: T) => string = String) => value === null ? "" : `${name} ${text(value)}`.trim();
     return [
-        `${latency(io.latency_ns)}, ended at ${seconds(io.t_s)}, ${io.time.slice(11, 23)} UTC`,
+        `${latency(io.latency_ns)}, ended at ${when.words(io)}`,
         ...some(`${io.op} ${ioSize(io.bytes)}`, one("sector", io.sector)), ...some(one("failed:", io.error)),
         ...some(one("queue", io.queue_ns, latency), one("device", io.device_ns, latency)),
         ...some(one("", neighbour(io))), ...some(one("by", sender(io))), ...some(one("cgroup", io.cgroup)),
@@ -39,32 +47,32 @@ export function told(io: SlowIo): string[] {
 }
 
 /** Dots of one look, by time. Several of one moment stand beside each other, as places have to ascend. */
-function dots(all: SlowIo[], rest: Pick<Series, "name" | "note" | "colour" | "dash" | "own">): Series {
+function dots(all: SlowIo[], when: When, rest: Pick<Series, "name" | "note" | "colour" | "dash" | "own">): Series {
     const ios = [...all].sort((a, b) => a.t_s - b.t_s), xs: number[] = [];
     for (const { t_s } of ios)
         xs.push(xs.length && t_s <= xs[xs.length - 1] ? xs[xs.length - 1] + 1e-9 : t_s);
-    return { ...rest, kind: "dots", xs, ys: ios.map((io) => latencyAxis.place(Math.max(io.latency_ns, 1))), say: (i) => told(ios[i]) };
+    return { ...rest, kind: "dots", xs, ys: ios.map((io) => latencyAxis.place(Math.max(io.latency_ns, 1))), say: (i) => told(ios[i], when) };
 }
 
 /** Those of a line, and in a look of their own those that failed. */
-function ofLine(line: Line, all: LineSlow[], failed: number): Series[] {
+function ofLine(line: Line, all: LineSlow[], when: When, failed: number): Series[] {
     const ios = all.filter((one) => one.line === line).map(({ io }) => io), bad = ios.filter((io) => io.error !== null);
     const good = ios.filter((io) => io.error === null);
     return [
-        ...good.length ? [dots(good, { name: line.name, note: count(good.length), ...line.look })] : [],
-        ...bad.length ? [dots(bad, { name: `${line.name}, failed`, note: count(bad.length), colour: failed, dash: [], own: true })] : [],
+        ...good.length ? [dots(good, when, { name: line.name, note: count(good.length), ...line.look })] : [],
+        ...bad.length ? [dots(bad, when, { name: `${line.name}, failed`, note: count(bad.length), colour: failed, dash: [], own: true })] : [],
     ];
 }
 
-export function slowDots(lines: Line[]): Plot {
+export function slowDots(lines: Line[], x = timeAxis, when = sinceStart): Plot {
     const all = slowOf(lines), shown = [...new Set(all.map(({ line }) => line))];
     return {
         title: "Slow IOs over time",
         hint: "A dot for each IO that reached the limit of --slow, or failed, when it ended. Point at one to see what is known of it.",
-        x: timeAxis, y: latencyAxis, levels: [], spots: [], marks: marksOf(lines), cells: null,
-        series: shown.flatMap((line, i) => ofLine(line, all, lines.length + i)),
+        x, y: latencyAxis, levels: [], spots: [], marks: marksOf(lines), cells: null,
+        series: shown.flatMap((line, i) => ofLine(line, all, when, lines.length + i)),
         xSpan: timeSpan(lines), ySpan: (lo, hi) => hi >= lo ? padded([lo, hi], 0.06, 0.1) : [3, 6],
-        table: () => ({ head: ["line", ...COLUMNS.map(({ head }) => head)], rows: all.map(({ line, io }) => [line.name, ...COLUMNS.map(({ text }) => text(io))]) }),
+        table: () => ({ head: ["line", ...COLUMNS.map(({ head }) => head)], rows: all.map(({ line, io }) => [line.name, ...COLUMNS.map(({ text }) => text(io, when))]) }),
     };
 }
 
@@ -82,7 +90,7 @@ interface Column {
     head: string;
     /** What it is sorted by; null: not known. */
     key: (io: SlowIo) => Key;
-    text: (io: SlowIo) => string;
+    text: (io: SlowIo, when: When) => string;
     /** Words rather than figures. */
     left: boolean;
 }
@@ -97,7 +105,7 @@ function names(head: string, key: (io: SlowIo) => string | null): Column {
 
 /** What the tables have of each. */
 export const COLUMNS: Column[] = [
-    figures("time", (io) => io.t_s, (s) => `${s.toFixed(3)}\u00a0s`), figures("latency", (io) => io.latency_ns, latency),
+    { head: "time", key: (io) => io.t_s, left: false, text: (io, when) => when.cell(io) }, figures("latency", (io) => io.latency_ns, latency),
     figures("queue", (io) => io.queue_ns, latency), figures("device", (io) => io.device_ns, latency),
     names("op", (io) => io.op), figures("size", (io) => io.bytes, ioSize), figures("sector", (io) => io.sector),
     names("error", (io) => io.error), names("part", neighbour), names("sent by", sender), names("cgroup", (io) => io.cgroup),

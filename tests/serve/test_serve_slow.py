@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A service that tells of slow IOs: the same as 'blklat live' does, each once, whatever captures come and go."""
+import json
+import subprocess
+
+import pytest
+from devices import run
+from load import exact, fio
+from service import BLKLAT, Serve
+from told import settled, wait_for, watched
+
+SCRIPT = """blklat-replay 1
+engine bpf
+by size
+slow-max 3
+device sda size=480103981056
+device sdb
+watch sda device
+watch sda total
+watch sdb device
+io read 30ms 4096 x9
+slow read 30ms 4096 sector=8 pid=77 comm=dd cgroup=/a/b hw-queue=1 cpu=2 queue=1ms ago=20ms in="4 KiB" x5
+on sda total
+io write 40ms 131072
+slow write 40ms 131072 error=7 thread=5 comm=kworker/0:1 in="128 KiB"
+tick 0.2
+on sdb device
+io read 1ms 4096 x4
+tick 0.2
+slow read 1ms 4096 in="4 KiB" x4
+io read 1ms 4096 x4
+tick 0.2
+"""
+
+
+def dd(device, n, bs="4k"):
+    """Direct reads from a process of its own; returns its number."""
+    with subprocess.Popen(["dd", f"if={device.path}", "of=/dev/null", f"bs={bs}", f"count={n}", "iflag=direct", "status=none"]) as process:
+        assert process.wait() == 0
+        return process.pid
+
+
+class Slow:
+    """What the stream has told of slow IOs, by device."""
+
+    def __init__(self, stream):
+        self.stream, self.ios, self.found, self.counted = stream, {}, {}, {}
+
+    def take(self):
+        [(_, data)] = self.stream.intervals(1)
+        for w in data["watches"]:
+            name = w["device"]
+            self.ios.setdefault(name, []).extend(w.get("slow", []))
+            self.found[name] = self.found.get(name, 0) + len(w.get("slow", [])) + w.get("slow_dropped", 0)
+            self.counted[name] = self.counted.get(name, 0) + sum(o["ios"] for o in w["ops"])
+
+    def of(self, s, device, n):
+        """Has all of a device's IOs, which are so many and have ended."""
+        assert settled(s, device)["completed"] == n
+        while self.counted.get(device.name, 0) < n:
+            self.take()
+        assert self.counted[device.name] == self.found[device.name] == n
+        return self.ios[device.name]
+
+
+def test_as_live_tells_it(tmp_path):
+    """The snapshot has the lines of live's JSON, the stream what these have of slow IOs."""
+    file = tmp_path / "slow.txt"
+    file.write_text(SCRIPT)
+    r = subprocess.run([BLKLAT, "live", "--replay", file, "--format", "json"], capture_output=True, check=True, timeout=60)
+    lines = [json.loads(line) for line in r.stdout.splitlines()]
+    with Serve("--replay", file) as s, s.stream() as stream:
+        _, name, told = stream.event()
+        assert name == "run" and told["slow"] is True
+        intervals = [data for _, data in stream.intervals(3)]
+        s.replayed()
+        assert s.snapshot() == [line for line in lines if line["time"] == lines[-1]["time"]]
+    seen = [(i["time"], w["device"], w["stage"], w["slow"], w["slow_dropped"]) for i in intervals for w in i["watches"] if "slow" in w]
+    assert seen == [(l["time"], l["device"], l["stage"], l["slow"], l["slow_dropped"]) for l in lines if l.get("slow")]
+    assert [(len(slow), dropped) for *_, slow, dropped in seen] == [(3, 2), (1, 0), (3, 1)]
+    assert seen[0][3][0] | {"time": ""} == {
+        "time": "", "latency_ns": 30000000, "queue_ns": 1000000, "device_ns": None, "op": "read", "bytes": 4096, "sector": 8, "error": None,
+        "part": {"by": "size", "label": "4 KiB"}, "hw_queue": 1, "start_cpu": 2, "end_cpu": 0, "pid": 77, "comm": "dd", "kernel_thread": False,
+        "cgroup": "/a/b",
+    }
+
+
+def test_not_wanted(script):
+    with Serve("--replay", script(3)) as s, s.stream() as stream:
+        _, name, told = stream.event()
+        assert name == "run" and "slow" not in told
+        [(_, data)] = stream.intervals(1)
+        assert not any("slow" in w for w in data["watches"])
+        s.replayed()
+        assert not any("slow" in line for line in s.snapshot())
+
+
+@exact
+def test_each_and_whose(loop):
+    """All are slow from 1 ns on; each is told with its sender."""
+    with Serve("--dev", loop.name, "--slow", "1us", "--interval", "0.2") as s, s.stream() as stream:
+        wait_for(s, loop)
+        pid = dd(loop, 80)
+        ios = Slow(stream).of(s, loop, 80)
+    assert sorted(io["sector"] for io in ios) == [8 * i for i in range(80)]
+    assert {(io["op"], io["bytes"], io["error"], io["pid"], io["comm"]) for io in ios} == {("read", 4096, None, pid, "dd")}
+    assert all(io["latency_ns"] >= 1000 and io["cgroup"].startswith("/") for io in ios)
+
+
+@exact
+def test_more_than_are_wanted_and_no_owners(loop):
+    with Serve("--dev", loop.name, "--slow", "1us", "--slow-max", "7", "--no-owners", "--interval", "0.2") as s, s.stream() as stream:
+        wait_for(s, loop)
+        dd(loop, 300)
+        ios = Slow(stream).of(s, loop, 300)
+    assert 7 <= len(ios) < 300
+    assert {(io["pid"], io["comm"], io["cgroup"]) for io in ios} == {(None, None, None)}
+
+
+@exact
+def test_each_once_through_captures_that_are_joined(slots):
+    """Five more come, one by one, while the first is read from all the time: one capture takes over, and each IO is told once."""
+    slots.detach_all()
+    first = slots.attach(0)
+    with Serve("--dev", slots.pattern, "--slow", "1us", "--slow-max", "10000", "--interval", "0.2") as s, s.stream() as stream:
+        slow = Slow(stream)
+        wait_for(s, first)
+        # Each has a place of its own.
+        with subprocess.Popen(["sh", "-c", f"i=0; while [ $i -lt 200 ]; do dd if={first.path} of=/dev/null bs=4k count=1 skip=$i iflag=direct status=none; "
+                                           "sleep 0.02; i=$((i + 1)); done"]) as reader:
+            devices = []
+            for i in range(1, 6):
+                devices.append(slots.attach(i))
+                wait_for(s, devices[-1])
+                dd(devices[-1], 30 + i)
+            s.until(lambda: "one capture of all devices takes over" in s.read_stderr(), "one capture")
+            assert reader.wait() == 0
+        assert sorted(io["sector"] for io in slow.of(s, first, 200)) == [8 * i for i in range(200)]
+        for i, device in enumerate(devices, 1):
+            assert sorted(io["sector"] for io in slow.of(s, device, 30 + i)) == [8 * k for k in range(30 + i)]
+
+
+@exact
+def test_a_device_that_comes_back(slots):
+    slots.detach_all()
+    device = slots.attach(0)
+    with Serve("--dev", slots.pattern, "--slow", "1us", "--interval", "0.2") as s, s.stream() as stream:
+        slow = Slow(stream)
+        wait_for(s, device)
+        dd(device, 40)
+        slow.of(s, device, 40)
+        run("losetup", "-d", device.path)
+        s.until(lambda: not watched(s, device), "its end")
+        device = slots.attach(0)
+        wait_for(s, device)
+        dd(device, 50)
+        slow.ios.clear()
+        slow.found.clear()
+        slow.counted.clear()
+        slow.of(s, device, 50)
+
+
+@exact
+def test_percentile(loop):
+    """Of a steady load one in a hundred is slow, once there is a past."""
+    with Serve("--dev", loop.name, "--slow", "p99", "--slow-max", "10000", "--interval", "0.2") as s, s.stream() as stream:
+        slow = Slow(stream)
+        wait_for(s, loop)
+        fio(loop, number_ios=1500, rate_iops=500)
+        assert settled(s, loop)["completed"] == 1500
+        while slow.counted.get(loop.name, 0) < 1500:
+            slow.take()
+    assert 3 <= slow.found[loop.name] <= 150, slow.found
+
+
+@pytest.mark.parametrize("args,says", [
+    (["--slow", "0"], "--slow"), (["--slow-max", "5"], "--slow-max is for --slow, which says what is slow"), (["--no-owners"], "--no-owners is for --slow"),
+])
+def test_what_is_refused(args, says):
+    r = subprocess.run([BLKLAT, "serve", "--dev", "all", "--listen", "127.0.0.1:0", *args], capture_output=True, text=True, timeout=60)
+    assert r.returncode == 2 and says in r.stderr and r.stderr.count("\n") == 1, r.stderr
