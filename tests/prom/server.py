@@ -109,7 +109,7 @@ def free_port():
 class Prometheus:
     """Scrapes the exporters each second and evaluates the rules as often."""
 
-    def __init__(self, addresses, rules=(), native=False):
+    def __init__(self, addresses, rules=(), native=False, exemplars=False):
         self.folder = tempfile.TemporaryDirectory(prefix="blklat-prometheus-")
         folder = pathlib.Path(self.folder.name)
         config = {"global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
@@ -119,8 +119,9 @@ class Prometheus:
         self.log = folder / "log"
         self.argv = [tools.find("prometheus"), "--log.level=debug", f"--config.file={folder}/prometheus.yml",
                      f"--storage.tsdb.path={folder}/data"]
-        if native:
-            self.argv.append("--enable-feature=native-histograms")
+        features = ["native-histograms"] * native + ["exemplar-storage"] * exemplars
+        if features:
+            self.argv.append(f"--enable-feature={','.join(features)}")
         self.start()
         try:
             wait_for("Prometheus", self.ready)

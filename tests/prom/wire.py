@@ -83,14 +83,15 @@ label = message({1: ("name", BYTES, text, False), 2: ("value", BYTES, text, Fals
 gauge = message({1: ("value", FIXED64, same, False)})
 counter = message({1: ("value", FIXED64, same, False)})
 timestamp = message({1: ("seconds", VARINT, signed, False), 2: ("nanos", VARINT, signed, False)})
-bucket = message({1: ("cumulative_count", VARINT, same, False), 2: ("upper_bound", FIXED64, same, False)})
+exemplar = message({1: ("label", BYTES, label, True), 2: ("value", FIXED64, same, False), 3: ("timestamp", BYTES, timestamp, False)})
+bucket = message({1: ("cumulative_count", VARINT, same, False), 2: ("upper_bound", FIXED64, same, False), 3: ("exemplar", BYTES, exemplar, False)})
 span = message({1: ("offset", VARINT, zigzag, False), 2: ("length", VARINT, same, False)})
 histogram = message({
     1: ("sample_count", VARINT, same, False), 2: ("sample_sum", FIXED64, same, False),
     3: ("bucket", BYTES, bucket, True), 5: ("schema", VARINT, zigzag, False),
     6: ("zero_threshold", FIXED64, same, False), 7: ("zero_count", VARINT, same, False),
     12: ("positive_span", BYTES, span, True), 13: ("positive_delta", BYTES, packed_sint, False),
-    15: ("created_timestamp", BYTES, timestamp, False),
+    15: ("created_timestamp", BYTES, timestamp, False), 16: ("exemplars", BYTES, exemplar, True),
 })
 metric = message({1: ("label", BYTES, label, True), 2: ("gauge", BYTES, gauge, False),
                   3: ("counter", BYTES, counter, False), 7: ("histogram", BYTES, histogram, False)})

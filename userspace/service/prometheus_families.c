@@ -148,6 +148,18 @@ static void walk_refused(struct walk *w)
 	}
 }
 
+static void walk_slow(struct walk *w)
+{
+	const struct series *s;
+
+	for_each_whole(s, w->t) {
+		const struct labels l = of_series(s);
+
+		if (s->tells_slow)
+			put(w, &l, s->slow);
+	}
+}
+
 static void walk_lost(struct walk *w)
 {
 	const struct series *s;
@@ -245,6 +257,7 @@ static const struct exposed {
 	  walk_queue_depth },
 	{ { "blklat_io_requeues", NULL, "IOs that were taken back, to be started again.", FAMILY_COUNTER },
 	  walk_requeued },
+	{ { "blklat_io_slow", NULL, "IOs that took as long as --slow says, or failed.", FAMILY_COUNTER }, walk_slow },
 	{ { "blklat_io_started", NULL, "IOs that started: what completed, is in flight or was lost.",
 	    FAMILY_COUNTER }, walk_started },
 };
@@ -274,6 +287,29 @@ const char *family_suffix(const struct family *f)
 	default:
 		return "";
 	}
+}
+
+const struct exemplar *exemplar_in(const struct op_total *o, u64 above_ns, u64 upto_ns)
+{
+	for (u32 i = 0; i < o->n_exemplars; i++)
+		if (o->exemplars[i].latency_ns > above_ns && o->exemplars[i].latency_ns <= upto_ns)
+			return &o->exemplars[i];
+	return NULL;
+}
+
+struct labels exemplar_labels(const struct exemplar *e, struct exemplar_room *room)
+{
+	struct labels l = { 0 };
+
+	snprintf(room->pid, sizeof(room->pid), "%u", e->pid);
+	snprintf(room->sector, sizeof(room->sector), "%llu", e->sector);
+	if (e->known & BLKLAT_SLOW_SUBMITTER) {
+		label(&l, "comm", e->comm);
+		label(&l, "pid", room->pid);
+	}
+	if (e->known & BLKLAT_SLOW_SECTOR)
+		label(&l, "sector", room->sector);
+	return l;
 }
 
 double seconds_of(unsigned __int128 ns)

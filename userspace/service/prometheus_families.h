@@ -75,6 +75,16 @@ struct classic {
 /* Returns 0 or -ENOMEM. */
 int classic_make(struct classic *c, const struct hist *h, u32 schema);
 
+/* The slowest of @o that took longer than @above_ns and up to @upto_ns; NULL: it has none. */
+const struct exemplar *exemplar_in(const struct op_total *o, u64 above_ns, u64 upto_ns);
+
+/* What it is told by. The values are texts of @room. */
+#define EXEMPLAR_LABELS 3
+struct exemplar_room {
+	char pid[16], sector[24];
+};
+struct labels exemplar_labels(const struct exemplar *e, struct exemplar_room *room);
+
 /* @h at the coarser of its own scale and @scale, an exact merge. Returns 0 or -ENOMEM. */
 int hist_coarser(struct hist *ret, const struct hist *h, u32 scale);
 

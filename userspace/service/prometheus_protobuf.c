@@ -58,12 +58,13 @@ static void drop_family(struct pb_encoder *p)
 	p->room = 0;
 }
 
-static int add_labels(struct pb_encoder *p, Prom__Metric *m, const struct labels *l)
+/* Those of a metric or of an exemplar. */
+static int add_labels(struct pb_encoder *p, size_t *n, Prom__LabelPair ***list, const struct labels *l)
 {
 	Prom__LabelPair *pairs = take(p, l->n, sizeof(*pairs));
 
-	m->label = take(p, l->n, sizeof(*m->label));
-	if (!pairs || !m->label)
+	*list = take(p, l->n, sizeof(**list));
+	if (!pairs || !*list)
 		return -ENOMEM;
 	for (u32 i = 0; i < l->n; i++) {
 		size_t room = 3 * strlen(l->l[i].value) + 1;
@@ -74,7 +75,7 @@ static int add_labels(struct pb_encoder *p, Prom__Metric *m, const struct labels
 		if (!pairs[i].value)
 			return -ENOMEM;
 		utf8_clean(pairs[i].value, room, l->l[i].value);
-		m->label[m->n_label++] = &pairs[i];
+		(*list)[(*n)++] = &pairs[i];
 	}
 	return 0;
 }
@@ -99,7 +100,7 @@ static Prom__Metric *add_metric(struct pb_encoder *p, const struct labels *l)
 		f->metric = more;
 		p->room = room;
 	}
-	if (add_labels(p, m, l))
+	if (add_labels(p, &m->n_label, &m->label, l))
 		return NULL;
 	f->metric[f->n_metric++] = m;
 	return m;
@@ -186,6 +187,49 @@ static void put_buckets(Prom__Histogram *h, const struct hist *merged)
 	}
 }
 
+static Prom__Timestamp *timestamp(struct pb_encoder *p, s64 ns)
+{
+	Prom__Timestamp *t = take(p, 1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	prom__timestamp__init(t);
+	t->seconds = ns / (s64)NSEC_PER_SEC;
+	t->nanos = ns % (s64)NSEC_PER_SEC;
+	return t;
+}
+
+/* NULL: there is no memory, which is remembered. */
+static Prom__Exemplar *exemplar(struct pb_encoder *p, const struct exemplar *e)
+{
+	Prom__Exemplar *made = take(p, 1, sizeof(*made));
+	struct exemplar_room room;
+	struct labels l = exemplar_labels(e, &room);
+
+	if (!made)
+		return NULL;
+	prom__exemplar__init(made);
+	made->value = seconds_of(e->latency_ns);
+	made->timestamp = timestamp(p, e->end_ns);
+	return !made->timestamp || add_labels(p, &made->n_label, &made->label, &l) ? NULL : made;
+}
+
+/* Of a native histogram, which has no place for them in its buckets. */
+static int put_exemplars(struct pb_encoder *p, Prom__Histogram *h, const struct op_total *o)
+{
+	if (!o->n_exemplars)
+		return 0;
+	h->exemplars = take(p, o->n_exemplars, sizeof(*h->exemplars));
+	if (!h->exemplars)
+		return -ENOMEM;
+	for (u32 i = 0; i < o->n_exemplars; i++) {
+		h->exemplars[h->n_exemplars] = exemplar(p, &o->exemplars[i]);
+		if (!h->exemplars[h->n_exemplars++])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int put_native(struct pb_encoder *p, Prom__Histogram *h, const struct op_total *o)
 {
 	struct hist merged CLEANUP(hist_uninit) = { 0 };
@@ -201,7 +245,7 @@ static int put_native(struct pb_encoder *p, Prom__Histogram *h, const struct op_
 	h->zero_threshold = ldexp(1, HIST_FIRST_LOG2);
 	h->zero_count = merged.cells[0];
 	put_buckets(h, &merged);
-	return 0;
+	return put_exemplars(p, h, o);
 }
 
 static int put_classic(struct pb_encoder *p, Prom__Histogram *h, const struct op_total *o)
@@ -217,7 +261,14 @@ static int put_classic(struct pb_encoder *p, Prom__Histogram *h, const struct op
 	if (!buckets || !h->bucket)
 		return -ENOMEM;
 	for (u32 i = 0; i < c.n; i++) {
+		const struct exemplar *e = exemplar_in(o, i ? c.b[i - 1].upper_ns : 0, c.b[i].upper_ns);
+
 		prom__bucket__init(&buckets[i]);
+		if (e) {
+			buckets[i].exemplar = exemplar(p, e);
+			if (!buckets[i].exemplar)
+				return -ENOMEM;
+		}
 		buckets[i].upper_bound = c.b[i].upper_ns / (double)NSEC_PER_SEC;
 		buckets[i].cumulative_count = c.b[i].ios;
 		h->bucket[h->n_bucket++] = &buckets[i];	/* +Inf is implied */
@@ -231,15 +282,12 @@ static void pb_histogram(struct encoder *e, const struct family *f, const struct
 	struct pb_encoder *p = (struct pb_encoder *)e;
 	Prom__Metric *m = add_metric(p, l);
 	Prom__Histogram *h = m ? take(p, 1, sizeof(*h)) : NULL;
-	Prom__Timestamp *created = h ? take(p, 1, sizeof(*created)) : NULL;
+	Prom__Timestamp *created = h ? timestamp(p, o->created_ns) : NULL;
 
 	(void)f;
 	if (!created)
 		return;
 	prom__histogram__init(h);
-	prom__timestamp__init(created);
-	created->seconds = o->created_ns / (s64)NSEC_PER_SEC;
-	created->nanos = o->created_ns % (s64)NSEC_PER_SEC;
 	h->created_timestamp = created;
 	m->histogram = h;
 	e->err = put_native(p, h, o);

@@ -100,7 +100,6 @@ static void put_count(FILE *out, u64 n)
 	char text[24], *c = text + sizeof(text);
 
 	*--c = '\0';
-	*--c = '\n';
 	do
 		*--c = '0' + n % 10;
 	while (n /= 10);
@@ -113,6 +112,27 @@ static void put_number(FILE *out, double value)
 
 	fputs_unlocked(number(text, value), out);
 	putc_unlocked('\n', out);
+}
+
+/* Behind a bucket's count: an IO that is in it. */
+static void put_exemplar(struct text_encoder *t, const struct op_total *o, u64 above_ns, u64 upto_ns)
+{
+	const struct exemplar *e = t->openmetrics ? exemplar_in(o, above_ns, upto_ns) : NULL;
+	char value[VALUE_TEXT + 1], text[NUMBER_TEXT];
+	struct exemplar_room room;
+	struct labels l;
+
+	if (e) {
+		l = exemplar_labels(e, &room);
+		fputs_unlocked(" # {", t->encoder.out);
+		for (u32 i = 0; i < l.n; i++) {
+			*put_escaped(value, l.l[i].value) = '\0';
+			fprintf(t->encoder.out, "%s%s=\"%s\"", i ? "," : "", l.l[i].name, value);
+		}
+		fprintf(t->encoder.out, "} %s", number(text, seconds_of(e->latency_ns)));
+		fprintf(t->encoder.out, " %lld.%03lld", e->end_ns / (s64)NSEC_PER_SEC, e->end_ns % (s64)NSEC_PER_SEC / 1000000);
+	}
+	putc_unlocked('\n', t->encoder.out);
 }
 
 static void text_family_begin(struct encoder *e, const struct family *f)
@@ -157,13 +177,16 @@ static void text_histogram(struct encoder *e, const struct family *f, const stru
 	for (u32 i = 0; i < c.n; i++) {
 		put_key(t, f, "_bucket", t->le[i]);
 		put_count(e->out, c.b[i].ios);
+		put_exemplar(t, o, i ? c.b[i - 1].upper_ns : 0, c.b[i].upper_ns);
 	}
 	put_key(t, f, "_bucket", "+Inf");
 	put_count(e->out, c.ios);
+	put_exemplar(t, o, c.b[c.n - 1].upper_ns, UINT64_MAX);
 	put_key(t, f, "_sum", NULL);
 	put_number(e->out, seconds_of(o->sum_ns));
 	put_key(t, f, "_count", NULL);
 	put_count(e->out, c.ios);
+	putc_unlocked('\n', e->out);
 	if (!t->openmetrics)
 		return;
 	put_key(t, f, "_created", NULL);

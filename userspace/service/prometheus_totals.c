@@ -156,6 +156,43 @@ static void add_watch(struct series *s, const struct frame *f, u64 capture)
 	raise_losses(s->lost_by, f->accounting.lost_by);
 }
 
+/* Of the op of a whole or of a part, what is known of those that took longest, in this order. */
+static void take_exemplars(struct op_total *to, const struct totals_interval *add, u32 i, u32 op)
+{
+	const struct frames *fs = add->frames;
+	const struct part *part = fs->f[i].watch->part;
+	const struct slow_of *of;
+	u32 n = 0;
+
+	while (fs->f[i].watch->part)
+		i--;
+	of = &fs->slow->of[fs->f[i].watch - add->run->watches];
+	for (u32 k = 0; k < of->n; k++) {
+		const struct slow_io *io = &fs->slow->io[of->first + k];
+		const struct blklat_slow *t = &io->told;
+		u32 at = n;
+
+		if (t->op != op || io->part != part || !(t->known & (BLKLAT_SLOW_SECTOR | BLKLAT_SLOW_SUBMITTER)))
+			continue;
+		while (at && to->exemplars[at - 1].latency_ns < t->latency_ns)
+			at--;
+		if (at == EXEMPLARS_MAX)
+			continue;
+		n += n < EXEMPLARS_MAX;
+		memmove(&to->exemplars[at + 1], &to->exemplars[at], (n - 1 - at) * sizeof(*to->exemplars));
+		to->exemplars[at] = (struct exemplar){ t->latency_ns, io->end_ns, t->sector, t->submitter, t->known, "" };
+		memcpy(to->exemplars[at].comm, t->comm, BLKLAT_COMM);
+	}
+	to->n_exemplars = n ?: to->n_exemplars;
+}
+
+static void add_slow(struct series *s, const struct totals_interval *add, const struct frame *f)
+{
+	s->tells_slow = add->frames->slow;
+	if (s->tells_slow && !s->part)
+		s->slow += add->frames->slow->of[f->watch - add->run->watches].found;
+}
+
 /* The series after frame @i; @before is NULL when it is new. NULL when there is no memory. */
 static struct series *series_next(const struct series *before, const struct totals_interval *add, u32 i)
 {
@@ -171,6 +208,7 @@ static struct series *series_next(const struct series *before, const struct tota
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		s->ops[op].hist.cells = NULL;
 	add_watch(s, f, add->capture);
+	add_slow(s, add, f);
 	if (!s->part && frames_parts(add->frames, i))
 		return s;
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
@@ -181,6 +219,8 @@ static struct series *series_next(const struct series *before, const struct tota
 			series_unref(s);
 			return NULL;
 		}
+		if (s->tells_slow && s->ops[op].hist.cells)
+			take_exemplars(&s->ops[op], add, i, op);
 	}
 	return s;
 }

@@ -15,12 +15,26 @@
 /* Series kept for devices that went away; beyond, the one gone longest is forgotten. */
 #define TOTALS_ABSENT_MAX 1024
 
+#define EXEMPLARS_MAX 4
+
+/* A slow IO by which somebody who sees a bucket can go on. */
+struct exemplar {
+	u64 latency_ns;
+	s64 end_ns;			/* CLOCK_REALTIME */
+	u64 sector;
+	u32 pid;
+	u32 known;			/* bit set of enum blklat_slow_known */
+	char comm[BLKLAT_COMM];
+};
+
 struct op_total {
 	u64 bytes;
 	u64 errors;
 	unsigned __int128 sum_ns;	/* 64 bits are 200 days of 1000 IOs in flight */
 	s64 created_ns;			/* CLOCK_REALTIME from which on it was counted */
 	struct hist hist;		/* no cells: not exposed, there was no such IO yet */
+	u32 n_exemplars;
+	struct exemplar exemplars[EXEMPLARS_MAX];	/* the slowest of the last interval that told of any */
 };
 
 /* Of what a capture counts from its begin on, and may correct downwards, a total that only rises. */
@@ -48,6 +62,8 @@ struct series {
 	struct rising started;
 	struct rising requeued;
 	struct rising lost_by[LOST_REASONS];
+	bool tells_slow;		/* slow IOs are wanted */
+	u64 slow;			/* found so far */
 	struct op_total ops[BLKLAT_OPS];
 };
 
