@@ -115,6 +115,47 @@ static void test_idle_watches_take_few_bytes(void **unused)
 	world_uninit(&w);
 }
 
+/* However many there are, and whatever their paths: what is told has its bound, each whole its share, and all are counted. */
+static void test_very_many_slow_ios(void **unused)
+{
+	struct wire_out bytes = { 0 };
+	struct slow_ios got;
+	struct frames into;
+	char path[1000];
+	struct world w;
+
+	(void)unused;
+	world_init(&w, 7);
+	slow_ios_uninit(&w.slow);
+	w.run.slow_most = 50000;
+	assert_int_equal(slow_ios_init(&w.slow, WATCHES, w.run.slow_most), 0);
+	memset(path, 'x', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	for (u32 i = 0; i < 30000; i++) {
+		struct slow_io io = { .watch = 0, .told.latency_ns = i, .cgroup = strdup(path) };
+
+		assert_int_equal(slow_ios_add(&w.slow, &io), 0);
+	}
+	for (u32 i = 0; i < 3; i++)
+		assert_int_equal(slow_ios_add(&w.slow, &(struct slow_io){ .watch = 4, .told.latency_ns = i }), 0);
+	slow_ios_sort(&w.slow);
+	assert_int_equal(frames_init(&into, w.watches, WATCHES, SCALE), 0);
+	frames_track(&into);
+	assert_int_equal(slow_ios_init(&got, WATCHES, w.run.slow_most), 0);
+	wire_put_frames(&bytes, &w.run, w.watches, &w.frames);
+	assert_true(bytes.len < WIRE_SLOW_BYTES + 65536);
+	assert_int_equal(wire_get_frames(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &w.run, &into, &got), 0);
+	assert_true(got.of[0].found == 30000 && got.of[4].found == 3);
+	/* A third of the room, of the slowest. */
+	assert_in_range(got.of[0].n, WIRE_SLOW_BYTES / 3 / 1100, WIRE_SLOW_BYTES / 3 / 1000);
+	assert_int_equal(got.of[4].n, 3);
+	assert_int_equal(got.io[got.of[0].first].told.latency_ns, 29999);
+	wire_out_free(&bytes);
+	slow_ios_uninit(&got);
+	frames_uninit(&into);
+	world_uninit(&w);
+}
+
 /* --- what is no message ----------------------------------------------------------------------- */
 
 /* On a copy of its own, so that a sanitizer sees what is read beyond. */
@@ -212,6 +253,7 @@ int main(void)
 		cmocka_unit_test(test_frames_come_out_the_same),
 		cmocka_unit_test(test_parts_out_of_place_are_refused),
 		cmocka_unit_test(test_idle_watches_take_few_bytes),
+		cmocka_unit_test(test_very_many_slow_ios),
 		cmocka_unit_test(test_what_is_cut_off_is_refused),
 		cmocka_unit_test(test_garbage_does_no_harm),
 	};

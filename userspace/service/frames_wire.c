@@ -446,30 +446,50 @@ static int get_slow(struct wire_in *from, u32 watch, struct slow_ios *slow)
 	return slow_ios_add(slow, &io);
 }
 
-/* Whole @i of @fs: what was found of it, and those that are told. */
-static void put_slow_of(struct wire_out *to, const struct watch *watches, const struct frames *fs, u32 i)
+/* Of a whole: what was found, and those that are told, as long as all of them take no more than @most bytes. */
+static void put_slow_of(struct wire_out *to, const struct slow_ios *slow, const struct slow_of *of, size_t most)
 {
-	const struct slow_of *of = fs->slow ? &fs->slow->of[fs->f[i].watch - watches] : NULL;
+	size_t end = to->len + most;
 
-	wire_put(to, of ? of->found : 0);
-	if (!of || !of->found)
-		return;
-	wire_put(to, of->n);
-	for (u32 k = 0; k < of->n; k++)
-		put_slow(to, &fs->slow->io[of->first + k]);
+	wire_put(to, of->found);
+	for (u32 k = 0; k < of->n && to->len < end; k++) {
+		wire_put(to, 1);
+		put_slow(to, &slow->io[of->first + k]);
+	}
+	wire_put(to, 0);
 }
 
 static int get_slow_of(struct wire_in *from, u32 watch, struct slow_ios *slow)
 {
 	u64 found = wire_get(from);
-	u32 n = found ? wire_get_count(from, slow->most) : 0;
 	int err = 0;
+	u64 n = 0;
 
-	for (u32 k = 0; k < n && !from->failed; k++)
+	for (; wire_get_most(from, 1) && !from->failed; n++)
 		err = get_slow(from, watch, slow) ?: err;
-	from->failed |= found < n;
+	from->failed |= n > found || n > slow->most;
 	slow->of[watch].found = found;
 	return err;
+}
+
+/* Who has few leaves room to those behind. */
+static void put_all_slow(struct wire_out *to, const struct watch *watches, const struct frames *fs)
+{
+	static const struct slow_of none;
+	size_t left = WIRE_SLOW_BYTES;
+	u32 wholes = 0;
+
+	for (u32 i = 0; i < fs->n; i++)
+		wholes += !fs->f[i].watch->part;
+	for (u32 i = 0; i < fs->n; i++) {
+		size_t before = to->len, took;
+
+		if (fs->f[i].watch->part)
+			continue;
+		put_slow_of(to, fs->slow, fs->slow ? &fs->slow->of[fs->f[i].watch - watches] : &none, left / wholes--);
+		took = to->len - before;
+		left -= took < left ? took : left;
+	}
 }
 
 /* --- frames ---------------------------------------------------------------------------------- */
@@ -481,9 +501,8 @@ void wire_put_frames(struct wire_out *to, const struct run_info *run, const stru
 	wire_put(to, fs->idle_gap_ns);
 	for (u32 i = 0; i < fs->n; i++)
 		put_frame(to, &fs->f[i], run->percentiles.n);
-	for (u32 i = 0; run->slow_most && i < fs->n; i++)
-		if (!fs->f[i].watch->part)
-			put_slow_of(to, watches, fs, i);
+	if (run->slow_most)
+		put_all_slow(to, watches, fs);
 }
 
 int wire_get_frames(struct wire_in *from, const struct run_info *run, struct frames *fs, struct slow_ios *slow)

@@ -25,6 +25,9 @@ struct wired_run {
 int wire_get_run(struct wire_in *from, struct wired_run *ret);
 void wired_run_free(struct wired_run *r);	/* takes one that is all 0 */
 
+/* That slow IOs take of an interval. Of more, each whole has its share; the others are counted. */
+#define WIRE_SLOW_BYTES (2u << 20)
+
 /* Frames of @run, without the snapshot. Their watches, whose numbers the slow IOs have, are in @watches. */
 void wire_put_frames(struct wire_out *to, const struct run_info *run, const struct watch *watches, const struct frames *fs);
 
