@@ -14,7 +14,7 @@ PAGE = (pathlib.Path(__file__).resolve().parents[2] / "docs/prometheus.md").read
 
 
 def test_metrics_and_labels(tmp_path):
-    path = script(tmp_path / "s", ["sda model=M"], ["io read 1ms 4096", "tick 1"])
+    path = script(tmp_path / "s", ["sda model=M"], ["io read 1ms 4096 errors=1", "slow read 1ms 4096 error=7", "tick 1"])
     path.write_text(path.read_text().replace("scale 6\n", "scale 6\nslow-max 1\n"))
     with Player() as p:
         p.open(path)

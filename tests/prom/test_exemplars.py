@@ -19,7 +19,8 @@ def slow_script(path, events, by=None):
     for event in events:
         if event.startswith("slow "):
             part = re.search(r' in="[^"]*"', event)
-            lines.append(" ".join(["io", *event.split()[1:4]]) + (part[0] if part else ""))
+            count = re.search(r" x\d+$", event)
+            lines.append(" ".join(["io", *event.split()[1:4]]) + (count[0] if count else "") + (part[0] if part else ""))
         lines.append(event)
     script(path, [DEVICE], lines)
     text = path.read_text()
@@ -74,6 +75,14 @@ def test_counted(tmp_path):
         while p.tick():
             totals += [s.value for f in read_openmetrics(p.get(OPENMETRICS)[1].decode()) for s in f.samples if s.name == "blklat_io_slow_total"]
     assert totals == [7, 7]
+
+
+def test_failures_by_kind(tmp_path):
+    """As the kernel names them; each interval's are added, one that has not failed is none."""
+    events = ["slow read 1ms 4096 error=7 x3", "slow write 2ms 4096 error=2", "slow read 2ms 4096", "tick 1", "slow read 3ms 4096 error=7", "slow read 4ms 4096 error=99", "tick 1"]
+    text = played(slow_script(tmp_path / "s", events), OPENMETRICS).decode()
+    found = {s.labels["error"]: s.value for f in read_openmetrics(text) for s in f.samples if s.name == "blklat_io_failed_total"}
+    assert found == {"medium": 4, "timeout": 1, "I/O": 1}
 
 
 def test_formats(tmp_path):

@@ -146,11 +146,13 @@ void slow_ios_sort(struct slow_ios *s)
 	s->n = kept;
 }
 
+#define OTHER 10
+
 /* include/linux/blk_types.h and blk_errors[] of block/blk-core.c; behind these the numbers have changed. */
 static const struct {
 	const char *name;
 	s32 of_errno;
-} statuses[] = {
+} statuses[SLOW_ERRORS] = {
 	[1] = { "not supported", -EOPNOTSUPP },
 	[2] = { "timeout", -ETIMEDOUT },
 	[3] = { "no space", -ENOSPC },
@@ -160,25 +162,33 @@ static const struct {
 	[7] = { "medium", -ENODATA },
 	[8] = { "protection", -EILSEQ },
 	[9] = { "no memory", -ENOMEM },
-	[10] = { "I/O", -EIO },
+	[OTHER] = { "I/O", -EIO },
 };
 
 s32 slow_error_named(const char *name)
 {
-	for (u32 i = 1; i < ARRAY_SIZE(statuses); i++)
+	for (u32 i = 1; i < SLOW_ERRORS; i++)
 		if (!strcmp(statuses[i].name, name))
 			return i;
-	return 10;
+	return OTHER;
+}
+
+u32 slow_error_number(s32 error)
+{
+	if (error >= 0 && error < SLOW_ERRORS)
+		return error;
+	for (u32 i = 1; i < SLOW_ERRORS; i++)
+		if (statuses[i].of_errno == error)
+			return i;
+	return OTHER;
+}
+
+const char *slow_error_name(u32 number)
+{
+	return statuses[number].name;
 }
 
 const char *slow_error(s32 error)
 {
-	if (!error)
-		return NULL;
-	if (error > 0 && error < (s32)ARRAY_SIZE(statuses))
-		return statuses[error].name;
-	for (u32 i = 1; i < ARRAY_SIZE(statuses); i++)
-		if (statuses[i].of_errno == error)
-			return statuses[i].name;
-	return "I/O";
+	return slow_error_name(slow_error_number(error));
 }

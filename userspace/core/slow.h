@@ -72,6 +72,11 @@ void slow_ios_sort(struct slow_ios *s);
  */
 const char *slow_error(s32 error);
 
+/* The same as numbers, so that they can be counted: 0 is none, all others are below SLOW_ERRORS and have a name. */
+#define SLOW_ERRORS 11
+u32 slow_error_number(s32 error);
+const char *slow_error_name(u32 number);
+
 /* A blk_status_t that has that name; that of "I/O" for any other. */
 s32 slow_error_named(const char *name);
 

@@ -160,6 +160,23 @@ static void walk_slow(struct walk *w)
 	}
 }
 
+static void walk_failed(struct walk *w)
+{
+	const struct series *s;
+
+	for_each_whole(s, w->t)
+		for (u32 i = 1; i < SLOW_ERRORS; i++) {
+			struct labels l = { 0 };
+
+			if (!s->failed[i])
+				continue;
+			label(&l, "device", s->device.name);
+			label(&l, "error", slow_error_name(i));
+			label(&l, "stage", stage_names[s->stage]);
+			put(w, &l, s->failed[i]);
+		}
+}
+
 static void walk_lost(struct walk *w)
 {
 	const struct series *s;
@@ -245,6 +262,7 @@ static const struct exposed {
 	    FAMILY_COUNTER }, walk_refused },
 	{ { "blklat_io_bytes", "bytes", "Bytes of the IOs that completed.", FAMILY_COUNTER }, walk_bytes },
 	{ { "blklat_io_errors", NULL, "IOs that completed with an error.", FAMILY_COUNTER }, walk_errors },
+	{ { "blklat_io_failed", NULL, "IOs that failed, by what with, of those that --slow told of.", FAMILY_COUNTER }, walk_failed },
 	{ { "blklat_io_in_flight", NULL, "IOs that started and did not complete yet.", FAMILY_GAUGE },
 	  walk_in_flight },
 	{ { "blklat_io_latency_seconds", "seconds", "Time from the start of an IO to its completion.",

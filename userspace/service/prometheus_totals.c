@@ -188,9 +188,16 @@ static void take_exemplars(struct op_total *to, const struct totals_interval *ad
 
 static void add_slow(struct series *s, const struct totals_interval *add, const struct frame *f)
 {
-	s->tells_slow = add->frames->slow;
-	if (s->tells_slow && !s->part)
-		s->slow += add->frames->slow->of[f->watch - add->run->watches].found;
+	const struct slow_ios *slow = add->frames->slow;
+	const struct slow_of *of;
+
+	s->tells_slow = slow;
+	if (!slow || s->part)
+		return;
+	of = &slow->of[f->watch - add->run->watches];
+	s->slow += of->found;
+	for (u32 i = 0; i < of->n; i++)
+		s->failed[slow_error_number(slow->io[of->first + i].told.error)]++;
 }
 
 /* The series after frame @i; @before is NULL when it is new. NULL when there is no memory. */

@@ -64,6 +64,7 @@ struct series {
 	struct rising lost_by[LOST_REASONS];
 	bool tells_slow;		/* slow IOs are wanted */
 	u64 slow;			/* found so far */
+	u64 failed[SLOW_ERRORS];	/* of those that were told, by what with */
 	struct op_total ops[BLKLAT_OPS];
 };
 
