@@ -14,7 +14,7 @@ from recordings import ROOT, blklat, recorded
 PAGE = (ROOT / "docs/blklat.8").read_text()
 # Objects whose keys are names of something else, or are described where they stand.
 OPEN = ("accounting", "queue_depth", "repeats", "values")
-LIKE_OTHERS = ("phases.groups",)  # as groups are
+LIKE_OTHERS = ("phases.groups", "runs.watches.slow.ios")  # as groups are, and the slow IOs of live
 # One percentile stands for all.
 PERCENTILE = re.compile(r"p(90|95|99(\.9+)?)$")
 
@@ -59,7 +59,8 @@ def stacked(tmp_path):
 def test_report(stacked, tmp_path, report):
     parts = {k for k in keys_of(report(divided(tmp_path / "divided.txt"))) if ".part." in k}
     parts |= {k.replace("runs.", "runs.phases.", 1) for k in parts}
-    keys = keys_of(report(stacked)) | parts
+    slow = {k for k in keys_of(report(with_slow(tmp_path / "slow.txt"))) if ".slow." in k}
+    keys = keys_of(report(stacked)) | parts | slow
     assert "runs.stacks.ops.overhead_ns.mean" in keys and "runs.marks.text" in keys
     # Where there were none, it is null.
     assert documented("JSON of report") - {"runs.watches.ops.after_idle"} == keys - {"runs.watches.ops.after_idle"}
@@ -80,6 +81,15 @@ def test_compare(stacked, tmp_path):
 def divided(path):
     s = synthetic.Script(by="size")
     s.io("read", 1e5, 100)
+    s.tick()
+    return s.write(path)
+
+
+def with_slow(path):
+    s = synthetic.Script()
+    s.lines.insert(4, "slow-max 1")
+    s.lines.append("slow read 1ms 4096")
+    s.io("read", 1e6)
     s.tick()
     return s.write(path)
 

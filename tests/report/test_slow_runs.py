@@ -143,7 +143,7 @@ def test_in_common(report, tmp_path):
     op = common["op"]
     assert op["share_of_all"] == 0.1 and op["p"] == pytest.approx(2 * at_least(90, 100, Fraction(1, 10)), rel=1e-6)
     [found] = findings(document)
-    assert found["values"] == {"slow": 100, "share": 0.9, "share_of_all": 0.1, "p": 0}
+    assert found["values"] == {"slow": 100, "share": 0.9, "share_of_all": 0.1, "p_value": 0}
     assert found["text"] == "sda: of 100 slow IOs 90.0 % are of op write, of all IOs 10.0 %"
 
 

@@ -28,7 +28,7 @@ struct finding_value {
  *   peaks          peak1_ns, peak1_share, peak2_ns ... in order of latency
  *   after_pause    ios, share, first_p50_ns, rest_p50_ns, first_mean_ns
  *   beside         ios, share (of the op's), p50_ns, p99_ns, base_ios, base_p50_ns, base_p99_ns, times_p50, times_p99
- *   slow_common    slow (IOs of which it is known), share (of these), share_of_all (IOs), p
+ *   slow_common    slow (IOs of which it is known), share (of these), share_of_all (IOs), p_value
  *   hung           oldest_ns, at_s, in_flight, pending (at the end of the run)
  *   errors         errors, ios
  *   losses         lost, share, and each reason of lost_names

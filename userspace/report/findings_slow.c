@@ -30,7 +30,7 @@ static int report(const struct inquiry *q, const struct slow_common *c)
 	finding_value(f, "slow", c->of);
 	finding_value(f, "share", (double)c->ios / c->of);
 	finding_value(f, "share_of_all", c->share_of_all);
-	finding_value(f, "p", c->p);
+	finding_value(f, "p_value", c->p);
 	finding_say(f, "%s: of %s slow IOs", finding_who(q, -1, who), units_count(n, c->of));
 	if (of->found > of->n)
 		finding_say(f, " (%s were found)", units_count(found, of->found));
