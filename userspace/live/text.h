@@ -47,9 +47,6 @@ void text_row(const struct text *t, FILE *f, const char *label, const struct op_
 /* Below the row of an op of whole @i, one of each of its parts that had such IOs. */
 void text_part_rows(const struct text *t, FILE *f, const struct frames *fs, u32 i, u32 op);
 
-/* A path of a cgroup; of one that has more than @columns whose container it is, or its end, which says most. */
-void text_short_path(char *ret, size_t size, const char *path, u32 columns);
-
 /* Below the rows of whole @i, its slow IOs, one each. */
 void text_slow(const struct text *t, FILE *f, const struct frames *fs, u32 i);
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/cgroup.h"
 #include "live/text.h"
+#include "live/words.h"
 #include "util/units.h"
 #include "util/utf8.h"
 
@@ -19,18 +19,6 @@ static u32 label_columns(const struct text *t, const struct op_frame *o)
 	return columns < TEXT_LABEL ? columns : TEXT_LABEL;
 }
 
-void text_short_path(char *ret, size_t size, const char *path, u32 columns)
-{
-	const struct cgroup_names names = cgroup_names(path);
-
-	if (utf8_columns(path, strlen(path)) <= columns)
-		snprintf(ret, size, "%s", path);
-	else if (names.container[0])
-		snprintf(ret, size, "container %.12s%s%s", names.container, names.pod[0] ? " of pod " : "", names.pod);
-	else
-		snprintf(ret, size, "...%s", utf8_end(path, columns - 3));
-}
-
 static void put_part_row(const struct text *t, FILE *f, const char *label, const struct op_frame *o)
 {
 	u32 columns = utf8_columns(label, strlen(label)), room = t->columns - 1;
@@ -41,7 +29,7 @@ static void put_part_row(const struct text *t, FILE *f, const char *label, const
 		text_row(t, f, text, o);
 		return;
 	}
-	text_short_path(name, sizeof(name), label, room);
+	words_short_path(name, sizeof(name), label, room);
 	utf8_for_terminal(text, sizeof(text), name, room, t->look->utf8);
 	fprintf(f, " %s\n", text);
 	text_row(t, f, "", o);

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "live/words.h"
+
+#include <string.h>
+
+#include "core/cgroup.h"
+#include "core/snapshot.h"
+#include "util/units.h"
+#include "util/utf8.h"
+
+void words_short_path(char *ret, size_t size, const char *path, u32 columns)
+{
+	const struct cgroup_names names = cgroup_names(path);
+
+	if (utf8_columns(path, strlen(path)) <= columns)
+		snprintf(ret, size, "%s", path);
+	else if (names.container[0])
+		snprintf(ret, size, "container %.12s%s%s", names.container, names.pod[0] ? " of pod " : "", names.pod);
+	else
+		snprintf(ret, size, "...%s", utf8_end(path, columns - 3));
+}
+
+/* IOs are of whole sectors. */
+static const char *size_text(char text[UNITS_TEXT], u64 bytes)
+{
+	if (!bytes)
+		return "-";
+	if (bytes % 1024)
+		snprintf(text, UNITS_TEXT, "%llu B", bytes);
+	else if (bytes % (1 << 20))
+		snprintf(text, UNITS_TEXT, "%llu KiB", bytes >> 10);
+	else
+		snprintf(text, UNITS_TEXT, "%llu MiB", bytes >> 20);
+	return text;
+}
+
+void words_slow_figures(FILE *f, const struct slow_io *io)
+{
+	char clock[UNITS_TEXT], took[UNITS_TEXT], bytes[UNITS_TEXT], sector[24] = "-";
+
+	if (io->told.known & BLKLAT_SLOW_SECTOR)
+		snprintf(sector, sizeof(sector), "%llu", io->told.sector);
+	fprintf(f, "%s %7s %-7s %8s %11s  ", units_clock_ms(clock, io->end_ns), units_ns(took, io->told.latency_ns),
+		op_names[io->told.op], size_text(bytes, io->told.bytes), sector);
+}
+
+static void put_owner(FILE *f, const struct slow_io *io, u32 columns, bool utf8)
+{
+	char name[3 * PART_LABEL_MAX], path[PART_LABEL_MAX];
+
+	if (io->told.known & BLKLAT_SLOW_SUBMITTER) {
+		utf8_for_terminal(name, sizeof(name), io->told.comm, BLKLAT_COMM, utf8);
+		fprintf(f, io->told.known & BLKLAT_SLOW_KERNEL_THREAD ? "[%s] %u" : "%s %u", name, io->told.submitter);
+	} else {
+		fputs("?", f);
+	}
+	if (!io->cgroup)
+		return;
+	words_short_path(path, sizeof(path), io->cgroup, columns);
+	utf8_for_terminal(name, sizeof(name), path, columns, utf8);
+	fprintf(f, " %s", name);
+}
+
+/* ", device 2.72ms": one word, so that no line ends within it. */
+static void put_stage(FILE *f, const char *stage, u64 ns)
+{
+	char text[UNITS_TEXT], *blank;
+
+	if (!ns)
+		return;
+	units_ns(text, ns);
+	blank = strchr(text, ' ');
+	fprintf(f, ", %s %.*s%s", stage, (int)(blank - text), text, blank + 1);
+}
+
+void words_slow_rest(FILE *f, const struct slow_io *io, u32 columns, bool utf8)
+{
+	put_owner(f, io, columns, utf8);
+	if (io->told.error)
+		fprintf(f, ", failed: %s", slow_error(io->told.error));
+	put_stage(f, stage_names[BLKLAT_STAGE_QUEUE], io->told.queue_ns);
+	put_stage(f, stage_names[BLKLAT_STAGE_DEVICE], io->told.device_ns);
+	if (io->part && strcmp(io->part->by, by_names[BLKLAT_BY_CGROUP]) != 0)
+		fprintf(f, ", %s %s", io->part->by, io->part->label);
+}
