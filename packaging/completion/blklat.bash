@@ -88,7 +88,7 @@ _blklat_options()
 
 	case $1 in
 	live) echo "$run" ;;
-	top) echo "$capture --by --count --duration --max-parts" ;;
+	top) echo "$capture --by --count --duration --max-parts --no-owners --slow --slow-max" ;;
 	record) echo "$run --label --max-size --output --overwrite --quiet" ;;
 	serve) echo "$capture --bins --by --history --listen --max-parts --no-owners --prom-schema --slow --slow-max --user --web-config" ;;
 	mark) echo '--at' ;;

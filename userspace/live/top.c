@@ -51,9 +51,11 @@ int top_init(struct top *t, const struct run_info *run)
 
 void top_uninit(struct top *t)
 {
-	for (u32 i = 0; t->items && i < t->n; i++)
+	for (u32 i = 0; t->items && i < t->n; i++) {
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
 			free(t->items[i].heat[op]);
+		top_slow_free(t->items[i].slow);
+	}
 	free(t->items);
 	free(t->order);
 	free(t->judged);
@@ -92,7 +94,7 @@ static void take_figures(struct top_item *item, const struct frame *f, const str
 	item->lost = f->accounting.lost;
 }
 
-static int take_history(struct top *t, struct top_item *item, const struct frame *f)
+static int take_history(struct top *t, struct top_item *item, const struct frames *fs, const struct frame *f)
 {
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		if (!f->ops[op].ios)
@@ -103,7 +105,7 @@ static int take_history(struct top *t, struct top_item *item, const struct frame
 			return -ENOMEM;
 		top_heat_put(item->heat[op], &t->scale, t->samples, &f->ops[op].hist);
 	}
-	return 0;
+	return fs->slow ? top_slow_take(&item->slow, fs->slow, &fs->slow->of[f->watch - t->run->watches], t->samples) : 0;
 }
 
 /* Everything is idle, and the device is gone, unless its frame says otherwise: what is gone has none any more. */
@@ -138,7 +140,7 @@ int top_take(struct top *t, const struct frames *fs)
 		frame_merge_ops(f, &t->all);
 		if (!f->watch->part) {
 			health = health_judge(&item->past, f, &t->all);
-			err = take_history(t, item, f);
+			err = take_history(t, item, fs, f);
 		}
 		if (!t->paused) {
 			take_figures(item, f, &t->all);

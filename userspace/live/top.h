@@ -11,6 +11,7 @@
 #include "core/health.h"
 #include "core/sink.h"
 #include "live/top_heat.h"
+#include "live/top_slow.h"
 
 #define TOP_ALL_OPS BLKLAT_OPS		/* in place of an op */
 #define TOP_FILTER_MAX 32
@@ -44,6 +45,7 @@ struct top_item {
 	struct health health;
 	struct health_past past;
 	struct top_heat *heat[BLKLAT_OPS];	/* NULL: it had no such IO yet */
+	struct top_slow *slow;		/* of a whole; NULL: none was told yet */
 };
 
 struct top {
@@ -56,6 +58,7 @@ struct top {
 	char filter[TOP_FILTER_MAX];	/* part of a name; "": all */
 	bool typing;			/* the filter */
 	bool paused, help;
+	bool list;			/* of slow IOs, in place of the map */
 	bool over;			/* a replay is at its end */
 	/* By this order; the devices that are idle stand behind the n_lines others, by name. */
 	u32 *order;

@@ -278,7 +278,8 @@ static void put_foot(const struct top_draw *d, const struct top *t)
 		paint(d, PAIR_NOTE, A_BOLD);
 		top_put(d, y, 0, COLS, d->said);
 	} else {
-		top_put(d, y, 0, COLS, "q quit  s sort  o op  S stage  / filter  p pause  ? help");
+		top_put(d, y, 0, COLS, t->run->slow_most ? "q quit  s sort  o op  S stage  / filter  i IOs  p pause  ? help" :
+			"q quit  s sort  o op  S stage  / filter  p pause  ? help");
 	}
 	attrset(A_NORMAL);
 }
@@ -328,7 +329,10 @@ static void draw_devices(struct top_draw *d, struct top *t)
 	left = LINES - 1 - y;
 	if (left > MAP_ROWS_MIN)
 		y = put_parts(d, t, item, y, left - MAP_ROWS_MIN < PARTS_MAX ? left - MAP_ROWS_MIN : PARTS_MAX);
-	top_draw_heat(d, t, item, y, LINES - 1 - y);
+	if (t->list)
+		top_draw_slow(d, t, item, y, LINES - 1 - y);
+	else
+		top_draw_heat(d, t, item, y, LINES - 1 - y);
 }
 
 void top_draw(struct top_draw *d, struct top *t)

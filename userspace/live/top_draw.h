@@ -31,6 +31,9 @@ void top_draw(struct top_draw *d, struct top *t);
 /* Text at a place, from column @x on; what goes beyond column @end is cut. Returns the column behind it. */
 u32 top_put(const struct top_draw *d, u32 y, u32 x, u32 end, const char *text);
 
+/* The last slow IOs of @item, on so many lines at most. */
+void top_draw_slow(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y, u32 rows);
+
 /* Map, distribution and time axis of @item, on @rows lines from @y on. */
 void top_draw_heat(struct top_draw *d, const struct top *t, const struct top_item *item, u32 y, u32 rows);
 

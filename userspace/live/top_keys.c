@@ -11,6 +11,7 @@ const char *const top_help[] = {
 	"s               sort by p99, oldest, depth, IOPS, MB/s or name",
 	"S               the next stage that is watched (--stage)",
 	"o               the next op: all, read, write, flush, discard, other",
+	"i               the last slow IOs of the device (--slow), and back to its map",
 	"/               filter: devices with this in their name; Esc: all",
 	"p               pause: the screen stands still, counting goes on",
 	"? h             this help, and back",
@@ -93,6 +94,9 @@ static void act(struct top *t, int key)
 		break;
 	case 'o':
 		t->op = t->op == TOP_ALL_OPS ? 0 : t->op + 1;
+		break;
+	case 'i':
+		t->list = !t->list;
 		break;
 	case 'p':
 		t->paused = !t->paused;
