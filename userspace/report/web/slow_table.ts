@@ -48,7 +48,7 @@ export class SlowTable {
 
     /** @by: the column by which it is sorted at first, from the largest on. */
     constructor(private readonly lines: Line[], private by = LATENCY, private readonly when = sinceStart) {
-        this.element.append(el("h3", { class: "sub" }, "One by one"), this.said, el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Slow IOs" },
+        this.element.append(el("h3", { class: "sub" }, "Each of them"), this.said, el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Slow IOs" },
             el("table", {}, el("caption", {}, "Slow IOs"), el("thead", {}, this.heads), this.body)), this.more);
     }
 
