@@ -87,7 +87,7 @@ help:
 	@echo "make test-soak    15 minutes of a live page, two hours of hot-plug, 10^8 IOs here, 10^6 on each guest's kernel; not in 'make test'"
 	@echo "make bench        as root: cost per IO beside the other tools; also $(O)/bench.json"
 	@echo "make bench-serve  CPU time, memory and scrapes of a service on a host of 64 devices, replayed"
-	@echo "make bench-web    first paint and clicks of a report of 2000 s in headless Chromium"
+	@echo "make bench-web    the page in headless Chromium: first paint, clicks, an interval by devices"
 	@echo "make bench-vm     as root: instructions per IO, counted in an emulator"
 	@echo "make deps         as root: install with apt what building and testing needs"
 	@echo "make install      into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX);  make uninstall"
@@ -290,7 +290,7 @@ bench-serve: all
 	@$(PYTHON) -B bench/serve.py --build $(O) $(BENCH)
 
 bench-web: all
-	@WEB=$(abspath $(WEB)) $(NODE) --test --test-reporter=spec tests/web/test_speed.mjs
+	@WEB=$(abspath $(WEB)) $(NODE) --test --test-reporter=spec bench/web.mjs
 
 bench-programs: $(O)/blklat $(addprefix $(O)/bench/,floor drain recording exposition)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs test levels, one after the other, and ends on one line that counts them all.
+"""Runs test levels, one after the other, and ends on the names of what failed and one line that counts them all.
 
 usage: run.py BUILD LEVEL...      (levels: tree unit cli report web prom package fuzz faults serve host kunit vm soak)
 
@@ -25,15 +25,22 @@ PREEMPTIBLE = "7.2"
 # The service's filter of system calls keeps a sanitizer from opening its file, and from looking for leaks.
 TO_STDERR = "log_path=stderr"
 PYTEST = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)\b")
+# How pytest (in a guest as well), cmocka, Node.js and KUnit name a test that failed, and a guest what its kernel logged.
+NAMED = re.compile(r"^(?:FAILED|ERROR) (\S+\.py.*?)(?: - .*)?$|^\[  FAILED  \] (?!\d+ test)(.+)|^ *✖ (?!failing tests)(.+?)(?: \([\d.]+ms\))?$|"
+                   r"^ *not ok \d+ (.+)|^(kernel log: .+)", re.M)
 
 
 class Count(dict):
+    """How many tests passed, failed and were skipped; @names of those that failed, as far as they were told."""
+
     def __init__(self):
         super().__init__(passed=0, failed=0, skipped=0)
+        self.names = []
 
     def add(self, other):
         for key, value in other.items():
             self[key] += value
+        self.names += other.names
 
     def __str__(self):
         return f"{self['passed']} passed, {self['failed']} failed, {self['skipped']} skipped"
@@ -50,10 +57,13 @@ def run(argv, **env):
     return p.returncode, "".join(lines)
 
 
-def counted(status, count):
+def counted(status, count, output=""):
     """A command that failed without naming a failed test failed as a whole."""
     if status and not count["failed"]:
         count["failed"] += 1
+    if count["failed"]:
+        # Node.js and cmocka name them twice.
+        count.names += dict.fromkeys("".join(found).strip() for found in NAMED.findall(output))
     return count
 
 
@@ -66,17 +76,17 @@ def cmocka(program):
     status, output = run([str(program)], CMOCKA_MESSAGE_OUTPUT="STDOUT")
     for what, number in CMOCKA.findall(output):
         count[what.lower()] += int(number)
-    return counted(status, count)
+    return counted(status, count, output)
 
 
 def pytest(*chosen, **env):
     count = Count()
-    status, output = run([sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs",
+    status, output = run([sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rsfE",
                           "--durations=8", "--durations-min=5", *chosen], **env)
     for number, what in PYTEST.findall(output.strip().split("\n")[-1]):
         key = {"passed": "passed", "skipped": "skipped"}.get(what, "failed")
         count[key] += int(number)
-    return counted(status, count)
+    return counted(status, count, output)
 
 
 def program(*argv):
@@ -85,7 +95,7 @@ def program(*argv):
     status, output = run([sys.executable, "-B", *argv])
     for number, what in PYTEST.findall(output.strip().split("\n")[-1]):
         count[what] += int(number)
-    return counted(status, count)
+    return counted(status, count, output)
 
 
 def kunit(build):
@@ -144,7 +154,7 @@ def web(build):
                          WEB=str(build / "web"))
     for what, number in NODE_TEST.findall(output):
         count[{"pass": "passed", "skipped": "skipped"}.get(what, "failed")] += int(number)
-    return counted(status, count)
+    return counted(status, count, output)
 
 
 LEVELS = {
@@ -191,8 +201,11 @@ def run_level(name, build):
     if flavour:
         build = use(build, flavour)
     count = LEVELS[level](build)
-    if flavour:
-        count["failed"] += reported(build)
+    if flavour and (reports := reported(build)):
+        count["failed"] += reports
+        count.names.append(f"{reports} reports of sanitizers")
+    if count["failed"] and not count.names:
+        count.names.append("something that gave no name")
     os.environ.clear()
     os.environ.update(before)
     return count
@@ -200,15 +213,18 @@ def run_level(name, build):
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    total, empty = Count(), []
+    total, empty, failed = Count(), [], []
     for level in sys.argv[2:]:
         print(f"=== {level}", flush=True)
         begin = time.monotonic()
         count = run_level(level, build)
         print(f"=== {level}: {count} in {time.monotonic() - begin:.0f} s\n", flush=True)
         total.add(count)
+        failed += [f"{level}: {name}" for name in count.names]
         if not count["passed"]:
             empty.append(level)
+    for name in failed:
+        print(f"failed at {name}")
     for level in empty:
         print(f"no test of level {level} passed")
     print(total, flush=True)

@@ -23,7 +23,7 @@ BLKLAT = os.environ.get("BLKLAT", str(BUILD / "blklat"))
 DISKS = ("nvme", "virtio")
 # An emulated machine is about six times slower than this one, which others may keep busy: deadlines are longer by this.
 SLOWER = "12"
-PYTEST = ("/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", "--tb=short",
+PYTEST = ("/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rsfE", "--tb=short",
           "--durations=20", "--durations-min=10", "--rootdir", str(HERE / "guest"))
 
 

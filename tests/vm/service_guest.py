@@ -23,7 +23,7 @@ from packages import Failure
 
 HERE = pathlib.Path(__file__).resolve().parent
 KERNEL = KERNELS["6.1"]
-PYTEST = ("/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", "--tb=short")
+PYTEST = ("/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rsfE", "--tb=short")
 TIMEOUT_S = 3600
 
 

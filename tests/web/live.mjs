@@ -72,3 +72,27 @@ export async function holdAt(page, service, n) {
     await page.waitForFunction(() => window.blklat.feed.intervals.length === window.blklat.lines[0]?.op.ios.length);
     await settled(page);
 }
+
+/**
+ * The body of /api/stream as a service of more devices than a script has (64) would send it: @intervals of 1 s. Each op of
+ * @opsOf(interval, device) did 100 IOs of 4 KiB in 100 us each.
+ */
+export function streamOf(devices, intervals, opsOf) {
+    const op = (name) => ({
+        op: name, ios: 100, bytes: 409600, errors: 0, sum_ns: 1e7, min_ns: 1e5, max_ns: 1e5, cells: [819, 100],
+        percentiles_ns: { p50: 1e5, p90: 1e5, p99: 1e5, "p99.9": 1e5, "p99.99": 1e5 },
+    });
+    const run = {
+        schema: 1, version: "1", host: "host", kernel: "6.1", engine: "bpf", start: "2026-11-21T07:35:00.000Z", interval_s: 1, history_s: 300, scale: 6,
+        devices: devices.map((name) => ({ name, kind: "nvme", model: "M", mapper: "", scheduler: "none", size_bytes: 1e12, lower: [] })),
+    };
+    const each = (i) => ({
+        time: new Date(Date.UTC(2026, 10, 21, 7, 35, i + 1)).toISOString(), end_s: i + 1, length_s: 1, skipped_unexplained: 0,
+        watches: devices.map((device, d) => ({
+            device, stage: "device", length_s: 1, queue_depth: 1, in_flight: 0, oldest_ns: 0, ops: opsOf(i, d).map(op),
+            accounting: { started: 0, completed: 0, in_flight: 0, lost: 0, lost_by: {}, requeued: 0, kernel_ios: null },
+        })),
+    });
+    return ["retry: 1000000\n\n", `event: run\ndata: ${JSON.stringify(run)}\n\n`,
+        ...Array.from({ length: intervals }, (_, i) => `id: a.${i + 1}\nevent: interval\ndata: ${JSON.stringify(each(i))}\n\n`)].join("");
+}

@@ -2,7 +2,7 @@
 // The charts in Chromium: what is drawn, how many lines and points, and what switches do.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { open, pixels, saved, settled, useBrowser, words } from "./browser.mjs";
+import { open, pageOf, pixels, saved, settled, useBrowser, words } from "./browser.mjs";
 import { array, documentOf, drive, op, run, watch } from "./documents.mjs";
 
 useBrowser();
@@ -497,4 +497,10 @@ test("the cursor says what it points at", async (t) => {
     await page.mouse.move(box.x + box.width * 0.605, box.y + 40);
     assert.match(await words(page.locator("#chart-iops .tip")), /^60\.\d s read 2\.00k$/);
     assert.equal(await page.locator(".tip").count(), 1);
+});
+
+test("an hour of one device stays below 2 MB", (t) => {
+    const html = pageOf(JSON.stringify(documentOf(drive({ n: 3600 }))));
+    t.diagnostic(`${(html.length / 1e6).toFixed(2)} MB, ${(pageOf("").length / 1e3).toFixed(0)} kB of it the page`);
+    assert.ok(html.length < 2e6, `${html.length}`);
 });
