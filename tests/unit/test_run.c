@@ -180,7 +180,8 @@ static void limited(void **state)
 		while (!run_add(&r, &fs))
 			assert_true(run_bytes(&r) < bytes);
 		assert_int_equal(run_add(&r, &fs), -E2BIG);
-		assert_true(r.full && r.n >= 500 && r.n < 1000);
+		/* A heat that knows its bound leaves more to intervals. */
+		assert_true(r.full && r.n >= 500 && (series || r.n < 1000));
 		/* 48 bytes an interval and watch, 80 a series and its 2 KiB columns at most. */
 		assert_in_range(bytes, 1000 * (48 + series * 80), 1500 * (48 + series * 80) + series * 1200 * 2200);
 		fs.f[0].ops[0].ios = 1;

@@ -504,3 +504,12 @@ test("an hour of one device stays below 2 MB", (t) => {
     t.diagnostic(`${(html.length / 1e6).toFixed(2)} MB, ${(pageOf("").length / 1e3).toFixed(0)} kB of it the page`);
     assert.ok(html.length < 2e6, `${html.length}`);
 });
+
+test("a run that was made coarser says so", async (t) => {
+    const document = documentOf(drive({ n: 60 })), said = /60 intervals, up to 4 merged into one/;
+    let page = await open(t, document);
+    assert.doesNotMatch(await page.locator("body").innerText(), /merged into one/);
+    document.runs[0].merged = 4;
+    page = await open(t, document);
+    assert.match(await page.locator("body").innerText(), said);
+});

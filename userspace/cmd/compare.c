@@ -152,7 +152,7 @@ static int compare(const struct compare *c, const char *who)
 	int err;
 
 	how.max_bytes = how.max_bytes ?: limits_memory();
-	err = load_runs(c->files, c->n, &how, &runs, &p);
+	err = load_runs(c->files, c->n, &how, who, &runs, &p);
 	if (err)
 		return command_fail(who, load_status(err), &p);
 	n_base = c->repeats ? c->n_base : 0;

@@ -17,6 +17,8 @@
 #include "util/parse.h"
 #include "util/units.h"
 
+#define POINTS_LEAST 32		/* a chart of fewer shows nothing */
+#define MERGED_MOST (1U << 16)	/* a day of seconds is one */
 #define LEVEL_NAME 24	/* "level 1", of any number */
 
 /* A device that went away is in the run; there is nobody to tell meanwhile. */
@@ -37,16 +39,15 @@ static void cleanup_sink(struct sink **s)
 		(*s)->ops->close(*s);
 }
 
-static int collect(struct capture *c, const char *file, const struct origin *origin, const struct asked_window *asked, u64 max_bytes,
+static int collect(struct capture *c, const char *file, const struct origin *origin, const struct collect_how *how,
 		   struct run *into, struct problem *p)
 {
-	u64 played = snapshot_run_bytes(c->n_watches, c->scale);
 	struct run_info info = run_info_of(c, 0);
 	const struct loop_config loop = { .percentiles = &run_over_time };
 	struct sink *sink CLEANUP(cleanup_sink) = NULL;
 
 	info.origin = origin;
-	if (collect_open(&info, asked, max_bytes > played ? max_bytes - played : 1, into, &sink))
+	if (collect_open(&info, how, into, &sink))
 		return problem_set(p, -ENOMEM, "out of memory");
 	if (loop_run(c, sink, &loop, ignore_gone, p) != LOOP_FAILED)
 		return 0;
@@ -70,20 +71,23 @@ static int load(const char *file, const struct load_how *how, const struct origi
 {
 	const struct capture_config cfg = { .scale = -1, .replay_file = file, .max_memory = how->max_bytes };
 	struct capture *c CLEANUP(cleanup_capture) = NULL;
-	struct asked_window asked;
+	struct collect_how collected = { .merged = how->merged };
 	struct origin origin;
+	u64 played;
 	int err = capture_replay.open(&cfg, &c, p);
 
 	if (err)
 		return err;
-	err = window_find(&how->window, c->origin, &asked, p);
+	played = snapshot_run_bytes(c->n_watches, c->scale);
+	collected.max_bytes = how->max_bytes > played ? how->max_bytes - played : 1;
+	err = window_find(&how->window, c->origin, &collected.asked, p);
 	origin = *c->origin;
 	if (marked) {
 		origin.n_marks = marked->n_marks;
 		origin.marks = marked->marks;
 	}
 	if (!err)
-		err = collect(c, file, &origin, &asked, how->max_bytes, ret, p);
+		err = collect(c, file, &origin, &collected, ret, p);
 	if (!err && !ret->n && ret->seen_s > 0)
 		return nothing_there(file, ret, p);
 	if (!err && !ret->n)
@@ -189,7 +193,8 @@ int load_status(int err)
 	}
 }
 
-int load_runs(const char *const *files, u32 n, const struct load_how *how, struct runs *ret, struct problem *p)
+/* All of them, with so many intervals merged. In failure, the last of @ret is the one that failed. */
+static int load_all(const char *const *files, u32 n, const struct load_how *how, struct runs *ret, struct problem *p)
 {
 	struct load_how left = *how;
 	int err = 0;
@@ -204,6 +209,37 @@ int load_runs(const char *const *files, u32 n, const struct load_how *how, struc
 		taken = run_bytes(&ret->r[ret->n]);
 		left.max_bytes = taken < left.max_bytes ? left.max_bytes - taken : 1;
 	}
+	return err;
+}
+
+/* Is there enough to merge, of the run that did not fit or of those before it, which left too little? */
+static bool can_merge(const struct runs *runs, u32 merged)
+{
+	u32 most = 0;
+
+	for (u32 i = 0; i < runs->n; i++)
+		most = runs->r[i].n > most ? runs->r[i].n : most;
+	return runs->r[runs->n - 1].full && most >= POINTS_LEAST && merged < MERGED_MOST;
+}
+
+static void tell_merged(u32 merged, const char *who)
+{
+	fprintf(stderr, "%s: not every interval fits in the memory that they may take: up to %u are merged to one, and what is shorter is "
+		"not told apart; raise --max-memory to see each\n", who, merged);
+}
+
+int load_runs(const char *const *files, u32 n, const struct load_how *how, const char *who, struct runs *ret, struct problem *p)
+{
+	struct load_how tried = *how;
+	int err;
+
+	tried.merged = 1;
+	while ((err = load_all(files, n, &tried, ret, p)) == -E2BIG && can_merge(ret, tried.merged)) {
+		tried.merged *= 2;
+		runs_free(ret);
+	}
+	if (!err && tried.merged > 1)
+		tell_merged(tried.merged, who);
 	return err;
 }
 

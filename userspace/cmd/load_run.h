@@ -13,6 +13,7 @@ struct load_how {
 	struct window_words window;
 	bool level_phases;	/* of a run without marks, a phase for each level that the findings see */
 	u64 max_bytes;		/* most that all runs take, together with what plays one */
+	u32 merged;		/* see struct collect_how */
 };
 
 /* Options of the commands that load recordings; max_bytes is 0 unless --max-memory is given. */
@@ -37,8 +38,11 @@ struct runs {
 	struct run *r;
 };
 
-/* Loads each of @files. Returns 0, or an errno and sentence of the above; runs_free() either way. */
-int load_runs(const char *const *files, u32 n, const struct load_how *how, struct runs *ret, struct problem *p);
+/*
+ * Loads each of @files. Where they don't fit, more and more of their intervals are merged, of all alike, and that is told on
+ * stderr. Returns 0, or an errno and sentence of the above; runs_free() either way.
+ */
+int load_runs(const char *const *files, u32 n, const struct load_how *how, const char *who, struct runs *ret, struct problem *p);
 void runs_free(struct runs *runs);
 
 #endif

@@ -102,7 +102,7 @@ static int report(const struct report *r, const char *who)
 	int err;
 
 	how.max_bytes = (how.max_bytes ?: limits_memory()) / RUNS_SHARE;
-	err = load_runs(r->files, r->n, &how, &runs, &p);
+	err = load_runs(r->files, r->n, &how, who, &runs, &p);
 	if (err)
 		return command_fail(who, load_status(err), &p);
 	err = output_begin(&out, r->output, who, &p);

@@ -45,6 +45,21 @@ u32 frames_parts(const struct frames *fs, u32 i)
 	return parts;
 }
 
+void frame_clear(struct frame *f)
+{
+	struct frame cleared = { .watch = f->watch, .part = f->part };
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++) {
+		struct op_frame *o = &cleared.ops[op];
+
+		o->hist = f->ops[op].hist;
+		o->after_idle = f->ops[op].after_idle;
+		hist_clear(&o->hist);
+		hist_clear(&o->after_idle);
+	}
+	*f = cleared;
+}
+
 void frames_track(struct frames *fs)
 {
 	for (u32 i = 0; i < fs->n; i++)

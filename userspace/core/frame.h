@@ -135,6 +135,9 @@ u32 frames_parts(const struct frames *fs, u32 i);
 int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale);
 void frames_uninit(struct frames *fs);
 
+/* Empties it: what is left is whose it is, and where its histograms are. */
+void frame_clear(struct frame *f);
+
 /* Their histograms are tracked from now on, see hist_track(). */
 void frames_track(struct frames *fs);
 

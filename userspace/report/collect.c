@@ -6,28 +6,126 @@
 
 #include "util/cleanup.h"
 
+#define GAP_S 1e-6	/* intervals that follow each other are nearer than that: their ends are rounded */
+
+/* Intervals that will be one of the run's. */
+struct held {
+	u32 n;
+	struct run_span where;
+	struct frames sum;		/* [watch]; those with no interval_s have no frame among them. Kept from one to the next */
+	struct frames shown;		/* shallow copies of those that have one */
+};
+
 struct collect {
 	struct sink sink;
 	struct run *run;
+	struct held held;
 };
+
+/* Of one watch; the other frames stand for none. */
+static void hold_frame(struct frame *sum, const struct frame *f)
+{
+	static const struct percentiles none;
+	struct frames to = { .n = 1, .f = sum };
+	const struct frames from = { .n = 1, .f = (struct frame *)f };
+	u64 tag_range = sum->tag_range + f->tag_range;
+	bool first = !(sum->interval_s > 0);
+
+	frames_accumulate(&to, &from, &none);
+	sum->tag_range = tag_range;
+	if (first)
+		sum->gone_before = f->gone_before;
+}
+
+/* They become one interval of the run. */
+static int let_go(struct collect *c)
+{
+	struct held *h = &c->held;
+	int err;
+
+	if (!h->n)
+		return 0;
+	h->shown.n = 0;
+	for (u32 i = 0; i < h->sum.n; i++)
+		if (h->sum.f[i].interval_s > 0)
+			h->shown.f[h->shown.n++] = h->sum.f[i];
+	err = run_add_at(c->run, &h->where, &h->shown);
+	for (u32 i = 0; i < h->sum.n; i++)
+		if (h->sum.f[i].interval_s > 0)
+			frame_clear(&h->sum.f[i]);
+	h->n = 0;
+	return err;
+}
+
+/* A phase begins or ends within @where, or, unless it is the first that is held, with it; or there is a gap before it. */
+static bool stands_apart(const struct collect *c, const struct run_span *where)
+{
+	const struct held *h = &c->held;
+	double slack_s = where->length_s * PHASES_SLACK, end_s = where->start_s + where->length_s;
+
+	return where->start_s > h->where.start_s + h->where.length_s + GAP_S ||
+	       phases_divide(&c->run->phases, h->where.start_s + slack_s, end_s - slack_s);
+}
+
+static bool has_just_gone(const struct frames *interval)
+{
+	for (u32 i = 0; i < interval->n; i++)
+		if (frame_just_gone(&interval->f[i]))
+			return true;
+	return false;
+}
+
+/* Holds it until there are enough of them. What a mark divides, and the last of a device, is not mixed with what comes behind it. */
+static int hold(struct collect *c, const struct run_span *where, const struct frames *interval)
+{
+	struct held *h = &c->held;
+	double slack_s = where->length_s * PHASES_SLACK;
+	int err = h->n && stands_apart(c, where) ? let_go(c) : 0;
+
+	if (err)
+		return err;
+	if (!h->n)
+		h->where = *where;
+	h->where.length_s = where->start_s + where->length_s - h->where.start_s;
+	for (u32 i = 0; i < interval->n; i++)
+		hold_frame(&h->sum.f[interval->f[i].watch - h->sum.f[0].watch], &interval->f[i]);
+	h->shown.skipped_unexplained = interval->skipped_unexplained;
+	h->n++;
+	if (h->n < c->run->merged && !has_just_gone(interval) &&
+	    !phases_divide(&c->run->phases, where->start_s + slack_s, where->start_s + where->length_s - slack_s))
+		return 0;
+	return let_go(c);
+}
 
 static int collect_interval(struct sink *s, const struct frames *interval)
 {
-	struct run *r = ((struct collect *)s)->run;
+	struct collect *c = (struct collect *)s;
+	struct run_span where;
+	int err = 0;
 
-	return run_add(r, interval) ?: run_add_slow(r, interval);
+	if (run_place(c->run, interval, &where))
+		err = c->run->merged > 1 ? hold(c, &where, interval) : run_add_at(c->run, &where, interval);
+	return err ?: run_add_slow(c->run, interval);
 }
 
 static int collect_summary(struct sink *s, const struct frames *run)
 {
+	struct collect *c = (struct collect *)s;
+	int err = let_go(c);
+
 	(void)run;
-	run_finish(((struct collect *)s)->run);
-	return 0;
+	if (!err)
+		run_finish(c->run);
+	return err;
 }
 
 static void collect_close(struct sink *s)
 {
-	free(s);
+	struct collect *c = (struct collect *)s;
+
+	frames_uninit(&c->held.sum);
+	free(c->held.shown.f);
+	free(c);
 }
 
 static const struct sink_ops collect_ops = {
@@ -36,10 +134,19 @@ static const struct sink_ops collect_ops = {
 	.close = collect_close,
 };
 
-int collect_open(const struct run_info *info, const struct asked_window *asked, u64 max_bytes, struct run *into,
-		 struct sink **ret)
+static int held_init(struct held *h, const struct run_info *info)
 {
-	struct collect *c CLEANUP(cleanup_free) = calloc(1, sizeof(*c));
+	int err = frames_init(&h->sum, info->watches, info->n_watches, info->scale);
+
+	if (err)
+		return err;
+	frames_track(&h->sum);
+	h->shown.f = calloc(info->n_watches ?: 1, sizeof(*h->shown.f));
+	return h->shown.f ? 0 : -ENOMEM;
+}
+
+int collect_open(const struct run_info *info, const struct collect_how *how, struct run *into, struct sink **ret)
+{
 	const struct run_source from = {
 		.origin = info->origin,
 		.devices = info->devices,
@@ -48,15 +155,21 @@ int collect_open(const struct run_info *info, const struct asked_window *asked, 
 		.engine = info->engine,
 		.scale = info->scale,
 		.interval_s = info->interval_s,
-		.max_bytes = max_bytes,
+		.max_bytes = how->max_bytes,
 		.slow = info->slow_most,
-		.asked = *asked,
+		.merged = how->merged,
+		.asked = how->asked,
 	};
+	struct collect *c = calloc(1, sizeof(*c));
 
-	if (!c || run_init(into, &from))
+	if (!c)
 		return -ENOMEM;
 	c->sink.ops = &collect_ops;
 	c->run = into;
-	*ret = &TAKE(c)->sink;
+	if (run_init(into, &from) || (into->merged > 1 && held_init(&c->held, info))) {
+		collect_close(&c->sink);
+		return -ENOMEM;
+	}
+	*ret = &c->sink;
 	return 0;
 }

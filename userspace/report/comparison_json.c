@@ -24,6 +24,7 @@ static struct json_object *run(const struct run *r)
 	json_add_text(to, "host", r->origin.host);
 	json_add_text(to, "start", units_utc(start, r->origin.start_wall_ns));
 	json_add_decimal(to, "duration_s", r->duration_s, 3);
+	json_add_count(to, "merged", r->merged);
 	json_add(to, "active", document_active(r));
 	json_add(to, "finished", json_new_boolean(r->origin.finished));
 	return to;

@@ -217,6 +217,7 @@ static struct json_object *run(const struct run *r, const struct document_window
 		json_append(watches, watch(r, &r->watches[i], &steady));
 	add_origin(to, r);
 	json_add_decimal(to, "interval_s", r->interval_s, 3);
+	json_add_count(to, "merged", r->merged);
 	json_add_count(to, "scale", r->scale);
 	json_add_decimal(to, "duration_s", r->duration_s, 3);
 	json_add(to, "active", document_active(r));

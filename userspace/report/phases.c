@@ -9,9 +9,6 @@
 #include "core/snapshot.h"
 #include "report/run.h"
 
-/* Share of an interval that may lie beyond a mark: a script that marks at each full second misses it by some of it. */
-#define SLACK 1e-3
-
 static bool only_ends(const struct mark *m)
 {
 	return !strcmp(m->text, "end") || !strcmp(m->text, "pause");
@@ -78,9 +75,17 @@ static bool is_idle(const struct phases *ph, const struct phase_interval *i)
 
 static bool is_whole(const struct phase *p, const struct phase_interval *i)
 {
-	double slack_s = i->length_s * SLACK;
+	double slack_s = i->length_s * PHASES_SLACK;
 
 	return i->start_s >= p->from_s - slack_s && i->start_s + i->length_s <= p->to_s + slack_s;
+}
+
+bool phases_divide(const struct phases *ph, double from_s, double to_s)
+{
+	for (u32 k = ph->at; k < ph->n && ph->p[k].from_s < to_s; k++)
+		if (ph->p[k].from_s > from_s || (ph->p[k].to_s > from_s && ph->p[k].to_s < to_s))
+			return true;
+	return false;
 }
 
 /* The phase in which its middle lies; NULL: none. */
@@ -160,18 +165,6 @@ int phases_prepare(struct phases *ph, const struct phase_interval *i, u64 most_b
 		if (has_io(i->frames[w]))
 			err = frame_prepare(ph, &p->of[w], i->frames[w], &most_bytes);
 	return err;
-}
-
-static void frame_clear(struct frame *f)
-{
-	for (u32 op = 0; op < BLKLAT_OPS; op++) {
-		struct op_frame *o = &f->ops[op], cleared = { .hist = o->hist, .after_idle = o->after_idle };
-
-		hist_clear(&cleared.hist);
-		hist_clear(&cleared.after_idle);
-		*o = cleared;
-	}
-	f->in_flight_ns = 0;
 }
 
 /* What it has from intervals that are not whole gives way. */

@@ -11,6 +11,8 @@
 #include "core/origin.h"
 
 #define PHASES_MAX 256		/* more could be neither drawn nor told apart */
+/* Share of an interval that may lie beyond a mark: a script that marks at each full second misses it by some of it. */
+#define PHASES_SLACK 1e-3
 
 struct phase {
 	const char *name;	/* the mark's text, which is the origin's */
@@ -46,6 +48,9 @@ struct phase_interval {
 /* Marks "end" and "pause" end a phase without beginning another. @origin must outlive it. Returns 0 or -ENOMEM. */
 int phases_init(struct phases *ph, const struct origin *origin, u32 n_watches, u32 scale);
 void phases_uninit(struct phases *ph);
+
+/* Does one begin or end between these two, which are behind all intervals that were added? */
+bool phases_divide(const struct phases *ph, double from_s, double to_s);
 
 /*
  * To be called before phases_add() of each interval: makes room for it, taking @most_bytes more at most. Returns 0, -ENOMEM

@@ -9,6 +9,7 @@
 
 #define ROOM_FIRST 64
 #define HEAT_BYTES (256ULL << 20)	/* of all series together; some twenty watches have all their columns */
+#define HEAT_SHARE 4			/* and at most such a part of what a run may take */
 #define HEAT_COLUMNS_LEAST 32
 
 const struct percentiles run_over_time = {
@@ -77,9 +78,10 @@ static int copy_watches(struct run *r, const struct run_source *from)
 	return frames_init(&r->total, r->copies, r->n_watches, r->scale);
 }
 
-static u32 heat_columns(u32 n_wholes, u32 scale)
+static u32 heat_columns(const struct run *r)
 {
-	u64 columns = HEAT_BYTES / ((u64)(n_wholes ?: 1) * BLKLAT_OPS * heat_column_bytes(scale));
+	u64 share = r->max_bytes / HEAT_SHARE, bytes = share && share < HEAT_BYTES ? share : HEAT_BYTES;
+	u64 columns = bytes / ((u64)(r->n_wholes ?: 1) * BLKLAT_OPS * heat_column_bytes(r->scale));
 
 	if (columns > HEAT_COLUMNS_MAX)
 		return HEAT_COLUMNS_MAX;
@@ -90,6 +92,7 @@ int run_init(struct run *r, const struct run_source *from)
 {
 	struct run made = {
 		.scale = from->scale, .interval_s = from->interval_s, .given = from->watches, .max_bytes = from->max_bytes, .asked = from->asked,
+		.merged = from->merged ?: 1,
 	};
 	int err = origin_copy(&made.origin, from->origin);
 
@@ -106,6 +109,7 @@ int run_init(struct run *r, const struct run_source *from)
 		run_uninit(&made);
 		return -ENOMEM;
 	}
+	made.heat_columns = heat_columns(&made);
 	for (u32 i = 0; i < made.n_watches; i++) {
 		struct watch_run *w = &made.watches[i];
 
@@ -113,7 +117,7 @@ int run_init(struct run *r, const struct run_source *from)
 		w->total = &made.total.f[i];
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			w->ops[op].total = &w->total->ops[op];
-			heat_init(&w->ops[op].heat, made.scale, heat_columns(made.n_wholes, made.scale));
+			heat_init(&w->ops[op].heat, made.scale, made.heat_columns);
 		}
 	}
 	*r = made;
@@ -198,10 +202,9 @@ static u64 bytes_with(const struct run *r, u32 room, u32 n_series, u32 n_heats)
 {
 	const u64 interval = 2 * sizeof(double), watch = 3 * sizeof(u64) + sizeof(double);
 	const u64 series = N_SERIES_ARRAYS * sizeof(u64) + run_over_time.n * sizeof(double);
-	u32 columns = heat_columns(r->n_wholes, r->scale);
 
 	return room * (interval + r->n_watches * watch + n_series * series) +
-	       n_heats * heat_column_bytes(r->scale) * (room < columns ? room : columns);
+	       n_heats * heat_column_bytes(r->scale) * (room < r->heat_columns ? room : r->heat_columns);
 }
 
 static u64 besides(const struct run *r)
@@ -345,34 +348,44 @@ static bool is_asked_for(const struct run *r, double middle_s)
 	return !(r->asked.from && middle_s < r->asked.from_s) && !(r->asked.to && middle_s >= r->asked.to_s);
 }
 
-int run_add(struct run *r, const struct frames *interval)
+bool run_place(struct run *r, const struct frames *interval, struct run_span *ret)
 {
 	double length_s = interval->n ? interval->f[0].interval_s : 0;
-	const struct phase_interval of_phase = { r->n, start_of(r, interval, length_s), length_s, r->frames };
-	int err;
 
 	if (!(length_s > 0))
-		return 0;
-	if (!is_asked_for(r, of_phase.start_s + length_s / 2)) {
-		r->seen_s = of_phase.start_s + length_s;
-		return 0;
-	}
+		return false;
+	*ret = (struct run_span){ start_of(r, interval, length_s), length_s };
+	r->seen_s = ret->start_s + length_s;
+	return is_asked_for(r, ret->start_s + length_s / 2);
+}
+
+int run_add_at(struct run *r, const struct run_span *where, const struct frames *interval)
+{
+	const struct phase_interval of_phase = { r->n, where->start_s, where->length_s, r->frames };
+	int err;
+
 	memset(r->frames, 0, r->n_watches * sizeof(*r->frames));
 	for (u32 i = 0; i < interval->n; i++)
 		r->frames[interval->f[i].watch - r->given] = &interval->f[i];
 	err = prepare(r, interval, &of_phase);
 	if (err)
 		return err;
-	r->start_s[r->n] = of_phase.start_s;
-	r->seen_s = of_phase.start_s + length_s;
-	r->length_s[r->n] = length_s;
-	r->duration_s += length_s;
+	r->start_s[r->n] = where->start_s;
+	r->length_s[r->n] = where->length_s;
+	r->duration_s += where->length_s;
 	r->skipped_unexplained = interval->skipped_unexplained;
 	for (u32 i = 0; i < r->n_watches; i++)
 		watch_put(r, i, r->frames[i]);
 	phases_add(&r->phases, &of_phase);
 	r->n++;
 	return 0;
+}
+
+int run_add(struct run *r, const struct frames *interval)
+{
+	struct run_span where;
+
+	return run_place(r, interval, &where) ? run_add_at(r, &where, interval) : 0;
 }
 
 int run_add_slow(struct run *r, const struct frames *interval)

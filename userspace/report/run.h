@@ -29,6 +29,7 @@ struct run_source {
 	double interval_s;			/* as asked for */
 	u64 max_bytes;				/* most memory that the run may take; 0: no limit */
 	bool slow;				/* intervals have slow IOs */
+	u32 merged;				/* how many of its intervals may be one of the run; 0, 1: none is merged */
 	struct asked_window asked;
 };
 
@@ -86,7 +87,8 @@ struct run {
 	struct device_table devices;
 	char *engine;
 	u32 scale;
-	double interval_s;		/* as asked for */
+	double interval_s;		/* as recorded; most of the run's are so many times as long: */
+	u32 merged;			/* 1: as recorded */
 	u32 n;				/* intervals */
 	double *start_s;		/* since origin.start_mono_ns if that is known, else since the first interval */
 	double *length_s;		/* > 0 */
@@ -106,19 +108,34 @@ struct run {
 	struct frames total;
 	u64 max_bytes;
 	bool full;			/* an interval was refused for it */
-	double seen_s;			/* where the last interval ended that was offered, taken or not */
+	double seen_s;			/* where the last interval ended that was placed, taken or not */
 	u32 n_wholes;
 	u32 n_series, n_heats;		/* of what had an IO */
+	u32 heat_columns;		/* that each has at most */
 	u32 room;
+};
+
+/* Where an interval lies, on the run's axis. */
+struct run_span {
+	double start_s, length_s;
 };
 
 /* Begins an empty run. Returns 0 or -ENOMEM. */
 int run_init(struct run *r, const struct run_source *from);
 
 /*
- * Adds an interval, unless it has no length or its middle lies outside of what was asked for. Frames may leave out watches whose device is gone. Returns 0; or
- * -ENOMEM, or -E2BIG (it would take more than max_bytes), and the run stays as it was.
+ * Where the next interval lies. False: it has no length, or its middle lies outside of what was asked for, and it is not to be
+ * added. To be asked of each, in their order.
  */
+bool run_place(struct run *r, const struct frames *interval, struct run_span *ret);
+
+/*
+ * Adds an interval. Frames may leave out watches whose device is gone. Returns 0; or -ENOMEM, or -E2BIG (it would take
+ * more than max_bytes), and the run stays as it was.
+ */
+int run_add_at(struct run *r, const struct run_span *where, const struct frames *interval);
+
+/* Both, in one. */
 int run_add(struct run *r, const struct frames *interval);
 
 /* The same of an interval's slow IOs, by when they ended. */

@@ -126,7 +126,8 @@ export interface Phase {
 export interface Run {
     file: string; label: string; host: string; kernel: string; engine: string; version: string;
     command: string; start: string; finished: boolean;
-    interval_s: number; idle_gap_s: number; scale: number; duration_s: number;
+    /** merged: so many intervals of the recording at most are one here; absent in a live page. */
+    interval_s: number; merged?: number; idle_gap_s: number; scale: number; duration_s: number;
     /** Program runs that the kernel skipped; what they missed is not known. */
     skipped_unexplained: number;
     start_s: number[]; length_s: number[];

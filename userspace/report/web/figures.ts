@@ -35,7 +35,7 @@ export function runsTable(runs: Run[]): HTMLElement {
     const names = runNames(runs);
     return scrolled("Runs", table("Runs", ["run", "devices", "begin", "length", "machine", "engine", "command"], runs.map((run, r) => [
         names[r], device(run), moment(run.start),
-        listed(seconds(run.duration_s), `${run.start_s.length} intervals`, !run.finished && "cut off"),
+        listed(seconds(run.duration_s), `${run.start_s.length} intervals`, (run.merged ?? 1) > 1 && `up to ${run.merged} merged into one`, !run.finished && "cut off"),
         listed(run.host, run.kernel && `Linux ${run.kernel}`), listed(run.engine, run.version && `blklat ${run.version}`), run.command,
     ])));
 }

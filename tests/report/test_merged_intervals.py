@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A run that does not fit in --max-memory has fewer, longer intervals, which are sums of those it has with more."""
+import itertools
+import json
+import subprocess
+
+import pytest
+
+import synthetic
+from phases import mark
+from recordings import BLKLAT, ENV, recorded
+
+SECONDS = 9000
+GONE = 3001
+# One within an interval, one between two; a pause; and one in the middle of what is merged.
+MARKS = (1000, "A"), (2500.5, "B"), (4000, "pause"), (4003, "C"), (7007, "end")
+
+
+def told(*args):
+    """What it prints, and what it says besides."""
+    done = subprocess.run([BLKLAT, *map(str, args)], capture_output=True, text=True, env=ENV, timeout=120, check=True)
+    return done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module")
+def long_run(tmp_path_factory):
+    """Two devices whose load changes each second; the second goes away."""
+    script = synthetic.Script(("sda", "sdb"))
+    for i in range(SECONDS):
+        for name in ("sda", "sdb") if i < GONE else ("sda",):
+            script.on(name)
+            for op in ("read", "write"):
+                script.io(op, 50_000 * (1 + script.random.random()), script.random.randrange(100, 200), more="errors=1" if i % 100 == 7 else "")
+            script.in_flight(i % 5, 1000 * (i % 5))
+            if (name, i) == ("sdb", GONE - 1):
+                script.lines.append("gone")
+        script.tick(1)
+    file = tmp_path_factory.mktemp("merged") / "run.blklat"
+    told("record", "--quiet", "--replay", script.write(file.with_suffix(".txt")), "-o", file)
+    return mark(file, *MARKS)
+
+
+def load(file, memory, *args):
+    text, said = told("report", "--format", "json", "--max-memory", memory, *args, file)
+    run, = json.loads(text)["runs"]
+    return run, said
+
+
+@pytest.fixture(scope="module")
+def both(long_run):
+    fine, said = load(long_run, "1G")
+    assert (said, fine["merged"], len(fine["start_s"])) == ("", 1, SECONDS)
+    coarse, said = load(long_run, "8M")
+    assert said.count("\n") == 1 and f"up to {coarse['merged']} are merged to one" in said and "raise --max-memory" in said
+    return fine, coarse
+
+
+def ends(run):
+    return [round(s + n, 6) for s, n in zip(run["start_s"], run["length_s"])]
+
+
+def spans(fine, coarse):
+    """Of each interval of the coarse run, the fine ones in it."""
+    at = {end: i + 1 for i, end in enumerate(ends(fine))}
+    return [slice(a, b) for a, b in itertools.pairwise([0, *(at[end] for end in ends(coarse))])]
+
+
+def known(values):
+    return [v for v in values if v is not None]
+
+
+def test_intervals_are_sums(both):
+    fine, coarse = both
+    assert coarse["merged"] in (2, 4, 8, 16)
+    assert SECONDS / coarse["merged"] <= len(coarse["start_s"]) <= SECONDS / coarse["merged"] + 2 * len(MARKS) + 2
+    parts = spans(fine, coarse)
+    for a, b in zip(fine["watches"], coarse["watches"], strict=True):
+        for x, y in zip(a["ops"], b["ops"], strict=True):
+            for key in ("ios", "bytes"):
+                assert [sum(x[key][s]) for s in parts] == y[key]
+            assert [max(known(x["max_ns"][s]), default=None) for s in parts] == y["max_ns"]
+            for name, values in y["percentiles_ns"].items():
+                for v, s in zip(values, parts, strict=True):
+                    each = known(x["percentiles_ns"][name][s])
+                    assert v is None if not each else min(each) * 0.99 <= v <= max(each) * 1.01
+        depths = [sum(d * n for d, n in zip(a["queue_depth"][s], fine["length_s"][s])) / sum(fine["length_s"][s]) for s in parts]
+        assert b["queue_depth"] == pytest.approx(depths, rel=1e-3, abs=1e-3)
+        assert b["in_flight"] == [a["in_flight"][s][-1] for s in parts]
+
+
+def test_none_goes_beyond_a_mark_or_the_end_of_a_device(both):
+    fine, coarse = both
+    is_end = {0, *ends(coarse)}
+    for second, _ in MARKS:
+        assert {int(second), -int(-second // 1)} <= is_end
+    assert GONE in is_end
+    assert coarse["watches"][1]["in_flight"][[*ends(coarse)].index(GONE) + 1:].count(0) == len(coarse["start_s"]) - ends(coarse).index(GONE) - 1
+
+
+def test_totals_and_phases_are_the_same(both):
+    fine, coarse = both
+    assert fine["duration_s"] == coarse["duration_s"] == SECONDS
+    for a, b in zip(fine["watches"], coarse["watches"], strict=True):
+        assert a["accounting"] == b["accounting"]
+        for x, y in zip(a["ops"], b["ops"], strict=True):
+            assert all(x["total"][key] == y["total"][key] for key in ("ios", "bytes", "errors", "latency_ns"))
+            assert x["bins"] == y["bins"] and sum(n for _, _, n in x["bins"]) == x["total"]["ios"]
+    assert [p["name"] for p in coarse["phases"]] == ["A", "B", "C"]
+    for a, b in zip(fine["phases"], coarse["phases"], strict=True):
+        assert all(a[key] == b[key] for key in ("from_s", "to_s", "length_s", "partial"))
+        for v, w in zip(a["watches"], b["watches"], strict=True):
+            for x, y in zip(v["ops"], w["ops"], strict=True):
+                assert x["iops"] == y["iops"] and x["bins"] == y["bins"] and x["latency_ns"] == y["latency_ns"]
+
+
+def test_a_window_is_as_asked_for(long_run):
+    fine, _ = load(long_run, "1G", "--from", "101.2", "--to", "8203.7")
+    coarse, _ = load(long_run, "6M", "--from", "101.2", "--to", "8203.7")
+    assert coarse["merged"] > 1
+    assert (coarse["start_s"][0], ends(coarse)[-1]) == (fine["start_s"][0], ends(fine)[-1]) == (101, 8204)
+    assert [o["total"]["ios"] for w in fine["watches"] for o in w["ops"]] == [o["total"]["ios"] for w in coarse["watches"] for o in w["ops"]]
+
+
+def test_a_comparison_merges_all_alike(long_run, tmp_path):
+    """The second has what the first leaves; neither is finer than the other, and a run beside itself has not changed."""
+    short = recorded(synthetic.mixed(50), tmp_path / "short.blklat")
+    text, said = told("compare", "--format", "json", "--max-memory", "6M", long_run, short)
+    runs = json.loads(text)["runs"]
+    assert len({r["merged"] for r in runs}) == 1 and runs[0]["merged"] > 1
+    assert f"up to {runs[0]['merged']} are merged to one" in said
+    assert [r["duration_s"] for r in runs] == [SECONDS, load(short, "1G")[0]["duration_s"]]
