@@ -122,47 +122,6 @@ static s64 next_after(struct recording_ring *r, s64 id)
 	return number_of(r->next);
 }
 
-static int read_bins(sqlite3_stmt *s, int column, struct hist *h, u64 *ios)
-{
-	return bins_decode(sqlite3_column_blob(s, column), sqlite3_column_bytes(s, column), h, ios);
-}
-
-/* Reads a row's values unchecked: we wrote them ourselves in this run. */
-static int read_row(sqlite3_stmt *s, struct series_row *row)
-{
-	int err;
-
-	row->ios = 0;
-	row->idle_ios = 0;
-	hist_clear(&row->hist);
-	hist_clear(&row->idle);
-	row->bytes = sqlite3_column_int64(s, SERIES_bytes);
-	row->errors = sqlite3_column_int64(s, SERIES_errors);
-	row->sum_ns = sqlite3_column_int64(s, SERIES_sum_ns);
-	row->min_ns = sqlite3_column_int64(s, SERIES_min_ns);
-	row->max_ns = sqlite3_column_int64(s, SERIES_max_ns);
-	row->idle_sum_ns = sqlite3_column_int64(s, SERIES_idle_sum_ns);
-	err = read_bins(s, SERIES_bins, &row->hist, &row->ios) ?:
-	      read_bins(s, SERIES_idle_bins, &row->idle, &row->idle_ios);
-	return err ? SQLITE_CORRUPT : SQLITE_ROW;
-}
-
-static void add_row(struct series_row *to, const struct series_row *from)
-{
-	if (!to->ios || (from->ios && from->min_ns < to->min_ns))
-		to->min_ns = from->min_ns;
-	if (!to->ios || (from->ios && from->max_ns > to->max_ns))
-		to->max_ns = from->max_ns;
-	to->ios += from->ios;
-	to->bytes += from->bytes;
-	to->errors += from->errors;
-	to->sum_ns += from->sum_ns;
-	hist_add(&to->hist, &from->hist);
-	to->idle_ios += from->idle_ios;
-	to->idle_sum_ns += from->idle_sum_ns;
-	hist_add(&to->idle, &from->idle);
-}
-
 /* Binds the parameters of THAT_ROW, which come after @before others. */
 static sqlite3_stmt *bind_key(sqlite3_stmt *s, int before, s64 interval, s64 watch, s64 op)
 {
@@ -184,7 +143,7 @@ static int move_row(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
 	sqlite3_bind_int64(find, 1, a);
 	rc = sqlite3_step(find);
 	if (rc == SQLITE_ROW)
-		rc = read_row(find, &r->a);
+		rc = series_row_read(find, &r->a);
 	watch = sqlite3_column_int64(find, SERIES_watch);
 	op = sqlite3_column_int64(find, SERIES_op);
 	sqlite3_reset(find);
@@ -192,7 +151,7 @@ static int move_row(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
 		return rc;
 	rc = sqlite3_step(bind_key(r->that, 0, b, watch, op));
 	if (rc == SQLITE_ROW)
-		rc = read_row(r->that, &r->b);
+		rc = series_row_read(r->that, &r->b);
 	sqlite3_reset(r->that);
 	if (rc == SQLITE_DONE) {
 		sqlite3_bind_int64(r->move, 1, b);
@@ -202,7 +161,7 @@ static int move_row(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
 		rc = sqlite_step_done(bind_key(r->delete, 0, a, watch, op));
 	if (rc)
 		return rc;
-	add_row(&r->b, &r->a);
+	series_row_add(&r->b, &r->a);
 	return series_row_bind(r->update, 1, &r->b) ?:
 	       sqlite_step_done(bind_key(r->update, OF_UPDATE, b, watch, op));
 }

@@ -11,23 +11,6 @@
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
 
-int series_row_init(struct series_row *row, u32 scale)
-{
-	int err;
-
-	*row = (struct series_row){ 0 };
-	err = hist_init(&row->hist, scale) ?: hist_init(&row->idle, idle_scale(scale));
-	if (err)
-		series_row_uninit(row);
-	return err;
-}
-
-void series_row_uninit(struct series_row *row)
-{
-	hist_uninit(&row->hist);
-	hist_uninit(&row->idle);
-}
-
 int recording_rows_init(struct recording_rows *r, sqlite3 *db, bool slow)
 {
 	const struct { sqlite3_stmt **s; const char *sql; } all[] = {
@@ -65,36 +48,12 @@ void recording_rows_uninit(struct recording_rows *r)
 	*r = (struct recording_rows){ 0 };
 }
 
-static int bind_bins(sqlite3_stmt *s, int parameter, const struct hist *h, u64 ios)
-{
-	u8 bytes[BINS_CODEC_MAX];
-	u32 len = ios ? bins_encode(h, bytes) : 0;
-
-	return sqlite3_bind_blob(s, parameter, bytes, len, SQLITE_TRANSIENT);
-}
-
 static void bind_known(sqlite3_stmt *s, int parameter, bool known, u64 value)
 {
 	if (known)
 		sqlite3_bind_int64(s, parameter, value);
 	else
 		sqlite3_bind_null(s, parameter);
-}
-
-int series_row_bind(sqlite3_stmt *s, int first, const struct series_row *row)
-{
-	int at = first - SERIES_ios;
-
-	sqlite3_bind_int64(s, at + SERIES_ios, row->ios);
-	sqlite3_bind_int64(s, at + SERIES_bytes, row->bytes);
-	sqlite3_bind_int64(s, at + SERIES_errors, row->errors);
-	sqlite3_bind_int64(s, at + SERIES_sum_ns, row->sum_ns);
-	bind_known(s, at + SERIES_min_ns, row->ios, row->min_ns);
-	bind_known(s, at + SERIES_max_ns, row->ios, row->max_ns);
-	sqlite3_bind_int64(s, at + SERIES_idle_ios, row->idle_ios);
-	sqlite3_bind_int64(s, at + SERIES_idle_sum_ns, row->idle_sum_ns);
-	return bind_bins(s, at + SERIES_bins, &row->hist, row->ios) ?:
-	       bind_bins(s, at + SERIES_idle_bins, &row->idle, row->idle_ios);
 }
 
 static void bind(sqlite3_stmt *s, int column, s64 n)
@@ -376,23 +335,6 @@ static struct series_row row_of(const struct op_frame *o)
 	};
 }
 
-static void add_row(struct series_row *to, const struct series_row *more)
-{
-	if (more->ios && (!to->ios || more->min_ns < to->min_ns))
-		to->min_ns = more->min_ns;
-	if (more->ios && (!to->ios || more->max_ns > to->max_ns))
-		to->max_ns = more->max_ns;
-	to->ios += more->ios;
-	to->bytes += more->bytes;
-	to->errors += more->errors;
-	to->sum_ns += more->sum_ns;
-	hist_add(&to->hist, &more->hist);
-	to->idle_ios += more->idle_ios;
-	to->idle_sum_ns += more->idle_sum_ns;
-	if (more->idle_ios)
-		hist_add(&to->idle, &more->idle);
-}
-
 /* Of the rest, frame @at of the interval: with those behind it that have no id. */
 static int put_rest(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is, u32 at)
 {
@@ -406,11 +348,11 @@ static int put_rest(struct recording_rows *r, s64 id, const struct run_info *run
 
 		hist_clear(&all.hist);
 		hist_clear(&all.idle);
-		add_row(&all, &row);
+		series_row_add(&all, &row);
 		for (u32 i = at + 1; i < is->n && is->f[i].watch->part; i++) {
 			row = row_of(&is->f[i].ops[op]);
 			if (is_lost(r, is->f[i].watch - run->watches))
-				add_row(&all, &row);
+				series_row_add(&all, &row);
 		}
 		rc = put_series(r, id, watch, op, &all);
 		r->sum = all.hist;

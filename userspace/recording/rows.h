@@ -6,16 +6,7 @@
 #include <sqlite3.h>
 
 #include "core/sink.h"
-#include "recording/bins_codec.h"
-
-/* The values of a row of table series, without its key. */
-struct series_row {
-	u64 ios, bytes, errors, sum_ns;
-	u64 min_ns, max_ns;	/* meaningless without IOs */
-	struct hist hist;
-	u64 idle_ios, idle_sum_ns;
-	struct hist idle;
-};
+#include "recording/series_row.h"
 
 /* A part by cgroup that has an id in the file. */
 struct recorded_part {
@@ -53,11 +44,5 @@ int recording_rows_slow(struct recording_rows *r, s64 id, const struct run_info 
 
 /* The id of watch @watch in this interval, whose rows are written already; the whole's if it has none. */
 int recording_rows_id(struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret);
-
-int series_row_init(struct series_row *row, u32 scale);
-void series_row_uninit(struct series_row *row);
-
-/* Binds @row to the parameters from @first on, those of COLUMNS_series_values. Returns SQLITE_OK or SQLITE_NOMEM. */
-int series_row_bind(sqlite3_stmt *s, int first, const struct series_row *row);
 
 #endif
