@@ -6,30 +6,14 @@
 #include <string.h>
 
 #include "report/active.h"
+#include "util/array.h"
 
 #define ROOM_FIRST 64
 #define HEAT_BYTES (256ULL << 20)	/* of all series together; some twenty watches have all their columns */
 #define HEAT_SHARE 4			/* and at most such a part of what a run may take */
 #define HEAT_COLUMNS_LEAST 32
 
-const struct percentiles run_over_time = {
-	.n = 4,
-	.p = { [RUN_P50] = { 0.5, "p50" }, { 0.9, "p90" }, { 0.99, "p99" }, { 0.999, "p99.9" } },
-};
-
-const struct percentiles run_of_total = {
-	.n = 7,
-	.p = {
-		[RUN_P50] = { 0.5, "p50" }, { 0.9, "p90" }, { 0.95, "p95" }, { 0.99, "p99" }, { 0.999, "p99.9" },
-		{ 0.9999, "p99.99" }, { 0.99999, "p99.999" },
-	},
-};
-
 static const struct percentiles none;
-
-/* All arrays of a series that have one u64 for each interval. */
-#define SERIES_ARRAYS(s) { &(s)->ios, &(s)->bytes, &(s)->errors, &(s)->sum_ns, &(s)->min_ns, &(s)->max_ns }
-#define N_SERIES_ARRAYS 6
 
 /* If no table is given, makes one of the watches' devices, without anything below them. */
 static int copy_devices(struct run *r, const struct run_source *from)
@@ -124,23 +108,13 @@ int run_init(struct run *r, const struct run_source *from)
 	return 0;
 }
 
-static void series_uninit(struct series_run *s)
-{
-	u64 **const arrays[] = SERIES_ARRAYS(s);
-
-	for (u32 i = 0; i < N_SERIES_ARRAYS; i++)
-		free(*arrays[i]);
-	free(s->percentile_ns);
-	heat_uninit(&s->heat);
-}
-
 void run_uninit(struct run *r)
 {
 	for (u32 i = 0; i < r->n_watches; i++) {
 		struct watch_run *w = &r->watches[i];
 
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
-			series_uninit(&w->ops[op]);
+			series_run_uninit(&w->ops[op]);
 		free(w->queue_depth);
 		free(w->in_flight);
 		free(w->oldest_ns);
@@ -160,40 +134,20 @@ void run_uninit(struct run *r)
 	*r = (struct run){ 0 };
 }
 
-/* On failure the array is kept. Arrays that were grown before are larger than needed, which does no harm. */
-static int grow(void *array, size_t size, u32 room)
-{
-	void **a = array, *more = reallocarray(*a, room, size);
-
-	if (!more)
-		return -ENOMEM;
-	*a = more;
-	return 0;
-}
-
-static int grow_series(struct series_run *s, u32 room)
-{
-	u64 **const arrays[] = SERIES_ARRAYS(s);
-	int err = 0;
-
-	for (u32 i = 0; !err && i < N_SERIES_ARRAYS; i++)
-		err = grow(arrays[i], sizeof(u64), room);
-	return err ?: grow(&s->percentile_ns, run_over_time.n * sizeof(double), room);
-}
-
+/* Arrays that were grown before a failure are larger than needed, which does no harm. */
 static int grow_watch(struct watch_run *w, u32 room)
 {
-	int err = grow(&w->queue_depth, sizeof(double), room);
+	int err = array_grow(&w->queue_depth, sizeof(double), room);
 
 	if (!err)
-		err = grow(&w->in_flight, sizeof(u64), room);
+		err = array_grow(&w->in_flight, sizeof(u64), room);
 	if (!err)
-		err = grow(&w->oldest_ns, sizeof(u64), room);
+		err = array_grow(&w->oldest_ns, sizeof(u64), room);
 	if (!err)
-		err = grow(&w->lost, sizeof(u64), room);
+		err = array_grow(&w->lost, sizeof(u64), room);
 	for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
 		if (w->ops[op].ios)
-			err = grow_series(&w->ops[op], room);
+			err = series_run_grow(&w->ops[op], room);
 	return err;
 }
 
@@ -201,9 +155,8 @@ static int grow_watch(struct watch_run *w, u32 room)
 static u64 bytes_with(const struct run *r, u32 room, u32 n_series, u32 n_heats)
 {
 	const u64 interval = 2 * sizeof(double), watch = 3 * sizeof(u64) + sizeof(double);
-	const u64 series = N_SERIES_ARRAYS * sizeof(u64) + run_over_time.n * sizeof(double);
 
-	return room * (interval + r->n_watches * watch + n_series * series) +
+	return room * (interval + r->n_watches * watch + n_series * series_run_bytes()) +
 	       n_heats * heat_column_bytes(r->scale) * (room < r->heat_columns ? room : r->heat_columns);
 }
 
@@ -232,9 +185,9 @@ static int make_room(struct run *r)
 		return 0;
 	if (!fits(r, room, r->n_series, r->n_heats))
 		return -E2BIG;
-	err = grow(&r->start_s, sizeof(double), room);
+	err = array_grow(&r->start_s, sizeof(double), room);
 	if (!err)
-		err = grow(&r->length_s, sizeof(double), room);
+		err = array_grow(&r->length_s, sizeof(double), room);
 	for (u32 i = 0; !err && i < r->n_watches; i++)
 		err = grow_watch(&r->watches[i], room);
 	if (!err)
@@ -242,41 +195,15 @@ static int make_room(struct run *r)
 	return err;
 }
 
-static void series_put(struct series_run *s, u32 i, const struct op_frame *o, bool has_heat)
+/* Called for the first IO of an op. */
+static int begin_series(struct run *r, struct series_run *s, bool has_heat)
 {
-	bool any = o && o->ios;
+	int err = fits(r, r->room, r->n_series + 1, r->n_heats + has_heat) ? series_run_begin(s, r->n, r->room) : -E2BIG;
 
-	s->ios[i] = any ? o->ios : 0;
-	s->bytes[i] = o ? o->bytes : 0;
-	s->errors[i] = o ? o->errors : 0;
-	s->sum_ns[i] = o ? o->sum_ns : 0;
-	s->min_ns[i] = any ? o->min_ns : 0;
-	s->max_ns[i] = any ? o->max_ns : 0;
-	for (u32 p = 0; p < run_over_time.n; p++)
-		s->percentile_ns[i * run_over_time.n + p] =
-			any ? quantile_ns(&o->hist, run_over_time.p[p].q, o->min_ns, o->max_ns) : -1;
-	if (any && has_heat)
-		heat_add(&s->heat, i, &o->hist);
-}
-
-/* Called for the first IO of an op: all intervals before are empty. */
-static int series_begin(struct run *r, struct series_run *s, bool has_heat)
-{
-	u64 **const arrays[] = SERIES_ARRAYS(s);
-	struct series_run made = *s;
-	int err = fits(r, r->room, r->n_series + 1, r->n_heats + has_heat) ? grow_series(&made, r->room) : -E2BIG;
-
-	if (err) {
-		series_uninit(&made);	/* its heat has no cells yet */
+	if (err)
 		return err;
-	}
-	*s = made;
 	r->n_series++;
 	r->n_heats += has_heat;
-	for (u32 i = 0; i < N_SERIES_ARRAYS; i++)
-		memset(*arrays[i], 0, r->n * sizeof(u64));
-	for (u32 i = 0; i < r->n * run_over_time.n; i++)
-		s->percentile_ns[i] = -1;
 	return 0;
 }
 
@@ -299,7 +226,7 @@ static int prepare(struct run *r, const struct frames *interval, const struct ph
 
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
 			if (!w->ops[op].ios && interval->f[i].ops[op].ios)
-				err = series_begin(r, &w->ops[op], !w->watch->part);
+				err = begin_series(r, &w->ops[op], !w->watch->part);
 	}
 	for (u32 i = 0; !err && i < r->n_watches; i++)
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
@@ -320,7 +247,7 @@ static void watch_put(struct run *r, u32 watch, const struct frame *f)
 	w->gone = !f || f->gone;
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		if (w->ops[op].ios)
-			series_put(&w->ops[op], i, f ? &f->ops[op] : NULL, !w->watch->part);
+			series_run_put(&w->ops[op], i, f ? &f->ops[op] : NULL, !w->watch->part);
 	if (f) {
 		struct frames to = { .n = 1, .f = &r->total.f[watch] };
 		struct frames from = { .n = 1, .f = (struct frame *)f };
@@ -467,9 +394,4 @@ double run_end(const struct run *r)
 double run_iops(const struct run *r, const u64 *ios, u32 i)
 {
 	return ios ? ios[i] / r->length_s[i] : 0;
-}
-
-double series_percentile(const struct series_run *s, u32 i, u32 p)
-{
-	return s->percentile_ns ? s->percentile_ns[i * run_over_time.n + p] : -1;
 }

@@ -8,8 +8,8 @@
 
 #include "core/frame.h"
 #include "core/origin.h"
-#include "report/heat.h"
 #include "report/phases.h"
+#include "report/series_run.h"
 #include "report/slow_run.h"
 
 /* The part of a run that the user asked for, in seconds since its start. */
@@ -31,26 +31,6 @@ struct run_source {
 	bool slow;				/* intervals have slow IOs */
 	u32 merged;				/* how many of its intervals may be one of the run; 0, 1: none is merged */
 	struct asked_window asked;
-};
-
-/* The percentiles of each interval: p50 p90 p99 p99.9; and those of the whole run: also p95 p99.99 p99.999. */
-extern const struct percentiles run_over_time;
-extern const struct percentiles run_of_total;
-#define RUN_P50 0	/* the median's place in both */
-
-/*
- * One op of one watch. Arrays have an element for each interval, and are NULL while the op had no IO.
- */
-struct series_run {
-	u64 *ios;
-	u64 *bytes;
-	u64 *errors;
-	u64 *sum_ns;
-	u64 *min_ns;			/* extremes: meaningless where ios is 0 */
-	u64 *max_ns;
-	double *percentile_ns;		/* [interval * run_over_time.n + i]; negative where ios is 0 */
-	struct heat heat;		/* of a whole; empty in a part */
-	const struct op_frame *total;	/* part of the watch's total; its ios is 0 if there was no IO */
 };
 
 /* In a run's list, too, the parts of a watch follow it (core/watch.h). */
@@ -162,8 +142,5 @@ double run_end(const struct run *r);
 
 /* IOs per second in interval @i; @ios is an array of a series, or NULL: 0. */
 double run_iops(const struct run *r, const u64 *ios, u32 i);
-
-/* An interval's percentile @p of run_over_time; negative where there was no IO. */
-double series_percentile(const struct series_run *s, u32 i, u32 p);
 
 #endif
