@@ -21,6 +21,7 @@ struct world {
 	u32 mend_at;			/* the reading at which the missing bin comes; 0: never */
 	bool moves;			/* a bio of watch 2 begins in the middle of each reading */
 	u32 bios;			/* of watch 2, in flight */
+	bool late;			/* an IO of watch 0 comes behind the first reading */
 };
 
 static const struct latency some = { 1048576, 0 };
@@ -32,6 +33,8 @@ static int count_bios(struct kernel_capture *k)
 	/* Once before a reading and once after it. */
 	if (++t->reads == 2 * t->mend_at - 1)
 		fake_io(t->f, 0, 0, BLKLAT_OP_READ, some);
+	if (t->late && t->reads == 2)
+		fake_io(t->f, 1, 0, BLKLAT_OP_READ, some);
 	if (t->moves && t->reads % 2 == 0) {
 		++*fake_account(t->f, 0, 2, BLKLAT_STARTED);
 		t->bios++;
@@ -240,6 +243,27 @@ static void test_extremes_of_a_device_that_goes(void **state)
 	teardown(&t);
 }
 
+/* It goes when the region was read already, but not its statistics: what it did in between is not left for an interval that has no such device. */
+static void test_one_that_goes_while_it_is_read(void **state)
+{
+	struct world t;
+
+	(void)state;
+	setup(&t);
+	t.k.capture.scale = 3;
+	t.k.files = calloc(FAKE_WATCHES, sizeof(*t.k.files));
+	t.k.gone[0] = (struct gone_watch){ 0 };
+	fake_io(t.f, 0, 0, BLKLAT_OP_READ, some);
+	t.late = true;
+	readings(&t);
+	assert_true(t.f->now.w[0].gone);
+	assert_int_equal(hist_count(&t.f->now.w[0].ops[BLKLAT_OP_READ].hist), 2);
+	readings(&t);
+	assert_true(t.f->now.w[0].gone);
+	assert_int_equal(hist_count(&t.f->now.w[0].ops[BLKLAT_OP_READ].hist), 2);
+	teardown(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +274,7 @@ int main(void)
 		cmocka_unit_test(test_a_bin_that_comes_an_interval_later),
 		cmocka_unit_test(test_a_bin_that_never_comes),
 		cmocka_unit_test(test_extremes_of_a_device_that_goes),
+		cmocka_unit_test(test_one_that_goes_while_it_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

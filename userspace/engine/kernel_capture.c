@@ -295,49 +295,31 @@ static void read_stat(struct kernel_capture *k, u32 i, struct kernel_read *read)
 		    device_files_stat(&k->files[i], k->capture.devices, d, &read->stat);
 }
 
-static void read_kernel(struct kernel_capture *k, struct snapshot *s)
+/* Of a whole whose device has gone, or not, and its parts. */
+static void mark_gone(const struct kernel_capture *k, u32 whole, struct watch_counts *w)
+{
+	for (u32 n = 0; n <= k->parts; n++) {
+		w[n].gone = k->gone[whole].gone;
+		w[n].replaced = k->gone[whole].replaced;
+	}
+}
+
+/* Returns whether a device is found to have gone just now: what it did since the region was read is not in @s. */
+static bool read_kernel(struct kernel_capture *k, struct snapshot *s)
 {
 	struct kernel_read read = { 0 };
+	bool any = false;
 
 	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
-		struct watch_counts *w = &s->w[i];
+		bool gone = k->gone[i].gone;
 
 		read_stat(k, i, &read);
-		take_kernel(k, i, &read, w);
-		for (u32 p = 1; p <= k->parts; p++) {
-			w[p].gone = w->gone;
-			w[p].replaced = w->replaced;
-		}
+		take_kernel(k, i, &read, &s->w[i]);
+		mark_gone(k, i, &s->w[i]);
+		any |= k->gone[i].gone && !gone;
 	}
+	return any;
 }
-
-int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*count_bios)(struct kernel_capture *k),
-			struct problem *p)
-{
-	int err;
-
-	region_next_epoch(&k->region);
-	s->mono_ns = clock_ns(CLOCK_MONOTONIC);
-	s->wall_ns = clock_ns(CLOCK_REALTIME);
-	s->idle_gap_ns = k->idle_gap_ns;
-	err = read_once(k, s, count_bios);
-	for (long ms = 1; !err && !settled(k, s) && ms <= 16; ms *= 4) {
-		nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
-		err = read_once(k, s, count_bios);
-	}
-	if (err)
-		return problem_set(p, err, "could not read the bios in flight: %s", strerror(-err));
-	note_gaps(k, s);
-	for (u32 i = 0; i < s->n; i = next_whole(k, i))
-		for (u32 n = 0; n < k->gone[i].frozen.n; n++)
-			watch_counts_copy(&s->w[i + n], &k->gone[i].frozen.w[n]);
-	read_kernel(k, s);
-	for (u32 i = 0; i < k->carry.n; i++)
-		carry_add(&s->w[i], &k->carry.w[i]);
-	return 0;
-}
-
-/* --- devices that go away ------------------------------------------------------------------ */
 
 static bool any_in_flight(const struct kernel_capture *k)
 {
@@ -347,20 +329,13 @@ static bool any_in_flight(const struct kernel_capture *k)
 	return false;
 }
 
-bool kernel_capture_find_gone(struct kernel_capture *k)
+/* What devices that have gone have in flight ends soon, if at all. */
+static void wait_for_gone(const struct kernel_capture *k)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
-	struct kernel_read read = { 0 };
-	bool any = false;
 
-	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
-		read_stat(k, i, &read);
-		if (!k->gone[i].gone)
-			any |= find_gone(k, i, &read) == -ENODEV;
-	}
-	for (u32 n = 0; any && n < 20 && any_in_flight(k); n++)
+	for (u32 n = 0; n < 20 && any_in_flight(k); n++)
 		nanosleep(&ms, NULL);
-	return any;
 }
 
 static void swap(u64 *a, u64 *b)
@@ -380,7 +355,8 @@ static void take_late_extremes(struct watch_counts *w)
 	}
 }
 
-void kernel_capture_freeze(struct kernel_capture *k, int (*count_bios)(struct kernel_capture *k))
+/* Takes the figures of those that have gone and were not told of yet, for good; @amid an interval, or at its end. */
+static void freeze(struct kernel_capture *k, bool amid, int (*count_bios)(struct kernel_capture *k))
 {
 	u64 now = now_ns();
 
@@ -394,7 +370,7 @@ void kernel_capture_freeze(struct kernel_capture *k, int (*count_bios)(struct ke
 			continue;
 		w = g->frozen.w;
 		region_read(&k->region, i, &k->rested_at[i], now, w);
-		for (u32 p = 0; p <= k->parts; p++)
+		for (u32 p = 0; amid && p <= k->parts; p++)
 			take_late_extremes(&w[p]);
 		if (k->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
 			continue;
@@ -402,6 +378,65 @@ void kernel_capture_freeze(struct kernel_capture *k, int (*count_bios)(struct ke
 		take_bios_of(k, i, now, w);
 		w->in_flight_after = w->in_flight;
 	}
+}
+
+static void take_frozen(const struct kernel_capture *k, struct snapshot *s)
+{
+	for (u32 i = 0; i < s->n; i = next_whole(k, i))
+		for (u32 n = 0; n < k->gone[i].frozen.n; n++)
+			watch_counts_copy(&s->w[i + n], &k->gone[i].frozen.w[n]);
+}
+
+int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*count_bios)(struct kernel_capture *k),
+			struct problem *p)
+{
+	int err;
+
+	region_next_epoch(&k->region);
+	s->mono_ns = clock_ns(CLOCK_MONOTONIC);
+	s->wall_ns = clock_ns(CLOCK_REALTIME);
+	s->idle_gap_ns = k->idle_gap_ns;
+	err = read_once(k, s, count_bios);
+	for (long ms = 1; !err && !settled(k, s) && ms <= 16; ms *= 4) {
+		nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
+		err = read_once(k, s, count_bios);
+	}
+	if (err)
+		return problem_set(p, err, "could not read the bios in flight: %s", strerror(-err));
+	note_gaps(k, s);
+	take_frozen(k, s);
+	if (read_kernel(k, s)) {
+		wait_for_gone(k);
+		freeze(k, false, count_bios);
+		take_frozen(k, s);
+		for (u32 i = 0; i < s->n; i = next_whole(k, i))
+			mark_gone(k, i, &s->w[i]);
+	}
+	for (u32 i = 0; i < k->carry.n; i++)
+		carry_add(&s->w[i], &k->carry.w[i]);
+	return 0;
+}
+
+/* --- devices that go away ------------------------------------------------------------------ */
+
+bool kernel_capture_find_gone(struct kernel_capture *k)
+{
+	struct kernel_read read = { 0 };
+	bool any = false;
+
+	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
+		read_stat(k, i, &read);
+		if (!k->gone[i].gone)
+			any |= find_gone(k, i, &read) == -ENODEV;
+	}
+	if (any)
+		wait_for_gone(k);
+	return any;
+}
+
+void kernel_capture_freeze(struct kernel_capture *k, int (*count_bios)(struct kernel_capture *k))
+{
+	freeze(k, true, count_bios);
 }
 
 void kernel_capture_end(struct kernel_capture *k)
