@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+The known case: a writer that calls fsync makes the reads of others slow. A loop device on a file system does one thing after the other,
+and its flush waits for a disk whose flushes take 50 ms.
+"""
+import contextlib
+import json
+import pathlib
+import tempfile
+
+import pytest
+from devices import MIB, backing_file, loop_on, run, unmount
+from engines import PREPARED
+from faulty import null_blks
+from guest import DEEP, module
+from load import BLKLAT, Fio, fio
+from recorder import Recorder
+from stack import dm
+
+FLUSH_MS, FLUSHES, READS = 50, 60, 2400
+SLOW_MS = 20
+MS = 1000000
+
+
+@contextlib.contextmanager
+def slow_to_flush():
+    """A loop device on a file of an ext4 whose disk delays flushes alone."""
+    with null_blks({"size": 256, "memory_backed": 1, "cache_size": 64}) as (below,), \
+            dm("delay", below, 0, below.path, 0, 0, below.path, 0, FLUSH_MS) as disk, tempfile.TemporaryDirectory() as folder:
+        run("mkfs.ext4", "-q", "-O", "^has_journal", disk.path)
+        run("modprobe", "ext4")
+        run("mount", disk.path, folder)
+        try:
+            with module("loop"), backing_file(folder, 32 * MIB) as file, loop_on(file, direct=False) as device:
+                fio(device, rw="write", bs="1M", number_ios=32, fsync=32)
+                yield device
+        finally:
+            unmount(folder)
+
+
+@pytest.mark.parametrize("engine", sorted(PREPARED))
+def test_reads_beside_flushes(engine):
+    """The parts tell it, the report finds it, and so do the slow IOs by themselves."""
+    with slow_to_flush() as device, PREPARED[engine](), tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        file = pathlib.Path(folder) / "run.blklat"
+        slow = ("--slow", f"{SLOW_MS}ms", "--slow-max", "10000") if engine == "bpf" else ()
+        args = "--quiet", "--engine", engine, "--by", "beside", *slow
+        with Recorder(device, file, *args) as r:
+            with Fio(device, rw="randwrite", bs=4096, fsync=1, rate_iops=5, number_ios=FLUSHES, ioengine="psync") as writer:
+                reader = fio(device, rw="randread", bs=4096, rate_iops=200, number_ios=READS, **DEEP)
+                writer = writer.result()
+            r.more(2)
+            assert r.stop() == 0, r.stderr
+        run_, = json.loads(run(BLKLAT, "report", "--format", "json", file))["runs"]
+    whole, = [w for w in run_["watches"] if "part" not in w]
+    ops = {o["op"]: o["total"] for o in whole["ops"]}
+    assert (ops["read"]["ios"], ops["write"]["ios"]) == (reader.ios("read"), writer.ios("write")) == (READS, FLUSHES)
+    assert ops["flush"]["latency_ns"]["p50"] >= FLUSH_MS * MS / 2
+    parts = {w["part"]["label"]: {o["op"]: o["total"] for o in w["ops"]} for w in run_["watches"] if "part" in w}
+    assert sum(part.get("read", {"ios": 0})["ios"] for part in parts.values()) == READS
+    slow, fast = (parts[label]["read"]["latency_ns"]["p50"] for label in ("flush", "nothing"))
+    assert slow > FLUSH_MS * MS / 5 and slow > 5 * fast
+    # From outside: most reads are as those beside nothing, and some wait for a flush.
+    assert reader.clat_ns("read", 50) < slow / 2 and reader.clat_ns("read", 99) > FLUSH_MS * MS / 5
+    found = [(f["kind"], f["op"], f["text"]) for f in run_["findings"]]
+    assert any(kind == "beside" and op == "read" and "slower beside a flush" in text for kind, op, text in found), found
+    if engine == "bpf":
+        bins = [bin_ for o in whole["ops"] for bin_ in o["bins"]]
+        surely, maybe = (sum(n for *ends, n in bins if ends[end] >= SLOW_MS * MS) for end in (0, 1))
+        assert surely <= whole["slow"]["found"] == len(whole["slow"]["ios"]) <= maybe
+        assert any(kind == "slow_common" and "are beside flush" in text for kind, _, text in found), found
