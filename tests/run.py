@@ -7,6 +7,7 @@ usage: run.py BUILD LEVEL...      (levels: tree unit cli report web prom package
 unit@address is the level unit in BUILD/address, a build with sanitizers. A level that fails does not stop the others. The
 exit status is 0 only if nothing failed, every level ran at least one test, and no sanitizer had anything to report.
 """
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -16,6 +17,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+UNIT_TESTS = sorted((ROOT / "tests/unit").glob("test_*.c"))
 CMOCKA = re.compile(r"\[  (PASSED|FAILED|SKIPPED)  \] (\d+) test\(s\)")
 NODE_TEST = re.compile(r"^\S+ (pass|fail|cancelled|skipped) (\d+)$", re.M)
 # Several tests at a time, where most of them wait for something.
@@ -46,14 +48,14 @@ class Count(dict):
         return f"{self['passed']} passed, {self['failed']} failed, {self['skipped']} skipped"
 
 
-def run(argv, **env):
-    """Prints what the command prints as it comes. Returns its exit status and its output."""
+def run(argv, show=lambda line: print(line, end="", flush=True), **env):
+    """Shows what the command prints as it comes. Returns its exit status and its output."""
     lines = []
     with subprocess.Popen(argv, cwd=ROOT, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace") as p:
         for line in p.stdout:
             lines.append(line)
-            print(line, end="", flush=True)
+            show(line)
     return p.returncode, "".join(lines)
 
 
@@ -68,15 +70,25 @@ def counted(status, count, output=""):
 
 
 def cmocka(program):
+    """Returns the counts of a program and its whole output, to be shown in one piece: others run beside it."""
     count = Count()
-    print(f"--- {program.name}", flush=True)
     if not program.exists():
-        print(f"{program} is not built")
-        return counted(1, count)
-    status, output = run([str(program)], CMOCKA_MESSAGE_OUTPUT="STDOUT")
+        return counted(1, count), f"{program} is not built\n"
+    status, output = run([str(program)], show=lambda line: None, CMOCKA_MESSAGE_OUTPUT="STDOUT")
     for what, number in CMOCKA.findall(output):
         count[what.lower()] += int(number)
-    return counted(status, count, output)
+    return counted(status, count, output), output
+
+
+def unit_programs(build, sources):
+    """Two at a time. By what the Makefile builds of them: a program whose source is gone stays in the build folder."""
+    total = Count()
+    programs = [build / "tests/unit" / source.stem for source in sources]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for path, (count, output) in zip(programs, pool.map(cmocka, programs)):
+            print(f"--- {path.name}\n{output}", end="", flush=True)
+            total.add(count)
+    return total
 
 
 def pytest(*chosen, **env):
@@ -121,10 +133,7 @@ def vm(build):
 
 def threaded(build):
     """What has threads, under the thread sanitizer: the unit tests that have some, and the service with its scout."""
-    count = Count()
-    for source in sorted((ROOT / "tests/unit").glob("test_*.c")):
-        if "pthread_create" in source.read_text():
-            count.add(cmocka(build / "tests/unit" / source.stem))
+    count = unit_programs(build, [source for source in UNIT_TESTS if "pthread_create" in source.read_text()])
     serve = [f"tests/serve/test_{name}.py" for name in ("access", "service_life", "routes", "stream")]
     options = f"atexit_sleep_ms=0:{TO_STDERR}"
     count.add(pytest(*serve, "-m", "not plain", TSAN_OPTIONS=options))
@@ -136,9 +145,7 @@ def unit(build):
     count = Count()
     status, _ = run([sys.executable, "tests/vectors/check_vectors.py", str(build / "tests/vectors/bins_vectors.h")])
     count["failed" if status else "passed"] += 1
-    # By what the Makefile builds of them: a program whose source is gone stays in the build folder.
-    for source in sorted((ROOT / "tests/unit").glob("test_*.c")):
-        count.add(cmocka(build / "tests/unit" / source.stem))
+    count.add(unit_programs(build, UNIT_TESTS))
     return count
 
 
