@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Very many IOs: 10^8 on this machine, 10^6 on each kernel of the guests. Not one is missing that any program saw."""
+"""Very many IOs: 10^8 on this machine, 10^6 on each kernel of the guests, and a thousand devices there that come and go. Not one is missing that any program saw."""
 import pathlib
 import subprocess
 import sys
@@ -39,9 +39,18 @@ def test_host():
         assert b.total("ios", None, device, stage) == ios - hidden
 
 
+def guest(kernel, chosen, passed):
+    done = subprocess.run([ROOT / "tests/vm/vm.py", "test", kernel, "-k", chosen, "--timeout", "1800"], stdout=subprocess.PIPE, text=True)
+    assert done.returncode == 0 and done.stdout.endswith(f"{passed} passed, 0 failed, 0 skipped\n"), done.stdout
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_guest(kernel, monkeypatch):
     monkeypatch.setenv("BLKLAT_TASK_IOS", str(-(-GUEST_IOS // TASKS)))
-    done = subprocess.run([ROOT / "tests/vm/vm.py", "test", kernel, "-k", "test_tasks and null_blk and none-0",
-                           "--timeout", "1800"], stdout=subprocess.PIPE, text=True)
-    assert done.returncode == 0 and done.stdout.endswith("1 passed, 0 failed, 0 skipped\n"), done.stdout
+    guest(kernel, "test_tasks and null_blk and none-0", 1)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_thousand_come_and_go(kernel, monkeypatch):
+    monkeypatch.setenv("BLKLAT_HOT_PLUGGED", "1000")
+    guest(kernel, "test_hot_plugged", 4)

@@ -53,12 +53,16 @@ class Null(Device):
         self.folder.rmdir()
 
 
-@contextlib.contextmanager
-def null_blks(*settings):
-    """One device for each dictionary of attributes. Those that are there at the end are removed."""
+def need_configfs():
     run("modprobe", "configfs")
     if not os.path.ismount(CONFIGFS):
         run("mount", "-t", "configfs", "configfs", CONFIGFS)
+
+
+@contextlib.contextmanager
+def null_blks(*settings):
+    """One device for each dictionary of attributes. Those that are there at the end are removed."""
+    need_configfs()
     with module("null_blk", nr_devices=0), contextlib.ExitStack() as undo:
         devices = []
         for i, attributes in enumerate(settings):
