@@ -104,7 +104,7 @@ void kept_end(struct kept *k, FILE *to)
 	fclose(k->f);
 	fwrite(k->first.text, 1, k->first.len, to);
 	if (k->dropped)
-		fprintf(to, "... %llu lines more were said here, and not kept ...\n", (unsigned long long)k->dropped);
+		fprintf(to, "... %llu more lines were printed here, and not kept ...\n", (unsigned long long)k->dropped);
 	fwrite(k->latest.text, 1, k->latest.len, to);
 	free(k);
 }
