@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The table of cells (capture.h): a bio is remembered, a bio is recalled, by programs on all CPUs at once. Nothing else is
- * in here, so that tests/unit/test_bio_cells_order.c can run these very functions against each other and the reader.
+ * The table of cells (capture.h): programs on all CPUs remember and recall bios at once. Nothing else is in this file, so
+ * that tests/unit/test_bio_cells_order.c can run these very functions against each other and the reader.
  */
 #ifndef BIO_CELLS_BPF_H
 #define BIO_CELLS_BPF_H
 
 #include "turns.bpf.h"
 
-/* Their includer has these. */
+/* Defined by the including file. */
 static __always_inline struct bio_bucket *bio_bucket_of(u64 key, u32 choice);
 static __always_inline struct bio_bucket *no_room_bucket(u64 key);
 static __always_inline void account_missed_bio(const struct bio_start *start, u32 turn);
 static __always_inline u32 whole_watch(u32 watch);
 
 /*
- * poke_last() writes what nobody may see before all that was read and written until then, poke_first() what is seen before
- * all that is written from then on. x86 keeps such an order by itself. Of what BPF has for other CPUs, an exchange does.
+ * poke_last() writes a value that must not become visible before all earlier reads and writes. poke_first() writes one
+ * that becomes visible before all later writes. x86 keeps such an order by itself; on other CPUs, BPF has an exchange for
+ * that.
  */
 #ifndef poke_last
 #ifdef __TARGET_ARCH_x86
@@ -61,8 +62,9 @@ static __always_inline void fill_cell(struct bio_cell *cell, const struct bio_st
 }
 
 /*
- * A standby can't tell a bio that found no room from one that nobody looked at, and by then there may be room. So one that
- * found none is noted for it, in a table of its own, which has as many as are between a first program and its standbys at a time.
+ * A standby can't tell a bio that found no room from one that no program has seen, and by then there may be room. So bios
+ * without room are noted in a separate table, which has room for as many as can be between a first program and its
+ * standbys at a time.
  */
 static __always_inline void note_no_room(u64 key, u32 turn)
 {
@@ -70,7 +72,7 @@ static __always_inline void note_no_room(u64 key, u32 turn)
 
 	if (!leaves_mark(turn, BPF_BIO_QUEUE))
 		return;
-	/* All taken: by notes that nobody took out, since the last standby was skipped. */
+	/* All are taken, by notes that were not removed because the last standby was skipped. */
 	if (!claim_in(b, key))
 		poke(&b->cell[0].key, key);
 }
@@ -87,12 +89,12 @@ static __always_inline bool found_no_room(u64 key, u32 turn)
 enum remembered {
 	REMEMBERED,
 	NO_ROOM,
-	NOT_MINE,	/* another one before this standby did what there was to do, or who saw it held */
+	NOT_MINE,	/* another program did the work: one before this standby, or the one that saw the bio held */
 };
 
 /*
- * Is what is queued now the bio that was held back? One of a device that went away meanwhile is never queued. It keeps the
- * part that it began in.
+ * Is the bio that is queued now the one that was held back? (A bio of a device that went away in between is never queued.)
+ * It keeps the part that it began in.
  */
 static __always_inline bool was_held(const struct bio_start *before, const struct bio_start *now)
 {
@@ -101,8 +103,9 @@ static __always_inline bool was_held(const struct bio_start *before, const struc
 }
 
 /*
- * A bio that a limit may hold back, before it is queued. Returns whether it is remembered; else, as far as it goes, it begins when
- * it is queued: where there is no room, or where it has a cell already, since it comes by a second time or an end was missed.
+ * A bio that a limit may hold back, before it is queued. Returns whether it is remembered. It is not if there is no room,
+ * or if it has a cell already, because it comes by a second time or an end was missed; then it begins when it is queued,
+ * if it ever is.
  */
 static __always_inline bool hold_in_cell(u64 key, const struct bio_start *start)
 {
@@ -117,7 +120,7 @@ static __always_inline bool hold_in_cell(u64 key, const struct bio_start *start)
 	return cell;
 }
 
-/* It is queued now, as those behind @turn are told. Its time stays what it was. */
+/* It is queued now, and the programs behind @turn are told so. Its time stays the same. */
 static __always_inline void let_go(struct bio_cell *cell, u32 turn)
 {
 	poke(&cell->start.held, 0);
@@ -148,7 +151,7 @@ static __always_inline enum remembered remember_in_cell(u64 key, struct bio_star
 			return NOT_MINE;
 		}
 		account_missed_bio(&cell->start, turn);
-		/* Or the reader has its time with the fields of the next. */
+		/* Or the reader would see its time with the fields of the next bio. */
 		poke_first(&cell->start.ns, 0);
 		claimed = cell;
 	}

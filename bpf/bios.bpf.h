@@ -19,7 +19,7 @@
 /* Bios in one request, for the verifier: 4 MiB, more than any driver takes by default, in pages. */
 #define MAX_BIOS 1024
 
-/* Which table, a constant of each program: the verifier of a kernel before 5.12 must not see the other's. */
+/* Which table: a constant of each program, as the verifier of a kernel before 5.12 must not see code for the other. */
 enum table {
 	TABLE_CELLS,
 	TABLE_HASH,
@@ -43,7 +43,7 @@ struct {
 	__type(value, struct bio_start);
 } bio_hash SEC(".maps");
 
-/* Of each watch, as struct target's seen_ns, but of bios. */
+/* For each watch, like struct target's seen_ns, but for bios. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -77,7 +77,7 @@ static __always_inline u32 total_watch(const volatile void *object)
 	return target_of(object, &t) ? t->watch[BLKLAT_STAGE_TOTAL] : 0;
 }
 
-/* An empty preflush is what a flush is called at this level. */
+/* At this level a flush is an empty preflush. */
 static __always_inline u32 bio_op(u32 flags, u32 bytes)
 {
 	const u32 preflush = 1U << bpf_core_enum_value(enum req_flag_bits, __REQ_PREFLUSH);
@@ -93,7 +93,7 @@ static __always_inline void account_bio(const struct bio_start *start, u32 cell,
 		account(start->watch[1], cell, turn);
 }
 
-/* Its end was not seen, and another one begins at its address. */
+/* Its end was missed, and another bio begins at its address. */
 static __always_inline void account_missed_bio(const struct bio_start *start, u32 turn)
 {
 	account_bio(start, BLKLAT_OVERWRITTEN, turn);
@@ -120,7 +120,7 @@ static __always_inline struct bio_bucket *bio_bucket_of(u64 key, u32 choice)
 	return bpf_map_lookup_elem(&bio_cells, &number);
 }
 
-/* Notes of bios that found no room: their keys alone. */
+/* Notes of bios that found no room: only their keys. */
 #define NO_ROOM_SHIFT 27
 
 struct bio_bucket no_room[1 << (32 - NO_ROOM_SHIFT)];
@@ -171,7 +171,7 @@ static __always_inline bool recall_from_hash(u64 key, struct bio_start *ret)
 
 /* --- starts -------------------------------------------------------------------------------- */
 
-/* Fills all of @ret but whether it is held. Returns whether the bio is watched. */
+/* Fills @ret except for held. Returns whether the bio is watched. */
 static __always_inline bool begin_bio(struct bio *bio, struct bio_start *ret, enum mode mode)
 {
 	*ret = (struct bio_start){};
@@ -254,15 +254,15 @@ static __always_inline void queue_again(const u64 *ctx, u32 turn)
 STANDBYS_OF(on_bio_queue, "block_bio_queue", queue_again)
 
 /*
- * What waits for a limit of its cgroup (io.max) waits before block_bio_queue. The function that may hold a bio back is called for
- * those alone that are under a limit: from there on its time counts. A program on a function, unlike one on a tracepoint, has no
- * standbys: a bio whose run is skipped begins when it is queued.
+ * A bio that waits for a limit of its cgroup (io.max) waits before block_bio_queue. The function that may hold it back is
+ * called only for bios under a limit; their time counts from there on. A program on a function, unlike one on a
+ * tracepoint, has no standbys: if a run of it is skipped, the bio begins when it is queued.
  */
 static __always_inline void hold_in_mode(struct bio *bio, enum table table, enum mode mode)
 {
 	struct bio_start start;
 
-	/* The rest of one that was split: it began with its first part. */
+	/* The rest of a bio that was split, which began with its first piece. */
 	if (bio->bi_flags & cfg_bio_traced || !begin_bio(bio, &start, mode))
 		return;
 	start.held = true;
@@ -292,7 +292,7 @@ int on_bio_throttle_hash(u64 *ctx)
 
 /* --- ends ---------------------------------------------------------------------------------- */
 
-/* @i: for which of the watches of the bio of this @number. */
+/* @i: which of the watches of the bio with this @number. */
 static __always_inline void complete_bio(u64 number, const struct bio_start *start, u32 i, u64 now, u32 error, u32 turn,
 					 enum sharing sharing, enum mode mode)
 {
@@ -320,13 +320,14 @@ static __always_inline void complete_bio(u64 number, const struct bio_start *sta
 }
 
 /*
- * A bio that is not in the table is no loss: it was queued before the capture began, or on a device that is not watched, or
- * is a part split off one that is (those complete, but are not queued), or found the table full and was counted then. One
- * that would have had to wait, and must not, is taken back (bio_wouldblock_error()): who sent it sends it again.
+ * A bio that is not in the table is not a loss. It was queued before the capture began, or on a device that is not
+ * watched; or it is a piece split off a watched bio (these complete, but are not queued); or it found the table full and
+ * was counted then. A bio that must not wait and would have had to is taken back (bio_wouldblock_error()): its sender
+ * sends it again.
  */
 static __always_inline void end_in_mode(u64 key, u32 error, u64 now, u32 turn, enum table table, enum mode mode)
 {
-	/* A bio may end in either of two tracepoints, that is in two programs; the hash's kernels guard neither. */
+	/* A bio may end in either of two tracepoints, so in two programs; kernels that use the hash guard neither. */
 	const enum sharing sharing = table == TABLE_HASH ? sharing_of(turn) : ROW_SHARED;
 	struct bio_start start;
 
@@ -334,7 +335,7 @@ static __always_inline void end_in_mode(u64 key, u32 error, u64 now, u32 turn, e
 		return;
 	if (has_parts(mode) && blklat_counts_in_flight(cfg_by))
 		count_bio_in_flight(&start, -1);
-	/* Before 5.16 block_rq_complete told an errno. */
+	/* Before 5.16 block_rq_complete had an errno. */
 	if (error == BLK_STS_AGAIN || error == (u32)-EAGAIN) {
 		account_bio(&start, BLKLAT_REQUEUED, turn);
 		return;
@@ -409,9 +410,9 @@ static __always_inline void complete_bio_again(const u64 *ctx, u32 turn)
 STANDBYS_OF(on_bio_complete, "block_bio_complete", complete_bio_again)
 
 /*
- * Bios that end with (a part of) a request have no block_bio_complete of their own; it was traced already, as
- * blk_update_request() says. Those within the completed bytes end, but within a flush sequence all wait for its last step. A
- * bio that was split ends with its last part.
+ * Bios that end with a request, or with a piece of one, have no block_bio_complete event (blk_update_request()). Those
+ * within the completed bytes end, but within a flush sequence all wait for its last step. A bio that was split ends with
+ * its last piece.
  */
 static __always_inline void end_bios(struct request *rq, const u64 *ctx, u64 now, u32 turn, enum table table)
 {

@@ -4,8 +4,8 @@
  * and docs/architecture.md for why this way.
  *
  * The hot path of a request has one look at the table of targets, one at its slot and, at
- * completion, one at its series: no hash of requests, no atomic, no branch on configuration (that is
- * in constants, which the verifier folds). What happens rarely is kept in functions of its own.
+ * completion, one at its series: no hash of requests, no atomic, no branch on configuration (it is in constants, which the
+ * verifier folds). Rare cases are in functions of their own.
  */
 #include "bios.bpf.h"
 #include "counters.bpf.h"
@@ -40,7 +40,7 @@ static __always_inline void start_request(struct target *t, struct request *rq, 
 	start_slot(slot, leaves_mark(turn, event) ? now | BLKLAT_SLOT_SEEN : now);
 }
 
-/* The watch whose rows an IO is counted in that began at @start. */
+/* The watch in whose rows an IO that began at @start is counted. */
 static __always_inline u32 watch_of(const struct target *t, u32 stage, u64 start, enum mode mode)
 {
 	return t->watch[stage] + (has_parts(mode) ? blklat_slot_part(start, cfg_by) : 0);
@@ -56,7 +56,7 @@ static __always_inline void tell_if_slow(const struct target *t, struct request 
 		tell_request(rq, whole, watch_of(t, stage, start, mode), ns, error);
 }
 
-/* The end of the stage queue; requests that went straight to the driver never began it. */
+/* The end of stage queue; requests that went straight to the driver never began it. */
 static __always_inline void end_queue(struct target *t, struct request *rq, u32 turn, enum mode mode)
 {
 	struct blklat_slot *slot = slot_of(t, rq, BLKLAT_STAGE_QUEUE);
@@ -135,7 +135,7 @@ int on_rq_issue(u64 *ctx)
 
 STANDBYS_OF(on_rq_issue, "block_rq_issue", issue_request)
 
-/* Takes a start back. One that never happened (the driver was busy before it) is none. */
+/* Takes a start back, unless there was none (the driver was busy before it). */
 static __always_inline void unstart(struct target *t, struct request *rq, u32 stage, u32 turn)
 {
 	struct blklat_slot *slot;
@@ -157,7 +157,7 @@ static __always_inline void unstart(struct target *t, struct request *rq, u32 st
 }
 
 /*
- * A completion without a start. Not a loss:
+ * A completion without a start. It is not a loss in these cases:
  * - no bytes and no error: a request of a flush sequence ends a second time, or, where it had no data,
  *   without having been issued itself (block/blk-flush.c; the flush flags are cleared by then);
  * - nothing was ever started in the slot: the request was issued before the capture began;
@@ -193,7 +193,7 @@ static __noinline int complete_unstarted(u32 watch, u64 *ns, struct request *rq,
 	return 0;
 }
 
-/* @ctx: of block_rq_complete; read where it is used, since to keep what was read takes more. */
+/* @ctx: of block_rq_complete; read where it is used, as keeping the values takes more instructions. */
 static __always_inline void complete_vacant(struct target *t, struct request *rq, u64 *ns, const u64 *ctx, u32 turn)
 {
 	u32 watch = t->watch[BLKLAT_STAGE_DEVICE];
@@ -206,7 +206,7 @@ static __always_inline void complete_vacant(struct target *t, struct request *rq
 		account_unstarted(watch, ns, rq, ctx[2], ctx[1], turn);
 }
 
-/* @now, or 0: a standby only asks for the time where it has something to do. */
+/* @now, or 0: a standby reads the clock only if it has something to do. */
 static __always_inline void complete(struct target *t, struct request *rq, const u64 *ctx, u64 now, enum mode mode,
 				     u32 turn)
 {
@@ -234,7 +234,7 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 	if (error)
 		add(&s->errors, 1, sharing);
 	if (ctx[2] < rq->__data_len) {
-		/* A part; the last one ends the request. */
+		/* A piece; the last one ends the request. */
 		if (tells_slow(mode) && error)
 			tell_if_slow(t, rq, BLKLAT_STAGE_DEVICE, start,
 				     unmarked_latency(bpf_ktime_get_ns(), start, mode), error, mode);
@@ -249,7 +249,7 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 		if (wants_pauses(mode) && (ns > SEEN_EVERY_NS || start & BLKLAT_SLOT_AFTER_IDLE))
 			note_parted_end(t, rq, now, start, ns);
 	} else if (wants_pauses(mode)) {
-		/* A start after a pause makes it huge. */
+		/* A start after a pause makes the latency huge. */
 		start &= ~BLKLAT_SLOT_SEEN;
 		ns = now - start;
 		if (ns > SEEN_EVERY_NS)
@@ -360,7 +360,7 @@ static __always_inline bool complete_target(const volatile void *key, const u64 
 		*now = bpf_ktime_get_ns();
 	if (t->watch[BLKLAT_STAGE_DEVICE])
 		complete(t, rq, ctx, *now, mode, turn);
-	/* One that failed before it was issued, or needed no issue, never left the queue. */
+	/* A request that failed before its issue, or needed none, never left the queue. */
 	if (cfg_queue && t->watch[BLKLAT_STAGE_QUEUE])
 		unstart(t, rq, BLKLAT_STAGE_QUEUE, turn);
 	return cfg_bios && t->watch[BLKLAT_STAGE_TOTAL];
@@ -374,14 +374,14 @@ static __always_inline void complete_any(const u64 *ctx, u32 turn, enum table ta
 
 	if (has_partitions(mode))
 		total |= complete_target(rq->part, ctx, &now, turn, mode);
-	/* A device without requests may hand its bios on as they are (nvme multipath, md raid0). */
+	/* A device without requests may pass its bios on unchanged (nvme multipath, md raid0). */
 	if (cfg_bios && (total || cfg_remapped))
 		end_bios(rq, ctx, now, turn, table);
 }
 
 /*
- * The first program reads the clock first of all: the slot may have to come from another CPU's cache, which is not the
- * IO's time.
+ * The first program reads the clock before anything else: the slot may have to come from another CPU's cache, and that
+ * time is not the IO's.
  */
 static __always_inline void complete_request(const u64 *ctx, u32 turn, enum table table)
 {

@@ -32,18 +32,18 @@ _Static_assert(sizeof(struct target) == 64, "one cache line");
 _Static_assert(BLKLAT_STAGE_DEVICE == 0 && BLKLAT_STAGE_QUEUE == 1, "the slots' stages come first, in this order");
 
 /*
- * What there is to do at an event. Each way has code of its own, of which the verifier leaves one: to ask for each
- * thing whether it is wanted takes two instructions, even where it knows the answer.
+ * What to do at an event. Each mode has its own code, and the verifier removes all but one: asking whether a single thing
+ * is wanted takes two instructions, even if the verifier knows the answer.
  */
 enum mode {
-	MODE_DEVICE,		/* nothing but stage device of whole devices, and issue has the request alone */
+	MODE_DEVICE,		/* only stage device of whole devices, and block_rq_issue has only the request */
 	MODE_DEVICE_PAUSES,	/* the same, looking for pauses */
 	MODE_DISKS,		/* any stage, of whole devices */
 	MODE_PARTITIONS,	/* any stage, of these and of partitions */
 	MODE_PARTS,		/* the same, and watches have parts */
 };
 
-/* What is in flight of a watch, by enum blklat_kind - 1. */
+/* A watch's IOs in flight, by enum blklat_kind - 1. */
 struct in_flight {
 	__u64 of_kind[8];
 };
@@ -79,9 +79,9 @@ struct bio_start {
 };
 
 /*
- * The table of bios: cells in buckets. A bio's address gives two buckets; it stands in the first of their cells
- * that was free. Who changes the key of a cell from 0 by compare-and-exchange owns it; ns is written last, and
- * at the end taken back first. Half of the cells are for max_bios, the others are there to be free.
+ * The table of bios: cells in buckets. A bio's address gives two buckets; it is in the first of their cells that was free.
+ * Whoever changes the key of a cell from 0 by compare-and-exchange owns it. ns is written last, and taken back first at
+ * the end. Half of the cells are for max_bios, the others are there to stay free.
  */
 struct bio_cell {
 	__u64 key;			/* stands for the bio's address; 0: free */

@@ -39,7 +39,7 @@ const volatile u32 cfg_bio_traced = 0;		/* 1 << BIO_TRACE_COMPLETION: block_bio_
 
 u32 epoch;	/* number of the interval; its parity chooses the extremes' cells */
 
-/* A variable, since a look at it takes no lookup. Userspace puts a map as large as the hash in its place (load_programs()). */
+/* A variable, since it is read without a map lookup. Userspace replaces it by a map as large as the hash (load_programs()). */
 struct target targets[1] SEC(".data.targets");
 
 /* Sizes of all are set before loading. */
@@ -128,11 +128,11 @@ static __always_inline void *argument(const u64 *ctx, bool second)
 }
 
 /*
- * The kernel skips a program that already runs on this CPU: an interrupt came on top of it, or its task was
- * preempted within (tracepoints can be, since 7.0). So a tracepoint has more than one: the first, and standbys
- * behind it, each of which does the work where all before it were skipped. To tell, who does the work leaves a
- * mark in the slot of the IO (abi.h), and the last of them takes it away. For an event to be missed, each of them
- * has to be held up on one CPU at a time. A turn is a program's place: 0 the first, 1 to BPF_STANDBYS.
+ * The kernel skips a program that is already running on this CPU: an interrupt came on top of it, or its task was
+ * preempted within (tracepoints can be, since 7.0). So a tracepoint has a first program, and standbys behind it. Each of
+ * them does the work if all before it were skipped. Whoever does the work leaves a mark in the slot of the IO (abi.h), and
+ * the last one takes it away. An event is only missed if all of its programs are held up on one CPU at once. A turn is a
+ * program's place: 0 for the first, 1 to BPF_STANDBYS.
  */
 /* Standbys of each event: how many are attached, or are going to be. Userspace writes it. */
 u32 standbys[BPF_EVENTS];
@@ -162,7 +162,7 @@ enum sharing {
 	ROW_SHARED,	/* others; needs atomics of 5.12 (5ffa25502b5a), so not in programs for kernels before it */
 };
 
-/* A CPU's own row is the first programs'. Those skipped are few, so all CPUs share one for them. */
+/* First programs use the CPU's own row. Skips are few, so all CPUs share one row for the standbys. */
 static __always_inline u32 counters_row(u32 turn)
 {
 	return turn == TURN_FIRST ? bpf_get_smp_processor_id() : cfg_standby_row;
@@ -255,7 +255,7 @@ static __always_inline struct blklat_slot *slot_of(const struct target *t, struc
 	return in ? BLKLAT_SLOT_IN(in, number % BLKLAT_SLOTS) : NULL;
 }
 
-/* @mode is a constant of the caller's in all that asks for it. */
+/* Wherever @mode is a parameter, it is a constant in the caller. */
 static __always_inline bool has_partitions(enum mode mode)
 {
 	return mode == MODE_PARTITIONS || mode == MODE_PARTS;
@@ -267,8 +267,8 @@ static __always_inline bool has_parts(enum mode mode)
 }
 
 /*
- * Calls @does with its arguments, in the order given, and last the mode of the capture, in which @does has a constant. For
- * programs that have no usual way: those have MODE_DISKS for all that is not more.
+ * Calls @does with its arguments, in the order given, and the mode of the capture last, as a constant. For programs
+ * without code for the usual modes: they run as MODE_DISKS unless more is wanted.
  */
 #define IN_MODE(does, ...)										\
 	do {												\
@@ -282,7 +282,7 @@ static __always_inline bool has_parts(enum mode mode)
 			does(__VA_ARGS__, MODE_DISKS);							\
 	} while (0)
 
-/* A latency from a start time and now, without what is no time in the former: its topmost bits. */
+/* The latency from a start time to now, without the topmost bits, which are not part of the time. */
 static __always_inline u64 unmarked_latency(u64 now, u64 start, enum mode mode)
 {
 	u32 no_time = has_parts(mode) ? 64 - BLKLAT_SLOT_PART_SHIFT : 2;
@@ -296,7 +296,7 @@ static __always_inline u32 op_of(u32 flags)
 
 	if (op > BLKLAT_OP_OTHER)
 		op = BLKLAT_OP_OTHER;
-	/* Or the compiler joins this with what follows, which takes more instructions. */
+	/* Or the compiler would join this with what follows, which takes more instructions. */
 	asm volatile("" : "+r"(op));
 	return op;
 }
@@ -308,7 +308,7 @@ static __always_inline struct blklat_series *series_of(u32 watch, u32 op, u32 tu
 	return bpf_map_lookup_elem(&series, &row);
 }
 
-/* The bit is there at all but the first IO of an octave. Where cfg_unguarded, userspace set them all. */
+/* The bit is set except at the first IO of an octave. Where cfg_unguarded, userspace has set all of them. */
 static __always_inline void note_octave(struct blklat_series *s, u32 octave, enum sharing sharing)
 {
 	if (s->octaves >> octave & 1)
@@ -320,9 +320,9 @@ static __always_inline void note_octave(struct blklat_series *s, u32 octave, enu
 }
 
 /*
- * Everything of one ended IO but its bytes and the count in its bin, which comes last (abi.h says
- * why). Returns that bin; NULL never happens, but the verifier can't know. Two that raise an extreme
- * of a shared row at once may leave the lesser: the reader then takes the bin's bound.
+ * Counts everything of an ended IO except its bytes and its bin, which comes last (abi.h says why). Returns that bin; NULL
+ * never happens, but the verifier can't know. If two programs raise an extreme of a shared row at once, the lesser may
+ * remain: the reader then takes the bin's bound.
  */
 static __always_inline u64 *count_latency(struct blklat_series *s, u64 ns, enum sharing sharing)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which part of its watch an IO begins in, and what that may take: a count of what is in flight.
+ * Which part of its watch an IO begins in, and the count of IOs in flight that this may need.
  *
- * What is counted there is that slots of the watch are occupied, or entries of the table of bios. So an end that is missed
- * counts until its tag, or its bio's address, is seen again, and no longer.
+ * It counts the watch's occupied slots, or entries in the table of bios. So an IO whose end was missed counts until its
+ * tag, or its bio's address, is seen again, and no longer.
  */
 #ifndef PARTS_BPF_H
 #define PARTS_BPF_H
@@ -16,7 +16,10 @@
 const volatile u32 cfg_by = BLKLAT_BY_NOTHING;	/* enum blklat_by */
 const volatile u32 cfg_cgroups = 0;		/* that have a part of their own */
 
-/* [watch], wholes' alone are in use; where nothing is counted in flight, one. All CPUs write it. Its size is set before loading. */
+/*
+ * [watch], of which only wholes are used; one entry where IOs in flight are not counted. All CPUs write it. Its size is
+ * set before loading.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -26,8 +29,8 @@ struct {
 } in_flight SEC(".maps");
 
 /*
- * An id in the upper bits and its part below, written at once. So whoever reads one that is given to another id meanwhile sees that. An
- * id that would lose bits there equals none in cgroups_seen, and is always looked up.
+ * An id in the upper bits and its part below, in a single write. So a reader notices when the number has been given to
+ * another id in the meantime. An id too large for these bits never equals one in cgroups_seen, and is always looked up.
  */
 #define SEEN_PART_BITS 8
 #define SEEN(id, part) ((id) << SEEN_PART_BITS | (part))
@@ -35,8 +38,8 @@ struct {
 
 /*
  * Which cgroup has which part, both ways. All captures of a process have the same two, so that a part's number means the same in
- * each. A number belongs to who puts it into cgroups first; cgroup_parts says of whom that is known. Userspace takes out first the one
- * and then the other (abi.h, enum blklat_step). Their sizes are set before loading.
+ * each. A number belongs to whoever puts it into cgroups first; cgroup_parts says which owners are known. Userspace
+ * removes first the one and then the other (abi.h, enum blklat_step). Their sizes are set before loading.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -54,7 +57,7 @@ struct {
 
 u32 cgroups_full;	/* as many as there is room for */
 
-/* What was looked up last, SEEN(): one load in place of a hash's. */
+/* The latest lookups, SEEN(): one load instead of a hash lookup. */
 u64 cgroups_seen[256];
 
 /* From a watch's number + 1 to the whole's, where watches have parts. */
@@ -74,7 +77,7 @@ static __always_inline u32 flags_part(u32 op, u32 flags)
 	return blklat_flags_part(op, !!(flags & (fua | preflush)), !!(flags & meta), !!(flags & ahead), !!(flags & sync));
 }
 
-/* Where what is in flight is counted by depth, there is one kind. */
+/* By depth all IOs in flight are counted as one kind. */
 static __always_inline u32 kind_of(u32 op, u32 bytes)
 {
 	return cfg_by == BLKLAT_BY_DEPTH ? 1 : blklat_kind(op, bytes);
@@ -107,9 +110,9 @@ static __always_inline u32 part_beside(const struct in_flight *f)
 }
 
 /*
- * Global functions are verified once, by themselves, and not for each way that leads to them.
+ * Global functions are verified once, by themselves, and not for each path that leads to them.
  *
- * The part of what begins now, if it is not counted yet.
+ * The part of an IO that begins now and is not counted yet.
  */
 __noinline int part_now(u32 whole)
 {
@@ -118,7 +121,10 @@ __noinline int part_now(u32 whole)
 	return f ? part_beside(f) : 0;
 }
 
-/* The part of a request of @kind that begins where another one, at @was, was not seen to end; else @was is no time. */
+/*
+ * The part of a request of @kind that begins in a slot. If @was is a time, the end of another request there, begun at
+ * @was, was missed.
+ */
 __noinline int enter(u32 whole, u32 kind, u64 was)
 {
 	struct in_flight *f = in_flight_of(whole);
@@ -142,15 +148,15 @@ __noinline int change_in_flight(u32 whole, u32 kind, u64 more)
 	return 0;
 }
 
-/* What was found of @id by now may be another one's: then it has lost its part, and for this IO gets none. */
+/* The number found for @id may belong to another one by now. Then @id has lost its part, and this IO gets none. */
 static __always_inline u32 part_in(u64 found, u64 id)
 {
 	return found >> SEEN_PART_BITS == id << SEEN_PART_BITS >> SEEN_PART_BITS ? SEEN_PART(found) : BLKLAT_CGROUP_REST;
 }
 
 /*
- * The part of a cgroup whose first IO this is. Two CPUs may be here for the same one: then the second gives its number back. Verified
- * once, as those above.
+ * The part of a cgroup whose first IO this is. If two CPUs are here for the same cgroup, the second gives its number back.
+ * Verified once, like those above.
  */
 __noinline int new_cgroup(u64 id, u64 name)
 {
@@ -160,7 +166,7 @@ __noinline int new_cgroup(u64 id, u64 name)
 
 	bpf_probe_read_kernel_str(cgroup.name, sizeof(cgroup.name), (const void *)name);
 	for (u32 i = 0; i < BLKLAT_CGROUPS_MAX && i < cfg_cgroups; i++) {
-		u32 number = i;		/* what the kernel is given the address of, the verifier loses count of */
+		u32 number = i;		/* a copy: the verifier loses the bounds of a variable whose address the kernel gets */
 
 		err = bpf_map_update_elem(&cgroups, &number, &cgroup, BPF_NOEXIST);
 		if (err)
@@ -169,7 +175,7 @@ __noinline int new_cgroup(u64 id, u64 name)
 		err = bpf_map_update_elem(&cgroup_parts, &id, &part, BPF_NOEXIST);
 		if (err) {
 			bpf_map_delete_elem(&cgroups, &number);
-			cgroups_full = 0;	/* if another one found no room for that alone */
+			cgroups_full = 0;	/* another CPU may have found no room only because of this */
 		}
 		err = 0;
 		break;
@@ -180,7 +186,7 @@ __noinline int new_cgroup(u64 id, u64 name)
 	return known ? part_in(*known, id) : BLKLAT_CGROUP_REST;
 }
 
-/* The part of who is charged for a bio. */
+/* The part of the cgroup that is charged for a bio. */
 static __always_inline u32 owner_part(struct bio *bio)
 {
 	struct kernfs_node *kn;
@@ -205,7 +211,7 @@ static __always_inline u32 owner_part(struct bio *bio)
 	}
 	if (cgroups_full)
 		return BLKLAT_CGROUP_REST;
-	/* To the verifier what is loaded is a pointer, what is read a number. */
+	/* The verifier takes a loaded value for a pointer, and one from a read helper for a number. */
 	bpf_core_read(&name, sizeof(name), &kn->name);
 	return new_cgroup(id, name);
 }
@@ -225,7 +231,7 @@ static __always_inline u64 begin_in_part(u32 whole, const struct request *rq, u6
 	return blklat_parted_start(now, enter(whole, kind, was), kind);
 }
 
-/* One that began at @start is not in flight any more. */
+/* An IO that began at @start is no longer in flight. */
 static __always_inline void end_in_part(u32 whole, u64 start)
 {
 	if (blklat_counts_in_flight(cfg_by))
@@ -244,7 +250,7 @@ static __always_inline u32 bio_part(u32 whole, const struct bio_start *start, st
 	return part_now(whole);
 }
 
-/* The watches of a bio that begins, as their part has them. */
+/* The watches of a bio that begins, for its part. */
 static __always_inline void choose_parts(struct bio_start *start, struct bio *bio)
 {
 	if (start->watch[0])

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * IOs after a pause: issued after their device had been idle for cfg_idle_gap_ns, that is, after nothing
- * was issued or ended for so long.
+ * IOs after a pause: issued after their device had been idle for cfg_idle_gap_ns, that is, after nothing was issued or
+ * ended for that long.
  *
  * When it was last in use is a time that all CPUs share, so they must not write it at each IO. It is
  * only written when it is older than SEEN_EVERY_NS, and an IO's end only looks at it when the IO took
- * longer than that: its issue did already. So it may be two such times behind (PAUSE_DOUBT_NS), and a
- * pause has to look that much longer than the gap to be one for sure. CPUs that issue at the same moment
- * may each find the pause. A clock that is behind another CPU's gives a negative age, not a huge one.
+ * longer than that: its issue did already. So it may be up to two such times old (PAUSE_DOUBT_NS), and a pause is only
+ * certain if it seems that much longer than the gap. CPUs that issue at the same moment may each find the pause. A clock
+ * that is behind another CPU's gives a negative age, not a huge one.
  */
 #ifndef PAUSES_BPF_H
 #define PAUSES_BPF_H
@@ -22,7 +22,7 @@ const volatile u32 cfg_idle_cells = 1;		/* of a histogram at that scale */
 #define SEEN_EVERY_NS 500000
 #define PAUSE_DOUBT_NS (2 * SEEN_EVERY_NS)
 
-/* [watch][op], for all CPUs: what is counted here is rare. Its size is set before loading. */
+/* [watch][op], shared by all CPUs, as these IOs are rare. Its size is set before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -43,8 +43,8 @@ static __always_inline void note_use(u64 *seen_ns, u64 now)
 }
 
 /*
- * True when what is issued now follows a pause. At first nothing is known, so it does not. Since its caller looked, another
- * CPU may have seen the device in use, later than now.
+ * True if an IO issued now follows a pause. At first nothing is known, so it does not. Since the caller read its clock,
+ * another CPU may have noted a use of the device later than @now.
  */
 static __always_inline bool note_issue(u64 *seen_ns, u64 now)
 {
@@ -60,7 +60,7 @@ static __noinline u64 find_mark(struct target *t, u64 now)
 	return t && note_issue(&t->seen_ns, now) ? BLKLAT_SLOT_AFTER_IDLE : 0;
 }
 
-/* Whether to look for pauses at all; @mode is a constant of the caller's. */
+/* Whether to look for pauses at all; @mode is a constant in the caller. */
 static __always_inline bool wants_pauses(enum mode mode)
 {
 	return mode == MODE_DEVICE_PAUSES || (mode != MODE_DEVICE && cfg_idle_gap_ns);
@@ -82,7 +82,7 @@ static __noinline int count_after_idle(u32 watch, u32 op, u64 ns)
 
 	if (!s || cell >= cfg_idle_cells)
 		return 0;
-	/* Or the compiler computes the address before it compares. */
+	/* Or the compiler would compute the address before the comparison. */
 	asm volatile("" : "+r"(cell));
 	__sync_fetch_and_add(&s->sum_ns, ns);
 	__sync_fetch_and_add(&s->bins[cell], 1);
@@ -102,7 +102,7 @@ static __noinline u64 end_marked(struct target *t, struct request *rq, u64 now, 
 	return ns;
 }
 
-/* The same of a watch that has parts: its latency is @ns. */
+/* The same for a watch with parts; the latency is @ns. */
 static __noinline int note_parted_end(struct target *t, struct request *rq, u64 now, u64 start, u64 ns)
 {
 	if (!t || !rq)

@@ -8,8 +8,8 @@
  * feet, so nothing is lost between a read and a clear.
  *
  * A watch may be divided into parts (enum blklat_by), which then are watches that follow it, each with rows of its own.
- * Its IOs are counted in the rows of their part, and the whole is the sum of its own rows and those of its parts. Slots are
- * the whole's, and so is what is counted of requests in accounts; of bios that is counted in the rows of their part.
+ * Its IOs are counted in the rows of their part, and the whole is the sum of its own rows and those of its parts. Slots
+ * belong to the whole, and so do the accounts of requests; bios are accounted in the rows of their part.
  *
  *   series    [cpu][watch][op]       one struct blklat_series, see below: sum, bytes, errors,
  *                                    extremes and the latency bins of bins.h
@@ -20,37 +20,36 @@
  *                                    start time, number of starts, number of ends
  *
  * Each CPU writes its own rows of series and accounts, and a tag belongs to one request at a time,
- * so no write needs an atomic; but idle is rare and all CPUs', and so is one row more that BPF programs share, which
- * may be on top of each other (bpf/counters.bpf.h). There is no cell for the number of IOs: it is the sum of the bins,
- * so the two can't disagree.
+ * so no write needs to be atomic. There are two exceptions, written by all CPUs: idle, which is rare, and one more row
+ * that is shared by BPF programs that may run on top of each other (bpf/counters.bpf.h). There is no cell for the number
+ * of IOs: it is the sum of the bins, so the two can't disagree.
  *
- * Order of the writes, for readers meanwhile: at a start its time, then the number of starts. At an
- * end the extremes, the number of ends, the slot freed, last the bin. So a reader that finds an IO in
- * the bins finds its extremes too, and one that reads starts, time and ends in this order never sees
- * more starts than ends and IOs in flight explain, unless an end was missed.
+ * Order of the writes, for concurrent readers. At a start: the time, then the number of starts. At an end: the extremes,
+ * the number of ends, the slot freed, and the bin last. So a reader that finds an IO in the bins finds its extremes too. A
+ * reader of starts, time and ends, in this order, never sees more starts than the ends and IOs in flight explain, unless
+ * an end was missed.
  *
  * The kernel module's protocol, version BLKLAT_ABI_VERSION. Each open /dev/blklat is one session:
  *
  *   open(O_RDWR)               EACCES without write access; the node is root's alone
  *   ioctl(BLKLAT_IOC_VERSION)  which version the module speaks; every version has this one
- *   ioctl(BLKLAT_IOC_SETUP)    says what to watch; from here on ends are seen
+ *   ioctl(BLKLAT_IOC_SETUP)    says what to watch; ends are seen from here on
  *   mmap(header.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, offset 0), once: EBUSY for a second,
  *                              EACCES with PROT_EXEC; it can't grow, and no child inherits it
- *   ioctl(BLKLAT_IOC_START)    from here on starts are counted, and the ends of those; once, EBUSY for a
- *                              second, and where it fails nothing is seen any more: close. Returns 1 if
- *                              stage total has what waits for the limits of cgroups, else 0
+ *   ioctl(BLKLAT_IOC_START)    starts, and their ends, are counted from here on; once, EBUSY for a
+ *                              second. If it fails nothing is seen any more: close. Returns 1 if
+ *                              stage total includes the wait for limits of cgroups, else 0
  *   ...                        userspace reads the mapping; nothing is asked of the kernel
- *   ioctl(BLKLAT_IOC_BIOS)     not in the mapping: bios in flight, stage total
- *   ioctl(BLKLAT_IOC_CGROUPS)  nor this: which cgroup has which part
+ *   ioctl(BLKLAT_IOC_BIOS)     bios in flight at stage total, which are not in the mapping
+ *   ioctl(BLKLAT_IOC_CGROUPS)  which cgroup has which part, also not in the mapping
  *   ioctl(BLKLAT_IOC_LEAVE)    lets go of parts whose cgroup has ended
  *   close, or the process ends: everything is undone
  *
- * SETUP and START are two so that userspace can read what the kernel's statistics say in between:
- * what they count from then on, the session has seen start, or counts in BLKLAT_BEFORE.
+ * SETUP and START are separate so that userspace can read the kernel's statistics in between: of every IO that these count
+ * from then on, the session has either seen the start, or counts it in BLKLAT_BEFORE.
  *
- * The mapping begins with a struct blklat_header that says where the arrays stand. Userspace writes
- * the epoch and the extremes' cells of the interval to come, nothing else; whatever it writes, the
- * kernel takes no address, index or size from there.
+ * The mapping begins with a struct blklat_header that says where the arrays are. Userspace writes only the epoch and the
+ * extremes' cells of the next interval. Whatever it writes, the kernel takes no address, index or size from there.
  */
 #ifndef BLKLAT_ABI_H
 #define BLKLAT_ABI_H
@@ -58,11 +57,11 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-/* The sections of an IO's life; the letters are those of blktrace. */
+/* The sections of an IO's life; the letters are blktrace's. */
 enum blklat_stage {
 	BLKLAT_STAGE_DEVICE,	/* D2C: block_rq_issue to block_rq_complete */
 	BLKLAT_STAGE_QUEUE,	/* I2D: block_rq_insert to block_rq_issue */
-	/* Q2C: block_bio_queue, or where a limit of its cgroup may hold it back before that, to block_bio_complete */
+	/* Q2C: block_bio_queue, or the earlier point where a limit of its cgroup may hold it back, to block_bio_complete */
 	BLKLAT_STAGE_TOTAL,
 	BLKLAT_STAGES,
 };
@@ -93,15 +92,15 @@ enum blklat_account {
 	BLKLAT_ACCOUNTS,
 };
 
-/* What the IOs of a watch are divided by. */
+/* How the IOs of a watch are divided. */
 enum blklat_by {
 	BLKLAT_BY_NOTHING,
-	/* All as they are at the stage's start; parts.h has the parts of each. */
+	/* Each is determined at the stage's start; parts.h has the parts. */
 	BLKLAT_BY_SIZE,		/* bytes */
-	BLKLAT_BY_FLAGS,	/* what the IO is for, as its flags tell */
+	BLKLAT_BY_FLAGS,	/* the purpose of the IO, by its flags */
 	BLKLAT_BY_DEPTH,	/* how many IOs are in flight there, this one included */
 	BLKLAT_BY_BESIDE,	/* the strongest of the other IOs in flight there */
-	BLKLAT_BY_CGROUP,	/* whose it is: the cgroup that is charged for it */
+	BLKLAT_BY_CGROUP,	/* the cgroup that is charged for the IO */
 	BLKLAT_BYS,
 };
 
@@ -113,9 +112,9 @@ _Static_assert(BLKLAT_STAGE_TOTAL == 2 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED
  *   hardware queue * stride + (internal_tag >= 0 ? tags + internal_tag : tag)
  * The scheduler's tag comes first because a requeue gives the driver tag back before its tracepoint.
  *
- * A start often happens on another CPU than the end. So each has counts in cache lines of its own
- * (pairs of them: processors fetch two at a time), and a start only writes the times' lines, never
- * waits for them: that an earlier start in the slot was not ended shows in the counts.
+ * A start often happens on another CPU than the end. So starts and ends have counts in separate cache lines (pairs of
+ * lines, as processors fetch two at a time). A start only writes the lines of the times and never waits for them. If an
+ * earlier start in the slot was not ended, the counts show it.
  */
 #define BLKLAT_SLOTS 16
 struct blklat_slots {
@@ -125,8 +124,7 @@ struct blklat_slots {
 };
 
 /*
- * One of the sixteen, as it is seen from its start time: wherever that stands, its counts follow as far behind. What lies
- * between is other slots'.
+ * One of the sixteen, as seen from its start time: its counts follow at a fixed distance. Other slots lie in between.
  */
 struct blklat_slot {
 	__u64 ns;
@@ -143,24 +141,24 @@ _Static_assert(sizeof(struct blklat_slots) == 3 * 128, "each array has a pair of
 
 #define BLKLAT_SLOT_UNUSED 0	/* nothing was seen here since the capture began */
 #define BLKLAT_SLOT_FREE 1	/* the last one started here has ended */
-/* A bit of a time: issued after a pause. The clock is far from it. */
+/* A bit of a time: issued after a pause. The clock never reaches it. */
 #define BLKLAT_SLOT_AFTER_IDLE (1ULL << 63)
 /*
- * Bits of a time, and of the two above: one of a tracepoint's BPF programs saw what happened last here, so those
- * behind it need not act (bpf/counters.bpf.h). They mean nothing to a reader, and the kernel module never sets them.
+ * Bits of a time, and of the two values above: one of a tracepoint's BPF programs saw the last event here, so those behind
+ * it need not act (bpf/counters.bpf.h). Readers ignore them, and the kernel module never sets them.
  */
 #define BLKLAT_SLOT_SEEN (1ULL << 62)
 /*
- * Of a watch that has parts, these bits of a time are the number of the IO's part, from 1: it is the same at its end, whatever
- * has become of its bytes. But by cgroup the upper four are the IO's kind (parts.h), where those in flight are counted by kind, for
- * the same reason; they mean nothing to a reader. The clock's bits there are left out. So a time stands for the moment nearest to the
- * reader's that has the others: an age is right up to 2^53 ns, 104 days.
+ * In a watch with parts, these bits of a time hold the number of the IO's part, from 1, so that it is the same at the IO's
+ * end, whatever became of its bytes. Except by cgroup, the upper four hold the IO's kind (parts.h), for the same reason,
+ * where IOs in flight are counted by kind; readers ignore them. The clock's bits in this place are left out. So a time
+ * stands for the moment nearest to the reader's that has the other bits: an age is right up to 2^53 ns, 104 days.
  */
 #define BLKLAT_SLOT_PART_SHIFT 54
 #define BLKLAT_SLOT_KIND_SHIFT 58
 #define BLKLAT_PARTS_MAX 255
 #define BLKLAT_SLOT_SEEN_FREE 2
-#define BLKLAT_SLOT_VACANT 3	/* what is not above it is no time */
+#define BLKLAT_SLOT_VACANT 3	/* only values above it are times */
 
 /* First cells of a series; the bins follow, BLKLAT_CELLS(scale) of them. */
 struct blklat_series {
@@ -170,7 +168,7 @@ struct blklat_series {
 	__u64 octaves;		/* bit o: bins of octave o are in use, see blklat_octave_of_cell() */
 	/* One pair for each parity of the interval, so that each interval has its own extremes: */
 	__u64 max_ns[2];
-	__u64 not_min_ns[2];	/* ~min, so that 0 means none here as well */
+	__u64 not_min_ns[2];	/* ~min, so that 0 means "no IO" here as well */
 	__u64 bins[];
 };
 _Static_assert(sizeof(struct blklat_series) == 64, "the bins begin at a cache line");
@@ -178,7 +176,7 @@ _Static_assert(sizeof(struct blklat_series) == 64, "the bins begin at a cache li
 /* Bytes of a series at a scale, rounded up to a cache line so that CPUs never share one. */
 #define BLKLAT_SERIES_BYTES(cells) ((sizeof(struct blklat_series) + (cells) * 8 + 63) / 64 * 64)
 
-/* Of one watch and op, the IOs after a pause: the sum of their latencies and their bins, at BLKLAT_IDLE_SCALE(). */
+/* The IOs after a pause of one watch and op: the sum of their latencies and their bins, at BLKLAT_IDLE_SCALE(). */
 struct blklat_idle_series {
 	__u64 sum_ns;
 	__u64 bins[];
@@ -196,7 +194,7 @@ struct blklat_idle_series {
 #define BLKLAT_MAX_WATCHES 65536
 #define BLKLAT_MAX_BIOS (16 << 20)
 
-/* What stands at the begin of the mapping. Offsets and sizes are in bytes. */
+/* The begin of the mapping. Offsets and sizes are in bytes. */
 struct blklat_header {
 	__u64 magic;
 	__u32 version;
@@ -213,7 +211,7 @@ struct blklat_header {
 };
 _Static_assert(sizeof(struct blklat_header) == 72, "no padding");
 
-/* One thing to watch. Where it has parts, watch n of these is number n * (1 + parts) of the region. */
+/* One device and stage to watch. With parts, watch n of these is number n * (1 + parts) of the region. */
 struct blklat_watch {
 	__s32 fd;		/* an open block device; may be closed after BLKLAT_IOC_SETUP */
 	__u32 stage;		/* enum blklat_stage */
@@ -286,21 +284,23 @@ struct blklat_cgroups {
 _Static_assert(sizeof(struct blklat_cgroup) == 64 && sizeof(struct blklat_cgroups) == 16, "no padding");
 
 /*
- * How a number becomes free, when its owner has ended and nothing more is counted in it. Each of the sessions (captures of the process,
- * where programs give the numbers) says of each step that it has seen what it takes, in a read that began when the step before had been
- * taken. With the last one's word the step is taken, and when that is told, nothing that began before it is at work any more.
+ * How a number becomes free when its owner has ended and nothing more is counted for it. Every session (where programs
+ * give the numbers, every capture of the process) reports for each step that it has seen the step's condition, in a read
+ * that began after the previous step was taken. The last report takes the step. When that is told, nothing that began
+ * before the step is still running.
  *
- *   held -> left      the owner has ended, and nothing of it is in flight. From here on its id is not found: what it begins yet
- *                     is given another number, or is the rest's.
- *   left -> drained   nothing is in flight, and as none begins, nothing will be; what has ended is in the bins when this is told.
- *   drained -> free   nothing was counted since the read before, so all is told. The next one to come may have the number; its counts
- *                     begin at those that there are.
+ *   held -> left      the owner has ended, and has nothing in flight. From here on its id is not found: IOs that it
+ *                     still begins get another number, or count as the rest.
+ *   left -> drained   nothing is in flight, and as no IO begins, nothing will be. All that has ended is in the bins
+ *                     when this is told.
+ *   drained -> free   nothing was counted since the previous read, so everything has been read. The next owner may
+ *                     have the number; its counts begin where these end.
  */
 enum blklat_step {
 	BLKLAT_STEP_HELD,
 	BLKLAT_STEP_LEFT,
 	BLKLAT_STEP_DRAINED,
-	BLKLAT_STEP_FREE,	/* nobody's, or another one's */
+	BLKLAT_STEP_FREE,	/* has no owner, or another one */
 };
 
 struct blklat_leaving {
@@ -310,8 +310,8 @@ struct blklat_leaving {
 };
 
 /*
- * Lets go of numbers. What is not at the step that was said is left alone. EINVAL where the session is not divided by cgroup, for a
- * number or step that can't be, an @n of 0 or more than setup.cgroups, or before BLKLAT_IOC_SETUP.
+ * Lets go of numbers. What is not at the step that was said is left alone. EINVAL where the session is not divided by
+ * cgroup, for a number or step that can't be, an @n of 0 or more than setup.cgroups, or before BLKLAT_IOC_SETUP.
  */
 struct blklat_leave {
 	__u64 leaving;		/* address of @n struct blklat_leaving, written */

@@ -13,9 +13,9 @@ static inline __u32 blklat_octave_up_to(__u64 n, __u32 first)
 }
 
 /*
- * By size: bytes rounded up to a power of two, 4 KiB and less, 8 KiB, ... 512 KiB, 1 MiB and what is more. So a part holds what is
- * up to twice as large as that of the one before, and an IO of just a power of two is the largest of its part. @bytes is at
- * most 2^40.
+ * By size: bytes rounded up to a power of two, 4 KiB and less, 8 KiB, ... 512 KiB, 1 MiB and what is more. So a part holds
+ * what is up to twice as large as that of the one before, and an IO of just a power of two is the largest of its part.
+ * @bytes is at most 2^40.
  */
 #define BLKLAT_SIZE_PARTS 9
 #define BLKLAT_SIZE_LEAST_SHIFT 12	/* 4 KiB */
@@ -28,16 +28,16 @@ static inline __u32 blklat_size_part(__u64 bytes)
 }
 
 /*
- * By flags: the first of these that an IO is. Whether somebody waits for it (sync) is what the kernel's op_is_sync() says of
- * it: reads, and what has REQ_SYNC.
+ * By flags: the first of these that applies to an IO. Sync (something waits for it) is what the kernel's op_is_sync()
+ * says: reads, and IOs with REQ_SYNC.
  */
 enum blklat_flags_part {
 	BLKLAT_FLAGS_FUA = 1,	/* REQ_FUA, REQ_PREFLUSH, or a flush: has to be on the medium */
 	BLKLAT_FLAGS_METADATA,	/* REQ_META */
 	BLKLAT_FLAGS_READAHEAD,	/* REQ_RAHEAD */
 	BLKLAT_FLAGS_SYNC,
-	BLKLAT_FLAGS_WRITE_BACK,	/* writes that are not */
-	BLKLAT_FLAGS_OTHER,	/* what else is not: discards, zone commands, passthrough */
+	BLKLAT_FLAGS_WRITE_BACK,	/* other writes */
+	BLKLAT_FLAGS_OTHER,	/* everything else: discards, zone commands, passthrough */
 	BLKLAT_FLAGS_PARTS = BLKLAT_FLAGS_OTHER,
 };
 
@@ -56,8 +56,8 @@ static inline __u32 blklat_flags_part(__u32 op, int fua_or_preflush, int meta, i
 }
 
 /*
- * By depth: how many IOs of the device are in the stage when one begins it, with this one: 1, 2, 3 to 4, 5 to 8, ... 257 to
- * 512, 513 and more.
+ * By depth: the number of IOs of the device in the stage when one begins it, including that one: 1, 2, 3 to 4, 5 to 8, ...
+ * 257 to 512, 513 and more.
  */
 #define BLKLAT_DEPTH_PARTS 11
 
@@ -69,7 +69,7 @@ static inline __u32 blklat_depth_part(__u32 depth)
 }
 
 /*
- * By what an IO is beside: the strongest kind of the others that are in the stage, of the device, when it begins it. Kinds are in
+ * By what an IO is beside: the strongest kind among the device's other IOs in the stage when it begins it. Kinds are in
  * the order of their strength.
  */
 enum blklat_kind {
@@ -102,24 +102,25 @@ static inline __u32 blklat_kind(__u32 op, __u64 bytes)
 	}
 }
 
-/* Whether what is in flight is counted as well, which all CPUs write to. */
+/* Whether IOs in flight are counted as well, in a line that all CPUs write to. */
 static inline int blklat_counts_in_flight(__u32 by)
 {
 	return by == BLKLAT_BY_DEPTH || by == BLKLAT_BY_BESIDE;
 }
 
 /*
- * By cgroup: the one that is charged for the IO, of a request for the first of its bios. That is whom the data is from, also where
- * another task writes it back later; it is the nearest one above that has the io controller (blkio in version 1).
+ * By cgroup: the one that is charged for the IO, or for the first bio of a request. That is the owner of the data, also
+ * where another task writes it back later. If it lacks the io controller (blkio in version 1), it is the nearest one above
+ * that has it.
  */
 enum blklat_cgroup_part {
-	BLKLAT_CGROUP_NONE = 1,	/* nobody's: requests without bios, as a flush that the block layer makes, and passthrough */
-	BLKLAT_CGROUP_REST,	/* all those that came when there were as many as there is room for */
-	BLKLAT_CGROUP_FIRST,	/* the others have one each, as they come */
+	BLKLAT_CGROUP_NONE = 1,	/* requests without bios, such as a flush that the block layer makes, and passthrough */
+	BLKLAT_CGROUP_REST,	/* all that came when there was no room for more */
+	BLKLAT_CGROUP_FIRST,	/* from here on one for each cgroup, as they come */
 };
 #define BLKLAT_CGROUPS_MAX (BLKLAT_PARTS_MAX + 1 - BLKLAT_CGROUP_FIRST)
 
-/* How many parts a watch is divided into, by cgroup with room for @cgroups; 0: it is not. */
+/* The number of parts that a watch is divided into, by cgroup with room for @cgroups; 0: it is not divided. */
 static inline __u32 blklat_parts(__u32 by, __u32 cgroups)
 {
 	switch (by) {
@@ -138,7 +139,7 @@ static inline __u32 blklat_parts(__u32 by, __u32 cgroups)
 	}
 }
 
-/* A start time (abi.h) of an IO that begins @now in @part and is of @kind, or 0 where kinds are not counted. */
+/* The start time (abi.h) of an IO that begins @now in @part. @kind is its kind, or 0 where kinds are not counted. */
 static inline __u64 blklat_parted_start(__u64 now, __u32 part, __u32 kind)
 {
 	return (now & ((1ULL << BLKLAT_SLOT_PART_SHIFT) - 1)) | (__u64)part << BLKLAT_SLOT_PART_SHIFT |

@@ -173,7 +173,7 @@ LINES = [
     (["--dev"], r"option '--dev' needs a value"),
     (["-i"], r"option '-i' needs a value"),
     (["--dev", NONE, "--bins=3"], r"option '--bins' takes no value"),
-    (["--s", "1"], r"option '--s' may mean several"),
+    (["--s", "1"], r"option '--s' is ambiguous"),
     ([NONE], rf"unknown command '{NONE}'"),
     ([NONE, "--interval", "1"], rf"unknown command '{NONE}'.*blklat --dev {NONE}"),
     ([""], r"unknown command ''"),

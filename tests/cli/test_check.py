@@ -285,6 +285,6 @@ def test_cgroups_that_are_not_charged(tmp_path, enabled):
     write(tmp_path / "sys/fs/cgroup/cgroup.controllers", "cpu io memory\n")
     write(tmp_path / "sys/fs/cgroup/cgroup.subtree_control", enabled + "\n")
     told = "blklat: cgroups below the top are not charged for IO, so all of it will be under '/': write +io to " \
-           f"{tmp_path}/sys/fs/cgroup/cgroup.subtree_control, and to that file of each cgroup whose own are to be told apart\n"
+           f"{tmp_path}/sys/fs/cgroup/cgroup.subtree_control, and to the same file of each cgroup whose children are to be shown apart\n"
     assert (told in run("--sysroot", tmp_path, "--by", "cgroup", "sda").stderr) == ("io" not in enabled)
     assert told not in run("--sysroot", tmp_path, "sda").stderr

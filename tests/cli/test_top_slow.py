@@ -43,8 +43,8 @@ def test_the_last_first(tmp_path, columns, rows_):
         s.until("END OF REPLAY")
         assert "i IOs" in s.lines()[-1]
         s.keys("i")
-        lines = s.until("slow IOs, the last first")
-        assert "  slow IOs, the last first; 11 so far, not all kept" in lines
+        lines = s.until("slow IOs, the latest first")
+        assert "  slow IOs, the latest first; 11 so far, not all kept" in lines
         found = rows(lines)
         # Of the third second those that failed, and then the slowest.
         assert [(when, took, op, size) for when, took, op, size, *_ in found] == [
@@ -92,7 +92,7 @@ def test_very_many_in_an_interval(tmp_path):
         s.keys("i")
         lines = s.until(lambda text: len(rows(text.split("\n"))) == 256, "256")
     [head] = [line for line in lines if "slow IOs" in line]
-    assert head == "  slow IOs, the last first; 2 700 so far, not all kept"
+    assert head == "  slow IOs, the latest first; 2 700 so far, not all kept"
     found = rows(lines)
     assert [int(sector) for *_, sector, _ in found] == list(range(2899, 2643, -1))
 

@@ -305,7 +305,7 @@ def test_file_on_what_is_watched(loop, folder):
     try:
         done = record(loop, disk / "run.blklat", "--count", "2", "--quiet")
         assert done.returncode == 0
-        assert done.stderr.count("\n") == 1 and f"lies on {loop.name}" in done.stderr
+        assert done.stderr.count("\n") == 1 and f"is on {loop.name}" in done.stderr
         # It is right: each interval is a flush.
         assert ios(disk / "run.blklat")["write"][0] > 0
         assert record(loop, folder / "run.blklat", "--count", "1", "--quiet").stderr == ""

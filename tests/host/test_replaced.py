@@ -53,7 +53,7 @@ def test_at_once(removable_loop):
     print(started, b.stderr)
     assert b.of(device)[0]["gone"]
     if "replaced" in b.of(device)[0]:
-        assert 100 <= started <= 1100 and "another one was in its place" in b.stderr
+        assert 100 <= started <= 1100 and "another device took its place" in b.stderr
     else:
         assert started == 100 and b.stderr.startswith(f"blklat: {device.name} went away\n")
 

@@ -101,7 +101,7 @@ def test_frozen_file_system_under_a_recording(loop, disk, number):
         wait_until(lambda: is_held(r.pid), "a write that is held back")
         with leaves_nothing(r.pid):
             r.signal(number)
-            r.until(lambda: "stands still (in the kernel: " in r.stderr, "what it says", within_s=END_S)
+            r.until(lambda: "hangs (in the kernel: " in r.stderr, "what it says", within_s=END_S)
             thaw()
             assert r.wait() == 1
     assert r.stderr.count("\n") == 1
@@ -120,7 +120,7 @@ def test_frozen_file_system_under_the_output(loop, disk, number):
         wait_until(lambda: is_held(p.pid), "a write that is held back")
         with leaves_nothing(p.pid):
             p.send_signal(number)
-            assert b"stands still" in p.stderr.readline()
+            assert b"hangs" in p.stderr.readline()
             thaw()
             assert p.wait(END_S) == 1
 

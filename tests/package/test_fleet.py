@@ -42,7 +42,7 @@ def exposed():
 def test_series(exposed):
     device, host = exposed
     native = [name for name in device if not CLASSIC_ONLY.match(name)]
-    told = re.search(r"has (\d+) series with native histograms and (\d+) with classic buckets; a host\nhas (\d+) besides", FLEET)
+    told = re.search(r"has (\d+) series with native histograms and (\d+) with classic buckets; each\s+host has (\d+) more", FLEET)
     assert tuple(map(int, told.groups())) == (len(native), len(device), len(host))
 
 

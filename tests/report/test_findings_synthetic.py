@@ -79,7 +79,7 @@ def test_stalls_within_intervals(findings, begin_s):
     assert (values["period_s"], found["stall"][0]["from_s"]) == pytest.approx((3, begin_s), abs=0.1)
     assert values["period_deviation_s"] < 0.1
     for steady in found["steady_state"]:
-        assert not steady["values"]["reached"] or "steady in the mean only" in steady["text"]
+        assert not steady["values"]["reached"] or "steady on average only" in steady["text"]
 
 
 def test_one_stall(findings):
@@ -201,7 +201,7 @@ def test_what_makes_reads_slower(findings):
 
 def test_beside_reads_where_nothing_is_rare(findings):
     [told] = findings(beside((9, 80e3, "nothing"), (3000, 90e3, "read"), (20, 200e3, "write")))["beside"]
-    assert told["values"]["base_ios"] == 30000 and "beside reads alone" in told["text"]
+    assert told["values"]["base_ios"] == 30000 and "beside reads only" in told["text"]
 
 
 @pytest.mark.parametrize("loads", [[(1000, 80e3, "nothing"), (500, 150e3, "flush")], [(1000, 80e3, "nothing"), (9, 8e6, "flush")],

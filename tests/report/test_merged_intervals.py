@@ -51,7 +51,7 @@ def both(long_run):
     fine, said = load(long_run, "1G")
     assert (said, fine["merged"], len(fine["start_s"])) == ("", 1, SECONDS)
     coarse, said = load(long_run, "8M")
-    assert said.count("\n") == 1 and f"up to {coarse['merged']} are merged to one" in said and "raise --max-memory" in said
+    assert said.count("\n") == 1 and f"up to {coarse['merged']} are merged into one" in said and "raise --max-memory" in said
     return fine, coarse
 
 
@@ -127,5 +127,5 @@ def test_a_comparison_merges_all_alike(long_run, tmp_path):
     text, said = told("compare", "--format", "json", "--max-memory", "6M", long_run, short)
     runs = json.loads(text)["runs"]
     assert len({r["merged"] for r in runs}) == 1 and runs[0]["merged"] > 1
-    assert f"up to {runs[0]['merged']} are merged to one" in said
+    assert f"up to {runs[0]['merged']} are merged into one" in said
     assert [r["duration_s"] for r in runs] == [SECONDS, load(short, "1G")[0]["duration_s"]]

@@ -108,7 +108,7 @@ def test_a_run_alone_is_judged_by_phase(tmp_path):
     blklat("compare", file, "--fail-if", "QD 4: read.max > 101us", status=3)
     said = blklat("compare", file, "--fail-if", "QD 5: read.max > 101us", status=1)
     assert said == f"blklat compare: --fail-if 'QD 5: read.max > 101us': there is no phase 'QD 5' with IO in {file}\n"
-    assert "not of a phase" in blklat("compare", file, "--fail-if", "QD 4: total.lost > 0", status=2)
+    assert "not for a phase" in blklat("compare", file, "--fail-if", "QD 4: total.lost > 0", status=2)
 
 
 def test_phases_of_one_name_are_compared_in_order(tmp_path):

@@ -106,7 +106,7 @@ def test_compare_takes_the_window_of_each(file, tmp_path):
 
 @pytest.mark.parametrize("args, sentence", [
     (("--from", "eleven"), "--from 'eleven': neither seconds nor a time like 14:03:20, and {} has no mark of that name (its first is 'ten')"),
-    (("--to", "twice"), "--to 'twice': {} has 2 marks of that name: say in seconds which is meant"),
+    (("--to", "twice"), "--to 'twice': {} has 2 marks of that name: give the time in seconds instead"),
     (("--from", "20", "--to", "ten"), "--from '20' is not before --to 'ten': in {} they are at 20.0 s and 10.0 s"),
     (("--from", "100"), "{}: no interval lies between 100.0 s and its end, as --from and --to ask: the run ends at 63.0 s"),
     (("--from", "10.6", "--to", "11.4"), "{}: no interval lies between 10.6 s and 11.4 s, as --from and --to ask: the run ends at 63.0 s"),

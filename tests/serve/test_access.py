@@ -167,7 +167,7 @@ WRONG = [
     ("- a", "web.yml:1: the file must be a list of 'key: value'"),
     ("just text", "web.yml:1: the file must be a list of 'key: value'"),
     ("[a]: b", "web.yml:1: a key must be a text"),
-    ("a: \x00", "this is no text"),
+    ("a: \x00", "must be a text"),
 ]
 
 

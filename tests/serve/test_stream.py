@@ -41,7 +41,7 @@ def test_health(tmp_path):
     (tmp_path / "script.txt").write_text("\n".join(lines) + "\n")
     with Serve("--replay", tmp_path / "script.txt") as s, s.stream() as stream:
         got = [[w.get("health") for w in data["watches"]] for _, data in stream.intervals(14)]
-    unlike = {"grade": "watch", "reason": "unlike", "text": "p99 is 5 times that of its like"}
+    unlike = {"grade": "watch", "reason": "unlike", "text": "p99 is 5 times that of its peers"}
     lost = {"grade": "watch", "reason": "lost", "text": "1.00 % of its IOs lost"}
     slow = [interval[3].pop("text") if interval[3] else None for interval in got]
     assert slow[:12] == [None] * 12 and slow[12].startswith("slow: p99 is 8") and slow[12].endswith("times its past")

@@ -92,11 +92,11 @@ static void what_may_not(void **state)
 		  "change with its sign, such as +10% or -5%" },
 		{ "read.p99 > +10% beyond", "--fail-if 'read.p99 > +10% beyond': at '+10% beyond', letter 12, must be a latency such as "
 		  "20ms, 300us or 1.5s, or a change such as +10%" },
-		{ "read.errors > +10% beyond noise", "--fail-if 'read.errors > +10% beyond noise': 'beyond noise' is of rates and "
+		{ "read.errors > +10% beyond noise", "--fail-if 'read.errors > +10% beyond noise': 'beyond noise' is for rates and "
 		  "latencies; a count of errors can be 0, which has no ratio" },
 		{ "read.ks > 1.01", "--fail-if 'read.ks > 1.01': at '1.01', letter 11, must be a distance from 0 to 1, such as "
 		  "0.1" },
-		{ "read.lost > 0", "--fail-if 'read.lost > 0': losses are counted of a device, not of an op; write total.lost" },
+		{ "read.lost > 0", "--fail-if 'read.lost > 0': losses are counted for a device, not for an op; write total.lost" },
 		{ "read.iops > nan", "--fail-if 'read.iops > nan': at 'nan', letter 13, must be a number such as 50000 or 50k, "
 		  "or a change such as -5%" },
 	};

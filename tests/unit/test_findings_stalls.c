@@ -32,7 +32,7 @@ static void stops_every_third_second(void **state)
 	assert_close(value(f, "median_iops"), 7000, 40);
 	assert_close(f->from_s, 1.996, 1e-9);
 	assert_close(f->to_s, 1998, 1e-9);
-	assert_string_equal(f->text, "sda write: stalled 666 times, 668.7 s in all (33.4 % of the run), 1.0 s in the mean, longest 1.0 s at "
+	assert_string_equal(f->text, "sda write: stalled 666 times, 668.7 s in all (33.4 % of the run), 1.0 s on average, longest 1.0 s at "
 			    "2.0 s, regularly: every 3.0 s (± 0.0 s); IOs were in flight, 7.00k IOPS is the median");
 	assert_count(&m, "level_change", 0);
 	end(&m);
@@ -327,7 +327,7 @@ static double goes_on_s(double from_s, double to_s, double begin_s, double takes
 /*
  * A steady 5000 IOPS at queue depth 32 that stalls for 1.05 s every 3 s, wherever that falls in the intervals: of those of 1 s few are
  * empty, of those of 100 ms most are that lie in a stall. All are found, with their length and period, and so is that the run is
- * steady in the mean only.
+ * steady on average only.
  */
 static void stalls_at(double interval_s, double begin_s)
 {
@@ -360,7 +360,7 @@ static void stalls_at(double interval_s, double begin_s)
 	f = only(&m, "steady_state");
 	/* A third of the time, and what is left of the intervals that a stall begins and ends in. */
 	assert_true(value(f, "stalled_share") > (interval_s < 1 ? 0.33 : 0.6));
-	assert_true(!value(f, "reached") || strstr(f->text, "; steady in the mean only: it stalled in intervals that are "));
+	assert_true(!value(f, "reached") || strstr(f->text, "; steady on average only: it stalled in intervals that are "));
 	end(&m);
 }
 

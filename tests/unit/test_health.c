@@ -217,7 +217,7 @@ static void slower_than_its_like(void **state)
 	assert_int_equal(health_compare(&fs, h), 0);
 	assert_int_equal(unlike(h, 5), 1 << 1);	/* 10 / 2, the middle of 1 1 2 3 10 */
 	assert_true(h[1].times_like == 5);
-	assert_string_equal(health_text(text, &h[1]), "p99 is 5 times that of its like");
+	assert_string_equal(health_text(text, &h[1]), "p99 is 5 times that of its peers");
 	assert_string_equal(health_grade(&h[1]), "watch");
 	health_of(h, (double[]){ 2, 9.99, 1, 3, 1 }, 5);
 	assert_int_equal(health_compare(&fs, h), 0);

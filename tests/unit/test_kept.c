@@ -66,7 +66,7 @@ static void test_the_first_and_the_latest(void **state)
 	snprintf(line, sizeof(line), "message %7u\n...", EACH - 1);
 	assert_non_null(strstr(text, line));
 	assert_memory_equal(text, "message       0\n", 16);
-	snprintf(line, sizeof(line), "... %u lines more", LINES - 2 * EACH);
+	snprintf(line, sizeof(line), "... %u more lines", LINES - 2 * EACH);
 	assert_non_null(strstr(text, line));
 	snprintf(line, sizeof(line), "...\nmessage %7u\n", LINES - EACH);
 	assert_non_null(strstr(text, line));

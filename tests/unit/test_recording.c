@@ -162,7 +162,7 @@ static void a_finer_scale_is_refused(void **state)
 	recording_of(&at, at.script, 3, 0);
 	cfg.replay_file = at.file;
 	assert_int_equal(capture_replay.open(&cfg, &c, &p), -EINVAL);
-	assert_non_null(strstr(p.text, "was captured at scale 3, finer ones such as 4 can't be had from it"));
+	assert_non_null(strstr(p.text, "was captured at scale 3, so a finer one such as 4 is not possible"));
 	place_remove(&at);
 }
 

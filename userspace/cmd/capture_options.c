@@ -34,12 +34,12 @@ const struct argp_option capture_option_list[] = {
 	{ "interval", 'i', "S", 0, "Seconds between two outputs (default 1)", 0 },
 	{ "count", 'c', "N", 0, "End after N intervals", 0 },
 	{ "duration", KEY_DURATION, "S", 0, "End after S seconds", 0 },
-	{ "stage", 's', "LIST", 0, "Sections of an IO's life: device (issue to completion), queue (waiting in "
-	  "the scheduler), total (from the bio); default device, or total where there are no requests; a disk that is named "
-	  "together with the array on it has both", 0 },
+	{ "stage", 's', "LIST", 0, "Sections of an IO's life: device (issue to completion), queue (waiting in the "
+	  "scheduler), total (from the bio); default device, or total where there are no requests; a disk named "
+	  "together with an array on it has both", 0 },
 	{ "percentiles", 'p', "LIST", 0, "Percentiles to print (default 50,90,99,99.9,99.99)", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default), json or csv", 0 },
-	{ "bins", KEY_BINS, NULL, 0, "json, csv: every bin of the histogram too", 0 },
+	{ "bins", KEY_BINS, NULL, 0, "json, csv: also every bin of the histogram", 0 },
 	{ "top", KEY_TOP, "N", 0, "text: only the N worst devices of each interval by p99, the rest on one line", 0 },
 	{ "engine", KEY_ENGINE, "ENGINE", 0, "auto (default: bpf, else kmod), bpf or kmod (the kernel "
 	  "module)", 0 },
@@ -48,18 +48,18 @@ const struct argp_option capture_option_list[] = {
 	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most that the counters may take (default 64M or 0.1 % of the "
 	  "machine's memory, the larger; for many devices more)", 0 },
 	{ "max-bios", KEY_MAX_BIOS, "N", 0, "Stage total: room for N bios in flight (default 65536)", 0 },
-	{ "idle-gap", KEY_IDLE_GAP, "S", 0, "Tell apart the IOs issued after the device had been idle for S seconds; "
-	  "0: don't (default; of record: 0.1)", 0 },
+	{ "idle-gap", KEY_IDLE_GAP, "S", 0, "Count separately the IOs issued after the device had been idle for S "
+	  "seconds; 0: off (default; record: 0.1)", 0 },
 	{ "by", KEY_BY, "WHAT", 0, "Divide the IOs of each device and stage by their 'size', their 'flags' (sync, "
 	  "readahead, metadata, ...), the 'depth' at which they begin, what they are 'beside' (a flush, a write, ...), or the "
 	  "'cgroup' that is charged for them, and show each part besides the whole", 0 },
-	{ "max-parts", KEY_MAX_PARTS, "N", 0, "By cgroup: N of them have a part of their own, as they come, up to 253 (default 64); the "
-	  "others are together in 'rest'", 0 },
-	{ "slow", KEY_SLOW, "T", 0, "Tell of each IO that took T and more (500us, 10ms), or as long as that percentile of the last ten "
-	  "intervals (p99.9), and of each that failed: when, where, whose", 0 },
-	{ "slow-max", KEY_SLOW_MAX, "N", 0, "Of each device, stage and interval N of them at most (default 100): those that failed, then "
-	  "the slowest; the others are counted", 0 },
-	{ "no-owners", KEY_NO_OWNERS, NULL, 0, "Without the process and cgroup that sent them", 0 },
+	{ "max-parts", KEY_MAX_PARTS, "N", 0, "By cgroup: N of them at a time have a part of their own, up to 253 "
+	  "(default 64); the others share 'rest'", 0 },
+	{ "slow", KEY_SLOW, "T", 0, "Show each IO that took T or longer (500us, 10ms), or as long as that percentile "
+	  "of the last ten intervals (p99.9), and each that failed: when, where, whose", 0 },
+	{ "slow-max", KEY_SLOW_MAX, "N", 0, "Show at most N of them for each device, stage and interval (default "
+	  "100): first those that failed, then the slowest; the others are only counted", 0 },
+	{ "no-owners", KEY_NO_OWNERS, NULL, 0, "Show slow IOs without the process and cgroup that sent them", 0 },
 	{ "replay", KEY_REPLAY, "FILE", 0, "Replay a recording or a script instead of watching", 0 },
 	{ 0 },
 };

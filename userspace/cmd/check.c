@@ -43,17 +43,17 @@ struct findings {
 enum { KEY_DEV = OPTIONS_LONG, KEY_STAGE, KEY_BY, KEY_MAX_PARTS, KEY_MAX_MEMORY, KEY_SYSROOT };
 
 static const struct argp_option option_list[] = {
-	{ "dev", KEY_DEV, "DEV", 0, "The memory that a run on DEV takes (may be repeated; default: each "
-	  "device)", 0 },
-	{ "stage", KEY_STAGE, "LIST", 0, "Of these stages: device, queue, total (default: device, or total "
-	  "where there are no requests; both for a disk named together with the array on it)", 0 },
-	{ "by", KEY_BY, "WHAT", 0, "Divided by 'size', 'flags', 'depth', 'beside' or 'cgroup', see 'blklat live --help'", 0 },
-	{ "max-parts", KEY_MAX_PARTS, "N", 0, "By cgroup: with a part for each of N (default 64)", 0 },
-	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "With this limit (default: 64M or 0.1 % of RAM, the "
-	  "larger; for many devices more)", 0 },
+	{ "dev", KEY_DEV, "DEV", 0, "Show the memory that a run on DEV takes (may be repeated; default: each device)", 0 },
+	{ "stage", KEY_STAGE, "LIST", 0, "Assume these stages: device, queue, total (default: device, or total where "
+	  "there are no requests; both for a disk named together with an array on it)", 0 },
+	{ "by", KEY_BY, "WHAT", 0, "Assume parts by 'size', 'flags', 'depth', 'beside' or 'cgroup', see 'blklat live "
+	  "--help'", 0 },
+	{ "max-parts", KEY_MAX_PARTS, "N", 0, "By cgroup: assume a part for each of N (default 64)", 0 },
+	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Apply this limit (default: 64M or 0.1 % of RAM, the larger; for "
+	  "many devices more)", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default) or json", 0 },
-	{ "sysroot", KEY_SYSROOT, "DIR", 0, "Read the tree recorded in DIR instead of this machine's; the "
-	  "engines are this machine's nevertheless", 0 },
+	{ "sysroot", KEY_SYSROOT, "DIR", 0, "Read the tree recorded in DIR instead of this machine's; engines are "
+	  "still tried on this machine", 0 },
 	{ 0 },
 };
 
@@ -82,10 +82,11 @@ static int take(int key, const char *value, void *into, struct problem *p)
 }
 
 static const struct options options = {
-	.about = "Says which engines work on this machine, or why not and what to do, and what memory a run "
-		 "would take. The exit status is 1 when no engine works."
+	.about = "Says which engines work on this machine, or why they do not and what to do, and how much memory a "
+		 "run would take. The exit status is 1 when no engine works."
 		 "\v"
-		 "DEV is a name, a path, a mapper name, a shell pattern or 'all'.",
+		 "DEV is a name, a path, a mapper name, a "
+		 "shell pattern or 'all'.",
 	.arguments = "[DEV...]",
 	.list = option_list,
 	.take = take,
@@ -206,8 +207,8 @@ static void print_locked_memory(const struct machine *m)
 	if (m->locked_memory_bytes != ~0ULL)
 		size_text(m->locked_memory_bytes, limit, sizeof(limit));
 	snprintf(text, sizeof(text), "%s%s", limit, m->locks_bpf_memory ?
-		 "; before Linux 5.11 BPF maps count: blklat raises it when it may" :
-		 " (since Linux 5.11 BPF maps don't count)");
+		 "; before Linux 5.11 BPF maps count towards it: blklat raises it if permitted" :
+		 " (since Linux 5.11 BPF maps do not count towards it)");
 	print_fact("locked memory", text);
 }
 
@@ -218,8 +219,8 @@ static void print_machine(const struct machine *m)
 	snprintf(text, sizeof(text), "%s, %u CPU%s", m->release[0] ? m->release : "unknown", m->cpus,
 		 m->cpus == 1 ? "" : "s");
 	print_fact("kernel", text);
-	print_fact("BTF", m->btf ? "present" : "missing: it takes a kernel built with "
-		   "CONFIG_DEBUG_INFO_BTF, as those of the distributions are");
+	print_fact("BTF", m->btf ? "present" : "missing: use a kernel built with CONFIG_DEBUG_INFO_BTF, as those of "
+		   "distributions are");
 	if (!strcmp(m->lockdown, "confidentiality"))
 		print_fact("lockdown", "confidentiality: BPF may not read kernel memory; boot with "
 			   "lockdown=integrity or without Secure Boot");
@@ -392,6 +393,6 @@ static int run(int argc, char **argv)
 
 const struct command command_check = {
 	.name = "check",
-	.about = "which engines work here, or why not, and what memory a run takes",
+	.about = "which engines work here, or why not, and how much memory a run takes",
 	.run = run,
 };

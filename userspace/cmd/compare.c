@@ -45,13 +45,13 @@ static int (*const formats[])(const struct comparison *c, const struct look *loo
 enum { KEY_FAIL_IF = OPTIONS_LONG, KEY_BASELINE, KEY_MAP };
 
 static const struct argp_option option_list[] = {
-	{ "baseline", KEY_BASELINE, NULL, 0, "Recordings before '--' are repeats of the baseline, those behind it repeats of "
-	  "what is compared: judge medians, and tell a change from noise", 0 },
+	{ "baseline", KEY_BASELINE, NULL, 0, "Recordings before '--' are repeats of the baseline, those after it are "
+	  "repeats of what is compared: judge medians, and tell a change from noise", 0 },
 	{ "fail-if", KEY_FAIL_IF, "EXPR", 0, "End with status 3 if it holds, like 'read.p99 > +10%', 'write.iops < -5%' "
 	  "(against the first recording) or 'read.max > 20ms'; may be given several times", 0 },
 	{ "format", 'f', "FORMAT", 0, "text (default), json or markdown", 0 },
-	{ "map", KEY_MAP, "PAIRS", 0, "Compare a device of the baseline with one of the others of another name, like nullb0=md0 "
-	  "or a=b,c=d; may be given several times", 0 },
+	{ "map", KEY_MAP, "PAIRS", 0, "Compare a device of the baseline with one of another name in the others, like "
+	  "nullb0=md0 or a=b,c=d; may be given several times", 0 },
 	{ 0 },
 };
 
@@ -90,12 +90,14 @@ static void take_others(char **words, void *into)
 static const struct options options = {
 	.about = "Compares recordings with the first one: IOPS, percentiles, shapes, distances."
 		 "\v"
-		 "EXPR is [PHASE:] OP.METRIC, a comparison (< <= > >=) and a value. PHASE: the text of a mark, to judge only what lies "
-		 "between it and the next one; OP: read, write, flush, discard, other or total; METRIC: iops, mbps, mean, min, max, p50 "
-		 "or any percentile, errors, lost (of total) or ks; the value: a latency (300us, 20ms), a number (50k), or a change "
-		 "against the first recording (+10%, -5%). With --baseline a change may be followed by 'beyond noise': then its 95 % "
-		 "confidence interval (Welch's t on logarithms) has to lie on the same side of no change as well. Exit status: 0 done, "
-		 "1 a recording can't be read or judged, 2 the command line is wrong, 3 an EXPR holds.",
+		 "EXPR is [PHASE:] "
+		 "OP.METRIC, a comparison (< <= > >=) and a value. PHASE: the text of a mark, to judge only the time "
+		 "from it to the next one; OP: read, write, flush, discard, other or total; METRIC: iops, mbps, mean, "
+		 "min, max, p50 or any percentile, errors, lost (of total) or ks; the value: a latency (300us, 20ms), "
+		 "a number (50k), or a change against the first recording (+10%, -5%). With --baseline a change may "
+		 "be followed by 'beyond noise': then its 95 % confidence interval (Welch's t on logarithms) has to "
+		 "lie on the same side of no change. Exit status: 0 done, 1 a recording can't be read or judged, 2 "
+		 "the command line is wrong, 3 an EXPR holds.",
 	.arguments = "BASELINE [FILE...]\n--baseline FILE FILE... -- FILE FILE...",
 	.list = option_list,
 	.shared = load_option_list,
@@ -120,8 +122,8 @@ static int check(const struct compare *c, struct problem *p)
 {
 	for (u32 i = 0; i < c->n_conditions && !c->repeats; i++)
 		if (c->conditions[i].beyond_noise)
-			return problem_set(p, -EINVAL, "--fail-if '%s': noise is told by repeats; name them, as in --baseline A1 A2 A3 "
-					   "-- B1 B2 B3", c->conditions[i].text);
+			return problem_set(p, -EINVAL, "--fail-if '%s': noise can only be told with repeats; name "
+					   "them, as in --baseline A1 A2 A3 -- B1 B2 B3", c->conditions[i].text);
 	if (c->repeats)
 		return check_repeats(c, p);
 	if (!c->n)

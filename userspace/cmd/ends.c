@@ -18,7 +18,7 @@ static void held_up(const char *where)
 {
 	char text[256];
 
-	snprintf(text, sizeof(text), "%s: can't end in order, since something that it waits for stands still%s%s%s: it is "
+	snprintf(text, sizeof(text), "%s: can't end in order, since something that it waits for hangs%s%s%s: it is "
 		 "cut off\n", name, *where ? " (in the kernel: " : "", where, *where ? ")" : "");
 	tty_give_back();
 	streams_try_error(text);

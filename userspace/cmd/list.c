@@ -131,7 +131,8 @@ static void print_throttles(const struct device_table *t, const struct throttles
 		if (!begun)
 			putchar('\n');
 		begun = true;
-		snprintf(line, sizeof(line), "%s: cgroup %s has io.max %s; what waits for that shows in stage total at most",
+		snprintf(line, sizeof(line), "%s: cgroup %s has io.max %s; waiting for that shows only in stage "
+			 "total, if at all",
 			 t->d[h->device].name, h->cgroup, h->limits);
 		draw_paragraph(stdout, line, 0, 2, terminal_columns(STDOUT_FILENO));
 		putchar('\n');

@@ -36,8 +36,9 @@ static int take(int key, const char *value, void *into, struct problem *p)
 static const struct options options = {
 	.about = "Shows the latency of every IO of block devices, each interval."
 		 "\v"
-		 "'blklat list' shows the devices, 'blklat check' whether this machine allows it. Ctrl-C ends it "
-		 "with a summary. Exit status: 0 done, 1 it failed while running, 2 the command line is wrong.",
+		 "'blklat list' shows the devices, "
+		 "'blklat check' whether blklat works on this machine. Ctrl-C ends it with a summary. Exit status: 0 "
+		 "done, 1 it failed while running, 2 the command line is wrong.",
 	.arguments = "[DEV...] [S [N]]",
 	.shared = capture_option_list,
 	.take = take,

@@ -51,8 +51,8 @@ static int collect(struct capture *c, const char *file, const struct origin *ori
 		return problem_set(p, -ENOMEM, "out of memory");
 	if (loop_run(c, sink, &loop, ignore_gone, p) != LOOP_FAILED)
 		return 0;
-	return !into->full ? -EIO : problem_set(p, -E2BIG, "%s: more than its first %u intervals of %u watches don't fit in the "
-						"memory that they may take: raise --max-memory", file, into->n,
+	return !into->full ? -EIO : problem_set(p, -E2BIG, "%s: only its first %u intervals of %u watches fit in the "
+						"memory limit: raise --max-memory", file, into->n,
 						into->n_watches);
 }
 
@@ -139,12 +139,13 @@ int load_run(const char *file, const struct load_how *how, struct run *ret, stru
 enum { KEY_FROM = OPTIONS_LONG + 0x80, KEY_TO, KEY_PHASES, KEY_MAX_MEMORY, KEYS_END };
 
 const struct argp_option load_option_list[] = {
-	{ "from", KEY_FROM, "WHEN", 0, "Leave out what comes before WHEN: seconds of the run, 14:03:20, 2026-11-21T14:03:20 "
-	  "(UTC), or the text of a mark", 0 },
-	{ "to", KEY_TO, "WHEN", 0, "Leave out what comes after WHEN", 0 },
-	{ "phases", KEY_PHASES, "HOW", 0, "marks (default): what lies between marks is a phase; auto: of a recording without marks, "
-	  "each level of its IOPS and latency is", 0 },
-	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most that it may take (default: half of the RAM, at most 4G)", 0 },
+	{ "from", KEY_FROM, "WHEN", 0, "Leave out everything before WHEN: seconds of the run, 14:03:20, "
+	  "2026-11-21T14:03:20 (UTC), or the text of a mark", 0 },
+	{ "to", KEY_TO, "WHEN", 0, "Leave out everything after WHEN", 0 },
+	{ "phases", KEY_PHASES, "HOW", 0, "marks (default): the time between two marks is a phase; auto: in a "
+	  "recording without marks, each level of IOPS or latency is a phase", 0 },
+	{ "max-memory", KEY_MAX_MEMORY, "SIZE", 0, "Most memory that it may take (default: half of the RAM, at most "
+	  "4G)", 0 },
 	{ 0 },
 };
 
@@ -224,8 +225,8 @@ static bool can_merge(const struct runs *runs, u32 merged)
 
 static void tell_merged(u32 merged, const char *who)
 {
-	fprintf(stderr, "%s: not every interval fits in the memory that they may take: up to %u are merged to one, and what is shorter is "
-		"not told apart; raise --max-memory to see each\n", who, merged);
+	fprintf(stderr, "%s: not every interval fits in the memory limit: up to %u are merged into one, and shorter "
+		"events are not seen; raise --max-memory to see each\n", who, merged);
 }
 
 int load_runs(const char *const *files, u32 n, const struct load_how *how, const char *who, struct runs *ret, struct problem *p)

@@ -20,8 +20,8 @@ struct mark_words {
 enum { KEY_AT = OPTIONS_LONG };
 
 static const struct argp_option option_list[] = {
-	{ "at", KEY_AT, "TIME", 0, "Of a recording that has ended: when it was, in seconds from its start (90, 12.5), or 07:35:10, "
-	  "2026-11-21T07:35:10 (UTC)", 0 },
+	{ "at", KEY_AT, "TIME", 0, "In a recording that has ended: the time of the event, in seconds from the start "
+	  "(90, 12.5), or 07:35:10, 2026-11-21T07:35:10 (UTC)", 0 },
 	{ 0 },
 };
 
@@ -45,9 +45,9 @@ static int take(int key, const char *value, void *into, struct problem *p)
 }
 
 static const struct options options = {
-	.about = "Notes what happens now in the recording FILE, which 'blklat record' is making. Reports and charts "
-		 "show it there, and what lies between two marks is a phase. With --at it notes what happened in a recording "
-		 "that has ended.",
+	.about = "Notes an event that happens now in FILE, a recording that 'blklat record' is making. Reports and "
+		 "charts show it at that time, and the time between two marks is a phase. With --at it notes an event "
+		 "in a recording that has ended.",
 	.arguments = "FILE TEXT",
 	.list = option_list,
 	.take = take,

@@ -18,7 +18,7 @@ enum { KEY_HELP = 0x10000, KEY_USAGE, KEY_VERSION };
 
 static const struct argp_option common[] = {
 	{ "help", KEY_HELP, NULL, 0, "Show this help", -1 },
-	{ "usage", KEY_USAGE, NULL, 0, "Show the options in short", -1 },
+	{ "usage", KEY_USAGE, NULL, 0, "Show the options in brief", -1 },
 	{ "version", KEY_VERSION, NULL, 0, "Show the version", -1 },
 	{ NULL, '?', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ NULL, 'V', NULL, OPTION_HIDDEN, NULL, -1 },
@@ -84,7 +84,7 @@ static bool explain_long(struct parse *x, const char *word)
 
 	snprintf(name, sizeof(name), "%.*s", len, word + 2);
 	if (n > 1)
-		return problem_set(&x->problem, true, "option '--%s' may mean several", name);
+		return problem_set(&x->problem, true, "option '--%s' is ambiguous", name);
 	if (n == 1 && opt->arg && !value)
 		return problem_set(&x->problem, true, "option '--%s' needs a value", opt->name);
 	if (n == 1 && !opt->arg && value)

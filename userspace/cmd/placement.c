@@ -74,13 +74,13 @@ static bool find_disturbed(const struct device_table *t, const struct watch *w, 
 {
 	for (u32 i = 0; i < n; i++)
 		if (below[w[i].device - t->d])
-			return problem_set(p, true, "the recording lies on %s: what is measured of %s includes writing "
-					   "it; another disk or a tmpfs would be better", t->d[home].name,
+			return problem_set(p, true, "the recording is on %s: the figures of %s include writing it; "
+					   "another disk or a tmpfs would be better", t->d[home].name,
 					   w[i].device->name);
 	for (u32 i = 0; i < n; i++)
 		if (shares(t, below, w[i].device))
-			return problem_set(p, true, "the recording lies on %s, which shares a disk with %s: writing it "
-					   "competes with what is measured; another disk or a tmpfs would be better",
+			return problem_set(p, true, "the recording is on %s, which shares a disk with %s: writing it "
+					   "competes with the measured IOs; another disk or a tmpfs would be better",
 					   t->d[home].name, w[i].device->name);
 	return false;
 }

@@ -38,9 +38,9 @@ static const struct argp_option option_list[] = {
 	{ "output", 'o', "FILE", 0, "The file to make", 0 },
 	{ "overwrite", KEY_OVERWRITE, NULL, 0, "Replace FILE if it is a recording", 0 },
 	{ "label", KEY_LABEL, "TEXT", 0, "What reports call the run (default: the file's name)", 0 },
-	{ "max-size", KEY_MAX_SIZE, "SIZE", 0, "Most that the file may take: the oldest intervals are merged to "
-	  "longer ones, then dropped", 0 },
-	{ "quiet", 'q', NULL, 0, "Show nothing meanwhile", 0 },
+	{ "max-size", KEY_MAX_SIZE, "SIZE", 0, "Largest size of the file: the oldest intervals are merged into longer "
+	  "ones, then dropped", 0 },
+	{ "quiet", 'q', NULL, 0, "Show nothing during the recording", 0 },
 	{ 0 },
 };
 
@@ -77,11 +77,12 @@ static void take_command(char **words, void *into)
 }
 
 static const struct options options = {
-	.about = "Records the latency of every IO of block devices in FILE, while COMMAND runs or until Ctrl-C."
+	.about = "Records the latency of every IO of block devices in FILE, while COMMAND runs or until "
+		 "Ctrl-C."
 		 "\v"
-		 "'blklat report FILE' draws it, 'blklat mark FILE TEXT' notes an event in it meanwhile. With "
-		 "a COMMAND what is shown meanwhile goes to the standard error, and the exit status is the "
-		 "command's; without: 0 done, 1 it failed while running, 2 the command line is wrong.",
+		 "'blklat report FILE' draws it, 'blklat mark FILE TEXT' notes an event in it while it is "
+		 "made. With a COMMAND the intervals are shown on the standard error, and the exit status is the "
+		 "command's; without one: 0 done, 1 it failed while running, 2 the command line is wrong.",
 	.arguments = "[-- COMMAND...]",
 	.list = option_list,
 	.shared = capture_option_list,
@@ -105,7 +106,7 @@ static int check(const struct record *r, struct problem *p)
 	if (!r->file || !*r->file)
 		return problem_set(p, -EINVAL, "no file given: say which to make with -o FILE");
 	if (r->o.replay && r->command)
-		return problem_set(p, -EINVAL, "--replay takes no command: what it plays is over");
+		return problem_set(p, -EINVAL, "--replay takes no command: it plays what has already happened");
 	if (r->o.replay && same_file(r->o.replay, r->file))
 		return problem_set(p, -EINVAL, "'%s' can't be replayed into itself", r->file);
 	return 0;
@@ -153,12 +154,12 @@ static int end_child(struct record *r, const char *who, int status)
 	if (status == STATUS_DONE) {
 		child_end(child);
 	} else if (child->pid) {
-		fprintf(stderr, "%s: waiting for '%s' to end, which is not recorded any more\n", who, child->argv[0]);
+		fprintf(stderr, "%s: waiting for '%s' to end, which is no longer recorded\n", who, child->argv[0]);
 		while (!child_wait(child, UINT64_MAX))
 			;
 	}
 	if (child->pid)
-		fprintf(stderr, "%s: '%s' (process %d) does not end, not even by SIGKILL: it is left\n", who,
+		fprintf(stderr, "%s: '%s' (process %d) does not end, not even by SIGKILL: it is left running\n", who,
 			child->argv[0], child->pid);
 	return own && status == STATUS_DONE ? child_status(child) : status;
 }

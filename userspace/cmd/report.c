@@ -39,12 +39,12 @@ enum { KEY_STEADY_FROM = OPTIONS_LONG };
 #define RUNS_SHARE 3	/* of the memory; the document of a run takes about as much again, at most twice that */
 
 static const struct argp_option option_list[] = {
-	{ "output", 'o', "FILE", 0, "Write to FILE, which is replaced once the report is whole (default: standard "
+	{ "output", 'o', "FILE", 0, "Write to FILE, which is replaced once the report is complete (default: standard "
 	  "output)", 0 },
 	{ "format", 'f', "FORMAT", 0, "html (default): one page of charts that needs nothing else; json: the same "
 	  "figures", 0 },
-	{ "steady-from", KEY_STEADY_FROM, "S", 0, "Second from which on the steady state is looked for (default: 1400, "
-	  "or the second half of a shorter run)", 0 },
+	{ "steady-from", KEY_STEADY_FROM, "S", 0, "Look for the steady state from second S on (default: 1400, or the "
+	  "second half of a shorter run)", 0 },
 	{ 0 },
 };
 
@@ -72,9 +72,10 @@ static int take(int key, const char *value, void *into, struct problem *p)
 static const struct options options = {
 	.about = "Draws recordings: distribution, percentiles, IOPS and latency over time, findings."
 		 "\v"
-		 "Several recordings are drawn over each other. A page of charts opens from disk in any browser and "
-		 "needs no network. Exit status: 0 done, 1 a recording can't be read or the report not be written, "
-		 "2 the command line is wrong.",
+		 "Several "
+		 "recordings are drawn over each other. A page of charts opens from disk in any browser and needs no "
+		 "network. Exit status: 0 done, 1 a recording can't be read or the report can't be written, 2 the "
+		 "command line is wrong.",
 	.arguments = "FILE...",
 	.list = option_list,
 	.shared = load_option_list,
@@ -117,8 +118,8 @@ static int check(const struct report *r, struct problem *p)
 	if (!r->n)
 		return problem_set(p, -EINVAL, "no recording given: say which ('blklat record' makes one)");
 	if (r->format == FORMAT_HTML && !r->output && isatty(STDOUT_FILENO))
-		return problem_set(p, -EINVAL, "a page is nothing for a terminal: say where to with -o report.html, "
-				   "or --format json");
+		return problem_set(p, -EINVAL, "a page can't be shown on a terminal: write it to a file with -o "
+				   "report.html, or use --format json");
 	return 0;
 }
 

@@ -32,7 +32,7 @@ int run_capture_engine(const struct capture_options *o, const struct capture_ops
 		if (!failed) {
 			*ret = capture_engines[i]->ops;
 			if (i)
-				fprintf(stderr, "blklat: engine %s is used, since %s cannot be: %s\n",
+				fprintf(stderr, "blklat: using engine %s, since %s can't be used: %s\n",
 					capture_engines[i]->ops->name, capture_engines[0]->ops->name, p->text);
 			return 0;
 		}
@@ -103,9 +103,10 @@ static const char *where_throttled(const struct run_capture *r, u32 device)
 	if (!watched)
 		return NULL;
 	if (total)
-		return r->capture->sees_held ? "what waits for that is in stage total" :
-					       "what waits for that is in no stage, as this kernel lets nobody see it";
-	return "what waits for that is in none of these stages, but may be in stage total";
+		return r->capture->sees_held ? "waiting for that is part of stage total" :
+					       "waiting for that is in no stage, as this kernel does not let it be "
+					       	"seen";
+	return "waiting for that is in none of these stages, but may be in stage total";
 }
 
 /* Whoever looks for what a limit costs has to know where. */
@@ -158,7 +159,7 @@ static int open_without_totals(struct run_capture *r, const struct capture_ops *
 	cfg->n_watches = r->watches.n;
 	err = capture_open(engine, cfg, print_renewed, &r->capture, p);
 	if (!err)
-		fprintf(stderr, "blklat: an array is not held against its members: %s\n", why.text);
+		fprintf(stderr, "blklat: an array is not compared with its members: %s\n", why.text);
 	return err;
 }
 
@@ -232,8 +233,8 @@ int run_capture_begin(struct run_capture *r, const struct capture_options *o, st
 
 void print_gone(const struct device *d, bool replaced)
 {
-	fprintf(stderr, "blklat: %s went away%s\n", d->name, replaced ? ", and another one was in its place before that was "
-		"seen: some of its last IOs may be that one's" : "");
+	fprintf(stderr, "blklat: %s went away%s\n", d->name, replaced ? ", and another device took its place before "
+		"that was noticed: some of its last IOs may belong to the new one" : "");
 }
 
 enum loop_end run_capture_loop(struct run_capture *r, struct sink *sink, struct problem *p)

@@ -27,13 +27,13 @@ static const char *const shared[] = {
 
 static const struct argp_option own[] = {
 	{ "listen", KEY_LISTEN, "ADDRESS", 0, "Where to listen (default " LISTEN "); [::1]:PORT, :PORT for every "
-	  "address; port 0 takes a free one, which is told", 0 },
+	  "address; port 0 takes a free one and shows it", 0 },
 	{ "web-config", KEY_WEB_CONFIG, "FILE", 0, "TLS and users with passwords, as Prometheus' exporters take them "
 	  "(web.yml)", 0 },
 	{ "prom-schema", KEY_PROM_SCHEMA, "N", 0, "Buckets an octave of native histograms: 2^N, N 0 to 6 (default 3)", 0 },
 	{ "history", KEY_HISTORY, "S", 0, "Seconds that the live page can look back (default 300)", 0 },
-	{ "bins", KEY_BINS, NULL, 0, "/api/snapshot: every bin of the histogram too", 0 },
-	{ "user", KEY_USER, "NAME", 0, "Started by root: who the process is that talks to the network (default " SERVE_USER ")", 0 },
+	{ "bins", KEY_BINS, NULL, 0, "/api/snapshot: also every bin of the histogram", 0 },
+	{ "user", KEY_USER, "NAME", 0, "Started by root: the user of the process that talks to the network (default " SERVE_USER ")", 0 },
 	{ 0 },
 };
 
@@ -79,12 +79,13 @@ static int run(int argc, char **argv)
 {
 	struct argp_option picked[ARRAY_SIZE(shared) + 1];
 	const struct options options = {
-		.about = "Watches devices and serves what it sees: /metrics for Prometheus, a live page for a browser, "
-			 "/api/snapshot, /api/stream and /healthz. Devices that appear later and match are picked up, "
-			 "and so are those that are named and not there yet."
-			 "\v"
-			 "SIGHUP looks for devices anew and reads --web-config again; SIGTERM ends it. Exit status: 0 done, "
-			 "1 it failed while running, 2 the command line is wrong.",
+		.about = "Watches devices and serves what it sees: /metrics for Prometheus, a live page for a "
+			 "browser, /api/snapshot, /api/stream and /healthz. Devices that appear later and match are "
+			 "picked up, and so are named devices that do not exist yet."
+		 "\v"
+		 "SIGHUP looks for devices again "
+			 "and reads --web-config again; SIGTERM ends it. Exit status: 0 done, 1 it failed while "
+			 "running, 2 the command line is wrong.",
 		.arguments = "[DEV...]",
 		.list = own,
 		.shared = picked,

@@ -220,7 +220,7 @@ static int find_user(struct serve *s, struct problem *p)
 
 	if (!geteuid())
 		return user_find(name ? name : SERVE_USER, &s->user, p);
-	return name ? problem_set(p, -EINVAL, "--user '%.60s': only root can have the web server be another user", name) : 0;
+	return name ? problem_set(p, -EINVAL, "--user '%.60s': only root can run the web server as another user", name) : 0;
 }
 
 /* What can be wrong with the command line. */

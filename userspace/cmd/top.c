@@ -46,11 +46,12 @@ static int run(int argc, char **argv)
 					     "max-bios", "by", "max-parts", "slow", "slow-max", "no-owners", "replay" };
 	struct argp_option list[ARRAY_SIZE(names) + 1];
 	const struct options options = {
-		.about = "Shows block devices on the whole terminal, the worst first, with the last minutes of the one that is "
-			 "selected; all devices, unless some are named."
-			 "\v"
-			 "'?' shows the keys, 'q' quits. An interval of a replay takes as long as --interval says. Exit status: "
-			 "0 done, 1 it failed while running, 2 the command line is wrong or there is no terminal.",
+		.about = "Shows block devices on the whole terminal, the worst first, with the last minutes of the "
+			 "selected one; all devices, unless some are named."
+		 "\v"
+		 "'?' shows the keys, 'q' quits. An "
+			 "interval of a replay takes as long as --interval says. Exit status: 0 done, 1 it failed "
+			 "while running, 2 the command line is wrong or there is no terminal.",
 		.arguments = "[DEV...]",
 		.shared = list,
 		.take = take,

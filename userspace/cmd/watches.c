@@ -51,7 +51,8 @@ int wanted_check(const struct wanted *w, struct problem *p)
 {
 	if (!w->max_parts || w->by == BLKLAT_BY_CGROUP)
 		return 0;
-	return problem_set(p, -EINVAL, "--max-parts is for --by cgroup, which alone has no fixed parts: leave it out");
+	return problem_set(p, -EINVAL, "--max-parts is only for --by cgroup, as all others have fixed parts: leave it "
+		"out");
 }
 
 void wanted_tell_uncharged(const struct wanted *w, const char *root)
@@ -60,8 +61,8 @@ void wanted_tell_uncharged(const struct wanted *w, const char *root)
 
 	if (w->by != BLKLAT_BY_CGROUP || cgroups_charged(root, file, sizeof(file)))
 		return;
-	fprintf(stderr, "blklat: cgroups below the top are not charged for IO, so all of it will be under '/': write +io to %s, and to "
-		"that file of each cgroup whose own are to be told apart\n", file);
+	fprintf(stderr, "blklat: cgroups below the top are not charged for IO, so all of it will be under '/': write "
+		"+io to %s, and to the same file of each cgroup whose children are to be shown apart\n", file);
 }
 
 u32 wanted_cgroups(const struct wanted *w)

@@ -31,7 +31,8 @@ static int as_mark(const char *option, const char *word, const struct origin *o,
 		found++;
 	}
 	if (found > 1)
-		return problem_set(p, -EINVAL, "%s '%s': %s has %u marks of that name: say in seconds which is meant", option, word,
+		return problem_set(p, -EINVAL, "%s '%s': %s has %u marks of that name: give the time in seconds "
+			"instead", option, word,
 				   o->file, found);
 	return found;
 }

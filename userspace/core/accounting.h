@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Does it add up: started = completed + in flight + lost. Pure. */
+/* Does the account close: started = completed + in flight + lost. Pure. */
 #ifndef CORE_ACCOUNTING_H
 #define CORE_ACCOUNTING_H
 
@@ -11,7 +11,7 @@ enum lost_reason {
 	LOST_TAG_RANGE,		/* tag beyond the slots */
 	LOST_TABLE_FULL,	/* no room in the table of bios */
 	LOST_RECURSION,		/* of the first two: explained by a program run that the kernel skipped */
-	LOST_UNEXPLAINED,	/* what the figures leave over, too few IOs in the bins or too many */
+	LOST_UNEXPLAINED,	/* the remainder: too few IOs in the bins, or too many */
 	LOST_REASONS,
 };
 
@@ -37,8 +37,8 @@ struct accounting {
 	u64 unissued;		/* failed without reaching the device: not in the figures above */
 	u64 skipped;		/* program runs, of all watches of the capture: see struct snapshot */
 	u64 skipped_unexplained;	/* of these, the runs that explain no loss of any watch; set by frames_between() */
-	u64 kernel_ios;		/* what the kernel's statistics counted meanwhile */
-	u64 kernel_in_flight;	/* what they have in flight, read after all that is ours */
+	u64 kernel_ios;		/* counted by the kernel's statistics over the same time */
+	u64 kernel_in_flight;	/* in flight by the same, read after all of our own counts */
 	bool kernel_known;
 	/*
 	 * How many of the completed IOs the kernel may not count: at most all of op other, which passthrough commands are
@@ -50,14 +50,14 @@ struct accounting {
 
 /*
  * How many more IOs the kernel's statistics have than were completed (negative: fewer), when nothing moved. 0: the two
- * agree, or differ by no more than what only one of them is known to count: IOs that were in flight at the start or at the
- * end, were lost, failed before they were issued, or are left out by the kernel.
+ * agree, or differ by no more than the IOs that only one of them is known to count: IOs that were in flight at the start
+ * or at the end, were lost, failed before they were issued, or are left out by the kernel.
  */
 s64 accounting_kernel_gap(const struct accounting *a);
 
 /*
- * Whether the kernel has counted the end of every IO that seems to be in flight, or seemed so until it was lost, and has none in
- * flight itself: then it is their ends that were not seen. An IO that hangs is in flight for the kernel, too.
+ * Whether the kernel has counted the end of every IO that seems to be in flight, or seemed so until it was lost, and has
+ * none in flight itself. Then their ends were missed: an IO that hangs is in flight for the kernel, too.
  */
 bool accounting_ends_missed(const struct accounting *a);
 

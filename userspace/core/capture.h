@@ -13,20 +13,23 @@
 
 #define CAPTURE_MAX_BIOS 65536	/* unless the user says otherwise */
 
-#define CAPTURE_SLOW_TOLD_NS 20000	/* a slow IO is told well within it */
+#define CAPTURE_SLOW_TOLD_NS 20000	/* a slow IO is in the ring well within this time after its end */
 
 struct capture_config {
-	const struct device_table *devices;	/* borrowed for the capture's life; unused by replay */
-	/* What to watch, a device's together, each whole followed by its parts; copied. Unused by replay, as is by. */
+	const struct device_table *devices;	/* borrowed for the capture's life; a replay does not use it */
+	/*
+	 * What to watch: a device's watches in a row, each whole followed by its parts; copied. A replay uses neither
+	 * these nor by.
+	 */
 	const struct watch *watches;
 	u32 n_watches;
 	enum blklat_by by;
-	u32 cgroups;			/* by cgroup: how many have a part of their own; else 0 */
+	u32 cgroups;			/* by cgroup: the number of those with a part of their own; else 0 */
 	int scale;			/* 0..6, or -1: the finest that fits max_memory */
 	u64 max_memory;			/* bytes; 0: the default, see capture_default_memory() */
 	u32 max_bios;			/* room for bios in flight (stage total) */
-	u64 idle_gap_ns;		/* least pause that makes an IO one of after_idle; 0: do not look for them */
-	struct slow_wanted slow;	/* IOs to be told of by themselves; unused by replay */
+	u64 idle_gap_ns;		/* shortest pause after which an IO counts in after_idle; 0: do not look for pauses */
+	struct slow_wanted slow;	/* which IOs to tell of by themselves; a replay does not use it */
 	const char *replay_file;	/* replay only */
 };
 
@@ -39,12 +42,12 @@ struct capture {
 	u32 cpus;			/* slack of the accounting, see accounting_make() */
 	u64 memory_bytes;		/* that the counters take */
 	struct slow_wanted slow_wanted;
-	struct slow_ios *slow;		/* those told since the read before the last; the engine's. NULL: not wanted */
-	u64 slow_ns;			/* CLOCK_MONOTONIC when the engine began to take these: all that ended CAPTURE_SLOW_TOLD_NS before are there */
-	bool sees_held;			/* stage total has what waits for the limits of cgroups */
-	const struct live_ops *live;	/* time passes by itself; NULL: a replay, of which each read is a stored interval */
-	const char *engine;		/* name to show; a replay gives the one that captured */
-	const struct device_table *devices;	/* that the watches' devices are in, with those below them */
+	struct slow_ios *slow;		/* slow IOs of the last read, owned by the engine; NULL: not wanted */
+	u64 slow_ns;			/* CLOCK_MONOTONIC when the engine began to collect them: all that ended CAPTURE_SLOW_TOLD_NS earlier are in */
+	bool sees_held;			/* stage total includes the wait for limits of cgroups */
+	const struct live_ops *live;	/* NULL: a replay, where each read is a stored interval and takes no time */
+	const char *engine;		/* name to show; of a replay, the engine that captured */
+	const struct device_table *devices;	/* has the watches' devices and those below them */
 	const struct origin *origin;	/* of a replay; else NULL */
 };
 
@@ -64,16 +67,16 @@ struct capture_ops {
 	void (*close)(struct capture *c);
 };
 
-/* What a capture of this machine does besides, and a replay has no use for. */
+/* What only a capture of this machine does, not a replay. */
 struct live_ops {
 	/*
-	 * The kernel has news of devices: IOs of one that went away are not counted from here on, since its address may
-	 * come to stand for another. The next read tells that it is gone.
+	 * The kernel has announced a change of devices. IOs of one that went away are not counted from here on, since its
+	 * address may be reused. The next read reports it as gone.
 	 */
 	void (*look)(struct capture *c);
 	/*
-	 * From now on IOs of watch w and op o are slow that took @from_ns[w * BLKLAT_OPS + o] and more; of wholes. At first none is, but
-	 * those that fail are told all the same. Only where slow IOs are wanted.
+	 * From now on IOs of whole w and op o are slow if they took @from_ns[w * BLKLAT_OPS + o] or more. Before the first
+	 * call only IOs that fail are told. Only where slow IOs are wanted.
 	 */
 	void (*set_slow)(struct capture *c, const u64 *from_ns);
 };
@@ -86,24 +89,24 @@ struct capture_engine {
 	int (*probe)(struct problem *p);
 };
 
-/* What became of opening a capture anew; see capture_open(). */
+/* The result of opening a larger capture; see capture_open(). */
 struct capture_renewal {
-	const struct device *device;	/* that had outgrown its slots, the first of them */
-	int err;			/* 0, or why it failed: see the problem. It is tried again in a while */
+	const struct device *device;	/* the first device that had outgrown its slots */
+	int err;			/* 0, or why it failed, with the problem; it is tried again later */
 	struct problem problem;
-	u64 gap_ns;			/* IOs that ended within it may be lost; 0: none is */
+	u64 gap_ns;			/* IOs that ended within this time may be lost; 0: none is lost */
 };
 
 /*
- * Opens a capture with @engine, as its open does. A live one stays right when a device's user, or its driver, gives it
- * more tags or queues than there are slots for: then one with more room is opened beside it and takes over, in a
- * later read if IOs are in flight of which it has not seen the start. All counts go on, none begins again. @renewed
- * is called in that read. The new one leaves out devices that are gone.
+ * Opens a capture with @engine, as its open does. If a device's user or driver gives it more tags or queues than there are
+ * slots for, a live capture opens one with more room beside it, which takes over. While IOs are in flight whose start the
+ * new one has not seen, that happens in a later read, in which @renewed is called. All counts go on, none begins again.
+ * The new one leaves out devices that are gone.
  */
 int capture_open(const struct capture_ops *engine, const struct capture_config *cfg,
 		 void (*renewed)(const struct capture_renewal *r), struct capture **ret, struct problem *p);
 
-/* A capture that is to end, and what was read of it last. */
+/* A capture that is to end, and its last read. */
 struct capture_end {
 	const struct capture *capture;
 	const struct snapshot *read;
@@ -111,16 +114,16 @@ struct capture_end {
 
 /*
  * From here on @heir counts in place of the @n captures @from: live ones of the same engine at the same scale, still open,
- * that may be closed then. No count begins again and no IO is missed: @begin is filled with what @heir would have read when the
- * others were read last. @read is of @heir, just before those, since its extremes are from there on; a watch that none of them
- * has begins there. *@ret_gap_ns: IOs that ended within it may be lost; 0: none is. Returns 0, or -ENOMEM with nothing done.
+ * which may be closed afterwards. No count begins again and no IO is missed: @begin is filled with what @heir would have
+ * read at the time of the others' last read. @read is a read of @heir just before those, as its extremes start there; a
+ * watch that none of them has begins there, too. IOs that ended within *@ret_gap_ns may be lost; 0: none is lost. Returns
+ * 0, or -ENOMEM with nothing done.
  */
 int capture_join(struct capture *heir, const struct snapshot *read, const struct capture_end *from, u32 n,
 		 struct snapshot *begin, u64 *ret_gap_ns);
 
 /*
- * Are there still slots for all tags that requests of watch @i's device can carry? Looks into sysfs; yes if it can't
- * be told.
+ * Are there still slots for all tags that requests of watch @i's device can carry? Reads sysfs; yes if it does not tell.
  */
 bool capture_fits(const struct capture *c, u32 i);
 
@@ -134,9 +137,9 @@ extern const struct capture_engine engine_kmod;
 extern const struct capture_engine *const capture_engines[];
 
 /*
- * Bytes that the counters of @cfg's watches take on @cpus at @scale, whatever scale it asks for: @rows of series
- * and accounts, start slots, where a watch has stage total the table of max_bios, and where pauses are looked
- * for the series of IOs after one.
+ * Bytes that the counters of @cfg's watches take on @cpus at @scale (@cfg's own scale is ignored): @rows of series and
+ * accounts, start slots, the table of max_bios if a watch has stage total, and the series of IOs after a pause if pauses
+ * are looked for.
  */
 u64 capture_memory_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u32 scale);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where cgroups are, and which is which. */
+/* The hierarchy of cgroups, and the path of each. */
 #ifndef CORE_CGROUP_H
 #define CORE_CGROUP_H
 
@@ -18,16 +18,16 @@ struct cgroup_sought {
 
 /*
  * Looks through the hierarchy that IO is charged in, which is version 2's if that has the io controller, else version 1's blkio.
- * Fills in the paths of those of @n that it has. Returns 0 or -ENOMEM, the paths found until then being the caller's all the same.
+ * Fills in the paths of those among @n that it has. Returns 0 or -ENOMEM; either way the caller owns the paths found so far.
  */
 int cgroups_find(const char *root, struct cgroup_sought *sought, u32 n);
 
-/* Is @path, which that has found, still the cgroup @id? What can't be told is. */
+/* Is @path, found by cgroups_find(), still the cgroup @id? Yes if that can't be told. */
 bool cgroup_is_there(const char *root, const char *path, u64 id);
 
 /*
- * Are cgroups below the top charged for their IO? If not, @file is what says so: the top's cgroup.subtree_control, which lacks io, so
- * all is the top's.
+ * Are cgroups below the top charged for their IO? If not, @file is the reason: the top's cgroup.subtree_control, which
+ * lacks io, so all IO is charged to the top.
  */
 bool cgroups_charged(const char *root, char *file, size_t size);
 

@@ -115,7 +115,7 @@ static int find_path_live(const struct device_table *t, const char *path, u32 *s
 			return 0;
 		}
 	}
-	return problem_set(p, -ENODEV, "no disk stands behind '%s' (%u:%u); 'blklat list' shows all", path,
+	return problem_set(p, -ENODEV, "there is no disk behind '%s' (%u:%u); 'blklat list' shows all", path,
 			   major(st.st_rdev), minor(st.st_rdev));
 }
 
@@ -156,7 +156,7 @@ static int find_all(const struct device_table *t, u32 *set, u32 *n, struct probl
 		found++;
 	}
 	if (!found)
-		return problem_set(p, -ENOENT, "'all' means no device: none of this machine has a size");
+		return problem_set(p, -ENOENT, "'all' matches no device: none of this machine has a size");
 	return 0;
 }
 

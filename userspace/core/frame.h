@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A frame: what is said of one watch and one interval, as neutral values; sinks only choose words.
- * Made from two snapshots. Pure.
+ * A frame: the figures of one watch and one interval, as neutral values; sinks only choose words. Made from two snapshots. Pure.
  */
 #ifndef CORE_FRAME_H
 #define CORE_FRAME_H
@@ -10,7 +9,7 @@
 #include "core/quantile.h"
 #include "core/slow.h"
 
-/* What is counted of an op besides its bins. */
+/* The counts of an op besides its bins. */
 struct op_sums {
 	u64 bytes;
 	u64 errors;
@@ -23,15 +22,16 @@ struct op_frame {
 	u64 errors;
 	u64 sum_ns;		/* of the latencies */
 	/*
-	 * An engine counts the sums of an IO before its bin, and the bytes of a part when it completes. Those of
-	 * an interval without an IO of the op belong to one that has yet to end (or, on a CPU that reorders stores,
-	 * to one that just did): they are kept here until an interval has one, and then are among its bytes, errors
-	 * and sum_ns. So is a part of sum_ns that its IOs can't have taken by their extremes; and what they must have
-	 * taken, but is not counted yet, is owed: then sum_ns is below 0 here, modulo 2^64. So from the first interval
-	 * on, these three and what is still here at the end of the last add up to all that was counted.
+	 * An engine counts the sums of an IO before its bin, and the bytes of a piece when that completes. In an interval
+	 * without an IO of the op, they belong to an IO that has not ended yet (or, on a CPU that reorders stores, that
+	 * has just ended). They are kept here until an interval has an IO, and are then added to its bytes, errors and
+	 * sum_ns. The same is done with the share of sum_ns that, by the extremes, the interval's IOs can't have taken. If
+	 * sum_ns is less than they must have taken, the difference is owed: sum_ns is then below 0 here, modulo 2^64. So
+	 * bytes, errors and sum_ns of all intervals, and what is left here at the end of the last, add up to all that was
+	 * counted.
 	 */
 	struct op_sums partial;
-	struct op_sums counted;	/* in the interval itself, whatever it belongs to: for those who keep totals */
+	struct op_sums counted;	/* all that was counted in the interval itself, for sinks that keep totals */
 	double iops;		/* IOs per second */
 	double bytes_per_s;
 	double mean_ns;
@@ -41,9 +41,9 @@ struct op_frame {
 	struct hist hist;
 	/*
 	 * Of these, the IOs issued after the device had been idle for the run's idle gap, at idle_scale().
-	 * An engine tells a pause by silence, so an IO that took as long as the gap looks like one to those
-	 * behind it: an interval with such an IO has none of these (it is not known which they are), nor has
-	 * the next one if some were in flight between the two. Counted before the bin, they wait for it as well.
+	 * An engine recognises a pause by silence, so an IO that took as long as the gap looks like a pause to those after
+	 * it. An interval with such an IO therefore has no IOs after a pause (they can't be told apart), nor has the next
+	 * one if IOs were in flight between the two. They are counted before the bin, and wait for it as the sums do.
 	 */
 	u64 after_idle_ios;
 	u64 after_idle_sum_ns;
@@ -53,8 +53,9 @@ struct op_frame {
 struct frame {
 	const struct watch *watch;
 	/*
-	 * Whose these counts are: the watch's part, which by cgroup may change from one interval to the next, when its owner has ended. In
-	 * frames that are kept, those of the one before then move to the part of the rest: see frames_accumulate().
+	 * The part that these counts belong to. By cgroup, a watch's part may change from one interval to the next when
+	 * its owner has ended. In frames that are kept, the counts of the previous owner then move to the part of the
+	 * rest: see frames_accumulate().
 	 */
 	const struct part *part;
 	s64 end_ns;		/* CLOCK_REALTIME at the interval's end */
@@ -108,13 +109,16 @@ static inline bool frame_just_gone(const struct frame *f)
 	return f->gone && !f->gone_before;
 }
 
-/* A set of frames, one a watch (so a whole's is followed by those of its parts), and what the next interval's need: a run keeps one set from begin to end. */
+/*
+ * A set of frames, one for each watch (a whole's is followed by its parts'), with what the next interval needs of this
+ * one: a run keeps one set from begin to end.
+ */
 struct frames {
 	u32 n;
 	struct frame *f;
 	/*
-	 * Program runs skipped without a known consequence, see struct accounting; of all captures together that the
-	 * frames are of. Less when a loss comes to light that one of them explains.
+	 * Program runs skipped without a known consequence, see struct accounting; of all captures of these frames
+	 * together. It falls when a loss is found that one of them explains.
 	 */
 	u64 skipped_unexplained;
 	u64 mono_ns;		/* CLOCK_MONOTONIC at the interval's end; 0: not known */
@@ -128,14 +132,14 @@ struct frames {
 	u64 *cells;		/* of all their histograms; NULL in a shallow copy */
 };
 
-/* How many frames behind that of whole @i are of its parts. */
+/* The number of parts of whole @i, whose frames follow its own. */
 u32 frames_parts(const struct frames *fs, u32 i);
 
 /* Returns 0 or -ENOMEM. @watches is borrowed and must outlive the frames. */
 int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale);
 void frames_uninit(struct frames *fs);
 
-/* Empties it: what is left is whose it is, and where its histograms are. */
+/* Empties it, except for its watch and part, and the place of its histograms. */
 void frame_clear(struct frame *f);
 
 /* Their histograms are tracked from now on, see hist_track(). */

@@ -184,7 +184,7 @@ const char *health_text(char text[HEALTH_TEXT], const struct health *h)
 		sprintf(text, "all slower, this p99 by %s times: the host?", units_short(part, h->times));
 		break;
 	case AILMENT_UNLIKE:
-		sprintf(text, "p99 is %s times that of its like", units_short(part, h->times_like));
+		sprintf(text, "p99 is %s times that of its peers", units_short(part, h->times_like));
 		break;
 	case AILMENT_GONE:
 		sprintf(text, "gone");

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Is something wrong with a device? The one rule for all that mark the sick one among many. Pure. */
+/* Is something wrong with a device? One rule for every output that marks a sick one among many. Pure. */
 #ifndef CORE_HEALTH_H
 #define CORE_HEALTH_H
 
 #include "core/frame.h"
 
-/* Ascending by how bad it is; of several the worst is told. */
+/* In ascending order of severity; of several the worst is reported. */
 enum ailment {
 	AILMENT_NONE,
-	AILMENT_LOST,		/* a notable share of its IOs was not measured: what is said of it may be wrong */
+	AILMENT_LOST,		/* a notable share of its IOs was not measured: its figures may be wrong */
 	AILMENT_GONE,
-	AILMENT_UNLIKE,		/* p99 is HEALTH_TIMES and more of the middle one of its like */
-	AILMENT_HOST,		/* would be slow, but so are most, by a like factor: see health_together() */
-	AILMENT_SLOW,		/* p99 is HEALTH_TIMES and more of what it was in the last minutes */
+	AILMENT_UNLIKE,		/* p99 is at least HEALTH_TIMES that of its peers' median */
+	AILMENT_HOST,		/* it would be slow, but so are most, by a similar factor: see health_together() */
+	AILMENT_SLOW,		/* p99 is at least HEALTH_TIMES that of the last minutes */
 	AILMENT_OLD,		/* an IO has been in flight for longer than the interval */
 	AILMENT_ERRORS,		/* IOs failed */
 	AILMENT_STALLED,	/* see frame_seems_stalled(); the kernel does not say that they ended */
@@ -36,7 +36,7 @@ struct health_past {
 struct health {
 	enum ailment ailment;
 	double times;		/* its p99 over that of its past; 0: not known */
-	double times_like;	/* its p99 over the middle one of its like; 0: not known */
+	double times_like;	/* its p99 over its peers' median; 0: not known */
 	u64 ios;		/* of all ops */
 	u64 lost;		/* in this interval; see health_besides() */
 	double p99_ns;		/* of all ops; 0: no IO */
@@ -44,37 +44,41 @@ struct health {
 	u64 errors;
 };
 
-/* The IOs of all ops of @f; @ret->hist is made by the caller, of the frame's scale or coarser. Rates and percentiles are left alone. */
+/*
+ * The IOs of all ops of @f; @ret->hist is made by the caller, of the frame's scale or coarser. Rates and percentiles are
+ * left alone.
+ */
 void frame_merge_ops(const struct frame *f, struct op_frame *ret);
 
-/* Judges an interval of a whole by its past, and adds it to that. @all is of frame_merge_ops(). */
+/* Judges an interval of a whole by its past, and adds it to that. @all comes from frame_merge_ops(). */
 struct health health_judge(struct health_past *past, const struct frame *f, const struct op_frame *all);
 
-/* Adds what is less than an illness of the device: that it is gone, and @lost IOs of the interval. */
+/* Adds what is less severe than an illness: that the device is gone, and @lost IOs of the interval. */
 void health_besides(struct health *h, const struct frame *f, u64 lost);
 
 /*
- * Holds the wholes of @fs against their like: devices of one kind and model, at one stage, whose p99 is of enough
- * IOs. @h[i] is that of frame i. Returns 0 or -ENOMEM.
+ * Compares the wholes of @fs with their peers: devices of the same kind and model, at the same stage, with enough IOs for
+ * a p99. @h[i] is that of frame i. Returns 0 or -ENOMEM.
  */
 int health_compare(const struct frames *fs, struct health *h);
 
 /* Devices that slowed together. */
 struct health_host {
-	u32 n, of;		/* so many, of so many that could tell; n is 0: they did not */
-	double times;		/* the mean by which, geometric */
+	u32 n, of;		/* the number of slow devices, and of those that can be judged; n is 0: they did not slow together */
+	double times;		/* geometric mean of their factors */
 };
 
 /*
  * On a host that is starved or throttled all devices are slow against their own past, and none of them is sick. They slowed
  * together if at least 3/4 of HEALTH_HOST_MIN or more devices (of those with a past and enough IOs) are slow, by factors within
- * HEALTH_HOST_LIKE of the geometric mean of the slow ones'. Each that is slow by no more than that has AILMENT_HOST then; who is
- * slower still keeps its mark, as does what is worse than slow. A partition, a loop device or what lies on others does not
- * count, as it is slow with the disk below; nor does a device twice. @h has a pointer for each frame, NULL for parts.
+ * HEALTH_HOST_LIKE of the geometric mean of the slow ones'. Each device that is slow by no more than that then has
+ * AILMENT_HOST. One that is slower, or has something worse than slow, keeps its mark. Partitions, loop devices and devices
+ * on top of others do not count, as they are slow with the disk below; no device counts twice. @h has a pointer for each
+ * frame, NULL for parts.
  */
 struct health_host health_together(const struct frames *fs, struct health *const *h);
 
-/* Is this device to be marked, or is it as slow as all are? */
+/* Should this device be marked, or is it only as slow as all others? */
 static inline bool health_marks(const struct health *h)
 {
 	return h->ailment && h->ailment != AILMENT_HOST;
@@ -85,7 +89,7 @@ const char *health_grade(const struct health *h);
 
 extern const char *const ailment_names[];
 
-/* What the worst one is found by. What hangs has no p99: it is as bad as its oldest IO is old. */
+/* The figure by which the worst device is found. A device that hangs has no p99, so the age of its oldest IO counts. */
 static inline double health_worst_ns(const struct health *h, double p99_ns)
 {
 	return h->waited_ns > p99_ns ? h->waited_ns : p99_ns;

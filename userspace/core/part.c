@@ -20,9 +20,9 @@ const char *const by_names[BLKLAT_BYS] = {
 static const char *const by_meanings[BLKLAT_BYS] = {
 	[BLKLAT_BY_SIZE] = "bytes, rounded up",
 	[BLKLAT_BY_FLAGS] = "what the IO is for, by its flags",
-	[BLKLAT_BY_DEPTH] = "IOs in flight when it begins, with it",
-	[BLKLAT_BY_BESIDE] = "the strongest of those in flight when it begins",
-	[BLKLAT_BY_CGROUP] = "who is charged for it",
+	[BLKLAT_BY_DEPTH] = "IOs in flight when it begins, including it",
+	[BLKLAT_BY_BESIDE] = "the strongest of the others in flight when it begins",
+	[BLKLAT_BY_CGROUP] = "the cgroup that is charged for it",
 };
 
 /* In the order of parts.h, which numbers them from 1. */

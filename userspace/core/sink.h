@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A sink: where frames go. Every hook is required. Sinks write to the stream they are given and
- * never look at an engine; a failed write is a negative errno. Each kind is opened by a function of its own, with what it takes.
+ * never look at an engine; a failed write is a negative errno. Each kind has its own function to open it.
  */
 #ifndef CORE_SINK_H
 #define CORE_SINK_H
@@ -16,8 +16,8 @@ struct run_info {
 	const struct watch *watches;
 	u32 n_watches;
 	const struct device_table *devices;	/* that the watches' devices are in */
-	const struct origin *origin;	/* NULL where nothing is known but the above */
-	u32 slow_most;			/* of a watch and interval so many slow IOs are told by themselves; 0: none is */
+	const struct origin *origin;	/* NULL: nothing is known besides the above */
+	u32 slow_most;			/* the most slow IOs of a watch and interval that are told by themselves; 0: none */
 	u32 cpus;			/* slack of the accounting, see accounting_make() */
 	u32 scale;
 	u64 memory_bytes;
@@ -37,15 +37,15 @@ struct sink_ops {
 	void (*close)(struct sink *s);
 };
 
-/* The summary of those that tell of intervals alone. */
+/* The summary of sinks that only show intervals. */
 int sink_without_summary(struct sink *s, const struct frames *run);
 
 /* Takes NULL. */
 void sink_close(struct sink *s);
 
 /*
- * Something with an end for frames: who captures opens a sink of it whenever the run becomes another, and closes the one
- * before. Embedded at the start of what it is of.
+ * Something that opens sinks: whoever captures opens one whenever the run changes, and closes the previous one. Embedded
+ * at the start of its owner's state.
  */
 struct sink_source {
 	/* Returns 0 or a negative errno. @run outlives the sink. */

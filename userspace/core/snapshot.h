@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an engine has counted at one moment: cumulative since the capture began, but for the extremes,
- * which are those since the snapshot before. A replay has intervals: there all of struct op_counts is since then.
+ * What an engine has counted at one moment: cumulative since the capture began, except for the extremes, which are those
+ * since the previous snapshot. A replay has intervals: there all of struct op_counts is since the previous snapshot.
  */
 #ifndef CORE_SNAPSHOT_H
 #define CORE_SNAPSHOT_H
@@ -13,16 +13,16 @@ struct op_counts {
 	u64 sum_ns;
 	u64 bytes;
 	u64 errors;
-	/* Candidates for the extremes since the snapshot before, see extremes_of(); UINT64_MAX and 0: no IO ended. */
+	/* Candidates for the extremes since the previous snapshot, see extremes_of(); UINT64_MAX and 0: no IO ended. */
 	u64 min_ns;
 	u64 max_ns;
 	u64 late_min_ns;	/* of IOs that ended while this one was read: their bins may be in it */
 	u64 late_max_ns;
 	struct hist hist;
-	/* Of these, the IOs issued after the device had been idle for the idle gap; see idle_scale(). */
+	/* The IOs among these that were issued after the device had been idle for the idle gap; see idle_scale(). */
 	u64 after_idle_sum_ns;
 	struct hist after_idle;
-	u64 ios_before;		/* of a replay: how many ended up to the snapshot before, so that hist has none of them; else 0 */
+	u64 ios_before;		/* in a replay: IOs that ended up to the previous snapshot, which hist does not have; else 0 */
 };
 
 /* How many IOs ended since the capture began. */
@@ -35,9 +35,9 @@ static inline u32 idle_scale(u32 scale)
 }
 
 /*
- * The cells of both histograms of each watch and op, in one piece: no memory is touched for the many that stay 0.
- * op_cells_make() returns NULL if there is no memory or no such scale; op_cells_take() puts two histograms on the
- * first cells and returns the next ones.
+ * The cells of both histograms of each watch and op, in one allocation, so the many that stay 0 touch no memory.
+ * op_cells_make() returns NULL if there is no memory or no such scale; op_cells_take() puts two histograms on the first
+ * cells and returns the next ones.
  */
 #define OP_CELLS(scale) (BLKLAT_CELLS(scale) + BLKLAT_CELLS(idle_scale(scale)))
 u64 *op_cells_make(u32 watches, u32 scale);
@@ -48,28 +48,28 @@ u64 snapshot_run_bytes(u32 watches, u32 scale);
 
 struct watch_counts {
 	struct op_counts ops[BLKLAT_OPS];
-	/* All that follows is 0 in a part but for what is in flight, and what became of the device. */
+	/* In a part all that follows is 0, except for the IOs in flight and the device's fate. */
 	u64 started;		/* start events, counted in the slots just before the bins were read */
 	u64 started_after;	/* and just after */
 	u64 in_flight;		/* occupied slots before, after */
 	u64 in_flight_after;
 	u64 oldest_ns;		/* age of the oldest IO in flight; 0 when there is none */
-	u64 waited_ns;		/* ages of all in flight, summed; 0 also where that is not known */
+	u64 waited_ns;		/* sum of the ages of all IOs in flight; also 0 where they are not known */
 	u64 accounts[BLKLAT_ACCOUNTS];	/* see abi.h */
 	u64 kernel_ios;		/* completed since the capture began, by the kernel's own statistics */
 	u64 kernel_in_flight;	/* by the same */
-	bool kernel_known;	/* false: it can't be had for this device and stage */
+	bool kernel_known;	/* false: not available for this device and stage */
 	bool gone;		/* the device went away; the counts are its last */
-	bool replaced;		/* gone, and another one took its place before that was seen: some IOs may be that one's */
-	bool unsettled;		/* nothing moved, yet it does not add up, which may pass */
+	bool replaced;		/* gone, and another device took its place before that was noticed: some IOs may be the other's */
+	bool unsettled;		/* the account does not close although nothing moved, which may pass */
 };
 
 struct snapshot {
 	u64 mono_ns;		/* CLOCK_MONOTONIC at the read */
 	s64 wall_ns;		/* CLOCK_REALTIME at the read */
-	u64 idle_gap_ns;	/* least pause before an IO that makes it one of after_idle; 0: not looked for */
+	u64 idle_gap_ns;	/* shortest pause after which an IO counts in after_idle; 0: pauses are not looked for */
 	u64 skipped;		/* program runs of all watches that the kernel skipped so far and no standby made up for */
-	bool replayed;		/* what its ops have is of the time since the snapshot before */
+	bool replayed;		/* its ops have only the time since the previous snapshot */
 	u32 n;			/* watches */
 	struct watch_counts *w;
 	u64 *cells;		/* of all their histograms */

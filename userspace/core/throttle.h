@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Cgroups that limit the IO of a device (io.max of cgroup v2). An IO that has to wait for its limit does so before the block layer
- * traces it (blk_throtl_bio() comes before block_bio_queue), so that wait is in stage total at most: see struct capture.sees_held.
+ * Cgroups that limit the IO of a device (io.max of cgroup v2). An IO that has to wait for its limit does so before the
+ * block layer traces it (blk_throtl_bio() comes before block_bio_queue), so only stage total may include that wait: see
+ * struct capture.sees_held.
  */
 #ifndef CORE_THROTTLE_H
 #define CORE_THROTTLE_H
@@ -21,8 +22,8 @@ struct throttles {
 };
 
 /*
- * Reads the limits of all cgroups on devices of @t, of a recorded machine if @t is of one. What can't be read has none.
- * Returns 0, or -ENOMEM and makes none.
+ * Reads the limits of all cgroups on devices of @t; those of a recorded machine if @t is recorded. A file that can't be
+ * read has no limits. Returns 0, or -ENOMEM and makes none.
  */
 int throttles_read(const struct device_table *t, struct throttles *ret);
 void throttles_uninit(struct throttles *ts);

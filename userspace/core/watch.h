@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is watched: a device at a stage, and where it is divided by something (--by), each part of that as well.
+ * What is watched: a device at a stage and, where it is divided (--by), each of its parts as well.
  *
- * In every list of watches the parts of one follow it, in the order of what they are divided by: whole, parts, whole, parts.
- * A part has counts of its ops alone. What is a matter of the whole (the accounting, the kernel's count, losses) is zero
- * there, and the whole's counts are the sum of its parts'.
+ * In every list of watches the parts of one follow it, in their order: whole, parts, whole, parts. A part only has counts
+ * of its ops; what exists only for the whole (the accounting, the kernel's count, losses) is zero there. The whole's
+ * counts are the sums of its parts'.
  */
 #ifndef CORE_WATCH_H
 #define CORE_WATCH_H
@@ -22,10 +22,10 @@ struct watch {
 /* "device", "queue", "total" */
 extern const char *const stage_names[BLKLAT_STAGES];
 
-/* Are these the same part of what they are parts of? Wholes are. By what it is divided by and its label. */
+/* Are these the same part, by --by and label, of whatever they are parts of? Two wholes are. */
 bool same_part(const struct watch *a, const struct watch *b);
 
-/* How many parts watch @i of @n has; 0: it is not divided, or is a part itself. */
+/* The number of parts of watch @i of @n; 0: it is not divided, or is a part itself. */
 u32 watch_parts(const struct watch *w, u32 n, u32 i);
 
 /*

@@ -51,7 +51,7 @@ static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 		return err;
 	err = bpf_cgroups_name(b);
 	if (err)
-		return problem_set(p, err, "could not read which cgroups there are: %s", strerror(-err));
+		return problem_set(p, err, "could not read the cgroups: %s", strerror(-err));
 	err = bpf_slow_read(b, s);
 	if (err)
 		return problem_set(p, err, "could not read the slow IOs: %s", strerror(-err));

@@ -5,17 +5,17 @@
 
 #include "engine/bpf_engine.h"
 
-/* Before the programs are loaded: sizes the maps, or takes those that there are. Returns 0 or a negative errno. */
+/* Before the programs are loaded: sizes the maps, or reuses the existing ones. Returns 0 or a negative errno. */
 int bpf_cgroups_share(struct bpf_capture *b);
 
-/* Behind it: those that the first capture made are the process's now, until the last one is closed. The same. */
+/* After loading: keeps the maps that the first capture made until the last capture is closed. Returns 0 or a negative errno. */
 int bpf_cgroups_hold(struct bpf_capture *b);
 void bpf_cgroups_release(struct bpf_capture *b);
 
-/* Names the parts of the cgroups that have come, behind a read of the counters. Returns 0 or a negative errno. */
+/* Names the parts of new cgroups, after a read of the counters. Returns 0 or a negative errno. */
 int bpf_cgroups_name(struct bpf_capture *b);
 
-/* Lets go of those that have ended, behind that: see cgroups_leave(). The same. */
+/* After that, lets go of cgroups that have ended: see cgroups_leave(). Returns 0 or a negative errno. */
 int bpf_cgroups_leave(struct bpf_capture *b, const struct snapshot *s);
 
 #endif

@@ -17,15 +17,18 @@ struct mapping {
 	size_t bytes;
 };
 
-/* Maps an array's elements, n at n * its value's size rounded up to 8. Returns 0 or a negative errno; what is all 0 can be unmapped. */
+/*
+ * Maps an array's elements, n at n * its value's size rounded up to 8. Returns 0 or a negative errno. A mapping that is
+ * all 0 can be unmapped.
+ */
 int mapping_map(struct mapping *m, const struct bpf_map *map);
 void mapping_unmap(struct mapping *m);
 
-/* A tracepoint's programs that are attached, and what the kernel skipped of them. */
+/* A tracepoint's attached programs, and how many of their runs the kernel skipped. */
 struct bpf_chain {
 	u32 n;				/* the first, and its standbys */
 	u64 base[1 + BPF_STANDBYS];	/* runs skipped of each when the last one was attached */
-	u64 skipped;			/* runs that nobody may have made up for, until then */
+	u64 skipped;			/* runs until then that perhaps no other program made up for */
 	u64 restless_ns;		/* CLOCK_MONOTONIC when one was last seen skipped, or attached */
 };
 
@@ -48,8 +51,8 @@ static inline u32 bpf_rows(const struct bpf_capture *b)
 }
 
 /*
- * Loads the programs for the capture's watches and maps what they count; nothing is attached yet.
- * Returns 0, or a negative errno and a sentence; what was done is undone by the engine's close.
+ * Loads the programs for the capture's watches and maps their counters; nothing is attached yet. Returns 0, or a negative
+ * errno and a sentence; the engine's close undoes it either way.
  */
 int bpf_setup(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p);
 

@@ -206,8 +206,8 @@ static int check_tracepoints(struct problem *p)
 	struct btf *btf CLEANUP(cleanup_btf) = btf__load_vmlinux_btf();
 
 	if (!btf)
-		return problem_set(p, -errno, "the kernel gives no BTF type information (%s): use a kernel built "
-				   "with CONFIG_DEBUG_INFO_BTF=y, as those of the distributions are",
+		return problem_set(p, -errno, "the kernel gives no BTF type information (%s): use a kernel built with "
+				   "CONFIG_DEBUG_INFO_BTF=y, as those of distributions are",
 				   strerror(errno));
 	for (u32 i = 0; i < ARRAY_SIZE(needed); i++)
 		if (args_in(btf, needed[i]) < 0)

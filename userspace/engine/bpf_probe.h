@@ -7,8 +7,8 @@
 #include "util/types.h"
 
 /*
- * Keeps libbpf from printing, since an engine's failure is one sentence; the verifier's words fill
- * pages. BLKLAT_DEBUG in the environment lets whoever works on the programs see them.
+ * Keeps libbpf from printing, since an engine's failure is one sentence and the verifier's log fills pages. BLKLAT_DEBUG
+ * in the environment shows it to developers of the programs.
  */
 void bpf_quiet(void);
 
@@ -16,14 +16,14 @@ void bpf_quiet(void);
 int bpf_probe(struct problem *p);
 
 /*
- * Where the kernel's own type information is, NULL where it is not in sysfs. For bpf_object_open_opts: libbpf
- * then looks for a type that the kernel lacks, which is how a program learns that it lacks it, nowhere else.
- * Else it goes through the modules' as well, and that takes CAP_SYS_ADMIN (BPF_BTF_GET_NEXT_ID). It reads the file for
- * each object that it loads, and once more for what programs attach to; what was read before it can't be given.
+ * The path of the kernel's own type information, or NULL if it is not in sysfs. For bpf_object_open_opts: with it, libbpf
+ * searches only this file when a program asks for a type that the kernel lacks. Otherwise it also goes through the
+ * modules' types, and that takes CAP_SYS_ADMIN (BPF_BTF_GET_NEXT_ID). libbpf reads the file for each object that it loads,
+ * and once more for what programs attach to; there is no way to give it types that were read before.
  */
 const char *bpf_kernel_types(void);
 
-/* What the programs have to know of the kernel that runs them. Its version tells nothing: stable kernels backport. */
+/* What the programs have to know about the kernel that runs them. Its version does not tell, as stable kernels backport. */
 struct kernel_traits {
 	/* A tracepoint's second argument is the request or bio; else its first is. */
 	bool insert_arg1, issue_arg1, requeue_arg1, merge_arg1, bio_queue_arg1;
@@ -31,16 +31,16 @@ struct kernel_traits {
 	bool bios_know_partition;	/* struct bio has bi_bdev */
 	u32 flush_seq;			/* RQF_FLUSH_SEQ */
 	bool unguarded;			/* it runs a raw tracepoint's program on top of itself */
-	bool preemptible;		/* who runs one may be preempted by another that comes to it */
+	bool preemptible;		/* a task may be preempted inside a program, by another that then reaches it */
 	bool compares_and_exchanges;	/* the verifier knows BPF_CMPXCHG */
 	u32 bio_traced;			/* 1 << BIO_TRACE_COMPLETION */
-	/* The function that may hold a bio back for its cgroup's limit; NULL: none that a program can be attached to. */
+	/* The function that may hold a bio back for its cgroup's limit; NULL: no program can be attached to it. */
 	const char *throttle;
 };
 
 /*
- * Asks the kernel's BTF, for compare-and-exchange the verifier; and for the function that throttles, but only if @bios are
- * watched, by attaching a program to it for a moment. Returns 0 or a negative errno.
+ * Asks the kernel's BTF; about compare-and-exchange it asks the verifier. If @bios are watched, it also tries to attach a
+ * program to the function that throttles. Returns 0 or a negative errno.
  */
 int bpf_kernel_traits(bool bios, struct kernel_traits *ret);
 

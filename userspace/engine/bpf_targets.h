@@ -11,7 +11,7 @@
 struct targets {
 	u32 n;
 	struct target *list;
-	u32 *bucket;		/* of each in the list: where it stands in the hash */
+	u32 *bucket;		/* of each in the list, in the hash */
 	u32 bits;		/* the hash has 2^bits buckets */
 	u32 factor[2];		/* bucket = (u32)key * factor >> (32 - bits); the second is 0 where one look is enough */
 	u32 n_slots;

@@ -13,9 +13,8 @@ struct slots {
 };
 
 /*
- * Room for the tags that @d's requests can carry. Some more than it has now, since queues and tags
- * can be added while it is watched; what goes beyond is counted as lost by BLKLAT_TAG_RANGE, until there is a
- * capture with more room (engine/renew.c).
+ * Room for the tags that @d's requests can carry, and for some more, since queues and tags can be added while it is
+ * watched. IOs beyond that are lost (BLKLAT_TAG_RANGE) until there is a capture with more room (engine/renew.c).
  */
 struct slots slots_of(const struct device *d, u32 cpus);
 

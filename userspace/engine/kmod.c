@@ -207,8 +207,8 @@ static int map_region(struct kmod_capture *k, struct problem *p)
 	k->header = h;
 	if (h->magic != BLKLAT_MAGIC || h->version != BLKLAT_ABI_VERSION || h->bytes != k->bytes ||
 	    h->watches != k->kernel.capture.n_watches)
-		return problem_set(p, -EPROTO, "the kernel module's counters are not laid out as this blklat knows "
-				   "them: build and load the module of the same release");
+		return problem_set(p, -EPROTO, "the kernel module's counters have a layout that this blklat does not "
+				   "know: build and load the module of the same release");
 	k->kernel.capture.cpus = h->cpus;
 	k->kernel.region = (struct region){
 		.rows = h->cpus,
@@ -276,7 +276,7 @@ static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
 		return err;
 	err = follow_cgroups(k, s);
 	if (err)
-		return problem_set(p, err, "could not read which cgroups there are: %s", strerror(-err));
+		return problem_set(p, err, "could not read the cgroups: %s", strerror(-err));
 	s->skipped = 0;
 	kernel_capture_end(&k->kernel);
 	return 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reading the counters of abi.h, wherever they are mapped from: what both kernel engines share. No
- * system call is made.
+ * Reading the counters of abi.h, wherever they are mapped from, for both kernel engines. No system call is made.
  */
 #ifndef ENGINE_REGION_H
 #define ENGINE_REGION_H
@@ -26,36 +25,37 @@ struct region {
 };
 
 /*
- * Ends the interval: makes the engine collect extremes in the cells of the other parity, emptied
- * before. Call it once, just before the watches are read.
+ * Ends the interval: clears the extremes' cells of the other parity and makes the engine use them. Call it once, just
+ * before the watches are read.
  */
 void region_next_epoch(struct region *r);
 
 /*
- * Says of all rows that every octave is in use, so that the engine never has to: for kernels on which it would
- * not be safe, since a program may be on top of itself.
+ * Marks every octave of all rows as in use, so that the engine never has to: for kernels where that would not be safe,
+ * since a program may run on top of itself.
  */
 void region_use_all_octaves(struct region *r);
 
 /*
- * Reads watch @i, a whole, into @w, and its parts into what follows @w; all but what the engine knows otherwise: kernel_ios,
- * gone, and where the watch has no slots (stage total) what has started and is in flight. *@rested_at is 0 at first, and is
- * kept from one read to the next: how much had started if the slots were at rest then. @now_ns is CLOCK_MONOTONIC.
+ * Reads watch @i, a whole, into @w, and its parts into what follows @w. It leaves out what the engine knows from
+ * elsewhere: kernel_ios, gone and, where the watch has no slots (stage total), the starts and the IOs in flight.
+ * *@rested_at is 0 at first and is kept from one read to the next: the number of starts if the slots were at rest then.
+ * @now_ns is CLOCK_MONOTONIC.
  */
 void region_read(const struct region *r, u32 i, u64 *rested_at, u64 now_ns, struct watch_counts *w);
 
 /*
- * Reads an op's bins and sums of one row of watch @i, and with the first row what all CPUs share, the IOs after a pause: for
- * whoever wants what two regions have at one moment.
+ * Reads an op's bins and sums of one row of watch @i, and with the first row also the IOs after a pause, which all CPUs
+ * share: for comparing two regions at one moment.
  */
 void region_read_row(const struct region *r, u32 row, u32 i, u32 op, struct op_counts *ret);
 
-/* What grows whenever one of the row's sums does, that is with each IO and before its bin. */
+/* A number that grows whenever one of the row's sums does, that is with each IO and before its bin. */
 u64 region_row_progress(const struct region *r, u32 row, u32 i, u32 op);
 
-/* What a slot tells at one look. */
+/* A slot at one look. */
 struct slot_look {
-	u64 ns;			/* as it stands there, but for the engine's marks */
+	u64 ns;			/* its time, without the engine's marks */
 	u64 started, ended;
 	u64 overwritten;	/* starts whose ends were not seen: never one too many, one too few while another ends */
 };

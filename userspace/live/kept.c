@@ -35,7 +35,7 @@ static void make_room(struct kept *k, u32 len)
 	memmove(p->text, p->text + from, p->len);
 }
 
-/* A line, or what there is of it so far. Of one that is longer than all of the room the rest is cut off. */
+/* A line, or the part of it so far. A line longer than all of the room is cut off. */
 static void add(struct kept *k, const char *text, u32 len)
 {
 	bool ends = text[len - 1] == '\n';
@@ -104,7 +104,7 @@ void kept_end(struct kept *k, FILE *to)
 	fclose(k->f);
 	fwrite(k->first.text, 1, k->first.len, to);
 	if (k->dropped)
-		fprintf(to, "... %llu lines more were said here, and not kept ...\n", (unsigned long long)k->dropped);
+		fprintf(to, "... %llu more lines were printed here, and not kept ...\n", (unsigned long long)k->dropped);
 	fwrite(k->latest.text, 1, k->latest.len, to);
 	free(k);
 }

@@ -39,7 +39,7 @@ void top_draw_slow(const struct top_draw *d, const struct top *t, const struct t
 		top_put(d, y, INDENT, COLS, "no slow IO so far");
 		return;
 	}
-	snprintf(say, sizeof(say), "slow IOs, the last first; %s so far%s", units_count(found, s->found), s->found > s->taken ? ", not all kept" : "");
+	snprintf(say, sizeof(say), "slow IOs, the latest first; %s so far%s", units_count(found, s->found), s->found > s->taken ? ", not all kept" : "");
 	attrset(A_BOLD);
 	top_put(d, y++, INDENT, COLS, say);
 	attrset(A_NORMAL);

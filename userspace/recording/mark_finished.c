@@ -84,8 +84,8 @@ static int check_beside(const struct finished *f, struct problem *p)
 			return failed(f, -ENOMEM, p);
 		}
 		if (!faccessat(f->folder, name, F_OK, AT_SYMLINK_NOFOLLOW))
-			return problem_set(p, -EEXIST, "%s: was cut off, %s%s lies beside it: make a whole one with 'blklat "
-					   "record --replay %s -o NEW', and mark that", f->file, f->file, ends[i], f->file);
+			return problem_set(p, -EEXIST, "%s: was cut off, and %s%s is beside it: make a complete copy "
+					   "with 'blklat record --replay %s -o NEW', and mark that", f->file, f->file, ends[i], f->file);
 	}
 	return 0;
 }
@@ -108,11 +108,11 @@ static int read_mark(struct finished *f, const struct recording_reader *r, const
 		return reader_damaged(r, p, "its intervals have no times");
 	since = moment_since(at, wall);
 	if (since < 0 || (u64)since > end - start)
-		return problem_set(p, -EINVAL, "%s: is %.3f s long, and the time is not within it", f->file,
+		return problem_set(p, -EINVAL, "%s: is %.3f s long, and the time is outside of it", f->file,
 				   (double)(end - start) / NSEC_PER_SEC);
 	f->mark = (struct mark){ .mono_ns = start + since, .wall_ns = wall + since };
 	if (r->origin.n_marks >= RECORDING_MARKS_MAX)
-		return problem_set(p, -ENOSPC, "%s: has %d marks, which is as many as it can have", f->file, RECORDING_MARKS_MAX);
+		return problem_set(p, -ENOSPC, "%s: has %d marks, which is the most that it can have", f->file, RECORDING_MARKS_MAX);
 	return 0;
 }
 

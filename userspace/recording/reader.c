@@ -269,7 +269,7 @@ static int take_rows(struct recording_reader *r, struct problem *p)
 		      reader_damaged(r, p, "the series of interval %lld are invalid", r->id);
 	if (!err && ((r->state_left && sqlite3_column_int64(r->states, STATE_interval) < r->id) ||
 		     (r->series_left && sqlite3_column_int64(r->series, SERIES_interval) < r->id)))
-		err = reader_damaged(r, p, "it has rows of no interval before %lld", r->id);
+		err = reader_damaged(r, p, "it has rows before interval %lld that belong to no interval", r->id);
 	return err;
 }
 
@@ -293,7 +293,7 @@ static int at_end(struct recording_reader *r, struct problem *p)
 	int err;
 
 	if (r->state_left || r->series_left)
-		return reader_damaged(r, p, "it has rows of no interval after %lld", r->id);
+		return reader_damaged(r, p, "it has rows after interval %lld that belong to no interval", r->id);
 	err = reader_end_slow(r, p);
 	if (err)
 		return err;

@@ -118,7 +118,7 @@ int reader_check_table(const struct recording_reader *r, const struct recording_
 		return reader_failed(r, rc, p);
 	sql = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
 	if (!sql || strcmp(sql, expected))
-		return reader_damaged(r, p, "table %s is missing or another", t->name);
+		return reader_damaged(r, p, "table %s is missing or altered", t->name);
 	return 0;
 }
 
@@ -138,7 +138,7 @@ static int check_schema(struct recording_reader *r, struct problem *p)
 		return problem_set(p, -EBADMSG, "%s: is a recording of version %lld, made by a newer blklat; this one "
 				   "reads versions up to %d", r->file, version, RECORDING_VERSION);
 	if (version < 1)
-		return reader_damaged(r, p, "version %lld never was", version);
+		return reader_damaged(r, p, "there is no version %lld", version);
 	r->version = version;
 	for (u32 i = 0; !err && recording_tables[i].name; i++)
 		err = reader_check_table(r, &recording_tables[i], p);

@@ -42,7 +42,7 @@ static int find_meta(const struct recording_reader *r, const char *key, sqlite3_
 	sqlite3_bind_text(*ret, 1, key, -1, SQLITE_STATIC);
 	found = next_row(r, *ret, p);
 	if (!found)
-		return reader_damaged(r, p, "it does not say its %s", key);
+		return reader_damaged(r, p, "its %s is missing", key);
 	return found < 0 ? found : 0;
 }
 
@@ -52,7 +52,7 @@ static int meta_number(const struct recording_reader *r, const char *key, u64 ma
 	int err = find_meta(r, key, &s, p);
 
 	if (!err && !column_u64(s, 0, max, ret))
-		err = reader_damaged(r, p, "%s is no number from 0 to %llu", key, max);
+		err = reader_damaged(r, p, "%s is not a number from 0 to %llu", key, max);
 	return err;
 }
 
@@ -65,7 +65,7 @@ static int meta_text(const struct recording_reader *r, const char *key, char **r
 	if (err)
 		return err;
 	if (sqlite3_column_type(s, 0) != SQLITE_TEXT)
-		return reader_damaged(r, p, "%s is no text", key);
+		return reader_damaged(r, p, "%s is not a text", key);
 	*ret = strdup((const char *)sqlite3_column_text(s, 0));
 	if (!*ret)
 		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
@@ -80,7 +80,7 @@ static int read_interval_s(struct recording_reader *r, struct problem *p)
 	double seconds = err ? 0 : sqlite3_column_double(s, 0);
 
 	if (!err && !(seconds > 0 && seconds <= INTERVAL_MAX_S))
-		err = reader_damaged(r, p, "interval_s is no length");
+		err = reader_damaged(r, p, "interval_s is not a duration");
 	r->origin.interval_s = seconds;
 	return err;
 }
@@ -91,7 +91,7 @@ static int read_engine(struct recording_reader *r, struct problem *p)
 	int err = find_meta(r, "engine", &s, p);
 
 	if (!err && !column_text(s, 0, r->engine, sizeof(r->engine)))
-		err = reader_damaged(r, p, "engine is no name");
+		err = reader_damaged(r, p, "engine is not a name");
 	return err;
 }
 
@@ -230,7 +230,7 @@ static int read_lower(struct recording_reader *r, struct problem *p)
 		struct device *d;
 
 		if (!column_u64(s, LOWER_device, t->n - 1, &device) || !column_u64(s, LOWER_lower, t->n - 1, &lower))
-			return reader_damaged(r, p, "a device lies on one that is not there");
+			return reader_damaged(r, p, "a device lies on one that does not exist");
 		d = &t->d[device];
 		if (d->n_lower == ARRAY_SIZE(d->lower))
 			return reader_damaged(r, p, "%s lies on too many devices", d->name);
@@ -344,7 +344,7 @@ static int read_watches(struct recording_reader *r, struct problem *p)
 		u64 id;
 
 		if (i == r->n_watches || !take_watch(r, s, &r->watches[i]) || !column_u64(s, WATCH_id, r->n_ids - 1, &id))
-			return reader_damaged(r, p, "watch %u is no device and stage", i);
+			return reader_damaged(r, p, "watch %u is not a device and stage", i);
 		r->watch_of_id[id] = i;
 		if (r->version == 1 || sqlite3_column_type(s, WATCH_part_of) == SQLITE_NULL)
 			err = take_whole(r, i, id, p);

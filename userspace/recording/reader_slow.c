@@ -42,10 +42,10 @@ static int next_found(struct recording_reader *r, struct problem *p)
 		return reader_failed(r, rc, p);
 	if (!column_u64(r->slow_found, SLOW_FOUND_interval, 1ULL << 44, &interval) ||
 	    !column_u64(r->slow_found, SLOW_FOUND_watch, BLKLAT_MAX_WATCHES - 1, &watch))
-		return reader_damaged(r, p, "a number of slow IOs is of no watch");
+		return reader_damaged(r, p, "a count of slow IOs has no watch");
 	key = interval << 16 | watch;
 	if (key <= r->found_key)
-		return reader_damaged(r, p, "its numbers of slow IOs are out of order");
+		return reader_damaged(r, p, "its counts of slow IOs are out of order");
 	r->found_key = key;
 	return 0;
 }
@@ -187,16 +187,16 @@ int reader_take_slow(struct recording_reader *r, struct problem *p)
 		err = next_slow(r, p);
 	}
 	while (!err && r->found_left && r->found_key >> 16 == r->id)
-		err = take_found(r) ? reader_damaged(r, p, "the slow IOs of interval %lld are others than it says", r->id) : next_found(r, p);
+		err = take_found(r) ? reader_damaged(r, p, "the slow IOs of interval %lld do not match its count", r->id) : next_found(r, p);
 	slow_ios_sort(&r->slow);
 	if (!err && ((r->slow_left && r->slow_interval < r->id) || (r->found_left && r->found_key >> 16 < r->id)))
-		err = reader_damaged(r, p, "it has slow IOs of no interval before %lld", r->id);
+		err = reader_damaged(r, p, "it has slow IOs before interval %lld that belong to no interval", r->id);
 	return err;
 }
 
 int reader_end_slow(struct recording_reader *r, struct problem *p)
 {
 	if (r->slow_left || r->found_left)
-		return reader_damaged(r, p, "it has slow IOs of no interval after %lld", r->id);
+		return reader_damaged(r, p, "it has slow IOs after interval %lld that belong to no interval", r->id);
 	return 0;
 }

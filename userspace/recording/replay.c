@@ -78,8 +78,8 @@ static void replay_close(struct capture *c)
 int replay_scale(const struct capture_config *cfg, u32 captured, struct problem *p)
 {
 	if (cfg->scale > (int)captured)
-		return problem_set(p, -EINVAL, "%s: was captured at scale %u, finer ones such as %d can't "
-				   "be had from it", cfg->replay_file, captured, cfg->scale);
+		return problem_set(p, -EINVAL, "%s: was captured at scale %u, so a finer one such as %d is not "
+				   "possible", cfg->replay_file, captured, cfg->scale);
 	return cfg->scale < 0 ? (int)captured : cfg->scale;
 }
 

@@ -69,7 +69,7 @@ static int on_idle_gap(struct replay_parser *r)
 static int on_start(struct replay_parser *r)
 {
 	if (!word_time(r->word[1], &r->s->start_ns))
-		return parser_bad(r, "'%.40s' is no time, write it as 2026-11-21T07:35:00.000Z", r->word[1]);
+		return parser_bad(r, "'%.40s' is not a time, write it as 2026-11-21T07:35:00.000Z", r->word[1]);
 	r->wall_ns = r->s->start_ns;
 	return 0;
 }

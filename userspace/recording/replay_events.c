@@ -96,11 +96,11 @@ int parser_part(struct replay_parser *r, const char *label, struct replay_event 
 		return take_cgroup(r, label, e);
 	part = label && by ? part_find(by_names[by], label) : NULL;
 	if (label && !by)
-		return parser_bad(r, "in= says nothing without a 'by' before");
+		return parser_bad(r, "in= needs a 'by' before it");
 	if (by && !label)
-		return parser_bad(r, "in=PART is missing, since it is divided by %s", by_names[by]);
+		return parser_bad(r, "in=PART is missing, since IOs are divided by %s", by_names[by]);
 	if (label && (!part || part->number > blklat_parts(by, 0) || part_is_vacant(part)))
-		return parser_bad(r, "'%.40s' is no part by %s", label, by_names[by]);
+		return parser_bad(r, "'%.40s' is not a part by %s", label, by_names[by]);
 	e->part = part ? part->number : 0;
 	return 0;
 }
@@ -133,7 +133,7 @@ static int on_io(struct replay_parser *r)
 	if (!err)
 		err = parser_part(r, label, &e);
 	if (!err && e.after_idle && !r->s->idle_gap_ns)
-		err = parser_bad(r, "after-idle says nothing without an 'idle-gap' before");
+		err = parser_bad(r, "after-idle needs an 'idle-gap' before it");
 	if (!err && e.errors > e.n)
 		err = parser_bad(r, "%llu errors are more than the %llu IOs", e.errors, e.n);
 	if (!err)
@@ -182,7 +182,7 @@ static int on_in_flight(struct replay_parser *r)
 	if (!err && e.ns && !e.n)
 		err = parser_bad(r, "none in flight, so there is no oldest");
 	if (!err && r->words > 3 && (!e.n || e.waited_ns < e.ns || e.waited_ns / e.n > e.ns))
-		err = parser_bad(r, "no %llu IOs of which the oldest has that age have waited for '%.40s' in all", (unsigned long long)e.n,
+		err = parser_bad(r, "%llu IOs of which the oldest has that age can't have waited for '%.40s' in all", (unsigned long long)e.n,
 				 waited);
 	if (!err)
 		err = add_total(r, e.n, 1);

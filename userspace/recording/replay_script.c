@@ -86,7 +86,7 @@ static int read_line(struct replay_parser *r, char *line, size_t len)
 			return parser_bad(r, "a control character (byte %zu of the line)", i + 1);
 	if (r->line == 1)
 		return strcmp(line, "blklat-replay 1") ?
-			parser_bad(r, "no replay script, its first line must be 'blklat-replay 1'") : 0;
+			parser_bad(r, "not a replay script, its first line must be 'blklat-replay 1'") : 0;
 	err = split_words(r, line);
 	if (err || !r->words)
 		return err;
@@ -110,7 +110,7 @@ static int read_file(struct replay_parser *r, FILE *f)
 	if (!feof(f))
 		return problem_set(r->p, -errno, "%s: can't be read: %s", r->file, strerror(errno));
 	if (r->line == 1)
-		return parser_bad(r, "an empty file is no replay script");
+		return parser_bad(r, "an empty file is not a replay script");
 	if (!r->s->n_events || r->s->events[r->s->n_events - 1].kind != REPLAY_TICK)
 		return parser_bad(r, "the script must end with a 'tick'");
 	return 0;

@@ -91,7 +91,7 @@ int parser_slow(struct replay_parser *r)
 	if (!err && !io)
 		err = problem_set(r->p, -ENOMEM, "%s: no memory", r->file);
 	if (!err && !r->s->slow_most)
-		err = parser_bad(r, "slow says nothing without a 'slow-max' before, which says how many are kept");
+		err = parser_bad(r, "slow needs a 'slow-max' before it, which says how many are kept");
 	if (!err)
 		err = take_latency(r, r->word[2], &e.ns);
 	if (!err)

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The active window of a run: what its rates are over. It goes from the first interval with IO to the last one, without
- * these two if enough remain, since the load began and ended somewhere within them. A rest between them belongs to it. Pure.
+ * The active window of a run, which its rates are over. It goes from the first interval with IO to the last one, without
+ * these two if enough remain, since the load began and ended somewhere within them. A pause between them belongs to it.
+ * Pure.
  */
 #ifndef REPORT_ACTIVE_H
 #define REPORT_ACTIVE_H
 
 #include "report/run.h"
 
-#define ACTIVE_SHARE 0.01	/* of the mean rate of the intervals with IO: with less, by all devices, an interval has none */
+#define ACTIVE_SHARE 0.01	/* of the mean rate of the intervals with IO: an interval with less, by all devices together, has no IO */
 #define ACTIVE_LEAST 5		/* intervals that have to remain, if the first and the last one are to be left out */
 
 /*
- * All intervals in which there was IO, or one was in flight at the end, of all wholes together; those of a device with less than
- * ACTIVE_SHARE of the run's IOs don't count. Where the user said where the window begins or ends, it does so. All of
- * a run without IO.
+ * From the first to the last interval that had IO, or an IO in flight at its end, over all wholes; devices with less than
+ * ACTIVE_SHARE of the run's IOs don't count. A begin or end given by the user is taken instead. For a run without IO it is
+ * the whole run.
  */
 struct active_window active_window_of(const struct run *r);
 
@@ -24,7 +25,7 @@ const char *active_words(const struct run *r);
 /* The window's sum of an array of a series; 0 of NULL. */
 u64 active_sum(const struct run *r, const u64 *of);
 
-/* For how much of the window the device was there. */
+/* How much of the window the device was present for. */
 double active_time(const struct run *r, const struct watch_run *w);
 
 #endif

@@ -217,7 +217,7 @@ int comparison_markdown(const struct comparison *c, FILE *out)
 		put_window(buffer.f, &c->runs[i]);
 	if (c->n_base)
 		fprintf(buffer.f, "base: the first %u recordings; other: the rest. change: of the medians, with its 95 %% confidence "
-			"interval and two-sided p by " NOISE_METHOD ", of each figure alone.\n\n", c->n_base);
+			"interval and two-sided p by " NOISE_METHOD ", for each figure by itself.\n\n", c->n_base);
 	comparison_unpaired(c, put_unpaired, buffer.f);
 	comparison_phases_unpaired(c, put_unpaired_phase, buffer.f);
 	for (u32 i = 0; i < c->n_judgements; i++)

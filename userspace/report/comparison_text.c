@@ -332,8 +332,9 @@ static void put_all(struct table *t)
 	}
 	if (t->c->n_base) {
 		fprintf(t->f, "\n%*s", GUTTER, "");
-		draw_paragraph(t->f, "base and other: median, least and most of the repeats. change: of the medians; from, to: its 95 % "
-			       "confidence interval, p: two-sided, by " NOISE_METHOD ", of each figure alone", GUTTER, GUTTER, t->columns);
+		draw_paragraph(t->f, "base and other: median, minimum and maximum of the repeats. change: of the "
+			       "medians; from, to: its 95 % confidence interval, p: two-sided, by " NOISE_METHOD
+			       ", for each figure by itself", GUTTER, GUTTER, t->columns);
 		putc('\n', t->f);
 	}
 	comparison_unpaired(t->c, put_unpaired, t);

@@ -104,11 +104,11 @@ static int parse_metric(struct parsing *g)
 		return expected(g, "iops, mbps, mean, min, max, errors, lost, ks or a percentile such as p99.9");
 	}
 	if (g->c.metric == METRIC_LOST && g->c.op != -1)
-		return problem_set(g->p, -EINVAL, "--fail-if '%s': losses are counted of a device, not of an op; "
+		return problem_set(g->p, -EINVAL, "--fail-if '%s': losses are counted for a device, not for an op; "
 				   "write total.lost", g->text);
 	if (g->c.metric == METRIC_LOST && g->c.phase[0])
-		return problem_set(g->p, -EINVAL, "--fail-if '%s': losses are counted of a whole run, not of a phase; "
-				   "write total.lost", g->text);
+		return problem_set(g->p, -EINVAL, "--fail-if '%s': losses are counted for a whole run, not for a "
+				   "phase; write total.lost", g->text);
 	g->at += len;
 	return 0;
 }
@@ -185,8 +185,8 @@ static int parse_value(struct parsing *g)
 	if (g->c.relative != sign || (sign && g->c.metric == METRIC_KS))
 		return value_expected(g);
 	if (g->c.beyond_noise && (g->c.metric == METRIC_ERRORS || g->c.metric == METRIC_LOST))
-		return problem_set(g->p, -EINVAL, "--fail-if '%s': 'beyond noise' is of rates and latencies; a count of %s can "
-				   "be 0, which has no ratio", g->text, g->c.metric == METRIC_LOST ? "losses" : "errors");
+		return problem_set(g->p, -EINVAL, "--fail-if '%s': 'beyond noise' is for rates and latencies; a count "
+				   "of %s can be 0, which has no ratio", g->text, g->c.metric == METRIC_LOST ? "losses" : "errors");
 	if (g->c.relative) {
 		g->c.limit = minus ? -number : number;
 		return 0;

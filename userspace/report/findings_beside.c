@@ -49,8 +49,9 @@ static int report(const struct inquiry *q, u32 op, const struct op_frame *o, u32
 	finding_say(f, "%s: slower beside %s: p50 %s, p99 %s (%s IOs, %s), %s p50 %s, p99 %s", finding_who(q, op, who),
 		    neighbours[kind], units_ns(a, p50), units_ns(b, p99), units_count(ios, o->ios),
 		    units_share(part, share), base_name, units_ns(c, base_p50), units_ns(d, base_p99));
-	finding_rule(f, "of what %d or more IOs began beside, that with the highest p99, where p50 or p99 is at least %d times that of the IOs "
-		     "beside nothing, or beside reads alone where those are fewer than %d", IOS_LEAST, FACTOR, IOS_LEAST);
+	finding_rule(f, "of the kinds beside which %d or more IOs began, the one with the highest p99, if its p50 or "
+		     "p99 is at least %d times that of the IOs beside nothing, or beside reads only where those are "
+		     "fewer than %d", IOS_LEAST, FACTOR, IOS_LEAST);
 	return 0;
 }
 
@@ -63,7 +64,7 @@ static int find_of_op(const struct inquiry *q, u32 op)
 
 	if (!base) {
 		base = beside(parts, BLKLAT_KIND_READ, op);
-		base_name = "beside reads alone";
+		base_name = "beside reads only";
 	}
 	/* Of latencies that are no time nothing is a multiple. */
 	if (!base || !(p_of(base, 0.5) > 0))

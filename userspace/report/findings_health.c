@@ -54,8 +54,9 @@ static int find_kernel_count(const struct inquiry *q)
 	finding_value(f, "completed", a->completed);
 	finding_say(f, "%s: the kernel's statistics counted %s IOs, blklat %s", finding_who(q, -1, who),
 		    units_count(kernel, a->kernel_ios), units_count(own, a->completed));
-	finding_rule(f, "at the end of the run, when nothing moved, the two differ by more than what was in flight at the start "
-		     "or at the end, lost, failed before it was issued, or may be left out by the kernel (op other)");
+	finding_rule(f, "at the end of the run, when no IO started or ended, the two differ by more than the IOs that "
+		     "were in flight at the start or at the end, were lost, failed before they were issued, or may be "
+		     "left out by the kernel (op other)");
 	return 0;
 }
 

@@ -36,8 +36,8 @@ static int report(const struct inquiry *q, const struct slow_common *c)
 		finding_say(f, " (%s were found)", units_count(found, of->found));
 	finding_say(f, " %s are %s%s %.128s, of all IOs %s", units_share(slow, (double)c->ios / c->of),
 		    strcmp(c->by, by_names[BLKLAT_BY_BESIDE]) ? "of " : "", c->by, c->value, units_share(all, c->share_of_all));
-	finding_rule(f, "%d or more slow IOs, at least %d times as often as all IOs, or half as often anything else; p < %g (%s; IOs of one burst "
-		     "count as if each came by itself)", IOS_LEAST, FACTOR, SURE, SLOW_COMMON_METHOD);
+	finding_rule(f, "%d or more slow IOs, at least %d times as frequent as among all IOs, or all others at most "
+		     "half as frequent; p < %g (%s; it takes IOs for independent, which those of one burst are not)", IOS_LEAST, FACTOR, SURE, SLOW_COMMON_METHOD);
 	return 0;
 }
 

@@ -75,7 +75,7 @@ static void say(struct finding *f, const struct flow *flow, const struct stalls 
 	if (s->n == 1)
 		finding_say(f, "stalled for %s at %s", units_seconds(a, longest_s), units_seconds(b, s->s[0].from_s));
 	else
-		finding_say(f, "stalled %u times, %s in all (%s of the run), %s in the mean, longest %s at %s", s->n,
+		finding_say(f, "stalled %u times, %s in all (%s of the run), %s on average, longest %s at %s", s->n,
 			    units_seconds(a, s->time_s), units_share(b, share), units_seconds(c, s->time_s / s->n),
 			    units_seconds(d, longest_s), units_seconds(e, s->longest->from_s));
 	for (u32 i = 0; s->n > 1 && s->n <= LISTED && i < s->n; i++)
@@ -123,9 +123,10 @@ static int report(const struct flow *flow, const struct stalls *s, bool *marks)
 	}
 	finding_say(f, "%s: ", finding_who(q, f->op, who));
 	say(f, flow, s, &period);
-	finding_rule(f, "no IO completed, or fewer than 1 %% of the median rate, while an IO was in flight for most of the interval; "
-		     "or an IO took half an interval or more, and at least 80 %% of what usually completes in its time is "
-		     "missing; a period takes %d stalls whose distances vary by at most 25 %%", PERIOD_STALLS);
+	finding_rule(f, "no IO completed, or fewer than 1 %% of the median rate, while an IO was in flight for most "
+		     "of the interval; or an IO took half an interval or more, and at least 80 %% of the IOs that "
+		     "usually complete in that time are missing; a period takes %d stalls whose distances vary by at "
+		     "most 25 %%", PERIOD_STALLS);
 	return 0;
 }
 

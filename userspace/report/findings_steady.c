@@ -40,7 +40,7 @@ static void say(struct finding *f, const char *who, const struct steady_state *s
 		    units_short(iops, s->mean), units_share(excursion, s->excursion), s->slope < 0 ? "fall" : "rise",
 		    units_share(slope, fabs(s->slope)));
 	if (s->reached && stalled > 0)
-		finding_say(f, "; steady in the mean only: it stalled in intervals that are %s of that time",
+		finding_say(f, "; steady on average only: it stalled in intervals that are %s of that time",
 			    units_share(share, stalled));
 }
 

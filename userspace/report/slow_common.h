@@ -13,19 +13,19 @@
 struct slow_common {
 	const char *by;			/* "op", what the watch is divided by, "error", "bytes", "comm", "cgroup", "hw_queue", "region" */
 	char value[SLOW_COMMON_TEXT];	/* as far as it has room */
-	u32 ios, of;			/* so many have it, of so many of which it is known */
+	u32 ios, of;			/* how many have the value, and of how many it is known */
 	double share_of_all;		/* of all IOs of the watch, slow or not; negative: not counted */
 	/*
-	 * Where that is counted, the value is the one that is least likely to have come so often by chance: the probability that any value in
-	 * this respect had, were the slow ones drawn from all IOs. (IOs of one burst are not drawn one by one.) Else it is the
-	 * most frequent one, and this is negative.
+	 * Where share_of_all is counted, the value is the one least likely to be that frequent by chance, and this is the
+	 * probability that any value in this respect would be, if slow IOs were drawn at random from all IOs. (IOs of one
+	 * burst are not independent.) Else the value is the most frequent one, and this is negative.
 	 */
 	double p;
 };
 
 /*
- * Of the slow IOs that the run keeps of whole @watch, in the order above; what is known of none is left out. A region is a sixteenth of
- * the device, by its bounds in bytes. Returns how many, or -ENOMEM.
+ * For the slow IOs that the run keeps of whole @watch, in the order above; respects that are known of no IO are left out.
+ * A region is a sixteenth of the device, by its bounds in bytes. Returns how many, or -ENOMEM.
  */
 int slow_common_of(const struct run *r, u32 watch, struct slow_common ret[SLOW_COMMON_MAX]);
 

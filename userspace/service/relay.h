@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The sinks of a service are in another process than its captures. Here is what is between: a sink that passes on what it
- * is told, as messages (util/channel.h), and at the other end who has other sinks told the same.
+ * The sinks of a service are in another process than its captures. This is the link between them: a sink that passes
+ * everything on as messages (util/channel.h), and a receiver at the other end that gives the same to other sinks.
  *
- * The sink never waits. Intervals that the other end is too slow for are added up, so that it gets fewer and longer ones,
- * none of what was counted is missing and no memory is taken: frames are kept of one interval, whatever it lasts.
+ * The sink never waits. Intervals that the other end is too slow for are added up, so it gets fewer and longer ones. No
+ * count is missing and no memory is taken: only the frames of one interval are kept, however long it is.
  */
 #ifndef SERVICE_RELAY_H
 #define SERVICE_RELAY_H
@@ -14,8 +14,8 @@
 #include "util/channel.h"
 
 enum relay_message {
-	RELAY_OPEN,		/* a run: the sinks are others from now on */
-	RELAY_RUN,		/* the same sinks' run is another: devices came or went */
+	RELAY_OPEN,		/* a run: new sinks from now on */
+	RELAY_RUN,		/* a new run for the same sinks: devices came or went */
 	RELAY_INTERVAL,		/* when it ended, what reading took, frames */
 	RELAY_STOP,		/* why there will be no more intervals */
 	RELAY_MESSAGES,		/* kinds from here on are for others */

@@ -108,13 +108,13 @@ static const struct {
 
 static enum MHD_Result refuse_host(struct MHD_Connection *c)
 {
-	return answer_text(c, MHD_HTTP_FORBIDDEN, "this address answers to localhost alone; --listen on another, with "
-			   "--web-config, to be reached by name\n", NULL);
+	return answer_text(c, MHD_HTTP_FORBIDDEN, "this address answers only to localhost; to be reached by name, use "
+			   "--listen with another address, and --web-config\n", NULL);
 }
 
 static enum MHD_Result refuse_user(struct MHD_Connection *c)
 {
-	return answer_text(c, MHD_HTTP_UNAUTHORIZED, "who are you?\n",
+	return answer_text(c, MHD_HTTP_UNAUTHORIZED, "a user and a password are needed\n",
 			   (const char *const[]){ MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic realm=\"blklat\", charset=\"UTF-8\"" });
 }
 
@@ -130,7 +130,7 @@ static enum MHD_Result answer_path(struct server *s, struct MHD_Connection *c, c
 	u64 number;
 
 	if (strcmp(method, MHD_HTTP_METHOD_GET) && strcmp(method, MHD_HTTP_METHOD_HEAD))
-		return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "GET and HEAD alone\n", allow);
+		return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are allowed\n", allow);
 	blob_unref(board_snapshot(s->cfg.board, &number));
 	cache_at(&s->cache, number);
 	for (u32 i = 0; i < ARRAY_SIZE(routes); i++)
@@ -174,11 +174,11 @@ static enum MHD_Result begin_request(struct MHD_Connection *c, const struct peer
 		return MHD_NO;
 	if (has_two_hosts(c)) {
 		peer_phase(c, PEER_ANSWERED);
-		return answer_text(c, MHD_HTTP_BAD_REQUEST, "one Host, please\n", NULL);
+		return answer_text(c, MHD_HTTP_BAD_REQUEST, "a request must have exactly one Host\n", NULL);
 	}
 	if (body_refused(c)) {
 		peer_phase(c, PEER_ANSWERED);
-		return answer_text(c, MHD_HTTP_CONTENT_TOO_LARGE, "requests have no body here\n", NULL);
+		return answer_text(c, MHD_HTTP_CONTENT_TOO_LARGE, "requests must not have a body\n", NULL);
 	}
 	return MHD_YES;
 }

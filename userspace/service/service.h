@@ -7,7 +7,8 @@
  * each IO a little, all are joined: one capture of everything is opened, and takes over at an
  * interval's end when what was in flight at its opening has ended (or 10 intervals later). Its counts go on from theirs, see
  * capture_join(). Only where its resolution is another one the sinks are others, and what ends between the last read of the old
- * and the first of the new is in neither: the user is told. The same is done when a device has more tags than there are slots for.
+ * and the first of the new is in neither: the user is told. The same is done when a device has more tags than there are
+ * slots for.
  */
 #ifndef SERVICE_SERVICE_H
 #define SERVICE_SERVICE_H
@@ -21,10 +22,10 @@
 struct service_hooks {
 	void (*gone)(void *into, const struct device *d, bool replaced);
 	void (*came)(void *into, const struct device *d);
-	void (*joined)(void *into, u64 gap_ns);		/* IOs that ended within it may be missing; 0: none is */
-	/* Something failed, the service goes on: devices could not be looked for, a capture not be opened. */
+	void (*joined)(void *into, u64 gap_ns);		/* IOs that ended within it may be missing; 0: none is missing */
+	/* Something failed, but the service goes on: looking for devices, or opening a capture. */
 	void (*failed)(void *into, const struct problem *p);
-	/* There will be no more intervals; the service goes on, to say so. */
+	/* There will be no more intervals; the service goes on in order to report that. */
 	void (*stopped)(void *into, const char *why);
 	void (*reload)(void *into);	/* SIGHUP */
 	void (*beat)(void *into);	/* at least each beat_ns, as long as the loop lives */
@@ -37,9 +38,9 @@ struct service_config {
 	double interval_s;
 	const struct percentiles *percentiles;
 	const struct scout_config *scout;	/* also opens the first capture */
-	bool follow;			/* devices that appear are picked up; false: what is there at the beginning */
+	bool follow;			/* devices that appear are picked up; false: only those present at the beginning are watched */
 	u64 beat_ns;			/* 0: no beat is wanted */
-	int lifeline;			/* readable when there is nobody left to work for; -1: none */
+	int lifeline;			/* readable when the other process has ended; -1: none */
 	bool realtime;			/* the loop has a real-time priority, and gives it up if it takes much of a CPU */
 	const char *version;
 	struct service_hooks hooks;

@@ -190,7 +190,7 @@ static int read_file(const char *file, char **ret, struct problem *p)
 	if (ferror(f))
 		return problem_set(p, -EIO, "could not read %s: %s", file, strerror(errno));
 	if (len > FILE_MAX || memchr(text, '\0', len))
-		return problem_set(p, -EINVAL, "%s: this is no text of less than 1 MiB", file);
+		return problem_set(p, -EINVAL, "%s: must be a text of less than 1 MiB", file);
 	text[len] = '\0';
 	*ret = TAKE(text);
 	return 0;

@@ -27,7 +27,7 @@ static void put_quoted(const char *word, FILE *out)
 	fputc('\'', out);
 }
 
-/* Each byte that is no plain ASCII by its number: parts of a character that is none can't be told apart. */
+/* Every byte that is not plain ASCII is written by its number, as it may be part of an invalid character. */
 static void put_escaped(const char *word, FILE *out)
 {
 	fputs("$'", out);

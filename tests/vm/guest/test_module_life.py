@@ -53,7 +53,7 @@ def test_falls_back():
             run("umount", "/sys/kernel/btf")
     assert [json.loads(line)["engine"] for line in b.stdout.splitlines()] == ["kmod", "kmod"]
     assert (b.returncode, b.stderr.count("\n")) == (0, 1)
-    assert b.stderr.startswith("blklat: engine kmod is used, since bpf cannot be: the kernel gives no BTF type information")
+    assert b.stderr.startswith("blklat: using engine kmod, since bpf can't be used: the kernel gives no BTF type information")
 
 
 def test_killed():

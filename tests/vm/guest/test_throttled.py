@@ -57,7 +57,7 @@ def test_limit(limit, options):
             write = fio_in(group, device, rw="randwrite", number_ios=IOS, **options)
             engines.settle()
         for b in engines:
-            assert f"cgroup /slow has io.max {limit} of {device.name}: what waits for that is in stage total\n" in b.stderr
+            assert f"cgroup /slow has io.max {limit} of {device.name}: waiting for that is part of stage total\n" in b.stderr
             assert b.total("ios", "write", device, "total") == write["total_ios"] == IOS
             assert_closed(b, device, "total")
             # The limits take 50 ms an IO and more, all else takes a few.
@@ -92,6 +92,6 @@ def test_where_it_is_not_measured():
             fio_in(group, device, rw="randwrite", number_ios=20)
             engines.settle()
         for b in engines:
-            assert f"cgroup /slow has io.max wiops=20 of {device.name}: what waits for that is in none of these stages, but may be in stage " \
+            assert f"cgroup /slow has io.max wiops=20 of {device.name}: waiting for that is in none of these stages, but may be in stage " \
                 "total\n" in b.stderr
             assert mean_ms(b, device, "device") < 20
