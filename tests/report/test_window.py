@@ -84,6 +84,30 @@ def test_all_figures_are_of_the_window(report, file):
     assert any(f["kind"] == "level_change" for f in report(file)["runs"][0]["findings"])
 
 
+def test_losses_are_of_the_window(report, tmp_path):
+    """7 are lost before it, 3 in it, 5 behind it; 4 are in flight as it begins, 6 as it ends."""
+    s = synthetic.Script()
+    for second, (lost, in_flight) in enumerate([(7, 2), (0, 4), (3, 1), (0, 6), (5, 0)]):
+        s.io("read", 1e6, 100 + second)
+        s.in_flight(in_flight, 5e5)
+        if lost:
+            s.lines.append(f"account no_start {lost}")
+        s.tick()
+    file = recorded(s, tmp_path / "run.blklat")
+
+    def accounted(*args):
+        run = report(file, *args)["runs"][0]
+        a = run["watches"][0]["accounting"]
+        return [a[k] for k in ("started", "completed", "in_flight", "lost")], [f["values"]["lost"] for f in run["findings"] if f["kind"] == "losses"]
+
+    assert accounted() == ([510 + 15, 510, 0, 15], [15])
+    # What ends in the window, in flight at its end, lost: 102 + 103 + 6 + 3.
+    assert accounted("--from", "2", "--to", "4") == ([214, 205, 6, 3], [3])
+    assert accounted("--from", "3", "--to", "4") == ([109, 103, 6, 0], [])
+    blklat("compare", file, "--from", "3", "--to", "4", "--fail-if", "total.lost > 0")
+    blklat("compare", file, "--from", "2", "--to", "4", "--fail-if", "total.lost > 2", status=3)
+
+
 def test_the_side_that_is_not_asked_for_is_as_ever(report, file):
     assert run_of(report, file, "--from", "1")[0]["active"] == {"from_s": 1, "to_s": 60, "left_out": 1, "asked": True}
     assert run_of(report, file, "--to", "61")[0]["active"] == {"from_s": 2, "to_s": 61, "left_out": 1, "asked": True}
