@@ -227,18 +227,19 @@ def test_what_is_wrong(tmp_path):
         assert s.until("5 IOs lost")
 
 
-def test_all_slower_is_said_once(tmp_path):
-    """sda, sdb and sdc take 4 ms instead of a half: none of them is marked."""
+@pytest.mark.parametrize("last, said", [("io read 4ms 4096 x100", "all slower: the host?"), ("in-flight 1 oldest=3s", "all wait: the host?")])
+def test_what_all_have_is_said_once(tmp_path, last, said):
+    """sda, sdb and sdc take 4 ms instead of a half, or their IOs hang: none of them is marked."""
     lines = ["blklat-replay 1", *(f"device sd{d} kind=disk size=1048576 queues=1 tags=32" for d in "abc"),
              *(f"watch sd{d} device" for d in "abc")]
     for i in range(14):
-        lines += [word for d in "abc" for word in (f"on sd{d} device", f"io read {4 if i > 11 else 0.5}ms 4096 x100")] + ["tick 0.05"]
+        lines += [word for d in "abc" for word in (f"on sd{d} device", last if i > 11 else "io read 500us 4096 x100")] + ["tick 0.05"]
     path = tmp_path / "together.txt"
     path.write_text("\n".join(lines) + "\n")
     with top(path, columns=130) as s:
         shown = ended(s)
-        assert "all slower: the host?" in shown[0]
-        assert [line[:1] for line in shown[2:5]] == [" "] * 3 and not any("slow" in line for line in shown[2:5])
+        assert said in shown[0]
+        assert [line[:1] for line in shown[2:5]] == [" "] * 3 and not any("slow" in line or "wait" in line for line in shown[2:5])
 
 
 @pytest.mark.parametrize("how", ["q", "C-c", signal.SIGTERM, signal.SIGHUP], ids=str)

@@ -12,6 +12,7 @@ enum ailment {
 	AILMENT_GONE,
 	AILMENT_UNLIKE,		/* p99 is HEALTH_TIMES and more of the middle one of its like */
 	AILMENT_HOST,		/* would be slow, but so are most, by a like factor: see health_together() */
+	AILMENT_HOST_WAITS,	/* would be old or stalled, but so are most, for a like time */
 	AILMENT_SLOW,		/* p99 is HEALTH_TIMES and more of what it was in the last minutes */
 	AILMENT_OLD,		/* an IO has been in flight for longer than the interval */
 	AILMENT_ERRORS,		/* IOs failed */
@@ -59,10 +60,12 @@ void health_besides(struct health *h, const struct frame *f, u64 lost);
  */
 int health_compare(const struct frames *fs, struct health *h);
 
-/* Devices that slowed together. */
+/* Devices that slowed together, and devices whose IOs wait together. */
 struct health_host {
 	u32 n, of;		/* so many, of so many that could tell; n is 0: they did not */
 	double times;		/* the mean by which, geometric */
+	u32 waiting, busy;	/* so many wait, of so many with IOs; waiting is 0: not together */
+	double waited_ns;	/* the mean age of the oldest, geometric */
 };
 
 /*
@@ -71,14 +74,20 @@ struct health_host {
  * HEALTH_HOST_LIKE of the geometric mean of the slow ones'. Each that is slow by no more than that has AILMENT_HOST then; who is
  * slower still keeps its mark, as does what is worse than slow. A partition, a loop device or what lies on others does not
  * count, as it is slow with the disk below; nor does a device twice. @h has a pointer for each frame, NULL for parts.
+ *
+ * In the same way those are told whose IOs wait, AILMENT_OLD or AILMENT_STALLED, by how old the oldest is: of those that have IOs
+ * the same share, and who waits for longer than all keeps its mark. Each of the others has AILMENT_HOST_WAITS.
  */
 struct health_host health_together(const struct frames *fs, struct health *const *h);
 
-/* Is this device to be marked, or is it as slow as all are? */
+/* Is this device to be marked, or is it no worse than all are? */
 static inline bool health_marks(const struct health *h)
 {
-	return h->ailment && h->ailment != AILMENT_HOST;
+	return h->ailment && h->ailment != AILMENT_HOST && h->ailment != AILMENT_HOST_WAITS;
 }
+
+/* For a line that is short: "all slower: the host?", "all wait: the host?", or "". */
+const char *health_host_text(const struct health_host *host);
 
 /* "sick": somebody has to look; "watch": worth a look; "well". */
 const char *health_grade(const struct health *h);

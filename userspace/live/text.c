@@ -217,13 +217,18 @@ static int put_mark(const struct text *t, char *to, const struct frame *fr)
 static void put_host(const struct text *t, FILE *f)
 {
 	const struct health_host *host = &t->worst.host;
-	char say[HEALTH_TEXT], times[UNITS_TEXT];
+	char say[HEALTH_TEXT], text[UNITS_TEXT];
 
-	if (!host->n)
-		return;
-	snprintf(say, sizeof(say), "%u of %u devices slower together, p99 by %s times: the host?", host->n, host->of,
-		 units_short(times, host->times));
-	text_say(t, f, "all", NOTE, say);
+	if (host->waiting) {
+		snprintf(say, sizeof(say), "%u of %u devices wait together, an IO of each for some %s: the host?", host->waiting, host->busy,
+			 units_ns(text, host->waited_ns));
+		text_say(t, f, "all", ALARM, say);
+	}
+	if (host->n) {
+		snprintf(say, sizeof(say), "%u of %u devices slower together, p99 by %s times: the host?", host->n, host->of,
+			 units_short(text, host->times));
+		text_say(t, f, "all", NOTE, say);
+	}
 }
 
 static void put_state(const struct text *t, FILE *f, const struct frame *fr)

@@ -99,8 +99,8 @@ static void put_head(const struct top_draw *d, const struct top *t)
 		x = put_format(d, 0, x, COLS, "  lost %s", units_short(lost_text, lost));
 	if (t->skipped)
 		x = put_format(d, 0, x, COLS, "  skipped %s", units_short(lost_text, t->skipped));
-	if (t->host.n)
-		x = put_format(d, 0, x, COLS, "  all slower: the host?");
+	if (*health_host_text(&t->host))
+		x = put_format(d, 0, x, COLS, "  %s", health_host_text(&t->host));
 	attrset(A_REVERSE);
 	if (t->paused)
 		x = top_put(d, 0, x + 2, COLS, " PAUSED ");
