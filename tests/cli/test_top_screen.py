@@ -158,7 +158,7 @@ def test_keys(steady):
         assert lines[2].split()[:3] == ["sda", "100", "0.41"]
         for name in "flush", "discard", "other", "all":
             press("o", f"op {name}")
-        press("?", "blklat top: keys")
+        assert "…" not in "".join(press("?", "blklat top: keys"))
         press("x", "10 idle:")
         press("/", "filter: _")
         lines = press("B", "filter: B_")

@@ -294,8 +294,8 @@ static void put_help(const struct top_draw *d)
 	for (const char *const *line = top_help; *line && y + 1 < (u32)LINES; line++)
 		top_put(d, y++, 2, COLS, *line);
 	if (y + 4 < (u32)LINES) {
-		top_put(d, y + 1, 2, COLS, "!  failed, stalled, waits for longer than an interval, or p99 far above its past");
-		top_put(d, y + 2, 2, COLS, "~  IOs that could not be measured were lost");
+		top_put(d, y + 1, 2, COLS, "!  IOs failed, hang or wait for long; or p99 is far above its past");
+		top_put(d, y + 2, 2, COLS, "~  IOs were lost: they could not be measured");
 	}
 }
 
