@@ -81,6 +81,22 @@ def test_what_is_shown(steady, columns, rows):
         assert any(line.split()[:1] == ["07:35:01"] for line in lines)
 
 
+def test_more_devices_than_lines(tmp_path):
+    """Ten do IO, of which 24 lines have room for seven: which they are stands at their head."""
+    names = [f"sd{c}" for c in "abcdefghij"]
+    lines = ["blklat-replay 1", *(f"device {n} kind=disk size=1000000000" for n in names), *(f"watch {n} device" for n in names)]
+    lines += [word for i, n in enumerate(names) for word in (f"on {n} device", f"io read {10 - i}ms 4096 x10")] + ["tick 1"]
+    file = tmp_path / "ten.txt"
+    file.write_text("\n".join(lines) + "\n")
+    with top(file) as s:
+        shown = ended(s)
+        assert "END OF REPLAY" in shown[0]
+        assert shown[1].split()[:3] == ["device", "1-7/10", "IOPS"] and list(devices(shown)) == names[:7]
+        s.keys("End")
+        shown = s.until("sdj device  ")
+        assert shown[1].split()[:2] == ["device", "4-10/10"] and list(devices(shown)) == names[3:]
+
+
 def rows_of_map(lines):
     """{label or None: the map's characters} from above."""
     return [(m[1].strip(), m[2], m[3]) for line in lines if (m := re.fullmatch(r"([ \dmuns]{7})\|(.*?)\|(.*)", line))]
