@@ -46,6 +46,8 @@ def test_a_constant_load_has_no_deviation(report, tmp_path):
     assert (total["iops"], total["iops_deviation"], total["iops_worst"], total["iops_worst_at_s"]) == (400, 0, 400, 2)
     assert (total["bytes_per_s"], total["queue_depth"]) == (400 * 4096, 0.4)
     assert total["ios"] == 280 + 58 * 400 + 120
+    [steady] = [f["text"] for f in run["findings"] if f["kind"] == "steady_state"]
+    assert " average 400 IOPS, differ by 0 % (limit 20 %) and rise by 0 % from first to last " in steady
     assert run["active"] == {"from_s": 2, "to_s": 60, "left_out": 2, "asked": False}
     assert (op["steady"]["from_s"], op["steady"]["to_s"], op["steady"]["iops_mean"]) == (31, 60, 400)
 
