@@ -137,3 +137,18 @@ def test_all_slower_is_said_once(tmp_path):
         assert len(re.findall("! slow: p99 is 8 times", last)) == (0 if of_all else slow)
         said = re.findall("^all +(.*)$", last, re.M)
         assert said == ([f"{slow} of 12 devices slower together, p99 by 8 times: the host?"] if of_all else [])
+
+
+def test_all_waiting_is_said_once(tmp_path):
+    """An IO waits on 10 of 12 devices for 3 s; on one for a minute, which is its own. The mean is 3 * 20^(1/11), 3.94. One is well."""
+    waiting = {i: ["in-flight 1 oldest=3s"] for i in range(10)} | {10: ios(1) + ["in-flight 1 oldest=60s"], 11: ios(1)}
+    *_, last = blocks(text(write(tmp_path / "script.txt", 12, *[{i: ios(1) for i in range(12)}] * 3, waiting)))[0]
+    assert re.findall("^all +(.*)$", last, re.M) == ["10 of 12 devices wait together, an IO of each for some 3.94 s: the host?"]
+    assert re.findall(r"^(d\d+) +! (.*?);", last, re.M) == [("d10", "an IO waits for 60.0 s")]
+
+
+def test_those_left_out_wait(tmp_path):
+    """Nothing ends, so there is no p99; how long the oldest of those left out waits is told."""
+    script = write(tmp_path / "script.txt", 4, {i: [f"in-flight 2 oldest={i + 2}s"] for i in range(4)})
+    interval = " ".join(blocks(text(script, "--top", "1"))[0][0].split())
+    assert " rest 3 more devices left out by --top: 0 IOPS, 0 MB/s, 6 in flight, oldest 4.00 s " in f"{interval} "

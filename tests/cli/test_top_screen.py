@@ -81,6 +81,22 @@ def test_what_is_shown(steady, columns, rows):
         assert any(line.split()[:1] == ["07:35:01"] for line in lines)
 
 
+def test_more_devices_than_lines(tmp_path):
+    """Ten do IO, of which 24 lines have room for seven: which they are stands at their head."""
+    names = [f"sd{c}" for c in "abcdefghij"]
+    lines = ["blklat-replay 1", *(f"device {n} kind=disk size=1000000000" for n in names), *(f"watch {n} device" for n in names)]
+    lines += [word for i, n in enumerate(names) for word in (f"on {n} device", f"io read {10 - i}ms 4096 x10")] + ["tick 1"]
+    file = tmp_path / "ten.txt"
+    file.write_text("\n".join(lines) + "\n")
+    with top(file) as s:
+        shown = ended(s)
+        assert "END OF REPLAY" in shown[0]
+        assert shown[1].split()[:3] == ["device", "1-7/10", "IOPS"] and list(devices(shown)) == names[:7]
+        s.keys("End")
+        shown = s.until("sdj device  ")
+        assert shown[1].split()[:2] == ["device", "4-10/10"] and list(devices(shown)) == names[3:]
+
+
 def rows_of_map(lines):
     """{label or None: the map's characters} from above."""
     return [(m[1].strip(), m[2], m[3]) for line in lines if (m := re.fullmatch(r"([ \dmuns]{7})\|(.*?)\|(.*)", line))]
@@ -158,7 +174,7 @@ def test_keys(steady):
         assert lines[2].split()[:3] == ["sda", "100", "0.41"]
         for name in "flush", "discard", "other", "all":
             press("o", f"op {name}")
-        press("?", "blklat top: keys")
+        assert "…" not in "".join(press("?", "blklat top: keys"))
         press("x", "10 idle:")
         press("/", "filter: _")
         lines = press("B", "filter: B_")
@@ -227,18 +243,19 @@ def test_what_is_wrong(tmp_path):
         assert s.until("5 IOs lost")
 
 
-def test_all_slower_is_said_once(tmp_path):
-    """sda, sdb and sdc take 4 ms instead of a half: none of them is marked."""
+@pytest.mark.parametrize("last, said", [("io read 4ms 4096 x100", "all slower: the host?"), ("in-flight 1 oldest=3s", "all wait: the host?")])
+def test_what_all_have_is_said_once(tmp_path, last, said):
+    """sda, sdb and sdc take 4 ms instead of a half, or their IOs hang: none of them is marked."""
     lines = ["blklat-replay 1", *(f"device sd{d} kind=disk size=1048576 queues=1 tags=32" for d in "abc"),
              *(f"watch sd{d} device" for d in "abc")]
     for i in range(14):
-        lines += [word for d in "abc" for word in (f"on sd{d} device", f"io read {4 if i > 11 else 0.5}ms 4096 x100")] + ["tick 0.05"]
+        lines += [word for d in "abc" for word in (f"on sd{d} device", last if i > 11 else "io read 500us 4096 x100")] + ["tick 0.05"]
     path = tmp_path / "together.txt"
     path.write_text("\n".join(lines) + "\n")
     with top(path, columns=130) as s:
         shown = ended(s)
-        assert "all slower: the host?" in shown[0]
-        assert [line[:1] for line in shown[2:5]] == [" "] * 3 and not any("slow" in line for line in shown[2:5])
+        assert said in shown[0]
+        assert [line[:1] for line in shown[2:5]] == [" "] * 3 and not any("slow" in line or "wait" in line for line in shown[2:5])
 
 
 @pytest.mark.parametrize("how", ["q", "C-c", signal.SIGTERM, signal.SIGHUP], ids=str)

@@ -117,6 +117,11 @@ def test_too_few(args):
     assert text.count("\n") == 1 and "needs 2 repeats of each side" in text
 
 
+def test_options_stand_before_the_dashes():
+    text = blklat("compare", "--baseline", "a", "b", "--", "c", "d", "--fail-if", "read.p99 > 1ms", status=2)
+    assert text == "blklat compare: --fail-if is behind '--', where only recordings are: put options before it\n"
+
+
 def test_noise_needs_repeats(sides):
     text = blklat("compare", sides[0][0], sides[1][0], "--fail-if", "read.p50 > +1% beyond noise", status=2)
     assert text.count("\n") == 1 and "--baseline" in text

@@ -82,6 +82,19 @@ def test_stalls_within_intervals(findings, begin_s):
         assert not steady["values"]["reached"] or "steady on average only" in steady["text"]
 
 
+def test_rounds_with_stalls_are_steady_in_the_mean_only(findings):
+    """The second half stalls no more, so it is uneven; the rounds before it were even, but they stalled."""
+    script = synthetic.within_intervals(1)
+    for _ in range(20):
+        script.peak("read", 6.4e6, script.noisy(5000))
+        script.tick()
+    found = findings(script)
+    assert "every 3.00 s" in found["stall"][0]["text"] and " 1.05 s on average" in found["stall"][0]["text"]
+    [steady] = found["steady_state"]
+    assert not steady["values"]["reached"]
+    assert steady["text"].endswith("s on were steady, in the mean only: it stalled in them")
+
+
 def test_one_stall(findings):
     found = findings(synthetic.stall())
     only(found, "stall", "hung")

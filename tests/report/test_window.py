@@ -46,6 +46,8 @@ def test_a_constant_load_has_no_deviation(report, tmp_path):
     assert (total["iops"], total["iops_deviation"], total["iops_worst"], total["iops_worst_at_s"]) == (400, 0, 400, 2)
     assert (total["bytes_per_s"], total["queue_depth"]) == (400 * 4096, 0.4)
     assert total["ios"] == 280 + 58 * 400 + 120
+    [steady] = [f["text"] for f in run["findings"] if f["kind"] == "steady_state"]
+    assert " average 400 IOPS, differ by 0 % (limit 20 %) and rise by 0 % from first to last " in steady
     assert run["active"] == {"from_s": 2, "to_s": 60, "left_out": 2, "asked": False}
     assert (op["steady"]["from_s"], op["steady"]["to_s"], op["steady"]["iops_mean"]) == (31, 60, 400)
 
@@ -82,6 +84,30 @@ def test_all_figures_are_of_the_window(report, file):
     assert all(f["from_s"] >= 10 and f["to_s"] <= 20 for f in run["findings"])
     assert not any(f["kind"] == "level_change" for f in run["findings"])
     assert any(f["kind"] == "level_change" for f in report(file)["runs"][0]["findings"])
+
+
+def test_losses_are_of_the_window(report, tmp_path):
+    """7 are lost before it, 3 in it, 5 behind it; 4 are in flight as it begins, 6 as it ends."""
+    s = synthetic.Script()
+    for second, (lost, in_flight) in enumerate([(7, 2), (0, 4), (3, 1), (0, 6), (5, 0)]):
+        s.io("read", 1e6, 100 + second)
+        s.in_flight(in_flight, 5e5)
+        if lost:
+            s.lines.append(f"account no_start {lost}")
+        s.tick()
+    file = recorded(s, tmp_path / "run.blklat")
+
+    def accounted(*args):
+        run = report(file, *args)["runs"][0]
+        a = run["watches"][0]["accounting"]
+        return [a[k] for k in ("started", "completed", "in_flight", "lost")], [f["values"]["lost"] for f in run["findings"] if f["kind"] == "losses"]
+
+    assert accounted() == ([510 + 15, 510, 0, 15], [15])
+    # What ends in the window, in flight at its end, lost: 102 + 103 + 6 + 3.
+    assert accounted("--from", "2", "--to", "4") == ([214, 205, 6, 3], [3])
+    assert accounted("--from", "3", "--to", "4") == ([109, 103, 6, 0], [])
+    blklat("compare", file, "--from", "3", "--to", "4", "--fail-if", "total.lost > 0")
+    blklat("compare", file, "--from", "2", "--to", "4", "--fail-if", "total.lost > 2", status=3)
 
 
 def test_the_side_that_is_not_asked_for_is_as_ever(report, file):

@@ -329,6 +329,51 @@ static void test_passthrough(void **state)
 	snapshot_uninit(&s);
 }
 
+/* By hand: what a window's account is when the run's was @before as it began. */
+static void test_take_off(void **state)
+{
+	const struct accounting before = {
+		.started = 120, .completed = 100, .in_flight = 5, .lost = 15, .moved = 1, .requeued = 3, .before = 7, .unissued = 2,
+		.lost_by = { [LOST_NO_START] = 10, [LOST_UNEXPLAINED] = 5 }, .skipped = 9, .kernel_ios = 130, .kernel_known = true,
+	};
+	struct accounting a = {
+		.started = 1040, .completed = 1000, .in_flight = 8, .lost = 32, .moved = 2, .requeued = 4, .before = 7, .unissued = 3,
+		.lost_by = { [LOST_NO_START] = 12, [LOST_OVERWRITTEN] = 20 }, .skipped = 11, .kernel_ios = 1050, .kernel_known = true,
+		.kernel_in_flight = 8,
+	};
+
+	(void)state;
+	accounting_take_off(&a, &before);
+	assert_int_equal(a.started, 920 + 5);
+	assert_int_equal(a.completed, 900);
+	assert_int_equal(a.in_flight, 8);
+	assert_int_equal(a.lost, 17);
+	assert_int_equal(a.lost_by[LOST_NO_START], 2);
+	assert_int_equal(a.lost_by[LOST_OVERWRITTEN], 15);	/* 5 of the 20 had been unexplained */
+	assert_int_equal(a.lost_by[LOST_UNEXPLAINED], 0);
+	check_identity("a window", &a);
+	assert_int_equal(a.moved, 3);
+	assert_int_equal(a.requeued, 1);
+	assert_int_equal(a.before, 0);
+	assert_int_equal(a.unissued, 1);
+	assert_int_equal(a.skipped, 2);
+	assert_int_equal(a.kernel_ios, 920);
+	assert_int_equal(a.kernel_in_flight, 8);
+}
+
+/* IOs that seemed lost when the window began have been seen since. */
+static void test_take_off_what_was_no_loss(void **state)
+{
+	const struct accounting before = { .started = 110, .completed = 100, .lost = 10, .lost_by = { [LOST_UNEXPLAINED] = 10 } };
+	struct accounting a = { .started = 204, .completed = 200, .lost = 4, .lost_by = { [LOST_NO_START] = 4 } };
+
+	(void)state;
+	accounting_take_off(&a, &before);
+	assert_int_equal(a.lost, 0);
+	assert_int_equal(a.completed, 100);
+	check_identity("no loss", &a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -338,6 +383,8 @@ int main(void)
 		cmocka_unit_test(names),
 		cmocka_unit_test(test_kernel_gap),
 		cmocka_unit_test(test_passthrough),
+		cmocka_unit_test(test_take_off),
+		cmocka_unit_test(test_take_off_what_was_no_loss),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

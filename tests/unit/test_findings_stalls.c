@@ -32,8 +32,8 @@ static void stops_every_third_second(void **state)
 	assert_close(value(f, "median_iops"), 7000, 40);
 	assert_close(f->from_s, 1.996, 1e-9);
 	assert_close(f->to_s, 1998, 1e-9);
-	assert_string_equal(f->text, "sda write: stalled 666 times, 668.7 s in all (33.4 % of the run), 1.0 s on average, longest 1.0 s at "
-			    "2.0 s, regularly: every 3.0 s (± 0.0 s); IOs were in flight, 7.00k IOPS is the median");
+	assert_string_equal(f->text, "sda write: stalled 666 times, 668.7 s in all (33.4 % of the run), 1.00 s on average, longest 1.00 s at "
+			    "2.0 s, regularly: every 3.00 s (± 0.0 s); IOs were in flight, 7.00k IOPS is the median");
 	assert_count(&m, "level_change", 0);
 	end(&m);
 }
@@ -62,7 +62,7 @@ static void one_stall_in_the_middle(void **state)
 	assert_close(value(f, "longest_s"), 3, 1e-9);
 	assert_close(value(f, "intervals"), 4, 0);
 	assert_false(has_value(f, "period_s"));
-	assert_string_equal(f->text, "sda read: stalled for 3.0 s at 100.4 s; IOs were in flight, 100k IOPS is the median");
+	assert_string_equal(f->text, "sda read: stalled for 3.00 s at 100.4 s; IOs were in flight, 100k IOPS is the median");
 	f = only(&m, "hung");
 	assert_close(value(f, "oldest_ns"), 2.6e9, 1);
 	assert_close(f->from_s, 100.4, 1e-6);
@@ -219,7 +219,7 @@ static void all_ops_stall(void **state)
 	judge(&m);
 	f = only(&m, "stall");
 	assert_int_equal(f->op, -1);
-	assert_string_equal(f->text, "sda: stalled for 4.0 s at 50.0 s; IOs were in flight, 10.0k IOPS is the median");
+	assert_string_equal(f->text, "sda: stalled for 4.00 s at 50.0 s; IOs were in flight, 10.0k IOPS is the median");
 	end(&m);
 }
 

@@ -300,6 +300,58 @@ static void all_slower_is_the_host(void **state)
 	frames_uninit(&fs);
 }
 
+/* @n of five devices wait, the others have IOs alone, or nothing. Returns who is marked for it, as bits. */
+static u32 waiting(struct frames *fs, struct health h[5], const double waited_s[5], u64 ios, struct health_host *ret)
+{
+	struct health *of[5];
+	u32 marked = 0;
+
+	for (u32 i = 0; i < 5; i++) {
+		h[i] = (struct health){ .ios = ios, .waited_ns = waited_s[i] * NSEC_PER_SEC };
+		if (waited_s[i] > 1)
+			h[i].ailment = ios ? AILMENT_OLD : AILMENT_STALLED;
+		of[i] = &h[i];
+	}
+	*ret = health_together(fs, of);
+	for (u32 i = 0; i < 5; i++)
+		marked |= health_marks(&h[i]) << i;
+	return marked;
+}
+
+/* What hangs on all devices at once hangs in what they share. */
+static void all_wait_for_the_host(void **state)
+{
+	struct device d[5] = { { .name = "sda" }, { .name = "sdb" }, { .name = "sdc" }, { .name = "sdd" }, { .name = "sde" } };
+	struct watch w[5];
+	struct frames fs;
+	struct health h[5];
+	struct health_host host;
+	char text[HEALTH_TEXT];
+
+	(void)state;
+	for (u32 i = 0; i < 5; i++)
+		w[i] = (struct watch){ .device = &d[i] };
+	assert_int_equal(frames_init(&fs, w, 5, 2), 0);
+	for (u64 ios = 0; ios <= 100; ios += 100) {
+		assert_int_equal(waiting(&fs, h, (double[]){ 3, 3, 3, 3, 3 }, ios, &host), 0);
+		assert_true(host.waiting == 5 && host.busy == 5 && host.waited_ns > 2.99e9 && host.waited_ns < 3.01e9 && !host.n);
+		assert_string_equal(health_grade(&h[0]), "watch");
+		assert_string_equal(health_text(text, &h[0]), "all wait, here an IO for 3.00 s: the host?");
+		assert_string_equal(health_host_text(&host), "all wait: the host?");
+	}
+	/* Three of five that have IOs are too few, three of three are not: the others have none. */
+	assert_int_equal(waiting(&fs, h, (double[]){ 3, 3, 3, 0, 0 }, 100, &host), 7);
+	assert_int_equal(host.waiting, 0);
+	assert_string_equal(health_host_text(&host), "");
+	assert_int_equal(waiting(&fs, h, (double[]){ 3, 3, 3, 0, 0 }, 0, &host), 0);
+	assert_int_equal(host.waiting, 3);
+	/* One that has hung since before keeps its mark: the mean is 5 * (60 / 5)^(1/5), 8.22. Unlike times tell nothing. */
+	assert_int_equal(waiting(&fs, h, (double[]){ 5, 5, 60, 5, 5 }, 100, &host), 1 << 2);
+	assert_int_equal(host.waiting, 4);
+	assert_int_equal(waiting(&fs, h, (double[]){ 2, 5, 20, 60, 3600 }, 100, &host), 31);
+	frames_uninit(&fs);
+}
+
 static void losses_tell_of_the_measurement(void **state)
 {
 	struct frame f = { 0 };
@@ -332,6 +384,7 @@ int main(void)
 		cmocka_unit_test(rest_is_no_illness),
 		cmocka_unit_test(slower_than_its_like),
 		cmocka_unit_test(all_slower_is_the_host),
+		cmocka_unit_test(all_wait_for_the_host),
 		cmocka_unit_test(losses_tell_of_the_measurement),
 	};
 

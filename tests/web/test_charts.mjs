@@ -8,6 +8,7 @@ import { op, run, watch } from "./documents.mjs";
 const { heatMap } = await load("charts/heat.ts");
 const { iops } = await load("charts/iops.ts");
 const { inFlight } = await load("charts/load.ts");
+const { ninesChart, percentile } = await load("charts/percentile.ts");
 const { makeLines } = await load("lines.ts");
 
 function lines(ios, more) {
@@ -53,4 +54,15 @@ test("in flight: samples are dots, the mean depth is the line, both of one axis"
     const { series, y } = inFlight(all);
     assert.deepEqual(series.map((s) => [s.kind, s.name, s.note, s.ys.map((place) => y.value(place))]), [
         ["dots", "sda", "highest 9", [4, 0, 9]], ["line", "sda, mean depth", "", [2.5, 3.5, 1]]]);
+});
+
+test("IOs that are all alike: the axis is no narrower than ten bins, and the line in its middle", () => {
+    const [line] = makeLines([run([watch("sda", "device", [op("read", [9, 9], () => 1e5, { width: 1e-4 })])])]);
+    const [[lower, upper]] = line.op.bins;
+    for (const plot of [percentile([line], "ios"), ninesChart([line], "ios")]) {
+        const [lo, hi] = plot.xSpan;
+        assert.equal(line.op.bins.length, 1);
+        assert.ok(hi - lo >= Math.log10(1.0109 ** 10) && hi - lo < 0.06, `${hi - lo}`);
+        assert.ok((lo + hi) / 2 >= Math.log10(lower) && (lo + hi) / 2 <= Math.log10(upper), `${lo} ${hi}`);
+    }
 });

@@ -53,7 +53,7 @@ test("errors and IOs that wait are told on their devices' tiles, the worse first
 });
 
 test("what slows all devices at once is said once, and none is marked", async (t) => {
-    const service = await serve(t, script(names(4), 400, (i) => [read(i >= 14 ? "800us" : "100us")]));
+    const service = await serve(t, script(names(4), 400, (i) => i >= 18 ? ["in-flight 2 oldest=3s"] : [read(i >= 14 ? "800us" : "100us")]));
     const page = await openAt(t, service.url);
     await holdAt(page, service, 12);
     assert.equal(await page.locator(".devices .host").count(), 0);
@@ -62,6 +62,10 @@ test("what slows all devices at once is said once, and none is marked", async (t
     assert.equal(await page.locator(".devices .host").innerText(), "all slower: the host?");
     assert.deepEqual((await tiles(page)).map((tile) => tile.split(" ").slice(1, 3).join(" ")), Array(4).fill("well host"));
     assert.equal(await page.locator(".devices .alarm").count(), 0);
+    service.go();
+    await holdAt(page, service, 21);
+    assert.equal(await page.locator(".devices .host").innerText(), "all wait: the host?");
+    assert.deepEqual((await tiles(page)).map((tile) => tile.split(" ").slice(1, 3).join(" ")), Array(4).fill("watch host_waits"));
 });
 
 test("few losses are a small mark, a notable share of them is a colour", async (t) => {

@@ -72,6 +72,13 @@ test("the page: a chart, a table, a choice that draws the phases", async (t) => 
     assert.equal(await lines("phases"), "4");
     assert.equal(await page.locator("#chart-phases").getAttribute("data-points"), "10");
     assert.equal(await lines("distribution"), "2");
+    // The line goes straight up from QD 4 to QD 16, so the name stands to its left.
+    const [name, points] = await page.evaluate(() => {
+        const tree = new DOMParser().parseFromString(window.blklat.charts.phases.svg(window.blklat.theme), "image/svg+xml");
+        return [Number([...tree.querySelectorAll("text")].find((e) => e.textContent === "QD 4").getAttribute("x")),
+            [...tree.querySelectorAll("circle")].map((e) => Number(e.getAttribute("cx")))];
+    });
+    assert.ok(name + 4 * 3.2 < Math.max(...points), `${name}, ${points}`);
     const text = (locator) => locator.allInnerTexts().then((all) => all.map((row) => row.replaceAll("\u00a0", " ").split("\t")));
     const phases = page.getByRole("table", { name: "Each run, device, stage and op by phase" });
     assert.deepEqual(await text(phases.locator("thead tr")), [["run, device, op", "phase", "from", "to", "IOPS", "MB/s", "mean queue depth", "mean", "p50", "p99", "p99.9", "max"]]);

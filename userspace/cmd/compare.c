@@ -109,6 +109,10 @@ static int check_repeats(const struct compare *c, struct problem *p)
 {
 	u32 n_base = c->n_base, others = n_base ? c->n - n_base : 0;
 
+	/* It would be a file; one that is called so can be given with its folder. */
+	for (u32 i = n_base; n_base && i < c->n; i++)
+		if (c->files[i][0] == '-')
+			return problem_set(p, -EINVAL, "%s is behind '--', where only recordings are: put options before it", c->files[i]);
 	if (n_base < NOISE_REPEATS_MIN || others < NOISE_REPEATS_MIN)
 		return problem_set(p, -EINVAL, "--baseline needs %d repeats of each side to tell a change from noise: %u before '--' "
 				   "and %u behind it; name more, as in --baseline A1 A2 A3 -- B1 B2 B3", NOISE_REPEATS_MIN,

@@ -139,3 +139,39 @@ void accounting_make(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_lef
 		a.lost += a.lost_by[reason];
 	*ret = a;
 }
+
+static u64 more_than(u64 now, u64 before)
+{
+	return now > before ? now - before : 0;
+}
+
+/* What was unexplained, or was explained by a skipped run, may have another reason now, or none. So reasons are cut to their sum. */
+static void take_off_lost(struct accounting *a, const struct accounting *before)
+{
+	u64 left = more_than(a->lost, before->lost);
+
+	a->started += more_than(before->lost, a->lost);
+	a->lost = left;
+	for (u32 reason = 0; reason < LOST_REASONS; reason++) {
+		u64 more = more_than(a->lost_by[reason], before->lost_by[reason]);
+
+		a->lost_by[reason] = more < left ? more : left;
+		left -= a->lost_by[reason];
+	}
+}
+
+void accounting_take_off(struct accounting *a, const struct accounting *before)
+{
+	a->started = more_than(a->started + before->in_flight, before->started);
+	a->completed = more_than(a->completed, before->completed);
+	take_off_lost(a, before);
+	a->requeued = more_than(a->requeued, before->requeued);
+	a->moved += before->moved;
+	a->before = more_than(a->before, before->before);
+	a->unissued = more_than(a->unissued, before->unissued);
+	a->skipped = more_than(a->skipped, before->skipped);
+	a->skipped_unexplained = more_than(a->skipped_unexplained, before->skipped_unexplained);
+	a->kernel_ios = more_than(a->kernel_ios, before->kernel_ios);
+	a->kernel_known = a->kernel_known && before->kernel_known;
+	a->kernel_leaves_out = more_than(a->kernel_leaves_out, before->kernel_leaves_out);
+}

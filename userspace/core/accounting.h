@@ -78,4 +78,10 @@ s64 accounting_gap(const struct watch_counts *w);
  */
 void accounting_make(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_left, struct accounting *ret);
 
+/*
+ * Takes off @a what the same watch had counted at @before. What was in flight then is among the started, so the identity
+ * holds as it does of both. The two functions about the kernel's count are to be asked of what begins with the capture.
+ */
+void accounting_take_off(struct accounting *a, const struct accounting *before);
+
 #endif

@@ -11,8 +11,7 @@
 
 const char *const ailment_names[] = {
 	[AILMENT_NONE] = "none", [AILMENT_LOST] = "lost", [AILMENT_GONE] = "gone", [AILMENT_UNLIKE] = "unlike", [AILMENT_HOST] = "host",
-	[AILMENT_SLOW] = "slow",
-	[AILMENT_OLD] = "old", [AILMENT_ERRORS] = "errors", [AILMENT_STALLED] = "stalled",
+	[AILMENT_HOST_WAITS] = "host_waits", [AILMENT_SLOW] = "slow", [AILMENT_OLD] = "old", [AILMENT_ERRORS] = "errors", [AILMENT_STALLED] = "stalled",
 };
 
 void frame_merge_ops(const struct frame *f, struct op_frame *ret)
@@ -126,40 +125,87 @@ static bool is_independent(const struct frames *fs, u32 i)
 	return (!i || fs->f[i - 1].watch->device != d) && !d->n_lower && !device_is_partition(d) && strcmp(d->kind, "loop");
 }
 
-static bool is_like(const struct health *h, double times)
+/* What most devices may have in common. */
+struct trait {
+	bool (*could)(const struct health *h);		/* may the device tell? */
+	double (*of)(const struct health *h);		/* how much it has of it; 0: it has not */
+};
+
+static double slower(const struct health *h)
 {
-	return h->times >= HEALTH_TIMES && h->times >= times / HEALTH_HOST_LIKE && h->times <= times * HEALTH_HOST_LIKE;
+	return h->times >= HEALTH_TIMES ? h->times : 0;
+}
+
+static bool has_past(const struct health *h)
+{
+	return h->times > 0;
+}
+
+static double waits_ns(const struct health *h)
+{
+	return h->ailment == AILMENT_OLD || h->ailment == AILMENT_STALLED ? h->waited_ns : 0;
+}
+
+static bool has_ios(const struct health *h)
+{
+	return h->ios || h->waited_ns;
+}
+
+struct common {
+	u32 n, of;
+	double mean;
+};
+
+static struct common find_common(const struct frames *fs, struct health *const *h, const struct trait *t)
+{
+	struct common c = { 0 };
+	double sum = 0;
+	u32 with = 0;
+
+	for (u32 i = 0; i < fs->n; i++) {
+		if (!h[i] || !t->could(h[i]) || !is_independent(fs, i))
+			continue;
+		c.of++;
+		if (t->of(h[i]) > 0) {
+			sum += log2(t->of(h[i]));
+			with++;
+		}
+	}
+	c.mean = with ? exp2(sum / with) : 0;
+	for (u32 i = 0; i < fs->n; i++) {
+		double much = h[i] && is_independent(fs, i) ? t->of(h[i]) : 0;
+
+		c.n += much > 0 && much >= c.mean / HEALTH_HOST_LIKE && much <= c.mean * HEALTH_HOST_LIKE;
+	}
+	if (c.of < HEALTH_HOST_MIN || 4 * c.n < 3 * c.of)
+		return (struct common){ 0 };
+	return c;
 }
 
 struct health_host health_together(const struct frames *fs, struct health *const *h)
 {
-	struct health_host r = { 0 };
-	double log2_times = 0;
-	u32 slow = 0;
+	static const struct trait slow = { has_past, slower }, waiting = { has_ios, waits_ns };
+	struct common s = find_common(fs, h, &slow), w = find_common(fs, h, &waiting);
 
-	for (u32 i = 0; i < fs->n; i++) {
-		if (!h[i] || !h[i]->times || !is_independent(fs, i))
-			continue;
-		r.of++;
-		if (h[i]->times >= HEALTH_TIMES) {
-			log2_times += log2(h[i]->times);
-			slow++;
-		}
-	}
-	r.times = slow ? exp2(log2_times / slow) : 0;
-	for (u32 i = 0; i < fs->n; i++)
-		r.n += h[i] && is_independent(fs, i) && is_like(h[i], r.times);
-	if (r.of < HEALTH_HOST_MIN || 4 * r.n < 3 * r.of)
-		return (struct health_host){ 0 };
-	for (u32 i = 0; i < fs->n; i++)
-		if (h[i] && h[i]->ailment == AILMENT_SLOW && h[i]->times <= r.times * HEALTH_HOST_LIKE)
+	for (u32 i = 0; s.n && i < fs->n; i++)
+		if (h[i] && h[i]->ailment == AILMENT_SLOW && h[i]->times <= s.mean * HEALTH_HOST_LIKE)
 			h[i]->ailment = AILMENT_HOST;
-	return r;
+	for (u32 i = 0; w.n && i < fs->n; i++)
+		if (h[i] && waits_ns(h[i]) > 0 && waits_ns(h[i]) <= w.mean * HEALTH_HOST_LIKE)
+			h[i]->ailment = AILMENT_HOST_WAITS;
+	return (struct health_host){ .n = s.n, .of = s.of, .times = s.mean, .waiting = w.n, .busy = w.of, .waited_ns = w.mean };
+}
+
+const char *health_host_text(const struct health_host *host)
+{
+	return host->waiting ? "all wait: the host?" : host->n ? "all slower: the host?" : "";
 }
 
 const char *health_grade(const struct health *h)
 {
-	return h->ailment >= AILMENT_SLOW ? "sick" : health_marks(h) ? "watch" : "well";
+	if (h->ailment >= AILMENT_SLOW)
+		return "sick";
+	return h->ailment && h->ailment != AILMENT_HOST ? "watch" : "well";
 }
 
 const char *health_text(char text[HEALTH_TEXT], const struct health *h)
@@ -176,6 +222,9 @@ const char *health_text(char text[HEALTH_TEXT], const struct health *h)
 		break;
 	case AILMENT_OLD:
 		sprintf(text, "an IO waits for %s", units_ns(part, h->waited_ns));
+		break;
+	case AILMENT_HOST_WAITS:
+		sprintf(text, "all wait, here an IO for %s: the host?", units_ns(part, h->waited_ns));
 		break;
 	case AILMENT_SLOW:
 		sprintf(text, "slow: p99 is %s times its past", units_short(part, h->times));

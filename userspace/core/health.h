@@ -12,6 +12,7 @@ enum ailment {
 	AILMENT_GONE,
 	AILMENT_UNLIKE,		/* p99 is at least HEALTH_TIMES that of its peers' median */
 	AILMENT_HOST,		/* it would be slow, but so are most, by a similar factor: see health_together() */
+	AILMENT_HOST_WAITS,	/* it would be old or stalled, but so are most, for a similar time */
 	AILMENT_SLOW,		/* p99 is at least HEALTH_TIMES that of the last minutes */
 	AILMENT_OLD,		/* an IO has been in flight for longer than the interval */
 	AILMENT_ERRORS,		/* IOs failed */
@@ -62,10 +63,12 @@ void health_besides(struct health *h, const struct frame *f, u64 lost);
  */
 int health_compare(const struct frames *fs, struct health *h);
 
-/* Devices that slowed together. */
+/* Devices that slowed together, and devices whose IOs wait together. */
 struct health_host {
 	u32 n, of;		/* the number of slow devices, and of those that can be judged; n is 0: they did not slow together */
 	double times;		/* geometric mean of their factors */
+	u32 waiting, busy;	/* the number of waiting devices, and of those with IOs; waiting is 0: they do not wait together */
+	double waited_ns;	/* geometric mean of the ages of their oldest IOs */
 };
 
 /*
@@ -75,14 +78,21 @@ struct health_host {
  * AILMENT_HOST. One that is slower, or has something worse than slow, keeps its mark. Partitions, loop devices and devices
  * on top of others do not count, as they are slow with the disk below; no device counts twice. @h has a pointer for each
  * frame, NULL for parts.
+ *
+ * Devices whose IOs wait (AILMENT_OLD or AILMENT_STALLED) are judged in the same way, by the age of the oldest IO and among
+ * the devices with IOs. One that has waited for longer than the others keeps its mark, each of the others has
+ * AILMENT_HOST_WAITS.
  */
 struct health_host health_together(const struct frames *fs, struct health *const *h);
 
-/* Should this device be marked, or is it only as slow as all others? */
+/* Should this device be marked, or is it no worse than all others? */
 static inline bool health_marks(const struct health *h)
 {
-	return h->ailment && h->ailment != AILMENT_HOST;
+	return h->ailment && h->ailment != AILMENT_HOST && h->ailment != AILMENT_HOST_WAITS;
 }
+
+/* For a line that is short: "all slower: the host?", "all wait: the host?", or "". */
+const char *health_host_text(const struct health_host *host);
 
 /* "sick": somebody has to look; "watch": worth a look; "well". */
 const char *health_grade(const struct health *h);

@@ -177,8 +177,9 @@ void text_rest(const struct text *t, FILE *f, const struct frames *fs)
 {
 	char say[200], text[4][UNITS_TEXT];
 	double iops = 0, bytes_per_s = 0, p99_ns = 0;
-	u64 in_flight = 0;
+	u64 in_flight = 0, oldest_ns = 0;
 	u32 n = 0;
+	int len;
 
 	for (u32 i = 0; i < fs->n; i += 1 + frames_parts(fs, i)) {
 		const struct frame *fr = &fs->f[i];
@@ -187,6 +188,8 @@ void text_rest(const struct text *t, FILE *f, const struct frames *fs)
 			continue;
 		n++;
 		in_flight += fr->in_flight;
+		if (fr->in_flight && fr->oldest_ns > oldest_ns)
+			oldest_ns = fr->oldest_ns;
 		p99_ns = fmax(p99_ns, t->worst.of[fr->watch - t->run->watches].health.p99_ns);
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
 			if (fr->ops[op].ios) {
@@ -196,9 +199,13 @@ void text_rest(const struct text *t, FILE *f, const struct frames *fs)
 	}
 	if (!n)
 		return;
-	snprintf(say, sizeof(say), "%u more device%s%s left out by --top: %s IOPS, %s MB/s, %s in flight, p99 at most %s", n,
-		 n == 1 ? "" : "s", t->stages ? " and stages" : "", units_number(text[0], iops),
-		 units_number(text[1], bytes_per_s / 1e6), units_count(text[2], in_flight), units_ns(text[3], p99_ns));
+	len = snprintf(say, sizeof(say), "%u more device%s%s left out by --top: %s IOPS, %s MB/s, %s in flight", n, n == 1 ? "" : "s",
+		       t->stages ? " and stages" : "", units_number(text[0], iops), units_number(text[1], bytes_per_s / 1e6),
+		       units_count(text[2], in_flight));
+	if (oldest_ns)
+		len += sprintf(say + len, ", oldest %s", units_ns(text[3], oldest_ns));
+	if (p99_ns)
+		sprintf(say + len, ", p99 at most %s", units_ns(text[3], p99_ns));
 	text_say(t, f, "rest", PLAIN, say);
 }
 
@@ -217,13 +224,18 @@ static int put_mark(const struct text *t, char *to, const struct frame *fr)
 static void put_host(const struct text *t, FILE *f)
 {
 	const struct health_host *host = &t->worst.host;
-	char say[HEALTH_TEXT], times[UNITS_TEXT];
+	char say[HEALTH_TEXT], text[UNITS_TEXT];
 
-	if (!host->n)
-		return;
-	snprintf(say, sizeof(say), "%u of %u devices slower together, p99 by %s times: the host?", host->n, host->of,
-		 units_short(times, host->times));
-	text_say(t, f, "all", NOTE, say);
+	if (host->waiting) {
+		snprintf(say, sizeof(say), "%u of %u devices wait together, an IO of each for some %s: the host?", host->waiting, host->busy,
+			 units_ns(text, host->waited_ns));
+		text_say(t, f, "all", ALARM, say);
+	}
+	if (host->n) {
+		snprintf(say, sizeof(say), "%u of %u devices slower together, p99 by %s times: the host?", host->n, host->of,
+			 units_short(text, host->times));
+		text_say(t, f, "all", NOTE, say);
+	}
 }
 
 static void put_state(const struct text *t, FILE *f, const struct frame *fr)

@@ -94,18 +94,18 @@ static void put_head(const struct top_draw *d, const struct top *t)
 		x = put_format(d, 0, x, COLS, "  stage %s", stage_names[t->stage]);
 	if (*t->filter && !t->typing)
 		x = put_format(d, 0, x, COLS, "  filter %s", t->filter);
-	paint(d, PAIR_NOTE, A_BOLD);
-	if (lost)
-		x = put_format(d, 0, x, COLS, "  lost %s", units_short(lost_text, lost));
-	if (t->skipped)
-		x = put_format(d, 0, x, COLS, "  skipped %s", units_short(lost_text, t->skipped));
-	if (t->host.n)
-		x = put_format(d, 0, x, COLS, "  all slower: the host?");
 	attrset(A_REVERSE);
 	if (t->paused)
 		x = top_put(d, 0, x + 2, COLS, " PAUSED ");
 	else if (t->over)
 		x = top_put(d, 0, x + 2, COLS, " END OF REPLAY ");
+	paint(d, PAIR_NOTE, A_BOLD);
+	if (lost)
+		x = put_format(d, 0, x, COLS, "  lost %s", units_short(lost_text, lost));
+	if (t->skipped)
+		x = put_format(d, 0, x, COLS, "  skipped %s", units_short(lost_text, t->skipped));
+	if (*health_host_text(&t->host))
+		x = put_format(d, 0, x, COLS, "  %s", health_host_text(&t->host));
 	attrset(A_NORMAL);
 }
 
@@ -151,8 +151,12 @@ static void put_heads(const struct top_draw *d, const struct top *t, u32 y)
 		strcpy(text[cell], cells[cell].head);
 	attrset(A_REVERSE);
 	mvhline(y, 0, ' ', COLS);
-	top_put(d, y, 2, COLS, "device");
 	put_cells(t, y, text);
+	if (t->n_lines > t->room)
+		put_format(d, y, 2, COLS, "device %u-%u/%u", t->first + 1,
+			   t->first + t->room < t->n_lines ? t->first + t->room : t->n_lines, t->n_lines);
+	else
+		top_put(d, y, 2, COLS, "device");
 	attrset(A_NORMAL);
 }
 
@@ -294,8 +298,8 @@ static void put_help(const struct top_draw *d)
 	for (const char *const *line = top_help; *line && y + 1 < (u32)LINES; line++)
 		top_put(d, y++, 2, COLS, *line);
 	if (y + 4 < (u32)LINES) {
-		top_put(d, y + 1, 2, COLS, "!  failed, stalled, waits for longer than an interval, or p99 far above its past");
-		top_put(d, y + 2, 2, COLS, "~  IOs that could not be measured were lost");
+		top_put(d, y + 1, 2, COLS, "!  IOs failed, hang or wait for long; or p99 is far above its past");
+		top_put(d, y + 2, 2, COLS, "~  IOs were lost: they could not be measured");
 	}
 }
 

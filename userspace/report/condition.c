@@ -96,7 +96,7 @@ static double value_of(const struct condition *c, const struct subject *s, const
 	case METRIC_ERRORS:
 		return s->o->errors;
 	case METRIC_LOST:
-		return w->total->accounting.lost;
+		return w->account.lost;
 	case METRIC_KS:
 		break;
 	}

@@ -73,7 +73,7 @@ static struct json_object *watch(const struct run *r, const struct watch_run *w,
 	json_add(to, "in_flight", json_counts(w->in_flight, r->n));
 	json_add(to, "oldest_ns", json_counts(w->oldest_ns, r->n));
 	if (!w->watch->part)
-		json_add(to, "accounting", json_accounting(&w->total->accounting));
+		json_add(to, "accounting", json_accounting(&w->account));
 	if (!w->watch->part && r->slow.most)
 		json_add(to, "slow", document_slow(r, w));
 	if (partial)

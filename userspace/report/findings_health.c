@@ -11,7 +11,7 @@
 
 static int find_lost(const struct inquiry *q)
 {
-	const struct accounting *a = &q->watch->total->accounting;
+	const struct accounting *a = &q->watch->account;
 	char who[FINDING_WHO], lost[UNITS_TEXT], percent[UNITS_TEXT];
 	const char *separator = ": ";
 	struct finding *f;

@@ -73,16 +73,16 @@ static void say(struct finding *f, const struct flow *flow, const struct stalls 
 	double longest_s = s->longest->to_s - s->longest->from_s, share = share_of(s, flow->q->run);
 
 	if (s->n == 1)
-		finding_say(f, "stalled for %s at %s", units_seconds(a, longest_s), units_seconds(b, s->s[0].from_s));
+		finding_say(f, "stalled for %s at %s", units_ns(a, longest_s * NSEC_PER_SEC), units_seconds(b, s->s[0].from_s));
 	else
 		finding_say(f, "stalled %u times, %s in all (%s of the run), %s on average, longest %s at %s", s->n,
-			    units_seconds(a, s->time_s), units_share(b, share), units_seconds(c, s->time_s / s->n),
-			    units_seconds(d, longest_s), units_seconds(e, s->longest->from_s));
+			    units_seconds(a, s->time_s), units_share(b, share), units_ns(c, s->time_s / s->n * NSEC_PER_SEC),
+			    units_ns(d, longest_s * NSEC_PER_SEC), units_seconds(e, s->longest->from_s));
 	for (u32 i = 0; s->n > 1 && s->n <= LISTED && i < s->n; i++)
 		finding_say(f, "%s%s", i ? i + 1 == s->n ? " and " : ", " : ": at ",
 			    units_seconds(a, s->s[i].from_s));
 	if (period->mean_s)
-		finding_say(f, ", regularly: every %s (\302\261 %s)", units_seconds(a, period->mean_s),
+		finding_say(f, ", regularly: every %s (\302\261 %s)", units_ns(a, period->mean_s * NSEC_PER_SEC),
 			    units_seconds(b, period->deviation_s));
 	finding_say(f, "; IOs were in flight, %s IOPS is the median", units_short(a, flow->median));
 }

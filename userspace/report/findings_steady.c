@@ -29,6 +29,14 @@ static double stalled_share(const struct inquiry *q)
 	return stalled_s / (w->to_s - w->from_s);
 }
 
+static bool stalled_within(const struct inquiry *q, double from_s, double to_s)
+{
+	for (u32 i = 0; i < q->run->n; i++)
+		if (q->stalled[i] && q->run->start_s[i] < to_s && run_end_of(q->run, i) > from_s)
+			return true;
+	return false;
+}
+
 static void say(struct finding *f, const char *who, const struct steady_state *s, double stalled)
 {
 	char from[UNITS_TEXT], to[UNITS_TEXT], round[UNITS_TEXT], iops[UNITS_TEXT];
@@ -79,7 +87,8 @@ static int find_of_op(const struct inquiry *q, u32 op)
 		return 0;
 	finding_value(f, "first_reached_s", first_s);
 	if (!s.reached)
-		finding_say(f, "; five such rounds from %s on were steady", units_seconds(first, first_s));
+		finding_say(f, "; five such rounds from %s on were steady%s", units_seconds(first, first_s),
+			    stalled_within(q, first_s, first_s + STEADY_ROUNDS * s.round_s) ? ", in the mean only: it stalled in them" : "");
 	return 0;
 }
 

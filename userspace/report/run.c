@@ -51,7 +51,8 @@ static int copy_watches(struct run *r, const struct run_source *from)
 	r->copies = calloc(from->n_watches ?: 1, sizeof(*r->copies));
 	r->watches = calloc(from->n_watches ?: 1, sizeof(*r->watches));
 	r->frames = calloc(from->n_watches ?: 1, sizeof(*r->frames));
-	if (!r->copies || !r->watches || !r->frames)
+	r->before = calloc(from->n_watches ?: 1, sizeof(*r->before));
+	if (!r->copies || !r->watches || !r->frames || !r->before)
 		return -ENOMEM;
 	for (u32 i = 0; i < from->n_watches; i++) {
 		r->copies[i] = from->watches[i];
@@ -122,6 +123,7 @@ void run_uninit(struct run *r)
 	}
 	free(r->watches);
 	free(r->frames);
+	free(r->before);
 	frames_uninit(&r->total);
 	free(r->copies);
 	free(r->start_s);
@@ -235,6 +237,11 @@ static int prepare(struct run *r, const struct frames *interval, const struct ph
 	return err ?: prepare_phases(r, of_phase);
 }
 
+static u64 lost_since(const struct accounting *a, const struct accounting *before)
+{
+	return a->lost > before->lost ? a->lost - before->lost : 0;
+}
+
 static void watch_put(struct run *r, u32 watch, const struct frame *f)
 {
 	struct watch_run *w = &r->watches[watch];
@@ -243,7 +250,7 @@ static void watch_put(struct run *r, u32 watch, const struct frame *f)
 	w->queue_depth[i] = f ? f->queue_depth : 0;
 	w->in_flight[i] = f ? f->in_flight : 0;
 	w->oldest_ns[i] = f ? f->oldest_ns : 0;
-	w->lost[i] = f ? f->accounting.lost : i ? w->lost[i - 1] : 0;
+	w->lost[i] = f ? lost_since(&f->accounting, &r->before[watch]) : i ? w->lost[i - 1] : 0;
 	w->gone = !f || f->gone;
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		if (w->ops[op].ios)
@@ -275,15 +282,28 @@ static bool is_asked_for(const struct run *r, double middle_s)
 	return !(r->asked.from && middle_s < r->asked.from_s) && !(r->asked.to && middle_s >= r->asked.to_s);
 }
 
+/* What was counted by then is none of what was asked for. */
+static void leave_out(struct run *r, const struct frames *interval)
+{
+	for (u32 i = 0; i < interval->n; i++)
+		r->before[interval->f[i].watch - r->given] = interval->f[i].accounting;
+	r->skipped_before = interval->skipped_unexplained;
+	r->left_out = true;
+}
+
 bool run_place(struct run *r, const struct frames *interval, struct run_span *ret)
 {
 	double length_s = interval->n ? interval->f[0].interval_s : 0;
+	bool asked_for;
 
 	if (!(length_s > 0))
 		return false;
 	*ret = (struct run_span){ start_of(r, interval, length_s), length_s };
 	r->seen_s = ret->start_s + length_s;
-	return is_asked_for(r, ret->start_s + length_s / 2);
+	asked_for = is_asked_for(r, ret->start_s + length_s / 2);
+	if (!asked_for && !r->n)
+		leave_out(r, interval);
+	return asked_for;
 }
 
 int run_add_at(struct run *r, const struct run_span *where, const struct frames *interval)
@@ -300,7 +320,7 @@ int run_add_at(struct run *r, const struct run_span *where, const struct frames 
 	r->start_s[r->n] = where->start_s;
 	r->length_s[r->n] = where->length_s;
 	r->duration_s += where->length_s;
-	r->skipped_unexplained = interval->skipped_unexplained;
+	r->skipped_unexplained = interval->skipped_unexplained > r->skipped_before ? interval->skipped_unexplained - r->skipped_before : 0;
 	for (u32 i = 0; i < r->n_watches; i++)
 		watch_put(r, i, r->frames[i]);
 	phases_add(&r->phases, &of_phase);
@@ -350,6 +370,9 @@ void run_finish(struct run *r)
 	r->active = active_window_of(r);
 	for (u32 i = 0; i < r->n_watches; i++) {
 		set_rates(r, i);
+		r->watches[i].account = r->total.f[i].accounting;
+		if (r->left_out)
+			accounting_take_off(&r->watches[i].account, &r->before[i]);
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			struct op_frame *o = &r->total.f[i].ops[op];
 

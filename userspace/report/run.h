@@ -38,15 +38,16 @@ struct watch_run {
 	const struct watch *watch;	/* the run's copy */
 	/*
 	 * All intervals together: merged bins, sums, extremes, and the percentiles run_of_total. The accounting is that
-	 * of the end, and interval_s the time for which the watch was there. Rates (IOPS, bytes per second, queue depth) are over
+	 * of the end, since the capture began, and interval_s the time for which the watch was there. Rates (IOPS, bytes per second, queue depth) are over
 	 * the run's active window.
 	 */
 	const struct frame *total;
+	struct accounting account;	/* of what was asked for alone; all 0 of a part */
 	struct series_run ops[BLKLAT_OPS];
 	double *queue_depth;		/* [interval], as are the next three; 0 once the device is gone */
 	u64 *in_flight;
 	u64 *oldest_ns;
-	u64 *lost;			/* cumulative; keeps its value once the device is gone; 0 in a part */
+	u64 *lost;			/* cumulative, since what was asked for began; keeps its value once the device is gone; 0 in a part */
 	u32 n_there;			/* intervals until it was gone */
 	bool gone;
 };
@@ -77,7 +78,7 @@ struct run {
 	struct watch_run *watches;
 	struct phases phases;
 	struct slow_ios slow;		/* see report/slow_run.h; most is 0 where none were looked for */
-	u64 skipped_unexplained;	/* at the end, see struct frames */
+	u64 skipped_unexplained;	/* as is account of the watches; see struct frames */
 	struct asked_window asked;	/* it has only intervals within this one */
 	struct active_window active;	/* known once it is finished */
 
@@ -86,6 +87,9 @@ struct run {
 	const struct frame **frames;	/* [watch], of the interval that is being added; NULL: it has none */
 	struct watch *copies;
 	struct frames total;
+	bool left_out;			/* something, before what was asked for; of the last interval of that: */
+	struct accounting *before;	/* [watch] */
+	u64 skipped_before;
 	u64 max_bytes;
 	bool full;			/* an interval was refused for it */
 	double seen_s;			/* where the last interval ended that was placed, taken or not */

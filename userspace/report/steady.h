@@ -37,7 +37,7 @@ void steady_window_active(const struct run *r, struct steady_window *ret);
  * may have been merged. One that is shorter than half of what was asked for (often the last one of a run) counts for
  * mean and deviation, but neither as the worst nor as one at 0.
  */
-#define CONSISTENCY_ROUNDING 1e-9	/* of the mean: a deviation up to that is one of doubles, and is 0 */
+#define CONSISTENCY_ROUNDING 1e-9	/* of the mean: a deviation or difference up to that is one of doubles, and is 0 */
 
 struct consistency {
 	u64 ios;

@@ -19,17 +19,18 @@ export interface Axis {
     text(value: number): string;
 }
 
-type Words = (value: number) => string;
+/** @digits are needed to tell ticks that are close to each other apart; three if it is not given. */
+type Words = (value: number, digits?: number) => string;
 
 /** 1000 -> "1 us", not "1.00 us": what stands at a tick is round. */
-export function tickLatency(ns: number): string {
+export function tickLatency(ns: number, digits = 3): string {
     const [size, name] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "us"] : [1, "ns"];
-    return `${Number((ns / size).toPrecision(3))} ${name}`;
+    return `${Number((ns / size).toPrecision(digits))} ${name}`;
 }
 
-export function tickAmount(value: number): string {
+export function tickAmount(value: number, digits = 3): string {
     const [size, letter] = value >= 1e9 ? [1e9, "G"] : value >= 1e6 ? [1e6, "M"] : value >= 1e3 ? [1e3, "k"] : [1, ""];
-    return `${Number((value / size).toPrecision(3))}${letter}`;
+    return `${Number((value / size).toPrecision(digits))}${letter}`;
 }
 
 /**
@@ -72,8 +73,10 @@ function linearTicks(lo: number, hi: number, room: number, words: Words): Tick[]
     if (!(hi > lo))
         return [{ at: lo, text: words(lo) }];
     const by = step(hi - lo, room), ticks: Tick[] = [];
+    // As many digits as reach from the largest value down to the step.
+    const digits = Math.max(3, Math.floor(Math.log10(Math.max(Math.abs(lo), Math.abs(hi)) * (1 + 1e-9))) - Math.floor(Math.log10(by * (1 + 1e-9))) + 1);
     for (let i = Math.ceil(lo / by - 1e-9); i * by <= hi + by * 1e-9; i++)
-        ticks.push({ at: i * by, text: words(Number((i * by).toPrecision(12))) });
+        ticks.push({ at: i * by, text: words(Number((i * by).toPrecision(12)), Math.min(digits, 12)) });
     // One value alone tells nothing of the scale.
     return ticks.length < 2 && room < 10 ? linearTicks(lo, hi, 2 * room, words) : ticks;
 }

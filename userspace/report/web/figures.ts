@@ -18,13 +18,15 @@ function scrolled(label: string, content: HTMLElement): HTMLElement {
     return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, content);
 }
 
+/** Those that are alike are told together. */
 function device(run: Run): string {
-    const watched = new Set(run.watches.map((watch) => watch.device));
-    return run.devices.filter((d) => watched.has(d.name)).map((d) => {
+    const watched = new Set(run.watches.map((watch) => watch.device)), alike = new Map<string, string[]>();
+    for (const d of run.devices.filter(({ name }) => watched.has(name))) {
         const facts = listed(d.mapper, d.model || d.kind, d.size_bytes > 0 && bytes(d.size_bytes), d.scheduler && `scheduler ${d.scheduler}`,
             d.lower.length > 0 && `on ${d.lower.join(", ")}`);
-        return facts ? `${d.name} (${facts})` : d.name;
-    }).join("; ");
+        alike.set(facts, [...alike.get(facts) ?? [], d.name]);
+    }
+    return [...alike].map(([facts, names]) => names.join(", ") + (facts && ` (${names.length > 1 ? "each " : ""}${facts})`)).join("; ");
 }
 
 function listed(...parts: (string | false)[]): string {

@@ -9,6 +9,8 @@ const IDLE_S = 10;
 /** Fewer idle ones stand where they are. */
 const FOLD = 2;
 const RANK: Record<Grade, number> = { sick: 2, watch: 1, well: 0 };
+/** What is said of all at once, by the reason that most devices have for it. */
+const TOGETHER: Record<string, string> = { host_waits: "all wait: the host?", host: "all slower: the host?" };
 
 interface Tile { watch: LiveWatch; state: State; idle: boolean }
 
@@ -41,8 +43,8 @@ export class Tiles {
         const focused = (document.activeElement as HTMLElement | null)?.dataset.device;
         const idle = this.tiles.filter(({ watch, idle: is }) => is && !this.chosen(watch.device)), fold = idle.length >= FOLD;
         const stages = new Set(this.tiles.map(({ watch }) => watch.stage)).size > 1, made = (tile: Tile) => this.tile(tile, stages);
-        const together = this.tiles.some(({ state }) => state.reason === "host");
-        this.element.replaceChildren(...together ? [el("p", { class: "host" }, "all slower: the host?")] : [], ...this.tiles.filter((tile) => !fold || !idle.includes(tile)).map(made), ...fold ? [
+        const together = Object.entries(TOGETHER).filter(([reason]) => this.tiles.some(({ state }) => state.reason === reason));
+        this.element.replaceChildren(...together.map(([, said]) => el("p", { class: "host" }, said)), ...this.tiles.filter((tile) => !fold || !idle.includes(tile)).map(made), ...fold ? [
             el("button", { type: "button", class: "idle", "data-device": "idle", "aria-expanded": String(this.unfolded), click: () => {
                 this.unfolded = !this.unfolded;
                 this.show();

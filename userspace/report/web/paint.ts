@@ -176,12 +176,15 @@ export function paintOver(brush: Brush, plot: Plot, frame: Frame): void {
             brush.line([[left, at], [right, at]], { colour: lineColour(theme, colour), width: 1.5 });
     }
     marks(brush, plot, frame, room);
-    for (const spot of plot.spots) {
-        const at: [number, number] = [x(spot.x), y(spot.y)];
+    for (const [i, spot] of plot.spots.entries()) {
+        const at: [number, number] = [x(spot.x), y(spot.y)], next = plot.spots[i + 1];
         if (at[0] < box.x || at[0] > box.x + box.w || at[1] < box.y || at[1] > box.y + box.h)
             continue;
         brush.dot(...at, 4.5, lineColour(theme, spot.colour), theme.ink);
-        const place = spot.text && room.find(at[0], at[1] - 9, spot.text, -ROW, 3);
+        // Above it, or to the left where the line to the next one goes up.
+        const steep = next !== undefined && y(next.y) < at[1] && Math.abs(x(next.x) - at[0]) < widthOf(spot.text) / 2;
+        const left = spot.text && steep && room.find(at[0] - widthOf(spot.text) / 2 - 4, at[1] - 5, spot.text, ROW, 1);
+        const place = left || (spot.text && room.find(at[0], at[1] - 9, spot.text, -ROW, 3));
         if (place)
             brush.text(place.x, place.y, spot.text, { colour: theme.ink, anchor: "middle" }, theme.paper);
     }

@@ -84,6 +84,12 @@ export function padded([lo, hi]: Span, below: number, above: number): Span {
     return [lo - size * below, hi + size * above];
 }
 
+/** At least so wide, its middle where it was. */
+export function atLeast([lo, hi]: Span, least: number): Span {
+    const more = Math.max(least - (hi - lo), 0) / 2;
+    return [lo - more, hi + more];
+}
+
 /** From 0 to a little above what is there. */
 export function fromZero(_lo: number, hi: number): Span {
     return [0, hi > 0 && Number.isFinite(hi) ? hi * 1.1 : 1];

@@ -54,7 +54,7 @@ export function queueDepth(lines: Line[], window: Window, x = timeAxis): Plot {
         : watch.ops.reduce((sum, op) => sum + op.total.queue_depth, 0);
     const all = watches(lines, (line) => line.watch.queue_depth, (_, line) => `mean ${amount(depth(line))}`);
     return chart(lines, all, linear("IOs", tickAmount, (v) => amount(v, 2)), {
-        x, title: "Queue depth", hint: "Mean number of IOs in flight during each interval (the sum of their latencies over its length).",
+        x, title: "Queue depth", hint: "Mean number of IOs in flight during each interval: the time that IOs spent in flight in it, over its length.",
     }, fromZero);
 }
 

@@ -4,7 +4,7 @@ import { type Axis, latencyAxis, named, ninesAxis, shareAxis } from "../axes";
 import { cumulative, type Curve, reach, type Weight } from "../curves";
 import { amount, latency, percent } from "../format";
 import type { Line } from "../lines";
-import { padded, type Plot, type Rows, type Series, type Span, xBounds } from "../plot";
+import { atLeast, padded, type Plot, type Rows, type Series, type Span, xBounds } from "../plot";
 import { quantile } from "../quantile";
 
 const WEIGHTED: Record<Weight, string> = { ios: "IO-weighted", time: "time-weighted" };
@@ -43,6 +43,11 @@ function seriesOf(all: Named[], y: Axis): Series[] {
     }));
 }
 
+/** Not so narrow that it would show how one bin is drawn: ten of them. */
+function spanOf(series: Series[]): Span {
+    return padded(atLeast(xBounds(series, [3, 6]), 0.05), 0.03, 0.03);
+}
+
 export function percentile(lines: Line[], weight: Weight): Plot {
     const all = curves(lines, weight), y = named(shareAxis, OF[weight]), series = seriesOf(all, y);
     return {
@@ -51,7 +56,7 @@ export function percentile(lines: Line[], weight: Weight): Plot {
             ? "Share of the IOs that took at most so long. Steep and far left is good; where a line tapers says which share is slow."
             : "Share of the time spent waiting, each IO counted by its latency (its bin's geometric middle).",
         x: latencyAxis, y, series, levels: [], spots: [], marks: [], cells: null, iopsNoted: true,
-        xSpan: padded(xBounds(series, [3, 6]), 0.03, 0.03), ySpan: () => [0, 1.02],
+        xSpan: spanOf(series), ySpan: () => [0, 1.02],
         table: () => reached(all, PERCENTS, weight),
     };
 }
@@ -77,7 +82,7 @@ export function ninesChart(lines: Line[], weight: Weight): Plot {
         title: `The nines, ${WEIGHTED[weight]}`,
         hint: "The top of the percentile chart on a logarithmic scale, 90 to 99.9999 %. A line ends at the slowest of its IOs.",
         x: latencyAxis, y, series, levels: [], spots: [], marks: [], cells: null, iopsNoted: true,
-        xSpan: padded(xBounds(series, [3, 6]), 0.03, 0.03), ySpan: () => span,
+        xSpan: spanOf(series), ySpan: () => span,
         table: () => reached(all, NINES, weight),
     };
 }
