@@ -56,7 +56,7 @@ def assert_merged(done, limit):
     """It is drawn all the same, coarser."""
     status, said, used = done
     assert (status, said.count("\n")) == (0, 1), said
-    assert "are merged to one" in said and "raise --max-memory" in said
+    assert "are merged into one" in said and "raise --max-memory" in said
     assert_bounded(used, limit)
 
 
