@@ -168,6 +168,10 @@ static int take_slow(struct recording_reader *r, struct problem *p)
 
 	if (!take_io(r, &io, cgroup, &charged))
 		return reader_damaged(r, p, "a slow IO of interval %lld is invalid", r->id);
+	r->slow_bytes += sizeof(io) + (charged ? strlen(cgroup) : 0);
+	if (r->slow_bytes > r->slow_bytes_most)
+		return problem_set(p, -E2BIG, "%s: the slow IOs of interval %lld take more memory than they may: raise --max-memory",
+				   r->file, r->id);
 	io.cgroup = charged ? strdup(cgroup) : NULL;
 	err = charged && !io.cgroup ? -ENOMEM : slow_ios_add(&r->slow, &io);
 	return err ? problem_set(p, err, "out of memory") : next_slow(r, p);
@@ -192,6 +196,7 @@ int reader_take_slow(struct recording_reader *r, struct problem *p)
 	if (!r->slow_most)
 		return 0;
 	slow_ios_clear(&r->slow);
+	r->slow_bytes = 0;
 	while (!err && r->slow_left && r->slow_interval == r->id)
 		err = take_slow(r, p);
 	while (!err && r->found_left && r->found_key >> 16 == r->id)
