@@ -221,6 +221,9 @@ uninstall-dkms:
 
 # The unit names the program where it is; what is in /etc may have been changed, and is then left alone.
 DEFAULT_FILE = $(DESTDIR)/etc/default/blklat
+# To an older systemd the settings of back-off.conf are unknown, and it warns of each.
+BACK_OFF = $(DESTDIR)$(UNITDIR)/blklat.service.d/back-off.conf
+SYSTEMD_VERSION ?= $(shell systemctl --version 2>/dev/null | sed -n 's/^systemd \([0-9]*\).*/\1/p')
 install: all
 	install -D -m 755 $(O)/blklat $(DESTDIR)$(SBINDIR)/blklat
 	install -D -m 644 docs/blklat.8 $(DESTDIR)$(MANDIR)/man8/blklat.8
@@ -229,11 +232,12 @@ install: all
 	install -d $(DESTDIR)$(UNITDIR)
 	sed 's|/usr/sbin/|$(SBINDIR)/|' packaging/blklat.service >$(DESTDIR)$(UNITDIR)/blklat.service
 	chmod 644 $(DESTDIR)$(UNITDIR)/blklat.service
+	[ 0$(SYSTEMD_VERSION) -lt 254 ] || install -D -m 644 packaging/back-off.conf $(BACK_OFF)
 	[ -e $(DEFAULT_FILE) ] || install -D -m 644 packaging/default $(DEFAULT_FILE)
 
 uninstall:
 	rm -f $(DESTDIR)$(SBINDIR)/blklat $(DESTDIR)$(MANDIR)/man8/blklat.8 $(DESTDIR)$(BASHDIR)/blklat \
-		$(DESTDIR)$(ZSHDIR)/_blklat $(DESTDIR)$(UNITDIR)/blklat.service
+		$(DESTDIR)$(ZSHDIR)/_blklat $(DESTDIR)$(UNITDIR)/blklat.service $(BACK_OFF)
 	@if cmp -s packaging/default $(DEFAULT_FILE); then rm -f $(DEFAULT_FILE); \
 	elif [ -e $(DEFAULT_FILE) ]; then echo "make uninstall: $(DEFAULT_FILE) was changed and stays" >&2; fi
 

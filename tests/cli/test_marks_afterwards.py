@@ -191,3 +191,16 @@ def test_killed_at_any_time(file, tmp_path):
     assert len(list(file.parent.glob(".blklat-mark-*"))) <= 1
     assert {text for _, _, text in marks(file)} == {"x"} and 1 <= len(marks(file)) <= 1 + 40
     assert killed >= 10
+
+
+@pytest.mark.parametrize("what", PLANTS)
+@pytest.mark.parametrize("end", ["-shm", "-mark"])
+def test_what_was_planted_and_is_not_looked_at_stays(file, tmp_path, end, what):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    plant(named(file, end), what, victim)
+    before = {name: value for name, value in state(file.parent).items() if name == file.name + end}
+    assert mark(file, 1).returncode == 0 and len(marks(file)) == 1
+    after = state(file.parent)
+    assert {name: after.pop(name) for name in before} == before and victim.read_text() == "precious"
+    assert set(after) == {file.name, file.parent.name}

@@ -13,14 +13,36 @@ NO_MEMORY = os.environ.get("NO_MEMORY", str(ROOT / "build/tests/faults/no_memory
 # Freed memory is overwritten, so that a use of it shows.
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "MALLOC_PERTURB_": "165"}
 ALL = bool(os.environ.get("FAULTS_ALL"))
-SMALL_SCRIPT = (ROOT / "tests/cli/small.txt").read_text()
+# Little of everything: parts that come as they are named, slow IOs, what failed, what is in flight, what is lost.
+SMALL_SCRIPT = """blklat-replay 1
+scale 1
+by cgroup
+slow-max 3
+device d kind=disk model=M
+device e
+watch d device
+watch e total
+io read 60us 4096 x1000 in=/
+io write 1ms 4096 x10 errors=1 in=/a/b.service
+part write 512 errors=1 in=/a/b.service
+in-flight 3 oldest=15us
+slow write 1ms 4096 ago=9ms sector=8 queue=1ms device=1ms hw-queue=1 cpu=1 pid=7 comm=dd cgroup=/a/b.service in=/a/b.service x4
+slow write 1ms 512 error=7 thread=5 comm=kworker/0:1 in=/
+tick 1
+on e total
+io read 2ms 512 in=/c
+io flush 1us 0 in=none
+slow read 2ms 512 cgroup=/c in=/c
+account no_start 1
+tick 1
+"""
 SENTENCE = re.compile(r"blklat( [a-z]+)?: [^\n]*[^.\s]\n")
 DEADLINE_S = 60
 
 # FILE is a recording, SCRIPT a script, OUT what a command makes if it makes a file.
 COMMANDS = {
     "record": ("record", "--replay", "SCRIPT", "-o", "OUT", "--quiet"),
-    "record-max-size": ("record", "--replay", "SCRIPT", "-o", "OUT", "--quiet", "--max-size", "3M"),
+    "record-max-size": ("record", "--replay", "SCRIPT", "-o", "OUT", "--quiet", "--max-size", "12M"),
     "report": ("report", "FILE", "-o", "OUT"),
     "compare": ("compare", "FILE", "FILE"),
     "live": ("live", "--replay", "FILE"),

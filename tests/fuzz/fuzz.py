@@ -61,10 +61,32 @@ def seed_scripts(folder, build):
 SMALL_SCRIPT = (ROOT / "tests/cli/small.txt").read_text() + "tick 1\non d device\ngone\ntick 1\n"
 
 
+SLOW = """slow read 2ms 4096 ago=9ms sector=8 queue=1ms device=1ms hw-queue=1 cpu=1 pid=7 comm=dd cgroup=/a/b x2
+slow write 1ms 512 error=7 thread=5 comm=kworker/0:1 x3
+on d device
+slow write 3ms 4096 error=10
+"""
+DIVIDED_BY_CGROUP = """blklat-replay 1
+scale 1
+by cgroup
+slow-max 2
+device d
+device e
+watch d device
+watch e device
+io read 60us 4096 x9 in=/
+io write 1ms 4096 x3 in=/a/b.service
+slow write 1ms 4096 pid=7 comm=dd cgroup=/a/b.service in=/a/b.service
+tick 1
+"""
+
+
 def seed_recordings(folder, build):
-    """Whole, divided, and of version 1."""
+    """Whole, divided, with slow IOs, and of version 1."""
     script = folder / "script"
-    for name, text in ("small", SMALL_SCRIPT), ("divided", SMALL_SCRIPT.replace("scale 1\n", "scale 1\nby size\n")):
+    for name, text in (("small", SMALL_SCRIPT), ("divided", SMALL_SCRIPT.replace("scale 1\n", "scale 1\nby size\n")),
+                       ("slow", SMALL_SCRIPT.replace("scale 1\n", "scale 1\nslow-max 3\n").replace("tick 1\n", SLOW + "tick 1\n", 1)),
+                       ("cgroups", DIVIDED_BY_CGROUP)):
         script.write_text(text)
         record(build, script, folder / name)
         script.unlink()

@@ -35,7 +35,7 @@ def files(where):
 
 @pytest.mark.parametrize("prefix", ["/usr/local", "/usr", "/opt/blklat"])
 def test_everything_and_nothing_else(tmp_path, prefix):
-    make("install", tmp_path, f"PREFIX={prefix}")
+    make("install", tmp_path, f"PREFIX={prefix}", "SYSTEMD_VERSION=252")
     below = prefix.lstrip("/")
     assert files(tmp_path) == {f"{below}/{name}" for name in FILES} | {DEFAULTS}
     for name, (mode, source) in FILES.items():
@@ -48,6 +48,17 @@ def test_everything_and_nothing_else(tmp_path, prefix):
     installed = subprocess.run([tmp_path / below / "sbin/blklat", "--version"], capture_output=True, text=True)
     assert installed.returncode == 0
     make("uninstall", tmp_path, f"PREFIX={prefix}")
+    assert files(tmp_path) == set()
+
+
+@pytest.mark.parametrize("version,there", [("252", False), ("253", False), ("254", True), ("257", True), ("", False)])
+def test_systemd_backs_off_where_it_can(tmp_path, version, there):
+    """An older one warns of settings that it doesn't know; where there is none, nothing is needed."""
+    drop_in = tmp_path / "usr/local/lib/systemd/system/blklat.service.d/back-off.conf"
+    make("install", tmp_path, f"SYSTEMD_VERSION={version}")
+    assert drop_in.exists() == there
+    assert not there or drop_in.read_bytes() == (ROOT / "packaging/back-off.conf").read_bytes()
+    make("uninstall", tmp_path, f"SYSTEMD_VERSION={version}")
     assert files(tmp_path) == set()
 
 

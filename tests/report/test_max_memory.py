@@ -150,6 +150,17 @@ def test_scripts(tmp_path):
         assert_merged(run(*args, "--max-memory", "500M", file), 500 * MIB)
 
 
+def test_slow_ios(tmp_path):
+    """Of one interval, 40 MB of paths; half of them would be left out again."""
+    script = SCRIPT.replace("device d0\n", "slow-max 10000\ndevice d0\n", 1).replace("tick", "slow read 60us 0 pid=3 comm=x cgroup=/y\ntick", 1)
+    paths = f"{numbers(20000)} INSERT INTO slow SELECT interval, n + i, watch, end_wall_ns, latency_ns, queue_ns, device_ns, op, bytes, sector, error, " \
+        "hw_queue, start_cpu, end_cpu, pid, comm, kernel_thread, printf('/%.*c', 900, 'x') FROM n, slow WHERE n = (SELECT min(n) FROM slow)"
+    file = make(tmp_path, paths, "UPDATE slow_found SET found = 20001", script=script)
+    for args in (["report", "--format", "json"], ["compare", file], ["live", "--replay"]):
+        assert_refused(run(*args, file, "--max-memory", "16M"), 16 * MIB, "the slow IOs of interval 1 take more memory", expected=1)
+    assert run("compare", file, file, "--max-memory", "200M")[:2] == (0, "")
+
+
 def test_a_schema_without_end(tmp_path):
     """SQLite holds it in memory, whoever looks at it."""
     file = make(tmp_path)

@@ -129,3 +129,25 @@ def test_a_comparison_merges_all_alike(long_run, tmp_path):
     assert len({r["merged"] for r in runs}) == 1 and runs[0]["merged"] > 1
     assert f"up to {runs[0]['merged']} are merged into one" in said
     assert [r["duration_s"] for r in runs] == [SECONDS, load(short, "1G")[0]["duration_s"]]
+
+
+def test_a_comparison_leaves_room_for_what_plays_the_second(long_run, tmp_path):
+    """The counts of 12 devices are 6694 KiB: the first run fits as it is, and would leave less than that."""
+    names = [f"sd{letter}" for letter in "abcdefghijkl"]
+    script = synthetic.Script(names)
+    for _ in range(40):
+        for name in names:
+            script.on(name)
+            script.io("read", 1e5, 100)
+        script.tick()
+    many = recorded(script, tmp_path / "many.blklat")
+    assert load(long_run, "20M")[0]["merged"] == 1
+    text, _ = told("compare", "--format", "json", "--max-memory", "10M", long_run, many)
+    runs = json.loads(text)["runs"]
+    assert [r["duration_s"] for r in runs] == [SECONDS, 40]
+    assert runs[0]["merged"] == runs[1]["merged"] > 1
+    # What even merging does not make fit ends all the same, by the name of what is too large.
+    for memory, why in ("6690K", "the counts of its 12 watches need 6694K"), ("6700K", "not even its first interval, of 12 watches,"):
+        done = subprocess.run([BLKLAT, "compare", "--max-memory", memory, many, long_run], capture_output=True, text=True, env=ENV, timeout=60)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+        assert f"{many}: {why}" in done.stderr and "raise --max-memory" in done.stderr

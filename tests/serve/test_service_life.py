@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A service from its start to its end: signals, the service manager, what it gives up."""
 import os
+import re
 import signal
 import subprocess
 
@@ -98,3 +99,11 @@ def test_wrong_command_lines():
             (("--replay", "/nowhere"), "/nowhere")):
         r = subprocess.run([BLKLAT, "serve", "--listen", "127.0.0.1:0", *args], capture_output=True, text=True, timeout=60)
         assert r.returncode == 2 and sentence in r.stderr and r.stderr.count("\n") == 1, r.stderr
+
+
+@pytest.mark.parametrize("args", [(), ("--engine", "kmod"), ("--engine", "bpf")], ids=lambda a: a[-1] if a else "any")
+def test_no_engine_is_no_wrong_command_line(args):
+    """A module may be loaded later: the service manager has to try again."""
+    as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    r = subprocess.run([*as_nobody, BLKLAT, "serve", "--listen", "127.0.0.1:0", "--dev", "all", *args], capture_output=True, text=True, timeout=60)
+    assert (r.returncode, r.stderr.count("\n")) == (1, 1) and re.search("not permitted|not loaded", r.stderr), r.stderr

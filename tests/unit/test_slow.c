@@ -4,13 +4,16 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
 #include "core/slow.h"
 #include "core/slow_limits.h"
+#include "engine/slow.h"
 
 static struct slow_io io(u32 watch, u64 latency_ns, s32 error)
 {
@@ -159,6 +162,34 @@ static void test_errors(void **state)
 	assert_string_equal(slow_error(-EROFS), "I/O");
 }
 
+/* Whoever has an IO chooses what his command is called, and may be given a cgroup to make others in. */
+static void test_names_that_others_chose(void **state)
+{
+	struct device_table devices = { .root = "/tmp/blklat-slow-XXXXXX" };
+	struct watch watch = { 0 };
+	struct slow_ios slow;
+	struct kernel_capture k = { .capture = { .devices = &devices, .n_watches = 1, .watches = &watch, .slow = &slow } };
+	struct blklat_slow told = { .comm = "\xFF\x1B]0;x\x07\xC2\x9By\n" };
+	char path[128], command[128];
+	struct stat st;
+
+	(void)state;
+	assert_non_null(mkdtemp(devices.root));
+	snprintf(command, sizeof(command), "mkdir -p %s/sys/fs/cgroup/blkio", devices.root);
+	assert_int_equal(system(command), 0);
+	snprintf(path, sizeof(path), "%s/sys/fs/cgroup/blkio/a\x1B[31m\xE9", devices.root);
+	assert_int_equal(mkdir(path, 0755) || stat(path, &st), 0);
+	told.cgroup = st.st_ino;
+	assert_int_equal(slow_ios_init(&slow, 1, 3), 0);
+	assert_int_equal(slow_take(&k, &told, 0), 0);
+	assert_int_equal(slow_finish(&k), 0);
+	assert_string_equal(slow.io[0].told.comm, "??]0;x???y");
+	assert_string_equal(slow.io[0].cgroup, "/a?[31m?");
+	slow_ios_uninit(&slow);
+	snprintf(command, sizeof(command), "rm -r %s", devices.root);
+	assert_int_equal(system(command), 0);
+}
+
 /* --- limits -------------------------------------------------------------------------------- */
 
 struct world {
@@ -247,6 +278,7 @@ int main(void)
 		cmocka_unit_test(test_no_end),
 		cmocka_unit_test(test_move),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_names_that_others_chose),
 		cmocka_unit_test(test_fixed),
 		cmocka_unit_test(test_follows),
 	};

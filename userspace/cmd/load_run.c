@@ -51,9 +51,13 @@ static int collect(struct capture *c, const char *file, const struct origin *ori
 		return problem_set(p, -ENOMEM, "out of memory");
 	if (loop_run(c, sink, &loop, ignore_gone, p) != LOOP_FAILED)
 		return 0;
-	return !into->full ? -EIO : problem_set(p, -E2BIG, "%s: only its first %u intervals of %u watches fit in the "
-						"memory limit: raise --max-memory", file, into->n,
-						into->n_watches);
+	if (!into->full)
+		return -EIO;
+	if (!into->n)
+		return problem_set(p, -E2BIG, "%s: not even its first interval, of %u watches, fits in the memory limit: raise --max-memory",
+				   file, into->n_watches);
+	return problem_set(p, -E2BIG, "%s: only its first %u intervals of %u watches fit in the memory limit: raise --max-memory", file,
+			   into->n, into->n_watches);
 }
 
 /* Nothing lies where the user asked for it. */
@@ -213,14 +217,17 @@ static int load_all(const char *const *files, u32 n, const struct load_how *how,
 	return err;
 }
 
-/* Is there enough to merge, of the run that did not fit or of those before it, which left too little? */
+/*
+ * Is there enough to merge, of the run that did not fit or of those before it, which left too little? That may be too little for the
+ * counts of what plays the run, and then it has no interval.
+ */
 static bool can_merge(const struct runs *runs, u32 merged)
 {
 	u32 most = 0;
 
 	for (u32 i = 0; i < runs->n; i++)
 		most = runs->r[i].n > most ? runs->r[i].n : most;
-	return runs->r[runs->n - 1].full && most >= POINTS_LEAST && merged < MERGED_MOST;
+	return most >= POINTS_LEAST && merged < MERGED_MOST;
 }
 
 static void tell_merged(u32 merged, const char *who)

@@ -341,8 +341,9 @@ static int begin(struct serve *s)
 	if (err)
 		return command_fail(s->who, err == -EINVAL ? STATUS_USAGE : STATUS_FAILED, &p);
 	err = o->replay ? 0 : run_capture_engine(o, &engine, &p);
+	/* The module may not be loaded yet: another start may do. */
 	if (err)
-		return command_fail(s->who, o->engine ? STATUS_USAGE : run_capture_status_of(engine, err), &p);
+		return command_fail(s->who, STATUS_FAILED, &p);
 	if (run_capture_slow(o, engine, &slow, &p))
 		return command_fail(s->who, STATUS_USAGE, &p);
 	err = start_server(s, &p);

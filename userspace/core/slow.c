@@ -99,10 +99,13 @@ int slow_ios_copy(struct slow_ios *to, const struct slow_ios *from, const u32 *n
 	int err = 0;
 
 	for (u32 i = 0; i < from->n; i++) {
+		const char *cgroup = from->io[i].cgroup;
 		struct slow_io io = from->io[i];
 
 		io.watch = numbers[io.watch];
-		io.cgroup = io.cgroup ? strdup(io.cgroup) : NULL;
+		io.cgroup = cgroup ? strdup(cgroup) : NULL;
+		if (cgroup && !io.cgroup)
+			err = -ENOMEM;
 		err = slow_ios_add(to, &io) ?: err;
 	}
 	for (u32 i = 0; i < from->n_watches; i++)

@@ -7,6 +7,7 @@
 
 #include "core/cgroup.h"
 #include "util/cleanup.h"
+#include "util/utf8.h"
 
 /* Cgroups that were looked for, so that their hierarchy is walked for new ones alone. The oldest makes room. */
 #define PATHS 256
@@ -26,6 +27,7 @@ int slow_take(struct kernel_capture *k, const struct blklat_slow *told, s64 wall
 	io.watch = whole_of(k, told->watch);
 	io.part = k->capture.watches[told->watch].part;
 	io.told.comm[BLKLAT_COMM - 1] = '\0';
+	text_clean(io.told.comm);	/* its owner chose it: /metrics is read on terminals, too */
 	return slow_ios_add(k->capture.slow, &io);
 }
 
@@ -65,6 +67,8 @@ static int learn_paths(const char *root, const struct slow_ios *s)
 	for (u32 i = 0; i < n; i++) {
 		struct path *p = &paths[next_path++ % PATHS];
 
+		if (sought[i].path)
+			text_clean(sought[i].path);
 		free(p->path);
 		*p = (struct path){ sought[i].id, sought[i].path };
 	}

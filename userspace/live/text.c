@@ -277,10 +277,11 @@ static void take_losses(const struct text *t, const struct frame *fr, u64 more[L
 	}
 }
 
-static void put_watch(const struct text *t, FILE *f, const struct frames *fs, u32 i)
+static int put_watch(const struct text *t, FILE *f, const struct frames *fs, u32 i)
 {
 	const struct frame *fr = &fs->f[i];
 	u64 lost[LOST_REASONS] = { 0 };
+	int err;
 
 	put_state(t, f, fr);
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
@@ -290,9 +291,10 @@ static void put_watch(const struct text *t, FILE *f, const struct frames *fs, u3
 		put_distribution(t, f, &fr->ops[op]);
 		text_part_rows(t, f, fs, i, op);
 	}
-	text_slow(t, f, fs, i);
+	err = text_slow(t, f, fs, i);
 	take_losses(t, fr, lost);
 	text_losses(t, f, "", lost);
+	return err;
 }
 
 static void put_clock(const struct text *t, FILE *f, const char *clock)
@@ -310,6 +312,7 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 	u64 lost_by_rest[LOST_REASONS] = { 0 };
 	bool idle = true;
 	u32 folded = 0;
+	int err = 0;
 
 	if (t->many)
 		worst_judge(&t->worst, fs, t->run->watches, false);
@@ -333,7 +336,7 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 		else if (text_left_out(t, &fs->f[i]))
 			take_losses(t, &fs->f[i], lost_by_rest);
 		else
-			put_watch(t, f, fs, i);
+			err = put_watch(t, f, fs, i) ?: err;
 	}
 	put_host(t, f);
 	text_rest(t, f, fs);
@@ -345,7 +348,7 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 	t->told_skipped |= fs->skipped_unexplained > 0;
 	if (!idle)
 		put_axis(t, f);
-	return 0;
+	return err;
 }
 
 static void text_close(struct sink *s)

@@ -47,8 +47,8 @@ void text_row(const struct text *t, FILE *f, const char *label, const struct op_
 /* Below the row of an op of whole @i, one of each of its parts that had such IOs. */
 void text_part_rows(const struct text *t, FILE *f, const struct frames *fs, u32 i, u32 op);
 
-/* Below the rows of whole @i, its slow IOs, one each. */
-void text_slow(const struct text *t, FILE *f, const struct frames *fs, u32 i);
+/* Below the rows of whole @i, its slow IOs, one each. Returns 0 or -ENOMEM. */
+int text_slow(const struct text *t, FILE *f, const struct frames *fs, u32 i);
 
 /* Where the text after a label begins: behind the gutter, or two blanks behind a longer label. */
 u32 text_indent(const char *label);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The slow IOs of an interval, a line each: when it ended, what it took, what and where it was, and whose. */
+#include <errno.h>
 #include <stdio.h>
 
 #include "core/text_draw.h"
@@ -9,37 +10,41 @@
 #include "util/print_buffer.h"
 #include "util/units.h"
 
-static void put_slow(const struct text *t, FILE *f, const struct slow_io *io)
+static int put_slow(const struct text *t, FILE *f, const struct slow_io *io)
 {
 	struct print_buffer say CLEANUP(print_buffer_close) = { 0 };
+	int err = print_buffer_open(&say);
 
-	/* Without memory the figures have to do. */
+	if (err)
+		return err;
 	words_slow_figures(f, io);
-	if (!print_buffer_open(&say)) {
-		words_slow_rest(say.f, io, t->columns - TEXT_GUTTER - 2, t->look->utf8);
-		if (!fflush(say.f))
-			draw_paragraph(f, say.text, TEXT_GUTTER + WORDS_SLOW_FIGURES, TEXT_GUTTER + 2, t->columns);
-	}
+	words_slow_rest(say.f, io, t->columns - TEXT_GUTTER - 2, t->look->utf8);
+	if (fflush(say.f))
+		return -ENOMEM;
+	draw_paragraph(f, say.text, TEXT_GUTTER + WORDS_SLOW_FIGURES, TEXT_GUTTER + 2, t->columns);
 	putc('\n', f);
+	return 0;
 }
 
-void text_slow(const struct text *t, FILE *f, const struct frames *fs, u32 i)
+int text_slow(const struct text *t, FILE *f, const struct frames *fs, u32 i)
 {
 	const struct slow_of *of;
 	char more[UNITS_TEXT];
+	int err = 0;
 
 	if (!fs->slow)
-		return;
+		return 0;
 	of = &fs->slow->of[fs->f[i].watch - t->run->watches];
-	for (u32 n = 0; n < of->n; n++) {
+	for (u32 n = 0; n < of->n && !err; n++) {
 		const struct slow_io *io = &fs->slow->io[of->first + n];
 
 		text_paint(t, f, BOLD);
 		fprintf(f, "%-*s", TEXT_GUTTER, n ? "" : "slow");
 		text_paint(t, f, io->told.error ? ALARM : PLAIN);
-		put_slow(t, f, io);
+		err = put_slow(t, f, io);
 		text_paint(t, f, PLAIN);
 	}
 	if (of->found > of->n)
 		fprintf(f, "%-*s%s more slow ones\n", TEXT_GUTTER, "", units_count(more, of->found - of->n));
+	return err;
 }

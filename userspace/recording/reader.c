@@ -16,6 +16,9 @@
 #include "recording/schema.h"
 #include "recording/sqlite.h"
 #include "util/cleanup.h"
+#include "util/limits.h"
+
+#define SLOW_SHARE 4	/* of what it may take, for the slow IOs of an interval: by default more than a recorder ever writes */
 
 static void reader_close(struct replay *replay)
 {
@@ -371,6 +374,7 @@ static int make_room(struct recording_reader *r, const struct capture_config *cf
 	if (err)
 		return problem_set(p, err, "%s: no memory", r->file);
 	r->row.late_min_ns = UINT64_MAX;
+	r->slow_bytes_most = (cfg->max_memory ?: limits_memory()) / SLOW_SHARE;
 	hist_track(&r->row.hist);
 	hist_track(&r->row.after_idle);
 	snapshot_track(&r->state);

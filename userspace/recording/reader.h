@@ -30,6 +30,7 @@ struct recording_reader {
 
 	u64 slow_most;			/* of slow IOs in an interval and watch; 0: none are told by themselves */
 	struct slow_ios slow;		/* of the last interval that was read */
+	u64 slow_bytes, slow_bytes_most;	/* what its rows take, those that are left out again as well */
 	sqlite3_stmt *slow_rows, *slow_found;
 	bool slow_left, found_left;
 	s64 slow_interval, slow_n, found_key;	/* keys of the last rows */

@@ -140,24 +140,41 @@ static bool take_sender(sqlite3_stmt *s, struct blklat_slow *t)
 	return true;
 }
 
-/* Its cgroup is the caller's to free. */
-static bool take_io(struct recording_reader *r, struct slow_io *io)
+/* Its cgroup is left to the caller: @ret_cgroup, if it has one. */
+static bool take_io(struct recording_reader *r, struct slow_io *io, char ret_cgroup[RECORDING_CGROUP_BYTES], bool *ret_charged)
 {
-	char error[32], cgroup[RECORDING_CGROUP_BYTES];
 	sqlite3_stmt *s = r->slow_rows;
-	bool failed, charged;
+	char error[32];
+	bool failed;
 
 	*io = (struct slow_io){ 0 };
 	if (!column_watch(r, s, SLOW_watch, &io->watch) || !column_wall_ns(s, SLOW_end_wall_ns, &io->end_ns) || !take_latencies(s, &io->told) ||
 	    !take_place(s, &io->told) || !take_sender(s, &io->told) || !column_text_or_null(s, SLOW_error, error, sizeof(error), &failed) ||
-	    !column_text_or_null(s, SLOW_cgroup, cgroup, sizeof(cgroup), &charged))
+	    !column_text_or_null(s, SLOW_cgroup, ret_cgroup, RECORDING_CGROUP_BYTES, ret_charged))
 		return false;
 	io->told.error = failed ? slow_error_named(error) : 0;
 	io->part = r->watches[io->watch].part;
 	while (r->watches[io->watch].part)
 		io->watch--;
-	io->cgroup = charged ? strdup(cgroup) : NULL;
 	return true;
+}
+
+static int take_slow(struct recording_reader *r, struct problem *p)
+{
+	char cgroup[RECORDING_CGROUP_BYTES];
+	struct slow_io io;
+	bool charged;
+	int err;
+
+	if (!take_io(r, &io, cgroup, &charged))
+		return reader_damaged(r, p, "a slow IO of interval %lld is invalid", r->id);
+	r->slow_bytes += sizeof(io) + (charged ? strlen(cgroup) : 0);
+	if (r->slow_bytes > r->slow_bytes_most)
+		return problem_set(p, -E2BIG, "%s: the slow IOs of interval %lld take more memory than they may: raise --max-memory",
+				   r->file, r->id);
+	io.cgroup = charged ? strdup(cgroup) : NULL;
+	err = charged && !io.cgroup ? -ENOMEM : slow_ios_add(&r->slow, &io);
+	return err ? problem_set(p, err, "out of memory") : next_slow(r, p);
 }
 
 static int take_found(struct recording_reader *r)
@@ -174,18 +191,14 @@ static int take_found(struct recording_reader *r)
 
 int reader_take_slow(struct recording_reader *r, struct problem *p)
 {
-	struct slow_io io;
 	int err = 0;
 
 	if (!r->slow_most)
 		return 0;
 	slow_ios_clear(&r->slow);
-	while (!err && r->slow_left && r->slow_interval == r->id) {
-		if (!take_io(r, &io))
-			return reader_damaged(r, p, "a slow IO of interval %lld is invalid", r->id);
-		slow_ios_add(&r->slow, &io);
-		err = next_slow(r, p);
-	}
+	r->slow_bytes = 0;
+	while (!err && r->slow_left && r->slow_interval == r->id)
+		err = take_slow(r, p);
 	while (!err && r->found_left && r->found_key >> 16 == r->id)
 		err = take_found(r) ? reader_damaged(r, p, "the slow IOs of interval %lld do not match its count", r->id) : next_found(r, p);
 	slow_ios_sort(&r->slow);

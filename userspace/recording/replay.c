@@ -89,8 +89,8 @@ int replay_fits(const struct capture_config *cfg, u32 n_watches, u32 scale, stru
 
 	if (bytes <= limit)
 		return 0;
-	return problem_set(p, -E2BIG, "%s: the counts of its %u watches need %lluK of memory at scale %u, more than they may "
-			   "take: raise --max-memory", cfg->replay_file, n_watches, (bytes + 1023) / 1024, scale);
+	return problem_set(p, -E2BIG, "%s: the counts of its %u watches need %lluK of memory at scale %u and may take %lluK: "
+			   "raise --max-memory", cfg->replay_file, n_watches, (bytes + 1023) / 1024, scale, limit / 1024);
 }
 
 static void op_begin(struct op_counts *o)

@@ -70,6 +70,8 @@ static int take_cgroup(struct replay_parser *r, const char *label, struct replay
 	const struct part *part = part_find(by_names[BLKLAT_BY_CGROUP], label);
 	u32 i = 0;
 
+	if (!part && strlen(label) < PART_LABEL_MAX)
+		return problem_set(r->p, -ENOMEM, "%s: no memory", r->file);
 	if (!part)
 		return parser_bad(r, "'%.40s...' is too long", label);
 	while (i < s->n_cgroups && s->cgroups[i] != part)

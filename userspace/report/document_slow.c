@@ -30,7 +30,7 @@ static struct json_object *common(const struct slow_common *c)
 	json_add_count(to, "ios", c->ios);
 	json_add_count(to, "of", c->of);
 	json_add_decimal(to, "share_of_all", c->share_of_all < 0 ? NAN : c->share_of_all, 6);
-	json_add(to, "p", c->p < 0 ? NULL : json_object_new_double(c->p));
+	json_add(to, "p", c->p < 0 ? NULL : json_new_double(c->p));
 	return to;
 }
 

@@ -28,10 +28,13 @@ int slow_run_add(struct slow_ios *to, const struct frames *interval, u64 start_m
 	int err = 0;
 
 	for (u32 i = 0; i < slow->n; i++) {
+		const char *cgroup = slow->io[i].cgroup;
 		struct slow_io io = slow->io[i];
 
 		io.told.end_ns = since_start(&io, interval->now, start_mono_ns);
-		io.cgroup = io.cgroup ? strndup(io.cgroup, PATH_MOST) : NULL;
+		io.cgroup = cgroup ? strndup(cgroup, PATH_MOST) : NULL;
+		if (cgroup && !io.cgroup)
+			err = -ENOMEM;
 		err = slow_ios_add(to, &io) ?: err;
 	}
 	for (u32 i = 0; i < slow->n_watches; i++)

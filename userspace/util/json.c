@@ -48,6 +48,11 @@ struct json_object *json_new_text(const char *text)
 	return made(json_object_new_string(text));
 }
 
+struct json_object *json_new_double(double value)
+{
+	return made(json_object_new_double(value));
+}
+
 struct json_object *json_new_decimal(double value, const char *text)
 {
 	return made(json_object_new_double_s(value, text));

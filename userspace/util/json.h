@@ -21,6 +21,9 @@ struct json_object *json_new_int(int value);
 struct json_object *json_new_count(u64 n);
 struct json_object *json_new_text(const char *text);
 
+/* With all its digits. */
+struct json_object *json_new_double(double value);
+
 /* @text is what is written. */
 struct json_object *json_new_decimal(double value, const char *text);
 

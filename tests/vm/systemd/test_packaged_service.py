@@ -178,11 +178,26 @@ def test_stop():
     assert run("curl", "-sS", "--fail", URL + "/metrics", fails=True) == ""
 
 
+def test_what_another_start_may_cure_is_tried_again():
+    """The second one is with what the file says by then."""
+    assert show("RestartUSec") == "5s"
+    drop_in("[Service]\nRestartSec=1\n")
+    DEFAULTS.write_text('ARGS="--dev all --max-memory 1K"\n')
+    run("systemctl", "restart", "blklat", fails=True)
+    wait_for(lambda: int(show("NRestarts")) >= 2, "two more starts")
+    wait_for(lambda: show("ExecMainStatus") == "1", "status 1")
+    assert log().count("the counters need") >= 2
+    DEFAULTS.write_text('ARGS="--dev all"\n')
+    wait_for(lambda: show("ActiveState") == "active", "a start that is cured")
+    assert get("/healthz") == "ok\n"
+
+
 def test_a_wrong_option_is_not_tried_again():
+    """After a second of that drop-in."""
     DEFAULTS.write_text('ARGS="--no-such"\n')
     run("systemctl", "restart", "blklat", fails=True)
     wait_for(lambda: show("ActiveState") == "failed", "failure")
-    time.sleep(6)
+    time.sleep(3)
     assert show("ActiveState", "ExecMainStatus", "NRestarts") == ["failed", "2", "0"]
     assert "unrecognized option '--no-such'" in log()
 
