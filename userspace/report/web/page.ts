@@ -18,7 +18,7 @@ import { Schedule } from "./schedule";
 import { dark, light, type Theme } from "./theme";
 
 const SMALL = 240;
-const TIME = ["iops", "heat", "depth", "throughput", "flight", "oldest", "parts-time", "slow"];
+const TIME = ["iops", "heat", "depth", "throughput", "flight", "oldest", "parts-time", "owners", "slow"];
 const WEIGHED = ["percentile", "nines"];
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
