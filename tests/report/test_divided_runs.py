@@ -111,6 +111,7 @@ def test_what_a_device_does_by_littles_law(tmp_path, report):
         s.io("read", 200e3, 300, more="in=5-8")
         s.io("write", 400e3, 100, size=64 * KIB, more="in=5-8")
         s.io("read", 4e6, 25, more="in=513+")
+        s.io("read", 0, 25, more="in=3-4")
         s.tick()
     parts = parts_of(report(s.write(tmp_path / "run.txt")))
     assert parts["1"]["all_ops"]["by_little"] == {
@@ -120,7 +121,7 @@ def test_what_a_device_does_by_littles_law(tmp_path, report):
         "iops_least": 5 / mean_s, "iops_most": 8 / mean_s, "bytes_per_s_least": 5 / mean_s * size, "bytes_per_s_most": 8 / mean_s * size})
     assert parts["513+"]["all_ops"]["by_little"] == {
         "iops_least": 513 / 4e-3, "iops_most": None, "bytes_per_s_least": 513 / 4e-3 * 4 * KIB, "bytes_per_s_most": None}
-    assert parts["2"]["all_ops"] is None
+    assert parts["2"]["all_ops"] is None and parts["3-4"]["all_ops"]["by_little"] is None
     assert (parts["1"]["all_ops"]["few"], parts["513+"]["all_ops"]["few"]) == (False, False)
 
 

@@ -123,7 +123,7 @@ static struct json_object *describe(const void *of)
 	json_add(to, "of_whole", shares(&all, &whole));
 	json_add(to, "few", json_new_boolean(all.ios < PART_IOS_LEAST));
 	if (!strcmp(part->watch->part->by, by_names[BLKLAT_BY_DEPTH]))
-		json_add(to, "by_little", by_little(part->watch->part, &all));
+		json_add(to, "by_little", all.mean_ns > 0 ? by_little(part->watch->part, &all) : NULL);
 	return to;
 }
 

@@ -100,7 +100,7 @@ export type PartOp = Omit<Op, "steady" | "heat"> & {
 export interface AllOps extends Pick<Total, "ios" | "bytes" | "errors" | "iops" | "bytes_per_s"> {
     time_s: number; latency_ns: Latency; of_whole: Shares; few: boolean;
     /** Only by depth: what the device does at these depths; null: there is no end to them. */
-    by_little?: { iops_least: number; iops_most: number | null; bytes_per_s_least: number; bytes_per_s_most: number | null };
+    by_little?: { iops_least: number; iops_most: number | null; bytes_per_s_least: number; bytes_per_s_most: number | null } | null;
 }
 
 /** A part has no accounting. all_ops is null where it had no IO, and absent in a live page. */
