@@ -259,3 +259,18 @@ test("one owner, without reads; names of any kind", async (t) => {
         assert.ok(texts.length > 5 && texts.every((each) => !/NaN|Infinity|undefined/.test(each)));
     }
 });
+
+test("runs that are divided by different things have a section each", async (t) => {
+    const page = await open(t, documentOf({ ...byDepth(), label: "a" }, { ...byNeighbour(), label: "b" }, { ...byOwner(), label: "c" }));
+    const heads = (await page.locator("h2").allTextContents()).filter((text) => text.startsWith("By "));
+    assert.deepEqual(heads, ["By IOs in flight at the start", "By what was in flight at the start", "By cgroup"]);
+    const charts = await page.evaluate(() => Object.entries(window.blklat.charts).filter(([id]) => /^(parts|depth-|owners)/.test(id)).map(([id, chart]) => [id, chart.current().title, chart.current().x.label]));
+    assert.deepEqual(charts.filter(([id]) => id.startsWith("parts-heat")).map(([, title]) => title),
+        ["Latency by IOs in flight at the start, a · read", "Latency by what was in flight at the start, b · read", "Latency by cgroup, c · read"]);
+    assert.equal(charts.length, 3 + 2 + 3 + 4);
+    // Each chart over time follows the page's window.
+    await page.evaluate(() => window.blklat.charts.owners.setZoom({ x: [2, 5], y: null }));
+    const zooms = await page.evaluate(() => Object.entries(window.blklat.charts).filter(([id]) => /^(parts-time|owners|iops)/.test(id)).map(([, { zoom }]) => zoom.x));
+    assert.deepEqual(zooms, Array(5).fill([2, 5]));
+    assert.equal(await page.getByRole("region", { name: /^Figures by / }).count(), 3);
+});

@@ -29,7 +29,9 @@ static struct json_object *percentile_at(const void *of, u32 i)
 
 static struct json_object *time_at(const void *of, u32 i)
 {
-	return json_decimal(((const struct over_time *)of)->s->sum_ns[i] / 1e9, 6);
+	u64 ns = ((const struct over_time *)of)->s->sum_ns[i];
+
+	return ns ? json_decimal(ns / 1e9, 6) : json_new_count(0);
 }
 
 /* What the IOs that ended in each interval took, all together. */

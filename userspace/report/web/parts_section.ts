@@ -4,12 +4,13 @@ import { besideTables } from "./beside_table";
 import type { ChartConfig } from "./chart";
 import { doneByDepth, iopsByDepth, latencyByDepth } from "./charts/depth";
 import { type OwnerFigure, ownersOverTime } from "./charts/owners";
-import { byWords, partsHeat, partsLatency, partsOf, partsOverTime } from "./charts/parts";
+import { byWords, dividedLines, partsHeat, partsLatency, partsOverTime } from "./charts/parts";
 import type { Percentile } from "./data";
 import { choice, el } from "./dom";
 import type { Line } from "./lines";
 import { OwnerTable } from "./owner_table";
 import { type Ownership, ownerships } from "./owners";
+import { OF } from "./page";
 import type { Plot } from "./plot";
 import type { Theme } from "./theme";
 
@@ -48,9 +49,9 @@ export class PartsSection {
     private readonly ownerTable = new OwnerTable();
     private readonly beside = el("div");
 
-    /** Only where a line is divided: see dividedLines(). */
-    constructor(private readonly host: Host) {
-        this.lines = dividedLines(host.lines);
+    /** @lines: those that are divided by the same, some at least; @others: whether there is such a section before. */
+    constructor(private readonly host: Host, lines: Line[], private readonly others: boolean) {
+        this.lines = lines;
         this.divided = this.lines.find((line) => line.on) ?? this.lines[0];
         const { part } = this.divided.watch.parts![0];
         this.by = part.by;
@@ -61,18 +62,27 @@ export class PartsSection {
     }
 
     private charts(): void {
-        const { host, by } = this, { lines } = host;
+        const { host, by, lines } = this, [latency, heat, time] = this.ids("parts-latency", "parts-heat", "parts-time");
         if (by === "depth") {
             host.chart("depth-latency", () => latencyByDepth(lines), { group: "depth" });
             host.chart("depth-iops", () => iopsByDepth(lines), { group: "depth", height: SMALL, half: true });
             host.chart("depth-done", () => doneByDepth(lines), { group: "depth", height: SMALL, half: true });
         } else {
-            host.chart("parts-latency", () => partsLatency(lines, this.percentile));
+            host.chart(latency, () => partsLatency(lines, this.percentile));
         }
         if (by === "cgroup")
             host.chart("owners", () => ownersOverTime(lines, this.owned, this.figure), { ...host.time, tools: [this.figureChoice()] });
-        host.chart("parts-heat", () => partsHeat(this.divided), { height: 380 });
-        host.chart("parts-time", () => partsOverTime(lines, this.divided, this.percentile), host.time);
+        host.chart(heat, () => partsHeat(this.divided), { height: 380 });
+        host.chart(time, () => partsOverTime(lines, this.divided, this.percentile), host.time);
+    }
+
+    /** Of charts that each section has. */
+    private ids(...names: string[]): string[] {
+        return names.map((name) => this.others ? `${name}${OF}${this.by}` : name);
+    }
+
+    private redraw(...names: string[]): void {
+        this.host.redraw(this.ids(...names));
     }
 
     private figureChoice(): HTMLElement {
@@ -87,10 +97,10 @@ export class PartsSection {
         const quantiles: Percentile[] = ["p50", "p90", "p99", "p99.9"];
         return el("p", { class: "window" }, select("line of the parts", this.lines, this.divided, (line) => {
             this.divided = line;
-            this.host.redraw(["parts-heat", "parts-time"]);
+            this.redraw("parts-heat", "parts-time");
         }), " ", choice("percentile of the parts", quantiles.map((q) => [q, q]), this.percentile, (q) => {
             this.percentile = q;
-            this.host.redraw([...this.by === "depth" ? [] : ["parts-latency"], "parts-time"]);
+            this.redraw(...this.by === "depth" ? [] : ["parts-latency"], "parts-time");
         }));
     }
 
@@ -107,12 +117,12 @@ export class PartsSection {
     }
 
     elements(): HTMLElement[] {
-        const { host, by } = this, rest = ["parts-heat", "parts-time"];
+        const { host, by } = this, rest = host.figures(...this.ids("parts-heat", "parts-time"));
         const whole = host.ofWholeRun(by === "cgroup" ? "Latency by cgroup is" : "Latency by part is");
         if (by === "depth")
-            return [whole, ...host.figures("depth-latency"), el("div", { class: "pairs" }, ...host.figures("depth-iops", "depth-done")), this.tools(), ...host.figures(...rest)];
+            return [whole, ...host.figures("depth-latency"), el("div", { class: "pairs" }, ...host.figures("depth-iops", "depth-done")), this.tools(), ...rest];
         const before = by === "cgroup" ? this.ownersFirst() : by === "beside" ? [this.beside] : [];
-        return [...before, this.tools(), whole, ...host.figures("parts-latency", ...rest)];
+        return [...before, this.tools(), whole, ...host.figures(...this.ids("parts-latency")), ...rest];
     }
 
     /** The tables anew: other lines are shown, or in another theme. */
@@ -120,10 +130,11 @@ export class PartsSection {
         if (this.by === "cgroup")
             this.ownerTable.show(this.owned, this.figure, this.host.theme());
         if (this.by === "beside")
-            this.beside.replaceChildren(...besideTables(this.host.lines));
+            this.beside.replaceChildren(...besideTables(this.lines));
     }
 }
 
-export function dividedLines(lines: Line[]): Line[] {
-    return lines.filter((line) => partsOf(line).length);
+/** A section for each thing that lines are divided by; runs may differ in it. */
+export function partsSections(host: Host): PartsSection[] {
+    return Object.values(dividedLines(host.lines)).map((lines, i) => new PartsSection(host, lines, i > 0));
 }

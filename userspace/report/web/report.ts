@@ -10,7 +10,7 @@ import { activeWords, findings, leftOver, marks, partsTotals, phasesTable, runsT
 import { type Line, makeLines, runNames } from "./lines";
 import { Page, section } from "./page";
 import { Panel } from "./panel";
-import { dividedLines, PartsSection, select } from "./parts_section";
+import { type PartsSection, partsSections, select } from "./parts_section";
 import type { Span } from "./plot";
 import { slowCommon, SlowTable } from "./slow_table";
 
@@ -23,8 +23,8 @@ class ReportPage extends Page {
     /** Called when the window is another. */
     private readonly told: (() => void)[] = [];
     private heat: Line | undefined;
-    /** Where a line is divided. */
-    private divided: PartsSection | undefined;
+    /** Where lines are divided. */
+    private divided: PartsSection[] = [];
     /** The line of which the charts of latency show the phases. */
     private phased: Line | undefined;
 
@@ -57,11 +57,10 @@ class ReportPage extends Page {
 
     private partsCharts(): void {
         const { lines, time } = this;
-        if (dividedLines(lines).length)
-            this.divided = new PartsSection({
-                lines, time, theme: () => this.theme, chart: (...args) => this.chart(...args), redraw: (ids) => this.redraw(ids),
-                figures: (...ids) => this.figures(...ids), ofWholeRun: (what) => this.ofWholeRun(what),
-            });
+        this.divided = partsSections({
+            lines, time, theme: () => this.theme, chart: (...args) => this.chart(...args), redraw: (ids) => this.redraw(ids),
+            figures: (...ids) => this.figures(...ids), ofWholeRun: (what) => this.ofWholeRun(what),
+        });
     }
 
     /** Offered only where a run has such IOs. */
@@ -143,7 +142,7 @@ class ReportPage extends Page {
 
     private showFigures(): void {
         this.table.replaceChildren(totals(this.lines, this.theme, this.window));
-        this.divided?.show();
+        this.divided.forEach((parts) => parts.show());
         this.slowTable.show(this.window);
     }
 
@@ -186,7 +185,7 @@ class ReportPage extends Page {
     }
 
     private parts(): HTMLElement[] {
-        return this.divided ? [section(this.divided.title, ...this.divided.elements())] : [];
+        return this.divided.map((parts) => section(parts.title, ...parts.elements()));
     }
 
     private slow(): HTMLElement[] {

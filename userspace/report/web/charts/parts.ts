@@ -36,6 +36,15 @@ export function partsOf(line: Line): LinePart[] {
         ops.filter((op) => op.op === line.op.op && op.total.ios > 0).map((op) => ({ part, op })));
 }
 
+/** The lines that have parts with IOs, by what they are divided by. */
+export function dividedLines(lines: Line[]): Record<string, Line[]> {
+    const found: Record<string, Line[]> = {};
+    for (const line of lines)
+        if (partsOf(line).length)
+            (found[partsOf(line)[0].part.by] ??= []).push(line);
+    return found;
+}
+
 /** What the IOs of a part took, all together. */
 function timeOf({ op: { total } }: LinePart): number {
     return total.ios * (total.latency_ns?.mean ?? 0);
