@@ -61,7 +61,7 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs unit-programs threaded-programs address-program sanitized-programs test-sanitized test-soak bench bench-vm bench-serve bench-web bench-programs
+.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs unit-programs threaded-programs address-program sanitized-programs test-sanitized test-soak bench bench-vm bench-serve bench-report bench-web bench-programs
 
 all: $(O)/blklat
 
@@ -87,6 +87,7 @@ help:
 	@echo "make test-soak    15 minutes of a live page, two hours of hot-plug, 10^8 IOs here, 10^6 on each guest's kernel; not in 'make test'"
 	@echo "make bench        as root: cost per IO beside the other tools; also $(O)/bench.json"
 	@echo "make bench-serve  CPU time, memory and scrapes of a service on a host of 64 devices, replayed"
+	@echo "make bench-report a report of a recording with a million slow IOs: time and memory"
 	@echo "make bench-web    the page in headless Chromium: first paint, clicks, an interval by devices"
 	@echo "make bench-vm     as root: instructions per IO, counted in an emulator"
 	@echo "make deps         as root: install with apt what building and testing needs"
@@ -292,6 +293,9 @@ bench-vm: deps
 
 bench-serve: all
 	@$(PYTHON) -B bench/serve.py --build $(O) $(BENCH)
+
+bench-report: all
+	@$(PYTHON) -B bench/slow_report.py --build $(O) $(BENCH)
 
 bench-web: all
 	@WEB=$(abspath $(WEB)) $(NODE) --test --test-reporter=spec bench/web.mjs

@@ -1,35 +1,86 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What the page takes in headless Chromium, for 'make bench-web': a report of 2000 s of four series (aims on an idle machine:
-// first paint below 1 s, a toggle below 100 ms), and an interval of the live page by the number of its devices.
+// first paint below 1 s, a toggle below 100 ms), one with as many slow IOs as a report has and one of 64 owners (a click or a move
+// below 100 ms), and an interval of the live page by the number of its devices.
 import { test } from "node:test";
 import { open, openAt, settled, useBrowser } from "../tests/web/browser.mjs";
-import { documentOf, drive } from "../tests/web/documents.mjs";
+import { divided, documentOf, drive, op, random, run } from "../tests/web/documents.mjs";
 import { script, serve, streamOf } from "../tests/web/live.mjs";
 
 useBrowser();
 
 const told = (name, all) => `${name}: ${all.map((ms) => ms.toFixed(0)).sort((a, b) => a - b).join(" ")} ms`;
 
-test("a report of 2000 s and four series", async (t) => {
-    const document = documentOf(drive(), drive({ label: "b", file: "b.blklat", seed: 4 }));
-    const paints = [], toggles = [];
+/** Opens it three times; the last one stays open. */
+async function painted(t, document) {
+    const paints = [];
     let page;
     for (let i = 0; i < 3; i++) {
+        await page?.close();
         page = await open(t, document, { drawn: false });
         await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length);
         paints.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
         await settled(page);
     }
-    for (let i = 0; i < 10; i++) {
-        toggles.push(await page.evaluate(async (index) => {
-            const begin = performance.now();
-            document.querySelectorAll("aside [data-key]")[index % 4].click();
+    return { page, paints };
+}
+
+/** ms from clicks on each in turn, an even number of times, to when the page can be seen to have followed. */
+async function clicks(page, selector, count = 12) {
+    const took = [];
+    for (let i = 0; i < count; i++) {
+        took.push(await page.evaluate(async ([elements, index]) => {
+            const all = document.querySelectorAll(elements), one = all[index % all.length], begin = performance.now();
+            one.click();
             await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
             return performance.now() - begin;
-        }, i));
+        }, [selector, i]));
         await settled(page);
     }
-    t.diagnostic(`${told("first paint", paints)}; ${told("toggle", toggles)}`);
+    return took;
+}
+
+/** ms that the cursor's way over a chart takes, from place to place. */
+async function moves(page, id) {
+    await page.locator(`#chart-${id} .u-over`).hover();    // or there would be no tip
+    return page.evaluate(async (chart) => {
+        const over = document.querySelector(`#chart-${chart} .u-over`), box = over.getBoundingClientRect(), took = [];
+        for (let i = 0; i < 20; i++) {
+            const begin = performance.now();
+            over.dispatchEvent(new MouseEvent("mousemove", { clientX: box.left + box.width * i / 20, clientY: box.top + box.height * (i % 5) / 5, bubbles: true }));
+            await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+            took.push(performance.now() - begin);
+        }
+        if (!document.querySelector(`#chart-${chart} .tip`))
+            throw new Error("the cursor has no tip");
+        return took;
+    }, id);
+}
+
+test("a report of 2000 s and four series", async (t) => {
+    const { page, paints } = await painted(t, documentOf(drive(), drive({ label: "b", file: "b.blklat", seed: 4 })));
+    t.diagnostic(`${told("first paint", paints)}; ${told("toggle", await clicks(page, "aside [data-key]"))}`);
+});
+
+test("a report of 2000 s with 5000 slow IOs", async (t) => {
+    const next = random(9), made = drive(), [whole] = made.watches;
+    const ios = Array.from({ length: 5000 }, (_, i) => ({
+        time: "2026-11-21T07:35:04.500Z", t_s: 2000 * next(), latency_ns: Math.round(1e7 * 10 ** (2 * next())), queue_ns: null, device_ns: null, op: i % 2 ? "read" : "write", bytes: 4096,
+        sector: Math.floor(1e9 * next()), error: i % 100 ? null : "medium", hw_queue: i % 8, start_cpu: i % 64, end_cpu: i % 64, pid: i, comm: "postgres", kernel_thread: false,
+        cgroup: `/system.slice/unit${i % 20}.service`,
+    }));
+    whole.slow = { found: 1e6, common: [], ios };
+    const { page, paints } = await painted(t, documentOf(made));
+    const toggles = await clicks(page, "aside [data-key]"), sorts = await clicks(page, ".slow thead button"), cursor = await moves(page, "slow");
+    t.diagnostic(`${told("first paint", paints)}; ${told("toggle", toggles)}; ${told("sort", sorts)}; ${told("cursor", cursor)}`);
+});
+
+test("a report of 600 s of 64 owners", async (t) => {
+    const seconds = Array.from({ length: 600 }), owners = Object.fromEntries(Array.from({ length: 64 }, (_, i) => [`/system.slice/unit${i}.service`, ["read", "write"].map((name) =>
+        op(name, seconds.map((_, s) => 1 + (s * (i + 7)) % 97), () => 80e3 * (1 + i % 5)))]));
+    const { page, paints } = await painted(t, documentOf(run(divided("sda", "device", owners, "cgroup"))));
+    const sorts = await clicks(page, ".owners thead button"), figures = await clicks(page, '[aria-label="figure of the owners"] button'), cursor = await moves(page, "owners");
+    t.diagnostic(`${told("first paint", paints)}; ${told("sort", sorts)}; ${told("figure", figures)}; ${told("cursor", cursor)}`);
 });
 
 /** ms that an interval takes on a live page of @n devices, half of them idle. The median of nine. */

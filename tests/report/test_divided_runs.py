@@ -66,6 +66,93 @@ def test_parts_add_up(divided):
         assert {lower: count for lower, _, count in op["bins"]} == bins
 
 
+def parts_of(document):
+    return {part_of(w): w for w in document["runs"][0]["watches"] if "part" in w}
+
+
+def test_shares_of_the_whole(divided):
+    """100 reads of 400 us and more are a quarter of them; what they took and their bytes are more than that."""
+    [large, write], small = divided["128 KiB"]["ops"], divided["4 KiB"]["ops"][0]
+    small_s, large_s, write_s = 10 * (200 * 80e-6 + 100 * 90e-6), 100 * sum(4e-4 + i * 1e-4 for i in range(10)), 100 * 60e-6
+    small_bytes, large_bytes, write_bytes = 10 * (200 * 4096 + 100 * 512), 1000 * 128 * KIB, 100 * (128 * KIB - 1)
+    assert large["of_whole"] == pytest.approx({
+        "ios": 0.25, "bytes": large_bytes / (large_bytes + small_bytes), "time": large_s / (large_s + small_s)}, abs=1e-9)
+    assert write["of_whole"] == {"ios": 1, "bytes": 1, "time": 1}
+    assert (large["total"]["time_s"], write["total"]["time_s"]) == (pytest.approx(large_s), pytest.approx(write_s))
+    assert large["time_s"] == pytest.approx([100 * (4e-4 + i * 1e-4) for i in range(10)])
+    together = divided["128 KiB"]["all_ops"]
+    assert [together[k] for k in ("ios", "bytes", "errors", "iops", "few")] == [1100, large_bytes + write_bytes, 0, 110, False]
+    assert together["time_s"] == pytest.approx(large_s + write_s)
+    assert together["latency_ns"]["mean"] == pytest.approx((large_s + write_s) / 1100 * 1e9, abs=0.1)
+    # The 550th and the 1090th of 1100: 100 writes come first.
+    assert together["latency_ns"]["p50"] == pytest.approx(800e3, rel=0.011)
+    assert together["latency_ns"]["p99"] == pytest.approx(1300e3, rel=0.011)
+    all_s, all_bytes = small_s + large_s + write_s, small_bytes + large_bytes + write_bytes
+    assert together["of_whole"] == pytest.approx({
+        "ios": 1100 / 4100, "bytes": together["bytes"] / all_bytes, "time": together["time_s"] / all_s}, abs=1e-9)
+    assert divided["8 KiB"]["all_ops"] is None
+    assert "all_ops" not in divided[None] and "against" not in small and "by_little" not in together
+
+
+def test_shares_of_nothing_are_null(tmp_path, report):
+    s = synthetic.Script(by="flags")
+    s.io("flush", 1e6, 3, size=0, more="in=FUA/flush")
+    s.tick()
+    flush = parts_of(report(s.write(tmp_path / "run.txt")))["FUA/flush"]
+    assert flush["ops"][0]["of_whole"] == flush["all_ops"]["of_whole"] == {"ios": 1, "bytes": None, "time": 1}
+    assert flush["ops"][0]["few"] and flush["all_ops"]["few"]
+
+
+def test_what_a_device_does_by_littles_law(tmp_path, report):
+    """Depth over mean latency, reads and writes together."""
+    s = synthetic.Script(by="depth")
+    for _ in range(4):
+        s.io("read", 100e3, 30, more="in=1")
+        s.io("read", 200e3, 300, more="in=5-8")
+        s.io("write", 400e3, 100, size=64 * KIB, more="in=5-8")
+        s.io("read", 4e6, 25, more="in=513+")
+        s.io("read", 0, 25, more="in=3-4")
+        s.tick()
+    parts = parts_of(report(s.write(tmp_path / "run.txt")))
+    assert parts["1"]["all_ops"]["by_little"] == {
+        "iops_least": 10000, "iops_most": 10000, "bytes_per_s_least": 40960000, "bytes_per_s_most": 40960000}
+    mean_s, size = (300 * 200e-6 + 100 * 400e-6) / 400, (300 * 4 * KIB + 100 * 64 * KIB) / 400
+    assert parts["5-8"]["all_ops"]["by_little"] == pytest.approx({
+        "iops_least": 5 / mean_s, "iops_most": 8 / mean_s, "bytes_per_s_least": 5 / mean_s * size, "bytes_per_s_most": 8 / mean_s * size})
+    assert parts["513+"]["all_ops"]["by_little"] == {
+        "iops_least": 513 / 4e-3, "iops_most": None, "bytes_per_s_least": 513 / 4e-3 * 4 * KIB, "bytes_per_s_most": None}
+    assert parts["2"]["all_ops"] is None and parts["3-4"]["all_ops"]["by_little"] is None
+    assert (parts["1"]["all_ops"]["few"], parts["513+"]["all_ops"]["few"]) == (False, False)
+
+
+def against(parts, label, op="read"):
+    return next(o for o in parts[label]["ops"] if o["op"] == op).get("against")
+
+
+def test_how_many_times_as_long_beside_others(tmp_path, report):
+    s = synthetic.Script(by="beside")
+    s.io("read", 100e3, 100, more="in=nothing")
+    s.io("read", 150e3, 98, more="in=write")
+    s.io("read", 900e3, 2, more="in=write")
+    s.io("read", 5e6, 99, more="in=flush")
+    s.io("write", 50e3, 99, more="in=nothing")
+    s.io("write", 80e3, 100, more="in=read")
+    s.io("write", 240e3, 100, more="in=write")
+    s.io("discard", 1e6, 200, more="in=write")
+    s.tick()
+    parts = parts_of(report(s.write(tmp_path / "run.txt")))
+    found = against(parts, "write")
+    assert found["base"] == "nothing"
+    # The 99th of 100 is the first of the two: all but the last percentile's place within their bin.
+    assert (found["p50"], found["p99"]) == (pytest.approx(1.5, rel=0.011), pytest.approx(9, rel=0.011))
+    assert against(parts, "nothing")["p99"] == 1
+    assert against(parts, "flush") is None
+    assert against(parts, "nothing", "write") is None
+    assert against(parts, "read", "write") == dict.fromkeys(found, 1) | {"base": "read"}
+    assert against(parts, "write", "write")["p50"] == pytest.approx(3, rel=0.011)
+    assert against(parts, "write", "discard") is None
+
+
 @pytest.mark.parametrize("make", [synthetic.mixed, synthetic.stall, synthetic.cache_exhausted, synthetic.duty_cycle])
 def test_wholes_are_as_if_nothing_were_divided(tmp_path, make):
     """To the last digit, findings and all."""

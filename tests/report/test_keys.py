@@ -15,6 +15,8 @@ PAGE = (ROOT / "docs/blklat.8").read_text()
 # Objects whose keys are names of something else, or are described where they stand.
 OPEN = ("accounting", "queue_depth", "repeats", "values")
 LIKE_OTHERS = ("phases.groups", "runs.watches.slow.ios")  # as groups are, and the slow IOs of live
+# Where IOs are that no part is found for by their size.
+IN = {"depth": "in=1", "beside": "in=nothing", "cgroup": "in=/"}
 # One percentile stands for all.
 PERCENTILE = re.compile(r"p(90|95|99(\.9+)?)$")
 
@@ -57,8 +59,9 @@ def stacked(tmp_path):
 
 
 def test_report(stacked, tmp_path, report):
-    parts = {k for k in keys_of(report(divided(tmp_path / "divided.txt"))) if ".part." in k}
-    parts |= {k.replace("runs.", "runs.phases.", 1) for k in parts}
+    named = {k for k in keys_of(report(divided(tmp_path / "divided.txt"))) if ".part." in k}
+    named |= {k.replace("runs.", "runs.phases.", 1) for k in named}
+    parts = named.union(*(of_parts(report(divided(tmp_path / f"{by}.txt", by))) for by in ("size", "depth", "beside", "cgroup")))
     slow = {k for k in keys_of(report(with_slow(tmp_path / "slow.txt"))) if ".slow." in k}
     keys = keys_of(report(stacked)) | parts | slow
     assert "runs.stacks.ops.overhead_ns.mean" in keys and "runs.marks.text" in keys
@@ -78,9 +81,16 @@ def test_compare(stacked, tmp_path):
     assert documented("JSON of compare") | {"groups.runs"} == keys | {"groups.runs.ratio", "groups.runs"}
 
 
-def divided(path):
-    s = synthetic.Script(by="size")
-    s.io("read", 1e5, 100)
+def of_parts(document):
+    """What a part has and a whole has not, but for its name."""
+    watches = document["runs"][0]["watches"]
+    keys = [keys_of({"runs": {"watches": [w for w in watches if ("part" in w) == part and w["ops"]]}}) for part in (True, False)]
+    return {k for k in keys[0] - keys[1] if ".part." not in k}
+
+
+def divided(path, by="size"):
+    s = synthetic.Script(by=by)
+    s.io("read", 1e5, 100, more=IN.get(by, ""))
     s.tick()
     return s.write(path)
 

@@ -90,7 +90,7 @@ export function op(name, iops, middle, { width = 0.15, steady = null, pause = nu
         max_ns: perSecond.map((b) => b.length ? b[b.length - 1][1] : null),
         percentiles_ns: Object.fromEntries(PERCENTILES.map((p) => [p, perSecond.map((b) => b.length ? quantile(b, OF_TOTAL[p]) : null)])),
         total: {
-            ios, bytes: ios * 4096, errors: 0, iops: mean, bytes_per_s: mean * 4096, queue_depth: n ? all / 1e9 / n : 0, latency_ns,
+            ios, bytes: ios * 4096, errors: 0, time_s: all / 1e9, iops: mean, bytes_per_s: mean * 4096, queue_depth: n ? all / 1e9 / n : 0, latency_ns,
             iops_deviation: n ? deviation(iops, mean) : 0, iops_worst: worst, iops_worst_at_s: n ? iops.indexOf(worst) : 0,
             intervals_at_0: iops.filter((v) => v === 0).length,
         },
@@ -108,8 +108,30 @@ export function watch(device, stage, ops) {
     };
 }
 
-/** The whole and its parts, by size: { "4 KiB": [ops], ... } */
-export function divided(device, stage, parts) {
+function timeOf({ total }) {
+    return total.ios * (total.latency_ns?.mean ?? 0) / 1e9;
+}
+
+/** An op of a part as the document has it, beside what it is a part of; the mean stands for each second's. */
+function ofWhole({ steady, heat, ...rest }, whole) {
+    return {
+        ...rest, time_s: rest.ios.map((ios) => ios * (rest.total.latency_ns?.mean ?? 0) / 1e9), few: rest.total.ios < 100,
+        of_whole: { ios: rest.total.ios / whole.total.ios, bytes: rest.total.bytes / whole.total.bytes, time: timeOf(rest) / timeOf(whole) },
+    };
+}
+
+function allOf(of, wholes) {
+    const sum = (ops, value) => ops.reduce((all, o) => all + value(o), 0), ios = sum(of, (o) => o.total.ios), time_s = sum(of, timeOf);
+    const bins = merged(...of.map((o) => o.bins)), share = (value) => sum(of, value) / sum(wholes, value);
+    return !ios ? null : {
+        ios, bytes: sum(of, (o) => o.total.bytes), errors: 0, iops: sum(of, (o) => o.total.iops), bytes_per_s: sum(of, (o) => o.total.bytes_per_s), time_s, few: ios < 100,
+        latency_ns: { mean: time_s * 1e9 / ios, min: bins[0][0] + 1, max: bins[bins.length - 1][1], ...Object.fromEntries(Object.entries(OF_TOTAL).map(([p, q]) => [p, quantile(bins, q)])) },
+        of_whole: { ios: share((o) => o.total.ios), bytes: share((o) => o.total.bytes), time: share(timeOf) },
+    };
+}
+
+/** The whole and its parts, by size if it is not said: { "4 KiB": [ops], ... } */
+export function divided(device, stage, parts, by = "size") {
     const all = Object.values(parts).flat(), ops = [...new Set(all.map((o) => o.op))].map((name) => {
         const own = all.filter((o) => o.op === name), sum = (of) => own[0].ios.map((_, i) => own.reduce((s, o) => s + of(o)[i], 0));
         const whole = op(name, sum((o) => o.ios), () => 100e3);
@@ -119,8 +141,8 @@ export function divided(device, stage, parts) {
         return whole;
     });
     return [watch(device, stage, ops), ...Object.entries(parts).map(([label, of]) => ({
-        device, stage, part: { by: "size", label }, gone: false, queue_depth: ops[0].ios.map(() => 0),
-        ops: of.map(({ steady, heat, ...rest }) => rest),
+        device, stage, part: { by, label }, all_ops: allOf(of, ops), gone: false, queue_depth: ops[0].ios.map(() => 0),
+        ops: of.map((o) => ofWhole(o, ops.find((whole) => whole.op === o.op))),
     }))];
 }
 

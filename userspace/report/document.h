@@ -34,6 +34,12 @@ struct json_object *document_series(const struct run *r, const struct watch_run 
 /* Adds the figures of all intervals of an op of one watch; for what is said of runs and phases alike. */
 void document_total(struct json_object *to, const struct run *r, const struct watch_run *w, u32 op);
 
+/* Adds what an op of a part is of its whole's, and how it compares where parts are what IOs are beside. */
+void document_of_part(struct json_object *to, const struct run *r, const struct watch_run *part, u32 op);
+
+/* All ops of a part together; NULL where it had no IO. */
+struct json_object *document_all_ops(const struct watch_run *part);
+
 /* The document's part about the slow IOs of one whole; for document.c, where the run has any looked for. */
 struct json_object *document_slow(const struct run *r, const struct watch_run *w);
 

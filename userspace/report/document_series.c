@@ -27,6 +27,21 @@ static struct json_object *percentile_at(const void *of, u32 i)
 	return o->s->ios[i] ? json_decimal(series_percentile(o->s, i, o->percentile), 0) : NULL;
 }
 
+static struct json_object *time_at(const void *of, u32 i)
+{
+	u64 ns = ((const struct over_time *)of)->s->sum_ns[i];
+
+	return ns ? json_decimal(ns / 1e9, 6) : json_new_count(0);
+}
+
+/* What the IOs that ended in each interval took, all together. */
+static struct json_object *times(const struct run *r, const struct series_run *s)
+{
+	const struct over_time of = { .s = s };
+
+	return json_values_later(r->n, time_at, &of, sizeof(of));
+}
+
 static struct json_object *maxima(const struct run *r, const struct series_run *s)
 {
 	const struct over_time of = { .s = s };
@@ -78,6 +93,7 @@ void document_total(struct json_object *to, const struct run *r, const struct wa
 	json_add_count(to, "errors", o->errors);
 	add_iops(to, "iops", o->iops);
 	json_add_decimal(to, "bytes_per_s", o->bytes_per_s, 0);
+	json_add_decimal(to, "time_s", o->sum_ns / 1e9, 9);
 	json_add_decimal(to, "queue_depth", time > 0 ? active_sum(r, w->ops[op].sum_ns) / 1e9 / time : NAN, 3);
 	json_add(to, "latency_ns", json_latencies(o, &run_of_total));
 	add_consistency(to, &c);
@@ -208,8 +224,12 @@ static struct json_object *describe(const void *of)
 	}
 	json_add(to, "bins", json_bins(&s->total->hist));
 	json_add(to, "after_idle", after_idle(s->total));
-	if (!w->watch->part)
+	if (w->watch->part) {
+		json_add(to, "time_s", times(r, s));
+		document_of_part(to, r, w, d->op);
+	} else {
 		json_add(to, "heat", heat(&s->heat));
+	}
 	return to;
 }
 

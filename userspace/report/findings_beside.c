@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Where IOs are divided by what they are beside: what makes them slower, and how much. */
 #include <errno.h>
-#include <string.h>
 
 #include "blklat/parts.h"
 #include "core/quantile.h"
+#include "report/beside.h"
 #include "report/findings_rules.h"
 
-#define IOS_LEAST 100
 #define FACTOR 2
 
 static const char *const neighbours[BLKLAT_KINDS + 1] = {
@@ -18,14 +17,6 @@ static const char *const neighbours[BLKLAT_KINDS + 1] = {
 static double p_of(const struct op_frame *o, double q)
 {
 	return quantile_ns(&o->hist, q, o->min_ns, o->max_ns);
-}
-
-/* The IOs of an op beside one of enum blklat_kind, or nothing; NULL: too few to have a percentile. */
-static const struct op_frame *beside(const struct watch_run *parts, u32 kind, u32 op)
-{
-	const struct op_frame *o = parts[kind - 1].ops[op].total;
-
-	return o->ios >= IOS_LEAST ? o : NULL;
 }
 
 static int report(const struct inquiry *q, u32 op, const struct op_frame *o, u32 kind, const struct op_frame *base, const char *base_name)
@@ -51,42 +42,31 @@ static int report(const struct inquiry *q, u32 op, const struct op_frame *o, u32
 		    units_share(part, share), base_name, units_ns(c, base_p50), units_ns(d, base_p99));
 	finding_rule(f, "of the kinds beside which %d or more IOs began, the one with the highest p99, if its p50 or "
 		     "p99 is at least %d times that of the IOs beside nothing, or beside reads only where those are "
-		     "fewer than %d", IOS_LEAST, FACTOR, IOS_LEAST);
+		     "fewer than %d", PART_IOS_LEAST, FACTOR, PART_IOS_LEAST);
 	return 0;
 }
 
 static int find_of_op(const struct inquiry *q, u32 op)
 {
-	const struct watch_run *parts = q->watch + 1;
-	const struct op_frame *base = beside(parts, BLKLAT_BESIDE_NOTHING, op), *worst = NULL;
-	const char *base_name = "beside nothing";
-	u32 kind = 0;
+	u32 base_kind, kind = 0;
+	const struct op_frame *base = beside_base(q->watch, op, &base_kind), *worst = NULL;
 
-	if (!base) {
-		base = beside(parts, BLKLAT_KIND_READ, op);
-		base_name = "beside reads only";
-	}
-	/* Of latencies that are no time nothing is a multiple. */
-	if (!base || !(p_of(base, 0.5) > 0))
+	if (!base)
 		return 0;
 	for (u32 k = 1; k <= BLKLAT_KINDS; k++) {
-		const struct op_frame *o = beside(parts, k, op);
+		const struct op_frame *o = beside_part(q->watch, k, op);
 
-		if (!o || o == base || (worst && p_of(o, 0.99) <= p_of(worst, 0.99)))
+		if (o->ios < PART_IOS_LEAST || o == base || (worst && p_of(o, 0.99) <= p_of(worst, 0.99)))
 			continue;
 		worst = o;
 		kind = k;
 	}
 	if (!worst || (p_of(worst, 0.5) < FACTOR * p_of(base, 0.5) && p_of(worst, 0.99) < FACTOR * p_of(base, 0.99)))
 		return 0;
-	return report(q, op, worst, kind, base, base_name);
+	return report(q, op, worst, kind, base, base_kind == BLKLAT_KIND_READ ? "beside reads alone" : "beside nothing");
 }
 
 int find_beside(const struct inquiry *q)
 {
-	u32 parts = run_parts(q->run, q->watch - q->run->watches);
-
-	if (!parts || strcmp(q->watch[1].watch->part->by, by_names[BLKLAT_BY_BESIDE]))
-		return 0;
-	return find_by_op(q, find_of_op);
+	return beside_divides(q->run, q->watch) ? find_by_op(q, find_of_op) : 0;
 }

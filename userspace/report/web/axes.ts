@@ -137,9 +137,9 @@ export const ninesAxis: Axis = {
 
 export const shareAxis = linear("share of IOs (%)", (share) => `${Number((share * 100).toPrecision(6))}`, (share) => format.percent(share, 3));
 
-/** Columns that have names; the place of each is its number. */
-export function categories(label: string, names: string[]): Axis {
-    const text = (place: number) => names[Math.min(Math.max(Math.round(place), 0), names.length - 1)] ?? "";
+/** Columns that have names; the place of each is its number. @full: the same where there is room. */
+export function categories(label: string, names: string[], full = names): Axis {
+    const text = (place: number) => full[Math.min(Math.max(Math.round(place), 0), names.length - 1)] ?? "";
     return {
         label, text, place: (value) => value, value: (place) => place,
         ticks(lo, hi, room) {

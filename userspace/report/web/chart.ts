@@ -4,9 +4,9 @@
 import uPlot from "uplot";
 import { button, el, save, table } from "./dom";
 import { canvasBrush, type Frame, paintOver, paintUnder, ticksOf } from "./paint";
-import { type Plot, type Series, type Span, view, type Zoom } from "./plot";
+import { inOrder, type Plot, type Series, type Span, view, type Zoom } from "./plot";
 import { png, type Sheet, svg } from "./svg";
-import { FONT, heatColour, light, lineColour, type Theme } from "./theme";
+import { areaColour, FONT, heatColour, light, lineColour, type Theme } from "./theme";
 import { showTip, swatch } from "./tip";
 
 /** What a saved picture measures. */
@@ -84,15 +84,15 @@ export class Chart {
         const points = plot.series.reduce((sum, series) => sum + series.ys.filter((y) => y !== null).length, 0);
         this.figure.dataset.lines = String(plot.series.length);
         this.figure.dataset.points = String(points);
-        this.host.setAttribute("aria-label", `${plot.title}. ${plot.series.map((s) => `${s.name} ${s.note}`).join("; ") || "Nothing is shown"}. ` +
+        this.host.setAttribute("aria-label", `${plot.title}. ${inOrder(plot).map((s) => `${s.name} ${s.note}`).join("; ") || "Nothing is shown"}. ` +
             "Plus and minus zoom, arrows move, Escape resets. The data table below has the figures.");
         this.host.dataset.empty = plot.series.length || plot.cells?.boxes.length ? "" : "Nothing to show: no line with IOs is switched on.";
     }
 
     /** The page's legend has the looks of its lines; here are their figures, and what is this chart's own. */
     private legendOf(plot: Plot): Node[] {
-        return plot.series.filter(({ own, note }) => own || (note && !plot.iopsNoted)).map((series) =>
-            el("li", { class: series.own ? "own" : undefined }, series.own && swatch(series, this.theme), el("b", {}, series.name), series.note && ` ${series.note}`));
+        return inOrder(plot).filter(({ own, note }) => own || (note && !plot.iopsNoted)).map((series) =>
+            el("li", { class: series.own ? "own" : undefined, title: series.title }, series.own && swatch(series, this.theme), el("b", {}, series.name), series.note && ` ${series.note}`));
     }
 
     private heatKey(plot: Plot): Node[] {
@@ -122,7 +122,7 @@ export class Chart {
             width, height, padding: [8, 20, 0, 0], legend: { show: false },
             scales: { x: { time: false, range: () => span.x }, y: { range: () => span.y } },
             axes: [axis("x"), axis("y")],
-            series: [{}, ...plot.series.map((series) => styled(series, theme, span.y[0]))],
+            series: [{}, ...plot.series.map((series) => styled(series, theme, span.y[0], plot.stacked))],
             cursor: {
                 drag: { x: true, y: this.config.zoomY ?? false, uni: this.config.zoomY ? 40 : undefined, setScale: false, dist: LEAST_DRAG },
                 points: { show: false }, y: false, sync: this.config.group ? { key: this.config.group } : undefined,
@@ -209,13 +209,13 @@ export class Chart {
     }
 }
 
-function styled(series: Series, theme: Theme, bottom: number): uPlot.Series {
+function styled(series: Series, theme: Theme, bottom: number, stacked = false): uPlot.Series {
     const colour = lineColour(theme, series.colour);
     if (series.kind === "dots")
         return { stroke: colour, paths: () => null, points: { show: true, size: 3.4, width: 0, fill: `${colour}cc`, stroke: `${colour}cc` } };
     return {
         stroke: colour, width: series.kind === "thin" ? 1.3 : 2, dash: series.dash.length ? series.dash : undefined, points: { show: false },
-        fill: series.fill ? `${colour}1f` : undefined, fillTo: () => bottom,
+        fill: stacked ? areaColour(theme, series.colour) : series.fill ? `${colour}1f` : undefined, fillTo: () => bottom,
     };
 }
 

@@ -29,6 +29,8 @@ export interface Steady extends Consistency {
 export interface Total {
     ios: number; bytes: number; errors: number; iops: number; bytes_per_s: number; queue_depth: number;
     latency_ns: Latency | null;
+    /** What they took, all together; absent in a live page. */
+    time_s?: number;
     iops_deviation: number; iops_worst: number | null; iops_worst_at_s: number | null; intervals_at_0: number;
 }
 
@@ -77,8 +79,32 @@ export interface Partial { op: string; bytes: number; errors: number }
 /** Which part of a divided watch: { by: "size", label: "4 KiB" }; of a cgroup, a path, also what that tells. */
 export interface Part { by: string; label: string; container?: string; pod?: string; unit?: string }
 
-/** A part has no accounting, nor have its ops steady and heat. */
-export type PartWatch = Omit<Watch, "accounting" | "ops" | "parts"> & { part: Part; ops: Omit<Op, "steady" | "heat">[] };
+/** Of the whole's; null: that has none. */
+export interface Shares { ios: number | null; bytes: number | null; time: number | null }
+
+/** Against IOs beside nothing, or beside reads alone, the label of which part is @base: how many times as long. */
+export type Against = Record<Quantile, number> & { base: string };
+
+/** An op of a part: no steady and heat, but what it is of the whole's. All of that is absent in a live page. */
+export type PartOp = Omit<Op, "steady" | "heat"> & {
+    /** What the IOs that ended in each interval took, all together. */
+    time_s?: number[];
+    of_whole?: Shares;
+    /** Too few IOs for a percentile. */
+    few?: boolean;
+    /** Only where parts are what IOs are beside; null: too few, here or there. */
+    against?: Against | null;
+};
+
+/** Ops together. */
+export interface AllOps extends Pick<Total, "ios" | "bytes" | "errors" | "iops" | "bytes_per_s"> {
+    time_s: number; latency_ns: Latency; of_whole: Shares; few: boolean;
+    /** Only by depth: what the device does at these depths; null: there is no end to them. */
+    by_little?: { iops_least: number; iops_most: number | null; bytes_per_s_least: number; bytes_per_s_most: number | null } | null;
+}
+
+/** A part has no accounting. all_ops is null where it had no IO, and absent in a live page. */
+export type PartWatch = Omit<Watch, "accounting" | "ops" | "parts"> & { part: Part; all_ops?: AllOps | null; ops: PartOp[] };
 
 export interface Watch {
     device: string; stage: string; gone: boolean;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What is said in words and tables: the runs, the findings, the table of figures, members and array.
-import { byWords, partsOf, ranked, timeShare } from "./charts/parts";
+import { byWords, dividedLines, partsOf, ranked, timeShare } from "./charts/parts";
 import { phaseName, phasesOf } from "./charts/phases";
 import { rateIn, type Window } from "./charts/times";
 import { consistency } from "./curves";
@@ -169,20 +169,20 @@ export function totals(lines: Line[], theme: Theme, window: Window = null): HTML
     return scrolled("Figures", made);
 }
 
-/** The parts of all lines that are divided. */
+/** The parts of all lines that are divided, a table for each thing they are divided by. */
 export function partsTotals(lines: Line[]): HTMLElement[] {
-    const names = lineNames(lines), first = lines.flatMap(partsOf)[0];
-    if (!first)
-        return [];
-    const by = byWords(first.part), head = ["run, device, op", by, "IOs", "share of IOs", "share of bytes", "share of time", "mean size", "IOPS mean", "MB/s", ...PART_LEVELS, "errors"];
-    const rows = lines.flatMap((line, i) => ranked(partsOf(line)).map((one) => {
-        const { part, op: { total: t } } = one, mb = t.bytes_per_s / 1e6, all = line.op.total;
-        return [
-            names[i], part.label, count(t.ios), percent(t.ios / all.ios), percent(t.bytes / all.bytes), percent(timeShare(one, line)), ioSize(t.bytes / t.ios),
-            amount(t.iops), amount(mb, mb < 9.95 ? 2 : 1), ...PART_LEVELS.map((level) => latency(t.latency_ns?.[level])), count(t.errors),
-        ];
-    }));
-    return [el("h3", { class: "sub" }, `By ${by}`), scrolled(`Figures by ${by}`, table(`Each run, device, stage and op by ${by}`, head, rows, 2))];
+    const names = lineNames(lines);
+    return Object.values(dividedLines(lines)).flatMap((divided) => {
+        const by = byWords(partsOf(divided[0])[0].part), head = ["run, device, op", by, "IOs", "share of IOs", "share of bytes", "share of time", "mean size", "IOPS mean", "MB/s", ...PART_LEVELS, "errors"];
+        const rows = divided.flatMap((line) => ranked(partsOf(line)).map((one) => {
+            const { part, op: { total: t } } = one, mb = t.bytes_per_s / 1e6, all = line.op.total;
+            return [
+                names[lines.indexOf(line)], part.label, count(t.ios), percent(t.ios / all.ios), percent(t.bytes / all.bytes), percent(timeShare(one, line)), ioSize(t.bytes / t.ios),
+                amount(t.iops), amount(mb, mb < 9.95 ? 2 : 1), ...PART_LEVELS.map((level) => latency(t.latency_ns?.[level])), count(t.errors),
+            ];
+        }));
+        return [el("h3", { class: "sub" }, `By ${by}`), scrolled(`Figures by ${by}`, table(`Each run, device, stage and op by ${by}`, head, rows, 2))];
+    });
 }
 
 /** The phases of all lines, and what is not there. */

@@ -44,8 +44,18 @@ export function percent(share: number, places = 2): string {
     return Number.isFinite(share) ? `${Number((share * 100).toFixed(places))}${SPACE}%` : NONE;
 }
 
+/** Two digits at least: one of a million IOs is not 0 %. */
+export function shareOf(share: number): string {
+    return percent(share, share > 0 ? Math.max(2, 1 - Math.floor(Math.log10(share * 100))) : 2);
+}
+
 export function seconds(s: number): string {
     return `${Number(s.toFixed(s < 100 ? 1 : 0))}${SPACE}s`;
+}
+
+/** What many IOs took together: 93.4 s, 12.5 min, 31.0 h */
+export function duration(s: number): string {
+    return s < 600 ? latency(s * 1e9) : s < 36000 ? `${digits(s / 60)}${SPACE}min` : `${digits(s / 3600)}${SPACE}h`;
 }
 
 const BYTES = ["B", "kB", "MB", "GB", "TB", "PB"];

@@ -18,7 +18,9 @@ import { Schedule } from "./schedule";
 import { dark, light, type Theme } from "./theme";
 
 const SMALL = 240;
-const TIME = ["iops", "heat", "depth", "throughput", "flight", "oldest", "parts-time", "slow"];
+const TIME = ["iops", "heat", "depth", "throughput", "flight", "oldest", "parts-time", "owners", "slow"];
+/** Between the name of a chart and whose it is, where there are several of the name. */
+export const OF = "_of_";
 const WEIGHED = ["percentile", "nines"];
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
@@ -100,7 +102,7 @@ export abstract class Page {
     /** The charts of the same time show the same part of it, and say its figures. */
     protected zoomTime(x: Window): void {
         this.window = x;
-        const all = TIME.filter((id) => id in this.charts);
+        const all = Object.keys(this.charts).filter((id) => TIME.includes(id.split(OF)[0]));
         for (const id of all)
             this.charts[id].zoom = { x, y: null };
         this.redraw(all);

@@ -13,6 +13,12 @@ export interface Series extends Look {
     fill?: boolean;
     xs: number[];
     ys: (number | null)[];
+    /** Point by point what it has by itself, where it is drawn on top of others. */
+    amounts?: (number | null)[];
+    /** Point by point, where it is more than its y that is to be said. */
+    words?: string[];
+    /** Its name in full, where that is too long to be read. */
+    title?: string;
     /** Of points that have more to say than where they are: the cursor's tip has it of the one that is nearest. */
     say?: (i: number) => string[];
     /** Written beside the line, where that stays readable. */
@@ -45,11 +51,18 @@ export interface Plot {
     cells: Cells | null;
     /** The notes of its lines are their IOPS, which the page's legend has. */
     iopsNoted?: boolean;
+    /** Its series lie on top of each other, each an area down to 0, the uppermost first. */
+    stacked?: boolean;
     /** Of the whole chart; the y span may follow what is seen in a part of x. */
     xSpan: Span;
     ySpan(lo: number, hi: number): Span;
     /** Made when somebody looks. */
     table(): Rows;
+}
+
+/** Its series in the order in which one reads them. */
+export function inOrder({ series, stacked }: Plot): Series[] {
+    return stacked ? [...series].reverse() : series;
 }
 
 export interface Zoom { x: Span | null; y: Span | null }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The report's page: findings, marks and a steady window beside what it has in common with the live page.
 import { iops, type IopsView } from "./charts/iops";
-import { byWords, partsHeat, partsLatency, partsOf, partsOverTime } from "./charts/parts";
 import { latencyByIops, phaseLines, phasesOf } from "./charts/phases";
 import { hasSlow, slowDots } from "./charts/slow";
 import { timeSpan, type Window } from "./charts/times";
-import { type Document, type Percentile, type Run, runsIn } from "./data";
-import { button, choice, el } from "./dom";
+import { type Document, type Run, runsIn } from "./data";
+import { button, el } from "./dom";
 import { activeWords, findings, leftOver, marks, partsTotals, phasesTable, runsTable, stacks, totals } from "./figures";
 import { type Line, makeLines, runNames } from "./lines";
 import { Page, section } from "./page";
 import { Panel } from "./panel";
+import { type PartsSection, partsSections, select } from "./parts_section";
 import type { Span } from "./plot";
 import { slowCommon, SlowTable } from "./slow_table";
 
@@ -23,10 +23,10 @@ class ReportPage extends Page {
     /** Called when the window is another. */
     private readonly told: (() => void)[] = [];
     private heat: Line | undefined;
-    private divided: Line | undefined;
+    /** Where lines are divided. */
+    private divided: PartsSection[] = [];
     /** The line of which the charts of latency show the phases. */
     private phased: Line | undefined;
-    private percentile: Percentile = "p99";
 
     constructor(private readonly runs: Run[], private readonly generator: string) {
         super(makeLines(runs));
@@ -46,7 +46,7 @@ class ReportPage extends Page {
         for (const view of STEADY)
             this.chart(view, () => iops(this.lines, view, this.window), { height: 300, zoomed: (x) => x && this.zoomTime(x) });
         this.heat = this.lines.find((line) => line.on);
-        this.timeCharts(this.lineChoice("line of the heat map", this.lines, this.heat, (line) => {
+        this.timeCharts(select("line of the heat map", this.lines, this.heat, (line) => {
             this.heat = line;
             this.redraw(["heat"]);
         }));
@@ -55,19 +55,12 @@ class ReportPage extends Page {
             this.chart("slow", () => slowDots(this.lines), { ...this.time, zoomY: true });
     }
 
-    /** Only where a line is divided. */
     private partsCharts(): void {
-        const all = this.dividedLines(), { lines } = this;
-        if (!all.length)
-            return;
-        this.divided = all.find((line) => line.on) ?? all[0];
-        this.chart("parts-latency", () => partsLatency(lines, this.percentile));
-        this.chart("parts-heat", () => partsHeat(this.divided!), { height: 380 });
-        this.chart("parts-time", () => partsOverTime(lines, this.divided!, this.percentile), this.time);
-    }
-
-    private dividedLines(): Line[] {
-        return this.lines.filter((line) => partsOf(line).length);
+        const { lines, time } = this;
+        this.divided = partsSections({
+            lines, time, theme: () => this.theme, chart: (...args) => this.chart(...args), redraw: (ids) => this.redraw(ids),
+            figures: (...ids) => this.figures(...ids), ofWholeRun: (what) => this.ofWholeRun(what),
+        });
     }
 
     /** Offered only where a run has such IOs. */
@@ -85,13 +78,6 @@ class ReportPage extends Page {
 
     protected heatLine(): Line | undefined {
         return this.heat ?? this.lines.find((line) => line.on);
-    }
-
-    private lineChoice(label: string, lines: Line[], chosen: Line | undefined, choose: (line: Line) => void): HTMLElement {
-        const select = el("select", { "aria-label": label, change: () => choose(lines[select.selectedIndex]) },
-            ...lines.map((line) => el("option", { value: line.key }, line.name)));
-        select.value = chosen?.key ?? "";
-        return select;
     }
 
     private phasedLines(): Line[] {
@@ -112,17 +98,6 @@ class ReportPage extends Page {
             this.redraw(["distribution", "percentile", "nines"]);
         } }, el("option", { value: "" }, "All lines"), ...lines.map((line) => el("option", { value: line.key }, `Phases of ${line.name}`)));
         return [select];
-    }
-
-    private partsTools(): HTMLElement {
-        const quantiles: Percentile[] = ["p50", "p90", "p99", "p99.9"];
-        return el("p", { class: "window" }, this.lineChoice("line of the parts", this.dividedLines(), this.divided, (line) => {
-            this.divided = line;
-            this.redraw(["parts-heat", "parts-time"]);
-        }), " ", choice("percentile of the parts", quantiles.map((q) => [q, q]), this.percentile, (q) => {
-            this.percentile = q;
-            this.redraw(["parts-latency", "parts-time"]);
-        }));
     }
 
     /** The page's one window: by its bounds, or all of the time. */
@@ -167,6 +142,7 @@ class ReportPage extends Page {
 
     private showFigures(): void {
         this.table.replaceChildren(totals(this.lines, this.theme, this.window));
+        this.divided.forEach((parts) => parts.show());
         this.slowTable.show(this.window);
     }
 
@@ -209,8 +185,7 @@ class ReportPage extends Page {
     }
 
     private parts(): HTMLElement[] {
-        const by = this.divided?.watch.parts?.[0].part;
-        return by ? [section(`By ${byWords(by)}`, this.partsTools(), ...this.figures("parts-latency", "parts-heat", "parts-time"))] : [];
+        return this.divided.map((parts) => section(parts.title, ...parts.elements()));
     }
 
     private slow(): HTMLElement[] {

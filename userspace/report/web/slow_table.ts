@@ -32,7 +32,7 @@ export function slowCommon(lines: Line[]): HTMLElement[] {
 export const BY_TIME = TIME;
 
 export class SlowTable {
-    readonly element = el("div", { class: "slow" });
+    readonly element = el("div", { class: "slow sorts" });
     /** Of which something is known of any. */
     private columns: number[] = [];
     private readonly heads = el("tr");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // A chart as an SVG file: what is seen, with title and legend, so that it can stand alone.
 import { type Brush, type Frame, paintOver, paintUnder, scaleX, scaleY, ticksOf } from "./paint";
-import { type Cells, type Plot, type Series, view, type Zoom } from "./plot";
-import { FONT, heatColour, lineColour, type Theme } from "./theme";
+import { type Cells, inOrder, type Plot, type Series, view, type Zoom } from "./plot";
+import { areaColour, FONT, heatColour, lineColour, type Theme } from "./theme";
 
 const LEFT = 66, RIGHT = 18, BOTTOM = 46;
 const CHARACTER = 6.5;
@@ -52,7 +52,7 @@ function pieces(series: Series, [lo, hi]: [number, number]): [number, number][][
     return all.filter((piece) => piece.length);
 }
 
-function drawn(series: Series, frame: Frame): string {
+function drawn(series: Series, frame: Frame, stacked = false): string {
     const x = scaleX(frame), y = scaleY(frame), colour = lineColour(frame.theme, series.colour);
     const parts = pieces(series, frame.span.x).map((piece) => piece.map(([px, py]): [number, number] => [x(px), y(py)]));
     const attributes = `class="series" data-name="${escaped(series.name)}" stroke="${colour}"`;
@@ -63,7 +63,7 @@ function drawn(series: Series, frame: Frame): string {
     const d = parts.map((piece) => `M${piece.map(([px, py]) => `${n(px)} ${n(py)}`).join("L")}`).join("");
     const bottom = n(frame.box.y + frame.box.h);
     const closed = (piece: [number, number][]) => `M${n(piece[0][0])} ${bottom}L${piece.map(([px, py]) => `${n(px)} ${n(py)}`).join("L")}V${bottom}z`;
-    const area = series.fill ? `<path d="${parts.map(closed).join("")}" fill="${colour}" fill-opacity="0.12"/>` : "";
+    const area = series.fill ? `<path d="${parts.map(closed).join("")}" ${stacked ? `fill="${areaColour(frame.theme, series.colour)}"` : `fill="${colour}" fill-opacity="0.12"`}/>` : "";
     const dash = series.dash.length ? ` stroke-dasharray="${series.dash.join(" ")}"` : "";
     return `${area}<path ${attributes} d="${d}" fill="none" stroke-width="${series.kind === "thin" ? 1.3 : 2}" stroke-linejoin="round"${dash}/>`;
 }
@@ -83,7 +83,7 @@ function head(brush: Brush, plot: Plot, { theme, width, context, legend }: Sheet
         brush.text(width - RIGHT, 24, context, { colour: theme.soft, anchor: "end", size: 12 });
     brush.text(LEFT, 24, plot.title, { colour: theme.ink, size: 16, bold: true });
     let x = LEFT, y = 46;
-    for (const series of plot.series.filter(({ own }) => own || legend === "all")) {
+    for (const series of inOrder(plot).filter(({ own }) => own || legend === "all")) {
         const text = series.note ? `${series.name}: ${series.note}` : series.name, w = text.length * CHARACTER + 44;
         if (x > LEFT && x + w > width - RIGHT) {
             x = LEFT;
@@ -136,7 +136,7 @@ export function svg(plot: Plot, zoom: Zoom, sheet: Sheet): string {
     return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${n(height)}" viewBox="0 0 ${width} ${n(height)}" font-family="${escaped(FONT)}" role="img" aria-label="${escaped(plot.title)}">` +
         `<rect width="100%" height="100%" fill="${theme.paper}"/><clipPath id="${clip}"><rect x="${box.x}" y="${n(box.y)}" width="${n(box.w)}" height="${n(box.h)}"/></clipPath>` +
         `${header.join("")}<text transform="translate(15 ${n(middle)}) rotate(-90)" font-size="12" fill="${theme.soft}" text-anchor="middle">${escaped(plot.y.label)}</text>` +
-        `${under.join("")}<g clip-path="url(#${clip})">${plot.series.map((series) => drawn(series, frame)).join("")}</g>${front.join("")}</svg>`;
+        `${under.join("")}<g clip-path="url(#${clip})">${plot.series.map((series) => drawn(series, frame, plot.stacked)).join("")}</g>${front.join("")}</svg>`;
 }
 
 /** The same as a picture, two pixels to the CSS pixel. */

@@ -27,13 +27,28 @@ export const dark: Theme = {
     heat: [[27, 42, 58], [30, 70, 110], [38, 110, 168], [82, 160, 216], [158, 208, 244], [236, 248, 255]],
 };
 
+/** Of what stands for all that have no colour of their own. */
+export const NO_COLOUR = -1;
+
 export function lineColour(theme: Theme, index: number): string {
-    return theme.lines[index % theme.lines.length];
+    return index === NO_COLOUR ? theme.soft : theme.lines[index % theme.lines.length];
+}
+
+function mixed(from: number[], to: number[], share: number): string {
+    return `#${from.map((low, c) => Math.round(low + (to[c] - low) * share).toString(16).padStart(2, "0")).join("")}`;
+}
+
+function parsed(colour: string): number[] {
+    return [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+}
+
+/** The area below a line; it covers what lies under it. */
+export function areaColour(theme: Theme, index: number): string {
+    return mixed(parsed(theme.paper), parsed(lineColour(theme, index)), 0.55);
 }
 
 /** Of a rank, 0 to 1. */
 export function heatColour(theme: Theme, rank: number): string {
     const at = Math.min(Math.max(rank, 0), 1) * (theme.heat.length - 1), i = Math.min(Math.floor(at), theme.heat.length - 2);
-    const mixed = theme.heat[i].map((low, c) => Math.round(low + (theme.heat[i + 1][c] - low) * (at - i)));
-    return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+    return mixed(theme.heat[i], theme.heat[i + 1], at - i);
 }

@@ -2,7 +2,7 @@
 // What the cursor points at, in words beside it.
 import type uPlot from "uplot";
 import { el } from "./dom";
-import type { Plot, Series } from "./plot";
+import { inOrder, type Plot, type Series } from "./plot";
 import { lineColour, type Theme } from "./theme";
 
 /** A piece of the line, as the legends show it. */
@@ -35,6 +35,10 @@ function nearest(series: Series, x: number): number {
     }
     const i = x - xs[lo] <= xs[hi] - x ? lo : hi;
     return ys[i] === null ? -1 : i;
+}
+
+function valueAt(plot: Plot, series: Series, i: number): string {
+    return series.words?.[i] ?? plot.y.text(series.amounts?.[i] ?? plot.y.value(series.ys[i]!));
 }
 
 const REACH = 24;
@@ -70,9 +74,9 @@ export function showTip(u: uPlot, host: HTMLElement, plot: Plot, theme: Theme): 
         old?.remove();
         return;
     }
-    const rows = told ? told.series.say!(told.i).map((line) => el("li", {}, line)) : plot.series.flatMap((series) => {
+    const rows = told ? told.series.say!(told.i).map((line) => el("li", {}, line)) : inOrder(plot).flatMap((series) => {
         const i = nearest(series, x);
-        return i < 0 ? [] : [el("li", {}, swatch(series, theme), `${series.name} `, el("b", {}, plot.y.text(plot.y.value(series.ys[i]!))))];
+        return i < 0 ? [] : [el("li", {}, swatch(series, theme), `${series.name} `, el("b", {}, valueAt(plot, series, i)))];
     });
     const tip = old ?? host.appendChild(el("div", { class: "tip", "aria-hidden": "true" }));
     tip.replaceChildren(...told ? [swatch(told.series, theme), el("strong", {}, ` ${told.series.name}`)] : [el("strong", {}, plot.x.text(plot.x.value(x)))], el("ul", {}, ...rows));

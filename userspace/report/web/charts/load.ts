@@ -9,7 +9,7 @@ import { inside, marksOf, mean, middles, pieces, rateIn, timeSpan, type Window, 
 /** So many points lie closer than a pixel. */
 const MANY = 400;
 
-export interface Over { name: string; note: string; line: Line; values: (number | null)[]; look: Line["look"]; kind?: Series["kind"]; tag?: string }
+export interface Over { name: string; note: string; line: Line; values: (number | null)[]; look: Line["look"]; kind?: Series["kind"]; tag?: string; title?: string }
 
 function rows(all: Over[], span: Span, { x, y }: Pick<Plot, "x" | "y">): Rows {
     const series = all.map(({ line, values }) => ({ xs: middles(line), values }));
@@ -27,8 +27,8 @@ export function chart(lines: Line[], all: Over[], y: Axis, text: { title: string
     const span = timeSpan(lines), { x = timeAxis } = text;
     return {
         ...text, x, y, levels: [], spots: [], marks: marksOf(lines), cells: null,
-        series: all.map(({ name, note, line, values, look, kind, tag = name }): Series => ({
-            name, note, kind: kind ?? (values.length > MANY ? "thin" : "line"), ...look, tag, xs: middles(line),
+        series: all.map(({ name, note, line, values, look, kind, tag = name, title }): Series => ({
+            name, note, title, kind: kind ?? (values.length > MANY ? "thin" : "line"), ...look, tag, xs: middles(line),
             ys: values.map((value) => value === null ? null : y.place(value)),
         })),
         xSpan: span, ySpan, table: () => rows(all, span, { x, y }),

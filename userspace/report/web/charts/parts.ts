@@ -3,22 +3,23 @@
 // over time.
 import { categories, latencyAxis } from "../axes";
 import { type Bin, type Part, type Percentile, type PartWatch, type Quantile } from "../data";
-import { count, latency, percent } from "../format";
+import { count, latency, shareOf } from "../format";
 import { lastCell, upperBound } from "../grid";
 import type { Line } from "../lines";
-import { type Cells, padded, type Plot, type Rows, type Series } from "../plot";
+import { shortNames } from "../owners";
+import { type Cells, type Level, padded, type Plot, type Rows, type Series } from "../plot";
 import { LINES } from "./heat";
 import { chart, type Over } from "./load";
 
 const HEAT_SCALE = 3;
 /** Of the width of a column, what a level takes on either side of its middle. */
 const HALF = 0.42;
-/** Of cgroups, whose number has no bounds, those that are drawn, and the characters of a name below them. */
-const MOST = 12, NAME_LENGTH = 24;
+/** Of cgroups, whose number has no bounds, those that are drawn. */
+const MOST = 12;
 
 /** What the IOs are divided by, in words. */
 const WORDS: Record<string, string> = {
-    size: "IO size", flags: "what the IO is for", depth: "IOs in flight at the start", beside: "the strongest in flight at the start",
+    size: "IO size", flags: "what the IO is for", depth: "IOs in flight at the start", beside: "what was in flight at the start",
     cgroup: "cgroup",
 };
 
@@ -35,6 +36,15 @@ export function partsOf(line: Line): LinePart[] {
         ops.filter((op) => op.op === line.op.op && op.total.ios > 0).map((op) => ({ part, op })));
 }
 
+/** The lines that have parts with IOs, by what they are divided by. */
+export function dividedLines(lines: Line[]): Record<string, Line[]> {
+    const found: Record<string, Line[]> = {};
+    for (const line of lines)
+        if (partsOf(line).length)
+            (found[partsOf(line)[0].part.by] ??= []).push(line);
+    return found;
+}
+
 /** What the IOs of a part took, all together. */
 function timeOf({ op: { total } }: LinePart): number {
     return total.ios * (total.latency_ns?.mean ?? 0);
@@ -48,12 +58,6 @@ export function ranked(parts: LinePart[]): LinePart[] {
 /** The share that a part has of what its line's IOs took. */
 export function timeShare(one: LinePart, line: Line): number {
     return timeOf(one) / timeOf({ part: one.part, op: line.op });
-}
-
-/** A cgroup's path is too long for an axis: the container's id, the pod's, the unit, or the last of its names. */
-function shortName({ label, container, pod, unit }: Part): string {
-    const name = container?.slice(0, 12) ?? pod?.slice(0, 8) ?? unit ?? (label.slice(label.lastIndexOf("/") + 1) || label);
-    return name.length > NAME_LENGTH ? `…${name.slice(1 - NAME_LENGTH)}` : name;
 }
 
 /** By cgroup those of most time, over all lines. Of others the labels from the first to the last that had IOs, with those in between. */
@@ -81,9 +85,9 @@ function latencySpan(lo: number, hi: number): [number, number] {
 /** What both charts by part have in common. */
 function byPart(lines: Line[], labels: string[]): Pick<Plot, "x" | "y" | "levels" | "spots" | "marks" | "xSpan" | "ySpan"> {
     const parts = lines.flatMap((line) => line.watch.parts ?? []).map(({ part }) => part);
-    const names = labels.map((label) => parts.find((part) => part.label === label)!).map((part) => part.by === "cgroup" ? shortName(part) : part.label);
+    const names = shortNames(parts);
     return {
-        x: categories(words(lines), names), y: latencyAxis, levels: [], spots: [], marks: [],
+        x: categories(words(lines), labels.map((label) => names.get(label)!), labels), y: latencyAxis, levels: [], spots: [], marks: [],
         xSpan: [-0.5, Math.max(labels.length, 1) - 0.5], ySpan: latencySpan,
     };
 }
@@ -100,11 +104,6 @@ function cellsOf(bins: Bin[], scale: number): Map<number, number> {
     return cells;
 }
 
-/** Two digits at least: one of a million IOs is not 0 %. */
-function shareText(share: number): string {
-    return percent(share, Math.max(2, 1 - Math.floor(Math.log10(share * 100))));
-}
-
 /** Shares of a column's IOs, ranked by their logarithm as in the heat map over time. */
 function cells(line: Line, labels: string[]): Cells {
     const scale = Math.min(line.run.scale, HEAT_SCALE);
@@ -112,7 +111,7 @@ function cells(line: Line, labels: string[]): Cells {
         x: labels.indexOf(part.label), cell, share: ios / op.total.ios })));
     const shares = found.map(({ share }) => share), least = Math.min(...shares), most = Math.max(...shares), range = Math.log(most / least);
     return {
-        title: "share of a column's IOs", least: found.length ? shareText(least) : "", most: found.length ? shareText(most) : "",
+        title: "share of a column's IOs", least: found.length ? shareOf(least) : "", most: found.length ? shareOf(most) : "",
         boxes: found.map(({ x, cell, share }) => ({
             x0: x - 0.5, x1: x + 0.5, rank: range > 0 ? Math.log(share / least) / range : 1,
             y0: latencyAxis.place(upperBound(scale, cell - 1)), y1: latencyAxis.place(upperBound(scale, cell)),
@@ -134,32 +133,43 @@ function steps(values: number[]): Pick<Series, "xs" | "ys"> {
     };
 }
 
+/** Of cgroups none comes before the other. */
+function haveOrder(line: Line): boolean {
+    return line.watch.parts?.[0].part.by !== "cgroup";
+}
+
+/** The same where nothing joins them: the series has their middles. */
+function levels(values: number[], colour: number): Level[] {
+    return values.flatMap((ns, at) => Number.isNaN(ns) ? [] : [{ y: latencyAxis.place(ns), band: [0, 0], faint: true, x: [at - HALF, at + HALF], colour }]);
+}
+
 function dots(values: number[]): Pick<Series, "xs" | "ys"> {
     return { xs: values.map((_, at) => at), ys: values.map((ns) => Number.isNaN(ns) ? null : latencyAxis.place(ns)) };
 }
 
-function shareOf({ op }: LinePart, line: Line): string {
-    return percent(op.total.ios / line.op.total.ios);
+function iosShare({ op }: LinePart, line: Line): string {
+    return shareOf(op.total.ios / line.op.total.ios);
 }
 
 function heatRows(line: Line): Rows {
     return {
         head: [words([line]), "IOs", "share of IOs", ...LINES.map(({ key }) => key)],
-        rows: ranked(partsOf(line)).map((one) => [one.part.label, count(one.op.total.ios), shareOf(one, line),
+        rows: ranked(partsOf(line)).map((one) => [one.part.label, count(one.op.total.ios), iosShare(one, line),
             ...LINES.map(({ key }) => latency(one.op.total.latency_ns?.[key]))]),
     };
 }
 
 export function partsHeat(line: Line): Plot {
-    const labels = labelsOf([line]);
+    const labels = labelsOf([line]), order = haveOrder(line), all = LINES.map((one) => ({ ...one, values: valuesOf(line, labels, one.key) }));
     return {
         ...byPart([line], labels),
         title: `Latency by ${words([line])}, ${line.name}`,
         hint: "The stronger a cell's colour, the larger the share of its column's IOs that took so long. The lines are percentiles of each column.",
-        series: LINES.map(({ key, colour, dash }): Series => {
-            const values = valuesOf(line, labels, key), style = { name: key, note: "", colour, dash, own: true, tag: key };
-            return key === "max" ? { ...style, kind: "dots", ...dots(values) } : { ...style, kind: "thin", ...steps(values) };
+        series: all.map(({ key, colour, dash, values }): Series => {
+            const style = { name: key, note: "", colour, dash, own: true, tag: key };
+            return key === "max" || !order ? { ...style, kind: "dots", ...dots(values) } : { ...style, kind: "thin", ...steps(values) };
         }),
+        levels: order ? [] : all.flatMap(({ key, colour, values }) => key === "max" ? [] : levels(values, colour)),
         cells: cells(line, labels),
         table: () => heatRows(line),
     };
@@ -174,9 +184,10 @@ export function partsLatency(lines: Line[], percentile: Quantile): Plot {
         title: `${percentile} by ${by}`,
         hint: "Like beside like: where runs differ in their mix of IOs, compare them here rather than as a whole.",
         series: shown.map((line, i): Series => ({
-            name: line.name, note: `${percentile} of all ${latency(line.op.total.latency_ns?.[percentile])}`, kind: "line", ...line.look,
-            tag: line.name, ...steps(values[i]),
+            name: line.name, note: `${percentile} of all ${latency(line.op.total.latency_ns?.[percentile])}`, ...line.look, tag: line.name,
+            ...haveOrder(line) ? { kind: "line", ...steps(values[i]) } : { kind: "dots", ...dots(values[i]) },
         })),
+        levels: shown.flatMap((line, i) => haveOrder(line) ? [] : levels(values[i], line.look.colour)),
         table: () => ({
             head: [by, ...shown.map((line) => line.name)],
             rows: labels.map((label, at) => [label, ...values.map((of) => latency(of[at]))]),
@@ -191,11 +202,13 @@ function hasLonePoints(values: (number | null)[]): boolean {
 
 /** Each part of a line over time. */
 export function partsOverTime(lines: Line[], line: Line, percentile: Percentile): Plot {
-    const labels = (line.watch.parts ?? []).map(({ part }) => part.label);
+    const parts = line.watch.parts ?? [], names = shortNames(parts.map(({ part }) => part));
+    // Of owners the order of ownersOf(), so that each has one colour.
+    const labels = (parts[0]?.part.by === "cgroup" ? [...parts].sort((a, b) => (b.all_ops?.time_s ?? 0) - (a.all_ops?.time_s ?? 0)) : parts).map(({ part }) => part.label);
     const all = ranked(partsOf(line)).slice(0, line.watch.parts?.[0].part.by === "cgroup" ? MOST : undefined).map((one): Over => {
         const values = one.op.percentiles_ns[percentile];
         return {
-            name: one.part.label, note: `${shareOf(one, line)} of the IOs, ${percent(timeShare(one, line))} of their time`, line, values,
+            name: names.get(one.part.label)!, title: one.part.label, note: `${iosShare(one, line)} of the IOs, ${shareOf(timeShare(one, line))} of their time`, line, values,
             look: { colour: labels.indexOf(one.part.label), dash: [], own: true }, kind: hasLonePoints(values) ? "dots" : undefined,
         };
     });

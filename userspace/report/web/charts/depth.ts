@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// IOs by how many were in flight when they began: the device's latency by load, and what it did at each.
+import { type Axis, categories, latencyAxis, linear, tickAmount } from "../axes";
+import type { AllOps, PartWatch, Quantile } from "../data";
+import { amount, count, latency, percent, shareOf } from "../format";
+import { type Line, sources } from "../lines";
+import { fromZero, padded, type Plot, type Series, type Span } from "../plot";
+import { byWords, type LinePart, partsOf } from "./parts";
+
+const LEVELS: { key: Quantile; dash: number[] }[] = [{ key: "p50", dash: [] }, { key: "p99", dash: [7, 4] }];
+/** Of the width of a column, what a level takes on either side of its middle. */
+const HALF = 0.42;
+/** The same where columns join: places have to ascend. */
+const WHOLE = 0.5 - 1e-9;
+
+/** From the first to the last depth at which any line had IOs. */
+function labelsOf(lines: Line[]): string[] {
+    const all = [...new Set(lines.flatMap(({ watch }) => (watch.parts ?? []).map(({ part }) => part.label)))];
+    const used = lines.flatMap((line) => partsOf(line).map(({ part }) => all.indexOf(part.label)));
+    return all.slice(Math.min(...used), Math.max(...used) + 1);
+}
+
+function shownOf(lines: Line[]): Line[] {
+    return lines.filter((line) => line.on && partsOf(line).length);
+}
+
+function byDepth(labels: string[], y: Axis): Pick<Plot, "x" | "y" | "levels" | "spots" | "marks" | "cells" | "xSpan"> {
+    return {
+        x: categories(byWords({ by: "depth", label: "" }), labels), y, levels: [], spots: [], marks: [], cells: null,
+        xSpan: [-0.5, Math.max(labels.length, 1) - 0.5],
+    };
+}
+
+/** At each label the part, or undefined. */
+function columns(line: Line, labels: string[]): (LinePart | undefined)[] {
+    const parts = new Map(partsOf(line).map((one) => [one.part.label, one]));
+    return labels.map((label) => parts.get(label));
+}
+
+/** p50 and p99 at each depth. A point of few IOs is a dot beside the line: its p99 is little more than its slowest IO. */
+export function latencyByDepth(lines: Line[]): Plot {
+    const shown = shownOf(lines), labels = labelsOf(shown);
+    const all = shown.flatMap((line) => LEVELS.map(({ key, dash }) => {
+        const parts = columns(line, labels), place = (few: boolean) => parts.map((one) => one && Boolean(one.op.few) === few ? latencyAxis.place(one.op.total.latency_ns![key]) : null);
+        return { line, key, dash, sure: place(false), few: place(true) };
+    }));
+    const xs = labels.map((_, i) => i), is = (y: number | null): y is number => y !== null;
+    return {
+        ...byDepth(labels, latencyAxis), title: "Latency by IOs in flight",
+        hint: "p50 and p99 of the IOs that began when so many of the device's were in the stage, themselves with them. Where p50 climbs as fast as the depth, " +
+            "more in flight only wait longer. Small dots: fewer than 100 IOs.",
+        series: all.flatMap(({ line, key, dash, sure, few }): Series[] => {
+            const look = { note: "", colour: line.look.colour, own: true, xs }, name = `${line.name}, ${key}`;
+            return [
+                ...sure.some(is) ? [{ ...look, name, note: `${latency(line.op.total.latency_ns?.[key])} of all`, kind: "line" as const, dash, ys: sure, tag: name }] : [],
+                ...few.some(is) ? [{ ...look, name: `${name}, few IOs`, kind: "dots" as const, dash: [], ys: few }] : [],
+            ];
+        }),
+        spots: all.flatMap(({ line, sure }) => sure.flatMap((y, x) => y === null ? [] : [{ x, y, colour: line.look.colour, text: "" }])),
+        ySpan: (lo, hi): Span => hi >= lo ? padded([lo, hi], 0.08, 0.14) : [3, 6],
+        table: () => ({
+            head: ["line", "IOs in flight", "IOs", "share of IOs", "IOPS mean", ...LEVELS.map(({ key }) => key)],
+            rows: shown.flatMap((line) => partsOf(line).map(({ part, op }) => [line.name, part.label, count(op.total.ios), shareOf(op.of_whole?.ios ?? NaN),
+                amount(op.total.iops), latency(op.total.latency_ns?.p50), op.few ? "too few IOs" : latency(op.total.latency_ns?.p99)])),
+        }),
+    };
+}
+
+/** A level in each column, down to 0 where it has none. */
+function steps(values: number[]): Pick<Series, "xs" | "ys"> {
+    return { xs: values.flatMap((_, at) => [at - WHOLE, at + WHOLE]), ys: values.flatMap((value) => [value, value]) };
+}
+
+/** How much of the load was at each depth. */
+export function iopsByDepth(lines: Line[]): Plot {
+    const shown = shownOf(lines), labels = labelsOf(shown);
+    const mostly = (line: Line) => {
+        const top = partsOf(line).reduce((most, one) => one.op.total.ios > most.op.total.ios ? one : most);
+        return `${percent(top.op.of_whole?.ios ?? NaN, 1)} at ${top.part.label}`;
+    };
+    return {
+        ...byDepth(labels, linear("IOPS", tickAmount, (v) => amount(v))), title: "IOPS by IOs in flight",
+        hint: "IOs a second that began when so many were in the stage: how much of the load each depth had.",
+        series: shown.map((line): Series => ({
+            name: line.name, note: mostly(line), kind: "line", fill: true, ...line.look, dash: [], ...steps(columns(line, labels).map((one) => one?.op.total.iops ?? 0)) })),
+        ySpan: fromZero,
+        table: () => ({
+            head: ["IOs in flight", ...shown.map(({ name }) => name)],
+            rows: labels.map((label, at) => [label, ...shown.map((line) => amount(columns(line, labels)[at]?.op.total.iops ?? 0))]),
+        }),
+    };
+}
+
+type Known = PartWatch & { all_ops: AllOps };
+
+function littleOf({ watch }: Line): Known[] {
+    return (watch.parts ?? []).filter((part): part is Known => Boolean(part.all_ops?.by_little && !part.all_ops.few));
+}
+
+function middle({ all_ops: { by_little: b } }: Known): number {
+    return (b!.iops_least + (b!.iops_most ?? b!.iops_least)) / 2;
+}
+
+function span(least: number, most: number | null, words: (value: number) => string): string {
+    return most === null ? `${words(least)} and more` : least === most ? words(least) : `${words(least)} to ${words(most)}`;
+}
+
+/** By Little's law, of each device and stage with all ops. */
+export function doneByDepth(lines: Line[]): Plot {
+    const shown = sources(lines).filter((line) => littleOf(line).length), labels = labelsOf(shownOf(lines));
+    const at = (part: Known) => labels.indexOf(part.part.label);
+    const most = (line: Line) => littleOf(line).reduce((best, part) => part.all_ops.by_little!.iops_least > best.all_ops.by_little!.iops_least ? part : best);
+    return {
+        ...byDepth(labels, linear("IOPS", tickAmount, (v) => amount(v))), title: "What the device does, by IOs in flight",
+        hint: "By Little's law: the depth over the mean latency of what begins at it, all ops together, from the least to the most depth of a column. It holds as far as the depth " +
+            "stays the same while they last. Where it levels off, the device has no more to give.",
+        levels: shown.flatMap((line) => littleOf(line).map((part) => {
+            const { iops_least: lo, iops_most: hi } = part.all_ops.by_little!, x = at(part);
+            return { y: middle(part), band: [lo, hi ?? lo] as Span, faint: false, x: [x - HALF, x + HALF] as Span, colour: line.sourceLook.colour };
+        })),
+        series: shown.map((line): Series => ({
+            name: line.source, note: `most at ${most(line).part.label}: ${span(most(line).all_ops.by_little!.iops_least, most(line).all_ops.by_little!.iops_most, amount)} IOPS`,
+            kind: "dots", ...line.sourceLook, own: true, xs: littleOf(line).map(at), ys: littleOf(line).map(middle),
+            words: littleOf(line).map(({ all_ops: { by_little: b } }) => `${span(b!.iops_least, b!.iops_most, amount)} IOPS`),
+        })),
+        // The bands reach further than the points.
+        ySpan: () => fromZero(0, Math.max(0, ...shown.flatMap((line) => littleOf(line).map(({ all_ops: { by_little: b } }) => b!.iops_most ?? b!.iops_least)))),
+        table: () => ({
+            head: ["device", "IOs in flight", "mean latency", "IOPS", "MB/s"],
+            rows: shown.flatMap((line) => littleOf(line).map(({ part, all_ops: { latency_ns, by_little: b } }) => [line.source, part.label, latency(latency_ns.mean),
+                span(b!.iops_least, b!.iops_most, amount), span(b!.bytes_per_s_least / 1e6, b!.bytes_per_s_most === null ? null : b!.bytes_per_s_most / 1e6, amount)])),
+        }),
+    };
+}

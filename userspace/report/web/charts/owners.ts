@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Owners over time, on top of each other: who took how much of what a device did.
+import { type Axis, linear, tickAmount } from "../axes";
+import { amount, percent } from "../format";
+import type { Line } from "../lines";
+import { type Owner, type Ownership, ownersOf } from "../owners";
+import { fromZero, type Plot, type Series } from "../plot";
+import { NO_COLOUR } from "../theme";
+import { chart, type Over } from "./load";
+
+/** More would not be told apart. */
+const MOST = 8;
+
+export type OwnerFigure = "ios" | "bytes" | "time_s";
+
+const FIGURES: Record<OwnerFigure, { title: string; axis: Axis; hint: string; share: "ios" | "bytes" | "time"; what: string; unit: number }> = {
+    ios: { title: "IOPS", axis: linear("IOPS", tickAmount, amount), hint: "IOs that ended in each interval", share: "ios", what: "IOs", unit: 1 },
+    bytes: { title: "Throughput", axis: linear("MB/s", tickAmount, amount), hint: "Bytes of the IOs that ended in each interval", share: "bytes", what: "bytes", unit: 1e6 },
+    time_s: { title: "Time spent", axis: linear("IOs in flight", tickAmount, (v) => amount(v, 2)), share: "time", what: "time", unit: 1,
+        hint: "What the IOs that ended in each interval took, summed, over its length: how many of each owner were in flight on average" },
+};
+
+/** A second of each interval; of an op, or of all together. */
+function valuesOf({ watch }: Owner, { line: { run }, op }: Ownership, figure: OwnerFigure): number[] {
+    const ops = watch.ops.filter((o) => op === null || o.op === op);
+    return run.length_s.map((length, i) => length > 0 ? ops.reduce((sum, o) => sum + (o[figure]?.[i] ?? 0), 0) / length / FIGURES[figure].unit : 0);
+}
+
+/** Each its own of the palette's colours, as far as the others leave it. */
+function distinct(wanted: number[], colours: number): number[] {
+    const taken = new Set<number>();
+    return wanted.map((want) => {
+        const free = Array.from({ length: colours }, (_, i) => (want + i) % colours).find((colour) => !taken.has(colour)) ?? want % colours;
+        taken.add(free);
+        return free;
+    });
+}
+
+/** So many are there in each theme. */
+const COLOURS = 14;
+
+/** Those that a chart has apart, by what it shows, with their colours. */
+export function drawnOwners(of: Ownership, figure: OwnerFigure): { owner: Owner; colour: number }[] {
+    const top = ownersOf(of).sort((a, b) => b[figure] - a[figure]).slice(0, MOST), colours = distinct(top.map(({ rank }) => rank), COLOURS);
+    return top.map((owner, i) => ({ owner, colour: colours[i] }));
+}
+
+/** Each begins where the ones before it end. What is drawn later lies on top, so the last comes first. */
+function stacked(plot: Plot, run: Line["run"]): Plot {
+    // Of one interval its beginning and its end, or there would be a point only.
+    const wide = run.start_s.length === 1 ? [run.start_s[0], run.start_s[0] + run.length_s[0]] : null;
+    const sums = run.start_s.map(() => 0);
+    const series = plot.series.map((one): Series => {
+        const amounts = [...one.ys];
+        amounts.forEach((y, i) => {
+            sums[i] += y ?? 0;
+        });
+        const ys = [...sums];
+        return { ...one, kind: "thin", fill: true, tag: "", ...wide ? { xs: wide, ys: [...ys, ...ys], amounts: [...amounts, ...amounts] } : { ys, amounts } };
+    });
+    return { ...plot, series: series.reverse(), stacked: true };
+}
+
+export function ownersOverTime(lines: Line[], of: Ownership, figure: OwnerFigure, x?: Axis): Plot {
+    const { title, axis, hint, share, what } = FIGURES[figure], { line } = of, all = ownersOf(of), top = drawnOwners(of, figure);
+    const others = all.filter((owner) => !top.some((one) => one.owner.part.label === owner.part.label));
+    const rest = others.reduce((sums, owner) => valuesOf(owner, of, figure).map((value, i) => value + (sums[i] ?? 0)), [] as number[]);
+    const noteOf = (owners: Owner[]) => `${percent(owners.reduce((sum, { shares }) => sum + (shares[share] ?? NaN), 0))} of the ${what}`;
+    const over = (name: string, note: string, colour: number, values: number[]): Over => ({ name, note, line, values, look: { colour, dash: [], own: true } });
+    const made = chart(lines.map((other) => ({ ...other, on: other.run === line.run })), [
+        ...top.map(({ owner, colour }) => ({ ...over(owner.name, noteOf([owner]), colour, valuesOf(owner, of, figure)), title: owner.part.label })),
+        ...others.length ? [over(others.length === 1 ? others[0].name : `${others.length} others`, noteOf(others), NO_COLOUR, rest)] : [],
+    ], axis, { title: `${title} by cgroup, ${of.name}`, hint: `${hint}. On top of each other: the upper edge is all of them together.`, ...x && { x } }, fromZero);
+    return stacked(made, line.run);
+}

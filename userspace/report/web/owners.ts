@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Owners of IOs (--by cgroup): how they are called where a path is too long, and what each has of a device and stage.
+import type { Latency, Part, PartWatch, Shares } from "./data";
+import type { Line } from "./lines";
+
+/** So many characters of a name: what tells it from others may be at either end. */
+const NAME_LENGTH = 28;
+
+function cut(name: string): string {
+    const all = Array.from(name), half = NAME_LENGTH / 2;
+    return all.length > NAME_LENGTH ? `${all.slice(0, half).join("")}…${all.slice(1 - half).join("")}` : name;
+}
+
+/** By what the path tells, or its last name; then with one of those above, the nearest first. */
+function candidates({ label, container, pod, unit }: Part): string[] {
+    const names = label.split("/").slice(1), last = names.pop() ?? "", id = [pod?.slice(0, 8), container?.slice(0, 12)].filter(Boolean).join("/");
+    const below = names.map((name, i) => `${cut(name)}/${i + 1 < names.length ? "…/" : ""}${cut(last)}`).reverse();
+    return [id || cut(unit ?? ""), cut(last), ...below].filter(Boolean);
+}
+
+/** The shortest name for each that no other one has. Labels differ, and are what is left where nothing shorter does. */
+export function shortNames(parts: Part[]): Map<string, string> {
+    const all = [...new Map(parts.map((part) => [part.label, part.by === "cgroup" ? candidates(part) : []])).entries()];
+    const often = new Map<string, number>();
+    for (const name of all.flatMap(([, names]) => [...new Set(names)]))
+        often.set(name, (often.get(name) ?? 0) + 1);
+    return new Map(all.map(([label, names]) => [label, names.find((name) => often.get(name) === 1) ?? label]));
+}
+
+/** A path with its middle left out, and of container ids the digits that tools show. */
+export function shortPath(label: string): string {
+    const path = label.replace(/([0-9a-f]{12})[0-9a-f]{52}/g, "$1"), names = path.split("/");
+    return path.length > 48 && names.length > 3 ? `/${names[1]}/…/${names[names.length - 1]}` : path;
+}
+
+/** All ops of a device and stage, or one: whose owners are looked at. */
+export interface Ownership { key: string; name: string; line: Line; op: string | null }
+
+/** What there is to choose from: each watch as a whole, where it has several ops, and each op. */
+export function ownerships(lines: Line[]): Ownership[] {
+    return lines.flatMap((line, i) => {
+        const first = lines.findIndex(({ watch }) => watch === line.watch) === i, { source, name, key, watch } = line;
+        return [
+            ...first && watch.ops.length > 1 ? [{ key: `${key}/all`, name: `${source}, all ops`, line, op: null }] : [],
+            { key, name, line, op: line.op.op },
+        ];
+    });
+}
+
+export interface Owner {
+    part: Part; name: string;
+    ios: number; bytes: number; errors: number; time_s: number; latency: Latency | null;
+    shares: Shares; few: boolean;
+    /** Its place among all owners of the device and stage, by time: its colour, whatever else they are ranked by. */
+    rank: number;
+    watch: PartWatch;
+}
+
+const NO_SHARES: Shares = { ios: null, bytes: null, time: null };
+
+/** Those with IOs, the one whose IOs took the most time first. */
+export function ownersOf({ line: { watch }, op }: Ownership): Owner[] {
+    const parts = (watch.parts ?? []).filter(({ all_ops }) => all_ops), names = shortNames(parts.map(({ part }) => part));
+    const ranks = [...parts].sort((a, b) => b.all_ops!.time_s - a.all_ops!.time_s);
+    return ranks.flatMap((of, rank): Owner[] => {
+        const one = { part: of.part, name: names.get(of.part.label)!, rank, watch: of }, own = of.ops.find((o) => o.op === op);
+        if (op === null) {
+            const { latency_ns, of_whole, ...figures } = of.all_ops!;
+            return [{ ...one, ...figures, latency: latency_ns, shares: of_whole }];
+        }
+        return own ? [{ ...one, ...own.total, time_s: own.total.time_s ?? 0, latency: own.total.latency_ns, shares: own.of_whole ?? NO_SHARES, few: own.few ?? false }] : [];
+    }).sort((a, b) => b.time_s - a.time_s);
+}

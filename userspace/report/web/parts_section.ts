@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The report's section of what IOs are divided by: the charts and tables that suit it, and what they show.
+import { besideTables } from "./beside_table";
+import type { ChartConfig } from "./chart";
+import { doneByDepth, iopsByDepth, latencyByDepth } from "./charts/depth";
+import { type OwnerFigure, ownersOverTime } from "./charts/owners";
+import { byWords, dividedLines, partsHeat, partsLatency, partsOverTime } from "./charts/parts";
+import type { Percentile } from "./data";
+import { choice, el } from "./dom";
+import type { Line } from "./lines";
+import { OwnerTable } from "./owner_table";
+import { type Ownership, ownerships } from "./owners";
+import { OF } from "./page";
+import type { Plot } from "./plot";
+import type { Theme } from "./theme";
+
+const SMALL = 240;
+
+/** What the section needs of the page that it is in. */
+export interface Host {
+    lines: Line[];
+    /** Of charts over time. */
+    time: Partial<ChartConfig>;
+    theme(): Theme;
+    chart(id: string, make: () => Plot, config?: Partial<ChartConfig>): void;
+    redraw(ids: string[]): void;
+    figures(...ids: string[]): HTMLElement[];
+    /** Says where a window is set that these are not of it: "Figures are". */
+    ofWholeRun(what: string): HTMLElement;
+}
+
+/** A line to be chosen, or what else there is of lines. */
+export function select<T extends { key: string; name: string }>(label: string, all: T[], chosen: T | undefined, choose: (one: T) => void): HTMLElement {
+    const made = el("select", { "aria-label": label, change: () => choose(all[made.selectedIndex]) },
+        ...all.map(({ key, name }) => el("option", { value: key }, name)));
+    made.value = chosen?.key ?? "";
+    return made;
+}
+
+export class PartsSection {
+    readonly title: string;
+    private readonly by: string;
+    private readonly lines: Line[];
+    private divided: Line;
+    private percentile: Percentile = "p99";
+    private readonly owners: Ownership[];
+    private owned: Ownership;
+    private figure: OwnerFigure = "time_s";
+    private readonly ownerTable = new OwnerTable();
+    private readonly beside = el("div");
+
+    /** @lines: those that are divided by the same, some at least; @others: whether there is such a section before. */
+    constructor(private readonly host: Host, lines: Line[], private readonly others: boolean) {
+        this.lines = lines;
+        this.divided = this.lines.find((line) => line.on) ?? this.lines[0];
+        const { part } = this.divided.watch.parts![0];
+        this.by = part.by;
+        this.title = `By ${byWords(part)}`;
+        this.owners = ownerships(this.lines);
+        this.owned = this.owners.find(({ line }) => line.watch === this.divided.watch)!;
+        this.charts();
+    }
+
+    private charts(): void {
+        const { host, by, lines } = this, [latency, heat, time] = this.ids("parts-latency", "parts-heat", "parts-time");
+        if (by === "depth") {
+            host.chart("depth-latency", () => latencyByDepth(lines), { group: "depth" });
+            host.chart("depth-iops", () => iopsByDepth(lines), { group: "depth", height: SMALL, half: true });
+            host.chart("depth-done", () => doneByDepth(lines), { group: "depth", height: SMALL, half: true });
+        } else {
+            host.chart(latency, () => partsLatency(lines, this.percentile));
+        }
+        if (by === "cgroup")
+            host.chart("owners", () => ownersOverTime(lines, this.owned, this.figure), { ...host.time, tools: [this.figureChoice()] });
+        host.chart(heat, () => partsHeat(this.divided), { height: 380 });
+        host.chart(time, () => partsOverTime(lines, this.divided, this.percentile), host.time);
+    }
+
+    /** Of charts that each section has. */
+    private ids(...names: string[]): string[] {
+        return names.map((name) => this.others ? `${name}${OF}${this.by}` : name);
+    }
+
+    private redraw(...names: string[]): void {
+        this.host.redraw(this.ids(...names));
+    }
+
+    private figureChoice(): HTMLElement {
+        return choice<OwnerFigure>("figure of the owners", [["time_s", "Time"], ["ios", "IOPS"], ["bytes", "MB/s"]], this.figure, (figure) => {
+            this.figure = figure;
+            this.host.redraw(["owners"]);
+            this.show();
+        });
+    }
+
+    private tools(): HTMLElement {
+        const quantiles: Percentile[] = ["p50", "p90", "p99", "p99.9"];
+        return el("p", { class: "window" }, select("line of the parts", this.lines, this.divided, (line) => {
+            this.divided = line;
+            this.redraw("parts-heat", "parts-time");
+        }), " ", choice("percentile of the parts", quantiles.map((q) => [q, q]), this.percentile, (q) => {
+            this.percentile = q;
+            this.redraw(...this.by === "depth" ? [] : ["parts-latency"], "parts-time");
+        }));
+    }
+
+    /** What is ranked first: who, how much, when. */
+    private ownersFirst(): HTMLElement[] {
+        return [
+            el("p", { class: "window" }, select("owners of", this.owners, this.owned, (one) => {
+                this.owned = one;
+                this.host.redraw(["owners"]);
+                this.show();
+            })),
+            this.host.ofWholeRun("The ranks are"), this.ownerTable.element, ...this.host.figures("owners"),
+        ];
+    }
+
+    elements(): HTMLElement[] {
+        const { host, by } = this, rest = host.figures(...this.ids("parts-heat", "parts-time"));
+        const whole = host.ofWholeRun(by === "cgroup" ? "Latency by cgroup is" : "Latency by part is");
+        if (by === "depth")
+            return [whole, ...host.figures("depth-latency"), el("div", { class: "pairs" }, ...host.figures("depth-iops", "depth-done")), this.tools(), ...rest];
+        const before = by === "cgroup" ? this.ownersFirst() : by === "beside" ? [this.beside] : [];
+        return [...before, this.tools(), whole, ...host.figures(...this.ids("parts-latency")), ...rest];
+    }
+
+    /** The tables anew: other lines are shown, or in another theme. */
+    show(): void {
+        if (this.by === "cgroup")
+            this.ownerTable.show(this.owned, this.figure, this.host.theme());
+        if (this.by === "beside")
+            this.beside.replaceChildren(...besideTables(this.lines));
+    }
+}
+
+/** A section for each thing that lines are divided by; runs may differ in it. */
+export function partsSections(host: Host): PartsSection[] {
+    return Object.values(dividedLines(host.lines)).map((lines, i) => new PartsSection(host, lines, i > 0));
+}
