@@ -63,7 +63,7 @@ static int find_of_op(const struct inquiry *q, u32 op)
 	}
 	if (!worst || (p_of(worst, 0.5) < FACTOR * p_of(base, 0.5) && p_of(worst, 0.99) < FACTOR * p_of(base, 0.99)))
 		return 0;
-	return report(q, op, worst, kind, base, base_kind == BLKLAT_KIND_READ ? "beside reads alone" : "beside nothing");
+	return report(q, op, worst, kind, base, base_kind == BLKLAT_KIND_READ ? "beside reads only" : "beside nothing");
 }
 
 int find_beside(const struct inquiry *q)
