@@ -61,7 +61,7 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs unit-programs threaded-programs address-program sanitized-programs test-sanitized test-soak bench bench-vm bench-serve bench-web bench-programs
+.PHONY: all help deps deps-demo deps-bench deps-deb deps-test kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs unit-programs threaded-programs address-program sanitized-programs test-sanitized test-soak bench bench-vm bench-serve bench-web bench-programs
 
 all: $(O)/blklat
 
@@ -89,7 +89,8 @@ help:
 	@echo "make bench-serve  CPU time, memory and scrapes of a service on a host of 64 devices, replayed"
 	@echo "make bench-web    the page in headless Chromium: first paint, clicks, an interval by devices"
 	@echo "make bench-vm     as root: instructions per IO, counted in an emulator"
-	@echo "make deps         as root: install with apt what building and testing needs"
+	@echo "make deps         as root: install with apt what building and running takes;  deps-demo, deps-bench, deps-deb,"
+	@echo "                  deps-test: that and what the target of this name takes"
 	@echo "make install      into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX);  make uninstall"
 	@echo "make deb          as root: install what is missing, build Debian packages in $(O)/deb"
 	@echo "make install-dkms the module's sources into DESTDIR=/usr/src, for dkms;  make uninstall-dkms"
@@ -100,23 +101,27 @@ help:
 
 # --- what Debian has --------------------------------------------------------------------------
 
-PACKAGES := gcc make clang libclang-rt-14-dev llvm bpftool libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libsqlite3-dev sqlite3 \
-	    libprotobuf-c-dev protobuf-c-compiler libcmocka-dev libmicrohttpd-dev libgnutls28-dev \
-	    libyaml-dev libcrypt-dev libcap-ng-dev libseccomp-dev libncurses-dev pkg-config linux-libc-dev python3 python3-pytest \
-	    python3-pytest-xdist fio jq util-linux mount fdisk e2fsprogs procps mandoc flex bison bc xz-utils libssl-dev \
-	    mmdebstrap python3-bpfcc chromium fonts-dejavu-core python3-prometheus-client python3-yaml strace tmux
-# A Node.js of one's own serves as well as Debian's.
-PACKAGES += $(if $(shell command -v $(NPM)),,nodejs npm)
+# To build and to run; then, for each purpose, this and more. A Node.js of one's own serves as well as Debian's.
+deps       := gcc make pkg-config clang bpftool python3 protobuf-c-compiler linux-libc-dev libbpf-dev libelf-dev zlib1g-dev libjson-c-dev \
+	      libsqlite3-dev libprotobuf-c-dev libmicrohttpd-dev libgnutls28-dev libyaml-dev libcrypt-dev libcap-ng-dev \
+	      libseccomp-dev libncurses-dev $(if $(shell command -v $(NPM)),,nodejs npm)
+deps-demo  := $(deps) fio util-linux mount
+deps-bench := $(deps-demo) xz-utils libbpf-tools bpftrace chromium
+deps-deb   := $(deps) llvm debhelper dh-dkms dpkg-dev fakeroot
+deps-test  := $(deps-demo) $(deps-deb) lintian zsh bash-completion systemd curl libcmocka-dev libclang-rt-14-dev sqlite3 \
+	      python3-pytest python3-pytest-xdist jq fdisk e2fsprogs procps mandoc flex bison bc xz-utils libssl-dev \
+	      mmdebstrap python3-bpfcc chromium fonts-dejavu-core python3-prometheus-client python3-yaml strace tmux
 
-deps:
-	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p 2>/dev/null | grep -q '^Status: install ok' || echo $$p; done); \
+# Each in one go, for two apt-get at a time get in each other's way.
+deps deps-demo deps-bench deps-deb deps-test:
+	@missing=$$(for p in $($@); do dpkg -s $$p 2>/dev/null | grep -q '^Status: install ok' || echo $$p; done); \
 	[ -z "$$missing" ] && exit 0; \
-	[ "$$(id -u)" = 0 ] || { echo "make deps: not root, cannot install:" $$missing >&2; exit 1; }; \
+	[ "$$(id -u)" = 0 ] || { echo "make $@: not root, cannot install:" $$missing >&2; exit 1; }; \
 	export DEBIAN_FRONTEND=noninteractive; \
 	echo "installing" $$missing; \
 	apt-get update -qq && apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends $$missing >/dev/null
 
-demo: deps
+demo: deps-demo
 	+@$(MAKE) -s --no-print-directory all
 	@bench/demo.sh $(O)/blklat
 
@@ -243,11 +248,9 @@ clean:
 # --- Debian packages -------------------------------------------------------------------------
 
 DEB         := $(O)/deb
-DEB_TOOLS   := debhelper dh-dkms dpkg-dev fakeroot lintian zsh bash-completion systemd curl
 DEB_SOURCES := Kbuild Makefile README.md bpf docs include kmod packaging userspace
 
-deb: PACKAGES += $(DEB_TOOLS)
-deb: deps
+deb: deps-deb
 	+@$(MAKE) -s --no-print-directory deb-files
 	@ls $(DEB)/*.deb
 
@@ -274,15 +277,13 @@ $(O)/bench/floor: $(O)/bench/floor.o
 $(O)/bench/drain $(O)/bench/recording $(O)/bench/exposition: $(O)/bench/%: $(O)/bench/%.o $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
-# The tools to compare with; one that can't be had is skipped by name.
-bench: PACKAGES += libbpf-tools bpftrace
-bench: deps
+# A tool to compare with that can't be had is skipped by name.
+bench: deps-bench
 	+@$(MAKE) -s --no-print-directory bench-programs
 	@$(PYTHON) -B bench/bench.py --build $(O) $(BENCH)
 
 # Counted, not timed: the cost in instructions, in an emulated machine.
-bench-vm: PACKAGES += libbpf-tools
-bench-vm: deps
+bench-vm: deps-bench
 	+@$(MAKE) -s --no-print-directory bench-programs
 	@$(PYTHON) -B bench/bench_vm.py $(BENCH)
 
@@ -403,8 +404,7 @@ sanitized-programs: all
 
 # One guest says most; 'make test-vm' takes all of them.
 test: export KERNEL ?= 6.1
-test: PACKAGES += $(DEB_TOOLS)
-test: deps
+test: deps-test
 	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS) deb-files sanitized-programs
 	@$(RUN_TESTS) tree $(WITH_SANITIZERS) $(filter-out tree $(SANITIZED),$(LEVELS))
 
