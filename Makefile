@@ -61,7 +61,7 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps deps-demo deps-bench deps-deb deps-test kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs unit-programs threaded-programs address-program sanitized-programs test-sanitized test-soak bench bench-vm bench-serve bench-web bench-programs
+.PHONY: FORCE all help deps deps-demo deps-bench deps-deb deps-test kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs unit-programs threaded-programs address-program sanitized-programs test-sanitized test-soak bench bench-vm bench-serve bench-web bench-programs
 
 all: $(O)/blklat
 

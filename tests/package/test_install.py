@@ -29,6 +29,19 @@ def make(target, where, *more):
     return r.stderr
 
 
+def test_a_change_of_options_rebuilds(tmp_path):
+    """And the same options do not."""
+    built = tmp_path / "userspace/util/units.o"
+
+    def build(*options):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | {"O": str(tmp_path)}
+        subprocess.run(["make", "-s", "-C", str(ROOT), str(built), *options], check=True, capture_output=True, env=env, timeout=300)
+        return built.stat().st_mtime_ns
+    first = build("CFLAGS=-O1")
+    assert build("CFLAGS=-O1") == first
+    assert build("CFLAGS=-O2") > first
+
+
 def files(where):
     return {str(p.relative_to(where)) for p in where.rglob("*") if not p.is_dir()}
 
