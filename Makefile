@@ -39,7 +39,9 @@ SANITIZERS_thread := thread -Wno-tsan
 SANITIZE := $(if $(SAN),-fsanitize=$(or $(SANITIZERS_$(SAN)),$(error SAN is 1 or thread)) -fno-sanitize-recover=all \
 	    -fno-omit-frame-pointer)
 CFLAGS   ?= -O2 -g
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DBLKLAT_VERSION='"$(VERSION)"' $(CFLAGS) $(WARNINGS) $(SANITIZE) \
+# Whatever the folders, the same bytes.
+NO_PLACE := -ffile-prefix-map=$(CURDIR)=. -ffile-prefix-map=$(O)/=build/
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DBLKLAT_VERSION='"$(VERSION)"' $(CFLAGS) $(NO_PLACE) $(WARNINGS) $(SANITIZE) \
 	     $(INCLUDES) $(shell $(PKG_CONFIG) --cflags $(LIBS)) -MMD -MP
 ALL_LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS)) -lelf -lz -lm -lpthread
 
@@ -55,13 +57,13 @@ SANITIZER_OPTIONS := $(if $(SAN),$(O)/tests/sanitizers.o)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 
 ARCH     := $(shell uname -m | sed -e 's/x86_64/x86/' -e 's/aarch64/arm64/')
-BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $(if $(CI),-Werror) \
+BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) $(NO_PLACE) -Wall -Wextra $(if $(CI),-Werror) \
 	     -Iinclude -I$(O)/include -idirafter /usr/include/$(shell $(CC) -print-multiarch) -MMD -MP
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: FORCE all help deps deps-demo deps-bench deps-deb deps-test kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs unit-programs threaded-programs address-program sanitized-programs test-sanitized test-soak bench bench-vm bench-serve bench-web bench-programs
+.PHONY: FORCE all help deps deps-demo deps-bench deps-deb deps-release deps-test kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files release release-files test test-programs unit-programs threaded-programs address-program sanitized-programs test-sanitized test-soak test-release bench bench-vm bench-serve bench-web bench-programs
 
 all: $(O)/blklat
 
@@ -85,6 +87,7 @@ help:
 	@echo "make test-kunit   the kernel module's parts in a user-mode kernel with KASAN and lockdep"
 	@echo "make test-vm      both engines on stock Debian kernels in an emulator;  KERNEL=6.12 for one"
 	@echo "make test-soak    15 minutes of a live page, two hours of hot-plug, 10^8 IOs here, 10^6 on each guest's kernel; not in 'make test'"
+	@echo "make test-release the release's archive is built again elsewhere: the same bytes; not in 'make test'"
 	@echo "make bench        as root: cost per IO beside the other tools; also $(O)/bench.json"
 	@echo "make bench-serve  CPU time, memory and scrapes of a service on a host of 64 devices, replayed"
 	@echo "make bench-web    the page in headless Chromium: first paint, clicks, an interval by devices"
@@ -93,6 +96,7 @@ help:
 	@echo "                  deps-test: that and what the target of this name takes"
 	@echo "make install      into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX);  make uninstall"
 	@echo "make deb          as root: install what is missing, build Debian packages in $(O)/deb"
+	@echo "make release      as root: install what is missing, pack one static program in $(O)/release"
 	@echo "make install-dkms the module's sources into DESTDIR=/usr/src, for dkms;  make uninstall-dkms"
 	@echo "make clean        remove $(O)/"
 	@echo
@@ -108,12 +112,13 @@ deps       := gcc make pkg-config clang bpftool python3 protobuf-c-compiler linu
 deps-demo  := $(deps) fio util-linux mount
 deps-bench := $(deps-demo) xz-utils libbpf-tools bpftrace chromium
 deps-deb   := $(deps) llvm debhelper dh-dkms dpkg-dev fakeroot
-deps-test  := $(deps-demo) $(deps-deb) lintian zsh bash-completion systemd curl libcmocka-dev libclang-rt-14-dev sqlite3 \
+deps-release := $(deps) libunistring-dev xz-utils
+deps-test  := $(deps-demo) $(deps-deb) $(deps-release) lintian zsh bash-completion systemd curl libcmocka-dev libclang-rt-14-dev sqlite3 \
 	      python3-pytest python3-pytest-xdist jq fdisk e2fsprogs procps mandoc flex bison bc xz-utils libssl-dev \
 	      mmdebstrap python3-bpfcc chromium fonts-dejavu-core python3-prometheus-client python3-yaml strace tmux
 
 # Each in one go, for two apt-get at a time get in each other's way.
-deps deps-demo deps-bench deps-deb deps-test:
+deps deps-demo deps-bench deps-deb deps-release deps-test:
 	@missing=$$(for p in $($@); do dpkg -s $$p 2>/dev/null | grep -q '^Status: install ok' || echo $$p; done); \
 	[ -z "$$missing" ] && exit 0; \
 	[ "$$(id -u)" = 0 ] || { echo "make $@: not root, cannot install:" $$missing >&2; exit 1; }; \
@@ -225,9 +230,10 @@ uninstall-dkms:
 	rm -rf $(DKMS_DIR)
 
 # The unit names the program where it is; what is in /etc may have been changed, and is then left alone.
+PROGRAM      = $(O)/blklat
 DEFAULT_FILE = $(DESTDIR)/etc/default/blklat
-install: all
-	install -D -m 755 $(O)/blklat $(DESTDIR)$(SBINDIR)/blklat
+install: $(PROGRAM)
+	install -D -m 755 $(PROGRAM) $(DESTDIR)$(SBINDIR)/blklat
 	install -D -m 644 docs/blklat.8 $(DESTDIR)$(MANDIR)/man8/blklat.8
 	install -D -m 644 packaging/completion/blklat.bash $(DESTDIR)$(BASHDIR)/blklat
 	install -D -m 644 packaging/completion/_blklat $(DESTDIR)$(ZSHDIR)/_blklat
@@ -265,6 +271,10 @@ $(DEB)/.built: $(shell find $(DEB_SOURCES) -type f)
 			--unsigned-source $(if $(shell dpkg -s npm 2>/dev/null),,--build-profiles=pkg.blklat.own-node) \
 			>../log 2>&1; then tail -40 ../log >&2; exit 1; fi
 	@rm -rf $(DEB)/blklat && touch $@
+
+# --- one static program ----------------------------------------------------------------------
+
+include packaging/release/release.mk
 
 # --- bench -----------------------------------------------------------------------------------
 
@@ -385,6 +395,9 @@ test-fuzz: $(FUZZERS) address-program
 # The Debian packages that are tested.
 export DEBS = $(abspath $(DEB))
 test-package test-vm: deb-files
+# The archive that is tested, with the static program.
+export RELEASE_ARCHIVE
+test-package: release-files
 
 LEVELS := tree unit cli report web prom package fuzz faults serve host kunit vm
 RUN_TESTS = $(PYTHON) tests/run.py $(O)
@@ -405,7 +418,7 @@ sanitized-programs: all
 # One guest says most; 'make test-vm' takes all of them.
 test: export KERNEL ?= 6.1
 test: deps-test
-	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS) deb-files sanitized-programs
+	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS) deb-files release-files sanitized-programs
 	@$(RUN_TESTS) tree $(WITH_SANITIZERS) $(filter-out tree $(SANITIZED),$(LEVELS))
 
 unit-programs: all $(UNIT_TESTS)
@@ -423,6 +436,9 @@ test-sanitized: sanitized-programs
 
 test-soak: test-programs
 	@$(RUN_TESTS) soak
+
+test-release: release-files
+	@$(RUN_TESTS) release
 
 FORCE:
 
