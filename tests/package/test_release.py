@@ -156,8 +156,8 @@ def test_capture(root, monkeypatch):
         with load.Blklat(device, interval=0.2) as b:
             done = load.fio(device, rw="randrw", number_ios=20000)
             b.next(device, n=2)
-        assert b.ops() == {"read": done.ios("read"), "write": done.ios("write")}
         load.assert_all_counted(b)
+        assert b.ops() == {"read": done.ios("read"), "write": done.ios("write")}
 
 
 @needs_root
