@@ -39,7 +39,9 @@ SANITIZERS_thread := thread -Wno-tsan
 SANITIZE := $(if $(SAN),-fsanitize=$(or $(SANITIZERS_$(SAN)),$(error SAN is 1 or thread)) -fno-sanitize-recover=all \
 	    -fno-omit-frame-pointer)
 CFLAGS   ?= -O2 -g
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DBLKLAT_VERSION='"$(VERSION)"' $(CFLAGS) $(WARNINGS) $(SANITIZE) \
+# Whatever the folders, the same bytes.
+NO_PLACE := -ffile-prefix-map=$(CURDIR)=. -ffile-prefix-map=$(O)/=build/
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DBLKLAT_VERSION='"$(VERSION)"' $(CFLAGS) $(NO_PLACE) $(WARNINGS) $(SANITIZE) \
 	     $(INCLUDES) $(shell $(PKG_CONFIG) --cflags $(LIBS)) -MMD -MP
 ALL_LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS)) -lelf -lz -lm -lpthread
 
@@ -55,13 +57,15 @@ SANITIZER_OPTIONS := $(if $(SAN),$(O)/tests/sanitizers.o)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 
 ARCH     := $(shell uname -m | sed -e 's/x86_64/x86/' -e 's/aarch64/arm64/')
-BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -Wall -Wextra $(if $(CI),-Werror) \
+BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) $(NO_PLACE) -Wall -Wextra $(if $(CI),-Werror) \
 	     -Iinclude -I$(O)/include -idirafter /usr/include/$(shell $(CC) -print-multiarch) -MMD -MP
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: all help deps kmod install uninstall install-dkms uninstall-dkms clean demo deb deb-files test test-programs unit-programs threaded-programs address-program sanitized-programs test-sanitized test-soak bench bench-vm bench-serve bench-report bench-web bench-programs
+.PHONY: FORCE all help deps deps-demo deps-bench deps-deb deps-release deps-test kmod install uninstall install-dkms uninstall-dkms \
+	clean demo deb deb-files release release-files test test-programs unit-programs threaded-programs address-program \
+	sanitized-programs test-sanitized test-soak test-release bench bench-vm bench-serve bench-report bench-web bench-programs
 
 all: $(O)/blklat
 
@@ -85,14 +89,17 @@ help:
 	@echo "make test-kunit   the kernel module's parts in a user-mode kernel with KASAN and lockdep"
 	@echo "make test-vm      both engines on stock Debian kernels in an emulator;  KERNEL=6.12 for one"
 	@echo "make test-soak    15 minutes of a live page, two hours of hot-plug, 10^8 IOs here, 10^6 on each guest's kernel; not in 'make test'"
+	@echo "make test-release the release's archive is built again elsewhere: the same bytes; not in 'make test'"
 	@echo "make bench        as root: cost per IO beside the other tools; also $(O)/bench.json"
 	@echo "make bench-serve  CPU time, memory and scrapes of a service on a host of 64 devices, replayed"
 	@echo "make bench-report a report of a recording with a million slow IOs: time and memory"
 	@echo "make bench-web    the page in headless Chromium: first paint, clicks, an interval by devices"
 	@echo "make bench-vm     as root: instructions per IO, counted in an emulator"
-	@echo "make deps         as root: install with apt what building and testing needs"
+	@echo "make deps         as root: install with apt what building and running takes;  deps-demo, deps-bench, deps-deb,"
+	@echo "                  deps-test: that and what the target of this name takes"
 	@echo "make install      into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX);  make uninstall"
 	@echo "make deb          as root: install what is missing, build Debian packages in $(O)/deb"
+	@echo "make release      as root: install what is missing, pack one static program in $(O)/release"
 	@echo "make install-dkms the module's sources into DESTDIR=/usr/src, for dkms;  make uninstall-dkms"
 	@echo "make clean        remove $(O)/"
 	@echo
@@ -101,23 +108,28 @@ help:
 
 # --- what Debian has --------------------------------------------------------------------------
 
-PACKAGES := gcc make clang libclang-rt-14-dev llvm bpftool libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libsqlite3-dev sqlite3 \
-	    libprotobuf-c-dev protobuf-c-compiler libcmocka-dev libmicrohttpd-dev libgnutls28-dev \
-	    libyaml-dev libcrypt-dev libcap-ng-dev libseccomp-dev libncurses-dev pkg-config linux-libc-dev python3 python3-pytest \
-	    python3-pytest-xdist fio jq util-linux mount fdisk e2fsprogs procps mandoc flex bison bc xz-utils libssl-dev \
-	    mmdebstrap python3-bpfcc chromium fonts-dejavu-core python3-prometheus-client python3-yaml strace tmux
-# A Node.js of one's own serves as well as Debian's.
-PACKAGES += $(if $(shell command -v $(NPM)),,nodejs npm)
+# To build and to run; then, for each purpose, this and more. A Node.js of one's own serves as well as Debian's.
+deps       := gcc make pkg-config clang bpftool python3 protobuf-c-compiler linux-libc-dev libbpf-dev libelf-dev zlib1g-dev libjson-c-dev \
+	      libsqlite3-dev libprotobuf-c-dev libmicrohttpd-dev libgnutls28-dev libyaml-dev libcrypt-dev libcap-ng-dev \
+	      libseccomp-dev libncurses-dev $(if $(shell command -v $(NPM)),,nodejs npm)
+deps-demo  := $(deps) fio util-linux mount
+deps-bench := $(deps-demo) xz-utils libbpf-tools bpftrace chromium
+deps-deb   := $(deps) llvm debhelper dh-dkms dpkg-dev fakeroot
+deps-release := $(deps) libunistring-dev xz-utils
+deps-test  := $(deps-demo) $(deps-deb) $(deps-release) lintian zsh bash-completion systemd curl libcmocka-dev libclang-rt-14-dev sqlite3 \
+	      python3-pytest python3-pytest-xdist jq fdisk e2fsprogs procps mandoc flex bison bc xz-utils libssl-dev \
+	      mmdebstrap python3-bpfcc chromium fonts-dejavu-core python3-prometheus-client python3-yaml strace tmux
 
-deps:
-	@missing=$$(for p in $(PACKAGES); do dpkg -s $$p 2>/dev/null | grep -q '^Status: install ok' || echo $$p; done); \
+# Each in one go, for two apt-get at a time get in each other's way.
+deps deps-demo deps-bench deps-deb deps-release deps-test:
+	@missing=$$(for p in $($@); do dpkg -s $$p 2>/dev/null | grep -q '^Status: install ok' || echo $$p; done); \
 	[ -z "$$missing" ] && exit 0; \
-	[ "$$(id -u)" = 0 ] || { echo "make deps: not root, cannot install:" $$missing >&2; exit 1; }; \
+	[ "$$(id -u)" = 0 ] || { echo "make $@: not root, cannot install:" $$missing >&2; exit 1; }; \
 	export DEBIAN_FRONTEND=noninteractive; \
 	echo "installing" $$missing; \
 	apt-get update -qq && apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends $$missing >/dev/null
 
-demo: deps
+demo: deps-demo
 	+@$(MAKE) -s --no-print-directory all
 	@bench/demo.sh $(O)/blklat
 
@@ -221,12 +233,13 @@ uninstall-dkms:
 	rm -rf $(DKMS_DIR)
 
 # The unit names the program where it is; what is in /etc may have been changed, and is then left alone.
+PROGRAM      = $(O)/blklat
 DEFAULT_FILE = $(DESTDIR)/etc/default/blklat
 # To an older systemd the settings of back-off.conf are unknown, and it warns of each.
 BACK_OFF = $(DESTDIR)$(UNITDIR)/blklat.service.d/back-off.conf
 SYSTEMD_VERSION ?= $(shell systemctl --version 2>/dev/null | sed -n 's/^systemd \([0-9]*\).*/\1/p')
-install: all
-	install -D -m 755 $(O)/blklat $(DESTDIR)$(SBINDIR)/blklat
+install: $(PROGRAM)
+	install -D -m 755 $(PROGRAM) $(DESTDIR)$(SBINDIR)/blklat
 	install -D -m 644 docs/blklat.8 $(DESTDIR)$(MANDIR)/man8/blklat.8
 	install -D -m 644 packaging/completion/blklat.bash $(DESTDIR)$(BASHDIR)/blklat
 	install -D -m 644 packaging/completion/_blklat $(DESTDIR)$(ZSHDIR)/_blklat
@@ -248,11 +261,9 @@ clean:
 # --- Debian packages -------------------------------------------------------------------------
 
 DEB         := $(O)/deb
-DEB_TOOLS   := debhelper dh-dkms dpkg-dev fakeroot lintian zsh bash-completion systemd curl
 DEB_SOURCES := Kbuild Makefile README.md bpf docs include kmod packaging userspace
 
-deb: PACKAGES += $(DEB_TOOLS)
-deb: deps
+deb: deps-deb
 	+@$(MAKE) -s --no-print-directory deb-files
 	@ls $(DEB)/*.deb
 
@@ -268,6 +279,10 @@ $(DEB)/.built: $(shell find $(DEB_SOURCES) -type f)
 			>../log 2>&1; then tail -40 ../log >&2; exit 1; fi
 	@rm -rf $(DEB)/blklat && touch $@
 
+# --- one static program ----------------------------------------------------------------------
+
+include packaging/release/release.mk
+
 # --- bench -----------------------------------------------------------------------------------
 
 $(O)/bench/floor.o: private INCLUDES += -I$(O)/bench
@@ -279,15 +294,13 @@ $(O)/bench/floor: $(O)/bench/floor.o
 $(O)/bench/drain $(O)/bench/recording $(O)/bench/exposition: $(O)/bench/%: $(O)/bench/%.o $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
-# The tools to compare with; one that can't be had is skipped by name.
-bench: PACKAGES += libbpf-tools bpftrace
-bench: deps
+# A tool to compare with that can't be had is skipped by name.
+bench: deps-bench
 	+@$(MAKE) -s --no-print-directory bench-programs
 	@$(PYTHON) -B bench/bench.py --build $(O) $(BENCH)
 
 # Counted, not timed: the cost in instructions, in an emulated machine.
-bench-vm: PACKAGES += libbpf-tools
-bench-vm: deps
+bench-vm: deps-bench
 	+@$(MAKE) -s --no-print-directory bench-programs
 	@$(PYTHON) -B bench/bench_vm.py $(BENCH)
 
@@ -392,6 +405,9 @@ test-fuzz: $(FUZZERS) address-program
 # The Debian packages that are tested.
 export DEBS = $(abspath $(DEB))
 test-package test-vm: deb-files
+# The archive that is tested, with the static program.
+export RELEASE_ARCHIVE
+test-package: release-files
 
 LEVELS := tree unit cli report web prom package fuzz faults serve host kunit vm
 RUN_TESTS = $(PYTHON) tests/run.py $(O)
@@ -411,9 +427,8 @@ sanitized-programs: all
 
 # One guest says most; 'make test-vm' takes all of them.
 test: export KERNEL ?= 6.1
-test: PACKAGES += $(DEB_TOOLS)
-test: deps
-	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS) deb-files sanitized-programs
+test: deps-test
+	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS) deb-files release-files sanitized-programs
 	@$(RUN_TESTS) tree $(WITH_SANITIZERS) $(filter-out tree $(SANITIZED),$(LEVELS))
 
 unit-programs: all $(UNIT_TESTS)
@@ -431,6 +446,9 @@ test-sanitized: sanitized-programs
 
 test-soak: test-programs
 	@$(RUN_TESTS) soak
+
+test-release: release-files
+	@$(RUN_TESTS) release
 
 FORCE:
 

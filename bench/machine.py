@@ -30,7 +30,7 @@ def output_of(*command):
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     except FileNotFoundError:
-        raise BenchError(f"{command[0]} is missing: run 'make deps'") from None
+        raise BenchError(f"{command[0]} is missing: run 'make deps-bench'") from None
     except subprocess.CalledProcessError as e:
         raise BenchError(f"{' '.join(command)}: {e.stderr.strip() or e}") from None
     return (done.stdout or done.stderr).strip()
@@ -246,7 +246,7 @@ def bpf_statistics():
     try:
         fd = ctypes.CDLL("libbpf.so.1", use_errno=True).bpf_enable_stats(0)
     except OSError as e:
-        raise BenchError(f"libbpf.so.1 is missing: {e}; run 'make deps'") from None
+        raise BenchError(f"libbpf.so.1 is missing: {e}; run 'make deps-bench'") from None
     if fd < 0:
         raise BenchError(f"no BPF statistics (kernel 5.8 or later, root): {os.strerror(ctypes.get_errno())}")
     try:

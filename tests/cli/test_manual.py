@@ -276,8 +276,9 @@ def makefile_words(name):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_make_targets_exist(page):
-    makefile = (ROOT / "Makefile").read_text()
-    targets = set(re.findall(r"^([\w-]+):", makefile, re.M)) | {f"test-{level}" for level in makefile_words("LEVELS")}
+    rules = [words for name in ("Makefile", "packaging/release/release.mk")
+             for words in re.findall(r"^([\w-]+(?: [\w-]+)*):", (ROOT / name).read_text(), re.M)]
+    targets = set(" ".join(rules).split()) | {f"test-{level}" for level in makefile_words("LEVELS")}
     told = set()
     for words in re.findall(r"`(?:\w+=\w+ )?make( [^`]*)?`", (ROOT / page).read_text()):
         told |= {w for w in shlex.split(words) if "=" not in w}
@@ -289,19 +290,19 @@ def test_every_level_is_told_of():
     levels, sanitized = makefile_words("LEVELS"), makefile_words("SANITIZED")
     page, makefile = (ROOT / "docs/hacking.md").read_text(), (ROOT / "Makefile").read_text()
     table = dict(re.findall(r"^\| `make test-(\w+)` \| (.*?) \|", page, re.M))
-    assert list(table) == [*levels, "sanitized", "soak"] and all(table.values())
+    assert list(table) == [*levels, "sanitized", "soak", "release"] and all(table.values())
     named = f"{', '.join(sanitized[:-1])} and {sanitized[-1]}"
     assert table["sanitized"].startswith(f"{named} with") and f"has the levels {named} run by" in page
     assert set(re.findall(r'@echo "make test-(\w+) ', makefile)) == set(table)
     run = (ROOT / "tests/run.py").read_text()
-    assert re.search(r"\(levels: (.*)\)", run)[1].split() == [*levels, "soak"]
+    assert re.search(r"\(levels: (.*)\)", run)[1].split() == [*levels, "soak", "release"]
     known = re.search(r"^LEVELS = \{\n(.*?)^\}", run, re.M | re.S)[1]
-    assert set(re.findall(r'^    "(\w+)":', known, re.M)) == {*levels, "threaded", "soak"}
+    assert set(re.findall(r'^    "(\w+)":', known, re.M)) == {*levels, "threaded", "soak", "release"}
 
 
 def test_every_level_has_a_folder():
     folders = {path.parent.name for path in (ROOT / "tests").glob("*/*") if path.is_file() and path.parent.name != "__pycache__"}
-    assert folders == {*makefile_words("LEVELS"), "soak", "vectors"}
+    assert folders == {*makefile_words("LEVELS"), "soak", "release", "vectors"}
 
 
 def test_rooms_are_those_that_are_checked():

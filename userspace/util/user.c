@@ -7,10 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Where there is no list of users, as in a container of one program: the kernel's own nobody (DEFAULT_OVERFLOWUID). */
+static const struct passwd kernels_nobody = { .pw_uid = 65534, .pw_gid = 65534 };
+
 int user_find(const char *name, struct user *ret, struct problem *p)
 {
 	const struct passwd *found = getpwnam(name);
 
+	if (!found && !strcmp(name, "nobody"))
+		found = &kernels_nobody;
 	if (!found)
 		return problem_set(p, -EINVAL, "there is no user '%.60s' that the web server could run as: --user names one",
 				   name);

@@ -13,7 +13,7 @@ struct user {
 	gid_t gid;		/* its own group */
 };
 
-/* Returns 0, or -EINVAL and a sentence: there is no such user, or it is root too. */
+/* Returns 0, or -EINVAL and a sentence: there is no such user, or it is root too. There always is a nobody. */
 int user_find(const char *name, struct user *ret, struct problem *p);
 
 /* The calling process becomes @u, for good and in no other group. Returns 0, or a negative errno and a sentence. */

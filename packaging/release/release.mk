@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# make release: an archive with one static program. Included by the Makefile.
+
+RELEASE      ?= $(O)/release
+RELEASE_NAME := blklat-$(VERSION)-linux-$(ARCH:arm64=aarch64)
+RELEASE_NAME := $(RELEASE_NAME:x86=x86_64)
+RELEASE_ARCHIVE := $(RELEASE)/$(RELEASE_NAME).tar.xz
+STATIC       := $(O)/static/blklat
+STAGE        := $(O)/static/stage
+
+# The date of all that is inside: of the last commit, or of the last version where there is no git.
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || date -d "$$(sed -n 's/^ -- .*>  //p;T;q' packaging/debian/changelog)" +%s)
+
+# p11-kit, which Debian has no static library of, is replaced (static.c).
+STATIC_LDLIBS = -Wl,--start-group $(filter-out -lp11-kit -latomic,$(shell $(PKG_CONFIG) --static --libs $(LIBS))) -lelf -lz -lm \
+		-Wl,--end-group
+
+# An address of its own at each start, as a program with libraries has; no name of a folder, no id of one build. What the
+# linker says about users is seen to in static.c.
+$(STATIC): $(O)/userspace/main.o $(O)/packaging/release/static.o $(LIBRARY)
+	$(call quiet,LD,$@)mkdir -p $(@D) && if ! $(CC) $(ALL_CFLAGS) -static-pie -s -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro,-z,now \
+		-Wl,-Map=$@.map $(LDFLAGS) $^ $(STATIC_LDLIBS) -o $@ 2>$@.log; then cat $@.log >&2; exit 1; fi
+
+$(STAGE)/.date: FORCE
+	@mkdir -p $(@D); echo '$(SOURCE_DATE_EPOCH)' | cmp -s - $@ || echo '$(SOURCE_DATE_EPOCH)' >$@
+
+RELEASE_DOCS := packaging/release/README.md packaging/default packaging/examples packaging/grafana packaging/prometheus \
+		LICENSE LICENSES $(addprefix docs/,fleet.md prometheus.md recording.md serve.md)
+RELEASE_FILES := $(wildcard $(RELEASE_DOCS) $(addsuffix /*,$(RELEASE_DOCS)) packaging/completion/*) docs/blklat.8 packaging/blklat.service \
+		 packaging/release/licenses.sh
+
+# Laid out as below a prefix, with the same bytes wherever and whenever it is packed.
+$(RELEASE_ARCHIVE): $(STATIC) $(STAGE)/.date $(RELEASE_FILES)
+	$(call quiet,TAR,$@)rm -rf $(STAGE)/$(RELEASE_NAME) $(STAGE)/root && mkdir -p $(@D) && \
+		$(MAKE) -s --no-print-directory install PROGRAM=$(STATIC) PREFIX=/usr/local MANDIR=/usr/local/share/man \
+			DESTDIR=$(STAGE)/root DEFAULT_FILE=$(STAGE)/root/usr/local/share/doc/blklat/default >/dev/null && \
+		mv $(STAGE)/root/usr/local $(STAGE)/$(RELEASE_NAME) && cd $(CURDIR) && \
+		cp -R $(RELEASE_DOCS) $(STAGE)/$(RELEASE_NAME)/share/doc/blklat/ && \
+		packaging/release/licenses.sh $(STATIC).map "$(SYSROOT)" $(STAGE)/$(RELEASE_NAME)/share/doc/blklat/third-party && \
+		cp $(WEB)/node_modules/uplot/LICENSE $(STAGE)/$(RELEASE_NAME)/share/doc/blklat/third-party/uplot && \
+		tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --format=ustar --mtime=@$(SOURCE_DATE_EPOCH) \
+			-C $(STAGE) -c $(RELEASE_NAME) | xz -9e --threads=1 >$@
+
+$(RELEASE)/SHA256SUMS: $(RELEASE_ARCHIVE)
+	@cd $(@D) && sha256sum blklat-$(VERSION)-linux-*.tar.xz >$(@F)
+
+release-files: $(RELEASE)/SHA256SUMS
+
+release: deps-release
+	+@$(MAKE) -s --no-print-directory release-files
+	@ls -l $(RELEASE_ARCHIVE)

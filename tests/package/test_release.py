@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The archive of 'make release': what is in it, and its program in a root that has nothing else."""
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "tests" / folder) for folder in ("host", "serve")]
+
+import devices  # noqa: E402
+import load  # noqa: E402
+import service  # noqa: E402
+from users import basic, bcrypt  # noqa: E402
+
+# Linked with libraries, as installed.
+BLKLAT = os.environ.get("BLKLAT", str(ROOT / "build/blklat"))
+ARCHIVE = pathlib.Path(os.environ.get("RELEASE_ARCHIVE", "none"))
+REPLAY = ROOT / "tests/cli/replay/mixed.txt"
+DOC = "share/doc/blklat"
+THIRD = f"{DOC}/third-party"
+# name there -> file of the tree that it is a copy of
+FILES = {
+    "share/man/man8/blklat.8": "docs/blklat.8",
+    "share/bash-completion/completions/blklat": "packaging/completion/blklat.bash",
+    "share/zsh/site-functions/_blklat": "packaging/completion/_blklat",
+    f"{DOC}/README.md": "packaging/release/README.md",
+    f"{DOC}/default": "packaging/default",
+    f"{DOC}/grafana/blklat.json": "packaging/grafana/blklat.json",
+    f"{DOC}/prometheus/blklat.rules.yml": "packaging/prometheus/blklat.rules.yml",
+    f"{DOC}/examples/sweep.fio": "packaging/examples/sweep.fio",
+    f"{DOC}/LICENSES/GPL-2.0-only.txt": "LICENSES/GPL-2.0-only.txt",
+}
+# Replaced by static.c, which says why.
+NOT_LINKED = {"p11-kit"}
+ENTER = 'mount -t proc proc "$1/proc"; mount -t sysfs sysfs "$1/sys"; mount --rbind /dev "$1/dev"; exec chroot "$@"'
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="a chroot takes root")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """The archive unpacked, and where a kernel is seen; nothing else."""
+    if not ARCHIVE.exists():
+        pytest.skip(f"no {ARCHIVE}: make release-files packs it, and RELEASE_ARCHIVE names it")
+    folder = tmp_path_factory.mktemp("root")
+    for name in ("proc", "sys", "dev", "tmp"):
+        (folder / name).mkdir()
+    subprocess.run(["tar", "-xf", ARCHIVE, "-C", folder, "--strip-components=1"], check=True)
+    return folder
+
+
+def within(root):
+    """Words before a command that have it run there. Its process is the one that is started."""
+    return ["unshare", "--mount", "--propagation", "private", "sh", "-ec", ENTER, "sh", str(root)]
+
+
+def run(root, *args):
+    return subprocess.run([*within(root), "/sbin/blklat", *map(str, args)], capture_output=True, text=True, timeout=60)
+
+
+def output(*argv):
+    return subprocess.run(list(map(str, argv)), capture_output=True, text=True, check=True).stdout
+
+
+def test_sums():
+    if not ARCHIVE.exists():
+        pytest.skip(f"no {ARCHIVE}")
+    lines = dict(reversed(line.split("  ")) for line in (ARCHIVE.parent / "SHA256SUMS").read_text().splitlines())
+    assert lines[ARCHIVE.name] == hashlib.sha256(ARCHIVE.read_bytes()).hexdigest()
+
+
+def test_contents(root):
+    for name, source in FILES.items():
+        assert (root / name).read_bytes() == (ROOT / source).read_bytes(), name
+    assert "\nExecStart=/usr/local/sbin/blklat serve $ARGS\n" in (root / "lib/systemd/system/blklat.service").read_text()
+    said = output(root / "sbin/blklat", "--version")
+    assert said == output(BLKLAT, "--version")
+    assert ARCHIVE.name == f"blklat-{said.split()[1]}-linux-{os.uname().machine}.tar.xz"
+
+
+def test_nothing_of_the_build_shows(root):
+    """Neither when, nor where, nor by whom."""
+    with tarfile.open(ARCHIVE) as tar:
+        members = tar.getmembers()
+    assert [m.name for m in members] == sorted((m.name for m in members), key=lambda name: name.split("/"))
+    assert {(m.uid, m.gid, m.uname, m.gname) for m in members} == {(0, 0, "", "")}
+    assert len({m.mtime for m in members}) == 1
+    assert {oct(m.mode) for m in members if m.isfile() and not m.name.endswith("/sbin/blklat")} == {"0o644"}
+    program = (root / "sbin/blklat").read_bytes()
+    assert str(ROOT).encode() not in program and b"bpf/blklat.bpf.c" in program
+
+
+def test_it_loads_nothing(root):
+    told = output("readelf", "-Wdl", root / "sbin/blklat")
+    assert "PIE" in told and "NEEDED" not in told and "INTERP" not in told and "interpreter" not in told
+
+
+def test_licenses(root):
+    """Of each library that the other program is linked with, and libc's, in the version that is installed here."""
+    told = dict(line.split() for line in (root / THIRD / "VERSIONS").read_text().splitlines())
+    paths = re.findall(r"=> (/\S+)", output("ldd", BLKLAT))
+    # A package may name the place of before /lib was merged into /usr; dpkg tells of those names that it knows.
+    names = {name.removeprefix(merged) for path in paths for name in (path, os.path.realpath(path)) for merged in ("", "/usr")}
+    owners = subprocess.run(["dpkg", "-S", *names], capture_output=True, text=True).stdout
+    packages = sorted(set(re.findall(r"^(\S+): ", owners, re.M)))
+    linked = dict(line.split() for line in output("dpkg-query", "-W", "-f", "${source:Package} ${source:Version}\n", *packages).splitlines())
+    direct = {"libbpf", "gnutls28", "sqlite3", "glibc", "nettle", "gmp"}
+    assert direct <= set(told) and direct <= set(linked)
+    assert {name: version for name, version in told.items() if name in linked} == {n: v for n, v in linked.items() if n in told}
+    # libffi and libcap are what p11-kit and others are linked with.
+    assert set(linked) - set(told) <= NOT_LINKED | {"libffi", "libcap2", "brotli", "libzstd"}
+    for name in [*told, "uplot"]:
+        assert "opyright" in (root / THIRD / name).read_text(), name
+    texts = "".join(path.read_text() for path in (root / THIRD).iterdir() if path.is_file())
+    for name in set(re.findall(r"/usr/share/common-licenses/([A-Z]+-[\d.]*\d|[A-Z]+\b)", texts)):
+        assert (root / THIRD / "common" / name).stat().st_size > 1000, name
+
+
+@needs_root
+def test_devices_and_what_is_possible(root):
+    """As the program with libraries says."""
+    for command in ("list", "check"):
+        other = subprocess.run([BLKLAT, command], capture_output=True, text=True, timeout=60)
+        r = run(root, command)
+        assert (r.returncode, r.stderr) == (other.returncode, other.stderr)
+        assert r.stdout.split()[:12] == other.stdout.split()[:12] and r.stdout
+
+
+@needs_root
+def test_record_and_report(root):
+    shutil.copy(REPLAY, root / "tmp/script")
+    r = run(root, "record", "--replay", "/tmp/script", "-o", "/tmp/run.blklat")
+    assert r.returncode == 0, r.stderr
+    r = run(root, "report", "/tmp/run.blklat", "--format", "json")
+    assert r.returncode == 0 and r.stdout == output(BLKLAT, "report", root / "tmp/run.blklat", "--format", "json").replace(str(root), "")
+    r = run(root, "report", "/tmp/run.blklat", "-o", "/tmp/page.html")
+    assert r.returncode == 0 and "uPlot" in (root / "tmp/page.html").read_text()
+
+
+blklat_argv = load.blklat_argv
+
+
+@needs_root
+@load.exact
+def test_capture(root, monkeypatch):
+    """Each IO of fio's, on a device of this machine."""
+    monkeypatch.setattr(load, "blklat_argv", lambda *args: [*within(root), "/sbin/blklat", *blklat_argv(*args)[1:]])
+    with devices.loop() as device:
+        with load.Blklat(device, interval=0.2) as b:
+            done = load.fio(device, rw="randrw", number_ios=20000)
+            b.next(device, n=2)
+        load.assert_all_counted(b)
+        assert b.ops() == {"read": done.ios("read"), "write": done.ios("write")}
+
+
+@needs_root
+def test_serve(root, tmp_path, monkeypatch):
+    """TLS, a password and the change to a user who has no name here; filters of system calls fit this libc."""
+    if not shutil.which("openssl"):
+        pytest.skip("no openssl")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+                    "/CN=one", "-keyout", root / "tmp/one.key", "-out", root / "tmp/one.crt"], check=True, capture_output=True)
+    (root / "tmp/web.yml").write_text("tls_server_config: {cert_file: one.crt, key_file: one.key}\n"
+                                      f"basic_auth_users: {{prometheus: {bcrypt('secret')}}}\n")
+    service.write_script(root / "tmp/script", 1000, 0.1)
+    monkeypatch.setattr(service, "BLKLAT", "/sbin/blklat")
+    with service.Serve("--replay", "/tmp/script", "--web-config", "/tmp/web.yml", prefix=within(root), tls=True) as s:
+        assert s.scheme == "https"
+        assert s.request("/metrics").status == 401
+        r = s.request("/metrics", headers=basic("prometheus", "secret"))
+        assert r.status == 200 and "blklat_io_latency_seconds" in r.text
+        status = pathlib.Path(f"/proc/{s.server}/status").read_text()
+        assert re.search(r"^Uid:(\s+65534){4}$", status, re.M) and re.search(r"^CapEff:\s+0+$", status, re.M)
+        assert re.search(r"^Seccomp:\s+2$", status, re.M)
+        assert "warning" not in s.read_stderr()
