@@ -24,7 +24,7 @@ $(STATIC): $(O)/userspace/main.o $(O)/packaging/release/static.o $(LIBRARY)
 $(STAGE)/.date: FORCE
 	@mkdir -p $(@D); echo '$(SOURCE_DATE_EPOCH)' | cmp -s - $@ || echo '$(SOURCE_DATE_EPOCH)' >$@
 
-RELEASE_DOCS := packaging/release/README.md packaging/default packaging/examples packaging/grafana packaging/prometheus \
+RELEASE_DOCS := packaging/release/README.md packaging/default packaging/back-off.conf packaging/examples packaging/grafana packaging/prometheus \
 		LICENSE LICENSES $(addprefix docs/,fleet.md prometheus.md recording.md serve.md)
 RELEASE_FILES := $(wildcard $(RELEASE_DOCS) $(addsuffix /*,$(RELEASE_DOCS)) packaging/completion/*) docs/blklat.8 packaging/blklat.service \
 		 packaging/release/licenses.sh
@@ -32,7 +32,7 @@ RELEASE_FILES := $(wildcard $(RELEASE_DOCS) $(addsuffix /*,$(RELEASE_DOCS)) pack
 # Laid out as below a prefix, with the same bytes wherever and whenever it is packed.
 $(RELEASE_ARCHIVE): $(STATIC) $(STAGE)/.date $(RELEASE_FILES)
 	$(call quiet,TAR,$@)rm -rf $(STAGE)/$(RELEASE_NAME) $(STAGE)/root && mkdir -p $(@D) && \
-		$(MAKE) -s --no-print-directory install PROGRAM=$(STATIC) PREFIX=/usr/local MANDIR=/usr/local/share/man \
+		$(MAKE) -s --no-print-directory install PROGRAM=$(STATIC) PREFIX=/usr/local MANDIR=/usr/local/share/man SYSTEMD_VERSION=0 \
 			DESTDIR=$(STAGE)/root DEFAULT_FILE=$(STAGE)/root/usr/local/share/doc/blklat/default >/dev/null && \
 		mv $(STAGE)/root/usr/local $(STAGE)/$(RELEASE_NAME) && cd $(CURDIR) && \
 		cp -R $(RELEASE_DOCS) $(STAGE)/$(RELEASE_NAME)/share/doc/blklat/ && \
