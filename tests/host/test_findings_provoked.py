@@ -17,8 +17,8 @@ ASIDE = {"steady_state", "peaks", "losses", "kernel_count", "hung"}
 NEAR_S = 2.5  # on both sides of a change: what a level has at least
 
 
-def document(path):
-    done = subprocess.run([BLKLAT, "report", "--format", "json", path], capture_output=True, text=True,
+def document(path, *args):
+    done = subprocess.run([BLKLAT, "report", "--format", "json", *args, path], capture_output=True, text=True,
                           timeout=DEADLINE_S)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["runs"][0]
@@ -143,6 +143,10 @@ def test_a_device_that_slows_down_half_way(file, folder):
     # There is always one that waits.
     assert change["values"]["after_queue_depth"] == pytest.approx(sum(after) / length_s, abs=0.1)
     assert "became slower" in change["text"]
+    # Without marks the level is a phase, with these figures.
+    [level] = [phase for phase in document(file, "--phases", "auto")["phases"] if abs(phase["from_s"] - at_s) <= 1]
+    assert level["name"].startswith("level ")
+    assert level["watches"][0]["ops"][0]["iops"] == pytest.approx(len(after) / length_s, rel=0.15)
     # Before, a device had no more IOs in flight than its user had.
     before = log.between(1, at_s - 1)
     assert change["values"]["before_queue_depth"] <= 1.2 * sum(before) / (at_s - 2) + 0.05
