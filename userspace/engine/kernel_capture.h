@@ -59,7 +59,10 @@ struct kernel_capture {
 	u64 idle_gap_ns;		/* 0: pauses are not looked for */
 	struct slow_wanted slow;
 	struct slow_ios slow_ios;	/* of the last read */
-	volatile u64 *slow_from;	/* [watch][op]: what the engine takes for slow, see live_ops.set_slow; NULL: nothing */
+	s64 wall_less_mono_ns;		/* in that, CLOCK_REALTIME less CLOCK_MONOTONIC */
+	volatile u64 *slow_from;	/* [watch][op]: what the kernel side takes for slow, see live_ops.set_slow; the engine's to set */
+	const volatile u64 *slow_untold;	/* [watch]: those that found its ring full; the engine's to set */
+	u64 *slow_counted;		/* [watch]: of these, those that were counted by a read */
 	/* Of each watch, used where it is a whole: */
 	struct kernel_ios *ios;
 	struct gone_watch *gone;
