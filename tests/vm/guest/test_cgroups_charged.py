@@ -78,8 +78,12 @@ def test_each_its_own():
     for b in engines:
         assert parts_of(b, labels_of(b), device, "queue").keys() <= {"/slice", "/other/a b.service", "/"}
         for stage in "device", "total":
-            assert Counter((io["cgroup"], io["part"]["label"], io["op"]) for io in slow_of(b, device, stage)) == {
-                ("/slice", "/slice", "read"): 500, ("/other/a b.service", "/other/a b.service", "write"): 300, ("/", "/", "read"): 200}
+            slow = slow_of(b, device, stage)
+            assert Counter((io["part"]["label"], io["op"]) for io in slow) == {
+                ("/slice", "read"): 500, ("/other/a b.service", "write"): 300, ("/", "read"): 200}
+            # Whose a slow IO is may be missing with the programs, see test_slow_ios.py.
+            others = [io["cgroup"] for io in slow if io["cgroup"] != io["part"]["label"]]
+            assert not others or b is engines.bpf and set(others) == {None} and len(others) <= 20, others
 
 
 def test_written_back():

@@ -31,6 +31,12 @@ def told_alike(engines, device, stage):
     return lists
 
 
+def assert_sent_by(comm, slow, exact):
+    """Where tracepoints can be preempted (7.0), the kernel at times skips the program that notes it; the module it never skips."""
+    unknown = sum(io["comm"] is None for io in slow)
+    assert {io["comm"] for io in slow} - {None} == {comm} and unknown <= (0 if exact else len(slow) // 50), (exact, unknown, len(slow))
+
+
 def test_each_by_its_process():
     """A large read is sent in pieces, which are its sender's too."""
     with null_blk(irqmode=2, completion_nsec=1000000) as (device,):
@@ -64,7 +70,7 @@ def test_of_a_deep_load():
         for b in engines:
             slow = slow_of(b, device, stage)
             assert len(slow) + dropped(b, device, stage) == ios
-            assert {io["comm"] for io in slow} == {"fio"}
+            assert_sent_by("fio", slow, b is engines.kmod)
 
 
 def test_more_than_the_rings_hold():
