@@ -136,10 +136,10 @@ def figures(raw, o):
 
 def line_of(row):
     if row["instructions"] is None:
-        return f"{row['contender']:23} not measured: {row['not_measured']}"
+        return f"{row['contender']:28} not measured: {row['not_measured']}"
     aim = f"<= {row['target']}" if row["target"] else f"({row['reference']})" if row["reference"] else ""
     verdict = {None: row["about"], True: "met", False: "MISSED"}[row["met"]]
-    return f"{row['contender']:23} {row['instructions']:+9.1f} {row['spread']:7.1f} {aim:>8}   {verdict}".rstrip()
+    return f"{row['contender']:28} {row['instructions']:+9.1f} {row['spread']:7.1f} {aim:>8}   {verdict}".rstrip()
 
 
 def table(result):
@@ -151,7 +151,7 @@ def table(result):
         f"Medians of {result['runs']} runs of {result['ios']} IOs; none takes {none['instructions']:.1f} in pread(), "
         f"{none['drift']:.1f} different before and after",
         "",
-        f"{'':23} {'above none':>9} {'spread':>6} {'target':>8}",
+        f"{'':28} {'above none':>9} {'spread':>6} {'target':>8}",
     ]
     lines += [line_of(row) for row in result["contenders"]]
     return "\n".join([*lines, "", "In brackets: in an earlier trial, on another machine"])
