@@ -39,6 +39,8 @@ ROWS = (
     Row("blklat kmod, idle gap", "the same"),
     *(Row(f"blklat {engine}, by {by}", "divided into parts" if engine == "bpf" else "the same")
       for by in ("size", "flags", "depth", "beside", "cgroup") for engine in ("bpf", "kmod")),
+    *(Row(f"blklat {engine}, slow{owners}", about) for owners, about in ((", no owners", "of slow IOs, none is"), ("", "and who sent each"))
+      for engine in ("bpf", "kmod")),
     Row("biolatency", "of libbpf-tools, default options", reference=1416),
     Row("biolatency, 1 device", "of libbpf-tools, -d"),
     Row("blklat bpf, 4 devices", "one busy, the others idle"),
@@ -134,10 +136,10 @@ def figures(raw, o):
 
 def line_of(row):
     if row["instructions"] is None:
-        return f"{row['contender']:23} not measured: {row['not_measured']}"
+        return f"{row['contender']:28} not measured: {row['not_measured']}"
     aim = f"<= {row['target']}" if row["target"] else f"({row['reference']})" if row["reference"] else ""
     verdict = {None: row["about"], True: "met", False: "MISSED"}[row["met"]]
-    return f"{row['contender']:23} {row['instructions']:+9.1f} {row['spread']:7.1f} {aim:>8}   {verdict}".rstrip()
+    return f"{row['contender']:28} {row['instructions']:+9.1f} {row['spread']:7.1f} {aim:>8}   {verdict}".rstrip()
 
 
 def table(result):
@@ -149,7 +151,7 @@ def table(result):
         f"Medians of {result['runs']} runs of {result['ios']} IOs; none takes {none['instructions']:.1f} in pread(), "
         f"{none['drift']:.1f} different before and after",
         "",
-        f"{'':23} {'above none':>9} {'spread':>6} {'target':>8}",
+        f"{'':28} {'above none':>9} {'spread':>6} {'target':>8}",
     ]
     lines += [line_of(row) for row in result["contenders"]]
     return "\n".join([*lines, "", "In brackets: in an earlier trial, on another machine"])

@@ -45,6 +45,8 @@ def contenders(build):
         "blklat kmod, idle gap": [kmod("--idle-gap", "0.1")],
         **{f"blklat {e}, by {by}": [engine("--by", by)] for by in ("size", "flags", "depth", "beside", "cgroup")
            for e, engine in (("bpf", bpf), ("kmod", kmod))},
+        **{f"blklat {e}, slow{name}": [engine("--slow", "1h", *args)] for name, args in ((", no owners", ("--no-owners",)), ("", ()))
+           for e, engine in (("bpf", bpf), ("kmod", kmod))},
         "biolatency": [Tool("biolatency", ["biolatency"], "")],
         "biolatency, 1 device": [Tool("biolatency", ["biolatency", "-d", DEVICE], "")],
         "blklat bpf, 4 devices": [bpf(*others)],

@@ -4,6 +4,7 @@
 #include "count.h"
 #include "parts.h"
 #include "pauses.h"
+#include "slow.h"
 #include "slots.h"
 
 noinline void blklat_account_here(const struct blklat_session *s, u32 watch, enum blklat_account cell)
@@ -84,6 +85,13 @@ static __always_inline void end(struct blklat_session *s, struct blklat_series *
 	blklat_hist_add(bin, 1);
 }
 
+/* A request ends a stage, counted in @watch, or a portion of it fails. Its bin comes later, so a reader that finds it there has been told. */
+static void tell_if_slow(const struct blklat_session *s, u32 whole, const struct request *rq, u32 watch, u64 ns, int error)
+{
+	if (error || blklat_is_slow(s, whole, blklat_op_of(rq->cmd_flags), ns))
+		blklat_tell_request(s, rq, watch, ns, error);
+}
+
 static void insert(struct blklat_session *s, struct blklat_target *t, struct request *rq)
 {
 	if (!t->watch[BLKLAT_STAGE_QUEUE] || READ_ONCE(t->gone))
@@ -131,6 +139,10 @@ static noinline void end_queue(struct blklat_session *s, struct blklat_target *t
 	}
 	series = blklat_this_series(s, watch, blklat_op_of(rq->cmd_flags));
 	blklat_hist_add(&series->bytes, rq->__data_len);
+	if (s->slow) {
+		tell_if_slow(s, t->watch[BLKLAT_STAGE_QUEUE], rq, watch, ns, 0);
+		blklat_note_stage(s, rq->bio, BLKLAT_STAGE_QUEUE, ns);
+	}
 	end(s, series, slot, ns);
 }
 
@@ -224,9 +236,21 @@ static u64 read_marks(struct blklat_session *s, struct blklat_target *t, struct 
 	return ns;
 }
 
-/* @marks: whether times may have some, a constant. */
+/* The stage device of a request ends, or that of a portion of it. */
+static noinline void tell_completed(const struct blklat_session *s, const struct blklat_target *t, const struct request *rq, u32 watch,
+				    u64 ns, int error, u32 bytes)
+{
+	bool ends = bytes >= rq->__data_len;
+
+	if (ends || error)
+		tell_if_slow(s, t->watch[BLKLAT_STAGE_DEVICE], rq, watch, ns, error);
+	if (ends && s->bios)
+		blklat_note_stage(s, rq->bio, BLKLAT_STAGE_DEVICE, ns);
+}
+
+/* @more: whether there may be more to do than to count, a constant. */
 static __always_inline void complete_request(struct blklat_session *s, struct blklat_target *t, struct request *rq,
-					     int error, u32 bytes, bool marks)
+					     int error, u32 bytes, bool more)
 {
 	/* First of all: the slot may have to come from another CPU's cache, which is not the IO's time. */
 	u64 now = blklat_now_ns(), began, ns;
@@ -243,12 +267,14 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 		return;
 	}
 	ns = now - began;
-	if (marks && s->marks)
+	if (more && s->marks)
 		ns = read_marks(s, t, rq, now, began, bytes >= rq->__data_len, &watch);
 	series = blklat_this_series(s, watch, blklat_op_of(rq->cmd_flags));
 	blklat_hist_add(&series->bytes, bytes);
 	if (unlikely(error))
 		blklat_hist_add(&series->errors, 1);
+	if (more && s->slow)
+		tell_completed(s, t, rq, watch, ns, error, bytes);
 	if (likely(bytes >= rq->__data_len))	/* else a part; the last one ends it */
 		end(s, series, slot, ns);
 }

@@ -5,6 +5,7 @@
 #include "count.h"
 #include "parts.h"
 #include "pauses.h"
+#include "slow.h"
 
 static u32 total_watch(const struct blklat_session *s, const void *key)
 {
@@ -102,16 +103,8 @@ void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
 		count_bio(s, &started, 1);
 }
 
-enum ending { FINE, FAILED, TAKEN_BACK };
-
-/* One that must not wait and would have had to (bio_wouldblock_error()) is no IO: its sender tries again, or not. */
-static enum ending ending_of(bool error, bool would_block)
-{
-	return would_block ? TAKEN_BACK : error ? FAILED : FINE;
-}
-
-/* @i: for which of the watches. */
-static void end_bio_of(struct blklat_session *s, const struct blklat_bio *bio, u32 i, u64 now, bool error)
+/* @i: for which of the watches of @of, which began as @bio says. */
+static void end_bio_of(struct blklat_session *s, const struct bio *of, const struct blklat_bio *bio, u32 i, u64 now, int error)
 {
 	u64 ns = now - bio->ns;
 	u32 watch = bio->watch[i];
@@ -127,15 +120,18 @@ static void end_bio_of(struct blklat_session *s, const struct blklat_bio *bio, u
 	blklat_hist_add(&series->bytes, bio->bytes);
 	if (error)
 		blklat_hist_add(&series->errors, 1);
+	if (s->slow && (error || blklat_is_slow(s, blklat_whole_of(s, watch), bio->op, ns)))
+		blklat_tell_bio(s, of, bio->op, bio->bytes, watch, ns, error);
 	blklat_hist_add(blklat_hist_begin(s, series, ns), 1);
 }
 
 /*
  * A bio that is not in the table is no loss: it was queued before the capture began, or on a device
  * that is not watched, or is a part split off one that is (those complete, but are not queued), or
- * found the table full and was counted then.
+ * found the table full and was counted then. One that must not wait and @would_block (bio_wouldblock_error()) is no IO: its
+ * sender tries again, or not.
  */
-static void end_bio(struct blklat_session *s, const struct bio *bio, enum ending ending)
+static void end_bio(struct blklat_session *s, const struct bio *bio, int error, bool would_block)
 {
 	u64 now = blklat_now_ns();
 	struct blklat_bio started;
@@ -143,17 +139,17 @@ static void end_bio(struct blklat_session *s, const struct bio *bio, enum ending
 	if (!blklat_bio_take(s->bios, bio, &started))
 		return;
 	count_bio(s, &started, -1);
-	if (unlikely(ending == TAKEN_BACK)) {
+	if (unlikely(would_block)) {
 		account_bio(s, &started, BLKLAT_REQUEUED);
 		return;
 	}
-	end_bio_of(s, &started, 0, now, ending);
-	end_bio_of(s, &started, 1, now, ending);
+	end_bio_of(s, bio, &started, 0, now, error);
+	end_bio_of(s, bio, &started, 1, now, error);
 }
 
 void blklat_capture_bio_complete(struct blklat_session *s, struct bio *bio)
 {
-	end_bio(s, bio, ending_of(bio->bi_status, bio->bi_status == BLK_STS_AGAIN));
+	end_bio(s, bio, (__force int)bio->bi_status, bio->bi_status == BLK_STS_AGAIN);
 }
 
 /*
@@ -163,13 +159,12 @@ void blklat_capture_bio_complete(struct blklat_session *s, struct bio *bio)
  */
 void blklat_capture_end_bios(struct blklat_session *s, const struct request *rq, u32 bytes, int error)
 {
-	enum ending ending = ending_of(error, error == BLKLAT_RQ_AGAIN);
 	const struct bio *bio;
 
 	if (rq->rq_flags & RQF_FLUSH_SEQ)
 		return;
 	for (bio = rq->bio; bio && bio->bi_iter.bi_size <= bytes; bio = bio->bi_next) {
 		bytes -= bio->bi_iter.bi_size;
-		end_bio(s, bio, ending);
+		end_bio(s, bio, error, error == BLKLAT_RQ_AGAIN);
 	}
 }

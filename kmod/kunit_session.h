@@ -26,13 +26,14 @@ enum { AT_NS, AT_STARTED = 16, AT_ENDED = 32, SIXTEEN_SLOTS = 48 };
 /* The geometry of each made-up disk: internal tags 0 to 21 stand behind tags 0 to 9. */
 enum { FAKE_QUEUES = 3, FAKE_TAGS = 10, FAKE_STRIDE = 32, FAKE_SLOTS = FAKE_QUEUES * FAKE_STRIDE };
 
-enum { FAKE_WATCHES = 6, FAKE_MAX_BIOS = 64, FAKE_CGROUPS = 3 };
+enum { FAKE_WATCHES = 6, FAKE_MAX_BIOS = 64, FAKE_CGROUPS = 3, FAKE_CPU = 5 };
 
 /* With a partition. Of queue and disk there is but an address, which is all that the module may look at. */
 struct fake_disk {
 	u64 queue, disk;
 	struct block_device *bdev[2];		/* the whole and the partition */
 	struct blk_mq_hw_ctx *hctx[FAKE_QUEUES + 1];
+	u32 *ctx;				/* larger than a blk_mq_ctx, which is the block layer's own, and nothing but FAKE_CPU */
 };
 
 struct fake {
@@ -41,6 +42,7 @@ struct fake {
 	struct blklat_watch watch[2][FAKE_WATCHES];
 	u64 idle_gap_ns;			/* of sessions to come, as is: */
 	u32 by;
+	u32 slow_places, notes, owners;
 };
 
 static inline u64 fake_random(u64 *state)	/* splitmix64 */
@@ -73,6 +75,9 @@ static inline struct fake_disk *fake_disk_new(struct kunit *test)
 		d->hctx[i] = fake_alloc(test, sizeof(*d->hctx[i]));
 		d->hctx[i]->queue_num = i;
 	}
+	d->ctx = fake_alloc(test, 1024 * sizeof(u32));
+	for (i = 0; i < 1024; i++)
+		d->ctx[i] = FAKE_CPU;
 	return d;
 }
 
@@ -138,6 +143,9 @@ static inline struct blklat_session *fake_session(struct kunit *test, u32 i, u32
 
 	setup.idle_gap_ns = f->idle_gap_ns;
 	setup.by = f->by;
+	setup.slow_places = f->slow_places;
+	setup.notes = f->notes;
+	setup.owners = f->owners;
 	setup.cgroups = f->by == BLKLAT_BY_CGROUP ? FAKE_CGROUPS : 0;
 	blklat_session_free(f->s[i]);
 	f->s[i] = NULL;
@@ -176,6 +184,7 @@ static inline struct request *fake_request(struct kunit *test, struct fake_disk 
 	rq->q = (void *)&d->queue;
 	rq->part = (void *)d->bdev[partition];
 	rq->mq_hctx = d->hctx[1];
+	rq->mq_ctx = (void *)d->ctx;
 	rq->tag = 3;
 	rq->internal_tag = -1;
 	rq->cmd_flags = flags;

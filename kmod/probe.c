@@ -8,6 +8,7 @@
 
 #include "capture.h"
 #include "kernel.h"
+#include "slow.h"
 
 #include <trace/events/block.h>
 
@@ -61,6 +62,15 @@ static notrace void on_bio_queue(void *session, struct request_queue *q, struct 
 	ON_THIS_CPU(blklat_capture_bio_queue(session, bio));
 }
 
+#if BLKLAT_BIO_HAS_BDEV
+static notrace void on_bio_note(void *session, struct bio *bio)
+#else
+static notrace void on_bio_note(void *session, struct request_queue *q, struct bio *bio)
+#endif
+{
+	ON_THIS_CPU(blklat_note_bio(session, bio));
+}
+
 static notrace void on_bio_complete(void *session, struct request_queue *q, struct bio *bio)
 {
 	ON_THIS_CPU(blklat_capture_bio_complete(session, bio));
@@ -76,6 +86,7 @@ static struct hook {
 	u32 stages;			/* that need it */
 	bool starts;			/* an IO starts here (merge: or is none any more), else it ends */
 	bool optional;
+	bool notes;			/* needed where it is noted who sent what, whatever the stages */
 	struct tracepoint *tracepoint;	/* NULL: the kernel has none of this name */
 } hooks[] = {
 	{ "block_rq_complete", on_rq_complete, DEVICE | QUEUE | TOTAL },
@@ -85,6 +96,7 @@ static struct hook {
 	/* Without it a merged request stays in the queue for ever, as far as can be seen. */
 	{ "block_rq_merge", on_rq_merge, QUEUE, .starts = true, .optional = true },
 	{ "block_rq_insert", on_rq_insert, QUEUE, .starts = true },
+	{ "block_bio_queue", on_bio_note, .starts = true, .notes = true },
 	{ "block_bio_queue", on_bio_queue, TOTAL, .starts = true },
 };
 
@@ -96,6 +108,7 @@ static __maybe_unused void check_prototypes(void)
 	check_trace_callback_type_block_rq_issue(on_rq_issue);
 	check_trace_callback_type_block_rq_requeue(on_rq_requeue);
 	check_trace_callback_type_block_rq_complete(on_rq_complete);
+	check_trace_callback_type_block_bio_queue(on_bio_note);
 	check_trace_callback_type_block_bio_queue(on_bio_queue);
 	check_trace_callback_type_block_bio_complete(on_bio_complete);
 }
@@ -118,6 +131,8 @@ static bool wanted(const struct blklat_session *s, const struct hook *h)
 {
 	u32 stage;
 
+	if (h->notes)
+		return s->slow && s->slow->notes;
 	for (stage = 0; stage < BLKLAT_STAGES; stage++)
 		if (s->stages[stage] && h->stages & 1 << stage)
 			return h->tracepoint || !h->optional;

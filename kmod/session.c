@@ -12,23 +12,38 @@
 #include "cgroups.h"
 #include "kernel.h"
 #include "parts.h"
+#include "slow.h"
 
 #define MAX_QUEUES 65536
 #define MAX_STRIDE (1 << 20)
 #define MAX_SLOTS (1ULL << 26)
+
+static bool can_be_places(u32 n)
+{
+	return !n || (n >= 2 && is_power_of_2(n));
+}
+
+static int check_slow(const struct blklat_setup *setup)
+{
+	if (!can_be_places(setup->slow_places) || !can_be_places(setup->notes) || setup->owners > 1)
+		return -EINVAL;
+	if ((setup->notes && !setup->slow_places) || (setup->owners && !setup->notes))
+		return -EINVAL;
+	return setup->slow_places > BLKLAT_MAX_SLOW_PLACES || setup->notes > BLKLAT_MAX_NOTES ? -E2BIG : 0;
+}
 
 int blklat_setup_check(const struct blklat_setup *setup)
 {
 	if (setup->version != BLKLAT_ABI_VERSION)
 		return -EPROTO;
 	if (!setup->watches || setup->scale > BLKLAT_SCALE_MAX || setup->by >= BLKLAT_BYS ||
-	    setup->idle_gap_ns & BLKLAT_SLOT_AFTER_IDLE)
+	    setup->idle_gap_ns & BLKLAT_SLOT_AFTER_IDLE || setup->reserved)
 		return -EINVAL;
 	if (setup->by == BLKLAT_BY_CGROUP ? !setup->cgroups || setup->cgroups > BLKLAT_CGROUPS_MAX : setup->cgroups)
 		return -EINVAL;
 	if (setup->watches > BLKLAT_MAX_WATCHES / (1 + blklat_parts(setup->by, setup->cgroups)))
 		return -E2BIG;
-	return setup->max_bios > BLKLAT_MAX_BIOS ? -E2BIG : 0;
+	return setup->max_bios > BLKLAT_MAX_BIOS ? -E2BIG : check_slow(setup);
 }
 
 int blklat_watch_check(const struct blklat_watch *watch)
@@ -121,6 +136,9 @@ static int add_watch(struct blklat_session *s, u32 number, struct blklat_watch *
 		t->watch[watch->stage] = number + 1;
 		err = err ?: place_slots(s, t, watch);
 	}
+	/* Bios are looked for at any stage where it is noted who sent them. */
+	if (s->slow && s->slow->notes && !d->partition)
+		add_target(s, d->disk, d->number);
 	s->stages[watch->stage] = true;
 	s->partitions |= d->partition;
 	s->remapped |= watch->stage == BLKLAT_STAGE_TOTAL && !d->queue;
@@ -143,7 +161,7 @@ static int make_targets(struct blklat_session *s, struct blklat_watch *watch, co
 		s->targets[i].key = s->targets[i].plain_key = BLKLAT_NO_KEY;
 	for (i = 0; i < n && !err; i++)
 		err = add_watch(s, i * (1 + s->parts), &watch[i], &device[i]);
-	if (!s->stages[BLKLAT_STAGE_QUEUE] && !s->stages[BLKLAT_STAGE_TOTAL] && !s->partitions && !s->marks)
+	if (!s->stages[BLKLAT_STAGE_QUEUE] && !s->stages[BLKLAT_STAGE_TOTAL] && !s->partitions && !s->marks && !s->slow)
 		for (i = 0; i < s->buckets; i++)
 			s->targets[i].plain_key = s->targets[i].key;
 	return err;
@@ -177,6 +195,11 @@ static void lay_out(struct blklat_session *s, struct blklat_header *h)
 	};
 	if (s->idle_gap_ns)
 		h->idle_offset = place(&end, (u64)s->watches * BLKLAT_OPS * s->idle_bytes);
+	if (s->slow) {
+		h->slow_from_offset = place(&end, (u64)s->watches * BLKLAT_OPS * sizeof(u64));
+		h->slow_untold_offset = place(&end, s->watches * sizeof(u64));
+		h->slow_ring_offset = place(&end, BLKLAT_SLOW_RING_BYTES((u64)s->slow->places));
+	}
 	h->bytes = end;
 }
 
@@ -195,6 +218,8 @@ static int make_region(struct blklat_session *s)
 	s->accounts = (void *)s->header + h.accounts_offset;
 	s->slots = (void *)s->header + h.slots_offset;
 	s->idle = (void *)s->header + h.idle_offset;
+	if (s->slow)
+		blklat_teller_begin(s->slow, s->header);
 	s->bytes = h.bytes;
 	return 0;
 }
@@ -242,6 +267,9 @@ int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *wa
 	s->marks = s->idle_gap_ns || s->parts;
 	s->idle_bytes = BLKLAT_IDLE_SERIES_BYTES(BLKLAT_CELLS(BLKLAT_IDLE_SCALE(s->scale)));
 	s->cpu_bytes = (u64)s->watches * BLKLAT_OPS * s->series_bytes;
+	err = blklat_teller_new(setup, &s->slow);
+	if (err)
+		goto err_free;
 	err = make_targets(s, watch, device, setup->watches);
 	if (err)
 		goto err_free;
@@ -269,6 +297,7 @@ void blklat_session_free(struct blklat_session *s)
 	blklat_bio_table_free(s->bios);
 	kvfree(s->bios_seen_ns);
 	kvfree(s->in_flight);
+	blklat_teller_free(s->slow);
 	if (s->cgroups)
 		blklat_cgroups_put(&s->cgroups_user, s->cgroups);
 	vfree(s->header);

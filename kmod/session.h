@@ -16,6 +16,7 @@
 
 struct blklat_bio_table;
 struct blklat_in_flight;
+struct blklat_teller;
 struct blklat_throttle;
 
 /*
@@ -57,6 +58,7 @@ struct blklat_session {
 	u32 parts;			/* of each whole, which they follow */
 	u32 cgroups;			/* of these, those that cgroups have; 0: it is not divided by them */
 	struct blklat_in_flight *in_flight;	/* [watch], in parts.h; NULL: it is not counted */
+	struct blklat_teller *slow;	/* in slow.h; NULL: slow IOs are not told */
 	u32 scale;
 	u32 merged;			/* BLKLAT_SCALE_MAX - scale: from a bin there to one here */
 	u32 series_bytes;

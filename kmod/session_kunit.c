@@ -13,7 +13,7 @@
 enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
 enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL };
 
-#define SETUP(...) { .version = 7, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
+#define SETUP(...) { .version = 8, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
 
 static void blklat_session_test_setup_check(struct kunit *test)
 {
@@ -26,8 +26,8 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.scale = 7), -EINVAL },
 		{ SETUP(.scale = U32_MAX), -EINVAL },
 		{ SETUP(.version = 0), -EPROTO },
-		{ SETUP(.version = 3), -EPROTO },
-		{ SETUP(.version = 8, .watches = 0, .scale = 99, .cgroups = 1), -EPROTO },
+		{ SETUP(.version = 7), -EPROTO },
+		{ SETUP(.version = 9, .watches = 0, .scale = 99, .cgroups = 1), -EPROTO },
 		{ SETUP(.watches = 0), -EINVAL },
 		{ SETUP(.watches = MAX_WATCHES), 0 },
 		{ SETUP(.watches = MAX_WATCHES + 1), -E2BIG },
@@ -58,6 +58,24 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.idle_gap_ns = 1ULL << 63), -EINVAL },
 		{ SETUP(.idle_gap_ns = U64_MAX), -EINVAL },
 		{ SETUP(.watch = U64_MAX, .bytes = U64_MAX), 0 },	/* the caller's, and returned */
+		{ SETUP(.slow_places = 2), 0 },
+		{ SETUP(.slow_places = 1), -EINVAL },
+		{ SETUP(.slow_places = 3), -EINVAL },
+		{ SETUP(.slow_places = U32_MAX), -EINVAL },
+		{ SETUP(.slow_places = 1 << 20), 0 },
+		{ SETUP(.slow_places = 1 << 21), -E2BIG },
+		{ SETUP(.slow_places = 1U << 31), -E2BIG },
+		{ SETUP(.slow_places = 2, .notes = 2), 0 },
+		{ SETUP(.slow_places = 2, .notes = 1), -EINVAL },
+		{ SETUP(.slow_places = 2, .notes = 6), -EINVAL },
+		{ SETUP(.slow_places = 2, .notes = 64 << 20), 0 },
+		{ SETUP(.slow_places = 2, .notes = 128 << 20), -E2BIG },
+		{ SETUP(.slow_places = 2, .notes = 2, .owners = 1), 0 },
+		{ SETUP(.slow_places = 2, .notes = 2, .owners = 2), -EINVAL },
+		{ SETUP(.slow_places = 2, .owners = 1), -EINVAL },
+		{ SETUP(.notes = 2), -EINVAL },
+		{ SETUP(.owners = 1), -EINVAL },
+		{ SETUP(.reserved = 1), -EINVAL },
 	};
 	u32 i;
 
@@ -133,7 +151,7 @@ static void expect_layout(struct kunit *test, const struct blklat_session *s, u3
 	const struct blklat_header *h = s->header;
 
 	EXPECT_U64(test, h->magic, 0x74616c6b6c62ULL);
-	EXPECT_U64(test, h->version, 7);
+	EXPECT_U64(test, h->version, 8);
 	EXPECT_U64(test, h->cpus, nr_cpu_ids);
 	EXPECT_U64(test, h->watches, watches);
 	EXPECT_U64(test, h->scale, scale);
@@ -143,6 +161,7 @@ static void expect_layout(struct kunit *test, const struct blklat_session *s, u3
 	EXPECT_U64_MSG(test, h->accounts_offset, accounts, "scale %u, %u watches", scale, watches);
 	EXPECT_U64_MSG(test, h->slots_offset, at, "scale %u, %u watches", scale, watches);
 	EXPECT_U64_MSG(test, h->idle_offset, pauses ? idle : 0, "scale %u, %u watches", scale, watches);
+	EXPECT_U64(test, h->slow_from_offset | h->slow_untold_offset | h->slow_ring_offset, 0);
 	EXPECT_U64_MSG(test, h->bytes, end, "scale %u, %u watches", scale, watches);
 	EXPECT_U64(test, s->bytes, end);
 	for (word = (u64 *)(h + 1); word < (u64 *)((void *)h + end); word++)
@@ -172,6 +191,34 @@ static void blklat_session_test_layout(struct kunit *test)
 				EXPECT_U64_MSG(test, f->watch[0][i].first_slot, first_slot[i],
 					       "watch %u of %u", i, n);
 		}
+}
+
+/* Behind all others what is told of slow IOs: empty, and from no latency on is one slow. */
+static void blklat_session_test_slow_layout(struct kunit *test)
+{
+	static const struct fake_watch w[] = { { DEVICE, 0 }, { QUEUE, 0 }, { TOTAL, 0 } };
+	struct fake *f = test->priv;
+	u64 before, from, untold, ring, *word, ones = 0, n = 0;
+	const struct blklat_header *h;
+
+	f->by = BLKLAT_BY_SIZE;
+	before = fake_session(test, 0, 0, FAKE_MAX_BIOS, w, 3)->bytes;
+	f->slow_places = 512;
+	f->notes = 64;
+	h = fake_session(test, 0, 0, FAKE_MAX_BIOS, w, 3)->header;
+	from = before;
+	untold = from + pages(30 * 5 * 8);
+	ring = untold + pages(30 * 8);
+	EXPECT_U64(test, h->slow_from_offset, from);
+	EXPECT_U64(test, h->slow_untold_offset, untold);
+	EXPECT_U64(test, h->slow_ring_offset, ring);
+	EXPECT_U64(test, h->bytes, ring + pages(128 + 512 * 96));
+	for (word = (void *)h + from; word < (u64 *)((void *)h + untold); word++)
+		ones += *word == U64_MAX;
+	EXPECT_U64(test, ones, 30 * 5);
+	for (; word < (u64 *)((void *)h + h->bytes); word++)
+		n += *word;
+	EXPECT_U64(test, n, 0);
 }
 
 /* Parts have rows and no slots. */
@@ -388,6 +435,7 @@ static struct kunit_case blklat_session_test_cases[] = {
 	KUNIT_CASE(blklat_session_test_watch_check),
 	KUNIT_CASE(blklat_session_test_layout),
 	KUNIT_CASE(blklat_session_test_parted_layout),
+	KUNIT_CASE(blklat_session_test_slow_layout),
 	KUNIT_CASE(blklat_session_test_stages),
 	KUNIT_CASE(blklat_session_test_pairs),
 	KUNIT_CASE(blklat_session_test_one_geometry),

@@ -19,15 +19,23 @@
  *   slots     [watch's slots / 16]   one slot for each tag that a request of the device can carry:
  *                                    start time, number of starts, number of ends
  *
+ * Where slow IOs are wanted (slow.h), there are also
+ *
+ *   slow_from    [watch][op]         the latency from which an IO is slow, in ns, written by userspace; all ones: none is
+ *   slow_untold  [watch]             number of slow or failed IOs that found the ring full
+ *   slow_ring                        the others
+ *
+ * The first two are used only for wholes.
+ *
  * Each CPU writes its own rows of series and accounts, and a tag belongs to one request at a time,
  * so no write needs to be atomic. There are two exceptions, written by all CPUs: idle, which is rare, and one more row
  * that is shared by BPF programs that may run on top of each other (bpf/counters.bpf.h). There is no cell for the number
  * of IOs: it is the sum of the bins, so the two can't disagree.
  *
- * Order of the writes, for concurrent readers. At a start: the time, then the number of starts. At an end: the extremes,
- * the number of ends, the slot freed, and the bin last. So a reader that finds an IO in the bins finds its extremes too. A
- * reader of starts, time and ends, in this order, never sees more starts than the ends and IOs in flight explain, unless
- * an end was missed.
+ * Order of the writes, for concurrent readers. At a start: the time, then the number of starts. At an end: what is told of
+ * a slow IO, the extremes, the number of ends, the slot freed, and the bin last. So a reader that finds an IO in the bins
+ * finds its extremes, and what is told of it, too. A reader of starts, time and ends, in this order, never sees more starts
+ * than the ends and IOs in flight explain, unless an end was missed.
  *
  * The kernel module's protocol, version BLKLAT_ABI_VERSION. Each open /dev/blklat is one session:
  *
@@ -48,8 +56,9 @@
  * SETUP and START are separate so that userspace can read the kernel's statistics in between: of every IO that these count
  * from then on, the session has either seen the start, or counts it in BLKLAT_BEFORE.
  *
- * The mapping begins with a struct blklat_header that says where the arrays are. Userspace writes only the epoch and the
- * extremes' cells of the next interval. Whatever it writes, the kernel takes no address, index or size from there.
+ * The mapping begins with a struct blklat_header that says where the arrays are. Userspace writes only the epoch, the
+ * extremes' cells of the next interval, slow_from, and how much it has taken from the ring. Whatever it writes, the kernel
+ * takes no address, index or size from there.
  */
 #ifndef BLKLAT_ABI_H
 #define BLKLAT_ABI_H
@@ -189,10 +198,12 @@ struct blklat_idle_series {
 
 /* --- the kernel module's session ------------------------------------------------------------ */
 
-#define BLKLAT_ABI_VERSION 7
+#define BLKLAT_ABI_VERSION 8
 #define BLKLAT_MAGIC 0x74616c6b6c62ULL	/* "blklat" */
 #define BLKLAT_MAX_WATCHES 65536
 #define BLKLAT_MAX_BIOS (16 << 20)
+#define BLKLAT_MAX_SLOW_PLACES (1 << 20)
+#define BLKLAT_MAX_NOTES (4 * BLKLAT_MAX_BIOS)
 
 /* The begin of the mapping. Offsets and sizes are in bytes. */
 struct blklat_header {
@@ -207,9 +218,12 @@ struct blklat_header {
 	__u64 accounts_offset;
 	__u64 slots_offset;
 	__u64 idle_offset;	/* 0: pauses are not looked for */
+	__u64 slow_from_offset;	/* 0: slow IOs are not told, and so the other two */
+	__u64 slow_untold_offset;
+	__u64 slow_ring_offset;	/* struct blklat_slow_ring, of as many places as were asked for */
 	__u64 bytes;		/* of the whole mapping */
 };
-_Static_assert(sizeof(struct blklat_header) == 72, "no padding");
+_Static_assert(sizeof(struct blklat_header) == 96, "no padding");
 
 /* One device and stage to watch. With parts, watch n of these is number n * (1 + parts) of the region. */
 struct blklat_watch {
@@ -227,8 +241,9 @@ _Static_assert(sizeof(struct blklat_watch) == 32, "no padding");
 /*
  * What to watch. Fails without having done anything with
  *   EPROTO      another version
- *   EINVAL      a scale, stage, geometry, idle gap, kind of part, reserved field or number that can't be
- *   E2BIG       more than BLKLAT_MAX_WATCHES with their parts, or BLKLAT_MAX_BIOS, or a geometry beyond any device's
+ *   EINVAL      a scale, stage, geometry, idle gap, kind of part, number of places, reserved field or number that can't be
+ *   E2BIG       more than BLKLAT_MAX_WATCHES with their parts, BLKLAT_MAX_BIOS, BLKLAT_MAX_SLOW_PLACES or BLKLAT_MAX_NOTES, or a
+ *               geometry beyond any device's
  *   EBADF       an fd that is not open
  *   ENOTBLK     an fd that is no block device
  *   ENODEV      a device that went away
@@ -248,8 +263,12 @@ struct blklat_setup {
 	__u64 idle_gap_ns;
 	__u32 by;		/* enum blklat_by: what each watch is divided by */
 	__u32 cgroups;		/* by cgroup: how many have a part of their own, 1 to BLKLAT_CGROUPS_MAX; else 0 */
+	__u32 slow_places;	/* of the ring of slow IOs, a power of two from 2 on; 0: they are not told, and the next two are 0 */
+	__u32 notes;		/* places for what is known of who sent a bio, a power of two from 2 on; 0: nothing is noted */
+	__u32 owners;		/* 1: notes say the process and the cgroup, too; else 0 */
+	__u32 reserved;		/* 0 */
 };
-_Static_assert(sizeof(struct blklat_setup) == 48, "no padding");
+_Static_assert(sizeof(struct blklat_setup) == 64, "no padding");
 
 struct blklat_bio_count {
 	__u64 in_flight;

@@ -35,4 +35,24 @@ struct blklat_slow {
 };
 _Static_assert(sizeof(struct blklat_slow) == 88, "no padding");
 
+/*
+ * The kernel module's ring. What is told has a number, from 0 on modulo 2^32, and stands at that modulo the places. Any CPU may be
+ * the next to tell, so a number is given first, and its place filled then: the reader takes one after the other as long as each is there,
+ * and says so; what is not taken yet has its place for itself. If there is none left, that is counted (slow_untold in abi.h).
+ */
+struct blklat_slow_place {
+	struct blklat_slow io;
+	__u32 next;		/* its number + 1, written last */
+	__u32 pad;
+};
+
+struct blklat_slow_ring {
+	__u32 taken;		/* number of the first that is not taken; userspace's, the kernel only reads it */
+	__u32 pad[31];		/* a pair of cache lines of its own */
+	struct blklat_slow_place place[];
+};
+_Static_assert(sizeof(struct blklat_slow_place) == 96 && sizeof(struct blklat_slow_ring) == 128, "no padding");
+
+#define BLKLAT_SLOW_RING_BYTES(places) (sizeof(struct blklat_slow_ring) + (places) * sizeof(struct blklat_slow_place))
+
 #endif

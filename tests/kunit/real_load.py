@@ -31,6 +31,7 @@ STARTED = 8
 # Timers complete, some time after the calls.
 SLOW = {"size": 256, "irqmode": 2, "completion_nsec": 5000000, "hw_queue_depth": 64}
 BATCH = 64
+PLACES = 128
 STAGES = abi.DEVICE, abi.QUEUE, abi.TOTAL
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -119,8 +120,10 @@ def read(device, n):
 
 def exact():
     """What was read is what is counted, at every stage that it passes."""
-    with Null("nullb0") as device, opened(device) as fd, Session() as s, Session() as parted:
+    with Null("nullb0") as device, opened(device) as fd, Session() as s, Session() as parted, Session() as slow:
         s.begin(*all_stages(fd), idle_gap_ns=50000000)
+        slow.begin(*all_stages(fd), slow_places=PLACES, notes=256, owners=1)
+        slow.all_slow()
         parted.begin(*all_stages(fd), idle_gap_ns=50000000, by=abi.BY_SIZE)
         for _ in range(4):
             read(device, 50)
@@ -136,6 +139,9 @@ def exact():
         wanted = {stage * (1 + abi.SIZE_PARTS) + 1: s.ios(stage) for stage in range(3)}
         assert rows == [wanted.get(row, 0) for row in range(len(rows))], rows
         assert not any(lost(parted, row) for row in range(len(rows)))
+        told = slow.told(PLACES)
+        assert [slow.untold(watch) + sum(io.watch == watch for io in told) for watch in range(3)] == [s.ios(watch) for watch in range(3)]
+        assert len(told) == PLACES and {(io.submitter, io.bytes) for io in told} == {(os.getpid(), 4096)}
 
 
 def sessions_come_and_go():
@@ -146,7 +152,8 @@ def sessions_come_and_go():
         for i in range(60):
             load.more()
             with Session() as s:
-                setup, _ = s.setup(*all_stages(a), *all_stages(b), scale=i % 7, idle_gap_ns=i % 2 * 1000000)
+                slow = {"slow_places": 64, "notes": 64, "owners": 1} if i % 3 else {}
+                setup, _ = s.setup(*all_stages(a), *all_stages(b), scale=i % 7, idle_gap_ns=i % 2 * 1000000, **slow)
                 if chance.random() < 0.2:
                     continue
                 s.map(setup.bytes)
@@ -164,7 +171,7 @@ def spoiled_mapping():
     """Garbage in one session's memory is not another one's trouble."""
     with Null("nullb0") as device, opened(device) as fd, Load(device) as load, Session() as good, Session() as spoiled:
         good.begin(*all_stages(fd), idle_gap_ns=1000)
-        at = spoiled.begin(*all_stages(fd), idle_gap_ns=1000, by=abi.BY_SIZE)
+        at = spoiled.begin(*all_stages(fd), idle_gap_ns=1000, by=abi.BY_SIZE, slow_places=64, notes=64, owners=1)
         for seed in range(10):
             load.more()
             at[:] = random.Random(seed).randbytes(len(at))

@@ -301,6 +301,12 @@ static void slow_ios_take_memory(void **state)
 	assert_in_range(room.ring_bytes, 8 * 10000 * sizeof(struct blklat_slow), 8 << 20);
 	assert_int_equal(room.ring_bytes & (room.ring_bytes - 1), 0);
 	assert_int_equal(capture_memory_bytes(&cfg, 2, 3, 6) - without, room.ring_bytes + 4096 * 64);
+	/* The module's ring is as large as fits there. */
+	for (cfg.slow.most = 1; cfg.slow.most <= 10000; cfg.slow.most += 7) {
+		room = slow_room(&cfg);
+		assert_in_range(128 + room.places * 96, room.ring_bytes / 3, room.ring_bytes);
+		assert_int_equal(room.places & (room.places - 1), 0);
+	}
 }
 
 int main(void)

@@ -60,14 +60,13 @@ static u64 idle_gap_ns(const struct capture_options *o, const struct capture_ops
 	return llround((o->idle_gap_s >= 0 ? o->idle_gap_s : otherwise_s) * NSEC_PER_SEC);
 }
 
-int run_capture_slow(const struct capture_options *o, const struct capture_ops *engine, struct slow_wanted *ret, struct problem *p)
+struct slow_wanted run_capture_slow(const struct capture_options *o)
 {
-	*ret = o->slow;
+	struct slow_wanted slow = o->slow;
+
 	if (o->slow_most)
-		ret->most = o->slow_most;
-	if (!ret->wanted || engine->sees_slow)
-		return 0;
-	return problem_set(p, -EOPNOTSUPP, "--slow needs engine bpf: engine %s has no ring for slow IOs", engine->name);
+		slow.most = o->slow_most;
+	return slow;
 }
 
 static void print_renewed(const struct capture_renewal *r)
@@ -189,13 +188,12 @@ static int begin(struct run_capture *r, const struct capture_ops *engine)
 		.max_memory = o->max_memory,
 		.max_bios = o->max_bios,
 		.idle_gap_ns = idle_gap_ns(o, engine),
+		.slow = run_capture_slow(o),
 		.replay_file = o->replay,
 	};
 	struct problem p;
 	int err;
 
-	if (run_capture_slow(o, engine, &cfg.slow, &p))
-		return command_fail(r->who, STATUS_USAGE, &p);
 	err = open_capture(r, engine, &cfg, &p);
 	if (err)
 		return command_fail(r->who, run_capture_status_of(engine, err), &p);

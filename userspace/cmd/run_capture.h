@@ -10,10 +10,10 @@
  * The first engine that can run, or the one asked for; says so once if it is not the one preferred. Returns
  * 0, or a negative errno and a sentence.
  */
-/* What is wanted of slow IOs. Returns 0, or -EOPNOTSUPP and a sentence where the engine can't tell of them. */
-int run_capture_slow(const struct capture_options *o, const struct capture_ops *engine, struct slow_wanted *ret, struct problem *p);
-
 int run_capture_engine(const struct capture_options *o, const struct capture_ops **ret, struct problem *p);
+
+/* What is wanted of slow IOs. */
+struct slow_wanted run_capture_slow(const struct capture_options *o);
 
 /*
  * The exit status for a capture that could not begin: which failures are the command line's. A replay's

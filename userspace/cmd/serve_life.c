@@ -237,7 +237,7 @@ static int prepare(struct serve *s, struct problem *p)
 	return s->listen_fd < 0 ? s->listen_fd : 0;
 }
 
-static void configure(struct serve *s, const struct capture_ops *engine, const struct slow_wanted *slow)
+static void configure(struct serve *s, const struct capture_ops *engine)
 {
 	const struct capture_options *o = &s->o->capture;
 
@@ -249,7 +249,7 @@ static void configure(struct serve *s, const struct capture_ops *engine, const s
 			.scale = o->scale,
 			.max_memory = o->max_memory,
 			.max_bios = o->max_bios,
-			.slow = *slow,
+			.slow = run_capture_slow(o),
 			.replay_file = o->replay,
 		},
 		.find = on_find,
@@ -332,7 +332,6 @@ static int begin(struct serve *s)
 {
 	const struct capture_options *o = &s->o->capture;
 	const struct capture_ops *engine = &capture_replay;
-	struct slow_wanted slow;
 	struct problem p;
 	int err;
 
@@ -344,8 +343,6 @@ static int begin(struct serve *s)
 	/* The module may not be loaded yet: another start may do. */
 	if (err)
 		return command_fail(s->who, STATUS_FAILED, &p);
-	if (run_capture_slow(o, engine, &slow, &p))
-		return command_fail(s->who, STATUS_USAGE, &p);
 	err = start_server(s, &p);
 	if (err)
 		return command_fail(s->who, STATUS_FAILED, &p);
@@ -359,7 +356,7 @@ static int begin(struct serve *s)
 		return command_fail(s->who, serve_devices_exit(engine, err), &p);
 	s->confine.keep_capture = s->devices.follow;
 	s->confine.writes_to = engine->node;
-	configure(s, engine, &slow);
+	configure(s, engine);
 	limits_raise_files();
 	/* What is replayed may come from a pipe, and until it is there a signal ends us as it does any program. */
 	if (!o->replay)

@@ -54,7 +54,6 @@ struct capture {
 struct capture_ops {
 	const char *name;
 	const char *node;		/* the device node that it opens for writing; NULL: none */
-	bool sees_slow;			/* tells slow IOs, see capture_config.slow */
 	bool sees_pauses;		/* counts IOs after a pause, see capture_config.idle_gap_ns */
 	/* Starts the capture, whole or not at all. Returns 0, or a negative errno and a sentence. */
 	int (*open)(const struct capture_config *cfg, struct capture **ret, struct problem *p);

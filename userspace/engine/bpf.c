@@ -159,7 +159,6 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 
 const struct capture_ops capture_bpf = {
 	.name = "bpf",
-	.sees_slow = true,
 	.sees_pauses = true,
 	.open = bpf_open,
 	.read = bpf_read,

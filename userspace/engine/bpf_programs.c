@@ -10,6 +10,7 @@
 
 #include "../bpf/capture.h"	/* and so is struct target */
 #include "blklat.skel.h"
+#include "engine/slow.h"
 #include "util/clock.h"
 
 /*
@@ -88,15 +89,6 @@ static void choose_throttle(const struct bpf_capture *b, bool wanted)
 					       b->traits.throttle);
 }
 
-/* What tells of an IO that it was sent is wanted where that is told: who sent it, where it lies, what it took before. */
-static bool wants_notes(const struct bpf_capture *b)
-{
-	const struct capture *c = &b->kernel.capture;
-
-	return b->kernel.slow.wanted && (!b->kernel.slow.no_owners || capture_has_stage(c, BLKLAT_STAGE_TOTAL) ||
-					 capture_has_stage(c, BLKLAT_STAGE_QUEUE));
-}
-
 void bpf_choose_programs(struct bpf_capture *b)
 {
 	struct event events[BPF_EVENTS];
@@ -113,7 +105,7 @@ void bpf_choose_programs(struct bpf_capture *b)
 			bpf_program__set_autoload(e->unused, false);
 	}
 	choose_throttle(b, b->kernel.capture.sees_held);
-	bpf_program__set_autoload(b->skel->progs.on_bio_note, wants_notes(b));
+	bpf_program__set_autoload(b->skel->progs.on_bio_note, slow_wants_notes(&b->kernel));
 }
 
 static u64 misses(const struct bpf_program *prog)
@@ -238,7 +230,7 @@ static int attach_notes(struct bpf_capture *b, struct problem *p)
 
 int bpf_attach_starts(struct bpf_capture *b, struct problem *p)
 {
-	int err = wants_notes(b) ? attach_notes(b, p) : 0;
+	int err = slow_wants_notes(&b->kernel) ? attach_notes(b, p) : 0;
 
 	err = err ?: attach_events(b, true, p);
 	return err || !b->kernel.capture.sees_held ? err : attach_throttle(b, p);

@@ -11,14 +11,10 @@
 #include "../bpf/capture.h"	/* and so is struct target */
 #include "blklat.skel.h"
 #include "engine/slow.h"
-#include "util/clock.h"
 
 struct bpf_slow {
 	struct ring_buffer *ring;
 	struct mapping from, untold;
-	u64 *told;		/* of each watch, the untold ones that were taken already */
-	struct bpf_capture *capture;
-	s64 wall_less_mono_ns;	/* of the read that is under way */
 };
 
 void bpf_slow_size(struct bpf_capture *b, const struct slow_room *room)
@@ -38,11 +34,9 @@ void bpf_slow_size(struct bpf_capture *b, const struct slow_room *room)
 
 static int take(void *into, void *data, size_t bytes)
 {
-	struct bpf_slow *slow = into;
-
 	if (bytes < sizeof(struct blklat_slow))
 		return -EIO;
-	return slow_take(&slow->capture->kernel, data, slow->wall_less_mono_ns);
+	return slow_take(into, data);
 }
 
 int bpf_slow_map(struct bpf_capture *b)
@@ -56,16 +50,14 @@ int bpf_slow_map(struct bpf_capture *b)
 	slow = b->slow = calloc(1, sizeof(*slow));
 	if (!slow)
 		return -ENOMEM;
-	slow->capture = b;
-	slow->told = calloc(k->capture.n_watches, sizeof(*slow->told));
-	err = slow->told ? 0 : -ENOMEM;
-	err = err ?: mapping_map(&slow->from, b->skel->maps.slow_from);
+	err = mapping_map(&slow->from, b->skel->maps.slow_from);
 	err = err ?: mapping_map(&slow->untold, b->skel->maps.slow_untold);
 	if (err)
 		return err;
 	memset(slow->from.at, 0xff, slow->from.bytes);
 	k->slow_from = slow->from.at;
-	slow->ring = ring_buffer__new(bpf_map__fd(b->skel->maps.slow_ring), take, slow, NULL);
+	k->slow_untold = slow->untold.at;
+	slow->ring = ring_buffer__new(bpf_map__fd(b->skel->maps.slow_ring), take, k, NULL);
 	return slow->ring ? 0 : -errno;
 }
 
@@ -76,31 +68,16 @@ void bpf_slow_unmap(struct bpf_capture *b)
 	ring_buffer__free(b->slow->ring);
 	mapping_unmap(&b->slow->from);
 	mapping_unmap(&b->slow->untold);
-	free(b->slow->told);
 	free(b->slow);
 }
 
 int bpf_slow_read(struct bpf_capture *b, const struct snapshot *s)
 {
-	struct kernel_capture *k = &b->kernel;
-	struct bpf_slow *slow = b->slow;
-	const volatile u64 *untold;
 	int n;
 
-	if (!slow)
+	if (!b->slow)
 		return 0;
-	slow_ios_clear(k->capture.slow);
-	slow->wall_less_mono_ns = s->wall_ns - (s64)s->mono_ns;
-	k->capture.slow_ns = now_ns();
-	n = ring_buffer__consume(slow->ring);
-	if (n < 0)
-		return n;
-	untold = slow->untold.at;
-	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
-		u64 now = untold[i];
-
-		k->capture.slow->of[i].found += now - slow->told[i];
-		slow->told[i] = now;
-	}
-	return slow_finish(k);
+	slow_begin(&b->kernel, s);
+	n = ring_buffer__consume(b->slow->ring);
+	return n < 0 ? n : slow_finish(&b->kernel);
 }

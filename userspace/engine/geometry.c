@@ -120,8 +120,10 @@ struct slow_room slow_room(const struct capture_config *cfg)
 		return (struct slow_room){ .ring_bytes = page, .notes = 2 };
 	/* Of more than are kept, several times over, since which are the slowest is not known before. */
 	bytes = max_u64(8 * each * cfg->slow.most * wholes, 64 * page);
+	bytes = power_of_two_from(bytes < RING_MOST ? bytes : RING_MOST);
 	return (struct slow_room){
-		.ring_bytes = power_of_two_from(bytes < RING_MOST ? bytes : RING_MOST),
+		.ring_bytes = bytes,
+		.places = power_of_two_from((bytes - BLKLAT_SLOW_RING_BYTES(0)) / sizeof(struct blklat_slow_place) + 1) / 2,
 		.notes = power_of_two_from((u64)NOTES_A_BIO * cfg->max_bios),
 	};
 }

@@ -21,10 +21,11 @@ struct slots slots_of(const struct device *d, u32 cpus);
 /* Buckets of the BPF engine's table of bios: a power of two, with twice as many cells as there is room for. */
 u32 bio_buckets(u32 max_bios);
 
-/* What telling slow IOs takes; the least that a map can have where they are not wanted. */
+/* What telling slow IOs takes; the least that a map can have where they are not wanted. All are powers of two. */
 struct slow_room {
 	u32 ring_bytes;
-	u32 notes;		/* places for struct note; both are powers of two */
+	u32 places;		/* of struct blklat_slow_place, in as many bytes */
+	u32 notes;		/* places for struct note */
 };
 
 struct slow_room slow_room(const struct capture_config *cfg);

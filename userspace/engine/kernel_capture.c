@@ -45,6 +45,9 @@ static int allocate(struct kernel_capture *k, const struct capture_config *cfg)
 	if (!cfg->slow.wanted)
 		return 0;
 	k->capture.slow = &k->slow_ios;
+	k->slow_counted = calloc(n, sizeof(*k->slow_counted));
+	if (!k->slow_counted)
+		return -ENOMEM;
 	return slow_ios_init(&k->slow_ios, n, cfg->slow.most);
 }
 
@@ -80,6 +83,7 @@ void kernel_capture_uninit(struct kernel_capture *k)
 	free(k->gone);
 	snapshot_uninit(&k->carry);
 	slow_ios_uninit(&k->slow_ios);
+	free(k->slow_counted);
 	for (u32 i = 0; k->files && i < k->capture.n_watches; i++)
 		device_files_close(&k->files[i]);
 	free(k->owners);

@@ -61,7 +61,10 @@ struct kernel_capture {
 	u64 idle_gap_ns;		/* 0: pauses are not looked for */
 	struct slow_wanted slow;
 	struct slow_ios slow_ios;	/* of the last read */
-	volatile u64 *slow_from;	/* [watch][op]: the engine's limits, see live_ops.set_slow; NULL: slow IOs are not wanted */
+	s64 wall_less_mono_ns;		/* CLOCK_REALTIME less CLOCK_MONOTONIC, as of the last read */
+	volatile u64 *slow_from;	/* [watch][op]: the kernel side's limits, see live_ops.set_slow; the engine's to set; NULL: slow IOs are not wanted */
+	const volatile u64 *slow_untold;	/* [watch]: slow IOs that found its ring full; the engine's to set */
+	u64 *slow_counted;		/* [watch]: of these, those that reads have counted */
 	/* Of each watch, used where it is a whole: */
 	struct kernel_ios *ios;
 	struct gone_watch *gone;

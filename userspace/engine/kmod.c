@@ -12,6 +12,7 @@
 #include "engine/cgroups.h"
 #include "engine/geometry.h"
 #include "engine/kernel_capture.h"
+#include "engine/kmod_slow.h"
 #include "util/cleanup.h"
 
 #define DEVICE "/dev/blklat"
@@ -23,6 +24,7 @@ struct kmod_capture {
 	u64 bytes;			/* of the mapping */
 	struct region_slots *ranges;
 	struct blklat_bio_count *counts;
+	struct kmod_slow slow;
 };
 
 /* --- probe --------------------------------------------------------------------------------- */
@@ -160,7 +162,7 @@ static int setup_problem(const struct capture *c, int err, struct problem *p)
 	}
 }
 
-static int setup_session(struct kmod_capture *k, struct blklat_watch *watch, u32 max_bios, struct problem *p)
+static int setup_session(struct kmod_capture *k, struct blklat_watch *watch, const struct capture_config *cfg, struct problem *p)
 {
 	const struct capture *c = &k->kernel.capture;
 	struct blklat_setup setup = {
@@ -168,12 +170,13 @@ static int setup_session(struct kmod_capture *k, struct blklat_watch *watch, u32
 		.watches = n_wholes(k),
 		.watch = (uintptr_t)watch,
 		.scale = c->scale,
-		.max_bios = max_bios,
+		.max_bios = cfg->max_bios,
 		.idle_gap_ns = k->kernel.idle_gap_ns,
 		.by = k->kernel.by,
 		.cgroups = k->kernel.cgroups,
 	};
 
+	kmod_slow_size(&k->kernel, cfg, &setup);
 	if (ioctl(k->fd, BLKLAT_IOC_SETUP, &setup))
 		return setup_problem(c, -errno, p);
 	k->bytes = setup.bytes;
@@ -183,7 +186,7 @@ static int setup_session(struct kmod_capture *k, struct blklat_watch *watch, u32
 	return 0;
 }
 
-static int watch_devices(struct kmod_capture *k, u32 max_bios, struct problem *p)
+static int watch_devices(struct kmod_capture *k, const struct capture_config *cfg, struct problem *p)
 {
 	u32 n = n_wholes(k), opened;
 	struct blklat_watch *watch CLEANUP(cleanup_free) = calloc(n, sizeof(*watch));
@@ -192,12 +195,12 @@ static int watch_devices(struct kmod_capture *k, u32 max_bios, struct problem *p
 	if (!watch)
 		return problem_set(p, -ENOMEM, "out of memory");
 	opened = describe_watches(k, watch, p);
-	err = opened < n ? watch[opened].fd : setup_session(k, watch, max_bios, p);
+	err = opened < n ? watch[opened].fd : setup_session(k, watch, cfg, p);
 	close_devices(watch, opened);
 	return err;
 }
 
-static int map_region(struct kmod_capture *k, struct problem *p)
+static int map_region(struct kmod_capture *k, const struct capture_config *cfg, struct problem *p)
 {
 	void *at = mmap(NULL, k->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, k->fd, 0);
 	struct blklat_header *h = at;
@@ -224,6 +227,7 @@ static int map_region(struct kmod_capture *k, struct problem *p)
 		.idle = h->idle_offset ? (char *)at + h->idle_offset : NULL,
 		.epoch = &h->epoch,
 	};
+	kmod_slow_map(&k->slow, &k->kernel, cfg, h);
 	return 0;
 }
 
@@ -254,29 +258,34 @@ static int let_go(struct kernel_capture *kernel, struct blklat_leaving *leaving,
 	return ioctl(k->fd, BLKLAT_IOC_LEAVE, &leave) ? -errno : 0;
 }
 
-static int follow_cgroups(struct kmod_capture *k, const struct snapshot *s)
+static int name_cgroups(struct kmod_capture *k, struct blklat_cgroup *list)
 {
-	struct blklat_cgroup list[BLKLAT_CGROUPS_MAX];
 	struct blklat_cgroups cgroups = { .cgroups = (uintptr_t)list, .n = k->kernel.cgroups };
 
 	if (!k->kernel.cgroups)
 		return 0;
-	if (ioctl(k->fd, BLKLAT_IOC_CGROUPS, &cgroups))
-		return -errno;
-	return cgroups_name(&k->kernel, list) ?: cgroups_leave(&k->kernel, list, s, let_go);
+	return ioctl(k->fd, BLKLAT_IOC_CGROUPS, &cgroups) ? -errno : cgroups_name(&k->kernel, list);
 }
 
 /* The module never skips an event, so there is nothing to say of recursion. */
 static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
 {
 	struct kmod_capture *k = (struct kmod_capture *)c;
+	struct blklat_cgroup list[BLKLAT_CGROUPS_MAX];
 	int err = kernel_capture_read(&k->kernel, s, count_bios, p);
 
 	if (err)
 		return err;
-	err = follow_cgroups(k, s);
+	err = name_cgroups(k, list);
 	if (err)
 		return problem_set(p, err, "could not read the cgroups: %s", strerror(-err));
+	err = kmod_slow_read(&k->slow, &k->kernel, s);
+	if (err)
+		return problem_set(p, err, "could not read the slow IOs: %s", strerror(-err));
+	/* Behind the slow ones: the last of a cgroup may be among them. */
+	err = k->kernel.cgroups ? cgroups_leave(&k->kernel, list, s, let_go) : 0;
+	if (err)
+		return problem_set(p, err, "could not let go of cgroups that have ended: %s", strerror(-err));
 	s->skipped = 0;
 	kernel_capture_end(&k->kernel);
 	return 0;
@@ -325,9 +334,9 @@ static int start(struct kmod_capture *k, const struct capture_config *cfg, struc
 	k->fd = open_session(p);
 	if (k->fd < 0)
 		return k->fd;
-	err = watch_devices(k, cfg->max_bios, p);
+	err = watch_devices(k, cfg, p);
 	if (!err)
-		err = map_region(k, p);
+		err = map_region(k, cfg, p);
 	if (err)
 		return err;
 	kernel_capture_note_statistics(&k->kernel);

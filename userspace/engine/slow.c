@@ -7,6 +7,7 @@
 
 #include "core/cgroup.h"
 #include "util/cleanup.h"
+#include "util/clock.h"
 #include "util/utf8.h"
 
 /* Cgroups that were looked for, so that their hierarchy is walked for new ones alone. The oldest makes room. */
@@ -18,9 +19,22 @@ static struct path {
 } paths[PATHS];
 static u32 next_path;
 
-int slow_take(struct kernel_capture *k, const struct blklat_slow *told, s64 wall_less_mono_ns)
+bool slow_wants_notes(const struct kernel_capture *k)
 {
-	struct slow_io io = { .told = *told, .end_ns = told->end_ns + wall_less_mono_ns };
+	return k->slow.wanted && (!k->slow.no_owners || capture_has_stage(&k->capture, BLKLAT_STAGE_TOTAL) ||
+				  capture_has_stage(&k->capture, BLKLAT_STAGE_QUEUE));
+}
+
+void slow_begin(struct kernel_capture *k, const struct snapshot *s)
+{
+	slow_ios_clear(k->capture.slow);
+	k->wall_less_mono_ns = s->wall_ns - (s64)s->mono_ns;
+	k->capture.slow_ns = now_ns();
+}
+
+int slow_take(struct kernel_capture *k, const struct blklat_slow *told)
+{
+	struct slow_io io = { .told = *told, .end_ns = told->end_ns + k->wall_less_mono_ns };
 
 	if (told->watch >= k->capture.n_watches || told->op >= BLKLAT_OPS)
 		return 0;
@@ -38,7 +52,6 @@ static const struct path *path_of(u64 id)
 			return &paths[i];
 	return NULL;
 }
-
 
 static bool is_sought(const struct cgroup_sought *sought, u32 n, u64 id)
 {
@@ -75,11 +88,22 @@ static int learn_paths(const char *root, const struct slow_ios *s)
 	return err;
 }
 
+static void count_untold(struct kernel_capture *k)
+{
+	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
+		u64 now = k->slow_untold[i];
+
+		k->capture.slow->of[i].found += now - k->slow_counted[i];
+		k->slow_counted[i] = now;
+	}
+}
+
 int slow_finish(struct kernel_capture *k)
 {
 	struct slow_ios *s = k->capture.slow;
 	int err;
 
+	count_untold(k);
 	slow_ios_sort(s);
 	err = learn_paths(k->capture.devices->root, s);
 	for (u32 i = 0; i < s->n && !err; i++) {

@@ -6,7 +6,7 @@ import mmap
 import os
 
 NODE = "/dev/blklat"
-VERSION = 7
+VERSION = 8
 DEVICE, QUEUE, TOTAL = range(3)
 OPS = 5
 ACCOUNTS = 9
@@ -23,7 +23,9 @@ class Watch(ctypes.Structure):
 class Setup(ctypes.Structure):
     _fields_ = [("version", ctypes.c_uint32), ("watches", ctypes.c_uint32), ("watch", ctypes.c_uint64),
                 ("scale", ctypes.c_uint32), ("max_bios", ctypes.c_uint32), ("bytes", ctypes.c_uint64),
-                ("idle_gap_ns", ctypes.c_uint64), ("by", ctypes.c_uint32), ("cgroups", ctypes.c_uint32)]
+                ("idle_gap_ns", ctypes.c_uint64), ("by", ctypes.c_uint32), ("cgroups", ctypes.c_uint32),
+                ("slow_places", ctypes.c_uint32), ("notes", ctypes.c_uint32), ("owners", ctypes.c_uint32),
+                ("reserved", ctypes.c_uint32)]
 
 
 class Bios(ctypes.Structure):
@@ -45,7 +47,16 @@ class Leave(ctypes.Structure):
 class Header(ctypes.Structure):
     _fields_ = [("magic", ctypes.c_uint64)] + [(name, ctypes.c_uint32) for name in (
         "version", "cpus", "watches", "scale", "series_bytes", "epoch")] + [(name, ctypes.c_uint64) for name in (
-            "series_offset", "accounts_offset", "slots_offset", "idle_offset", "bytes")]
+            "series_offset", "accounts_offset", "slots_offset", "idle_offset", "slow_from_offset", "slow_untold_offset",
+            "slow_ring_offset", "bytes")]
+
+
+class Slow(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in (
+        "end_ns", "latency_ns", "queue_ns", "device_ns", "sector", "cgroup")] + [(name, ctypes.c_uint32) for name in (
+            "watch", "bytes", "error", "submitter")] + [(name, ctypes.c_uint16) for name in (
+                "hw_queue", "start_cpu", "end_cpu")] + [("op", ctypes.c_uint8), ("known", ctypes.c_uint8), ("comm", ctypes.c_char * 16),
+                                                        ("next", ctypes.c_uint32), ("pad", ctypes.c_uint32)]
 
 
 def number(direction, n, size):
@@ -120,6 +131,24 @@ class Session:
                 at = h.series_offset + ((cpu * h.watches + watch) * OPS + op) * h.series_bytes
                 total += sum(self.words(at + 64, 33 * 2 ** h.scale + 2))
         return total
+
+    def all_slow(self):
+        """From now on, of whatever watch and op."""
+        h = self.header()
+        ctypes.memset(ctypes.addressof(ctypes.c_char.from_buffer(self.at, h.slow_from_offset)), 0, h.watches * OPS * 8)
+
+    def told(self, places):
+        """Takes all from the ring."""
+        at, told = self.header().slow_ring_offset, []
+        number = int.from_bytes(self.at[at:at + 4], "little")
+        while (io := Slow.from_buffer_copy(self.at, at + 128 + number % places * 96)).next == (number + 1) % 2 ** 32:
+            told.append(io)
+            number = (number + 1) % 2 ** 32
+            self.at[at:at + 4] = number.to_bytes(4, "little")
+        return told
+
+    def untold(self, watch=0):
+        return self.words(self.header().slow_untold_offset + 8 * watch, 1)[0]
 
     def account(self, cell, watch=0):
         h = self.header()

@@ -13,6 +13,7 @@ from load import BIN, fio
 from slow import slow_of
 
 IOS = 2000
+SLOW = "--slow", "1us", "--slow-max", "10000"
 PROGRAM = b"""
 #include <linux/blk-mq.h>
 
@@ -98,15 +99,14 @@ class Trace:
 def test_against_bcc():
     with null_blk(irqmode=2, completion_nsec=500000) as (device,):
         trace = Trace()
-        with both(device, interval=300, bpf_args=("--slow", "1us", "--slow-max", "10000")) as e:
+        with both(device, interval=300, bpf_args=SLOW, kmod_args=SLOW) as e:
             f = fio(device, number_ios=IOS, thread=1, **SINGLE)
         trace.finish(IOS)
     e.agree(device)
     assert len(trace.ns) == f.ios("read") == IOS and trace.lost == 0
     # As biosnoop would: the same IOs, none missing, by process, sector and size.
-    slow = slow_of(e.bpf, device)
-    assert sorted((io["pid"], io["sector"], io["bytes"]) for io in slow) == sorted(trace.ios)
     for b in e:
+        assert sorted((io["pid"], io["sector"], io["bytes"]) for io in slow_of(b, device)) == sorted(trace.ios)
         (line,) = b.lines
         (op,) = line["ops"]
         assert op["op"] == "read" and op["ios"] == IOS

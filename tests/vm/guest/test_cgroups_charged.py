@@ -4,12 +4,14 @@ import contextlib
 import pathlib
 import subprocess
 import tempfile
+from collections import Counter
 
 from devices import run, unmount
 from engines import both
 from guest import DEEP, null_blk
 from load import fio, fio_argv
 from parts import labels_of, parts_of
+from slow import slow_of
 from stack import file_loop
 
 STAGES = "device", "queue", "total"
@@ -62,10 +64,10 @@ def fio_in(group, device, **options):
 
 
 def test_each_its_own():
-    """Together: two that are one below the other, and who is in none but the root."""
+    """Together: two that are one below the other, and who is in none but the root; and of each slow IO."""
     with hierarchy() as make, null_blk(scheduler="mq-deadline", irqmode=2) as (device,):
         outer, inner = make("slice"), make("other/a b.service")
-        with divided(device) as engines:
+        with divided(device, more=("--slow", "1us", "--slow-max", "10000")) as engines:
             jobs = [fio_in(outer, device, rw="randread", bs=4096, number_ios=500, **DEEP | {"numjobs": 1}),
                     fio_in(inner, device, rw="randwrite", bs=65536, number_ios=300, **DEEP | {"numjobs": 1})]
             fio(device, rw="randread", bs=4096, number_ios=200)
@@ -75,6 +77,13 @@ def test_each_its_own():
                  {"/slice": {"read": 500}, "/other/a b.service": {"write": 300}, "/": {"read": 200}})
     for b in engines:
         assert parts_of(b, labels_of(b), device, "queue").keys() <= {"/slice", "/other/a b.service", "/"}
+        for stage in "device", "total":
+            slow = slow_of(b, device, stage)
+            assert Counter((io["part"]["label"], io["op"]) for io in slow) == {
+                ("/slice", "read"): 500, ("/other/a b.service", "write"): 300, ("/", "read"): 200}
+            # Whose a slow IO is may be missing with the programs, see test_slow_ios.py.
+            others = [io["cgroup"] for io in slow if io["cgroup"] != io["part"]["label"]]
+            assert not others or b is engines.bpf and set(others) == {None} and len(others) <= 20, others
 
 
 def test_written_back():

@@ -69,6 +69,10 @@ SETTINGS = {
     "kernel address": ({"watch": 0xffffffff81000000}, "EFAULT"), "cgroups by nothing": ({"cgroups": 1}, "EINVAL"),
     "idle gap": ({"idle_gap_ns": 2 ** 63}, "EINVAL"), "by": ({"by": 5}, "EINVAL"), "absurdly by": ({"by": 2 ** 32 - 1}, "EINVAL"),
     "too many parts": ({"by": abi.BY_SIZE, "watches": 6554}, "E2BIG"),
+    "places": ({"slow_places": 3}, "EINVAL"), "too many places": ({"slow_places": 1 << 21}, "E2BIG"),
+    "notes of nothing": ({"notes": 64}, "EINVAL"), "too many notes": ({"slow_places": 2, "notes": 1 << 27}, "E2BIG"),
+    "memory for notes": ({"slow_places": 2, "notes": 1 << 26}, "ENOMEM"), "owners nowhere": ({"slow_places": 2, "owners": 1}, "EINVAL"),
+    "reserved": ({"reserved": 1}, "EINVAL"),
     "absurdly many parts": ({"by": abi.BY_SIZE, "watches": 2 ** 32 // 10 + 1}, "E2BIG"),
 }
 

@@ -1,55 +1,99 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Slow IOs by themselves, on each kernel: none missing, each by who sent it; and those that failed, with their reason."""
+"""
+Slow IOs by themselves, on each kernel and by both engines on the same traffic: none missing, each by who sent it; and those that
+failed, with their reason.
+"""
 import errno
 
+from engines import both
 from faulty import BAD_SECTORS, MEDIUM_ERROR, scsi_fault
 from guest import DEEP, null_blk
-from load import assert_all_counted, fio, read_errors
-from slow import dd, dropped, slow_of, watch
+from load import fio, missing, read_errors
+from slow import dd, dropped, slow_of
 from stack import SECTOR, scsi_debug
 
 STAGES = "device", "queue", "total"
+# Of an IO; when it was, and what it took, each engine says by its own clock.
+SAME = "pid", "comm", "kernel_thread", "cgroup", "op", "bytes", "sector", "error", "hw_queue", "start_cpu", "end_cpu"
+
+
+def telling(device, slow, stages, *more, most=10000, interval=0.5):
+    args = ("--slow", slow, "--slow-max", str(most), *more)
+    return both(device, stage=",".join(stages), interval=interval, bpf_args=args, kmod_args=args)
+
+
+def told_alike(engines, device, stage):
+    """What the engines tell, which has to be the same; each engine's own list."""
+    engines.agree(device, stage)
+    lists = [slow_of(b, device, stage) for b in engines]
+    one, other = (sorted([io[key] for key in SAME] for io in ios) for ios in lists)
+    assert one == other
+    return lists
+
+
+def assert_sent_by(comm, slow, exact):
+    """Where tracepoints can be preempted (7.0), the kernel at times skips the program that notes it; the module it never skips."""
+    unknown = sum(io["comm"] is None for io in slow)
+    assert {io["comm"] for io in slow} - {None} == {comm} and unknown <= (0 if exact else len(slow) // 50), (exact, unknown, len(slow))
 
 
 def test_each_by_its_process():
+    """A large read is sent in pieces, which are its sender's too."""
     with null_blk(irqmode=2, completion_nsec=1000000) as (device,):
         device.setting("scheduler", "mq-deadline")
-        with watch(device, "1ms", "--bins", stage=",".join(STAGES)) as b:
+        device.setting("max_sectors_kb", 64)
+        with telling(device, "1ms", STAGES) as engines:
             pids = [dd(device, op, 4096, 25, offset=100 * i) for i, op in enumerate(("read", "write", "read"))]
-            b.next(device, n=2)
-    wanted = sorted((pid, 8 * (100 * i + n)) for i, pid in enumerate(pids) for n in range(25))
-    for stage in "device", "total":
-        assert_all_counted(b, device, stage)
-        slow = slow_of(b, device, stage)
-        assert sorted((io["pid"], io["sector"]) for io in slow) == wanted
-        assert all(io["comm"] == "dd" and not io["kernel_thread"] and io["bytes"] == 4096 for io in slow)
-    for io in slow_of(b, device, "total"):
-        assert (io["queue_ns"] or 0) + io["device_ns"] < io["latency_ns"] and io["hw_queue"] is None
+            large = dd(device, "read", 1 << 20, 2, offset=1)
+            engines.settle()
+    small = [(pid, 8 * (100 * i + n), 4096) for i, pid in enumerate(pids) for n in range(25)]
+    wanted = {"device": small + [(large, 2048 + 128 * n, 65536) for n in range(32)],
+              "total": small + [(large, 2048 * (1 + n), 1 << 20) for n in range(2)]}
+    for stage, ios in wanted.items():
+        for slow in told_alike(engines, device, stage):
+            assert sorted((io["pid"], io["sector"], io["bytes"]) for io in slow) == sorted(ios)
+            assert all(io["comm"] == "dd" and not io["kernel_thread"] and io["start_cpu"] is not None for io in slow)
+            assert all(io["hw_queue"] is None for io in slow) if stage == "total" else all(io["hw_queue"] == 0 for io in slow)
+    for b in engines:
+        for io in slow_of(b, device, "total"):
+            assert (io["queue_ns"] or 0) + io["device_ns"] < io["latency_ns"]
 
 
 def test_of_a_deep_load():
     """Several at once: each that was slow is told once, or counted as one that is not listed."""
-    with null_blk(irqmode=2, completion_nsec=200000) as (device,), watch(device, "1us", stage="device,total") as b:
-        f = fio(device, rw="randrw", number_ios=4000, **DEEP)
-        b.next(device, n=2)
+    with null_blk(irqmode=2, completion_nsec=200000) as (device,), telling(device, "1us", ("device", "total")) as engines:
+        f = fio(device, rw="randrw", number_ios=1500, **DEEP)
+        engines.settle()
     ios = f.ios("read") + f.ios("write")
     for stage in "device", "total":
-        assert_all_counted(b, device, stage)
-        slow = slow_of(b, device, stage)
-        assert len(slow) + dropped(b, device, stage) == ios
-        assert {io["comm"] for io in slow} == {"fio"}
+        engines.agree(device, stage)
+        for b in engines:
+            slow = slow_of(b, device, stage)
+            assert len(slow) + dropped(b, device, stage) == ios
+            assert_sent_by("fio", slow, b is engines.kmod)
+
+
+def test_more_than_the_rings_hold():
+    """Nobody takes from them before the end: what does not fit is counted, and the bins have all. Nor was noted who sent it."""
+    with null_blk() as (device,), telling(device, "1us", ("device",), "--no-owners", most=3, interval=300) as engines:
+        f = fio(device, rw="randread", number_ios=3500, **DEEP)
+    engines.agree(device)
+    for b in engines:
+        (line,) = b.lines
+        assert line["accounting"]["completed"] == f.ios("read") > 3000 and not missing(line["accounting"])
+        assert (len(line["slow"]), line["slow_dropped"]) == (3, f.ios("read") - 3)
+        assert {(io["pid"], io["comm"], io["cgroup"]) for io in line["slow"]} == {(None, None, None)}
 
 
 def test_bad_sector():
     """It fails at once, and is told all the same."""
-    with scsi_debug() as device, watch(device, "10s", stage="device,total") as b:
+    with scsi_debug() as device, telling(device, "10s", ("device", "total")) as engines:
         with scsi_fault(MEDIUM_ERROR):
             assert read_errors(device, BAD_SECTORS[0] * SECTOR, 4096) == errno.ENODATA
         assert read_errors(device, 0, 4096) == 0
-        b.next(device, n=2)
+        engines.settle()
     for stage in "device", "total":
-        assert_all_counted(b, device, stage)
-        failed = slow_of(b, device, stage)
-        assert len(failed) == b.total("errors", "read", device, stage) == 1
-        assert (failed[0]["error"], failed[0]["op"], failed[0]["bytes"]) == ("medium", "read", 4096)
-        assert BAD_SECTORS[0] - 8 <= failed[0]["sector"] <= BAD_SECTORS[0]
+        for failed in told_alike(engines, device, stage):
+            assert len(failed) == engines.kmod.total("errors", "read", device, stage) == 1
+            assert (failed[0]["error"], failed[0]["op"], failed[0]["bytes"]) == ("medium", "read", 4096)
+            assert BAD_SECTORS[0] - 8 <= failed[0]["sector"] <= BAD_SECTORS[0]

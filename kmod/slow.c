@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "slow.h"
+
+#include <linux/hash.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#include "count.h"
+#include "kernel.h"
+#include "parts.h"
+
+/*
+ * Its bio is the key: who writes claims it by compare-and-exchange and gives it back when all is written. Nobody waits for it: one that
+ * finds it claimed, maybe by what it interrupts, does without.
+ */
+struct blklat_note {
+	const void *bio;	/* NULL: nobody's; CLAIMED: it is being written */
+	u64 sector;
+	u64 cgroup;
+	u64 queue_ns;		/* what its request took in the stages, as they end */
+	u64 device_ns;
+	u32 submitter;
+	u16 cpu;
+	u8 known;		/* bit set of enum blklat_slow_known */
+	char comm[BLKLAT_COMM];
+} __aligned(64);
+
+#define CLAIMED ((const void *)1)
+
+int blklat_teller_new(const struct blklat_setup *setup, struct blklat_teller **ret)
+{
+	u64 bytes = (u64)setup->notes * sizeof(struct blklat_note);
+	struct blklat_teller *t;
+
+	BUILD_BUG_ON(sizeof(struct blklat_note) != 64);
+	*ret = NULL;
+	if (!setup->slow_places)
+		return 0;
+	t = kzalloc(sizeof(*t), BLKLAT_GFP);
+	if (!t)
+		return -ENOMEM;
+	t->places = setup->slow_places;
+	t->owners = setup->owners;
+	if (setup->notes) {
+		t->note_bits = ilog2(setup->notes);
+		if (bytes / PAGE_SIZE <= si_mem_available() / 2)
+			t->notes = kvzalloc(bytes, BLKLAT_GFP);
+		if (!t->notes) {
+			kfree(t);
+			return -ENOMEM;
+		}
+	}
+	*ret = t;
+	return 0;
+}
+
+void blklat_teller_free(struct blklat_teller *t)
+{
+	if (!t)
+		return;
+	kvfree(t->notes);
+	kfree(t);
+}
+
+void blklat_teller_begin(struct blklat_teller *t, struct blklat_header *h)
+{
+	u64 *from = (void *)h + h->slow_from_offset;
+
+	memset(from, 0xff, (size_t)h->watches * BLKLAT_OPS * sizeof(*from));
+	t->from = from;
+	t->untold = (void *)h + h->slow_untold_offset;
+	t->ring = (void *)h + h->slow_ring_offset;
+}
+
+/* --- notes --------------------------------------------------------------------------------- */
+
+static struct blklat_note *note_at(const struct blklat_teller *t, const void *bio)
+{
+	return &t->notes[hash_ptr((void *)bio, t->note_bits)];
+}
+
+static bool claim(struct blklat_note *n, const void *bio)
+{
+	return bio != CLAIMED && cmpxchg(&n->bio, bio, CLAIMED) == bio;
+}
+
+/* Of @bio, which may be NULL, or be anything: it is only compared. False: there is none, and @ret is spoiled. */
+static bool read_note(const struct blklat_teller *t, const void *bio, struct blklat_note *ret)
+{
+	const struct blklat_note *n = note_at(t, bio);
+
+	if (!bio || smp_load_acquire(&n->bio) != bio)
+		return false;
+	*ret = *n;
+	smp_rmb();
+	return READ_ONCE(n->bio) == bio;
+}
+
+/* Of a request's first bio, or of the one that this was split off, to which it has a pointer then (bio_chain()). */
+static struct blklat_note note_of_sender(const struct blklat_teller *t, const struct bio *bio)
+{
+	struct blklat_note note;
+
+	if (t->notes && bio && (read_note(t, bio, &note) || read_note(t, bio->bi_private, &note)))
+		return note;
+	return (struct blklat_note){ .bio = NULL };
+}
+
+static bool is_watched(const struct blklat_session *s, const void *key)
+{
+	const struct blklat_target *t = blklat_target_of(s, key);
+
+	return t && !READ_ONCE(t->gone);
+}
+
+static void note_owner(struct blklat_note *n, struct bio *bio)
+{
+	const char *name;
+
+	BUILD_BUG_ON(TASK_COMM_LEN != BLKLAT_COMM);
+	rcu_read_lock();
+	n->cgroup = blklat_bio_cgroup(bio, &name);
+	rcu_read_unlock();
+	n->submitter = current->tgid;
+	n->known |= BLKLAT_SLOW_SUBMITTER | (current->flags & PF_KTHREAD ? BLKLAT_SLOW_KERNEL_THREAD : 0);
+	/* Who renames itself meanwhile has a mix of two names here; get_task_comm() may take a lock. */
+	memcpy(n->comm, current->comm, sizeof(n->comm));
+}
+
+void blklat_note_bio(const struct blklat_session *s, struct bio *bio)
+{
+	struct blklat_note *n;
+
+	if (!is_watched(s, blklat_bio_disk(bio)) && !(s->partitions && is_watched(s, blklat_bio_part(bio))))
+		return;
+	n = note_at(s->slow, bio);
+	if (!claim(n, READ_ONCE(n->bio)))
+		return;
+	n->sector = bio->bi_iter.bi_sector;
+	n->queue_ns = 0;
+	n->device_ns = 0;
+	n->cpu = smp_processor_id();
+	n->known = BLKLAT_SLOW_START_CPU;
+	n->cgroup = 0;
+	if (s->slow->owners)
+		note_owner(n, bio);
+	smp_store_release(&n->bio, bio);
+}
+
+void blklat_note_stage(const struct blklat_session *s, const struct bio *bio, enum blklat_stage stage, u64 ns)
+{
+	struct blklat_note *n;
+
+	if (!s->slow->notes || !bio)
+		return;
+	n = note_at(s->slow, bio);
+	if (READ_ONCE(n->bio) != bio || !claim(n, bio))
+		return;
+	if (stage == BLKLAT_STAGE_QUEUE)
+		n->queue_ns = ns;
+	else
+		n->device_ns = ns;
+	smp_store_release(&n->bio, bio);
+}
+
+/* --- the ring ------------------------------------------------------------------------------ */
+
+/* What is said to be taken may be anything; of numbers that can't be, the ring is full. NULL: it is. */
+static struct blklat_slow_place *reserve(struct blklat_teller *t, u32 *ret_number)
+{
+	u32 number = atomic_read(&t->next), seen;
+
+	for (;;) {
+		if (number - smp_load_acquire(&t->ring->taken) >= t->places)
+			return NULL;
+		seen = atomic_cmpxchg(&t->next, number, number + 1);
+		if (seen == number)
+			break;
+		number = seen;
+	}
+	*ret_number = number;
+	return &t->ring->place[number & (t->places - 1)];
+}
+
+static void tell(const struct blklat_session *s, u32 watch, struct blklat_slow *io, const struct blklat_note *note)
+{
+	struct blklat_slow_place *p;
+	u32 number;
+
+	p = reserve(s->slow, &number);
+	if (!p) {
+		atomic64_inc((atomic64_t *)&s->slow->untold[blklat_whole_of(s, watch) - 1]);
+		return;
+	}
+	io->end_ns = blklat_now_ns();
+	io->watch = watch - 1;
+	io->end_cpu = smp_processor_id();
+	io->queue_ns = note->queue_ns;
+	io->device_ns = note->device_ns;
+	io->cgroup = note->cgroup;
+	io->submitter = note->submitter;
+	io->known |= note->known;
+	memcpy(io->comm, note->comm, sizeof(io->comm));
+	p->io = *io;
+	smp_store_release(&p->next, number + 1);
+}
+
+void blklat_tell_request(const struct blklat_session *s, const struct request *rq, u32 watch, u64 ns, int error)
+{
+	const struct blklat_note note = note_of_sender(s->slow, rq->bio);
+	struct blklat_slow io = {
+		.latency_ns = ns,
+		.sector = blk_rq_pos(rq),
+		.bytes = rq->__data_len,
+		.error = error,
+		.hw_queue = rq->mq_hctx->queue_num,
+		.start_cpu = blk_mq_rq_cpu((struct request *)rq),
+		.op = blklat_op_of(rq->cmd_flags),
+		.known = BLKLAT_SLOW_QUEUE | BLKLAT_SLOW_START_CPU,
+	};
+
+	if (io.sector != (u64)-1 && io.op != BLKLAT_OP_FLUSH)
+		io.known |= BLKLAT_SLOW_SECTOR;
+	tell(s, watch, &io, &note);
+}
+
+/* By which hardware queue it went is not known. */
+void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, u8 op, u32 bytes, u32 watch, u64 ns, int error)
+{
+	struct blklat_note note = { .bio = NULL };
+	struct blklat_slow io = { .latency_ns = ns, .bytes = bytes, .error = error, .op = op };
+
+	if (s->slow->notes && read_note(s->slow, bio, &note)) {
+		io.sector = note.sector;
+		io.start_cpu = note.cpu;
+		if (op != BLKLAT_OP_FLUSH)
+			io.known = BLKLAT_SLOW_SECTOR;
+	} else {
+		note = (struct blklat_note){ .bio = NULL };
+	}
+	tell(s, watch, &io, &note);
+}
