@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # blklat: see 'make help'. Kernel module lines live in Kbuild, never here.
 
+NATIVE := $(shell uname -m | sed -e 's/x86_64/x86/' -e 's/aarch64/arm64/')
+ARCH   := $(NATIVE)
+ifneq ($(ARCH),$(NATIVE))
+include packaging/release/cross.mk
+else
 O       ?= build
+OUT     := $(O)
+SYSROOT :=
+endif
 PREFIX  ?= /usr/local
 SBINDIR ?= $(PREFIX)/sbin
 MANDIR  ?= $(PREFIX)/share/man
@@ -56,16 +64,16 @@ SANITIZER_OPTIONS := $(if $(SAN),$(O)/tests/sanitizers.o)
 
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 
-ARCH     := $(shell uname -m | sed -e 's/x86_64/x86/' -e 's/aarch64/arm64/')
 BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) $(NO_PLACE) -Wall -Wextra $(if $(CI),-Werror) \
-	     -Iinclude -I$(O)/include -idirafter /usr/include/$(shell $(CC) -print-multiarch) -MMD -MP
+	     -Iinclude -I$(O)/include -idirafter $(SYSROOT)/usr/include/$(shell $(CC) -print-multiarch) -MMD -MP
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: FORCE all help deps deps-demo deps-bench deps-deb deps-release deps-test kmod install uninstall install-dkms uninstall-dkms \
-	clean demo deb deb-files release release-files test test-programs unit-programs threaded-programs address-program \
-	sanitized-programs test-sanitized test-soak test-release bench bench-vm bench-serve bench-report bench-web bench-programs
+.PHONY: FORCE all help deps deps-demo deps-bench deps-deb deps-release deps-test deps-arm64 kmod install uninstall install-dkms \
+	uninstall-dkms clean demo deb deb-files release release-files test test-programs unit-programs threaded-programs \
+	address-program sanitized-programs test-sanitized test-soak test-arm64 test-release bench bench-vm bench-serve bench-report \
+	bench-web bench-programs
 
 all: $(O)/blklat
 
@@ -89,6 +97,7 @@ help:
 	@echo "make test-kunit   the kernel module's parts in a user-mode kernel with KASAN and lockdep"
 	@echo "make test-vm      both engines on stock Debian kernels in an emulator;  KERNEL=6.12 for one"
 	@echo "make test-soak    15 minutes of a live page, two hours of hot-plug, 10^8 IOs here, 10^6 on each guest's kernel; not in 'make test'"
+	@echo "make test-arm64   cross built, emulated: unit tests, replays; not in 'make test'"
 	@echo "make test-release the release's archive is built again elsewhere: the same bytes; not in 'make test'"
 	@echo "make bench        as root: cost per IO beside the other tools; also $(O)/bench.json"
 	@echo "make bench-serve  CPU time, memory and scrapes of a service on a host of 64 devices, replayed"
@@ -104,14 +113,14 @@ help:
 	@echo "make clean        remove $(O)/"
 	@echo
 	@echo "O=DIR builds elsewhere, V=1 shows the commands, SAN=1 adds address and undefined sanitizers,"
-	@echo "SAN=thread the thread sanitizer, CI=1 makes warnings errors."
+	@echo "SAN=thread the thread sanitizer, CI=1 makes warnings errors. ARCH=arm64 builds for it, here, in build/arm64."
 
 # --- what Debian has --------------------------------------------------------------------------
 
 # To build and to run; then, for each purpose, this and more. A Node.js of one's own serves as well as Debian's.
-deps       := gcc make pkg-config clang bpftool python3 protobuf-c-compiler linux-libc-dev libbpf-dev libelf-dev zlib1g-dev libjson-c-dev \
-	      libsqlite3-dev libprotobuf-c-dev libmicrohttpd-dev libgnutls28-dev libyaml-dev libcrypt-dev libcap-ng-dev \
-	      libseccomp-dev libncurses-dev $(if $(shell command -v $(NPM)),,nodejs npm)
+libraries  := linux-libc-dev libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libsqlite3-dev libprotobuf-c-dev libmicrohttpd-dev \
+	      libgnutls28-dev libyaml-dev libcrypt-dev libcap-ng-dev libseccomp-dev libncurses-dev
+deps       := gcc make pkg-config clang bpftool python3 protobuf-c-compiler $(CROSS_TOOLS) $(libraries) $(if $(shell command -v $(NPM)),,nodejs npm)
 deps-demo  := $(deps) fio util-linux mount
 deps-bench := $(deps-demo) xz-utils libbpf-tools bpftrace chromium
 deps-deb   := $(deps) llvm debhelper dh-dkms dpkg-dev fakeroot
@@ -120,8 +129,10 @@ deps-test  := $(deps-demo) $(deps-deb) $(deps-release) lintian zsh bash-completi
 	      python3-pytest python3-pytest-xdist jq fdisk e2fsprogs procps mandoc flex bison bc xz-utils libssl-dev \
 	      mmdebstrap python3-bpfcc chromium fonts-dejavu-core python3-prometheus-client python3-yaml strace tmux
 
+deps-arm64 := $(deps-test) gcc-aarch64-linux-gnu qemu-user-static
+
 # Each in one go, for two apt-get at a time get in each other's way.
-deps deps-demo deps-bench deps-deb deps-release deps-test:
+deps deps-demo deps-bench deps-deb deps-release deps-test deps-arm64:
 	@missing=$$(for p in $($@); do dpkg -s $$p 2>/dev/null | grep -q '^Status: install ok' || echo $$p; done); \
 	[ -z "$$missing" ] && exit 0; \
 	[ "$$(id -u)" = 0 ] || { echo "make $@: not root, cannot install:" $$missing >&2; exit 1; }; \
@@ -144,7 +155,7 @@ $(O)/%.pb-c.c $(O)/%.pb-c.h &: %.proto
 
 # --- BPF -------------------------------------------------------------------------------------
 
-$(O)/%.bpf.o: %.bpf.c $(O)/include/blklat/bins_table.h
+$(O)/%.bpf.o: %.bpf.c $(O)/include/blklat/bins_table.h | $(SYSROOT:%=%/complete)
 	$(call quiet,BPF,$@)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c $< -o $(@:.o=.tmp.o) -MF $(@:.o=.d) -MT $@ \
 		&& $(BPFTOOL) gen object $@ $(@:.o=.tmp.o)
 
@@ -153,7 +164,7 @@ $(O)/%.skel.h: $(O)/%.bpf.o
 
 # --- the page --------------------------------------------------------------------------------
 
-WEB         := $(O)/web
+WEB         := $(OUT)/web
 WEB_SOURCES := $(wildcard userspace/report/web/*.ts userspace/report/web/charts/*.ts) \
 	       $(addprefix userspace/report/web/,page.css template.html build.mjs)
 NPM_FILES   := $(addprefix userspace/report/web/,package.json package-lock.json .npmrc)
@@ -188,7 +199,7 @@ $(O)/userspace/engine/bpf_find.o: $(O)/bpf/find.skel.h
 $(O)/userspace/service/prometheus_protobuf.o: $(O)/userspace/service/prometheus.pb-c.h
 
 # The commands' flags decide the objects too: a change of SAN, CI or CFLAGS rebuilds.
-$(O)/flags: FORCE
+$(O)/flags: FORCE | $(SYSROOT:%=%/complete)
 	@mkdir -p $(@D); echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' >$@
 
 $(O)/%.o: %.c $(O)/flags | $(O)/include/blklat/bins_table.h
@@ -446,6 +457,11 @@ test-sanitized: sanitized-programs
 
 test-soak: test-programs
 	@$(RUN_TESTS) soak
+
+# Another make, that knows of the other architecture; it builds below this one's folder.
+test-arm64: deps-arm64 all
+	+@$(MAKE) -s --no-print-directory ARCH=arm64 O=$(O)/arm64 unit-programs release-files
+	@$(RUN_TESTS) arm64
 
 test-release: release-files
 	@$(RUN_TESTS) release

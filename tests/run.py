@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs test levels, one after the other, and ends on the names of what failed and one line that counts them all.
 
-usage: run.py BUILD LEVEL...      (levels: tree unit cli report web prom package fuzz faults serve host kunit vm soak release)
+usage: run.py BUILD LEVEL...      (levels: tree unit cli report web prom package fuzz faults serve host kunit vm soak arm64 release)
 
 unit@address is the level unit in BUILD/address, a build with sanitizers. A level that fails does not stop the others. The
 exit status is 0 only if nothing failed, every level ran at least one test, and no sanitizer had anything to report.
@@ -180,6 +180,7 @@ LEVELS = {
     "vm": vm,
     "threaded": threaded,
     "soak": lambda build: pytest("tests/soak", WEB=str(build / "web")),
+    "arm64": lambda build: pytest("tests/arm64", "-n", "2"),
     "release": lambda build: pytest("tests/release"),
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # make release: an archive with one static program. Included by the Makefile.
 
-RELEASE      ?= $(O)/release
+RELEASE      := $(OUT)/release
 RELEASE_NAME := blklat-$(VERSION)-linux-$(ARCH:arm64=aarch64)
 RELEASE_NAME := $(RELEASE_NAME:x86=x86_64)
 RELEASE_ARCHIVE := $(RELEASE)/$(RELEASE_NAME).tar.xz

@@ -10,7 +10,8 @@ __asm__(".pushsection .rodata\n"
 	".incbin \"web/report.html\"\n"
 	"report_template_end:\n"
 	".popsection\n");
-extern const char report_template[], report_template_end[];
+/* Hidden, for otherwise they are reached through the GOT, where arm64's linker drops the offsets of such labels. */
+extern const char __attribute__((visibility("hidden"))) report_template[], report_template_end[];
 
 #define PLACE "@REPORT@"
 

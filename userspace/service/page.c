@@ -10,7 +10,8 @@ __asm__(".pushsection .rodata\n"
 	".incbin \"web/live.policy\"\n"
 	".byte 0\n"
 	".popsection\n");
-extern const char live_page[], live_page_end[], live_policy[];
+/* Hidden: see report/html.c. */
+extern const char __attribute__((visibility("hidden"))) live_page[], live_page_end[], live_policy[];
 
 const char *page_text(size_t *ret_len)
 {
