@@ -13,7 +13,7 @@ from service import Serve
 from told import watched
 
 # 'make test-soak' takes a thousand, whose making and removal alone take minutes.
-N = int(os.environ.get("BLKLAT_HOT_PLUGGED", 200))
+N = int(os.environ.get("BLKLAT_HOT_PLUGGED", 100))
 STAYING = 20
 # What a guest of 1 GiB can spare; the default is less there. An interval has a line for each device and stage, all of which the test keeps.
 MEMORY = "200M"
@@ -93,7 +93,7 @@ def test_served_while_they_come_and_go(engine):
             for i, device in enumerate([*first, *second]):
                 read(device, 100 + i)
             s.until(lambda: len([w for w in s.snapshot() if not w.get("gone")]) == N - len(there[1:N // 4:2]), "those that stay")
-            s.until(lambda: not any(w["in_flight"] for d in second for w in watched(s, d)), "rest")
+            s.until(lambda: not any(w["in_flight"]["ios"] for d in second for w in watched(s, d)), "rest")
             s.later_snapshot()
             told = s.metrics()
             for i, device in enumerate([*first, *second]):
