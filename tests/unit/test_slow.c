@@ -168,7 +168,13 @@ static void test_names_that_others_chose(void **state)
 	struct device_table devices = { .root = "/tmp/blklat-slow-XXXXXX" };
 	struct watch watch = { 0 };
 	struct slow_ios slow;
-	struct kernel_capture k = { .capture = { .devices = &devices, .n_watches = 1, .watches = &watch, .slow = &slow } };
+	const u64 untold = 0;
+	u64 counted = 0;
+	struct kernel_capture k = {
+		.capture = { .devices = &devices, .n_watches = 1, .watches = &watch, .slow = &slow },
+		.slow_untold = &untold,
+		.slow_counted = &counted,
+	};
 	struct blklat_slow told = { .comm = "\xFF\x1B]0;x\x07\xC2\x9By\n" };
 	char path[128], command[128];
 	struct stat st;
@@ -181,7 +187,7 @@ static void test_names_that_others_chose(void **state)
 	assert_int_equal(mkdir(path, 0755) || stat(path, &st), 0);
 	told.cgroup = st.st_ino;
 	assert_int_equal(slow_ios_init(&slow, 1, 3), 0);
-	assert_int_equal(slow_take(&k, &told, 0), 0);
+	assert_int_equal(slow_take(&k, &told), 0);
 	assert_int_equal(slow_finish(&k), 0);
 	assert_string_equal(slow.io[0].told.comm, "??]0;x???y");
 	assert_string_equal(slow.io[0].cgroup, "/a?[31m?");
