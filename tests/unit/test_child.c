@@ -399,8 +399,9 @@ int main(void)
 		CASE(test_end_of_one_that_ended),
 	};
 
-	/* A shell has what it starts in the background ignore this one, and a command that does can't trap it. */
+	/* A shell has what it starts in the background ignore SIGINT, nohup SIGHUP, and a command that ignores one can't trap it. */
 	signal(SIGINT, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);

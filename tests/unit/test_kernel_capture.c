@@ -16,6 +16,7 @@
 struct world {
 	struct kernel_capture k;	/* first, as engines have it */
 	struct fake *f;
+	struct device_table devices;
 	struct device device;
 	u32 reads;
 	u32 mend_at;			/* the reading at which the missing bin comes; 0: never */
@@ -49,6 +50,7 @@ static int count_bios(struct kernel_capture *k)
 static void setup(struct world *t)
 {
 	*t = (struct world){ .f = fake_new(3), .device = { .kind = "loop" } };
+	t->k.capture.devices = &t->devices;
 	t->k.capture.n_watches = FAKE_WATCHES;
 	t->k.capture.watches = calloc(FAKE_WATCHES, sizeof(struct watch));
 	for (u32 i = 0; i < FAKE_WATCHES; i++)
