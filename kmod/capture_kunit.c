@@ -188,7 +188,7 @@ static void blklat_capture_test_ops(struct kunit *test)
 	}
 }
 
-/* --- where a start stands ------------------------------------------------------------------ */
+/* --- the slot of a start ------------------------------------------------------------------- */
 
 static void blklat_capture_test_tags(struct kunit *test)
 {

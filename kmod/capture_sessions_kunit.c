@@ -104,7 +104,7 @@ static void blklat_capture_sessions_test_partial_latency(struct kunit *test)
 	expect_latency(test, s, 0, least, least + ktime_get_mono_fast_ns() - began);
 }
 
-/* --- for whom ------------------------------------------------------------------------------ */
+/* --- in which session ---------------------------------------------------------------------- */
 
 /* A partition's requests are its disk's as well; each of the two has its own slots. */
 static void blklat_capture_sessions_test_partitions(struct kunit *test)
@@ -241,7 +241,7 @@ static void blklat_capture_sessions_test_gone(struct kunit *test)
 	}
 }
 
-/* --- a region that userspace wrote into ---------------------------------------------------- */
+/* --- a region into which userspace wrote --------------------------------------------------- */
 
 /*
  * Whether a word, counted from the beginning of the region, is in a row in which this session may count

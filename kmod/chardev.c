@@ -179,7 +179,7 @@ static long setup(struct client *c, struct blklat_setup __user *arg)
 	return 0;
 }
 
-/* --- the others ---------------------------------------------------------------------------- */
+/* --- the other ioctls ---------------------------------------------------------------------- */
 
 static long start(struct client *c)
 {

@@ -252,7 +252,7 @@ static inline void fake_events(struct blklat_session *s, struct request *rq, con
 	}
 }
 
-/* --- what the region says ------------------------------------------------------------------ */
+/* --- reading the region -------------------------------------------------------------------- */
 
 static inline u32 fake_cells(u32 scale)
 {

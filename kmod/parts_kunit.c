@@ -248,7 +248,7 @@ static void blklat_parts_test_bio_accounts(struct kunit *test)
 	EXPECT_U64(test, fake_bios_in_flight(test, s, TOTAL_ROW + 3) + full, 4 * FAKE_MAX_BIOS);
 }
 
-/* --- the sum ------------------------------------------------------------------------------- */
+/* --- sums ---------------------------------------------------------------------------------- */
 
 /*
  * With IOs of random sizes and flags on two disks and a partition, the rows add up to the counts of a

@@ -267,7 +267,7 @@ static void blklat_session_test_stages(struct kunit *test)
 	}
 }
 
-/* --- configurations that can't be ---------------------------------------------------------- */
+/* --- invalid configurations ---------------------------------------------------------------- */
 
 static int session_of(struct kunit *test, struct blklat_watch *watch, const struct blklat_device *device, u32 n,
 		      u32 max_bios)

@@ -27,7 +27,7 @@ static struct blklat_session *session(struct kunit *test, u32 places, u32 notes,
 	return fake_session(test, 0, 6, FAKE_MAX_BIOS, stages, n);
 }
 
-/* --- what a reader does -------------------------------------------------------------------- */
+/* --- the reader ---------------------------------------------------------------------------- */
 
 static void *ring_of(const struct blklat_session *s)
 {
@@ -107,7 +107,7 @@ static void note(struct blklat_session *s, struct bio *bio)
 	preempt_enable();
 }
 
-/* --- which are told ------------------------------------------------------------------------ */
+/* --- which IOs are reported ---------------------------------------------------------------- */
 
 /* At first no IO is slow, but failed IOs are reported. */
 static void blklat_slow_test_limits(struct kunit *test)
@@ -173,7 +173,7 @@ static void blklat_slow_test_rules(struct kunit *test)
 	}
 }
 
-/* --- what is told -------------------------------------------------------------------------- */
+/* --- what a report contains ---------------------------------------------------------------- */
 
 static void expect_sender(struct kunit *test, const struct blklat_slow *io, bool known)
 {
@@ -539,7 +539,7 @@ static void blklat_slow_test_crowd(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, told >= 64);
 }
 
-/* --- what it costs otherwise --------------------------------------------------------------- */
+/* --- the cost without reports -------------------------------------------------------------- */
 
 /* The fast path is taken if only stage device is watched and slow IOs are not reported. */
 static void blklat_slow_test_usual_way(struct kunit *test)

@@ -81,7 +81,7 @@ int device_kernel_stat(const struct device_table *t, const struct device *d, str
 	return parse_stat(text, ret);
 }
 
-/* --- the same of files that are kept open --------------------------------------------------- */
+/* --- the same with files that are kept open ------------------------------------------------- */
 
 static int open_in(int dir, const char *file)
 {

@@ -92,7 +92,7 @@ static const struct part *const parts[BLKLAT_BYS] = {
 	[BLKLAT_BY_CGROUP] = cgroup_parts,
 };
 
-/* --- those that are made as they come ------------------------------------------------------- */
+/* --- parts that are made when they are first seen ------------------------------------------- */
 
 struct made_part {
 	struct part part;

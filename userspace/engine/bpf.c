@@ -83,7 +83,7 @@ static void bpf_look(struct capture *c)
 	kernel_capture_freeze(&b->kernel, count_bios);
 }
 
-/* --- life ---------------------------------------------------------------------------------- */
+/* --- open and close ------------------------------------------------------------------------ */
 
 static void bpf_close(struct capture *c)
 {

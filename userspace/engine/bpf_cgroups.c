@@ -148,7 +148,7 @@ int bpf_cgroups_name(struct bpf_capture *b)
 	return cgroups_name(&b->kernel, list);
 }
 
-/* --- those that have ended ------------------------------------------------------------------ */
+/* --- cgroups that have ended ---------------------------------------------------------------- */
 
 /* Waits until all programs that are running now have ended. In tracepoints they are RCU readers. */
 static int wait_for_programs(void)

@@ -13,7 +13,7 @@
 #define MOST_MOVES 512		/* of targets that make room for another one */
 #define TWO_LOOK_BITS 25	/* the largest hash with two lookups, 2 GiB: the limit of a map's value */
 
-/* --- what to look for -------------------------------------------------------------------------- */
+/* --- the list of targets ----------------------------------------------------------------------- */
 
 /* An index of the list by key while it is made: an open hash of positions + 1. */
 struct positions {
@@ -111,7 +111,7 @@ static void place_slots(struct targets *t, const struct watch *watches, u32 n, u
 	}
 }
 
-/* --- a bucket for each ------------------------------------------------------------------------- */
+/* --- a bucket for each target ------------------------------------------------------------------ */
 
 /* xorshift64* (Vigna 2016), from a fixed seed: the same devices give the same table. */
 static u32 next_random(u64 *state)

@@ -141,7 +141,7 @@ int cgroups_name(struct kernel_capture *k, const struct blklat_cgroup *list)
 	return err;
 }
 
-/* --- those that have ended ------------------------------------------------------------------ */
+/* --- cgroups that have ended ---------------------------------------------------------------- */
 
 static u64 sums_of(const struct watch_counts *w)
 {

@@ -300,7 +300,7 @@ static void kmod_look(struct capture *c)
 		kernel_capture_freeze(&k->kernel, count_bios);
 }
 
-/* --- life ---------------------------------------------------------------------------------- */
+/* --- open and close ------------------------------------------------------------------------ */
 
 static void kmod_close(struct capture *c)
 {

@@ -60,7 +60,7 @@ static void cleanup_generation(struct generation **g)
 	free_generation(*g);
 }
 
-/* --- a larger one -------------------------------------------------------------------------- */
+/* --- opening a larger capture -------------------------------------------------------------- */
 
 /*
  * Checks the watches that lost IOs for it, and one more watch each time. Returns a watch that has
