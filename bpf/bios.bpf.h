@@ -34,7 +34,7 @@ enum table {
 
 const volatile u32 cfg_buckets_shift = 31;	/* 32 - log2(buckets) of the table of cells */
 
-/* Sizes of all are set before loading. */
+/* The sizes of all of these are set before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 2);

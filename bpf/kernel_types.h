@@ -126,7 +126,7 @@ struct bio___before_5_12 {
 	struct gendisk *bi_disk;
 };
 
-/* What lies behind a file descriptor of a directory in sysfs. */
+/* The object behind a file descriptor of a directory in sysfs. */
 struct inode {
 	void *i_private;
 };

@@ -229,7 +229,7 @@ static inline void fake_event(struct blklat_session *s, struct request *rq, char
 		return fake_complete(s, rq, 0, rq->__data_len / 2);
 	case 'e':
 		return fake_complete(s, rq, FAKE_ERROR, rq->__data_len / 2);
-	case 'z':	/* no bytes: of a flush sequence */
+	case 'z':	/* no bytes: a step of a flush sequence */
 		return fake_complete(s, rq, 0, 0);
 	case 'x':
 		return fake_complete(s, rq, FAKE_ERROR, 0);

@@ -182,7 +182,7 @@ struct blklat_series {
 	__u64 sum_ns;
 	__u64 bytes;
 	__u64 errors;
-	__u64 octaves;		/* bit o: bins of octave o are in use, see blklat_octave_of_cell() */
+	__u64 octaves;		/* bit o: bins of octave o are in use, see blklat_octave() */
 	/* Two cells each, one for even and one for odd intervals, so that each interval has its own extremes: */
 	__u64 max_ns[2];
 	__u64 not_min_ns[2];	/* ~min, so that 0 means "no IO" here as well */

@@ -43,7 +43,7 @@ struct capture {
 	u64 memory_bytes;		/* size of the counters */
 	struct slow_wanted slow_wanted;
 	struct slow_ios *slow;		/* slow IOs of the last read, owned by the engine; NULL: not wanted */
-	u64 slow_ns;			/* CLOCK_MONOTONIC before collecting: IOs that ended CAPTURE_SLOW_TOLD_NS earlier are in */
+	u64 slow_ns;			/* CLOCK_MONOTONIC before collecting; has all that ended CAPTURE_SLOW_TOLD_NS earlier */
 	bool sees_held;			/* stage total includes the wait for limits of cgroups */
 	const struct live_ops *live;	/* NULL: a replay, where each read is a stored interval and takes no time */
 	const char *engine;		/* name to show; of a replay, the engine that captured */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The block devices of a machine, as sysfs tells it. Reading takes the root of the tree as a
+ * The block devices of a machine, as sysfs describes them. Reading takes the root of the tree as a
  * parameter, so a recorded machine serves as well as the live one.
  */
 #ifndef CORE_DEVICE_H
@@ -18,7 +18,7 @@ struct device {
 	char mapper[DEVICE_NAME_MAX];	/* device-mapper name, "" elsewhere */
 	char kind[16];			/* disk, partition, loop, zram, dm, md, nvme, virtio, rom, ram ... */
 	char model[48];			/* trimmed; "" when unknown */
-	char serial[64];		/* the drive's; "" when it tells none */
+	char serial[64];		/* of the drive; "" if it has none */
 	char wwid[128];			/* world-wide name of the drive or namespace; "" when it has none */
 	char scheduler[16];		/* the active I/O scheduler; "" for bio-based devices */
 	char sysfs[256];		/* directory below the root: /sys/block/sda or /sys/block/sda/sda1 */

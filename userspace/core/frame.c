@@ -199,7 +199,7 @@ static bool pauses_doubtful(const struct frame *f, u64 gap_ns)
 }
 
 /*
- * Are the IOs counted as after a pause in doubt? @in_flight: at the interval's begin. IOs issued behind
+ * Are the IOs counted as after a pause in doubt? @in_flight: at the interval's beginning. IOs issued behind
  * a long IO of the previous interval may be among them.
  */
 static bool find_doubt(struct frame *f, u64 in_flight, u64 gap_ns)

@@ -74,9 +74,9 @@ int health_compare(const struct frames *fs, struct health *h);
 
 /* Devices that slowed together, and devices whose IOs wait together. */
 struct health_host {
-	u32 n, of;		/* the number of slow devices, and of those that can be judged; 0: they did not slow together */
+	u32 n, of;		/* number of slow devices, and of those that can be judged; n = 0: they did not slow together */
 	double times;		/* geometric mean of their factors */
-	u32 waiting, busy;	/* the number of waiting devices, and of those with IOs; 0: they do not wait together */
+	u32 waiting, busy;	/* number of waiting devices, and of those with IOs; waiting = 0: they do not wait together */
 	double waited_ns;	/* geometric mean of the ages of their oldest IOs */
 };
 

@@ -38,7 +38,7 @@ struct bpf_capture {
 	struct kernel_traits traits;
 	struct targets targets;
 	struct bpf_cgroups *cgroups;	/* in bpf_cgroups.c; NULL: not divided by cgroup */
-	int table_fd;		/* the map that the programs look targets up in; -1: not made yet */
+	int table_fd;		/* the map in which the programs look up targets; -1: not made yet */
 	struct mapping series, accounts, slots, idle, bios;
 	struct bpf_slow *slow;	/* NULL: slow IOs are not wanted */
 	struct bpf_chain chains[BPF_EVENTS];

@@ -9,7 +9,7 @@
 
 #include "util/types.h"	/* the skeleton's own declarations use these names */
 
-#include "../bpf/capture.h"	/* and so is struct target */
+#include "../bpf/capture.h"	/* and struct target */
 #include "blklat.skel.h"
 #include "blklat/bins.h"
 #include "blklat/parts.h"

@@ -64,7 +64,7 @@ static const struct part *part_of(u32 number, const char *path, const char *name
 	else
 		snprintf(label, sizeof(label), "%.*s (gone)", (int)sizeof(((struct blklat_cgroup *)0)->name), name);
 	text_clean(label);
-	len = strlen(label);	/* after text_clean(), which drops blanks at the ends: the number follows the visible text */
+	len = strlen(label);	/* after text_clean(), which drops blanks at the ends: the number is next to the text */
 	for (u32 again = 2; is_taken(label, number); again++)
 		snprintf(label + len, sizeof(label) - len, " #%u", again);
 	return part_find(by_names[BLKLAT_BY_CGROUP], label);

@@ -63,7 +63,7 @@ struct kernel_capture {
 	struct slow_wanted slow;
 	struct slow_ios slow_ios;	/* of the last read */
 	s64 wall_less_mono_ns;		/* CLOCK_REALTIME less CLOCK_MONOTONIC, as of the last read */
-	volatile u64 *slow_from;	/* [watch][op]: the kernel side's limits, set by the engine; NULL: slow IOs are not wanted */
+	volatile u64 *slow_from;	/* [watch][op]: the kernel side's limits; set by the engine; NULL: not wanted */
 	const volatile u64 *slow_untold;	/* [watch]: slow IOs dropped as the ring was full; set by the engine */
 	u64 *slow_counted;		/* [watch]: how many of these reads have counted */
 	/* For each watch, used only for wholes: */

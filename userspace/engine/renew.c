@@ -434,7 +434,7 @@ static int take_first(struct renewing *r, const struct capture_config *cfg, stru
 		memset(r->slow_from, 0xff, (size_t)n * BLKLAT_OPS * sizeof(*r->slow_from));
 	}
 	r->cfg = *cfg;
-	r->cfg.watches = NULL;		/* borrowed for opening alone */
+	r->cfg.watches = NULL;		/* only borrowed while opening */
 	return 0;
 }
 
