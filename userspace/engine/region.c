@@ -80,7 +80,7 @@ static u64 age_of(u64 now_ns, u64 ns, u32 no_time)
 	return age > 0 ? age : 0;
 }
 
-/* Reads in the order given in abi.h, so that an IO that is just ending never looks like a missed end. */
+/* Reads in the order given in abi.h, so that an IO just starting or ending never looks like a missed end. */
 static struct slot_look look_at(const struct blklat_slots *slots, u32 i)
 {
 	struct slot_look l = { .started = __atomic_load_n(&slots->started[i], __ATOMIC_ACQUIRE) };
@@ -158,7 +158,7 @@ static u64 rests_at(const struct watch_counts *w)
 	return rests ? w->started : MOVES;
 }
 
-/* Cells that are 0 are not written to: if all octaves are marked as in use, most of them are not. */
+/* Cells that are 0 are not written to: if all octaves are marked as in use, most are in fact empty. */
 static void add_octave(const struct blklat_series *s, u32 octave, struct hist *h)
 {
 	u32 first, n = hist_octave(h->scale, octave, &first);
