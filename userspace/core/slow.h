@@ -6,13 +6,13 @@
 #include "blklat/slow.h"
 #include "core/part.h"
 
-#define SLOW_MOST 100		/* default for slow_wanted.most */
+#define SLOW_MOST 100		/* slow_wanted.most unless the user says otherwise */
 
 struct slow_wanted {
 	bool wanted;
 	u64 from_ns;		/* an IO that takes at least this long is slow; 0: decide by the percentile */
 	double q;		/* the percentile, of the last SLOW_INTERVALS intervals, see slow_limits.h */
-	u32 most;		/* for each watch and interval: failed IOs come first, then the slowest */
+	u32 most;		/* report at most so many for a watch and interval: failed IOs first, then the slowest */
 	bool no_owners;		/* report neither process nor cgroup */
 };
 
