@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The table of cells (capture.h): programs on all CPUs remember and recall bios at once. Nothing else is in this file, so
- * that tests/unit/test_bio_cells_order.c can run these very functions against each other and the reader.
+ * The table of cells (capture.h). Programs on all CPUs add and remove bios at the same time. Nothing
+ * else is in this file, so that tests/unit/test_bio_cells_order.c can run these very functions against
+ * each other and the reader.
  */
 #ifndef BIO_CELLS_BPF_H
 #define BIO_CELLS_BPF_H
@@ -15,9 +16,9 @@ static __always_inline void account_missed_bio(const struct bio_start *start, u3
 static __always_inline u32 whole_watch(u32 watch);
 
 /*
- * poke_last() writes a value that must not become visible before all earlier reads and writes. poke_first() writes one
- * that becomes visible before all later writes. x86 keeps such an order by itself; on other CPUs, BPF has an exchange for
- * that.
+ * poke_last() writes a value that must not become visible before all earlier reads and writes.
+ * poke_first() writes one that becomes visible before all later writes. x86 keeps this order by itself;
+ * on other CPUs, BPF's atomic exchange provides it.
  */
 #ifndef poke_last
 #ifdef __TARGET_ARCH_x86
@@ -62,9 +63,9 @@ static __always_inline void fill_cell(struct bio_cell *cell, const struct bio_st
 }
 
 /*
- * A standby can't tell a bio that found no room from one that no program has seen, and by then there may be room. So bios
- * without room are noted in a separate table, which has room for as many as can be between a first program and its
- * standbys at a time.
+ * A standby can't tell a bio that found no room from one that no program has seen, and by then there
+ * may be room. So a bio that found no room is noted in a separate table. That table is large enough for
+ * all bios that can be between their first program and their last standby at the same time.
  */
 static __always_inline void note_no_room(u64 key, u32 turn)
 {
@@ -72,7 +73,10 @@ static __always_inline void note_no_room(u64 key, u32 turn)
 
 	if (!leaves_mark(turn, BPF_BIO_QUEUE))
 		return;
-	/* All are taken, by notes that were not removed because the last standby was skipped. */
+	/*
+	 * The bucket is full of notes that were not removed because their last standby was skipped:
+	 * overwrite one.
+	 */
 	if (!claim_in(b, key))
 		poke(&b->cell[0].key, key);
 }
@@ -89,12 +93,12 @@ static __always_inline bool found_no_room(u64 key, u32 turn)
 enum remembered {
 	REMEMBERED,
 	NO_ROOM,
-	NOT_MINE,	/* another program did the work: one before this standby, or the one that saw the bio held */
+	NOT_MINE,	/* another program did the work: an earlier one, or the one that saw the bio held back */
 };
 
 /*
  * Is the bio that is queued now the one that was held back? (A bio of a device that went away in between is never queued.)
- * It keeps the part that it began in.
+ * If so, it keeps the part in which it began.
  */
 static __always_inline bool was_held(const struct bio_start *before, const struct bio_start *now)
 {
@@ -103,9 +107,9 @@ static __always_inline bool was_held(const struct bio_start *before, const struc
 }
 
 /*
- * A bio that a limit may hold back, before it is queued. Returns whether it is remembered. It is not if there is no room,
- * or if it has a cell already, because it comes by a second time or an end was missed; then it begins when it is queued,
- * if it ever is.
+ * A bio that a limit may hold back, before it is queued. Returns whether it was stored. It was not if
+ * there is no room, or if it has a cell already, because it comes by a second time or an end was
+ * missed. Then it begins when it is queued, if it ever is.
  */
 static __always_inline bool hold_in_cell(u64 key, const struct bio_start *start)
 {
@@ -120,7 +124,7 @@ static __always_inline bool hold_in_cell(u64 key, const struct bio_start *start)
 	return cell;
 }
 
-/* It is queued now, and the programs behind @turn are told so. Its time stays the same. */
+/* The bio is queued now, and a mark tells the programs after @turn. Its time stays the same. */
 static __always_inline void let_go(struct bio_cell *cell, u32 turn)
 {
 	poke(&cell->start.held, 0);
@@ -151,7 +155,7 @@ static __always_inline enum remembered remember_in_cell(u64 key, struct bio_star
 			return NOT_MINE;
 		}
 		account_missed_bio(&cell->start, turn);
-		/* Or the reader would see its time with the fields of the next bio. */
+		/* Otherwise the reader could see the old time with the fields of the next bio. */
 		poke_first(&cell->start.ns, 0);
 		claimed = cell;
 	}
@@ -165,7 +169,7 @@ static __always_inline enum remembered remember_in_cell(u64 key, struct bio_star
 	return REMEMBERED;
 }
 
-/* Takes a bio out. Returns whether it was in. */
+/* Takes a bio out. Returns whether it was in the table. */
 static __always_inline bool recall_from_cell(u64 key, struct bio_start *ret)
 {
 	struct bio_cell *cell = find_in(bio_bucket_of(key, 0), key);

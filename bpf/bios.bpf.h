@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stage total: bios from the queue to their end. A bio has no tag, so its start is kept in a table, found by
- * its address: in cells (capture.h) or, before 5.12 had compare-and-exchange (5ffa25502b5a), in a hash.
+ * Stage total: bios from the queue to their end. A bio has no tag, so its start is kept in a table and
+ * found by the bio's address. The table consists of cells (capture.h); kernels before 5.12 lack
+ * compare-and-exchange for BPF (5ffa25502b5a), so there it is a hash.
  */
 #ifndef BIOS_BPF_H
 #define BIOS_BPF_H
@@ -16,10 +17,16 @@
 
 #include <bpf/bpf_core_read.h>
 
-/* Bios in one request, for the verifier: 4 MiB, more than any driver takes by default, in pages. */
+/*
+ * Most bios in one request, which bounds the loop for the verifier: 4 MiB in pages, more than any
+ * driver takes by default.
+ */
 #define MAX_BIOS 1024
 
-/* Which table: a constant of each program, as the verifier of a kernel before 5.12 must not see code for the other. */
+/*
+ * Which table: a constant in each program, as the verifier of a kernel before 5.12 must not see the
+ * code for the cells.
+ */
 enum table {
 	TABLE_CELLS,
 	TABLE_HASH,
@@ -27,7 +34,7 @@ enum table {
 
 const volatile u32 cfg_buckets_shift = 31;	/* 32 - log2(buckets) of the table of cells */
 
-/* Sizes of all are set before loading. */
+/* The sizes of all of these are set before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 2);
@@ -93,7 +100,7 @@ static __always_inline void account_bio(const struct bio_start *start, u32 cell,
 		account(start->watch[1], cell, turn);
 }
 
-/* Its end was missed, and another bio begins at its address. */
+/* The end of a bio was missed, and another bio begins at its address. */
 static __always_inline void account_missed_bio(const struct bio_start *start, u32 turn)
 {
 	account_bio(start, BLKLAT_OVERWRITTEN, turn);
@@ -105,7 +112,7 @@ static __always_inline void count_started(u32 watch, u32 turn)
 {
 	u64 *started = watch ? account_cell(watch, BLKLAT_STARTED, turn) : NULL;
 
-	/* Nobody else counts it in this row. */
+	/* In this row, no other program counts it. */
 	if (started)
 		add(started, 1, sharing_of(turn));
 }
@@ -114,7 +121,7 @@ static __always_inline void count_started(u32 watch, u32 turn)
 
 static __always_inline struct bio_bucket *bio_bucket_of(u64 key, u32 choice)
 {
-	/* 2^32 / golden ratio, and another odd number (both of Knuth's multiplicative kind). */
+	/* 2^32 / golden ratio, and another odd number: Knuth's multiplicative hashing with both. */
 	u32 number = (u32)key * (choice ? 0x85ebca6b : 0x9e3779b1) >> cfg_buckets_shift;
 
 	return bpf_map_lookup_elem(&bio_cells, &number);
@@ -135,7 +142,10 @@ static __always_inline struct bio_bucket *no_room_bucket(u64 key)
 static __always_inline enum remembered remember_in_hash(u64 key, const struct bio_start *start)
 {
 	struct bio_start *missed;
-	/* The verifier has the map's own function called, which returns an int: the rest of the register is nobody's. */
+	/*
+	 * The verifier makes this a call of the map's own function, which returns an int: the upper
+	 * half of the register is undefined.
+	 */
 	int err = bpf_map_update_elem(&bio_hash, &key, start, BPF_NOEXIST);
 
 	if (err == -EEXIST) {
@@ -180,7 +190,10 @@ static __always_inline bool begin_bio(struct bio *bio, struct bio_start *ret, en
 		if (has_partitions(mode))
 			ret->watch[1] = total_watch(bio->bi_bdev);
 	} else {
-		/* The tracepoint comes after the remap to the whole device: no partitions here. */
+		/*
+		 * The tracepoint comes after the remap to the whole device, so partitions can't be told
+		 * apart here.
+		 */
 		ret->watch[0] = total_watch(((struct bio___before_5_12 *)bio)->bi_disk);
 	}
 	if (!ret->watch[0] && !ret->watch[1])
@@ -254,15 +267,16 @@ static __always_inline void queue_again(const u64 *ctx, u32 turn)
 STANDBYS_OF(on_bio_queue, "block_bio_queue", queue_again)
 
 /*
- * A bio that waits for a limit of its cgroup (io.max) waits before block_bio_queue. The function that may hold it back is
- * called only for bios under a limit; their time counts from there on. A program on a function, unlike one on a
- * tracepoint, has no standbys: if a run of it is skipped, the bio begins when it is queued.
+ * A bio held back by a limit of its cgroup (io.max) waits before block_bio_queue. The function that may
+ * hold it back is called only for bios under a limit, and their time starts there. A program on a
+ * function, unlike one on a tracepoint, has no standbys: if the kernel skips it, the bio begins when it
+ * is queued.
  */
 static __always_inline void hold_in_mode(struct bio *bio, enum table table, enum mode mode)
 {
 	struct bio_start start;
 
-	/* The rest of a bio that was split, which began with its first piece. */
+	/* Ignore the rest of a bio that was split: it began with its first piece. */
 	if (bio->bi_flags & cfg_bio_traced || !begin_bio(bio, &start, mode))
 		return;
 	start.held = true;
@@ -275,7 +289,7 @@ static __always_inline void hold_bio(const u64 *ctx, enum table table)
 	IN_MODE(hold_in_mode, (struct bio *)ctx[0], table);
 }
 
-/* The function's name is set before it is loaded. */
+/* The name of the function to attach to is set before loading. */
 SEC("fentry")
 int on_bio_throttle(u64 *ctx)
 {
@@ -292,7 +306,7 @@ int on_bio_throttle_hash(u64 *ctx)
 
 /* --- ends ---------------------------------------------------------------------------------- */
 
-/* @i: which of the watches of the bio with this @number. */
+/* @i: index of one of the watches of the bio with this @number. */
 static __always_inline void complete_bio(u64 number, const struct bio_start *start, u32 i, u64 now, u32 error, u32 turn,
 					 enum sharing sharing, enum mode mode)
 {
@@ -320,14 +334,17 @@ static __always_inline void complete_bio(u64 number, const struct bio_start *sta
 }
 
 /*
- * A bio that is not in the table is not a loss. It was queued before the capture began, or on a device that is not
- * watched; or it is a piece split off a watched bio (these complete, but are not queued); or it found the table full and
- * was counted then. A bio that must not wait and would have had to is taken back (bio_wouldblock_error()): its sender
- * sends it again.
+ * A bio that is not in the table is not a loss. It was queued before the capture began, or on a device
+ * that is not watched; or it is a piece split off a watched bio (such pieces complete, but are not
+ * queued); or it found the table full and was accounted then. A bio that must not wait, but would have
+ * had to, is taken back (bio_wouldblock_error()): its sender sends it again.
  */
 static __always_inline void end_in_mode(u64 key, u32 error, u64 now, u32 turn, enum table table, enum mode mode)
 {
-	/* A bio may end in either of two tracepoints, so in two programs; kernels that use the hash guard neither. */
+	/*
+	 * A bio may end in either of two tracepoints, so in two programs, which may interrupt each
+	 * other. Kernels that use the hash guard neither.
+	 */
 	const enum sharing sharing = table == TABLE_HASH ? sharing_of(turn) : ROW_SHARED;
 	struct bio_start start;
 
@@ -335,7 +352,7 @@ static __always_inline void end_in_mode(u64 key, u32 error, u64 now, u32 turn, e
 		return;
 	if (has_parts(mode) && blklat_counts_in_flight(cfg_by))
 		count_bio_in_flight(&start, -1);
-	/* Before 5.16 block_rq_complete had an errno. */
+	/* Until 5.15 block_rq_complete had an errno. */
 	if (error == BLK_STS_AGAIN || error == (u32)-EAGAIN) {
 		account_bio(&start, BLKLAT_REQUEUED, turn);
 		return;
@@ -352,7 +369,7 @@ static __always_inline void end_bio(u64 key, u32 error, u64 now, u32 turn, enum 
 	IN_MODE(end_in_mode, key, error, now, turn, table);
 }
 
-/* Global functions are verified once, by themselves, and not for each bio of a request. */
+/* Global functions are verified once, by themselves, and not again for each bio of a request. */
 __noinline int end_bio_first(u64 key, u32 error, u64 now)
 {
 	end_bio(key, error, now, TURN_FIRST, TABLE_CELLS);
@@ -410,9 +427,9 @@ static __always_inline void complete_bio_again(const u64 *ctx, u32 turn)
 STANDBYS_OF(on_bio_complete, "block_bio_complete", complete_bio_again)
 
 /*
- * Bios that end with a request, or with a piece of one, have no block_bio_complete event (blk_update_request()). Those
- * within the completed bytes end, but within a flush sequence all wait for its last step. A bio that was split ends with
- * its last piece.
+ * Bios that end with a request, or with a portion of one, have no block_bio_complete event
+ * (blk_update_request()). Those within the completed bytes end, except that in a flush sequence all
+ * wait for its last step. A bio that was split ends with its last piece.
  */
 static __always_inline void end_bios(struct request *rq, const u64 *ctx, u64 now, u32 turn, enum table table)
 {

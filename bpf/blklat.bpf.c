@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The capture: a time stamp where an IO starts, a bin where it ends. See abi.h for what is counted
- * and docs/architecture.md for why this way.
+ * The capture: a time stamp where an IO starts, a bin where it ends. abi.h says what is counted,
+ * docs/architecture.md why it is done this way.
  *
- * The hot path of a request has one look at the table of targets, one at its slot and, at
- * completion, one at its series: no hash of requests, no atomic, no branch on configuration (it is in constants, which the
- * verifier folds). Rare cases are in functions of their own.
+ * The hot path of a request has one lookup in the table of targets, one of its slot and, at completion,
+ * one of its series. It has no hash of requests, no atomic operation, and no branch on configuration:
+ * that is in constants, which the verifier folds. Rare cases are in functions of their own.
  */
 #include "bios.bpf.h"
 #include "counters.bpf.h"
@@ -46,7 +46,10 @@ static __always_inline u32 watch_of(const struct target *t, u32 stage, u64 start
 	return t->watch[stage] + (has_parts(mode) ? blklat_slot_part(start, cfg_by) : 0);
 }
 
-/* Of a request that ends @stage, begun at @start: before its bin, so that a reader that finds it there has been told of it. */
+/*
+ * Reports a request that ends @stage, begun at @start. Called before its bin is written: a reader that
+ * sees the bin sees the report.
+ */
 static __always_inline void tell_if_slow(const struct target *t, struct request *rq, u32 stage, u64 start, u64 ns, u32 error,
 					 enum mode mode)
 {
@@ -135,7 +138,10 @@ int on_rq_issue(u64 *ctx)
 
 STANDBYS_OF(on_rq_issue, "block_rq_issue", issue_request)
 
-/* Takes a start back, unless there was none (the driver was busy before it). */
+/*
+ * Takes a start back, unless there was none (if the driver was busy, the request may be requeued before
+ * its issue).
+ */
 static __always_inline void unstart(struct target *t, struct request *rq, u32 stage, u32 turn)
 {
 	struct blklat_slot *slot;
@@ -158,10 +164,11 @@ static __always_inline void unstart(struct target *t, struct request *rq, u32 st
 
 /*
  * A completion without a start. It is not a loss in these cases:
- * - no bytes and no error: a request of a flush sequence ends a second time, or, where it had no data,
- *   without having been issued itself (block/blk-flush.c; the flush flags are cleared by then);
+ * - no bytes and no error: a request of a flush sequence ends a second time, or, if it had no data,
+ *   ends without having been issued itself (block/blk-flush.c; the flush flags are cleared by then);
  * - nothing was ever started in the slot: the request was issued before the capture began;
- * - an error: it failed on the way to the driver, as on a dead device (blk_mq_dispatch_rq_list()).
+ * - an error: the request failed on the way to the driver, for example on a dead device
+ *   (blk_mq_dispatch_rq_list()).
  */
 static __always_inline u32 unstarted_account(u64 ns, u32 error, u32 bytes, struct request *rq)
 {
@@ -193,20 +200,20 @@ static __noinline int complete_unstarted(u32 watch, u64 *ns, struct request *rq,
 	return 0;
 }
 
-/* @ctx: of block_rq_complete; read where it is used, as keeping the values takes more instructions. */
+/* @ctx: block_rq_complete's arguments; read where they are used, as keeping the values takes more instructions. */
 static __always_inline void complete_vacant(struct target *t, struct request *rq, u64 *ns, const u64 *ctx, u32 turn)
 {
 	u32 watch = t->watch[BLKLAT_STAGE_DEVICE];
 
 	if (ctx[2] < rq->__data_len)
-		return;		/* a part */
+		return;		/* only a portion ended */
 	if (turn == TURN_FIRST)
 		complete_unstarted(watch, ns, rq, ctx[2], ctx[1]);
 	else if (!is_done(ns, BLKLAT_SLOT_SEEN_FREE, turn, BPF_RQ_COMPLETE))
 		account_unstarted(watch, ns, rq, ctx[2], ctx[1], turn);
 }
 
-/* @now, or 0: a standby reads the clock only if it has something to do. */
+/* @now: 0 for a standby, which reads the clock only if it has something to do. */
 static __always_inline void complete(struct target *t, struct request *rq, const u64 *ctx, u64 now, enum mode mode,
 				     u32 turn)
 {
@@ -234,7 +241,7 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 	if (error)
 		add(&s->errors, 1, sharing);
 	if (ctx[2] < rq->__data_len) {
-		/* A piece; the last one ends the request. */
+		/* Only a portion ended; the last one ends the request. */
 		if (tells_slow(mode) && error)
 			tell_if_slow(t, rq, BLKLAT_STAGE_DEVICE, start,
 				     unmarked_latency(bpf_ktime_get_ns(), start, mode), error, mode);
@@ -249,7 +256,7 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 		if (wants_pauses(mode) && (ns > SEEN_EVERY_NS || start & BLKLAT_SLOT_AFTER_IDLE))
 			note_parted_end(t, rq, now, start, ns);
 	} else if (wants_pauses(mode)) {
-		/* A start after a pause makes the latency huge. */
+		/* The mark of a start after a pause makes the latency huge, so the test below catches it. */
 		start &= ~BLKLAT_SLOT_SEEN;
 		ns = now - start;
 		if (ns > SEEN_EVERY_NS)
@@ -347,7 +354,7 @@ int on_rq_merge(u64 *ctx)
 
 STANDBYS_OF(on_rq_merge, "block_rq_merge", merge_any)
 
-/* Sets @now where it is the first to need it. Returns whether the target is watched at stage total. */
+/* Reads the clock into @now if nothing has yet. Returns whether the target is watched at stage total. */
 static __always_inline bool complete_target(const volatile void *key, const u64 *ctx, u64 *now, u32 turn,
 					    enum mode mode)
 {
@@ -374,14 +381,14 @@ static __always_inline void complete_any(const u64 *ctx, u32 turn, enum table ta
 
 	if (has_partitions(mode))
 		total |= complete_target(rq->part, ctx, &now, turn, mode);
-	/* A device without requests may pass its bios on unchanged (nvme multipath, md raid0). */
+	/* A device without requests may pass its bios on unchanged (nvme multipath, md raid0): look for those too. */
 	if (cfg_bios && (total || cfg_remapped))
 		end_bios(rq, ctx, now, turn, table);
 }
 
 /*
- * The first program reads the clock before anything else: the slot may have to come from another CPU's cache, and that
- * time is not the IO's.
+ * The first program reads the clock before anything else: the slot may have to come from another CPU's
+ * cache, and that time must not be counted as the IO's.
  */
 static __always_inline void complete_request(const u64 *ctx, u32 turn, enum table table)
 {

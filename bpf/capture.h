@@ -7,10 +7,10 @@
 #include "blklat/slow.h"
 
 /*
- * One watched thing that an IO points to: a request queue or gendisk (whole device) or a block_device
- * (partition). The table of these is a hash without collisions: userspace picks cfg_hash_factor so
- * that each key has a bucket of its own, so that one look tells any IO's device. For more than some
- * hundreds there is no such factor; then a key stands in one of two buckets, by either of two factors.
+ * Something watched that an IO points to: a request queue or gendisk (whole device) or a block_device
+ * (partition). The table of targets is a hash without collisions: userspace picks cfg_hash_factor so
+ * that each key has its own bucket, and a single lookup finds any IO's device. For more than a few
+ * hundred keys there is no such factor. Then each key is in one of two buckets, given by two factors.
  */
 struct target {
 	__u64 key;			/* address in the kernel; 0: an empty bucket, or the device went away */
@@ -32,27 +32,28 @@ _Static_assert(sizeof(struct target) == 64, "one cache line");
 _Static_assert(BLKLAT_STAGE_DEVICE == 0 && BLKLAT_STAGE_QUEUE == 1, "the slots' stages come first, in this order");
 
 /*
- * What to do at an event. Each mode has its own code, and the verifier removes all but one: asking whether a single thing
- * is wanted takes two instructions, even if the verifier knows the answer.
+ * Which code an event runs. Each mode has its own copy of the code, and the verifier removes all copies
+ * but one. Testing for each feature separately would cost two instructions a test, even where the
+ * verifier knows the result.
  */
 enum mode {
-	MODE_DEVICE,		/* only stage device of whole devices, and block_rq_issue has only the request */
+	MODE_DEVICE,		/* only stage device of whole devices; block_rq_issue has only the request */
 	MODE_DEVICE_PAUSES,	/* the same, looking for pauses */
-	MODE_DISKS,		/* any stage, of whole devices */
-	MODE_PARTITIONS,	/* any stage, of these and of partitions */
-	MODE_PARTS,		/* the same, and watches have parts */
+	MODE_DISKS,		/* any stage, whole devices only */
+	MODE_PARTITIONS,	/* any stage, whole devices and partitions */
+	MODE_PARTS,		/* the same, with watches divided into parts */
 };
 
-/* A watch's IOs in flight, by enum blklat_kind - 1. */
+/* A watch's IOs in flight; the index is enum blklat_kind - 1. */
 struct in_flight {
 	__u64 of_kind[8];
 };
 
-#define BLKLAT_TARGET_BITS 14		/* largest hash with one look: 1 MiB */
+#define BLKLAT_TARGET_BITS 14		/* largest hash with a single lookup: 1 MiB */
 
 /*
- * The tracepoints that a capture may have programs on, in the order in which these are attached. Each has a first
- * program and up to BPF_STANDBYS that stand by for it, see counters.bpf.h.
+ * The tracepoints that a capture may have programs on, in the order in which the programs are attached.
+ * Each tracepoint has a first program and up to BPF_STANDBYS standbys, see counters.bpf.h.
  */
 enum bpf_event {
 	BPF_RQ_COMPLETE,
@@ -64,7 +65,7 @@ enum bpf_event {
 	BPF_BIO_QUEUE,
 	BPF_EVENTS,
 };
-#define BPF_FIRST_START BPF_RQ_ISSUE	/* IOs end at the events before it, and start there and at those behind */
+#define BPF_FIRST_START BPF_RQ_ISSUE	/* IOs end at the events before it, and start at it and those after it */
 
 #define BPF_STANDBYS 3
 
@@ -73,15 +74,16 @@ struct bio_start {
 	__u64 ns;			/* 0: none; perhaps with BLKLAT_SLOT_SEEN */
 	__u32 bytes;
 	__u8 op;
-	__u8 after_idle[2];		/* for each of the two: queued after a pause */
+	__u8 after_idle[2];		/* for each of the two watches: queued after a pause */
 	__u8 held;			/* a limit may hold it back, and block_bio_queue has yet to come */
 	__u32 watch[2];			/* number + 1 of the whole device's and the partition's watch, or of its part */
 };
 
 /*
- * The table of bios: cells in buckets. A bio's address gives two buckets; it is in the first of their cells that was free.
- * Whoever changes the key of a cell from 0 by compare-and-exchange owns it. ns is written last, and taken back first at
- * the end. Half of the cells are for max_bios, the others are there to stay free.
+ * The table of bios: cells in buckets. A bio's address gives two buckets; the bio is in the first of
+ * their cells that was free. A program owns a cell when it has changed its key from 0 by
+ * compare-and-exchange. ns is written last, and cleared first when the bio ends. Half of the cells are
+ * for max_bios; the other half stay free, so that a free cell is found.
  */
 struct bio_cell {
 	__u64 key;			/* stands for the bio's address; 0: free */
@@ -94,12 +96,12 @@ struct bio_bucket {
 };
 _Static_assert(sizeof(struct bio_bucket) == 4 * 64, "a bucket is four whole cache lines");
 
-/* Who sent a bio, and what is known of it; see slow.bpf.h. */
+/* What is known of a bio and its sender; see slow.bpf.h. */
 struct note {
-	__u64 bio;			/* its number; 0: nobody's, or it is being written */
+	__u64 bio;			/* number of the bio; 0: unused, or being written */
 	__u64 sector;
 	__u64 cgroup;
-	__u64 queue_ns;			/* what its request took in the stages, as they end */
+	__u64 queue_ns;			/* time of its request in each stage, written when the stage ends */
 	__u64 device_ns;
 	__u32 submitter;
 	__u16 cpu;

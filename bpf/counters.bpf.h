@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What all programs share: configuration, the counters of abi.h, and how to get at them. */
+/* What all programs share: configuration, the counters of abi.h, and access to them. */
 #ifndef COUNTERS_BPF_H
 #define COUNTERS_BPF_H
 
@@ -16,20 +16,20 @@
 
 /* Set before the programs are loaded. */
 const volatile u32 cfg_merged = 0;		/* BLKLAT_SCALE_MAX - scale */
-const volatile u32 cfg_cells = BLKLAT_CELLS(6);	/* of a histogram at that scale */
+const volatile u32 cfg_cells = BLKLAT_CELLS(6);	/* of one histogram at that scale */
 const volatile u32 cfg_watches = 1;
-const volatile u32 cfg_standby_row = 0;		/* of the counters: all standbys' */
-const volatile bool cfg_unguarded = false;	/* the kernel runs a program on top of itself */
+const volatile u32 cfg_standby_row = 0;		/* row of the counters that all standbys share */
+const volatile bool cfg_unguarded = false;	/* the kernel may run a program on top of itself */
 const volatile u32 cfg_hash_factor = 1;
-const volatile u32 cfg_hash_factor_2 = 0;	/* 0: one look at the hash is enough */
+const volatile u32 cfg_hash_factor_2 = 0;	/* 0: one lookup in the hash is enough */
 const volatile u32 cfg_hash_shift = 31;
 const volatile u32 cfg_mode = MODE_PARTITIONS;	/* enum mode */
-const volatile u32 cfg_parts = 0;		/* of each watch */
+const volatile u32 cfg_parts = 0;		/* parts of each watch */
 const volatile bool cfg_queue = false;		/* stage queue is watched, on some device */
 const volatile bool cfg_bios = false;		/* stage total is watched, on some device */
-const volatile bool cfg_remapped = false;	/* and on one without requests */
+const volatile bool cfg_remapped = false;	/* stage total is watched on a device without requests */
 const volatile u32 cfg_flush_seq = 0;		/* RQF_FLUSH_SEQ */
-/* Which argument is the request, the bio: kernels differ, BTF tells. */
+/* Whether the request or bio is the second argument: kernels differ, BTF tells. */
 const volatile bool cfg_insert_arg1 = false;
 const volatile bool cfg_issue_arg1 = false;
 const volatile bool cfg_requeue_arg1 = false;
@@ -39,10 +39,13 @@ const volatile u32 cfg_bio_traced = 0;		/* 1 << BIO_TRACE_COMPLETION: block_bio_
 
 u32 epoch;	/* number of the interval; its parity chooses the extremes' cells */
 
-/* A variable, since it is read without a map lookup. Userspace replaces it by a map as large as the hash (load_programs()). */
+/*
+ * A variable, as it is read without a map lookup. Userspace replaces it by a map that is as large as
+ * the hash (load_programs()).
+ */
 struct target targets[1] SEC(".data.targets");
 
-/* Sizes of all are set before loading. */
+/* The sizes of all of these are set before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -68,8 +71,9 @@ struct {
 } accounts SEC(".maps");
 
 /*
- * The lower half of a kernel address as a number. The verifier allows no arithmetic on pointers but
- * takes the result of a 32-bit move for a number (check_alu_op()); the compiler must not see through.
+ * The lower half of a kernel address, as a number. The verifier allows no arithmetic on pointers but
+ * takes the result of a 32-bit move for a number (check_alu_op()). The asm keeps the compiler from
+ * optimizing the move away.
  */
 static __always_inline u32 low_half(const volatile void *address)
 {
@@ -80,8 +84,8 @@ static __always_inline u32 low_half(const volatile void *address)
 }
 
 /*
- * A number that no other bio has. The verifier knows a bio's address for a pointer, and the difference of two
- * pointers for a number (adjust_reg_min_max_vals()).
+ * A number that identifies a bio. To the verifier a bio's address is a pointer, but the difference of
+ * two pointers is a number (adjust_reg_min_max_vals()).
  */
 static __always_inline u64 number_of(const struct bio *bio)
 {
@@ -96,12 +100,15 @@ static __always_inline struct target *bucket_of(u32 low, u32 factor)
 	u32 bucket = low * factor >> cfg_hash_shift;
 	struct target *t = &targets[bucket];
 
-	/* Or the compiler computes it again wherever it is used. */
+	/* Without this, the compiler would compute the address again at each use. */
 	asm volatile("" : "+r"(t));
 	return t;
 }
 
-/* The target of an address, in @ret. False: it has none. (Of a pointer or NULL the verifier would lose track.) */
+/*
+ * Finds the target of an address, if it has one. Returning it, or NULL, would make the verifier lose
+ * track of the pointer.
+ */
 static __always_inline bool target_of(const volatile void *address, struct target **ret)
 {
 	u32 low = low_half(address);
@@ -114,8 +121,8 @@ static __always_inline bool target_of(const volatile void *address, struct targe
 }
 
 /*
- * An argument of a tracepoint. The verifier wants a constant offset from the context (5.10 refuses
- * any other pointer made of it), so the compiler must not make one load of the two.
+ * An argument of a tracepoint. The verifier wants a constant offset from the context (5.10 refuses any
+ * other pointer derived from it), so the compiler must not merge the two loads into one.
  */
 static __always_inline void *argument(const u64 *ctx, bool second)
 {
@@ -128,13 +135,15 @@ static __always_inline void *argument(const u64 *ctx, bool second)
 }
 
 /*
- * The kernel skips a program that is already running on this CPU: an interrupt came on top of it, or its task was
- * preempted within (tracepoints can be, since 7.0). So a tracepoint has a first program, and standbys behind it. Each of
- * them does the work if all before it were skipped. Whoever does the work leaves a mark in the slot of the IO (abi.h), and
- * the last one takes it away. An event is only missed if all of its programs are held up on one CPU at once. A turn is a
- * program's place: 0 for the first, 1 to BPF_STANDBYS.
+ * The kernel skips a program that is already running on this CPU. It is running if an interrupt came on
+ * top of it, or if its task was preempted within it (possible in tracepoints since 7.0). So a
+ * tracepoint has a first program, and standbys after it. Each standby does the work if all programs
+ * before it were skipped. The program that does the work leaves a mark in the IO's slot (abi.h), and
+ * the last standby removes it. An event is missed only if all of its programs are interrupted on one
+ * CPU at once. A turn is a program's place in this order: 0 for the first, 1 to BPF_STANDBYS for the
+ * standbys.
  */
-/* Standbys of each event: how many are attached, or are going to be. Userspace writes it. */
+/* Number of standbys that each event has, or is about to get. Written by userspace. */
 u32 standbys[BPF_EVENTS];
 
 static __always_inline bool leaves_mark(u32 turn, enum bpf_event event)
@@ -142,7 +151,7 @@ static __always_inline bool leaves_mark(u32 turn, enum bpf_event event)
 	return turn == TURN_FIRST || turn < standbys[event];
 }
 
-/* Defines the standbys of a program: functions of the context that call @does with it and their turn. */
+/* Defines the standbys of a program. Each calls @does with the context and its own turn. */
 #define STANDBYS_OF(name, tracepoint, does)								\
 	STANDBY_OF(name, tracepoint, does, 1)								\
 	STANDBY_OF(name, tracepoint, does, 2)								\
@@ -158,17 +167,17 @@ static __always_inline bool leaves_mark(u32 turn, enum bpf_event event)
 /* Whether others may write to a row of counters while this program does. */
 enum sharing {
 	ROW_ALONE,
-	ROW_NESTED,	/* this very program, on top of itself: where cfg_unguarded */
-	ROW_SHARED,	/* others; needs atomics of 5.12 (5ffa25502b5a), so not in programs for kernels before it */
+	ROW_NESTED,	/* this very program, on top of itself, if cfg_unguarded */
+	ROW_SHARED,	/* others; needs atomics of 5.12 (5ffa25502b5a), so not used in programs for older kernels */
 };
 
-/* First programs use the CPU's own row. Skips are few, so all CPUs share one row for the standbys. */
+/* First programs use the CPU's own row. Skips are rare, so the standbys of all CPUs share one row. */
 static __always_inline u32 counters_row(u32 turn)
 {
 	return turn == TURN_FIRST ? bpf_get_smp_processor_id() : cfg_standby_row;
 }
 
-/* To be asked once: each look at a constant takes two instructions. */
+/* Callers ask once and keep the result: each test of a constant takes two instructions. */
 static __always_inline enum sharing sharing_of(u32 turn)
 {
 	if (turn != TURN_FIRST)
@@ -176,7 +185,7 @@ static __always_inline enum sharing sharing_of(u32 turn)
 	return cfg_unguarded ? ROW_NESTED : ROW_ALONE;
 }
 
-/* Tests have others: see tests/vm/widened.h. */
+/* Tests define their own: see tests/vm/widened.h. */
 #ifndef HOLD_UP
 #define HOLD_UP()
 #define ADD_ATOMICALLY(cell, n) __sync_fetch_and_add(cell, n)
@@ -207,8 +216,8 @@ static __always_inline u64 *account_cell(u32 watch, u32 cell, u32 turn)
 }
 
 /*
- * Adds to a cell of a watch's account. Rare, so kept out of the callers' registers; and atomic, since
- * different programs may be on top of each other.
+ * Adds one to a cell of a watch's account. A function of its own, because it is rare and would cost the
+ * callers registers. Atomic, since different programs may interrupt each other.
  */
 static __noinline int account_first(u32 watch, u32 cell)
 {
@@ -236,7 +245,7 @@ static __always_inline void account(u32 watch, u32 cell, u32 turn)
 		account_standby(watch, cell);
 }
 
-/* NULL: its tag is beyond the slots. */
+/* NULL: the request's tag is beyond the slots. */
 static __always_inline struct blklat_slot *slot_of(const struct target *t, struct request *rq, u32 stage)
 {
 	int internal_tag = rq->internal_tag;
@@ -267,8 +276,9 @@ static __always_inline bool has_parts(enum mode mode)
 }
 
 /*
- * Calls @does with its arguments, in the order given, and the mode of the capture last, as a constant. For programs
- * without code for the usual modes: they run as MODE_DISKS unless more is wanted.
+ * Calls @does with its arguments, in the order given, and with the mode of the capture as the last one,
+ * a constant. For programs that have no code for the usual modes: those run as MODE_DISKS unless more
+ * is wanted.
  */
 #define IN_MODE(does, ...)										\
 	do {												\
@@ -282,7 +292,7 @@ static __always_inline bool has_parts(enum mode mode)
 			does(__VA_ARGS__, MODE_DISKS);							\
 	} while (0)
 
-/* The latency from a start time to now, without the topmost bits, which are not part of the time. */
+/* The latency from a start time to now, ignoring the topmost bits of the start, which are not part of the time. */
 static __always_inline u64 unmarked_latency(u64 now, u64 start, enum mode mode)
 {
 	u32 no_time = has_parts(mode) ? 64 - BLKLAT_SLOT_PART_SHIFT : 2;
@@ -296,7 +306,10 @@ static __always_inline u32 op_of(u32 flags)
 
 	if (op > BLKLAT_OP_OTHER)
 		op = BLKLAT_OP_OTHER;
-	/* Or the compiler would join this with what follows, which takes more instructions. */
+	/*
+	 * Without this, the compiler would merge the condition with the code that follows, which takes
+	 * more instructions.
+	 */
 	asm volatile("" : "+r"(op));
 	return op;
 }
@@ -308,7 +321,7 @@ static __always_inline struct blklat_series *series_of(u32 watch, u32 op, u32 tu
 	return bpf_map_lookup_elem(&series, &row);
 }
 
-/* The bit is set except at the first IO of an octave. Where cfg_unguarded, userspace has set all of them. */
+/* Only the first IO of an octave finds the bit clear. If cfg_unguarded, userspace has set all bits. */
 static __always_inline void note_octave(struct blklat_series *s, u32 octave, enum sharing sharing)
 {
 	if (s->octaves >> octave & 1)
@@ -320,9 +333,9 @@ static __always_inline void note_octave(struct blklat_series *s, u32 octave, enu
 }
 
 /*
- * Counts everything of an ended IO except its bytes and its bin, which comes last (abi.h says why). Returns that bin; NULL
- * never happens, but the verifier can't know. If two programs raise an extreme of a shared row at once, the lesser may
- * remain: the reader then takes the bin's bound.
+ * Counts everything about an ended IO except its bytes and its bin, which comes last (abi.h says why).
+ * Returns that bin; NULL never happens, but the verifier can't know. If two programs raise an extreme
+ * of a shared row at once, the lesser value may remain. The reader then uses the bound of the bin.
  */
 static __always_inline u64 *count_latency(struct blklat_series *s, u64 ns, enum sharing sharing)
 {
@@ -331,7 +344,7 @@ static __always_inline u64 *count_latency(struct blklat_series *s, u64 ns, enum 
 
 	if (cell >= cfg_cells)
 		return NULL;
-	/* Or the compiler computes the address before it compares. */
+	/* Without this, the compiler would compute the address before the comparison. */
 	asm volatile("" : "+r"(cell));
 	if (s->max_ns[parity] < ns)
 		s->max_ns[parity] = ns;

@@ -2,9 +2,9 @@
 /*
  * From a device's directory in sysfs to the kernel's pointers for it.
  *
- * The capture recognises an IO's device by comparing one pointer; these are the pointers. Userspace
- * opens the directories and reads this iterator over open files, which runs in the reader's
- * context. Nothing is opened or read on the device itself, and no IO has to be waited for.
+ * The capture recognises an IO's device by comparing one pointer with those found here. Userspace opens
+ * the directories and reads this iterator over open files, which runs in the reader's context. The
+ * device itself is neither opened nor read, and nothing waits for IO.
  */
 #include "kernel_types.h"
 #include "find.h"
@@ -14,7 +14,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* The directory of a block device belongs to the kobject inside of its device. */
+/* The directory of a block device belongs to the kobject inside its struct device. */
 static __always_inline bool find_by_kobject(void *kobj, struct found_device *found)
 {
 	if (bpf_core_field_exists(((struct block_device *)0)->bd_device)) {
@@ -35,7 +35,7 @@ static __always_inline bool find_by_kobject(void *kobj, struct found_device *fou
 
 		found->dev = BPF_CORE_READ(dev, devt);
 		found->part = (u64)part;
-		/* A partition has no way to its disk here; userspace asks for the disk as well. */
+		/* A partition has no pointer to its disk here, so userspace looks up the disk as well. */
 		if (!BPF_CORE_READ(part, partno)) {
 			found->disk = (u64)disk;
 			found->queue = (u64)BPF_CORE_READ(disk, queue);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's types as far as the programs read them. Offsets are relocated at load time (CO-RE), so
- * only names and nesting count. Differences between kernel versions live here and nowhere else; what
- * a running kernel has is asked of its BTF, never of its version, since stable kernels backport.
+ * The kernel's types, as far as the programs read them. Offsets are relocated at load time (CO-RE), so
+ * only names and nesting matter. Differences between kernel versions are handled only in this file.
+ * What a running kernel has is looked up in its BTF, never derived from its version, since stable
+ * kernels backport.
  */
 #ifndef KERNEL_TYPES_H
 #define KERNEL_TYPES_H
@@ -125,7 +126,7 @@ struct bio___before_5_12 {
 	struct gendisk *bi_disk;
 };
 
-/* What lies behind a file descriptor of a directory in sysfs. */
+/* The object behind a file descriptor of a directory in sysfs. */
 struct inode {
 	void *i_private;
 };

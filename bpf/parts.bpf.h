@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which part of its watch an IO begins in, and the count of IOs in flight that this may need.
+ * The part of its watch in which an IO begins, and the count of IOs in flight that some divisions need.
  *
- * It counts the watch's occupied slots, or entries in the table of bios. So an IO whose end was missed counts until its
- * tag, or its bio's address, is seen again, and no longer.
+ * That count is the number of the watch's occupied slots, or of its entries in the table of bios. So an
+ * IO whose end was missed counts until its tag, or its bio's address, is seen again, and no longer.
  */
 #ifndef PARTS_BPF_H
 #define PARTS_BPF_H
@@ -14,53 +14,55 @@
 #include <bpf/bpf_core_read.h>
 
 const volatile u32 cfg_by = BLKLAT_BY_NOTHING;	/* enum blklat_by */
-const volatile u32 cfg_cgroups = 0;		/* that have a part of their own */
+const volatile u32 cfg_cgroups = 0;		/* number of cgroups that can have a part of their own */
 
 /*
- * [watch], of which only wholes are used; one entry where IOs in flight are not counted. All CPUs write it. Its size is
- * set before loading.
+ * [watch], of which only wholes are used; a single entry if IOs in flight are not counted. All CPUs
+ * write it. Its size is set before loading.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct in_flight);
-	__uint(map_flags, BPF_F_MMAPABLE);	/* so that each has a cache line */
+	__uint(map_flags, BPF_F_MMAPABLE);	/* aligns it, so that each entry has a cache line */
 } in_flight SEC(".maps");
 
 /*
- * An id in the upper bits and its part below, in a single write. So a reader notices when the number has been given to
- * another id in the meantime. An id too large for these bits never equals one in cgroups_seen, and is always looked up.
+ * An id in the upper bits and its part below, written at once. So a reader notices if the number has
+ * been given to another id in the meantime. An id too large for these bits never equals one in
+ * cgroups_seen, and is always looked up.
  */
 #define SEEN_PART_BITS 8
 #define SEEN(id, part) ((id) << SEEN_PART_BITS | (part))
 #define SEEN_PART(seen) ((seen) & ((1 << SEEN_PART_BITS) - 1))
 
 /*
- * Which cgroup has which part, both ways. All captures of a process have the same two, so that a part's number means the same in
- * each. A number belongs to whoever puts it into cgroups first; cgroup_parts says which owners are known. Userspace
- * removes first the one and then the other (abi.h, enum blklat_step). Their sizes are set before loading.
+ * Which cgroup has which part, in both directions. All captures of a process share the two maps, so a
+ * part's number means the same in each capture. A number belongs to the cgroup that is first put into
+ * cgroups under it; cgroup_parts lists the known owners. Userspace removes an owner first from
+ * cgroup_parts, then from cgroups (abi.h, enum blklat_step). Their sizes are set before loading.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
-	__type(key, u64);	/* its id */
+	__type(key, u64);	/* id of the cgroup */
 	__type(value, u64);	/* SEEN() */
 } cgroup_parts SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
-	__type(key, u32);	/* its number */
+	__type(key, u32);	/* number of the part */
 	__type(value, struct blklat_cgroup);
 } cgroups SEC(".maps");
 
-u32 cgroups_full;	/* as many as there is room for */
+u32 cgroups_full;	/* there is no room for another cgroup */
 
 /* The latest lookups, SEEN(): one load instead of a hash lookup. */
 u64 cgroups_seen[256];
 
-/* From a watch's number + 1 to the whole's, where watches have parts. */
+/* From a watch (number + 1) to its whole, if watches have parts. */
 static __always_inline u32 whole_watch(u32 watch)
 {
 	return watch - (watch - 1) % (1 + cfg_parts);
@@ -77,7 +79,7 @@ static __always_inline u32 flags_part(u32 op, u32 flags)
 	return blklat_flags_part(op, !!(flags & (fua | preflush)), !!(flags & meta), !!(flags & ahead), !!(flags & sync));
 }
 
-/* By depth all IOs in flight are counted as one kind. */
+/* By depth, all IOs in flight are counted as one kind. */
 static __always_inline u32 kind_of(u32 op, u32 bytes)
 {
 	return cfg_by == BLKLAT_BY_DEPTH ? 1 : blklat_kind(op, bytes);
@@ -90,7 +92,7 @@ static __always_inline struct in_flight *in_flight_of(u32 whole)
 	return bpf_map_lookup_elem(&in_flight, &number);
 }
 
-/* @kind comes from memory, so it may be anything to the verifier. */
+/* @kind comes from memory, so the verifier knows nothing about it. */
 static __always_inline void count_in_flight(struct in_flight *f, u32 kind, u64 n)
 {
 	kind--;
@@ -110,9 +112,10 @@ static __always_inline u32 part_beside(const struct in_flight *f)
 }
 
 /*
- * Global functions are verified once, by themselves, and not for each path that leads to them.
- *
  * The part of an IO that begins now and is not counted yet.
+ *
+ * Global functions, such as this one, are verified once, by themselves, and not for each path that
+ * leads to them.
  */
 __noinline int part_now(u32 whole)
 {
@@ -122,8 +125,8 @@ __noinline int part_now(u32 whole)
 }
 
 /*
- * The part of a request of @kind that begins in a slot. If @was is a time, the end of another request there, begun at
- * @was, was missed.
+ * The part of a request of @kind that begins in a slot. If @was is a time, the slot's previous request
+ * began at @was, and its end was missed.
  */
 __noinline int enter(u32 whole, u32 kind, u64 was)
 {
@@ -155,8 +158,8 @@ static __always_inline u32 part_in(u64 found, u64 id)
 }
 
 /*
- * The part of a cgroup whose first IO this is. If two CPUs are here for the same cgroup, the second gives its number back.
- * Verified once, like those above.
+ * The part of a cgroup whose first IO this is. If two CPUs get here for the same cgroup, the second
+ * gives its number back. A global function, as above.
  */
 __noinline int new_cgroup(u64 id, u64 name)
 {
@@ -211,7 +214,7 @@ static __always_inline u32 owner_part(struct bio *bio)
 	}
 	if (cgroups_full)
 		return BLKLAT_CGROUP_REST;
-	/* The verifier takes a loaded value for a pointer, and one from a read helper for a number. */
+	/* A loaded value is a pointer to the verifier; one from a read helper is a number. */
 	bpf_core_read(&name, sizeof(name), &kn->name);
 	return new_cgroup(id, name);
 }
@@ -250,7 +253,7 @@ static __always_inline u32 bio_part(u32 whole, const struct bio_start *start, st
 	return part_now(whole);
 }
 
-/* The watches of a bio that begins, for its part. */
+/* Changes the watches of a bio that begins from wholes to its parts. */
 static __always_inline void choose_parts(struct bio_start *start, struct bio *bio)
 {
 	if (start->watch[0])

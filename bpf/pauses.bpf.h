@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * IOs after a pause: issued after their device had been idle for cfg_idle_gap_ns, that is, after nothing was issued or
- * ended for that long.
+ * IOs after a pause: issued when nothing had been issued or ended on their device for cfg_idle_gap_ns.
  *
- * When it was last in use is a time that all CPUs share, so they must not write it at each IO. It is
- * only written when it is older than SEEN_EVERY_NS, and an IO's end only looks at it when the IO took
- * longer than that: its issue did already. So it may be up to two such times old (PAUSE_DOUBT_NS), and a pause is only
- * certain if it seems that much longer than the gap. CPUs that issue at the same moment may each find the pause. A clock
- * that is behind another CPU's gives a negative age, not a huge one.
+ * The time of a device's last use is shared by all CPUs, so they must not write it at each IO. It is
+ * written only when it is older than SEEN_EVERY_NS. An IO's end looks at it only if the IO took longer
+ * than that; otherwise its issue has updated it recently enough. So the time may be up to two such
+ * periods old (PAUSE_DOUBT_NS), and a pause is only certain if it seems that much longer than the gap.
+ * CPUs that issue at the same moment may each find the pause. If a clock is behind another CPU's, the
+ * age is negative, not huge.
  */
 #ifndef PAUSES_BPF_H
 #define PAUSES_BPF_H
@@ -43,8 +43,8 @@ static __always_inline void note_use(u64 *seen_ns, u64 now)
 }
 
 /*
- * True if an IO issued now follows a pause. At first nothing is known, so it does not. Since the caller read its clock,
- * another CPU may have noted a use of the device later than @now.
+ * True if an IO issued now follows a pause. At first nothing is known, so the answer is no. The
+ * difference is signed, as another CPU may have noted a use of the device that is later than @now.
  */
 static __always_inline bool note_issue(u64 *seen_ns, u64 now)
 {
@@ -60,7 +60,7 @@ static __noinline u64 find_mark(struct target *t, u64 now)
 	return t && note_issue(&t->seen_ns, now) ? BLKLAT_SLOT_AFTER_IDLE : 0;
 }
 
-/* Whether to look for pauses at all; @mode is a constant in the caller. */
+/* Whether pauses are looked for; @mode is a constant in the caller. */
 static __always_inline bool wants_pauses(enum mode mode)
 {
 	return mode == MODE_DEVICE_PAUSES || (mode != MODE_DEVICE && cfg_idle_gap_ns);
@@ -74,7 +74,7 @@ static __always_inline u64 marked_start(struct target *t, u64 now)
 	return now;
 }
 
-/* Besides the normal counting, and before it. */
+/* Done in addition to the normal counting, and before it. */
 static __noinline int count_after_idle(u32 watch, u32 op, u64 ns)
 {
 	u32 octave, cell = blklat_place(ns, cfg_idle_merged, &octave), row = (watch - 1) * BLKLAT_OPS + op;
@@ -82,14 +82,14 @@ static __noinline int count_after_idle(u32 watch, u32 op, u64 ns)
 
 	if (!s || cell >= cfg_idle_cells)
 		return 0;
-	/* Or the compiler would compute the address before the comparison. */
+	/* Without this, the compiler would compute the address before the comparison. */
 	asm volatile("" : "+r"(cell));
 	__sync_fetch_and_add(&s->sum_ns, ns);
 	__sync_fetch_and_add(&s->bins[cell], 1);
 	return 0;
 }
 
-/* The latency of a request that ends now and was marked or took long. */
+/* The latency of a request that ends now and is marked or took long. */
 static __noinline u64 end_marked(struct target *t, struct request *rq, u64 now, u64 start)
 {
 	u64 ns = now - (start & ~BLKLAT_SLOT_AFTER_IDLE);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The writes of a start and of an end in a slot, in abi.h's order. Nothing else is in here, so that tests/unit/test_slots_order.c
- * can have these very functions write while a reader reads.
+ * The writes of a start and of an end in a slot, in abi.h's order. Nothing else is in this file, so
+ * that tests/unit/test_slots_order.c can have these very functions write while a reader reads.
  */
 #ifndef SLOTS_BPF_H
 #define SLOTS_BPF_H
 
 #include "blklat/abi.h"
 
-/* Readers rely on the order of writes, see abi.h. It holds off the compiler, no more. */
+/* Readers rely on the order of writes, see abi.h. This orders the compiler only, not the CPU. */
 #ifndef order_writes
 #define order_writes() asm volatile("" ::: "memory")
 #endif

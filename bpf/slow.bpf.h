@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Slow IOs, and those that failed: each is told by itself besides being counted, through a ring that is used for nothing else.
+ * Reports of slow and failed IOs. Such an IO is counted as usual, and also reported by itself, through
+ * a ring that is used for nothing else.
  *
- * Who sent an IO is noted where its bio is queued, as that alone runs in the sender's name; requests are made, issued and ended by
- * whoever comes by. Notes stand in a table without chains, where a later bio takes the place of an earlier one: rarely a note is
- * gone when it is looked for, which is told, but none is ever another IO's.
+ * The sender of an IO is noted when its bio is queued: only that runs in the sender's context. Requests
+ * are allocated, issued and completed by whichever task or interrupt happens to run. Notes are kept in
+ * a table without chains, where a later bio overwrites an earlier one. So a note is sometimes gone when
+ * it is needed, and the report says so; but a note is never taken for another IO's.
  */
 #ifndef SLOW_BPF_H
 #define SLOW_BPF_H
@@ -15,11 +17,14 @@
 
 #include <bpf/bpf_core_read.h>
 
-const volatile bool cfg_slow = false;		/* slow IOs are told */
-const volatile bool cfg_owners = false;		/* with their owners */
+const volatile bool cfg_slow = false;		/* slow IOs are reported */
+const volatile bool cfg_owners = false;		/* notes include process and cgroup */
 const volatile u32 cfg_notes_shift = 31;	/* 32 - log2(places of notes) */
 
-/* [whole watch][op]: from how many ns on an IO is slow; all ones: none is. Userspace writes it. */
+/*
+ * [whole watch][op]: the latency from which an IO is slow, in ns; all ones: no IO is. Written by
+ * userspace.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -28,7 +33,7 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 } slow_from SEC(".maps");
 
-/* [whole watch]: those that found the ring full. All CPUs write it. */
+/* [whole watch]: slow and failed IOs that were dropped because the ring was full. All CPUs write it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -49,7 +54,7 @@ struct {
 	__type(value, struct note);
 } notes SEC(".maps");
 
-/* Where that of a bio stands whose number begins with @low. */
+/* The place for the note of the bio whose number has these lower 32 bits. */
 static __always_inline struct note *note_at(u32 low)
 {
 	u32 place = low * 0x9e3779b1 >> cfg_notes_shift;
@@ -65,8 +70,8 @@ static __always_inline struct note *note_of(u64 number)
 }
 
 /*
- * Of a request's first bio, or of the one that this was split off, to which it has a pointer then (bio_chain()). Of a pointer that
- * was read the verifier lets only the lower half be a number.
+ * The note of a request's first bio, or of the bio from which that one was split off, to which bio_chain()
+ * has made it point. That pointer is read from memory, so the verifier lets only its lower half be a number.
  */
 static __always_inline struct note *note_of_sender(const struct bio *bio)
 {
@@ -85,7 +90,7 @@ static __always_inline struct note *note_of_sender(const struct bio *bio)
 
 #define PF_KTHREAD 0x00200000	/* include/linux/sched.h, the same in all kernels from 5.10 to 7.2 */
 
-/* Loads take a quarter of what the helpers take that 5.10 has for the same. */
+/* With a typed pointer to the task plain loads do, at a quarter of the cost of the helpers that 5.10 needs. */
 static __always_inline void note_sender(struct note *n)
 {
 	u32 flags;
@@ -125,7 +130,7 @@ static __always_inline bool is_watched(struct bio *bio)
 	return target_of(bio->bi_bdev->bd_disk->queue, &t) || target_of(bio->bi_bdev->bd_disk, &t) || target_of(bio->bi_bdev, &t);
 }
 
-/* Besides on_bio_queue(), and without standbys: what it misses is not known. */
+/* Runs besides on_bio_queue(), and has no standbys: if it is skipped, the sender is not known. */
 SEC("tp_btf/block_bio_queue")
 int on_bio_note(u64 *ctx)
 {
@@ -154,7 +159,7 @@ int on_bio_note(u64 *ctx)
 	return 0;
 }
 
-/* Whether slow IOs are told; @mode is a constant of the caller's. */
+/* Whether slow IOs are reported; @mode is a constant in the caller. */
 static __always_inline bool tells_slow(enum mode mode)
 {
 	return mode != MODE_DEVICE && mode != MODE_DEVICE_PAUSES && cfg_slow;
@@ -168,7 +173,10 @@ static __always_inline bool is_slow(u32 whole, u32 op, u64 ns)
 	return from && ns >= *from;
 }
 
-/* A place in the ring for one of @whole, whose number is @watch; NULL: it is full, and that is counted. */
+/*
+ * Reserves a place in the ring for an IO of @whole that is counted in @watch. NULL: the ring is full,
+ * and the IO was counted as untold.
+ */
 static __always_inline struct blklat_slow *tell_slow(u32 whole, u32 watch)
 {
 	struct blklat_slow *s = bpf_ringbuf_reserve(&slow_ring, sizeof(*s), 0);
@@ -187,7 +195,7 @@ static __always_inline struct blklat_slow *tell_slow(u32 whole, u32 watch)
 	return NULL;
 }
 
-/* What is known of who sent it; all of that is 0 otherwise. */
+/* Copies the note into the report; without a note these fields are 0. */
 static __always_inline void tell_note(struct blklat_slow *s, const struct note *n)
 {
 	s->queue_ns = n ? n->queue_ns : 0;
@@ -201,7 +209,7 @@ static __always_inline void tell_note(struct blklat_slow *s, const struct note *
 		__builtin_memset(s->comm, 0, sizeof(s->comm));
 }
 
-/* @error: as block_rq_complete has it; of what is only issued 0. */
+/* @error: from block_rq_complete; 0 for a request that is being issued. */
 static __noinline int tell_request(struct request *rq, u32 whole, u32 watch, u64 ns, u32 error)
 {
 	struct blklat_slow *s;
@@ -226,7 +234,7 @@ static __noinline int tell_request(struct request *rq, u32 whole, u32 watch, u64
 	return 0;
 }
 
-/* The same of a bio of which no more than its number is left. By which hardware queue it went is not known. */
+/* The same for a bio of which only the number is left. Its hardware queue is not known. */
 static __noinline int tell_bio(u64 number, u32 watch, const struct bio_start *start, u64 ns, u32 error)
 {
 	const struct note *n = note_of(number);
@@ -251,7 +259,7 @@ static __noinline int tell_bio(u64 number, u32 watch, const struct bio_start *st
 	return 0;
 }
 
-/* What the request of @bio took in a stage that has ended, for those that come after it. */
+/* Notes how long the request of @bio took in a stage that has ended, for reports at later stages. */
 static __always_inline void note_stage(const struct bio *bio, u32 stage, u64 ns)
 {
 	struct note *n = bio ? note_of(number_of(bio)) : NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How a standby tells whether a program before it did the work: see counters.bpf.h. Apart, for tests/unit/test_bio_cells_order.c. */
+/*
+ * How a standby tells whether an earlier program did the work: see counters.bpf.h. It is a separate file so that
+ * tests/unit/test_bio_cells_order.c can include it.
+ */
 #ifndef TURNS_BPF_H
 #define TURNS_BPF_H
 
@@ -7,7 +10,7 @@
 
 #include "slots.bpf.h"
 
-/* What other programs may touch at the same time. Tests have others. */
+/* Accesses to memory that other programs may access at the same time. Tests define their own. */
 #ifndef peek
 #define peek(at) (*(at))
 #define poke(at, value) (*(at) = (value))
@@ -15,10 +18,13 @@
 
 #define TURN_FIRST 0
 
-/* Whether one of this turn is to leave a mark for those behind it. */
+/* Whether a program with this turn has to leave a mark for those after it. */
 static __always_inline bool leaves_mark(u32 turn, enum bpf_event event);
 
-/* For a standby: was one before it there, that is, did it leave @mark? The last one takes it away. */
+/*
+ * For a standby: did an earlier program do the work, that is, leave @mark? The last standby removes the
+ * mark.
+ */
 static __always_inline bool is_done(u64 *ns, u64 mark, u32 turn, enum bpf_event event)
 {
 	u64 was = peek(ns);

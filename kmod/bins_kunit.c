@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bins.h, as the kernel compiles it, against bins_vectors.h, whose bounds are computed another way
- * (tests/vectors/gen_vectors.py). What a cell is comes from its definition, the number of bounds
- * below an ns, found by a binary search: nothing here uses the tables of bins.h.
+ * Tests bins.h, as the kernel compiles it, against bins_vectors.h, whose bounds are computed in another
+ * way (tests/vectors/gen_vectors.py). The expected cell is the number of bounds below an ns, which is
+ * its definition, found by a binary search: nothing here uses the tables of bins.h.
  */
 #include <linux/kernel.h>
 #include <linux/limits.h>
@@ -15,7 +15,7 @@
 
 #define FIRST_K (-1664)
 #define SCALE_MAX 6
-#define STEP(scale) (64U >> (scale))	/* of bounds, from one of a scale's bins to the next */
+#define STEP(scale) (64U >> (scale))	/* bounds from one bin of a scale to the next */
 #define RANDOM_ROUNDS 1000000		/* of three values each */
 #define SEED 0x626c6b6c6174ULL
 
@@ -26,7 +26,7 @@ static const struct {
 
 #define BOUNDS ARRAY_SIZE(vectors)
 
-/* Number of bounds below @ns, of every @step-th: by definition the cell. */
+/* The number of bounds below @ns, counting every @step-th: by definition the cell. */
 static u32 cell_by_search(u64 ns, u32 step)
 {
 	u32 low = 0, high = (BOUNDS - 1) / step + 1;
@@ -42,13 +42,16 @@ static u32 cell_by_search(u64 ns, u32 step)
 	return low;
 }
 
-/* The octave's bit, from the cell at scale 0: 0..32, 33 above the grid, 34 below. */
+/* The bit of a cell's octave at scale 0: 0..32; 33 above the grid, 34 below. */
 static u32 octave_of_coarse(u32 cell)
 {
 	return cell ? cell - 1 : 34;
 }
 
-/* One comparison in C instead of an expectation each: there are millions. False after a failure. */
+/*
+ * One comparison in C instead of an expectation for each, as there are millions. Returns false after a
+ * failure.
+ */
 static bool agrees(struct kunit *test, u64 ns, u32 scale, u32 wanted, u32 octave)
 {
 	u32 cell = blklat_cell(ns, scale);
@@ -60,7 +63,7 @@ static bool agrees(struct kunit *test, u64 ns, u32 scale, u32 wanted, u32 octave
 	return false;
 }
 
-/* All scales: a cell of a coarse one is the cells of the finest that its bounds enclose. */
+/* At all scales: a cell of a coarse scale consists of the finest scale's cells within its bounds. */
 static bool merges(struct kunit *test, u64 ns)
 {
 	u32 finest = cell_by_search(ns, STEP(SCALE_MAX)), scale;
@@ -75,7 +78,7 @@ static bool merges(struct kunit *test, u64 ns)
 	return true;
 }
 
-/* The same grid on both sides, before anything is asked of it. */
+/* Checks first that both sides have the same grid. */
 static void blklat_bins_test_vectors(struct kunit *test)
 {
 	u32 i;
@@ -89,7 +92,7 @@ static void blklat_bins_test_vectors(struct kunit *test)
 	}
 }
 
-/* A bound belongs to the bin below it; where bounds fall on the same ns, to the first of them. */
+/* A bound belongs to the bin below it; if several bounds are the same ns, to the first of them. */
 static void blklat_bins_test_each_bound(struct kunit *test)
 {
 	u32 i, cell = 0;
@@ -120,7 +123,7 @@ static void blklat_bins_test_neighbours_of_bounds(struct kunit *test)
 	}
 }
 
-/* Literals, so that vectors and code can't be wrong together; "worked row" is that of bins.h. */
+/* Literals, so that an error common to vectors and code is found. "worked row" is that of bins.h. */
 static void blklat_bins_test_known_values(struct kunit *test)
 {
 	static const struct {
@@ -167,7 +170,7 @@ static u64 next_random(u64 *state)	/* splitmix64 */
 	return z ^ z >> 31;
 }
 
-/* Uniform over all u64 (nearly all above the grid), over twice the grid, and all magnitudes. */
+/* Uniform over all u64 (nearly all above the grid), uniform over twice the grid, and of all magnitudes. */
 static void blklat_bins_test_random_values(struct kunit *test)
 {
 	u64 seed = SEED;
@@ -196,7 +199,7 @@ static void blklat_bins_test_number_of_cells(struct kunit *test)
 	}
 }
 
-/* Cell by cell: an octave has 1 << scale bins, and the cells outside the grid bits of their own. */
+/* Cell by cell: an octave has 1 << scale bins, and each cell outside the grid has its own bit. */
 static void blklat_bins_test_octaves(struct kunit *test)
 {
 	u32 scale, octave, i, cell;

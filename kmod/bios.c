@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Each bio has two buckets of eight it may be in, chosen by two hashes, and goes to the emptier one:
- * with the table half full the chance that both are full is negligible (Azar et al., "Balanced
+ * Each bio may be in either of two buckets of eight, chosen by two hashes, and goes to the emptier one.
+ * With the table half full, the chance that both are full is negligible (Azar et al., "Balanced
  * Allocations", 1999), so a bound on the table is a bound on the bios in flight.
  *
- * Order, as in the programs' table (docs/architecture.md): a key is claimed, the fields are written and last the time, which
- * is 0 while they change; the key is freed when all that was read. So a reader that finds the same time before and behind the
- * fields has those of one bio.
+ * The order of the writes is that of the programs' table (docs/architecture.md). A key is claimed, then
+ * the fields are written, and last the time, which is 0 while they change. At the end the fields are
+ * read before the key is freed. So a reader that finds the same time before and after it reads the
+ * fields has the fields of one bio.
  */
 #include "bios.h"
 
@@ -22,7 +23,7 @@
 
 #define BUCKET 8
 
-/* The keys have a cache line of their own: who looks for a bio that is not there reads two lines. */
+/* The keys have a cache line of their own, so looking for a bio that is not there reads two lines only. */
 struct bucket {
 	const void *key[BUCKET];	/* NULL: free */
 	struct blklat_bio bio[BUCKET];
@@ -47,7 +48,7 @@ int blklat_bio_table_new(u32 max_bios, u32 parts, struct blklat_bio_table **ret)
 	if (!t)
 		return -ENOMEM;
 	t->parts = parts;
-	/* About half full when it holds max_bios. */
+	/* The table is about half full when it holds max_bios. */
 	t->bits = ilog2(roundup_pow_of_two(max(max_bios, 8U) / (BUCKET / 2)));
 	bytes = sizeof(*t->buckets) << t->bits;
 	if (bytes / PAGE_SIZE <= si_mem_available() / 2)
@@ -72,10 +73,13 @@ static void buckets_of(const struct blklat_bio_table *t, const void *bio, struct
 {
 	u64 hash = (u64)(uintptr_t)bio * GOLDEN_RATIO_64;
 
-	/* Once more: of one product the upper and the lower bits repeat together where addresses are evenly spaced. */
+	/*
+	 * Hash once more: if addresses are evenly spaced, the upper and the lower bits of a single
+	 * product repeat together.
+	 */
 	hash = (hash ^ hash >> 32) * GOLDEN_RATIO_64;
 	ret[0] = &t->buckets[hash >> (64 - t->bits)];
-	/* Any other: the distance is odd, so never 0. */
+	/* A different bucket: the distance is odd, so never 0. */
 	ret[1] = &t->buckets[((hash >> (64 - t->bits)) + (hash >> 8 | 1)) & ((1U << t->bits) - 1)];
 }
 
@@ -127,13 +131,16 @@ static void fill(struct place at, const struct blklat_bio *start)
 	smp_store_release(&to->ns, start->ns);
 }
 
-/* Of watches as blklat_bio has them. */
+/* Whether two watches, in the form of struct blklat_bio, belong to the same whole. */
 static bool same_whole(const struct blklat_bio_table *t, u32 a, u32 b)
 {
 	return a && b ? (a - 1) / (1 + t->parts) == (b - 1) / (1 + t->parts) : a == b;
 }
 
-/* Is what is queued now the bio that was held back? One of a device that went away meanwhile is never queued. */
+/*
+ * Is the bio that is queued now the one that was held back? (A bio of a device that went away in
+ * between is never queued.)
+ */
 static bool let_go(const struct blklat_bio_table *t, struct blklat_bio *before, const struct blklat_bio *now)
 {
 	if (!before->held || !same_whole(t, before->watch[0], now->watch[0]) || !same_whole(t, before->watch[1], now->watch[1]))
@@ -207,7 +214,7 @@ static void count_bio(const struct blklat_bio *bio, struct blklat_bio_count *cou
 {
 	u64 ns;
 
-	/* It may end meanwhile, and another one begin. */
+	/* The bio may end in the meantime, and another one begin here. */
 	while ((ns = smp_load_acquire(&bio->ns))) {
 		const u32 watch[2] = { READ_ONCE(bio->watch[0]), READ_ONCE(bio->watch[1]) };
 

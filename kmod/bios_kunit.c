@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The table of bios: what is put in comes out, and it holds what it promises for any kind of address. */
+/* Tests the table of bios: what is put in comes out, and it holds as many as promised for any kind of addresses. */
 #include <linux/errno.h>
 #include <linux/sched.h>
 #include <linux/types.h>
@@ -7,8 +7,8 @@
 #include "bios.h"
 #include "kunit_session.h"
 
-#define SLAB_AT 0xffff888004200000ULL	/* where x86-64 has its slabs */
-#define RANDOM 0			/* a distance between addresses that means none */
+#define SLAB_AT 0xffff888004200000ULL	/* where x86-64 places its slabs */
+#define RANDOM 0			/* instead of a distance between addresses */
 #define WATCHES 3
 
 static void bios_exit(struct kunit *test)
@@ -35,7 +35,7 @@ static const void *address(u32 i, u32 spacing)
 	return (const void *)(uintptr_t)(spacing ? SLAB_AT + (u64)i * spacing : fake_random(&state) & ~7ULL);
 }
 
-/* What the @i-th bio says of itself. */
+/* The start of the @i-th bio. */
 static struct blklat_bio start_of(u32 i)
 {
 	return (struct blklat_bio){
@@ -59,7 +59,7 @@ static int add(struct kunit *test, u32 i, const void *bio)
 	return err;
 }
 
-/* True if the @i-th comes out as it went in. */
+/* True if the @i-th bio comes out as it went in. */
 static bool take(struct kunit *test, u32 i, const void *bio)
 {
 	struct blklat_bio start = start_of(i), taken;
@@ -94,7 +94,7 @@ static void blklat_bios_test_add_and_take(struct kunit *test)
 	EXPECT_U64(test, in_flight(test), 0);
 }
 
-/* A bio's memory is used again at once, more often than the table has room. */
+/* A bio's memory is reused immediately, more often than the table has room. */
 static void blklat_bios_test_used_again(struct kunit *test)
 {
 	u32 i;
@@ -113,7 +113,7 @@ static void blklat_bios_test_overwritten(struct kunit *test)
 
 	table_new(test, 16);
 	KUNIT_EXPECT_EQ(test, add(test, 5, address(1, 256)), 0);
-	EXPECT_U64(test, in_flight(test), 2);	/* of two watches */
+	EXPECT_U64(test, in_flight(test), 2);	/* the bio has two watches */
 	KUNIT_EXPECT_EQ(test, blklat_bio_add(test->priv, address(1, 256), &second, &missed), 0);
 	KUNIT_EXPECT_TRUE(test, same(&missed, &first));
 	EXPECT_U64(test, in_flight(test), 1);
@@ -121,7 +121,7 @@ static void blklat_bios_test_overwritten(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, blklat_bio_take(test->priv, address(1, 256), &missed));
 }
 
-/* Known again also where there is no room for another one. */
+/* A known address is also recognised if the table is full. */
 static void blklat_bios_test_overwritten_when_full(struct kunit *test)
 {
 	struct blklat_bio start = start_of(0), missed;
@@ -168,7 +168,7 @@ static void blklat_bios_test_count(struct kunit *test)
 	}
 }
 
-/* As many bios of a kind as go in; then all come out as they went in, and it is empty. */
+/* Fills the table with bios of a kind, then takes all out as they went in, and finds it empty. */
 static u32 fill_and_empty(struct kunit *test, u32 spacing, u32 most)
 {
 	struct blklat_bio unused;
@@ -189,7 +189,10 @@ static u32 fill_and_empty(struct kunit *test, u32 spacing, u32 most)
 	return n;
 }
 
-/* Addresses at random, and side by side as slabs hand out bios of all sizes, and those in structs. */
+/*
+ * Random addresses, and evenly spaced ones, as slabs give bios of all sizes, alone or within other
+ * structs.
+ */
 static void blklat_bios_test_capacity(struct kunit *test)
 {
 	static const u32 sizes[] = {
@@ -206,13 +209,16 @@ static void blklat_bios_test_capacity(struct kunit *test)
 			n = fill_and_empty(test, spacings[k], 8 * sizes[i] + 64);
 			KUNIT_EXPECT_TRUE_MSG(test, n >= sizes[i], "room for %u, spacing %u: only %u went in",
 					      sizes[i], spacings[k], n);
-			/* It is bounded: some time it is full. */
+			/* The table is bounded, so it gets full at some point. */
 			KUNIT_EXPECT_TRUE_MSG(test, n < 8 * sizes[i] + 64, "%u, spacing %u: never full", sizes[i],
 					      spacings[k]);
 		}
 }
 
-/* What leaves a full table finds room again; one that found none does when all have left. */
+/*
+ * If a bio leaves a full table, it can be added again. One that found no room can be added when all
+ * have left.
+ */
 static void blklat_bios_test_room_again(struct kunit *test)
 {
 	u32 n = 0, i;
@@ -230,7 +236,7 @@ static void blklat_bios_test_room_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, add(test, n, address(n, 256)), 0);
 }
 
-/* Watches are small numbers, but what is counted for which is not taken on trust. */
+/* Watches are small numbers, but the count does not rely on that. */
 static void blklat_bios_test_count_of_fewer_watches(struct kunit *test)
 {
 	struct blklat_bio_count counts[WATCHES] = { { 9, 9 }, { 9, 9 }, { 9, 9 } };

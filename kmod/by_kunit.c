@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What else than size IOs are divided by: their flags, and what is in flight when they begin. What is counted in flight is
- * looked at by the next one that begins.
+ * Tests the ways to divide IOs other than by size: by their flags, and by what is in flight when they
+ * begin. The count of IOs in flight shows in the part of the next IO.
  */
 #include <linux/kernel.h>
 
@@ -31,7 +31,7 @@ static struct request *request(struct kunit *test, u32 tag, u32 flags, u32 bytes
 	return rq;
 }
 
-/* The IOs of each part of the first watch behind @whole, of all ops, are those of @wanted. */
+/* Expects the IOs, of all ops, in each part of the watch at row @whole to be those of @wanted. */
 static void expect_parts(struct kunit *test, const struct blklat_session *s, u32 whole, const char *what, const u32 *wanted)
 {
 	u32 part, op;
@@ -91,7 +91,10 @@ static void blklat_by_test_flags(struct kunit *test)
 
 /* --- depth --------------------------------------------------------------------------------- */
 
-/* 30 begin before the first one ends: 1, 2, 3 and 4, 5 to 8, 9 to 16, 14 of 17 to 32. */
+/*
+ * 30 IOs begin before the first one ends: at depths 1, 2, 3 to 4, 5 to 8, 9 to 16, and 14 of them at 17
+ * to 32.
+ */
 static const u32 thirty[BLKLAT_DEPTH_PARTS] = { 1, 1, 2, 4, 8, 14 };
 
 static void blklat_by_test_depth(struct kunit *test)
@@ -109,7 +112,7 @@ static void blklat_by_test_depth(struct kunit *test)
 		fake_events(s, rq[i], i % 3 ? "C" : "pE");
 	expect_parts(test, s, 0, "thirty", thirty);
 	expect_parts(test, s, queue, "thirty", thirty);
-	/* Nothing is left: the next is alone. */
+	/* Nothing is in flight any more: the next IO is alone. */
 	memcpy(wanted, thirty, sizeof(wanted));
 	wanted[0]++;
 	fake_events(s, request(test, 7, REQ_OP_READ, 4 * KIB), "IDC");
@@ -131,7 +134,10 @@ static void blklat_by_test_depth_of_bios(struct kunit *test)
 	expect_parts(test, s, 2 * (1 + BLKLAT_DEPTH_PARTS), "thirty", thirty);
 }
 
-/* However an IO leaves a stage, it is not in flight any more; and one whose end was missed is not as soon as its tag is seen again. */
+/*
+ * However an IO leaves a stage, it is not in flight any more. One whose end was missed is not as soon
+ * as its tag is seen again.
+ */
 static void blklat_by_test_leaves(struct kunit *test)
 {
 	static const char *const lives[] = { "IDC", "IM", "IC", "IE", "IDRDC", "IDR", "DpRDC", "ID", "I" };
@@ -165,7 +171,7 @@ static void blklat_by_test_bios_leave(struct kunit *test)
 	EXPECT_U64(test, atomic_read(in_flight), 0);
 	fake_bio_end(s, bio, BLK_STS_OK);
 	EXPECT_U64(test, atomic_read(in_flight), 0);
-	/* What finds no room in the table is not counted there either. */
+	/* A bio that finds no room in the table is not counted in flight either. */
 	for (i = 0; i < 4 * FAKE_MAX_BIOS; i++)
 		fake_bio_queue(s, fake_bio(test, f->disk[0], false, REQ_OP_READ, 4 * KIB));
 	KUNIT_EXPECT_TRUE(test, atomic_read(in_flight) < 4 * FAKE_MAX_BIOS);
@@ -174,7 +180,7 @@ static void blklat_by_test_bios_leave(struct kunit *test)
 	EXPECT_U64(test, atomic_read(in_flight), 0);
 }
 
-/* One that a limit held back keeps the depth at which it came. */
+/* A bio held back by a limit keeps the depth at which it began. */
 static void blklat_by_test_held(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -198,7 +204,7 @@ static void blklat_by_test_held(struct kunit *test)
 
 /* --- beside -------------------------------------------------------------------------------- */
 
-/* In the order of their strength. */
+/* From the strongest to the weakest. */
 static const struct {
 	u32 flags, bytes;
 } kinds[BLKLAT_KINDS] = {
@@ -206,7 +212,10 @@ static const struct {
 	{ REQ_OP_WRITE, 128 * KIB - 512 }, { REQ_OP_READ, 1024 * KIB },
 };
 
-/* Beside each set of the six kinds, one or two of each: it is in the part of the strongest, and what ends was not in flight by then. */
+/*
+ * Beside each subset of the six kinds, with two IOs of each kind: the next IO is in the part of the
+ * strongest kind. When all have ended, nothing is counted in flight.
+ */
 static void blklat_by_test_beside(struct kunit *test)
 {
 	u32 set, k;
@@ -221,7 +230,7 @@ static void blklat_by_test_beside(struct kunit *test)
 				fake_events(s, rq[k] = request(test, k, kinds[k / 2].flags, kinds[k / 2].bytes), "D");
 		fake_events(s, request(test, 20, REQ_OP_WRITE_ZEROES, 4 * KIB), "DE");
 		EXPECT_U64_MSG(test, fake_ios(s, part, BLKLAT_OP_OTHER), 1, "set %u", set);
-		/* Large writes end in portions and get small by that. */
+		/* Large writes end in portions, and so become small. */
 		for (k = 0; k < ARRAY_SIZE(rq); k++)
 			if (rq[k])
 				fake_events(s, rq[k], rq[k]->__data_len ? "ppC" : "E");
@@ -238,7 +247,7 @@ static void blklat_by_test_bios_beside(struct kunit *test)
 
 	for (k = 0; k < BLKLAT_KINDS; k++) {
 		struct blklat_session *s = session(test, BLKLAT_BY_BESIDE, 3);
-		/* A flush is an empty preflush there. */
+		/* At this level a flush is an empty preflush. */
 		struct bio *other = fake_bio(test, f->disk[0], false, k ? kinds[k].flags : REQ_OP_WRITE | REQ_PREFLUSH, kinds[k].bytes);
 		struct bio *bio = fake_bio(test, f->disk[0], false, REQ_OP_READ, 4 * KIB);
 
@@ -249,12 +258,12 @@ static void blklat_by_test_bios_beside(struct kunit *test)
 		EXPECT_U64_MSG(test, fake_ios(s, total + k + 1, BLKLAT_OP_READ), 1, "beside kind %u", k + 1);
 		fake_bio_queue(s, bio);
 		fake_bio_end(s, bio, BLK_STS_OK);
-		/* So was the first one, if it is a read. */
+		/* The other bio was alone when it began, so it is there too if it is a read. */
 		EXPECT_U64_MSG(test, fake_ios(s, total + NOTHING, BLKLAT_OP_READ), 1 + (k + 1 == BLKLAT_KIND_READ), "after kind %u", k + 1);
 	}
 }
 
-/* Whoever maps the slots may write any kind there: what there is none of counts nowhere. */
+/* Userspace may write any kind into the slots it maps: a kind that does not exist is counted nowhere. */
 static void blklat_by_test_forged(struct kunit *test)
 {
 	u32 kind, k;
@@ -288,7 +297,10 @@ static void expect_cgroups(struct kunit *test, const u64 *ids, u32 n)
 	}
 }
 
-/* Numbers are given as cgroups come and stay, also to a session that comes later, until the last of them ends. */
+/*
+ * Cgroups get numbers in the order of their first IOs, and keep them, for later sessions too, until the
+ * last session ends.
+ */
 static void blklat_by_test_cgroups(struct kunit *test)
 {
 	static const u64 ids[] = { 70, 1, U64_MAX, 8 };
@@ -304,7 +316,7 @@ static void blklat_by_test_cgroups(struct kunit *test)
 		EXPECT_U64(test, blklat_cgroup_part_of(FAKE_CGROUPS, ids[FAKE_CGROUPS], "name"), BLKLAT_CGROUP_REST);
 	}
 	expect_cgroups(test, ids, FAKE_CGROUPS);
-	/* A session with more room has the same ones. */
+	/* A session with more room has the same numbers. */
 	EXPECT_U64(test, blklat_cgroup_part_of(FAKE_CGROUPS + 1, ids[FAKE_CGROUPS], "name"), BLKLAT_CGROUP_FIRST + FAKE_CGROUPS);
 	EXPECT_U64(test, blklat_cgroup_part_of(FAKE_CGROUPS, ids[FAKE_CGROUPS], "name"), BLKLAT_CGROUP_REST);
 	fake_session(test, 1, 6, FAKE_MAX_BIOS, stages, 1);
@@ -317,7 +329,7 @@ static void blklat_by_test_cgroups(struct kunit *test)
 	expect_cgroups(test, ids, 0);
 }
 
-/* Lets go of number 1, and says at which step that is then. */
+/* Agrees to the next step of number 1, and returns its step after that. */
 static u32 leave(struct fake *f, u32 i, u64 id, u32 step)
 {
 	struct blklat_leaving l = { .id = id, .number = 1, .step = step };
@@ -326,7 +338,10 @@ static u32 leave(struct fake *f, u32 i, u64 id, u32 step)
 	return l.step;
 }
 
-/* A number is free once all sessions have let go of it at each step; and what its owner begins meanwhile is not counted in it. */
+/*
+ * A number is free when all sessions have agreed to each step. IOs that its owner begins in the
+ * meantime are not counted in it.
+ */
 static void blklat_by_test_cgroups_leave(struct kunit *test)
 {
 	static const u64 ids[] = { 70, 80, 90 };
@@ -340,7 +355,10 @@ static void blklat_by_test_cgroups_leave(struct kunit *test)
 		EXPECT_U64(test, blklat_cgroup_part_of(FAKE_CGROUPS, ids[i], "name"), BLKLAT_CGROUP_FIRST + i);
 	EXPECT_U64(test, blklat_cgroup_part_of(3, 100, "late"), BLKLAT_CGROUP_REST);
 	for (step = BLKLAT_STEP_HELD; step < BLKLAT_STEP_FREE; step++) {
-		/* Nobody lets go of what another one has, of a step that was not reached, or twice. */
+		/*
+		 * A session can't agree for a number with another owner, to a step that was not
+		 * reached, or twice.
+		 */
 		EXPECT_U64(test, leave(f, 0, 70, step), BLKLAT_STEP_FREE);
 		EXPECT_U64(test, leave(f, 0, 80, (step + 1) % BLKLAT_STEP_FREE), step);
 		for (i = 0; i < 3; i++)
@@ -362,7 +380,7 @@ static void blklat_by_test_cgroups_leave(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, list[1].name, "late");
 	EXPECT_U64(test, leave(f, 0, 80, BLKLAT_STEP_HELD), BLKLAT_STEP_FREE);
 	EXPECT_U64(test, leave(f, 0, 100, BLKLAT_STEP_HELD), BLKLAT_STEP_HELD);
-	/* The word of one that has ended does not count, nor is the other one waited for. */
+	/* The agreement of a session that has ended does not count, and the session is not waited for. */
 	blklat_session_free(f->s[0]);
 	f->s[0] = NULL;
 	fake_session(test, 0, 6, FAKE_MAX_BIOS, stages, 1);
@@ -373,7 +391,7 @@ static void blklat_by_test_cgroups_leave(struct kunit *test)
 		EXPECT_U64(test, leave(f, 1, 100, step), step + 1);
 }
 
-/* What has no bio, or one that nobody is charged for, is nobody's. */
+/* IOs without a bio, or whose bio is charged to no cgroup, belong to no cgroup. */
 static void blklat_by_test_nobody(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -391,7 +409,7 @@ static void blklat_by_test_nobody(struct kunit *test)
 	expect_parts(test, s, 2 * (1 + s->parts), "total", wanted);
 }
 
-/* Where nothing is counted in flight, there is no memory for it. */
+/* If IOs in flight are not counted, there is no memory for them. */
 static void blklat_by_test_memory(struct kunit *test)
 {
 	u32 by;

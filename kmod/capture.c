@@ -39,7 +39,10 @@ static __always_inline void start(struct blklat_session *s, struct blklat_target
 		blklat_account_here(s, t->watch[stage], BLKLAT_TAG_RANGE);
 }
 
-/* The same where the time has the IO's part, and at the stage device a mark if the device had been idle. */
+/*
+ * The same if times have more than the clock's bits: the IO's part, and at stage device a mark if the
+ * device had been idle.
+ */
 static __always_inline void start_marked(struct blklat_session *s, struct blklat_target *t, struct request *rq,
 					 enum blklat_stage stage)
 {
@@ -57,7 +60,10 @@ static __always_inline void start_marked(struct blklat_session *s, struct blklat
 	blklat_slot_start(slot, time);
 }
 
-/* Takes a start back. One that never happened (the driver was busy before it) is none. */
+/*
+ * Takes a start back, unless there was none (if the driver was busy, the request may be requeued before
+ * its issue).
+ */
 static noinline void unstart(struct blklat_session *s, struct blklat_target *t, struct request *rq,
 			     enum blklat_stage stage)
 {
@@ -76,7 +82,7 @@ static noinline void unstart(struct blklat_session *s, struct blklat_target *t, 
 	blklat_account_here(s, t->watch[stage], BLKLAT_REQUEUED);
 }
 
-/* An IO that began in @slot ends, @bytes of it now. */
+/* The IO that began in @slot ends. */
 static __always_inline void end(struct blklat_session *s, struct blklat_series *series, struct blklat_slot *slot, u64 ns)
 {
 	u64 *bin = blklat_hist_begin(s, series, ns);
@@ -85,7 +91,10 @@ static __always_inline void end(struct blklat_session *s, struct blklat_series *
 	blklat_hist_add(bin, 1);
 }
 
-/* A request ends a stage, counted in @watch, or a portion of it fails. Its bin comes later, so a reader that finds it there has been told. */
+/*
+ * Reports a request that ends a stage and is counted in @watch, or a portion of it that fails. Called
+ * before its bin is written: a reader that sees the bin sees the report.
+ */
 static void tell_if_slow(const struct blklat_session *s, u32 whole, const struct request *rq, u32 watch, u64 ns, int error)
 {
 	if (error || blklat_is_slow(s, whole, blklat_op_of(rq->cmd_flags), ns))
@@ -118,7 +127,7 @@ void blklat_capture_merge(struct blklat_session *s, struct request *rq)
 	for_targets(s, rq, merge);
 }
 
-/* The end of the stage queue; requests that went straight to the driver never began it. */
+/* The end of stage queue; requests that went straight to the driver never began it. */
 static noinline void end_queue(struct blklat_session *s, struct blklat_target *t, struct request *rq)
 {
 	u32 watch = t->watch[BLKLAT_STAGE_QUEUE];
@@ -163,7 +172,10 @@ static noinline void issue_any(struct blklat_session *s, struct request *rq)
 	for_targets(s, rq, issue);
 }
 
-/* What is usual in one piece, so that a probe saves few registers; all else is a call away. */
+/*
+ * The usual path is in one piece, so that the probe saves few registers; everything else is a call
+ * away.
+ */
 notrace void blklat_capture_issue(struct blklat_session *s, struct request *rq)
 {
 	struct blklat_target *t = blklat_plain_target_of(s, rq->q);
@@ -185,11 +197,12 @@ void blklat_capture_requeue(struct blklat_session *s, struct request *rq)
 }
 
 /*
- * A completion without a start. Not a loss:
- * - no bytes and no error: a request of a flush sequence ends a second time, or, where it had no data,
- *   without having been issued itself (block/blk-flush.c; the flush flags are cleared by then);
+ * A completion without a start. It is not a loss in these cases:
+ * - no bytes and no error: a request of a flush sequence ends a second time, or, if it had no data,
+ *   ends without having been issued itself (block/blk-flush.c; the flush flags are cleared by then);
  * - nothing was ever started in the slot: the request was issued before the capture began;
- * - an error: it failed on the way to the driver, as on a dead device (blk_mq_dispatch_rq_list()).
+ * - an error: the request failed on the way to the driver, for example on a dead device
+ *   (blk_mq_dispatch_rq_list()).
  */
 static enum blklat_account unstarted_account(u64 slot_ns, const struct request *rq, int error, u32 bytes)
 {
@@ -205,14 +218,17 @@ static noinline void complete_unstarted(struct blklat_session *s, struct blklat_
 {
 	enum blklat_account cell = unstarted_account(slot_ns, rq, error, bytes);
 
-	/* Of a device that was removed no start was seen any more; its address may be another's by now. */
+	/*
+	 * Starts of a removed device are not seen any more, and its address may be another device's by
+	 * now.
+	 */
 	if (cell < BLKLAT_ACCOUNTS && !READ_ONCE(t->gone))
 		blklat_account_here(s, t->watch[BLKLAT_STAGE_DEVICE], cell);
 }
 
 /*
- * A request that began at @began ends now, or a portion of it does: what there is in that time besides the time. Adds the part to
- * @watch; returns the latency so far.
+ * Handles the part and the mark of a pause in @began, the start time of a request of which at least a portion
+ * ends now. Adds the part to @watch and returns the latency so far.
  */
 static u64 read_marks(struct blklat_session *s, struct blklat_target *t, struct request *rq, u64 now, u64 began, bool ends,
 		      u32 *watch)
@@ -236,7 +252,7 @@ static u64 read_marks(struct blklat_session *s, struct blklat_target *t, struct 
 	return ns;
 }
 
-/* The stage device of a request ends, or that of a portion of it. */
+/* Stage device ends for a request or a portion of it. */
 static noinline void tell_completed(const struct blklat_session *s, const struct blklat_target *t, const struct request *rq, u32 watch,
 				    u64 ns, int error, u32 bytes)
 {
@@ -248,11 +264,14 @@ static noinline void tell_completed(const struct blklat_session *s, const struct
 		blklat_note_stage(s, rq->bio, BLKLAT_STAGE_DEVICE, ns);
 }
 
-/* @more: whether there may be more to do than to count, a constant. */
+/* @more, a constant: there may be more to do than just counting. */
 static __always_inline void complete_request(struct blklat_session *s, struct blklat_target *t, struct request *rq,
 					     int error, u32 bytes, bool more)
 {
-	/* First of all: the slot may have to come from another CPU's cache, which is not the IO's time. */
+	/*
+	 * The clock is read first: the slot may have to come from another CPU's cache, and that time
+	 * must not be counted as the IO's.
+	 */
 	u64 now = blklat_now_ns(), began, ns;
 	u32 watch = t->watch[BLKLAT_STAGE_DEVICE];
 	struct blklat_slot *slot;
@@ -262,7 +281,7 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 		return;		/* counted when it was started */
 	began = blklat_slot_ns(slot);
 	if (unlikely(began <= BLKLAT_SLOT_FREE)) {
-		if (bytes >= rq->__data_len)	/* else a part */
+		if (bytes >= rq->__data_len)	/* else only a portion ended */
 			complete_unstarted(s, t, rq, began, error, bytes);
 		return;
 	}
@@ -275,7 +294,7 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 		blklat_hist_add(&series->errors, 1);
 	if (more && s->slow)
 		tell_completed(s, t, rq, watch, ns, error, bytes);
-	if (likely(bytes >= rq->__data_len))	/* else a part; the last one ends it */
+	if (likely(bytes >= rq->__data_len))	/* else a portion; the last one ends it */
 		end(s, series, slot, ns);
 }
 
@@ -284,7 +303,7 @@ static void complete_target(struct blklat_session *s, struct blklat_target *t, s
 {
 	if (t->watch[BLKLAT_STAGE_DEVICE])
 		complete_request(s, t, rq, error, bytes, true);
-	/* One that failed before it was issued, or needed no issue, never left the queue. */
+	/* A request that failed before its issue, or needed none, never left the queue. */
 	if (t->watch[BLKLAT_STAGE_QUEUE])
 		unstart(s, t, rq, BLKLAT_STAGE_QUEUE);
 }
@@ -302,7 +321,7 @@ static noinline void complete_any(struct blklat_session *s, struct request *rq, 
 			complete_target(s, t, rq, error, bytes);
 		total |= t && t->watch[BLKLAT_STAGE_TOTAL];
 	}
-	/* A device without requests may hand its bios on as they are (nvme multipath, md raid0). */
+	/* A device without requests may pass its bios on unchanged (nvme multipath, md raid0): look for those too. */
 	if (s->bios && (total || s->remapped))
 		blklat_capture_end_bios(s, rq, bytes, error);
 }

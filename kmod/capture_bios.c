@@ -22,7 +22,7 @@ static void account_bio(const struct blklat_session *s, const struct blklat_bio 
 		blklat_account_here(s, bio->watch[1], cell);
 }
 
-/* The watches of a bio that begins, as their part has them. */
+/* Changes the watches of a bio that begins from wholes to its parts. */
 static void choose_parts(const struct blklat_session *s, struct blklat_bio *start, struct bio *bio)
 {
 	u32 i;
@@ -32,7 +32,7 @@ static void choose_parts(const struct blklat_session *s, struct blklat_bio *star
 			start->watch[i] += blklat_part_now(s, start->watch[i], start->op, bio->bi_opf, start->bytes, bio);
 }
 
-/* @n more bios like @bio are in flight, or less. */
+/* @n more bios like @bio are in flight: 1 or -1. */
 static void count_bio(const struct blklat_session *s, const struct blklat_bio *bio, int n)
 {
 	u32 i;
@@ -48,7 +48,7 @@ static bool bio_follows_pause(const struct blklat_session *s, u32 watch, u64 now
 	return watch && blklat_follows_pause(&s->bios_seen_ns[watch - 1], now, s->idle_gap_ns);
 }
 
-/* Fills all of @ret but whether it is held. Returns whether the bio is watched. */
+/* Fills @ret except for held. Returns whether the bio is watched. */
 static bool begin_bio(struct blklat_session *s, struct bio *bio, struct blklat_bio *ret)
 {
 	*ret = (struct blklat_bio){
@@ -58,7 +58,7 @@ static bool begin_bio(struct blklat_session *s, struct bio *bio, struct blklat_b
 	};
 	if (!ret->watch[0] && !ret->watch[1])
 		return false;
-	/* An empty preflush is what a flush is called at this level. */
+	/* At this level a flush is an empty preflush. */
 	ret->op = !ret->bytes && bio->bi_opf & REQ_PREFLUSH ? BLKLAT_OP_FLUSH : blklat_op_of(bio->bi_opf);
 	ret->ns = blklat_now_ns();
 	if (s->idle_gap_ns) {
@@ -74,7 +74,7 @@ void blklat_capture_bio_hold(struct blklat_session *s, struct bio *bio)
 {
 	struct blklat_bio started;
 
-	/* The rest of one that was split began with its first part. */
+	/* Ignore the rest of a bio that was split: it began with its first piece. */
 	if (bio_flagged(bio, BIO_TRACE_COMPLETION) || !begin_bio(s, bio, &started))
 		return;
 	started.held = true;
@@ -103,7 +103,7 @@ void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
 		count_bio(s, &started, 1);
 }
 
-/* @i: for which of the watches of @of, which began as @bio says. */
+/* @bio: the start of @of; @i: index of one of its watches. */
 static void end_bio_of(struct blklat_session *s, const struct bio *of, const struct blklat_bio *bio, u32 i, u64 now, int error)
 {
 	u64 ns = now - bio->ns;
@@ -126,10 +126,10 @@ static void end_bio_of(struct blklat_session *s, const struct bio *of, const str
 }
 
 /*
- * A bio that is not in the table is no loss: it was queued before the capture began, or on a device
- * that is not watched, or is a part split off one that is (those complete, but are not queued), or
- * found the table full and was counted then. One that must not wait and @would_block (bio_wouldblock_error()) is no IO: its
- * sender tries again, or not.
+ * A bio that is not in the table is not a loss. It was queued before the capture began, or on a device
+ * that is not watched; or it is a piece split off a watched bio (such pieces complete, but are not
+ * queued); or it found the table full and was accounted then. A bio that must not wait, but would have
+ * had to (@would_block, bio_wouldblock_error()), is taken back: its sender may send it again.
  */
 static void end_bio(struct blklat_session *s, const struct bio *bio, int error, bool would_block)
 {
@@ -153,9 +153,10 @@ void blklat_capture_bio_complete(struct blklat_session *s, struct bio *bio)
 }
 
 /*
- * Bios that end with (a part of) a request have no block_bio_complete of their own; it was traced
- * already, as blk_update_request() says. Those within the completed bytes end, but within a flush
- * sequence all wait for its last step. A bio that was split ends with its last part.
+ * Bios that end with a request, or with a portion of one, have no block_bio_complete event of their
+ * own: it was traced already, as blk_update_request() says. Those within the completed bytes end,
+ * except that in a flush sequence all wait for its last step. A bio that was split ends with its last
+ * piece.
  */
 void blklat_capture_end_bios(struct blklat_session *s, const struct request *rq, u32 bytes, int error)
 {

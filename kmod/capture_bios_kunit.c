@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What becomes of bios, stage total: those that end themselves, and those that end with a request. */
+/* What becomes of bios at stage total: those that end by themselves, and those that end with a request. */
 #include <linux/delay.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
@@ -30,7 +30,7 @@ static void end_request(struct blklat_session *s, struct request *rq, int error,
 	preempt_enable();
 }
 
-/* Op and bytes are those that it was queued with. */
+/* Op and bytes are those with which the bio was queued. */
 static void blklat_capture_bios_test_ops(struct kunit *test)
 {
 	static const struct {
@@ -96,7 +96,10 @@ static void blklat_capture_bios_test_latency(struct kunit *test)
 	}
 }
 
-/* Split off, queued before the capture began, twice ended, or of another disk: no loss, and no IO. */
+/*
+ * Split off, queued before the capture began, ended twice, or of another disk: neither a loss nor an
+ * IO.
+ */
 static void blklat_capture_bios_test_unknown(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -134,7 +137,10 @@ static void blklat_capture_bios_test_overwritten(struct kunit *test)
 	fake_expect(test, 0, 0, "overwritten", &wanted);
 }
 
-/* One that must not wait and would have had to: the start is taken back, whoever ends it; no error, no bytes. */
+/*
+ * A bio that must not wait but would have had to: its start is taken back, whichever event ends it. No
+ * error, no bytes.
+ */
 static void blklat_capture_bios_test_would_block(struct kunit *test)
 {
 	static const struct fake_totals taken_back = {
@@ -166,7 +172,7 @@ static void blklat_capture_bios_test_would_block(struct kunit *test)
 	}
 }
 
-/* More bios than the table has room for: those without are counted, and their ends are nothing. */
+/* More bios than the table has room for: those without room are accounted, and their ends do nothing. */
 static void blklat_capture_bios_test_table_full(struct kunit *test)
 {
 	enum { N = 100 };
@@ -264,7 +270,7 @@ static void expect_chain(struct kunit *test, u32 i, const char *what, u32 ended,
 	EXPECT_U64_MSG(test, fake_bios_in_flight(test, f->s[i], 0), CHAIN - ended, "%s", what);
 }
 
-/* Only bios that lie whole within the completed bytes end. */
+/* Only bios that lie completely within the completed bytes end. */
 static void blklat_capture_bios_test_with_request(struct kunit *test)
 {
 	static const struct {
@@ -288,7 +294,7 @@ static void blklat_capture_bios_test_with_request(struct kunit *test)
 		}
 }
 
-/* In two steps; after the first the block layer has advanced, into the middle of the second bio. */
+/* In two steps. After the first, the block layer has advanced into the middle of the second bio. */
 static void blklat_capture_bios_test_part_of_request(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -304,7 +310,10 @@ static void blklat_capture_bios_test_part_of_request(struct kunit *test)
 	expect_chain(test, 0, "all", CHAIN, 0);
 }
 
-/* In a flush sequence the data's end is none yet; the last step has no bytes and no flush flag. */
+/*
+ * In a flush sequence, the end of the data does not end the bio. The last step has no bytes and no
+ * flush flag.
+ */
 static void blklat_capture_bios_test_flush_sequence(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -322,7 +331,7 @@ static void blklat_capture_bios_test_flush_sequence(struct kunit *test)
 	fake_expect(test, 0, 0, "last step", &one_io);
 }
 
-/* A request of another disk ends a bio only where a watched device may have handed it on. */
+/* A request of another disk ends a bio only if a watched device may have passed it on. */
 static void blklat_capture_bios_test_handed_on(struct kunit *test)
 {
 	struct fake *f = test->priv;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What becomes of bios that a limit may hold back before they are queued, stage total. */
+/* What becomes of bios at stage total that a limit may hold back before they are queued. */
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/string.h>
@@ -22,7 +22,7 @@ static void hold(struct blklat_session *s, struct bio *bio)
 	preempt_enable();
 }
 
-/* By the clock that is tested: a delay counts loops, and an emulated CPU's differ. */
+/* Waits by the clock under test: a delay counts loops, and an emulated CPU's loops vary. */
 static void wait_for(u64 ns)
 {
 	u64 begin = ktime_get_mono_fast_ns();
@@ -31,7 +31,10 @@ static void wait_for(u64 ns)
 		cpu_relax();
 }
 
-/* Held back for a limit, once or when it comes by again, and queued: one IO, in flight from there on. The rest of a split one is none. */
+/*
+ * Held back by a limit, once or again when the bio comes by a second time, and then queued: one IO, in
+ * flight from the first time on. The rest of a bio that was split is no IO.
+ */
 static void blklat_capture_held_test_one(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -59,7 +62,7 @@ static void blklat_capture_held_test_one(struct kunit *test)
 	EXPECT_U64(test, fake_bios_in_flight(test, s, 0), 0);
 }
 
-/* A device that goes takes what is held with it: the next bio with such an address is one of its own. */
+/* A device that goes away takes its held bios with it: the next bio at such an address is another one. */
 static void blklat_capture_held_test_device_gone(struct kunit *test)
 {
 	static const struct fake_watch both[] = { { BLKLAT_STAGE_TOTAL }, { BLKLAT_STAGE_TOTAL, .disk = 1 } };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What becomes of requests: rows of events with what they must count as; which op, which slot. Bios are
- * in capture_bios_kunit.c, latencies and sessions in capture_sessions_kunit.c.
+ * What becomes of requests: rows of events with the expected counts, and which op and which slot an IO
+ * gets. Bios are in capture_bios_kunit.c, latencies and sessions in capture_sessions_kunit.c.
  */
 #include <linux/kernel.h>
 
@@ -25,7 +25,7 @@ static const struct rule {
 #define IOS(op, n, n_bytes) .ios[op] = n, .bytes[op] = n_bytes
 #define SLOTS(n_started, n_ended, n_occupied) .started = n_started, .ended = n_ended, .occupied = n_occupied
 
-	/* One life. */
+	/* A whole life. */
 	{ "D", RQ(READ, BYTES), { SLOTS(1, 0, 1) } },
 	{ "DC", RQ(READ, BYTES), { IOS(READ_IO, 1, BYTES), SLOTS(1, 1, 0) } },
 	{ "DE", RQ(WRITE, BYTES), { IOS(WRITE_IO, 1, BYTES), .errors[WRITE_IO] = 1, SLOTS(1, 1, 0) } },
@@ -34,7 +34,7 @@ static const struct rule {
 	{ "Dz", RQ(DRV_IN, 0), { IOS(OTHER_IO, 1, 0), SLOTS(1, 1, 0) } },
 	{ "DCnDCnD", RQ(READ, BYTES), { IOS(READ_IO, 2, 2 * BYTES), SLOTS(3, 2, 1) } },
 
-	/* Parts: they count as bytes and don't end it. */
+	/* Portions: they count as bytes and don't end the request. */
 	{ "Dp", RQ(READ, BYTES), { IOS(READ_IO, 0, 4096), SLOTS(1, 0, 1) } },
 	{ "Dz", RQ(READ, BYTES), { SLOTS(1, 0, 1) } },
 	{ "DpC", RQ(READ, BYTES), { IOS(READ_IO, 1, BYTES), SLOTS(1, 1, 0) } },
@@ -43,7 +43,7 @@ static const struct rule {
 	{ "De", RQ(READ, BYTES), { IOS(READ_IO, 0, 4096), .errors[READ_IO] = 1, SLOTS(1, 0, 1) } },
 	{ "DpE", RQ(READ, BYTES), { IOS(READ_IO, 1, BYTES), .errors[READ_IO] = 1, SLOTS(1, 1, 0) } },
 
-	/* Taken back; before any start there is nothing to take. */
+	/* Taken back; without a start there is nothing to take back. */
 	{ "R", RQ(READ, BYTES), {} },
 	{ "DR", RQ(READ, BYTES), { .accounts[BLKLAT_REQUEUED] = 1, SLOTS(1, 1, 0) } },
 	{ "DRR", RQ(READ, BYTES), { .accounts[BLKLAT_REQUEUED] = 1, SLOTS(1, 1, 0) } },
@@ -52,7 +52,7 @@ static const struct rule {
 	{ "DRDRD", RQ(READ, BYTES), { .accounts[BLKLAT_REQUEUED] = 2, SLOTS(3, 2, 1) } },
 	{ "DpRDC", RQ(READ, BYTES), { IOS(READ_IO, 1, BYTES), .accounts[BLKLAT_REQUEUED] = 1, SLOTS(2, 2, 0) } },
 
-	/* A flush sequence ends a second time; without data it was never issued. */
+	/* A flush sequence ends a second time; a request without data was never issued. */
 	{ "DCz", RQ(WRITE, BYTES), { IOS(WRITE_IO, 1, BYTES), SLOTS(1, 1, 0) } },
 	{ "z", RQ(WRITE, BYTES), {} },
 	{ "z", RQ(WRITE, 0), { .accounts[BLKLAT_EMPTY_FLUSH] = 1 } },
@@ -60,14 +60,14 @@ static const struct rule {
 	{ "z", RQ(FLUSH, 0), { .accounts[BLKLAT_BEFORE] = 1 } },
 	{ "Dzz", RQ(FLUSH, 0), { IOS(FLUSH_IO, 1, 0), .accounts[BLKLAT_NO_START] = 1, SLOTS(1, 1, 0) } },
 
-	/* No start: the capture came later, or it was missed, or there was none. */
+	/* No start was seen: the capture began later, the start was missed, or there was none. */
 	{ "C", RQ(READ, BYTES), { .accounts[BLKLAT_BEFORE] = 1 } },
 	{ "E", RQ(READ, BYTES), { .accounts[BLKLAT_BEFORE] = 1 } },
 	{ "x", RQ(READ, 0), { .accounts[BLKLAT_BEFORE] = 1 } },
 	{ "DCnC", RQ(READ, BYTES), { IOS(READ_IO, 1, BYTES), .accounts[BLKLAT_NO_START] = 1, SLOTS(1, 1, 0) } },
 	{ "DCnE", RQ(READ, BYTES), { IOS(READ_IO, 1, BYTES), .accounts[BLKLAT_UNISSUED] = 1, SLOTS(1, 1, 0) } },
 	{ "Dznx", RQ(READ, 0), { IOS(READ_IO, 1, 0), .accounts[BLKLAT_UNISSUED] = 1, SLOTS(1, 1, 0) } },
-	/* Of several parts, once. */
+	/* Counted once for several portions. */
 	{ "p", RQ(READ, BYTES), {} },
 	{ "ppC", RQ(READ, BYTES), { .accounts[BLKLAT_BEFORE] = 1 } },
 	{ "pE", RQ(READ, BYTES), { .accounts[BLKLAT_BEFORE] = 1 } },
@@ -76,7 +76,7 @@ static const struct rule {
 	{ "DRC", RQ(READ, BYTES),
 	  { .accounts = { [BLKLAT_REQUEUED] = 1, [BLKLAT_NO_START] = 1 }, SLOTS(1, 1, 0) } },
 
-	/* No end: one start is left that neither ends nor slots in use explain. */
+	/* The end was missed: neither ends nor occupied slots explain one of the starts. */
 	{ "DDC", RQ(READ, BYTES), { IOS(READ_IO, 1, BYTES), SLOTS(2, 1, 0) } },
 	{ "DDD", RQ(READ, BYTES), { SLOTS(3, 0, 1) } },
 
@@ -93,7 +93,7 @@ static const struct rule {
 	{ "M", RQ(READ, BYTES), {} },
 	{ "IM", RQ(READ, BYTES), {}, { .accounts[BLKLAT_REQUEUED] = 1, SLOTS(1, 1, 0) } },
 	{ "IDM", RQ(READ, BYTES), { SLOTS(1, 0, 1) }, { IOS(READ_IO, 1, BYTES), SLOTS(1, 1, 0) } },
-	/* Never issued. */
+	/* Requests that are never issued. */
 	{ "IE", RQ(READ, BYTES), { .accounts[BLKLAT_BEFORE] = 1 },
 	  { .accounts[BLKLAT_REQUEUED] = 1, SLOTS(1, 1, 0) } },
 	{ "IDCnIE", RQ(READ, BYTES),
@@ -102,7 +102,7 @@ static const struct rule {
 	{ "Iz", RQ(WRITE, 0), { .accounts[BLKLAT_EMPTY_FLUSH] = 1 },
 	  { .accounts[BLKLAT_REQUEUED] = 1, SLOTS(1, 1, 0) } },
 
-	/* The device is gone: nothing starts, what did may end, what did not is not ours. */
+	/* The device is gone: nothing starts; IOs that had started may end; other ends are not ours. */
 	{ "gIDC", RQ(READ, BYTES), {} },
 	{ "gDE", RQ(READ, BYTES), {} },
 	{ "Dg", RQ(READ, BYTES), { SLOTS(1, 0, 1) } },
@@ -133,7 +133,7 @@ static void blklat_capture_test_rules(struct kunit *test)
 	}
 }
 
-/* One stage alone sees the same. */
+/* A stage that is watched alone counts the same. */
 static void blklat_capture_test_single_stage(struct kunit *test)
 {
 	static const struct fake_totals io = { IOS(READ_IO, 1, BYTES), SLOTS(1, 1, 0) };
@@ -188,13 +188,13 @@ static void blklat_capture_test_ops(struct kunit *test)
 	}
 }
 
-/* --- where a start stands ------------------------------------------------------------------ */
+/* --- the slot of a start ------------------------------------------------------------------- */
 
 static void blklat_capture_test_tags(struct kunit *test)
 {
 	static const struct {
 		u32 queue;
-		int tag, internal_tag, slot;	/* slot -1: none */
+		int tag, internal_tag, slot;	/* slot -1: no slot */
 	} cases[] = {
 		{ 0, 0, -1, 0 },
 		{ 0, FAKE_STRIDE - 1, -1, FAKE_STRIDE - 1 },
@@ -229,14 +229,14 @@ static void blklat_capture_test_tags(struct kunit *test)
 		fake_expect(test, 0, DEVICE_WATCH, "issued", in_range ? &one : &lost);
 		if (in_range)
 			KUNIT_EXPECT_TRUE_MSG(test, *fake_slot(s, cases[i].slot, AT_NS) > 1, "case %u", i);
-		/* What was out of range at its start has been counted, and counts no second time. */
+		/* An IO whose tag was out of range at its start is not accounted a second time. */
 		fake_events(s, rq, in_range ? "C" : "RMpC");
 		fake_expect(test, 0, DEVICE_WATCH, "ended", in_range ? &ended : &lost);
 		fake_expect(test, 0, QUEUE_WATCH, "ended", in_range ? &ended : &lost);
 	}
 }
 
-/* Under a scheduler the driver's tag comes late and goes early. */
+/* Under a scheduler a request gets its driver tag late and gives it back early. */
 static void blklat_capture_test_scheduler(struct kunit *test)
 {
 	static const struct fake_totals device = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What requests are measured as, and for whom: latencies, partitions, several sessions, devices that nobody
- * watches, and regions that userspace wrote into.
+ * How requests are measured and in which session they are counted: latencies, partitions, several
+ * sessions, devices that are not watched, and regions into which userspace wrote.
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
@@ -22,7 +22,7 @@ static const struct fake_totals on_its_way = { .started = 1, .occupied = 1 };
 
 /* --- latencies ----------------------------------------------------------------------------- */
 
-/* One IO of the watch: all its cells agree, and its latency lies between @least and @most. */
+/* Expects one IO in the watch: all its cells agree, and its latency is between @least and @most. */
 static void expect_latency(struct kunit *test, const struct blklat_session *s, u32 watch, u64 least, u64 most)
 {
 	u64 ns = fake_sum(s, watch, READ_IO, AT_SUM);
@@ -34,13 +34,16 @@ static void expect_latency(struct kunit *test, const struct blklat_session *s, u
 	EXPECT_U64_MSG(test, fake_sum(s, watch, READ_IO, AT_BINS + cell), 1, "%llu ns, scale %u", ns, s->scale);
 	EXPECT_U64(test, fake_sum(s, watch, READ_IO, AT_OCTAVES), 1ULL << blklat_octave(cell, s->scale));
 	EXPECT_U64(test, fake_sum(s, watch, READ_IO, AT_MAX), ns);
-	/* Of several CPUs all but one have 0 there, so the sum is that one's. */
+	/* All CPUs but one have 0 there, so the sum is that CPU's value. */
 	EXPECT_U64(test, ~fake_sum(s, watch, READ_IO, AT_NOT_MIN), ns);
 	EXPECT_U64(test, fake_sum(s, watch, READ_IO, AT_MAX + 1), 0);
 	EXPECT_U64(test, fake_sum(s, watch, READ_IO, AT_NOT_MIN + 1), 0);
 }
 
-/* A start is made older by so much; then at least this is the latency, and at most what passed besides. */
+/*
+ * A start is made older by some time. The latency is at least that time, and at most that plus the time
+ * that really passed.
+ */
 static void blklat_capture_sessions_test_latency(struct kunit *test)
 {
 	static const u64 ages[] = { 0, 1000, 59727, 1000000, 60000000, 1000000000, 90000000000, 130000000000 };
@@ -56,7 +59,10 @@ static void blklat_capture_sessions_test_latency(struct kunit *test)
 		fake_events(s, rq, stage == BLKLAT_STAGE_QUEUE ? "I" : "D");
 		ns = fake_slot(s, (stage == BLKLAT_STAGE_QUEUE ? FAKE_SLOTS : 0) + FAKE_STRIDE + 3, AT_NS);
 		KUNIT_EXPECT_TRUE(test, *ns >= began && *ns <= ktime_get_mono_fast_ns());
-		/* Where the machine is younger than that it wraps around, and back again at the end. */
+		/*
+		 * If the machine has not been up for so long, the time wraps around, and back again at
+		 * the end.
+		 */
 		began = ktime_get_mono_fast_ns();
 		*ns = began - age;
 		fake_events(s, rq, stage == BLKLAT_STAGE_QUEUE ? "D" : "C");
@@ -64,7 +70,7 @@ static void blklat_capture_sessions_test_latency(struct kunit *test)
 	}
 }
 
-/* A requeue takes the start back, so what was waited for before is not the IO's. */
+/* A requeue takes the start back, so the time before it is not part of the IO's latency. */
 static void blklat_capture_sessions_test_requeued_latency(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -79,7 +85,7 @@ static void blklat_capture_sessions_test_requeued_latency(struct kunit *test)
 	expect_latency(test, s, 0, 0, ktime_get_mono_fast_ns() - began);
 }
 
-/* A part has none; the last one has the whole of it. */
+/* A portion has no latency; the last one has that of the whole request. */
 static void blklat_capture_sessions_test_partial_latency(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -98,9 +104,9 @@ static void blklat_capture_sessions_test_partial_latency(struct kunit *test)
 	expect_latency(test, s, 0, least, least + ktime_get_mono_fast_ns() - began);
 }
 
-/* --- for whom ------------------------------------------------------------------------------ */
+/* --- in which session ---------------------------------------------------------------------- */
 
-/* A partition's requests are its disk's as well; both have slots of their own. */
+/* A partition's requests are its disk's as well; each of the two has its own slots. */
 static void blklat_capture_sessions_test_partitions(struct kunit *test)
 {
 	static const struct fake_watch w[] = {
@@ -132,7 +138,7 @@ static void blklat_capture_sessions_test_partitions(struct kunit *test)
 	}
 }
 
-/* The disk is not watched, its partition is; and the other way round. */
+/* Only the partition is watched, or only the disk. */
 static void blklat_capture_sessions_test_partition_alone(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -149,7 +155,7 @@ static void blklat_capture_sessions_test_partition_alone(struct kunit *test)
 		}
 }
 
-/* The region is as in @copy. */
+/* Expects the region to be equal to @copy. */
 static void expect_region(struct kunit *test, const struct blklat_session *s, const void *copy, const char *what)
 {
 	const u64 *now = (void *)s->header, *before = copy;
@@ -162,7 +168,7 @@ static void expect_region(struct kunit *test, const struct blklat_session *s, co
 		}
 }
 
-/* Of another queue, of none (as requests of some drivers' own), of another disk's partition. */
+/* Requests of another queue, of none (such as those private to a driver), of another disk's partition. */
 static void blklat_capture_sessions_test_not_watched(struct kunit *test)
 {
 	static const struct fake_watch w[] = {
@@ -186,7 +192,7 @@ static void blklat_capture_sessions_test_not_watched(struct kunit *test)
 	kvfree(copy);
 }
 
-/* Each has its own watches, scale, slots and counts. */
+/* Each session has its own watches, scale, slots and counts. */
 static void blklat_capture_sessions_test_side_by_side(struct kunit *test)
 {
 	static const struct fake_watch other[] = { { BLKLAT_STAGE_DEVICE, 1 }, { BLKLAT_STAGE_DEVICE, 0 } };
@@ -201,7 +207,7 @@ static void blklat_capture_sessions_test_side_by_side(struct kunit *test)
 	fake_events(a, rq, "ID");
 	fake_expect(test, 1, 0, "not told", &nothing);
 	fake_expect(test, 1, 1, "not told", &nothing);
-	fake_events(b, rq, "ID");	/* it watches no queue */
+	fake_events(b, rq, "ID");	/* it does not watch stage queue */
 	fake_events(a, rq, "C");
 	fake_expect(test, 0, 0, "ended", &one_io);
 	fake_expect(test, 0, 1, "ended", &one_io);
@@ -216,7 +222,7 @@ static void blklat_capture_sessions_test_side_by_side(struct kunit *test)
 	fake_expect(test, 1, 1, "another disk", &one_io);
 }
 
-/* Removed is one device of a session, and for the one session that was told. */
+/* Only one device of a session was removed, and only one session was told. */
 static void blklat_capture_sessions_test_gone(struct kunit *test)
 {
 	static const struct fake_watch w[] = { { BLKLAT_STAGE_DEVICE, 0 }, { BLKLAT_STAGE_DEVICE, 1 } };
@@ -235,9 +241,12 @@ static void blklat_capture_sessions_test_gone(struct kunit *test)
 	}
 }
 
-/* --- a region that userspace wrote into ---------------------------------------------------- */
+/* --- a region into which userspace wrote --------------------------------------------------- */
 
-/* From the begin of the region, in u64: the rows where this session may count, of all its CPUs. */
+/*
+ * Whether a word, counted from the beginning of the region, is in a row in which this session may count
+ * on any CPU.
+ */
 static bool may_change(const struct blklat_session *s, const struct blklat_header *was, u64 word)
 {
 	u64 series = was->series_offset / 8, accounts = was->accounts_offset / 8, slots = was->slots_offset / 8;
@@ -253,7 +262,7 @@ static bool may_change(const struct blklat_session *s, const struct blklat_heade
 	return word / SIXTEEN_SLOTS == 2 && word % 16 == 3;
 }
 
-/* The header too: with whatever in it, nothing but the places that are the request's own is written. */
+/* Whatever is in the region, the header included, only the places of this request are written. */
 static void blklat_capture_sessions_test_spoiled_region(struct kunit *test)
 {
 	struct fake *f = test->priv;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A cgroup's number is where its id stands. Each one looks for its own id first, without a lock; who has none takes the first that is
- * free, with the lock held, so no id can get two. While an owner leaves, its number is not free yet, but its id is not found any more.
+ * A cgroup's number is the index of its id. A CPU first looks for the id without a lock. If it is not
+ * there, the CPU takes the first free number under the lock, so no id can get two. While an owner
+ * leaves, its number is not free yet, but its id is not found any more.
  */
 #include "cgroups.h"
 
@@ -13,21 +14,21 @@
 
 #include "kernel.h"
 
-static u64 ids[BLKLAT_CGROUPS_MAX];	/* 0: nobody's, or of one that leaves */
+static u64 ids[BLKLAT_CGROUPS_MAX];	/* 0: the number is free, or its owner is leaving */
 
-/* Changes of these and of ids, in any context. */
+/* Protects changes of owners, first_free and ids, in any context. */
 static DEFINE_RAW_SPINLOCK(lock);
 static struct blklat_cgroup owners[BLKLAT_CGROUPS_MAX];	/* id 0: the number is free */
 static u32 first_free;
 
-/* Who has let go of a number. */
+/* Protects users and leaving: how many sessions have released a number. */
 static DEFINE_MUTEX(users_lock);
 static u32 users;
 static struct {
 	u32 step;	/* enum blklat_step */
-	u32 turn;	/* counts the steps, from 1 on, so that nobody agreed to one before it was taken */
-	u32 users;	/* with room for it */
-	u32 agreed;	/* of these, to the present step */
+	u32 turn;	/* counts the steps from 1, so that no earlier agreement counts for this step */
+	u32 users;	/* sessions with room for this number */
+	u32 agreed;	/* how many of them have agreed to the present step */
 } leaving[BLKLAT_CGROUPS_MAX];
 
 static void begin_step(u32 number, u32 step)
@@ -121,7 +122,10 @@ u32 blklat_cgroup_part(u32 room, struct bio *bio)
 	u32 part;
 	u64 id;
 
-	/* A cgroup may be called otherwise meanwhile (version 1), and the name that it had is freed then, by RCU. */
+	/*
+	 * The cgroup may be renamed at this moment (version 1); RCU keeps its old name until the lock
+	 * is released.
+	 */
 	rcu_read_lock();
 	id = blklat_bio_cgroup(bio, &name);
 	part = blklat_cgroup_part_of(room, id, name);
@@ -156,12 +160,12 @@ static void take_step(u32 number)
 	begin_step(number, step == BLKLAT_STEP_FREE ? BLKLAT_STEP_HELD : step);
 }
 
-/* Returns whether those who began before have to end, for the step that was taken to be true. */
+/* Returns whether probes that are running now have to finish before the step that was taken holds. */
 static bool leave(struct blklat_cgroups_user *user, struct blklat_leaving *l)
 {
 	bool all;
 
-	/* Ids change with the lock that is held here alone, but for that of a free number. */
+	/* The id of a number in use changes only under users_lock, which is held here. */
 	if (READ_ONCE(owners[l->number].id) != l->id) {
 		l->step = BLKLAT_STEP_FREE;
 		return false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The cgroups that are charged for IO, numbered as they come. All sessions that divide by cgroup share the numbers, which stay until all
- * sessions have let go of them (enum blklat_leaving), or the last of these ends.
+ * The cgroups that are charged for IO, numbered in the order of their first IOs. All sessions that
+ * divide by cgroup share the numbers. A number stays until all sessions have released it (struct
+ * blklat_leaving), or the last of them ends.
  */
 #ifndef KMOD_CGROUPS_H
 #define KMOD_CGROUPS_H
@@ -11,27 +12,34 @@
 
 struct bio;
 
-/* Of one session: at which step of each number it let go of it last. */
+/* For one session: the last step of each number to which it agreed. */
 struct blklat_cgroups_user {
 	u32 agreed[BLKLAT_CGROUPS_MAX];
 };
 
-/* Whoever asks for numbers below @room holds the table meanwhile, with @user, which is all 0 at first. May sleep. */
+/*
+ * A session that asks for numbers below @room holds the table from get to put. @user is all 0 at first.
+ * May sleep.
+ */
 void blklat_cgroups_get(u32 room);
 void blklat_cgroups_put(const struct blklat_cgroups_user *user, u32 room);
 
-/* The part, of those there are with room for @room cgroups, of whom @bio (or NULL: nobody) is charged to. In any context. */
+/*
+ * The part of the cgroup that is charged for @bio, if there is room for @room cgroups. @bio may be
+ * NULL: no cgroup. Safe in any context.
+ */
 u32 blklat_cgroup_part(u32 room, struct bio *bio);
 
-/* The same of the cgroup @id, called @name; 0: nobody. */
+/* The same for the cgroup @id, named @name; @id 0: no cgroup. */
 u32 blklat_cgroup_part_of(u32 room, u64 id, const char *name);
 
-/* The first @n, in @ret; where there are fewer, the others are 0. */
+/* Lists the first @n numbers in @ret; unused ones are 0. */
 void blklat_cgroups_list(struct blklat_cgroup *ret, u32 n);
 
 /*
- * @user lets go of @n numbers, each at the step that it says, and has the steps at which they are now: see BLKLAT_IOC_LEAVE. When it
- * returns, no probe is at work any more that began before a step was taken. May sleep.
+ * @user agrees to the next step of @n numbers, each of which it believes to be at the given step.
+ * Returns their present steps in @list: see BLKLAT_IOC_LEAVE. On return, no probe is running any more
+ * that began before a step was taken. May sleep.
  */
 void blklat_cgroups_leave(struct blklat_cgroups_user *user, struct blklat_leaving *list, u32 n);
 

@@ -17,9 +17,9 @@
 #include "session.h"
 
 /*
- * A file's life goes one way, and each step is taken by whoever claims it first: no lock is held. One
- * that waits for a page of userspace, which may never come (userfaultfd(2)), so keeps nobody else
- * waiting, least of all mmap, whose caller holds its address space's lock.
+ * A file's life goes one way. Each step is claimed by an atomic exchange, with no lock held: a caller
+ * may wait for a page of userspace that never comes (userfaultfd(2)), and must not block others, least
+ * of all mmap, whose caller holds the lock of its address space.
  */
 enum step { FRESH, SETTING_UP, SET_UP, STARTED };
 
@@ -27,7 +27,7 @@ enum step { FRESH, SETTING_UP, SET_UP, STARTED };
 struct client {
 	atomic_t step;
 	atomic_t mapped;
-	struct blklat_session *session;		/* NULL until SET_UP; then there as long as the file */
+	struct blklat_session *session;		/* NULL until SET_UP; then it lives as long as the file */
 };
 
 static bool claim(struct client *c, enum step from, enum step to)
@@ -35,7 +35,7 @@ static bool claim(struct client *c, enum step from, enum step to)
 	return atomic_cmpxchg(&c->step, from, to) == from;
 }
 
-/* NULL: there is none yet. */
+/* NULL: there is no session yet. */
 static struct blklat_session *session_of(const struct client *c)
 {
 	return smp_load_acquire(&c->session);
@@ -63,7 +63,7 @@ static void end_session(struct blklat_session *s)
 	blklat_session_free(s);
 }
 
-/* A mapping holds its file, so nobody sees the region any more either. */
+/* A mapping holds its file open, so nobody can access the region any more either. */
 static int chardev_release(struct inode *inode, struct file *file)
 {
 	struct client *c = file->private_data;
@@ -107,7 +107,7 @@ static int make_session(struct blklat_setup *setup, struct blklat_watch *watch, 
 	err = check_watches(watch, n) ?: find_devices(watch, n, device) ?: blklat_session_new(setup, watch, device, &s);
 	if (!err) {
 		blklat_device_join(s);
-		/* Nobody has said so of what was removed before that. */
+		/* Look once more: nobody has told the session of devices removed before it joined. */
 		err = find_devices(watch, n, device) ?: blklat_probe_ends(s);
 	}
 	kvfree(device);
@@ -118,13 +118,16 @@ static int make_session(struct blklat_setup *setup, struct blklat_watch *watch, 
 	return err;
 }
 
-/* What SETUP returns goes out before the session can be used, so that nothing is done where it can't. */
+/*
+ * SETUP's results are written before the session can be used, so a session whose results can't be
+ * written is never used.
+ */
 static int answer(const struct blklat_session *s, struct blklat_setup *setup, const struct blklat_watch *watch,
 		  struct blklat_setup __user *arg)
 {
 	if (copy_to_user(u64_to_user_ptr(setup->watch), watch, setup->watches * sizeof(*watch)))
 		return -EFAULT;
-	/* The begin of the mapping says it too, but who maps has to know before. */
+	/* The header has this too, but it has to be known before the mapping is made. */
 	setup->bytes = s->bytes;
 	return copy_to_user(arg, setup, sizeof(*setup)) ? -EFAULT : 0;
 }
@@ -176,7 +179,7 @@ static long setup(struct client *c, struct blklat_setup __user *arg)
 	return 0;
 }
 
-/* --- the others ---------------------------------------------------------------------------- */
+/* --- the other ioctls ---------------------------------------------------------------------- */
 
 static long start(struct client *c)
 {
@@ -187,7 +190,7 @@ static long start(struct client *c)
 	if (!claim(c, SET_UP, STARTED))
 		return -EBUSY;
 	err = blklat_probe_starts(c->session);
-	/* Half of a session counts nothing that makes sense. */
+	/* The counts of a half-started session would make no sense. */
 	if (err)
 		blklat_probe_stop(c->session);
 	return err ?: !!c->session->throttle;
@@ -296,8 +299,9 @@ static long chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg
 /* --- the mapping --------------------------------------------------------------------------- */
 
 /*
- * A session is one process's: a child does not get the mapping, and because of VM_IO madvise(MADV_DOFORK)
- * can't make it (madvise_vma_behavior()). It can't grow (VM_DONTEXPAND), be dumped or be executed, now or later.
+ * A session belongs to one process. A child does not get the mapping, and because of VM_IO,
+ * madvise(MADV_DOFORK) can't change that (madvise_vma_behavior()). The mapping can't grow
+ * (VM_DONTEXPAND), be dumped or be executed, now or later.
  */
 static int map(struct vm_area_struct *vma, const struct blklat_session *s)
 {
@@ -323,7 +327,7 @@ static int chardev_mmap(struct file *file, struct vm_area_struct *vma)
 	if (atomic_xchg(&c->mapped, 1))
 		return -EBUSY;
 	err = map(vma, s);
-	/* What was inserted goes with the vma. */
+	/* The pages that were inserted are removed with the vma. */
 	if (err)
 		atomic_set(&c->mapped, 0);
 	return err;

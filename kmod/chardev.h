@@ -3,7 +3,7 @@
 #ifndef KMOD_CHARDEV_H
 #define KMOD_CHARDEV_H
 
-/* Makes the device; after that sessions may come. Returns 0 or a negative errno. */
+/* Creates the device; from then on it can be opened. Returns 0 or a negative errno. */
 int blklat_chardev_init(void);
 void blklat_chardev_exit(void);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the events of requests (capture.c) and of bios (capture_bios.c) share: the clock, the op, where this CPU counts. */
+/*
+ * What the events of requests (capture.c) and of bios (capture_bios.c) share: the clock, the op, and where this CPU
+ * counts.
+ */
 #ifndef KMOD_COUNT_H
 #define KMOD_COUNT_H
 
@@ -10,13 +13,13 @@
 #include "kernel.h"
 #include "session.h"
 
-/* The clock that userspace calls CLOCK_MONOTONIC, safe in any context; BPF reads the same. */
+/* The clock that userspace calls CLOCK_MONOTONIC, safe in any context; the BPF programs read the same clock. */
 static inline u64 blklat_now_ns(void)
 {
 	return ktime_get_mono_fast_ns();
 }
 
-/* enum blklat_op of a request's or a bio's flags. */
+/* The enum blklat_op in the flags of a request or bio. */
 static inline u32 blklat_op_of(u32 flags)
 {
 	BUILD_BUG_ON((int)REQ_OP_READ != BLKLAT_OP_READ || (int)REQ_OP_WRITE != BLKLAT_OP_WRITE ||
@@ -29,11 +32,12 @@ static __always_inline struct blklat_series *blklat_this_series(const struct blk
 	return blklat_series_of(s, smp_processor_id(), watch, op);
 }
 
-/* What happens rarely. */
+/* Out of line, as it is rare. */
 void blklat_account_here(const struct blklat_session *s, u32 watch, enum blklat_account cell);
 
 /*
- * The bios of a request of which @bytes end now, if stage total is watched. @error as blklat_capture_complete() has it.
+ * Ends the bios within the next @bytes of a request, if stage total is watched. @error: see
+ * blklat_capture_complete().
  */
 void blklat_capture_end_bios(struct blklat_session *s, const struct request *rq, u32 bytes, int error);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Nothing is held of a watched device, so that it can be removed like any other. The kernel tells
- * of that through the interface of its class; sessions compare addresses only, and without that news
- * could take a new device at an old address for the one that they watch.
+ * No reference to a watched device is held, so it can be removed like any other. The kernel announces a
+ * removal through the interface of the device's class. Sessions only compare addresses: without this
+ * news they could take a new device at an old address for the one that they watch.
  */
 #include "device.h"
 
@@ -29,7 +29,7 @@ static BLKLAT_REMOVE_DEV(on_removed)
 	mutex_unlock(&sessions_lock);
 }
 
-/* The class of block devices is not exported; the first device that is watched tells it. */
+/* The class of block devices is not exported, so it is taken from the first device that is watched. */
 static struct class_interface removals = { .remove_dev = on_removed };
 static DEFINE_MUTEX(removals_lock);
 
@@ -54,7 +54,10 @@ void blklat_device_exit(void)
 		class_interface_unregister(&removals);
 }
 
-/* The inode is the first that a device loses when it is removed, before its class's interfaces are told (del_gendisk()). */
+/*
+ * When a device is removed, its inode goes first, before the interfaces of its class are told
+ * (del_gendisk()).
+ */
 static int describe(struct inode *inode, struct blklat_device *ret)
 {
 	struct block_device *bdev = I_BDEV(inode);

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From a file descriptor to what the block layer calls that device; and news of its removal. */
+/* From a file descriptor to the block layer's objects of that device, and news of its removal. */
 #ifndef KMOD_DEVICE_H
 #define KMOD_DEVICE_H
 
 #include "session.h"
 
 /*
- * What the open block device @fd is. No reference to it is kept. Returns 0, -EBADF (not open),
- * -ENOTBLK, -ENODEV (it went away) or -ENOMEM.
+ * Finds the objects of the open block device @fd, without a reference to it. Returns 0, -EBADF (not
+ * open), -ENOTBLK, -ENODEV (it went away) or -ENOMEM.
  */
 int blklat_device_of(int fd, struct blklat_device *ret);
 
 /*
- * From join to leave, devices of the session that are removed are marked as gone. leave takes a
- * session that never joined. Whoever looks for them once more after the join finds those that were removed before it.
+ * Between join and leave, targets of the session whose device is removed are marked as gone. leave
+ * accepts a session that never joined. To find devices removed before the join, look them up once more
+ * after it.
  */
 void blklat_device_join(struct blklat_session *s);
 void blklat_device_leave(struct blklat_session *s);
 
-/* At the module's end, when there is no session any more. */
+/* Called when the module is unloaded and there are no sessions any more. */
 void blklat_device_exit(void);
 
 #endif

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "hist.h"
 
-/* Userspace empties the cells of the parity that is not in use, so a slow CPU may meet it: no loop is long. */
+/*
+ * Userspace resets the cells of the parity that is not in use, and a slow CPU may still write there. No
+ * loop gets long.
+ */
 void blklat_hist_raise(u64 *cell, u64 value)
 {
 	u64 seen = READ_ONCE(*cell), old;

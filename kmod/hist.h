@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The counters of abi.h, one row a CPU. Every change is one operation that an interrupt on this CPU
- * can't split (local64_t, Documentation/core-api/local_ops.rst), so an IO that ends in an interrupt
- * while another one is being counted is counted as well: nothing is skipped. The caller stays on its
- * CPU.
+ * The counters of abi.h, one row for each CPU. Every change is a single operation that an interrupt on
+ * this CPU can't split (local64_t, Documentation/core-api/local_ops.rst). So an IO that ends in an
+ * interrupt, while another one is being counted, is counted as well: nothing is skipped. The caller
+ * stays on its CPU.
  *
- * What every IO passes through is here, for its probe to be one piece without calls.
+ * The code that every IO runs through is in this header, so that the probe is one piece without calls.
  */
 #ifndef KMOD_HIST_H
 #define KMOD_HIST_H
@@ -27,20 +27,23 @@ static __always_inline void blklat_hist_add(u64 *cell, u64 n)
 	local64_add(n, blklat_local(cell));
 }
 
-/* @cpu's series of a watch (number + 1) and op; @cpu below s->cpus, @op below BLKLAT_OPS. */
+/* @cpu's series of a watch (number + 1) and op; @cpu < s->cpus, @op < BLKLAT_OPS. */
 static __always_inline struct blklat_series *blklat_series_of(const struct blklat_session *s, u32 cpu, u32 watch,
 							      u32 op)
 {
 	return s->series + (u64)cpu * s->cpu_bytes + ((watch - 1) * BLKLAT_OPS + op) * (u64)s->series_bytes;
 }
 
-/* The slow halves of what follows. Userspace empties cells meanwhile, so a cell may change by more than this CPU. */
+/*
+ * The slow paths of the function below. Userspace resets cells at the same time, so not only this CPU
+ * changes them.
+ */
 void blklat_hist_raise(u64 *cell, u64 value);
 void blklat_hist_set_bit(u64 *cell, u64 bit);
 
 /*
- * Everything of one ended IO of @ns but its bytes and its bin, which comes last (abi.h says why).
- * Returns the bin, for blklat_hist_add().
+ * Counts everything about an ended IO of @ns except its bytes and its bin, which comes last (abi.h says
+ * why). Returns the bin, for blklat_hist_add().
  */
 static __always_inline u64 *blklat_hist_begin(const struct blklat_session *s, struct blklat_series *series, u64 ns)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * hist.c against a plain copy of the counters that the tests keep themselves, with a CPU number as
- * a plain number: the sessions here are made by hand and have more CPUs than the machine. All of the
- * memory is compared, so what is counted in a wrong row shows, and what stands around it too.
+ * Tests hist.c against a plain copy of the counters that the tests keep themselves. CPUs are plain
+ * numbers: the sessions here are made by hand and have more CPUs than the machine. All of the memory is
+ * compared, so a count in a wrong row is found, and so is a write around the counters.
  */
 #include <linux/limits.h>
 #include <linux/string.h>
@@ -13,7 +13,10 @@
 enum { CPUS = 3, WATCHES = 2, ROUND = 8, SCALE_MAX = 6 };
 enum { BELOW = -1, ABOVE = -2 };
 
-/* @bin is the finest scale's, counted from 0; the ns are bounds and their neighbours (as in bins_vectors.h). */
+/*
+ * @bin is at the finest scale, counted from 0. The ns are bounds and their neighbours (as in
+ * bins_vectors.h).
+ */
 static const struct latency {
 	u64 ns;
 	int bin;
@@ -26,8 +29,8 @@ static const struct latency {
 
 struct counters {
 	struct blklat_session s;
-	u32 words;		/* of a series */
-	size_t n, n_accounts;	/* of all, with ROUND unused ones on each side */
+	u32 words;		/* in a series */
+	size_t n, n_accounts;	/* in total, with ROUND unused ones on each side */
 	u64 *series, *accounts;
 	u64 *wanted, *wanted_accounts;
 };
@@ -93,7 +96,7 @@ static void count(struct counters *c, u32 cpu, u32 watch, u32 op, const struct l
 	want_io(c, wanted_series(c, cpu, watch, op), l);
 }
 
-/* The first cell that is wrong, by its row and place; then nothing more of this comparison. */
+/* Reports the first wrong cell by its row and place, and stops there. */
 static void expect_wanted(struct kunit *test, const struct counters *c, const char *what)
 {
 	size_t i;
@@ -145,7 +148,7 @@ static void blklat_hist_test_random_ios(struct kunit *test)
 	}
 }
 
-/* The same IOs backwards, and first all that comes before the bin, then all bins, give the same. */
+/* The result is the same if the IOs are counted backwards, and all bins after everything else. */
 static void blklat_hist_test_any_order(struct kunit *test)
 {
 	struct counters *forward = counters_new(test, 3), *split = counters_new(test, 3);
@@ -165,7 +168,7 @@ static void blklat_hist_test_any_order(struct kunit *test)
 	expect_wanted(test, split, "split");
 }
 
-/* An interval has the extremes' cells of its parity and leaves the others alone. */
+/* An interval uses the cells of its parity for the extremes, and leaves the others alone. */
 static void blklat_hist_test_extremes(struct kunit *test)
 {
 	static const u32 epochs[] = { 0, 1, 2, 41, 0xfffffffe, 0xffffffff };
@@ -190,7 +193,7 @@ static void blklat_hist_test_extremes(struct kunit *test)
 	}
 }
 
-/* What userspace may have left there: the IOs are counted all the same. */
+/* Whatever userspace has left in these cells, the IOs are counted. */
 static void blklat_hist_test_spoiled_extremes(struct kunit *test)
 {
 	struct counters *c = counters_new(test, 0);
@@ -204,7 +207,7 @@ static void blklat_hist_test_spoiled_extremes(struct kunit *test)
 	expect_wanted(test, c, "spoiled");
 }
 
-/* 2^(o - 25) s is the last latency of octave o; one IO sets one bit, and a second one none. */
+/* 2^(o - 25) s is the last latency of octave o. One IO sets one bit, and a second one sets no other. */
 static void blklat_hist_test_octaves(struct kunit *test)
 {
 	u32 scale, o, i;
@@ -222,7 +225,7 @@ static void blklat_hist_test_octaves(struct kunit *test)
 		}
 }
 
-/* The cell is returned, not counted in: that is the last step. */
+/* The function returns the cell but does not count in it: that is the last step. */
 static void blklat_hist_test_cells(struct kunit *test)
 {
 	u32 scale, i;
@@ -242,7 +245,7 @@ static void blklat_hist_test_cells(struct kunit *test)
 	}
 }
 
-/* IOs that end in interrupts while others are being counted, of the same series and bin and of others. */
+/* IOs end in interrupts while others are being counted, in the same series and bin and in others. */
 static void blklat_hist_test_interrupt(struct kunit *test)
 {
 	struct counters *c = counters_new(test, 6);
@@ -257,7 +260,7 @@ static void blklat_hist_test_interrupt(struct kunit *test)
 			count(c, 1, 0, BLKLAT_OP_READ, &latencies[i]);
 			count(c, 1, 0, BLKLAT_OP_READ, outer);
 			count(c, 1, 1, BLKLAT_OP_READ, &latencies[i]);
-			c->s.header->epoch++;	/* by userspace, meanwhile */
+			c->s.header->epoch++;	/* as userspace does in the meantime */
 			c->s.header->epoch--;
 		}
 		while (depth-- > 0) {
@@ -270,7 +273,7 @@ static void blklat_hist_test_interrupt(struct kunit *test)
 	expect_wanted(test, c, "interrupts");
 }
 
-/* Each cell of one series gets a number of its own, and its neighbours none. */
+/* Each cell of one series gets a different number, and its neighbours stay unchanged. */
 static void blklat_hist_test_rows_apart(struct kunit *test)
 {
 	u32 scale, at, row;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs between the kernels that the module builds for, 5.10 to 7.2: here and nowhere else.
- * A tracepoint's prototype that is not known here fails to compile, see probe.c.
+ * Everything that differs between the kernels that the module builds for, 5.10 to 7.2, is in this file.
+ * A tracepoint with a prototype that is not known here fails to compile, see probe.c.
  */
 #ifndef KMOD_KERNEL_H
 #define KMOD_KERNEL_H
@@ -16,7 +16,7 @@
 #include <linux/mm.h>
 #include <linux/version.h>
 
-/* What block_rq_complete says went wrong, 0: nothing (include/trace/events/block.h; an errno until 5.15). */
+/* The error that block_rq_complete passes; 0: none (include/trace/events/block.h; an errno until 5.15). */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 16, 0)
 typedef blk_status_t blklat_rq_error;
 #define BLKLAT_RQ_AGAIN ((__force int)BLK_STS_AGAIN)
@@ -25,7 +25,7 @@ typedef int blklat_rq_error;
 #define BLKLAT_RQ_AGAIN (-EAGAIN)
 #endif
 
-/* 309dca309fc3 "block: store a block_device pointer in struct bio"; with it block_bio_queue lost its queue. */
+/* 309dca309fc3 "block: store a block_device pointer in struct bio"; block_bio_queue lost its queue with it. */
 #define BLKLAT_BIO_HAS_BDEV (LINUX_VERSION_CODE >= KERNEL_VERSION(5, 12, 0))
 
 static inline const void *blklat_bio_disk(const struct bio *bio)
@@ -37,7 +37,7 @@ static inline const void *blklat_bio_disk(const struct bio *bio)
 #endif
 }
 
-/* NULL where the bio is remapped to the whole device before it can be seen. */
+/* NULL if the bio is remapped to the whole device before the module can see it. */
 static inline const void *blklat_bio_part(const struct bio *bio)
 {
 #if BLKLAT_BIO_HAS_BDEV
@@ -67,8 +67,9 @@ static inline struct device *blklat_bdev_device(struct block_device *bdev)
 }
 
 /*
- * Whom a bio is charged to: the id of the cgroup, and what its directory is called, as long as the bio is. 0: nobody, as NULL is.
- * bbb1ebe7a909 "blk-cgroup: replace bio_blkcg with bio_blkcg_css", 5.19.
+ * The cgroup that is charged for a bio: its id, and the name of its directory, valid as long as the bio
+ * is. Returns 0 if there is none, or if @bio is NULL. bbb1ebe7a909 "blk-cgroup: replace bio_blkcg with
+ * bio_blkcg_css", 5.19.
  */
 static inline u64 blklat_bio_cgroup(struct bio *bio, const char **name)
 {
@@ -98,12 +99,12 @@ static inline void blklat_vma_flags(struct vm_area_struct *vma, unsigned long se
 }
 
 /*
- * Memory of a session: its user's memory cgroup pays. Where that has no room the caller is told, and neither
- * is a process killed for it nor the log written to.
+ * Memory of a session is charged to its user's memory cgroup. If there is no room, the allocation
+ * fails; no process is killed for it, and nothing is logged.
  */
 #define BLKLAT_GFP (GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
-/* Before 18b2db3b0385 "mm: Convert page kmemcg type to a page memcg flag" such a page can't be mapped. */
+/* Before 18b2db3b0385 "mm: Convert page kmemcg type to a page memcg flag", a charged page can't be mapped. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 11, 0)
 #define BLKLAT_GFP_MAPPED BLKLAT_GFP
 #else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * For the suites: sessions of made-up devices, made-up requests and bios, and what a session's region
- * says. The region is read as abi.h puts it in words, not with the module's structs and functions, so
- * that the two check each other.
+ * For the suites: sessions of fake devices, fake requests and bios, and reading a session's region. The
+ * region is read as abi.h describes it in words, not with the module's structs and functions, so that
+ * the two check each other.
  */
 #ifndef KMOD_KUNIT_SESSION_H
 #define KMOD_KUNIT_SESSION_H
@@ -19,28 +19,34 @@
 #define EXPECT_U64(test, got, wanted) KUNIT_EXPECT_EQ(test, (u64)(got), (u64)(wanted))
 #define EXPECT_U64_MSG(test, got, wanted, ...) KUNIT_EXPECT_EQ_MSG(test, (u64)(got), (u64)(wanted), __VA_ARGS__)
 
-/* In u64: from the begin of a series, and of sixteen slots to the first of each kind. */
+/*
+ * Offsets in u64: from the beginning of a series, and from the beginning of sixteen slots to the first
+ * of each kind.
+ */
 enum { AT_SUM, AT_BYTES, AT_ERRORS, AT_OCTAVES, AT_MAX, AT_NOT_MIN = AT_MAX + 2, AT_BINS = AT_NOT_MIN + 2 };
 enum { AT_NS, AT_STARTED = 16, AT_ENDED = 32, SIXTEEN_SLOTS = 48 };
 
-/* The geometry of each made-up disk: internal tags 0 to 21 stand behind tags 0 to 9. */
+/* The geometry of each fake disk: internal tags 0 to 21 follow tags 0 to 9. */
 enum { FAKE_QUEUES = 3, FAKE_TAGS = 10, FAKE_STRIDE = 32, FAKE_SLOTS = FAKE_QUEUES * FAKE_STRIDE };
 
 enum { FAKE_WATCHES = 6, FAKE_MAX_BIOS = 64, FAKE_CGROUPS = 3, FAKE_CPU = 5 };
 
-/* With a partition. Of queue and disk there is but an address, which is all that the module may look at. */
+/*
+ * A disk with a partition. Its queue and gendisk are only addresses, which is all that the module may
+ * look at.
+ */
 struct fake_disk {
 	u64 queue, disk;
-	struct block_device *bdev[2];		/* the whole and the partition */
+	struct block_device *bdev[2];		/* the whole device's and the partition's */
 	struct blk_mq_hw_ctx *hctx[FAKE_QUEUES + 1];
-	u32 *ctx;				/* larger than a blk_mq_ctx, which is the block layer's own, and nothing but FAKE_CPU */
+	u32 *ctx;				/* larger than a blk_mq_ctx, whose layout is private; filled with FAKE_CPU */
 };
 
 struct fake {
 	struct fake_disk *disk[2];
 	struct blklat_session *s[2];		/* NULL, or freed by fake_exit() */
 	struct blklat_watch watch[2][FAKE_WATCHES];
-	u64 idle_gap_ns;			/* of sessions to come, as is: */
+	u64 idle_gap_ns;			/* this and the following are for the next sessions */
 	u32 by;
 	u32 slow_places, notes, owners;
 };
@@ -103,12 +109,12 @@ static inline void fake_exit(struct kunit *test)
 
 /* --- a session ----------------------------------------------------------------------------- */
 
-/* A device to watch, and where. */
+/* A device and the stage at which to watch it. */
 struct fake_watch {
 	u32 stage;
 	u32 disk;		/* which of the two */
 	bool partition;
-	bool no_requests;	/* the disk is one like md and dm */
+	bool no_requests;	/* the disk is like md and dm */
 };
 
 static inline struct blklat_device fake_device(const struct fake_disk *d, bool partition, bool no_requests)
@@ -175,7 +181,7 @@ static inline struct bio *fake_bio(struct kunit *test, struct fake_disk *d, bool
 	return bio;
 }
 
-/* With a bio, tag 3 of queue 1, no scheduler. */
+/* A request with a bio, tag 3 of queue 1, and no scheduler. */
 static inline struct request *fake_request(struct kunit *test, struct fake_disk *d, bool partition, u32 flags,
 					   u32 bytes)
 {
@@ -197,7 +203,7 @@ static inline struct request *fake_request(struct kunit *test, struct fake_disk 
 
 enum { FAKE_ERROR = 10 };
 
-/* The block layer takes what ended off the request after it said so. */
+/* The block layer takes the bytes that ended off the request after the event. */
 static inline void fake_complete(struct blklat_session *s, struct request *rq, int error, u32 bytes)
 {
 	blklat_capture_complete(s, rq, error, bytes);
@@ -219,15 +225,15 @@ static inline void fake_event(struct blklat_session *s, struct request *rq, char
 		return fake_complete(s, rq, 0, rq->__data_len);
 	case 'E':	/* the same with an error */
 		return fake_complete(s, rq, FAKE_ERROR, rq->__data_len);
-	case 'p':	/* half of what remains */
+	case 'p':	/* complete half of what remains */
 		return fake_complete(s, rq, 0, rq->__data_len / 2);
 	case 'e':
 		return fake_complete(s, rq, FAKE_ERROR, rq->__data_len / 2);
-	case 'z':	/* no bytes: of a flush sequence */
+	case 'z':	/* no bytes: a step of a flush sequence */
 		return fake_complete(s, rq, 0, 0);
 	case 'x':
 		return fake_complete(s, rq, FAKE_ERROR, 0);
-	case 'n':	/* from here on it is the next one with this tag */
+	case 'n':	/* from here on it is the next request with this tag */
 		rq->__data_len = rq->bio->bi_iter.bi_size;
 		return;
 	case 'g':	/* the device is removed */
@@ -246,14 +252,14 @@ static inline void fake_events(struct blklat_session *s, struct request *rq, con
 	}
 }
 
-/* --- what the region says ------------------------------------------------------------------ */
+/* --- reading the region -------------------------------------------------------------------- */
 
 static inline u32 fake_cells(u32 scale)
 {
 	return 33 * (1U << scale) + 2;
 }
 
-/* From one series to the next, in u64: up to a whole number of cache lines. */
+/* From one series to the next, in u64: rounded up to whole cache lines. */
 static inline u32 fake_series_words(u32 scale)
 {
 	return (AT_BINS + fake_cells(scale) + 7) / 8 * 8;
@@ -266,7 +272,7 @@ static inline u64 *fake_series(const struct blklat_session *s, u32 cpu, u32 watc
 	return first + ((size_t)(cpu * s->watches + watch) * BLKLAT_OPS + op) * fake_series_words(s->scale);
 }
 
-/* One cell of a series, of all CPUs: which of them counts is not the test's to choose. */
+/* One cell of a series, summed over all CPUs: a test does not choose the CPU that counts. */
 static inline u64 fake_sum(const struct blklat_session *s, u32 watch, u32 op, u32 at)
 {
 	u64 sum = 0;
@@ -297,7 +303,7 @@ static inline u64 fake_account(const struct blklat_session *s, u32 watch, u32 ce
 	return sum;
 }
 
-/* At 0 the sum of an idle series, behind it its bins. */
+/* An idle series: its sum, then its bins. */
 static inline u64 *fake_idle(const struct blklat_session *s, u32 watch, u32 op)
 {
 	u32 words = 1 + fake_cells(s->scale < 3 ? s->scale : 3);
@@ -314,7 +320,7 @@ static inline u64 *fake_slot(const struct blklat_session *s, u32 number, u32 at)
 	return first + number / 16 * SIXTEEN_SLOTS + at + number % 16;
 }
 
-/* All that a watch counts but its latencies. In an initializer, what is not named is 0. */
+/* All that a watch counts except latencies. Fields that an initializer does not name are 0. */
 struct fake_totals {
 	u32 ios[BLKLAT_OPS], bytes[BLKLAT_OPS], errors[BLKLAT_OPS];
 	u32 accounts[BLKLAT_ACCOUNTS];
@@ -342,7 +348,7 @@ static inline struct fake_totals fake_totals_of(const struct blklat_session *s, 
 	return t;
 }
 
-/* Expects exactly @wanted of a watch of session @i. */
+/* Expects a watch of session @i to have counted exactly @wanted. */
 static inline void fake_expect(struct kunit *test, u32 i, u32 watch, const char *what,
 			       const struct fake_totals *wanted)
 {
@@ -370,7 +376,7 @@ static inline void fake_bio_queue(struct blklat_session *s, struct bio *bio)
 	preempt_enable();
 }
 
-/* The size is what remains, so nothing; an error stands in it. */
+/* A bio's size is what remains, so it is 0 at the end. The error is in the bio. */
 static inline void fake_bio_end(struct blklat_session *s, struct bio *bio, blk_status_t status)
 {
 	bio->bi_iter.bi_size = 0;

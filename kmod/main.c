@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* blklat.ko: the capture engine for where BPF is not to be had, and the BPF engine's witness. */
+/* blklat.ko: the capture engine where BPF is not available, and the BPF engine's witness. */
 #include <linux/module.h>
 
 #include "chardev.h"
@@ -7,8 +7,8 @@
 #include "probe.h"
 
 /*
- * Nothing is hooked until somebody opens /dev/blklat and asks for it, and an open file holds the
- * module: when it goes, no probe runs and no session is left.
+ * Nothing is hooked until somebody opens /dev/blklat and asks for it. An open file holds a reference to
+ * the module, so when the module is unloaded no probe runs and no session is left.
  */
 static int __init blklat_init(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The part that an IO begins in, in the topmost bits of a request's start time (abi.h), beside the mark of a pause, and what is
- * in flight, which it may depend on. Times come from memory that userspace may write to, so a part or a kind there may be
- * anything; the counts of what is in flight are not in that memory.
+ * The part in which an IO begins, and the count of IOs in flight that it may depend on. A request's
+ * part is in the topmost bits of its start time (abi.h), beside the mark of a pause. Start times are in
+ * memory that userspace may write to, so a part or kind read from there may be anything. The counts of
+ * IOs in flight are not in that memory.
  */
 #ifndef KMOD_PARTS_H
 #define KMOD_PARTS_H
@@ -13,7 +14,10 @@
 #include "cgroups.h"
 #include "count.h"
 
-/* What is in flight of a watch, where that is counted: that slots are occupied, or entries of the table of bios. */
+/*
+ * A watch's IOs in flight, if they are counted: the number of occupied slots, or of entries in the
+ * table of bios.
+ */
 struct blklat_in_flight {
 	atomic_t of_kind[BLKLAT_KINDS];
 } ____cacheline_aligned;
@@ -30,13 +34,13 @@ static inline u32 blklat_flags_part_of(u32 op, u32 flags)
 				 !!(flags & REQ_SYNC));
 }
 
-/* Where what is in flight is counted by depth, there is one kind. */
+/* By depth, all IOs in flight are counted as one kind. */
 static inline u32 blklat_kind_of(const struct blklat_session *s, u32 op, u32 bytes)
 {
 	return s->by == BLKLAT_BY_DEPTH ? 1 : blklat_kind(op, bytes);
 }
 
-/* @n more are in flight, or less. @whole: number + 1. */
+/* @n more IOs are in flight: 1 or -1. @whole: number + 1. */
 static inline void blklat_count_in_flight(const struct blklat_session *s, u32 whole, u32 kind, int n)
 {
 	if (kind && kind <= BLKLAT_KINDS)
@@ -56,7 +60,7 @@ static inline u32 blklat_part_beside(const struct blklat_session *s, u32 whole)
 	return BLKLAT_BESIDE_NOTHING;
 }
 
-/* The part of what begins now, of which @bio is the first. */
+/* The part of an IO that begins now; @bio is its first bio. */
 static inline u32 blklat_part_now(const struct blklat_session *s, u32 whole, u32 op, u32 flags, u32 bytes, struct bio *bio)
 {
 	if (s->by == BLKLAT_BY_CGROUP)
@@ -68,14 +72,17 @@ static inline u32 blklat_part_now(const struct blklat_session *s, u32 whole, u32
 	return blklat_part_beside(s, whole);
 }
 
-/* A request that began at @start, of another time if there is none, is not in flight any more. */
+/* A request that began at @start is not in flight any more. Does nothing if @start is not a time. */
 static inline void blklat_leave(const struct blklat_session *s, u32 whole, u64 start)
 {
 	if (s->in_flight && start > BLKLAT_SLOT_FREE)
 		blklat_count_in_flight(s, whole, blklat_slot_kind(start), -1);
 }
 
-/* The start time of a request that begins @now in a slot which holds @was: the time of one whose end was not seen, or none. */
+/*
+ * The start time of a request that begins @now in a slot which holds @was. If @was is a time, the end
+ * of an earlier request was missed.
+ */
 static inline u64 blklat_begin_in_part(const struct blklat_session *s, u32 whole, const struct request *rq, u64 now, u64 was)
 {
 	u32 op = blklat_op_of(rq->cmd_flags), kind = s->in_flight ? blklat_kind_of(s, op, rq->__data_len) : 0, part;
@@ -87,7 +94,10 @@ static inline u64 blklat_begin_in_part(const struct blklat_session *s, u32 whole
 	return blklat_parted_start(now, part, kind);
 }
 
-/* How far behind its whole's row is that of an IO which began at @start; 0: it has a part that there is not. */
+/*
+ * The part of an IO that began at @start, to be added to its whole's number; 0 if the part in @start
+ * does not exist.
+ */
 static inline u32 blklat_part_of(const struct blklat_session *s, u64 start)
 {
 	u32 part = blklat_slot_part(start, s->by);
@@ -95,7 +105,10 @@ static inline u32 blklat_part_of(const struct blklat_session *s, u64 start)
 	return part <= s->parts ? part : 0;
 }
 
-/* A latency: @ns, the difference to such a start time, without the bits that are no time's, of a pause too. */
+/*
+ * The latency in @ns, the difference from now to such a start time, without the bits that are not part
+ * of the time.
+ */
 static inline u64 blklat_unparted(u64 ns)
 {
 	const u32 no_time = 64 - BLKLAT_SLOT_PART_SHIFT;

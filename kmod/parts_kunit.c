@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Parts: which one an IO is counted in, whatever becomes of its bytes on its way. Watch n is row 10 n, and its parts are the
- * nine rows behind it. What is counted in all is held against a session that is not divided.
+ * Parts: in which one an IO is counted, whatever becomes of its bytes on the way. Watch n is row 10 n,
+ * followed by the nine rows of its parts. The sums are compared with a session that is not divided.
  */
 #include <linux/kernel.h>
 #include <linux/ktime.h>
@@ -15,7 +15,7 @@
 enum { PARTS = 9, ROWS = 1 + PARTS, KIB = 1024, READ_IO = BLKLAT_OP_READ, WRITE_IO = BLKLAT_OP_WRITE };
 enum { DEVICE_ROW, QUEUE_ROW = ROWS, TOTAL_ROW = 2 * ROWS };
 
-/* Long beside whatever a test may be held up for. */
+/* Long compared with any delay of a test. */
 #define GAP_NS 1000000000000ULL
 #define MARK (1ULL << 63)
 
@@ -29,7 +29,7 @@ static struct blklat_session *session(struct kunit *test, u32 i, u32 by, u32 n)
 	return fake_session(test, i, 6, FAKE_MAX_BIOS, stages, n);
 }
 
-/* Expects so many IOs and bytes in one part of a watch, besides what others have. */
+/* Expects this many IOs and bytes in one part of a watch; other parts may have more. */
 static void expect_part(struct kunit *test, const char *what, u32 whole, u32 part, u32 op, u64 ios, u64 bytes)
 {
 	struct fake *f = test->priv;
@@ -39,7 +39,7 @@ static void expect_part(struct kunit *test, const char *what, u32 whole, u32 par
 		       part);
 }
 
-/* What all rows of a watch have together. */
+/* The sum of a cell over all rows of a watch. */
 static u64 in_all(const struct blklat_session *s, u32 whole, u32 op, u32 at)
 {
 	u64 sum = 0;
@@ -122,7 +122,10 @@ static void blklat_parts_test_bios(struct kunit *test)
 
 /* --- what becomes of a request ------------------------------------------------------------- */
 
-/* One of 64 KiB that grows to 128 while it waits is counted as it was then, and at the device as it is now. */
+/*
+ * A write of 64 KiB that grows to 128 KiB while it waits keeps its part in the queue, and gets that of
+ * its new size at the device.
+ */
 static void blklat_parts_test_merged(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -136,13 +139,13 @@ static void blklat_parts_test_merged(struct kunit *test)
 	expect_in_all(test, "grown", QUEUE_ROW, WRITE_IO, 1, 128 * KIB);
 	expect_part(test, "grown", DEVICE_ROW, 6, WRITE_IO, 1, 128 * KIB);
 	expect_in_all(test, "grown", DEVICE_ROW, WRITE_IO, 1, 128 * KIB);
-	/* Its neighbour, which became part of it, is none. */
+	/* Its neighbour, which was merged into it, is not an IO. */
 	fake_events(s, fake_request(test, f->disk[0], false, WRITE_IO, 64 * KIB), "IM");
 	expect_in_all(test, "merged", QUEUE_ROW, WRITE_IO, 1, 128 * KIB);
 	EXPECT_U64(test, fake_account(s, QUEUE_ROW, BLKLAT_REQUEUED), 1);
 }
 
-/* What completes in portions stays where it began, errors as well. */
+/* A request that completes in portions stays in the part in which it began, and so do its errors. */
 static void blklat_parts_test_partial(struct kunit *test)
 {
 	static const struct {
@@ -165,7 +168,7 @@ static void blklat_parts_test_partial(struct kunit *test)
 	}
 }
 
-/* Issued anew, it is an IO of what was left of it. */
+/* Issued again, the request is an IO with the size that was left. */
 static void blklat_parts_test_requeued(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -178,7 +181,7 @@ static void blklat_parts_test_requeued(struct kunit *test)
 	EXPECT_U64(test, fake_account(s, DEVICE_ROW, BLKLAT_REQUEUED), 1);
 }
 
-/* Of requests, it is the whole's what did not end as an IO; slots are, too. */
+/* For requests, ends and starts that did not make an IO are accounted in the whole's row. */
 static void blklat_parts_test_accounts(struct kunit *test)
 {
 	static const struct {
@@ -204,7 +207,7 @@ static void blklat_parts_test_accounts(struct kunit *test)
 	}
 }
 
-/* An end that was missed shows in the whole's slots; the IO that has its place is of its own part. */
+/* A missed end shows in the whole's slots. The next IO in that slot is counted in its own part. */
 static void blklat_parts_test_missed_end(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -221,7 +224,7 @@ static void blklat_parts_test_missed_end(struct kunit *test)
 	EXPECT_U64(test, t.occupied, 0);
 }
 
-/* Bios have no slots, so theirs are their part's: found no room, missed, not to wait. */
+/* Bios have no slots, so their accounts are in their part's row: no room, end missed, must not wait. */
 static void blklat_parts_test_bio_accounts(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -245,9 +248,12 @@ static void blklat_parts_test_bio_accounts(struct kunit *test)
 	EXPECT_U64(test, fake_bios_in_flight(test, s, TOTAL_ROW + 3) + full, 4 * FAKE_MAX_BIOS);
 }
 
-/* --- the sum ------------------------------------------------------------------------------- */
+/* --- sums ---------------------------------------------------------------------------------- */
 
-/* Any IO of any size and flags on two disks and a partition: the rows add up to what a session without parts has of the same. */
+/*
+ * With IOs of random sizes and flags on two disks and a partition, the rows add up to the counts of a
+ * session without parts.
+ */
 static void expect_sums(struct kunit *test, u32 by)
 {
 	static const struct fake_watch w[] = {
@@ -296,7 +302,10 @@ static void blklat_parts_test_sums(struct kunit *test)
 
 /* --- time ---------------------------------------------------------------------------------- */
 
-/* The bits of the part are no time's: not where the clock has none, nor where it goes over them. */
+/*
+ * The bits of the part do not affect the time, whether the clock has 0 there or is about to carry into
+ * them.
+ */
 static void blklat_parts_test_latency(struct kunit *test)
 {
 	static const u64 begins[] = { 0, 1, (1ULL << 54) - 1000, (1ULL << 54) - 1, 1ULL << 54, (77ULL << 54) - 5, 1ULL << 61 };
@@ -315,7 +324,7 @@ static void blklat_parts_test_latency(struct kunit *test)
 			}
 }
 
-/* An IO after a pause is in its part's row of those, at its latency; and is no other part's. */
+/* An IO after a pause is in its part's row of the idle series, with its latency, and in no other row. */
 static void blklat_parts_test_pauses(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -349,7 +358,7 @@ static void blklat_parts_test_pauses(struct kunit *test)
 	fake_bio_queue(s, bio);
 	fake_bio_end(s, bio, BLK_STS_OK);
 	EXPECT_U64(test, fake_idle(s, TOTAL_ROW + 1, READ_IO)[0], 0);
-	/* The end of a long one is use of the whole, too. */
+	/* The end of a long IO is a use of the whole, too. */
 	fake_bio_queue(s, bio);
 	s->bios_seen_ns[TOTAL_ROW] = 1;
 	ns = ktime_get_mono_fast_ns();
@@ -359,7 +368,10 @@ static void blklat_parts_test_pauses(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, s->bios_seen_ns[TOTAL_ROW] > 1);
 }
 
-/* Whoever maps the slots may write any part there: what there is none of is the whole's own, and no memory of others'. */
+/*
+ * Userspace may write any part into the slots it maps: one that does not exist counts as the whole's
+ * own, and no memory outside is written.
+ */
 static void blklat_parts_test_forged(struct kunit *test)
 {
 	struct fake *f = test->priv;

@@ -11,7 +11,7 @@ static void add(u64 *cell, u64 n)
 	atomic64_add(n, (atomic64_t *)cell);
 }
 
-/* One row for all CPUs: what comes here is rare. */
+/* One row for all CPUs, as these IOs are rare. */
 void blklat_count_after_idle(const struct blklat_session *s, u32 watch, u32 op, u64 ns)
 {
 	struct blklat_idle_series *series = s->idle + ((watch - 1) * BLKLAT_OPS + op) * (u64)s->idle_bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* IOs after a pause: which ones are, in requests and in bios, and where they are counted. */
+/* IOs after a pause: which requests and bios are counted as such, and where. */
 #include <linux/ktime.h>
 
 #include "blklat/bins.h"
@@ -8,13 +8,16 @@
 
 enum { BYTES = 4096, READ_IO = BLKLAT_OP_READ, WRITE_IO = BLKLAT_OP_WRITE };
 
-/* Long beside whatever a test may be held up for. */
+/* Long compared with any delay of a test. */
 #define GAP_NS 1000000000000ULL
 #define MARK (1ULL << 63)
 
 static const struct fake_watch device = { BLKLAT_STAGE_DEVICE };
 
-/* In the past. Where the machine is younger it wraps around, and so does its difference to now. */
+/*
+ * A time in the past. If the machine has not been up for so long, it wraps around, and so does its
+ * difference to now.
+ */
 static u64 ago(u64 ns)
 {
 	return ktime_get_mono_fast_ns() - ns;
@@ -52,14 +55,14 @@ static void blklat_pauses_test_rule(struct kunit *test)
 		u64 seen_ns;
 		bool follows, noted;
 	} cases[] = {
-		{ 0, false, true },			/* nothing is known */
+		{ 0, false, true },			/* no use is known yet */
 		{ now, false, false },
 		{ now + 1, false, false },		/* noted by a CPU whose clock is ahead */
 		{ now + 600000, false, false },
-		{ now - 500000, false, false },		/* new enough */
+		{ now - 500000, false, false },		/* recent enough */
 		{ now - 500001, false, true },
 		{ now - gap, false, true },
-		{ now - gap - 999999, false, true },	/* may be in doubt by a ms */
+		{ now - gap - 999999, false, true },	/* the time may be a ms old */
 		{ now - gap - 1000000, true, true },
 		{ now - 10 * gap, true, true },
 		{ 1, true, true },
@@ -78,7 +81,10 @@ static void blklat_pauses_test_rule(struct kunit *test)
 
 /* --- requests ------------------------------------------------------------------------------ */
 
-/* A life, its device last seen so long ago (0: never); @age_ns: how much older the start is made, no older than the machine. */
+/*
+ * Runs a request through @events. The device was last in use @seen_ago_ns ago (0: never). The start is
+ * made older by @age_ns, which must not be more than the machine's uptime.
+ */
 static void one_life(struct kunit *test, struct blklat_session *s, u64 seen_ago_ns, u64 age_ns, const char *events)
 {
 	struct fake *f = test->priv;
@@ -100,9 +106,15 @@ static void blklat_pauses_test_requests(struct kunit *test)
 	} cases[] = {
 		{ 0, "C", 1, 0 }, { 1000, "C", 1, 0 }, { GAP_NS / 2, "C", 1, 0 }, { 2 * GAP_NS, "C", 1, 1 },
 		{ 2 * GAP_NS, "E", 1, 1 }, { 2 * GAP_NS, "ppC", 1, 1 }, { 2 * GAP_NS, "", 0, 0 },
-		/* Taken back: issued anew it is like any other, since the device was in use just now. */
+		/*
+		 * Taken back. When issued again, the request is like any other, as the device was in
+		 * use just now.
+		 */
 		{ 2 * GAP_NS, "R", 0, 0 }, { 2 * GAP_NS, "RDC", 1, 0 },
-		/* The next one with the tag, and none of a device that is gone. */
+		/*
+		 * The next request with the tag does not follow a pause; one on a device that is gone
+		 * keeps its mark.
+		 */
 		{ 2 * GAP_NS, "CnDC", 2, 1 }, { 2 * GAP_NS, "gC", 1, 1 },
 	};
 	u32 i;
@@ -117,7 +129,7 @@ static void blklat_pauses_test_requests(struct kunit *test)
 	}
 }
 
-/* The one IO stands in both series, of the same latency, in the bin of each scale. */
+/* The IO is in both series, with the same latency, in the bin of each scale. */
 static void blklat_pauses_test_latency(struct kunit *test)
 {
 	static const u64 ages[] = { 0, 59727, 2000000, 20000000 };
@@ -138,7 +150,7 @@ static void blklat_pauses_test_latency(struct kunit *test)
 		}
 }
 
-/* An end is use as well, if the IO took long; and a start always. */
+/* A start is always a use of the device; an end is if the IO took long. */
 static void blklat_pauses_test_use(struct kunit *test)
 {
 	static const struct {
@@ -164,7 +176,7 @@ static void blklat_pauses_test_use(struct kunit *test)
 	}
 }
 
-/* A disk and its partition are seen apart. */
+/* The uses of a disk and of its partition are noted separately. */
 static void blklat_pauses_test_partition(struct kunit *test)
 {
 	static const struct fake_watch w[] = { { BLKLAT_STAGE_DEVICE }, { BLKLAT_STAGE_DEVICE, .partition = true } };
@@ -178,7 +190,7 @@ static void blklat_pauses_test_partition(struct kunit *test)
 	EXPECT_U64(test, idle_ios(s, 1, READ_IO), 1);
 }
 
-/* Where pauses are not looked for nothing is written but what always is. */
+/* If pauses are not looked for, nothing is written for them. */
 static void blklat_pauses_test_off(struct kunit *test)
 {
 	static const struct fake_watch w[] = { { BLKLAT_STAGE_DEVICE }, { BLKLAT_STAGE_QUEUE }, { BLKLAT_STAGE_TOTAL } };
@@ -224,13 +236,13 @@ static void blklat_pauses_test_bios(struct kunit *test)
 		EXPECT_U64_MSG(test, idle_ios(s, 1, WRITE_IO), cases[i].after_idle, "case %u", i);
 		EXPECT_U64_MSG(test, fake_idle(s, 1, WRITE_IO)[0],
 			       cases[i].after_idle ? fake_sum(s, 1, WRITE_IO, AT_SUM) : 0, "case %u", i);
-		/* Requests are seen by themselves. */
+		/* The use by requests is noted separately. */
 		EXPECT_U64_MSG(test, blklat_target_of(s, &f->disk[0]->queue)->seen_ns, 0, "case %u", i);
 	}
 }
 
 #if BLKLAT_BIO_HAS_BDEV
-/* A bio on a partition is one of the disk's too; each may follow a pause of its own. */
+/* A bio on a partition counts for the disk too; each of the two may have its own pause. */
 static void blklat_pauses_test_bios_of_both(struct kunit *test)
 {
 	static const struct fake_watch w[] = { { BLKLAT_STAGE_TOTAL }, { BLKLAT_STAGE_TOTAL, .partition = true } };

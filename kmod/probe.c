@@ -13,9 +13,9 @@
 #include <trace/events/block.h>
 
 /*
- * A CPU's counters are its own only as long as the probe stays there. Until 6.12 a tracepoint holds its
- * probes to their CPU (__DO_TRACE()); since "tracing: Guard __DECLARE_TRACE() use of __DO_TRACE_CALL() with
- * SRCU-fast" it does not.
+ * A CPU's counters are its own only as long as the probe stays on that CPU. Until 6.12 a tracepoint
+ * runs its probes with preemption off (__DO_TRACE()); since "tracing: Guard __DECLARE_TRACE() use of
+ * __DO_TRACE_CALL() with SRCU-fast" it does not.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define ON_THIS_CPU(event)			\
@@ -83,24 +83,27 @@ enum needed_by { DEVICE = 1 << BLKLAT_STAGE_DEVICE, QUEUE = 1 << BLKLAT_STAGE_QU
 static struct hook {
 	const char *name;
 	void *probe;
-	u32 stages;			/* that need it */
-	bool starts;			/* an IO starts here (merge: or is none any more), else it ends */
+	u32 stages;			/* stages that need this hook */
+	bool starts;			/* an IO starts here (merge: or stops being one); else it ends */
 	bool optional;
-	bool notes;			/* needed where it is noted who sent what, whatever the stages */
-	struct tracepoint *tracepoint;	/* NULL: the kernel has none of this name */
+	bool notes;			/* needed for notes on senders, whatever the stages */
+	struct tracepoint *tracepoint;	/* NULL: the kernel has no tracepoint of this name */
 } hooks[] = {
 	{ "block_rq_complete", on_rq_complete, DEVICE | QUEUE | TOTAL },
 	{ "block_rq_requeue", on_rq_requeue, DEVICE },
 	{ "block_bio_complete", on_bio_complete, TOTAL },
 	{ "block_rq_issue", on_rq_issue, DEVICE | QUEUE, .starts = true },
-	/* Without it a merged request stays in the queue for ever, as far as can be seen. */
+	/* Without this hook, a merged request would seem to stay in the queue for ever. */
 	{ "block_rq_merge", on_rq_merge, QUEUE, .starts = true, .optional = true },
 	{ "block_rq_insert", on_rq_insert, QUEUE, .starts = true },
 	{ "block_bio_queue", on_bio_note, .starts = true, .notes = true },
 	{ "block_bio_queue", on_bio_queue, TOTAL, .starts = true },
 };
 
-/* A tracepoint takes any pointer; these take only probes of the prototype that the kernel calls. */
+/*
+ * Registration takes any pointer; these calls compile only if a probe has the prototype that the kernel
+ * calls.
+ */
 static __maybe_unused void check_prototypes(void)
 {
 	check_trace_callback_type_block_rq_insert(on_rq_insert);
@@ -140,8 +143,9 @@ static bool wanted(const struct blklat_session *s, const struct hook *h)
 }
 
 /*
- * What waits for a limit of its cgroup (io.max) waits before block_bio_queue. The function that may hold a bio back is called for
- * those alone that are under a limit; a7b36ee6ba29, in 5.16, put what is asked for each bio before it.
+ * A bio held back by a limit of its cgroup (io.max) waits before block_bio_queue. The function that may
+ * hold it back is called only for bios under a limit. Since a7b36ee6ba29, in 5.16, the check that every
+ * bio passes is in a function before it.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 16, 0)
 #define THROTTLE "__blk_throtl_bio"
@@ -162,7 +166,7 @@ static notrace int on_throttle(struct kprobe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-/* Not every kernel has the function, or lets one be probed. */
+/* Not every kernel has the function, or allows it to be probed. */
 static void hook_throttle(struct blklat_session *s)
 {
 	struct blklat_throttle *t = kzalloc(sizeof(*t), BLKLAT_GFP);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The block layer's tracepoints: found by name, since most are not exported, and hooked by sessions. */
+/* The block layer's tracepoints. They are found by name, as most are not exported, and hooked by sessions. */
 #ifndef KMOD_PROBE_H
 #define KMOD_PROBE_H
 
 #include "session.h"
 
-/* Looks the kernel's tracepoints up, once, before any session. */
+/* Looks up the kernel's tracepoints; called once, before any session. */
 void blklat_probe_init(void);
 
 /*
- * Make a session see IOs end, then those start. Returns 0, or -EOPNOTSUPP (the kernel lacks a
- * tracepoint that the session's stages need) or another errno; then blklat_probe_stop() undoes it. With the starts comes what
- * limits of cgroups hold back, where the kernel lets that be seen (session.throttle).
+ * blklat_probe_ends() makes a session see the ends of IOs, blklat_probe_starts() then their starts.
+ * Return 0, -EOPNOTSUPP (the kernel lacks a tracepoint that the session's stages need), or another
+ * errno; blklat_probe_stop() then undoes what was done. With the starts, the session also sees bios
+ * held back by limits of cgroups, if the kernel allows that (session.throttle).
  */
 int blklat_probe_ends(struct blklat_session *s);
 int blklat_probe_starts(struct blklat_session *s);
 
-/* Undoes whatever of the two was done. On return no probe runs with this session any more. */
+/* Undoes both, or what was done of them. On return, no probe runs with this session any more. */
 void blklat_probe_stop(struct blklat_session *s);
 
 #endif

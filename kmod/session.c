@@ -65,7 +65,7 @@ struct blklat_target *blklat_find_target(const struct blklat_session *s, const v
 {
 	u32 i = blklat_bucket_of(s, key);
 
-	/* There are twice as many buckets as targets, so the search ends. */
+	/* The search ends, as there are twice as many buckets as targets. */
 	while (s->targets[i].key != key) {
 		if (s->targets[i].key == BLKLAT_NO_KEY)
 			return NULL;
@@ -85,7 +85,7 @@ static struct blklat_target *add_target(struct blklat_session *s, const void *ke
 	return &s->targets[i];
 }
 
-/* Where IO at @stage is looked for: requests by queue, bios by disk, both by their partition. */
+/* The keys by which IO at @stage is found: requests by queue, bios by disk, both by partition. */
 static int keys_of(const struct blklat_device *d, u32 stage, const void *ret[2])
 {
 	int n = 0;
@@ -136,7 +136,7 @@ static int add_watch(struct blklat_session *s, u32 number, struct blklat_watch *
 		t->watch[watch->stage] = number + 1;
 		err = err ?: place_slots(s, t, watch);
 	}
-	/* Bios are looked for at any stage where it is noted who sent them. */
+	/* Notes on senders need the disk of each bio, at any stage. */
 	if (s->slow && s->slow->notes && !d->partition)
 		add_target(s, d->disk, d->number);
 	s->stages[watch->stage] = true;
@@ -145,13 +145,13 @@ static int add_watch(struct blklat_session *s, u32 number, struct blklat_watch *
 	return err;
 }
 
-/* @n: wholes; each one's parts follow it. */
+/* @n: number of wholes; each is followed by its parts. */
 static int make_targets(struct blklat_session *s, struct blklat_watch *watch, const struct blklat_device *device, u32 n)
 {
 	int err = 0;
 	u32 i;
 
-	/* A watch has up to two keys; twice the room keeps searches short. */
+	/* A watch has up to two keys; twice as many buckets keep searches short. */
 	s->buckets = roundup_pow_of_two(4 * n);
 	s->shift = 64 - ilog2(s->buckets);
 	s->targets = kvcalloc(s->buckets, sizeof(*s->targets), BLKLAT_GFP);

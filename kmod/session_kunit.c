@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a session is made of: each field of a configuration, where everything stands in the region,
- * and the table of targets with the keys that are worst for it.
+ * What a session is made of: each field of a configuration, the layout of the region, and the table of
+ * targets with the worst possible keys.
  */
 #include <linux/errno.h>
 #include <linux/hash.h>
@@ -40,7 +40,7 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.by = 4), 0 },
 		{ SETUP(.by = 6), -EINVAL },
 		{ SETUP(.by = U32_MAX), -EINVAL },
-		/* With their nine parts they have to fit. */
+		/* The limit is for watches including their nine parts. */
 		{ SETUP(.by = 1, .watches = MAX_WATCHES / 10), 0 },
 		{ SETUP(.by = 1, .watches = MAX_WATCHES / 10 + 1), -E2BIG },
 		{ SETUP(.by = 1, .watches = U32_MAX / 10 + 1), -E2BIG },
@@ -57,7 +57,7 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.idle_gap_ns = (1ULL << 63) - 1), 0 },
 		{ SETUP(.idle_gap_ns = 1ULL << 63), -EINVAL },
 		{ SETUP(.idle_gap_ns = U64_MAX), -EINVAL },
-		{ SETUP(.watch = U64_MAX, .bytes = U64_MAX), 0 },	/* the caller's, and returned */
+		{ SETUP(.watch = U64_MAX, .bytes = U64_MAX), 0 },	/* not checked here */
 		{ SETUP(.slow_places = 2), 0 },
 		{ SETUP(.slow_places = 1), -EINVAL },
 		{ SETUP(.slow_places = 3), -EINVAL },
@@ -118,7 +118,7 @@ static void blklat_session_test_watch_check(struct kunit *test)
 		{ WATCH(.stride = MAX_STRIDE), 0 },
 		{ WATCH(.stride = MAX_STRIDE + 16), -E2BIG },
 		{ WATCH(.stride = U32_MAX - 15), -E2BIG },
-		{ WATCH(.fd = INT_MAX), 0 },	/* what it is comes later */
+		{ WATCH(.fd = INT_MAX), 0 },	/* the fd is checked later */
 		{ TOTAL_WATCH(.fd = 0), 0 },
 		{ TOTAL_WATCH(.queues = 1), -EINVAL },
 		{ TOTAL_WATCH(.tags = 1), -EINVAL },
@@ -140,7 +140,10 @@ static u64 pages(u64 bytes)
 	return (bytes + PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
 }
 
-/* Page-aligned, in order, nothing between and nothing shared; and all of it is memory, and empty. */
+/*
+ * Expects the arrays to be page-aligned, in order, without gaps or overlaps, and all of the region to
+ * be mapped and empty.
+ */
 static void expect_layout(struct kunit *test, const struct blklat_session *s, u32 scale, u32 watches, u64 slots,
 			  bool pauses)
 {
@@ -193,7 +196,7 @@ static void blklat_session_test_layout(struct kunit *test)
 		}
 }
 
-/* Behind all others what is told of slow IOs: empty, and from no latency on is one slow. */
+/* The arrays for slow IOs come after all others. They are empty, and no latency is slow yet. */
 static void blklat_session_test_slow_layout(struct kunit *test)
 {
 	static const struct fake_watch w[] = { { DEVICE, 0 }, { QUEUE, 0 }, { TOTAL, 0 } };
@@ -221,7 +224,7 @@ static void blklat_session_test_slow_layout(struct kunit *test)
 	EXPECT_U64(test, n, 0);
 }
 
-/* Parts have rows and no slots. */
+/* Parts have rows but no slots. */
 static void blklat_session_test_parted_layout(struct kunit *test)
 {
 	static const struct fake_watch w[] = { { DEVICE, 0 }, { QUEUE, 0 }, { TOTAL, 0 } };
@@ -239,7 +242,7 @@ static void blklat_session_test_parted_layout(struct kunit *test)
 	}
 }
 
-/* What the session knows besides: which probes it needs. */
+/* What else a session knows, to choose the probes that it needs. */
 static void blklat_session_test_stages(struct kunit *test)
 {
 	static const struct {
@@ -264,7 +267,7 @@ static void blklat_session_test_stages(struct kunit *test)
 	}
 }
 
-/* --- configurations that can't be ---------------------------------------------------------- */
+/* --- invalid configurations ---------------------------------------------------------------- */
 
 static int session_of(struct kunit *test, struct blklat_watch *watch, const struct blklat_device *device, u32 n,
 		      u32 max_bios)
@@ -296,7 +299,7 @@ static void blklat_session_test_pairs(struct kunit *test)
 		{ { { TOTAL, 0, .no_requests = true }, { TOTAL, 0, .no_requests = true } }, -EEXIST },
 		{ { { DEVICE, 0, .no_requests = true }, { TOTAL, 1 } }, -EOPNOTSUPP },
 		{ { { TOTAL, 0 }, { QUEUE, 1, .no_requests = true } }, -EOPNOTSUPP },
-		/* Before 5.12 bios don't say their partition. */
+		/* Before 5.12 a bio does not have its partition. */
 		{ { { TOTAL, 0 }, { TOTAL, 0, .partition = true } }, BLKLAT_BIO_HAS_BDEV ? 0 : -EOPNOTSUPP },
 	};
 	struct fake *f = test->priv;
@@ -338,14 +341,17 @@ static void blklat_session_test_one_geometry(struct kunit *test)
 		};
 
 		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8), cases[i].wanted, "case %u", i);
-		/* Another device may have another one. */
+		/* Another device may have another geometry. */
 		watch[0].first_slot = watch[1].first_slot = 0;
 		device[1] = fake_device(f->disk[1], false, false);
 		KUNIT_EXPECT_EQ_MSG(test, session_of(test, watch, device, 2, 8), 0, "case %u, two disks", i);
 	}
 }
 
-/* Half of the free memory is the limit; said without the kernel's complaint of a failed allocation. */
+/*
+ * The limit is half of the free memory. It is checked beforehand, so the kernel does not log a failed
+ * allocation.
+ */
 static void blklat_session_test_too_big(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -364,7 +370,7 @@ static void blklat_session_test_too_big(struct kunit *test)
 	most[0] = (struct blklat_watch){ .stage = DEVICE, .queues = MAX_QUEUES, .stride = MAX_STRIDE };
 	KUNIT_EXPECT_EQ(test, session_of(test, most, device, 1, 0), -E2BIG);
 	most[0] = (struct blklat_watch){ .stage = TOTAL };
-	/* A place takes 32 bytes, and there are twice as many as bios. */
+	/* An entry takes 32 bytes, and there are twice as many as bios. */
 	fits = (64ULL << 24) / PAGE_SIZE <= si_mem_available() / 2;
 	KUNIT_EXPECT_EQ(test, session_of(test, most, device, 1, MAX_BIOS), fits ? 0 : -ENOMEM);
 	blklat_session_free(NULL);
@@ -374,7 +380,7 @@ static void blklat_session_test_too_big(struct kunit *test)
 
 enum { MANY = 1024, KEYS = 2 * MANY, TARGET_BITS = 12 };
 
-/* Addresses of queues and disks: any, or only such as begin their search at the last bucket. */
+/* Addresses of queues and disks: random, or only such as have the last bucket as their first. */
 static void make_keys(u64 *key, u32 n, bool same_hash)
 {
 	u64 seed = 11;
@@ -387,7 +393,7 @@ static void make_keys(u64 *key, u32 n, bool same_hash)
 		       (same_hash && hash_ptr((void *)key[i], TARGET_BITS) != (1U << TARGET_BITS) - 1));
 }
 
-/* Watch i has keys 2 i (disk) and 2 i + 1 (queue); as many more keys are nobody's. */
+/* Watch i has the keys 2 i (disk) and 2 i + 1 (queue). As many further keys are not watched. */
 static void expect_targets(struct kunit *test, const struct blklat_session *s, const u64 *key)
 {
 	u32 i, wrong = 0, found = 0;

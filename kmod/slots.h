@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The start-time table of abi.h: one slot for each tag that a watched device's requests can carry.
- * Its memory is mapped, so what is read from it may be anything; where to read is known from the
+ * The start-time table of abi.h: one slot for each tag that a watched device's requests can carry. It
+ * is in mapped memory, so a value read from it may be anything. The address to read depends on the
  * session alone.
  */
 #ifndef KMOD_SLOTS_H
@@ -12,7 +12,7 @@
 #include "kernel.h"
 #include "session.h"
 
-/* False: its tag is beyond the slots. */
+/* False: the request's tag is beyond the slots. */
 static __always_inline bool blklat_slot_of(const struct blklat_session *s, const struct blklat_target *t,
 					   const struct request *rq, enum blklat_stage stage,
 					   struct blklat_slot **ret)
@@ -24,7 +24,7 @@ static __always_inline bool blklat_slot_of(const struct blklat_session *s, const
 		return false;
 	number = t->first_slot[stage] + queue * t->stride + tag;
 	*ret = BLKLAT_SLOT_IN(&s->slots[number / BLKLAT_SLOTS], number % BLKLAT_SLOTS);
-	/* Or the compiler keeps both parts of the address, in a register more. */
+	/* Otherwise the compiler keeps both parts of the address, which takes one more register. */
 	OPTIMIZER_HIDE_VAR(*ret);
 	return true;
 }
@@ -34,7 +34,10 @@ static inline u64 blklat_slot_ns(const struct blklat_slot *slot)
 	return READ_ONCE(slot->ns);
 }
 
-/* A tag is one request's at a time, so its counts need no atomic. The order is abi.h's. */
+/*
+ * A tag belongs to one request at a time, so its counts need not be atomic. The order of the writes is
+ * abi.h's.
+ */
 static inline void blklat_slot_start(struct blklat_slot *slot, u64 ns)
 {
 	WRITE_ONCE(slot->ns, ns);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * slots.h: which slot a request has, by abi.h's formula worked out here in plain u64, and that what
- * stands in the slots, which userspace can write, never leads anywhere else.
+ * Tests slots.h: which slot a request has, by abi.h's formula written here in plain u64, and that the
+ * contents of the slots, which userspace can write, never lead anywhere else.
  */
 #include <linux/limits.h>
 #include <linux/string.h>
@@ -9,7 +9,7 @@
 #include "kunit_session.h"
 #include "slots.h"
 
-/* Slots 0 to 15 and the last 16 are nobody's. */
+/* Slots 0 to 15 and the last 16 are unused. */
 enum { FIRST_DEVICE = 16, FIRST_QUEUE = FIRST_DEVICE + FAKE_SLOTS, N_SLOTS = FIRST_QUEUE + FAKE_SLOTS + 16 };
 enum { WORDS = N_SLOTS / 16 * SIXTEEN_SLOTS };
 
@@ -50,7 +50,7 @@ static struct blklat_slot *slot_of(struct slots *f, u32 queue, int tag, int inte
 	return blklat_slot_of(&f->s, &f->target, f->rq, stage, &slot) ? slot : NULL;
 }
 
-/* Where the number's three values stand, from the begin of the slots. */
+/* The position of one of a slot's three values, from the beginning of the slots. */
 static u32 word_of(u32 number, u32 at)
 {
 	return number / 16 * SIXTEEN_SLOTS + at + number % 16;
@@ -70,7 +70,7 @@ static void expect_words(struct kunit *test, const char *what)
 		EXPECT_U64_MSG(test, f->words[i], f->wanted[i], "%s: word %u", what, i);
 }
 
-/* Calls @each with every slot that a request can have: number, and the request's queue and tags. */
+/* Calls @each with the number and the address of every slot that a request can have. */
 static void for_all(struct kunit *test,
 		    void (*each)(struct kunit *test, u32 number, struct blklat_slot *slot))
 {
@@ -101,7 +101,7 @@ static void blklat_slots_test_number(struct kunit *test)
 	for_all(test, expect_place);
 }
 
-/* Under a scheduler its tag decides, whatever the driver's is: none yet, given back, or any. */
+/* Under a scheduler its tag decides, whether the driver tag is missing, given back, or anything else. */
 static void blklat_slots_test_internal_tag_first(struct kunit *test)
 {
 	static const int tags[] = { -1, 0, 5, 9, 31, 32, INT_MAX, INT_MIN };
@@ -119,7 +119,7 @@ static void blklat_slots_test_bounds(struct kunit *test)
 	static const struct {
 		u32 queue;
 		int tag, internal_tag;
-		int number;	/* within the watch; -1: none */
+		int number;	/* within the watch; -1: no slot */
 	} cases[] = {
 		{ 0, 0, -1, 0 },
 		{ 0, FAKE_STRIDE - 1, -1, FAKE_STRIDE - 1 },
@@ -152,7 +152,7 @@ static void blklat_slots_test_bounds(struct kunit *test)
 	}
 }
 
-/* Room for internal tags alone, and for none. */
+/* Geometries with room only for internal tags, and with none for them. */
 static void blklat_slots_test_other_geometries(struct kunit *test)
 {
 	struct slots *f = test->priv;
@@ -187,7 +187,7 @@ static void end_it(struct kunit *test, u32 number, struct blklat_slot *slot)
 	EXPECT_U64(test, blklat_slot_ns(slot), 1);
 }
 
-/* All slots at once, so that each is seen to be its own. */
+/* All slots are in use at once, so that no two can be the same. */
 static void blklat_slots_test_lives(struct kunit *test)
 {
 	expect_words(test, "unused");
@@ -202,7 +202,7 @@ static void blklat_slots_test_lives(struct kunit *test)
 	expect_words(test, "ended, one start too many");
 }
 
-/* Whatever is written there, also into slots in use: same places, and nothing else changes. */
+/* Whatever the slots contain, even those in use: the places stay the same, and nothing else changes. */
 static void blklat_slots_test_spoiled_memory(struct kunit *test)
 {
 	static const u64 patterns[] = { 0, 1, 2, U64_MAX, U64_MAX - 1, S64_MAX, 0x5a5a5a5a5a5a5a5aULL };

@@ -15,14 +15,15 @@
 #include "parts.h"
 
 /*
- * Its bio is the key: who writes claims it by compare-and-exchange and gives it back when all is written. Nobody waits for it: one that
- * finds it claimed, maybe by what it interrupts, does without.
+ * A note, protected by its bio field. A writer claims the note by compare-and-exchange and restores the
+ * field when everything is written. Nobody waits: a writer that finds the note claimed, perhaps by the
+ * code that it interrupted, gives up.
  */
 struct blklat_note {
-	const void *bio;	/* NULL: nobody's; CLAIMED: it is being written */
+	const void *bio;	/* NULL: unused; CLAIMED: being written */
 	u64 sector;
 	u64 cgroup;
-	u64 queue_ns;		/* what its request took in the stages, as they end */
+	u64 queue_ns;		/* time of its request in each stage, written when the stage ends */
 	u64 device_ns;
 	u32 submitter;
 	u16 cpu;
@@ -89,7 +90,10 @@ static bool claim(struct blklat_note *n, const void *bio)
 	return bio != CLAIMED && cmpxchg(&n->bio, bio, CLAIMED) == bio;
 }
 
-/* Of @bio, which may be NULL, or be anything: it is only compared. False: there is none, and @ret is spoiled. */
+/*
+ * Reads the note of @bio, which may be NULL or any address: it is only compared. False: there is no
+ * note, and @ret is undefined.
+ */
 static bool read_note(const struct blklat_teller *t, const void *bio, struct blklat_note *ret)
 {
 	const struct blklat_note *n = note_at(t, bio);
@@ -101,7 +105,10 @@ static bool read_note(const struct blklat_teller *t, const void *bio, struct blk
 	return READ_ONCE(n->bio) == bio;
 }
 
-/* Of a request's first bio, or of the one that this was split off, to which it has a pointer then (bio_chain()). */
+/*
+ * The note of a request's first bio, or of the bio from which that one was split off, to which
+ * bio_chain() has made it point.
+ */
 static struct blklat_note note_of_sender(const struct blklat_teller *t, const struct bio *bio)
 {
 	struct blklat_note note;
@@ -128,7 +135,10 @@ static void note_owner(struct blklat_note *n, struct bio *bio)
 	rcu_read_unlock();
 	n->submitter = current->tgid;
 	n->known |= BLKLAT_SLOW_SUBMITTER | (current->flags & PF_KTHREAD ? BLKLAT_SLOW_KERNEL_THREAD : 0);
-	/* Who renames itself meanwhile has a mix of two names here; get_task_comm() may take a lock. */
+	/*
+	 * A task that renames itself at this moment leaves a mix of two names here; get_task_comm() may
+	 * take a lock.
+	 */
 	memcpy(n->comm, current->comm, sizeof(n->comm));
 }
 
@@ -170,7 +180,10 @@ void blklat_note_stage(const struct blklat_session *s, const struct bio *bio, en
 
 /* --- the ring ------------------------------------------------------------------------------ */
 
-/* What is said to be taken may be anything; of numbers that can't be, the ring is full. NULL: it is. */
+/*
+ * The reader's position may be any value: if it is impossible, the ring counts as full. NULL: the ring
+ * is full.
+ */
 static struct blklat_slow_place *reserve(struct blklat_teller *t, u32 *ret_number)
 {
 	u32 number = atomic_read(&t->next), seen;
@@ -229,7 +242,7 @@ void blklat_tell_request(const struct blklat_session *s, const struct request *r
 	tell(s, watch, &io, &note);
 }
 
-/* By which hardware queue it went is not known. */
+/* A bio's hardware queue is not known. */
 void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, u8 op, u32 bytes, u32 watch, u64 ns, int error)
 {
 	struct blklat_note note = { .bio = NULL };

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Slow IOs, and those that failed: each is told by itself besides being counted, through a ring that is used for nothing else. The
- * rules are those of bpf/slow.bpf.h, so that both engines tell the same.
+ * Reports of slow and failed IOs. Such an IO is counted as usual, and also reported by itself, through
+ * a ring that is used for nothing else. The rules are those of bpf/slow.bpf.h, so that both engines
+ * report the same IOs.
  *
- * Who sent an IO is noted where its bio is queued, as that alone runs in the sender's name; requests are made, issued and ended by
- * whoever comes by. Notes stand in a table without chains, where a later bio takes the place of an earlier one: rarely a note is
- * gone when it is looked for, which is told, but none is ever another IO's.
+ * The sender of an IO is noted when its bio is queued: only that runs in the sender's context. Requests
+ * are allocated, issued and completed by whichever task or interrupt happens to run. Notes are kept in
+ * a table without chains, where a later bio overwrites an earlier one. So a note is sometimes gone when
+ * it is needed, and the report says so; but a note is never taken for another IO's.
  *
- * Ring and limits are in memory that userspace may write to. The number of what is told next is not, and where that stands follows
- * from it alone; so whatever a reader writes costs no more than what it would have been told.
+ * The ring and the limits are in memory that userspace may write to. The number of the next report is
+ * not, and its place follows from the number alone. So whatever a reader writes there, it can only lose
+ * reports that it would have got.
  */
 #ifndef KMOD_SLOW_H
 #define KMOD_SLOW_H
@@ -28,34 +31,46 @@ struct blklat_teller {
 	const u64 *from;		/* [watch][op] */
 	u64 *untold;			/* [watch] */
 	struct blklat_slow_ring *ring;
-	u32 places;			/* in it, a power of two */
+	u32 places;			/* in the ring, a power of two */
 	u32 note_bits;
-	struct blklat_note *notes;	/* 1 << note_bits; NULL: nothing is noted */
-	bool owners;			/* notes have them */
-	atomic_t next ____cacheline_aligned_in_smp;	/* number of what is told next */
+	struct blklat_note *notes;	/* 1 << note_bits; NULL: there are no notes */
+	bool owners;			/* notes include process and cgroup */
+	atomic_t next ____cacheline_aligned_in_smp;	/* number of the next report */
 };
 
-/* By a checked configuration. Returns 0 or -ENOMEM; *@ret is NULL where slow IOs are not told. */
+/*
+ * Makes a teller for a checked configuration. Returns 0 or -ENOMEM; *@ret is NULL if slow IOs are not
+ * reported.
+ */
 int blklat_teller_new(const struct blklat_setup *setup, struct blklat_teller **ret);
 void blklat_teller_free(struct blklat_teller *t);	/* takes NULL */
 
-/* Once there is a region, empty and laid out as @h says at its begin: no IO is slow yet. */
+/* Called when the region exists, empty and laid out as its header @h says. No IO is slow yet. */
 void blklat_teller_begin(struct blklat_teller *t, struct blklat_header *h);
 
-/* What follows is for sessions that have a teller. Watches are numbers + 1; @whole is one that is no part. */
+/*
+ * The functions below are for sessions that have a teller. Watches are numbers + 1; @whole is a watch
+ * that is not a part.
+ */
 static inline bool blklat_is_slow(const struct blklat_session *s, u32 whole, u32 op, u64 ns)
 {
 	return ns >= READ_ONCE(s->slow->from[(whole - 1) * BLKLAT_OPS + op]);
 }
 
-/* @watch: that it is counted in; @error: 0, or what the tracepoint says. To be called before its bin is written. */
+/*
+ * @watch: the watch in which the IO is counted. @error: 0, or the error from the tracepoint. Call these
+ * before writing its bin.
+ */
 void blklat_tell_request(const struct blklat_session *s, const struct request *rq, u32 watch, u64 ns, int error);
 void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, u8 op, u32 bytes, u32 watch, u64 ns, int error);
 
-/* A bio is queued, of a watched device or not. */
+/* A bio is queued, whether its device is watched or not. */
 void blklat_note_bio(const struct blklat_session *s, struct bio *bio);
 
-/* What the request of @bio, or of NULL, took in a stage that has ended, for those that come after it. */
+/*
+ * Notes how long the request of @bio took in a stage that has ended, for reports at later stages. @bio
+ * may be NULL.
+ */
 void blklat_note_stage(const struct blklat_session *s, const struct bio *bio, enum blklat_stage stage, u64 ns);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Slow IOs: which are told, in which words, and that the ring stays right whatever its reader writes. The region is read as abi.h
- * and slow.h put it in words.
+ * Slow IOs: which are reported and with what, and that the ring stays right whatever its reader writes.
+ * The region is read as abi.h and slow.h describe it in words.
  */
 #include <linux/limits.h>
 #include <linux/sched.h>
@@ -27,7 +27,7 @@ static struct blklat_session *session(struct kunit *test, u32 places, u32 notes,
 	return fake_session(test, 0, 6, FAKE_MAX_BIOS, stages, n);
 }
 
-/* --- what a reader does -------------------------------------------------------------------- */
+/* --- the reader ---------------------------------------------------------------------------- */
 
 static void *ring_of(const struct blklat_session *s)
 {
@@ -58,7 +58,7 @@ static void all_slow(const struct blklat_session *s)
 			set_limit(s, watch, op, 0);
 }
 
-/* Takes the next one; false: there is none. */
+/* Takes the next report; false: there is none. */
 static bool take(const struct blklat_session *s, struct blklat_slow *ret)
 {
 	u32 number = *taken_of(s);
@@ -107,9 +107,9 @@ static void note(struct blklat_session *s, struct bio *bio)
 	preempt_enable();
 }
 
-/* --- which are told ------------------------------------------------------------------------ */
+/* --- which IOs are reported ---------------------------------------------------------------- */
 
-/* At the begin none is slow; those that failed are told. */
+/* At first no IO is slow, but failed IOs are reported. */
 static void blklat_slow_test_limits(struct kunit *test)
 {
 	struct blklat_session *s = session(test, 64, NOTES, 1, 1);
@@ -128,7 +128,7 @@ static void blklat_slow_test_limits(struct kunit *test)
 	fake_events(s, rq, "DCn");
 	KUNIT_ASSERT_TRUE(test, take(s, &io));
 	EXPECT_U64(test, io.error, 0);
-	/* As many ns as it took, and one more. */
+	/* With a limit equal to what it took, the IO is slow; with a higher one it is not. */
 	fake_events(s, rq, "D");
 	*fake_slot(s, FAKE_STRIDE + 3, AT_NS) -= 1000000000000ULL;
 	set_limit(s, DEVICE_WATCH, READ_IO, 1000000000000ULL);
@@ -141,7 +141,10 @@ static void blklat_slow_test_limits(struct kunit *test)
 	EXPECT_U64(test, untold_of(s, DEVICE_WATCH), 0);
 }
 
-/* By events, how many are told of the two stages where all are slow; see the rules in capture_kunit.c. */
+/*
+ * For rows of events, the number of reports at the two stages if all IOs are slow; see the rules in
+ * capture_kunit.c.
+ */
 static void blklat_slow_test_rules(struct kunit *test)
 {
 	static const struct {
@@ -150,7 +153,7 @@ static void blklat_slow_test_rules(struct kunit *test)
 	} rules[] = {
 		{ "D", 0, 0 }, { "DC", 1, 0 }, { "DE", 1, 0 }, { "ID", 0, 1 }, { "IDC", 1, 1 }, { "IM", 0, 0 }, { "DR", 0, 0 },
 		{ "IDRIDC", 1, 2 }, { "C", 0, 0 }, { "E", 0, 0 }, { "DCnC", 1, 0 }, { "DCnE", 1, 0 },
-		/* Portions are told where they failed. */
+		/* Portions are reported only if they failed. */
 		{ "Dp", 0, 0 }, { "DpC", 1, 0 }, { "De", 1, 0 }, { "DeC", 2, 0 }, { "DeE", 2, 0 },
 		{ "gIDC", 0, 0 }, { "DgC", 1, 0 }, { "IgDC", 0, 1 },
 	};
@@ -170,7 +173,7 @@ static void blklat_slow_test_rules(struct kunit *test)
 	}
 }
 
-/* --- what is told -------------------------------------------------------------------------- */
+/* --- what a report contains ---------------------------------------------------------------- */
 
 static void expect_sender(struct kunit *test, const struct blklat_slow *io, bool known)
 {
@@ -216,7 +219,7 @@ static void blklat_slow_test_request(struct kunit *test)
 	EXPECT_U64(test, n_told(s), 0);
 }
 
-/* A flush has no place, nor has a request that says so. */
+/* A flush has no sector, and neither has a request whose sector is -1. */
 static void blklat_slow_test_no_place(struct kunit *test)
 {
 	struct blklat_session *s = session(test, 64, 0, 0, 1);
@@ -251,7 +254,7 @@ static void blklat_slow_test_bio(struct kunit *test)
 	queue_ns = fake_sum(s, QUEUE_WATCH, READ_IO, AT_SUM);
 	device_ns = fake_sum(s, DEVICE_WATCH, READ_IO, AT_SUM);
 	KUNIT_ASSERT_TRUE(test, take(s, &io));
-	EXPECT_U64(test, io.watch, DEVICE_WATCH);	/* it failed */
+	EXPECT_U64(test, io.watch, DEVICE_WATCH);	/* reported because it failed */
 	KUNIT_ASSERT_TRUE(test, take(s, &io));
 	EXPECT_U64(test, io.watch, TOTAL_WATCH);
 	EXPECT_U64(test, io.latency_ns, fake_sum(s, TOTAL_WATCH, READ_IO, AT_SUM));
@@ -265,7 +268,7 @@ static void blklat_slow_test_bio(struct kunit *test)
 	EXPECT_U64(test, io.known & BLKLAT_SLOW_SECTOR, BLKLAT_SLOW_SECTOR);
 	expect_sender(test, &io, true);
 
-	/* One that ends by itself, with a status of its own; and one that is sent again is none. */
+	/* A bio that ends by itself, with its own status. One that will be sent again is not reported. */
 	fake_bio_queue(s, rq->bio);
 	fake_bio_end(s, rq->bio, BLK_STS_MEDIUM);
 	KUNIT_ASSERT_TRUE(test, take(s, &io));
@@ -275,7 +278,7 @@ static void blklat_slow_test_bio(struct kunit *test)
 	EXPECT_U64(test, n_told(s), 0);
 }
 
-/* In the part of an IO, and the limit is its whole's. */
+/* The report has the part's watch; the limit is that of the whole. */
 static void blklat_slow_test_parts(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -294,7 +297,10 @@ static void blklat_slow_test_parts(struct kunit *test)
 	fake_events(s, rq, "C");
 	KUNIT_ASSERT_TRUE(test, take(s, &io));
 	EXPECT_U64(test, io.watch, DEVICE_WATCH * 10 + 2);
-	/* Neither of the two is given back: what comes is counted, as its whole's. */
+	/*
+	 * The reader claims not to have taken the two reports, so the ring is full and the next IO is
+	 * counted as untold in its whole's row.
+	 */
 	fake_bio_queue(s, rq->bio);
 	*taken_of(s) -= 2;
 	fake_bio_end(s, rq->bio, BLK_STS_OK);
@@ -303,7 +309,10 @@ static void blklat_slow_test_parts(struct kunit *test)
 
 /* --- notes --------------------------------------------------------------------------------- */
 
-/* Of a request's first bio, or of the one that this was split off; no other one's. */
+/*
+ * A note is found for a request's first bio, or for the bio from which that one was split off, and for
+ * no other.
+ */
 static void blklat_slow_test_whose(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -321,13 +330,13 @@ static void blklat_slow_test_whose(struct kunit *test)
 	fake_events(s, other, "DC");
 	KUNIT_ASSERT_TRUE(test, take(s, &io));
 	expect_sender(test, &io, false);
-	/* What is queued on a device that is not watched is not noted. */
+	/* A bio on a device that is not watched gets no note. */
 	note(s, elsewhere);
 	other->bio = elsewhere;
 	fake_events(s, other, "nDC");
 	KUNIT_ASSERT_TRUE(test, take(s, &io));
 	expect_sender(test, &io, false);
-	/* Without owners it is known where it lies, and on which CPU it was sent. */
+	/* Without owners, a note still has the sector and the CPU that sent the bio. */
 	s = session(test, 64, NOTES, 0, 3);
 	all_slow(s);
 	fake_bio_queue(s, rq->bio);
@@ -339,7 +348,7 @@ static void blklat_slow_test_whose(struct kunit *test)
 	EXPECT_U64(test, io.sector, SECTOR);
 }
 
-/* Many bios and two places: a note is its bio's, or gone. */
+/* Many bios and two places: a note belongs to its bio or is gone. */
 static void blklat_slow_test_displaced(struct kunit *test)
 {
 	struct blklat_session *s = session(test, 64, 2, 1, 3);
@@ -369,7 +378,10 @@ static void blklat_slow_test_displaced(struct kunit *test)
 
 /* --- the ring ------------------------------------------------------------------------------ */
 
-/* What does not fit is counted, and all are in the bins; what is taken makes room. */
+/*
+ * IOs that find the ring full are counted as untold, and all are in the bins. Taking reports makes
+ * room.
+ */
 static void blklat_slow_test_full(struct kunit *test)
 {
 	struct blklat_session *s = session(test, PLACES, NOTES, 1, 3);
@@ -381,7 +393,7 @@ static void blklat_slow_test_full(struct kunit *test)
 	set_limit(s, QUEUE_WATCH, READ_IO, 0);
 	for (i = 0; i < 10; i++)
 		fake_events(s, rq, "IDCn");
-	/* By turns of the queue and the device, so two of each are told. */
+	/* Queue and device take turns, so two IOs of each are reported. */
 	expect_untold(test, s, 8, 8, 0);
 	EXPECT_U64(test, fake_ios(s, DEVICE_WATCH, READ_IO), 10);
 	EXPECT_U64(test, fake_ios(s, QUEUE_WATCH, READ_IO), 10);
@@ -399,7 +411,7 @@ static void blklat_slow_test_full(struct kunit *test)
 	EXPECT_U64(test, n_told(s), 0);
 }
 
-/* Numbers go on behind the largest. */
+/* Numbers continue past the largest one. */
 static void blklat_slow_test_wraps_around(struct kunit *test)
 {
 	struct blklat_session *s = session(test, PLACES, 0, 0, 1);
@@ -408,7 +420,7 @@ static void blklat_slow_test_wraps_around(struct kunit *test)
 	u32 i;
 
 	all_slow(s);
-	/* Places that have been used. */
+	/* Places that look as if they had been used. */
 	for (i = 0; i < PLACES; i++)
 		s->slow->ring->place[i].next = i;
 	atomic_set(&s->slow->next, -3);
@@ -425,7 +437,7 @@ static void blklat_slow_test_wraps_around(struct kunit *test)
 	EXPECT_U64(test, n_told(s), PLACES);
 }
 
-/* The pages behind the ring are nobody's: KASAN tells of a step there. */
+/* The pages after the ring belong to nobody: KASAN finds a write there. */
 static void blklat_slow_test_forged(struct kunit *test)
 {
 	struct blklat_session *s = session(test, PLACES, 2, 1, 3);
@@ -441,7 +453,10 @@ static void blklat_slow_test_forged(struct kunit *test)
 		all_slow(s);
 		fake_bio_queue(s, rq->bio);
 		note(s, rq->bio);
-		/* Far from what was told: all places are taken, or it says that there are more than all. */
+		/*
+		 * Far from the truth: all places are unread, or the reader claims to be ahead of the
+		 * writer.
+		 */
 		ring[0] = atomic_read(&s->slow->next) + (i % 2 ? 1 + (u32)fake_random(&random) % (U32_MAX - PLACES) : -PLACES);
 		n = atomic_read(&s->slow->next);
 		fake_events(s, rq, "IDCn");
@@ -449,7 +464,7 @@ static void blklat_slow_test_forged(struct kunit *test)
 		untold += 2;
 		EXPECT_U64(test, atomic_read(&s->slow->next), n);
 		EXPECT_U64(test, untold_of(s, DEVICE_WATCH) + untold_of(s, QUEUE_WATCH), untold);
-		/* Nothing is taken back of that. */
+		/* With the right position again, the next IO is reported. */
 		ring[0] = n;
 		fake_events(s, rq, "DCn");
 		ios++;
@@ -478,7 +493,7 @@ static void tell_many(struct work_struct *work)
 
 	for (i = 0; i < EACH; i++) {
 		preempt_disable();
-		/* Its number is told as the size, its turn as the latency. */
+		/* The size is the teller's number, the latency its count. */
 		blklat_tell_bio(t->crowd->s, NULL, READ_IO, t - t->crowd->teller, 1, i, 0);
 		preempt_enable();
 		if (!(i % 64))
@@ -487,7 +502,10 @@ static void tell_many(struct work_struct *work)
 	atomic_dec(&t->crowd->running);
 }
 
-/* While one takes: each is told once and whole, in its teller's order, or counted. */
+/*
+ * While one reader takes reports: each IO is reported once and complete, in its teller's order, or
+ * counted as untold.
+ */
 static void blklat_slow_test_crowd(struct kunit *test)
 {
 	struct workqueue_struct *queue = alloc_workqueue("blklat_test", WQ_UNBOUND, TELLERS);
@@ -521,9 +539,9 @@ static void blklat_slow_test_crowd(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, told >= 64);
 }
 
-/* --- what it costs otherwise --------------------------------------------------------------- */
+/* --- the cost without reports -------------------------------------------------------------- */
 
-/* The usual way is taken where nothing but requests are looked for, and they are not told. */
+/* The fast path is taken if only stage device is watched and slow IOs are not reported. */
 static void blklat_slow_test_usual_way(struct kunit *test)
 {
 	struct fake *f = test->priv;

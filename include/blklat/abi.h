@@ -7,58 +7,58 @@
  * reads them each interval and subtracts what it read before. Nothing is reset under the engine's
  * feet, so nothing is lost between a read and a clear.
  *
- * A watch may be divided into parts (enum blklat_by), which then are watches that follow it, each with rows of its own.
- * Its IOs are counted in the rows of their part, and the whole is the sum of its own rows and those of its parts. Slots
- * belong to the whole, and so do the accounts of requests; bios are accounted in the rows of their part.
+ * A watch may be divided into parts (enum blklat_by). The parts are watches too: they follow the watch that they divide,
+ * and each has its own rows. An IO is counted in the rows of its part, so the whole is the sum of its own rows and those
+ * of its parts. Slots and the accounts of requests belong to the whole; bios are accounted in the rows of their part.
  *
  *   series    [cpu][watch][op]       one struct blklat_series, see below: sum, bytes, errors,
  *                                    extremes and the latency bins of bins.h
- *   accounts  [cpu][watch]           BLKLAT_ACCOUNTS cells: what did not end as a counted IO, and why
- *   idle      [watch][op]            where pauses are looked for, one struct blklat_idle_series: the IOs
- *                                    after one, which are in series as well
+ *   accounts  [cpu][watch]           BLKLAT_ACCOUNTS cells: starts and ends that did not make a counted IO, and why
+ *   idle      [watch][op]            only if pauses are looked for; one struct blklat_idle_series: the IOs
+ *                                    after a pause, which are counted in series as well
  *   slots     [watch's slots / 16]   one slot for each tag that a request of the device can carry:
  *                                    start time, number of starts, number of ends
  *
- * Where slow IOs are wanted (slow.h), there are also
+ * If slow IOs are reported (slow.h), there are also
  *
- *   slow_from    [watch][op]         the latency from which an IO is slow, in ns, written by userspace; all ones: none is
- *   slow_untold  [watch]             number of slow or failed IOs that found the ring full
- *   slow_ring                        the others
+ *   slow_from    [watch][op]         the latency from which an IO is slow, in ns, written by userspace; all ones: no IO is
+ *   slow_untold  [watch]             number of slow or failed IOs that were not reported because the ring was full
+ *   slow_ring                        the IOs that were reported
  *
- * The first two are used only for wholes.
+ * The first two are used only for whole watches, not for parts.
  *
  * Each CPU writes its own rows of series and accounts, and a tag belongs to one request at a time,
- * so no write needs to be atomic. There are two exceptions, written by all CPUs: idle, which is rare, and one more row
- * that is shared by BPF programs that may run on top of each other (bpf/counters.bpf.h). There is no cell for the number
- * of IOs: it is the sum of the bins, so the two can't disagree.
+ * so no write needs to be atomic. There are two exceptions, written by all CPUs: idle, because IOs after a pause are rare,
+ * and one additional row shared by BPF programs that may interrupt each other (bpf/counters.bpf.h). The number of IOs has
+ * no cell: it is the sum of the bins, so the two can't disagree.
  *
- * Order of the writes, for concurrent readers. At a start: the time, then the number of starts. At an end: what is told of
- * a slow IO, the extremes, the number of ends, the slot freed, and the bin last. So a reader that finds an IO in the bins
- * finds its extremes, and what is told of it, too. A reader of starts, time and ends, in this order, never sees more starts
- * than the ends and IOs in flight explain, unless an end was missed.
+ * Order of the writes, for concurrent readers. At a start: the time, then the number of starts. At an end: the report of a
+ * slow IO, the extremes, the number of ends, the slot freed, and the bin last. So a reader that sees an IO in the bins also
+ * sees its extremes and its report. A reader that takes starts, time and ends, in this order, never sees more starts than
+ * the ends and the IOs in flight explain, unless an end was missed.
  *
  * The kernel module's protocol, version BLKLAT_ABI_VERSION. Each open /dev/blklat is one session:
  *
- *   open(O_RDWR)               EACCES without write access; the node is root's alone
+ *   open(O_RDWR)               EACCES without write access; only root may open the node
  *   ioctl(BLKLAT_IOC_VERSION)  which version the module speaks; every version has this one
  *   ioctl(BLKLAT_IOC_SETUP)    says what to watch; ends are seen from here on
  *   mmap(header.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, offset 0), once: EBUSY for a second,
  *                              EACCES with PROT_EXEC; it can't grow, and no child inherits it
  *   ioctl(BLKLAT_IOC_START)    starts, and their ends, are counted from here on; once, EBUSY for a
- *                              second. If it fails nothing is seen any more: close. Returns 1 if
+ *                              second. If it fails, the session sees nothing more and has to be closed. Returns 1 if
  *                              stage total includes the wait for limits of cgroups, else 0
  *   ...                        userspace reads the mapping; nothing is asked of the kernel
- *   ioctl(BLKLAT_IOC_BIOS)     bios in flight at stage total, which are not in the mapping
- *   ioctl(BLKLAT_IOC_CGROUPS)  which cgroup has which part, also not in the mapping
- *   ioctl(BLKLAT_IOC_LEAVE)    lets go of parts whose cgroup has ended
+ *   ioctl(BLKLAT_IOC_BIOS)     reads the bios in flight at stage total, which are not in the mapping
+ *   ioctl(BLKLAT_IOC_CGROUPS)  reads which cgroup has which part, which is not in the mapping either
+ *   ioctl(BLKLAT_IOC_LEAVE)    releases parts whose cgroup has ended
  *   close, or the process ends: everything is undone
  *
- * SETUP and START are separate so that userspace can read the kernel's statistics in between: of every IO that these count
- * from then on, the session has either seen the start, or counts it in BLKLAT_BEFORE.
+ * SETUP and START are separate so that userspace can read the kernel's own statistics in between. Of every IO that these
+ * count from then on, the session either sees the start, or counts the end in BLKLAT_BEFORE.
  *
  * The mapping begins with a struct blklat_header that says where the arrays are. Userspace writes only the epoch, the
- * extremes' cells of the next interval, slow_from, and how much it has taken from the ring. Whatever it writes, the kernel
- * takes no address, index or size from there.
+ * extremes' cells of the next interval, slow_from, and how far it has read the ring. The kernel trusts none of this: it
+ * never takes an address, an index or a size from the mapping.
  */
 #ifndef BLKLAT_ABI_H
 #define BLKLAT_ABI_H
@@ -70,7 +70,7 @@
 enum blklat_stage {
 	BLKLAT_STAGE_DEVICE,	/* D2C: block_rq_issue to block_rq_complete */
 	BLKLAT_STAGE_QUEUE,	/* I2D: block_rq_insert to block_rq_issue */
-	/* Q2C: block_bio_queue, or the earlier point where a limit of its cgroup may hold it back, to block_bio_complete */
+	/* Q2C: block_bio_queue, or earlier, where a cgroup's limit may hold the bio back, to block_bio_complete */
 	BLKLAT_STAGE_TOTAL,
 	BLKLAT_STAGES,
 };
@@ -86,8 +86,8 @@ enum blklat_op {
 
 /* Cells of an accounts row. */
 enum blklat_account {
-	BLKLAT_REQUEUED,	/* starts taken back: the request will be started again; or a bio that must not
-				   wait would have had to (BLK_STS_AGAIN) */
+	BLKLAT_REQUEUED,	/* starts taken back: the request will be started again, or a bio that must not
+				   wait would have had to wait (BLK_STS_AGAIN) */
 	BLKLAT_NO_START,	/* completed, but its start was never seen: lost */
 	BLKLAT_OVERWRITTEN,	/* started, and started again before its end was seen: lost; bios only,
 				   requests show it in their slots */
@@ -101,19 +101,22 @@ enum blklat_account {
 	BLKLAT_ACCOUNTS,
 };
 
-/* How the IOs of a watch are divided. */
+/* What the IOs of a watch are divided by. */
 enum blklat_by {
 	BLKLAT_BY_NOTHING,
-	/* Each is determined at the stage's start; parts.h has the parts. */
+	/* All of these are determined where the stage begins; the parts are in parts.h. */
 	BLKLAT_BY_SIZE,		/* bytes */
 	BLKLAT_BY_FLAGS,	/* the purpose of the IO, by its flags */
 	BLKLAT_BY_DEPTH,	/* how many IOs are in flight there, this one included */
-	BLKLAT_BY_BESIDE,	/* the strongest of the other IOs in flight there */
+	BLKLAT_BY_BESIDE,	/* the strongest kind among the other IOs in flight there */
 	BLKLAT_BY_CGROUP,	/* the cgroup that is charged for the IO */
 	BLKLAT_BYS,
 };
 
-/* Modules of this version, and recordings, have these numbers. A new stage, op, account or by comes last. */
+/*
+ * Modules of this version and recordings store these numbers, so add a new stage, op, account or by at
+ * the end.
+ */
 _Static_assert(BLKLAT_STAGE_TOTAL == 2 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED == 8 && BLKLAT_BY_CGROUP == 5, "numbers stay");
 
 /*
@@ -121,9 +124,9 @@ _Static_assert(BLKLAT_STAGE_TOTAL == 2 && BLKLAT_OP_OTHER == 4 && BLKLAT_STARTED
  *   hardware queue * stride + (internal_tag >= 0 ? tags + internal_tag : tag)
  * The scheduler's tag comes first because a requeue gives the driver tag back before its tracepoint.
  *
- * A start often happens on another CPU than the end. So starts and ends have counts in separate cache lines (pairs of
- * lines, as processors fetch two at a time). A start only writes the lines of the times and never waits for them. If an
- * earlier start in the slot was not ended, the counts show it.
+ * A start often happens on another CPU than the end. So starts and ends are counted in separate cache lines (pairs of
+ * lines, as processors fetch two at a time). A start only writes to the line of the times, so it never waits for that line.
+ * If the end of an earlier IO in the slot was missed, the counts show it.
  */
 #define BLKLAT_SLOTS 16
 struct blklat_slots {
@@ -133,7 +136,8 @@ struct blklat_slots {
 };
 
 /*
- * One of the sixteen, as seen from its start time: its counts follow at a fixed distance. Other slots lie in between.
+ * One of the sixteen slots, seen from its start time: its counts follow at a fixed distance, with other
+ * slots in between.
  */
 struct blklat_slot {
 	__u64 ns;
@@ -149,19 +153,23 @@ _Static_assert(__builtin_offsetof(struct blklat_slot, started) == __builtin_offs
 _Static_assert(sizeof(struct blklat_slots) == 3 * 128, "each array has a pair of cache lines");
 
 #define BLKLAT_SLOT_UNUSED 0	/* nothing was seen here since the capture began */
-#define BLKLAT_SLOT_FREE 1	/* the last one started here has ended */
+#define BLKLAT_SLOT_FREE 1	/* the last IO that started here has ended */
 /* A bit of a time: issued after a pause. The clock never reaches it. */
 #define BLKLAT_SLOT_AFTER_IDLE (1ULL << 63)
 /*
- * Bits of a time, and of the two values above: one of a tracepoint's BPF programs saw the last event here, so those behind
- * it need not act (bpf/counters.bpf.h). Readers ignore them, and the kernel module never sets them.
+ * A bit of a time, and of the two values above: one of the tracepoint's BPF programs has handled the
+ * latest event here, so the programs after it have nothing to do (bpf/counters.bpf.h). Readers ignore
+ * the bit; the kernel module never sets it.
  */
 #define BLKLAT_SLOT_SEEN (1ULL << 62)
 /*
- * In a watch with parts, these bits of a time hold the number of the IO's part, from 1, so that it is the same at the IO's
- * end, whatever became of its bytes. Except by cgroup, the upper four hold the IO's kind (parts.h), for the same reason,
- * where IOs in flight are counted by kind; readers ignore them. The clock's bits in this place are left out. So a time
- * stands for the moment nearest to the reader's that has the other bits: an age is right up to 2^53 ns, 104 days.
+ * In a watch with parts, these bits of a time hold the number of the IO's part, from 1. So the part at
+ * the IO's end is the part at its start, even if its size has changed since. If IOs in flight are
+ * counted by kind, the upper four bits hold the IO's kind (parts.h), for the same reason; by cgroup,
+ * they belong to the part. Readers ignore the kind.
+ *
+ * The clock's own bits in this place are left out. So a time means the moment nearest to the reader's
+ * clock that has the remaining bits: an age is right up to 2^53 ns, 104 days.
  */
 #define BLKLAT_SLOT_PART_SHIFT 54
 #define BLKLAT_SLOT_KIND_SHIFT 58
@@ -174,8 +182,8 @@ struct blklat_series {
 	__u64 sum_ns;
 	__u64 bytes;
 	__u64 errors;
-	__u64 octaves;		/* bit o: bins of octave o are in use, see blklat_octave_of_cell() */
-	/* One pair for each parity of the interval, so that each interval has its own extremes: */
+	__u64 octaves;		/* bit o: bins of octave o are in use, see blklat_octave() */
+	/* Two cells each, one for even and one for odd intervals, so that each interval has its own extremes: */
 	__u64 max_ns[2];
 	__u64 not_min_ns[2];	/* ~min, so that 0 means "no IO" here as well */
 	__u64 bins[];
@@ -185,7 +193,7 @@ _Static_assert(sizeof(struct blklat_series) == 64, "the bins begin at a cache li
 /* Bytes of a series at a scale, rounded up to a cache line so that CPUs never share one. */
 #define BLKLAT_SERIES_BYTES(cells) ((sizeof(struct blklat_series) + (cells) * 8 + 63) / 64 * 64)
 
-/* The IOs after a pause of one watch and op: the sum of their latencies and their bins, at BLKLAT_IDLE_SCALE(). */
+/* The IOs of one watch and op that followed a pause: sum of their latencies, and bins at BLKLAT_IDLE_SCALE(). */
 struct blklat_idle_series {
 	__u64 sum_ns;
 	__u64 bins[];
@@ -193,7 +201,7 @@ struct blklat_idle_series {
 
 #define BLKLAT_IDLE_SERIES_BYTES(cells) (sizeof(struct blklat_idle_series) + (cells) * 8)
 
-/* The scale of an idle series beside series at @scale: few IOs are in it, so coarse bins will do. */
+/* The scale of an idle series beside series at @scale: it holds few IOs, so coarse bins are enough. */
 #define BLKLAT_IDLE_SCALE(scale) ((scale) < 3 ? (scale) : 3)
 
 /* --- the kernel module's session ------------------------------------------------------------ */
@@ -205,31 +213,31 @@ struct blklat_idle_series {
 #define BLKLAT_MAX_SLOW_PLACES (1 << 20)
 #define BLKLAT_MAX_NOTES (4 * BLKLAT_MAX_BIOS)
 
-/* The begin of the mapping. Offsets and sizes are in bytes. */
+/* The beginning of the mapping. Offsets and sizes are in bytes. */
 struct blklat_header {
 	__u64 magic;
 	__u32 version;
-	__u32 cpus;		/* rows of series and accounts: any number that a CPU can have */
-	__u32 watches;		/* with those that are parts */
+	__u32 cpus;		/* rows of series and accounts: one for each possible CPU number */
+	__u32 watches;		/* parts included */
 	__u32 scale;
 	__u32 series_bytes;	/* from one series to the next */
-	__u32 epoch;		/* number of the interval, userspace's to raise; its parity chooses extremes */
+	__u32 epoch;		/* number of the interval, set by userspace; its parity selects the extremes */
 	__u64 series_offset;
 	__u64 accounts_offset;
 	__u64 slots_offset;
 	__u64 idle_offset;	/* 0: pauses are not looked for */
-	__u64 slow_from_offset;	/* 0: slow IOs are not told, and so the other two */
+	__u64 slow_from_offset;	/* 0: slow IOs are not reported; then the next two are 0 as well */
 	__u64 slow_untold_offset;
-	__u64 slow_ring_offset;	/* struct blklat_slow_ring, of as many places as were asked for */
+	__u64 slow_ring_offset;	/* struct blklat_slow_ring, with the number of places that was asked for */
 	__u64 bytes;		/* of the whole mapping */
 };
 _Static_assert(sizeof(struct blklat_header) == 96, "no padding");
 
-/* One device and stage to watch. With parts, watch n of these is number n * (1 + parts) of the region. */
+/* One device and stage to watch. With parts, entry n is watch n * (1 + parts) of the region. */
 struct blklat_watch {
 	__s32 fd;		/* an open block device; may be closed after BLKLAT_IOC_SETUP */
 	__u32 stage;		/* enum blklat_stage */
-	/* Room for tags, as in struct blklat_slots; all 0 at stage total, the same for a device's stages. */
+	/* Room for tags, see struct blklat_slots: all 0 at stage total, and equal for all other stages of a device. */
 	__u32 queues;
 	__u32 tags;
 	__u32 stride;		/* a multiple of BLKLAT_SLOTS, at least tags */
@@ -239,17 +247,17 @@ struct blklat_watch {
 _Static_assert(sizeof(struct blklat_watch) == 32, "no padding");
 
 /*
- * What to watch. Fails without having done anything with
+ * What to watch. If it fails, nothing has been done:
  *   EPROTO      another version
- *   EINVAL      a scale, stage, geometry, idle gap, kind of part, number of places, reserved field or number that can't be
- *   E2BIG       more than BLKLAT_MAX_WATCHES with their parts, BLKLAT_MAX_BIOS, BLKLAT_MAX_SLOW_PLACES or BLKLAT_MAX_NOTES, or a
- *               geometry beyond any device's
+ *   EINVAL      an invalid scale, stage, geometry, idle gap, by, number of places, reserved field or number
+ *   E2BIG       more than BLKLAT_MAX_WATCHES, parts included, BLKLAT_MAX_BIOS, BLKLAT_MAX_SLOW_PLACES or BLKLAT_MAX_NOTES,
+ *               or a geometry larger than any device's
  *   EBADF       an fd that is not open
- *   ENOTBLK     an fd that is no block device
+ *   ENOTBLK     an fd that is not a block device
  *   ENODEV      a device that went away
  *   EEXIST      a device and stage given twice
- *   EOPNOTSUPP  a stage that this device or kernel can't be watched at
- *   ENOMEM      the region takes more than half of the memory that is available
+ *   EOPNOTSUPP  a stage at which this device or kernel can't be watched
+ *   ENOMEM      the region would take more than half of the available memory
  *   EBUSY       this file has its session already
  */
 struct blklat_setup {
@@ -259,13 +267,16 @@ struct blklat_setup {
 	__u32 scale;		/* 0 to 6 */
 	__u32 max_bios;		/* room for bios in flight; only used where stage total is watched */
 	__u64 bytes;		/* returned: of the mapping */
-	/* Least pause of a device that makes the next IO one of the idle series; 0: none is looked for. Below 2^63. */
+	/*
+	 * The shortest pause of a device that makes the next IO one of the idle series; 0: pauses are
+	 * not looked for. Below 2^63.
+	 */
 	__u64 idle_gap_ns;
 	__u32 by;		/* enum blklat_by: what each watch is divided by */
-	__u32 cgroups;		/* by cgroup: how many have a part of their own, 1 to BLKLAT_CGROUPS_MAX; else 0 */
-	__u32 slow_places;	/* of the ring of slow IOs, a power of two from 2 on; 0: they are not told, and the next two are 0 */
-	__u32 notes;		/* places for what is known of who sent a bio, a power of two from 2 on; 0: nothing is noted */
-	__u32 owners;		/* 1: notes say the process and the cgroup, too; else 0 */
+	__u32 cgroups;		/* by cgroup: how many cgroups get a part of their own, 1 to BLKLAT_CGROUPS_MAX; else 0 */
+	__u32 slow_places;	/* of the ring of slow IOs, a power of two >= 2; 0: none, then the next two are 0 */
+	__u32 notes;		/* places for notes on the senders of bios, a power of two >= 2; 0: no notes */
+	__u32 owners;		/* 1: notes include the process and the cgroup; else 0 */
 	__u32 reserved;		/* 0 */
 };
 _Static_assert(sizeof(struct blklat_setup) == 64, "no padding");
@@ -273,7 +284,7 @@ _Static_assert(sizeof(struct blklat_setup) == 64, "no padding");
 struct blklat_bio_count {
 	__u64 in_flight;
 	__u64 earliest_ns;	/* CLOCK_MONOTONIC at the start of the oldest; all ones when there is none */
-	__u64 starts_ns;	/* at the starts of all, summed modulo 2^64: their number times now less this is what they have waited */
+	__u64 starts_ns;	/* sum of all start times modulo 2^64: in_flight * now less this is their total wait */
 };
 
 /* The bios in flight of each watch. EINVAL unless @watches is the session's, or before BLKLAT_IOC_SETUP. */
@@ -285,16 +296,17 @@ struct blklat_bios {
 _Static_assert(sizeof(struct blklat_bio_count) == 24 && sizeof(struct blklat_bios) == 16, "no padding");
 
 /*
- * A cgroup that has a part, BLKLAT_CGROUP_FIRST + its number. They are numbered as they come, by the programs of one process, or
- * by the module for as long as any of its sessions divides by them; so each of the sessions has the same ones, until all of them
- * have let go of one: see enum blklat_step.
+ * A cgroup that has a part, number BLKLAT_CGROUP_FIRST + its index. Cgroups are numbered as they
+ * appear: by the BPF programs of one process, or by the module, which keeps the numbers as long as any
+ * of its sessions divides by cgroup. So a number means the same cgroup in all sessions, until all of
+ * them have released it: see enum blklat_step.
  */
 struct blklat_cgroup {
-	__u64 id;		/* as cgroup_id() has it, which is the inode's number of its directory; 0: none yet */
-	char name[56];		/* that directory's, cut, for who comes when it is gone */
+	__u64 id;		/* its cgroup_id(), which is the inode number of its directory; 0: none yet */
+	char name[56];		/* name of that directory, truncated; needed if the cgroup is gone when userspace looks */
 };
 
-/* EINVAL where the session is not divided by cgroup, @n is not setup.cgroups, or before BLKLAT_IOC_SETUP. */
+/* EINVAL if the session is not divided by cgroup, @n is not setup.cgroups, or before BLKLAT_IOC_SETUP. */
 struct blklat_cgroups {
 	__u64 cgroups;		/* address of @n struct blklat_cgroup, written */
 	__u32 n;
@@ -303,17 +315,17 @@ struct blklat_cgroups {
 _Static_assert(sizeof(struct blklat_cgroup) == 64 && sizeof(struct blklat_cgroups) == 16, "no padding");
 
 /*
- * How a number becomes free when its owner has ended and nothing more is counted for it. Every session (where programs
- * give the numbers, every capture of the process) reports for each step that it has seen the step's condition, in a read
- * that began after the previous step was taken. The last report takes the step. When that is told, nothing that began
- * before the step is still running.
+ * How a number becomes free after its owner has ended and nothing more is counted for it. Every session
+ * (of BPF programs: every capture of the process) reports when it has seen the condition of a step, in
+ * a read that began after the previous step was taken. The last report takes the step. When a session
+ * is told that a step was taken, nothing that began before the step is still running.
  *
  *   held -> left      the owner has ended, and has nothing in flight. From here on its id is not found: IOs that it
  *                     still begins get another number, or count as the rest.
- *   left -> drained   nothing is in flight, and as no IO begins, nothing will be. All that has ended is in the bins
- *                     when this is told.
+ *   left -> drained   nothing is in flight. As no IO begins, this stays so. Everything that has ended is in the bins
+ *                     when a session is told of this step.
  *   drained -> free   nothing was counted since the previous read, so everything has been read. The next owner may
- *                     have the number; its counts begin where these end.
+ *                     get the number; its counts begin where these end.
  */
 enum blklat_step {
 	BLKLAT_STEP_HELD,
@@ -325,12 +337,13 @@ enum blklat_step {
 struct blklat_leaving {
 	__u64 id;		/* the owner's */
 	__u32 number;
-	__u32 step;		/* that the session takes it to be at, and lets go of; returned: at which it is now */
+	__u32 step;		/* the step that the session knows, and agrees to leave; returned: the step now */
 };
 
 /*
- * Lets go of numbers. What is not at the step that was said is left alone. EINVAL where the session is not divided by
- * cgroup, for a number or step that can't be, an @n of 0 or more than setup.cgroups, or before BLKLAT_IOC_SETUP.
+ * Releases numbers. A number that is not at the given step is left alone. EINVAL if the session is not
+ * divided by cgroup, for an invalid number or step, if @n is 0 or more than setup.cgroups, or before
+ * BLKLAT_IOC_SETUP.
  */
 struct blklat_leave {
 	__u64 leaving;		/* address of @n struct blklat_leaving, written */

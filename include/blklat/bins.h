@@ -39,9 +39,10 @@
 static const __u64 blklat_mantissas[128] = BLKLAT_MANTISSAS;
 
 /*
- * floor(log2(v)) for 1 <= v < 2^40. No count-leading-zeros: clang 14 crashes on it for BPF. Finds the
- * highest nibble in use by three or four compares (the latencies of a device fall in few octaves, so
- * they are predicted) and its logarithm in a constant, a nibble each.
+ * floor(log2(v)) for 1 <= v < 2^40. There is no count-leading-zeros: clang 14 crashes on it for BPF.
+ * Three or four compares find the highest nonzero nibble. They are predicted well, as the latencies of
+ * a device fall into few octaves. The nibble's own logarithm is looked up in a constant that has one
+ * nibble for each value.
  */
 #ifdef __KERNEL__
 static inline __u32 blklat_log2(__u64 v)
@@ -74,7 +75,7 @@ static inline __u32 blklat_bin_finest(__u64 ns)
 	__u64 mantissa = ns << (63 - e);
 	__u64 entry = blklat_mantissas[mantissa >> 56 & 127];
 
-	/* The lower 26 bits of mantissa are 0, so the count in entry's lower 7 does not disturb. */
+	/* The lower 26 bits of mantissa are 0, so the count in entry's lower 7 bits does not affect the comparison. */
 	return e * 64 + (entry & 127) + (mantissa > entry) - BLKLAT_ORIGIN - 1;
 }
 

@@ -6,16 +6,15 @@
 #include "blklat/abi.h"
 #include "blklat/bins.h"
 
-/* Which octave @n is in, where the first ends with 2^@first, and each of the others at twice the one before: from 1. */
+/* The octave of @n, from 1: the first ends at 2^@first, each of the others at twice the end of the one before. */
 static inline __u32 blklat_octave_up_to(__u64 n, __u32 first)
 {
 	return n <= 1ULL << first ? 1 : blklat_log2(n - 1) - first + 2;
 }
 
 /*
- * By size: bytes rounded up to a power of two, 4 KiB and less, 8 KiB, ... 512 KiB, 1 MiB and what is more. So a part holds
- * what is up to twice as large as that of the one before, and an IO of just a power of two is the largest of its part.
- * @bytes is at most 2^40.
+ * By size: bytes rounded up to a power of two: up to 4 KiB, 8 KiB, ... 512 KiB, and more than 512 KiB.
+ * So an IO whose size is exactly a power of two is the largest of its part. @bytes is at most 2^40.
  */
 #define BLKLAT_SIZE_PARTS 9
 #define BLKLAT_SIZE_LEAST_SHIFT 12	/* 4 KiB */
@@ -41,7 +40,7 @@ enum blklat_flags_part {
 	BLKLAT_FLAGS_PARTS = BLKLAT_FLAGS_OTHER,
 };
 
-/* @op: enum blklat_op. The flags' bits differ between kernels, so they are asked for. */
+/* @op: enum blklat_op. The flags' bits differ between kernels, so the caller decodes them. */
 static inline __u32 blklat_flags_part(__u32 op, int fua_or_preflush, int meta, int ahead, int sync)
 {
 	if (fua_or_preflush || op == BLKLAT_OP_FLUSH)
@@ -56,8 +55,8 @@ static inline __u32 blklat_flags_part(__u32 op, int fua_or_preflush, int meta, i
 }
 
 /*
- * By depth: the number of IOs of the device in the stage when one begins it, including that one: 1, 2, 3 to 4, 5 to 8, ...
- * 257 to 512, 513 and more.
+ * By depth: the number of the device's IOs in the stage when an IO begins it, including that IO: 1, 2,
+ * 3 to 4, 5 to 8, ... 257 to 512, 513 and more.
  */
 #define BLKLAT_DEPTH_PARTS 11
 
@@ -69,14 +68,14 @@ static inline __u32 blklat_depth_part(__u32 depth)
 }
 
 /*
- * By what an IO is beside: the strongest kind among the device's other IOs in the stage when it begins it. Kinds are in
- * the order of their strength.
+ * By what is in flight beside an IO: the strongest kind among the device's other IOs in the stage when
+ * the IO begins it. The kinds are listed from the strongest to the weakest.
  */
 enum blklat_kind {
 	BLKLAT_KIND_FLUSH = 1,
 	BLKLAT_KIND_DISCARD,
 	BLKLAT_KIND_OTHER,	/* BLKLAT_OP_OTHER */
-	BLKLAT_KIND_LARGE_WRITE,	/* of BLKLAT_LARGE_BYTES and more */
+	BLKLAT_KIND_LARGE_WRITE,	/* BLKLAT_LARGE_BYTES or more */
 	BLKLAT_KIND_WRITE,
 	BLKLAT_KIND_READ,
 	BLKLAT_KINDS = BLKLAT_KIND_READ,
@@ -102,25 +101,25 @@ static inline __u32 blklat_kind(__u32 op, __u64 bytes)
 	}
 }
 
-/* Whether IOs in flight are counted as well, in a line that all CPUs write to. */
+/* Whether IOs in flight are counted as well, in a cache line that all CPUs write to. */
 static inline int blklat_counts_in_flight(__u32 by)
 {
 	return by == BLKLAT_BY_DEPTH || by == BLKLAT_BY_BESIDE;
 }
 
 /*
- * By cgroup: the one that is charged for the IO, or for the first bio of a request. That is the owner of the data, also
- * where another task writes it back later. If it lacks the io controller (blkio in version 1), it is the nearest one above
- * that has it.
+ * By cgroup: the one that is charged for the IO, or for the first bio of a request. That is the cgroup
+ * that owns the data, even if another task writes the data back later. If that cgroup lacks the io
+ * controller (blkio in version 1), it is the nearest ancestor that has it.
  */
 enum blklat_cgroup_part {
-	BLKLAT_CGROUP_NONE = 1,	/* requests without bios, such as a flush that the block layer makes, and passthrough */
-	BLKLAT_CGROUP_REST,	/* all that came when there was no room for more */
-	BLKLAT_CGROUP_FIRST,	/* from here on one for each cgroup, as they come */
+	BLKLAT_CGROUP_NONE = 1,	/* requests without bios, such as a flush issued by the block layer, and passthrough */
+	BLKLAT_CGROUP_REST,	/* cgroups that appeared when there was no part left for them */
+	BLKLAT_CGROUP_FIRST,	/* from here on one for each cgroup, in the order of their first IOs */
 };
 #define BLKLAT_CGROUPS_MAX (BLKLAT_PARTS_MAX + 1 - BLKLAT_CGROUP_FIRST)
 
-/* The number of parts that a watch is divided into, by cgroup with room for @cgroups; 0: it is not divided. */
+/* The number of parts of each watch; by cgroup, @cgroups of them have a part of their own. 0: it is not divided. */
 static inline __u32 blklat_parts(__u32 by, __u32 cgroups)
 {
 	switch (by) {
@@ -146,7 +145,7 @@ static inline __u64 blklat_parted_start(__u64 now, __u32 part, __u32 kind)
 	       (__u64)kind << BLKLAT_SLOT_KIND_SHIFT;
 }
 
-/* The part in a start time of a watch that is divided @by; 0: none. */
+/* The part in a start time of a watch that is divided @by; 0: no part. */
 static inline __u32 blklat_slot_part(__u64 ns, __u32 by)
 {
 	__u32 bits = (by == BLKLAT_BY_CGROUP ? 62 : BLKLAT_SLOT_KIND_SHIFT) - BLKLAT_SLOT_PART_SHIFT;
@@ -154,7 +153,10 @@ static inline __u32 blklat_slot_part(__u64 ns, __u32 by)
 	return ns >> BLKLAT_SLOT_PART_SHIFT & ((1U << bits) - 1);
 }
 
-/* The kind in a start time, where kinds are counted; 0: none. Up to 15 where others may write to it. */
+/*
+ * The kind in a start time, where kinds are counted; 0: no kind. Up to 15 if others can write to the
+ * time.
+ */
 static inline __u32 blklat_slot_kind(__u64 ns)
 {
 	return ns >> BLKLAT_SLOT_KIND_SHIFT & ((1 << (62 - BLKLAT_SLOT_KIND_SHIFT)) - 1);

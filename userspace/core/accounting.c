@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every start that was counted in a slot ends in one of four ways: its IO completes (and is in a
- * bin), is requeued, is overwritten, or is still there. So, of IOs that hold still,
+ * Every start that was counted in a slot has one of four outcomes: its IO completes (and is in a bin),
+ * is requeued, is overwritten, or is still there. So, as long as no IO moves,
  *   completed = started events - requeued - overwritten - in flight
- * Slots are read before and after the bins, which gives two bounds for what the bins may show. To
- * that are added, on both sides of the identity, the IOs that never had a slot.
+ * Slots are read before and after the bins, which gives two bounds for what the bins may show. The IOs
+ * that never had a slot are added on both sides of the identity.
  */
 #include "core/accounting.h"
 
@@ -37,7 +37,10 @@ static u64 completed(const struct watch_counts *w)
 	return n;
 }
 
-/* What one reading of the slots says must have completed. Negative when requeues came after it. */
+/*
+ * The number of completed IOs that one reading of the slots implies. Negative if requeues were counted
+ * after it.
+ */
 static s64 expected(const struct watch_counts *w, u64 started, u64 in_flight)
 {
 	return started - in_flight - w->accounts[BLKLAT_REQUEUED] - w->accounts[BLKLAT_OVERWRITTEN];
@@ -53,7 +56,7 @@ s64 accounting_gap(const struct watch_counts *w)
 	return expected(w, w->started, w->in_flight) - (s64)completed(w);
 }
 
-/* A start that was not seen shows as no_start, an end as overwritten. */
+/* A start that was not seen counts as no_start, a missed end as overwritten. */
 static_assert(LOST_OVERWRITTEN == LOST_NO_START + 1, "skipped runs explain these two alone");
 static void explain_by_skipped(u64 lost_by[LOST_REASONS], u64 *skipped_left)
 {
@@ -67,11 +70,12 @@ static void explain_by_skipped(u64 lost_by[LOST_REASONS], u64 *skipped_left)
 }
 
 /*
- * Sets moved and unexplained; returns by how much the starts must be raised for the identity to hold. IOs
- * that left their slot and reached no bin are lost, which is all there is to say of them. IOs in the bins without a start
- * betray as many events that went wrong, so they count as a loss too. But the bins are what was measured, and stay;
- * so the starts are raised by both, the IOs and the loss. A difference that is new may only mean that a CPU
- * is held up; a loss is still there at the next read.
+ * Sets moved and unexplained; returns by how much the starts must be raised for the identity to hold.
+ *
+ * IOs that left their slot and reached no bin are lost: nothing more is known of them. IOs in the bins
+ * without a start show that as many events went wrong, so they count as a loss too. The bins, however,
+ * are what was measured, and stay. So the starts are raised by both, the IOs and the loss. A new
+ * difference may only mean that a CPU is held up; a real loss is still there at the next read.
  */
 static s64 reconcile(const struct watch_counts *w, u32 cpus, struct accounting *a)
 {
@@ -132,7 +136,7 @@ void accounting_make(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_lef
 		      accounts[BLKLAT_TAG_RANGE] + accounts[BLKLAT_TABLE_FULL];
 
 	started += reconcile(w, cpus, &a);
-	/* Requeues are read after the starts, so the first moments could show less than none. */
+	/* Requeues are read after the starts, so in the first moments the difference may be negative. */
 	a.started = started > 0 ? started : 0;
 	explain_by_skipped(a.lost_by, skipped_left);
 	for (u32 reason = 0; reason < LOST_REASONS; reason++)
@@ -145,7 +149,10 @@ static u64 more_than(u64 now, u64 before)
 	return now > before ? now - before : 0;
 }
 
-/* What was unexplained, or was explained by a skipped run, may have another reason now, or none. So reasons are cut to their sum. */
+/*
+ * A loss that was unexplained, or explained by a skipped run, may have another reason by now, or be no
+ * loss. So the reasons are cut until they add up to the total.
+ */
 static void take_off_lost(struct accounting *a, const struct accounting *before)
 {
 	u64 left = more_than(a->lost, before->lost);

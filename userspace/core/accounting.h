@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Does the account close: started = completed + in flight + lost. Pure. */
+/* Checks whether the account closes: started = completed + in flight + lost. Pure. */
 #ifndef CORE_ACCOUNTING_H
 #define CORE_ACCOUNTING_H
 
@@ -10,8 +10,8 @@ enum lost_reason {
 	LOST_OVERWRITTEN,	/* tag started again before it completed */
 	LOST_TAG_RANGE,		/* tag beyond the slots */
 	LOST_TABLE_FULL,	/* no room in the table of bios */
-	LOST_RECURSION,		/* of the first two: explained by a program run that the kernel skipped */
-	LOST_UNEXPLAINED,	/* the remainder: too few IOs in the bins, or too many */
+	LOST_RECURSION,		/* no_start or overwritten, explained by a program run that the kernel skipped */
+	LOST_UNEXPLAINED,	/* the difference that remains: too few IOs in the bins, or too many */
 	LOST_REASONS,
 };
 
@@ -22,8 +22,8 @@ extern const char *const lost_names[LOST_REASONS];
 extern const char *const lost_words[LOST_REASONS];
 
 /*
- * Cumulative since the capture began. Read while IOs move, so
- *   started = completed + in_flight + lost   holds within +-moved, and exactly when nothing moved.
+ * Cumulative since the capture began. As IOs move during the read,
+ *   started = completed + in_flight + lost   holds within +-moved, and exactly if nothing moved.
  */
 struct accounting {
 	u64 started;		/* start events - requeued + IOs that had no slot or whose start was not seen */
@@ -35,15 +35,16 @@ struct accounting {
 	u64 moved;		/* IOs that completed while the snapshot was read: the bound */
 	u64 before;		/* completed, but started before the capture: not in the figures above */
 	u64 unissued;		/* failed without reaching the device: not in the figures above */
-	u64 skipped;		/* program runs, of all watches of the capture: see struct snapshot */
+	u64 skipped;		/* program runs that the kernel skipped, of all watches: see struct snapshot */
 	u64 skipped_unexplained;	/* of these, the runs that explain no loss of any watch; set by frames_between() */
 	u64 kernel_ios;		/* counted by the kernel's statistics over the same time */
-	u64 kernel_in_flight;	/* in flight by the same, read after all of our own counts */
+	u64 kernel_in_flight;	/* IOs in flight in the same statistics, read after all of our own counts */
 	bool kernel_known;
 	/*
-	 * How many of the completed IOs the kernel may not count: at most all of op other, which passthrough commands are
-	 * of. Few kernels count those, and with queue/iostats_passthrough only the ones with data, of drivers that say which
-	 * device they are for, as nvme does (110234da18ab, in 6.13).
+	 * How many of the completed IOs the kernel may not count: at most all of op other, which
+	 * includes passthrough commands. Few kernels count those. With queue/iostats_passthrough they
+	 * count only those with data, and only of drivers that say for which device they are, as nvme
+	 * does (110234da18ab, in 6.13).
 	 */
 	u64 kernel_leaves_out;
 };
@@ -61,26 +62,28 @@ s64 accounting_kernel_gap(const struct accounting *a);
  */
 bool accounting_ends_missed(const struct accounting *a);
 
-/* Did nothing move while @w was read, as its figures of before and after say? */
+/* Whether nothing moved while @w was read: the figures of before and after the bins agree. */
 bool accounting_still(const struct watch_counts *w);
 
 /*
- * How many IOs the bins of @w lack, by what it read before them (negative: they have too many). Not 0 although nothing
- * moved: a CPU was held up between freeing a slot and counting in a bin, or an event was missed.
+ * How many IOs the bins of @w lack, judged by the slots read before them (negative: they have too
+ * many). If it is not 0 although nothing moved, a CPU was held up between freeing a slot and counting
+ * in a bin, or an event was missed.
  */
 s64 accounting_gap(const struct watch_counts *w);
 
 /*
- * Accounts for watch @i of @s. @cpus is the slack: on each CPU one program may be between freeing a slot and
- * adding to a bin. *@skipped_left is how many of s->skipped runs can still explain a loss, as each explains one,
- * on one device. It is lowered by as many as this watch needs; those that are left after the last watch have no
- * known consequence.
+ * Accounts for watch @i of @s. @cpus is the slack: on each CPU one program may be between freeing a
+ * slot and adding to a bin. *@skipped_left is how many of the s->skipped runs can still explain a loss;
+ * each explains one, on one device. It is lowered by as many as this watch needs. Those left after the
+ * last watch have no known consequence.
  */
 void accounting_make(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_left, struct accounting *ret);
 
 /*
- * Takes off @a what the same watch had counted at @before. What was in flight then is among the started, so the identity
- * holds as it does of both. The two functions about the kernel's count are to be asked of what begins with the capture.
+ * Subtracts from @a what the same watch had counted in @before. IOs in flight at @before count as
+ * started, so the identity holds for the difference if it does for both. The two functions about the
+ * kernel's count must only be used on accounts that begin with the capture.
  */
 void accounting_take_off(struct accounting *a, const struct accounting *before);
 

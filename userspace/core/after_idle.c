@@ -7,7 +7,7 @@ struct bounds {
 	u64 min_ns, max_ns;
 };
 
-/* Those of the bins, drawn closer by the extremes of all the op's IOs. False: there are no IOs. */
+/* The bounds of the bins, narrowed by the extremes of all IOs of the op. False: there are no IOs. */
 static bool bounds_of(const struct op_frame *o, struct bounds *ret)
 {
 	const struct hist *h = &o->after_idle;
@@ -17,7 +17,7 @@ static bool bounds_of(const struct op_frame *o, struct bounds *ret)
 		return false;
 	/* The lower bound is exclusive, but 0 ns has no cell of its own. */
 	*ret = (struct bounds){ first ? hist_lower_ns(h->scale, first) + 1 : 0, hist_upper_ns(h->scale, last) };
-	/* An IO may be counted here an interval before or after it is counted there. */
+	/* In this histogram an IO may be counted an interval earlier or later than in the other. */
 	if (o->ios && o->min_ns > ret->min_ns && o->min_ns <= hist_upper_ns(h->scale, first))
 		ret->min_ns = o->min_ns;
 	if (o->ios && o->max_ns < ret->max_ns && o->max_ns > hist_lower_ns(h->scale, last))
@@ -41,7 +41,7 @@ double after_idle_quantile_ns(const struct op_frame *o, double q)
 
 	if (!bounds_of(o, &b))
 		return NAN;
-	/* Of one alone the sum says more than its bin. */
+	/* With a single IO the sum says more than its bin. */
 	if (hist_count(&o->after_idle) == 1)
 		return after_idle_mean_ns(o);
 	return quantile_ns(&o->after_idle, q, b.min_ns, b.max_ns);

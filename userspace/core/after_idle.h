@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Figures of the IOs after a pause (op_frame.after_idle). Their sum is exact; of their extremes no more
- * is known than their bins and those of all the op's IOs. Pure.
+ * Figures of the IOs after a pause (op_frame.after_idle). Their sum is exact. Their extremes are only
+ * known from their bins and from the extremes of all IOs of the op. Pure.
  */
 #ifndef CORE_AFTER_IDLE_H
 #define CORE_AFTER_IDLE_H

@@ -25,25 +25,25 @@ struct capture_config {
 	u32 n_watches;
 	enum blklat_by by;
 	u32 cgroups;			/* by cgroup: the number of those with a part of their own; else 0 */
-	int scale;			/* 0..6, or -1: the finest that fits max_memory */
+	int scale;			/* 0..6, or -1: the finest scale that fits max_memory */
 	u64 max_memory;			/* bytes; 0: the default, see capture_default_memory() */
 	u32 max_bios;			/* room for bios in flight (stage total) */
 	u64 idle_gap_ns;		/* shortest pause after which an IO counts in after_idle; 0: do not look for pauses */
-	struct slow_wanted slow;	/* which IOs to tell of by themselves; a replay does not use it */
+	struct slow_wanted slow;	/* which IOs to report as slow; a replay does not use it */
 	const char *replay_file;	/* replay only */
 };
 
 /* An open capture. Engines embed it at the start of their own state. */
 struct capture {
 	const struct capture_ops *ops;
-	struct watch *watches;		/* what is watched; owned by the engine */
+	struct watch *watches;		/* owned by the engine */
 	u32 n_watches;
 	u32 scale;
 	u32 cpus;			/* slack of the accounting, see accounting_make() */
-	u64 memory_bytes;		/* that the counters take */
+	u64 memory_bytes;		/* size of the counters */
 	struct slow_wanted slow_wanted;
 	struct slow_ios *slow;		/* slow IOs of the last read, owned by the engine; NULL: not wanted */
-	u64 slow_ns;			/* CLOCK_MONOTONIC when the engine began to collect them: all that ended CAPTURE_SLOW_TOLD_NS earlier are in */
+	u64 slow_ns;			/* CLOCK_MONOTONIC before collecting; has all that ended CAPTURE_SLOW_TOLD_NS earlier */
 	bool sees_held;			/* stage total includes the wait for limits of cgroups */
 	const struct live_ops *live;	/* NULL: a replay, where each read is a stored interval and takes no time */
 	const char *engine;		/* name to show; of a replay, the engine that captured */
@@ -66,7 +66,7 @@ struct capture_ops {
 	void (*close)(struct capture *c);
 };
 
-/* What only a capture of this machine does, not a replay. */
+/* What only a live capture of this machine does, not a replay. */
 struct live_ops {
 	/*
 	 * The kernel has announced a change of devices. IOs of one that went away are not counted from here on, since its
@@ -74,13 +74,13 @@ struct live_ops {
 	 */
 	void (*look)(struct capture *c);
 	/*
-	 * From now on IOs of whole w and op o are slow if they took @from_ns[w * BLKLAT_OPS + o] or more. Before the first
-	 * call only IOs that fail are told. Only where slow IOs are wanted.
+	 * From now on, IOs of whole w and op o are slow if they took @from_ns[w * BLKLAT_OPS + o] or
+	 * more. Before the first call only failed IOs are reported. Only called if slow IOs are wanted.
 	 */
 	void (*set_slow)(struct capture *c, const u64 *from_ns);
 };
 
-/* An engine of this machine, for the user to choose. */
+/* An engine of this machine that the user can choose. */
 struct capture_engine {
 	const struct capture_ops *ops;
 	const char *about;		/* a few words for 'check' */
@@ -97,32 +97,35 @@ struct capture_renewal {
 };
 
 /*
- * Opens a capture with @engine, as its open does. If a device's user or driver gives it more tags or queues than there are
- * slots for, a live capture opens one with more room beside it, which takes over. While IOs are in flight whose start the
- * new one has not seen, that happens in a later read, in which @renewed is called. All counts go on, none begins again.
- * The new one leaves out devices that are gone.
+ * Opens a capture with @engine, as its open does. If the user or the driver of a device gives it more tags
+ * or queues than there are slots, a live capture opens another one with more room beside it. The new one
+ * takes over in that read, or in a later one while IOs are in flight whose start it has not seen. @renewed
+ * is called when it has taken over, or could not be opened. All counts go on; none begins again. The new
+ * capture leaves out devices that are gone.
  */
 int capture_open(const struct capture_ops *engine, const struct capture_config *cfg,
 		 void (*renewed)(const struct capture_renewal *r), struct capture **ret, struct problem *p);
 
-/* A capture that is to end, and its last read. */
+/* A capture that is about to end, and its last read. */
 struct capture_end {
 	const struct capture *capture;
 	const struct snapshot *read;
 };
 
 /*
- * From here on @heir counts in place of the @n captures @from: live ones of the same engine at the same scale, still open,
- * which may be closed afterwards. No count begins again and no IO is missed: @begin is filled with what @heir would have
- * read at the time of the others' last read. @read is a read of @heir just before those, as its extremes start there; a
- * watch that none of them has begins there, too. IOs that ended within *@ret_gap_ns may be lost; 0: none is lost. Returns
- * 0, or -ENOMEM with nothing done.
+ * From here on @heir counts in place of the @n captures @from. These are live, of the same engine and
+ * scale, and still open; they may be closed afterwards. No count begins again and no IO is missed:
+ * @begin is filled with what @heir would have read at the time of the others' last read. @read is a
+ * read of @heir just before those, as its extremes start there; a watch that none of them has begins
+ * there, too. IOs that ended within *@ret_gap_ns may be lost; 0: none is lost. Returns 0, or -ENOMEM
+ * with nothing done.
  */
 int capture_join(struct capture *heir, const struct snapshot *read, const struct capture_end *from, u32 n,
 		 struct snapshot *begin, u64 *ret_gap_ns);
 
 /*
- * Are there still slots for all tags that requests of watch @i's device can carry? Reads sysfs; yes if it does not tell.
+ * Are there still slots for all tags that requests of watch @i's device can carry? Reads sysfs; true if
+ * that does not say.
  */
 bool capture_fits(const struct capture *c, u32 i);
 

@@ -13,14 +13,14 @@
 
 #include "util/cleanup.h"
 
-/* Beside hierarchies of version 1 that of version 2 is in a folder of its own. */
+/* If version 1 has hierarchies too, version 2's is in a directory of its own. */
 size_t cgroup_hierarchy(const char *root, char *path, size_t size)
 {
 	snprintf(path, size, "%s/sys/fs/cgroup/cgroup.controllers", root);
 	return snprintf(path, size, "%s%s", root, access(path, F_OK) ? "/sys/fs/cgroup/unified" : "/sys/fs/cgroup");
 }
 
-/* Is io among the controllers in @file of the hierarchy @path, which stays? */
+/* Is io among the controllers in @file of the hierarchy @path? @path is unchanged on return. */
 static bool has_io(char *path, size_t len, size_t size, const char *file)
 {
 	FILE *f CLEANUP(cleanup_fclose) = NULL;
@@ -57,8 +57,8 @@ bool cgroups_charged(const char *root, char *file, size_t size)
 struct search {
 	struct cgroup_sought *sought;
 	u32 n, missing;
-	size_t root_len;	/* of what is before a cgroup's own path */
-	char path[PATH_MAX];	/* of the cgroup that is looked at */
+	size_t root_len;	/* of the part before a cgroup's own path */
+	char path[PATH_MAX];	/* of the cgroup being searched */
 };
 
 static int take(struct search *s, u64 id)
@@ -74,7 +74,10 @@ static int take(struct search *s, u64 id)
 	return 0;
 }
 
-/* The cgroup at s->path, and those below it. Each directory's own entry has the number. */
+/*
+ * Searches the cgroup at s->path and those below it. The id is the inode number in each directory's
+ * entry ".".
+ */
 static int look_at(struct search *s)
 {
 	size_t len = strlen(s->path);
@@ -127,7 +130,7 @@ static bool ends_in(const char *name, size_t len, const char *end)
 	return len > n && !memcmp(name + len - n, end, n);
 }
 
-/* Without what systemd puts behind it. */
+/* The length without systemd's suffix. */
 static size_t stem_of(const char *name, size_t len)
 {
 	if (ends_in(name, len, ".scope") || ends_in(name, len, ".slice"))
@@ -154,7 +157,7 @@ static bool take_container(const char *name, size_t len, struct cgroup_names *re
 	return true;
 }
 
-/* "podUID", or "kubepods-burstable-podUID.slice", where systemd's names have _ for each - of the UID (kubelet's cgroup manager). */
+/* "podUID", or with systemd "kubepods-burstable-podUID.slice", where each - of the UID is a _ (kubelet). */
 static void take_pod(const char *name, size_t len, struct cgroup_names *ret)
 {
 	const u32 length = sizeof(ret->pod) - 1;
@@ -199,7 +202,7 @@ struct cgroup_names cgroup_names(const char *path)
 		else if (is_unit(name, len) && len < sizeof(ret.unit))
 			snprintf(ret.unit, sizeof(ret.unit), "%.*s", (int)len, name);
 	}
-	/* Slices are but where a pod lies. */
+	/* Slices only say where a pod is. */
 	if (ret.pod[0])
 		ret.unit[0] = '\0';
 	return ret;

@@ -14,16 +14,16 @@
 #include "util/sysfs.h"
 #include "util/utf8.h"
 
-#define SECTOR_BYTES 512	/* of sysfs, whatever the device's own are */
+#define SECTOR_BYTES 512	/* sysfs's unit, whatever the device's own sectors are */
 #define DEVICES_MAX 65536
 
 struct reading {
 	struct device_table *t;
-	const struct device *disk;	/* whose partitions are read; NULL: disks */
+	const struct device *disk;	/* the disk whose partitions are being read; NULL: disks are being read */
 	u32 room;
 };
 
-/* Whole devices by how the kernel calls them; the rest are "disk". */
+/* The kind of a whole device, by its kernel name; the rest are "disk". */
 static const char *kind_of(const char *name)
 {
 	static const struct { const char *prefix, *kind; } kinds[] = {
@@ -40,7 +40,7 @@ static const char *kind_of(const char *name)
 	return "disk";
 }
 
-/* A name of sysfs as the kernel means it: a file's name can't hold a '/', so it stands there as '!'. */
+/* The kernel name for a name in sysfs: a file's name can't hold a '/', so sysfs has '!' instead. */
 static int name_from_sysfs(const char *entry, char ret[DEVICE_NAME_MAX])
 {
 	if (strlen(entry) >= DEVICE_NAME_MAX)
@@ -53,7 +53,7 @@ static int name_from_sysfs(const char *entry, char ret[DEVICE_NAME_MAX])
 	return 0;
 }
 
-/* What tells a user which one it is: the model, else a mapped file, an array's level. */
+/* What tells a user which device it is: the model, or else a mapped file, or an array's level. */
 static void read_model(struct device *d, int dir)
 {
 	static const char *const files[] = {
@@ -70,7 +70,7 @@ static void read_model(struct device *d, int dir)
 			memcpy(d->model, text, len + 1);
 			return;
 		}
-		/* Of a path the end tells more. */
+		/* The end of a path says more than its beginning. */
 		if (text[0] == '/')
 			snprintf(d->model, sizeof(d->model), "...%s", text + len - sizeof(d->model) + 4);
 		else
@@ -80,7 +80,7 @@ static void read_model(struct device *d, int dir)
 	}
 }
 
-/* The page of a SCSI drive with its serial number: four bytes, the last one its length, then the text (SPC-4). */
+/* Page 0x80 of a SCSI drive, its serial number: four bytes, the last of them the length, then the text (SPC-4). */
 static void read_scsi_serial(struct device *d, int dir)
 {
 	CLEANUP(cleanup_close) int fd = openat(dir, "device/vpd_pg80", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -97,8 +97,9 @@ static void read_scsi_serial(struct device *d, int dir)
 }
 
 /*
- * What tells this drive from another of its model: NVMe and eMMC, SCSI have it elsewhere. All of it is what the
- * drivers remember. virtio's "serial" is not read: it asks the device, which is an IO (virtblk_get_id()).
+ * What tells this drive from another of its model. NVMe and eMMC have it in one place, SCSI in another.
+ * All of it is cached by the drivers. virtio's "serial" is not read: that asks the device, which is an
+ * IO (virtblk_get_id()).
  */
 static void read_identity(struct device *d, int dir)
 {
@@ -136,7 +137,7 @@ static void read_queue(struct device *d, int dir)
 	sysfs_choice(dir, "queue/scheduler", d->scheduler, sizeof(d->scheduler));
 }
 
-/* What any device has. -ENODEV: it went away, or is no device. */
+/* What all devices have. -ENODEV: it went away, or is not a device. */
 static int read_common(struct device *d, int dir)
 {
 	u64 sectors = 0;
@@ -177,7 +178,7 @@ static int read_disk(struct device *d, int dir, const char *entry)
 	return 0;
 }
 
-/* Requests are the disk's: what is known of its queue holds for the partition. */
+/* A partition's requests go through its disk's queue, so the queue's properties are copied. */
 static int read_partition(struct device *d, int dir, const char *entry, const struct device *disk)
 {
 	int err, len;
@@ -220,7 +221,7 @@ static int append(struct reading *r, const struct device *d)
 static int add_partition(int dir, const char *entry, void *into)
 {
 	struct reading *r = into;
-	/* A partition is a directory of its own; links lead elsewhere, to the driver for one. */
+	/* A partition is a directory of its own; links lead elsewhere, for example to the driver. */
 	CLEANUP(cleanup_close) int fd = openat(dir, entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct device d;
 
@@ -245,11 +246,11 @@ static int add_disk(int dir, const char *entry, void *into)
 	r->disk = &d;
 	err = sysfs_entries(fd, ".", add_partition, r);
 	r->disk = NULL;
-	/* It may have gone meanwhile: then it has no partitions. */
+	/* The disk may be gone by now: then it has no partitions. */
 	return err == -ENOMEM ? err : 0;
 }
 
-/* Comparing the disks first puts a disk's partitions behind it. @disks is the table before. */
+/* Compares the disks first, so that a disk's partitions follow it. @disks is the unsorted table. */
 static int by_name(const void *va, const void *vb, void *disks)
 {
 	const struct device *a = va, *b = vb, *d = disks;
@@ -262,7 +263,7 @@ static int by_name(const void *va, const void *vb, void *disks)
 	return strverscmp(a->name, b->name);
 }
 
-/* Sorts the table and makes each parent an index again. */
+/* Sorts the table and adjusts the parents' indices. */
 static int sort_table(struct device_table *t)
 {
 	CLEANUP(cleanup_free) struct device *unsorted = reallocarray(NULL, t->n, sizeof(*unsorted));
@@ -309,7 +310,10 @@ static int by_index(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Which lies on which: names of other devices, so the table must be whole and sorted. */
+/*
+ * Finds the devices below each device. Links name other devices, so the table must be complete and
+ * sorted.
+ */
 static void resolve_stack(struct device_table *t, int block)
 {
 	for (u32 i = 0; i < t->n; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The block devices of a machine, as sysfs tells it. Reading takes the root of the tree as a
+ * The block devices of a machine, as sysfs describes them. Reading takes the root of the tree as a
  * parameter, so a recorded machine serves as well as the live one.
  */
 #ifndef CORE_DEVICE_H
@@ -18,18 +18,18 @@ struct device {
 	char mapper[DEVICE_NAME_MAX];	/* device-mapper name, "" elsewhere */
 	char kind[16];			/* disk, partition, loop, zram, dm, md, nvme, virtio, rom, ram ... */
 	char model[48];			/* trimmed; "" when unknown */
-	char serial[64];		/* the drive's; "" when it tells none */
+	char serial[64];		/* of the drive; "" if it has none */
 	char wwid[128];			/* world-wide name of the drive or namespace; "" when it has none */
-	char scheduler[16];		/* the active one; "" for bio-based devices */
+	char scheduler[16];		/* the active I/O scheduler; "" for bio-based devices */
 	char sysfs[256];		/* directory below the root: /sys/block/sda or /sys/block/sda/sda1 */
 	u32 major, minor;
-	u64 node;			/* inode of its directory: a later device of that name has another; 0: not known */
-	u64 diskseq;			/* its disk's, another one for each disk or medium; 0: before Linux 5.15 */
+	u64 node;			/* inode of its directory; differs for a later device of that name; 0: not known */
+	u64 diskseq;			/* of its disk, unique to each disk and medium; 0: before Linux 5.15 */
 	u64 size_bytes;
 	u32 parent;			/* partition: index of its disk in the table, else own index */
-	u32 hw_queues;			/* hardware queues; 0: bio-based, there are no requests */
-	u32 tags;			/* driver tags a hardware queue (its largest); 0 when bio-based */
-	u32 nr_requests;		/* scheduler tags a hardware queue */
+	u32 hw_queues;			/* hardware queues; 0: bio-based, no requests */
+	u32 tags;			/* driver tags in a hardware queue (the largest); 0: bio-based */
+	u32 nr_requests;		/* scheduler tags in a hardware queue */
 	bool iostats;			/* the kernel counts its IOs */
 	bool hidden;			/* a hidden path (nvme multipath) */
 	u32 n_lower;			/* devices it lies on (slaves): indices in the table */
@@ -53,8 +53,9 @@ int device_table_read(struct device_table *t, const char *root, struct problem *
 void device_table_free(struct device_table *t);
 
 /*
- * Reads anew what its user or driver can change of a device that is there: hardware queues and their tags, the
- * scheduler, nr_requests. @d is one of @t, or a copy of it. Returns 0, or a negative errno, -ENOENT when it is gone.
+ * Reads again what the user or the driver can change on a device: hardware queues and their tags, the
+ * scheduler, nr_requests. @d is in @t, or a copy of an entry. Returns 0 or a negative errno; -ENOENT if
+ * the device is gone.
  */
 int device_read_queue(const struct device_table *t, struct device *d);
 
@@ -62,18 +63,18 @@ int device_read_queue(const struct device_table *t, struct device *d);
 int device_table_copy(struct device_table *to, const struct device_table *from);
 
 /*
- * Finds what a user calls DEV: a kernel name, a path (followed if a link; resolved by its device
- * number, or in a recorded tree by its last component), a mapper name, a shell pattern over kernel
- * names, or "all" (whole devices of non-zero size). Appends indices to @set (of size t->n, no
- * repeats, table order not needed), updates @n.
- * Returns 0, or with a sentence -ENODEV (no such device; the nearest name is suggested), -ENOTBLK
- * (a file that is no block device), -ENOENT (a pattern that matches nothing).
+ * Finds the devices for DEV, a user's argument: a kernel name, a path (links are followed; resolved by
+ * device number, or in a recorded tree by the last component), a mapper name, a shell pattern over
+ * kernel names, or "all" (whole devices of non-zero size). Appends their indices to @set (of size t->n;
+ * no repeats, in any order) and updates @n. Returns 0, or with a sentence -ENODEV (no such device; the
+ * nearest name is suggested), -ENOTBLK (a file that is not a block device), -ENOENT (a pattern that
+ * matches nothing).
  */
 int device_find(const struct device_table *t, const char *name, u32 *set, u32 *n, struct problem *p);
 
 /*
- * Has another device taken @d's place: one of the same name, or another file or medium in the same device? No, if
- * the place is empty.
+ * Has another device taken @d's place: one of the same name, or another file or medium in the same
+ * device? False if the place is empty.
  */
 bool device_replaced(const struct device_table *t, const struct device *d);
 
@@ -83,16 +84,16 @@ struct kernel_stat {
 };
 
 /*
- * The kernel's own count of IOs, from the device's stat file (Documentation/block/stat.rst). Returns 0, -ENODATA
- * if the file lacks figures, or -ENODEV if the device is gone, has no size any more (a detached loop device stays,
- * empty) or is another one than was read into @t under that name.
+ * The kernel's own count of IOs, from the device's stat file (Documentation/block/stat.rst). Returns 0;
+ * -ENODATA if the file lacks figures; or -ENODEV if the device is gone, has no size any more (a
+ * detached loop device stays, but empty), or is not the one that was read into @t under that name.
  */
 int device_kernel_stat(const struct device_table *t, const struct device *d, struct kernel_stat *ret);
 
 /*
- * The files that this reads, kept open for whoever asks again and again: finding them is most of the work. If they
- * could not be opened (too many files, the device is gone), device_files_stat() does what device_kernel_stat()
- * does.
+ * The files that device_kernel_stat() reads, kept open for repeated reads, as looking them up is most
+ * of the work. If they could not be opened (too many files, or the device is gone), device_files_stat()
+ * does the same as device_kernel_stat().
  */
 struct device_files {
 	int size, diskseq, stat;	/* -1: not open, or (diskseq) the kernel has none */

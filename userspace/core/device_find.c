@@ -35,7 +35,7 @@ static int not_found(const struct device_table *t, const char *name, struct prob
 		const char *names[] = { t->d[i].name, t->d[i].mapper };
 
 		for (u32 k = 0; k < ARRAY_SIZE(names); k++) {
-			/* Of two as near, the one of the same length: sdb1 for sdb3, not sdb. */
+			/* Of two equally near names prefer the one of the same length: for sdb3 sdb1, not sdb. */
 			u32 far = 2 * edit_distance(last, names[k]) + (strlen(last) != strlen(names[k]));
 
 			if (!names[k][0] || far >= least)
@@ -66,7 +66,7 @@ static const char *file_type(mode_t mode)
 	}
 }
 
-/* A file that is no block device; /dev/nvme0, the controller, is the one that users take for its disk. */
+/* Reports a file that is not a block device. Users often take /dev/nvme0, the controller, for its disk. */
 static int not_block(const struct device_table *t, const char *path, mode_t mode, struct problem *p)
 {
 	const char *last = strrchr(path, '/') + 1;
@@ -119,7 +119,7 @@ static int find_path_live(const struct device_table *t, const char *path, u32 *s
 			   major(st.st_rdev), minor(st.st_rdev));
 }
 
-/* A recording has no device nodes: what counts are the names, a link's or the path's own. */
+/* A recording has no device nodes, so only names count: the link's target or the path itself. */
 static int find_path_recorded(const struct device_table *t, const char *path, u32 *set, u32 *n,
 			      struct problem *p)
 {
@@ -192,7 +192,7 @@ int device_find(const struct device_table *t, const char *name, u32 *set, u32 *n
 		return find_all(t, set, n, p);
 	if (find_name(t, name, set, n))
 		return 0;
-	/* A link may have such letters in its name; what the shell could expand, it has. */
+	/* Names of links may contain these letters. The shell has already expanded what it could. */
 	if (is_pattern(name) && (name[0] != '/' || access(name, F_OK)))
 		return find_pattern(t, name, set, n, p);
 	if (!strchr(name, '/'))

@@ -9,7 +9,7 @@
 #include "util/cleanup.h"
 #include "util/sysfs.h"
 
-/* Places of the figures; discards came with Linux 4.18, flushes with 5.5, which writes all 17. */
+/* Positions of the figures. Discards exist since Linux 4.18, flushes since 5.5, which writes all 17. */
 enum { STAT_READS = 0, STAT_WRITES = 4, STAT_IN_FLIGHT = 8, STAT_DISCARDS = 11, STAT_FLUSHES = 15, STAT_FIGURES = 17 };
 
 /* A file of the device's directory. */
@@ -20,9 +20,10 @@ static void path_of(const struct device_table *t, const struct device *d, const 
 }
 
 /*
- * Has another device come under the name? Between two looks it may go and come. A directory of sysfs never gets the
- * inode of one before (kernfs_ino()); a device that stays has another number when something else is put in, a file into
- * a loop device (inc_diskseq() in block/genhd.c).
+ * Has another device come under this name? Between two looks a device may go and another one come. A
+ * new directory in sysfs never gets the inode of an earlier one (kernfs_ino()). A device that stays
+ * gets another diskseq when its medium changes, for example the file of a loop device (inc_diskseq() in
+ * block/genhd.c).
  */
 static bool replaced(const struct device_table *t, const struct device *d)
 {
@@ -80,7 +81,7 @@ int device_kernel_stat(const struct device_table *t, const struct device *d, str
 	return parse_stat(text, ret);
 }
 
-/* --- the same of files that are kept open --------------------------------------------------- */
+/* --- the same with files that are kept open ------------------------------------------------- */
 
 static int open_in(int dir, const char *file)
 {
@@ -113,7 +114,7 @@ void device_files_close(struct device_files *f)
 	*f = DEVICE_FILES_NONE;
 }
 
-/* Of a device that was removed nothing is read any more: ENODEV (kernfs_get_active()). */
+/* If the device was removed, reads fail with ENODEV (kernfs_get_active()). */
 static bool read_again(int fd, char *text, size_t size)
 {
 	ssize_t n = pread(fd, text, size - 1, 0);

@@ -14,7 +14,7 @@ static u64 clamp_to_cell(u64 ns, u32 scale, u32 cell)
 	return ns > highest ? highest : ns;
 }
 
-/* @none is the value that says that no IO ended, though it may lie in a cell at an end of the grid. */
+/* @none is the value that means that no IO ended. It may lie in a cell at an end of the grid. */
 static u64 choose(u64 ns, u64 late_ns, u64 none, u32 scale, u32 cell)
 {
 	if (ns != none && blklat_cell(ns, scale) == cell)
@@ -32,7 +32,7 @@ struct extremes extremes_of(const struct op_counts *now, const struct hist *inte
 	hist_range(interval, &first, &last);
 	shortest = choose(now->min_ns, now->late_min_ns, UINT64_MAX, scale, first);
 	longest = choose(now->max_ns, now->late_max_ns, 0, scale, last);
-	/* Two IOs of one bin may have each of them told by another interval. */
+	/* If two IOs share a bin, their extremes may have been read in different intervals. */
 	if (shortest > longest)
 		return (struct extremes){ longest, shortest };
 	return (struct extremes){ shortest, longest };

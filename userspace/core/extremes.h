@@ -11,10 +11,11 @@ struct extremes {
 };
 
 /*
- * The extremes of the IOs in @interval, which are those that @now has more than the snapshot before; there is at
- * least one. An IO that ends while the counters are read can be in one interval's bins and in the next one's
- * extremes. The bins decide: each extreme is the one that was read of the interval; if that is not in the bin, the
- * one of the IOs that came late; or else the bin's bound that is nearest to what was read, the lower one if nothing
+ * The extremes of the IOs in @interval, that is, of those that @now has in addition to the previous
+ * snapshot; there is at least one. An IO that ends while the counters are read can be in the bins of
+ * one interval and the extremes of the next. The bins decide. Each extreme is the one that was read for
+ * the interval, if it lies in the outermost bin; else the one of the IOs that ended during the read, if
+ * that does; else the bound of that bin that is nearest to what was read, or the lower bound if nothing
  * was. So a percentile, clamped to the extremes, never leaves its bin.
  */
 struct extremes extremes_of(const struct op_counts *now, const struct hist *interval);

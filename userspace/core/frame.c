@@ -69,7 +69,7 @@ void frames_track(struct frames *fs)
 		}
 }
 
-/* Makes what is shown from what is counted: bins, sums and the interval. */
+/* Computes the figures to show from the counts: bins, sums and the interval. */
 static void derive(struct frame *f, const struct percentiles *ps)
 {
 	double per_s = f->interval_s > 0 ? 1 / f->interval_s : 0;
@@ -96,7 +96,7 @@ static void sums_add(struct op_sums *to, const struct op_sums *more)
 	to->sum_ns += more->sum_ns;
 }
 
-/* Gives what was counted to the interval's IOs, or keeps it for the next one that has any. */
+/* Gives the sums to the interval's IOs, or keeps them for the next interval that has any. */
 static void give_sums(struct op_frame *o)
 {
 	static const struct op_sums none;
@@ -110,8 +110,9 @@ static void give_sums(struct op_frame *o)
 }
 
 /*
- * The sum may be an IO ahead of the bins or behind, too. So clamp the mean to the extremes: what the interval's IOs can't
- * have taken is left to the next interval, and what they must have taken comes from there.
+ * The sum may be ahead of the bins by an IO, or behind. So clamp the mean to the extremes. What the
+ * interval's IOs can't have taken is left to the next interval; what they must have taken beyond the
+ * sum is borrowed from it.
  */
 static void reconcile_sum(struct op_frame *o)
 {
@@ -131,14 +132,14 @@ static void idle_clear(struct op_frame *o)
 	o->after_idle_sum_ns = 0;
 }
 
-/* @before is NULL where @now has what was counted since. */
+/* @before is NULL if @now holds only the counts since then. */
 static void op_between(struct op_frame *o, const struct op_counts *before,
 		       const struct op_counts *now)
 {
 	static const struct op_counts nothing;
 	struct extremes extremes;
 
-	/* Where the interval before had no IO, its IOs after a pause are to be among this one's. */
+	/* If the previous interval had no IO of this op, its IOs after a pause belong to this interval. */
 	if (o->ios)
 		idle_clear(o);
 	if (before) {
@@ -165,7 +166,7 @@ static void op_between(struct op_frame *o, const struct op_counts *before,
 	reconcile_sum(o);
 }
 
-/* IOs of @h in the bin of @ns and above. */
+/* The number of IOs of @h in the bin of @ns and above. */
 static u64 count_from(const struct hist *h, u64 ns)
 {
 	u64 n = 0;
@@ -177,11 +178,14 @@ static u64 count_from(const struct hist *h, u64 ns)
 	return n;
 }
 
-/* True when an IO other than those after a pause was, or may have been, in flight for all of a gap. */
+/*
+ * True if an IO, other than those after a pause, was or may have been in flight for the whole length of
+ * a gap.
+ */
 static bool pauses_doubtful(const struct frame *f, u64 gap_ns)
 {
 	const struct hist *coarse = &f->ops[0].after_idle;
-	/* From where on both histograms have a bin begin, so that they count the same IOs. */
+	/* The gap's coarse bin starts here. So does a bin of the other histogram: both count the same IOs. */
 	u64 from_ns = hist_lower_ns(coarse->scale, blklat_cell(gap_ns, coarse->scale)) + 1;
 	u64 long_ios = 0, after_idle = 0;
 
@@ -195,8 +199,8 @@ static bool pauses_doubtful(const struct frame *f, u64 gap_ns)
 }
 
 /*
- * May what looks like IOs after a pause be none? @in_flight: at the interval's begin. What was issued behind a long IO of the
- * interval before may be among them.
+ * Are the IOs counted as after a pause in doubt? @in_flight: at the interval's beginning. IOs issued behind
+ * a long IO of the previous interval may be among them.
  */
 static bool find_doubt(struct frame *f, u64 in_flight, u64 gap_ns)
 {
@@ -218,13 +222,14 @@ static void settle_pauses(struct frame *f, bool doubtful)
 }
 
 /*
- * What IOs spent in flight between the two: the latencies of those that ended, less what they had waited before, and what
- * is still in flight has waited since. So it adds up over intervals, whatever ends in which. Where an age left without
- * a latency (its end was missed, the device went away) only the latencies are known, and by Little's law are right
- * in the mean.
+ * The time that IOs spent in flight between the two snapshots: the latencies of those that ended, less
+ * what they had already waited at the first, plus what those still in flight have waited at the second.
+ * So it adds up over intervals, no matter which IO ends in which. If an age disappears without a
+ * latency (the end was missed, or the device went away), only the latencies are known; by Little's law
+ * these are right on average.
  *
- * Ages are read just before the latencies. Of an IO that ends between the two both are counted, and the next interval
- * has so much less, which can make it less than nothing.
+ * Ages are read just before the latencies. For an IO that ends in between, both are counted. The next
+ * interval then has that much less, which can make it negative.
  */
 static s64 in_flight_between(const struct frame *f, const struct watch_counts *before, const struct watch_counts *now)
 {
@@ -260,13 +265,13 @@ static void op_move(struct op_frame *to, struct op_frame *from)
 	op_clear(from);
 }
 
-/* Only cgroups' parts change. */
+/* Only the parts for cgroups change their owner. */
 static bool has_owner(const struct part *part)
 {
 	return part && !part_is_vacant(part);
 }
 
-/* The frame of the rest among those of @whole, which has one where owners change. */
+/* The frame of the part "rest" of @whole. There is one wherever owners change. */
 static struct frame *rest_of(struct frames *fs, u32 whole)
 {
 	const struct part *rest = part_numbered(BLKLAT_BY_CGROUP, BLKLAT_CGROUP_REST);
@@ -277,7 +282,10 @@ static struct frame *rest_of(struct frames *fs, u32 whole)
 	return NULL;
 }
 
-/* Moves what belongs to owners that their watches do not have any more. Sums that nobody reads alone need not have a watch. */
+/*
+ * Moves the counts of owners that their watches do not have any more to the rest. Frames without a
+ * watch, as in sums that nobody reads alone, are skipped.
+ */
 static void follow_parts(struct frames *fs)
 {
 	u32 whole = 0;
@@ -309,7 +317,7 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 	u64 skipped_left = now->skipped;
 	bool doubtful = false;
 
-	follow_parts(fs);	/* what was partial */
+	follow_parts(fs);	/* the partial sums */
 	for (u32 i = 0; i < fs->n; i++) {
 		const struct watch_counts *w = &now->w[i];
 		struct frame *f = &fs->f[i];
@@ -328,7 +336,10 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		f->replaced = w->replaced;
 		if (whole)
 			accounting_make(now, i, cpus, &skipped_left, &f->accounting);
-		/* A pause is the device's: what hides it from the whole hides it from the parts, which follow. */
+		/*
+		 * A pause is the device's: what hides it from the whole hides it from the parts, which
+		 * come next.
+		 */
 		if (whole)
 			doubtful = find_doubt(f, before->w[i].in_flight, now->idle_gap_ns);
 		settle_pauses(f, doubtful);
@@ -402,7 +413,7 @@ void frames_accumulate(struct frames *run, const struct frames *interval,
 			op_accumulate(&r->ops[op], &f->ops[op]);
 		r->end_ns = f->end_ns;
 		r->interval_s += f->interval_s;
-		/* Modulo 2^64: a recording may say anything. */
+		/* Modulo 2^64, as a recording may contain any value. */
 		r->in_flight_ns = (u64)r->in_flight_ns + f->in_flight_ns;
 		r->in_flight = f->in_flight;
 		r->oldest_ns = f->oldest_ns;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A frame: the figures of one watch and one interval, as neutral values; sinks only choose words. Made from two snapshots. Pure.
+ * A frame: the figures of one watch and one interval, as neutral values; sinks only choose words. Made
+ * from two snapshots. Pure.
  */
 #ifndef CORE_FRAME_H
 #define CORE_FRAME_H
@@ -17,18 +18,20 @@ struct op_sums {
 };
 
 struct op_frame {
-	u64 ios;		/* 0: the op is absent; but for the two sums below, nothing is meaningful */
+	u64 ios;		/* 0: no IO of this op; then only partial and counted below are meaningful */
 	u64 bytes;
 	u64 errors;
 	u64 sum_ns;		/* of the latencies */
 	/*
-	 * An engine counts the sums of an IO before its bin, and the bytes of a piece when that completes. In an interval
-	 * without an IO of the op, they belong to an IO that has not ended yet (or, on a CPU that reorders stores, that
-	 * has just ended). They are kept here until an interval has an IO, and are then added to its bytes, errors and
-	 * sum_ns. The same is done with the share of sum_ns that, by the extremes, the interval's IOs can't have taken. If
-	 * sum_ns is less than they must have taken, the difference is owed: sum_ns is then below 0 here, modulo 2^64. So
-	 * bytes, errors and sum_ns of all intervals, and what is left here at the end of the last, add up to all that was
-	 * counted.
+	 * An engine counts the sums of an IO before its bin, and the bytes of a portion when that
+	 * completes. In an interval without an IO of the op, they belong to an IO that has not ended
+	 * yet (or, on a CPU that reorders stores, has just ended). They are kept here until an interval
+	 * has an IO, and are then added to its bytes, errors and sum_ns.
+	 *
+	 * The same is done with the share of sum_ns that, by the extremes, the interval's IOs can't
+	 * have taken. If sum_ns is less than they must have taken, the difference is owed: sum_ns is
+	 * then negative here, modulo 2^64. So bytes, errors and sum_ns of all intervals, plus what is
+	 * left here at the end of the last one, add up to all that was counted.
 	 */
 	struct op_sums partial;
 	struct op_sums counted;	/* all that was counted in the interval itself, for sinks that keep totals */
@@ -40,10 +43,13 @@ struct op_frame {
 	double percentile_ns[PERCENTILES_MAX];	/* in the order of the run's percentiles */
 	struct hist hist;
 	/*
-	 * Of these, the IOs issued after the device had been idle for the run's idle gap, at idle_scale().
-	 * An engine recognises a pause by silence, so an IO that took as long as the gap looks like a pause to those after
-	 * it. An interval with such an IO therefore has no IOs after a pause (they can't be told apart), nor has the next
-	 * one if IOs were in flight between the two. They are counted before the bin, and wait for it as the sums do.
+	 * The IOs among these that were issued after the device had been idle for the run's idle gap,
+	 * at idle_scale().
+	 *
+	 * An engine recognises a pause by silence, so an IO that takes as long as the gap looks like a
+	 * pause to the IOs after it. An interval with such an IO therefore has no IOs after a pause, as
+	 * they can't be told apart; nor has the next one, if IOs were in flight between the two. These
+	 * IOs are counted before their bin and, like the sums, wait here until the bin is counted.
 	 */
 	u64 after_idle_ios;
 	u64 after_idle_sum_ns;
@@ -53,9 +59,9 @@ struct op_frame {
 struct frame {
 	const struct watch *watch;
 	/*
-	 * The part that these counts belong to. By cgroup, a watch's part may change from one interval to the next when
-	 * its owner has ended. In frames that are kept, the counts of the previous owner then move to the part of the
-	 * rest: see frames_accumulate().
+	 * The part that these counts belong to. By cgroup, a watch may get another part from one
+	 * interval to the next, after its owner has ended. In frames that are kept, the counts of the
+	 * previous owner then move to the part "rest": see frames_accumulate().
 	 */
 	const struct part *part;
 	s64 end_ns;		/* CLOCK_REALTIME at the interval's end */
@@ -63,12 +69,12 @@ struct frame {
 	struct op_frame ops[BLKLAT_OPS];
 	u64 in_flight;		/* at the interval's end */
 	u64 oldest_ns;
-	s64 in_flight_ns;	/* what IOs spent in flight within the interval, summed over them; see in_flight_between() */
+	s64 in_flight_ns;	/* time that all IOs together spent in flight in the interval, see in_flight_between() */
 	double queue_depth;	/* mean number in flight: in_flight_ns over the interval */
 	struct accounting accounting;	/* of a whole; a part has none */
 	u64 tag_range;		/* of the interval's lost IOs, those with a tag beyond the slots */
 	bool gone;
-	bool gone_before;	/* even when the interval began */
+	bool gone_before;	/* already gone when the interval began */
 	bool replaced;		/* gone, and see watch_counts.replaced */
 	bool pauses_hidden;	/* an IO took as long as the idle gap, see after_idle; kept for the next interval */
 };
@@ -82,13 +88,13 @@ static inline bool frame_has_ios(const struct frame *f)
 	return false;
 }
 
-/* The same, or is one in flight? */
+/* Has an IO of any op ended, or is one in flight? */
 static inline bool frame_is_busy(const struct frame *f)
 {
 	return f->in_flight || frame_has_ios(f);
 }
 
-/* Was anything counted of an op, though none may have ended? See op_frame.partial. */
+/* Was anything counted for an op, even if no IO has ended? See op_frame.partial. */
 static inline bool frame_has_sums(const struct frame *f)
 {
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
@@ -103,33 +109,33 @@ static inline bool frame_seems_stalled(const struct frame *f)
 	return !frame_has_ios(f) && f->in_flight && f->oldest_ns > f->interval_s * NSEC_PER_SEC / 2;
 }
 
-/* Did its device go in this very interval? */
+/* Did its device go away in this very interval? */
 static inline bool frame_just_gone(const struct frame *f)
 {
 	return f->gone && !f->gone_before;
 }
 
 /*
- * A set of frames, one for each watch (a whole's is followed by its parts'), with what the next interval needs of this
- * one: a run keeps one set from begin to end.
+ * A set of frames, one for each watch (a whole's frame is followed by those of its parts), and what the
+ * next interval needs from this one: a run keeps one set from beginning to end.
  */
 struct frames {
 	u32 n;
 	struct frame *f;
 	/*
-	 * Program runs skipped without a known consequence, see struct accounting; of all captures of these frames
-	 * together. It falls when a loss is found that one of them explains.
+	 * Program runs that were skipped without a known consequence, see struct accounting; of all
+	 * captures of these frames together. It falls when a loss is found that one of them explains.
 	 */
 	u64 skipped_unexplained;
 	u64 mono_ns;		/* CLOCK_MONOTONIC at the interval's end; 0: not known */
-	u64 idle_gap_ns;	/* as in struct snapshot; 0 also where more than one capture is in them */
-	const struct slow_ios *slow;	/* of an interval, the slow ones by themselves; NULL: not looked for, or a whole run */
+	u64 idle_gap_ns;	/* as in struct snapshot; also 0 if they come from more than one capture */
+	const struct slow_ios *slow;	/* slow IOs of the interval; NULL: not looked for, or a whole run */
 	/*
-	 * For a recording, frames of an interval: the snapshots that they were made from. NULL for a whole run, and where
-	 * frames come from several captures or another process.
+	 * For a recording: the two snapshots from which the frames of an interval were made. NULL for a
+	 * whole run, and if the frames come from several captures or another process.
 	 */
 	const struct snapshot *before, *now;
-	u64 *cells;		/* of all their histograms; NULL in a shallow copy */
+	u64 *cells;		/* the cells of all histograms; NULL in a shallow copy */
 };
 
 /* The number of parts of whole @i, whose frames follow its own. */
@@ -142,7 +148,7 @@ void frames_uninit(struct frames *fs);
 /* Empties it, except for its watch and part, and the place of its histograms. */
 void frame_clear(struct frame *f);
 
-/* Their histograms are tracked from now on, see hist_track(). */
+/* From now on their histograms are tracked, see hist_track(). */
 void frames_track(struct frames *fs);
 
 /*
@@ -153,8 +159,9 @@ void frames_between(struct frames *fs, const struct snapshot *before, const stru
 		    const struct percentiles *ps, u32 cpus);
 
 /*
- * @to's capture goes on where that of @from ends, before its first frames are made: what is partial of a device
- * and stage that both have is among the sums of the IOs that @to will see.
+ * Called before @to's first frames are made, if @to's capture continues the one of @from. If both have
+ * a device and stage, the partial sums in @from are handed over: they belong to IOs whose ends @to will
+ * see.
  */
 void frames_inherit(struct frames *to, const struct frames *from);
 
@@ -162,13 +169,14 @@ void frames_inherit(struct frames *to, const struct frames *from);
 void op_frame_merge(struct op_frame *to, const struct op_frame *from);
 
 /*
- * Adds an interval's frames to the frames of the whole run (bins, sums, extremes; the end, in flight,
- * partial sums and accounting are those of the newer), then recomputes rates and percentiles. Where a watch's part has another
- * owner now, or none, what the one before had goes to "rest" first, so the parts' sum stays the whole.
+ * Adds an interval's frames to the frames of the whole run: bins, sums and extremes are added, while
+ * the end, in flight, partial sums and accounting are those of the newer. Then recomputes rates and
+ * percentiles. If a watch's part has another owner now, or none, the counts of the previous owner go to
+ * "rest" first, so the parts still add up to the whole.
  */
 void frames_accumulate(struct frames *run, const struct frames *interval, const struct percentiles *ps);
 
-/* Computes @ps of a run whose intervals were accumulated without. */
+/* Computes @ps for a run whose intervals were accumulated without percentiles. */
 void frames_set_percentiles(struct frames *run, const struct percentiles *ps);
 
 #endif

@@ -83,7 +83,10 @@ static int by_p99(const void *a, const void *b)
 	return alike(p, q) ?: (p->health->p99_ns > q->health->p99_ns) - (p->health->p99_ns < q->health->p99_ns);
 }
 
-/* @n of one kind, by p99. Of an even number the middle one is the lower: half of them slow are seen. */
+/*
+ * Compares @n peers, sorted by p99. If their number is even, the lower of the two middle ones counts as
+ * the median: so it is seen if half of them are slow.
+ */
 static void compare_like(const struct peer *like, u32 n)
 {
 	double middle_ns = like[(n - 1) / 2].health->p99_ns;
@@ -117,7 +120,7 @@ int health_compare(const struct frames *fs, struct health *h)
 	return 0;
 }
 
-/* Does frame @i tell of a device that no other one tells of? A watch's stages are neighbours. */
+/* Is frame @i's device independent of all others, and counted once? The stages of a device are neighbours. */
 static bool is_independent(const struct frames *fs, u32 i)
 {
 	const struct device *d = fs->f[i].watch->device;
@@ -125,10 +128,10 @@ static bool is_independent(const struct frames *fs, u32 i)
 	return (!i || fs->f[i - 1].watch->device != d) && !d->n_lower && !device_is_partition(d) && strcmp(d->kind, "loop");
 }
 
-/* What most devices may have in common. */
+/* A property that most devices may have in common. */
 struct trait {
-	bool (*could)(const struct health *h);		/* may the device tell? */
-	double (*of)(const struct health *h);		/* how much it has of it; 0: it has not */
+	bool (*could)(const struct health *h);		/* can this be judged for the device? */
+	double (*of)(const struct health *h);		/* the extent; 0: it does not apply */
 };
 
 static double slower(const struct health *h)

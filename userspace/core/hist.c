@@ -37,7 +37,7 @@ static u32 take_octave(u64 *octaves)
 	return octave;
 }
 
-/* Of one that is not tracked all octaves stay as they are: in use, for all that is known. */
+/* A histogram that is not tracked keeps all bits set, as any octave may be in use. */
 static void set_octaves(struct hist *h, u64 octaves)
 {
 	if (h->octaves != HIST_ALL_OCTAVES)
@@ -130,7 +130,7 @@ void hist_add_diff(struct hist *to, const struct hist *now, const struct hist *b
 	}
 }
 
-/* The inverse of blklat_cell_finest(), where a cell is a bound's number g, less the origin. */
+/* The inverse of blklat_cell_finest(): a cell is the number g of its upper bound, less the origin. */
 static u64 bound_ns(u32 scale, u32 cell)
 {
 	u32 g = BLKLAT_ORIGIN + (cell << (BLKLAT_SCALE_MAX - scale));
@@ -155,7 +155,7 @@ s32 hist_bucket(u32 scale, u32 cell)
 	return HIST_FIRST_LOG2 * (1 << scale) + (s32)cell;
 }
 
-/* Octaves in the order of their cells, which the bits are but for the lowest cell's. */
+/* Octaves in the order of their cells. That is the order of their bits, except for the lowest cell's. */
 static u32 octave_at(u32 place)
 {
 	return place ? place - 1 : BLKLAT_OCTAVE_BELOW;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A latency histogram on the grid of bins.h, and what can be done with it. Pure. */
+/* A latency histogram on the grid of bins.h, and its operations. Pure. */
 #ifndef CORE_HIST_H
 #define CORE_HIST_H
 
@@ -7,22 +7,26 @@
 #include "util/types.h"
 
 struct hist {
-	u32 scale;		/* bins an octave = 2^scale */
+	u32 scale;		/* an octave has 2^scale bins */
 	u64 *cells;		/* BLKLAT_CELLS(scale): below the grid, the bins, above the grid */
 	/*
-	 * Bit o: cells of octave o may hold IOs, all others are 0 (see blklat_octave()). All bits are set unless it is
-	 * tracked. IOs fall in few octaves, and most histograms of many devices hold none: nothing here looks at the rest.
+	 * Bit o set: cells of octave o may hold IOs (see blklat_octave()); clear: they are all 0. All
+	 * bits are set unless the histogram is tracked. IOs fall into few octaves, and with many
+	 * devices most histograms are empty: the functions below skip the rest.
 	 */
 	u64 octaves;
 };
 
 #define HIST_ALL_OCTAVES ((1ULL << (BLKLAT_OCTAVE_BELOW + 1)) - 1)
 
-/* Makes an empty one. Returns 0, or -ENOMEM, -EINVAL (scale above BLKLAT_SCALE_MAX). */
+/* Makes an empty histogram. Returns 0, -ENOMEM, or -EINVAL (scale above BLKLAT_SCALE_MAX). */
 int hist_init(struct hist *h, u32 scale);
 void hist_uninit(struct hist *h);
 
-/* One on cells that are another's: BLKLAT_CELLS(scale), all 0. It takes no hist_uninit(). */
+/*
+ * A histogram on cells that belong to something else: BLKLAT_CELLS(scale), all 0. It needs no
+ * hist_uninit().
+ */
 static inline struct hist hist_on(u64 *cells, u32 scale)
 {
 	return (struct hist){ .scale = scale, .cells = cells, .octaves = HIST_ALL_OCTAVES };
@@ -30,8 +34,8 @@ static inline struct hist hist_on(u64 *cells, u32 scale)
 void hist_clear(struct hist *h);
 
 /*
- * From now on octaves tells where the IOs of @h are. @h must still be empty. Whoever writes to its cells other than by the
- * functions here sets the octave's bit.
+ * From now on @h, which must still be empty, keeps track of the octaves in use. Code that writes to its
+ * cells other than with these functions sets the octave's bit.
  */
 static inline void hist_track(struct hist *h)
 {
@@ -45,7 +49,7 @@ static inline void hist_put(struct hist *h, u32 cell, u64 n)
 	h->octaves |= 1ULL << blklat_octave(cell, h->scale);
 }
 
-/* The cells of an octave, from *ret_first on: returns how many. */
+/* Returns the number of cells of an octave; the first is *ret_first. */
 static inline u32 hist_octave(u32 scale, u32 octave, u32 *ret_first)
 {
 	*ret_first = octave == BLKLAT_OCTAVE_BELOW ? 0 : 1 + (octave << scale);
@@ -74,9 +78,9 @@ u64 hist_upper_ns(u32 scale, u32 cell);
 
 /*
  * Bins are buckets of exponential histograms (Prometheus native, OpenTelemetry) whose schema is the
- * scale: bucket i is (2^((i - 1) / 2^scale), 2^(i / 2^scale)] s. The grid begins at 2^HIST_FIRST_LOG2 s,
- * up to which cell 0 reaches: there it is the bucket of zeroes and has no number. The cell above the
- * grid gets the number after the last bin's, so that it is merged as the others are.
+ * scale: bucket i is (2^((i - 1) / 2^scale), 2^(i / 2^scale)] s. The grid begins at 2^HIST_FIRST_LOG2
+ * s. Cell 0, below it, is the zero bucket of those formats and has no number. The cell above the grid
+ * gets the number after the last bin's, so that it is merged like the others.
  */
 #define HIST_FIRST_LOG2 (-26)
 s32 hist_bucket(u32 scale, u32 cell);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a sink is told of an open capture. */
+/* What a sink is told about an open capture. */
 #ifndef CORE_INFO_H
 #define CORE_INFO_H
 
@@ -7,8 +7,8 @@
 #include "core/sink.h"
 
 /*
- * @interval_s is as asked for; a recording knows better. What it borrows is @c's, the version and the
- * percentiles are the caller's to fill in.
+ * @interval_s is the interval asked for; a recording's own takes precedence. Pointers are borrowed from
+ * @c. The caller fills in the version and the percentiles.
  */
 struct run_info run_info_of(const struct capture *c, double interval_s);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A capture, interval by interval: what it has counted at the end of the last two, and the frames between them. */
+/* A capture, interval by interval: its counts at the end of the last two, and the frames between them. */
 #ifndef CORE_INTERVALS_H
 #define CORE_INTERVALS_H
 
@@ -10,28 +10,31 @@
 struct intervals {
 	struct capture *capture;	/* borrowed */
 	struct snapshot snapshots[2];
-	u32 now;			/* which of the two is the newer */
-	struct slow_limits slow;	/* all 0 where slow IOs are not wanted */
-	struct frames frames;		/* of the last interval, which intervals_next() ended */
+	u32 now;			/* index of the newer one */
+	struct slow_limits slow;	/* all 0 if slow IOs are not wanted */
+	struct frames frames;		/* of the interval that intervals_next() ended last */
 };
 
 /*
- * Nothing is read yet: a live capture has counted from 0 since it was opened, and the first interval begins there.
- * Returns 0 or -ENOMEM; intervals_uninit() is for either.
+ * Nothing is read yet: a live capture has counted from 0 since it was opened, and the first interval
+ * begins there. Returns 0 or -ENOMEM; intervals_uninit() has to be called in both cases.
  */
 int intervals_init(struct intervals *in, struct capture *c);
-void intervals_uninit(struct intervals *in);	/* takes one that is all 0 */
+void intervals_uninit(struct intervals *in);	/* also if all is 0 */
 
-/* Reads, and forgets what was counted so far: the next interval begins here. Returns what the engine says. */
+/*
+ * Reads and discards what was counted so far: the next interval begins here. Returns the engine's
+ * result.
+ */
 int intervals_begin(struct intervals *in, struct problem *p);
 
 /*
- * Reads, and makes the frames of the interval that ends here. Returns what the engine says; if that is an error, the
- * interval goes on.
+ * Reads, and makes the frames of the interval that ends here. Returns the engine's result; if that is
+ * an error, the interval goes on.
  */
 int intervals_next(struct intervals *in, const struct percentiles *ps, struct problem *p);
 
-/* When it was read last (CLOCK_MONOTONIC), or else when intervals_init() was called. */
+/* The time of the last read, or of intervals_init() if there was none (CLOCK_MONOTONIC). */
 static inline u64 intervals_read_ns(const struct intervals *in)
 {
 	return in->snapshots[in->now].mono_ns;

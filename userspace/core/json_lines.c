@@ -18,7 +18,7 @@ struct lines {
 	const struct slow_ios *slow;	/* NULL: not looked for */
 };
 
-/* Mean and percentiles as far as they are known; null when there is no IO. */
+/* Mean and percentiles, as far as they are known; null if there is no IO. */
 static struct json_object *after_idle(const struct lines *l, const struct op_frame *o)
 {
 	struct json_object *to = json_new_object(), *latency_ns = json_new_object();
@@ -69,7 +69,7 @@ static struct json_object *in_flight(const struct frame *f)
 	return to;
 }
 
-/* Of whole @f. */
+/* @f: of a whole. */
 static void add_slow(struct json_object *to, const struct lines *l, const struct frame *f)
 {
 	const struct slow_of *of = &l->slow->of[f->watch - l->run->watches];

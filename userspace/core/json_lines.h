@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * JSON lines: one object a line, one line for each device, stage and interval, and behind it one for each of its parts that
- * had IOs; their keys are described in blklat(8). A
- * figure that cannot be had is null. Latencies are ns; no number carries more digits than it means.
+ * JSON lines: one object a line, one line for each device, stage and interval, followed by one for each
+ * of its parts that had IOs. The keys are described in blklat(8). A figure that is not available is
+ * null. Latencies are in ns; no number has more digits than are meaningful.
  */
 #ifndef CORE_JSON_LINES_H
 #define CORE_JSON_LINES_H
@@ -11,7 +11,10 @@
 
 #include "core/sink.h"
 
-/* Prints those of an interval; @bins: every bin too. Returns 0 or -ENOMEM; what @to fails with is its owner's to ask. */
+/*
+ * Prints the lines of an interval; @bins: with every bin. Returns 0 or -ENOMEM. For write errors the
+ * caller checks @to.
+ */
 int json_lines_print(FILE *to, const struct run_info *run, const struct frames *interval, bool bins);
 
 #endif

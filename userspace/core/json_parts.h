@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What every JSON that blklat writes has in common. Values are made as json-c's; NULL stands for null,
- * and is what a figure that cannot be had becomes.
+ * What all JSON that blklat writes has in common. Values are json-c objects. NULL stands for null, the
+ * value of a figure that is not available.
  */
 #ifndef CORE_JSON_PARTS_H
 #define CORE_JSON_PARTS_H
@@ -11,11 +11,11 @@
 
 void json_add_count(struct json_object *to, const char *key, u64 n);
 
-/* With so many @digits behind the point; null when it is not finite. */
+/* With @digits digits behind the point; null if it is not finite. */
 struct json_object *json_decimal(double value, int digits);
 void json_add_decimal(struct json_object *to, const char *key, double value, int digits);
 
-/* Valid UTF-8 whatever @text holds. */
+/* Valid UTF-8, whatever @text contains. */
 struct json_object *json_clean_text(const char *text);
 void json_add_text(struct json_object *to, const char *key, const char *text);
 
@@ -23,22 +23,28 @@ void json_add_text(struct json_object *to, const char *key, const char *text);
 struct json_object *json_counts(const u64 *counts, u32 n);
 struct json_object *json_decimals(const double *values, u32 n, int digits);
 
-/* {"mean":, "min":, "max":, "p99":, ...} in ns, of the percentiles @ps that @o was made with. */
+/* {"mean":, "min":, "max":, "p99":, ...} in ns. @ps are the percentiles with which @o was made. */
 struct json_object *json_latencies(const struct op_frame *o, const struct percentiles *ps);
 
-/* [[lower exclusive, upper inclusive, count], ...] in ns of each bin in use; above the grid upper is null. */
+/* [[lower exclusive, upper inclusive, count], ...] in ns, of each bin in use; above the grid, upper is null. */
 struct json_object *json_bins(const struct hist *h);
 
-/* What a device is; @lower, which it takes over, are the names of those that it lies on. */
+/* Describes a device. @lower has the names of the devices below it, and is consumed. */
 struct json_object *json_device(const struct device *d, struct json_object *lower);
 
 /* Which part of a watch: {"by": "size", "label": "4 KiB"} */
 struct json_object *json_part(const struct part *part);
 
-/* What @f has of IOs that have yet to end, an object for each op; NULL when there is nothing. */
+/*
+ * The sums of @f that belong to IOs that have not ended yet, an object for each op; NULL if there are
+ * none.
+ */
 struct json_object *json_partial(const struct frame *f);
 
-/* A slow IO. What is not known of it is null, and its owner's process and cgroup are where nobody wants them told. */
+/*
+ * A slow IO. Unknown values are null, and so are its process and cgroup if the user does not want them
+ * shown.
+ */
 struct json_object *json_slow(const struct slow_io *io);
 
 /* The object "accounting" of JSON lines and documents. */

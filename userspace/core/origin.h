@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where a run comes from: what a recording tells besides its figures. */
+/* Where a run comes from: what a recording contains besides its figures. */
 #ifndef CORE_ORIGIN_H
 #define CORE_ORIGIN_H
 
@@ -14,29 +14,29 @@ struct mark {
 
 /* Texts are never NULL; "" when unknown. */
 struct origin {
-	char *file;		/* as the user called it; "" of a live run */
+	char *file;		/* as the user named it; "" for a live run */
 	char *label;		/* --label */
 	char *host;
 	char *kernel;		/* release */
-	char *version;		/* of the blklat that captured */
+	char *version;		/* of the blklat program that captured */
 	char *command;		/* the command line that captured, words quoted as for a shell */
-	u64 start_mono_ns;	/* the first snapshot's */
+	u64 start_mono_ns;	/* of the first snapshot */
 	s64 start_wall_ns;
 	double interval_s;	/* as asked for */
 	u64 idle_gap_ns;	/* 0: pauses were not looked for */
-	u64 dropped;		/* intervals that a recording of limited size gave up before its first */
+	u64 dropped;		/* earlier intervals that a recording of limited size has discarded */
 	bool finished;		/* false: it is being recorded, or was cut off */
 	u32 n_marks;
 	struct mark *marks;	/* by time */
 };
 
-/* A deep copy; of NULL, one that knows nothing. Returns 0 or -ENOMEM. */
+/* Makes a deep copy; of NULL, an origin with nothing known. Returns 0 or -ENOMEM. */
 int origin_copy(struct origin *to, const struct origin *from);
 
 /* When a mark was set, in seconds since the run's start. */
 double mark_s(const struct origin *o, const struct mark *m);
 
-/* Frees what it points to. Takes one that is all 0. */
+/* Frees what it points to. Works on an origin that is all 0. */
 void origin_uninit(struct origin *o);
 
 #endif

@@ -75,7 +75,7 @@ static const struct part beside_parts[] = {
 };
 static_assert(ARRAY_SIZE(beside_parts) == BLKLAT_BESIDE_PARTS, "a label for each");
 
-/* The others are of the machine: see find_cgroup(). */
+/* The others depend on the machine: see find_cgroup(). */
 static const struct part cgroup_parts[] = {
 	{ "cgroup", "none", BLKLAT_CGROUP_NONE },
 	{ "cgroup", "rest", BLKLAT_CGROUP_REST },
@@ -92,7 +92,7 @@ static const struct part *const parts[BLKLAT_BYS] = {
 	[BLKLAT_BY_CGROUP] = cgroup_parts,
 };
 
-/* --- those that are made as they come ------------------------------------------------------- */
+/* --- parts that are made when they are first seen ------------------------------------------- */
 
 struct made_part {
 	struct part part;
@@ -106,7 +106,7 @@ static int by_label(const void *a, const void *b)
 	return strcmp(p->label, q->label);
 }
 
-/* One for each label, in a tree that only grows. */
+/* Finds or makes the part with a label, in a tree that only grows. */
 static const struct part *find_made(void **tree, u32 *n, const char *label)
 {
 	const struct part sought = { .label = label };

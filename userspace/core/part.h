@@ -6,32 +6,35 @@
 #include "blklat/abi.h"
 #include "util/types.h"
 
-/* Room for a part's label, with its NUL. By cgroup it is a path, which may be cut at its begin. */
+/* Room for a part's label, including its NUL. By cgroup it is a path, whose beginning may be cut off. */
 #define PART_LABEL_MAX 256
 
 struct part {
 	const char *by;		/* what the whole is divided by: "size" */
 	const char *label;	/* which part of it: "4 KiB" */
-	u32 number;		/* in their order, from 1 */
+	u32 number;		/* its position, from 1 */
 };
 
 /* [enum blklat_by], from BLKLAT_BY_SIZE on: "size", "flags", "depth", "beside", "cgroup" */
 extern const char *const by_names[BLKLAT_BYS];
 
 /*
- * The part with this label; it is never freed. NULL: there is none. By cgroup a label's part is made when it is first
- * asked for (NULL: the label is too long, or there is no memory); "" gives the part that no cgroup has yet: see
- * part_is_vacant().
+ * The part with this label, which is never freed; NULL: there is none. By cgroup, a label's part is
+ * made when it is first asked for (NULL: the label is too long, or there is no memory); "" gives the
+ * vacant part, which has no cgroup yet: see part_is_vacant().
  */
 const struct part *part_find(const char *by, const char *label);
 
-/* The part with this number, from 1; by cgroup those after the fixed ones are vacant. */
+/* The part with this number, from 1. By cgroup, those after the fixed ones are vacant. */
 const struct part *part_numbered(enum blklat_by by, u32 number);
 
-/* By cgroup watches have parts for cgroups to come. These have no IOs: the watch is given another part before it has one. */
+/*
+ * By cgroup, watches also have parts for cgroups to come. These have no IOs: before a watch has one, it
+ * gets another part.
+ */
 bool part_is_vacant(const struct part *part);
 
-/* What the part's --by means, for people: "bytes, rounded up". */
+/* What the part's --by means, in words: "bytes, rounded up". */
 const char *part_meaning(const struct part *part);
 
 #endif

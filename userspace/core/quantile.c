@@ -20,9 +20,9 @@ const struct percentiles percentiles_default = {
 };
 
 /*
- * Turns a normalised number, digits with at most one point, into a share. One division of two
- * exact integers, as 13 digits fit a double: q is the double nearest to what the user meant.
- * (strtod() would depend on the locale, and take nan, inf, hex and exponents.)
+ * Turns a normalised number, digits with at most one point, into a share by one division of two exact
+ * integers. 13 digits fit into a double, so the result is the double nearest to what the user meant.
+ * (strtod() would depend on the locale, and accept nan, inf, hex and exponents.)
  */
 static double share_of(const char *number)
 {
@@ -70,7 +70,7 @@ static bool percentile_read(const char *text, size_t len, struct percentile *ret
 	return ret->q > 0 && ret->q <= 1;
 }
 
-/* Keeps them ascending. Returns false when there is no room. */
+/* Keeps the percentiles in ascending order. Returns false if there is no room. */
 static bool percentile_insert(struct percentiles *ps, const struct percentile *p)
 {
 	u32 i = 0;
@@ -110,8 +110,8 @@ int percentiles_parse(const char *list, struct percentiles *ret, const char **re
 }
 
 /*
- * ceil(q * n), for the q that was meant: 0.07 as a double is a little more than 7 %, which would
- * make of 100 IOs the eighth. Two roundings are 2^-52 at most; twice that is taken off.
+ * ceil(q * n) for the q that was meant. As a double, 0.07 is a little more than 7 %, which would select
+ * the eighth of 100 IOs. The two roundings add at most 2^-52; twice that is taken off.
  */
 static u64 rank_of(double q, u64 n)
 {
@@ -122,7 +122,7 @@ static u64 rank_of(double q, u64 n)
 	return rank < n ? (u64)rank : n;
 }
 
-/* The value at @place, a share between 0 and 1, of the width of a cell cut to the extremes. */
+/* The value at @place, a share from 0 to 1 of the width of a cell, which is cut to the extremes. */
 static double inside_cell(u32 scale, u32 cell, double place, double min, double max)
 {
 	u32 bins = BLKLAT_BINS(scale);
@@ -145,7 +145,7 @@ double quantile_ns(const struct hist *h, double q, u64 min_ns, u64 max_ns)
 	if (!n)
 		return -1;
 	rank = rank_of(q, n);
-	/* Of the slowest and of the fastest IO more is known than the bin. */
+	/* The slowest and the fastest IO are known exactly. */
 	if (rank == n)
 		return max_ns;
 	if (rank == 1)
@@ -153,7 +153,10 @@ double quantile_ns(const struct hist *h, double q, u64 min_ns, u64 max_ns)
 
 	while (before + h->cells[cell] < rank)
 		before += h->cells[cell++];
-	/* c IOs of a bin are taken to lie in the middles of c equal parts of it: no bias. */
+	/*
+	 * The c IOs of a bin are assumed to lie in the middles of c equal parts of it, so there is no
+	 * bias.
+	 */
 	return inside_cell(h->scale, cell, (rank - before - 0.5) / h->cells[cell], min_ns, max_ns);
 }
 

@@ -15,13 +15,13 @@ struct run_info {
 	const char *engine;
 	const struct watch *watches;
 	u32 n_watches;
-	const struct device_table *devices;	/* that the watches' devices are in */
+	const struct device_table *devices;	/* contains the watches' devices */
 	const struct origin *origin;	/* NULL: nothing is known besides the above */
-	u32 slow_most;			/* the most slow IOs of a watch and interval that are told by themselves; 0: none */
+	u32 slow_most;			/* the most slow IOs reported for a watch and interval; 0: none */
 	u32 cpus;			/* slack of the accounting, see accounting_make() */
 	u32 scale;
 	u64 memory_bytes;
-	double interval_s;		/* as asked */
+	double interval_s;		/* as asked for */
 	struct percentiles percentiles;
 };
 
@@ -30,22 +30,22 @@ struct sink {
 };
 
 struct sink_ops {
-	/* One interval of every watch, idle ones too. Flushes, so that a pipe sees it at once. */
+	/* One interval of every watch, idle ones too. Flushes, so that the reader of a pipe sees it at once. */
 	int (*interval)(struct sink *s, const struct frames *interval);
 	/* The whole run, once, after the last interval. */
 	int (*summary)(struct sink *s, const struct frames *run);
 	void (*close)(struct sink *s);
 };
 
-/* The summary of sinks that only show intervals. */
+/* A summary hook for sinks that only show intervals. */
 int sink_without_summary(struct sink *s, const struct frames *run);
 
 /* Takes NULL. */
 void sink_close(struct sink *s);
 
 /*
- * Something that opens sinks: whoever captures opens one whenever the run changes, and closes the previous one. Embedded
- * at the start of its owner's state.
+ * Something that opens sinks: the code that captures opens one whenever the run changes, and closes the
+ * previous one. Embedded at the start of its owner's state.
  */
 struct sink_source {
 	/* Returns 0 or a negative errno. @run outlives the sink. */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM 8192		/* then those are left out that are too many so far */
-#define ROOM_MOST (1 << 18)	/* more are not held, however many may be */
+#define ROOM 8192		/* from here on, IOs in excess of the most are dropped before the list grows */
+#define ROOM_MOST (1 << 18)	/* the list never gets larger */
 
 int slow_ios_init(struct slow_ios *s, u32 n_watches, u32 most)
 {
@@ -48,7 +48,7 @@ static int make_room(struct slow_ios *s)
 		if (s->n < s->room / 2)
 			return 0;
 	}
-	/* Or it would be sorted again for each that comes. */
+	/* Otherwise the list would be sorted again for each new IO. */
 	s->full = s->room >= ROOM_MOST;
 	if (s->full)
 		return 0;
@@ -151,7 +151,10 @@ void slow_ios_sort(struct slow_ios *s)
 
 #define OTHER 10
 
-/* include/linux/blk_types.h and blk_errors[] of block/blk-core.c; behind these the numbers have changed. */
+/*
+ * include/linux/blk_types.h and blk_errors[] of block/blk-core.c; the numbers after these have changed
+ * between kernels.
+ */
 static const struct {
 	const char *name;
 	s32 of_errno;

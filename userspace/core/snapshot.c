@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUN_COPIES 6	/* what is read, two snapshots, an interval, all of them, and those that are collected */
+#define RUN_COPIES 6	/* what is read, two snapshots, an interval, their sum, and those being collected */
 
 const char *const op_names[BLKLAT_OPS] = {
 	[BLKLAT_OP_READ] = "read",

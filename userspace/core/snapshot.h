@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an engine has counted at one moment: cumulative since the capture began, except for the extremes, which are those
- * since the previous snapshot. A replay has intervals: there all of struct op_counts is since the previous snapshot.
+ * What an engine has counted at one moment. Counts are cumulative since the capture began; extremes are
+ * those since the previous snapshot. In a replay, which has intervals, all of struct op_counts is since
+ * the previous snapshot.
  */
 #ifndef CORE_SNAPSHOT_H
 #define CORE_SNAPSHOT_H
@@ -16,79 +17,82 @@ struct op_counts {
 	/* Candidates for the extremes since the previous snapshot, see extremes_of(); UINT64_MAX and 0: no IO ended. */
 	u64 min_ns;
 	u64 max_ns;
-	u64 late_min_ns;	/* of IOs that ended while this one was read: their bins may be in it */
+	u64 late_min_ns;	/* of IOs that ended while this snapshot was read, so their bins may be in it */
 	u64 late_max_ns;
 	struct hist hist;
 	/* The IOs among these that were issued after the device had been idle for the idle gap; see idle_scale(). */
 	u64 after_idle_sum_ns;
 	struct hist after_idle;
-	u64 ios_before;		/* in a replay: IOs that ended up to the previous snapshot, which hist does not have; else 0 */
+	u64 ios_before;		/* in a replay: IOs up to the previous snapshot, which are not in hist; else 0 */
 };
 
 /* How many IOs ended since the capture began. */
 u64 op_counts_ios(const struct op_counts *o);
 
-/* The scale of after_idle's histogram at a run's @scale. */
+/* The scale of after_idle for a run's @scale. */
 static inline u32 idle_scale(u32 scale)
 {
 	return BLKLAT_IDLE_SCALE(scale);
 }
 
 /*
- * The cells of both histograms of each watch and op, in one allocation, so the many that stay 0 touch no memory.
- * op_cells_make() returns NULL if there is no memory or no such scale; op_cells_take() puts two histograms on the first
- * cells and returns the next ones.
+ * The cells of both histograms of each watch and op, in one allocation, so that the many that stay 0
+ * touch no memory. op_cells_make() returns NULL if there is no memory or the scale is invalid.
+ * op_cells_take() places two histograms on the first cells and returns the cells after them.
  */
 #define OP_CELLS(scale) (BLKLAT_CELLS(scale) + BLKLAT_CELLS(idle_scale(scale)))
 u64 *op_cells_make(u32 watches, u32 scale);
 u64 *op_cells_take(u64 *cells, u32 scale, struct hist *hist, struct hist *after_idle);
 
-/* Bytes that the histograms of a replayed run take: those of what is read, of two snapshots, of frames and their sums. */
+/*
+ * Bytes of all histograms of a replayed run: those of what is read, of two snapshots, of frames and of
+ * their sums.
+ */
 u64 snapshot_run_bytes(u32 watches, u32 scale);
 
 struct watch_counts {
 	struct op_counts ops[BLKLAT_OPS];
-	/* In a part all that follows is 0, except for the IOs in flight and the device's fate. */
+	/* In a part everything below is 0, except for the IOs in flight and gone and replaced. */
 	u64 started;		/* start events, counted in the slots just before the bins were read */
 	u64 started_after;	/* and just after */
 	u64 in_flight;		/* occupied slots before, after */
 	u64 in_flight_after;
 	u64 oldest_ns;		/* age of the oldest IO in flight; 0 when there is none */
-	u64 waited_ns;		/* sum of the ages of all IOs in flight; also 0 where they are not known */
+	u64 waited_ns;		/* sum of the ages of all IOs in flight; 0 if they are not known */
 	u64 accounts[BLKLAT_ACCOUNTS];	/* see abi.h */
 	u64 kernel_ios;		/* completed since the capture began, by the kernel's own statistics */
-	u64 kernel_in_flight;	/* by the same */
+	u64 kernel_in_flight;	/* in the same statistics */
 	bool kernel_known;	/* false: not available for this device and stage */
 	bool gone;		/* the device went away; the counts are its last */
 	bool replaced;		/* gone, and another device took its place before that was noticed: some IOs may be the other's */
-	bool unsettled;		/* the account does not close although nothing moved, which may pass */
+	bool unsettled;		/* the account does not close although nothing moved, which may be temporary */
 };
 
 struct snapshot {
 	u64 mono_ns;		/* CLOCK_MONOTONIC at the read */
 	s64 wall_ns;		/* CLOCK_REALTIME at the read */
 	u64 idle_gap_ns;	/* shortest pause after which an IO counts in after_idle; 0: pauses are not looked for */
-	u64 skipped;		/* program runs of all watches that the kernel skipped so far and no standby made up for */
-	bool replayed;		/* its ops have only the time since the previous snapshot */
+	u64 skipped;		/* program runs that the kernel skipped so far, without a standby that made up for it */
+	bool replayed;		/* the ops' counts are only those since the previous snapshot */
 	u32 n;			/* watches */
 	struct watch_counts *w;
 	u64 *cells;		/* of all their histograms */
 };
 
-/* Makes an empty one for @n watches. Returns 0 or -ENOMEM. */
+/* Makes an empty snapshot for @n watches. Returns 0 or -ENOMEM. */
 int snapshot_init(struct snapshot *s, u32 n, u32 scale);
 void snapshot_uninit(struct snapshot *s);
 
-/* Its histograms are tracked from now on, see hist_track(). */
+/* From now on its histograms are tracked, see hist_track(). */
 void snapshot_track(struct snapshot *s);
 
 /* @to = @from, both made for the same watches and scale; each keeps its own histograms. */
 void snapshot_copy(struct snapshot *to, const struct snapshot *from);
 
-/* The same of one watch. */
+/* The same for one watch. */
 void watch_counts_copy(struct watch_counts *to, const struct watch_counts *from);
 
-/* Adds what @more counted of an op to @to, whose histograms may be coarser. */
+/* Adds the counts of @more to @to, whose histograms may be coarser. */
 void op_counts_add(struct op_counts *to, const struct op_counts *more);
 
 /* Adds the ops of @part to those of the whole. */

@@ -6,7 +6,7 @@
 
 #include "util/utf8.h"
 
-/* Decades that have a label; what lies beyond is drawn in the first or last column. */
+/* Decades that have a label; IOs beyond them are drawn in the first or last column. */
 #define AXIS_FIRST 1
 #define AXIS_LAST 12
 #define AXIS_DECADES_MIN 3
@@ -60,7 +60,7 @@ void axis_cover(struct axis *a, const struct frame *f)
 			cover(a, f->ops[op].min_ns, f->ops[op].max_ns);
 	if (!a->last)
 		return;
-	/* Upwards first: that is where the tail will be. */
+	/* Extend upwards first: that is where the tail will be. */
 	while (a->last - a->first < AXIS_DECADES_MIN && a->last < AXIS_LAST)
 		a->last++;
 	while (a->last - a->first < AXIS_DECADES_MIN)
@@ -76,7 +76,7 @@ static u32 decade_columns(const struct axis *a, u32 columns)
 	return columns > n ? columns / n : 1;
 }
 
-/* Where on the axis a latency lies, in columns. */
+/* The position of a latency on the axis, in columns. */
 static double column_of(const struct axis *a, double ns, u32 per_decade, u32 width)
 {
 	double x = ns > 0 ? (log10(ns) - a->first) * per_decade : 0;
@@ -85,8 +85,8 @@ static double column_of(const struct axis *a, double ns, u32 per_decade, u32 wid
 }
 
 /*
- * A bin is spread evenly over the columns that it touches: bins and columns are both logarithmic, so
- * this keeps the density. @from and @to are where it begins and ends; equal for a single latency.
+ * Spreads a bin evenly over the columns that it touches. Bins and columns are both logarithmic, so this
+ * keeps the density. @from and @to are its bounds; they are equal for a single latency.
  */
 static void spread(double *density, u32 width, double from, double to, u64 ios)
 {
@@ -114,7 +114,7 @@ static void densities(double *density, u32 width, const struct op_frame *o, cons
 	if (!hist_range(h, &first, &last))
 		return;
 	for (u32 cell = first; cell <= last; cell++) {
-		/* The exact extremes say where in the outermost bins the IOs lie. */
+		/* In the outermost bins the IOs lie within the exact extremes. */
 		u64 lower_ns = cell == first ? o->min_ns : hist_lower_ns(h->scale, cell);
 		u64 upper_ns = cell == last ? o->max_ns : hist_upper_ns(h->scale, cell);
 
@@ -183,7 +183,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Bytes up to the next blank at which a line may end: any but those within "5 237 090". */
+/* Bytes up to the next blank at which a line may end: any blank, except inside a number like "5 237 090". */
 static size_t word_length(const char *text)
 {
 	size_t n = strcspn(text, " \n");

@@ -12,8 +12,8 @@ struct look {
 	FILE *out;
 	bool colour;
 	bool utf8;
-	int columns;		/* width of the terminal, 80 when it is none */
-	u64 devices;		/* that have lines of their own, the worst; 0: all */
+	int columns;		/* width of the terminal; 80 if there is none */
+	u64 devices;		/* how many devices get a line of their own, the worst first; 0: all */
 };
 
 /* 10^first to 10^last ns; both 0: nothing was seen yet. */
@@ -21,24 +21,25 @@ struct axis {
 	int first, last;
 };
 
-/* Widens @a, never narrows it, to the whole decades that hold the IOs of @f; three at least. */
+/* Widens @a, which never gets narrower, to the whole decades that hold the IOs of @f; at least three. */
 void axis_cover(struct axis *a, const struct frame *f);
 
 /*
- * One line: the density of IOs (linear, the tallest column is full) over @a, stretched to
+ * Draws one line: the density of IOs (linear; the densest column is full) over @a, stretched to
  * @columns. A column that holds any IO is not blank. No newline, no blanks at the end.
  */
 void draw_distribution(FILE *f, const struct op_frame *o, const struct axis *a, u32 columns, bool utf8);
 
-/* The labels that go below: one where each decade begins. */
+/* Draws the labels below it: one where each decade begins. */
 void draw_axis(FILE *f, const struct axis *a, u32 columns, bool utf8);
 
-/* A bar of @share (0 to 1) of @columns, padded to @columns; visible when @share is above 0. */
+/* Draws a bar that fills @share (0 to 1) of @columns, padded to @columns; visible if @share is above 0. */
 void draw_bar(FILE *f, double share, u32 columns, bool utf8);
 
 /*
- * Writes @text, broken at its newlines and at blanks so that no line exceeds @columns; none at its end.
- * The caller has written @at columns of the first line; the others are indented by @indent.
+ * Writes @text, broken at its newlines and at blanks so that no line exceeds @columns; without a
+ * newline at the end. The caller has written @at columns of the first line; the other lines are
+ * indented by @indent.
  */
 void draw_paragraph(FILE *f, const char *text, u32 at, u32 indent, u32 columns);
 

@@ -15,8 +15,8 @@
 
 struct search {
 	const struct device_table *table;
-	size_t root_len;		/* of what is before a cgroup's own path */
-	char path[PATH_MAX];		/* of the cgroup that is looked at */
+	size_t root_len;		/* of the part before a cgroup's own path */
+	char path[PATH_MAX];		/* of the cgroup being searched */
 	struct throttles found;
 };
 
@@ -80,7 +80,7 @@ static int take_limits(struct search *s, int dir)
 	return err;
 }
 
-/* The cgroup at s->path, and those below it. */
+/* Searches the cgroup at s->path and those below it. */
 static int look_at(struct search *s)
 {
 	size_t len = strlen(s->path);

@@ -12,7 +12,7 @@
 struct throttle {
 	u32 device;		/* index in the table */
 	char *cgroup;		/* "/system.slice/backup.service"; control characters are '?' */
-	char limits[128];	/* those that there are: "rbps=1048576 wiops=100", bytes or IOs a second */
+	char limits[128];	/* those that are set, in bytes or IOs per second: "rbps=1048576 wiops=100" */
 };
 
 struct throttles {
@@ -22,8 +22,8 @@ struct throttles {
 };
 
 /*
- * Reads the limits of all cgroups on devices of @t; those of a recorded machine if @t is recorded. A file that can't be
- * read has no limits. Returns 0, or -ENOMEM and makes none.
+ * Reads the limits that cgroups have on devices of @t; those of a recorded machine if @t is recorded. A
+ * file that can't be read counts as no limits. Returns 0, or -ENOMEM without a list.
  */
 int throttles_read(const struct device_table *t, struct throttles *ret);
 void throttles_uninit(struct throttles *ts);

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define UEVENT_MAX 8192		/* the kernel's have up to 2048 bytes (UEVENT_BUFFER_SIZE) and a path before */
+#define UEVENT_MAX 8192		/* the kernel's have up to 2048 bytes (UEVENT_BUFFER_SIZE) after a path */
 #define KERNEL_GROUP 1		/* udev sends to group 2 */
 
 int uevents_open(void)
@@ -67,12 +67,12 @@ bool uevents_take(int fd, bool *ret_gone)
 			continue;
 		if (n < 0 && errno != ENOBUFS)
 			return any;
-		/* So many at once that some were dropped: any may have been. */
+		/* So many came at once that some were dropped; they may have been about anything. */
 		if (n < 0) {
 			any = *ret_gone = true;
 			continue;
 		}
-		/* Only the kernel's count; another process can send as well. */
+		/* Only the kernel's messages count; other processes can send as well. */
 		if (from.nl_pid || !of_block_device(text, n))
 			continue;
 		any = true;

@@ -22,15 +22,15 @@ struct watch {
 /* "device", "queue", "total" */
 extern const char *const stage_names[BLKLAT_STAGES];
 
-/* Are these the same part, by --by and label, of whatever they are parts of? Two wholes are. */
+/* Are these the same part, by --by and label, no matter of which whole? Two wholes are the same. */
 bool same_part(const struct watch *a, const struct watch *b);
 
 /* The number of parts of watch @i of @n; 0: it is not divided, or is a part itself. */
 u32 watch_parts(const struct watch *w, u32 n, u32 i);
 
 /*
- * Makes a list of the @n wholes @w, each followed by its parts; by cgroup with room for @cgroups. Returns 0 or -ENOMEM; the list
- * is the caller's to free, its parts stay.
+ * Makes a list of the @n wholes @w, each followed by its parts; by cgroup, with room for @cgroups.
+ * Returns 0 or -ENOMEM. The caller frees the list; its parts are never freed.
  */
 int watches_divide(const struct watch *w, u32 n, enum blklat_by by, u32 cgroups, struct watch **ret, u32 *ret_n);
 

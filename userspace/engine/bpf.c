@@ -8,7 +8,7 @@
 
 #include "util/types.h"	/* the skeleton's own declarations use these names */
 
-#include "../bpf/capture.h"	/* and so is struct target */
+#include "../bpf/capture.h"	/* and struct target */
 #include "blklat.skel.h"
 #include "engine/bpf_bios.h"
 #include "engine/bpf_cgroups.h"
@@ -17,7 +17,7 @@
 #include "engine/bpf_slow.h"
 #include "util/cleanup.h"
 
-/* Forgets devices that went away: their addresses may come to stand for other ones. */
+/* Drops devices that went away, as their addresses may be reused for others. */
 static void drop_gone(struct bpf_capture *b, const struct snapshot *s)
 {
 	bool any = false;
@@ -25,7 +25,10 @@ static void drop_gone(struct bpf_capture *b, const struct snapshot *s)
 	for (u32 i = 0; i < s->n; i = next_whole(&b->kernel, i))
 		if (s->w[i].gone && !b->kernel.gone[i].told)
 			any |= targets_drop(&b->targets, i);
-	/* What is written is there already but for those, so nothing can go wrong by halves. */
+	/*
+	 * All other entries are rewritten with the values that they have already, so a partial write
+	 * does no harm.
+	 */
 	if (any)
 		bpf_write_targets(b);
 }
@@ -55,7 +58,7 @@ static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 	err = bpf_slow_read(b, s);
 	if (err)
 		return problem_set(p, err, "could not read the slow IOs: %s", strerror(-err));
-	/* Behind the slow ones, of which the last of a cgroup may be its. */
+	/* After the slow IOs: a cgroup's last IO may be among them. */
 	err = bpf_cgroups_leave(b, s);
 	if (err)
 		return problem_set(p, err, "could not let go of cgroups that have ended: %s", strerror(-err));
@@ -80,7 +83,7 @@ static void bpf_look(struct capture *c)
 	kernel_capture_freeze(&b->kernel, count_bios);
 }
 
-/* --- life ---------------------------------------------------------------------------------- */
+/* --- open and close ------------------------------------------------------------------------ */
 
 static void bpf_close(struct capture *c)
 {
@@ -114,7 +117,7 @@ static int start(struct bpf_capture *b, const struct capture_config *cfg, struct
 		err = bpf_attach_ends(b, p);
 	if (err)
 		return err;
-	/* What the kernel counts from here on has a start that we saw, or is counted in BLKLAT_BEFORE. */
+	/* For each IO that the kernel counts from here on we see the start, or count it in BLKLAT_BEFORE. */
 	kernel_capture_note_statistics(&b->kernel);
 	return bpf_attach_starts(b, p);
 }
@@ -151,7 +154,10 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 		bpf_close(&b->kernel.capture);
 		return err;
 	}
-	/* What libbpf knew of the kernel's types, some 17 MB, is freed by now; glibc would keep it for ever. */
+	/*
+	 * libbpf's copy of the kernel's types, some 17 MB, is freed by now. Without this, glibc would
+	 * keep the memory.
+	 */
 	malloc_trim(0);
 	*ret = &b->kernel.capture;
 	return 0;

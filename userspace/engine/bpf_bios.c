@@ -36,7 +36,10 @@ static u64 start_of(const struct bio_cell *cell)
 	return __atomic_load_n(&cell->start.ns, __ATOMIC_ACQUIRE) & ~BLKLAT_SLOT_SEEN;
 }
 
-/* A cell may be left by one bio and taken by another meanwhile: what was read is of the one whose start still stands. */
+/*
+ * One bio may leave a cell and another take it at the same time. What was read is valid if the start
+ * time is unchanged.
+ */
 static void count_cell(const struct bio_cell *cell, struct bio_counts *counts, u32 n)
 {
 	u64 ns;

@@ -17,12 +17,12 @@
 
 #define SEEN_PART_BITS 8	/* as in bpf/parts.bpf.h */
 
-/* Of one capture. */
+/* The state of one capture. */
 struct bpf_cgroups {
 	struct bpf_cgroups *next;
 	struct blklat *skel;
-	struct blklat_cgroup list[BLKLAT_CGROUPS_MAX];	/* as read last */
-	u32 agreed[BLKLAT_CGROUPS_MAX];			/* at which turn of each number it let go of it last */
+	struct blklat_cgroup list[BLKLAT_CGROUPS_MAX];	/* as last read */
+	u32 agreed[BLKLAT_CGROUPS_MAX];			/* for each number, the last turn to which it agreed */
 };
 
 static struct {
@@ -32,7 +32,7 @@ static struct {
 	struct {
 		u32 step;	/* enum blklat_step */
 		u32 turn;	/* counts the steps, from 1 on */
-		u32 agreed;	/* users, to the present step */
+		u32 agreed;	/* number of users that have agreed to the present step */
 	} leaving[BLKLAT_CGROUPS_MAX];
 } shared;
 
@@ -54,7 +54,7 @@ static void begin_step(u32 number, u32 step)
 	shared.leaving[number].agreed = 0;
 }
 
-/* The kernel says so of those with CPUs that are not to be disturbed (nohz_full) that it can't. */
+/* The command is not available if some CPUs must not be disturbed (nohz_full). */
 static bool can_wait(void)
 {
 	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
@@ -127,7 +127,10 @@ int bpf_cgroups_name(struct bpf_capture *b)
 
 	if (!b->cgroups)
 		return 0;
-	/* All are no more than this, so one call has them; it says so by ENOENT. */
+	/*
+	 * There are no more cgroups than this, so one call returns them all, with -ENOENT as the end of
+	 * the map.
+	 */
 	err = bpf_map_lookup_batch(shared.cgroups, NULL, &position, numbers, found, &n, NULL);
 	if (err && err != -ENOENT)
 		return err;
@@ -136,21 +139,24 @@ int bpf_cgroups_name(struct bpf_capture *b)
 	for (u32 i = 0; i < n; i++)
 		if (numbers[i] < b->kernel.cgroups)
 			list[numbers[i]] = found[i];
-	/* Who found no room just before there was some may have said so just behind it. */
+	/*
+	 * A program that found no room just before a number became free may have set the flag just
+	 * after it was cleared.
+	 */
 	if (n < b->kernel.cgroups)
 		__atomic_store_n(&b->skel->bss->cgroups_full, 0, __ATOMIC_RELAXED);
 	return cgroups_name(&b->kernel, list);
 }
 
-/* --- those that have ended ------------------------------------------------------------------ */
+/* --- cgroups that have ended ---------------------------------------------------------------- */
 
-/* Of all programs, with tracepoints as readers of RCU: those that began before have ended when it returns. */
+/* Waits until all programs that are running now have ended. In tracepoints they are RCU readers. */
 static int wait_for_programs(void)
 {
 	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) ? -errno : 0;
 }
 
-/* Returns whether it was there. */
+/* Removes @id from all cgroups_seen. Returns whether it was in any. */
 static bool forget_seen(u64 id)
 {
 	bool any = false;
@@ -165,7 +171,7 @@ static bool forget_seen(u64 id)
 	return any;
 }
 
-/* Unless the id has come again, with another number. */
+/* Does nothing if the id has appeared again, with another number. */
 static int take_out_id(u32 number, u64 id)
 {
 	u64 found;
@@ -203,7 +209,7 @@ static u32 count_users(void)
 	return n;
 }
 
-/* What all have let go of takes its step. Returns 0 or a negative errno. */
+/* Agrees to a step, and takes it if all have agreed. Returns 0 or a negative errno. */
 static int leave(struct bpf_cgroups *c, struct blklat_leaving *l)
 {
 	struct blklat_cgroup is;
@@ -225,7 +231,10 @@ static int leave(struct bpf_cgroups *c, struct blklat_leaving *l)
 	return shared.leaving[l->number].agreed == count_users() ? take_step(l) : 0;
 }
 
-/* Forgets the ids that were taken out; where there are any, waits for the programs that may have seen them. */
+/*
+ * Removes the ids that were taken out from cgroups_seen. If there were any, waits for programs that may
+ * have seen them.
+ */
 static int forget_all(const struct blklat_leaving *leaving, const u32 *before, u32 n, bool wait)
 {
 	for (u32 i = 0; i < n; i++)
@@ -235,8 +244,8 @@ static int forget_all(const struct blklat_leaving *leaving, const u32 *before, u
 }
 
 /*
- * A program may have found an id just before it was taken out, and put it into cgroups_seen just behind the first look there, but not
- * behind the second.
+ * A program may have found an id just before it was taken out, and put it into cgroups_seen just after
+ * the first pass looked there. Before the second pass, all such programs have ended.
  */
 static int let_go(struct kernel_capture *k, struct blklat_leaving *leaving, u32 n)
 {

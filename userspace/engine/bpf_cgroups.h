@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The maps of cgroups and their parts, which all captures of this process that divide by them share. */
+/* The maps of cgroups and their parts, shared by all captures of this process that divide by cgroup. */
 #ifndef ENGINE_BPF_CGROUPS_H
 #define ENGINE_BPF_CGROUPS_H
 
@@ -15,7 +15,7 @@ void bpf_cgroups_release(struct bpf_capture *b);
 /* Names the parts of new cgroups, after a read of the counters. Returns 0 or a negative errno. */
 int bpf_cgroups_name(struct bpf_capture *b);
 
-/* After that, lets go of cgroups that have ended: see cgroups_leave(). Returns 0 or a negative errno. */
+/* After that, releases the numbers of cgroups that have ended: see cgroups_leave(). Returns 0 or a negative errno. */
 int bpf_cgroups_leave(struct bpf_capture *b, const struct snapshot *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The BPF engine's own state; bpf_setup.c brings it up, bpf.c reads and ends it. */
+/* The BPF engine's own state. bpf_setup.c sets it up, bpf.c reads and closes it. */
 #ifndef ENGINE_BPF_ENGINE_H
 #define ENGINE_BPF_ENGINE_H
 
@@ -26,10 +26,10 @@ void mapping_unmap(struct mapping *m);
 
 /* A tracepoint's attached programs, and how many of their runs the kernel skipped. */
 struct bpf_chain {
-	u32 n;				/* the first, and its standbys */
-	u64 base[1 + BPF_STANDBYS];	/* runs skipped of each when the last one was attached */
-	u64 skipped;			/* runs until then that perhaps no other program made up for */
-	u64 restless_ns;		/* CLOCK_MONOTONIC when one was last seen skipped, or attached */
+	u32 n;				/* the first program and its standbys */
+	u64 base[1 + BPF_STANDBYS];	/* skipped runs of each program when the last one was attached */
+	u64 skipped;			/* skipped runs until then for which perhaps no other program stepped in */
+	u64 restless_ns;		/* CLOCK_MONOTONIC when a skip was last seen, or a program attached */
 };
 
 struct bpf_capture {
@@ -37,26 +37,26 @@ struct bpf_capture {
 	struct blklat *skel;
 	struct kernel_traits traits;
 	struct targets targets;
-	struct bpf_cgroups *cgroups;	/* in bpf_cgroups.c; NULL: not divided by them */
-	int table_fd;		/* the map that the programs look targets up in; -1: not made yet */
+	struct bpf_cgroups *cgroups;	/* in bpf_cgroups.c; NULL: not divided by cgroup */
+	int table_fd;		/* the map in which the programs look up targets; -1: not made yet */
 	struct mapping series, accounts, slots, idle, bios;
 	struct bpf_slow *slow;	/* NULL: slow IOs are not wanted */
 	struct bpf_chain chains[BPF_EVENTS];
 };
 
-/* Rows of counters: one a CPU, and one for all standbys where there are any. */
+/* Rows of counters: one for each CPU, and one for all standbys if there can be any. */
 static inline u32 bpf_rows(const struct bpf_capture *b)
 {
 	return b->kernel.capture.cpus + !b->traits.unguarded;
 }
 
 /*
- * Loads the programs for the capture's watches and maps their counters; nothing is attached yet. Returns 0, or a negative
- * errno and a sentence; the engine's close undoes it either way.
+ * Loads the programs for the capture's watches and maps their counters; nothing is attached yet.
+ * Returns 0, or a negative errno and a sentence. The engine's close undoes it in both cases.
  */
 int bpf_setup(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p);
 
-/* Writes the table of targets anew, for the programs to see at once. Returns 0 or a negative errno. */
+/* Rewrites the table of targets, which the programs see at once. Returns 0 or a negative errno. */
 int bpf_write_targets(struct bpf_capture *b);
 
 #endif

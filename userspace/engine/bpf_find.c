@@ -23,7 +23,7 @@ static void cleanup_link(struct bpf_link **l)
 	bpf_link__destroy(*l);
 }
 
-/* Keeps what the iterator says of the descriptors that are ours. */
+/* Keeps the iterator's results for our own descriptors. */
 static int read_found(int iter, const int *fds, u32 n, struct found_device *ret)
 {
 	struct found_device found[64];
@@ -34,7 +34,7 @@ static int read_found(int iter, const int *fds, u32 n, struct found_device *ret)
 			continue;
 		if (got < 0)
 			return -errno;
-		/* Records are never cut: bpf_seq_write() writes whole ones, buffers hold a multiple. */
+		/* Records are never cut: bpf_seq_write() writes whole ones, and the buffer holds a multiple. */
 		for (size_t r = 0; r < got / sizeof(found[0]); r++)
 			for (u32 i = 0; i < n; i++)
 				if (fds[i] >= 0 && found[r].fd == (u32)fds[i])
@@ -89,7 +89,7 @@ static int find_all(const struct device *const *devices, u32 n, struct found_dev
 	link = bpf_program__attach_iter(skel->progs.find_devices, NULL);
 	if (!link)
 		return problem_set(p, -errno, "could not attach a BPF iterator: %s", strerror(errno));
-	/* At least once: whether it can be done is asked without a device (bpf_probe()). */
+	/* At least once: bpf_probe() calls this without devices, to check that it works. */
 	do {
 		u32 some = n - done < AT_ONCE ? n - done : AT_ONCE;
 

@@ -95,7 +95,7 @@ static bool takes_cmpxchg(void)
 	return fd >= 0;
 }
 
-/* Attaches a program that does nothing to a function, for a moment. Not every kernel has trampolines. */
+/* Briefly attaches a program that does nothing to a function. Not every kernel has trampolines. */
 static bool takes_program(int function)
 {
 	const struct bpf_insn insns[] = {
@@ -109,7 +109,7 @@ static bool takes_program(int function)
 	return link >= 0;
 }
 
-/* A function of @name that takes nothing but a bio, as far as numbers of arguments tell. Returns its type or a negative errno. */
+/* A function @name with one argument, presumably a bio. Returns its BTF id or a negative errno. */
 static int function_of_bio(const struct btf *btf, const char *name)
 {
 	int id = btf__find_by_name_kind(btf, name, BTF_KIND_FUNC);
@@ -118,7 +118,10 @@ static int function_of_bio(const struct btf *btf, const char *name)
 	return proto && btf_vlen(proto) == 1 ? id : -ENOENT;
 }
 
-/* a7b36ee6ba29, in 5.16, put what is asked for each bio before it, and left the function to those under a limit. */
+/*
+ * Since a7b36ee6ba29, in 5.16, the check made for every bio comes before this function, which is called
+ * only for bios under a limit.
+ */
 static const char *find_throttle(const struct btf *btf)
 {
 	static const char *const names[] = { "__blk_throtl_bio", "blk_throtl_bio" };
@@ -148,11 +151,11 @@ int bpf_kernel_traits(bool bios, struct kernel_traits *ret)
 		.bios_know_partition = struct_has(btf, "bio", "bi_bdev"),
 		/* A bit's number since 6.10 (5f89154e8e9e, in an enum without a name), a macro before: 1 << 4. */
 		.flush_seq = 1U << enum_value(btf, "__RQF_FLUSH_SEQ", 4),
-		/* 05b24ff9b2cf, which guards raw tracepoints, made it known to other files. */
+		/* Became global with 05b24ff9b2cf, which guards raw tracepoints. */
 		.unguarded = !has_function(btf, "bpf_prog_inc_misses_counter"),
 		/*
-		 * Since a46023d5616e a fast SRCU keeps tracepoints, without which there was this function for a release at
-		 * most; before that they were run with preemption off.
+		 * Since a46023d5616e tracepoints are protected by fast SRCU. This function is at most
+		 * one release older. Before that, tracepoints ran with preemption off.
 		 */
 		.preemptible = has_function(btf, "init_srcu_struct_fast") || getenv("BLKLAT_STANDBY"),
 		.compares_and_exchanges = takes_cmpxchg(),
@@ -237,6 +240,6 @@ int bpf_probe(struct problem *p)
 		err = check_lockdown(p);
 	if (!err)
 		err = check_tracepoints(p);
-	/* The proof: a program of ours is loaded, run and unloaded. */
+	/* The real test: load, run and unload one of our own programs. */
 	return err ? err : bpf_find_devices(NULL, 0, NULL, p);
 }

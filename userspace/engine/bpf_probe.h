@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whether this kernel and this process can run the BPF engine, and how its tracepoints look. */
+/* Whether this kernel and this process can run the BPF engine, and what the kernel's tracepoints look like. */
 #ifndef ENGINE_BPF_PROBE_H
 #define ENGINE_BPF_PROBE_H
 
@@ -7,8 +7,8 @@
 #include "util/types.h"
 
 /*
- * Keeps libbpf from printing, since an engine's failure is one sentence and the verifier's log fills pages. BLKLAT_DEBUG
- * in the environment shows it to developers of the programs.
+ * Keeps libbpf from printing: an engine's failure is one sentence, while the verifier's log fills
+ * pages. With BLKLAT_DEBUG in the environment, developers of the programs can see it.
  */
 void bpf_quiet(void);
 
@@ -16,31 +16,36 @@ void bpf_quiet(void);
 int bpf_probe(struct problem *p);
 
 /*
- * The path of the kernel's own type information, or NULL if it is not in sysfs. For bpf_object_open_opts: with it, libbpf
- * searches only this file when a program asks for a type that the kernel lacks. Otherwise it also goes through the
- * modules' types, and that takes CAP_SYS_ADMIN (BPF_BTF_GET_NEXT_ID). libbpf reads the file for each object that it loads,
- * and once more for what programs attach to; there is no way to give it types that were read before.
+ * The path of the kernel's own type information, or NULL if it is not in sysfs. For
+ * bpf_object_open_opts. With it, libbpf searches only this file when a program asks for a type that the
+ * kernel lacks. Otherwise it also searches the modules' types, which takes CAP_SYS_ADMIN
+ * (BPF_BTF_GET_NEXT_ID). libbpf reads the file for each object that it loads, and once more for the
+ * attach targets; it can't be given types that were read before.
  */
 const char *bpf_kernel_types(void);
 
-/* What the programs have to know about the kernel that runs them. Its version does not tell, as stable kernels backport. */
+/*
+ * What the programs have to know about the kernel that runs them. Its version does not say, as stable
+ * kernels backport.
+ */
 struct kernel_traits {
 	/* A tracepoint's second argument is the request or bio; else its first is. */
 	bool insert_arg1, issue_arg1, requeue_arg1, merge_arg1, bio_queue_arg1;
 	bool traces_merges;		/* it has block_rq_merge */
 	bool bios_know_partition;	/* struct bio has bi_bdev */
 	u32 flush_seq;			/* RQF_FLUSH_SEQ */
-	bool unguarded;			/* it runs a raw tracepoint's program on top of itself */
-	bool preemptible;		/* a task may be preempted inside a program, by another that then reaches it */
-	bool compares_and_exchanges;	/* the verifier knows BPF_CMPXCHG */
+	bool unguarded;			/* the kernel may run a raw tracepoint's program on top of itself */
+	bool preemptible;		/* a task inside a program may be preempted by another one that runs it too */
+	bool compares_and_exchanges;	/* the verifier accepts BPF_CMPXCHG */
 	u32 bio_traced;			/* 1 << BIO_TRACE_COMPLETION */
 	/* The function that may hold a bio back for its cgroup's limit; NULL: no program can be attached to it. */
 	const char *throttle;
 };
 
 /*
- * Asks the kernel's BTF; about compare-and-exchange it asks the verifier. If @bios are watched, it also tries to attach a
- * program to the function that throttles. Returns 0 or a negative errno.
+ * Determines the traits from the kernel's BTF, and compare-and-exchange by asking the verifier. If
+ * @bios are watched, it also tries to attach a program to the function that throttles. Returns 0 or a
+ * negative errno.
  */
 int bpf_kernel_traits(bool bios, struct kernel_traits *ret);
 

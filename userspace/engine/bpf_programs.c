@@ -8,20 +8,21 @@
 
 #include "util/types.h"	/* the skeleton's own declarations use these names */
 
-#include "../bpf/capture.h"	/* and so is struct target */
+#include "../bpf/capture.h"	/* and struct target */
 #include "blklat.skel.h"
 #include "engine/slow.h"
 #include "util/clock.h"
 
 /*
- * Standbys where more than interrupts may come on top of a program: from the start, and when none was skipped for a while.
- * Any more, and all elsewhere, come when one was skipped.
+ * Standbys on kernels where another task, not only an interrupt, may run a program on top of itself:
+ * the number at the start, and after a while without a skip. More than these, and any on other kernels,
+ * are attached only when a program was skipped.
  */
 #define STANDBYS_AT_FIRST 2
 #define STANDBYS_AT_REST 1
 #define RESTLESS_NS 10000000000ULL
 
-/* A tracepoint, as far as a capture has programs for it. */
+/* A tracepoint and a capture's programs for it. */
 struct event {
 	bool wanted;
 	bool starts;			/* IOs start there; else they end */
@@ -29,14 +30,14 @@ struct event {
 		struct bpf_program *prog;
 		struct bpf_link **link;
 	} turns[1 + BPF_STANDBYS];	/* the first program, and its standbys */
-	struct bpf_program *unused;	/* what takes the place of the first on other kernels, if anything */
+	struct bpf_program *unused;	/* the first program's counterpart for other kernels, if there is one */
 };
 
 #define TURN(name) { s->progs.name, &s->links.name }
 #define TURNS(first, name) \
 	.turns = { TURN(first), TURN(name##_standby1), TURN(name##_standby2), TURN(name##_standby3) }
 
-/* The first program of a tracepoint that bios come by is another one where their table is a hash. */
+/* A tracepoint for bios has another first program if the table of bios is a hash. */
 #define EVENT_OF_BIOS(name) \
 	(bios_in_hash ? (struct event){ TURNS(name##_hash, name), .unused = s->progs.name } : \
 			(struct event){ TURNS(name, name), .unused = s->progs.name##_hash })
@@ -67,7 +68,7 @@ static void list_events(const struct bpf_capture *b, struct event ret[BPF_EVENTS
 	ret[BPF_RQ_COMPLETE].wanted = device || queue || total;
 	ret[BPF_RQ_REQUEUE].wanted = device;
 	ret[BPF_BIO_COMPLETE].wanted = total;
-	/* Issue and merge end the stage queue, which insert starts. */
+	/* Issue and merge end stage queue, which insert starts. */
 	ret[BPF_RQ_ISSUE].wanted = device || queue;
 	ret[BPF_RQ_MERGE].wanted = queue && b->traits.traces_merges;
 	ret[BPF_RQ_INSERT].wanted = queue;
@@ -76,7 +77,7 @@ static void list_events(const struct bpf_capture *b, struct event ret[BPF_EVENTS
 		ret[i].starts = true;
 }
 
-/* It is no event of a chain's: see hold_in_mode(). */
+/* This program is not part of a chain: see hold_in_mode(). */
 static void choose_throttle(const struct bpf_capture *b, bool wanted)
 {
 	bool bios_in_hash = !b->traits.compares_and_exchanges;
@@ -98,7 +99,7 @@ void bpf_choose_programs(struct bpf_capture *b)
 		const struct event *e = &events[i];
 
 		bpf_program__set_autoload(e->turns[0].prog, e->wanted);
-		/* Where nothing is skipped there is nothing to stand by for. */
+		/* If the kernel skips nothing, there is no need for standbys. */
 		for (u32 turn = 1; turn <= BPF_STANDBYS; turn++)
 			bpf_program__set_autoload(e->turns[turn].prog, e->wanted && !b->traits.unguarded);
 		if (e->unused)
@@ -116,7 +117,7 @@ static u64 misses(const struct bpf_program *prog)
 	return bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len) ? 0 : info.recursion_misses;
 }
 
-/* An event that all of a chain's programs missed was skipped for each of them. */
+/* An event that all programs of a chain missed was skipped for each of them. */
 static u64 missed_by_all(const struct bpf_chain *c, const struct event *e)
 {
 	u64 least = UINT64_MAX;
@@ -130,7 +131,7 @@ static u64 missed_by_all(const struct bpf_chain *c, const struct event *e)
 	return least;
 }
 
-/* What is skipped from now on. */
+/* Starts counting skipped runs anew. */
 static void rebase(struct bpf_chain *c, const struct event *e)
 {
 	for (u32 turn = 0; turn < c->n; turn++)
@@ -139,8 +140,9 @@ static void rebase(struct bpf_chain *c, const struct event *e)
 }
 
 /*
- * The next one. The kernel runs a tracepoint's programs in the order in which they were attached (func_add()). The
- * one that was last so far has to leave its marks before there is one that looks for them.
+ * Attaches the next program. The kernel runs a tracepoint's programs in the order in which they were
+ * attached (func_add()). The program that was the last so far has to leave marks before the new one
+ * looks for them.
  */
 static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct event *e, struct problem *p)
 {
@@ -158,7 +160,10 @@ static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct
 	return 0;
 }
 
-/* Only when it is gone the one before it becomes the last: a mark too many does no harm. */
+/*
+ * The program before it becomes the last one only after the detaching. Until then it leaves marks that
+ * nobody needs, which does no harm.
+ */
 static void detach_last(struct bpf_capture *b, enum bpf_event event, const struct event *e)
 {
 	struct bpf_chain *c = &b->chains[event];
@@ -176,7 +181,10 @@ static u32 least_standbys(const struct bpf_capture *b)
 	return b->traits.preemptible ? STANDBYS_AT_REST : 0;
 }
 
-/* One more where the last one was skipped, before each of them is; one less where long enough not even the first was. */
+/*
+ * Attaches one more program if the last one was skipped, before all of them are; detaches one if for
+ * long enough not even the first was skipped.
+ */
 static void adapt(struct bpf_capture *b, enum bpf_event event, const struct event *e)
 {
 	struct bpf_chain *c = &b->chains[event];
@@ -185,7 +193,7 @@ static void adapt(struct bpf_capture *b, enum bpf_event event, const struct even
 
 	if (misses(e->turns[0].prog) > c->base[0])
 		c->restless_ns = now;
-	/* Where none can be attached, skips are told as they were before. */
+	/* If no program can be attached, skips are still reported. */
 	if (misses(e->turns[c->n - 1].prog) > c->base[c->n - 1]) {
 		if (c->n <= BPF_STANDBYS)
 			attach_next(b, event, e, &unused);
@@ -221,7 +229,7 @@ static int attach_throttle(struct bpf_capture *b, struct problem *p)
 	return *link ? 0 : problem_set(p, -errno, "could not attach to %s(): %s", b->traits.throttle, strerror(errno));
 }
 
-/* Nor is this: what it misses is only not known of an IO. */
+/* Not part of a chain either: if it is skipped, only an IO's sender is not known. */
 static int attach_notes(struct bpf_capture *b, struct problem *p)
 {
 	b->skel->links.on_bio_note = bpf_program__attach(b->skel->progs.on_bio_note);

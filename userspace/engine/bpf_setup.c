@@ -9,7 +9,7 @@
 
 #include "util/types.h"	/* the skeleton's own declarations use these names */
 
-#include "../bpf/capture.h"	/* and so is struct target */
+#include "../bpf/capture.h"	/* and struct target */
 #include "blklat.skel.h"
 #include "blklat/bins.h"
 #include "blklat/parts.h"
@@ -21,7 +21,7 @@
 #include "engine/geometry.h"
 #include "util/cleanup.h"
 
-/* Stage total of a device that has no requests of its own. */
+/* Is stage total of a device without requests of its own watched? */
 static bool any_remapped(const struct capture *c)
 {
 	for (u32 i = 0; i < c->n_watches; i++)
@@ -85,7 +85,7 @@ static u32 at_least_1(u32 n)
 	return n ? n : 1;
 }
 
-/* Maps that are not needed keep one element, since the programs name them. */
+/* Maps that are not needed keep one element, since the programs refer to them. */
 static void size_idle_maps(struct bpf_capture *b)
 {
 	u32 watches = b->kernel.capture.n_watches;
@@ -137,9 +137,10 @@ static int make_array(const char *name, u32 value_bytes)
 }
 
 /*
- * libbpf before 1.3 can't make a section larger, but takes a map that is: its one value is the table. It would unmap
- * as much as its map is large when the skeleton is destroyed, though, and has mapped the section as it was compiled.
- * So the map is only lent to it, for as long as the programs are loaded, which then hold it themselves.
+ * libbpf before 1.3 can't enlarge a section, but accepts a larger map, whose single value is the table.
+ * However, it has mapped the section at its compiled size, and would unmap as much as the map is large
+ * when the skeleton is destroyed. So the map is only lent to libbpf while the programs are loaded.
+ * After that, the programs hold it themselves.
  */
 static int load_with_lent_table(struct bpf_capture *b, u32 bytes)
 {
@@ -156,7 +157,10 @@ static int load_with_lent_table(struct bpf_capture *b, u32 bytes)
 	err = blklat__load(b->skel);
 	if (!bpf_map__reuse_fd(section, own))
 		return err;
-	/* No descriptor is left for it. What can't be destroyed safely stays. */
+	/*
+	 * There was no descriptor left to give the section its own map back. The skeleton can't be
+	 * destroyed safely, so it is leaked.
+	 */
 	b->skel = NULL;
 	return err ? err : -EMFILE;
 }
@@ -234,7 +238,7 @@ int bpf_write_targets(struct bpf_capture *b)
 	return bpf_map_update_elem(b->table_fd, &(u32){ 0 }, table, BPF_ANY);
 }
 
-/* A device whose watches stand together is looked up once. */
+/* A device is looked up once for watches that are next to each other. */
 static int find_watched(const struct capture *c, struct targets *t, struct problem *p)
 {
 	const struct device **devices CLEANUP(cleanup_free) = calloc(c->n_watches, sizeof(*devices));
@@ -248,7 +252,10 @@ static int find_watched(const struct capture *c, struct targets *t, struct probl
 		if (!i || c->watches[i].device != c->watches[i - 1].device)
 			devices[n++] = c->watches[i].device;
 	err = bpf_find_devices(devices, n, found, p);
-	/* From the devices to the watches; from the last on, so that nothing is overwritten that is needed yet. */
+	/*
+	 * Spread the results from the devices to the watches, from the last one on, so that nothing is
+	 * overwritten that is still needed.
+	 */
 	last = n;
 	for (u32 i = c->n_watches; !err && i--;) {
 		found[i] = found[last - 1];
@@ -282,7 +289,10 @@ static int load(struct bpf_capture *b, const struct capture_config *cfg, struct 
 	return err ? problem_set(p, err, "could not fill the table of devices: %s", strerror(-err)) : 0;
 }
 
-/* Before 5.12 a bio is remapped to the whole device, and no longer knows its partition, when it is queued. */
+/*
+ * Before 5.12 a bio is remapped to the whole device before it is queued, so it no longer knows its
+ * partition.
+ */
 static int check_partitions(const struct bpf_capture *b, struct problem *p)
 {
 	const struct capture *c = &b->kernel.capture;

@@ -8,7 +8,7 @@
 
 #include "util/types.h"	/* the skeleton's own declarations use these names */
 
-#include "../bpf/capture.h"	/* and so is struct target */
+#include "../bpf/capture.h"	/* and struct target */
 #include "blklat.skel.h"
 #include "engine/slow.h"
 

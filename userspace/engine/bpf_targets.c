@@ -8,14 +8,14 @@
 #include "engine/geometry.h"
 #include "util/cleanup.h"
 
-#define ONE_LOOK_TRIES 4096	/* factors for each size */
+#define ONE_LOOK_TRIES 4096	/* factors to try for each size */
 #define TWO_LOOK_TRIES 64
-#define MOST_MOVES 512		/* of targets that make room for another */
-#define TWO_LOOK_BITS 25	/* the largest hash with two looks, 2 GiB: what a map's value can be */
+#define MOST_MOVES 512		/* of targets that make room for another one */
+#define TWO_LOOK_BITS 25	/* the largest hash with two lookups, 2 GiB: the limit of a map's value */
 
-/* --- what to look for -------------------------------------------------------------------------- */
+/* --- the list of targets ----------------------------------------------------------------------- */
 
-/* The list by key while it is made: an open hash of positions + 1. */
+/* An index of the list by key while it is made: an open hash of positions + 1. */
 struct positions {
 	u32 *cells;
 	u32 mask;
@@ -45,8 +45,8 @@ static struct target *target_for(struct targets *t, struct positions *in, u64 ke
 }
 
 /*
- * Requests lead to their queue, bios to the disk, and both to the partition they are for. A request
- * ends its bios, so stage total is looked for on both ways.
+ * Requests point to their queue, bios to the disk, and both to their partition. A request ends its
+ * bios, so stage total needs both keys.
  */
 static u32 keys_of(const struct watch *w, const struct found_device *found, u64 ret[2])
 {
@@ -63,7 +63,10 @@ static u32 keys_of(const struct watch *w, const struct found_device *found, u64 
 	return n;
 }
 
-/* @target: of each whole; stages device and queue have just one. A part's IOs are found as the whole's. */
+/*
+ * @target: one for each whole, as stages device and queue have just one each. IOs of a part are found
+ * as those of the whole.
+ */
 static int list_targets(struct targets *t, const struct watch *watches, const struct found_device *found, u32 n,
 			struct target **target)
 {
@@ -85,7 +88,7 @@ static int list_targets(struct targets *t, const struct watch *watches, const st
 	return 0;
 }
 
-/* Stages device and queue; what has neither tags nor slots is left as it is, empty. */
+/* For stages device and queue; devices that have neither tags nor slots are left empty. */
 static void place_slots(struct targets *t, const struct watch *watches, u32 n, u32 cpus, struct target **targets)
 {
 	for (u32 i = 0; i < n; i++) {
@@ -108,9 +111,9 @@ static void place_slots(struct targets *t, const struct watch *watches, u32 n, u
 	}
 }
 
-/* --- a bucket for each ------------------------------------------------------------------------- */
+/* --- a bucket for each target ------------------------------------------------------------------ */
 
-/* xorshift64* (Vigna 2016), from a fixed start: the same devices give the same table. */
+/* xorshift64* (Vigna 2016), from a fixed seed: the same devices give the same table. */
 static u32 next_random(u64 *state)
 {
 	*state ^= *state >> 12;
@@ -135,7 +138,7 @@ static bool collides(struct targets *t, u32 *stamps, u32 stamp)
 	return false;
 }
 
-/* A factor with which no two share a bucket, the hash being no larger than for hundreds of targets. */
+/* Finds a factor with which no two share a bucket. The hash grows only to the size for a few hundred targets. */
 static int place_for_one_look(struct targets *t, u64 *random)
 {
 	u32 *stamps CLEANUP(cleanup_free) = calloc(1U << BLKLAT_TARGET_BITS, sizeof(*stamps));
@@ -152,7 +155,10 @@ static int place_for_one_look(struct targets *t, u64 *random)
 	return -E2BIG;
 }
 
-/* Puts one in either of its buckets; where both are taken, who is there moves to its own other one, and so on. */
+/*
+ * Puts a target into one of its two buckets. If both are taken, the owner of one moves to its own other
+ * bucket, and so on.
+ */
 static bool place(struct targets *t, u32 *owners, u32 i, u64 *random)
 {
 	for (u32 moves = 0; moves < MOST_MOVES; moves++) {
@@ -175,7 +181,10 @@ static bool place(struct targets *t, u32 *owners, u32 i, u64 *random)
 	return false;
 }
 
-/* Moving may have left the first bucket of some free: one look less at each of their IOs. */
+/*
+ * Moves may have freed the first bucket of some targets. Use it: that saves a lookup for each of their
+ * IOs.
+ */
 static void prefer_first(struct targets *t, u32 *owners)
 {
 	for (u32 i = 0; i < t->n; i++) {
@@ -200,8 +209,9 @@ static bool place_all(struct targets *t, u32 *owners, u64 *random)
 }
 
 /*
- * Any number, two looks (cuckoo hashing, Pagh and Rodler 2001): it fills to nearly a half. More than two addresses
- * whose lower halves are equal have no place at any size.
+ * For any number of targets, with two lookups (cuckoo hashing, Pagh and Rodler 2001); fills the hash to
+ * nearly a half. If the lower halves of more than two addresses are equal, these have no place at any
+ * size.
  */
 static int place_for_two_looks(struct targets *t, u64 *random)
 {

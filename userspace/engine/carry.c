@@ -8,20 +8,20 @@
 #include "util/clock.h"
 
 /*
- * An event that is in one of the two captures only so far is met for some microseconds, or for as long as a hypervisor takes
- * the CPU away in between: some ms.
+ * An event that only one of the two captures has counted so far stays so for some microseconds, or for
+ * as long as a hypervisor takes the CPU away in between: some ms.
  */
 #define TRIES 32
 #define TRY_EVERY_NS 800000
-#define AT_ONCE 16	/* for an IO's time and more, unless they come without a pause */
+#define AT_ONCE 16	/* long enough for an IO to end, unless IOs come without a pause */
 
 /* What carry_over() works with. */
 struct over {
 	const struct kernel_capture *to;
 	struct carried *list;
 	struct watch_counts *row_from, *row_to;		/* scratch */
-	struct watch_counts *apart;			/* scratch: what a look found, of a whole and its parts */
-	struct watch_counts *best;			/* of each in the list */
+	struct watch_counts *apart;			/* scratch: a look's differences, of a whole and its parts */
+	struct watch_counts *best;			/* for each in the list */
 };
 
 static struct slots slots_in(const struct kernel_capture *k, u32 watch)
@@ -32,7 +32,10 @@ static struct slots slots_in(const struct kernel_capture *k, u32 watch)
 	return s;
 }
 
-/* The slot in @from for the tag of slot @n in @to. False: there is none, so what started with it was lost. */
+/*
+ * The slot in @from for the tag of slot @n in @to. False: there is none, so IOs that started with it
+ * were lost.
+ */
 static bool same_slot(const struct slots *from, const struct slots *to, u32 n, u32 *ret)
 {
 	u32 queue = n / to->stride, tag = n % to->stride;
@@ -44,13 +47,16 @@ static bool same_slot(const struct slots *from, const struct slots *to, u32 n, u
 }
 
 struct starts {
-	u64 first, second;	/* seen by each capture: by the second in slots that both have */
-	u64 beyond;	/* seen by the second, in slots that the first has not */
-	u64 ended;	/* and of those ended */
-	s64 overwritten;	/* by the first more than by the second, but for those beyond */
+	u64 first, second;	/* seen by each capture; by the second: in slots that both have */
+	u64 beyond;	/* seen by the second, in slots that the first lacks */
+	u64 ended;	/* those of them that ended */
+	s64 overwritten;	/* by how many the first has more than the second, without those beyond */
 };
 
-/* What the first has seen in slots that the second has not: a scheduler that is gone had tags of its own. */
+/*
+ * Adds starts that the first capture has seen in slots that the second lacks: a scheduler that is gone
+ * had tags of its own.
+ */
 static void add_starts_of_the_first(const struct carried *c, const struct slots *f, const struct slots *t, struct starts *s)
 {
 	u32 there, back;
@@ -66,7 +72,10 @@ static void add_starts_of_the_first(const struct carried *c, const struct slots 
 	}
 }
 
-/* The second capture is read first: what comes in between is too many, never too few. */
+/*
+ * The second capture is read first, so the difference may be too large by events in between, but never
+ * too small.
+ */
 static struct starts compare_starts(const struct kernel_capture *to, const struct carried *c)
 {
 	struct slots f = slots_in(c->of, c->from), t = slots_in(to, c->to);
@@ -113,9 +122,10 @@ static u64 progress(const struct over *o, const struct carried *c, u32 row, u32 
 }
 
 /*
- * Adds to @apart how far the two are apart in an op's row at one moment: read again until no sum has changed meanwhile. Then no IO
- * began to be counted in the row, and the second capture, which begins when the first is done, has at most put one in its bin.
- * Returns whether there was such a moment.
+ * Adds to @apart the difference between the two captures in an op's row at one moment: it reads again
+ * until no sum changed during the read. Then no IO began to be counted in the row. The second capture,
+ * which begins when the first is done, can at most have put one IO into its bin. Returns whether there
+ * was such a moment.
  */
 static bool add_row(const struct over *o, const struct carried *c, u32 row, u32 op, struct op_counts *apart)
 {
@@ -144,7 +154,7 @@ static void clear(struct watch_counts *w)
 	}
 }
 
-/* @c: of a whole or a part. Returns how many rows are not of one moment. */
+/* @c: a whole or a part. Returns how many rows could not be read at one moment. */
 static u32 take_watch(const struct over *o, const struct carried *c, struct watch_counts *apart)
 {
 	u32 moved = 0;
@@ -156,7 +166,10 @@ static u32 take_watch(const struct over *o, const struct carried *c, struct watc
 	return moved;
 }
 
-/* Sets o->apart, and all of @l but ended. Of the whole, as of each read, it is the sum of its own rows and those of its parts. */
+/*
+ * Sets o->apart, and all of @l except ended. As in each read, the whole is the sum of its own rows and
+ * those of its parts.
+ */
 static void take_series(const struct over *o, const struct carried *c, struct carry_look *l)
 {
 	u64 begin_ns = now_ns();
@@ -182,7 +195,10 @@ static bool better(const struct carry_look *a, const struct carry_look *b)
 		return a->moved < b->moved;
 	if (a->ios + (s64)a->ended != b->ios + (s64)b->ended)
 		return a->ios + (s64)a->ended < b->ios + (s64)b->ended;
-	/* Of IOs that only the second one counts, the number is known and the bytes are not: one seen twice stays. */
+	/*
+	 * Of IOs that only the second capture counts, the number is known, but not the bytes. So keep a
+	 * result that was seen twice.
+	 */
 	if (a->ended != b->ended)
 		return !b->again;
 	return a->sums != b->sums ? a->sums < b->sums : a->sum_ns < b->sum_ns;
@@ -200,8 +216,8 @@ static void read_accounts(const struct region *r, u32 watch, u64 cells[BLKLAT_AC
 }
 
 /*
- * Whether nothing was in flight when watch @i of a capture was read, and nothing has happened since: not all that starts has a
- * slot, and not all that ends has started before.
+ * Whether nothing was in flight when watch @i of a capture was read, and nothing has happened since.
+ * The accounts are compared too, as some starts have no slot, and some ends no start.
  */
 static bool rests(const struct kernel_capture *k, u32 i, const struct watch_counts *read, u64 started,
 		  const u64 accounts[BLKLAT_ACCOUNTS])
@@ -218,9 +234,9 @@ static bool rests(const struct kernel_capture *k, u32 i, const struct watch_coun
 }
 
 /*
- * Looks until nothing moves meanwhile and, where the bytes can't be compared with a later look's, until two have been the same.
- * What ended in slots that only the second capture has is read before the bins: an IO must not be in them and lost as well.
- * Returns the starts behind the last look.
+ * Looks until nothing moves during a look and, if the bytes can't be compared with those of a later
+ * look, until two looks agree. The ends in slots that only the second capture has are read before the
+ * bins, as an IO must not be both in the bins and lost. Returns the starts after the last look.
  */
 static struct starts look_at_series(const struct over *o, struct carried *c, bool first)
 {
@@ -244,7 +260,7 @@ static struct starts look_at_series(const struct over *o, struct carried *c, boo
 	return s;
 }
 
-/* All that can disturb makes it more, so the least of some looks is right. */
+/* Every disturbance makes the differences larger, so the least of several looks is right. */
 static void look(const struct over *o, struct carried *c, bool first)
 {
 	const struct region *from = &c->of->region, *to = &o->to->region;
@@ -269,7 +285,7 @@ static void finish(const struct over *o, struct carried *c)
 	struct watch_counts *best = &o->best[c - o->list];
 	bool has_slots = o->to->region.ranges[c->to].n;
 
-	if (has_slots)	/* the reader tells it from the slots */
+	if (has_slots)	/* the reader finds it in the slots */
 		c->account_apart[BLKLAT_OVERWRITTEN] = c->overwritten_apart;
 	c->account_apart[BLKLAT_TAG_RANGE] = c->lost_apart + c->look.ended;
 	for (u32 cell = 0; cell < BLKLAT_ACCOUNTS; cell++)
@@ -343,7 +359,10 @@ void carry_add(struct watch_counts *w, const struct watch_counts *carry)
 		w->accounts[cell] += carry->accounts[cell];
 	w->started += carry->started;
 	w->started_after += carry->started;
-	/* The kernel's count goes on from its first base; of it the empty flushes of one capture are taken already. */
+	/*
+	 * The kernel's count goes on from its first base. The capture's own empty flushes are subtracted already;
+	 * those of the carry are not.
+	 */
 	if (w->kernel_known)
 		w->kernel_ios -= carry->accounts[BLKLAT_EMPTY_FLUSH];
 }

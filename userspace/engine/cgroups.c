@@ -11,16 +11,19 @@
 #include "util/utf8.h"
 
 #define FORMER 256
-#define QUIET 2		/* reads after which one that has ended is let go of */
+#define QUIET 2		/* quiet reads before the number of an ended cgroup is released */
 
-/* By number. */
+/* The known cgroups, by number. */
 static struct known {
-	u64 id;			/* 0: there is none yet */
+	u64 id;			/* 0: no cgroup yet */
 	const struct part *part;
-	char *path;		/* NULL: it was not to be seen */
+	char *path;		/* NULL: not visible from here */
 } known[BLKLAT_CGROUPS_MAX];
 
-/* What those that were let go of were called, by the lower bits of their ids: one may come again, when its last pages are written back. */
+/*
+ * The parts of released cgroups, by the lower bits of their ids. A cgroup may appear again, when its
+ * last pages are written back.
+ */
 static struct former {
 	u64 id;
 	const struct part *part;
@@ -34,7 +37,7 @@ static bool is_taken(const char *label, u32 but)
 	return false;
 }
 
-/* Of what is too long the end is told, since that says most. It begins with a whole character. */
+/* The end of a path that is too long, since the end says most. Begins at a character boundary. */
 static const char *end_of(const char *path, size_t room)
 {
 	size_t len = strlen(path);
@@ -46,8 +49,9 @@ static const char *end_of(const char *path, size_t room)
 }
 
 /*
- * One that is gone, or not to be seen from here, has the name that it had. One that came again where another one of the same
- * path has ended, as a service that is restarted, is another one, which the label tells.
+ * A cgroup that is gone, or not visible from here, is named by its stored name. If it has the path of
+ * an earlier cgroup that has ended, such as that of a restarted service, the label gets a number, as
+ * the two are different.
  */
 static const struct part *part_of(u32 number, const char *path, const char *name)
 {
@@ -60,7 +64,7 @@ static const struct part *part_of(u32 number, const char *path, const char *name
 	else
 		snprintf(label, sizeof(label), "%.*s (gone)", (int)sizeof(((struct blklat_cgroup *)0)->name), name);
 	text_clean(label);
-	len = strlen(label);	/* without blanks at its ends, which would hide what follows */
+	len = strlen(label);	/* after text_clean(), which drops blanks at the ends: the number is next to the text */
 	for (u32 again = 2; is_taken(label, number); again++)
 		snprintf(label + len, sizeof(label) - len, " #%u", again);
 	return part_find(by_names[BLKLAT_BY_CGROUP], label);
@@ -73,7 +77,7 @@ static const struct part *part_again(u32 number, u64 id)
 	return f->id == id && !is_taken(f->part->label, number) ? f->part : NULL;
 }
 
-/* Numbers begin anew when no capture is left, and one that was let go of gets another owner. */
+/* Numbers start again when no capture is left, and a released number gets another owner. */
 static void forget(const struct blklat_cgroup *list, u32 n)
 {
 	for (u32 i = 0; i < BLKLAT_CGROUPS_MAX; i++) {
@@ -87,7 +91,7 @@ static void forget(const struct blklat_cgroup *list, u32 n)
 	}
 }
 
-/* Looks for all that are new at once. */
+/* Looks up all new cgroups at once. */
 static int learn(const char *root, const struct blklat_cgroup *list, u32 n)
 {
 	struct cgroup_sought sought[BLKLAT_CGROUPS_MAX];
@@ -137,7 +141,7 @@ int cgroups_name(struct kernel_capture *k, const struct blklat_cgroup *list)
 	return err;
 }
 
-/* --- those that have ended ------------------------------------------------------------------ */
+/* --- cgroups that have ended ---------------------------------------------------------------- */
 
 static u64 sums_of(const struct watch_counts *w)
 {
@@ -151,7 +155,7 @@ static u64 sums_of(const struct watch_counts *w)
 	return sums;
 }
 
-/* What a device that went away still had in flight ends nowhere. */
+/* IOs that were in flight on a device that went away never end, so they do not count. */
 static void look_at(const struct kernel_capture *k, const struct snapshot *s, u32 number, u64 id, struct owner *o)
 {
 	struct owner is = { .id = id, .step = o->step, .quiet = o->quiet };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The names of the parts by cgroup. Numbers mean the same in all captures of this process (abi.h), so the name found for
- * one is kept for all. A capture's watches get their parts when an engine has seen which cgroup has the number.
+ * The names of the parts by cgroup. Numbers mean the same in all captures of this process (abi.h), so a
+ * name found by one capture is kept for all. A capture's watches get their parts when its engine has
+ * seen which cgroup has the number.
  */
 #ifndef ENGINE_CGROUPS_H
 #define ENGINE_CGROUPS_H
@@ -9,16 +10,17 @@
 #include "engine/kernel_capture.h"
 
 /*
- * Gives the watches of @k the parts of the cgroups @list, of which there are k->cgroups, by number. To be called after a
- * read of the counters: that read then has no IO of a cgroup that is not in the list. Returns 0 or -ENOMEM.
+ * Gives the watches of @k the parts of the cgroups in @list, which has k->cgroups entries, by number.
+ * To be called after a read of the counters: then that read has no IO of a cgroup that is not in the
+ * list. Returns 0 or -ENOMEM.
  */
 int cgroups_name(struct kernel_capture *k, const struct blklat_cgroup *list);
 
 /*
- * Lets go of the cgroups that have ended, as enum blklat_step says, so that others may have their numbers. To be called
- * after cgroups_name(), with the read @s. @let_go tells the kernel side; it returns 0, with the steps at which they are
- * now, or a negative errno. When a number is free, the watches of @k have a vacant part there, and whatever is counted in
- * it from then on belongs to another cgroup.
+ * Releases the numbers of cgroups that have ended, as enum blklat_step says, so that others may get
+ * them. To be called after cgroups_name(), with the read @s. @let_go tells the kernel side; it returns
+ * 0 and their present steps, or a negative errno. When a number is free, the watches of @k get a vacant
+ * part there, and whatever is counted in it from then on belongs to another cgroup.
  */
 int cgroups_leave(struct kernel_capture *k, const struct blklat_cgroup *list, const struct snapshot *s,
 		  int (*let_go)(struct kernel_capture *k, struct blklat_leaving *leaving, u32 n));

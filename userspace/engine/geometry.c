@@ -13,7 +13,7 @@
 #define LEAST_MEMORY_BYTES (64ULL << 20)
 #define WATCH_MEMORY_BYTES (128ULL << 10)
 #define RING_MOST (8ULL << 20)
-#define NOTES_A_BIO 4		/* so few of them find another one in their place */
+#define NOTES_A_BIO 4		/* so that few notes overwrite another one that is still needed */
 
 static u32 max_u32(u32 a, u32 b)
 {
@@ -29,15 +29,15 @@ struct slots slots_of(const struct device *d, u32 cpus)
 {
 	struct slots s = { .tags = d->tags };
 	/*
-	 * A scheduler brings tags of its own: twice the smaller of the driver's and 128
-	 * (blk_mq_default_nr_requests()), until the user asks for more. Without one nr_requests are the driver's
-	 * tags; as many with one are tags besides those.
+	 * A scheduler has tags of its own: twice the smaller of the driver's and 128
+	 * (blk_mq_default_nr_requests()), until the user asks for more. Without a scheduler,
+	 * nr_requests is the number of driver tags; with one, it is the number of tags besides those.
 	 */
 	u32 scheduler_tags = max_u32(512, has_scheduler(d) ? 2 * d->nr_requests : 0);
 
 	if (!d->hw_queues)
 		return s;
-	/* Drivers with several queues have up to one a CPU; a reset may bring them more. */
+	/* Drivers with several queues have up to one for each CPU; a reset may give them more. */
 	s.queues = max_u32(d->hw_queues, d->hw_queues > 1 || cpus < 8 ? cpus : 8);
 	s.stride = (s.tags + scheduler_tags + BLKLAT_SLOTS - 1) / BLKLAT_SLOTS * BLKLAT_SLOTS;
 	return s;
@@ -60,7 +60,10 @@ u32 slots_total(const struct device *d, bool device_stage, bool queue_stage, u32
 	return s.queues * s.stride * (queue_stage ? 2 : 1);
 }
 
-/* Slots of the device of watch @i, counted at the first of its watches, which stand together. */
+/*
+ * Slots of the device of watch @i, counted only at the first of its watches, which are next to each
+ * other.
+ */
 static u64 slots_at(const struct watch *watches, u32 i, u32 n, u32 cpus)
 {
 	const struct device *d = watches[i].device;
@@ -73,7 +76,7 @@ static u64 slots_at(const struct watch *watches, u32 i, u32 n, u32 cpus)
 	return slots_total(d, stages[BLKLAT_STAGE_DEVICE], stages[BLKLAT_STAGE_QUEUE], cpus);
 }
 
-/* What looking for pauses takes: a series of each watch and op, and when the watch was last in use. */
+/* Memory for pauses: a series for each watch and op, and the time of each watch's last use. */
 static u64 idle_bytes(const struct capture_config *cfg, u32 scale)
 {
 	u64 series = BLKLAT_IDLE_SERIES_BYTES((u64)BLKLAT_CELLS(idle_scale(scale)));
@@ -81,7 +84,7 @@ static u64 idle_bytes(const struct capture_config *cfg, u32 scale)
 	return cfg->idle_gap_ns ? cfg->n_watches * (series * BLKLAT_OPS + sizeof(u64)) : 0;
 }
 
-/* What counting IOs in flight takes: a cache line of each watch. */
+/* Memory for counting IOs in flight: a cache line for each watch. */
 static u64 in_flight_bytes(const struct capture_config *cfg)
 {
 	return blklat_counts_in_flight(cfg->by) ? cfg->n_watches * sizeof(struct in_flight) : 0;
@@ -118,7 +121,10 @@ struct slow_room slow_room(const struct capture_config *cfg)
 
 	if (!cfg->slow.wanted)
 		return (struct slow_room){ .ring_bytes = page, .notes = 2 };
-	/* Of more than are kept, several times over, since which are the slowest is not known before. */
+	/*
+	 * Room for several times the number of IOs that are kept, since it is not known beforehand
+	 * which are the slowest.
+	 */
 	bytes = max_u64(8 * each * cfg->slow.most * wholes, 64 * page);
 	bytes = power_of_two_from(bytes < RING_MOST ? bytes : RING_MOST);
 	return (struct slow_room){

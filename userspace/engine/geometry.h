@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How much a capture needs: slots for a device's requests, bytes for everything. Pure. */
+/* What a capture needs: slots for a device's requests, and memory for everything. Pure. */
 #ifndef ENGINE_GEOMETRY_H
 #define ENGINE_GEOMETRY_H
 
@@ -13,15 +13,16 @@ struct slots {
 };
 
 /*
- * Room for the tags that @d's requests can carry, and for some more, since queues and tags can be added while it is
- * watched. IOs beyond that are lost (BLKLAT_TAG_RANGE) until there is a capture with more room (engine/renew.c).
+ * Room for the tags that @d's requests can carry, and some more, since queues and tags can be added
+ * while the device is watched. IOs beyond that are lost (BLKLAT_TAG_RANGE) until there is a capture
+ * with more room (engine/renew.c).
  */
 struct slots slots_of(const struct device *d, u32 cpus);
 
-/* Buckets of the BPF engine's table of bios: a power of two, with twice as many cells as there is room for. */
+/* Buckets of the BPF engine's table of bios: a power of two, with at least twice as many cells as bios. */
 u32 bio_buckets(u32 max_bios);
 
-/* What telling slow IOs takes; the least that a map can have where they are not wanted. All are powers of two. */
+/* The size of what reports slow IOs; the minimum for a map if they are not wanted. All are powers of two. */
 struct slow_room {
 	u32 ring_bytes;
 	u32 places;		/* of struct blklat_slow_place, in as many bytes */
@@ -33,7 +34,7 @@ struct slow_room slow_room(const struct capture_config *cfg);
 /* Is there room in @s for all tags that @d's requests can carry? */
 bool slots_fit(const struct slots *s, const struct device *d);
 
-/* Slots that the watches of one device need in all. */
+/* Slots that all watches of one device need. */
 u32 slots_total(const struct device *d, bool device_stage, bool queue_stage, u32 cpus);
 
 #endif

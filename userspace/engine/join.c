@@ -7,13 +7,13 @@
 #include "engine/carry.h"
 #include "util/cleanup.h"
 
-/* A disk that came in place of another of its name has another number in sequence. */
+/* If a disk was replaced by another one of its name, their diskseq differs. */
 static bool same_device(const struct device *a, const struct device *b)
 {
 	return a->major == b->major && a->minor == b->minor && a->diskseq == b->diskseq && !strcmp(a->name, b->name);
 }
 
-/* The whole of @from that is @w and still there, or -1. */
+/* The whole of @from that corresponds to @w and is not gone, or -1. */
 static int find(const struct capture_end *from, const struct watch *w)
 {
 	const struct kernel_capture *k = (const struct kernel_capture *)from->capture;
@@ -27,7 +27,10 @@ static int find(const struct capture_end *from, const struct watch *w)
 	return -1;
 }
 
-/* A whole and its parts: what was carried before is carried on, and what was told is where the next interval begins. */
+/*
+ * Takes over a whole and its parts: what was carried so far is carried on, and the next interval begins
+ * at what was last read.
+ */
 static void take(const struct capture_end *from, u32 i, struct kernel_capture *to, u32 j, struct snapshot *carry,
 		 struct snapshot *begin, const struct snapshot *read, struct carried *list)
 {

@@ -125,7 +125,7 @@ static u64 age_ns(u64 start_ns, u64 now_ns)
 	return start_ns < now_ns ? now_ns - start_ns : 0;
 }
 
-/* Bios of the parts are the whole's as well. */
+/* Bios of the parts belong to the whole as well. */
 static struct bio_counts all_bios(const struct kernel_capture *k, u32 whole)
 {
 	struct bio_counts all = { .earliest_ns = UINT64_MAX };
@@ -145,7 +145,7 @@ static void take_waiting(const struct bio_counts *bios, u64 now_ns, struct watch
 
 	w->in_flight = bios->in_flight;
 	w->oldest_ns = age_ns(bios->earliest_ns, now_ns);
-	/* Those that started just after now_ns make it less. */
+	/* Bios that started just after now_ns can make it negative. */
 	w->waited_ns = waited_ns > 0 ? waited_ns : 0;
 }
 
@@ -179,9 +179,9 @@ static void take_bios_after(const struct kernel_capture *k, struct snapshot *s)
 }
 
 /*
- * The bios before and after the region, so that the two say what moved meanwhile: first the starts and
- * then the bios in flight, last the other way round. What had started then and is not in flight now
- * has surely completed; what is in flight now surely had not.
+ * Counts the bios before and after the region, to know what moved in between. First the starts are read
+ * and then the bios in flight, at the end the other way round. An IO that had started then and is not
+ * in flight now has surely completed; one that is in flight now surely had not.
  */
 static int read_once(struct kernel_capture *k, struct snapshot *s, int (*count_bios)(struct kernel_capture *k))
 {
@@ -199,10 +199,13 @@ static int read_once(struct kernel_capture *k, struct snapshot *s, int (*count_b
 	return err;
 }
 
-/* A virtual CPU can be away for longer than an interval, and an IO that ends on it stays half counted for as long. */
+/*
+ * A virtual CPU can be paused for longer than an interval, and an IO that ends on it stays half counted
+ * for that long.
+ */
 #define GAP_LOST_NS NSEC_PER_SEC
 
-/* Each watch adds up or moves, or lacks just what is known to be lost. */
+/* Whether each watch moves, or its account closes, or lacks just what is known to be lost. */
 static bool settled(const struct kernel_capture *k, const struct snapshot *s)
 {
 	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
@@ -223,7 +226,7 @@ static void note_gaps(struct kernel_capture *k, struct snapshot *s)
 
 		w->unsettled = false;
 		if (!accounting_still(w))
-			continue;	/* nothing is told of it by what moves */
+			continue;	/* a watch that moves says nothing about its gap */
 		ios = accounting_gap(w);
 		if (ios != g->ios)
 			*g = (struct gap){ .ios = ios, .since_ns = s->mono_ns };
@@ -233,9 +236,9 @@ static void note_gaps(struct kernel_capture *k, struct snapshot *s)
 }
 
 /*
- * What the kernel's statistics count as one IO is a request where there are requests, and a bio
- * where there are none. zram counts whatever queue/iostats says (zram_submit_bio()). Of bios that were taken back
- * some are counted, others not: dm has begun to by then if the device below is what has no room.
+ * Where there are requests, one IO in the kernel's statistics is a request; elsewhere it is a bio. zram
+ * counts regardless of queue/iostats (zram_submit_bio()). Of the bios that were taken back, some are
+ * counted and others are not: dm has already counted one if it is the device below that has no room.
  */
 static bool kernel_comparable(const struct watch *w, const u64 *accounts)
 {
@@ -248,20 +251,23 @@ static bool kernel_comparable(const struct watch *w, const u64 *accounts)
 	return w->stage == BLKLAT_STAGE_TOTAL && !accounts[BLKLAT_REQUEUED];
 }
 
-/* What the device's statistics say, which are the same for all its stages. */
+/* The device's statistics, which are the same for all its stages. */
 struct kernel_read {
 	struct kernel_stat stat;
 	int err;
 };
 
-/* Returns how reading went; -ENODEV also when the device is known to have gone. */
+/* Returns the result of the read; -ENODEV also if the device is known to be gone. */
 static int find_gone(struct kernel_capture *k, u32 i, const struct kernel_read *read)
 {
 	struct kernel_ios *ios = &k->ios[i];
 	struct gone_watch *g = &k->gone[i];
 	int err = g->gone ? -ENODEV : read->err;
 
-	/* A count that fell began anew: zram stays when it is reset, but nothing else of it does (zram_reset_device()). */
+	/*
+	 * A count that fell has been reset. zram keeps its device when it is reset, but nothing else
+	 * (zram_reset_device()).
+	 */
 	if (!err && read->stat.ios < ios->last)
 		err = -ENODEV;
 	if (err == -ENODEV && !g->gone) {
@@ -287,7 +293,7 @@ static void take_kernel(struct kernel_capture *k, u32 i, const struct kernel_rea
 	w->kernel_in_flight = w->kernel_known ? read->stat.in_flight : 0;
 }
 
-/* Reads them at the first of a device's watches, which stand together; keeps @read at the others. */
+/* Reads at the first of a device's watches, which are next to each other; keeps @read at the others. */
 static void read_stat(struct kernel_capture *k, u32 i, struct kernel_read *read)
 {
 	const struct device *d = k->capture.watches[i].device;
@@ -299,7 +305,7 @@ static void read_stat(struct kernel_capture *k, u32 i, struct kernel_read *read)
 		    device_files_stat(&k->files[i], k->capture.devices, d, &read->stat);
 }
 
-/* Of a whole whose device has gone, or not, and its parts. */
+/* Marks a whole and its parts as gone, or not. */
 static void mark_gone(const struct kernel_capture *k, u32 whole, struct watch_counts *w)
 {
 	for (u32 n = 0; n <= k->parts; n++) {
@@ -308,7 +314,10 @@ static void mark_gone(const struct kernel_capture *k, u32 whole, struct watch_co
 	}
 }
 
-/* Returns whether a device is found to have gone just now: what it did since the region was read is not in @s. */
+/*
+ * Returns whether a device is found to be gone just now. Then @s lacks what it did since the region was
+ * read.
+ */
 static bool read_kernel(struct kernel_capture *k, struct snapshot *s)
 {
 	struct kernel_read read = { 0 };
@@ -333,7 +342,7 @@ static bool any_in_flight(const struct kernel_capture *k)
 	return false;
 }
 
-/* What devices that have gone have in flight ends soon, if at all. */
+/* IOs in flight on devices that are gone end soon, if at all. */
 static void wait_for_gone(const struct kernel_capture *k)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
@@ -350,7 +359,10 @@ static void swap(u64 *a, u64 *b)
 	*b = was;
 }
 
-/* Of a watch that was read in the middle of an interval: what would come late at its end are its extremes. */
+/*
+ * For a watch that was read in the middle of an interval: the cells for late extremes hold its
+ * extremes.
+ */
 static void take_late_extremes(struct watch_counts *w)
 {
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
@@ -359,7 +371,10 @@ static void take_late_extremes(struct watch_counts *w)
 	}
 }
 
-/* Takes the figures of those that have gone and were not told of yet, for good; @amid an interval, or at its end. */
+/*
+ * Takes the final figures of devices that are gone and were not reported yet; @amid an interval, or at
+ * its end.
+ */
 static void freeze(struct kernel_capture *k, bool amid, int (*count_bios)(struct kernel_capture *k))
 {
 	u64 now = now_ns();
@@ -369,7 +384,7 @@ static void freeze(struct kernel_capture *k, bool amid, int (*count_bios)(struct
 		struct gone_watch *g = &k->gone[i];
 		struct watch_counts *w;
 
-		/* Without memory it is read at the interval's end, as any other. */
+		/* If there is no memory, the watch is read at the interval's end like any other. */
 		if (!g->gone || g->frozen.n || g->told || snapshot_init(&g->frozen, 1 + k->parts, k->capture.scale))
 			continue;
 		w = g->frozen.w;

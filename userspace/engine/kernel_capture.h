@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the engines that watch this machine's kernel share: their counters are a region (abi.h), bios
- * in flight are counted apart, and the kernel's own statistics are read as well.
+ * What the engines that watch this machine's kernel share: their counters are a region (abi.h), the
+ * bios in flight are counted separately, and the kernel's own statistics are read as well.
  */
 #ifndef ENGINE_KERNEL_CAPTURE_H
 #define ENGINE_KERNEL_CAPTURE_H
@@ -10,13 +10,14 @@
 #include "engine/region.h"
 
 /*
- * The bios in flight of one watch, stage total, as slots are for requests. The engine counts those of a part only for the part.
+ * The bios in flight of one watch at stage total, where there are no slots. The engine counts those of
+ * a part only for the part.
  */
 struct bio_counts {
 	u64 in_flight;
-	u64 earliest_ns;	/* start of the oldest; UINT64_MAX when there is none */
+	u64 earliest_ns;	/* start of the oldest; UINT64_MAX if there is none */
 	u64 starts_ns;		/* starts of all, summed modulo 2^64 */
-	u64 started;		/* starts before the count; kernel_capture_read()'s */
+	u64 started;		/* starts before the count; set by kernel_capture_read() */
 };
 
 /* The kernel's own count of IOs: when the capture began, and at the last read. */
@@ -28,22 +29,22 @@ struct kernel_ios {
 /* A watch whose device went away. */
 struct gone_watch {
 	bool gone;
-	bool told;		/* the last read has reported it; else it went since */
+	bool told;		/* the last read has reported it; else it went away since then */
 	bool replaced;		/* see watch_counts */
 	struct snapshot frozen;	/* the last counts of this watch and its parts; empty while it is not gone */
 };
 
-/* By how much the account of a watch does not close although nothing moves. */
+/* By how much the account of a watch fails to close although nothing moves. */
 struct gap {
 	s64 ios;			/* accounting_gap(); 0: it closes */
 	u64 since_ns;			/* when it was first seen */
-	bool lost;			/* it has lasted for long enough to be a loss */
+	bool lost;			/* it has lasted long enough to be a loss */
 };
 
-/* The cgroup that has a number, as a capture has seen it: see cgroups_leave(). */
+/* The cgroup that has a number, as a capture sees it: see cgroups_leave(). */
 struct owner {
 	u64 id;			/* 0: none */
-	u64 counted;		/* grows whenever something of it is counted */
+	u64 counted;		/* grows whenever something is counted for it */
 	u32 step;		/* enum blklat_step */
 	u32 quiet;		/* consecutive reads since then with nothing in flight and nothing counted */
 };
@@ -56,19 +57,19 @@ struct kernel_capture {
 	u32 parts;			/* number of parts of each whole, which follow it */
 	u32 cgroups;			/* number of those parts that are for cgroups */
 	struct snapshot carry;		/* to be added to what is read, see capture_join(); or empty */
-	struct bio_counts *bios;	/* of each watch; the engine's to fill */
+	struct bio_counts *bios;	/* of each watch; filled by the engine */
 	struct owner *owners;		/* [cgroups] */
 	u64 idle_gap_ns;		/* 0: pauses are not looked for */
 	struct slow_wanted slow;
 	struct slow_ios slow_ios;	/* of the last read */
 	s64 wall_less_mono_ns;		/* CLOCK_REALTIME less CLOCK_MONOTONIC, as of the last read */
-	volatile u64 *slow_from;	/* [watch][op]: the kernel side's limits, see live_ops.set_slow; the engine's to set; NULL: slow IOs are not wanted */
-	const volatile u64 *slow_untold;	/* [watch]: slow IOs that found its ring full; the engine's to set */
-	u64 *slow_counted;		/* [watch]: of these, those that reads have counted */
-	/* Of each watch, used where it is a whole: */
+	volatile u64 *slow_from;	/* [watch][op]: the kernel side's limits; set by the engine; NULL: not wanted */
+	const volatile u64 *slow_untold;	/* [watch]: slow IOs dropped as the ring was full; set by the engine */
+	u64 *slow_counted;		/* [watch]: how many of these reads have counted */
+	/* For each watch, used only for wholes: */
 	struct kernel_ios *ios;
 	struct gone_watch *gone;
-	struct device_files *files;	/* open for the first of a device's watches, which are in a row */
+	struct device_files *files;	/* open for the first of a device's watches, which are next to each other */
 	struct gap *gaps;		/* as of the last read without movement */
 	u64 *rested_at;			/* see region_read() */
 };
@@ -85,37 +86,40 @@ static inline u32 whole_of(const struct kernel_capture *k, u32 i)
 }
 
 /*
- * Begins an engine's state, zeroed before, for @cfg's watches with @rows of counters: chooses the scale, copies the
- * watches. @is has what only the engine knows: its ops, its live_ops, the CPUs. Returns 0, or a negative errno and a
- * sentence; in both cases kernel_capture_uninit() frees it.
+ * Initializes an engine's state, which is all 0, for @cfg's watches with @rows of counters: chooses the
+ * scale and copies the watches. @is has what only the engine knows: its ops, its live_ops, the CPUs.
+ * Returns 0, or a negative errno and a sentence; in both cases kernel_capture_uninit() frees it.
  */
 int kernel_capture_init(struct kernel_capture *k, const struct capture *is, const struct capture_config *cfg, u32 rows,
 			struct problem *p);
 void kernel_capture_uninit(struct kernel_capture *k);
 
-/* True when one of the watches is at @stage. */
+/* True if one of the watches is at @stage. */
 bool capture_has_stage(const struct capture *c, enum blklat_stage stage);
 
 /* The engines' live_ops.set_slow. */
 void kernel_capture_set_slow(struct capture *c, const u64 *from_ns);
 
-/* Notes the kernel's statistics: to be called once ends are seen, and before starts are. */
+/* Notes the kernel's statistics: to be called when ends are seen and starts not yet. */
 void kernel_capture_note_statistics(struct kernel_capture *k);
 
 /*
- * Reads everything into @s except s->skipped. @count_bios fills k->bios with the bios in flight; it returns 0 or a
- * negative errno, which is returned with a sentence. If the account of a device at rest does not close, because a CPU was
- * held up in the middle of an end, the device is read again, for up to 21 ms. A virtual CPU can be away for longer, so
- * reads are marked (see watch_counts.unsettled) and repeated for a second; whatever is still missing then is lost and no
- * longer waited for.
+ * Reads everything into @s except s->skipped. @count_bios fills k->bios with the bios in flight; it
+ * returns 0 or a negative errno, which is returned with a sentence.
+ *
+ * If the account of a device at rest does not close, because a CPU is held up in the middle of an end,
+ * the device is read again, for up to 21 ms. A virtual CPU can be away for longer. So such reads are
+ * marked (see watch_counts.unsettled), and later reads try again for a second. Whatever is still
+ * missing then is lost, and no longer waited for.
  */
 int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*count_bios)(struct kernel_capture *k),
 			struct problem *p);
 
 /*
- * For an engine's look: notes which devices went away since the last look or read, and waits up to 20 ms for their IOs in
- * flight, as nothing takes their place before those end. Returns whether there are any. If so, the engine stops counting
- * them, as far as it can, and calls kernel_capture_freeze(), after which their figures stay.
+ * For an engine's look: notes which devices went away since the last look or read, and waits up to 20
+ * ms for their IOs in flight, as no other device takes their place before those end. Returns whether
+ * there are any such devices. If so, the engine stops counting them, as far as it can, and calls
+ * kernel_capture_freeze(). From then on their figures stay.
  */
 bool kernel_capture_find_gone(struct kernel_capture *k);
 void kernel_capture_freeze(struct kernel_capture *k, int (*count_bios)(struct kernel_capture *k));

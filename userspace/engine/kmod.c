@@ -20,7 +20,7 @@
 struct kmod_capture {
 	struct kernel_capture kernel;
 	int fd;				/* the session; -1: not open */
-	struct blklat_header *header;	/* begin of the mapping; NULL: not mapped */
+	struct blklat_header *header;	/* the beginning of the mapping; NULL: not mapped */
 	u64 bytes;			/* of the mapping */
 	struct region_slots *ranges;
 	struct blklat_bio_count *counts;
@@ -45,7 +45,7 @@ static int open_problem(int err, struct problem *p)
 	}
 }
 
-/* A file called so that is not the module's answers with ENOTTY. */
+/* A file of this name that is not the module's device answers with ENOTTY. */
 static int check_version(int fd, struct problem *p)
 {
 	u32 version;
@@ -85,7 +85,7 @@ static int kmod_probe(struct problem *p)
 
 /* --- setup --------------------------------------------------------------------------------- */
 
-/* Opened only for as long as the module needs to learn which device it is. */
+/* The device is open only until the module knows which one it is. */
 static int open_device(const struct device *d, struct problem *p)
 {
 	char path[sizeof("/dev/") + DEVICE_NAME_MAX];
@@ -107,13 +107,13 @@ static void close_devices(const struct blklat_watch *watch, u32 n)
 		close(watch[i].fd);
 }
 
-/* The module is told of wholes, and makes the parts itself. */
+/* The module is given only wholes, and makes the parts itself. */
 static u32 n_wholes(const struct kmod_capture *k)
 {
 	return k->kernel.capture.n_watches / (1 + k->kernel.parts);
 }
 
-/* Returns how many were opened: all, or with a sentence fewer. */
+/* Returns how many were opened: all, or fewer with a sentence. */
 static u32 describe_watches(const struct kmod_capture *k, struct blklat_watch *watch, struct problem *p)
 {
 	const struct capture *c = &k->kernel.capture;
@@ -267,7 +267,7 @@ static int name_cgroups(struct kmod_capture *k, struct blklat_cgroup *list)
 	return ioctl(k->fd, BLKLAT_IOC_CGROUPS, &cgroups) ? -errno : cgroups_name(&k->kernel, list);
 }
 
-/* The module never skips an event, so there is nothing to say of recursion. */
+/* The module never skips an event, so s->skipped is 0. */
 static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
 {
 	struct kmod_capture *k = (struct kmod_capture *)c;
@@ -282,7 +282,7 @@ static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
 	err = kmod_slow_read(&k->slow, &k->kernel, s);
 	if (err)
 		return problem_set(p, err, "could not read the slow IOs: %s", strerror(-err));
-	/* Behind the slow ones: the last of a cgroup may be among them. */
+	/* After the slow IOs: a cgroup's last IO may be among them. */
 	err = k->kernel.cgroups ? cgroups_leave(&k->kernel, list, s, let_go) : 0;
 	if (err)
 		return problem_set(p, err, "could not let go of cgroups that have ended: %s", strerror(-err));
@@ -291,7 +291,7 @@ static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
 	return 0;
 }
 
-/* A disk that is removed the module has dropped by itself. */
+/* The module itself drops a disk that is removed. */
 static void kmod_look(struct capture *c)
 {
 	struct kmod_capture *k = (struct kmod_capture *)c;
@@ -300,7 +300,7 @@ static void kmod_look(struct capture *c)
 		kernel_capture_freeze(&k->kernel, count_bios);
 }
 
-/* --- life ---------------------------------------------------------------------------------- */
+/* --- open and close ------------------------------------------------------------------------ */
 
 static void kmod_close(struct capture *c)
 {

@@ -27,7 +27,7 @@ void kmod_slow_map(struct kmod_slow *slow, struct kernel_capture *k, const struc
 	slow->places = slow_room(cfg).places;
 }
 
-/* The next one, once it is written. */
+/* The next report if it is complete, else NULL. */
 static const struct blklat_slow *told(const struct kmod_slow *slow)
 {
 	const struct blklat_slow_place *p = &slow->ring->place[slow->next % slow->places];
@@ -43,11 +43,14 @@ int kmod_slow_read(struct kmod_slow *slow, struct kernel_capture *k, const struc
 	if (!slow->ring)
 		return 0;
 	slow_begin(k, s);
-	/* What is in the bins is in the ring by now, so more than it holds is of what ended since. */
+	/*
+	 * IOs in the bins have been reported by now. So after as many reports as the ring holds, the rest are of
+	 * IOs that ended since.
+	 */
 	for (u32 n = 0; n < slow->places && !err && (io = told(slow)); n++) {
 		err = slow_take(k, io);
 		slow->next++;
-		/* Its place is another one's from here on. */
+		/* From here on its place may be reused. */
 		__atomic_store_n(&slow->ring->taken, slow->next, __ATOMIC_RELEASE);
 	}
 	return err ?: slow_finish(k);

@@ -57,7 +57,7 @@ struct scan {
 	struct waiting {
 		u64 in_flight, oldest_ns, waited_ns;
 	} all;
-	struct waiting *parts;	/* [part - 1], to be added to; NULL: nobody asks */
+	struct waiting *parts;	/* [part - 1], to be added to; NULL: not wanted */
 	u32 n_parts, by;
 };
 
@@ -69,7 +69,10 @@ static void add_waiting(struct waiting *w, u64 age_ns)
 		w->oldest_ns = age_ns;
 }
 
-/* How long ago a slot's time was, of which some topmost bits are no time's. 0: it is later than the reader's. */
+/*
+ * The age of a slot's time, whose topmost @no_time bits are not part of the time. 0 if it is later than
+ * the reader's clock.
+ */
 static u64 age_of(u64 now_ns, u64 ns, u32 no_time)
 {
 	s64 age = (s64)((now_ns - ns) << no_time) >> no_time;
@@ -77,7 +80,7 @@ static u64 age_of(u64 now_ns, u64 ns, u32 no_time)
 	return age > 0 ? age : 0;
 }
 
-/* Reads in the order that abi.h gives, so that an IO on its way never looks like a missed end. */
+/* Reads in the order given in abi.h, so that an IO just starting or ending never looks like a missed end. */
 static struct slot_look look_at(const struct blklat_slots *slots, u32 i)
 {
 	struct slot_look l = { .started = __atomic_load_n(&slots->started[i], __ATOMIC_ACQUIRE) };
@@ -123,7 +126,7 @@ static struct scan scan_slots(const struct region *r, u32 i, u64 now_ns, struct 
 	return s;
 }
 
-/* How much was started, all that a slot at rest can tell. */
+/* The number of starts, which is all that slots at rest have to say. */
 static u64 count_starts(const struct region *r, u32 i)
 {
 	const struct blklat_slots *slots = r->slots + r->ranges[i].first / BLKLAT_SLOTS;
@@ -132,21 +135,22 @@ static u64 count_starts(const struct region *r, u32 i)
 	for (u32 block = 0; block < r->ranges[i].n / BLKLAT_SLOTS; block++)
 		for (u32 k = 0; k < BLKLAT_SLOTS; k++)
 			started += load(&slots[block].started[k]);
-	/* Before all that is read next, as in scan_slot(). */
+	/* Everything else is read after this, as in scan_slot(). */
 	atomic_thread_fence(memory_order_acquire);
 	return started;
 }
 
 /*
- * Nothing was in flight when it was read last, all ends had been seen, and nothing was started since: so the slots
- * are free, and only their starts need a look. That is a third of their memory, and most devices are at rest.
+ * If nothing was in flight at the last read, all ends had been seen, and nothing has been started
+ * since, then the slots are free. Only their starts have to be read, a third of their memory. Most
+ * devices are at rest.
  */
 static bool at_rest(const struct region *r, u32 i, u64 rested_at)
 {
 	return rested_at != MOVES && count_starts(r, i) == rested_at;
 }
 
-/* For the next read. */
+/* The value of rested_at for the next read. */
 static u64 rests_at(const struct watch_counts *w)
 {
 	bool rests = !w->in_flight_after && !w->accounts[BLKLAT_OVERWRITTEN] && w->started == w->started_after;
@@ -154,7 +158,7 @@ static u64 rests_at(const struct watch_counts *w)
 	return rests ? w->started : MOVES;
 }
 
-/* Cells that are 0 are not written to: where all octaves are said to be in use, most of them are not. */
+/* Cells that are 0 are not written to: if all octaves are marked as in use, most are in fact empty. */
 static void add_octave(const struct blklat_series *s, u32 octave, struct hist *h)
 {
 	u32 first, n = hist_octave(h->scale, octave, &first);
@@ -179,7 +183,7 @@ static void add_extremes(const struct blklat_series *s, u32 parity, u64 *min_ns,
 		*min_ns = min;
 }
 
-/* @epoch is the one that began just now: what ends from here on has its extremes there. */
+/* @epoch has just begun: the extremes of IOs that end from here on are in its cells. */
 static void add_series(const struct blklat_series *s, u32 epoch, struct op_counts *op)
 {
 	u64 octaves = load(&s->octaves);
@@ -188,7 +192,7 @@ static void add_series(const struct blklat_series *s, u32 epoch, struct op_count
 		add_octave(s, __builtin_ctzll(octaves), &op->hist);
 	/* The engine writes extremes before the bin, so those of all IOs just read are there now. */
 	atomic_thread_fence(memory_order_acquire);
-	/* Also of a row without bins: a part of a request may have completed here, its end elsewhere. */
+	/* Also for a row without bins: a portion of a request may have ended here, the rest elsewhere. */
 	op->sum_ns += load(&s->sum_ns);
 	op->bytes += load(&s->bytes);
 	op->errors += load(&s->errors);
@@ -214,7 +218,7 @@ static void read_after_idle(const struct region *r, u32 i, u32 op, struct op_cou
 	s = idle_series_at(r, i, op);
 	ret->after_idle_sum_ns = load(&s->sum_ns);
 	hist_clear(h);
-	/* It is added to before the bins. */
+	/* The sum is written before the bins. */
 	if (!ret->after_idle_sum_ns)
 		return;
 	for (u32 cell = 0; cell < cells; cell++) {
@@ -237,7 +241,7 @@ static void read_series(const struct region *r, u32 i, struct watch_counts *w)
 {
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
 		clear_op(&w->ops[op]);
-		/* Before all IOs, so that what was counted here is among them. */
+		/* Read before the other bins, so that all IOs counted here are in those as well. */
 		read_after_idle(r, i, op, &w->ops[op]);
 		for (u32 row = 0; row < r->rows; row++)
 			add_series(series_at(r, row, i, op), *r->epoch, &w->ops[op]);
@@ -259,7 +263,7 @@ u64 region_row_progress(const struct region *r, u32 row, u32 i, u32 op)
 	const struct blklat_series *s = series_at(r, row, i, op);
 	u64 sums;
 
-	/* What is read before is of a time before, and what is read afterwards of one after. */
+	/* Everything read before is older, and everything read afterwards is newer. */
 	atomic_thread_fence(memory_order_acquire);
 	sums = load(&s->sum_ns) + load(&s->bytes) + load(&s->errors);
 	if (!row && r->idle)
@@ -298,7 +302,7 @@ static void take_scan(const struct scan *scan, struct watch_counts *w)
 	}
 }
 
-/* What is counted of the whole itself, and of each part, which is the whole's as well. */
+/* Reads the whole's own series and those of its parts, which are part of the whole as well. */
 static void read_all_series(const struct region *r, u32 i, struct watch_counts *w)
 {
 	read_series(r, i, w);
@@ -308,7 +312,10 @@ static void read_all_series(const struct region *r, u32 i, struct watch_counts *
 	}
 }
 
-/* Slots, bins, and slots again; where the first look found it at rest and the bins agree, once will do. */
+/*
+ * Reads slots, bins, and slots again. If the first look found the slots at rest and the bins agree, one
+ * look is enough.
+ */
 static void read_once(const struct region *r, u32 i, u64 rested_at, u64 now_ns, struct watch_counts *w)
 {
 	struct waiting parts[BLKLAT_PARTS_MAX];
@@ -335,7 +342,10 @@ static void read_once(const struct region *r, u32 i, u64 rested_at, u64 now_ns, 
 
 void region_read(const struct region *r, u32 i, u64 *rested_at, u64 now_ns, struct watch_counts *w)
 {
-	/* A CPU held up between freeing a slot and counting in a bin is met a moment later. */
+	/*
+	 * If a CPU is held up between freeing a slot and counting in a bin, it is usually done a moment
+	 * later.
+	 */
 	for (int tries = 0; tries < 3; tries++) {
 		read_once(r, i, *rested_at, now_ns, w);
 		if (!r->ranges[i].n || !accounting_still(w) || !accounting_gap(w))

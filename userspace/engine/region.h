@@ -8,9 +8,9 @@
 #include "core/snapshot.h"
 
 struct region {
-	u32 rows;			/* of counters: one a CPU, and perhaps one that CPUs share */
-	u32 watches;			/* with those that are parts */
-	u32 parts;			/* of each whole, which they follow */
+	u32 rows;			/* of counters: one for each CPU, and perhaps one that all share */
+	u32 watches;			/* parts included */
+	u32 parts;			/* of each whole; they follow it */
 	u32 by;				/* enum blklat_by */
 	u32 scale;
 	u32 series_bytes;		/* from one series to the next */
@@ -37,36 +37,36 @@ void region_next_epoch(struct region *r);
 void region_use_all_octaves(struct region *r);
 
 /*
- * Reads watch @i, a whole, into @w, and its parts into what follows @w. It leaves out what the engine knows from
- * elsewhere: kernel_ios, gone and, where the watch has no slots (stage total), the starts and the IOs in flight.
- * *@rested_at is 0 at first and is kept from one read to the next: the number of starts if the slots were at rest then.
- * @now_ns is CLOCK_MONOTONIC.
+ * Reads watch @i, a whole, into @w, and its parts into the entries after @w. It leaves out what the
+ * engine gets elsewhere: kernel_ios, gone and, if the watch has no slots (stage total), the starts and
+ * the IOs in flight. *@rested_at is 0 at first and is kept from one read to the next: it is the number
+ * of starts if the slots were at rest then. @now_ns is CLOCK_MONOTONIC.
  */
 void region_read(const struct region *r, u32 i, u64 *rested_at, u64 now_ns, struct watch_counts *w);
 
 /*
- * Reads an op's bins and sums of one row of watch @i, and with the first row also the IOs after a pause, which all CPUs
- * share: for comparing two regions at one moment.
+ * Reads an op's bins and sums of one row of watch @i. With the first row it also reads the IOs after a
+ * pause, which all CPUs share. For comparing two regions at one moment.
  */
 void region_read_row(const struct region *r, u32 row, u32 i, u32 op, struct op_counts *ret);
 
-/* A number that grows whenever one of the row's sums does, that is with each IO and before its bin. */
+/* A number that grows whenever one of the row's sums does, that is, with each IO and before its bin. */
 u64 region_row_progress(const struct region *r, u32 row, u32 i, u32 op);
 
-/* A slot at one look. */
+/* The result of one look at a slot. */
 struct slot_look {
 	u64 ns;			/* its time, without the engine's marks */
 	u64 started, ended;
-	u64 overwritten;	/* starts whose ends were not seen: never one too many, one too few while another ends */
+	u64 overwritten;	/* starts whose ends were missed: never one too many; one too few while another IO ends */
 };
 
-/* @slot counts from the watch's first. */
+/* @slot counts from the watch's first slot. */
 struct slot_look region_look_at_slot(const struct region *r, u32 watch, u32 slot);
 
 /* Requests of watch @i in flight, by its slots. */
 u64 region_in_flight(const struct region *r, u32 i);
 
-/* The sum of an account's cell over the rows; of a whole, over its parts as well. */
+/* The sum of an account's cell over the rows; for a whole, over its parts as well. */
 u64 region_account(const struct region *r, u32 watch, enum blklat_account cell);
 
 #endif

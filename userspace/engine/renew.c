@@ -8,34 +8,34 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-#define PATIENCE 10			/* reads that one IO in flight can hold a new capture up */
+#define PATIENCE 10			/* for how many reads an IO in flight can hold up a new capture */
 #define RETRY_NS (60 * NSEC_PER_SEC)	/* after it could not be opened */
 
-/* One of the captures that do the counting, the first or a later one. */
+/* One of the captures that do the counting, the first one or a later one. */
 struct generation {
 	struct capture *capture;
 	struct device_table devices;	/* as they were when it was opened */
-	struct snapshot read;		/* empty in the first until there is a next one */
-	u32 *ours;			/* of each of its watches the number that its user knows */
+	struct snapshot read;		/* in the first generation empty until there is a next one */
+	u32 *ours;			/* for each of its watches, the number that the user knows */
 	u64 opened_ns;
 };
 
 struct renewing {
-	struct capture capture;		/* what its user sees */
-	struct capture_ops ops;		/* the engine's, but for reading and closing */
+	struct capture capture;		/* what the user sees */
+	struct capture_ops ops;		/* the engine's, except for read and close */
 	const struct capture_ops *engine;
 	struct capture_config cfg;
 	void (*renewed)(const struct capture_renewal *r);
 	struct generation *now;
-	struct generation *next;	/* larger, and yet to take over; NULL: none */
-	struct capture_renewal renewal;	/* that is under way */
-	u32 waited;			/* reads, for what was in flight when the next one was opened */
-	u64 retry_ns;			/* not before */
-	struct snapshot carry;		/* to be added to what is read; of watches that are gone all there is; or empty */
-	struct slow_ios slow;		/* of whichever captures told them, by our numbers */
+	struct generation *next;	/* larger, and about to take over; NULL: none */
+	struct capture_renewal renewal;	/* the one under way */
+	u32 waited;			/* reads spent waiting for IOs that were in flight when the next one was opened */
+	u64 retry_ns;			/* do not try again before */
+	struct snapshot carry;		/* to be added to each read; all the counts of watches that are gone; or empty */
+	struct slow_ios slow;		/* reported by any of the captures, with our numbers */
 	u64 *slow_from;			/* see live_ops.set_slow */
-	u64 *tag_range;			/* of each watch, as it was told last */
-	u32 turn;			/* the next watch to be looked at without a reason */
+	u64 *tag_range;			/* of each watch, as last reported */
+	u32 turn;			/* the next watch to be checked without a reason */
 };
 
 static struct kernel_capture *kernel_of(const struct generation *g)
@@ -60,9 +60,12 @@ static void cleanup_generation(struct generation **g)
 	free_generation(*g);
 }
 
-/* --- a larger one -------------------------------------------------------------------------- */
+/* --- opening a larger capture -------------------------------------------------------------- */
 
-/* Looks where IOs were lost for it, and at one more watch each time. Returns one that has outgrown its slots, or -1. */
+/*
+ * Checks the watches that lost IOs for it, and one more watch each time. Returns a watch that has
+ * outgrown its slots, or -1.
+ */
 static int find_outgrown(struct renewing *r)
 {
 	struct generation *g = r->now;
@@ -81,7 +84,7 @@ static int find_outgrown(struct renewing *r)
 	return -1;
 }
 
-/* The watches that are not gone, of devices as they are now. */
+/* Lists the watches that are not gone, with their devices as they are now. */
 static u32 choose_watches(const struct renewing *r, struct generation *g, struct watch *watches)
 {
 	const struct capture *now = r->now->capture;
@@ -102,7 +105,7 @@ static u32 choose_watches(const struct renewing *r, struct generation *g, struct
 	return n;
 }
 
-/* IOs of the kernel's count are those since the first capture began. */
+/* The kernel's count of IOs has to begin with the first capture. */
 static void keep_kernel_base(const struct generation *from, struct generation *to)
 {
 	for (u32 i = 0, j = 0; j < to->capture->n_watches; i++)
@@ -110,7 +113,10 @@ static void keep_kernel_base(const struct generation *from, struct generation *t
 			kernel_of(to)->ios[j++].base = kernel_of(from)->ios[i].base;
 }
 
-/* Until there is a second capture, the first one's reads are what its user gets: most never need more memory. */
+/*
+ * Until there is a second capture, the user gets the first one's reads directly. Most captures never
+ * need more memory.
+ */
 static int make_room(struct renewing *r)
 {
 	int err = 0;
@@ -126,7 +132,7 @@ static void set_slow(const struct renewing *r, struct generation *g)
 {
 	u64 *from_ns CLEANUP(cleanup_free) = calloc((size_t)g->capture->n_watches * BLKLAT_OPS, sizeof(*from_ns));
 
-	/* Without memory its limits stay as they are. */
+	/* If there is no memory, its limits stay as they are. */
 	for (u32 i = 0; from_ns && i < g->capture->n_watches; i++)
 		memcpy(&from_ns[i * BLKLAT_OPS], &r->slow_from[g->ours[i] * BLKLAT_OPS], BLKLAT_OPS * sizeof(*from_ns));
 	if (from_ns)
@@ -188,7 +194,7 @@ static void look_for_more(struct renewing *r)
 
 /* --- taking over --------------------------------------------------------------------------- */
 
-/* Has the next one seen the starts of all that is in flight? */
+/* Has the next capture seen the starts of all IOs in flight? */
 static bool settled(const struct renewing *r)
 {
 	const struct snapshot *s = &r->now->read;
@@ -222,7 +228,7 @@ static void merge_extremes(const struct watch_counts *from, struct watch_counts 
 	}
 }
 
-/* What is not in the next one stays as it was read last. */
+/* Watches that are not in the next capture stay as they were last read. */
 static void finish_gone(struct renewing *r, struct carried *list)
 {
 	const struct generation *from = r->now, *to = r->next;
@@ -250,8 +256,8 @@ static void finish_gone(struct renewing *r, struct carried *list)
 }
 
 /*
- * The next one is read first, so that each IO is in the extremes of one of the two, and once more when it has
- * taken over.
+ * The next capture is read first, so that each IO is in the extremes of one of the two, and once more
+ * when it has taken over.
  */
 static int take_over(struct renewing *r, struct problem *p)
 {
@@ -266,7 +272,10 @@ static int take_over(struct renewing *r, struct problem *p)
 	err = err ?: carry_over(kernel_of(next), list, n, &r->renewal.gap_ns);
 	if (err)
 		return problem_set(p, err, "out of memory");
-	/* Up to one moment they are told by the one, from there on by the other; what the one took then it may take a while to tell. */
+	/*
+	 * Slow IOs that ended up to this moment come from the old capture, later ones from the next.
+	 * The moment lies a little in the past, as the report of an IO may come a while after its end.
+	 */
 	until_ns = old->capture->slow_ns - CAPTURE_SLOW_TOLD_NS;
 	err = take_slow(r, old, (struct slow_span){ 0, until_ns, true }) ?: take_slow(r, next, (struct slow_span){ until_ns, UINT64_MAX, false });
 	if (err)
@@ -289,7 +298,7 @@ static int take_over(struct renewing *r, struct problem *p)
 
 /* --- the capture --------------------------------------------------------------------------- */
 
-/* What may yet be counted is not told as lost. */
+/* IOs that the next capture may still count are not reported as lost. */
 static void spare_waiting(const struct renewing *r, struct snapshot *s)
 {
 	const struct generation *now = r->now, *next = r->next;
@@ -309,7 +318,7 @@ static void compose(struct renewing *r, struct snapshot *s)
 {
 	const struct generation *g = r->now;
 
-	/* Those that are gone are nothing but carry. */
+	/* Watches that are gone consist of carry only. */
 	snapshot_copy(s, &r->carry);
 	s->mono_ns = g->read.mono_ns;
 	s->wall_ns = g->read.wall_ns;
@@ -353,7 +362,7 @@ static int renewing_read(struct capture *c, struct snapshot *s, struct problem *
 	slow_ios_sort(&r->slow);
 	for (u32 i = 0; !err && i < s->n; i++)
 		r->tag_range[i] = s->w[i].accounts[BLKLAT_TAG_RANGE];
-	/* Parts by cgroup come to be known in a read. */
+	/* A read may have named parts by cgroup. */
 	for (u32 i = 0; i < r->now->capture->n_watches; i++)
 		r->capture.watches[r->now->ours[i]].part = r->now->capture->watches[i].part;
 	return err;
@@ -425,7 +434,7 @@ static int take_first(struct renewing *r, const struct capture_config *cfg, stru
 		memset(r->slow_from, 0xff, (size_t)n * BLKLAT_OPS * sizeof(*r->slow_from));
 	}
 	r->cfg = *cfg;
-	r->cfg.watches = NULL;		/* borrowed for opening alone */
+	r->cfg.watches = NULL;		/* only borrowed while opening */
 	return 0;
 }
 

@@ -10,12 +10,15 @@
 #include "util/clock.h"
 #include "util/utf8.h"
 
-/* Cgroups that were looked for, so that their hierarchy is walked for new ones alone. The oldest makes room. */
+/*
+ * Cgroups that were looked up, so that their hierarchy is searched only for new ones. The oldest is
+ * replaced.
+ */
 #define PATHS 256
 
 static struct path {
 	u64 id;			/* 0: none */
-	char *path;		/* NULL: it was gone by then */
+	char *path;		/* NULL: it was gone already */
 } paths[PATHS];
 static u32 next_path;
 
@@ -41,7 +44,7 @@ int slow_take(struct kernel_capture *k, const struct blklat_slow *told)
 	io.watch = whole_of(k, told->watch);
 	io.part = k->capture.watches[told->watch].part;
 	io.told.comm[BLKLAT_COMM - 1] = '\0';
-	text_clean(io.told.comm);	/* its owner chose it: /metrics is read on terminals, too */
+	text_clean(io.told.comm);	/* any process can choose it, and /metrics is read on terminals, too */
 	return slow_ios_add(k->capture.slow, &io);
 }
 
@@ -61,7 +64,7 @@ static bool is_sought(const struct cgroup_sought *sought, u32 n, u64 id)
 	return false;
 }
 
-/* Looks for those of the list that are not known yet, all at once. */
+/* Looks up the cgroups of the list that are not known yet, all at once. */
 static int learn_paths(const char *root, const struct slow_ios *s)
 {
 	struct cgroup_sought sought[PATHS];
