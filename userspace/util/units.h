@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Figures as words. The program sets no locale for numbers, so their point is a point. */
+/* Figures as words. The program sets no locale for numbers, so the decimal separator is always a point. */
 #ifndef UTIL_UNITS_H
 #define UTIL_UNITS_H
 
@@ -15,7 +15,7 @@ const char *units_ns(char text[UNITS_TEXT], double ns);
 
 /*
  * A number with about four significant digits in at most 6 characters: "0.25", "81.3", "80123",
- * "523.6k", "5.24M". 0 is "0"; what rounds to 0 but isn't is "<0.01".
+ * "523.6k", "5.24M". 0 is "0"; any other value that would round to 0 is "<0.01".
  */
 const char *units_number(char text[UNITS_TEXT], double value);
 
