@@ -8,7 +8,7 @@
 #include "util/units.h"
 #include "util/utf8.h"
 
-/* Columns for a part's label: up to its first figure. */
+/* The columns for a part's label: up to its first figure. */
 static u32 label_columns(const struct text *t, const struct op_frame *o)
 {
 	char iops[UNITS_TEXT];
