@@ -133,7 +133,7 @@ static int find_out(struct findings *f, struct check *c, struct problem *p)
 
 /* What a run with some watches would take. */
 struct run_cost {
-	int scale;		/* negative: none fits the limit */
+	int scale;		/* negative: no scale fits the limit */
 	u64 bytes;		/* at that scale, or else at the coarsest */
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* blklat list: what can be observed. */
+/* blklat list: shows what can be observed. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>

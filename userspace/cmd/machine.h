@@ -11,10 +11,10 @@ enum capability { CAPABILITY_BPF, CAPABILITY_PERFMON, CAPABILITY_SYS_ADMIN, CAPA
 extern const char *const capability_names[CAPABILITIES];
 
 struct machine {
-	char release[128];		/* of the kernel; "" when unknown */
+	char release[128];		/* of the kernel; "" if unknown */
 	u32 cpus;			/* possible CPUs, each of which has its own counters */
 	bool btf;			/* the kernel describes its types (BTF) */
-	char lockdown[32];		/* none, integrity, confidentiality; "" when not built in */
+	char lockdown[32];		/* none, integrity, confidentiality; "" if not built in */
 	bool capable[CAPABILITIES];	/* effective */
 	u64 locked_memory_bytes;	/* the soft limit; ~0: none */
 	bool locks_bpf_memory;		/* that limit applies to BPF maps (before 5.11) */

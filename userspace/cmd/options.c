@@ -30,7 +30,7 @@ struct parse {
 	const struct argp_option *all;
 	void *into;
 	int shown;		/* the key of --help and the like, or 0 */
-	int bad;		/* index in argv near which argp gave up */
+	int bad;		/* argp gave up near this index in argv */
 	struct problem problem;	/* "" until someone knows what is wrong */
 };
 

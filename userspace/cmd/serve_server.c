@@ -37,7 +37,7 @@
  * flags: with a shared open file, one process could make the other block on it.
  */
 struct ends {
-	int captures, server;	/* of the messages */
+	int captures, server;	/* their ends of the messages' socket */
 	int taken, alive;	/* where this process reads signs */
 	int took, lives;	/* where the server writes them */
 };
@@ -150,7 +150,7 @@ int serve_server_start(const struct serve_server_config *cfg, struct serve_serve
 		s.process = syscall(SYS_pidfd_open, s.pid, 0);
 	if (s.process < 0) {
 		err = -errno;
-		ends_close(&e);	/* by which it ends, too */
+		ends_close(&e);	/* this also ends the server */
 		return problem_set(p, err, "could not start the web server: %s", strerror(-err));
 	}
 	close(e.server);

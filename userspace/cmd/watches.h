@@ -8,7 +8,7 @@
 /* What the user named: DEV... and --stage. */
 struct wanted {
 	u32 n;			/* names in devices */
-	const char **devices;	/* room for as many as the command line has words */
+	const char **devices;	/* with room for all words of the command line */
 	u32 stages;		/* bit set of enum blklat_stage; 0: the default of each device */
 	u32 by;			/* enum blklat_by */
 	u32 max_parts;		/* by cgroup: how many get a part of their own; 0: not given */
@@ -16,7 +16,7 @@ struct wanted {
 	bool partitions_lack_total;	/* on this kernel; so as members they don't get it */
 };
 
-/* Takes the value of --by, or of --max-parts. Returns 0, or -EINVAL and a sentence. */
+/* Take the value of --by, or of --max-parts. Return 0, or -EINVAL and a sentence. */
 int wanted_take_by(struct wanted *w, const char *value, struct problem *p);
 int wanted_take_max_parts(struct wanted *w, const char *value, struct problem *p);
 

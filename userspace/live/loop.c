@@ -17,7 +17,7 @@ struct loop {
 	struct sink *sink;
 	const struct loop_config *cfg;
 	void (*gone)(const struct device *d, bool replaced);
-	int uevents;			/* -1: none to be had */
+	int uevents;			/* -1: not available */
 	struct intervals intervals;
 	struct frames run;
 	struct frames shown;		/* shallow copies of the frames of devices still there */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of the text sink share; nobody else includes it. */
+/* Shared by the files of the text sink; no other file includes it. */
 #ifndef LIVE_TEXT_H
 #define LIVE_TEXT_H
 
@@ -18,8 +18,8 @@ struct text {
 	const struct look *look;
 	u32 columns;
 	bool headed;
-	u32 wholes;			/* watches that are no parts */
-	bool stages;			/* several: the stage belongs to the name of a watch */
+	u32 wholes;			/* watches that are not parts */
+	bool stages;			/* there are several, so a watch's name includes the stage */
 	u64 idle_gap_ns;		/* of the last interval; 0: pauses are not looked for */
 	struct axis axis;
 	struct text_told {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The rows of parts. A label that does not fit before the figures has a line of its own. */
+/* The rows of parts. A label that does not fit before the figures gets its own line. */
 #include <stdio.h>
 #include <string.h>
 

@@ -35,7 +35,7 @@ struct top_figures {
 
 struct top_item {
 	const struct watch *watch;
-	const struct part *part;	/* whose the figures are; a watch's may be another one's by the time they are shown */
+	const struct part *part;	/* the figures' part; the watch may count another one by the time they are shown */
 	u32 parts;			/* this many items behind it are its parts */
 	bool viewed;			/* it stands for its device at the chosen stage */
 	bool gone;

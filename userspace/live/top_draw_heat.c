@@ -17,7 +17,7 @@
 static const char ramp[] = " .:-=+*#%@";
 
 struct map {
-	u32 per;		/* intervals a column */
+	u32 per;		/* intervals per column */
 	u32 columns;
 	u64 group;		/* of the first column, which has the intervals from group * per on */
 	u32 steps;		/* a row */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What each key does. */
+/* The actions of the keys. */
 #include <string.h>
 
 #include "live/top.h"

@@ -22,7 +22,7 @@ static int prepare(const struct recording_reader *r, const char *sql, sqlite3_st
 	return rc ? reader_failed(r, rc, p) : 0;
 }
 
-/* Returns 1 when there is a row, 0 at the end, or a negative errno and a sentence. */
+/* Returns 1 if there is a row, 0 at the end, or a negative errno and a sentence. */
 static int next_row(const struct recording_reader *r, sqlite3_stmt *s, struct problem *p)
 {
 	int rc = sqlite3_step(s);

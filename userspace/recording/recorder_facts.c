@@ -194,7 +194,7 @@ static void put_watches(struct facts *f)
 		if (!w->part)
 			whole = i;
 		if (w->part && part_is_vacant(w->part))
-			continue;	/* nor has it rows */
+			continue;	/* and it has no rows */
 		row_begin(f, "INSERT INTO " SQL_INTO(watch));
 		row_number(f, WATCH_id, i);
 		row_number(f, WATCH_device, f->ids[w->device - f->run->devices->d]);

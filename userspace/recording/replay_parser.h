@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files that parse a replay script share: the parser's state, and its statements. */
+/* Shared by the files that parse a replay script: the parser's state and its statements. */
 #ifndef RECORDING_REPLAY_PARSER_H
 #define RECORDING_REPLAY_PARSER_H
 

@@ -89,7 +89,7 @@ enum replay_kind {
 struct replay_event {
 	enum replay_kind kind;
 	u32 watch;
-	u32 what;		/* IO, part: op. account: cell. after: 1 when in_flight is given */
+	u32 what;		/* IO, part: op. account: cell. after: 1 if in_flight is given */
 	bool after_idle;	/* IO */
 	u32 part;		/* IO, part: number of the watch's part; 0: it has none */
 	struct slow_io *slow;	/* slow: slow: the IO, without watch and part; its end is the time before the tick */

@@ -9,11 +9,11 @@
 #include "util/cleanup.h"
 
 #define PAGE_BYTES 4096		/* SQLite's default */
-#define WAL_SHARE 8		/* the WAL gets one in so many bytes of the limit */
-#define RESERVE_SHARE 16		/* one in so many pages of the database is free before an interval is written */
-#define STEPS 4			/* at most so many merges for an interval */
+#define WAL_SHARE 8		/* the WAL gets one in this many bytes of the limit */
+#define RESERVE_SHARE 16		/* one in this many pages of the database is free before an interval is written */
+#define STEPS 4			/* at most this many merges for an interval */
 #define SLOW_BYTES 256		/* a slow IO's row takes less, unless its path is long */
-#define STEPS_MORE 1024		/* at most so many drops */
+#define STEPS_MORE 1024		/* at most this many drops */
 
 /*
  * Half of the WAL's share has to hold an interval and STEPS merges of two rows each. A row has about 1 KiB, a quarter

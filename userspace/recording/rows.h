@@ -24,7 +24,7 @@ struct recording_rows {
 	 * When these run out, further cgroups are recorded together with the rest.
 	 */
 	u32 *ids;			/* [watch], for this interval */
-	const struct part **first;	/* [watch]; NULL: nobody yet */
+	const struct part **first;	/* [watch]; NULL: no cgroup yet */
 	struct recorded_part *later;	/* by id, from n_watches on */
 	u32 n_later, room;
 	u32 n_lost;			/* watches without an id in this interval */

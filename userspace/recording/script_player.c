@@ -11,9 +11,9 @@
 
 /* The state of a watch that is not in a snapshot. */
 struct played_watch {
-	u64 completed;		/* since the tick before */
+	u64 completed;		/* since the previous tick */
 	s64 starts;		/* other or missing starts since then */
-	u64 in_flight;		/* at the tick before */
+	u64 in_flight;		/* at the previous tick */
 	s64 kernel_more;
 	u64 kernel_base;	/* completed since the start */
 	const struct replay_event *after;	/* of this tick, or NULL */

@@ -27,7 +27,7 @@ struct sqlite_reader {
 	sqlite3 *db;
 };
 
-/* What changes when a recorder begins its log anew, or moves it into the file. */
+/* The state of file and log that changes when a recorder begins its log anew or moves it into the file. */
 struct state {
 	u8 head[HEAD_BYTES];
 	u8 log_head[SQLITE_WAL_HEAD_BYTES];

@@ -172,7 +172,7 @@ int sqlite_wal_read(struct sqlite_wal *w, int fd)
 
 s64 sqlite_wal_find(const struct sqlite_wal *w, u32 page)
 {
-	u32 low = 0, high = w->n;	/* pages below low are less, those from high on are not */
+	u32 low = 0, high = w->n;	/* pages before low are smaller, those from high on are not */
 
 	while (low < high) {
 		u32 mid = low + (high - low) / 2;

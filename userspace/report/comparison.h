@@ -27,7 +27,7 @@ u32 comparison_pairs(const struct run *base, const struct run *other, const stru
 struct compared {
 	const struct run *run;
 	const struct watch_run *watch;	/* NULL: the run has nothing to compare */
-	const struct op_frame *o;	/* NULL likewise; may be without IOs, if another run has some */
+	const struct op_frame *o;	/* NULL likewise; may have no IOs, if another run has some */
 	double ks;			/* distance from the baseline's distribution; negative: unknown */
 	/*
 	 * The mean that a whole's IOs would have if each part had the same share of them as in the

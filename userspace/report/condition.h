@@ -69,7 +69,7 @@ struct verdict {
 	double limit;		/* what value was compared with */
 };
 
-/* What is judged: a watch of the run, and the baseline's watch that it is compared with. */
+/* The figures to judge: a watch of the run, and the baseline's watch that it is compared with. */
 struct judged {
 	const struct run *run;
 	const struct watch_run *watch;

@@ -35,7 +35,7 @@ struct level {
 
 struct change {
 	double at_s, share;
-	double rest_s;		/* pause of the workload before it */
+	double rest_s;		/* pause of the workload before the change */
 	struct level before, after;
 	bool iops_changed;
 };

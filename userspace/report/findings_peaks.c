@@ -15,7 +15,7 @@
 #define PEAKS_MAX 6		/* at most this many are reported, the largest ones */
 #define SHARE_LEAST 0.005	/* of the IOs */
 #define VALLEY 0.5		/* height of a valley, at most this share of the lower peak beside it */
-#define STANDARD_ERRORS 5.0	/* by which a peak exceeds its valley, by Poisson's law */
+#define STANDARD_ERRORS 5.0	/* by how many a peak must exceed its valley, with Poisson noise */
 #define HALF_WIDTH 0.1		/* of the triangle, in decades */
 
 struct peak {
@@ -27,7 +27,7 @@ struct peak {
 struct landscape {
 	const struct hist *hist;
 	u32 n;			/* cells */
-	double *density;	/* IOs a cell, smoothed */
+	double *density;	/* IOs per cell, smoothed */
 	double spread;		/* sum of the triangle's squared weights: density * spread is its variance */
 	struct peak *peaks;
 	u32 n_peaks;

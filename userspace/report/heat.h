@@ -9,7 +9,7 @@
 #include "core/hist.h"
 
 #define HEAT_COLUMNS_MAX 1200
-#define HEAT_SCALE_MAX 3	/* 8 cells an octave: smaller cells would not be visible */
+#define HEAT_SCALE_MAX 3	/* 8 cells per octave: smaller cells would not be visible */
 
 struct heat {
 	u32 scale;

@@ -43,7 +43,7 @@ void series_run_put(struct series_run *s, u32 i, const struct op_frame *o, bool 
 /* The bytes that an interval takes, without the heat. */
 u64 series_run_bytes(void);
 
-/* An interval's percentile @p of run_over_time; negative where there was no IO. */
+/* An interval's percentile @p of run_over_time; negative if there was no IO. */
 double series_percentile(const struct series_run *s, u32 i, u32 p);
 
 #endif

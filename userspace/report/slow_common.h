@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the slow IOs of a device and stage have in common. Pure. */
+/* Finds what the slow IOs of a device and stage have in common. Pure. */
 #ifndef REPORT_SLOW_COMMON_H
 #define REPORT_SLOW_COMMON_H
 

@@ -19,7 +19,7 @@ struct stack_op {
 struct stack {
 	const struct watch_run *upper;		/* at a stage that it shares with all members, if any; preferably total */
 	u32 n_members;
-	const struct watch_run **members;	/* one for each device, same */
+	const struct watch_run **members;	/* one for each device, at the same stage */
 	struct stack_op ops[BLKLAT_OPS];
 };
 

@@ -14,7 +14,7 @@
 #define MISSED 0.8		/* share of the IOs of its time that must be missing around such an IO */
 #define NEAR 5			/* even intervals on each side that give the usual rate */
 #define NEAR_MIN 3		/* how many there must be */
-#define NEAR_WITHIN 100		/* intervals to look for them on each side */
+#define NEAR_WITHIN 100		/* how many intervals to search for them on each side */
 #define NOISE 3			/* by how many standard deviations the missing IOs must exceed chance */
 
 void flow_uninit(struct flow *f)

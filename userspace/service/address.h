@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where to listen, and which Host a request may name. */
+/* The address to listen on, and which Host a request may name. */
 #ifndef SERVICE_ADDRESS_H
 #define SERVICE_ADDRESS_H
 
@@ -21,7 +21,7 @@ struct address {
  */
 int address_parse(const char *option, const char *text, struct address *ret, struct problem *p);
 
-/* Is it reachable from this machine only? */
+/* Whether it is reachable from this machine only. */
 bool address_is_loopback(const struct address *a);
 
 /* "127.0.0.1:9834", "[::1]:9834" */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of the server share; see server.h. All of it belongs to the server's thread. */
+/* Shared by the files of the server; see server.h. All of it belongs to the server's thread. */
 #ifndef SERVICE_PARTS_H
 #define SERVICE_PARTS_H
 
@@ -25,7 +25,7 @@ enum peer_phase {
 	PEER_WAITING,		/* suspended while its password is checked */
 	PEER_ANSWERED,		/* its answer is being sent */
 	PEER_RESTING,		/* between requests */
-	PEER_STREAMING,		/* for as long as it keeps taking events */
+	PEER_STREAMING,		/* for as long as it takes events */
 	PEER_CUT,		/* about to be closed by the library */
 };
 
@@ -78,7 +78,7 @@ struct peer *peer_of(struct MHD_Connection *c);		/* NULL: it found no place */
 /* Cuts off peers whose time is over and those that have hung up. */
 void peers_sweep(struct server *s);
 
-/* May it become a stream? */
+/* Whether the peer may become a stream. */
 bool peer_may_stream(const struct server *s, const struct peer *peer);
 
 /* --- access.c ------------------------------------------------------------------------------- */

@@ -82,7 +82,7 @@ static bool can_go(const struct peer *peer)
 	return peer->phase == PEER_READING || peer->phase == PEER_RESTING || peer->phase == PEER_ANSWERED;
 }
 
-/* @of: one of this source; NULL: of any. */
+/* Cuts off one connection. @of: one of this source; NULL: one of any source. */
 static void make_room(struct server *s, const struct source *of)
 {
 	struct peer *first = NULL;

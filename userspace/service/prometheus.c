@@ -17,7 +17,7 @@ struct prometheus {
 	pthread_mutex_t lock;		/* protects only 'now', while it is taken or replaced */
 	struct totals *now;
 	atomic_ullong refused[REFUSALS];
-	/* Of the thread that captures: */
+	/* Only for the thread that captures: */
 	u64 captures;			/* so far */
 	u64 drain_ns;			/* not yet in the totals */
 	u64 joined;			/* reads that the next interval stands for; 0: one */

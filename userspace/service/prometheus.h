@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What Prometheus scrapes: totals over all captures that a service makes, and their exposition in
- * three formats. docs/prometheus.md has the metrics.
+ * What Prometheus scrapes: totals over all captures of a service, and their exposition in three
+ * formats. docs/prometheus.md describes the metrics.
  *
- * One thread captures: it opens a sink for each capture, one after the other, and gives it
- * intervals. Any number of threads may render meanwhile. Nobody waits for them: an interval makes new
- * totals and puts them in place of those before, which are freed when the last thread that renders them
- * is done. A scrape is thus of one moment, the end of an interval.
+ * One thread captures: it opens a sink for each capture, one after the other, and gives it intervals.
+ * Any number of threads may render meanwhile. The capturing thread never waits for them: an interval
+ * makes new totals and replaces the previous ones, which are freed when the last thread that renders
+ * them is done. So a scrape shows the state at one moment, the end of an interval.
  *
- * Totals are kept by device name, stage, part and op, and never fall: not when the capture is opened again,
- * nor when a device goes and comes back. One that went is not exposed until it is there again.
+ * Totals are kept by device name, stage, part and op, and never fall: not when the capture is opened
+ * again, nor when a device goes and comes back. A device that is gone is not exposed until it is there
+ * again.
  */
 #ifndef SERVICE_PROMETHEUS_H
 #define SERVICE_PROMETHEUS_H
@@ -29,8 +30,9 @@ enum prometheus_format {
 extern const char *const prometheus_content_types[PROMETHEUS_FORMATS];
 
 /*
- * The format to answer a request's Accept header with; NULL when it has none. Follows the q values.
- * Wildcards, and formats that are not offered, mean the plain text. @accept may be any text.
+ * The format of the answer to a request with this Accept header. Follows the q values. Wildcards, and
+ * formats that are not offered, mean the plain text. @accept may be any text; NULL: the request has
+ * none.
  */
 enum prometheus_format prometheus_negotiate(const char *accept);
 

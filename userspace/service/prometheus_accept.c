@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which format a scraper wants: Accept of RFC 9110, section 12.5.1. */
+/* Finds the format that a scraper wants: Accept of RFC 9110, section 12.5.1. */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>

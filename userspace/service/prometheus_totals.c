@@ -108,7 +108,7 @@ static bool op_exposed(const struct op_total *before, const struct frame *f, u32
 	return (before && before->hist.cells) || early || op_counted(&f->ops[op]);
 }
 
-/* Returns 0 or -ENOMEM. The total @to is a copy of @before, but for the histogram. */
+/* Returns 0 or -ENOMEM. The total @to is a copy of @before, except for the histogram. */
 static int add_op(struct op_total *to, const struct op_total *before, const struct op_frame *o,
 		  s64 begin_ns, u32 scale)
 {

@@ -33,7 +33,7 @@ struct exemplar {
 struct op_total {
 	u64 bytes;
 	u64 errors;
-	unsigned __int128 sum_ns;	/* 64 bits are 200 days of 1000 IOs in flight */
+	unsigned __int128 sum_ns;	/* 64 bits would last 200 days with 1000 IOs in flight */
 	s64 created_ns;			/* CLOCK_REALTIME since which it is counted */
 	struct hist hist;		/* no cells: not exposed, there was no such IO yet */
 	u32 n_exemplars;
@@ -92,7 +92,7 @@ struct totals {
 	struct series **series;		/* by device name (numbers by value), then stage, then part */
 };
 
-/* What an interval adds. */
+/* The contribution of an interval. */
 struct totals_interval {
 	const struct run_info *run;
 	const struct frames *frames;	/* NULL: the capture was only opened */

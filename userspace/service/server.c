@@ -127,7 +127,7 @@ static void *serve(void *server)
 	struct server *s = server;
 	u64 swept_ns = 0;
 
-	setpriority(PRIO_PROCESS, 0, NICE);	/* of this thread alone, on Linux */
+	setpriority(PRIO_PROCESS, 0, NICE);	/* on Linux this applies to this thread only */
 	while (!s->stopping) {
 		u64 now = now_ns();
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The slow IOs of an interval's frames, as bytes (util/wire.h). Pure; what is read back is checked, as in frames_wire.h. */
+/*
+ * The slow IOs of an interval's frames, as bytes (util/wire.h). Pure; the reader checks what it reads,
+ * as in frames_wire.h.
+ */
 #ifndef SERVICE_SLOW_WIRE_H
 #define SERVICE_SLOW_WIRE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of the service's loop share; see service.h. */
+/* Shared by the files of the service's loop; see service.h. */
 #ifndef SERVICE_STATE_H
 #define SERVICE_STATE_H
 
@@ -9,7 +9,7 @@
 #include "util/realtime.h"
 
 #define SERVICE_SETTLE_NS (NSEC_PER_SEC / 5)	/* device events come in bursts */
-#define SERVICE_LOOK_NS (10 * NSEC_PER_SEC)	/* without any news */
+#define SERVICE_LOOK_NS (10 * NSEC_PER_SEC)	/* if there are no events */
 #define SERVICE_OUTGROWN_NS (60 * NSEC_PER_SEC)	/* time before an heir that failed to open is tried again */
 
 struct service {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a service waits for between its intervals. */
+/* Waits for the events of a service between its intervals. */
 #ifndef SERVICE_WAIT_H
 #define SERVICE_WAIT_H
 
@@ -8,8 +8,8 @@
 #include "util/types.h"
 
 enum service_event {
-	EVENT_TIME,		/* the deadline is there */
-	EVENT_END,		/* SIGINT or SIGTERM, or the lifeline ended */
+	EVENT_TIME,		/* the deadline has come */
+	EVENT_END,		/* SIGINT, SIGTERM, or the lifeline has ended */
 	EVENT_RELOAD,		/* SIGHUP */
 	EVENT_DEVICES,		/* the kernel reported block devices */
 	EVENT_SCOUT,		/* a look is done */
@@ -17,7 +17,7 @@ enum service_event {
 
 struct service_wait {
 	int signals;		/* a signalfd */
-	int uevents;		/* -1: none to be had */
+	int uevents;		/* -1: not available */
 	int scout;		/* -1: none */
 	int lifeline;		/* -1: none */
 	bool gone;		/* with EVENT_DEVICES: one may have gone, see uevents_take() */

@@ -83,7 +83,7 @@ static int send_message(int fd, const struct message *m)
 	return send_all(fd, &m->header, sizeof(m->header)) ?: send_all(fd, m->data, m->header.len);
 }
 
-/* The next message, or NULL at the end. It still counts as waiting. */
+/* The next message, or NULL at the end. It still counts as queued. */
 static struct message *next_message(struct channel *c)
 {
 	struct message *m = NULL;

@@ -9,7 +9,7 @@
 #include "util/types.h"
 
 struct notify {
-	int fd;			/* connected; -1: nobody wants to be told */
+	int fd;			/* connected; -1: there is nobody to notify */
 	u64 watchdog_ns;	/* the longest time between two beats; 0: none are expected */
 };
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 struct print_buffer {
-	FILE *f;		/* to print to; failures (no memory) are found by print_buffer_write() */
+	FILE *f;		/* the stream to print to; print_buffer_write() reports failed allocations */
 	char *text;
 	size_t len;
 };

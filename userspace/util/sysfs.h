@@ -28,8 +28,9 @@ u32 sysfs_u32_or(int dir, const char *path, u32 otherwise);
 int sysfs_choice(int dir, const char *path, char *ret, size_t size);
 
 /*
- * Calls @each for every entry of the directory @path below @dir, in no order, but for those that
- * begin with a dot. It ends early when a call returns nonzero. Returns that, 0, or a negative errno.
+ * Calls @each for every entry of the directory @path below @dir, in no particular order, except those
+ * that begin with a dot. Stops early if a call returns nonzero. Returns that value, 0, or a negative
+ * errno.
  */
 int sysfs_entries(int dir, const char *path, int (*each)(int dir, const char *name, void *into),
 		  void *into);

@@ -25,7 +25,7 @@ const char *units_short(char text[UNITS_TEXT], double value);
 /* A share as "22.1 %", "0.46 %", "0.0046 %"; 1 is "100 %". */
 const char *units_share(char text[UNITS_TEXT], double share);
 
-/* A moment of a run or a span of it, to the tenth: "438.0 s". */
+/* A time or a duration of a run, to the tenth: "438.0 s". */
 const char *units_seconds(char text[UNITS_TEXT], double s);
 
 /* Digits in groups of three: "5 237 090". */

@@ -8,19 +8,19 @@
 /* The length in bytes of the well-formed character (RFC 3629) that @text begins with; 0 if there is none. */
 u32 utf8_length(const char *text);
 
-/* Does a character begin with @c, within well-formed text? */
+/* Whether @c begins a character, within well-formed text. */
 static inline bool utf8_begins(char c)
 {
 	return ((unsigned char)c & 0xC0) != 0x80;
 }
 
-/* Characters in the first @len bytes of a well-formed text. */
+/* The number of characters in the first @len bytes of a well-formed text. */
 u32 utf8_columns(const char *text, size_t len);
 
 /* A pointer to the last @columns characters of a well-formed text, or to all of it if it is shorter. */
 const char *utf8_end(const char *text, u32 columns);
 
-/* Is it UTF-8 without control characters? */
+/* Whether @text is UTF-8 without control characters. */
 bool text_is_clean(const char *text);
 
 /* Makes any bytes printable: trims them, and replaces control characters and invalid UTF-8. */

@@ -9,7 +9,7 @@
 
 #include "util/types.h"
 
-/* What is written; all 0 is empty. */
+/* The bytes written so far; all 0: empty. */
 struct wire_out {
 	u8 *data;		/* of malloc() */
 	size_t len, room;
@@ -22,7 +22,7 @@ void wire_put_double(struct wire_out *to, double d);
 void wire_put_text(struct wire_out *to, const char *text);	/* NULL stays NULL */
 void wire_out_free(struct wire_out *o);
 
-/* What is left to be read; borrowed. */
+/* The bytes left to read; borrowed. */
 struct wire_in {
 	const u8 *at, *end;
 	bool failed;		/* the input is cut off or invalid: values read are 0 or "" */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What a chart shows, in places of its axes. Screen, SVG and the table behind are made from it.
+// The contents of a chart, in places of its axes. Screen, SVG and the table behind the chart are made
+// from it.
 import type { Axis } from "./axes";
 import type { Look } from "./lines";
 

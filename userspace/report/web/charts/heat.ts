@@ -58,7 +58,7 @@ function rows(line: Line, span: Span, time: Axis): Rows {
     };
 }
 
-/** @line is undefined when none is shown. */
+/** @line: undefined if none is shown. */
 export function heatMap(lines: Line[], line: Line | undefined, time = timeAxis): Plot {
     const xs = line ? middles(line) : [];
     const series: Series[] = line ? LINES.map(({ key, colour, dash }) => ({

@@ -88,7 +88,7 @@ function latencySpan(lo: number, hi: number): [number, number] {
     return hi >= lo ? padded([lo, hi], 0.03, 0.06) : [3, 6];
 }
 
-/** What both charts by part have in common. */
+/** The common part of both charts by part. */
 function byPart(lines: Line[], labels: string[]): Pick<Plot, "x" | "y" | "levels" | "spots" | "marks" | "xSpan" | "ySpan"> {
     const parts = lines.flatMap((line) => line.watch.parts ?? []).map(({ part }) => part);
     const names = shortNames(parts);
