@@ -12,7 +12,7 @@ struct wanted {
 	u32 stages;		/* bit set of enum blklat_stage; 0: the default of each device */
 	u32 by;			/* enum blklat_by */
 	u32 max_parts;		/* by cgroup: how many get a part of their own; 0: not given */
-	bool members_at_total;	/* without stages: members of an array that is named too get total; see watches_make() */
+	bool members_at_total;	/* without stages: members of a named array get total, too; see watches_make() */
 	bool partitions_lack_total;	/* on this kernel; so as members they don't get it */
 };
 

@@ -35,7 +35,7 @@ struct top_figures {
 
 struct top_item {
 	const struct watch *watch;
-	const struct part *part;	/* the figures' part; the watch may count another one by the time they are shown */
+	const struct part *part;	/* the figures' part; by the time they are shown, the watch's may be another */
 	u32 parts;			/* this many items behind it are its parts */
 	bool viewed;			/* it stands for its device at the chosen stage */
 	bool gone;
@@ -65,7 +65,7 @@ struct top {
 	/* The lines in the chosen order. Idle devices come behind the n_lines others, by name. */
 	u32 *order;
 	u32 n_lines, n_idle;
-	u32 chosen;			/* item that the user selected; n: none, so the first line counts as selected */
+	u32 chosen;			/* item that the user selected; n: none, which selects the first line */
 	u32 first, room;		/* first line shown, and how many fit */
 	u64 samples;			/* intervals so far, including those not shown */
 	u64 shown;			/* samples when the figures were made */

@@ -19,7 +19,7 @@
 #include "util/cleanup.h"
 #include "util/limits.h"
 
-#define SLOW_SHARE 4	/* share of the memory limit for an interval's slow IOs; the default suffices for any recorder */
+#define SLOW_SHARE 4	/* an interval's slow IOs get a quarter of the memory limit; any recorder needs less by default */
 
 static void reader_close(struct replay *replay)
 {

@@ -92,7 +92,7 @@ struct replay_event {
 	u32 what;		/* IO, part: op. account: cell. after: 1 if in_flight is given */
 	bool after_idle;	/* IO */
 	u32 part;		/* IO, part: number of the watch's part; 0: it has none */
-	struct slow_io *slow;	/* slow: slow: the IO, without watch and part; its end is the time before the tick */
+	struct slow_io *slow;	/* slow: the IO, without watch and part; its end is the time before the tick */
 	u64 n;			/* IO, slow, account, skipped, in-flight, after: how many */
 	u64 ns;			/* IO: latency. in-flight: age. tick: length */
 	u64 waited_ns;		/* in-flight */

@@ -10,7 +10,7 @@
 
 #define PAGE_BYTES 4096		/* SQLite's default */
 #define WAL_SHARE 8		/* the WAL gets one in this many bytes of the limit */
-#define RESERVE_SHARE 16		/* one in this many pages of the database is free before an interval is written */
+#define RESERVE_SHARE 16		/* one in this many of the database's pages is free before an interval is written */
 #define STEPS 4			/* at most this many merges for an interval */
 #define SLOW_BYTES 256		/* a slow IO's row takes less, unless its path is long */
 #define STEPS_MORE 1024		/* at most this many drops */

@@ -9,7 +9,7 @@
 
 #include "report/run.h"
 
-#define ACTIVE_SHARE 0.01	/* an interval below this share of the mean rate of the intervals with IO counts as idle */
+#define ACTIVE_SHARE 0.01	/* an interval below this share of the mean rate (of intervals with IO) is idle */
 #define ACTIVE_LEAST 5		/* intervals that must remain if the first and the last are left out */
 
 /*

@@ -59,7 +59,7 @@ struct comparison {
 	const struct run *runs;		/* borrowed */
 	const struct device_maps *maps;	/* same */
 	u32 n_runs;
-	u32 n_base;			/* the first n_base are repeats of the baseline, the rest of the other; 0: no repeats */
+	u32 n_base;			/* the first n_base repeat the baseline, the rest the other side; 0: no repeats */
 	u32 n_groups;
 	/*
 	 * The groups with IOs in any run, in the order of the baseline's watches, then by op. Each is

@@ -14,7 +14,7 @@
 
 #define FACTOR 1.5
 #define TOLD_MAX 3		/* if there are more changes, one finding sums them up */
-#define SAME_CUT 2		/* changes of IOPS and of latency at most this many intervals apart are the same change */
+#define SAME_CUT 2		/* a change of IOPS and one of latency are the same if at most this many intervals apart */
 #define EVEN 1.2		/* figures that differ by a smaller factor count as unchanged */
 
 struct trace {

@@ -48,7 +48,7 @@ struct watch_run {
 	double *queue_depth;		/* [interval], like the next three; 0 once the device is gone */
 	u64 *in_flight;
 	u64 *oldest_ns;
-	u64 *lost;			/* cumulative in the window asked for; kept when the device is gone; 0 for a part */
+	u64 *lost;			/* cumulative in the window asked for; kept once the device is gone; part: 0 */
 	u32 n_there;			/* intervals until it was gone */
 	bool gone;
 };

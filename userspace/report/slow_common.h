@@ -11,7 +11,8 @@
 
 /* What they have in common in one respect. */
 struct slow_common {
-	const char *by;			/* "op", what the watch is divided by, "error", "bytes", "comm", "cgroup", "hw_queue", "region" */
+	/* "op", what divides the watch, "error", "bytes", "comm", "cgroup", "hw_queue" or "region" */
+	const char *by;
 	char value[SLOW_COMMON_TEXT];	/* cut if there is no room */
 	u32 ios, of;			/* how many have the value, and for how many it is known */
 	double share_of_all;		/* share of all IOs of the watch, slow or not; negative: not counted */

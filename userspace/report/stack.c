@@ -6,7 +6,7 @@
 
 #include "util/cleanup.h"
 
-#define DEPTH_MAX 16		/* limits the recursion: a recording may claim that devices lie on each other in a circle */
+#define DEPTH_MAX 16		/* limits the recursion: in a recording, devices may lie on each other in a circle */
 
 static void cleanup_hist(struct hist *h)
 {

@@ -10,9 +10,9 @@
 
 #define STEADY_FROM_S 1400.0	/* where reviewers begin to measure in runs of 2000 s */
 #define STEADY_ROUNDS 5
-#define STEADY_ROUND_S 60.0	/* SNIA's; a default window from STEADY_FROM_S on has room for STEADY_ROUNDS of them */
+#define STEADY_ROUND_S 60.0	/* SNIA's; a default window from STEADY_FROM_S on fits STEADY_ROUNDS of them */
 #define STEADY_EXCURSION 0.20	/* limit of (maximum - minimum) / average of the rounds */
-#define STEADY_SLOPE 0.10	/* limit of the total rise or fall of a line through the rounds, over their average */
+#define STEADY_SLOPE 0.10	/* limit of the rise or fall of a line through all rounds, over their average */
 #define STEADY_INTERVALS 10	/* a run with fewer is too short to judge */
 
 /* The intervals of a run whose middle lies in a span of time. */

@@ -42,7 +42,7 @@ struct service_config {
 	bool follow;			/* also watch devices that appear later */
 	u64 beat_ns;			/* 0: no beat is wanted */
 	int lifeline;			/* readable when the other process has ended; -1: none */
-	bool realtime;			/* the loop has a real-time priority, and gives it up if it takes much of a CPU */
+	bool realtime;			/* the loop has a real-time priority, unless it takes too much of a CPU */
 	const char *version;
 	struct service_hooks hooks;
 	u32 n_sinks;

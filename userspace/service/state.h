@@ -25,9 +25,10 @@ struct service {
 	struct frames frames;		/* shallow copies, of watches still there */
 	struct slow_ios slow;		/* of the interval; most is 0 where slow IOs are not wanted */
 	u32 *numbers;			/* [watch of a member]: its number among all */
-	u64 slow_until_ns;		/* the members tell of slow IOs up to here (CLOCK_MONOTONIC), the heir of later ones; UINT64_MAX: no heir takes over */
+	/* Members report slow IOs up to here (CLOCK_MONOTONIC), the heir later ones; UINT64_MAX: no heir takes over. */
+	u64 slow_until_ns;
 	u64 skipped_before;		/* unexplained, in captures that ended since the sinks were opened */
-	u32 room;			/* of these */
+	u32 room;			/* of watches, frames and numbers */
 	struct run_info info;
 	struct sink *sinks[SERVICE_SINKS_MAX];
 	bool stopped;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The page's legend, which all charts share: a switch for each line, for each device and stage, and for all of a run, stage or op.
+// The page's legend, which all charts share: switches for each line, for each device and stage, and for
+// all lines of a run, stage or op.
 import { button, el } from "./dom";
 import { amount } from "./format";
 import type { Line } from "./lines";
