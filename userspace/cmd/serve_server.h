@@ -46,8 +46,8 @@ struct serve_server {
 int serve_server_start(const struct serve_server_config *cfg, struct serve_server *ret, struct problem *p);
 
 /*
- * Sends it the contents of --web-config's files, with which it begins to serve, or continues. Returns 0
- * or a negative errno. May be called by any thread.
+ * Sends it the contents of --web-config's files, with which it begins to serve, or starts its server
+ * anew. Returns 0 or a negative errno. May be called by any thread.
  */
 int serve_server_tell(struct serve_server *s, const struct web_config *web);
 

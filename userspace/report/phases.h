@@ -34,7 +34,7 @@ struct phase {
 struct phases {
 	u32 n;
 	struct phase *p;	/* by time */
-	u32 left_out;		/* number of the last ones, beyond PHASES_MAX */
+	u32 left_out;		/* how many of the last ones were dropped, beyond PHASES_MAX */
 
 	/* Private. */
 	u32 n_watches, scale;

@@ -55,7 +55,7 @@ struct server_memory {
 struct server {
 	struct server_config cfg;
 	struct MHD_Daemon *daemon;
-	struct auth *auth;		/* belongs to the memory, like these: */
+	struct auth *auth;		/* belongs to the memory, as does sources */
 	struct sources *sources;
 	struct checker *checker;	/* NULL: there are no users */
 	struct check *under_way;	/* the check in progress */

@@ -9,8 +9,8 @@
 #define UTIL_STREAM_H
 
 /*
- * Makes stdout and stderr such streams. They have no descriptor (fileno()) for stdio. Returns 0, or a
- * negative errno and changes nothing.
+ * Makes stdout and stderr such streams. fileno() finds no descriptor for them. Returns 0, or a negative
+ * errno and changes nothing.
  */
 int streams_begin(void);
 
