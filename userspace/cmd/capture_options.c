@@ -146,7 +146,7 @@ static int take_slow(struct capture_options *o, const char *value, struct proble
 	return 0;
 }
 
-/* Once all are read. */
+/* To be called after all options were read. */
 static int check_slow(const struct capture_options *o, struct problem *p)
 {
 	if (!o->slow.wanted && (o->slow_most || o->slow.no_owners))

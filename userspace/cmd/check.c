@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* blklat check: which engines work here, what is in the way, and what a run would take. */
+/* blklat check: which engines work here, what prevents others, and what a run would take. */
 #include <errno.h>
 #include <string.h>
 
@@ -26,11 +26,11 @@ struct check {
 	const char *sysroot;
 };
 
-/* What is found; made whole before anything is printed. */
+/* The results, which are complete before anything is printed. */
 struct findings {
 	struct machine machine;
 	struct device_table devices;
-	struct watches watches;		/* those of a device stand together */
+	struct watches watches;		/* those of a device are next to each other */
 	u64 memory_limit;
 	u32 n_engines;
 	struct engine {
@@ -116,7 +116,7 @@ static int find_out(struct findings *f, struct check *c, struct problem *p)
 	if (!named)
 		c->wanted.devices[c->wanted.n++] = "all";
 	err = watches_make(&f->devices, &c->wanted, &f->watches, p);
-	/* A machine without disks can be asked about its engines. */
+	/* On a machine without disks the engines can still be checked. */
 	if (err && (named || err != -ENOENT))
 		return err;
 	wanted_tell_uncharged(&c->wanted, f->devices.root);
@@ -131,10 +131,10 @@ static int find_out(struct findings *f, struct check *c, struct problem *p)
 	return 0;
 }
 
-/* What a run on some watches would take. */
+/* What a run with some watches would take. */
 struct run_cost {
-	int scale;		/* negative: none fits the limit */
-	u64 bytes;		/* at that scale, or at the coarsest */
+	int scale;		/* negative: no scale fits the limit */
+	u64 bytes;		/* at that scale, or else at the coarsest */
 };
 
 static struct run_cost cost_of(const struct findings *f, const struct watch *w, u32 n)
@@ -152,7 +152,7 @@ static struct run_cost cost_of(const struct findings *f, const struct watch *w, 
 	};
 }
 
-/* The watches of one device from @i on. */
+/* The number of watches of one device from @i on. */
 static u32 same_device(const struct watches *w, u32 i, u32 *ret_stages)
 {
 	u32 n = 0;
@@ -163,7 +163,7 @@ static u32 same_device(const struct watches *w, u32 i, u32 *ret_stages)
 	return n;
 }
 
-/* "@title    text", the text in as many lines of 80 letters as it takes. */
+/* Prints "@title text", with the text wrapped into lines of 80 letters. */
 static void print_fact(const char *title, const char *text)
 {
 	const u32 indent = 15, width = 80 - indent;

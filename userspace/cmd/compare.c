@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* blklat compare: recordings beside a first one, and a verdict for pipelines. */
+/* blklat compare: compares recordings with a first one, and gives a verdict for pipelines. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +18,12 @@ struct compare {
 	const char **files;
 	u32 n;
 	bool repeats;
-	u32 n_base;		/* of files; the rest is behind "--" */
+	u32 n_base;		/* files before "--"; the rest are behind it */
 	struct condition *conditions;
 	u32 n_conditions;
 	struct device_maps maps;
 	u32 format;
-	struct load_how how;		/* its max_bytes is 0 unless given */
+	struct load_how how;		/* max_bytes is 0 unless given */
 };
 
 static const char *const format_names[] = { "text", "json", "markdown" };
@@ -77,7 +77,7 @@ static int take(int key, const char *value, void *into, struct problem *p)
 	}
 }
 
-/* What is behind "--". */
+/* Takes the words behind "--". */
 static void take_others(char **words, void *into)
 {
 	struct compare *c = into;
@@ -109,7 +109,10 @@ static int check_repeats(const struct compare *c, struct problem *p)
 {
 	u32 n_base = c->n_base, others = n_base ? c->n - n_base : 0;
 
-	/* It would be a file; one that is called so can be given with its folder. */
+	/*
+	 * An option behind "--" would be taken for a file; a file with such a name can be given with
+	 * its folder.
+	 */
 	for (u32 i = n_base; n_base && i < c->n; i++)
 		if (c->files[i][0] == '-')
 			return problem_set(p, -EINVAL, "%s is behind '--', where only recordings are: put options before it", c->files[i]);

@@ -13,7 +13,7 @@
 static struct ending ending;
 static const char *name;
 
-/* In a thread of its own: who runs the command may hold the lock of stderr. */
+/* Runs in a separate thread: the thread that runs the command may hold the lock of stderr. */
 static void held_up(const char *where)
 {
 	char text[256];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* That a command ends by a signal whatever stands still, and what it says when it had to be cut short. */
+/* Makes sure that a signal ends a command even if something hangs, and prints why it was cut short. */
 #ifndef CMD_ENDS_H
 #define CMD_ENDS_H
 
@@ -9,8 +9,9 @@
 #include "util/problem.h"
 
 /*
- * From now on an end that is asked for by @signals, which are blocked, comes: see util/ending.h, also for @again. @who is
- * what messages call the command; it outlives the run. Returns 0, or a negative errno and a sentence.
+ * From now on one of @signals, which are blocked, surely ends the command: see util/ending.h, also for
+ * @again. @who is the command's name in messages and must outlive the run. Returns 0, or a negative
+ * errno and a sentence.
  */
 int ends_begin(const char *who, const sigset_t *signals, bool again, struct problem *p);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* blklat list: what can be observed. */
+/* blklat list: shows what can be observed. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static bool is_partition(const struct device_table *t, u32 i)
 	return t->d[i].parent != i;
 }
 
-/* The lower devices' names with commas. */
+/* The names of the lower devices, separated by commas. */
 static void lower_text(const struct device_table *t, const struct device *d, char *ret, size_t size)
 {
 	size_t used = 0;
@@ -83,7 +83,7 @@ static const char *kind_text(const struct device *d)
 	return d->hidden ? "path" : d->kind;
 }
 
-/* What tells devices apart in a narrow column: of a mapped file its last component. */
+/* A text that tells devices apart in a narrow column; for a mapped file its last component. */
 static const char *model_text(const struct device *d)
 {
 	const char *slash = strcmp(d->kind, "loop") ? NULL : strrchr(d->model, '/');

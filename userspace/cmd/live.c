@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* blklat live: watch devices, print each interval. */
+/* blklat live: watches devices and prints each interval. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,10 +11,13 @@
 
 struct line {
 	struct capture_options o;
-	u32 numbers;		/* arguments so far that were one */
+	u32 numbers;		/* arguments so far that were numbers */
 };
 
-/* After a device the first number is the interval, a second one the count, as of iostat. No device has a number for a name. */
+/*
+ * After a device the first number is the interval and a second one the count, as for iostat. No device
+ * is named by a number.
+ */
 static int take_argument(struct line *l, const char *value, struct problem *p)
 {
 	bool number = *value && !value[strspn(value, "0123456789.")];

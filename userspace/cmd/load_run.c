@@ -17,11 +17,11 @@
 #include "util/parse.h"
 #include "util/units.h"
 
-#define POINTS_LEAST 32		/* a chart of fewer shows nothing */
-#define MERGED_MOST (1U << 16)	/* a day of seconds is one */
-#define LEVEL_NAME 24	/* "level 1", of any number */
+#define POINTS_LEAST 32		/* a chart with fewer points shows nothing */
+#define MERGED_MOST (1U << 16)	/* one interval for almost a day of seconds */
+#define LEVEL_NAME 24	/* "level 1", with any number */
 
-/* A device that went away is in the run; there is nobody to tell meanwhile. */
+/* The run itself shows that a device went away; nobody needs to be told now. */
 static void ignore_gone(const struct device *d, bool replaced)
 {
 	(void)d, (void)replaced;
@@ -60,7 +60,7 @@ static int collect(struct capture *c, const char *file, const struct origin *ori
 			   into->n, into->n_watches);
 }
 
-/* Nothing lies where the user asked for it. */
+/* No interval lies in the window that the user asked for. */
 static int nothing_there(const char *file, const struct run *r, struct problem *p)
 {
 	char from[UNITS_TEXT], to[UNITS_TEXT], end[UNITS_TEXT];
@@ -70,7 +70,7 @@ static int nothing_there(const char *file, const struct run *r, struct problem *
 			   r->asked.to ? units_seconds(to, r->asked.to_s) : "its end", units_seconds(end, r->seen_s));
 }
 
-/* @marked: marks besides the file's own, in an origin of which nothing else counts; NULL: none. */
+/* @marked: an origin of which only the marks count, which are added to the file's own; NULL: none. */
 static int load(const char *file, const struct load_how *how, const struct origin *marked, struct run *ret, struct problem *p)
 {
 	const struct capture_config cfg = { .scale = -1, .replay_file = file, .max_memory = how->max_bytes };
@@ -99,7 +99,7 @@ static int load(const char *file, const struct load_how *how, const struct origi
 	return err;
 }
 
-/* Marks where levels begin. Returns how many, 0 where there is one level, or -ENOMEM. */
+/* Marks where levels begin. Returns how many there are, 0 if there is a single level, or -ENOMEM. */
 static int mark_levels(const struct run *r, struct mark *marks, char (*names)[LEVEL_NAME])
 {
 	double at_s[FINDINGS_LEVELS_MAX];
@@ -116,7 +116,7 @@ static int mark_levels(const struct run *r, struct mark *marks, char (*names)[LE
 	return n;
 }
 
-/* Where levels begin is known once all is read, so what lies in each is read then. */
+/* Only after reading everything is it known where levels begin, so the file is read a second time with them. */
 static int load_with_levels(const char *file, const struct load_how *how, struct run *r, struct problem *p)
 {
 	struct mark marks[FINDINGS_LEVELS_MAX];
@@ -198,7 +198,10 @@ int load_status(int err)
 	}
 }
 
-/* All of them, with so many intervals merged. In failure, the last of @ret is the one that failed. */
+/*
+ * Loads all files, with @merged intervals merged into one. After a failure, the last run in @ret is the
+ * one that failed.
+ */
 static int load_all(const char *const *files, u32 n, const struct load_how *how, struct runs *ret, struct problem *p)
 {
 	struct load_how left = *how;
@@ -218,8 +221,9 @@ static int load_all(const char *const *files, u32 n, const struct load_how *how,
 }
 
 /*
- * Is there enough to merge, of the run that did not fit or of those before it, which left too little? That may be too little for the
- * counts of what plays the run, and then it has no interval.
+ * Whether merging can help: the run that did not fit, or those before it, which left too little room,
+ * must have enough intervals. A run without intervals failed since even the counts of its replay did
+ * not fit.
  */
 static bool can_merge(const struct runs *runs, u32 merged)
 {

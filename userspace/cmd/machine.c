@@ -27,7 +27,7 @@ static int read_below(const char *root, const char *file, char *ret, size_t size
 	return sysfs_text(AT_FDCWD, path, ret, size);
 }
 
-/* "0-3,6": how many these are; 0 when it is no such list. */
+/* "0-3,6": how many numbers this means; 0 if it is not such a list. */
 static u32 count_list(const char *list)
 {
 	u32 n = 0, from, to;
@@ -49,7 +49,7 @@ static u32 count_list(const char *list)
 	return n;
 }
 
-/* What follows @title in a file of such lines; newlines were made '?' when it was read. */
+/* The text that follows @title in a file of such lines; newlines became '?' when it was read. */
 static const char *after(const char *text, const char *title)
 {
 	const char *at = strstr(text, title);

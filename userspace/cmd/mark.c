@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* blklat mark: note an event in a recording, of now or, once it has ended, of any time within it. */
+/* blklat mark: notes an event in a recording, now or, once it has ended, at any time within it. */
 #include <errno.h>
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #define BLKLAT_VERSION "unreleased"
 #endif
 
-/* Beyond what a command's own keys may be. */
+/* Beyond the keys of any command. */
 enum { KEY_HELP = 0x10000, KEY_USAGE, KEY_VERSION };
 
 static const struct argp_option common[] = {
@@ -30,7 +30,7 @@ struct parse {
 	const struct argp_option *all;
 	void *into;
 	int shown;		/* the key of --help and the like, or 0 */
-	int bad;		/* index in argv near which argp gave up */
+	int bad;		/* argp gave up near this index in argv */
 	struct problem problem;	/* "" until someone knows what is wrong */
 };
 
@@ -39,7 +39,7 @@ static bool ends(const struct argp_option *opt)
 	return !opt->name && !opt->key && !opt->doc;
 }
 
-/* The options that a long name may mean: the one of this name, or all that begin with it. */
+/* The options that a long name may mean: the one with this name, or else all that begin with it. */
 static u32 long_matches(const struct argp_option *all, const char *name, size_t len,
 			const struct argp_option **ret)
 {
@@ -72,7 +72,7 @@ static const char *nearest_option(const struct argp_option *all, const char *nam
 	return nearest && edit_is_slip(name, least) ? nearest : NULL;
 }
 
-/* Says what is wrong with "--name" or "--name=value". Returns false when nothing is. */
+/* Says what is wrong with "--name" or "--name=value". Returns false if nothing is. */
 static bool explain_long(struct parse *x, const char *word)
 {
 	const struct argp_option *opt = NULL;
@@ -98,7 +98,7 @@ static bool explain_long(struct parse *x, const char *word)
 	return problem_set(&x->problem, true, "unrecognized option '--%s'", name);
 }
 
-/* The same of "-abc". */
+/* The same for "-abc". */
 static bool explain_short(struct parse *x, const char *word)
 {
 	for (const char *c = word + 1; *c; c++) {
@@ -168,7 +168,7 @@ static int show(const struct argp *argp, int what, char *name)
 	return finish_output(name);
 }
 
-/* Returns how many there are then. */
+/* Returns the new number of options. */
 static u32 append(struct argp_option *all, u32 n, const struct argp_option *list)
 {
 	for (; list && n < OPTIONS_MAX && !ends(list); list++)
@@ -190,9 +190,9 @@ int options_parse(const struct options *o, int argc, char **argv, void *into)
 	n = append(all, n, o->shared);
 	memcpy(all + n, common, sizeof(common));
 
-	/* argp's own messages and help exit, or take two lines. */
+	/* argp's own messages take two lines, and its help exits. */
 	err = argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT |
-			 /* Else arguments before "--" would be moved behind it. */
+			 /* Otherwise argp would move arguments before "--" behind it. */
 			 (o->take_command ? ARGP_IN_ORDER : 0), NULL, &x);
 	if (!err)
 		return -1;
@@ -202,7 +202,7 @@ int options_parse(const struct options *o, int argc, char **argv, void *into)
 		problem_set(&x.problem, 0, "out of memory");
 	if (x.problem.text[0])
 		return command_fail(argv[0], err == ENOMEM ? STATUS_FAILED : STATUS_USAGE, &x.problem);
-	/* argp stops behind the wrong word, or on it when it is a group of short options. */
+	/* argp stops behind the wrong word, or at it if it is a group of short options. */
 	if (!explain(&x, argv[x.bad - 1]) && !explain(&x, argv[x.bad]))
 		problem_set(&x.problem, 0, "this command line can't be read");
 	problem_set(&line, 0, "%s; '%s --help' shows all", x.problem.text, argv[0]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Command lines: argp, but a wrong one costs the user one line instead of two, and the line names
- * the nearest option. --help, --usage and --version come with it.
+ * Command lines, parsed by argp. Unlike argp's own message, the one for a wrong command line takes one
+ * line instead of two, and names the nearest option. --help, --usage and --version are added.
  */
 #ifndef CMD_OPTIONS_H
 #define CMD_OPTIONS_H
@@ -17,22 +17,25 @@
 
 struct options {
 	const char *about;		/* what the command does; text after '\v' follows the options */
-	const char *arguments;		/* as shown in the usage line, e.g. "[DEV...]"; NULL: takes none */
+	const char *arguments;		/* for the usage line, e.g. "[DEV...]"; NULL: takes none */
 	const struct argp_option *list;	/* ended by { 0 }; NULL: none of its own */
-	const struct argp_option *shared;	/* more, that several commands have; same. Together OPTIONS_MAX */
+	const struct argp_option *shared;	/* options shared by commands; likewise. At most OPTIONS_MAX together */
 	/*
 	 * Takes one option, or with ARGP_KEY_ARG one argument. Returns 0, or a negative errno and a
 	 * sentence, which ends the parsing.
 	 */
 	int (*take)(int key, const char *value, void *into, struct problem *p);
-	/* Takes the words after "--", ended by NULL: another program's. NULL: they are arguments as well. */
+	/*
+	 * Takes the words after "--", ended by NULL, which are another program's. NULL: they are
+	 * arguments as well.
+	 */
 	void (*take_command)(char **words, void *into);
 };
 
 /*
- * Reads the command line into @into. Returns a negative number when the command is to run, else the
- * exit status to end with: STATUS_DONE (--help and the like, printed on stdout) or STATUS_USAGE (the
- * one line is printed).
+ * Reads the command line into @into. Returns a negative number if the command is to run, else the exit
+ * status to end with: STATUS_DONE (after --help and the like, printed on stdout) or STATUS_USAGE (the
+ * message was printed).
  */
 int options_parse(const struct options *o, int argc, char **argv, void *into);
 

@@ -17,7 +17,7 @@ static int failed(const struct output *o, int err, struct problem *p)
 	return problem_set(p, err, "could not write %s: %s", o->file ?: "the output", strerror(-err));
 }
 
-/* A new file of the usual permissions; mkstemp() makes one that is the user's alone. */
+/* Makes a new file with the usual permissions, unlike mkstemp(), whose file only the user can read. */
 static int open_beside(struct output *o)
 {
 	mode_t mask = umask(0);
@@ -62,9 +62,12 @@ int output_begin(struct output *o, const char *file, const char *who, struct pro
 		o->f = stdout;
 		return 0;
 	}
-	is.st_mode = S_IFREG;	/* as what is not there will be */
+	is.st_mode = S_IFREG;	/* a file that does not exist yet will be one */
 	if (!stat(file, &is) && S_ISBLK(is.st_mode))
-		/* Nobody means a disk, and whoever may make links here could mean it for us. */
+		/*
+		 * Nobody wants to overwrite a disk, but somebody who may make links here could have us
+		 * do it.
+		 */
 		return problem_set(p, -EINVAL, "could not write %s: it is a block device", file);
 	if (!S_ISREG(is.st_mode)) {
 		o->f = fopen(file, "we");

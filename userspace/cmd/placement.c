@@ -10,7 +10,10 @@
 
 #include "util/cleanup.h"
 
-/* The block device of a mount, by what was mounted: btrfs files tell a number that is no device's. */
+/*
+ * The block device of a mount, from its source: files of btrfs have a device number that belongs to no
+ * device.
+ */
 static dev_t mount_source(u64 mount_id)
 {
 	CLEANUP(cleanup_fclose) FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -30,7 +33,7 @@ static dev_t mount_source(u64 mount_id)
 	return 0;
 }
 
-/* The device that the directory of @file is on; 0 when it is none. */
+/* The device that the directory of @file is on; 0 if it is on none. */
 static dev_t device_of(const char *file)
 {
 	char *copy CLEANUP(cleanup_free) = strdup(file);
@@ -43,7 +46,7 @@ static dev_t device_of(const char *file)
 	return !st.stx_dev_major && st.stx_mask & STATX_MNT_ID ? mount_source(st.stx_mnt_id) : dev;
 }
 
-/* Marks @i and all that its IOs reach: a partition's disk, what a stack lies on. */
+/* Marks @i and all devices that its IOs reach: a partition's disk, and the lower devices of a stack. */
 static void mark_below(const struct device_table *t, u32 i, bool *below)
 {
 	const struct device *d = &t->d[i];

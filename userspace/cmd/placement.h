@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where a recording lies: it had better not be on what it measures. */
+/* Checks where a recording is written: it should not be on a device that it measures. */
 #ifndef CMD_PLACEMENT_H
 #define CMD_PLACEMENT_H
 
@@ -7,8 +7,9 @@
 #include "util/problem.h"
 
 /*
- * Does writing @file, which need not exist yet, reach a watched device or a disk below one? Returns
- * true and a sentence to warn by. What can't be found out (a network, an overlay) does not.
+ * Whether writing @file, which need not exist yet, reaches a watched device or a disk below one. If so,
+ * returns true and a sentence to warn with. If that can't be found out (a network file system, an
+ * overlay), returns false.
  */
 bool placement_disturbs(const struct device_table *t, const struct watch *w, u32 n, const char *file,
 			struct problem *p);

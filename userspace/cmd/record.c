@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* blklat record: watch devices and keep every interval in a file, while a command runs or until Ctrl-C. */
+/* blklat record: watches devices and keeps every interval in a file, while a command runs or until Ctrl-C. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -112,10 +112,10 @@ static int check(const struct record *r, struct problem *p)
 	return 0;
 }
 
-/* What the recording tells of itself. @line is the command line as typed. */
+/* Makes the recording's description of itself. @line is the command line as typed. */
 static int make_origin(struct record *r, const struct run_capture *c, const char *line)
 {
-	/* A script tells of no machine and no program: it is recorded here and now. */
+	/* A script says nothing about machine and program, so it counts as recorded here and now. */
 	const struct origin *from = c->info.origin, *known = from && *from->version ? from : NULL;
 	int err = known ? origin_copy(&r->origin, known) : origin_here(&r->origin, line);
 
@@ -137,7 +137,7 @@ static void warn_of_placement(const struct record *r, const struct run_capture *
 		command_fail(c->who, 0, &p);
 }
 
-/* Why a command did not begin, as shells tell it. */
+/* The exit status for a command that did not start, as shells have it. */
 static int start_status(int err)
 {
 	if (err == -ENOMEM || err == -EAGAIN)
@@ -145,7 +145,10 @@ static int start_status(int err)
 	return err == -ENOENT ? 127 : 126;
 }
 
-/* The command may outlive the recording: asked to end when that was done, waited for when it broke off. */
+/*
+ * The command may outlive the recording: if the recording is done, it is asked to end; if the recording
+ * failed, it is waited for.
+ */
 static int end_child(struct record *r, const char *who, int status)
 {
 	struct child *child = &r->child;
@@ -178,7 +181,7 @@ static u32 count_devices(const struct run_info *info)
 	return n;
 }
 
-/* What there is now, and what can be done with it. */
+/* Prints what was recorded, and what can be done with it. */
 static void print_end(const struct record *r, const struct run_info *info, u64 intervals)
 {
 	char *words[] = { (char *)r->file, NULL };
@@ -252,7 +255,7 @@ static char *command_line(char **argv)
 {
 	char *words CLEANUP(cleanup_free) = shell_line(argv + 1), *line;
 
-	/* Its first word is the command's name with ours before it. */
+	/* argv[0] is "blklat NAME", which is not to be quoted as one word. */
 	return words && asprintf(&line, "%s %s", argv[0], words) >= 0 ? line : NULL;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* blklat report: recordings to one page of charts, or to the same figures as JSON. */
+/* blklat report: makes one page of charts from recordings, or prints the same figures as JSON. */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -27,7 +27,7 @@ struct report {
 	const char *output;		/* NULL: stdout */
 	u32 format;
 	struct document_window steady;
-	struct load_how how;		/* its max_bytes is 0 unless given */
+	struct load_how how;		/* max_bytes is 0 unless given */
 };
 
 enum { FORMAT_HTML, FORMAT_JSON };
@@ -36,7 +36,7 @@ static const char *const format_names[] = { "html", "json" };
 
 enum { KEY_STEADY_FROM = OPTIONS_LONG };
 
-#define RUNS_SHARE 3	/* of the memory; the document of a run takes about as much again, at most twice that */
+#define RUNS_SHARE 3	/* runs get a third of the memory; their documents take one to two times as much */
 
 static const struct argp_option option_list[] = {
 	{ "output", 'o', "FILE", 0, "Write to FILE, which is replaced once the report is complete (default: standard "

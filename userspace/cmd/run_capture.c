@@ -52,7 +52,7 @@ int run_capture_status_of(const struct capture_ops *engine, int err)
 	return usage && !command_err_is_ours(err) ? STATUS_USAGE : STATUS_FAILED;
 }
 
-/* A gap that was not asked for is no reason to refuse an engine that does not see pauses. */
+/* The default gap is no reason to refuse an engine that does not see pauses. */
 static u64 idle_gap_ns(const struct capture_options *o, const struct capture_ops *engine)
 {
 	double otherwise_s = engine->sees_pauses ? o->default_idle_gap_s : 0;
@@ -85,7 +85,10 @@ static void print_renewed(const struct capture_renewal *r)
 
 #define THROTTLES_TOLD 3
 
-/* Where what waits for a limit of @device is seen; NULL: neither it nor a partition of it is watched. */
+/*
+ * Says in which stage waiting for a limit of @device is included; NULL: neither the device nor a
+ * partition of it is watched.
+ */
 static const char *where_throttled(const struct run_capture *r, u32 device)
 {
 	const struct device *d = r->devices.d;
@@ -108,7 +111,7 @@ static const char *where_throttled(const struct run_capture *r, u32 device)
 	return "waiting for that is in none of these stages, but may be in stage total";
 }
 
-/* Whoever looks for what a limit costs has to know where. */
+/* Tells users where to look for the cost of a limit. */
 static void tell_throttled(const struct run_capture *r)
 {
 	CLEANUP(throttles_uninit) struct throttles ts = { 0 };
@@ -138,11 +141,14 @@ static int take_signals(struct run_capture *r, struct problem *p)
 
 	signals_block();
 	signals_of_end(&ends);
-	/* With a command they are its own: one more is passed on as well. */
+	/* With a command, signals are for the command: another one is passed on as well. */
 	return ends_begin(r->who, &ends, !r->child, p);
 }
 
-/* Before 5.12 a partition has no total, which nobody asked for but for its array: then it goes without, and that is said. */
+/*
+ * Before 5.12 a partition has no total. If it was only to be watched for the sake of its array, we go
+ * on without it and say so.
+ */
 static int open_without_totals(struct run_capture *r, const struct capture_ops *engine, struct capture_config *cfg, struct problem *p)
 {
 	struct wanted wanted = r->o->wanted;
@@ -162,7 +168,7 @@ static int open_without_totals(struct run_capture *r, const struct capture_ops *
 	return err;
 }
 
-/* What is replayed may come from a pipe, and until it is there a signal ends us as it does any program. */
+/* A replay may come from a pipe. While we wait for its data, a signal ends us as it does any program. */
 static int open_capture(struct run_capture *r, const struct capture_ops *engine, struct capture_config *cfg,
 			struct problem *p)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* blklat serve: watch devices as a service; Prometheus and a browser come and look. */
+/* blklat serve: watches devices as a service, for Prometheus and browsers. */
 #include <errno.h>
 
 #include "cmd/cmd.h"

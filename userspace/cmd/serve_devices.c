@@ -22,7 +22,7 @@ static void expect(struct serve_devices *s, const struct device_table *t, void (
 		struct watches made CLEANUP(watches_free) = { 0 };
 		struct problem why;
 
-		/* There is none of this name, or it has no size yet. */
+		/* There is no device of this name, or it has no size yet. */
 		if (is_pattern(*one.devices) || watches_make(t, &one, &made, &why) != -ENODEV)
 			continue;
 		tell(&why);
@@ -64,7 +64,10 @@ static bool has(const struct watch *list, u32 n, const struct watch *w)
 	return false;
 }
 
-/* Nothing there to watch, or it can't be told or watched as wanted. */
+/*
+ * Whether the error means that there is nothing to watch, or that the device can't be identified or
+ * watched as wanted.
+ */
 static bool absent(int err)
 {
 	return err == -ENOENT || err == -ENODEV || err == -ENOTBLK;
@@ -76,7 +79,7 @@ struct found {
 	u32 n;
 };
 
-/* Adds what @name stands for. */
+/* Adds the devices that @name stands for. */
 static int add(struct found *f, const struct serve_devices *s, const struct device_table *t, const char *name,
 	       struct problem *p)
 {
@@ -90,7 +93,7 @@ static int add(struct found *f, const struct serve_devices *s, const struct devi
 	return err;
 }
 
-/* The same device by device, so that none is missed for another's sake. */
+/* The same device by device, so that one that fails does not hide the others. */
 static int add_each(struct found *f, const struct serve_devices *s, const struct device_table *t, const char *name,
 		    struct problem *p)
 {

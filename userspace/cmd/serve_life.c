@@ -34,7 +34,7 @@ struct serve {
 	struct web_config web_config;	/* as read at the start */
 	struct address address;
 	int listen_fd;			/* -1: none, or the server's */
-	struct user user;		/* that the server becomes, if root started it */
+	struct user user;		/* that the server runs as, if root started it */
 	struct serve_server server;
 	struct relay *relay;
 	struct scout_config scout;
@@ -89,7 +89,7 @@ static void on_drained(void *serve, u64 ns)
 	relay_drained(s->relay, ns);
 }
 
-/* While the server is stuck the service is not well either. */
+/* While the server is stuck, the service is not healthy either. */
 static void on_beat(void *serve)
 {
 	struct serve *s = serve;
@@ -101,8 +101,8 @@ static void on_beat(void *serve)
 /* --- the web server -------------------------------------------------------------------------- */
 
 /*
- * Before the first capture is opened, so that the server has nothing of any, and before the service manager is
- * connected to. It begins to serve when the captures have begun.
+ * Must run before the first capture is opened, so that the server inherits nothing of it, and before we
+ * connect to the service manager. The server begins to serve once the captures have begun.
  */
 static int start_server(struct serve *s, struct problem *p)
 {
@@ -127,7 +127,7 @@ static int start_server(struct serve *s, struct problem *p)
 	return err ? problem_set(p, err, "could not begin: %s", strerror(-err)) : 0;
 }
 
-/* What the server can't use of --web-config it tells itself. */
+/* If the server can't use --web-config, it says so itself. */
 static int begin_to_serve(struct serve *s, struct problem *p)
 {
 	int err = channel_start(s->server.channel);
@@ -213,7 +213,7 @@ static void serve_end(struct serve *s)
 	serve_devices_uninit(&s->devices);
 }
 
-/* Who is to talk to the network. */
+/* Finds the user that the server is to run as. */
 static int find_user(struct serve *s, struct problem *p)
 {
 	const char *name = s->o->user;
@@ -223,7 +223,7 @@ static int find_user(struct serve *s, struct problem *p)
 	return name ? problem_set(p, -EINVAL, "--user '%.60s': only root can run the web server as another user", name) : 0;
 }
 
-/* What can be wrong with the command line. */
+/* Does everything that can fail due to a wrong command line. */
 static int prepare(struct serve *s, struct problem *p)
 {
 	const struct serve_options *o = s->o;
@@ -280,7 +280,7 @@ static void configure(struct serve *s, const struct capture_ops *engine)
 	};
 }
 
-/* An end by a signal comes, and no message is worth an interval. */
+/* Makes sure that a signal ends the service, and that no message delays an interval. */
 static int hold_up_nothing(struct serve *s, struct problem *p)
 {
 	sigset_t ends;
@@ -292,7 +292,7 @@ static int hold_up_nothing(struct serve *s, struct problem *p)
 
 static int serve(struct serve *s, struct problem *p)
 {
-	/* The thread that captures, from here on: loading programs was no matter of time, and took some. */
+	/* From here on the thread has to be on time; loading programs did not, and took long. */
 	int late = realtime_begin();
 	char text[ADDRESS_TEXT];
 	int err = confine(&s->confine, p);
@@ -318,9 +318,10 @@ static int serve(struct serve *s, struct problem *p)
 }
 
 /*
- * Each capture that is opened reads the kernel's type information, some MB that are not needed again. What is as
- * large is to be mapped by itself and given back when it is freed, and the heap not to keep what it gets back. libc would
- * rather keep more after each; and malloc_trim() locks the heap for ms, under the thread that captures.
+ * Each capture that is opened reads the kernel's type information, some MB that are not needed again.
+ * So blocks of this size are to be mapped separately and returned when they are freed, and the heap
+ * must not keep freed memory. By default libc keeps more after each capture; and malloc_trim() would
+ * lock the heap for milliseconds while the capturing thread needs it.
  */
 static void give_memory_back(void)
 {
@@ -340,7 +341,7 @@ static int begin(struct serve *s)
 	if (err)
 		return command_fail(s->who, err == -EINVAL ? STATUS_USAGE : STATUS_FAILED, &p);
 	err = o->replay ? 0 : run_capture_engine(o, &engine, &p);
-	/* The module may not be loaded yet: another start may do. */
+	/* The module may not be loaded yet, so another start may succeed. */
 	if (err)
 		return command_fail(s->who, STATUS_FAILED, &p);
 	err = start_server(s, &p);
@@ -358,7 +359,10 @@ static int begin(struct serve *s)
 	s->confine.writes_to = engine->node;
 	configure(s, engine);
 	limits_raise_files();
-	/* What is replayed may come from a pipe, and until it is there a signal ends us as it does any program. */
+	/*
+	 * A replay may come from a pipe. While we wait for its data, a signal ends us as it does any
+	 * program.
+	 */
 	if (!o->replay)
 		service_signals_block();
 	err = service_open(&s->config, &s->service, &p);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* blklat serve from its options to its exit status: two processes, devices, the loop. It prints. */
+/*
+ * Runs 'blklat serve', from its options to its exit status: two processes, devices, the loop. Prints
+ * messages.
+ */
 #ifndef CMD_SERVE_LIFE_H
 #define CMD_SERVE_LIFE_H
 
@@ -18,7 +21,7 @@ struct serve_options {
 	const char *user;	/* NULL: not given */
 };
 
-/* Serves until it is told to end; @who is what messages call the command. Returns the exit status. */
+/* Serves until it is told to end; @who is the command's name in messages. Returns the exit status. */
 int serve_life(const struct serve_options *o, const char *who);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the process does that talks to the network: see cmd/serve_server.h. */
+/* The process that talks to the network, see cmd/serve_server.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,8 +16,8 @@
 #include "util/cleanup.h"
 
 #define ROUND_MS 1000
-#define STOPS_S 10		/* for a server to end its connections; beyond, it hangs, and so would this process */
-#define ENDS_S 1		/* the patience of who waits for it: ENDS_MS of serve_server.c */
+#define STOPS_S 10		/* time for a server to end its connections; after that it counts as hanging */
+#define ENDS_S 1		/* how long the other process waits: ENDS_MS of serve_server.c */
 #define USERS_MOST 65536
 
 struct process {
@@ -31,7 +31,7 @@ struct process {
 	struct web_config web;
 	struct server_memory *memory;
 	struct server *server;		/* NULL until the first SERVER_WEB */
-	struct problem problem;		/* why it ends; "": not told yet */
+	struct problem problem;		/* why it ends; "": no reason yet */
 };
 
 /* --- the web server --------------------------------------------------------------------------- */
@@ -60,7 +60,7 @@ static int get_web(struct wire_in *from, struct web_config *web)
 static int start(struct process *s, struct problem *p)
 {
 	struct server_config cfg = {
-		.listen_fd = fcntl(s->cfg->listen_fd, F_DUPFD_CLOEXEC, 0),	/* so that another can follow */
+		.listen_fd = fcntl(s->cfg->listen_fd, F_DUPFD_CLOEXEC, 0),	/* a copy, for this server alone */
 		.address = s->cfg->address,
 		.web = &s->web,
 		.memory = s->memory,
@@ -75,7 +75,7 @@ static int start(struct process *s, struct problem *p)
 	return server_start(&cfg, &s->server, p);
 }
 
-/* Another server in place of the one that there is; when it can't be, the former one again. */
+/* Replaces the server by a new one; if that fails, starts the former one again. */
 static int take_web(struct process *s, struct wire_in *bytes)
 {
 	struct web_config web, old = s->web;
@@ -103,7 +103,7 @@ static int take_web(struct process *s, struct wire_in *bytes)
 	return start(s, &s->problem);
 }
 
-/* Where nobody has taken the former ones there is no need of another. */
+/* If the earlier signs were not taken yet, another is not needed. */
 static void give_sign(int fd)
 {
 	ssize_t ignored = write(fd, "", 1);
@@ -164,7 +164,7 @@ static int make_room(struct process *s)
 	return relayed_new(&s->sinks, &s->relayed);
 }
 
-/* Connections end properly, if that comes to an end: a thread that hangs is not waited for. */
+/* Ends connections properly if possible, but does not wait for a thread that hangs. */
 static void process_end(struct process *s)
 {
 	alarm(ENDS_S);
@@ -176,7 +176,7 @@ static void process_end(struct process *s)
 	web_config_free(&s->web);
 }
 
-/* Returns 0 when the stream has ended, which is as it should be, or a negative errno. */
+/* Returns 0 if the stream has ended, which is normal, or a negative errno. */
 static int go_round(struct process *s, int messages, int alive)
 {
 	struct channel_reader CLEANUP(channel_reader_uninit) reader = { .fd = messages };

@@ -33,13 +33,13 @@
 #endif
 
 /*
- * What both processes hold of their connection. Signs go through pipes, since each end of one has flags of its own: who
- * shared an open file could have the other block on it.
+ * Both processes' ends of their connection. Signs go through pipes, as each end of a pipe has its own
+ * flags: with a shared open file, one process could make the other block on it.
  */
 struct ends {
-	int captures, server;	/* of the messages */
-	int taken, alive;	/* where this process sees signs */
-	int took, lives;	/* where the server gives them */
+	int captures, server;	/* their ends of the messages' socket */
+	int taken, alive;	/* where this process reads signs */
+	int took, lives;	/* where the server writes them */
 };
 
 static void ends_close(struct ends *e)
@@ -80,7 +80,7 @@ static int ends_open(struct ends *ret)
 	return 0;
 }
 
-/* Whether there are signs; what they say does not matter. */
+/* Whether there are signs; their contents are ignored. */
 static bool take_signs(int fd)
 {
 	char ignored[64];
@@ -88,7 +88,7 @@ static bool take_signs(int fd)
 	return read(fd, ignored, sizeof(ignored)) > 0;
 }
 
-/* It has messages for the standard error, and no business with what is typed on a terminal. */
+/* The server may write messages to standard error, but must not read what is typed on the terminal. */
 static void leave_terminal(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -99,7 +99,7 @@ static void leave_terminal(void)
 		close(STDOUT_FILENO);
 }
 
-/* Of what we were started with it gets nothing but the standard error. */
+/* Of the descriptors that we were started with, the server gets only standard error. */
 static void close_others(const struct serve_server_config *cfg, const struct ends *e)
 {
 	const int kept[] = { cfg->listen_fd, e->server, e->took, e->lives, streams_error_fd() };
@@ -119,7 +119,7 @@ static void close_others(const struct serve_server_config *cfg, const struct end
 	}
 }
 
-/* Signals that end or reload the service are for its first process. */
+/* Signals that end or reload the service are handled by its first process. */
 static int become_server(const struct serve_server_config *cfg, struct ends *e, pid_t parent)
 {
 	struct problem p;
@@ -150,7 +150,7 @@ int serve_server_start(const struct serve_server_config *cfg, struct serve_serve
 		s.process = syscall(SYS_pidfd_open, s.pid, 0);
 	if (s.process < 0) {
 		err = -errno;
-		ends_close(&e);	/* by which it ends, too */
+		ends_close(&e);	/* this also ends the server */
 		return problem_set(p, err, "could not start the web server: %s", strerror(-err));
 	}
 	close(e.server);
@@ -201,7 +201,7 @@ int serve_server_wait(struct serve_server *s)
 		return 0;
 	if (fds[2].revents)
 		return -ECANCELED;
-	/* One that ends closes its pipe a moment before it has ended. */
+	/* A process that ends closes its pipe a moment before it has ended. */
 	return has_ended(s, ENDS_MS) ? -ECHILD : -ETIMEDOUT;
 }
 

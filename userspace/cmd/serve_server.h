@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The process of a service that talks to the network, as the one that captures sees it. It has the board, the totals and the
- * web server; it is told of intervals and of --web-config by messages (service/relay.h, SERVER_WEB), and confined
- * (util/confine_server.h) before the first one.
+ * The process of a service that talks to the network, as seen by the process that captures. It has the
+ * board, the totals and the web server. It learns of intervals and of --web-config by messages
+ * (service/relay.h, SERVER_WEB), and is confined (util/confine_server.h) before the first one.
  *
- * Nothing that it says is looked at, since it may be in other hands: signs tell that it goes round, and that it took
- * what it was told, bytes that are thrown away; a descriptor of the process tells that it ended.
+ * Nothing that it says is trusted, since an attacker may have taken it over. It sends signs, bytes that
+ * are thrown away, in two pipes: that its loop runs, and that it took what it was told. A descriptor of
+ * the process shows that it has ended.
  */
 #ifndef CMD_SERVE_SERVER_H
 #define CMD_SERVE_SERVER_H
@@ -15,12 +16,12 @@
 #include "service/web_config.h"
 #include "util/user.h"
 
-#define SERVER_WEB RELAY_MESSAGES	/* a message: --web-config, what is in its files */
+#define SERVER_WEB RELAY_MESSAGES	/* a message: --web-config and the contents of its files */
 
 struct serve_server_config {
 	const char *who;		/* program name, for messages */
-	const struct user *user;	/* to become; NULL: it stays who it is */
-	struct address address;		/* that listen_fd is bound to */
+	const struct user *user;	/* the user to become; NULL: it stays the same */
+	struct address address;		/* the address of listen_fd */
 	int listen_fd;
 	double interval_s;
 	double history_s;
@@ -32,45 +33,47 @@ struct serve_server {
 	pid_t pid;			/* 0: none */
 	int process;			/* readable once it has ended */
 	int taken, alive;		/* its signs (pipes) */
-	int leave;			/* ours: nobody shall wait any more */
+	int leave;			/* ours: readable once nobody shall wait any more */
 	struct channel *channel;
-	u64 alive_ns;			/* when it was seen to go round */
+	u64 alive_ns;			/* when its last sign of life was seen */
 };
 
 /*
- * Starts it: to be called while there is one thread, and nothing open that it must not have. @cfg is copied by that.
- * Messages are kept until channel_start(). Returns 0, or a negative errno and a sentence.
+ * Starts the process, which inherits a copy of @cfg. Must be called while there is only one thread, and
+ * nothing is open that it must not have. Messages are queued until channel_start(). Returns 0, or a
+ * negative errno and a sentence.
  */
 int serve_server_start(const struct serve_server_config *cfg, struct serve_server *ret, struct problem *p);
 
 /*
- * Tells it what is in --web-config's files: it begins to serve, or does so anew. Returns 0 or a negative errno. Of
- * any thread.
+ * Sends it the contents of --web-config's files, with which it begins to serve, or starts its server
+ * anew. Returns 0 or a negative errno. May be called by any thread.
  */
 int serve_server_tell(struct serve_server *s, const struct web_config *web);
 
 /*
- * Waits until it has taken that. Returns 0; -ECHILD when it has ended, -ETIMEDOUT when it doesn't come to that, -ECANCELED
- * after serve_server_leave(). Of one thread at a time. What could not be used it says itself.
+ * Waits until it has taken that. Returns 0; -ECHILD if it has ended, -ETIMEDOUT if it takes too long,
+ * -ECANCELED after serve_server_leave(). Only for one thread at a time. It prints itself what it could
+ * not use.
  */
 int serve_server_wait(struct serve_server *s);
 void serve_server_leave(struct serve_server *s);
 
-/* Does it go round? */
+/* Whether it has given a sign of life recently. */
 bool serve_server_alive(struct serve_server *s);
 
-/* Has it ended by itself? Then @p says how, or is empty when it has told why. */
+/* Whether it has ended by itself. If so, @p says how, or is empty if it has already told why. */
 bool serve_server_ended(const struct serve_server *s, struct problem *p);
 
 /*
- * Ends it, and waits a moment for that, in which one that hangs ends too; but see confine_server.h. Takes one that is
- * all 0.
+ * Ends it, and waits a moment for that. By then one that hangs ends too; but see confine_server.h.
+ * Takes a struct that is all 0.
  */
 void serve_server_end(struct serve_server *s);
 
 /* --- in that process -------------------------------------------------------------------------- */
 
-/* Serves until the stream of messages ends, and gives signs. Returns an exit status; what failed is told. */
+/* Serves until the stream of messages ends, and gives signs. Prints failures, and returns an exit status. */
 int server_process(const struct serve_server_config *cfg, int messages, int taken, int alive);
 
 #endif

@@ -21,11 +21,11 @@ static void reload(struct serve_web *w)
 			problem_set(&p, err, "the web server did not take %s: %s", w->file, strerror(-err));
 		web_config_free(&web);
 	}
-	if (err && err != -ECHILD)	/* of its end the loop tells */
+	if (err && err != -ECHILD)	/* the loop reports its end */
 		command_fail(w->who, 0, &p);
 }
 
-/* Told while the thread still counts as there: what it is told by goes when there is none. */
+/* Notified while the thread still counts as running: the notifier goes away when it does not. */
 static bool go_on(struct serve_web *w)
 {
 	bool again;

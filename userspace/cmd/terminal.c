@@ -27,7 +27,7 @@ bool terminal_colour(int fd)
 
 struct look terminal_look(FILE *out)
 {
-	/* stdout is a stream of our own (util/stream.h), which knows of no descriptor. */
+	/* stdout is a stream of our own (util/stream.h) without a descriptor. */
 	int fd = out == stderr ? STDERR_FILENO : STDOUT_FILENO;
 
 	return (struct look){
@@ -44,7 +44,7 @@ void size_text(u64 bytes, char *ret, size_t size)
 	unsigned __int128 tenths;
 	u32 unit = 0;
 
-	/* Rounded before it is compared: 1023.96 of one unit is 1 of the next. */
+	/* Rounded before it is compared, so that 1023.96 of one unit becomes 1 of the next. */
 	for (;; unit++) {
 		tenths = ((unsigned __int128)bytes * 10 + (1ULL << 10 * unit >> 1)) >> 10 * unit;
 		if (tenths < 10240 || !units[unit + 1])

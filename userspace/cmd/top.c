@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* blklat top: the devices on the whole terminal, the worst one first. */
+/* blklat top: shows the devices on the whole terminal, the worst one first. */
 #include <errno.h>
 #include <unistd.h>
 

@@ -83,7 +83,7 @@ static int check_stages(const struct device *d, u32 stages, struct problem *p)
 {
 	char lacks[64], has[64];
 
-	/* A request knows its partition only as the one whose statistics it counts for. */
+	/* A request refers to its partition only for the partition's statistics. */
 	if (device_is_partition(d) && !d->iostats && stages & ~(1u << BLKLAT_STAGE_TOTAL))
 		return problem_set(p, -EINVAL, "'%s' can't be told from the rest of its disk while the disk's "
 				   "queue/iostats is 0: write 1 to it, or use --stage total", d->name);
@@ -95,7 +95,10 @@ static int check_stages(const struct device *d, u32 stages, struct problem *p)
 			   has, d->hw_queues ? "" : " (it passes bios on and has no requests of its own)");
 }
 
-/* Adds what @name stands for to the set, but for devices without a size: nothing can happen on them. */
+/*
+ * Adds the devices that @name stands for to the set, except those without a size, on which nothing can
+ * happen.
+ */
 static int add_devices(const struct device_table *t, const char *name, u32 *set, u32 *n, struct problem *p)
 {
 	u32 before = *n, kept = *n;
@@ -128,7 +131,10 @@ int watches_of(const struct watch *wholes, u32 n, const struct wanted *wanted, s
 			   by ? ", or leave --by out" : "");
 }
 
-/* Marks as @member what is named below @device: the nearest ones, of a partition its disk. Limited, as a tree may lie on itself. */
+/*
+ * Marks as @member the nearest named devices below @device. A partition that is not named stands for
+ * its disk. The depth is limited, as a device may lie on itself.
+ */
 static void find_members(const struct device_table *t, u32 device, const bool *named, bool *member, u32 depth)
 {
 	const struct device *d = &t->d[device];
@@ -150,7 +156,7 @@ static bool is_all(const char *name)
 	return !strcmp(name, "all") || !strcmp(name, "*");
 }
 
-/* Fills @member, an element for each device: is it below an array that is named, too? */
+/* Fills @member, an element for each device: whether it is below an array that is named, too. */
 static int mark_members(const struct device_table *t, const struct wanted *wanted, bool *member, struct problem *p)
 {
 	CLEANUP(cleanup_free) u32 *set = calloc(t->n + 1, sizeof(*set));

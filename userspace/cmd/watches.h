@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From what the user asked to watch to pairs of device and stage. */
+/* Turns what the user asked to watch into pairs of device and stage. */
 #ifndef CMD_WATCHES_H
 #define CMD_WATCHES_H
 
@@ -8,50 +8,52 @@
 /* What the user named: DEV... and --stage. */
 struct wanted {
 	u32 n;			/* names in devices */
-	const char **devices;	/* room for as many as the command line has words */
+	const char **devices;	/* with room for all words of the command line */
 	u32 stages;		/* bit set of enum blklat_stage; 0: the default of each device */
 	u32 by;			/* enum blklat_by */
-	u32 max_parts;		/* by cgroup: how many have a part of their own; 0: nothing was said */
-	bool members_at_total;	/* without stages: members of an array that is named beside them get total, too; see watches_make() */
-	bool partitions_lack_total;	/* here; so as members they don't get it */
+	u32 max_parts;		/* by cgroup: how many get a part of their own; 0: not given */
+	bool members_at_total;	/* without stages: members of a named array get total, too; see watches_make() */
+	bool partitions_lack_total;	/* on this kernel; so as members they don't get it */
 };
 
-/* Takes the value of --by, or of --max-parts. Returns 0, or -EINVAL and a sentence. */
+/* Take the value of --by, or of --max-parts. Return 0, or -EINVAL and a sentence. */
 int wanted_take_by(struct wanted *w, const char *value, struct problem *p);
 int wanted_take_max_parts(struct wanted *w, const char *value, struct problem *p);
 
-/* Whether these two go together. The same. */
+/* Checks that these two fit together. Returns the same. */
 int wanted_check(const struct wanted *w, struct problem *p);
 
-/* Says where by cgroup all will be the top's, of the machine below @root. */
+/* Warns if IOs are divided by cgroup and all will be counted in the top cgroup, on the machine below @root. */
 void wanted_tell_uncharged(const struct wanted *w, const char *root);
 
-/* How many cgroups have a part of their own; 0 where they are not what is divided by. */
+/* How many cgroups get a part of their own; 0 unless IOs are divided by cgroup. */
 u32 wanted_cgroups(const struct wanted *w);
 
-/* Watches by device in the order asked for, by stage within, each followed by its parts. */
+/* Watches ordered by device as asked for, then by stage, each followed by its parts. */
 struct watches {
 	u32 n;
 	struct watch *w;
-	bool partitions_at_total;	/* some have total though nobody gave --stage: this kernel may lack it */
+	bool partitions_at_total;	/* some have total although --stage was not given; this kernel may lack it */
 };
 
 /*
- * Makes the watches of @wanted, of devices in @t, which must outlive them. The default stage is
- * device, or total where there are no requests. Only equal stages can be subtracted, so a disk or partition below an
- * array without requests has device and total if both are named: not by 'all' or '*', which would measure
- * each disk of a host with LVM twice.
- * Returns 0, or a negative errno and a sentence: those of device_find(), -EINVAL when a device lacks a
- * stage, those of watches_of().
+ * Makes the watches of @wanted, of devices in @t, which must outlive them. The default stage is device,
+ * or total if a device has no requests. Latencies can only be subtracted at the same stage. So a disk
+ * or partition below an array without requests gets device and total if both are named; but not by
+ * 'all' or '*', which would measure each disk of a host with LVM twice. Returns 0, or a negative errno
+ * and a sentence: that of device_find() or watches_of(), or -EINVAL if a device lacks a stage.
  */
 int watches_make(const struct device_table *t, const struct wanted *wanted, struct watches *ret,
 		 struct problem *p);
 void watches_free(struct watches *w);
 
-/* The same of @n pairs of device and stage, divided as @wanted. Returns 0, -ENOMEM, or -E2BIG when there are too many, and a sentence. */
+/*
+ * Makes the watches of @n pairs of device and stage, divided as @wanted says. Returns 0, or -ENOMEM, or
+ * -E2BIG (too many), and a sentence.
+ */
 int watches_of(const struct watch *wholes, u32 n, const struct wanted *wanted, struct watches *ret, struct problem *p);
 
-/* "device,queue,total": the stages of a bit set, as --stage takes them. */
+/* "device,queue,total": the stages in a bit set, as --stage takes them. */
 void stages_text(u32 stages, char *ret, size_t size);
 
 #endif

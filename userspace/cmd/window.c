@@ -8,7 +8,7 @@
 #include "util/moment.h"
 #include "util/units.h"
 
-/* Each returns 1 if @word tells a time in its way, 0 if it does not, or -EINVAL and a sentence. */
+/* Each returns 1 if @word is a time of its kind, 0 if it is not, or -EINVAL and a sentence. */
 
 static int as_moment(const char *word, const struct origin *o, double *ret)
 {

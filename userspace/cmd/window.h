@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* --from and --to: the part of each run that report and compare are about. */
+/* --from and --to: the part of each run that report and compare look at. */
 #ifndef CMD_WINDOW_H
 #define CMD_WINDOW_H
 
@@ -7,15 +7,16 @@
 #include "report/run.h"
 #include "util/problem.h"
 
-/* As given, checked for each run; NULL: not given. */
+/* The words as typed, which are checked for each run; NULL: not given. */
 struct window_words {
 	const char *from, *to;
 };
 
 /*
- * Where a run of @origin begins and ends by @words, in seconds since its start: a number of seconds (20, 1.5, 90s, 2m, 1h, 250ms); a
- * time of day or an ISO date and time, in UTC unless it has an offset; or a mark's text. A time of day is the first one from an
- * hour before the run's start on. Returns 0, or -EINVAL and a sentence.
+ * Finds the window that @words mean in a run of @origin, in seconds since its start. Each word is a
+ * number of seconds (20, 1.5, 90s, 2m, 1h, 250ms); a time of day or an ISO date and time, in UTC unless
+ * it has an offset; or a mark's text. A time of day means its first occurrence from one hour before the
+ * run's start on. Returns 0, or -EINVAL and a sentence.
  */
 int window_find(const struct window_words *words, const struct origin *origin, struct asked_window *ret, struct problem *p);
 

@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-/* 0, -ENOENT or -EACCES, as a shell tells them apart. */
+/* Returns 0, -ENOENT or -EACCES, which a shell tells apart. */
 static int executable(const char *path)
 {
 	struct stat st;
@@ -24,7 +24,10 @@ static int executable(const char *path)
 	return S_ISREG(st.st_mode) && !access(path, X_OK) ? 0 : -EACCES;
 }
 
-/* Tries @name in each directory of PATH. One that is there but can't be executed is the lesser miss. */
+/*
+ * Tries @name in each directory of PATH. If a file is found that can't be executed, and no other, the
+ * error is -EACCES.
+ */
 static int search(const char *name, char **ret)
 {
 	const char *dir = getenv("PATH");
@@ -86,7 +89,7 @@ void child_uninit(struct child *c)
 	c->path = NULL;
 }
 
-/* A limit can't be given to posix_spawn(): it is ours for a moment. What is open beyond it stays open. */
+/* posix_spawn() can't set a limit, so we set our own for a moment. Descriptors above it stay open. */
 static int spawn_with(const struct rlimit *files, pid_t *ret, const char *path, const posix_spawnattr_t *attr, char **argv)
 {
 	struct rlimit ours;
@@ -106,7 +109,7 @@ static int spawn(struct child *c, const char *path, char **argv)
 
 	if (err)
 		return -err;
-	/* We ignore these, see main.c, and that would be handed down. */
+	/* We ignore these, see main.c, and the child would inherit that. */
 	sigemptyset(&defaults);
 	sigaddset(&defaults, SIGPIPE);
 	sigaddset(&defaults, SIGXFSZ);
@@ -120,7 +123,7 @@ static int spawn(struct child *c, const char *path, char **argv)
 	return -err;
 }
 
-/* A script without a first line that names its shell: sh's, as every shell has it. */
+/* A script without a first line that names its shell is run by sh, as every shell does it. */
 static int spawn_script(struct child *c)
 {
 	char **argv CLEANUP(cleanup_free) = NULL;
@@ -139,7 +142,7 @@ static int spawn_script(struct child *c)
 
 int child_start(struct child *c, struct problem *p)
 {
-	/* Only its end is news, not that it was stopped; and it must not be reaped behind our back. */
+	/* Only the child's end matters, not that it was stopped; and it must not be reaped automatically. */
 	const struct sigaction news = { .sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP };
 
 	sigaction(SIGCHLD, &news, NULL);
@@ -170,7 +173,7 @@ static void ask_more_firmly(struct child *c)
 static void pass_on(struct child *c, int number, const siginfo_t *info)
 {
 	enum child_asked means = number == SIGTERM ? CHILD_TERM : CHILD_ASKED;
-	/* The terminal sends to its whole foreground group: there it is known already. */
+	/* A signal from the terminal goes to its whole foreground group, so the child already has it. */
 	bool known = info->si_code == SI_KERNEL;
 
 	if (means > c->asked)

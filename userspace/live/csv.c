@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * CSV (RFC 4180, lines end in a plain newline): a header, then one row for each interval, device,
- * stage and op with IOs. An idle interval has one row too, with op "-", 0 IOs and empty latencies,
- * so that a stall shows. An empty field is a figure that cannot be had.
+ * CSV (RFC 4180, lines end in a plain newline): a header, then one row for each interval, device, stage
+ * and op with IOs. An idle interval has one row too, with op "-", 0 IOs and empty latencies, so that a
+ * stall shows. An empty field means that there is no such figure.
  *
- * Where devices and stages are divided (--by), a column 'part' follows 'op', empty in the rows of the whole. Behind those
- * come the rows of each part that had IOs, in which what follows of the accounting is empty.
+ * If watches are divided (--by), a column 'part' follows 'op', which is empty in the rows of the whole.
+ * After these come the rows of each part that had IOs; their columns of the accounting are empty.
  *
- * What belongs to a device and stage, not to an op, stands in each of its rows: in_flight, oldest_ns,
- * queue_depth, the accounting (started to kernel_ios), which is cumulative since the start, 
- * partial_bytes and partial_errors (of IOs of any op that have yet to end), and skipped_unexplained, which is of all
- * devices and stages together.
+ * Figures of a device and stage that do not belong to an op are repeated in each of its rows:
+ * in_flight, oldest_ns, queue_depth; the accounting (started to kernel_ios), which is cumulative since
+ * the start; partial_bytes and partial_errors (of IOs of any op that have not ended yet); and
+ * skipped_unexplained, which covers all devices and stages together.
  *
- * With bins, three columns are appended: bin_lower_ns (exclusive), bin_upper_ns (inclusive, empty
- * above the grid), bin_ios. They are empty in the rows above; after each of these follows one row a
- * bin in use, with the same first columns (up to op or part, what identifies it), the figures empty. So each
- * column can be summed as it is, and the rows of either sort are those where 'ios' or 'bin_ios' is
- * not empty.
+ * With bins, three columns are appended: bin_lower_ns (exclusive), bin_upper_ns (inclusive, empty above
+ * the grid), bin_ios. They are empty in the rows above. Each of these is followed by one row for each
+ * bin in use, with the same identifying columns (up to op or part) and empty figures. So each column
+ * can be summed as it is, and the two kinds of rows are told apart by whether 'ios' or 'bin_ios' is not
+ * empty.
  */
 #include <errno.h>
 #include <math.h>
@@ -35,7 +35,7 @@ struct csv {
 	const struct run_info *run;
 	FILE *out;
 	bool bins;
-	bool parts;		/* there are some: they have a column */
+	bool parts;		/* there are parts, which have a column */
 	bool headed;
 };
 
@@ -44,7 +44,7 @@ static void csv_close(struct sink *s)
 	free(s);
 }
 
-/* A field and the comma before it; quoted when it must be. */
+/* Writes a field and the comma before it; quoted if necessary. */
 static void put_text(FILE *f, const char *text)
 {
 	char clean[3 * DEVICE_NAME_MAX + 1];
@@ -90,7 +90,7 @@ static void put_header(const struct csv *c, FILE *f)
 	fputs(c->bins ? ",bin_lower_ns,bin_upper_ns,bin_ios\n" : "\n", f);
 }
 
-/* The columns that say what a row is about. */
+/* Writes the columns that identify a row. */
 static void put_key(const struct csv *c, FILE *f, const struct frame *fr, const char *op)
 {
 	char time[UNITS_TEXT];
@@ -124,7 +124,7 @@ static void put_idle(const struct csv *c, FILE *f)
 	put_empty(f, 3 + c->run->percentiles.n);
 }
 
-/* It is the whole's. */
+/* Parts have no accounting of their own. */
 static void put_accounting(FILE *f, const struct frame *fr)
 {
 	const struct accounting *a = &fr->accounting;

@@ -17,7 +17,10 @@ struct kept {
 	bool within_line;
 };
 
-/* Drops whole lines from the begin of what is latest, until @len more fit, or the last line is all that is there. */
+/*
+ * Drops whole lines from the beginning of the latest text, until @len more bytes fit or only the last
+ * line is left.
+ */
 static void make_room(struct kept *k, u32 len)
 {
 	struct piece *p = &k->latest;
@@ -35,7 +38,7 @@ static void make_room(struct kept *k, u32 len)
 	memmove(p->text, p->text + from, p->len);
 }
 
-/* A line, or the part of it so far. A line longer than all of the room is cut off. */
+/* Adds a line, or a part of it. A line longer than all of the room is cut. */
 static void add(struct kept *k, const char *text, u32 len)
 {
 	bool ends = text[len - 1] == '\n';

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is said on a stream while a screen hides it: the first and the latest of it, however long that goes on. */
+/*
+ * Keeps what is written to a stream while a full-screen display hides it: the beginning and the end of
+ * it, however long it gets.
+ */
 #ifndef LIVE_KEPT_H
 #define LIVE_KEPT_H
 
@@ -7,20 +10,20 @@
 
 #include "util/types.h"
 
-#define KEPT_BYTES (32 << 10)	/* of the first, and of the latest */
+#define KEPT_BYTES (32 << 10)	/* of the beginning, and of the end */
 
 struct kept;
 
 /* NULL: no memory. */
 struct kept *kept_new(void);
 
-/* Where it is said. Others may close neither it nor its lines: it goes with @k. */
+/* The stream to write to. It belongs to @k, so nobody else may close it. */
 FILE *kept_stream(struct kept *k);
 
-/* The last line of it without its end, cut to @room; "" if there is none. Also of one that has not ended yet. */
+/* Copies the last line without its newline, cut to @room; "" if there is none. The line may be incomplete. */
 void kept_last_line(struct kept *k, char *to, size_t room);
 
-/* Writes all that is left of it to @to, with the number of lines that are not where they were, and frees @k. */
+/* Writes what was kept to @to, says how many lines were dropped in between, and frees @k. */
 void kept_end(struct kept *k, FILE *to);
 
 #endif

@@ -17,16 +17,19 @@ struct loop {
 	struct sink *sink;
 	const struct loop_config *cfg;
 	void (*gone)(const struct device *d, bool replaced);
-	int uevents;			/* -1: none to be had */
+	int uevents;			/* -1: not available */
 	struct intervals intervals;
 	struct frames run;
-	struct frames shown;		/* shallow copies of those that are still there */
+	struct frames shown;		/* shallow copies of the frames of devices still there */
 	u64 done;			/* intervals so far */
-	bool exhausted;			/* the replay is at its end */
-	u64 start_ns, end_ns;		/* CLOCK_MONOTONIC; end: of --duration, or UINT64_MAX */
+	bool exhausted;			/* the replay has ended */
+	u64 start_ns, end_ns;		/* CLOCK_MONOTONIC; end_ns: of --duration, or UINT64_MAX */
 };
 
-/* Returns true when the run is to end by a signal, or because the command ended. False at @deadline_ns, or there is news. */
+/*
+ * Returns true if the run is to end by a signal, or because the command ended. Returns false at
+ * @deadline_ns, or earlier if a descriptor has news.
+ */
 static bool ends_before(const struct loop *l, u64 deadline_ns)
 {
 	siginfo_t info;
@@ -43,7 +46,7 @@ static bool ends_before(const struct loop *l, u64 deadline_ns)
 	return true;
 }
 
-/* The same, and has the engine look at what goes away meanwhile. */
+/* The same, but meanwhile has the engine look for devices that go away. */
 static bool wait_until(const struct loop *l, u64 deadline_ns)
 {
 	bool end, gone;
@@ -82,7 +85,7 @@ static int loop_init(struct loop *l)
 	return l->shown.f ? 0 : -ENOMEM;
 }
 
-/* Leaves out what had gone before this interval. */
+/* Leaves out devices that were gone before this interval. */
 static void choose_shown(struct loop *l)
 {
 	const struct frames *interval = &l->intervals.frames;
@@ -97,7 +100,10 @@ static void choose_shown(struct loop *l)
 			l->shown.f[l->shown.n++] = interval->f[i];
 }
 
-/* Has another of its watches gone, earlier or before it in this interval? */
+/*
+ * Whether the end of the device was already told for another of its watches, in an earlier interval or
+ * earlier in this one.
+ */
 static bool told_before(const struct frames *interval, u32 i)
 {
 	const struct frame *f = interval->f;
@@ -108,7 +114,10 @@ static bool told_before(const struct frames *interval, u32 i)
 	return told;
 }
 
-/* Tells of devices that went away, each once whatever its watches. Returns how many watches are left. */
+/*
+ * Tells of devices that went away, once for each device, however many watches it has. Returns how many
+ * watches are left.
+ */
 static u32 report_gone(struct loop *l)
 {
 	const struct frames *interval = &l->intervals.frames;
@@ -124,7 +133,7 @@ static u32 report_gone(struct loop *l)
 	return left;
 }
 
-/* What a failed call of the sink means; the reader of a pipe may go whenever it likes. */
+/* What a failed call of the sink means. That the reader of a pipe goes away is not an error. */
 static enum loop_end sink_failed(int err, struct problem *p)
 {
 	if (err == -EPIPE)
@@ -133,10 +142,10 @@ static enum loop_end sink_failed(int err, struct problem *p)
 	return LOOP_FAILED;
 }
 
-/* One interval. Returns LOOP_DONE to go on. */
+/* Does one interval. Returns LOOP_DONE to go on. */
 static enum loop_end step(struct loop *l, struct problem *p)
 {
-	static const struct percentiles none;	/* for the run they are computed once, at its end */
+	static const struct percentiles none;	/* the run's percentiles are computed once, at its end */
 	int err = intervals_next(&l->intervals, l->cfg->percentiles, p);
 
 	if (err) {
@@ -158,7 +167,7 @@ static u64 next_deadline(const struct loop *l)
 	u64 interval_ns = l->cfg->interval_s * NSEC_PER_SEC;
 	u64 elapsed = intervals_read_ns(&l->intervals) - l->start_ns;
 
-	/* A read comes after its deadline, however little. */
+	/* A read is always slightly later than its deadline. */
 	return l->start_ns + (elapsed / interval_ns + 1) * interval_ns;
 }
 
@@ -196,7 +205,7 @@ static enum loop_end run(struct loop *l, struct problem *p)
 
 	if (intervals_begin(&l->intervals, p))
 		return LOOP_FAILED;
-	/* All that the command does is in the first interval and those after it. */
+	/* The command starts only now, so everything that it does is in the first interval or later ones. */
 	if (l->cfg->child && child_start(l->cfg->child, p))
 		return LOOP_FAILED;
 	l->start_ns = intervals_read_ns(&l->intervals);

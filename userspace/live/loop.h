@@ -10,9 +10,12 @@
 #include "core/sink.h"
 #include "live/child.h"
 
-/* Somebody who gives orders meanwhile, at a terminal. Embedded at the start of what it is of. */
+/* A user who controls the run at a terminal. Embedded at the start of its owner's struct. */
 struct loop_input {
-	/* Called whenever a descriptor may have news (SIGIO), and after each interval. Returns false when the run is to end. */
+	/*
+	 * Called whenever a descriptor may have input (SIGIO), and after each interval. Returns false
+	 * to end the run.
+	 */
 	bool (*take)(struct loop_input *in);
 };
 
@@ -26,23 +29,23 @@ struct loop_config {
 };
 
 enum loop_end {
-	LOOP_DONE,		/* count, duration, end of a replay, a signal, the child's end, the input's word */
+	LOOP_DONE,		/* count, duration, end of a replay, signal, child's end, or the input ended it */
 	LOOP_PIPE,		/* the reader of the output went away */
 	LOOP_GONE,		/* the last device went away */
 	LOOP_FAILED,		/* see the problem */
 };
 
 /*
- * Runs until an end is reached, then gives the sink the summary. The last interval is partial when
- * the end comes within one. @gone is called once for each device that went away (the caller prints);
- * @replaced as in struct watch_counts. That is seen when the kernel tells of it; where it does not, at the interval's end.
- * Signals must be blocked by signals_block() before the capture is opened.
+ * Runs until one of these ends, then gives the sink the summary. The last interval is partial if the
+ * end comes within it. @gone is called once for each device that went away (the caller prints it);
+ * @replaced as in struct watch_counts. A device's end is noticed when the kernel reports it, otherwise
+ * at the interval's end. Signals must be blocked by signals_block() before the capture is opened.
  *
  * The child is started once the capture has been read for the first time. Signals are then passed on to
  * it, and the loop ends with it; another end of the loop leaves it running.
  *
- * With an input somebody looks on. So each interval of a replay takes interval_s, and at its end, after the summary, the input's
- * word is waited for.
+ * With an input a user is watching. So each interval of a replay takes interval_s, and after its end
+ * and the summary, the loop waits until the input ends the run.
  */
 enum loop_end loop_run(struct capture *c, struct sink *s, const struct loop_config *cfg,
 		       void (*gone)(const struct device *d, bool replaced), struct problem *p);

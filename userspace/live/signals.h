@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Signals that end a run, taken one by one while waiting, and the clock that deadlines are of. */
+/* Signals that end a run, received one by one while waiting. */
 #ifndef LIVE_SIGNALS_H
 #define LIVE_SIGNALS_H
 
@@ -8,15 +8,16 @@
 #include "util/types.h"
 
 /*
- * Blocks SIGINT, SIGTERM and SIGHUP, which become ends of the run, and SIGCHLD, by which a command tells
- * that it ended; and SIGIO, by which a descriptor tells that there is news. A SIGHUP that was ignored, as under nohup, stays so. SIGPIPE is to be ignored (main.c).
+ * Blocks the signals that are waited for: SIGINT, SIGTERM and SIGHUP, which end the run; SIGCHLD, by
+ * which we learn that a command ended; and SIGIO, by which we learn that a descriptor has news. If
+ * SIGHUP was ignored, as under nohup, it stays so. SIGPIPE is to be ignored (main.c).
  */
 void signals_block(void);
 
-/* Those of them that end a run. */
+/* The signals among them that end a run. */
 void signals_of_end(sigset_t *ret);
 
-/* Takes one of these that comes before @deadline_ns. Returns its number, or 0 when none did. */
+/* Waits until @deadline_ns for one of these signals. Returns its number, or 0 if none came. */
 int signals_wait(u64 deadline_ns, siginfo_t *ret);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For a person at a terminal. A header, then at each interval one block: the clock and the heads of
- * the table, of each watch a line on its state, of each op a row of figures and below it where on a
- * logarithmic axis its IOs fell, and the axis. Columns are 8 wide, so the default fits 80 exactly;
- * what does not fit the terminal continues in a second line. The axis only ever grows, and is one
- * for all watches, so that lines can be compared by eye.
+ * Output for a person at a terminal. It has a header, then a block for each interval: the clock and the
+ * heads of the table; for each watch a line on its state; for each op a row of figures and below it the
+ * distribution of its IOs on a logarithmic axis; and the axis. Columns are 8 wide, so the default fits
+ * into 80 exactly; a row that does not fit the terminal continues in a second line. The axis only
+ * grows, and all watches share it, so that lines can be compared by eye.
  */
 #include "live/text.h"
 
@@ -21,7 +21,7 @@
 #define CELL 8
 #define CELLS_MAX (PERCENTILES_MAX + 4)
 #define NAME_COLUMNS 24
-#define TRUE_LENGTH 0.05	/* an interval that is off by more says so */
+#define TRUE_LENGTH 0.05	/* an interval that is off by more shows its length */
 
 void text_paint(const struct text *t, FILE *f, enum paint paint)
 {
@@ -67,7 +67,7 @@ void text_say(const struct text *t, FILE *f, const char *label, enum paint paint
 	putc('\n', f);
 }
 
-/* Columns of a cell: 8, or what the longest percentile's name takes. */
+/* The columns of a cell: 8, or the length of the longest percentile's name. */
 u32 text_cell_columns(const struct text *t)
 {
 	u32 columns = CELL;
@@ -81,7 +81,10 @@ u32 text_cell_columns(const struct text *t)
 	return columns;
 }
 
-/* A row of cells, continued in more lines where the terminal is too narrow. A longer @label takes what is blank before the first. */
+/*
+ * Prints a row of cells, continued in more lines if the terminal is too narrow. A long @label extends
+ * into the blanks before the first figure.
+ */
 static void put_cells(const struct text *t, FILE *f, const char *label,
 		      char cells[CELLS_MAX][UNITS_TEXT])
 {
@@ -159,7 +162,7 @@ void text_idle(const struct text *t, FILE *f, u32 watches)
 	text_say(t, f, "idle", PLAIN, say);
 }
 
-/* Nothing at all is to be said of it, but that. */
+/* Whether there is nothing to say about the watch except that it is idle. */
 static bool nothing_new(const struct text *t, const struct frame *fr)
 {
 	const struct text_told *told = &t->told[fr->watch - t->run->watches];
@@ -209,7 +212,10 @@ void text_rest(const struct text *t, FILE *f, const struct frames *fs)
 	text_say(t, f, "rest", PLAIN, say);
 }
 
-/* "! slow: p99 is 8.3 times its past; " of the sick one among many. What stalls is told by its state. */
+/*
+ * "! slow: p99 is 8.3 times its past; " for a sick device among many. That a device stalls is told by
+ * its state.
+ */
 static int put_mark(const struct text *t, char *to, const struct frame *fr)
 {
 	const struct health *h = t->many ? &t->worst.of[fr->watch - t->run->watches].health : NULL;
@@ -220,7 +226,7 @@ static int put_mark(const struct text *t, char *to, const struct frame *fr)
 	return h->ailment == AILMENT_STALLED ? sprintf(to, "! ") : sprintf(to, "! %s; ", health_text(text, h));
 }
 
-/* What is no device's fault, once. */
+/* Tells once about problems that are not a device's fault. */
 static void put_host(const struct text *t, FILE *f)
 {
 	const struct health_host *host = &t->worst.host;
@@ -263,10 +269,10 @@ static void put_state(const struct text *t, FILE *f, const struct frame *fr)
 		 fr->gone || marked ? ALARM : stalled ? STALL : PLAIN, state);
 }
 
-/* Adds the losses that were not there at the interval before. */
+/* Adds the losses that are new since the previous interval. */
 static void take_losses(const struct text *t, const struct frame *fr, u64 more[LOST_REASONS])
 {
-	/* Not every interval has every watch, so the place in the interval does not tell which it is. */
+	/* Not every interval has every watch, so the index in the interval does not identify the watch. */
 	struct text_told *told = &t->told[fr->watch - t->run->watches];
 
 	for (u32 reason = 0; reason < LOST_REASONS; reason++) {
@@ -342,7 +348,7 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 	text_rest(t, f, fs);
 	text_losses(t, f, "", lost_by_rest);
 	text_idle(t, f, folded);
-	/* Once: it is of all devices, and the summary has the last word. */
+	/* Told only once: it concerns all devices, and the summary has the final figure. */
 	if (!t->told_skipped)
 		text_skipped(t, f, fs->skipped_unexplained);
 	t->told_skipped |= fs->skipped_unexplained > 0;
@@ -360,7 +366,7 @@ static void text_close(struct sink *s)
 	free(t);
 }
 
-/* One page: the header if it is the first, then what @put makes of the frames, if there are any. */
+/* Prints one page: the header if it is the first, then the frames by @put, if there are any. */
 static int put_page(struct text *t, const struct frames *frames,
 		    int (*put)(struct text *t, FILE *f, const struct frames *frames))
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of the text sink share; nobody else includes it. */
+/* Shared by the files of the text sink; no other file includes it. */
 #ifndef LIVE_TEXT_H
 #define LIVE_TEXT_H
 
@@ -7,7 +7,7 @@
 #include "live/text_worst.h"
 
 #define TEXT_GUTTER 8		/* columns of an op's name, left of the figures */
-#define TEXT_LABEL 12		/* and of a part's, as far as they are free */
+#define TEXT_LABEL 12		/* and of a part's label, as far as they are free */
 #define TEXT_COLUMNS_MIN 40
 
 enum paint { PLAIN, BOLD, DIM, BAR, NOTE, STALL, ALARM };
@@ -18,61 +18,62 @@ struct text {
 	const struct look *look;
 	u32 columns;
 	bool headed;
-	u32 wholes;			/* watches that are no parts */
-	bool stages;			/* several: the stage belongs to the name of a watch */
-	u64 idle_gap_ns;		/* of the last interval: 0 when pauses are not looked for */
+	u32 wholes;			/* watches that are not parts */
+	bool stages;			/* there are several, so a watch's name includes the stage */
+	u64 idle_gap_ns;		/* of the last interval; 0: pauses are not looked for */
 	struct axis axis;
 	struct text_told {
 		u64 by[LOST_REASONS];
-	} *told;			/* of each watch, the losses that a warning was given for */
-	bool told_skipped;		/* that programs were skipped */
-	bool many;			/* devices: idle ones are folded, sick ones are marked */
+	} *told;			/* [watch] the losses that were already warned of */
+	bool told_skipped;		/* skipped programs were already warned of */
+	bool many;			/* many devices: idle ones are folded, sick ones are marked */
 	struct worst worst;		/* if many */
 };
 
-/* Starts writing in a colour, or in none. */
+/* Switches to a colour, or to none. */
 void text_paint(const struct text *t, FILE *f, enum paint paint);
 
-/* Room for, and the text of, a watch's name in at most @columns. */
+/* The name of a watch in at most @columns, and the room that it needs. */
 #define TEXT_NAME (3 * DEVICE_NAME_MAX + 16)
 const char *text_name(const struct text *t, char name[TEXT_NAME], const struct watch *w, u32 columns);
 
 /* The width of a column of figures. */
 u32 text_cell_columns(const struct text *t);
 
-/* The table's heads, with @label in the gutter, and the rows of an op. */
+/* Print the table's heads, with @label in the gutter, and the rows of an op. */
 void text_heads(const struct text *t, FILE *f, const char *label);
 void text_row(const struct text *t, FILE *f, const char *label, const struct op_frame *o);
 
-/* Below the row of an op of whole @i, one of each of its parts that had such IOs. */
+/* Prints the rows below that of an op of whole @i: one for each part that had such IOs. */
 void text_part_rows(const struct text *t, FILE *f, const struct frames *fs, u32 i, u32 op);
 
-/* Below the rows of whole @i, its slow IOs, one each. Returns 0 or -ENOMEM. */
+/* Prints the slow IOs of whole @i below its rows, a line each. Returns 0 or -ENOMEM. */
 int text_slow(const struct text *t, FILE *f, const struct frames *fs, u32 i);
 
-/* Where the text after a label begins: behind the gutter, or two blanks behind a longer label. */
+/* The column where the text after a label begins: behind the gutter, or two blanks behind a longer label. */
 u32 text_indent(const char *label);
 
-/* One paragraph in a colour, after @label in bold; the lines after the first are indented. */
+/* Prints a paragraph in a colour, after @label in bold; the lines after the first are indented. */
 void text_say(const struct text *t, FILE *f, const char *label, enum paint paint, const char *text);
 
-/* "5 IOs lost: 3 completed without a start, 2 unexplained"; says nothing when none is. */
+/* "5 IOs lost: 3 completed without a start, 2 unexplained"; prints nothing if there are none. */
 void text_losses(const struct text *t, FILE *f, const char *label, const u64 lost_by[LOST_REASONS]);
 
-/* "skipped 3 program runs by the kernel ..."; says nothing when there is none. */
+/* "skipped 3 program runs by the kernel ..."; prints nothing if there are none. */
 void text_skipped(const struct text *t, FILE *f, u64 runs);
 
 /*
- * More watches than these are many, as are any of which only the worst are shown. One of many that did nothing has no line of its
- * own: text_idle() says how many there are. It says nothing when there is none.
+ * Watches count as "many" if they are more than this, or if only the worst of them are shown. Then a
+ * watch that did nothing has no line of its own: text_idle() prints how many there are, or nothing if
+ * there are none.
  */
 #define TEXT_IDLE_LINES 8
 void text_idle(const struct text *t, FILE *f, u32 watches);
 
-/* Is whole @fr one of those that are left out, since others are worse? */
+/* Whether whole @fr is left out, since others are worse. */
 bool text_left_out(const struct text *t, const struct frame *fr);
 
-/* One line for all of @fs that are left out; nothing when none is. */
+/* Prints one line for all of @fs that are left out; nothing if there are none. */
 void text_rest(const struct text *t, FILE *f, const struct frames *fs);
 
 void text_header(const struct text *t, FILE *f);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The rows of parts. A label that does not fit before the figures has a line of its own. */
+/* The rows of parts. A label that does not fit before the figures gets its own line. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "util/units.h"
 #include "util/utf8.h"
 
-/* Columns for a part's label: up to its first figure. */
+/* The columns for a part's label: up to its first figure. */
 static u32 label_columns(const struct text *t, const struct op_frame *o)
 {
 	char iops[UNITS_TEXT];

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The slow IOs of an interval, a line each: when it ended, what it took, what and where it was, and whose. */
+/*
+ * The slow IOs of an interval, a line each: when it ended, how long it took, what and where it was, and
+ * who sent it.
+ */
 #include <errno.h>
 #include <stdio.h>
 

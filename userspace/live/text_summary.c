@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the text sink says of the whole run: before it the header, after it figures and accounts. */
+/* What the text sink prints about the whole run: the header before it, and figures and accounts after it. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -11,13 +11,13 @@
 #include "util/units.h"
 #include "util/utf8.h"
 
-#define CHART_ROWS 20		/* that are still taken in at a glance */
-#define CHART_SCALE_MAX 2	/* a row is at least a quarter of an octave */
+#define CHART_ROWS 20		/* as many as can be taken in at a glance */
+#define CHART_SCALE_MAX 2	/* a row spans at least a quarter of an octave */
 #define RANGE_COLUMNS 17	/* "43.2 us - 61.0 us" */
 #define SHARE_COLUMNS 10	/* "100.0000 %" */
 #define BAR_COLUMNS_MIN 8
-#define DEVICES_SHOWN 32		/* in the header, before they are only counted */
-#define CHART_GAP 4		/* so many empty rows and more become one "..." */
+#define DEVICES_SHOWN 32		/* in the header; if there are more, they are only counted */
+#define CHART_GAP 4		/* this many empty rows or more become one "..." */
 
 static void put_device(const struct text *t, FILE *f, const struct device *d)
 {
@@ -37,7 +37,7 @@ static void put_device(const struct text *t, FILE *f, const struct device *d)
 	text_say(t, f, name, PLAIN, facts);
 }
 
-/* What is measured, of all watches together. */
+/* Prints what is measured, for all watches together. */
 static void put_stages(const struct text *t, FILE *f)
 {
 	static const char *const spans[BLKLAT_STAGES] = {
@@ -61,7 +61,7 @@ static void put_stages(const struct text *t, FILE *f)
 	text_say(t, f, "stage", PLAIN, say);
 }
 
-/* What parts there are, if they are divided. */
+/* Prints which parts there are, if watches are divided. */
 static void put_by(const struct text *t, FILE *f)
 {
 	const struct part *part = t->run->n_watches > 1 ? t->run->watches[1].part : NULL;
@@ -132,13 +132,13 @@ void text_skipped(const struct text *t, FILE *f, u64 runs)
 
 	if (!runs)
 		return;
-	/* Of no device in particular, so it has a label of its own. */
+	/* It concerns no device in particular, so it has a label of its own. */
 	snprintf(say, sizeof(say), "%s program run%s by the kernel; what %s missed is not known, IOs of any device "
 		 "may be absent", units_count(count, runs), runs == 1 ? "" : "s", runs == 1 ? "it" : "they");
 	text_say(t, f, "skipped", ALARM, say);
 }
 
-/* A histogram to be drawn: a row a cell. */
+/* A histogram to draw, with a row for each cell. */
 struct chart {
 	struct hist hist;
 	u32 first, last;
@@ -151,7 +151,7 @@ static void chart_uninit(struct chart *c)
 	hist_uninit(&c->hist);
 }
 
-/* The finest scale, up to quarters of an octave, that keeps the rows few. */
+/* The finest scale, up to quarters of an octave, at which there are few enough rows. */
 static u32 chart_scale(const struct op_frame *o)
 {
 	u32 scale = o->hist.scale < CHART_SCALE_MAX ? o->hist.scale : CHART_SCALE_MAX;
@@ -265,7 +265,7 @@ static void put_identity(const struct text *t, FILE *f, const char *name, const 
 		sprintf(say + n, " the kernel counted %s", units_count(kernel, a->kernel_ios));
 	else
 		sprintf(say + n, " the kernel has no count of these");
-	/* It is one sentence; where it needs two lines, the kernel's part is the second. */
+	/* This is one sentence; if it needs two lines, the kernel's part is the second. */
 	if (text_indent(name) + strlen(say) > t->columns)
 		say[n] = '\n';
 	text_say(t, f, name, PLAIN, say);
@@ -287,8 +287,8 @@ static void put_count(const struct text *t, FILE *f, u64 n, const char *format, 
 }
 
 /*
- * On a quiet device both have counted the same IOs, but for those that were in flight at the start
- * (the kernel counts them) or are now.
+ * On a quiet device both have counted the same IOs, except those that were in flight at the start
+ * (which the kernel counts) or still are.
  */
 static void put_kernel_gap(const struct text *t, FILE *f, const struct accounting *a)
 {
@@ -317,7 +317,7 @@ static void put_accounting(const struct text *t, FILE *f, const struct frame *fr
 	put_kernel_gap(t, f, a);
 }
 
-/* Below the row of all: "50 after 100 ms of rest or more: mean 102 us, median 98.1 us" */
+/* Below the row of all IOs: "50 after 100 ms of rest or more: mean 102 us, median 98.1 us" */
 static void put_after_idle(const struct text *t, FILE *f, const struct op_frame *o)
 {
 	char say[160], count[UNITS_TEXT], gap[UNITS_TEXT], mean[UNITS_TEXT], median[UNITS_TEXT];
@@ -330,7 +330,7 @@ static void put_after_idle(const struct text *t, FILE *f, const struct op_frame 
 	text_say(t, f, "", PLAIN, say);
 }
 
-/* What is in no row: "2 097 152 bytes and 1 error of IOs that have not ended (write)" */
+/* What no row includes: "2 097 152 bytes and 1 error of IOs that have not ended (write)" */
 static void put_partial(const struct text *t, FILE *f, u32 op, const struct op_sums *sums)
 {
 	char say[160], bytes[UNITS_TEXT], errors[UNITS_TEXT];
@@ -366,7 +366,7 @@ static void put_figures(const struct text *t, FILE *f, const struct frames *run,
 		put_partial(t, f, op, &fr->ops[op].partial);
 }
 
-/* Nothing happened in the whole run, by nobody's count. */
+/* Whether nothing happened in the whole run, by our count and the kernel's. */
 static bool nothing_happened(const struct text *t, const struct frame *fr)
 {
 	const struct accounting *a = &fr->accounting;
@@ -401,7 +401,7 @@ int text_summary(struct text *t, FILE *f, const struct frames *run)
 				err = put_chart(t, f, &run->f[i], op);
 	putc('\n', f);
 	for (u32 i = 0; i < run->n; i += 1 + frames_parts(run, i))
-		/* Whatever is left out, no loss is. */
+		/* Watches may be left out, but never one with losses. */
 		if (!nothing_happened(t, &run->f[i]) && (!text_left_out(t, &run->f[i]) || run->f[i].accounting.lost))
 			put_accounting(t, f, &run->f[i]);
 	text_skipped(t, f, run->skipped_unexplained);

@@ -34,7 +34,7 @@ struct ranking {
 	const struct watch *watches;
 };
 
-/* What goes is worse than anything. */
+/* A device that goes away is worse than any other. */
 static double rank_of(const struct ranking *r, const struct frame *f)
 {
 	const struct health *h = &r->w->of[f->watch - r->watches].health;

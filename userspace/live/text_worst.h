@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Of many devices, which are sick and which are the worst: what text says of an interval or a run that has more than a few. */
+/*
+ * Finds which of many devices are sick, and which are the worst. The text sink uses it for intervals
+ * and runs with more than a few devices.
+ */
 #ifndef LIVE_TEXT_WORST_H
 #define LIVE_TEXT_WORST_H
 
@@ -7,17 +10,17 @@
 
 struct worst_watch {
 	struct health_past past;
-	struct health health;	/* of the frames that were judged last */
+	struct health health;	/* of the last frames judged */
 	bool left_out;		/* there are worse ones */
 };
 
 struct worst {
-	struct worst_watch *of;		/* by number of the watch */
+	struct worst_watch *of;		/* [number of the watch] */
 	const struct frame **order;
-	struct health **judged;		/* of each frame; NULL of a part */
+	struct health **judged;		/* [frame]; NULL for a part */
 	struct health_host host;
-	struct op_frame all;		/* of the ops of one watch */
-	u64 most;			/* wholes that are not left out; 0: all */
+	struct op_frame all;		/* all ops of one watch */
+	u64 most;			/* how many wholes are not left out; 0: all */
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -25,8 +28,9 @@ int worst_init(struct worst *w, u32 watches, u64 most, u32 scale);
 void worst_uninit(struct worst *w);
 
 /*
- * Judges each whole of @fs by its past, and leaves out all that did something but the worst. @watches are those that numbers
- * are of. A @run has no past, and is none.
+ * Judges each whole of @fs by its past. Of the wholes that did something, all but the worst are left
+ * out. Watches are numbered by their place in @watches. @run: the frames are of a whole run, which is
+ * not compared with the past and does not become part of it.
  */
 void worst_judge(struct worst *w, const struct frames *fs, const struct watch *watches, bool run);
 

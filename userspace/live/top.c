@@ -14,7 +14,7 @@ void top_look_at(struct top *t, enum blklat_stage stage)
 		struct top_item *item = &t->items[i];
 		bool other = false;
 
-		/* Watches of a device need not lie side by side in a replay. */
+		/* In a replay, watches of a device need not be next to each other. */
 		if (item->watch->stage != stage)
 			for (u32 j = 0; !other && j < t->n; j += 1 + t->items[j].parts)
 				other = t->items[j].watch->device == item->watch->device &&
@@ -78,7 +78,7 @@ static struct top_figures figures_of(const struct op_frame *o, double interval_s
 	return g;
 }
 
-/* What the screen shows of the interval. @all is of its ops together. */
+/* Takes what the screen shows of the interval. @all is all of its ops together. */
 static void take_figures(struct top_item *item, const struct frame *f, const struct op_frame *all)
 {
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
@@ -108,7 +108,10 @@ static int take_history(struct top *t, struct top_item *item, const struct frame
 	return fs->slow ? top_slow_take(&item->slow, fs->slow, &fs->slow->of[f->watch - t->run->watches], t->samples) : 0;
 }
 
-/* Everything is idle, and the device is gone, unless its frame says otherwise: what is gone has none any more. */
+/*
+ * Sets every item to idle and its device to gone, until its frame says otherwise: a device that is gone
+ * has no frame any more.
+ */
 static void begin_interval(struct top *t)
 {
 	for (u32 i = 0; i < t->n; i++) {

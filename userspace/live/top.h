@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What 'blklat top' knows, and what is to be seen of it: each watch's last interval, the last minutes, the order of the
- * lines, which of them is selected. Pure: it is fed with frames and keys, and drawn by others.
+ * The state of 'blklat top', and what of it is to be shown: each watch's last interval, the last
+ * minutes, the order of the lines, which line is selected. Pure: it is fed with frames and keys, and
+ * other files draw it.
  *
- * A line is a device, at the stage that is looked at or, if it is not watched there, at the first one that it is.
+ * A line is a device at the chosen stage or, if it is not watched there, at the first stage at which it
+ * is.
  */
 #ifndef LIVE_TOP_H
 #define LIVE_TOP_H
@@ -18,7 +20,7 @@
 
 enum top_sort { TOP_BY_P99, TOP_BY_OLDEST, TOP_BY_DEPTH, TOP_BY_IOPS, TOP_BY_MBPS, TOP_BY_NAME, TOP_SORTS };
 
-/* As the screen calls them. */
+/* Their names on the screen. */
 extern const char *const top_sort_names[TOP_SORTS];
 
 enum { TOP_P50, TOP_P99, TOP_P999, TOP_PERCENTILES };
@@ -33,81 +35,81 @@ struct top_figures {
 
 struct top_item {
 	const struct watch *watch;
-	const struct part *part;	/* whose the figures are; a watch's may be another one's by the time they are shown */
-	u32 parts;			/* so many items behind it are its parts */
-	bool viewed;			/* it stands for its device at the stage that is looked at */
+	const struct part *part;	/* the figures' part; by the time they are shown, the watch's may be another */
+	u32 parts;			/* this many items behind it are its parts */
+	bool viewed;			/* it stands for its device at the chosen stage */
 	bool gone;
-	bool idle;			/* no IO and none in flight */
+	bool idle;			/* no IO completed and none is in flight */
 	struct top_figures figures[BLKLAT_OPS + 1];
 	u64 in_flight, oldest_ns;
 	double depth;
-	u64 lost, lost_now;		/* since the capture began, and within the interval */
+	u64 lost, lost_now;		/* since the capture began, and in this interval */
 	struct health health;
 	struct health_past past;
-	struct top_heat *heat[BLKLAT_OPS];	/* NULL: it had no such IO yet */
-	struct top_slow *slow;		/* of a whole; NULL: none was told yet */
+	struct top_heat *heat[BLKLAT_OPS];	/* NULL: no such IO yet */
+	struct top_slow *slow;		/* of a whole; NULL: none yet */
 };
 
 struct top {
 	const struct run_info *run;
 	u32 n;
-	struct top_item *items;		/* one a watch, in their order */
-	u32 stages;			/* bit set, of all watches */
-	u32 stage, op;			/* that are looked at; op may be TOP_ALL_OPS */
+	struct top_item *items;		/* one for each watch, in their order */
+	u32 stages;			/* bit set, over all watches */
+	u32 stage, op;			/* chosen; op may be TOP_ALL_OPS */
 	enum top_sort sort;
 	char filter[TOP_FILTER_MAX];	/* part of a name; "": all */
 	bool typing;			/* the filter */
 	bool paused, help;
-	bool list;			/* of slow IOs, in place of the map */
-	bool over;			/* a replay is at its end */
-	/* By this order; the devices that are idle stand behind the n_lines others, by name. */
+	bool list;			/* shows the list of slow IOs instead of the map */
+	bool over;			/* a replay has ended */
+	/* The lines in the chosen order. Idle devices come behind the n_lines others, by name. */
 	u32 *order;
 	u32 n_lines, n_idle;
-	u32 chosen;			/* item that the user selected; n: none, so the first line is */
-	u32 first, room;		/* line that is the first to be shown, and how many fit */
-	u64 samples;			/* intervals so far, those that are not shown too */
-	u64 shown;			/* of them, when the figures were made */
+	u32 chosen;			/* item that the user selected; n: none, which selects the first line */
+	u32 first, room;		/* first line shown, and how many fit */
+	u64 samples;			/* intervals so far, including those not shown */
+	u64 shown;			/* samples when the figures were made */
 	u64 skipped;
-	struct health_host host;	/* of the interval that is shown */
-	struct health **judged;		/* of each frame; NULL of a part */
-	s64 end_ns[TOP_SAMPLES];	/* wall clock of each, by its number */
+	struct health_host host;	/* of the interval shown */
+	struct health **judged;		/* [frame]; NULL for a part */
+	s64 end_ns[TOP_SAMPLES];	/* wall clock of each interval, by its number */
 	double interval_s;		/* of the last */
 	struct top_scale scale;
-	struct op_frame all;		/* ops together; what the rest is made of */
+	struct op_frame all;		/* all ops of the item being filled in */
 };
 
 /* Returns 0 or -ENOMEM. @run is borrowed. */
 int top_init(struct top *t, const struct run_info *run);
 void top_uninit(struct top *t);
 
-/* Takes an interval in. While it is paused that goes into the history alone. Returns 0 or -ENOMEM. */
+/* Takes an interval. While paused, it only goes into the history. Returns 0 or -ENOMEM. */
 int top_take(struct top *t, const struct frames *fs);
 
-/* Sorts, filters and folds anew: after each interval and each key. */
+/* Sorts, filters and folds the lines again. To be called after each interval and each key. */
 void top_arrange(struct top *t);
 
-/* Looks at @stage from now on. */
+/* Shows @stage from now on. */
 void top_look_at(struct top *t, enum blklat_stage stage);
 
-/* The item that is selected; NULL when there is no line at all. */
+/* The selected item; NULL if there are no lines. */
 struct top_item *top_selected(const struct top *t);
 
-/* Its place among the lines. */
+/* The line that it is on. */
 u32 top_selected_line(const struct top *t);
 
-/* Adds to @ret the IOs by step of interval @sample, of the op that is looked at. */
+/* Adds to @ret the IOs of the chosen op in interval @sample, by step. */
 void top_heat_of(const struct top *t, const struct top_item *item, u64 sample, double ret[TOP_STEPS]);
 
-/* The first interval that the history still has. */
+/* The oldest interval in the history. */
 u64 top_first_sample(const struct top *t);
 
-/* Keys that are no characters. */
+/* Keys that are not characters. */
 enum { TOP_UP = 0x1000, TOP_DOWN, TOP_PAGE_UP, TOP_PAGE_DOWN, TOP_HOME, TOP_END, TOP_ENTER, TOP_ESCAPE, TOP_BACKSPACE };
 
-/* Returns false when the user wants to leave. The lines are arranged when it returns. */
+/* Handles a key. Returns false if the user wants to leave. The lines are arranged when it returns. */
 bool top_key(struct top *t, int key);
 
-/* What stands on the screen of help: a line for each key, ended by NULL. */
+/* The text of the help screen: a line for each key, ended by NULL. */
 extern const char *const top_help[];
 
 #endif

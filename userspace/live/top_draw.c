@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The screen but for the map: the head, the lines of devices, what is to be said of the selected one, help. */
+/* Draws the screen except for the map: the head, the lines of devices, details of the selected one, help. */
 #include "live/top_draw.h"
 
 #include <stdarg.h>
@@ -13,11 +13,11 @@
 #define SAY 256
 #define NAME 16
 #define MAP_ROWS_MIN 5
-#define PARTS_MAX 16	/* lines; no more than there are parts by anything */
+#define PARTS_MAX 16	/* lines; no watch is divided into more parts */
 
 void top_draw_init(struct top_draw *d, const struct look *look)
 {
-	/* From dark to bright, none of them black or white, so they show on either. */
+	/* From dark to bright, without black and white, so they show on either background. */
 	static const short few[] = { COLOR_BLUE, COLOR_MAGENTA, COLOR_RED, COLOR_YELLOW };
 	static const short many[] = { 26, 63, 99, 133, 168, 203, 215, 227 };
 	const short *ramp = few;
@@ -46,7 +46,7 @@ u32 top_put(const struct top_draw *d, u32 y, u32 x, u32 end, const char *text)
 
 	if (x >= end)
 		return x;
-	/* Of an encoding without it no byte above ASCII is left, and whatever comes from outside has no control character. */
+	/* Without UTF-8 no byte above ASCII is left, and text from outside has no control characters. */
 	utf8_for_terminal(cut, sizeof(cut), text, end - x, d->look->utf8);
 	mvaddstr(y, x, cut);
 	return x + utf8_columns(cut, strlen(cut));
@@ -64,7 +64,7 @@ static u32 put_format(const struct top_draw *d, u32 y, u32 x, u32 end, const cha
 	return top_put(d, y, x, end, text);
 }
 
-/* An attribute for what follows, in colour where there are some. */
+/* Sets the attribute for the text that follows: a colour, if the terminal has any. */
 static void paint(const struct top_draw *d, int pair, attr_t otherwise)
 {
 	attrset(d->colour && pair ? COLOR_PAIR(pair) | A_BOLD : otherwise);
@@ -112,7 +112,7 @@ static void put_head(const struct top_draw *d, const struct top *t)
 struct cell {
 	const char *head;
 	u32 columns;
-	u32 from;		/* width of the terminal that shows it */
+	u32 from;		/* width of the terminal from which on it is shown */
 };
 
 enum { CELL_STAGE, CELL_IOPS, CELL_MBPS, CELL_DEPTH, CELL_OLDEST, CELL_P50, CELL_P99, CELL_P999, CELL_MAX, CELLS };
@@ -130,7 +130,7 @@ static bool shows(const struct top *t, u32 cell)
 	return cell == CELL_STAGE ? stage : (u32)COLS >= cells[cell].from + stage;
 }
 
-/* One line's cells. Returns the column behind them. */
+/* Prints the cells of a line. Returns the column behind them. */
 static u32 put_cells(const struct top *t, u32 y, char text[CELLS][UNITS_TEXT])
 {
 	u32 x = 2 + NAME;
@@ -160,7 +160,10 @@ static void put_heads(const struct top_draw *d, const struct top *t, u32 y)
 	attrset(A_NORMAL);
 }
 
-/* The figures of an item, each in its column; nothing where there is none. Returns the column behind them. */
+/*
+ * Prints the figures of an item, each in its column; missing ones stay blank. Returns the column behind
+ * them.
+ */
 static u32 put_figures(const struct top *t, const struct top_item *item, u32 y)
 {
 	const struct top_figures *g = &item->figures[t->op];
@@ -191,7 +194,7 @@ static void put_line(const struct top_draw *d, const struct top *t, const struct
 	if (selected)
 		attron(A_REVERSE);
 	mvhline(y, 0, ' ', COLS);
-	/* A loss is no illness of the device. */
+	/* A loss does not mean that the device is sick. */
 	top_put(d, y, 0, 1, sick ? "!" : item->lost ? "~" : " ");
 	top_put(d, y, 2, 2 + NAME - 1, item->watch->device->name);
 	top_put(d, y, put_figures(t, item, y) + 2, COLS, item->gone ? "went away" : sick ? health_text(say, &item->health) : "");
@@ -214,7 +217,7 @@ static void put_idle(const struct top_draw *d, const struct top *t, u32 y)
 	}
 }
 
-/* What the figures do not say: "sda  slow: ...  12 in flight  5 IOs lost". */
+/* Prints what the figures do not show: "sda slow: ... 12 in flight 5 IOs lost". */
 static u32 put_state(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y)
 {
 	const struct device *dev = item->watch->device;
@@ -248,7 +251,7 @@ static u32 put_state(const struct top_draw *d, const struct top *t, const struct
 	return y + 2;
 }
 
-/* A part's label, of a cgroup what its path tells, or the end of it. */
+/* Prints a part's label; for a cgroup its container or the end of its path. */
 static void put_label(const struct top_draw *d, const struct top *t, const struct part *part, u32 y)
 {
 	u32 columns = NAME - 3 + (shows(t, CELL_STAGE) ? cells[CELL_STAGE].columns : 0);
@@ -259,7 +262,7 @@ static void put_label(const struct top_draw *d, const struct top *t, const struc
 	top_put(d, y, 4, 4 + columns, utf8_end(container[0] ? container : names.pod[0] ? names.pod : names.unit[0] ? names.unit : part->label, columns));
 }
 
-/* A line for each part that had IOs, at most @most. Returns the line behind them. */
+/* Prints a line for each part that had IOs, at most @most. Returns the line behind them. */
 static u32 put_parts(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y, u32 most)
 {
 	for (u32 i = 1; i <= item->parts && most; i++) {
@@ -303,7 +306,10 @@ static void put_help(const struct top_draw *d)
 	}
 }
 
-/* How many lines devices may take: what the map and the parts of the selected one leave, half of it for many. */
+/*
+ * How many lines devices may take: at most two fifths, as the map and the parts of the selected one
+ * need the rest.
+ */
 static u32 room_for_lines(const struct top *t)
 {
 	u32 rest = LINES - 2 - 2 - 1 - (t->n_idle > 0), most = rest * 2 / 5;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files that draw the screen of top share; nobody else includes it. */
+/* Shared by the files that draw the screen of top; no other file includes it. */
 #ifndef LIVE_TOP_DRAW_H
 #define LIVE_TOP_DRAW_H
 
@@ -17,24 +17,24 @@ enum { PAIR_ALARM = 1, PAIR_NOTE, PAIR_BAR, PAIR_HEAT };
 struct top_draw {
 	const struct look *look;
 	bool colour;
-	u32 shades;			/* that the heat map has, without blank */
-	char said[256];			/* last on stderr meanwhile; "": nothing */
-	double heat[TOP_SAMPLES][TOP_STEPS];	/* a column of the map each */
+	u32 shades;			/* of the heat map, not counting blank */
+	char said[256];			/* last line written to stderr; "": nothing */
+	double heat[TOP_SAMPLES][TOP_STEPS];	/* [column of the map][step] */
 };
 
-/* Once curses is there. */
+/* To be called once curses is initialized. */
 void top_draw_init(struct top_draw *d, const struct look *look);
 
-/* The whole screen. Changes of @t what depends on its size: how many lines fit. */
+/* Draws the whole screen. Sets in @t what depends on the screen's size: how many lines fit. */
 void top_draw(struct top_draw *d, struct top *t);
 
-/* Text at a place, from column @x on; what goes beyond column @end is cut. Returns the column behind it. */
+/* Puts text at column @x of line @y, cut at column @end. Returns the column behind it. */
 u32 top_put(const struct top_draw *d, u32 y, u32 x, u32 end, const char *text);
 
-/* The last slow IOs of @item, on so many lines at most. */
+/* Draws the last slow IOs of @item, on @rows lines at most. */
 void top_draw_slow(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y, u32 rows);
 
-/* Map, distribution and time axis of @item, on @rows lines from @y on. */
+/* Draws map, distribution and time axis of @item, on @rows lines from @y on. */
 void top_draw_heat(struct top_draw *d, const struct top *t, const struct top_item *item, u32 y, u32 rows);
 
 #endif

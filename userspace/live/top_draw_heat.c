@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The last minutes of a device: time to the right, latency upwards on a logarithmic axis, as dark as there were IOs. To its right
- * the distribution of all of it, on the same axis.
+ * Draws the last minutes of a device: time runs to the right, latency upwards on a logarithmic axis,
+ * and the shade shows the number of IOs. To the right is the distribution of all these IOs, on the same
+ * axis.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,22 +10,22 @@
 #include "live/top_draw.h"
 #include "util/units.h"
 
-#define LABEL 7			/* columns left of the map */
+#define LABEL 7			/* columns to the left of the map */
 #define DISTRIBUTION_MIN 12
-#define FAST_SHARE 0.01		/* of IOs that may be drawn slower than they were */
+#define FAST_SHARE 0.01		/* share of IOs that may be drawn slower than they were */
 
 static const char ramp[] = " .:-=+*#%@";
 
 struct map {
-	u32 per;		/* intervals a column */
+	u32 per;		/* intervals per column */
 	u32 columns;
-	u64 group;		/* of the first column: intervals from group * per on */
+	u64 group;		/* of the first column, which has the intervals from group * per on */
 	u32 steps;		/* a row */
 	u32 rows;
 	u32 lines;		/* a row */
-	u32 low;		/* row number 0, the lowest, is of step low * steps */
+	u32 low;		/* row 0, the lowest, begins at step low * steps */
 	double sum[TOP_STEPS];
-	double most;		/* in one place of the map */
+	double most;		/* the most IOs at one place of the map */
 	double most_sum;	/* in one row */
 };
 
@@ -33,7 +34,7 @@ static void lay_out(struct map *m, const struct top *t, u32 columns)
 	m->columns = columns - LABEL - 1 - DISTRIBUTION_MIN - 2;
 	m->per = (TOP_SAMPLES + m->columns - 1) / m->columns;
 	m->columns = TOP_SAMPLES / m->per;
-	/* Columns begin at multiples, so that an interval stays in its own. */
+	/* Columns begin at multiples of per, so that an interval stays in its column. */
 	m->group = (t->shown + m->per - 1) / m->per;
 	m->group = m->group > m->columns ? m->group - m->columns : 0;
 }
@@ -52,7 +53,7 @@ static void collect(struct map *m, struct top_draw *d, const struct top *t, cons
 			m->sum[step] += d->heat[column][step];
 }
 
-/* How much of it is below step @end. */
+/* The share of IOs below step @end. */
 static double share_below(const struct map *m, u32 end)
 {
 	double below = 0, all = 0;
@@ -65,8 +66,8 @@ static double share_below(const struct map *m, u32 end)
 }
 
 /*
- * As fine as the rows allow, of what there is. A few that are faster than the rest are no reason for less: the lowest row has
- * them as well.
+ * Chooses rows as fine as their number allows, for the latencies that occur. A few IOs faster than the
+ * rest do not make rows coarser: they go into the lowest row.
  */
 static bool choose_rows(struct map *m, u32 rows)
 {
@@ -90,7 +91,7 @@ static bool choose_rows(struct map *m, u32 rows)
 		if (share_below(m, m->low * m->steps) <= FAST_SHARE)
 			break;
 	}
-	/* Two decades at least, or noise would look like much. */
+	/* At least two decades, or noise would look important. */
 	while (m->rows < rows && m->rows * m->steps < 2 * TOP_DECADE && (m->low + m->rows) * m->steps < TOP_STEPS) {
 		m->rows++;
 		if (m->low && m->rows < rows && m->rows * m->steps < 2 * TOP_DECADE) {
@@ -102,7 +103,7 @@ static bool choose_rows(struct map *m, u32 rows)
 	return true;
 }
 
-/* The IOs of a row of @steps. */
+/* The IOs of a row, from @steps. */
 static double of_row(const struct map *m, const double steps[TOP_STEPS], u32 row)
 {
 	u32 from = row ? (m->low + row) * m->steps : 0, to = (m->low + row + 1) * m->steps;
@@ -127,7 +128,7 @@ static void find_most(struct map *m, const struct top_draw *d)
 	}
 }
 
-/* The decade that begins with the row, if one does. */
+/* Prints the label of the decade that begins at this row, if one does. */
 static void put_label(const struct map *m, u32 row, u32 y)
 {
 	static const char *const names[TOP_DECADES] = { "100 ns", "1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s", "10 s" };
@@ -171,7 +172,7 @@ static void put_row(const struct top_draw *d, const struct map *m, u32 row, u32 
 		put_bar(d, y, LABEL + 2 + m->columns, of_row(m, m->sum, row) / m->most_sum);
 }
 
-/* The clock at both ends: of the first interval that is drawn, and of the last. */
+/* Prints the time at both ends: of the first interval drawn, and of the last. */
 static void put_time(const struct top_draw *d, const struct map *m, const struct top *t, u32 y)
 {
 	u64 first = m->group * m->per, last = t->shown - 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The last slow IOs of a device, a line each, the last first. */
+/* Draws the last slow IOs of a device, a line each, the latest first. */
 #include "live/top_draw.h"
 #include "live/words.h"
 #include "util/cleanup.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What each key does. */
+/* The actions of the keys. */
 #include <string.h>
 
 #include "live/top.h"
@@ -30,7 +30,7 @@ static void select_line(struct top *t, s64 line)
 	t->chosen = t->order[line];
 }
 
-/* Nobody but those who have it is asked: of an op that no device does the figures are 0. */
+/* Only stages that are watched are offered. (Ops are not checked: if no device does one, its figures are 0.) */
 static void next_stage(struct top *t)
 {
 	u32 stage = t->stage;
@@ -40,7 +40,7 @@ static void next_stage(struct top *t)
 		stage = (stage + 1) % BLKLAT_STAGES;
 	} while (!(t->stages >> stage & 1) && stage != t->stage);
 	top_look_at(t, stage);
-	/* The same device, at the other stage. */
+	/* Selects the same device at the other stage. */
 	for (u32 i = 0; item && t->chosen < t->n && i < t->n; i++)
 		if (t->items[i].viewed && !t->items[i].watch->part && t->items[i].watch->device == item->watch->device)
 			t->chosen = i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The order of the lines, which are folded, and which is selected. */
+/* Decides on the order of the lines, which ones are folded, and which is selected. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ const char *const top_sort_names[TOP_SORTS] = {
 	[TOP_BY_MBPS] = "MB/s", [TOP_BY_NAME] = "name",
 };
 
-/* More comes first. */
+/* Higher ranks come first. */
 static double rank_of(const struct top *t, const struct top_item *item)
 {
 	const struct top_figures *g = &item->figures[t->op];
@@ -63,7 +63,7 @@ void top_arrange(struct top *t)
 	u32 line;
 
 	t->n_lines = t->n_idle = 0;
-	/* Whom the user looks at keeps its line when it becomes idle. */
+	/* The selected item keeps its line when it becomes idle. */
 	for (u32 i = 0; i < t->n; i++)
 		if (is_wanted(t, &t->items[i]) && (!t->items[i].idle || i == t->chosen))
 			t->order[t->n_lines++] = i;

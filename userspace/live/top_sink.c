@@ -14,7 +14,7 @@
 #include "live/top_draw.h"
 #include "util/tty.h"
 
-/* Last: it has macros of common names. */
+/* Included last, as it defines macros with common names. */
 #include <term.h>
 
 struct screen {
@@ -25,7 +25,7 @@ struct screen {
 	FILE *tty;
 	SCREEN *curses;
 	struct winsize size;
-	FILE *errors;		/* stderr as it was; NULL: nothing is kept */
+	FILE *errors;		/* the original stderr; NULL: nothing is kept */
 	struct kept *kept;
 };
 
@@ -34,7 +34,7 @@ static struct screen *screen_of(struct loop_input *in)
 	return (struct screen *)((char *)in - offsetof(struct screen, input));
 }
 
-/* The loop waits for SIGIO; a terminal of another size is news as well. */
+/* The loop waits for SIGIO; a change of the terminal's size wakes it, too. */
 static void on_resize(int number)
 {
 	(void)number;
@@ -58,7 +58,7 @@ static int on_interval(struct sink *sink, const struct frames *interval)
 	return err;
 }
 
-/* Of a replay it is not the end of the run: the last screen stays. */
+/* For a replay the summary is not the end: the last screen stays. */
 static int on_summary(struct sink *sink, const struct frames *run)
 {
 	struct screen *s = (struct screen *)sink;
@@ -99,7 +99,7 @@ static int key_of(int c)
 	}
 }
 
-/* Returns whether the terminal has another size than it had. */
+/* Returns whether the size of the terminal has changed. */
 static bool resized(struct screen *s)
 {
 	struct winsize now;
@@ -155,8 +155,8 @@ static const struct sink_ops sink_top = {
 };
 
 /*
- * An opening of the terminal that is nobody else's, so that it can tell us of keys by a signal. Who we became by su(1) may
- * not open it by its name.
+ * Opens the terminal again: this open file is not shared, so it can signal keys to us. After su(1) the
+ * new user may not be allowed to open the terminal by its name.
  */
 static FILE *open_terminal(void)
 {
@@ -188,7 +188,7 @@ static bool can_move_cursor(int fd)
 	return can;
 }
 
-/* Ctrl-S would have a write wait for ever, and the run with it. */
+/* Ctrl-S would block a write for ever, and with it the run. */
 static void without_flow_keys(int fd)
 {
 	struct termios modes;
@@ -225,7 +225,7 @@ static int begin_curses(struct screen *s, struct problem *p)
 	nodelay(stdscr, true);
 	set_escdelay(25);
 	top_draw_init(&s->draw, s->draw.look);
-	/* In this order: the kernel would have the signal go to all of the foreground. */
+	/* The order matters: otherwise the kernel would send the signal to the whole foreground group. */
 	flags = fcntl(fd, F_GETFL);
 	if (fcntl(fd, F_SETOWN, getpid()) || fcntl(fd, F_SETFL, flags | O_ASYNC))
 		return problem_set(p, -errno, "can't wait for keys: %s", strerror(errno));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The sink of 'blklat top': the whole terminal, drawn anew at each interval, and its keys. */
+/* The sink of 'blklat top': draws the whole terminal at each interval, and reads its keys. */
 #ifndef LIVE_TOP_SINK_H
 #define LIVE_TOP_SINK_H
 
@@ -8,10 +8,11 @@
 #include "live/loop.h"
 
 /*
- * Takes over the terminal that stdout is; @look says what it can show. The sink's close gives it back as it was. Until then what
- * is written to stderr is kept, if that is a terminal too: its last line is shown, and all of it is written by the close.
- * @run and @look outlive it, the input lives as long as the sink. Signals must be blocked by signals_block().
- * Returns 0, or -ENOTTY (the terminal can't be opened, or does not know how to move its cursor), -ENOMEM and a sentence.
+ * Takes over the terminal that stdout is; @look says what it can show. Closing the sink restores it. If
+ * stderr is a terminal too, what is written to it meanwhile is kept: its last line is shown, and
+ * closing the sink writes all of it. @run and @look must outlive the sink; the input lives as long as
+ * the sink. Signals must be blocked by signals_block(). Returns 0, or a sentence and -ENOTTY (the
+ * terminal can't be opened, or can't move its cursor) or -ENOMEM.
  */
 int top_open(const struct run_info *run, const struct look *look, struct sink **ret, struct loop_input **ret_input,
 	     struct problem *p);

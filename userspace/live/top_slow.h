@@ -8,21 +8,25 @@
 #define TOP_SLOW 256
 
 struct top_slow {
-	u64 taken;		/* since the capture began; the last TOP_SLOW are kept */
-	u64 found;		/* with those that were only counted */
+	u64 taken;		/* taken since the capture began; the last TOP_SLOW are kept */
+	u64 found;		/* including those that were only counted */
 	struct top_slow_io {
-		u64 sample;	/* number of the interval in which it ended */
+		u64 sample;	/* the interval in which it ended */
 		struct slow_io io;
 	} io[TOP_SLOW];
 };
 
-/* Adds those of interval @sample, by when they ended. *s is made with the first. Returns 0 or -ENOMEM. */
+/*
+ * Adds the slow IOs of interval @sample, in the order of their ends. *s is allocated with the first
+ * one. Returns 0 or -ENOMEM.
+ */
 int top_slow_take(struct top_slow **s, const struct slow_ios *slow, const struct slow_of *of, u64 sample);
 void top_slow_free(struct top_slow *s);		/* takes NULL */
 
 /*
- * The next one back in time from number *@at on, which it is set to, of an interval before @shown and of @op or, if that is BLKLAT_OPS, of any.
- * Begins with *@at = taken. NULL: there is none.
+ * Walks back in time: the last IO before number *@at, which is set to the IO's number, that is of an
+ * interval before @shown and of @op (BLKLAT_OPS: of any op). Begin with *@at = taken. NULL: there is
+ * none.
  */
 const struct slow_io *top_slow_before(const struct top_slow *s, u64 shown, u32 op, u64 *at);
 

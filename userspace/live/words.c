@@ -20,7 +20,7 @@ void words_short_path(char *ret, size_t size, const char *path, u32 columns)
 		snprintf(ret, size, "...%s", utf8_end(path, columns - 3));
 }
 
-/* IOs are of whole sectors. */
+/* IOs consist of whole sectors. */
 static const char *size_text(char text[UNITS_TEXT], u64 bytes)
 {
 	if (!bytes)
@@ -61,7 +61,7 @@ static void put_owner(FILE *f, const struct slow_io *io, u32 columns, bool utf8)
 	fprintf(f, " %s", name);
 }
 
-/* ", device 2.72ms": one word, so that no line ends within it. */
+/* ", device 2.72ms": one word, so that no line break falls within it. */
 static void put_stage(FILE *f, const char *stage, u64 ns)
 {
 	char text[UNITS_TEXT], *blank;

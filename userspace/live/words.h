@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What text and the screen of top say in the same words. */
+/* Wording shared by the text output and the screen of top. */
 #ifndef LIVE_WORDS_H
 #define LIVE_WORDS_H
 
@@ -7,14 +7,23 @@
 
 #include "core/slow.h"
 
-/* A path of a cgroup; of one that has more than @columns whose container it is, or its end, which says most. */
+/*
+ * A cgroup's path. One longer than @columns is shortened to the container that it belongs to, or to its
+ * end, which says most.
+ */
 void words_short_path(char *ret, size_t size, const char *path, u32 columns);
 
-/* When a slow IO ended, what it took, what and where it was; in so many columns, with two blanks behind. */
+/*
+ * When a slow IO ended, how long it took, what it was and where; in WORDS_SLOW_FIGURES columns,
+ * including two blanks at the end.
+ */
 #define WORDS_SLOW_FIGURES 51
 void words_slow_figures(FILE *f, const struct slow_io *io);
 
-/* Who sent it, its cgroup in at most @columns, and what else there is to say of it. No control characters; without @utf8 ASCII alone. */
+/*
+ * Who sent it, its cgroup in at most @columns, and anything else known about it. Without control
+ * characters; only ASCII unless @utf8.
+ */
 void words_slow_rest(FILE *f, const struct slow_io *io, u32 columns, bool utf8);
 
 #endif

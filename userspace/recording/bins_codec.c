@@ -5,7 +5,7 @@
 
 #define GROUP_BITS 3
 #define MORE (1 << GROUP_BITS)	/* another nibble follows */
-#define FILL MORE		/* an unused half of the last byte: reads as a number that is cut off */
+#define FILL MORE		/* unused half of the last byte: reads as a number that is cut off */
 
 static u32 put_nibble(u8 *bytes, u32 at, u8 nibble)
 {
@@ -51,7 +51,7 @@ u32 bins_encode(const struct hist *h, u8 *bytes)
 	return at / 2;
 }
 
-/* Nibbles that are still to be read. */
+/* The nibbles still to be read. */
 struct nibbles {
 	const u8 *bytes;
 	size_t at, end;
@@ -64,13 +64,13 @@ static u8 peek(const struct nibbles *from)
 	return from->at % 2 ? byte & 15 : byte >> 4;
 }
 
-/* No nibble is left, or only the one that fills the last byte. */
+/* No nibble is left, except perhaps the one that fills the last byte. */
 static bool at_end(const struct nibbles *from)
 {
 	return from->at == from->end || (from->at % 2 && from->at + 1 == from->end && peek(from) == FILL);
 }
 
-/* Takes a difference. Returns false when it is cut off, overlong or beyond 64 bits. */
+/* Reads a difference. Returns false if it is cut off, overlong or beyond 64 bits. */
 static bool get(struct nibbles *from, s64 *ret)
 {
 	u64 n = 0;

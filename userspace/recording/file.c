@@ -40,8 +40,9 @@ static int remove_files(const char *name)
 }
 
 /*
- * Makes sure that there are no files yet where those beside the recording will be: SQLite would open whatever somebody
- * put there and keep the recording in it. Only files of the owner of @replaced are accepted; NULL: no files at all.
+ * Makes sure that no files exist yet under the names of those beside the recording: SQLite would open
+ * whatever somebody put there and keep the recording in it. Only files of the owner of @replaced are
+ * accepted; NULL: no files at all.
  */
 static int check_beside(const char *name, const struct stat *replaced, struct problem *p)
 {
@@ -62,7 +63,7 @@ static int check_beside(const char *name, const struct stat *replaced, struct pr
 	return 0;
 }
 
-/* An empty database counts as one: a recorder that was killed as it began leaves it behind. */
+/* An empty database counts as a recording: a recorder that was killed right at its start leaves one behind. */
 static bool is_recording(const char *name)
 {
 	struct sqlite_reader *r;
@@ -78,7 +79,10 @@ static bool is_recording(const char *name)
 	return is;
 }
 
-/* Deletes what is there if it is a recording that nobody is making. A mistyped name never costs any other file. */
+/*
+ * Deletes the existing file if it is a recording that nobody is writing. Any other file is safe from a
+ * mistyped name.
+ */
 static int remove_old(const char *name, struct problem *p)
 {
 	int fd CLEANUP(cleanup_close) = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -92,7 +96,10 @@ static int remove_old(const char *name, struct problem *p)
 		return problem_set(p, -EINVAL, "%s: is not a regular file, as a recording has to be", name);
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return problem_set(p, -EBUSY, "%s: is being recorded, choose another name", name);
-	/* We need the lock no longer: recording never resumes. And is_recording() would take us for its recorder. */
+	/*
+	 * The lock is no longer needed, as recording never resumes; and is_recording() would take us
+	 * for its recorder.
+	 */
 	flock(fd, LOCK_UN);
 	err = check_beside(name, &st, p);
 	if (err)
@@ -105,8 +112,9 @@ static int remove_old(const char *name, struct problem *p)
 }
 
 /*
- * SQLite needs POSIX locks, flock() is ours. Some network and FUSE file systems lack one or both. SQLite can't tell ENOLCK
- * from a lock that another program holds (sqliteErrorFromPosixError()), so its locks are tried before it is asked.
+ * SQLite needs POSIX locks, flock() is ours. Some network and FUSE file systems lack one or both.
+ * SQLite can't tell ENOLCK from a lock that another program holds (sqliteErrorFromPosixError()), so we
+ * try its locks before SQLite does.
  */
 static int lock_file(int fd)
 {
@@ -144,7 +152,7 @@ static int make_file(const char *name, struct problem *p)
 	return problem_set(p, err, "%s: can't be locked: %s", name, strerror(-err));
 }
 
-/* The file is ours by now, so if SQLite can't open it, or one beside it, the name is not to blame. */
+/* By now the file is ours, so if SQLite can't open it, or one beside it, the name is not to blame. */
 static int error_of(const struct recording_file *f, int rc)
 {
 	int err = sqlite_errno(f->db, rc);
@@ -164,9 +172,10 @@ int recording_file_failed(const struct recording_file *f, int rc, struct problem
 }
 
 /*
- * In exclusive mode SQLite keeps the log's index in memory. So there is no index that others could map, truncate or
- * lock to hold up the recorder. Entering and leaving this mode changes page 1. The journal for that is kept in memory:
- * the change is one sector, and a recorder never leaves a journal on the disk that would have to be played back.
+ * In exclusive mode SQLite keeps the log's index in memory. So no index exists that others could map,
+ * truncate or lock to hold up the recorder. Entering and leaving this mode changes page 1. The journal
+ * for that change, of one sector, is kept in memory, so a recorder never leaves a journal on the disk
+ * that would have to be played back.
  */
 static int be_alone(sqlite3 *db)
 {
@@ -190,7 +199,7 @@ static int open_database(struct recording_file *f)
 	return be_alone(f->db);
 }
 
-/* Makes the log ourselves: SQLite would use one that somebody has put there meanwhile. */
+/* We make the log ourselves, since SQLite would use one that somebody has put there meanwhile. */
 static int make_log(const char *name, struct problem *p)
 {
 	char *path CLEANUP(cleanup_free) = NULL;
@@ -204,7 +213,7 @@ static int make_log(const char *name, struct problem *p)
 	return fd < 0 ? problem_set(p, -errno, "%s: can't be made: %s", path, strerror(errno)) : fd;
 }
 
-/* Now that it is locked, others may read it like any file that the user makes. */
+/* Now that the file is locked, others may read it like any file that the user makes. */
 static int open_to_readers(const struct recording_file *f, int log)
 {
 	mode_t mask = umask(0);
@@ -291,7 +300,7 @@ int recording_file_check(struct recording_file *f, struct problem *p)
 	struct stat st;
 	int rc;
 
-	/* Otherwise we would go on writing to a file that nobody can open. */
+	/* Without this check we would go on writing to a deleted file. */
 	if (!fstat(f->lock, &st) && !st.st_nlink)
 		return problem_set(p, -ENOENT, "%s: was deleted while it was being recorded", f->name);
 	rc = recording_marks_take(&f->marks, f->db);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The recorder's file: makes and locks it, opens it as a database, and closes it as one plain file. */
+/* The file of a recorder: makes and locks it, opens it as a database, and closes it as one plain file. */
 #ifndef RECORDING_FILE_H
 #define RECORDING_FILE_H
 
@@ -19,28 +19,28 @@ struct recording_file {
 extern const struct recording_file recording_file_none;	/* the state before recording_file_make() */
 
 /*
- * The first makes the file, the second its tables and what is true for the whole run. Both return as recorder_open()
- * does; if one fails, @f still has to go to recording_file_remove().
+ * The first makes the file; the second makes its tables and writes the facts about the whole run. Both
+ * return as recorder_open() does. If one fails, @f still has to be passed to recording_file_remove().
  */
 int recording_file_make(struct recording_file *f, const char *name, bool overwrite, struct problem *p);
 int recording_file_begin(struct recording_file *f, const struct run_info *run, struct problem *p);
 
 /*
- * To be called before an interval is written: takes the marks. Returns 0, or a negative errno and a sentence; -ENOENT:
- * the file was deleted.
+ * To be called before an interval is written: writes the marks that have come. Returns 0, or a negative
+ * errno and a sentence; -ENOENT: the file was deleted.
  */
 int recording_file_check(struct recording_file *f, struct problem *p);
 
 /* Sets the sentence for the failure @rc of SQLite; returns its errno. */
 int recording_file_failed(const struct recording_file *f, int rc, struct problem *p);
 
-/* Closes the file; with @finished as one plain file. @f may be one whose making failed. */
+/* Closes the file, with @finished as one plain file. Takes an @f that could not be made, too. */
 void recording_file_close(struct recording_file *f, bool finished);
 
-/* Closes and deletes it, if it was made. */
+/* Closes the file and deletes it, if it was made. */
 void recording_file_remove(struct recording_file *f);
 
-/* Writes what is true for the whole run. Returns what SQLite does. */
+/* Writes the facts about the whole run. Returns an SQLite result. */
 int recorder_write_facts(sqlite3 *db, const struct run_info *run);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Adds a mark to a recording that has ended. SQLite never writes where others may put files: it changes a copy, in a folder
- * that only we may enter. The copy then takes the recording's place at once, so whatever happens there is the one or the other.
+ * Adds a mark to a recording that has ended. SQLite must not write where others may put files, so it
+ * changes a copy, in a folder that only we may enter. The copy then replaces the recording in one step,
+ * so at any time the file is either the old or the new one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,12 +21,12 @@
 #include "util/moment.h"
 #include "util/utf8.h"
 
-#define HEAP_MAX_BYTES (64 << 20)	/* SQLite's, as for readers */
+#define HEAP_MAX_BYTES (64 << 20)	/* limit for SQLite, as for readers */
 
 struct finished {
 	const char *file;	/* as the user called it */
 	char *name;		/* in its folder */
-	int folder, fd;		/* fd: locked, so that of two who mark one is refused */
+	int folder, fd;		/* fd: locked, so that of two processes that mark, one is refused */
 	struct stat st;
 	char *copy;		/* NULL: not made */
 	struct mark mark;	/* without its text */
@@ -71,7 +72,7 @@ static int open_file(struct finished *f, struct problem *p)
 	return 0;
 }
 
-/* What is in files beside it would be lost. */
+/* Refuses if there are files beside the recording: their contents would be lost. */
 static int check_beside(const struct finished *f, struct problem *p)
 {
 	static const char *const ends[] = { "-wal", "-journal" };
@@ -116,7 +117,7 @@ static int read_mark(struct finished *f, const struct recording_reader *r, const
 	return 0;
 }
 
-/* Reads it as any reader does, so whatever is wrong with the file is said before anything is written. */
+/* Reads the recording as any reader does, so that any fault in it is reported before anything is written. */
 static int examine(struct finished *f, const struct moment *at, struct problem *p)
 {
 	struct recording_reader r = { .file = f->file };
@@ -161,7 +162,7 @@ static int add(const struct finished *f, const char *text, struct problem *p)
 	return err ? failed(f, err, p) : 0;
 }
 
-/* The owner and the rights stay. */
+/* Fills the new file, and keeps owner and permissions. */
 static int fill(const struct finished *f, int to, struct problem *p)
 {
 	int from CLEANUP(cleanup_close) = open(f->copy, O_RDONLY | O_CLOEXEC);
@@ -175,7 +176,10 @@ static int fill(const struct finished *f, int to, struct problem *p)
 	return fchmod(to, f->st.st_mode & 07777) || fsync(to) ? failed(f, -errno, p) : 0;
 }
 
-/* Is the file that was read still there by its name? Somebody may have replaced it, maybe with a mark of their own. */
+/*
+ * Whether the name still leads to the file that was read. Somebody may have replaced it, perhaps to add
+ * a mark of their own.
+ */
 static bool is_there(const struct finished *f)
 {
 	struct stat now;
@@ -184,8 +188,8 @@ static bool is_there(const struct finished *f)
 }
 
 /*
- * The file that takes the place: without a name until it is whole, where the file system has such files, so one who is killed
- * leaves nothing; else by @name.
+ * Opens the new file. If the file system supports files without a name, it gets none until it is
+ * complete, so nothing is left behind if we are killed. Otherwise it is called @name.
  */
 static int open_new(const struct finished *f, const char *name, bool *ret_named)
 {
@@ -195,7 +199,7 @@ static int open_new(const struct finished *f, const char *name, bool *ret_named)
 	return fd < 0 ? openat(f->folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600) : fd;
 }
 
-/* As open(2) has it: by its descriptor alone it takes a capability. */
+/* As open(2) describes it: linking by the descriptor alone would need a capability. */
 static int give_name(const struct finished *f, int fd, const char *name)
 {
 	char path[32];

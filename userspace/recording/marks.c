@@ -19,7 +19,7 @@
 
 #define FIFO_BYTES (1 << 20)	/* room for marks until the interval ends; the kernel may allow less */
 
-/* One mark on its way. It has no padding, which would carry arbitrary bytes. */
+/* One mark in the FIFO. It has no padding, which would leak arbitrary bytes. */
 struct message {
 	u64 mono_ns;
 	s64 wall_ns;
@@ -27,7 +27,7 @@ struct message {
 };
 static_assert(sizeof(struct message) <= PIPE_BUF, "a write is atomic: messages of several senders don't mix");
 
-/* The answers of file systems without FIFOs, such as those for removable disks. */
+/* Errors of file systems without FIFOs, such as those of removable disks. */
 static bool has_no_fifos(int err)
 {
 	return err == -EPERM || err == -EOPNOTSUPP || err == -ENOSYS || err == -EINVAL;
@@ -82,7 +82,7 @@ static int put(sqlite3_stmt *s, struct message *mark)
 	return sqlite_step_done(s);
 }
 
-/* Notes @mark, which was read already, and all that are waiting behind it. */
+/* Writes @mark, which was read already, and all marks waiting behind it. */
 static int put_all(struct recording_marks *m, sqlite3 *db, struct message *mark)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
@@ -130,7 +130,7 @@ int recording_mark_text(const char *text, char *clean, struct problem *p)
 	return *clean ? 0 : problem_set(p, -EINVAL, "a mark needs a text");
 }
 
-/* A recorder holds an exclusive lock on its file. If we get a shared one, there is no recorder. */
+/* A recorder holds an exclusive lock on its file. If we get a shared lock, there is no recorder. */
 static int check_recorded(int fd, const char *file, struct problem *p)
 {
 	char magic[sizeof(RECORDING_MAGIC)];
@@ -144,7 +144,10 @@ static int check_recorded(int fd, const char *file, struct problem *p)
 	return 0;
 }
 
-/* The FIFO has to belong to the recording's owner, so that nobody else learns the mark. Opening never waits. */
+/*
+ * The FIFO has to belong to the recording's owner, so that nobody else can read the mark. Opening never
+ * blocks.
+ */
 static int open_fifo_of(int file, const char *name, struct problem *p)
 {
 	char *real CLEANUP(cleanup_free) = realpath(name, NULL), *path CLEANUP(cleanup_free) = NULL;

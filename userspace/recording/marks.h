@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Marks on their way from 'blklat mark' to the recorder: through a FIFO beside its file, which only the recorder's user
- * and root may open. Nothing here waits.
+ * Passes marks from 'blklat mark' to the recorder, through a FIFO beside its file, which only the
+ * recorder's user and root may open. Nothing here blocks.
  */
 #ifndef RECORDING_MARKS_H
 #define RECORDING_MARKS_H
@@ -9,7 +9,7 @@
 #include "util/moment.h"
 #include "util/problem.h"
 
-#define RECORDING_MARK_END "-mark"	/* of the FIFO's name, after the file's */
+#define RECORDING_MARK_END "-mark"	/* end of the FIFO's name, after the file's */
 
 struct sqlite3;
 
@@ -26,25 +26,28 @@ struct recording_marks {
 int recording_marks_open(struct recording_marks *m, const char *file, struct problem *p);
 
 /*
- * Writes the marks that came since the last call to @db, in a transaction of its own. Once there are as many as a reader
- * takes, the FIFO is removed: that tells the next 'blklat mark'. Returns what SQLite does.
+ * Writes the marks that came since the last call to @db, in a transaction of its own. When the file
+ * holds as many marks as a reader accepts, the FIFO is removed, which tells the next 'blklat mark'.
+ * Returns an SQLite result.
  */
 int recording_marks_take(struct recording_marks *m, struct sqlite3 *db);
 
-/* Removes the FIFO. @m may be one whose opening failed. */
+/* Removes the FIFO. Takes an @m whose opening failed, too. */
 void recording_marks_close(struct recording_marks *m);
 
 /*
- * The other end: has the recorder of @file note an event, as of the time of the call. It stands in the file when the
- * interval has ended. Never waits. Returns 0, or a negative errno and a sentence: -EINVAL (no text, too long), -ENXIO
- * (nobody records it, or no marks are taken), -EAGAIN (too many at once), -EBADMSG (no recording), or what failed.
+ * The other end: has the recorder of @file note an event at the time of the call. It is in the file
+ * once the interval has ended. Never blocks. Returns 0, or a negative errno and a sentence: -EINVAL (no
+ * text, or too long), -ENXIO (the file is not being recorded, or takes no more marks), -EAGAIN (too
+ * many at once), -EBADMSG (not a recording), or another error.
  */
 int recording_mark(const char *file, const char *text, struct problem *p);
 
 /*
- * Adds a mark to @file, which nobody records any more, at a time within it. The file is replaced by a copy with the mark.
- * Returns 0, or a negative errno and a sentence: -EINVAL (not within it, or no text), -EBUSY (it is being recorded), -EEXIST
- * (it was cut off, and a log lies beside it), those of a reader, or what failed.
+ * Adds a mark to @file, a recording that has ended, at a time within it. The file is replaced by a copy
+ * with the mark. Returns 0, or a negative errno and a sentence: -EINVAL (not within the recording, or
+ * no text), -EBUSY (it is being recorded), -EEXIST (the recorder was killed, and its log lies beside
+ * the file), an error of the reader, or another error.
  */
 int recording_mark_at(const char *file, const struct moment *at, const char *text, struct problem *p);
 

@@ -19,7 +19,7 @@ static const char *folder(void)
 	return named && *named ? named : "/var/tmp";
 }
 
-/* Not all file systems can make a file without a name (O_TMPFILE). Otherwise make one and unlink it. */
+/* Not all file systems can make a file without a name (O_TMPFILE). On others, make one and unlink it. */
 static int make_file(void)
 {
 	char *name CLEANUP(cleanup_free) = NULL;
@@ -36,7 +36,7 @@ static int make_file(void)
 	return fd;
 }
 
-/* Copies @len bytes at @at, or fewer where the file ends. */
+/* Copies @len bytes at @at, or fewer at the end of the file. */
 static int copy_piece(int from, int to, char *buffer, s64 at, s64 len)
 {
 	while (len > 0) {
@@ -52,7 +52,10 @@ static int copy_piece(int from, int to, char *buffer, s64 at, s64 len)
 	return 0;
 }
 
-/* Copies up to the present end; what is appended meanwhile is left to the next copy. @room: most bytes to write. */
+/*
+ * Copies up to the current end; data appended meanwhile is left to the next copy. @room: most bytes to
+ * write.
+ */
 static int copy(int from, int to, s64 room)
 {
 	char *buffer CLEANUP(cleanup_free) = malloc(PIECE_BYTES);
@@ -105,7 +108,7 @@ int private_copy_to(int from, int to, const char *name, struct problem *p)
 	return err ? problem_set(p, err, "%s: can't be copied: %s", name, strerror(-err)) : 0;
 }
 
-/* Makes it in a new folder. Returns a descriptor, or a negative errno and leaves nothing. */
+/* Makes a file in a new folder. Returns a descriptor, or a negative errno and then leaves nothing behind. */
 static int make_named(char **ret_path)
 {
 	char *path CLEANUP(cleanup_free) = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A copy of a file. The copy has no name, so nobody else can reach it, and it is gone once it is closed. */
+/* Copies a file. The copy has no name, so nobody else can reach it, and it is gone once it is closed. */
 #ifndef RECORDING_PRIVATE_COPY_H
 #define RECORDING_PRIVATE_COPY_H
 
@@ -11,10 +11,13 @@
  */
 int private_copy(int from, const char *name, int *ret_fd, struct problem *p);
 
-/* Into @to, on any file system, and just so. */
+/* The same into @to, on any file system. */
 int private_copy_to(int from, int to, const char *name, struct problem *p);
 
-/* Into a file that has a name, in a folder of its own there, which only we may enter; both are the caller's to remove. */
+/*
+ * The same into a file with a name, in a new folder there that only we may enter; the caller has to
+ * remove both.
+ */
 int private_copy_named(int from, const char *name, char **ret_path, struct problem *p);
 
 #endif

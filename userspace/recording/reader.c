@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Replays a recording. Three queries run side by side, each in the order of intervals: the intervals, the state
- * of the watches at their ends, and the series, which say what happened in them. Rows must come in strictly ascending order; that also ends the
- * reading of a damaged file whose pages lead in circles.
+ * Replays a recording. Three queries run side by side, each in the order of intervals: the intervals,
+ * the state of the watches at their ends, and the series, which hold what happened in them. Rows must
+ * come in strictly ascending order. This also guarantees that reading a damaged file ends, even if its
+ * pages form a cycle.
  */
 #include "recording/reader.h"
 
@@ -18,7 +19,7 @@
 #include "util/cleanup.h"
 #include "util/limits.h"
 
-#define SLOW_SHARE 4	/* of what it may take, for the slow IOs of an interval: by default more than a recorder ever writes */
+#define SLOW_SHARE 4	/* an interval's slow IOs get a quarter of the memory limit; any recorder needs less by default */
 
 static void reader_close(struct replay *replay)
 {
@@ -42,7 +43,7 @@ static void cleanup_reader(struct recording_reader **r)
 		reader_close(&(*r)->replay);
 }
 
-/* May @n be added to a sum? Within bounds that keep everything computed from it from overflowing. */
+/* Whether @n may be added to a sum, which is bounded so that nothing computed from it can overflow. */
 static bool add(struct recording_reader *r, u64 n)
 {
 	if (n > RECORDING_TOTAL_MAX - r->total)
@@ -52,8 +53,8 @@ static bool add(struct recording_reader *r, u64 n)
 }
 
 /*
- * Steps to the next row. Its first columns are its key, each of so many @bits (ended by 0), and keys have to ascend.
- * Returns 1 when there is a row, 0 at the end, or a negative errno and a sentence.
+ * Steps to the next row. Its first columns are its key; @bits has the width of each (ended by 0). Keys
+ * must ascend. Returns 1 if there is a row, 0 at the end, or a negative errno and a sentence.
  */
 static int next_ordered(struct recording_reader *r, sqlite3_stmt *s, const u32 *bits, s64 *last, struct problem *p)
 {
@@ -97,7 +98,7 @@ static int next_series(struct recording_reader *r, struct problem *p)
 	return more < 0 ? more : 0;
 }
 
-/* Version 1 had none of it. */
+/* Takes the columns that version 1 did not have. */
 static bool take_state_2(sqlite3_stmt *s, struct watch_counts *w)
 {
 	return column_bool(s, STATE_replaced, &w->replaced) && column_bool(s, STATE_unsettled, &w->unsettled) &&
@@ -126,7 +127,7 @@ static bool take_whole_state(struct recording_reader *r, struct watch_counts *w)
 		column_u64(s, STATE_kernel_in_flight, RECORDING_COUNT_MAX, &w->kernel_in_flight));
 }
 
-/* Of a part: what is its own. */
+/* Takes the columns that a part has of its own. */
 static bool take_part_state(struct recording_reader *r, struct watch_counts *w)
 {
 	return column_u64(r->states, STATE_in_flight, RECORDING_COUNT_MAX, &w->in_flight) &&
@@ -144,7 +145,7 @@ bool column_watch(const struct recording_reader *r, sqlite3_stmt *s, int i, u32 
 	return *ret < r->n_watches;
 }
 
-/* @whole: set where it is a whole's. */
+/* @whole: set to whether the row is a whole's. */
 static bool take_state(struct recording_reader *r, bool *whole)
 {
 	u32 i;
@@ -155,7 +156,7 @@ static bool take_state(struct recording_reader *r, bool *whole)
 	return *whole ? take_whole_state(r, &r->state.w[i]) : take_part_state(r, &r->state.w[i]);
 }
 
-/* Reads the bins in column @i. They must hold as many IOs as column @ios says. */
+/* Reads the bins in column @i, which must hold as many IOs as column @ios says. */
 static bool take_bins(struct recording_reader *r, int i, int ios, struct hist *to)
 {
 	const void *bytes = sqlite3_column_blob(r->series, i);
@@ -172,7 +173,7 @@ static bool take_sum(struct recording_reader *r, int i, u64 *to)
 	return column_u64(r->series, i, RECORDING_TOTAL_MAX, to) && add(r, *to);
 }
 
-/* Extremes lie in the first and the last bin that hold IOs. They are unknown for IOs from before the run. */
+/* Extremes must lie in the first and the last bin with IOs. For IOs from before the run they are unknown. */
 static bool take_extremes(struct recording_reader *r, struct op_counts *o)
 {
 	u32 first, last;
@@ -195,7 +196,7 @@ static bool take_row(struct recording_reader *r, struct op_counts *o)
 	       take_bins(r, SERIES_idle_bins, SERIES_idle_ios, &o->after_idle);
 }
 
-/* What is a part's is its whole's, too, which has no row of its own. */
+/* The counts of a part are added to its whole, too, which has no rows of its own. */
 static bool take_series(struct recording_reader *r)
 {
 	u64 op;
@@ -213,8 +214,8 @@ static bool take_series(struct recording_reader *r)
 }
 
 /*
- * Counts the wholes whose device is still there. Each of them has a state at the end of the next interval; a part has one
- * if something is in flight then.
+ * Counts the wholes whose device is still there. Each must have a state at the end of the next
+ * interval; a part has one only if something is in flight then.
  */
 static u32 expect_states(struct recording_reader *r)
 {
@@ -232,7 +233,7 @@ static u32 expect_states(struct recording_reader *r)
 	return n;
 }
 
-/* What became of the device is in the row of the whole. */
+/* Copies to the parts what became of the device, which only the whole's row says. */
 static void tell_parts(struct recording_reader *r)
 {
 	for (u32 i = 1; i < r->n_watches; i++) {
@@ -262,7 +263,10 @@ static int take_states(struct recording_reader *r, struct problem *p)
 	return err;
 }
 
-/* Takes the rows of interval r->id. A row of an earlier one that is left belongs to no interval in the file. */
+/*
+ * Takes the rows of interval r->id. If a row of an earlier interval is left, it belongs to no interval
+ * in the file.
+ */
 static int take_rows(struct recording_reader *r, struct problem *p)
 {
 	int err = take_states(r, p);
@@ -318,14 +322,14 @@ static int reader_read(struct replay *replay, struct snapshot *s, struct problem
 	struct recording_reader *r = (struct recording_reader *)replay;
 	int err = r->begun ? next_interval(r, p) : 0;
 
-	/* The start was read by open. */
+	/* open has already read the start. */
 	r->begun = true;
 	if (!err)
 		snapshot_copy(s, &r->state);
 	return err;
 }
 
-/* Makes sure that there is something to show: an interval besides the start. */
+/* Makes sure that there is something to show: at least one interval besides the start. */
 static int check_intervals(struct recording_reader *r, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reads a recording (docs/recording.md) as a source of replays. A file may hold anything: no value is used before its
- * range was checked, and memory is bounded by the number of watches, at most BLKLAT_MAX_WATCHES.
+ * Reads a recording (docs/recording.md) as a source of replays. A file may hold anything: no value is
+ * used before its range is checked, and memory is bounded by the number of watches, at most
+ * BLKLAT_MAX_WATCHES.
  */
 #ifndef RECORDING_READER_H
 #define RECORDING_READER_H
@@ -13,7 +14,7 @@
 
 struct recording_reader {
 	struct replay replay;
-	const char *file;		/* its name, for sentences; belongs to origin */
+	const char *file;		/* its name, for messages; belongs to origin */
 	struct sqlite_reader *sqlite;
 	sqlite3 *db;			/* belongs to sqlite */
 	u32 version;			/* of the file */
@@ -22,23 +23,23 @@ struct recording_reader {
 	struct device_table devices;
 	struct watch *watches;
 	u32 n_watches;
-	u32 *watch_of_id;		/* [id]; n_watches: none has it */
+	u32 *watch_of_id;		/* [id]; n_watches: no watch has this id */
 	u32 n_ids;
-	u32 scale;			/* at which it was captured */
+	u32 scale;			/* at which the run was captured */
 	u32 cpus;
 	u64 memory_bytes;
 
-	u64 slow_most;			/* of slow IOs in an interval and watch; 0: none are told by themselves */
-	struct slow_ios slow;		/* of the last interval that was read */
-	u64 slow_bytes, slow_bytes_most;	/* what its rows take, those that are left out again as well */
+	u64 slow_most;			/* most slow IOs of an interval and watch; 0: none are recorded */
+	struct slow_ios slow;		/* of the last interval read */
+	u64 slow_bytes, slow_bytes_most;	/* memory of its rows, including those dropped again */
 	sqlite3_stmt *slow_rows, *slow_found;
 	bool slow_left, found_left;
 	s64 slow_interval, slow_n, found_key;	/* keys of the last rows */
 	sqlite3_stmt *intervals, *states, *series;
-	bool state_left, series_left;	/* the query stands on a row that was not used yet */
+	bool state_left, series_left;	/* the query's current row was not used yet */
 	struct op_counts row;		/* of table series, at the captured scale */
-	struct snapshot state;		/* as of the last interval that was read */
-	u64 total;			/* of everything that was ever added up, whatever its unit */
+	struct snapshot state;		/* at the end of the last interval read */
+	u64 total;			/* of everything ever added up, in any unit */
 	s64 id, state_key, series_key;	/* keys of the last rows */
 	bool begun;
 };
@@ -56,31 +57,34 @@ int reader_open_database(struct recording_reader *r, struct problem *p);
 
 struct recording_table;
 
-/* Is the table there, and the same to the letter? Returns 0 or a negative errno and a sentence. */
+/* Checks that the table exists and is the same to the letter. Returns 0 or a negative errno and a sentence. */
 int reader_check_table(const struct recording_reader *r, const struct recording_table *t, struct problem *p);
 
 /* Sets the sentence for the failure @rc of SQLite; returns its errno. */
 int reader_failed(const struct recording_reader *r, int rc, struct problem *p);
 
 /*
- * Slow IOs, where the file has them: begins their queries; takes those of interval r->id; makes sure that none is left at the end.
- * Each returns 0, or a negative errno and a sentence.
+ * Slow IOs, if the file has them: begin their queries; take those of interval r->id; check that no row
+ * is left at the end. Each returns 0, or a negative errno and a sentence.
  */
 int reader_begin_slow(struct recording_reader *r, struct problem *p);
 int reader_take_slow(struct recording_reader *r, struct problem *p);
 int reader_end_slow(struct recording_reader *r, struct problem *p);
 void reader_close_slow(struct recording_reader *r);
 
-/* Reads column @i, an id of a watch. */
+/* Reads column @i, a watch's id. */
 bool column_watch(const struct recording_reader *r, sqlite3_stmt *s, int i, u32 *ret);
 
-/* Reads what is true for the whole run. Returns 0 or a negative errno and a sentence; what was read is to be forgotten either way. */
+/*
+ * Reads the facts about the whole run. Returns 0 or a negative errno and a sentence. Call
+ * reader_forget_facts() either way.
+ */
 int reader_read_facts(struct recording_reader *r, struct problem *p);
 void reader_forget_facts(struct recording_reader *r);
 
 /*
- * Each reads column @i: an integer from 0 to @max, 0 or 1, a time of the wall clock, a text of less than @room bytes, which is
- * cleaned. They return false if the column holds no such value.
+ * Each reads column @i: an integer from 0 to @max; 0 or 1; a wall clock time; a text of less than @room
+ * bytes, which is made printable. They return false if the column holds no such value.
  */
 bool column_u64(sqlite3_stmt *s, int i, u64 max, u64 *ret);
 bool column_bool(sqlite3_stmt *s, int i, bool *ret);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Opens a recording's file, whatever state it was left in and whoever made it. */
+/* Opens a recording's file, in whatever state it was left and whoever made it. */
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "util/cleanup.h"
 #include "util/utf8.h"
 
-#define VALUE_MAX_BYTES (4 << 20)	/* of one value; the longest is a command line */
+#define VALUE_MAX_BYTES (4 << 20)	/* limit of a value; the longest is a command line */
 
 int reader_damaged(const struct recording_reader *r, struct problem *p, const char *format, ...)
 {
@@ -73,7 +73,7 @@ bool column_text(sqlite3_stmt *s, int i, char *ret, size_t room)
 	return true;
 }
 
-/* All queries see the same moment, within one transaction: nobody writes to what the sqlite_reader reads. */
+/* All queries run in one transaction and see the same state: nobody writes to what the sqlite_reader reads. */
 static int open_database(struct recording_reader *r, struct problem *p)
 {
 	int err = sqlite_reader_open(r->file, &r->sqlite, p), rc;
@@ -88,7 +88,7 @@ static int open_database(struct recording_reader *r, struct problem *p)
 	return rc ? reader_failed(r, rc, p) : 0;
 }
 
-/* SQLite does not notice missing pages that it has no need for, but a truncated copy has to be found out. */
+/* SQLite does not notice missing pages that it does not need, but a truncated copy has to be detected. */
 static int check_size(const struct recording_reader *r, struct problem *p)
 {
 	int rc, rc2;

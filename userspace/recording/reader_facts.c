@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is true for the whole run of a recording: the machine, its devices, the marks. */
+/* Reads the facts about a recording's whole run: the machine, its devices, the marks. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static int prepare(const struct recording_reader *r, const char *sql, sqlite3_st
 	return rc ? reader_failed(r, rc, p) : 0;
 }
 
-/* Returns 1 when there is a row, 0 at the end, or a negative errno and a sentence. */
+/* Returns 1 if there is a row, 0 at the end, or a negative errno and a sentence. */
 static int next_row(const struct recording_reader *r, sqlite3_stmt *s, struct problem *p)
 {
 	int rc = sqlite3_step(s);
@@ -32,7 +32,7 @@ static int next_row(const struct recording_reader *r, sqlite3_stmt *s, struct pr
 	return rc == SQLITE_DONE ? 0 : reader_failed(r, rc, p);
 }
 
-/* The value of @key, in column 0 of @ret. */
+/* Finds the value of @key, in column 0 of @ret. */
 static int find_meta(const struct recording_reader *r, const char *key, sqlite3_stmt **ret, struct problem *p)
 {
 	int found = prepare(r, "SELECT value FROM meta WHERE key = ?", ret, p);
@@ -56,7 +56,7 @@ static int meta_number(const struct recording_reader *r, const char *key, u64 ma
 	return err;
 }
 
-/* The text is to be freed. */
+/* The caller frees the text. */
 static int meta_text(const struct recording_reader *r, const char *key, char **ret, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
@@ -109,7 +109,7 @@ static int read_texts(struct recording_reader *r, struct problem *p)
 	return err;
 }
 
-/* Most files have none. */
+/* Most files have no such value. */
 static int read_slow_most(struct recording_reader *r, struct problem *p)
 {
 	int rc;
@@ -139,7 +139,7 @@ static int read_meta(struct recording_reader *r, struct problem *p)
 	return 0;
 }
 
-/* Rows are numbered from 0, and unless there may be @gaps without any, so that a row's number can be an index. */
+/* Rows must be numbered from 0, and without gaps unless @gaps, so that a row's number can be an index. */
 static int count_rows(const struct recording_reader *r, const char *table, u32 max, bool gaps, u32 *ret, struct problem *p)
 {
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
@@ -174,7 +174,7 @@ static bool column_u32(sqlite3_stmt *s, int i, u32 max, u32 *ret)
 	return true;
 }
 
-/* Device @i of @n. */
+/* Takes device @i of @n. */
 static bool take_device(sqlite3_stmt *s, u32 i, u32 n, struct device *d)
 {
 	d->parent = i;
@@ -194,7 +194,7 @@ static bool take_device(sqlite3_stmt *s, u32 i, u32 n, struct device *d)
 	       column_bool(s, DEVICE_iostats, &d->iostats) && column_bool(s, DEVICE_hidden, &d->hidden);
 }
 
-/* Whoever walks down from a device that lies on itself, directly or through others, would never arrive. */
+/* Whether a device lies on itself, directly or through others: walking down from it would never end. */
 static bool has_cycle(const struct device_table *t)
 {
 	u32 *depth CLEANUP(cleanup_free) = calloc(t->n, sizeof(*depth));
@@ -279,7 +279,7 @@ static bool take_watch(struct recording_reader *r, sqlite3_stmt *s, struct watch
 	return stage < BLKLAT_STAGES;
 }
 
-/* Parts by cgroup may have any order, and a label may be there twice. */
+/* Parts by cgroup may come in any order, and two may have the same label. */
 static bool follows(const struct part *part, const struct part *before)
 {
 	if (!before)
@@ -288,7 +288,7 @@ static bool follows(const struct part *part, const struct part *before)
 	       (part->number > before->number || (part->number >= BLKLAT_CGROUP_FIRST && !strcmp(part->by, by_names[BLKLAT_BY_CGROUP])));
 }
 
-/* Watch @i, which has @is for an id, is a part: it has to stand behind its whole, and behind the parts that come before it. */
+/* Takes watch @i with id @is, a part. It has to follow its whole, and the parts that come before it. */
 static int take_part(struct recording_reader *r, sqlite3_stmt *s, u32 i, u32 is, struct problem *p)
 {
 	struct watch *w = &r->watches[i];

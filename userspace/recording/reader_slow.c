@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reads the slow IOs of a recording, see reader.h. Like all rows they come in strictly ascending order, and may hold anything. */
+/*
+ * Reads the slow IOs of a recording, see reader.h. Like all rows they must come in strictly ascending
+ * order, and may hold anything.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +79,7 @@ void reader_close_slow(struct recording_reader *r)
 	slow_ios_uninit(&r->slow);
 }
 
-/* What may be NULL; @ret_known: it is not. False: it is something else. */
+/* Reads a column that may be NULL; @ret_known: it is not NULL. Returns false if its value is invalid. */
 static bool column_known(sqlite3_stmt *s, int i, u64 max, u64 *ret, bool *ret_known)
 {
 	*ret = 0;
@@ -140,7 +143,7 @@ static bool take_sender(sqlite3_stmt *s, struct blklat_slow *t)
 	return true;
 }
 
-/* Its cgroup is left to the caller: @ret_cgroup, if it has one. */
+/* Takes an IO, except for its cgroup, which the caller gets in @ret_cgroup if there is one. */
 static bool take_io(struct recording_reader *r, struct slow_io *io, char ret_cgroup[RECORDING_CGROUP_BYTES], bool *ret_charged)
 {
 	sqlite3_stmt *s = r->slow_rows;

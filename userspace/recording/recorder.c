@@ -36,7 +36,7 @@ static void recorder_uninit(struct recorder *r)
 	ring_uninit(&r->ring);
 }
 
-/* In an interval. */
+/* The most slow IOs in an interval. */
 static u64 slow_ios_most(const struct run_info *run)
 {
 	u64 wholes = 0;
@@ -60,7 +60,7 @@ static int begin(struct recorder *r, const struct recorder_config *cfg, struct p
 		return err;
 	if (cfg->max_bytes)
 		rc = ring_init(&r->ring, r->file.db, cfg->max_bytes, r->run->scale, r->run->slow_most);
-	/* A recording that is recorded again may have dropped intervals before. */
+	/* The source may be a recording that has dropped intervals itself. */
 	r->ring.levels.dropped = r->run->origin->dropped;
 	if (!rc)
 		rc = recording_rows_init(&r->rows, r->file.db, r->run->slow_most);
@@ -92,7 +92,7 @@ int recorder_open(const struct run_info *run, const struct recorder_config *cfg,
 	return err;
 }
 
-/* The gap that the engine looks for. A script may set one that its origin does not know of. */
+/* Writes the idle gap that the engine looks for. A script may set one that its origin does not have. */
 static int put_idle_gap(struct recorder *r, u64 idle_gap_ns)
 {
 	char sql[96];
@@ -116,7 +116,10 @@ static int write_rows(struct recorder *r, const struct frames *is, u32 tries)
 	return rc ?: sqlite_run(r->file.db, "COMMIT");
 }
 
-/* Writes one transaction. If a ring has no room for it, tries again with more of the old intervals dropped. */
+/*
+ * Writes one transaction. If the ring has no room for it, tries again after dropping more of the old
+ * intervals.
+ */
 static int write_interval(struct recorder *r, const struct frames *is)
 {
 	const struct ring_levels before = r->ring.levels;
@@ -126,7 +129,7 @@ static int write_interval(struct recorder *r, const struct frames *is)
 		rc = write_rows(r, is, tries);
 		if (!rc)
 			break;
-		/* Before the rollback, which would replace the error. */
+		/* Must come before the rollback, which would overwrite the error. */
 		err = recording_file_failed(&r->file, rc, &r->problem);
 		r->ring.levels = before;
 		if (!sqlite3_get_autocommit(r->file.db))
@@ -141,7 +144,7 @@ static int write_interval(struct recorder *r, const struct frames *is)
 	return 0;
 }
 
-/* The reader of the other sink's pipe may go away. That does not end the recording. */
+/* If the reader of the other sink's pipe goes away, the recording goes on. */
 static int also_result(struct recorder *r, int err)
 {
 	if (err != -EPIPE)
@@ -196,7 +199,7 @@ u64 recorder_intervals(const struct sink *s)
 	int rc;
 	s64 rows = sqlite_number(r->file.db, "SELECT count(*) FROM interval", &rc);
 
-	/* The first row is the start, from before the first interval. */
+	/* The first row is the start, which is no interval. */
 	return rows > 0 ? rows - 1 : 0;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The sink that makes a recording: an SQLite file, see docs/recording.md. Each interval is a transaction, which is
- * on the disk when the call returns. After a power cut or SIGKILL at most the last one is missing.
+ * The sink that makes a recording: an SQLite file, see docs/recording.md. Each interval is a
+ * transaction, which has reached the disk when the call returns. After a power cut or SIGKILL at most
+ * the last one is missing.
  */
 #ifndef RECORDING_RECORDER_H
 #define RECORDING_RECORDER_H
@@ -17,17 +18,19 @@ struct recorder_config {
 	 * are merged into longer ones, then dropped.
 	 */
 	u64 max_bytes;
-	struct sink *also;	/* to show meanwhile what is recorded, or NULL; the recording's to close, also if it fails to open */
+	struct sink *also;	/* another sink for the same intervals, or NULL; closed in any case */
 };
 
 /*
- * Makes the file and begins. @run, with its origin and devices, has to outlive the sink; @cfg need not. Returns 0,
- * or a negative errno and a sentence, with nothing left behind: -EEXIST (and not to be overwritten), -EBUSY (it is
- * being recorded), -EINVAL (no regular file, or the limit is too low), or the error of making the file.
+ * Makes the file and begins. @run, with its origin and devices, has to outlive the sink; @cfg need not.
+ * Returns 0, or a negative errno and a sentence, and then leaves nothing behind: -EEXIST (the file
+ * exists, without @overwrite), -EBUSY (it is being recorded), -EINVAL (not a regular file, or the limit
+ * is too low), or the error of making the file.
  *
- * The sink's hooks: interval and summary return the first error, of the file or of the other sink. If that sink's
- * pipe lost its reader, the sink is closed and the recording goes on. After a failed write nothing more is written,
- * and the file stays readable up to there. close turns the recording into one plain file.
+ * The sink's hooks: interval and summary return the first error, of the file or of the other sink. If
+ * the other sink's pipe lost its reader, that sink is closed and the recording goes on. After a failed
+ * write nothing more is written, and the file stays readable up to there. close turns the recording
+ * into one plain file.
  */
 int recorder_open(const struct run_info *run, const struct recorder_config *cfg, struct sink **ret,
 		  struct problem *p);
@@ -35,7 +38,7 @@ int recorder_open(const struct run_info *run, const struct recorder_config *cfg,
 /* Why a call of the sink failed; leaves @p alone if it was the other sink that failed. */
 void recorder_problem(const struct sink *s, struct problem *p);
 
-/* How many intervals the file holds now; 0 if that can't be found out. */
+/* The number of intervals that the file holds now; 0 if it can't be read. */
 u64 recorder_intervals(const struct sink *s);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Writes what is true for a recording's whole run: the machine, its devices, what the numbers stand for. */
+/* Writes the facts about a recording's whole run: the machine, its devices, what the numbers mean. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ struct facts {
 	const struct run_info *run;
 	sqlite3_stmt *row;	/* the INSERT that is being filled in */
 	int rc;			/* of the first call that failed; nothing is done after that */
-	s64 *ids;		/* of each device of the run; -1: it is not recorded */
+	s64 *ids;		/* [device of the run]; -1: it is not recorded */
 };
 
 /* Begins a row; columns that get no value are NULL. */
@@ -101,7 +101,7 @@ static void put_run(struct facts *f)
 	put_meta(f, "finished", 0);
 }
 
-/* A recording that is recorded again keeps its marks. */
+/* Writes the marks of the source, which may be a recording itself. */
 static void put_marks(struct facts *f)
 {
 	const struct origin *o = f->run->origin;
@@ -115,7 +115,7 @@ static void put_marks(struct facts *f)
 	}
 }
 
-/* Chooses a device, the disk that it is part of, and all devices below these. */
+/* Marks a device to be recorded, with the disk that it is part of and all devices below these. */
 static void choose_device(struct facts *f, u32 i)
 {
 	const struct device *d = &f->run->devices->d[i];
@@ -194,7 +194,7 @@ static void put_watches(struct facts *f)
 		if (!w->part)
 			whole = i;
 		if (w->part && part_is_vacant(w->part))
-			continue;	/* nor has it rows */
+			continue;	/* and it has no rows */
 		row_begin(f, "INSERT INTO " SQL_INTO(watch));
 		row_number(f, WATCH_id, i);
 		row_number(f, WATCH_device, f->ids[w->device - f->run->devices->d]);
@@ -218,7 +218,7 @@ static void put_ops(struct facts *f)
 	}
 }
 
-/* Bounds of the bins: plain SQL could not compute them exactly. */
+/* Writes the bounds of the bins, which plain SQL could not compute exactly. */
 static void put_cells(struct facts *f, u32 scale)
 {
 	for (u32 cell = 0; cell < BLKLAT_CELLS(scale); cell++) {

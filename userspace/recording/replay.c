@@ -28,7 +28,10 @@ static int choose_source(const char *file, const struct replay_source **ret, str
 	ssize_t len;
 
 	*ret = &replay_script_source;
-	/* Looking at a pipe would consume its beginning. So it is not opened here: it can only be a script. */
+	/*
+	 * Reading from a pipe would consume its beginning, so it is not opened here: it can only be a
+	 * script.
+	 */
 	if (!stat(file, &st) && !S_ISREG(st.st_mode))
 		return 0;
 	fd = open(file, O_RDONLY | O_CLOEXEC);

@@ -5,7 +5,7 @@
 
 #include "core/capture.h"
 
-/* An open replay. Sources embed it at the start of their own state. */
+/* An open replay. Each source embeds it at the start of its own state. */
 struct replay {
 	struct capture capture;		/* with ops set to capture_replay */
 	const struct replay_source *source;
@@ -25,12 +25,12 @@ extern const struct replay_source replay_recording_source;
 int replay_scale(const struct capture_config *cfg, u32 captured, struct problem *p);
 
 /*
- * Checks that the counts of @n_watches fit in cfg->max_memory (0: in what any file may take). Returns 0, or -E2BIG and a
- * sentence.
+ * Checks that the counts of @n_watches fit in cfg->max_memory (0: in the limit for any file). Returns
+ * 0, or -E2BIG and a sentence.
  */
 int replay_fits(const struct capture_config *cfg, u32 n_watches, u32 scale, struct problem *p);
 
-/* To begin an interval, in which no IO has ended yet: what ops have is of one interval only. */
+/* Begins an interval by clearing the counts of all ops: these cover one interval only. */
 void replay_begin_interval(struct snapshot *s);
 
 #endif

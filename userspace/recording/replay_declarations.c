@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The statements that are true for a script's whole run: the machine, its devices, what is watched. */
+/* The statements about a script's whole run: the machine, its devices, the watches. */
 #include <string.h>
 
 #include "recording/replay_parser.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The statements of what happens in a script: each becomes an event. All sums stay within bounds. */
+/* The statements about what happens in a script. Each becomes an event. All sums stay within bounds. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,7 @@ int parser_op(struct replay_parser *r, u32 *ret)
 	return parser_bad(r, "unknown op '%.40s', it is read, write, flush, discard or other", r->word[1]);
 }
 
-/* A path is a cgroup's, which has a part from when it is named first. */
+/* A path names a cgroup, which gets a part when it is named for the first time. */
 static int take_cgroup(struct replay_parser *r, const char *label, struct replay_event *e)
 {
 	struct replay_script *s = r->s;
@@ -84,7 +84,7 @@ static int take_cgroup(struct replay_parser *r, const char *label, struct replay
 	return 0;
 }
 
-/* Which part the IO is in: @label says it, or where they are divided by size its bytes do. */
+/* Finds the IO's part: @label names it or, if IOs are divided by size, its bytes decide. */
 int parser_part(struct replay_parser *r, const char *label, struct replay_event *e)
 {
 	enum blklat_by by = r->s->by;

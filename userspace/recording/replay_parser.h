@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files that parse a replay script share: the parser's state, and its statements. */
+/* Shared by the files that parse a replay script: the parser's state and its statements. */
 #ifndef RECORDING_REPLAY_PARSER_H
 #define RECORDING_REPLAY_PARSER_H
 
@@ -16,7 +16,7 @@ struct replay_parser {
 	u32 words;
 	u32 watch;		/* chosen by 'on' */
 	u32 room;		/* for events */
-	u64 total;		/* of everything that will be added up, whatever its unit */
+	u64 total;		/* of everything that will be added up, in any unit */
 	s64 wall_ns;
 };
 
@@ -37,17 +37,20 @@ int parser_bad(struct replay_parser *r, const char *format, ...);
 /* A whole number up to @max; @what names it in the sentence. */
 int parser_number(struct replay_parser *r, const char *what, const char *text, u64 max, u64 *ret);
 
-/* For statements of what happens: the op that word 1 names, and the part of @e, which @label says or, where IOs are divided by size, its bytes. */
+/*
+ * For statements of what happens: the op that word 1 names; and the part of @e, which @label names or,
+ * if IOs are divided by size, its bytes decide.
+ */
 int parser_op(struct replay_parser *r, u32 *ret);
 int parser_part(struct replay_parser *r, const char *label, struct replay_event *e);
 
-/* Adds an event of the watch that was chosen last. Returns 0, or -EINVAL or -ENOMEM and a sentence. */
+/* Adds an event to the watch that was chosen last. Returns 0, or -EINVAL or -ENOMEM and a sentence. */
 int parser_add_event(struct replay_parser *r, const struct replay_event *e);
 
-/* The statement of an IO that is told by itself. */
+/* The statement 'slow'. */
 int parser_slow(struct replay_parser *r);
 
-/* Most IOs of one statement, and most bytes of one IO. */
+/* Limits of the IOs of one statement, and of the bytes of one IO. */
 #define PARSER_COUNT_MAX 1000000000000ULL
 #define PARSER_BYTES_MAX (1ULL << 40)
 

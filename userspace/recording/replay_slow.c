@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The statement of slow IOs in a script. */
+/* The statement 'slow' of a script. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static int take_path(struct replay_parser *r, struct slow_io *io, const char *pa
 	return io->cgroup ? 0 : problem_set(r->p, -ENOMEM, "%s: no memory", r->file);
 }
 
-/* A "key=value" but in=. */
+/* Takes a "key=value" other than in=. */
 static int take_fact(struct replay_parser *r, const char *word, struct slow_io *io)
 {
 	struct blklat_slow *t = &io->told;

@@ -96,7 +96,7 @@ bool word_time(const char *text, s64 *ret)
 	tm.tm_mon--;
 	back = tm;
 	s = timegm(&tm);
-	/* timegm() accepts the 31st of February, as a day of March. */
+	/* timegm() accepts the 31st of February, and takes it for a day of March. */
 	if (tm.tm_mon != back.tm_mon || tm.tm_mday != back.tm_mday || tm.tm_hour != back.tm_hour ||
 	    tm.tm_min != back.tm_min || tm.tm_sec != back.tm_sec)
 		return false;

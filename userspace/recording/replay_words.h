@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The words of a replay script. Each function parses a whole word strictly. If the word is invalid, it returns
- * false (or NULL) and leaves the result alone. No word makes anything overflow.
+ * The words of a replay script. Each function parses a whole word strictly. If the word is invalid, it
+ * returns false (or NULL) and leaves the result alone. No word can cause an overflow.
  */
 #ifndef RECORDING_REPLAY_WORDS_H
 #define RECORDING_REPLAY_WORDS_H
@@ -11,24 +11,24 @@
 /* Digits only, at most @max. */
 bool word_number(const char *text, u64 max, u64 *ret);
 
-/* "81.2" of a unit of @unit ns, up to @end: whole in ns, at most a million seconds. */
+/* "81.2" in a unit of @unit ns, from @text to @end: must be whole in ns, and at most a million seconds. */
 bool word_decimal(const char *text, const char *end, u64 unit, u64 *ret);
 
-/* "60us": the same with its unit, ns, us, ms or s. */
+/* "60us": the same, followed by its unit: ns, us, ms or s. */
 bool word_latency(const char *text, u64 *ret);
 
 /* "2026-11-21T07:35:00.000Z", years 1970 to 2200, up to nine digits of a second's fraction. */
 bool word_time(const char *text, s64 *ret);
 
-/* Which of @n names it is. Holes in @names (NULL) are no name. */
+/* Finds @name among the @n names. Holes in @names (NULL) match nothing. */
 bool word_index(const char *const *names, u32 n, const char *name, u32 *ret);
 
 /* The value of "key=value". */
 const char *word_value(const char *word, const char *key);
 
 /*
- * Cuts the first word off @text, which begins with no blank; unquotes it in place. NULL when a quote
- * is left open.
+ * Cuts the first word off @text, which must not begin with a blank, and unquotes it in place. NULL if a
+ * quote is left open.
  */
 char *word_cut(char **text);
 

@@ -9,11 +9,11 @@
 #include "util/cleanup.h"
 
 #define PAGE_BYTES 4096		/* SQLite's default */
-#define WAL_SHARE 8		/* the WAL gets one in so many bytes of the limit */
-#define RESERVE_SHARE 16		/* one in so many pages of the database is free before an interval is written */
-#define STEPS 4			/* at most so many merges for an interval */
-#define SLOW_BYTES 256		/* a slow IO's row has less, but for a long path */
-#define STEPS_MORE 1024		/* at most so many drops */
+#define WAL_SHARE 8		/* the WAL gets one in this many bytes of the limit */
+#define RESERVE_SHARE 16		/* one in this many of the database's pages is free before an interval is written */
+#define STEPS 4			/* at most this many merges for an interval */
+#define SLOW_BYTES 256		/* a slow IO's row takes less, unless its path is long */
+#define STEPS_MORE 1024		/* at most this many drops */
 
 /*
  * Half of the WAL's share has to hold an interval and STEPS merges of two rows each. A row has about 1 KiB, a quarter
@@ -31,7 +31,7 @@ u64 ring_slow_bytes(u64 n)
 
 #define THAT_ROW " WHERE interval = ? AND watch = ? AND op = ?"
 
-/* How many parameters come before those of THAT_ROW. */
+/* The number of parameters before those of THAT_ROW. */
 enum { OF_MOVE = 1, OF_UPDATE = SERIES_COLUMNS - SERIES_ios };
 
 static int prepare(struct recording_ring *r)
@@ -80,7 +80,10 @@ int ring_init(struct recording_ring *r, sqlite3 *db, u64 max_bytes, u32 scale, b
 	r->reserve = r->most / RESERVE_SHARE;
 	if (series_row_init(&r->a, scale) || series_row_init(&r->b, scale))
 		return SQLITE_NOMEM;
-	/* The WAL outgrows the checkpoint's threshold by one transaction, and is then used again from its beginning. */
+	/*
+	 * The WAL exceeds the checkpoint's threshold by at most one transaction, and is then reused
+	 * from its beginning.
+	 */
 	rc = run(db, "PRAGMA wal_autocheckpoint = %llu; PRAGMA max_page_count = %llu", wal / 2, r->most);
 	return rc ?: prepare(r);
 }
@@ -132,8 +135,9 @@ static sqlite3_stmt *bind_key(sqlite3_stmt *s, int before, s64 interval, s64 wat
 }
 
 /*
- * Moves a row that @find finds in interval @a to @b, where it is added to the row of the same watch and op, if there is
- * one. The old row is deleted first, so that no extra room is needed. Returns SQLITE_DONE when no row is left.
+ * Moves a row that @find finds in interval @a to @b. If @b has a row of the same watch and op, the
+ * moved one is added to it. The old row is deleted first, so that no extra room is needed. Returns
+ * SQLITE_DONE if no row is left.
  */
 static int move_row(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
 {
@@ -177,7 +181,7 @@ static int move_rows(struct recording_ring *r, sqlite3_stmt *find, s64 a, s64 b)
 	return rc;
 }
 
-/* Those of the start are of no interval. */
+/* Moves the slow IOs of @a to @b, or drops them: the start is no interval, so it has none. */
 static int merge_slow(struct recording_ring *r, s64 a, s64 b, bool start)
 {
 	if (!r->slow)
@@ -193,9 +197,9 @@ static int merge_slow(struct recording_ring *r, s64 a, s64 b, bool start)
 }
 
 /*
- * Merges interval @a into @b, its successor. @merged: how many original intervals that makes; 0: @b becomes the start.
- * First @b's rows without IOs, parts of IOs that end later, move on to the next interval: merged with IOs of @a they
- * would count as theirs.
+ * Merges interval @a into its successor @b. @merged: how many original intervals the result has; 0: @b
+ * becomes the start. First @b's rows without IOs, which are parts of IOs that end later, move on to the
+ * next interval. Merged with IOs of @a they would count as belonging to these.
  */
 static int merge(struct recording_ring *r, s64 a, s64 b, u64 merged)
 {
@@ -209,8 +213,9 @@ static int merge(struct recording_ring *r, s64 a, s64 b, u64 merged)
 	if (rc != SQLITE_DONE)
 		return rc;
 	/*
-	 * A device that went away in @a has no state in @b, so its state is kept, with those of its parts. A part of one that
-	 * has a state in @b and has none itself has nothing in flight any more.
+	 * A device that went away in @a has no state in @b, so its state is kept, with those of its
+	 * parts. If the device has a state in @b but a part of it has none, that part has nothing in
+	 * flight any more.
 	 */
 	return run(r->db,
 		   "DELETE FROM state WHERE interval = %lld AND EXISTS (SELECT 1 FROM watch w JOIN state t ON t.watch = w.part_of "
@@ -237,7 +242,7 @@ static int merge_oldest(struct recording_ring *r, u32 level)
 	return SQLITE_OK;
 }
 
-/* Merges the start into the oldest interval, which becomes the start. Marks from before its end are deleted. */
+/* Merges the start into the oldest interval, which becomes the start. Marks before its end are deleted. */
 static int drop_oldest(struct recording_ring *r, u32 level)
 {
 	struct ring_levels *l = &r->levels;
@@ -254,7 +259,7 @@ static int drop_oldest(struct recording_ring *r, u32 level)
 		   l->dropped, oldest);
 }
 
-/* The level that exceeds its share most; RING_LEVELS if none has anything to give. */
+/* The level that exceeds its share most; RING_LEVELS if no level can be merged. */
 static u32 choose_level(const struct ring_levels *l)
 {
 	u32 chosen = RING_LEVELS;
@@ -271,7 +276,10 @@ static u32 choose_level(const struct ring_levels *l)
 	return chosen;
 }
 
-/* Makes room by merging intervals; with @drop, or if none can be merged, by dropping one. SQLITE_DONE: there is none. */
+/*
+ * Makes room by merging two intervals or, with @drop or if none can be merged, by dropping one.
+ * SQLITE_DONE: none is left to drop.
+ */
 static int step(struct recording_ring *r, bool drop)
 {
 	const struct ring_levels *l = &r->levels;
@@ -281,7 +289,7 @@ static int step(struct recording_ring *r, bool drop)
 		return merge_oldest(r, level);
 	for (level = RING_LEVELS - 1; level && !l->n[level]; level--)
 		;
-	/* Keep the last one. */
+	/* The last interval is kept. */
 	return level || l->n[0] > 1 ? drop_oldest(r, level) : SQLITE_DONE;
 }
 
@@ -294,7 +302,7 @@ int ring_make_room(struct recording_ring *r, u32 tries)
 		return SQLITE_OK;
 	for (u32 i = 0; !rc && !tries && i < STEPS && pages_left(r) < want; i++)
 		rc = step(r, false);
-	/* Merging frees little where the intervals have few bins in common, so now drop. */
+	/* Merging frees little if the intervals have few bins in common, so now drop some. */
 	for (u32 i = 0; !rc && i < STEPS_MORE && pages_left(r) < want / 2; i++)
 		rc = step(r, true);
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;

@@ -19,7 +19,7 @@ int recording_rows_init(struct recording_rows *r, sqlite3 *db, bool slow)
 		{ &r->series, "INSERT INTO " SQL_INTO(series) },
 		{ &r->part, "INSERT OR IGNORE INTO watch(id, device, stage, part_of, part_by, part) "
 			    "SELECT ?1, device, stage, id, ?3, ?4 FROM watch WHERE id = ?2" },
-		/* Last, as they are not always there. */
+		/* These come last, as the tables do not always exist. */
 		{ &r->slow, "INSERT INTO " SQL_INTO(slow) },
 		{ &r->slow_found, "INSERT INTO " SQL_INTO(slow_found) },
 	};
@@ -93,7 +93,7 @@ static int put_state(struct recording_rows *r, s64 id, u32 watch, const struct w
 	return sqlite_step_done(s);
 }
 
-/* All else of a part is the whole's, and NULL here. No row if nothing is in flight. */
+/* Everything else about a part is in the whole's row, and NULL here. Writes no row if nothing is in flight. */
 static int put_part_state(struct recording_rows *r, s64 id, u32 watch, const struct watch_counts *w)
 {
 	sqlite3_stmt *s = r->state;
@@ -125,7 +125,10 @@ static bool is_lost(const struct recording_rows *r, u32 watch)
 	return r->n_lost && r->ids[watch] == NO_ID;
 }
 
-/* Parts by cgroup are not known when the run begins: their watches come with the first rows that are theirs. */
+/*
+ * Parts by cgroup are unknown when the run begins, so their watches are written just before their first
+ * rows.
+ */
 static int put_part(struct recording_rows *r, u32 id, u32 whole, const struct part *part)
 {
 	sqlite3_bind_int64(r->part, 1, id);
@@ -141,7 +144,10 @@ static bool has_owner(const struct run_info *run, u32 watch)
 	return part && part->number >= BLKLAT_CGROUP_FIRST && !strcmp(part->by, by_names[BLKLAT_BY_CGROUP]);
 }
 
-/* One that comes again has the id that it had, wherever that was. (Files from elsewhere may have two of one label, side by side.) */
+/*
+ * A part that comes again gets the id that it had, wherever that was. (Files from elsewhere may have
+ * two parts of the same label side by side.)
+ */
 static bool find_again(const struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret)
 {
 	const struct part *part = run->watches[watch].part;
@@ -198,7 +204,7 @@ static int find_id(struct recording_rows *r, const struct run_info *run, u32 wat
 	return put_part(r, r->ids[watch], whole_of(run, watch), part);
 }
 
-/* Gives all that have rows in the interval their ids. */
+/* Gives an id to every watch that has rows in the interval. */
 static int find_ids(struct recording_rows *r, const struct run_info *run, const struct frames *is)
 {
 	int rc = SQLITE_OK;
@@ -228,7 +234,7 @@ static bool is_rest(const struct run_info *run, u32 watch)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* What is in flight of the rest, with those that have no id. */
+/* The state of the rest, including IOs in flight of the watches that have no id. */
 static struct watch_counts rest_state(const struct recording_rows *r, const struct run_info *run, u32 rest, const struct snapshot *now)
 {
 	struct watch_counts all = now->w[rest];
@@ -264,13 +270,13 @@ int recording_rows_id(struct recording_rows *r, const struct run_info *run, u32 
 	return rc;
 }
 
-/* A whole that is divided has no series: they are the sum of its parts'. */
+/* A whole that is divided has no series of its own: they are the sum of its parts'. */
 static bool has_series(const struct run_info *run, u32 watch)
 {
 	return !watch_parts(run->watches, run->n_watches, watch);
 }
 
-/* No row if nothing happened. There may be bytes without an IO: parts of one that has not ended yet. */
+/* Writes no row if nothing happened. There may be bytes without an IO: parts of one that has not ended yet. */
 static int put_series(struct recording_rows *r, s64 id, u32 watch, u32 op, const struct series_row *row)
 {
 	if (!row->ios && !row->bytes && !row->errors && !row->sum_ns && !row->idle_sum_ns)
@@ -296,7 +302,7 @@ static int put_before(struct recording_rows *r, const struct run_info *run, u32 
 {
 	int rc = SQLITE_OK;
 
-	/* Its device had gone: later intervals tell nothing of it. */
+	/* Its device was already gone, so later intervals say nothing about it. */
 	if (before->w[watch].gone)
 		rc = put_state_of(r, 0, run, watch, before);
 	for (u32 op = 0; !rc && has_series(run, watch) && op < BLKLAT_OPS; op++)
@@ -312,7 +318,7 @@ int recording_rows_start(struct recording_rows *r, const struct run_info *run, c
 	s64 wall_ns = now->wall_ns - length_ns;
 	int rc;
 
-	/* The wall clock may have been set since the start. */
+	/* The wall clock may have been changed since the start. */
 	if (run->origin->start_mono_ns)
 		wall_ns = run->origin->start_wall_ns + (s64)(mono_ns - run->origin->start_mono_ns);
 	rc = put_interval(r, 0, mono_ns, wall_ns, 0);
@@ -322,8 +328,9 @@ int recording_rows_start(struct recording_rows *r, const struct run_info *run, c
 }
 
 /*
- * Writes an op's frame; the row borrows its bins. The sums are those that were counted in the interval: a replay
- * assigns them to their IOs again, as the frames did, so nothing that is still partial gets lost.
+ * Makes a row of an op's frame; the row borrows its bins. The sums are those counted in the interval. A
+ * replay assigns them to their IOs again, as the frames did, so nothing that is still partial gets
+ * lost.
  */
 static struct series_row row_of(const struct op_frame *o)
 {
@@ -335,7 +342,7 @@ static struct series_row row_of(const struct op_frame *o)
 	};
 }
 
-/* Of the rest, frame @at of the interval: with those behind it that have no id. */
+/* Writes the series of the rest, frame @at of the interval, including those behind it that have no id. */
 static int put_rest(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is, u32 at)
 {
 	u32 watch = is->f[at].watch - run->watches;

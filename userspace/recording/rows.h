@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Writes intervals as rows, within the caller's transaction. Functions return what SQLite does. */
+/* Writes intervals as rows, within the caller's transaction. Functions return an SQLite result. */
 #ifndef RECORDING_ROWS_H
 #define RECORDING_ROWS_H
 
@@ -16,33 +16,37 @@ struct recorded_part {
 
 struct recording_rows {
 	sqlite3_stmt *interval, *state, *series, *part;
-	sqlite3_stmt *slow, *slow_found;	/* NULL where slow IOs are not told */
+	sqlite3_stmt *slow, *slow_found;	/* NULL if slow IOs are not recorded */
 	s64 n_slow;				/* so far */
 	/*
-	 * A watch's id is its number. By cgroup that is so of the first owner of a part, and those that come when he has ended have the ids
-	 * behind all watches. When there are no more of them, they are recorded with the rest.
+	 * A watch's id is its number. By cgroup that holds for the first cgroup that owns a part.
+	 * Cgroups that get the part after the first one has ended have ids behind those of all watches.
+	 * When these run out, further cgroups are recorded together with the rest.
 	 */
 	u32 *ids;			/* [watch], for this interval */
-	const struct part **first;	/* [watch]; NULL: nobody yet */
+	const struct part **first;	/* [watch]; NULL: no cgroup yet */
 	struct recorded_part *later;	/* by id, from n_watches on */
 	u32 n_later, room;
-	u32 n_lost;			/* watches that have no id in this interval */
-	struct hist sum, idle_sum;	/* for the rest then; no cells until it is needed */
+	u32 n_lost;			/* watches without an id in this interval */
+	struct hist sum, idle_sum;	/* for the rest in that case; no cells until needed */
 };
 
 int recording_rows_init(struct recording_rows *r, sqlite3 *db, bool slow);
 void recording_rows_uninit(struct recording_rows *r);
 
-/* Writes the start, row 0: when the first interval, @is, began and what was counted before it. */
+/* Writes the start, row 0: when the first interval, @is, began, and what was counted before it. */
 int recording_rows_start(struct recording_rows *r, const struct run_info *run, const struct frames *is);
 
 /* Writes interval @id, from 1. */
 int recording_rows_interval(struct recording_rows *r, s64 id, const struct run_info *run, const struct frames *is);
 
-/* The slow IOs of interval @id. */
+/* Writes the slow IOs of interval @id. */
 int recording_rows_slow(struct recording_rows *r, s64 id, const struct run_info *run, const struct slow_ios *slow);
 
-/* The id of watch @watch in this interval, whose rows are written already; the whole's if it has none. */
+/*
+ * The id of watch @watch in this interval, whose rows must be written already; the whole's id if it has
+ * none.
+ */
 int recording_rows_id(struct recording_rows *r, const struct run_info *run, u32 watch, u32 *ret);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "core/snapshot.h"
 
-/* Recordings that were made earlier have these numbers. */
+/* Existing recordings have these numbers. */
 static_assert(BLKLAT_OP_READ == 0 && BLKLAT_OP_WRITE == 1 && BLKLAT_OP_FLUSH == 2 && BLKLAT_OP_DISCARD == 3 &&
 	      BLKLAT_OP_OTHER == 4 && BLKLAT_OPS == 5, "as recordings have them");
 
@@ -44,7 +44,7 @@ const struct recording_table recording_tables[] = {
 };
 
 const struct recording_table recording_slow_tables[] = {
-	/* n counts on through the recording: rows stay in order where intervals are merged. */
+	/* n counts through the whole recording, so rows stay in order when intervals are merged. */
 	TABLE(slow, ", PRIMARY KEY(interval, n)) WITHOUT ROWID"),
 	TABLE(slow_found, ", PRIMARY KEY(interval, watch)) WITHOUT ROWID"),
 	{ 0 },
@@ -54,13 +54,16 @@ const struct recording_table recording_slow_tables[] = {
 	"strftime('%Y-%m-%dT%H:%M:%S', " ns " / 1000000000, 'unixepoch') || " \
 	"printf('.%03dZ', " ns " / 1000000 % 1000)"
 
-/* Without row 0, which is the start and no interval. */
+/* Leaves out row 0, the start, which is no interval. */
 #define INTERVAL_TIME \
 	"CREATE VIEW interval_time AS SELECT i.id AS interval, " TIME("i.wall_ns") " AS time, " \
 	"(i.mono_ns - b.mono_ns) / 1e9 AS interval_s, i.merged, i.mono_ns, i.wall_ns " \
 	"FROM interval i JOIN interval b ON b.id = (SELECT max(id) FROM interval WHERE id < i.id)"
 
-/* The value of nibble at - 1 (from 1): the place of its hex digit among "0" to "F". Blobs are faster than texts. */
+/*
+ * The value of nibble at - 1 (from 1): the position of its hex digit among "0" to "F". Blobs are faster
+ * than texts.
+ */
 #define NIBBLE(bins) \
 	"instr(x'30313233343536373839414243444546', substr(hex(substr(" bins ", at / 2, 1)), at % 2 + 1, 1)) - 1"
 
@@ -86,7 +89,10 @@ const struct recording_table recording_slow_tables[] = {
 	"FROM series s " NAMES "CROSS JOIN " DECODED("s." bins) " j " \
 	"CROSS JOIN cell c ON c.scale = " scale " AND c.id = CAST(j.key AS INTEGER) " \
 	"WHERE s.interval > (SELECT min(id) FROM interval)"
-/* The first whole behind @watch; what stands between are parts of it, unless it is the last. */
+/*
+ * The first whole behind @watch; 65536 if there is none. The watches in between are parts of @watch.
+ * Behind the last whole, parts of any whole may follow.
+ */
 #define NEXT_WHOLE(watch) \
 	"ifnull((SELECT n.id FROM watch n WHERE n.id > " watch " AND n.part_of IS NULL ORDER BY n.id LIMIT 1), 65536)"
 #define SCALE "(SELECT value FROM meta WHERE key = 'scale')"

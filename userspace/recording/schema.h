@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The file of a recording: what recorder and reader have to agree on. docs/recording.md says what each
- * table and column means. Any change of a table needs a new RECORDING_VERSION.
+ * The layout of a recording's file, on which recorder and reader have to agree. docs/recording.md says
+ * what each table and column means. Any change of a table needs a new RECORDING_VERSION.
  */
 #ifndef RECORDING_SCHEMA_H
 #define RECORDING_SCHEMA_H
@@ -12,8 +12,8 @@
 #define RECORDING_APPLICATION_ID 0x626c6b6c	/* "blkl" */
 #define RECORDING_VERSION 2			/* PRAGMA user_version */
 
-#define RECORDING_COUNT_MAX (1ULL << 58)	/* limit of any count, so that sums of several never overflow */
-#define RECORDING_TOTAL_MAX (1ULL << 62)	/* limit of anything that is added up over a run */
+#define RECORDING_COUNT_MAX (1ULL << 58)	/* limit of any count, so that a sum of several never overflows */
+#define RECORDING_TOTAL_MAX (1ULL << 62)	/* limit of anything added up over a run */
 #define RECORDING_DEVICES_MAX 4096
 #define RECORDING_MARKS_MAX 10000
 #define RECORDING_MARK_BYTES 1024		/* of a mark's text */
@@ -47,7 +47,7 @@
 	C(LOWER, device, INTEGER) SEP \
 	C(LOWER, lower, INTEGER)
 
-/* Of version 1, and what came with version 2. */
+/* The columns of version 1, and those added by version 2. */
 #define COLUMNS_watch_1(C, SEP) \
 	C(WATCH, id, INTEGER PRIMARY KEY) SEP \
 	C(WATCH, device, INTEGER) SEP \
@@ -76,7 +76,7 @@
 	C(INTERVAL, skipped, INTEGER) SEP \
 	C(INTERVAL, merged, INTEGER)
 
-/* From requeued to bios_started they are cells of accounts, see recording_account_columns. */
+/* The columns from requeued to bios_started are cells of the accounts, see recording_account_columns. */
 #define COLUMNS_state_1(C, SEP) \
 	C(STATE, interval, INTEGER) SEP \
 	C(STATE, watch, INTEGER) SEP \
@@ -128,7 +128,10 @@
 	C(MARK, wall_ns, INTEGER) SEP \
 	C(MARK, text, TEXT)
 
-/* Only where slow IOs were told by themselves, which meta's slow_most says. Older programs take them for a user's own tables. */
+/*
+ * These tables exist only if slow IOs were recorded (slow_most in table meta). Older programs take them
+ * for a user's own tables.
+ */
 #define COLUMNS_slow(C, SEP) \
 	C(SLOW, interval, INTEGER) SEP \
 	C(SLOW, n, INTEGER) SEP \
@@ -168,16 +171,16 @@ enum { COLUMNS_mark(COLUMN_NUMBER, ) };
 enum { COLUMNS_slow(COLUMN_NUMBER, ) };
 enum { COLUMNS_slow_found(COLUMN_NUMBER, ) };
 
-/* All columns of a table, for SELECT; and the table with a parameter for each column, for INSERT. */
+/* All columns of a table, for SELECT; and the table with a parameter for each column, for INSERT INTO. */
 #define SQL_NAMES(table) COLUMNS_##table(COLUMN_NAME, ", ")
 #define SQL_INTO(table) #table " VALUES(" COLUMNS_##table(COLUMN_PARAMETER, ", ") ")"
 #define COLUMN_NAME(TABLE, name, ...) #name
 #define COLUMN_PARAMETER(TABLE, name, ...) "?"
 
-/* [enum blklat_account] The column of table state. */
+/* [enum blklat_account] Its column in table state. */
 extern const int recording_account_columns[];
 
-/* The CREATE statements. A reader only takes a file whose tables are the same to the letter. */
+/* The CREATE statements. A reader accepts only a file whose tables are the same to the letter. */
 struct recording_table {
 	const char *name;
 	const char *sql;
@@ -185,10 +188,10 @@ struct recording_table {
 };
 extern const struct recording_table recording_tables[], recording_slow_tables[];	/* ended by a NULL name */
 
-/* For people who use SQL; our reader does not need them. */
+/* Views for people who use SQL; our reader does not need them. */
 extern const char *const recording_views[], *const recording_slow_views[];	/* ended by NULL */
 
 #define RECORDING_SLOW_MOST 10000	/* limit of slow_most */
-#define RECORDING_CGROUP_BYTES 1024	/* of a slow IO's cgroup */
+#define RECORDING_CGROUP_BYTES 1024	/* limit of a slow IO's cgroup */
 
 #endif

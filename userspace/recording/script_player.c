@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Replays a script, whose language replay_script.h describes. */
+/* Replays a script; replay_script.h describes the language. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +9,11 @@
 #include "recording/replay_script.h"
 #include "util/cleanup.h"
 
-/* What a snapshot does not hold of a watch. */
+/* The state of a watch that is not in a snapshot. */
 struct played_watch {
-	u64 completed;		/* since the tick before */
-	s64 starts;		/* other starts since then, or missing ones */
-	u64 in_flight;		/* at the tick before */
+	u64 completed;		/* since the previous tick */
+	s64 starts;		/* other or missing starts since then */
+	u64 in_flight;		/* at the previous tick */
 	s64 kernel_more;
 	u64 kernel_base;	/* completed since the start */
 	const struct replay_event *after;	/* of this tick, or NULL */
@@ -59,7 +59,7 @@ static u64 series_bytes(const struct script_player *r)
 	return series * BLKLAT_OPS * r->replay.capture.n_watches * r->replay.capture.cpus;
 }
 
-/* What is true before the first tick. */
+/* Sets the state before the first tick. */
 static int player_begin(struct script_player *r)
 {
 	int err = snapshot_init(&r->state, r->replay.capture.n_watches, r->replay.capture.scale);
@@ -70,7 +70,7 @@ static int player_begin(struct script_player *r)
 	r->watches = calloc(r->replay.capture.n_watches, sizeof(*r->watches));
 	if (!r->watches)
 		return -ENOMEM;
-	/* Any time but 0, which would hide bugs that take a time for a length. */
+	/* Any time but 0, which would hide bugs that take a point in time for a duration. */
 	r->state.mono_ns = 1000 * NSEC_PER_SEC;
 	r->state.wall_ns = r->script.start_ns;
 	r->state.idle_gap_ns = r->script.idle_gap_ns;
@@ -79,7 +79,7 @@ static int player_begin(struct script_player *r)
 	return 0;
 }
 
-/* What is known of a script's origin. */
+/* Fills in what is known of a script's origin. */
 static int make_origin(struct script_player *r, const char *file)
 {
 	struct origin known = {
@@ -140,7 +140,7 @@ static int player_open(const struct capture_config *cfg, struct replay **ret, st
 	return 0;
 }
 
-/* The watch that an event is of. */
+/* The whole that an event belongs to. */
 static u32 whole_of(const struct script_player *r, const struct replay_event *e)
 {
 	return e->watch * (1 + r->parts);
@@ -174,7 +174,7 @@ static void play_io(struct script_player *r, const struct replay_event *e)
 	r->watches[whole].completed += e->n;
 }
 
-/* Of what completed of an IO: counted then, as engines do; its bin is counted with the whole IO, later. */
+/* Counts the completed part of an IO right away, as engines do; its bin is counted later, with the whole IO. */
 static void count_sums(struct op_counts *o, const struct replay_event *e)
 {
 	o->bytes += e->bytes;
@@ -209,7 +209,7 @@ static void play_gone(struct script_player *r, const struct replay_event *e)
 			r->state.w[i].gone = true;
 }
 
-/* When the interval ends is not known yet: until then an end is how long before that it was. */
+/* The time of the interval's end is not known yet. Until then an IO's end is stored as the time before it. */
 static int play_slow(struct script_player *r, const struct replay_event *e)
 {
 	int err = 0;
@@ -281,7 +281,7 @@ static int play(struct script_player *r, const struct replay_event *e)
 	return 0;
 }
 
-/* Starts that an interval implies. IOs that left without completing don't make it negative. */
+/* The starts that an interval implies. IOs that left without completing don't make it negative. */
 static s64 implied_starts(const struct played_watch *rw, u64 in_flight)
 {
 	u64 ended = rw->completed + in_flight;
@@ -302,13 +302,13 @@ static void settle_watch(struct watch_counts *w, struct played_watch *rw, enum b
 		if (rw->after->what)
 			w->in_flight_after = rw->after->in_flight;
 	}
-	/* Bios have no slots; an account counts their starts. */
+	/* Bios have no slots; their starts are counted in an account. */
 	if (stage == BLKLAT_STAGE_TOTAL)
 		w->accounts[BLKLAT_STARTED] = w->started;
 	rw->kernel_base += rw->completed;
 	kernel_ios = rw->kernel_base + rw->kernel_more;
 	w->kernel_ios = w->kernel_known && kernel_ios > 0 ? kernel_ios : 0;
-	/* IOs that only the kernel has counted are not in flight there any more. */
+	/* IOs that only the kernel has counted are no longer in flight there. */
 	ended = rw->kernel_more > 0 ? rw->kernel_more : 0;
 	w->kernel_in_flight = w->kernel_known && w->in_flight > ended ? w->in_flight - ended : 0;
 	rw->in_flight = w->in_flight;

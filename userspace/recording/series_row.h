@@ -16,13 +16,16 @@ struct series_row {
 	struct hist idle;
 };
 
-/* One without IOs, with room for their bins. Returns 0 or -ENOMEM. */
+/* Makes a row without IOs, with room for bins. Returns 0 or -ENOMEM. */
 int series_row_init(struct series_row *row, u32 scale);
 void series_row_uninit(struct series_row *row);
 
 void series_row_add(struct series_row *to, const struct series_row *more);
 
-/* Binds @row to the parameters from @first on, those of COLUMNS_series_values. Returns SQLITE_OK or SQLITE_NOMEM. */
+/*
+ * Binds @row to the parameters from @first on, in the order of COLUMNS_series_values. Returns SQLITE_OK
+ * or SQLITE_NOMEM.
+ */
 int series_row_bind(sqlite3_stmt *s, int first, const struct series_row *row);
 
 /* Reads a row's values unchecked: we wrote them ourselves in this run. Returns SQLITE_ROW or SQLITE_CORRUPT. */

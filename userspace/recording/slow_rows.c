@@ -20,7 +20,7 @@ static int put_text(sqlite3_stmt *s, int column, const char *text)
 	return sqlite3_bind_text(s, sqlite_parameter(column), text, -1, SQLITE_STATIC);
 }
 
-/* Of what is too long the end, which says most. */
+/* The end of a path that is too long, as the end says most. */
 static const char *end_of(const char *path)
 {
 	size_t len = path ? strlen(path) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What all users of SQLite here need. */
+/* Helpers for all users of SQLite here. */
 #ifndef RECORDING_SQLITE_H
 #define RECORDING_SQLITE_H
 
@@ -8,27 +8,30 @@
 #include "util/types.h"
 
 /*
- * @file in a form that sqlite3_open_v2() always takes for the name of a file, as it would not for ":memory:" or
- * "file:a?b". To be freed; NULL when there is no memory.
+ * @file in a form that sqlite3_open_v2() always takes for a file name, even if it is ":memory:" or
+ * "file:a?b". The caller frees it; NULL: no memory.
  */
 char *sqlite_path(const char *file);
 
-/* The negative errno for the failure @rc. -EBADMSG: the file is damaged or no database. */
+/* The negative errno for the failure @rc. -EBADMSG: the file is damaged or not a database. */
 int sqlite_errno(sqlite3 *db, int rc);
 
-/* Runs statements whose results don't matter. Returns SQLITE_OK or what failed. */
+/* Runs statements whose results don't matter. Returns SQLITE_OK or the error. */
 int sqlite_run(sqlite3 *db, const char *sql);
 
 /*
- * The number in the first column of a query's first row, and SQLITE_OK in @ret_rc. Otherwise -1, and in @ret_rc what
- * failed, or SQLITE_DONE if there is no row.
+ * The number in the first column of a query's first row, and SQLITE_OK in @ret_rc. Otherwise -1, and in
+ * @ret_rc the error, or SQLITE_DONE if there is no row.
  */
 s64 sqlite_number(sqlite3 *db, const char *sql, int *ret_rc);
 
-/* Runs a prepared statement whose rows don't matter, and resets it. Returns SQLITE_OK or what failed. */
+/* Runs a prepared statement whose rows don't matter, and resets it. Returns SQLITE_OK or the error. */
 int sqlite_step_done(sqlite3_stmt *s);
 
-/* In an INSERT with a parameter for each column, that of @column: parameters are numbered from 1, columns from 0. */
+/*
+ * The parameter of @column in an INSERT with a parameter for each column: parameters are numbered from
+ * 1, columns from 0.
+ */
 static inline int sqlite_parameter(int column)
 {
 	return column + 1;

@@ -17,17 +17,17 @@
 #define HEAD_BYTES 100
 #define HEAD_READ_VERSION 19		/* byte of the header: 2 if the database has a log */
 #define VERSION_WAL 2
-#define TRIES 8				/* to copy a file while it is being written */
-#define HEAP_MAX_BYTES (64 << 20)	/* SQLite's: a schema may be as large as the file */
+#define TRIES 8				/* attempts to copy a file while it is being written */
+#define HEAP_MAX_BYTES (64 << 20)	/* limit for SQLite: a schema may be as large as the file */
 
 struct sqlite_reader {
 	const char *file;
-	char *name;			/* the same with links resolved: files beside it lie beside this one */
+	char *name;			/* the same with links resolved: this is where files lie beside it */
 	struct sqlite_fds fds;
 	sqlite3 *db;
 };
 
-/* What changes when a recorder begins its log anew, or moves it into the file. */
+/* The state of file and log that changes when a recorder begins its log anew or moves it into the file. */
 struct state {
 	u8 head[HEAD_BYTES];
 	u8 log_head[SQLITE_WAL_HEAD_BYTES];
@@ -43,7 +43,10 @@ static int no_reading(const struct sqlite_reader *r, int err, struct problem *p)
 	return problem_set(p, err, "%s: can't be read: %s", r->file, strerror(-err));
 }
 
-/* Opens the file whose name is ours plus @end. Returns a descriptor, and its @st, or a negative errno. */
+/*
+ * Opens the file whose name is ours plus @end. Returns a descriptor and sets @st, or returns a negative
+ * errno.
+ */
 static int open_beside(const struct sqlite_reader *r, const char *end, struct stat *st)
 {
 	char *name CLEANUP(cleanup_free) = NULL;
@@ -69,7 +72,7 @@ static bool is_own(const struct stat *file, const struct stat *beside)
 	return S_ISREG(beside->st_mode) && beside->st_uid == file->st_uid && beside->st_nlink <= 1;
 }
 
-/* Refuses a file whose owner's journal was not played back: the file holds half a transaction. */
+/* Refuses a file with a journal of its owner that was not played back: the file holds half a transaction. */
 static int check_journal(const struct sqlite_reader *r, const struct stat *file, struct problem *p)
 {
 	struct stat st;
@@ -82,7 +85,7 @@ static int check_journal(const struct sqlite_reader *r, const struct stat *file,
 			   "sqlite3 once, as its owner, or delete the journal", r->file, r->name);
 }
 
-/* Returns the descriptor of the log, -ENOENT where there is none, or another negative errno and a sentence. */
+/* Returns the descriptor of the log, -ENOENT if there is none, or another negative errno and a sentence. */
 static int open_log(const struct sqlite_reader *r, const struct stat *file, struct stat *st, struct problem *p)
 {
 	int fd = open_beside(r, "-wal", st);
@@ -110,7 +113,7 @@ static int read_head(const struct sqlite_reader *r, u8 head[HEAD_BYTES], struct 
 	return 0;
 }
 
-/* The present state of the file and its log; @log is open, or negative. */
+/* The current state of the file and its log; @log is open, or negative. */
 static int look(const struct sqlite_reader *r, int log, struct state *ret, struct problem *p)
 {
 	int err;
@@ -124,7 +127,7 @@ static int look(const struct sqlite_reader *r, int log, struct state *ret, struc
 	return 0;
 }
 
-/* Whether @log is still what stands beside the file. */
+/* Whether @log is still the file beside the database. */
 static bool is_beside(const struct sqlite_reader *r, int log)
 {
 	struct stat now, then;
@@ -136,8 +139,9 @@ static bool is_beside(const struct sqlite_reader *r, int log)
 }
 
 /*
- * Pages that are moved from the log into the file stay in the log too, until it begins anew with another header. So a
- * copy of the file and then one of the log fit together if the log's header is the same before and after.
+ * Pages that are moved from the log into the file stay in the log too, until it begins anew with
+ * another header. So if first the file and then the log is copied, the copies fit together if the log's
+ * header is the same before and after.
  */
 static int copy_both(struct sqlite_reader *r, int log, bool *ret_fit, struct problem *p)
 {
@@ -171,7 +175,10 @@ static int read_log(struct sqlite_reader *r, struct problem *p)
 	return err ? no_reading(r, err, p) : 0;
 }
 
-/* Takes file and log if nobody records, else copies. @ret_again: they were written to meanwhile. */
+/*
+ * Takes file and log themselves if nobody records, else copies of them. @ret_again: they were written
+ * to meanwhile.
+ */
 static int take(struct sqlite_reader *r, const struct stat *st, bool *ret_again, struct problem *p)
 {
 	int log CLEANUP(cleanup_close) = -ENOENT;
@@ -187,7 +194,7 @@ static int take(struct sqlite_reader *r, const struct stat *st, bool *ret_again,
 	if (log < 0 && log != -ENOENT)
 		return log;
 	if (!flock(r->fds.fd, LOCK_SH | LOCK_NB)) {
-		/* Nobody records it, or ever will: a recorder makes a new file. */
+		/* Nobody records it, and nobody ever will: a recorder always makes a new file. */
 		flock(r->fds.fd, LOCK_UN);
 		r->fds.wal.fd = log < 0 ? -1 : log;
 		log = -1;
@@ -223,7 +230,7 @@ static int take_files(struct sqlite_reader *r, struct problem *p)
 	return err;
 }
 
-/* Limits what a file can make SQLite do: nothing that is stored in it is run, and memory is bounded. */
+/* Limits what a file can make SQLite do: no code stored in it is run, and memory is bounded. */
 static int open_database(struct sqlite_reader *r)
 {
 	int rc = sqlite_fds_open(&r->fds, &r->db);

@@ -19,7 +19,7 @@ static const struct sqlite_fds *fds_of(sqlite3_file *file)
 	return ((struct open_file *)file)->f;
 }
 
-/* What is beyond the end reads as 0, with SQLITE_IOERR_SHORT_READ. */
+/* Bytes beyond the end read as 0, with SQLITE_IOERR_SHORT_READ. */
 static int read_at(int fd, char *to, int len, s64 at)
 {
 	while (len) {
@@ -115,14 +115,17 @@ static int on_sector_size(sqlite3_file *file)
 	return SECTOR_BYTES;
 }
 
-/* Says that nobody writes: so SQLite neither looks for anything to undo nor opens a log by itself. */
+/*
+ * Says that nobody writes, so that SQLite neither looks for a journal to roll back nor opens a log by
+ * itself.
+ */
 static int on_characteristics(sqlite3_file *file)
 {
 	(void)file;
 	return SQLITE_IOCAP_IMMUTABLE;
 }
 
-/* Version 1 has neither a mapped index (xShmMap) nor a mapped file (xFetch). */
+/* Version 1 of these methods has neither a mapped index (xShmMap) nor a mapped file (xFetch). */
 static const sqlite3_io_methods methods = {
 	.iVersion = 1,
 	.xClose = on_close,
@@ -201,7 +204,7 @@ int sqlite_fds_open(struct sqlite_fds *f, sqlite3 **ret_db)
 {
 	int rc;
 
-	/* A VFS of its own for each, so that the descriptors need not be found by a name. */
+	/* Each has its own VFS, so the descriptors need not be looked up by name. */
 	snprintf(f->name, sizeof(f->name), "blklat-%p", (void *)f);
 	f->vfs = (sqlite3_vfs){
 		.iVersion = 1,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * SQLite on open descriptors: a database, and a log whose pages replace the database's. SQLite learns no file name, so
- * it can't look for a journal, a log or an index that somebody may have put beside it; and it has no way to write, to
- * lock or to map anything.
+ * A VFS that runs SQLite on open descriptors: a database, and a log whose pages replace the database's.
+ * SQLite learns no file name, so it can't look for a journal, a log or an index that somebody may have
+ * put beside the database; and it can't write, lock or map anything.
  */
 #ifndef RECORDING_SQLITE_VFS_H
 #define RECORDING_SQLITE_VFS_H
@@ -19,8 +19,9 @@ struct sqlite_fds {
 };
 
 /*
- * Opens @f for reading. @f must not move until sqlite_fds_close(), which may be called for one that was never opened and
- * closes no descriptor. Returns what SQLite does; as with sqlite3_open_v2(), @ret_db may be set even after a failure.
+ * Opens @f for reading. @f must not move until sqlite_fds_close(), which takes an @f that was never
+ * opened, too, and closes no descriptors. Returns an SQLite result; as with sqlite3_open_v2(), @ret_db
+ * may be set even after a failure.
  */
 int sqlite_fds_open(struct sqlite_fds *f, sqlite3 **ret_db);
 void sqlite_fds_close(struct sqlite_fds *f, sqlite3 *db);

@@ -15,19 +15,19 @@
 #define FRAME_HEAD_BYTES 24
 #define FRAMES_MAX (1u << 20)		/* a recorder begins its log anew after some thousands */
 
-/* Both as in the file, big-endian. */
+/* Both structs are as in the file, big-endian. */
 struct head {
 	u32 magic, version, page_bytes, checkpoint;
 	u32 salt[2], sum[2];
 };
 struct frame_head {
-	u32 page, commit;		/* pages of the database if this is the last frame of a transaction, else 0 */
+	u32 page, commit;		/* database size in pages if this frame ends a transaction, else 0 */
 	u32 salt[2], sum[2];
 };
 static_assert(sizeof(struct head) == SQLITE_WAL_HEAD_BYTES && sizeof(struct frame_head) == FRAME_HEAD_BYTES,
 	      "as they stand in the file");
 
-/* Where we are: a frame's checksum continues that of the frame before. */
+/* The position. A frame's checksum continues that of the previous frame. */
 struct reading {
 	struct sqlite_wal *w;
 	u32 salt[2], sum[2];
@@ -90,7 +90,7 @@ static int add_page(struct reading *r, u32 page)
 	return 0;
 }
 
-/* Returns 1 if the next frame is valid, 0 at the end of the valid ones. */
+/* Returns 1 if the next frame is valid, 0 after the last valid one. */
 static int take_frame(struct reading *r, struct frame_head *f)
 {
 	struct sqlite_wal *w = r->w;
@@ -172,7 +172,7 @@ int sqlite_wal_read(struct sqlite_wal *w, int fd)
 
 s64 sqlite_wal_find(const struct sqlite_wal *w, u32 page)
 {
-	u32 low = 0, high = w->n;	/* pages below low are less, those from high on are not */
+	u32 low = 0, high = w->n;	/* pages before low are smaller, those from high on are not */
 
 	while (low < high) {
 		u32 mid = low + (high - low) / 2;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reads a write-ahead log of SQLite without SQLite: finds the frame with the last committed version of a page.
- * Nothing is written, and nothing in the log is used before its checksum was verified. The format
- * is at https://www.sqlite.org/fileformat2.html#the_write_ahead_log
+ * Reads a write-ahead log of SQLite without SQLite: finds the frame with the last committed version of
+ * a page. Nothing is written, and nothing in the log is used before its checksum is verified. The
+ * format is described at https://www.sqlite.org/fileformat2.html#the_write_ahead_log
  */
 #ifndef RECORDING_SQLITE_WAL_H
 #define RECORDING_SQLITE_WAL_H
@@ -18,21 +18,22 @@ struct sqlite_wal_page {
 struct sqlite_wal {
 	int fd;				/* borrowed */
 	u32 page_bytes;
-	u32 db_pages;			/* of the database with this log; 0: nothing was committed */
+	u32 db_pages;			/* size of the database with this log; 0: nothing was committed */
 	u32 n;
 	struct sqlite_wal_page *pages;	/* ascending, each once */
 };
 
 /*
- * Reads the log in @fd, which has to stay open while @w is used. As for SQLite, a log that is empty or has no valid
- * header has no pages. Returns 0, -ENOMEM, -EFBIG (more frames than a recorder ever leaves), or the error of reading.
+ * Reads the log in @fd, which has to stay open while @w is used. As in SQLite, a log that is empty or
+ * has no valid header contributes no pages. Returns 0, -ENOMEM, -EFBIG (more frames than a recorder
+ * ever leaves), or the errno of reading.
  */
 int sqlite_wal_read(struct sqlite_wal *w, int fd);
 
-/* Where in the log page @page (from 1) begins; -1: the log does not have it. */
+/* The offset in the log at which page @page (from 1) begins; -1: it is not in the log. */
 s64 sqlite_wal_find(const struct sqlite_wal *w, u32 page);
 
-/* Takes one that is all 0. */
+/* Takes a struct that is all 0. */
 void sqlite_wal_uninit(struct sqlite_wal *w);
 
 #endif

@@ -10,9 +10,9 @@ static u64 ios_in(const struct watch_run *w, u32 i)
 	return ios;
 }
 
-/* By how much of the load an interval is told from a rest. */
+/* The thresholds that tell load from rest. */
 struct load {
-	u64 least_ios;		/* of a watch that counts */
+	u64 least_ios;		/* IOs that a watch must have to count */
 	double least_iops;	/* of an interval */
 };
 
@@ -47,7 +47,7 @@ static bool is_active(const struct run *r, const struct load *load, u32 i)
 	for (u32 at = 0; at < r->n_watches; at += 1 + run_parts(r, at)) {
 		const struct watch_run *w = &r->watches[at];
 
-		/* One whose end was missed seems to be in flight for ever. */
+		/* An IO whose end was missed seems to be in flight for ever. */
 		if (w->in_flight[i] && !accounting_ends_missed(&w->total->accounting) && watch_run_ios(w) >= load->least_ios)
 			return true;
 	}

@@ -13,7 +13,10 @@ static double not_zero(double x)
 	return fabs(x) < TINY ? TINY : x;
 }
 
-/* The continued fraction of the incomplete beta function (DLMF 8.17.22) by Lentz's method; fast for x < (a + 1) / (a + b + 2). */
+/*
+ * The continued fraction of the incomplete beta function (DLMF 8.17.22) by Lentz's method; fast for x <
+ * (a + 1) / (a + b + 2).
+ */
 static double beta_fraction(double a, double b, double x)
 {
 	double c = 1, d = 1 / not_zero(1 - (a + b) * x / (a + 1)), f = d;

@@ -6,14 +6,14 @@
 
 #include "util/cleanup.h"
 
-#define GAP_S 1e-6	/* intervals that follow each other are nearer than that: their ends are rounded */
+#define GAP_S 1e-6	/* consecutive intervals are closer than this; their ends are rounded */
 
-/* Intervals that will be one of the run's. */
+/* Intervals that are being merged into one of the run's. */
 struct held {
 	u32 n;
 	struct run_span where;
-	struct frames sum;		/* [watch]; those with no interval_s have no frame among them. Kept from one to the next */
-	struct frames shown;		/* shallow copies of those that have one */
+	struct frames sum;		/* [watch]; interval_s is 0 for watches without a frame. Reused */
+	struct frames shown;		/* shallow copies of those with a frame */
 };
 
 struct collect {
@@ -22,7 +22,7 @@ struct collect {
 	struct held held;
 };
 
-/* Of one watch; the other frames stand for none. */
+/* Adds the frame of one watch. */
 static void hold_frame(struct frame *sum, const struct frame *f)
 {
 	static const struct percentiles none;
@@ -37,7 +37,7 @@ static void hold_frame(struct frame *sum, const struct frame *f)
 		sum->gone_before = f->gone_before;
 }
 
-/* They become one interval of the run. */
+/* Adds the held intervals to the run, as one. */
 static int let_go(struct collect *c)
 {
 	struct held *h = &c->held;
@@ -57,7 +57,10 @@ static int let_go(struct collect *c)
 	return err;
 }
 
-/* A phase begins or ends within @where, or, unless it is the first that is held, with it; or there is a gap before it. */
+/*
+ * Whether the interval at @where must not be merged with those held: a phase begins or ends within it
+ * or, unless none is held yet, at its begin; or there is a gap before it.
+ */
 static bool stands_apart(const struct collect *c, const struct run_span *where)
 {
 	const struct held *h = &c->held;
@@ -75,7 +78,10 @@ static bool has_just_gone(const struct frames *interval)
 	return false;
 }
 
-/* Holds it until there are enough of them. What a mark divides, and the last of a device, is not mixed with what comes behind it. */
+/*
+ * Holds the interval until there are enough to merge. An interval that a mark divides, or the last one
+ * of a device, is not merged with those behind it.
+ */
 static int hold(struct collect *c, const struct run_span *where, const struct frames *interval)
 {
 	struct held *h = &c->held;

@@ -32,7 +32,7 @@ static bool is_mapped(const struct watch *w, const struct device_maps *maps, boo
 	return base ? !!device_maps_other(maps, w->device->name) : device_maps_has_other(maps, w->device->name);
 }
 
-/* The only whole of a stage that neither a pair nor @maps has yet, or -1 when there is none or more than one. */
+/* The only whole of a stage that is in no pair and not in @maps; -1 if there is none or more than one. */
 static int only_one(const struct run *r, enum blklat_stage stage, const struct device_maps *maps, const struct pair *p, u32 n,
 		    bool base)
 {
@@ -49,7 +49,7 @@ static int only_one(const struct run *r, enum blklat_stage stage, const struct d
 	return found;
 }
 
-/* Adds the parts of pair @of. Returns how many pairs there are then. */
+/* Adds the parts of pair @of. Returns the new number of pairs. */
 static u32 pair_parts(const struct run *base, const struct run *other, struct pair *ret, u32 of, u32 n)
 {
 	u32 parts = run_parts(base, ret[of].base), beside = run_parts(other, ret[of].other);
@@ -80,7 +80,7 @@ u32 comparison_pairs(const struct run *base, const struct run *other, const stru
 	return n;
 }
 
-/* Which watch of each run is compared with each of the baseline's; -1: none. */
+/* Which watch of each run is compared with a watch of the baseline; -1: none. */
 struct beside {
 	u32 n_runs, n_watches;
 	int *watch;			/* [run][baseline's watch] */
@@ -144,7 +144,10 @@ static int group_make(const struct comparison *c, const struct beside *b, u32 wa
 	return 0;
 }
 
-/* Is there anything to show? Of a part, also to compare: a run whose IOs weren't divided by the same has none. */
+/*
+ * Whether there is anything to show. For a part there must also be something to compare: a run whose
+ * IOs were not divided in the same way has none.
+ */
 static bool worth_showing(const struct compared_group *g, u32 n_runs)
 {
 	bool any_ios = false, compares = !g->part;
@@ -206,7 +209,7 @@ static double mean_with_base_mix(const struct comparison *c, u32 whole, u32 run)
 	return base->ios && sum > 0 ? sum / base->ios : -1;
 }
 
-/* The groups of one watch and its parts. */
+/* Adds the groups of one watch and its parts. */
 static int add_groups(struct comparison *c, const struct beside *b, u32 watch)
 {
 	u32 parts = run_parts(&c->runs[0], watch);
@@ -328,7 +331,7 @@ static int judge_whole(struct comparison *c, const struct condition *condition, 
 	return c->n_base ? comparison_judge_repeats(c, condition, p) : judge_runs(c, condition, p);
 }
 
-/* Takes over the last judgements of a phase, as those of the runs that it is of. */
+/* Takes over the last judgements of a phase, and makes them refer to the runs that it belongs to. */
 static int take_judgements(struct comparison *c, const struct compared_phase *of, u32 from, struct problem *p)
 {
 	u32 n = of->c.n_judgements - from;

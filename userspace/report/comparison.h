@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Compares runs with a first one, the baseline: which figures belong together, and the verdicts of --fail-if. Pure. */
+/*
+ * Compares runs with the first one, the baseline: finds which figures correspond, and the verdicts of
+ * --fail-if. Pure.
+ */
 #ifndef REPORT_COMPARISON_H
 #define REPORT_COMPARISON_H
 
@@ -13,23 +16,23 @@ struct pair {
 };
 
 /*
- * Pairs the watches of two runs at the same stage: first those of devices that @maps pairs, which have no other partner, and
- * those with the same device name; then, if each run has just one
- * watch of a stage left, these two (another drive, the same test); then the same parts of these. @ret has room for
- * @base's watches. Returns how many.
+ * Pairs the watches of two runs at the same stage. First come the devices that @maps pairs, which have
+ * no other partner, and devices of the same name. Then, if each run has just one watch of a stage left,
+ * these two are paired (another drive, the same test). Last come the same parts of paired watches. @ret
+ * has room for @base's watches. Returns how many pairs there are.
  */
 u32 comparison_pairs(const struct run *base, const struct run *other, const struct device_maps *maps, struct pair *ret);
 
-/* What a run has of a group. */
+/* A run's figures for a group. */
 struct compared {
 	const struct run *run;
 	const struct watch_run *watch;	/* NULL: the run has nothing to compare */
-	const struct op_frame *o;	/* NULL likewise; may be without IOs, if another run has some */
+	const struct op_frame *o;	/* NULL likewise; may have no IOs, if another run has some */
 	double ks;			/* distance from the baseline's distribution; negative: unknown */
 	/*
-	 * The mean that a whole's IOs would have if each part had the share of them that it has in the baseline: what
-	 * remains of a difference that another mix explains. Negative: unknown, as there are no parts or a part that the
-	 * baseline has IOs of has none here.
+	 * The mean that a whole's IOs would have if each part had the same share of them as in the
+	 * baseline. It shows how much of a difference is not explained by another mix. Negative:
+	 * unknown, as there are no parts, or a part with IOs in the baseline has none here.
 	 */
 	double mean_with_base_mix_ns;
 };
@@ -41,12 +44,12 @@ struct compared_group {
 	struct compared *of;		/* [runs]; the first is the baseline's */
 };
 
-/* A condition, applied to one device of one run. */
+/* A condition applied to one device of one run. */
 struct judgement {
 	const struct condition *condition;
 	struct judged judged;
 	struct verdict verdict;
-	struct noise noise;		/* only of repeats */
+	struct noise noise;		/* only for repeats */
 	struct problem sentence;	/* what was found */
 };
 
@@ -56,11 +59,11 @@ struct comparison {
 	const struct run *runs;		/* borrowed */
 	const struct device_maps *maps;	/* same */
 	u32 n_runs;
-	u32 n_base;			/* the first are repeats of the baseline, the rest of what is compared; 0: no repeats */
+	u32 n_base;			/* the first n_base repeat the baseline, the rest the other side; 0: no repeats */
 	u32 n_groups;
 	/*
-	 * Those with IOs in any run, by the baseline's watch, then by op, each followed by its parts (if any run has them
-	 * besides the baseline).
+	 * The groups with IOs in any run, in the order of the baseline's watches, then by op. Each is
+	 * followed by its parts, if the baseline and another run have them.
 	 */
 	struct compared_group *groups;
 	u32 n_judgements;
@@ -71,27 +74,28 @@ struct comparison {
 };
 
 /*
- * Compares @runs with the first of them, which together with those behind it are @n_base repeats, or 0. @maps pairs devices of
- * these with those of the rest. Returns 0 or -ENOMEM.
+ * Compares @runs with the first of them. If @n_base is not 0, the first @n_base runs are repeats of the
+ * baseline. @maps pairs devices of the baseline with devices of the others. Returns 0 or -ENOMEM.
  */
 int comparison_make(const struct run *runs, u32 n, u32 n_base, const struct device_maps *maps, struct comparison *ret);
 
-/* The name of the device that a group's is compared with if that is so by @maps, else NULL. */
+/* The name of the device that a group's device is compared with if @maps pairs them, else NULL. */
 const char *comparison_mapped(const struct comparison *c, const struct compared_group *g);
 
 /*
- * Judges each run but the baseline (or a single run itself) by @conditions, on each device and stage that has the
- * op, as a whole, and in each phase of the condition's name if it has one. Of repeats it judges medians; KS is the median of
- * the others' distances from the first of the baseline's. @conditions must outlive the comparison. Returns 0, or -ENOMEM, or
- * -ENODATA and a sentence if a condition can't be judged, because no device has the op or only one side has it, or the phase
- * is not in all of the runs.
+ * Judges each run but the baseline (or a single run itself) by @conditions, on each device and stage
+ * that has the op, as a whole. A condition that names a phase is judged in each phase of that name. For
+ * repeats it judges medians; KS is then the median of the others' distances from the baseline's first
+ * run. @conditions must outlive the comparison. Returns 0, or -ENOMEM, or -ENODATA and a sentence if a
+ * condition can't be judged: no device has the op, only one side has it, or the phase is not in all
+ * runs.
  */
 int comparison_judge(struct comparison *c, const struct condition *conditions, u32 n, struct problem *p);
 
-/* Most repeats of one side. */
+/* Limit of the repeats of one side. */
 #define REPEATS_MAX 100
 
-/* How many groups behind that of a whole are of its parts. */
+/* How many groups behind a whole's group belong to its parts. */
 u32 comparison_parts(const struct comparison *c, u32 whole);
 
 void comparison_uninit(struct comparison *c);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A comparison (comparison.h) printed: for a person, a program or a page. Each returns 0 or a negative errno. */
+/*
+ * Prints a comparison (comparison.h) for a person, a program or a web page. Each function returns 0 or
+ * a negative errno.
+ */
 #ifndef REPORT_COMPARISON_FORMATS_H
 #define REPORT_COMPARISON_FORMATS_H
 
@@ -15,7 +18,7 @@ int comparison_json(const struct comparison *c, FILE *out);
 /* A table for each op, as GitHub draws them. */
 int comparison_markdown(const struct comparison *c, FILE *out);
 
-/* The columns that all formats have, between the name and KS. */
+/* The columns that all formats have between the name and KS. */
 struct comparison_cell {
 	const char *name;		/* "IOPS", "p99" */
 	const char *key;		/* in JSON: "iops", "p99" */
@@ -27,16 +30,16 @@ struct comparison_cell {
 #define COMPARISON_CELLS 9
 extern const struct comparison_cell comparison_cells[];
 
-/* What a run has in a column; negative where it has no IO. */
+/* A run's value in a column; negative if it has no IO. */
 double comparison_value(const struct comparison_cell *cell, const struct compared *c);
 
-/* Of repeats: what the sides of a group have in a column. */
+/* For repeats: the values of both sides of a group in a column. */
 struct noise comparison_noise(const struct comparison *c, const struct compared_group *g, const struct comparison_cell *cell);
 
 /* "x 1.10", "x 932", "x 2.32k": in 7 characters up to 999 G. */
 const char *ratio_text(char text[32], double ratio);
 
-/* "+10.2%" of 1.102; "-" if negative; from eleven times on as a ratio. */
+/* "+10.2%" for 1.102; "-" if negative; from a factor of eleven on as a ratio. */
 const char *change_text(char text[32], double ratio);
 
 #endif

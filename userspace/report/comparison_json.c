@@ -35,7 +35,7 @@ static double none_is_nan(double value)
 	return value < 0 ? NAN : value;
 }
 
-/* Adds figures under the keys of comparison_cells, with latencies in an object of their own. */
+/* Adds figures under the keys of comparison_cells; latencies go into an object of their own. */
 static void add_figures(struct json_object *to, const struct compared *c)
 {
 	struct json_object *latencies = json_new_object();
@@ -116,7 +116,7 @@ static struct json_object *noises(const struct comparison *c, const struct compa
 	return to;
 }
 
-/* How the runs are divided, and by which method they are judged. */
+/* Which runs are repeats of which side, and by which method they are judged. */
 static struct json_object *repeats(const struct comparison *c)
 {
 	struct json_object *to = json_new_object();

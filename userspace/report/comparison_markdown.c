@@ -11,7 +11,7 @@
 #include "util/units.h"
 #include "util/utf8.h"
 
-/* Shows a name as it is: nothing in it has a meaning for Markdown or HTML. */
+/* Prints a name literally: nothing in it is interpreted as Markdown or HTML. */
 static void put_name(FILE *f, const char *name)
 {
 	size_t room = 3 * strlen(name) + 1;
@@ -32,7 +32,7 @@ static void put_name(FILE *f, const char *name)
 	}
 }
 
-/* Parts have a column that says which they are. */
+/* Parts have a column with their names. */
 static void put_heads(FILE *f, const struct part *part)
 {
 	putc('\n', f);
@@ -98,7 +98,7 @@ static void put_change(FILE *f, const struct noise *n)
 	fputs(" |", f);
 }
 
-/* Of repeats: three rows below the recordings'. */
+/* For repeats: three rows below those of the recordings. */
 static void put_noise(FILE *f, const struct comparison *c, const struct compared_group *g)
 {
 	static const char *const rows[] = { "**base**: median (min to max)", "**other**: median (min to max)", "**change** (95 %)" };
@@ -130,7 +130,7 @@ static void put_rows(FILE *f, const struct comparison *c, const struct compared_
 		put_noise(f, c, g);
 }
 
-/* A whole's table, and one of its parts. */
+/* The table of a whole, and another one of its parts. */
 static void put_group(FILE *f, const struct comparison *c, u32 whole)
 {
 	const struct compared_group *g = &c->groups[whole];
@@ -163,7 +163,7 @@ static void put_phase(FILE *f, const struct compared_phase *phase)
 		put_group(f, &phase->c, i);
 }
 
-/* What the rates are over. */
+/* The window of the rates. */
 static void put_window(FILE *f, const struct run *r)
 {
 	char from[UNITS_TEXT], to[UNITS_TEXT];

@@ -7,7 +7,7 @@
 
 #include "report/phase_run.h"
 
-/* Of the phases of this name that have figures, the one with @before others before it. */
+/* Finds the phase of this name that has figures and @before others like it before it. */
 static const struct phase *find(const struct run *r, const char *name, u32 before)
 {
 	for (u32 i = 0; i < r->phases.n; i++) {
@@ -46,7 +46,7 @@ static void phase_uninit(struct compared_phase *of, u32 n_runs)
 	free(of->runs);
 }
 
-/* On failure what was made is left to comparison_phases_uninit(). */
+/* After a failure, comparison_phases_uninit() frees what was made. */
 static int phase_make(const struct comparison *c, const struct phase *p, struct compared_phase *of)
 {
 	u32 before = namesakes_before(&c->runs[0], p);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Phases of several runs beside each other: each is compared as the runs are. Pure. */
+/* Compares the phases of several runs: each phase is compared as the runs are. Pure. */
 #ifndef REPORT_COMPARISON_PHASES_H
 #define REPORT_COMPARISON_PHASES_H
 
 #include "report/comparison.h"
 
-/* A phase that all runs have. Of several of one name the first is compared with the first, and so on. */
+/*
+ * A phase that all runs have. If there are several of the same name, the first is compared with the
+ * first, and so on.
+ */
 struct compared_phase {
 	const char *name;
 	struct run *runs;		/* phase_run_make() of each */
@@ -16,7 +19,7 @@ struct compared_phase {
 int comparison_phases_make(struct comparison *c);
 void comparison_phases_uninit(struct comparison *c);
 
-/* Calls @tell for each phase with figures that is not in all runs. */
+/* Calls @tell for each phase that has figures but is not in all runs. */
 void comparison_phases_unpaired(const struct comparison *c, void (*tell)(void *to, const struct run *run, const struct phase *p),
 				void *to);
 

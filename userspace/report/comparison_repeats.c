@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A comparison whose first runs are repeats of one thing and whose others are repeats of another. */
+/*
+ * Judges a comparison whose first runs are repeats of one side and whose others are repeats of the
+ * other side.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -39,7 +42,7 @@ const char *change_text(char text[UNITS_TEXT], double ratio)
 	return text;
 }
 
-/* Appends what the repeats say to the sentence of a relative condition. */
+/* Appends the result of the repeats to the sentence of a relative condition. */
 static void explain_noise(const struct condition *condition, const struct noise *n, struct problem *sentence)
 {
 	const size_t used = strlen(sentence->text), room = sizeof(sentence->text) - used;
@@ -102,7 +105,7 @@ static int judge(const struct comparison *c, const struct condition *condition, 
 	return 0;
 }
 
-/* The group that stands for its watch under @condition: that of its op, or for total the first of the watch. */
+/* Whether the group stands for its watch: the group of op @op or, for total, the first one of the watch. */
 static bool is_meant(const struct comparison *c, u32 at, int op)
 {
 	const struct compared_group *g = &c->groups[at];
@@ -115,7 +118,7 @@ static bool is_meant(const struct comparison *c, u32 at, int op)
 	return true;
 }
 
-/* In any run of each side? What stands beside nothing is not judged, as without repeats. */
+/* Whether some run of each side has it. As without repeats, a group that only one side has is not judged. */
 static bool on_both_sides(const struct comparison *c, const struct compared_group *g)
 {
 	bool other = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Repeats beside repeats: comparison_judge() of these. */
+/* Compares repeats with repeats, for comparison_judge(). */
 #ifndef REPORT_COMPARISON_REPEATS_H
 #define REPORT_COMPARISON_REPEATS_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * For a person at a terminal. Recordings are numbered; the first is the baseline. Each op of each device has a block,
- * with two lines for each recording, its figures and its distribution (all on the same axis), and then ratios to the
- * baseline. Of a part there are figures and ratios alone. Columns are 8 wide as in the live table, so everything fits
- * into 80.
+ * Prints a comparison for a person at a terminal. Recordings are numbered; the first is the baseline.
+ * Each op of each device has a block. It has two lines for each recording, with its figures and its
+ * distribution (all on the same axis), and then ratios to the baseline. Parts have figures and ratios
+ * only. Columns are 8 wide as in the live table, so everything fits into 80.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,7 +22,7 @@
 #define GUTTER 8
 #define CELL 8
 #define COLUMNS_MIN (GUTTER + COMPARISON_CELLS * CELL)
-#define WORSE 1.05		/* ratios that are worse than that are coloured */
+#define WORSE 1.05		/* ratios worse than this are coloured */
 #define NAME 256
 
 struct table {
@@ -39,7 +39,7 @@ static void paint(const struct table *t, const char *code)
 		fprintf(t->f, "\033[%sm", code);
 }
 
-/* A name takes one line, whatever is in it. */
+/* Prints a name on one line, whatever it contains. */
 static void put_name(const struct table *t, const char *name, u32 columns)
 {
 	char clean[3 * NAME + 1];
@@ -79,7 +79,7 @@ static void put_heads(const struct table *t)
 	putc('\n', t->f);
 }
 
-/* The device's name in the baseline, and in other runs where it differs. */
+/* The device's name in the baseline, and in the other runs if it differs. */
 static void put_group_name(const struct table *t, const struct compared_group *g)
 {
 	const struct watch *base = g->of[0].watch->watch;
@@ -165,7 +165,7 @@ static const char *p_text(char text[UNITS_TEXT], double p)
 	return text;
 }
 
-/* Of repeats: medians and extremes of both sides, and the change with its interval. */
+/* For repeats: medians and extremes of both sides, and the change with its confidence interval. */
 static void put_noise(const struct table *t, const struct compared_group *g)
 {
 	static const char *const rows[] = { "base", "  min", "  max", "other", "  min", "  max", "change", "  from", "  to", "p" };
@@ -202,7 +202,7 @@ static void put_distance(const struct table *t, const struct compared_group *g, 
 			ratio_of(g->of[0].o->mean_ns, g->of[run].mean_with_base_mix_ns));
 }
 
-/* Its share of the IOs in each run: another mix alone makes wholes differ. */
+/* Prints the part's share of the IOs in each run, since a different mix alone makes wholes differ. */
 static void put_part_name(const struct table *t, const struct compared_group *whole, const struct compared_group *g)
 {
 	const char *before = utf8_columns(g->part->label, strlen(g->part->label)) < GUTTER ? "" : "  ";
@@ -246,7 +246,7 @@ static void put_part(const struct table *t, const struct compared_group *g)
 		put_ratios(t, g, i);
 }
 
-/* Of a single part there is no more to say: it is all of the whole. */
+/* A single part is not shown, as it is the same as the whole. */
 static void put_group(const struct table *t, u32 whole)
 {
 	const struct compared_group *g = &t->c->groups[whole];

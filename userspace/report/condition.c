@@ -34,7 +34,7 @@ void merged_uninit(struct op_frame *o)
 	hist_uninit(&o->hist);
 }
 
-/* What a condition judges: an op of a watch, or all of its ops merged, which the subject owns. */
+/* What a condition judges: an op of a watch, or all of its ops merged (then owned by the subject). */
 struct subject {
 	const struct op_frame *o;
 	struct op_frame merged;
@@ -50,7 +50,7 @@ static const char *name_of(const struct run *r)
 	return *r->origin.file ? r->origin.file : *r->origin.label ? r->origin.label : "the run";
 }
 
-/* "nvme0n1", "md0 (total)": stage device goes without saying. */
+/* "nvme0n1", "md0 (total)": stage device is not named. */
 static const char *watch_text(const struct watch_run *w, char text[DEVICE_NAME_MAX + 16])
 {
 	bool plain = w->watch->stage == BLKLAT_STAGE_DEVICE;

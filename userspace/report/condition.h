@@ -2,16 +2,16 @@
 /*
  * Conditions of --fail-if: [PHASE:] OP.METRIC COMPARISON VALUE.
  *
- *   PHASE       what a mark says: only between this mark and the next one
+ *   PHASE       a mark's text: judges only the time between this mark and the next one
  *   OP          read, write, flush, discard, other; total: all of them together
  *   METRIC      iops, mbps (MB/s), mean, min, max, p50 ... (any percentile), errors, lost (of total only),
  *               ks (distance of the distributions, 0 to 1, needs a baseline)
  *   COMPARISON  < <= > >=
- *   VALUE       +10% or -5%: that much above or below the baseline's
- *               a latency as 20ms, 300us, 1.5s, 800ns; a number as 50000, 50k, 1.5M
+ *   VALUE       +10% or -5%: this much above or below the baseline's value;
+ *               or a latency, as 20ms, 300us, 1.5s, 800ns; or a number, as 50000, 50k, 1.5M
  *
- *   A change may be followed by "beyond noise": of repeats (compare --baseline) it holds only if the change lies, besides,
- *   outside of what repeats differ by (noise.h).
+ *   A change may be followed by "beyond noise": for repeats (compare --baseline) the condition then holds
+ *   only if the change is also larger than the differences between repeats (noise.h).
  *
  *   read.p99 > +10%    write.iops < -5%    read.max > 20ms    read.p99.9 >= 300us    total.errors > 0
  *   read.p99 > +10% beyond noise    QD 16: read.p99 > +10%
@@ -48,17 +48,20 @@ struct condition {
 	char text[96];			/* as written, without blanks around it */
 };
 
-/* All ops of @total as one, with the percentiles run_of_total. Returns 0 or -ENOMEM; free with merged_uninit(). */
+/*
+ * Merges all ops of @total into one, with the percentiles run_of_total. Returns 0 or -ENOMEM; free with
+ * merged_uninit().
+ */
 int merged_make(const struct frame *total, struct op_frame *ret);
 void merged_uninit(struct op_frame *o);
 
-/* Returns 0, or -EINVAL and a sentence that shows the place. */
+/* Returns 0, or -EINVAL and a sentence that shows where the error is. */
 int condition_parse(const char *text, struct condition *ret, struct problem *p);
 
-/* Is @value on the side of @limit that the condition names? */
+/* Whether @value is on the side of @limit that the condition names. */
 bool condition_compare(const struct condition *c, double value, double limit);
 
-/* The outcome. Numbers are in the metric's unit (ns, IOs/s, MB/s, IOs). */
+/* The result of a condition. Numbers are in the metric's unit (ns, IOs/s, MB/s, IOs). */
 struct verdict {
 	bool holds;
 	double value;		/* the run's */
@@ -66,7 +69,7 @@ struct verdict {
 	double limit;		/* what value was compared with */
 };
 
-/* What is judged: a watch of the run, and the baseline's watch that it is compared with. */
+/* The figures to judge: a watch of the run, and the baseline's watch that it is compared with. */
 struct judged {
 	const struct run *run;
 	const struct watch_run *watch;
@@ -75,8 +78,8 @@ struct judged {
 };
 
 /*
- * Returns 0 or -ENOMEM; or -ENODATA and a sentence, if a recording that is needed has no IO of the op, or the condition
- * needs a baseline and there is none. (Such a condition is never just false.)
+ * Returns 0 or -ENOMEM; or -ENODATA and a sentence if a recording that is needed has no IO of the op,
+ * or the condition needs a baseline and there is none. (Such a condition is never simply false.)
  */
 int condition_evaluate(const struct condition *c, const struct judged *j, struct verdict *ret, struct problem *p);
 

@@ -25,7 +25,7 @@ static void skip_blanks(struct parsing *g)
 	g->at += strspn(g->at, " \t");
 }
 
-/* Says what was expected at g->at, and what is there instead. */
+/* Says what was expected at g->at, and what was found instead. */
 static int expected(const struct parsing *g, const char *what)
 {
 	if (!*g->at)
@@ -34,7 +34,10 @@ static int expected(const struct parsing *g, const char *what)
 			   (int)(g->at - g->text) + 1, what);
 }
 
-/* Takes a word that ends at one of @ends, a blank or a comparison. Returns its length; 0: it does not fit @word. */
+/*
+ * Takes a word, up to one of @ends, a blank or a comparison. Returns its length; 0: it does not fit in
+ * @word.
+ */
 static size_t take_word(const struct parsing *g, const char *ends, char word[32])
 {
 	size_t len = strcspn(g->at, ends);
@@ -46,7 +49,7 @@ static size_t take_word(const struct parsing *g, const char *ends, char word[32]
 	return len;
 }
 
-/* What a mark says may have a colon, a condition has none: the last one ends the name. */
+/* A mark's text may contain colons, the rest of a condition has none: so the last colon ends the name. */
 static int parse_phase(struct parsing *g)
 {
 	const char *colon = strrchr(g->at, ':');
@@ -133,7 +136,7 @@ static bool is_latency(enum condition_metric m)
 	return m == METRIC_MEAN || m == METRIC_MIN || m == METRIC_MAX || m == METRIC_PERCENTILE;
 }
 
-/* The factor of the unit at the end of the text; 0: it is unknown. */
+/* The factor of the unit at the end of the text; 0: unknown unit. */
 static double unit_of(const struct parsing *g, const char *unit)
 {
 	static const struct { const char *name; double factor; bool latency; } units[] = {
@@ -157,7 +160,7 @@ static int value_expected(const struct parsing *g)
 	return expected(g, "a number such as 50000 or 50k, or a change such as -5%");
 }
 
-/* Is @text, which follows a change, " beyond noise"? */
+/* Whether @text, which follows a change, is " beyond noise". */
 static bool is_beyond_noise(const char *text)
 {
 	size_t blanks = strspn(text, " \t");

@@ -9,7 +9,7 @@ double ratio_of(double base, double other)
 	return base > 0 && other >= 0 ? other / base : -1;
 }
 
-/* Both of one scale. */
+/* Both have the same scale. */
 static double distance(const struct hist *a, const struct hist *b)
 {
 	double n_a = hist_count(a), n_b = hist_count(b), most = 0;

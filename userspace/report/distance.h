@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How far two figures, or two distributions, are apart. Pure. */
+/* How far apart two figures or two distributions are. Pure. */
 #ifndef REPORT_DISTANCE_H
 #define REPORT_DISTANCE_H
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the report's document has of parts alone: what share of their whole they are, how they compare, and what load they are. */
+/*
+ * The figures that only parts have in the report's document: their share of the whole, how they
+ * compare, and what load they show.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -11,9 +14,9 @@
 #include "util/cleanup.h"
 #include "util/json_later.h"
 
-#define SHARE_DIGITS 9		/* one IO of a thousand million */
+#define SHARE_DIGITS 9		/* enough for one IO in a thousand million */
 
-/* In a run's list parts stand behind their whole. */
+/* In a run's list parts follow their whole. */
 static const struct watch_run *whole_of(const struct watch_run *part)
 {
 	while (part->watch->part)
@@ -36,7 +39,7 @@ static struct json_object *shares(const struct op_frame *o, const struct op_fram
 	return to;
 }
 
-/* How many times as long as those beside nothing; null of too few. */
+/* How many times as long the IOs took as those beside nothing; null if there are too few. */
 static struct json_object *against_base(const struct watch_run *whole, u32 op, const struct op_frame *o)
 {
 	u32 kind;
@@ -64,8 +67,8 @@ void document_of_part(struct json_object *to, const struct run *r, const struct 
 }
 
 /*
- * What the device does while so many IOs are in the stage: Little's law, depth over the mean time there. A part's depths go
- * from one number to another, so it does between so many and so many; the last part's have no end.
+ * The rates of the device at this queue depth, by Little's law: depth over the mean time in the stage.
+ * A part covers a range of depths, so each rate is a range too; in the last part it has no upper end.
  */
 static struct json_object *by_little(const struct part *part, const struct op_frame *o)
 {

@@ -36,7 +36,7 @@ static struct json_object *watch_figures(const struct run *r, const struct watch
 	return to;
 }
 
-/* Of watches with IO; none where it has no figures. */
+/* The figures of watches with IO; none if the phase has no figures. */
 static struct json_object *watches(const struct described *d)
 {
 	struct json_object *to = json_new_array(0);

@@ -34,7 +34,7 @@ static struct json_object *time_at(const void *of, u32 i)
 	return ns ? json_decimal(ns / 1e9, 6) : json_new_count(0);
 }
 
-/* What the IOs that ended in each interval took, all together. */
+/* The total time of the IOs that ended in each interval. */
 static struct json_object *times(const struct run *r, const struct series_run *s)
 {
 	const struct over_time of = { .s = s };
@@ -65,7 +65,7 @@ static struct json_object *percentiles(const struct run *r, const struct series_
 	return to;
 }
 
-/* With digits enough that whoever rounds them to the three that are shown gets what is shown of the figure itself. */
+/* With enough digits that rounding them to the three shown gives the same as rounding the exact figure. */
 static void add_iops(struct json_object *to, const char *key, double iops)
 {
 	json_add_decimal(to, key, iops, iops < 1000 ? 4 : 1);
@@ -132,7 +132,7 @@ static struct json_object *after_idle(const struct op_frame *o)
 	return to;
 }
 
-/* Rows with IOs and their counts: [row, count, row, count, ...]. Row 0 includes what is below the grid. */
+/* Rows with IOs and their counts: [row, count, row, count, ...]. Row 0 includes the cell below the grid. */
 static struct json_object *heat_rows(const struct hist *h)
 {
 	struct json_object *to = json_new_array(0);

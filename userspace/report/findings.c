@@ -138,8 +138,9 @@ double weighted_median(struct weighted *w, u32 n)
 }
 
 /*
- * Stage queue is watched to tell where latency comes from. The rate at which IOs leave the queue is the device's, so
- * if the device is watched at another stage too, the findings about the rate are made there.
+ * Stage queue is watched to tell where latency comes from. The rate at which IOs leave the queue is
+ * that of the device, so if the device is watched at another stage too, findings about the rate are
+ * made there.
  */
 static bool rate_is_its_own(const struct inquiry *q)
 {
@@ -162,7 +163,7 @@ static void prove_ages(const struct run *r, const struct watch_run *w, bool *pro
 		if (i + 1 == r->n)
 			proven[i] = age_ns && !accounting_ends_missed(&w->total->accounting);
 		else
-			/* If the age goes on growing, it is still the same IO. */
+			/* If the age keeps growing, it is still the same IO. */
 			proven[i] = age_ns && (ended_in(w, i + 1, age_ns) ||
 					       (w->oldest_ns[i + 1] >= age_ns && proven[i + 1]));
 	}
@@ -185,7 +186,7 @@ static int inquire(const struct inquiry *q)
 	return err;
 }
 
-/* The rooms that an inquiry takes for each interval. */
+/* The arrays that an inquiry needs, with an element for each interval. */
 struct rooms {
 	bool *stalled, *proven;
 };
@@ -233,7 +234,7 @@ int findings_make(const struct run *r, const struct steady_window *w, struct fin
 	return 0;
 }
 
-/* The whole with the most IOs whose rate is its own; n_watches: there is none with any. */
+/* The whole with the most IOs among those whose rate is their own; n_watches: none has IOs. */
 static u32 busiest(const struct run *r)
 {
 	u32 most = r->n_watches;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a person would read off a run's charts, as plain sentences, each with its numbers and the rule that found
- * it. Each rule is a file, findings_*.c. Pure.
+ * Findings: what an expert would read off a run's charts, as plain sentences, each with its numbers and
+ * the rule that found it. Each rule is a file, findings_*.c. Pure.
  */
 #ifndef REPORT_FINDINGS_H
 #define REPORT_FINDINGS_H
@@ -17,18 +17,20 @@ struct finding_value {
 };
 
 /*
- * Kinds and their values; both names are stable. Shares are of 1.
+ * Kinds and their values; the names of both are stable. Shares are fractions of 1.
  *
- *   steady_state   known, and if that: reached, iops, round_s, excursion_share, slope_share, stalled_share (of the window, in
- *                  intervals in which the device stalled), and first_reached_s where any five rounds of the run were
- *   stall          stalls, time_s, share (of the active window's time), intervals (in which it stalled), mean_s, longest_s, longest_at_s,
- *                  median_iops, and where they are regular period_s (from one's begin to the next one's), period_deviation_s
- *   level_change   at_s, share (of the IOs, done by then), before_ and after_ iops, p50_ns, queue_depth, times_slower_by_
- *                  latency (of the means) and iops, rest_s; of more than three: changes, first_at_s, last_at_s, least_ and most_ iops, iops_p50_ns
+ *   steady_state   known; if it is: reached, iops, round_s, excursion_share, slope_share, stalled_share (share of
+ *                  the window in intervals with stalls); first_reached_s if any five rounds of the run pass
+ *   stall          stalls, time_s, share (of the active window's time), intervals (with stalls), mean_s,
+ *                  longest_s, longest_at_s, median_iops; if stalls are regular: period_s (from the begin of
+ *                  one to that of the next), period_deviation_s
+ *   level_change   at_s, share (of the IOs, done by then); iops, p50_ns and queue_depth, each with before_ and
+ *                  after_; times_slower_by_latency (of the means), times_slower_by_iops, rest_s. If there are
+ *                  more than three: changes, first_at_s, last_at_s, and least_ and most_ iops, iops_p50_ns
  *   peaks          peak1_ns, peak1_share, peak2_ns ... in order of latency
  *   after_pause    ios, share, first_p50_ns, rest_p50_ns, first_mean_ns
  *   beside         ios, share (of the op's), p50_ns, p99_ns, base_ios, base_p50_ns, base_p99_ns, times_p50, times_p99
- *   slow_common    slow (IOs of which it is known), share (of these), share_of_all (IOs), p_value
+ *   slow_common    slow (slow IOs for which it is known), share (of these), share_of_all (of all IOs), p_value
  *   hung           oldest_ns, at_s, in_flight, pending (at the end of the run)
  *   errors         errors, ios
  *   losses         lost, share, and each reason of lost_names
@@ -52,14 +54,18 @@ struct findings {
 	struct finding *f;
 };
 
-/* All findings of @r, watch by watch; the steady state is looked for in @w. Returns 0, or -ENOMEM and makes none. */
+/*
+ * Makes all findings of @r, watch by watch; looks for the steady state in @w. Returns 0, or -ENOMEM and
+ * makes none.
+ */
 int findings_make(const struct run *r, const struct steady_window *w, struct findings *ret);
 void findings_uninit(struct findings *fs);
 
 /*
- * Where the levels of @r begin, if there is more than one: those of its busiest op, of the device and stage with the most IOs, as
- * level_change finds them. @ret has room for FINDINGS_LEVELS_MAX times on the run's axis, in their order. Returns how many
- * there are (0: one level, or no IO), or -ENOMEM.
+ * Finds where the levels of @r begin, if there is more than one. They are those that level_change finds
+ * for the busiest op of the device and stage with the most IOs. @ret has room for FINDINGS_LEVELS_MAX
+ * times on the run's axis, and gets them in order. Returns how many there are (0: a single level, or no
+ * IO), or -ENOMEM.
  */
 int findings_levels(const struct run *r, double *ret);
 

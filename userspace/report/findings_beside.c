@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where IOs are divided by what they are beside: what makes them slower, and how much. */
+/* For IOs divided by what they run beside: what makes them slower, and by how much. */
 #include <errno.h>
 
 #include "blklat/parts.h"

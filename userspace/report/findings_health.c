@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What should not happen: lost IOs, counts that disagree, errors, IOs that hang, a device that went away. */
+/*
+ * Findings about things that should not happen: lost IOs, counts that disagree, errors, IOs that hang,
+ * a device that went away.
+ */
 #include <errno.h>
 #include <math.h>
 
@@ -99,7 +102,7 @@ int find_errors(const struct inquiry *q)
 	return err;
 }
 
-/* An IO that takes at least so long hangs. */
+/* An IO that takes at least this long hangs. */
 static double hung_ns(const struct watch_run *w)
 {
 	double p50_ns = w->ops[main_op(w)].total->percentile_ns[RUN_P50];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Level changes: a cache is exhausted, a drive begins to clean up, the load changes. They are looked for in the
- * logarithms of IOPS and of the median latency, in the intervals in which the op was busy: neither pauses of the
- * workload nor stalls are levels.
+ * Level changes: a cache is exhausted, a drive begins to clean up, the load changes. They are searched
+ * in the logarithms of IOPS and of the median latency, only over intervals in which the op was busy,
+ * since neither pauses of the workload nor stalls are levels.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,17 +13,17 @@
 #include "util/cleanup.h"
 
 #define FACTOR 1.5
-#define TOLD_MAX 3		/* if there are more changes, one finding tells them all */
-#define SAME_CUT 2		/* changes of IOPS and of latency are the same one if at most so many intervals apart */
-#define EVEN 1.2		/* figures that differ by a smaller factor are said to be unchanged */
+#define TOLD_MAX 3		/* if there are more changes, one finding sums them up */
+#define SAME_CUT 2		/* a change of IOPS and one of latency are the same if at most this many intervals apart */
+#define EVEN 1.2		/* figures that differ by a smaller factor count as unchanged */
 
 struct trace {
 	const struct inquiry *q;
 	u32 op;
 	const struct series_run *s;
 	u32 n;
-	u32 *interval;		/* those in which the op was busy */
-	double *y;		/* what levels are looked for in */
+	u32 *interval;		/* the intervals in which the op was busy */
+	double *y;		/* the values that levels are searched in */
 	struct weighted *room;	/* for medians */
 	u32 cuts[LEVEL_CUTS_MAX];	/* places in interval */
 	u32 n_cuts;
@@ -35,7 +35,7 @@ struct level {
 
 struct change {
 	double at_s, share;
-	double rest_s;		/* pause of the workload before it */
+	double rest_s;		/* pause of the workload before the change */
 	struct level before, after;
 	bool iops_changed;
 };
@@ -80,7 +80,7 @@ static int by_place(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Finds the cuts of IOPS, and adds those of the median latency that are others. */
+/* Finds the cuts of IOPS, and adds the cuts of the median latency that differ from these. */
 static int find_cuts(struct trace *t)
 {
 	CLEANUP(cleanup_free) u32 *more = calloc(LEVEL_CUTS_MAX, sizeof(*more));
@@ -106,7 +106,7 @@ static int find_cuts(struct trace *t)
 	return 0;
 }
 
-/* A level's figures, without the intervals in which it changes if it is long enough to spare them. */
+/* A level's figures. The intervals in which it changes are left out if it is long enough. */
 static struct level level_of(const struct trace *t, u32 level)
 {
 	const struct run *r = t->q->run;
@@ -130,8 +130,8 @@ static struct level level_of(const struct trace *t, u32 level)
 }
 
 /*
- * The change happened within the interval before the cut or the one after it. The moment follows from the IOs of
- * both: until then they were done at the old rate, afterwards at the new one.
+ * The change happened within the interval before the cut or the one after it. The moment is computed
+ * from the IOs of both intervals: before it they were done at the old rate, afterwards at the new one.
  */
 static void place_change(const struct trace *t, u32 cut, struct change *c)
 {
@@ -172,13 +172,16 @@ static int direction(double before, double after, double factor)
 	return after * factor <= before ? -1 : 0;
 }
 
-/* By Little's law. Unlike the median, it includes the few IOs that wait while the others go in bursts. */
+/*
+ * The mean latency by Little's law. Unlike the median, it includes the few IOs that wait while others
+ * complete in bursts.
+ */
 static double mean_ns(const struct level *l)
 {
 	return l->iops > 0 ? l->queue_depth / l->iops * NSEC_PER_SEC : 0;
 }
 
-/* How many times slower it became; 0: can't be told. */
+/* How many times slower it became; 0: unknown. */
 static double latency_ratio(const struct change *c)
 {
 	double before = mean_ns(&c->before);
@@ -191,7 +194,7 @@ static double iops_ratio(const struct change *c)
 	return c->after.iops > 0 ? c->before.iops / c->after.iops : 0;
 }
 
-/* What the figures tell about the cause. Whether it is a cache, only the drive knows. */
+/* Says what the figures tell about the cause. Whether it is a cache, only the drive knows. */
 static void say_cause(struct finding *f, const struct change *c)
 {
 	int iops = direction(c->before.iops, c->after.iops, EVEN);
@@ -263,7 +266,7 @@ static int report_change(const struct trace *t, u32 i)
 	return 0;
 }
 
-/* Many changes, as of a drive that cleans up now and then, or of a load in steps: tells what they have in common. */
+/* Sums up many changes, such as those of a drive that cleans up now and then, or of a load in steps. */
 static int report_many(const struct trace *t)
 {
 	struct finding *f = finding_add(t->q, "level_change", t->op);

@@ -11,8 +11,9 @@
 #define FACTOR 1.5
 
 /*
- * The first IOs are counted in coarse bins. Distributes those of each coarse bin over the fine bins in it, in proportion
- * to all IOs there. That is exact if only first IOs are in the coarse bin, and else no worse than the coarse bin.
+ * The first IOs are counted in coarse bins. Distributes those of each coarse bin over its fine bins, in
+ * proportion to all IOs there. That is exact if the coarse bin has only first IOs, and otherwise no
+ * less exact than the coarse bin itself.
  */
 static void share_out(const struct op_frame *o, bool first, double *cells)
 {

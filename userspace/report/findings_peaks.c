@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Separate peaks of the distribution, as of hits and misses of a cache, or of busy dies and idle ones. They are looked
- * for in the density over the logarithm of latency, smoothed by a triangle with a half width of a tenth of a decade.
+ * Separate peaks of the distribution, such as hits and misses of a cache, or busy and idle dies. They
+ * are searched in the density over the logarithm of latency, smoothed by a triangle with a half width
+ * of a tenth of a decade.
  */
 #include <errno.h>
 #include <math.h>
@@ -11,22 +12,22 @@
 #include "report/findings_rules.h"
 #include "util/cleanup.h"
 
-#define PEAKS_MAX 6		/* at most so many are told, the largest ones */
+#define PEAKS_MAX 6		/* at most this many are reported, the largest ones */
 #define SHARE_LEAST 0.005	/* of the IOs */
-#define VALLEY 0.5		/* a valley is at most so much of the lower peak beside it */
-#define STANDARD_ERRORS 5.0	/* by which a peak exceeds its valley, by Poisson's law */
+#define VALLEY 0.5		/* height of a valley, at most this share of the lower peak beside it */
+#define STANDARD_ERRORS 5.0	/* by how many a peak must exceed its valley, with Poisson noise */
 #define HALF_WIDTH 0.1		/* of the triangle, in decades */
 
 struct peak {
 	u32 cell;
-	u32 end;		/* its cells are those from the end of the peak before up to here, exclusive */
+	u32 end;		/* its cells reach from the end of the previous peak to here, exclusive */
 	u64 ios;
 };
 
 struct landscape {
 	const struct hist *hist;
 	u32 n;			/* cells */
-	double *density;	/* IOs a cell, smoothed */
+	double *density;	/* IOs per cell, smoothed */
 	double spread;		/* sum of the triangle's squared weights: density * spread is its variance */
 	struct peak *peaks;
 	u32 n_peaks;
@@ -152,7 +153,7 @@ static void count_ios(struct landscape *l)
 	}
 }
 
-/* Drops peaks of few IOs, the smallest first. Their IOs go to the neighbour behind the shallower valley. */
+/* Drops peaks with few IOs, the smallest first. Their IOs go to the neighbour across the shallower valley. */
 static void drop_small(struct landscape *l, u64 ios)
 {
 	for (;;) {
@@ -168,7 +169,7 @@ static void drop_small(struct landscape *l, u64 ios)
 	}
 }
 
-/* The middle of a cell, as in the charts. */
+/* The middle of a cell, as the charts draw it. */
 static double place_ns(const struct hist *h, u32 cell)
 {
 	if (!cell)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the rules, findings_*.c, share. Only they and findings.c include it. */
+/* Shared by the rules, findings_*.c. Only they and findings.c include it. */
 #ifndef REPORT_FINDINGS_RULES_H
 #define REPORT_FINDINGS_RULES_H
 
@@ -8,18 +8,19 @@
 
 #define FINDING_WHO (DEVICE_NAME_MAX + 32)
 
-/* What a rule looks at, and where its findings go. */
+/* What a rule examines, and where its findings go. */
 struct inquiry {
 	const struct run *run;
 	const struct watch_run *watch;
 	const struct steady_window *window;
 	/*
-	 * [interval] The oldest IO in flight at the interval's end really was in flight: an IO of that age ended later,
-	 * or none had by the end of the run. For an IO whose end was missed by the capture also seems to be in flight,
-	 * until its tag is used again.
+	 * [interval] Whether the oldest IO in flight at the interval's end really was in flight: an IO
+	 * of that age ended later, or none had ended by the end of the run. Without this proof it may
+	 * be an IO whose end the capture missed: that one also seems to be in flight, until its tag is
+	 * used again.
 	 */
 	bool *age_proven;
-	bool *stalled;			/* [interval] Set by find_stalls(), for the rules that follow it. */
+	bool *stalled;			/* [interval] Set by find_stalls(), for the rules that run after it. */
 	struct findings *to;
 };
 
@@ -27,7 +28,7 @@ struct inquiry {
 int find_stalls(const struct inquiry *q);
 int find_steady_state(const struct inquiry *q);
 int find_level_changes(const struct inquiry *q);
-/* As findings_levels(), of an op of the watch; find_stalls() came before. */
+/* Like findings_levels(), for an op of the watch; find_stalls() must have run before. */
 int find_levels(const struct inquiry *q, u32 op, double *ret);
 int find_peaks(const struct inquiry *q);
 int find_after_pause(const struct inquiry *q);
@@ -38,7 +39,10 @@ int find_errors(const struct inquiry *q);
 int find_hung(const struct inquiry *q);
 int find_gone(const struct inquiry *q);
 
-/* Adds a finding about the whole run, to be filled in; NULL: no memory. It moves when the next one is added. */
+/*
+ * Adds a finding about the whole run, which the caller fills in; NULL: no memory. The pointer is
+ * invalid once the next one is added.
+ */
 struct finding *finding_add(const struct inquiry *q, const char *kind, int op);
 void finding_value(struct finding *f, const char *name, double value);
 __attribute__((format(printf, 2, 3)))
@@ -46,10 +50,10 @@ void finding_say(struct finding *f, const char *format, ...);	/* adds to the tex
 __attribute__((format(printf, 2, 3)))
 void finding_rule(struct finding *f, const char *format, ...);
 
-/* "nvme0n1 write"; with the stage if the device is watched at several. */
+/* "nvme0n1 write"; also names the stage if the device is watched at several. */
 const char *finding_who(const struct inquiry *q, int op, char text[FINDING_WHO]);
 
-/* True for an op with at least 1 % of the watch's IOs. A rarer one has no rate to speak of. */
+/* True for an op with at least 1 % of the watch's IOs. A rarer one has no meaningful rate. */
 bool op_matters(const struct watch_run *w, u32 op);
 
 /* Applies a rule to each op that matters, until one call fails. */
@@ -62,7 +66,10 @@ struct weighted {
 	double value, weight;
 };
 
-/* The smallest value such that those up to it have at least half of all weight; 0 if @n is 0. Sorts @w by value. */
+/*
+ * The smallest value such that all values up to it have at least half of the weight; 0 if @n is 0.
+ * Sorts @w by value.
+ */
 double weighted_median(struct weighted *w, u32 n);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the slow IOs are, more often than all IOs are. */
+/* Findings about what slow IOs have in common, more often than IOs in general. */
 #include <errno.h>
 #include <string.h>
 

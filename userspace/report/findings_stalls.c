@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Says of a device where it stalls (stalls.h), for how long, and whether that comes back. */
+/* Says where a device stalls (stalls.h), for how long, and whether the stalls are regular. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,18 +7,18 @@
 #include "report/stalls.h"
 #include "util/cleanup.h"
 
-#define LISTED 3		/* up to so many stalls are listed one by one */
-#define PERIOD_STALLS 4		/* a period takes at least so many stalls */
-#define PERIOD_SHARE 0.8	/* of the distances between stalls, that must be near the median one */
-#define PERIOD_NEAR 0.5		/* how near: by at most so much of the median off */
-#define PERIOD_DEVIATION 0.25	/* most that the standard deviation of these may be, over their mean */
+#define LISTED 3		/* up to this many stalls are listed one by one */
+#define PERIOD_STALLS 4		/* a period needs at least this many stalls */
+#define PERIOD_SHARE 0.8	/* share of the distances between stalls that must be near the median one */
+#define PERIOD_NEAR 0.5		/* "near": off by at most this share of the median */
+#define PERIOD_DEVIATION 0.25	/* limit of their standard deviation, over their mean */
 
-/* How far apart stalls begin; mean_s is 0 where that is not regular. */
+/* The time between the begins of stalls; mean_s is 0 if that is not regular. */
 struct period {
 	double mean_s, deviation_s;
 };
 
-/* Of the distances near the median one, if these are most of them and even. */
+/* The period from the distances near the median one, if most are near it and they are even. */
 static struct period period_from(struct weighted *distances, u32 n)
 {
 	const struct period none = { 0 };
@@ -56,7 +56,7 @@ static int find_period(const struct stalls *s, struct period *ret)
 	return 0;
 }
 
-/* Of the active window's time, what is in stalls. */
+/* The share of the active window's time that is in stalls. */
 static double share_of(const struct stalls *s, const struct run *r)
 {
 	const struct active_window *w = &r->active;
@@ -97,7 +97,7 @@ static int op_named(const struct flow *f)
 	return f->op < 0 && n == 1 ? (int)main_op(f->q->watch) : f->op;
 }
 
-/* Marks in @marks where it stalled. */
+/* Reports the stalls, and marks their intervals in @marks. */
 static int report(const struct flow *flow, const struct stalls *s, bool *marks)
 {
 	const struct inquiry *q = flow->q;
@@ -130,7 +130,10 @@ static int report(const struct flow *flow, const struct stalls *s, bool *marks)
 	return 0;
 }
 
-/* Looks for stalls of one flow. Intervals marked in @known have been told already; those of the whole device are added. */
+/*
+ * Looks for stalls of one flow. Intervals marked in @known were already reported; those of the whole
+ * device are added.
+ */
 static int find_in_flow(const struct inquiry *q, int op, bool *known)
 {
 	struct flow f CLEANUP(flow_uninit) = { 0 };

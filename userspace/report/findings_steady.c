@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Says of each op that matters whether it reached a steady state. */
+/* Says for each op that matters whether it reached a steady state. */
 #include <errno.h>
 #include <math.h>
 
@@ -18,7 +18,7 @@ static void say_unknown(const struct inquiry *q, struct finding *f, const char *
 			    q->run->active.n, q->run->active.n == 1 ? "" : "s");
 }
 
-/* Of the window's time, what is in intervals in which the device stalled. */
+/* The share of the window's time in intervals in which the device stalled. */
 static double stalled_share(const struct inquiry *q)
 {
 	const struct steady_window *w = q->window;

@@ -4,13 +4,16 @@
 #include <errno.h>
 #include <string.h>
 
-/* The page as userspace/report/web/build.mjs makes it. The Makefile tells the assembler its folder. */
+/* The page that userspace/report/web/build.mjs makes. The Makefile tells the assembler its folder. */
 __asm__(".pushsection .rodata\n"
 	"report_template:\n"
 	".incbin \"web/report.html\"\n"
 	"report_template_end:\n"
 	".popsection\n");
-/* Hidden, for otherwise they are reached through the GOT, where arm64's linker drops the offsets of such labels. */
+/*
+ * Hidden, as otherwise they are reached through the GOT, where arm64's linker drops the offsets of such
+ * labels.
+ */
 extern const char __attribute__((visibility("hidden"))) report_template[], report_template_end[];
 
 #define PLACE "@REPORT@"
@@ -24,8 +27,9 @@ static int put(FILE *out, const char *text, size_t len)
 }
 
 /*
- * The document stands in a script element, which ends at the next "</script"; and "<!--" followed by "<script" would
- * hide that end. In JSON "<" only occurs in strings, where it may be written as an escape.
+ * The document is inside a script element, which ends at the next "</script"; and "<!--" followed by
+ * "<script" would hide that end. In JSON "<" only occurs in strings, where it may be written as an
+ * escape.
  */
 static int put_document(FILE *out, const char *json, size_t len)
 {

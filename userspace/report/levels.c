@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Binary segmentation: a stretch is cut where the cut explains most of its variance, as long as that is more than noise
- * would yield. Then cuts that are no clean steps are taken back, the worst first.
+ * Binary segmentation: a stretch is cut where that explains most of its variance, as long as it
+ * explains more than noise would. Then cuts that are not clean steps are taken back, the worst first.
  */
 #include "report/levels.h"
 
@@ -12,8 +12,8 @@
 
 #include "util/cleanup.h"
 
-#define NOISE_LEAST 0.01	/* of the logarithms that are compared here: a change below 1 % makes no level */
-#define PENALTY 4.0		/* least variance that a cut has to explain, in units of noise * log(n) */
+#define NOISE_LEAST 0.01	/* in logarithms, which are compared here: a change below 1 % is not a new level */
+#define PENALTY 4.0		/* the variance that a cut has to explain, in units of noise * log(n) */
 #define STANDARD_ERRORS 5.0
 #define SAME 1e-9		/* tolerance: a step of exactly the least size is enough */
 
@@ -21,7 +21,7 @@ struct search {
 	const double *y;
 	u32 n;
 	double step;
-	double *sum, *squares;	/* [i] of all values before i */
+	double *sum, *squares;	/* [i] over all values before i */
 	double noise;		/* variance, from differences of neighbours */
 	u32 *cuts;
 	u32 n_cuts;
@@ -107,7 +107,7 @@ static double median_near(const double *y)
 	return near[LEVEL_LEAST / 2];
 }
 
-/* Noise within the levels, from differences of neighbours: it includes flicker, but no slow drift. */
+/* The noise within the levels, from differences of neighbours: it includes flicker, but not slow drift. */
 static double noise_within(const struct search *s)
 {
 	double squares = 0;
@@ -125,8 +125,8 @@ static double noise_within(const struct search *s)
 }
 
 /*
- * Do both levels have enough values? A value at the cut that is more like the other level does not count: it may be of
- * the interval in which the level changed.
+ * Whether both levels have enough values. A value at the cut that is closer to the other level does not
+ * count: it may belong to the interval in which the level changed.
  */
 static bool long_enough(const struct search *s, u32 from, u32 cut, u32 to)
 {
@@ -138,7 +138,7 @@ static bool long_enough(const struct search *s, u32 from, u32 cut, u32 to)
 	return n_before >= LEVEL_LEAST && n_after >= LEVEL_LEAST;
 }
 
-/* How good a cut is; below 1 it fails. */
+/* The quality of a cut; below 1 it fails. */
 static double quality(const struct search *s, u32 i, double noise)
 {
 	u32 from = begin_of(s, i), cut = s->cuts[i], to = end_of(s, i + 1);
@@ -158,7 +158,7 @@ static double quality(const struct search *s, u32 i, double noise)
 	return fmin(least, step / (STANDARD_ERRORS * error));
 }
 
-/* Takes back the worst of the cuts that fail. Returns false if none does. */
+/* Takes back the worst of the cuts that fail. Returns false if none fails. */
 static bool take_back(struct search *s)
 {
 	double noise = noise_within(s), least = 1;
@@ -179,7 +179,10 @@ static bool take_back(struct search *s)
 	return true;
 }
 
-/* Places each cut anew, between its neighbours. The first ones were made with later levels still in the stretch. */
+/*
+ * Places each cut again, between its neighbours: the first cuts were made when the stretch still
+ * contained later levels.
+ */
 static void refine(struct search *s)
 {
 	for (u32 i = 0; i < s->n_cuts; i++) {

@@ -5,16 +5,18 @@
 
 #include "util/types.h"
 
-#define LEVEL_LEAST 5		/* a level has at least so many values */
+#define LEVEL_LEAST 5		/* a level has at least this many values */
 #define LEVEL_CUTS_MAX 512
 
 /*
- * Finds the cuts between levels of @y[0..n): cut c means that y[c] is the first of a new level. For each,
+ * Finds the cuts between levels of @y[0..n): cut c means that y[c] is the first value of a new level.
+ * For each cut,
  *   - the means of the two levels differ by at least @step, as do the medians of the LEVEL_LEAST values on both
  *     sides of the cut (a ramp is no step);
  *   - both levels are stable: the standard deviation within each is at most half the difference;
  *   - the difference is at least 5 standard errors.
- * Ascending cuts are written to @ret, which has room for LEVEL_CUTS_MAX. Returns their number, or -ENOMEM.
+ * Ascending cuts are written to @ret, which has room for LEVEL_CUTS_MAX. Returns their number, or
+ * -ENOMEM.
  */
 int levels_find(const double *y, u32 n, double step, u32 *ret);
 

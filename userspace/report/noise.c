@@ -7,7 +7,7 @@
 #include "report/distance.h"
 #include "report/student.h"
 
-#define ROUNDING (1 + 1e-9)	/* a percentile in the next bin is off by that bin's width, but for the last bits of a double */
+#define ROUNDING (1 + 1e-9)	/* tolerance: to be in the next bin is to differ by its width, up to rounding */
 
 static int by_value(const void *a, const void *b)
 {
@@ -54,7 +54,7 @@ struct noise noise_of(double *base, u32 n_base, double *other, u32 n_other, doub
 	if (fabs(difference) > width)
 		r.p = 0;
 	if (a + b > 0) {
-		/* Welch and Satterthwaite; as shares, which can't become too small to be squared. */
+		/* The Welch-Satterthwaite equation, computed with shares, whose squares can't underflow. */
 		df = 1 / (pow(a / (a + b), 2) / (n_base - 1) + pow(b / (a + b), 2) / (n_other - 1));
 		if (fabs(difference) > width)
 			r.p = student_two_sided(difference / sqrt(a + b), df);

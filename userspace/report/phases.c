@@ -45,7 +45,7 @@ int phases_init(struct phases *ph, const struct origin *origin, u32 n_watches, u
 static void frame_free(struct frame *f)
 {
 	for (u32 op = 0; f && op < BLKLAT_OPS; op++)
-		free(f->ops[op].hist.cells);	/* those of after_idle stand behind them */
+		free(f->ops[op].hist.cells);	/* the cells of after_idle are behind them in the same block */
 	free(f);
 }
 
@@ -88,7 +88,7 @@ bool phases_divide(const struct phases *ph, double from_s, double to_s)
 	return false;
 }
 
-/* The phase in which its middle lies; NULL: none. */
+/* The phase in which the interval's middle lies; NULL: none. */
 static struct phase *phase_of(struct phases *ph, const struct phase_interval *i)
 {
 	double middle_s = i->start_s + i->length_s / 2;
@@ -98,7 +98,7 @@ static struct phase *phase_of(struct phases *ph, const struct phase_interval *i)
 	return ph->at < ph->n && middle_s >= ph->p[ph->at].from_s ? &ph->p[ph->at] : NULL;
 }
 
-/* Once a phase has a whole interval, it wants no other. */
+/* Once a phase has a complete interval, it takes no others. */
 static bool wants(const struct phase *p, const struct phase_interval *i)
 {
 	return p && (is_whole(p, i) || !p->n || p->partial);
@@ -137,7 +137,7 @@ static int frame_prepare(struct phases *ph, struct frame **to, const struct fram
 	return err;
 }
 
-/* A comparison makes a run of each phase: what these take is counted here, where it can be refused. */
+/* A comparison makes a run of each phase. Their memory is already counted here, where it can be refused. */
 static int phase_begin(struct phases *ph, struct phase *p, u64 *most_bytes)
 {
 	u64 as_run = (u64)ph->n_watches * (sizeof(struct watch_run) + sizeof(struct frame));
@@ -167,7 +167,7 @@ int phases_prepare(struct phases *ph, const struct phase_interval *i, u64 most_b
 	return err;
 }
 
-/* What it has from intervals that are not whole gives way. */
+/* Drops figures from intervals that do not lie completely in the phase. */
 static void phase_restart(struct phases *ph, struct phase *p)
 {
 	for (u32 w = 0; w < ph->n_watches; w++)
@@ -211,13 +211,13 @@ void phases_add(struct phases *ph, const struct phase_interval *i)
 			frame_add(p->of[w], i->frames[w], &none);
 }
 
-/* Rates are over all of the phase, also where a device had nothing to do in some of it. */
+/* Rates are over the whole phase, even if a device was idle for a part of it. */
 static void frame_finish(struct frame *f, double length_s, const struct percentiles *ps)
 {
 	const struct frame nothing = { .in_flight = f->in_flight, .oldest_ns = f->oldest_ns, .end_ns = f->end_ns };
 
 	f->interval_s = length_s;
-	f->accounting = (struct accounting){ 0 };	/* counts from the run's begin on */
+	f->accounting = (struct accounting){ 0 };	/* would count from the run's begin */
 	frame_add(f, &nothing, ps);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The phases of a run: a mark begins one, the next mark ends it. Its figures are those of the intervals that lie in it
- * whole, from the first to the last with IO: what an interval has on either side of a mark isn't known. A phase too short
- * for one has those whose middle lies in it, and is partial. Pure.
+ * The phases of a run: a mark begins one, the next mark ends it. Its figures are those of the intervals
+ * that lie completely in it, from the first to the last with IO, since it is unknown how the IOs of an
+ * interval divide on the two sides of a mark. A phase too short for a complete interval gets those
+ * whose middle lies in it, and is partial. Pure.
  */
 #ifndef REPORT_PHASES_H
 #define REPORT_PHASES_H
@@ -10,35 +11,38 @@
 #include "core/frame.h"
 #include "core/origin.h"
 
-#define PHASES_MAX 256		/* more could be neither drawn nor told apart */
-/* Share of an interval that may lie beyond a mark: a script that marks at each full second misses it by some of it. */
+#define PHASES_MAX 256		/* more can't be drawn or told apart */
+/*
+ * The share of an interval that may lie beyond a mark: a script that marks at each full second misses
+ * it slightly.
+ */
 #define PHASES_SLACK 1e-3
 
 struct phase {
-	const char *name;	/* the mark's text, which is the origin's */
+	const char *name;	/* the mark's text, owned by the origin */
 	double from_s, to_s;	/* marks, on the run's axis; the last ends with the run */
-	u32 first, n;		/* its intervals, by their numbers in the run; n is 0: it has no figures */
-	double length_s;	/* of these */
+	u32 first, n;		/* its intervals, by their numbers in the run; n is 0: no figures */
+	double length_s;	/* of these intervals */
 	bool partial;
-	struct frame **of;	/* [watch], as the run's; NULL: nothing happened there. NULL itself while n is 0 */
+	struct frame **of;	/* [watch of the run]; NULL: nothing happened there. NULL itself while n is 0 */
 
 	/* Private. */
-	u32 idle_n;		/* intervals without IO behind the last with some */
+	u32 idle_n;		/* intervals without IO behind the last one with IO */
 	double idle_s;
 };
 
 struct phases {
 	u32 n;
 	struct phase *p;	/* by time */
-	u32 left_out;		/* the last ones, beyond PHASES_MAX */
+	u32 left_out;		/* how many of the last ones were dropped, beyond PHASES_MAX */
 
 	/* Private. */
 	u32 n_watches, scale;
-	u32 at;			/* the interval that was added last is not before it */
-	u64 bytes;		/* that all of it takes */
+	u32 at;			/* the last interval added does not lie before this phase */
+	u64 bytes;		/* memory of all phases */
 };
 
-/* An interval that is to be added: its number in the run, its place, and the frame of each watch (NULL: it has none). */
+/* An interval to be added: its number in the run, its place, and the frame of each watch (NULL: none). */
 struct phase_interval {
 	u32 number;
 	double start_s, length_s;
@@ -49,12 +53,12 @@ struct phase_interval {
 int phases_init(struct phases *ph, const struct origin *origin, u32 n_watches, u32 scale);
 void phases_uninit(struct phases *ph);
 
-/* Does one begin or end between these two, which are behind all intervals that were added? */
+/* Whether a phase begins or ends between these times, which must lie behind all intervals added so far. */
 bool phases_divide(const struct phases *ph, double from_s, double to_s);
 
 /*
- * To be called before phases_add() of each interval: makes room for it, taking @most_bytes more at most. Returns 0, -ENOMEM
- * or -E2BIG, and then has added nothing.
+ * To be called before phases_add() of each interval: makes room for it, with at most @most_bytes more
+ * memory. Returns 0; or -ENOMEM or -E2BIG, and then has added nothing.
  */
 int phases_prepare(struct phases *ph, const struct phase_interval *i, u64 most_bytes);
 void phases_add(struct phases *ph, const struct phase_interval *i);

@@ -9,13 +9,13 @@
 #include "util/array.h"
 
 #define ROOM_FIRST 64
-#define HEAT_BYTES (256ULL << 20)	/* of all series together; some twenty watches have all their columns */
-#define HEAT_SHARE 4			/* and at most such a part of what a run may take */
+#define HEAT_BYTES (256ULL << 20)	/* limit for all series; enough for some twenty watches with all columns */
+#define HEAT_SHARE 4			/* and at most this share of a run's memory limit */
 #define HEAT_COLUMNS_LEAST 32
 
 static const struct percentiles none;
 
-/* If no table is given, makes one of the watches' devices, without anything below them. */
+/* If no table is given, makes one of the watches' devices, without the devices below them. */
 static int copy_devices(struct run *r, const struct run_source *from)
 {
 	if (from->devices)
@@ -136,7 +136,7 @@ void run_uninit(struct run *r)
 	*r = (struct run){ 0 };
 }
 
-/* Arrays that were grown before a failure are larger than needed, which does no harm. */
+/* After a failure, arrays that were already grown are larger than needed, which does no harm. */
 static int grow_watch(struct watch_run *w, u32 room)
 {
 	int err = array_grow(&w->queue_depth, sizeof(double), room);
@@ -153,7 +153,7 @@ static int grow_watch(struct watch_run *w, u32 room)
 	return err;
 }
 
-/* What a run takes with room for so many intervals of so many series, some of which have a heat. */
+/* The memory of a run with room for this many intervals of this many series, some of which have a heat. */
 static u64 bytes_with(const struct run *r, u32 room, u32 n_series, u32 n_heats)
 {
 	const u64 interval = 2 * sizeof(double), watch = 3 * sizeof(u64) + sizeof(double);
@@ -218,7 +218,7 @@ static int prepare_phases(struct run *r, const struct phase_interval *interval)
 	return err;
 }
 
-/* Does all that can fail, before anything is written. */
+/* Does everything that can fail, before anything is written. */
 static int prepare(struct run *r, const struct frames *interval, const struct phase_interval *of_phase)
 {
 	int err = make_room(r);
@@ -264,14 +264,20 @@ static void watch_put(struct run *r, u32 watch, const struct frame *f)
 	}
 }
 
-/* When the interval began. In a recording that dropped its oldest intervals the first does not begin at 0. */
+/*
+ * When the interval began. If a recording has dropped its oldest intervals, the first one does not
+ * begin at 0.
+ */
 static double start_of(const struct run *r, const struct frames *interval, double length_s)
 {
 	if (interval->now && r->origin.start_mono_ns) {
 		s64 end_ns = interval->now->mono_ns - r->origin.start_mono_ns;
 		double start_s = (double)end_ns / NSEC_PER_SEC - length_s;
 
-		/* The length is a rounded difference of the same clock, so the result may be off by as much. */
+		/*
+		 * The length is a rounded difference of times of the same clock, so the result may be
+		 * off by the rounding.
+		 */
 		return start_s > 1e-9 ? start_s : 0;
 	}
 	return r->seen_s;
@@ -282,7 +288,7 @@ static bool is_asked_for(const struct run *r, double middle_s)
 	return !(r->asked.from && middle_s < r->asked.from_s) && !(r->asked.to && middle_s >= r->asked.to_s);
 }
 
-/* What was counted by then is none of what was asked for. */
+/* Notes what was counted by the end of an interval that was not asked for. */
 static void leave_out(struct run *r, const struct frames *interval)
 {
 	for (u32 i = 0; i < interval->n; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A whole run, as charts and findings need it, made from its frames interval by interval. It owns copies of all
- * that it refers to, so the capture can be closed once the run is finished. Pure.
+ * A whole run, as charts and findings need it, made from its frames interval by interval. It owns
+ * copies of everything it refers to, so the capture can be closed once the run is finished. Pure.
  */
 #ifndef REPORT_RUN_H
 #define REPORT_RUN_H
@@ -14,62 +14,63 @@
 
 /* The part of a run that the user asked for, in seconds since its start. */
 struct asked_window {
-	bool from, to;			/* whether there is such a bound */
+	bool from, to;			/* whether these bounds are given */
 	double from_s, to_s;
 };
 
 /* Where the frames come from. Borrowed until run_finish(). */
 struct run_source {
 	const struct origin *origin;		/* NULL: unknown */
-	const struct device_table *devices;	/* with the watches' devices; NULL: unknown */
-	const struct watch *watches;		/* to which the frames will point */
+	const struct device_table *devices;	/* includes the watches' devices; NULL: unknown */
+	const struct watch *watches;		/* the frames will point to these */
 	u32 n_watches;
 	const char *engine;
 	u32 scale;
 	double interval_s;			/* as asked for */
 	u64 max_bytes;				/* most memory that the run may take; 0: no limit */
 	bool slow;				/* intervals have slow IOs */
-	u32 merged;				/* how many of its intervals may be one of the run; 0, 1: none is merged */
+	u32 merged;				/* how many source intervals may become one of the run; 0, 1: no merging */
 	struct asked_window asked;
 };
 
-/* In a run's list, too, the parts of a watch follow it (core/watch.h). */
+/* A watch in a run. As in core/watch.h, it is followed by its parts. */
 struct watch_run {
 	const struct watch *watch;	/* the run's copy */
 	/*
-	 * All intervals together: merged bins, sums, extremes, and the percentiles run_of_total. The accounting is that
-	 * of the end, since the capture began, and interval_s the time for which the watch was there. Rates (IOPS, bytes per second, queue depth) are over
-	 * the run's active window.
+	 * All intervals together: merged bins, sums, extremes, and the percentiles run_of_total. The
+	 * accounting is that at the end, since the capture began. interval_s is the time for which the
+	 * watch was there. Rates (IOPS, bytes per second, queue depth) are over the run's active
+	 * window.
 	 */
 	const struct frame *total;
-	struct accounting account;	/* of what was asked for alone; all 0 of a part */
+	struct accounting account;	/* only for the window asked for; all 0 for a part */
 	struct series_run ops[BLKLAT_OPS];
-	double *queue_depth;		/* [interval], as are the next three; 0 once the device is gone */
+	double *queue_depth;		/* [interval], like the next three; 0 once the device is gone */
 	u64 *in_flight;
 	u64 *oldest_ns;
-	u64 *lost;			/* cumulative, since what was asked for began; keeps its value once the device is gone; 0 in a part */
+	u64 *lost;			/* cumulative in the window asked for; kept once the device is gone; part: 0 */
 	u32 n_there;			/* intervals until it was gone */
 	bool gone;
 };
 
-/* What a run's rates are over, see report/active.h. */
+/* The window of a run's rates, see report/active.h. */
 struct active_window {
 	u32 first, n;			/* intervals; n is 0 if the run has none */
 	double from_s, to_s;		/* where the first begins and the last ends */
-	u32 left_out;			/* of its ends, how many intervals that held only part of the load */
+	u32 left_out;			/* intervals left out at its ends, as they held only part of the load */
 };
 
 /*
- * A series takes some bytes for each interval, and that of a whole a heat. All heats together are bounded: the more
- * wholes there are, the fewer columns each has.
+ * A series takes some bytes for each interval; that of a whole also has a heat. The memory of all heats
+ * is bounded: the more wholes there are, the fewer columns each heat has.
  */
 struct run {
 	struct origin origin;		/* texts "" where unknown */
 	struct device_table devices;
 	char *engine;
 	u32 scale;
-	double interval_s;		/* as recorded; most of the run's are so many times as long: */
-	u32 merged;			/* 1: as recorded */
+	double interval_s;		/* as recorded; times merged, the length of most of the run's */
+	u32 merged;			/* 1: not merged */
 	u32 n;				/* intervals */
 	double *start_s;		/* since origin.start_mono_ns if that is known, else since the first interval */
 	double *length_s;		/* > 0 */
@@ -77,29 +78,29 @@ struct run {
 	u32 n_watches;
 	struct watch_run *watches;
 	struct phases phases;
-	struct slow_ios slow;		/* see report/slow_run.h; most is 0 where none were looked for */
-	u64 skipped_unexplained;	/* as is account of the watches; see struct frames */
-	struct asked_window asked;	/* it has only intervals within this one */
+	struct slow_ios slow;		/* see report/slow_run.h; most is 0 if none were looked for */
+	u64 skipped_unexplained;	/* over the same time as account of the watches; see struct frames */
+	struct asked_window asked;	/* the run has only intervals in this window */
 	struct active_window active;	/* known once it is finished */
 
 	/* Private. */
 	const struct watch *given;
-	const struct frame **frames;	/* [watch], of the interval that is being added; NULL: it has none */
+	const struct frame **frames;	/* [watch], of the interval being added; NULL: none */
 	struct watch *copies;
 	struct frames total;
-	bool left_out;			/* something, before what was asked for; of the last interval of that: */
+	bool left_out;			/* intervals before the window asked for; at the end of the last one: */
 	struct accounting *before;	/* [watch] */
 	u64 skipped_before;
 	u64 max_bytes;
-	bool full;			/* an interval was refused for it */
-	double seen_s;			/* where the last interval ended that was placed, taken or not */
+	bool full;			/* an interval was refused due to max_bytes */
+	double seen_s;			/* end of the last interval placed, whether it was taken or not */
 	u32 n_wholes;
-	u32 n_series, n_heats;		/* of what had an IO */
-	u32 heat_columns;		/* that each has at most */
+	u32 n_series, n_heats;		/* of those that had an IO */
+	u32 heat_columns;		/* limit for each heat */
 	u32 room;
 };
 
-/* Where an interval lies, on the run's axis. */
+/* Where an interval lies on the run's axis. */
 struct run_span {
 	double start_s, length_s;
 };
@@ -108,39 +109,42 @@ struct run_span {
 int run_init(struct run *r, const struct run_source *from);
 
 /*
- * Where the next interval lies. False: it has no length, or its middle lies outside of what was asked for, and it is not to be
- * added. To be asked of each, in their order.
+ * Finds where the next interval lies. Returns false if it must not be added: it has no length, or its
+ * middle lies outside of the window asked for. Must be called for each interval, in order.
  */
 bool run_place(struct run *r, const struct frames *interval, struct run_span *ret);
 
 /*
- * Adds an interval. Frames may leave out watches whose device is gone. Returns 0; or -ENOMEM, or -E2BIG (it would take
- * more than max_bytes), and the run stays as it was.
+ * Adds an interval. Its frames may leave out watches whose device is gone. Returns 0; or -ENOMEM or
+ * -E2BIG (it would take more than max_bytes), and then the run stays as it was.
  */
 int run_add_at(struct run *r, const struct run_span *where, const struct frames *interval);
 
-/* Both, in one. */
+/* Both in one call. */
 int run_add(struct run *r, const struct frames *interval);
 
-/* The same of an interval's slow IOs, by when they ended. */
+/* Adds an interval's slow IOs, by the time of their ends. Returns the same. */
 int run_add_slow(struct run *r, const struct frames *interval);
 
-/* To be called after the last interval: computes the active window, the totals' percentiles and rates. The source is no longer needed. */
+/*
+ * To be called after the last interval: computes the active window, and percentiles and rates of the
+ * totals. Afterwards the source is no longer needed.
+ */
 void run_finish(struct run *r);
 
-/* The memory that it takes, with room for intervals to come. */
+/* The memory that the run takes, including room for more intervals. */
 u64 run_bytes(const struct run *r);
 
 /* @r may be all 0. */
 void run_uninit(struct run *r);
 
-/* How many watches behind whole @i are its parts. */
+/* How many watches behind whole @i are parts of it. */
 u32 run_parts(const struct run *r, u32 i);
 
-/* IOs of all ops. */
+/* The IOs of all ops. */
 u64 watch_run_ios(const struct watch_run *w);
 
-/* When interval @i ends; when the run does (0 if it has no interval). */
+/* When interval @i ends; and when the run ends (0 if it has no interval). */
 double run_end_of(const struct run *r, u32 i);
 double run_end(const struct run *r);
 

@@ -20,7 +20,7 @@ const struct percentiles run_of_total = {
 	},
 };
 
-/* All arrays of a series that have one u64 for each interval. */
+/* All arrays of a series with one u64 for each interval. */
 #define SERIES_ARRAYS(s) { &(s)->ios, &(s)->bytes, &(s)->errors, &(s)->sum_ns, &(s)->min_ns, &(s)->max_ns }
 #define N_SERIES_ARRAYS 6
 

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a run has of one op of one watch, interval by interval. Pure. */
+/* A run's figures for one op of one watch, interval by interval. Pure. */
 #ifndef REPORT_SERIES_RUN_H
 #define REPORT_SERIES_RUN_H
 
 #include "core/frame.h"
 #include "report/heat.h"
 
-/* The percentiles of each interval: p50 p90 p99 p99.9; and those of the whole run: also p95 p99.99 p99.999. */
+/* The percentiles of each interval: p50 p90 p99 p99.9; those of the whole run have also p95 p99.99 p99.999. */
 extern const struct percentiles run_over_time;
 extern const struct percentiles run_of_total;
 #define RUN_P50 0	/* the median's place in both */
 
-/*
- * One op of one watch. Arrays have an element for each interval, and are NULL while the op had no IO.
- */
+/* One op of one watch. Arrays have an element for each interval. They are NULL as long as the op had no IO. */
 struct series_run {
 	u64 *ios;
 	u64 *bytes;
@@ -27,22 +25,25 @@ struct series_run {
 };
 
 /*
- * Begins one with its first IO: the @n intervals before are empty, and there is room for so many. Returns 0 or -ENOMEM, and
- * nothing has changed then.
+ * Begins a series at its first IO: the @n intervals before are empty, and there is room for @room.
+ * Returns 0, or -ENOMEM and changes nothing.
  */
 int series_run_begin(struct series_run *s, u32 n, u32 room);
 
-/* Returns 0 or -ENOMEM: then what it has is kept. */
+/* Returns 0, or -ENOMEM and changes nothing. */
 int series_run_grow(struct series_run *s, u32 room);
 void series_run_uninit(struct series_run *s);
 
-/* Sets interval @i, for which there is room, in its heat too, if it has one. @o is NULL without a frame. */
+/*
+ * Sets interval @i, for which there must be room; in the heat too, if the series has one. @o is NULL if
+ * there is no frame.
+ */
 void series_run_put(struct series_run *s, u32 i, const struct op_frame *o, bool has_heat);
 
-/* That an interval takes, but for the heat. */
+/* The bytes that an interval takes, without the heat. */
 u64 series_run_bytes(void);
 
-/* An interval's percentile @p of run_over_time; negative where there was no IO. */
+/* An interval's percentile @p of run_over_time; negative if there was no IO. */
 double series_percentile(const struct series_run *s, u32 i, u32 p);
 
 #endif

@@ -13,15 +13,15 @@
 
 #define REGIONS 16
 
-/* A value in some respect: a text, or else a number. */
+/* A value in one respect: a text or a number. */
 struct key {
 	const char *text;
 	u64 n;
 };
 
 struct respect {
-	const char *by;		/* NULL: that of the part */
-	/* False: not known of this IO. */
+	const char *by;		/* NULL: the name of the part's division */
+	/* Returns false if the value is not known for this IO. */
 	bool (*key)(const struct device *d, const struct slow_io *io, struct key *ret);
 	void (*say)(const struct device *d, const struct key *k, char ret[SLOW_COMMON_TEXT]);
 };
@@ -75,7 +75,7 @@ static bool queue_key(const struct device *d, const struct slow_io *io, struct k
 	return io->told.known & BLKLAT_SLOW_QUEUE;
 }
 
-/* Sectors are of the whole disk, so those of a partition are in no part of it that its size would tell. */
+/* Sectors count from the start of the disk, so for a partition its size does not tell the region. */
 static bool region_key(const struct device *d, const struct slow_io *io, struct key *ret)
 {
 	u64 sectors = d->size_bytes / 512;
@@ -140,7 +140,7 @@ static u64 part_ios(const struct run *r, u32 watch, const char *label)
 	return 0;
 }
 
-/* Negative: not counted. */
+/* The value's share of all IOs; negative: not counted. */
 static double share_of_all(const struct run *r, u32 watch, const struct respect *by, const struct key *k)
 {
 	u64 all = watch_run_ios(&r->watches[watch]), ios;
@@ -151,7 +151,7 @@ static double share_of_all(const struct run *r, u32 watch, const struct respect 
 	return ios ? (double)ios / all : -1;
 }
 
-/* Is @a what is to be told, rather than @b? */
+/* Whether @a is to be reported rather than @b. */
 static bool tells_more(const struct slow_common *a, const struct slow_common *b)
 {
 	if (a->p >= 0 && b->p >= 0 && a->p != b->p)
@@ -197,7 +197,7 @@ int slow_common_of(const struct run *r, u32 watch, struct slow_common ret[SLOW_C
 	for (u32 i = 0; i < SLOW_COMMON_MAX; i++) {
 		u32 known = 0;
 
-		/* A part's cgroup is told once. */
+		/* The cgroup of a part is reported only once. */
 		if (respects[i].key == cgroup_key && of->n && io->part && !strcmp(io->part->by, by_names[BLKLAT_BY_CGROUP]))
 			continue;
 		for (u32 k = 0; k < of->n; k++)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATH_MOST 1023		/* of a cgroup's path, so that a damaged recording takes no more memory than is reckoned with */
+#define PATH_MOST 1023		/* limit of a cgroup's path, which bounds the memory that a damaged recording takes */
 
 u32 slow_run_most(u32 n_wholes)
 {
@@ -14,7 +14,10 @@ u32 slow_run_most(u32 n_wholes)
 	return most < SLOW_RUN_LEAST ? SLOW_RUN_LEAST : most;
 }
 
-/* The interval's end has both clocks; so a wall clock that was set between intervals puts none of them elsewhere. */
+/*
+ * An IO's wall clock time is related to the interval's end, which has both clocks. So a wall clock that
+ * was set between intervals does not displace it.
+ */
 static u64 since_start(const struct slow_io *io, const struct snapshot *now, u64 start_mono_ns)
 {
 	s64 ns = (s64)(now->mono_ns - start_mono_ns) - (now->wall_ns - io->end_ns);

@@ -6,7 +6,7 @@
 
 #include "util/cleanup.h"
 
-#define DEPTH_MAX 16		/* limits the recursion: a recording may claim that devices lie on each other */
+#define DEPTH_MAX 16		/* limits the recursion: in a recording, devices may lie on each other in a circle */
 
 static void cleanup_hist(struct hist *h)
 {
@@ -22,7 +22,7 @@ static const struct watch_run *watch_at(const struct run *r, u32 device, enum bl
 	return NULL;
 }
 
-/* Stage queue does not count: that time alone can't be compared with what a layer above sees. */
+/* Stage queue does not count: this time alone can't be compared with what a layer above sees. */
 static bool watched(const struct run *r, u32 device)
 {
 	return watch_at(r, device, BLKLAT_STAGE_DEVICE) || watch_at(r, device, BLKLAT_STAGE_TOTAL);
@@ -92,7 +92,7 @@ static int compare_op(struct stack *s, u32 op)
 	return 0;
 }
 
-/* Fills @s with what lies below @device; n_members is 0 if nothing of that is watched. */
+/* Fills @s with the devices below @device; n_members is 0 if none of them is watched. */
 static int stack_make(const struct run *r, u32 device, struct stack *s)
 {
 	CLEANUP(cleanup_free) bool *set = calloc(r->devices.n, sizeof(*set));
@@ -111,7 +111,7 @@ static int stack_make(const struct run *r, u32 device, struct stack *s)
 	for (u32 i = 0; i < r->devices.n; i++)
 		if (set[i])
 			s->members[s->n_members++] = watch_at(r, i, stage) ?: watch_at(r, i, BLKLAT_STAGE_TOTAL);
-	/* A stage less another one is no overhead: total has waiting in it, device has not. */
+	/* The difference between two stages is not an overhead: total includes waiting, device does not. */
 	for (u32 op = 0; !err && s->n_members && one_stage(s) && op < BLKLAT_OPS; op++)
 		err = compare_op(s, op);
 	return err;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Arrays and their members: how much latency a layer adds to that of the devices below it. Pure. */
+/* Arrays and their members: how much latency a layer adds to that of the devices below. Pure. */
 #ifndef REPORT_STACK_H
 #define REPORT_STACK_H
 
 #include "report/run.h"
 
 struct stack_op {
-	u64 upper_ios;		/* 0 as well if stages differ; if this or the next is 0, nothing else is meaningful */
-	u64 member_ios;		/* of all members; divided by upper_ios it is the amplification */
+	u64 upper_ios;		/* also 0 if stages differ; if this or the next is 0, nothing else is meaningful */
+	u64 member_ios;		/* of all members; divided by upper_ios: the amplification */
 	/*
-	 * The upper device's figure minus that of the members' IOs merged. Negative if the members are slower, as they
-	 * are when they do IOs for which the upper device does not wait.
+	 * The upper device's figure minus that of the members' merged IOs. Negative if the members are
+	 * slower, which happens if they do IOs that the upper device does not wait for.
 	 */
 	double overhead_mean_ns;
 	double overhead_ns[PERCENTILES_MAX];	/* in the order of run_over_time */
 };
 
 struct stack {
-	const struct watch_run *upper;		/* at the stage of all members, preferably total, if they have one in common */
+	const struct watch_run *upper;		/* at a stage that it shares with all members, if any; preferably total */
 	u32 n_members;
-	const struct watch_run **members;	/* one for each device, same */
+	const struct watch_run **members;	/* one for each device, at the same stage */
 	struct stack_op ops[BLKLAT_OPS];
 };
 
@@ -29,9 +29,10 @@ struct stacks {
 };
 
 /*
- * Finds every watched device that lies on other watched ones, directly or through devices that are not watched. Its
- * members are the nearest watched ones: those of an array of arrays are the inner arrays. A partition that is not
- * watched stands for its disk. Returns 0 or -ENOMEM. The run is borrowed.
+ * Finds every watched device that lies on other watched ones, directly or through devices that are not
+ * watched. Its members are the nearest watched devices: for an array of arrays these are the inner
+ * arrays. A partition that is not watched stands for its disk. The run is borrowed. Returns 0 or
+ * -ENOMEM.
  */
 int stacks_make(const struct run *r, struct stacks *ret);
 void stacks_uninit(struct stacks *s);

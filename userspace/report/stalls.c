@@ -8,14 +8,14 @@
 #include "util/cleanup.h"
 
 #define LOW 0.01		/* of the median rate */
-#define LOW_SHARE_MAX 0.1	/* if more intervals are that low, but not 0, they are a level and no stalls */
-#define GAP_LATENCIES 10	/* a stall takes at least so many median latencies */
-#define LONG 0.5		/* an IO that took so much of an interval may be a witness */
-#define MISSED 0.8		/* of the IOs of its time, that must be missing around such an IO */
-#define NEAR 5			/* even intervals on each side that tell the usual rate */
+#define LOW_SHARE_MAX 0.1	/* if more intervals are that low, but not 0, they are a level and not stalls */
+#define GAP_LATENCIES 10	/* a stall lasts at least this many median latencies */
+#define LONG 0.5		/* an IO that took this share of an interval may be a witness */
+#define MISSED 0.8		/* share of the IOs of its time that must be missing around such an IO */
+#define NEAR 5			/* even intervals on each side that give the usual rate */
 #define NEAR_MIN 3		/* how many there must be */
-#define NEAR_WITHIN 100		/* intervals to look for them on each side */
-#define NOISE 3			/* standard deviations by which more must be missing than by chance */
+#define NEAR_WITHIN 100		/* how many intervals to search for them on each side */
+#define NOISE 3			/* by how many standard deviations the missing IOs must exceed chance */
 
 void flow_uninit(struct flow *f)
 {
@@ -71,7 +71,7 @@ int flow_init(struct flow *f, const struct inquiry *q, int op)
 	return measure(f);
 }
 
-/* An interval that is too short, as the last one may be, means nothing. */
+/* An interval that is too short, as the last one may be, does not count. */
 static bool is_low(const struct flow *f, u32 i)
 {
 	const struct run *r = f->q->run;
@@ -79,19 +79,19 @@ static bool is_low(const struct flow *f, u32 i)
 	return (!f->ios[i] || run_iops(r, f->ios, i) < f->least) && r->length_s[i] >= r->interval_s / 2;
 }
 
-/* IOs in flight at an interval's end; 0 for an op, whose share of them is unknown. */
+/* IOs in flight at an interval's end; 0 for a single op, whose share of them is unknown. */
 static u64 in_flight(const struct flow *f, s64 i)
 {
 	return f->op < 0 && i >= 0 ? f->q->watch->in_flight[i] : 0;
 }
 
-/* Did an IO that took much of the interval end in it? */
+/* Whether an IO ended in the interval that took much of it. */
 static bool ends_long(const struct flow *f, u32 i)
 {
 	return f->ios[i] && f->max_ns[i] >= LONG * f->q->run->length_s[i] * NSEC_PER_SEC;
 }
 
-/* Does interval @i itself show that an IO was in flight for most of it? */
+/* Whether interval @i itself shows that an IO was in flight for most of it. */
 static bool has_witness(const struct flow *f, u32 i)
 {
 	const struct watch_run *w = f->q->watch;
@@ -101,8 +101,9 @@ static bool has_witness(const struct flow *f, u32 i)
 	if (ends_long(f, i))
 		return true;
 	/*
-	 * It crawls: few IOs end, all of them slowly, and others follow. By what has ended: an age that an end which was
-	 * missed has left goes on growing while the workload rests.
+	 * The device crawls: few IOs end, all of them slowly, and others follow. This goes by IOs that
+	 * ended and not by ages: the age of an IO whose end was missed keeps growing while the workload
+	 * rests.
 	 */
 	return in_flight(f, (s64)i - 1) && in_flight(f, i) && f->sum_ns[i] >= LONG * f->q->run->length_s[i] * NSEC_PER_SEC;
 }
@@ -170,7 +171,10 @@ static int add_rows(const struct flow *f, const bool *known, struct stalls *ret)
 	return err;
 }
 
-/* Is the rate of interval @i that of a device which goes on? No IO that took long ended in it, or right after it. */
+/*
+ * Whether interval @i shows the rate of a device that is not stalled: no IO that took long ended in it
+ * or right after it.
+ */
 static bool is_even(const struct flow *f, u32 i)
 {
 	const struct run *r = f->q->run;
@@ -179,8 +183,9 @@ static bool is_even(const struct flow *f, u32 i)
 }
 
 /*
- * The standard deviation of the rate of even intervals over their mean. By the median of the differences between neighbours, since
- * a change of level is none: of a normal distribution it is 0.6745 * sqrt(2) times the deviation.
+ * The standard deviation of the rate of even intervals over their mean. It is estimated from the median
+ * of the differences between neighbours, so that a change of level does not count. For a normal
+ * distribution this median is 0.6745 * sqrt(2) times the deviation.
  */
 static int find_unevenness(const struct flow *f, double *ret)
 {
@@ -204,7 +209,7 @@ static int find_unevenness(const struct flow *f, double *ret)
 	return 0;
 }
 
-/* The rate at which a device goes on around interval @i: that of the even intervals nearest to it. 0: there are too few. */
+/* The usual rate around interval @i: that of the nearest even intervals. 0: there are too few. */
 static double usual_iops(const struct flow *f, u32 i)
 {
 	const struct run *r = f->q->run;
@@ -221,8 +226,9 @@ static double usual_iops(const struct flow *f, u32 i)
 }
 
 /*
- * Where in the run the IO of @took_s was that ended in interval @i. If it had begun before the interval, all that completed in
- * it came after its end, at the usual rate. Else it is in the middle, for want of anything better.
+ * When the IO that took @took_s and ended in interval @i was in flight. If it began before the
+ * interval, everything that completed in the interval came after its end, at the usual rate. Otherwise
+ * it is placed in the middle, for want of anything better.
  */
 static struct stall place(const struct flow *f, u32 i, double took_s, double iops)
 {
@@ -240,8 +246,9 @@ static double length_s(const struct stall *s)
 }
 
 /*
- * Is, of the intervals that @s is in, as much missing at the rate of @iops as would have completed meanwhile, and more than may be by
- * chance? What comes at random varies by the root of its number, too.
+ * Whether the intervals that @s lies in miss as many IOs, at the rate of @iops, as would have completed
+ * meanwhile, and more than chance explains. IOs that come at random also vary by the square root of
+ * their number.
  */
 static bool stood_still(const struct flow *f, u32 i, const struct stall *s, double iops, double unevenness, const bool *known)
 {
@@ -260,7 +267,7 @@ static bool stood_still(const struct flow *f, u32 i, const struct stall *s, doub
 	return missing >= MISSED * length_s(s) * iops && missing >= NOISE * sqrt(variance + due);
 }
 
-/* Stalls that the long IOs tell of, whatever else completed in the intervals that they were in. */
+/* Adds the stalls that long IOs show, whatever else completed in their intervals. */
 static int add_long(const struct flow *f, const bool *known, struct stalls *ret)
 {
 	double unevenness;
@@ -290,8 +297,9 @@ static int by_begin(const void *a, const void *b)
 }
 
 /*
- * Makes one of those that overlap, as signs of the same do, and leaves out what is too short. A long IO's place is less certain than
- * its length: one that reaches out of what another sign has found makes that no longer.
+ * Joins stalls that overlap, since they are signs of the same stall, and drops those that are too
+ * short. The position of a long IO is less certain than its length, so one that reaches beyond a stall
+ * found by the other sign does not extend it.
  */
 static void join(const struct flow *f, struct stalls *s)
 {
@@ -327,7 +335,7 @@ int stalls_find(const struct flow *f, const bool *known, struct stalls *ret)
 		const struct stall *s = &ret->s[i];
 
 		ret->time_s += length_s(s);
-		/* Of those that are alike the first, whatever their sums were rounded to. */
+		/* Of equally long stalls, takes the first one, regardless of rounding. */
 		if (!i || length_s(s) > length_s(ret->longest) + 1e-6)
 			ret->longest = s;
 	}

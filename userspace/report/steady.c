@@ -31,7 +31,7 @@ void steady_window_default(const struct run *r, struct steady_window *ret)
 {
 	double begin = r->active.from_s, end = r->active.to_s;
 
-	/* Intervals begin and end late by the time that a read takes, which is less than a second. */
+	/* Intervals begin and end late by the time of a read, which is less than a second. */
 	if (end + 1 >= STEADY_FROM_S + STEADY_ROUNDS * STEADY_ROUND_S) {
 		window_between(r, STEADY_FROM_S, end, ret);
 		snprintf(ret->rule, sizeof(ret->rule), "t >= %.0f s", STEADY_FROM_S);
@@ -121,7 +121,7 @@ static void judge(struct steady_state *s)
 		return;
 	s->excursion = (most - least) / s->mean;
 	s->slope = moment / about_0 * (STEADY_ROUNDS - 1) / s->mean;
-	/* Rounds may begin within intervals, so equal ones differ by what doubles are rounded to. */
+	/* Rounds may begin within intervals, so equal ones differ by rounding errors. */
 	if (s->excursion <= CONSISTENCY_ROUNDING)
 		s->excursion = s->slope = 0;
 	/* An excursion of exactly 20 % passes, whatever the last bit of the division says. */

@@ -7,15 +7,15 @@
 #include "util/clock.h"
 
 #define WAITING_MAX 128		/* connections */
-#define WAITING_OF_ONE 64	/* source; they all have their turn before their patience ends (peers.c), at eight a second */
+#define WAITING_OF_ONE 64	/* waiting peers of a source; at eight a second all get a turn in time (peers.c) */
 
-/* Of a password, for all of a source that gave the same. */
+/* The check of a password, for all peers of a source that sent the same one. */
 struct check {
 	struct auth_claim claim;
 	struct source *source;
 	char *password;
 	u64 since_ns;
-	u32 users;		/* peers, and the server while it is under way */
+	u32 users;		/* the peers, and the server while it is in progress */
 };
 
 static void check_unref(struct check *k)
@@ -136,7 +136,7 @@ void access_drop(struct server *s)
 	check_unref(k);
 }
 
-/* One that is right lets in who came with it from elsewhere, too. */
+/* A correct password also lets in peers from other sources that sent it. */
 static void settle(struct server *s, bool matches)
 {
 	struct check *k = s->under_way;
@@ -181,7 +181,7 @@ static void begin_check(struct server *s)
 	if (!k || !checker_ask(s->checker, k->password, auth_hash(s->auth, &k->claim)))
 		return;
 	k->users++;
-	k->source->waiting++;	/* it stays until that is done */
+	k->source->waiting++;	/* the source stays until the check is done */
 	k->source->checked_ns = now_ns();
 	s->under_way = k;
 }

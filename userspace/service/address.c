@@ -11,9 +11,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define BACKLOG 1024	/* a full one drops who comes next, who tries again after a second */
+#define BACKLOG 1024	/* if it is full, the next client is dropped and retries after a second */
 #define SILENT_S 3
-#define UNREAD_BYTES (128 << 10)	/* the kernel doubles it; left to itself it would keep some MB for each connection */
+#define UNREAD_BYTES (128 << 10)	/* the kernel doubles it; by default it would keep some MB for each connection */
 
 static struct sockaddr_in *v4(const struct address *a)
 {
@@ -108,9 +108,9 @@ int address_listen(struct address *a, struct problem *p)
 	char text[ADDRESS_TEXT];
 
 	if (fd >= 0) {
-		/* A restart need not wait for connections of before to be forgotten. */
+		/* A restart need not wait until old connections are forgotten. */
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-		/* A connection comes to us with its first data: who says nothing takes no place from who does. */
+		/* We get a connection only with its first data, so silent clients take no place from others. */
 		setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &silent_s, sizeof(silent_s));
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &unread, sizeof(unread));
 		if (a->at.ss_family == AF_INET6)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where to listen, and which Host a request may name. */
+/* The address to listen on, and which Host a request may name. */
 #ifndef SERVICE_ADDRESS_H
 #define SERVICE_ADDRESS_H
 
@@ -21,7 +21,7 @@ struct address {
  */
 int address_parse(const char *option, const char *text, struct address *ret, struct problem *p);
 
-/* Does nobody but this machine reach it? */
+/* Whether it is reachable from this machine only. */
 bool address_is_loopback(const struct address *a);
 
 /* "127.0.0.1:9834", "[::1]:9834" */
@@ -34,10 +34,11 @@ const char *address_text(char text[ADDRESS_TEXT], const struct address *a);
 int address_listen(struct address *a, struct problem *p);
 
 /*
- * A page of another site can have its name resolve to a loopback address, and a browser then lets it read
- * what we answer (DNS rebinding); it can't choose another Host than that name. So on a loopback
- * address the Host must be this machine: localhost or the loopback address, with the port (which may be left
- * out if it is 80, or 443 with @tls). Elsewhere any will do. Takes anything; NULL is no Host.
+ * Checks the Host of a request, against DNS rebinding. A page of another site can have its own name
+ * resolve to a loopback address, and the browser then lets it read our answers; but it can't send
+ * another Host than that name. So on a loopback address the Host must be this machine: localhost or the
+ * loopback address, with the port (which may be left out if it is 80, or 443 with @tls). On other
+ * addresses any Host is accepted. @host may be any text; NULL: the request has none.
  */
 bool address_host_allowed(const struct address *a, const char *host, bool tls);
 

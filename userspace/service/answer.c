@@ -5,8 +5,8 @@
 #include "util/types.h"
 
 /*
- * No answer is for another site, none is to be guessed at, none may be framed. A page that needs more than
- * nothing says so with a policy of its own.
+ * No answer may be used by another site, have its type guessed, or be framed. A page that needs more
+ * rights than none sends a policy of its own.
  */
 static const char *const always[][2] = {
 	{ "X-Content-Type-Options", "nosniff" },

@@ -10,11 +10,11 @@
 
 #define PASSWORD_MAX 1024
 
-/* Of each user the password that was right last. */
+/* The last correct password of each user. */
 struct remembered {
 	bool set;
 	unsigned char digest[AUTH_DIGEST_BYTES];
-	char *hash;			/* a copy: it outlives the file that it stood in */
+	char *hash;			/* a copy, which outlives the configuration */
 };
 
 struct auth {
@@ -77,7 +77,7 @@ void auth_free(struct auth *a)
 	free(a);
 }
 
-/* Whatever they hold, it takes as long. */
+/* Compares in constant time. */
 static bool same(const void *va, const void *vb, size_t len)
 {
 	const unsigned char *a = va, *b = vb;
@@ -93,7 +93,7 @@ static bool digest(const struct auth *a, const char *password, unsigned char ret
 	return !gnutls_hmac_fast(GNUTLS_MAC_SHA256, a->key, sizeof(a->key), password, strlen(password), ret);
 }
 
-/* Of unknown names, each has a user whose hash it costs, the same each time. */
+/* The user whose hash is checked for an unknown name; always the same one for the same name. */
 static u32 substitute(const struct auth *a, const char *name)
 {
 	unsigned char key[AUTH_DIGEST_BYTES];

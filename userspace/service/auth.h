@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Basic authentication against bcrypt hashes. A check costs what the hash says, so that guessing is slow;
- * who was let in is remembered by a keyed digest, so that a scrape is not. How long it takes does
- * not tell whether the name exists. Of one thread, but for auth_matches().
+ * Basic authentication against bcrypt hashes. Checking a password is as slow as its hash asks for,
+ * which slows down guessing. Users who were let in are remembered by a keyed digest, so a scrape is
+ * fast. The time of an answer does not tell whether a name exists. Single-threaded, except for
+ * auth_matches().
  */
 #ifndef SERVICE_AUTH_H
 #define SERVICE_AUTH_H
@@ -20,33 +21,39 @@ enum auth_answer {
 	AUTH_CHECK,	/* only a check can tell */
 };
 
-/* A name and a password, without either. Two that are equal need one check. */
+/* Stands for a name and a password without holding either. Two equal claims need only one check. */
 struct auth_claim {
-	u32 user;	/* against whose hash it is checked */
+	u32 user;	/* the user whose hash it is checked against */
 	bool nobody;	/* there is no user of this name; another one's hash is taken, for equal timing */
 	unsigned char digest[AUTH_DIGEST_BYTES];
 };
 
-/* Without users yet. Returns 0 or a negative errno. */
+/* Makes one without users. Returns 0 or a negative errno. */
 int auth_new(struct auth **ret);
 void auth_free(struct auth *a);	/* takes NULL */
 
 /*
- * From now on the users are those of @c, which is borrowed; without any everybody is let in. A password that was right before
- * is known where the hash is the same. Returns 0 or a negative errno.
+ * Sets the users to those of @c, which is borrowed; without any, everybody is let in. A password that
+ * was right before stays known if its hash is unchanged. Returns 0 or a negative errno.
  */
 int auth_use(struct auth *a, const struct web_config *c);
 
-/* What can be told at once. Takes anything; NULL is no name, no password. Unless it is AUTH_CHECK, *@ret is undefined. */
+/*
+ * Answers what is known without checking a password. @name and @password may be any text; NULL: not
+ * given. *@ret is set only for AUTH_CHECK.
+ */
 enum auth_answer auth_look(const struct auth *a, const char *name, const char *password, struct auth_claim *ret);
 
-/* What to check the password of @claim against. */
+/* The hash to check the password of @claim against. */
 const char *auth_hash(const struct auth *a, const struct auth_claim *claim);
 
-/* Whether @password is that of @hash, which takes long. @work is 32 KiB; nothing stays in it. Of any thread. */
+/*
+ * Whether @password matches @hash, which takes long. @work is 32 KiB of scratch space and is left
+ * without secrets. May be called by any thread.
+ */
 bool auth_matches(const char *password, const char *hash, struct crypt_data *work);
 
-/* A check said that the password @matches: returns whether its user is let in, and remembers it then. */
+/* Takes the result of a check. Returns whether the user is let in, and if so remembers it. */
 bool auth_learn(struct auth *a, const struct auth_claim *claim, bool matches);
 
 bool auth_same_claim(const struct auth_claim *a, const struct auth_claim *b);

@@ -14,7 +14,7 @@
 #include "util/realtime.h"
 
 #define LOSS_SHOWN_NS (60 * NSEC_PER_SEC)
-#define LATE_NS (5 * NSEC_PER_SEC)	/* after three intervals without one */
+#define LATE_NS (5 * NSEC_PER_SEC)	/* added to three intervals without a post */
 
 struct kept {
 	struct blob *event;
@@ -29,7 +29,7 @@ struct board {
 	u64 history_ns;
 	struct kept *kept;		/* a ring: interval number i at i & (room - 1) */
 	u64 room;
-	u64 first, next;		/* numbers of the oldest kept and of the next */
+	u64 first, next;		/* numbers of the oldest kept and of the next interval */
 	size_t bytes;
 	u64 last_ns;			/* end of the last interval, or the start */
 	u64 loss_ns;			/* 0: none */
@@ -104,7 +104,7 @@ static struct blob *drop_first(struct board *b)
 	return event;
 }
 
-/* The loop alone changes the ring, so it may look without the lock. */
+/* Only the loop changes the ring, so it may read it without the lock. */
 static bool too_old(const struct board *b, u64 mono_ns, size_t more)
 {
 	return b->first < b->next && (at(b, b->first)->mono_ns + b->history_ns < mono_ns ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Answers of the present interval, made when they are first asked for: many who ask within one interval
- * cost little more than one.
+ * Answers for the current interval, made at the first request for them: many requests within one
+ * interval cost little more than one.
  */
 #ifndef SERVICE_CACHE_H
 #define SERVICE_CACHE_H
@@ -15,12 +15,12 @@ struct cache {
 	struct blob *plain[CACHE_KINDS], *gzip[CACHE_KINDS];
 };
 
-/* Forgets what is of another interval. */
+/* Sets the current interval, and forgets the answers of any other. */
 void cache_at(struct cache *c, u64 number);
 
 /*
- * A reference to the answer @kind of the present interval, compressed or not; @make, called if it is not
- * there yet, gives the plain one or NULL. NULL when there is no memory.
+ * Returns a reference to the answer @kind of the current interval, compressed or not. If it does not
+ * exist yet, @make is called and returns the uncompressed answer or NULL. NULL if there is no memory.
  */
 struct blob *cache_get(struct cache *c, u32 kind, bool gzip, struct blob *(*make)(void *into, u32 kind), void *into);
 

@@ -24,7 +24,7 @@ struct checker {
 	pthread_cond_t news;
 	enum state state;
 	bool stop, matches;
-	u32 users;		/* its thread and who started it; the last one frees it */
+	u32 users;		/* its thread and its owner; the last one frees it */
 	char *password, *hash;
 	int fd;
 	struct crypt_data work;	/* of the thread; large */
@@ -39,7 +39,7 @@ static void forget(struct checker *c)
 	c->password = c->hash = NULL;
 }
 
-/* With the lock, which is given up. */
+/* Called with the lock held; releases it. */
 static void leave(struct checker *c)
 {
 	bool last = !--c->users;
@@ -54,7 +54,7 @@ static void leave(struct checker *c)
 	free(c);
 }
 
-/* With the lock, but while it works. */
+/* Called with the lock held; releases it while it works. */
 static void check(struct checker *c)
 {
 	u64 began_ns = now_ns(), until_ns;
@@ -79,7 +79,7 @@ static void *work(void *checker)
 {
 	struct checker *c = checker;
 
-	setpriority(PRIO_PROCESS, 0, NICE);	/* of this thread alone, on Linux */
+	setpriority(PRIO_PROCESS, 0, NICE);	/* on Linux this applies to this thread only */
 	confine_thread();
 	pthread_mutex_lock(&c->lock);
 	while (!c->stop) {

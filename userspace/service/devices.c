@@ -10,7 +10,10 @@
 
 /* --- one capture in place of several ------------------------------------------------------- */
 
-/* Has everything ended, or begun later, that was in flight when the heir opened? It knows nothing of that. */
+/*
+ * Whether everything that was in flight when the heir opened has ended: all IOs in flight began later.
+ * The heir does not know of earlier ones.
+ */
 static bool settled(const struct service *s)
 {
 	u64 opened_ns = intervals_read_ns(&s->heir->intervals);
@@ -32,7 +35,10 @@ int service_heir_read(struct service *s, struct problem *p)
 	return in->capture->ops->read(in->capture, &in->snapshots[!in->now], p);
 }
 
-/* At another resolution it can't count on: what it has counted so far is forgotten, at once after the others were read. */
+/*
+ * Whether the heir can continue the members' counts. At another resolution it can't: what it has
+ * counted so far is then forgotten, right after the others were read.
+ */
 static bool counts_on(const struct service *s)
 {
 	return s->heir->capture->scale == s->info.scale;
@@ -97,7 +103,7 @@ int service_heir_takes_over(struct service *s, struct problem *p)
 
 /* --- devices ------------------------------------------------------------------------------- */
 
-/* For more devices; 0 would mean the default. */
+/* The memory left for more devices; never 0, which would mean the default. */
 static u64 room_beside(u64 limit, u64 used)
 {
 	return limit > used ? limit - used : 1;
@@ -163,7 +169,10 @@ int service_take_scouted(struct service *s, struct problem *p)
 	if (!scout_take(s->scout, &found))
 		return 0;
 	if (found.err == -E2BIG && !found.anew) {
-		/* There is no room beside the others; for all at once, at a lower resolution, there may be. */
+		/*
+		 * There is no room beside the others, but there may be for all at once, at a lower
+		 * resolution.
+		 */
 		s->join = true;
 		s->look_ns = now_ns();
 		return 0;

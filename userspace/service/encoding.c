@@ -6,12 +6,12 @@
 #include <strings.h>
 #include <zlib.h>
 
-#define GZIP_LEVEL 1		/* text of this kind shrinks to a tenth; 6 takes 3 times as long for a fifth less */
-#define GZIP_WRAPPER 16		/* added to the window's bits, see zlib.h */
+#define GZIP_LEVEL 1		/* this kind of text shrinks to a tenth; 6 takes 3 times as long for a fifth less */
+#define GZIP_WRAPPER 16		/* added to the window bits, see zlib.h */
 
 static const char blank[] = " \t";
 
-/* Of the parameters of one coding, is there a q that means "not"? "q=0", "q=0.0", ... */
+/* Whether the parameters of a coding contain a q that refuses it: "q=0", "q=0.0", ... */
 static bool refused(const char *parameters, size_t len)
 {
 	while (len) {
@@ -81,7 +81,7 @@ struct blob *encoding_gzip(const struct blob *b)
 	z.avail_in = b->len;
 	z.next_out = (Bytef *)data;
 	z.avail_out = bound;
-	deflate(&z, Z_FINISH);	/* the bound is such that it is done at one go */
+	deflate(&z, Z_FINISH);	/* with this bound one call is enough */
 	deflateEnd(&z);
 	return blob_take(data, z.total_out);
 }

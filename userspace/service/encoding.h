@@ -5,10 +5,10 @@
 
 #include "util/blob.h"
 
-/* Does this Accept-Encoding want it? Takes anything; NULL, without the header, doesn't. */
+/* Whether a request with this Accept-Encoding wants it. @accept may be any text; NULL: no such header. */
 bool encoding_gzip_wanted(const char *accept);
 
-/* NULL when there is no memory. @b stays the caller's. */
+/* Compresses @b, which stays the caller's. NULL if there is no memory. */
 struct blob *encoding_gzip(const struct blob *b);
 
 #endif

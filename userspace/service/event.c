@@ -12,7 +12,7 @@
 
 #define SCHEMA 1
 
-/* Pairs of cell and IOs, for cells that have any: half of what bounds would take. */
+/* Pairs of cell and IOs, for cells with IOs: takes half as much as bounds would. */
 static struct json_object *cells(const struct hist *h)
 {
 	struct json_object *to = json_new_array(0);
@@ -58,7 +58,7 @@ static struct json_object *health_of(const struct health *h)
 	return to;
 }
 
-/* Those of a whole in the interval, if there were any. */
+/* Adds the slow IOs of a whole in the interval, if there were any. */
 static void add_slow(struct json_object *to, const struct slow_ios *slow, const struct slow_of *of)
 {
 	struct json_object *list;
@@ -108,7 +108,7 @@ static struct json_object *watch(const struct frames *frames, const struct frame
 	return to;
 }
 
-/* Frames of a device that has just come are shorter. */
+/* The longest frame's length: those of a device that has just come are shorter. */
 static double longest_s(const struct frames *frames)
 {
 	double longest = 0;
@@ -119,7 +119,7 @@ static double longest_s(const struct frames *frames)
 	return longest;
 }
 
-/* json-c escapes line ends, which would end the "data" line. */
+/* json-c escapes line ends, so nothing in the JSON ends the "data" line. */
 static struct blob *made(const char *head, struct json_object *o)
 {
 	const char *json = json_line(o);
@@ -159,7 +159,7 @@ static const struct device *find(const struct device_table *t, const char *name)
 static struct json_object *lower(const struct device_table *t, const struct device *d)
 {
 	struct json_object *to = json_new_array(0);
-	/* Indices are into the table that it is in, which may be an older one. */
+	/* A device's indices refer to its own table, which may be an older one. */
 	const struct device *now = find(t, d->name);
 
 	for (u32 i = 0; now && i < now->n_lower; i++)
@@ -181,7 +181,10 @@ static struct json_object *devices(const struct event_run *e)
 	return to;
 }
 
-/* Those of a divided watch, in their order; NULL: none is. All are divided by the same. */
+/*
+ * The parts of a divided watch, in order; NULL: no watch is divided. All watches are divided in the
+ * same way.
+ */
 static struct json_object *parts(const struct frames *fs)
 {
 	u32 n = fs->n ? frames_parts(fs, 0) : 0;

@@ -6,7 +6,7 @@
 #include "service/slow_wire.h"
 #include "util/wire_fields.h"
 
-/* Cells that hold IOs: how far each is from the one before, and its IOs. */
+/* Writes the cells with IOs: the distance of each from the previous one, and its IOs. */
 static void put_hist(struct wire_out *to, const struct hist *h)
 {
 	u32 first, last, n = 0, next = 0;
@@ -46,7 +46,7 @@ static const struct wire_field sums_fields[] = {
 	WIRE_FIELD(op_sums, bytes, WIRE_NUMBER), WIRE_FIELD(op_sums, errors, WIRE_NUMBER), WIRE_FIELD(op_sums, sum_ns, WIRE_NUMBER),
 };
 
-/* But its sums, percentiles and histograms. */
+/* An op without its sums, percentiles and histograms. */
 static const struct wire_field op_fields[] = {
 	WIRE_FIELD(op_frame, ios, WIRE_NUMBER), WIRE_FIELD(op_frame, bytes, WIRE_NUMBER), WIRE_FIELD(op_frame, errors, WIRE_NUMBER),
 	WIRE_FIELD(op_frame, sum_ns, WIRE_NUMBER), WIRE_FIELD(op_frame, iops, WIRE_DOUBLE),
@@ -56,7 +56,7 @@ static const struct wire_field op_fields[] = {
 	WIRE_FIELD(op_frame, after_idle_ios, WIRE_NUMBER), WIRE_FIELD(op_frame, after_idle_sum_ns, WIRE_NUMBER),
 };
 
-/* But lost_by. */
+/* The accounting without lost_by. */
 static const struct wire_field accounting_fields[] = {
 	WIRE_FIELD(accounting, started, WIRE_NUMBER), WIRE_FIELD(accounting, completed, WIRE_NUMBER),
 	WIRE_FIELD(accounting, in_flight, WIRE_NUMBER),
@@ -69,7 +69,7 @@ static const struct wire_field accounting_fields[] = {
 	WIRE_FIELD(accounting, kernel_leaves_out, WIRE_NUMBER),
 };
 
-/* But its watch, ops and accounting. */
+/* A frame without its watch, ops and accounting. */
 static const struct wire_field frame_fields[] = {
 	WIRE_FIELD(frame, end_ns, WIRE_SIGNED), WIRE_FIELD(frame, interval_s, WIRE_DOUBLE),
 	WIRE_FIELD(frame, in_flight, WIRE_NUMBER),
@@ -83,7 +83,7 @@ static bool any(const struct op_sums *s)
 	return s->bytes || s->errors || s->sum_ns;
 }
 
-/* Of an op without IOs only the two sums mean anything. */
+/* For an op without IOs only the two sums are meaningful. */
 enum { OP_ABSENT, OP_SUMS, OP_IOS };
 
 static void put_op(struct wire_out *to, const struct op_frame *o, u32 n_percentiles)

@@ -49,7 +49,10 @@ static int make_room(struct service *s)
 	return 0;
 }
 
-/* What the sinks are told of the whole. With the last member goes all that it lent. */
+/*
+ * Makes the description of all members for the sinks. When the last member goes, everything that was
+ * borrowed from it goes too.
+ */
 static int describe(struct service *s)
 {
 	static const struct device_table none;
@@ -102,7 +105,7 @@ static int open_sinks(struct service *s)
 	return err;
 }
 
-/* The sinks of captures that count from 0 again, or at another resolution, are others. */
+/* Captures that count from 0 again, or at another resolution, get new sinks. */
 int service_members_changed(struct service *s, bool anew, struct problem *p)
 {
 	u32 scale = s->info.scale;
@@ -138,7 +141,7 @@ void service_end_member(struct service *s, struct member *m)
 		member_close(m);
 }
 
-/* Those that have no device left. Returns 0 or a negative errno. */
+/* Closes members that have no device left. Returns 0 or a negative errno. */
 int service_drop_members(struct service *s, struct problem *p)
 {
 	struct member **at = &s->members;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "service/page.h"
 
-/* As userspace/report/web/build.mjs makes them; the build passes their folder to the assembler. */
+/* Page and policy that userspace/report/web/build.mjs makes; the build passes their folder to the assembler. */
 __asm__(".pushsection .rodata\n"
 	"live_page:\n"
 	".incbin \"web/live.html\"\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the files of the server share; see server.h. All of it belongs to the server's thread. */
+/* Shared by the files of the server; see server.h. All of it belongs to the server's thread. */
 #ifndef SERVICE_PARTS_H
 #define SERVICE_PARTS_H
 
@@ -12,17 +12,20 @@
 #include "service/server.h"
 #include "service/sources.h"
 
-/* The library may have some more than there are places, until it has closed those that were cut off. */
+/*
+ * The library may have a few more connections than there are places, until it has closed those that
+ * were cut off.
+ */
 #define SERVER_PEERS (SERVER_CONNECTIONS + 64)
 
-/* What a connection is about; until when that may last is bounded, whatever it sends or takes. */
+/* What a connection is doing. Every phase has a time limit, whatever the peer sends or receives. */
 enum peer_phase {
 	PEER_FREE,
-	PEER_READING,		/* its request, or TLS' beginning */
-	PEER_WAITING,		/* suspended until its password is checked */
-	PEER_ANSWERED,		/* it has to take an answer */
+	PEER_READING,		/* its request, or the TLS handshake */
+	PEER_WAITING,		/* suspended while its password is checked */
+	PEER_ANSWERED,		/* its answer is being sent */
 	PEER_RESTING,		/* between requests */
-	PEER_STREAMING,		/* for as long as it keeps taking events */
+	PEER_STREAMING,		/* for as long as it takes events */
 	PEER_CUT,		/* about to be closed by the library */
 };
 
@@ -30,8 +33,8 @@ enum access {
 	ACCESS_UNKNOWN,
 	ACCESS_GRANTED,
 	ACCESS_REFUSED,
-	ACCESS_LATER,		/* too many passwords are to be checked, or were wrong */
-	ACCESS_WAITS,		/* the connection is suspended; the request comes again */
+	ACCESS_LATER,		/* too many passwords to check, or too many wrong ones */
+	ACCESS_WAITS,		/* the connection is suspended; the request will come again */
 };
 
 struct peer {
@@ -52,15 +55,15 @@ struct server_memory {
 struct server {
 	struct server_config cfg;
 	struct MHD_Daemon *daemon;
-	struct auth *auth;		/* of the memory, as are these: */
+	struct auth *auth;		/* belongs to the memory, as does sources */
 	struct sources *sources;
 	struct checker *checker;	/* NULL: there are no users */
-	struct check *under_way;	/* what the checker is at */
+	struct check *under_way;	/* the check in progress */
 	struct cache cache;
 	struct peer peers[SERVER_PEERS];
 	struct stream *streams;		/* a list */
 	int stop_fd;
-	atomic_ullong round_ns;		/* when the thread went round last */
+	atomic_ullong round_ns;		/* when the thread's loop ran last */
 	bool stopping;
 	unsigned long thread;
 };
@@ -72,31 +75,31 @@ void *peer_request_begins(void *server, const char *uri, struct MHD_Connection *
 void peer_phase(struct MHD_Connection *c, enum peer_phase phase);
 struct peer *peer_of(struct MHD_Connection *c);		/* NULL: it found no place */
 
-/* Cuts off those whose time is over and those that have hung up. */
+/* Cuts off peers whose time is over and those that have hung up. */
 void peers_sweep(struct server *s);
 
-/* May it become a stream? */
+/* Whether the peer may become a stream. */
 bool peer_may_stream(const struct server *s, const struct peer *peer);
 
 /* --- access.c ------------------------------------------------------------------------------- */
 
 /*
- * Who is let in: everybody where there are no users, who has a password that was right before at once, others
- * when it has been checked. Those of one source wait in line, and sources take turns; one from where many wrong passwords
- * came has eight turns a second.
+ * Decides whether a request is let in. Without users everybody is. A password that was right before is
+ * let in at once, any other when it has been checked. Requests from one source wait in line, and
+ * sources take turns; a source that sent many wrong passwords gets eight checks a second.
  */
 enum access access_of(struct server *s, struct MHD_Connection *c);
 
-/* Goes on with checks. */
+/* Takes the results of checks, and begins the next one. */
 void access_round(struct server *s);
 
-/* Does a connection wait whose check is not under way? It may be its turn soon. */
+/* Whether a connection waits whose check has not begun: its turn may come soon. */
 bool access_pending(const struct server *s);
 
-/* Nobody waits any more for what the checker is at. */
+/* Forgets the check in progress: nobody waits for its result any more. */
 void access_drop(struct server *s);
 
-/* @peer waits no more. */
+/* @peer no longer waits. */
 void access_forget(struct peer *peer);
 
 /* --- routes.c ------------------------------------------------------------------------------- */
@@ -106,20 +109,20 @@ enum MHD_Result route(void *server, struct MHD_Connection *c, const char *url, c
 
 /* --- answer.c ------------------------------------------------------------------------------- */
 
-/* Queues @r with the headers that all answers have, and gives it up; NULL ends the connection. */
+/* Queues @r with the headers common to all answers, and releases it; NULL ends the connection. */
 enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, struct MHD_Response *r);
 
-/* A text that nobody shall keep. @more: one header, name and value, or NULL. */
+/* Answers with a text that must not be cached. @more: one header, name and value, or NULL. */
 enum MHD_Result answer_text(struct MHD_Connection *c, unsigned int status, const char *text, const char *const more[2]);
 
-/* Takes a reference of @b over; NULL is a 500. */
+/* Answers with @b and takes over the caller's reference; NULL gives status 500. */
 enum MHD_Result answer_blob(struct MHD_Connection *c, struct blob *b, const char *type, bool gzip);
 
 /* --- stream.c ------------------------------------------------------------------------------- */
 
 enum MHD_Result stream_begin(struct server *s, struct MHD_Connection *c);
 
-/* Lets those go on that wait: there is an interval, or a sign of life is due. */
+/* Resumes waiting streams: there is a new interval, or a sign of life is due. */
 void streams_wake(struct server *s, bool all);
 
 #endif

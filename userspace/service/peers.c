@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Libmicrohttpd bounds how long a connection may be silent; here is how long it may take over all, and who makes room
- * when there are too many. New ones always get in: who behaves sends its request at once and is done before it is
- * among the oldest.
+ * Libmicrohttpd limits how long a connection may be silent. This file limits how long it may take
+ * overall, and decides which one makes room when there are too many. New connections always get in: a
+ * well-behaved client sends its request at once and is done before it is among the oldest.
  */
 #include <poll.h>
 #include <sys/socket.h>
@@ -14,8 +14,8 @@
 
 #define OF_ONE (SERVER_CONNECTIONS / 2)	/* source */
 #define STREAMS_OF_ONE (SERVER_STREAMS / 2)
-#define KEPT 8				/* connections of a source that has scraped, which are cut off last, */
-#define KEPT_OF_ALL (SERVER_CONNECTIONS / 2)	/* unless there are more of those */
+#define KEPT 8				/* connections of a source that has scraped that are cut off last, */
+#define KEPT_OF_ALL (SERVER_CONNECTIONS / 2)	/* unless all of these together are more than this */
 
 static const u64 patience_ns[] = {
 	[PEER_READING] = 5 * NSEC_PER_SEC,
@@ -33,7 +33,7 @@ static void enter(struct peer *peer, enum peer_phase phase)
 	peer->until_ns = peer->since_ns + patience_ns[phase];
 }
 
-/* Its end, not its descriptor: that is the library's, which notices. */
+/* Shuts the connection down, but leaves the descriptor to the library, which notices. */
 static void cut_off(struct peer *peer)
 {
 	peer->source->streams -= peer->phase == PEER_STREAMING;
@@ -43,7 +43,7 @@ static void cut_off(struct peer *peer)
 
 /* --- who makes room -------------------------------------------------------------------------- */
 
-/* Where everybody may scrape, who has done so is nobody special. */
+/* If everybody may scrape, having done so gives no privilege. */
 static bool scrapers_go_last(const struct server *s, u64 now)
 {
 	u32 n = 0;
@@ -60,7 +60,10 @@ static u32 crowd(const struct source *o, u32 kept, u64 now)
 	return o->connections > kept ? o->connections - kept : 0;
 }
 
-/* Those of the source that has most; first those that rest, which lose nothing, then who has taken longest. */
+/*
+ * Connections of the source with the most go first; among these, first resting ones, which lose
+ * nothing, then those that have taken longest.
+ */
 static bool goes_before(const struct peer *a, const struct peer *b, u32 kept, u64 now)
 {
 	u32 beside_a = crowd(a->source, kept, now), beside_b = crowd(b->source, kept, now);
@@ -73,13 +76,13 @@ static bool goes_before(const struct peer *a, const struct peer *b, u32 kept, u6
 	return a->since_ns < b->since_ns;
 }
 
-/* Streams and those that wait for a check have bounds of their own. */
+/* Streams and peers that wait for a check have limits of their own. */
 static bool can_go(const struct peer *peer)
 {
 	return peer->phase == PEER_READING || peer->phase == PEER_RESTING || peer->phase == PEER_ANSWERED;
 }
 
-/* @of: one of this source; NULL: of any. */
+/* Cuts off one connection. @of: one of this source; NULL: one of any source. */
 static void make_room(struct server *s, const struct source *of)
 {
 	struct peer *first = NULL;
@@ -171,14 +174,14 @@ void peer_phase(struct MHD_Connection *c, enum peer_phase phase)
 		enter(peer, phase);
 }
 
-/* Its first line is there. */
+/* Called when a request's first line has arrived. */
 void *peer_request_begins(void *server, const char *uri, struct MHD_Connection *c)
 {
 	struct peer *peer = peer_of(c);
 
 	(void)server;
 	(void)uri;
-	/* The time of a first request began with the connection. */
+	/* The time limit of the first request began with the connection. */
 	if (peer && peer->phase != PEER_READING && peer->phase != PEER_CUT)
 		enter(peer, PEER_READING);
 	return NULL;
@@ -194,8 +197,8 @@ bool peer_may_stream(const struct server *s, const struct peer *peer)
 }
 
 /*
- * The library does not see an end that came together with a request (it waits for edges), and does not look
- * at those that are suspended.
+ * The library does not notice a hang-up that came together with a request (it waits for edges), and
+ * does not watch suspended connections.
  */
 static void find_hung_up(const struct server *s, bool hung_up[SERVER_PEERS])
 {
@@ -223,7 +226,7 @@ void peers_sweep(struct server *s)
 
 		if (peer->phase == PEER_FREE || peer->phase == PEER_CUT)
 			continue;
-		/* Those that wait for a check get an answer at their time's end. */
+		/* Peers that wait for a check get an answer when their time is over. */
 		if (!hung_up[i] && (now <= peer->until_ns || peer->phase == PEER_WAITING))
 			continue;
 		if (!hung_up[i] && peer->phase != PEER_RESTING)

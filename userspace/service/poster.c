@@ -10,7 +10,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-/* Of a watch in the interval before. */
+/* A watch in the previous interval. */
 struct shown {
 	char device[DEVICE_NAME_MAX];
 	u64 size_bytes;
@@ -24,13 +24,13 @@ struct board_sink {
 	struct sink sink;
 	struct poster *poster;
 	const struct run_info *run;
-	bool told;			/* what devices there are, and */
+	bool told;			/* the devices were posted, and */
 	u64 told_bytes;			/* what their counters take */
-	struct shown *shown;		/* in the interval before */
-	struct health *health;		/* of the frames of this one, see remember() */
+	struct shown *shown;		/* in the previous interval */
+	struct health *health;		/* of this interval's frames, see remember() */
 	u32 n_shown;
 	struct op_frame all;		/* for judging */
-	u64 skipped;			/* the most that were unexplained so far */
+	u64 skipped;			/* the highest unexplained number so far */
 };
 
 static void board_close(struct sink *s)
@@ -59,7 +59,7 @@ static const struct shown *find(const struct board_sink *b, u32 guess, const str
 	return NULL;
 }
 
-/* A loss that is explained later only moves to another reason; one that grows is one more. */
+/* A loss that is explained later only moves to another reason, so only a growing sum is a new loss. */
 static void post_losses(struct board_sink *b, const struct frames *fs, u64 now_ns)
 {
 	char what[192];
@@ -99,7 +99,7 @@ static bool watches_changed(const struct board_sink *b, const struct frames *fs)
 	return changed;
 }
 
-/* Takes over what the watches of this interval were like, and what their past says of them. */
+/* Remembers the watches of this interval, and judges them by their past. */
 static void remember(struct board_sink *b, const struct frames *fs)
 {
 	struct shown *shown = calloc(fs->n + 1, sizeof(*shown));
@@ -130,7 +130,7 @@ static void remember(struct board_sink *b, const struct frames *fs)
 		health_besides(&health[i], f, f->accounting.lost > lost ? f->accounting.lost - lost : 0);
 	}
 	health_together(fs, wholes);
-	health_compare(fs, health);	/* without memory they are only not held against each other */
+	health_compare(fs, health);	/* without memory they are just not compared with each other */
 	free(b->shown);
 	b->shown = shown;
 	b->n_shown = fs->n;
@@ -177,7 +177,7 @@ static int board_interval(struct sink *s, const struct frames *fs)
 		.run = b->run,
 	};
 
-	/* Of the two a loss is what is certain, so it has the last word. */
+	/* A loss is certain, a skipped program is not, so the loss is posted last. */
 	post_skipped(b, fs, now_ns);
 	post_losses(b, fs, now_ns);
 	if (watches_changed(b, fs))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The sink that posts on a board: each interval as JSON, made once for all who will
- * read it, what devices there are whenever they change, and losses.
+ * The sink that posts on a board: each interval as JSON, made once for all readers; the devices
+ * whenever they change; and losses.
  */
 #ifndef SERVICE_POSTER_H
 #define SERVICE_POSTER_H
@@ -9,7 +9,7 @@
 #include "core/sink.h"
 #include "service/board.h"
 
-/* What is the same for all captures that a service makes; borrowed for its life. */
+/* What all captures of a service have in common; must outlive the sink. */
 struct poster {
 	struct sink_source source;
 	struct board *board;

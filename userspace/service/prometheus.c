@@ -14,13 +14,13 @@
 struct prometheus {
 	struct sink_source source;
 	struct prometheus_config cfg;
-	pthread_mutex_t lock;		/* of 'now' alone, for as long as it takes to take or change it */
+	pthread_mutex_t lock;		/* protects only 'now', while it is taken or replaced */
 	struct totals *now;
 	atomic_ullong refused[REFUSALS];
-	/* Of the thread that captures: */
+	/* Only for the thread that captures: */
 	u64 captures;			/* so far */
 	u64 drain_ns;			/* not yet in the totals */
-	u64 joined;			/* reads that the next interval is of; 0: one */
+	u64 joined;			/* reads that the next interval stands for; 0: one */
 	u32 scale;			/* of the totals' histograms */
 };
 
@@ -55,7 +55,7 @@ void prometheus_refused(struct prometheus *p, enum prometheus_refusal why)
 	atomic_fetch_add_explicit(&p->refused[why], 1, memory_order_relaxed);
 }
 
-/* The capturing thread is the only one that changes 'now', so it may look at it without the lock. */
+/* Only the capturing thread changes 'now', so it may read it without the lock. */
 static int advance(struct capture_sink *c, const struct frames *frames)
 {
 	struct prometheus *p = c->p;
@@ -149,7 +149,7 @@ int prometheus_render(struct prometheus *p, enum prometheus_format format, FILE 
 	pthread_mutex_lock(&p->lock);
 	t = totals_ref(p->now);
 	pthread_mutex_unlock(&p->lock);
-	errno = 0;	/* of what is written before the end, too */
+	errno = 0;	/* so that it also covers what is written before the end */
 	if (format == PROMETHEUS_PROTOBUF)
 		err = exposition_protobuf(t, &p->cfg, out);
 	else

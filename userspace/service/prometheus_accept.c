@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which format a scraper wants: Accept of RFC 9110, section 12.5.1. */
+/* Finds the format that a scraper wants: Accept of RFC 9110, section 12.5.1. */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -13,17 +13,17 @@ const char *const prometheus_content_types[PROMETHEUS_FORMATS] = {
 	[PROMETHEUS_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
 };
 
-/* A part of the header, not ended by a 0. */
+/* A piece of the header, not ended by a 0. */
 struct word {
 	const char *at;
 	size_t len;
 };
 
-/* One element: a media range with what its parameters say. */
+/* One element: a media range and its parameters. */
 struct range {
 	struct word type;
 	struct word version, proto, encoding;
-	int weight;			/* thousandths; negative: it can't be read */
+	int weight;			/* in thousandths; negative: invalid */
 };
 
 static bool is(struct word w, const char *text)
@@ -42,7 +42,7 @@ static struct word trimmed(struct word w)
 	return w;
 }
 
-/* Cuts what stands before the next @separator, which is none inside of quotes, off @rest. */
+/* Cuts the text before the next @separator off @rest. A separator inside of quotes does not count. */
 static struct word cut(struct word *rest, char separator)
 {
 	struct word w = { rest->at, 0 };
@@ -115,7 +115,7 @@ static struct range read_range(struct word element)
 	return r;
 }
 
-/* PROMETHEUS_FORMATS when it is none that we make. */
+/* PROMETHEUS_FORMATS if it is not one of ours. */
 static enum prometheus_format format_of(const struct range *r)
 {
 	if (is(r->type, "application/vnd.google.protobuf") && is(r->encoding, "delimited") &&
@@ -142,7 +142,7 @@ enum prometheus_format prometheus_negotiate(const char *accept)
 
 		if (format == PROMETHEUS_FORMATS || r.weight <= 0 || r.weight < weight)
 			continue;
-		/* Of equals, the format that tells more: the first of the enumeration. */
+		/* Of equal weights, the format that holds more wins: the first in the enumeration. */
 		if (r.weight > weight || format < best)
 			best = format;
 		weight = r.weight;

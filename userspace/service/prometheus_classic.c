@@ -3,7 +3,7 @@
 
 #include "util/cleanup.h"
 
-/* From 2^-20 s = 954 ns to 2^5 s = 32 s, which is beyond the time after which drivers give up. */
+/* From 2^-20 s = 954 ns to 2^5 s = 32 s, which is longer than drivers wait before they give up. */
 #define CLASSIC_FIRST_LOG2 (-20)
 #define CLASSIC_LAST_LOG2 5
 

@@ -29,7 +29,7 @@ static void label(struct labels *l, const char *name, const char *value)
 	l->l[l->n++] = (struct label){ name, value };
 }
 
-/* Labels stand in the order of their names, as Prometheus sorts them. */
+/* Labels are in the order of their names, as Prometheus sorts them. */
 static struct labels of_series(const struct series *s)
 {
 	struct labels l = { 0 };
@@ -51,7 +51,7 @@ static struct labels of_op(const struct series *s, u32 op)
 	return l;
 }
 
-/* The next series from *@i on that is exposed; NULL after the last. */
+/* The next exposed series from *@i on; NULL after the last. */
 static const struct series *next(const struct totals *t, u32 *i)
 {
 	while (*i < t->n) {
@@ -66,7 +66,7 @@ static const struct series *next(const struct totals *t, u32 *i)
 #define for_each_present(s, t) \
 	for (u32 next_ = 0; (s = next(t, &next_));)
 
-/* What is counted of a part is counted by op alone. */
+/* Parts have only figures by op, so all other families skip them. */
 #define for_each_whole(s, t) \
 	for_each_present(s, t) \
 		if (!(s)->part)
@@ -192,7 +192,7 @@ static void walk_lost(struct walk *w)
 		}
 }
 
-/* Once for a device, whatever its stages: they stand next to each other. */
+/* Once for each device, whose stages are next to each other. */
 static void walk_devices(struct walk *w)
 {
 	const struct series *s, *before = NULL;
@@ -332,6 +332,9 @@ struct labels exemplar_labels(const struct exemplar *e, struct exemplar_room *ro
 
 double seconds_of(unsigned __int128 ns)
 {
-	/* Of a large sum the fraction would be rounded away together with the rest. */
+	/*
+	 * Seconds and fraction are converted separately, since for a large sum the fraction would be
+	 * rounded away.
+	 */
 	return (double)(u64)(ns / NSEC_PER_SEC) + (double)(u64)(ns % NSEC_PER_SEC) / NSEC_PER_SEC;
 }

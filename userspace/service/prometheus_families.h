@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The metrics, apart from how they are written. The table of families walks the totals and gives
- * each sample to an encoder, a family at a time, series in the order of the totals.
+ * The metrics, independent of the format in which they are written. The table of families walks the
+ * totals and passes each sample to an encoder: family by family, with series in the order of the
+ * totals.
  */
 #ifndef SERVICE_PROMETHEUS_FAMILIES_H
 #define SERVICE_PROMETHEUS_FAMILIES_H
@@ -19,7 +20,7 @@ enum family_type {
 };
 
 struct family {
-	const char *name;	/* without the suffix of a type, with that of the unit */
+	const char *name;	/* with the suffix of its unit, without that of its type */
 	const char *unit;	/* NULL: it has none */
 	const char *help;
 	enum family_type type;
@@ -27,7 +28,7 @@ struct family {
 
 #define LABELS_MAX 10
 
-/* Values are texts of devices: whatever they hold, an encoder makes it valid. */
+/* Values come from devices and may hold any bytes; an encoder makes them valid. */
 struct labels {
 	u32 n;
 	struct label {
@@ -36,7 +37,7 @@ struct labels {
 	} l[LABELS_MAX];
 };
 
-/* A writer of one format. Every hook is required; failures are remembered and told by end. */
+/* Writes one format. Every hook is required; failures are remembered and returned by end. */
 struct encoder {
 	const struct encoder_ops *ops;
 	const struct prometheus_config *cfg;
@@ -53,15 +54,15 @@ struct encoder_ops {
 	void (*end)(struct encoder *e);
 };
 
-/* Gives all of @t to @e; a family without samples is left out. Returns e->err. */
+/* Passes all of @t to @e; a family without samples is left out. Returns e->err. */
 int expose(const struct totals *t, struct encoder *e);
 
-/* What follows a family's name in that of its samples: "_total", "_info" or "". */
+/* The suffix of a family's samples: "_total", "_info" or "". */
 const char *family_suffix(const struct family *f);
 
 /*
- * Classic buckets, made from @h at the coarser of its own scale and @schema. Bounds are those of
- * bins, the same for every series: a bucket that came later would look like a burst.
+ * Classic buckets, made from @h at the coarser of its own scale and @schema. Their bounds are bounds of
+ * bins and the same for every series: a bucket that appeared later would look like a burst.
  */
 #define CLASSIC_MAX (25 * 64 + 1)
 struct classic {
@@ -75,10 +76,10 @@ struct classic {
 /* Returns 0 or -ENOMEM. */
 int classic_make(struct classic *c, const struct hist *h, u32 schema);
 
-/* The slowest of @o that took longer than @above_ns and up to @upto_ns; NULL: it has none. */
+/* The slowest exemplar of @o that took more than @above_ns and at most @upto_ns; NULL: it has none. */
 const struct exemplar *exemplar_in(const struct op_total *o, u64 above_ns, u64 upto_ns);
 
-/* What it is told by. The values are texts of @room. */
+/* An exemplar's labels. Their values are texts in @room. */
 #define EXEMPLAR_LABELS 3
 struct exemplar_room {
 	char pid[16], sector[24];
@@ -88,7 +89,7 @@ struct labels exemplar_labels(const struct exemplar *e, struct exemplar_room *ro
 /* @h at the coarser of its own scale and @scale, an exact merge. Returns 0 or -ENOMEM. */
 int hist_coarser(struct hist *ret, const struct hist *h, u32 scale);
 
-/* Seconds of a sum in ns. */
+/* A sum of ns in seconds. */
 double seconds_of(unsigned __int128 ns);
 
 /* The formats. Return 0 or a negative errno; @out may hold more than was flushed. */

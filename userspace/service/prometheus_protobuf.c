@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The protobuf format: one MetricFamily after the other, each behind its length as a varint. A family
- * is made as a tree of protobuf-c's structures, packed and forgotten, so that memory is that of the
- * largest one.
+ * is built as a tree of protobuf-c's structures, packed and freed, so the memory needed is that of the
+ * largest family.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,10 +14,10 @@
 #include "util/cleanup.h"
 #include "util/utf8.h"
 
-/* Empty buckets that are cheaper to send than a span's end and begin. */
+/* A gap of up to this many empty buckets is cheaper to send than a new span. */
 #define GAP_MAX 2
 
-/* What lives until its family was packed, freed at one go. */
+/* Memory that is kept until its family is packed, and then freed all at once. */
 struct piece {
 	struct piece *next;
 	_Alignas(16) char data[];
@@ -31,7 +31,7 @@ struct pb_encoder {
 	char name[128];
 };
 
-/* Zeroed memory of the family; NULL, and the error remembered, when there is none. */
+/* Zeroed memory for the family. NULL if there is none; the error is remembered. */
 static void *take(struct pb_encoder *p, size_t n, size_t size)
 {
 	struct piece *piece = calloc(1, sizeof(*piece) + n * size);
@@ -58,7 +58,7 @@ static void drop_family(struct pb_encoder *p)
 	p->room = 0;
 }
 
-/* Those of a metric or of an exemplar. */
+/* Adds the labels of a metric or an exemplar. */
 static int add_labels(struct pb_encoder *p, size_t *n, Prom__LabelPair ***list, const struct labels *l)
 {
 	Prom__LabelPair *pairs = take(p, l->n, sizeof(*pairs));
@@ -80,7 +80,7 @@ static int add_labels(struct pb_encoder *p, size_t *n, Prom__LabelPair ***list, 
 	return 0;
 }
 
-/* A further metric of the family, with its labels. */
+/* Adds a metric to the family, with its labels. */
 static Prom__Metric *add_metric(struct pb_encoder *p, const struct labels *l)
 {
 	Prom__MetricFamily *f = &p->family;
@@ -136,7 +136,7 @@ static void pb_value(struct encoder *e, const struct family *f, const struct lab
 		*m->gauge = (Prom__Gauge){ PROTOBUF_C_MESSAGE_INIT(&prom__gauge__descriptor), value };
 }
 
-/* Room for as many spans and deltas as the cells could need. */
+/* Makes room for as many spans and deltas as the cells could need. */
 static int take_spans(struct pb_encoder *p, Prom__Histogram *h, u32 cells)
 {
 	Prom__BucketSpan *spans = take(p, cells, sizeof(*spans));
@@ -158,14 +158,14 @@ static void append_bucket(Prom__Histogram *h, u64 ios, u64 *before)
 }
 
 /*
- * Buckets in use as spans of neighbours, a span's offset being the buckets left out since the one
- * before (the first one's: its number), and as differences of neighbours' counts. What lies above the
- * grid is in the bucket that follows it: its lower bound is right, its upper one isn't, and a quantile
- * that falls there says "beyond 128 s".
+ * Writes the buckets in use as spans of neighbours and as differences between neighbours' counts. A
+ * span's offset is the number of buckets left out since the previous span; for the first span it is its
+ * bucket's number. IOs above the grid are in the bucket that follows it, whose lower bound is right but
+ * whose upper bound is not; a quantile that falls there means "beyond 128 s".
  */
 static void put_buckets(Prom__Histogram *h, const struct hist *merged)
 {
-	s32 end = 0;		/* number after the last bucket that was put */
+	s32 end = 0;		/* the number after that of the last bucket written */
 	u64 before = 0;
 
 	for (u32 cell = 1; cell < BLKLAT_CELLS(merged->scale); cell++) {
@@ -199,7 +199,7 @@ static Prom__Timestamp *timestamp(struct pb_encoder *p, s64 ns)
 	return t;
 }
 
-/* NULL: there is no memory, which is remembered. */
+/* NULL: there is no memory; the error is remembered. */
 static Prom__Exemplar *exemplar(struct pb_encoder *p, const struct exemplar *e)
 {
 	Prom__Exemplar *made = take(p, 1, sizeof(*made));
@@ -214,7 +214,7 @@ static Prom__Exemplar *exemplar(struct pb_encoder *p, const struct exemplar *e)
 	return !made->timestamp || add_labels(p, &made->n_label, &made->label, &l) ? NULL : made;
 }
 
-/* Of a native histogram, which has no place for them in its buckets. */
+/* Adds the exemplars of a native histogram, whose buckets have no place for them. */
 static int put_exemplars(struct pb_encoder *p, Prom__Histogram *h, const struct op_total *o)
 {
 	if (!o->n_exemplars)

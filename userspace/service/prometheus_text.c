@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The two text formats. They differ in little: where the names of a type's samples end, units, the
- * time of creation, the end. Numbers are the same, and so are the bounds: a series of buckets does
- * not change its name with the format.
+ * The two text formats. They differ only in the suffixes of some types' samples, units, the time of
+ * creation, and the end. Numbers are the same, and so are the bounds: the series of a bucket has the
+ * same name in both formats.
  */
 #include <errno.h>
 #include <math.h>
@@ -21,8 +21,8 @@
 struct text_encoder {
 	struct encoder encoder;
 	bool openmetrics;
-	char labels[LABELS_TEXT];	/* of the series at hand: name="value",... */
-	char le[CLASSIC_MAX][NUMBER_TEXT];	/* the bounds' texts, once they were made */
+	char labels[LABELS_TEXT];	/* of the current series: name="value",... */
+	char le[CLASSIC_MAX][NUMBER_TEXT];	/* the bounds' texts, once they are made */
 	u32 n_le;
 };
 
@@ -39,7 +39,7 @@ static const char *number(char text[NUMBER_TEXT], double value)
 	return text;
 }
 
-/* OpenMetrics wants bounds to look like fractions; the same name serves for all. */
+/* OpenMetrics wants bounds to look like fractions; the same text is used in both formats. */
 static const char *bound(char text[NUMBER_TEXT], u64 upper_ns)
 {
 	number(text, upper_ns / (double)NSEC_PER_SEC);
@@ -75,7 +75,7 @@ static void take_labels(struct text_encoder *t, const struct labels *l)
 	*to = '\0';
 }
 
-/* The name and labels of a sample, and the blank before its value. */
+/* Writes the name and labels of a sample, and the blank before its value. */
 static void put_key(struct text_encoder *t, const struct family *f, const char *suffix, const char *le)
 {
 	FILE *out = t->encoder.out;
@@ -114,7 +114,7 @@ static void put_number(FILE *out, double value)
 	putc_unlocked('\n', out);
 }
 
-/* Behind a bucket's count: an IO that is in it. */
+/* Writes an exemplar behind a bucket's count: an IO in this bucket. */
 static void put_exemplar(struct text_encoder *t, const struct op_total *o, u64 above_ns, u64 upto_ns)
 {
 	const struct exemplar *e = t->openmetrics ? exemplar_in(o, above_ns, upto_ns) : NULL;
@@ -169,7 +169,7 @@ static void text_histogram(struct encoder *e, const struct family *f, const stru
 	e->err = e->err ?: classic_make(&c, &o->hist, e->cfg->classic_schema);
 	if (e->err)
 		return;
-	/* A series whose capture was coarser has other bounds, until its next interval. */
+	/* Until its next interval, a series whose capture had another resolution has other bounds. */
 	if (t->n_le != c.n)
 		for (t->n_le = 0; t->n_le < c.n; t->n_le++)
 			bound(t->le[t->n_le], c.b[t->n_le].upper_ns);

@@ -67,8 +67,9 @@ static void raise_to(struct rising *r, u64 now)
 }
 
 /*
- * A loss may be explained later and move to another reason. It stays where it was told first, so
- * that no total falls, and together they are the most that was ever lost by the capture's account.
+ * A loss may be explained later and move to another reason. Here it stays with the reason reported
+ * first, so that no total falls, and the sum over all reasons is the highest loss that the capture ever
+ * reported.
  */
 static void raise_losses(struct rising lost_by[LOST_REASONS], const u64 now[LOST_REASONS])
 {
@@ -96,8 +97,9 @@ static bool op_counted(const struct op_frame *o)
 }
 
 /*
- * Reads and writes are there from the begin, at 0; the rest when there is one. Of parts that is true of the first, which is
- * enough for the whole to have a rate; all of them would be nine times the series.
+ * Reads and writes are exposed from the beginning, at 0; other ops once they have an IO. For a divided
+ * watch only its first part is exposed from the beginning, which is enough for the whole to have a
+ * rate; all parts would be nine times as many series.
  */
 static bool op_exposed(const struct op_total *before, const struct frame *f, u32 op)
 {
@@ -106,7 +108,7 @@ static bool op_exposed(const struct op_total *before, const struct frame *f, u32
 	return (before && before->hist.cells) || early || op_counted(&f->ops[op]);
 }
 
-/* Returns 0 or -ENOMEM. The total @to is a copy of @before, but for the histogram. */
+/* Returns 0 or -ENOMEM. The total @to is a copy of @before, except for the histogram. */
 static int add_op(struct op_total *to, const struct op_total *before, const struct op_frame *o,
 		  s64 begin_ns, u32 scale)
 {
@@ -120,8 +122,9 @@ static int add_op(struct op_total *to, const struct op_total *before, const stru
 	else
 		to->created_ns = begin_ns;
 	/*
-	 * Bytes and errors as they are counted, also of an IO that has yet to end: a total keeps them whatever
-	 * becomes of the capture. The sum keeps in step with the buckets.
+	 * Bytes and errors as they were counted, including those of IOs that have not ended: a total
+	 * keeps them whatever becomes of the capture. The sum of latencies stays consistent with the
+	 * buckets.
 	 */
 	to->bytes += o->counted.bytes;
 	to->errors += o->counted.errors;
@@ -135,7 +138,7 @@ static void add_watch(struct series *s, const struct frame *f, u64 capture)
 {
 	bool missed = accounting_ends_missed(&f->accounting);
 
-	/* A device that comes back is counted from 0, by another capture or by one more beside it. */
+	/* A device that comes back is counted from 0, by a new capture in place of the old one or beside it. */
 	if (s->capture != capture || s->gone) {	/* it counts from 0 again */
 		s->started.capture = s->requeued.capture = 0;
 		for (u32 i = 0; i < LOST_REASONS; i++)
@@ -147,7 +150,10 @@ static void add_watch(struct series *s, const struct frame *f, u64 capture)
 	s->capture = capture;
 	s->gone = f->gone;
 	s->seen_ns = f->end_ns;
-	/* What has ended is no IO that hangs, though nobody saw its end; its loss is counted when its place is taken. */
+	/*
+	 * An IO whose end was missed does not hang, so it is left out; its loss is counted when its
+	 * slot is used again.
+	 */
 	s->in_flight = missed ? 0 : f->in_flight;
 	s->oldest_ns = missed ? 0 : f->oldest_ns;
 	s->queue_depth = f->queue_depth;
@@ -156,7 +162,7 @@ static void add_watch(struct series *s, const struct frame *f, u64 capture)
 	raise_losses(s->lost_by, f->accounting.lost_by);
 }
 
-/* Of the op of a whole or of a part, what is known of those that took longest, in this order. */
+/* Takes exemplars for the op of a whole or a part: the IOs that took longest, in this order. */
 static void take_exemplars(struct op_total *to, const struct totals_interval *add, u32 i, u32 op)
 {
 	const struct frames *fs = add->frames;
@@ -200,7 +206,10 @@ static void add_slow(struct series *s, const struct totals_interval *add, const 
 		s->failed[slow_error_number(slow->io[of->first + i].told.error)]++;
 }
 
-/* The series after frame @i; @before is NULL when it is new. NULL when there is no memory. */
+/*
+ * Makes the series after frame @i. @before is the previous one; NULL: it is new. Returns NULL if there
+ * is no memory.
+ */
 static struct series *series_next(const struct series *before, const struct totals_interval *add, u32 i)
 {
 	const struct frame *f = &add->frames->f[i];
@@ -209,7 +218,7 @@ static struct series *series_next(const struct series *before, const struct tota
 
 	if (!s)
 		return NULL;
-	if (before)	/* all but the references, which other threads change */
+	if (before)	/* everything but the references, which other threads change */
 		memcpy(&s->device, &before->device, sizeof(*s) - offsetof(struct series, device));
 	atomic_init(&s->refs, 1);
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
@@ -232,7 +241,7 @@ static struct series *series_next(const struct series *before, const struct tota
 	return s;
 }
 
-/* Where the series of @w stands among the first @n, which are sorted; NULL when it is new. */
+/* The place of @w's series among the first @n, which are sorted; NULL if it is new. */
 static struct series **find(const struct totals *t, u32 n, const struct watch *w)
 {
 	struct series key, *at = &key;
@@ -259,7 +268,7 @@ static bool put_frame(struct totals *t, u32 n_before, const struct totals_interv
 	return true;
 }
 
-/* Takes out the one that went away first, while there are too many. */
+/* While there are too many series, removes the one that went away first. */
 static void forget_oldest(struct totals *t)
 {
 	for (;;) {
@@ -278,15 +287,16 @@ static void forget_oldest(struct totals *t)
 	}
 }
 
-/* A part that no cgroup has yet is no series either. */
+/* A part that no cgroup owns yet has no series. */
 static bool is_vacant(const struct watch *w)
 {
 	return w->part && part_is_vacant(w->part);
 }
 
 /*
- * By cgroup a part has no frame any more when its owner has ended, while its whole has one: all that it counted is told, and its series
- * end. Where the device is gone they stay, as the device's do.
+ * By cgroup, a part has no frame any more once its owner has ended, while its whole still has one:
+ * everything that it counted was exposed, so its series ends. If the device is gone, the series stays,
+ * like the device's own.
  */
 static bool has_ended(const struct totals *t, u32 n_before, const struct series *s)
 {
@@ -299,7 +309,7 @@ static bool has_ended(const struct totals *t, u32 n_before, const struct series 
 	return at && series_present(t, *at) && (*at)->seen_ns != s->seen_ns;
 }
 
-/* Returns false where there is no memory. */
+/* Returns false if there is no memory. */
 static bool forget_ended(struct totals *t, u32 n_before)
 {
 	bool *ended CLEANUP(cleanup_free) = calloc(n_before + 1, sizeof(*ended));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The totals that are exposed. Neither they nor their series change once they are made: the next
- * interval makes others, which share the series that had no interval. Counted references, of any
- * thread.
+ * interval makes new totals, which share the series that had no interval. Reference-counted; any thread
+ * may hold them.
  */
 #ifndef SERVICE_PROMETHEUS_TOTALS_H
 #define SERVICE_PROMETHEUS_TOTALS_H
@@ -12,12 +12,15 @@
 #include "core/sink.h"
 #include "service/prometheus.h"
 
-/* Series kept for devices that went away; beyond, the one gone longest is forgotten. */
+/*
+ * The number of series kept for devices that went away. Beyond it the one that has been gone longest is
+ * forgotten.
+ */
 #define TOTALS_ABSENT_MAX 1024
 
 #define EXEMPLARS_MAX 4
 
-/* A slow IO by which somebody who sees a bucket can go on. */
+/* A slow IO with which somebody who looks at a bucket can investigate further. */
 struct exemplar {
 	u64 latency_ns;
 	s64 end_ns;			/* CLOCK_REALTIME */
@@ -30,23 +33,26 @@ struct exemplar {
 struct op_total {
 	u64 bytes;
 	u64 errors;
-	unsigned __int128 sum_ns;	/* 64 bits are 200 days of 1000 IOs in flight */
-	s64 created_ns;			/* CLOCK_REALTIME from which on it was counted */
+	unsigned __int128 sum_ns;	/* 64 bits would last 200 days with 1000 IOs in flight */
+	s64 created_ns;			/* CLOCK_REALTIME since which it is counted */
 	struct hist hist;		/* no cells: not exposed, there was no such IO yet */
 	u32 n_exemplars;
-	struct exemplar exemplars[EXEMPLARS_MAX];	/* the slowest of the last interval that told of any */
-};
-
-/* Of what a capture counts from its begin on, and may correct downwards, a total that only rises. */
-struct rising {
-	u64 total;
-	u64 capture;			/* of it, what came from the present capture */
-	u64 last;			/* what the capture said last */
+	struct exemplar exemplars[EXEMPLARS_MAX];	/* the slowest of the last interval that had any */
 };
 
 /*
- * Of one device and stage, or of a part of that. The ops of a divided one are those of its parts, so that whoever adds up
- * series counts no IO twice; what is a matter of the whole is the whole's alone.
+ * Turns a figure that each capture counts from its own beginning, and may correct downwards, into a
+ * total that only rises.
+ */
+struct rising {
+	u64 total;
+	u64 capture;			/* the share that came from the present capture */
+	u64 last;			/* the capture's last figure */
+};
+
+/*
+ * One device and stage, or a part of it. The ops of a divided one are in its parts alone, so that
+ * summing up series counts no IO twice. Figures that concern the whole are in the whole's series alone.
  */
 struct series {
 	atomic_uint refs;
@@ -64,7 +70,7 @@ struct series {
 	struct rising lost_by[LOST_REASONS];
 	bool tells_slow;		/* slow IOs are wanted */
 	u64 slow;			/* found so far */
-	u64 failed[SLOW_ERRORS];	/* of those that were told, by what with */
+	u64 failed[SLOW_ERRORS];	/* slow IOs that failed, by error */
 	struct op_total ops[BLKLAT_OPS];
 };
 
@@ -86,25 +92,25 @@ struct totals {
 	struct series **series;		/* by device name (numbers by value), then stage, then part */
 };
 
-/* What an interval adds. */
+/* The contribution of an interval. */
 struct totals_interval {
 	const struct run_info *run;
 	const struct frames *frames;	/* NULL: the capture was only opened */
 	u64 capture;
 	u64 drain_ns;
-	u64 reads;			/* that the frames are of */
+	u64 reads;			/* of the counters, added up in the frames */
 	u64 refused[REFUSALS];		/* so far */
-	u32 scale;			/* of the histograms that are made; none so far is coarser */
+	u32 scale;			/* of the histograms to make; none so far is coarser */
 };
 
-/* Empty ones, or those after an interval. NULL when there is no memory. */
+/* Make empty totals, or those after an interval. NULL if there is no memory. */
 struct totals *totals_new(void);
 struct totals *totals_next(const struct totals *before, const struct totals_interval *add);
 
 struct totals *totals_ref(struct totals *t);
 void totals_unref(struct totals *t);	/* takes NULL */
 
-/* Whether it is exposed: the last capture has it, and it did not go away. */
+/* Whether a series is exposed: the last capture has it, and its device did not go away. */
 static inline bool series_present(const struct totals *t, const struct series *s)
 {
 	return s->capture == t->facts.capture && !s->gone;

@@ -8,7 +8,7 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-/* What the other end knows of the run; the watches are copies, for devices may go. */
+/* What the other end knows of the run. The watches are copies, as devices may go away. */
 struct told {
 	const struct device_table *devices;
 	u64 memory_bytes;
@@ -17,7 +17,7 @@ struct told {
 	struct device *copies;
 };
 
-/* Intervals that have not been sent, as one: of the watches told. */
+/* Intervals that have not been sent, merged into one, of the watches that the other end knows. */
 struct held {
 	u64 reads;		/* so many; 0: none */
 	u64 mono_ns;
@@ -29,7 +29,7 @@ struct relay {
 	struct sink_source source;
 	struct channel *to;
 	u64 drain_ns;		/* not told yet */
-	const struct run_info *run;	/* of the sink that is open; NULL: none */
+	const struct run_info *run;	/* of the open sink; NULL: none */
 	struct told told;
 	struct held held;
 };
@@ -64,7 +64,7 @@ void relay_free(struct relay *r)
 
 /* --- intervals -------------------------------------------------------------------------------- */
 
-/* @watches: that the frames' are in. */
+/* @watches: the array that the frames' watches are in. */
 static int post(struct relay *r, const struct watch *watches, const struct frames *fs, u64 reads, u64 mono_ns)
 {
 	struct wire_out bytes = { 0 };
@@ -94,7 +94,7 @@ static int begin_to_hold(struct relay *r)
 	return err;
 }
 
-/* The frames' watches are those told, in their order. */
+/* Adds slow IOs to those held. The frames' watches are those that the other end knows, in their order. */
 static int hold_slow(struct relay *r, const struct frames *fs)
 {
 	u32 *numbers CLEANUP(cleanup_free) = calloc(fs->slow->n_watches, sizeof(*numbers));
@@ -103,7 +103,7 @@ static int hold_slow(struct relay *r, const struct frames *fs)
 		return -ENOMEM;
 	for (u32 i = 0; i < fs->n; i++)
 		numbers[fs->f[i].watch - r->run->watches] = i;
-	/* Without memory they are counted. */
+	/* If there is no memory, they are only counted. */
 	slow_ios_copy(&r->held.slow, fs->slow, numbers);
 	slow_ios_sort(&r->held.slow);
 	r->held.frames.slow = &r->held.slow;
@@ -127,7 +127,7 @@ static int hold(struct relay *r, const struct frames *fs, u64 mono_ns)
 	return 0;
 }
 
-/* Sends what is held, if anything is. */
+/* Sends the held intervals, if there are any. */
 static int let_go(struct relay *r)
 {
 	struct held *h = &r->held;
@@ -142,7 +142,10 @@ static int let_go(struct relay *r)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/* Is watch @i of the same device as the one before? By address: a device and its parts have one. */
+/*
+ * Whether watch @i has the same device as the previous one. Compares addresses: all watches of a device
+ * share one.
+ */
 static bool same_device(const struct watch *w, u32 i)
 {
 	return i && w[i].device == w[i - 1].device;
@@ -164,7 +167,7 @@ static int remember(struct relay *r, const struct watch *w, u32 n)
 			told.watches[i].device = told.watches[i - 1].device;
 			continue;
 		}
-		memcpy(&told.copies[i], w[i].device, sizeof(told.copies[i]));	/* with what is between its members */
+		memcpy(&told.copies[i], w[i].device, sizeof(told.copies[i]));	/* including the padding */
 		told.watches[i].device = &told.copies[i];
 	}
 	return 0;
@@ -190,7 +193,7 @@ static bool is_told(const struct relay *r, const struct frames *fs)
 	for (u32 i = 0; same && i < fs->n; i++) {
 		const struct watch *w = &t->watches[i], *now = fs->f[i].watch;
 
-		/* Of a device's watches the first tells. */
+		/* The first of a device's watches decides. */
 		same = w->stage == now->stage && same_part(w, now) &&
 		       ((same_device(t->watches, i) && now->device == before) || !memcmp(w->device, now->device, sizeof(*w->device)));
 		before = now->device;
@@ -198,11 +201,14 @@ static bool is_told(const struct relay *r, const struct frames *fs)
 	return same;
 }
 
-/* The frames leave out what has gone: theirs are the watches that there are. */
+/*
+ * Tells the other end of a new list of watches. Frames leave out devices that have gone, so their
+ * watches are the current ones.
+ */
 static int describe_anew(struct relay *r, const struct frames *fs)
 {
 	struct watch *list = calloc(fs->n + 1, sizeof(*list));
-	int err = list ? let_go(r) : -ENOMEM;	/* what is held is of the watches told before */
+	int err = list ? let_go(r) : -ENOMEM;	/* held intervals belong to the previous watches */
 
 	if (err) {
 		free(list);
@@ -234,7 +240,7 @@ static void relay_close(struct sink *sink)
 {
 	struct relay_sink *s = (struct relay_sink *)sink;
 
-	let_go(s->r);	/* nobody is left to be told that it failed */
+	let_go(s->r);	/* if it fails, there is nobody left to tell */
 	s->r->run = NULL;
 	free(s);
 }

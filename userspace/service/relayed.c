@@ -44,7 +44,7 @@ void relayed_free(struct relayed *r)
 	free(r);
 }
 
-/* The run stays where it is: sinks have its address. */
+/* The run must stay at its address, which sinks keep. */
 static int take_run(struct relayed *r, struct wire_in *bytes)
 {
 	struct slow_ios slow = { 0 };

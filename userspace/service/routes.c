@@ -147,7 +147,7 @@ static enum MHD_Result count_host(void *count, enum MHD_ValueKind kind, const ch
 	return MHD_YES;
 }
 
-/* Of two hosts, who is between us and the peer may have looked at the other one (RFC 9112, 3.2). */
+/* With two Host headers, a proxy between us and the peer may have used the other one (RFC 9112, 3.2). */
 static bool has_two_hosts(struct MHD_Connection *c)
 {
 	u32 n = 0;
@@ -157,8 +157,8 @@ static bool has_two_hosts(struct MHD_Connection *c)
 }
 
 /*
- * A small body is read and forgotten, so that its sender gets to read the answer. Of a larger one, one of unknown length, and
- * one whose sender asks first, nothing is read.
+ * A small body is read and dropped, so that its sender gets to read the answer. A larger one, one of
+ * unknown length, and one whose sender asks first (Expect) are refused unread.
  */
 static bool body_refused(struct MHD_Connection *c)
 {
@@ -195,7 +195,7 @@ enum MHD_Result route(void *server, struct MHD_Connection *c, const char *url, c
 		*upload_size = 0;
 		return MHD_YES;
 	}
-	/* The first call comes before the body, if there is one; a response to it would end the connection. */
+	/* The first call comes before the body, if there is one; answering it would end the connection. */
 	if (!*request) {
 		*request = s;
 		return begin_request(c, peer_of(c));
@@ -211,7 +211,10 @@ enum MHD_Result route(void *server, struct MHD_Connection *c, const char *url, c
 	case ACCESS_GRANTED:
 		return answer_path(s, c, url, method);
 	case ACCESS_REFUSED:
-		/* To be asked for a password is how a browser begins. */
+		/*
+		 * Every browser begins without a password and is then asked for it, so only wrong ones
+		 * count.
+		 */
 		if (header(c, MHD_HTTP_HEADER_AUTHORIZATION))
 			prometheus_refused(s->cfg.prometheus, REFUSAL_PASSWORD);
 		return refuse_user(c);

@@ -11,7 +11,7 @@
 
 /* --- devices -------------------------------------------------------------------------------- */
 
-/* But where it is in its table. */
+/* A device without its indices in the table. */
 static const struct wire_field device_fields[] = {
 	WIRE_FIELD(device, name, WIRE_TEXT), WIRE_FIELD(device, mapper, WIRE_TEXT), WIRE_FIELD(device, kind, WIRE_TEXT),
 	WIRE_FIELD(device, model, WIRE_TEXT),
@@ -63,7 +63,7 @@ static int get_table(struct wire_in *from, struct device_table *t)
 
 /* --- a run ---------------------------------------------------------------------------------- */
 
-/* Sinks tell by the address whether two watches are of one device. */
+/* Sinks compare addresses to see whether two watches are of the same device. */
 static void put_watches(struct wire_out *to, const struct watch *w, u32 n)
 {
 	wire_put(to, n);
@@ -82,7 +82,7 @@ static void put_watches(struct wire_out *to, const struct watch *w, u32 n)
 	}
 }
 
-/* It is one of ours, and stands behind its whole or another part of that. */
+/* Reads a part, which must be one that we know, behind its whole or another part of it. */
 static bool get_part(struct wire_in *from, struct watch *w, bool first)
 {
 	char by[PART_TEXT], label[PART_LABEL_MAX];
@@ -104,7 +104,7 @@ static int get_watches(struct wire_in *from, struct wired_run *r)
 		return -ENOMEM;
 	for (u32 i = 0; i < n; i++) {
 		r->watches[i].stage = wire_get_most(from, BLKLAT_STAGES - 1);
-		/* The first can't be the same as one before. */
+		/* The first can't have the same device as a previous one. */
 		if (!wire_get_most(from, i ? 1 : 0))
 			WIRE_GET_FIELDS(from, next++, device_fields);
 		r->watches[i].device = next - 1;

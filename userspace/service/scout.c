@@ -16,7 +16,7 @@ enum state { IDLE, WANTED, LOOKING, DONE };
 
 struct scout {
 	const struct scout_config *cfg;
-	struct capture_config capture;	/* a copy with the present limits */
+	struct capture_config capture;	/* a copy, with the current limits */
 	pthread_t thread;
 	pthread_mutex_t lock;		/* of what follows */
 	pthread_cond_t work;

@@ -16,11 +16,11 @@
 #include "util/clock.h"
 
 #define ROUND_MS 1000
-#define CHECK_ROUND_MS 50	/* while passwords are waiting for their turn */
-#define ALIVE_NS (5 * NSEC_PER_SEC)	/* the patience of who watches comes on top */
-#define SILENT_S 100		/* see PEER_RESTING, which comes before */
-#define CONNECTION_BYTES (32 << 10)	/* header and answer's headers: a larger request is refused */
-#define NICE 5			/* what serves gives way to what captures */
+#define CHECK_ROUND_MS 50	/* while passwords wait for their turn */
+#define ALIVE_NS (5 * NSEC_PER_SEC)	/* the watchdog's own limit comes on top */
+#define SILENT_S 100		/* longer than PEER_RESTING, which acts first */
+#define CONNECTION_BYTES (32 << 10)	/* for a request's header and its answer's; a larger request is refused */
+#define NICE 5			/* serving gives way to capturing */
 
 static void request_ended(void *server, struct MHD_Connection *c, void **request, enum MHD_RequestTerminationCode why)
 {
@@ -30,7 +30,7 @@ static void request_ended(void *server, struct MHD_Connection *c, void **request
 		peer_phase(c, PEER_RESTING);
 }
 
-/* Our paths have nothing escaped, so that nothing is to be undone: "/metrics%00" is not "/metrics". */
+/* Our paths contain nothing that is escaped, so nothing is unescaped: "/metrics%00" is not "/metrics". */
 static size_t unescape_nothing(void *nobody, struct MHD_Connection *c, char *text)
 {
 	(void)nobody;
@@ -81,7 +81,7 @@ static int library_fd(const struct server *s)
 	return info ? info->epoll_fd : -1;
 }
 
-/* Returns whether there is news on the board. */
+/* Returns whether something new is on the board. */
 static bool wait_round(struct server *s)
 {
 	struct pollfd fds[] = {
@@ -127,7 +127,7 @@ static void *serve(void *server)
 	struct server *s = server;
 	u64 swept_ns = 0;
 
-	setpriority(PRIO_PROCESS, 0, NICE);	/* of this thread alone, on Linux */
+	setpriority(PRIO_PROCESS, 0, NICE);	/* on Linux this applies to this thread only */
 	while (!s->stopping) {
 		u64 now = now_ns();
 
@@ -159,7 +159,10 @@ static void server_free(struct server *s)
 	free(s);
 }
 
-/* A certificate that does not fit its key is not noticed before the first connection. */
+/*
+ * The library notices a certificate that does not match its key only at the first connection, so check
+ * it here.
+ */
 static int check_tls(const struct web_config *web, struct problem *p)
 {
 	const gnutls_datum_t cert = { (unsigned char *)web->cert, web->cert ? strlen(web->cert) : 0 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The HTTP server: one thread of its own, which reads what is on the board and the totals for Prometheus. It
- * can't keep the loop waiting; it has a lower priority, no capability, and bounds on everything a peer may
- * take: connections, streams, time and size of a request, time of an answer, checks of passwords, which another thread
- * makes.
+ * The HTTP server: a thread that reads the board and the totals for Prometheus. It can't make the loop
+ * wait. It has a lower priority, no capabilities, and a limit for everything that a peer may take:
+ * connections, streams, the time and size of a request, the time of an answer, and password checks,
+ * which another thread makes.
  *
  *   /               the live page
  *   /metrics        what Prometheus scrapes, in the format it asks for
@@ -19,11 +19,11 @@
 #include "service/web_config.h"
 
 #define SERVER_CONNECTIONS 256
-#define SERVER_STREAMS 32	/* of them; the rest are for scrapes */
+#define SERVER_STREAMS 32	/* of these; the rest are for scrapes */
 
 struct prometheus;
 
-/* What outlives a server, when another one with other users and certificates follows: who is known. */
+/* What is kept when a server is replaced by one with other users and certificates: which users are known. */
 struct server_memory;
 
 /* Returns 0 or a negative errno. */
@@ -43,13 +43,13 @@ struct server_config {
 
 struct server;
 
-/* @cfg is copied, what it points to is borrowed. Returns 0, or a negative errno and a sentence. */
+/* @cfg is copied; what it points to is borrowed. Returns 0, or a negative errno and a sentence. */
 int server_start(const struct server_config *cfg, struct server **ret, struct problem *p);
 
 /* Ends all connections. Takes NULL. */
 void server_stop(struct server *s);
 
-/* Has its thread been round within the last seconds? */
+/* Whether its thread's loop has run within the last seconds. */
 bool server_alive(const struct server *s);
 
 #endif

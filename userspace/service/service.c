@@ -39,7 +39,7 @@ static void tell_gone(struct service *s, const struct member *m)
 	}
 }
 
-/* What a list has no room for is counted. */
+/* Adds the slow IOs of a member. Those that the list has no room for are counted. */
 static void take_slow(struct service *s, const struct member *m, u32 first, struct slow_span span)
 {
 	for (u32 i = 0; i < m->capture->n_watches; i++)
@@ -48,7 +48,7 @@ static void take_slow(struct service *s, const struct member *m, u32 first, stru
 		slow_ios_move(&s->slow, m->capture->slow, s->numbers, span);
 }
 
-/* Those of an heir that the others did not tell of any more. */
+/* Takes the heir's slow IOs that the other members did not report any more. */
 void service_begin_slow(struct service *s)
 {
 	if (!s->slow.most)
@@ -77,14 +77,14 @@ static void compose(struct service *s)
 	s->frames.n = 0;
 	if (s->slow.most)
 		compose_slow(s);
-	/* Of one capture alone; sinks want to know whether pauses were looked for. */
+	/* Known only if there is a single capture; sinks want to know whether pauses were looked for. */
 	s->frames.idle_gap_ns = s->n_members == 1 ? s->members->intervals.frames.idle_gap_ns : 0;
 	s->frames.skipped_unexplained = s->skipped_before;
 	for (const struct member *m = s->members; m; m = m->next) {
 		const struct frames *fs = &m->intervals.frames;
 
 		s->frames.skipped_unexplained += fs->skipped_unexplained;
-		/* Which part a watch is of may have changed. */
+		/* Which part a watch counts may have changed. */
 		memcpy(w, m->capture->watches, fs->n * sizeof(*w));
 		for (u32 i = 0; i < fs->n; i++, w++) {
 			if (fs->f[i].gone_before)
@@ -111,7 +111,7 @@ static int publish(struct service *s, struct problem *p)
 	return service_drop_members(s, p);
 }
 
-/* Returns -ENODATA when a replay is at its end. */
+/* Returns -ENODATA at the end of a replay. */
 static int read_members(struct service *s, struct problem *p)
 {
 	u64 begin_ns = now_ns();
@@ -162,7 +162,7 @@ static u64 earlier(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
-/* Returns 0 at @deadline_ns, 1 when the service is to end, or a negative errno. */
+/* Returns 0 at @deadline_ns, 1 if the service is to end, or a negative errno. */
 static int wait_until(struct service *s, u64 deadline_ns, struct problem *p)
 {
 	int err = 0;
@@ -193,7 +193,7 @@ static u64 next_deadline(const struct service *s)
 	return s->start_ns + ((s->read_ns - s->start_ns) / interval_ns + 1) * interval_ns;
 }
 
-/* Who goes before all others must leave them their time. */
+/* A thread that runs before all others must leave them their share of time. */
 static void mind_priority(struct service *s)
 {
 	struct problem p;
@@ -227,7 +227,7 @@ static int step_live(struct service *s, struct problem *p)
 	return err || !heir ? err : service_heir_takes_over(s, p);
 }
 
-/* A replay takes the time that it tells of. */
+/* A replay runs in real time. */
 static int step_replay(struct service *s, struct problem *p)
 {
 	u64 began_ns = s->read_ns;

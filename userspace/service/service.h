@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The loop of a service: as live/loop.h's, but it never ends by itself, and devices come and go meanwhile.
+ * The loop of a service. Unlike that of live/loop.h it never ends by itself, and devices come and go
+ * meanwhile.
  *
- * A device that appears gets a capture of its own, beside those that are open: they are not touched, so
- * that no IO of theirs is missed. Once there are more than SERVICE_MEMBERS_MAX, since every capture costs
- * each IO a little, all are joined: one capture of everything is opened, and takes over at an
- * interval's end when what was in flight at its opening has ended (or 10 intervals later). Its counts go on from theirs, see
- * capture_join(). Only where its resolution is another one the sinks are others, and what ends between the last read of the old
- * and the first of the new is in neither: the user is told. The same is done when a device has more tags than there are
- * slots for.
+ * A device that appears gets a capture of its own. Open captures are not touched, so they miss no IO.
+ * Every capture costs each IO a little. So when there are more than SERVICE_MEMBERS_MAX, all are
+ * joined: one capture of everything is opened, and takes over at the end of an interval in which the
+ * IOs that were in flight when it was opened have ended (or 10 intervals later). Its counts continue
+ * theirs, see capture_join(). Only if its resolution differs new sinks are opened, and IOs that end
+ * between the last read of the old captures and the first of the new one are in neither; the user is
+ * told. The same is done when a device has more tags than slots.
  */
 #ifndef SERVICE_SERVICE_H
 #define SERVICE_SERVICE_H
@@ -22,14 +23,14 @@
 struct service_hooks {
 	void (*gone)(void *into, const struct device *d, bool replaced);
 	void (*came)(void *into, const struct device *d);
-	void (*joined)(void *into, u64 gap_ns);		/* IOs that ended within it may be missing; 0: none is missing */
-	/* Something failed, but the service goes on: looking for devices, or opening a capture. */
+	void (*joined)(void *into, u64 gap_ns);		/* time whose IOs may be missing; 0: none are */
+	/* Looking for devices, or opening a capture, failed. The service goes on. */
 	void (*failed)(void *into, const struct problem *p);
-	/* There will be no more intervals; the service goes on in order to report that. */
+	/* There will be no more intervals. The service keeps running to report that. */
 	void (*stopped)(void *into, const char *why);
 	void (*reload)(void *into);	/* SIGHUP */
-	void (*beat)(void *into);	/* at least each beat_ns, as long as the loop lives */
-	/* How long a read of the counters took; before the interval's sinks. */
+	void (*beat)(void *into);	/* at least every beat_ns while the loop is alive */
+	/* How long reading the counters took; called before the interval's sinks. */
 	void (*drained)(void *into, u64 ns);
 	void *into;
 };
@@ -38,10 +39,10 @@ struct service_config {
 	double interval_s;
 	const struct percentiles *percentiles;
 	const struct scout_config *scout;	/* also opens the first capture */
-	bool follow;			/* devices that appear are picked up; false: only those present at the beginning are watched */
+	bool follow;			/* also watch devices that appear later */
 	u64 beat_ns;			/* 0: no beat is wanted */
 	int lifeline;			/* readable when the other process has ended; -1: none */
-	bool realtime;			/* the loop has a real-time priority, and gives it up if it takes much of a CPU */
+	bool realtime;			/* the loop has a real-time priority, unless it takes too much of a CPU */
 	const char *version;
 	struct service_hooks hooks;
 	u32 n_sinks;
@@ -50,7 +51,7 @@ struct service_config {
 
 struct service;
 
-/* Blocks the signals that service_run() takes: before any thread is started. */
+/* Blocks the signals that service_run() takes. Must be called before any thread is started. */
 void service_signals_block(void);
 
 /*
@@ -59,7 +60,10 @@ void service_signals_block(void);
  */
 int service_open(const struct service_config *cfg, struct service **ret, struct problem *p);
 
-/* Until SIGINT or SIGTERM, or the lifeline's end: returns 0. Or a negative errno and a sentence when reading or a sink failed. */
+/*
+ * Runs until SIGINT, SIGTERM or the end of the lifeline, and then returns 0; or a negative errno and a
+ * sentence if reading or a sink failed.
+ */
 int service_run(struct service *s, struct problem *p);
 void service_close(struct service *s);	/* takes NULL */
 

@@ -65,7 +65,7 @@ static int get_io(struct wire_in *from, u32 watch, struct slow_ios *slow)
 	return slow_ios_add(slow, &io);
 }
 
-/* Of a whole: what was found, and those that are told, as long as all of them take no more than @most bytes. */
+/* Writes a whole's number of slow IOs, and as many of them as take no more than @most bytes. */
 static void put_whole(struct wire_out *to, const struct slow_ios *slow, const struct slow_of *of, size_t most)
 {
 	size_t end = to->len + most;
@@ -91,7 +91,7 @@ static int get_whole(struct wire_in *from, u32 watch, struct slow_ios *slow)
 	return err;
 }
 
-/* Who has few leaves room to those behind. */
+/* A whole with few slow IOs leaves room for those behind it. */
 void wire_put_slow(struct wire_out *to, const struct watch *watches, const struct frames *fs)
 {
 	static const struct slow_of none;

@@ -25,7 +25,7 @@ bool source_known(const struct source *o, u64 now_ns)
 	return o->scraped_ns && now_ns < o->scraped_ns + KNOWN_NS;
 }
 
-/* Should @a be forgotten rather than @b? */
+/* Whether @a should be forgotten rather than @b. */
 static bool matters_less(const struct source *a, const struct source *b, u64 now_ns)
 {
 	bool known = source_known(a, now_ns);

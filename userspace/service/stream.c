@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * /api/stream. Every reader has a place among the intervals that are kept, and takes the next when it has
- * room for it: what is slow lags, what lags by more than is kept begins anew, and neither costs memory.
+ * /api/stream. Every reader has a position among the kept intervals, and takes the next one when it has
+ * room for it. A slow reader lags behind; one that lags by more than is kept continues at the oldest
+ * interval kept. Neither costs memory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,8 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-#define SILENCE_NS (15 * NSEC_PER_SEC)	/* after which there is a sign of life */
-#define STUCK_S 30			/* after which one that takes nothing is cut off */
+#define SILENCE_NS (15 * NSEC_PER_SEC)	/* after which a sign of life is sent */
+#define STUCK_S 30			/* after which a reader that takes nothing is cut off */
 #define BLOCK (16 << 10)
 
 struct stream {
@@ -22,10 +23,10 @@ struct stream {
 	const struct peer *peer;
 	bool waits;		/* suspended */
 	u64 number;		/* of the next interval */
-	u64 runs;		/* number of the "run" event that was sent last; 0: none */
+	u64 runs;		/* number of the last "run" event sent; 0: none */
 	struct blob *now;	/* being sent */
 	size_t sent;		/* of it */
-	u64 said_ns;		/* when there was something to send last */
+	u64 said_ns;		/* when there last was something to send */
 };
 
 static const char begin[] = "retry: 2000\n\n";
@@ -52,7 +53,7 @@ static void choose(struct stream *st)
 		return;
 	}
 	blob_unref(run);
-	if (run)	/* intervals without knowing what they are of say nothing */
+	if (run)	/* intervals are meaningless before the run is known */
 		event = board_event(s->cfg.board, &number);
 	if (event) {
 		st->number = number + 1;
@@ -102,7 +103,10 @@ static void stream_free(void *stream)
 	free(st);
 }
 
-/* Where one goes on that knows interval BOOT.NUMBER; from the first kept, if that was another process's. */
+/*
+ * Sets where to continue for a reader that has interval BOOT.NUMBER: after it or, if that was another
+ * process's, at the first one kept.
+ */
 static void resume(struct stream *st, const char *last)
 {
 	const char *boot = st->s->cfg.boot;

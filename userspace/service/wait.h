@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a service waits for between its intervals. */
+/* Waits for the events of a service between its intervals. */
 #ifndef SERVICE_WAIT_H
 #define SERVICE_WAIT_H
 
@@ -8,16 +8,16 @@
 #include "util/types.h"
 
 enum service_event {
-	EVENT_TIME,		/* the deadline is there */
-	EVENT_END,		/* SIGINT or SIGTERM, or the lifeline ended */
+	EVENT_TIME,		/* the deadline has come */
+	EVENT_END,		/* SIGINT, SIGTERM, or the lifeline has ended */
 	EVENT_RELOAD,		/* SIGHUP */
-	EVENT_DEVICES,		/* the kernel tells of block devices */
+	EVENT_DEVICES,		/* the kernel reported block devices */
 	EVENT_SCOUT,		/* a look is done */
 };
 
 struct service_wait {
 	int signals;		/* a signalfd */
-	int uevents;		/* -1: none to be had */
+	int uevents;		/* -1: not available */
 	int scout;		/* -1: none */
 	int lifeline;		/* -1: none */
 	bool gone;		/* with EVENT_DEVICES: one may have gone, see uevents_take() */
@@ -26,13 +26,16 @@ struct service_wait {
 int service_wait_init(struct service_wait *w, int lifeline, bool uevents);
 void service_wait_uninit(struct service_wait *w);
 
-/* The signals it takes, blocked in the calling thread. */
+/* Blocks the signals that service_wait() takes, in the calling thread. */
 void service_wait_block(void);
 
-/* Those of them that end the service. */
+/* The signals among them that end the service. */
 void service_wait_signals_of_end(sigset_t *ret);
 
-/* The first of these by @deadline_ns of CLOCK_MONOTONIC. An end that came goes before all else. */
+/*
+ * Waits until @deadline_ns (CLOCK_MONOTONIC) for the first of these events. An end goes before
+ * everything else.
+ */
 enum service_event service_wait(struct service_wait *w, u64 deadline_ns);
 
 #endif

@@ -13,7 +13,7 @@
 
 #define FILE_MAX (1 << 20)
 #define USERS_MAX 256
-#define COST_MAX 14		/* each step doubles the time of a check; 14 takes a second */
+#define COST_MAX 14		/* each step doubles the time of a check; with 14 it takes a second */
 
 struct reader {
 	struct web_config *c;
@@ -57,7 +57,7 @@ static int each(struct reader *r, const yaml_node_t *map, const char *what, take
 {
 	int err = 0;
 
-	/* "key:" without a value is an empty mapping as well. */
+	/* "key:" without a value also counts as an empty mapping. */
 	if (scalar(map) && !*scalar(map))
 		return 0;
 	if (map->type != YAML_MAPPING_NODE)
@@ -94,7 +94,7 @@ static int take_tls(struct reader *r, const yaml_node_t *key, const yaml_node_t 
 	return bad(r, key, "tls_server_config: '%.60s' is not known: cert_file, key_file and min_version are", scalar(key));
 }
 
-/* "$2y$10$" and 53 characters; a, b and y are the same but for faults of old programs. */
+/* "$2y$10$" and 53 characters; a, b and y are the same except for bugs of old programs. */
 static bool is_bcrypt(const char *hash, u32 *ret_cost)
 {
 	if (strlen(hash) != 60 || strncmp(hash, "$2", 2) || !strchr("aby", hash[2]) || hash[3] != '$' || hash[6] != '$' ||

@@ -8,8 +8,8 @@
 #include "util/types.h"
 
 /*
- * Makes an array of malloc(), whose pointer is at @array, one of @room elements of @size bytes. Returns 0, or -ENOMEM and the array
- * is as it was.
+ * Grows a malloc()ed array to @room elements of @size bytes; @array is the address of the pointer to
+ * it. Returns 0, or -ENOMEM and leaves the array as it was.
  */
 static inline int array_grow(void *array, size_t size, u32 room)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Bytes that never change once they are made, shared by counted references, of any thread. */
+/* Immutable bytes, shared by reference count. Any thread may hold and release references. */
 #ifndef UTIL_BLOB_H
 #define UTIL_BLOB_H
 
@@ -13,12 +13,12 @@ struct blob {
 	char *data;		/* of malloc() */
 };
 
-/* Takes @data over, also when there is no memory: then it is freed and NULL comes back. */
+/* Takes ownership of @data in any case: without memory for the blob it frees @data and returns NULL. */
 struct blob *blob_take(char *data, size_t len);
 struct blob *blob_ref(struct blob *b);	/* takes NULL */
 void blob_unref(struct blob *b);	/* takes NULL */
 
-/* For callbacks that take a void pointer. */
+/* The release function for callbacks that take a void pointer. */
 void blob_release(void *b);
 
 #endif

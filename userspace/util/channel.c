@@ -13,7 +13,7 @@
 
 #define READ_BYTES (64u << 10)
 
-/* What goes before each message's bytes. */
+/* The header of each message. */
 struct header {
 	u32 kind;
 	u32 len;
@@ -33,7 +33,7 @@ struct channel {
 	pthread_cond_t news;
 	struct message *first, **last;
 	size_t waiting;
-	bool stop;		/* or nobody reads any more */
+	bool stop;		/* or the other end is closed */
 };
 
 static size_t size_of(const struct message *m)
@@ -83,7 +83,7 @@ static int send_message(int fd, const struct message *m)
 	return send_all(fd, &m->header, sizeof(m->header)) ?: send_all(fd, m->data, m->header.len);
 }
 
-/* The next message, or NULL at the end. It still counts as waiting. */
+/* The next message, or NULL at the end. It still counts as queued. */
 static struct message *next_message(struct channel *c)
 {
 	struct message *m = NULL;
@@ -127,7 +127,7 @@ int channel_start(struct channel *c)
 	return err;
 }
 
-/* Returns 0 and @m is taken, or why not. */
+/* Returns 0 and has taken @m, or a negative errno. */
 static int enqueue(struct channel *c, struct message *m)
 {
 	int err = 0;
@@ -213,7 +213,7 @@ static bool make_room(struct channel_reader *r, size_t room)
 	return true;
 }
 
-/* The size of the first message, or what there must be to tell it. */
+/* The size of the first message, or how many bytes are needed to know it. */
 static int first_size(const struct channel_reader *r, size_t *ret)
 {
 	struct header h;
@@ -228,7 +228,7 @@ static int first_size(const struct channel_reader *r, size_t *ret)
 	return 0;
 }
 
-/* Hands over those that are whole; the rest moves to the beginning. */
+/* Hands over the complete messages, and moves the rest to the beginning of the buffer. */
 static int take_whole(struct channel_reader *r, int (*take)(void *into, u32 kind, struct wire_in *bytes), void *into)
 {
 	struct channel_reader rest = *r;

@@ -33,7 +33,7 @@ static inline void cleanup_closedir(DIR **d)
 		closedir(*d);
 }
 
-/* Hands the owned pointer over: the variable no longer releases it. */
+/* Gives up the owned pointer to the caller: the variable no longer releases it. */
 #define TAKE(p) ({ __typeof__(p) taken_ = (p); (p) = NULL; taken_; })
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "util/types.h"
 
-/* What a clock shows that every kernel has, in ns. */
+/* The time of a clock that every kernel has (so reading it can't fail), in ns. */
 static inline u64 clock_ns(clockid_t clock)
 {
 	struct timespec t;
@@ -15,7 +15,7 @@ static inline u64 clock_ns(clockid_t clock)
 	return t.tv_sec * NSEC_PER_SEC + t.tv_nsec;
 }
 
-/* CLOCK_MONOTONIC, which all deadlines are by. */
+/* CLOCK_MONOTONIC, the clock of all deadlines. */
 static inline u64 now_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);

@@ -12,7 +12,7 @@
 #include "util/confine_calls.h"
 #include "util/landlock.h"
 
-/* Of Linux 5.8; libcap-ng's header may be older than the kernel. */
+/* New in Linux 5.8; libcap-ng's header may be older than the kernel. */
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
 #endif
@@ -22,7 +22,7 @@
 
 static const unsigned int for_capture[] = { CAP_BPF, CAP_PERFMON, CAP_SYS_ADMIN };
 
-/* With CAP_BPF there is no need of CAP_SYS_ADMIN, which may do nearly everything. */
+/* With CAP_BPF there is no need for CAP_SYS_ADMIN, which permits nearly everything. */
 static u32 n_for_capture(void)
 {
 	return capng_have_capability(CAPNG_PERMITTED, CAP_BPF) ? 2 : 3;
@@ -35,8 +35,9 @@ static void change(capng_act_t act, capng_type_t type, unsigned int capability)
 }
 
 /*
- * Before 5.19 a kernel with unprivileged_bpf_disabled refuses every command, reading one's own maps too;
- * since then (c8644cd0efe7) only those that make something. Descriptor -1 is none: EBADF is leave.
+ * Before 5.19 a kernel with unprivileged_bpf_disabled refuses every command, even reading one's own
+ * maps; since then (c8644cd0efe7) only those that create something. We try with descriptor -1: EBADF
+ * means that the command is permitted.
  */
 static bool bpf_refused(void)
 {
@@ -52,7 +53,10 @@ static int drop(struct confine *c)
 
 	for (u32 i = 0; i < n; i++)
 		keep[i] = capng_have_capability(CAPNG_PERMITTED, for_capture[i]);
-	/* While CAP_SETPCAP is still there; a service without it has the bounding set that its unit says. */
+	/*
+	 * Possible only while we have CAP_SETPCAP; a service without it has the bounding set that its
+	 * unit sets.
+	 */
 	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP)) {
 		capng_clear(CAPNG_SELECT_BOUNDS);
 		capng_apply(CAPNG_SELECT_BOUNDS);

@@ -11,7 +11,7 @@
 
 #include "util/cleanup.h"
 
-/* By what they are for. Names that an architecture does not have are left out by the library. */
+/* Grouped by purpose. The library leaves out names that an architecture does not have. */
 static const char *const both[] = {
 	/* memory */
 	"brk", "munmap", "mremap", "madvise",
@@ -21,28 +21,28 @@ static const char *const both[] = {
 	"nanosleep", "clock_nanosleep", "clock_gettime", "clock_gettime64", "clock_getres", "gettimeofday", "time",
 	"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "membarrier",
 	"getrandom", "uname", "getrlimit", "getrusage", "sysinfo", "getuid", "geteuid", "getgid", "getegid",
-	/* what is open */
+	/* open descriptors */
 	"read", "readv", "write", "writev", "close", "fstat", "fstat64", "eventfd2", "poll", "ppoll", "ppoll_time64",
 	"recv", "recvfrom", "recvmsg", "send", "sendto", "sendmsg", "shutdown",
 };
 
 static const char *const of_captures[] = {
 	"mmap", "mmap2", "mprotect", "prctl", "capget", "capset", "rt_sigtimedwait",
-	/* files that are open, and reading others */
+	/* open files, and reading others */
 	"pread64", "lseek", "newfstatat", "stat", "stat64", "lstat", "lstat64", "fstatat64", "statx", "statfs", "statfs64",
 	"fstatfs", "fstatfs64", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getdents", "getdents64",
 	"getcwd", "fcntl", "fcntl64", "dup", "dup2", "dup3", "ioctl", "pipe2", "signalfd4",
 	"epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
-	/* the process that serves, when it has ended */
+	/* the end of the process that serves */
 	"waitid",
-	/* counters of captures that are open */
+	/* counters of open captures */
 	"bpf",
 };
 
 static const char *const of_server[] = {
 	"epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2", "accept", "accept4",
 	"getsockname", "getpeername", "getsockopt", "setsockopt",
-	/* to end in time */
+	/* to end after a time limit */
 	"alarm", "setitimer",
 };
 
@@ -59,17 +59,17 @@ static int allow_named(scmp_filter_ctx filter, const char *const *names, u32 n)
 	return err;
 }
 
-/* Names and addresses in the flags: a thread is made, a process is not. */
+/* Allows clone() by its flags: making a thread, but not a process. */
 static int allow_threads(scmp_filter_ctx filter)
 {
-	/* Its flags lie in memory, out of the filter's sight. libc then takes clone(). */
+	/* clone3() has its flags in memory, where a filter can't see them. On ENOSYS libc uses clone(). */
 	int err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 
 	return err ?: seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
 				       SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
 }
 
-/* Signals among its own threads (abort), its own limits to be read, a thread's own niceness. */
+/* Allows signals to its own threads (abort), reading its own limits, and setting a thread's own niceness. */
 static int allow_own(scmp_filter_ctx filter)
 {
 	int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, getpid()));
@@ -80,7 +80,7 @@ static int allow_own(scmp_filter_ctx filter)
 				       SCMP_A1(SCMP_CMP_EQ, 0));
 }
 
-/* A thread gives its real-time priority up, see realtime_end(). */
+/* Allows a thread to give up its real-time priority, see realtime_end(). */
 static int allow_lower_priority(scmp_filter_ctx filter)
 {
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 2, SCMP_A0(SCMP_CMP_EQ, 0),
@@ -96,7 +96,7 @@ static int allow_opening(scmp_filter_ctx filter, int flags)
 				       SCMP_A2(SCMP_CMP_MASKED_EQ, writes, flags));
 }
 
-/* Memory that is not to be executed. */
+/* Allows memory that is not executable. */
 static int allow_data(scmp_filter_ctx filter)
 {
 	static const int calls[] = { SCMP_SYS(mmap), SCMP_SYS(mmap2), SCMP_SYS(mprotect) };
@@ -107,7 +107,7 @@ static int allow_data(scmp_filter_ctx filter)
 	return err;
 }
 
-/* Of a descriptor's flags and copies: F_SETOWN and its like have others signalled. */
+/* Allows a descriptor's flags and copies, but not F_SETOWN and the like, which could signal others. */
 static int allow_descriptors(scmp_filter_ctx filter)
 {
 	static const int commands[] = { F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC };
@@ -124,7 +124,10 @@ static int allow_captures(scmp_filter_ctx filter, bool writes)
 	int err = allow_named(filter, of_captures, ARRAY_SIZE(of_captures));
 
 	err = err ?: allow_lower_priority(filter) ?: allow_opening(filter, O_RDONLY);
-	/* The module's device is opened for writing, since it is mapped so. Which file it is no filter can see. */
+	/*
+	 * The module's device is opened for writing, as it is mapped writable. A filter can't see which
+	 * file is opened.
+	 */
 	return err || !writes ? err : allow_opening(filter, O_RDWR);
 }
 
@@ -141,14 +144,17 @@ static void cleanup_filter(scmp_filter_ctx *filter)
 		seccomp_release(*filter);
 }
 
-/* Refuses everything but what both processes of a service take. NULL when there is no memory. */
+/*
+ * Makes a filter that refuses everything but the calls of both processes of a service. NULL if there is
+ * no memory.
+ */
 static scmp_filter_ctx new_filter(void)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 
 	if (!filter)
 		return NULL;
-	/* We have set no_new_privs, or are told that it is wanted. */
+	/* We have set no_new_privs already, or are told that it is needed. */
 	if (!seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 1) && !allow_named(filter, both, ARRAY_SIZE(both)) &&
 	    !allow_threads(filter) && !allow_own(filter))
 		return filter;

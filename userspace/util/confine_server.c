@@ -13,7 +13,10 @@
 #include "util/landlock.h"
 #include "util/types.h"
 
-/* While CAP_SETPCAP is there, which goes with the user; a service without it has the bounding set that its unit says. */
+/*
+ * Must be done while we have CAP_SETPCAP, which goes with the change of user; a service without it has
+ * the bounding set that its unit sets.
+ */
 static int drop_bounds(void)
 {
 	if (capng_get_caps_process())
@@ -32,7 +35,7 @@ static int drop_capabilities(void)
 	return capng_apply(CAPNG_SELECT_CAPS) ? -EPERM : 0;
 }
 
-/* Changing the user resets some of this, so it comes after. Returns 0 or a negative errno. */
+/* Must come after the change of user, which resets some of this. Returns 0 or a negative errno. */
 static int shut(pid_t parent)
 {
 	const struct rlimit none = { 0, 0 };
@@ -40,7 +43,7 @@ static int shut(pid_t parent)
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || setrlimit(RLIMIT_CORE, &none) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
 		return -errno;
-	/* It ended before that was asked for. */
+	/* Otherwise the parent ended before the signal was asked for. */
 	return getppid() == parent ? 0 : -ESRCH;
 }
 

@@ -21,7 +21,7 @@
 #define LOOK_MS 50
 #define LOOKS (ENDING_STILL_NS / (LOOK_MS * NSEC_PER_SEC / 1000))
 
-/* One process, one end. */
+/* There is only one for each process. */
 static const struct ending *ending;
 static int unheard = -1;	/* readable while a signal is pending; nobody reads from it */
 static int news = -1;		/* readable once the end has begun */
@@ -52,13 +52,19 @@ void ending_begin(void)
 		eventfd_write(news, 1);
 }
 
-/* The clock of a thread's CPU time, as pthread_getcpuclockid() makes it, for one that we have no pthread_t of. */
+/*
+ * The clock of a thread's CPU time, as pthread_getcpuclockid() makes it, for a thread without a known
+ * pthread_t.
+ */
 static clockid_t clock_of(pid_t thread)
 {
 	return ~(u32)thread << 3 | 6;	/* CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of the kernel's posix-timers.h */
 }
 
-/* CPU time of all threads but this one: who waits for another does not stand still while that one works. */
+/*
+ * The CPU time of all threads but this one: a thread that waits for another does not hang while that
+ * one works.
+ */
 static u64 others_ran_ns(void)
 {
 	DIR *tasks CLEANUP(cleanup_closedir) = opendir("/proc/self/task");
@@ -66,7 +72,7 @@ static u64 others_ran_ns(void)
 	u64 ran_ns = 0;
 
 	if (!tasks)
-		return clock_ns(CLOCK_PROCESS_CPUTIME_ID);	/* with our own looks: cuts nobody off */
+		return clock_ns(CLOCK_PROCESS_CPUTIME_ID);	/* includes this thread, so nothing is cut off */
 	while ((task = readdir(tasks))) {
 		pid_t thread = atoi(task->d_name);
 		struct timespec t;
@@ -84,7 +90,7 @@ static void tell_where(char *ret, size_t size)
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/wchan", runner);
 	f = fopen(path, "re");
-	/* "0": it is in none, or that is not for us to know. */
+	/* "0": it is in none, or we may not know it. */
 	if (!f || !fgets(ret, size, f) || !strcmp(ret, "0"))
 		*ret = '\0';
 }
@@ -105,8 +111,9 @@ static void wait_for_news(void)
 }
 
 /*
- * Looks counted instead of time: a machine that has no CPU for who is watched has none for who watches either. One
- * that was asked for before the end had begun is not one more, so the order of the two questions matters.
+ * Counts looks instead of time: a machine without CPU time for the watched threads has none for this
+ * one either. A signal that was pending before the end had begun does not count as another one, so the
+ * order of the two checks matters.
  */
 static void *watch(void *unused)
 {

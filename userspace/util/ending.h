@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * When a signal asks for the end, the process ends, whatever hangs. Code that may wait for others, such as a reader of our
- * output, polls ending_asked() and then gives up. The kernel, waiting for a file system, can't be asked. So a separate
- * thread watches the one that called ending_start(), and all others that it may wait for, and ends the process when none
- * of them has run for ENDING_STILL_NS.
+ * When a signal asks the process to end, it ends, even if something hangs. Code that may wait for
+ * others, such as a reader of our output, polls ending_asked() and then gives up.
  *
- * It goes by CPU time, so that a slow disk, a busy machine or long work is not taken for a hang.
+ * A thread that waits for a file system inside the kernel can't poll. So a separate thread watches the
+ * thread that called ending_start() and all others that it may wait for, and ends the process when none
+ * of them has run for ENDING_STILL_NS. It judges by CPU time, so it does not take a slow disk, a busy
+ * machine or long work for a hang.
  */
 #ifndef UTIL_ENDING_H
 #define UTIL_ENDING_H
@@ -17,11 +18,11 @@
 #define ENDING_STILL_NS (1500 * (NSEC_PER_SEC / 1000))
 
 struct ending {
-	sigset_t signals;	/* that ask for the end; already blocked, in every thread */
+	sigset_t signals;	/* ask for the end; already blocked in every thread */
 	bool again;		/* once the end has begun, another signal kills as if it were not blocked */
 	/*
-	 * Ends the process, which hangs. @where is the kernel function that it is in, or "". Called by another thread than
-	 * the hanging one, which may hold a lock, such as a stream's.
+	 * Ends the process, which hangs. @where is the kernel function in which it hangs, or "". Called
+	 * by a thread other than the hanging one, which may hold a lock, such as a stream's.
 	 */
 	void (*held_up)(const char *where);
 };
@@ -29,13 +30,13 @@ struct ending {
 /* Called once, by the thread that runs the command; @e outlives it. Returns 0, or a negative errno. */
 int ending_start(const struct ending *e);
 
-/* A signal was received, and the end begins. Not to be called for a signal that was passed on instead. */
+/* A signal was received, and the end begins. Must not be called for a signal that was only passed on. */
 void ending_begin(void);
 
 /* A signal is pending, or the end has begun. False without ending_start(). */
 bool ending_asked(void);
 
-/* To be polled: readable while a signal is pending. -1 without ending_start(). */
+/* A descriptor to poll: readable while a signal is pending. -1 without ending_start(). */
 int ending_fd(void);
 
 #endif

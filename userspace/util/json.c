@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* Like errno: of what this thread did since it last asked. */
+/* Like errno: covers what this thread did since its last json_line(). */
 static _Thread_local bool lacks_memory;
 
 void json_lacks_memory(void)
@@ -78,11 +78,11 @@ const char *json_line(struct json_object *o)
 {
 	const char *line = NULL;
 
-	/* json-c drops what does not fit into its buffer, without a word but the allocator's. */
+	/* If its buffer can't grow, json-c drops text silently; only the allocator's errno tells. */
 	errno = 0;
 	if (o && !lacks_memory)
 		line = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-	/* Parts may have been made only now (util/json_later.h). */
+	/* Some parts may have been made only now (util/json_later.h). */
 	if (errno == ENOMEM || lacks_memory)
 		line = NULL;
 	lacks_memory = false;

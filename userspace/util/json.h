@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Documents of json-c that are whole or not there at all. To json-c no memory is NULL, and NULL is null: a document would have
- * lost some of its figures, and nobody would know. So whoever makes one does it by these functions. They go on where there is no
- * memory, and json_line() tells at the end.
+ * json-c documents that are either complete or not made at all. json-c reports a failed allocation as
+ * NULL, and takes NULL for null, so a document could silently lose some of its figures. So documents
+ * are made only with these functions. After a failed allocation they carry on, and json_line() reports
+ * it at the end.
  */
 #ifndef UTIL_JSON_H
 #define UTIL_JSON_H
@@ -13,7 +14,7 @@
 
 struct json_object *json_new_object(void);
 
-/* With @room for so many; 0 where that is not known. */
+/* An empty array with room for @room elements; 0: their number is not known. */
 struct json_object *json_new_array(size_t room);
 
 struct json_object *json_new_boolean(bool value);
@@ -21,22 +22,22 @@ struct json_object *json_new_int(int value);
 struct json_object *json_new_count(u64 n);
 struct json_object *json_new_text(const char *text);
 
-/* With all its digits. */
+/* A number written with all its digits. */
 struct json_object *json_new_double(double value);
 
-/* @text is what is written. */
+/* A number that is written as @text. */
 struct json_object *json_new_decimal(double value, const char *text);
 
-/* These take @value over; NULL is null. */
+/* These take ownership of @value; NULL becomes null. */
 void json_add(struct json_object *to, const char *key, struct json_object *value);
 void json_append(struct json_object *to, struct json_object *value);
 
-/* There was no memory for a part that is not made here. */
+/* Notes a failed allocation in a part that is made elsewhere; json_line() will report it. */
 void json_lacks_memory(void);
 
 /*
- * @o on one line, there as long as @o is. NULL: there was no memory for the line, or for anything that this thread made
- * since the last one.
+ * @o as one line, which is valid as long as @o is. NULL: an allocation failed, for the line or for
+ * anything that this thread made since its last line.
  */
 const char *json_line(struct json_object *o);
 

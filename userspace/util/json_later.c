@@ -21,7 +21,7 @@ static void later_free(struct json_object *o, void *later)
 	free(later);
 }
 
-/* Puts @o into @to and releases it. Where it can't be, NULL stands for null. */
+/* Prints @o into @to and releases it. NULL: null. */
 static int put(struct printbuf *to, struct json_object *o, int flags)
 {
 	struct json_object *owned CLEANUP(cleanup_json) = o;

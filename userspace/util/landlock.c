@@ -11,8 +11,8 @@
 #include "util/types.h"
 
 /*
- * The kernel's interface (Documentation/userspace-api/landlock.rst), of its own header: <linux/landlock.h> of the
- * system that builds may be older than the kernel that runs.
+ * The kernel's interface (Documentation/userspace-api/landlock.rst), declared here since
+ * <linux/landlock.h> of the build system may be older than the running kernel.
  */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
@@ -37,7 +37,10 @@ struct path_beneath {
 	s32 parent_fd;
 } __attribute__((packed));
 
-/* How much each version of the interface knows: bits of accesses, from the lowest on, and the size of the struct. */
+/*
+ * What each version of the interface supports: the number of access bits, from the lowest on, and the
+ * size of the struct.
+ */
 static const struct version {
 	u32 fs, net, scopes;
 	size_t size;
@@ -55,13 +58,13 @@ static u64 lowest(u32 bits)
 	return (1ULL << bits) - 1;
 }
 
-/* What this kernel knows to handle. Returns the size of the struct for it, or -EOPNOTSUPP. */
+/* Finds what this kernel can handle. Returns the size of its struct, or -EOPNOTSUPP. */
 static int known(struct ruleset *ret)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
 	const struct version *v;
 
-	/* Also where somebody else's filter of system calls, a container's, knows nothing of it. */
+	/* Also if a container's system call filter does not know it. */
 	if (version < 1)
 		return -EOPNOTSUPP;
 	v = &versions[(size_t)version < ARRAY_SIZE(versions) ? (size_t)version - 1 : ARRAY_SIZE(versions) - 1];
@@ -70,7 +73,7 @@ static int known(struct ruleset *ret)
 	return v->size;
 }
 
-/* What @set handles is allowed nowhere, but for writing to @file, unless that is NULL. */
+/* Denies everything that @set handles, except for writing to @file, unless that is NULL. */
 static int restrict_to(const struct ruleset *set, size_t size, const char *file)
 {
 	int fd CLEANUP(cleanup_close) = syscall(SYS_landlock_create_ruleset, set, size, 0);

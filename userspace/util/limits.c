@@ -13,7 +13,7 @@ void limits_raise_files(void)
 	if (getrlimit(RLIMIT_NOFILE, &files))
 		return;
 	files.rlim_cur = files.rlim_max;
-	/* Where it may not be raised there are as many files as before. */
+	/* If raising it is not allowed, the old limit stays. */
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 

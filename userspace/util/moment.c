@@ -66,7 +66,7 @@ static const char *take_date(const char *s, s64 *ret_ns)
 	return s + n + 1;
 }
 
-/* "", "Z", "+02:00": what to take away for UTC. */
+/* "", "Z", "+02:00": the offset to subtract for UTC. */
 static bool take_offset(const char *s, s64 *ret_ns)
 {
 	const char *end;

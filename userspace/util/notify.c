@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Meant for this process, and not for the one that it was started by? */
+/* The variables must be meant for this process, and not for the one that started it. */
 static u64 watchdog_ns(void)
 {
 	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
@@ -29,7 +29,7 @@ void notify_init(struct notify *n)
 	size_t len = path ? strlen(path) : 0;
 
 	*n = (struct notify){ .fd = -1 };
-	/* '@' stands for the zero byte that an abstract address begins with. */
+	/* '@' stands for the zero byte at the start of an abstract address. */
 	if (len < 2 || len >= sizeof(to.sun_path) || (path[0] != '/' && path[0] != '@'))
 		return;
 	memcpy(to.sun_path, path, len);

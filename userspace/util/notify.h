@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tells the service manager how a service does (sd_notify(3), the protocol alone: a datagram to the socket
- * that NOTIFY_SOCKET names). Without one everything here does nothing.
+ * Tells the service manager about a service's state. This is only the protocol of sd_notify(3): a
+ * datagram to the socket that NOTIFY_SOCKET names. Without that variable everything here does nothing.
  */
 #ifndef UTIL_NOTIFY_H
 #define UTIL_NOTIFY_H
@@ -9,11 +9,14 @@
 #include "util/types.h"
 
 struct notify {
-	int fd;			/* connected; -1: nobody wants to be told */
-	u64 watchdog_ns;	/* a beat is due within; 0: none is expected */
+	int fd;			/* connected; -1: there is nobody to notify */
+	u64 watchdog_ns;	/* the longest time between two beats; 0: none are expected */
 };
 
-/* Connects, so that it works without leave to open sockets later. A socket that can't be reached is none. */
+/*
+ * Connects now, since later the process may not be allowed to open sockets. A socket that can't be
+ * reached is treated as none.
+ */
 void notify_init(struct notify *n);
 void notify_uninit(struct notify *n);
 

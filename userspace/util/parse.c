@@ -19,7 +19,7 @@ static const u64 powers[] = {
 	1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
 };
 
-/* Returns where the number ends, or NULL when there is none or it is too long to be exact. */
+/* Returns where the number ends, or NULL if there is none or it is too long to be exact. */
 static const char *decimal_parse(const char *s, struct decimal *ret)
 {
 	struct decimal d = { 0 };
@@ -61,7 +61,7 @@ static const struct unit units[] = {
 };
 #define UNITS_OF_SPANS (units + 1)	/* without the first */
 
-/* Returns 0 when @value is no time in one of the @n units. */
+/* Returns 0 if @value is not a time in one of the @n units. */
 static double seconds_in(const char *value, const struct unit *unit, u32 n)
 {
 	struct decimal d;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Values of options, read strictly: the whole text must be one, or the sentence says what it must be.
- * Every parser takes the option's name ("--interval") for the sentence, and returns 0, or -EINVAL and
- * the sentence, leaving the result as it was.
+ * Strict parsers for option values: the whole text must be a valid value. Each takes the option's name
+ * ("--interval") for its sentence. It returns 0; or -EINVAL and a sentence that says what the value
+ * must be, and leaves the result as it was.
  */
 #ifndef UTIL_PARSE_H
 #define UTIL_PARSE_H
@@ -11,8 +11,8 @@
 #include "util/types.h"
 
 /*
- * A decimal number such as "20" or "99.9" at the beginning of @s, at most 9 digits behind the point. Returns where
- * it ends, or NULL when there is none or it has too many digits.
+ * A decimal number such as "20" or "99.9" at the beginning of @s, at most 9 digits behind the point.
+ * Returns where it ends, or NULL if there is no number or it has too many digits.
  */
 const char *parse_decimal(const char *s, double *ret);
 
@@ -28,7 +28,7 @@ int parse_count(const char *option, const char *value, u64 *ret, struct problem 
 /* "1048576", "64M", "1.5G", "512KiB": bytes from 1, the units are powers of 1024 (K, M, G, T). */
 int parse_size(const char *option, const char *value, u64 *ret, struct problem *p);
 
-/* 0 to @max, of one digit. */
+/* One digit, 0 to @max. */
 int parse_level(const char *option, const char *value, int max, int *ret, struct problem *p);
 
 /* "auto" (gives -1) or 0 to @max. */
@@ -43,12 +43,12 @@ int parse_names(const char *option, const char *value, const char *const *names,
 		struct problem *p);
 
 /*
- * How many letters to insert, remove, replace or swap with their neighbour make @b of @a (optimal
- * string alignment). Names are compared by their first 63 letters.
+ * The least number of letters to insert, remove, replace or swap with a neighbour to turn @a into @b
+ * (optimal string alignment). Names are compared by their first 63 letters.
  */
 u32 edit_distance(const char *a, const char *b);
 
-/* True when @distance is small enough, for a name of @value's length, that it may be a slip. */
+/* Whether @distance is small enough, for a name as long as @value, to be a typing error. */
 bool edit_is_slip(const char *value, u32 distance);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A sentence for the user, made where the reason is known and printed once by cmd/ or main.c:
- * what, why, what to do. One line, no full stop, no "error:".
+ * An error message for the user: what failed, why, and what to do. It is made where the reason is known
+ * and printed once, by cmd/ or main.c. One line, no full stop, no "error:".
  */
 #ifndef UTIL_PROBLEM_H
 #define UTIL_PROBLEM_H

@@ -14,7 +14,7 @@ int realtime_begin(void)
 	return sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &least) ? -errno : 0;
 }
 
-/* The flag stays: to take it away would need a privilege. */
+/* The flag stays, since removing it would need a privilege. */
 int realtime_end(void)
 {
 	const struct sched_param none = { 0 };
@@ -40,7 +40,7 @@ void realtime_lock_init(pthread_mutex_t *lock)
 
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
-	/* A kernel may be without (CONFIG_FUTEX_PI). */
+	/* The kernel may lack it (CONFIG_FUTEX_PI). */
 	if (pthread_mutex_init(lock, &attr))
 		pthread_mutex_init(lock, NULL);
 	pthread_mutexattr_destroy(&attr);

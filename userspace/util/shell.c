@@ -8,7 +8,7 @@
 #include "util/types.h"
 #include "util/utf8.h"
 
-/* What no shell gives a meaning, in any locale. */
+/* Characters without a special meaning in any shell and locale. */
 #define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%_+=:,./-"
 
 static bool is_plain(const char *word)
@@ -27,7 +27,7 @@ static void put_quoted(const char *word, FILE *out)
 	fputc('\'', out);
 }
 
-/* Every byte that is not plain ASCII is written by its number, as it may be part of an invalid character. */
+/* Every byte that is not plain ASCII is written as its number, as it may be part of an invalid character. */
 static void put_escaped(const char *word, FILE *out)
 {
 	fputs("$'", out);

@@ -15,7 +15,7 @@
 #include "util/clock.h"
 #include "util/ending.h"
 
-/* Once the command is asked to end: with a reader that takes nothing, and with one that takes it slowly in all. */
+/* Time limits once the command is asked to end: for a reader that takes nothing, and in all for a slow one. */
 #define STILL_NS (NSEC_PER_SEC / 2)
 #define MOST_NS (NSEC_PER_SEC * 6 / 5)
 #define REST_MS 1
@@ -24,16 +24,17 @@ struct stream {
 	int fd;
 	size_t most;		/* bytes to write at a time */
 	bool socket;
-	bool drops;		/* what is not taken in a moment, asked to end or not */
-	bool gone;		/* its reader, as far as we know: was waited for in vain */
-	u64 still_ns, left_ns;	/* what is left of either */
+	bool drops;		/* drops what is not taken within a moment, even before the end */
+	bool gone;		/* its reader is considered gone: waiting for it was in vain */
+	u64 still_ns, left_ns;	/* what is left of both limits */
 };
 
 static struct stream out, error;
 
 /*
- * Another opening of the same pipe or terminal, which may be non-blocking since nobody shares it. Where that is not
- * allowed a pipe takes what fits into it once poll() says so.
+ * Opens the same pipe or terminal again: this open file is not shared, so it may be non-blocking. If
+ * that is not allowed, we write to a pipe only as much as surely fits once poll() says that there is
+ * room.
  */
 static void open_apart(struct stream *s)
 {
@@ -79,7 +80,7 @@ static bool hurries(const struct stream *s)
 	return s->drops || s->gone || ending_asked();
 }
 
-/* Returns false when the patience is at its end. */
+/* Returns false when the time limit is reached. */
 static bool wait_ready(struct stream *s)
 {
 	for (;;) {
@@ -101,7 +102,7 @@ static bool wait_ready(struct stream *s)
 	}
 }
 
-/* A terminal may say that it has room, and then have none for a whole character. */
+/* A terminal may report room, and then not have enough for a whole character. */
 static void rest(struct stream *s)
 {
 	u64 began_ns = now_ns();
@@ -118,7 +119,7 @@ static ssize_t put(const struct stream *s, const char *data, size_t len)
 	return s->socket ? send(s->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL) : write(s->fd, data, len);
 }
 
-/* As fopencookie(3) wants it: bytes written, fewer than @len with errno set when it failed. */
+/* For fopencookie(3): returns the bytes written; fewer than @len, with errno set, on failure. */
 static ssize_t stream_write(void *cookie, const char *data, size_t len)
 {
 	struct stream *s = cookie;
@@ -162,7 +163,7 @@ int streams_begin(void)
 
 	if (!o || !e)
 		return -ENOMEM;
-	/* A message is one write. */
+	/* Unbuffered, so that each message is one write. */
 	setvbuf(e, NULL, _IONBF, 0);
 	stdout = o;
 	stderr = e;

@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The standard output and error, as streams that wait for a reader who is slow, and go on waiting however long it takes,
- * but not for ever once the command is asked to end (util/ending.h). Then the reader counts as gone: EPIPE.
- *
- * Whether writing blocks is a matter of the open file, which others share: a parent that made a pipe non-blocking
- * finds it so afterwards, and one that did not does not find it changed.
+ * Standard output and error as streams that wait for a slow reader, however long it takes. Once the
+ * command is asked to end (util/ending.h) they stop waiting and treat the reader as gone: EPIPE.
+ * Whether writing blocks is a property of the open file, which other processes share. It is left as it
+ * was found: a pipe that a parent made non-blocking stays so, and any other stays blocking.
  */
 #ifndef UTIL_STREAM_H
 #define UTIL_STREAM_H
 
 /*
- * Makes stdout and stderr such streams. They have no descriptor to stdio (fileno()). Returns 0 or a negative errno;
- * nothing is changed then.
+ * Makes stdout and stderr such streams. fileno() finds no descriptor for them. Returns 0, or a negative
+ * errno and changes nothing.
  */
 int streams_begin(void);
 
-/* From now on the standard error is never waited for longer than a moment at a time: what it does not take is dropped. */
+/*
+ * From now on a write to standard error waits for a moment at most; what can't be written by then is
+ * dropped.
+ */
 void streams_drop_errors(void);
 
-/* Where the standard error goes now: another descriptor than that of stdio, or the same. */
+/* The descriptor that standard error goes to now, which may be another than stdio's. */
 int streams_error_fd(void);
 
-/* Writes @text to the standard error if it takes it now. For when another thread may be writing and stands still. */
+/*
+ * Writes @text to standard error if that does not block. For use while another thread may hang within a
+ * write to it.
+ */
 void streams_try_error(const char *text);
 
 #endif

@@ -12,7 +12,7 @@
 
 int sysfs_text(int dir, const char *path, char *ret, size_t size)
 {
-	/* In a recording a file may be anything: a fifo must not hold us up. */
+	/* In a recording a file may be anything, and a FIFO must not block us. */
 	CLEANUP(cleanup_close) int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t n;
 
@@ -70,7 +70,7 @@ int sysfs_choice(int dir, const char *path, char *ret, size_t size)
 	if (!len || (from ? word[len] != ']' : word[len]))
 		return -EINVAL;
 	snprintf(ret, size, "%.*s", (int)len, word);
-	text_clean(ret);	/* a cut may have split a character */
+	text_clean(ret);	/* the cut may have split a character */
 	return 0;
 }
 

@@ -88,7 +88,7 @@ static void pad(FILE *out, u32 n)
 		putc(' ', out);
 }
 
-/* Prints the first @n letters of @text, the last of them as '~' when there are more. */
+/* Prints the first @n letters of @text; if there are more, the last one printed is '~'. */
 static void print_cut(FILE *out, const char *text, u32 n)
 {
 	u32 keep = columns_of(text) > n ? n - 1 : n;
@@ -104,7 +104,7 @@ static void print_cut(FILE *out, const char *text, u32 n)
 		putc('~', out);
 }
 
-/* Spaces come before the text that needs them, so that no line ends in any. */
+/* Spaces are printed before the text that needs them, so that no line ends in spaces. */
 static void print_row(const struct table *t, FILE *out, const char *const *cells, const u32 *widths)
 {
 	u32 owed = 0;

@@ -12,7 +12,7 @@
 struct column {
 	const char *title;
 	bool right;		/* aligned so */
-	u32 least;		/* letters that it keeps when the table is too wide; 0: all */
+	u32 least;		/* letters it keeps if the table is too wide; 0: all */
 };
 
 struct table {
@@ -23,7 +23,7 @@ struct table {
 	char **cells;
 };
 
-/* @columns is borrowed for the table's life. At most TABLE_COLUMNS_MAX. */
+/* @columns, at most TABLE_COLUMNS_MAX of them, must outlive the table. */
 void table_init(struct table *t, const struct column *columns, u32 n_columns);
 void table_uninit(struct table *t);
 
@@ -31,8 +31,8 @@ void table_uninit(struct table *t);
 int table_add(struct table *t, const char *const *cells);
 
 /*
- * Prints the titles and the rows, two spaces between columns. When they are wider than @width, the
- * widest column that may gives way, letter by letter; a text that is cut ends in '~'.
+ * Prints the titles and the rows, with two spaces between columns. If they are wider than @width, the
+ * widest of the columns that may shrink is narrowed, letter by letter. A text that is cut ends in '~'.
  */
 void table_print(const struct table *t, FILE *out, u32 width);
 

@@ -23,7 +23,7 @@ void tty_is_back(void)
 
 void tty_give_back(void)
 {
-	/* As xterm has them, and what followed it; others ignore what they do not know. */
+	/* Sequences of xterm and its successors; other terminals ignore those that they do not know. */
 	static const char back[] = "\033[0m\033[?1l\033>\033[?25h\033[?1049l\r\n";
 	int fd = taken;
 	struct pollfd room = { .fd = fd, .events = POLLOUT };

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A terminal that is drawn on, for whoever has to cut the program off: the thread that draws may stand still within a write to
- * it, and nobody may call into what it uses.
+ * Restores a terminal that is drawn on, when the program has to be cut off. The thread that draws may
+ * hang within a write to it, so nothing here may call into the library that draws.
  */
 #ifndef UTIL_TTY_H
 #define UTIL_TTY_H
 
-/* Remembers how @fd is set, before it is changed; @fd stays open until tty_is_back(). */
+/* Remembers the settings of @fd before they are changed; @fd stays open until tty_is_back(). */
 void tty_is_taken(int fd);
 void tty_is_back(void);
 
-/* Sets it as it was, drops what waits to be written, leaves the alternate screen. From any thread; does nothing where none is taken. */
+/*
+ * Restores the settings, drops output that is still queued, and leaves the alternate screen. May be
+ * called by any thread; does nothing if no terminal is taken.
+ */
 void tty_give_back(void);
 
 #endif

@@ -11,7 +11,10 @@ static void decimal(char text[UNITS_TEXT], double value, int digits, const char 
 	snprintf(text, UNITS_TEXT, "%.*f%s", digits, value, unit);
 }
 
-/* Digits behind the point that make three in all, of a value that may round up to the next power. */
+/*
+ * Digits behind the point for three significant digits, of a value that may round up to the next power
+ * of ten.
+ */
 static int digits_of_three(double value)
 {
 	if (value < 9.995)
@@ -26,7 +29,10 @@ const char *units_ns(char text[UNITS_TEXT], double ns)
 
 	if (!isfinite(ns) || ns < 0)
 		return strcpy(text, "-");
-	/* A whole number of ns needs no digits; a mean or a percentile of some may have them. */
+	/*
+	 * A whole number of ns needs no digits behind the point; a mean or a percentile of some ns may
+	 * have them.
+	 */
 	while (unit < ARRAY_SIZE(units) - 1 && ns >= 999.5) {
 		ns /= 1000;
 		unit++;
@@ -76,7 +82,7 @@ const char *units_short(char text[UNITS_TEXT], double value)
 const char *units_share(char text[UNITS_TEXT], double share)
 {
 	double percent = share * 100;
-	/* Two digits at least of what is small. */
+	/* At least two significant digits for small shares. */
 	int digits = percent >= 9.95 ? 1 : percent >= 0.0995 ? 2 : percent >= 0.00995 ? 3 : 4;
 
 	if (!isfinite(share) || share < 0)

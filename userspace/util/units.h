@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Figures as words. The program sets no locale for numbers, so their point is a point. */
+/* Figures as words. The program sets no locale for numbers, so the decimal separator is always a point. */
 #ifndef UTIL_UNITS_H
 #define UTIL_UNITS_H
 
@@ -15,7 +15,7 @@ const char *units_ns(char text[UNITS_TEXT], double ns);
 
 /*
  * A number with about four significant digits in at most 6 characters: "0.25", "81.3", "80123",
- * "523.6k", "5.24M". 0 is "0"; what rounds to 0 but isn't is "<0.01".
+ * "523.6k", "5.24M". 0 is "0"; any other value that would round to 0 is "<0.01".
  */
 const char *units_number(char text[UNITS_TEXT], double value);
 
@@ -25,7 +25,7 @@ const char *units_short(char text[UNITS_TEXT], double value);
 /* A share as "22.1 %", "0.46 %", "0.0046 %"; 1 is "100 %". */
 const char *units_share(char text[UNITS_TEXT], double share);
 
-/* A moment of a run or a span of it, to the tenth: "438.0 s". */
+/* A time or a duration of a run, to the tenth: "438.0 s". */
 const char *units_seconds(char text[UNITS_TEXT], double s);
 
 /* Digits in groups of three: "5 237 090". */

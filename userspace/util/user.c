@@ -7,7 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where there is no list of users, as in a container of one program: the kernel's own nobody (DEFAULT_OVERFLOWUID). */
+/*
+ * If there is no list of users, as in a container with a single program, this is the kernel's own
+ * nobody (DEFAULT_OVERFLOWUID).
+ */
 static const struct passwd kernels_nobody = { .pw_uid = 65534, .pw_gid = 65534 };
 
 int user_find(const char *name, struct user *ret, struct problem *p)

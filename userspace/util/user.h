@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Another user for a process that root started. */
+/* Lets a process that root started become another user. */
 #ifndef UTIL_USER_H
 #define UTIL_USER_H
 
@@ -13,10 +13,13 @@ struct user {
 	gid_t gid;		/* its own group */
 };
 
-/* Returns 0, or -EINVAL and a sentence: there is no such user, or it is root too. There always is a nobody. */
+/* Returns 0, or -EINVAL and a sentence: there is no such user, or it is root too. "nobody" always exists. */
 int user_find(const char *name, struct user *ret, struct problem *p);
 
-/* The calling process becomes @u, for good and in no other group. Returns 0, or a negative errno and a sentence. */
+/*
+ * Makes the calling process run as @u for good, without any supplementary group. Returns 0, or a
+ * negative errno and a sentence.
+ */
 int user_become(const struct user *u, struct problem *p);
 
 #endif

@@ -17,7 +17,7 @@ u32 utf8_length(const char *text)
 	if (*c < 0xC2 || *c > 0xF4)
 		return 0;
 	len = *c < 0xE0 ? 2 : *c < 0xF0 ? 3 : 4;
-	/* Overlong forms, surrogates and what lies above U+10FFFF show in the second byte. */
+	/* Overlong forms, surrogates and characters above U+10FFFF are recognized by the second byte. */
 	if (*c == 0xE0)
 		low = 0xA0;
 	else if (*c == 0xF0)
@@ -93,7 +93,7 @@ void text_clean(char *text)
 	}
 }
 
-/* Appends @len bytes when they and the end fit. */
+/* Appends @len bytes if they and the terminating 0 fit. */
 static bool append(char **to, size_t *room, const char *text, u32 len)
 {
 	if (*room <= len)

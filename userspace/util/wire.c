@@ -58,7 +58,7 @@ void wire_put_double(struct wire_out *to, double d)
 	put_raw(to, &d, sizeof(d));
 }
 
-/* 0 stands for NULL, so a length is one more. */
+/* 0 stands for NULL, so the length is written plus one. */
 void wire_put_text(struct wire_out *to, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Values as bytes, for a reader of the same program on the same machine: numbers in as few bytes as they take
- * (LEB128, signed ones in zigzag), doubles as they lie in memory, texts with their length. A failure is remembered, so that
- * a run of values is written or read without a look at each, and asked for once at the end.
+ * Values as bytes, for a reader of the same program on the same machine: numbers in as few bytes as
+ * they take (LEB128, signed ones in zigzag), doubles as they lie in memory, texts with their length. A
+ * failure is remembered, so a caller can write or read many values and check once at the end.
  */
 #ifndef UTIL_WIRE_H
 #define UTIL_WIRE_H
 
 #include "util/types.h"
 
-/* What is written; all 0 is empty. */
+/* The bytes written so far; all 0: empty. */
 struct wire_out {
 	u8 *data;		/* of malloc() */
 	size_t len, room;
-	bool failed;		/* there was no memory: the bytes are worth nothing */
+	bool failed;		/* an allocation failed: the bytes are useless */
 };
 
 void wire_put(struct wire_out *to, u64 n);
@@ -22,29 +22,29 @@ void wire_put_double(struct wire_out *to, double d);
 void wire_put_text(struct wire_out *to, const char *text);	/* NULL stays NULL */
 void wire_out_free(struct wire_out *o);
 
-/* What is left to be read; borrowed. */
+/* The bytes left to read; borrowed. */
 struct wire_in {
 	const u8 *at, *end;
-	bool failed;		/* it is cut off, or no such value: what was read is 0 or "" */
+	bool failed;		/* the input is cut off or invalid: values read are 0 or "" */
 };
 
 u64 wire_get(struct wire_in *from);
 s64 wire_get_signed(struct wire_in *from);
 double wire_get_double(struct wire_in *from);
 
-/* One that is to be at most @most. */
+/* A number that may be at most @most. */
 u64 wire_get_most(struct wire_in *from, u64 most);
 
-/* A number of things that follow, of which each takes a byte at least. */
+/* The number of items that follow, each of which takes at least one byte. */
 u32 wire_get_count(struct wire_in *from, u32 most);
 
-/* A text that fits in @size bytes with its end. */
+/* A text that fits in @size bytes, with its terminating 0. */
 void wire_get_text(struct wire_in *from, char *to, size_t size);
 
-/* The same of malloc(), as long as it is; NULL where that was written, or it failed. */
+/* The same for a text of any length, from malloc(). NULL if NULL was written, or on failure. */
 char *wire_dup_text(struct wire_in *from);
 
-/* All was there, and nothing more. */
+/* Whether everything was read without a failure and no bytes are left. */
 bool wire_ended(const struct wire_in *from);
 
 #endif

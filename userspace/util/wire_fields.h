@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Members of a structure as bytes (util/wire.h), by one list for both ways. Pure. */
+/* Reads and writes the members of a structure as bytes (util/wire.h), by the same list. Pure. */
 #ifndef UTIL_WIRE_FIELDS_H
 #define UTIL_WIRE_FIELDS_H
 
@@ -21,7 +21,10 @@ struct wire_field {
 
 #define WIRE_FIELD(type, name, kind) { offsetof(struct type, name), sizeof(((struct type *)0)->name), kind }
 
-/* All of @list, which is an array. What does not fit where it is read to fails the reader (struct wire_in). */
+/*
+ * Writes or reads all fields of the array @list. A value that does not fit its member fails the reader
+ * (struct wire_in).
+ */
 #define WIRE_PUT_FIELDS(to, of, list) wire_put_fields(to, of, list, ARRAY_SIZE(list))
 #define WIRE_GET_FIELDS(from, of, list) wire_get_fields(from, of, list, ARRAY_SIZE(list))
 

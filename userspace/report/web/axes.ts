@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Axes. Charts are drawn in places: what an axis makes of a value (its logarithm, for example), so
-// that screen and SVG share one linear arithmetic and one set of ticks.
+// Axes. Charts are drawn in "places": a place is what an axis makes of a value (its logarithm, for
+// example), so that screen and SVG share one linear arithmetic and one set of ticks.
 import * as format from "./format";
 import { nines } from "./curves";
 
@@ -9,20 +9,20 @@ export interface Tick { at: number; text: string }
 
 export interface Axis {
     label: string;
-    /** Over time a line is named where it ends, over anything else at its peak. */
+    /** On a time axis a line's name is at its end, on any other axis at its peak. */
     overTime?: boolean;
     place(value: number): number;
     value(place: number): number;
-    /** The ticks within [lo, hi]; @room is the number of texts that fit. */
+    /** The ticks within [lo, hi]; @room: how many texts fit. */
     ticks(lo: number, hi: number, room: number): Tick[];
-    /** A value in words, as the cursor shows it. */
+    /** A value as text, as the cursor shows it. */
     text(value: number): string;
 }
 
-/** @digits are needed to tell ticks that are close to each other apart; three if it is not given. */
+/** @digits: the digits needed to distinguish close ticks; three by default. */
 type Words = (value: number, digits?: number) => string;
 
-/** 1000 -> "1 us", not "1.00 us": what stands at a tick is round. */
+/** 1000 -> "1 us", not "1.00 us": the values at ticks are round. */
 export function tickLatency(ns: number, digits = 3): string {
     const [size, name] = ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "us"] : [1, "ns"];
     return `${Number((ns / size).toPrecision(digits))} ${name}`;
@@ -34,8 +34,8 @@ export function tickAmount(value: number, digits = 3): string {
 }
 
 /**
- * Every how many decades texts stand, and at which digits: as close as there is room for, then closer, since one text
- * alone tells nothing of the scale.
+ * How many decades lie between texts, and which digits have texts: as dense as there is room for, or
+ * denser if there would be only one text, since one alone does not show the scale.
  */
 function logTexts(decades: number, room: number): [number, number[]][] {
     if (decades * 3 <= room)
@@ -59,7 +59,8 @@ function logTicks(lo: number, hi: number, room: number, words: Words): Tick[] {
         if (ticks.filter((tick) => tick.text).length >= 2)
             return ticks;
     }
-    // Zoomed to less than a decade's digit there is no such tick: fall back to round values.
+    // If the zoom shows less than one digit of a decade, there is no such tick: fall back to round
+    // values.
     return linearTicks(10 ** lo, 10 ** hi, room, words).map((tick) => ({ at: Math.log10(tick.at), text: tick.text }));
 }
 
@@ -73,11 +74,11 @@ function linearTicks(lo: number, hi: number, room: number, words: Words): Tick[]
     if (!(hi > lo))
         return [{ at: lo, text: words(lo) }];
     const by = step(hi - lo, room), ticks: Tick[] = [];
-    // As many digits as reach from the largest value down to the step.
+    // Enough digits to reach from the largest value down to the step.
     const digits = Math.max(3, Math.floor(Math.log10(Math.max(Math.abs(lo), Math.abs(hi)) * (1 + 1e-9))) - Math.floor(Math.log10(by * (1 + 1e-9))) + 1);
     for (let i = Math.ceil(lo / by - 1e-9); i * by <= hi + by * 1e-9; i++)
         ticks.push({ at: i * by, text: words(Number((i * by).toPrecision(12)), Math.min(digits, 12)) });
-    // One value alone tells nothing of the scale.
+    // A single tick does not show the scale.
     return ticks.length < 2 && room < 10 ? linearTicks(lo, hi, 2 * room, words) : ticks;
 }
 
@@ -96,8 +97,8 @@ export function log(label: string, words: Words, text: Words = words): Axis {
 }
 
 /**
- * Logarithmic with a row of its own for 0, below the lowest decade that is used: seconds without an
- * IO are data. @lowest is the smallest value above 0.
+ * A logarithmic axis with a separate row for 0 below the lowest decade in use, since seconds without IO
+ * are data, too. @lowest: the smallest value above 0.
  */
 export function logWithZero(label: string, lowest: number, words: Words, text: Words): Axis {
     const bottom = Math.floor(Math.log10(lowest) + 1e-9), zero = bottom - 0.5;
@@ -114,10 +115,10 @@ export function logWithZero(label: string, lowest: number, words: Words, text: W
 
 export const latencyAxis = log("latency", tickLatency, format.latency);
 
-/** Seconds since the run's begin. */
+/** Seconds since the start of the run. */
 export const timeAxis: Axis = { ...linear("time since the run's begin (s)", (s) => `${s}`, format.seconds), overTime: true };
 
-/** 90 % at 1, 99 % at 2 ...; between two nines lie faint lines. */
+/** 90 % at 1, 99 % at 2 ...; with faint lines between two nines. */
 export const ninesAxis: Axis = {
     label: "share of IOs (%)",
     place: nines,
@@ -137,7 +138,7 @@ export const ninesAxis: Axis = {
 
 export const shareAxis = linear("share of IOs (%)", (share) => `${Number((share * 100).toPrecision(6))}`, (share) => format.percent(share, 3));
 
-/** Columns that have names; the place of each is its number. @full: the same where there is room. */
+/** Columns with names; the place of a column is its number. @full: longer names, used if there is room. */
 export function categories(label: string, names: string[], full = names): Axis {
     const text = (place: number) => full[Math.min(Math.max(Math.round(place), 0), names.length - 1)] ?? "";
     return {
@@ -149,7 +150,7 @@ export function categories(label: string, names: string[], full = names): Axis {
     };
 }
 
-/** The same axis under another name. */
+/** The same axis with another label. */
 export function named(axis: Axis, label: string): Axis {
     return { ...axis, label };
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Who disturbs whom (--by beside): how long the IOs of each op take beside each kind of others, and how many times as long as beside nothing.
+// Who disturbs whom (--by beside): how long the IOs of each op take beside each kind of other IOs, and
+// how many times as long as beside nothing.
 import { partsOf } from "./charts/parts";
 import { type PartOp, type PartWatch, type Quantile, type Watch } from "./data";
 import { el } from "./dom";
@@ -7,15 +8,15 @@ import { count, latency, percent } from "./format";
 import { type Line, sources } from "./lines";
 
 const LEVELS: Quantile[] = ["p50", "p99"];
-/** So many times as long has the strongest colour, and half of this is half as strong as a fourth: the scale is logarithmic. */
+/** This ratio has the strongest colour; a fourth of it has half the strength, as the scale is logarithmic. */
 const STRONGEST = 16;
 
-/** "x 3.8", in as many digits as say something. */
+/** "x 3.8", with as many digits as are meaningful. */
 function times(ratio: number): string {
     return `×\u00a0${ratio >= 99.5 ? count(Math.round(ratio)) : ratio >= 9.95 ? ratio.toFixed(0) : ratio.toFixed(1)}`;
 }
 
-/** How strong a colour is: 0 of what is as fast, 1 of STRONGEST; below 0 of what is faster. */
+/** How strong a colour is: 0 for the same speed, 1 for STRONGEST; below 0 if it is faster. */
 export function strength(ratio: number): number {
     return ratio > 0 ? Math.min(Math.max(Math.log(ratio) / Math.log(STRONGEST), -1), 1) : 0;
 }
@@ -40,7 +41,7 @@ function cell(part: PartWatch, name: string): HTMLElement {
     return el("td", {}, ...LEVELS.map((key) => level(op, op.against?.base === part.part.label, key)), el("small", {}, `${ios}, ${percent(op.of_whole?.ios ?? NaN, 1)}`));
 }
 
-/** A row for each kind that any IO was beside, from nothing to what disturbs the most. */
+/** A row for each kind that any IO ran beside, from nothing to the kind that disturbs most. */
 function matrix(source: string, { parts = [], ops }: Watch): HTMLElement {
     const used = parts.filter((part) => part.ops.some((op) => op.total.ios > 0)).reverse();
     return el("table", {}, el("caption", {}, `${source}: latency by what the IOs were beside`),
@@ -48,7 +49,7 @@ function matrix(source: string, { parts = [], ops }: Watch): HTMLElement {
         el("tbody", {}, ...used.map((part) => el("tr", {}, el("th", { scope: "row" }, part.part.label), ...ops.map(({ op }) => cell(part, op))))));
 }
 
-/** What the ratios are of, where it is not what one expects. */
+/** Says what ratios are relative to, if it is not what one expects. */
 function exceptions({ parts = [], ops }: Watch): string {
     const base = (name: string) => parts.flatMap((part) => part.ops).find((op) => op.op === name && op.against)?.against?.base;
     const few = ops.filter(({ op }) => base(op) === undefined).map(({ op }) => op), reads = ops.filter(({ op }) => base(op) === "read").map(({ op }) => op);
@@ -62,7 +63,7 @@ function key(): HTMLElement {
     return el("span", { class: "heatkey" }, "as long as beside nothing ", el("span", { class: "heatbar times" }), ` ${STRONGEST} times and more`);
 }
 
-/** A table for each device and stage that has a line shown. */
+/** A table for each device and stage with a line shown. */
 export function besideTables(lines: Line[]): HTMLElement[] {
     return [
         el("p", { class: "hint" }, "What each op's IOs took, by the strongest of what was in flight when they began; × is how many times as long as beside nothing. " +

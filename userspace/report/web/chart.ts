@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A chart on the page: title, tools, figures of its lines, uPlot's canvas, the table behind. What it shows is made
-// anew when it is asked to redraw and somebody can see it.
+// A chart on the page: title, tools, figures of its lines, uPlot's canvas, the table behind it. Its
+// contents are made again when it is asked to redraw and is visible.
 import uPlot from "uplot";
 import { button, el, save, table } from "./dom";
 import { canvasBrush, type Frame, paintOver, paintUnder, ticksOf } from "./paint";
@@ -9,11 +9,11 @@ import { png, type Sheet, svg } from "./svg";
 import { areaColour, FONT, heatColour, light, lineColour, type Theme } from "./theme";
 import { showTip, swatch } from "./tip";
 
-/** What a saved picture measures. */
+/** The size of a saved picture. */
 const SAVED = { width: 960, height: 400 };
-/** On paper a chart that stands beside another takes half the width: its texts stay readable. */
+/** On paper, two charts side by side take half the width each; this size keeps their texts readable. */
 const HALF = { width: 520, height: 220 };
-/** uPlot.JoinNullMode.Expand, which is a type only. */
+/** uPlot.JoinNullMode.Expand, which exists only as a type. */
 const GAPS = 2 as uPlot.JoinNullMode;
 /** A drag shorter than this is a click. */
 const LEAST_DRAG = 5;
@@ -24,9 +24,9 @@ export interface ChartConfig {
     context: string;
     tools?: HTMLElement[];
     height?: number;
-    /** Stands beside another. */
+    /** The chart is beside another one. */
     half?: boolean;
-    /** Dragging upwards zooms y too. */
+    /** Dragging vertically zooms y, too. */
     zoomY?: boolean;
     /** Charts of one group share their cursor. */
     group?: string;
@@ -56,7 +56,7 @@ export class Chart {
             el("figcaption", {}, el("div", { class: "top" }, this.title, tools), this.hint), this.legend, this.host, this.print, this.behind);
     }
 
-    /** What is shown changed: drawn again when its turn comes. */
+    /** The contents changed: draws the chart again when its turn comes. */
     invalidate(): void {
         this.dirty = true;
         this.plot = null;
@@ -79,7 +79,7 @@ export class Chart {
         this.fillTable();
     }
 
-    /** For tests and readers: what is drawn, in numbers and in words. */
+    /** Describes the drawing in numbers and words, for tests and screen readers. */
     private describe(plot: Plot): void {
         const points = plot.series.reduce((sum, series) => sum + series.ys.filter((y) => y !== null).length, 0);
         this.figure.dataset.lines = String(plot.series.length);
@@ -89,7 +89,10 @@ export class Chart {
         this.host.dataset.empty = plot.series.length || plot.cells?.boxes.length ? "" : "Nothing to show: no line with IOs is switched on.";
     }
 
-    /** The page's legend has the looks of its lines; here are their figures, and what is this chart's own. */
+    /**
+     * The page's legend shows the looks of the lines. Here are their figures, and lines that only this
+     * chart has.
+     */
     private legendOf(plot: Plot): Node[] {
         return inOrder(plot).filter(({ own, note }) => own || (note && !plot.iopsNoted)).map((series) =>
             el("li", { class: series.own ? "own" : undefined, title: series.title }, series.own && swatch(series, this.theme), el("b", {}, series.name), series.note && ` ${series.note}`));
@@ -151,7 +154,7 @@ export class Chart {
         const part = ([lo, hi]: Span, from: number, to: number): Span => [lo + (hi - lo) * from, lo + (hi - lo) * to];
         const x = width >= LEAST_DRAG && width < w ? part(span.x, left / w, (left + width) / w) : this.zoom.x;
         const y = this.config.zoomY && height >= LEAST_DRAG && height < h ? part(span.y, 1 - (top + height) / h, 1 - top / h) : this.zoom.y;
-        // Not before uPlot's listener has ended: this instance goes away.
+        // Must wait until uPlot's listener has ended, as this instance goes away.
         queueMicrotask(() => this.setZoom({ x, y }));
     }
 
@@ -160,7 +163,7 @@ export class Chart {
         return null;
     }
 
-    /** A zoom by the user; told to the page, which passes it on to charts of the same time. */
+    /** A zoom by the user. The page is told, and passes it on to the charts over the same time. */
     setZoom(zoom: Zoom): void {
         this.zoom = zoom;
         this.draw(this.theme);
@@ -182,7 +185,7 @@ export class Chart {
         this.setZoom(all ? { x: null, y: null } : { x: [x[0] + shift, x[1] + shift], y: this.zoom.y });
     }
 
-    /** Only when it is open: nobody else would see it. */
+    /** Only while it is open, as otherwise nobody would see it. */
     private fillTable(): void {
         if (!this.behind.open)
             return;
@@ -203,7 +206,7 @@ export class Chart {
         save(`${this.config.id}.png`, await png(this.svg(this.theme)));
     }
 
-    /** On paper charts are vectors, and dark on light. */
+    /** On paper, charts are vector graphics, dark on light. */
     preparePrint(): void {
         this.print.replaceChildren(document.importNode(new DOMParser().parseFromString(this.svg(light, this.config.half ? HALF : SAVED, "own"), "image/svg+xml").documentElement, true));
     }
@@ -219,7 +222,10 @@ function styled(series: Series, theme: Theme, bottom: number, stacked = false): 
     };
 }
 
-/** uPlot wants one x for all: joined where they differ, and a gap stays one where others have points. */
+/**
+ * uPlot wants one x array for all series: different ones are joined, and a gap stays a gap even where
+ * others have points.
+ */
 function aligned(plot: Plot, span: Frame["span"]): uPlot.AlignedData {
     const tables = plot.series.map((series): uPlot.AlignedData => [series.xs, series.ys]);
     return tables.length ? uPlot.join(tables, tables.map(() => [GAPS, GAPS])) : [[...span.x]];

@@ -2,7 +2,7 @@
 // From bins to curves. Pure; latencies are ns.
 import type { Bin, Consistency, Run } from "./data";
 
-/** Cells a decade of the density. */
+/** Cells per decade of the density. */
 export const CELLS = 100;
 
 export type Weight = "ios" | "time";
@@ -10,7 +10,10 @@ export type Weight = "ios" | "time";
 /** x ascending. */
 export interface Curve { x: number[]; y: number[] }
 
-/** Bins with two bounds: the lowest begins at 0, which a logarithm lacks, the highest may have no end. */
+/**
+ * Bins with two finite bounds: the lowest begins at 0, which has no logarithm, and the highest may have
+ * no end.
+ */
 interface Range { lower: number; upper: number; count: number }
 
 function ranges(bins: Bin[], min: number, max: number): Range[] {
@@ -21,9 +24,9 @@ function ranges(bins: Bin[], min: number, max: number): Range[] {
 }
 
 /**
- * IOs a second in each 1/100 decade. A bin's IOs are spread evenly over its width on the logarithmic
- * axis, so the curve has no steps where bins and cells drift past each other, and its sum is the
- * IOPS. x are the middles of the cells; an empty cell stands at either end of each group.
+ * IOs per second in each 1/100 decade. A bin's IOs are spread evenly over its width on the logarithmic
+ * axis, so the curve has no artefacts where bins and cells do not align, and its sum is the IOPS. x is
+ * the middle of a cell; each group has an empty cell at both ends.
  */
 export function density(bins: Bin[], min: number, max: number, seconds: number): Curve {
     const cells = new Map<number, number>();
@@ -36,7 +39,7 @@ export function density(bins: Bin[], min: number, max: number, seconds: number):
             cells.set(cell, (cells.get(cell) ?? 0) + part);
             left -= part;
         }
-        // What is left, not its own share, so that no rounding adds up.
+        // Takes the rest instead of its own share, so that rounding errors don't add up.
         cells.set(last, (cells.get(last) ?? 0) + left);
     }
     const filled = [...cells.keys()];
@@ -52,8 +55,8 @@ export function density(bins: Bin[], min: number, max: number, seconds: number):
 }
 
 /**
- * The share, 0 to 1, at or below each bin's bound: of the IOs, or of the time they took. By time
- * an IO counts as much as its latency, taken to be its bin's geometric middle.
+ * The share, 0 to 1, at or below each bin's bound: of the IOs, or of the time that they took. By time,
+ * an IO counts with its latency, for which the geometric middle of its bin is used.
  */
 export function cumulative(bins: Bin[], min: number, max: number, weight: Weight): Curve {
     const parts = ranges(bins, min, max);
@@ -62,7 +65,7 @@ export function cumulative(bins: Bin[], min: number, max: number, weight: Weight
     const curve: Curve = { x: [], y: [] };
     let sum = 0;
     parts.forEach((r, i) => {
-        // A gap in front: the curve stays level up to the bin's lower bound.
+        // After a gap the curve stays level up to the bin's lower bound.
         if (curve.x[curve.x.length - 1] !== r.lower) {
             curve.x.push(r.lower);
             curve.y.push(sum / all);
@@ -74,7 +77,7 @@ export function cumulative(bins: Bin[], min: number, max: number, weight: Weight
     return curve;
 }
 
-/** Where a rising curve reaches @share; geometric between its points. NaN for an empty curve. */
+/** Where a rising curve reaches @share, interpolated geometrically. NaN for an empty curve. */
 export function reach(curve: Curve, share: number): number {
     const i = curve.y.findIndex((y) => y >= share);
     if (i < 0)
@@ -90,13 +93,17 @@ export function nines(share: number): number {
     return -Math.log10(1 - share);
 }
 
-/** A deviation up to this share of the mean is one of doubles, and is 0: CONSISTENCY_ROUNDING of report/steady.h. */
+/**
+ * A deviation up to this share of the mean is a rounding error, and counts as 0: CONSISTENCY_ROUNDING
+ * of report/steady.h.
+ */
 const ROUNDING = 1e-9;
 
 /**
  * IOPS of the intervals whose middle lies in [from, to): mean and standard deviation weighted by their
- * length, the worst interval and how many had no IO. What is shorter than half an interval as asked for
- * (a run's last one, often) is neither. null when none lies there. The rule of the report's own figures.
+ * length, the worst interval, and how many had no IO. An interval shorter than half of the configured
+ * length (often a run's last one) counts for neither of the latter two. null if no interval lies there.
+ * This is the rule of the report's own figures.
  */
 export function consistency(run: Pick<Run, "start_s" | "length_s" | "interval_s">, ios: number[], from: number, to: number): Consistency | null {
     const { start_s: start, length_s: length } = run;

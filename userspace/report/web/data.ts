@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The document as `blklat report --format json` writes it.
-// Latencies are ns, times s. Figures come with the document; the page computes curves only.
+// The document as `blklat report --format json` writes it. Latencies are ns, times s. Figures come with
+// the document; the page only computes curves.
 
-/** Lower bound exclusive, upper inclusive; null where the grid has no upper bound. */
+/** Lower bound (exclusive), upper bound (inclusive; null: above the grid there is none), and IOs. */
 export type Bin = [number, number | null, number];
 export type Percentile = "p50" | "p90" | "p99" | "p99.9";
 
@@ -16,7 +16,7 @@ export interface Latency extends Record<Quantile, number> { mean: number; min: n
 
 export interface Consistency {
     iops_mean: number; iops_deviation: number;
-    /** null: no interval is long enough to be one. */
+    /** null: no interval is long enough to count. */
     iops_worst: number | null; iops_worst_at_s: number | null; intervals_at_0: number;
 }
 
@@ -29,15 +29,18 @@ export interface Steady extends Consistency {
 export interface Total {
     ios: number; bytes: number; errors: number; iops: number; bytes_per_s: number; queue_depth: number;
     latency_ns: Latency | null;
-    /** What they took, all together; absent in a live page. */
+    /** Their total time; absent in a live page. */
     time_s?: number;
     iops_deviation: number; iops_worst: number | null; iops_worst_at_s: number | null; intervals_at_0: number;
 }
 
 export interface Heat {
-    /** Intervals a column, and rows an octave as a power of two. Row r holds the grid's cell r + 1; row 0 also what lies below. */
+    /**
+     * Intervals per column, and rows per octave as a power of two. Row r holds the grid's cell r + 1;
+     * row 0 also the cell below.
+     */
     per_column: number; scale: number;
-    /** A column's cells that are not empty: row, count, row, count ... */
+    /** The non-empty cells of each column: row, count, row, count ... */
     columns: number[][];
 }
 
@@ -45,7 +48,7 @@ export interface Op {
     op: string;
     ios: number[]; bytes: number[]; max_ns: (number | null)[];
     percentiles_ns: Record<Percentile, (number | null)[]>;
-    /** Around each interval; the live page has none. */
+    /** Around each interval; absent in a live page. */
     iops_moving?: { mean: (number | null)[]; deviation: (number | null)[] };
     total: Total;
     steady: Steady | null;
@@ -59,7 +62,7 @@ export interface Accounting {
     lost_by: Record<string, number>; requeued: number; kernel_ios: number | null;
 }
 
-/** An IO that was slow, or failed; what is not known is null. */
+/** An IO that was slow, or failed; unknown facts are null. */
 export interface SlowIo {
     time: string; t_s: number; latency_ns: number; queue_ns: number | null; device_ns: number | null;
     op: string; bytes: number; sector: number | null; error: string | null; part?: Part;
@@ -67,43 +70,52 @@ export interface SlowIo {
     pid: number | null; comm: string | null; kernel_thread: boolean | null; cgroup: string | null;
 }
 
-/** In what respect so many of so many slow IOs are alike, and how many of all IOs are so: null where that is not counted. */
+/**
+ * In what respect how many of the slow IOs are alike, and the share of all IOs with this value: null if
+ * that is not counted.
+ */
 export interface Common { by: string; value: string; ios: number; of: number; share_of_all: number | null; p: number | null }
 
-/** Those that failed, and the slowest, of so many that were found. */
+/** Those that failed and the slowest ones; @found is how many were found. */
 export interface Slow { found: number; common: Common[]; ios: SlowIo[] }
 
 /** What was counted for IOs that have not ended. */
 export interface Partial { op: string; bytes: number; errors: number }
 
-/** Which part of a divided watch: { by: "size", label: "4 KiB" }; of a cgroup, a path, also what that tells. */
+/**
+ * Which part of a divided watch: { by: "size", label: "4 KiB" }; for a cgroup, whose label is a path,
+ * also the names in it.
+ */
 export interface Part { by: string; label: string; container?: string; pod?: string; unit?: string }
 
-/** Of the whole's; null: that has none. */
+/** Shares of the whole; null: the whole has none. */
 export interface Shares { ios: number | null; bytes: number | null; time: number | null }
 
-/** Against IOs beside nothing, or beside reads alone, the label of which part is @base: how many times as long. */
+/** How many times as long as IOs beside nothing, or beside reads alone; @base is the label of that part. */
 export type Against = Record<Quantile, number> & { base: string };
 
-/** An op of a part: no steady and heat, but what it is of the whole's. All of that is absent in a live page. */
+/**
+ * An op of a part: without steady and heat, but with its share of the whole's. All of these are absent
+ * in a live page.
+ */
 export type PartOp = Omit<Op, "steady" | "heat"> & {
-    /** What the IOs that ended in each interval took, all together. */
+    /** The total time of the IOs that ended in each interval. */
     time_s?: number[];
     of_whole?: Shares;
     /** Too few IOs for a percentile. */
     few?: boolean;
-    /** Only where parts are what IOs are beside; null: too few, here or there. */
+    /** Only if IOs are divided by what they run beside; null: too few, here or in the base. */
     against?: Against | null;
 };
 
-/** Ops together. */
+/** All ops together. */
 export interface AllOps extends Pick<Total, "ios" | "bytes" | "errors" | "iops" | "bytes_per_s"> {
     time_s: number; latency_ns: Latency; of_whole: Shares; few: boolean;
-    /** Only by depth: what the device does at these depths; null: there is no end to them. */
+    /** Only by depth: the device's rates at these depths; null: the depths have no upper end. */
     by_little?: { iops_least: number; iops_most: number | null; bytes_per_s_least: number; bytes_per_s_most: number | null } | null;
 }
 
-/** A part has no accounting. all_ops is null where it had no IO, and absent in a live page. */
+/** A part has no accounting. all_ops is null if it had no IO, and absent in a live page. */
 export type PartWatch = Omit<Watch, "accounting" | "ops" | "parts"> & { part: Part; all_ops?: AllOps | null; ops: PartOp[] };
 
 export interface Watch {
@@ -111,10 +123,13 @@ export interface Watch {
     queue_depth: number[]; in_flight: number[]; oldest_ns: number[];
     accounting: Accounting;
     partial?: Partial[];
-    /** Absent where none were looked for. */
+    /** Absent if none were looked for. */
     slow?: Slow;
     ops: Op[];
-    /** What it is divided into, in order; absent where it is not. In the document they stand behind it. */
+    /**
+     * The parts that it is divided into, in order; absent if it is not divided. In the document they
+     * follow it.
+     */
     parts?: PartWatch[];
 }
 
@@ -133,18 +148,18 @@ export interface Finding {
     from_s: number; to_s: number; text: string; rule: string; values: Record<string, number>;
 }
 
-/** What the rates are over: from the first interval with IO to the last, or as --from and --to asked. */
+/** The window of the rates: from the first interval with IO to the last, or as asked by --from and --to. */
 export interface Active { from_s: number; to_s: number; left_out: number; asked: boolean }
 
 export interface Mark { t_s: number; text: string }
 
-/** What a phase has of an op: the figures of a run's, and its bins. */
+/** An op in a phase: the same figures as in a run, and its bins. */
 export interface PhaseOp extends Total { op: string; bins: Bin[] }
 
-/** Between two marks. Its figures are of so many intervals, which together last length_s. */
+/** The time between two marks. Its figures cover this many intervals, which last length_s in all. */
 export interface Phase {
     name: string; from_s: number; to_s: number; intervals: number; length_s: number;
-    /** No interval lies in it whole. */
+    /** No interval lies in it completely. */
     partial: boolean;
     watches: { device: string; stage: string; part?: Part; queue_depth: number; ops: PhaseOp[] }[];
 }
@@ -152,12 +167,12 @@ export interface Phase {
 export interface Run {
     file: string; label: string; host: string; kernel: string; engine: string; version: string;
     command: string; start: string; finished: boolean;
-    /** merged: so many intervals of the recording at most are one here; absent in a live page. */
+    /** merged: up to this many intervals of the recording are one here; absent in a live page. */
     interval_s: number; merged?: number; idle_gap_s: number; scale: number; duration_s: number;
-    /** Program runs that the kernel skipped; what they missed is not known. */
+    /** Program runs that the kernel skipped; what they missed is unknown. */
     skipped_unexplained: number;
     start_s: number[]; length_s: number[];
-    /** Not of a run that is under way. */
+    /** Absent while a run is in progress. */
     active?: Active;
     /** Absent in a live page. */
     phases?: Phase[]; phases_left_out?: number;
@@ -166,7 +181,7 @@ export interface Run {
 
 export interface Document { schema: number; generator: string; runs: Run[] }
 
-/** The runs of a document that this page can read. */
+/** The runs of a document, if this page can read it. */
 export function runsIn(document: Document): Run[] {
     if (document.schema !== 1)
         throw new Error(`the document has schema ${document.schema}; this page reads schema 1`);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Elements. Text is only ever set as text: a device may be called `"><script>`.
+// Makes elements. Text is always set as text, never as HTML: a device may be called `"><script>`.
 type Child = Node | string | false | null | undefined;
 type Attributes = Record<string, string | number | boolean | ((event: Event) => void) | undefined>;
 
-/** attributes that are functions are listeners; true is an empty attribute, false and undefined none. */
+/** Attributes that are functions become listeners; true gives an empty attribute, false and undefined none. */
 export function el<T extends keyof HTMLElementTagNameMap>(tag: T, attributes: Attributes = {}, ...children: Child[]): HTMLElementTagNameMap[T] {
     const element = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes))
@@ -19,7 +19,7 @@ export function button(text: string, click: () => void, attributes: Attributes =
     return el("button", { type: "button", click, ...attributes }, text);
 }
 
-/** Buttons of which one is pressed. */
+/** Buttons, one of which is pressed. */
 export function choice<T extends string>(label: string, options: [T, string][], chosen: T, choose: (value: T) => void): HTMLElement {
     const buttons = options.map(([value, text]) => button(text, () => {
         buttons.forEach((other) => other.setAttribute("aria-pressed", String(other === pressed(value))));
@@ -29,7 +29,7 @@ export function choice<T extends string>(label: string, options: [T, string][], 
     return el("span", { class: "choice", role: "group", "aria-label": label }, ...buttons);
 }
 
-/** A table; the first @names columns are headings of their row, the others figures. */
+/** A table; the first @names columns are row headings, the others figures. */
 export function table(caption: string, head: string[], rows: string[][], names = 1): HTMLTableElement {
     const cell = (text: string, i: number) => i < names ? el("th", { scope: "row" }, text) : el("td", {}, text);
     return el("table", {},
@@ -38,7 +38,7 @@ export function table(caption: string, head: string[], rows: string[][], names =
         el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map(cell)))));
 }
 
-/** Hands a file to the browser's downloads. */
+/** Makes the browser download a file. */
 export function save(name: string, content: Blob): void {
     const url = URL.createObjectURL(content), link = el("a", { href: url, download: name });
     document.body.append(link);

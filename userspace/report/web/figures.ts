@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What is said in words and tables: the runs, the findings, the table of figures, members and array.
+// The page's words and tables: the runs, the findings, the table of figures, members and array.
 import { byWords, dividedLines, partsOf, ranked, timeShare } from "./charts/parts";
 import { phaseName, phasesOf } from "./charts/phases";
 import { rateIn, type Window } from "./charts/times";
@@ -18,7 +18,7 @@ function scrolled(label: string, content: HTMLElement): HTMLElement {
     return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, content);
 }
 
-/** Those that are alike are told together. */
+/** Devices that are alike are listed together. */
 function device(run: Run): string {
     const watched = new Set(run.watches.map((watch) => watch.device)), alike = new Map<string, string[]>();
     for (const d of run.devices.filter(({ name }) => watched.has(name))) {
@@ -42,7 +42,7 @@ export function runsTable(runs: Run[]): HTMLElement {
     ])));
 }
 
-/** What the rates of each run are over, where nobody chose a window. */
+/** Says which window each run's rates are over, if nobody has chosen one. */
 export function activeWords(runs: Run[]): string {
     const names = runNames(runs), words = runs.map(({ active: a }) => a ? `${seconds(a.from_s)} to ${seconds(a.to_s)}` : "all of it");
     const said = new Set(words).size === 1 ? [words[0]] : words.map((word, r) => `${names[r]} ${word}`);
@@ -51,7 +51,7 @@ export function activeWords(runs: Run[]): string {
     return `Rates are over ${over}, ${how}. Drag across a chart over time to choose a window.`;
 }
 
-/** Values' units stand in their names. */
+/** The names of values contain their units. */
 function value(name: string, v: number): string {
     if (name.endsWith("_ns"))
         return latency(v);
@@ -60,18 +60,18 @@ function value(name: string, v: number): string {
     return /share|fraction/.test(name) ? percent(v) : amount(v, 3);
 }
 
-/** Of whom a finding is, and what it says of that. */
+/** Splits a finding's text into its subject and what is said about it. */
 function parts(f: Finding): [string, string] {
     const colon = f.text.indexOf(": ");
     return colon < 0 ? ["", f.text] : [f.text.slice(0, colon), f.text.slice(colon + 2)];
 }
 
-/** What it says but for the numbers. */
+/** The text of a finding without its numbers. */
 function shape(f: Finding): string {
     return `${f.kind}: ${parts(f)[1].replace(/\d[\d.]*( ?([num]?s|%)|[kMG])?/g, "#")}`;
 }
 
-/** What several were found to do at the same time is said of the first, who has the others with it. */
+/** Groups findings that several devices have at the same time: the first one speaks for the group. */
 function together(run: Run): Finding[][] {
     const slack = Math.max(2 * Math.max(...run.length_s), run.duration_s / 100), groups: Finding[][] = [];
     for (const f of run.findings) {
@@ -108,7 +108,7 @@ export function findings(runs: Run[], show: (from: number, to: number) => void):
     ]);
 }
 
-/** What was noted while it was recorded; charts have room for the beginnings of it. */
+/** The marks noted during the recording; charts have room only for the beginning of each text. */
 export function marks(runs: Run[]): HTMLElement[] {
     const names = runNames(runs), many = runs.length > 1, all = runs.flatMap((run, r) => run.marks.map((mark) => ({ ...mark, run: names[r] })));
     return all.length ? [el("h3", { class: "sub" }, "Marks"), scrolled("Marks", table("Marks", ["at", ...many ? ["run"] : [], "mark"],
@@ -120,7 +120,7 @@ function lost({ accounting }: Watch): string {
     return count(accounting.lost) + (by.length ? ` (${by.join(", ")})` : "");
 }
 
-/** What no line has: bytes and errors of IOs that had not ended, and that programs were skipped. */
+/** What is in no line: bytes and errors of IOs that had not ended, and skipped programs. */
 export function leftOver(runs: Run[]): HTMLElement[] {
     const names = runNames(runs), hint = (r: number, text: string) => el("p", { class: "hint" }, `${runs.length > 1 ? `${names[r]}: ` : ""}${text}`);
     return runs.flatMap((run, r) => [
@@ -135,13 +135,13 @@ function counted(n: number, what: string): string {
     return `${count(n)} ${what}${n === 1 ? "" : "s"}`;
 }
 
-/** How tables call each line: with its run where there are several. */
+/** The name of each line in tables: with its run if there are several. */
 function lineNames(lines: Line[]): string[] {
     const manyRuns = lines.some((line) => line.run !== lines[0].run);
     return lines.map(({ runName, watch, op }) => `${manyRuns ? `${runName} · ` : ""}${watch.device} ${watch.stage} · ${op.op}`);
 }
 
-/** What is known of a line by interval. An op's share of the queue depth is not. */
+/** The rates of a line that are known by interval. An op's share of the queue depth is not. */
 function ratesOf({ run, watch, op }: Line, window: Window): Pick<Total, "iops" | "iops_deviation" | "iops_worst" | "bytes_per_s" | "queue_depth"> {
     if (!window)
         return op.total;
@@ -153,7 +153,7 @@ function ratesOf({ run, watch, op }: Line, window: Window): Pick<Total, "iops" |
 }
 
 /** The table of all lines, shown or not; rates are over the window. */
-/** Each row with the look of its line, since the page's legend may be out of sight here. */
+/** Each row shows the look of its line, since the page's legend may be out of sight here. */
 export function totals(lines: Line[], theme: Theme, window: Window = null): HTMLElement {
     const head = ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", "mean", ...NAMES, "max", "mean queue depth", "errors", "lost"];
     const names = lineNames(lines);
@@ -169,7 +169,7 @@ export function totals(lines: Line[], theme: Theme, window: Window = null): HTML
     return scrolled("Figures", made);
 }
 
-/** The parts of all lines that are divided, a table for each thing they are divided by. */
+/** The parts of all divided lines, with a table for each kind of division. */
 export function partsTotals(lines: Line[]): HTMLElement[] {
     const names = lineNames(lines);
     return Object.values(dividedLines(lines)).flatMap((divided) => {
@@ -185,7 +185,7 @@ export function partsTotals(lines: Line[]): HTMLElement[] {
     });
 }
 
-/** The phases of all lines, and what is not there. */
+/** The phases of all lines, and a note on what is missing. */
 export function phasesTable(lines: Line[], runs: Run[]): HTMLElement[] {
     const names = lineNames(lines), head = ["run, device, op", "phase", "from", "to", "IOPS", "MB/s", "mean queue depth", ...PART_LEVELS];
     const rows = lines.flatMap((line, i) => phasesOf(line).map((one, _, all) => {
@@ -213,7 +213,7 @@ function depths(stack: Stack): HTMLElement {
     }));
 }
 
-/** Members and array, of every run that holds a stack. */
+/** Members and array, for every run with a stack. */
 export function stacks(runs: Run[]): HTMLElement[] {
     const names = runNames(runs), levels = ["mean", "p50", "p90", "p99", "p99.9"];
     return runs.flatMap((run, r) => run.stacks.map((stack) => el("article", { class: "stack" },

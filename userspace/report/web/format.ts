@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Figures as words, the same words as the terminal's: three digits, "us", "52.1k".
+// Figures as text, in the same form as on the terminal: three digits, "us", "52.1k".
 
-/** A figure stays with its unit. */
+/** A no-break space, so that a figure stays with its unit. */
 const SPACE = "\u00a0";
 
 function digits(value: number): string {
@@ -23,7 +23,7 @@ export function latency(ns: number | null | undefined): string {
     return `${unit === 1 && Number.isInteger(ns) ? ns : digits(ns / unit)}${SPACE}${name}`;
 }
 
-/** 52137 -> "52.1k"; below 1000 with at most @places places, below 1 two digits. */
+/** 52137 -> "52.1k"; below 1000 with at most @places decimal places, below 1 with two digits. */
 export function amount(value: number | null | undefined, places = 1): string {
     if (value === null || value === undefined || !Number.isFinite(value))
         return NONE;
@@ -44,7 +44,7 @@ export function percent(share: number, places = 2): string {
     return Number.isFinite(share) ? `${Number((share * 100).toFixed(places))}${SPACE}%` : NONE;
 }
 
-/** Two digits at least: one of a million IOs is not 0 %. */
+/** At least two digits: one in a million IOs is not 0 %. */
 export function shareOf(share: number): string {
     return percent(share, share > 0 ? Math.max(2, 1 - Math.floor(Math.log10(share * 100))) : 2);
 }
@@ -53,7 +53,7 @@ export function seconds(s: number): string {
     return `${Number(s.toFixed(s < 100 ? 1 : 0))}${SPACE}s`;
 }
 
-/** What many IOs took together: 93.4 s, 12.5 min, 31.0 h */
+/** The total time of many IOs: 93.4 s, 12.5 min, 31.0 h */
 export function duration(s: number): string {
     return s < 600 ? latency(s * 1e9) : s < 36000 ? `${digits(s / 60)}${SPACE}min` : `${digits(s / 3600)}${SPACE}h`;
 }
@@ -81,7 +81,7 @@ export function ioSize(value: number): string {
     return `${unit || !Number.isInteger(value) ? digits(value) : value}${SPACE}${BINARY[unit]}`;
 }
 
-/** "2026-11-21T07:35:01.000Z" -> "2026-11-21 07:35:01 UTC"; a script has no time. */
+/** "2026-11-21T07:35:01.000Z" -> "2026-11-21 07:35:01 UTC"; a script may have no time. */
 export function moment(iso: string): string {
     return iso.startsWith("1970-01-01") ? NONE : iso.replace("T", " ").replace(/(\.\d+)?Z$/, " UTC");
 }

@@ -7,11 +7,11 @@ const SCALE_MAX = Math.log2(BINS);
 /** Upper bound of a cell in whole ns, which is the next one's lower bound. Cell 0 lies below the grid. */
 export function upperBound(scale: number, cell: number): number {
     const bin = cell << (SCALE_MAX - scale);
-    // The quotient is exact, so this is C's shift to the right, of more bits than a shift has here.
+    // The quotient is exact, so this equals C's right shift, for more bits than a shift has here.
     return Math.floor(ABOVE_NS[bin % BINS] / 2 ** (OCTAVES - Math.floor(bin / BINS)));
 }
 
-/** Number of the cell above the grid, the last one. */
+/** The number of the last cell, which is the one above the grid. */
 export function lastCell(scale: number): number {
     return (OCTAVES << scale) + 1;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 
-/** A function that has @run called @ms later, once for all calls until then. */
+/** Returns a function that has @run called @ms later, once for all calls until then. */
 export function later(ms: number, run: () => void): () => void {
     let waiting = false;
     return () => {

@@ -2,16 +2,19 @@
 // Every run, device, stage and op is a line: its name, its look, whether it is shown.
 import { type Op, OPS, type Run, type Watch } from "./data";
 
-/** How a line looks: an index into the palette, and dashes. One that the page's legend does not have is its chart's @own. */
+/**
+ * How a line looks: an index into the palette, and dashes. @own: only its chart has it, and not the
+ * page's legend.
+ */
 export interface Look { colour: number; dash: number[]; own?: boolean }
 
 export interface Line {
     key: string;
     run: Run; watch: Watch; op: Op;
     runName: string;
-    /** What tells it from the others: "QD 32 · sda · read". */
+    /** What distinguishes it from the others: "QD 32 · sda · read". */
     name: string;
-    /** The same without the op, for what a device has as a whole. */
+    /** The same without the op, for figures of the device as a whole. */
     source: string;
     look: Look;
     sourceLook: Look;
@@ -19,12 +22,12 @@ export interface Line {
 }
 
 const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3], [4, 2]];
-/** A smaller share of a device's IOs, some flushes among writes, is not shown at first. */
+/** An op with a smaller share of a device's IOs, such as a few flushes among writes, is not shown at first. */
 const FEW = 0.001;
-/** More than this are not shown at first, but the main ones only. */
+/** If there are more lines than this, only the main ones are shown at first. */
 const MANY = 8;
 
-/** A label may be empty and may stand for several files, a file's name for several folders. */
+/** A label may be empty or the same for several files; a file's name may occur in several folders. */
 export function runNames(runs: Run[]): string[] {
     const files = runs.map((run) => run.file.replace(/.*\//, ""));
     const names = runs.map((run, i) => run.label || (files.indexOf(files[i]) === files.lastIndexOf(files[i]) ? files[i] : run.file) || "run");
@@ -57,8 +60,9 @@ export function makeLines(runs: Run[]): Line[] {
             lines.push({
                 key: `${s}/${op.op}`, run, watch, op, runName, source,
                 name: joined([many && runName, devices && watch.device, stages && watch.stage, op.op]),
-                // Each has a colour of its own, since dots have no dashes; of several devices, dashes tell the
-                // op, or where there is but one, the device: equal members would hide each other.
+                // Each line has its own colour, since dots have no dashes. With several devices, dashes
+                // show the op or, if there is only one op, the device: otherwise equal members would
+                // hide each other.
                 look: { colour: lines.length, dash: all.length === 1 ? [] : DASHES[(ops ? dash : s) % DASHES.length] },
                 sourceLook: { colour: first, dash: [] },
                 on: op.total.ios > FEW * ofAll,
@@ -71,13 +75,13 @@ export function makeLines(runs: Run[]): Line[] {
     return lines;
 }
 
-/** What all lines share, so that none of their names has it: "QD 32 · nvme0n1". */
+/** What all lines share, and is therefore left out of their names: "QD 32 · nvme0n1". */
 export function contextOf(lines: Line[]): string {
     const one = (of: (line: Line) => string) => !differ(lines.map(of)) && lines.length > 0 && of(lines[0]);
     return joined([one((line) => line.runName), one((line) => line.watch.device)]);
 }
 
-/** Of lines that are shown, the first of each watch: stands for what a device has as a whole. */
+/** The first line shown of each watch, which represents the device as a whole. */
 export function sources(lines: Line[]): Line[] {
     return lines.filter((line, i) => line.on && lines.findIndex((other) => other.on && other.watch === line.watch) === i);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The live page: the report's charts, of the last minutes, drawn anew with each interval.
+// The live page: the report's charts for the last minutes, drawn again with each interval.
 import type { Axis } from "./axes";
 import { slowDots, type When } from "./charts/slow";
 import { button, choice, el } from "./dom";
@@ -14,12 +14,12 @@ import { Page, section } from "./page";
 import { Panel } from "./panel";
 import { BY_TIME, SlowTable } from "./slow_table";
 
-/** Of more devices only one is shown at first: the sickest, or the busiest when nothing is wrong. */
+/** If there are more devices, only one is shown at first: the sickest, or the busiest if nothing is wrong. */
 const FEW = 4;
-/** What the charts and figures are of. */
+/** The time that charts and figures cover. */
 const TIMES = [["10", "10 s"], ["60", "1 min"], ["all", "All"]] as ["10" | "60" | "all", string][];
 
-/** As all times of the page. */
+/** Like all times on the page. */
 const AT_CLOCK: When = { cell: ({ time }) => clockMs(Date.parse(time)), words: ({ time }) => clockMs(Date.parse(time)) };
 
 class LivePage extends Page {
@@ -35,11 +35,11 @@ class LivePage extends Page {
         });
         this.update();
     });
-    /** The user has chosen what is shown; before, it is the page that does. */
+    /** The user has chosen what is shown; until then the page does. */
     private own = false;
-    /** The device that the user chose alone. */
+    /** The only device that the user chose to see. */
     private alone = "";
-    /** What the page chose, where there are many. */
+    /** What the page chose, if there are many. */
     private shown: string | null = null;
     private readonly table = el("div");
     private readonly parts = el("div");
@@ -48,7 +48,7 @@ class LivePage extends Page {
     private readonly facts = el("p", { class: "hint" });
     private readonly said = el("p", { class: "link", role: "status" });
     private readonly pause = button("Pause", () => this.setPaused(!this.paused), { "aria-pressed": "false", class: "pause" });
-    /** Switched by the user: what is on stays on, whatever comes and goes. */
+    /** Switched by the user: a line that is on stays on, whatever comes and goes. */
     private readonly chosen = new Map<string, boolean>();
 
     constructor() {
@@ -59,7 +59,7 @@ class LivePage extends Page {
         this.slow.append(...this.figures("slow"), this.slowTable.element);
         this.slow.hidden = true;
         this.show(this.header(), this.main(), this.footer());
-        // One that nobody sees is not drawn; when it is seen again it is up to date.
+        // A hidden page is not drawn; when it becomes visible again, it is brought up to date.
         document.addEventListener("visibilitychange", () => !document.hidden && this.update());
         this.feed = new Feed("/api/stream", () => this.update());
         this.update();
@@ -99,7 +99,7 @@ class LivePage extends Page {
         this.update();
     }
 
-    /** A drag in a chart is not torn off. */
+    /** Whether the user is dragging in a chart, which must not be interrupted. */
     private get busy(): boolean {
         return document.querySelector(".canvas:active") !== null;
     }
@@ -140,7 +140,7 @@ class LivePage extends Page {
         this.said.textContent = last?.time ? `${words} ${clockWords(Date.parse(last.time))}` : words.replace(/,$/, "");
     }
 
-    /** Lines of before live on with new figures, so that whoever holds them sees these. */
+    /** Existing lines live on with new figures, so that all holders of a line see these. */
     private takeLines(now: Line[]): void {
         const name = (line: Line) => `${keyOf(line.watch)}${line.op.op}`;
         const same = now.length === this.lines.length && now.every((line, i) => name(line) === name(this.lines[i]));
@@ -161,7 +161,10 @@ class LivePage extends Page {
         this.panel.dress(this.theme);
     }
 
-    /** Of many devices, until the user chooses: the sickest, as long as it is sick, or else the busiest. */
+    /**
+     * Chooses among many devices until the user does: the sickest, as long as it is sick, or else the
+     * busiest.
+     */
     private choose(): void {
         if (this.own || !manyOf(this.lines))
             return;
@@ -188,7 +191,7 @@ class LivePage extends Page {
         this.redraw();
     }
 
-    /** One device alone, or all of them when it was alone already. */
+    /** Shows one device alone, or all of them if it was alone already. */
     private only(device: string): void {
         this.own = true;
         const alone = this.lines.every((line) => line.on === (line.watch.device === device));
@@ -199,13 +202,13 @@ class LivePage extends Page {
         this.switched();
     }
 
-    /** The last ones first, until the user sorts them otherwise. */
+    /** The latest ones first, until the user sorts them otherwise. */
     private showSlow(): void {
         if (!this.slow.hidden)
             this.slowTable.show(this.window);
     }
 
-    /** What the lines that are shown are made of, where the service divides. */
+    /** Shows the parts of the lines shown, if the service divides them. */
     private showParts(): void {
         this.parts.replaceChildren(...partsTotals(this.lines.filter((line) => line.on)));
     }
@@ -215,5 +218,5 @@ function manyOf(lines: Line[]): boolean {
     return new Set(lines.map((line) => line.watch.device)).size > FEW;
 }
 
-// For the console and tests: what the page is made of.
+// For the console and tests: the page's object.
 Object.assign(window, { blklat: new LivePage() });

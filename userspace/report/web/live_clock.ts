@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Times as the clock on the wall has them, on the axis and in words: people compare them with logs and with each other.
+// Wall clock times, on the axis and in words: people compare them with logs and with each other.
 import type { Axis, Tick } from "./axes";
 
 const STEPS_S = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
 
-/** The page is English; the one knows zones of Europe by name, the other those of America. */
+/**
+ * The page is English; the first locale knows the names of Europe's time zones, the second those of
+ * America's.
+ */
 const LANGUAGES = ["en-GB", "en-US"];
 
 function two(value: number): string {
@@ -12,7 +15,7 @@ function two(value: number): string {
 }
 
 function clock(ms: number, step_s: number): string {
-    // Intervals begin and end a few ms beside the full tenth.
+    // Intervals begin and end a few ms off the full tenth of a second.
     const date = new Date(Math.round(ms / 100) * 100);
     const minutes = `${two(date.getHours())}:${two(date.getMinutes())}`;
     if (step_s >= 60)
@@ -21,7 +24,7 @@ function clock(ms: number, step_s: number): string {
     return step_s >= 1 ? seconds : `${seconds}.${Math.floor(date.getMilliseconds() / 100)}`;
 }
 
-/** "CET (UTC+1)", or "UTC+5:30" where the zone has no other name. */
+/** "CET (UTC+1)", or "UTC+5:30" if the zone has no other name. */
 function zone(date: Date): string {
     const away = -date.getTimezoneOffset(), minutes = Math.abs(away), part = minutes % 60;
     const offset = `UTC${away ? `${away < 0 ? "-" : "+"}${Math.floor(minutes / 60)}${part ? `:${two(part)}` : ""}` : ""}`;
@@ -36,13 +39,16 @@ export function clockMs(ms: number): string {
     return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, "0")}`;
 }
 
-/** "2026-11-21 13:05:12 CET (UTC+1)": says what clock all times of the page are of. */
+/** "2026-11-21 13:05:12 CET (UTC+1)": says which clock all times on the page refer to. */
 export function clockWords(ms: number): string {
     const date = new Date(ms);
     return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${clock(ms, 1)} ${zone(date)}`;
 }
 
-/** Places are seconds since @begin_ms, of the epoch; ticks stand at round local times, texts have seconds where steps are shorter than a minute. */
+/**
+ * Places are seconds since @begin_ms (since the epoch). Ticks are at round local times; texts have
+ * seconds if steps are shorter than a minute.
+ */
 export function clockAxis(begin_ms: number): Axis {
     const away_ms = new Date(begin_ms).getTimezoneOffset() * 60e3;
     return {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The events of /api/stream (docs/serve.md), and the run that the charts see: the last minutes, anew with each
-// interval. What takes long to compute is computed when somebody looks at it.
+// The events of /api/stream (docs/serve.md), and the run that the charts see: the last minutes, made
+// again with each interval. What takes long to compute is computed only when it is looked at.
 import { consistency } from "./curves";
 import {
     type Accounting, type Bin, type Device, type Heat, type Latency, type Op, OPS, type Part, type Partial, type PartWatch, type Percentile, type Quantile,
@@ -12,20 +12,23 @@ import { quantile } from "./quantile";
 export interface LiveOp {
     op: string; ios: number; bytes: number; errors: number; sum_ns: number; min_ns: number; max_ns: number;
     percentiles_ns: Record<Percentile, number>;
-    /** Cell and its IOs, the next cell and its IOs ... */
+    /** A cell and its IOs, the next cell and its IOs ... */
     cells: number[];
 }
 
 export type Grade = "sick" | "watch" | "well";
 
-/** What is wrong with the device, by the service's rule; absent where nothing is. */
+/** What is wrong with the device, by the service's rule; absent if nothing is. */
 export interface Health { grade: Grade; reason: string; text: string }
 
-/** One with a part follows the whole of which it is a part, and has no accounting; only parts with IOs, or with some in flight, are there. */
+/**
+ * A watch that is a part follows its whole, and has no accounting. Only parts with IOs, or with some in
+ * flight, are present.
+ */
 export interface LiveWatch {
     device: string; stage: string; part?: Part; length_s: number; queue_depth: number; in_flight: number; oldest_ns: number;
     accounting: Accounting; ends_missed?: boolean; seems_stalled?: boolean; gone?: boolean; health?: Health; partial?: Partial[]; ops: LiveOp[];
-    /** Of the interval, where there were any, and how many more there were. */
+    /** Those of the interval, if there were any, and how many more there were. */
     slow?: Omit<SlowIo, "t_s">[]; slow_dropped?: number;
 }
 
@@ -34,14 +37,14 @@ export interface LiveInterval { time?: string; end_s: number; length_s: number; 
 export interface LiveRun {
     schema: number; version: string; host: string; kernel: string; engine: string; start: string;
     interval_s: number; history_s: number; scale: number; devices: Device[];
-    /** Slow IOs are told. */
+    /** Slow IOs are reported. */
     slow?: boolean;
-    /** What each watch is divided into, in order; absent where none is. */
+    /** The parts that each watch is divided into, in order; absent if none is. */
     parts?: Part[];
 }
 
 const HEAT_SCALE = 3;
-/** So many slow IOs are kept of each watch. */
+/** How many slow IOs are kept of each watch. */
 const SLOW = 1000;
 const SHOWN: Percentile[] = ["p50", "p90", "p99", "p99.9"];
 
@@ -55,7 +58,7 @@ function sum(cells: Map<number, number>, more: number[]): void {
         cells.set(more[i], (cells.get(more[i]) ?? 0) + more[i + 1]);
 }
 
-/** One interval's column of the heat map: rows are cells merged, eight an octave. */
+/** One interval's column of the heat map: rows are merged cells, eight per octave. */
 function column(cells: number[], scale: number): number[] {
     const merged = Math.max(0, scale - HEAT_SCALE), rows = new Map<number, number>();
     for (let i = 0; i < cells.length; i += 2) {
@@ -76,7 +79,10 @@ function lazy<T extends object, K extends keyof T>(to: T, key: K, make: () => T[
     });
 }
 
-/** Of the time that this page keeps, which only it knows: intervals bring their own percentiles. */
+/**
+ * The latencies over the time that this page keeps, which only the page knows; each interval brings
+ * only its own percentiles.
+ */
 function latencyOf(op: Op, parts: LiveOp[], ios: number): Latency | null {
     if (!ios)
         return null;
@@ -123,7 +129,7 @@ function makeOp(run: Run, name: string, parts: (LiveOp | undefined)[]): Op {
 
 type Found = (LiveWatch | undefined)[];
 
-/** Its ops are those that had an IO in this time. */
+/** The ops are those that had an IO in this time. */
 function seriesOf(run: Run, found: Found): Pick<Watch, "queue_depth" | "in_flight" | "oldest_ns" | "ops"> {
     const seen = new Set(found.flatMap((w) => w?.ops.map((op) => op.op) ?? []));
     return {
@@ -133,7 +139,7 @@ function seriesOf(run: Run, found: Found): Pick<Watch, "queue_depth" | "in_fligh
     };
 }
 
-/** The last of them; the wall clock places each before its interval's end. */
+/** The latest slow IOs; the wall clock places each before its interval's end. */
 function slowOf(found: Found, intervals: LiveInterval[], begin: number): Slow {
     const ios = found.flatMap((w, i) => (w?.slow ?? []).map((io): SlowIo => ({
         ...io, t_s: intervals[i].end_s - begin - (Date.parse(intervals[i].time ?? io.time) - Date.parse(io.time)) / 1000,
@@ -141,7 +147,7 @@ function slowOf(found: Found, intervals: LiveInterval[], begin: number): Slow {
     return { found: ios.length + found.reduce((n, w) => n + (w?.slow_dropped ?? 0), 0), common: [], ios: ios.slice(-SLOW) };
 }
 
-/** One that had no IO has reads, so that it has a line. */
+/** A watch without IOs gets reads, so that it has a line. */
 function makeWatch(run: Run, key: string, found: Found): Watch {
     const there = found.filter((w): w is LiveWatch => w !== undefined), last = there[there.length - 1], series = seriesOf(run, found);
     const [device, stage] = JSON.parse(key) as string[];
@@ -150,7 +156,7 @@ function makeWatch(run: Run, key: string, found: Found): Watch {
     return { device, stage, gone: last.gone ?? false, accounting: last.accounting, partial: last.partial, ...series };
 }
 
-/** Those that there are, and behind them those that have ended since, by cgroup. */
+/** The current parts and, by cgroup, behind them those that have ended since. */
 function makeParts(run: Run, { device, stage, gone }: Watch, parts: Part[], intervals: LiveInterval[]): PartWatch[] {
     const own = intervals.map(({ watches }) => watches.filter((w) => w.part && w.device === device && w.stage === stage));
     const all = new Map(parts.map((part) => [part.label, part]));
@@ -171,7 +177,7 @@ export function wholes(interval: LiveInterval | undefined): LiveWatch[] {
     return interval?.watches.filter((watch) => !watch.part) ?? [];
 }
 
-/** The intervals as a run that begins with the first of them. Devices that have gone by now are left out. */
+/** The intervals as a run that begins with the first of them. Devices that are gone by now are left out. */
 export function runOf(live: LiveRun, intervals: LiveInterval[]): Run {
     const begin = intervals.length ? intervals[0].end_s - intervals[0].length_s : 0;
     const starts = intervals.map((i) => i.end_s - i.length_s - begin), last = intervals[intervals.length - 1];
@@ -192,11 +198,11 @@ export function runOf(live: LiveRun, intervals: LiveInterval[]): Run {
     return run;
 }
 
-/** How a watch did in the last interval. */
+/** The state of a watch in the last interval. */
 export interface State {
     iops: number; p99_ns: number | null; missed_ns: number | null; lost: number;
     grade: Grade; reason: string; text: string;
-    /** p99, or the age of what hangs. */
+    /** p99, or the age of an IO that hangs. */
     worst_ns: number;
 }
 

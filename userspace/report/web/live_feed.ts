@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What comes from /api/stream: the last intervals, bounded, and whether more are coming.
+// What /api/stream sends: a bounded number of the last intervals, and whether more are coming.
 import { later } from "./later";
 import type { LiveInterval, LiveRun } from "./live_data";
 
 export type Link = "connecting" | "open" | "lost";
 
-/** Intervals kept though the history may be longer: more have no pixel of their own. */
+/** Limit of intervals kept, even if the history is longer: with more, each has less than a pixel. */
 const MOST = 2000;
-/** After three intervals without one, as /healthz has it. */
+/** Added to three intervals without any, as for /healthz. */
 const LATE_S = 5;
 
 export class Feed {
     run: LiveRun | null = null;
     intervals: LiveInterval[] = [];
     link: Link = "connecting";
-    /** No interval came when one was due: the capture has stopped, or hangs. */
+    /** No interval came when one was due: the capture has stopped or hangs. */
     silent = false;
     private boot = "";
     private patience = 0;
-    /** History comes in one go: the page is drawn once for all of it. */
+    /** The history comes all at once, so the page is drawn once for all of it. */
     private readonly changed: () => void;
 
     constructor(url: string, changed: () => void) {
         this.changed = later(30, changed);
         const source = new EventSource(url);
         source.addEventListener("open", () => this.linked("open"));
-        // The browser tries again by itself, and says where it left off.
+        // The browser reconnects by itself, and says where it left off.
         source.addEventListener("error", () => this.linked("lost"));
         source.addEventListener("run", (event) => this.begin(JSON.parse((event as MessageEvent<string>).data) as LiveRun));
         source.addEventListener("interval", (event) => this.add(event as MessageEvent<string>));
@@ -39,7 +39,7 @@ export class Feed {
     private begin(run: LiveRun): void {
         if (run.schema !== 1)
             throw new Error(`the stream has schema ${run.schema}; this page reads schema 1`);
-        // At another resolution cells mean something else.
+        // At another resolution cells have other bounds.
         if (this.run && run.scale !== this.run.scale)
             this.intervals = [];
         this.run = run;
@@ -58,7 +58,7 @@ export class Feed {
     private add(event: MessageEvent<string>): void {
         const interval = JSON.parse(event.data) as LiveInterval, [boot] = event.lastEventId.split(".");
         const before = this.intervals[this.intervals.length - 1];
-        // Another process, or history once more.
+        // Another process, or the history once more.
         if (boot !== this.boot || (before && interval.end_s <= before.end_s))
             this.intervals = [];
         this.boot = boot;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A tile for each device: what it does now, in the colour of what is wrong with it. The sick come first, idle ones are one tile.
+// A tile for each device: what it does now, in the colour of its health. Sick devices come first; idle
+// ones share one tile.
 import { el } from "./dom";
 import { amount, latency } from "./format";
 import { type Grade, keyOf, type LiveInterval, type LiveWatch, type State, stateOf, wholes } from "./live_data";
 
-/** Without IO for so long a device is idle. */
+/** A device without IO for this long is idle. */
 const IDLE_S = 10;
-/** Fewer idle ones stand where they are. */
+/** Fewer idle devices than this are not folded. */
 const FOLD = 2;
 const RANK: Record<Grade, number> = { sick: 2, watch: 1, well: 0 };
-/** What is said of all at once, by the reason that most devices have for it. */
+/** What is said about all devices at once, by the reason that most of them have. */
 const TOGETHER: Record<string, string> = { host_waits: "all wait: the host?", host: "all slower: the host?" };
 
 interface Tile { watch: LiveWatch; state: State; idle: boolean }
@@ -32,7 +33,7 @@ export class Tiles {
         }).sort((a, b) => RANK[b.state.grade] - RANK[a.state.grade]);
     }
 
-    /** Of the sickest, by grade and then by how long its IOs take; null when nothing is wrong. */
+    /** The sickest device, by grade and then by how long its IOs take; null if nothing is wrong. */
     get sickest(): string | null {
         const worst = this.tiles.filter(({ state }) => state.grade !== "well").reduce((most: Tile | null, tile) => most &&
             (RANK[most.state.grade] > RANK[tile.state.grade] || (RANK[most.state.grade] === RANK[tile.state.grade] && most.state.worst_ns >= tile.state.worst_ns)) ? most : tile, null);

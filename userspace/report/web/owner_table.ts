@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Owners as a table that sorts: what each did, and its share of what the device did.
+// A sortable table of owners: what each did, and its share of what the device did.
 import { drawnOwners, type OwnerFigure } from "./charts/owners";
 import { el, button } from "./dom";
 import { bytes, count, duration, ioSize, latency, shareOf } from "./format";
@@ -9,10 +9,10 @@ import { swatch } from "./tip";
 
 interface Column {
     head: string;
-    /** What it is sorted by; null: not known, which comes last. */
+    /** The key to sort by; null: unknown, which comes last. */
     key: (owner: Owner) => number | string | null;
     text: (owner: Owner) => string;
-    /** It is a share, and drawn as one, too. */
+    /** The figure is a share, which is also drawn. */
     share?: boolean;
 }
 
@@ -22,7 +22,7 @@ function share(head: string, of: "ios" | "bytes" | "time"): Column {
 
 const TIME = 1;
 
-/** The time first: it is what they are ranked by, and a phone has no room for more. */
+/** Time comes first: owners are ranked by it, and a phone has no room for more. */
 const COLUMNS: Column[] = [
     { head: "cgroup", key: ({ part }) => part.label, text: ({ name }) => name },
     { head: "time spent", key: ({ time_s }) => time_s, text: ({ time_s }) => duration(time_s) }, share("share of time", "time"),
@@ -61,13 +61,13 @@ export class OwnerTable {
             el("table", {}, el("caption", {}, "Owners"), el("thead", {}, el("tr", {}, ...this.heads)), this.body)));
     }
 
-    /** @figure: what the chart beside it shows, whose colours the table has. */
+    /** @figure: what the chart beside the table shows; both use the same colours. */
     show(of: Ownership, figure: OwnerFigure, theme: Theme): void {
         this.shown = { of, figure, theme };
         this.fill();
     }
 
-    /** Figures begin with the largest, names with the first; once more turns it round. */
+    /** Figures are sorted from the largest, names from the first; a second click reverses the order. */
     private sortBy(column: number): void {
         this.up = column === this.by ? !this.up : column === 0;
         this.by = column;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Owners of IOs (--by cgroup): how they are called where a path is too long, and what each has of a device and stage.
+// Owners of IOs (--by cgroup): their short names, as paths are too long, and each one's share of a
+// device and stage.
 import type { Latency, Part, PartWatch, Shares } from "./data";
 import type { Line } from "./lines";
 
-/** So many characters of a name: what tells it from others may be at either end. */
+/** The length of a shortened name: what distinguishes it may be at either end. */
 const NAME_LENGTH = 28;
 
 function cut(name: string): string {
@@ -11,14 +12,14 @@ function cut(name: string): string {
     return all.length > NAME_LENGTH ? `${all.slice(0, half).join("")}…${all.slice(1 - half).join("")}` : name;
 }
 
-/** By what the path tells, or its last name; then with one of those above, the nearest first. */
+/** Candidates: what the path tells, or its last name; then the same with a name above it, the nearest first. */
 function candidates({ label, container, pod, unit }: Part): string[] {
     const names = label.split("/").slice(1), last = names.pop() ?? "", id = [pod?.slice(0, 8), container?.slice(0, 12)].filter(Boolean).join("/");
     const below = names.map((name, i) => `${cut(name)}/${i + 1 < names.length ? "…/" : ""}${cut(last)}`).reverse();
     return [id || cut(unit ?? ""), cut(last), ...below].filter(Boolean);
 }
 
-/** The shortest name for each that no other one has. Labels differ, and are what is left where nothing shorter does. */
+/** The shortest unique name for each. If nothing shorter is unique, the label is used, which always is. */
 export function shortNames(parts: Part[]): Map<string, string> {
     const all = [...new Map(parts.map((part) => [part.label, part.by === "cgroup" ? candidates(part) : []])).entries()];
     const often = new Map<string, number>();
@@ -27,16 +28,16 @@ export function shortNames(parts: Part[]): Map<string, string> {
     return new Map(all.map(([label, names]) => [label, names.find((name) => often.get(name) === 1) ?? label]));
 }
 
-/** A path with its middle left out, and of container ids the digits that tools show. */
+/** A path without its middle, and with container ids cut to the digits that tools show. */
 export function shortPath(label: string): string {
     const path = label.replace(/([0-9a-f]{12})[0-9a-f]{52}/g, "$1"), names = path.split("/");
     return path.length > 48 && names.length > 3 ? `/${names[1]}/…/${names[names.length - 1]}` : path;
 }
 
-/** All ops of a device and stage, or one: whose owners are looked at. */
+/** What owners are looked at for: all ops of a device and stage, or one op. */
 export interface Ownership { key: string; name: string; line: Line; op: string | null }
 
-/** What there is to choose from: each watch as a whole, where it has several ops, and each op. */
+/** The choices: each watch as a whole, if it has several ops, and each op. */
 export function ownerships(lines: Line[]): Ownership[] {
     return lines.flatMap((line, i) => {
         const first = lines.findIndex(({ watch }) => watch === line.watch) === i, { source, name, key, watch } = line;
@@ -51,14 +52,17 @@ export interface Owner {
     part: Part; name: string;
     ios: number; bytes: number; errors: number; time_s: number; latency: Latency | null;
     shares: Shares; few: boolean;
-    /** Its place among all owners of the device and stage, by time: its colour, whatever else they are ranked by. */
+    /**
+     * Its rank by time among all owners of the device and stage, which determines its colour, whatever
+     * the table is sorted by.
+     */
     rank: number;
     watch: PartWatch;
 }
 
 const NO_SHARES: Shares = { ios: null, bytes: null, time: null };
 
-/** Those with IOs, the one whose IOs took the most time first. */
+/** The owners with IOs; the one whose IOs took the most time comes first. */
 export function ownersOf({ line: { watch }, op }: Ownership): Owner[] {
     const parts = (watch.parts ?? []).filter(({ all_ops }) => all_ops), names = shortNames(parts.map(({ part }) => part));
     const ranks = [...parts].sort((a, b) => b.all_ops!.time_s - a.all_ops!.time_s);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What the report and the live page have in common: charts of the same lines, how they are switched and dressed.
+// The common part of the report and the live page: charts of the same lines, their switches and themes.
 // Charts are told to redraw, never how.
 import { type Axis, timeAxis } from "./axes";
 import { Chart, type ChartConfig } from "./chart";
@@ -19,7 +19,7 @@ import { dark, light, type Theme } from "./theme";
 
 const SMALL = 240;
 const TIME = ["iops", "heat", "depth", "throughput", "flight", "oldest", "parts-time", "owners", "slow"];
-/** Between the name of a chart and whose it is, where there are several of the name. */
+/** Separates a chart's name from its subject, if there are several charts of this name. */
 export const OF = "_of_";
 const WEIGHED = ["percentile", "nines"];
 const DARK = matchMedia("(prefers-color-scheme: dark)");
@@ -34,26 +34,29 @@ export abstract class Page {
     protected panel: Panel | null = null;
     protected readonly legend: Places = { switches: el("div"), folded: el("span", { class: "keys" }), paper: el("p", { class: "keys paper" }) };
     protected readonly state = { log: false, pauses: false, weight: "ios" as Weight };
-    /** Of a chart over time. */
+    /** The configuration of charts over time. */
     protected readonly time: Partial<ChartConfig> = { group: "time", zoomed: (x) => this.zoomTime(x) };
-    /** What all charts over time show, and rates are over; null: all, and each run's active window. */
+    /**
+     * The window that all charts over time show, and that rates cover; null: all of the time, and rates
+     * over each run's active window.
+     */
     protected window: Window = null;
-    /** Of the charts over time, and of all that they say of times. */
+    /** The axis of charts over time, and of all times in their texts. */
     protected clock: Axis = timeAxis;
     private schedule!: Schedule;
 
-    /** @lines: shown by all charts; what they hold may change, the array stays. */
+    /** @lines: the lines of all charts; their contents may change, the array stays the same. */
     protected constructor(readonly lines: Line[]) {}
 
-    /** Which one the heat map shows. */
+    /** The line that the heat map shows. */
     protected abstract heatLine(): Line | undefined;
 
-    /** What the charts of latency show. */
+    /** The lines that the charts of latency show. */
     protected latencyLines(): Line[] {
         return this.lines;
     }
 
-    /** Puts the page together, once its charts are made. */
+    /** Assembles the page once its charts are made. */
     protected show(...content: Node[]): void {
         document.body.replaceChildren(...content);
         this.setTheme(this.theme);
@@ -68,7 +71,7 @@ export abstract class Page {
         this.charts[id] = new Chart({ id, make, get context() { return contextOf(lines); }, ...config });
     }
 
-    /** @tools: beside the distribution's axis. */
+    /** @tools: to be shown beside the distribution's axis. */
     protected latencyCharts(...tools: HTMLElement[]): void {
         const { state } = this;
         const axis = choice("vertical axis", [["linear", "Linear"], ["log", "Logarithmic"]], "linear", (value) => {
@@ -81,7 +84,7 @@ export abstract class Page {
         this.chart("nines", () => ninesChart(this.latencyLines(), state.weight), { tools: [weight()], zoomY: true });
     }
 
-    /** @tools: the heat map's. */
+    /** @tools: for the heat map. */
     protected timeCharts(...tools: HTMLElement[]): void {
         const { lines, time } = this;
         this.chart("iops", () => iops(lines, "run", this.window, this.clock), time);
@@ -90,7 +93,7 @@ export abstract class Page {
             this.chart(id, () => make(lines, this.window, this.clock), { ...time, height: SMALL, half: true });
     }
 
-    /** Both charts show the same weight, each says so. */
+    /** Both charts show the same weight, and each has the switch. */
     private weigh(weight: Weight): void {
         this.state.weight = weight;
         for (const id of WEIGHED)
@@ -99,7 +102,7 @@ export abstract class Page {
         this.redraw(WEIGHED);
     }
 
-    /** The charts of the same time show the same part of it, and say its figures. */
+    /** All charts over the same time show the same window and its figures. */
     protected zoomTime(x: Window): void {
         this.window = x;
         const all = Object.keys(this.charts).filter((id) => TIME.includes(id.split(OF)[0]));
@@ -114,7 +117,7 @@ export abstract class Page {
         return ids.map((id) => this.charts[id].figure);
     }
 
-    /** Side by side where there is room. */
+    /** Charts side by side, if there is room. */
     protected pairs(): HTMLElement {
         return el("div", { class: "pairs" }, ...this.figures("depth", "throughput", "flight", "oldest"));
     }
@@ -123,7 +126,7 @@ export abstract class Page {
         return button("Light / dark", () => this.dress(this.theme === light ? dark : light), { class: "theme" });
     }
 
-    /** Always in sight: open where it stands beside the charts, folded where it would cover them. */
+    /** Always visible: open if it fits beside the charts, folded if it would cover them. */
     protected aside(): HTMLElement {
         const { switches, folded, paper } = this.legend;
         return el("aside", { "aria-label": "legend" },

@@ -8,7 +8,7 @@ export interface Box { x: number; y: number; w: number; h: number }
 export interface Pen { colour: string; width: number; dash?: number[]; alpha?: number }
 export interface Words { colour: string; size?: number; anchor?: "start" | "middle" | "end"; bold?: boolean }
 
-/** Draws in CSS pixels. A text's y is its baseline; it has a rim of paper where that helps. */
+/** Draws in CSS pixels. A text's y is its baseline; it gets an outline in the paper's colour if that helps. */
 export interface Brush {
     line(points: [number, number][], pen: Pen): void;
     boxes(boxes: Box[], colour: string, alpha: number): void;
@@ -25,9 +25,9 @@ export interface Frame {
 
 const HEAT_LEVELS = 32;
 const ROW = 14;
-/** Of a chart's width, what a mark's text may take. */
+/** The share of a chart's width that a mark's text may take. */
 const MARK_SHARE = 0.4;
-/** More names than this would not be read. */
+/** With more names than this, nobody would read them. */
 const TAGS = 6;
 
 export function scaleX(frame: Frame): (place: number) => number {
@@ -40,10 +40,10 @@ export function scaleY(frame: Frame): (place: number) => number {
     return (place) => frame.box.y + (hi - place) / (hi - lo) * frame.box.h;
 }
 
-/** Right of a chart, where half of its last text may stand. */
+/** Space to the right of a chart, for half of its last text. */
 const MARGIN = 20;
 
-/** Of texts that would reach into the one before or out of the chart only the tick's line stays. */
+/** Drops texts that would overlap the previous one or leave the chart; the tick's line stays. */
 function apart(ticks: Tick[], [lo, hi]: Span, width: number): Tick[] {
     let free = -Infinity;
     return [...ticks].sort((a, b) => a.at - b.at).map((tick) => {
@@ -55,7 +55,7 @@ function apart(ticks: Tick[], [lo, hi]: Span, width: number): Tick[] {
     });
 }
 
-/** The room that texts take: ticks along x and y. */
+/** The ticks along x and y for which texts have room. */
 export function ticksOf(plot: Plot, span: { x: Span; y: Span }, width: number, height: number): { x: Tick[]; y: Tick[] } {
     return {
         x: apart(plot.x.ticks(...span.x, Math.max(2, Math.floor(width / 75))), span.x, width),
@@ -102,13 +102,13 @@ function widthOf(text: string): number {
     return text.length * 6.4 + 6;
 }
 
-/** Places that are taken; a text that finds none is left out. */
+/** The places taken by texts; a text that finds no place is left out. */
 class Room {
     private taken: Box[] = [];
 
     constructor(private readonly box: Box) {}
 
-    /** Tries the rows from y, by @step; the middle of the text is x. Returns its place. */
+    /** Tries the rows from y on, @step apart; x is the middle of the text. Returns its place. */
     find(x: number, y: number, text: string, step: number, tries: number): { x: number; y: number } | null {
         const w = widthOf(text), left = Math.min(Math.max(x - w / 2, this.box.x + 2), this.box.x + this.box.w - w - 2);
         if (left < this.box.x)
@@ -126,7 +126,7 @@ class Room {
     }
 }
 
-/** A mark's text stands beside its line and is cut where it would reach too far; the table of marks has it whole. */
+/** A mark's text is beside its line and is cut if it is too long; the table of marks has all of it. */
 function marks(brush: Brush, plot: Plot, frame: Frame, room: Room): void {
     const x = scaleX(frame), { box, theme } = frame;
     for (const mark of plot.marks) {
@@ -144,7 +144,7 @@ function marks(brush: Brush, plot: Plot, frame: Frame, room: Room): void {
     }
 }
 
-/** Names stand at a line's peak, over time at its end: all of them, or none if one finds no room. */
+/** Names are at a line's peak, on a time axis at its end. All are drawn, or none if one finds no room. */
 function tags(brush: Brush, plot: Plot, frame: Frame, room: Room): void {
     const x = scaleX(frame), y = scaleY(frame), [from, to] = frame.span.x, tagged = plot.series.filter((series) => series.tag);
     if (tagged.length > TAGS || tagged.length < 2)
@@ -181,7 +181,7 @@ export function paintOver(brush: Brush, plot: Plot, frame: Frame): void {
         if (at[0] < box.x || at[0] > box.x + box.w || at[1] < box.y || at[1] > box.y + box.h)
             continue;
         brush.dot(...at, 4.5, lineColour(theme, spot.colour), theme.ink);
-        // Above it, or to the left where the line to the next one goes up.
+        // Above the point, or to its left if the line to the next one goes up.
         const steep = next !== undefined && y(next.y) < at[1] && Math.abs(x(next.x) - at[0]) < widthOf(spot.text) / 2;
         const left = spot.text && steep && room.find(at[0] - widthOf(spot.text) / 2 - 4, at[1] - 5, spot.text, ROW, 1);
         const place = left || (spot.text && room.find(at[0], at[1] - 9, spot.text, -ROW, 3));
@@ -191,7 +191,7 @@ export function paintOver(brush: Brush, plot: Plot, frame: Frame): void {
     tags(brush, plot, frame, room);
 }
 
-/** The brush of a canvas whose unit is a CSS pixel. */
+/** A brush for a canvas whose unit is a CSS pixel. */
 export function canvasBrush(ctx: CanvasRenderingContext2D, font: string): Brush {
     return {
         line(points, pen) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The page's legend, which all charts share: a switch for each line, for each device and stage, and for all of a run, stage or op.
+// The page's legend, which all charts share: switches for each line, for each device and stage, and for
+// all lines of a run, stage or op.
 import { button, el } from "./dom";
 import { amount } from "./format";
 import type { Line } from "./lines";
@@ -11,10 +12,10 @@ const GROUPS: [string, (line: Line) => string][] = [
     ["stage", (line) => line.watch.stage], ["op", (line) => line.op.op],
 ];
 
-/** Where a legend stands: its switches, what is shown in few words while they are folded, the same for paper. */
+/** The elements of a legend: its switches, a short text while these are folded, and the same for paper. */
 export interface Places { switches: HTMLElement; folded: HTMLElement; paper: HTMLElement }
 
-/** What has a look of its own: a line, or a device and stage as a whole. */
+/** Something with its own look: a line, or a device and stage as a whole. */
 interface Entry { name: string; look: Line["look"]; lines: Line[] }
 
 export class Panel {
@@ -23,7 +24,7 @@ export class Panel {
     private readonly notes: HTMLElement[] = [];
     private readonly list = el("ul", { class: "lines" });
     private readonly said = el("p", { class: "hint", role: "status" });
-    /** Of each watch its lines, and first the whole where these are several. */
+    /** For each watch its lines and, if these are several, the whole. */
     private readonly entries: { whole: Entry | null; lines: Entry[] }[];
     private theme: Theme = light;
 
@@ -36,7 +37,7 @@ export class Panel {
                 lines: of.map((line) => ({ name: line.name, look: line.look, lines: [line] })),
             };
         });
-        // None where each would switch the same as one in the list.
+        // Left out if each group would switch the same as an entry in the list.
         const listed = this.entries.flatMap(({ whole, lines: own }) => [...own, ...whole ? [whole] : []]).map((entry) => String(entry.lines.map(({ key }) => key)));
         const quick = GROUPS.flatMap(([label, of]) => {
             const groups = [...new Set(lines.map(of))].map((value) => ({ value, lines: lines.filter((line) => of(line) === value) }));
@@ -94,7 +95,7 @@ export class Panel {
         });
     }
 
-    /** What of them is shown, each with its look. */
+    /** The entries shown, each with its look. */
     private shown(entries: Entry[], theme: Theme): (Node | string)[] {
         return entries.filter(({ lines }) => lines.some((line) => line.on))
             .flatMap(({ name, look }) => [el("span", {}, swatch({ ...look, kind: "line" }, theme), name), " "]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The report's section of what IOs are divided by: the charts and tables that suit it, and what they show.
+// The section about divided IOs: charts and tables that suit the kind of division, and what they show.
 import { besideTables } from "./beside_table";
 import type { ChartConfig } from "./chart";
 import { doneByDepth, iopsByDepth, latencyByDepth } from "./charts/depth";
@@ -16,20 +16,20 @@ import type { Theme } from "./theme";
 
 const SMALL = 240;
 
-/** What the section needs of the page that it is in. */
+/** What the section needs from its page. */
 export interface Host {
     lines: Line[];
-    /** Of charts over time. */
+    /** The configuration of charts over time. */
     time: Partial<ChartConfig>;
     theme(): Theme;
     chart(id: string, make: () => Plot, config?: Partial<ChartConfig>): void;
     redraw(ids: string[]): void;
     figures(...ids: string[]): HTMLElement[];
-    /** Says where a window is set that these are not of it: "Figures are". */
+    /** If a window is set, says that these figures do not follow it. @what: "Figures are". */
     ofWholeRun(what: string): HTMLElement;
 }
 
-/** A line to be chosen, or what else there is of lines. */
+/** A list to choose a line from, or something else with a key and a name. */
 export function select<T extends { key: string; name: string }>(label: string, all: T[], chosen: T | undefined, choose: (one: T) => void): HTMLElement {
     const made = el("select", { "aria-label": label, change: () => choose(all[made.selectedIndex]) },
         ...all.map(({ key, name }) => el("option", { value: key }, name)));
@@ -49,7 +49,10 @@ export class PartsSection {
     private readonly ownerTable = new OwnerTable();
     private readonly beside = el("div");
 
-    /** @lines: those that are divided by the same, some at least; @others: whether there is such a section before. */
+    /**
+     * @lines: lines that are divided in the same way, at least one; @others: whether there is an
+     * earlier such section.
+     */
     constructor(private readonly host: Host, lines: Line[], private readonly others: boolean) {
         this.lines = lines;
         this.divided = this.lines.find((line) => line.on) ?? this.lines[0];
@@ -76,7 +79,7 @@ export class PartsSection {
         host.chart(time, () => partsOverTime(lines, this.divided, this.percentile), host.time);
     }
 
-    /** Of charts that each section has. */
+    /** The ids of this section's charts. */
     private ids(...names: string[]): string[] {
         return names.map((name) => this.others ? `${name}${OF}${this.by}` : name);
     }
@@ -104,7 +107,7 @@ export class PartsSection {
         }));
     }
 
-    /** What is ranked first: who, how much, when. */
+    /** The owners, before the charts: who, how much, when. */
     private ownersFirst(): HTMLElement[] {
         return [
             el("p", { class: "window" }, select("owners of", this.owners, this.owned, (one) => {
@@ -125,7 +128,7 @@ export class PartsSection {
         return [...before, this.tools(), whole, ...host.figures(...this.ids("parts-latency")), ...rest];
     }
 
-    /** The tables anew: other lines are shown, or in another theme. */
+    /** Makes the tables again, as other lines are shown or the theme has changed. */
     show(): void {
         if (this.by === "cgroup")
             this.ownerTable.show(this.owned, this.figure, this.host.theme());
@@ -134,7 +137,7 @@ export class PartsSection {
     }
 }
 
-/** A section for each thing that lines are divided by; runs may differ in it. */
+/** A section for each kind of division; runs may differ in it. */
 export function partsSections(host: Host): PartsSection[] {
     return Object.values(dividedLines(host.lines)).map((lines, i) => new PartsSection(host, lines, i > 0));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What a chart shows, in places of its axes. Screen, SVG and the table behind are made from it.
+// The contents of a chart, in places of its axes. Screen, SVG and the table behind the chart are made
+// from it.
 import type { Axis } from "./axes";
 import type { Look } from "./lines";
 
@@ -13,26 +14,26 @@ export interface Series extends Look {
     fill?: boolean;
     xs: number[];
     ys: (number | null)[];
-    /** Point by point what it has by itself, where it is drawn on top of others. */
+    /** For each point the series' own amount, if it is drawn on top of others. */
     amounts?: (number | null)[];
-    /** Point by point, where it is more than its y that is to be said. */
+    /** For each point a text, if there is more to say than its y. */
     words?: string[];
-    /** Its name in full, where that is too long to be read. */
+    /** Its full name, if that is too long to read. */
     title?: string;
-    /** Of points that have more to say than where they are: the cursor's tip has it of the one that is nearest. */
+    /** Details of a point; the cursor's tip shows those of the nearest point. */
     say?: (i: number) => string[];
-    /** Written beside the line, where that stays readable. */
+    /** Written beside the line, if that stays readable. */
     tag?: string;
 }
 
-/** A level line with a band around it: an average and its deviation. Many wide bands want to be faint. */
+/** A level line with a band around it: an average and its deviation. Many wide bands should be faint. */
 export interface Level { y: number; band: Span; faint: boolean; x: Span; colour: number }
 
-/** A single point that is worth a name. */
+/** A single point with a name. */
 export interface Spot { x: number; y: number; colour: number; text: string }
 
 export interface Cells {
-    /** Cell by cell: its box in places, and its value's rank among all, 0 to 1. */
+    /** For each cell its box in places, and the rank of its value among all, 0 to 1. */
     boxes: { x0: number; x1: number; y0: number; y1: number; rank: number }[];
     least: string; most: string; title: string;
 }
@@ -41,7 +42,7 @@ export interface Rows { head: string[]; rows: string[][] }
 
 export interface Plot {
     title: string;
-    /** How to read it, one sentence. */
+    /** How to read the chart, in one sentence. */
     hint: string;
     x: Axis; y: Axis;
     series: Series[];
@@ -51,12 +52,12 @@ export interface Plot {
     cells: Cells | null;
     /** The notes of its lines are their IOPS, which the page's legend has. */
     iopsNoted?: boolean;
-    /** Its series lie on top of each other, each an area down to 0, the uppermost first. */
+    /** Its series are stacked, each an area down to 0; the uppermost comes first. */
     stacked?: boolean;
-    /** Of the whole chart; the y span may follow what is seen in a part of x. */
+    /** The span of the whole chart; the y span may follow what is visible in a part of x. */
     xSpan: Span;
     ySpan(lo: number, hi: number): Span;
-    /** Made when somebody looks. */
+    /** Made only when somebody looks at it. */
     table(): Rows;
 }
 
@@ -91,24 +92,24 @@ export function view(plot: Plot, zoom: Zoom): { x: Span; y: Span } {
     return { x, y: plot.ySpan(lo, hi) };
 }
 
-/** Widens a span by a share of itself, and one without width by something. */
+/** Widens a span by a share of its width, and one without width by a fixed amount. */
 export function padded([lo, hi]: Span, below: number, above: number): Span {
     const size = hi > lo ? hi - lo : Math.abs(hi) || 1;
     return [lo - size * below, hi + size * above];
 }
 
-/** At least so wide, its middle where it was. */
+/** Makes a span at least @least wide, with the same middle. */
 export function atLeast([lo, hi]: Span, least: number): Span {
     const more = Math.max(least - (hi - lo), 0) / 2;
     return [lo - more, hi + more];
 }
 
-/** From 0 to a little above what is there. */
+/** From 0 to slightly above the highest value. */
 export function fromZero(_lo: number, hi: number): Span {
     return [0, hi > 0 && Number.isFinite(hi) ? hi * 1.1 : 1];
 }
 
-/** Whole decades (places are logarithms) around what is there. */
+/** Whole decades around the values (places are logarithms). */
 export function decades(lo: number, hi: number): Span {
     if (!(hi >= lo))
         return [0, 1];
@@ -116,7 +117,7 @@ export function decades(lo: number, hi: number): Span {
     return span[0] === span[1] ? [span[0], span[0] + 1] : span;
 }
 
-/** Bounds of series; an axis without any gets @otherwise. */
+/** The x bounds of series; @otherwise if there are none. */
 export function xBounds(series: Series[], otherwise: Span): Span {
     let lo = Infinity, hi = -Infinity;
     for (const { xs } of series)

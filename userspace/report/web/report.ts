@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The report's page: findings, marks and a steady window beside what it has in common with the live page.
+// The report's page: findings, marks and a steady window, in addition to what it shares with the live
+// page.
 import { iops, type IopsView } from "./charts/iops";
 import { latencyByIops, phaseLines, phasesOf } from "./charts/phases";
 import { hasSlow, slowDots } from "./charts/slow";
@@ -20,12 +21,12 @@ const WINDOWED = "All charts over time show this window, and rates are over it."
 class ReportPage extends Page {
     private readonly table = el("div");
     private readonly slowTable = new SlowTable(this.lines);
-    /** Called when the window is another. */
+    /** Called when the window changes. */
     private readonly told: (() => void)[] = [];
     private heat: Line | undefined;
-    /** Where lines are divided. */
+    /** The sections about divided lines. */
     private divided: PartsSection[] = [];
-    /** The line of which the charts of latency show the phases. */
+    /** The line whose phases the charts of latency show. */
     private phased: Line | undefined;
 
     constructor(private readonly runs: Run[], private readonly generator: string) {
@@ -63,7 +64,7 @@ class ReportPage extends Page {
         });
     }
 
-    /** Offered only where a run has such IOs. */
+    /** Offered only if a run has such IOs. */
     private pauses(): HTMLElement[] {
         if (!this.lines.some((line) => line.op.after_idle))
             return [];
@@ -88,7 +89,7 @@ class ReportPage extends Page {
         return this.phased ? phaseLines(this.phased) : this.lines;
     }
 
-    /** Offered only where a run has phases. */
+    /** Offered only if a run has phases. */
     private phaseTools(): HTMLElement[] {
         const lines = this.phasedLines();
         if (!lines.length)
@@ -100,7 +101,7 @@ class ReportPage extends Page {
         return [select];
     }
 
-    /** The page's one window: by its bounds, or all of the time. */
+    /** The page's window, given by its bounds, or all of the time. */
     private windowTools(): HTMLElement[] {
         const field = (label: string) => el("input", { type: "number", min: 0, step: "any", "aria-label": label, change: () => set() });
         const from = field("window from, seconds"), to = field("window to, seconds");
@@ -120,7 +121,7 @@ class ReportPage extends Page {
         return [el("p", { class: "window" }, "From ", from, " s to ", to, " s ", button("All of the run", () => this.zoomTime(null))), said];
     }
 
-    /** What stays of the whole run says so where a window is set. */
+    /** If a window is set, says which figures still cover the whole run. */
     private ofWholeRun(what: string): HTMLElement {
         const place = el("div");
         this.told.push(() => {
@@ -149,7 +150,7 @@ class ReportPage extends Page {
     protected redraw(ids?: string[]): void {
         super.redraw(ids);
         if (!ids)
-            this.showFigures();     // the theme may be another
+            this.showFigures();     // the theme may have changed
     }
 
     private steadyRule(): HTMLElement {
@@ -206,7 +207,7 @@ class ReportPage extends Page {
 function begin(): void {
     try {
         const text = document.getElementById("report")?.textContent ?? "", data = JSON.parse(text) as Document;
-        // For the console: what the page was made of.
+        // For the console: the page's object.
         Object.assign(window, { blklat: new ReportPage(runsIn(data), data.generator) });
     } catch (error) {
         document.body.replaceChildren(el("p", { class: "failed", role: "alert" }, `This report can't be shown: ${error instanceof Error ? error.message : error}`));

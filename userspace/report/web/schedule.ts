@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Who is drawn when: what can be seen at once, the rest one at a time when the page has nothing else
-// to do. So a click answers quickly however many charts there are.
+// Decides when charts are drawn: visible ones at once, the others one at a time when the page is idle.
+// So a click is answered quickly, however many charts there are.
 import type { Chart } from "./chart";
 import { later } from "./later";
 import type { Theme } from "./theme";
@@ -26,7 +26,7 @@ export class Schedule {
         charts.forEach((chart) => watch.observe(chart.figure));
     }
 
-    /** Draws what changed: for all charts, or for these. */
+    /** Draws all charts again, or only these. */
     redraw(theme: Theme, charts: Chart[] = this.charts): void {
         this.theme = theme;
         charts.forEach((chart) => chart.invalidate());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Slow IOs as a table that sorts, and what they have in common.
+// A sortable table of slow IOs, and what they have in common.
 import { COLUMNS, type LineSlow, sinceStart, slowOf, sorted } from "./charts/slow";
 import type { Window } from "./charts/times";
 import type { Common, Watch } from "./data";
@@ -7,7 +7,7 @@ import { button, el, table } from "./dom";
 import { count, ioSize, percent } from "./format";
 import type { Line } from "./lines";
 
-/** Rows that are there at first, and how many more a click adds. */
+/** The number of rows shown at first, and how many more a click adds. */
 const ROWS = 100;
 const TIME = 0, LATENCY = 1;
 
@@ -20,7 +20,7 @@ function commonRow({ by, value, ios, of, share_of_all, p }: Common): string[] {
     ];
 }
 
-/** What those of each device and stage have in common. */
+/** What the slow IOs of each device and stage have in common. */
 export function slowCommon(lines: Line[]): HTMLElement[] {
     const watches = lines.filter((line, i) => line.watch.slow?.common.length && lines.findIndex(({ watch }) => watch === line.watch) === i);
     return [...watches.length ? [el("h3", { class: "sub" }, "What they have in common")] : [], ...watches.map(({ source, watch }) => el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `In common, ${source}` },
@@ -28,12 +28,12 @@ export function slowCommon(lines: Line[]): HTMLElement[] {
             watch.slow!.common.map(commonRow))))];
 }
 
-/** The last first. */
+/** The latest first. */
 export const BY_TIME = TIME;
 
 export class SlowTable {
     readonly element = el("div", { class: "slow sorts" });
-    /** Of which something is known of any. */
+    /** The columns in which anything is known. */
     private columns: number[] = [];
     private readonly heads = el("tr");
     private readonly body = el("tbody");
@@ -46,13 +46,13 @@ export class SlowTable {
     private rows = ROWS;
     private all: LineSlow[] = [];
 
-    /** @by: the column by which it is sorted at first, from the largest on. */
+    /** @by: the column that the table is first sorted by, the largest first. */
     constructor(private readonly lines: Line[], private by = LATENCY, private readonly when = sinceStart) {
         this.element.append(el("h3", { class: "sub" }, "Each of them"), this.said, el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Slow IOs" },
             el("table", {}, el("caption", {}, "Slow IOs"), el("thead", {}, this.heads), this.body)), this.more);
     }
 
-    /** Of the lines that are shown now. */
+    /** Shows the slow IOs of the lines shown now. */
     show(window: Window): void {
         this.all = slowOf(this.lines, window);
         this.rows = ROWS;
@@ -60,7 +60,7 @@ export class SlowTable {
         this.fill();
     }
 
-    /** Built anew only where other columns are known, for a button may have the focus. */
+    /** Rebuilt only if other columns are known, as a button may have the focus. */
     private head(): void {
         const ios = this.lines.flatMap(({ watch, op }) => (watch.slow?.ios ?? []).filter((io) => io.op === op.op));
         const columns = COLUMNS.map((_, i) => i).filter((i) => ios.some((io) => COLUMNS[i].key(io) !== null));
@@ -75,7 +75,10 @@ export class SlowTable {
         return COLUMNS[column].left ? "left" : undefined;
     }
 
-    /** Numbers begin with the largest, texts and times with the first; once more turns it round. */
+    /**
+     * Numbers are sorted from the largest, texts and times from the first; a second click reverses the
+     * order.
+     */
     private sortBy(column: number): void {
         const { left } = COLUMNS[column];
         this.up = column === this.by ? !this.up : left || column === TIME;
@@ -94,7 +97,10 @@ export class SlowTable {
         this.more.textContent = `Show ${count(Math.min(rest, 10 * ROWS))} more of ${count(this.all.length)}`;
     }
 
-    /** How many there were in all: a recording keeps some of each interval, a report some of those. */
+    /**
+     * Says how many there were in all: a recording keeps only some of each interval, and a report some
+     * of these.
+     */
     private words(): string {
         const watches = new Set<Watch>(this.lines.map(({ watch }) => watch)), sum = (of: (watch: Watch) => number) => [...watches].reduce((n, watch) => n + of(watch), 0);
         const found = sum((watch) => watch.slow?.found ?? 0), kept = sum((watch) => watch.slow?.ios.length ?? 0);

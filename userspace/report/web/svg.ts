@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A chart as an SVG file: what is seen, with title and legend, so that it can stand alone.
+// A chart as an SVG file: what is visible, with title and legend, so that it can be used on its own.
 import { type Brush, type Frame, paintOver, paintUnder, scaleX, scaleY, ticksOf } from "./paint";
 import { type Cells, inOrder, type Plot, type Series, view, type Zoom } from "./plot";
 import { areaColour, FONT, heatColour, lineColour, type Theme } from "./theme";
@@ -8,7 +8,7 @@ const LEFT = 66, RIGHT = 18, BOTTOM = 46;
 const CHARACTER = 6.5;
 
 function escaped(text: string): string {
-    // What XML 1.0 cannot hold at all goes too: a name may have any byte.
+    // Also drops characters that XML 1.0 does not allow, as a name may have any byte.
     return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd")
         .replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 }
@@ -38,7 +38,7 @@ function svgBrush(out: string[]): Brush {
     };
 }
 
-/** Runs of points between gaps, those outside left out but for one neighbour at either side. */
+/** Runs of points between gaps. Points outside are left out, except for one neighbour on either side. */
 function pieces(series: Series, [lo, hi]: [number, number]): [number, number][][] {
     const all: [number, number][][] = [[]];
     const first = Math.max(0, series.xs.findIndex((x) => x >= lo) - 1), after = series.xs.findIndex((x) => x > hi);
@@ -76,9 +76,9 @@ function heatKey(brush: Brush, { title, least, most }: Cells, theme: Theme, x: n
     brush.text(bar + 104, y, most, { colour: theme.ink, size: 12 });
 }
 
-/** Title and legend. Returns where the chart may begin. */
+/** Draws title and legend. Returns where the chart may begin. */
 function head(brush: Brush, plot: Plot, { theme, width, context, legend }: Sheet): number {
-    // Left out where it would meet the title.
+    // Left out if it would overlap the title.
     if ((plot.title.length * 1.45 + context.length) * CHARACTER < width - LEFT - RIGHT - 20)
         brush.text(width - RIGHT, 24, context, { colour: theme.soft, anchor: "end", size: 12 });
     brush.text(LEFT, 24, plot.title, { colour: theme.ink, size: 16, bold: true });
@@ -115,9 +115,9 @@ function axes(brush: Brush, plot: Plot, frame: Frame, height: number): void {
 
 export interface Sheet {
     width: number; height: number;
-    /** What all of it is about, beside the title. */
+    /** What all lines have in common; shown beside the title. */
     context: string;
-    /** "own": without the lines that the page's legend has, beside which the chart stands. */
+    /** "own": without the lines in the page's legend, which is beside the chart. */
     legend: "all" | "own";
     theme: Theme;
 }
@@ -131,7 +131,7 @@ export function svg(plot: Plot, zoom: Zoom, sheet: Sheet): string {
     axes(headBrush, plot, frame, height);
     paintUnder(svgBrush(under), plot, frame);
     paintOver(svgBrush(front), plot, frame);
-    // Several stand in one page when it is printed: each needs a name of its own.
+    // A printed page contains several of them, so each needs a unique name.
     const middle = top + plotHeight / 2, clip = `box-${plot.title.replace(/[^a-z]/gi, "")}`;
     return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${n(height)}" viewBox="0 0 ${width} ${n(height)}" font-family="${escaped(FONT)}" role="img" aria-label="${escaped(plot.title)}">` +
         `<rect width="100%" height="100%" fill="${theme.paper}"/><clipPath id="${clip}"><rect x="${box.x}" y="${n(box.y)}" width="${n(box.w)}" height="${n(box.h)}"/></clipPath>` +
@@ -139,7 +139,7 @@ export function svg(plot: Plot, zoom: Zoom, sheet: Sheet): string {
         `${under.join("")}<g clip-path="url(#${clip})">${plot.series.map((series) => drawn(series, frame, plot.stacked)).join("")}</g>${front.join("")}</svg>`;
 }
 
-/** The same as a picture, two pixels to the CSS pixel. */
+/** The same as a bitmap, with two pixels per CSS pixel. */
 export async function png(text: string): Promise<Blob> {
     const image = new Image();
     image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;

@@ -5,7 +5,7 @@ export interface Theme {
     name: "light" | "dark";
     paper: string; ink: string; soft: string; grid: string; faint: string;
     lines: string[];
-    /** From few to many. */
+    /** From few IOs to many. */
     heat: [number, number, number][];
 }
 
@@ -27,7 +27,7 @@ export const dark: Theme = {
     heat: [[27, 42, 58], [30, 70, 110], [38, 110, 168], [82, 160, 216], [158, 208, 244], [236, 248, 255]],
 };
 
-/** Of what stands for all that have no colour of their own. */
+/** The colour index of a series that stands for all without a colour of their own. */
 export const NO_COLOUR = -1;
 
 export function lineColour(theme: Theme, index: number): string {
@@ -42,12 +42,12 @@ function parsed(colour: string): number[] {
     return [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
 }
 
-/** The area below a line; it covers what lies under it. */
+/** The colour of the area below a line; it is opaque. */
 export function areaColour(theme: Theme, index: number): string {
     return mixed(parsed(theme.paper), parsed(lineColour(theme, index)), 0.55);
 }
 
-/** Of a rank, 0 to 1. */
+/** The colour of a rank, 0 to 1. */
 export function heatColour(theme: Theme, rank: number): string {
     const at = Math.min(Math.max(rank, 0), 1) * (theme.heat.length - 1), i = Math.min(Math.floor(at), theme.heat.length - 2);
     return mixed(theme.heat[i], theme.heat[i + 1], at - i);

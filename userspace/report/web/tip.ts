@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What the cursor points at, in words beside it.
+// Text beside the cursor about what it points at.
 import type uPlot from "uplot";
 import { el } from "./dom";
 import { inOrder, type Plot, type Series } from "./plot";
 import { lineColour, type Theme } from "./theme";
 
-/** A piece of the line, as the legends show it. */
+/** A piece of the line, as legends show it. */
 export function swatch(series: Pick<Series, "colour" | "dash" | "kind">, theme: Theme): SVGSVGElement {
     const make = (tag: string, attributes: Record<string, string | number>) => {
         const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -20,7 +20,7 @@ export function swatch(series: Pick<Series, "colour" | "dash" | "kind">, theme: 
     return svg as SVGSVGElement;
 }
 
-/** Index of the point nearest to @x, -1 where the series has none there. */
+/** The index of the point nearest to @x; -1 if the series has none there. */
 function nearest(series: Series, x: number): number {
     const { xs, ys } = series;
     if (!xs.length || x < xs[0] || x > xs[xs.length - 1])
@@ -43,7 +43,7 @@ function valueAt(plot: Plot, series: Series, i: number): string {
 
 const REACH = 24;
 
-/** The point that is nearest to the cursor, in pixels; undefined: none is within reach. */
+/** The point nearest to the cursor, in pixels; undefined: none is within reach. */
 function pointedAt(u: uPlot, plot: Plot): { series: Series; i: number } | undefined {
     const left = u.cursor.left ?? -1, top = u.cursor.top ?? -1, from = u.posToVal(left - REACH, "x"), to = u.posToVal(left + REACH, "x");
     let found: { series: Series; i: number } | undefined, least = REACH * REACH;
@@ -63,7 +63,7 @@ function pointedAt(u: uPlot, plot: Plot): { series: Series; i: number } | undefi
 
 export function showTip(u: uPlot, host: HTMLElement, plot: Plot, theme: Theme): void {
     const left = u.cursor.left ?? -1, old = host.querySelector<HTMLElement>(".tip");
-    // A cursor that came from another chart of the group shows its line only.
+    // A cursor from another chart of the group only shows its line.
     if (left < 0 || !u.over.matches(":hover")) {
         old?.remove();
         return;

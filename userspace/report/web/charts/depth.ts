@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// IOs by how many were in flight when they began: the device's latency by load, and what it did at each.
+// IOs by queue depth when they began: the device's latency under load, and what it did at each depth.
 import { type Axis, categories, latencyAxis, linear, tickAmount } from "../axes";
 import type { AllOps, PartWatch, Quantile } from "../data";
 import { amount, count, latency, percent, shareOf } from "../format";
@@ -8,12 +8,12 @@ import { fromZero, padded, type Plot, type Series, type Span } from "../plot";
 import { byWords, type LinePart, partsOf } from "./parts";
 
 const LEVELS: { key: Quantile; dash: number[] }[] = [{ key: "p50", dash: [] }, { key: "p99", dash: [7, 4] }];
-/** Of the width of a column, what a level takes on either side of its middle. */
+/** The share of a column's width that a level takes on either side of the middle. */
 const HALF = 0.42;
-/** The same where columns join: places have to ascend. */
+/** The same if columns join, as places have to ascend. */
 const WHOLE = 0.5 - 1e-9;
 
-/** From the first to the last depth at which any line had IOs. */
+/** The depths from the first to the last one at which any line had IOs. */
 function labelsOf(lines: Line[]): string[] {
     const all = [...new Set(lines.flatMap(({ watch }) => (watch.parts ?? []).map(({ part }) => part.label)))];
     const used = lines.flatMap((line) => partsOf(line).map(({ part }) => all.indexOf(part.label)));
@@ -31,13 +31,16 @@ function byDepth(labels: string[], y: Axis): Pick<Plot, "x" | "y" | "levels" | "
     };
 }
 
-/** At each label the part, or undefined. */
+/** The part for each label, or undefined. */
 function columns(line: Line, labels: string[]): (LinePart | undefined)[] {
     const parts = new Map(partsOf(line).map((one) => [one.part.label, one]));
     return labels.map((label) => parts.get(label));
 }
 
-/** p50 and p99 at each depth. A point of few IOs is a dot beside the line: its p99 is little more than its slowest IO. */
+/**
+ * p50 and p99 at each depth. A point with few IOs is a dot apart from the line, since its p99 is little
+ * more than its slowest IO.
+ */
 export function latencyByDepth(lines: Line[]): Plot {
     const shown = shownOf(lines), labels = labelsOf(shown);
     const all = shown.flatMap((line) => LEVELS.map(({ key, dash }) => {
@@ -66,7 +69,7 @@ export function latencyByDepth(lines: Line[]): Plot {
     };
 }
 
-/** A level in each column, down to 0 where it has none. */
+/** A level in each column, at 0 if it has no value. */
 function steps(values: number[]): Pick<Series, "xs" | "ys"> {
     return { xs: values.flatMap((_, at) => [at - WHOLE, at + WHOLE]), ys: values.flatMap((value) => [value, value]) };
 }
@@ -105,7 +108,7 @@ function span(least: number, most: number | null, words: (value: number) => stri
     return most === null ? `${words(least)} and more` : least === most ? words(least) : `${words(least)} to ${words(most)}`;
 }
 
-/** By Little's law, of each device and stage with all ops. */
+/** The rate by Little's law, for each device and stage over all ops. */
 export function doneByDepth(lines: Line[]): Plot {
     const shown = sources(lines).filter((line) => littleOf(line).length), labels = labelsOf(shownOf(lines));
     const at = (part: Known) => labels.indexOf(part.part.label);
@@ -123,7 +126,7 @@ export function doneByDepth(lines: Line[]): Plot {
             kind: "dots", ...line.sourceLook, own: true, xs: littleOf(line).map(at), ys: littleOf(line).map(middle),
             words: littleOf(line).map(({ all_ops: { by_little: b } }) => `${span(b!.iops_least, b!.iops_most, amount)} IOPS`),
         })),
-        // The bands reach further than the points.
+        // Bands extend further than the points.
         ySpan: () => fromZero(0, Math.max(0, ...shown.flatMap((line) => littleOf(line).map(({ all_ops: { by_little: b } }) => b!.iops_most ?? b!.iops_least)))),
         table: () => ({
             head: ["device", "IOs in flight", "mean latency", "IOPS", "MB/s"],

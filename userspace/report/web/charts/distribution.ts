@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Latency Distribution: IOs a second in each 1/100 decade. The area under a line is its IOPS.
+// Latency Distribution: IOs per second in each 1/100 decade. The area under a line is its IOPS.
 import { latencyAxis, linear, log, tickAmount } from "../axes";
 import { CELLS, density, type Curve } from "../curves";
 import type { Bin } from "../data";
@@ -13,16 +13,16 @@ const LABEL = "IOPS per 1/100 decade of latency";
 
 function curveOf(line: Line, bins: Bin[]): Curve {
     const { latency_ns: extremes, ios, iops } = line.op.total;
-    // The IOs of the whole run, at the rate that they had while there were any.
+    // The IOs of the whole run, scaled to their rate over the active window.
     return density(bins, extremes?.min ?? 0, extremes?.max ?? 0, iops > 0 ? ios / iops : line.run.duration_s);
 }
 
-/** One IO in the whole run is the least that there is to see. */
+/** A single IO in the whole run is the smallest visible value. */
 function floor(lines: Line[]): number {
     return 0.3 / Math.max(1, ...lines.map((line) => line.run.duration_s));
 }
 
-/** Between groups of bins there is a gap, no line along the bottom. */
+/** Between groups of bins there is a gap, instead of a line along the bottom. */
 function outline(curve: Curve, place: (y: number) => number): Pick<Series, "xs" | "ys"> {
     const xs: number[] = [], ys: (number | null)[] = [];
     curve.x.map(latencyAxis.place).forEach((x, i) => {
@@ -36,7 +36,7 @@ function outline(curve: Curve, place: (y: number) => number): Pick<Series, "xs" 
     return { xs, ys };
 }
 
-/** IOPS by tenths of a decade, each the sum of ten cells. */
+/** IOPS in tenths of a decade, each the sum of ten cells. */
 function tenths(series: { name: string; curve: Curve }[]): Rows {
     const sums = series.map(({ curve }) => {
         const sum = new Map<number, number>();
@@ -55,7 +55,7 @@ function tenths(series: { name: string; curve: Curve }[]): Rows {
     };
 }
 
-/** So many times fewer would lie on the bottom of a linear axis. */
+/** Values smaller by this factor would lie on the bottom of a linear axis. */
 const FEW = 100;
 
 function highest(curve: Curve): number {
@@ -68,7 +68,8 @@ export function distribution(lines: Line[], options: DistributionOptions): Plot 
     const curves: { name: string; curve: Curve }[] = [];
     const add = (line: Line, name: string, bins: Bin[], note: string, style: Partial<Series>, beside?: Curve): Series => {
         const curve = curveOf(line, bins), times = beside ? highest(beside) / highest(curve) : 1;
-        // A scale of its own, a power of ten that the name says; the table has the figures as they are.
+        // It gets its own scale, a power of ten that its name tells; the table has the original
+        // figures.
         const scale = !options.log && Number.isFinite(times) && times >= FEW ? 10 ** Math.floor(Math.log10(times)) : 1;
         curves.push({ name, curve });
         return {

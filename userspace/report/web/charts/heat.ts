@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Latency over time: how many IOs took how long when, of one line, with percentiles drawn over it.
+// Latency over time: how many IOs of a line took how long and when, with percentiles drawn over it.
 import { type Axis, latencyAxis, timeAxis } from "../axes";
 import type { Percentile } from "../data";
 import { amount, latency } from "../format";
@@ -16,7 +16,7 @@ function valuesOf(line: Line, key: Percentile | "max"): (number | null)[] {
     return key === "max" ? line.op.max_ns : line.op.percentiles_ns[key] ?? [];
 }
 
-/** IOs a second in each cell, ranked by their logarithm: one IO shows, a million does not drown it. */
+/** IOs per second in each cell, ranked by their logarithm, so that a single IO is visible beside a million. */
 function cells(line: Line): Cells {
     const { heat } = line.op, { start_s: start, length_s: length } = line.run;
     const boxes: Cells["boxes"] = [];
@@ -58,7 +58,7 @@ function rows(line: Line, span: Span, time: Axis): Rows {
     };
 }
 
-/** @line is undefined when none is shown. */
+/** @line: undefined if none is shown. */
 export function heatMap(lines: Line[], line: Line | undefined, time = timeAxis): Plot {
     const xs = line ? middles(line) : [];
     const series: Series[] = line ? LINES.map(({ key, colour, dash }) => ({

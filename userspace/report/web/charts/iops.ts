@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// IOPS over time, a dot an interval: the whole run, and the steady state on two axes.
+// IOPS over time, with a dot for each interval: the whole run, and the steady state on two axes.
 import { type Axis, linear, logWithZero, tickAmount, timeAxis } from "../axes";
 import { consistency } from "../curves";
 import type { Consistency } from "../data";
@@ -10,10 +10,10 @@ import { activeOf, cut, endOf, iopsOf, marksOf, mean, middles, pieces, timeSpan,
 
 export type IopsView = "run" | "steady-log" | "steady-linear";
 
-/** Boxes of a moving band: more are too narrow to be seen. */
+/** Boxes of a moving band; if there were more, they would be too narrow to see. */
 const MOVING_BOXES = 300;
 
-/** Of more lines the worst intervals are not named, or the names hide the dots. */
+/** With more lines the worst intervals are not named, as the names would hide the dots. */
 const NAMED = 3;
 
 const TITLES: Record<IopsView, string> = {
@@ -25,7 +25,7 @@ const HINTS: Record<IopsView, string> = {
     "steady-linear": "The same on a linear axis, which shows how far the dots scatter.",
 };
 
-/** Where a line's steady state is looked for: the page's window, the report's, or the second half. */
+/** Where to look for a line's steady state: the page's window, the report's, or the second half. */
 export function windowOf(line: Line, asked: Window): Span {
     if (asked)
         return asked;
@@ -34,7 +34,7 @@ export function windowOf(line: Line, asked: Window): Span {
     return steady ? [steady.from_s, steady.to_s] : [(from + to) / 2, to];
 }
 
-/** The report's own figures where it has them, else computed by the same rule. */
+/** The report's own figures if it has them; otherwise computed by the same rule. */
 export function figures(line: Line, view: IopsView, asked: Window): Consistency | null {
     const total = line.op.total;
     if (view === "run" && !asked)
@@ -52,7 +52,7 @@ function said(c: Consistency | null, time: Axis): string {
     return `average ${amount(c.iops_mean)} ± ${amount(c.iops_deviation)}${worst}${zeros}`;
 }
 
-/** Where the worst interval is, on its dot. At 0 the axis says it all. */
+/** Names the worst interval, at its dot. At 0 the axis already says it. */
 function worstOf(line: Line, { iops_worst: worst, iops_worst_at_s: begin }: Consistency, axis: Axis, named: boolean): Spot[] {
     if (worst === null || begin === null)
         return [];
@@ -63,7 +63,7 @@ function worstOf(line: Line, { iops_worst: worst, iops_worst_at_s: begin }: Cons
     }];
 }
 
-/** The band that follows the curve: boxes without a line. Of a long run's intervals every so many. */
+/** The band that follows the curve: boxes without a line. In a long run not every interval has one. */
 function moving({ run, op, look }: Line, axis: Axis, [from, to]: Span): Level[] {
     const by = Math.ceil(run.start_s.length / MOVING_BOXES), levels: Level[] = [];
     for (let first = 0; op.iops_moving && first < run.start_s.length; first += by) {
@@ -94,7 +94,8 @@ export function iops(lines: Line[], view: IopsView, asked: Window, time = timeAx
         const [from, to] = windows[i], at = middles(line), iops = iopsOf(line);
         return { at, iops, seen: iops.filter((_, k) => at[k] >= from && at[k] <= to), c: figures(line, view, asked) };
     });
-    // The axis begins below averages too: where most intervals have no IO they are lower than any dot.
+    // The axis begins below the averages, too: if most intervals have no IO, these are lower than any
+    // dot.
     let lowest = Infinity;
     for (const { seen, c } of values)
         for (const value of c ? [...seen, c.iops_mean] : seen)
@@ -121,7 +122,7 @@ export function iops(lines: Line[], view: IopsView, asked: Window, time = timeAx
         Math.max(...windows.map((w, i) => Math.min(w[1], endOf(shown[i].run)))),
     ];
     const x: Span = span[1] > span[0] ? span : [span[0], span[0] + 1];
-    // The worst interval and the averages are seen whatever part of the time is.
+    // The worst interval and the averages are visible, whatever part of the time is shown.
     const logSpan = (lo: number, hi: number): Span => hi >= lo ? [lo - 0.2, Math.max(hi, lo + 0.7) + 0.15] : [-0.5, 3];
     return {
         title: TITLES[view], hint: HINTS[view], x: time, y: axis, series, levels, spots,

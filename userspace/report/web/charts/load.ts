@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What was asked of the devices over time: queue depth, throughput, in flight, the oldest of them.
+// The load on devices over time: queue depth, throughput, IOs in flight, the oldest of these.
 import { type Axis, latencyAxis, linear, log, named, tickAmount, tickLatency, timeAxis } from "../axes";
 import { amount, latency } from "../format";
 import { type Line, sources } from "../lines";
 import { fromZero, type Plot, type Rows, type Series, type Span } from "../plot";
 import { inside, marksOf, mean, middles, pieces, rateIn, timeSpan, type Window, within } from "./times";
 
-/** So many points lie closer than a pixel. */
+/** With this many points, neighbours are less than a pixel apart. */
 const MANY = 400;
 
 export interface Over { name: string; note: string; line: Line; values: (number | null)[]; look: Line["look"]; kind?: Series["kind"]; tag?: string; title?: string }
@@ -35,7 +35,7 @@ export function chart(lines: Line[], all: Over[], y: Axis, text: { title: string
     };
 }
 
-/** One line for each watch that has a line shown. */
+/** One line for each watch with a line shown. */
 function watches(lines: Line[], pick: (line: Line) => (number | null)[], note: (values: (number | null)[], line: Line) => string): Over[] {
     return sources(lines).map((line) => {
         const values = pick(line);
@@ -43,13 +43,13 @@ function watches(lines: Line[], pick: (line: Line) => (number | null)[], note: (
     });
 }
 
-/** In the window. */
+/** The highest value in the window. */
 function highest(line: Line, values: (number | null)[], window: Window): number {
     return inside(line.run, window).reduce((most, i) => Math.max(most, values[i] ?? 0), 0);
 }
 
 export function queueDepth(lines: Line[], window: Window, x = timeAxis): Plot {
-    // The mean is that of the whole watch: its ops' depths add up.
+    // The mean is that of the whole watch, as the depths of its ops add up.
     const depth = ({ run, watch }: Line) => window ? rateIn(run, window, (i) => watch.queue_depth[i] * run.length_s[i])
         : watch.ops.reduce((sum, op) => sum + op.total.queue_depth, 0);
     const all = watches(lines, (line) => line.watch.queue_depth, (_, line) => `mean ${amount(depth(line))}`);
@@ -69,7 +69,7 @@ export function throughput(lines: Line[], window: Window, x = timeAxis): Plot {
     }, fromZero);
 }
 
-/** Samples, which nothing joins; the line is what was in flight on average. */
+/** Samples, which are not joined; the line is the average number in flight. */
 export function inFlight(lines: Line[], window: Window, x = timeAxis): Plot {
     const samples = watches(lines, (line) => line.watch.in_flight, (values, line) => `highest ${amount(highest(line, values, window))}`);
     const all = samples.flatMap((over): Over[] => [
@@ -80,7 +80,7 @@ export function inFlight(lines: Line[], window: Window, x = timeAxis): Plot {
     }, fromZero);
 }
 
-/** 0 is no age: nothing was in flight, the line has a gap. */
+/** 0 is not an age: nothing was in flight, so the line has a gap. */
 export function oldest(lines: Line[], window: Window, x = timeAxis): Plot {
     const all = watches(lines, (line) => line.watch.oldest_ns.map((ns) => ns > 0 ? ns : null), (values, line) => {
         const most = highest(line, values, window);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Owners over time, on top of each other: who took how much of what a device did.
+// Owners over time, stacked: who took how much of what a device did.
 import { type Axis, linear, tickAmount } from "../axes";
 import { amount, percent } from "../format";
 import type { Line } from "../lines";
@@ -8,7 +8,7 @@ import { fromZero, type Plot, type Series } from "../plot";
 import { NO_COLOUR } from "../theme";
 import { chart, type Over } from "./load";
 
-/** More would not be told apart. */
+/** More could not be told apart. */
 const MOST = 8;
 
 export type OwnerFigure = "ios" | "bytes" | "time_s";
@@ -20,13 +20,13 @@ const FIGURES: Record<OwnerFigure, { title: string; axis: Axis; hint: string; sh
         hint: "What the IOs that ended in each interval took, summed, over its length: how many of each owner were in flight on average" },
 };
 
-/** A second of each interval; of an op, or of all together. */
+/** The amount per second in each interval, of one op or of all together. */
 function valuesOf({ watch }: Owner, { line: { run }, op }: Ownership, figure: OwnerFigure): number[] {
     const ops = watch.ops.filter((o) => op === null || o.op === op);
     return run.length_s.map((length, i) => length > 0 ? ops.reduce((sum, o) => sum + (o[figure]?.[i] ?? 0), 0) / length / FIGURES[figure].unit : 0);
 }
 
-/** Each its own of the palette's colours, as far as the others leave it. */
+/** Gives each its own colour of the palette if possible. */
 function distinct(wanted: number[], colours: number): number[] {
     const taken = new Set<number>();
     return wanted.map((want) => {
@@ -36,18 +36,22 @@ function distinct(wanted: number[], colours: number): number[] {
     });
 }
 
-/** So many are there in each theme. */
+/** The number of colours in each theme. */
 const COLOURS = 14;
 
-/** Those that a chart has apart, by what it shows, with their colours. */
+/** The owners that a chart of this figure draws separately, with their colours. */
 export function drawnOwners(of: Ownership, figure: OwnerFigure): { owner: Owner; colour: number }[] {
     const top = ownersOf(of).sort((a, b) => b[figure] - a[figure]).slice(0, MOST), colours = distinct(top.map(({ rank }) => rank), COLOURS);
     return top.map((owner, i) => ({ owner, colour: colours[i] }));
 }
 
-/** Each begins where the ones before it end. What is drawn later lies on top, so the last comes first. */
+/**
+ * Each series begins where the previous ones end. Later drawing covers earlier, so the last one is
+ * drawn first.
+ */
 function stacked(plot: Plot, run: Line["run"]): Plot {
-    // Of one interval its beginning and its end, or there would be a point only.
+    // A single interval is drawn from its beginning to its end, as otherwise there would be only a
+    // point.
     const wide = run.start_s.length === 1 ? [run.start_s[0], run.start_s[0] + run.length_s[0]] : null;
     const sums = run.start_s.map(() => 0);
     const series = plot.series.map((one): Series => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// IOs divided by something: how long they took in each part, of one line as a heat map, of all lines as curves, and
-// over time.
+// Divided IOs: how long they took in each part, for one line as a heat map, for all lines as curves,
+// and over time.
 import { categories, latencyAxis } from "../axes";
 import { type Bin, type Part, type Percentile, type PartWatch, type Quantile } from "../data";
 import { count, latency, shareOf } from "../format";
@@ -12,9 +12,9 @@ import { LINES } from "./heat";
 import { chart, type Over } from "./load";
 
 const HEAT_SCALE = 3;
-/** Of the width of a column, what a level takes on either side of its middle. */
+/** The share of a column's width that a level takes on either side of the middle. */
 const HALF = 0.42;
-/** Of cgroups, whose number has no bounds, those that are drawn. */
+/** How many cgroups are drawn, whose number is unlimited. */
 const MOST = 12;
 
 /** What the IOs are divided by, in words. */
@@ -27,7 +27,7 @@ export function byWords({ by }: Part): string {
     return WORDS[by] ?? by;
 }
 
-/** A part's figures of the line's op. */
+/** A part's figures for the line's op. */
 export interface LinePart { part: Part; op: PartWatch["ops"][number] }
 
 /** The parts of a line that had IOs. */
@@ -36,7 +36,7 @@ export function partsOf(line: Line): LinePart[] {
         ops.filter((op) => op.op === line.op.op && op.total.ios > 0).map((op) => ({ part, op })));
 }
 
-/** The lines that have parts with IOs, by what they are divided by. */
+/** The lines with parts that had IOs, by kind of division. */
 export function dividedLines(lines: Line[]): Record<string, Line[]> {
     const found: Record<string, Line[]> = {};
     for (const line of lines)
@@ -45,22 +45,28 @@ export function dividedLines(lines: Line[]): Record<string, Line[]> {
     return found;
 }
 
-/** What the IOs of a part took, all together. */
+/** The total time of a part's IOs. */
 function timeOf({ op: { total } }: LinePart): number {
     return total.ios * (total.latency_ns?.mean ?? 0);
 }
 
-/** Cgroups have no order of their own: first come those whose IOs took the most time. Other parts stay in theirs. */
+/**
+ * Cgroups have no natural order, so those whose IOs took the most time come first. Other parts keep
+ * their order.
+ */
 export function ranked(parts: LinePart[]): LinePart[] {
     return parts[0]?.part.by === "cgroup" ? [...parts].sort((a, b) => timeOf(b) - timeOf(a)) : parts;
 }
 
-/** The share that a part has of what its line's IOs took. */
+/** A part's share of the total time of its line's IOs. */
 export function timeShare(one: LinePart, line: Line): number {
     return timeOf(one) / timeOf({ part: one.part, op: line.op });
 }
 
-/** By cgroup those of most time, over all lines. Of others the labels from the first to the last that had IOs, with those in between. */
+/**
+ * By cgroup the labels with the most time, over all lines. Otherwise the labels from the first to the
+ * last one with IOs, including those in between.
+ */
 function labelsOf(lines: Line[]): string[] {
     const sums = new Map<string, number>();
     for (const one of lines.flatMap(partsOf))
@@ -82,7 +88,7 @@ function latencySpan(lo: number, hi: number): [number, number] {
     return hi >= lo ? padded([lo, hi], 0.03, 0.06) : [3, 6];
 }
 
-/** What both charts by part have in common. */
+/** The common part of both charts by part. */
 function byPart(lines: Line[], labels: string[]): Pick<Plot, "x" | "y" | "levels" | "spots" | "marks" | "xSpan" | "ySpan"> {
     const parts = lines.flatMap((line) => line.watch.parts ?? []).map(({ part }) => part);
     const names = shortNames(parts);
@@ -92,7 +98,7 @@ function byPart(lines: Line[], labels: string[]): Pick<Plot, "x" | "y" | "levels
     };
 }
 
-/** Cells of the grid, at most eight an octave, and their IOs: [cell, IOs]. Bins are narrower, or as wide. */
+/** Cells of the grid, at most eight per octave, and their IOs. Bins are as wide as a cell, or narrower. */
 function cellsOf(bins: Bin[], scale: number): Map<number, number> {
     const cells = new Map<number, number>(), last = lastCell(scale);
     let cell = 1;
@@ -104,7 +110,7 @@ function cellsOf(bins: Bin[], scale: number): Map<number, number> {
     return cells;
 }
 
-/** Shares of a column's IOs, ranked by their logarithm as in the heat map over time. */
+/** Each cell's share of its column's IOs, ranked by the logarithm as in the heat map over time. */
 function cells(line: Line, labels: string[]): Cells {
     const scale = Math.min(line.run.scale, HEAT_SCALE);
     const found = partsOf(line).filter(({ part }) => labels.includes(part.label)).flatMap(({ part, op }) => [...cellsOf(op.bins, scale)].map(([cell, ios]) => ({
@@ -119,13 +125,13 @@ function cells(line: Line, labels: string[]): Cells {
     };
 }
 
-/** A percentile of each part of a line; NaN where the part has none. */
+/** A percentile of each part of a line; NaN if the part has none. */
 function valuesOf(line: Line, labels: string[], key: Quantile | "max"): number[] {
     const found = new Map(partsOf(line).map(({ part, op }) => [part.label, op.total.latency_ns?.[key]]));
     return labels.map((label) => found.get(label) ?? NaN);
 }
 
-/** A level in each column, joined with that of the next one, and a gap where a column has none. */
+/** A level in each column, joined with the next one; a gap if a column has no value. */
 function steps(values: number[]): Pick<Series, "xs" | "ys"> {
     return {
         xs: values.flatMap((_, at) => [at - HALF, at + HALF]),
@@ -133,12 +139,12 @@ function steps(values: number[]): Pick<Series, "xs" | "ys"> {
     };
 }
 
-/** Of cgroups none comes before the other. */
+/** Whether the parts have a natural order, which cgroups do not. */
 function haveOrder(line: Line): boolean {
     return line.watch.parts?.[0].part.by !== "cgroup";
 }
 
-/** The same where nothing joins them: the series has their middles. */
+/** The same without joins; the series has the middles. */
 function levels(values: number[], colour: number): Level[] {
     return values.flatMap((ns, at) => Number.isNaN(ns) ? [] : [{ y: latencyAxis.place(ns), band: [0, 0], faint: true, x: [at - HALF, at + HALF], colour }]);
 }
@@ -175,7 +181,7 @@ export function partsHeat(line: Line): Plot {
     };
 }
 
-/** Lines beside each other: other runs, other ops. */
+/** Compares lines: other runs, other ops. */
 export function partsLatency(lines: Line[], percentile: Quantile): Plot {
     const shown = lines.filter((line) => line.on && partsOf(line).length), labels = labelsOf(shown), by = words(lines);
     const values = shown.map((line) => valuesOf(line, labels, percentile));
@@ -195,7 +201,7 @@ export function partsLatency(lines: Line[], percentile: Quantile): Plot {
     };
 }
 
-/** A point between two gaps makes no line. */
+/** Whether a point lies between two gaps, where no line is drawn. */
 function hasLonePoints(values: (number | null)[]): boolean {
     return values.some((value, i) => value !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null);
 }
@@ -203,7 +209,7 @@ function hasLonePoints(values: (number | null)[]): boolean {
 /** Each part of a line over time. */
 export function partsOverTime(lines: Line[], line: Line, percentile: Percentile): Plot {
     const parts = line.watch.parts ?? [], names = shortNames(parts.map(({ part }) => part));
-    // Of owners the order of ownersOf(), so that each has one colour.
+    // Owners are in the order of ownersOf(), so that each has the same colour everywhere.
     const labels = (parts[0]?.part.by === "cgroup" ? [...parts].sort((a, b) => (b.all_ops?.time_s ?? 0) - (a.all_ops?.time_s ?? 0)) : parts).map(({ part }) => part.label);
     const all = ranked(partsOf(line)).slice(0, line.watch.parts?.[0].part.by === "cgroup" ? MOST : undefined).map((one): Over => {
         const values = one.op.percentiles_ns[percentile];

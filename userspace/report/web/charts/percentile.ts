@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Latency Percentile, 0 to 100 %, and the nines, its upper tenth drawn larger and larger.
+// Latency Percentile, 0 to 100 %, and the nines, which enlarge its upper tenth more and more.
 import { type Axis, latencyAxis, named, ninesAxis, shareAxis } from "../axes";
 import { cumulative, type Curve, reach, type Weight } from "../curves";
 import { amount, latency, percent } from "../format";
@@ -23,7 +23,7 @@ function curves(lines: Line[], weight: Weight): Named[] {
     });
 }
 
-/** By IOs they are the percentiles that figures are of; by time there is the curve alone. */
+/** By IOs these are the percentiles of the figures; by time they can only be read off the curve. */
 function reachedBy({ line, curve }: Named, share: number, weight: Weight): number {
     const { min, max } = line.op.total.latency_ns!;
     return weight === "ios" ? quantile(line.op.bins, share, min, max) : reach(curve, share);
@@ -43,7 +43,7 @@ function seriesOf(all: Named[], y: Axis): Series[] {
     }));
 }
 
-/** Not so narrow that it would show how one bin is drawn: ten of them. */
+/** At least ten bins wide, so that it does not show how a single bin is drawn. */
 function spanOf(series: Series[]): Span {
     return padded(atLeast(xBounds(series, [3, 6]), 0.05), 0.03, 0.03);
 }
@@ -62,8 +62,8 @@ export function percentile(lines: Line[], weight: Weight): Plot {
 }
 
 /**
- * Up to the last IO: 1 of n IOs is log10(n) nines, beyond that there is nothing to see. 100 % has no
- * place, so the line ends at its last IO.
+ * Up to the last IO: 1 of n IOs is at log10(n) nines, and there is nothing beyond. 100 % has no place
+ * on the axis, so the line ends at its last IO.
  */
 export function ninesChart(lines: Line[], weight: Weight): Plot {
     const all = curves(lines, weight), y = named(ninesAxis, OF[weight]);

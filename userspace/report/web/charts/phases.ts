@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The phases of a run: as lines of their own, and latency against IOPS, a point a phase.
+// The phases of a run: as separate lines, and as latency against IOPS with a point for each phase.
 import { latencyAxis, linear, tickAmount } from "../axes";
 import type { Phase, PhaseOp, Quantile } from "../data";
 import { amount, latency } from "../format";
@@ -8,7 +8,7 @@ import { padded, type Plot, type Series, type Span } from "../plot";
 
 const LEVELS: { key: Quantile; dash: number[] }[] = [{ key: "p50", dash: [] }, { key: "p99", dash: [7, 4] }];
 
-/** A phase's figures of a line's op. */
+/** A phase's figures for a line's op. */
 export interface LinePhase { phase: Phase; op: PhaseOp }
 
 /** The phases in which a line had IOs. */
@@ -18,13 +18,13 @@ export function phasesOf(line: Line): LinePhase[] {
         .flatMap(({ ops }) => ops.filter(({ op }) => op === line.op.op).map((op) => ({ phase, op }))));
 }
 
-/** Phases of one name are told apart by when they begin. */
+/** Phases of the same name are distinguished by their begin. */
 export function phaseName({ phase }: LinePhase, all: LinePhase[]): string {
     return all.some((other) => other.phase !== phase && other.phase.name === phase.name)
         ? `${phase.name} (${Math.round(phase.from_s)} s)` : phase.name;
 }
 
-/** A line for each phase: for charts of what a run has as a whole. */
+/** A line for each phase, for charts that otherwise show a whole run. */
 export function phaseLines(line: Line): Line[] {
     const all = phasesOf(line);
     return all.map((one, i): Line => ({
@@ -34,7 +34,7 @@ export function phaseLines(line: Line): Line[] {
     }));
 }
 
-/** Two phases of exactly the same IOPS stand beside each other, since a line's places ascend. */
+/** Moves phases with exactly the same IOPS apart, since a line's places have to ascend. */
 function ascending(values: number[]): number[] {
     let last = -Infinity;
     return values.map((value) => last = value > last ? value : last + Math.abs(last) * 1e-9 + 1e-9);

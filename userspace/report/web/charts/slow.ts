@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Slow IOs, and those that failed: a dot each over time, with all that is known of it.
+// Slow and failed IOs: a dot for each over time, with everything known about it.
 import { latencyAxis, timeAxis } from "../axes";
 import type { SlowIo } from "../data";
 import { count, ioSize, latency, seconds } from "../format";
@@ -10,7 +10,10 @@ import { marksOf, timeSpan, type Window } from "./times";
 /** A slow IO of a line. */
 export interface LineSlow { line: Line; io: SlowIo }
 
-/** Those of the lines that are shown which ended in the window, in its order of each watch: failed ones first, then the slowest. */
+/**
+ * The slow IOs of the lines shown that ended in the window. For each watch failed ones come first, then
+ * the slowest.
+ */
 export function slowOf(lines: Line[], window: Window = null): LineSlow[] {
     return lines.filter((line) => line.on).flatMap((line) => (line.watch.slow?.ios ?? []).filter((io) =>
         io.op === line.op.op && (!window || (io.t_s >= window[0] && io.t_s < window[1]))).map((io) => ({ line, io })));
@@ -20,20 +23,20 @@ export function hasSlow(lines: Line[]): boolean {
     return lines.some((line) => line.watch.slow);
 }
 
-/** Who sent it: "dd 77", "[kworker/0:1H] 12"; null: not known. */
+/** Who sent it: "dd 77", "[kworker/0:1H] 12"; null: unknown. */
 function sender({ pid, comm, kernel_thread }: SlowIo): string | null {
     return pid === null ? null : `${kernel_thread ? `[${comm}]` : comm} ${pid}`;
 }
 
-/** How it is said when an IO ended: in a table's cell, and where there is room. */
+/** How the time of an IO's end is written: in a table's cell, and where there is more room. */
 export interface When { cell: (io: SlowIo) => string; words: (io: SlowIo) => string }
 
-/** As a report's charts have it. */
+/** As in a report's charts. */
 export const sinceStart: When = {
     cell: ({ t_s }) => `${t_s.toFixed(3)}\u00a0s`, words: ({ t_s, time }) => `${seconds(t_s)}, ${time.slice(11, 23)} UTC`,
 };
 
-/** All that is known of one, line by line. */
+/** Everything known about an IO, line by line. */
 export function told(io: SlowIo, when = sinceStart): string[] {
     const some = (...words: string[]) => [words.filter(Boolean).join(", ")].filter(Boolean);
     const one = <T>(name: string, value: T | null, text: (value: T) => string = String) => value === null ? "" : `${name} ${text(value)}`.trim();
@@ -46,7 +49,7 @@ export function told(io: SlowIo, when = sinceStart): string[] {
     ];
 }
 
-/** Dots of one look, by time. Several of one moment stand beside each other, as places have to ascend. */
+/** Dots of the same look, by time. Several at the same moment are moved apart, as places have to ascend. */
 function dots(all: SlowIo[], when: When, rest: Pick<Series, "name" | "note" | "colour" | "dash" | "own">): Series {
     const ios = [...all].sort((a, b) => a.t_s - b.t_s), xs: number[] = [];
     for (const { t_s } of ios)
@@ -54,7 +57,7 @@ function dots(all: SlowIo[], when: When, rest: Pick<Series, "name" | "note" | "c
     return { ...rest, kind: "dots", xs, ys: ios.map((io) => latencyAxis.place(Math.max(io.latency_ns, 1))), say: (i) => told(ios[i], when) };
 }
 
-/** Those of a line, and in a look of their own those that failed. */
+/** The slow IOs of a line, and those that failed with a separate look. */
 function ofLine(line: Line, all: LineSlow[], when: When, failed: number): Series[] {
     const ios = all.filter((one) => one.line === line).map(({ io }) => io), bad = ios.filter((io) => io.error !== null);
     const good = ios.filter((io) => io.error === null);
@@ -88,7 +91,7 @@ function neighbour({ part }: SlowIo): string | null {
 
 interface Column {
     head: string;
-    /** What it is sorted by; null: not known. */
+    /** The key to sort by; null: unknown. */
     key: (io: SlowIo) => Key;
     text: (io: SlowIo, when: When) => string;
     /** Words rather than figures. */
@@ -103,7 +106,7 @@ function names(head: string, key: (io: SlowIo) => string | null): Column {
     return { head, key, left: true, text: (io) => known(key(io), String) };
 }
 
-/** What the tables have of each. */
+/** The columns of the tables. */
 export const COLUMNS: Column[] = [
     { head: "time", key: (io) => io.t_s, left: false, text: (io, when) => when.cell(io) }, figures("latency", (io) => io.latency_ns, latency),
     figures("queue", (io) => io.queue_ns, latency), figures("device", (io) => io.device_ns, latency),
@@ -112,7 +115,7 @@ export const COLUMNS: Column[] = [
     figures("hardware queue", (io) => io.hw_queue), figures("CPU", (io) => io.start_cpu),
 ];
 
-/** In a column's order, up or down; what is not known comes last, and those that are alike stay as they were. */
+/** Sorts by a column, up or down. Unknown values come last, and equal ones keep their order. */
 export function sorted(all: LineSlow[], by: number, up: boolean): LineSlow[] {
     const { key } = COLUMNS[by], sign = up ? 1 : -1;
     return [...all].sort(({ io: a }, { io: b }) => {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What the charts over time share: marks, the span of time, rows for the table behind.
+// Shared by the charts over time: marks, the span of time, rows for the table behind a chart.
 import type { Run } from "../data";
 import type { Line } from "../lines";
 import type { Series, Span } from "../plot";
 
 const ROWS = 60;
 
-/** The events of the runs that are shown. */
+/** The marks of the runs shown. */
 export function marksOf(lines: Line[]): { x: number; text: string }[] {
     const runs = [...new Set(lines.filter((line) => line.on).map((line) => line.run))];
     const name = (line: Line | undefined) => runs.length > 1 ? ` (${line?.runName})` : "";
     const all = runs.flatMap((run) => run.marks.map((mark) => ({ run, x: mark.t_s, text: mark.text })));
-    // The same event of several runs is one line.
+    // The same event in several runs is drawn as one line.
     const alike = (a: typeof all[0], b: typeof all[0]) => a.run !== b.run && a.text === b.text && Math.abs(a.x - b.x) < 1;
     return all.filter((mark, i) => !all.slice(0, i).some((other) => alike(mark, other))).map((mark) => ({
         x: mark.x, text: mark.text + (all.some((other) => alike(mark, other)) ? "" : name(lines.find((line) => line.run === mark.run))),
@@ -25,25 +25,25 @@ export function endOf(run: Run): number {
     return run.start_s.length ? run.start_s[run.start_s.length - 1] + run.length_s[run.length_s.length - 1] : 0;
 }
 
-/** What a run's rates are over. */
+/** The window of a run's rates. */
 export function activeOf(run: Run): Span {
     return run.active ? [run.active.from_s, run.active.to_s] : [0, endOf(run)];
 }
 
-/** From 0, unless the report was asked for a part of the runs only. */
+/** From 0, unless the report covers only a part of the runs. */
 export function timeSpan(lines: Line[]): Span {
     const runs = lines.filter((line) => line.on).map((line) => line.run), asked = runs.length > 0 && runs.every((run) => run.active?.asked);
     const from = asked ? Math.min(...runs.map((run) => run.start_s[0])) : 0;
     return [from, Math.max(from + 1, ...runs.map(endOf))];
 }
 
-/** Which intervals have their middle in the window, as the report's own windows. */
+/** The intervals whose middle lies in the window, as in the report's own windows. */
 export function inside(run: Run, window: Window): number[] {
     const all = run.start_s.map((_, i) => i);
     return window ? all.filter((i) => run.start_s[i] + run.length_s[i] / 2 >= window[0] && run.start_s[i] + run.length_s[i] / 2 < window[1]) : all;
 }
 
-/** What is done a second in the window, of amounts by interval; NaN if no interval lies there. */
+/** The amount per second in the window, from amounts by interval; NaN if no interval lies there. */
 export function rateIn(run: Run, window: Window, amount: (i: number) => number): number {
     let sum = 0, time = 0;
     for (const i of inside(run, window)) {
@@ -53,7 +53,7 @@ export function rateIn(run: Run, window: Window, amount: (i: number) => number):
     return time > 0 ? sum / time : NaN;
 }
 
-/** An interval stands in its middle. */
+/** An interval is placed at its middle. */
 export function middles(line: Line): number[] {
     return line.run.start_s.map((start, i) => start + line.run.length_s[i] / 2);
 }
@@ -62,7 +62,7 @@ export function iopsOf(line: Line): number[] {
     return line.op.ios.map((ios, i) => line.run.length_s[i] > 0 ? ios / line.run.length_s[i] : 0);
 }
 
-/** At most ROWS pieces of [from, to]: equal, and of whole seconds where that is possible. */
+/** At most ROWS pieces of [from, to]: equal, and of whole seconds if possible. */
 export function pieces([from, to]: Span): Span[] {
     const size = Math.max((to - from) / ROWS, 1e-9), by = size > 0.5 ? Math.ceil(size - 1e-9) : size;
     const all: Span[] = [];
@@ -71,7 +71,7 @@ export function pieces([from, to]: Span): Span[] {
     return all;
 }
 
-/** The values of a series whose place lies in a piece. */
+/** The values of a series whose places lie in a piece. */
 export function within(series: { xs: number[]; values: (number | null)[] }, [from, to]: Span): number[] {
     const found: number[] = [];
     for (let i = 0; i < series.xs.length; i++) {
