@@ -25,7 +25,7 @@ PROGRAM = {
 BACK_OFF = "lib/systemd/system/blklat.service.d/back-off.conf"
 # The module's Makefile lines, and what they build.
 MODULE = {"Kbuild", "dkms.conf", "include/blklat/abi.h", "include/blklat/bins.h", "include/blklat/bins_table.h",
-          "include/blklat/gen_bins.py", "include/blklat/parts.h"}
+          "include/blklat/gen_bins.py", "include/blklat/parts.h", "include/blklat/slow.h"}
 
 
 def deb(name):
