@@ -103,7 +103,7 @@ test("the matrix: a row for each neighbour, from nothing on, a column for each o
         "nothing p50 T base p99 T base 10 000 IOs, 61.7 % –", "read p50 T × 0.9 p99 T × 0.9 5 000 IOs, 30.9 % –",
         "write p50 T × 3.0 p99 T × 3.0 1 000 IOs, 6.2 % p50 T p99 T 300 IOs, 99 %", "flush p50 T × 20 p99 T × 20 200 IOs, 1.2 % 3 IOs: too few the slowest T",
     ]);
-    assert.match(await words(page.locator(".matrix .hint")), /^Of write there are too few beside nothing/);
+    assert.match(await words(page.locator(".matrix .hint")), /^No ratios of write: too few IOs beside nothing/);
     const strengths = await region.locator(".level").evaluateAll((all) => all.map((e) => [e.className, e.style.getPropertyValue("--strength")]));
     assert.deepEqual(strengths.filter((_, i) => i % 2 === 0), [["level", ""], ["level faster", "0.038"], ["level slower", "0.396"], ["level", ""], ["level slower", "1.000"]]);
     // The heading of a row names the row, of a column the column: it is a table to those who hear it, too.

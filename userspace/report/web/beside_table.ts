@@ -54,20 +54,20 @@ function exceptions({ parts = [], ops }: Watch): string {
     const base = (name: string) => parts.flatMap((part) => part.ops).find((op) => op.op === name && op.against)?.against?.base;
     const few = ops.filter(({ op }) => base(op) === undefined).map(({ op }) => op), reads = ops.filter(({ op }) => base(op) === "read").map(({ op }) => op);
     return [
-        reads.length ? `Too few ${reads.join(", ")} were beside nothing: they are compared with those beside reads alone.` : "",
-        few.length ? `Of ${few.join(", ")} there are too few beside nothing, or beside reads alone, to compare with.` : "",
+        reads.length ? `Ratios of ${reads.join(", ")} are to IOs beside reads only, as too few were beside nothing.` : "",
+        few.length ? `No ratios of ${few.join(", ")}: too few IOs beside nothing, or beside reads only.` : "",
     ].filter(Boolean).join(" ");
 }
 
 function key(): HTMLElement {
-    return el("span", { class: "heatkey" }, "as long as beside nothing ", el("span", { class: "heatbar times" }), ` ${STRONGEST} times and more`);
+    return el("span", { class: "heatkey" }, "same as beside nothing ", el("span", { class: "heatbar times" }), ` ${STRONGEST} times or more`);
 }
 
 /** A table for each device and stage with a line shown. */
 export function besideTables(lines: Line[]): HTMLElement[] {
     return [
-        el("p", { class: "hint" }, "What each op's IOs took, by the strongest of what was in flight when they began; × is how many times as long as beside nothing. " +
-            "Of fewer than 100 IOs nothing is said but the slowest. ", key()),
+        el("p", { class: "hint" }, "Latency of each op, by the strongest kind of IO in flight when it began; × is the ratio to IOs beside nothing. " +
+            "With fewer than 100 IOs only the slowest is shown. ", key()),
         ...sources(lines.filter((line) => line.on && partsOf(line).length)).map(({ source, watch }) => {
             const note = exceptions(watch);
             return el("div", { class: "matrix" }, el("h3", { class: "sub" }, source),

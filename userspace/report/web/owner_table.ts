@@ -80,7 +80,7 @@ export class OwnerTable {
         this.heads.forEach((head, i) => head.setAttribute("aria-sort", i !== this.by ? "none" : this.up ? "ascending" : "descending"));
         this.body.replaceChildren(...sortedOwners(owners, this.by, this.up).map((owner) => el("tr", {}, this.nameOf(owner, colourOf(owner), theme), ...COLUMNS.slice(1).map((column) => this.cell(column, owner)))));
         this.said.textContent = `${count(owners.length)} ${owners.length === 1 ? "owner" : "owners"} of ${of.name}. Time spent is the sum of the latencies. A click on a heading sorts; ` +
-            "coloured are those that the chart has.";
+            "the colours are those of the chart.";
     }
 
     private nameOf({ part, name }: Owner, colour: number | undefined, theme: Theme): HTMLElement {

@@ -50,8 +50,8 @@ export function latencyByDepth(lines: Line[]): Plot {
     const xs = labels.map((_, i) => i), is = (y: number | null): y is number => y !== null;
     return {
         ...byDepth(labels, latencyAxis), title: "Latency by IOs in flight",
-        hint: "p50 and p99 of the IOs that began when so many of the device's were in the stage, themselves with them. Where p50 climbs as fast as the depth, " +
-            "more in flight only wait longer. Small dots: fewer than 100 IOs.",
+        hint: "p50 and p99, by how many IOs were in the stage when an IO began, itself included. Where p50 climbs as fast as the depth, " +
+            "more IOs in flight only wait longer. Small dots: fewer than 100 IOs.",
         series: all.flatMap(({ line, key, dash, sure, few }): Series[] => {
             const look = { note: "", colour: line.look.colour, own: true, xs }, name = `${line.name}, ${key}`;
             return [
@@ -83,7 +83,7 @@ export function iopsByDepth(lines: Line[]): Plot {
     };
     return {
         ...byDepth(labels, linear("IOPS", tickAmount, (v) => amount(v))), title: "IOPS by IOs in flight",
-        hint: "IOs a second that began when so many were in the stage: how much of the load each depth had.",
+        hint: "IOs a second that began at each depth: how much of the load it had.",
         series: shown.map((line): Series => ({
             name: line.name, note: mostly(line), kind: "line", fill: true, ...line.look, dash: [], ...steps(columns(line, labels).map((one) => one?.op.total.iops ?? 0)) })),
         ySpan: fromZero,
@@ -115,8 +115,8 @@ export function doneByDepth(lines: Line[]): Plot {
     const most = (line: Line) => littleOf(line).reduce((best, part) => part.all_ops.by_little!.iops_least > best.all_ops.by_little!.iops_least ? part : best);
     return {
         ...byDepth(labels, linear("IOPS", tickAmount, (v) => amount(v))), title: "What the device does, by IOs in flight",
-        hint: "By Little's law: the depth over the mean latency of what begins at it, all ops together, from the least to the most depth of a column. It holds as far as the depth " +
-            "stays the same while they last. Where it levels off, the device has no more to give.",
+        hint: "By Little's law: the depth over the mean latency of the IOs that began at it, all ops together, for the least and the greatest depth of a column. It holds as long as the depth " +
+            "stays the same while they last. Where it levels off, the device is at its limit.",
         levels: shown.flatMap((line) => littleOf(line).map((part) => {
             const { iops_least: lo, iops_most: hi } = part.all_ops.by_little!, x = at(part);
             return { y: middle(part), band: [lo, hi ?? lo] as Span, faint: false, x: [x - HALF, x + HALF] as Span, colour: line.sourceLook.colour };

@@ -68,7 +68,7 @@ export function heatMap(lines: Line[], line: Line | undefined, time = timeAxis):
     const only = lines.map((other) => ({ ...other, on: other.run === line?.run }));
     return {
         title: line ? `Latency over time, ${line.name}` : "Latency over time",
-        hint: "Each column is a piece of time; the stronger a cell's colour, the more IOs took so long. The lines are percentiles of each interval.",
+        hint: "Each column is a piece of time; the stronger a cell's colour, the more IOs took that long. The lines are percentiles of each interval.",
         x: time, y: latencyAxis, series, levels: [], spots: [], marks: line ? marksOf(only) : [],
         cells: line ? cells(line) : null, xSpan: timeSpan(line ? only : lines),
         ySpan: (lo, hi) => hi >= lo ? padded([lo, hi], 0.03, 0.06) : [3, 6],

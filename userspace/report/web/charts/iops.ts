@@ -20,7 +20,7 @@ const TITLES: Record<IopsView, string> = {
     "run": "IOPS over time", "steady-log": "Steady state, logarithmic", "steady-linear": "Steady state, linear",
 };
 const HINTS: Record<IopsView, string> = {
-    "run": "One dot an interval; the lowest row holds the intervals without any IO. Line and faint band: average and standard deviation; the other band: these of up to 31 intervals around each.",
+    "run": "One dot an interval; the lowest row holds the intervals without any IO. Line and faint band: average and standard deviation; the other band: the same over up to 31 intervals around each.",
     "steady-log": "The window of the steady state alone, with average, standard deviation and the worst interval.",
     "steady-linear": "The same on a linear axis, which shows how far the dots scatter.",
 };

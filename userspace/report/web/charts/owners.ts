@@ -17,7 +17,7 @@ const FIGURES: Record<OwnerFigure, { title: string; axis: Axis; hint: string; sh
     ios: { title: "IOPS", axis: linear("IOPS", tickAmount, amount), hint: "IOs that ended in each interval", share: "ios", what: "IOs", unit: 1 },
     bytes: { title: "Throughput", axis: linear("MB/s", tickAmount, amount), hint: "Bytes of the IOs that ended in each interval", share: "bytes", what: "bytes", unit: 1e6 },
     time_s: { title: "Time spent", axis: linear("IOs in flight", tickAmount, (v) => amount(v, 2)), share: "time", what: "time", unit: 1,
-        hint: "What the IOs that ended in each interval took, summed, over its length: how many of each owner were in flight on average" },
+        hint: "Latencies of the IOs that ended in each interval, added up and divided by its length: the mean number of each owner in flight" },
 };
 
 /** The amount per second in each interval, of one op or of all together. */
@@ -74,6 +74,6 @@ export function ownersOverTime(lines: Line[], of: Ownership, figure: OwnerFigure
     const made = chart(lines.map((other) => ({ ...other, on: other.run === line.run })), [
         ...top.map(({ owner, colour }) => ({ ...over(owner.name, noteOf([owner]), colour, valuesOf(owner, of, figure)), title: owner.part.label })),
         ...others.length ? [over(others.length === 1 ? others[0].name : `${others.length} others`, noteOf(others), NO_COLOUR, rest)] : [],
-    ], axis, { title: `${title} by cgroup, ${of.name}`, hint: `${hint}. On top of each other: the upper edge is all of them together.`, ...x && { x } }, fromZero);
+    ], axis, { title: `${title} by cgroup, ${of.name}`, hint: `${hint}. Stacked: the upper edge is all owners together.`, ...x && { x } }, fromZero);
     return stacked(made, line.run);
 }

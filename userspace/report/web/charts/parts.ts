@@ -170,7 +170,7 @@ export function partsHeat(line: Line): Plot {
     return {
         ...byPart([line], labels),
         title: `Latency by ${words([line])}, ${line.name}`,
-        hint: "The stronger a cell's colour, the larger the share of its column's IOs that took so long. The lines are percentiles of each column.",
+        hint: "The stronger a cell's colour, the larger the share of its column's IOs that took that long. The lines are percentiles of each column.",
         series: all.map(({ key, colour, dash, values }): Series => {
             const style = { name: key, note: "", colour, dash, own: true, tag: key };
             return key === "max" || !order ? { ...style, kind: "dots", ...dots(values) } : { ...style, kind: "thin", ...steps(values) };

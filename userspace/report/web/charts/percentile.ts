@@ -53,7 +53,7 @@ export function percentile(lines: Line[], weight: Weight): Plot {
     return {
         title: `Latency Percentile, ${WEIGHTED[weight]}`,
         hint: weight === "ios"
-            ? "Share of the IOs that took at most so long. Steep and far left is good; where a line tapers says which share is slow."
+            ? "Share of the IOs that took at most that long. Steep and far left is good; where a line tapers says which share is slow."
             : "Share of the time spent waiting, each IO counted by its latency (its bin's geometric middle).",
         x: latencyAxis, y, series, levels: [], spots: [], marks: [], cells: null, iopsNoted: true,
         xSpan: spanOf(series), ySpan: () => [0, 1.02],
