@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -242,6 +243,17 @@ static void slower_than_its_like(void **state)
 	frames_uninit(&fs);
 }
 
+/* Five disks, each with one watch. */
+static void five_disks(struct device d[5], struct watch w[5], struct frames *fs)
+{
+	for (u32 i = 0; i < 5; i++) {
+		d[i] = (struct device){ 0 };
+		snprintf(d[i].name, sizeof(d[i].name), "sd%c", 'a' + (char)i);
+		w[i] = (struct watch){ .device = &d[i] };
+	}
+	assert_int_equal(frames_init(fs, w, 5, 2), 0);
+}
+
 /* @n devices by these factors, the rest of the five without a past. Returns who is slow by itself, as bits. */
 static u32 together(struct frames *fs, struct health h[5], const double times[5], struct health_host *ret)
 {
@@ -261,7 +273,7 @@ static u32 together(struct frames *fs, struct health h[5], const double times[5]
 /* What slows all devices at once is none of theirs. */
 static void all_slower_is_the_host(void **state)
 {
-	struct device d[5] = { { .name = "sda" }, { .name = "sdb" }, { .name = "sdc" }, { .name = "sdd" }, { .name = "sde" } };
+	struct device d[5];
 	struct watch w[5];
 	struct frames fs;
 	struct health h[5];
@@ -269,9 +281,7 @@ static void all_slower_is_the_host(void **state)
 	char text[HEALTH_TEXT];
 
 	(void)state;
-	for (u32 i = 0; i < 5; i++)
-		w[i] = (struct watch){ .device = &d[i] };
-	assert_int_equal(frames_init(&fs, w, 5, 2), 0);
+	five_disks(d, w, &fs);
 	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 8, 8 }, &host), 0);
 	assert_true(host.n == 5 && host.of == 5 && host.times > 7.99 && host.times < 8.01);
 	assert_string_equal(health_grade(&h[0]), "well");
@@ -321,7 +331,7 @@ static u32 waiting(struct frames *fs, struct health h[5], const double waited_s[
 /* What hangs on all devices at once hangs in what they share. */
 static void all_wait_for_the_host(void **state)
 {
-	struct device d[5] = { { .name = "sda" }, { .name = "sdb" }, { .name = "sdc" }, { .name = "sdd" }, { .name = "sde" } };
+	struct device d[5];
 	struct watch w[5];
 	struct frames fs;
 	struct health h[5];
@@ -329,9 +339,7 @@ static void all_wait_for_the_host(void **state)
 	char text[HEALTH_TEXT];
 
 	(void)state;
-	for (u32 i = 0; i < 5; i++)
-		w[i] = (struct watch){ .device = &d[i] };
-	assert_int_equal(frames_init(&fs, w, 5, 2), 0);
+	five_disks(d, w, &fs);
 	for (u64 ios = 0; ios <= 100; ios += 100) {
 		assert_int_equal(waiting(&fs, h, (double[]){ 3, 3, 3, 3, 3 }, ios, &host), 0);
 		assert_true(host.waiting == 5 && host.busy == 5 && host.waited_ns > 2.99e9 && host.waited_ns < 3.01e9 && !host.n);
