@@ -195,12 +195,23 @@ def use(build, flavour):
     return build
 
 
+# All that a leak check says of a process that a test kills meanwhile.
+KILLED = re.compile(r"==\d+==Unable to get registers from thread \d+\.")
+
+
 def reported(build):
-    """What the sanitizers of a build wrote, be it of a program whose end nobody looked at (tests/sanitizers.c)."""
-    reports = sorted((build / "reports").glob("report*"))
-    for report in reports:
-        print(report.read_text(errors="replace"), flush=True)
-    return len(reports)
+    """
+    What the sanitizers of a build wrote, be it of a program whose end nobody looked at (tests/sanitizers.c).
+    Returns of each report the line that sums it up, or its first.
+    """
+    said = []
+    for report in sorted((build / "reports").glob("report*")):
+        text = report.read_text(errors="replace")
+        lines = [line for line in text.split("\n") if line.strip(" =")]
+        if not all(KILLED.fullmatch(line) for line in lines):
+            print(text, flush=True)
+            said += [next((line for line in lines if line.startswith("SUMMARY: ")), lines[0])]
+    return said
 
 
 def run_level(name, build):
@@ -211,8 +222,8 @@ def run_level(name, build):
         build = use(build, flavour)
     count = LEVELS[level](build)
     if flavour and (reports := reported(build)):
-        count["failed"] += reports
-        count.names.append(f"{reports} reports of sanitizers")
+        count["failed"] += len(reports)
+        count.names += [f"report of sanitizers: {said}" for said in reports]
     if count["failed"] and not count.names:
         count.names.append("something that gave no name")
     os.environ.clear()

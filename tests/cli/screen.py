@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A terminal to type into and to read from: a tmux server of its own for each, on a socket of its own."""
+import contextlib
 import os
 import shlex
 import shutil
@@ -30,6 +31,10 @@ class Screen:
         return self
 
     def __exit__(self, *_):
+        # What still runs is killed first: a leak check that a terminal's end interrupts hangs, or reports itself.
+        for pid in self.children():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self.tmux("kill-server")
         shutil.rmtree(self.folder)
 
@@ -58,11 +63,14 @@ class Screen:
         """What tmux knows of the pane: cursor_flag, alternate_on, ..."""
         return self.tmux("display-message", "-p", f"#{{{what}}}").strip()
 
-    def program(self):
-        """The process that is looked at."""
+    def children(self):
         shell = int(self.told("pane_pid"))
         with open(f"/proc/{shell}/task/{shell}/children") as f:
-            return int(f.read().split()[0])
+            return [int(pid) for pid in f.read().split()]
+
+    def program(self):
+        """The process that is looked at."""
+        return self.children()[0]
 
     def signal(self, number=signal.SIGINT):
         os.kill(self.program(), number)

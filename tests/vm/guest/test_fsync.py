@@ -17,7 +17,8 @@ from load import BLKLAT, Fio, fio
 from recorder import Recorder
 from stack import dm
 
-FLUSH_MS, FLUSHES, READS = 50, 60, 2400
+FLUSH_MS, FLUSHES = 50, 60
+READERS, READS = 4, 600  # one that is paced has nothing in flight while it waits for its time (fio's io_u_quiesce())
 SLOW_MS = 20
 MS = 1000000
 
@@ -47,17 +48,18 @@ def test_reads_beside_flushes(engine):
         args = "--quiet", "--engine", engine, "--by", "beside", *slow
         with Recorder(device, file, *args) as r:
             with Fio(device, rw="randwrite", bs=4096, fsync=1, rate_iops=5, number_ios=FLUSHES, ioengine="psync") as writer:
-                reader = fio(device, rw="randread", bs=4096, rate_iops=200, number_ios=READS, **DEEP)
+                reader = fio(device, rw="randread", bs=4096, numjobs=READERS, rate_iops=50, number_ios=READS, **DEEP)
                 writer = writer.result()
             r.more(2)
             assert r.stop() == 0, r.stderr
         run_, = json.loads(run(BLKLAT, "report", "--format", "json", file))["runs"]
     whole, = [w for w in run_["watches"] if "part" not in w]
     ops = {o["op"]: o["total"] for o in whole["ops"]}
-    assert (ops["read"]["ios"], ops["write"]["ios"]) == (reader.ios("read"), writer.ios("write")) == (READS, FLUSHES)
+    assert (ops["read"]["ios"], ops["write"]["ios"]) == (reader.ios("read"), writer.ios("write")) == (READERS * READS, FLUSHES)
     assert ops["flush"]["latency_ns"]["p50"] >= FLUSH_MS * MS / 2
     parts = {w["part"]["label"]: {o["op"]: o["total"] for o in w["ops"]} for w in run_["watches"] if "part" in w}
-    assert sum(part.get("read", {"ios": 0})["ios"] for part in parts.values()) == READS
+    assert sum(part.get("read", {"ios": 0})["ios"] for part in parts.values()) == READERS * READS
+    assert parts["flush"]["read"]["ios"] > 2 * FLUSHES, "each flush takes longer than a reader waits between two reads"
     slow, fast = (parts[label]["read"]["latency_ns"]["p50"] for label in ("flush", "nothing"))
     assert slow > FLUSH_MS * MS / 5 and slow > 5 * fast
     # From outside: most reads are as those beside nothing, and some wait for a flush.
