@@ -15,7 +15,7 @@ import tempfile
 import time
 
 import pytest
-from service import DEADLINE_S, PLAIN, ROOT, Serve, status
+from service import DEADLINE_S, PLAIN, ROOT, Serve, let_all_reach, status
 from service_manager import Manager
 
 INTRUDER = os.environ.get("INTRUDER", str(ROOT / "build/tests/serve/intruder.so"))
@@ -151,8 +151,7 @@ def test_the_server_is_refused_everything_with_all_devices(victim, need_root):
 @needs_intruder
 def test_the_server_is_refused_everything_when_nobody_started_it(victim, script):
     file = script()
-    for path in (file.parent, file.parent.parent, file.parent.parent.parent):
-        path.chmod(0o755)
+    let_all_reach(file)
     for s, found in intrude(victim, "server", "--replay", file, prefix=AS_NOBODY):
         all_refused(found)
 
@@ -248,8 +247,7 @@ def test_users_that_it_can_not_be(script, user, sentence):
 @needs_root
 def test_only_root_has_a_user_to_choose(script):
     file = script()
-    for path in (file.parent, file.parent.parent, file.parent.parent.parent):
-        path.chmod(0o755)
+    let_all_reach(file)
     r = subprocess.run([*AS_NOBODY, PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", file, "--user", "daemon"], capture_output=True,
                        text=True, timeout=DEADLINE_S)
     assert r.returncode == 2 and "only root" in r.stderr and r.stderr.count("\n") == 1, r.stderr
@@ -317,8 +315,7 @@ def test_a_service_that_ends_before_it_has_begun_leaves_no_server(tmp_path):
 def test_a_server_of_the_same_user_is_killed(script):
     """By the kernel, whatever it does. It would not let root without capabilities do that to another user's process."""
     file = script(10, 1000)
-    for path in (file.parent, file.parent.parent, file.parent.parent.parent):
-        path.chmod(0o755)
+    let_all_reach(file)
     with Serve("--replay", file, prefix=AS_NOBODY if os.geteuid() == 0 else ()) as s:
         server = s.server
         os.kill(server, signal.SIGSTOP)
