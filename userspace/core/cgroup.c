@@ -54,6 +54,23 @@ bool cgroups_charged(const char *root, char *file, size_t size)
 	return false;
 }
 
+int cgroups_walk(char *path, size_t size, int (*visit)(void *arg, int dir), void *arg)
+{
+	size_t len = strlen(path);
+	DIR *dir CLEANUP(cleanup_closedir) = opendir(path);
+	struct dirent *e;
+	int err = dir ? visit(arg, dirfd(dir)) : 0;
+
+	while (dir && !err && (e = readdir(dir))) {
+		if (e->d_type != DT_DIR || e->d_name[0] == '.' || len + strlen(e->d_name) + 2 > size)
+			continue;
+		sprintf(path + len, "/%s", e->d_name);
+		err = cgroups_walk(path, size, visit, arg);
+		path[len] = '\0';
+	}
+	return err;
+}
+
 struct search {
 	struct cgroup_sought *sought;
 	u32 n, missing;
@@ -61,52 +78,37 @@ struct search {
 	char path[PATH_MAX];	/* of the cgroup being searched */
 };
 
-static int take(struct search *s, u64 id)
+/* The id is the inode number of the cgroup's directory. Returns 1 once all are found. */
+static int take(void *arg, int dir)
 {
+	struct search *s = arg;
+	struct stat st;
+
+	if (fstat(dir, &st))
+		return 0;
 	for (u32 i = 0; i < s->n; i++) {
-		if (s->sought[i].id != id || s->sought[i].path)
+		if (s->sought[i].id != st.st_ino || s->sought[i].path)
 			continue;
 		s->sought[i].path = strdup(s->path[s->root_len] ? s->path + s->root_len : "/");
 		if (!s->sought[i].path)
 			return -ENOMEM;
 		s->missing--;
 	}
-	return 0;
-}
-
-/*
- * Searches the cgroup at s->path and those below it. The id is the inode number in each directory's
- * entry ".".
- */
-static int look_at(struct search *s)
-{
-	size_t len = strlen(s->path);
-	DIR *dir CLEANUP(cleanup_closedir) = opendir(s->path);
-	struct dirent *e;
-	int err = 0;
-
-	while (dir && !err && s->missing && (e = readdir(dir))) {
-		if (!strcmp(e->d_name, "."))
-			err = take(s, e->d_ino);
-		if (e->d_type != DT_DIR || e->d_name[0] == '.' || len + strlen(e->d_name) + 2 > sizeof(s->path))
-			continue;
-		sprintf(s->path + len, "/%s", e->d_name);
-		err = look_at(s);
-		s->path[len] = '\0';
-	}
-	return err;
+	return !s->missing;
 }
 
 int cgroups_find(const char *root, struct cgroup_sought *sought, u32 n)
 {
 	struct search *s CLEANUP(cleanup_free) = calloc(1, sizeof(*s));
+	int err;
 
 	if (!s)
 		return -ENOMEM;
 	s->sought = sought;
 	s->n = s->missing = n;
 	s->root_len = io_hierarchy(root, s->path, sizeof(s->path));
-	return look_at(s);
+	err = cgroups_walk(s->path, sizeof(s->path), take, s);
+	return err < 0 ? err : 0;
 }
 
 bool cgroup_is_there(const char *root, const char *path, u64 id)

@@ -13,6 +13,13 @@
  */
 size_t cgroup_hierarchy(const char *root, char *path, size_t size);
 
+/*
+ * Calls @visit with the directory of the cgroup at @path, which has room for @size bytes, then of those below it. @path
+ * is the visited cgroup's during the call, and unchanged on return. A cgroup that can't be opened is left out. Returns
+ * the first value other than 0 that @visit returns, which ends the walk; else 0.
+ */
+int cgroups_walk(char *path, size_t size, int (*visit)(void *arg, int dir), void *arg);
+
 /* A cgroup that is looked for. */
 struct cgroup_sought {
 	u64 id;			/* the kernel's: the inode number of its directory */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "core/throttle.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -67,8 +66,9 @@ static int take_line(struct search *s, char *line)
 	return 0;
 }
 
-static int take_limits(struct search *s, int dir)
+static int take_limits(void *arg, int dir)
 {
+	struct search *s = arg;
 	int err = 0, fd = openat(dir, "io.max", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	FILE *f CLEANUP(cleanup_fclose) = fd < 0 ? NULL : fdopen(fd, "r");
 	char line[256];
@@ -77,24 +77,6 @@ static int take_limits(struct search *s, int dir)
 		close(fd);
 	while (f && !err && fgets(line, sizeof(line), f))
 		err = take_line(s, line);
-	return err;
-}
-
-/* Searches the cgroup at s->path and those below it. */
-static int look_at(struct search *s)
-{
-	size_t len = strlen(s->path);
-	DIR *dir CLEANUP(cleanup_closedir) = opendir(s->path);
-	struct dirent *e;
-	int err = dir ? take_limits(s, dirfd(dir)) : 0;
-
-	while (dir && !err && (e = readdir(dir))) {
-		if (e->d_type != DT_DIR || e->d_name[0] == '.' || len + strlen(e->d_name) + 2 > sizeof(s->path))
-			continue;
-		sprintf(s->path + len, "/%s", e->d_name);
-		err = look_at(s);
-		s->path[len] = '\0';
-	}
 	return err;
 }
 
@@ -114,7 +96,7 @@ int throttles_read(const struct device_table *t, struct throttles *ret)
 		return -ENOMEM;
 	s->table = t;
 	s->root_len = cgroup_hierarchy(t->root, s->path, sizeof(s->path));
-	err = look_at(s);
+	err = cgroups_walk(s->path, sizeof(s->path), take_limits, s);
 	if (err) {
 		throttles_uninit(&s->found);
 		return err;

@@ -86,17 +86,24 @@ def test_each_its_own():
             assert not others or b is engines.bpf and set(others) == {None} and len(others) <= 20, others
 
 
+@contextlib.contextmanager
+def mounted():
+    """A device, and where its ext4 without a journal is mounted."""
+    with file_loop() as device, tempfile.TemporaryDirectory(prefix="blklat-test-") as folder:
+        run("modprobe", "ext4")
+        run("mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0", device.path)
+        run("mount", device.path, folder)
+        try:
+            run("sync", "-f", folder)
+            yield device, folder
+        finally:
+            unmount(folder)
+
+
 def test_written_back():
     """What a cgroup wrote into the cache is charged to it when another task writes it to the disk."""
     with contextlib.ExitStack() as undo:
-        make = undo.enter_context(hierarchy())
-        device = undo.enter_context(file_loop())
-        run("modprobe", "ext4")
-        run("mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0", device.path)
-        folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="blklat-test-"))
-        run("mount", device.path, folder)
-        undo.callback(unmount, folder)
-        run("sync", "-f", folder)
+        make, (device, folder) = undo.enter_context(hierarchy()), undo.enter_context(mounted())
         with divided(device, stages=("device", "total")) as engines:
             subprocess.run(["dd", "if=/dev/zero", f"of={folder}/file", "bs=1M", "count=8"], stderr=subprocess.DEVNULL, check=True,
                            preexec_fn=enter(make("writer")))
@@ -151,14 +158,7 @@ def test_those_that_end_make_room():
 def test_written_back_when_it_has_ended():
     """Pages of a cgroup whose directory and number are gone: they are its own all the same, not another one's."""
     with contextlib.ExitStack() as undo:
-        make = undo.enter_context(hierarchy())
-        device = undo.enter_context(file_loop())
-        run("modprobe", "ext4")
-        run("mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0", device.path)
-        folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="blklat-test-"))
-        run("mount", device.path, folder)
-        undo.callback(unmount, folder)
-        run("sync", "-f", folder)
+        make, (device, folder) = undo.enter_context(hierarchy()), undo.enter_context(mounted())
         background = pathlib.Path("/proc/sys/vm/dirty_writeback_centisecs")
         was = background.read_text()
         undo.callback(background.write_text, was)
