@@ -47,11 +47,17 @@ SANITIZERS_thread := thread -Wno-tsan
 SANITIZE := $(if $(SAN),-fsanitize=$(or $(SANITIZERS_$(SAN)),$(error SAN is 1 or thread)) -fno-sanitize-recover=all \
 	    -fno-omit-frame-pointer)
 CFLAGS   ?= -O2 -g
+# What distributions build programs with that read what strangers write. Sanitizers see more.
+HARDENED_x86 := -fcf-protection
+HARDENED_arm64 := -mbranch-protection=standard
+HARDENED = $(if $(SAN)$(filter -O0,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -fstack-protector-strong \
+	   -fstack-clash-protection $(HARDENED_$(ARCH)))
+HARDENED_LINK := -Wl,-z,relro,-z,now
 # Whatever the folders, the same bytes.
 NO_PLACE := -ffile-prefix-map=$(CURDIR)=. -ffile-prefix-map=$(O)/=build/
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DBLKLAT_VERSION='"$(VERSION)"' $(CFLAGS) $(NO_PLACE) $(WARNINGS) $(SANITIZE) \
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -DBLKLAT_VERSION='"$(VERSION)"' $(CFLAGS) $(HARDENED) $(NO_PLACE) $(WARNINGS) $(SANITIZE) \
 	     $(INCLUDES) $(shell $(PKG_CONFIG) --cflags $(LIBS)) -MMD -MP
-ALL_LDLIBS = $(shell $(PKG_CONFIG) --libs $(LIBS)) -lelf -lz -lm -lpthread
+ALL_LDLIBS = $(HARDENED_LINK) $(shell $(PKG_CONFIG) --libs $(LIBS)) -lelf -lz -lm -lpthread
 
 SOURCES := $(wildcard userspace/*.c userspace/*/*.c)
 PROTOS  := $(wildcard userspace/*/*.proto)

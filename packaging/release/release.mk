@@ -18,7 +18,7 @@ STATIC_LDLIBS = -Wl,--start-group $(filter-out -lp11-kit -latomic,$(shell $(PKG_
 # An address of its own at each start, as a program with libraries has; no name of a folder, no id of one build. What the
 # linker says about users is seen to in static.c.
 $(STATIC): $(O)/userspace/main.o $(O)/packaging/release/static.o $(LIBRARY)
-	$(call quiet,LD,$@)mkdir -p $(@D) && if ! $(CC) $(ALL_CFLAGS) -static-pie -s -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,relro,-z,now \
+	$(call quiet,LD,$@)mkdir -p $(@D) && if ! $(CC) $(ALL_CFLAGS) -static-pie -s -Wl,--gc-sections -Wl,--build-id=none $(HARDENED_LINK) \
 		-Wl,-Map=$@.map $(LDFLAGS) $^ $(STATIC_LDLIBS) -o $@ 2>$@.log; then cat $@.log >&2; exit 1; fi
 
 $(STAGE)/.date: FORCE

@@ -102,6 +102,18 @@ def test_it_loads_nothing(root):
     assert "PIE" in told and "NEEDED" not in told and "INTERP" not in told and "interpreter" not in told
 
 
+@pytest.mark.parametrize("which", ["static", "with libraries"])
+def test_hardened(root, which):
+    """As distributions build what reads what strangers write: an address of its own, and no page that can be written and run."""
+    program = root / "sbin/blklat" if which == "static" else BLKLAT
+    told = output("readelf", "-Wdl", program)
+    assert "PIE" in told and "BIND_NOW" in told and "GNU_RELRO" in told
+    loaded = re.findall(r"^ +(\w+) +(?:0x\w+ +){5}([RWE ]{3})", told, re.M)
+    assert ("GNU_STACK", "RW ") in loaded and not [name for name, flags in loaded if "W" in flags and "E" in flags], loaded
+    if which != "static":  # that one has no names
+        assert {"__stack_chk_fail", "__snprintf_chk", "__memcpy_chk"} <= set(re.findall(r"U (\w+)@", output("nm", "-D", program)))
+
+
 def test_licenses(root):
     """Of each library that the other program is linked with, and libc's, in the version that is installed here."""
     told = dict(line.split() for line in (root / THIRD / "VERSIONS").read_text().splitlines())
