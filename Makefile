@@ -286,12 +286,14 @@ deb: deps-deb
 
 deb-files: $(DEB)/.built
 
-# In a copy of the sources. Where Node.js is not Debian's, its package is not asked for.
-$(DEB)/.built: $(shell find $(DEB_SOURCES) -type f)
+# In a copy of the sources. Where Node.js is not Debian's, its package is not asked for. For another architecture, libraries are
+# not packages of this machine, and what is for all is not built again.
+DEB_BUILD := $(if $(SYSROOT),--host-arch=$(ARCH) --build=any --no-check-builddeps,--build=binary)
+$(DEB)/.built: $(shell find $(DEB_SOURCES) -type f) $(if $(SYSROOT),$(SYSROOT)/complete)
 	@command -v dh >/dev/null || { echo "make: no debhelper, which builds the packages: make deb installs it" >&2; exit 1; }
 	$(call quiet,DEB,$(DEB))rm -rf $(DEB) && mkdir -p $(DEB)/blklat && cp -a $(DEB_SOURCES) $(DEB)/blklat/ \
 		&& mv $(DEB)/blklat/packaging/debian $(DEB)/blklat/debian && cd $(DEB)/blklat \
-		&& if ! env -u MAKEFLAGS -u MAKELEVEL -u O -u BLKLAT -u WITNESS dpkg-buildpackage --build=binary --unsigned-changes \
+		&& if ! env -u MAKEFLAGS -u MAKELEVEL -u O -u BLKLAT -u WITNESS SYSROOT=$(SYSROOT) dpkg-buildpackage $(DEB_BUILD) --unsigned-changes \
 			--unsigned-source $(if $(shell dpkg -s npm 2>/dev/null),,--build-profiles=pkg.blklat.own-node) \
 			>../log 2>&1; then tail -40 ../log >&2; exit 1; fi
 	@rm -rf $(DEB)/blklat && touch $@
@@ -466,7 +468,8 @@ test-soak: test-programs
 
 # Another make, that knows of the other architecture; it builds below this one's folder.
 test-arm64: deps-arm64 all
-	+@$(MAKE) -s --no-print-directory ARCH=arm64 O=$(O)/arm64 unit-programs release-files
+	+@$(MAKE) -s --no-print-directory deb-files
+	+@$(MAKE) -s --no-print-directory ARCH=arm64 O=$(O)/arm64 unit-programs release-files deb-files
 	@$(RUN_TESTS) arm64
 
 test-release: release-files

@@ -6,7 +6,8 @@
 set -eu
 arch=$1 folder=$2
 shift 2
-[ -e "$folder/complete" ] && [ "$(cat "$folder/complete")" = "$*" ] && exit 0
+layout=2 # of the folder; another one is made anew
+[ -e "$folder/complete" ] && [ "$(cat "$folder/complete")" = "$layout $*" ] && exit 0
 echo "unpacking libraries for $arch into $folder"
 . /etc/os-release
 new=$(mktemp -d -p "$(dirname "$folder")")
@@ -28,15 +29,16 @@ apt --download-only install "$@" >/dev/null
 mkdir -p "$new/usr/lib" && ln -s usr/lib "$new/lib"
 for deb in "$new"/apt/archives/*.deb; do
 	dpkg-deb --fsys-tarfile "$deb" | tar --keep-directory-symlink -xC "$new"
-	# What dpkg-query needs to tell whose a file is.
+	# What dpkg-query needs to tell whose a file is, and dpkg-shlibdeps to name the package of a library.
 	name=$(dpkg-deb -f "$deb" Package)
+	dpkg-deb --ctrl-tarfile "$deb" | tar -xO ./shlibs >>"$new/var/lib/dpkg/shlibs" 2>/dev/null || :
 	{ dpkg-deb -f "$deb" && printf 'Status: install ok installed\n\n'; } >>"$new/var/lib/dpkg/status"
 	dpkg-deb --fsys-tarfile "$deb" | tar -t | sed -n 's|^\.\(/.*[^/]\)$|\1|p' >"$new/var/lib/dpkg/info/$name.list"
 done
 rm -rf "$new/apt"
 # Links to absolute names lead out of the folder.
 find "$new/usr/lib" -type l -lname '/*' | while read -r link; do ln -sfr "$new$(readlink "$link")" "$link"; done
-echo "$*" >"$new/complete"
+echo "$layout $*" >"$new/complete"
 rm -rf "$folder"
 mv "$new" "$folder"
 trap - EXIT

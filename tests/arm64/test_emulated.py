@@ -57,6 +57,23 @@ def test_the_pages(tmp_path):
     assert (tmp_path / "2.html").read_bytes() == (tmp_path / "1.html").read_bytes()
 
 
+def field(package, name):
+    return subprocess.run(["dpkg-deb", "-f", package, name], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_the_debian_package(tmp_path):
+    """It has the files and needs the packages that this machine's own has and needs, and its program runs with those."""
+    (there,), (here,) = ((folder / "deb").glob("blklat_*.deb") for folder in (BUILD, BUILD.parent))
+    assert (field(there, "Architecture"), field(there, "Version")) == ("arm64", field(here, "Version"))
+    needed, wanted = (set(re.findall(r"([^\s,]+)(?: \([^)]*\))?(?:,|$)", field(package, "Depends"))) for package in (there, here))
+    assert needed == wanted and {"libbpf1", "libc6"} <= needed
+    subprocess.run(["dpkg-deb", "-x", there, tmp_path], check=True)
+    listed = [sorted(line.split()[-1] for line in subprocess.run(["dpkg-deb", "-c", package], capture_output=True, text=True,
+                                                                 check=True).stdout.splitlines()) for package in (there, here)]
+    assert listed[0] == listed[1]
+    assert output(*QEMU, tmp_path / "usr/sbin/blklat", "--version") == output(BLKLAT, "--version")
+
+
 def test_labels_are_not_looked_up_in_a_table():
     """The linker drops an offset into a section there, so that a page would begin elsewhere (userspace/report/html.c)."""
     told = subprocess.run(["aarch64-linux-gnu-objdump", "-r", BUILD / "libblklat.a"], capture_output=True, text=True, check=True).stdout
