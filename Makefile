@@ -70,7 +70,7 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) $(NO_PLACE) -Wa
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: FORCE all help deps deps-demo deps-bench deps-deb deps-release deps-test deps-arm64 kmod install uninstall install-dkms \
+.PHONY: FORCE all help deps deps-demo deps-bench deps-deb deps-release deps-test deps-arm64 kmod kmod-sign signing-key deb-module install uninstall install-dkms \
 	uninstall-dkms clean demo deb deb-files release release-files test test-programs unit-programs threaded-programs \
 	address-program sanitized-programs test-sanitized test-soak test-arm64 test-release bench bench-vm bench-serve bench-report \
 	bench-web bench-programs
@@ -80,6 +80,7 @@ all: $(O)/blklat
 help:
 	@echo "make              build $(O)/blklat"
 	@echo "make kmod         build $(O)/kmod/RELEASE/blklat.ko for the kernel of KDIR=/lib/modules/RELEASE/build"
+	@echo "make kmod-sign    sign it by KEY= with its certificate CERT=, as $(O)/kmod/RELEASE/signed/blklat.ko"
 	@echo "make demo         as root: install what is missing, build, watch a scratch device for 10 s"
 	@echo "make test         as root: install what is missing, run every test level"
 	@echo "make test-tree    includes, licenses, names     (no root)"
@@ -108,6 +109,7 @@ help:
 	@echo "                  deps-test: that and what the target of this name takes"
 	@echo "make install      into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX);  make uninstall"
 	@echo "make deb          as root: install what is missing, build Debian packages in $(O)/deb"
+	@echo "make deb-module   build, sign (KEY= CERT=) and package the module for the kernel of KDIR=, in $(O)/deb-module"
 	@echo "make release      as root: install what is missing, pack one static program in $(O)/release"
 	@echo "make install-dkms the module's sources into DESTDIR=/usr/src, for dkms;  make uninstall-dkms"
 	@echo "make clean        remove $(O)/"
@@ -231,6 +233,8 @@ kmod: $(O)/include/blklat/bins_table.h
 	@cp -u $< $(KMOD)/include/blklat/
 	$(call quiet,KMOD,$(O)/kmod/$(KREL)/blklat.ko)$(KBUILD) $(if $(V),,-s) -C $(KDIR) M=$(KMOD) \
 		$(if $(CI),KCFLAGS=-Werror) modules
+
+include packaging/module/module.mk
 
 # What DKMS builds the module from, for each kernel that is installed; bins_table.h as made here.
 DKMS_DIR = $(DESTDIR)/usr/src/blklat-$(VERSION)
