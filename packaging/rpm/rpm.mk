@@ -16,7 +16,7 @@ rpm: deps-rpm
 
 rpm-files: $(RPMS)
 
-$(RPMS) &: $(RELEASE_ARCHIVE) packaging/rpm/blklat.spec $(wildcard kmod/*.[ch] include/blklat/*) Kbuild packaging/dkms/dkms.conf
+$(RPMS) &: $(RELEASE)/SHA256SUMS packaging/rpm/blklat.spec $(wildcard kmod/*.[ch] include/blklat/*) Kbuild packaging/dkms/dkms.conf
 	@command -v rpmbuild >/dev/null || { echo "make: no rpmbuild, which builds the packages: make rpm installs it" >&2; exit 1; }
 	$(call quiet,RPM,$(RPM))rm -rf $(RPM_STAGE) && mkdir -p $(RPM) $(addprefix $(RPM_STAGE)/root/usr/share/,doc/blklat licenses/blklat) && \
 		$(MAKE) -s --no-print-directory install PROGRAM=$(STATIC) PREFIX=/usr MANDIR=/usr/share/man UNITDIR=/usr/lib/systemd/system \
