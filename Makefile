@@ -76,8 +76,8 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) $(NO_PLACE) -Wa
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: FORCE all help deps deps-demo deps-bench deps-deb deps-release deps-test deps-arm64 kmod install uninstall install-dkms \
-	uninstall-dkms clean demo deb deb-files release release-files test test-programs unit-programs threaded-programs \
+.PHONY: FORCE all help deps deps-demo deps-bench deps-deb deps-release deps-rpm deps-test deps-arm64 kmod kmod-sign signing-key deb-module install uninstall install-dkms \
+	uninstall-dkms clean demo deb deb-files release release-files rpm rpm-files test test-programs unit-programs threaded-programs \
 	address-program sanitized-programs test-sanitized test-soak test-arm64 test-release bench bench-vm bench-serve bench-report \
 	bench-web bench-programs
 
@@ -86,6 +86,7 @@ all: $(O)/blklat
 help:
 	@echo "make              build $(O)/blklat"
 	@echo "make kmod         build $(O)/kmod/RELEASE/blklat.ko for the kernel of KDIR=/lib/modules/RELEASE/build"
+	@echo "make kmod-sign    sign it by KEY= with its certificate CERT=, as $(O)/kmod/RELEASE/signed/blklat.ko"
 	@echo "make demo         as root: install what is missing, build, watch a scratch device for 10 s"
 	@echo "make test         as root: install what is missing, run every test level"
 	@echo "make test-tree    includes, licenses, names     (no root)"
@@ -111,10 +112,12 @@ help:
 	@echo "make bench-web    the page in headless Chromium: first paint, clicks, an interval by devices"
 	@echo "make bench-vm     as root: instructions per IO, counted in an emulator"
 	@echo "make deps         as root: install with apt what building and running takes;  deps-demo, deps-bench, deps-deb,"
-	@echo "                  deps-test: that and what the target of this name takes"
+	@echo "                  deps-release, deps-rpm, deps-test: that and what the target of this name takes"
 	@echo "make install      into DESTDIR=$(DESTDIR) PREFIX=$(PREFIX);  make uninstall"
 	@echo "make deb          as root: install what is missing, build Debian packages in $(O)/deb"
+	@echo "make deb-module   build, sign (KEY= CERT=) and package the module for the kernel of KDIR=, in $(O)/deb-module"
 	@echo "make release      as root: install what is missing, pack one static program in $(O)/release"
+	@echo "make rpm          as root: install what is missing, build RPM packages of that program in $(O)/rpm"
 	@echo "make install-dkms the module's sources into DESTDIR=/usr/src, for dkms;  make uninstall-dkms"
 	@echo "make clean        remove $(O)/"
 	@echo
@@ -131,14 +134,16 @@ deps-demo  := $(deps) fio util-linux mount
 deps-bench := $(deps-demo) xz-utils libbpf-tools bpftrace chromium
 deps-deb   := $(deps) llvm debhelper dh-dkms dpkg-dev fakeroot
 deps-release := $(deps) libunistring-dev xz-utils
-deps-test  := $(deps-demo) $(deps-deb) $(deps-release) lintian zsh bash-completion systemd curl libcmocka-dev libclang-rt-14-dev sqlite3 \
+deps-rpm   := $(deps-release) rpm
+deps-test  := $(deps-demo) $(deps-deb) $(deps-rpm) lintian zsh bash-completion systemd curl libcmocka-dev libclang-rt-14-dev sqlite3 \
 	      python3-pytest python3-pytest-xdist jq fdisk e2fsprogs procps mandoc flex bison bc xz-utils libssl-dev \
-	      mmdebstrap python3-bpfcc chromium fonts-dejavu-core python3-prometheus-client python3-yaml strace tmux
+	      mmdebstrap python3-bpfcc chromium fonts-dejavu-core python3-prometheus-client python3-yaml python3-jsonschema python3-pip \
+	      bubblewrap strace tmux
 
 deps-arm64 := $(deps-test) gcc-aarch64-linux-gnu qemu-user-static
 
 # Each in one go, for two apt-get at a time get in each other's way.
-deps deps-demo deps-bench deps-deb deps-release deps-test deps-arm64:
+deps deps-demo deps-bench deps-deb deps-release deps-rpm deps-test deps-arm64:
 	@missing=$$(for p in $($@); do dpkg -s $$p 2>/dev/null | grep -q '^Status: install ok' || echo $$p; done); \
 	[ -z "$$missing" ] && exit 0; \
 	[ "$$(id -u)" = 0 ] || { echo "make $@: not root, cannot install:" $$missing >&2; exit 1; }; \
@@ -238,6 +243,8 @@ kmod: $(O)/include/blklat/bins_table.h
 	$(call quiet,KMOD,$(O)/kmod/$(KREL)/blklat.ko)$(KBUILD) $(if $(V),,-s) -C $(KDIR) M=$(KMOD) \
 		$(if $(CI),KCFLAGS=-Werror) modules
 
+include packaging/module/module.mk
+
 # What DKMS builds the module from, for each kernel that is installed; bins_table.h as made here.
 DKMS_DIR = $(DESTDIR)/usr/src/blklat-$(VERSION)
 install-dkms: $(O)/include/blklat/bins_table.h
@@ -301,6 +308,7 @@ $(DEB)/.built: $(shell find $(DEB_SOURCES) -type f) $(if $(SYSROOT),$(SYSROOT)/c
 # --- one static program ----------------------------------------------------------------------
 
 include packaging/release/release.mk
+include packaging/rpm/rpm.mk
 
 # --- bench -----------------------------------------------------------------------------------
 
@@ -427,6 +435,9 @@ test-package test-vm: deb-files
 # The archive that is tested, with the static program.
 export RELEASE_ARCHIVE
 test-package: release-files
+# And the packages of that program.
+export RPMS
+test-package: rpm-files
 
 LEVELS := tree unit cli report web prom package fuzz faults serve host kunit vm
 RUN_TESTS = $(PYTHON) tests/run.py $(O)
@@ -447,7 +458,7 @@ sanitized-programs: all
 # One guest says most; 'make test-vm' takes all of them.
 test: export KERNEL ?= 6.1
 test: deps-test
-	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS) deb-files release-files sanitized-programs
+	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS) deb-files rpm-files release-files sanitized-programs
 	@$(RUN_TESTS) tree $(WITH_SANITIZERS) $(filter-out tree $(SANITIZED),$(LEVELS))
 
 unit-programs: all $(UNIT_TESTS)

@@ -119,8 +119,8 @@ def kunit(build):
 
 def vm(build):
     """
-    The module's suites as a module of each kernel, then what needs devices, then the service. Always: several tasks where
-    they can be preempted anywhere.
+    The module's suites as a module of each kernel, then what needs devices, then the service, then Secure Boot. Always: several
+    tasks where they can be preempted anywhere.
     """
     kernels = os.environ.get("KERNEL", "").split()
     count = program("tests/kunit/stock.py", "run", *kernels)
@@ -128,6 +128,8 @@ def vm(build):
     count.add(program("tests/vm/vm.py", "test", PREEMPTIBLE, "-k", "test_tasks", "--append", "preempt=full"))
     if not kernels or "6.1" in kernels:  # Debian 12's
         count.add(program("tests/vm/service_guest.py"))
+    if not kernels:  # Not in 'make test', which has no minute left.
+        count.add(program("tests/vm/signed_guest.py"))
     return count
 
 

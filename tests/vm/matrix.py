@@ -152,3 +152,19 @@ def test_side_by_side(kernels, jobs, argv, show):
             for process in processes:
                 process.terminate()
     return sum_up(counts, show)
+
+
+def verdict(kernel, result, show):
+    """Of a guest whose command was pytest alone: shows what failed besides and, in the last line, counts. Returns the exit status."""
+    last = (result.output.strip().splitlines() or [""])[-1]
+    count = Count()
+    for number, what in re.findall(r"(\d+) (passed|failed|skipped|error)", last):
+        count["failed" if what == "error" else what] += int(number)
+    # A guest that died, and what its kernel complained of before and after the tests.
+    for complaint in filter(None, [result.died, *result.alarms()]):
+        show(f"kernel {kernel.name}: {complaint}\n")
+        count["failed"] += 1
+    if result.died:
+        show(f"{result.tail()}\n")
+    show(f"{count}\n")
+    return 1 if result.status or count["failed"] or not count["passed"] else 0

@@ -9,7 +9,6 @@ usage: service_guest.py [-k EXPR]      ($DEBS: where the packages are)
 import argparse
 import os
 import pathlib
-import re
 import shutil
 import signal
 import sys
@@ -56,18 +55,7 @@ def main():
     except Failure as e:
         print(f"service_guest.py: {e}", file=sys.stderr)
         return 1
-    last = (result.output.strip().splitlines() or [""])[-1]
-    count = dict.fromkeys(("passed", "failed", "skipped"), 0)
-    for number, what in re.findall(r"(\d+) (passed|failed|skipped|error)", last):
-        count["failed" if what == "error" else what] += int(number)
-    # A guest that died, and what its kernel complained of before and after the tests.
-    for complaint in filter(None, [result.died, *result.alarms()]):
-        print(f"kernel {KERNEL.name}: {complaint}")
-        count["failed"] += 1
-    if result.died:
-        print(result.tail())
-    print(", ".join(f"{n} {what}" for what, n in count.items()), flush=True)
-    return 1 if result.status or count["failed"] or not count["passed"] else 0
+    return matrix.verdict(KERNEL, result, show)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@
 #include "engine/kernel_capture.h"
 #include "engine/kmod_slow.h"
 #include "util/cleanup.h"
+#include "util/sysfs.h"
 
 #define DEVICE "/dev/blklat"
 
@@ -29,12 +30,24 @@ struct kmod_capture {
 
 /* --- probe --------------------------------------------------------------------------------- */
 
+/* By module.sig_enforce=1, or by lockdown, which Secure Boot may bring along. */
+static bool takes_only_signed_modules(void)
+{
+	char enforced[8], lockdown[32];
+
+	return (!sysfs_text(AT_FDCWD, "/sys/module/module/parameters/sig_enforce", enforced, sizeof(enforced)) && enforced[0] == 'Y') ||
+	       (!sysfs_choice(AT_FDCWD, "/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)) && strcmp(lockdown, "none"));
+}
+
 static int open_problem(int err, struct problem *p)
 {
 	switch (err) {
 	case -ENOENT:
 	case -ENXIO:
 	case -ENODEV:
+		if (takes_only_signed_modules())
+			return problem_set(p, -ENOENT, "the kernel module is not loaded, and this kernel takes only modules that are "
+					   "signed by a key that it trusts: sign it ('make kmod-sign'), then run 'modprobe blklat'");
 		return problem_set(p, -ENOENT, "the kernel module is not loaded: run 'modprobe blklat', or 'insmod "
 				   "blklat.ko' where 'make kmod' built it");
 	case -EACCES:

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+The image and the DaemonSet: what they say, by Kubernetes' own schema, and what they say is enough: the service runs with exactly
+that, in namespaces that bubblewrap makes, as no container engine is needed for it.
+"""
+import copy
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import urllib.request
+
+import pytest
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "tests" / folder) for folder in ("vm", "serve")]
+
+import kubernetes  # noqa: E402
+
+CONTAINERFILE = ROOT / "packaging/container/Containerfile"
+DAEMONSET = yaml.safe_load((ROOT / "packaging/kubernetes/daemonset.yaml").read_text())
+BUILD = (ROOT / os.environ.get("O", "build")).resolve()
+ARCHIVE = pathlib.Path(os.environ.get("RELEASE_ARCHIVE", "none"))
+POD = DAEMONSET["spec"]["template"]["spec"]
+CONTAINER = POD["containers"][0]
+NEEDED = ["BPF", "PERFMON", "SETUID", "SETGID"]
+# What the runtimes' default profiles refuse to who has these capabilities and no other.
+REFUSED = ("acct add_key clock_settime delete_module finit_module fsopen get_mempolicy init_module ioperm iopl kcmp kexec_file_load kexec_load "
+           "keyctl mbind mount move_mount nfsservctl open_by_handle_at open_tree pivot_root process_madvise quotactl reboot "
+           "request_key set_mempolicy setdomainname sethostname setns settimeofday swapoff swapon syslog umount2 unshare userfaultfd "
+           "vhangup").split()
+# Bits of linux/capability.h.
+BITS = {"SETGID": 6, "SETUID": 7, "PERFMON": 38, "BPF": 39}
+
+
+READS = 100
+
+
+def version():
+    return re.search(r"^VERSION\s*:= (.*)$", (ROOT / "Makefile").read_text(), re.M)[1]
+
+
+@pytest.mark.parametrize("kubernetes_version", kubernetes.VERSIONS)
+def test_schema(kubernetes_version):
+    assert kubernetes.complaints(DAEMONSET, kubernetes_version) == []
+
+
+def test_the_schema_finds_mistakes():
+    """A word that is none, and a value of the wrong kind."""
+    wrong = copy.deepcopy(DAEMONSET)
+    wrong["spec"]["template"]["spec"]["containers"][0]["securityContext"]["readOnlyRootFileSystem"] = True
+    wrong["spec"]["template"]["spec"]["hostPID"] = "no"
+    said = kubernetes.complaints(wrong, kubernetes.VERSIONS[-1])
+    assert len(said) == 2 and any("readOnlyRootFileSystem" in line for line in said) and any("hostPID" in line for line in said), said
+
+
+def test_as_little_as_it_can_be():
+    """Nothing of the node but its cgroups, which cannot be written to."""
+    context = CONTAINER["securityContext"]
+    assert context["capabilities"] == {"drop": ["ALL"], "add": NEEDED}
+    assert (context["privileged"], context["allowPrivilegeEscalation"], context["readOnlyRootFilesystem"]) == (False, False, True)
+    assert POD["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert [POD[key] for key in ("hostNetwork", "hostPID", "hostIPC", "automountServiceAccountToken")] == [False] * 4
+    assert [v["hostPath"]["path"] for v in POD["volumes"]] == ["/sys/fs/cgroup"]
+    assert all(m["readOnly"] for m in CONTAINER["volumeMounts"])
+
+
+def test_versions():
+    assert CONTAINER["image"] == f"blklat:{version()}"
+    assert f"ARG VERSION={version()}\n" in CONTAINERFILE.read_text()
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory):
+    """The root that the Containerfile makes, by its own lines, and its entry point."""
+    if not ARCHIVE.exists():
+        pytest.skip(f"no {ARCHIVE}: make release-files packs it, and RELEASE_ARCHIVE names it")
+    text = CONTAINERFILE.read_text().replace("${VERSION}", version()).replace("${ARCH}", os.uname().machine)
+    lines = [line.split(None, 1) for line in text.splitlines() if line and line[0] not in "#"]
+    steps = [(word, rest) for word, rest in lines if word not in ("ARG", "EXPOSE", "USER")]
+    assert [word for word, _ in steps] == ["FROM", "ADD", "FROM", "COPY", "ENTRYPOINT", "CMD"]
+    stages = {}
+    for word, rest in steps:
+        if word == "FROM":
+            assert rest.split()[0] == "scratch"
+            here = tmp_path_factory.mktemp("stage")
+            stages[rest.partition(" AS ")[2]] = here
+        elif word == "ADD":
+            name, _ = rest.split()
+            assert name == ARCHIVE.name
+            with tarfile.open(ARCHIVE) as tar:
+                tar.extractall(here)
+        elif word == "COPY":
+            stage, source, target = re.fullmatch(r"--from=(\w+) (\S+) (\S+)", rest).groups()
+            shutil.copytree(stages[stage] / source[1:], here / target[1:])
+    return here, yaml.safe_load(dict(steps)["ENTRYPOINT"])
+
+
+@pytest.fixture
+def file_on_disk():
+    """A file below the tree, and the disk that it is on."""
+    with tempfile.NamedTemporaryFile(dir=BUILD) as f:
+        device = os.stat(f.name).st_dev
+        place = pathlib.Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
+        if not (place / "stat").exists():
+            pytest.skip(f"{BUILD} is on no block device of its own")
+        f.write(os.urandom(READS * 4096))
+        f.flush()
+        os.fsync(f.fileno())
+        yield f.name, (place.parent if (place / "partition").exists() else place).name
+
+
+def words(image):
+    """bubblewrap's, for what the DaemonSet says and what runtimes give every container: proc, a few nodes, /sys to read."""
+    root, entry = image
+    context = CONTAINER["securityContext"]
+    for place in ("proc", "sys", "dev"):  # as a runtime makes them
+        (root / place).mkdir(exist_ok=True)
+    argv = ["bwrap", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--as-pid-1", "--die-with-parent", "--clearenv",
+            "--ro-bind" if context["readOnlyRootFilesystem"] else "--bind", str(root), "/", "--proc", "/proc", "--dev", "/dev",
+            "--ro-bind", "/sys", "/sys", "--tmpfs", "/sys/fs/cgroup", "--remount-ro", "/sys/fs/cgroup"]
+    for mount in CONTAINER["volumeMounts"]:
+        path = next(v["hostPath"]["path"] for v in POD["volumes"] if v["name"] == mount["name"])
+        argv += ["--ro-bind" if mount["readOnly"] else "--bind", path, mount["mountPath"]]
+    argv += ["--cap-drop", "ALL", *(word for name in context["capabilities"]["add"] for word in ("--cap-add", f"CAP_{name}"))]
+    # Whatever port is free.
+    return [*argv, "--", *entry, *(":0" if word == ":9834" else word for word in CONTAINER["args"])]
+
+
+class Service:
+    def __init__(self, argv):
+        self.process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
+        self.said = []
+
+    def __enter__(self):
+        for line in self.process.stderr:
+            self.said.append(line)
+            if found := re.search(r"listening on http://.*:(\d+)/", line):
+                self.url = f"http://127.0.0.1:{found[1]}"
+                return self
+        raise AssertionError(f"status {self.process.wait()}: {''.join(self.said)}")
+
+    def get(self, path):
+        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
+            return answer.read().decode()
+
+    def until(self, path, condition):
+        deadline = time.monotonic() + 60
+        while not condition(text := self.get(path)):
+            assert time.monotonic() < deadline, text
+            time.sleep(0.05)
+        return text
+
+    def processes(self):
+        """Status files of the program's processes, the one that captures first."""
+        found, at = [], [self.process.pid]
+        while at:
+            pid = at.pop(0)
+            at += map(int, pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+            status = pathlib.Path(f"/proc/{pid}/status").read_text()
+            if re.match(r"Name:\s+blklat", status):
+                found.append((pid, dict(re.findall(r"^(\w+):\s+(.*)$", status, re.M))))
+        return found
+
+    def __exit__(self, *_):
+        for pid, _ in self.processes()[:1]:
+            os.kill(pid, 15)
+        try:
+            self.status = self.process.wait(60)
+        finally:
+            self.process.kill()
+            self.said += self.process.stderr.readlines()
+            self.process.stderr.close()
+
+
+needs_bubblewrap = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("bwrap"), reason="takes root and bubblewrap")
+
+
+@needs_bubblewrap
+def test_it_counts_with_that_alone(image, file_on_disk):
+    """Reads of a disk, as this machine does them; nothing to write to, and no privilege but the four."""
+    path, name = file_on_disk
+    with Service(words(image)) as s:
+        reads = re.compile(rf'^blklat_io_latency_seconds_count{{.*device="{name}".*op="read".*}} (\d+)', re.M)
+        s.until("/metrics", lambda text: f'device="{name}"' in text)
+        subprocess.run(["dd", f"if={path}", "of=/dev/null", "bs=4k", "iflag=direct"], check=True, capture_output=True)
+        s.until("/metrics", lambda text: sum(map(int, reads.findall(text))) >= READS)
+        assert s.get("/healthz")
+        (first, captures), (_, serves) = s.processes()
+        assert captures["NSpid"].split()[-1] == "1"
+        assert captures["NoNewPrivs"] == serves["NoNewPrivs"] == "1"
+        assert serves["Uid"].split() == ["65534"] * 4 and int(serves["CapPrm"], 16) == 0
+        # Kept for devices that come.
+        assert int(captures["CapPrm"], 16) == 1 << BITS["BPF"] | 1 << BITS["PERFMON"]
+        mounts = [line.split() for line in pathlib.Path(f"/proc/{first}/mountinfo").read_text().splitlines()]
+        writable = {fields[4] for fields in mounts if "rw" in fields[5].split(",")}
+        assert not {place for place in writable if place != "/proc" and not re.match("/dev(/|$)", place)}
+        assert set(os.listdir(f"/proc/{first}/root/sys/fs/cgroup")) == set(os.listdir("/sys/fs/cgroup"))
+    assert s.status == 0, s.said
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("capability,said", [("BPF", "CAP_BPF missing"), ("PERFMON", "CAP_PERFMON missing"), ("SETUID", "takes CAP_SETUID"), ("SETGID", "and CAP_SETGID")])
+def test_less_is_not_enough(image, capability, said):
+    argv = words(image)
+    at = argv.index(f"CAP_{capability}")
+    r = subprocess.run(argv[:at - 1] + argv[at + 1:], capture_output=True, text=True, timeout=60)
+    assert r.returncode and said in r.stderr, r.stderr
+
+
+@needs_bubblewrap
+def test_no_call_that_the_default_profile_refuses(image, tmp_path):
+    if not shutil.which("strace"):
+        pytest.skip("strace is not installed")
+    trace = tmp_path / "trace"
+    with Service(["strace", "-f", "--seccomp-bpf", "-qq", "-e", "trace=execve,capset," + ",".join(REFUSED), "-o", str(trace), *words(image)]) as s:
+        s.until("/metrics", lambda text: "device=" in text)
+    calls = [re.match(r"\d+ +(\w+)", line)[1] for line in trace.read_text().splitlines() if re.match(r"\d+ +\w+\(", line)]
+    own = calls[max(n for n, call in enumerate(calls) if call == "execve") + 1:]
+    assert "capset" in own and set(own) <= {"capset"}

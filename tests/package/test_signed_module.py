@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The module, signed and packaged: the signature by openssl, the package in a chroot, what make says when it can't sign."""
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/vm"))
+
+import chroot  # noqa: E402
+from kernels import KERNELS, fetch  # noqa: E402
+
+BUILD = (ROOT / os.environ.get("O", "build")).resolve()
+DEBS = pathlib.Path(os.environ.get("DEBS", ROOT / "build/deb"))
+KERNEL = KERNELS["6.1"]
+MAGIC = b"~Module signature appended~\n"
+# struct module_signature of the kernel: five bytes, three unused, the length. Only the kind is not 0: PKCS #7.
+TRAILER = struct.Struct(">5B3xI")
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a chroot takes root, and so do the guests' headers")
+
+
+def make(target, *words):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | {"O": str(BUILD)}
+    return subprocess.run(["make", "-s", "-C", ROOT, target, *map(str, words)], capture_output=True, text=True, env=env, timeout=300)
+
+
+def make_key(folder, name):
+    key, certificate = folder / f"{name}.key", folder / f"{name}.crt"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN=blklat test {name}", "-keyout", key,
+                    "-out", certificate], check=True, capture_output=True)
+    return key, certificate
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("keys")
+    return [make_key(folder, name) for name in ("one", "two")]
+
+
+@pytest.fixture(scope="module")
+def package(keys):
+    """Path of the package, of a module that was built and signed for it."""
+    fetch([KERNEL])
+    r = make("deb-module", f"KDIR={KERNEL.headers}", f"KEY={keys[0][0]}", f"CERT={keys[0][1]}")
+    assert r.returncode == 0, r.stderr
+    return next((BUILD / "deb-module").glob(f"blklat-modules-{KERNEL.release}_*.deb"))
+
+
+@pytest.fixture
+def module(package, tmp_path):
+    subprocess.run(["dpkg-deb", "-x", package, tmp_path / "x"], check=True)
+    return tmp_path / f"x/lib/modules/{KERNEL.release}/updates/blklat.ko"
+
+
+def signature(module):
+    """What is signed, and the signature."""
+    data = module.read_bytes()
+    assert data.endswith(MAGIC)
+    at = len(data) - len(MAGIC) - TRAILER.size
+    *kinds, length = TRAILER.unpack_from(data, at)
+    assert kinds == [0, 0, 2, 0, 0]
+    return data[:at - length], data[at - length:at]
+
+
+def verify(content, signed, certificate, folder):
+    (folder / "content").write_bytes(content)
+    (folder / "signature").write_bytes(signed)
+    # As the kernel does: whether this key made it, whoever signed the certificate.
+    return subprocess.run(["openssl", "cms", "-verify", "-binary", "-inform", "DER", "-in", folder / "signature", "-content", folder / "content",
+                           "-certfile", certificate, "-nointern", "-noverify", "-out", "/dev/null"], capture_output=True, text=True)
+
+
+def test_signature(module, keys, tmp_path):
+    content, signed = signature(module)
+    assert verify(content, signed, keys[0][1], tmp_path).returncode == 0
+    assert verify(content, signed, keys[1][1], tmp_path).returncode
+    assert verify(content.replace(b"description=", b"descriptiom="), signed, keys[0][1], tmp_path).returncode
+    told = subprocess.run(["openssl", "cms", "-cmsout", "-print", "-noout", "-inform", "DER", "-in", tmp_path / "signature"], capture_output=True,
+                          text=True, check=True).stdout
+    assert "sha256" in told
+    # Once: what is signed is the built module without its debugging information.
+    assert MAGIC not in content and content.startswith(b"\x7fELF")
+    sections = subprocess.run(["readelf", "-SW", module], capture_output=True, text=True, check=True).stdout
+    assert ".debug_info" not in sections and ".modinfo" in sections
+
+
+def test_the_built_one_stays(module):
+    assert MAGIC not in (BUILD / f"kmod/{KERNEL.release}/blklat.ko").read_bytes()
+
+
+def test_what_is_missing_is_said(package, keys, tmp_path):
+    (key, certificate), (other, _) = keys
+    here = f"KDIR={KERNEL.headers}"
+    wrong = {
+        "no kernel headers in /none": ("KDIR=/none", f"KEY={key}", f"CERT={certificate}"),
+        "no key: KEY=": (here, f"CERT={certificate}"),
+        "no certificate: CERT=": (here, f"KEY={key}"),
+        "could not read the key /none": (here, "KEY=/none", f"CERT={certificate}"),
+        f"could not read the certificate {tmp_path}": (here, f"KEY={key}", f"CERT={tmp_path}"),
+        "private key does not match certificate": (here, f"KEY={other}", f"CERT={certificate}"),
+        f"the module is not built for {KERNEL.release}: run make kmod": (here, f"KEY={key}", f"CERT={certificate}", f"O={tmp_path}"),
+    }
+    for said, words in wrong.items():
+        r = make("kmod-sign", *words)
+        ours = [line for line in r.stderr.splitlines() if not re.match(r"make(\[\d+\])?: \*\*\*", line)]
+        assert r.returncode and len(ours) == 1 and ours[0].startswith("make kmod-sign: ") and said in ours[0], r.stderr
+
+
+def test_package(package):
+    """Its name, whom it is for, and what lintian says."""
+    def field(name):
+        return subprocess.run(["dpkg-deb", "-f", package, name], capture_output=True, text=True, check=True).stdout.strip()
+    version = re.search(r"^VERSION\s*:= (.*)$", (ROOT / "Makefile").read_text(), re.M)[1]
+    assert package.name == f"blklat-modules-{KERNEL.release}_{version}_amd64.deb"
+    assert (field("Package"), field("Version")) == (f"blklat-modules-{KERNEL.release}", version)
+    assert f"linux-image-{KERNEL.release} |" in field("Depends")
+    if not shutil.which("lintian"):
+        pytest.skip("lintian is not installed")
+    r = subprocess.run(["lintian", "--allow-root", "--fail-on", "error,warning", "--no-cfg", package], capture_output=True, text=True, timeout=300)
+    assert r.returncode == 0, r.stdout
+
+
+LIFE = r"""
+cd /out
+mkdir -p /lib/modules/$1
+dpkg --force-depends -i blklat-modules-*.deb >&2
+modprobe -S $1 --show-depends blklat
+modinfo -k $1 -F signer blklat
+modinfo -k $1 -F vermagic blklat
+dpkg -P blklat-modules-$1 >&2
+modprobe -S $1 --show-depends blklat 2>/dev/null || echo gone
+find / -xdev -name '*blklat*' ! -path '/out/*' ! -path '/proc/*'
+"""
+
+
+def test_installs_and_goes(package, tmp_path):
+    """Where the kernel's own image is not: it is found by its name, and nothing stays of it."""
+    debs = sorted(DEBS.glob("blklat_*.deb")) + sorted(DEBS.glob("blklat-dkms_*.deb"))
+    if len(debs) != 2:
+        pytest.skip(f"no packages in {DEBS}, whose needs the chroot has: make deb builds them")
+    chroot.fetch(debs)
+    shutil.copy(package, tmp_path)
+    r = chroot.enter(tmp_path, "/bin/bash", "-ec", LIFE, "bash", KERNEL.release)
+    assert r.returncode == 0, r.stderr
+    assert [line.strip() for line in r.stdout.splitlines()] == [
+        f"insmod /lib/modules/{KERNEL.release}/updates/blklat.ko", "blklat test one", f"{KERNEL.release} SMP preempt mod_unload modversions", "gone"]

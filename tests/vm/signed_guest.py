@@ -1,0 +1,78 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+The signed module on a kernel that takes no other: a guest with Secure Boot, lockdown=integrity and module.sig_enforce=1, whose
+firmware knows one of two keys. The tests in signed/ are run there.
+
+usage: signed_guest.py [-k EXPR]
+"""
+import argparse
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+import matrix
+from kernels import KERNELS, fetch
+from machine import Machine
+from packages import Failure, run
+from secure_boot import firmware
+from service_guest import PYTEST, show
+
+HERE = pathlib.Path(__file__).resolve().parent
+KERNEL = KERNELS["6.1"]
+TIMEOUT_S = 600
+
+
+def make_key(folder, name):
+    """A key and its certificate, as a firmware's owner makes them; returns make's words for them."""
+    key, certificate = folder / f"{name}.key", folder / f"{name}.crt"
+    run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "3650", "-subj", f"/CN=blklat test {name}", "-keyout", key,
+        "-out", certificate)
+    return f"KEY={key}", f"CERT={certificate}"
+
+
+def make(target, *words):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | {"O": str(matrix.BUILD)}
+    run("make", "-s", "-C", matrix.ROOT, target, f"KDIR={KERNEL.headers}", *words, env=env)
+
+
+def boot(keyword, folder):
+    fetch([KERNEL])
+    out = folder / "out"
+    out.mkdir()
+    unsigned = matrix.build_kmod(KERNEL)
+    shutil.copy(unsigned, out / "unsigned.ko")
+    for name in ("unknown", "known"):
+        key = make_key(folder, name)
+        make("kmod-sign", *key)
+        shutil.copy(unsigned.parent / "signed/blklat.ko", out / f"{name}.ko")
+    # The one that is to be loaded is the package's.
+    make("deb-module", *key)
+    package = next((matrix.BUILD / "deb-module").glob(f"blklat-modules-{KERNEL.release}_*.deb"))
+    run("dpkg-deb", "-x", package, folder / "package")
+    shutil.copy(folder / f"package/lib/modules/{KERNEL.release}/updates/blklat.ko", out / "known.ko")
+    machine = Machine(KERNEL, disks=("virtio",), qemu_args=firmware(folder, folder / "known.crt"), append="module.sig_enforce=1")
+    env = {"BLKLAT": matrix.BLKLAT, "BLKLAT_SLOW": matrix.SLOWER, "BLKLAT_KO": out / "known.ko", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return machine.run([*PYTEST, "-k", keyword, HERE / "signed"], TIMEOUT_S, env, show=show, out=out)
+
+
+def main():
+    # So that what is to be undone is undone.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    p = argparse.ArgumentParser(prog="signed_guest.py", description=__doc__)
+    p.add_argument("-k", dest="keyword", default="", metavar="EXPR", help="only tests that match, as pytest's -k")
+    try:
+        with tempfile.TemporaryDirectory(prefix="blklat-signed-") as scratch:
+            result = boot(p.parse_args().keyword, pathlib.Path(scratch))
+    except (Failure, subprocess.CalledProcessError) as e:
+        print(f"signed_guest.py: {e}", file=sys.stderr)
+        return 1
+    return matrix.verdict(KERNEL, result, show)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
