@@ -250,7 +250,7 @@ DKMS_DIR = $(DESTDIR)/usr/src/blklat-$(VERSION)
 install-dkms: $(O)/include/blklat/bins_table.h
 	install -d $(DKMS_DIR)/kmod $(DKMS_DIR)/include/blklat
 	install -m 644 Kbuild packaging/dkms/dkms.conf $(DKMS_DIR)
-	install -m 644 $(filter-out %kunit.c %kunit_session.h,$(wildcard kmod/*.[ch])) $(DKMS_DIR)/kmod
+	install -m 644 $(filter-out %kunit.c kmod/kunit_%,$(wildcard kmod/*.[ch])) $(DKMS_DIR)/kmod
 	install -m 644 $(addprefix include/blklat/,abi.h bins.h parts.h slow.h gen_bins.py) $< $(DKMS_DIR)/include/blklat
 
 uninstall-dkms:

@@ -24,7 +24,7 @@ NODE_TEST = re.compile(r"^\S+ (pass|fail|cancelled|skipped) (\d+)$", re.M)
 AT_ONCE = "-n", "4"
 # A kernel of the guests whose tracepoints can be preempted.
 PREEMPTIBLE = "7.2"
-# The service's filter of system calls keeps a sanitizer from opening its file, and from looking for leaks.
+# The service's system call filter keeps a sanitizer from opening its file and from looking for leaks.
 TO_STDERR = "log_path=stderr"
 PYTEST = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)\b")
 # How pytest (in a guest as well), cmocka, Node.js and KUnit name a test that failed, and a guest what its kernel logged.
@@ -49,7 +49,7 @@ class Count(dict):
 
 
 def run(argv, show=lambda line: print(line, end="", flush=True), **env):
-    """Shows what the command prints as it comes. Returns its exit status and its output."""
+    """Shows the command's output as it comes. Returns its exit status and its output."""
     lines = []
     with subprocess.Popen(argv, cwd=ROOT, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace") as p:
@@ -64,7 +64,7 @@ def counted(status, count, output=""):
     if status and not count["failed"]:
         count["failed"] += 1
     if count["failed"]:
-        # Node.js and cmocka name them twice.
+        # Node.js and cmocka name failed tests twice.
         count.names += dict.fromkeys("".join(found).strip() for found in NAMED.findall(output))
     return count
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recordings in a folder where somebody else has put what he likes: what he puts there, and whether anything changed."""
+"""Recordings in a folder where an attacker has put files: what he puts there, and whether anything changed."""
 import os
 import pathlib
 import random
@@ -43,7 +43,7 @@ def named(file, end):
 
 
 def state(folder):
-    """All that can be told of a directory and its files but when they were read."""
+    """Everything about a directory and its files except when they were read."""
     found = {}
     for path in (folder, *folder.iterdir()):
         st = path.lstat()

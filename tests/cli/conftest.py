@@ -6,7 +6,7 @@ from attacks import record
 
 @pytest.fixture
 def long_replay(tmp_path):
-    """In any format more than twice of what a pipe or a terminal holds."""
+    """In any format its output is more than twice what a pipe or a terminal holds."""
     file = tmp_path / "long.txt"
     file.write_text("blklat-replay 1\ndevice loop0 size=1048576\nwatch loop0 device\n" +
                     "io read 60us 4096 x9\ntick 1\n" * 1000)
@@ -15,7 +15,7 @@ def long_replay(tmp_path):
 
 @pytest.fixture
 def folder(tmp_path):
-    """One in which nothing else is."""
+    """A folder with nothing else in it."""
     made = tmp_path / "folder"
     made.mkdir()
     return made

@@ -31,7 +31,7 @@ class Screen:
         return self
 
     def __exit__(self, *_):
-        # What still runs is killed first: a leak check that a terminal's end interrupts hangs, or reports itself.
+        # Programs that still run are killed first: a leak check that is interrupted by the terminal's end hangs, or reports itself.
         for pid in self.children():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -45,7 +45,7 @@ class Screen:
         return "\n".join(self.lines(*args))
 
     def until(self, condition, what=""):
-        """Waits until @condition holds of the screen's text, or a word is on it. Returns the lines."""
+        """Waits until @condition is true of the screen's text; a word is true when it is shown. Returns the lines."""
         holds = condition if callable(condition) else lambda text: condition in text
         end = time.monotonic() + DEADLINE_S
         while not holds(text := self.text()):
@@ -69,14 +69,14 @@ class Screen:
             return [int(pid) for pid in f.read().split()]
 
     def program(self):
-        """The process that is looked at."""
+        """The process under test."""
         return self.children()[0]
 
     def signal(self, number=signal.SIGINT):
         os.kill(self.program(), number)
 
     def assert_restored(self, status=0):
-        """The program ended so, and left the terminal as it was."""
+        """The program ended with this status and restored the terminal."""
         lines = self.until("ended with")
         assert f"ended with {status}" in lines, "\n".join(lines)
         end = time.monotonic() + DEADLINE_S

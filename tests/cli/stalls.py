@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Places that do not take what is written to them, and programs that wait for one."""
+"""Outputs that take nothing, and programs that wait for them."""
 import contextlib
 import fcntl
 import os
@@ -15,7 +15,7 @@ import tty
 
 from command import BLKLAT, ENV
 
-# What runs the tests in the background has it ignored, and so would all that is started here.
+# A shell that runs the tests in the background ignores it, and every program started here would inherit that.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -25,7 +25,7 @@ END_S = 5
 
 
 def fill(fd):
-    """Writes until it takes no more; whether it blocks is not changed for others."""
+    """Writes until it takes no more. Whether it blocks stays as it is for others."""
     own = os.open(f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
     try:
         for size in 65536, 1:
@@ -73,7 +73,7 @@ def stopped_terminal():
 
 @contextlib.contextmanager
 def non_blocking(stall):
-    """As a parent may have made it, for all who share it; it has to stay so, and the others as they are."""
+    """Non-blocking, as a parent may have made it for all who share it. It has to stay so, and blocking ones have to stay blocking."""
     with stall() as (writer, reader):
         flags = fcntl.fcntl(writer, fcntl.F_GETFL)
         fcntl.fcntl(writer, fcntl.F_SETFL, flags | os.O_NONBLOCK)
@@ -97,7 +97,7 @@ def cpu_and_state(pid):
 
 
 def until_still(process, for_s=0.3):
-    """Waits until it has done nothing for a while but wait for others; for the disk (D) it is at work."""
+    """Waits until it has only waited for others for a while. Waiting for the disk (D) counts as work."""
     deadline, since, before = time.monotonic() + DEADLINE_S, time.monotonic(), None
     while time.monotonic() - since < for_s:
         assert process.poll() is None, f"{process.args} ended with {process.returncode}"
@@ -109,7 +109,7 @@ def until_still(process, for_s=0.3):
 
 
 def ended(process, *numbers):
-    """Sends signals and returns the exit status, which has to come within the promised time."""
+    """Sends signals and returns the exit status; the program has to end within the promised time."""
     began = time.monotonic()
     for number in numbers:
         process.send_signal(number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The log of a recorder that was killed, read as it is: one that belongs to the file and one that does not, whole and damaged."""
+"""The log that a killed recorder leaves, read in place: one that belongs to the file and one that does not, whole and damaged."""
 import contextlib
 import fcntl
 import os
@@ -49,7 +49,7 @@ def killed(file, n=12):
 
 
 def test_one_that_was_killed(folder, tmp_path):
-    """Read with its log, which stays as it is, in a directory where nothing can be written too."""
+    """It is read with its log, which stays unchanged, also in a directory that cannot be written to."""
     file = folder / "run.blklat"
     expected = killed(file)
     before = state(folder)
@@ -94,7 +94,7 @@ def test_a_log_of_somebody_else(folder, tmp_path):
 @pytest.mark.parametrize("what", ["fifo", "folder", "link", "noise", "sparse"])
 @pytest.mark.parametrize("end", ["-shm", "-mark"])
 def test_beside_one_that_was_killed(folder, tmp_path, end, what):
-    """There is an index of the log for whoever maps it, which we don't."""
+    """The index of the log is only for programs that map it; we do not."""
     file, victim = folder / "run.blklat", tmp_path / "victim"
     expected = killed(file)
     victim.write_text("precious")
@@ -105,7 +105,7 @@ def test_beside_one_that_was_killed(folder, tmp_path, end, what):
 
 
 def intervals(file):
-    """By SQLite, of a copy that it may change."""
+    """What SQLite reads, from a copy that it may change."""
     copy = file.with_name("copy")
     for end in ("", "-wal"):
         shutil.copy(named(file, end), named(copy, end))
@@ -117,7 +117,7 @@ def intervals(file):
 
 
 def test_logs_that_are_damaged(folder):
-    """Cut at any length, with any byte changed: what SQLite takes from it is what we take."""
+    """Cut at any length, or with any byte changed: we read the same from it as SQLite."""
     file, seed = folder / "run.blklat", random.Random(7)
     expected = killed(file).splitlines(keepends=True)
     whole, found = named(file, "-wal").read_bytes(), set()

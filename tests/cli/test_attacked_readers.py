@@ -61,7 +61,7 @@ def test_overwriting_deletes_only_what_it_replaces(file, tmp_path):
 
 @pytest.mark.skipif(not ROOT, reason="files of two users: only root makes them")
 def test_a_journal_of_somebody_else(file, tmp_path):
-    """Can't be the file's own, so it keeps nobody from reading."""
+    """It cannot belong to the file, so it does not prevent reading."""
     expected, victim = shown(file), tmp_path / "victim"
     victim.write_text("precious")
     named(file, "-journal").write_bytes(journal(file, victim))
@@ -74,7 +74,7 @@ def test_a_journal_of_somebody_else(file, tmp_path):
 @pytest.mark.parametrize("what", PLANTS)
 @pytest.mark.parametrize("end", BESIDE)
 def test_beside_a_recording_that_ended(file, tmp_path, end, what):
-    """One plain file, to which nothing belongs: whatever lies beside it is left alone, and read by nobody."""
+    """A single plain file: whatever lies beside it is left alone and not read."""
     victim, expected = tmp_path / "victim", shown(file)
     victim.write_bytes(os.urandom(5000))
     plant(named(file, end), what, victim)

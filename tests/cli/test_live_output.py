@@ -153,7 +153,7 @@ def test_figures_are_those_of_the_script(script):
     per_watch = {}
     for line in lines:
         key = (line["device"], line["stage"], label_of(line))
-        # A part has no line without an IO: it is of the same interval as its whole, which comes before.
+        # A part without an IO has no line. It belongs to the same interval as its whole, which comes before it.
         per_watch[key[:2]] = per_watch.get(key[:2], -1) + (key[2] is None)
         nth = per_watch[key[:2]]
         seconds, ios, _, waited = ticks[nth]
@@ -280,7 +280,7 @@ IDLE = "devices: no IO completed, none in flight (--format csv has each)"
 
 
 def write_many(path, n, *happenings):
-    """So many loop devices, named from loop0 on; in each of the intervals given something happens to some."""
+    """@n loop devices, named from loop0 on; in each of the given intervals something happens to some of them."""
     lines = ["blklat-replay 1", "cpus 1"]
     lines += [f"device loop{i} kind=loop scheduler=none size=1048576 queues=1 tags=128" for i in range(n)]
     lines += [f"watch loop{i} device" for i in range(n)]
@@ -293,7 +293,7 @@ def write_many(path, n, *happenings):
 
 
 def test_devices_at_rest_share_a_line(tmp_path):
-    """Each that has anything to tell has its own: IOs, some in flight, a loss, its end."""
+    """Each device with anything to report has its own line: IOs, some in flight, a loss, its end."""
     happenings = ({3: ["io read 96us 4096 x10"]}, {4: ["in-flight 1 oldest=2s"]}, {5: ["account tag_range 1"]}, {}, {6: ["gone"]})
     script = write_many(tmp_path / "many.txt", 9, *happenings)
     text = run(script, "--interval", "1").stdout.decode()

@@ -11,7 +11,7 @@ from screen import Screen
 
 
 def write(path, n, *ticks):
-    """So many drives; of each tick {number: statements}. What is not named rests."""
+    """@n drives; for each tick {number: statements}. Drives that are not named are at rest."""
     lines = ["blklat-replay 1"]
     lines += [f"device d{i} kind=disk size=1048576 queues=1 tags=128" for i in range(n)]
     lines += [f"watch d{i} device" for i in range(n)]
@@ -114,7 +114,7 @@ def test_marks_are_red_where_colours_are(tmp_path, env, red):
 
 
 def test_programs_get_the_same(tmp_path):
-    """Other formats have no --top: what reads them chooses by itself."""
+    """Other formats have no --top: their readers choose by themselves."""
     script = write(tmp_path / "script.txt", 13, BUSY)
     lines = run("live", "--replay", script, "--format", "json").stdout.splitlines()
     assert len({json.loads(line)["device"] for line in lines}) == 13
@@ -129,7 +129,7 @@ def slowed(n, slow, ms=4):
 
 
 def test_all_slower_is_said_once(tmp_path):
-    """8 times: of all devices or most that is not theirs; of half of them it is."""
+    """8 times as slow: if all devices or most are, it is not their fault; if half of them are, it is."""
     for slow, of_all in (12, True), (9, True), (6, False):
         script = write(tmp_path / "script.txt", 12, *slowed(12, slow))
         *before, last = blocks(text(script))[0]
@@ -148,7 +148,7 @@ def test_all_waiting_is_said_once(tmp_path):
 
 
 def test_those_left_out_wait(tmp_path):
-    """Nothing ends, so there is no p99; how long the oldest of those left out waits is told."""
+    """Nothing ends, so there is no p99; the age of the oldest IO among the devices left out is shown."""
     script = write(tmp_path / "script.txt", 4, {i: [f"in-flight 2 oldest={i + 2}s"] for i in range(4)})
     interval = " ".join(blocks(text(script, "--top", "1"))[0][0].split())
     assert " rest 3 more devices left out by --top: 0 IOPS, 0 MB/s, 6 in flight, oldest 4.00 s " in f"{interval} "

@@ -65,7 +65,7 @@ def test_a_recording_replays_as_it_was(script, file):
 
 @pytest.mark.parametrize("scale", ["6", "5", "2", "0"])
 def test_coarser(scale, file):
-    """A recording at a coarser resolution is what a replay at that resolution is."""
+    """A recording at a coarser resolution equals a replay at that resolution."""
     record(file, "--scale", scale)
     for output in OUTPUTS:
         assert result(run("live", "--replay", file, "--format", *output)) == \
@@ -143,7 +143,7 @@ def test_existing_file(file):
 
 
 def test_only_a_recording_is_replaced(file, tmp_path):
-    """Whatever else stands there was not meant. A recording that was killed is one only by its log."""
+    """A file of another kind is not overwritten. What a killed recorder leaves is a recording only together with its log."""
     file.write_text("precious")
     one_line(run("record", "--replay", NVME, "-o", file, "--overwrite"), 2, "is not a recording")
     assert file.read_text() == "precious"
@@ -161,7 +161,7 @@ def test_only_a_recording_is_replaced(file, tmp_path):
 
 
 def killed(file):
-    """What a recording is when the machine goes down before anything came from the log into the file."""
+    """The recording after the machine went down before anything got from the log into the file."""
     source = record(file.with_name("source"), "--label", "old")
     with contextlib.closing(sqlite3.connect(source)) as whole, contextlib.closing(sqlite3.connect(file)) as db:
         db.execute("PRAGMA journal_mode = WAL")

@@ -15,7 +15,7 @@ from command import REPLAY, run
 from stalls import DEADLINE_S, STALLS, ended, full_pipe, readable, running, until_still
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
-# What watches ends in order, and that is no failure; all else is ended as any program is.
+# Commands that watch end in order, which is no failure; the others end like any program.
 ORDERLY = ("live", "record", "serve")
 
 
@@ -80,7 +80,7 @@ def test_neither_output_nor_messages_are_taken(tmp_path, long_replay, command, s
 @pytest.mark.parametrize("command", ["live", "live json", "live csv", "record", "report", "report json", "compare", "help",
                                      "live help"])
 def test_output_that_is_taken_late(tmp_path, long_replay, command, stall):
-    """Waited for, also where it does not block: all of it comes, and how it is opened stays as it was."""
+    """A slow reader is waited for, also where the pipe does not block. It gets everything, and the mode of the pipe stays as it was."""
     args = commands(tmp_path)[command]
     wanted = run(*args).stdout
     (tmp_path / "run.blklat").unlink(missing_ok=True)
@@ -97,7 +97,7 @@ def test_output_that_is_taken_late(tmp_path, long_replay, command, stall):
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
 def test_a_reader_that_trickles(long_replay, number):
-    """It takes something again and again, and so little that all of it would take for ever."""
+    """A reader that keeps taking a little, at a rate at which everything would take for ever."""
     with full_pipe() as (out, taken), running("live", "--replay", long_replay, stdout=out) as p, \
             subprocess.Popen(["sh", "-c", "while :; do head -c 4096 >/dev/null; sleep 0.3; done"], stdin=taken) as reader:
         try:
@@ -108,7 +108,7 @@ def test_a_reader_that_trickles(long_replay, number):
 
 
 def test_what_is_taken_in_time_is_whole(long_replay):
-    """A reader that was slow, and takes all once the end is asked for, gets whole intervals and the summary."""
+    """A slow reader that takes everything once the end is asked for gets whole intervals and the summary."""
     with full_pipe() as (out, taken), running("live", "--replay", long_replay, stdout=out) as p:
         until_still(p)
         p.send_signal(signal.SIGTERM)

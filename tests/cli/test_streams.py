@@ -40,7 +40,7 @@ def test_output_that_is_closed(args):
 
 @pytest.mark.parametrize("closed,status", [("<&-", 0), (">&-", 1), ("2>&-", 0), ("<&- >&- 2>&-", 1)])
 def test_no_file_becomes_a_standard_stream(tmp_path, closed, status):
-    """What is printed must not end up in a recording, nor in a report, whatever descriptor that has."""
+    """Output must not end up in a recording or a report, whichever descriptor that has."""
     file, report = tmp_path / "run.blklat", tmp_path / "report.json"
 
     def shell(words, *args):

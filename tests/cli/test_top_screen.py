@@ -127,7 +127,7 @@ def test_map_without_colours(tmp_path):
 
 
 def test_few_fast_ones_cost_no_detail(tmp_path):
-    """One of 1 us in 1010: with it the map would have four and a half decades, without it two, on the same lines."""
+    """One IO of 1 us among 1010: with it the map would span four and a half decades, without it two, on as many lines."""
     file = tmp_path / "script.txt"
     file.write_text("blklat-replay 1\ndevice sda\nwatch sda device\n" +
                     "io read 1us 4096\nio read 300us 4096 x999\nio read 30ms 4096 x10\ntick 1\n" * 3)
@@ -299,7 +299,7 @@ def test_terminal_is_restored_when_nobody_reads(steady):
 
 
 def test_terminal_is_restored_after_an_error(tmp_path):
-    """A recording that breaks off in the middle: the reason stands on the terminal that was given back."""
+    """A recording that breaks off in the middle: the reason is on the restored terminal."""
     file = tmp_path / "run.blklat"
     script(tmp_path)
     subprocess.run([BLKLAT, "record", "--replay", tmp_path / "script.txt", "-o", file, "--quiet"], env=ENV, check=True, timeout=30)
@@ -310,7 +310,7 @@ def test_terminal_is_restored_after_an_error(tmp_path):
 
 
 def test_messages_are_kept_for_the_end(tmp_path):
-    """A device that goes is told of in the last line, and once more on the terminal that was given back."""
+    """A device that goes away is reported in the last line, and again on the restored terminal."""
     def more(i):
         return "on sdl device\ngone" if i == 5 else ""
     with top(script(tmp_path, more=more)) as s:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Commands that are denied something, and what is right for them to do then."""
+"""Commands that are denied something, and what they may do then."""
 import concurrent.futures
 import os
 import pathlib
@@ -52,7 +52,7 @@ COMMANDS = {
 
 
 class Bench:
-    """A folder with a recording and a script, and what each command says and makes where nothing fails."""
+    """A folder with a recording and a script, and the output and files of each command when nothing fails."""
 
     def __init__(self, folder):
         self.file, self.script = folder / "run.blklat", folder / "script.txt"
@@ -76,7 +76,7 @@ class Bench:
         return Outcome(ended.returncode, ended.stdout, ended.stderr.decode(errors="replace"), left, made)
 
     def content(self, name, out):
-        """Of a recording what it says: two are never the same to the byte."""
+        """The contents of a recording: no two files are the same to the byte."""
         if not name.startswith("record"):
             return out.read_bytes()
         r = subprocess.run([BLKLAT, "live", "--replay", out, "--format", "csv"], capture_output=True, env=ENV, timeout=DEADLINE_S)
@@ -91,7 +91,7 @@ class Bench:
     def complaint(self, name, outcome):
         """What is wrong about it, or None."""
         whole = self.expected(name)
-        # A recording that could not become one file is as good as two.
+        # A recording that could not be made one file may stay two.
         left = outcome.left - {"out-wal", "out-shm"} if name.startswith("record") else outcome.left
         if outcome.status == 0:
             right = (outcome.stdout, left, outcome.made, outcome.stderr) == (whole.stdout, whole.left, whole.made, whole.stderr)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Memory runs out: each way of calls that leads to an allocation fails once. FAULTS_ALL=1 has every single allocation fail, and
-every way once more with all that come after it.
+Memory runs out: an allocation fails once on each call path that leads to one. FAULTS_ALL=1 makes every single allocation fail,
+and on each path once all from there on.
 """
 import pathlib
 import tempfile
@@ -12,7 +12,7 @@ from faults import ALL, COMMANDS, NO_MEMORY, each
 
 
 def numbers(bench, name):
-    """The first allocation of each way of calls, and how many there are of any."""
+    """The first allocation on each call path, and the number of all allocations."""
     with tempfile.NamedTemporaryFile(prefix="blklat-faults-") as file:
         outcome = bench.run(name, env={"LD_PRELOAD": NO_MEMORY, "FAIL_LIST": file.name})
         found = [int(line) for line in pathlib.Path(file.name).read_text().split()]

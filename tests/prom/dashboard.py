@@ -8,7 +8,7 @@ DASHBOARD = json.loads((pathlib.Path(__file__).resolve().parents[2] / "packaging
 TARGETS = [(p["title"], t["refId"], t["expr"]) for p in DASHBOARD["panels"] for t in p["targets"]]
 VARIABLES = {v["name"]: v for v in DASHBOARD["templating"]["list"]}
 # What a user who changes nothing has chosen. Grafana makes an interval of 4 s of scrapes of 1 s.
-CHOSEN = {"job": ".+", "instance": ".+", "device": ".+", "stage": "device", "__interval": "1s"}
+CHOSEN = {"job": ".+", "instance": ".+", "device": ".+", "stage": "device", "by": "size", "__interval": "1s"}
 KINDS = ("native", "classic")
 
 

@@ -135,7 +135,7 @@ def test_rules_say_the_same(both, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("title,ref,expression", [t for t in TARGETS if "size!=" not in t[2] and "capture" not in t[2]],
+@pytest.mark.parametrize("title,ref,expression", [t for t in TARGETS if "$by!=" not in t[2] and "capture" not in t[2]],
                          ids=lambda v: v if len(str(v)) < 40 else "")
 def test_the_dashboard_says_the_same(both, kind, title, ref, expression):
     if ref in KINDS and ref != kind:
@@ -149,17 +149,17 @@ def test_the_dashboard_says_the_same(both, kind, title, ref, expression):
 @pytest.mark.parametrize("kind", KINDS)
 def test_panels_by_size(both, kind):
     s, a = getattr(both, kind), both.addresses["divided"]
-    by = {(t, ref): filled(e, both, instance=a) for t, ref, e in TARGETS if "size!=" in e}
+    by = {(t, ref): filled(e, both, instance=a) for t, ref, e in TARGETS if "$by!=" in e}
     assert len(by) == 3
     for ref, q in (("p50", 0.5), ("p99", 0.99)):
-        rows = s.query(by["Percentiles by size", ref], time=both.moment)
+        rows = s.query(by["Percentiles by $by", ref], time=both.moment)
         assert len(rows) == 2 * len({size_of(c) for c in BYTES})
         for labels, got in rows:
             values = sorted(ios_of(both, op=labels["op"], size=labels["size"]))
             exact = values[math.ceil(q * len(values)) - 1]
             # Of half of the ticks, so its 99th percentile is that of fewer IOs.
             assert 1 / WIDTH[kind] / 1.3 < got * 1e9 / exact < WIDTH[kind] * 1.3, (labels, got, exact)
-    rates = {(r["op"], r["size"]): v for r, v in s.query(by["IOPS by size", "iops"], time=both.moment)}
+    rates = {(r["op"], r["size"]): v for r, v in s.query(by["IOPS by $by", "iops"], time=both.moment)}
     reads = sum(v for (op, _), v in rates.items() if op == "read")
     # 512 and 4096 bytes are of one part.
     assert rates["read", "4 KiB"] / reads == pytest.approx(2 / 7, rel=1e-6)

@@ -22,7 +22,7 @@ def pytest_configure(config):
 
 @pytest.fixture(autouse=True)
 def binary(request, monkeypatch):
-    """What looks at the process from outside looks at the program that is shipped."""
+    """Tests that inspect the process from outside use the program that is shipped."""
     if request.node.get_closest_marker("plain"):
         monkeypatch.setattr(service, "BLKLAT", service.PLAIN)
 
@@ -53,7 +53,7 @@ def slots(need_root):
 
 @pytest.fixture
 def script(tmp_path):
-    """Makes a replay: so many intervals of so many seconds, one device or more."""
+    """Makes a replay: how many intervals, of how many seconds each, and one or more devices."""
     def make(intervals=100, seconds=0.1, **more):
         return service.write_script(tmp_path / "script.txt", intervals, seconds, **more)
     return make

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-What presses on a service, and what tells the machine's own lateness from the service's. Each runs in a process of its own, so
-that it neither waits for the test's interpreter nor keeps it; 'with' blocks end them.
+Loads on a service, and a measure of the machine's own lateness. Each runs in a process of its own, so that it and the test's
+interpreter do not wait for each other; 'with' blocks end them.
 """
 import asyncio
 import base64

@@ -158,7 +158,7 @@ class Serve:
         return r.lines() if r.status == 200 else []
 
     def later_snapshot(self):
-        """One that was read after all that came before this call; the next may have been read just before."""
+        """A snapshot that was read after this call began; the next one may have been read just before it."""
         def times():
             return {line["time"] for line in self.snapshot()}
         for _ in range(2):
@@ -251,7 +251,7 @@ class Stream:
                 found[key] = value
 
     def intervals(self, n):
-        """So many of them, what comes between left out."""
+        """@n of them, without what comes between."""
         found = []
         while len(found) < n:
             number, name, data = self.event()

@@ -9,7 +9,7 @@ from service import DEADLINE_S
 
 
 class Manager:
-    """The service manager's end of NOTIFY_SOCKET. When something was said is the kernel's to tell, however late it is read here."""
+    """The service manager's end of NOTIFY_SOCKET. The kernel says when a message was sent, however late it is read here."""
     TIMESTAMPNS = 35  # SO_TIMESTAMPNS, which Python has no name for
 
     def __init__(self, address):
@@ -34,11 +34,11 @@ class Manager:
         return seconds + ns / 1e9, text
 
     def after_beats(self):
-        """The next that is no beat of the watchdog."""
+        """The next message that is not for the watchdog."""
         return next(text for _, text in iter(self.next, None) if text != b"WATCHDOG=1")
 
     def rest(self):
-        """What was said by one that has ended."""
+        """The messages of a service that has ended."""
         self.socket.setblocking(False)
         with contextlib.suppress(BlockingIOError):
             while True:

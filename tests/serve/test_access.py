@@ -38,7 +38,7 @@ def test_users(web, script):
 
 
 def test_a_password_is_hashed_once(web, script):
-    """By the CPU time that the service takes: at cost 12 a check is a fifth of a second or more, a scrape is not."""
+    """The number of hashes, by the CPU time that the service takes: at cost 12 a check takes a fifth of a second or more, a scrape much less."""
     file = web(f'basic_auth_users: {{prometheus: {bcrypt("secret", 12)}}}')
     with Serve("--replay", script(10, 100), "--web-config", file) as s:
         def cost_ms(name, password, status, times=1):
@@ -48,13 +48,13 @@ def test_a_password_is_hashed_once(web, script):
             return s.cpu_ms() - before
         first = cost_ms("prometheus", "secret", 200)
         assert cost_ms("prometheus", "secret", 200, 20) < first
-        # One that is wrong costs as much every time, and as much for a name that there is not, even if it is right for another.
+        # A wrong password costs the same every time, and also for an unknown user, even if it is right for another user.
         for name, password in (("prometheus", "wrong"), ("nobody", "wrong"), ("nobody", "secret")):
             assert first / 2 < min(cost_ms(name, password, 401) for _ in range(3)) < first * 2
 
 
 def test_a_password_stays_known_when_users_are_read_again(web, script, tmp_path):
-    """A scrape after SIGHUP takes no hash, unless its password was changed: then the old one is wrong."""
+    """After SIGHUP a scrape needs no hash, unless its password was changed; then the old one is wrong."""
     address = str(tmp_path / "notify")
     with Manager(address) as manager:
         def read_again(text):
@@ -122,7 +122,7 @@ def test_tls13_alone(web, script, certificate):
 
 
 def test_hangup_reads_it_again(tmp_path, script, certificate):
-    """A new certificate is taken; a broken one isn't, and is complained of. Paths are relative to the file."""
+    """A new certificate is used; a broken one is not, and is reported. Paths are relative to the file."""
     file = tmp_path / "web.yml"
     file.write_text("tls_server_config: {cert_file: s.crt, key_file: s.key}")
     for kind in ("crt", "key"):

@@ -21,7 +21,7 @@ from service_manager import Manager
 INTRUDER = os.environ.get("INTRUDER", str(ROOT / "build/tests/serve/intruder.so"))
 NOBODY = pwd.getpwnam("nobody")
 AS_NOBODY = ["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}", "--clear-groups"]
-# What the process that captures does for its living; it stays the user that it was, and its devices and sysfs are files.
+# What the capturing process needs for its work. It keeps its user, and its devices and sysfs are files.
 OF_CAPTURES = {"read a file", "read /etc/shadow", "list a folder", "see a file", "have a process signalled", "be looked into", "control a device",
                "execute memory"}
 
@@ -33,7 +33,7 @@ needs_intruder = pytest.mark.skipif(not os.path.exists(INTRUDER), reason="the in
 
 @contextlib.contextmanager
 def started(argv, **more):
-    """A process that a test that fails does not leave behind, nor wait for."""
+    """A process that a failing test neither leaves behind nor waits for."""
     with subprocess.Popen(argv, stderr=subprocess.PIPE, **more) as process:
         try:
             yield process
@@ -42,7 +42,7 @@ def started(argv, **more):
 
 
 class Victim:
-    """Files, a process and a port that belong to nobody: who is nobody may do with them what it likes, if nothing keeps it."""
+    """Files, a process and a port of user nobody, to which any process of that user may do anything, unless it is confined."""
     FILES = ("decoy", "cut", "moved", "removed")
 
     def __init__(self, stack):
@@ -111,7 +111,7 @@ def tried_elsewhere(*prefix):
 @needs_root
 @needs_intruder
 def test_what_is_tried_is_let_elsewhere():
-    """All of it either root or nobody may do, in a program that nothing confines: it is not refused below for another reason."""
+    """Either root or nobody may do all of it in an unconfined program, so a refusal below has no other reason."""
     root, nobody = tried_elsewhere(), tried_elsewhere(*AS_NOBODY)
     assert root.keys() == nobody.keys() and len(root) > 40
     assert {what for what in root if root[what] and nobody[what]} == set(), (names(root), names(nobody))
@@ -288,7 +288,7 @@ def wait_for_end(pid):
 @pytest.mark.parametrize("hangs", [False, pytest.param(True, marks=needs_intruder)])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_the_server_ends_with_the_service(script, number, hangs):
-    """However that ends; also when the thread that answers requests does not go round any more."""
+    """However it ends, also when the thread that answers requests hangs."""
     with Serve("--replay", script(10, 1000), env={"LD_PRELOAD": INTRUDER, "INTRUDER_IN": "hang"} if hangs else {}) as s:
         server = s.server
         s.process.send_signal(number)
@@ -297,7 +297,7 @@ def test_the_server_ends_with_the_service(script, number, hangs):
 
 
 def test_a_service_that_ends_before_it_has_begun_leaves_no_server(tmp_path):
-    """While what it is to replay is waited for."""
+    """While it waits for the script that it is to replay."""
     os.mkfifo(tmp_path / "fifo")
     argv = [PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", str(tmp_path / "fifo")]
     with started(argv, start_new_session=True) as process:
@@ -354,7 +354,7 @@ def test_a_server_that_stands_still_holds_up_neither_intervals_nor_the_end(scrip
 
 @needs_intruder
 def test_a_server_can_not_have_the_captures_wait(script, tmp_path):
-    """It makes all that it holds block, and then gives no sign any more: intervals go on, and the end comes."""
+    """It makes every descriptor that it holds block, and then gives no more signs: intervals go on, and the service ends."""
     with Manager(str(tmp_path / "notify")) as manager:
         env = {"LD_PRELOAD": INTRUDER, "INTRUDER_IN": "stall", "NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "300000"}
         with Serve("--replay", script(100000, 0.01), env=env) as s:

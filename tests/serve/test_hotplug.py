@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A service on this machine's kernel: every IO counted, whatever comes and goes meanwhile."""
+"""A service on this machine's kernel counts every IO, whatever comes and goes."""
 import signal
 import subprocess
 
@@ -76,7 +76,7 @@ def test_devices_come_and_go(slots):
 
 @exact
 def test_another_device_of_the_same_name(slots):
-    """It goes and comes within one interval, and no total falls; a capture of its own counts what it does."""
+    """A device goes and comes back within one interval, and no total falls. A separate capture counts its IOs."""
     slots.detach_all()
     device = slots.attach(0)
     with Serve("--dev", slots.pattern, "--interval", "2") as s, s.stream() as stream:
@@ -96,7 +96,7 @@ def test_another_device_of_the_same_name(slots):
         fio(device, number_ios=500, rw="randwrite")
         settled(s, device)
         assert totals(s, device) == (1500, 500)
-        # While there is none nothing is told of it.
+        # While it is absent nothing is reported about it.
         assert set(seen) <= {0, 1500}
 
 
@@ -173,7 +173,7 @@ def test_more_requests_than_slots(slots):
 
 
 def test_more_requests_of_a_device_named(slots):
-    """A service that has given up what another capture takes says what is to be done, once."""
+    """A service that lacks the privileges for a new capture says what to do, once."""
     device = slots.attach(0)
     device.setting("scheduler", "mq-deadline")
     with Serve("--dev", device.name, "--interval", "0.1") as s:
@@ -196,7 +196,7 @@ def test_a_device_named_that_goes_stops_it(slots):
 @exact
 @pytest.mark.parametrize("there", [True, False], ids=["beside another", "alone"])
 def test_a_device_named_that_is_not_there_yet(slots, tmp_path, there):
-    """It is waited for, which is told once, and then watched as if it had been there."""
+    """A missing device is waited for, which is reported once, and then watched as if it had been there."""
     late = f"loop{slots.base + 1}"
     first = slots.attach(0) if there else None
     names = ["--dev", late, *(["--dev", first.name] if there else [])]
@@ -219,7 +219,7 @@ def test_a_device_named_that_is_not_there_yet(slots, tmp_path, there):
 
 
 def test_a_first_capture_that_another_start_may_open(slots):
-    """More devices than there is memory for: no wrong command line, so that the service manager tries again."""
+    """Too many devices for the memory: this is not a wrong command line, so the service manager tries again."""
     device = slots.attach(0)
     r = subprocess.run([BLKLAT, "serve", "--listen", "127.0.0.1:0", "--dev", device.name, "--max-memory", "4K"], capture_output=True, text=True,
                        timeout=60)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Hours of hot-plug: of 300 devices most come and go, a service watches them all and is scraped, some stay and are recorded, and captures
-begin and end beside it. In the end every count is what was read. CHURN_SECONDS=N instead of two hours.
+Hours of hot-plug: most of 300 devices come and go. A service watches all of them and is scraped, the devices that stay are recorded, and
+other captures begin and end. At the end every count equals the reads that were made. CHURN_SECONDS=N sets another time than two hours.
 """
 import collections
 import contextlib
@@ -29,7 +29,7 @@ BLOCK = 4096
 
 
 def read(device, n):
-    """So many reads that reach the device, one after the other."""
+    """Makes n reads that reach the device, one after the other."""
     with contextlib.closing(mmap.mmap(-1, BLOCK)) as buffer:
         fd = os.open(device.path, os.O_RDONLY | os.O_DIRECT)
         try:
@@ -67,14 +67,14 @@ def watched(serve, device):
 
 
 def counted(serve, device):
-    """The reads of a device that is quiet, with all that came before: of the service, whichever of its captures counted them."""
+    """All reads of a quiet device so far, as the service counted them, in whichever of its captures."""
     serve.later_snapshot()
     serve.until(lambda: watched(serve, device), f"{device.name} in an interval")
     return serve.metrics().get(f'blklat_io_latency_seconds_count{{device="{device.name}",op="read",stage="device"}}', 0)
 
 
 def churn(serve, devices, missing):
-    """One leaves, or one comes and is read; which reads are missing then is added up by device."""
+    """A device leaves, or one comes and is read. Reads that are missing afterwards are added up by device."""
     device = random.choice(devices)
     if device.sysfs.exists():
         devices.of.remove(device)
@@ -89,7 +89,7 @@ def churn(serve, devices, missing):
 
 
 class Changing(list):
-    """Those of many devices that come and go."""
+    """The same for many devices that come and go."""
 
     def __init__(self, of):
         super().__init__(of[STAY:])
@@ -97,7 +97,7 @@ class Changing(list):
 
 
 def capture(devices):
-    """A capture of its own, that begins and ends beside the others; with all that is there at the time."""
+    """A separate capture of all devices present, which begins and ends while the others run."""
     done = subprocess.run([BLKLAT, "live", "--dev", devices.pattern, "--stage", "device", "--interval", "0.2", "--count", "2",
                            "--format", "json"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -153,7 +153,7 @@ def test_counts_after_hours_of_churn(tmp_path):
         assert value(file, "SELECT value FROM meta WHERE key = 'finished'") == 1
         assert scraper.fell == [] and scraper.scrapes > 0
         assert comings > 0 and captures > 0
-        # What a service takes depends on how many devices are there, not on how many were: five captures at most, and a history.
+        # A service's memory depends on the devices present, not on those that came and went: at most five captures, and a history.
         all_back(serve, many)
         end = sizes(serve)
         assert end[1] <= begin[1] + 5 * 60 and end[0] < 3 * begin[0] + 65536, (begin, end)

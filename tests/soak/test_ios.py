@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Very many IOs: 10^8 on this machine, 10^6 on each kernel of the guests, and a thousand devices there that come and go. Not one is missing that any program saw."""
+"""Very many IOs: 10^8 on this machine, 10^6 on each kernel of the guests, and there a thousand devices that come and go. None is missing that any program saw."""
 import pathlib
 import subprocess
 import sys

@@ -17,7 +17,7 @@ from service import Serve  # noqa: E402
 HISTORY_S, STEP_S = 300, 10
 SECONDS = int(os.environ.get("SOAK_SECONDS", HISTORY_S + 600))
 MIB = 2 ** 20
-CELL_BYTES = 16  # two numbers in the page's heap; as many digits in the service
+CELL_BYTES = 16  # two numbers in the page's heap; their digits in the service
 
 
 class Page(Process):
@@ -39,7 +39,7 @@ class Page(Process):
 
 
 def least(looks, key, begin, end):
-    """What is alive for the moment comes and goes; the least of a minute is what is kept."""
+    """Short-lived objects come and go; the minimum of a minute is what is really kept."""
     return min(look[key] for look in looks[begin // STEP_S:end // STEP_S])
 
 

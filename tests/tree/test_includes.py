@@ -65,7 +65,7 @@ def test_room(room):
 
 
 def library(header):
-    """Which one a header of the system is of; "" is libc. One that is not known here fails."""
+    """The library that a system header belongs to; "" is libc. An unknown header fails."""
     if LIBC.fullmatch(header):
         return ""
     return next(name for begin, name in HEADERS.items() if header.startswith(begin))
@@ -85,7 +85,7 @@ def test_guards_are_named_after_their_files(room):
 
 
 def test_every_room_has_rules():
-    # The report's page is no C: its modules are checked by its compiler.
+    # The report's page is not C; its compiler checks its modules.
     assert {d.name for d in USERSPACE.iterdir() if d.is_dir()} == set(MAY) == set(LIBRARIES)
 
 
@@ -110,14 +110,14 @@ def test_a_wrong_include_is_found():
 
 
 def test_packages_of_the_page_come_from_no_named_place():
-    """npm takes them from the registry that its user has set."""
+    """npm takes packages from the registry that its user has configured."""
     lock = (ROOT / "userspace/report/web/package-lock.json").read_text()
     assert '"integrity"' in lock
     assert '"resolved"' not in lock and "://" not in re.sub(r'"url": "[^"]*"', "", lock)
 
 
 def test_one_version():
-    """The module, its DKMS package and the program are of one release."""
+    """The module, its DKMS package and the program have the same version."""
     said = {file: re.search(pattern, (ROOT / file).read_text(), re.M).group(1) for file, pattern in (
         ("Makefile", r"^VERSION\s*:= (\S+)"), ("kmod/main.c", r'^MODULE_VERSION\("(.*)"\)'),
         ("packaging/dkms/dkms.conf", r'^PACKAGE_VERSION="(.*)"'))}

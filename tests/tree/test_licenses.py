@@ -7,7 +7,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OURS = "GPL-2.0-only"
-# What programs that are not ours include.
+# Headers that others' programs include.
 SHARED = "GPL-2.0-only WITH Linux-syscall-note OR MIT"
 PATTERNS = ["userspace/**/*.[ch]", "bpf/*.[ch]", "kmod/*.[ch]", "include/blklat/*", "tests/**/*.[ch]", "tests/**/*.py", "bench/*.[ch]",
             "bench/*.py", "bench/*.sh", "userspace/report/web/**/*.ts", "userspace/report/web/*.mjs", "userspace/report/web/*.css",
@@ -21,12 +21,12 @@ def files(pattern):
 
 
 def expression(text):
-    """What the first two lines say, the first of which may be an interpreter's."""
+    """The license in the first two lines; the first may name an interpreter."""
     return next((m[1] for m in map(SPDX.match, text.split("\n")[:2]) if m), None)
 
 
 def terms(expression):
-    """Licenses and exceptions of an expression."""
+    """The licenses and exceptions in an expression."""
     return set(re.split(r" (?:OR|AND|WITH) |[()]", expression)) - {""}
 
 

@@ -17,7 +17,7 @@ def stem(path):
 
 
 def shared(files):
-    """Names that more than one file has, with these."""
+    """Names that several files share, with these files."""
     found = collections.defaultdict(list)
     for path in files:
         found[stem(path)].append(str(path))
@@ -25,13 +25,13 @@ def shared(files):
 
 
 def named_after(name, units, rooms):
-    """Whether it is test_FILE, test_ROOM_FILE, or one of these with what of it."""
+    """Whether it is test_FILE, test_ROOM_FILE, or one of these with an aspect appended."""
     words = name.removeprefix("test_").split("_")
     return any("_".join(words[:n]) in units | rooms for n in range(1, len(words) + 1))
 
 
 def test_no_two_tests_share_a_name():
-    """In a log, and for pytest, which has one module of a name."""
+    """Names must be unique in a log, and for pytest, which imports one module of a name."""
     assert shared(path for kind in ("py", "c", "mjs") for path in TESTS.glob(f"**/test_*.{kind}")) == {}
 
 
@@ -40,7 +40,7 @@ def test_no_two_modules_share_a_name():
 
 
 def test_what_is_shared_is_in_modules():
-    """Of several conftest.py the one that was read last would be found."""
+    """With several conftest.py, imports would find the one that was read last."""
     found = [str(path) for path in TESTS.glob("**/*.py")
              if re.search(r"^\s*(from|import) (conftest|test_\w+)\b", path.read_text(), re.M)]
     assert found == []

@@ -24,6 +24,7 @@
 #include "blklat/parts.h"
 #include "core/accounting.h"
 #include "engine/geometry.h"
+#include "engine/gone.h"
 #include "engine/kernel_capture.h"
 #include "util/clock.h"
 
@@ -150,7 +151,7 @@ static inline int engine_read(struct capture *c, struct snapshot *s, struct prob
 	int err = kernel_capture_read(k, s, no_bios, p);
 
 	s->skipped = 0;
-	kernel_capture_end(k);
+	gone_reported(k);
 	return err;
 }
 
@@ -172,8 +173,8 @@ static inline void engine_look(struct capture *c)
 {
 	struct kernel_capture *k = (struct kernel_capture *)c;
 
-	if (kernel_capture_find_gone(k))
-		kernel_capture_freeze(k, no_bios);
+	if (gone_find(k))
+		gone_freeze(k, no_bios);
 }
 
 static const struct capture_ops engine = {

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "core/accounting.h"
+#include "engine/gone.h"
 #include "engine/kernel_capture.h"
 #include "fake_region.h"
 
@@ -79,7 +80,7 @@ static u32 readings(struct world *t)
 
 	t->reads = 0;
 	assert_int_equal(kernel_capture_read(&t->k, &t->f->now, count_bios, &p), 0);
-	kernel_capture_end(&t->k);
+	gone_reported(&t->k);
 	return t->reads / 2;
 }
 
@@ -236,7 +237,7 @@ static void test_extremes_of_a_device_that_goes(void **state)
 	snapshot_copy(&t.f->before, &t.f->now);
 	fake_io(t.f, 1, 0, BLKLAT_OP_READ, longer);
 	t.k.gone[0].told = false;
-	kernel_capture_freeze(&t.k, count_bios);
+	gone_freeze(&t.k, count_bios);
 	readings(&t);
 	o = &t.f->now.w[0].ops[BLKLAT_OP_READ];
 	assert_int_equal(hist_count(&o->hist), 2);

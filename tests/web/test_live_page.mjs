@@ -167,7 +167,7 @@ test("what is shown is divided by size below, charts and devices have the whole"
     const page = await openAt(t, service.url);
     await holdAt(page, service, 4);
     const parts = page.locator('[aria-label="Figures by IO size"]');
-    const wanted = ["run, device, op", "IO size", "IOPS mean", "share of IOs", "mean size", "p50", "p99", "max"];
+    const wanted = ["run, device, op", "IO size", "IOPS mean", "share of IOs", "share of bytes", "share of time", "mean size", "p50", "p99", "max"];
     const rows = async () => {
         const heads = await parts.locator("thead th").allInnerTexts(), found = [];
         for (const row of await parts.locator("tbody tr").all()) {
@@ -176,13 +176,13 @@ test("what is shown is divided by size below, charts and devices have the whole"
         }
         return found;
     };
-    // 1000 reads in each 0.2 s: 600, 300 and 100 of them. Two latencies' percentiles are exact to a bin, as those of 'blklat live' are.
+    // 1000 reads in each 0.2 s: 600, 300 and 100 of them, of 127988736 bytes and 614.1 ms. Two latencies' percentiles are exact to a bin, as those of 'blklat live' are.
     const read = "nvme0n1 device · read", all = [
-        [read, "4 KiB", "3.00k", "60 %", "3.94 KiB", "90.1 us", "99.6 us", "100 us"],
-        [read, "64 KiB", "1.50k", "30 %", "64.0 KiB", "200 us", "200 us", "200 us"],
-        [read, "1 MiB+", "500", "10 %", "1.01 MiB", "5.00 ms", "5.00 ms", "5.00 ms"],
-        ["nvme0n1 device · write", "8 KiB", "250", "100 %", "8.00 KiB", "30.0 us", "30.0 us", "30.0 us"],
-        ["nvme1n1 device · write", "4 KiB", "50", "100 %", "4.00 KiB", "40.0 us", "40.0 us", "40.0 us"],
+        [read, "4 KiB", "3.00k", "60 %", "1.89 %", "8.81 %", "3.94 KiB", "90.1 us", "99.6 us", "100 us"],
+        [read, "64 KiB", "1.50k", "30 %", "15.36 %", "9.77 %", "64.0 KiB", "200 us", "200 us", "200 us"],
+        [read, "1 MiB+", "500", "10 %", "82.75 %", "81.42 %", "1.01 MiB", "5.00 ms", "5.00 ms", "5.00 ms"],
+        ["nvme0n1 device · write", "8 KiB", "250", "100 %", "100 %", "100 %", "8.00 KiB", "30.0 us", "30.0 us", "30.0 us"],
+        ["nvme1n1 device · write", "4 KiB", "50", "100 %", "100 %", "100 %", "4.00 KiB", "40.0 us", "40.0 us", "40.0 us"],
     ];
     assert.deepEqual(await rows(), all);
     assert.equal(await page.locator('[aria-label="Figures"] tbody tr').count(), 3);

@@ -15,6 +15,7 @@
 #include "engine/bpf_engine.h"
 #include "engine/bpf_programs.h"
 #include "engine/bpf_slow.h"
+#include "engine/gone.h"
 #include "util/cleanup.h"
 
 /* Drops devices that went away, as their addresses may be reused for others. */
@@ -64,7 +65,7 @@ static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 		return problem_set(p, err, "could not let go of cgroups that have ended: %s", strerror(-err));
 	drop_gone(b, s);
 	s->skipped = b->kernel.carry.skipped + bpf_skipped_runs(b);
-	kernel_capture_end(&b->kernel);
+	gone_reported(&b->kernel);
 	return 0;
 }
 
@@ -73,14 +74,14 @@ static void bpf_look(struct capture *c)
 	struct bpf_capture *b = (struct bpf_capture *)c;
 	bool any = false;
 
-	if (!kernel_capture_find_gone(&b->kernel))
+	if (!gone_find(&b->kernel))
 		return;
 	for (u32 i = 0; i < c->n_watches; i = next_whole(&b->kernel, i))
 		if (b->kernel.gone[i].gone)
 			any |= targets_drop(&b->targets, i);
 	if (any)
 		bpf_write_targets(b);
-	kernel_capture_freeze(&b->kernel, count_bios);
+	gone_freeze(&b->kernel, count_bios);
 }
 
 /* --- open and close ------------------------------------------------------------------------ */

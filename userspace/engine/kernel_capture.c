@@ -10,6 +10,7 @@
 #include "blklat/parts.h"
 #include "core/accounting.h"
 #include "engine/carry.h"
+#include "engine/gone.h"
 #include "util/clock.h"
 
 bool capture_has_stage(const struct capture *c, enum blklat_stage stage)
@@ -149,7 +150,7 @@ static void take_waiting(const struct bio_counts *bios, u64 now_ns, struct watch
 	w->waited_ns = waited_ns > 0 ? waited_ns : 0;
 }
 
-static void take_bios_of(const struct kernel_capture *k, u32 whole, u64 now_ns, struct watch_counts *w)
+void kernel_capture_take_bios(const struct kernel_capture *k, u32 whole, u64 now_ns, struct watch_counts *w)
 {
 	const struct bio_counts all = all_bios(k, whole);
 
@@ -164,7 +165,7 @@ static void take_bios(const struct kernel_capture *k, struct snapshot *s)
 		if (k->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
 			continue;
 		s->w[i].started = k->bios[i].started;
-		take_bios_of(k, i, s->mono_ns, &s->w[i]);
+		kernel_capture_take_bios(k, i, s->mono_ns, &s->w[i]);
 	}
 }
 
@@ -251,67 +252,14 @@ static bool kernel_comparable(const struct watch *w, const u64 *accounts)
 	return w->stage == BLKLAT_STAGE_TOTAL && !accounts[BLKLAT_REQUEUED];
 }
 
-/* The device's statistics, which are the same for all its stages. */
-struct kernel_read {
-	struct kernel_stat stat;
-	int err;
-};
-
-/* Returns the result of the read; -ENODEV also if the device is known to be gone. */
-static int find_gone(struct kernel_capture *k, u32 i, const struct kernel_read *read)
+static void take_kernel(struct kernel_capture *k, u32 i, struct kernel_read *read, struct watch_counts *w)
 {
-	struct kernel_ios *ios = &k->ios[i];
-	struct gone_watch *g = &k->gone[i];
-	int err = g->gone ? -ENODEV : read->err;
+	int err = gone_read_statistics(k, i, read);
+	u64 ios = read->stat.ios - k->ios[i].base - w->accounts[BLKLAT_EMPTY_FLUSH];
 
-	/*
-	 * A count that fell has been reset. zram keeps its device when it is reset, but nothing else
-	 * (zram_reset_device()).
-	 */
-	if (!err && read->stat.ios < ios->last)
-		err = -ENODEV;
-	if (err == -ENODEV && !g->gone) {
-		g->gone = true;
-		g->replaced = device_replaced(k->capture.devices, k->capture.watches[i].device);
-	}
-	ios->last = read->stat.ios;
-	return err;
-}
-
-static void take_kernel(struct kernel_capture *k, u32 i, const struct kernel_read *read, struct watch_counts *w)
-{
-	const struct watch *watch = &k->capture.watches[i];
-	u64 ios;
-	int err;
-
-	err = find_gone(k, i, read);
-	w->gone = err == -ENODEV;
-	w->replaced = k->gone[i].replaced;
-	ios = read->stat.ios - k->ios[i].base - w->accounts[BLKLAT_EMPTY_FLUSH];
-	w->kernel_known = !err && kernel_comparable(watch, w->accounts) && (s64)ios >= 0;
+	w->kernel_known = !err && kernel_comparable(&k->capture.watches[i], w->accounts) && (s64)ios >= 0;
 	w->kernel_ios = w->kernel_known ? ios : 0;
 	w->kernel_in_flight = w->kernel_known ? read->stat.in_flight : 0;
-}
-
-/* Reads at the first of a device's watches, which are next to each other; keeps @read at the others. */
-static void read_stat(struct kernel_capture *k, u32 i, struct kernel_read *read)
-{
-	const struct device *d = k->capture.watches[i].device;
-
-	if (i && k->capture.watches[i - 1].device == d)
-		return;
-	read->stat = (struct kernel_stat){ 0 };
-	read->err = k->gone[i].gone ? -ENODEV :
-		    device_files_stat(&k->files[i], k->capture.devices, d, &read->stat);
-}
-
-/* Marks a whole and its parts as gone, or not. */
-static void mark_gone(const struct kernel_capture *k, u32 whole, struct watch_counts *w)
-{
-	for (u32 n = 0; n <= k->parts; n++) {
-		w[n].gone = k->gone[whole].gone;
-		w[n].replaced = k->gone[whole].replaced;
-	}
 }
 
 /*
@@ -326,84 +274,11 @@ static bool read_kernel(struct kernel_capture *k, struct snapshot *s)
 	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
 		bool gone = k->gone[i].gone;
 
-		read_stat(k, i, &read);
 		take_kernel(k, i, &read, &s->w[i]);
-		mark_gone(k, i, &s->w[i]);
+		gone_mark(k, i, &s->w[i]);
 		any |= k->gone[i].gone && !gone;
 	}
 	return any;
-}
-
-static bool any_in_flight(const struct kernel_capture *k)
-{
-	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i))
-		if (k->gone[i].gone && !k->gone[i].frozen.n && region_in_flight(&k->region, i))
-			return true;
-	return false;
-}
-
-/* IOs in flight on devices that are gone end soon, if at all. */
-static void wait_for_gone(const struct kernel_capture *k)
-{
-	const struct timespec ms = { .tv_nsec = 1000000 };
-
-	for (u32 n = 0; n < 20 && any_in_flight(k); n++)
-		nanosleep(&ms, NULL);
-}
-
-static void swap(u64 *a, u64 *b)
-{
-	u64 was = *a;
-
-	*a = *b;
-	*b = was;
-}
-
-/*
- * For a watch that was read in the middle of an interval: the cells for late extremes hold its
- * extremes.
- */
-static void take_late_extremes(struct watch_counts *w)
-{
-	for (u32 op = 0; op < BLKLAT_OPS; op++) {
-		swap(&w->ops[op].min_ns, &w->ops[op].late_min_ns);
-		swap(&w->ops[op].max_ns, &w->ops[op].late_max_ns);
-	}
-}
-
-/*
- * Takes the final figures of devices that are gone and were not reported yet; @amid an interval, or at
- * its end.
- */
-static void freeze(struct kernel_capture *k, bool amid, int (*count_bios)(struct kernel_capture *k))
-{
-	u64 now = now_ns();
-
-	count_bios(k);
-	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
-		struct gone_watch *g = &k->gone[i];
-		struct watch_counts *w;
-
-		/* If there is no memory, the watch is read at the interval's end like any other. */
-		if (!g->gone || g->frozen.n || g->told || snapshot_init(&g->frozen, 1 + k->parts, k->capture.scale))
-			continue;
-		w = g->frozen.w;
-		region_read(&k->region, i, &k->rested_at[i], now, w);
-		for (u32 p = 0; amid && p <= k->parts; p++)
-			take_late_extremes(&w[p]);
-		if (k->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
-			continue;
-		w->started = w->started_after = region_account(&k->region, i, BLKLAT_STARTED);
-		take_bios_of(k, i, now, w);
-		w->in_flight_after = w->in_flight;
-	}
-}
-
-static void take_frozen(const struct kernel_capture *k, struct snapshot *s)
-{
-	for (u32 i = 0; i < s->n; i = next_whole(k, i))
-		for (u32 n = 0; n < k->gone[i].frozen.n; n++)
-			watch_counts_copy(&s->w[i + n], &k->gone[i].frozen.w[n]);
 }
 
 int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*count_bios)(struct kernel_capture *k),
@@ -423,43 +298,10 @@ int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*coun
 	if (err)
 		return problem_set(p, err, "could not read the bios in flight: %s", strerror(-err));
 	note_gaps(k, s);
-	take_frozen(k, s);
-	if (read_kernel(k, s)) {
-		wait_for_gone(k);
-		freeze(k, false, count_bios);
-		take_frozen(k, s);
-		for (u32 i = 0; i < s->n; i = next_whole(k, i))
-			mark_gone(k, i, &s->w[i]);
-	}
+	gone_take_frozen(k, s);
+	if (read_kernel(k, s))
+		gone_finish(k, s, count_bios);
 	for (u32 i = 0; i < k->carry.n; i++)
 		carry_add(&s->w[i], &k->carry.w[i]);
 	return 0;
-}
-
-/* --- devices that go away ------------------------------------------------------------------ */
-
-bool kernel_capture_find_gone(struct kernel_capture *k)
-{
-	struct kernel_read read = { 0 };
-	bool any = false;
-
-	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i)) {
-		read_stat(k, i, &read);
-		if (!k->gone[i].gone)
-			any |= find_gone(k, i, &read) == -ENODEV;
-	}
-	if (any)
-		wait_for_gone(k);
-	return any;
-}
-
-void kernel_capture_freeze(struct kernel_capture *k, int (*count_bios)(struct kernel_capture *k))
-{
-	freeze(k, true, count_bios);
-}
-
-void kernel_capture_end(struct kernel_capture *k)
-{
-	for (u32 i = 0; i < k->capture.n_watches; i++)
-		k->gone[i].told = k->gone[i].gone;
 }

@@ -26,7 +26,7 @@ struct kernel_ios {
 	u64 last;
 };
 
-/* A watch whose device went away. */
+/* A watch whose device went away, see gone.h. */
 struct gone_watch {
 	bool gone;
 	bool told;		/* the last read has reported it; else it went away since then */
@@ -116,15 +116,9 @@ int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*coun
 			struct problem *p);
 
 /*
- * For an engine's look: notes which devices went away since the last look or read, and waits up to 20
- * ms for their IOs in flight, as no other device takes their place before those end. Returns whether
- * there are any such devices. If so, the engine stops counting them, as far as it can, and calls
- * kernel_capture_freeze(). From then on their figures stay.
+ * The bios in flight of a whole and its parts, as last counted, go into @w; their ages are those at
+ * @now_ns.
  */
-bool kernel_capture_find_gone(struct kernel_capture *k);
-void kernel_capture_freeze(struct kernel_capture *k, int (*count_bios)(struct kernel_capture *k));
-
-/* Ends a read: devices that are gone have now been reported. */
-void kernel_capture_end(struct kernel_capture *k);
+void kernel_capture_take_bios(const struct kernel_capture *k, u32 whole, u64 now_ns, struct watch_counts *w);
 
 #endif

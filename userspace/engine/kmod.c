@@ -11,6 +11,7 @@
 #include "blklat/parts.h"
 #include "engine/cgroups.h"
 #include "engine/geometry.h"
+#include "engine/gone.h"
 #include "engine/kernel_capture.h"
 #include "engine/kmod_slow.h"
 #include "util/cleanup.h"
@@ -300,7 +301,7 @@ static int kmod_read(struct capture *c, struct snapshot *s, struct problem *p)
 	if (err)
 		return problem_set(p, err, "could not let go of cgroups that have ended: %s", strerror(-err));
 	s->skipped = 0;
-	kernel_capture_end(&k->kernel);
+	gone_reported(&k->kernel);
 	return 0;
 }
 
@@ -309,8 +310,8 @@ static void kmod_look(struct capture *c)
 {
 	struct kmod_capture *k = (struct kmod_capture *)c;
 
-	if (kernel_capture_find_gone(&k->kernel))
-		kernel_capture_freeze(&k->kernel, count_bios);
+	if (gone_find(&k->kernel))
+		gone_freeze(&k->kernel, count_bios);
 }
 
 /* --- open and close ------------------------------------------------------------------------ */

@@ -38,7 +38,7 @@ function cell(part: PartWatch, name: string): HTMLElement {
     const ios = `${count(op.total.ios)} ${op.total.ios === 1 ? "IO" : "IOs"}`;
     if (op.few)
         return el("td", { class: "few" }, el("div", {}, `${ios}: too few`), el("small", {}, `the slowest ${latency(op.total.latency_ns?.max)}`));
-    return el("td", {}, ...LEVELS.map((key) => level(op, op.against?.base === part.part.label, key)), el("small", {}, `${ios}, ${percent(op.of_whole?.ios ?? NaN, 1)}`));
+    return el("td", {}, ...LEVELS.map((key) => level(op, op.against?.base === part.part.label, key)), el("small", {}, `${ios}, ${percent(op.of_whole.ios ?? NaN, 1)}`));
 }
 
 /** A row for each kind that any IO ran beside, from nothing to the kind that disturbs most. */

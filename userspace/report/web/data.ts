@@ -95,13 +95,13 @@ export interface Shares { ios: number | null; bytes: number | null; time: number
 export type Against = Record<Quantile, number> & { base: string };
 
 /**
- * An op of a part: without steady and heat, but with its share of the whole's. All of these are absent
- * in a live page.
+ * An op of a part: without steady and heat, but with its share of the whole's. All of the others are
+ * absent in a live page.
  */
 export type PartOp = Omit<Op, "steady" | "heat"> & {
+    of_whole: Shares;
     /** The total time of the IOs that ended in each interval. */
     time_s?: number[];
-    of_whole?: Shares;
     /** Too few IOs for a percentile. */
     few?: boolean;
     /** Only if IOs are divided by what they run beside; null: too few, here or in the base. */

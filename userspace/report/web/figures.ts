@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The page's words and tables: the runs, the findings, the table of figures, members and array.
-import { byWords, dividedLines, partsOf, ranked, timeShare } from "./charts/parts";
+import { byWords, dividedLines, partsOf, ranked } from "./charts/parts";
 import { phaseName, phasesOf } from "./charts/phases";
 import { rateIn, type Window } from "./charts/times";
 import { consistency } from "./curves";
@@ -175,9 +175,9 @@ export function partsTotals(lines: Line[]): HTMLElement[] {
     return Object.values(dividedLines(lines)).flatMap((divided) => {
         const by = byWords(partsOf(divided[0])[0].part), head = ["run, device, op", by, "IOs", "share of IOs", "share of bytes", "share of time", "mean size", "IOPS mean", "MB/s", ...PART_LEVELS, "errors"];
         const rows = divided.flatMap((line) => ranked(partsOf(line)).map((one) => {
-            const { part, op: { total: t } } = one, mb = t.bytes_per_s / 1e6, all = line.op.total;
+            const { part, op: { total: t, of_whole: of } } = one, mb = t.bytes_per_s / 1e6;
             return [
-                names[lines.indexOf(line)], part.label, count(t.ios), percent(t.ios / all.ios), percent(t.bytes / all.bytes), percent(timeShare(one, line)), ioSize(t.bytes / t.ios),
+                names[lines.indexOf(line)], part.label, count(t.ios), percent(of.ios ?? NaN), percent(of.bytes ?? NaN), percent(of.time ?? NaN), ioSize(t.bytes / t.ios),
                 amount(t.iops), amount(mb, mb < 9.95 ? 2 : 1), ...PART_LEVELS.map((level) => latency(t.latency_ns?.[level])), count(t.errors),
             ];
         }));

@@ -4,7 +4,7 @@
 import { consistency } from "./curves";
 import {
     type Accounting, type Bin, type Device, type Heat, type Latency, type Op, OPS, type Part, type Partial, type PartWatch, type Percentile, type Quantile,
-    QUANTILES, type Run, type Slow, type SlowIo, type Total, type Watch,
+    QUANTILES, type Run, type Shares, type Slow, type SlowIo, type Total, type Watch,
 } from "./data";
 import { lastCell, upperBound } from "./grid";
 import { quantile } from "./quantile";
@@ -156,16 +156,27 @@ function makeWatch(run: Run, key: string, found: Found): Watch {
     return { device, stage, gone: last.gone ?? false, accounting: last.accounting, partial: last.partial, ...series };
 }
 
+/** Shares of the time that this page keeps, by the rule of report/document_parts.c. */
+function sharesOf({ total: of }: Op, whole: Op | undefined): Shares {
+    const share = (n: number, all = 0) => all ? n / all : null;
+    // The mean queue depths are the IOs' times, each divided by the same length of time.
+    return { ios: share(of.ios, whole?.total.ios), bytes: share(of.bytes, whole?.total.bytes), time: share(of.queue_depth, whole?.total.queue_depth) };
+}
+
 /** The current parts and, by cgroup, behind them those that have ended since. */
-function makeParts(run: Run, { device, stage, gone }: Watch, parts: Part[], intervals: LiveInterval[]): PartWatch[] {
+function makeParts(run: Run, { device, stage, gone, ops }: Watch, parts: Part[], intervals: LiveInterval[]): PartWatch[] {
     const own = intervals.map(({ watches }) => watches.filter((w) => w.part && w.device === device && w.stage === stage));
     const all = new Map(parts.map((part) => [part.label, part]));
     for (const { part } of own.flat())
         if (part && !all.has(part.label))
             all.set(part.label, part);
-    return [...all.values()].map((part) => ({
-        device, stage, gone, part, ...seriesOf(run, own.map((watches) => watches.find((w) => w.part?.label === part.label))),
-    }));
+    return [...all.values()].map((part) => {
+        const series = seriesOf(run, own.map((watches) => watches.find((w) => w.part?.label === part.label)));
+        return {
+            device, stage, gone, part, ...series,
+            ops: series.ops.map((op) => Object.assign(op, { of_whole: sharesOf(op, ops.find((of) => of.op === op.op)) })),
+        };
+    });
 }
 
 export function keyOf(watch: { device: string; stage: string }): string {

@@ -60,8 +60,6 @@ export interface Owner {
     watch: PartWatch;
 }
 
-const NO_SHARES: Shares = { ios: null, bytes: null, time: null };
-
 /** The owners with IOs; the one whose IOs took the most time comes first. */
 export function ownersOf({ line: { watch }, op }: Ownership): Owner[] {
     const parts = (watch.parts ?? []).filter(({ all_ops }) => all_ops), names = shortNames(parts.map(({ part }) => part));
@@ -72,6 +70,6 @@ export function ownersOf({ line: { watch }, op }: Ownership): Owner[] {
             const { latency_ns, of_whole, ...figures } = of.all_ops!;
             return [{ ...one, ...figures, latency: latency_ns, shares: of_whole }];
         }
-        return own ? [{ ...one, ...own.total, time_s: own.total.time_s ?? 0, latency: own.total.latency_ns, shares: own.of_whole ?? NO_SHARES, few: own.few ?? false }] : [];
+        return own ? [{ ...one, ...own.total, time_s: own.total.time_s ?? 0, latency: own.total.latency_ns, shares: own.of_whole, few: own.few ?? false }] : [];
     }).sort((a, b) => b.time_s - a.time_s);
 }

@@ -63,7 +63,7 @@ export function latencyByDepth(lines: Line[]): Plot {
         ySpan: (lo, hi): Span => hi >= lo ? padded([lo, hi], 0.08, 0.14) : [3, 6],
         table: () => ({
             head: ["line", "IOs in flight", "IOs", "share of IOs", "IOPS mean", ...LEVELS.map(({ key }) => key)],
-            rows: shown.flatMap((line) => partsOf(line).map(({ part, op }) => [line.name, part.label, count(op.total.ios), shareOf(op.of_whole?.ios ?? NaN),
+            rows: shown.flatMap((line) => partsOf(line).map(({ part, op }) => [line.name, part.label, count(op.total.ios), shareOf(op.of_whole.ios ?? NaN),
                 amount(op.total.iops), latency(op.total.latency_ns?.p50), op.few ? "too few IOs" : latency(op.total.latency_ns?.p99)])),
         }),
     };
@@ -79,7 +79,7 @@ export function iopsByDepth(lines: Line[]): Plot {
     const shown = shownOf(lines), labels = labelsOf(shown);
     const mostly = (line: Line) => {
         const top = partsOf(line).reduce((most, one) => one.op.total.ios > most.op.total.ios ? one : most);
-        return `${percent(top.op.of_whole?.ios ?? NaN, 1)} at ${top.part.label}`;
+        return `${percent(top.op.of_whole.ios ?? NaN, 1)} at ${top.part.label}`;
     };
     return {
         ...byDepth(labels, linear("IOPS", tickAmount, (v) => amount(v))), title: "IOPS by IOs in flight",

@@ -58,11 +58,6 @@ export function ranked(parts: LinePart[]): LinePart[] {
     return parts[0]?.part.by === "cgroup" ? [...parts].sort((a, b) => timeOf(b) - timeOf(a)) : parts;
 }
 
-/** A part's share of the total time of its line's IOs. */
-export function timeShare(one: LinePart, line: Line): number {
-    return timeOf(one) / timeOf({ part: one.part, op: line.op });
-}
-
 /**
  * By cgroup the labels with the most time, over all lines. Otherwise the labels from the first to the
  * last one with IOs, including those in between.
@@ -153,14 +148,10 @@ function dots(values: number[]): Pick<Series, "xs" | "ys"> {
     return { xs: values.map((_, at) => at), ys: values.map((ns) => Number.isNaN(ns) ? null : latencyAxis.place(ns)) };
 }
 
-function iosShare({ op }: LinePart, line: Line): string {
-    return shareOf(op.total.ios / line.op.total.ios);
-}
-
 function heatRows(line: Line): Rows {
     return {
         head: [words([line]), "IOs", "share of IOs", ...LINES.map(({ key }) => key)],
-        rows: ranked(partsOf(line)).map((one) => [one.part.label, count(one.op.total.ios), iosShare(one, line),
+        rows: ranked(partsOf(line)).map((one) => [one.part.label, count(one.op.total.ios), shareOf(one.op.of_whole.ios ?? NaN),
             ...LINES.map(({ key }) => latency(one.op.total.latency_ns?.[key]))]),
     };
 }
@@ -214,7 +205,7 @@ export function partsOverTime(lines: Line[], line: Line, percentile: Percentile)
     const all = ranked(partsOf(line)).slice(0, line.watch.parts?.[0].part.by === "cgroup" ? MOST : undefined).map((one): Over => {
         const values = one.op.percentiles_ns[percentile];
         return {
-            name: names.get(one.part.label)!, title: one.part.label, note: `${iosShare(one, line)} of the IOs, ${shareOf(timeShare(one, line))} of their time`, line, values,
+            name: names.get(one.part.label)!, title: one.part.label, note: `${shareOf(one.op.of_whole.ios ?? NaN)} of the IOs, ${shareOf(one.op.of_whole.time ?? NaN)} of their time`, line, values,
             look: { colour: labels.indexOf(one.part.label), dash: [], own: true }, kind: hasLonePoints(values) ? "dots" : undefined,
         };
     });
