@@ -229,7 +229,7 @@ kmod: $(O)/include/blklat/bins_table.h
 	@mkdir -p $(KMOD)
 	@cp -pu --parents Kbuild $(wildcard kmod/*.[ch] include/blklat/*.*) $(KMOD)
 	@cp -u $< $(KMOD)/include/blklat/
-	$(call quiet,KMOD,$(O)/kmod/$(KREL)/blklat.ko)$(KBUILD) $(if $(V),,-s) -C $(KDIR) M=$(KMOD) \
+	$(call quiet,KMOD,$(O)/kmod/$(KREL)/blklat.ko)$(KBUILD) $(if $(V),,-s) -C $(KDIR) M=$(KMOD) $(CROSS:%=CROSS_COMPILE=%-) \
 		$(if $(CI),KCFLAGS=-Werror) modules
 
 # What DKMS builds the module from, for each kernel that is installed; bins_table.h as made here.
