@@ -143,7 +143,8 @@ class Kernel:
         chroot = scratch / "chroot"
         # In a namespace of its own, so that no mount is left behind.
         run("unshare", "--mount", "--propagation", "private", "mmdebstrap", "--quiet", "--mode=root",
-            "--variant=apt", f"--include=make,{headers}", '--aptopt=Acquire::Check-Valid-Until "false"',
+            "--variant=apt", f"--architectures={','.join(dict.fromkeys((AMD64.name, self.arch.name)))}",
+            f"--include=make,{headers}:{self.arch.name}", '--aptopt=Acquire::Check-Valid-Until "false"',
             '--aptopt=Acquire::Retries "3"', '--aptopt=APT::Install-Recommends "false"',
             self.chroot_suite, chroot, source_line(mirrors()[0], self.chroot_suite))
         (chroot / "module").mkdir()
@@ -193,14 +194,19 @@ class Kernel:
         (root / "order").write_text("\n".join(order) + "\n")
 
 
+BULLSEYE, BOOKWORM = ("bullseye-security", "bullseye"), ("bookworm-security", "bookworm")
+BACKPORTED = "bookworm-security", "bookworm-backports"
 KERNELS = {k.name: k for k in (
-    Kernel("5.10", ("bullseye-security", "bullseye")),
-    Kernel("6.1", ("bookworm-security", "bookworm")),
-    Kernel("6.12", ("bookworm-security", "bookworm-backports")),
+    Kernel("5.10", BULLSEYE),
+    Kernel("6.1", BOOKWORM),
+    Kernel("6.12", BACKPORTED),
     Kernel("7.2", ("sid",), chroot="sid"),
-    Kernel("6.1", ("bookworm-security", "bookworm"), arch=ARM64),
-    Kernel("6.12", ("bookworm-security", "bookworm-backports"), arch=ARM64),
-    Kernel("6.12", ("bookworm-security", "bookworm-backports"), arch=ARM64, flavour="arm64-16k"),
+    # Of its later updates the mirrors have the lists only.
+    Kernel("5.10", ("bullseye",), arch=ARM64),
+    Kernel("6.1", BOOKWORM, arch=ARM64),
+    Kernel("6.12", BACKPORTED, arch=ARM64),
+    Kernel("6.12", BACKPORTED, arch=ARM64, flavour="arm64-16k"),
+    Kernel("7.2", ("sid",), chroot="sid", arch=ARM64),
 )}
 
 
