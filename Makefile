@@ -240,7 +240,7 @@ kmod: $(O)/include/blklat/bins_table.h
 	@mkdir -p $(KMOD)
 	@cp -pu --parents Kbuild $(wildcard kmod/*.[ch] include/blklat/*.*) $(KMOD)
 	@cp -u $< $(KMOD)/include/blklat/
-	$(call quiet,KMOD,$(O)/kmod/$(KREL)/blklat.ko)$(KBUILD) $(if $(V),,-s) -C $(KDIR) M=$(KMOD) \
+	$(call quiet,KMOD,$(O)/kmod/$(KREL)/blklat.ko)$(KBUILD) $(if $(V),,-s) -C $(KDIR) M=$(KMOD) $(CROSS:%=CROSS_COMPILE=%-) \
 		$(if $(CI),KCFLAGS=-Werror) modules
 
 include packaging/module/module.mk

@@ -17,17 +17,12 @@ static __always_inline u32 whole_watch(u32 watch);
 
 /*
  * poke_last() writes a value that must not become visible before all earlier reads and writes.
- * poke_first() writes one that becomes visible before all later writes. x86 keeps this order by itself;
- * on other CPUs, BPF's atomic exchange provides it.
+ * poke_first() writes one that becomes visible before all later writes. (Where there are cells, there are barriers for
+ * reads as well: see slots.bpf.h.)
  */
 #ifndef poke_last
-#ifdef __TARGET_ARCH_x86
 #define poke_last(at, value) do { order_writes(); poke(at, value); } while (0)
 #define poke_first(at, value) do { poke(at, value); order_writes(); } while (0)
-#else
-#define poke_last(at, value) ((void)__sync_lock_test_and_set(at, value))
-#define poke_first(at, value) poke_last(at, value)
-#endif
 #endif
 
 #ifndef copy_start

@@ -308,10 +308,15 @@ int on_bio_throttle_hash(u64 *ctx)
 
 /* @i: index of one of the watches of the bio with this @number. */
 static __always_inline void complete_bio(u64 number, const struct bio_start *start, u32 i, u64 now, u32 error, u32 turn,
-					 enum sharing sharing, enum mode mode)
+					 enum table table, enum mode mode)
 {
 	u32 watch = start->watch[i], op = start->op < BLKLAT_OPS ? start->op : BLKLAT_OP_OTHER;
 	u64 ns = unmarked_latency(now, start->ns, MODE_DISKS), *bin;	/* a bio's part is not in its time */
+	/*
+	 * A bio may end in either of two tracepoints, so in two programs, which may interrupt each
+	 * other. Kernels that use the hash guard neither.
+	 */
+	const enum sharing sharing = table == TABLE_HASH ? sharing_of(turn) : ROW_SHARED;
 	struct blklat_series *s;
 
 	if (!watch)
@@ -329,6 +334,11 @@ static __always_inline void complete_bio(u64 number, const struct bio_start *sta
 		add(&s->errors, 1, sharing);
 	if (cfg_slow && (error || is_slow(has_parts(mode) ? whole_watch(watch) : watch, op, ns)))
 		tell_bio(number, watch, start, ns, error);
+	/* Kernels that use the hash have no barriers either. */
+	if (table == TABLE_HASH)
+		keep_compiler_order();
+	else
+		order_writes();
 	if (bin)
 		add(bin, 1, sharing);
 }
@@ -341,11 +351,6 @@ static __always_inline void complete_bio(u64 number, const struct bio_start *sta
  */
 static __always_inline void end_in_mode(u64 key, u32 error, u64 now, u32 turn, enum table table, enum mode mode)
 {
-	/*
-	 * A bio may end in either of two tracepoints, so in two programs, which may interrupt each
-	 * other. Kernels that use the hash guard neither.
-	 */
-	const enum sharing sharing = table == TABLE_HASH ? sharing_of(turn) : ROW_SHARED;
 	struct bio_start start;
 
 	if (!(table == TABLE_HASH ? recall_from_hash(key, &start) : recall_from_cell(key, &start)))
@@ -359,9 +364,9 @@ static __always_inline void end_in_mode(u64 key, u32 error, u64 now, u32 turn, e
 	}
 	if (!now)
 		now = bpf_ktime_get_ns();
-	complete_bio(key, &start, 0, now, error, turn, sharing, mode);
+	complete_bio(key, &start, 0, now, error, turn, table, mode);
 	if (has_partitions(mode))
-		complete_bio(key, &start, 1, now, error, turn, sharing, mode);
+		complete_bio(key, &start, 1, now, error, turn, table, mode);
 }
 
 static __always_inline void end_bio(u64 key, u32 error, u64 now, u32 turn, enum table table)

@@ -8,9 +8,25 @@
 
 #include "blklat/abi.h"
 
-/* Readers rely on the order of writes, see abi.h. This orders the compiler only, not the CPU. */
+/*
+ * Readers rely on the order of writes, see abi.h. x86 keeps the compiler's. Elsewhere it takes a full barrier, which BPF has
+ * only as an atomic operation that returns something (Documentation/atomic_t.txt), wherever that writes to. What a kernel
+ * without these does not take is left out when programs are loaded (leave_out_barriers() in bpf_programs.c).
+ */
+#define keep_compiler_order() asm volatile("" ::: "memory")
 #ifndef order_writes
-#define order_writes() asm volatile("" ::: "memory")
+#ifdef __TARGET_ARCH_x86
+#define order_writes() keep_compiler_order()
+#else
+#define order_writes()						\
+	do {							\
+		u64 nowhere = 0;				\
+								\
+		keep_compiler_order();				\
+		(void)__sync_lock_test_and_set(&nowhere, 0);	\
+		keep_compiler_order();				\
+	} while (0)
+#endif
 #endif
 
 static __always_inline void start_slot(struct blklat_slot *slot, u64 ns)

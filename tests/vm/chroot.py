@@ -10,7 +10,7 @@ import re
 import subprocess
 import tempfile
 
-from kernels import CACHE, read_stamp, write_stamp
+from cache import CACHE, read_stamp, write_stamp
 from packages import HOST, Failure, Staged, mirrors, run, source_line
 
 FOLDER = CACHE / "chroot"

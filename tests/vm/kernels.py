@@ -3,14 +3,13 @@
 Stock Debian kernels in the cache: image and modules to boot, headers to build against.
 
 Below the cache ($BLKLAT_VM_CACHE, else ~/.cache/blklat), each complete once it is there:
-  qemu/           QEMU 10, with the libraries that this machine lacks
+  qemu/           QEMU 10, with the libraries that this machine lacks; qemu-arm64/ another architecture's
   tools/          programs for the guest that the host need not have installed
+  root-arm64/     the files of a guest that is not of this machine's architecture
   kernels/6.1/    vmlinuz, lib/modules/RELEASE, build (for make -C ... M=...), stamp.json
 """
-import contextlib
 import fcntl
 import hashlib
-import json
 import lzma
 import os
 import pathlib
@@ -19,19 +18,11 @@ import shutil
 import subprocess
 import tempfile
 
-from packages import Apt, Failure, Staged, mirrors, run, source_line
+from architectures import AMD64, ARM64, TOOLS, fetch_tools
+from cache import APT, CACHE, program, read_stamp, run_in, write_stamp
+from packages import Failure, Staged, mirrors, run, source_line
 
 HERE = pathlib.Path(__file__).resolve().parent
-CACHE = pathlib.Path(os.environ.get("BLKLAT_VM_CACHE") or
-                     pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "blklat").absolute()
-LAYOUT = 1  # of the cache; another one is fetched anew
-APT = Apt(CACHE / "apt")
-QEMU, TOOLS = CACHE / "qemu", CACHE / "tools"
-QEMU_PACKAGES = ("qemu-system-x86", "qemu-system-common", "qemu-system-data", "seabios")
-# Named with their libraries: to install mdadm would mean udev too.
-TOOL_PACKAGES = ("busybox-static", "kmod", "libkmod2", "mdadm", "nvme-cli", "libnvme1", "dmsetup",
-                 "libdevmapper1.02.1")
-KMOD_NAMES = ("depmod", "insmod", "lsmod", "modinfo", "modprobe", "rmmod")
 # What the first process needs to reach its root.
 INIT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
 HOST_CC = "gcc-12"  # of Debian 12; took 6.1 and 6.12 too
@@ -43,76 +34,15 @@ modules clean:
 """
 
 
-def library_path(folder):
-    return ":".join(str(folder / d / "x86_64-linux-gnu") for d in ("usr/lib", "lib"))
-
-
-def program(folder, name):
-    """Path of a program in an unpacked folder, and the environment it wants."""
-    for place in ("usr/sbin", "usr/bin", "sbin", "bin"):
-        if (folder / place / name).exists():
-            return str(folder / place / name), os.environ | {"LD_LIBRARY_PATH": library_path(folder)}
-    raise Failure(f"no {name} in {folder}: vm.py fetch --update")
-
-
-def run_in(folder, name, *argv, **options):
-    path, env = program(folder, name)
-    return run(path, *argv, env=env, **options)
-
-
-def read_stamp(folder):
-    try:
-        stamp = json.loads((folder / "stamp.json").read_text())
-    except (FileNotFoundError, ValueError):
-        return {}
-    return stamp if stamp.get("layout") == LAYOUT else {}
-
-
-def write_stamp(folder, **facts):
-    (folder / "stamp.json").write_text(json.dumps({"layout": LAYOUT} | facts) + "\n")
-
-
-def fetch_programs(folder, names, complete=None):
-    """Unpacks packages of programs; complete() adds to the folder before it gets its name."""
-    APT.update()
-    print(f"{folder.name}: {' '.join(names)}", flush=True)
-    with Staged(folder) as scratch:
-        APT.unpack(names, scratch)
-        if complete:
-            complete(scratch)
-        write_stamp(scratch)
-
-
-def link_kmod(folder):
-    """The package's own links are absolute."""
-    for name in KMOD_NAMES:
-        link = folder / "sbin" / name
-        link.unlink(missing_ok=True)
-        link.symlink_to("../bin/kmod")
-
-
-def fetch_qemu(update):
-    if read_stamp(QEMU) and not update:
-        with contextlib.suppress(Failure):  # a library may have gone from the machine since
-            return run_in(QEMU, "qemu-system-x86_64", "--version").splitlines()[0]
-    APT.update()
-    fetch_programs(QEMU, APT.with_libraries(*QEMU_PACKAGES))
-    return run_in(QEMU, "qemu-system-x86_64", "--version").splitlines()[0]
-
-
-def fetch_tools(update):
-    if update or not read_stamp(TOOLS):
-        fetch_programs(TOOLS, TOOL_PACKAGES, link_kmod)
-        for name, argument in (("modprobe", "-V"), ("mdadm", "-V"), ("nvme", "version"), ("dmsetup", "--version")):
-            run_in(TOOLS, name, argument)
-
-
 class Kernel:
-    def __init__(self, name, suites, chroot=None):
-        self.name = name
+    def __init__(self, series, suites, chroot=None, arch=AMD64, flavour=None):
+        self.series = series
         self.suites = suites
+        self.arch = arch
+        self.flavour = flavour or arch.name  # as the packages' names end
+        self.name = series if arch.native else f"{series}-{self.flavour}"
         self.chroot_suite = chroot  # release to build modules in, if this one has no compiler for it
-        self.folder = CACHE / "kernels" / name
+        self.folder = CACHE / "kernels" / self.name
 
     @property
     def release(self):
@@ -146,8 +76,8 @@ class Kernel:
 
     def newest(self):
         """The image package; where its suite has moved on, the newest there is."""
-        for series in (re.escape(self.name), r"\d+\.\d+") if self.chroot_suite else (re.escape(self.name),):
-            found = APT.newest("linux-image-", rf"linux-image-{series}[.+][^-]*(-\d+)?-amd64", self.suites)
+        for series in (re.escape(self.series), r"\d+\.\d+") if self.chroot_suite else (re.escape(self.series),):
+            found = self.arch.apt.newest("linux-image-", rf"linux-image-{series}[.+][^-]*(-\d+)?-{self.flavour}", self.suites)
             if found:
                 return found
         raise Failure(f"kernel {self.name}: no package in {' or '.join(self.suites)}")
@@ -156,18 +86,23 @@ class Kernel:
         stamp = read_stamp(self.folder)
         if stamp and not update:
             return
-        APT.update()
+        apt = self.arch.apt
+        apt.update()
         image, version = self.newest()
         release = image.removeprefix("linux-image-")
         if stamp.get("release") == release and stamp.get("version") == version:
             return
         print(f"kernel {self.name}: {release} {version}", flush=True)
-        parts = [image] + [name for name in APT.depends(image) if release in name]
+        parts = [image] + [name for name in apt.depends(image) if release in name]
         headers = f"linux-headers-{release}"
         with Staged(self.folder) as scratch:
             if not self.chroot_suite:
-                parts += [headers] + [n for n in APT.depends(headers) if re.match("linux-(headers|kbuild)-", n)]
-            APT.unpack(parts, scratch)
+                needs = apt.depends(headers)
+                parts += [headers] + [n for n in needs if n.startswith("linux-headers-")]
+                # The programs of a build, for this machine.
+                APT.update()
+                APT.unpack([n for n in needs if n.startswith("linux-kbuild-")], scratch)
+            apt.unpack(parts, scratch)
             self._place(scratch, release)
             if self.chroot_suite:
                 self._make_chroot(scratch, headers)
@@ -208,7 +143,8 @@ class Kernel:
         chroot = scratch / "chroot"
         # In a namespace of its own, so that no mount is left behind.
         run("unshare", "--mount", "--propagation", "private", "mmdebstrap", "--quiet", "--mode=root",
-            "--variant=apt", f"--include=make,{headers}", '--aptopt=Acquire::Check-Valid-Until "false"',
+            "--variant=apt", f"--architectures={','.join(dict.fromkeys((AMD64.name, self.arch.name)))}",
+            f"--include=make,{headers}:{self.arch.name}", '--aptopt=Acquire::Check-Valid-Until "false"',
             '--aptopt=Acquire::Retries "3"', '--aptopt=APT::Install-Recommends "false"',
             self.chroot_suite, chroot, source_line(mirrors()[0], self.chroot_suite))
         (chroot / "module").mkdir()
@@ -241,7 +177,7 @@ class Kernel:
     def _fill_initrd(self, root):
         for name in ("bin", "lib", "proc", "sys", "dev", "lower", "layer", "root"):
             (root / name).mkdir(parents=True)
-        shutil.copy(program(TOOLS, "busybox")[0], root / "bin/busybox")
+        shutil.copy(self.arch.busybox, root / "bin/busybox")
         shutil.copy(HERE / "init", root / "init")
         (root / "init").chmod(0o755)
         order = []
@@ -258,11 +194,19 @@ class Kernel:
         (root / "order").write_text("\n".join(order) + "\n")
 
 
+BULLSEYE, BOOKWORM = ("bullseye-security", "bullseye"), ("bookworm-security", "bookworm")
+BACKPORTED = "bookworm-security", "bookworm-backports"
 KERNELS = {k.name: k for k in (
-    Kernel("5.10", ("bullseye-security", "bullseye")),
-    Kernel("6.1", ("bookworm-security", "bookworm")),
-    Kernel("6.12", ("bookworm-security", "bookworm-backports")),
+    Kernel("5.10", BULLSEYE),
+    Kernel("6.1", BOOKWORM),
+    Kernel("6.12", BACKPORTED),
     Kernel("7.2", ("sid",), chroot="sid"),
+    # Of its later updates the mirrors have the lists only.
+    Kernel("5.10", ("bullseye",), arch=ARM64),
+    Kernel("6.1", BOOKWORM, arch=ARM64),
+    Kernel("6.12", BACKPORTED, arch=ARM64),
+    Kernel("6.12", BACKPORTED, arch=ARM64, flavour="arm64-16k"),
+    Kernel("7.2", ("sid",), chroot="sid", arch=ARM64),
 )}
 
 
@@ -281,9 +225,12 @@ def fetch(kernels, update=False):
     with open(CACHE / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         remove_leftovers()
-        emulator = fetch_qemu(update)
         fetch_tools(update)
+        emulators = []
+        for arch in dict.fromkeys(kernel.arch for kernel in kernels):
+            emulators.append(arch.fetch_emulator(update))
+            arch.fetch_root(update)
         for kernel in kernels:
             kernel.fetch(update)
             kernel.initrd()
-    return emulator
+    return ", ".join(dict.fromkeys(emulators))

@@ -7,8 +7,8 @@ Boots a kernel in QEMU, runs one command there, and passes its output and status
 
 The guest sees this machine's files where they are here, read-only below a layer in memory, and
 writes into one folder, $VM_OUT, which has the same path on both sides. It has no udev and no network.
-With another root its files are seen instead, and with a manager that one is the first process and runs
-the command as a unit: systemd.
+With another root its files are seen instead (a guest of another architecture always has one), and with a manager that
+one is the first process and runs the command as a unit: systemd.
 Emulated, not virtualized: KVM of nested machines does not start stock kernels.
 """
 import contextlib
@@ -22,9 +22,8 @@ import sys
 import tempfile
 import time
 
-import tsc
 from alarms import ALARM
-from kernels import QEMU, TOOLS, library_path, program
+from cache import library_path, program
 from packages import Failure
 
 TIMED_OUT, DIED = 124, 99
@@ -42,9 +41,9 @@ DISK_OPTIONS = "cache=writeback,discard=unmap"
 EMULATED = "tcg,thread=multi"
 # One instruction is one nanosecond of the guest's clock: costs are counted, not timed.
 COUNTED = ("tcg,thread=single", ("-icount", "shift=0,sleep=off"))
-# An oops ends the guest. Without tsc=reliable 5.10 and 6.1 fall back to a slow, coarse clock. QEMU's nvme says that
-# there may be several ways to it; the disk would have no requests then, unlike most.
-APPEND = "console=ttyS0 panic=-1 oops=panic quiet loglevel=5 tsc=reliable log_buf_len=4M nvme_core.multipath=N"
+# An oops ends the guest. QEMU's nvme says that there may be several ways to it; the disk would have no requests then,
+# unlike most.
+APPEND = "panic=-1 oops=panic quiet loglevel=5 log_buf_len=4M nvme_core.multipath=N"
 # Bits of /proc/sys/kernel/tainted that a foreign, unsigned module sets: all that a good run may have.
 FOREIGN_MODULE = 1 << 12 | 1 << 13
 # What the init script does around the command; the manager then powers off (systemd-run-generator).
@@ -96,9 +95,11 @@ def read(path):
 
 
 class Machine:
-    def __init__(self, kernel, cpus=2, memory="1G", accel=EMULATED, disks=(), qemu_args=(), append="", root="/", manager=None):
+    def __init__(self, kernel, cpus=2, memory="1G", accel=EMULATED, disks=(), qemu_args=(), append="", root=None, manager=None):
         self.kernel = kernel
-        self.root, self.manager = root, manager
+        self.arch = kernel.arch
+        self.root, self.manager = root or self.arch.root, manager
+        self.shares = () if root else self.arch.shares()
         self.cpus, self.memory, self.accel = cpus, memory, accel
         self.disks, self.qemu_args, self.append = disks, qemu_args, append
 
@@ -125,32 +126,33 @@ class Machine:
             raise Failure(f"QEMU itself ended {ATTEMPTS} times; see above")
 
     def _script(self, command, folder, env):
-        path = ":".join([str(TOOLS / d) for d in ("sbin", "bin", "usr/sbin")] + ["/usr/sbin:/usr/bin:/sbin:/bin"])
         passed = {k: v for k, v in os.environ.items() if PASSED_ON.fullmatch(k)}
-        variables = passed | {
-            "PATH": path, "LD_LIBRARY_PATH": library_path(TOOLS), "HOME": "/root", "LANG": "C.UTF-8",
+        variables = passed | self.arch.environment() | {
+            "HOME": "/root", "LANG": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1", "DM_DISABLE_UDEV": "1",
-            "VM_KERNEL": self.kernel.name, "VM_OUT": folder,
+            "VM_KERNEL": self.kernel.series, "VM_ARCH": self.arch.name, "VM_OUT": folder,
         } | env
         lines = [f"export {k}={shlex.quote(str(v))}" for k, v in variables.items()]
-        lines.append(f"cd {shlex.quote(str(folder) if self.manager else os.getcwd())}")
+        place = folder if self.manager else self.shares[0] if self.shares else os.getcwd()
+        lines.append(f"cd {shlex.quote(str(place))}")
         lines.append(command[0] if len(command) == 1 else f"exec {shlex.join(map(str, command))}")
         return "\n".join(lines) + "\n"
 
     def _argv(self, scratch, folder):
-        qemu, _ = program(QEMU, "qemu-system-x86_64")
-        share = QEMU / "usr/share"
+        qemu, _ = program(self.arch.qemu, self.arch.emulator)
+        share = self.arch.qemu / "usr/share"
         managed = MANAGED.format(manager=self.manager, out=folder) if self.manager else ""
         # Where instructions are the clock there is nothing to be held up by.
-        khz = None if "-icount" in self.qemu_args else tsc.khz()
-        rate = f"tsc_early_khz={khz}" if khz else ""
+        clock = "" if "-icount" in self.qemu_args else self.arch.clock()
+        shares = ":".join(map(str, self.shares))
         argv = ["setpriv", "--pdeathsig", "KILL", qemu, "-L", share / "qemu", "-L", share / "seabios",
-                "-accel", self.accel, "-cpu", "max", "-m", self.memory, "-smp", self.cpus, "-machine", "q35",
+                "-accel", self.accel, *self.arch.machine, "-m", self.memory, "-smp", self.cpus,
                 "-nodefaults", "-display", "none", "-vga", "none", "-net", "none", "-no-reboot", "-monitor", "none",
                 "-serial", f"file:{folder}/console", "-kernel", self.kernel.vmlinuz, "-initrd", self.kernel.initrd(),
-                "-append", f'{APPEND} {rate} "OUT={folder}" {managed} {self.append}']
+                "-append", f'{APPEND} {self.arch.append} {clock} "OUT={folder}" "SHARES={shares}" {managed} {self.append}']
         for tag, path, options in (("host", self.root, ",readonly=on"), ("modules", self.kernel.modules, ",readonly=on"),
-                                   ("out", folder, "")):
+                                   ("out", folder, ""),
+                                   *((f"share{n}", path, ",readonly=on") for n, path in enumerate(self.shares))):
             path = str(path).replace(",", ",,")
             argv += ["-fsdev", f"local,id={tag},path={path},security_model=none,multidevs=remap{options}",
                      "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
@@ -171,7 +173,7 @@ class Machine:
 
     def _boot(self, scratch, folder, timeout, show):
         """Returns the status, None when it was not the guest that ended but QEMU."""
-        env = os.environ | {"LD_LIBRARY_PATH": library_path(QEMU)}
+        env = os.environ | {"LD_LIBRARY_PATH": library_path(self.arch.qemu)}
         deadline = time.monotonic() + timeout
         with open(scratch / "qemu", "w") as said:
             process = subprocess.Popen(self._argv(scratch, folder), env=env, stdin=subprocess.DEVNULL, stdout=said,

@@ -18,7 +18,6 @@ from packages import Failure
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = (ROOT / os.environ.get("O", "build")).resolve()
-BLKLAT = os.environ.get("BLKLAT", str(BUILD / "blklat"))
 # Each guest has these besides the devices that tests make of modules.
 DISKS = ("nvme", "virtio")
 # An emulated machine is about six times slower than this one, which others may keep busy: deadlines are longer by this.
@@ -35,7 +34,7 @@ def build_kmod(kernel):
     """Builds blklat.ko for a kernel; returns its path. The compiler's warnings, and modpost's, are errors."""
     if not (ROOT / "Kbuild").exists():
         raise Failure("there is no Kbuild, so no module to build")
-    argv = ["make", "--no-print-directory", "-C", ROOT, "kmod", f"KDIR={kernel.headers}", "KCFLAGS=-Werror"]
+    argv = ["make", "--no-print-directory", "-C", ROOT, "kmod", f"KDIR={kernel.headers}", "KCFLAGS=-Werror", *kernel.arch.make]
     # Not as arguments, which make passes on: O means something else to the kernel's Makefile.
     env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | {"O": str(BUILD)}
     done = subprocess.run([str(a) for a in argv], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -90,7 +89,7 @@ def complaints(kernel, result, count, running):
 def test_on(kernel, keyword, timeout, show, folder, append):
     """Runs the guest tests on one kernel, @append on its command line; returns their count."""
     argv = [*PYTEST, *(["-k", keyword] if keyword else []), str(HERE / "guest")]
-    env = {"BLKLAT": BLKLAT, "BLKLAT_SLOW": SLOWER, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    env = {"BLKLAT_SLOW": SLOWER, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     if (ROOT / "Kbuild").exists():
         env["BLKLAT_KO"] = build_kmod(kernel)
     result = Machine(kernel, disks=DISKS, append=append).run(argv, timeout, env, show, out=folder)
@@ -107,8 +106,9 @@ def test_on(kernel, keyword, timeout, show, folder, append):
 
 def test(kernels, keyword, timeout, show, append=""):
     """On each kernel, one after the other; the last line counts them all. Returns the exit status."""
-    if not os.path.exists(BLKLAT):
-        raise Failure(f"{BLKLAT} is not built")
+    for path in dict.fromkeys(kernel.arch.blklat for kernel in kernels):
+        if not path.exists():
+            raise Failure(f"{path} is not built")
     counts = {}
     for kernel in kernels:
         show(f"--- kernel {kernel.name}: {kernel.release}{append and f', {append}'}\n")

@@ -4,7 +4,7 @@ Debian packages of several releases, unpacked into folders; nothing is installed
 
 apt works below a root of its own: its lists, its sources (the mirrors of this machine's apt, other
 suites) and its preferences. Only what is installed here is the machine's, so that libraries it has
-need no download.
+need no download. There may be one for each architecture.
 """
 import functools
 import os
@@ -77,8 +77,11 @@ def sources():
 
 
 class Apt:
-    def __init__(self, folder):
+    """Of this machine's architecture, or of another one, of which nothing is installed here."""
+
+    def __init__(self, folder, architecture=None):
         self.folder = folder
+        self.architecture = architecture
         self.env = os.environ | {"APT_CONFIG": str(folder / "apt.conf"), "LC_ALL": "C"}
 
     def configure(self):
@@ -86,7 +89,12 @@ class Apt:
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         # Of the machine's own settings only those that say how to reach a mirror.
         reach = re.findall(r"^Acquire::(?:https?|Retries|Check).*$", run("apt-config", "dump"), re.M)
-        (self.folder / "apt.conf").write_text("\n".join(reach + [
+        other = []
+        if self.architecture:
+            (self.folder / "status").touch()
+            other = [f'APT::Architecture "{self.architecture}";', f'APT::Architectures {{ "{self.architecture}"; }};',
+                     f'Dir::State::Status "{self.folder}/status";']
+        (self.folder / "apt.conf").write_text("\n".join(reach + other + [
             'Dir::Etc::Parts "/dev/null";',
             f'Dir::Etc::SourceList "{self.folder}/sources.list";',
             'Dir::Etc::SourceParts "/dev/null";',
@@ -106,7 +114,7 @@ class Apt:
     def update(self):
         """Once a run, before the first question."""
         self.configure()
-        print("apt lists of", ", ".join(SUITES + SECURITY_SUITES), flush=True)
+        print("apt lists of", *([self.architecture, "in"] if self.architecture else []), ", ".join(SUITES + SECURITY_SUITES), flush=True)
         # A mirror that fails is only a warning to apt, and old lists name packages that are gone.
         self("apt-get", "update", "-q", "--error-on=any")
 

@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "util/types.h"	/* the skeleton's own declarations use these names */
@@ -11,6 +12,7 @@
 #include "../bpf/capture.h"	/* and struct target */
 #include "blklat.skel.h"
 #include "engine/slow.h"
+#include "util/cleanup.h"
 #include "util/clock.h"
 
 /*
@@ -88,6 +90,34 @@ static void choose_throttle(const struct bpf_capture *b, bool wanted)
 	if (wanted)
 		bpf_program__set_attach_target(bios_in_hash ? s->progs.on_bio_throttle_hash : s->progs.on_bio_throttle, 0,
 					       b->traits.throttle);
+}
+
+/* Replaces each exchange by nothing. The table of bios needs more of them; then its programs are not among those that are loaded. */
+static int leave_out_barriers(struct bpf_program *prog)
+{
+	size_t n = bpf_program__insn_cnt(prog);
+	struct bpf_insn *insns CLEANUP(cleanup_free) = calloc(n, sizeof(*insns));
+
+	if (!insns)
+		return -ENOMEM;
+	memcpy(insns, bpf_program__insns(prog), n * sizeof(*insns));
+	for (size_t i = 0; i < n; i++)
+		if (insns[i].code == (BPF_STX | BPF_ATOMIC | BPF_DW) && insns[i].imm == BPF_XCHG)
+			insns[i] = (struct bpf_insn){ .code = BPF_JMP | BPF_JA };
+	return bpf_program__set_insns(prog, insns, n);
+}
+
+int bpf_fit_programs(struct bpf_capture *b)
+{
+	struct bpf_program *prog;
+	int err = 0;
+
+	if (b->traits.compares_and_exchanges)
+		return 0;
+	bpf_object__for_each_program(prog, b->skel->obj)
+		if (!err && bpf_program__autoload(prog))
+			err = leave_out_barriers(prog);
+	return err;
 }
 
 void bpf_choose_programs(struct bpf_capture *b)

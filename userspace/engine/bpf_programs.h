@@ -13,6 +13,12 @@
 void bpf_choose_programs(struct bpf_capture *b);
 
 /*
+ * After that: leaves out the barriers of a CPU that is not x86 if the kernel does not take what they are made of (arm64 before
+ * 5.18, 1902472b4fa9). Without them a read may see an IO too early, see bpf/slots.bpf.h. Returns 0 or a negative errno.
+ */
+int bpf_fit_programs(struct bpf_capture *b);
+
+/*
  * Attach the programs that see IOs end, then those that see them start, so that an IO that is seen to
  * start is seen to end. On kernels whose tracepoints can be preempted, standbys are attached with them.
  * Return 0, or a negative errno and a sentence; what was attached is detached when the skeleton is

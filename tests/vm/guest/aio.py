@@ -6,7 +6,8 @@ import os
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
-IO_SETUP, IO_DESTROY, IO_GETEVENTS, IO_SUBMIT = 206, 207, 208, 209
+# By include/uapi/asm-generic/unistd.h on all architectures that came after x86.
+IO_SETUP, IO_DESTROY, IO_GETEVENTS, IO_SUBMIT = (206, 207, 208, 209) if os.uname().machine == "x86_64" else (0, 1, 4, 2)
 PREAD = 0
 NOWAIT = 8
 BYTES = 4096

@@ -28,6 +28,7 @@ import pathlib
 import subprocess
 import time
 
+import pytest
 from devices import Device, run
 from load import DEADLINE_S
 
@@ -49,6 +50,12 @@ def wait_for(condition, what, seconds=DEADLINE_S):
         assert time.monotonic() < deadline, f"no {what} within {seconds} s"
         time.sleep(0.02)
     return value
+
+
+def need_module(name):
+    """Debian builds some for x86 alone."""
+    if subprocess.run(["modprobe", "-q", "-n", name]).returncode:
+        pytest.skip(f"this kernel has no {name}")
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ import pathlib
 
 from devices import MIB, Device, backing_file, loop_on, run
 from engines import both
-from guest import module, wait_for
+from guest import module, need_module, wait_for
 from load import fio
 
 SECTOR = 512
@@ -18,6 +18,7 @@ SECTOR = 512
 @contextlib.contextmanager
 def scsi_debug(**parameters):
     """A SCSI disk in memory that takes no IO but ours: nothing but sd knows it, there is no udev."""
+    need_module("scsi_debug")
     run("modprobe", "sd_mod")
     adapter = pathlib.Path("/sys/bus/pseudo/drivers/scsi_debug/adapter0")
     with module("scsi_debug", **{"dev_size_mb": 64} | parameters):

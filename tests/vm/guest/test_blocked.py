@@ -79,9 +79,18 @@ class Call:
 PLACES = ["argument", "watches", "answer", "counts"]
 
 
+def need(where):
+    """To write an answer waits for a page that is there. Those of arm64 can be protected since 6.10."""
+    page = Page()
+    page.close()
+    if where == "answer" and not page.can_protect:
+        pytest.skip("this kernel's userfaultfd can't protect pages")
+
+
 @pytest.mark.parametrize("where", PLACES)
 def test_waits_alone(disk, where):
     """Another thread gets its answers at once; then the page comes, and the call ends as if nothing had been."""
+    need(where)
     waiting = Call(where, disk)
     with Session() as s, aside() as start:
         waiting.prepare(s)
@@ -119,6 +128,7 @@ def wait_for_ever(disk, where, told):
 @pytest.mark.parametrize("where", PLACES)
 def test_killed(disk, where):
     """The page never comes. The process ends at once when killed, and with it its session."""
+    need(where)
     read_end, told = os.pipe()
     process = os.fork()
     if not process:

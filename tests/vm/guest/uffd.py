@@ -11,8 +11,9 @@ libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 libc.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]
-SYS_USERFAULTFD = 323
+SYS_USERFAULTFD = 323 if os.uname().machine == "x86_64" else 282
 API, MISSING, WRITE_PROTECT = 0xaa, 1, 2
+CAN_PROTECT = 1
 NO_ADDRESS = ctypes.c_void_p(-1).value
 
 
@@ -27,12 +28,14 @@ class Page:
         assert self.at not in (None, NO_ADDRESS)
         self.fd = libc.syscall(SYS_USERFAULTFD, os.O_CLOEXEC | os.O_NONBLOCK)
         assert self.fd >= 0
-        self._ioctl(0x3f, API, 0, 0)
-        self._ioctl(0x00, self.at, mmap.PAGESIZE, MISSING | WRITE_PROTECT, 0)
+        _, features, _ = self._ioctl(0x3f, API, 0, 0)
+        self.can_protect = bool(features & CAN_PROTECT)
+        self._ioctl(0x00, self.at, mmap.PAGESIZE, MISSING | (WRITE_PROTECT if self.can_protect else 0), 0)
 
     def _ioctl(self, n, *words):
         array = (ctypes.c_uint64 * len(words))(*words)
         assert libc.ioctl(self.fd, number(n, len(words)), ctypes.byref(array)) == 0, os.strerror(ctypes.get_errno())
+        return array
 
     def wait(self):
         """Returns once somebody waits for it."""

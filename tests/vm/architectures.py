@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+What of a guest depends on its architecture: the emulator and its machine, the root, and where packages come from.
+
+A guest of this machine's architecture sees this machine's root. Any other sees a Debian 12 that is unpacked in the
+cache, with what the tests use; its maintainer scripts never ran. The tree and the build folder are where they are here.
+"""
+import contextlib
+import dataclasses
+import os
+import pathlib
+
+import tsc
+from cache import APT, CACHE, fetch_programs, library_path, program, read_stamp, run_in, write_stamp
+from packages import HOST, Apt, Failure, Staged, mirrors, run, source_line
+
+TREE = pathlib.Path(__file__).resolve().parents[2]
+BUILD = (TREE / os.environ.get("O", "build")).resolve()
+TOOLS = CACHE / "tools"
+# Named with their libraries: to install mdadm would mean udev too.
+TOOL_PACKAGES = ("busybox-static", "kmod", "libkmod2", "mdadm", "nvme-cli", "libnvme1", "dmsetup",
+                 "libdevmapper1.02.1")
+KMOD_NAMES = ("depmod", "insmod", "lsmod", "modinfo", "modprobe", "rmmod")
+# Of a root that is not this machine's: a shell and its tools, what tests run, and the libraries of blklat.
+ROOT_PACKAGES = (
+    "base-files", "bash", "busybox-static", "coreutils", "dash", "dmsetup", "e2fsprogs", "findutils", "fio", "grep", "kmod",
+    "libbpf1", "libcap-ng0", "libcrypt1", "libelf1", "libgnutls30", "libjson-c5", "libmicrohttpd12", "libncursesw6",
+    "libprotobuf-c1", "libseccomp2", "libsqlite3-0", "libyaml-0-2", "mdadm", "mount", "nvme-cli", "procps", "python3",
+    "python3-pytest", "sed", "sqlite3", "util-linux")
+MERGED_USR = 'mkdir -p "$1/usr/bin" "$1/usr/sbin" "$1/usr/lib"; for d in bin sbin lib; do ln -s usr/$d "$1/$d"; done'
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclasses.dataclass(frozen=True)
+class Architecture:
+    name: str  # as Debian has it
+    emulator: str
+    emulator_packages: tuple
+    machine: tuple  # QEMU's options
+    append: str  # to the kernel's command line
+    native: bool = False
+    make: tuple = ()  # what our Makefile has to be told to build for it here
+
+    # --- this machine's part ---
+
+    @property
+    def qemu(self):
+        return CACHE / ("qemu" if self.native else f"qemu-{self.name}")
+
+    def fetch_emulator(self, update):
+        """Returns its version."""
+        if read_stamp(self.qemu) and not update:
+            with contextlib.suppress(Failure):  # a library may have gone from the machine since
+                return self._emulator_version()
+        APT.update()
+        # One that is installed to emulate processes would be upgraded along.
+        names = [n for n in APT.with_libraries(*self.emulator_packages) if not n.startswith("qemu-user")]
+        fetch_programs(self.qemu, names)
+        return self._emulator_version()
+
+    def _emulator_version(self):
+        return run_in(self.qemu, self.emulator, "--version").splitlines()[0]
+
+    # --- the guest's ---
+
+    @property
+    def apt(self):
+        """Where its kernels come from."""
+        return APT if self.native else FOREIGN_APT[self.name]
+
+    @property
+    def root(self):
+        return pathlib.Path("/") if self.native else CACHE / f"root-{self.name}"
+
+    @property
+    def busybox(self):
+        return program(TOOLS if self.native else self.root, "busybox")[0]
+
+    @property
+    def blklat(self):
+        """The program that its guests run."""
+        return pathlib.Path(os.environ.get("BLKLAT", BUILD / "blklat")) if self.native else BUILD / self.name / "blklat"
+
+    def environment(self):
+        """Of a command in a guest, besides what this machine's has: where the programs for it are."""
+        if self.native:
+            places = [str(TOOLS / d) for d in ("sbin", "bin", "usr/sbin")]
+            return {"PATH": ":".join([*places, PATH]), "LD_LIBRARY_PATH": library_path(TOOLS), "BLKLAT": self.blklat}
+        return {"PATH": PATH, "BLKLAT": self.blklat, "WIDENED": BUILD / self.name / "tests/widened"}
+
+    def shares(self):
+        """Folders that its guests see besides their root."""
+        if self.native:
+            return ()
+        return (TREE,) if BUILD.is_relative_to(TREE) else (TREE, BUILD)
+
+    def fetch_root(self, update):
+        if self.native or (read_stamp(self.root).get("packages") == list(ROOT_PACKAGES) and not update):
+            return
+        print(f"a {HOST} root for {self.name}", flush=True)
+        main, security = mirrors()
+        sources = [source_line(main, HOST)] + ([source_line(security, f"{HOST}-security")] if security else [])
+        with Staged(self.root) as scratch:
+            # In a namespace of its own, so that no mount is left behind.
+            run("unshare", "--mount", "--propagation", "private", "mmdebstrap", "--quiet", "--mode=root", "--variant=extract",
+                f"--architectures={self.name}", f"--include={','.join(ROOT_PACKAGES)}", f"--setup-hook={MERGED_USR}",
+                '--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Retries "3"',
+                '--aptopt=APT::Install-Recommends "false"', HOST, scratch, *sources)
+            write_stamp(scratch, packages=ROOT_PACKAGES)
+
+    def clock(self):
+        """What its kernel has to be told of its clock."""
+        khz = tsc.khz() if self.native else None
+        return f"tsc_early_khz={khz}" if khz else ""
+
+
+def link_kmod(folder):
+    """The package's own links are absolute."""
+    for name in KMOD_NAMES:
+        link = folder / "sbin" / name
+        link.unlink(missing_ok=True)
+        link.symlink_to("../bin/kmod")
+
+
+def fetch_tools(update):
+    if update or not read_stamp(TOOLS):
+        fetch_programs(TOOLS, TOOL_PACKAGES, link_kmod)
+        for name, argument in (("modprobe", "-V"), ("mdadm", "-V"), ("nvme", "version"), ("dmsetup", "--version")):
+            run_in(TOOLS, name, argument)
+
+
+# Without tsc=reliable 5.10 and 6.1 fall back to a slow, coarse clock.
+AMD64 = Architecture(
+    "amd64", "qemu-system-x86_64", ("qemu-system-x86", "qemu-system-common", "qemu-system-data", "seabios"),
+    ("-machine", "q35", "-cpu", "max"), "console=ttyS0 tsc=reliable", native=True)
+# The oldest CPU that has pages of 16 KiB, and none of the signed pointers that take longest to emulate.
+ARM64 = Architecture(
+    "arm64", "qemu-system-aarch64", ("qemu-system-arm", "qemu-system-common", "qemu-system-data"),
+    ("-machine", "virt,gic-version=3", "-cpu", "cortex-a76"), "console=ttyAMA0",
+    make=("ARCH=arm64",))
+FOREIGN_APT = {a.name: Apt(CACHE / f"apt-{a.name}", a.name) for a in (ARM64,)}
