@@ -311,7 +311,7 @@ static __always_inline void complete_bio(u64 number, const struct bio_start *sta
 					 enum table table, enum mode mode)
 {
 	u32 watch = start->watch[i], op = start->op < BLKLAT_OPS ? start->op : BLKLAT_OP_OTHER;
-	u64 ns = unmarked_latency(now, start->ns, MODE_DISKS), *bin;	/* a bio's part is not in its time */
+	u64 ns = unmarked_latency(now, start->ns, false), *bin;	/* a bio's part is not in its time */
 	/*
 	 * A bio may end in either of two tracepoints, so in two programs, which may interrupt each
 	 * other. Kernels that use the hash guard neither.

@@ -33,7 +33,7 @@ static __always_inline void start_request(struct target *t, struct request *rq, 
 	if (has_parts(mode)) {
 		u64 marked = stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode) ? marked_start(t, now) : now;
 
-		now = begin_in_part(t->watch[stage], rq, now, slot->ns) | (marked & BLKLAT_SLOT_AFTER_IDLE);
+		now = begin_in_part(t->watch[stage], rq, now, slot->ns, mode) | (marked & BLKLAT_SLOT_AFTER_IDLE);
 	} else if (stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode)) {
 		now = marked_start(t, now);
 	}
@@ -50,12 +50,12 @@ static __always_inline u32 watch_of(const struct target *t, u32 stage, u64 start
  * Reports a request that ends @stage, begun at @start. Called before its bin is written: a reader that
  * sees the bin sees the report.
  */
-static __always_inline void tell_if_slow(const struct target *t, struct request *rq, u32 stage, u64 start, u64 ns, u32 error,
-					 enum mode mode)
+static __always_inline void tell_if_slow(const struct target *t, struct request *rq, u32 stage, u32 op, u64 start, u64 ns,
+					 u32 error, enum mode mode)
 {
 	u32 whole = t->watch[stage];
 
-	if (error || is_slow(whole, op_of(rq->cmd_flags), ns))
+	if (error || is_slow(whole, op, ns))
 		tell_request(rq, whole, watch_of(t, stage, start, mode), ns, error);
 }
 
@@ -66,25 +66,27 @@ static __always_inline void end_queue(struct target *t, struct request *rq, u32 
 	const enum sharing sharing = sharing_of(turn);
 	struct blklat_series *s;
 	u64 start, ns, *bin;
+	u32 op;
 
 	if (!slot)
 		return;
 	start = slot->ns;
 	if (start <= BLKLAT_SLOT_VACANT)
 		return;
-	s = series_of(watch_of(t, BLKLAT_STAGE_QUEUE, start, mode), op_of(rq->cmd_flags), turn);
+	op = op_of(rq->cmd_flags);
+	s = series_of(watch_of(t, BLKLAT_STAGE_QUEUE, start, mode), op, turn);
 	if (!s)
 		return;
-	ns = unmarked_latency(bpf_ktime_get_ns(), start, mode);
+	ns = unmarked_latency(bpf_ktime_get_ns(), start, has_parts(mode));
 	bin = count_latency(s, ns, sharing);
 	add(&s->bytes, rq->__data_len, sharing);
 	if (tells_slow(mode)) {
-		tell_if_slow(t, rq, BLKLAT_STAGE_QUEUE, start, ns, 0, mode);
+		tell_if_slow(t, rq, BLKLAT_STAGE_QUEUE, op, start, ns, 0, mode);
 		note_stage(rq->bio, BLKLAT_STAGE_QUEUE, ns);
 	}
 	end_slot(slot, 0);
 	if (has_parts(mode))
-		end_in_part(t->watch[BLKLAT_STAGE_QUEUE], start);
+		end_in_part(t->watch[BLKLAT_STAGE_QUEUE], start, mode);
 	if (bin)
 		add(bin, 1, sharing);
 }
@@ -117,9 +119,9 @@ static __always_inline void issue_request(const u64 *ctx, u32 turn)
 	if (mode == MODE_DEVICE) {
 		if (target_of(rq->q, &t))
 			start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_DEVICE, turn);
-	} else if (mode == MODE_DEVICE_PAUSES) {
+	} else if (mode == MODE_DEVICE_MORE) {
 		if (target_of(rq->q, &t))
-			start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_DEVICE_PAUSES, turn);
+			start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_DEVICE_MORE, turn);
 	} else if (mode == MODE_DISKS) {
 		issue_any(ctx, turn, MODE_DISKS);
 	} else if (mode == MODE_PARTITIONS) {
@@ -156,7 +158,7 @@ static __always_inline void unstart(struct target *t, struct request *rq, u32 st
 	if (start <= BLKLAT_SLOT_VACANT)
 		return;
 	end_slot(slot, 0);
-	end_in_part(t->watch[stage], start);
+	end_in_part(t->watch[stage], start, MODE_PARTS);
 	if (cfg_idle_gap_ns && stage == BLKLAT_STAGE_DEVICE)
 		note_use(&t->seen_ns, bpf_ktime_get_ns());
 	account(t->watch[stage], BLKLAT_REQUEUED, turn);
@@ -221,7 +223,7 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 	enum sharing sharing;
 	struct blklat_series *s;
 	u64 start, ns, *bin;
-	u32 error;
+	u32 error, op;
 
 	if (!slot)
 		return;		/* counted when it was started */
@@ -232,7 +234,8 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 	}
 	if (turn != TURN_FIRST && ctx[2] < rq->__data_len && is_done(&slot->ns, BLKLAT_SLOT_SEEN, turn, BPF_RQ_COMPLETE))
 		return;
-	s = series_of(watch_of(t, BLKLAT_STAGE_DEVICE, start, mode), op_of(rq->cmd_flags), turn);
+	op = op_of(rq->cmd_flags);
+	s = series_of(watch_of(t, BLKLAT_STAGE_DEVICE, start, mode), op, turn);
 	if (!s)
 		return;
 	sharing = sharing_of(turn);
@@ -243,8 +246,8 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 	if (ctx[2] < rq->__data_len) {
 		/* Only a portion ended; the last one ends the request. */
 		if (tells_slow(mode) && error)
-			tell_if_slow(t, rq, BLKLAT_STAGE_DEVICE, start,
-				     unmarked_latency(bpf_ktime_get_ns(), start, mode), error, mode);
+			tell_if_slow(t, rq, BLKLAT_STAGE_DEVICE, op, start,
+				     unmarked_latency(bpf_ktime_get_ns(), start, has_parts(mode)), error, mode);
 		if (leaves_mark(turn, BPF_RQ_COMPLETE))
 			slot->ns = start | BLKLAT_SLOT_SEEN;
 		return;
@@ -252,7 +255,7 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 	if (turn != TURN_FIRST)
 		now = bpf_ktime_get_ns();
 	if (has_parts(mode)) {
-		ns = unmarked_latency(now, start, mode);
+		ns = unmarked_latency(now, start, true);
 		if (wants_pauses(mode) && (ns > SEEN_EVERY_NS || start & BLKLAT_SLOT_AFTER_IDLE))
 			note_parted_end(t, rq, now, start, ns);
 	} else if (wants_pauses(mode)) {
@@ -262,19 +265,19 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 		if (ns > SEEN_EVERY_NS)
 			ns = end_marked(t, rq, now, start);
 	} else {
-		ns = unmarked_latency(now, start, mode);
+		ns = unmarked_latency(now, start, false);
 	}
 	bin = count_latency(s, ns, sharing);
 	if (!bin)
 		return;
 	if (tells_slow(mode)) {
-		tell_if_slow(t, rq, BLKLAT_STAGE_DEVICE, start, ns, error, mode);
-		if (cfg_bios)
+		tell_if_slow(t, rq, BLKLAT_STAGE_DEVICE, op, start, ns, error, mode);
+		if (mode != MODE_DEVICE_MORE && cfg_bios)
 			note_stage(rq->bio, BLKLAT_STAGE_DEVICE, ns);
 	}
 	end_slot(slot, leaves_mark(turn, BPF_RQ_COMPLETE) ? BLKLAT_SLOT_SEEN_FREE : 0);
 	if (has_parts(mode))
-		end_in_part(t->watch[BLKLAT_STAGE_DEVICE], start);
+		end_in_part(t->watch[BLKLAT_STAGE_DEVICE], start, mode);
 	add(bin, 1, sharing);
 }
 
@@ -399,9 +402,9 @@ static __always_inline void complete_request(const u64 *ctx, u32 turn, enum tabl
 	if (mode == MODE_DEVICE) {
 		if (target_of(rq->q, &t))
 			complete(t, rq, ctx, turn == TURN_FIRST ? bpf_ktime_get_ns() : 0, MODE_DEVICE, turn);
-	} else if (mode == MODE_DEVICE_PAUSES) {
+	} else if (mode == MODE_DEVICE_MORE) {
 		if (target_of(rq->q, &t))
-			complete(t, rq, ctx, turn == TURN_FIRST ? bpf_ktime_get_ns() : 0, MODE_DEVICE_PAUSES, turn);
+			complete(t, rq, ctx, turn == TURN_FIRST ? bpf_ktime_get_ns() : 0, MODE_DEVICE_MORE, turn);
 	} else if (mode == MODE_DISKS) {
 		complete_any(ctx, turn, table, MODE_DISKS);
 	} else if (mode == MODE_PARTITIONS) {

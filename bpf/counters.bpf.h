@@ -272,7 +272,7 @@ static __always_inline bool has_partitions(enum mode mode)
 
 static __always_inline bool has_parts(enum mode mode)
 {
-	return mode == MODE_PARTS;
+	return mode == MODE_PARTS || (mode == MODE_DEVICE_MORE && cfg_parts);
 }
 
 /*
@@ -292,10 +292,13 @@ static __always_inline bool has_parts(enum mode mode)
 			does(__VA_ARGS__, MODE_DISKS);							\
 	} while (0)
 
-/* The latency from a start time to now, ignoring the topmost bits of the start, which are not part of the time. */
-static __always_inline u64 unmarked_latency(u64 now, u64 start, enum mode mode)
+/*
+ * The latency from a start time to now, ignoring the topmost bits of the start, which are not part of the
+ * time. @parted, a constant: those of a part as well.
+ */
+static __always_inline u64 unmarked_latency(u64 now, u64 start, bool parted)
 {
-	u32 no_time = has_parts(mode) ? 64 - BLKLAT_SLOT_PART_SHIFT : 2;
+	u32 no_time = parted ? 64 - BLKLAT_SLOT_PART_SHIFT : 2;
 
 	return (s64)((now - start) << no_time) >> no_time;
 }

@@ -162,7 +162,7 @@ int on_bio_note(u64 *ctx)
 /* Whether slow IOs are reported; @mode is a constant in the caller. */
 static __always_inline bool tells_slow(enum mode mode)
 {
-	return mode != MODE_DEVICE && mode != MODE_DEVICE_PAUSES && cfg_slow;
+	return mode != MODE_DEVICE && cfg_slow;
 }
 
 static __always_inline bool is_slow(u32 whole, u32 op, u64 ns)

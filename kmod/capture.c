@@ -264,15 +264,16 @@ static noinline void tell_completed(const struct blklat_session *s, const struct
 		blklat_note_stage(s, rq->bio, BLKLAT_STAGE_DEVICE, ns);
 }
 
-/* @more, a constant: there may be more to do than just counting. */
-static __always_inline void complete_request(struct blklat_session *s, struct blklat_target *t, struct request *rq,
+static noinline void complete_any(struct blklat_session *s, struct request *rq, int error, u32 bytes, u64 now);
+
+/*
+ * @now is read before anything else: the slot may have to come from another CPU's cache, and that time
+ * must not be counted as the IO's. @more, a constant: there may be more to do than just counting.
+ */
+static __always_inline void complete_request(struct blklat_session *s, struct blklat_target *t, struct request *rq, u64 now,
 					     int error, u32 bytes, bool more)
 {
-	/*
-	 * The clock is read first: the slot may have to come from another CPU's cache, and that time
-	 * must not be counted as the IO's.
-	 */
-	u64 now = blklat_now_ns(), began, ns;
+	u64 began, ns;
 	u32 watch = t->watch[BLKLAT_STAGE_DEVICE];
 	struct blklat_slot *slot;
 	struct blklat_series *series;
@@ -286,6 +287,10 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 		return;
 	}
 	ns = now - began;
+	if (!more && unlikely(s->slow_from) && unlikely(error || blklat_is_slow(s, watch, blklat_op_of(rq->cmd_flags), ns))) {
+		complete_any(s, rq, error, bytes, now);
+		return;
+	}
 	if (more && s->marks)
 		ns = read_marks(s, t, rq, now, began, bytes >= rq->__data_len, &watch);
 	series = blklat_this_series(s, watch, blklat_op_of(rq->cmd_flags));
@@ -299,26 +304,27 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 }
 
 static void complete_target(struct blklat_session *s, struct blklat_target *t, struct request *rq, int error,
-			    u32 bytes)
+			    u32 bytes, u64 now)
 {
 	if (t->watch[BLKLAT_STAGE_DEVICE])
-		complete_request(s, t, rq, error, bytes, true);
+		complete_request(s, t, rq, now ?: blklat_now_ns(), error, bytes, true);
 	/* A request that failed before its issue, or needed none, never left the queue. */
 	if (t->watch[BLKLAT_STAGE_QUEUE])
 		unstart(s, t, rq, BLKLAT_STAGE_QUEUE);
 }
 
-static noinline void complete_any(struct blklat_session *s, struct request *rq, int error, u32 bytes)
+/* @now: 0, or the time that the usual path read before it found that the IO is slow or has failed. */
+static noinline void complete_any(struct blklat_session *s, struct request *rq, int error, u32 bytes, u64 now)
 {
 	struct blklat_target *t = blklat_target_of(s, rq->q);
 	bool total = t && t->watch[BLKLAT_STAGE_TOTAL];
 
 	if (t)
-		complete_target(s, t, rq, error, bytes);
+		complete_target(s, t, rq, error, bytes, now);
 	if (s->partitions) {
 		t = blklat_target_of(s, rq->part);
 		if (t)
-			complete_target(s, t, rq, error, bytes);
+			complete_target(s, t, rq, error, bytes, now);
 		total |= t && t->watch[BLKLAT_STAGE_TOTAL];
 	}
 	/* A device without requests may pass its bios on unchanged (nvme multipath, md raid0): look for those too. */
@@ -331,7 +337,7 @@ notrace void blklat_capture_complete(struct blklat_session *s, struct request *r
 	struct blklat_target *t = blklat_plain_target_of(s, rq->q);
 
 	if (likely(t))
-		complete_request(s, t, rq, error, bytes, false);
+		complete_request(s, t, rq, blklat_now_ns(), error, bytes, false);
 	else
-		complete_any(s, rq, error, bytes);
+		complete_any(s, rq, error, bytes, 0);
 }

@@ -161,7 +161,7 @@ static int make_targets(struct blklat_session *s, struct blklat_watch *watch, co
 		s->targets[i].key = s->targets[i].plain_key = BLKLAT_NO_KEY;
 	for (i = 0; i < n && !err; i++)
 		err = add_watch(s, i * (1 + s->parts), &watch[i], &device[i]);
-	if (!s->stages[BLKLAT_STAGE_QUEUE] && !s->stages[BLKLAT_STAGE_TOTAL] && !s->partitions && !s->marks && !s->slow)
+	if (!s->stages[BLKLAT_STAGE_QUEUE] && !s->stages[BLKLAT_STAGE_TOTAL] && !s->partitions && !s->marks)
 		for (i = 0; i < s->buckets; i++)
 			s->targets[i].plain_key = s->targets[i].key;
 	return err;
@@ -218,8 +218,10 @@ static int make_region(struct blklat_session *s)
 	s->accounts = (void *)s->header + h.accounts_offset;
 	s->slots = (void *)s->header + h.slots_offset;
 	s->idle = (void *)s->header + h.idle_offset;
-	if (s->slow)
+	if (s->slow) {
+		s->slow_from = (void *)s->header + h.slow_from_offset;
 		blklat_teller_begin(s->slow, s->header);
+	}
 	s->bytes = h.bytes;
 	return 0;
 }

@@ -63,6 +63,7 @@ struct blklat_session {
 	u32 cgroups;			/* how many of the parts are for cgroups; 0: not divided by cgroup */
 	struct blklat_in_flight *in_flight;	/* [watch], see parts.h; NULL: not counted */
 	struct blklat_teller *slow;	/* see slow.h; NULL: slow IOs are not reported */
+	const u64 *slow_from;		/* [watch][op]: the latency from which an IO is slow; NULL likewise */
 	u32 scale;
 	u32 merged;			/* BLKLAT_SCALE_MAX - scale: bins at the finest scale are shifted by this */
 	u32 series_bytes;

@@ -70,10 +70,7 @@ void blklat_teller_free(struct blklat_teller *t)
 
 void blklat_teller_begin(struct blklat_teller *t, struct blklat_header *h)
 {
-	u64 *from = (void *)h + h->slow_from_offset;
-
-	memset(from, 0xff, (size_t)h->watches * BLKLAT_OPS * sizeof(*from));
-	t->from = from;
+	memset((void *)h + h->slow_from_offset, 0xff, (size_t)h->watches * BLKLAT_OPS * sizeof(u64));
 	t->untold = (void *)h + h->slow_untold_offset;
 	t->ring = (void *)h + h->slow_ring_offset;
 }

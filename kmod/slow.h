@@ -28,7 +28,6 @@ struct blklat_bio;
 struct blklat_note;
 
 struct blklat_teller {
-	const u64 *from;		/* [watch][op] */
 	u64 *untold;			/* [watch] */
 	struct blklat_slow_ring *ring;
 	u32 places;			/* in the ring, a power of two */
@@ -54,7 +53,7 @@ void blklat_teller_begin(struct blklat_teller *t, struct blklat_header *h);
  */
 static inline bool blklat_is_slow(const struct blklat_session *s, u32 whole, u32 op, u64 ns)
 {
-	return ns >= READ_ONCE(s->slow->from[(whole - 1) * BLKLAT_OPS + op]);
+	return ns >= READ_ONCE(s->slow_from[(whole - 1) * BLKLAT_OPS + op]);
 }
 
 /*

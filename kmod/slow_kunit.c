@@ -36,11 +36,15 @@ static void blklat_slow_test_limits(struct kunit *test)
 	fake_events(s, rq, "DCn");
 	EXPECT_U64(test, n_told(s), 0);
 	EXPECT_U64(test, untold_of(s, DEVICE_WATCH), 0);
+	/* Each is counted once, whichever way it went. */
+	EXPECT_U64(test, fake_ios(s, DEVICE_WATCH, READ_IO), 6);
+	EXPECT_U64(test, fake_sum(s, DEVICE_WATCH, READ_IO, AT_BYTES), 6 * BYTES);
+	EXPECT_U64(test, fake_sum(s, DEVICE_WATCH, READ_IO, AT_ERRORS), 1);
 }
 
 /*
  * For rows of events, the number of reports at the two stages if all IOs are slow; see the rules in
- * capture_kunit.c.
+ * capture_kunit.c. Stage device alone goes another way, to the same reports.
  */
 static void blklat_slow_test_rules(struct kunit *test)
 {
@@ -55,18 +59,18 @@ static void blklat_slow_test_rules(struct kunit *test)
 		{ "gIDC", 0, 0 }, { "DgC", 1, 0 }, { "IgDC", 0, 1 },
 	};
 	struct blklat_slow io;
-	u32 i;
+	u32 n;
 
-	for (i = 0; i < ARRAY_SIZE(rules); i++) {
-		struct blklat_session *s = slow_session(test, 64, NOTES, 1, 2);
-		u32 found[2] = { 0 };
+	for (n = 0; n < 2 * ARRAY_SIZE(rules); n++) {
+		u32 i = n / 2, stages = 1 + n % 2, found[2] = { 0 };
+		struct blklat_session *s = slow_session(test, 64, NOTES, 1, stages);
 
 		all_slow(s);
 		fake_events(s, slow_request(test, READ_IO), rules[i].events);
 		while (take(s, &io))
 			found[io.watch]++;
-		EXPECT_U64_MSG(test, found[0], rules[i].device, "%s: device", rules[i].events);
-		EXPECT_U64_MSG(test, found[1], rules[i].queue, "%s: queue", rules[i].events);
+		EXPECT_U64_MSG(test, found[0], rules[i].device, "%s: device, %u stages", rules[i].events, stages);
+		EXPECT_U64_MSG(test, found[1], stages > 1 ? rules[i].queue : 0, "%s: queue, %u stages", rules[i].events, stages);
 	}
 }
 
@@ -275,15 +279,16 @@ static void blklat_slow_test_displaced(struct kunit *test)
 
 /* --- the cost without reports -------------------------------------------------------------- */
 
-/* The fast path is taken if only stage device is watched and slow IOs are not reported. */
+/* The fast path is taken if only stage device is watched, whether slow IOs are reported or not. */
 static void blklat_slow_test_usual_way(struct kunit *test)
 {
 	struct fake *f = test->priv;
 	const void *queue = &f->disk[0]->queue;
 
 	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, blklat_plain_target_of(slow_session(test, 0, 0, 0, 1), queue));
-	KUNIT_EXPECT_TRUE(test, !f->s[0]->slow && !f->s[0]->header->slow_ring_offset);
-	KUNIT_EXPECT_TRUE(test, !blklat_plain_target_of(slow_session(test, 2, 0, 0, 1), queue));
+	KUNIT_EXPECT_TRUE(test, !f->s[0]->slow && !f->s[0]->slow_from && !f->s[0]->header->slow_ring_offset);
+	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, blklat_plain_target_of(slow_session(test, 2, 2, 1, 1), queue));
+	KUNIT_EXPECT_TRUE(test, !blklat_plain_target_of(slow_session(test, 2, 0, 0, 2), queue));
 }
 
 static struct kunit_case blklat_slow_test_cases[] = {

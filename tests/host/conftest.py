@@ -21,14 +21,14 @@ from needs import need, need_zram  # noqa: E402
 ALARM = re.compile(r"WARNING:|BUG:|Oops|Call Trace|general protection|stall|hung task|lockdep|KASAN", re.I)
 
 
-# What runs the tests in the background or by nohup has these ignored, and so would all that is started here.
+# A shell that runs the tests in the background, or nohup, ignores these, and every program started here would inherit that.
 for number in signal.SIGINT, signal.SIGHUP:
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, lambda *_: None)
 
 
 def unmet():
-    """What this machine lacks for any host test."""
+    """What this machine lacks for every host test."""
     if os.geteuid() != 0:
         return "not root"
     for program in ("fio", "losetup"):
@@ -56,7 +56,7 @@ def kernel_log():
 
 @pytest.fixture(scope="module", autouse=True)
 def quiet_kernel(machine):
-    """The kernel has nothing to complain about after a module's tests."""
+    """After each test module the kernel's log has no complaint."""
     before = set(kernel_log())
     yield
     assert [line for line in kernel_log() if line not in before and ALARM.search(line)] == []
@@ -121,7 +121,7 @@ def witness_program():
 
 @pytest.fixture
 def folder():
-    """In memory: a disk's fsync is nothing to wait for here."""
+    """In memory, so that no test waits for a disk's fsync."""
     with tempfile.TemporaryDirectory(prefix="blklat-test-", dir="/dev/shm") as path:
         yield pathlib.Path(path)
 

@@ -25,7 +25,7 @@ def run(*argv):
 
 
 def when_free(act):
-    """Does what the kernel refuses while somebody has the device open: udev for a moment, a process that is ending."""
+    """Repeats what the kernel refuses while somebody has the device open: udev for a moment, or a process that is ending."""
     deadline = time.monotonic() + 30
     while True:
         try:
@@ -37,7 +37,7 @@ def when_free(act):
 
 
 def unmount(folder):
-    """The same of a file system: a loop device on it may still be coming down."""
+    """The same for a file system: a loop device on it may still be closing."""
     def act():
         done = subprocess.run(["umount", str(folder)], capture_output=True, text=True,
                               env={**os.environ, "LC_ALL": "C"})
@@ -62,13 +62,13 @@ class Device:
         return int((self.sysfs / "size").read_text()) * 512
 
     def stat(self):
-        """The kernel's own figures, by name; ios is what it counts as IOs of any kind."""
+        """The kernel's own figures, by name; ios is the number of IOs of all kinds."""
         s = dict(zip(STAT, map(int, (self.sysfs / "stat").read_text().split())))
         s["ios"] = s["reads"] + s["writes"] + s["discards"] + s["flushes"]
         return s
 
     def setting(self, name, value=None):
-        """A file of the queue's; written first if there is a value for it."""
+        """The content of a queue attribute; if @value is given it is written first."""
         file = self.sysfs / "queue" / name
         if value is not None:
             was = file.read_text().strip()
@@ -77,13 +77,13 @@ class Device:
         return file.read_text().strip()
 
     def set_back(self):
-        """A loop device keeps its queue, so the next one of its number would have all that was set."""
+        """A loop device keeps its queue, so the next one with its number would inherit all settings."""
         for name, value in reversed(self.before.items()):
             (self.sysfs / "queue" / name).write_text(f"{value}\n")
 
 
 class Delta:
-    """What a device's stat file counted since."""
+    """What a device's stat file has counted since then."""
 
     def __init__(self, device):
         self.device = device
@@ -120,7 +120,7 @@ def backing_file(folder, size):
 
 
 def backing(device):
-    """What a loop device lies on, None for nothing."""
+    """The file of a loop device; None if it has none."""
     with contextlib.suppress(OSError):
         return (device.sysfs / "loop/backing_file").read_text().strip().removesuffix(" (deleted)")
 
@@ -139,7 +139,7 @@ def loop_on(file, direct=True, lock=True):
         with _locked(device.path) if lock else contextlib.nullcontext():
             yield device
     finally:
-        # A test may have detached it on its own, and somebody else have attached another file since.
+        # The test may have detached it itself, and somebody else may have attached another file since.
         if backing(device) == ours:
             try:
                 device.set_back()
@@ -186,7 +186,7 @@ def loop_control(request, device):
 
 @contextlib.contextmanager
 def removable_loop():
-    """A loop device that nobody holds, and a function that takes the device itself away."""
+    """A loop device that nobody holds, and a function that removes the device itself."""
     with backing_file("/dev/shm", MIB) as file, loop_on(file, lock=False) as device:
         device.file = file
 
@@ -201,7 +201,7 @@ def removable_loop():
 
 
 class ManyLoops(list):
-    """So many loop devices on one small file, with numbers that nobody else uses, and a pattern for them."""
+    """@n loop devices on one small file, with numbers that nobody else uses, and a pattern that matches them."""
 
     def __init__(self, n):
         self.base = 1000 * random.randrange(100, 1000)
@@ -263,7 +263,7 @@ def frozen_loop(size=32 * MIB):
         undo.callback(unmount, folder)
         file = undo.enter_context(backing_file(folder, size))
         device = undo.enter_context(loop_on(file, direct=False))
-        # Whatever happens, nobody may be left waiting for it.
+        # Whatever happens, no process may be left waiting for it.
         undo.callback(subprocess.run, ["fsfreeze", "-u", folder], stderr=subprocess.DEVNULL)
         yield device, lambda: run("fsfreeze", "-f", folder), lambda: run("fsfreeze", "-u", folder)
 

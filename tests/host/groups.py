@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Cgroups that IO is charged to, made for a test and taken away behind it."""
+"""Cgroups that IO is charged to, made for a test and removed after it."""
 import contextlib
 import os
 import pathlib
@@ -20,7 +20,7 @@ def hierarchy():
 
 
 class Groups:
-    """Cgroups by their paths, below one that is this test's."""
+    """Cgroups by their paths, below one of this test's own."""
 
     def __init__(self):
         root = hierarchy()
@@ -47,13 +47,13 @@ class Groups:
             try:
                 group.rmdir()
                 break
-            except OSError:  # its last task is on its way out
+            except OSError:  # its last task is still exiting
                 assert time.monotonic() < deadline, group
                 time.sleep(0.02)
         self.made.remove(group)
 
     def run(self, path, *argv):
-        """In a cgroup, to its end."""
+        """Runs a command in a cgroup and waits for its end."""
         group = self.make(path)
         subprocess.run(argv, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                        preexec_fn=lambda: (group / "cgroup.procs").write_text("0"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Programs and maps that a process has in the kernel, and whether they are still there without it."""
+"""Programs and maps that a process has in the kernel, and whether they outlive it."""
 import pathlib
 import re
 import subprocess

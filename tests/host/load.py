@@ -20,15 +20,15 @@ BIN = 2 ** (1 / 64)  # ratio of a bin's bounds at scale 6
 # More than any device here has in flight.
 BURST = 128
 ATTEMPTS = 6
-# Of what has to happen: reached only when it does not. Emulated machines are slow.
+# A limit for what has to happen; it is reached only on failure. Emulated machines are slow.
 DEADLINE_S = 60 * float(os.environ.get("BLKLAT_SLOW", 1))
 
 
 def wait_until(condition, what, process=None, within_s=DEADLINE_S, every_s=0.01):
-    """Waits for a condition; returns its value. Fails at once when a process that is to bring it about has ended."""
+    """Waits for a condition; returns its value. Fails at once if the process that should meet it has ended."""
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
-        # Before the condition: it may have met that on its way.
+        # Asked before the condition, since the process may have met it just before it ended.
         over = process and process.over()
         value = condition()
         if value:
@@ -39,7 +39,7 @@ def wait_until(condition, what, process=None, within_s=DEADLINE_S, every_s=0.01)
 
 
 class Process:
-    """A child that is ended by its own pid, whatever happens."""
+    """A child process; whatever happens it is ended, by its own pid."""
 
     def take(self, line):
         """A line of its standard output."""
@@ -74,7 +74,7 @@ class Process:
         self.process.send_signal(number)
 
     def wait(self, more_s=0):
-        """Returns the exit status; all output has been read then. It may take some seconds more than any other."""
+        """Returns the exit status, after all output was read. @more_s: seconds on top of the usual limit."""
         status = self.process.wait(DEADLINE_S + more_s)
         for thread in self.threads:
             thread.join()
@@ -88,7 +88,7 @@ class Process:
     def over(self):
         if self.process.poll() is None:
             return False
-        # Its last words; a child of its own may go on with its output.
+        # Read what it printed last; a child of its own may still write to the pipe.
         for thread in self.threads:
             thread.join(1)
         return True
@@ -121,7 +121,7 @@ SIGTIMEDWAIT = {"x86_64": "128", "aarch64": "137"}[os.uname().machine]
 
 
 def watching(process):
-    """It waits for its signals only once the programs are attached and were read for the first time."""
+    """It waits for signals only when the programs are attached and were read for the first time."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended already
         return pathlib.Path(f"/proc/{process.pid}/syscall").read_text().split()[0] == SIGTIMEDWAIT
     return False
@@ -162,7 +162,7 @@ class Blklat(Process):
         return self.wait()
 
     def of(self, device=None, stage=None, part=None):
-        """Its lines of a device and a stage: of the whole, or of a part by its label."""
+        """Its lines for a device and a stage: for the whole, or for the part with this label."""
         name = getattr(device, "name", device)
         return [l for l in self.lines if name in (None, l["device"]) and stage in (None, l["stage"]) and
                 l.get("part", {}).get("label") == part]
@@ -181,7 +181,7 @@ class Blklat(Process):
         return sum(o[key] for l in self.of(device, stage, part) for o in l["ops"] if op in (None, o["op"]))
 
     def ops(self, device=None, stage=None, part=None):
-        """Names of the ops with IOs and how many."""
+        """The ops that had IOs, and how many."""
         names = {o["op"] for l in self.of(device, stage, part) for o in l["ops"]}
         return {name: self.total("ios", name, device, stage, part) for name in names}
 
@@ -198,7 +198,7 @@ class Text(Process):
 
 
 def completed_before(b):
-    """What completed between the attaching of the programs and the begin of the first interval; 0 on a quiet device."""
+    """The IOs that completed after the programs were attached and before the first interval began; 0 on a quiet device."""
     first = b.lines[0]
     return first["accounting"]["completed"] - sum(o["ios"] for o in first["ops"])
 
@@ -225,7 +225,7 @@ def assert_closed(b, device=None, stage=None, before=0):
 
 
 class Missing(AssertionError):
-    """Everything adds up, but some completions were not seen."""
+    """Everything adds up, except for completions that were not seen."""
 
 
 def missing(a):
@@ -269,7 +269,7 @@ class Unseen(Process):
 
 
 def assert_all_counted(b, device=None, stage=None):
-    """The same, and nothing lost, nothing left over."""
+    """The same, with nothing lost and nothing left over."""
     a = assert_closed(b, device, stage)
     if missing(a):
         raise Missing(a)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Slow IOs as they are told, and processes whose IOs are known."""
+"""Reported slow IOs, and processes whose IOs are known."""
 import subprocess
 
 from load import Blklat
@@ -19,7 +19,7 @@ def dropped(b, device, stage="device"):
 
 
 def dd(device, op, size, count, offset=0):
-    """Its process id. Whatever the bytes are, they lie behind each other."""
+    """Returns the process id. Whatever the size, the IOs are consecutive."""
     at = ("if=/dev/zero", f"of={device.path}", "oflag=direct", "conv=notrunc", f"seek={offset}") if op == "write" else \
          ("of=/dev/null", f"if={device.path}", "iflag=direct", f"skip={offset}")
     process = subprocess.Popen(["dd", *at, f"bs={size}", f"count={count}"], stderr=subprocess.DEVNULL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""IOs divided by whom they are charged to: fio's totals, each in a cgroup of its own."""
+"""IOs divided by the cgroup that they are charged to, against the totals of fios in cgroups of their own."""
 import contextlib
 import json
 import re
@@ -22,7 +22,7 @@ def watch(device, *args, **options):
 
 @exact
 def test_each_its_own(loop):
-    """Three that work at once, and then one that comes and goes within an interval."""
+    """Three cgroups that work at once, and then one that comes and goes within an interval."""
     with groups() as g, watch(loop) as b:
         jobs = [g.start("a", loop, rw="randread", bs=4096, number_ios=10000, ioengine="io_uring", iodepth=16),
                 g.start("b/nested one", loop, rw="randwrite", bs=65536, number_ios=900, ioengine="io_uring", iodepth=8)]
@@ -57,7 +57,7 @@ def test_more_than_there_is_room_for(loop):
 
 @exact
 def test_ids_that_look_alike(loop):
-    """The programs look for an id by its lower eight bits first: two that have the same ones, in turns."""
+    """The programs look an id up by its lower eight bits first: here two cgroups that share these take turns."""
     with groups() as g:
         by_bits = {}
         for n in range(257):
@@ -75,7 +75,7 @@ def test_ids_that_look_alike(loop):
 
 @exact
 def test_the_same_path_again(loop):
-    """A service that was restarted is another cgroup, and is told apart from the one before."""
+    """A restarted service has a new cgroup, which is told apart from the old one."""
     dd = "dd", f"if={loop.path}", "of=/dev/null", "bs=4k", "iflag=direct"
     with groups() as g, watch(loop) as b:
         g.run("service", *dd, "count=5")
@@ -90,7 +90,7 @@ def test_the_same_path_again(loop):
 
 @exact
 def test_those_that_end_make_room(loop):
-    """Thirty, one after another, with room for four: each has its own, none is the rest's."""
+    """Thirty cgroups, one after another, with room for four: each gets a part of its own, and none is counted as the rest."""
     with groups() as g, watch(loop, "--max-parts", "4", interval=0.1) as b:
         for n in range(30):
             made = g.run(f"g{n}", "dd", f"if={loop.path}", "of=/dev/null", "bs=4k", f"count={10 + n}", "iflag=direct")
@@ -101,7 +101,7 @@ def test_those_that_end_make_room(loop):
     for stage in STAGES:
         assert_all_counted(b, loop, stage)
         assert parts_of(b, labels_of(b), loop, stage) == {f"{g.name}/g{n}": {"read": 10 + n} for n in range(30)}
-        # All of one within what it was there for: nothing of another one before or after.
+        # Each has all of its IOs while it existed, and nothing of another one before or after.
         for n in range(30):
             at = [i for i, l in enumerate(b.of(loop, stage)) for p in b.of(loop, stage, f"{g.name}/g{n}") if p["time"] == l["time"]]
             assert at[-1] - at[0] <= 2, (n, at)
@@ -109,7 +109,7 @@ def test_those_that_end_make_room(loop):
 
 @exact
 def test_what_has_ended_is_in_the_summary(loop):
-    """Of the whole run: those that are there by their names, the others are the rest."""
+    """For the whole run: cgroups that still exist have their names, the others are the rest."""
     with groups() as g, Text(loop, "--stage", "device", "--by", "cgroup", "--max-parts", "2", interval=0.1) as b:
         b.until(lambda: watching(b), "waiting for its first interval")
         for n in range(4):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""IOs divided by what is in flight when they begin: how many, and the strongest of them. A device whose writes wait makes it known."""
+"""IOs divided by what is in flight when they begin: how many, and the strongest kind. On a device whose writes are held back both are known."""
 import contextlib
 
 import devices
@@ -22,7 +22,7 @@ def test_depths_in_order():
             try:
                 wait_until(lambda: in_flight(device) == 40, "40 in flight")
                 b.next(device, n=2)
-                # None has ended, and each is told in its part.
+                # None has ended, and each is reported in its part.
                 for stage in STAGES:
                     assert {part: b.of(device, stage, part)[-1]["in_flight"]["ios"] for part in DEPTHS if b.of(device, stage, part)} == \
                         depths_up_to(40)
@@ -39,7 +39,7 @@ def test_depths_in_order():
 
 @exact
 def test_depths_of_a_load(loop):
-    """No deeper than fio goes, in parts that are the whole."""
+    """No depth exceeds fio's, and the parts add up to the whole."""
     with watch(loop, by="depth") as b:
         f = fio(loop, rw="randread", bs=4096, number_ios=20000, ioengine="io_uring", iodepth=16)
         b.next(loop, n=2)
@@ -52,7 +52,7 @@ def test_depths_of_a_load(loop):
 
 @exact
 def test_partition_and_disk(partition, loop):
-    """Each has its own depth."""
+    """Each device has its own depth."""
     with watch(loop, partition, by="depth") as b:
         fio(partition, rw="randread", bs=4096, number_ios=300)
         b.next(loop, n=2)
@@ -85,7 +85,7 @@ def test_beside_in_order():
 
 @exact
 def test_beside_a_load(loop):
-    """Reads alone are beside reads or nothing, whatever else there was before."""
+    """Reads alone are beside reads or nothing, whatever ran before."""
     with watch(loop, by="beside") as b:
         writes = fio(loop, rw="randwrite", bs=4096, number_ios=600, ioengine="io_uring", iodepth=8, fsync=16)
         reads = fio(loop, rw="randread", bs=4096, number_ios=2000, ioengine="io_uring", iodepth=8)

@@ -37,14 +37,14 @@ def test_sizes_at_once(deadline_loop):
 
 @exact
 def test_sizes_in_flight(loop):
-    """The same of many in flight, with pauses looked for as well."""
+    """The same with many in flight, while pauses are looked for as well."""
     with watch(loop, stages=("device", "total"), args=["--idle-gap", "0.2"]) as b:
         done = done_by(at_once(loop, *SIZES, number_ios=4000, ioengine="io_uring", iodepth=8))
         b.next(n=2)
     for stage in "device", "total":
         assert_all_counted(b, stage=stage)
         assert_parts(b, done, stage=stage)
-    # What is in flight is in a part as well; one that has nothing to tell has no line.
+    # IOs in flight belong to a part too; a part with nothing to report has no line.
     for line in b.lines:
         if not line.get("part"):
             parts = [l for l in b.lines if l.get("part") and (l["time"], l["stage"]) == (line["time"], line["stage"])]
@@ -53,7 +53,7 @@ def test_sizes_in_flight(loop):
 
 @exact
 def test_bounds(loop):
-    """More than a power of two makes it the next part's, by however little."""
+    """An IO larger than a power of two is in the next part, however small the excess."""
     least = int(loop.setting("logical_block_size"))
     sizes = sorted({least, 4096, 2 ** 19} | {(4096 << i) + more for i in range(7) for more in (0, least)})
     need(int(loop.setting("max_segments")) * mmap.PAGESIZE >= sizes[-1], "requests of the loop device are smaller")
@@ -71,7 +71,7 @@ def test_bounds(loop):
 
 @exact
 def test_several_devices(loop, zram, partition):
-    """Each has its own parts; a partition's IOs are its disk's too."""
+    """Each device has its own parts; a partition's IOs are also its disk's."""
     with devices.loop(16 * MIB) as other:
         with watch(loop, other, zram, partition, stages=None) as b:
             inside = at_once(partition, 4096, 65536, number_ios=1000)
@@ -134,7 +134,7 @@ def test_flush(loop):
 
 @exact
 def test_large(loop):
-    """Discards may be as large as it gets; above the last bound there is none."""
+    """The last part has no upper bound: discards may be very large."""
     sizes = 2 ** 19, 2 ** 19 + 4096, MIB, MIB + 4096, 32 * MIB
     need(int(loop.setting("discard_max_bytes")) >= sizes[-1], "no discards as large")
     with watch(loop, stages=("device", "total")) as b:

@@ -42,7 +42,7 @@ def test_many_in_flight(loop):
     waited = []
     before_s = 0
     for line in b.lines:
-        # Little's law, but for the ages of those in flight at either end. Lengths are printed to the microsecond.
+        # Little's law, except for the ages of the IOs in flight at either end. Lengths are printed to the microsecond.
         waited.append(sum(o["ios"] * o["latency_ns"]["mean"] for o in line["ops"]) / 1e9)
         length_s = line["interval_s"]
         after_s = line["in_flight"]["ios"] * line["in_flight"]["oldest_ns"] / 1e9
@@ -118,7 +118,7 @@ def test_discard(loop):
 
 @exact
 def test_write_zeroes(loop):
-    """They are writes in the kernel's statistics, and something else here: no data goes over."""
+    """Write zeroes are writes in the kernel's statistics, but op other here, as no data is transferred."""
     need(int(loop.setting("write_zeroes_max_bytes")), "the loop device cannot write zeroes")
     stat = Delta(loop)
     with Blklat(loop) as b:
@@ -208,7 +208,7 @@ def test_partition_alone(loop, partition):
 
 @exact
 def test_several_devices(loop, zram):
-    """Each has its own figures and nobody else's."""
+    """Each device has its own figures and no other's."""
     with devices.loop(16 * MIB) as other:
         stats = {d.name: Delta(d) for d in (loop, other, zram)}
         with Blklat(loop, other, zram) as b:
@@ -239,7 +239,7 @@ def test_start_under_load(loop):
             b.next(n=2)
     assert 0 <= completed_before(b) <= begun
     a = assert_closed(b, before=completed_before(b))
-    # It watched from a moment earlier on.
+    # It began to watch a moment earlier.
     assert missing(a) <= unseen.of(loop)
     ended = stat()["ios"]
     # The statistics count by completions, and do so from a moment before the programs are attached.
@@ -249,7 +249,7 @@ def test_start_under_load(loop):
 
 @exact
 def test_idle(loop):
-    """An interval without IO is a line too."""
+    """An interval without IO has a line too."""
     with Blklat(loop, interval=0.2) as b:
         b.next(n=4)
     for line in b.lines:

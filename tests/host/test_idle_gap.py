@@ -14,7 +14,7 @@ from needs import need_zram
 BURSTS = 5
 REST_S = 0.3
 GAP_S = 0.2
-LONG_REST_S = 1.3  # where the load can't say when it was held up by a busy machine: by less than a second
+LONG_REST_S = 1.3  # for loads that cannot tell when a busy machine held them up, which it does for less than a second
 LONG_GAP_S = 1
 
 
@@ -26,7 +26,7 @@ def watch(*devs, gap=GAP_S, **options):
                                         ("deadline_loop", "device,queue,total"), ("zram", "total")])
 @exact
 def test_first_of_each_burst(kind, stage, request):
-    """Of what came before the first nothing is known; then one a burst, with its latency, whatever its op."""
+    """Nothing is known of the time before the first burst; after that one IO of each burst counts, with its latency, whatever its op."""
     device = request.getfixturevalue(kind)
     with Bursts(device) as bursts, watch(device, stage=stage) as b:
         for i in range(2 * BURSTS):
@@ -100,7 +100,7 @@ def test_not_asked_for(loop):
 @pytest.mark.parametrize("stage", ["device", "total"])
 @exact
 def test_partition_and_disk(loop, stage):
-    """Each has pauses of its own: bursts go in turns to the partition and past it."""
+    """Each device has its own pauses: bursts alternate between the partition and the rest of the disk."""
     mib = devices.MIB
     with devices.partition(loop, 1, mib, 16 * mib) as part, Bursts(part) as in_part, Bursts(loop) as past_it, \
             watch(loop, part, gap=0.4, stage=stage) as b:

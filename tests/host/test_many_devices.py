@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Hundreds of devices at once: each is counted, also while others come and go, and the end is a plain one."""
+"""Hundreds of devices at once: each is counted, also while others come and go, and the run ends normally."""
 import json
 import random
 import subprocess
@@ -28,7 +28,7 @@ class Pattern:
 @pytest.mark.parametrize("stages", ["device", "device,total", "device,queue,total"])
 @exact
 def test_each_is_counted(many, stages):
-    """Those in use have their IOs, the others none, and the status is 0."""
+    """Devices in use have their IOs, the others none, and the status is 0."""
     used = many[0], many[N // 2], many[-1]
     with Blklat(Pattern(many), stage=stages) as b:
         for i, device in enumerate(used):
@@ -53,7 +53,7 @@ def test_recorded_command(many, file):
 
 
 def churn(many, kept):
-    """Takes all others away, in any order and for good, and makes new ones by their names, which get IO of their own."""
+    """Removes all other devices in random order, and makes new ones with their names, which get IO of their own."""
     others = [d for d in many if d not in kept]
     for batch in 3, 2, 1:  # at once, then one by one
         random.shuffle(others)

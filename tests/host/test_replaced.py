@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What comes in the place of a device that went away is not counted as its IO, however long the interval."""
+"""IO of a device that replaces one that went away is not counted as the old one's, however long the interval."""
 import contextlib
 import time
 
@@ -42,7 +42,7 @@ def test_another_file_within_an_interval(removable_loop, loop, stage):
 
 @exact
 def test_at_once(removable_loop):
-    """Who is too late to see it empty says that some IOs may be another's."""
+    """A capture that is too late to see the device empty says that some IOs may be another device's."""
     device, _ = removable_loop
     with Blklat(device, interval=5) as b:
         fio(device, size="1M", number_ios=100)

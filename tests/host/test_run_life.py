@@ -20,7 +20,7 @@ from recorder import busy
 
 
 def test_ten_intervals_take_their_time(loop):
-    """Deadlines are absolute: a late one is not added to those that follow."""
+    """Deadlines are absolute: a late interval does not delay those that follow."""
     began = time.monotonic()
     with busy(loop), Blklat(loop, args=["--count", "10"]) as b:
         assert b.wait() == 0
@@ -43,7 +43,7 @@ def test_interval_and_count_as_arguments(loop):
 
 
 def late_s(b, interval_s):
-    """How long after its deadline each line's interval ended, by its own count."""
+    """How long after its deadline the interval of each line ended, by its own times."""
     ends = itertools.accumulate(l["interval_s"] for l in b.lines)
     return [round(end - interval_s * n, 6) for n, end in enumerate(ends, 1)]
 
@@ -55,7 +55,7 @@ def assert_lengths_are_true(b, ends):
 
 
 def test_duration(loop):
-    """A duration that is no multiple of the interval ends in a shorter one."""
+    """If the duration is no multiple of the interval, the last interval is shorter."""
     with Blklat(loop, interval=2, args=["--duration", "4.5"]) as b:
         assert b.wait() == 0
         took_s = time.monotonic() - b.began
@@ -122,7 +122,7 @@ def test_signal_shows_the_summary(loop, number):
 
 
 def test_killed_under_load(loop):
-    """Nothing of it stays in the kernel, and the load does not notice."""
+    """Nothing of it stays in the kernel, and the load is not affected."""
     need(shutil.which("bpftool"), "no bpftool")
     with busy(loop) as f:
         with Blklat(loop, stage="device,queue,total") as b:
@@ -176,7 +176,7 @@ def test_reader_of_the_pipe_leaves(loop):
 
 @exact
 def test_two_at_once(loop):
-    """They do not disturb each other."""
+    """Two captures do not disturb each other."""
     with Blklat(loop) as one, Blklat(loop, stage="total") as two:
         f = fio(loop, rw="randwrite", number_ios=4000)
     assert assert_all_counted(one)["started"] == assert_all_counted(two)["started"] == f.ios("write") == 4000

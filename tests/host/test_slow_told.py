@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Slow IOs by themselves: as many as the bins say, and each with what it was, by who did it."""
+"""Reports of slow IOs: as many as the bins say, each with its IO's facts, as the process that sent it knows them."""
 import json
 import re
 import subprocess
@@ -14,14 +14,14 @@ STAGES = "device", "queue", "total"
 
 
 def of_op(b, device, op, stage="device"):
-    """All that is told of an op: its slow IOs, and the sums of what was counted."""
+    """All that is reported about an op: its slow IOs, and the sums of what was counted."""
     counted = [o for l in b.of(device, stage) for o in l["ops"] if o["op"] == op]
     return [io for io in slow_of(b, device, stage) if io["op"] == op], counted
 
 
 @exact
 def test_all_that_there_was(loop):
-    """Everything is slow: so what is told one by one adds up to what is counted."""
+    """Everything is slow, so the single reports add up to the counts."""
     with watch(loop, "1us", stage="device,total") as b:
         pids = [dd(loop, "read", 4096, 20, offset=7), dd(loop, "write", 65536, 10), dd(loop, "read", 4096, 5)]
         b.next(loop, n=2)
@@ -79,7 +79,7 @@ def test_the_slowest_are_kept(loop):
 
 
 def test_more_than_the_ring_holds(loop):
-    """What does not fit is counted as well, and not one IO less in the bins."""
+    """Reports that do not fit are counted, and no IO is missing in the bins."""
     with Blklat(loop, interval=60, args=["--slow", "1us", "--slow-max", "3"]) as b:
         f = fio(loop, loops=2)
     (line,) = b.lines
@@ -170,7 +170,7 @@ def test_without_owners(loop):
 
 
 def test_taken_over(loop):
-    """Where a larger capture takes over, each is told once, by the one or the other."""
+    """When a larger capture takes over, each slow IO is reported once, by one of the two."""
     loop.setting("scheduler", "mq-deadline")
     with Blklat(loop, stage="device,total", interval=0.1, args=["--slow", "1us", "--slow-max", "10000"]) as b:
         with Fio(loop, rate_iops=2000, time_based=1, runtime=60) as f:

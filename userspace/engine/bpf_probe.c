@@ -14,6 +14,7 @@
 
 #include "engine/bpf_find.h"
 #include "util/cleanup.h"
+#include "util/types.h"
 
 static void cleanup_btf(struct btf **b)
 {
@@ -44,6 +45,21 @@ const char *bpf_kernel_types(void)
 	static const char path[] = "/sys/kernel/btf/vmlinux";
 
 	return access(path, R_OK) ? NULL : path;
+}
+
+/* See struct kernel_traits. If only one were missing, the programs would not load (CO-RE). */
+static u32 rare_flags(const struct btf *btf)
+{
+	static const char *const names[] = { "__REQ_FUA", "__REQ_PREFLUSH", "__REQ_META", "__REQ_RAHEAD" };
+	int id = btf__find_by_name_kind(btf, "req_flag_bits", BTF_KIND_ENUM);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
+	u32 mask = 0;
+
+	for (u32 i = 0; t && i < btf_vlen(t); i++)
+		for (u32 n = 0; n < ARRAY_SIZE(names); n++)
+			if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), names[n]))
+				mask |= 1U << btf_enum(t)[i].val;
+	return t ? mask : UINT32_MAX;
 }
 
 /* The value of @name in whichever enum has it, named or not, or @otherwise. */
@@ -150,6 +166,7 @@ int bpf_kernel_traits(bool bios, struct kernel_traits *ret)
 		.traces_merges = args_in(btf, "block_rq_merge") > 0,
 		.bios_know_partition = struct_has(btf, "bio", "bi_bdev"),
 		/* A bit's number since 6.10 (5f89154e8e9e, in an enum without a name), a macro before: 1 << 4. */
+		.rare_flags = rare_flags(btf),
 		.flush_seq = 1U << enum_value(btf, "__RQF_FLUSH_SEQ", 4),
 		/* Became global with 05b24ff9b2cf, which guards raw tracepoints. */
 		.unguarded = !has_function(btf, "bpf_prog_inc_misses_counter"),

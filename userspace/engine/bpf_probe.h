@@ -33,6 +33,7 @@ struct kernel_traits {
 	bool insert_arg1, issue_arg1, requeue_arg1, merge_arg1, bio_queue_arg1;
 	bool traces_merges;		/* it has block_rq_merge */
 	bool bios_know_partition;	/* struct bio has bi_bdev */
+	u32 rare_flags;			/* REQ_FUA, REQ_PREFLUSH, REQ_META and REQ_RAHEAD; all ones: not known */
 	u32 flush_seq;			/* RQF_FLUSH_SEQ */
 	bool unguarded;			/* the kernel may run a raw tracepoint's program on top of itself */
 	bool preemptible;		/* a task inside a program may be preempted by another one that runs it too */

@@ -40,13 +40,11 @@ static bool any_partition(const struct capture *c)
 
 static enum mode mode_of(const struct blklat__rodata *ro, const struct capture *c)
 {
+	if (!ro->cfg_queue && !ro->cfg_bios && !ro->cfg_issue_arg1 && !any_partition(c))
+		return ro->cfg_parts || ro->cfg_idle_gap_ns || c->slow ? MODE_DEVICE_MORE : MODE_DEVICE;
 	if (ro->cfg_parts)
 		return MODE_PARTS;
-	if (any_partition(c))
-		return MODE_PARTITIONS;
-	if (ro->cfg_queue || ro->cfg_bios || ro->cfg_issue_arg1 || c->slow)
-		return MODE_DISKS;
-	return ro->cfg_idle_gap_ns ? MODE_DEVICE_PAUSES : MODE_DEVICE;
+	return any_partition(c) ? MODE_PARTITIONS : MODE_DISKS;
 }
 
 static void configure(struct bpf_capture *b)
@@ -71,6 +69,7 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_parts = b->kernel.parts;
 	ro->cfg_by = b->kernel.by;
 	ro->cfg_cgroups = b->kernel.cgroups;
+	ro->cfg_rare_flags = b->traits.rare_flags;
 	ro->cfg_insert_arg1 = b->traits.insert_arg1;
 	ro->cfg_issue_arg1 = b->traits.issue_arg1;
 	ro->cfg_requeue_arg1 = b->traits.requeue_arg1;
