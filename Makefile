@@ -76,8 +76,9 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) $(NO_PLACE) -Wa
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
-.PHONY: FORCE all help deps deps-demo deps-bench deps-deb deps-release deps-rpm deps-test deps-arm64 kmod kmod-sign signing-key deb-module install uninstall install-dkms \
-	uninstall-dkms clean demo deb deb-files release release-files rpm rpm-files test test-programs unit-programs threaded-programs \
+.PHONY: FORCE all help deps deps-demo deps-bench deps-deb deps-release deps-rpm deps-test deps-arm64 kmod kmod-sign signing-key \
+	deb-module install uninstall install-dkms uninstall-dkms clean demo deb deb-files release release-files rpm rpm-files test \
+	test-programs unit-programs threaded-programs guest-programs arm64-program arm64-guest-programs \
 	address-program sanitized-programs test-sanitized test-soak test-arm64 test-release bench bench-vm bench-serve bench-report \
 	bench-web bench-programs
 
@@ -102,7 +103,7 @@ help:
 	@echo "make test-sanitized  unit, cli, report and serve with sanitizers: addresses, undefined behaviour, threads"
 	@echo "make test-host    this machine's kernel: loop and zram, fio as load and oracle"
 	@echo "make test-kunit   the kernel module's parts in a user-mode kernel with KASAN and lockdep"
-	@echo "make test-vm      both engines on stock Debian kernels in an emulator;  KERNEL=6.12 for one"
+	@echo "make test-vm      both engines on stock Debian kernels in an emulator;  KERNEL=6.12 for one, 6.12-arm64 an arm64 one"
 	@echo "make test-soak    15 minutes of a live page, two hours of hot-plug, 10^8 IOs here, 10^6 on each guest's kernel; not in 'make test'"
 	@echo "make test-arm64   cross built, emulated: unit tests, replays; not in 'make test'"
 	@echo "make test-release the release's archive is built again elsewhere: the same bytes; not in 'make test'"
@@ -138,9 +139,9 @@ deps-rpm   := $(deps-release) rpm
 deps-test  := $(deps-demo) $(deps-deb) $(deps-rpm) lintian zsh bash-completion systemd curl libcmocka-dev libclang-rt-14-dev sqlite3 \
 	      python3-pytest python3-pytest-xdist jq fdisk e2fsprogs procps mandoc flex bison bc xz-utils libssl-dev \
 	      mmdebstrap python3-bpfcc chromium fonts-dejavu-core python3-prometheus-client python3-yaml python3-jsonschema python3-pip \
-	      bubblewrap openssl strace tmux
+	      bubblewrap openssl strace tmux gcc-aarch64-linux-gnu
 
-deps-arm64 := $(deps-test) gcc-aarch64-linux-gnu qemu-user-static
+deps-arm64 := $(deps-test) qemu-user-static
 
 # Each in one go, for two apt-get at a time get in each other's way.
 deps deps-demo deps-bench deps-deb deps-release deps-rpm deps-test deps-arm64:
@@ -458,7 +459,7 @@ sanitized-programs: all
 # One guest says most; 'make test-vm' takes all of them.
 test: export KERNEL ?= 6.1
 test: deps-test
-	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS) deb-files rpm-files release-files sanitized-programs
+	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS) deb-files rpm-files release-files sanitized-programs arm64-program
 	@$(RUN_TESTS) tree $(WITH_SANITIZERS) $(filter-out tree $(SANITIZED),$(LEVELS))
 
 unit-programs: all $(UNIT_TESTS)
@@ -467,6 +468,16 @@ threaded-programs: all $(patsubst %.c,$(O)/%,$(shell grep -l pthread_create test
 
 test-programs: unit-programs $(INTRUDER) $(WIDENED_PROGRAMS) $(O)/tests/host/witness $(O)/tests/host/unseen $(O)/tests/prom/exposition $(O)/bench/exposition \
 		$(O)/tests/web/figures $(NO_MEMORY)
+
+# What guests of another architecture run: the program, and in all of their tests two more builds of it.
+guest-programs: $(O)/blklat $(WIDENED_PROGRAMS)
+
+arm64-program: all
+	+@$(MAKE) -s --no-print-directory ARCH=arm64 O=$(O)/arm64 all
+
+test-vm: arm64-guest-programs
+arm64-guest-programs: all
+	+@$(MAKE) -s --no-print-directory ARCH=arm64 O=$(O)/arm64 guest-programs
 
 $(LEVELS:%=test-%): test-%: test-programs
 	@$(RUN_TESTS) $*

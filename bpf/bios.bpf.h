@@ -308,15 +308,10 @@ int on_bio_throttle_hash(u64 *ctx)
 
 /* @i: index of one of the watches of the bio with this @number. */
 static __always_inline void complete_bio(u64 number, const struct bio_start *start, u32 i, u64 now, u32 error, u32 turn,
-					 enum table table, enum mode mode)
+					 enum table table, enum sharing sharing, enum mode mode)
 {
 	u32 watch = start->watch[i], op = start->op < BLKLAT_OPS ? start->op : BLKLAT_OP_OTHER;
 	u64 ns = unmarked_latency(now, start->ns, false), *bin;	/* a bio's part is not in its time */
-	/*
-	 * A bio may end in either of two tracepoints, so in two programs, which may interrupt each
-	 * other. Kernels that use the hash guard neither.
-	 */
-	const enum sharing sharing = table == TABLE_HASH ? sharing_of(turn) : ROW_SHARED;
 	struct blklat_series *s;
 
 	if (!watch)
@@ -351,6 +346,11 @@ static __always_inline void complete_bio(u64 number, const struct bio_start *sta
  */
 static __always_inline void end_in_mode(u64 key, u32 error, u64 now, u32 turn, enum table table, enum mode mode)
 {
+	/*
+	 * A bio may end in either of two tracepoints, so in two programs, which may interrupt each
+	 * other. Kernels that use the hash guard neither.
+	 */
+	const enum sharing sharing = table == TABLE_HASH ? sharing_of(turn) : ROW_SHARED;
 	struct bio_start start;
 
 	if (!(table == TABLE_HASH ? recall_from_hash(key, &start) : recall_from_cell(key, &start)))
@@ -364,9 +364,9 @@ static __always_inline void end_in_mode(u64 key, u32 error, u64 now, u32 turn, e
 	}
 	if (!now)
 		now = bpf_ktime_get_ns();
-	complete_bio(key, &start, 0, now, error, turn, table, mode);
+	complete_bio(key, &start, 0, now, error, turn, table, sharing, mode);
 	if (has_partitions(mode))
-		complete_bio(key, &start, 1, now, error, turn, table, mode);
+		complete_bio(key, &start, 1, now, error, turn, table, sharing, mode);
 }
 
 static __always_inline void end_bio(u64 key, u32 error, u64 now, u32 turn, enum table table)

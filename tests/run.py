@@ -24,6 +24,8 @@ NODE_TEST = re.compile(r"^\S+ (pass|fail|cancelled|skipped) (\d+)$", re.M)
 AT_ONCE = "-n", "4"
 # A kernel of the guests whose tracepoints can be preempted.
 PREEMPTIBLE = "7.2"
+# One of another architecture, and the test that says most of it in the shortest time.
+FOREIGN, FOREIGN_TEST = "6.1-arm64", "test_tasks and test_null_blk and none-2"
 # The service's system call filter keeps a sanitizer from opening its file and from looking for leaks.
 TO_STDERR = "log_path=stderr"
 PYTEST = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)\b")
@@ -120,12 +122,14 @@ def kunit(build):
 def vm(build):
     """
     The module's suites as a module of each kernel, then what needs devices, then the service, then Secure Boot. Always: several
-    tasks where they can be preempted anywhere.
+    tasks where they can be preempted anywhere, and a weakly ordered CPU.
     """
     kernels = os.environ.get("KERNEL", "").split()
     count = program("tests/kunit/stock.py", "run", *kernels)
     count.add(program("tests/vm/vm.py", "test", *kernels))
     count.add(program("tests/vm/vm.py", "test", PREEMPTIBLE, "-k", "test_tasks", "--append", "preempt=full"))
+    if kernels and FOREIGN not in kernels:
+        count.add(program("tests/vm/vm.py", "test", FOREIGN, "-k", FOREIGN_TEST))
     if not kernels or "6.1" in kernels:  # Debian 12's
         count.add(program("tests/vm/service_guest.py"))
     if not kernels:  # Not in 'make test', which has no minute left.

@@ -95,8 +95,8 @@ def gather(tree):
     return files
 
 
-def build(kdir):
-    """Returns the path of the module."""
+def build(kdir, *variables):
+    """Returns the path of the module. The kernel's Makefile gets the variables."""
     header = pathlib.Path(kdir) / "include/generated/utsrelease.h"
     if not header.exists():
         raise source.Problem(f"{kdir} has no kernel headers prepared to build modules")
@@ -107,7 +107,7 @@ def build(kdir):
     (folder / EXPECTED).write_text(json.dumps(suites.expected()))
     # Variables of a make that runs this are not for the kernel's.
     env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k not in ("O", "V")}
-    done = subprocess.run(["make", "-C", kdir, f"M={folder}", "-j2", "modules"], env=env, stdin=subprocess.DEVNULL,
+    done = subprocess.run(["make", "-C", kdir, f"M={folder}", "-j2", *variables, "modules"], env=env, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=BUILD_LIMIT_S)
     module = folder / f"{MODULE}.ko"
     if done.returncode or "warning:" in done.stdout.lower() or not module.exists():
@@ -141,9 +141,9 @@ def run_on(kernel):
     """Builds for a kernel of tests/vm and loads it there; returns the count."""
     print(f"--- kernel {kernel.name}: {kernel.release}", flush=True)
     begin = time.monotonic()
-    module = build(kernel.headers)
+    module = build(kernel.headers, *kernel.arch.make)
     built = time.monotonic()
-    argv = [sys.executable, "-B", HERE / "stock.py", "load", module]
+    argv = ["/usr/bin/python3", "-B", HERE / "stock.py", "load", module]
     # The console shows all, so that it is known which case a guest died in.
     result = machine.Machine(kernel, append="loglevel=7").run(argv, LOAD_LIMIT_S)
     print(result.output, end="")

@@ -39,7 +39,12 @@ class Architecture:
     machine: tuple  # QEMU's options
     append: str  # to the kernel's command line
     native: bool = False
-    make: tuple = ()  # what our Makefile has to be told to build for it here
+    cross: str = ""  # what the names of its compiler's programs begin with
+
+    @property
+    def make(self):
+        """What a Makefile, ours or the kernel's, has to be told to build for it here."""
+        return () if self.native else (f"ARCH={self.name}", f"CROSS_COMPILE={self.cross}")
 
     # --- this machine's part ---
 
@@ -137,5 +142,5 @@ AMD64 = Architecture(
 ARM64 = Architecture(
     "arm64", "qemu-system-aarch64", ("qemu-system-arm", "qemu-system-common", "qemu-system-data"),
     ("-machine", "virt,gic-version=3", "-cpu", "cortex-a76"), "console=ttyAMA0",
-    make=("ARCH=arm64",))
+    cross="aarch64-linux-gnu-")
 FOREIGN_APT = {a.name: Apt(CACHE / f"apt-{a.name}", a.name) for a in (ARM64,)}

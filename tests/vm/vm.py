@@ -23,14 +23,14 @@ def cmd_fetch(args):
     emulator = fetch(chosen(args.kernels), args.update)
     print(f"{CACHE}: {emulator}")
     for kernel in chosen(args.kernels):
-        print(f"  {kernel.name:5} {kernel.release}, {kernel.version}")
+        print(f"  {kernel.name:14} {kernel.release}, {kernel.version}")
     return 0
 
 
 def cmd_build_kmod(args):
     for kernel in chosen(args.kernels):
         fetch([kernel])
-        print(f"{kernel.name:5} {matrix.build_kmod(kernel)}")
+        print(f"{kernel.name:14} {matrix.build_kmod(kernel)}")
     return 0
 
 

@@ -5,7 +5,7 @@ tests/host/devices.py (loop(), zram(), Device, Delta).
 
 A test runs as root in a machine of its own that is thrown away, on each kernel, in one boot with all
 others, so it takes down what it sets up: the devices here are context managers. $VM_KERNEL is the kernel's
-name (see at_least()), $VM_OUT a folder that outlives the guest, $BLKLAT the program, $BLKLAT_KO the module.
+series (see at_least()), $VM_OUT a folder that outlives the guest, $BLKLAT the program, $BLKLAT_KO the module.
 There are /dev/nvme0n1 and /dev/vda (write cache, discards, two queues), no udev, no network, 1 GiB of memory.
 
     @pytest.mark.parametrize("load", LOADS)
