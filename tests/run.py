@@ -50,7 +50,11 @@ class Count(dict):
         return f"{self['passed']} passed, {self['failed']} failed, {self['skipped']} skipped"
 
 
-def run(argv, show=lambda line: print(line, end="", flush=True), **env):
+def show_line(line):
+    print(line, end="", flush=True)
+
+
+def run(argv, show=show_line, **env):
     """Shows the command's output as it comes. Returns its exit status and its output."""
     lines = []
     with subprocess.Popen(argv, cwd=ROOT, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -103,38 +107,46 @@ def pytest(*chosen, **env):
     return counted(status, count, output)
 
 
-def program(*argv):
-    """One that prints its tests and counts them in its last line, like pytest."""
+def program(*argv, show=show_line):
+    """One that prints its tests and counts them in its last line, like pytest. Returns the counts and its output."""
     count = Count()
-    status, output = run([sys.executable, "-B", *argv])
+    status, output = run([sys.executable, "-B", *argv], show)
     for number, what in PYTEST.findall(output.strip().split("\n")[-1]):
         count[what] += int(number)
-    return counted(status, count, output)
+    return counted(status, count, output), output
 
 
 def kunit(build):
     """First whether the reading of results can be trusted."""
     count = pytest("tests/kunit")
-    count.add(program("tests/kunit/uml.py"))
+    count.add(program("tests/kunit/uml.py")[0])
     return count
 
 
 def vm(build):
     """
-    The module's suites as a module of each kernel, then what needs devices, then the service, then Secure Boot. Always: several
-    tasks where they can be preempted anywhere, and a weakly ordered CPU.
+    The module's suites as a module of each kernel, then what needs devices. At the same time, since guests mostly wait: several
+    tasks where they can be preempted anywhere; a weakly ordered CPU; the service; and, with all kernels, Secure Boot.
     """
     kernels = os.environ.get("KERNEL", "").split()
-    count = program("tests/kunit/stock.py", "run", *kernels)
-    count.add(program("tests/vm/vm.py", "test", *kernels))
-    count.add(program("tests/vm/vm.py", "test", PREEMPTIBLE, "-k", "test_tasks", "--append", "preempt=full"))
+    most = [("tests/kunit/stock.py", "run", *kernels), ("tests/vm/vm.py", "test", *kernels)]
+    others = [("tests/vm/vm.py", "test", PREEMPTIBLE, "-k", "test_tasks", "--append", "preempt=full")]
     if kernels and FOREIGN not in kernels:
-        count.add(program("tests/vm/vm.py", "test", FOREIGN, "-k", FOREIGN_TEST))
+        others.append(("tests/vm/vm.py", "test", FOREIGN, "-k", FOREIGN_TEST))
     if not kernels or "6.1" in kernels:  # Debian 12's
-        count.add(program("tests/vm/service_guest.py"))
-    if not kernels:  # Not in 'make test', which has no minute left.
-        count.add(program("tests/vm/signed_guest.py"))
-    return count
+        others.append(("tests/vm/service_guest.py",))
+    if not kernels:
+        others.append(("tests/vm/signed_guest.py",))
+    total = Count()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        beside = [pool.submit(program, *argv, show=lambda line: None) for argv in others]
+        for argv in most:
+            total.add(program(*argv)[0])
+        for future in beside:
+            count, output = future.result()
+            print(output, end="", flush=True)
+            total.add(count)
+    return total
 
 
 def threaded(build):
@@ -183,7 +195,7 @@ LEVELS = {
     "web": web,
     "prom": lambda build: pytest("tests/prom"),
     "package": lambda build: pytest("tests/package"),
-    "fuzz": lambda build: program("tests/fuzz/fuzz.py", str(build)),
+    "fuzz": lambda build: program("tests/fuzz/fuzz.py", str(build))[0],
     "faults": lambda build: pytest("tests/faults"),
     "serve": serve,
     "host": lambda build: pytest("tests/host"),
