@@ -108,11 +108,13 @@ def fetch_tools(update):
 
 
 class Kernel:
-    def __init__(self, name, suites, chroot=None):
-        self.name = name
+    def __init__(self, series, suites, chroot=None, flavour="amd64"):
+        self.series = series
+        self.flavour = flavour  # as the packages' names end
+        self.name = f"{series}-{flavour}".removesuffix("-amd64")
         self.suites = suites
         self.chroot_suite = chroot  # release to build modules in, if this one has no compiler for it
-        self.folder = CACHE / "kernels" / name
+        self.folder = CACHE / "kernels" / self.name
 
     @property
     def release(self):
@@ -146,8 +148,8 @@ class Kernel:
 
     def newest(self):
         """The image package; where its suite has moved on, the newest there is."""
-        for series in (re.escape(self.name), r"\d+\.\d+") if self.chroot_suite else (re.escape(self.name),):
-            found = APT.newest("linux-image-", rf"linux-image-{series}[.+][^-]*(-\d+)?-amd64", self.suites)
+        for series in (re.escape(self.series), r"\d+\.\d+") if self.chroot_suite else (re.escape(self.series),):
+            found = APT.newest("linux-image-", rf"linux-image-{series}[.+][^-]*(-\d+)?-{self.flavour}", self.suites)
             if found:
                 return found
         raise Failure(f"kernel {self.name}: no package in {' or '.join(self.suites)}")
@@ -261,6 +263,7 @@ class Kernel:
 KERNELS = {k.name: k for k in (
     Kernel("5.10", ("bullseye-security", "bullseye")),
     Kernel("6.1", ("bookworm-security", "bookworm")),
+    Kernel("6.1", ("bookworm-security", "bookworm"), flavour="rt-amd64"),
     Kernel("6.12", ("bookworm-security", "bookworm-backports")),
     Kernel("7.2", ("sid",), chroot="sid"),
 )}

@@ -10,6 +10,8 @@ from kernels import CACHE, KERNELS, fetch
 from machine import COUNTED, DISKS, EMULATED, Machine
 from packages import Failure
 
+WIDTH = max(map(len, KERNELS))
+
 
 def show(text):
     print(text, end="", flush=True)
@@ -23,14 +25,14 @@ def cmd_fetch(args):
     emulator = fetch(chosen(args.kernels), args.update)
     print(f"{CACHE}: {emulator}")
     for kernel in chosen(args.kernels):
-        print(f"  {kernel.name:5} {kernel.release}, {kernel.version}")
+        print(f"  {kernel.name:{WIDTH}} {kernel.release}, {kernel.version}")
     return 0
 
 
 def cmd_build_kmod(args):
     for kernel in chosen(args.kernels):
         fetch([kernel])
-        print(f"{kernel.name:5} {matrix.build_kmod(kernel)}")
+        print(f"{kernel.name:{WIDTH}} {matrix.build_kmod(kernel)}")
     return 0
 
 
