@@ -265,6 +265,7 @@ KERNELS = {k.name: k for k in (
     Kernel("6.1", ("bookworm-security", "bookworm")),
     Kernel("6.1", ("bookworm-security", "bookworm"), flavour="rt-amd64"),
     Kernel("6.12", ("bookworm-security", "bookworm-backports")),
+    Kernel("6.12", ("bookworm-security", "bookworm-backports"), flavour="rt-amd64"),
     Kernel("7.2", ("sid",), chroot="sid"),
 )}
 
