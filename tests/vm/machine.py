@@ -7,8 +7,8 @@ Boots a kernel in QEMU, runs one command there, and passes its output and status
 
 The guest sees this machine's files where they are here, read-only below a layer in memory, and
 writes into one folder, $VM_OUT, which has the same path on both sides. It has no udev and no network.
-With another root its files are seen instead, and with a manager that one is the first process and runs
-the command as a unit: systemd.
+With another root its files are seen instead: a folder with a shell and proc, sys, dev. With a manager that one is the
+first process and runs the command as a unit: systemd.
 Emulated, not virtualized: KVM of nested machines does not start stock kernels.
 """
 import contextlib
@@ -133,7 +133,7 @@ class Machine:
             "VM_KERNEL": self.kernel.name, "VM_OUT": folder,
         } | env
         lines = [f"export {k}={shlex.quote(str(v))}" for k, v in variables.items()]
-        lines.append(f"cd {shlex.quote(str(folder) if self.manager else os.getcwd())}")
+        lines.append(f"cd {shlex.quote(os.getcwd() if self.root == '/' else str(folder))}")
         lines.append(command[0] if len(command) == 1 else f"exec {shlex.join(map(str, command))}")
         return "\n".join(lines) + "\n"
 

@@ -87,10 +87,10 @@ def complaints(kernel, result, count, running):
         yield f"kernel log: {line}"
 
 
-def test_on(kernel, keyword, timeout, show, folder, append):
-    """Runs the guest tests on one kernel, @append on its command line; returns their count."""
+def test_on(kernel, keyword, timeout, show, folder, append, program):
+    """Runs the guest tests of a program on one kernel, @append on its command line; returns their count."""
     argv = [*PYTEST, *(["-k", keyword] if keyword else []), str(HERE / "guest")]
-    env = {"BLKLAT": BLKLAT, "BLKLAT_SLOW": SLOWER, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    env = {"BLKLAT": program, "BLKLAT_SLOW": SLOWER, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     if (ROOT / "Kbuild").exists():
         env["BLKLAT_KO"] = build_kmod(kernel)
     result = Machine(kernel, disks=DISKS, append=append).run(argv, timeout, env, show, out=folder)
@@ -105,15 +105,15 @@ def test_on(kernel, keyword, timeout, show, folder, append):
     return count
 
 
-def test(kernels, keyword, timeout, show, append=""):
+def test(kernels, keyword, timeout, show, append="", program=BLKLAT):
     """On each kernel, one after the other; the last line counts them all. Returns the exit status."""
-    if not os.path.exists(BLKLAT):
-        raise Failure(f"{BLKLAT} is not built")
+    if not os.path.exists(program):
+        raise Failure(f"{program} is not built")
     counts = {}
     for kernel in kernels:
         show(f"--- kernel {kernel.name}: {kernel.release}{append and f', {append}'}\n")
         try:
-            counts[kernel.name] = test_on(kernel, keyword, timeout, show, BUILD / "vm" / kernel.name, append)
+            counts[kernel.name] = test_on(kernel, keyword, timeout, show, BUILD / "vm" / kernel.name, append, program)
         except Failure as e:
             show(f"{e}\n")
             counts[kernel.name] = Count(["failed"])

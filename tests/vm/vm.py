@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Stock Debian kernels in QEMU: what runs there, passes or fails here."""
 import argparse
+import os
 import signal
 import sys
 
@@ -58,9 +59,9 @@ def cmd_test(args):
     fetch(kernels)
     if args.jobs > 1 and len(kernels) > 1:
         argv = [sys.executable, "-B", __file__, "test", "-k", args.keyword, "--timeout", str(args.timeout),
-                f"--append={args.append}"]
+                f"--append={args.append}", "--program", args.program]
         return matrix.test_side_by_side(kernels, args.jobs, argv, show)
-    return matrix.test(kernels, args.keyword, args.timeout, show, args.append)
+    return matrix.test(kernels, args.keyword, args.timeout, show, args.append, os.path.abspath(args.program))
 
 
 def parser():
@@ -97,6 +98,7 @@ def parser():
     c = command("test", cmd_test, "run the guest tests on each kernel")
     c.add_argument("-k", dest="keyword", default="", metavar="EXPR", help="only tests that match, as pytest's -k")
     c.add_argument("--append", default="", help="more for the kernels' command lines")
+    c.add_argument("--program", default=matrix.BLKLAT, metavar="PATH", help="instead of $BLKLAT or the one that was built")
     c.add_argument("--timeout", type=float, default=3600, metavar="S", help="of each guest")
     c.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="kernels at a time")
     return p
