@@ -276,8 +276,8 @@ def makefile_words(name):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_make_targets_exist(page):
-    rules = [words for name in ("Makefile", "packaging/release/release.mk")
-             for words in re.findall(r"^([\w-]+(?: [\w-]+)*):", (ROOT / name).read_text(), re.M)]
+    rules = [words for path in (ROOT / "Makefile", *ROOT.glob("packaging/*/*.mk"))
+             for words in re.findall(r"^([\w-]+(?: [\w-]+)*):", path.read_text(), re.M)]
     targets = set(" ".join(rules).split()) | {f"test-{level}" for level in makefile_words("LEVELS")}
     told = set()
     for words in re.findall(r"`(?:\w+=\w+ )?make( [^`]*)?`", (ROOT / page).read_text()):

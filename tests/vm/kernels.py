@@ -40,7 +40,7 @@ class Kernel:
         self.suites = suites
         self.arch = arch
         self.flavour = flavour or arch.name  # as the packages' names end
-        self.name = series if arch.native else f"{series}-{self.flavour}"
+        self.name = f"{series}-{self.flavour}".removesuffix("-amd64")
         self.chroot_suite = chroot  # release to build modules in, if this one has no compiler for it
         self.folder = CACHE / "kernels" / self.name
 
@@ -199,7 +199,9 @@ BACKPORTED = "bookworm-security", "bookworm-backports"
 KERNELS = {k.name: k for k in (
     Kernel("5.10", BULLSEYE),
     Kernel("6.1", BOOKWORM),
+    Kernel("6.1", BOOKWORM, flavour="rt-amd64"),
     Kernel("6.12", BACKPORTED),
+    Kernel("6.12", BACKPORTED, flavour="rt-amd64"),
     Kernel("7.2", ("sid",), chroot="sid"),
     # Of its later updates the mirrors have the lists only.
     Kernel("5.10", ("bullseye",), arch=ARM64),

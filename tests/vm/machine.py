@@ -7,8 +7,8 @@ Boots a kernel in QEMU, runs one command there, and passes its output and status
 
 The guest sees this machine's files where they are here, read-only below a layer in memory, and
 writes into one folder, $VM_OUT, which has the same path on both sides. It has no udev and no network.
-With another root its files are seen instead (a guest of another architecture always has one), and with a manager that
-one is the first process and runs the command as a unit: systemd.
+With another root its files are seen instead (a guest of another architecture always has one): a folder with a shell and
+proc, sys, dev. With a manager that one is the first process and runs the command as a unit: systemd.
 Emulated, not virtualized: KVM of nested machines does not start stock kernels.
 """
 import contextlib
@@ -133,7 +133,7 @@ class Machine:
             "VM_KERNEL": self.kernel.series, "VM_OUT": folder,
         } | env
         lines = [f"export {k}={shlex.quote(str(v))}" for k, v in variables.items()]
-        place = folder if self.manager else self.shares[0] if self.shares else os.getcwd()
+        place = self.shares[0] if self.shares else os.getcwd() if self.root == self.arch.root else folder
         lines.append(f"cd {shlex.quote(str(place))}")
         lines.append(command[0] if len(command) == 1 else f"exec {shlex.join(map(str, command))}")
         return "\n".join(lines) + "\n"

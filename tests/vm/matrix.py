@@ -86,10 +86,10 @@ def complaints(kernel, result, count, running):
         yield f"kernel log: {line}"
 
 
-def test_on(kernel, keyword, timeout, show, folder, append):
-    """Runs the guest tests on one kernel, @append on its command line; returns their count."""
+def test_on(kernel, keyword, timeout, show, folder, append, program):
+    """Runs the guest tests of a program on one kernel, @append on its command line; returns their count."""
     argv = [*PYTEST, *(["-k", keyword] if keyword else []), str(HERE / "guest")]
-    env = {"BLKLAT_SLOW": SLOWER, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    env = {"BLKLAT": program or kernel.arch.blklat, "BLKLAT_SLOW": SLOWER, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     if (ROOT / "Kbuild").exists():
         env["BLKLAT_KO"] = build_kmod(kernel)
     result = Machine(kernel, disks=DISKS, append=append).run(argv, timeout, env, show, out=folder)
@@ -104,16 +104,16 @@ def test_on(kernel, keyword, timeout, show, folder, append):
     return count
 
 
-def test(kernels, keyword, timeout, show, append=""):
+def test(kernels, keyword, timeout, show, append="", program=None):
     """On each kernel, one after the other; the last line counts them all. Returns the exit status."""
-    for path in dict.fromkeys(kernel.arch.blklat for kernel in kernels):
+    for path in dict.fromkeys(program or kernel.arch.blklat for kernel in kernels):
         if not path.exists():
             raise Failure(f"{path} is not built")
     counts = {}
     for kernel in kernels:
         show(f"--- kernel {kernel.name}: {kernel.release}{append and f', {append}'}\n")
         try:
-            counts[kernel.name] = test_on(kernel, keyword, timeout, show, BUILD / "vm" / kernel.name, append)
+            counts[kernel.name] = test_on(kernel, keyword, timeout, show, BUILD / "vm" / kernel.name, append, program)
         except Failure as e:
             show(f"{e}\n")
             counts[kernel.name] = Count(["failed"])

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Stock Debian kernels in QEMU: what runs there, passes or fails here."""
 import argparse
+import pathlib
 import signal
 import sys
 
@@ -9,6 +10,8 @@ import matrix
 from kernels import CACHE, KERNELS, fetch
 from machine import COUNTED, DISKS, EMULATED, Machine
 from packages import Failure
+
+WIDTH = max(map(len, KERNELS))
 
 
 def show(text):
@@ -23,14 +26,14 @@ def cmd_fetch(args):
     emulator = fetch(chosen(args.kernels), args.update)
     print(f"{CACHE}: {emulator}")
     for kernel in chosen(args.kernels):
-        print(f"  {kernel.name:14} {kernel.release}, {kernel.version}")
+        print(f"  {kernel.name:{WIDTH}} {kernel.release}, {kernel.version}")
     return 0
 
 
 def cmd_build_kmod(args):
     for kernel in chosen(args.kernels):
         fetch([kernel])
-        print(f"{kernel.name:14} {matrix.build_kmod(kernel)}")
+        print(f"{kernel.name:{WIDTH}} {matrix.build_kmod(kernel)}")
     return 0
 
 
@@ -56,9 +59,13 @@ def cmd_test(args):
     fetch(kernels)
     if args.jobs > 1 and len(kernels) > 1:
         argv = [sys.executable, "-B", __file__, "test", "-k", args.keyword, "--timeout", str(args.timeout),
-                f"--append={args.append}"]
+                f"--append={args.append}", *(["--program", str(args.program)] if args.program else [])]
         return matrix.test_side_by_side(kernels, args.jobs, argv, show)
-    return matrix.test(kernels, args.keyword, args.timeout, show, args.append)
+    return matrix.test(kernels, args.keyword, args.timeout, show, args.append, args.program)
+
+
+def absolute(path):
+    return pathlib.Path(path).absolute()
 
 
 def parser():
@@ -95,6 +102,7 @@ def parser():
     c = command("test", cmd_test, "run the guest tests on each kernel")
     c.add_argument("-k", dest="keyword", default="", metavar="EXPR", help="only tests that match, as pytest's -k")
     c.add_argument("--append", default="", help="more for the kernels' command lines")
+    c.add_argument("--program", type=absolute, metavar="PATH", help="instead of $BLKLAT or the one that was built")
     c.add_argument("--timeout", type=float, default=3600, metavar="S", help="of each guest")
     c.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="kernels at a time")
     return p

@@ -75,18 +75,33 @@ static int enum_value(const struct btf *btf, const char *name, int otherwise)
 	return otherwise;
 }
 
-static bool struct_has(const struct btf *btf, const char *type, const char *member)
+/* NULL: the kernel has no such struct, or it has no such member. */
+static const struct btf_member *member_of(const struct btf *btf, const char *type, const char *member)
 {
 	int id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
 	const struct btf_type *t;
 
 	if (id < 0)
-		return false;
+		return NULL;
 	t = btf__type_by_id(btf, id);
 	for (u32 i = 0; i < btf_vlen(t); i++)
 		if (!strcmp(btf__name_by_offset(btf, btf_members(t)[i].name_off), member))
-			return true;
-	return false;
+			return &btf_members(t)[i];
+	return NULL;
+}
+
+static bool struct_has(const struct btf *btf, const char *type, const char *member)
+{
+	return member_of(btf, type, member);
+}
+
+bool bpf_ring_sleeps(const struct btf *btf)
+{
+	const struct btf_member *lock = member_of(btf, "bpf_ringbuf", "spinlock");
+	const struct btf_type *type = lock ? btf__type_by_id(btf, lock->type) : NULL;
+
+	/* With PREEMPT_RT, a spinlock_t is a mutex called lock; otherwise its members are in a union without a name. */
+	return type && struct_has(btf, "spinlock", "lock") && !strcmp(btf__name_by_offset(btf, type->name_off), "spinlock_t");
 }
 
 static bool has_function(const struct btf *btf, const char *name)
@@ -175,6 +190,7 @@ int bpf_kernel_traits(bool bios, struct kernel_traits *ret)
 		 * one release older. Before that, tracepoints ran with preemption off.
 		 */
 		.preemptible = has_function(btf, "init_srcu_struct_fast") || getenv("BLKLAT_STANDBY"),
+		.ring_sleeps = bpf_ring_sleeps(btf),
 		.compares_and_exchanges = takes_cmpxchg(),
 		.bio_traced = 1U << enum_value(btf, "BIO_TRACE_COMPLETION", 31),
 		.throttle = bios ? find_throttle(btf) : NULL,

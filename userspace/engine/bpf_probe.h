@@ -6,6 +6,8 @@
 #include "util/problem.h"
 #include "util/types.h"
 
+struct btf;
+
 /*
  * Keeps libbpf from printing: an engine's failure is one sentence, while the verifier's log fills
  * pages. With BLKLAT_DEBUG in the environment, developers of the programs can see it.
@@ -37,6 +39,7 @@ struct kernel_traits {
 	u32 flush_seq;			/* RQF_FLUSH_SEQ */
 	bool unguarded;			/* the kernel may run a raw tracepoint's program on top of itself */
 	bool preemptible;		/* a task inside a program may be preempted by another one that runs it too */
+	bool ring_sleeps;		/* a program that uses a ring buffer may sleep where it must not */
 	bool compares_and_exchanges;	/* the verifier accepts BPF_CMPXCHG */
 	u32 bio_traced;			/* 1 << BIO_TRACE_COMPLETION */
 	/* The function that may hold a bio back for its cgroup's limit; NULL: no program can be attached to it. */
@@ -49,5 +52,11 @@ struct kernel_traits {
  * negative errno.
  */
 int bpf_kernel_traits(bool bios, struct kernel_traits *ret);
+
+/*
+ * Whether the lock of BPF's ring buffer sleeps. It did on real-time kernels until 8b62645b09f8 "bpf: Use
+ * raw_spinlock_t in ringbuf", which is in 6.1.115 and 6.12.
+ */
+bool bpf_ring_sleeps(const struct btf *btf);
 
 #endif

@@ -307,9 +307,17 @@ static int check_partitions(const struct bpf_capture *b, struct problem *p)
 	return 0;
 }
 
+static int check_slow(const struct bpf_capture *b, struct problem *p)
+{
+	if (!b->kernel.slow.wanted || !b->traits.ring_sleeps)
+		return 0;
+	return problem_set(p, -EOPNOTSUPP, "slow IOs cannot be shown by engine bpf on this real-time kernel, where reporting one may "
+			   "sleep: use 6.1.115 or later, 6.12 or later, or --engine kmod");
+}
+
 int bpf_setup(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p)
 {
-	int err = check_partitions(b, p);
+	int err = check_partitions(b, p) ?: check_slow(b, p);
 
 	if (!err)
 		err = find_watched(&b->kernel.capture, &b->targets, p);

@@ -32,7 +32,8 @@ import pytest
 from devices import Device, run
 from load import DEADLINE_S
 
-KERNEL = tuple(map(int, os.environ["VM_KERNEL"].split(".")))
+SERIES, _, FLAVOUR = os.environ["VM_KERNEL"].partition("-")
+KERNEL = tuple(map(int, SERIES.split(".")))
 # One IO at a time, and many.
 SINGLE = {"ioengine": "psync"}
 DEEP = {"ioengine": "libaio", "iodepth": 32}

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""
+PREEMPT_RT: a device's interrupt is a task like others, tasks of a higher priority preempt it, and a spinlock_t sleeps.
+"""
+import contextlib
+import json
+import pathlib
+import re
+
+import pytest
+from devices import Delta, run
+from engines import MODULE
+from guest import FLAVOUR, at_least, null_blk, nvme
+from load import Fio
+from stack import Traffic, assert_seen, watch
+
+pytestmark = pytest.mark.skipif(not FLAVOUR.startswith("rt"), reason="for real-time kernels")
+# Below and above the priority of threads of interrupts, 50.
+PRIORITIES = None, 30, 60
+LOAD = {"ioengine": "libaio", "iodepth": 32, "rw": "randrw", "norandommap": 1, "number_ios": 2000, "numjobs": 2}
+
+
+def test_kernel():
+    assert pathlib.Path("/sys/kernel/realtime").read_text() == "1\n"
+
+
+def test_module_takes_no_lock_that_sleeps():
+    """Mutexes are for those who open the file. A spinlock_t is one, too, by other names, and probes must not sleep."""
+    needed = run("nm", "--undefined-only", "--format=just-symbols", MODULE).split()
+    assert "_raw_spin_lock_irqsave" in needed and "mutex_lock" in needed
+    assert [name for name in needed if re.match(r"rt_(spin|read|write)_|__local_bh_|_*wake_up|swake_", name)] == []
+
+
+def skipped_runs():
+    programs = [p for p in json.loads(run("bpftool", "prog", "show", "--json")) if p.get("name", "").startswith("on_rq_")]
+    assert programs
+    return sum(p.get("recursion_misses", 0) for p in programs)
+
+
+@contextlib.contextmanager
+def loads(device):
+    """A load of each priority, at once."""
+    with contextlib.ExitStack() as stack:
+        running = [stack.enter_context(Fio(device, **LOAD)) for _ in PRIORITIES]
+        for f, priority in zip(running, PRIORITIES):
+            if priority:
+                run("chrt", "--fifo", "--all-tasks", "--pid", priority, f.pid)
+        yield running
+
+
+@pytest.mark.parametrize("disk", [lambda: null_blk(irqmode=2), lambda: contextlib.nullcontext((nvme(),))], ids=["null_blk", "nvme"])
+def test_priorities(disk):
+    """Nothing is missing. Until 6.12 no program is skipped either: nothing comes on top of one."""
+    with disk() as (device,):
+        stat = Delta(device)
+        with watch(device, stage="device,total") as e:
+            with loads(device) as running:
+                done = Traffic(*(f.result() for f in running))
+            e.settle()
+            assert skipped_runs() == 0 or at_least(6, 13)
+        assert_seen(e, device, "total", done)
+        # Without a scheduler no request is merged with another.
+        a = assert_seen(e, device, "device", done)
+        assert a["kernel_ios"] == stat()["ios"] == done.ios == len(PRIORITIES) * LOAD["numjobs"] * LOAD["number_ios"]
