@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a scrape costs: bytes and time of each format for a host of DEVICES (24) drives that read and write
- * at one stage, latencies spread as those of a busy SSD, and the time that an interval takes. Prints
- * one line of JSON; times are CPU time of the thread, bytes also as gzip would send them.
+ * What a scrape costs: the bytes and time of each format for a host of DEVICES (24) drives that read and write
+ * at one stage, with latencies spread like those of a busy SSD; and the time that an interval takes. Prints
+ * one line of JSON. Times are CPU time of the thread; bytes are also given as compressed by gzip.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 #define ROUNDS 200
 #define INTERVALS 30
-#define IOS 5000 		/* of an op and interval */
+#define IOS 5000 		/* per op and interval */
 #define DEVICES_MAX 1024
 
 struct host {
@@ -39,7 +39,7 @@ static void print_times(const char *name, u64 *ns, u32 n, const char *end)
 	printf("\"%s\":{\"p50\":%.3f,\"p99\":%.3f}%s", name, ns[n / 2] / 1e6, ns[n * 99 / 100] / 1e6, end);
 }
 
-/* Normally distributed: the sum of twelve uniform numbers (its ends at 6 sigma do no harm here). */
+/* Normally distributed: the sum of twelve uniform numbers (it ends at 6 sigma, which does no harm here). */
 static double normal(void)
 {
 	double sum = -6;
@@ -49,7 +49,7 @@ static double normal(void)
 	return sum;
 }
 
-/* A body around @median_ns, and a hundredth that waited for something 20 times as slow. */
+/* Most IOs around @median_ns, and one in a hundred that waited for something 20 times as slow. */
 static void spread(struct op_frame *o, double median_ns)
 {
 	hist_clear(&o->hist);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The floor that a tool's cost is held against: what two programs on a request's way cost when all
+ * The floor that a tool's cost is compared with: what two programs on a request's path cost when all
  * they do is read the clock. No tool that takes two time stamps can be cheaper.
  */
 #include <linux/bpf.h>
@@ -9,7 +9,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Kept in a register: a variable would cost a cache line that the CPUs take from each other. */
+/* Kept in a register: the CPUs would fight over a variable's cache line. */
 static __always_inline int read_clock(void)
 {
 	__u64 now = bpf_ktime_get_ns();

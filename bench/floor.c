@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Attaches the two programs of floor.bpf.c until it is told to end. */
+/* Attaches the two programs of floor.bpf.c until it is told to stop. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What it costs to record a device: opens the BPF engine as 'blklat record --dev DEV -o FILE' does, and writes an
- * interval a second for a while. The first writing of each is timed; it is written COPIES times, so that what the
- * last page of each table leaves empty is below 2 % of the file. Prints one line of JSON. The file is deleted.
+ * interval a second for a while. Only the first write of each is timed. Each is written COPIES times, so that the
+ * unused end of each table's last page is below 2 % of the file. Prints one line of JSON and deletes the file.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,7 +99,7 @@ static int record(const struct watched *w, const char *file, u32 n, struct probl
 	u64 empty;
 	int err = recorder_open(&info, &cfg, &s, p);
 
-	/* What a file without an interval takes: the tables and the bounds of the bins. */
+	/* What a file without intervals takes: the tables and the bounds of the bins. */
 	if (err)
 		return err;
 	s->ops->close(s);

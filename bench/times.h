@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the bench's programs measure, put in order for its quantiles. */
+/* Times that the benchmarks measured, sorted for their quantiles. */
 #ifndef BENCH_TIMES_H
 #define BENCH_TIMES_H
 

@@ -12,7 +12,7 @@ struct watched {
 	struct capture *capture;
 };
 
-/* Returns 0, or a negative errno and a sentence. @w is all 0 before, and is closed whatever came of it. */
+/* Returns 0, or a negative errno and a sentence. @w starts as all zeros; close it whatever the result. */
 static inline int watched_open(struct watched *w, const char *dev, struct problem *p)
 {
 	const struct wanted wanted = { .n = 1, .devices = &dev };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the sanitizers of a build do with what they find, whatever a test's environment says: end the program with a
- * status that no command has, and leave a file of their own, so that no test can overlook it (tests/run.py).
+ * What a build's sanitizers do when they find something, whatever a test's environment says: they end the program with
+ * a status that no command has, and leave a file of their own, so that no test can overlook it (tests/run.py).
  */
 #define ENDS "exitcode=99:log_path=" REPORTS "/report"
 

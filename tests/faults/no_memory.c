@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Preloaded into a program: allocation number $FAIL_AT since the begin of main() finds no memory; with $FAIL_ON none
- * after it does either. With $FAIL_LIST none fails, and that file has the numbers to try: of each way of calls that
- * leads to an allocation the first, and in the last line how many there were. $FAIL_SHOW tells on stderr which way failed.
+ * Preloaded into a program: makes allocation number $FAIL_AT since the start of main() fail, and with $FAIL_ON all
+ * that follow it too. With $FAIL_LIST none fails; that file then lists the numbers to try, the first one of each call
+ * path that leads to an allocation. Its last line is the number of allocations. $FAIL_SHOW prints the failing path
+ * to stderr.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -12,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH 12	/* with fewer callers two ways look the same, with more few are new */
+#define DEPTH 12	/* with fewer callers different paths look the same, with more each path looks new */
 #define WAYS (1 << 16)
 
 static bool running, all, shown;
 static unsigned long at, calls;
-static unsigned long ways[WAYS];	/* hashes of those seen, 0: a free place */
+static unsigned long ways[WAYS];	/* hashes of paths already seen, 0: free */
 static FILE *list;
 static int (*program)(int, char **, char **);
 
@@ -38,7 +39,7 @@ static void note(unsigned long n)
 	void *frames[DEPTH];
 	unsigned long way = 1;
 
-	running = false;	/* what is done here is not the program's */
+	running = false;	/* allocations made here are not the program's */
 	for (int i = backtrace(frames, DEPTH); i--;)
 		way = (way ^ (unsigned long)frames[i]) * 0x100000001b3UL;
 	if (!seen(way))
@@ -72,7 +73,7 @@ static bool fails(void)
 	return true;
 }
 
-/* dlsym() may allocate itself, so whoever is found is found before main(). */
+/* dlsym() may itself allocate, so look everything up before main(). */
 #define REAL(name) static typeof(name) *real_##name
 REAL(malloc);
 REAL(calloc);
@@ -124,7 +125,7 @@ static int run(int argc, char **argv, char **env)
 	all = getenv("FAIL_ON");
 	shown = getenv("FAIL_SHOW");
 	list = file ? fopen(file, "we") : NULL;
-	backtrace(&frame, 1);	/* it allocates the first time */
+	backtrace(&frame, 1);	/* it allocates on its first call */
 	atexit(tell);
 	running = true;
 	return program(argc, argv, env);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A recording with what SQLite, or somebody else, left beside it. The input begins with three lengths of 32 bits: of the file, its -wal, its
- * -shm; the -journal has what is left. One that is empty is not there.
+ * A recording with the files that SQLite, or somebody else, left beside it. The input begins with three lengths of 32 bits: of the
+ * file, its -wal and its -shm; the -journal gets what is left. A file of length 0 is not created.
  */
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The bins' codec against a second reading of its rules, written for clearness: what one takes the other
- * takes, with the same cells, and what was taken encodes to the same bytes. The first byte chooses the scale.
+ * The bins' codec against a second decoder, written for clarity: both accept the same input and get the
+ * same cells, and what was accepted encodes to the same bytes. The first byte chooses the scale.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static u32 nibble_of(const u8 *data, size_t i)
 	return i % 2 ? data[i / 2] % 16 : data[i / 2] / 16;
 }
 
-/* The numbers of @data, at most 2^64 - 1 each; false: they are not written as they have to be. */
+/* The numbers in @data, at most 2^64 - 1 each. Returns false if the encoding is not valid. */
 static bool numbers_of(const u8 *data, size_t len, unsigned __int128 *ret, u32 *ret_n)
 {
 	size_t nibbles = len * 2;
@@ -30,7 +30,7 @@ static bool numbers_of(const u8 *data, size_t len, unsigned __int128 *ret, u32 *
 		u32 nibble;
 
 		do {
-			/* One nibble 8 fills the last byte. */
+			/* A single nibble 8 pads the last byte. */
 			if (i == nibbles && i - begin == 1 && nibble_of(data, begin) == 8) {
 				*ret_n = n;
 				return true;
@@ -40,7 +40,7 @@ static bool numbers_of(const u8 *data, size_t len, unsigned __int128 *ret, u32 *
 			nibble = nibble_of(data, i);
 			number |= (unsigned __int128)(nibble % 8) << 3 * (i++ - begin);
 		} while (nibble >= 8);
-		/* As short as can be: its last group is not 0, unless it is the only one. */
+		/* The shortest form: the last group is not 0, unless it is the only one. */
 		if ((i - begin > 1 && !nibble) || number >> 64 || n == NUMBERS_MAX)
 			return false;
 		ret[n] = number;
@@ -64,7 +64,7 @@ static bool plain_decode(const u8 *data, size_t len, u32 cells, u64 *ret)
 
 		value = ios + (number % 2 ? -(number + 1) / 2 : number / 2);
 		if (value <= 0) {
-			/* A skip is followed by IOs, and comes after some or first. */
+			/* A skip comes first or after IOs, and IOs follow it. */
 			if (skipped || i + 1 == n)
 				return false;
 			cell += 1 - value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What a peer may say that we read ourselves: Host, Accept-Encoding, Accept; and --listen. One byte says which. */
+/* Our own parsers of what a peer sends: Host, Accept-Encoding, Accept; and --listen. One byte says which. */
 #include "play.h"
 #include "service/address.h"
 #include "service/encoding.h"
@@ -16,18 +16,18 @@ static void hosts(const char *text)
 
 		check(!address_parse("--listen", listen[i], &a, &p));
 		allowed = address_host_allowed(&a, text, i & 1);
-		/* What is let in begins like this machine, whatever follows. */
+		/* Allowed hosts begin like this machine, whatever follows. */
 		check(!allowed || i == 3 || !strncasecmp(text, "localhost", 9) || !strncmp(text, "127.", 4) || !strncmp(text, "[::1]", 5));
 	}
 }
 
 static void encodings(const char *text)
 {
-	/* Without the word or a star nobody is asked to unpack. */
+	/* Without the word gzip or a star, the peer does not want gzip. */
 	check(!encoding_gzip_wanted(text) || strcasestr(text, "gzip") || strchr(text, '*'));
 }
 
-/* What is read is the same when written again. */
+/* What was parsed is the same when written again. */
 static void addresses(const char *text)
 {
 	char shown[ADDRESS_TEXT], again[ADDRESS_TEXT];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lists of percentiles: what is taken is in order and in range, and reads the same when written again. */
+/* Lists of percentiles: an accepted list is in order and in range, and reads the same when written again. */
 #include "play.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -25,7 +25,7 @@ static const struct { const char *table, *columns[20]; } values[] = {
 	{ "mark", { "mono_ns", "wall_ns", "text" } },
 };
 
-/* Values that are at the limits of something, or none at all. */
+/* Values at the limits of something, or that are no values at all. */
 static const char *const extremes[] = {
 	"0", "1", "-1", "2", "5", "7", "1023", "1024", "4096", "65536", "4294967296", "1 << 48", "1 << 58",
 	"(1 << 58) + 1", "1 << 62", "(1 << 62) + 1", "9223372036854775807", "-9223372036854775807", "NULL", "1.5",
@@ -48,7 +48,7 @@ static void change_value(sqlite3 *db, unsigned int seed)
 	sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 
-/* The bins of a random series, mutated as bytes are. */
+/* Mutates the bins of a random series byte by byte. */
 static void change_bins(sqlite3 *db, unsigned int seed)
 {
 	static const char *const columns[] = { "bins", "idle_bins" };

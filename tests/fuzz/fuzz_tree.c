@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What drivers say of their devices in sysfs, such as a model with anything in it: the files' contents, one after the other, with a 0 between. */
+/*
+ * What drivers say of their devices in sysfs, such as a model name with anything in it: the contents of the files, one after
+ * the other, separated by 0.
+ */
 #include <fcntl.h>
 #include <sys/stat.h>
 

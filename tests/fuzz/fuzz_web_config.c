@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* web.yml of any kind: what is taken is whole, what is refused leaves nothing and has a sentence. */
+/* web.yml of any kind: what is accepted is complete; what is refused leaves nothing behind and has a sentence. */
 #include "play.h"
 #include "service/web_config.h"
 

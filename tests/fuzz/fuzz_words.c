@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Values of options, conditions of --fail-if, and the kernel's news of devices. The first byte says which. */
+/* Values of options, conditions of --fail-if, and the kernel's device events. The first byte chooses. */
 #include <sys/socket.h>
 
 #include "core/uevents.h"
@@ -41,7 +41,7 @@ static void names(const char *text)
 	check(which < 8);
 }
 
-/* What is taken is shown as it was written, and is taken again. */
+/* An accepted condition is shown as it was written, and is accepted again. */
 static void conditions(const char *text)
 {
 	struct problem p = { "" };
@@ -55,7 +55,7 @@ static void conditions(const char *text)
 	check(!condition_parse(c.text, &again, &p) && again.metric == c.metric && again.limit == c.limit);
 }
 
-/* Whatever comes, it is taken out, and only one that may be of a block device is news. */
+/* Whatever arrives is taken off the socket, and only an event that may be of a block device counts as news. */
 static void news(const uint8_t *data, size_t len)
 {
 	bool gone, any;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Plays a file's bytes to their end, as 'blklat live --replay' does but for the words. */
+/* Plays a file's bytes to the end, as 'blklat live --replay' does, but prints nothing. */
 #ifndef FUZZ_PLAY_H
 #define FUZZ_PLAY_H
 
@@ -22,7 +22,7 @@ static inline void check(bool holds)
 		abort();
 }
 
-/* The figures of an interval are what they may be, whatever it was made of. */
+/* The figures of an interval are in range, whatever it was made of. */
 static inline void check_frame(const struct frame *f, const struct percentiles *ps)
 {
 	for (u32 op = 0; op < BLKLAT_OPS; op++) {
@@ -36,7 +36,7 @@ static inline void check_frame(const struct frame *f, const struct percentiles *
 	}
 }
 
-/* What is divided is the sum of its parts. */
+/* A whole is the sum of its parts. */
 static inline void check_parts(const struct frames *fs, u32 i)
 {
 	for (u32 op = 0; op < BLKLAT_OPS && frames_parts(fs, i); op++) {
@@ -64,7 +64,7 @@ static inline void play_intervals(struct capture *c)
 	int err;
 
 	if (c->n_watches > 20)
-		return;		/* more of the same: only slower */
+		return;		/* more of the same, only slower */
 	check(!snapshot_init(&s[0], c->n_watches, c->scale) && !snapshot_init(&s[1], c->n_watches, c->scale));
 	check(!frames_init(&is, c->watches, c->n_watches, c->scale));
 	check(!frames_init(&run, c->watches, c->n_watches, c->scale));
@@ -90,7 +90,7 @@ static inline void play_intervals(struct capture *c)
 	frames_uninit(&run);
 }
 
-/* A file in memory, one a process. */
+/* A file in memory, one per process. */
 static inline const char *file_of(const uint8_t *data, size_t len)
 {
 	static char file[64];

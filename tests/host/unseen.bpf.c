@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests whose end no BPF program saw, of every disk: some kernels run none at some completions. A start that
- * is still remembered when its request starts again, or at the end of a test, had such an end.
+ * Counts the requests of every disk whose end no BPF program saw: some kernels run none at some completions. Such a
+ * request is still remembered when it starts again, or when the test ends.
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
@@ -28,7 +28,7 @@ struct request {
 };
 #pragma clang attribute pop
 
-/* By request: whose it is. */
+/* By request: the disk that it belongs to. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
@@ -36,7 +36,7 @@ struct {
 	__type(value, struct disk);
 } starts SEC(".maps");
 
-/* By disk: ends that were not seen, found at the request's next start. */
+/* By disk: missed ends, found when the request starts again. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);

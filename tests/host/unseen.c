@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * unseen: says "ready" once it watches all disks; at SIGTERM or SIGINT prints, as one JSON object, how many requests of
- * each disk ended without any BPF program being run. Of disks at rest, that is: what is in flight counts too.
+ * unseen: says "ready" once it watches all disks. At SIGTERM or SIGINT it prints, as one JSON object, how many requests
+ * of each disk ended without running any BPF program. The disks must be at rest by then: what is in flight counts too.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -13,7 +13,7 @@
 #include "unseen.h"
 #include "unseen.skel.h"
 
-/* Adds what is still remembered to what was found. */
+/* Adds the requests that are still remembered to the missed ends already found. */
 static int add_left(struct unseen *u)
 {
 	int starts = bpf_map__fd(u->maps.starts), counts = bpf_map__fd(u->maps.unseen);
@@ -63,7 +63,7 @@ int main(void)
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
 	sigprocmask(SIG_BLOCK, &ends, NULL);
-	/* Ends first, so that what is seen to start is seen to end. */
+	/* Attach to the end first, so that every request that is seen to start is seen to end. */
 	if (!u || !(u->links.on_complete = bpf_program__attach(u->progs.on_complete)) ||
 	    !(u->links.on_requeue = bpf_program__attach(u->progs.on_requeue)) ||
 	    !(u->links.on_issue = bpf_program__attach(u->progs.on_issue))) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What unseen.bpf.c and unseen.c share. */
+/* Shared by unseen.bpf.c and unseen.c. */
 #ifndef UNSEEN_H
 #define UNSEEN_H
 

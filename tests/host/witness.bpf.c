@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A second opinion for the host tests: the same latencies as stage device of blklat, measured the
- * textbook way. Start times lie in a hash by request pointer, devices are told apart by number, bins
- * are 1/1024 of an octave. It shares no line and no idea with bpf/ on purpose.
+ * A second opinion for the host tests: the same latencies as blklat's stage device, measured the
+ * textbook way. Start times are in a hash by request pointer, devices are told apart by number, bins
+ * are 1/1024 of an octave. On purpose it shares no line and no idea with bpf/.
  */
 #include <linux/bpf.h>
 #include <linux/types.h>

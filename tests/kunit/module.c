@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * blklat_kunit.ko: runs the suites when it is loaded, on a kernel that has no KUnit of its own.
- * stock.py makes suite_list.h: SUITE_LISTS names what kunit_test_suites() of each file has defined.
+ * stock.py makes suite_list.h: SUITE_LISTS names the lists that kunit_test_suites() defines in each file.
  */
 #include <linux/module.h>
 #include <kunit/test.h>

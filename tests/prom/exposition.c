@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Plays scripts into Prometheus totals and writes what a scrape would get, as told on stdin:
+ * Plays scripts into Prometheus totals and writes what a scrape would get, driven by commands on stdin:
  *
- *   open SCRIPT      a capture of this script begins, the one before ends
+ *   open SCRIPT      a capture of this script begins, the previous one ends
  *   tick             its next interval; the answer is "ok" or, after the last, "end"
  *   get [ACCEPT]     a scrape with this Accept header; the answer is the content type, the number of
  *                    bytes, and those bytes
  *
- * Each read of the counters is said to take 1.5 ms.
+ * Each read of the counters is reported to take 1.5 ms.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Code of somebody else in a process of the service, by LD_PRELOAD: tries what it may not, and leaves in a file what came of
- * each: its name and the errno, 0 where it was let. INTRUDER_IN says where:
+ * Foreign code in a process of the service, by LD_PRELOAD: tries what must be forbidden there, and writes to a file the name
+ * of each attempt and its errno, 0 where it was allowed. INTRUDER_IN says where:
  *
- *   server     the thread that answers requests (in MHD_run(), which it goes round by)
- *   captures   the thread that captures, once it is confined (in ppoll(), which it waits by)
- *   start      any program, at its start: shows what is let when nothing is in the way
- *   hang       the thread that answers requests, which it then does no more; nothing is tried
- *   stall      the server's first thread, which then does nothing more; before, every descriptor of it is made to block
+ *   server     the thread that answers requests (in MHD_run(), which its loop calls)
+ *   captures   the thread that captures, once it is confined (in ppoll(), which it waits in)
+ *   start      any program, at its start: shows what is allowed when nothing is in the way
+ *   hang       the thread that answers requests, which then stops doing so; tries nothing
+ *   stall      the server's first thread: makes all its descriptors block, then does nothing more
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -42,7 +42,7 @@
 struct MHD_Daemon;
 int MHD_run(struct MHD_Daemon *d);
 
-/* Mapped before anything is confined. */
+/* Mapped before the process is confined. */
 static struct results {
 	atomic_int begun;
 	atomic_int done;
@@ -183,7 +183,7 @@ __attribute__((constructor)) static void begin(void)
 	where = getenv("INTRUDER_IN");
 	folder = getenv("INTRUDER_FOLDER");
 	if (fd < 0 || !where || !folder)
-		return;	/* nothing is to be tried */
+		return;	/* there is nothing to try */
 	decoy = atoi(getenv("INTRUDER_DECOY"));
 	port = atoi(getenv("INTRUDER_PORT"));
 	results = mmap(NULL, RESULTS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -210,7 +210,7 @@ int poll(struct pollfd *fds, nfds_t n, int ms)
 {
 	int (*original)(struct pollfd *, nfds_t, int) = (int (*)(struct pollfd *, nfds_t, int))dlsym(RTLD_NEXT, "poll");
 
-	/* Of two threads: it serves by now. */
+	/* The first of its two threads, once the server is serving. */
 	if (where && !strcmp(where, "stall") && serves && syscall(SYS_gettid) == getpid()) {
 		for (int fd = 3; fd < 64; fd++)
 			fcntl(fd, F_SETFL, 0);

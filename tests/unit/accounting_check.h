@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What holds for every accounting, for the tests that make some up. */
+/* What holds for every accounting, for the tests that make up their figures. */
 #ifndef TEST_ACCOUNT_CHECK_H
 #define TEST_ACCOUNT_CHECK_H
 

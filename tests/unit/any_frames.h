@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Any run and any frames, a world of them to begin with, and whether two are the same; for tests of what is sent of them. */
+/* Random runs and frames, a world of them to begin with, and a comparison of two; for tests of what is sent of them. */
 #ifndef TEST_ANY_FRAMES_H
 #define TEST_ANY_FRAMES_H
 
@@ -27,7 +27,7 @@ static inline u64 any64(void)
 	return state ^ state >> 29;
 }
 
-/* Of any length, so that short and long encodings are met. */
+/* A number of any length, so that both short and long encodings occur. */
 static inline u64 any(void)
 {
 	return any64() >> any64() % 64;
@@ -89,7 +89,7 @@ static inline struct op_sums any_sums(void)
 	return (struct op_sums){ .bytes = any(), .errors = any(), .sum_ns = any() };
 }
 
-/* Sums may be there without IOs; what has no meaning then is 0. */
+/* Sums may exist without IOs; what has no meaning then is 0. */
 static inline void any_op(struct op_frame *o, u32 percentiles)
 {
 	struct hist hist = o->hist, after_idle = o->after_idle;
@@ -152,7 +152,7 @@ static inline void any_frames(struct frames *fs, u32 percentiles)
 	}
 }
 
-/* Of wholes, in any part of theirs or in none; a list for those that are kept, as an interval has it. */
+/* Slow IOs of wholes, some of them in a part. The list is sorted, as an interval's is. */
 static inline void any_slow(struct slow_ios *slow, const struct watch *watches, u32 n)
 {
 	for (u32 k = any64() % 60; k; k--) {
@@ -290,7 +290,7 @@ static inline void world_uninit(struct world *w)
 
 static inline void world_init(struct world *w, u64 seed)
 {
-	/* Of the first device a whole, parts and a whole, of the other a whole and a part. */
+	/* The first device has a whole, two parts and another whole, the second a whole and a part. */
 	static const char *const labels[WATCHES] = { "", "4 KiB", "1 MiB+", "", "", "8 KiB" };
 
 	state = seed;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Two captures and what ends meanwhile: two CPUs go on counting, a store at a time, between any two loads of the reader, which is
- * carry_over() itself. take_over() has it join them and holds the sum against all that was done.
+ * Two captures, and IOs that end meanwhile: two CPUs go on counting, a store at a time, between any two loads of
+ * the reader, which is carry_over() itself. take_over() lets it join the two captures and compares the sum with all
+ * that was done.
  */
 #ifndef TEST_CARRY_WORLD_H
 #define TEST_CARRY_WORLD_H
@@ -35,32 +36,32 @@ static inline void at_pause(void);
 
 enum { CPUS = 2, SCALE = 2, IOS = 40, SLOTS_OF_FIRST = 528, SLOTS_OF_SECOND = 1024, STEPS = 32 };
 enum { FIRST, SECOND, CAPTURES };
-/* On each CPU, before there was a second one. */
+/* On each CPU, before the second capture existed. */
 enum { EARLIER = 5, EARLIER_NS = 12345, EARLIER_BYTES = 512 };
 enum { MOST_WATCHES = 1 + BLKLAT_SIZE_PARTS };
 
-/* What an IO writes, one after the other. */
+/* The stores of an IO, one after the other. */
 struct step {
-	u64 *at, add, set;	/* @set, if it is not 0 */
-	bool with_next;		/* no load comes between them */
+	u64 *at, add, set;	/* @set applies if it is not 0 */
+	bool with_next;		/* no load comes between this store and the next */
 };
 
 struct cpu {
 	struct step steps[STEPS];
 	u32 n, done;
-	u64 due;		/* in loads */
+	u64 due;		/* when it stores next, counted in loads */
 	bool held;		/* by a hypervisor */
-	u32 io;			/* that it deals with next */
+	u32 io;			/* the IO that it deals with next */
 };
 
 struct schedule {
 	u32 between_stores, between_ios;	/* loads, at most */
-	u32 hold_at, hold_for;	/* store in an end of the first CPU; pauses, UINT32_MAX: until it is all over. 0: not at all */
-	u32 hold_after;		/* pauses */
+	u32 hold_at, hold_for;	/* the first CPU stops at this store of an end, for so many pauses (0: not at all) */
+	u32 hold_after;		/* pauses before it may stop */
 	bool beyond;		/* every other IO has a slot in the second capture only */
-	bool fewer;		/* the first has slots that the second has not: a scheduler's, which is gone */
-	bool again;		/* all have ended when the captures are read, and are done once more from then on */
-	bool hides;		/* and some twice, of which the first end is not seen */
+	bool fewer;		/* the first has slots that the second lacks: those of a scheduler that is gone */
+	bool again;		/* all have ended before the captures are read, and are done once more from then on */
+	bool hides;		/* and some twice, with the first end missed */
 	enum blklat_by by;
 };
 
@@ -77,7 +78,7 @@ static struct world {
 	bool running, again;
 	u32 parts;
 	u64 ended, hidden, bytes, errors, sum_ns;
-	u64 ended_of[MOST_WATCHES], bytes_of[MOST_WATCHES];	/* of these, those of each part */
+	u64 ended_of[MOST_WATCHES], bytes_of[MOST_WATCHES];	/* per part: shares of ended and bytes */
 } w;
 
 static inline u32 any(u32 n)
@@ -95,7 +96,7 @@ static inline u32 tag_of(u32 io)
 
 static inline u64 latency_of(u32 io, u32 capture)
 {
-	return 20000 + 7000 * (io % 11) + capture * (io % 3);	/* the two read the clock one after the other */
+	return 20000 + 7000 * (io % 11) + capture * (io % 3);	/* one reads the clock after the other */
 }
 
 static inline u64 bytes_of(u32 io)
@@ -103,7 +104,7 @@ static inline u64 bytes_of(u32 io)
 	return w.schedule.beyond ? 4096 : 4096ULL << io % 5;
 }
 
-/* The watch in whose rows it is. */
+/* The watch whose rows the IO is counted in. */
 static inline u32 watch_of(u64 bytes)
 {
 	return w.parts ? blklat_size_part(bytes) : 0;
@@ -194,7 +195,7 @@ static inline void plan_starts(struct cpu *c, u32 io)
 	w.hidden++;
 }
 
-/* The next end; unless all is done again, its IO has begun long ago. */
+/* The next end. Its IO began long ago, unless all IOs are done again. */
 static inline void next_io(struct cpu *c)
 {
 	c->n = c->done = 0;
@@ -290,7 +291,7 @@ static inline void begin(const struct schedule *s, u64 seed)
 	for (u32 capture = 0; capture < CAPTURES; capture++)
 		open_one(capture);
 	assert_int_equal(snapshot_init(&w.carry, 1 + w.parts, SCALE), 0);
-	/* All begin at once, and some have ended that only the first capture has seen. */
+	/* All IOs start at once, and some have ended that only the first capture has seen. */
 	for (u32 io = 0; io < IOS; io++) {
 		struct cpu *c = &w.cpu[io % CPUS];
 
@@ -329,7 +330,7 @@ static inline void end(void)
 	snapshot_uninit(&w.carry);
 }
 
-/* The captures are read while it goes on. */
+/* All IOs are done once more, while the captures are read. */
 static inline void begin_again(void)
 {
 	for (u32 i = 0; i < CPUS; i++) {
@@ -339,7 +340,7 @@ static inline void begin_again(void)
 	w.again = w.running = true;
 }
 
-/* What the first one had counted and the second one counts make one run. Returns the gap. */
+/* The counts of the first capture and those of the second make one run. Returns the gap. */
 static inline u64 take_over(struct accounting *ret)
 {
 	struct carried list[MOST_WATCHES];
@@ -369,7 +370,7 @@ static inline u64 take_over(struct accounting *ret)
 	return gap_ns;
 }
 
-/* Ops of its own, and nothing else. */
+/* A part has ops of its own, and nothing else. */
 static inline void assert_part(u32 p)
 {
 	const struct watch_counts *part = &w.read[SECOND].w[p];
@@ -381,7 +382,7 @@ static inline void assert_part(u32 p)
 		assert_int_equal(part->accounts[cell], 0);
 }
 
-/* Of IOs that both captures see. */
+/* For IOs that both captures see. */
 static inline void assert_exact(const struct schedule *s, u64 seed)
 {
 	const struct op_counts *op;

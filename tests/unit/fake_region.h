@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * An engine's counters in plain memory, laid out and written by hand as abi.h says in words, so that
+ * An engine's counters in plain memory, laid out and written by hand from the text of abi.h, so that
  * a reader that trusts the header's structs is checked against something else.
  */
 #ifndef FAKE_REGION_H
@@ -13,7 +13,7 @@
 #include "core/extremes.h"
 #include "engine/region.h"
 
-/* In u64 from the begin of a series. */
+/* In u64 from the start of a series. */
 enum { AT_SUM, AT_BYTES, AT_ERRORS, AT_OCTAVES, AT_MAX, AT_NOT_MIN = AT_MAX + 2, AT_BINS = AT_NOT_MIN + 2 };
 
 enum { FAKE_CPUS = 3, FAKE_WATCHES = 3, FAKE_OPS = 5 };
@@ -79,8 +79,8 @@ static inline u64 *fake_account(const struct fake *f, u32 cpu, u32 watch, u32 ce
 }
 
 /*
- * A latency, and the bin of the finest grid that it is the middle of: no rounding can move it to
- * another. Bins below number 320 are less than a nanosecond wide, so start there.
+ * A latency in the middle of a bin of the finest grid: no rounding can move it to another bin.
+ * Bins below number 320 are less than a nanosecond wide, so use those from 320 on.
  */
 struct latency {
 	u64 ns;
@@ -118,7 +118,7 @@ static inline void fake_io(struct fake *f, u32 cpu, u32 watch, u32 op, struct la
 	s[AT_BINS + fake_cell(f, l)]++;
 }
 
-/* The same of an IO outside of the grid: @cell is 0 or the last one. */
+/* The same for an IO outside of the grid: its cell is 0 or the last one. */
 static inline void fake_io_outside(struct fake *f, u32 watch, u32 op, u64 ns, bool above)
 {
 	u64 *s = fake_series(f, 0, watch, op);
@@ -127,7 +127,7 @@ static inline void fake_io_outside(struct fake *f, u32 watch, u32 op, u64 ns, bo
 	s[AT_BINS + (above ? fake_cells(f->r.scale) - 1 : 0)]++;
 }
 
-/* One drain, as engines do it. */
+/* One drain, the way engines do it. */
 static inline const struct watch_counts *fake_read(struct fake *f, u32 watch)
 {
 	struct snapshot swap = f->before;
@@ -139,7 +139,7 @@ static inline const struct watch_counts *fake_read(struct fake *f, u32 watch)
 	return &f->now.w[watch];
 }
 
-/* The extremes that a frame of the last interval would have; there were IOs. */
+/* The extremes that a frame of the last interval would have; there must have been IOs. */
 static inline struct extremes fake_extremes(const struct fake *f, u32 watch, u32 op)
 {
 	const struct op_counts *before = &f->before.w[watch].ops[op], *now = &f->now.w[watch].ops[op];

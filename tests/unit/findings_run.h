@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Runs made with known answers: each rule must say them, and nothing else. */
+/* Runs with known answers: each rule must report its own finding, and nothing else. */
 #ifndef TEST_FINDINGS_RUN_H
 #define TEST_FINDINGS_RUN_H
 
@@ -36,7 +36,7 @@ static inline void end(struct made *m)
 	synthetic_uninit(&m->s);
 }
 
-/* One second of IOs of the same latency at some queue depth. */
+/* One second of IOs of equal latency at some queue depth. */
 static inline void second(struct made *m, u32 op, u64 ns, u64 ios)
 {
 	synthetic_io(&m->s, 0, op, ns, ios);
@@ -93,7 +93,7 @@ static inline bool has_value(const struct finding *f, const char *name)
 	return false;
 }
 
-/* Nothing but whether the state is steady. */
+/* Finds nothing, and only says whether the state is steady. */
 static inline void assert_calm(const struct made *m)
 {
 	if (count(m, "steady_state") != m->fs.n) {

@@ -58,7 +58,7 @@ static inline void assert_near(double is, double must)
 		fail_msg("is %.9f, must be %.9f", is, must);
 }
 
-/* Counts one IO as an engine does; the extremes are those of the interval. */
+/* Counts one IO the way an engine does; the extremes are those of the interval. */
 static inline void put(struct snapshot *s, u32 watch, u32 op, u64 ns, u64 bytes)
 {
 	struct op_counts *o = &s->w[watch].ops[op];

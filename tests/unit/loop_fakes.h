@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* An engine and a sink that are made up, for the loop between them: what they are to do, and what happened. */
+/* A fake engine and a fake sink for the loop between them: what they are to do, and what happened. */
 #ifndef TEST_LOOP_FAKES_H
 #define TEST_LOOP_FAKES_H
 
@@ -23,25 +23,25 @@
 
 enum { MOST_READS = 64, WATCHES = 4, CELL = 100, IOS_A_READ = 10 };
 
-/* a has two watches that do not lie side by side, b and c one each. */
+/* a has two watches that are not adjacent, b and c one each. */
 static const struct device devices[] = { { .name = "a" }, { .name = "b" }, { .name = "c" } };
 static struct watch watches[WATCHES] = {
 	{ .device = &devices[0], .stage = BLKLAT_STAGE_DEVICE }, { .device = &devices[1], .stage = BLKLAT_STAGE_DEVICE },
 	{ .device = &devices[0], .stage = BLKLAT_STAGE_TOTAL }, { .device = &devices[2], .stage = BLKLAT_STAGE_DEVICE },
 };
 
-/* What the engine is to do and what happened; one run's, so that the callbacks find it. */
+/* What the engine is to do and what happened. Global, so that the callbacks find it. */
 static struct run {
 	struct capture capture;
 	struct sink sink;
-	u32 fail_read;			/* this read fails, counted from 0 for the one before the loop; 0: none */
+	u32 fail_read;			/* this read fails, 0 being the one before the loop; 0: none */
 	int fail_err;
-	u32 signal_at_read;		/* SIGTERM comes while it is read; 0: never */
+	u32 signal_at_read;		/* SIGTERM arrives during this read; 0: never */
 	u64 work_ns;			/* what a read takes before it looks at the clock */
-	u32 late_read;			/* this read takes late_ns more */
+	u32 late_read;			/* this read takes late_ns longer */
 	u64 late_ns;
-	u32 gone_at[WATCHES];		/* read from which on the watch is gone; 0: never */
-	u32 stored;			/* replay: reads that there are */
+	u32 gone_at[WATCHES];		/* the watch is gone from this read on; 0: never */
+	u32 stored;			/* replay: number of stored reads */
 	u32 fail_interval;		/* this call of the sink fails, counted from 1; 0: none */
 	int sink_err, summary_err;
 
@@ -50,7 +50,7 @@ static struct run {
 	double interval_s[MOST_READS];
 	u64 ios[MOST_READS];
 	u32 shown[MOST_READS];		/* bit i: watch i */
-	u32 shown_gone[MOST_READS];	/* the same of those said to be gone */
+	u32 shown_gone[MOST_READS];	/* the same for those reported as gone */
 	u64 summary_ios;
 	double summary_s;
 	u32 summary_frames;
@@ -104,7 +104,7 @@ static inline int fake_interval(struct sink *s, const struct frames *fs)
 	u32 n = run.intervals++;
 
 	assert_ptr_equal(s, &run.sink);
-	/* Whatever frames it is shown, it can look at all that was counted. */
+	/* Every frame it is shown has the counts behind it. */
 	assert_non_null(fs->now);
 	assert_int_equal(fs->now->n, run.capture.n_watches);
 	assert_int_equal(fs->now->mono_ns, run.mono_ns[run.reads - 1]);

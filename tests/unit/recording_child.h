@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Recordings that a child process writes, marks or reads: what is tested ends it, or takes its rights away. */
+/* Recordings that a child process writes, marks or reads: the test kills it, or takes its rights away. */
 #ifndef TEST_RECORDING_CHILD_H
 #define TEST_RECORDING_CHILD_H
 
@@ -7,7 +7,7 @@
 
 #include <sys/wait.h>
 
-/* What a child process does, judged by its exit status: 0 as expected, else a line. */
+/* For a child process, whose exit status is the result: 0 if all is as expected, else a line. */
 #define EXPECT(what) do { if (!(what)) _exit(__LINE__ % 256); } while (0)
 
 static inline void must_be(pid_t pid)
@@ -19,7 +19,7 @@ static inline void must_be(pid_t pid)
 		fail_msg("a child failed: status %x, line modulo 256: %d", status, WEXITSTATUS(status));
 }
 
-/* Counts the intervals of a recording; the last snapshot goes to @last, with what all of them counted. */
+/* Counts the intervals of a recording; @last gets the last snapshot, with the counts of all intervals added up. */
 static inline u32 count_intervals(const char *file, struct snapshot *last)
 {
 	struct capture *c = replay(file, -1);

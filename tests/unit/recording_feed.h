@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Intervals made up, as many as a test likes, for a recording of its own. */
+/* Made-up intervals, as many as a test likes, for a recording of its own. */
 #ifndef TEST_RECORDING_FEED_H
 #define TEST_RECORDING_FEED_H
 
@@ -20,9 +20,9 @@ struct feed {
 	struct sink *sink;
 	struct problem problem;
 	u64 seed;
-	u32 cells;		/* that IOs of an interval may fall in */
-	u32 parts;		/* of each watch */
-	bool gone[2];		/* devices that go away in the next interval, or went before */
+	u32 cells;		/* that the IOs of an interval may fall into */
+	u32 parts;		/* per watch */
+	bool gone[2];		/* devices that go away in the next interval, or have gone */
 };
 
 static inline u64 feed_random(struct feed *f, u64 n)
@@ -45,7 +45,7 @@ static inline void feed_init_by(struct feed *f, u32 n_watches, u32 scale, enum b
 	f->origin.start_mono_ns = 7 * NSEC_PER_SEC;
 	f->origin.start_wall_ns = 1795246500 * (s64)NSEC_PER_SEC;
 	f->table = (struct device_table){ .n = 2, .d = f->device };
-	/* More stages than there are: whoever reads the file back refuses them, so two devices have at most six. */
+	/* There are three stages, and the reader refuses any other, so two devices have at most six watches. */
 	for (u32 i = 0; i < n_watches; i++)
 		wholes[i] = (struct watch){ .device = &f->device[i % 2], .stage = i / 2 };
 	assert_int_equal(watches_divide(wholes, n_watches, by, 0, &f->watches, &n_watches), 0);
@@ -91,12 +91,12 @@ static inline u64 feed_op(struct feed *f, struct op_counts *o)
 
 	o->min_ns = UINT64_MAX;
 	o->max_ns = 0;
-	/* A part of an IO, perhaps of one in a later interval. */
+	/* A part of an IO, which may end in a later interval. */
 	if (!feed_random(f, 4)) {
 		o->bytes += 512;
 		o->errors++;
 	}
-	/* Now and then nothing happens. */
+	/* Some intervals have no IO. */
 	for (u32 i = feed_random(f, 8) ? f->cells : 0; i--;) {
 		u64 ns = 50000 + feed_random(f, 1ULL << (10 + feed_random(f, 16))), n = 1 + feed_random(f, 200);
 
@@ -115,7 +115,7 @@ static inline u64 feed_op(struct feed *f, struct op_counts *o)
 	return ios;
 }
 
-/* The ops of whole @w, which are the sum of its parts'; what is in flight of these is made up. Returns its IOs. */
+/* The ops of whole @w are the sum of its parts'; what these have in flight is made up. Returns its IOs. */
 static inline u64 feed_parts(struct feed *f, struct watch_counts *w)
 {
 	u64 ios = 0;
@@ -128,7 +128,7 @@ static inline u64 feed_parts(struct feed *f, struct watch_counts *w)
 		w->ops[op] = (struct op_counts){ .min_ns = UINT64_MAX, .late_min_ns = UINT64_MAX, .hist = hist, .after_idle = after_idle };
 	}
 	for (u32 p = 1; p <= f->parts; p++) {
-		/* Some are never used. */
+		/* Some parts are never used. */
 		for (u32 op = 0; p % 3 && op < FEED_OPS; op++)
 			ios += feed_op(f, &w[p].ops[op]);
 		watch_counts_add_part(w, &w[p]);
@@ -175,7 +175,7 @@ static inline void feed_make(struct feed *f)
 	frames_between(&f->is, &f->before, &f->now, &f->info.percentiles, f->info.cpus);
 }
 
-/* Reads the next interval of a replay, and adds what was counted up to the one before, @sum: the result is a live engine's. */
+/* Reads the next interval of a replay and adds @sum, the counts up to the previous one, as a live engine would count. */
 static inline int read_summed(struct capture *c, struct snapshot *sum, struct problem *p)
 {
 	struct snapshot s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Recordings made from replay scripts, as a run makes them, for the tests of their writer and reader. */
+/* Recordings made from replay scripts the way a run makes them, for the tests of their writer and reader. */
 #ifndef TEST_RECORDING_RUN_H
 #define TEST_RECORDING_RUN_H
 
@@ -21,7 +21,7 @@
 #include "recording/recorder.h"
 #include "util/cleanup.h"
 
-/* A directory of its own, in memory where that is possible; removed with all that is in it. */
+/* A directory of its own, in memory where possible; it is removed with all its contents. */
 struct place {
 	char dir[64];
 	char script[96], file[96];
@@ -64,7 +64,7 @@ static inline struct capture *replay(const char *file, int scale)
 	return c;
 }
 
-/* What a sink is told of a run of @c. */
+/* What a sink is told about a run of @c. */
 static inline struct run_info recording_info(const struct capture *c, const struct origin *o)
 {
 	return (struct run_info){

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Two engines that are made up count the same events, each in slots of its own, as the programs of two captures do; the
- * disks that they are of, in a sysfs of their own; and the capture that is opened anew on top of them.
+ * Two fake engines count the same events, each in slots of its own, as the programs of two captures do. Their
+ * disks are in a fake sysfs, and the capture that is opened anew lies on top of them.
  */
 #ifndef TEST_RENEW_WORLD_H
 #define TEST_RENEW_WORLD_H
@@ -43,8 +43,8 @@ static struct world {
 	struct counting *open[MOST_OPEN];
 	u32 opened;
 	int refuse;			/* what the engine's next openings return */
-	u64 ended[DISKS];		/* what the kernel says of each disk */
-	u64 bytes;			/* of what starts and ends */
+	u64 ended[DISKS];		/* the kernel's count for each disk */
+	u64 bytes;			/* size of each IO that starts and ends */
 	struct capture *c;
 	struct snapshot s, before;
 	u32 renewals;
@@ -92,7 +92,7 @@ static inline void put_disk(const char *name, u32 disk)
 	put_stat(disk);
 }
 
-/* As in sysfs, what was opened before has nothing to read any more. */
+/* Empties files first: in sysfs, a file that is still open has nothing to read any more. */
 static inline int unlink_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
 	(void)st, (void)ftw;
@@ -185,7 +185,7 @@ static const struct live_ops engine_live = { .look = engine_look };
 
 /* --- events -------------------------------------------------------------------------------- */
 
-/* The place of a tag of the scheduler, or NULL with the account's cell for those without. */
+/* The slot of a scheduler tag, or NULL and the account for tags without a slot. */
 static inline u64 *slot_of(struct counting *c, u32 disk, u32 tag, u64 **ret_account)
 {
 	u32 watch = 0, n = DRIVER_TAGS + tag;
@@ -241,7 +241,7 @@ static inline void count(struct counting *c, u64 *account, u64 ns)
 	s->bins[cell]++;
 }
 
-/* Ends after @ns by its stamps, however long it was. */
+/* The IO ends, @ns after its start by its time stamps, however long it really took. */
 static inline void end(u32 disk, u32 tag, u64 ns)
 {
 	for (u32 i = 0; i < w.opened; i++) {
@@ -330,7 +330,7 @@ static inline void assert_grows(const struct watch_counts *before, const struct 
 	assert_true(now->ops[0].sum_ns >= before->ops[0].sum_ns);
 }
 
-/* Reads; nothing that was told before becomes less, and it adds up. @i: number of the watch. */
+/* Reads. Nothing that was reported before becomes less, and the account adds up. @i: number of the watch. */
 static inline struct accounting read_watch(u32 i)
 {
 	struct accounting a;

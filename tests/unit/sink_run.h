@@ -63,8 +63,8 @@ static inline void sink_run_uninit(struct sink_run *r)
 }
 
 /*
- * Four reads: 60 us twice, 61 us, 2 ms. Cells are those of the worked row in bins.h (767 is
- * (59727, 60377]), 768 (60377, 61035], 1091 is (1995892, 2017626].
+ * Four reads: 60 us twice, 61 us, 2 ms. The cells are those of the worked row in bins.h: 767 is
+ * (59727, 60377], 768 is (60377, 61035], 1091 is (1995892, 2017626].
  */
 static inline void sink_run_reads(struct sink_run *r)
 {
@@ -90,7 +90,7 @@ static inline void sink_run_reads(struct sink_run *r)
 	};
 }
 
-/* Of IOs that have yet to end: 4096 bytes and an error of reads, 512 bytes of others. */
+/* Parts of IOs that have yet to end: 4096 bytes and an error of reads, 512 bytes of others. */
 static inline void sink_run_parts(struct sink_run *r)
 {
 	r->frames.f[0].ops[BLKLAT_OP_READ].partial = (struct op_sums){ .bytes = 4096, .errors = 1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Runs with known answers, interval by interval: so many IOs of such latencies, so many in flight. All
- * chance comes from a fixed seed.
+ * Runs with known answers, interval by interval: how many IOs of which latencies, how many in flight. All
+ * randomness comes from a fixed seed.
  */
 #ifndef TEST_SYNTHETIC_RUN_H
 #define TEST_SYNTHETIC_RUN_H
@@ -28,7 +28,7 @@ struct synthetic {
 	struct watch watch[SYNTHETIC_WATCHES];
 	struct origin origin;
 	struct snapshot now;
-	s64 waited_ns[SYNTHETIC_WATCHES];	/* by what is in flight */
+	s64 waited_ns[SYNTHETIC_WATCHES];	/* by the IOs in flight */
 	struct frames frames;
 	struct run run;
 	u64 random;
@@ -78,7 +78,7 @@ static inline void synthetic_begin(struct synthetic *s, u32 n_watches, u32 scale
 	s->frames.now = &s->now;
 }
 
-/* @n IOs of 4 KiB and a latency in the interval that is being made. */
+/* @n IOs of 4 KiB and this latency in the interval that is being made. */
 static inline void synthetic_io(struct synthetic *s, u32 watch, u32 op, u64 ns, u64 n)
 {
 	struct op_frame *o = &s->frames.f[watch].ops[op];
@@ -96,7 +96,7 @@ static inline void synthetic_io(struct synthetic *s, u32 watch, u32 op, u64 ns, 
 	s->frames.f[watch].accounting.completed += n;
 }
 
-/* The same, of which all are the first after a pause. */
+/* The same for IOs that are all the first after a pause. */
 static inline void synthetic_first_io(struct synthetic *s, u32 watch, u32 op, u64 ns, u64 n)
 {
 	struct op_frame *o = &s->frames.f[watch].ops[op];
@@ -108,8 +108,8 @@ static inline void synthetic_first_io(struct synthetic *s, u32 watch, u32 op, u6
 }
 
 /*
- * About @n IOs, log-normal around @median_ns with a spread of @sigma (natural logarithm), each step of
- * an eighth of sigma having the noise of a Poisson process.
+ * About @n IOs, log-normal around @median_ns with a spread of @sigma (natural logarithm). Each step of
+ * an eighth of sigma has the noise of a Poisson process.
  */
 static inline void synthetic_spread(struct synthetic *s, u32 watch, u32 op, const double median_sigma_n[3])
 {
@@ -151,7 +151,7 @@ static inline void synthetic_tick(struct synthetic *s, double length_s)
 	for (u32 i = 0; i < s->frames.n; i++) {
 		struct frame *f = &s->frames.f[i];
 		f->interval_s = length_s;
-		/* As if all that is in flight were as old as the oldest; one that was lost may take its age away. */
+		/* As if all IOs in flight were as old as the oldest; one whose end was missed may reduce the sum. */
 		f->in_flight_ns = f->in_flight * f->oldest_ns - s->waited_ns[i];
 		s->waited_ns[i] = f->in_flight * f->oldest_ns;
 		for (u32 op = 0; op < BLKLAT_OPS; op++)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The accounting of figures that are given: by hand, and any. */
+/* The accounting of given figures: by hand, and random. */
 #include "accounting_check.h"
 
 #include <string.h>
 
-/* Figures of one watch in, the accounting worked out by hand; what is not named is 0. */
+/* Figures of one watch, and the accounting worked out by hand; what is not named is 0. */
 static const struct {
 	const char *what;
 	u64 bins, started, after, in_flight, in_flight_after;
@@ -180,7 +180,7 @@ static void by_hand(void **state)
 		u64 left = cases[i].skipped;
 		struct accounting a;
 
-		/* Spread over ops and cells: all of them count as completed. */
+		/* Spread over ops and cells: all must count as completed. */
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
 			hist_clear(&w->ops[op].hist);
 		for (u64 n = 0; n < cases[i].bins; n++)
@@ -218,7 +218,7 @@ static void by_hand(void **state)
 	snapshot_uninit(&s);
 }
 
-/* Whatever an engine may deliver, nonsense too, the identity holds. */
+/* Whatever an engine may deliver, even nonsense, the identity holds. */
 static void nonsense(void **state)
 {
 	u64 seed = SEED;
@@ -282,7 +282,7 @@ static void names(void **state)
 		assert_string_equal(lost_names[i], must[i]);
 }
 
-/* What the kernel has more or fewer: explained, or a gap. */
+/* The kernel counts more IOs or fewer: explained, or a gap. */
 static void test_kernel_gap(void **state)
 {
 	static const struct {
@@ -298,7 +298,7 @@ static void test_kernel_gap(void **state)
 		{ { .kernel_ios = 90, .completed = 100, .kernel_leaves_out = 10 }, 0 },
 		{ { .kernel_ios = 89, .completed = 100, .kernel_leaves_out = 10 }, -11 },
 		{ { .kernel_ios = 88, .completed = 100, .kernel_leaves_out = 10, .lost = 2 }, 0 },
-		/* It leaves some out, it does not add any. */
+		/* The kernel leaves some out, it does not add any. */
 		{ { .kernel_ios = 101, .completed = 100, .kernel_leaves_out = 10 }, 1 },
 	};
 
@@ -312,7 +312,7 @@ static void test_kernel_gap(void **state)
 	}
 }
 
-/* Commands of users' own are of op other. */
+/* Commands that users send themselves are of op other. */
 static void test_passthrough(void **state)
 {
 	struct snapshot s;
@@ -329,7 +329,7 @@ static void test_passthrough(void **state)
 	snapshot_uninit(&s);
 }
 
-/* By hand: what a window's account is when the run's was @before as it began. */
+/* By hand: the account of a window, given @before, the account of the run when the window began. */
 static void test_take_off(void **state)
 {
 	const struct accounting before = {

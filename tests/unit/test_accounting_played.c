@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The accounting of an engine that is played, with every fault that one can have. */
+/* The accounting of a simulated engine with every fault that an engine can have. */
 #include "accounting_check.h"
 
 #define TAGS 16
 
-/* An engine and its traffic, with every fault at hand; what went wrong is counted beside it. */
+/* An engine and its traffic, with every fault on demand; what went wrong is counted beside it. */
 struct engine {
 	struct watch_counts *w;
 	u64 seed;
 	struct {
 		u64 count;
 		bool used;		/* as the engine sees it */
-		bool alive;		/* as it is */
+		bool alive;		/* as it really is */
 	} slots[TAGS];
 	u64 *unwritten[CPUS];		/* the bin of an IO whose slot is free already */
 	bool faults;
-	u64 vanished;			/* left their slot, never reached a bin */
+	u64 vanished;			/* IOs that left their slot and never reached a bin */
 	u64 skipped;
 };
 
@@ -76,7 +76,7 @@ static void traffic(struct engine *e, u32 events)
 	}
 }
 
-/* Slots are not read at one moment: IOs go on from one to the next. */
+/* Slots are not read at one moment: IOs move on between two reads. */
 static void read_slots(struct engine *e, u32 meanwhile, u64 *ret_started, u64 *ret_in_flight)
 {
 	*ret_started = *ret_in_flight = 0;
@@ -109,7 +109,7 @@ static void check_losses(const struct accounting *a, const struct engine *e, u32
 	u64 unexplained = a->lost_by[LOST_UNEXPLAINED];
 
 	check_identity("simulated", a);
-	/* Each skipped run costs one IO at most, so all of these have been relabelled. */
+	/* Each skipped run costs at most one IO, so skipped runs explain all of these. */
 	assert_int_equal(a->lost_by[LOST_NO_START] + a->lost_by[LOST_OVERWRITTEN], 0);
 	if (!meanwhile) {
 		assert_int_equal(a->moved, 0);
@@ -117,7 +117,7 @@ static void check_losses(const struct accounting *a, const struct engine *e, u32
 	} else if (!e->faults) {
 		assert_int_equal(a->lost, 0);
 	} else {
-		/* What moves may hide some, but never invents one. */
+		/* IOs on the move may hide a loss, but never invent one. */
 		assert_true(unexplained <= e->vanished);
 		assert_true(unexplained + a->moved >= vanished);
 	}

@@ -32,7 +32,7 @@ static void assert_window(const struct synthetic *s, u32 first, u32 n, u32 left_
 	assert_close(w->to_s, run_end_of(&s->run, first + n - 1), 0);
 }
 
-/* 400 a second for a minute that begins 0.3 s into the second interval; 2 s after it the recording ends. */
+/* 400 IOs a second for a minute that begins 0.3 s into the second interval; then 2 s without. */
 static void only_whole_intervals_of_the_load_count(void **state)
 {
 	struct steady_window active;
@@ -57,7 +57,7 @@ static void only_whole_intervals_of_the_load_count(void **state)
 	assert_int_equal(s.run.watches[0].total->ops[WRITE].ios, 400 * 60);
 	assert_true(s.run.watches[0].total->ops[WRITE].iops == 400);
 	assert_true(s.run.watches[0].total->ops[WRITE].bytes_per_s == 400 * 4096);
-	assert_close(s.run.watches[0].total->queue_depth, 0.4, 1e-9);	/* 400 of a millisecond */
+	assert_close(s.run.watches[0].total->queue_depth, 0.4, 1e-9);	/* 400 a second that take 1 ms each */
 	synthetic_uninit(&s);
 }
 
@@ -75,7 +75,7 @@ static void a_rest_is_not_cut_out(void **state)
 	synthetic_uninit(&s);
 }
 
-/* Of six intervals four would remain. */
+/* Of six intervals only four would remain. */
 static void few_intervals_all_count(void **state)
 {
 	struct synthetic s;
@@ -90,7 +90,7 @@ static void few_intervals_all_count(void **state)
 	synthetic_uninit(&s);
 }
 
-/* A device that hangs until the end has IO, as it were; one whose end was missed is not in flight. */
+/* A device that hangs until the end counts as active; an IO whose end was missed is not in flight. */
 static void in_flight_is_active(void **state)
 {
 	(void)state;
@@ -114,7 +114,7 @@ static void in_flight_is_active(void **state)
 	}
 }
 
-/* The first ones begin in one interval and end in the next; all end, and the kernel has counted as many. */
+/* The first IOs start in one interval and end in the next. All of them end, and the kernel has counted as many. */
 static void a_begin_without_ends_is_active(void **state)
 {
 	struct synthetic s;
@@ -132,7 +132,7 @@ static void a_begin_without_ends_is_active(void **state)
 	synthetic_uninit(&s);
 }
 
-/* Another device writes its log now and then, all the time, and has one of these in flight at the end. */
+/* Another device writes its log now and then, throughout the run, and has one write in flight at the end. */
 static void devices_with_little_io_do_not_count(void **state)
 {
 	struct synthetic s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* bins.h against bins_vectors.h, which is computed another way (tests/vectors/gen_vectors.py). */
+/* bins.h against bins_vectors.h, which is computed in another way (tests/vectors/gen_vectors.py). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static const struct {
 #define BOUNDS ARRAY_SIZE(vectors)
 #define ABOVE BOUNDS			/* cell at scale 6 */
 
-/* Number of bounds below @ns, of every @step-th: by definition the cell. */
+/* Number of bounds below @ns, counting every @step-th: the cell by definition. */
 static u32 cell_by_search(u64 ns, u32 step)
 {
 	u32 low = 0, high = (BOUNDS - 1) / step + 1;
@@ -85,7 +85,7 @@ static void bounds_and_neighbours(void **state)
 	}
 }
 
-/* Literals, so that vectors and code can't be wrong together; "worked row" is that of bins.h. */
+/* Literals, so that vectors and code can't be wrong in the same way; "worked row" is that of bins.h. */
 static void known_values(void **state)
 {
 	static const struct {
@@ -180,7 +180,7 @@ static void octaves(void **state)
 		assert_int_equal(blklat_octave(cases[i].cell, cases[i].scale), cases[i].octave);
 }
 
-/* The other direction, hist_lower_ns() and hist_upper_ns(): from a cell to its bounds. */
+/* The reverse, hist_lower_ns() and hist_upper_ns(): from a cell to its bounds. */
 static void bounds_of_cells(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The bytes of a histogram: worked rows, every way to be wrong, and back again. */
+/* The bytes of a histogram: worked rows, every way to be invalid, and the round trip. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -31,12 +31,12 @@ static void worked_rows(void **state)
 		{ { 2, 3, 5 }, { 3, 70, 1 }, BYTES("\x16\xe8\x2b\x92\x28") },
 		/* Differences 1, 0, 0. */
 		{ { 0, 1, 2 }, { 1, 1, 1 }, BYTES("\x20\x08") },
-		/* The last ones that a nibble holds, 3 and -4, and the first ones that it does not, 4 and -5. */
+		/* The limits of one nibble, 3 and -4, and the first values beyond it, 4 and -5. */
 		{ { 0, 1, 2 }, { 4, 7, 3 }, BYTES("\x81\x67") },
 		{ { 0, 1, 2 }, { 3, 8, 3 }, BYTES("\x6a\x19\x18") },
-		/* Two nibbles hold -32, which skips 32 cells after an IO, but not 32. */
+		/* Two nibbles hold -32, which skips 32 cells after an IO, but not the value 32. */
 		{ { 0, 1, 34 }, { 6, 1, 32 }, BYTES("\xc1\x91\xf7\x88\x18") },
-		/* Above the grid, at scale 0 cell 34; as many as a cell may hold, and as far down as a skip can be. */
+		/* Above the grid, at scale 0 cell 34: the most IOs that a cell may hold, and the longest skip. */
 		{ { 34 }, { (1ULL << 62) - 1 }, BYTES("\x98\x1e\xff\xff\xff\xff\xff\xff\xff\xff\xff\xf7") },
 		{ { 0, 34 }, { (1ULL << 62) - 1, 1 },
 		  BYTES("\xef\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7d\xf8\x88\x88\x88\x88\x88\x88\x88\x88\x88\x12") },
@@ -65,10 +65,10 @@ static void worked_rows(void **state)
 	}
 }
 
-/* The most that a difference can be: 2^63 - 1 IOs. */
+/* The largest possible difference: 2^63 - 1 IOs. */
 #define MOST "\xef\xff\xff\xff\xff\xff\xff\xff\xff\xff\xf1"
 
-/* The most IOs are taken twice, and one more: 2^64 - 1. */
+/* The largest count that is accepted, twice, and one more: 2^64 - 1. */
 static void the_most(void **state)
 {
 	static const char bytes[] = MOST "\x0b\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x18";
@@ -122,7 +122,7 @@ static void what_is_no_encoding(void **state)
 	}
 }
 
-/* Sequences of 1, 2 and some of 3 bytes: each that decodes is what its histogram encodes to. */
+/* Sequences of 1 and 2 bytes, and some of 3: each one that decodes is what its histogram encodes to. */
 static void only_one_encoding(void **state)
 {
 	u8 bytes[3], again[BINS_CODEC_MAX];
@@ -175,7 +175,7 @@ static void random_histograms_come_back(void **state)
 		assert_int_equal(bins_decode(bytes, len, &back.h, &back.ios), 0);
 		assert_true(back.ios == hist_count(&m.h));
 		assert_memory_equal(back.h.cells, m.h.cells, BLKLAT_CELLS(scale) * sizeof(u64));
-		/* Cut anywhere it may be another's encoding, but not this one's. */
+		/* Cut off anywhere, it may be the encoding of another histogram, but not of this one. */
 		if (len) {
 			hist_clear(&back.h);
 			back.ios = 0;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Bios that a limit holds back before they are queued, in the programs' table (bpf/bio_cells.bpf.h); one step after the other. */
+/*
+ * Bios that a limit holds back before they are queued, in the programs' table (bpf/bio_cells.bpf.h); one step after the
+ * other.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,7 +41,7 @@ static struct bio_bucket *no_room_bucket(u64 key)
 	return &notes;
 }
 
-/* Each has four parts. */
+/* Each whole has four parts. */
 static u32 whole_watch(u32 watch)
 {
 	return watch - (watch - 1) % 5;
@@ -62,7 +65,7 @@ static bool hold(u64 ns)
 	return hold_in_cell(KEY, &start);
 }
 
-/* By the programs from @first on; those before it are skipped. Returns how many begin it. */
+/* Queues a bio through the programs from @first on; those before are skipped. Returns how many begin the IO. */
 static u32 queue_from(u32 first, u32 watch)
 {
 	u32 begun = 0;
@@ -94,7 +97,7 @@ static u64 recalled_ns(void)
 	return start.ns & ~BLKLAT_SLOT_SEEN;
 }
 
-/* Held and queued it is one IO, whose time begins where it was held; whichever programs are skipped. */
+/* A bio that is held, then queued is one IO; its time begins when it was held. Any programs may be skipped. */
 static void begins_where_it_is_held(void **state)
 {
 	(void)state;
@@ -102,22 +105,22 @@ static void begins_where_it_is_held(void **state)
 		struct bio_start start = { 0 };
 
 		assert_true(hold(HELD_NS));
-		/* By then its part would be another one. */
+		/* By now it would be in another part. */
 		assert_int_equal(queue_from(first, 3 + first % 3), 0);
 		assert_true(recall_from_cell(KEY, &start));
 		assert_int_equal(start.ns & ~BLKLAT_SLOT_SEEN, HELD_NS);
-		/* The last standby takes the mark away that the others left. */
+		/* The last standby removes the mark that the others left. */
 		assert_int_equal(start.ns & BLKLAT_SLOT_SEEN, 0);
 		assert_int_equal(start.bytes, 4096);
 		assert_int_equal(start.watch[0], 3);
 		assert_int_equal(overwritten, 0);
 	}
-	/* The next with its address is one of its own. */
+	/* The next bio with this address is an IO of its own. */
 	assert_int_equal(queue_from(0, 3), 1);
 	assert_int_equal(recalled_ns(), QUEUED_NS);
 }
 
-/* Before 5.16 a bio comes by again when its wait is over. */
+/* Before 5.16 a bio passes the hook again when its wait is over. */
 static void comes_by_twice(void **state)
 {
 	(void)state;
@@ -127,7 +130,7 @@ static void comes_by_twice(void **state)
 	assert_int_equal(recalled_ns(), HELD_NS);
 }
 
-/* An end that was missed stays one: what is held after it is not taken for it. */
+/* A missed end stays a missed end: a bio held later at the same address is not taken for the old one. */
 static void over_one_whose_end_was_missed(void **state)
 {
 	(void)state;
@@ -138,7 +141,7 @@ static void over_one_whose_end_was_missed(void **state)
 	assert_int_equal(recalled_ns(), QUEUED_NS);
 }
 
-/* Its device went while it was held, and it was never queued; its memory is another's now. */
+/* Its device went away while the bio was held, so it was never queued; its memory is another bio's now. */
 static void of_a_device_that_went(void **state)
 {
 	(void)state;

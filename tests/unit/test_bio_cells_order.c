@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The table of bios (bpf/bio_cells.bpf.h) with programs on two CPUs and the reader (userspace/engine/bpf_bios.c), gone
- * through in a memory of which weak_memory.h and weak_cpus.h say how weak it is.
+ * The table of bios (bpf/bio_cells.bpf.h) with programs on two CPUs and the reader (userspace/engine/bpf_bios.c). Goes
+ * through all executions on a memory whose weakness weak_memory.h and weak_cpus.h define.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 #undef __atomic_load_n
 #undef __atomic_thread_fence
 
-/* The programs. Each barrier is told by what it keeps apart. */
+/* The programs. Each barrier is named by what it keeps apart. */
 enum {
 	FIELDS_THEN_TIME = 1,
 	ALL_THEN_KEY = 2,
@@ -81,7 +81,7 @@ static struct bio_bucket *no_room_bucket(u64 key)
 
 /* --- bios ------------------------------------------------------------------------------------- */
 
-/* Each has a watch of its own. Of the fields before the time, the watch stands for all. */
+/* Each bio has a watch of its own. The watch stands for all fields before the time. */
 struct told {
 	u32 remembered, no_room, overwritten;
 	bool recalled;
@@ -121,7 +121,7 @@ static void remember_as(u64 key, u32 bio, u32 turn)
 	told[bio].no_room += what == NO_ROOM;
 }
 
-/* The kernel hands the bio over from whoever queues it to whoever ends it. */
+/* The kernel hands the bio over from the CPU that queues it to the CPU that ends it. */
 static void recall(u32 bio)
 {
 	cpu_hand_over();
@@ -175,7 +175,7 @@ static void queue_behind_first(void)
 		recall(0);
 }
 
-/* All standbys come behind the first, which leaves a mark for them, and each for the next. */
+/* All standbys come after the first program, which leaves a mark for them; each leaves one for the next. */
 static void queue_with_standbys(void)
 {
 	queue(0);
@@ -188,7 +188,7 @@ static void queue_first_skipped(void)
 	queue_behind_first();
 }
 
-/* The end of bio 0 is missed; its memory is bio 1's then. */
+/* The end of bio 0 is missed; then its memory becomes bio 1. */
 static void queue_over_missed(void)
 {
 	queue(0);
@@ -199,7 +199,7 @@ static void queue_over_missed(void)
 
 /* --- claims ----------------------------------------------------------------------------------- */
 
-/* What is claimed, and may turn out to be wrong. */
+/* What is claimed, and may turn out to be false. */
 enum claim { HOLDS, LOST, WRONG_START, TORN, COUNTED_TWICE };
 
 static const char *const claims[] = {
@@ -207,7 +207,7 @@ static const char *const claims[] = {
 	"a bio is counted twice",
 };
 
-/* The buckets with a free cell; all others are taken for good. */
+/* The buckets with a free cell; all other cells are taken for good. */
 enum { IN_FIRST = 1, IN_SECOND = 2 };
 
 static u32 room;
@@ -270,7 +270,7 @@ static enum claim read_and_check(struct bio_counts counts[BIOS])
 	return HOLDS;
 }
 
-/* In the end, those are in flight that were remembered and not recalled. */
+/* At the end, the bios in flight are those that were remembered and not recalled. */
 static enum claim check_at_rest(void)
 {
 	struct bio_counts counts[BIOS];
@@ -284,13 +284,13 @@ static enum claim check_at_rest(void)
 	return broken;
 }
 
-/* Whether there is no need to go on. */
+/* Whether the search can stop. */
 static bool is_enough(enum claim worst, enum claim wanted)
 {
 	return worst && (wanted == HOLDS || worst == wanted);
 }
 
-/* All that a reader may see of what the programs did now. */
+/* Everything that a reader may see of what the programs have done so far. */
 static enum claim read_whenever(enum claim wanted)
 {
 	struct bio_counts counts[BIOS];
@@ -307,7 +307,7 @@ static enum claim read_whenever(enum claim wanted)
 
 typedef void (*programs[CPUS])(void);
 
-/* Goes through all executions, or until one breaks the claim @wanted. Returns the last that was broken. */
+/* Goes through all executions, or until one breaks the claim @wanted. Returns the last claim that was broken. */
 static enum claim explore(const programs run, enum claim wanted, void (*check_told)(void))
 {
 	enum claim worst = HOLDS, now;
@@ -360,7 +360,7 @@ static void once(void)
 	assert_int_equal(told[0].overwritten, 0);
 }
 
-/* Whatever the standbys see: lost, or an IO. Not both. */
+/* Whatever the standbys see, each bio is either lost or an IO, never both. */
 static void each_is_counted_once(void)
 {
 	for (u32 bio = 0; bio < BIOS; bio++)
@@ -373,7 +373,7 @@ static void first_was_overwritten(void)
 	assert_int_equal(told[1].remembered, 1);
 }
 
-/* Two at once have a cell each; of two that want the last one, one has it. */
+/* Two bios at the same time get a cell each; of two that want the last cell, one gets it. */
 static void test_claims(void **state)
 {
 	(void)state;
@@ -397,7 +397,7 @@ static void test_standbys(void **state)
 	assert_holds(IN_FIRST | IN_SECOND, (programs){ queue_first_skipped }, once);
 }
 
-/* Bio 1 has the only cell, and ends before, between or behind those of bio 0. On a weaker memory it would take minutes. */
+/* Bio 1 needs the only cell, and ends before, between or after the steps of bio 0. A weaker memory would take minutes. */
 static void set_up_full(const struct weak_memory *how)
 {
 	struct bio_cell *c = &buckets[0].cell[BIO_BUCKET - 1];
@@ -435,7 +435,7 @@ static void test_missed_end(void **state)
 	assert_holds(IN_SECOND, miss_an_end, first_was_overwritten);
 }
 
-/* None of them can be left out on arm64. */
+/* On arm64, none of them can be left out. */
 static void test_each_barrier_is_needed(void **state)
 {
 	static const struct {
@@ -456,7 +456,7 @@ static void test_each_barrier_is_needed(void **state)
 	}
 }
 
-/* The key has to come after what was read as well: smp_wmb() would not do. */
+/* The key must also be stored after the loads before it: smp_wmb() would not do. */
 static void test_loads_need_it_too(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The table of bios, as the programs leave it, and while they write to it. */
+/* The table of bios: as the programs leave it, and while they write to it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static int clear(void **state)
 static void test_none(void **state)
 {
 	(void)state;
-	/* Claimed, and nothing in it yet; and one that was left. */
+	/* One cell that is claimed and still empty, and one whose bio has left. */
 	cell(0, 0)->key = 1;
 	cell(1, 3)->start.watch[0] = 1;
 	count();
@@ -62,14 +62,14 @@ static void test_none(void **state)
 		check(i, 0, UINT64_MAX, 0);
 }
 
-/* A bio is its disk's and its partition's; numbers are one more than the watch's. The mark is no part of the time. */
+/* A bio is its disk's and its partition's; cells hold the watch's number plus 1. The mark is not part of the time. */
 static void test_whose(void **state)
 {
 	(void)state;
 	put(cell(0, 0), 300, 1, 0);
 	put(cell(0, 7), 200 | BLKLAT_SLOT_SEEN, 1, 2);
 	put(cell(3, 4), 100, 0, 2);
-	put(cell(2, 1), 50, 4, 0);	/* nobody's */
+	put(cell(2, 1), 50, 4, 0);	/* no such watch */
 	count();
 	check(0, 2, 200, 500);
 	check(1, 2, 100, 300);
@@ -78,7 +78,7 @@ static void test_whose(void **state)
 
 static bool over;
 
-/* A cell that changes hands all the time: what is of one bio never goes with what is of another. */
+/* A cell that changes hands all the time: the fields of two bios never mix. */
 static void *change_hands(void *unused)
 {
 	struct bio_cell *c = cell(1, 2);

@@ -20,7 +20,7 @@ static int add_struct(struct btf *btf, const char *name, const char *member, int
 	return id;
 }
 
-/* The types that Linux has: @member is where a spinlock_t has what it consists of, @lock is the ring buffer's lock. */
+/* Types as in Linux: a spinlock_t has its contents in @member; @lock is the type of the ring buffer's lock. */
 static struct btf *kernel(const char *member, const char *lock)
 {
 	struct btf *btf = btf__new_empty();

@@ -28,7 +28,7 @@ static const struct device part = {
 };
 static const struct device dm = { .name = "dm-0", .kind = "dm" };
 
-/* splitmix64 (Steele, Lea, Flood 2014): nothing like the generator that is tested. */
+/* splitmix64 (Steele, Lea, Flood 2014): nothing like the generator under test. */
 static u64 random_u64(u64 *state)
 {
 	u64 z = *state += 0x9e3779b97f4a7c15ULL;
@@ -38,7 +38,7 @@ static u64 random_u64(u64 *state)
 	return z ^ z >> 31;
 }
 
-/* Where objects of the kernel lie: the direct map of 64 GiB, aligned. */
+/* Addresses of kernel objects: in a direct map of 64 GiB, aligned. */
 static u64 kernel_pointer(u64 *state, u32 alignment)
 {
 	return 0xffff888000000000ULL + random_u64(state) % (64ULL << 30) / alignment * alignment;
@@ -52,7 +52,7 @@ static u32 bucket_of(const struct targets *t, u64 key, u32 look)
 	return product >> (32 - t->bits);
 }
 
-/* Each has a bucket of its own, where a look finds it. Returns how many the first look finds. */
+/* Each target has a bucket of its own, where a look finds it. Returns how many the first look finds. */
 static u32 check_buckets(const struct targets *t)
 {
 	bool *taken = calloc(1U << t->bits, sizeof(*taken));
@@ -74,7 +74,7 @@ static u32 check_buckets(const struct targets *t)
 	return at_first;
 }
 
-/* Each range in bounds, of whole blocks, and no slot in two of them. */
+/* Each range is in bounds and consists of whole blocks, and no slot is in two ranges. */
 static void check_slots(const struct targets *t, u32 n)
 {
 	u32 *owner = calloc(t->n_slots + 1, sizeof(*owner));
@@ -101,7 +101,7 @@ static void check_many(u32 n, u32 alignment, u64 *state)
 	for (u32 i = 0; i < n; i++) {
 		watches[i] = (struct watch){ .device = i % 2 ? &disk : &nvme, .stage = BLKLAT_STAGE_DEVICE };
 		found[i] = (struct found_device){ .queue = kernel_pointer(state, alignment) };
-		/* Lower halves that are equal can't be told apart by any factor; see the test of those. */
+		/* No factor can tell equal lower halves apart; they have a test of their own. */
 		for (u32 j = 0; j < i; j++)
 			if ((u32)found[j].queue == (u32)found[i].queue) {
 				found[i].queue = kernel_pointer(state, alignment);
@@ -120,7 +120,7 @@ static void check_many(u32 n, u32 alignment, u64 *state)
 	targets_free(&t);
 }
 
-/* Thousands of devices at three stages, each with a queue and a disk; returns what targets_make() does. */
+/* Thousands of devices at three stages, each with a queue and a disk. Returns what targets_make() does. */
 static int make_thousands(struct targets *t, u32 devices, u32 alignment, struct problem *p)
 {
 	struct watch *watches = calloc(3 * devices, sizeof(*watches));
@@ -151,7 +151,7 @@ static void test_thousands(void **state)
 		assert_int_equal(make_thousands(&t, devices[i], 64, &p), 0);
 		assert_int_equal(t.n, 2 * devices[i]);
 		assert_int_not_equal(t.factor[1], 0);
-		/* No larger than it has to be, and one look for most. */
+		/* No larger than necessary, and one look for most. */
 		assert_in_range(1u << t.bits, 2 * t.n, 5 * t.n);
 		assert_in_range(check_buckets(&t), 3 * t.n / 4, t.n);
 		check_slots(&t, 3 * devices[i]);
@@ -159,7 +159,7 @@ static void test_thousands(void **state)
 	}
 }
 
-/* All that the hot path looks at, and nothing that another device's IOs write. */
+/* Everything that the hot path looks at, and nothing that another device's IOs write. */
 static void test_a_target_is_a_cache_line(void **state)
 {
 	(void)state;
@@ -179,7 +179,7 @@ static void test_a_bucket_each(void **state)
 	check_many(MOST, 2048, &seed);
 }
 
-/* Objects of one slab lie side by side: differences that are all multiples of one size. */
+/* Objects of one slab are adjacent: all their differences are multiples of one size. */
 static void test_neighbours_in_a_slab(void **state)
 {
 	struct watch watches[64];
@@ -215,7 +215,7 @@ static void test_same_devices_give_the_same_table(void **state)
 	targets_free(&b);
 }
 
-/* A device that went away is found no more, whatever its stages; others are. */
+/* A device that went away is no longer found, at any stage; the others still are. */
 static void test_drop(void **state)
 {
 	const struct watch watches[] = { { .device = &disk, .stage = BLKLAT_STAGE_DEVICE }, { .device = &disk, .stage = BLKLAT_STAGE_TOTAL },
@@ -234,7 +234,7 @@ static void test_drop(void **state)
 	targets_free(&t);
 }
 
-/* Equal lower halves: two of them take both looks; for three there is an error and a sentence, nothing left to free. */
+/* Equal lower halves: two of them take both looks; three are an error with a sentence, and leave nothing to free. */
 static void test_equal_lower_halves(void **state)
 {
 	const struct watch watches[] = { { .device = &disk, .stage = BLKLAT_STAGE_DEVICE }, { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE },
@@ -266,7 +266,7 @@ static const struct target *target_with(const struct targets *t, u64 key)
 
 enum { QUEUE = 0x1000, DISK = 0x2000, PART = 0x3000 };
 
-/* Device and queue of one device, in either order: one target, its slots one behind the other. */
+/* Stages device and queue of one device, in either order: one target, its slots adjacent. */
 static void test_stages_side_by_side(void **state)
 {
 	const struct watch watches[] = {
@@ -309,7 +309,7 @@ static void test_stages_side_by_side(void **state)
 	targets_free(&t);
 }
 
-/* Where only the queue's stage is watched it has its place nonetheless, behind the device's. */
+/* Where only stage queue is watched, its slots still have their place behind the device's. */
 static void test_queue_alone(void **state)
 {
 	const struct watch watch = { .device = &nvme, .stage = BLKLAT_STAGE_QUEUE };
@@ -326,7 +326,7 @@ static void test_queue_alone(void **state)
 	targets_free(&t);
 }
 
-/* A partition is known by its own object at every stage, and has slots of its own beside its disk's. */
+/* A partition is known by its own object at every stage, and has its own slots beside those of its disk. */
 static void test_partition_and_disk(void **state)
 {
 	const struct watch watches[] = {

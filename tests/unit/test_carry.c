@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What one capture takes over from another while IOs end: all that was done has to be counted once. */
+/* What one capture takes over from another while IOs end: everything must be counted exactly once. */
 #include "carry_world.h"
 
 static const struct schedule paces[] = {
@@ -18,7 +18,7 @@ static void test_ends_meanwhile(void **state)
 		assert_exact(&paces[seed % ARRAY_SIZE(paces)], seed);
 }
 
-/* A CPU is held up between two stores, for some of the looks, or until all is over. */
+/* A CPU is held up between two stores, for a few pauses of the reader or until all is over. */
 static void test_held_up(void **state)
 {
 	(void)state;
@@ -32,7 +32,7 @@ static void test_held_up(void **state)
 	}
 }
 
-/* What only the second one has slots for is an IO or told as lost; its bytes go the same way. */
+/* What only the second capture has slots for is either an IO or reported as lost; its bytes go the same way. */
 static void test_beyond_the_first(void **state)
 {
 	struct accounting a;
@@ -51,7 +51,7 @@ static void test_beyond_the_first(void **state)
 	}
 }
 
-/* What was started with tags that there are no more stays counted. */
+/* IOs that were started with tags that no longer exist stay counted. */
 static void test_fewer_in_one_dimension(void **state)
 {
 	(void)state;
@@ -63,7 +63,7 @@ static void test_fewer_in_one_dimension(void **state)
 	}
 }
 
-/* Nothing was in flight a moment ago. What begins just now, and where, is nobody's rest. */
+/* Nothing was in flight a moment ago. An IO that starts just now, in any slot, is not mistaken for one left over. */
 static void test_begins_meanwhile(void **state)
 {
 	struct accounting a;
@@ -87,7 +87,7 @@ static void test_begins_meanwhile(void **state)
 	}
 }
 
-/* All of it where IOs are divided: what was in a part stays there, and is in the whole once. */
+/* The same where IOs are divided: what was in a part stays there, and is in the whole once. */
 static void test_parts(void **state)
 {
 	(void)state;

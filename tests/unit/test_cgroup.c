@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which cgroup is which, by the numbers of directories as stat(2) has them. */
+/* Which cgroup is which, by the numbers that stat(2) gives their directories. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,20 +102,20 @@ static void test_charged(void **state)
 	const struct tree *t = *state;
 	char file[512];
 
-	assert_true(cgroups_charged(t->root, file, sizeof(file)));	/* there is nothing */
+	assert_true(cgroups_charged(t->root, file, sizeof(file)));	/* there are no cgroups */
 	put(t, "/cgroup.controllers", "cpuset cpu io memory\n");
 	put(t, "/cgroup.subtree_control", "cpu iox memory\n");
 	assert_false(cgroups_charged(t->root, file, sizeof(file)));
 	assert_string_equal(file, in(t, "/cgroup.subtree_control"));
 	put(t, "/cgroup.subtree_control", "cpu io\n");
 	assert_true(cgroups_charged(t->root, file, sizeof(file)));
-	/* Version 1 charges all. */
+	/* Version 1 charges all of them. */
 	put(t, "/cgroup.subtree_control", "");
 	put(t, "/cgroup.controllers", "memory\n");
 	assert_true(cgroups_charged(t->root, file, sizeof(file)));
 }
 
-/* Where version 1 has the controller, what is charged has the numbers of that hierarchy. */
+/* Where version 1 has the controller, the numbers are those of its hierarchy. */
 static void test_version_1(void **state)
 {
 	const struct tree *t = *state;
@@ -131,7 +131,7 @@ static void test_version_1(void **state)
 	assert_string_equal(s[0].path, "/a");
 	assert_null(s[1].path);
 	free_all(s, 2);
-	/* Limits are of version 2 alone. */
+	/* Limits exist in version 2 only. */
 	cgroup_hierarchy(t->root, path, sizeof(path));
 	assert_string_equal(path, in(t, "/unified"));
 }
@@ -147,7 +147,7 @@ static void test_none(void **state)
 	assert_null(s.path);
 }
 
-/* As the engines name them: Kubernetes with both of its drivers, docker, podman, systemd alone. */
+/* The names that engines give: Kubernetes with both of its drivers, docker, podman, systemd alone. */
 static void test_names(void **state)
 {
 #define ID "3f2a9d5b7c1e4f60a8b2c4d6e8f0a1b2c3d4e5f60718293a4b5c6d7e8f901234"

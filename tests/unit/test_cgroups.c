@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the parts by cgroup are called: watches get them when their cgroups are seen, the same in all captures. */
+/* The names of parts by cgroup: watches get them when their cgroups are first seen, the same in all captures. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static void take_away(const struct world *w, const char *path)
 	assert_int_equal(rmdir(at), 0);
 }
 
-/* To where it keeps the number of its directory, but is no cgroup. */
+/* Moves it to where its directory keeps its number but is not a cgroup. */
 static void put_away(const struct world *w, const char *path)
 {
 	char at[600], to[600];
@@ -72,7 +72,7 @@ static int set_up(void **state)
 		assert_int_equal(watches_divide(wholes, 2, k->by, CGROUPS, &k->capture.watches, &k->capture.n_watches), 0);
 	}
 	*state = w;
-	/* A directory of the test before may have had the same number: nothing is known of that. */
+	/* A directory of the previous test may have had the same number, so begin with nothing known. */
 	return cgroups_name(&w->k[0], w->list);
 }
 
@@ -89,7 +89,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Both watches of a capture have it. */
+/* Both watches of the capture have this label. */
 static void assert_label(const struct world *w, u32 capture, u32 number, const char *label)
 {
 	const struct kernel_capture *k = &w->k[capture];
@@ -106,12 +106,12 @@ static void test_paths(void **state)
 	assert_int_equal(cgroups_name(&w->k[0], w->list), 0);
 	assert_label(w, 0, 0, "/a");
 	assert_label(w, 0, 1, "");
-	/* Two CPUs came with the same one: the second gave its number back, so there is one between without. */
+	/* Two CPUs saw the same cgroup first: the second gave its number back, which leaves a gap without a name. */
 	w->list[2].id = make(w, "/a/b");
 	assert_int_equal(cgroups_name(&w->k[0], w->list), 0);
 	assert_label(w, 0, 1, "");
 	assert_label(w, 0, 2, "/a/b");
-	/* What is known stays so, also to another capture that comes when it is gone. */
+	/* A name stays known, also for a capture that starts when the cgroup is gone. */
 	take_away(w, "/a/b");
 	assert_int_equal(cgroups_name(&w->k[1], w->list), 0);
 	assert_label(w, 1, 2, "/a/b");
@@ -125,7 +125,7 @@ static void test_gone_before_it_was_seen(void **state)
 
 	w->list[0] = (struct blklat_cgroup){ .id = UINT64_MAX, .name = "run-1\n.scope" };
 	w->list[1] = (struct blklat_cgroup){ .id = UINT64_MAX - 1, .name = "run-1\n.scope" };
-	memset(w->list[2].name, 'x', sizeof(w->list[2].name));	/* not ended, whoever wrote it */
+	memset(w->list[2].name, 'x', sizeof(w->list[2].name));	/* no terminating 0, whoever wrote it */
 	w->list[2].id = UINT64_MAX - 2;
 	assert_int_equal(cgroups_name(&w->k[0], w->list), 0);
 	assert_label(w, 0, 0, "run-1?.scope (gone)");
@@ -133,7 +133,7 @@ static void test_gone_before_it_was_seen(void **state)
 	assert_int_equal(strlen(w->k[0].capture.watches[BLKLAT_CGROUP_FIRST + 2].part->label), 56 + strlen(" (gone)"));
 }
 
-/* A service that is started again is another cgroup of the same path. */
+/* A service that is restarted is another cgroup with the same path. */
 static void test_same_path_again(void **state)
 {
 	struct world *w = *state;
@@ -141,14 +141,14 @@ static void test_same_path_again(void **state)
 	w->list[0].id = make(w, "/db.service");
 	assert_int_equal(cgroups_name(&w->k[0], w->list), 0);
 	take_away(w, "/db.service");
-	make(w, "/another");	/* or the number of the directory is used again */
+	make(w, "/another");	/* otherwise the number of the directory is used again */
 	w->list[1].id = make(w, "/db.service");
 	assert_int_equal(cgroups_name(&w->k[0], w->list), 0);
 	assert_label(w, 0, 0, "/db.service");
 	assert_label(w, 0, 1, "/db.service #2");
 }
 
-/* Whoever may make cgroups may give them any names. What differs in what can't be shown is told apart all the same. */
+/* Whoever may make cgroups may give them any names. What differs only in bytes that can't be shown stays apart. */
 static void test_odd_names(void **state)
 {
 	struct world *w = *state;
@@ -166,7 +166,7 @@ static void test_odd_names(void **state)
 	assert_label(w, 0, 4, "/a #2 #2");
 }
 
-/* When all captures have ended, numbers begin anew: the same cgroup may have another one then. */
+/* When all captures have ended, numbering starts again: the same cgroup may then have another number. */
 static void test_begun_anew(void **state)
 {
 	struct world *w = *state;
@@ -181,7 +181,7 @@ static void test_begun_anew(void **state)
 	assert_label(w, 1, 1, "");
 }
 
-/* Of a path that is too long the end stays, from a whole character on. */
+/* Of a path that is too long the end is kept, starting with a whole character. */
 static void test_long(void **state)
 {
 	struct world *w = *state;
@@ -207,10 +207,10 @@ static void test_long(void **state)
 static struct {
 	u32 calls, n;
 	struct blklat_leaving last[CGROUPS];
-	bool others;		/* who have not let go yet */
+	bool others;		/* captures that have not let go yet */
 } told;
 
-/* All that it takes is one word. */
+/* Here one call for a step is enough. */
 static int let_go(struct kernel_capture *k, struct blklat_leaving *leaving, u32 n)
 {
 	(void)k;
@@ -222,7 +222,7 @@ static int let_go(struct kernel_capture *k, struct blklat_leaving *leaving, u32 
 	return 0;
 }
 
-/* Reads. Returns how many were let go of. */
+/* Reads. Returns how many cgroups were let go of. */
 static u32 leave(struct world *w, struct snapshot *s)
 {
 	told.n = 0;
@@ -238,7 +238,7 @@ static void check_last(u32 number, u64 id, u32 step)
 	assert_int_equal(told.last[0].step, step);
 }
 
-/* Who has ended is let go of step by step, each behind a read that found nothing; who has not never is. */
+/* A cgroup that has ended is let go of step by step, each after a read that found nothing; a live one never is. */
 static void test_leave(void **state)
 {
 	struct world *w = *state;
@@ -271,13 +271,13 @@ static void test_leave(void **state)
 	told.others = false;
 	assert_int_equal(leave(w, &s), 1);
 	check_last(1, id, BLKLAT_STEP_HELD);
-	/* One was on its way. */
+	/* One IO was still on its way. */
 	at->in_flight = 1;
 	assert_int_equal(leave(w, &s), 0);
 	at->in_flight = 0;
 	assert_int_equal(leave(w, &s), 1);
 	check_last(1, id, BLKLAT_STEP_LEFT);
-	/* It ended, and is told under its name. */
+	/* It ended, and is reported under the cgroup's name. */
 	at->ops[0].bytes = 512;
 	assert_int_equal(leave(w, &s), 0);
 	assert_label(w, 0, 1, "/ends");
@@ -289,7 +289,7 @@ static void test_leave(void **state)
 	at->ops[0].bytes = 1024;
 	assert_int_equal(leave(w, &s), 0);
 	assert_label(w, 0, 1, "/next");
-	/* What is written back when it has ended is its own. */
+	/* What is written back after the cgroup ended still has its name. */
 	w->list[2] = (struct blklat_cgroup){ .id = id, .name = "ends" };
 	assert_int_equal(leave(w, &s), 0);
 	assert_label(w, 0, 2, "/ends");
@@ -297,7 +297,7 @@ static void test_leave(void **state)
 	free(k->owners);
 }
 
-/* What a device that went away had in flight ends nowhere, and keeps nobody. */
+/* IOs that a device had in flight when it went away never end, and hold no cgroup back. */
 static void test_leave_gone(void **state)
 {
 	struct world *w = *state;

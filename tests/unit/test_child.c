@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands as children: found, started and ended as a shell would. */
+/* Commands as children: found, started and ended as a shell would do it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 #include "util/limits.h"
 
 #define MS 1000000ULL
-#define PATIENCE_MS 500	/* enough for a busy machine to bury what was killed */
+#define PATIENCE_MS 500	/* enough for a busy machine to reap what was killed */
 
 /* A folder of its own for each test, with what the child writes into "out". */
 static char folder[] = "/tmp/blklat-test-XXXXXX";
@@ -50,7 +50,7 @@ static void put(const char *name, const char *text, mode_t mode)
 	assert_int_equal(chmod(in_folder(name), mode), 0);
 }
 
-/* What is in the file, once there is a whole line. */
+/* The contents of the file, once there is a whole line. */
 static const char *line_of(const char *name)
 {
 	static char text[8192];
@@ -69,7 +69,7 @@ static const char *line_of(const char *name)
 	return NULL;
 }
 
-/* Starts "sh -c @script", in which $0 is the folder. */
+/* Starts "sh -c @script", where $0 is the folder. */
 static void start(char *script)
 {
 	static char *argv[] = { "sh", "-c", NULL, folder, NULL };
@@ -94,7 +94,7 @@ static int status_of(char *script)
 	return child_status(&child);
 }
 
-/* A child that says when it is ready and then waits, @on_signals being its traps. */
+/* A child that says when it is ready and then waits; @on_signals are its traps. */
 static void start_waiting(const char *on_signals)
 {
 	static char script[512];
@@ -138,7 +138,7 @@ static void test_exit_status(void **state)
 	assert_int_equal(status_of("kill -KILL $$"), 128 + 9);
 }
 
-/* It may open as many files as we were given, whatever we allow ourselves meanwhile. */
+/* It may open as many files as we could at the start, whatever limit we give ourselves meanwhile. */
 static void test_open_files(void **state)
 {
 	static char *argv[] = { "sh", "-c", "ulimit -Sn >$0/out", folder, NULL };
@@ -184,7 +184,7 @@ static void test_not_found(void **state)
 	assert_int_equal(failure(in_folder("script"), "can't be executed: Permission denied"), -EACCES);
 }
 
-/* The first in PATH that can be executed; one that can't only when there is no other. */
+/* The first match in PATH that can be executed; one that can't only if there is no other. */
 static void test_path(void **state)
 {
 	char *argv[] = { "prog", NULL }, path[128], *before = strdup(getenv("PATH"));
@@ -217,7 +217,7 @@ static void test_script_without_interpreter(void **state)
 	assert_int_equal(child_status(&child), 9);
 }
 
-/* Seen only when it is to begin. */
+/* Only noticed when the command starts. */
 static void test_interpreter_that_is_missing(void **state)
 {
 	char *argv[] = { in_folder("script"), NULL };
@@ -240,7 +240,7 @@ static unsigned long long mask_in(const char *status, const char *title)
 	return strtoull(at + strlen(title), NULL, 16);
 }
 
-/* Nothing of how we treat signals reaches it: none blocked, a broken pipe ends it. */
+/* It inherits nothing of how we treat signals: none is blocked, and a broken pipe ends it. */
 static void test_signals_are_as_before(void **state)
 {
 	const char *status;
@@ -265,7 +265,7 @@ static void test_deadline(void **state)
 	assert_true(now_ns() - begin >= 300 * MS && now_ns() - begin < 2000 * MS);
 }
 
-/* Stopping and going on are no news. */
+/* Stopping and continuing are not an end. */
 static void test_stopped_is_not_ended(void **state)
 {
 	(void)state;
@@ -292,7 +292,7 @@ static void test_signals_are_passed_on(void **state)
 	}
 }
 
-/* Each Ctrl-C is a step, without waiting. */
+/* Each Ctrl-C takes the next step, without waiting. */
 static void test_sigint_makes_it_firmer(void **state)
 {
 	(void)state;
@@ -310,7 +310,7 @@ static void test_sigint_makes_it_firmer(void **state)
 	assert_int_equal(child_status(&child), 128 + SIGKILL);
 }
 
-/* The terminal has sent it to the command as well. */
+/* The terminal has already sent it to the command as well. */
 static void test_sigint_of_the_terminal_is_not_passed_on(void **state)
 {
 	siginfo_t info = { .si_signo = SIGINT, .si_code = SI_KERNEL };
@@ -327,7 +327,7 @@ static void test_sigint_of_the_terminal_is_not_passed_on(void **state)
 	assert_int_equal(child_status(&child), 65);
 }
 
-/* A terminal that goes away sends several. */
+/* A terminal that goes away sends SIGHUP several times. */
 static void test_sighup_again_does_not(void **state)
 {
 	(void)state;
@@ -343,7 +343,7 @@ static void test_sighup_again_does_not(void **state)
 	assert_int_equal(child_status(&child), 128 + SIGTERM);
 }
 
-/* SIGINT at once, SIGTERM and SIGKILL each after the patience. */
+/* SIGINT at once, then SIGTERM and SIGKILL, each after the time limit. */
 static void test_time_makes_it_firmer(void **state)
 {
 	u64 begin;
@@ -376,7 +376,7 @@ static void test_end(void **state)
 	assert_int_equal(child_status(&child), 128 + SIGKILL);
 }
 
-/* One that has ended meanwhile keeps its status. */
+/* A child that has ended meanwhile keeps its status. */
 static void test_end_of_one_that_ended(void **state)
 {
 	(void)state;
@@ -399,7 +399,10 @@ int main(void)
 		CASE(test_end_of_one_that_ended),
 	};
 
-	/* A shell has what it starts in the background ignore SIGINT, nohup SIGHUP, and a command that ignores one can't trap it. */
+	/*
+	 * Shells make background commands ignore SIGINT, and nohup makes them ignore SIGHUP. A shell can't trap a signal that
+	 * was ignored when it started.
+	 */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGHUP, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);

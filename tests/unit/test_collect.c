@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Intervals as they become a run's: each for itself, or several as one. */
+/* Intervals as a run collects them: one by one, or several merged into one. */
 #include "synthetic_run.h"
 
 #include "report/collect.h"
 
 #define READ BLKLAT_OP_READ
 
-/* Begins a run of the synthetic's frames; synthetic_begin() made one as well, which goes. */
+/* Begins a run of the synthetic's frames; replaces the run that synthetic_begin() made. */
 static struct sink *begin(struct synthetic *s, u32 n_watches, const struct collect_how *how)
 {
 	const struct run_info info = {
@@ -64,7 +64,7 @@ static void each_for_itself(void **state)
 	synthetic_uninit(&s);
 }
 
-/* The last may have fewer; and the clock that goes on without an interval parts them. */
+/* The last one may have fewer. Intervals on both sides of a gap in the clock are not merged. */
 static void a_gap_is_between_two(void **state)
 {
 	const struct collect_how how = { .merged = 4 };
@@ -89,7 +89,7 @@ static void a_gap_is_between_two(void **state)
 	synthetic_uninit(&s);
 }
 
-/* The last frames of a device end what is merged; it is in no other. */
+/* The last frames of a device end the merged interval; the device is in no other. */
 static void a_device_that_goes(void **state)
 {
 	const struct collect_how how = { .merged = 4 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Two runs side by side. Expected figures are worked by hand. */
+/* Two runs side by side. Expected figures are worked out by hand. */
 #include "synthetic_run.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static void put(struct hist *h, u64 ns, u64 n)
 	h->cells[blklat_cell(ns, h->scale)] += n;
 }
 
-/* Cumulative 0.5, 0.75, 1 against 0, 0.25, 1: they are farthest apart, 0.5, at the first two. */
+/* Cumulative 0.5, 0.75, 1 against 0, 0.25, 1: the largest distance, 0.5, is at the first two. */
 static void ks_by_hand(void **state)
 {
 	struct hist a, b, coarse;
@@ -38,7 +38,7 @@ static void ks_by_hand(void **state)
 	assert_close(d, 0.5, 1e-15);
 	assert_int_equal(ks_distance(&a, &a, &d), 0);
 	assert_close(d, 0, 0);
-	/* Of another scale: 10 and 20 us lie in different bins of a quarter octave, too. */
+	/* Another scale: 10 and 20 us are in different bins of a quarter octave, too. */
 	put(&coarse, 20000, 1);
 	put(&coarse, 80000, 3);
 	assert_int_equal(ks_distance(&a, &coarse, &d), 0);
@@ -84,14 +84,14 @@ static void pairs(void **state)
 	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 3);
 	assert_true(p[0].base == 0 && p[0].other == 1);
 	assert_true(p[1].base == 2 && p[1].other == 0);
-	assert_true(p[2].base == 1 && p[2].other == 2);		/* what is left once in each */
+	assert_true(p[2].base == 1 && p[2].other == 2);		/* what is left, once in each */
 	synthetic_uninit(&b);
 	begin_named(&b, (const char *const[]){ "nvme0n1", "nvme1n1", "sda" }, 3);
-	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 1);	/* two are left: who is whose? */
+	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 1);	/* two are left: ambiguous */
 	synthetic_uninit(&b);
 	synthetic_uninit(&a);
 
-	/* Pairs that were asked for have no other partner, even where a name is in both. */
+	/* Pairs that were asked for have no other partner, even if both runs have the name. */
 	begin_named(&a, (const char *const[]){ "sda", "sdb" }, 2);
 	begin_named(&b, (const char *const[]){ "sda", "md0" }, 2);
 	assert_int_equal(comparison_pairs(&a.run, &b.run, &(struct device_maps){ 1, { { "sda", "md0" } } }, p), 2);
@@ -101,7 +101,7 @@ static void pairs(void **state)
 	synthetic_uninit(&b);
 	synthetic_uninit(&a);
 
-	/* A recording that claims to have watched a device twice does not get more pairs than there is room for. */
+	/* A recording that claims to watch a device twice gets no more pairs than there is room for. */
 	begin_named(&a, (const char *const[]){ "sda", "sda" }, 2);
 	begin_named(&b, (const char *const[]){ "sda", "sda" }, 2);
 	assert_int_equal(comparison_pairs(&a.run, &b.run, &no_maps, p), 2);
@@ -117,7 +117,7 @@ static void pairs(void **state)
 	synthetic_uninit(&a);
 }
 
-/* Whole, parts, whole, parts: parts follow their whole to where it went, and pair by what they are, not by place. */
+/* Whole, parts, whole, parts: parts follow their whole to its partner, and pair by what they are, not by position. */
 static void parts_pair_with_their_like(void **state)
 {
 	static const struct part small = { "size", "4 KiB", 1 }, large = { "size", "8 KiB", 2 }, again = { "size", "4 KiB", 1 };

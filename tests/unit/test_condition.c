@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Conditions of --fail-if: what may be written, and what then holds. */
+/* Conditions of --fail-if: what may be written, and what holds then. */
 #include "synthetic_run.h"
 
 #include <errno.h>

@@ -151,7 +151,7 @@ static void test_find(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		u32 set[MAX], n = 0;
 
-		/* Twice: what is there already is not added again. */
+		/* Twice: a device that is there already is not added again. */
 		assert_int_equal(device_find(&x->t, cases[i].name, set, &n, &p), 0);
 		assert_int_equal(device_find(&x->t, cases[i].name, set, &n, &p), 0);
 		for (u32 k = 0; k < n; k++)
@@ -205,7 +205,7 @@ static void test_kernel_ios(void **state)
 	assert_int_equal(stat.ios, 127);
 }
 
-/* The disk's number is its partitions', too. */
+/* The disk's sequence number is also its partitions'. */
 static void test_another_is_put_in(void **state)
 {
 	struct tree x = { 0 };
@@ -225,7 +225,7 @@ static void test_another_is_put_in(void **state)
 	device_table_free(&x.t);
 }
 
-/* No number tells, on an older kernel; but the directory is another. */
+/* An older kernel has no such number; but the directory is a different one. */
 static void test_another_of_the_name(void **state)
 {
 	const struct tree *x = *state;
@@ -271,7 +271,10 @@ static void put_bytes(const char *root, const char *file, const char *bytes, siz
 	fclose(f);
 }
 
-/* Where NVMe and SCSI drives have their serial number; a page of SCSI's that lies about its length; one not to be asked. */
+/*
+ * Where NVMe and SCSI drives have their serial number; a SCSI page that lies about its length; one that must not be
+ * read.
+ */
 static void test_identity(void **state)
 {
 	static const char page[] = "\0\x80\0\x14        ZC1 A\0\x1bX    ";
@@ -296,7 +299,7 @@ static void test_identity(void **state)
 	put_bytes(x->root, "/sys/block/sdc/device/vpd_pg80", "\0\x83\0\1A", 5);
 	put(x->root, "/sys/block/nvme0n1/device/serial", "S4EWNX0N            \n");
 	put(x->root, "/sys/block/nvme0n1/wwid", "eui.0025385b\n");
-	/* To read it is an IO. */
+	/* Reading it is an IO. */
 	put(x->root, "/sys/block/vda/serial", "virt-1");
 	device_table_free(&x->t);
 	assert_int_equal(device_table_read(&x->t, x->root, &p), 0);

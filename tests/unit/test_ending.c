@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Who stands still when the end was asked for, and who only takes long. Each in a process of its own. */
+/* Which threads hang when asked to end, and which only take long. Each test in a process of its own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ static void hear(void)
 	sigwait(&ending.signals, &number);
 }
 
-/* Returns how a process ends that does it. */
+/* Runs this in a process of its own. Returns its wait status. */
 static int end_of(void (*run)(void))
 {
 	int status;

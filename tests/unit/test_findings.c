@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* All rules together: runs of any length, in two stages, and such that nothing happens in. */
+/* All rules together: runs of any length, in two stages, and runs in which nothing happens. */
 #include "findings_run.h"
 
 /* --- runs of all lengths --------------------------------------------------------------------- */
@@ -18,7 +18,7 @@ static void short_runs(void **state)
 	judge(&m);
 	assert_int_equal(m.fs.n, 0);
 	end(&m);
-	begin(&m, 1);		/* one */
+	begin(&m, 1);		/* a single one */
 	second(&m, READ, 27000, 37000);
 	judge(&m);
 	assert_calm(&m);
@@ -34,7 +34,7 @@ static void short_runs(void **state)
 			    "of 1.8 s average 37.0k IOPS, differ by 0 % (limit 20 %) and rise by 0 % from first to last "
 			    "(limit 10 %)");
 	end(&m);
-	begin(&m, 1);		/* it ended early, while writes went on */
+	begin(&m, 1);		/* it ended early, during the writes */
 	for (u32 i = 0; i < 20; i++) {
 		synthetic_io(&m.s, 0, WRITE, 27000, 37000);
 		second(&m, READ, 27000, i < 9 ? 37000 : 0);
@@ -46,7 +46,7 @@ static void short_runs(void **state)
 	end(&m);
 }
 
-/* The same change at 100 s with intervals of 0.1 and 5 s, and in a ring that merged its first 64 s to intervals of 8. */
+/* The same change at 100 s with intervals of 0.1 s, of 5 s, and in a ring whose first 64 s were merged by 8. */
 static void interval_lengths(void **state)
 {
 	static const double lengths[] = { 0.1, 5, 1 };
@@ -75,7 +75,7 @@ static void interval_lengths(void **state)
 	}
 }
 
-/* A run in two stages of the queue: the rate is judged once, at the device. */
+/* A run with two stages: the rate is judged once, at the device. */
 static void stages(void **state)
 {
 	struct made m;
@@ -95,7 +95,7 @@ static void stages(void **state)
 	end(&m);
 }
 
-/* A part has the same fall and errors as its whole: only that is judged, and no stage stands in its name. */
+/* A part has the same drop and errors as its whole: only the whole is judged, and its name needs no stage. */
 static void parts_are_passed_over(void **state)
 {
 	static const struct part small = { "size", "4 KiB", 1 };
@@ -124,7 +124,7 @@ static void parts_are_passed_over(void **state)
 
 /*
  * 200 runs that do not change: noise of 1, 5 and 20 % besides Poisson's, one peak or two (also half and half, where
- * the median may lie in either), 60 to 2000 intervals. Nothing may be found but peaks where there are two.
+ * the median may be in either), 60 to 2000 intervals. The only findings allowed are peaks, where there are two.
  */
 static void steady_runs_are_calm(void **state)
 {

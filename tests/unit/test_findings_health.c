@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Runs with what must not be: losses, counts that disagree, errors, IOs that hang, a device that goes. */
+/* Runs with faults: losses, counts that disagree, errors, IOs that hang, a device that goes away. */
 #include "findings_run.h"
 
 static void losses_and_errors(void **state)
@@ -30,8 +30,8 @@ static void losses_and_errors(void **state)
 }
 
 /*
- * Two in flight at the start and one that failed unissued explain a difference of three. Four they do not, unless IOs
- * moved while it was read.
+ * Two in flight at the start and one that failed unissued explain a difference of three. They do not explain four,
+ * unless IOs moved during the read.
  */
 static void kernel_count_limits(void **state)
 {

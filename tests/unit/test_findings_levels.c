@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Runs whose level changes, or seems to: where, by how much, and whose doing it is. */
+/* Runs whose level changes, or seems to: where, by how much, and what caused it. */
 #include "findings_run.h"
 
 /*
@@ -39,7 +39,7 @@ static void cache_exhausted(void **state)
 	end(&m);
 }
 
-/* The same at a fixed rate: 10000 IOPS throughout, only latency tells. 438 of 2000 s are 21.9 % of the IOs. */
+/* The same at a fixed rate: 10000 IOPS throughout, so only latency shows it. 438 of 2000 s are 21.9 % of the IOs. */
 static void cache_exhausted_at_a_fixed_rate(void **state)
 {
 	const struct finding *f;
@@ -62,7 +62,7 @@ static void cache_exhausted_at_a_fixed_rate(void **state)
 }
 
 /*
- * A limit that lets 50 IOs a second through in bursts: most take less than before, and the 10 that wait make it
+ * A limit that lets 50 IOs a second through in bursts: most take less time than before, and the 10 that wait make it
  * slower, 0.30 ms on average before and 19.8 ms after.
  */
 static void limited_in_bursts(void **state)
@@ -86,7 +86,7 @@ static void limited_in_bursts(void **state)
 	end(&m);
 }
 
-/* Half the queue depth is half the IOPS: not the drive's doing. */
+/* Half the queue depth gives half the IOPS: not the drive's doing. */
 static void load_changed(void **state)
 {
 	const struct finding *f;
@@ -104,7 +104,7 @@ static void load_changed(void **state)
 	end(&m);
 }
 
-/* The least that is a level: a factor of 1.5, five intervals on both sides. Just less is none. */
+/* The limits of a level: a factor of 1.5, five intervals on both sides. Just below them there is no level change. */
 static void level_limits(void **state)
 {
 	static const struct { u32 before, after; u64 from, to; u32 changes; } cases[] = {
@@ -128,7 +128,7 @@ static void level_limits(void **state)
 	}
 }
 
-/* Seconds of so many IOs, a level after the other; each alternates between two rates. */
+/* Seconds of so many IOs, one level after the other; each level alternates between two rates. */
 static u32 changes_of(const double (*level)[2], u32 n, u32 seconds)
 {
 	struct made m;
@@ -144,8 +144,8 @@ static u32 changes_of(const double (*level)[2], u32 n, u32 seconds)
 }
 
 /*
- * Noise by differences of neighbours: ln 1.35 / sqrt(2) = 0.212, so the standard error between two levels of five is
- * 0.134. A step by 1.7092 is 4.0 of these, one by 2.0138 is 5.2.
+ * Noise from the differences of neighbours: ln 1.35 / sqrt(2) = 0.212, so the standard error between two levels of
+ * five is 0.134. A step by 1.7092 is 4.0 of these, one by 2.0138 is 5.2.
  */
 static void a_step_stands_out_of_the_noise(void **state)
 {
@@ -157,7 +157,7 @@ static void a_step_stands_out_of_the_noise(void **state)
 	assert_int_equal(changes_of(five, 2, 5), 1);
 }
 
-/* Levels that alternate by a factor of 2 scatter by ln 2 / 2 = 0.347: more than half a step by 1.65, less of 2.1. */
+/* Levels that alternate by a factor of 2 scatter by ln 2 / 2 = 0.347: over half a step by 1.65, under half of 2.1. */
 static void levels_are_stable(void **state)
 {
 	static const double unstable[][2] = { { 10000, 20000 }, { 16500, 33000 } };
@@ -168,7 +168,7 @@ static void levels_are_stable(void **state)
 	assert_int_equal(changes_of(stable, 2, 81), 1);
 }
 
-/* 20 s at 20k, 10 s of rest, 20 s at 5k: it changed when the load came back. */
+/* 20 s at 20k, 10 s of rest, 20 s at 5k: the change is where the load came back. */
 static void a_rest_between_levels(void **state)
 {
 	const struct finding *f;
@@ -190,7 +190,7 @@ static void a_rest_between_levels(void **state)
 	end(&m);
 }
 
-/* Below 1 % of the median for 6 s of 100 is a stall, and no level; for 20 s it is a level, and no stall. */
+/* Below 1 % of the median for 6 s of 100 is a stall, not a level; for 20 s it is a level, not a stall. */
 static void crawling_or_slow(void **state)
 {
 	(void)state;
@@ -230,7 +230,7 @@ static void three_levels(void **state)
 	end(&m);
 }
 
-/* It does so every 30 s: told once. Every second: that is scatter and no level. */
+/* Every 30 s: reported once. Every second: that is scatter, not a level. */
 static void many_levels(void **state)
 {
 	const struct finding *f;
@@ -259,7 +259,7 @@ static void many_levels(void **state)
 	end(&m);
 }
 
-/* From 80k to 7k in even steps over 200 s: nowhere it changes at once. */
+/* From 80k to 7k in even steps over 200 s: no sudden change anywhere. */
 static void a_ramp_is_no_step(void **state)
 {
 	struct made m;
@@ -276,7 +276,7 @@ static void a_ramp_is_no_step(void **state)
 	end(&m);
 }
 
-/* 80k for 500 s, then 7k with much noise: steady from 1400 s on, as the rounds are averages. */
+/* 80k for 500 s, then 7k with much noise: steady from 1400 s on, since the rounds are averages. */
 static void fill_up(void **state)
 {
 	const struct finding *f;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Runs with pauses: the first IO after one is slower, or not enough to say so. */
+/* Runs with pauses: the first IO after a pause is slower, or there are not enough of them to say so. */
 #include "findings_run.h"
 
 /* 2 s of load, 2 s of rest; the first IO after each of 100 pauses takes 100 us, the others 27 us. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Runs of one kind of IO or two: where the peaks are, and which of them is none. */
+/* Runs with one kind of IO or two: where the peaks are, and which candidates are not peaks. */
 #include "findings_run.h"
 
-/* Hits of 27 us, 97 %; misses of 212 us: each a narrow log-normal. Shares are exact where nothing overlaps. */
+/* Hits of 27 us, 97 %; misses of 212 us: each a narrow log-normal. Shares are exact where the two don't overlap. */
 static void two_peaks(void **state)
 {
 	const struct finding *f;
@@ -26,7 +26,7 @@ static void two_peaks(void **state)
 	end(&m);
 }
 
-/* 0.5 % is a peak, less is not; so few that chance may have made them are none, either. */
+/* 0.5 % is a peak, less is not; nor are so few IOs that they may be chance. */
 static void peak_limits(void **state)
 {
 	static const struct { u64 fast, slow; u32 findings; } cases[] = {
@@ -47,7 +47,7 @@ static void peak_limits(void **state)
 	}
 }
 
-/* Plains of 60 bins each, wider than what is smoothed over: 1000 IOs a bin, 400 or 410, and 800. */
+/* Plateaus of 60 bins each, wider than the smoothing: 1000 IOs a bin, 400 or 410, and 800. */
 static void valley_limits(void **state)
 {
 	(void)state;
@@ -63,14 +63,14 @@ static void valley_limits(void **state)
 		assert_count(&m, "peaks", low == 400);
 		if (low == 400) {
 			f = only(&m, "peaks");
-			/* Parted in the middle of the valley's floor, which smoothing leaves flat for 19 bins. */
+			/* Split in the middle of the valley's floor, which stays flat for 19 bins after smoothing. */
 			assert_close(value(f, "peak1_share"), (60 * 1000 + 30 * 400) / 132000.0, 0.005);
 		}
 		end(&m);
 	}
 }
 
-/* 27 and 29 us are one peak at this smoothing; at scale 0, an octave a bin, 27 and 212 us still are two. */
+/* 27 and 29 us are one peak at this smoothing; at scale 0, an octave a bin, 27 and 212 us are still two. */
 static void peaks_and_resolution(void **state)
 {
 	struct made m;

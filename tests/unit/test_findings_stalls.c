@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Runs that stall, or only rest: what proves a stall, how long it is, whether it comes back. */
+/* Runs that stall, or only rest: what proves a stall, how long it is, whether it is periodic. */
 #include "findings_run.h"
 
-/* 7k, 7k, 0: the third second has 32 IOs in flight, which end 1 s old right after it. */
+/* 7k, 7k, 0: in the third second 32 IOs are in flight, which end right after it, 1 s old. */
 static void stops_every_third_second(void **state)
 {
 	const struct finding *f;
@@ -22,7 +22,7 @@ static void stops_every_third_second(void **state)
 	f = only(&m, "stall");
 	assert_int_equal(f->op, WRITE);
 	assert_close(value(f, "stalls"), 666, 0);
-	/* Each has the length of the IOs in it; the run ends within the last. */
+	/* Each stall is as long as the IOs in it; the run ends within the last. */
 	assert_close(value(f, "time_s"), 665 * 1.004 + 1, 1e-6);
 	assert_close(value(f, "share"), 665 * 1.004 / 1996, 1e-9);	/* the active window ends before the last */
 	assert_close(value(f, "mean_s"), (665 * 1.004 + 1) / 666, 1e-9);
@@ -70,7 +70,7 @@ static void one_stall_in_the_middle(void **state)
 	end(&m);
 }
 
-/* Each witness alone: an age, a latency in the gap or after it, slow progress. And just less, and none. */
+/* Each kind of evidence alone: an age, a latency in the gap or after it, slow progress. Or just too little. */
 static void what_proves_a_stall(void **state)
 {
 	enum { AGE, WITHIN, AFTER, CRAWL, PARTED, NOTHING };
@@ -94,7 +94,7 @@ static void what_proves_a_stall(void **state)
 				synthetic_io(&m.s, 0, READ, cases[c].ns, 1);
 			if (gap && w == CRAWL)		/* 8 * 62.5 ms: at a mean queue depth of half an IO */
 				synthetic_io(&m.s, 0, READ, cases[c].ns, 8);
-			if (gap && w == PARTED)		/* the last ones of the load before */
+			if (gap && w == PARTED)		/* the last IOs before the load stopped */
 				synthetic_io(&m.s, 0, READ, cases[c].ns, 4);
 			if (i == 21 && w == AFTER)
 				synthetic_io(&m.s, 0, READ, cases[c].ns, 1);
@@ -114,7 +114,7 @@ static void what_proves_a_stall(void **state)
 	}
 }
 
-/* 1 % of the median, 100 of 10000, is not below it. */
+/* 1 % of the median, 100 of 10000, does not count as below 1 %. */
 static void one_percent(void **state)
 {
 	(void)state;
@@ -134,7 +134,7 @@ static void one_percent(void **state)
 	}
 }
 
-/* Stalls 1, 10 and 13 s apart have no period; three do not make one; a skipped one does no harm. */
+/* Stalls 1, 10 and 13 s apart have no period; nor do three stalls. A skipped one does no harm. */
 static void periods(void **state)
 {
 	static const struct { u32 at[8], n; double period_s; } cases[] = {
@@ -171,7 +171,7 @@ static void periods(void **state)
 	}
 }
 
-/* Writes stand still while reads go on: what is in flight is the reads', the writes' latency tells. */
+/* Writes stand still while reads go on: the IOs in flight are reads, so only the writes' latency shows it. */
 static void one_op_stalls(void **state)
 {
 	const struct finding *f;
@@ -197,7 +197,7 @@ static void one_op_stalls(void **state)
 	end(&m);
 }
 
-/* Both stand still: that is the device, told once. */
+/* Both stand still: that is the device, reported once. */
 static void all_ops_stall(void **state)
 {
 	const struct finding *f;
@@ -223,7 +223,7 @@ static void all_ops_stall(void **state)
 	end(&m);
 }
 
-/* Ctrl-C 0.4 s into an interval, in which one IO has taken 0.3 s so far: half an interval may be one. */
+/* Ctrl-C 0.4 s into an interval, in which one IO has taken 0.3 s so far. Half an interval may be a stall. */
 static void a_stub_is_no_stall(void **state)
 {
 	(void)state;
@@ -260,7 +260,7 @@ static void short_intervals_are_empty(void **state)
 
 /*
  * The capture missed an end: an IO seems to be in flight, older and older, while the workload rests, until its tag is
- * used again. Nothing of that age ever ends; and at the end of the run the kernel has counted all ends.
+ * used again. No IO of that age ever ends, and at the end of the run the kernel has counted all ends.
  */
 static void an_end_that_was_missed(void **state)
 {
@@ -288,7 +288,7 @@ static void an_end_that_was_missed(void **state)
 	end(&m);
 }
 
-/* The same end of a run, but the kernel has it in flight, too; be there another IO that only the kernel counted. */
+/* The same end of a run, but the kernel has the IO in flight, too, even if it counted another one that blklat missed. */
 static void an_end_that_never_came(void **state)
 {
 	(void)state;
@@ -314,7 +314,7 @@ static void an_end_that_never_came(void **state)
 	}
 }
 
-/* What a device completes in [from_s, to_s) that stalls from @begin_s for @takes_s, every @period_s, and else goes on. */
+/* How much a device completes in [from_s, to_s) if it stalls for @takes_s every @period_s, from @begin_s on. */
 static double goes_on_s(double from_s, double to_s, double begin_s, double takes_s, double period_s)
 {
 	double s = to_s - from_s;
@@ -325,9 +325,9 @@ static double goes_on_s(double from_s, double to_s, double begin_s, double takes
 }
 
 /*
- * A steady 5000 IOPS at queue depth 32 that stalls for 1.05 s every 3 s, wherever that falls in the intervals: of those of 1 s few are
- * empty, of those of 100 ms most are that lie in a stall. All are found, with their length and period, and so is that the run is
- * steady on average only.
+ * A steady 5000 IOPS at queue depth 32 that stalls for 1.05 s every 3 s, wherever that falls in the intervals. Few intervals
+ * of 1 s are empty, but most of those of 100 ms within a stall are. All stalls are found, with their length and period, and
+ * the run is reported as steady only on average.
  */
 static void stalls_at(double interval_s, double begin_s)
 {
@@ -358,7 +358,7 @@ static void stalls_at(double interval_s, double begin_s)
 	assert_true(value(f, "period_deviation_s") < 0.1);
 	assert_close(f->from_s, begin_s, 0.05);
 	f = only(&m, "steady_state");
-	/* A third of the time, and what is left of the intervals that a stall begins and ends in. */
+	/* A third of the time, and the rest of the intervals in which a stall begins or ends. */
 	assert_true(value(f, "stalled_share") > (interval_s < 1 ? 0.33 : 0.6));
 	assert_true(!value(f, "reached") || strstr(f->text, "; steady on average only: it stalled in intervals that are "));
 	end(&m);
@@ -373,7 +373,7 @@ static void stalls_within_intervals(void **state)
 	}
 }
 
-/* One IO of a second, while all others go on, or while the load varies as it likes: the device goes on. */
+/* One IO takes a second while all others go on, at a steady load or at a varying one: the device goes on. */
 static void a_long_io_is_no_stall(void **state)
 {
 	u64 seed = 20261122;
@@ -397,7 +397,7 @@ static void a_long_io_is_no_stall(void **state)
 	}
 }
 
-/* A few IOs a second, some of them slow: what is missing may be missing by chance. */
+/* A few IOs a second, some of them slow: an empty interval may be chance. */
 static void a_trickle_does_not_stall(void **state)
 {
 	struct made m;

@@ -81,7 +81,7 @@ static void one_interval(void **state)
 	assert_near(fr->ops[BLKLAT_OP_FLUSH].mean_ns, 2000000);
 	assert_int_equal(fr->ops[BLKLAT_OP_WRITE].ios, 0);
 
-	/* Cumulative, unlike the rest; and of 4 skipped runs watch 1 is left 3. */
+	/* Cumulative, unlike the rest; and of 4 skipped runs 3 are left for watch 1. */
 	assert_int_equal(fr->accounting.completed, 151);
 	assert_int_equal(fr->accounting.started, 159);
 	assert_int_equal(fr->accounting.lost_by[LOST_RECURSION], 1);
@@ -89,7 +89,7 @@ static void one_interval(void **state)
 	assert_int_equal(f->frames.f[1].accounting.lost_by[LOST_NO_START], 2);
 }
 
-/* Of the whole capture: what no watch's losses explain, in each watch's account and once for all. */
+/* Skipped runs that explain no loss are of the whole capture: in each watch's account, and once for all. */
 static void skipped_without_a_consequence(void **state)
 {
 	static const struct { u64 skipped, no_start, overwritten, left; } cases[] = {
@@ -129,7 +129,7 @@ static void idle(void **state)
 	assert_true(f->frames.f[1].gone);
 }
 
-/* Two snapshots of one moment, as a replay may hold: no rates, but no infinity either. */
+/* Two snapshots of one moment, as a replay may hold: there are no rates, but no infinities either. */
 static void no_time(void **state)
 {
 	struct fixture *f = *state;
@@ -143,7 +143,7 @@ static void no_time(void **state)
 	assert_near(f->frames.f[0].ops[BLKLAT_OP_WRITE].mean_ns, 60000);
 }
 
-/* Extremes that a read in the middle of an IO has torn from the bins. */
+/* Extremes that do not match the bins, because a read came in the middle of an IO. */
 static void torn_extremes(void **state)
 {
 	static const struct {
@@ -152,8 +152,8 @@ static void torn_extremes(void **state)
 		u64 is_min, is_max;
 	} cases[] = {
 		{ 767, 900, 60000, 253000, 60000, 253000 },	/* in order: untouched */
-		{ 767, 900, 60377, 252204, 60377, 252204 },	/* to the bounds */
-		{ 767, 900, 59727, 252203, 59728, 252204 },	/* lower is exclusive */
+		{ 767, 900, 60377, 252204, 60377, 252204 },	/* clamped to the bounds */
+		{ 767, 900, 59727, 252203, 59728, 252204 },	/* the lower bound is exclusive */
 		{ 767, 900, 0, 0, 59728, 252204 },
 		{ 767, 900, UINT64_MAX, 0, 59728, 252204 },	/* not seen */
 		{ 767, 900, 14, 60000, 59728, 252204 },
@@ -179,13 +179,13 @@ static void torn_extremes(void **state)
 		if (is->min_ns != cases[i].is_min || is->max_ns != cases[i].is_max)
 			fail_msg("case %zu: [%llu, %llu], must be [%llu, %llu]", i, is->min_ns,
 				 is->max_ns, cases[i].is_min, cases[i].is_max);
-		/* p99.99 is the slowest IO: in the highest cell whatever was read. */
+		/* p99.99 is the slowest IO: in the highest cell, whatever extremes were read. */
 		assert_true(is->percentile_ns[4] > hist_lower_ns(SCALE, cases[i].high));
 		assert_true(is->percentile_ns[4] <= hist_upper_ns(SCALE, cases[i].high));
 	}
 }
 
-/* The sum is written before the bin or after; a mean is still one. */
+/* The sum is written before the bin or after it; the mean stays plausible. */
 static void torn_mean(void **state)
 {
 	struct fixture *f = *state;
@@ -215,7 +215,7 @@ static void assert_partial(const struct op_frame *o, u64 bytes, u64 errors, u64 
 	assert_int_equal(o->partial.sum_ns, sum_ns);
 }
 
-/* Bytes, an error and time seen an interval before the IO's bin, or two, are in the interval of the IO, once. */
+/* Bytes, an error and time seen one or two intervals before the IO's bin count once, in the IO's interval. */
 static void torn_sums(void **state)
 {
 	struct fixture *f = *state;
@@ -253,7 +253,7 @@ static void torn_sums(void **state)
 	assert_near(f->run.f[0].queue_depth, 60000 / 3e9);
 }
 
-/* The bin an interval before the rest: what comes late is with the op's next IO, and never with another's. */
+/* The bin comes an interval before the rest: late sums go to the op's next IO, and never to another op's. */
 static void late_sums(void **state)
 {
 	struct fixture *f = *state;
@@ -283,7 +283,7 @@ static void late_sums(void **state)
 	assert_near(is->mean_ns, 61000);
 }
 
-/* The time of a long IO an interval before its bin, beside short ones: it is the long one's. */
+/* The time of a long IO comes an interval before its bin, beside short IOs: it stays with the long one. */
 static void early_sum(void **state)
 {
 	struct fixture *f = *state;
@@ -309,7 +309,7 @@ static void early_sum(void **state)
 	assert_near(f->run.f[0].ops[BLKLAT_OP_WRITE].sum_ns, 81124000);
 }
 
-/* Sums and bins at random moments: nothing is ever lost or counted twice, and what is left is said. */
+/* Sums and bins at random moments: nothing is ever lost or counted twice, and what is left is reported. */
 static void sums_add_up(void **state)
 {
 	struct fixture *f = *state;
@@ -343,7 +343,7 @@ static void sums_add_up(void **state)
 	assert_int_equal(run->counted.errors, o->errors);
 }
 
-/* One capture ends, and another goes on with its devices: only what is of the same watch goes along. */
+/* One capture ends, and another goes on with its devices: it inherits only from the same watch. */
 static void an_heir_inherits(void **state)
 {
 	static const struct device sda = { .name = "sda", .major = 8 }, again = { .name = "sda", .major = 8 };
@@ -368,7 +368,7 @@ static void an_heir_inherits(void **state)
 	frames_uninit(&to);
 }
 
-/* What is known of a whole run without any frame. */
+/* What is known of a whole run without looking at frames. */
 struct truth {
 	u64 ios, bytes, sum_ns, min_ns, max_ns;
 	struct hist hist;
@@ -388,7 +388,7 @@ static void put_random(struct fixture *f, struct truth *t, u64 *seed)
 	t->hist.cells[blklat_cell(ns, SCALE)]++;
 }
 
-/* Intervals of unlike length, some idle, must add up to what one look at the end would give. */
+/* Intervals of different lengths, some idle, must add up to what a single look at the end would give. */
 static void whole_run(void **state)
 {
 	struct fixture *f = *state;

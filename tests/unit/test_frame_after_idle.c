@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* IOs after a pause: what a frame says of them, and which of them it does not believe. */
+/* IOs after a pause: what a frame says of them, and which of them it does not trust. */
 #include "frame_fixture.h"
 
 #include "core/after_idle.h"
 
-/* The same of an IO after a pause, which is counted among all of them too. */
+/* The same for an IO after a pause, which counts among all IOs too. */
 static void put_after_idle(struct snapshot *s, u32 watch, u32 op, u64 ns)
 {
 	struct op_counts *o = &s->w[watch].ops[op];
@@ -50,18 +50,18 @@ static void after_pauses(void **state)
 	between(f, 1000000000);
 	frames_accumulate(&f->run, &f->frames, &percentiles_default);
 	assert_int_equal(o->after_idle_ios, 1);
-	/* Of one alone the sum tells it exactly. */
+	/* With a single IO the sum is its exact latency. */
 	assert_near(after_idle_quantile_ns(o, 0.5), 105000);
 	assert_int_equal(run->after_idle_ios, 4);
 	assert_int_equal(run->after_idle_sum_ns, 447000);
 	assert_int_equal(hist_count(&run->after_idle), 4);
 }
 
-/* An IO as long as the gap hides others that are in flight: no mark of its interval says anything. */
+/* An IO as long as the gap hides others in flight: no mark of its interval can be trusted. */
 static void doubtful_pauses(void **state)
 {
 	static const struct {
-		u64 after_idle_ns, other_ns;	/* latencies of a write each; 0: none */
+		u64 after_idle_ns, other_ns;	/* latency of one write each; 0: none */
 		u64 oldest_ns;
 		u64 is;				/* writes and reads after a pause */
 	} cases[] = {
@@ -74,7 +74,7 @@ static void doubtful_pauses(void **state)
 		{ 100000000, 0, 0, 2 },		/* it was alone: nothing else waited */
 		{ 5000000000, 0, 0, 2 },
 		{ 5000000000, 5000000000, 0, 0 },
-		{ 97000000, 105000000, 0, 0 },	/* the one after a pause does not stand for the other */
+		{ 97000000, 105000000, 0, 0 },	/* the IO after a pause does not account for the other one */
 		{ 0, 0, 99999999, 1 },
 		{ 0, 0, 100000000, 0 },
 	};
@@ -99,13 +99,13 @@ static void doubtful_pauses(void **state)
 				 wr->after_idle_ios + rd->after_idle_ios, cases[i].is);
 		assert_int_equal(hist_count(&rd->after_idle), rd->after_idle_ios);
 		assert_int_equal(rd->after_idle_sum_ns, rd->after_idle_ios * 102000);
-		/* All IOs are counted as ever, and other watches are not concerned. */
+		/* All IOs are counted as before, and other watches are not affected. */
 		assert_int_equal(rd->ios, 1);
 		assert_int_equal(f->frames.f[1].ops[BLKLAT_OP_READ].after_idle_ios, 1);
 	}
 }
 
-/* IOs that waited behind a long one end just after it, perhaps in the interval that follows. */
+/* IOs that waited behind a long one end just after it, maybe in the next interval. */
 static void pauses_behind_a_stall(void **state)
 {
 	struct fixture *f = *state;
@@ -121,10 +121,10 @@ static void pauses_behind_a_stall(void **state)
 		put_after_idle(&f->now, 0, BLKLAT_OP_READ, 2800000000);
 		between(f, 1000000000);
 		assert_int_equal(o->ios, 1);
-		/* Once: with IOs always in flight it would never end. */
+		/* Only once: with IOs always in flight it would never end. */
 		assert_int_equal(o->after_idle_ios, i ? 1 : 0);
 	}
-	/* Nothing was in flight between the two, so nothing waited for it. */
+	/* Nothing was in flight between the two IOs, so none waited for the other. */
 	advance(f);
 	put(&f->now, 0, BLKLAT_OP_WRITE, 3000000000, 4096);
 	f->now.w[0].in_flight = f->now.w[0].in_flight_after = f->now.w[0].oldest_ns = 0;
@@ -135,7 +135,7 @@ static void pauses_behind_a_stall(void **state)
 	assert_int_equal(o->after_idle_ios, 1);
 }
 
-/* What is torn by a read never leaves the bins. */
+/* A read in the middle of an IO never takes a figure outside of its bins. */
 static void torn_pauses(void **state)
 {
 	struct fixture *f = *state;
@@ -146,7 +146,7 @@ static void torn_pauses(void **state)
 	put_after_idle(&f->now, 0, BLKLAT_OP_READ, 102000);
 	rd->after_idle_sum_ns += 700000;
 	between(f, 1000000000);
-	assert_near(after_idle_mean_ns(o), 102000);	/* also the maximum of all */
+	assert_near(after_idle_mean_ns(o), 102000);	/* also the maximum of all IOs */
 	/* Its bin among all IOs comes an interval later. */
 	rd->hist.cells[blklat_cell(102000, SCALE)]--;
 	rd->min_ns = rd->max_ns = 0;
@@ -159,7 +159,7 @@ static void torn_pauses(void **state)
 	assert_near(after_idle_quantile_ns(o, 0.5), 102648);
 }
 
-/* What was read between the two bins of an IO after a pause is with the IO, in each interval and in the run. */
+/* A read between the two bins of an IO after a pause: its mark waits for the IO, in intervals and in the run. */
 static void pauses_wait_for_the_bin(void **state)
 {
 	struct fixture *f = *state;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The mean number of IOs in flight, those included that have not ended. */
+/* The mean number of IOs in flight, including those that have not ended. */
 #include "frame_fixture.h"
 
 /*
- * 14 IOs of 2.2 s each, begun 0.1 s before an interval does: they count in each second that they are in flight, and in the last
- * only with what falls into it. Little's law alone says 0, 0, 0 and 30.8.
+ * 14 IOs of 2.2 s each, started 0.1 s before an interval: they count in each second in which they are in flight, and in the
+ * last one only with the time that falls into it. Little's law alone says 0, 0, 0 and 30.8.
  */
 static void depth_of_long_ios(void **state)
 {
@@ -23,12 +23,12 @@ static void depth_of_long_ios(void **state)
 		assert_near(f->frames.f[0].queue_depth, seconds[i].depth);
 		sum += f->frames.f[0].queue_depth;
 	}
-	/* All of their time, and once. */
+	/* All of their time, and only once. */
 	assert_near(sum, 14 * 2.2);
 	assert_near(f->run.f[0].queue_depth, 14 * 2.2 / 4);
 }
 
-/* An age that is gone without a latency takes nothing from what is known: an end was missed, or the device went. */
+/* If an age disappears without a latency, nothing known is subtracted: an end was missed, or the device went away. */
 static void depth_without_an_end(void **state)
 {
 	struct fixture *f = *state;
@@ -46,7 +46,10 @@ static void depth_without_an_end(void **state)
 	assert_near(f->frames.f[1].queue_depth, 0.5);
 }
 
-/* An IO that ended between the look at what is in flight and at the latencies was in both; the next interval makes up for it. */
+/*
+ * An IO that ended between reading the IOs in flight and reading the latencies was in both; the next interval makes up
+ * for it.
+ */
 static void depth_of_an_end_in_between(void **state)
 {
 	struct fixture *f = *state;

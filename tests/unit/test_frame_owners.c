@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parts by cgroup whose owner ends: the next one has its own counts alone, those of the one before are the rest's in the whole run. */
+/*
+ * Parts by cgroup whose owner ends: the next owner has only its own counts; in the whole run those of the previous one go
+ * to the rest.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +69,7 @@ static void own(u32 part, const char *label)
 		w.watches[whole + part].part = part_find("cgroup", label);
 }
 
-/* @n reads of 4 KiB of a part, and so of its whole, in the interval to come. */
+/* @n reads of 4 KiB in a part, and so in its whole, in the next interval. */
 static void count(u32 whole, u32 part, u32 n, u64 ns)
 {
 	const u32 watches[] = { whole, whole + part };
@@ -137,7 +140,7 @@ static void test_next_owner(void **state)
 	end_interval();
 	check(&w.run, FIRST, 5, 1000, 1000);
 	check(&w.run, REST, 1, 3000, 3000);
-	/* It has ended: its counts are the rest's, in the run alone. */
+	/* The owner has ended: its counts move to the rest, in the run only. */
 	own(FIRST, "");
 	end_interval();
 	check(&w.interval, REST, 0, 0, 0);
@@ -145,7 +148,7 @@ static void test_next_owner(void **state)
 	check(&w.run, REST, 6, 1000, 3000);
 	check(&w.run, total + REST, 7, 2000, 2000);
 	check_sums();
-	/* Another one, in the very interval in which the next one ends. */
+	/* New owners; one of them is replaced with no interval in between. */
 	own(FIRST, "/b");
 	own(FIRST + 1, "/c");
 	count(0, FIRST, 11, 4000);
@@ -164,7 +167,7 @@ static void test_next_owner(void **state)
 	check_sums();
 }
 
-/* Bytes that were counted without an IO wait for one: not for the next owner's. */
+/* Bytes that were counted without an IO wait for that IO, and do not go to the next owner. */
 static void test_partial(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Runs and frames as bytes: the same comes out, of anything; and of garbage, nothing. */
+/* Runs and frames as bytes: anything comes out as it went in, and garbage yields nothing. */
 #include "any_frames.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static void test_frames_come_out_the_same(void **unused)
 		assert_int_equal(frames_init(&got, w.watches, WATCHES, SCALE), 0);
 		assert_int_equal(slow_ios_init(&slow, WATCHES, w.run.slow_most), 0);
 		frames_track(&got);
-		/* Into what an interval before has left. */
+		/* Decoded into what an earlier interval has left. */
 		any_frames(&got, w.run.percentiles.n);
 		w.frames.idle_gap_ns = seed * 1000;
 		wire_put_frames(&bytes, &w.run, w.watches, &w.frames);
@@ -75,7 +75,7 @@ static int run_of(struct world *w, const struct watch *watches, u32 n)
 	return err;
 }
 
-/* A part that is not ours, or not behind what it is a part of. */
+/* A part that we don't know, or that does not follow its whole. */
 static void test_parts_out_of_place_are_refused(void **unused)
 {
 	const struct part theirs[] = { { "size", "2 KiB", 1 }, { "op", "4 KiB", 1 }, { "size", "", 1 },
@@ -117,7 +117,7 @@ static void test_idle_watches_take_few_bytes(void **unused)
 	world_uninit(&w);
 }
 
-/* However many there are, and whatever their paths: what is told has its bound, each whole its share, and all are counted. */
+/* However many there are and however long their paths: the total is bounded, each whole gets a share, all are counted. */
 static void test_very_many_slow_ios(void **unused)
 {
 	struct wire_out bytes = { 0 };
@@ -148,7 +148,7 @@ static void test_very_many_slow_ios(void **unused)
 	assert_true(bytes.len < WIRE_SLOW_BYTES + 65536);
 	assert_int_equal(wire_get_frames(&(struct wire_in){ bytes.data, bytes.data + bytes.len, false }, &w.run, &into, &got), 0);
 	assert_true(got.of[0].found == 30000 && got.of[4].found == 3);
-	/* A third of the room, of the slowest. */
+	/* A third of the room, for the slowest ones. */
 	assert_in_range(got.of[0].n, WIRE_SLOW_BYTES / 3 / 1100, WIRE_SLOW_BYTES / 3 / 1000);
 	assert_int_equal(got.of[4].n, 3);
 	assert_int_equal(got.io[got.of[0].first].told.latency_ns, 29999);
@@ -160,7 +160,7 @@ static void test_very_many_slow_ios(void **unused)
 
 /* --- what is no message ----------------------------------------------------------------------- */
 
-/* On a copy of its own, so that a sanitizer sees what is read beyond. */
+/* On a copy of its own, so that a sanitizer sees reads beyond its end. */
 static int read_run(const u8 *data, size_t len)
 {
 	u8 *copy = malloc(len ? len : 1);
@@ -216,7 +216,7 @@ static void test_what_is_cut_off_is_refused(void **unused)
 	world_uninit(&w);
 }
 
-/* A byte here and there is another: taken or refused, nothing is overrun (the sanitized build runs this too). */
+/* A byte is changed here and there: accepted or refused, nothing is overrun (the sanitized build runs this too). */
 static void test_garbage_does_no_harm(void **unused)
 {
 	struct wire_out run = { 0 }, frames = { 0 };

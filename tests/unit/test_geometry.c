@@ -27,13 +27,13 @@ static const struct device sata = {
 static const struct device tuned = {	/* its user wrote 1000 to nr_requests */
 	.name = "sdb", .scheduler = "bfq", .hw_queues = 1, .tags = 31, .nr_requests = 1000,
 };
-/* As many as the driver has, and yet tags of the scheduler. */
+/* As many requests as the driver has tags, and yet these are the scheduler's own. */
 static const struct device equal = {
 	.name = "sdc", .scheduler = "mq-deadline", .hw_queues = 1, .tags = 1024, .nr_requests = 1024,
 };
 static const struct device dm = { .name = "dm-0" };
 
-/* What the slots must have room for whatever the formula: all that is now, and what can come. */
+/* What the slots must have room for, whatever the formula: all that exists now, and all that may come. */
 static void test_slots_have_room(void **state)
 {
 	static const struct {
@@ -54,13 +54,13 @@ static void test_slots_have_room(void **state)
 		assert_int_equal(s.stride % 16, 0);
 		assert_true(s.stride >= s.tags + cases[i].least_scheduler_tags);
 		assert_true(s.queues >= cases[i].least_queues);
-		/* But not without measure: a disk of one queue stays small on a machine of many CPUs. */
+		/* But within limits: a disk with one queue stays small on a machine with many CPUs. */
 		assert_true(s.stride <= s.tags + 2 * cases[i].least_scheduler_tags + 512);
 		assert_true(s.queues <= (cases[i].d->hw_queues > 1 ? 128 : 8));
 	}
 }
 
-/* Without a scheduler nr_requests are the driver's tags: room for more is for a scheduler's first, and small. */
+/* Without a scheduler nr_requests are the driver's tags: the little spare room is for a scheduler's first tags. */
 static void test_none_has_no_tags_of_its_own(void **state)
 {
 	static const struct { const char *scheduler; u32 least, most; } cases[] = {
@@ -93,11 +93,11 @@ static void test_slots_of_stages(void **state)
 	assert_int_equal(slots_total(&nvme, false, false, 16), 0);
 	assert_int_equal(slots_total(&nvme, true, false, 16), s.queues * s.stride);
 	assert_int_equal(slots_total(&nvme, true, true, 16), 2 * s.queues * s.stride);
-	/* The half of the device's stage stays empty: one rule for where those of the queue are. */
+	/* The half of stage device stays empty: one rule says where the slots of stage queue are. */
 	assert_int_equal(slots_total(&nvme, false, true, 16), 2 * s.queues * s.stride);
 }
 
-/* By hand: 64 bytes and 8 a cell, in whole cache lines, five ops; a row of accounts. */
+/* By hand: 64 bytes and 8 per cell, in whole cache lines, for five ops; then a row of accounts. */
 static u64 row_bytes(u32 scale)
 {
 	static const u64 series[] = { 384, 640, 1152, 2240, 4352, 8576, 17024 };
@@ -125,7 +125,7 @@ static void test_memory(void **state)
 		{ .device = &nvme, .stage = BLKLAT_STAGE_QUEUE }, { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE }, { .device = &disk, .stage = BLKLAT_STAGE_DEVICE },
 		{ .device = &nvme, .stage = BLKLAT_STAGE_TOTAL }, { .device = &dm, .stage = BLKLAT_STAGE_TOTAL },
 	};
-	/* The key, and when, how long, what and whose two. Twice as many as there is room for, a power of two of 8. */
+	/* The key; time, bytes, op and flags, two watches. Twice as many cells as bios, rounded up to a power of two. */
 	const u64 bio = 8 + 8 + 4 + 4 + 2 * 4;
 
 	(void)state;
@@ -142,7 +142,7 @@ static void test_memory(void **state)
 	}
 }
 
-/* One more row is one more of each watch's series and accounts, whatever the CPUs bring slots for. */
+/* One more row costs one more of each watch's series and accounts, whatever slots the CPUs bring. */
 static void test_memory_of_rows(void **state)
 {
 	const struct watch watches[] = { { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE }, { .device = &disk, .stage = BLKLAT_STAGE_DEVICE } };
@@ -156,7 +156,7 @@ static void test_memory_of_rows(void **state)
 
 static void test_bio_buckets(void **state)
 {
-	/* As many cells, of 8 a bucket, as twice the bios. */
+	/* Twice as many cells as bios, in buckets of 8. */
 	static const u32 cases[][2] = {
 		{ 1, 2 }, { 8, 2 }, { 9, 4 }, { 1000, 256 }, { 1024, 256 }, { 1025, 512 }, { 65536, 16384 },
 		{ 16 << 20, 4 << 20 },
@@ -168,8 +168,8 @@ static void test_bio_buckets(void **state)
 }
 
 /*
- * Looking for pauses takes the same however many CPUs there are: of each watch a time and of five ops a sum
- * and the bins of eighths of an octave at most (33 octaves up to 128 s), below and above.
+ * Looking for pauses takes the same memory however many CPUs there are: per watch a time, and for each of five ops a
+ * sum and bins, eighths of an octave at the finest (33 octaves up to 128 s), and those below and above.
  */
 static void test_memory_of_pauses(void **state)
 {
@@ -233,7 +233,7 @@ static void test_auto_takes_the_finest_that_fits(void **state)
 	assert_int_equal(choose(-1, 0, &p), 6);		/* the default is at least 64 MiB */
 }
 
-/* What the sentence says is needed must do, given back as the user would type it; less must not. */
+/* The memory that the sentence asks for must be enough when the user types it as an option; less must not be. */
 static void check_sentence(int scale, const struct problem *p)
 {
 	const char *number = strpbrk(p->text, "0123456789");
@@ -285,7 +285,7 @@ static void test_default_memory(void **state)
 	assert_int_equal(capture_default_memory(100000000), most);
 }
 
-/* Telling slow IOs takes a ring, and places for four notes a bio. */
+/* Recording slow IOs takes a ring, and room for four notes per bio. */
 static void slow_ios_take_memory(void **state)
 {
 	struct device d = { .name = "sda" };
@@ -301,7 +301,7 @@ static void slow_ios_take_memory(void **state)
 	assert_in_range(room.ring_bytes, 8 * 10000 * sizeof(struct blklat_slow), 8 << 20);
 	assert_int_equal(room.ring_bytes & (room.ring_bytes - 1), 0);
 	assert_int_equal(capture_memory_bytes(&cfg, 2, 3, 6) - without, room.ring_bytes + 4096 * 64);
-	/* The module's ring is as large as fits there. */
+	/* The module's ring is as large as fits. */
 	for (cfg.slow.most = 1; cfg.slow.most <= 10000; cfg.slow.most += 7) {
 		room = slow_room(&cfg);
 		assert_in_range(128 + room.places * 96, room.ring_bytes / 3, room.ring_bytes);

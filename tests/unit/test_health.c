@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which devices are marked as sick: each reason at its border, and the past that a p99 is held against. */
+/* Which devices are marked as sick: each reason at its limit, and the past that a p99 is compared with. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -70,7 +70,7 @@ static void slow_is_five_times_the_past(void **state)
 
 	(void)state;
 	world_init(&w);
-	/* Nine intervals tell too little. */
+	/* Nine intervals are too few. */
 	for (u32 i = 0; i < 9; i++)
 		assert_int_equal(of(&w, 1000000, 100), AILMENT_NONE);
 	assert_int_equal(of(&w, 100000000, 19), AILMENT_NONE);
@@ -83,7 +83,7 @@ static void slow_is_five_times_the_past(void **state)
 	world_init(&w);
 	for (u32 i = 0; i < 20; i++)
 		of(&w, 1000000, 100);
-	/* Of few IOs p99 is the slowest, which is no news. */
+	/* With few IOs p99 is the slowest IO, which means nothing. */
 	interval(&w, 8000000, 19);
 	assert_int_equal(judge(&w).ailment, AILMENT_NONE);
 	world_uninit(&w);
@@ -99,7 +99,7 @@ static void slow_is_five_times_the_past(void **state)
 	world_uninit(&w);
 }
 
-/* What lasts becomes the past: the mark does not stay for ever, nor does it go at once. */
+/* A lasting change becomes the past: the mark does not stay for ever, nor does it go at once. */
 static void a_new_level_is_marked_for_a_while(void **state)
 {
 	struct world w;
@@ -166,7 +166,7 @@ static void failed(void **state)
 	world_uninit(&w);
 }
 
-/* A minute of rest is no news, and no past either. */
+/* A minute of rest is no change, and no past either. */
 static void rest_is_no_illness(void **state)
 {
 	struct world w;
@@ -198,7 +198,7 @@ static u32 unlike(const struct health *h, u32 n)
 	return found;
 }
 
-/* What is slow from the first interval on has no better past, but its like. */
+/* A device that is slow from its first interval on has no better past, but it has peers. */
 static void slower_than_its_like(void **state)
 {
 	struct device d[5] = { { .name = "sda" }, { .name = "sdb" }, { .name = "sdc" }, { .name = "sdd" }, { .name = "sde" } };
@@ -224,7 +224,7 @@ static void slower_than_its_like(void **state)
 	assert_int_equal(health_compare(&fs, h), 0);
 	assert_int_equal(unlike(h, 5), 0);
 
-	/* Others of another model, or with few IOs, are no measure; three are too few. */
+	/* Devices of another model, or with few IOs, do not count as peers; three are too few. */
 	health_of(h, (double[]){ 1, 10, 1, 1, 1 }, 5);
 	strcpy(d[0].model, "B");
 	h[2].ios--;
@@ -234,7 +234,7 @@ static void slower_than_its_like(void **state)
 	assert_int_equal(health_compare(&fs, h), 0);
 	assert_int_equal(unlike(h, 5), 1 << 1);
 
-	/* What is worse stays. */
+	/* A more serious mark stays. */
 	health_of(h, (double[]){ 1, 10, 1, 1, 1 }, 5);
 	h[1].ailment = AILMENT_OLD;
 	assert_int_equal(health_compare(&fs, h), 0);
@@ -254,7 +254,7 @@ static void five_disks(struct device d[5], struct watch w[5], struct frames *fs)
 	assert_int_equal(frames_init(fs, w, 5, 2), 0);
 }
 
-/* @n devices by these factors, the rest of the five without a past. Returns who is slow by itself, as bits. */
+/* @n devices, slower by these factors; the rest of the five have no past. Returns those slow by themselves, as bits. */
 static u32 together(struct frames *fs, struct health h[5], const double times[5], struct health_host *ret)
 {
 	struct health *of[5];
@@ -270,7 +270,7 @@ static u32 together(struct frames *fs, struct health h[5], const double times[5]
 	return slow;
 }
 
-/* What slows all devices at once is none of theirs. */
+/* If all devices become slow at once, no single device is to blame. */
 static void all_slower_is_the_host(void **state)
 {
 	struct device d[5];
@@ -293,16 +293,16 @@ static void all_slower_is_the_host(void **state)
 	assert_int_equal(host.n, 0);
 	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 0, 0 }, &host), 0);
 	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 0, 0, 0 }, &host), 3);
-	/* One that is much slower than all keeps its mark: the mean is 8 * (100 / 8)^(1/5), 13.3. Unlike factors tell nothing. */
+	/* One that is much slower keeps its mark: the mean is 8 * (100 / 8)^(1/5), 13.3. Unlike factors prove nothing. */
 	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 100, 8, 8 }, &host), 1 << 2);
 	assert_int_equal(host.n, 4);
 	assert_int_equal(together(&fs, h, (double[]){ 5, 20, 80, 320, 1280 }, &host), 31);
-	/* A disk is slow, and so are its partitions and what lies on it. */
+	/* A slow disk makes its partitions slow, and what lies on it. */
 	strcpy(d[1].kind, "partition");
 	strcpy(d[2].kind, "loop");
 	d[3].n_lower = 1;
 	assert_int_equal(together(&fs, h, (double[]){ 8, 8, 8, 8, 8 }, &host), 31);
-	/* A device at three stages is one. */
+	/* A device at three stages counts once. */
 	for (u32 i = 0; i < 3; i++)
 		w[i].device = &d[0];
 	d[3].n_lower = 0;
@@ -310,7 +310,7 @@ static void all_slower_is_the_host(void **state)
 	frames_uninit(&fs);
 }
 
-/* @n of five devices wait, the others have IOs alone, or nothing. Returns who is marked for it, as bits. */
+/* @n of five devices wait, the others only complete IOs, or do nothing. Returns those marked for it, as bits. */
 static u32 waiting(struct frames *fs, struct health h[5], const double waited_s[5], u64 ios, struct health_host *ret)
 {
 	struct health *of[5];
@@ -328,7 +328,7 @@ static u32 waiting(struct frames *fs, struct health h[5], const double waited_s[
 	return marked;
 }
 
-/* What hangs on all devices at once hangs in what they share. */
+/* If all devices hang at once, the cause is what they share. */
 static void all_wait_for_the_host(void **state)
 {
 	struct device d[5];
@@ -347,13 +347,13 @@ static void all_wait_for_the_host(void **state)
 		assert_string_equal(health_text(text, &h[0]), "all wait, here an IO for 3.00 s: the host?");
 		assert_string_equal(health_host_text(&host), "all wait: the host?");
 	}
-	/* Three of five that have IOs are too few, three of three are not: the others have none. */
+	/* Three of five devices that have IOs are too few; three of three are enough: the others have none. */
 	assert_int_equal(waiting(&fs, h, (double[]){ 3, 3, 3, 0, 0 }, 100, &host), 7);
 	assert_int_equal(host.waiting, 0);
 	assert_string_equal(health_host_text(&host), "");
 	assert_int_equal(waiting(&fs, h, (double[]){ 3, 3, 3, 0, 0 }, 0, &host), 0);
 	assert_int_equal(host.waiting, 3);
-	/* One that has hung since before keeps its mark: the mean is 5 * (60 / 5)^(1/5), 8.22. Unlike times tell nothing. */
+	/* One that has hung for longer keeps its mark: the mean is 5 * (60 / 5)^(1/5), 8.22. Unlike times prove nothing. */
 	assert_int_equal(waiting(&fs, h, (double[]){ 5, 5, 60, 5, 5 }, 100, &host), 1 << 2);
 	assert_int_equal(host.waiting, 4);
 	assert_int_equal(waiting(&fs, h, (double[]){ 2, 5, 20, 60, 3600 }, 100, &host), 31);

@@ -36,7 +36,7 @@ static void scales(void **state)
 			continue;
 		}
 		assert_int_equal(h.scale, cases[i].scale);
-		/* Under SAN=1 a cell too few shows here. */
+		/* Under SAN=1 a missing cell shows here. */
 		for (u32 cell = 0; cell < cases[i].cells; cell++)
 			assert_int_equal(h.cells[cell]++, 0);
 		assert_int_equal(hist_count(&h), cases[i].cells);
@@ -47,7 +47,7 @@ static void scales(void **state)
 	}
 }
 
-/* Below 64 ns neighbours may share a bound in whole ns (6, 2): such a cell is always empty. */
+/* Below 64 ns neighbours may have the same bound in whole ns (6, 2): such a cell is always empty. */
 static void bounds(void **state)
 {
 	static const struct {
@@ -111,7 +111,7 @@ static u64 next_random(u64 *state)	/* xorshift64 */
 	return *state ^= *state << 17;
 }
 
-/* What is merged must be what counting at the lower resolution would have given, cell for cell. */
+/* Merging must give what counting at the lower resolution would have given, cell for cell. */
 static void merge(void **state)
 {
 	struct hist direct[7], merged[7];
@@ -166,7 +166,7 @@ static void difference(void **state)
 	hist_uninit(&d);
 }
 
-/* Whatever is done to them, one that is tracked is as one that is not. */
+/* Whatever is done to them, a tracked histogram equals an untracked one. */
 static void tracked(void **state)
 {
 	struct hist plain[3], kept[3];
@@ -218,7 +218,7 @@ static void tracked(void **state)
 	}
 }
 
-/* 2^(bucket / 2^scale) s is the upper bound: 0 is 1 s; the least and the last bound are known. */
+/* 2^(bucket / 2^scale) s is the upper bound: bucket 0 ends at 1 s; the lowest and the highest bound are known. */
 static void bucket_numbers(void **state)
 {
 	(void)state;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A capture that goes on in place of several, while IOs end between the last read of those and the join: each is counted once. */
+/*
+ * A capture that goes on in place of several, while IOs end between the last read of those and the join: each IO is
+ * counted once.
+ */
 #include "renew_world.h"
 
-static struct snapshot ends[2], first;	/* what was read last of those that end, and of the heir before that */
+static struct snapshot ends[2], first;	/* the last reads of the captures that end, and an earlier one of the heir */
 
 /* The capture that the world begins with is not needed. */
 static void begin_two(void)
@@ -40,7 +43,7 @@ static void read_into(struct capture *c, struct snapshot *s)
 	assert_int_equal(c->ops->read(c, s, &p), 0);
 }
 
-/* Of the heir the world reads on from there. */
+/* From there on the world reads from the heir. */
 static void join(struct capture *heir, struct capture *const *from, const struct snapshot *read, u32 n)
 {
 	struct capture_end list[2];
@@ -65,7 +68,7 @@ static struct accounting check_disk(u32 disk, u64 lost, u64 in_interval)
 	return a;
 }
 
-/* Before the heir is opened, then before, between and after the last reads, and after the join. Tags beyond stay told. */
+/* IOs end before the heir opens, before, between and after the last reads, after the join. Lost tags stay lost. */
 static void test_ends_in_between(void **state)
 {
 	struct capture *two[2], *heir, *next;
@@ -102,7 +105,7 @@ static void test_ends_in_between(void **state)
 	assert_int_equal(w.s.w[0].ops[0].min_ns, 4000);
 	check_disk(0, 0, 0);
 	check_disk(1, 1, 0);
-	/* And once more: what it carries is carried on. */
+	/* Once more: what the heir took over is passed on. */
 	next = open_of(&w.t, 0, 2);
 	read_into(next, &first);
 	io(1, 5, 8000);
@@ -115,7 +118,7 @@ static void test_ends_in_between(void **state)
 	finish_two();
 }
 
-/* Another disk in the place of one that went is no heir of it; the other one's counts go on. */
+/* A different disk in the place of one that went away inherits nothing from it; the other disk's counts go on. */
 static void test_another_disk_of_the_name(void **state)
 {
 	struct capture *two[2], *heir;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is said while a screen hides it, however much that is. */
+/* Messages that are printed while a screen hides them, however many there are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static void test_a_few_lines(void **state)
 	free(text);
 }
 
-/* Lines of 16 bytes, many times what is kept: the first are there, the latest are, and it says how many are not. */
+/* Lines of 16 bytes, many times what is kept: the first and the latest remain, and a count of the rest. */
 static void test_the_first_and_the_latest(void **state)
 {
 	enum { LINES = 100000, EACH = KEPT_BYTES / 16 };
@@ -74,7 +74,7 @@ static void test_the_first_and_the_latest(void **state)
 	free(text);
 }
 
-/* A line that is longer than all of the room is cut, and what follows it is a line of its own. */
+/* A line longer than all the room is cut, and the text after it starts a line of its own. */
 static void test_a_long_line(void **state)
 {
 	for (u32 before = 0; before < 2; before++) {

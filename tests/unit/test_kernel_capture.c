@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A device at rest that does not add up: how often it is read, since each time takes a wait, and when it is a loss. A device
- * that goes between two reads.
+ * A device at rest that does not add up: how often it is read again, since each time costs a wait, and when it counts as a
+ * loss. And a device that goes away between two reads.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,10 +20,10 @@ struct world {
 	struct device_table devices;
 	struct device device;
 	u32 reads;
-	u32 mend_at;			/* the reading at which the missing bin comes; 0: never */
-	bool moves;			/* a bio of watch 2 begins in the middle of each reading */
+	u32 mend_at;			/* the reading at which the missing bin appears; 0: never */
+	bool moves;			/* a bio of watch 2 starts in the middle of each reading */
 	u32 bios;			/* of watch 2, in flight */
-	bool late;			/* an IO of watch 0 comes behind the first reading */
+	bool late;			/* an IO of watch 0 comes after the first reading */
 };
 
 static const struct latency some = { 1048576, 0 };
@@ -32,7 +32,7 @@ static int count_bios(struct kernel_capture *k)
 {
 	struct world *t = (struct world *)k;
 
-	/* Once before a reading and once after it. */
+	/* Called once before a reading and once after it. */
 	if (++t->reads == 2 * t->mend_at - 1)
 		fake_io(t->f, 0, 0, BLKLAT_OP_READ, some);
 	if (t->late && t->reads == 2)
@@ -73,7 +73,7 @@ static void teardown(struct world *t)
 	fake_free(t->f);
 }
 
-/* Returns how many readings a read took. */
+/* Returns how many readings one read took. */
 static u32 readings(struct world *t)
 {
 	struct problem p;
@@ -126,7 +126,7 @@ static void test_a_bin_that_comes_a_moment_later(void **state)
 	teardown(&t);
 }
 
-/* What may be a loss is waited for at each read of a second, then no more. One more is waited for again. */
+/* Each read waits for a possible loss, for a second, then no more. Another one is waited for again. */
 static void test_a_loss_is_waited_for(void **state)
 {
 	struct world t;
@@ -144,7 +144,7 @@ static void test_a_loss_is_waited_for(void **state)
 	teardown(&t);
 }
 
-/* Nor is it forgotten while what moves hides it, nor when IOs go on. */
+/* A loss is remembered while moving IOs hide it, and when IOs go on. */
 static void test_a_loss_is_remembered_while_something_moves(void **state)
 {
 	struct world t;
@@ -165,7 +165,7 @@ static void test_a_loss_is_remembered_while_something_moves(void **state)
 	teardown(&t);
 }
 
-/* Returns the losses of a watch after a read, and what may have moved. */
+/* Returns the losses of a watch after a read, and how many IOs may have been moving. */
 static u64 lost(struct world *t, u32 watch, u64 *ret_moved)
 {
 	struct accounting a;
@@ -178,7 +178,10 @@ static u64 lost(struct world *t, u32 watch, u64 *ret_moved)
 	return a.lost;
 }
 
-/* One whose bin comes some intervals later, its CPU having been away for so long, was never lost; nor is the next one. */
+/*
+ * An IO whose bin comes some intervals later, because its CPU was away for so long, was never lost; nor is the next such
+ * IO.
+ */
 static void test_a_bin_that_comes_an_interval_later(void **state)
 {
 	struct world t;
@@ -199,7 +202,7 @@ static void test_a_bin_that_comes_an_interval_later(void **state)
 	teardown(&t);
 }
 
-/* One whose bin never comes is lost after a second, at a stage with slots or with bios. */
+/* An IO whose bin never comes is lost after a second, at a stage with slots as with bios. */
 static void test_a_bin_that_never_comes(void **state)
 {
 	struct world t;
@@ -222,7 +225,7 @@ static void test_a_bin_that_never_comes(void **state)
 	}
 }
 
-/* A device that goes in the middle of an interval has its extremes, though those of the one before are in the same bin. */
+/* A device that goes away during an interval has that interval's extremes, though older ones are in the same bin. */
 static void test_extremes_of_a_device_that_goes(void **state)
 {
 	const struct latency first = latency_of(1000), longer = { first.ns + 50, 1000 };
@@ -246,7 +249,10 @@ static void test_extremes_of_a_device_that_goes(void **state)
 	teardown(&t);
 }
 
-/* It goes when the region was read already, but not its statistics: what it did in between is not left for an interval that has no such device. */
+/*
+ * A device goes away after the region was read, but before its statistics: its IOs in between must not be left to the next
+ * interval, which no longer has the device.
+ */
 static void test_one_that_goes_while_it_is_read(void **state)
 {
 	struct world t;

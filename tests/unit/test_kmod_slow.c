@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel module's ring of slow IOs, as its reader sees it while the kernel writes: what is told, in order, each once. */
+/*
+ * The kernel module's ring of slow IOs, as its reader sees it while the kernel writes: what is reported, in order, each
+ * IO once.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +20,7 @@ struct world {
 	struct kmod_slow slow;
 	struct watch watches[WATCHES];
 	u64 untold[WATCHES], counted[WATCHES];
-	u32 written;			/* number of the next that the kernel writes */
+	u32 written;			/* number of the next slow IO that the kernel writes */
 };
 
 static int begin(void **state)
@@ -48,7 +51,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* Number @number is told, of @watch; its latency says which it is. */
+/* Reports number @number, of @watch; its latency identifies it. */
 static void tell_as(struct world *t, u32 number, u32 watch)
 {
 	struct blklat_slow_place *p = &t->slow.ring->place[number % PLACES];
@@ -63,7 +66,7 @@ static void tell(struct world *t, u32 n, u32 watch)
 		tell_as(t, t->written++, watch);
 }
 
-/* A read finds so many of the two wholes, of which these are listed; all that can be is taken. */
+/* A read finds so many slow IOs of the two wholes and lists this many. All that is ready is taken. */
 static void expect(struct world *t, u32 first_found, u32 second_found, u32 listed)
 {
 	const struct snapshot s = { .mono_ns = 5000, .wall_ns = 7000 };
@@ -93,7 +96,7 @@ static void each_is_taken_once(void **state)
 	assert_int_equal(t->slow.next, t->written);
 }
 
-/* Numbers go on from 0 behind the largest. */
+/* After the largest number they go on from 0. */
 static void numbers_wrap_around(void **state)
 {
 	struct world *t = *state;
@@ -106,7 +109,7 @@ static void numbers_wrap_around(void **state)
 	assert_int_equal(t->slow.next, 7);
 }
 
-/* One that is on its way is waited for by those behind it, until the next read. */
+/* One that is still being written holds back those behind it until the next read. */
 static void what_is_not_written_yet_comes_later(void **state)
 {
 	struct world *t = *state;
@@ -131,7 +134,7 @@ static void what_found_no_place_is_counted(void **state)
 	expect(t, 0, 1, 0);
 }
 
-/* What can't be of this capture is passed over. */
+/* What can't be of this capture is skipped. */
 static void nonsense_is_left_out(void **state)
 {
 	struct world *t = *state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A process that shut itself out of the file system, as Landlock's own kernel sees it. */
+/* A process that shut itself out of the file system, tested against the kernel's own Landlock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@
 
 enum { REFUSED, MISSING, FAILED, READS, LISTS, MAKES, REMOVES, KEEPS, WRITES };
 
-/* In a process of its own, for it is for good. Returns what is wrong first. */
+/* In a process of its own, since there is no way back. Returns the first failure. */
 static int shut_out(const char *file, int open_before)
 {
 	char byte, other[64];
@@ -44,7 +44,7 @@ static int shut_out(const char *file, int open_before)
 	return pread(open_before, &byte, 1, 0) == 1 && byte == 'x' ? REFUSED : KEEPS;
 }
 
-/* The same of one that may read, and write to @file alone. */
+/* The same for a process that may read everything, but write to @file alone. */
 static int write_only(const char *file, int open_before)
 {
 	char other[64];
@@ -66,7 +66,7 @@ static int write_only(const char *file, int open_before)
 	return unlink(other) && errno == EACCES ? REFUSED : REMOVES;
 }
 
-/* What comes of @tried, in a process of its own. */
+/* Runs @tried in a process of its own, and checks the result. */
 static void assert_refused(int (*tried)(const char *file, int open_before))
 {
 	char file[] = "/tmp/blklat-landlock-XXXXXX", other[64];

@@ -32,7 +32,7 @@ static void a_line_is_the_contract(void **state)
 	sink_run_uninit(&r);
 }
 
-/* Only where they are looked for, and then also where there are none. */
+/* Only if they are looked for, and then even if there are none. */
 static void ios_after_a_pause(void **state)
 {
 	struct op_frame *o;

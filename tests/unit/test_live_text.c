@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The text sink: whole blocks byte for byte, and the drawings against what was counted by hand. */
+/* The text sink: whole blocks byte for byte, and the charts against counts made by hand. */
 #include "sink_run.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@ static const char header[] =
 	"loop0   loop, 1.07 GB, scheduler none\n"
 	"stage   device (issue to completion)\n";
 
-/* Runs one interval; the text after the header. */
+/* Runs one interval. Returns the text after the header. */
 static const char *interval_text(struct sink_run *r)
 {
 	setenv("TZ", "UTC", 1);
@@ -52,12 +52,12 @@ static void idle_stalled_and_late(void **state)
 	} cases[] = {
 		{ 0, 0, 1, "\n07:35:01\nloop0   no IO completed\n", 0, 0 },
 		{ 3, 3200000000, 1, "\n07:35:01\nloop0   stalled: 3 in flight, oldest 3.20 s\n", 0, 0 },
-		/* 7 had completed: the kernel knows of 2 ends that were not seen, or of all 3. */
+		/* 7 had completed: the kernel has counted 2 ends that were not seen, or all 3. */
 		{ 3, 3200000000, 1, "\n07:35:01\nloop0   stalled: 3 in flight, oldest 3.20 s\n", 9, 0 },
 		{ 3, 3200000000, 1, "\n07:35:01\nloop0   no IO completed, 3 in flight, oldest 3.20 s; the kernel says ended\n", 10, 0 },
-		/* It may know of IOs that were not seen at all: one that hangs is in flight there, too. */
+		/* The kernel may count IOs that were not seen at all: one that hangs is in flight there, too. */
 		{ 3, 3200000000, 1, "\n07:35:01\nloop0   stalled: 3 in flight, oldest 3.20 s\n", 10, 1 },
-		/* Young ones are on their way, not stuck. */
+		/* Young IOs are on their way, not stuck. */
 		{ 3, 200000, 1, "\n07:35:01\nloop0   no IO completed, 3 in flight, oldest 200 us\n", 0, 0 },
 		{ 0, 0, 1.049, "\n07:35:01\nloop0   no IO completed\n", 0, 0 },
 		{ 0, 0, 1.32, "\n07:35:01\n        this interval took 1.32 s\nloop0   no IO completed\n", 0, 0 },
@@ -82,7 +82,7 @@ static void idle_stalled_and_late(void **state)
 	}
 }
 
-/* Accounts are cumulative, the warning is about the interval. */
+/* Accounts are cumulative, but the warning is about the interval. */
 static void a_loss_is_told_once(void **state)
 {
 	struct accounting *a;
@@ -105,7 +105,7 @@ static void a_loss_is_told_once(void **state)
 	sink_run_uninit(&r);
 }
 
-/* Of the whole run, so neither for each watch nor at each interval; and the summary has the last word. */
+/* They are of the whole run, so neither per watch nor per interval; and the summary has the last word. */
 static void skipped_runs_are_told_once(void **state)
 {
 	struct sink_run r;
@@ -254,7 +254,7 @@ static void axis_only_grows(void **state)
 	struct frame f = { 0 };
 	struct axis a = { 0 };
 	static const struct { u64 min_ns, max_ns; int first, last; } steps[] = {
-		{ 60000, 70000, 4, 7 },			/* one decade, widened upwards to three */
+		{ 60000, 70000, 4, 7 },			/* one decade, extended upwards to three */
 		{ 10000, 10000000, 4, 7 },		/* bounds belong to their decade */
 		{ 60000, 10000001, 4, 8 },
 		{ 60000, 70000, 4, 8 },
@@ -275,7 +275,7 @@ static void axis_only_grows(void **state)
 	}
 }
 
-/* Two equal peaks and one IO in a million: full, full, and visible. */
+/* Two equal peaks and one IO in a million: both full height, and visible. */
 static void distribution_shows_every_io(void **state)
 {
 	const struct axis a = { 3, 6 };
@@ -297,7 +297,7 @@ static void distribution_shows_every_io(void **state)
 	hist_uninit(&o.hist);
 }
 
-/* A flat logarithmic density is a flat line, though columns hold 8.9 bins each. */
+/* A flat logarithmic density is a flat line, though a column holds 8.9 bins. */
 static void density_has_no_steps(void **state)
 {
 	const struct axis a = { 4, 7 };
@@ -310,7 +310,7 @@ static void density_has_no_steps(void **state)
 	assert_int_equal(hist_init(&o.hist, BLKLAT_SCALE_MAX), 0);
 	for (u32 cell = blklat_cell(10000, 6) + 1; cell < blklat_cell(10000000, 6); cell++)
 		o.hist.cells[cell] = 1000;
-	/* The outermost bins are only in part on the axis. */
+	/* The outermost bins are only partly on the axis. */
 	o.hist.cells[blklat_cell(10000, 6)] = o.hist.cells[blklat_cell(10000000, 6)] = 1;
 	draw_distribution(f, &o, &a, 72, true);
 	fclose(f);
@@ -331,7 +331,7 @@ static void any_percentile_list_keeps_its_columns(void **state)
 	r.look.columns = 40;
 	sink_run_open(&r);
 	sink_run_interval(&r);
-	/* 40 columns hold four cells; whatever is drawn, no line is longer. */
+	/* 40 columns hold four cells; no line is longer, whatever is drawn. */
 	assert_non_null(strstr(r.text, "\n07:35:01    IOPS    MB/s    mean     p50\n           p99.9     max\n"));
 	assert_non_null(strstr(r.text, "\nread        4.00    0.02  545 us 60.2 us\n         2.00 ms 2.00 ms\n"));
 	sink_run_uninit(&r);

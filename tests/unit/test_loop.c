@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* When the loop reads: on the grid of its intervals, as often and as long as it is told. */
+/* When the loop reads: on the grid of its intervals, and as often and as long as asked. */
 #include "loop_fakes.h"
 
-/* How many whole intervals after the begin read @n came, and how much later than that. */
+/* How many whole intervals after the start read @n came, and how much later than that. */
 static u64 grid(u32 n, u64 interval_ns, u64 *ret_late_ns)
 {
 	u64 elapsed = run.mono_ns[n] - run.mono_ns[0];
@@ -56,7 +56,7 @@ static void test_deadlines_do_not_drift(void **state)
 	check_lengths();
 }
 
-/* One read is two and a half intervals late: the points it missed are left out, the next is kept. */
+/* One read is two and a half intervals late: the points it missed are skipped, the next one is kept. */
 static void test_late_read(void **state)
 {
 	struct problem p;
@@ -104,7 +104,7 @@ static void test_duration_of_whole_intervals(void **state)
 	(void)state;
 	begin(1, true);
 	assert_int_equal(go(0.050, 0, 0.150, &p), LOOP_DONE);
-	assert_in_range(run.intervals, 1, 3);		/* no fourth of no length */
+	assert_in_range(run.intervals, 1, 3);		/* no fourth of length 0 */
 	for (u32 n = 0; n < run.intervals; n++)
 		assert_true(run.interval_s[n] > 0.001);
 	assert_in_range(run.mono_ns[run.reads - 1] - run.mono_ns[0], 150 * MS, 1150 * MS);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The loop and a command: which begins when, and whose end is whose. */
+/* The loop and a command: which starts when, and which ends because of the other. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ static struct watch watch = { .device = &device, .stage = BLKLAT_STAGE_DEVICE };
 
 static struct run {
 	struct child child;
-	u32 signal_at_read;	/* SIGTERM comes to us while it is read; 0: never */
+	u32 signal_at_read;	/* SIGTERM is sent to us during this read; 0: never */
 	bool break_down;	/* the second interval can't be written */
 	u32 reads, intervals, summaries;
 	u64 first_ns, last_ns;	/* clock of the snapshots */
@@ -70,7 +70,7 @@ static void begin(char *script)
 
 	memset(&run, 0, sizeof(run));
 	argv[2] = script;
-	/* News of the machine's own devices may have come behind the loop's end before this one: they are dropped. */
+	/* Events of the machine's own devices may have arrived after the previous loop ended: drop them. */
 	signal(SIGIO, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGIO, SIG_DFL);
@@ -109,11 +109,11 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* It is started after the first read; its end is the run's, at once, with a last interval. */
+/* It starts after the first read. Its end is the end of the run, at once, with a last interval. */
 static void test_its_end_is_the_runs(void **state)
 {
 	(void)state;
-	/* An interval that is missed on a busy machine is skipped; not most of them. */
+	/* A busy machine may skip an interval, but not most of them. */
 	begin("sleep 0.5; exit 4");
 	assert_int_equal(go(0.050, 0), LOOP_DONE);
 	assert_true(run.child.ended);
@@ -134,7 +134,7 @@ static void test_it_ends_before_an_interval(void **state)
 	assert_true(now_ns() - before < 5000 * MS);
 }
 
-/* Another end leaves it running: whoever started it decides. */
+/* If the run ends otherwise, the command keeps running: whoever started it decides. */
 static void test_it_lives_on(void **state)
 {
 	(void)state;
@@ -158,7 +158,7 @@ static void test_it_lives_on_when_writing_fails(void **state)
 	assert_int_equal(child_status(&run.child), 7);
 }
 
-/* A signal is passed on; the loop goes on until the command ends. */
+/* A signal is passed on to the command; the loop goes on until that ends. */
 static void test_it_gets_the_signals(void **state)
 {
 	(void)state;
@@ -180,7 +180,7 @@ static void test_it_can_not_begin(void **state)
 	assert_int_equal(run.reads, 1);
 	assert_int_equal(run.intervals, 0);
 	assert_int_equal(run.summaries, 0);
-	/* Nobody is asked to end then, surely not the whole process group. */
+	/* There is no one to end, certainly not the whole process group. */
 	child_end(&run.child);
 	assert_true(child_wait(&run.child, UINT64_MAX));
 	assert_int_equal(run.child.asked, CHILD_NOT_ASKED);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What ends the loop: signals, a reader that goes, a failure, the last device, a replay's last interval. */
+/* What ends the loop: signals, a reader that goes away, a failure, the last device, a replay's last interval. */
 #include "loop_fakes.h"
 
 static void test_signals_wait_for_the_loop(void **state)
@@ -11,7 +11,7 @@ static void test_signals_wait_for_the_loop(void **state)
 	assert_true(sigismember(&set, SIGTERM) && sigismember(&set, SIGINT) && sigismember(&set, SIGHUP));
 }
 
-/* In the middle of an interval of an hour: what has come of it is shown, then the summary, once. */
+/* In the middle of an interval of an hour: the part so far is shown, then the summary, once. */
 static void check_signal(int signal)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal };
@@ -40,7 +40,7 @@ static void test_signals(void **state)
 	check_signal(SIGHUP);
 }
 
-/* One that comes while the engine is read is seen at the next wait. */
+/* A signal that comes during a read is noticed at the next wait. */
 static void test_signal_while_reading(void **state)
 {
 	struct problem p;
@@ -111,7 +111,7 @@ static void test_engine_fails(void **state)
 	assert_int_equal(run.summaries, 0);
 }
 
-/* -ENODATA is the end of a replay. A live engine has none: whatever it means, no endless loop. */
+/* -ENODATA is the end of a replay. A live engine never ends that way: whatever it means, no endless loop. */
 static void test_live_engine_without_data(void **state)
 {
 	struct problem p;
@@ -124,7 +124,7 @@ static void test_live_engine_without_data(void **state)
 	assert_int_equal(run.reads, 3);
 }
 
-/* Told once, shown once more with what it did until then, then left out. */
+/* Reported once, shown once more with what it did until then, then left out. */
 static void test_one_device_goes(void **state)
 {
 	struct problem p;
@@ -141,12 +141,12 @@ static void test_one_device_goes(void **state)
 	assert_int_equal(run.shown_gone[0], 0);
 	assert_int_equal(run.shown_gone[1], 0x2);
 	assert_int_equal(run.ios[2], 3 * IOS_A_READ);
-	/* The summary has it nonetheless, with its one interval. */
+	/* The summary still has it, with its one interval. */
 	assert_int_equal(run.summary_frames, WATCHES);
 	assert_int_equal(run.summary_ios, (3 * 4 + 1) * IOS_A_READ);
 }
 
-/* Both watches of a at once, with b's between: one call; and the end when c goes too. */
+/* Both watches of a at once, and b's between them: one call per device. The loop ends when c goes too. */
 static void test_all_devices_go(void **state)
 {
 	struct problem p;
@@ -164,7 +164,7 @@ static void test_all_devices_go(void **state)
 	assert_int_equal(run.summary_ios, (3 * 1 + 3) * IOS_A_READ);
 }
 
-/* An engine can find one watch of a device gone a read before the other. */
+/* An engine may notice that one watch of a device is gone a read before it notices the other. */
 static void test_watches_of_one_device_go_apart(void **state)
 {
 	struct problem p;
@@ -180,7 +180,7 @@ static void test_watches_of_one_device_go_apart(void **state)
 	assert_int_equal(run.shown[3], 0xa);
 }
 
-/* No clock is waited for: stored intervals come as fast as they are read, and say their own length. */
+/* No waiting for a clock: stored intervals come as fast as they are read, and have their own length. */
 static void test_replay(void **state)
 {
 	struct problem p;
@@ -235,7 +235,7 @@ int main(void)
 		cmocka_unit_test(test_replay_ends_early),
 	};
 
-	/* Whoever runs us may have them ignored, as nohup(1) does. */
+	/* Whoever runs us may have made us ignore them, as nohup(1) does. */
 	for (u32 i = 0; i < ARRAY_SIZE(of_end); i++)
 		signal(of_end[i], SIG_DFL);
 	return cmocka_run_group_tests(tests, block_signals, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Somebody who looks on: heard while the loop waits, and at the end of a replay. */
+/* Someone who watches: heard while the loop waits, and at the end of a replay. */
 #include "loop_fakes.h"
 
 #include <sys/wait.h>
@@ -7,7 +7,7 @@
 struct listener {
 	struct loop_input input;
 	u32 calls;
-	u32 last_call;		/* that ends the run; 0: the first one after the summary */
+	u32 last_call;		/* the call that ends the run; 0: the first one after the summary */
 };
 
 static bool on_take(struct loop_input *in)
@@ -26,7 +26,7 @@ static enum loop_end listen(struct listener *l, double interval_s, struct proble
 	return loop_run(&run.capture, &run.sink, &cfg, on_gone, p);
 }
 
-/* SIGIO after @ns, by another process. */
+/* Another process sends SIGIO after @ns. */
 static pid_t signal_after(u64 ns)
 {
 	pid_t parent = getpid(), child = fork();
@@ -38,7 +38,7 @@ static pid_t signal_after(u64 ns)
 	_exit(0);
 }
 
-/* It is not the next interval that is waited for, an hour from now. */
+/* The loop does not wait for the next interval, an hour from now. */
 static void test_heard_within_an_interval(void **state)
 {
 	struct listener l = { .last_call = 1 };
@@ -57,7 +57,7 @@ static void test_heard_within_an_interval(void **state)
 	waitpid(child, NULL, 0);
 }
 
-/* Nothing came, and it is asked all the same: what came before anybody listened. */
+/* No signal came, and it is asked all the same: input may have come before anybody listened. */
 static void test_asked_after_each_interval(void **state)
 {
 	struct listener l = { .last_call = 5 };
@@ -67,11 +67,11 @@ static void test_asked_after_each_interval(void **state)
 	begin(1, true);
 	assert_int_equal(listen(&l, 0.01, &p), LOOP_DONE);
 	assert_int_equal(l.calls, 5);
-	/* A clock may wake it a moment too early, and then it is asked once more. */
+	/* A clock may wake the loop a moment too early; then it is asked once more. */
 	assert_in_range(run.intervals, 3, 5);
 }
 
-/* A stored interval takes as long as one that is asked for. At the end, after the summary, somebody has to quit. */
+/* A stored interval takes as long as the interval asked for. After the summary, it stays until somebody quits. */
 static void test_a_replay_is_looked_at(void **state)
 {
 	struct listener l = { 0 };

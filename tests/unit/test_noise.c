@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Changes against noise: the t distribution against published tables, the binomial one against sums, and how often seeded runs are judged wrong. */
+/*
+ * Changes against noise: the t distribution against published tables, the binomial one against sums, and how often seeded
+ * runs are judged wrongly.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +39,7 @@ static void binomial_tails(void **state)
 					sum += exp(lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) + i * log(p) + (n - i) * log(1 - p));
 				close_to(binomial_at_least(k, n, p) / sum, 1, 1e-9);
 			}
-	/* 5000 slow IOs, of which half are what a hundredth of all are. */
+	/* 5000 slow IOs, half of them where a hundredth of all IOs are. */
 	assert_true(binomial_at_least(2500, 5000, 0.01) < 1e-300);
 	close_to(binomial_at_least(50, 5000, 0.01), 0.519092, 1e-6);
 	close_to(binomial_at_least(3, 10, 0), 0, 0);
@@ -63,8 +66,8 @@ static void students_table(void **state)
 }
 
 /*
- * 100, 110, 121 against 121, 133.1, 146.41: logarithms are 0, 1, 2 and 2, 3, 4 times ln 1.1, so the difference is 2, its error
- * sqrt(2/3), df 4; t is 2.449.
+ * 100, 110, 121 against 121, 133.1, 146.41: the logarithms are 0, 1, 2 and 2, 3, 4 times ln 1.1, so the difference is 2, its
+ * error sqrt(2/3), df 4; t is 2.449.
  */
 static void by_hand(void **state)
 {
@@ -101,7 +104,10 @@ static void what_has_no_interval(void **state)
 	assert_false(noise_beyond(&n, true) || noise_beyond(&n, false));
 }
 
-/* Neighbouring bins are no change, however little repeats vary; two bins are one, and so is a bin where figures are exact. */
+/*
+ * Neighbouring bins are no change, however little the repeats vary. A distance of two bins is a change, and so is one of
+ * a single bin where figures are exact.
+ */
 static void the_resolution_is_no_change(void **state)
 {
 	const double bin = exp2(1. / 64);
@@ -144,7 +150,7 @@ static double figure(double median, double deviation, double outliers)
 	return median * exp(deviation * normal) * (uniform() < outliers ? 4 : 1);
 }
 
-/* The share of rounds in which '> +10% beyond noise' holds, as compare judges it. */
+/* The share of rounds in which '> +10% beyond noise' holds, judged as compare does. */
 static double share(uint32_t n, double deviation, double outliers, uint32_t n_other, double deviation_other, double change)
 {
 	uint32_t held = 0;
@@ -180,7 +186,10 @@ static void identical_jobs_pass(void **state)
 	}
 }
 
-/* Welch's degrees of freedom are estimates: the level does not hold exactly where sides differ in noise or number, as the manual says. */
+/*
+ * Welch's degrees of freedom are estimates: the level is not exact where sides differ in noise or number, as the manual
+ * says.
+ */
 static void uneven_sides_come_close(void **state)
 {
 	static const double noise[] = { 0.1, 0.3, 1 };

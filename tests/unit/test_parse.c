@@ -158,7 +158,7 @@ static void test_names(void **state)
 	assert_string_equal(p.text, "--stage 'x': must be device, queue or total");
 }
 
-/* The figures are those of the textbook definition, worked out by hand. */
+/* Figures by the textbook definition, worked out by hand. */
 static void test_edit_distance(void **state)
 {
 	static const struct { const char *a, *b; u32 distance; } pairs[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which part an IO is in, what parts are called, and lists of watches with theirs. */
+/* Which part an IO is in, what parts are called, and lists of watches with their parts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,11 +49,11 @@ static void test_depth(void **state)
 	assert_int_equal(blklat_depth_part(512), 10);
 	assert_int_equal(blklat_depth_part(513), 11);
 	assert_int_equal(blklat_depth_part(UINT32_MAX), 11);
-	/* What an end that came twice would make of none. */
+	/* A depth of 0 could only come from an end that was seen twice. */
 	assert_int_equal(blklat_depth_part(0), 1);
 }
 
-/* The first that holds, of those in the order of blklat(8). */
+/* The first flag that holds, in the order of blklat(8). */
 static void test_flags(void **state)
 {
 	(void)state;
@@ -86,7 +86,7 @@ static void test_kinds(void **state)
 	assert_int_equal(part_find("beside", "nothing")->number, 7);
 }
 
-/* Part and kind are apart in a start time, and from its marks. */
+/* Part and kind do not overlap in a start time, nor do they overlap its marks. */
 static void test_start_times(void **state)
 {
 	(void)state;
@@ -99,7 +99,7 @@ static void test_start_times(void **state)
 			assert_int_equal(blklat_slot_part(ns, BLKLAT_BY_BESIDE), part);
 			assert_int_equal(blklat_slot_kind(ns), kind);
 		}
-	/* Where there are no kinds, there is room for more parts. */
+	/* Without kinds there is room for more parts. */
 	for (u32 part = 0; part <= BLKLAT_PARTS_MAX; part++) {
 		u64 ns = blklat_parted_start(UINT64_MAX, part, 0);
 
@@ -109,7 +109,7 @@ static void test_start_times(void **state)
 	}
 }
 
-/* Every part has a label of its own, which leads to it. */
+/* Every part has a label of its own, which identifies it. */
 static void test_labels(void **state)
 {
 	const struct watch whole = { .stage = BLKLAT_STAGE_DEVICE };
@@ -131,7 +131,7 @@ static void test_labels(void **state)
 	}
 }
 
-/* By cgroup there are two that are always there, room for others, and one part for each label. */
+/* By cgroup two parts are always there, with room for others, and each label is one part. */
 static void test_cgroups(void **state)
 {
 	const struct watch wholes[] = { { .stage = BLKLAT_STAGE_TOTAL }, { .stage = BLKLAT_STAGE_QUEUE } };

@@ -49,7 +49,7 @@ static void check_sum(const struct watch_counts *w, u32 op)
 		assert_int_equal(all->hist.cells[cell], a->hist.cells[cell] + b->hist.cells[cell]);
 }
 
-/* Read after read, with IOs in between: nothing of an earlier sum stays. */
+/* Read after read, with IOs in between: nothing of an earlier sum is left. */
 static void test_whole_is_the_sum(void **state)
 {
 	struct fake *f = fake_parted();
@@ -80,7 +80,7 @@ static void test_whole_is_the_sum(void **state)
 	fake_free(f);
 }
 
-/* Bios are counted in the rows of their part, requests in the whole's: both are the whole's. */
+/* Bios are counted in the rows of their part, requests in those of the whole: both are accounted to the whole. */
 static void test_accounts_are_the_wholes(void **state)
 {
 	struct fake *f = fake_parted();
@@ -122,7 +122,7 @@ static void test_waiting_by_part(void **state)
 		start_in_slot(f, 0, now_ns - 500, 1, 0);
 		start_in_slot(f, 3, now_ns - 90, 1, BLKLAT_SLOT_AFTER_IDLE);
 		start_in_slot(f, 17, now_ns - 4000, 2, BLKLAT_SLOT_SEEN);
-		/* By a clock that is ahead of the reader's. */
+		/* Started by a clock that is ahead of the reader's. */
 		start_in_slot(f, 18, now_ns + 70, 2, 0);
 		w = read_at(f, now_ns);
 		assert_int_equal(w[0].in_flight, 4);
@@ -221,7 +221,7 @@ static void test_frames_of_parts(void **state)
 	assert_int_equal(f[6].ops[BLKLAT_OP_READ].after_idle_ios, 1);
 	assert_true(frame_has_ios(&f[6]));
 	assert_false(frame_has_ios(&f[2]));
-	/* Mean numbers in flight: 100 * 50049.5 ns and 3 ms in a second. */
+	/* Mean numbers in flight: 100 * 50049.5 ns, and 3 ms, in a second. */
 	assert_true(f[1].queue_depth > 0.00500494 && f[1].queue_depth < 0.00500496);
 	assert_true(f[6].queue_depth > 0.00299999 && f[6].queue_depth < 0.00300001);
 	/* Skipped runs explain a loss once, and parts have no account. */
@@ -232,7 +232,7 @@ static void test_frames_of_parts(void **state)
 				 f[i].accounting.skipped_unexplained, 0);
 }
 
-/* An IO of one part that takes as long as the gap hides the pauses of all, as they are the device's. */
+/* An IO of one part that takes as long as the gap hides the pauses of all parts, since pauses are the device's. */
 static void test_a_long_io_hides_pauses_of_all_parts(void **state)
 {
 	struct interval *in = *state;

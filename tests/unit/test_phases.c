@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Phases between marks: which intervals they take, and that their figures are those of just these. */
+/* Phases between marks: which intervals belong to them, and that their figures are of just these. */
 #include "synthetic_run.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static const struct op_frame *figures(const struct synthetic *s, u32 phase, u32 
 	return &s->run.phases.p[phase].of[watch]->ops[op];
 }
 
-/* 400 a second from 0.3 s on, then 1600 from 10.6 s on: intervals on both sides of a mark are in neither. */
+/* 400 IOs a second from 0.3 s on, then 1600 from 10.6 s on: an interval with a mark in it is in neither phase. */
 static void rates_are_those_between_marks(void **state)
 {
 	struct mark marks[] = { mark(0.3, "QD 1"), mark(10.6, "QD 4"), mark(20.4, "end") };
@@ -72,7 +72,7 @@ static void rates_are_those_between_marks(void **state)
 	synthetic_uninit(&s);
 }
 
-/* Marks on the borders of intervals, or beside them by less than a thousandth: nothing is left out. */
+/* Marks on the boundaries of intervals, or off by less than a thousandth: nothing is left out. */
 static void marks_on_borders(void **state)
 {
 	struct mark marks[] = { mark(0, "a"), mark(2.0005, "b") };
@@ -89,7 +89,7 @@ static void marks_on_borders(void **state)
 	synthetic_uninit(&s);
 }
 
-/* Too short for a whole interval: that in whose middle it lies; shorter than half of one: no figures. */
+/* Too short for a whole interval: takes the one whose middle it covers; below half an interval: no figures. */
 static void short_phases(void **state)
 {
 	struct mark marks[] = { mark(0.2, "most"), mark(1.1, "some"), mark(1.3, "pause"), mark(2.4, "two"), mark(3.9, "late") };
@@ -114,7 +114,7 @@ static void short_phases(void **state)
 	synthetic_uninit(&s);
 }
 
-/* A partial interval gives way to the first whole one, with all that it had. */
+/* A partial interval gives way to the first whole one, with all its figures. */
 static void whole_takes_the_place(void **state)
 {
 	struct mark marks[] = { mark(0.4, "a") };
@@ -137,7 +137,7 @@ static void whole_takes_the_place(void **state)
 	synthetic_uninit(&s);
 }
 
-/* A rest at either end of a phase is not part of it, one within it is. An IO that hangs is no rest. */
+/* A rest at either end of a phase is not part of it, one in its middle is. An IO that hangs is no rest. */
 static void rests(void **state)
 {
 	struct mark marks[] = { mark(0, "a"), mark(8, "b") };
@@ -200,7 +200,7 @@ static void as_a_run(void **state)
 	synthetic_uninit(&s);
 }
 
-/* More marks than phases can be shown; what they take is counted, and bounded. */
+/* More marks than phases can be shown; their memory is counted, and bounded. */
 static void bounded(void **state)
 {
 	static struct mark marks[PHASES_MAX + 10];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is kept from one interval and capture to the next, as the text shows it. */
+/* What is kept from one interval and capture to the next, as the exposition shows it. */
 #include "prometheus_service.h"
 
 static void totals_go_on_with_the_next_capture(void **state)
@@ -16,7 +16,7 @@ static void totals_go_on_with_the_next_capture(void **state)
 	expect(&s, REQUEUES, "5");
 	end(&s);
 	begin(&s, 1);
-	expect(&s, READS("sda"), "20");	/* until it has an interval, what was stays */
+	expect(&s, READS("sda"), "20");	/* the old value stays until the device has an interval */
 	s.frames.f[0].accounting.requeued = 2;
 	interval(&s, 1);
 	interval(&s, 1);
@@ -31,7 +31,7 @@ static void totals_go_on_with_the_next_capture(void **state)
 
 #define OF_WRITES(name) "blklat_io_" name "_total{device=\"sda\",op=\"write\",stage=\"device\"}"
 
-/* Bytes of parts are in the totals as they are counted, once, and stay when the IO's end is never seen. */
+/* Bytes of parts are in the totals once they are counted, once, and stay if the IO's end is never seen. */
 static void parts_of_ios_are_counted_once(void **state)
 {
 	struct op_frame *o;
@@ -66,7 +66,7 @@ static void parts_of_ios_are_counted_once(void **state)
 	service_uninit(&s);
 }
 
-/* What is explained later was told already; the next capture counts from 0 again. */
+/* Runs that are explained later stay reported; the next capture counts from 0 again. */
 static void skipped_runs_never_fall(void **state)
 {
 	static const u64 unexplained[] = { 0, 3, 1, 4 };
@@ -90,7 +90,7 @@ static void skipped_runs_never_fall(void **state)
 	service_uninit(&s);
 }
 
-/* With the next interval; by reason, and over captures. */
+/* From the next interval on; by reason, and across captures. */
 static void refusals_are_counted(void **state)
 {
 	struct service s;
@@ -205,7 +205,7 @@ static void losses_never_fall_nor_count_twice(void **state)
 	interval(&s, 1);
 	expect(&s, LOST("no_start"), "3");
 	expect(&s, LOST("recursion"), "1");
-	/* What was unexplained for a moment stays told. */
+	/* A loss that was unexplained for a moment stays reported. */
 	lost_by[LOST_UNEXPLAINED] = 1;
 	interval(&s, 1);
 	lost_by[LOST_UNEXPLAINED] = 0;
@@ -220,7 +220,7 @@ static void losses_never_fall_nor_count_twice(void **state)
 	service_uninit(&s);
 }
 
-/* Or an alert of a hung IO would never end. One that hangs is in flight for the kernel, too. */
+/* Otherwise an alert for a hung IO would never end. An IO that really hangs is in flight for the kernel, too. */
 static void what_only_the_kernel_saw_end_does_not_hang(void **state)
 {
 	struct service s;
@@ -284,13 +284,13 @@ static void a_sum_outgrows_64_bits(void **state)
 		s.frames.f[0].ops[BLKLAT_OP_READ].sum_ns = 1ULL << 63;
 		assert_int_equal(s.sink->ops->interval(s.sink, &s.frames), 0);
 	}
-	/* 2^65 ns; the next double by Python */
+	/* 2^65 ns; the next double, computed by Python */
 	expect(&s, SUM, "36893488147.419106");
 	end(&s);
 	service_uninit(&s);
 }
 
-/* The memory of a host that makes and drops devices all day is bounded. */
+/* The memory stays bounded even if a host makes and drops devices all day. */
 static void the_one_gone_longest_is_forgotten(void **state)
 {
 	struct service s;

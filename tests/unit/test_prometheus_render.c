@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Rendering: labels, order, failures, and what runs meanwhile. */
+/* Rendering: labels, order, failures, and what happens concurrently. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -24,7 +24,7 @@ static void labels_are_escaped_and_well_formed(void **state)
 	service_uninit(&s);
 }
 
-/* Every label as long as it gets, of bytes that triple. */
+/* Every label as long as possible, of bytes that are each replaced by three. */
 static void the_longest_labels_fit(void **state)
 {
 	struct service s;
@@ -108,7 +108,7 @@ static u64 number_after(const char *text, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-/* Of one moment: each interval gives every device as many IOs, and the bytes are 4096 times those. */
+/* A scrape is of one moment: each interval gives every device as many IOs, and the bytes are 4096 times those. */
 static void check_scrape(struct scraper *s, const char *text, u64 *last)
 {
 	u64 a = number_after(text, READS("sda") " "), c = number_after(text, READS("sdc") " ");

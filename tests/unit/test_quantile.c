@@ -100,8 +100,8 @@ static u64 exact_rank(u64 per_mille, u64 n)
 }
 
 /*
- * One IO a cell: the cell found is the rank taken. q goes through percentiles_parse(), so every
- * share is rounded as in a run: 0.07 * 100 > 7 in doubles must still be IO 7.
+ * One IO a cell: the cell that is found is the rank that was used. q goes through percentiles_parse(), so
+ * every share is rounded as in a run: 0.07 * 100 > 7 in doubles must still be IO 7.
  */
 static void ranks(void **state)
 {
@@ -138,7 +138,7 @@ static void ranks(void **state)
 	}
 }
 
-/* At which share the fast end and the slow begin, with a number of IOs beyond 32 bits. */
+/* The shares at which the fast end and the slow end begin, with more IOs than 32 bits hold. */
 static void ranks_of_many(void **state)
 {
 	static const struct {
@@ -214,7 +214,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The sorted samples tell the truth; a percentile must lie in its bin, for each resolution. */
+/* The sorted samples are the truth; at each resolution a percentile must be in the bin of the true value. */
 static void check_samples(const u64 *sorted, u32 n, u32 scale)
 {
 	static const u32 shares[] = { 1, 10, 100, 250, 500, 501, 750, 900, 990, 999, 1000 };
@@ -266,7 +266,7 @@ static void against_sorted_samples(void **state)
 	}
 }
 
-/* Inside a bin: where the density is smooth the error is a small part of the bin's width. */
+/* Within a bin: where the density is smooth, the error is a small part of the bin's width. */
 static void better_than_the_bin(void **state)
 {
 	static u64 samples[SAMPLES_MAX];
@@ -285,7 +285,7 @@ static void better_than_the_bin(void **state)
 		double result = quantile_ns(&h, per_mille / 1000., samples[0],
 					    samples[SAMPLES_MAX - 1]);
 
-		/* The bin's ratio is 2, of which 3 % are left: the scatter of 20000 samples. */
+		/* A bin spans a factor of 2; the error stays within 3 % of that, the scatter of 20000 samples. */
 		if (fabs(log2(result / truth)) > 0.03)
 			fail_msg("share %u: is %.0f, must be %.0f", per_mille, result, truth);
 	}
@@ -325,7 +325,7 @@ static void lists_read(void **state)
 		assert_int_equal(ps.n, cases[i].n);
 		for (u32 j = 0; j < ps.n; j++) {
 			assert_string_equal(ps.p[j].name, cases[i].p[j].name);
-			/* To the bit: literals are the nearest doubles. */
+			/* Exact to the bit: the literals are the nearest doubles. */
 			if (ps.p[j].q != cases[i].p[j].q)
 				fail_msg("%s is %.17g", ps.p[j].name, ps.p[j].q);
 		}
@@ -383,7 +383,7 @@ static void lists_refused(void **state)
 	}
 }
 
-/* 16 fit, and repeats take no room. */
+/* 16 fit; repeats take no room. */
 static void lists_full(void **state)
 {
 	const char *bad = NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* When a thread takes too much of a CPU to go before all others. */
+/* When a thread uses too much of a CPU to run before all others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,11 +12,11 @@
 #define MS 1000000ULL
 #define BEGAN (77 * NSEC_PER_SEC)
 
-/* Intervals of @interval_ns, of each of which it takes @busy_ns, for 20 s: what is said, and when first. */
+/* Intervals of @interval_ns, busy for @busy_ns of each, for 20 s. Returns what is reported, and when. */
 static u32 play(u64 interval_ns, u64 busy_ns, u64 *ret_when_ns)
 {
 	struct realtime_share s = { 0 };
-	u64 cpu = 5 * NSEC_PER_SEC;	/* taken before */
+	u64 cpu = 5 * NSEC_PER_SEC;	/* used before */
 
 	for (u64 at = 0; at < 20 * NSEC_PER_SEC; at += interval_ns, cpu += busy_ns) {
 		u32 percent = realtime_share_excess(&s, BEGAN + at, cpu);
@@ -45,7 +45,7 @@ static void a_quarter_is_not_too_much(void **state)
 	}
 }
 
-/* A burst of a second, as when captures take over from each other, is no habit. */
+/* A burst of a second, as when one capture takes over from another, is not too much. */
 static void a_burst_is_not_too_much(void **state)
 {
 	struct realtime_share s = { 0 };

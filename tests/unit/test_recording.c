@@ -13,8 +13,8 @@ static void same_hist(const struct hist *a, const struct hist *b)
 }
 
 /*
- * Pauses are recorded as frames have them, without those of doubtful intervals; frames are compared apart.
- * @first: nothing but the clocks and what was counted is known of the start.
+ * Pauses are recorded as in frames, without those of doubtful intervals, so frames are compared elsewhere.
+ * @first: of the start only the clocks and the counts are known.
  */
 static void same_watch(const struct watch_counts *a, const struct watch_counts *b, bool first)
 {
@@ -69,7 +69,7 @@ static void same_capture(const struct capture *a, const struct capture *b)
 	}
 }
 
-/* Both to their ends; a device that is gone from all watches ends a run before the script does. */
+/* Reads both to their ends. A run ends before its script does once all its devices are gone. */
 static void same_run(struct capture *a, struct capture *b)
 {
 	struct snapshot s, t;
@@ -91,7 +91,7 @@ static void same_run(struct capture *a, struct capture *b)
 	snapshot_uninit(&t);
 }
 
-/* @scale, or that of a script which has no finer one. */
+/* @scale, or the script's own if that is coarser. */
 static int scale_of(const char *script, int scale)
 {
 	struct capture *c = replay(script, -1);
@@ -112,7 +112,7 @@ static void check_script(const char *script, int recorded, int replayed)
 	recording_of(&at, script, recorded, 0);
 	a = replay(script, replayed);
 	b = replay(at.file, replayed);
-	/* A recording tells what was taken when it was made, at its own scale. */
+	/* A recording reports the memory that the capture took, at the capture's own scale. */
 	if (recorded == replayed)
 		assert_true(a->memory_bytes == b->memory_bytes);
 	same_run(a, b);
@@ -138,7 +138,7 @@ static void a_replay_of_a_recording_is_the_run(void **state)
 	every_script(-1, -1);
 }
 
-/* Merging bins when it is recorded or when it is read is the same. */
+/* Merging bins when they are recorded or when they are read gives the same. */
 static void scales_merge(void **state)
 {
 	(void)state;
@@ -187,7 +187,7 @@ static void origin_is_kept(void **state)
 	assert_true(o->start_mono_ns == 1000 * NSEC_PER_SEC);
 	assert_true(o->start_wall_ns == 1795246500 * (s64)NSEC_PER_SEC);
 	assert_true(o->interval_s == 1);
-	assert_int_equal(o->idle_gap_ns, 0);	/* what the engine looked for, whatever was asked */
+	assert_int_equal(o->idle_gap_ns, 0);	/* what the engine looked for, whatever was asked for */
 	assert_true(o->finished);
 	assert_int_equal(o->n_marks, 0);
 	assert_int_equal(o->dropped, 0);
@@ -195,7 +195,7 @@ static void origin_is_kept(void **state)
 	place_remove(&at);
 }
 
-/* A stack: what is watched, all that it lies on, and the disks of these; nothing else. */
+/* A stack: what is watched, everything below it, and the disks of these; nothing else. */
 static void devices_below_are_kept(void **state)
 {
 	struct device d[] = {
@@ -249,7 +249,7 @@ static void devices_below_are_kept(void **state)
 	place_remove(&at);
 }
 
-/* What was counted before the first interval is no interval's, but the accounting's. */
+/* What was counted before the first interval belongs to no interval, only to the accounting. */
 static void what_came_before_is_kept(void **state)
 {
 	struct snapshot first, second;
@@ -283,7 +283,7 @@ static void what_came_before_is_kept(void **state)
 	place_remove(&at);
 }
 
-/* What the loop shows: without what had gone before. */
+/* As the loop shows it: without devices that went away before. */
 static int write_shown(struct feed *f)
 {
 	struct frames shown = f->is;
@@ -299,7 +299,7 @@ static int write_shown(struct feed *f)
 	return err;
 }
 
-/* Wholes and parts, what of each is in flight, one device replaced before the run and another one in it. */
+/* Wholes and parts, what each has in flight, one device replaced before the run and another one during it. */
 static void parts_are_kept(void **state)
 {
 	enum { N = 12, WHOLES = 4, GOES = 7 };
@@ -368,8 +368,8 @@ static void it_ends_as_one_plain_file(void **state)
 }
 
 /*
- * What a reader compares to the letter is made from lists of columns: they stay what they were.
- * What stands between two texts came with version 2.
+ * Readers compare these texts letter by letter. They are made from lists of columns, and must stay what they were.
+ * The text between the two others came with version 2.
  */
 static void tables_are_those_of_their_version(void **state)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Recordings that are none, or no longer: each has its sentence, and the reader takes nothing from them. */
+/* Files that are not recordings, or no longer: each gets its sentence, and the reader takes nothing from them. */
 #include "recording_run.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
 
 struct bad {
-	const char *sql;	/* what is done to a good one */
+	const char *sql;	/* what is done to a good recording */
 	const char *says;
 };
 
@@ -34,7 +34,7 @@ static void damage(const char *file, const char *sql)
 	sqlite3_close(db);
 }
 
-/* Opens @file and reads it to its end. Returns the errno it ended with, at first or at last. */
+/* Opens @file and reads it to its end. Returns the errno that it failed with, on opening or reading. */
 static int read_all(const char *file, struct problem *p)
 {
 	const struct capture_config cfg = { .scale = -1, .replay_file = file };
@@ -168,7 +168,7 @@ static void figures_that_cannot_be(void **state)
 	check_all(cases, ARRAY_SIZE(cases), "");
 }
 
-/* Watch 0 has the parts 1 to 9, watch 10 those from 11 on. */
+/* Watch 0 has parts 1 to 9, watch 10 has those from 11 on. */
 static void parts_that_cannot_be(void **state)
 {
 	static const struct bad cases[] = {
@@ -206,7 +206,7 @@ static void parts_that_cannot_be(void **state)
 	check_all(cases, ARRAY_SIZE(cases), "by size\n");
 }
 
-/* Some of a whole's parts, none, or parts of one device alone. */
+/* Some parts of a whole may be missing, or all those of one device. */
 static void parts_that_may_be_missing(void **state)
 {
 	static const char *const cases[] = {
@@ -251,7 +251,7 @@ static void what_is_allowed(void **state)
 	}
 }
 
-/* Cut off at each length that is a multiple of some odd number. */
+/* Truncated at many lengths, an odd number of bytes apart. */
 static void truncated(void **state)
 {
 	struct place at;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* However a recording ends, also by SIGKILL, and while it still goes on: it opens, and tells what was written. */
+/* However a recording ends, even by SIGKILL, and while it still goes on: it opens, and has what was written. */
 #include "recording_child.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@ static void pause_us(u32 us)
 	nanosleep(&t, NULL);
 }
 
-/* Writes intervals until it is killed, @pause after each, telling of each that is written. */
+/* Writes intervals until it is killed, with @pause after each, and reports each that is written. */
 static void write_for_ever(struct feed *f, const char *file, u64 max_bytes, u32 pause, int tell)
 {
 	EXPECT(!feed_open(f, file, max_bytes));
@@ -37,7 +37,7 @@ static u32 last_told(int from)
 	return n;
 }
 
-/* The file tells of all that was told and at most of one interval more, and of nothing else. */
+/* The file has every interval that was reported and at most one more, and nothing else. */
 static void check_killed(const char *file, u32 told, bool ring)
 {
 	struct snapshot last;
@@ -76,7 +76,7 @@ static void kill_one(u32 after_us, bool ring)
 	if (!pid)
 		write_for_ever(&f, at.file, ring ? ring_least_bytes(2) : 0, 0, tell[1]);
 	close(tell[1]);
-	/* Not before it has begun: what was ended before the first interval is another test's. */
+	/* Not before it has begun: another test ends it before the first interval. */
 	assert_int_equal(read(tell[0], &told, sizeof(told)), sizeof(told));
 	pause_us(after_us);
 	assert_int_equal(kill(pid, SIGKILL), 0);
@@ -129,7 +129,7 @@ static void killed_before_the_first_interval(void **state)
 	place_remove(&at);
 }
 
-/* A reader sees what is there when it begins, and hinders nobody. */
+/* A reader sees what is there when it begins, and gets in nobody's way. */
 static void read_while_it_is_recorded(void **state)
 {
 	struct snapshot last;
@@ -163,7 +163,7 @@ static void read_while_it_is_recorded(void **state)
 	place_remove(&at);
 }
 
-/* Which interval a recording ends with, all of it read; 0: it was written to too fast to be copied. */
+/* Returns the last interval of a recording, having read all of it; 0: it was written to too fast to be copied. */
 static u32 read_to_end(const char *file)
 {
 	const struct capture_config cfg = { .scale = -1, .replay_file = file };
@@ -196,8 +196,8 @@ static u32 told_by_now(int tell, u32 *told)
 }
 
 /*
- * By another process: stopped at whatever it does, in the middle of a transaction or while its log is moved into the
- * file, and while it goes on.
+ * Another process records: it is stopped at any point, be it in a transaction or while its log is moved into the
+ * file, and it is read while it goes on.
  */
 static void read_while_another_records(void **state)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Marks that another process sets while it is recorded. */
+/* Marks that another process sets while the recording goes on. */
 #include "recording_child.h"
 
 #include "recording/marks.h"
 #include "util/clock.h"
 
-/* By another process, as 'blklat mark' is: the locks are those between processes. */
+/* By another process, as 'blklat mark' does it: the locks under test are those between processes. */
 static void marks_are_noted(void **state)
 {
 	s64 wall = clock_ns(CLOCK_REALTIME), mono = clock_ns(CLOCK_MONOTONIC);

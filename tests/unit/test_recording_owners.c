@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Parts by cgroup whose owners change while they are recorded: each has an id of its own, until there are no more. */
+/* Parts by cgroup whose owners change during the recording: each owner has its own id, until none is left. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* The part is @label's in the interval to come, and has @n reads of @ns, and as many in flight at the end. */
+/* In the next interval the part belongs to @label, does @n reads of @ns, and has as many in flight at the end. */
 static void count(u32 part, const char *label, u32 n, u64 ns)
 {
 	struct op_counts *o = &w.now.w[part].ops[BLKLAT_OP_READ];
@@ -105,7 +105,7 @@ static void test_ids(void **state)
 	count(FIRST, "/a", 16, 1000);
 	count(FIRST + 1, "/b", 32, 1000);
 	end_interval();
-	/* The first ones have the parts' numbers, /b the first one behind; whoever comes again has the same, in another place too. */
+	/* /a and /c have the numbers of their parts, /b the next free one. A returning owner keeps its id, even in another part. */
 	assert_int_equal(number("SELECT id FROM watch WHERE part = '/c'"), FIRST + 1);
 	assert_int_equal(number("SELECT count(*) FROM watch WHERE part_of = 0"), 3);
 	assert_int_equal(number("SELECT id FROM watch WHERE part = '/b'"), behind);
@@ -115,7 +115,7 @@ static void test_ids(void **state)
 	assert_int_equal(number("SELECT in_flight FROM state WHERE interval = 4 AND watch = (SELECT id FROM watch WHERE part = '/b')"), 32);
 }
 
-/* Who comes when all ids are given is the rest's, with what that has itself. */
+/* An owner that comes when all ids are taken is counted in the rest, beside the rest's own IOs. */
 static void test_no_more_ids(void **state)
 {
 	(void)state;
@@ -136,7 +136,7 @@ static void test_no_more_ids(void **state)
 	assert_int_equal(number("SELECT in_flight FROM state WHERE interval = 2 AND watch = 2"), 3 + 5);
 	assert_int_equal(number("SELECT ios FROM series s JOIN watch w ON w.id = s.watch WHERE part = '/c'"), 7);
 	assert_int_equal(number("SELECT count(*) FROM watch WHERE part = '/b'"), 0);
-	/* The rest has none of its own. */
+	/* The rest has no IOs of its own. */
 	count(FIRST, "/b", 9, 1000);
 	end_interval();
 	assert_int_equal(number("SELECT ios FROM series WHERE interval = 3 AND watch = 2"), 9);

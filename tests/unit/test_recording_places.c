@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Wherever a recording lies, to be written or to be read: it can be, or one sentence says why not. */
+/* Wherever a recording lies, it can be written or read, or one sentence says why not. */
 #include "recording_child.h"
 
 #include <sched.h>
@@ -44,7 +44,7 @@ static void files_that_are_there(void **state)
 	place_remove(&at);
 }
 
-/* A file system of the child's own, gone with it. */
+/* Mounts a file system of the child's own, which goes away with it. */
 static bool own_mount(const char *dir, const char *options)
 {
 	return !unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
@@ -83,7 +83,7 @@ static void file_that_can_not_be_replaced(void **state)
 	place_remove(&at);
 }
 
-/* Names that mean something else to SQLite. */
+/* Names that would mean something special to SQLite. */
 static void names_of_any_kind(void **state)
 {
 	static const char *const names[] = { ":memory:", "file:a?mode=memory", "a%20b#c?d", "", "-x" };
@@ -141,7 +141,7 @@ static void deleted_meanwhile(void **state)
 	feed_uninit(&f);
 }
 
-/* Writes until that fails, with @err; what was written until then can be read. */
+/* Writes until it fails with @err; what was written until then must be readable. */
 static void write_until(const struct place *at, struct feed *f, int err)
 {
 	struct snapshot last;
@@ -177,7 +177,7 @@ static void larger_than_a_file_may_be(void **state)
 	feed_init(&f, 2, 6);
 	pid = fork();
 	if (!pid) {
-		/* A page of the WAL that is cut off is a full disk to SQLite. EFBIG it has from the file. */
+		/* To SQLite, a WAL page that is cut off is a full disk. EFBIG comes from the file. */
 		const struct rlimit limit = { 32 + 170 * (24 + 4096), 32 + 170 * (24 + 4096) };
 
 		signal(SIGXFSZ, SIG_IGN);
@@ -216,7 +216,7 @@ static void disk_full(void **state)
 
 /* --- where it lies is not for writing ---------------------------------------------------------------- */
 
-/* A recording that was killed, with all that is beside it. */
+/* Leaves a recording whose writer was killed, with all the files beside it. */
 static void leave_killed(struct place *at, u32 n)
 {
 	pid_t pid = fork();
@@ -235,7 +235,7 @@ static void leave_killed(struct place *at, u32 n)
 	must_be(pid);
 }
 
-/* What a user without rights sees in a directory that he can't write to. */
+/* Reads as a user without privileges, in a directory that can't be written to. */
 static void read_as_nobody(const struct place *at, u32 n)
 {
 	pid_t pid;
@@ -278,7 +278,7 @@ static void read_where_nothing_can_be_written(void **state)
 	place_remove(&at);
 }
 
-/* All was copied but the WAL: what had reached the file by then is whole. */
+/* Everything but the WAL was copied: what had reached the file by then is intact. */
 static void copied_without_its_wal(void **state)
 {
 	struct capture_config cfg = { .scale = -1 };
@@ -297,7 +297,7 @@ static void copied_without_its_wal(void **state)
 	assert_true(count_intervals(at.file, &last) > 0);
 	assert_int_equal(capture_replay.open(&cfg, &c, &p), 0);
 	c->ops->close(c);
-	remove_beside(&at, "");		/* and nothing was left beside it */
+	remove_beside(&at, "");		/* nothing was left beside it */
 	assert_int_equal(rmdir(at.dir), 0);
 	snapshot_uninit(&last);
 }

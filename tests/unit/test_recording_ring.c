@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A recording of limited size: what it keeps, that it adds up, and that it stays below its limit. */
+/* A recording of limited size: what it keeps, that its counts add up, and that it stays below its limit. */
 #include "recording_feed.h"
 
 #include <sqlite3.h>
@@ -13,7 +13,7 @@
 #define INTERVALS 12000
 #define LIMIT (3ULL << 20)
 
-/* What was counted up to each interval's end, and its extremes. */
+/* The counts at the end of each interval, and its extremes. */
 struct past {
 	u64 mono_ns, ios[FEED_OPS], sum_ns[FEED_OPS], min_ns[FEED_OPS], max_ns[FEED_OPS], idle_ios[FEED_OPS];
 	u64 bytes[FEED_OPS], partial[FEED_OPS];	/* of this interval, and of IOs that had not ended */
@@ -51,10 +51,10 @@ static u64 size_on_disk(const char *file)
 	return size_with(file, "") + size_with(file, "-wal") + size_with(file, "-shm") + size_with(file, "-journal");
 }
 
-/* A mark at the begin and one that is for ever to come. */
+/* One mark at the start, and one in the far future. */
 static struct mark marks[] = { { 8000000000, 1, "begin" }, { 1ULL << 60, 2, "end" } };
 
-/* Records @n intervals; @past has room for them and the start. Returns the most that the files took. */
+/* Records @n intervals; @past has room for them and the start. Returns the largest size of the files. */
 static u64 record(struct feed *f, const char *file, u64 limit, u32 n, struct past *past)
 {
 	u64 most = 0;
@@ -80,7 +80,7 @@ static u64 record(struct feed *f, const char *file, u64 limit, u32 n, struct pas
 	return most;
 }
 
-/* Whole originals lie between the two ends, and the later snapshot is what was counted then. */
+/* Whole original intervals lie between the two ends, and the later snapshot has the counts of that time. */
 static u32 check_interval(const struct past *past, u32 from, const struct snapshot *before,
 			  const struct snapshot *now, const struct run_info *info, struct frames *is)
 {
@@ -112,7 +112,7 @@ static u32 check_interval(const struct past *past, u32 from, const struct snapsh
 	return to;
 }
 
-/* Reads it back. Returns how many intervals there are; @ret_lengths of 1, 2, 4 ... originals. */
+/* Reads it back. Returns the number of intervals; @ret_lengths counts those of 1, 2, 4 ... originals. */
 static u32 check_all(const char *file, const struct feed *f, const struct past *past, u32 n, u32 ret_lengths[8])
 {
 	struct capture *c = replay(file, -1);
@@ -135,7 +135,7 @@ static u32 check_all(const char *file, const struct feed *f, const struct past *
 	while (!(err = read_summed(c, &s[1], &p))) {
 		u32 to = check_interval(past, from, &s[0], &s[1], &f->info, &is);
 
-		assert_true(to - from <= last);		/* the newer the shorter */
+		assert_true(to - from <= last);		/* newer ones are shorter */
 		last = to - from;
 		assert_int_equal(__builtin_popcount(last), 1);
 		ret_lengths[__builtin_ctz(last)]++;
@@ -166,15 +166,15 @@ static void oldest_give_way(void **state)
 	(void)state;
 	place_make(&at);
 	feed_init(&f, 1, 6);
-	f.origin.dropped = 5;	/* before: as if it were recorded again */
+	f.origin.dropped = 5;	/* dropped earlier, as if it were recorded again */
 	most = record(&f, at.file, LIMIT, INTERVALS, past);
 	assert_in_range(most, LIMIT / 2, LIMIT);
-	assert_true(size_on_disk(at.file) > LIMIT * 3 / 4);	/* it is used */
+	assert_true(size_on_disk(at.file) > LIMIT * 3 / 4);	/* the room is used */
 	intervals = check_all(at.file, &f, past, INTERVALS, lengths);
 	print_message("%u intervals of %u, most %llu of %llu bytes: %u of 1, %u of 2, %u of 4, %u of 8, %u of 16, "
 		      "%u of 32, %u of 64\n", intervals, INTERVALS, most, LIMIT, lengths[0], lengths[1], lengths[2],
 		      lengths[3], lengths[4], lengths[5], lengths[6]);
-	/* Half, and a twelfth each. */
+	/* Half of them, and about a twelfth of each other length. */
 	assert_in_range(lengths[0], intervals * 45 / 100, intervals * 55 / 100);
 	for (u32 i = 1; i <= 6; i++)
 		assert_in_range(lengths[i], intervals * 6 / 100, intervals * 11 / 100);
@@ -199,7 +199,7 @@ static void below_the_limit_nothing_is_merged(void **state)
 	place_remove(&at);
 }
 
-/* Six watches, and intervals that grow to many times their size at once. */
+/* Six watches, and intervals that suddenly grow to many times their size. */
 static void growing_intervals_find_room(void **state)
 {
 	u64 limit = ring_least_bytes(6), most = 0;
@@ -256,7 +256,7 @@ static void make_ring(struct recording_ring *r, struct feed *f)
 	recording_rows_uninit(&rows);
 }
 
-/* Whether an interval finds room. What was done for it is undone. */
+/* Whether room can be made for an interval. Undoes what was done for it. */
 static bool room_can_be_made(struct recording_ring *r, u32 tries)
 {
 	const struct ring_levels before = r->levels;
@@ -278,9 +278,9 @@ static u64 pages_left(const struct recording_ring *r)
 }
 
 /*
- * Something takes the room, page by page. As long as an interval that takes it may stay, a step can be made, and none
- * stays that leaves less than a quarter of the reserve: with no page at all some rings can't give anything up,
- * since even what becomes smaller may want a page first.
+ * Something takes the room, page by page. As long as an interval may stay, the next step is still possible. None may
+ * stay that leaves less than a quarter of the reserve: without a free page some rings can't give anything up, since
+ * even a row that shrinks may need a page first.
  */
 static void an_interval_leaves_room_for_the_next_step(void **state)
 {
@@ -331,7 +331,10 @@ static void note_divided(const struct snapshot *s, struct divided_past *past)
 	}
 }
 
-/* Of a watch with parts: what is merged is what there was at the later end, of each part and of all, whatever was in flight before. */
+/*
+ * A watch with parts: a merged interval has what there was at its later end, for each part and in all, whatever was in
+ * flight before.
+ */
 static void parts_give_way(void **state)
 {
 	struct divided_past *past = calloc(DIVIDED_INTERVALS, sizeof(*past)), is;

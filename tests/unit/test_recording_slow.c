@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Slow IOs in a recording: in one whose size is limited they stay with their intervals, and files that lie about them are refused. */
+/*
+ * Slow IOs in a recording: if its size is limited they stay with their intervals, and files that lie about them are
+ * refused.
+ */
 #include "core/slow.h"
 #include "recording/ring.h"
 #include "recording/sqlite.h"
@@ -13,7 +16,7 @@ static u64 min_u64(u64 a, u64 b)
 	return a < b ? a : b;
 }
 
-/* Interval @i has i % 6 of them, each with what tells it from all others, and from the middle on some say who sent them. */
+/* Interval @i has i % 6 slow IOs, each of them distinguishable; every other one says who sent it. */
 static void make_slow(struct slow_ios *s, u64 i)
 {
 	slow_ios_clear(s);
@@ -86,7 +89,7 @@ static void check_io(const struct slow_io *io, u64 first, u64 last)
 	}
 }
 
-/* Plays the file: @first is the first interval that was not dropped. Returns how many are found in all. */
+/* Plays the file; @first is the first interval that was not dropped. Returns how many were found in all. */
 static u64 check_replay(const char *file, u64 first)
 {
 	struct capture *c = replay(file, -1);
@@ -105,7 +108,7 @@ static u64 check_replay(const char *file, u64 first)
 		assert_int_equal(of->n, min_u64(MOST, of->found));
 		for (u32 i = of->first; i < of->first + of->n; i++)
 			check_io(&c->slow->io[i], first, UINT32_MAX);
-		/* The slowest comes first, and is of the last of those that became this interval. */
+		/* The slowest comes first, and is from the last interval that was merged into this one. */
 		if (of->n)
 			first = c->slow->io[of->first].told.latency_ns / 10 + 1;
 		found += of->found;
@@ -164,7 +167,7 @@ static void test_too_little_room(void **state)
 	place_remove(&at);
 }
 
-/* Each is refused with a sentence, whatever it is that reads it. */
+/* Each is refused with a sentence, whoever reads it. */
 static void test_lies(void **state)
 {
 	static const char *const lies[] = {

@@ -33,7 +33,7 @@ static void test_layout(void **state)
 	}
 }
 
-/* What a watch's op must give, added up IO by IO. */
+/* What an op of a watch must yield, added up IO by IO. */
 struct expected {
 	u64 sum_ns, bytes, errors, min_ns, max_ns, ios;
 	u64 cells[33 * 64 + 2];
@@ -77,7 +77,7 @@ static void add_random_io(struct fake *f, u32 *seed, struct expected *all)
 	e->min_ns = l.ns < e->min_ns ? l.ns : e->min_ns;
 }
 
-/* Five intervals at each scale: sums grow, extremes are each interval's own. */
+/* Five intervals at each scale: sums grow, extremes are those of each interval. */
 static void test_every_cpu_watch_and_op(void **state)
 {
 	struct expected *all = calloc(FAKE_WATCHES * FAKE_OPS, sizeof(*all));
@@ -105,7 +105,7 @@ static void test_every_cpu_watch_and_op(void **state)
 	free(all);
 }
 
-/* Every cell holds a number of its own; with one bit set, exactly its octave's cells are read. */
+/* Every cell holds a number of its own; with one bit set, exactly that octave's cells are read. */
 static void test_octaves(void **state)
 {
 	(void)state;
@@ -166,7 +166,7 @@ static void test_accounts(void **state)
 			u64 sum = (watch * 100 + cell) * 3000 + 6;
 
 			assert_int_equal(region_account(&f->r, watch, cell), sum);
-			/* Of requests the slots tell, and they are empty here. */
+			/* For requests the slots tell, and here they are empty. */
 			assert_int_equal(f->now.w[watch].accounts[cell],
 					 cell == BLKLAT_OVERWRITTEN && watch < 2 ? 0 : sum);
 		}
@@ -181,7 +181,7 @@ static void test_epoch_empties_only_the_next_cells(void **state)
 	(void)state;
 	f->epoch = 41;
 	fake_io(f, 2, 1, BLKLAT_OP_OTHER, latency_of(900));
-	s[AT_MAX] = 77;		/* of two intervals ago */
+	s[AT_MAX] = 77;		/* from two intervals ago */
 	s[AT_NOT_MIN] = ~77ULL;
 	region_next_epoch(&f->r);
 	assert_int_equal(f->epoch, 42);
@@ -192,7 +192,7 @@ static void test_epoch_empties_only_the_next_cells(void **state)
 	fake_free(f);
 }
 
-/* An interval without IOs has no extremes, also when an older one left some. */
+/* An interval without IOs has no extremes, even if an older one left some. */
 static void test_idle_interval(void **state)
 {
 	struct fake *f = fake_new(6);
@@ -210,7 +210,7 @@ static void test_idle_interval(void **state)
 	fake_free(f);
 }
 
-/* IOs that end after the flip are in this interval's bins, and in the next one's extremes. */
+/* IOs that end after the epoch flipped are in this interval's bins, and in the next one's extremes. */
 static void test_ended_between_flip_and_read(void **state)
 {
 	struct latency small = latency_of(800), middle = latency_of(900), big = latency_of(1000);
@@ -227,7 +227,7 @@ static void test_ended_between_flip_and_read(void **state)
 	assert_int_equal(e.max_ns, big.ns);
 	assert_int_equal(e.min_ns, small.ns);
 
-	/* Neither may come up again; what the middle one was exactly is not to be had any more. */
+	/* Neither may appear again; the exact value of the middle one is no longer available. */
 	fake_io(f, 0, 0, BLKLAT_OP_READ, middle);
 	fake_drain(f, 0);
 	e = fake_extremes(f, 0, BLKLAT_OP_READ);
@@ -274,7 +274,7 @@ static void test_torn_outside_of_the_grid(void **state)
 	fake_free(f);
 }
 
-/* A CPU that wrote its extremes but not yet the bin: they belong to no IO that is counted. */
+/* A CPU has written its extremes but not yet the bin: they belong to no IO that is counted. */
 static void test_extremes_before_the_bin(void **state)
 {
 	struct latency small = latency_of(800), big = latency_of(1000);
@@ -292,7 +292,7 @@ static void test_extremes_before_the_bin(void **state)
 	assert_int_equal(e.min_ns, small.ns);
 	assert_int_equal(e.max_ns, floor(1e9 * exp2(-26 + (small.bin + 1) / 64.)));
 
-	/* Its bin comes in the next interval, where the extremes of the one before still help. */
+	/* Its bin comes in the next interval, where the extremes of the previous one still help. */
 	s[AT_BINS + fake_cell(f, big)]++;
 	op = &fake_read(f, 0)->ops[BLKLAT_OP_READ];
 	e = fake_extremes(f, 0, BLKLAT_OP_READ);
@@ -300,7 +300,7 @@ static void test_extremes_before_the_bin(void **state)
 	fake_free(f);
 }
 
-/* Both epochs have extremes in the bin: those of the ended one are meant. */
+/* Both epochs have extremes in the bin: those of the epoch that ended apply. */
 static void test_the_ended_epoch_comes_first(void **state)
 {
 	struct latency middle = latency_of(1000), longer = { middle.ns + 50, 1000 },
@@ -313,7 +313,7 @@ static void test_the_ended_epoch_comes_first(void **state)
 	for (u32 interval = 0; interval < 2; interval++) {
 		fake_io(f, 0, 0, BLKLAT_OP_READ, middle);
 		region_next_epoch(&f->r);
-		/* Two CPUs on their way, their bins not yet counted. */
+		/* Two CPUs have ended an IO, but not yet counted it in the bins. */
 		fake_begin_end(f, fake_series(f, 1, 0, BLKLAT_OP_READ), longer.ns, longer.bin / 64);
 		fake_begin_end(f, fake_series(f, 2, 0, BLKLAT_OP_READ), shorter.ns, shorter.bin / 64);
 		op = &fake_read(f, 0)->ops[BLKLAT_OP_READ];
@@ -327,7 +327,7 @@ static void test_the_ended_epoch_comes_first(void **state)
 	fake_free(f);
 }
 
-/* A part of a request completed on one CPU, the rest on another: the first has bytes and no bin. */
+/* Part of a request completes on one CPU, the rest on another: the first CPU has bytes and no bin. */
 static void test_bytes_without_a_bin(void **state)
 {
 	struct fake *f = fake_new(6);
@@ -345,7 +345,7 @@ static void test_bytes_without_a_bin(void **state)
 	fake_free(f);
 }
 
-/* One series of each watch and op for all CPUs: a sum, then bins of an eighth of an octave or wider. */
+/* One series per watch and op for all CPUs: a sum, then bins of an eighth of an octave or wider. */
 static void test_after_idle(void **state)
 {
 	(void)state;
@@ -356,7 +356,7 @@ static void test_after_idle(void **state)
 		u64 *one = idle + (1 * FAKE_OPS + BLKLAT_OP_WRITE) * (1 + cells);
 		const struct op_counts *o;
 
-		/* Without it nothing is looked for. */
+		/* If it is off, nothing is looked for. */
 		assert_int_equal(hist_count(&fake_drain(f, 1)->ops[BLKLAT_OP_WRITE].after_idle), 0);
 		f->r.idle = idle;
 		one[0] = 123456;

@@ -13,13 +13,13 @@
 
 #include "fake_region.h"
 
-/* Slot @n of watch 0, which has those from number 16 on. */
+/* Slot @n of watch 0, whose slots begin at number 16. */
 static struct blklat_slots *block_of(struct fake *f, u32 n)
 {
 	return &f->slots[(16 + n) / 16];
 }
 
-/* The two writes of a start and of an end, in abi.h's order; the bin comes after them. */
+/* The two writes of a start and of an end, in the order of abi.h; the bin comes after them. */
 static void start_write(struct fake *f, u32 n, int step, u64 ns)
 {
 	struct blklat_slots *s = block_of(f, n);
@@ -111,7 +111,7 @@ static void test_in_flight_and_age(void **state)
 	fake_free(f);
 }
 
-/* The mark of an IO after a pause is no part of its time: bit 63, as abi.h says. */
+/* The mark of an IO after a pause is not part of its time: bit 63, as abi.h says. */
 static void test_marked_starts(void **state)
 {
 	struct fake *f = fake_new(0);
@@ -132,7 +132,7 @@ static void test_marked_starts(void **state)
 	fake_free(f);
 }
 
-/* One that was started after the clock was read is as young as can be. */
+/* An IO that started after the clock was read has age 0. */
 static void test_age_is_never_negative(void **state)
 {
 	struct fake *f = fake_new(0);
@@ -144,7 +144,7 @@ static void test_age_is_never_negative(void **state)
 	fake_free(f);
 }
 
-/* Neighbours' slots, one before the range and one behind it, are others' business. */
+/* Slots before the range and after it belong to others. */
 static void test_ranges(void **state)
 {
 	struct fake *f = fake_new(0);
@@ -161,7 +161,7 @@ static void test_ranges(void **state)
 	fake_free(f);
 }
 
-/* Where there are no slots the engine says these figures. */
+/* Where there are no slots the engine supplies these figures. */
 static void test_total_has_no_slots(void **state)
 {
 	struct fake *f = fake_new(0);
@@ -184,7 +184,7 @@ static void test_total_has_no_slots(void **state)
 	fake_free(f);
 }
 
-/* A look after each single write of three IOs in one slot: an IO on its way is no missed end. */
+/* A read after each single write of three IOs in one slot: an IO on its way is not a missed end. */
 static void test_half_written_is_not_overwritten(void **state)
 {
 	struct fake *f = fake_new(0);
@@ -192,7 +192,7 @@ static void test_half_written_is_not_overwritten(void **state)
 	(void)state;
 	for (u64 io = 0; io < 3; io++) {
 		start_write(f, 5, 0, 100 + io);
-		/* The time is there first, but who is at rest is only asked for its starts. */
+		/* The time is there already, but a watch at rest is only checked for starts. */
 		check(fake_drain(f, 0), io, 0, 0);
 		start_write(f, 5, 1, 0);
 		check(fake_drain(f, 0), io + 1, 1, 0);
@@ -207,7 +207,7 @@ static void test_half_written_is_not_overwritten(void **state)
 	fake_free(f);
 }
 
-/* What rests is looked at once, by its starts alone; what does not, or what lacks something, as ever. */
+/* A watch at rest is checked once, by its starts alone; one not at rest, or with a gap, is read as always. */
 static void test_at_rest(void **state)
 {
 	struct fake *f = fake_new(0);
@@ -216,18 +216,18 @@ static void test_at_rest(void **state)
 	start(f, 4, 100);
 	complete(f, 4, 1000);
 	check(fake_drain(f, 0), 1, 0, 0);
-	/* Nothing of this can be, and nothing of it is looked at. */
+	/* None of this is possible, and none of it is looked at. */
 	block_of(f, 9)->ns[(16 + 9) % 16] = 77;
 	block_of(f, 9)->ended[(16 + 9) % 16] = 5;
 	check(fake_drain(f, 0), 1, 0, 0);
-	/* An IO in the bins without a start is no rest. */
+	/* An IO in the bins without a start: not at rest. */
 	fake_io(f, 0, 0, BLKLAT_OP_READ, latency_of(1000));
 	assert_int_equal(fake_drain(f, 0)->in_flight_after, 1);
 	assert_int_equal(f->now.w[0].in_flight, 0);
-	/* One more start, and it all counts. */
+	/* One more start, and everything is counted. */
 	start(f, 3, 200);
 	check(fake_drain(f, 0), 2, 2, 0);
-	/* An IO whose end was missed keeps it from rest. */
+	/* An IO whose end was missed: not at rest. */
 	start(f, 3, 300);
 	block_of(f, 9)->ns[(16 + 9) % 16] = BLKLAT_SLOT_FREE;
 	end(f, 3);
@@ -237,7 +237,7 @@ static void test_at_rest(void **state)
 	fake_free(f);
 }
 
-/* Started again before its end was seen: once and twice, in flight and after the last one ended. */
+/* A slot starts again before its end was seen: once and twice, in flight and after the last IO ended. */
 static void test_overwritten(void **state)
 {
 	struct fake *f = fake_new(0);
@@ -259,7 +259,7 @@ static void test_overwritten(void **state)
 	fake_free(f);
 }
 
-/* A requeue takes a start back; nothing is lost by it. */
+/* A requeue takes a start back, which is no loss. */
 static void test_requeued(void **state)
 {
 	struct fake *f = fake_new(0);
@@ -274,7 +274,7 @@ static void test_requeued(void **state)
 	fake_free(f);
 }
 
-/* An IO that began before the capture leaves a mark in its slot that is no IO in flight. */
+/* An IO that began before the capture leaves a mark in its slot, which is not an IO in flight. */
 static void test_freed_without_a_start(void **state)
 {
 	struct fake *f = fake_new(0);
@@ -309,7 +309,7 @@ static void *write_ios(void *into)
 	return NULL;
 }
 
-/* Read for real while IOs start and end: never a false loss, and the sums close up to what moved. */
+/* Read while a thread really starts and ends IOs: never a false loss, and the sums close up to what moved. */
 static void test_reading_while_ios_move(void **state)
 {
 	struct writer w = { .f = fake_new(0) };
@@ -319,7 +319,7 @@ static void test_reading_while_ios_move(void **state)
 	(void)state;
 	fake_series(w.f, 0, 0, BLKLAT_OP_READ)[AT_OCTAVES] = 1ULL << 19;
 	assert_int_equal(pthread_create(&thread, NULL, write_ios, &w), 0);
-	/* Longer where the machine is too busy to run both at once. */
+	/* Longer if the machine is too busy to run both at once. */
 	for (u32 i = 0; i < 20000 || (!moved && i < 4000000); i++) {
 		const struct watch_counts *now = &w.f->now.w[0];
 		u64 done, rested_at = 0;
@@ -337,13 +337,13 @@ static void test_reading_while_ios_move(void **state)
 	pthread_join(thread, NULL);
 	check(fake_drain(w.f, 0), w.ios, 0, 0);
 	assert_int_equal(completed(&w.f->now.w[0]), w.ios);
-	assert_true(moved > 0);		/* else nothing was tried */
+	assert_true(moved > 0);		/* otherwise nothing was tested */
 	fake_free(w.f);
 }
 
 /*
- * A CPU between freeing a slot and counting in the bin goes on while the watch is read: whoever touches
- * the accounts first, which the reader does after the bins, makes it.
+ * A CPU is held between freeing a slot and counting in the bin, and goes on while the watch is read: the first
+ * access to the accounts, which the reader reads after the bins, releases it.
  */
 static struct {
 	void *page;
@@ -386,7 +386,7 @@ static void test_reads_again_when_the_sums_do_not_close(void **state)
 	fake_free(f);
 }
 
-/* If it never goes on, the reader does: what is missing is for the accounting to tell. */
+/* If the CPU never goes on, the reader stops trying, and leaves what is missing to the accounting. */
 static void test_gives_up_when_the_sums_never_close(void **state)
 {
 	struct fake *f = fake_new(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the process that captures tells the one that serves, by the whole way; and how it goes when nobody takes it. */
+/* What the capturing process sends to the serving one, all the way; and what happens when nobody reads it. */
 #include "any_frames.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 /* --- the whole way ---------------------------------------------------------------------------- */
 
-/* A sink that adds up what it is told, as totals do. */
+/* A sink that adds up what it gets, as totals do. */
 struct told {
 	struct sink_source source;
 	u32 opens, closes, intervals;
@@ -89,8 +89,8 @@ struct line {
 	struct relayed_config cfg;
 	struct relayed *relayed;
 	struct told told;
-	u64 ios, bytes, slow;		/* that went in */
-	u32 runs;			/* messages of that kind */
+	u64 ios, bytes, slow;		/* that were sent */
+	u32 runs;			/* messages of type RELAY_RUN */
 };
 
 static int take(void *line, u32 kind, struct wire_in *bytes)
@@ -133,7 +133,7 @@ static void line_close(struct line *l)
 	assert_int_equal(l->told.opens, l->told.closes);
 }
 
-/* An interval of a second, with so many IOs of 100 us in each of @spread cells. */
+/* An interval of a second, with a few IOs of 100 us in each of @spread cells. */
 static void line_interval(struct line *l, u32 spread)
 {
 	struct frames *fs = &l->w.frames;
@@ -182,7 +182,7 @@ static void test_what_is_told_arrives(void **unused)
 	line_close(&l);
 }
 
-/* Nobody reads: what waits is bounded, and nothing that was counted is missing when somebody does. */
+/* Nobody reads: what waits is bounded, and no counts are missing when somebody reads again. */
 static void test_a_slow_reader_gets_longer_intervals(void **unused)
 {
 	const u32 n = 4000;
@@ -200,7 +200,7 @@ static void test_a_slow_reader_gets_longer_intervals(void **unused)
 		most = waits > most ? waits : most;
 	}
 	assert_true(most > RELAY_HOLD && most < RELAY_HOLD + (1 << 20));
-	/* With what is held, and in order: it goes before what is said after it. */
+	/* With what is held, and in order: that is sent before the end. */
 	assert_int_equal(relay_stop(l.relay, "the end"), 0);
 	while (!l.told.stopped[0])
 		assert_int_equal(channel_read(&l.reader, take, &l), 0);
@@ -211,7 +211,7 @@ static void test_a_slow_reader_gets_longer_intervals(void **unused)
 	line_close(&l);
 }
 
-/* Held intervals are of the devices that there were, also when these go while nobody reads. */
+/* Held intervals belong to the devices at that time, even if these go away while nobody reads. */
 static void test_devices_that_go_while_nobody_reads(void **unused)
 {
 	struct line l;
@@ -222,7 +222,7 @@ static void test_devices_that_go_while_nobody_reads(void **unused)
 		line_interval(&l, 300);
 	line_interval(&l, 300);		/* held */
 	l.w.frames.n--;
-	memset(l.w.devices[1].name, 'x', 5);	/* as when memory is used again */
+	memset(l.w.devices[1].name, 'x', 5);	/* as when the memory is used again */
 	line_interval(&l, 300);
 	assert_int_equal(relay_stop(l.relay, "the end"), 0);
 	assert_int_equal(channel_start(l.channel), 0);
@@ -234,7 +234,7 @@ static void test_devices_that_go_while_nobody_reads(void **unused)
 	line_close(&l);
 }
 
-/* It ends at last, rather than to take all memory: each change of the devices is a message of its own. */
+/* The relay gives up rather than take all memory: each change of the devices is a message of its own. */
 static void test_what_waits_has_an_end(void **unused)
 {
 	struct line l;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A capture that is opened anew with more room: whatever is read is held against what was done. And devices that go away
- * between two reads.
+ * A capture that is opened anew with more room: all that is read is compared with what was done. And devices that go
+ * away between two reads.
  */
 #include "renew_world.h"
 
@@ -19,7 +19,7 @@ static void test_stays_while_it_fits(void **state)
 	finish();
 }
 
-/* What was lost stays told; all that comes later is counted, and the kernel's count goes on. */
+/* Losses stay reported, everything later is counted, and the kernel's count goes on. */
 static void test_more_requests(void **state)
 {
 	struct accounting a;
@@ -45,10 +45,10 @@ static void test_more_requests(void **state)
 	check(a, 7, 0, 7);
 	assert_true(a.kernel_known);
 	assert_int_equal(a.kernel_ios, 14);
-	/* The interval's own extremes, not those of a run. */
+	/* The interval's own extremes, not those of the run. */
 	assert_int_equal(w.s.w[0].ops[0].min_ns, 3000);
 	assert_int_equal(w.s.w[0].ops[0].max_ns, 500000);
-	/* Once more, for it can grow again. */
+	/* Once more, since the queue can grow again. */
 	put("sda", "queue/nr_requests", "2048\n");
 	a = read_disk(0);
 	assert_int_equal(w.renewals, 2);
@@ -58,7 +58,7 @@ static void test_more_requests(void **state)
 	finish();
 }
 
-/* Seen before anything is lost by it. */
+/* Noticed before it causes a loss. */
 static void test_nothing_is_lost_at_rest(void **state)
 {
 	(void)state;
@@ -74,7 +74,7 @@ static void test_nothing_is_lost_at_rest(void **state)
 	finish();
 }
 
-/* What was in flight when the larger one was opened is waited for; it is counted once, with its latency. */
+/* IOs in flight when the larger capture was opened are waited for; each is counted once, with its latency. */
 static void test_in_flight(void **state)
 {
 	(void)state;
@@ -84,7 +84,7 @@ static void test_in_flight(void **state)
 	check(read_disk(0), 0, 1, 0);
 	assert_int_equal(w.opened, 2);
 	assert_int_equal(w.renewals, 0);
-	/* Both see these start; only the larger one has a slot for the second. */
+	/* Both captures see these start; only the larger one has a slot for the second. */
 	start(0, 6);
 	start(0, BEYOND);
 	io(0, BEYOND + 1, 1000);
@@ -99,7 +99,7 @@ static void test_in_flight(void **state)
 	finish();
 }
 
-/* One that was lost before there was a larger one stays lost; that has not seen its start either. */
+/* An IO that was lost before the larger capture existed stays lost; that one has not seen its start either. */
 static void test_lost_in_flight(void **state)
 {
 	struct accounting a;
@@ -117,7 +117,7 @@ static void test_lost_in_flight(void **state)
 	finish();
 }
 
-/* One that hangs does not hold it up for ever. It is lost then, and told. */
+/* An IO that hangs does not hold it up for ever: it is then reported as lost. */
 static void test_one_that_hangs(void **state)
 {
 	struct accounting a;
@@ -140,7 +140,7 @@ static void test_one_that_hangs(void **state)
 	finish();
 }
 
-/* It goes on as it was, says so once, and not at each read. */
+/* It goes on as before, and says so once, not at each read. */
 static void test_cannot_be_opened(void **state)
 {
 	(void)state;
@@ -159,7 +159,7 @@ static void test_cannot_be_opened(void **state)
 	finish();
 }
 
-/* A device that is gone stays what it was, and is no part of the larger one. */
+/* A device that is gone keeps its counts, and is not part of the larger capture. */
 static void test_beside_one_that_is_gone(void **state)
 {
 	char path[128];
@@ -190,7 +190,7 @@ static void test_beside_one_that_is_gone(void **state)
 	finish();
 }
 
-/* The kernel tells that it went away: what is counted afterwards at its address is another's. */
+/* The kernel reports that it went away: what is counted at its address later belongs to another device. */
 static void test_gone_between_reads(void **state)
 {
 	char path[128];
@@ -218,7 +218,7 @@ static void test_gone_between_reads(void **state)
 	finish();
 }
 
-/* Another one was there when it was looked at: some of what was counted by then may be that one's. */
+/* Another device was there by the time of the check: some of the counts up to then may be its. */
 static void test_replaced_between_reads(void **state)
 {
 	(void)state;
@@ -238,7 +238,7 @@ static void test_replaced_between_reads(void **state)
 	finish();
 }
 
-/* What it had in flight is waited for, and what never ends stays in flight. */
+/* Its IOs in flight are waited for, and one that never ends stays in flight. */
 static void test_gone_with_an_io_in_flight(void **state)
 {
 	char path[128];

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A capture that takes over from one whose watches are divided: each IO stays in its part, and is in the whole once. */
+/*
+ * A capture that takes over from one whose watches are divided: each IO stays in its part, and is counted in the whole
+ * once.
+ */
 #include "renew_world.h"
 
 enum { WHOLE_SDB = 1 + BLKLAT_SIZE_PARTS, SMALL = 1, LARGE = 5, SMALL_BYTES = 4096, LARGE_BYTES = 65536 };
 
-/* A disk's IOs of two sizes, as many as that; each in the part and in the whole once, the parts with nothing else. */
+/* A disk's IOs of two sizes, this many of each; each in its part and in the whole once, the parts with nothing else. */
 static void check_parts(u32 whole, u64 small, u64 large)
 {
 	const struct watch_counts *c = &w.s.w[whole];
@@ -56,10 +59,10 @@ static void test_parts_at_rest(void **state)
 	sized_io(0, 5, 500000, SMALL_BYTES);
 	check(read_watch(0), 6, 0, 1);
 	check_parts(0, 4, 2);
-	/* Their own extremes, and the whole's. */
+	/* Extremes of their own, and those of the whole. */
 	assert_int_equal(w.s.w[LARGE].ops[0].max_ns, 1000);
 	assert_int_equal(w.s.w[0].ops[0].max_ns, 500000);
-	/* And on to a third. */
+	/* Then on to a third capture. */
 	put("sda", "queue/nr_requests", "2048\n");
 	sized_io(0, 2047, 1000, LARGE_BYTES);
 	check(read_watch(0), 6, 0, 2);
@@ -71,7 +74,7 @@ static void test_parts_at_rest(void **state)
 	finish();
 }
 
-/* In the part that it began in; what is counted while both captures are there is counted once. */
+/* In the part that it started in; what is counted while both captures exist is counted once. */
 static void test_parts_in_flight(void **state)
 {
 	(void)state;
@@ -111,7 +114,7 @@ static void remove_sda(void)
 	remove_tree(path);
 }
 
-/* A disk that is gone keeps its parts, and the larger capture has those of the other disk alone. */
+/* A disk that is gone keeps its parts, and the larger capture has only those of the other disk. */
 static void test_parts_beside_a_disk_that_is_gone(void **state)
 {
 	(void)state;
@@ -134,7 +137,7 @@ static void test_parts_beside_a_disk_that_is_gone(void **state)
 	finish();
 }
 
-/* It goes, and another one comes in its place, when the larger capture is there and has yet to take over. */
+/* It goes away and another one takes its place, after the larger capture was opened and before it takes over. */
 static void test_parts_of_a_disk_that_goes_in_between(void **state)
 {
 	(void)state;

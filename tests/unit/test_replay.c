@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The replay engine: scripts in, snapshots out; every bad line by file and number. */
+/* The replay engine: scripts in, snapshots out; every bad line is reported by file and number. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -94,7 +94,7 @@ static void facts_are_kept(void **state)
 	script_end(&s);
 }
 
-/* Starts are cumulative, as is the number of IOs; bins, sums and extremes are those of one interval. */
+/* Starts are cumulative, as is the number of IOs; bins, sums and extremes are of one interval. */
 static void counts_are_a_live_engines(void **state)
 {
 	const struct op_counts *rd;
@@ -131,7 +131,7 @@ static void counts_are_a_live_engines(void **state)
 	assert_int_equal(hist_count(&rd->hist), 1);
 	assert_int_equal(rd->sum_ns, 2 * NSEC_PER_SEC);
 	assert_int_equal(op_counts_ios(rd), 1002);
-	/* 31 went without completing: no starts are invented for them, nor taken back. */
+	/* 31 left without completing: no starts are invented for them, nor taken back. */
 	assert_int_equal(s.now.w[0].started, 1001 + 10 + 32);
 	assert_int_equal(s.now.w[0].in_flight, 0);
 	assert_true(s.now.wall_ns == 1795246500000000000LL);
@@ -144,7 +144,7 @@ static void counts_are_a_live_engines(void **state)
 	script_end(&s);
 }
 
-/* Counted at once, as an engine does; it is no IO, and implies no start. */
+/* Counted at once, as an engine does it; a part is no IO, and implies no start. */
 static void parts_of_ios(void **state)
 {
 	const struct watch_counts *w;
@@ -197,7 +197,7 @@ static void accounts_and_their_starts(void **state)
 	assert_int_equal(a->started, 3 + 5 + 100);
 	assert_int_equal(a->started_after, 3 + 5 + 100 + 2);
 	assert_int_equal(a->in_flight_after, 1);
-	assert_int_equal(a->kernel_ios, 0);	/* never below */
+	assert_int_equal(a->kernel_ios, 0);	/* never below 0 */
 	assert_true(a->gone && s.now.w[2].gone);
 	assert_false(b->gone);
 	assert_int_equal(b->kernel_ios, 23);
@@ -206,7 +206,7 @@ static void accounts_and_their_starts(void **state)
 	assert_int_equal(s.now.skipped, 11);
 	script_tick(&s);
 	assert_int_equal(a->started, 108);
-	assert_int_equal(a->started_after, 108);	/* that was one tick's */
+	assert_int_equal(a->started_after, 108);	/* that was for one tick */
 	assert_int_equal(a->in_flight_after, 0);
 	script_end(&s);
 }
@@ -233,7 +233,7 @@ static void scales_merge_but_never_split(void **state)
 	script_end(&s);
 }
 
-/* Counted with all others, and besides. 102 us is in (94129, 102648], an eighth of an octave. */
+/* Counted among all others, and on its own. 102 us is in (94129, 102648], an eighth of an octave. */
 static void ios_after_a_pause(void **state)
 {
 	struct script s;
@@ -346,7 +346,7 @@ static void bad_scripts_are_named(void **state)
 	}
 }
 
-/* Neither a script nor a recording: no mistake in a script's line. */
+/* Neither a script nor a recording: not reported as a mistake in a line. */
 static void other_files_are_refused(void **state)
 {
 	static const struct { const char *bytes; size_t len; const char *says; } cases[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A document inside the page: whole, and unable to leave its element. */
+/* A document inside the page: complete, and unable to leave its element. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static char *page_of(const char *json, size_t len)
 	return page;
 }
 
-/* What stands in the element, and that there is one element only. */
+/* The element's contents are as expected, and there is only one such element. */
 static void assert_document(const char *json, const char *expected)
 {
 	char *page CLEANUP(cleanup_free) = page_of(json, strlen(json));
@@ -46,7 +46,7 @@ static void a_document_stands_in_its_element(void **state)
 	(void)state;
 	assert_document("{\"schema\":1}", "{\"schema\":1}");
 	assert_document("", "");
-	/* The place's own name in a label is a label. */
+	/* A label that contains the placeholder stays a label. */
 	assert_document("\"@REPORT@\"", "\"@REPORT@\"");
 }
 

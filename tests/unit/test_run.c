@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A run made of frames: nothing lost, nothing invented, whatever its length. */
+/* A run made of frames: nothing is lost, nothing invented, whatever its length. */
 #include "synthetic_run.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static void empty(void **state)
 	run_uninit(&zero);
 }
 
-/* Everything that the charts show of three intervals; a series begins late, a device goes. */
+/* Everything that the charts show of three intervals; one series begins late, a device goes away. */
 static void three_intervals(void **state)
 {
 	const struct watch_run *w;
@@ -67,7 +67,7 @@ static void three_intervals(void **state)
 	assert_int_equal(w->in_flight[0], 3);
 	assert_int_equal(w->oldest_ns[0], 81234);
 	assert_int_equal(w->lost[1], 7);
-	/* (50000 + 900000 + 4 * 2000000) ns in half a second, less what three had waited before it */
+	/* (50000 + 900000 + 4 * 2000000) ns in half a second, less the time that three had already waited before */
 	assert_close(w->queue_depth[1], (8950000 - 3 * 81234) / 0.5e9, 1e-12);
 	o = &w->ops[READ];
 	assert_int_equal(o->ios[0], 10);
@@ -129,7 +129,7 @@ static void begins_late(void **state)
 	synthetic_uninit(&s);
 }
 
-/* Without a clock, and without a table of devices. An interval of no length is none. */
+/* Without a clock, and without a table of devices. An interval of length 0 does not count. */
 static void without_origin(void **state)
 {
 	struct device device = { .name = "sdz", .n_lower = 1 };
@@ -155,7 +155,7 @@ static void without_origin(void **state)
 	run_uninit(&r);
 }
 
-/* Beyond what it may take an interval is refused, and the run is as it was. Another series needs its room as well. */
+/* Beyond its limit the run refuses an interval and stays as it was. Another series needs room as well. */
 static void limited(void **state)
 {
 	struct device device = { .name = "sdz" };
@@ -182,7 +182,7 @@ static void limited(void **state)
 		assert_int_equal(run_add(&r, &fs), -E2BIG);
 		/* A heat that knows its bound leaves more to intervals. */
 		assert_true(r.full && r.n >= 500 && (series || r.n < 1000));
-		/* 48 bytes an interval and watch, 80 a series and its 2 KiB columns at most. */
+		/* 48 bytes per interval and watch, 80 per series; columns of 2 KiB at most. */
 		assert_in_range(bytes, 1000 * (48 + series * 80), 1500 * (48 + series * 80) + series * 1200 * 2200);
 		fs.f[0].ops[0].ios = 1;
 		fs.f[0].ops[0].min_ns = fs.f[0].ops[0].max_ns = 1000;
@@ -199,7 +199,7 @@ static u64 heat_sum(const struct heat *h, u32 column)
 	return hist_count(&c);
 }
 
-/* 1200 columns of one interval; one more makes 601 of two. None is lost at any length. */
+/* 1200 columns of one interval; one more makes 601 of two. None is lost, at any length. */
 static void heat_halves(void **state)
 {
 	struct synthetic s;
@@ -236,12 +236,12 @@ static void heat_halves(void **state)
 	for (u32 i = 0; i < h->n; i++)
 		all += heat_sum(h, i);
 	assert_int_equal(all, 1200 * 1201 / 2 + 5 + 4000);
-	/* 60 us at 8 cells an octave: 767 of bins.h's worked row, of 64. */
+	/* 60 us at 8 cells an octave: 767 of the worked row in bins.h, at 64 an octave. */
 	assert_int_equal(heat_column(h, 0).cells[(767 - 1) / 8 + 1], 36);
 	synthetic_uninit(&s);
 }
 
-/* A series that begins after halving has columns as wide as the others', and the empty ones before it. */
+/* A series that begins after halving has columns as wide as the others', and empty ones before it. */
 static void heat_of_a_late_series(void **state)
 {
 	struct synthetic s;
@@ -264,7 +264,7 @@ static void heat_of_a_late_series(void **state)
 	synthetic_uninit(&s);
 }
 
-/* Parts take arrays of their own, but nothing from the wholes' charts over time. */
+/* Parts have arrays of their own, but take nothing from the wholes' charts over time. */
 static void parts(void **state)
 {
 	static const struct part small = { "size", "4 KiB", 1 }, large = { "size", "8 KiB", 2 };
@@ -292,7 +292,7 @@ static void parts(void **state)
 	assert_int_equal(s.run.watches[4].ops[READ].ios[0], 7);
 	assert_int_equal(s.run.watches[5].ops[READ].total->ios, 3);
 	assert_string_equal(s.run.watches[5].watch->part->label, "8 KiB");
-	/* Of each of 64 intervals two numbers, four a watch, ten a series; and one heat with a column for each. */
+	/* 64 intervals: two numbers each, four per watch, ten per series; and one heat map with a column for each. */
 	assert_int_equal(run_bytes(&s.run), 64 * 8 * (2 + 6 * 4 + 3 * 10) + 64 * heat_column_bytes(6));
 	synthetic_uninit(&s);
 	synthetic_uninit(&whole);

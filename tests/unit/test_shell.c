@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lines for a shell, by what bash itself reads from them. */
+/* Lines for a shell, checked by how bash itself reads them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

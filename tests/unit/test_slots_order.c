@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The order of writes in a slot (abi.h) and of the reads there, gone through in a memory of which weak_memory.h says how weak it is. The writers
- * are those of the programs (bpf/slots.bpf.h) and of the module (kmod/slots.h), the reader is region_read().
+ * The order of writes in a slot (abi.h) and of the reads there. Goes through all executions on a memory whose weakness
+ * weak_memory.h defines. The writers are those of the programs (bpf/slots.bpf.h) and of the module (kmod/slots.h), the
+ * reader is region_read().
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -77,7 +78,7 @@ static void start(struct fake *f, const struct writer *w, u32 slot, u64 now)
 	weak_end();
 }
 
-/* Of what an end writes besides, the maximum stands for all. */
+/* The maximum stands for all else that an end writes. */
 static void end(struct fake *f, const struct writer *w, u32 slot, u32 io)
 {
 	weak_begin(END, slot);
@@ -87,7 +88,7 @@ static void end(struct fake *f, const struct writer *w, u32 slot, u32 io)
 	weak_end();
 }
 
-/* All on one CPU: an IO in each of two slots, and when both ended one begins in the first. */
+/* All on one CPU: an IO in each of two slots; when both have ended another one starts in the first. */
 static void write_ios(struct fake *f, const struct writer *w)
 {
 	region_use_all_octaves(&f->r);
@@ -105,7 +106,7 @@ static void write_ios(struct fake *f, const struct writer *w)
 	start(f, w, 0, 1002);
 }
 
-/* What is claimed, and may turn out to be wrong. */
+/* What is claimed, and may turn out to be false. */
 enum claim { HOLDS, FALSE_MISSED_END, NO_MAXIMUM, FALSE_LOSS };
 
 static const char *const claims[] = {
@@ -127,8 +128,8 @@ static enum claim broken(const struct fake *f)
 }
 
 /*
- * started = completed + in flight + lost up to what moved, and nothing is lost. The slack is one CPU's, which may be held up between slot
- * and bin; so has what does not close for the first time (struct watch_counts).
+ * started = completed + in flight + lost up to what moved, and nothing is lost. The slack allows for one CPU, which may
+ * be held up between slot and bin, and for a gap that is seen for the first time (struct watch_counts).
  */
 static enum claim unaccounted(struct fake *f)
 {
@@ -151,7 +152,7 @@ static enum claim read_and_check(struct fake *f)
 	return broken(f) ?: unaccounted(f);
 }
 
-/* Whatever a read saw that was wrong, the next one puts right: in the end the stores have the same effect in any order. */
+/* Whatever a read saw wrong, the next one corrects: in the end the stores have the same effect in any order. */
 static void assert_right_at_rest(struct fake *f)
 {
 	weak_settle();
@@ -166,14 +167,14 @@ static struct fake *write_in(const struct weak_memory *how, const struct writer 
 	struct fake *f = fake_new(0);
 
 	weak = *how;
-	f->epoch = 1;		/* so that the interval that ends has the cells of parity 0 */
+	f->epoch = 1;		/* so that the cells of parity 0 are those of the interval that ends */
 	f->ranges[0] = (struct region_slots){ 16, 16 };
 	f->r.rows = 1;
 	write_ios(f, w);
 	return f;
 }
 
-/* Goes through all executions, or until one breaks the claim @wanted. Returns the last that was broken. */
+/* Goes through all executions, or until one breaks the claim @wanted. Returns the last claim that was broken. */
 static enum claim explore(struct fake *f, enum claim wanted)
 {
 	enum claim worst = HOLDS;
@@ -189,10 +190,10 @@ static enum claim explore(struct fake *f, enum claim wanted)
 	return worst;
 }
 
-/* As on x86: the processor keeps stores in order, and loads; the compiler is held off by order_writes(). */
+/* As on x86: the processor keeps stores in order, and loads; order_writes() restrains the compiler. */
 static const struct weak_memory x86 = { .x86 = true };
 
-/* As on arm64, where barriers in the writers would be real. */
+/* As on arm64, if the barriers in the writers were real. */
 static const struct weak_memory arm64_ordered;
 
 static void assert_holds(const struct writer *w, const struct weak_memory *how)
@@ -264,7 +265,7 @@ static void test_each_barrier_is_needed(void **state)
 		assert_breaks(write_in(&(struct weak_memory){ .missing = cases[i].missing }, &bpf), cases[i].breaks);
 }
 
-/* Nor what the reader does about it. */
+/* The same goes for the reader's acquires. */
 static void test_each_acquire_is_needed(void **state)
 {
 	struct fake *f = write_in(&arm64_ordered, &kmod);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Lists of slow IOs: their order, what is left out and counted; from which latency on an IO is slow. */
+/* Lists of slow IOs: their order, what is left out and counted; and from which latency on an IO is slow. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static void add(struct slow_ios *s, u32 watch, u64 latency_ns, s32 error)
 	assert_int_equal(slow_ios_add(s, &one), 0);
 }
 
-/* The list of a watch is what @latencies says, ended by 0, and @dropped more were found. */
+/* The list of a watch has just these @latencies, ended by 0, and @dropped more were found. */
 static void check(const struct slow_ios *s, u32 watch, const u64 *latencies, u64 dropped)
 {
 	const struct slow_of *of = &s->of[watch];
@@ -58,7 +58,7 @@ static void test_order(void **state)
 	slow_ios_sort(&s);
 	check(&s, 0, (u64[]){ 20, 0 }, 4);
 	check(&s, 1, (u64[]){ 0 }, 0);
-	/* Those that failed first. */
+	/* Failed IOs come first. */
 	check(&s, 2, (u64[]){ 6, 5, 40, 0 }, 2);
 	slow_ios_clear(&s);
 	slow_ios_sort(&s);
@@ -66,7 +66,7 @@ static void test_order(void **state)
 	slow_ios_uninit(&s);
 }
 
-/* More than are ever held at once: the slowest are there at the end, whenever they came. */
+/* More than are ever held at once: at the end the slowest are there, whenever they came. */
 static void test_very_many(void **state)
 {
 	struct slow_ios s;
@@ -98,7 +98,7 @@ static void test_very_many(void **state)
 	slow_ios_uninit(&s);
 }
 
-/* Of very many watches together no more than some are held; all are counted. */
+/* Very many watches share a limit on what is held; all slow IOs are counted. */
 static void test_no_end(void **state)
 {
 	const u32 watches = 40000;
@@ -162,7 +162,7 @@ static void test_errors(void **state)
 	assert_string_equal(slow_error(-EROFS), "I/O");
 }
 
-/* Whoever has an IO chooses what his command is called, and may be given a cgroup to make others in. */
+/* Whoever sends an IO chooses the name of his command, and may be given a cgroup in which to make others. */
 static void test_names_that_others_chose(void **state)
 {
 	struct device_table devices = { .root = "/tmp/blklat-slow-XXXXXX" };
@@ -254,7 +254,7 @@ static void assert_near(u64 ns, u64 wanted)
 	assert_in_range(ns, wanted * 0.978, wanted * 1.022);
 }
 
-/* The percentile of the last ten: what is older is forgotten, and nothing is slow where there was nothing. */
+/* The percentile of the last ten intervals: older ones are forgotten, and without IOs nothing is slow. */
 static void test_follows(void **state)
 {
 	const struct slow_wanted wanted = { .wanted = true, .q = 0.995 };
@@ -267,7 +267,7 @@ static void test_follows(void **state)
 	assert_near(interval(&w, 100000, 1000), 1000000);
 	assert_true(w.limits.from_ns[BLKLAT_OPS + BLKLAT_OP_WRITE] == UINT64_MAX);
 	assert_true(w.limits.from_ns[BLKLAT_OP_READ] == UINT64_MAX);
-	/* Of all 2000 ten took longer than 2 ms; once the first ones are forgotten, of the 1000 later ones as many. */
+	/* Of all 2000, ten took longer than 2 ms; when the first are forgotten, so did ten of the 1000 later ones. */
 	assert_near(interval(&w, 2000000, 1000), 2000000);
 	for (u32 i = 0; i < 9; i++)
 		assert_near(interval(&w, 0, 0), i < 8 ? 2000000 : 20000000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where connections come from: what counts as one source, who is forgotten, and how often one may be wrong. */
+/* Where connections come from: what counts as one source, which is forgotten, and how often one may fail. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -98,7 +98,7 @@ static void no_place_is_taken_from_who_is_there(void **state)
 	assert_non_null(numbered(&all, SOURCES - 1, BEGAN));
 }
 
-/* 20 at once; then each wrong one has the next wait for an eighth of a second. */
+/* 20 at once; after that each failure makes the next attempt wait for an eighth of a second. */
 static void failures(void **state)
 {
 	struct source o = { 0 };
@@ -112,7 +112,7 @@ static void failures(void **state)
 	assert_int_equal(source_until_ns(&o, now), now + S / 8);
 	assert_int_equal(source_until_ns(&o, now + S / 8 - 1), now + S / 8);
 	assert_int_equal(source_until_ns(&o, now + S / 8), 0);
-	/* A minute of guessing, each as soon as it may be. */
+	/* A minute of guessing, each attempt as soon as allowed. */
 	for (now += S / 8; now < BEGAN + 60 * S; now++) {
 		u64 until = source_until_ns(&o, now);
 
@@ -124,7 +124,7 @@ static void failures(void **state)
 		wrong++;
 	}
 	assert_in_range(wrong, 8 * 60 - 2, 8 * 60);
-	/* All is forgiven after a while. */
+	/* After a while all is forgiven. */
 	now += 3 * S;
 	for (u32 i = 0; i < SOURCE_FAILURES; i++) {
 		assert_int_equal(source_until_ns(&o, now), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A layer and what it lies on. Expected figures are worked by hand. */
+/* A layer and what it lies on. Expected figures are worked out by hand. */
 #include "synthetic_run.h"
 
 #include "report/stack.h"
@@ -7,7 +7,7 @@
 #define READ BLKLAT_OP_READ
 #define WRITE BLKLAT_OP_WRITE
 
-/* md0 on sdb and on a partition of sdc, whose disk is what is watched; sdd lies on nothing. */
+/* md0 on sdb and on a partition of sdc, where the disk is watched; sdd lies on nothing. */
 static void array_and_members(void **state)
 {
 	const struct stack_op *o;
@@ -26,7 +26,7 @@ static void array_and_members(void **state)
 	for (u32 i = 0; i < 3; i++)
 		s.watch[i].stage = BLKLAT_STAGE_TOTAL;
 	synthetic_begin(&s, 4, 6, 1);
-	/* 100 us above; below 80 us, and 90 us of which there are more. */
+	/* 100 us above; below, 80 us and, twice as often, 90 us. */
 	synthetic_io(&s, 0, READ, 100000, 300);
 	synthetic_io(&s, 1, READ, 80000, 100);
 	synthetic_io(&s, 2, READ, 90000, 200);
@@ -56,7 +56,7 @@ static void array_and_members(void **state)
 	synthetic_uninit(&s);
 }
 
-/* dm-0 on dm-1 (not watched) on sda: sda is the member. A loop of claims ends. */
+/* dm-0 on dm-1 (not watched) on sda: sda is the member. The search ends even if the devices form a loop. */
 static void through_what_is_not_watched(void **state)
 {
 	struct synthetic s;
@@ -90,7 +90,7 @@ static void through_what_is_not_watched(void **state)
 	synthetic_uninit(&s);
 }
 
-/* The array's total less its member's device would be 414 us of waiting that the array has no part in. */
+/* The array's total less its member's device stage would be 414 us of waiting that is not the array's doing. */
 static void unlike_stages_are_not_subtracted(void **state)
 {
 	struct synthetic s;
@@ -114,7 +114,7 @@ static void unlike_stages_are_not_subtracted(void **state)
 	synthetic_uninit(&s);
 }
 
-/* Members that have only stage total in common are compared at that. */
+/* Members that have only stage total in common are compared there. */
 static void members_share_a_stage(void **state)
 {
 	struct synthetic s;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* IOPS consistency and the steady state, with figures worked by hand. */
+/* IOPS consistency and the steady state, with figures worked out by hand. */
 #include "synthetic_run.h"
 
 #include "report/steady.h"
 
 #define WRITE BLKLAT_OP_WRITE
 
-/* A run of writes; ends with the window that @window chooses. */
+/* A run of writes; it ends with the window that @window chooses. */
 static void make(struct synthetic *s, const double (*length_ios)[2], u32 n)
 {
 	synthetic_init(s);
@@ -43,7 +43,7 @@ static void consistency_of_seconds(void **state)
 	synthetic_uninit(&s);
 }
 
-/* 100 IOs a second in intervals of 0.1, 0.3 and 0.7 s, whose sums and quotients doubles don't hold exactly. */
+/* 100 IOs a second in intervals of 0.1, 0.3 and 0.7 s, whose sums and quotients are not exact in doubles. */
 static void a_constant_rate_has_no_deviation(void **state)
 {
 	static const double seconds[][2] = { { 0.1, 10 }, { 0.3, 30 }, { 0.7, 70 }, { 0.1, 10 }, { 0.3, 30 }, { 0.7, 70 } };
@@ -79,7 +79,7 @@ static void merged_intervals_weigh_more(void **state)
 	synthetic_uninit(&s);
 }
 
-/* Ctrl-C came 0.4 s into the last second, when nothing had completed yet. Half a second would count. */
+/* Ctrl-C came 0.4 s into the last second, before anything had completed. Half a second would count. */
 static void a_stub_is_no_worst_second(void **state)
 {
 	static const double stub[][2] = { { 1, 100 }, { 1, 90 }, { 0.4, 0 } }, half[][2] = { { 1, 100 }, { 0.5, 1 } };
@@ -170,7 +170,7 @@ static void windows_as_asked(void **state)
 	assert_int_equal(w.first, 5);
 	assert_int_equal(w.n, 10);
 	assert_string_equal(w.rule, "as asked: 5.0 s to 15.0 s");
-	steady_window_set(&s.run, 4.4, INFINITY, &w);	/* the middle of the fifth lies behind */
+	steady_window_set(&s.run, 4.4, INFINITY, &w);	/* the middle of the fifth interval is later */
 	assert_int_equal(w.first, 4);
 	assert_int_equal(w.n, 15);	/* to the end of the active window */
 	assert_string_equal(w.rule, "as asked: t >= 4.4 s");
@@ -226,7 +226,7 @@ static void snia_rule_at_its_limits(void **state)
 	}
 }
 
-/* Twelve seconds make rounds of 2.4: the third has 0.2 of second 4, all of 5 and 6, 0.2 of 7. */
+/* Twelve seconds make rounds of 2.4 s: the third has 0.2 of second 4, all of 5 and 6, 0.2 of 7. */
 static void seconds_are_shared_by_rounds(void **state)
 {
 	struct steady_window all;
@@ -307,7 +307,7 @@ static void first_reached(void **state)
 	assert_true(steady.reached);
 	assert_close(steady.round_s, 599 / 5.0, 1e-9);
 	assert_int_equal(steady_state_first(&s.run, writes(&s), 120, &first), 0);
-	/* While the drive is fast that is a steady state, too: 500 s have no room for five rounds. */
+	/* The fast phase is a steady state, too, but its 500 s have no room for five rounds of 120 s. */
 	assert_close(first, 499, 1e-6);
 	assert_int_equal(steady_state_first(&s.run, writes(&s), 100, &first), 0);
 	assert_close(first, 0, 1e-6);

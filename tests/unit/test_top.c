@@ -55,7 +55,7 @@ static struct frame *put(struct world *w, u32 i, enum blklat_op op, u64 ns, u64 
 	return &w->frames.f[i];
 }
 
-/* The interval of 2 s that was put together, and the next one is empty. */
+/* Takes in the interval of 2 s that was put together, and empties it for the next one. */
 static void take(struct world *w)
 {
 	for (u32 i = 0; i < w->frames.n; i++)
@@ -146,11 +146,11 @@ static void figures_by_op(void **state)
 	g = w.top.items[1].figures;
 	assert_true(g[TOP_ALL_OPS].iops == 500 && g[BLKLAT_OP_READ].iops == 5 && g[BLKLAT_OP_WRITE].iops == 495);
 	assert_true(g[TOP_ALL_OPS].bytes_per_s == 500 * 4096);
-	/* Of 1000 the 990th is one of 3 ms, in a bin of 1.09 %; all reads took 4 ms. */
+	/* Of 1000 IOs the 990th takes 3 ms, in a bin of 1.09 %; all reads took 4 ms. */
 	assert_true(g[TOP_ALL_OPS].percentile_ns[TOP_P99] > 2.96e6 && g[TOP_ALL_OPS].percentile_ns[TOP_P99] < 3.04e6);
 	assert_true(g[BLKLAT_OP_READ].percentile_ns[TOP_P50] == 4e6);
 	assert_int_equal(g[TOP_ALL_OPS].max_ns, 4 * MS);
-	/* read: sd9 wrote only, and still has a line. */
+	/* read: sd9 only wrote, and still has a line. */
 	press(&w, "o");
 	assert_int_equal(w.top.op, BLKLAT_OP_READ);
 	assert_string_equal(lines(&w.top), "sd4 sd2 sd3 nvme0n1 sd9|dm-0 nvme1n1 sd5 sd6 sd7 sd8 sd10");
@@ -158,7 +158,7 @@ static void figures_by_op(void **state)
 	world_uninit(&w);
 }
 
-/* At first it is whoever is worst; once the user chose, it is that device wherever it goes, idle too. */
+/* At first the worst device is selected; a device that the user chose stays so wherever it goes, even if idle. */
 static void selection(void **state)
 {
 	struct world w;
@@ -185,7 +185,7 @@ static void selection(void **state)
 	world_uninit(&w);
 }
 
-/* Twelve lines, room for four: the selected one is always among those that are shown. */
+/* Twelve lines, room for four: the selected one is always among those that are visible. */
 static void scrolling(void **state)
 {
 	struct world w;
@@ -245,7 +245,7 @@ static void filter(void **state)
 	world_uninit(&w);
 }
 
-/* What stands still is what is shown; the history has all of it. */
+/* Only the screen stands still; the history goes on. */
 static void pausing(void **state)
 {
 	double steps[TOP_STEPS] = { 0 };
@@ -274,7 +274,7 @@ static void pausing(void **state)
 	world_uninit(&w);
 }
 
-/* Minutes later only the last of them are left, and what is empty is. */
+/* Minutes later only the last of them are left, and empty intervals are empty. */
 static void history(void **state)
 {
 	struct world w;
@@ -298,13 +298,13 @@ static void history(void **state)
 		else
 			assert_true(sum == 0);
 	}
-	/* Who never had an IO has no history to keep. */
+	/* A device that never had an IO needs no history. */
 	assert_null(w.top.items[1].heat[BLKLAT_OP_WRITE]);
 	assert_null(w.top.items[0].heat[BLKLAT_OP_READ]);
 	world_uninit(&w);
 }
 
-/* Each device has a line, at the stage that is looked at or at what it has. */
+/* Each device has a line, at the chosen stage or at the one it has. */
 static void stages(void **state)
 {
 	struct world w;
@@ -329,7 +329,7 @@ static void stages(void **state)
 	world_uninit(&w);
 }
 
-/* The interval in which a device goes shows it; after that the loop leaves it out. */
+/* The interval in which a device goes away still shows it; after that the loop leaves it out. */
 static void a_device_goes(void **state)
 {
 	struct world w;
@@ -375,7 +375,7 @@ static void shades(void **state)
 	assert_int_equal(top_shade(999, 1000, 8), 8);
 	/* log2(31) / log2(1000) is 0.497: the fourth of eight. */
 	assert_int_equal(top_shade(31, 1000, 8), 4);
-	/* One IO among one at most is all that there is. */
+	/* One IO, where the most is one, gets the full shade. */
 	assert_int_equal(top_shade(1, 1, 8), 8);
 }
 

@@ -29,7 +29,7 @@ static void times_have_three_digits(void **state)
 		assert_string_equal(units_ns(text, cases[i].ns), cases[i].text);
 }
 
-/* A column is 8 wide: whatever comes, a blank must stay in front. */
+/* A column is 8 wide: whatever the value, a blank must stay in front. */
 static void times_and_numbers_fit_their_column(void **state)
 {
 	char text[UNITS_TEXT];

@@ -23,7 +23,7 @@ static struct device devices[] = {
 	  .stages = REQUESTS },
 };
 
-/* Read from no machine; a name that is no path is found in it. */
+/* Not read from any machine; a name that is not a path is looked up in it. */
 static const struct device_table table = { .root = "/nowhere", .n = ARRAY_SIZE(devices), .d = devices };
 
 static int make(const char *a, const char *b, u32 stages, struct watches *ret, struct problem *p)
@@ -43,7 +43,7 @@ static void check_watch(const struct watches *w, u32 i, u32 device, enum blklat_
 	assert_int_equal(w->w[i].stage, stage);
 }
 
-/* Where there are requests their time at the device, elsewhere the bios'. */
+/* If there are requests, their time at the device; otherwise that of bios. */
 static void test_default_stage(void **state)
 {
 	struct watches w;
@@ -57,7 +57,10 @@ static void test_default_stage(void **state)
 	watches_free(&w);
 }
 
-/* An array is held against its members at total, disks or partitions, whatever is named first; no other partition has it. */
+/*
+ * An array is compared with its members at stage total, be they disks or partitions and whatever is named first. No other
+ * partition gets that stage.
+ */
 static void test_members_of_an_array(void **state)
 {
 	static const char *const names[][2] = { { "dm-0", "vda1" }, { "vda1", "dm-0" }, { "dm-0", "sda" } };
@@ -108,7 +111,7 @@ static void test_several_stages(void **state)
 	watches_free(&w);
 }
 
-/* What it lacks, who lacks it, and what it has; one good device before does not help. */
+/* Which stage is missing, on which device, and what that has instead; a good device before it does not help. */
 static void test_lacking_stage(void **state)
 {
 	struct watches w;
@@ -136,7 +139,7 @@ static void test_device_without_a_size(void **state)
 	assert_null(w.w);
 }
 
-/* A pattern and 'all' mean devices that can have IOs, each once. */
+/* A pattern and 'all' mean the devices that can have IOs, each once. */
 static void test_all(void **state)
 {
 	struct watches w;
@@ -161,7 +164,7 @@ static void test_unknown_device(void **state)
 	assert_null(w.w);
 }
 
-/* Each pair is ten watches by size, so that it takes a tenth of the pairs to be too many. */
+/* Each pair is ten watches by size, so a tenth as many pairs are too many. */
 static void test_parts_count_as_watches(void **state)
 {
 	const struct wanted by_size = { .by = BLKLAT_BY_SIZE }, whole = { 0 }, by_cgroup = { .by = BLKLAT_BY_CGROUP, .max_parts = 253 };

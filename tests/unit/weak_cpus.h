@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Several CPUs that write, for weak_memory.h. Each runs a program of its own, the code itself, and is stopped before
- * whatever it looks at that others may touch: it is left by a jump, and to go on it is begun anew and finds what it found
- * before. So it forgets, as it begins, what it told the test. What it writes waits in the CPU until everybody sees it,
- * one store at a time:
- *   - on x86 in the order of the program;
- *   - else in any order in which two to one cell keep theirs, and those behind a barrier that is not missing wait for
- *     those before it. Copies wait there in the same way, since a load may be done behind a store that follows it.
- * A compare-and-exchange waits for all of that and is one step; behind a hand-over any CPU might go on. Which CPU goes
- * next, and what is seen next, are choices of an execution. The reader comes last, and chooses when it saw each cell
- * (weak_load()).
+ * Several CPUs that write, for weak_memory.h. Each runs a program of its own, which is the code under test itself. It
+ * stops before each access that others may affect: a jump leaves the program. To go on, it starts again from its
+ * beginning, and each access that it made before finds what it found then. So a program forgets, as it begins, what it
+ * told the test. Its stores wait in the CPU and become visible to everybody one at a time:
+ *   - on x86 in program order;
+ *   - else in any order in which two stores to one cell keep theirs, and those behind a barrier that is not missing wait
+ *     for those before it. Copies wait in the same way, since a load may be performed after a store that follows it.
+ * A compare-and-exchange waits until all of these are done, and is a single step. After a hand-over any CPU might go on.
+ * Which CPU goes next, and what becomes visible next, are choices of an execution. The reader comes last, and chooses
+ * when it saw each cell (weak_load()).
  *
  * Not in the model: stale values of the loads that look for a key. What they find is confirmed by compare-and-exchange,
- * or it is the bio's own, behind a hand-over.
+ * or it is the bio's own, after a hand-over.
  */
 #ifndef WEAK_CPUS_H
 #define WEAK_CPUS_H
@@ -29,22 +29,22 @@ struct cpu_access {
 	enum cpu_kind kind;
 	u32 cell, group;
 	u64 value;		/* found or stored */
-	bool done;		/* a store is seen by everybody, a copy was made */
+	bool done;		/* a store is visible to everybody, a copy was made */
 };
 
 struct cpu {
 	void (*program)(void);
 	struct cpu_access accesses[CPU_ACCESSES];
-	u32 n, at;		/* accesses there were, and those of them that the program came by again */
+	u32 n, at;		/* accesses made so far, and how many of them the program has repeated */
 	u32 group;
 	bool waits, over;
-	bool may_look;		/* once */
+	bool may_look;		/* one access */
 	jmp_buf stop;
 };
 
 static struct cpus {
 	struct cpu cpu[CPUS], *now;
-	bool loads_pass;	/* barriers are for stores alone, as smp_wmb() */
+	bool loads_pass;	/* barriers order stores only, like smp_wmb() */
 } cpus;
 
 /* The number of a cell of the model, or WEAK_CELLS. */
@@ -87,7 +87,7 @@ static inline void cpu_show(u32 cell, u64 value)
 
 /* --- what programs do ------------------------------------------------------------------------- */
 
-/* The next access: one that there was, or a new one as told. */
+/* The next access: one that was made before, or else @new. */
 static inline struct cpu_access *cpu_access(struct cpu_access new)
 {
 	struct cpu *c = cpus.now;
@@ -106,7 +106,7 @@ static inline bool cpu_is_new(void)
 	return cpus.now->at == cpus.now->n;
 }
 
-/* Until all is seen. */
+/* Waits until all stores are visible. */
 static inline void cpu_hand_over(void)
 {
 	if (!cpu_is_new() || !cpu_has_pending(cpus.now))
@@ -148,7 +148,7 @@ static inline void cpu_store(u32 cell, u64 value)
 	cpu_access((struct cpu_access){ .kind = CPU_STORE, .cell = cell, .value = value });
 }
 
-/* What was copied is known behind the next hand-over. */
+/* The copied value is known after the next hand-over. */
 static inline u64 cpu_copy(u32 cell)
 {
 	return cpu_access((struct cpu_access){ .kind = CPU_COPY, .cell = cell })->value;
@@ -203,7 +203,7 @@ static inline void cpu_run(struct cpu *c)
 	}
 }
 
-/* What can be done next: how many things, and does the one numbered @n. */
+/* What can be done next: returns how many things, and does number @n. */
 static inline u32 cpus_go_on(u32 n)
 {
 	u32 possible = 0;

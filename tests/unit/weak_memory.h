@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A memory in which stores are seen in any order that is not forbidden, and loads see whatever they may. Every possibility is gone
- * through: a model checker in the way of herd7 with the code itself for a litmus test.
+ * A memory in which stores become visible in any order that is not forbidden, and loads see whatever they may. Goes
+ * through every possibility: a model checker in the way of herd7, with the code itself as the litmus test.
  *
- * One CPU writes first and alone, in blocks, each for an object; what changed between two barriers is a group of stores. An execution then
- * puts all stores in one order, in which they become visible to everybody (arm64 is multi-copy atomic, and x86 too):
- *   - two stores to one cell in the order of the program (coherence);
- *   - those of a block before those of a later one for the same object: between the start of a request and its end, and to the next
- *     start with its tag, lies what hands it over, which the kernel orders (doorbell and interrupt, locks, atomics on the tag);
- *   - those of a group before those of a later one, if a barrier that is not missing lies between; on x86 also if a block ended between.
- * Each load sees the state at a time that it chooses, no earlier than the last one of the same cell, nor than any load with acquire before
- * it, nor than any load before the last fence. Of the times at which it sees the same the first is enough: it forbids least.
+ * One CPU writes first and alone, in blocks, each for an object; what changed between two barriers is a group of stores.
+ * An execution then puts all stores in one order, in which they become visible to everybody (arm64 is multi-copy atomic,
+ * and so is x86). These keep their order:
+ *   - two stores to one cell (coherence);
+ *   - those of a block and those of a later one for the same object: between the start of a request and its end, and the
+ *     next start with its tag, it is handed over, which the kernel orders (doorbell and interrupt, locks, atomics on the
+ *     tag);
+ *   - those of a group and those of a later one, if a barrier that is not missing lies between; on x86 also if a block
+ *     ended between.
+ * Each load sees the state at a time that it chooses: no earlier than the last load of the same cell, than any load with
+ * acquire before it, or than any load before the last fence. Of the times at which it sees the same value the first is
+ * enough: it forbids least.
  */
 #ifndef WEAK_MEMORY_H
 #define WEAK_MEMORY_H
@@ -30,25 +34,25 @@ struct weak_store {
 
 struct weak_memory {
 	/* How weak it is. */
-	bool x86;			/* loads as if all had acquire, and a block's stores before the next one's */
+	bool x86;			/* all loads are acquires, and a block's stores come before the next one's */
 	u32 missing;			/* barriers that only the compiler obeys, see WEAK_BARRIER() */
-	const u64 *relaxed;		/* loads of this cell have no acquire, whatever they say */
+	const u64 *relaxed;		/* loads of this cell are no acquires, whatever they say */
 	bool no_fences;
 
 	/* What was written. */
 	u32 n_cells, n_stores, block, object, kind, group;
-	u32 barriers[WEAK_STORES];	/* behind each group; 0: none */
+	u32 barriers[WEAK_STORES];	/* after each group; 0: none */
 	u64 *cells[WEAK_CELLS];
-	u64 places;			/* a bit of each cell's address, to tell at once what is none */
+	u64 places;			/* one bit per cell address, to rule out most other addresses at once */
 	u64 first[WEAK_CELLS], now[WEAK_CELLS];
 	struct weak_store stores[WEAK_STORES];
 
 	/* One execution. */
-	u32 order[WEAK_STORES];		/* of the stores, as they get visible at times 1 and on */
+	u32 order[WEAK_STORES];		/* of the stores, as they become visible, from time 1 on */
 	u32 seen[WEAK_CELLS];		/* time of the last load of each cell */
 	u32 floor, latest;
 
-	/* The choices of this execution, and of how many each was one. */
+	/* The choices of this execution, and the number of options of each. */
 	u32 choice[WEAK_CHOICES], of[WEAK_CHOICES];
 	u32 n_choices, depth;
 	u64 executions;
@@ -65,7 +69,7 @@ static inline u64 weak_place(const u64 *at)
 	return 1ULL << ((uintptr_t)at / sizeof(*at) % 64);
 }
 
-/* @cell is part of the model; what else there is is memory like any. */
+/* @cell is part of the model; all else is ordinary memory. */
 static inline void weak_watch(u64 *cell)
 {
 	weak.places |= weak_place(cell);
@@ -74,7 +78,7 @@ static inline void weak_watch(u64 *cell)
 	weak.n_cells++;
 }
 
-/* What changed since becomes a group of stores, with @barrier behind it. */
+/* What changed since then becomes a group of stores, followed by @barrier. */
 static inline void weak_close_group(u32 barrier)
 {
 	for (u32 i = 0; i < weak.n_cells; i++) {
@@ -129,7 +133,7 @@ static inline bool weak_is_before(const struct weak_store *a, const struct weak_
 	return false;
 }
 
-/* Whether store @i may be the next to be seen, of those not yet @done. */
+/* Whether store @i may become visible next, @done being those that are. */
 static inline bool weak_is_next(u32 i, u32 done)
 {
 	for (u32 j = 0; j < i; j++)
@@ -168,7 +172,7 @@ static inline void weak_begin_execution(void)
 	weak_put_in_order();
 }
 
-/* Goes to the next execution with the same first @depth choices; false: that was the last one. */
+/* Goes to the next execution with the same first @depth choices. Returns false if that was the last one. */
 static inline bool weak_next_behind(u32 depth)
 {
 	while (weak.n_choices > depth && weak.choice[weak.n_choices - 1] + 1 == weak.of[weak.n_choices - 1])
@@ -186,13 +190,13 @@ static inline bool weak_next_execution(void)
 
 /* --- the reader's side ------------------------------------------------------------------------ */
 
-/* From here on everything is seen. */
+/* From here on all stores are visible. */
 static inline void weak_settle(void)
 {
 	weak.floor = weak.n_stores;
 }
 
-/* The times at which @cell changes after @since: how many, and the one numbered @n from 1. */
+/* The times at which @cell changes after @since: returns how many, and the @n-th, counted from 1. */
 static inline u32 weak_changes(u32 cell, u32 since, u32 n, u32 *ret_time)
 {
 	u32 changes = 0;

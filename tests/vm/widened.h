@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * BPF programs in which another one has much time to come between an addition's load and its store, which are a ns or two
- * apart otherwise. Included before the programs' own source, by the Makefile's rules for tests/widened.
- * With PLAIN no addition is atomic, as if nobody shared a row.
+ * BPF programs in which another one has much time to come between the load and the store of an addition, which
+ * otherwise are a ns or two apart. Included before the programs' own source, by the Makefile's rules for tests/widened.
+ * With PLAIN no addition is atomic, as if rows were not shared.
  */
 #define HELD_UP_BYTES 8192
 
-/* Copied for the time that it takes, in which we may be interrupted and, where kernels do that, preempted. */
+/* Copying takes a while, during which we may be interrupted and, on kernels that do that, preempted. */
 static char held_up_from[HELD_UP_BYTES], held_up_to[HELD_UP_BYTES];
 
 #define HOLD_UP() bpf_probe_read_kernel(held_up_to, sizeof(held_up_to), held_up_from)

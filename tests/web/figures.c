@@ -29,13 +29,13 @@ static u64 below(u64 n)
 	return (state * 2685821657736338717ULL >> 11) % n;
 }
 
-/* Up to a million, small ones as often as large ones. */
+/* Up to a million, small numbers as often as large ones. */
 static u64 some(void)
 {
 	return 1 + below(pow(10, below(7)));
 }
 
-/* Every bit of it. */
+/* With all of its bits. */
 static struct json_object *number(double value)
 {
 	char text[32];
@@ -64,13 +64,13 @@ static struct json_object *bins(const struct hist *h)
 	return to;
 }
 
-/* Near the grid's lower end some cells have no whole ns; these are put into the one below them. */
+/* Near the grid's lower end some cells contain no whole ns; their IOs go into the cell below. */
 static void put(struct hist *h, u32 cell)
 {
 	h->cells[blklat_cell(hist_upper_ns(h->scale, cell), h->scale)] += some();
 }
 
-/* Cells beside each other and far apart; now and then those outside of the grid. */
+/* Cells side by side and far apart; now and then those outside of the grid. */
 static void fill(struct hist *h)
 {
 	u32 cells = BLKLAT_CELLS(h->scale), cell = below(cells);
@@ -93,7 +93,7 @@ static u64 inside(u32 scale, u32 cell)
 	return lower + 1 + below(cell > BLKLAT_BINS(scale) ? NSEC_PER_SEC : hist_upper_ns(scale, cell) - lower);
 }
 
-/* Extremes that the first and the last cell in use can have. */
+/* Extremes that fit the first and the last cell in use. */
 static void choose_extremes(const struct hist *h, u64 *ret_min, u64 *ret_max)
 {
 	u32 first, last;
@@ -152,7 +152,7 @@ static double share(void)
 	return below(1000001) / 1e6;
 }
 
-/* Intervals that are a little late, some that were merged, some cut short; seconds without an IO. */
+/* Intervals that are a little late, some merged, some cut short; seconds without an IO. */
 static void live_through(struct world *w)
 {
 	static const double intervals[] = { 0.1, 1, 10 };
@@ -162,7 +162,7 @@ static void live_through(struct world *w)
 	*w = (struct world){ .run = { .interval_s = intervals[below(3)], .n = 1 + below(INTERVALS_MOST) } };
 	r->start_s = w->start_s;
 	r->length_s = w->length_s;
-	r->active.to_s = INFINITY;	/* windows are random */
+	r->active.to_s = INFINITY;	/* windows are chosen at random */
 	for (u32 i = 0; i < r->n; i++) {
 		w->start_s[i] = now;
 		w->length_s[i] = r->interval_s * (below(8) ? 1 + share() / 100 : below(2) ? 1 + below(4) : 0.01 + share());
@@ -171,7 +171,7 @@ static void live_through(struct world *w)
 	}
 }
 
-/* A time in the run or beside it, or the very middle of an interval. */
+/* A time in the run or outside of it, or the exact middle of an interval. */
 static double moment(const struct world *w)
 {
 	u32 i = below(w->run.n), last = w->run.n - 1;

@@ -14,7 +14,7 @@ static inline void local64_inc(local64_t *l)
 #define WRITE_ONCE(x, value) (*(volatile typeof(x) *)&(x) = (value))
 #define OPTIMIZER_HIDE_VAR(x) ((void)(x))
 
-/* Of the kernel's and the module's structs as much as is looked at. */
+/* As much of the kernel's and the module's structs as the code looks at. */
 struct blk_mq_hw_ctx { u32 queue_num; };
 struct request { int tag, internal_tag; struct blk_mq_hw_ctx *mq_hctx; };
 struct blklat_target { u32 tags, stride, queues, first_slot[BLKLAT_STAGES]; };
