@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What the page takes in headless Chromium, for 'make bench-web': a report of 2000 s of four series (aims on an idle machine:
-// first paint below 1 s, a toggle below 100 ms), one with as many slow IOs as a report has and one of 64 owners (a click or a move
-// below 100 ms), and an interval of the live page by the number of its devices.
+// What the page takes in headless Chromium, for 'make bench-web': a report of 2000 s of four series (goals on an idle machine:
+// first paint below 1 s, a toggle below 100 ms), one with as many slow IOs as a report can have and one of 64 owners (a click or
+// a move below 100 ms), and an interval of the live page by the number of its devices.
 import { test } from "node:test";
 import { open, openAt, settled, useBrowser } from "../tests/web/browser.mjs";
 import { divided, documentOf, drive, op, random, run } from "../tests/web/documents.mjs";
@@ -11,7 +11,7 @@ useBrowser();
 
 const told = (name, all) => `${name}: ${all.map((ms) => ms.toFixed(0)).sort((a, b) => a - b).join(" ")} ms`;
 
-/** Opens it three times; the last one stays open. */
+/** Opens it three times; the last page stays open. */
 async function painted(t, document) {
     const paints = [];
     let page;
@@ -25,7 +25,7 @@ async function painted(t, document) {
     return { page, paints };
 }
 
-/** ms from clicks on each in turn, an even number of times, to when the page can be seen to have followed. */
+/** ms from clicks on each in turn, an even number of times, until the page has visibly followed. */
 async function clicks(page, selector, count = 12) {
     const took = [];
     for (let i = 0; i < count; i++) {
@@ -40,9 +40,9 @@ async function clicks(page, selector, count = 12) {
     return took;
 }
 
-/** ms that the cursor's way over a chart takes, from place to place. */
+/** ms that it takes to move the cursor across a chart, from place to place. */
 async function moves(page, id) {
-    await page.locator(`#chart-${id} .u-over`).hover();    // or there would be no tip
+    await page.locator(`#chart-${id} .u-over`).hover();    // otherwise there would be no tooltip
     return page.evaluate(async (chart) => {
         const over = document.querySelector(`#chart-${chart} .u-over`), box = over.getBoundingClientRect(), took = [];
         for (let i = 0; i < 20; i++) {
@@ -83,7 +83,7 @@ test("a report of 600 s of 64 owners", async (t) => {
     t.diagnostic(`${told("first paint", paints)}; ${told("sort", sorts)}; ${told("figure", figures)}; ${told("cursor", cursor)}`);
 });
 
-/** ms that an interval takes on a live page of @n devices, half of them idle. The median of nine. */
+/** ms that an interval takes on a live page of @n devices, half of them idle. The median of nine runs. */
 async function intervalOf(t, n) {
     const body = streamOf(Array.from({ length: n }, (_, i) => `nvme${i}n1`), 60, (i, d) => d % 2 ? [] : ["read", "write"]);
     const service = await serve(t, script(["nvme0n1"], 1, () => [])), page = await openAt(t, service.url);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A report in headless Chromium. Whatever the page logs as an error, throws or asks of the network
-// fails the test that opened it.
+// A report in headless Chromium. The test that opened a page fails if the page logs an error, throws, or asks the
+// network for anything.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,14 +10,14 @@ import { join, resolve } from "node:path";
 import { after, before } from "node:test";
 import { pathToFileURL } from "node:url";
 
-/** Where the build has the page and its modules. */
+/** Where the build puts the page and its modules. */
 export const WEB = resolve(process.env.WEB ?? "build/web");
 export const SOURCES = resolve(import.meta.dirname ?? new URL(".", import.meta.url).pathname, "../../userspace/report/web");
 const modules = createRequire(join(WEB, "/"));
 
 let browser, folder;
 
-/** To be called once by a file of tests that opens pages. */
+/** To be called once by a test file that opens pages. */
 export function useBrowser() {
     before(async () => {
         folder = mkdtempSync(join(tmpdir(), "blklat-web-"));
@@ -39,8 +39,8 @@ export function pageOf(json) {
 }
 
 /**
- * Opens @document (or a text that is to stand for one), waits until all charts are drawn. @expected
- * are patterns of what the page is to complain about.
+ * Opens @document (or a text in its place) and waits until all charts are drawn. @expected are patterns
+ * of the errors that the page should report.
  */
 export async function open(t, document, { html, drawn = true, expected = [], ...options } = {}) {
     const file = join(folder, `${Math.random().toString(36).slice(2)}.html`), url = pathToFileURL(file).href;
@@ -52,11 +52,11 @@ export async function open(t, document, { html, drawn = true, expected = [], ...
     return page;
 }
 
-/** Opens a page wherever it is. One that stands @alone may ask nobody for anything, others where they came from. */
+/** Opens a page at any address. One that stands @alone may send no requests, others only to their own origin. */
 export async function openAt(t, url, { expected = [], alone = false, ...options } = {}) {
     const own = (asked) => asked === url || (!alone && asked.startsWith(new URL(url).origin));
     const context = await browser.newContext({ viewport: { width: 1300, height: 900 }, acceptDownloads: true, ...options });
-    context.setDefaultTimeout(120e3);  // a state that comes late on a busy machine comes
+    context.setDefaultTimeout(120e3);  // on a busy machine a state may come late, but it comes
     const page = await context.newPage(), wrong = [];
     page.on("console", (message) => ["error", "warning"].includes(message.type()) && wrong.push(message.text()));
     page.on("pageerror", (error) => wrong.push(String(error)));
@@ -66,7 +66,7 @@ export async function openAt(t, url, { expected = [], alone = false, ...options 
     });
     t.after(async () => {
         await context.close();
-        // What is expected may come more than once.
+        // Expected errors may come more than once.
         const unexpected = wrong.filter((line) => !expected.some((pattern) => pattern.test(line)));
         assert.deepEqual(unexpected, []);
         expected.forEach((pattern) => assert.ok(wrong.some((line) => pattern.test(line)), `${pattern}: ${wrong.join("\n")}`));
@@ -79,7 +79,7 @@ export async function settled(page) {
     await page.waitForFunction(() => window.blklat && Object.values(window.blklat.charts).every((chart) => !chart.dirty));
 }
 
-/** A chart as it would be saved, parsed: lines with the number of their points, all texts. */
+/** A chart as it would be saved, parsed: lines with the number of their points, and all texts. */
 export async function saved(page, id) {
     return page.evaluate((chart) => {
         const text = window.blklat.charts[chart].svg(window.blklat.theme);
@@ -97,12 +97,12 @@ export async function saved(page, id) {
     }, id);
 }
 
-/** The words of an element, with plain blanks. */
+/** The words of an element, with ordinary spaces. */
 export async function words(locator) {
     return (await locator.innerText()).replace(/[\u00a0\u202f]/g, " ").replace(/\s+/g, " ").trim();
 }
 
-/** How many pixels of a chart's canvas have just this colour. */
+/** How many pixels of a chart's canvas have exactly this colour. */
 export async function pixels(page, id, colour) {
     return page.evaluate(([chart, hex]) => {
         const canvas = document.querySelector(`#chart-${chart} canvas`);
@@ -125,12 +125,12 @@ export async function load(name) {
     return import(`data:text/javascript;base64,${Buffer.from(made.outputFiles[0].contents).toString("base64")}`);
 }
 
-/** What the program computes of random data, by figures.c. */
+/** What the program computes from random data, by figures.c. */
 export function computed() {
     return JSON.parse(execFileSync(process.env.FIGURES ?? "build/tests/web/figures", { encoding: "utf8", maxBuffer: 1 << 28 }));
 }
 
-/** To be run before a page's own scripts: notes each text that is drawn on a canvas with its box, until the canvas is cleared. */
+/** To be run before a page's own scripts: records each text drawn on a canvas, with its box, until it is cleared. */
 export function noteTexts() {
     const proto = CanvasRenderingContext2D.prototype, { fillText, clearRect } = proto;
     proto.clearRect = function (...args) {
@@ -150,7 +150,7 @@ export function noteTexts() {
     };
 }
 
-/** After noteTexts(): what is drawn on charts on top of something else or beyond their edges, how many texts are, and by how much the page is too wide. */
+/** After noteTexts(): texts on charts that overlap or are cut off, how many texts there are, and by how much the page is too wide. */
 export function labelsDrawn(page) {
     return page.evaluate(() => {
         let seen = 0;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Documents as `blklat report --format json` prints them, made up, with answers that are known.
+// Made-up documents, as `blklat report --format json` prints them, whose answers are known.
 
 const PERCENTILES = ["p50", "p90", "p99", "p99.9"];
 const OF_TOTAL = { p50: 0.5, p90: 0.9, p95: 0.95, p99: 0.99, "p99.9": 0.999, "p99.99": 0.9999, "p99.999": 0.99999 };
 
-/** The grid's bounds in ns, 2^(k/64) s, as exact as a double is. */
+/** The grid's bounds in ns, 2^(k/64) s, as exact as a double can be. */
 export function bound(k) {
     return Math.floor(1e9 * 2 ** (-26 + k / 64));
 }
 
-/** A generator with a seed, so that each run of a test sees the same. */
+/** A generator with a seed, so that each run of a test sees the same numbers. */
 export function random(seed) {
     let state = seed >>> 0;
     return () => {
@@ -20,7 +20,7 @@ export function random(seed) {
     };
 }
 
-/** @ios spread over a bell in log latency around @middle_ns: [[lower, upper, count], ...] */
+/** @ios spread over a bell curve in log latency around @middle_ns: [[lower, upper, count], ...] */
 export function bell(middle_ns, width, ios) {
     const middle = Math.log2(middle_ns / 1e9) + 26, bins = [];
     const weights = [];
@@ -73,8 +73,8 @@ function heatOf(perSecond, columnsMax = 1200) {
 }
 
 /**
- * An op of intervals of 1 s: iops[i] IOs of 4 KiB, their latencies a bell around middle(i) ns.
- * @shape "light" leaves out the bins of single seconds, for runs of thousands.
+ * An op with intervals of 1 s: iops[i] IOs of 4 KiB, their latencies a bell curve around middle(i) ns.
+ * @shape "light" leaves out the bins of single seconds, for runs of thousands of seconds.
  */
 export function op(name, iops, middle, { width = 0.15, steady = null, pause = null } = {}) {
     const perSecond = iops.map((ios, i) => ios ? bell(middle(i), width, ios) : []);
@@ -112,7 +112,7 @@ function timeOf({ total }) {
     return total.ios * (total.latency_ns?.mean ?? 0) / 1e9;
 }
 
-/** An op of a part as the document has it, beside what it is a part of; the mean stands for each second's. */
+/** An op of a part as in the document, with its shares of the whole; the mean stands for each second's. */
 function ofWhole({ steady, heat, ...rest }, whole) {
     return {
         ...rest, time_s: rest.ios.map((ios) => ios * (rest.total.latency_ns?.mean ?? 0) / 1e9), few: rest.total.ios < 100,
@@ -130,7 +130,7 @@ function allOf(of, wholes) {
     };
 }
 
-/** The whole and its parts, by size if it is not said: { "4 KiB": [ops], ... } */
+/** The whole and its parts, by size unless said otherwise: { "4 KiB": [ops], ... } */
 export function divided(device, stage, parts, by = "size") {
     const all = Object.values(parts).flat(), ops = [...new Set(all.map((o) => o.op))].map((name) => {
         const own = all.filter((o) => o.op === name), sum = (of) => own[0].ios.map((_, i) => own.reduce((s, o) => s + of(o)[i], 0));
@@ -146,7 +146,7 @@ export function divided(device, stage, parts, by = "size") {
     }))];
 }
 
-/** An op whose IOs have a size. */
+/** An op whose IOs have sizes. */
 export function sized(made, size) {
     return { ...made, bytes: made.ios.map((ios) => ios * size), total: { ...made.total, bytes: made.total.ios * size, bytes_per_s: made.total.iops * size } };
 }
@@ -173,7 +173,7 @@ function noisy(next, value, part) {
     return Math.max(0, Math.round(value * (1 + part * (next() + next() + next() - 1.5) / 1.5)));
 }
 
-/** Reads and writes of a drive whose cache is used up at 30 % of @n seconds, with stalls after that. */
+/** Reads and writes of a drive whose cache is exhausted at 30 % of @n seconds, with stalls after that. */
 export function drive({ n = 2000, fast = 60000, slow = 7000, label = "QD 32", file = "run.blklat", device = "nvme0n1", seed = 1, stall = 3 } = {}) {
     const next = random(seed), knee = Math.round(n * 0.3), half = Math.round(n / 2);
     const writes = Array.from({ length: n }, (_, i) => i < knee ? noisy(next, fast, 0.06) : stall && i % stall === 0 ? 0 : noisy(next, slow, 0.2));
@@ -201,7 +201,7 @@ export function drive({ n = 2000, fast = 60000, slow = 7000, label = "QD 32", fi
     });
 }
 
-/** An array of two members, with what its layer adds. */
+/** An array of two members, and what its layer adds. */
 export function array(n = 60) {
     const next = random(7), flat = (value) => Array.from({ length: n }, () => noisy(next, value, 0.05));
     const total = (name, value, ns) => watch(name, name === "md0" ? "total" : "device", [op("read", flat(value), () => ns)]);

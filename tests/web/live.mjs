@@ -20,8 +20,8 @@ export function script(devices, intervals, statements, seconds = 0.2) {
 }
 
 /**
- * Starts the service; gives its address and how to end it. Between hold() and go() no time passes for it, so that
- * no interval comes while a test looks.
+ * Starts the service; returns its address and how to end it. Between hold() and go() the service stands still, so
+ * that no interval comes while a test looks.
  */
 export async function serve(t, text, ...args) {
     const folder = mkdtempSync(join(tmpdir(), "blklat-live-")), file = join(folder, "script.txt");
@@ -65,7 +65,7 @@ export const atLeast = (page, n) => page.waitForFunction((least) => window.blkla
 export const lastEnd = (page) => page.evaluate(() => window.blklat.feed.intervals.at(-1).end_s);
 export const until = (page, end_s) => page.waitForFunction((least) => window.blklat?.lines.length && window.blklat.feed.intervals.at(-1).end_s >= least, end_s);
 
-/** Has so many intervals come, and no more, until the service goes on; what came is drawn then. */
+/** Waits for at least @n intervals and holds the service; everything that came is drawn then. */
 export async function holdAt(page, service, n) {
     await atLeast(page, n);
     service.hold();
@@ -74,8 +74,8 @@ export async function holdAt(page, service, n) {
 }
 
 /**
- * The body of /api/stream as a service of more devices than a script has (64) would send it: @intervals of 1 s. Each op of
- * @opsOf(interval, device) did 100 IOs of 4 KiB in 100 us each.
+ * The body of /api/stream as a service with more devices than a script can have (64) would send it: @intervals of 1 s.
+ * Each op of @opsOf(interval, device) did 100 IOs of 4 KiB, of 100 us each.
  */
 export function streamOf(devices, intervals, opsOf) {
     const op = (name) => ({

@@ -29,7 +29,7 @@ test("a band follows the curve beside that of the whole run, within what is seen
     all[0].op.iops_moving = { mean: all[0].op.ios.map((_, i) => i < 15 ? null : 200 + i), deviation: all[0].op.ios.map(() => 10) };
     const { levels, y } = iops(all, "run", null), [whole, ...moving] = levels;
     assert.ok(whole.faint && Number.isFinite(whole.y));
-    // Two intervals a box, which has the first one's figures.
+    // Two intervals per box, which shows the figures of the first.
     assert.equal(moving.length, 300 - 8);
     assert.deepEqual(moving[0].x, [16, 18]);
     assert.ok(moving.every((level) => !level.faint && Number.isNaN(level.y)));

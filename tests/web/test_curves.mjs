@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The page's arithmetic, against numbers worked by hand.
+// The page's arithmetic, against numbers worked out by hand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./browser.mjs";
@@ -26,7 +26,7 @@ test("density: a bin over one decade gives each of its hundred cells a hundredth
 });
 
 test("density: a bin over parts of three cells", () => {
-    // From the middle of one cell to a quarter of the one after the next: 0.5, 1 and 0.25 cells.
+    // From the middle of one cell to a quarter of the next but one: 0.5, 1 and 0.25 cells.
     const curve = density([[10 ** 5.005, 10 ** 5.0225, 70]], 1e5, 2e5, 1);
     [0, 20, 40, 10, 0].forEach((y, i) => near(curve.y[i], y, 1e-6));
 });
@@ -74,12 +74,12 @@ test("cumulative, by IOs: at a bin's bound it is the share at or below", () => {
 });
 
 test("cumulative, by time: an IO counts by its bin's geometric middle", () => {
-    // Middles are 100 and 200 times the root of two: 1 x 1 against 3 x 2.
+    // The middles are 100 and 200 times the square root of 2: 1 x 1 against 3 x 2.
     const curve = cumulative(TWO, 150, 390, "time");
     assert.deepEqual(curve.x, [100, 200, 400]);
     near(curve.y[1], 1 / 7, 1e-12);
     assert.equal(curve.y[2], 1);
-    // Middles 200 and 600; the arithmetic ones would be 250 and 650.
+    // The middles are 200 and 600; arithmetic ones would be 250 and 650.
     near(cumulative([[100, 400, 1], [400, 900, 1]], 101, 900, "time").y[1], 1 / 4, 1e-12);
 });
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What is divided by size: its charts and its table, beside those of the wholes.
+// IOs divided by size: their charts and table, beside those of the wholes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load, open, saved, settled, useBrowser, words } from "./browser.mjs";
@@ -18,7 +18,7 @@ const KIB = 1024;
 
 const constant = (ios, n = 10) => Array.from({ length: n }, () => ios);
 
-/** 300 reads a second of 4 KiB at 80 us, 100 of 16 KiB at 400 us, which halts in every other second; writes of 4 KiB. */
+/** 300 reads a second of 4 KiB at 80 us, 100 of 16 KiB at 400 us that stop in every other second; writes of 4 KiB. */
 function parts() {
     return {
         "4 KiB": [sized(op("read", constant(300), () => 80e3), 4 * KIB), sized(op("write", constant(50), () => 30e3), 2 * KIB)],
@@ -48,7 +48,7 @@ test("a run's watches are wholes, which have their parts", () => {
 
 test("the heat map: a column for each size up to the last, each IO once, shares of its column", () => {
     const lines = linesOf(example()), [four, sixteen] = partsOf(lines[0]);
-    // Three bins that share one row of eight, and one alone.
+    // Three bins that share one row of eight, and one on its own.
     four.op.bins = [[bound(320), bound(321), 1000], [bound(321), bound(322), 500], [bound(327), bound(328), 1200], [bound(400), bound(401), 300]];
     sixteen.op.bins = [[0, bound(0), 100], [128e9, null, 400]];
     const { cells, series, x, xSpan, table } = partsHeat(lines[0]);
@@ -92,7 +92,7 @@ test("over time: a line for each size, dots where no two intervals follow each o
     assert.notEqual(series[0].colour, series[1].colour);
 });
 
-/** Sixteen cgroups, of which the later ones have the slower reads; IOs of the slowest are few. */
+/** Sixteen cgroups: the later ones have slower reads, and the slowest has few IOs. */
 function cgroups() {
     const kinds = Object.fromEntries(Array.from({ length: 14 }, (_, i) => [`/system.slice/s${i}.service`,
         [sized(op("read", constant(100), () => (i + 1) * 100e3), 4 * KIB)]]));
@@ -114,7 +114,7 @@ test("cgroups are ranked by what their IOs took, and the first twelve are drawn"
     const lines = linesOf(cgroups()), { x, table } = partsLatency(lines, "p99"), heat = partsHeat(lines[0]);
     const wanted = ["3f2a9d5b7c1e", ...Array.from({ length: 11 }, (_, i) => `s${13 - i}.service`)];
     assert.deepEqual(x.ticks(-0.5, 11.5, 12).map(({ text }) => text), wanted);
-    // Beside the cursor there is room for all of it.
+    // Beside the cursor there is room for the whole name.
     assert.equal(x.text(99), "/system.slice/s3.service");
     assert.equal(table().rows.length, 12);
     assert.ok(heat.cells.boxes.every(({ x0 }) => x0 >= -0.5 && x0 < 12));
@@ -122,7 +122,7 @@ test("cgroups are ranked by what their IOs took, and the first twelve are drawn"
     assert.equal(partsOverTime(lines, lines[0], "p99").series.length, 12);
     const page = await open(t, documentOf(cgroups())), rows = page.getByRole("region", { name: "Figures by cgroup" }).locator("tbody tr");
     assert.equal(await rows.count(), 16);
-    // 10 IOs of 500 ms are 5 s of 15.5.
+    // 10 IOs of 500 ms are 5 s of 15.5 s.
     assert.match(await words(rows.nth(0)), /^sda device · read \/docker\/3f2a\w{60} 10 0.07 % 0.07 % 3\d.\d+ % /);
     assert.match(await words(rows.nth(15)), /^sda device · read none 100 0.71 % 0.71 % 0.03\d* % /);
 });
@@ -157,7 +157,7 @@ test("the page: wholes as they are without parts, and what parts add", async (t)
 test("the table by size: shares of the IOs and bytes of each line, mean sizes", async (t) => {
     const page = await open(t, documentOf(example())), rows = page.getByRole("region", { name: "Figures by IO size" }).locator("tbody tr");
     assert.equal(await rows.count(), 3);
-    // 3000 of 4 KiB are 12000 KiB, 500 of 16 KiB are 8000.
+    // 3000 IOs of 4 KiB are 12000 KiB, 500 of 16 KiB are 8000 KiB.
     assert.match(await words(rows.nth(0)), /^sda device · read 4 KiB 3 000 85.71 % 60 % 54.\d+ % 4.00 KiB 300 1.23 8\d\.\d us 80\.\d us /);
     assert.match(await words(rows.nth(1)), /^sda device · read 16 KiB 500 14.29 % 40 % 45.\d+ % 16.0 KiB 50 0.82 4\d\d us /);
     assert.match(await words(rows.nth(2)), /^sda device · write 4 KiB 500 100 % 100 % 100 % 2.00 KiB 50 0.1 /);
@@ -174,7 +174,7 @@ test("the line and the percentile that the charts show", async (t) => {
     await settled(page);
     assert.deepEqual(await titles(), ["p50 by IO size", "Latency by IO size, write", "p50 over time by IO size, write"]);
     assert.deepEqual((await saved(page, "parts-time")).lines.map((line) => line.name), ["4 KiB"]);
-    // What is switched at the side is in the chart of all lines.
+    // What is switched in the side bar shows in the chart of all lines.
     await page.locator("aside [data-key]").nth(0).click();
     await settled(page);
     assert.deepEqual((await saved(page, "parts-latency")).lines.map((line) => line.name), ["write"]);

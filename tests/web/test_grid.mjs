@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The page's grid is the program's: figures.c says what its bounds are.
+// The page's grid equals the program's, whose bounds figures.c computes.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { computed, load } from "./browser.mjs";

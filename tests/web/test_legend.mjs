@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The one legend of all charts in Chromium: always in sight, whatever the width and however many devices.
+// The one legend of all charts in Chromium: always visible, whatever the width and however many devices.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { open, saved, settled, useBrowser, words } from "./browser.mjs";
@@ -24,7 +24,7 @@ test("one legend for 64 devices: in sight at every chart, scrolled by itself, sw
     const bottom = (at) => rows.nth(at).evaluate((e) => e.getBoundingClientRect().bottom);
     assert.ok(await bottom(127) > 900);
     const scrolled = await page.evaluate(() => scrollY);
-    await rows.last().focus();      // its device's switch is two before it
+    await rows.last().focus();      // two tab stops before it is its device's switch
     assert.ok(await bottom(127) <= 900);
     await page.keyboard.press("Shift+Tab");
     await page.keyboard.press("Shift+Tab");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The live page as a screen for an incident: which device is pointed at, and what can be read in a hurry. Numbers are known by construction.
+// The live page as a screen for an incident: which device it points at, and what can be read in a hurry. Numbers are known by construction.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { labelsDrawn, noteTexts, openAt, settled, useBrowser, words } from "./browser.mjs";
@@ -14,7 +14,7 @@ const tiles = (page) => page.locator(".devices button").evaluateAll((all) => all
 const pressed = async (page) => (await tiles(page)).filter((tile) => tile.endsWith(" true")).map((tile) => tile.split(" ")[0]);
 
 test("the sickest is shown first, the busiest as long as nothing is wrong, the user's choice always", async (t) => {
-    // 1 is busiest; 4 is ten times slower than its like from the begin, then 3 eighty times slower than it was.
+    // 1 is the busiest. 4 is ten times slower than its peers; later 3 becomes eighty times slower than it was.
     const service = await serve(t, script(names(6), 400, (i, d) => [d === 4 && i >= 6 ? read("1ms") : d === 3 && i >= 22 ? read("8ms") : read("100us", d === 1 ? 900 : 100)]));
     const page = await openAt(t, service.url);
     await holdAt(page, service, 3);
@@ -91,7 +91,7 @@ test("idle devices are one tile, of 200 devices", async (t) => {
     assert.equal((await tiles(page)).length, 201);
     await page.locator(".devices button", { hasText: "nvme199n1" }).click();
     await fold.click();
-    // What was chosen is not folded away.
+    // A selected device is not folded away.
     assert.equal((await tiles(page)).length, 102);
     assert.deepEqual(await pressed(page), ["nvme199n1"]);
 });
@@ -106,7 +106,7 @@ test("the axis of time is the clock's, and 10 s, 1 min or all are shown", async 
         return [x.label, xSpan[1] - xSpan[0], x.ticks(...xSpan, 8).map((tick) => tick.text)];
     }, id);
     const total = () => page.evaluate(() => window.blklat.lines[0].op.total.ios);
-    // 07:35:00 UTC is 13:05:00 there.
+    // 07:35:00 UTC is 13:05:00 in Kolkata.
     const [label, span, texts] = await ticks("iops");
     assert.equal(label, "local time");
     assert.ok(Math.abs(span - 24) < 0.5, String(span));
@@ -123,7 +123,7 @@ test("the axis of time is the clock's, and 10 s, 1 min or all are shown", async 
     assert.equal(await total(), 12 * 100 + 12 * 300);
 });
 
-/** A time of the clock with tenths; on a busy machine an interval is over somewhat later than the script has it. */
+/** A time of day with tenths; on a busy machine an interval ends somewhat later than in the script. */
 function near(text, expected, what) {
     const seconds = (time) => /^\d\d:\d\d:\d\d\.\d$/.test(time) ? time.split(":").reduce((sum, part) => sum * 60 + Number(part), 0) : NaN;
     assert.ok(Math.abs(seconds(text) - seconds(expected)) < 0.45, `${what}: ${text}, not ${expected}`);
@@ -166,7 +166,7 @@ async function labels(t, service, options) {
         assert.deepEqual(over, []);
         assert.ok(wide <= 0, `${wide} px too wide`);
     }
-    // The tables scroll in boxes of their own.
+    // The tables scroll inside their own boxes.
     assert.ok(await page.evaluate(() => [...document.querySelectorAll(".wide .scroll")].every((box) => box.getBoundingClientRect().right <= innerWidth)));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The live page in Chromium, from a service that plays a script: values move, switches work, stalls and losses show.
+// The live page in Chromium, from a service that plays a script: values change, switches work, stalls and losses show.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -33,7 +33,7 @@ test("values move with each interval", async (t) => {
     const sums = await page.waitForFunction(() => {
         const { lines, feed } = window.blklat, op = lines[0].op;
         if (feed.intervals.length !== op.ios.length)
-            return null;  // what comes is drawn a moment later
+            return null;  // new intervals are drawn a moment later
         const ios = feed.intervals.reduce((sum, i) => sum + i.watches[0].ops[0].ios, 0);
         return [[op.total.ios, op.bins.reduce((sum, bin) => sum + bin[2], 0), op.heat.columns.flat().filter((_, i) => i % 2).reduce((a, b) => a + b, 0)], ios];
     });
@@ -52,7 +52,7 @@ test("devices are switched by a click, alone and back", async (t) => {
     await settled(page);
     assert.deepEqual([(await shown(page)).depth[0], (await shown(page)).percentile[0]], [1, 2]);
     assert.deepEqual(await buttons.evaluateAll((all) => all.map((b) => b.getAttribute("aria-pressed"))), ["false", "true", "false"]);
-    // It stays so when the next interval comes.
+    // That stays when the next interval comes.
     const n = await intervals(page);
     service.go();
     await holdAt(page, service, n + 3);
@@ -116,12 +116,12 @@ test("a stall and a loss light up", async (t) => {
     const state = () => buttons.evaluateAll((all) => all.map((b) => b.dataset.state));
     await holdAt(page, service, 5);
     assert.deepEqual(await state(), ["well", "well"]);
-    // The trouble comes from another process, since this one may be in the middle of it before the page is there.
+    // A second process brings the trouble: the first might be in the middle of it before the page has loaded.
     await service.stop();
     await service.start(script(names, 400, (i, d) => d === 1 && i > 3 ? ["in-flight 7 oldest=3s"]
         : [...steady(i, d), ...d === 0 && i === 5 ? ["account no_start 3"] : []]), new URL(service.url).host);
     await page.waitForFunction(() => document.querySelector('[data-reason="stalled"]') && document.querySelector(".lost"));
-    // Three IOs of a thousand that were not measured are no illness.
+    // Three of a thousand IOs not being measured does not make a device sick.
     assert.deepEqual(await state(), ["sick", "well"]);
     assert.match(await words(buttons.nth(0)), /nvme1n1 0 IOPS p99 – stalled: nothing ends, an IO waits for 3\.00 s$/);
     assert.match(await words(buttons.nth(1)), /3 lost$/);
@@ -151,7 +151,7 @@ test("the figures of what is kept are those of the report on the same IOs", asyn
     assert.deepEqual(await figures(live), expected);
     const cells = (page) => page.evaluate(() => window.blklat.lines.map(({ op }) => [op.bins, op.heat.scale, op.heat.columns]));
     assert.deepEqual(await cells(live), await cells(report));
-    // And so are those of the table behind the chart.
+    // The same goes for the table behind the chart.
     await live.locator("#chart-percentile .behind summary").click();
     await live.locator("#chart-percentile .behind tbody").waitFor();
     for (const [share, name] of [["50 %", "p50"], ["90 %", "p90"], ["95 %", "p95"], ["99 %", "p99"], ["100 %", "max"]]) {
@@ -176,7 +176,8 @@ test("what is shown is divided by size below, charts and devices have the whole"
         }
         return found;
     };
-    // 1000 reads in each 0.2 s: 600, 300 and 100 of them, of 127988736 bytes and 614.1 ms. Two latencies' percentiles are exact to a bin, as those of 'blklat live' are.
+    // 1000 reads per 0.2 s: 600, 300 and 100 of them, 127988736 bytes and 614.1 ms. Percentiles of two latencies are exact to
+    // a bin, as in 'blklat live'.
     const read = "nvme0n1 device · read", all = [
         [read, "4 KiB", "3.00k", "60 %", "1.89 %", "8.81 %", "3.94 KiB", "90.1 us", "99.6 us", "100 us"],
         [read, "64 KiB", "1.50k", "30 %", "15.36 %", "9.77 %", "64.0 KiB", "200 us", "200 us", "200 us"],
@@ -220,12 +221,12 @@ test("history rolls", async (t) => {
 });
 
 test("memory is flat", async (t) => {
-    // 40 intervals a second for 10 s are as many as come in nearly 7 minutes at 1 s.
+    // 40 intervals a second for 10 s are as many as nearly 7 minutes at 1 s.
     const { url } = await serve(t, script(["nvme0n1", "nvme1n1"], 8000, steady, 0.025), "--history", "1");
     const page = await openAt(t, url);
     await until(page, 3);
     const session = await page.context().newCDPSession(page);
-    // What is alive for the moment comes and goes; the least of some looks is what is kept.
+    // Temporary objects come and go; the least of several samples is what is kept.
     const heap = async () => {
         let least = Infinity;
         for (let look = 0; look < 8; look++) {
@@ -262,7 +263,7 @@ test("a restart of the service is taken up", async (t) => {
     await service.start(script(["nvme0n1"], 400, steady), new URL(service.url).host);
     await page.waitForFunction((old) => document.querySelector(".link").dataset.state === "live" && window.blklat.feed.boot !== old, before);
     await atLeast(page, 3);
-    // Nothing of the former process is left among them.
+    // Nothing is left of the previous process.
     assert.ok(await page.evaluate(() => window.blklat.feed.intervals.every((i, n, all) => n === 0 || i.end_s > all[n - 1].end_s)));
 });
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Slow IOs on the live page: dots and a table of the last minutes, the last ones first.
+// Slow IOs on the live page: dots and a table of the last minutes, latest first.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openAt, settled, useBrowser } from "./browser.mjs";
@@ -9,7 +9,7 @@ useBrowser();
 
 const DEVICES = ["nvme0n1", "nvme1n1"];
 
-/** With slow IOs of the first device: two in each interval, from the fourth on one that failed. */
+/** Slow IOs of the first device: two in each interval; from the fourth on one of them failed. */
 function slowScript(n, seconds = 0.2) {
     const statements = (i, d) => [...steady(i, d), ...d ? [] : [
         `slow read ${10 + i}ms 4096 sector=${i} pid=7 comm=postgres cgroup=/db ago=50ms`, `slow write 5ms 16384 pid=8 comm="<b>" ago=20ms${i > 2 ? " error=7" : ""}`,
@@ -32,7 +32,7 @@ test("dots and a table, the last first, that grow with each interval", async (t)
     ]);
     assert.equal(all.length, 2 * n);
     assert.match(all[0][1], /^\d\d:\d\d:\d\d\.\d{3}$/);
-    // Each stands before its interval's end: 20 and 50 ms.
+    // Each lies before its interval's end, by 20 and 50 ms.
     const at = await page.evaluate(() => window.blklat.lines.find(({ watch, op }) => watch.slow && op.op === "write").watch.slow.ios.slice(-2).map(({ t_s }) => t_s));
     assert.ok(Math.abs(at[0] - at[1] - 0.03) < 1e-6, String(at));
     assert.equal(await page.locator(".slow b").count(), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What a report may hold besides the usual: nothing, one IO, hostile names, a document of the future.
+// Unusual reports: nothing, one IO, hostile names, a document of a later version.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { bound, documentOf, op, run, watch } from "./documents.mjs";
 
 useBrowser();
 
-/** Every line on, both axes, both weights, all tables, every saved picture: nothing may throw. */
+/** Turns on every line, both axes, both weights, all tables, and saves every picture: nothing may throw. */
 async function useAll(page) {
     for (const name of ["All", "Logarithmic", "Time-weighted", "First after a pause"])
         for (const button of await page.getByRole("button", { name, exact: true }).all())
@@ -84,7 +84,7 @@ test("names are text, whatever they are", async (t) => {
 test("should a script get in after all, the policy stops it", async (t) => {
     const html = pageOf(JSON.stringify(documentOf())).replace("</body>",
         '<script>window.hit = 1</script><p onclick="window.hit = 1">click</p><img src="http://127.0.0.1:9/x.png"></body>');
-    // Chromium reports the picture as asked for and then as refused; nothing is sent.
+    // Chromium reports the picture as requested and then as refused; nothing is sent.
     const page = await open(t, null, { html, drawn: false, expected: [/^asked for http:\/\/127/, /inline script/, /127\.0\.0\.1.*img-src/, /inline event handler/] });
     assert.equal(await page.evaluate(() => window.hit), undefined);
 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What each --by has of its own: latency by depth, the matrix of neighbours, owners ranked and over time.
+// What is special to each --by: latency by depth, the matrix of neighbours, owners ranked and over time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { labelsDrawn, load, noteTexts, open, saved, settled, useBrowser, words } from "./browser.mjs";
@@ -24,7 +24,7 @@ const near = (got, want) => assert.ok(Math.abs(got / want - 1) < 0.03, `${got} i
 
 // --- by depth
 
-/** Reads that take longer from a depth of 3 on, and few of 9 to 16; what the device does by Little's law. */
+/** Reads that take longer from depth 3 on, and few at 9 to 16; what the device does follows from Little's law. */
 function byDepth() {
     const made = divided("sda", "device", {
         1: [of("read", 100, 80e3), of("write", 50, 20e3)], 2: [of("read", 300, 80e3)], "3-4": [of("read", 600, 160e3)], "5-8": [], "9-16": [of("read", 9, 640e3)], "17-32": [],
@@ -57,7 +57,7 @@ test("the load that each depth had, and what the device does there by Little's l
     assert.deepEqual(load.series.map((s) => [s.name, blanks(s.note), s.ys.filter((_, i) => i % 2 === 0)]), [
         ["read", "59.5 % at 3-4", [100, 300, 600, 0, 9]], ["write", "100 % at 1", [50, 0, 0, 0, 0]]]);
     assert.ok(load.series[0].xs.every((x, i, all) => i === 0 || x > all[i - 1]));
-    // Of 90 IOs nothing is said.
+    // 90 IOs are too few to be shown.
     assert.deepEqual(done.levels.map(({ band, x: [from, to] }) => [band, (from + to) / 2]), [[[16667, 16667], 0], [[25000, 25000], 1], [[18750, 25000], 2]]);
     assert.deepEqual(done.series[0].words, ["16.7k IOPS", "25.0k IOPS", "18.8k to 25.0k IOPS"]);
     assert.match(blanks(done.series[0].note), /^most at 2: 25.0k IOPS$/);
@@ -80,7 +80,7 @@ test("the page by depth on a phone: nothing on top of anything else", async (t) 
 
 // --- by what they are beside
 
-/** As the kernel has them: the strongest first. Reads beside a flush take 20 times as long; writes have no base. */
+/** In the kernel's order, strongest first. Reads beside a flush take 20 times as long; writes have no baseline. */
 function byNeighbour() {
     const made = divided("sda", "device", {
         flush: [of("read", 20, 1.6e6), of("write", [3, ...Array(N - 1).fill(0)], 2e6)], discard: [], "big write": [], write: [of("read", 100, 240e3), of("write", 30, 50e3)],
@@ -106,9 +106,9 @@ test("the matrix: a row for each neighbour, from nothing on, a column for each o
     assert.match(await words(page.locator(".matrix .hint")), /^No ratios of write: too few IOs beside nothing/);
     const strengths = await region.locator(".level").evaluateAll((all) => all.map((e) => [e.className, e.style.getPropertyValue("--strength")]));
     assert.deepEqual(strengths.filter((_, i) => i % 2 === 0), [["level", ""], ["level faster", "0.038"], ["level slower", "0.396"], ["level", ""], ["level slower", "1.000"]]);
-    // The heading of a row names the row, of a column the column: it is a table to those who hear it, too.
+    // The heading of a row names the row, that of a column the column: it is a table for screen readers, too.
     assert.deepEqual(await region.locator("th").evaluateAll((all) => [...new Set(all.map((th) => th.scope))]), ["col", "row"]);
-    // Words stay readable in either theme, and a phone has no room beside the page.
+    // Words stay readable in either theme, and nothing sticks out of the page on a phone.
     for (let theme = 0; theme < 2; theme++) {
         const found = await contrast(page);
         assert.ok(found > 4.5, String(found));
@@ -117,13 +117,13 @@ test("the matrix: a row for each neighbour, from nothing on, a column for each o
     await page.setViewportSize({ width: 390, height: 800 });
     await page.waitForFunction(() => document.documentElement.scrollWidth === 390);     // the charts follow
     await page.setViewportSize({ width: 1300, height: 900 });
-    // No line, no matrix.
+    // Without a line there is no matrix.
     await page.getByRole("button", { name: "None" }).click();
     await settled(page);
     assert.equal(await page.locator(".matrix").count(), 0);
 });
 
-/** Of the words on the strongest colour. */
+/** Contrast of the words on the strongest colour. */
 function contrast(page) {
     return page.evaluate(() => {
         const ctx = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -150,7 +150,7 @@ test("how strong a colour is", () => {
 const HOSTILE = ["/<img src=x onerror=alert(1)>", "/a\u202eb/\"><script>", "/\ud83d\ude00".repeat(40), "/tab\tnew\nline", `/${"x".repeat(250)}`];
 const ID = "3f2a9d5b7c1e4f60a8b2c4d6e8f0a1b2c3d4e5f60718293a4b5c6d7e8f901234", POD = "8c9c8f5e-7d3c-4c6b-9a54-0f4b1f1f2a3c";
 
-/** A database that reads, a backup that writes much for a while, and @more owners with a read a second each. */
+/** A database that reads, a backup that writes a lot for a while, and @more owners with one read a second each. */
 function byOwner(more = []) {
     const while_ = constant(0).map((_, i) => i >= 4 && i < 6 ? 100 : 0);
     const made = divided("sda", "device", {
@@ -176,7 +176,7 @@ test("a device's owners, by what their IOs took: of all ops, or of one", () => {
 test("owners over time lie on top of each other, and add up to the whole", () => {
     const lines = linesOf(byOwner()), [all, , writes] = ownerships(lines), { series, table, ySpan, stacked } = ownersOverTime(lines, all, "ios");
     assert.ok(stacked);
-    // What is drawn last, and lowest, is the first of them.
+    // The first of them is drawn last, and lowest.
     assert.deepEqual(series.map(({ name }) => name), ["backup.service", "db.service"]);
     assert.deepEqual(series[0].ys, lines[0].op.ios.map((ios, i) => ios + lines[1].op.ios[i]));
     assert.deepEqual([series[0].amounts[4], series[0].amounts[0], series[1].ys[4], ySpan(0, 10)], [100, 0, 1100, [0, 11]]);
@@ -184,7 +184,7 @@ test("owners over time lie on top of each other, and add up to the whole", () =>
     const [backup] = drawnOwners(writes, "bytes");
     assert.equal(backup.owner.name, "backup.service");
     near(ownersOverTime(lines, writes, "bytes").series[1].ys[4], 100 * 1.048576);
-    // 100 a second that take 5 ms each are half of one in flight.
+    // 100 a second that take 5 ms each make half an IO in flight.
     near(ownersOverTime(lines, writes, "time_s").series[1].ys[5], 0.5);
     const one = byOwner();
     for (const { ops } of one.watches)
@@ -232,7 +232,7 @@ test("the table sorts, and says what the chart shows", async (t) => {
     assert.equal(await region.locator('th[aria-sort="descending"]').innerText(), "share of bytes");
     await region.getByRole("button", { name: "cgroup" }).click();
     assert.equal(await first(), "c");
-    // What is not known comes last, up and down.
+    // Unknown values come last in either order.
     for (let i = 0; i < 2; i++) {
         await region.getByRole("button", { name: "p99" }).click();
         assert.equal(await words(rows.nth(2).locator("bdi").first()), "c");
@@ -268,7 +268,7 @@ test("runs that are divided by different things have a section each", async (t) 
     assert.deepEqual(charts.filter(([id]) => id.startsWith("parts-heat")).map(([, title]) => title),
         ["Latency by IOs in flight at the start, a · read", "Latency by what was in flight at the start, b · read", "Latency by cgroup, c · read"]);
     assert.equal(charts.length, 3 + 2 + 3 + 4);
-    // Each chart over time follows the page's window.
+    // Every chart over time follows the page's window.
     await page.evaluate(() => window.blklat.charts.owners.setZoom({ x: [2, 5], y: null }));
     const zooms = await page.evaluate(() => Object.entries(window.blklat.charts).filter(([id]) => /^(parts-time|owners|iops)/.test(id)).map(([, { zoom }]) => zoom.x));
     assert.deepEqual(zooms, Array(5).fill([2, 5]));

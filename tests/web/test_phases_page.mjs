@@ -14,7 +14,7 @@ const { runsIn } = await load("data.ts");
 
 const constant = (ios, n = 10) => Array.from({ length: n }, () => ios);
 
-/** What a phase has of an op of so many IOPS for 10 s. */
+/** A phase's figures for an op with so many IOPS for 10 s. */
 function figures(name, iops, ns) {
     const { total, bins } = op(name, constant(iops), () => ns);
     return { op: name, ...total, bins };
@@ -25,7 +25,7 @@ function phase(name, at, ...ops) {
         watches: ops.length ? [{ device: "sda", stage: "device", queue_depth: 1, ops }] : [] };
 }
 
-/** QD 16 gives no more IOPS than QD 4, QD 64 less. Writes in one phase only. */
+/** QD 16 gives no more IOPS than QD 4, and QD 64 gives fewer. There are writes in one phase only. */
 function sweep(more) {
     const device = watch("sda", "device", [op("read", constant(2000, 50), () => 200e3), op("write", constant(20, 50), () => 50e3)]);
     return run([device], { phases_left_out: 0, phases: [
@@ -72,7 +72,7 @@ test("the page: a chart, a table, a choice that draws the phases", async (t) => 
     assert.equal(await lines("phases"), "4");
     assert.equal(await page.locator("#chart-phases").getAttribute("data-points"), "10");
     assert.equal(await lines("distribution"), "2");
-    // The line goes straight up from QD 4 to QD 16, so the name stands to its left.
+    // The line rises vertically from QD 4 to QD 16, so the name is to its left.
     const [name, points] = await page.evaluate(() => {
         const tree = new DOMParser().parseFromString(window.blklat.charts.phases.svg(window.blklat.theme), "image/svg+xml");
         return [Number([...tree.querySelectorAll("text")].find((e) => e.textContent === "QD 4").getAttribute("x")),

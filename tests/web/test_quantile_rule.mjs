@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The page's percentiles are the program's: figures.c says what those are of random histograms.
+// The page's percentiles equal the program's, which figures.c computes for random histograms.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { computed, load } from "./browser.mjs";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The charts in Chromium: what is drawn, how many lines and points, and what switches do.
+// The charts in Chromium: what is drawn, how many lines and points, and what the switches do.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { open, pageOf, pixels, saved, settled, useBrowser, words } from "./browser.mjs";
@@ -10,13 +10,13 @@ useBrowser();
 const CHARTS = ["distribution", "percentile", "nines", "iops", "steady-log", "steady-linear", "heat", "depth", "throughput", "flight", "oldest"];
 const READ = "#0072b2", WRITE = "#d55e00";
 
-/** id -> [lines, points] as the figures say. */
+/** id -> [lines, points], as the figures say. */
 async function drawn(page) {
     return page.evaluate(() => Object.fromEntries([...document.querySelectorAll("figure.chart")].map((figure) =>
         [figure.id.replace("chart-", ""), [Number(figure.dataset.lines), Number(figure.dataset.points)]])));
 }
 
-/** 100 s: 50 of 1000 IOPS, 25 of 2000, 25 of 3000 and none in second 99. */
+/** 100 s: 50 at 1000 IOPS, 25 at 2000, 25 at 3000 with none in second 99. */
 function steps(more = {}) {
     const iops = Array.from({ length: 100 }, (_, i) => i < 50 ? 1000 : i < 75 ? 2000 : i === 99 ? 0 : 3000);
     const steady = { from_s: 50, to_s: 100, rule: "second half", reached: false, iops_mean: 2440, iops_deviation: 620, iops_worst: 0, iops_worst_at_s: 99, intervals_at_0: 1 };
@@ -155,7 +155,7 @@ test("weights: always named, both charts follow", async (t) => {
     assert.ok((await saved(page, "percentile")).texts.includes("share of the IOs' time (%)"));
 });
 
-/** Drags over a part of a chart's width, and of its height. */
+/** Drags across a part of a chart's width and of its height. */
 async function drag(page, id, [x0, x1], [y0, y1] = [0.5, 0.5]) {
     const over = page.locator(`#chart-${id} .u-over`);
     await over.scrollIntoViewIfNeeded();
@@ -225,7 +225,7 @@ test("the page's window: the report's figures first, then those of what is asked
     await settled(page);
     assert.equal(await words(legend), "read average 2.44k ± 620, worst 0 at 99 s, 1 interval at 0");
     assert.equal(await page.getByLabel("window from, seconds").inputValue(), "0");
-    // 60 to 100 holds when the first field is left; 60 to 40 is no window, so that stays.
+    // 60 to 100 applies when the first field is left; 60 to 40 is not a window, so the former stays.
     await ask(60, 40);      // sqrt((15 x 550^2 + 24 x 450^2 + 2550^2) / 40)
     assert.equal(await words(legend), "read average 2.55k ± 630, worst 0 at 99 s, 1 interval at 0");
 });
@@ -253,7 +253,7 @@ test("a drag over any chart over time makes one window of all charts and figures
         assert.deepEqual(fields.map(Number), spans[0].map((s) => Number(s.toFixed(3))), id);
     }
     const now = await cells();
-    assert.equal(now[0], before[0]);        // IOs are of the whole run, and said to be
+    assert.equal(now[0], before[0]);        // IOs are of the whole run, and labelled so
     assert.deepEqual(now.slice(1, 5), ["1.50k", "500", "1.00k", "6.14"]);
     assert.deepEqual(now.slice(5), [...before.slice(5, -3), "0.15", ...before.slice(-2)]);
     assert.equal(await whole.count(), 3);
@@ -326,7 +326,7 @@ test("a mark's text stands beside its line, cut where it is long; the table has 
             };
         }, id);
         assert.equal(lines.length, 2);
-        // Right of its line, or left of it where it would leave the chart.
+        // To the right of its line, or to its left where it would leave the chart.
         assert.deepEqual(texts.map(({ x, anchor }, i) => [Math.round(x - lines[i]), anchor]), [[4, "start"], [-4, "end"]], id);
         assert.match(texts[0].text, /^the application w.*[^ ]…$/);
         assert.ok(texts[0].text.length < text.length * 0.7 && text.startsWith(texts[0].text.slice(0, -1)));
@@ -366,7 +366,7 @@ test("findings that say the same of several stand together; losses look unlike s
     one.findings = [
         own, told("sdb", "59.1k", 101), told("sdc", "61k", 99), told("sdd", "60.2k", 100), told("sde", "60.3k", 100), told("sdf", "60.4k", 100),
         told("sdg", "60.4k", 140),                       // at another time
-        told("sda", "60.5k", 101),                       // twice of one
+        told("sda", "60.5k", 101),                       // two of one device
         { ...stall, from_s: 100 }, { ...stall, kind: "losses", text: "sda: 1 IO is lost" },
     ];
     const page = await open(t, documentOf(one)), found = page.locator(".findings > li");
@@ -465,7 +465,7 @@ test("on paper: every chart a vector, dark on light, no switches, one legend", a
     await page.emulateMedia({ media: "print" });
     await page.locator(".print svg").first().waitFor();
     assert.equal(await page.locator(".print svg:visible").count(), CHARTS.length);
-    // A4 with Chromium's margins: no column is cut off, and charts that stand beside each other do so on paper too.
+    // A4 with Chromium's margins: no column is cut off, and charts beside each other stay so on paper.
     await page.setViewportSize({ width: 718, height: 1000 });
     const table = page.getByRole("region", { name: "Figures" }).locator("table");
     assert.ok(await table.evaluate((e) => e.getBoundingClientRect().right) <= 718);

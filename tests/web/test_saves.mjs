@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What the buttons save: SVG that parses and stands alone, PNG with a picture in it.
+// What the buttons save: SVG that parses and needs nothing else, and PNG with a picture in it.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ async function download(page, id, button) {
     return { name: file.suggestedFilename(), content: readFileSync(await file.path()) };
 }
 
-/** What a click saves, taken where it becomes a download: a browser limits those that come in a row. */
+/** What a click saves, intercepted where it becomes a download: a browser limits downloads in quick succession. */
 async function content(page, id) {
     await page.evaluate(() => {
         window.made ??= URL.createObjectURL.bind(URL);
@@ -55,12 +55,12 @@ test("SVG: points where they belong", async (t) => {
     const d = /class="series" data-name="read"[^>]* d="([^"]*)"/.exec(text)[1];
     const points = [...d.matchAll(/M([\d.]+) ([\d.]+)h0/g)].map((m) => [Number(m[1]), Number(m[2])]);
     assert.equal(points.length, 100);
-    // 0 s at 66, 100 s at 942: a dot stands in the middle of its second.
+    // 0 s is at 66, 100 s at 942: a dot is in the middle of its second.
     points.forEach(([x], i) => assert.ok(Math.abs(x - (66 + 8.76 * (i + 0.5))) < 0.02, `${i}: ${x}`));
     assert.ok(points[0][1] < points[99][1], "the faster half is higher");
 });
 
-/** Size of a PNG, and how many of its bytes differ from the one before: a picture, no blank. */
+/** The size of a PNG, and how many of its bytes differ from the previous byte, to tell a picture from a blank. */
 function read(png) {
     assert.deepEqual([...png.subarray(0, 8)], [0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]);
     const parts = [];

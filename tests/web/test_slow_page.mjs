@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Slow IOs on the report's page: a dot each, what is known of the one pointed at, a table that sorts.
+// Slow IOs on the report's page: a dot each, what is known of the one under the cursor, a table that sorts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load, open, settled, useBrowser } from "./browser.mjs";
@@ -80,7 +80,7 @@ test("the page: dots, the tip, what they have in common, a table that sorts and 
     assert.deepEqual(await common.locator("tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent))), [
         ["op", "read", "66.67\u00a0% of 3", "10\u00a0%", "0.0200"], ["size", "4.00\u00a0KiB", "100\u00a0% of 3", "not counted", "–"],
     ]);
-    // Nothing is known of queue, device and part.
+    // Queue, device and part are unknown.
     assert.deepEqual(await page.locator(".slow thead th").allTextContents(),
         ["line", "time", "latency", "op", "size", "sector", "error", "sent by", "cgroup", "hardware queue", "CPU"]);
     assert.deepEqual((await rows(page)).map((row) => row[2]), ["40.0\u00a0ms", "30.0\u00a0ms", "1.00\u00a0ms"]);

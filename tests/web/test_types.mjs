@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The compiler agrees with the page's types: esbuild only drops them.
+// The compiler checks the page's types, since esbuild only drops them.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The figures of a window that the reader chose are the program's: figures.c says what those are of random runs.
+// The figures of a window that the reader chose equal the program's, which figures.c computes for random runs.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ function same(found, expected, what) {
     if (found === null || expected === null)
         assert.equal(found, expected, what);
     else
-        // A square by a power and one by a product may differ in the last bits of a double; what is no deviation, too.
+        // A square by a power and one by a product may differ in the last bits of a double; so may a deviation of 0.
         assert.ok(Math.abs(found - expected) <= 1e-9 * Math.max(1e-3, expected), `${found} is not ${expected}: ${what}`);
 }
 
@@ -49,7 +49,7 @@ test("these windows have what is special: none, one interval, rests only, zeros,
     assert.ok(count((w) => middle(w.run, w.from)) > 50 && count((w) => middle(w.run, w.to)) > 50);
 });
 
-/** 30 intervals that end a little late. */
+/** 30 intervals, each ending a little late. */
 function script(next, step) {
     const rate = 10 ** (next() * 7 - 2), lines = ["blklat-replay 1", "device sda", "watch sda device"];
     for (let i = 0; i < 30; i++)
@@ -67,7 +67,7 @@ test("who asks for the window that the report found gets the report's figures", 
         const [line] = makeLines(found), { from_s, to_s } = line.op.steady;
         const own = figures(line, "steady-log", null), asked = figures(line, "steady-log", [from_s, to_s]);
         assert.deepEqual(Object.keys(asked).filter((name) => !(name in own)), []);
-        // The document's are rounded, to one digit after the point or, below 1000, to four.
+        // The document's values are rounded, to one decimal place or, below 1000, to four.
         for (const [name, value] of Object.entries(asked))
             assert.ok(Math.abs(value - own[name]) <= (value < 999 ? 0.500001e-4 : 0.500001e-1), `${name}: ${value} is not ${own[name]}: ${text}`);
     }

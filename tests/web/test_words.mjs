@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The document's lines and their names; words of figures; ticks.
+// The document's lines and their names; figures as words; ticks.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { load } from "./browser.mjs";
@@ -64,15 +64,15 @@ test("ticks are round", () => {
     assert.deepEqual(texts(axes.latencyAxis, 4, 6, 6), ["10 us", "20 us", "50 us", "100 us", "200 us", "500 us", "1 ms"]);
     assert.deepEqual(texts(axes.latencyAxis, 1, 10, 12), ["10 ns", "100 ns", "1 us", "10 us", "100 us", "1 ms", "10 ms", "100 ms", "1 s", "10 s"]);
     assert.deepEqual(texts(axes.latencyAxis, Math.log10(61e3), Math.log10(66e3), 5), ["61 us", "62 us", "63 us", "64 us", "65 us", "66 us"]);
-    // As many digits as tell them apart.
+    // Just enough digits to tell them apart.
     assert.deepEqual(texts(axes.latencyAxis, Math.log10(1.0719e6), Math.log10(1.0781e6), 4), ["1.072 ms", "1.074 ms", "1.076 ms", "1.078 ms"]);
     assert.deepEqual(texts(axes.linear("IOPS", axes.tickAmount), 29999, 30001, 3), ["29.999k", "30k", "30.001k"]);
-    // On a phone, three decades of which one is even; not 20 and 40 ms alone.
+    // On a phone, three decades, one of which is even; not only 20 and 40 ms.
     assert.deepEqual(texts(axes.latencyAxis, 4.7, 7.75, 3), ["100 us", "1 ms", "10 ms"]);
     assert.deepEqual(texts(axes.latencyAxis, 3.9, 8.1, 3), ["10 us", "1 ms", "100 ms"]);
     assert.deepEqual(texts(axes.latencyAxis, 5.1, 6.95, 3), ["300 us", "1 ms", "3 ms"]);
     assert.deepEqual(texts(axes.timeAxis, 0, 2000, 8), ["0", "500", "1000", "1500", "2000"]);
-    // On a phone there is room for two: a window that holds but one round value gets finer ones.
+    // On a phone there is room for two: a window with only one round value gets finer ones.
     assert.deepEqual(texts(axes.timeAxis, 6, 12.3, 2), ["6", "8", "10", "12"]);
     assert.deepEqual(texts(axes.timeAxis, 0, 1, 2), ["0", "0.5", "1"]);
     assert.deepEqual(texts(axes.ninesAxis, 1, 6, 9), ["90", "99", "99.9", "99.99", "99.999", "99.9999"]);
