@@ -32,7 +32,7 @@ def options():
     p = argparse.ArgumentParser(prog="bench.py", description=__doc__.split("\n", 1)[0])
     p.add_argument("--build", default="build", metavar="DIR", help="where blklat was built")
     p.add_argument("--rounds", type=int, default=5, metavar="N", help="rounds of cost per IO (default 5)")
-    # IOPS of two runs differ by more than what is looked for, so their median takes more of them.
+    # IOPS of two runs differ by more than the effect in question, so the median needs more runs.
     p.add_argument("--iops-rounds", type=int, default=13, metavar="N", help="rounds of IOPS (default 13)")
     p.add_argument("--seconds", type=float, default=3, metavar="S", help="of a measurement (default 3)")
     p.add_argument("--daemon-seconds", type=float, default=20, metavar="S", help="of blklat's CPU time (default 20)")
@@ -54,13 +54,13 @@ def end_by_signal(sig, frame):
 
 
 def progress(text):
-    """What is going on, on one line of a terminal."""
+    """Shows progress on one line of a terminal."""
     if sys.stderr.isatty():
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def package_version(name):
-    """biolatency itself says 0.1, always."""
+    """The package's, since biolatency itself always says 0.1."""
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         return subprocess.run(["dpkg-query", "-W", "-f", "${Version}", name], capture_output=True, text=True,
                               check=True).stdout
@@ -83,7 +83,7 @@ def chosen(everyone, names):
 
 
 def cost_of_bios(o, loop, raw):
-    """Cost per IO where there are no requests, that is of stage total alone."""
+    """Cost per IO on devices without requests, that is, of stage total alone."""
     for kind, made in (("zram", machine.zram_device(ZRAM_BYTES)), ("dm", machine.dm_device(loop))):
         try:
             with made as device:

@@ -26,8 +26,8 @@ VM = (sys.executable, "-B", str(HERE.parent / "tests/vm/vm.py"))
 class Row:
     name: str
     about: str
-    target: int = None		# at most so many instructions an IO above none
-    reference: int = None	# what it took in an earlier trial, on another machine
+    target: int = None		# limit of instructions an IO above no tool
+    reference: int = None	# result of an earlier trial, on another machine
 
 
 # In the order of the table; the names are those of vm_guest.py.
@@ -88,7 +88,7 @@ def build_module(o):
 
 
 def measured(o, module):
-    """What vm_guest.py says; its progress goes to a terminal."""
+    """The results of vm_guest.py; its progress goes to a terminal."""
     with tempfile.TemporaryDirectory(prefix="blklat-bench-") as folder:
         done = vm("run", o.kernel, "--icount", "--timeout", o.timeout, "--out", folder, "--",
                   sys.executable, "-B", HERE / "vm_guest.py", o.build, module, o.ios, o.runs, *o.contenders,
@@ -102,16 +102,16 @@ def measured(o, module):
 
 
 def above(runs, base):
-    """Instructions above none, run by run: the n-th run of fio is a little different from the first, always."""
+    """Instructions above no tool, run by run: fio's n-th run always differs a little from its first."""
     return [found - without for found, without in zip(runs, base)]
 
 
 def figures(raw, o):
-    """Each contender's cost, and how it stands to its target; None for what was not measured."""
+    """Each contender's cost against its target; None for what was not measured."""
     none, again = (raw["runs"].get(n) for n in ("none", "none again"))
     if not none or not again:
         raise Failure(f"nothing to compare with: {next(iter(raw['not_measured'].values()))}")
-    # Before and after all others.
+    # Measured before and after all others.
     base = [(a + b) / 2 for a, b in zip(none, again)]
     rows = []
     for row in ROWS:
@@ -125,7 +125,7 @@ def figures(raw, o):
                      "met": cost <= row.target if costs and row.target else None, "reference": row.reference,
                      "runs": runs, "not_measured": raw["not_measured"].get(row.name)})
     drift = max(abs(a - b) for a, b in zip(none, again))
-    # Asked here: in the guest the clock leaps while a program is read, and a time limit has passed.
+    # Asked here: in the guest the clock leaps while a program is loaded, so that a time limit passes at once.
     versions = {"blklat": version(f"{o.build}/blklat"), "fio": version("fio"),
                 "libbpf-tools": package_version("libbpf-tools")}
     return {"schema": 1, "kernel": raw["kernel"], "versions": versions, "ios": o.ios, "runs": o.runs,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Who is compared, and what each one's BPF programs have cost so far."""
+"""The tools that are compared, and what each one's BPF programs have cost so far."""
 import contextlib
 import json
 import os
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from machine import BenchError, end, started
 
-# As bpftrace's own biolatency.bt does it, on tracepoints (its kprobes are inlined since 5.16 or so)
-# and, as the others are, told to look at one device.
+# Like bpftrace's own biolatency.bt, but on tracepoints (the functions of its kprobes are inlined since
+# about 5.16) and, like the others, for one device.
 BPFTRACE = """
 tracepoint:block:block_rq_issue /args->dev == {dev}/ {{ @start[args->dev, args->sector] = nsecs; }}
 tracepoint:block:block_rq_complete /args->dev == {dev} && @start[args->dev, args->sector]/ {{
@@ -32,7 +32,7 @@ class Contender:
     name: str
     command: list
     about: str
-    ours: bool = False		# it must work; the tools of others may be missing
+    ours: bool = False		# must work; the tools of others may be missing
     extra: bool = False		# a variant: its cost only
     env: tuple = ()		# settings besides ours
     settle_s: float = 0		# how long it is left alone first
@@ -42,7 +42,7 @@ STANDBY = (("BLKLAT_STANDBY", "1"),)
 
 
 def contenders(build, device, spare):
-    """All of them, in the order of the table. @spare are idle devices to watch besides."""
+    """All tools, in the order of the table. @spare are idle devices to watch in addition."""
     blklat = [f"{build}/blklat", "--interval", "1", "--format", "json", "--dev", device.name]
     kernel_dev = os.major(device.dev) << 20 | os.minor(device.dev)
     return [
@@ -55,19 +55,19 @@ def contenders(build, device, spare):
                   ours=True, extra=True),
         *(Contender(f"blklat by {by}", blklat + ["--by", by], "in parts", ours=True, extra=True)
           for by in ("size", "flags", "depth", "beside", "cgroup")),
-        # Neither is ever reached: what it takes to look, and to remember who sent what.
+        # The limit is never reached: the cost of looking, and of remembering who sent what.
         Contender("blklat slow", blklat + ["--slow", "1h", "--no-owners"], "of slow IOs, none is", ours=True, extra=True),
         Contender("blklat slow owners", blklat + ["--slow", "1h"], "and who sent each", ours=True, extra=True),
         Contender("blklat %d devices" % (1 + len(spare)), blklat + [w for s in spare for w in ("--dev", s.name)],
                   "one busy, the others idle", ours=True, extra=True),
-        # As where a task can be preempted within a tracepoint: two at first, one when nothing was skipped for 10 s.
+        # As where tracepoints can be preempted: two standbys at first, one after 10 s without a skipped program.
         Contender("blklat 2 standbys", blklat, "just started", ours=True, extra=True, env=STANDBY),
         Contender("blklat 1 standby", blklat, "after 12 s", ours=True, extra=True, env=STANDBY, settle_s=12),
     ]
 
 
 def bio_contenders(build, device):
-    """The same of a device without requests, whose bios are the IOs."""
+    """The same for a device without requests, whose bios are the IOs."""
     blklat = [f"{build}/blklat", "--interval", "1", "--format", "json", "--dev", device.name]
     kernel_dev = os.major(device.dev) << 20 | os.minor(device.dev)
     return [
@@ -77,17 +77,17 @@ def bio_contenders(build, device):
 
 
 def lines_of(file):
-    """What is in an output so far; the place where its writer writes on is left alone."""
+    """An output so far; does not move the position of its writer."""
     return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode(errors="replace").splitlines()
 
 
 class NotRunning(Exception):
-    """The tool can't run here: why."""
+    """Why the tool can't run here."""
 
 
 class Running:
-    """A contender at work. Its programs are those that its process holds descriptors of, whatever
-    else is loaded on the machine; the kernel tells their run time beside each descriptor."""
+    """A running contender. Its programs are those whose descriptors its process holds, whatever else is
+    loaded on the machine; the kernel reports their run time with each descriptor."""
 
     def __init__(self, contender):
         self.contender = contender
@@ -128,7 +128,7 @@ class Running:
         return held
 
     def _wait_until_attached(self):
-        """At an issue and a completion at least; then until no more come."""
+        """Until an issue and a completion at least are attached, and then until no more come."""
         give_up, same, before = time.monotonic() + 15, 0, None
         while same < 5:
             if self.process.poll() is not None:
@@ -149,7 +149,7 @@ class Running:
 
 @contextlib.contextmanager
 def running(contender):
-    """None for no tool at all."""
+    """Runs a contender; None stands for no tool."""
     if not contender:
         yield None
         return
@@ -162,13 +162,13 @@ def running(contender):
 
 
 def accounting(lines):
-    """What blklat says at its end about the IOs it saw, for each device and stage with any."""
+    """blklat's final accounting of the IOs it saw, for each device and stage with any."""
     last = {(line["device"], line["stage"]): line["accounting"] for line in map(json.loads, lines) if "part" not in line}
     return [{"device": device, "stage": stage, **a} for (device, stage), a in last.items() if a["started"]]
 
 
 def version(command):
-    """The first number with a dot that a tool says about itself."""
+    """The first number with a dot in a tool's version text."""
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         said = subprocess.run([command, "--version"], capture_output=True, text=True, timeout=10)
         found = re.search(r"\d+\.\d[\w.+-]*", said.stdout + said.stderr)

@@ -22,11 +22,11 @@ ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 class BenchError(Exception):
-    """The benchmark itself failed: what, why, what to do."""
+    """The benchmark itself failed: names what failed, why, and the cure."""
 
 
 def output_of(*command):
-    """What a command prints, trimmed."""
+    """A command's output, trimmed."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     except FileNotFoundError:
@@ -38,7 +38,7 @@ def output_of(*command):
 
 @contextlib.contextmanager
 def uninterrupted():
-    """Between making a thing and noting that it must go, no signal may end us."""
+    """No signal may end us between creating something and registering its clean-up."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
         yield
@@ -47,14 +47,14 @@ def uninterrupted():
 
 
 def started(*command, **how):
-    """Starts a process that dies with us and that Ctrl-C at the terminal does not reach."""
+    """Starts a process that dies with us, and that Ctrl-C at the terminal does not reach."""
     # A blocked signal would stay blocked in the child, so this must not run uninterrupted().
     return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *command], stdin=subprocess.DEVNULL,
                             start_new_session=True, **how)
 
 
 def end(process, sig=signal.SIGTERM):
-    """Ends a process of ours, politely first."""
+    """Ends a process of ours, at first by a signal that it can handle."""
     if process.poll() is None:
         process.send_signal(sig)
     try:
@@ -65,13 +65,13 @@ def end(process, sig=signal.SIGTERM):
 
 
 def chosen(text):
-    """Of '[none] mq-deadline' the one in brackets, of a plain value itself."""
+    """The bracketed one of '[none] mq-deadline'; a plain value as it is."""
     inside = re.search(r"\[(.*?)\]", text)
     return inside[1] if inside else text.strip()
 
 
 class BenchDevice:
-    """What is measured: its node, its name, its place in sysfs."""
+    """The measured device: its node, its name, its path in sysfs."""
 
     def __init__(self, path):
         self.path = path
@@ -104,7 +104,7 @@ class LoopDevice(BenchDevice):
             finally:
                 output_of("losetup", "--detach", path)
         super().__init__(path)
-        # The kernel keeps these for the next user of a loop device, whatever the last one chose.
+        # The kernel keeps these settings for the loop device's next user.
         self.before = {}
         for name, value in (("iostats", "1"), ("scheduler", "none")):
             file = self.sysfs / "queue" / name
@@ -123,7 +123,7 @@ class LoopDevice(BenchDevice):
 
 
 class Lacking(Exception):
-    """This machine has no such device: why."""
+    """Why this machine has no such device."""
 
 
 @contextlib.contextmanager
@@ -147,7 +147,7 @@ def zram_device(size):
 
 @contextlib.contextmanager
 def dm_device(member):
-    """All of a device under device mapper's linear target."""
+    """A whole device under device mapper's linear target."""
     name = f"blklat-bench-{os.getpid()}"
     sectors = int((member.sysfs / "size").read_text())
     try:
@@ -163,7 +163,7 @@ def dm_device(member):
 
 
 class ManyLoops:
-    """So many loop devices on one small file, of which the first can be put under load. They end as LoopDevice does."""
+    """Many loop devices on one small file; the first can be put under load. They end as LoopDevice does."""
 
     def __init__(self, n):
         self.fds = []
@@ -199,7 +199,7 @@ def ios_of(sysfs):
 
 
 def ios_of_others(device):
-    """IOs of all other disks: whatever shares the machine runs through a tool's programs too."""
+    """IOs of all other disks: everything on the machine runs through a tool's programs, too."""
     total = 0
     for disk in pathlib.Path("/sys/block").iterdir():
         with contextlib.suppress(OSError):
@@ -208,7 +208,7 @@ def ios_of_others(device):
 
 
 def cpu_ticks():
-    """Ticks of all CPUs: in all, and those that the host gave to somebody else."""
+    """Ticks of all CPUs: the total, and those that the host gave to others (steal)."""
     fields = [int(f) for f in pathlib.Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
     return sum(fields), fields[7]
 
@@ -217,9 +217,9 @@ def cpu_ticks():
 def load_on(device, *options, settle=0.5):
     """fio, 4 KiB random reads at a queue depth of 32, as fast as one job can, unless its options say otherwise.
 
-    No clock is read by fio itself and no map of blocks kept: the less the load costs, the more a
-    tool's own cost shows. Nothing is pinned: the loop driver's workers are not either, and on two
-    CPUs pinning fio to one makes the device's completions the bottleneck and hides what a tool costs.
+    fio reads no clock and keeps no map of blocks: the less the load costs, the more a tool's own cost
+    shows. Nothing is pinned. The loop driver's workers are not, either, and on two CPUs pinning fio to
+    one would make the device's completions the bottleneck and hide what a tool costs.
     """
     fio = started("fio", "--name=bench", f"--filename={device.path}", "--readonly", "--rw=randread", "--bs=4k",
                   "--ioengine=io_uring", "--iodepth=32", "--direct=1", "--numjobs=1", "--thread", "--time_based",
@@ -242,7 +242,7 @@ def load_on(device, *options, settle=0.5):
 
 @contextlib.contextmanager
 def bpf_statistics():
-    """Kernel BPF statistics, on while a descriptor is held: the kernel turns them off again."""
+    """Turns the kernel's BPF statistics on while a descriptor is held; the kernel turns them off again."""
     try:
         fd = ctypes.CDLL("libbpf.so.1", use_errno=True).bpf_enable_stats(0)
     except OSError as e:
@@ -257,7 +257,7 @@ def bpf_statistics():
 
 @contextlib.contextmanager
 def no_bpf_statistics():
-    """Statistics cost a program two more looks at the clock: off, also where an admin has them on."""
+    """Turns the statistics off, even if an admin has them on: they cost a program two more clock reads."""
     before = STATS_SWITCH.read_text()
     try:
         if before.strip() != "0":
@@ -270,7 +270,7 @@ def no_bpf_statistics():
 
 @contextlib.contextmanager
 def tracefs():
-    """bpftrace looks tracepoints up in tracefs: mounted for it where nobody has."""
+    """bpftrace looks tracepoints up in tracefs: mounts it unless it is mounted."""
     with uninterrupted():
         ours = TRACEFS.is_dir() and not os.path.ismount(TRACEFS)
         if ours:

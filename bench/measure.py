@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The measurements. Each gives plain dicts, one a round and contender, for bench.json."""
+"""The measurements. Each returns plain dicts, one for each round and contender, for bench.json."""
 import contextlib
 import json
 import os
@@ -14,9 +14,9 @@ import machine
 from contenders import NotRunning, accounting, lines_of, running
 from machine import BenchError, end, load_on, started
 
-MANY = 1000		# devices that are at rest but for one
-INTERVAL_S = 1		# of blklat, as the targets are stated
-# What recordings are made of: fio's options.
+MANY = 1000		# devices, all but one at rest
+INTERVAL_S = 1		# of blklat, for which the targets are stated
+# The loads of recordings: fio's options.
 RECORDED = {"full speed": [], "50,000 IOPS": ["--rate_iops=50000"], "QD 1": ["--iodepth=1"]}
 
 
@@ -53,7 +53,7 @@ def one(device, contender, seconds):
 
 
 def rounds_of(device, contenders, rounds, seconds, progress):
-    """Every contender once a round, the next round beginning with the next one. Returns the rows and
+    """Runs every contender once a round, and starts each round with another one. Returns the rows and
     {name: why it can't run}."""
     rows, skipped = [], {}
     for n in range(rounds):
@@ -75,7 +75,7 @@ def rounds_of(device, contenders, rounds, seconds, progress):
 
 
 def check_runs(rows):
-    """A program that missed IOs would be cheap: at least an issue and a completion for each."""
+    """A program that missed IOs would look cheap, so demands an issue and a completion for each IO."""
     for r in rows:
         if r["runs_per_io"] < 1.99:
             raise BenchError(f"{r['contender']}: its programs ran {r['runs_per_io']:.3f} times an IO, not twice: "
@@ -96,7 +96,7 @@ def ticks_s(pid):
 
 
 def resident_bytes(pid):
-    """Resident memory: the counters' mappings (BPF maps), and all else."""
+    """Resident memory: the counters' mappings (BPF maps), and the rest."""
     counters = other = 0
     ours = False
     for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
@@ -109,7 +109,7 @@ def resident_bytes(pid):
 
 
 def daemon(device, blklat, options, progress):
-    """The daemon itself, under load: time to the first line, then CPU time and memory."""
+    """The daemon itself under load: time to the first line, then CPU time and memory."""
     starts = []
     with load_on(device):
         for n in range(options.rounds):
@@ -167,7 +167,7 @@ def drain(build, device, progress):
 
 
 def recording(options, device, progress):
-    """Intervals written to a file beside the build, by load: what one costs, and what it takes."""
+    """Recordings in a file beside the build, by load: CPU time and bytes of an interval."""
     intervals, rows = max(1, round(options.daemon_seconds)), {}
     for name, load in RECORDED.items():
         progress(f"a recording of {intervals} s, {name}")

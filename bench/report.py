@@ -30,7 +30,7 @@ TARGETS = [
     ("1000 devices: to the first line", "many_first_line_s", "<", 3, "{:.2f} s"),
     ("1000 devices: besides counters", "many_memory_mib", "<", 64, "{:.1f} MiB"),
 ]
-# Of those that are ratios: which rows they are made of, who is compared with whom, and by what.
+# Figures that are ratios: their rows, who is compared with whom, and by which key.
 RATIOS = {
     "cost_of_biolatency": ("cost", "blklat", "biolatency", "ns_per_io"),
     "cost_of_floor": ("cost", "blklat", "floor", "ns_per_io"),
@@ -43,7 +43,7 @@ RATIOS = {
 }
 
 
-# The same of those that are differences.
+# The same for figures that are differences.
 DIFFERENCES = {
     "by_size_ns": ("cost", "blklat by size", "blklat", "ns_per_run"),
     "by_flags_ns": ("cost", "blklat by flags", "blklat", "ns_per_run"),
@@ -66,13 +66,13 @@ def median(rows, name, key):
 
 
 def ratios(rows, name, of, key, compare=operator.truediv):
-    """Ratios of the two in the same round: what a shared machine does to one it does to both."""
+    """Ratios of the two in the same round, since a shared machine affects both."""
     v, w = values(rows, name, key), values(rows, of, key)
     return [compare(v[n], w[n]) for n in v if n in w]
 
 
 def compared(raw, key):
-    """The same of a figure that is a ratio or a difference."""
+    """Ratios or differences, round by round, of the figure @key."""
     rows, *rest = (RATIOS | DIFFERENCES)[key]
     return ratios(raw[rows], *rest, operator.truediv if key in RATIOS else operator.sub)
 
@@ -82,7 +82,7 @@ def median_or_none(values):
 
 
 def figures(raw):
-    """What the targets speak of; None for what was not measured."""
+    """The figures that have targets; None for what was not measured."""
     daemon, drain, recording, many = (raw[k] for k in ("daemon", "drain", "recording", "many"))
     return {key: median_or_none(compared(raw, key)) for key in RATIOS | DIFFERENCES} | {
         "drain_us": drain and drain["wall_us"]["p50"],
@@ -98,7 +98,7 @@ def figures(raw):
 
 
 def spread(found):
-    """Of the middle half of the rounds."""
+    """The interquartile range over the rounds."""
     if len(found) < 2:
         return float("inf")
     low, _, high = statistics.quantiles(found, n=4, method="inclusive")
@@ -106,14 +106,14 @@ def spread(found):
 
 
 def is_noisy(raw, key, measured, limit):
-    """Does it differ more between rounds than the median does from its target? Then it says neither."""
+    """Whether a figure varies more between rounds than its median differs from the target, so that it decides nothing."""
     if key not in RATIOS | DIFFERENCES or measured is None:
         return False
     return spread(compared(raw, key)) > abs(measured - limit)
 
 
 def verdicts(raw):
-    """Each target with what was measured: met is None where nothing was, or it can't be told for noise."""
+    """Each target with its measured value; met is None where nothing was measured, or noise hides the answer."""
     found = figures(raw)
     compare = {"<=": lambda a, b: a <= b, "<": lambda a, b: a < b, ">=": lambda a, b: a >= b}
     results = []
@@ -127,7 +127,7 @@ def verdicts(raw):
 
 
 def restless(raw, results):
-    """Of what was too noisy: whose figures went how far."""
+    """For each noisy figure, how far the values of its contenders spread."""
     said = set()
     for rows, *names, key in ((RATIOS | DIFFERENCES)[r["figure"]] for r in results if r["noisy"]):
         for name in names:
@@ -143,13 +143,13 @@ def span(found, shape):
 
 
 def noise(iops):
-    """How the rounds without a tool spread around their median: no ratio is better than that."""
+    """How the rounds without a tool spread around their median: no ratio can be more exact."""
     found = list(values(iops, "none", "iops").values())
     return [v / statistics.median(found) for v in found]
 
 
 def bio_lines(raw):
-    """Of the devices without requests."""
+    """Lines about the devices without requests."""
     for kind in "zram", "dm":
         for name in ("blklat", "bpftrace") if raw[kind] or kind in raw["skipped"] else ():
             found = list(values(raw[kind], name, "ns_per_io").values())

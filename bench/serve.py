@@ -38,7 +38,7 @@ def script(path, intervals):
 
 
 def processes(pid):
-    """The one that captures and the one that serves, its only child."""
+    """The process that captures, and its only child, which serves."""
     return [pid, *map(int, pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
 
 
@@ -61,7 +61,7 @@ def scrape(port, accept):
 
 
 def watch(process, port, seconds):
-    """CPU time without readers, then what scrapes take."""
+    """CPU time without readers, then the cost of scrapes."""
     time.sleep(3)
     pids = processes(process.pid)
     before = [cpu_s(pid) for pid in pids]

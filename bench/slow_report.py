@@ -22,7 +22,7 @@ def slow_io(r, op):
 
 
 def script(path, slow):
-    """A device that reads and writes for INTERVALS seconds, with @slow of its IOs told by themselves."""
+    """A device that reads and writes for INTERVALS seconds, with @slow of its IOs listed as slow."""
     r, each = random.Random(1), slow // INTERVALS
     with path.open("w") as out:
         print("blklat-replay 1\nengine bpf\nstart 2026-11-21T07:35:00.000Z\nby beside", file=out)
@@ -40,7 +40,7 @@ def script(path, slow):
 
 
 def run(*argv):
-    """Seconds, those of CPU time, and MiB at the most."""
+    """Returns elapsed seconds, seconds of CPU time, and peak memory in MiB."""
     began = time.monotonic()
     process = subprocess.Popen(list(map(str, argv)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     said = process.stderr.read()

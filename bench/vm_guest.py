@@ -21,18 +21,18 @@ from machine import BenchError, output_of
 
 DEVICES = [f"nullb{n}" for n in range(4)]
 DEVICE = DEVICES[0]
-# Completions at once, on the CPU of the submission; the request layer as a disk of one queue has it.
+# Completes at once, on the submitting CPU; the request layer is that of a disk with one queue.
 NULL_BLK = ("queue_mode=2", "irqmode=0", "submit_queues=1", "gb=1", f"nr_devices={len(DEVICES)}")
 
 
 def blklat(build, engine, *more):
-    """No interval ends while fio runs: what reading the counters takes is not an IO's cost."""
+    """No interval ends while fio runs, since reading the counters is not part of an IO's cost."""
     return Tool("blklat", [f"{build}/blklat", "--engine", engine, "--interval", "60", "--format", "json",
                            "--dev", DEVICE, *more], engine, ours=True)
 
 
 def contenders(build):
-    """{name: tools that are attached together}, in the order of the table."""
+    """{name: tools that run together}, in the order of the table."""
     bpf, kmod = (lambda *more, e=e: blklat(build, e, *more) for e in ("bpf", "kmod"))
     others = [word for name in DEVICES[1:] for word in ("--dev", name)]
     stages = ("--stage", "device,queue,total")
@@ -59,7 +59,7 @@ def contenders(build):
 
 
 class Attached(Running):
-    """A contender at work, from its being attached on."""
+    """A running contender, from when it is attached."""
 
     def _wait_until_attached(self):
         while not self._ready():
@@ -68,7 +68,7 @@ class Attached(Running):
             time.sleep(0.1)
 
     def _ready(self):
-        """blklat has said something, another one holds two tracepoints."""
+        """Whether blklat has printed something, or another tool holds two tracepoints."""
         if self.contender.ours:
             return lines_of(self.out)
         with contextlib.suppress(OSError):
@@ -76,7 +76,7 @@ class Attached(Running):
         return False
 
     def finish(self, ios):
-        """Ends it, and demands that it saw all IOs: a tool that misses some is cheap."""
+        """Ends it, and demands that it saw all IOs: a tool that misses some looks cheap."""
         self.check()
         self.process.send_signal(signal.SIGINT)
         self.process.wait()
@@ -95,7 +95,7 @@ class Attached(Running):
 
 
 def fio(ios, runs):
-    """What one IO took, the mean of each run. Of psync it is the time in pread(), to the instruction."""
+    """The cost of one IO, the mean of each run. With psync it is the time in pread(), to the instruction."""
     argv = ["fio", f"--filename=/dev/{DEVICE}", "--readonly", "--direct=1", "--rw=randread", "--bs=4k",
             "--ioengine=psync", "--norandommap", "--thread", "--clocksource=clock_gettime", "--io_size=1t",
             f"--number_ios={ios}", "--output-format=json"]

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# This machine's own, which has to say the same.
+# This machine's own program, which has to print the same.
 BLKLAT = pathlib.Path(os.environ.get("BLKLAT", ROOT / "build/blklat")).resolve()
 BUILD = BLKLAT.parent / "arm64"
 SYSROOT = os.environ.get("SYSROOT") or str(pathlib.Path.home() / ".cache/blklat/sysroot-arm64")
@@ -42,7 +42,7 @@ def test_replays(script, form):
 
 
 def test_a_recording_is_read_by_either(tmp_path):
-    """Bins, times and sums have one byte order and size."""
+    """Bins, times and sums have the same byte order and size."""
     file = tmp_path / "run.blklat"
     assert output(*STATIC, "record", "--replay", ROOT / "tests/cli/replay/mixed.txt", "-o", file)[0] == 0
     there, here = (output(*program, "report", file, "--format", "json") for program in (STATIC, [BLKLAT]))
@@ -50,7 +50,7 @@ def test_a_recording_is_read_by_either(tmp_path):
 
 
 def test_the_pages(tmp_path):
-    """Both are in the program, whole."""
+    """Both programs contain the same complete page."""
     for program in STATIC, [BLKLAT]:
         page = tmp_path / f"{len(program)}.html"
         assert output(*program, "report", ROOT / "tests/cli/replay/mixed.txt", "-o", page)[0] == 0
@@ -62,7 +62,7 @@ def field(package, name):
 
 
 def test_the_debian_package(tmp_path):
-    """It has the files and needs the packages that this machine's own has and needs, and its program runs with those."""
+    """It has the same files and dependencies as this machine's own package, and its program runs with those."""
     (there,), (here,) = ((folder / "deb").glob("blklat_*.deb") for folder in (BUILD, BUILD.parent))
     assert (field(there, "Architecture"), field(there, "Version")) == ("arm64", field(here, "Version"))
     needed, wanted = (set(re.findall(r"([^\s,]+)(?: \([^)]*\))?(?:,|$)", field(package, "Depends"))) for package in (there, here))
@@ -75,7 +75,7 @@ def test_the_debian_package(tmp_path):
 
 
 def test_labels_are_not_looked_up_in_a_table():
-    """The linker drops an offset into a section there, so that a page would begin elsewhere (userspace/report/html.c)."""
+    """The linker would drop an offset into a section there, so that a page would begin elsewhere (userspace/report/html.c)."""
     told = subprocess.run(["aarch64-linux-gnu-objdump", "-r", BUILD / "libblklat.a"], capture_output=True, text=True, check=True).stdout
     assert "R_AARCH64_CALL26" in told and not re.search(r"R_AARCH64_\w*GOT\w* +\.\w+", told)
 

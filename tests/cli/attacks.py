@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recordings in a folder where an attacker has put files: what he puts there, and whether anything changed."""
+"""Recordings in a folder where an attacker has put files: what he put there, and whether anything changed."""
 import os
 import pathlib
 import random
@@ -17,7 +17,7 @@ PLANTS = ["fifo", "folder", "link", "hard link", "noise", "sparse", "empty"]
 
 
 def run(*args, **kw):
-    """Whatever waits for something is found out."""
+    """Runs blklat with a time limit, so that any waiting is found."""
     return subprocess.run([BLKLAT, *map(str, args)], capture_output=True, text=True, env=ENV, timeout=20, **kw)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command line as a shell runs it, and how it says that one is bad."""
+"""The command line as a shell runs it, and its message for a bad one."""
 import os
 import pathlib
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a replay says, as the JSON lines of live, and ways to look at these."""
+"""A replay's output as the JSON lines of live, and ways to look at these."""
 import json
 import os
 import pathlib
@@ -35,7 +35,7 @@ def wholes(lines):
 
 
 def counted(lines):
-    """Those whose ops a recording has: the parts where a watch is divided, which add up to the whole."""
+    """The lines whose ops a recording stores: where a watch is divided, only the parts, which add up to the whole."""
     divided = {watch_of(line)[:2] for line in lines if "part" in line}
     return [line for line in lines if "part" in line or watch_of(line)[:2] not in divided]
 
@@ -48,7 +48,7 @@ def by_op(lines):
 
 
 def ticks(lines):
-    """The lines of each interval, whose first watch comes again."""
+    """The lines of each interval: a new one begins where the first watch comes again."""
     found = []
     for line in lines:
         if not found or watch_of(line) in map(watch_of, found[-1]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A terminal to type into and to read from: a tmux server of its own for each, on a socket of its own."""
+"""A terminal to type into and to read from: each has its own tmux server, on its own socket."""
 import contextlib
 import os
 import shlex
@@ -14,7 +14,7 @@ DEADLINE_S = 30
 
 
 class Screen:
-    """Runs @argv; once it ends the screen says 'ended with' its status."""
+    """Runs @argv; when it has ended, the screen shows 'ended with' and its status."""
 
     def __init__(self, *argv, columns=80, rows=24, more="", **env):
         self.folder = tempfile.mkdtemp(prefix="blklat-screen-")
@@ -31,7 +31,7 @@ class Screen:
         return self
 
     def __exit__(self, *_):
-        # Programs that still run are killed first: a leak check that is interrupted by the terminal's end hangs, or reports itself.
+        # Programs that still run are killed first: a leak check that the terminal's end interrupts hangs, or reports itself.
         for pid in self.children():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -60,7 +60,7 @@ class Screen:
         self.tmux("resize-window", "-x", str(columns), "-y", str(rows))
 
     def told(self, what):
-        """What tmux knows of the pane: cursor_flag, alternate_on, ..."""
+        """A tmux variable of the pane: cursor_flag, alternate_on, ..."""
         return self.tmux("display-message", "-p", f"#{{{what}}}").strip()
 
     def children(self):

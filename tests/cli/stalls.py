@@ -20,12 +20,12 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 DEADLINE_S = 30
-# The promise is two seconds. What a busy machine takes to bury a process comes on top of it.
+# The promise is two seconds; a busy machine takes some more to clean up a process.
 END_S = 5
 
 
 def fill(fd):
-    """Writes until it takes no more. Whether it blocks stays as it is for others."""
+    """Writes until it takes no more, and leaves its O_NONBLOCK flag as it was."""
     own = os.open(f"/proc/self/fd/{fd}", os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
     try:
         for size in 65536, 1:
@@ -60,7 +60,7 @@ def full_socket():
 
 @contextlib.contextmanager
 def stopped_terminal():
-    """As by Ctrl-S."""
+    """A terminal stopped as by Ctrl-S."""
     master, slave = pty.openpty()
     try:
         tty.setraw(slave)
@@ -73,7 +73,7 @@ def stopped_terminal():
 
 @contextlib.contextmanager
 def non_blocking(stall):
-    """Non-blocking, as a parent may have made it for all who share it. It has to stay so, and blocking ones have to stay blocking."""
+    """Non-blocking, as a parent may have made it for all who share it. Neither this nor a blocking mode may change."""
     with stall() as (writer, reader):
         flags = fcntl.fcntl(writer, fcntl.F_GETFL)
         fcntl.fcntl(writer, fcntl.F_SETFL, flags | os.O_NONBLOCK)
@@ -97,7 +97,7 @@ def cpu_and_state(pid):
 
 
 def until_still(process, for_s=0.3):
-    """Waits until it has only waited for others for a while. Waiting for the disk (D) counts as work."""
+    """Waits until the process has done nothing but wait for a while. Waiting for the disk (D) counts as work."""
     deadline, since, before = time.monotonic() + DEADLINE_S, time.monotonic(), None
     while time.monotonic() - since < for_s:
         assert process.poll() is None, f"{process.args} ended with {process.returncode}"
@@ -109,7 +109,7 @@ def until_still(process, for_s=0.3):
 
 
 def ended(process, *numbers):
-    """Sends signals and returns the exit status; the program has to end within the promised time."""
+    """Sends signals and returns the exit status; asserts that the program ends within the promised time."""
     began = time.monotonic()
     for number in numbers:
         process.send_signal(number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The log that a killed recorder leaves, read in place: one that belongs to the file and one that does not, whole and damaged."""
+"""The log that a killed recorder leaves is read in place: whether it belongs to the file or not, whole and damaged."""
 import contextlib
 import fcntl
 import os
@@ -13,15 +13,15 @@ from attacks import BLKLAT, ENV, NOBODY, ROOT, named, one_line, plant, readings,
 
 
 def script(n):
-    """A run of n intervals of which no two are alike."""
+    """A run of n intervals, no two of which are alike."""
     lines = [f"io read {50 + i}us 4096 x{100 + i}\nio write {2 + i % 7}ms 512\ntick 1\n" for i in range(n)]
     return "blklat-replay 1\ndevice d\nwatch d device\n" + "".join(lines)
 
 
 def killed(file, n=12):
     """
-    What a recorder leaves that is killed: the first half of its intervals in the file, each other one as a transaction
-    of the log. Gives what a replay of the whole run shows.
+    Makes what a killed recorder leaves: the first half of the intervals in the file, and each of the rest as a
+    transaction in the log. Returns the output of a replay of the whole run.
     """
     source = file.with_name("source")
     source.write_text(script(n))
@@ -86,7 +86,7 @@ def test_a_log_of_somebody_else(folder, tmp_path):
     os.chown(named(file, "-wal"), NOBODY, NOBODY)
     for args in readings(file, tmp_path)[:5]:
         one_line(run(*args), 1, f"{file}-wal, which is not its own")
-    # Both of another: it is his recording, and root may read it.
+    # Both belong to another user: it is his recording, and root may read it.
     os.chown(file, NOBODY, NOBODY)
     assert shown(file) == expected
 
@@ -117,7 +117,7 @@ def intervals(file):
 
 
 def test_logs_that_are_damaged(folder):
-    """Cut at any length, or with any byte changed: we read the same from it as SQLite."""
+    """Cut at any length, or with any byte changed: we read the same from them as SQLite."""
     file, seed = folder / "run.blklat", random.Random(7)
     expected = killed(file).splitlines(keepends=True)
     whole, found = named(file, "-wal").read_bytes(), set()
@@ -150,7 +150,7 @@ def test_a_hole_of_a_tebibyte_behind_the_log(folder):
 
 
 def test_while_somebody_holds_it(folder, tmp_path):
-    """As a recorder does: read from a copy, that is gone, and of a file of holes takes no more than there is."""
+    """While a recorder has it open: it is read from a copy that is then removed, and that of a sparse file takes no extra space."""
     file, copies = folder / "run.blklat", tmp_path / "copies"
     expected = killed(file)
     copies.mkdir()

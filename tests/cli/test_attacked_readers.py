@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recordings in directories where others put what they like, and recordings that others made.
+"""Recordings in directories where others may put any files, and recordings that others made.
 
-Whoever reads one changes nothing, plays nothing back, waits for nothing and takes no more from what lies beside it than
-is its own. What root would see of somebody's file is shown with decoys.
+A reader changes nothing, plays nothing back, waits for nothing, and uses no neighbouring file that does not belong to the
+recording. Decoys show whether root's eyes could be borrowed to read or delete somebody's file.
 """
 import contextlib
 import json
@@ -18,7 +18,7 @@ PAGE = 4096
 
 
 def journal(file, victim):
-    """A journal of the file that would have to be played back, whose super-journal is a file of the attacker's choice."""
+    """A journal that would have to be played back into the file; its super-journal is a file of the attacker's choice."""
     name = str(victim).encode()
     head = bytes.fromhex("d9d505f920a163d7") + struct.pack(">IIIII", 0, 1, file.stat().st_size // PAGE, 512, PAGE)
     super_page = 0x40000000 // PAGE + 1
@@ -28,7 +28,7 @@ def journal(file, victim):
 
 
 def test_the_decoy_works(file, tmp_path):
-    """SQLite itself deletes what the journal names: else the next test says nothing."""
+    """SQLite itself deletes what the journal names; otherwise the next test would prove nothing."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     named(file, "-journal").write_bytes(journal(file, victim))
@@ -92,7 +92,7 @@ def test_beside_a_recording_that_ended(file, tmp_path, end, what):
 
 
 def test_a_log_beside_a_recording_that_ended(file):
-    """Valid, of the same owner, with other contents: it is not the file's."""
+    """Valid, with the same owner, but with other contents: it does not belong to the file."""
     expected, other = shown(file), file.with_name("other")
     shutil.copy(file, other)
     with contextlib.closing(sqlite3.connect(other)) as db:

@@ -32,7 +32,7 @@ def test_overwriting_beside_what_somebody_else_planted(file, end):
 
 
 def test_what_a_recording_leaves(folder):
-    """One file, which others may read as the user's mask says."""
+    """One file, which others may read as far as the umask allows."""
     for mask, mode in ((0o022, 0o644), (0o077, 0o600), (0o027, 0o640)):
         file = folder / f"{mode:o}"
         done = run("record", "--quiet", "--replay", NVME, "-o", file, umask=mask)
@@ -43,7 +43,7 @@ def test_what_a_recording_leaves(folder):
 
 @contextlib.contextmanager
 def recorded(file):
-    """The file as a recorder has it, but without one."""
+    """The file in a recorder's state, but without a recorder."""
     with open(file) as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield named(file, "-mark")
@@ -61,7 +61,7 @@ def test_marks_go_to_the_recorder_alone(file, tmp_path):
             assert run("mark", file, "it is me").returncode == 0
             told = os.read(reader, 65536)
             assert told[16:].rstrip(b"\0") == b"it is me"
-            # One that is full is not waited for.
+            # Nobody waits for a full fifo.
             fill = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
             with contextlib.suppress(BlockingIOError):
                 while True:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Bad input: one line on stderr that names the thing, status 2, nothing on stdout, nothing started.
 
-The devices are those of the machine that runs this; what it lacks is skipped by name.
+The devices are those of the machine that runs this; tests for devices that it lacks are skipped by name.
 """
 import contextlib
 import json
@@ -29,7 +29,7 @@ def our_programs():
 
 
 def held_programs():
-    """BPF programs that some process has open, itself or by a link."""
+    """BPF programs that some process has open, directly or by a link."""
     held = set()
     for fd in pathlib.Path("/proc").glob("[0-9]*/fd/*"):
         try:
@@ -49,8 +49,8 @@ def orphans():
 @pytest.fixture(autouse=True, scope="module")
 def nothing_is_left():
     """
-    Others may capture beside this test: theirs have an owner, or had one a moment ago. So what counts is what stays, and at every
-    moment there may be something else that had an owner a moment ago.
+    Others may capture during this test: their programs have an owner, or had one a moment ago. So only programs that stay
+    without an owner count.
     """
     if not ROOT or not shutil.which("bpftool", path=ENV["PATH"]):
         yield
@@ -66,7 +66,7 @@ def nothing_is_left():
 
 
 def test_leftovers_can_be_looked_for():
-    """So that a run says when that was not checked."""
+    """So that a run tells when this was not checked."""
     if not ROOT:
         pytest.skip("BPF programs left behind: only root sees them")
     if not shutil.which("bpftool", path=ENV["PATH"]):
@@ -85,7 +85,7 @@ def size(name):
 
 
 def some_device(what, fits):
-    """Rather one that others don't detach in the middle of a test."""
+    """Prefers one that others don't detach in the middle of a test."""
     for name in sorted(names(), key=lambda n: n.startswith("loop")):
         with contextlib.suppress(FileNotFoundError):
             if fits(name):
@@ -98,7 +98,7 @@ def usable():
 
 
 def distance(a, b):
-    """Letters to insert, remove or replace."""
+    """Edit distance: letters to insert, remove or replace."""
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
         last, row[0] = row[0], i
@@ -133,7 +133,7 @@ VALUES += [("--engine", v, r"must be auto(, \w+)* or \w+") for v in ["dtrace", "
 
 @pytest.mark.parametrize("option,value,sentence", VALUES, ids=[f"{o[2:]}={v!r}" for o, v, _ in VALUES])
 def test_value(option, value, sentence):
-    # The value is wrong whatever the device, which is not even looked for.
+    # The value is wrong for any device, so the device is not even looked for.
     for form in ([option, value], [f"{option}={value}"]):
         text = bad(sentence, "--dev", NONE, *form)
         assert f"{option} '{value}':" in text
@@ -318,7 +318,7 @@ def test_not_root(by_nobody):
 
 
 def test_memory_limit_too_small():
-    """What the sentence asks for is enough: with it, the run reaches its one interval."""
+    """The memory that the message asks for is enough: with it, the run reaches its only interval."""
     if not ROOT:
         pytest.skip("memory limit: found after the rights, run as root")
     name = usable()
@@ -346,7 +346,7 @@ def test_replay_that_can_not_be_read(tmp_path, by_nobody):
 
 
 def test_replay_that_is_none(tmp_path):
-    """Not a mistake of the command line: the file is not what it should be."""
+    """The command line is correct; the file is not a replay."""
     for name, content in (("empty", b""), ("binary", os.urandom(5000)), ("elf", pathlib.Path(BLKLAT).read_bytes()[:9999])):
         file = tmp_path / name
         file.write_bytes(content)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""blklat check: facts from recorded machines; the engines are those of the machine that runs this."""
+"""blklat check: facts of recorded machines; the engines are those of the machine that runs this."""
 import json
 import os
 import subprocess
@@ -114,7 +114,7 @@ def test_memory_of_runs(tmp_path):
     for r in runs.values():
         assert r["scale"] == 6
         assert series_bytes(8, 6) <= r["memory_bytes"] < f["memory_limit_bytes"]
-    # One table of bios serves all watches, so together is less than the sum.
+    # One table of bios serves all watches, so the total is less than the sum.
     assert max(r["memory_bytes"] for r in runs.values()) < f["together"]["memory_bytes"]
     assert f["together"]["memory_bytes"] < sum(r["memory_bytes"] for r in runs.values())
 
@@ -146,7 +146,7 @@ def test_smaller_limit_gives_coarser_bins(tmp_path):
         (r,) = f["runs"]
         assert f["together"] == {k: r[k] for k in ("scale", "memory_bytes")}
         assert r["memory_bytes"] <= limit
-        # The next finer one would not have fitted, by what its series alone take more.
+        # The next finer scale would not fit: its series alone take too much more.
         if r["scale"] < 6:
             more = series_bytes(64, r["scale"] + 1) - series_bytes(64, r["scale"])
             assert r["memory_bytes"] + more > limit
@@ -279,7 +279,7 @@ def test_device_node_of_this_machine(tmp_path):
 
 @pytest.mark.parametrize("enabled", ["", "cpu memory", "cpu io"])
 def test_cgroups_that_are_not_charged(tmp_path, enabled):
-    """By cgroup all is the top's where no other has the controller: whoever asks for that is told, and what to do."""
+    """Where only the root cgroup has the controller, all IO is charged to it: --by cgroup says so, and what to do."""
     sysfs_tree.server(tmp_path)
     machine(tmp_path)
     write(tmp_path / "sys/fs/cgroup/cgroup.controllers", "cpu io memory\n")

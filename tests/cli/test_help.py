@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Help and version: of the whole and of every command, and each option that they name is taken."""
+"""Help and version of the program and of every command; each option that the help names is accepted."""
 import re
 
 from command import NONE, REPLAY, bad, run
@@ -46,7 +46,7 @@ GOOD = {
 
 
 def test_every_option_of_the_help_is_accepted():
-    """With each, in each form, what is wrong is only the option that follows."""
+    """After each option, in each form, only the wrong option that follows is refused."""
     for command in commands():
         options = re.findall(r"^ +(?:-(\w), )?--([a-z-]+)(?:=([A-Z]+))?\b", quiet(command, "--help"), re.M)
         assert options

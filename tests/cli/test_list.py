@@ -101,7 +101,7 @@ FOUND = {
 
 @pytest.mark.parametrize("at", ["sys/fs/cgroup", "sys/fs/cgroup/unified"])
 def test_limits_of_cgroups(tmp_path, at):
-    """Of version 2 alone, or beside hierarchies of version 1, whose files are others."""
+    """Version 2 alone, or beside hierarchies of version 1, which have other files."""
     sysfs_tree.server(tmp_path)
     for path, text_ in LIMITS.items():
         sysfs_tree.write(tmp_path / at / path, text_)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What 'blklat live' writes: replays in, golden files out, and their numbers against the scripts.
 
-UPDATE=1 rewrites the golden files: read the difference before it is committed.
+UPDATE=1 rewrites the golden files: read the diff before you commit it.
 """
 import csv
 import io
@@ -71,7 +71,7 @@ def read_ns(text):
 
 
 def size_label(size):
-    """What blklat(8) says of --by size: rounded up to a power of two, 4 KiB and less to 1 MiB and more."""
+    """As blklat(8) describes --by size: rounded up to a power of two, from 4 KiB and less to 1 MiB and more."""
     kib = max(4, 2 ** math.ceil(math.log2(max(size, 1))) / 1024)
     return f"{kib:.0f} KiB" if kib < 1024 else "1 MiB+"
 
@@ -82,9 +82,9 @@ def label_of(line):
 
 def intervals(script):
     """
-    The IOs of each tick, by a reader of its own: [(seconds, {key: {op: [(ns, bytes, n, errors)]}}, parts, waited)], where parts are
-    {key: {op: (bytes, errors)}}, a key is (device, stage, None), or where these are divided (device, stage, label), too, and waited
-    is {key: sum of the ages of what is in flight}, if the script says it.
+    The IOs of each tick, by an independent reader: [(seconds, {key: {op: [(ns, bytes, n, errors)]}}, parts, waited)]. A key is
+    (device, stage, None), or also (device, stage, label) where these are divided. parts are {key: {op: (bytes, errors)}}, and
+    waited is {key: sum of the ages of IOs in flight} if the script has it.
     """
     watches, ticks, ios, parts, waited, on, by = [], [], {}, {}, {}, None, None
 
@@ -123,7 +123,7 @@ def intervals(script):
 
 
 def shown_parts(ticks, key):
-    """Of each tick the bytes and errors of parts that its IOs have besides their own, and those left over: {op: (bytes, errors)}."""
+    """For each tick, bytes and errors of parts that its IOs include besides their own, and those left over: {op: (bytes, errors)}."""
     left = {}
     for _, ios, parts, _ in ticks:
         for op, (size, errors) in parts.get(key, {}).items():
@@ -153,7 +153,7 @@ def test_figures_are_those_of_the_script(script):
     per_watch = {}
     for line in lines:
         key = (line["device"], line["stage"], label_of(line))
-        # A part without an IO has no line. It belongs to the same interval as its whole, which comes before it.
+        # A part without IO has no line. A part belongs to the same interval as its whole, which precedes it.
         per_watch[key[:2]] = per_watch.get(key[:2], -1) + (key[2] is None)
         nth = per_watch[key[:2]]
         seconds, ios, _, waited = ticks[nth]
@@ -280,7 +280,7 @@ IDLE = "devices: no IO completed, none in flight (--format csv has each)"
 
 
 def write_many(path, n, *happenings):
-    """@n loop devices, named from loop0 on; in each of the given intervals something happens to some of them."""
+    """@n loop devices, named from loop0 on; @happenings says what happens to some of them in each interval."""
     lines = ["blklat-replay 1", "cpus 1"]
     lines += [f"device loop{i} kind=loop scheduler=none size=1048576 queues=1 tags=128" for i in range(n)]
     lines += [f"watch loop{i} device" for i in range(n)]
@@ -302,7 +302,7 @@ def test_devices_at_rest_share_a_line(tmp_path):
     assert shares == [[f"idle    {rest} of 9 {IDLE}"] for rest in (8, 8, 7, 8, 7)]
     for told, interval in zip(({3}, {4}, {4, 5}, {4}, {4, 6}), intervals):
         assert {n for n in range(9) if f"\nloop{n} " in interval} == told, interval
-    # Programs have each of them.
+    # Formats for programs have a line for each.
     lines = [json.loads(line) for line in run(script, "--format", "json").stdout.splitlines()]
     assert len(lines) == 5 * 9
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Text of many devices: the sick one is marked, and with --top only the worst are shown. By scripts."""
+"""Text output of many devices, from scripts: the sick one is marked, and with --top only the worst are shown."""
 import json
 import re
 import shutil
@@ -40,7 +40,7 @@ def named(block):
 
 
 def ios(i, n=100):
-    """@n reads of i ms a second: the greater the number the worse."""
+    """@n reads of @i ms a second: the higher a device's number, the worse."""
     return [f"io read {i}ms 4096 x{n}"]
 
 
@@ -57,7 +57,7 @@ def test_only_the_worst(tmp_path, n, shown):
         assert set(named(block)) == {f"d{i}" for i in shown}
         rest = re.findall(r"^rest +(.*(?:\n {8}.*)?)", block, re.M)
         if left:
-            # 100 IOPS of 4096 bytes each, and the p99 of the worst one of them.
+            # 100 IOPS of 4096 bytes each, and the p99 of the worst of them.
             s = "s" if len(left) > 1 else ""
             assert [" ".join(r.split()) for r in rest] == [
                 f"{len(left)} more device{s} left out by --top: {100 * len(left)} IOPS, {0.4096 * len(left):.2f} MB/s, "
@@ -68,7 +68,7 @@ def test_only_the_worst(tmp_path, n, shown):
 
 
 def test_few_devices_take_it_too(tmp_path):
-    """Three of which one rests: without --top a line for each."""
+    """Three devices, one of which rests: without --top each has a line."""
     script = write(tmp_path / "script.txt", 3, {0: ios(1), 1: ios(2)})
     assert set(named(blocks(text(script))[0][0])) == {"d0", "d1", "d2"}
     interval = blocks(text(script, "--top", "1"))[0][0]
@@ -129,7 +129,7 @@ def slowed(n, slow, ms=4):
 
 
 def test_all_slower_is_said_once(tmp_path):
-    """8 times as slow: if all devices or most are, it is not their fault; if half of them are, it is."""
+    """8 times as slow: if all or most devices are, none is marked; if half of them are, those are."""
     for slow, of_all in (12, True), (9, True), (6, False):
         script = write(tmp_path / "script.txt", 12, *slowed(12, slow))
         *before, last = blocks(text(script))[0]
@@ -140,7 +140,7 @@ def test_all_slower_is_said_once(tmp_path):
 
 
 def test_all_waiting_is_said_once(tmp_path):
-    """An IO waits on 10 of 12 devices for 3 s; on one for a minute, which is its own. The mean is 3 * 20^(1/11), 3.94. One is well."""
+    """An IO waits for 3 s on 10 of 12 devices, and for a minute on one, which alone is marked; one is well. The mean is 3 * 20^(1/11), 3.94."""
     waiting = {i: ["in-flight 1 oldest=3s"] for i in range(10)} | {10: ios(1) + ["in-flight 1 oldest=60s"], 11: ios(1)}
     *_, last = blocks(text(write(tmp_path / "script.txt", 12, *[{i: ios(1) for i in range(12)}] * 3, waiting)))[0]
     assert re.findall("^all +(.*)$", last, re.M) == ["10 of 12 devices wait together, an IO of each for some 3.94 s: the host?"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the manuals say is what the program does: options, keys, columns, defaults, paths, examples."""
+"""The program does what the manuals say: options, keys, columns, defaults, paths, examples."""
 import csv
 import importlib.util
 import io
@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/blklat.8"
 REPLAYS = ROOT / "tests/cli/replay"
 COMMANDS = ["live", "top", "record", "mark", "serve", "report", "compare", "list", "check"]
-# Subsections that describe a command's options; the first is of its own ones, which its synopsis has.
+# Subsections that describe a command's options; the first has its own options, as its synopsis does.
 OPTIONS = {command: [f"Of {command}"] for command in COMMANDS} | {
     "live": ["Of live and record"], "record": ["Of record", "Of live and record"]}
 COMMON = {(None, "help", None), (None, "usage", None), (None, "version", None)}
@@ -86,7 +86,7 @@ def test_commands_are_those_of_help():
 
 
 def test_defaults_and_limits():
-    """What the page promises of values is tried."""
+    """Tries what the page promises about values."""
     text = " ".join(section("Of live and record", "Ss"))
     script = REPLAYS / "nvme.txt"
 
@@ -107,7 +107,7 @@ def test_defaults_and_limits():
 
 
 def keys_of(value, path=""):
-    """Paths of all keys with a scalar, or an empty or irregular value; arrays of objects are passed through."""
+    """Paths of all keys with a scalar, or an empty or irregular value; descends into arrays of objects."""
     if isinstance(value, dict) and value:
         return {k for key, v in value.items() for k in keys_of(v, f"{path}.{key}" if path else key)}
     if isinstance(value, list) and value and isinstance(value[0], dict):
@@ -127,7 +127,7 @@ def replayed(*args):
 
 
 def without_percentiles(keys, suffix="", prefix=""):
-    """The page has one percentile for all."""
+    """The page documents one percentile for all."""
     others = {f"{prefix}{p}{suffix}" for p in PERCENTILES[1:]}
     assert others <= keys
     return keys - others
@@ -143,14 +143,14 @@ def test_json_keys():
     keys -= reasons
     for prefix in ("ops.latency_ns.", "ops.after_idle.latency_ns."):
         keys = without_percentiles(keys, prefix=prefix)
-    # A replay has no device that another takes the place of; tests/unit/test_renew.c has.
+    # No device is replaced in a replay; tests/unit/test_renew.c has one.
     assert set(documented) == keys | {"ops", "replaced"}
     assert "gone" in keys and reasons, "the replays no longer show all keys"
     assert {r.rsplit(".")[-1] for r in reasons} <= set(lost_reasons())
 
 
 def lost_reasons():
-    """Those of the program's source, which no replay has all of."""
+    """The reasons in the program's source, as no replay has all of them."""
     source = (ROOT / "userspace/core/accounting.c").read_text()
     names = re.search(r"lost_names\[LOST_REASONS\] = \{(.*?)\};", source, re.S)[1]
     return re.findall(r'\[LOST_\w+\] = "(\w+)"', names)
@@ -202,7 +202,7 @@ def example_lines():
 
 @pytest.mark.parametrize("line", example_lines())
 def test_examples(line):
-    """Each is a command line that is understood: only the devices may be missing here."""
+    """Each is a valid command line: only the devices may be missing here."""
     words = shlex.split(line)[1:]
     command = words[0] if words and not words[0].startswith("-") else "live"
     assert command in COMMANDS
@@ -211,7 +211,7 @@ def test_examples(line):
         known = help_options(command)
         assert set(options) <= {f"--{name}" for _, name, _ in known} | {f"-{short}" for short, _, _ in known}
         return
-    # Options are read before devices are looked for, and this one would be the first to be refused.
+    # Options are read before devices are looked for, and this one would be refused first.
     r = blklat(*words, "--dev", "/dev/null")
     assert r.returncode == 2
     assert re.search(r"no block device|not a block device|matches no block|does not have it", r.stderr), r.stderr
@@ -234,7 +234,7 @@ def test_mandoc_finds_nothing():
 
 
 def test_manual_renders():
-    """Every option can be found in what a reader sees; -- is not made a dash of some sort."""
+    """Every option can be found in the rendered page; -- does not become a dash."""
     if not shutil.which("mandoc"):
         pytest.skip("mandoc is not installed")
     r = subprocess.run(["mandoc", "-Tascii", str(PAGE)], capture_output=True, text=True)
@@ -262,7 +262,7 @@ def test_paths_exist(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_functions_exist(page):
-    """A function named there is ours, or one of the kernel or of fio that a comment of ours names too."""
+    """A function named there is ours, or belongs to the kernel or fio and is named in one of our comments."""
     sources = "".join(f.read_text() for folder in ("bpf", "include", "kmod", "userspace")
                       for f in (ROOT / folder).glob("**/*.[ch]"))
     told = re.findall(r"`(\w+)\(\)`", (ROOT / page).read_text())
@@ -286,7 +286,7 @@ def test_make_targets_exist(page):
 
 
 def test_every_level_is_told_of():
-    """In the page's table, by 'make help' and by run.py; which of them have sanitizers in 'make test' too."""
+    """In the page's table, by 'make help' and by run.py; also which of them 'make test' runs with sanitizers."""
     levels, sanitized = makefile_words("LEVELS"), makefile_words("SANITIZED")
     page, makefile = (ROOT / "docs/hacking.md").read_text(), (ROOT / "Makefile").read_text()
     table = dict(re.findall(r"^\| `make test-(\w+)` \| (.*?) \|", page, re.M))

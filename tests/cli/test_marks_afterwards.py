@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""blklat mark --at: a mark in a recording that has ended, whoever made it and whatever lies beside it."""
+"""blklat mark --at: a mark in a recording that has ended, whoever made it and whatever files are beside it."""
 import contextlib
 import fcntl
 import json
@@ -28,7 +28,7 @@ def file(tmp_path):
 
 
 def marks(file):
-    """Seconds since the begin, by both clocks, and texts."""
+    """Seconds since the start, by both clocks, and texts."""
     with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as db:
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         (mono, wall), = db.execute("SELECT mono_ns, wall_ns FROM interval WHERE id = 0")
@@ -110,7 +110,7 @@ def test_one_that_is_recorded(file):
 @pytest.mark.parametrize("what", PLANTS)
 @pytest.mark.parametrize("end,refused", [("-wal", True), ("-journal", True), ("-shm", False), ("-mark", False)])
 def test_nothing_that_was_planted_is_used(file, tmp_path, end, refused, what):
-    """What SQLite would play back is refused; what nothing looks at stays as it is."""
+    """Files that SQLite would play back are refused; others are ignored and stay as they are."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     plant(named(file, end), what, victim)
@@ -160,7 +160,7 @@ def test_what_is_no_file(tmp_path):
 
 
 def test_two_at_once(file):
-    """Each is in the file, or its command has said that it is not."""
+    """Each mark is in the file, or its command has reported that it is not."""
     both = [subprocess.Popen([BLKLAT, "mark", file, "--at", str(i), f"m{i}"], stderr=subprocess.PIPE, text=True) for i in range(8)]
     done = {f"m{i}": (p.communicate(timeout=20), p.returncode) for i, p in enumerate(both)}
     assert {text for _, _, text in marks(file)} == {text for text, (_, status) in done.items() if not status}
@@ -179,7 +179,7 @@ def test_nothing_stays_behind(file, tmp_path):
 
 
 def test_killed_at_any_time(file, tmp_path):
-    """The file is whole, with the mark or without, and what was to take its place is not left beside it."""
+    """The file is whole, with the mark or without it, and its replacement is not left beside it."""
     with contextlib.closing(sqlite3.connect(file)) as db:
         db.execute("CREATE TABLE padding AS SELECT zeroblob(20000000) AS padding")
         db.commit()
@@ -193,10 +193,10 @@ def test_killed_at_any_time(file, tmp_path):
         time.sleep(whole_s * i / 60)
         process.kill()
         killed += process.wait() == -signal.SIGKILL
-        # Its copy to work on is where such things are cleaned up.
+        # Its working copy is in the temporary folder, where leftovers get cleaned up.
         shutil.rmtree(tmp_path / "tmp")
         (tmp_path / "tmp").mkdir()
-    # Between the moment in which it gets a name and that in which it gets the right one.
+    # One may be left if it is killed after the new file got a name, but before it got the final one.
     assert len(list(file.parent.glob(".blklat-mark-*"))) <= 1
     assert {text for _, _, text in marks(file)} == {"x"} and 1 <= len(marks(file)) <= 1 + 40
     assert killed >= 10

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recordings made from replays: what comes out is what went in, and whatever can't be done is one line."""
+"""Recordings made from replays: what comes out is what went in, and any failure is reported in one line."""
 import contextlib
 import json
 import os
@@ -52,7 +52,7 @@ def file(tmp_path):
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: s.stem)
 def test_a_recording_replays_as_it_was(script, file):
-    """Byte for byte in each format, and its exit status and messages too."""
+    """Byte for byte in each format, including exit status and messages."""
     shown = run("record", "--replay", script, "-o", file, "--quiet")
     plain = run("live", "--replay", script)
     assert (shown.returncode, shown.stdout) == (plain.returncode, "")
@@ -74,7 +74,7 @@ def test_coarser(scale, file):
 
 @pytest.mark.parametrize("output", OUTPUTS, ids=" ".join)
 def test_shown_meanwhile(output, file):
-    """As live shows it; then one line of what there is now, on the standard error."""
+    """As live shows it; then one line about the file on standard error."""
     done = run("record", "--replay", NVME, "-o", file, "--format", *output)
     assert done.returncode == 0
     assert done.stdout == run("live", "--replay", NVME, "--format", *output).stdout
@@ -91,7 +91,7 @@ def test_size_that_is_told(file):
 
 
 def test_figures_by_sql(file):
-    """Sums over the intervals are those that live prints."""
+    """Sums over the intervals equal those that live prints."""
     record(file)
     lines = [json.loads(line) for line in run("live", "--replay", NVME, "--format", "json").stdout.splitlines()]
     for op in ("read", "write"):
@@ -161,7 +161,7 @@ def test_only_a_recording_is_replaced(file, tmp_path):
 
 
 def killed(file):
-    """The recording after the machine went down before anything got from the log into the file."""
+    """The recording as it is if the machine goes down before anything moved from the log into the file."""
     source = record(file.with_name("source"), "--label", "old")
     with contextlib.closing(sqlite3.connect(source)) as whole, contextlib.closing(sqlite3.connect(file)) as db:
         db.execute("PRAGMA journal_mode = WAL")
@@ -228,7 +228,7 @@ def with_damaged_bins(file):
 
 
 def divided(file, sql):
-    """Of sizes.txt, whose watches are 0, 10 and 20, with nine parts behind each."""
+    """A recording of sizes.txt, changed by SQL: its watches are 0, 10 and 20, each followed by nine parts."""
     with contextlib.closing(sqlite3.connect(record(file, replay=NVME.with_name("sizes.txt")))) as db, db:
         db.execute(sql)
 
@@ -249,7 +249,7 @@ def divided(file, sql):
      "FROM series WHERE interval = 1 AND watch = 1", "the series of interval 1 are invalid"),
 ])
 def test_parts_that_can_not_be(sql, sentence, file, tmp_path):
-    """By each command that reads one: one line, status 1, and no output."""
+    """Each command that reads a recording prints one line, no output, and ends with status 1."""
     divided(file, sql)
     for args in (["live", "--replay", file], ["report", "--format", "json", file], ["compare", file, file],
                  ["record", "--quiet", "--replay", file, "-o", tmp_path / "again"]):
@@ -257,7 +257,7 @@ def test_parts_that_can_not_be(sql, sentence, file, tmp_path):
 
 
 def test_a_copy_has_the_same_parts(file, tmp_path):
-    """Row by row; no whole that is divided has a series."""
+    """Row by row; no divided whole has a series."""
     script = NVME.with_name("sizes.txt")
     again = record(tmp_path / "again", replay=record(file, replay=script))
     for table in ("meta", "watch", "interval", "state", "series"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""docs/recording.md: each example runs, by the sqlite3 shell, and says what a replay of the recording says.
+"""docs/recording.md: each example runs in the sqlite3 shell, and its figures are those of a replay of the recording.
 
-The recordings are made from replay scripts, whose figures tests/cli/test_live_output.py works out by itself.
+The recordings are made from replay scripts, whose figures tests/cli/test_live_output.py computes independently.
 """
 import contextlib
 import json
@@ -44,7 +44,7 @@ def recordings(tmp_path_factory):
 
 def record(script, file):
     r = subprocess.run([BLKLAT, "record", "--replay", script, "-o", file, "--quiet"], capture_output=True, env=ENV, timeout=300)
-    # A run whose last device goes away ends with it.
+    # A run ends when its last device goes away.
     assert r.returncode == 0 or b"no watched device is left" in r.stderr, r.stderr
 
 
@@ -81,7 +81,7 @@ def check_devices(rows, lines):
 
 
 def partial(lines):
-    """Of each op, what parts of IOs that had not ended at the end of the run had done."""
+    """For each op, what IOs had done in part that were unfinished at the end of the run."""
     last = {watch_of(line): line for line in lines}
     return {key_of(line, p): p for line in last.values() for p in line.get("partial", [])}
 
@@ -92,7 +92,7 @@ def check_ops(rows, lines):
     assert len(found) == len([r for r in rows if r["ios"]]) == len(of_lines(lines))
     left = {}
     for r in rows:
-        # A part stands where it completed; a replay has it with its IO.
+        # The file has a part where it completed; a replay has it with its IO.
         key = tuple(r.get(k) for k in KEY)
         left[key] = left.get(key, 0) + r["bytes"]
         if r["ios"]:
@@ -164,7 +164,7 @@ def check_run_bins(rows, lines):
 
 
 def check_parts(rows, lines):
-    """Each part by itself, in their order; the sum of them is what is said of the whole."""
+    """Each part by itself, in order; their sum equals the figures of the whole."""
     parts, found = [line for line in lines if "part" in line], {}
     assert {tuple(r.get(k) for k in KEY) for r in rows} == set(by_op(parts))
     for r in rows:
@@ -179,7 +179,7 @@ def check_parts(rows, lines):
         if key[:2] in divided:
             assert sum(r["ios"] for r in found[key]) == sum(o["ios"] for _, o in of_whole)
             assert sum(r["bytes"] for r in found[key]) == sum(o["bytes"] for _, o in of_whole)
-    # Cgroups come in any order, but in the same everywhere.
+    # Cgroups come in any order, but everywhere in the same.
     labels = PARTS + list(dict.fromkeys(["none", "rest"] + [line["part"]["label"] for line in parts if line["part"]["by"] == "cgroup"]))
     for rows_of_op in found.values():
         order = [labels.index(r["part"]) for r in rows_of_op]
@@ -239,7 +239,7 @@ def test_views_are_documented(recordings):
 
 
 def test_the_codec_of_the_page(recordings):
-    """Bins by the page's own decoder, with bounds from the table of cells."""
+    """Decodes bins as the page describes, with bounds from the table of cells."""
     names = {}
     exec([b for b in blocks("python") if "def cells" in b][0], names)
     assert list(names["cells"](bytes.fromhex("16e82b9228"))) == [(2, 3), (3, 70), (5, 1)]
@@ -260,7 +260,7 @@ def test_the_codec_of_the_page(recordings):
 
 
 def test_bins_of_every_shape(tmp_path):
-    """Smooth, ragged, sparse and steep, from 1 IO to 2^30: by the view and by the page, as the replay counts them."""
+    """Smooth, ragged, sparse and steep, from 1 IO to 2^30: the view and the page's decoder give the replay's counts."""
     seed, names, script, file = random.Random(4), {}, tmp_path / "shapes.txt", tmp_path / "shapes.blklat"
     exec([b for b in blocks("python") if "def cells" in b][0], names)
     shapes = (lambda k: seed.gauss(5000 * math.exp(-((k - 150) / 40)**2), 30), lambda k: seed.random() * 8 - 5,
@@ -284,13 +284,13 @@ def test_bins_of_every_shape(tmp_path):
 
 
 def test_bounds_are_exact(recordings):
-    """floor(10^9 * 2^(k/64)) by integers: the 64th root of 10^(9*64) * 2^k."""
+    """floor(10^9 * 2^(k/64)) in integers: the 64th root of 10^(9*64) * 2^k."""
     file, _ = recordings["mixed"]
     rows = ask(file, "SELECT id, lower_ns, upper_ns FROM cell WHERE scale = 6 ORDER BY id")
     assert len(rows) == 2114 and rows[0]["lower_ns"] == 0 and rows[-1]["upper_ns"] is None
     for r in rows[:-1]:
         upper, k = r["upper_ns"], r["id"] - 26 * 64
-        # upper^64 <= 10^576 * 2^k < (upper + 1)^64, without a fraction
+        # upper^64 <= 10^576 * 2^k < (upper + 1)^64, without fractions
         left, right = (10**576 << k, 1) if k >= 0 else (10**576, 1 << -k)
         assert upper**64 * right <= left < (upper + 1)**64 * right
         assert rows[r["id"] + 1]["lower_ns"] == upper
@@ -328,7 +328,7 @@ def bin_of_rank(bins, rank):
 
 
 def steps(file, sql):
-    """Rows, and how many instructions SQLite's machine ran for them: the same on any computer."""
+    """Rows, and how many instructions SQLite's virtual machine ran for them, which is the same on any computer."""
     ran = 0
 
     def count():
@@ -340,7 +340,7 @@ def steps(file, sql):
 
 
 def test_an_hour_of_two_series_takes_no_longer_a_bin(tmp_path):
-    """By the work that it is, not by the time that this machine takes for it."""
+    """Measured in instructions, not in this machine's time."""
     script, file = tmp_path / "hour.txt", tmp_path / "hour.blklat"
     ios = "".join(f"io {op} {50000 + 1000 * i}ns 4096 x{1 + 37 * i % 200}\n" for op in ("read", "write")
                   for i in range(100))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recordings of versions before today's (tests/cli/version1, made at that time) say what their replay scripts say."""
+"""Recordings of older versions (tests/cli/version1, made at that time) still give what their replay scripts give."""
 import contextlib
 import json
 import pathlib
@@ -16,7 +16,7 @@ OF_THE_FILE = ("file", "host", "kernel", "command", "version")
 
 @pytest.fixture(params=DUMPS, ids=lambda d: d.stem)
 def old(request, tmp_path):
-    """(The recording, its script.)"""
+    """(recording, its script)"""
     file = tmp_path / "old.blklat"
     with contextlib.closing(sqlite3.connect(file)) as db:
         db.executescript(request.param.read_text())
@@ -42,7 +42,7 @@ def test_replay(old):
 
 
 def copy(file, source, *args):
-    """A recording of today's version."""
+    """A copy of @source as a recording of the current version."""
     done = run("record", "--quiet", "--replay", source, "-o", file, *args)
     assert done.returncode == 0 or "no watched device is left" in done.stderr, done.stderr
     return file
@@ -57,7 +57,7 @@ def report(file):
 
 
 def test_report(old, tmp_path):
-    """Of itself, of a copy of it, and of what its script makes today: the same, but for where it comes from."""
+    """Reports of it, of a copy, and of today's recording of its script are the same, except for their source."""
     file, script = old
     expected = report(copy(tmp_path / "new.blklat", script, "--scale", "1"))
     assert len(expected["runs"]) == 1 and expected["runs"][0]
@@ -70,7 +70,7 @@ def test_report(old, tmp_path):
 
 
 def test_views(old):
-    """They are in the file, as they were."""
+    """The file has its own views, unchanged."""
     file, script = old
     lines = replay(script, "--scale", "1")
     for (device, stage, op, _), found in by_op(lines).items():

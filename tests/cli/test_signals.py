@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""SIGINT and SIGTERM end every command soon, whatever stands still, and leave nothing behind."""
+"""SIGINT and SIGTERM end every command soon, whatever it waits for, and leave nothing behind."""
 import contextlib
 import fcntl
 import json
@@ -15,12 +15,12 @@ from command import REPLAY, run
 from stalls import DEADLINE_S, STALLS, ended, full_pipe, readable, running, until_still
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
-# Commands that watch end in order, which is no failure; the others end like any program.
+# Commands that watch end in order and with success; a signal kills the others like any program.
 ORDERLY = ("live", "record", "serve")
 
 
 def commands(folder):
-    """Of each command that writes to the standard output, what makes it write."""
+    """For each command that writes to standard output, arguments that make it write."""
     replay, recording = folder / "long.txt", folder / "run.blklat"
     return {
         "live": ["live", "--replay", replay],
@@ -43,7 +43,7 @@ def expected(command, number):
 
 
 def assert_whole(recording):
-    """By SQLite and by us: what was committed is there."""
+    """SQLite and blklat both find what was committed."""
     with contextlib.closing(sqlite3.connect(recording)) as db:
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert db.execute("SELECT value FROM meta WHERE key = 'finished'").fetchall() == [(1,)]
@@ -80,7 +80,7 @@ def test_neither_output_nor_messages_are_taken(tmp_path, long_replay, command, s
 @pytest.mark.parametrize("command", ["live", "live json", "live csv", "record", "report", "report json", "compare", "help",
                                      "live help"])
 def test_output_that_is_taken_late(tmp_path, long_replay, command, stall):
-    """A slow reader is waited for, also where the pipe does not block. It gets everything, and the mode of the pipe stays as it was."""
+    """The command waits for a slow reader, even on a non-blocking pipe. The reader gets everything, and the pipe's mode is unchanged."""
     args = commands(tmp_path)[command]
     wanted = run(*args).stdout
     (tmp_path / "run.blklat").unlink(missing_ok=True)
@@ -97,7 +97,7 @@ def test_output_that_is_taken_late(tmp_path, long_replay, command, stall):
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
 def test_a_reader_that_trickles(long_replay, number):
-    """A reader that keeps taking a little, at a rate at which everything would take for ever."""
+    """A reader that keeps taking a little, too slowly ever to get everything."""
     with full_pipe() as (out, taken), running("live", "--replay", long_replay, stdout=out) as p, \
             subprocess.Popen(["sh", "-c", "while :; do head -c 4096 >/dev/null; sleep 0.3; done"], stdin=taken) as reader:
         try:
@@ -108,7 +108,7 @@ def test_a_reader_that_trickles(long_replay, number):
 
 
 def test_what_is_taken_in_time_is_whole(long_replay):
-    """A slow reader that takes everything once the end is asked for gets whole intervals and the summary."""
+    """A slow reader that takes everything once the signal has come gets whole intervals and the summary."""
     with full_pipe() as (out, taken), running("live", "--replay", long_replay, stdout=out) as p:
         until_still(p)
         p.send_signal(signal.SIGTERM)
@@ -122,7 +122,7 @@ def test_what_is_taken_in_time_is_whole(long_replay):
 
 
 def test_what_is_taken_slowly_is_whole(tmp_path):
-    """40 summaries for a reader that takes 4 KiB each 0.1 s, for longer than one that takes nothing is waited for."""
+    """40 summaries for a reader that takes 4 KiB each 0.1 s, for longer than the command waits for one that takes nothing."""
     script = tmp_path / "many.txt"
     script.write_text("blklat-replay 1\n" + "".join(f"device sd{i} size=1048576\nwatch sd{i} device\n" for i in range(40)) +
                       ("".join(f"on sd{i} device\nio read 60us 4096 x9\n" for i in range(40)) + "tick 1\n") * 50)
@@ -138,7 +138,7 @@ def test_what_is_taken_slowly_is_whole(tmp_path):
             while p.poll() is None or readable(taken):
                 text += os.read(taken, 65536) if readable(taken) else b""
             assert p.returncode == 0
-        if not late:  # by what the machine did meanwhile, and then it may have been cut off
+        if not late:  # on a busy machine the reader is late, and its output may have been cut off
             break
     text = text.lstrip(b"#").decode()
     seconds = re.search(r"^summary of ([\d.]+) s", text, re.M)[1]
@@ -153,7 +153,7 @@ def test_what_is_taken_slowly_is_whole(tmp_path):
     ["report", "-f", "json", REPLAY, "-o", "FIFO"], ["compare", REPLAY, "FIFO"],
 ], ids=lambda a: " ".join(getattr(w, "name", w) for w in a))
 def test_fifo_that_nobody_opens(tmp_path, args, number):
-    """Nothing had begun, and nothing is left."""
+    """Nothing has begun, and nothing is left."""
     os.mkfifo(tmp_path / "FIFO")
     with running(*args, cwd=tmp_path) as p:
         until_still(p)

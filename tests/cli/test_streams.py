@@ -40,7 +40,7 @@ def test_output_that_is_closed(args):
 
 @pytest.mark.parametrize("closed,status", [("<&-", 0), (">&-", 1), ("2>&-", 0), ("<&- >&- 2>&-", 1)])
 def test_no_file_becomes_a_standard_stream(tmp_path, closed, status):
-    """Output must not end up in a recording or a report, whichever descriptor that has."""
+    """Output must not end up in a recording or a report, whichever descriptor the file gets."""
     file, report = tmp_path / "run.blklat", tmp_path / "report.json"
 
     def shell(words, *args):
@@ -74,6 +74,6 @@ def test_full_disk(args):
         r = subprocess.run([BLKLAT, *args], stdout=full, stderr=subprocess.PIPE, env=ENV, timeout=60)
     text = r.stderr.decode()
     assert r.returncode == 1, text
-    # 'check' may also say that no engine works here; the disk has its one line all the same.
+    # 'check' may also say that no engine works here; the full disk still has exactly one line.
     assert text.count("No space left on device") == 1
     assert text.count("\n") == 1 or args[0] == "check"

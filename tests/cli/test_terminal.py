@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a terminal gets: colours where it has some and nobody minds, lines as wide as it is."""
+"""What a terminal gets: colours if it has them and nothing forbids them, and lines that fit its width."""
 import fcntl
 import os
 import pathlib
@@ -18,7 +18,7 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def shown(columns=80, **env):
-    """What a terminal of so many columns is sent."""
+    """The output to a terminal of @columns columns."""
     reader, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen([BLKLAT, "live", "--replay", str(REPLAY)], stdout=terminal, env={**ENV, **env}) as p:
@@ -28,7 +28,7 @@ def shown(columns=80, **env):
             while part := os.read(reader, 65536):
                 parts.append(part)
         except OSError:
-            pass    # the other end is closed
+            pass    # the other end was closed
         os.close(reader)
         assert p.wait(timeout=30) == 0
     return b"".join(parts).decode().replace("\r\n", "\n")
@@ -47,7 +47,7 @@ def test_colour(env, coloured):
 
 @pytest.mark.parametrize("columns", [60, 80, 200])
 def test_lines_fit(columns):
-    """Narrower than 55 columns the histogram of the summary is not."""
+    """The summary's histogram is never narrower than 55 columns."""
     lines = shown(columns).splitlines()
     assert max(map(len, lines)) <= columns
     assert "p99.99" in " ".join(lines)

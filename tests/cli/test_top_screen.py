@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""blklat top in a real terminal: what stands where, what keys do, and how it leaves. The figures are a script's."""
+"""blklat top in a real terminal: its layout, its keys, and its end. The figures come from a script."""
 import fcntl
 import os
 import pty
@@ -66,7 +66,7 @@ def devices(lines):
 def test_what_is_shown(steady, columns, rows):
     with top(steady, columns=columns, rows=rows) as s:
         lines = ended(s)
-        # 07:35:00 and thirty intervals of a second, whatever pace they are played at.
+        # 07:35:00 and thirty intervals of a second, at whatever pace they are played.
         assert lines[0].startswith("blklat top 07:35:30  50.0 ms  sort p99  op all")
         assert lines[1].split() == ["device", "IOPS", "MB/s", "depth", "oldest", "p50", "p99", "p99.9", "max"]
         # 1100 IOPS, 4.51 MB/s; 0.1 + 0.1 s in flight a second; the 1089th of 1100 is a write.
@@ -82,7 +82,7 @@ def test_what_is_shown(steady, columns, rows):
 
 
 def test_more_devices_than_lines(tmp_path):
-    """Ten do IO, of which 24 lines have room for seven: which they are stands at their head."""
+    """Ten devices do IO, and 24 lines have room for seven: the heading says which ones are shown."""
     names = [f"sd{c}" for c in "abcdefghij"]
     lines = ["blklat-replay 1", *(f"device {n} kind=disk size=1000000000" for n in names), *(f"watch {n} device" for n in names)]
     lines += [word for i, n in enumerate(names) for word in (f"on {n} device", f"io read {10 - i}ms 4096 x10")] + ["tick 1"]
@@ -98,12 +98,12 @@ def test_more_devices_than_lines(tmp_path):
 
 
 def rows_of_map(lines):
-    """{label or None: the map's characters} from above."""
+    """(label or None, the map's characters) of each row, from the top."""
     return [(m[1].strip(), m[2], m[3]) for line in lines if (m := re.fullmatch(r"([ \dmuns]{7})\|(.*?)\|(.*)", line))]
 
 
 def test_map_without_colours(tmp_path):
-    """From interval 15 on one IO of 40 ms each: two decades above the rest, from the fifteenth on."""
+    """From interval 15 on, each has one IO of 40 ms: the map shows them two decades above the rest, from the fifteenth on."""
     file = script(tmp_path, more=lambda i: "on sda device\nio read 40ms 4096" if i >= 15 else "")
     with top(file, columns=200, rows=60, NO_COLOR=1) as s:
         lines = ended(s)
@@ -117,9 +117,9 @@ def test_map_without_colours(tmp_path):
     slow, fast = min(by_pattern, key=lambda p: len(p.strip())), max(by_pattern, key=lambda p: p.count("@"))
     assert len(fast) == 15 and set(fast) == {"@"}
     assert (len(slow) - len(slow.lstrip()), len(slow)) == (7, 15)
-    # Few: one or two of 2000.
+    # They are few: one or two of 2000.
     assert set(slow.strip()) <= set(".:")
-    # It lies above 10 ms and below what begins with 100 ms, and the many do around 100 us.
+    # Their row is above 10 ms and below 100 ms; the many are around 100 us.
     labels = [label for label, _, _ in rows]
     place = next(i for i, (_, cells, _) in enumerate(rows) if cells.rstrip() == slow)
     many = next(i for i, (_, cells, _) in enumerate(rows) if cells.rstrip() == fast)
@@ -127,7 +127,7 @@ def test_map_without_colours(tmp_path):
 
 
 def test_few_fast_ones_cost_no_detail(tmp_path):
-    """One IO of 1 us among 1010: with it the map would span four and a half decades, without it two, on as many lines."""
+    """One IO of 1 us among 1010: with it the map would span four and a half decades, without it two, on the same number of lines."""
     file = tmp_path / "script.txt"
     file.write_text("blklat-replay 1\ndevice sda\nwatch sda device\n" +
                     "io read 1us 4096\nio read 300us 4096 x999\nio read 30ms 4096 x10\ntick 1\n" * 3)
@@ -197,7 +197,7 @@ def test_pause(steady):
         assert s.lines()[0] == before
         s.keys("p")
         s.until(lambda text: "PAUSED" not in text)
-        # It goes on with the present, not where it stood.
+        # It continues with the present, not where it stopped.
         s.until(lambda text: int(text[17:19]) > int(before[17:19]) + 1)
         s.keys("q")
         s.assert_restored()
@@ -235,7 +235,7 @@ def test_what_is_wrong(tmp_path):
         assert lines[2].startswith("! sdc ") and "7.00 s" in lines[2]
         assert lines[2].endswith("stalled: nothing ends, an IO waits for 7.00 s")
         assert lines[3].startswith("! sdb ")
-        # 16 times in the first of four; its past has moved by then: log2(16) less 4 (1/13 to 1/16) steps.
+        # 16 times in the first of four intervals; by then its past has moved: log2(16) less 4 (1/13 to 1/16) steps.
         times = float(re.search(r"slow: p99 is ([\d.]+) times its past$", lines[3])[1])
         assert 5 < times < 16
         assert lines[4].startswith("~ sda ")
@@ -275,14 +275,14 @@ def in_a_write(pid):
 
 
 def test_terminal_is_restored_when_nobody_reads(steady):
-    """A write to the terminal never returns, as of an ssh that hangs, so the end can't come in order."""
+    """A write to the terminal never returns, as in a hanging ssh session, so the program can't end in order."""
     reader, terminal = pty.openpty()
     before = termios.tcgetattr(terminal)
     with subprocess.Popen([BLKLAT, "top", "--replay", steady, "--interval", PACE], stdout=terminal, stderr=subprocess.PIPE,
                           env=ENV | {"TERM": "xterm"}, text=True) as p:
         while termios.tcgetattr(terminal) == before:
             time.sleep(0.01)
-        # Another size each time, so all of the screen is drawn anew, some kilobytes. What the kernel still passes on makes room.
+        # Each new size makes it redraw the whole screen, some kilobytes. What the kernel still passes on makes room.
         stood = 0
         while stood < 3:
             for columns in range(100, 150):
@@ -320,7 +320,7 @@ def test_messages_are_kept_for_the_end(tmp_path):
 
 
 def test_names_are_harmless(tmp_path):
-    """A drive may call itself what it likes, and a recording come from anybody."""
+    """A drive may have any name, and a recording may come from anybody."""
     file = tmp_path / "run.blklat"
     subprocess.run([BLKLAT, "record", "--replay", script(tmp_path), "-o", file, "--quiet"], env=ENV, check=True, timeout=30)
     subprocess.run(["sqlite3", file, "update device set name = 'a' || char(27) || '[31m' || char(7) || 'b' where name = 'sda'; "
@@ -347,7 +347,7 @@ def test_without_a_terminal(steady):
 
 
 def test_what_comes_from_a_pipe(steady):
-    """Keys are the terminal's, whatever the standard input is."""
+    """Keys are read from the terminal, whatever standard input is."""
     with top("/dev/stdin", more=f" <{steady}") as s:
         ended(s)
         s.keys("q")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The last slow IOs on the screen of top: which, in which order, and whose."""
+"""The latest slow IOs on the screen of top: which ones, in which order, and whose."""
 import re
 import shutil
 
@@ -31,7 +31,7 @@ def rows(lines):
 
 
 def several(i):
-    """Two a second, one of which fails; in the last one six, of which four are kept."""
+    """Two a second, one of which fails; six in the last second, of which four are kept."""
     more = ["slow read 70ms 4096 sector=9 pid=3 comm=cp ago=800ms x5"] if i == 2 else []
     return [f"slow read {20 + i}ms 4096 sector={i} pid=77 comm=postgres cgroup=/system.slice/postgresql.service ago=300ms",
             f"slow write 5ms 131072 sector=123456789012 thread=12 comm=kworker/0:1H error=7 ago={100 + i}ms queue=1ms device=4ms", *more]
@@ -46,7 +46,7 @@ def test_the_last_first(tmp_path, columns, rows_):
         lines = s.until("slow IOs, the latest first")
         assert "  slow IOs, the latest first; 11 so far, not all kept" in lines
         found = rows(lines)
-        # Of the third second those that failed, and then the slowest.
+        # From the third second, failed ones first, then the slowest.
         assert [(when, took, op, size) for when, took, op, size, *_ in found] == [
             ("07:35:02.898", "5.00 ms", "write", "128 KiB"), ("07:35:02.200", "70.0 ms", "read", "4 KiB"), ("07:35:02.200", "70.0 ms", "read", "4 KiB"),
             ("07:35:02.200", "70.0 ms", "read", "4 KiB"), ("07:35:01.899", "5.00 ms", "write", "128 KiB"), ("07:35:01.700", "21.0 ms", "read", "4 KiB"),
@@ -84,7 +84,7 @@ def test_a_pause_holds_it(tmp_path):
 
 
 def test_very_many_in_an_interval(tmp_path):
-    """The last of them are there; what is kept has its bound."""
+    """The latest are shown; only a limited number is kept."""
     file = script(tmp_path, each=lambda i: [f"slow read 9ms 4096 sector={i * 1000 + k} ago={900 - k}ms" for k in range(900)])
     file.write_text(file.read_text().replace("slow-max 4", "slow-max 10000"))
     with top(file, rows=300) as s:

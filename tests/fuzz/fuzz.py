@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Fuzzes each parser for its share of a minute: fuzz.py BUILD
 
-Seeds are made here, from the replay scripts of the cli tests and recordings of them. FUZZ_SECONDS=N is for all of them
-together, 60 unless said otherwise. What made one crash is left in BUILD/tests/fuzz/. What an input is that reached something new is
-kept for the next run, in $BLKLAT_FUZZ_CACHE or ~/.cache/blklat/fuzz: of each parser the fewest that reach all that was ever reached.
+Seeds are made here, from the replay scripts of the cli tests and recordings of them. FUZZ_SECONDS=N is the time for all
+parsers together, 60 by default. An input that causes a crash is left in BUILD/tests/fuzz/. Inputs that reach new code are kept
+for the next run, in $BLKLAT_FUZZ_CACHE or ~/.cache/blklat/fuzz: for each parser the fewest that reach all that was ever reached.
 """
 import contextlib
 import fcntl
@@ -20,13 +20,13 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPTS = sorted((ROOT / "tests/cli/replay").glob("*.txt"))
-SMALL = 64 << 10  # longer seeds only make it slower
+SMALL = 64 << 10  # longer seeds only slow it down
 SHARES = {"fuzz_bins": 3, "fuzz_percentiles": 1, "fuzz_script": 3, "fuzz_recording": 8, "fuzz_beside": 4, "fuzz_headers": 2,
           "fuzz_web_config": 3, "fuzz_words": 2, "fuzz_tree": 2}
 CACHE = pathlib.Path(os.environ.get("BLKLAT_FUZZ_CACHE") or pathlib.Path.home() / ".cache/blklat/fuzz")
 HTTP_SHARE = 5
 FUZZED = 0.75  # of the time; the rest is for choosing what to keep
-KEPT_MOST = 4 << 20  # bytes of a parser's inputs; the largest are dropped first
+KEPT_MOST = 4 << 20  # limit on the bytes of a parser's inputs; the largest are dropped first
 
 
 def record(build, script, file):
@@ -35,7 +35,7 @@ def record(build, script, file):
 
 
 def seed_bins(folder, build):
-    """Scale, then bins: those of recordings."""
+    """Scale, then bins, taken from recordings."""
     for script in SCRIPTS:
         file = folder / "made.blklat"
         record(build, script, file)
@@ -57,7 +57,7 @@ def seed_scripts(folder, build):
         (folder / script.stem).write_bytes(script.read_bytes()[:SMALL])
 
 
-# Small, so that most of what is changed is of some use: no pages of bounds, which no reader needs.
+# Small, so that most mutations matter: without the pages of bounds, which no reader needs.
 SMALL_SCRIPT = (ROOT / "tests/cli/small.txt").read_text() + "tick 1\non d device\ngone\ntick 1\n"
 
 
@@ -82,7 +82,7 @@ tick 1
 
 
 def seed_recordings(folder, build):
-    """Whole, divided, with slow IOs, and of version 1."""
+    """Recordings: whole, divided, with slow IOs, and of version 1."""
     script = folder / "script"
     for name, text in (("small", SMALL_SCRIPT), ("divided", SMALL_SCRIPT.replace("scale 1\n", "scale 1\nby size\n")),
                        ("slow", SMALL_SCRIPT.replace("scale 1\n", "scale 1\nslow-max 3\n").replace("tick 1\n", SLOW + "tick 1\n", 1)),
@@ -100,7 +100,7 @@ def seed_recordings(folder, build):
 
 
 def seed_headers(folder, build):
-    """A byte that says which, then the header."""
+    """A byte that selects the header, then its value."""
     words = {0: ["localhost:9834", "127.0.0.1:9834", "[::1]:80", "[::1]"], 1: ["gzip;q=0.5, *;q=0", "x-gzip", "deflate, br"],
              2: ["application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1",
                  "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"],
@@ -118,13 +118,13 @@ def seed_web_configs(folder, build):
 
 
 def beside(file, **suffixes):
-    """As fuzz_beside.c takes it apart."""
+    """A file and its neighbours, packed as fuzz_beside.c unpacks them."""
     parts = [file.read_bytes(), *(suffixes.get(name, b"") for name in ("wal", "shm", "journal"))]
     return struct.pack("<3I", *map(len, parts[:3])) + b"".join(parts)
 
 
 def seed_beside(folder, build):
-    """A recording in the middle of a transaction, by log and by journal, and one with somebody's rubbish beside it."""
+    """A recording in the middle of a transaction, with a log and with a journal, and one with garbage beside it."""
     seed_recordings(folder, build)
     small = folder / "small"
     seeds = {"alone": beside(small), "rubbish": beside(small, wal=b"x" * 100, journal=b"\0" * 600)}
@@ -149,7 +149,7 @@ def seed_beside(folder, build):
 
 
 def seed_words(folder, build):
-    """A byte that says which, then the value."""
+    """A byte that selects the parser, then the value."""
     words = {0: ["1", "0.5", "250ms", "2m", "64M", "1.5GiB", "auto"], 1: ["queue", "device,total", "devcie"],
              2: ["read.p99 > +10%", "write.iops < -5%", "read.max > 20ms", "total.errors>=0", "total.lost > 0", "read.ks > 0.1"],
              3: ["add@/devices/virtual/block/loop0\0ACTION=add\0SUBSYSTEM=block\0", "remove@/x\0SUBSYSTEM=net\0"]}
@@ -177,14 +177,14 @@ def cache_locked():
 
 
 def take_kept(name, corpus):
-    """What earlier runs kept, beside the seeds."""
+    """Adds what earlier runs kept to the seeds."""
     with cache_locked():
         for path in (CACHE / name).glob("*"):
             shutil.copy(path, corpus / path.name)
 
 
 def within(folder, most):
-    """Drops the largest files of a folder until no more than so many bytes are left."""
+    """Drops the largest files of a folder until at most @most bytes are left."""
     files = sorted(folder.iterdir(), key=lambda path: path.stat().st_size)
     total = 0
     for path in files:
@@ -194,7 +194,7 @@ def within(folder, most):
 
 
 def remove_left():
-    """Where those that have ended had their input, and what they left for their next one: a merge has children of its own."""
+    """Removes the input files and leftovers of fuzzers that have ended, among them a merge's own children."""
     for folder in ("/dev/shm", "/tmp"):
         for left in pathlib.Path(folder).glob("blklat-fuzz-[0-9]*"):
             pid = left.name.split("-")[2]
@@ -203,7 +203,7 @@ def remove_left():
 
 
 def keep(name, program, corpus):
-    """The fewest of the inputs, and of what another run kept meanwhile, that reach what all of them reach."""
+    """Keeps the fewest of the inputs, and of those that another run kept meanwhile, that together reach the same code."""
     with cache_locked(), tempfile.TemporaryDirectory(dir=CACHE) as made:
         made = pathlib.Path(made) / name
         made.mkdir()
@@ -218,7 +218,7 @@ def keep(name, program, corpus):
 
 
 def fuzz(name, build, seconds):
-    """Returns None, or why it failed."""
+    """Fuzzes one parser; returns None, or why it failed."""
     program = build / "tests/fuzz" / name
     corpus = build / "tests/fuzz" / f"{name}.corpus"
     shutil.rmtree(corpus, ignore_errors=True)
@@ -226,7 +226,7 @@ def fuzz(name, build, seconds):
     SEEDS[name](corpus, build)
     take_kept(name, corpus)
     seeds = len(list(corpus.iterdir()))
-    # Each input has 10 s and 2 GB: whatever is in it.
+    # Each input has 10 s and 2 GB, whatever is in it.
     with subprocess.Popen([program, f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048",
                            f"-max_len={SMALL}", "-print_final_stats=1", f"-artifact_prefix={program}-", corpus],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace") as r:
@@ -242,7 +242,7 @@ def fuzz(name, build, seconds):
 
 
 def fuzz_http(build, seconds):
-    """The service with sanitizers, by its socket (fuzz_http.py)."""
+    """Fuzzes the service with sanitizers through its socket (fuzz_http.py)."""
     program = build / "address/blklat"
     return subprocess.run([sys.executable, "-B", ROOT / "tests/fuzz/fuzz_http.py", program, str(seconds)], cwd=ROOT).returncode
 

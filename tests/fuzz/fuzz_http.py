@@ -3,8 +3,8 @@
 """
 Whole requests, damaged in all ways, to a service with sanitizers: http.py BLKLAT SECONDS [SEED]
 
-It answers as HTTP does or closes, and in the end it is there, answers, and ends with status 0. The server is a library's, what becomes of a
-request is ours: routes, hosts, users, formats, the stream. A run that fails tells its seed.
+It sends a valid HTTP answer or closes the connection. In the end it still runs and answers, and ends with status 0. A library parses
+the requests; the rest is ours: routes, hosts, users, formats, the stream. A run that fails prints its seed.
 """
 import base64
 import contextlib
@@ -18,12 +18,12 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 os.environ["BLKLAT"] = sys.argv[1]
-os.environ["ASAN_OPTIONS"] = "detect_leaks=0:log_path=stderr"  # its filter of system calls keeps it from both
+os.environ["ASAN_OPTIONS"] = "detect_leaks=0:log_path=stderr"  # the service's filter of system calls prevents both
 sys.path.insert(0, str(ROOT / "tests/serve"))
 
 from service import Serve, write_script  # noqa: E402
 
-HASH = "$2y$04$" + "." * 53  # of a password that nobody has
+HASH = "$2y$04$" + "." * 53  # matches no password
 PATHS = ["/", "/metrics", "/api/snapshot", "/api/snapshot?bins=1", "/api/stream", "/healthz", "/-/healthy", "/%2e%2e/etc/passwd", "*", "http://localhost/metrics"]
 HEADERS = [b"Host: localhost", b"Host: 127.0.0.1", b"Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5,*/*;q=0.1",
            b"Accept: application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited", b"Accept-Encoding: gzip, *;q=0",
@@ -59,7 +59,7 @@ def damage(r, data):
 
 
 def send(serve, r, data):
-    """In one piece or two; then it is read, left, or reset."""
+    """Sends the data in one piece or two; then reads, closes or resets the connection."""
     with contextlib.closing(serve.raw(timeout=0.05)) as s, contextlib.suppress(OSError):
         cut = r.randrange(len(data) + 1) if r.random() < 0.3 else len(data)
         s.sendall(data[:cut])

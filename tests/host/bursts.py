@@ -12,7 +12,7 @@ DOUBT_S = 0.001  # PAUSE_DOUBT_NS in bpf/pauses.bpf.h
 
 
 class Bursts:
-    """One IO at a time of 4 KiB; notes when each was asked for and when it was over: (op, began, ended)."""
+    """IOs of 4 KiB, one at a time; notes when each was requested and when it was over: (op, began, ended)."""
 
     def __init__(self, device):
         self.fd = os.open(device.path, os.O_RDWR | os.O_DIRECT)
@@ -32,7 +32,7 @@ class Bursts:
             self.io(op)
 
     def after_rest(self, op, gap_s, least_s=0):
-        """How long those of an op took their caller that came after a rest: for certain, and possibly."""
+        """Latencies, as the caller saw them, of an op's IOs that came after a rest: for certain, and possibly."""
         return [waits(some, op) for some in after_rests(self.done, gap_s, least_s)]
 
     def __enter__(self):
@@ -45,9 +45,9 @@ class Bursts:
 
 def after_rests(done, gap_s, least_s=0):
     """
-    Those of a device's IOs, in order, that came after it had rested so long: where it did for certain, since nobody was
-    in a call, and where it may have, since it rests within calls too, each but for the time that an IO takes at least.
-    They differ only where the caller was held up for about as long as the gap.
+    Of a device's IOs, in order, those that came after it had rested for the gap. Returns two lists. The first has those where
+    it rested for certain, since nobody was in a call. The second has those where it may have, since it rests within calls,
+    too, except for the least time of an IO. They differ only where the caller was held up for about as long as the gap.
     """
     certain, possible = [], []
     for (_, before, returned), io in itertools.pairwise(done):
@@ -64,7 +64,7 @@ def waits(done, op):
 
 
 def assert_after_idle(b, done, gap_s, device=None, stage=None):
-    """What blklat says of an op is what the caller of these IOs saw of it: how many, not longer than they took it."""
+    """blklat's figures of an op agree with what the caller of these IOs saw: as many, and none slower."""
     assert_all_counted(b, device, stage)
     certain, possible = after_rests(done, gap_s)
     for op in {op for op, *_ in done}:
@@ -76,7 +76,7 @@ def assert_after_idle(b, done, gap_s, device=None, stage=None):
 
 
 def after_idle(b, op, device=None, stage=None):
-    """All of an op's: how many, in which bins, and the sum of their latencies."""
+    """An op's IOs after a pause: how many, in which bins, and the sum of their latencies."""
     found = [o["after_idle"] for l in b.of(device, stage) for o in l["ops"] if o["op"] == op]
     assert all(f["ios"] == sum(n for *_, n in f["bins"]) for f in found)
     return (sum(f["ios"] for f in found), [bin for f in found for bin in f["bins"]],

@@ -28,7 +28,7 @@ for number in signal.SIGINT, signal.SIGHUP:
 
 
 def unmet():
-    """What this machine lacks for every host test."""
+    """What this machine lacks that every host test needs."""
     if os.geteuid() != 0:
         return "not root"
     for program in ("fio", "losetup"):

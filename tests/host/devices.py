@@ -109,7 +109,7 @@ def backing_file(folder, size):
     fd, path = tempfile.mkstemp(prefix="blklat-test-", dir=folder)
     try:
         os.ftruncate(fd, size)
-        # Written once, so that reads copy data as those of a real device would.
+        # Written once, so that reads copy data like those of a real device.
         os.lseek(fd, 0, os.SEEK_SET)
         for _ in range(size // MIB):
             os.write(fd, b"\xa5" * MIB)
@@ -132,7 +132,7 @@ def loop_on(file, direct=True, lock=True):
     ours = backing(device)
     try:
         assert device.size, f"{name} is on {ours} and has no size"
-        # A test that was killed may have left it otherwise.
+        # A killed test may have left another one.
         device.setting("scheduler", "none")
         device.setting("nomerges", 0)
         device.before.clear()
@@ -253,7 +253,7 @@ def partition(disk, number, start, size):
 def frozen_loop(size=32 * MIB):
     """
     A loop device on a file in a file system that can be frozen: gives the device, a function that
-    holds its writes back and one that lets them go on.
+    holds back its writes, and one that releases them.
     """
     with contextlib.ExitStack() as undo:
         lower = undo.enter_context(loop(2 * size))
@@ -277,8 +277,8 @@ def throttle_file(device):
 @contextlib.contextmanager
 def throttled_loop(size=64 * MIB):
     """
-    A loop device on a loop device: gives the upper one and a function that lets no more than so many reads
-    a second through to the lower one, which the upper one's requests then wait for.
+    A loop device on a loop device: gives the upper one, and a function that limits the reads a second that the lower
+    one gets, so that the upper one's requests wait.
     """
     with loop(size) as lower:
         limits = throttle_file(lower)

@@ -20,15 +20,15 @@ BIN = 2 ** (1 / 64)  # ratio of a bin's bounds at scale 6
 # More than any device here has in flight.
 BURST = 128
 ATTEMPTS = 6
-# A limit for what has to happen; it is reached only on failure. Emulated machines are slow.
+# A time limit that is reached only on failure. Emulated machines are slow.
 DEADLINE_S = 60 * float(os.environ.get("BLKLAT_SLOW", 1))
 
 
 def wait_until(condition, what, process=None, within_s=DEADLINE_S, every_s=0.01):
-    """Waits for a condition; returns its value. Fails at once if the process that should meet it has ended."""
+    """Waits for a condition; returns its value. Fails at once if the process that should fulfil it has ended."""
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
-        # Asked before the condition, since the process may have met it just before it ended.
+        # Asked before the condition, since the process may have fulfilled it just before it ended.
         over = process and process.over()
         value = condition()
         if value:
@@ -116,7 +116,7 @@ def blklat_argv(*args):
     return argv
 
 
-# rt_sigtimedwait(2). The name of where a task waits (wchan) is not to be had before 5.16 on kernels without frame pointers.
+# rt_sigtimedwait(2). Where a task waits (wchan) is not available before 5.16 on kernels without frame pointers.
 SIGTIMEDWAIT = {"x86_64": "128", "aarch64": "137"}[os.uname().machine]
 
 
@@ -235,9 +235,9 @@ def missing(a):
 
 class Unseen(Process):
     """
-    Some kernels now and then run no BPF program at all, of no tool, at a completion; recursion_misses has none of
-    these, perf's own counters see them. This program, which shares no code with blklat, tells how many there were,
-    so that what blklat is missing can be held against it: as many, no more.
+    At some completions, some kernels run no BPF program of any tool. recursion_misses does not count these, but
+    perf's own counters do. This program, which shares no code with blklat, counts them, so that blklat's missing
+    completions can be checked against it: as many, no more.
     """
 
     def __init__(self):
@@ -278,8 +278,8 @@ def assert_all_counted(b, device=None, stage=None):
 
 def exact(test):
     """
-    For tests that want every IO. Where completions are missing, and a program that shares no code with blklat missed as
-    many, it was this kernel, and there is nothing to test: it is done again.
+    For tests that need every IO. If completions are missing, and a program that shares no code with blklat missed as
+    many, the kernel is the cause, and the test is repeated.
     """
     @functools.wraps(test)
     def repeat(*args, **kwargs):
@@ -322,7 +322,7 @@ class Fio(Process):
         return FioResult(json.loads(text[text.index("{"):])["jobs"][0])
 
     def end(self):
-        """Asks one that runs to end: it waits for what is in flight and tells all that it did."""
+        """Asks a running one to end: it waits for its IO in flight and reports all that it did."""
         self.signal(signal.SIGTERM)
         return self.result(status=128)
 

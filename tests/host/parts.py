@@ -23,7 +23,7 @@ def parts_of(b, labels, device, stage):
 
 
 def labels_of(b):
-    """The labels that had lines: by cgroup, where there is no list of them."""
+    """The labels that had lines. For --by cgroup, which has no fixed list."""
     return {l["part"]["label"] for l in b.lines if "part" in l}
 
 
@@ -33,7 +33,7 @@ def of_op(b, labels, device, stage, op):
 
 
 def class_of(rwbs):
-    """A request's class by the letters of the trace: F before the op a preflush and behind it FUA, then ahead, sync, metadata."""
+    """A request's class by the letters of the trace: F before the op is a preflush, after it FUA; then ahead, sync, metadata."""
     op = rwbs.lstrip("F")[:1] or "F"
     rest = rwbs[rwbs.index(op) + 1:] if op != "F" else ""
     if "F" in rwbs:
@@ -48,7 +48,7 @@ def class_of(rwbs):
 
 
 def classes_in(lines):
-    """{class: requests} of the lines of a trace that say what was issued."""
+    """{class: requests} of the trace's lines about issued requests."""
     found = {}
     for line in lines:
         if m := re.search(r" block_rq_issue: \S+ ([A-Z]+) ", line):
@@ -72,7 +72,7 @@ def in_flight(device):
 
 @contextlib.contextmanager
 def dd(device, op, size):
-    """One direct read or write, by a process of its own: in flight in the block, and done at its end."""
+    """One direct read or write by a process of its own: in flight during the block, and done at its end."""
     at = (f"of={device.path}", "if=/dev/zero", "oflag=direct", "conv=notrunc") if op == "write" else \
          (f"if={device.path}", "of=/dev/null", "iflag=direct")
     before = in_flight(device)

@@ -20,12 +20,12 @@ def record_argv(device, file, *args, interval=0.2, command=()):
 
 
 def record(device, file, *args, **kw):
-    """Runs it to its end."""
+    """Runs a recorder to its end."""
     return subprocess.run(record_argv(device, file, *args, **kw), capture_output=True, text=True, timeout=DEADLINE_S)
 
 
 class Recorder(Process):
-    """In the background, maybe run by another command; in a with block it is recording already."""
+    """A recorder in the background, maybe run by another command; in a with block it is recording already."""
 
     def __init__(self, device, file, *args, run_by=(), **kw):
         self.file = file
@@ -67,7 +67,7 @@ def busy(device, **options):
 
 
 def until_there(path):
-    """For the script of a command: waits for a file that the test makes. Not for ever, whatever becomes of the test."""
+    """For the script of a command: waits for a file that the test makes, but not for ever if the test fails."""
     return f"for n in $(seq {int(10 * DEADLINE_S)}); do [ -e {path} ] && break; sleep 0.1; done"
 
 
@@ -87,8 +87,8 @@ def rows(file, sql):
 
 def query(file, sql):
     """
-    Rows by SQLite alone; while it is recorded of a copy, as the recorder is alone with its file. Where one was killed
-    SQLite makes an index beside it, for which there may be no room.
+    Rows by SQLite alone, from a copy while it is recorded, as the recorder locks its file. After a killed recorder SQLite
+    makes an index beside the file, for which there may be no room.
     """
     with tempfile.TemporaryDirectory() as folder:
         copy = f"{folder}/copy"
@@ -110,7 +110,7 @@ def intervals(file):
     try:
         return value(file, "SELECT count(*) FROM interval_time")
     except subprocess.CalledProcessError:
-        return 0  # there is none to copy yet
+        return 0  # there is no file to copy yet
 
 
 def ios(file):
@@ -125,7 +125,7 @@ def meta(file, key):
 
 
 def replayed(file, *args):
-    """What blklat itself reads from it."""
+    """blklat's own replay of the file."""
     done = subprocess.run([BLKLAT, "live", "--replay", str(file), "--format", "json", *args], capture_output=True,
                           text=True, timeout=DEADLINE_S)
     assert (done.returncode, done.stderr) == (0, "")

@@ -15,7 +15,7 @@ def label(size):
 
 def at_once(device, *sizes, **options):
     """
-    A fio of each size, all at the same time. What they do begins at multiples of APART, so none has a neighbour to be merged with.
+    A fio of each size, all at the same time. IOs begin at multiples of APART, so none has a neighbour to be merged with.
     Returns {part: result}.
     """
     apart = {"rw": "randrw", "norandommap": 1, "blockalign": APART}
@@ -30,7 +30,7 @@ def done_by(results):
 
 
 def of_requests(sizes):
-    """The same of one op's requests by their sizes: {part: (IOs, bytes)}."""
+    """The same for one op's requests, given their sizes: {part: (IOs, bytes)}."""
     found = {}
     for size in sizes:
         ios, total = found.get(label(size), (0, 0))

@@ -21,7 +21,7 @@ def told(*args):
 
 
 def rate_of(log, run, from_s, to_s):
-    """IOs a second that ended in a part of the run, by fio's log of each: a busy machine may hold them up, which fio sees too."""
+    """IOs a second that ended in a part of the run, by fio's log: a busy machine may delay IOs, which fio sees too."""
     start_s = datetime.datetime.fromisoformat(run["start"].replace("Z", "+00:00")).timestamp()
     ends = [int(line.split(",")[0]) / 1e3 - start_s for line in log.read_text().splitlines()]
     return sum(from_s <= end < to_s for end in ends) / (to_s - from_s)
@@ -37,15 +37,15 @@ def test_a_constant_load_between_rests(loop, file, tmp_path):
     active = run["active"]
     [watch] = run["watches"]
     [op] = [o for o in watch["ops"] if o["op"] == "write"]
-    # This kernel may hide an end.
+    # This kernel may hide completions.
     assert 0 <= load.ios("write") - op["total"]["ios"] <= missing(watch["accounting"])
     assert op["total"]["iops"] == pytest.approx(rate_of(tmp_path / "fio_lat.1.log", run, active["from_s"], active["to_s"]), rel=0.01)
-    # Over the whole time, or with the intervals in which it begins and ends, it is something else.
+    # Over the whole time, or with the intervals in which the load begins and ends, the rate differs.
     assert load.ios("write") / run["duration_s"] < 0.9 * op["total"]["iops"]
     assert active["left_out"] == 2 and not active["asked"]
     assert LEAD_S <= active["from_s"] and active["to_s"] <= run["duration_s"] - TAIL_S + 0.2
 
-    # Who asks for just that gets the same.
+    # Asking for exactly this window gives the same.
     part = told("report", file, "--from", active["from_s"], "--to", active["to_s"])["runs"][0]
     assert (part["active"]["from_s"], part["active"]["to_s"]) == (active["from_s"], active["to_s"])
     assert part["watches"][0]["ops"][0]["total"]["iops"] == op["total"]["iops"]

@@ -36,7 +36,7 @@ def test_each_its_own(loop):
         found = parts_of(b, labels_of(b), loop, stage)
         assert found.pop(f"{g.name}/a") == {"read": 10000}
         assert found.pop(f"{g.name}/b/nested one") == {"write": 900}
-        # Whether its directory was still there when it was looked for is a matter of luck.
+        # Its directory may or may not have been there still when it was looked up.
         [short] = [label for label in found if "short" in label]
         assert short in (f"{g.name}/short", "short (gone)") and found.pop(short) == {"write": 7}
         assert found == {ours(): {"read": f.ios("read")}}
@@ -57,7 +57,7 @@ def test_more_than_there_is_room_for(loop):
 
 @exact
 def test_ids_that_look_alike(loop):
-    """The programs look an id up by its lower eight bits first: here two cgroups that share these take turns."""
+    """The programs look an id up by its lower eight bits first: here two cgroups with equal ones take turns."""
     with groups() as g:
         by_bits = {}
         for n in range(257):
@@ -128,7 +128,7 @@ def test_what_has_ended_is_in_the_summary(loop):
 
 @exact
 def test_recorded(loop, tmp_path):
-    """A part's next owner is another watch of the file, and one that comes again the same; what is read from it has all of them."""
+    """In the file, a part's next owner is another watch, and an owner that comes again is the same; a replay has all of them."""
     counts = {"g0": 5, "g1": 6, "again": 7 + 8, "g3": 9}
     file = tmp_path / "run.blklat"
     with groups() as g, Recorder(loop, file, "--stage", "device,total", "--by", "cgroup", "--max-parts", "1",

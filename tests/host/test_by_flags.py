@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""IOs divided by what they are for: as the kernel's own trace decodes the flags of each request when it is issued."""
+"""IOs divided by flags, compared with the flags of each issued request in the kernel's own trace."""
 import contextlib
 import mmap
 import os
@@ -38,7 +38,7 @@ def test_each(loop):
                 os.pwritev(fd, [memoryview(page)[:8192]], MIB + n * 65536)
             os.fsync(fd)
             os.pwrite(buffered, b"x" * 16384, 4 * MIB)
-            # Begins writing, and waits for nothing.
+            # Starts writeback without waiting for it.
             os.posix_fadvise(buffered, 4 * MIB, 16384, os.POSIX_FADV_DONTNEED)
             os.fsync(buffered)
             os.posix_fadvise(buffered, 8 * MIB, 65536, os.POSIX_FADV_WILLNEED)
@@ -60,7 +60,7 @@ def test_each(loop):
 
 @exact
 def test_file_system(loop):
-    """What a file system sends, with a journal: each request's class is that of the letters which the kernel traces for it."""
+    """IO of a file system with a journal: each request's class follows from the letters that the kernel traces for it."""
     need(shutil.which("mkfs.ext4"), "no mkfs.ext4")
     run("mkfs.ext4", "-q", "-F", loop.path)
     with contextlib.ExitStack() as undo:
@@ -91,5 +91,5 @@ def test_file_system(loop):
         assert_all_counted(b, loop, stage)
     assert {part: sum(ops.values()) for part, ops in parts_of(b, FLAGS, loop, "device").items()} == wanted
     assert {"FUA/flush", "metadata", "sync"} <= wanted.keys(), wanted
-    # A preflush with data is a flush and a write at the device; the bio is one, of the class that was asked for.
+    # A preflush with data is a flush and a write at the device, but one bio, of the requested class.
     assert parts_of(b, FLAGS, loop, "total")["FUA/flush"]["write"] > 0

@@ -15,7 +15,7 @@ def watch(*watched, by, args=()):
 
 @exact
 def test_depths_in_order():
-    """40 writes that begin while none ends; then one after the other: each is the first."""
+    """40 writes begin while none ends. Then writes come one after the other, and each is the first."""
     with devices.frozen_loop() as (device, freeze, thaw), watch(device, by="depth", args=["--idle-gap", "0.3"]) as b:
         freeze()
         with Fio(device, rw="write", bs=4096, number_ios=40, ioengine="io_uring", iodepth=40) as writes:

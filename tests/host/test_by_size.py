@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""IOs divided by size: each is in the part of the bytes that it had when its stage began, and the parts are the whole."""
+"""IOs divided by size: each is in the part of its size at the start of its stage, and the parts add up to the whole."""
 import contextlib
 import mmap
 import os
@@ -87,7 +87,7 @@ def test_several_devices(loop, zram, partition):
 
 @contextlib.contextmanager
 def traced(device, *events):
-    """Gives a function that has the bytes of each of a device's block events so far: the kernel's own trace of them."""
+    """Gives a function that returns the bytes of each of a device's block events so far, from the kernel's own trace."""
     with tracefs() as folder, traced_events(folder, device, *events) as lines:
         yield lambda event: [int(m[1]) * SECTOR for line in lines() if (m := re.search(rf": {event}: .* \d+ \+ (\d+) ", line))]
 
@@ -95,8 +95,8 @@ def traced(device, *events):
 @exact
 def test_merged(deadline_loop):
     """
-    Small writes in a row become large requests: these count at the device as large as they were issued, at the queue as they came
-    in, and the bios as they were.
+    Small consecutive writes become large requests. At the device each counts with its size when issued, in the queue with its
+    size when inserted, and bios with their own.
     """
     stat = Delta(deadline_loop)
     with traced(deadline_loop, "block_rq_insert", "block_rq_issue") as sizes, watch(deadline_loop) as b:
@@ -110,7 +110,7 @@ def test_merged(deadline_loop):
     assert len({label(size) for size in issued}) > 1
     assert_parts(b, {part: {"write": n} for part, n in of_requests(issued).items()}, stage="device")
     assert_parts(b, {"4 KiB": {"write": (8192, 32 * MIB)}}, stage="total")
-    # Some are merged with another one while they wait, and end there. What is left has grown, and not become less.
+    # Some are merged into another one while they wait, and end there. The others have grown, never shrunk.
     waited = {part: ops["write"][0] for part, ops in parts_of(b, stage="queue").items()}
     assert sum(waited.values()) == len(issued) <= len(inserted)
     assert b.total("bytes", stage="queue") == 32 * MIB
@@ -150,8 +150,8 @@ def test_large(loop):
 @exact
 def test_requeued(loop, there, rest):
     """
-    A read of 64 KiB across the end of the file: a portion completes, what is left is issued anew and fails. That is the IO, of the
-    part that it began in then; the bio is one of 64 KiB.
+    A read of 64 KiB across the end of the file: a portion completes, the rest is issued anew and fails. The rest is the IO, in the
+    part of its size by then; the bio is one of 64 KiB.
     """
     edge = loop.size // 2
     os.truncate(loop.file, edge)
@@ -162,7 +162,7 @@ def test_requeued(loop, there, rest):
     assert (a["requeued"], a["started"]) == (1, 1)
     assert (b.ops(stage="device"), b.total("bytes", stage="device")) == ({"read": 1}, 65536)
     found = parts_of(b, stage="device")
-    # Bytes of a part stand beside its IOs, so those of the first portion do where it is the same part.
+    # Bytes are counted beside a part's IOs, so the first portion's are included only if it is in the same part.
     assert found == {rest: {"read": (1, 65536 if rest == "64 KiB" else 65536 - there)}}
     assert b.total("errors", stage="device", part=rest) == 1
     assert_all_counted(b, stage="total")

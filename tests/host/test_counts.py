@@ -49,7 +49,7 @@ def test_many_in_flight(loop):
         slack = 0.002 + 1e-6 * waited[-1] / length_s ** 2
         assert waited[-1] - before_s - slack * length_s <= line["queue_depth"] * length_s <= waited[-1] + after_s + slack * length_s
         before_s = after_s
-    # All the time that fio ran it had IOs in flight, of which the device has a share; never more than its 32.
+    # fio had IOs in flight all the time, never more than 32; the device has a share of them.
     assert 1 < sum(waited) / f.runtime_s < 32 * 1.01
 
 
@@ -150,7 +150,7 @@ def test_refused_write_zeroes(loop):
 
 @exact
 def test_errors(loop):
-    """Half of the backing file is gone: reads there fail, and count as IOs and as errors."""
+    """Half of the backing file is gone: reads there fail and count both as IOs and as errors."""
     os.truncate(loop.file, loop.size // 2)
     stat = Delta(loop)
     with Blklat(loop) as b:
@@ -239,7 +239,7 @@ def test_start_under_load(loop):
             b.next(n=2)
     assert 0 <= completed_before(b) <= begun
     a = assert_closed(b, before=completed_before(b))
-    # It began to watch a moment earlier.
+    # The counter began to watch a moment earlier.
     assert missing(a) <= unseen.of(loop)
     ended = stat()["ios"]
     # The statistics count by completions, and do so from a moment before the programs are attached.

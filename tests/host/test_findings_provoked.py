@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is done to a device on purpose is what its report finds, at the right time, and no more."""
+"""The report finds what was done to a device on purpose, at the right time, and nothing else."""
 import contextlib
 import datetime
 import json
@@ -12,9 +12,9 @@ from devices import Delta, frozen_loop, throttle_file, throttled_loop
 from load import ATTEMPTS, BLKLAT, DEADLINE_S, Fio
 from recorder import Recorder
 
-# Found in any run on a busy machine, and none of the matter here.
+# Found in any run on a busy machine, and not tested here.
 ASIDE = {"steady_state", "peaks", "losses", "kernel_count", "hung"}
-NEAR_S = 2.5  # on both sides of a change: what a level has at least
+NEAR_S = 2.5  # on both sides of a change: the least length of a level
 
 
 def document(path, *args):
@@ -32,12 +32,12 @@ def findings(run):
 
 
 def steady(device, seconds, **options):
-    """A load that asks for so many IOs a second, few enough for any machine."""
+    """A load with a rate limit that is low enough for any machine."""
     return Fio(device, **{"rw": "randread", "runtime": seconds, "rate_iops": 500, "time_based": 1, **options})
 
 
 class Log:
-    """fio's own account of each IO: the other witness of what the machine did meanwhile."""
+    """fio's own log of each IO: a second witness of what the machine did meanwhile."""
 
     def __init__(self, folder):
         self.options = {"write_lat_log": folder / "fio", "log_unix_epoch": 1}
@@ -54,31 +54,31 @@ class Log:
 
     def changed(self, at_s):
         """
-        It was another load or another latency after that time. The device has a part of the latency, so what is half
-        as much again there is less here.
+        Whether load or latency changed at that time. The device has only a part of fio's latency, so a change by half
+        at the device is smaller here.
         """
         before, after = self.between(at_s - NEAR_S, at_s), self.between(at_s, at_s + NEAR_S)
         pairs = (len(before), len(after)), (statistics.median(before or [0]), statistics.median(after or [0]))
         return any(max(pair) >= 1.05 * min(pair) for pair in pairs)
 
     def gaps(self, least_s):
-        """How often nothing ended for so long."""
+        """How often no IO ended for @least_s."""
         ends = sorted(over for over, _ in self.ios)
         return sum(b - a >= least_s for a, b in zip(ends, ends[1:]))
 
     def explains(self, finding):
-        """A machine that does other things besides may hold a load up; what is found of it is true then."""
+        """Whether fio saw the finding, too: a busy machine may hold a load up, and then the finding is true."""
         values = finding["values"]
         if finding["kind"] == "level_change":
             return all(self.changed(values[name]) for name in ("at_s", "first_at_s", "last_at_s") if name in values)
         if finding["kind"] == "stall":
-            return self.gaps(0.2) >= values["stalls"]  # half an interval, less than which is none
+            return self.gaps(0.2) >= values["stalls"]  # shorter than half an interval is no stall
         return finding["kind"] == "after_pause" and self.gaps(0.09) >= values["ios"]
 
 
 @contextlib.contextmanager
 def recording(device, path, *args, interval=0.5):
-    """Records in the background; what is given is the time in the recording."""
+    """Records in the background; gives a function that returns the time in the recording."""
     with Recorder(device, path, "--quiet", *args, interval=interval) as r:
         began = time.monotonic()
         yield lambda: time.monotonic() - began
@@ -98,8 +98,8 @@ def test_a_steady_run_alarms_nobody(loop, file, folder):
 
 def changes(run, log, at_s):
     """
-    The level changes near a time. All others have to be the machine's own; None if it had so many that they are told as
-    one finding.
+    The level changes near a time. fio's log must explain all others. None if there were so many that they became one
+    finding.
     """
     told = findings(run).get("level_change", [])
     near = [f for f in told if abs(f["values"].get("at_s", -1e9) - at_s) <= 1]
@@ -108,7 +108,7 @@ def changes(run, log, at_s):
 
 
 def throttled_half_way(file, log):
-    """A run whose device is limited to 50 IOs a second: the run, when that was and which share of the IOs was done."""
+    """A run whose device gets limited to 50 IOs a second. Returns the run, the time, and the share of the IOs that was done."""
     file.unlink(missing_ok=True)
     with throttled_loop() as (device, limit):
         delta = Delta(device)
@@ -135,12 +135,12 @@ def test_a_device_that_slows_down_half_way(file, folder):
     [change] = near
     assert change["values"]["at_s"] == pytest.approx(at_s, abs=1)
     assert change["values"]["share"] == pytest.approx(share, abs=0.01)
-    # fio may come late for its turn; what is let through comes in bursts, so the median says little.
+    # fio may be late for its turn, and the limit lets IOs through in bursts, so the median says little.
     length_s = log.ios[-1][0] - at_s - 1
     after = log.between(at_s + 1, at_s + 1 + length_s)
     assert change["values"]["after_iops"] == pytest.approx(len(after) / length_s, rel=0.1)
     assert len(after) / length_s < 55
-    # There is always one that waits.
+    # At least one IO always waits.
     assert change["values"]["after_queue_depth"] == pytest.approx(sum(after) / length_s, abs=0.1)
     assert "became slower" in change["text"]
     # Without marks the level is a phase, with these figures.
@@ -168,7 +168,7 @@ def test_a_stall(file):
         run = document(file)
         found = findings(run)
         [stall] = found["stall"]
-        # Another may be the busy machine's, but none as long. Intervals without any IO lie inside of what was frozen.
+        # A busy machine may cause others, but none as long. Intervals without IO lie inside the frozen time.
         assert stopping_s - 1 <= stall["values"]["longest_at_s"] <= stopped_s + 1
         least_s, most_s = going_s - stopped_s - 1.1, gone_s - stopping_s + 1.1
         assert least_s <= stall["values"]["longest_s"] <= most_s
@@ -185,7 +185,7 @@ def test_half_of_the_time_at_rest(loop, file):
                 load.result()
             time.sleep(2)
     run = document(file)
-    # What a busy machine holds up for a moment is shorter than a rest, and no rest is among it.
+    # Stalls of a busy machine are shorter than a rest, and no rest is reported as one.
     assert all(f["values"]["longest_s"] < 1 for f in findings(run).get("stall", [])), [f["text"] for f in run["findings"]]
     after_idle = sum(o["after_idle"]["ios"] for w in run["watches"] for o in w["ops"] if o["after_idle"])
     lost = run["watches"][0]["accounting"]["lost"]

@@ -14,7 +14,7 @@ from needs import need_zram
 BURSTS = 5
 REST_S = 0.3
 GAP_S = 0.2
-LONG_REST_S = 1.3  # for loads that cannot tell when a busy machine held them up, which it does for less than a second
+LONG_REST_S = 1.3  # for loads that cannot tell when a busy machine held them up, always for less than a second
 LONG_GAP_S = 1
 
 
@@ -122,7 +122,7 @@ def test_partition_and_disk(loop, stage):
 @pytest.mark.parametrize("stage", ["device", "total"])
 @exact
 def test_silence_of_a_stall_is_no_pause(frozen, stage):
-    """One IO hangs and nothing is heard: those issued behind it follow no pause. The next rest is one again."""
+    """One IO hangs and nothing completes: IOs issued after it follow no pause. The next rest is a pause again."""
     device, freeze, thaw = frozen
     one = {"rw": "randwrite", "ioengine": "libaio", "number_ios": 4, "iodepth": 4}
     with watch(device, stage=stage, interval=0.2) as b, contextlib.ExitStack() as undo:
@@ -152,7 +152,7 @@ def test_silence_of_a_stall_is_no_pause(frozen, stage):
 @pytest.mark.parametrize("stage", ["device", "total"])
 @exact
 def test_another_device_goes_away(loop, stage):
-    """The table of devices is written anew: at worst it is not known when the others were in use."""
+    """The table of devices is rewritten: at worst the times of the others' last use are lost."""
     need_zram()
     with devices.removable_zram() as (zram, remove), Bursts(loop) as bursts, \
             watch(loop, zram, stage=None if stage == "device" else stage, interval=0.2) as b:
@@ -166,7 +166,7 @@ def test_another_device_goes_away(loop, stage):
             bursts.burst()
             time.sleep(REST_S)
         b.next(loop, n=2)
-    # Known since then: of the requests' table nothing before it was written anew.
+    # Known since then: the requests' table has nothing from before it was rewritten.
     assert_after_idle(b, bursts.done[anew:], GAP_S, device=loop)
     assert len(after_rests(bursts.done[anew:], GAP_S)[0]) >= (1 if anew else 2)
 

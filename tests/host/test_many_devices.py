@@ -19,7 +19,7 @@ def many():
 
 
 class Pattern:
-    """Names all of them where a test's helpers want a device."""
+    """Stands for all devices where a test's helpers want one."""
 
     def __init__(self, many):
         self.name = many.pattern
@@ -67,14 +67,14 @@ def churn(many, kept):
 
 
 def load_on(device):
-    """As long as the churn takes: until its end()."""
+    """A load for as long as the churn takes: until its end()."""
     return Fio(device, rate_iops=30, time_based=1, runtime=3600)
 
 
 @pytest.mark.parametrize("stages", ["device", "device,total"])
 @exact
 def test_they_come_and_go(many, stages):
-    """Those that stay have every IO, one of them under load; those that go are told once, and get no IO of their successors."""
+    """Those that stay have every IO, one of them under load. Those that go are reported once, and get no IO of their successors."""
     kept = many[0], many[N // 2], many[-1]
     with Blklat(Pattern(many), stage=stages) as b:
         with load_on(kept[1]) as f:
@@ -96,7 +96,7 @@ def test_they_come_and_go(many, stages):
 
 @exact
 def test_they_come_and_go_while_recorded(many, file):
-    """The recording is whole, goes on with those that stay, and has their IOs alone."""
+    """The recording is whole, goes on with those that stay, and has only their IOs."""
     file.unlink(missing_ok=True)
     kept = many[0], many[N // 2], many[-1]
     with Recorder(Pattern(many), file, "--quiet", "--stage", "device,total", interval=0.5) as r:
@@ -110,7 +110,7 @@ def test_they_come_and_go_while_recorded(many, file):
     again = subprocess.run([BLKLAT, "--replay", file, "--format", "json"], capture_output=True, text=True, timeout=DEADLINE_S)
     assert again.returncode == 0 and sorted(again.stderr.splitlines()) == sorted(r.stderr.splitlines())
     last = {(l["device"], l["stage"]): l["accounting"] for l in map(json.loads, again.stdout.splitlines())}
-    # What this machine hid is missing in the recording as well.
+    # Completions that this kernel hid are missing in the recording as well.
     if missing(last[kept[1].name, "device"]):
         raise Missing(last[kept[1].name, "device"])
     # Once at each stage; a bio of fio's is a request.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-What must not wait (REQ_NOWAIT) and would have to is given back (BLK_STS_AGAIN): nothing was done, and it is no IO. Who asked
-asks again, without that flag, as io_uring does in a thread of its own.
+A request that must not wait (REQ_NOWAIT), but would have to, is given back (BLK_STS_AGAIN): nothing was done, and it is no IO.
+Its sender tries again without that flag, as io_uring does in a thread of its own.
 """
 import errno
 import mmap
@@ -17,7 +17,7 @@ TAGS, TRIES = 4, 100
 
 
 def nowait_reads(device, n):
-    """So many direct reads that must not wait; returns how many were done, the others would have had to."""
+    """@n direct reads that must not wait; returns how many were done. The others would have had to wait."""
     done = 0
     fd = os.open(device.path, os.O_RDONLY | os.O_DIRECT)
     with open(fd, "rb", buffering=0), mmap.mmap(-1, 4096) as buffer:
@@ -31,7 +31,7 @@ def nowait_reads(device, n):
 
 @pytest.fixture
 def few_tags(frozen):
-    """A device that can be frozen, with TAGS of them."""
+    """A device that can be frozen, with TAGS tags."""
     frozen[0].setting("nr_requests", TAGS)
     return frozen
 
@@ -61,7 +61,7 @@ def test_given_back(few_tags):
 
 
 def test_more_in_flight_than_tags(loop):
-    """io_uring tries each without waiting first. What fio did is what there was, however often it was tried."""
+    """io_uring tries each without waiting first. Only fio's IOs count, however often they were tried."""
     switch = pathlib.Path("/proc/sys/kernel/io_uring_disabled")
     need(not switch.exists() or switch.read_text().strip() == "0", "io_uring is disabled here")
     stat = Delta(loop)
@@ -79,6 +79,6 @@ def test_more_in_flight_than_tags(loop):
         assert b.total("errors", None, loop, stage) == 0
         assert b.total("bytes", None, loop, stage) == 4096 * b.total("ios", "read", loop, stage)
     assert b.accounting(loop, "total")["requeued"] > 0
-    # With so many waiting for tags an IO takes longer than the device does, whatever tries are over at once.
+    # With so many waiting for tags, an IO takes longer than the device does, although refused tries end at once.
     device, whole = ([o["latency_ns"]["p50"] for l in b.of(loop, stage) for o in l["ops"]][1] for stage in ("device", "total"))
     assert device < whole

@@ -7,7 +7,7 @@ from load import (BIN, DEADLINE_S, Blklat, Witness, assert_all_counted, assert_c
                   missing)
 
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
-# What the programs between the two may cost; of a slower machine each IO takes longer too.
+# What the programs between the two may cost. On a slower machine each IO takes longer, too.
 PROGRAMS_NS = 5000
 PROGRAMS_SHARE = 0.05
 
@@ -72,15 +72,15 @@ def run_total(loop, kind, **engine):
 
 
 def test_total_is_not_above_fio(loop):
-    """A thread that sleeps until its IO ends: how late it wakes is the machine's, so only the bound."""
+    """A thread sleeps until its IO ends. How late it wakes depends on the machine, so only the bound is tested."""
     run_total(loop, "clat_ns", ioengine="psync")
 
 
 def test_total_against_fio(loop):
     """
-    fio polls for the end, so that no wake-up stands between, and measures from submission on: not above
-    its figure and hardly below: by what the same IO takes where there is no device, or a small part. A busy machine
-    can take the CPU away, so not each run is; one must be.
+    fio polls for the end, so no wake-up is included, and measures from submission on. blklat is not above its figure, and
+    hardly below: by the time of the same IO without a device, or a small share. A busy machine can take the CPU away, so
+    not every run meets that, but one must.
     """
     polling = {"ioengine": "io_uring", "iodepth": 1, "iodepth_batch_complete_min": 0, "lat_percentiles": 1}
     runs = []

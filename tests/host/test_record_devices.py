@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recordings of this machine: all that happened is in the file, whatever ends the run."""
+"""Recordings of this machine: everything that happened is in the file, whatever ends the run."""
 import contextlib
 import json
 import os
@@ -54,7 +54,7 @@ def test_all_of_the_command_is_recorded(loop, file):
     done = record(loop, file, "--label", "a run", command=command)
     ended = time.monotonic()
     assert done.returncode == 0, done.stderr
-    f = FioResult(json.loads(done.stdout)["jobs"][0])  # the standard output is fio's alone
+    f = FioResult(json.loads(done.stdout)["jobs"][0])  # standard output is fio's alone
     lines = assert_complete(file, f)
     assert delta()["reads"] == f.ios("read") == lines[-1]["accounting"]["kernel_ios"]
     assert_one_plain_file(file)
@@ -63,7 +63,7 @@ def test_all_of_the_command_is_recorded(loop, file):
     assert f.runtime_s <= sum(lengths) <= ended - began
     assert len(lines) >= 3 and min(lengths[:-1]) <= 0.25
     assert all(sum(lengths[:n]) >= 0.2 * n - 1e-5 for n in range(1, len(lines)))
-    # What a person reads meanwhile is on the other stream, and a last line of what there is now.
+    # The text for people is on the other stream, and so is a last line about the file.
     assert "IOPS" in done.stderr and loop.name in done.stderr
     assert re.search(rf"{re.escape(file.name)}: {len(lines)} intervals of 1 device", done.stderr.splitlines()[-1])
     assert (meta(file, "label"), meta(file, "host"), meta(file, "kernel")) == ("a run", os.uname().nodename, os.uname().release)
@@ -81,7 +81,7 @@ def test_quiet(loop, file):
 
 @exact
 def test_until_ctrl_c(loop, file):
-    """Without a command it is as live is: the intervals on the standard output, an end by a signal."""
+    """Without a command it is like live: intervals on standard output, ended by a signal."""
     file.unlink(missing_ok=True)
     with Recorder(loop, file, "--format", "json") as r:
         f = fio(loop, number_ios=3000)
@@ -93,7 +93,7 @@ def test_until_ctrl_c(loop, file):
 
 @exact
 def test_divided_by_size(loop, file):
-    """IOs of three sizes: each is in the part that its bytes are up to, in fio's numbers, and all of them are the whole."""
+    """IOs of three sizes: each is in the part of its size, as many as fio did, and the parts add up to the whole."""
     file.unlink(missing_ok=True)
     delta = Delta(loop)
     with Recorder(loop, file, "--by", "size", "--format", "json") as r:
@@ -116,13 +116,13 @@ def test_divided_by_size(loop, file):
     assert counted(whole) == total and a["kernel_ios"] == a["completed"] and delta()["reads"] == total[0]
     for part in expected:
         assert counted([line for line in lines if line.get("part") == {"by": "size", "label": part}]) == expected[part]
-    # What was shown meanwhile is what is read again.
+    # A replay gives what was shown meanwhile.
     assert [(watch_of(line), ticked(line)) for line in lines] == \
         [(watch_of(line), ticked(line)) for line in map(json.loads, r.lines)]
 
 
 def test_nohup(loop, file):
-    """A terminal that goes away does not end what was told to stay."""
+    """A terminal that goes away does not end a recorder under nohup."""
     with Recorder(loop, file, "--quiet", run_by=["nohup"]) as r:
         r.signal(signal.SIGHUP)
         r.more(3)
@@ -134,7 +134,7 @@ def mark(file, text):
 
 
 def test_marks(loop, file):
-    """Noted at the time when they were made, of both clocks."""
+    """Marks are noted with the time at which they were made, by both clocks."""
     made = []
     with Recorder(loop, file, "--quiet") as r:
         for text in ("QD 16 starts", "it's → over"):
@@ -152,7 +152,7 @@ def test_marks(loop, file):
 
 
 def test_nobody_holds_the_recorder_up(loop, file):
-    """Neither by a lock on the file, which any reader could take, nor by a log that can't begin anew."""
+    """Neither a lock on the file, which any reader could take, nor a log that can't restart holds it up."""
     with Recorder(loop, file, "--quiet", interval=0.02) as r:
         for sql in ("SELECT count(*) FROM interval", "BEGIN IMMEDIATE", "PRAGMA journal_mode = DELETE"):
             with contextlib.closing(sqlite3.connect(file, timeout=0)) as db, pytest.raises(sqlite3.OperationalError):
@@ -188,8 +188,8 @@ def test_mark_needs_a_recorder(loop, file):
 
 def assert_intervals_add_up(lines):
     """
-    What an interval has is what completed since the one before; what was before the first is not known.
-    Returns what completed.
+    An interval has the IOs that completed since the previous one; what came before the first is not known.
+    Returns the number of completed IOs.
     """
     for before, line in zip(lines, lines[1:]):
         assert sum(o["ios"] for o in line["ops"]) == line["accounting"]["completed"] - before["accounting"]["completed"]
@@ -213,7 +213,7 @@ def test_replayed_while_it_is_made(loop, file):
 
 
 def test_killed_at_random_moments(loop, file):
-    """It always opens, and lacks at most the interval that was being made."""
+    """The file can always be opened, and lacks at most the interval that was being written."""
     seed = random.randrange(1 << 32)
     moments = random.Random(seed)
     completed = 0
@@ -245,13 +245,13 @@ def small_disk(folder):
 
 
 def plain_size(file, folder):
-    """What the recording takes without the room that SQLite works in."""
+    """The recording's size without SQLite's working space."""
     query(file, f"VACUUM INTO '{folder / 'plain'}'")
     return (folder / "plain").stat().st_size
 
 
 def test_disk_full(loop, small_disk, folder):
-    """One line, status 1; what was written stays, and is much of the disk. The command is not ended by it."""
+    """One line, status 1. What was written stays, and fills much of the disk. The command goes on."""
     file, over = small_disk / "run.blklat", folder / "over"
     script = f"{until_there(over)}; echo over"
     options = ["--quiet", "--stage", "device,total"]
@@ -262,7 +262,7 @@ def test_disk_full(loop, small_disk, folder):
     assert r.lines == ["over\n"]
     said = [line for line in r.stderr_lines if str(file) in line]
     assert len(said) == 1 and re.search("full|No space left", said[0]), r.stderr
-    # The rest is what SQLite works in: a WAL of some hundred pages.
+    # The rest is SQLite's working space: a WAL of some hundred pages.
     assert plain_size(file, folder) > 0.4 * MIB
     for stage in ("device", "total"):
         assert assert_intervals_add_up([l for l in replayed(file) if l["stage"] == stage]) > 0
@@ -277,7 +277,7 @@ def test_file_deleted_meanwhile(loop, file):
 
 
 class OneLine(Recorder):
-    """Of which one line is read."""
+    """A recorder of which one line is read."""
 
     def _read_stdout(self):
         self.take(self.process.stdout.readline())
@@ -285,18 +285,18 @@ class OneLine(Recorder):
 
 
 def test_reader_of_the_live_output_leaves(loop, file):
-    """The recording is what was asked for; who looks on may go."""
+    """The recording goes on without its reader."""
     with OneLine(loop, file, "--format", "json", interval=0.05) as r:
         r.until(lambda: r.process.stdout.closed, "interval")
         r.more(8)
         assert r.stop() == 0
     assert [json.loads(line)["device"] for line in r.lines] == [loop.name]
-    # The last line of what there is, no complaint.
+    # Only the last line about the file, no complaint.
     assert r.stderr.startswith(f"{file}: {intervals(file)} intervals ") and r.stderr.count("\n") == 1
 
 
 def test_file_on_what_is_watched(loop, folder):
-    """Its own writes would be measured: said once."""
+    """Its own writes would be measured, which is reported once."""
     need(shutil.which("mkfs.ext4"), "no mkfs.ext4")
     run("mkfs.ext4", "-q", "-F", loop.path)
     disk = folder / "disk"
@@ -306,7 +306,7 @@ def test_file_on_what_is_watched(loop, folder):
         done = record(loop, disk / "run.blklat", "--count", "2", "--quiet")
         assert done.returncode == 0
         assert done.stderr.count("\n") == 1 and f"is on {loop.name}" in done.stderr
-        # It is right: each interval is a flush.
+        # The warning is right: each interval makes a flush.
         assert ios(disk / "run.blklat")["write"][0] > 0
         assert record(loop, folder / "run.blklat", "--count", "1", "--quiet").stderr == ""
     finally:

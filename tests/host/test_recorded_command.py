@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A command that is recorded: it has what a shell would give it, and its end is the run's."""
+"""A recorded command gets what a shell would give it, and its end is the run's."""
 import os
 import pathlib
 import pty
@@ -27,7 +27,7 @@ def test_exit_status_is_the_commands(loop, file, script, status):
 
 @pytest.mark.parametrize("late", [False, True])
 def test_commands_that_can_not_begin(loop, folder, late):
-    """No file is made, and one that was there is not touched by what could be known before."""
+    """No file is made, and an existing one is not touched if the failure could be known before."""
     script = folder / "script"
     script.write_text("#!/no/such/interpreter\n" if late else "exit 0\n")
     script.chmod(0o755 if late else 0o644)
@@ -42,7 +42,7 @@ def test_commands_that_can_not_begin(loop, folder, late):
 
 
 def test_the_command_has_what_a_shell_gives(loop, file):
-    """The standard streams and whatever else we were given; nothing of ours, no signal blocked or ignored."""
+    """The standard streams and whatever else we inherited, but nothing of our own; no signal blocked or ignored."""
     words = ["sh", "-c", "cat; ls /proc/self/fd; ulimit -Sn; exec grep -E 'Sig(Blk|Ign|Pnd)' /proc/self/status"]
 
     def printed(argv):
@@ -57,7 +57,7 @@ def test_the_command_has_what_a_shell_gives(loop, file):
 
 
 def test_duration_ends_the_command(loop, file):
-    """It gets SIGTERM, however long it would go on; the status is 0."""
+    """It gets SIGTERM, however long it would run; the status is 0."""
     script = "trap 'echo asked; exit 9' TERM; while :; do sleep 0.01; done"
     began = time.monotonic()
     done = record(loop, file, "--duration", "2.5", command=["sh", "-c", script])
@@ -82,11 +82,11 @@ class Terminal:
             os.execv(argv[0], argv)
 
     def read(self):
-        """Takes what there is; returns whether that was all, for good."""
+        """Takes the available output; returns whether that was the end."""
         while select.select([self.fd], [], [], 0)[0]:
             try:
                 data = os.read(self.fd, 4096)
-            except OSError:  # the last one has closed it
+            except OSError:  # nobody has it open any more
                 data = b""
             if not data:
                 return True
@@ -116,7 +116,7 @@ class Terminal:
 
 
 def test_ctrl_c_is_the_commands_too(loop, file, folder):
-    """It ends in its own time, has its say and its status; the recording goes on until then."""
+    """The command ends in its own time, with its output and its status; the recording goes on until then."""
     over = folder / "over"
     ending = f"echo asked; {until_there(over)}; echo summary; exit 5"
     script = f"trap '{ending}' INT; echo ready; while :; do sleep 0.01; done"
@@ -166,7 +166,7 @@ def test_killed_recorder_leaves_the_command(loop, file, folder):
 
 
 def test_device_goes_away(removable_loop, file, folder):
-    """The recording ends, whole, with status 1; the command ends when it likes."""
+    """The recording ends, complete and with status 1; the command may run on."""
     device, remove = removable_loop
     over = folder / "over"
     with Recorder(device, file, "--quiet", command=["sh", "-c", f"echo ready; {until_there(over)}; echo over"]) as r:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs repeated, of real traffic: noise trips no gate, and what is several times slower does."""
+"""Repeated runs of real traffic: noise trips no gate, but a load several times slower does."""
 import subprocess
 
 from load import BLKLAT, DEADLINE_S, fio_argv

@@ -11,7 +11,7 @@ from recorder import Recorder, ios
 
 @contextlib.contextmanager
 def another_file(device, pause_s=0.5):
-    """Puts another file into the loop device; after a pause in which it can be seen that there is none."""
+    """Puts another file into the loop device, after a pause in which it is visibly empty."""
     with backing_file("/dev/shm", 8 * MIB) as other:
         run("losetup", "-d", device.path)
         time.sleep(pause_s)
@@ -25,7 +25,7 @@ def another_file(device, pause_s=0.5):
 @pytest.mark.parametrize("stage", ["device", "total"])
 @exact
 def test_another_file_within_an_interval(removable_loop, loop, stage):
-    """100 IOs of the one and 1000 of the other, in one interval of ten seconds; a device beside them is not touched."""
+    """100 IOs of one file and 1000 of the other, in one interval of ten seconds; another device is not affected."""
     device, _ = removable_loop
     with Blklat(device, loop, stage=stage, interval=10) as b:
         fio(device, size="1M", number_ios=100)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""From the start to every kind of end: on time, small, and leaving nothing behind."""
+"""From the start to every kind of end: blklat is on time and small, and leaves nothing behind."""
 import datetime
 import itertools
 import json
@@ -27,7 +27,7 @@ def test_ten_intervals_take_their_time(loop):
         took_s = time.monotonic() - began
     assert len(b.lines) == 10
     late = late_s(b, 0.5)
-    # Each may be late on a busy machine, a little or by whole intervals; but one that is not is again on the grid.
+    # On a busy machine each may be late, a little or by whole intervals, but one in time is on the grid again.
     assert min(late) >= -1e-5 and min(l % 0.5 for l in late[-5:]) < 0.02
     assert 5 <= late[-1] + 5 <= took_s
     ends = [datetime.datetime.fromisoformat(l["time"].replace("Z", "+00:00")).timestamp() for l in b.lines]
@@ -35,7 +35,7 @@ def test_ten_intervals_take_their_time(loop):
 
 
 def test_interval_and_count_as_arguments(loop):
-    """DEV S N, as of iostat."""
+    """DEV S N, as with iostat."""
     done = subprocess.run([BLKLAT, loop.name, "0.25", "3", "--format", "json"], capture_output=True, text=True, timeout=DEADLINE_S)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert (done.returncode, done.stderr, [l["device"] for l in lines]) == (0, "", [loop.name] * 3)
@@ -67,17 +67,17 @@ def test_duration(loop):
 
 @pytest.mark.parametrize("options", [["--format", "json"], ["--format", "json", "--dev"], []])
 def test_interval_and_count_as_of_iostat(loop, options):
-    """A name and two numbers, as a first argument, after options or as one of them."""
+    """A name and two numbers: as the first arguments, after options, or with the name as an option."""
     argv = [BLKLAT, *options, loop.name, "0.2", "3", *([] if options else ["--format", "json"])]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=DEADLINE_S)
     assert (done.returncode, done.stderr) == (0, "")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [l["device"] for l in lines] == [loop.name] * 3
-    assert 0.6 <= sum(l["interval_s"] for l in lines) < 3  # as three of the default would take
+    assert 0.6 <= sum(l["interval_s"] for l in lines) < 3  # three of the default would take 3 s
 
 
 def test_first_line_comes_soon(loop):
-    """After one interval, and what it takes to begin: CPU time, of which a busy machine gives less at a time."""
+    """After one interval and the start-up, measured in CPU time, as a busy machine may delay it."""
     with Blklat(loop) as b:
         watched = time.monotonic()
         begin_s = cpu_s(b.pid)
@@ -142,7 +142,7 @@ def test_killed_under_load(loop):
 
 
 def resident_kib(pid):
-    """Resident memory of a process, and what of it are mapped BPF counters."""
+    """Resident memory of a process, and how much of it is mapped BPF counters."""
     total = counters = 0
     mapping = ""
     for line in pathlib.Path(f"/proc/{pid}/smaps").read_text().splitlines():
@@ -184,7 +184,7 @@ def test_two_at_once(loop):
 
 
 def test_two_capabilities_are_enough(loop):
-    """CAP_BPF and CAP_PERFMON, as the manual says: libbpf must not go and look into modules, which takes more."""
+    """CAP_BPF and CAP_PERFMON, as the manual says: libbpf must not look into modules, which needs more."""
     need(shutil.which("setpriv"), "no setpriv")
     few = ["setpriv", "--bounding-set=-all,+bpf,+perfmon", "--inh-caps=-all"]
     done = subprocess.run([*few, *blklat_argv(loop, "--interval", "0.1", "--count", "1", "--format", "json")],

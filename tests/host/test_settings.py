@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a user sets while it runs: no IO may get lost for it but those that are told."""
+"""Settings that change during a run: no IO may get lost except those reported."""
 import pytest
 from devices import Delta
 from load import BURST, Blklat, Fio, Unseen
@@ -16,8 +16,8 @@ def tag_range(a):
 
 def assert_all_told(b, a, total, hidden):
     """
-    Every IO of fio's is an IO or told as lost: for want of room, by the @hidden ends that no program saw, or, where it is said
-    that some may be, between the two captures. (What was lost for want of room may have ended unseen as well.)
+    Each of fio's IOs is counted or reported as lost: for want of room, as one of @hidden completions that no program saw, or
+    between the two captures if the message says so. (An IO lost for want of room may have ended unseen as well.)
     """
     gap = BURST if "may be lost" in b.stderr else 0
     assert a["started"] == total
@@ -27,7 +27,7 @@ def assert_all_told(b, a, total, hidden):
 
 @pytest.fixture
 def deep_loop(loop):
-    """Without a scheduler at first; what is asked for is what is issued."""
+    """A loop device without a scheduler at first, so that each IO becomes one request."""
     need("mq-deadline" in loop.setting("scheduler"), "no mq-deadline")
     loop.setting("nomerges", 2)
     return loop
@@ -36,8 +36,8 @@ def deep_loop(loop):
 @pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "at rest"])
 def test_scheduler_and_more_requests(deep_loop, loaded):
     """
-    A scheduler is chosen, and then given more requests than there was room for, twice. The counts go on, through both
-    captures. Where that was seen before anything used it, nothing is lost.
+    A scheduler is chosen, and twice given more requests than there was room for. The counts continue through both
+    captures. If the change was noticed before any IO used it, nothing is lost.
     """
     stat = Delta(deep_loop)
     stages = "device", "queue", "total"
@@ -80,7 +80,7 @@ def test_scheduler_and_more_requests(deep_loop, loaded):
 
 
 def test_recorded(deep_loop, file):
-    """What a recording adds up to is one run, as if there had been one capture."""
+    """A recording adds up to one run, as if there had been a single capture."""
     stat = Delta(deep_loop)
     deep_loop.setting("scheduler", "mq-deadline")
     with Unseen() as unseen, Recorder(deep_loop, file) as r:
@@ -101,7 +101,7 @@ def test_recorded(deep_loop, file):
 
 
 def divided(lines):
-    """Of each interval the whole's line and those of its parts, which follow it."""
+    """For each interval the line of the whole, and those of its parts, which follow it."""
     groups = []
     for line in lines:
         if "part" in line:

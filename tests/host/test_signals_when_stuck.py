@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""SIGINT and SIGTERM end what watches whatever stands still, a file system too, and nothing stays in the kernel."""
+"""SIGINT and SIGTERM end commands that watch, whatever hangs, even a file system, and nothing stays in the kernel."""
 import contextlib
 import pathlib
 import shutil
@@ -56,14 +56,14 @@ def disk():
 
 
 def is_held(pid):
-    """It waits in the kernel, where no signal reaches it."""
+    """Whether the process waits in the kernel, where no signal reaches it."""
     return pathlib.Path(f"/proc/{pid}/task/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "D"
 
 
 @SIGNALS
 @pytest.mark.parametrize("fmt", ["text", "json"])
 def test_output_that_nobody_takes(loop, fmt, number):
-    """The counters go on meanwhile; the end is none of its failures."""
+    """The counters go on meanwhile, and the end counts as success."""
     argv = [*blklat_argv(loop), "--interval", "0.01", "--format", fmt]
     with full_pipe() as (out, _), running(argv, stdout=out, stderr=subprocess.PIPE) as p:
         # Only the pipe holds it up for so long.
@@ -86,14 +86,14 @@ def test_command_whose_recorder_can_not_show(loop, file, number):
             p.send_signal(number)
             assert p.wait(END_S + 1) == 40
     assert value(file, "SELECT value FROM meta WHERE key = 'finished'") == 1
-    # The command went on for a second, and all of it is there.
+    # The command ran on for a second, all of which is recorded.
     assert sum(l["interval_s"] for l in replayed(file)) > 1
     assert [p.name for p in file.parent.iterdir()] == [file.name]
 
 
 @SIGNALS
 def test_frozen_file_system_under_a_recording(loop, disk, number):
-    """As far as the kernel lets go: it says so, and is gone as soon as it may. What was committed is there."""
+    """It reports that the kernel holds it, and ends as soon as that lets go. What was committed is there."""
     folder, freeze, thaw = disk
     with Recorder(loop, folder / "run.blklat", "--quiet") as r:
         r.more(3)
@@ -127,7 +127,7 @@ def test_frozen_file_system_under_the_output(loop, disk, number):
 
 @SIGNALS
 def test_another_signal_ends_it_at_once(loop, disk, number):
-    """By that signal: what was committed before is there, and the last interval is not waited for."""
+    """It dies by that signal without waiting for the last interval; what was committed before is there."""
     folder, freeze, thaw = disk
     with Recorder(loop, folder / "run.blklat", "--quiet", interval=0.5) as r:
         r.more(2)

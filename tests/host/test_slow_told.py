@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reports of slow IOs: as many as the bins say, each with its IO's facts, as the process that sent it knows them."""
+"""Reports of slow IOs: as many as the bins have, each with the facts that its sender knows."""
 import json
 import re
 import subprocess
@@ -48,7 +48,7 @@ def bins_from(b, device, ns):
 
 
 def test_as_many_as_the_bins_say(loop):
-    """The limit is the bound of a bin, above which it is slow."""
+    """The limit is the bound of a bin; IOs above it are slow."""
     load = {"ioengine": "io_uring", "iodepth": 16, "number_ios": 20000, "rw": "randrw"}
     with Blklat(loop, args=["--bins"]) as b:
         fio(loop, **load)
@@ -89,7 +89,7 @@ def test_more_than_the_ring_holds(loop):
 
 
 def test_percentile_of_what_there_was(loop):
-    """Of the first interval none is slow, as nothing is known yet; later about a hundredth is."""
+    """In the first interval no IO is slow, as there is no past yet; later about one in a hundred is."""
     with Blklat(loop, interval=0.3, args=["--slow", "p99", "--slow-max", "10000"]) as b:
         fio(loop, rw="randread", rate_iops=1000, time_based=1, runtime=4)
         b.next(loop)
@@ -116,7 +116,7 @@ def test_what_the_stages_took(loop):
         assert io["device_ns"] == device["latency_ns"] <= io["latency_ns"]
         assert io["queue_ns"] == device["queue_ns"]
         assert (io["queue_ns"] or 0) + io["device_ns"] <= io["latency_ns"]
-        # What is below the limit in a stage is no slow IO of it.
+        # An IO below the limit in a stage is not slow there.
         queued = by_sector["queue"].get(sector)
         assert queued["latency_ns"] == io["queue_ns"] if queued else io["queue_ns"] < 1000
 
@@ -147,7 +147,7 @@ def test_by_whom(loop):
 
 @exact
 def test_kernel_threads_are_named_as_such(loop):
-    """The device above is one, whose work a thread of the kernel does; that is charged to who had it done."""
+    """A kernel thread does the upper device's work, which is charged to the process that caused it."""
     with loop_on(loop.path) as upper, watch(loop, "1us") as b:
         dd(upper, "read", 4096, 30)
         b.next(loop, n=2)
@@ -181,16 +181,16 @@ def test_taken_over(loop):
             done = f.end().ios("read")
         b.next(loop, "total", n=5)
     for stage in "device", "total":
-        # Those that the smaller one had no room for are lost, and the larger one was opened for.
+        # IOs that the smaller one had no room for are lost, which is why the larger one was opened.
         a = b.accounting(loop, stage)
         assert a["completed"] + missing(a) == done > 1000
-        # One that the smaller one had no room for, and so lost, may have ended when the larger one was there to tell of it.
+        # An IO that the smaller one lost for want of room may have ended when the larger one could report it.
         assert a["completed"] <= len(slow_of(b, loop, stage)) <= a["completed"] + a["lost"] and not dropped(b, loop, stage)
 
 
 @exact
 def test_recorded(loop, file):
-    """A replay tells the same as the run, and SQL who sent what."""
+    """A replay reports the same as the run, and SQL knows the senders."""
     with Recorder(loop, file, "--slow", "1us", "--format", "json", "--stage", "device,total") as r:
         pid = dd(loop, "read", 4096, 40, offset=3)
         r.more(2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The stages: waiting in the scheduler, bios of devices without requests, and what no table can hold."""
+"""The stages: waiting in the scheduler, bios of devices without requests, and full tables."""
 import re
 import signal
 
@@ -72,13 +72,13 @@ def test_total_of_requests(loop):
         b.next(n=2)
     a = assert_closed(b)
     assert a["started"] == f.ios("read") + f.ios("write")
-    # Each request is one bio, all of a size: none become one at random places.
+    # Each request is one bio, all of one size: at random places none are merged.
     assert missing(a) == unseen.of(loop)
     assert b.total("bytes") == 4096 * b.total("ios")
 
 
 def test_full_table(loop):
-    """A loss that is forced is told: how many and why."""
+    """A forced loss is reported: how many and why."""
     with Blklat(loop, stage="total", args=["--max-bios", "4"]) as b:
         f = fio(loop, **deep(1))
         b.next(n=2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A device that does not answer, and one that is no more."""
+"""A device that does not answer, and one that is gone."""
 import time
 
 import devices
@@ -31,11 +31,11 @@ def test_stalled_device(frozen, stage):
     for earlier, later in zip(stalled, stalled[1:]):
         assert later["ops"] == []
         assert later["in_flight"]["ios"] == DEPTH
-        # Whose IOs are requests is counted by the kernel at that stage.
+        # The kernel counts requests in flight, so only at stage device.
         assert later["accounting"]["kernel_in_flight"] == (DEPTH if stage == "device" else None)
         grown = later["in_flight"]["oldest_ns"] - earlier["in_flight"]["oldest_ns"]
         assert grown == pytest.approx(later["interval_s"] * 1e9, abs=1e6)
-    # By the clock: it was issued after it was asked for, and four intervals have gone by.
+    # By the clock: it was issued after the load was started, and four intervals have passed.
     oldest_s = stalled[-1]["in_flight"]["oldest_ns"] / 1e9
     assert sum(l["interval_s"] for l in stalled[1:]) <= oldest_s <= stalled[-1]["seen"] - asked
     a = assert_all_counted(b)
@@ -59,7 +59,7 @@ def test_in_flight_at_the_start(frozen, stage):
     assert stat()["ios"] == DEPTH
     a = assert_closed(b)
     assert (a["started"], a["lost"], a["in_flight"], b.ops()) == (0, 0, 0, {})
-    # Bios have no slots that could tell; they are just not known.
+    # Bios have no slots that could show them; they are unknown.
     assert a["before_start"] == (DEPTH if stage == "device" else 0)
 
 
@@ -76,7 +76,7 @@ def test_last_device_goes_away(kind, request):
 
 
 def test_detached_loop(removable_loop):
-    """Without its file a loop device stays, empty: that is gone as well."""
+    """Without its file a loop device stays, but empty: that counts as gone, too."""
     device, _ = removable_loop
     with Blklat(device, interval=0.3) as b:
         b.next()
@@ -104,7 +104,7 @@ def reset(device):
 
 @pytest.mark.parametrize("kind, replace", [("loop", detached_and_attached), ("loop", removed_and_added), ("zram", reset)])
 def test_another_in_its_place(kind, replace, request):
-    """Nothing looks at the device between its end and the begin of the next of its name and number."""
+    """Nothing looks at the device between its end and the start of the next one with its name and number."""
     device, _ = request.getfixturevalue(f"removable_{kind}")
     number = device.number
     with Blklat(device, interval=2) as b:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The fio job that is shipped: it marks its depths by itself, and each is a phase of the report with fio's own figures."""
+"""The shipped fio job: it marks its depths by itself, and each is a phase of the report with fio's own figures."""
 import json
 import os
 import pathlib
@@ -36,9 +36,9 @@ def test_sweep(loop, folder):
         assert not phase["partial"] and phase["intervals"] >= 5
         watch = next(w for w in phase["watches"] if w["stage"] == "device")
         read = next(o for o in watch["ops"] if o["op"] == "read")
-        # An IO's bytes may be counted just before an interval ends, and its bin behind it.
+        # An IO's bytes may be counted just before an interval ends, and its bin after it.
         assert read["bytes"] == pytest.approx(read["ios"] * 4096, abs=64 * 4096)
-        # What the host does to a loop device meanwhile differs from one part of a phase to another.
+        # The host affects a loop device differently in different parts of a phase.
         assert read["iops"] == pytest.approx(of_fio["read"]["iops"], rel=0.15)
-        # On a loop device in memory fio can't submit as fast as IOs end, so there are fewer than it would have.
+        # On a loop device in memory fio can't submit as fast as IOs end, so fewer are in flight than it asks for.
         assert 0.1 < read["queue_depth"] <= 1.01 * int(of_fio["job options"]["iodepth"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""blklat top on real devices, in a terminal: a load whose rate is known, IOs that hang, a device that goes, and what it costs."""
+"""blklat top on real devices, in a terminal: a load of known rate, IOs that hang, a device that goes away, and its cost."""
 import os
 import re
 import shutil
@@ -35,7 +35,7 @@ def test_rate_of_a_load(loop):
         s.until(f"1 idle: {loop.name}")
         with Fio(loop, rw="randread", rate_iops=1000, time_based=1, runtime=5) as f:
             figures = settled(s, loop, lambda line: re.search(r" (9[5-9]\d|10[0-4]\d|9[5-9]\d\.\d) ", line), "1000 IOPS")
-            # Behind the column of marks: a machine that takes CPU time away makes it slow against its past.
+            # After the column of marks, which may be set: a machine that takes CPU time away makes the device slow against its past.
             assert float(figures[2:].split()[2]) == pytest.approx(4.096, rel=0.06)
             s.keys("o")
             assert line_of(s.until("op read"), loop)
@@ -75,7 +75,7 @@ def cpu_s(pid):
 
 
 def test_cost_with_many_devices():
-    """200 of them, three under a load."""
+    """200 devices, three under load."""
     with devices.many_loops(200) as many, Screen(BLKLAT, "top", "--dev", many.pattern, columns=200, rows=60) as s:
         s.until("200 idle:")
         loads = [Fio(d, rw="randread", rate_iops=300, time_based=1, runtime=12) for d in many[:3]]

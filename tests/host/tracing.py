@@ -12,7 +12,7 @@ from needs import need
 
 @contextlib.contextmanager
 def tracefs():
-    """Where it is mounted for the test, and for nobody else."""
+    """Mounts tracefs for the test, and for nobody else."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="blklat-test-"))
     try:
         mounted = subprocess.run(["mount", "-t", "tracefs", "tracefs", folder], capture_output=True)
@@ -27,7 +27,7 @@ def tracefs():
 
 @contextlib.contextmanager
 def traced_events(folder, device, *events):
-    """Gives a function that has the lines of the trace of these events of the device so far. @folder: of tracefs."""
+    """Gives a function that returns the trace's lines of these events of the device so far. @folder: tracefs."""
     major, minor = map(int, device.number.split(":"))
     instance = folder / f"instances/blklat-test-{os.getpid()}"
     instance.mkdir()

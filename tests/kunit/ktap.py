@@ -20,7 +20,7 @@ SUITE = re.compile(r"^ {4}# Subtest: (\S+)$")
 PLAN = re.compile(r"^ {4}1\.\.(\d+)$")
 CASE = re.compile(r"^ {4}(ok|not ok) (\d+)(?: -)? (\S+)(?: # SKIP ?(.*))?$")
 END = re.compile(r"^(ok|not ok) \d+(?: -)? (\S+)(?: # SKIP ?(.*))?$")
-# By a report of KASAN or lockdep no case fails.
+# A report of KASAN or lockdep fails no case by itself.
 REPORT = re.compile(r"\b(BUG|WARNING|INFO|KASAN|UBSAN|Oops): |\bKernel panic\b|\bgeneral protection fault\b|"
                     r"\bdetected stalls?\b|kernel memory leak")
 SHOWN = 20  # lines of a failure at its beginning, and as many at its end
@@ -30,7 +30,7 @@ SHOWN = 20  # lines of a failure at its beginning, and as many at its end
 class Case:
     name: str
     verdict: str  # passed, failed or skipped
-    text: list  # what was logged since the case before; the reason of a skip
+    text: list  # what was logged since the previous case; the reason of a skip
 
 
 @dataclasses.dataclass
@@ -38,7 +38,7 @@ class Suite:
     name: str
     planned: int = 0
     cases: list = dataclasses.field(default_factory=list)
-    ended: str = ""  # ok or not ok; empty: it never ended
+    ended: str = ""  # ok or not ok; empty if it never ended
     text: list = dataclasses.field(default_factory=list)
 
 
@@ -47,7 +47,7 @@ def verdict(ok, skipped):
 
 
 def parse(log):
-    """The suites of a log, in their order."""
+    """The suites of a log, in order."""
     suites, current, text = [], None, []
     for line in log.splitlines():
         line = PREFIX.sub("", line, count=1).rstrip()
@@ -74,7 +74,7 @@ def parse(log):
 
 
 def reports(log):
-    """Lines by which the kernel complains."""
+    """Lines with complaints of the kernel."""
     return [line.strip() for line in log.splitlines() if REPORT.search(line)]
 
 
@@ -86,7 +86,7 @@ def shown(text):
 
 
 def faults(suites, expected, log):
-    """What is wrong besides failed cases, a line each."""
+    """Faults besides failed cases, a line each."""
     found = []
     for suite in suites:
         if len(suite.cases) < suite.planned:
@@ -102,8 +102,8 @@ def faults(suites, expected, log):
 
 def judge(log, expected):
     """
-    Prints each case and what is wrong; returns numbers of passed, failed and skipped. Of `expected`, suite
-    names with their source files, every suite must have run. What is wrong beside failed cases counts as failed.
+    Prints each case and what is wrong; returns the numbers of passed, failed and skipped cases. Every suite of
+    `expected` (suite names with their source files) must have run. Other faults than failed cases count as failed.
     """
     count = counted()
     suites = parse(log)
@@ -121,8 +121,8 @@ def judge(log, expected):
 
 def judge_plain(log):
     """
-    The same for a program's lines in a kernel's log: 1..2, ok NAME, and not ok NAME after what there is to say. Cases that did
-    not come to their end count as failed, and so does each complaint of the kernel.
+    The same for a program's lines in a kernel's log: 1..2, ok NAME, and not ok NAME after the reason. Cases that did not end
+    count as failed, and so does each complaint of the kernel.
     """
     count, text, planned = counted(), [], 0
     for line in log.splitlines():
@@ -159,7 +159,7 @@ def summary(count):
 
 
 def read_summary(output):
-    """The count that a summary on the last line says; None without one."""
+    """The counts of the summary on the last line; None without one."""
     numbers = re.search(r"^(\d+) passed, (\d+) failed, (\d+) skipped\n?\Z", output, re.M)
     return counted(*map(int, numbers.groups())) if numbers else None
 

@@ -1,10 +1,10 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: GPL-2.0-only
 """
-The first process of a user-mode kernel with KASAN and lockdep, in which the module is built in: /dev/blklat, probes and
-removal with real IO on null block devices. Each function below is a case; what a case prints is its failure. uml.py boots
-it, reads the lines and the kernel's log. One process of one thread: at a fork user-mode Linux 6.1 walks the
-process's memory without its lock (force_flush_all()), of which lockdep would tell.
+The first process of a user-mode kernel with KASAN and lockdep, into which the module is built. It tests /dev/blklat, probes
+and removal with real IO on null block devices. Each function below is a case; what a case prints is its failure. uml.py
+boots it, and reads the lines and the kernel's log. It is one process of one thread: at a fork user-mode Linux 6.1 walks the
+process's memory without its lock (force_flush_all()), which lockdep would report.
 """
 import contextlib
 import ctypes
@@ -28,7 +28,7 @@ CONFIG = pathlib.Path("/sys/kernel/config")
 POWER_OFF = 0x4321fedc
 REQUEUED, NO_START, TABLE_FULL, BEFORE = 0, 1, 4, 5
 STARTED = 8
-# Timers complete, some time after the calls.
+# Timers complete the IOs, some time after the calls.
 SLOW = {"size": 256, "irqmode": 2, "completion_nsec": 5000000, "hw_queue_depth": 64}
 BATCH = 64
 PLACES = 128
@@ -43,7 +43,7 @@ def mount():
 
 
 class Null:
-    """A null block device of its own."""
+    """A single null block device."""
 
     def __init__(self, name, **attributes):
         self.name, self.path = name, f"/dev/{name}"
@@ -80,14 +80,14 @@ def opened(device):
 
 
 class Load:
-    """Reads of devices that end in interrupts, in the middle of whatever is done meanwhile."""
+    """Reads that end in interrupts, in the middle of whatever happens meanwhile."""
 
     def __init__(self, *devices):
         self.reads = [aio.Reads(device, BATCH) for device in devices]
         self.more()
 
     def more(self):
-        """The next batch is on its way."""
+        """Sends the next batch."""
         for reads in self.reads:
             reads.wait()
             reads.send(BATCH)
@@ -119,7 +119,7 @@ def read(device, n):
 
 
 def exact():
-    """What was read is what is counted, at every stage that it passes."""
+    """Exactly what was read is counted, at every stage that it passes."""
     with Null("nullb0") as device, opened(device) as fd, Session() as s, Session() as parted, Session() as slow:
         s.begin(*all_stages(fd), idle_gap_ns=50000000)
         slow.begin(*all_stages(fd), slow_places=PLACES, notes=256, owners=1)
@@ -134,7 +134,7 @@ def exact():
         assert (s.ios(0), s.ios(2)) == (200 + done, 200 + done), (s.ios(0), s.ios(2), done)
         assert s.account(REQUEUED, 2) == again and s.account(STARTED, 2) == 200 + done + again
         assert not any(lost(s, watch) for watch in range(3))
-        # All are of 4 KiB, which is the first part.
+        # All have 4 KiB, which is the first part.
         rows = [parted.ios(row) for row in range(3 * (1 + abi.SIZE_PARTS))]
         wanted = {stage * (1 + abi.SIZE_PARTS) + 1: s.ios(stage) for stage in range(3)}
         assert rows == [wanted.get(row, 0) for row in range(len(rows))], rows
@@ -145,7 +145,7 @@ def exact():
 
 
 def sessions_come_and_go():
-    """Set up, mapped, read and closed at any moment, with IO in flight that began before and ends after."""
+    """Sessions are set up, mapped, read and closed at any moment, with IO in flight that began before and ends after."""
     chance = random.Random(1)
     with Null("nullb0") as one, Null("nullb1") as other, opened(one) as a, opened(other) as b, Load(one, other) as load:
         other.set_scheduler("mq-deadline")
@@ -168,7 +168,7 @@ def sessions_come_and_go():
 
 
 def spoiled_mapping():
-    """Garbage in one session's memory is not another one's trouble."""
+    """Garbage in one session's memory harms no other session."""
     with Null("nullb0") as device, opened(device) as fd, Load(device) as load, Session() as good, Session() as spoiled:
         good.begin(*all_stages(fd), idle_gap_ns=1000)
         at = spoiled.begin(*all_stages(fd), idle_gap_ns=1000, by=abi.BY_SIZE, slow_places=64, notes=64, owners=1)
@@ -180,7 +180,7 @@ def spoiled_mapping():
 
 
 def removed_under_load():
-    """With sessions on it, before and after; what comes at its address is not counted for it."""
+    """A device with sessions is removed; what comes at its address is not counted for it."""
     with Null("nullb0") as stays, opened(stays) as fd, Session() as old:
         with Null("nullb1") as device, opened(device) as gone:
             old.begin(*all_stages(fd), *all_stages(gone))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Linux as Debian has it, for KUnit: fetched once, unpacked into a cache outside the repository."""
+"""Debian's Linux sources for KUnit: fetched once, unpacked into a cache outside the repository."""
 import fcntl
 import os
 import pathlib
@@ -9,8 +9,8 @@ import sys
 import tempfile
 
 PACKAGE = "linux-source-6.1"
-# Three quarters of the tree are never read when UML is built: other architectures, documentation and
-# the code of big drivers. Kconfig and make files all stay, since each names the next.
+# A build of UML never reads three quarters of the tree: other architectures, documentation and the code
+# of big drivers. All Kconfig files and makefiles stay, since each names the next.
 LEFT_OUT = ["arch/[!ux]*/*.[chS]", "arch/[!ux]*/*.dts*", "Documentation/*/*", "drivers/gpu/*.[ch]",
             "drivers/infiniband/*.[ch]", "drivers/media/*.[ch]", "drivers/net/*.[ch]", "drivers/scsi/*.[ch]",
             "drivers/staging/*.[ch]", "drivers/usb/*.[ch]", "sound/*.[ch]", "tools/perf/*", "tools/testing/selftests/*"]
@@ -21,7 +21,7 @@ class Problem(Exception):
 
 
 def cache():
-    """The folder of all that is kept between runs."""
+    """The folder of everything that is kept between runs."""
     base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
     return pathlib.Path(os.environ.get("BLKLAT_VM_CACHE") or pathlib.Path(base) / "blklat").absolute() / "kunit"
 
@@ -52,7 +52,7 @@ def download(folder):
 
 
 def unpack(package, folder):
-    """The package holds one compressed archive of the tree; nothing of it is written but the tree."""
+    """The package holds one compressed archive of the tree; writes the tree only, not the archive."""
     excludes = [f"--exclude={PACKAGE}/{pattern}" for pattern in LEFT_OUT]
     steps = [["dpkg-deb", "--fsys-tarfile", package],
              ["tar", "-xO", f"./usr/src/{PACKAGE}.tar.xz"],
@@ -76,8 +76,8 @@ def unpack(package, folder):
 
 def linux():
     """
-    The folder with the tree in `tree` and its version in `version`; what is built from it belongs beside
-    them, so that a newer tree (remove the folder to get one) never meets older objects. Call it under lock().
+    The folder with the tree in `tree` and its version in `version`. Build from it beside these, so that a newer
+    tree (remove the folder to get one) never meets older objects. Call it under lock().
     """
     home = cache() / PACKAGE
     if not (home / "version").exists():

@@ -33,7 +33,7 @@ BUILD_LIMIT_S = 1800
 LOAD_LIMIT_S = 1200
 CORE = ["assert.c", "resource.c", "string-stream.c", "test.c", "try-catch.c"]
 CORE_HEADERS = ["debugfs.h", "string-stream.h", "try-catch-impl.h"]
-# What of the core asks for a kernel that has KUnit, or taints one. A pattern that matches nothing is an error.
+# Parts of the core that need a kernel with KUnit, or taint one. A pattern that matches nothing is an error.
 CHANGES = {
     "kunit/test.c": [
         (r"\tcurrent->kunit_test = (test|NULL);\n", ""),
@@ -46,7 +46,7 @@ CHANGES = {
          "#define kunit_test_suites(suites...) struct kunit_suite *const SUITE_LIST[] = { suites, NULL }\n"),
     ],
 }
-# Headers that Linux 5.10 does not have yet, nor a function's name of 5.17; later ones have their own before these.
+# Headers that Linux 5.10 lacks, and a function's name of 5.17; newer kernels find their own before these.
 FALLBACKS = {
     "fallback/linux/container_of.h": "#include <linux/kernel.h>\n"
                                      "#define kthread_complete_and_exit complete_and_exit\n",
@@ -62,7 +62,7 @@ obj-m := {module}.o
 
 
 def core(tree):
-    """KUnit itself, by path, changed for a kernel that knows nothing of it."""
+    """KUnit itself, by path, changed for a kernel without KUnit."""
     files = {f"kunit/{name}": (tree / "lib/kunit" / name).read_text() for name in CORE + CORE_HEADERS}
     files |= {f"include/kunit/{path.name}": path.read_text() for path in (tree / "include/kunit").glob("*.h")}
     for name, changes in CHANGES.items():
@@ -84,7 +84,7 @@ def gather(tree):
     lists = [name for name in sorted(ours) if name.endswith("_kunit.c")]
     lines = [f"CFLAGS_{name[:-2]}.o := -DSUITE_LIST={identifier(name)}_suites" for name in lists]
     declared = [f"extern struct kunit_suite *const {identifier(name)}_suites[];" for name in lists]
-    # One module has one init: that of blklat.ko gets another name, and is called.
+    # A module has only one init function, so that of blklat.ko gets another name and is called.
     for name in [name for name, text in ours.items() if re.search(r"^module_init\(", text, re.M)]:
         lines.append(f"CFLAGS_{name[:-2]}.o := -Dinit_module=blklat_kunit_init -Dcleanup_module=blklat_kunit_exit")
         declared += ["int blklat_kunit_init(void);", "void blklat_kunit_exit(void);",
@@ -105,7 +105,7 @@ def build(kdir, *variables):
     with source.lock():
         suites.write(folder, gather(source.linux() / "tree"))
     (folder / EXPECTED).write_text(json.dumps(suites.expected()))
-    # Variables of a make that runs this are not for the kernel's.
+    # The variables of a make that runs this are not for the kernel's make.
     env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k not in ("O", "V")}
     done = subprocess.run(["make", "-C", kdir, f"M={folder}", "-j2", *variables, "modules"], env=env, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=BUILD_LIMIT_S)
@@ -144,7 +144,7 @@ def run_on(kernel):
     module = build(kernel.headers, *kernel.arch.make)
     built = time.monotonic()
     argv = ["/usr/bin/python3", "-B", HERE / "stock.py", "load", module]
-    # The console shows all, so that it is known which case a guest died in.
+    # The console shows everything, so that it is known in which case a guest died.
     result = machine.Machine(kernel, append="loglevel=7").run(argv, LOAD_LIMIT_S)
     print(result.output, end="")
     count = ktap.read_summary(result.output)

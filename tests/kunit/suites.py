@@ -12,7 +12,7 @@ SUITE = re.compile(r"struct\s+kunit_suite\s[\w\s]+=\s*\{[^}]*?\.name\s*=\s*\"([^
 
 
 def expected():
-    """Suite names with their files. Each *_kunit.c has to have one."""
+    """Suite names with their files. Each *_kunit.c must have a suite."""
     found = {}
     for path in sorted((ROOT / "kmod").glob("*_kunit.c")):
         names = SUITE.findall(path.read_text())
@@ -29,7 +29,7 @@ def generated(script):
 
 
 def sources():
-    """Contents by path: those of the repository, and what is generated."""
+    """Contents by path: files of the repository, and generated ones."""
     files = [*(ROOT / "kmod").glob("*.[ch]"), *(ROOT / "include/blklat").glob("*.h")]
     found = {str(path.relative_to(ROOT)): path.read_text() for path in files}
     found["include/blklat/bins_table.h"] = generated("include/blklat/gen_bins.py")
@@ -39,8 +39,8 @@ def sources():
 
 def write(folder, files):
     """
-    Makes the folder hold these files. One that is the same already is left alone, and one that differs gets
-    a new time whatever time its source has: so make rebuilds what changed, also when repositories take turns.
+    Makes the folder hold exactly these files. A file that is the same already is left alone; one that differs gets a
+    new time, whatever its source's is. So make rebuilds what changed, even when repositories take turns.
     """
     for old in folder.glob("**/*.[ch]"):
         if str(old.relative_to(folder)) not in files and not old.name.endswith(".mod.c"):

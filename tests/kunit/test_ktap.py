@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What counts as a failure in a log: each way in which suites fail to pass, and what is none."""
+"""What counts as a failure in a log: each way in which suites fail to pass, and what is no failure."""
 import pathlib
 import sys
 

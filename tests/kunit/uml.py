@@ -27,11 +27,11 @@ PR_SET_CHILD_SUBREAPER = 36
 DRIVER = "drivers/blklat"
 NAME = "uml-sanitized"
 CONFIG = ["KUNIT", "BLOCK", "BLK_DEV", "BLK_DEV_NULL_BLK", "DEBUG_FS", "FTRACE", "BLK_DEV_IO_TRACE", "BLKLAT_KUNIT"]
-# kunit.py adds these for UML; without them there is no PCI, whose drivers need much of what is left out.
+# kunit.py adds these for UML. They pull in PCI, whose drivers need much of what is left out.
 NOT_CONFIG = ["VIRTIO_UML", "UML_PCI_OVER_VIRTIO"]
 SANITIZERS = ["DEBUG_KERNEL", "KASAN", "KASAN_VMALLOC", "UBSAN", "PROVE_LOCKING", "DEBUG_LIST", "DEBUG_OBJECTS",
               "DEBUG_OBJECTS_TIMERS", "DEBUG_OBJECTS_RCU_HEAD", "DEBUG_OBJECTS_WORK"]
-# For programs of this machine to run in it.
+# To run programs of this machine in it.
 USERSPACE = ["HOSTFS", "DEVTMPFS", "TMPFS"]
 LOAD = pathlib.Path(__file__).resolve().parent / "real_load.py"
 KCONFIG = """\
@@ -42,7 +42,7 @@ config BLKLAT_KUNIT
 
 
 def adopt_orphans():
-    """UML leaves the process group of its parent. So what kunit.py leaves behind shall become our child."""
+    """UML leaves its parent's process group, so what kunit.py leaves behind becomes our child."""
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl")
 
@@ -52,7 +52,7 @@ def children():
 
 
 def end_children(group):
-    """Lets make remove what it has half written; what does not end then is killed, orphans too."""
+    """Lets make remove half-written files; then kills what does not end, orphans too."""
     deadline = time.monotonic() + 5
     with contextlib.suppress(ProcessLookupError):
         os.killpg(group, signal.SIGTERM)
@@ -80,7 +80,7 @@ def kunit(home, build, limit_s, command, *options):
 
 
 def write_driver(tree):
-    """The suites as a driver of the tree."""
+    """Writes the suites into the tree as a driver."""
     files = suites.sources()
     lines = ["ccflags-y := -I$(srctree)/$(src)/include -Werror", "UBSAN_SANITIZE := y",
              "obj-$(CONFIG_BLKLAT_KUNIT) := blklat.o"]
@@ -128,8 +128,8 @@ def uml(home, expected):
 
 def has_large_registers():
     """
-    More of them than the 2696 bytes that UML of 6.1 has room for (HOST_FP_SIZE): it can read them but not write them back,
-    so its first process dies. AMX is what makes them larger.
+    Whether the registers need more than the 2696 bytes that UML of 6.1 has room for (HOST_FP_SIZE), as with AMX. UML can then
+    read but not write them back, so its first process dies.
     """
     return " amx_tile" in pathlib.Path("/proc/cpuinfo").read_text()
 

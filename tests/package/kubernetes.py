@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The schemas of Kubernetes' objects, as the Python package kubernetes-validate carries them; in the cache."""
+"""The schemas of Kubernetes' objects from the Python package kubernetes-validate, in the cache."""
 import json
 import pathlib
 import subprocess
@@ -13,7 +13,7 @@ from kernels import CACHE
 from packages import Staged
 
 WHEEL = "kubernetes-validate==1.37.0"
-# The oldest that it has and the newest; strict: what a schema does not name is an error.
+# The oldest and the newest that it has. Strict: what a schema does not name is an error.
 VERSIONS = ("1.25.0", "1.37.0")
 FOLDER = CACHE / "kubernetes"
 NAMES = ("daemonset-apps-v1.json", "_definitions.json")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Real shells complete a command line: what would be offered after some words."""
+"""Completion by real shells: what they offer after some words."""
 import os
 import pathlib
 import re
@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMPLETION = ROOT / "packaging/completion"
 LIBRARY = pathlib.Path("/usr/share/bash-completion/bash_completion")
 
-# $1: the file, $2: the line; then its words, of which the last is being completed.
+# $1: the file, $2: the line; then its words, the last of which is being completed.
 BASH = r"""
 source "$LIBRARY"; source "$1"; COMP_LINE=$2 COMP_POINT=${#COMP_LINE}; shift 2
 COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
@@ -23,7 +23,7 @@ _blklat
 printf '%s\n' "${COMPREPLY[@]}"
 """
 
-# What the zsh runs first: its compadd tells what it was given.
+# Run first in the zsh: makes its compadd print its arguments.
 ZSH_SETUP = r"""
 PROMPT=
 unsetopt zle_bracketed_paste
@@ -44,7 +44,7 @@ zle -N ask
 bindkey "^I" ask
 bindkey "^U" kill-whole-line
 """
-# Its line editor works on a terminal of another zsh. Each line is typed, completed and deleted again.
+# zsh's line editor needs a terminal, which another zsh provides. Each line is typed, completed and deleted again.
 ZSH = r"""
 zmodload zsh/zpty
 zpty shell zsh -f -i
@@ -60,7 +60,7 @@ zpty -d shell
 
 
 def split_as_bash(line):
-    """In words as COMP_WORDBREAKS has them: '=' and ':' stand alone."""
+    """Splits a line into words by COMP_WORDBREAKS: '=' and ':' stand alone."""
     words = []
     for word in line.split(" "):
         parts = [p for p in re.split(r"(=+|:+)", word) if p]
@@ -80,7 +80,7 @@ def bash(line):
 
 
 def zsh_all(lines):
-    """The same of zsh for each line; a word may come twice."""
+    """What zsh offers at the end of each line; a word may occur twice."""
     if not shutil.which("zsh"):
         pytest.skip("zsh is not installed")
     with tempfile.NamedTemporaryFile("w", suffix=".zsh") as setup:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the shells complete is what the program takes: commands, options, values; nothing less, nothing else."""
+"""The shells complete exactly what the program takes: commands, options, values."""
 import os
 import pathlib
 import re
@@ -30,7 +30,7 @@ def options(command):
 
 
 def values(command, option):
-    """What the program says that it takes."""
+    """The values that the program says it takes."""
     said = blklat(command, option, "no-such", "x").stderr
     words = re.search(r"must be (.*)", said)
     assert words, said
@@ -44,7 +44,7 @@ def devices():
 
 @pytest.fixture(params=SHELLS)
 def complete(request):
-    """A function: words offered after a line, or for several lines a list of those."""
+    """A function that returns the words offered after a line, or a list of those for several lines."""
     every = SHELLS[request.param]
 
     def offered(*lines):
@@ -72,10 +72,10 @@ def test_without_a_command_it_is_live(complete):
 
 @pytest.mark.parametrize("command", commands())
 def test_who_takes_a_value(complete, command):
-    """An option that takes one is not followed by other options, unlike one that doesn't."""
+    """Other options are offered only after an option without a value."""
     known, shorts = options(command)
     takes = known | {short: known[name] for short, name in shorts.items()}
-    if complete.shell == "zsh":  # knows that nothing follows these
+    if complete.shell == "zsh":  # it knows that nothing follows these
         takes = {name: value for name, value in takes.items() if name not in ("--help", "--usage", "--version")}
     after = complete(*(f"blklat {command} {name} --" for name in takes), "blklat ")
     assert {name: not any(word.startswith("--") for word in words) for name, words in zip(takes, after)} == takes
@@ -101,7 +101,7 @@ def test_stages_are_a_list():
 
 
 def offered_while(known, complete, line):
-    """What a shell offers while what is @known stays as it is: a loop device may come or go meanwhile. Both."""
+    """Returns @known() and what a shell offers; repeats both if a loop device came or went meanwhile."""
     deadline = time.monotonic() + 60
     while True:
         before = known()
@@ -112,7 +112,7 @@ def offered_while(known, complete, line):
 
 @pytest.mark.parametrize("line", ["blklat live --dev ", "blklat live ", "blklat serve -d ", "blklat check --dev=", "blklat -d "])
 def test_devices(complete, line):
-    """Those with a size."""
+    """Devices with a size."""
     (devices_now, always), offered = offered_while(devices, complete, line)
     assert offered == devices_now | always
 
@@ -122,7 +122,7 @@ def nodes():
 
 
 def test_device_paths(complete):
-    """Below /dev block devices only."""
+    """Only block devices below /dev."""
     if not nodes():
         pytest.skip("no block device has a node here")
     first = min(nodes())[0]
@@ -147,7 +147,7 @@ def test_the_recorded_command_is_completed_too(complete, tmp_path):
 
 def test_addresses():
     assert bash("blklat serve --listen 127") == ["127.0.0.1:9834"]
-    # What stands before a colon is another word to bash.
+    # To bash, what precedes a colon is a separate word.
     assert bash("blklat serve --listen [::1]:") == ["9834"]
     assert zsh("blklat serve --listen 127") == ["127.0.0.1:9834"]
     offered = zsh("blklat serve --listen ")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-The image and the DaemonSet: what they say, by Kubernetes' own schema, and what they say is enough: the service runs with exactly
-that, in namespaces that bubblewrap makes, as no container engine is needed for it.
+The image and the DaemonSet: valid by Kubernetes' own schema, and sufficient: the service runs with exactly what they specify, in
+namespaces made by bubblewrap, so that no container engine is needed.
 """
 import copy
 import os
@@ -30,12 +30,12 @@ ARCHIVE = pathlib.Path(os.environ.get("RELEASE_ARCHIVE", "none"))
 POD = DAEMONSET["spec"]["template"]["spec"]
 CONTAINER = POD["containers"][0]
 NEEDED = ["BPF", "PERFMON", "SETUID", "SETGID"]
-# What the runtimes' default profiles refuse to who has these capabilities and no other.
+# System calls that the runtimes' default profiles refuse to processes with only these capabilities.
 REFUSED = ("acct add_key clock_settime delete_module finit_module fsopen get_mempolicy init_module ioperm iopl kcmp kexec_file_load kexec_load "
            "keyctl mbind mount move_mount nfsservctl open_by_handle_at open_tree pivot_root process_madvise quotactl reboot "
            "request_key set_mempolicy setdomainname sethostname setns settimeofday swapoff swapon syslog umount2 unshare userfaultfd "
            "vhangup").split()
-# Bits of linux/capability.h.
+# Bit numbers of linux/capability.h.
 BITS = {"SETGID": 6, "SETUID": 7, "PERFMON": 38, "BPF": 39}
 
 
@@ -52,7 +52,7 @@ def test_schema(kubernetes_version):
 
 
 def test_the_schema_finds_mistakes():
-    """A word that is none, and a value of the wrong kind."""
+    """An unknown key, and a value of the wrong type."""
     wrong = copy.deepcopy(DAEMONSET)
     wrong["spec"]["template"]["spec"]["containers"][0]["securityContext"]["readOnlyRootFileSystem"] = True
     wrong["spec"]["template"]["spec"]["hostPID"] = "no"
@@ -61,7 +61,7 @@ def test_the_schema_finds_mistakes():
 
 
 def test_as_little_as_it_can_be():
-    """Nothing of the node but its cgroups, which cannot be written to."""
+    """Nothing of the node but its cgroups, read-only."""
     context = CONTAINER["securityContext"]
     assert context["capabilities"] == {"drop": ["ALL"], "add": NEEDED}
     assert (context["privileged"], context["allowPrivilegeEscalation"], context["readOnlyRootFilesystem"]) == (False, False, True)
@@ -78,7 +78,7 @@ def test_versions():
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory):
-    """The root that the Containerfile makes, by its own lines, and its entry point."""
+    """The root and the entry point that the lines of the Containerfile make."""
     if not ARCHIVE.exists():
         pytest.skip(f"no {ARCHIVE}: make release-files packs it, and RELEASE_ARCHIVE names it")
     text = CONTAINERFILE.read_text().replace("${VERSION}", version()).replace("${ARCH}", os.uname().machine)
@@ -104,7 +104,7 @@ def image(tmp_path_factory):
 
 @pytest.fixture
 def file_on_disk():
-    """A file below the tree, and the disk that it is on."""
+    """A file below the tree, and its disk."""
     with tempfile.NamedTemporaryFile(dir=BUILD) as f:
         device = os.stat(f.name).st_dev
         place = pathlib.Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
@@ -117,7 +117,7 @@ def file_on_disk():
 
 
 def words(image):
-    """bubblewrap's, for what the DaemonSet says and what runtimes give every container: proc, a few nodes, /sys to read."""
+    """bubblewrap's arguments for what the DaemonSet specifies and what every container gets: proc, a few nodes, /sys read-only."""
     root, entry = image
     context = CONTAINER["securityContext"]
     for place in ("proc", "sys", "dev"):  # as a runtime makes them
@@ -129,7 +129,7 @@ def words(image):
         path = next(v["hostPath"]["path"] for v in POD["volumes"] if v["name"] == mount["name"])
         argv += ["--ro-bind" if mount["readOnly"] else "--bind", path, mount["mountPath"]]
     argv += ["--cap-drop", "ALL", *(word for name in context["capabilities"]["add"] for word in ("--cap-add", f"CAP_{name}"))]
-    # Whatever port is free.
+    # Any free port.
     return [*argv, "--", *entry, *(":0" if word == ":9834" else word for word in CONTAINER["args"])]
 
 
@@ -184,7 +184,7 @@ needs_bubblewrap = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("bwr
 
 @needs_bubblewrap
 def test_it_counts_with_that_alone(image, file_on_disk):
-    """Reads of a disk, as this machine does them; nothing to write to, and no privilege but the four."""
+    """It counts this machine's reads of a disk, with nothing to write to and no privilege but the four."""
     path, name = file_on_disk
     with Service(words(image)) as s:
         reads = re.compile(rf'^blklat_io_latency_seconds_count{{.*device="{name}".*op="read".*}} (\d+)', re.M)
@@ -196,7 +196,7 @@ def test_it_counts_with_that_alone(image, file_on_disk):
         assert captures["NSpid"].split()[-1] == "1"
         assert captures["NoNewPrivs"] == serves["NoNewPrivs"] == "1"
         assert serves["Uid"].split() == ["65534"] * 4 and int(serves["CapPrm"], 16) == 0
-        # Kept for devices that come.
+        # Kept for new devices.
         assert int(captures["CapPrm"], 16) == 1 << BITS["BPF"] | 1 << BITS["PERFMON"]
         mounts = [line.split() for line in pathlib.Path(f"/proc/{first}/mountinfo").read_text().splitlines()]
         writable = {fields[4] for fields in mounts if "rw" in fields[5].split(",")}

@@ -21,9 +21,9 @@ PROGRAM = {
     "etc/default/blklat", "lib/systemd/system/blklat.service", "usr/sbin/blklat", "usr/share/man/man8/blklat.8.gz",
     "usr/share/bash-completion/completions/blklat", "usr/share/zsh/vendor-completions/_blklat",
 }
-# What only a systemd of 254 or later knows, when it is there as the package is built.
+# Settings that only systemd 254 or later knows; packaged if the build finds such a systemd.
 BACK_OFF = "lib/systemd/system/blklat.service.d/back-off.conf"
-# The module's Makefile lines, and what they build.
+# The module's Kbuild file, and what it builds.
 MODULE = {"Kbuild", "dkms.conf", "include/blklat/abi.h", "include/blklat/bins.h", "include/blklat/bins_table.h",
           "include/blklat/gen_bins.py", "include/blklat/parts.h", "include/blklat/slow.h"}
 
@@ -41,7 +41,7 @@ def field(name, which):
 
 
 def contents(name):
-    """{path: (mode, owner)} of its files."""
+    """{path: (mode, owner)} of a package's files."""
     r = subprocess.run(["dpkg-deb", "-c", deb(name)], capture_output=True, text=True, check=True)
     rows = [line.split(None, 5) for line in r.stdout.splitlines()]
     return {row[5].removeprefix("./"): (row[0], row[1]) for row in rows if not row[0].startswith("d")}
@@ -78,7 +78,7 @@ def test_contents_of_the_module():
 
 
 def test_needs():
-    """By the libraries that the program is linked with; the module's package by dkms itself."""
+    """The libraries that the program is linked with; for the module's package, dkms itself."""
     linked = subprocess.run(["objdump", "-p", BLKLAT], capture_output=True, text=True, check=True).stdout
     libraries = set(re.findall(r"NEEDED\s+lib([\w-]+)\.so", linked)) - {"c", "m", "pthread"}
     needs = field("blklat", "Depends")
@@ -99,14 +99,14 @@ def test_lintian():
 
 
 def test_the_tree_is_not_touched():
-    """What the build needs is a copy, and is gone."""
+    """The build works in a copy, which is gone afterwards."""
     assert not (ROOT / "debian").exists()
     assert not [p for p in DEBS.iterdir() if p.is_dir()]
 
 
 @pytest.fixture(scope="module")
 def life(tmp_path_factory):
-    """What lifecycle.sh left: {name: text}."""
+    """The output files of lifecycle.sh: {name: text}."""
     if os.geteuid() != 0:
         pytest.skip("a chroot takes root")
     debs = [deb("blklat"), deb("blklat-dkms")]
@@ -122,7 +122,7 @@ def life(tmp_path_factory):
 
 
 def merged(path):
-    """As it is found where /lib is a link."""
+    """The path where /lib is a link."""
     return re.sub("^/lib(?=/|$)", "/usr/lib", path)
 
 
@@ -133,7 +133,7 @@ def paths(text):
 def test_installs_and_runs(life):
     added = paths(life["installed"]) - paths(life["before"])
     assert {merged(f"/{name}") for name in PROGRAM} <= added
-    # What installing makes besides the package's files: directories of its own, and nothing that enables the service.
+    # Besides the package's files, installing makes directories of its own, and nothing that enables the service.
     owned = paths(life["files"])
     assert {p for p in added - owned if "deb-systemd-helper" not in p} == set()
     lines = life["tried"].splitlines()
@@ -145,13 +145,13 @@ def test_installs_and_runs(life):
 
 
 def test_check_says_the_same_as_here(life):
-    """The chroot shares this kernel."""
+    """The chroot shares this machine's kernel."""
     here = subprocess.run([BLKLAT, "check"], capture_output=True, text=True, timeout=60)
     assert f"check {here.returncode}" in life["tried"].splitlines()
 
 
 def test_removes_cleanly(life):
-    """The file that an administrator changed stays until it is purged; then all is as it was."""
+    """The file that an administrator changed stays until the purge; then everything is as it was before."""
     left = paths(life["removed"]) - paths(life["before"])
     assert {p for p in left if "deb-systemd-helper" not in p} == {"/etc/default/blklat"}
     assert life["purged"] == life["before"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The figures of docs/fleet.md, worked out again from what is really exposed and from what docs/prometheus.md measured."""
+"""Recomputes the figures of docs/fleet.md from the real exposition and from the measurements in docs/prometheus.md."""
 import os
 import pathlib
 import re
@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLKLAT = os.environ.get("BLKLAT", "build/blklat")
 FLEET = (ROOT / "docs/fleet.md").read_text()
 OPENMETRICS = {"Accept": "application/openmetrics-text;version=1.0.0"}
-# Of a classic histogram's series these stay, as one, when it is a native one.
+# Series that only a classic histogram has; the one that remains stands for a native histogram.
 CLASSIC_ONLY = re.compile(r"blklat_io_latency_seconds_(bucket|sum|created)")
 INTERVAL_S = 15
 
@@ -62,7 +62,7 @@ def test_table(exposed):
 
 
 def test_bytes():
-    """Of 24 devices, and what 10,000 hosts of those send and have parsed in a second."""
+    """Bytes of 24 devices, and the load of 10,000 such hosts: bytes sent and parsed a second."""
     measured = (ROOT / "docs/prometheus.md").read_text()
     both = re.search(r"\| 24 \| protobuf, native and classic \| ([\d.]+) kB \| ([\d.]+) kB \|", measured)
     text = re.search(r"\| 24 \| OpenMetrics \| ([\d.]+) kB \| ([\d.]+) kB \|", measured)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""make install puts everything where it is found, make uninstall takes exactly that away."""
+"""make install puts every file in its place, make uninstall removes exactly those."""
 import os
 import pathlib
 import shutil
@@ -10,9 +10,9 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("BLKLAT", ROOT / "build/blklat")).resolve().parent
-# As make was told, for another name of the same folder is a change of options.
+# The name that make was given, since another name of the same folder is a change of options.
 O = os.environ.get("O") or os.path.relpath(BUILD, ROOT)
-# Below PREFIX; mode, and the file of the tree that it is a copy of.
+# Paths below PREFIX: the mode, and the file of the tree that is copied.
 FILES = {
     "sbin/blklat": (0o755, None),
     "share/man/man8/blklat.8": (0o644, "docs/blklat.8"),
@@ -32,7 +32,7 @@ def make(target, where, *more):
 
 
 def test_a_change_of_options_rebuilds(tmp_path):
-    """And the same options do not."""
+    """The same options do not."""
     built = tmp_path / "userspace/util/units.o"
 
     def build(*options):
@@ -68,7 +68,7 @@ def test_everything_and_nothing_else(tmp_path, prefix):
 
 @pytest.mark.parametrize("version,there", [("252", False), ("253", False), ("254", True), ("257", True), ("", False)])
 def test_systemd_backs_off_where_it_can(tmp_path, version, there):
-    """An older one warns of settings that it doesn't know; where there is none, nothing is needed."""
+    """An older systemd warns of settings that it doesn't know; without a systemd, nothing is installed."""
     drop_in = tmp_path / "usr/local/lib/systemd/system/blklat.service.d/back-off.conf"
     make("install", tmp_path, f"SYSTEMD_VERSION={version}")
     assert drop_in.exists() == there

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The archive of 'make release': what is in it, and its program in a root that has nothing else."""
+"""The archive of 'make release': its contents, and its program in a root with nothing else."""
 import hashlib
 import os
 import pathlib
@@ -19,13 +19,13 @@ import load  # noqa: E402
 import service  # noqa: E402
 from users import basic, bcrypt  # noqa: E402
 
-# Linked with libraries, as installed.
+# The dynamically linked program, as installed.
 BLKLAT = os.environ.get("BLKLAT", str(ROOT / "build/blklat"))
 ARCHIVE = pathlib.Path(os.environ.get("RELEASE_ARCHIVE", "none"))
 REPLAY = ROOT / "tests/cli/replay/mixed.txt"
 DOC = "share/doc/blklat"
 THIRD = f"{DOC}/third-party"
-# name there -> file of the tree that it is a copy of
+# name in the archive -> file of the tree that is copied
 FILES = {
     "share/man/man8/blklat.8": "docs/blklat.8",
     "share/bash-completion/completions/blklat": "packaging/completion/blklat.bash",
@@ -46,7 +46,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="a chroot takes root")
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    """The archive unpacked, and where a kernel is seen; nothing else."""
+    """The unpacked archive, and mount points for the kernel's file systems; nothing else."""
     if not ARCHIVE.exists():
         pytest.skip(f"no {ARCHIVE}: make release-files packs it, and RELEASE_ARCHIVE names it")
     folder = tmp_path_factory.mktemp("root")
@@ -57,7 +57,7 @@ def root(tmp_path_factory):
 
 
 def within(root):
-    """Words before a command that have it run there. Its process is the one that is started."""
+    """A prefix that runs a command in that root, as the started process itself."""
     return ["unshare", "--mount", "--propagation", "private", "sh", "-ec", ENTER, "sh", str(root)]
 
 
@@ -86,7 +86,7 @@ def test_contents(root):
 
 
 def test_nothing_of_the_build_shows(root):
-    """Neither when, nor where, nor by whom."""
+    """Neither when, nor where, nor by whom it was built."""
     with tarfile.open(ARCHIVE) as tar:
         members = tar.getmembers()
     assert [m.name for m in members] == sorted((m.name for m in members), key=lambda name: name.split("/"))
@@ -104,21 +104,21 @@ def test_it_loads_nothing(root):
 
 @pytest.mark.parametrize("which", ["static", "with libraries"])
 def test_hardened(root, which):
-    """As distributions build what reads what strangers write: an address of its own, and no page that can be written and run."""
+    """Hardened as distributions build programs that read untrusted input: position-independent, and no page writable and executable."""
     program = root / "sbin/blklat" if which == "static" else BLKLAT
     told = output("readelf", "-Wdl", program)
     assert "PIE" in told and "BIND_NOW" in told and "GNU_RELRO" in told
     loaded = re.findall(r"^ +(\w+) +(?:0x\w+ +){5}([RWE ]{3})", told, re.M)
     assert ("GNU_STACK", "RW ") in loaded and not [name for name, flags in loaded if "W" in flags and "E" in flags], loaded
-    if which != "static":  # that one has no names
+    if which != "static":  # the static one has no symbols
         assert {"__stack_chk_fail", "__snprintf_chk", "__memcpy_chk"} <= set(re.findall(r"U (\w+)@", output("nm", "-D", program)))
 
 
 def test_licenses(root):
-    """Of each library that the other program is linked with, and libc's, in the version that is installed here."""
+    """There is a license for libc and each library that the dynamic program is linked with, in the version installed here."""
     told = dict(line.split() for line in (root / THIRD / "VERSIONS").read_text().splitlines())
     paths = re.findall(r"=> (/\S+)", output("ldd", BLKLAT))
-    # A package may name the place of before /lib was merged into /usr; dpkg tells of those names that it knows.
+    # A package may still have paths from before /lib was merged into /usr; dpkg finds only those that it knows.
     names = {name.removeprefix(merged) for path in paths for name in (path, os.path.realpath(path)) for merged in ("", "/usr")}
     owners = subprocess.run(["dpkg", "-S", *names], capture_output=True, text=True).stdout
     packages = sorted(set(re.findall(r"^(\S+): ", owners, re.M)))
@@ -137,7 +137,7 @@ def test_licenses(root):
 
 @needs_root
 def test_devices_and_what_is_possible(root):
-    """As the program with libraries says."""
+    """The output equals that of the dynamically linked program."""
     for command in ("list", "check"):
         other = subprocess.run([BLKLAT, command], capture_output=True, text=True, timeout=60)
         r = run(root, command)
@@ -162,7 +162,7 @@ blklat_argv = load.blklat_argv
 @needs_root
 @load.exact
 def test_capture(root, monkeypatch):
-    """Each IO of fio's, on a device of this machine."""
+    """Counts each of fio's IOs on a device of this machine."""
     monkeypatch.setattr(load, "blklat_argv", lambda *args: [*within(root), "/sbin/blklat", *blklat_argv(*args)[1:]])
     with devices.loop() as device:
         with load.Blklat(device, interval=0.2) as b:
@@ -174,7 +174,7 @@ def test_capture(root, monkeypatch):
 
 @needs_root
 def test_serve(root, tmp_path, monkeypatch):
-    """TLS, a password and the change to a user who has no name here; filters of system calls fit this libc."""
+    """TLS, a password, and the change to a user without a name here; the filters of system calls fit this libc."""
     if not shutil.which("openssl"):
         pytest.skip("no openssl")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The RPM packages: what is in them, what they need, and their life in a root that has a shell and nothing else."""
+"""The RPM packages: their contents, their dependencies, and their life in a root with only a shell."""
 import os
 import pathlib
 import re
@@ -18,7 +18,7 @@ import kernels  # noqa: E402
 PACKAGES = [ROOT / path for path in os.environ.get("RPMS", "").split()]
 MAIN, MODULE = "blklat", "blklat-dkms"
 DOC, LICENSES, SOURCE = "/usr/share/doc/blklat/", "/usr/share/licenses/blklat/", "/usr/src/blklat-"
-# path -> file of the tree that it is a copy of
+# path -> file of the tree that is copied
 FILES = {
     "/etc/default/blklat": "packaging/default",
     "/usr/lib/systemd/system/blklat.service": "packaging/blklat.service",
@@ -29,7 +29,7 @@ FILES = {
 }
 DOCUMENTS = {"back-off.conf", "examples/sweep.fio", "fleet.md", "grafana/blklat.json", "prometheus.md", "prometheus/blklat.rules.test.yml",
              "prometheus/blklat.rules.yml", "recording.md", "serve.md"}
-# Programs that the scripts call: each notes its name and arguments.
+# Stands for programs that the scripts call: notes its name and arguments.
 NOTED = '#!/bin/sh\necho "$(basename "$0") $*" >>/noted\n'
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="rpm enters the root by chroot")
@@ -81,7 +81,7 @@ def test_contents():
 
 
 def test_contents_of_the_module(tmp_path):
-    """What make install-dkms puts there."""
+    """The same files as by make install-dkms."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
     subprocess.run(["make", "-s", "-C", ROOT, "install-dkms", f"DESTDIR={tmp_path}"], check=True, capture_output=True, env=env)
     installed = {f"/{path.relative_to(tmp_path)}" for path in tmp_path.rglob("*") if path.is_file()}
@@ -89,7 +89,7 @@ def test_contents_of_the_module(tmp_path):
 
 
 def test_needs():
-    """The program has its libraries inside."""
+    """The program is linked statically."""
     def needs(name):
         return {line for line in rpm("-qp", "--requires", package(name)).splitlines() if not line.startswith("rpmlib(")}
     assert needs(MAIN) - {"config(blklat) = " + version() + "-1"} == {"/bin/sh"}
@@ -97,7 +97,7 @@ def test_needs():
 
 
 def test_nothing_of_the_build_shows():
-    """Neither when, nor where: the same bytes each time."""
+    """Neither when nor where it was built: the same bytes each time."""
     for name in (MAIN, MODULE):
         assert query(name, "%{BUILDHOST}") == "localhost"
         when = set(query(name, r"%{BUILDTIME}\n[%{FILEMTIMES}\n]").split())
@@ -108,7 +108,7 @@ def test_nothing_of_the_build_shows():
 
 @pytest.fixture
 def root(tmp_path):
-    """A folder with a shell and programs that note how they are called; rpm works there."""
+    """A root for rpm, with a shell and programs that note how they are called."""
     kernels.CACHE.mkdir(parents=True, exist_ok=True)
     kernels.fetch_tools(False)
     (tmp_path / "bin").mkdir()
@@ -124,7 +124,7 @@ def root(tmp_path):
 
 
 def within(root, *argv, status=0):
-    """What rpm prints."""
+    """Runs rpm in the root; returns what it prints."""
     return rpm("--root", root, "--dbpath", "/var/lib/rpm", *argv, status=status)
 
 
@@ -143,7 +143,7 @@ def left(root):
 
 @needs_root
 def test_life(root):
-    """Installed, verified, replaced, removed: what is there then, and what systemd is asked to do."""
+    """Installed, verified, replaced, removed: the files at each step, and what systemd is asked to do."""
     # No package provides the shell here.
     within(root, "-i", "--nodeps", package(MAIN))
     # Whether a new service starts by itself is the distribution's policy (its presets).
@@ -163,13 +163,13 @@ def test_life(root):
 
     within(root, "-e", MAIN)
     assert noted(root) == ["systemctl --no-reload disable --now blklat.service", "systemctl daemon-reload"]
-    # As every RPM leaves what an administrator has changed.
+    # RPM always leaves files that an administrator has changed.
     assert left(root) == {"/etc/default/blklat.rpmsave"}
 
 
 @needs_root
 def test_life_of_the_module(root):
-    """DKMS is told when it comes and goes; replaced by the same version it is built again, and stays."""
+    """DKMS is called when the module comes and goes. Replaced by the same version, it is built again and stays."""
     words = f"-m blklat -v {version()} -q"
     built = [f"dkms add {words}", f"dkms build {words}", f"dkms install {words} --force"]
     gone = f"dkms remove {words} --all"
@@ -185,7 +185,7 @@ def test_life_of_the_module(root):
 
 @needs_root
 def test_without_systemd(root):
-    """In a container, for one: no script fails."""
+    """As in a container: no script fails."""
     (root / "bin/systemctl").unlink()
     (root / "bin/dkms").unlink()
     for name in (MAIN, MODULE):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The unit, as far as it can be judged without a systemd that runs; tests/vm/service_guest.py runs it."""
+"""The unit, as far as it can be tested without a running systemd; tests/vm/service_guest.py runs it."""
 import os
 import pathlib
 import re
@@ -18,7 +18,7 @@ needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="
 
 
 def settings():
-    """{key: [values]} of the unit, in its order."""
+    """{key: [values]} of the unit, in order."""
     found = {}
     for line in UNIT.read_text().splitlines():
         key, equals, value = line.partition("=")
@@ -38,7 +38,7 @@ def exposure(unit):
 @needs_systemd
 def test_exposure(tmp_path):
     assert exposure(UNIT) < MOST_EXPOSURE
-    # Without what it takes away, the same service is far beyond.
+    # Without the unit's restrictions the exposure is far above the limit.
     bare = tmp_path / "blklat.service"
     bare.write_text("[Service]\nType=notify\nExecStart=/usr/sbin/blklat serve\n")
     assert exposure(bare) > 4 * MOST_EXPOSURE
@@ -46,7 +46,7 @@ def test_exposure(tmp_path):
 
 @needs_systemd
 def test_verify(tmp_path):
-    """Known settings with values that are understood, and a program that is there."""
+    """All settings are known, with valid values, and the program exists."""
     unit = tmp_path / "blklat.service"
     text = UNIT.read_text().replace("/usr/sbin/blklat", str(pathlib.Path(BLKLAT).resolve()))
 
@@ -74,7 +74,7 @@ def test_life():
 
 
 def lines_of_options():
-    """What the file sets, and what it proposes in comments; the unit's own is the first."""
+    """Options that the file sets, and those that it proposes in comments; the unit's own come first."""
     unit = re.search(r'^Environment="ARGS=(.*)"$', UNIT.read_text(), re.M)[1]
     return [unit] + re.findall(r'^#?ARGS="(.*)"$', DEFAULTS.read_text(), re.M)
 
@@ -86,13 +86,13 @@ def test_defaults_say_what_the_unit_does():
 
 @pytest.mark.parametrize("line", lines_of_options())
 def test_proposed_options_are_understood(line):
-    """All are options of serve: a wrong one, added, is the first thing that it complains of."""
+    """All are options of serve: it complains only of a wrong one that is added."""
     words = shlex.split(line)
     r = subprocess.run([BLKLAT, "serve", *words, "--no-such"], capture_output=True, text=True, timeout=60)
     assert r.returncode == 2 and "unrecognized option '--no-such'" in r.stderr
 
 
 def test_the_file_is_one_for_systemd():
-    """Assignments and comments only: an EnvironmentFile knows no shell."""
+    """Assignments and comments only, as an EnvironmentFile is no shell script."""
     for line in DEFAULTS.read_text().splitlines():
         assert re.fullmatch(r'#.*|ARGS="[^"$`\\]*"', line), line

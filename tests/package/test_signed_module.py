@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The module, signed and packaged: the signature by openssl, the package in a chroot, what make says when it can't sign."""
+"""The signed and packaged module: openssl checks the signature, the package is installed in a chroot, and make reports why it can't sign."""
 import os
 import pathlib
 import re
@@ -20,7 +20,7 @@ BUILD = (ROOT / os.environ.get("O", "build")).resolve()
 DEBS = pathlib.Path(os.environ.get("DEBS", ROOT / "build/deb"))
 KERNEL = KERNELS["6.1"]
 MAGIC = b"~Module signature appended~\n"
-# struct module_signature of the kernel: five bytes, three unused, the length. Only the kind is not 0: PKCS #7.
+# The kernel's struct module_signature: five bytes, three unused, the length. Of the five only the type, PKCS #7, is not 0.
 TRAILER = struct.Struct(">5B3xI")
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a chroot takes root, and so do the guests' headers")
@@ -46,7 +46,7 @@ def keys(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def package(keys):
-    """Path of the package, of a module that was built and signed for it."""
+    """Path of the package, with a module that was built and signed for it."""
     fetch([KERNEL])
     r = make("deb-module", f"KDIR={KERNEL.headers}", f"KEY={keys[0][0]}", f"CERT={keys[0][1]}")
     assert r.returncode == 0, r.stderr
@@ -60,7 +60,7 @@ def module(package, tmp_path):
 
 
 def signature(module):
-    """What is signed, and the signature."""
+    """The signed content, and the signature."""
     data = module.read_bytes()
     assert data.endswith(MAGIC)
     at = len(data) - len(MAGIC) - TRAILER.size
@@ -72,7 +72,7 @@ def signature(module):
 def verify(content, signed, certificate, folder):
     (folder / "content").write_bytes(content)
     (folder / "signature").write_bytes(signed)
-    # As the kernel does: whether this key made it, whoever signed the certificate.
+    # Like the kernel: checks that this key made it, no matter who signed the certificate.
     return subprocess.run(["openssl", "cms", "-verify", "-binary", "-inform", "DER", "-in", folder / "signature", "-content", folder / "content",
                            "-certfile", certificate, "-nointern", "-noverify", "-out", "/dev/null"], capture_output=True, text=True)
 
@@ -85,7 +85,7 @@ def test_signature(module, keys, tmp_path):
     told = subprocess.run(["openssl", "cms", "-cmsout", "-print", "-noout", "-inform", "DER", "-in", tmp_path / "signature"], capture_output=True,
                           text=True, check=True).stdout
     assert "sha256" in told
-    # Once: what is signed is the built module without its debugging information.
+    # Signed once: the signed content is the built module without debugging information.
     assert MAGIC not in content and content.startswith(b"\x7fELF")
     sections = subprocess.run(["readelf", "-SW", module], capture_output=True, text=True, check=True).stdout
     assert ".debug_info" not in sections and ".modinfo" in sections
@@ -114,7 +114,7 @@ def test_what_is_missing_is_said(package, keys, tmp_path):
 
 
 def test_package(package):
-    """Its name, whom it is for, and what lintian says."""
+    """Its name, its kernel, and lintian's verdict."""
     def field(name):
         return subprocess.run(["dpkg-deb", "-f", package, name], capture_output=True, text=True, check=True).stdout.strip()
     version = re.search(r"^VERSION\s*:= (.*)$", (ROOT / "Makefile").read_text(), re.M)[1]
@@ -141,7 +141,7 @@ find / -xdev -name '*blklat*' ! -path '/out/*' ! -path '/proc/*'
 
 
 def test_installs_and_goes(package, tmp_path):
-    """Where the kernel's own image is not: it is found by its name, and nothing stays of it."""
+    """Without the kernel's image: the module is found by its name, and its removal leaves nothing."""
     debs = sorted(DEBS.glob("blklat_*.deb")) + sorted(DEBS.glob("blklat-dkms_*.deb"))
     if len(debs) != 2:
         pytest.skip(f"no packages in {DEBS}, whose needs the chroot has: make deb builds them")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Two hosts' exporters, and two servers that scrape both: one takes native histograms, one does not."""
+"""The exporters of two hosts, and two servers that scrape both: one takes native histograms, one does not."""
 import contextlib
 import math
 import types
@@ -29,7 +29,7 @@ def fleet(tmp_path_factory):
         for name in ("native", "classic"):
             servers[name] = server.Prometheus(addresses, [server.RULES], native=name == "native")
             stack.callback(servers[name].close)
-        # Percentiles of a moment need IOs in the seconds before: half of the ticks.
+        # Percentiles at a moment need IOs in the seconds before it: half of the ticks.
         *times, moment = server.play(exporters, TICKS)
         window_s = math.ceil(moment - times[TICKS // 2])
         total = sum(len(v) for v in ios.values())

@@ -7,7 +7,7 @@ import re
 DASHBOARD = json.loads((pathlib.Path(__file__).resolve().parents[2] / "packaging/grafana/blklat.json").read_text())
 TARGETS = [(p["title"], t["refId"], t["expr"]) for p in DASHBOARD["panels"] for t in p["targets"]]
 VARIABLES = {v["name"]: v for v in DASHBOARD["templating"]["list"]}
-# What a user who changes nothing has chosen. Grafana makes an interval of 4 s of scrapes of 1 s.
+# The defaults of the dashboard's variables. For scrapes of 1 s Grafana makes an interval of 4 s.
 CHOSEN = {"job": ".+", "instance": ".+", "device": ".+", "stage": "device", "by": "size", "__interval": "1s"}
 KINDS = ("native", "classic")
 

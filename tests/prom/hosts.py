@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the drives of two hosts did, made up; one drive is slow."""
+"""Made-up IOs of two hosts' drives, one of which is slow."""
 import random
 
 from player import script
@@ -11,7 +11,7 @@ STAGES = ("device", "queue")
 
 
 def make_ios(seed):
-    """{(host, drive, op): [ns]} at stage device, dealt to the ticks in turn."""
+    """{(host, drive, op): [ns]} at stage device; the ticks take IOs in turn."""
     rng = random.Random(seed)
     ios = {}
     for host in range(HOSTS):
@@ -19,7 +19,7 @@ def make_ios(seed):
             slower = 8 if (host, drive) == SLOW else 1
             for op, median, n in (("read", 90_000, 8000), ("write", 25_000, 3000)):
                 ios[host, drive, op] = [int(median * slower * rng.lognormvariate(0, 0.5)) for _ in range(n)]
-    # What lies below the grid and above it is an IO too.
+    # IOs below and above the grid count too.
     ios[0, "nvme0n1", "read"] += [3, 14, 130_000_000_000]
     return ios
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The test program that plays scripts and answers scrapes, and figures that its answers should have."""
+"""The test program that plays scripts and answers scrapes, and helpers for the expected figures."""
 import fractions
 import os
 import subprocess
@@ -12,7 +12,7 @@ EXPOSITION = os.environ.get("EXPOSITION", "build/tests/prom/exposition")
 PROTOBUF = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
 OPENMETRICS = "application/openmetrics-text;version=1.0.0"
 TEXT = "text/plain;version=0.0.4"
-# What Prometheus 2.42 sends, with native histograms and without.
+# Accept headers of Prometheus 2.42, with native histograms and without.
 ACCEPT_NATIVE = (PROTOBUF + ",application/openmetrics-text;version=1.0.0;q=0.8,"
                  "application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1")
 ACCEPT = ("application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
@@ -85,7 +85,7 @@ def exposed_totals(text):
 
 
 def number_of(ns, schema):
-    """The native bucket of a latency: the least i with ns <= 10^9 * 2^(i / 2^schema), by whole numbers."""
+    """The native bucket of a latency: the least i with ns <= 10^9 * 2^(i / 2^schema), in integer arithmetic."""
     power = 1 << schema
     left, right = ns ** power, 10 ** (9 * power)
     i = left.bit_length() - right.bit_length() - 1

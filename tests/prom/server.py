@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A real Prometheus on loopback, and what it scrapes: an HTTP server of a few lines before a Player."""
+"""A real Prometheus on loopback, and its target: an HTTP server of a few lines in front of a Player."""
 import http.server
 import json
 import pathlib
@@ -29,7 +29,7 @@ def wait_for(what, condition, seconds=START_S):
 
 
 class Exporter:
-    """Answers GET /metrics from a player. One request at a time, as the player's."""
+    """Answers GET /metrics from a player, one request at a time like the player."""
 
     def __init__(self, player):
         exporter = self
@@ -66,12 +66,12 @@ class Exporter:
             return self.player.tick()
 
     def known_to(self):
-        """How many servers have scraped what the last tick brought."""
+        """How many servers have scraped the last tick."""
         with self.lock:
             return len({accept for accept, _, ticks in self.seen if ticks == self.ticks})
 
     def pace(self, accept, begin, end):
-        """Ticks a second as a server saw them, by its first scrape and its last in this time."""
+        """Ticks a second as a server saw them, from its first scrape to its last in this time."""
         with self.lock:
             seen = [(when, ticks) for asked, when, ticks in self.seen if asked == accept and begin < when <= end]
         (first, before), (last, after) = seen[0], seen[-1]
@@ -88,7 +88,7 @@ class Exporter:
 
 
 def play(exporters, ticks):
-    """A tick of all hosts each time that both servers have scraped the one before: about one a second. Returns when each came, and the end."""
+    """Ticks all hosts each time both servers have scraped the previous tick: about once a second. Returns the times of all ticks and the end."""
     times = []
     for _ in range(ticks + 1):
         for e in exporters:
@@ -138,7 +138,7 @@ class Prometheus:
 
     def ready(self):
         if self.process.poll() is not None:
-            # The port was free a moment ago.
+            # The port was free a moment ago, but may be taken now.
             assert "address already in use" in self.said(), self.said()
             self.start()
         try:
@@ -150,7 +150,7 @@ class Prometheus:
         return self.log.read_text()
 
     def assert_scrapes(self):
-        """What it was answered it understood, each time. No answer in time may be the machine's fault, now and then."""
+        """Prometheus understood every answer. Now and then an answer may be late, as the machine may be busy."""
         failed = [line for line in self.said().splitlines() if "Scrape failed" in line or "Append failed" in line]
         assert not [line for line in failed if "deadline exceeded" not in line]
         assert self.query("avg_over_time(up[5m])") and all(share > 0.5 for _, share in self.query("avg_over_time(up[5m])"))

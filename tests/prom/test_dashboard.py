@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The dashboard: it hangs together, and each of its queries gives data by a real Prometheus."""
+"""The dashboard is consistent, and each of its queries gives data in a real Prometheus."""
 import json
 import math
 import re
@@ -11,7 +11,7 @@ from player import ACCEPT, ACCEPT_NATIVE
 
 
 def numbers(rows):
-    """Values that a panel can draw; a histogram counts as its number of IOs a second."""
+    """Values that a panel can draw; for a histogram, its number of IOs a second."""
     found = [float(v["count"]) if isinstance(v, dict) else v for _, v in rows]
     return [n for n in found if not math.isnan(n)]
 
@@ -20,7 +20,7 @@ def numbers(rows):
 @pytest.mark.parametrize("title,ref,expression", TARGETS, ids=[f"{t[0]}-{t[1]}" for t in TARGETS])
 def test_query(fleet, kind, title, ref, expression):
     rows = getattr(fleet, kind).query(filled(expression, fleet), time=fleet.moment)
-    # The heat map's two sources: one of them has the data. No host divides its IOs; test_divided_series.py has one that does.
+    # One of the heat map's two sources has the data. No host here divides its IOs; one of test_divided_series.py does.
     if (ref in KINDS and ref != kind) or "$by!=" in expression:
         assert rows == []
     else:
@@ -29,12 +29,12 @@ def test_query(fleet, kind, title, ref, expression):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_figures(fleet, kind):
-    """What the panels say, against what was played."""
+    """The panels' figures against what was played."""
     s = getattr(fleet, kind)
     by = {(title, ref): filled(e, fleet) for title, ref, e in TARGETS}
     slowest = s.query(by["Slowest devices of the fleet", "slowest"], time=fleet.moment)
     assert len(slowest) == 12
-    # The beyond-the-grid IO is one of thousands: the slow drive's reads lead by their p99.
+    # The IO beyond the grid is one of thousands, so the slow drive's reads have the highest p99.
     first = max(slowest, key=lambda row: row[1])[0]
     assert (first["instance"], first["device"], first["op"], first["model"]) == (
         fleet.addresses[1], "nvme2n1", "read", "Example NVMe")
@@ -43,7 +43,7 @@ def test_figures(fleet, kind):
     assert (first["instance"], first["device"]) == (fleet.addresses[1], "nvme2n1") and 4 < ratio < 16
     iops = s.query(by["IOPS", "iops"], time=fleet.moment)
     reads = [(labels["instance"], v) for labels, v in iops if labels["op"] == "read"]
-    # A tick brings each drive 1000 reads. What rate() makes of them ends up to a scrape before and after what was seen.
+    # A tick brings each drive 1000 reads. The range of rate() ends up to a scrape before or after what was seen.
     begin, accept = fleet.moment - rate_window_s(fleet), {"native": ACCEPT_NATIVE, "classic": ACCEPT}[kind]
     paces = {e.address: e.pace(accept, begin, fleet.moment) for e in fleet.exporters}
     assert len(reads) == 6 and all(v == pytest.approx(1000 * paces[host], rel=0.5) for host, v in reads), (reads, paces)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A host that divides its IOs by size beside one that doesn't: the same IOs, so that all sums over series, the rules and the dashboard say the same."""
+"""A host that divides its IOs by size, and one that doesn't: the IOs are the same, so all sums over series, rules and panels must be equal."""
 import contextlib
 import math
 import random
@@ -16,7 +16,7 @@ from player import PROTOBUF, TEXT, Player, exposed_totals, played, script
 
 DRIVES = ("nvme0n1", "nvme1n1")
 TICKS = 6
-# Seven, so that the median is not between two of them.
+# Seven, so that the median does not fall between two of them.
 BYTES = (512, 4096, 4097, 8192, 65536, 1 << 20, 3 << 20)
 WIDTH = {"native": 2 ** (1 / 8), "classic": 2 ** (1 / 2)}
 WHOLE = ("started_total", "requeues_total", "lost_total", "in_flight", "oldest_age_seconds", "queue_depth")
@@ -42,7 +42,7 @@ def write_script(path, ios, by):
                        *(f"io {op} {ns}ns {count}" for ns in values[tick + TICKS::TICKS])]
         events += [f"on {DRIVES[0]} device", "account requeued 2", "account tag_range 1", "tick 1"]
     path = script(path, [f'{d} kind=nvme model="Example NVMe" queues=2 tags=64' for d in DRIVES], events)
-    # What it is divided by stands before the devices.
+    # The line with the kind of parts precedes the devices.
     lines = path.read_text().replace("by size\n", "")
     path.write_text(lines.replace("scale 6\n", "scale 6\nby size\n") if by else lines)
     return path
@@ -50,7 +50,7 @@ def write_script(path, ios, by):
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory):
-    """Addresses of 'plain' and 'divided', and the two servers that scrape both."""
+    """The addresses of the hosts 'plain' and 'divided', and the two servers that scrape both."""
     folder, ios = tmp_path_factory.mktemp("parts"), make_ios()
     with contextlib.ExitStack() as stack:
         exporters = {}
@@ -70,7 +70,7 @@ def both(tmp_path_factory):
 
 
 def told(s, expression, **parameters):
-    """{instance: {the other labels: value}} of a query; a histogram's value is its number of IOs."""
+    """{instance: {other labels: value}} of a query; a histogram's value is its number of IOs."""
     found = {}
     for labels, value in s.query(expression, **parameters):
         key = tuple(sorted((n, v) for n, v in labels.items() if n != "instance"))
@@ -79,7 +79,7 @@ def told(s, expression, **parameters):
 
 
 def ios_of(both, **of):
-    """[ns] of what is like this; size is that of the part."""
+    """[ns] of all IOs with these labels; size is the part's."""
     return [ns for (drive, op, count), values in both.ios.items() for ns in values
             if of.items() <= {"device": drive, "op": op, "size": size_of(count)}.items()]
 
@@ -124,10 +124,10 @@ def test_rules_say_the_same(both, kind):
     asked = {r["name"]: r["query"] for r in rules if r["type"] == "recording" and "rate(" in r["query"]}
     assert len(asked) == 5
     for name, query in asked.items():
-        # What was recorded may be of a moment at which one of them had been scraped and the other not.
+        # The rule may have been evaluated when only one of the two had been scraped.
         found = told(s, query)
         plain, divided = (found[a] for a in both.addresses.values())
-        # A rate depends on when its host was scraped, and how far it reaches back beyond that on each series by itself.
+        # A rate depends on when its host was scraped, and its extrapolation on each single series.
         assert divided == pytest.approx(plain, rel=0.5 if "rate" in name else WIDTH[kind] - 1), name
         recorded = told(s, name)
         assert recorded[both.addresses["plain"]].keys() == recorded[both.addresses["divided"]].keys(), name
@@ -157,11 +157,11 @@ def test_panels_by_size(both, kind):
         for labels, got in rows:
             values = sorted(ios_of(both, op=labels["op"], size=labels["size"]))
             exact = values[math.ceil(q * len(values)) - 1]
-            # Of half of the ticks, so its 99th percentile is that of fewer IOs.
+            # Half of the ticks, so the 99th percentile is over fewer IOs.
             assert 1 / WIDTH[kind] / 1.3 < got * 1e9 / exact < WIDTH[kind] * 1.3, (labels, got, exact)
     rates = {(r["op"], r["size"]): v for r, v in s.query(by["IOPS by $by", "iops"], time=both.moment)}
     reads = sum(v for (op, _), v in rates.items() if op == "read")
-    # 512 and 4096 bytes are of one part.
+    # 512 and 4096 bytes are in the same part.
     assert rates["read", "4 KiB"] / reads == pytest.approx(2 / 7, rel=1e-6)
     assert rates["read", "1 MiB+"] / rates["read", "64 KiB"] == pytest.approx(2, rel=1e-6)
 
@@ -170,7 +170,7 @@ def test_panels_by_size(both, kind):
 
 
 def test_first_part_is_there_from_the_begin(tmp_path):
-    """So that a device's rate is 0, not unknown, while an IO hangs that is its first."""
+    """So a device's rate is 0, not unknown, while its first IO hangs."""
     path = script(tmp_path / "s", ["sda model=M"], ["in-flight 1 oldest=5s", "tick 1"])
     path.write_text(path.read_text().replace("scale 6\n", "scale 6\nby size\n"))
     text = played(path, TEXT).decode()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""docs/prometheus.md has what is exposed, and as much of it as it says; what a scrape costs is within bounds."""
+"""docs/prometheus.md lists what is exposed, and its numbers of series hold; a scrape costs no more than its limits."""
 import json
 import os
 import pathlib
@@ -27,7 +27,7 @@ def test_metrics_and_labels(tmp_path):
 
 
 def samples(tmp_path, devices, ops, accept):
-    """Series; of protobuf's, a histogram is one."""
+    """The number of series; in protobuf, a histogram is one."""
     events = [f"on sd{i} device\nio {op} 1ms 4096" for i in range(devices) for op in ops] + ["tick 1"]
     path = script(tmp_path / "s", [f"sd{i}" for i in range(devices)], events)
     with Player() as p:
@@ -51,7 +51,7 @@ def test_series_of_a_device(tmp_path):
 
 
 def test_series_of_a_divided_device(tmp_path):
-    """Reads and writes of four sizes, the least of them among these."""
+    """Reads and writes of four sizes, including the smallest."""
     def count(devices, accept):
         events = [f"on sd{i} device\nio {op} 1ms {size}" for i in range(devices) for op in ("read", "write") for size in (512, 5000, 65536, 1 << 20)]
         path = script(tmp_path / "s", [f"sd{i}" for i in range(devices)], [*events, "tick 1"])
@@ -66,7 +66,7 @@ def test_series_of_a_divided_device(tmp_path):
 
 
 def test_a_scrape_of_24_devices(tmp_path):
-    """Below 1 MB and 20 ms; CPU time, so that what else the machine does is not counted."""
+    """Below 1 MB and 20 ms of CPU time, which does not depend on other work of the machine."""
     r = subprocess.run([BENCH, "24"], capture_output=True, check=True, timeout=120)
     figures = json.loads(r.stdout)
     assert figures["devices"] == 24

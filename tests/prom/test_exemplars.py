@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Slow IOs as exemplars: each in the bucket that its latency belongs to, in the formats that have room for them, and in a real Prometheus."""
+"""Slow IOs as exemplars: each in the bucket of its latency, in the formats that support them, and in a real Prometheus."""
 import re
 
 import pytest
@@ -10,11 +10,11 @@ import wire
 from player import LATENCY, OPENMETRICS, PROTOBUF, START, TEXT, Player, played, script
 
 DEVICE = "nvme0n1 kind=nvme model=Example"
-HOSTILE = r'"a\"b\\c"'  # as a script quotes it
+HOSTILE = r'"a\"b\\c"'  # quoted as in a script
 
 
 def slow_script(path, events, by=None):
-    """Slow IOs as they are counted: each 'slow' is an 'io' too."""
+    """A script in which each slow IO is counted as well: 'slow' and 'io'."""
     lines = []
     for event in events:
         if event.startswith("slow "):
@@ -37,7 +37,7 @@ EVENTS = [
 
 
 def exemplars_of(text):
-    """{op: [(le, exemplar)]}, of an OpenMetrics text; the parser refuses label sets that are too long."""
+    """{op: [(le, exemplar)]} of an OpenMetrics text; the parser refuses label sets that are too long."""
     found = {}
     for family in read_openmetrics(text):
         for s in family.samples:
@@ -59,12 +59,12 @@ def test_each_in_its_bucket(tmp_path):
             below = max((b for b in bounds if b < le), default=0)
             assert below < e.value <= le
     assert [(e.labels, e.value, float(e.timestamp)) for _, e in found["read"]] == [
-        # Of the two in one bucket the slower one; the fifth slowest is none of the four.
+        # Of two in one bucket, the slower one; the fifth slowest is not kept.
         ({"comm": "dd", "pid": "78", "sector": "16"}, 0.031, START + 0.99), ({"comm": "cp", "pid": "79", "sector": "24"}, 2, START + 1),
         ({"sector": "32"}, 300, START + 1),
     ]
     assert found["read"][-1][0] == float("inf")
-    # One of which nothing is known leads nowhere.
+    # An IO of which nothing is known makes no exemplar, as it would lead nowhere.
     assert [(e.labels, e.value) for _, e in found["write"]] == [({"comm": 'a"b\\c', "pid": "5"}, 0.005)]
 
 
@@ -78,7 +78,7 @@ def test_counted(tmp_path):
 
 
 def test_failures_by_kind(tmp_path):
-    """As the kernel names them; each interval's are added, one that has not failed is none."""
+    """Kinds as the kernel names them; the intervals add up, and an IO that has not failed is not counted."""
     events = ["slow read 1ms 4096 error=7 x3", "slow write 2ms 4096 error=2", "slow read 2ms 4096", "tick 1", "slow read 3ms 4096 error=7", "slow read 4ms 4096 error=99", "tick 1"]
     text = played(slow_script(tmp_path / "s", events), OPENMETRICS).decode()
     found = {s.labels["error"]: s.value for f in read_openmetrics(text) for s in f.samples if s.name == "blklat_io_failed_total"}
@@ -86,7 +86,7 @@ def test_failures_by_kind(tmp_path):
 
 
 def test_formats(tmp_path):
-    """The text format has none; protobuf has them in classic buckets, and in a list beside native ones."""
+    """The text format has no exemplars; protobuf has them in classic buckets, and in a list beside native ones."""
     path = slow_script(tmp_path / "s", EVENTS)
     assert " # {" not in played(path, TEXT).decode()
     [read] = [m["histogram"] for m in wire.families(played(path, PROTOBUF))[LATENCY]["metric"] if m["labels"]["op"] == "read"]
@@ -126,7 +126,7 @@ def test_a_real_prometheus_keeps_them(tmp_path, native):
                 data = prometheus.api("query_exemplars", query=LATENCY + ("" if native else "_bucket") + '{op="read"}', start=START - 60, end=START + 60)
                 return sorted(((float(e["value"]), e["labels"]) for one in data for e in one["exemplars"]), key=lambda e: e[0])
             values = server.wait_for("exemplars", kept)
-            # Of native histograms Debian's Prometheus (2.42) takes one a scrape, from the classic buckets beside them.
+            # For a native histogram Debian's Prometheus (2.42) takes one a scrape, from the classic buckets beside it.
             assert values == [e for e in [
                 (0.031, {"comm": "dd", "pid": "78", "sector": "16"}), (2, {"comm": "cp", "pid": "79", "sector": "24"}), (300, {"sector": "32"}),
             ] if e in values] and len(values) >= (1 if native else 3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The three formats, read back by other code, against figures worked out from the scripts."""
+"""The three formats, read back by independent code, against figures computed from the scripts."""
 import collections
 import json
 import math
@@ -25,7 +25,7 @@ FIGURES = ("ios", "bytes", "errors")
 
 
 def random_ios(seed, n=4000):
-    """(op, ns): over the whole grid and beyond, bounds of bins among them."""
+    """(op, ns) over the whole grid and beyond, including bounds of bins."""
     rng = random.Random(seed)
     ios = [("read", int(10 ** rng.gauss(4.8, 0.7)) + 1) for _ in range(n)]
     ios += [("write", int(10 ** rng.uniform(0, 11.5)) + 1) for _ in range(n // 4)]
@@ -45,7 +45,7 @@ def script_of(path, ios, ticks=1, **options):
 
 
 def totals_of(path):
-    """Of each interval of 'blklat live', what it and those before have, parts left out: {(device, stage, op): (IOs, bytes, errors)}."""
+    """Running totals at each interval of 'blklat live', without parts: {(device, stage, op): (IOs, bytes, errors)}."""
     r = subprocess.run([BLKLAT, "live", "--replay", path, "--format", "json"], capture_output=True, timeout=60)
     sums, left, ticks, seen = {}, {}, [], set()
     for line in map(json.loads, r.stdout.splitlines()):
@@ -69,14 +69,14 @@ def totals_of(path):
 
 @pytest.mark.parametrize("path", sorted(REPLAYS.glob("*.txt")), ids=lambda p: p.stem)
 def test_totals_are_those_of_the_intervals(path):
-    """At each moment, with what the intervals have of IOs that have not ended; and they never fall."""
+    """At each moment, including what unfinished IOs have done in the intervals; and totals never fall."""
     before = {}
     with Player() as p:
         p.open(path)
         for expected in totals_of(path):
             assert p.tick()
             totals = exposed_totals(p.get(TEXT)[1].decode())
-            present = {key[:2] for key in totals}  # not one that has just gone
+            present = {key[:2] for key in totals}  # without one that has just gone
             assert {key: v for key, v in totals.items() if any(v)} == {
                 key: v for key, v in expected.items() if key[:2] in present}
             assert all(a <= b for key, v in before.items() for a, b in zip(v, totals.get(key, v)))
@@ -91,7 +91,7 @@ def histogram_of(families, **labels):
 
 
 def native_of(values, schema):
-    """Zero count and {bucket: count} as they should be; what is above the grid in the bucket behind it."""
+    """The expected zero count and {bucket: count}; IOs above the grid are in the bucket after it."""
     zero = sum(ns <= 14 for ns in values)
     last = 7 * 2 ** schema
     return zero, collections.Counter(min(number_of(ns, schema), last + 1) for ns in values if ns > 14)
@@ -115,7 +115,7 @@ def test_native_buckets_are_those_of_the_latencies(tmp_path, schema):
 
 
 def test_a_coarser_schema_is_the_finer_one_merged(tmp_path):
-    """As Prometheus itself would merge: bucket i goes to ceil(i / 2), the one above the grid too."""
+    """As Prometheus itself merges: bucket i becomes ceil(i / 2), also the one above the grid."""
     path = script_of(tmp_path / "s", random_ios(1))
     finer = histogram_of(wire.families(played(path, PROTOBUF, "-s", "6")), op="write")
     for schema in range(5, -1, -1):
@@ -128,7 +128,7 @@ def test_a_coarser_schema_is_the_finer_one_merged(tmp_path):
 
 
 def test_spans_bridge_short_gaps_only(tmp_path):
-    """Buckets -80, -79, -77, -74 and -70 of schema 3: one and two empty ones between are sent, three are not."""
+    """Buckets -80, -79, -77, -74 and -70 of schema 3: gaps of one or two empty buckets are sent, of three are not."""
     ios = [("read", int(10 ** 9 * 2 ** ((i - 0.5) / 8))) for i in (-80, -79, -77, -74, -70, -70, 0)]
     h = histogram_of(wire.families(played(script_of(tmp_path / "s", ios), PROTOBUF)), op="read")
     assert h["positive_span"] == [{"offset": -80, "length": 7}, {"offset": 3, "length": 1}, {"offset": 69, "length": 1}]
@@ -144,7 +144,7 @@ def test_a_capture_coarser_than_the_schema_lowers_it(tmp_path):
 
 
 def classic_bounds(classic):
-    """le * 10^9 of each bound: whole ns, floor(10^9 * 2^(k / 2^classic)) from 2^-20 s to 2^5 s."""
+    """le * 10^9 of each bound in whole ns: floor(10^9 * 2^(k / 2^classic)) from 2^-20 s to 2^5 s."""
     power = 2 ** classic
     bounds = []
     for k in range(-20 * power, 5 * power + 1):
@@ -157,7 +157,7 @@ def classic_bounds(classic):
 
 
 def check_classic(buckets, count, total, values, classic):
-    """buckets: [(le as text or number, ios)], the last one +Inf."""
+    """buckets: [(le as text or number, ios)], the last with +Inf."""
     assert [Fraction(str(le)) * 10 ** 9 for le, _ in buckets[:-1]] == classic_bounds(classic)
     assert buckets[-1][0] in ("+Inf", math.inf)
     for le, ios in buckets[:-1]:
@@ -198,7 +198,7 @@ def test_protobuf_offers_classic_buckets_too_unless_told_otherwise(tmp_path):
     h = histogram_of(wire.families(played(path, PROTOBUF)), op="write")
     buckets = [(b["upper_bound"], b["cumulative_count"]) for b in h["bucket"]] + [(math.inf, h["sample_count"])]
     values = [ns for o, ns in ios if o == "write"]
-    # A double's shortest text is the bound: it is the same number as the texts' le.
+    # The shortest text of the double is the bound, the same number as le in the text formats.
     check_classic([(repr(le), n) if n != len(values) else (le, n) for le, n in buckets], h["sample_count"],
                   h["sample_sum"], values, 1)
     only = histogram_of(wire.families(played(path, PROTOBUF, "-n")), op="write")
@@ -235,7 +235,7 @@ in-flight 6 oldest=32.5s
 tick 2
 """.splitlines()
 
-# (family, labels) -> value. Worked by hand. Started: 18 + 7 in flight + 3 lost, then 10 - 1 more.
+# (family, labels) -> value, worked out by hand. Started: 18 + 7 in flight + 3 lost, then 10 - 1 more.
 WANTED = {
     ("blklat_io_bytes_total", "sda read device"): 20 * 4096,
     ("blklat_io_bytes_total", "sda write device"): 5 * 8192,
@@ -290,13 +290,13 @@ READERS = ((PROTOBUF, flat_protobuf), (OPENMETRICS, flat_text(read_openmetrics))
 def test_every_other_figure(tmp_path, accept, read):
     got = read(played(script(tmp_path / "s", DEVICES, BUSY, stages=("device", "queue")), accept))
     assert {key: got.get(key) for key in WANTED} == WANTED
-    # Ops that a device never had are left out, but for reads and writes.
+    # Ops that a device never had are left out, except reads and writes.
     assert ("blklat_io_bytes_total", "sda discard device") not in got
     assert ("blklat_io_bytes_total", "loop0 flush device") not in got
 
 
 def test_formats_say_the_same(tmp_path):
-    """Every sample of a text is in the others, with the same number."""
+    """Every sample of one format is in the others, with the same value."""
     path = script(tmp_path / "s", DEVICES, BUSY, stages=("device", "queue"))
     protobuf, openmetrics, text = (read(played(path, accept)) for accept, read in READERS)
     plain = {key: value for key, value in text.items() if not key[0].startswith(LATENCY)}

@@ -19,23 +19,23 @@ ACCEPT_3 = (PROTOBUF + ";q=0.6,application/openmetrics-text;version=1.0.0;escapi
 CASES = (
     ("", T), ("*/*", T), ("text/*", T), ("text/plain", T), (BROWSER, T), ("application/json", T), ("nonsense", T),
     (ACCEPT_NATIVE, P), (ACCEPT, O), (ACCEPT_3, P), (PROTOBUF, P),
-    # Names and values are read without regard to case; blanks and quotes are allowed.
+    # Names and values are case-insensitive; blanks and quotes are allowed.
     ('Application/VND.google.protobuf ; PROTO="io.prometheus.client.MetricFamily" ; encoding=Delimited', P),
-    # Other encodings of protobuf are not made.
+    # Other encodings of protobuf are not supported.
     ("application/vnd.google.protobuf", T), ("application/vnd.google.protobuf;encoding=delimited", T),
     ("application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=text", T),
     ("application/vnd.google.protobuf;proto=other;encoding=delimited", T),
     ("application/openmetrics-text", O), ("application/openmetrics-text;version=1.0.0", O),
     ("application/openmetrics-text;version=0.0.1", T), ("application/openmetrics-text;version=2.0.0", T),
     ("application/openmetrics-text;version=0.0.1,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", T),
-    # The weight decides, not the order; of equals the richer format.
+    # The weight decides, not the order; among equals the richer format.
     ("text/plain;q=0.5,application/openmetrics-text;q=0.6", O),
     ("text/plain;q=0.7,application/openmetrics-text;q=0.6", T),
     ("text/plain,application/openmetrics-text", O), (f"text/plain,application/openmetrics-text,{PROTOBUF}", P),
     (PROTOBUF + ";q=0.999,text/plain;q=1.000", T), (PROTOBUF + ";q=0", T),
     (PROTOBUF + ";q=0,application/openmetrics-text", O),
     ("application/openmetrics-text;q=0.1,*/*;q=0.9", T), ("application/openmetrics-text;q=0.9,*/*;q=0.1", O),
-    # A weight that is none makes the range one that nobody asked for.
+    # A range with an invalid weight is ignored.
     ("application/openmetrics-text;q=2", T),
     ("application/openmetrics-text;q=x", T),
     ("application/openmetrics-text;q=", T),
@@ -43,7 +43,7 @@ CASES = (
     ("application/openmetrics-text;q=-1", T),
     ("application/openmetrics-text;q=1.001", T),
     ("application/openmetrics-text;q=0.", T), ("application/openmetrics-text;q=1.", O),
-    # Separators within quotes are none.
+    # Separators within quotes do not separate.
     ('text/x;a="application/openmetrics-text,b;q=1",application/openmetrics-text;q=0.3', O),
     ('text/x;a=",application/openmetrics-text"', T),
     (',,;;,application/openmetrics-text;;,', O),
@@ -59,7 +59,7 @@ def test_formats():
 
 
 def test_garbage_gets_an_answer():
-    """Pieces of headers in any order, and any bytes; SAN=1 watches over the memory."""
+    """Pieces of headers in any order, and any bytes; with SAN=1 memory errors are found."""
     rng = random.Random(5)
     pieces = [*",;=\"\\ ", "q=", "0.5", "q=1", "*/*", "application/openmetrics-text", "version=", "1.0.0", "text/plain",
               PROTOBUF, "\t", "\x01", "é", "\\\"", "a" * 300]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The rules, by promtool: they are well-formed, and their cases hold."""
+"""The rules, checked by promtool: they are well-formed, and their test cases hold."""
 import os
 import pathlib
 import re
@@ -45,7 +45,7 @@ def ways_to_divide():
 
 
 def test_the_dashboard_shows_parts_of_any_kind():
-    """A list to choose from has all kinds; in a legend, only the label that a series has takes room."""
+    """The list to choose from has all kinds; in a legend, only the label that a series has takes room."""
     ways, by = ways_to_divide(), VARIABLES["by"]
     assert set(by["query"].split(",")) == {o["value"] for o in by["options"]} == ways
     legends = [t["legendFormat"] for p in DASHBOARD["panels"] for t in p["targets"] if "$by" in t["expr"]]
@@ -53,7 +53,7 @@ def test_the_dashboard_shows_parts_of_any_kind():
 
 
 def test_whatever_hosts_divide_by_is_added_up():
-    """Rules and panels that add parts up name each label that there may be."""
+    """Rules and panels that add parts up name every label that may occur."""
     ways = ways_to_divide()
     lists = re.findall(r"without \(([^)]*)\)", (RULES / "blklat.rules.yml").read_text() + "".join(e for _, _, e in TARGETS))
     assert len(lists) > 10 and "size" in ways

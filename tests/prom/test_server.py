@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A real Prometheus scrapes it: what its queries give, against the IOs and against blklat's own figures."""
+"""A real Prometheus scrapes it: results of queries against the IOs and against blklat's own figures."""
 import json
 import math
 import os
@@ -24,7 +24,7 @@ def labels(fleet, host, drive, op):
 
 @pytest.fixture(scope="session")
 def own(fleet):
-    """{(host, drive, op): its latency_ns} of 'blklat live' over the same IOs, in one interval."""
+    """{(host, drive, op): latency_ns} of 'blklat live' for the same IOs in one interval."""
     found = {}
     for host in range(len(fleet.exporters)):
         path = write_script(fleet.folder / f"whole{host}", fleet.ios, host, 1)
@@ -63,7 +63,7 @@ def test_counts_and_sums_are_those_of_the_ios(fleet, kind):
 @pytest.mark.parametrize("q,name", ((0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")))
 @pytest.mark.parametrize("kind", KINDS)
 def test_quantiles_are_blklats_own_within_a_bucket(fleet, own, kind, q, name):
-    """Of everything so far; and no IO of the exact figures is further off than the bucket is wide."""
+    """Over everything so far; the exact figures are no further away than the width of a bucket, either."""
     s = getattr(fleet, kind)
     for key, values in fleet.ios.items():
         got = s.value(f"histogram_quantile({q}, {BUCKETS[kind] % labels(fleet, *key)})") * 1e9
@@ -74,7 +74,7 @@ def test_quantiles_are_blklats_own_within_a_bucket(fleet, own, kind, q, name):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_rates_of_a_window(fleet, own, kind):
-    """Through rate(), as dashboards ask: half of the ticks, dealt from the same IOs."""
+    """Through rate(), as dashboards do: half of the ticks, which take from the same IOs."""
     s = getattr(fleet, kind)
     for key in fleet.ios:
         got = s.value(f"histogram_quantile(0.9, rate({BUCKETS[kind] % labels(fleet, *key)}[{fleet.window_s}s]))",
@@ -87,7 +87,7 @@ def test_native_histograms_hold_what_lies_outside_of_the_grid(fleet):
     h = fleet.native.value(BUCKETS["native"] % labels(fleet, *key))
     first, last = h["buckets"][0], h["buckets"][-1]
     assert [float(first[1]), float(first[2]), int(first[3])] == [-2.0 ** -26, 2.0 ** -26, 2]
-    # The lower bound is right: 130 s is beyond 128 s.
+    # The lower bound is correct, as 130 s is beyond 128 s.
     assert [float(last[1]), float(last[2]), int(last[3])] == [128, 128 * 2 ** (1 / 8), 1]
     assert sum(int(b[3]) for b in h["buckets"]) == len(fleet.ios[key])
 
@@ -106,7 +106,7 @@ def test_rules_evaluate(fleet, kind):
     for r in rules:
         if r["type"] == "recording":
             assert s.query(r["name"]), r["name"]
-    # A device's p99 by the rule, over all that was scraped so far.
+    # A device's p99 by the rule, over everything scraped so far.
     for (host, drive, op), values in fleet.ios.items():
         got = s.value(f"device_op:blklat_io_latency_seconds:p99_5m{{{labels(fleet, host, drive, op)}}}") * 1e9
         exact = sorted(values)[math.ceil(0.99 * len(values)) - 1]
@@ -115,7 +115,7 @@ def test_rules_evaluate(fleet, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_slow_drive_is_found(fleet, kind):
-    """It waits for half an hour before it fires; here it has to be pending, and alone."""
+    """The alert fires after half an hour; here it has to be pending, for this drive alone."""
     s = getattr(fleet, kind)
     rows = s.query('ALERTS{alertname="BlklatDriveSlowerThanPeers"}')
     assert {(r["instance"], r["device"], r["op"], r["alertstate"]) for r, _ in rows} == {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Prometheus and promtool. Not installed by 'make deps', since the package starts a server: one that
-is not there is unpacked into a cache.
+"""Prometheus and promtool. 'make deps' does not install them, since the package starts a server: missing
+ones are unpacked into a cache.
 """
 import functools
 import os

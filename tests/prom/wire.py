@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads delimited io.prometheus.client.MetricFamily messages, from the published numbers of their fields.
+"""Reads delimited io.prometheus.client.MetricFamily messages by their published field numbers.
 
 Shares nothing with the program: no generated code, no .proto.
 """
@@ -47,7 +47,7 @@ def fields(data):
 
 
 def text(value):
-    return value.decode("utf-8")  # strict: what is no UTF-8 is an error
+    return value.decode("utf-8")  # strict: invalid UTF-8 is an error
 
 
 def packed_sint(value):
@@ -59,7 +59,7 @@ def packed_sint(value):
 
 
 def message(spec):
-    """A reader of a message: {number: (name, wire type, read, repeated)}; an unknown field is an error."""
+    """A reader of messages with fields {number: (name, wire type, read, repeated)}; an unknown field is an error."""
     def read(data):
         found = {name: [] for name, _, _, repeated in spec.values() if repeated}
         for number, kind, value in fields(data):
@@ -120,7 +120,7 @@ def families(data):
 
 
 def buckets(h):
-    """{number: count} of a native histogram's buckets, those in spans that are empty too."""
+    """{number: count} of a native histogram's buckets, including empty ones in spans."""
     counts, number, ios, deltas = {}, 0, 0, iter(h.get("positive_delta", []))
     for one in h["positive_span"]:
         number += one["offset"]

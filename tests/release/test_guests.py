@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-The static program in guests, on a stock kernel of each series: the tests of both engines, and a root in which there is
-nothing else but busybox.
+The static program in guests, on a stock kernel of each series: the tests of both engines, and a root with nothing else
+but busybox.
 """
 import json
 import os
@@ -47,7 +47,7 @@ wait $kmod
 
 @pytest.fixture(scope="module")
 def static(tmp_path_factory):
-    """The program of the archive."""
+    """The program in the archive."""
     folder = tmp_path_factory.mktemp("archive")
     subprocess.run(["tar", "-xf", ARCHIVE, "-C", folder, "--strip-components=1"], check=True)
     return folder / "sbin/blklat"
@@ -55,7 +55,7 @@ def static(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def root(static, tmp_path_factory):
-    """Neither libraries nor a name of a user."""
+    """A root without libraries and without names of users."""
     folder = tmp_path_factory.mktemp("root")
     for name in ("proc", "sys", "dev", "bin", "sbin", "lib"):
         (folder / name).mkdir()
@@ -77,7 +77,7 @@ class Seen(Blklat):
 
 @pytest.mark.parametrize("name", SERIES)
 def test_nothing_else(name, root, tmp_path):
-    """Each IO of a known number, by both engines."""
+    """Both engines count each of a known number of IOs."""
     kernel = KERNELS[name]
     fetch([kernel])
     (tmp_path / "blklat.ko").write_bytes(matrix.build_kmod(kernel).read_bytes())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The archive of 'make release', made again from a copy of the sources: elsewhere, later, in a folder of another name."""
+"""The archive of 'make release' is the same when made from a copy of the sources: elsewhere, later, in a folder of another name."""
 import os
 import pathlib
 import shutil
@@ -9,7 +9,7 @@ import tarfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ARCHIVE = pathlib.Path(os.environ["RELEASE_ARCHIVE"])
 SOURCES = ("Kbuild", "LICENSE", "LICENSES", "Makefile", "README.md", "bpf", "docs", "include", "kmod", "packaging", "userspace")
-# What make has its children know of its own folders.
+# Variables by which make tells its children about its own folders.
 OURS = ("MAKE", "BLKLAT", "RELEASE_ARCHIVE")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recordings with marks. In a script there are none, so they are written into the recording that is made of it."""
+"""Recordings with marks. A script has none, so they are written into the recording that is made from it."""
 import contextlib
 import sqlite3
 
@@ -8,7 +8,7 @@ from recordings import recorded
 
 
 def mark(file, *marks):
-    """@marks: second and text."""
+    """Writes @marks, pairs of second and text, into a recording."""
     with contextlib.closing(sqlite3.connect(file)) as db, db:
         (mono, wall), = db.execute("SELECT mono_ns, wall_ns FROM interval WHERE id = 0")
         db.executemany("INSERT INTO mark VALUES(?, ?, ?)",
@@ -17,7 +17,7 @@ def mark(file, *marks):
 
 
 def sweep(path, depths=(1, 4, 16), seconds=5, service_ns=100_000, most=30_000, slower=1.0):
-    """A load at each queue depth: IOPS grow until the device's most, latency from there on. Each is marked 0.3 s late."""
+    """A load at each queue depth: IOPS grow up to the device's maximum, then latency. Each mark comes 0.3 s late."""
     script = synthetic.Script()
     marks = []
     for i, depth in enumerate(depths):

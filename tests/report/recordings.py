@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs blklat, and makes recordings of scripts."""
+"""Runs blklat, and makes recordings from scripts."""
 import os
 import pathlib
 import subprocess
@@ -19,7 +19,7 @@ def blklat(*args, status=0):
 
 
 def recorded(script, path):
-    """Writes a script, and makes a recording of it."""
+    """Writes a script, and makes a recording from it."""
     text = script.write(path.with_suffix(".txt"))
     blklat("record", "--quiet", "--replay", text, "-o", path)
     return path

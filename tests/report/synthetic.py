@@ -3,12 +3,12 @@
 import math
 import random
 
-# Quantiles of the normal distribution in the middle of nine equal parts: a peak's shape.
+# The shape of a peak: quantiles of the normal distribution in the middle of nine equal parts.
 SHAPE = (-1.593, -0.967, -0.589, -0.282, 0.0, 0.282, 0.589, 0.967, 1.593)
 
 
 class Script:
-    """A run that is written interval by interval; it counts what it writes."""
+    """A run, written interval by interval; counts what it writes."""
 
     def __init__(self, devices=("sda",), stage="device", seed=1, idle_gap=None, scale=6, by=None):
         self.random = random.Random(seed)
@@ -78,7 +78,7 @@ def cache_exhausted(fast_s=60, slow_s=240, fast=(44000, 22e3), slow=(2600, 380e3
 
 
 def every_third_second(seconds=150, iops=7000, p50_ns=560e3):
-    """A drive that stops to clean up: nothing completes in each third second, four writes wait."""
+    """A drive that stops to clean up: in each third second nothing completes and four writes wait."""
     s = Script()
     for second in range(seconds):
         stalled = second % 3 == 2
@@ -93,7 +93,7 @@ def every_third_second(seconds=150, iops=7000, p50_ns=560e3):
 
 
 def within_intervals(begin_s, takes_s=1.05, period_s=3, stalls=18, iops=5000, p50_ns=6.4e6, depth=32):
-    """A drive that stalls every period_s, at any time of an interval: few intervals are empty."""
+    """A drive that stalls every period_s, at any time within an interval, so few intervals are empty."""
     s = Script()
     begins = [begin_s + period_s * i for i in range(stalls)]
     for second in range(math.ceil(begins[-1] + period_s)):
@@ -109,7 +109,7 @@ def within_intervals(begin_s, takes_s=1.05, period_s=3, stalls=18, iops=5000, p5
 
 
 def stall(before_s=40, stalled_s=3, after_s=57, iops=15000, p50_ns=120e3):
-    """One stall in the middle; what waited has its length."""
+    """One stall in the middle; IOs that waited took as long as it."""
     s = Script()
     for second in range(before_s + stalled_s + after_s):
         inside = before_s <= second < before_s + stalled_s
@@ -123,7 +123,7 @@ def stall(before_s=40, stalled_s=3, after_s=57, iops=15000, p50_ns=120e3):
 
 
 def duty_cycle(cycles=100, load_s=2, rest_s=2, iops=30000, p50_ns=27e3, first_ns=100e3):
-    """Half of the time nothing is asked for; the first IO after each pause is slower."""
+    """Idle for half of the time; the first IO after each pause is slower."""
     s = Script(idle_gap="100ms")
     for _ in range(cycles):
         for second in range(load_s):
@@ -139,7 +139,7 @@ def duty_cycle(cycles=100, load_s=2, rest_s=2, iops=30000, p50_ns=27e3, first_ns
 
 
 def two_peaks(seconds=60, iops=10000, fast=(0.8, 80e3), slow=(0.2, 1.1e6)):
-    """Hits and misses. Each peak is (share, median)."""
+    """Cache hits and misses. Each peak is (share, median)."""
     s = Script()
     s.counts = [0, 0]
     for _ in range(seconds):

@@ -10,12 +10,12 @@ from recordings import blklat, recorded
 
 DEPTH = 16
 
-# What reviewers found: IOPS, median and 90th percentile of a drive, and of three of them in an array, both at a queue depth of 16.
+# Published measurements: IOPS, median and 90th percentile of a drive, and of an array of three, both at queue depth 16.
 DRIVE, ARRAY = (81e3, 100e3, 348e3), (300e3, 45e3, 58e3)
 
 
 def run(folder, name, devices, stage="total", figures=DRIVE):
-    """A tenth of the IOs take the 90th percentile, and the slowest of these what the depth leaves for them (Little's law)."""
+    """A tenth of the IOs take the 90th percentile, except the slowest, which take what the depth leaves (Little's law)."""
     iops, p50_ns, p90_ns = figures
     s = synthetic.Script(devices=devices, stage=stage)
     for _ in range(5):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Repeats beside repeats: every figure against the method's formula, and gates that noise does not trip."""
+"""Repeats compared: every figure against the method's formula, and gates that noise does not trip."""
 import json
 import math
 import statistics
@@ -19,7 +19,7 @@ def repeats(folder, name, medians_ns):
 
 @pytest.fixture(scope="module")
 def sides(tmp_path_factory):
-    """As noisy as each other; the last side is 30 % slower than the first, the second is not."""
+    """Sides of equal noise; the last is 30 % slower than the first, the second is not."""
     folder = tmp_path_factory.mktemp("repeats")
     return (repeats(folder, "a", (90e3, 95e3, 100e3)), repeats(folder, "same", (99e3, 91e3, 94e3)),
             repeats(folder, "slow", (117e3, 123.5e3, 130e3)))
@@ -57,7 +57,7 @@ def test_gates(sides):
     assert compared(base, slow, "--fail-if", "read.p50 > +10% beyond noise", status=3)["failed"]
     assert not compared(base, same, "--fail-if", "read.p50 > +0% beyond noise", "--fail-if",
                         "read.p50 < -0% beyond noise")["failed"]
-    # The medians differ by 1 %, which is a failure unless noise is asked for.
+    # The medians differ by 1 %, which fails unless the condition allows for noise.
     assert compared(base, same, "--fail-if", "read.p50 < -0.5%", status=3)["failed"]
     [verdict] = compared(base, slow, "--fail-if", "total.p50 > +50% beyond noise")["fail_if"]
     assert not verdict["holds"] and verdict["repeats"]["ratio_low"] > 1
@@ -68,7 +68,7 @@ def test_gates(sides):
 
 
 def constant(folder, name, us):
-    """Repeats without any difference: all IOs in one bin."""
+    """Identical repeats: all IOs are in one bin."""
     script = synthetic.Script()
     for _ in range(5):
         script.io("read", us * 1000, 1000)
@@ -77,7 +77,7 @@ def constant(folder, name, us):
 
 
 def test_one_bin_is_no_change(tmp_path):
-    """60 us and 60.5 us are neighbours of bins.h's worked row, where the bins end at 60.377 us; 62 us is two further on."""
+    """60 us and 60.5 us are in adjacent bins (the worked row of bins.h), with a bound at 60.377 us; 62 us is two bins further."""
     base, next_bin, far = (constant(tmp_path, f"u{us}", us) for us in (60, 60.5, 62))
     gate = "--fail-if", "read.p99 > +0% beyond noise"
     document = compared(base, next_bin, *gate)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""compare's figures against the report's documents, its verdicts on both sides of each limit."""
+"""The figures of compare against the report's documents, and its verdicts on both sides of each limit."""
 import itertools
 import json
 import re
@@ -64,7 +64,7 @@ def test_scales_meet_at_the_coarser(tmp_path):
 
 
 def limits(runs):
-    """(expression, holds) just below and just above what is measured."""
+    """(expression, whether it holds) with limits just below and just above the measured value."""
     base, other = compared(*runs)["groups"][0]["runs"]
     for metric, unit in (("p50", "ns"), ("p99", "ns"), ("p99.9", "ns"), ("mean", "ns"), ("max", "ns"), ("iops", "")):
         value = other["latency_ns"][metric] if unit else other["iops"]
@@ -132,7 +132,7 @@ def test_text_fits_80_columns(runs):
 
 
 def test_large_ratios_keep_their_columns(tmp_path):
-    """IOs of 100 us beside ones that take 99, 932, 2320 and 230000 times as long."""
+    """IOs of 100 us compared with ones that take 99, 932, 2320 and 230000 times as long."""
     def took(times):
         script = synthetic.Script()
         for _ in range(8):

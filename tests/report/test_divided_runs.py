@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is divided by size: parts by arithmetic, wholes as if nothing were divided."""
+"""Runs divided by size: parts are checked by arithmetic, wholes are as in undivided runs."""
 import json
 import re
 
@@ -18,7 +18,7 @@ def part_of(watch):
 
 @pytest.fixture(params=["script", "recording"])
 def divided(request, tmp_path, report):
-    """Ten seconds: each with 300 small reads, 100 large ones that get slower, 10 writes of a size."""
+    """Ten seconds, each with 300 small reads, 100 large ones that get slower, and 10 writes of one size."""
     s = synthetic.Script(by="size")
     for second in range(10):
         s.io("read", 80e3, 200, size=4 * KIB)
@@ -71,7 +71,7 @@ def parts_of(document):
 
 
 def test_shares_of_the_whole(divided):
-    """100 reads of 400 us and more are a quarter of them; what they took and their bytes are more than that."""
+    """100 reads of 400 us and more are a quarter of the reads, but have more than a quarter of the time and bytes."""
     [large, write], small = divided["128 KiB"]["ops"], divided["4 KiB"]["ops"][0]
     small_s, large_s, write_s = 10 * (200 * 80e-6 + 100 * 90e-6), 100 * sum(4e-4 + i * 1e-4 for i in range(10)), 100 * 60e-6
     small_bytes, large_bytes, write_bytes = 10 * (200 * 4096 + 100 * 512), 1000 * 128 * KIB, 100 * (128 * KIB - 1)
@@ -143,7 +143,7 @@ def test_how_many_times_as_long_beside_others(tmp_path, report):
     parts = parts_of(report(s.write(tmp_path / "run.txt")))
     found = against(parts, "write")
     assert found["base"] == "nothing"
-    # The 99th of 100 is the first of the two: all but the last percentile's place within their bin.
+    # The 99th of 100 is the first of the two, within the width of their bin.
     assert (found["p50"], found["p99"]) == (pytest.approx(1.5, rel=0.011), pytest.approx(9, rel=0.011))
     assert against(parts, "nothing")["p99"] == 1
     assert against(parts, "flush") is None
@@ -155,7 +155,7 @@ def test_how_many_times_as_long_beside_others(tmp_path, report):
 
 @pytest.mark.parametrize("make", [synthetic.mixed, synthetic.stall, synthetic.cache_exhausted, synthetic.duty_cycle])
 def test_wholes_are_as_if_nothing_were_divided(tmp_path, make):
-    """To the last digit, findings and all."""
+    """To the last digit, including findings."""
     script, path = make(), tmp_path / "run.blklat"
 
     def runs():
@@ -174,7 +174,7 @@ def test_wholes_are_as_if_nothing_were_divided(tmp_path, make):
 # --- compare
 
 def mix(path, small, large, factor=1, by="size", large_size=128 * KIB):
-    """Reads of 100 us and 4 KiB, of 1 ms and 128 KiB, that many a second."""
+    """@small reads of 100 us and 4 KiB, and @large of 1 ms and 128 KiB, a second."""
     s = synthetic.Script(by=by)
     for _ in range(10):
         s.io("read", factor * 100e3, small, size=4 * KIB)
@@ -188,7 +188,7 @@ def compared(*args, status=0):
 
 
 def test_another_mix_of_the_same_ios(tmp_path):
-    """The whole differs, its parts don't: 0.9 * 100 us + 0.1 * 1 ms against 0.5 of each."""
+    """The whole differs, its parts don't: 0.9 * 100 us + 0.1 * 1 ms, against half of each."""
     base, other = mix(tmp_path / "a.txt", 900, 100), mix(tmp_path / "b.txt", 500, 500)
     groups = compared(base, other)["groups"]
     assert [(g["op"], part_of(g)) for g in groups] == [("read", None), ("read", "4 KiB"), ("read", "128 KiB")]
@@ -217,7 +217,7 @@ def test_a_part_without_a_partner(tmp_path):
 
 
 def test_one_that_is_not_divided(tmp_path):
-    """Wholes are compared as ever, and nothing is said of parts, whichever of the two has them."""
+    """Wholes are compared as usual, and parts are not mentioned, whichever of the two has them."""
     plain, divided = mix(tmp_path / "a.txt", 900, 100, by=None), mix(tmp_path / "b.txt", 900, 100)
     want = compared(plain, plain)
     for files in ((plain, divided), (divided, plain)):
@@ -228,7 +228,7 @@ def test_one_that_is_not_divided(tmp_path):
 
 
 def test_conditions_are_of_wholes(tmp_path):
-    """The small ones have a mean of 100 us, all of them 190 us."""
+    """The small reads have a mean of 100 us, all reads one of 190 us."""
     file = mix(tmp_path / "a.txt", 900, 100)
     [verdict] = compared(file, file, "--fail-if", "read.mean < 150us")["fail_if"]
     assert verdict["value"] == 190e3

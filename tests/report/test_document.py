@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The report's document against the JSON lines of the same run, put together by other code."""
+"""The report's document against the JSON lines of the same run, evaluated by independent code."""
 import collections
 import json
 import math
@@ -29,7 +29,7 @@ def run(request, tmp_path, report):
 
 
 def of(line, op):
-    """What a line has of an op."""
+    """A line's figures of an op."""
     return next((o for o in line["ops"] if o["op"] == op), None)
 
 
@@ -83,7 +83,7 @@ def merged(parts):
 
 
 def active(run):
-    """The intervals with IO, of a device whose IOs matter, or one in flight; without the first and the last if five remain."""
+    """Intervals with IO, or with one in flight, on a device whose IOs matter; without the first and the last if five remain."""
     lines = run[1]
     ios = {who: [sum(o["ios"] for o in line["ops"]) for line in of] for who, of in lines.items()}
     everything = sum(map(sum, ios.values()))
@@ -135,7 +135,7 @@ def test_percentiles_of_the_total_lie_in_the_bin_of_their_rank(run):
 
 
 def spread(o, lines, chosen):
-    """IOPS weighted by length: mean, deviation, worst of the whole intervals, how many are at 0."""
+    """IOPS weighted by interval length: mean, deviation, the worst full interval, and how many are at 0."""
     weights = [lines[i]["interval_s"] for i in chosen]
     iops = [o["ios"][i] / lines[i]["interval_s"] for i in chosen]
     mean = sum(o["ios"][i] for i in chosen) / sum(weights)
@@ -159,7 +159,7 @@ def test_consistency(run):
 
 
 def test_moving_consistency(run):
-    """Of 15 intervals to either side, as far as there are such."""
+    """Over 15 intervals to either side, as far as they exist."""
     chosen = active(run)
     for o, _, lines in series(run):
         moving = o["iops_moving"]
@@ -174,7 +174,7 @@ def test_moving_consistency(run):
 
 
 def test_moving_band_of_two_levels(tmp_path, report):
-    """The whole run deviates by the step between its levels; away from it the moving band is as narrow as the noise."""
+    """The whole run's deviation includes the step between its levels; away from the step the moving band is as narrow as the noise."""
     s = synthetic.Script()
     for i in range(120):
         s.io("read", 100e3, (1000 if i < 60 else 200) + i % 2 * 2)
@@ -230,7 +230,7 @@ def test_after_idle(run):
 
 
 def row_of(ns, heat):
-    """The row whose bounds hold a latency: above its lower bound, up to its upper."""
+    """The row whose bounds hold a latency: lower exclusive, upper inclusive."""
     return max(0, math.ceil(round(2 ** heat["scale"] * math.log2(ns / heat["first_ns"]), 9)) - 1)
 
 
@@ -258,7 +258,7 @@ def test_a_script_and_its_recording_are_the_same(tmp_path, report):
     script = synthetic.mixed()
     file = recorded(script, tmp_path / "run.blklat")
     a, b = report(tmp_path / "run.txt")["runs"][0], report(file)["runs"][0]
-    for run in (a, b):  # which intervals are whole ones is known of the recording alone
+    for run in (a, b):  # only the recording knows which intervals are full ones
         for o in (o for w in run["watches"] for o in w["ops"]):
             for part in (o["total"], o["steady"]):
                 for key in ("iops_worst", "iops_worst_at_s", "intervals_at_0"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs with known answers: what the report says of them, and what it must not say."""
+"""Runs with known answers: what the report must say about them, and what it must not."""
 import pytest
 
 import synthetic
@@ -19,7 +19,7 @@ def findings(tmp_path, report):
 
 
 def only(found, *kinds):
-    """Nothing else is said than these, and whether a steady state was reached."""
+    """The report has these findings only, besides whether a steady state was reached."""
     assert set(found) - {"steady_state"} == set(kinds), [f["text"] for fs in found.values() for f in fs]
 
 
@@ -48,7 +48,7 @@ def test_cache_exhausted(findings):
 
 @pytest.mark.parametrize("share", [0.22, 0.73])
 def test_cache_exhausted_after_a_share_of_the_run(findings, share):
-    """Drives of the article: one is out of cache after 22 % of the IOs, another after 73 %; 100 s."""
+    """Drives of the article: the cache of one is full after 22 % of the IOs, that of another after 73 %; 100 s."""
     fast, slow = 30000, 6000
     fast_s = round(100 * share * slow / (share * slow + (1 - share) * fast))
     script = synthetic.cache_exhausted(fast_s=fast_s, slow_s=100 - fast_s, fast=(fast, 27e3), slow=(slow, 212e3))
@@ -83,7 +83,7 @@ def test_stalls_within_intervals(findings, begin_s):
 
 
 def test_rounds_with_stalls_are_steady_in_the_mean_only(findings):
-    """The second half stalls no more, so it is uneven; the rounds before it were even, but they stalled."""
+    """The second half no longer stalls, so the run is uneven; the rounds before it were even, but stalled."""
     script = synthetic.within_intervals(1)
     for _ in range(20):
         script.peak("read", 6.4e6, script.noisy(5000))
@@ -190,7 +190,7 @@ def test_nothing_happened(findings):
 
 
 def beside(*loads):
-    """Ten seconds of these reads: (IOs a second, ns, what they are beside)."""
+    """Ten seconds of these reads: (IOs a second, ns, label of the part)."""
     s = synthetic.Script(by="beside")
     for _ in range(10):
         for count, ns, neighbour in loads:
@@ -201,7 +201,7 @@ def beside(*loads):
 
 
 def test_what_makes_reads_slower(findings):
-    """The kind with the highest p99, and how much; writes are like each other."""
+    """Names the kind with the highest p99, and the factor; writes do not differ."""
     found = findings(beside((1000, 80e3, "nothing"), (3000, 90e3, "read"), (200, 400e3, "write"), (50, 8e6, "big write"), (9, 60e6, "flush")))
     [told] = found["beside"]
     assert told["op"] == "read" and "beside a big write" in told["text"]

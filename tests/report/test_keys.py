@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The manual names every key of report's and compare's JSON, every finding, and no others."""
+"""The manual names every key in the JSON of report and compare and every finding, and no others."""
 import contextlib
 import json
 import re
@@ -12,12 +12,12 @@ from phases import mark
 from recordings import ROOT, blklat, recorded
 
 PAGE = (ROOT / "docs/blklat.8").read_text()
-# Objects whose keys are names of something else, or are described where they stand.
+# Objects whose keys are names of other things, or are described in place.
 OPEN = ("accounting", "queue_depth", "repeats", "values")
-LIKE_OTHERS = ("phases.groups", "runs.watches.slow.ios")  # as groups are, and the slow IOs of live
-# Where IOs are that no part is found for by their size.
+LIKE_OTHERS = ("phases.groups", "runs.watches.slow.ios")  # described as groups, and as the slow IOs of live
+# The part of each IO where it does not follow from the size.
 IN = {"depth": "in=1", "beside": "in=nothing", "cgroup": "in=/"}
-# One percentile stands for all.
+# One percentile represents all.
 PERCENTILE = re.compile(r"p(90|95|99(\.9+)?)$")
 
 
@@ -48,7 +48,7 @@ def keys_of(value, path=""):
 
 @pytest.fixture
 def stacked(tmp_path):
-    """A recording with all that one can have: a device on another, a mark, pauses, losses."""
+    """A recording with everything that one can have: stacked devices, a mark, pauses, losses."""
     script = synthetic.mixed()
     script.lines += ["account no_start 3", "io read 90000ns 4096 x10", "part write 4096 errors=1", "tick 1"]
     file = recorded(script, tmp_path / "run.blklat")
@@ -65,7 +65,7 @@ def test_report(stacked, tmp_path, report):
     slow = {k for k in keys_of(report(with_slow(tmp_path / "slow.txt"))) if ".slow." in k}
     keys = keys_of(report(stacked)) | parts | slow
     assert "runs.stacks.ops.overhead_ns.mean" in keys and "runs.marks.text" in keys
-    # Where there were none, it is null.
+    # Without IOs after a pause it is null.
     assert documented("JSON of report") - {"runs.watches.ops.after_idle"} == keys - {"runs.watches.ops.after_idle"}
 
 
@@ -82,7 +82,7 @@ def test_compare(stacked, tmp_path):
 
 
 def of_parts(document):
-    """What a part has and a whole has not, but for its name."""
+    """Keys that only a part has, without its name."""
     watches = document["runs"][0]["watches"]
     keys = [keys_of({"runs": {"watches": [w for w in watches if ("part" in w) == part and w["ops"]]}}) for part in (True, False)]
     return {k for k in keys[0] - keys[1] if ".part." not in k}
@@ -113,7 +113,7 @@ def two():
 
 
 def test_findings():
-    """Those that the program's source can say."""
+    """Those in the program's source."""
     text = section("FINDINGS", "Sh")
     sources = "".join(p.read_text() for p in sorted((ROOT / "userspace/report").glob("findings*.[ch]")))
     kinds = set(re.findall(r'finding_add\(\S+, "(\w+)"', sources))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a file may make a reader take: no more than --max-memory. Long runs are drawn, coarser if need be; the rest is refused."""
+"""No file makes a reader take more than --max-memory. Long runs are drawn, coarser if need be; the rest is refused."""
 import contextlib
 import json
 import os
@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).parent
 BLKLAT = os.environ.get("BLKLAT", str(HERE.parents[1] / "build/blklat"))
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
 MIB = 1 << 20
-PROGRAM_BYTES = 48 * MIB  # that it takes whatever it reads
+PROGRAM_BYTES = 48 * MIB  # the program's own memory, whatever it reads
 SANITIZED = b"__asan_init" in pathlib.Path(BLKLAT).read_bytes()
 OPS = ("read", "write", "flush", "discard", "other")
 SCRIPT = "blklat-replay 1\ndevice d0\nwatch d0 device\n" + "".join(f"io {op} 60us 0 x1\n" for op in OPS) + "tick 1\ntick 1\n"
@@ -32,7 +32,7 @@ print(os.waitstatus_to_exitcode(status), usage.ru_maxrss, file=sys.stderr)
 
 
 def run(*args, out=subprocess.DEVNULL):
-    """Its status, what it says, and the most memory that it had (bytes)."""
+    """Its status, its messages, and its peak memory in bytes."""
     done = subprocess.run([sys.executable, "-I", "-S", "-c", MEASURE, BLKLAT, *map(str, args)], stdout=out,
                           stderr=subprocess.PIPE, text=True, env=ENV, timeout=600, check=True)
     *said, measured = done.stderr.splitlines(keepends=True)
@@ -41,7 +41,7 @@ def run(*args, out=subprocess.DEVNULL):
 
 
 def assert_bounded(used, limit):
-    if not SANITIZED:  # which takes several times as much
+    if not SANITIZED:  # sanitizers take several times as much
         assert used < limit + PROGRAM_BYTES, f"{used / MIB:.0f} MiB"
 
 
@@ -53,7 +53,7 @@ def assert_refused(done, limit, sentence, expected=1):
 
 
 def assert_merged(done, limit):
-    """It is drawn all the same, coarser."""
+    """It is still drawn, but coarser."""
     status, said, used = done
     assert (status, said.count("\n")) == (0, 1), said
     assert "are merged into one" in said and "raise --max-memory" in said
@@ -61,7 +61,7 @@ def assert_merged(done, limit):
 
 
 def make(folder, *statements, script=SCRIPT):
-    """A recording of two intervals, the second with no IO, and what SQL makes of it."""
+    """A recording of two intervals, the second without IO, then changed by SQL."""
     source, file = folder / "source", folder / "run.blklat"
     source.write_text(script)
     assert run("record", "--quiet", "--replay", source, "-o", file)[:2] == (0, "")
@@ -76,7 +76,7 @@ def numbers(n):
 
 
 def devices(n, stages=("device", "queue", "total")):
-    """As many devices as the first, each at so many stages."""
+    """Makes it @n devices like the first, each at these stages."""
     copied = "mapper, kind, model, scheduler, major, minor, size_bytes, hw_queues, tags, nr_requests, parent, iostats, hidden"
     names = ", ".join(f"('{s}')" for s in stages)
     return [f"{numbers(n - 1)} INSERT INTO device SELECT i, 'd' || i, {copied} FROM n, device WHERE id = 0",
@@ -84,13 +84,13 @@ def devices(n, stages=("device", "queue", "total")):
             "row_number() OVER (ORDER BY d.id, s.name), d.id, s.name FROM device d, s WHERE d.id OR s.name != 'device'"]
 
 
-# No IO, of the kernel's count nothing known; of a device that is there, and of one that is gone.
+# No IO and an unknown count of the kernel, for a device that exists and for one that is gone.
 STATE, GONE_STATE = (", ".join(["0"] * 14 + ["NULL", "NULL", gone] + ["0"] * 3) for gone in "01")
 GONE = f"INSERT OR REPLACE INTO state SELECT 0, id, {GONE_STATE} FROM watch WHERE id"
 
 
 def intervals(n):
-    """More of them after the second, in which nothing is left but the first watch."""
+    """Adds @n intervals after the second, in which only the first watch is left."""
     return [f"{numbers(n)} INSERT INTO interval SELECT i + 2, i * 1000000000 + mono_ns, i * 1000000000 + wall_ns, 0, 1 "
             "FROM n, interval WHERE id = 2",
             f"{numbers(n)} INSERT INTO state SELECT i + 2, 0, {STATE} FROM n"]
@@ -105,14 +105,14 @@ def of_all_watches(table, interval):
 
 
 def small_file_with_large_charts(folder, n_devices=340, n=600):
-    """Each series has one IO, in the first interval; then all devices but one are gone."""
+    """Each series has one IO, in the first interval; afterwards all devices but one are gone."""
     return make(folder, *devices(n_devices), of_all_watches("state", 0), of_all_watches("state", 1),
                 of_all_watches("series", 1), of_all_watches("state", 2),
                 "UPDATE state SET gone = 1 WHERE interval = 2 AND watch", *intervals(n))
 
 
 def test_a_small_file_with_large_charts(tmp_path):
-    """5100 series that have 2.5 MiB of a chart each, if they may: 13 GB, of a file that says nothing else."""
+    """5100 series whose charts would take 2.5 MiB each: 13 GB from a file that contains nothing else."""
     file = small_file_with_large_charts(tmp_path)
     assert file.stat().st_size < 4 * MIB
     for what in (["--format", "json"], ["-o", "/dev/null"]):
@@ -121,7 +121,7 @@ def test_a_small_file_with_large_charts(tmp_path):
 
 
 def test_intervals_of_devices_that_are_gone(tmp_path):
-    """40 bytes of an interval are 32 for each watch, which need not be in it."""
+    """An interval of 40 bytes takes 32 bytes for every watch, even if the watch is not in it."""
     file = make(tmp_path, *devices(340), GONE, *intervals(3000))
     assert file.stat().st_size < MIB
     assert_merged(run("report", "--format", "json", "--max-memory", "1800M", file), 1800 * MIB)
@@ -134,14 +134,14 @@ def test_more_watches_than_there_is_room_for(tmp_path):
     sentence = "the counts of its 12000 watches need"
     for args in (["report", "--format", "json"], ["compare", file]):
         assert_refused(run(*args, file, "--max-memory", "1G"), 1024 * MIB, sentence)
-    # As where a device's counters need more than they may take.
+    # As where a device's counters need more than the limit.
     for args in (["live"], ["record", "--quiet", "-o", tmp_path / "again"]):
         assert_refused(run(*args, "--replay", file, "--max-memory", "1G"), 1024 * MIB, sentence, expected=2)
     assert not (tmp_path / "again").exists()
 
 
 def test_scripts(tmp_path):
-    """128 watches, which one statement of six bytes makes larger."""
+    """128 watches that one statement of six bytes makes larger."""
     file, text = tmp_path / "script", ["blklat-replay 1"]
     text += [f"device d{i}\nwatch d{i} device\nwatch d{i} total" for i in range(64)]
     text += [f"on d{i} {stage}\n" + "\n".join(f"io {op} 1ms 512" for op in OPS) for i in range(64) for stage in ("device", "total")]
@@ -151,7 +151,7 @@ def test_scripts(tmp_path):
 
 
 def test_slow_ios(tmp_path):
-    """Of one interval, 40 MB of paths; half of them would be left out again."""
+    """One interval has 40 MB of paths, half of which would be dropped again."""
     script = SCRIPT.replace("device d0\n", "slow-max 10000\ndevice d0\n", 1).replace("tick", "slow read 60us 0 pid=3 comm=x cgroup=/y\ntick", 1)
     paths = f"{numbers(20000)} INSERT INTO slow SELECT interval, n + i, watch, end_wall_ns, latency_ns, queue_ns, device_ns, op, bytes, sector, error, " \
         "hw_queue, start_cpu, end_cpu, pid, comm, kernel_thread, printf('/%.*c', 900, 'x') FROM n, slow WHERE n = (SELECT min(n) FROM slow)"
@@ -162,7 +162,7 @@ def test_slow_ios(tmp_path):
 
 
 def test_a_schema_without_end(tmp_path):
-    """SQLite holds it in memory, whoever looks at it."""
+    """Any reader makes SQLite hold the schema in memory."""
     file = make(tmp_path)
     with contextlib.closing(sqlite3.connect(file)) as db, db:
         for i in range(200):
@@ -174,7 +174,7 @@ def test_a_schema_without_end(tmp_path):
 
 
 def test_more_than_a_thousand_watches(tmp_path):
-    """Read as they are written: 400 devices at three stages, each with its IOs."""
+    """They are read as written: 400 devices at three stages, each with its IOs."""
     file = make(tmp_path, *devices(400), *(of_all_watches("state", i) for i in range(3)), of_all_watches("series", 1))
     with open(tmp_path / "json", "w") as out:
         assert run("report", "--format", "json", file, out=out)[:2] == (0, "")
@@ -184,7 +184,7 @@ def test_more_than_a_thousand_watches(tmp_path):
 
 
 def test_hours_of_64_devices_are_drawn(tmp_path):
-    """Half of one at 1 s, three stages, reads and writes of a usual width, within 1.5 GiB."""
+    """Half an hour at 1 s, with three stages and reads and writes of usual spread, within 1.5 GiB."""
     ios = "".join(f"io {op} {50 + 3 * i}us 4096 x{1 + 37 * i % 200}\n" for op in ("read", "write") for i in range(40))
     file = make(tmp_path, *devices(64), *(of_all_watches("state", i) for i in range(3)), of_all_watches("series", 1),
                 f"{numbers(1800)} INSERT INTO interval SELECT i + 2, i * 1000000000 + mono_ns, i * 1000000000 + wall_ns, 0, 1 "

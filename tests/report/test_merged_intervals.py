@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A run that does not fit in --max-memory has fewer, longer intervals, which are sums of those it has with more."""
+"""A run that does not fit in --max-memory gets fewer, longer intervals, which are sums of the original ones."""
 import itertools
 import json
 import subprocess
@@ -12,12 +12,12 @@ from recordings import BLKLAT, ENV, recorded
 
 SECONDS = 9000
 GONE = 3001
-# One within an interval, one between two; a pause; and one in the middle of what is merged.
+# One within an interval, one between two, a pause, and one in the middle of merged intervals.
 MARKS = (1000, "A"), (2500.5, "B"), (4000, "pause"), (4003, "C"), (7007, "end")
 
 
 def told(*args):
-    """What it prints, and what it says besides."""
+    """Its output and its messages."""
     done = subprocess.run([BLKLAT, *map(str, args)], capture_output=True, text=True, env=ENV, timeout=120, check=True)
     return done.stdout, done.stderr
 
@@ -60,7 +60,7 @@ def ends(run):
 
 
 def spans(fine, coarse):
-    """Of each interval of the coarse run, the fine ones in it."""
+    """For each interval of the coarse run, the fine ones in it."""
     at = {end: i + 1 for i, end in enumerate(ends(fine))}
     return [slice(a, b) for a, b in itertools.pairwise([0, *(at[end] for end in ends(coarse))])]
 
@@ -122,7 +122,7 @@ def test_a_window_is_as_asked_for(long_run):
 
 
 def test_a_comparison_merges_all_alike(long_run, tmp_path):
-    """The second has what the first leaves; neither is finer than the other, and a run beside itself has not changed."""
+    """The second run gets the memory that the first leaves; both are equally fine, and a run compared with itself shows no change."""
     short = recorded(synthetic.mixed(50), tmp_path / "short.blklat")
     text, said = told("compare", "--format", "json", "--max-memory", "6M", long_run, short)
     runs = json.loads(text)["runs"]
@@ -132,7 +132,7 @@ def test_a_comparison_merges_all_alike(long_run, tmp_path):
 
 
 def test_a_comparison_leaves_room_for_what_plays_the_second(long_run, tmp_path):
-    """The counts of 12 devices are 6694 KiB: the first run fits as it is, and would leave less than that."""
+    """The counts of 12 devices need 6694 KiB: the first run would fit as it is, but leave less than that."""
     names = [f"sd{letter}" for letter in "abcdefghijkl"]
     script = synthetic.Script(names)
     for _ in range(40):
@@ -146,7 +146,7 @@ def test_a_comparison_leaves_room_for_what_plays_the_second(long_run, tmp_path):
     runs = json.loads(text)["runs"]
     assert [r["duration_s"] for r in runs] == [SECONDS, 40]
     assert runs[0]["merged"] == runs[1]["merged"] > 1
-    # What even merging does not make fit ends all the same, by the name of what is too large.
+    # What does not fit even when merged fails, and the message names what is too large.
     for memory, why in ("6690K", "the counts of its 12 watches need 6694K"), ("6700K", "not even its first interval, of 12 watches,"):
         done = subprocess.run([BLKLAT, "compare", "--max-memory", memory, many, long_run], capture_output=True, text=True, env=ENV, timeout=60)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a report says of the phases between marks."""
+"""What a report says about the phases between marks."""
 import json
 
 import pytest
@@ -51,7 +51,7 @@ def test_levels_are_phases_where_nobody_marked(tmp_path):
     for p, iops in zip(run["phases"], (400, 1600, 400)):
         read, write = p["watches"][0]["ops"]
         assert (read["iops"], read["iops_deviation"], write["iops"]) == (iops, 0, 10) and p["intervals"] == 12
-    # Those that were set come first, and one level is no phase.
+    # Marks take precedence, and a single level is no phase.
     assert json.loads(blklat("report", "--format", "json", file))["runs"][0]["phases"] == []
     even = levels(tmp_path / "even.blklat", rates=(400,))
     assert json.loads(blklat("report", "--format", "json", "--phases", "auto", even))["runs"][0]["phases"] == []
@@ -79,7 +79,7 @@ def test_some_are_without_figures(tmp_path, report):
 
 
 def test_compare_pairs_phases_by_name(tmp_path):
-    """Half as fast again at each depth; a depth that one of them lacks is told apart."""
+    """Latency is half as high again at each depth; a depth that one run lacks is listed separately."""
     before = sweep(tmp_path / "before.blklat", depths=(1, 4, 16))
     after = sweep(tmp_path / "after.blklat", depths=(16, 4, 32), service_ns=150_000, most=20_000)
     limits = ("QD 16: read.p99 > +49.9%", "QD 16: read.p99 > +50.1%", "QD 4:read.iops < 20001", "read.iops < 1")

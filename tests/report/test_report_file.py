@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where a report goes: a whole file or none, the page holding what JSON says."""
+"""Where a report goes: a whole file or none, and the page has the data of the JSON."""
 import json
 import os
 import resource
@@ -95,7 +95,7 @@ def test_a_device_is_written_as_it_is(file):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="a block device: only root makes one")
 def test_no_disk_is_overwritten(file, tmp_path):
-    """A link that somebody made where a report was to be. The device has no driver, should it be written to."""
+    """Somebody made a link to a device where the report should go. The device has no driver, in case it is written to."""
     disk, link = tmp_path / "disk", tmp_path / "report.html"
     os.mknod(disk, stat.S_IFBLK | 0o600, os.makedev(4095, 1))
     link.symlink_to(disk)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Slow IOs of a run: which ones a report keeps, when they were, what they have in common, and whether that says anything."""
+"""Slow IOs of a run: which ones a report keeps, their times, what they have in common, and whether that is significant."""
 import contextlib
 import math
 import sqlite3
@@ -21,7 +21,7 @@ def script(slow_max=100, **kw):
 
 
 def slow(s, op, latency_ns, size=4096, n=1, more=""):
-    """They are counted as well, as those of a real run."""
+    """They are counted as well, like those of a real run."""
     label = more.split("in=")[1].split()[0] if "in=" in more else ""
     s.io(op, latency_ns, n, size, f"in={label}" if label else "")
     s.lines.append(f"slow {op} {round(latency_ns)}ns {size} {more} x{n}")
@@ -55,7 +55,7 @@ def test_not_looked_for(report, tmp_path):
 
 
 def test_each_with_its_time(report, tmp_path):
-    """A script and the recording made of it say the same of each."""
+    """A script and the recording made from it give the same report."""
     s = script()
     for i in range(4):
         s.io("read", 90e3, 1000)
@@ -95,7 +95,7 @@ def test_the_slowest_are_kept(report, tmp_path):
         s.tick()
     ios = only_slow(report(recorded(s, tmp_path / "run.blklat")))
     assert ios["found"] == 60 * 900 and len(ios["ios"]) == 5000
-    # Of each interval the recording has 66 times three, and two.
+    # For each interval the recording has 66 times three slow IOs, and two more.
     kept = sorted((20 * 10 ** 6 + 1000 * (60 * k + i) for i in range(60) for k in range(233, 300) for _ in range(3 if k > 233 else 2)), reverse=True)
     assert [io["latency_ns"] for io in ios["ios"]] == kept[:5000]
 
@@ -124,7 +124,7 @@ def test_each_device_has_its_share(report, tmp_path):
 
 
 def test_in_common(report, tmp_path):
-    """90 of 100 slow ones are writes by one, of one size, to one sixteenth of the device; of all IOs a tenth are writes."""
+    """90 of 100 slow IOs are writes of one process, of one size, to one sixteenth of the device; a tenth of all IOs are writes."""
     s = script()
     for i in range(10):
         s.io("read", 90e3, 899)
@@ -150,7 +150,7 @@ def test_in_common(report, tmp_path):
 @pytest.mark.parametrize("by,label,others", [("size", "128 KiB", "4 KiB"), ("flags", "sync", "other"), ("beside", "flush", "read"), ("depth", "5-8", "1"),
                                              ("cgroup", "/db", "/web")])
 def test_parts_in_common(report, tmp_path, by, label, others):
-    """Half of the slow IOs are in a part that a twentieth of all are in. Who owns an IO is said once."""
+    """Half of the slow IOs are in a part that has a twentieth of all. An IO's owner is given once."""
     s = script(by=by)
     size = {"128 KiB": 131072}.get(label, 4096)
     for _ in range(10):
@@ -172,7 +172,7 @@ def test_parts_in_common(report, tmp_path, by, label, others):
 
 @pytest.mark.parametrize("writes,says", [(50, False), (60, False), (90, True), (10, True)])
 def test_what_says_nothing(report, tmp_path, writes, says):
-    """Of IOs half of which are writes, it says nothing that half or two thirds of 100 slow ones are."""
+    """If half of all IOs are writes, it means nothing that half or two thirds of 100 slow ones are."""
     s = script()
     for _ in range(10):
         s.io("read", 90e3, 4900 + writes // 10)
@@ -193,7 +193,7 @@ def test_too_few_to_say(report, tmp_path):
 
 
 def test_hostile_names(report, tmp_path):
-    """Names of processes and cgroups are others' words, in JSON and on the page."""
+    """Names of processes and cgroups are untrusted text, in JSON and on the page."""
     s = script()
     slow(s, "read", 9 * MS, n=30, more=f'pid=1 comm=dd cgroup="/{"x" * 3000}"')
     s.tick()

@@ -57,7 +57,7 @@ def test_a_constant_load_has_no_deviation(report, tmp_path):
     (("--from", "10s", "--to", "20000ms"), 10, 20),
     (("--from", "0.5m"), 30, 63),
     (("--to", "2.5"), 0, 2),
-    (("--from", "9.6", "--to", "20.4"), 10, 20),        # intervals whose middle lies in it
+    (("--from", "9.6", "--to", "20.4"), 10, 20),        # intervals whose middle lies in the window
     (("--from", "07:35:10", "--to", "07:35:20"), 10, 20),
     (("--from", "07:30", "--to", "07:36"), 0, 60),
     (("--from", "2026-11-21T07:35:10Z", "--to", "2026-11-21 07:35:20"), 10, 20),
@@ -87,7 +87,7 @@ def test_all_figures_are_of_the_window(report, file):
 
 
 def test_losses_are_of_the_window(report, tmp_path):
-    """7 are lost before it, 3 in it, 5 behind it; 4 are in flight as it begins, 6 as it ends."""
+    """7 are lost before it, 3 in it, 5 after it; 4 are in flight as it begins, 6 as it ends."""
     s = synthetic.Script()
     for second, (lost, in_flight) in enumerate([(7, 2), (0, 4), (3, 1), (0, 6), (5, 0)]):
         s.io("read", 1e6, 100 + second)
@@ -103,7 +103,7 @@ def test_losses_are_of_the_window(report, tmp_path):
         return [a[k] for k in ("started", "completed", "in_flight", "lost")], [f["values"]["lost"] for f in run["findings"] if f["kind"] == "losses"]
 
     assert accounted() == ([510 + 15, 510, 0, 15], [15])
-    # What ends in the window, in flight at its end, lost: 102 + 103 + 6 + 3.
+    # Ended in the window, in flight at its end, and lost: 102 + 103 + 6 + 3.
     assert accounted("--from", "2", "--to", "4") == ([214, 205, 6, 3], [3])
     assert accounted("--from", "3", "--to", "4") == ([109, 103, 6, 0], [])
     blklat("compare", file, "--from", "3", "--to", "4", "--fail-if", "total.lost > 0")

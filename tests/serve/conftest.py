@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the tests of 'blklat serve' share: all on loopback, ports chosen by the kernel."""
+"""What the tests of 'blklat serve' share: everything on loopback, with ports chosen by the kernel."""
 import os
 import pathlib
 import shutil
@@ -22,7 +22,7 @@ def pytest_configure(config):
 
 @pytest.fixture(autouse=True)
 def binary(request, monkeypatch):
-    """Tests that inspect the process from outside use the program that is shipped."""
+    """Tests that inspect the process from outside use the shipped program."""
     if request.node.get_closest_marker("plain"):
         monkeypatch.setattr(service, "BLKLAT", service.PLAIN)
 
@@ -53,7 +53,7 @@ def slots(need_root):
 
 @pytest.fixture
 def script(tmp_path):
-    """Makes a replay: how many intervals, of how many seconds each, and one or more devices."""
+    """A function that writes a replay: number and length of intervals, and one or more devices."""
     def make(intervals=100, seconds=0.1, **more):
         return service.write_script(tmp_path / "script.txt", intervals, seconds, **more)
     return make

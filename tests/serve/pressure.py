@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Loads on a service, and a measure of the machine's own lateness. Each runs in a process of its own, so that it and the test's
-interpreter do not wait for each other; 'with' blocks end them.
+Loads on a service, and a measure of the machine's own lateness. Each runs in a separate process, so that it and the test's
+interpreter do not wait for each other; the 'with' block ends it.
 """
 import asyncio
 import base64
@@ -21,7 +21,7 @@ class Helper:
 
     def __init__(self, *argv):
         self.process = subprocess.Popen([sys.executable, "-B", __file__, *map(str, argv)], stdout=subprocess.PIPE, text=True)
-        # It is there, so that what follows is under pressure from the first moment.
+        # Wait until it runs, so that what follows is under pressure from the first moment.
         assert self.process.stdout.readline() == "ready\n"
         self.said = None
 
@@ -40,32 +40,32 @@ class Helper:
 
 def sleeper(realtime=True, nice=0):
     """
-    Sleeps to a deadline each 10 ms, on each CPU and with the priority that a service has, if it may; says by how much it was late at
-    most. On each: a kernel that can't be interrupted for long keeps who wakes on that CPU, whatever its priority.
+    Sleeps to a deadline each 10 ms, on each CPU and with a service's priority, if it may; says by how much it was late at most.
+    On each CPU, because a kernel that can't be interrupted for long delays whoever wakes there, whatever its priority.
     """
     return Helper("sleep", int(realtime), nice)
 
 
 def hog():
-    """Takes a CPU, and goes before all that is not real-time in this session."""
+    """Takes a CPU, ahead of everything in this session that is not real-time."""
     return Helper("spin")
 
 
 def scrapers(serve, n):
-    """So many, as fast as they can; says how many answers were whole."""
+    """@n scrapers, as fast as they can; says how many answers were whole."""
     return Helper("scrape", serve.host, serve.port, n)
 
 
 def slow_clients(serve, n):
-    """So many that trickle a request and come again when they are cut off; says how many bytes were taken."""
+    """@n clients that trickle a request and reconnect when cut off; says how many bytes were taken."""
     return Helper("trickle", serve.host, serve.port, n)
 
 
 def attackers(serve, slow, wrong, spread):
     """
-    So many that trickle a request, so many that guess passwords, each another one; all come again at once when they are cut off or
-    answered. From this address, or each from one of its own (@spread). Says how many connections there were, and how many answers of
-    each status.
+    @slow clients that trickle a request, and @wrong ones that guess passwords, always different ones. All reconnect at once when
+    they are cut off or answered. They come from this address, or each from its own (@spread). Says how many connections there
+    were, and how many answers of each status.
     """
     return Helper("attack", serve.host, serve.port, slow, wrong, int(spread))
 
@@ -73,7 +73,7 @@ def attackers(serve, slow, wrong, spread):
 # --- in the helper's process ------------------------------------------------------------------
 
 def until_terminated(result):
-    """SIGTERM has the result printed and the process end, whatever its threads do."""
+    """On SIGTERM prints the result and ends the process, whatever its threads do."""
     def end(*_):
         print(json.dumps(result()), flush=True)
         os._exit(0)
@@ -86,7 +86,7 @@ def sleep(realtime, nice):
     worst = {cpu: 0 for cpu in os.sched_getaffinity(0)}
 
     def one(cpu):
-        # 0: this thread alone.
+        # 0: this thread only.
         os.sched_setaffinity(0, {cpu})
         if int(realtime):
             with contextlib.suppress(PermissionError):
@@ -151,7 +151,7 @@ def trickle(host, port, n):
 
 
 def attack(host, port, slow, wrong, spread):
-    """One thread does it all, so that it leaves a CPU to others."""
+    """One thread does everything, so that a CPU is left to others."""
     told = {"connections": 0}
     pause_s = 0.05
 

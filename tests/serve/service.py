@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A running 'blklat serve', and readers of what it says."""
+"""A running 'blklat serve', and readers of its answers."""
 import contextlib
 import http.client
 import json
@@ -14,7 +14,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLKLAT = os.environ.get("BLKLAT", str(ROOT / "build/blklat"))
-# Where BLKLAT is built with sanitizers, the one without.
+# The program without sanitizers, where BLKLAT has them.
 PLAIN = os.environ.get("BLKLAT_PLAIN", BLKLAT)
 DEADLINE_S = 60 * float(os.environ.get("BLKLAT_SLOW", 1))
 REPLAYS = ROOT / "tests/cli/replay"
@@ -35,7 +35,7 @@ def write_script(path, intervals, seconds, devices=1, cpus=1, ios=("read 96us 40
 
 
 def let_all_reach(file):
-    """pytest's folders are for their user alone."""
+    """Opens the path to a file, since pytest's folders are for their user alone."""
     for folder in file.parents:
         if not folder.stat().st_mode & 0o001:
             folder.chmod(0o755)
@@ -54,7 +54,7 @@ class Response:
 
 
 class Serve:
-    """In a with block it listens; at the end of the block it is ended by SIGTERM, with status 0."""
+    """In a with block it listens; at the end of the block SIGTERM ends it, with status 0."""
 
     def __init__(self, *args, listen="127.0.0.1:0", env=None, prefix=(), tls=False):
         argv = [*prefix, BLKLAT, "serve", "--listen", listen, *map(str, args)]
@@ -100,7 +100,7 @@ class Serve:
                 print(f"the service said: {self.stderr}")
 
     def stop(self, number=signal.SIGTERM):
-        """Returns how long it took."""
+        """Ends it; returns how long that took."""
         began = time.monotonic()
         self.process.send_signal(number)
         assert self.process.wait(DEADLINE_S) == 0, self.read_stderr()
@@ -117,7 +117,7 @@ class Serve:
         self.process.stderr.close()
 
     def replayed(self):
-        """All of the replay is there to be read."""
+        """Waits until the whole replay can be read."""
         self.until(lambda: self.request("/healthz").text == "the capture has stopped: the replay is at its end\n", "the end of the replay")
 
     # --- HTTP
@@ -141,7 +141,7 @@ class Serve:
         return s
 
     def exchange(self, data):
-        """The first line of the answer to these bytes, "" when there is none."""
+        """The first line of the answer to these bytes, "" without an answer."""
         with contextlib.closing(self.raw()) as s:
             with contextlib.suppress(ConnectionError):
                 s.sendall(data)
@@ -158,7 +158,7 @@ class Serve:
         return r.lines() if r.status == 200 else []
 
     def later_snapshot(self):
-        """A snapshot that was read after this call began; the next one may have been read just before it."""
+        """A snapshot that was taken after this call began; the next one may have been taken just before it."""
         def times():
             return {line["time"] for line in self.snapshot()}
         for _ in range(2):
@@ -192,18 +192,18 @@ class Serve:
         return [self.pid, self.server]
 
     def tasks(self):
-        """All threads of both."""
+        """All threads of both processes."""
         return [int(task) for pid in self.pids for task in os.listdir(f"/proc/{pid}/task")]
 
     def status(self, key, task=None):
         return status(task or self.pid, key)
 
     def rss_kib(self):
-        """Of both; what they share counts twice."""
+        """Resident memory of both processes; what they share counts twice."""
         return sum(int(status(pid, "VmRSS").split()[0]) for pid in self.pids)
 
     def cpu_ms(self):
-        """Of all threads of both, by the scheduler's own clock. How busy the machine is makes no difference."""
+        """CPU time of all threads of both, by the scheduler's own clock, which does not depend on how busy the machine is."""
         spent = 0
         for t in (t for pid in self.pids for t in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat")):
             with contextlib.suppress(OSError):  # it ended meanwhile
@@ -212,7 +212,7 @@ class Serve:
 
 
 def status(task, key):
-    """A process's or a thread's; every thread has a directory of its own, unlisted."""
+    """A status value of a process or a thread; every thread has a directory of its own in /proc, unlisted."""
     return re.search(rf"^{key}:[ \t]*(.*)$", pathlib.Path(f"/proc/{task}/status").read_text(), re.M)[1]
 
 
@@ -234,7 +234,7 @@ class Stream:
         return self
 
     def __exit__(self, *_):
-        # The connection's socket belongs to the response by now.
+        # By now the response owns the connection's socket.
         self.response.close()
         self.connection.close()
 
@@ -251,7 +251,7 @@ class Stream:
                 found[key] = value
 
     def intervals(self, n):
-        """@n of them, without what comes between."""
+        """@n intervals, without other events between them."""
         found = []
         while len(found) < n:
             number, name, data = self.event()
@@ -261,15 +261,15 @@ class Stream:
 
 
 def lateness(intervals):
-    """By how much each interval of a replay took longer or shorter than the replay says; seconds."""
+    """By how many seconds each interval of a replay was longer or shorter than the replay says."""
     ends = [data["end_s"] for _, data in intervals]
     return [abs(b - a - data["length_s"]) for a, b, (_, data) in zip(ends, ends[1:], intervals[1:])]
 
 
 def overdue(intervals, interval_s):
     """
-    By how much each interval of a live capture was told after its time; seconds. Times are a grid, which is where half of the intervals
-    ended that are closest together; each is due a place after the one before.
+    By how many seconds each interval of a live capture was late. Due times form a grid, whose phase is that of the half of the
+    intervals that ended closest together; each interval is due one step after the previous one.
     """
     ends = [data["end_s"] for _, data in intervals]
     phases = sorted(end % interval_s for end in ends)
@@ -277,7 +277,7 @@ def overdue(intervals, interval_s):
     first = min(range(n), key=lambda i: (phases[(i + half) % n] - phases[i]) % interval_s)
     late, due = [], None
     for end in ends:
-        # One that is late by more than an interval stands for those that were due meanwhile. The grid is known to a twentieth.
+        # One that is late by more than an interval stands for those due meanwhile. The grid is known to a twentieth of a step.
         number = int((end - phases[first]) / interval_s + 0.05)
         late.append(end - phases[first] - interval_s * (number if due is None else due))
         due = number + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The service manager, as far as a service talks to it."""
+"""The service manager, as far as a service communicates with it."""
 import contextlib
 import pathlib
 import socket
@@ -17,7 +17,7 @@ class Manager:
         self.socket.setsockopt(socket.SOL_SOCKET, self.TIMESTAMPNS, 1)
         self.socket.settimeout(DEADLINE_S)
         if not address.startswith("\0"):
-            pathlib.Path(address).unlink(missing_ok=True)  # of the same test, that is done again
+            pathlib.Path(address).unlink(missing_ok=True)  # left by an earlier run of a repeated test
         self.socket.bind(address)
 
     def __enter__(self):

@@ -11,7 +11,7 @@ from service import DEADLINE_S
 
 
 class Slots:
-    """Ten loop devices of numbers that nobody else uses, and a pattern for them; attached when a test says so."""
+    """Ten loop devices with numbers that nobody else uses, and a pattern for them; tests attach them."""
 
     def __init__(self):
         self.base = 10 * random.randrange(1000, 9000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""web.yml: TLS and users, as Prometheus' exporters take them, and what of it is refused."""
+"""web.yml: TLS and users, as in Prometheus' exporters, and which settings are refused."""
 import os
 import shutil
 import signal
@@ -38,7 +38,7 @@ def test_users(web, script):
 
 
 def test_a_password_is_hashed_once(web, script):
-    """The number of hashes, by the CPU time that the service takes: at cost 12 a check takes a fifth of a second or more, a scrape much less."""
+    """The service's CPU time gives the number of hashes: at cost 12 a check takes a fifth of a second or more, a scrape much less."""
     file = web(f'basic_auth_users: {{prometheus: {bcrypt("secret", 12)}}}')
     with Serve("--replay", script(10, 100), "--web-config", file) as s:
         def cost_ms(name, password, status, times=1):
@@ -54,7 +54,7 @@ def test_a_password_is_hashed_once(web, script):
 
 
 def test_a_password_stays_known_when_users_are_read_again(web, script, tmp_path):
-    """After SIGHUP a scrape needs no hash, unless its password was changed; then the old one is wrong."""
+    """After SIGHUP a scrape needs no hash, unless its password was changed; then the old password is wrong."""
     address = str(tmp_path / "notify")
     with Manager(address) as manager:
         def read_again(text):
@@ -96,7 +96,7 @@ def handshake(s, version):
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     context.set_ciphers("ALL:@SECLEVEL=0")
     with warnings.catch_warnings():
-        # Python would rather not speak TLS 1.1 either.
+        # Python warns about TLS 1.1.
         warnings.simplefilter("ignore", DeprecationWarning)
         context.minimum_version = context.maximum_version = version
     try:
@@ -107,7 +107,7 @@ def handshake(s, version):
 
 
 def subject(s):
-    """An empty one while the server changes over."""
+    """The certificate's subject; empty while one server replaces another."""
     try:
         pem = ssl.get_server_certificate((s.host, s.port))
     except OSError:

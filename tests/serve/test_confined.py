@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the two processes of a service may not, tried from inside of them (intruder.c); and what they are, seen from outside."""
+"""What the two processes of a service may not do, tried from inside (intruder.c), and their state, seen from outside."""
 import contextlib
 import errno
 import mmap
@@ -21,11 +21,11 @@ from service_manager import Manager
 INTRUDER = os.environ.get("INTRUDER", str(ROOT / "build/tests/serve/intruder.so"))
 NOBODY = pwd.getpwnam("nobody")
 AS_NOBODY = ["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}", "--clear-groups"]
-# What the capturing process needs for its work. It keeps its user, and its devices and sysfs are files.
+# What the capturing process needs for its work. It keeps its user; its devices and sysfs are files.
 OF_CAPTURES = {"read a file", "read /etc/shadow", "list a folder", "see a file", "have a process signalled", "be looked into", "control a device",
                "execute memory"}
 
-# A sanitizer wants to be loaded first, before an intruder; and what is confined is the program that is shipped.
+# A sanitizer must be loaded first, before an intruder; besides, the shipped program is the one to confine.
 pytestmark = pytest.mark.plain
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="not root")
 needs_intruder = pytest.mark.skipif(not os.path.exists(INTRUDER), reason="the intruder is not built: make test-programs")
@@ -42,7 +42,7 @@ def started(argv, **more):
 
 
 class Victim:
-    """Files, a process and a port of user nobody, to which any process of that user may do anything, unless it is confined."""
+    """Files, a process and a port of user nobody, open to any process of that user unless it is confined."""
     FILES = ("decoy", "cut", "moved", "removed")
 
     def __init__(self, stack):
@@ -60,7 +60,7 @@ class Victim:
         stack.callback(self.process.wait)
         stack.callback(self.process.kill)
         self.socket = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        # It is what it will be: nobody's.
+        # Wait until the process belongs to nobody.
         deadline = time.monotonic() + DEADLINE_S
         while status(self.process.pid, "Name") != "sleep" and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -78,7 +78,7 @@ class Victim:
                 "INTRUDER_PORT": str(self.socket.getsockname()[1])}
 
     def found(self):
-        """{what was tried: errno}, or None until all was."""
+        """{what was tried: errno}, or None until everything was."""
         with open(self.results, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as m:
             if not m[4]:
                 return None
@@ -100,7 +100,7 @@ def names(numbers):
 
 
 def tried_elsewhere(*prefix):
-    """{what: errno} of a program that nothing confines, which harms its victim."""
+    """{what: errno} of an unconfined program, which harms its victim."""
     with contextlib.ExitStack() as stack:
         victim = Victim(stack)
         subprocess.run([*prefix, "env", *(f"{k}={v}" for k, v in victim.env("start").items()), "true"], timeout=DEADLINE_S, check=True)
@@ -121,7 +121,7 @@ def intrude(victim, where, *args, prefix=()):
     with Serve(*args, env=victim.env(where), prefix=prefix) as s:
         found = s.until(victim.found, "the intruder")
         assert s.request("/healthz").status in (200, 503)
-        # What it made of itself is seen from outside, afterwards too.
+        # Its own state is also inspected from outside, afterwards.
         yield s, found
     assert victim.untouched()
 
@@ -203,7 +203,7 @@ def test_root_captures_and_somebody_else_serves(script, user):
             assert capabilities(task) == [0] * 5
             assert (status(task, "NoNewPrivs"), status(task, "Seccomp")) == ("1", "2")
         assert {"tcp"} == sockets(s.server) - {"unix"} and sockets(s.pid) <= {"unix", "netlink"}
-        # Nobody of its user looks into it, by way of /proc either.
+        # No process of its user can look into it, not even through /proc.
         assert os.stat(f"/proc/{s.server}/mem").st_uid == 0
         assert re.search(r"^Max core file size +0 +0 ", pathlib.Path(f"/proc/{s.server}/limits").read_text(), re.M)
 
@@ -228,7 +228,7 @@ def test_descriptors_of_who_started_it_are_not_handed_to_the_server(script):
 
 
 def test_the_server_holds_nothing_of_captures(need_root, loop):
-    """No program, no map; nor does it have one mapped."""
+    """No program and no map, and no mapping of one."""
     with Serve("--dev", loop.name) as s:
         kinds = {re.sub(r"\[\d+\]", "", os.readlink(f)) for f in pathlib.Path(f"/proc/{s.server}/fd").iterdir()}
         assert not any("bpf" in kind for kind in kinds), kinds
@@ -255,7 +255,7 @@ def test_only_root_has_a_user_to_choose(script):
 
 @needs_root
 def test_root_that_may_not_change_its_user_does_not_serve(script):
-    """A container's, say. Better none than one by root."""
+    """As in some containers. Better no server than one that runs as root."""
     r = subprocess.run(["setpriv", "--bounding-set=-setuid", PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", script()],
                        capture_output=True, text=True, timeout=DEADLINE_S)
     assert r.returncode == 1 and "could not become user 'nobody'" in r.stderr and r.stderr.count("\n") == 1, r.stderr
@@ -313,7 +313,7 @@ def test_a_service_that_ends_before_it_has_begun_leaves_no_server(tmp_path):
 
 
 def test_a_server_of_the_same_user_is_killed(script):
-    """By the kernel, whatever it does. It would not let root without capabilities do that to another user's process."""
+    """The kernel kills it, whatever it does. Root without capabilities could not kill another user's process."""
     file = script(10, 1000)
     let_all_reach(file)
     with Serve("--replay", file, prefix=AS_NOBODY if os.geteuid() == 0 else ()) as s:
@@ -325,7 +325,7 @@ def test_a_server_of_the_same_user_is_killed(script):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_to_both_is_no_failure(script, number):
-    """As Ctrl-C sends it, and a service manager: to the group."""
+    """Ctrl-C and a service manager send it to the whole group."""
     argv = [PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", str(script(10, 1000))]
     with started(argv, text=True, start_new_session=True) as process:
         assert "listening" in process.stderr.readline()
@@ -335,7 +335,7 @@ def test_a_signal_to_both_is_no_failure(script, number):
 
 
 def test_a_server_that_stands_still_holds_up_neither_intervals_nor_the_end(script):
-    """Totals go on; when it goes on it has them all."""
+    """Totals go on; when the server continues it has them all."""
     with Serve("--replay", script(100000, 0.01)) as s:
         server = s.server
         s.until(lambda: s.metrics()["blklat_capture_intervals_total"] > 3, "intervals")
@@ -354,13 +354,13 @@ def test_a_server_that_stands_still_holds_up_neither_intervals_nor_the_end(scrip
 
 @needs_intruder
 def test_a_server_can_not_have_the_captures_wait(script, tmp_path):
-    """It makes every descriptor that it holds block, and then gives no more signs: intervals go on, and the service ends."""
+    """It makes all its descriptors blocking, and then gives no more signs of life: intervals go on, and the service can end."""
     with Manager(str(tmp_path / "notify")) as manager:
         env = {"LD_PRELOAD": INTRUDER, "INTRUDER_IN": "stall", "NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "300000"}
         with Serve("--replay", script(100000, 0.01), env=env) as s:
             server = s.server
             try:
-                for _ in range(50):     # beats of 5 s, since it is asked for signs before each
+                for _ in range(50):     # heartbeats of 5 s, before each of which it is asked for a sign of life
                     manager.next()
                 before = int(status(s.pid, "voluntary_ctxt_switches"))
                 s.until(lambda: int(status(s.pid, "voluntary_ctxt_switches")) > before + 50, "intervals")
@@ -373,7 +373,7 @@ def test_a_server_can_not_have_the_captures_wait(script, tmp_path):
 @needs_intruder
 @pytest.mark.parametrize("end", [False, True])
 def test_a_server_that_hangs_is_to_be_another(script, tmp_path, end):
-    """Users are read again, and the one that there is does not end: the service does, and does not wait for that when it is to."""
+    """Users are read again, but the present server does not end: the service ends, and does not wait for it when told to end."""
     web = tmp_path / "web.yml"
     web.write_text("{}")
     with Serve("--replay", script(10, 1000), "--web-config", web, env={"LD_PRELOAD": INTRUDER, "INTRUDER_IN": "hang"}) as s:
@@ -390,7 +390,7 @@ def test_a_server_that_hangs_is_to_be_another(script, tmp_path, end):
 
 @needs_intruder
 def test_a_server_that_hangs_is_no_sign_of_life(script, tmp_path):
-    """The capture goes on; the watchdog is fed no more after a while, which is 20 s and some."""
+    """The capture goes on, but the watchdog is no longer fed after a little more than 20 s."""
     with Manager(str(tmp_path / "notify")) as manager:
         env = {"LD_PRELOAD": INTRUDER, "INTRUDER_IN": "hang", "NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "2400000"}
         with Serve("--replay", script(10, 1000), env=env) as s:

@@ -24,7 +24,7 @@ def capabilities(s):
 
 @pytest.mark.plain
 def test_what_is_kept_is_what_later_captures_take(slots):
-    """CAP_PERFMON (38) and CAP_BPF (39), in effect nowhere; what sends, what serves and what sees to the end have none."""
+    """CAP_PERFMON (38) and CAP_BPF (39), nowhere effective; the threads that send, serve and watch over the end have none."""
     device = slots.attach(0)
     with Serve("--dev", slots.pattern) as s:
         wait_for(s, device)
@@ -50,7 +50,7 @@ def loaded_programs():
 
 
 def test_leaves_nothing(slots):
-    """Also when it is killed: the programs go with the process, as soon as the kernel has none of them running."""
+    """Even when it is killed: the programs go with the process, as soon as none of them runs."""
     device = slots.attach(0)
     for number in (signal.SIGTERM, signal.SIGKILL):
         with Serve("--dev", device.name) as s:
@@ -68,7 +68,7 @@ def test_leaves_nothing(slots):
 
 
 def test_ends_within_a_second(slots):
-    """As test_service_life.py has it of a replay; here programs are detached."""
+    """Like test_service_life.py, but with programs to detach."""
     device = slots.attach(0)
     took = []
     for _ in range(3):
@@ -93,7 +93,7 @@ def test_opening_captures_leaves_no_memory_behind(slots):
 
 @pytest.mark.plain
 def test_only_the_thread_that_captures_has_priority(slots):
-    """Those that serve and that open captures are ordinary, or less."""
+    """Threads that serve or open captures have ordinary priority, or less."""
     device = slots.attach(0)
     with Serve("--dev", slots.pattern) as s:
         wait_for(s, device)
@@ -101,7 +101,7 @@ def test_only_the_thread_that_captures_has_priority(slots):
         def priorities():
             tasks = s.tasks()
             return {True: policy(s.pid), False: sorted(policy(t) for t in tasks if t != s.pid)}
-        # Those that open captures, that see to the end, that send and that take what is sent, and the one that serves.
+        # The threads that open captures, watch over the end, send, and receive; and the one that serves.
         ordinary = [(os.SCHED_OTHER, 0, 0)] * 4 + [(os.SCHED_OTHER, 0, 5)]
         s.until(lambda: priorities() == {True: (os.SCHED_FIFO, 1, 0), False: ordinary}, "those priorities")
 

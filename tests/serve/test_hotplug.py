@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A service on this machine's kernel counts every IO, whatever comes and goes."""
+"""A service on this machine's kernel counts every IO, whichever devices come and go."""
 import signal
 import subprocess
 
@@ -42,7 +42,7 @@ def test_stream_has_every_io_of_a_load(loop):
 
 @exact
 def test_devices_come_and_go(slots):
-    """One is there, under load all the time; another comes, works, goes and comes back. Each total is exact."""
+    """One device is under load all the time; another comes, works, goes and comes back. Each total is exact."""
     slots.detach_all()
     first = slots.attach(0)
     with Serve("--dev", slots.pattern, "--interval", "0.2") as s:
@@ -61,13 +61,13 @@ def test_devices_come_and_go(slots):
             s.until(lambda: f'device="{second.name}"' not in s.request("/metrics").text, "the end of its series")
             second = slots.attach(1)
             wait_for(s, second)
-            # The kernel's counts and Prometheus' go on; those of the capture begin anew.
+            # The kernel's counts and Prometheus' continue; those of the capture restart.
             assert total(s, second, "read") == 1500
             fio(second, number_ios=500, rw="randwrite")
             settled(s, second)
             assert totals(s, second) == (1500, 500)
             load.signal(signal.SIGINT)
-            done = load.result(128).ios("read")  # fio's status when it was interrupted
+            done = load.result(128).ios("read")  # 128: fio's status when interrupted
         a = settled(s, first)
         assert totals(s, first) == (done, 0) and done == a["completed"] == before()["ios"]
         started = s.metrics()[f'blklat_io_started_total{{device="{second.name}",stage="device"}}']
@@ -102,10 +102,10 @@ def test_another_device_of_the_same_name(slots):
 
 @exact
 def test_more_devices_than_captures(slots):
-    """Six come one by one: their captures are joined, nothing is lost of what was counted before and after."""
+    """Six come one by one: their captures are joined, and no counts from before or after are lost."""
     slots.detach_all()
     with Serve("--dev", slots.pattern, "--interval", "0.2") as s:
-        # There is none yet, and that is no failure.
+        # There is no device yet, which is no failure.
         s.until(lambda: s.request("/api/snapshot").status == 200, "an interval")
         assert s.snapshot() == [] and s.request("/healthz").text == "ok\n"
         devices = []
@@ -147,7 +147,7 @@ def test_captures_are_joined_under_load(slots):
             a = watched(s, device)[0]["accounting"]
             assert done[i] == a["started"] == a["kernel_ios"] == before[i]()["ios"]
             assert s.metrics()[f'blklat_io_started_total{{device="{device.name}",stage="device"}}'] == done[i]
-            # What this kernel showed to no program is told as lost.
+            # Completions that this kernel showed to no program are reported as missing.
             assert missing(a) <= unseen.of(device), (a, unseen.counts())
             assert total(s, device, ("read", "write")[i]) == a["completed"] == done[i] - missing(a)
 
@@ -211,7 +211,7 @@ def test_a_device_named_that_is_not_there_yet(slots, tmp_path, there):
         wait_for(s, device)
         fio(device, number_ios=500)
         a = settled(s, device)
-        # Whoever hears of a new device may read it as well.
+        # Others that notice a new device may read it as well.
         assert totals(s, device) == (a["completed"], 0) and a["completed"] == a["kernel_ios"] >= 500
         assert s.read_stderr().count(f"waiting: no block device '{late}'") == 1
         assert f"{late} is watched now" in s.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Hundreds of devices that come, are joined in one capture, and go."""
+"""Hundreds of devices come, are joined in one capture, and go."""
 import os
 import time
 
@@ -13,7 +13,7 @@ N = 250
 
 @exact
 def test_captures_are_joined_and_the_end_is_plain(need_root):
-    """More captures than are kept apart come one by one beside a large one; one takes over, and SIGTERM gives status 0."""
+    """Beside a large capture, more small ones come than are kept apart. One takes over, and SIGTERM gives status 0."""
     with many_loops(N) as many:
         later = many[-5:]
         for device in later:
@@ -38,7 +38,7 @@ def test_captures_are_joined_and_the_end_is_plain(need_root):
 
 
 def test_a_priority_that_takes_a_cpu_is_given_up(need_root):
-    """64 devices each ms: reading them takes all of a CPU, from all who have none of that priority. Each half second it is little."""
+    """64 devices each ms: reading them takes a whole CPU from everything of lower priority. Each half second it takes little."""
     with many_loops(64) as many:
         with Serve("--dev", many.pattern, "--interval", "0.001") as s:
             s.until(lambda: "too much for a real-time priority" in s.read_stderr(), "word of it")

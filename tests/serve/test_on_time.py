@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A service's intervals are on time, whatever else goes on on this machine."""
+"""A service's intervals are on time, whatever else this machine does."""
 import base64
 import contextlib
 import os
@@ -15,9 +15,9 @@ LATE_S = 0.05
 
 @pytest.mark.parametrize("late", [0, 0.03, 0.06, 0.099, 0.23])
 def test_one_late_interval_is_found(late):
-    """By what the tests below judge with."""
+    """By the function that the tests below use."""
     due = [0.0771 + i / 10 for i in range(40)]
-    # Some are half a millisecond late, more or less; those that were due before the late one ended fall away.
+    # Some are up to a few ms late; those due before the late one ended are missing.
     ends = [t + i % 7 / 2000 for i, t in enumerate(due) if not 1 <= i - 20 <= late * 10]
     ends[20] += late
     found = overdue([(None, {"end_s": end}) for end in ends], 0.1)
@@ -25,7 +25,7 @@ def test_one_late_interval_is_found(late):
 
 
 def watching(stream, device):
-    """The intervals until one has the device, with it."""
+    """The intervals up to the first that has the device."""
     got = []
     while not got or device.name not in [w["device"] for w in got[-1][1]["watches"]]:
         assert len(got) < 200, f"{device.name} is not watched"
@@ -34,7 +34,7 @@ def watching(stream, device):
 
 
 def on_time(got, sleeper, interval_s=0.1):
-    """None is missing, and none later than this machine has a thread of the same priority be."""
+    """None is missing, and none is later than this machine makes a thread of the same priority."""
     numbers = [int(number.split(".")[1]) for number, _ in got]
     assert numbers == list(range(numbers[0], numbers[0] + len(got)))
     late = overdue(got, interval_s)
@@ -42,7 +42,7 @@ def on_time(got, sleeper, interval_s=0.1):
 
 
 def test_intervals_are_on_time_while_devices_come_and_scrapers_storm(slots):
-    """Opening a capture takes a good part of a second, the intervals a tenth. Also when captures are joined."""
+    """Opening a capture takes much of a second, an interval a tenth. Captures are joined, too."""
     first = slots.attach(0)
     with Serve("--dev", slots.pattern, "--interval", "0.1") as s, s.stream() as stream, sleeper() as machine:
         got = watching(stream, first)
@@ -59,7 +59,7 @@ def test_intervals_are_on_time_while_devices_come_and_scrapers_storm(slots):
 
 
 def test_intervals_are_on_time_while_all_cpus_are_busy(slots):
-    """With what goes before everything that is ordinary, the server too: it tells of the intervals afterwards."""
+    """Hogs run ahead of everything of ordinary priority, also of the server, which reports the intervals afterwards."""
     first = slots.attach(0)
     with Serve("--dev", first.name, "--interval", "0.1") as s, s.stream() as stream, sleeper() as machine:
         got, began = watching(stream, first), time.monotonic()
@@ -72,7 +72,7 @@ def test_intervals_are_on_time_while_all_cpus_are_busy(slots):
 
 
 def test_intervals_are_on_time_while_users_are_read_again(slots, tmp_path):
-    """The server that is to be another then waits for a CPU, the capture does not wait for the server."""
+    """The new server waits for a CPU then, but the capture does not wait for the server."""
     device, web = slots.attach(0), tmp_path / "web.yml"
     web.write_text('basic_auth_users:\n  me: "$2b$04$MoN/U6uk5qDR6V5ahgGfH.WRGXTLfmWtcwAeS4Py2ng78KJMQnK1y"\n')
     me = {"Authorization": "Basic " + base64.b64encode(b"me:secret").decode()}
@@ -80,7 +80,7 @@ def test_intervals_are_on_time_while_users_are_read_again(slots, tmp_path):
     began = time.monotonic()
 
     def intervals():
-        # All of them, and more. The last server may be about to go.
+        # All intervals, and more. The last server may be about to end.
         with contextlib.suppress(OSError, AssertionError), s.stream(me) as stream:
             return stream.intervals(int(10 * (time.monotonic() - began)))
     with Serve("--dev", device.name, "--interval", "0.1", "--web-config", web) as s, sleeper() as machine:

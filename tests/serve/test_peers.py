@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Peers that are slow, dead, many or malicious: intervals are on time, by the stream's own clock, memory is bounded, and who
-behaves is served.
+Slow, dead, many or malicious peers: intervals are on time by the stream's own clock, memory is bounded, and well-behaved
+peers are served.
 """
 import contextlib
 import os
@@ -31,8 +31,8 @@ def descriptors():
 @contextlib.contextmanager
 def undisturbed(serve, seconds, most_kib=16384):
     """
-    What happens in the block, and for some time after, makes no interval later than this machine makes another process of the same
-    priority, and takes no more memory than a bound.
+    During the block and for some time after it, no interval is later than this machine makes another process of the same
+    priority, and memory stays below a bound.
     """
     with serve.stream() as stream, sleeper() as machine:
         stream.intervals(2)
@@ -45,7 +45,7 @@ def undisturbed(serve, seconds, most_kib=16384):
 
 @pytest.fixture
 def serve(script):
-    # Two devices, a thousand intervals: the tests are over before they are.
+    # Two devices, a thousand intervals: more than the tests need.
     with Serve("--replay", script(1000, INTERVAL_S, devices=2)) as s:
         yield s
 
@@ -56,7 +56,7 @@ def close_all(sockets):
 
 
 def scrape_times(serve, times, headers=None, pause_s=0.2):
-    """Each by a connection of its own, and each must succeed; seconds."""
+    """Seconds of each scrape; each has its own connection and must succeed."""
     took = []
     for _ in range(times):
         began = time.monotonic()
@@ -67,14 +67,14 @@ def scrape_times(serve, times, headers=None, pause_s=0.2):
 
 
 def refusals(serve, headers=None):
-    """By reason, as of the last interval."""
+    """Refusals by reason, as of the last interval."""
     lines = serve.request("/metrics", headers=headers).text.splitlines()
     return {line.split('"')[1]: int(line.split()[1]) for line in lines if line.startswith("blklat_http_refused_total{")}
 
 
 @contextlib.contextmanager
 def guarded(tmp_path, script, password="secret", cost=10, **more):
-    """A service that asks for a password, and what lets in."""
+    """A service that asks for a password, and the headers that give access."""
     (tmp_path / "web.yml").write_text(f"basic_auth_users: {{prometheus: {bcrypt(password, cost)}}}")
     with Serve("--replay", script(1000, INTERVAL_S, devices=2), "--web-config", tmp_path / "web.yml", **more) as s:
         yield s, basic("prometheus", password)
@@ -83,8 +83,8 @@ def guarded(tmp_path, script, password="secret", cost=10, **more):
 @pytest.mark.parametrize("spread", [False, True], ids=["from one address", "from many"])
 def test_slow_clients_and_wrong_passwords_at_once(tmp_path, script, spread):
     """
-    150 that never end their request and 60 that guess passwords, all of which come again at once: whoever knows the password is
-    served within a second, later only by what the machine keeps another process of the server's priority waiting.
+    150 clients never end their request and 60 guess passwords; all reconnect at once. Whoever knows the password is served
+    within a second, plus the time for which the machine delays another process of the server's priority.
     """
     with guarded(tmp_path, script) as (serve, right):
         assert serve.request("/metrics", headers=right).status == 200
@@ -101,13 +101,13 @@ def test_slow_clients_and_wrong_passwords_at_once(tmp_path, script, spread):
             assert serve.rss_kib() - rss < 8192
             refused = refusals(serve, right)
     assert refused["password"] >= 5 and refused["slow"] + refused["crowded"] > 0 and not refused["streams"], refused
-    # They did press on it.
+    # The pressure was real.
     assert told["connections"] > 250 and told["401"] >= 5, told
 
 
 @pytest.mark.parametrize("spread", [False, True], ids=["from one address", "from many"])
 def test_a_first_right_password_among_wrong_ones(tmp_path, script, spread):
-    """It waits in line with those of its own address, and all addresses take turns. By a quick hash: eight a second are the bound."""
+    """It waits in line behind its own address only, as addresses take turns. With a quick hash, so that eight a second are the limit."""
     with guarded(tmp_path, script, cost=5) as (serve, right):
         with attackers(serve, 0, 60, spread):
             time.sleep(1)
@@ -116,7 +116,7 @@ def test_a_first_right_password_among_wrong_ones(tmp_path, script, spread):
 
 
 def test_a_first_right_password_from_elsewhere(tmp_path, script):
-    """All who guess are of one address, which has scraped: another one has its turn after one check."""
+    """All guesses come from one address, which has scraped before: another address has its turn after one check."""
     with guarded(tmp_path, script) as (serve, right):
         assert serve.request("/metrics", headers=right).status == 200
         (tmp_path / "web.yml").write_text(f"basic_auth_users: {{prometheus: {bcrypt('changed', 12)}}}")
@@ -137,7 +137,7 @@ def status(serve, headers, source=None):
 
 
 def test_guessing_is_bounded(tmp_path, script):
-    """Half of a CPU for all, and 20 and eight a second for an address; who is too much is told when to come again."""
+    """At most half a CPU for all, and for an address 20 checks and then eight a second; others are told when to try again."""
     with guarded(tmp_path, script) as (serve, _):
         began, before = time.monotonic(), serve.cpu_ms()
         with attackers(serve, 0, 100, False) as attack:
@@ -145,7 +145,7 @@ def test_guessing_is_bounded(tmp_path, script):
             answers = [serve.request("/metrics", headers=basic("prometheus", f"another {n}")) for n in range(10)]
             elapsed, spent = time.monotonic() - began, serve.cpu_ms() - before
             told = attack.end()
-        # Of the eight a second it may get one as well as any other.
+        # One of these may be among the eight a second that are checked.
         assert {(a.status, a.headers["Retry-After"]) for a in answers} - {(401, None)} == {(429, "5")}
         assert told["429"] > 50 and told["401"] <= 20 + 8 * (time.monotonic() - began) + 1, told
         assert spent < 1000 * elapsed * 0.75
@@ -166,7 +166,7 @@ def test_the_same_password_is_checked_once(tmp_path, script):
 
 
 def test_two_hundred_slow_clients(serve):
-    """Each sends a byte now and then and never ends its request: they are cut off, and scrapes don't wait for that."""
+    """Each sends a byte now and then and never ends its request: they are cut off, and scrapes don't wait for them."""
     slow = []
     try:
         with undisturbed(serve, 3), sleeper(realtime=False, nice=5) as ordinary:
@@ -185,7 +185,7 @@ def test_two_hundred_slow_clients(serve):
 
 
 def test_one_address_does_not_take_all_places(serve):
-    """Of 300 connections half of all places stay; who has fewer keeps his, even if he is slower."""
+    """Of 300 connections as many stay as half of all places; an address with fewer keeps its own, even if it is slower."""
     other = serve.raw(b"GET /metrics HTTP/1.1\r\n", source="127.0.0.9")
     many = []
     try:
@@ -200,7 +200,7 @@ def test_one_address_does_not_take_all_places(serve):
 
 
 def test_scrapers_keep_their_places(serve):
-    """Who has scraped keeps its connection while 400 others come from as many addresses; who has not loses it."""
+    """A client that has scraped keeps its connection while 400 others come from as many addresses; one that has not loses it."""
     def resting(path, source):
         c = serve.connection(source=source)
         c.request("GET", path)
@@ -219,7 +219,7 @@ def test_scrapers_keep_their_places(serve):
 
 
 def test_having_scraped_is_no_weapon(serve):
-    """40 addresses that have scraped and then keep 7 connections each, which is more than there are: others get in."""
+    """40 addresses scrape and then keep 7 connections each, more than there are places: others still get in."""
     many = []
     try:
         serve.until(serve.snapshot, "an interval")
@@ -237,7 +237,7 @@ def test_having_scraped_is_no_weapon(serve):
 
 
 def test_ends_while_passwords_are_checked(tmp_path, script):
-    """One is under way, which takes a second, and 30 wait."""
+    """One check is under way, which takes a second, and 30 wait."""
     took = []
     for _ in range(3):
         with guarded(tmp_path, script, cost=14) as (serve, _):
@@ -249,7 +249,7 @@ def test_ends_while_passwords_are_checked(tmp_path, script):
 
 
 def test_slow_tls_handshakes(tmp_path, script, certificate):
-    """300 that begin a handshake and say nothing more."""
+    """300 clients begin a handshake and send nothing more."""
     file = tmp_path / "web.yml"
     file.write_text(f"tls_server_config: {{cert_file: {certificate}/one.crt, key_file: {certificate}/one.key}}")
     with Serve("--replay", script(1000, INTERVAL_S), "--web-config", file, tls=True) as serve:
@@ -266,7 +266,7 @@ def test_slow_tls_handshakes(tmp_path, script, certificate):
 
 
 def test_slow_readers_of_answers(script):
-    """300 that ask and don't read; as many that ask for hundreds of answers in one go."""
+    """300 clients send a request and don't read; as many request hundreds of answers at once."""
     with Serve("--replay", script(1000, INTERVAL_S, devices=64)) as serve:
         serve.until(serve.snapshot, "an interval")
         slow = []
@@ -285,7 +285,7 @@ def test_slow_readers_of_answers(script):
 
 
 def test_streams_of_one_address(serve):
-    """Half of all, so that others have theirs."""
+    """One address gets half of all streams, so that others get theirs."""
     streams = []
     try:
         for status in [b"200"] * 16 + [b"503"]:
@@ -312,7 +312,7 @@ def test_half_open_connections(serve):
     try:
         with undisturbed(serve, 2):
             idle = [serve.raw() for _ in range(60)]
-        # Some places are left; those that say nothing lose theirs after ten seconds.
+        # Some places are left; silent connections lose theirs after ten seconds.
         serve.until(lambda: answers(serve), "an answer", 15)
         assert serve.until(lambda: closed(idle[0]), "its end", 15)
     finally:
@@ -330,7 +330,7 @@ def closed(s, timeout=0.05):
 
 
 def test_those_that_rest_give_way(serve):
-    """Kept connections are closed before new ones find no place."""
+    """Idle connections are closed before new ones are refused."""
     rest = []
     try:
         for i in range(300):
@@ -377,7 +377,7 @@ def test_malformed_requests(serve):
 
 
 def test_random_bytes(serve):
-    """What looks like a request at first, then isn't one."""
+    """Bytes that begin like a request, but are not one."""
     with undisturbed(serve, 2):
         for _ in range(300):
             with contextlib.closing(serve.raw()) as s:
@@ -389,7 +389,7 @@ def test_random_bytes(serve):
 
 
 def test_scrape_storm(serve):
-    """Eight scrapers as fast as they can; every answer is whole."""
+    """Eight scrapers, as fast as they can; every answer is whole."""
     counts, stop = [0] * 8, threading.Event()
 
     def scrape(i):
@@ -413,7 +413,7 @@ def test_scrape_storm(serve):
 
 
 def test_dead_readers_of_the_stream(script):
-    """They connect, read nothing and stay; half a minute later they are gone, and nothing was kept for them."""
+    """They connect, read nothing and stay. Half a minute later they are disconnected, and nothing was buffered for them."""
     with Serve("--replay", script(1000, INTERVAL_S, devices=24), "--history", "5") as serve:
         dead = []
         try:

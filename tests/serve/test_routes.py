@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is answered to whom: paths, methods, headers, encodings, hosts."""
+"""Which request gets which answer: paths, methods, headers, encodings, hosts."""
 import gzip
 import json
 import subprocess
@@ -17,7 +17,7 @@ PATHS = ["/", "/metrics", "/api/snapshot", "/healthz"]
 @pytest.fixture(scope="module")
 def serve():
     with Serve("--replay", REPLAYS / "mixed.txt") as s:
-        # The two intervals are over and stay to be looked at.
+        # The two intervals are over and can still be read.
         s.replayed()
         yield s
 
@@ -43,7 +43,7 @@ def test_snapshot_with_bins():
 
 
 def test_metrics_count_all_ios(serve):
-    """By hand from mixed.txt: both intervals of sda, stage device."""
+    """Worked out by hand from mixed.txt: both intervals of sda, stage device."""
     values = serve.metrics()
 
     def count(op, stage="device"):
@@ -65,7 +65,7 @@ def test_formats_are_negotiated(serve):
 
 
 def test_health(serve):
-    """The replay is over: nothing is captured any more."""
+    """The replay is over, so nothing is captured any more."""
     r = serve.request("/healthz")
     assert (r.status, r.text) == (503, "the capture has stopped: the replay is at its end\n")
 
@@ -87,7 +87,7 @@ def test_health_tells_of_losses(tmp_path):
 
 
 def test_health_tells_of_skipped_programs(tmp_path):
-    """Nothing is known to be lost, but may be; also in the metrics and in what the page gets, once and for all devices."""
+    """Something may be lost, although nothing is known to be. The metrics and the page's data say so once for all devices."""
     path = tmp_path / "skipped.txt"
     path.write_text("blklat-replay 1\ndevice sda\ndevice sdb\nwatch sda device\nwatch sdb device\nio read 1ms 4096 x10\ntick 0.1\n"
                     "io read 1ms 4096 x10\nskipped 2\ntick 0.1\n" + "io read 1ms 4096\ntick 0.1\n" * 1000)
@@ -177,7 +177,7 @@ def test_host(serve):
 
 @pytest.mark.parametrize("second", ["evil.example", "localhost:{port}", ""])
 def test_two_hosts_are_refused(serve, second):
-    """Whatever they say: what is between a peer and us may go by the other one."""
+    """Whatever they say, since a proxy between the peer and us may use the other one."""
     for name in ("Host", "host"):
         line = serve.exchange(f"GET /metrics HTTP/1.1\r\nHost: localhost:{serve.port}\r\n{name}: {second.format(port=serve.port)}\r\n\r\n".encode())
         assert line.split()[1] == "400"
@@ -187,7 +187,7 @@ def test_two_hosts_are_refused(serve, second):
                                      "Content-Length: 5\r\nExpect: 100-continue"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_bodies_are_refused_before_they_come(serve, method, headers):
-    """Nothing of it is waited for."""
+    """The answer does not wait for any of the body."""
     assert serve.exchange(serve.get_request("/metrics", method)[:-2] + headers.encode() + b"\r\n\r\n").split()[1] == "413"
 
 
@@ -224,7 +224,7 @@ def test_names_are_escaped(tmp_path, name):
     with Serve("--replay", path) as s:
         s.until(lambda: s.snapshot(), "an interval")
         text = s.request("/metrics").text
-        # Else the other lines are torn.
+        # Otherwise a line was torn apart.
         assert [line for line in text.split("\n") if line and not line.startswith(("#", "blklat_"))] == []
         assert name not in s.request("/").text
         with s.stream() as stream:
@@ -234,7 +234,7 @@ def test_names_are_escaped(tmp_path, name):
 
 
 def test_many_who_ask_cost_one_rendering(tmp_path):
-    """Within an interval the answer is the same bytes, whoever asks, made and packed once; the next has others."""
+    """Within an interval everybody gets the same bytes, rendered and compressed once; the next interval has others."""
     path = write_script(tmp_path / "script.txt", 2, 0.2, devices=64)
     path.write_text(path.read_text() + "tick 1000\n")
     with Serve("--replay", path) as s:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The whole way: fio on a device, the service, two real servers that scrape it for a minute, their queries."""
+"""End to end: fio on a device, the service, two real servers that scrape it for a minute, and their queries."""
 import contextlib
 import json
 import pathlib
@@ -16,7 +16,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "prom"))
 import server  # noqa: E402
 
 SECONDS = 60
-# How each kind is asked for its IOs and its buckets, and how wide those are.
+# For each kind of histogram the queries for IOs and buckets, and the buckets' width.
 KINDS = {
     "native": ("histogram_count(blklat_io_latency_seconds%s)", "blklat_io_latency_seconds%s", 2 ** (1 / 8)),
     "classic": ("blklat_io_latency_seconds_count%s", "blklat_io_latency_seconds_bucket%s", 2 ** (1 / 2)),
@@ -49,13 +49,13 @@ def test_a_minute_of_fio(loop, prometheus, tmp_path):
     load = {"rw": "randrw", "iodepth": 4, "ioengine": "io_uring", "runtime": SECONDS, "time_based": 1, "rate_iops": "3000,1000"}
     with Unseen() as unseen, Serve("--dev", loop.name) as serve:
         servers = {kind: prometheus(f"127.0.0.1:{serve.port}", kind == "native") for kind in KINDS}
-        # So that each series is there, for its rate to tell of all that follows.
+        # So that each series exists, and its rate covers everything that follows.
         began = time.monotonic()
         for rw in ("randread", "randwrite"):
             fio(loop, rw=rw, number_ios=1)
         for kind, p in servers.items():
             server.wait_for("the first IOs", lambda p=p, kind=kind: len(p.query(KINDS[kind][0] % "")) == 2)
-        # The same IOs by a capture of its own: what blklat itself says of them.
+        # blklat's own figures of the same IOs, by a separate capture.
         with Recorder(loop, tmp_path / "run.blklat", "--quiet", interval=1) as recorder, Fio(loop, **load) as f:
             f.process.wait(2 * SECONDS + DEADLINE_S)
             ios = 2 + sum(f.result().ios(op) for op in ("read", "write"))

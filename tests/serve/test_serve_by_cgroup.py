@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A service that divides IOs by cgroup: which is which stays so in captures that come later and in one that takes over."""
+"""A service that divides IOs by cgroup: later captures, and one that takes over, give each cgroup the same part."""
 import signal
 
 from devices import Delta
@@ -29,9 +29,9 @@ def test_each_counts_what_it_did(loop):
         f = fio(loop, rw="randwrite", number_ios=300)
         a = settled(s, loop)
         assert a["completed"] == a["kernel_ios"] == delta()["ios"] == 350
-        # As the exposition writes a backslash and a quote.
+        # With backslash and quote as the exposition writes them.
         assert parts(s, loop) == {("read", rf'{g.name}/a \"b\" \\c'): 50, ("write", ours()): f.ios("write")}
-        # Whoever looks at the page is told that there are more parts.
+        # The page is told that there are more parts.
         while told is not None:
             _, name, data = stream.event()
             if name == "run" and len(data["parts"]) == 4:
@@ -41,7 +41,7 @@ def test_each_counts_what_it_did(loop):
 
 @exact
 def test_devices_that_come_are_divided_alike(slots):
-    """Six, one by one, so that one capture takes over: each cgroup works on all of them."""
+    """Six devices come one by one, so that one capture takes over; each cgroup works on all of them."""
     slots.detach_all()
     with groups() as g, Serve("--dev", slots.pattern, "--by", "cgroup", "--max-parts", "5", "--interval", "0.2") as s:
         devices = []
@@ -66,7 +66,7 @@ def test_devices_that_come_are_divided_alike(slots):
 
 @exact
 def test_those_that_end(loop):
-    """Their series end, and others have room. No total of what is there falls, and nothing is counted twice or under "rest"."""
+    """Their series end and make room for others. No existing total falls, and nothing is counted twice or under "rest"."""
     with groups() as g, Serve("--dev", loop.name, "--by", "cgroup", "--max-parts", "3", "--interval", "0.2") as s:
         wait_for(s, loop)
         stays = g.make("stays")
@@ -80,7 +80,7 @@ def test_those_that_end(loop):
             g.remove(made)
             s.until(lambda n=n: parts(s, loop) == {("read", f"{g.name}/stays"): 5 * (n + 1)}, f"the end of g{n}'s series")
         assert stays.exists()
-        # One of the same name is another counter, from 0.
+        # A new cgroup of the same name has a new counter, from 0.
         read(g, "g3", loop, 2)
         settled(s, loop)
         assert parts(s, loop) == {("read", f"{g.name}/stays"): 50, ("read", f"{g.name}/g3"): 2}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A service that divides IOs by size: what it tells of parts, against fio and against 'blklat live'."""
+"""A service that divides IOs by size: its parts against fio and against 'blklat live'."""
 import collections
 import json
 import re
@@ -15,7 +15,7 @@ SIZES = {"4k": "4 KiB", "12k": "16 KiB", "64k": "64 KiB"}
 
 
 def test_outputs_have_the_parts_of_live():
-    """The last interval as live's JSON has it; the stream's intervals, whose parts add up; no loss and no device twice."""
+    """The last interval equals live's JSON; in the stream's intervals parts add up; no loss or device is reported twice."""
     r = subprocess.run([BLKLAT, "live", "--replay", REPLAYS / "sizes.txt", "--format", "json"], capture_output=True, check=True, timeout=60)
     lines = [json.loads(line) for line in r.stdout.splitlines()]
     with Serve("--replay", REPLAYS / "sizes.txt") as s, s.stream() as stream:
@@ -58,7 +58,7 @@ def test_each_size_counts_what_fio_did(loop):
 
 @exact
 def test_devices_that_come_are_divided_too(slots):
-    """Six, one by one, so that one capture takes over; a reload; one goes and comes back. Totals go on by part."""
+    """Six devices come one by one, so that one capture takes over; a reload; one goes and comes back. Each part's totals continue."""
     slots.detach_all()
     with Serve("--dev", slots.pattern, "--by", "size", "--interval", "0.2") as s:
         devices = []
@@ -84,7 +84,7 @@ def test_devices_that_come_are_divided_too(slots):
 
 
 def test_more_than_fits_is_said(loop):
-    """Each part takes as many counters as the whole."""
+    """Each part needs as many counters as the whole."""
     argv = [BLKLAT, "serve", "--dev", loop.name, "--listen", "127.0.0.1:0", "--max-memory", "64K", "--by"]
     r = subprocess.run([*argv, "size"], capture_output=True, text=True, timeout=60)
     assert r.returncode == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A service that tells of slow IOs: the same as 'blklat live' does, each once, whatever captures come and go."""
+"""A service that reports slow IOs: the same as 'blklat live', each once, whichever captures come and go."""
 import json
 import subprocess
 
@@ -34,14 +34,14 @@ tick 0.2
 
 
 def dd(device, n, bs="4k"):
-    """Direct reads from a process of its own; returns its number."""
+    """Direct reads by a separate process; returns its process id."""
     with subprocess.Popen(["dd", f"if={device.path}", "of=/dev/null", f"bs={bs}", f"count={n}", "iflag=direct", "status=none"]) as process:
         assert process.wait() == 0
         return process.pid
 
 
 class Slow:
-    """What the stream has told of slow IOs, by device."""
+    """Slow IOs that the stream has reported, by device."""
 
     def __init__(self, stream):
         self.stream, self.ios, self.found, self.counted = stream, {}, {}, {}
@@ -55,7 +55,7 @@ class Slow:
             self.counted[name] = self.counted.get(name, 0) + sum(o["ios"] for o in w["ops"])
 
     def of(self, s, device, n):
-        """Has all of a device's IOs, which are so many and have ended."""
+        """Waits for all @n IOs of a device, which have ended."""
         assert settled(s, device)["completed"] == n
         while self.counted.get(device.name, 0) < n:
             self.take()
@@ -64,7 +64,7 @@ class Slow:
 
 
 def test_as_live_tells_it(tmp_path):
-    """The snapshot has the lines of live's JSON, the stream what these have of slow IOs."""
+    """The snapshot has the lines of live's JSON, the stream their slow IOs."""
     file = tmp_path / "slow.txt"
     file.write_text(SCRIPT)
     r = subprocess.run([BLKLAT, "live", "--replay", file, "--format", "json"], capture_output=True, check=True, timeout=60)
@@ -97,7 +97,7 @@ def test_not_wanted(script):
 
 @exact
 def test_each_and_whose(loop):
-    """All are slow from 1 ns on; each is told with its sender."""
+    """With a limit of 1 ns all are slow; each is reported with its sender."""
     with Serve("--dev", loop.name, "--slow", "1us", "--interval", "0.2") as s, s.stream() as stream:
         wait_for(s, loop)
         pid = dd(loop, 80)
@@ -119,13 +119,13 @@ def test_more_than_are_wanted_and_no_owners(loop):
 
 @exact
 def test_each_once_through_captures_that_are_joined(slots):
-    """Five more come, one by one, while the first is read from all the time: one capture takes over, and each IO is told once."""
+    """Five more come one by one, while the first is read from all the time: one capture takes over, and each IO is reported once."""
     slots.detach_all()
     first = slots.attach(0)
     with Serve("--dev", slots.pattern, "--slow", "1us", "--slow-max", "10000", "--interval", "0.2") as s, s.stream() as stream:
         slow = Slow(stream)
         wait_for(s, first)
-        # Each has a place of its own.
+        # Each read has its own place.
         with subprocess.Popen(["sh", "-c", f"i=0; while [ $i -lt 200 ]; do dd if={first.path} of=/dev/null bs=4k count=1 skip=$i iflag=direct status=none; "
                                            "sleep 0.02; i=$((i + 1)); done"]) as reader:
             devices = []
@@ -162,7 +162,7 @@ def test_a_device_that_comes_back(slots):
 
 @exact
 def test_percentile(loop):
-    """Of a steady load one in a hundred is slow, once there is a past."""
+    """With a steady load one IO in a hundred is slow, once there is a past."""
     with Serve("--dev", loop.name, "--slow", "p99", "--slow-max", "10000", "--interval", "0.2") as s, s.stream() as stream:
         slow = Slow(stream)
         wait_for(s, loop)

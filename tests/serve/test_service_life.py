@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A service from its start to its end: signals, the service manager, what it gives up."""
+"""A service from its start to its end: signals, the service manager, the privileges that it drops."""
 import os
 import re
 import signal
@@ -13,7 +13,7 @@ from stalls import ended, fill
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_ends_within_a_second(script, number):
-    """Also while streams are open and a request is half sent. The quickest of three tells of the service, not of what else runs here."""
+    """Also while streams are open and a request is half sent. The quickest of three runs shows the service, not the machine's other work."""
     took = []
     for _ in range(3):
         with Serve("--replay", script(10, 1000)) as s:
@@ -27,14 +27,14 @@ def test_ends_within_a_second(script, number):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_messages_that_nobody_takes(script, number):
-    """It goes on, answers and ends all the same."""
+    """It still runs, answers and ends."""
     with Serve("--replay", script(3, 0.5)) as s:
         fill(s.process.stderr.fileno())
-        # Which it says at once.
+        # It reports that at once.
         s.until(lambda: s.request("/healthz").status == 503, "the replay's end")
         assert s.request("/metrics").status == 200
         assert ended(s.process, number) == 0
-        # What it was filled with, all of it.
+        # Everything that the pipe was filled with.
         assert s.read_stderr().strip("#").count("\n") == 1
 
 
@@ -42,7 +42,7 @@ def test_messages_that_nobody_takes(script, number):
 def test_the_service_manager_is_told(script, tmp_path, abstract):
     name = f"blklat-test-{os.getpid()}" if abstract else str(tmp_path / "notify")
     with Manager("\0" + name if abstract else name) as manager:
-        # A watchdog of 2.4 s: three beats in it, though intervals are longer.
+        # A watchdog of 2.4 s: three heartbeats in that time, although intervals are longer.
         env = {"NOTIFY_SOCKET": ("@" if abstract else "") + name, "WATCHDOG_USEC": "2400000"}
         with Serve("--replay", script(10, 1000), env=env) as s:
             assert manager.next()[1].startswith(b"READY=1\n")
@@ -80,7 +80,7 @@ def test_nothing_is_kept(script):
 
 
 def test_nobody_may_run_it_too(script):
-    """A replay needs no privilege; what can't be dropped is no failure."""
+    """A replay needs no privilege; if one can't be dropped, that is no failure."""
     if os.geteuid() != 0:
         pytest.skip("not root")
     file = script()
@@ -102,7 +102,7 @@ def test_wrong_command_lines():
 
 @pytest.mark.parametrize("args", [(), ("--engine", "kmod"), ("--engine", "bpf")], ids=lambda a: a[-1] if a else "any")
 def test_no_engine_is_no_wrong_command_line(args):
-    """A module may be loaded later: the service manager has to try again."""
+    """A module may be loaded later, so the service manager has to try again."""
     as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
     r = subprocess.run([*as_nobody, BLKLAT, "serve", "--listen", "127.0.0.1:0", "--dev", "all", *args], capture_output=True, text=True, timeout=60)
     assert (r.returncode, r.stderr.count("\n")) == (1, 1) and re.search("not permitted|not loaded", r.stderr), r.stderr

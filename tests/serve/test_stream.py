@@ -29,7 +29,7 @@ def test_events(script):
 
 
 def test_health(tmp_path):
-    """Of five alike, one is slow from the begin and one gets 8 times slower; three lose 1 % and less of their IOs in one interval."""
+    """Of five equal devices one is slow from the start and one gets 8 times slower; three lose up to 1 % of their IOs in one interval."""
     names = [f"nvme{i}n1" for i in range(5)]
     lines = ["blklat-replay 1", "engine bpf", *(f'device {n} kind=nvme model="Micron 7450" size=1920383410176' for n in names),
              *(f"watch {n} device" for n in names)]
@@ -60,7 +60,7 @@ def test_cells_hold_every_io():
 
 
 def newest(serve):
-    """Its number, by the IOs so far."""
+    """The number of the newest interval, computed from the IOs so far."""
     return sum(line["accounting"]["completed"] for line in serve.snapshot()) // 1300
 
 
@@ -80,7 +80,7 @@ def test_resume(script):
 
 
 def ends(stream, last):
-    """{number: when it ended} of the intervals up to the last."""
+    """{number: end} of the intervals up to @last."""
     found = {}
     while last not in found:
         [(number, data)] = stream.intervals(1)
@@ -89,7 +89,7 @@ def ends(stream, last):
 
 
 def test_history_is_bounded_in_time(script):
-    """A reader that comes when all is over gets what ended within the history before the last, by the ends that another was told."""
+    """A late reader gets the intervals that ended within the history's length before the last, by the ends that another reader got."""
     with Serve("--replay", script(30, 0.1), "--history", "0.55") as s:
         with s.stream() as stream:
             told = ends(stream, 30)
@@ -110,7 +110,7 @@ def test_a_reader_that_comes_late_is_told_of_what_was_kept(script):
 
 
 def test_too_many_streams(script):
-    """Whoever has them: the other places are for scrapes."""
+    """The limit holds for all clients together: the other places are for scrapes."""
     with Serve("--replay", script(200, 0.1)) as s:
         streams = [s.stream(source=f"127.0.0.{2 + i // 16}") for i in range(32)]
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a service tells of a device."""
+"""What a service reports about a device."""
 import re
 
 from load import Missing
@@ -18,12 +18,12 @@ def total(serve, device, op, stage="device", what="io_latency_seconds_count"):
 
 
 def totals(serve, device):
-    """Reads and writes that are told of."""
+    """Reported reads and writes."""
     return total(serve, device, "read"), total(serve, device, "write")
 
 
 def settled(serve, device):
-    """The accounting of a quiet device, with all that came before this call."""
+    """The accounting of a quiet device, including everything before this call."""
     serve.later_snapshot()
     a = serve.until(lambda: watched(serve, device), f"{device.name} in an interval")[0]["accounting"]
     if a["lost"] or a["in_flight"]:
@@ -32,7 +32,7 @@ def settled(serve, device):
 
 
 def by_part(serve, device, what="io_latency_seconds_count", by="size"):
-    """{(op, part): total}, of what is not 0."""
+    """{(op, part): total} of all totals but 0."""
     found = {}
     for name, value in serve.metrics().items():
         labels = dict(re.findall(r'(\w+)="(.*?)"(?:,|\})', name))

@@ -4,7 +4,7 @@ import base64
 import warnings
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.13 has it no more
+    warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.13 no longer has it
     import crypt
 
 SALT = "abcdefghijklmnopqrstuu"

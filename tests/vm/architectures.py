@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-What of a guest depends on its architecture: the emulator and its machine, the root, and where packages come from.
+What depends on a guest's architecture: the emulator and its machine, the root, and where packages come from.
 
-A guest of this machine's architecture sees this machine's root. Any other sees a Debian 12 that is unpacked in the
-cache, with what the tests use; its maintainer scripts never ran. The tree and the build folder are where they are here.
+A guest of this machine's architecture sees this machine's root. Any other sees a Debian 12 unpacked in the cache, with
+what the tests use; its maintainer scripts never ran. The tree and the build folder have the same paths in both.
 """
 import contextlib
 import dataclasses
@@ -17,11 +17,11 @@ from packages import HOST, Apt, Failure, Staged, mirrors, run, source_line
 TREE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = (TREE / os.environ.get("O", "build")).resolve()
 TOOLS = CACHE / "tools"
-# Named with their libraries: to install mdadm would mean udev too.
+# Named with their libraries, since installing mdadm would bring in udev.
 TOOL_PACKAGES = ("busybox-static", "kmod", "libkmod2", "mdadm", "nvme-cli", "libnvme1", "dmsetup",
                  "libdevmapper1.02.1")
 KMOD_NAMES = ("depmod", "insmod", "lsmod", "modinfo", "modprobe", "rmmod")
-# Of a root that is not this machine's: a shell and its tools, what tests run, and the libraries of blklat.
+# For a root that is not this machine's: a shell and its tools, what tests run, and blklat's libraries.
 ROOT_PACKAGES = (
     "base-files", "bash", "busybox-static", "coreutils", "dash", "dmsetup", "e2fsprogs", "findutils", "fio", "grep", "kmod",
     "libbpf1", "libcap-ng0", "libcrypt1", "libelf1", "libgnutls30", "libjson-c5", "libmicrohttpd12", "libncursesw6",
@@ -39,11 +39,11 @@ class Architecture:
     machine: tuple  # QEMU's options
     append: str  # to the kernel's command line
     native: bool = False
-    cross: str = ""  # what the names of its compiler's programs begin with
+    cross: str = ""  # prefix of its compiler's programs
 
     @property
     def make(self):
-        """What a Makefile, ours or the kernel's, has to be told to build for it here."""
+        """Variables that make a Makefile, ours or the kernel's, build for it here."""
         return () if self.native else (f"ARCH={self.name}", f"CROSS_COMPILE={self.cross}")
 
     # --- this machine's part ---
@@ -55,10 +55,10 @@ class Architecture:
     def fetch_emulator(self, update):
         """Returns its version."""
         if read_stamp(self.qemu) and not update:
-            with contextlib.suppress(Failure):  # a library may have gone from the machine since
+            with contextlib.suppress(Failure):  # a library may have been removed from the machine since
                 return self._emulator_version()
         APT.update()
-        # One that is installed to emulate processes would be upgraded along.
+        # An installed emulator of processes would be upgraded along with it.
         names = [n for n in APT.with_libraries(*self.emulator_packages) if not n.startswith("qemu-user")]
         fetch_programs(self.qemu, names)
         return self._emulator_version()
@@ -87,7 +87,7 @@ class Architecture:
         return pathlib.Path(os.environ.get("BLKLAT", BUILD / "blklat")) if self.native else BUILD / self.name / "blklat"
 
     def environment(self):
-        """Of a command in a guest, besides what this machine's has: where the programs for it are."""
+        """What a command in a guest needs besides this machine's environment: where its programs are."""
         if self.native:
             places = [str(TOOLS / d) for d in ("sbin", "bin", "usr/sbin")]
             return {"PATH": ":".join([*places, PATH]), "LD_LIBRARY_PATH": library_path(TOOLS), "BLKLAT": self.blklat}
@@ -114,7 +114,7 @@ class Architecture:
             write_stamp(scratch, packages=ROOT_PACKAGES)
 
     def clock(self):
-        """What its kernel has to be told of its clock."""
+        """Kernel parameters for its clock."""
         khz = tsc.khz() if self.native else None
         return f"tsc_early_khz={khz}" if khz else ""
 
@@ -138,7 +138,7 @@ def fetch_tools(update):
 AMD64 = Architecture(
     "amd64", "qemu-system-x86_64", ("qemu-system-x86", "qemu-system-common", "qemu-system-data", "seabios"),
     ("-machine", "q35", "-cpu", "max"), "console=ttyS0 tsc=reliable", native=True)
-# The oldest CPU that has pages of 16 KiB, and none of the signed pointers that take longest to emulate.
+# The oldest CPU with 16 KiB pages, and without pointer authentication, which takes longest to emulate.
 ARM64 = Architecture(
     "arm64", "qemu-system-aarch64", ("qemu-system-arm", "qemu-system-common", "qemu-system-data"),
     ("-machine", "virt,gic-version=3", "-cpu", "cortex-a76"), "console=ttyAMA0",

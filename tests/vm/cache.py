@@ -21,7 +21,7 @@ def library_path(folder):
 
 
 def program(folder, name):
-    """Path of a program in an unpacked folder, and the environment it wants."""
+    """Path of a program in an unpacked folder, and the environment it needs."""
     for place in ("usr/sbin", "usr/bin", "sbin", "bin"):
         if (folder / place / name).exists():
             return str(folder / place / name), os.environ | {"LD_LIBRARY_PATH": library_path(folder)}

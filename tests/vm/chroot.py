@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-A Debian 12 of its own in the cache: to install packages in, and to boot with systemd. What is written into it goes to
-a layer that is thrown away.
+A separate Debian 12 in the cache, to install packages in and to boot with systemd. Writes go to a layer that is thrown
+away.
 """
 import fcntl
 import os
@@ -14,10 +14,10 @@ from cache import CACHE, read_stamp, write_stamp
 from packages import HOST, Failure, Staged, mirrors, run, source_line
 
 FOLDER = CACHE / "chroot"
-# To build the module, to boot, and to look at what runs then.
+# To build the module, to boot, and to inspect what runs then.
 PACKAGES = ("apt", "bash-completion", "curl", "dkms", "gcc", "kmod", "linux-headers-amd64", "make", "man-db",
             "procps", "python3-pytest", "systemd-sysv", "udev")
-# $1: an empty folder, $2: the chroot, $3: a folder that is seen as /out there, then the command.
+# $1: an empty folder, $2: the chroot, $3: the folder that becomes /out there; then the command.
 ENTER = """\
 mount -t tmpfs tmpfs "$1"
 mkdir "$1/upper" "$1/work" "$1/root"
@@ -33,14 +33,14 @@ exec chroot "$root" "$@"
 
 
 def needs(debs):
-    """Names of the packages that these depend on, but for themselves; the first of each alternative."""
+    """Names of the packages that these depend on, except themselves; the first of each alternative."""
     named = {run("dpkg-deb", "-f", deb, "Package").strip(): run("dpkg-deb", "-f", deb, "Depends") for deb in debs}
     found = {re.split(r"[\s(:]", part.strip())[0] for text in named.values() for part in text.split(",") if part.strip()}
     return sorted(found - set(named))
 
 
 def fetch(debs):
-    """Makes the chroot, with what these packages need; returns its folder."""
+    """Makes the chroot, with the dependencies of these packages; returns its folder."""
     wanted = sorted({*PACKAGES, *needs(debs)})
     if os.geteuid() != 0:
         raise Failure("a chroot takes root")

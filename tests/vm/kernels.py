@@ -39,7 +39,7 @@ class Kernel:
         self.series = series
         self.suites = suites
         self.arch = arch
-        self.flavour = flavour or arch.name  # as the packages' names end
+        self.flavour = flavour or arch.name  # how the packages' names end
         self.name = f"{series}-{self.flavour}".removesuffix("-amd64")
         self.chroot_suite = chroot  # release to build modules in, if this one has no compiler for it
         self.folder = CACHE / "kernels" / self.name
@@ -75,7 +75,7 @@ class Kernel:
     # --- fetching ---
 
     def newest(self):
-        """The image package; where its suite has moved on, the newest there is."""
+        """The image package; the newest available where its suite has moved on."""
         for series in (re.escape(self.series), r"\d+\.\d+") if self.chroot_suite else (re.escape(self.series),):
             found = self.arch.apt.newest("linux-image-", rf"linux-image-{series}[.+][^-]*(-\d+)?-{self.flavour}", self.suites)
             if found:
@@ -99,7 +99,7 @@ class Kernel:
             if not self.chroot_suite:
                 needs = apt.depends(headers)
                 parts += [headers] + [n for n in needs if n.startswith("linux-headers-")]
-                # The programs of a build, for this machine.
+                # The headers' build programs, for this machine.
                 APT.update()
                 APT.unpack([n for n in needs if n.startswith("linux-kbuild-")], scratch)
             apt.unpack(parts, scratch)
@@ -121,14 +121,14 @@ class Kernel:
         run_in(TOOLS, "depmod", "-b", scratch, release)
 
     def _point_headers(self, scratch, headers, release):
-        """The headers name each other by where they would be installed, and maybe an older compiler."""
+        """The headers name each other by the paths of an installation, and maybe an older compiler."""
         source = scratch / "usr/src" / headers
         final = self.folder / "usr/src"
         makefile = source / "Makefile"
         makefile.write_text(makefile.read_text().replace("include /usr/src/", f"include {final}/"))
         variables = source / ".kernelvariables"
         variables.write_text(re.sub(r"gcc-\d+$", HOST_CC, variables.read_text(), flags=re.M))
-        # Its BTF would be wanted for the module's own, which takes pahole.
+        # With its BTF the build would make the module's own, which needs pahole.
         (source / "vmlinux").unlink(missing_ok=True)
         (scratch / "build").symlink_to(f"usr/src/{headers}")
         for link in ("build", "source"):
@@ -156,7 +156,7 @@ class Kernel:
     # --- initramfs ---
 
     def initrd(self):
-        """Path of an initramfs with the present init, made when there is none."""
+        """Path of an initramfs with the current init, made when there is none."""
         key = hashlib.sha256((HERE / "init").read_bytes() + pathlib.Path(__file__).read_bytes()).hexdigest()[:16]
         path = self.folder / f"initrd-{key}"
         if not path.exists():
@@ -164,7 +164,7 @@ class Kernel:
                 root = pathlib.Path(scratch) / "root"
                 self._fill_initrd(root)
                 packed = pathlib.Path(scratch) / "initrd"
-                # Not compressed: to unpack it costs an emulated CPU more than to load it.
+                # Not compressed: an emulated CPU takes longer to unpack it than to load it.
                 busybox, _ = program(TOOLS, "busybox")
                 with open(packed, "wb") as out:
                     subprocess.run(["sh", "-c", f"find . | {busybox} cpio -o -H newc"], cwd=root, stdout=out,
@@ -203,7 +203,7 @@ KERNELS = {k.name: k for k in (
     Kernel("6.12", BACKPORTED),
     Kernel("6.12", BACKPORTED, flavour="rt-amd64"),
     Kernel("7.2", ("sid",), chroot="sid"),
-    # Of its later updates the mirrors have the lists only.
+    # The mirrors have only the lists of its later updates.
     Kernel("5.10", ("bullseye",), arch=ARM64),
     Kernel("6.1", BOOKWORM, arch=ARM64),
     Kernel("6.12", BACKPORTED, arch=ARM64),
@@ -213,14 +213,14 @@ KERNELS = {k.name: k for k in (
 
 
 def remove_leftovers():
-    """What a fetch left that was killed."""
+    """Removes what a killed fetch left."""
     for pattern in (".*.*", "kernels/.*.*", "kernels/*/tmp*", "apt/tmp*"):
         for folder in CACHE.glob(pattern):
             shutil.rmtree(folder)
 
 
 def fetch(kernels, update=False):
-    """Downloads and prepares what is missing; with update, what has become newer."""
+    """Downloads and prepares missing kernels; with update, newer versions too."""
     if os.geteuid() != 0:
         raise Failure("the kernels' guests see this machine's root and are prepared in a chroot: run this as root")
     CACHE.mkdir(parents=True, exist_ok=True)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Boots a kernel in QEMU, runs one command there, and passes its output and status out.
+Boots a kernel in QEMU, runs one command there, and returns its output and status.
 
     result = Machine(KERNELS["6.12"], disks=["nvme"]).run(["uname", "-r"], timeout=60)
     result.status, result.output, result.log
 
-The guest sees this machine's files where they are here, read-only below a layer in memory, and
+The guest sees this machine's files under the same paths, read-only below a layer in memory, and
 writes into one folder, $VM_OUT, which has the same path on both sides. It has no udev and no network.
-With another root its files are seen instead (a guest of another architecture always has one): a folder with a shell and
-proc, sys, dev. With a manager that one is the first process and runs the command as a unit: systemd.
+With another root it sees the files of that one instead: a folder with a shell and proc, sys, dev. A guest of another
+architecture always has one. With a manager (systemd), that is the first process and runs the command as a unit.
 Emulated, not virtualized: KVM of nested machines does not start stock kernels.
 """
 import contextlib
@@ -29,7 +29,7 @@ from packages import Failure
 TIMED_OUT, DIED = 124, 99
 DISK_SIZE = "64M"
 FILES = ("output", "results", "status", "dmesg", "console", "tainted")
-# About one boot in 50 ends in a failed assertion of QEMU 10 (iotlb_to_section()), a race of its own.
+# About one boot in 50 ends in a failed assertion of QEMU 10 (iotlb_to_section()), a race in QEMU.
 ATTEMPTS = 3
 # As in real machines: two queues, a write cache that has to be flushed, discards.
 DISKS = {
@@ -37,16 +37,16 @@ DISKS = {
     "virtio": "virtio-blk-pci,drive=disk{n},num-queues=2",
 }
 DISK_OPTIONS = "cache=writeback,discard=unmap"
-# Two CPUs take turns in one thread each; QEMU 7.2 corrupted live-patched kernel text that way, 10 does not.
+# Each of the two CPUs has a thread; QEMU 7.2 corrupted live-patched kernel text that way, 10 does not.
 EMULATED = "tcg,thread=multi"
 # One instruction is one nanosecond of the guest's clock: costs are counted, not timed.
 COUNTED = ("tcg,thread=single", ("-icount", "shift=0,sleep=off"))
-# An oops ends the guest. QEMU's nvme says that there may be several ways to it; the disk would have no requests then,
-# unlike most.
+# An oops ends the guest. QEMU's nvme says that it may have several paths; as a multipath head the disk would have no
+# requests, unlike most.
 APPEND = "panic=-1 oops=panic quiet loglevel=5 log_buf_len=4M nvme_core.multipath=N"
-# Bits of /proc/sys/kernel/tainted that a foreign, unsigned module sets: all that a good run may have.
+# Bits of /proc/sys/kernel/tainted that a foreign, unsigned module sets; a good run has no others.
 FOREIGN_MODULE = 1 << 12 | 1 << 13
-# What the init script does around the command; the manager then powers off (systemd-run-generator).
+# Does what the init script does around the command; the manager then powers off (systemd-run-generator).
 UNIT = """\
 out=$(dirname "$0")
 cd "$out"
@@ -63,7 +63,7 @@ PASSED_ON = re.compile(r"BLKLAT\w*|WITNESS|WIDENED|O|V|UPDATE")
 
 
 class Result:
-    """What is left of a guest; log is empty and status 124 or 99 when it did not come to its end."""
+    """The result of a guest; when it did not come to its end, log is empty and status 124 or 99."""
 
     def __init__(self, status, folder, seconds):
         self.status = status
@@ -105,8 +105,8 @@ class Machine:
 
     def run(self, command, timeout=300, env=None, show=None, out=None):
         """
-        Runs a command, a list of words, or one that is a line of shell. Its output goes to show, a
-        function, as it comes. The folder out is kept, another is not.
+        Runs a command, given as a list of words or as a line of shell. Its output goes to show, a
+        function, as it comes. The folder out is kept; without one, a temporary folder is not.
         """
         with contextlib.ExitStack() as undo:
             # Disks are large; only what is in out is of interest afterwards.
@@ -142,7 +142,7 @@ class Machine:
         qemu, _ = program(self.arch.qemu, self.arch.emulator)
         share = self.arch.qemu / "usr/share"
         managed = MANAGED.format(manager=self.manager, out=folder) if self.manager else ""
-        # Where instructions are the clock there is nothing to be held up by.
+        # Where instructions are the clock, nothing can delay its calibration.
         clock = "" if "-icount" in self.qemu_args else self.arch.clock()
         shares = ":".join(map(str, self.shares))
         argv = ["setpriv", "--pdeathsig", "KILL", qemu, "-L", share / "qemu", "-L", share / "seabios",
@@ -172,7 +172,7 @@ class Machine:
                 "-device", DISKS[kind].format(n=n)]
 
     def _boot(self, scratch, folder, timeout, show):
-        """Returns the status, None when it was not the guest that ended but QEMU."""
+        """Returns the status, None when QEMU ended instead of the guest."""
         env = os.environ | {"LD_LIBRARY_PATH": library_path(self.arch.qemu)}
         deadline = time.monotonic() + timeout
         with open(scratch / "qemu", "w") as said:
@@ -195,7 +195,7 @@ class Machine:
 
 
 def follow(process, path, deadline, show):
-    """Shows what is added to a file until the process has ended, or the deadline has."""
+    """Shows what is added to a file until the process has ended, or the deadline has passed."""
     place = 0
     over = False
     while not over:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-What is done on every kernel: the module built for it, the guest tests run in it.
+For every kernel: builds the module, and runs the guest tests.
 
 Tests are the pytest files in guest/ (see guest/guest.py for how to write one). A guest runs all of them
-in one boot. A kernel's log with a warning is a failure of its own, and so is a guest that died.
+in one boot. A warning in the kernel's log is a failure of its own, and so is a guest that died.
 """
 import concurrent.futures
 import json
@@ -18,9 +18,9 @@ from packages import Failure
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = (ROOT / os.environ.get("O", "build")).resolve()
-# Each guest has these besides the devices that tests make of modules.
+# Each guest has these besides the devices that tests make with modules.
 DISKS = ("nvme", "virtio")
-# An emulated machine is about six times slower than this one, which others may keep busy: deadlines are longer by this.
+# Factor for deadlines: an emulated machine is about six times slower than this one, which may be busy.
 SLOWER = "12"
 PYTEST = ("/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rsfE", "--tb=short",
           "--durations=20", "--durations-min=10", "--rootdir", str(HERE / "guest"))
@@ -35,7 +35,7 @@ def build_kmod(kernel):
     if not (ROOT / "Kbuild").exists():
         raise Failure("there is no Kbuild, so no module to build")
     argv = ["make", "--no-print-directory", "-C", ROOT, "kmod", f"KDIR={kernel.headers}", "KCFLAGS=-Werror", *kernel.arch.make]
-    # Not as arguments, which make passes on: O means something else to the kernel's Makefile.
+    # Not as arguments, since make passes those on: O means something else to the kernel's Makefile.
     env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | {"O": str(BUILD)}
     done = subprocess.run([str(a) for a in argv], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     bad = [line for line in done.stdout.splitlines() if re.search(r"\bwarning:", line, re.I)]
@@ -62,7 +62,7 @@ class Count(dict):
 
 
 def read_results(folder):
-    """Outcome by test, and the one that was running when the guest ended; guest/conftest.py wrote them."""
+    """Outcome by test, and the test that was running when the guest ended, as guest/conftest.py wrote them."""
     outcomes, running = {}, None
     path = folder / "results"
     for line in path.read_text().splitlines() if path.exists() else ():
@@ -74,7 +74,7 @@ def read_results(folder):
 
 
 def complaints(kernel, result, count, running):
-    """What is wrong with a run besides tests that say so themselves."""
+    """What is wrong with a run besides failed tests."""
     if result.died:
         yield f"the guest {result.died} after {result.seconds:.0f} s in {running or 'no test'}; its console:"
         yield result.tail()
@@ -131,7 +131,7 @@ def sum_up(counts, show):
 
 
 def test_side_by_side(kernels, jobs, argv, show):
-    """The same, several kernels at a time, each by a process like this one; shown as each is done."""
+    """The same for several kernels at a time, each in a process like this one; shows each when it is done."""
     processes = []
 
     def one(kernel):
@@ -155,12 +155,12 @@ def test_side_by_side(kernels, jobs, argv, show):
 
 
 def verdict(kernel, result, show):
-    """Of a guest whose command was pytest alone: shows what failed besides and, in the last line, counts. Returns the exit status."""
+    """For a guest whose command was pytest alone: shows other failures and, in the last line, counts. Returns the exit status."""
     last = (result.output.strip().splitlines() or [""])[-1]
     count = Count()
     for number, what in re.findall(r"(\d+) (passed|failed|skipped|error)", last):
         count["failed" if what == "error" else what] += int(number)
-    # A guest that died, and what its kernel complained of before and after the tests.
+    # A guest that died, and complaints of its kernel before and after the tests.
     for complaint in filter(None, [result.died, *result.alarms()]):
         show(f"kernel {kernel.name}: {complaint}\n")
         count["failed"] += 1

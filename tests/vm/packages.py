@@ -2,9 +2,9 @@
 """
 Debian packages of several releases, unpacked into folders; nothing is installed.
 
-apt works below a root of its own: its lists, its sources (the mirrors of this machine's apt, other
-suites) and its preferences. Only what is installed here is the machine's, so that libraries it has
-need no download. There may be one for each architecture.
+apt works below a root with its own lists, sources (the mirrors of this machine's apt, other suites)
+and preferences. Only the list of installed packages is this machine's, so that libraries it has need
+no download. There may be one root for each architecture.
 """
 import functools
 import os
@@ -18,7 +18,7 @@ HOST = "bookworm"
 SUITES = (HOST, f"{HOST}-updates", f"{HOST}-backports", "bullseye", "sid")
 SECURITY_SUITES = (f"{HOST}-security", "bullseye-security")
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# A newer or older release gives only what this one does not have; QEMU comes from the backports.
+# Other releases provide only what this one does not have; QEMU comes from the backports.
 PREFERENCES = f"""\
 Package: *
 Pin: release n={HOST}-backports
@@ -43,7 +43,7 @@ class Failure(Exception):
 
 
 def run(*argv, **options):
-    """Returns what a command printed; the end of its complaint becomes the one line."""
+    """Returns what a command printed; on failure the end of its complaint becomes the one line."""
     argv = [str(a) for a in argv]
     try:
         done = subprocess.run(argv, capture_output=True, text=True, errors="replace", **options)
@@ -77,7 +77,7 @@ def sources():
 
 
 class Apt:
-    """Of this machine's architecture, or of another one, of which nothing is installed here."""
+    """apt for this machine's architecture, or for another one, of which nothing is installed here."""
 
     def __init__(self, folder, architecture=None):
         self.folder = folder
@@ -87,7 +87,7 @@ class Apt:
     def configure(self):
         for name in ("lists/partial", "cache/archives/partial"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
-        # Of the machine's own settings only those that say how to reach a mirror.
+        # Of the machine's own settings, only how to reach a mirror.
         reach = re.findall(r"^Acquire::(?:https?|Retries|Check).*$", run("apt-config", "dump"), re.M)
         other = []
         if self.architecture:
@@ -136,12 +136,12 @@ class Apt:
         return [part.split()[0] for part in fields[0].split(",")] if fields else []
 
     def with_libraries(self, *names):
-        """These packages and those that they need and the machine does not have."""
+        """These packages and their dependencies that the machine does not have."""
         plan = self("apt-get", "install", "-s", "--reinstall", *names)
         return re.findall(r"^Inst ([^\s:]+)", plan, re.M)
 
     def unpack(self, names, folder):
-        """Into a folder, the packages of the candidate versions."""
+        """Unpacks the candidate versions of packages into a folder."""
         with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
             self("apt-get", "-q", "download", *names, cwd=scratch)
             for deb in sorted(pathlib.Path(scratch).glob("*.deb")):
@@ -149,7 +149,7 @@ class Apt:
 
 
 def compare(a, b):
-    """Debian versions; -1, 0 or 1."""
+    """Compares Debian versions: -1, 0 or 1."""
     for sign, operator in ((-1, "lt"), (1, "gt")):
         if subprocess.run(["dpkg", "--compare-versions", a, operator, b]).returncode == 0:
             return sign
@@ -157,7 +157,7 @@ def compare(a, b):
 
 
 class Staged:
-    """A folder that appears under its name only when it is complete; one that is there is replaced."""
+    """A folder that appears under its name only when it is complete, and replaces an older one."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -4,8 +4,8 @@ A guest with UEFI firmware and Secure Boot, whose keys include one of ours:
 
     machine = Machine(kernel, qemu_args=firmware(folder, certificate))
 
-Debian's kernel then locks itself down (lockdown=integrity), and takes modules that are signed by its own keys or by those of
-the firmware's variable "db", which become its keyring .platform. The kernel itself comes from QEMU, unchecked.
+Debian's kernel then locks itself down (lockdown=integrity), and takes modules signed by its own keys or by those in the
+firmware's variable "db", which become its keyring .platform. QEMU loads the kernel itself, unchecked.
 """
 import fcntl
 import pathlib
@@ -21,14 +21,14 @@ GLOBAL = uuid.UUID("8be4df61-93ca-11d2-aa0d-00e098032b8c")
 IMAGE_SECURITY = uuid.UUID("d719b2cb-3d3a-4596-a3bc-dad00e67656f")
 ENABLE = uuid.UUID("f0a30bc7-af08-4556-99c4-001009c93a44")
 X509 = uuid.UUID("a5c059a1-94e4-4aa7-87b5-ab155c2bf072")
-# Non-volatile, for the boot services; also at run time, and only to be changed by signed writes.
+# Non-volatile and seen by boot services; also seen at run time, and changed only by signed writes.
 KEPT, AUTHENTICATED = 0x03, 0x27
-# Both headers that an empty store begins with (PiFirmwareVolume.h, VariableFormat.h); then all is 0xff.
+# The two headers at the start of an empty store (PiFirmwareVolume.h, VariableFormat.h); the rest is 0xff.
 STORE_BEGIN = 0x48 + 28
 
 
 def fetch():
-    """Makes the firmware be in the cache; returns its folder."""
+    """Fetches the firmware into the cache unless it is there; returns its folder."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with open(CACHE / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -38,7 +38,7 @@ def fetch():
 
 
 def variable(name, vendor, attributes, data):
-    """As the store has it (AUTHENTICATED_VARIABLE_HEADER)."""
+    """A variable as the store has it (AUTHENTICATED_VARIABLE_HEADER)."""
     text = (name + "\0").encode("utf-16-le")
     written = struct.pack("<HBBBBBBIhBB", 2026, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0) if attributes == AUTHENTICATED else bytes(16)
     entry = struct.pack("<HBBIQ", 0x55aa, 0x3f, 0, attributes, 0) + written + struct.pack("<III", 0, len(text), len(data)) + \
@@ -47,16 +47,16 @@ def variable(name, vendor, attributes, data):
 
 
 def certificates(one):
-    """A list of one (EFI_SIGNATURE_LIST)."""
+    """A list of one certificate (EFI_SIGNATURE_LIST)."""
     return X509.bytes_le + struct.pack("<III", 28 + 16 + len(one), 0, 16 + len(one)) + GLOBAL.bytes_le + one
 
 
 def firmware(folder, certificate):
-    """Arguments of QEMU: firmware that trusts a certificate, a file in PEM, and keeps its variables in the folder."""
+    """QEMU's arguments for firmware that trusts a certificate (a PEM file) and keeps its variables in the folder."""
     place = fetch()
     own = subprocess.run(["openssl", "x509", "-in", certificate, "-outform", "DER"], capture_output=True, check=True).stdout
     store = bytearray((place / "OVMF_VARS_4M.fd").read_bytes())
-    # Without a platform's key (PK) nothing is checked.
+    # Without a platform key (PK) nothing is checked.
     told = b"".join([variable("PK", GLOBAL, AUTHENTICATED, certificates(own)),
                      variable("KEK", GLOBAL, AUTHENTICATED, certificates(own)),
                      variable("db", IMAGE_SECURITY, AUTHENTICATED, certificates(own)),

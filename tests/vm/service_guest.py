@@ -36,7 +36,7 @@ def run(keyword):
     if len(debs) != 1:
         raise Failure(f"{len(debs)} packages in {folder}: make deb builds it")
     fetch([KERNEL])
-    # With the other package's needs too, so that all tests have one chroot.
+    # With the other package's dependencies too, so that all tests share one chroot.
     root = chroot.fetch(debs + sorted(folder.glob("blklat-dkms_*.deb")))
     with tempfile.TemporaryDirectory(prefix="blklat-service-") as out:
         for path in [*debs, matrix.build_kmod(KERNEL), HERE / "alarms.py", *(HERE / "systemd").glob("*.py")]:
@@ -46,7 +46,7 @@ def run(keyword):
 
 
 def main():
-    # So that what is to be undone is undone.
+    # So that the clean-up runs.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     p = argparse.ArgumentParser(prog="service_guest.py", description=__doc__)
     p.add_argument("-k", dest="keyword", default="", metavar="EXPR", help="only tests that match, as pytest's -k")

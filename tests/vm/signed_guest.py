@@ -28,7 +28,7 @@ TIMEOUT_S = 600
 
 
 def make_key(folder, name):
-    """A key and its certificate, as a firmware's owner makes them; returns make's words for them."""
+    """Makes a key and its certificate, as a firmware's owner does; returns make's arguments for them."""
     key, certificate = folder / f"{name}.key", folder / f"{name}.crt"
     run("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "3650", "-subj", f"/CN=blklat test {name}", "-keyout", key,
         "-out", certificate)
@@ -50,7 +50,7 @@ def boot(keyword, folder):
         key = make_key(folder, name)
         make("kmod-sign", *key)
         shutil.copy(unsigned.parent / "signed/blklat.ko", out / f"{name}.ko")
-    # The one that is to be loaded is the package's.
+    # The module to be loaded is the package's.
     make("deb-module", *key)
     package = next((matrix.BUILD / "deb-module").glob(f"blklat-modules-{KERNEL.release}_*.deb"))
     run("dpkg-deb", "-x", package, folder / "package")
@@ -61,7 +61,7 @@ def boot(keyword, folder):
 
 
 def main():
-    # So that what is to be undone is undone.
+    # So that the clean-up runs.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     p = argparse.ArgumentParser(prog="signed_guest.py", description=__doc__)
     p.add_argument("-k", dest="keyword", default="", metavar="EXPR", help="only tests that match, as pytest's -k")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-How fast this machine's time-stamp counter runs, which is the one that an emulated CPU reads.
+How fast this machine's time-stamp counter runs, which an emulated CPU reads, too.
 
-A guest finds that out by a timer as it boots; where the host takes the CPU away meanwhile it has been seen to be wrong by a
-factor of five, and then all its clocks are.
+A guest calibrates it by a timer as it boots. If the host takes the CPU away meanwhile, the result can be wrong by a factor
+of five, as was seen, and then all its clocks are.
 """
 import ctypes
 import mmap
@@ -16,7 +16,7 @@ TRIES = 50
 
 
 def reader():
-    """A function that gives the counter, for as long as it is kept."""
+    """A function that returns the counter, for as long as it is kept."""
     page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     page.write(RDTSC)
     read = ctypes.CFUNCTYPE(ctypes.c_uint64)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
@@ -25,7 +25,7 @@ def reader():
 
 
 def both(read):
-    """The counter and the clock in ns at the same moment: of some readings the one that took least."""
+    """The counter and the clock in ns at the same moment: the quickest of several readings."""
     readings = []
     for _ in range(TRIES):
         before = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
@@ -36,7 +36,7 @@ def both(read):
 
 
 def khz():
-    """None on a machine that has none; an emulated one then counts by the clock."""
+    """None on a machine without a counter; an emulated one then derives it from the clock."""
     if platform.machine() != "x86_64":
         return None
     read = reader()

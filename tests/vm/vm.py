@@ -125,7 +125,7 @@ def parse(argv):
 
 
 def main():
-    # So that what is to be undone is undone.
+    # So that the clean-up runs.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         args = parse(sys.argv[1:])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The protocol of /dev/blklat, spelled out from the words of include/blklat/abi.h."""
+"""The protocol of /dev/blklat, written from the description in include/blklat/abi.h."""
 import ctypes
 import fcntl
 import mmap
@@ -110,7 +110,7 @@ class Session:
         return self.at
 
     def begin(self, *watches, **settings):
-        """All of it: returns the mapping of a session that counts."""
+        """Set-up, mapping and start: returns the mapping of a session that counts."""
         setup, _ = self.setup(*watches, **settings)
         self.map(setup.bytes)
         self.ioctl(IOC_START)
@@ -133,12 +133,12 @@ class Session:
         return total
 
     def all_slow(self):
-        """From now on, of whatever watch and op."""
+        """All slow IOs from now on, of any watch and op."""
         h = self.header()
         ctypes.memset(ctypes.addressof(ctypes.c_char.from_buffer(self.at, h.slow_from_offset)), 0, h.watches * OPS * 8)
 
     def told(self, places):
-        """Takes all from the ring."""
+        """Takes everything from the ring."""
         at, told = self.header().slow_ring_offset, []
         number = int.from_bytes(self.at[at:at + 4], "little")
         while (io := Slow.from_buffer_copy(self.at, at + 128 + number % places * 96)).next == (number + 1) % 2 ** 32:

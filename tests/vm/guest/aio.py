@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Asynchronous direct reads by io_submit(2) that must not wait (RWF_NOWAIT), and what became of each."""
+"""Asynchronous direct reads by io_submit(2) that must not wait (RWF_NOWAIT), and how each ended."""
 import ctypes
 import mmap
 import os
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
-# By include/uapi/asm-generic/unistd.h on all architectures that came after x86.
+# All architectures newer than x86 use include/uapi/asm-generic/unistd.h.
 IO_SETUP, IO_DESTROY, IO_GETEVENTS, IO_SUBMIT = (206, 207, 208, 209) if os.uname().machine == "x86_64" else (0, 1, 4, 2)
 PREAD = 0
 NOWAIT = 8
@@ -33,7 +33,7 @@ def system(number, *args):
 
 
 class Reads:
-    """A device's reads: at most so many at a time on their way."""
+    """A device's reads, with a limit on how many are in flight."""
 
     def __init__(self, device, room):
         self.fd = os.open(device.path, os.O_RDONLY | os.O_DIRECT)
@@ -46,7 +46,7 @@ class Reads:
 
     def _controls(self, n, flags):
         at = ctypes.addressof(ctypes.c_char.from_buffer(self.page))
-        # Not neighbours, which would be merged.
+        # Not adjacent, or they would be merged.
         return (Control * n)(*(Control(data=i, rw_flags=flags, opcode=PREAD, fildes=self.fd, buf=at, nbytes=BYTES,
                                        offset=2 * i % 10000 * BYTES) for i in range(self.sent, self.sent + n)))
 
@@ -59,13 +59,13 @@ class Reads:
                 done += system(IO_SUBMIT, self.context, ctypes.c_long(n - done),
                                ctypes.byref(pointers, done * ctypes.sizeof(ctypes.c_void_p)))
             except BlockingIOError as e:
-                # One that is refused before it is queued, by kernels that say so here.
+                # Some kernels report here a read that they refuse before it is queued.
                 self.results[self.sent + done] = -e.errno
                 done += 1
         self.sent += n
 
     def wait(self):
-        """Until all that were sent are over. Returns for each what it gave: its bytes or a negative errno."""
+        """Until all reads that were sent have ended. Returns each one's result: its bytes or a negative errno."""
         left = self.sent - len(self.results)
         got = system(IO_GETEVENTS, self.context, ctypes.c_long(left), ctypes.c_long(left), self.events, None)
         self.results.update((e.data, e.res) for e in self.events[:got])
@@ -84,8 +84,8 @@ class Reads:
 
 def read_all(device, waits, waits_not):
     """
-    So many reads at once of which the first may wait for room in the device's queue, and then so many that must not.
-    Returns for each what it gave.
+    Sends @waits reads at once, the first of which may wait for room in the device's queue, then @waits_not that must
+    not wait. Returns each one's result.
     """
     with Reads(device, waits + waits_not) as reads:
         reads.send(waits)

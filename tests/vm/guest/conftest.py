@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 Around every guest test: its name goes into the kernel's log and its outcome into $VM_OUT/results, one
-line of JSON each, so that a guest that dies has said in which test. A kernel that complains fails the test.
+line of JSON each, so that it is known in which test a guest died. A complaint of the kernel fails the test.
 """
 import json
 import os

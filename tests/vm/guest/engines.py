@@ -5,7 +5,7 @@ Both engines on the same traffic, each the other's witness.
     with null_blk() as (device,), both(device) as engines:
         f = fio(device, number_ios=1000)
         engines.settle()
-    a = engines.agree(device)              # all that must be equal is; returns kmod's account
+    a = engines.agree(device)              # asserts that all that must be equal is; returns kmod's account
     assert engines.kmod.ops() == {"read": 1000}
 """
 import contextlib
@@ -19,7 +19,7 @@ MODULE = os.environ.get("BLKLAT_KO", "")
 
 @contextlib.contextmanager
 def blklat_module():
-    """blklat.ko, loaded, and unloaded at the end: nothing may hold it then."""
+    """Loads blklat.ko, and unloads it at the end: nothing may hold it then."""
     run("insmod", MODULE)
     try:
         yield
@@ -39,12 +39,12 @@ class Both:
         return iter((self.bpf, self.kmod))
 
     def settle(self):
-        """Both have shown an interval that begins after the traffic's end."""
+        """Waits until both have shown an interval that begins after the traffic's end."""
         for b in self:
             b.next(n=2)
 
     def agree(self, device=None, stage=None):
-        """Every number that does not depend on the clock is the same, everything adds up, and neither has lost anything."""
+        """Asserts that all numbers that do not depend on the clock are equal, that everything adds up and nothing is lost."""
         exact, a = (assert_all_counted(b, device, stage) for b in (self.kmod, self.bpf))
         told = "started", "completed", "requeued", "kernel_ios", "unissued"
         assert {k: a[k] for k in told} == {k: exact[k] for k in told}, (a, exact)
@@ -59,7 +59,7 @@ class Both:
 
 @contextlib.contextmanager
 def both(*devices, stage=None, interval=0.5, bpf_args=(), kmod_args=()):
-    """The two engines, watching. They are ended as by Ctrl-C, and the module is unloaded."""
+    """The two engines, watching. At the end they are stopped as by Ctrl-C, and the module is unloaded."""
     with blklat_module():
         with Blklat(*devices, stage=stage, interval=interval, args=("--engine", "bpf", "--bins", *bpf_args)) as bpf, \
                 Blklat(*devices, stage=stage, interval=interval, args=("--engine", "kmod", "--bins", *kmod_args)) as kmod:
@@ -78,7 +78,7 @@ def histogram(b, op, device=None, stage=None, part=None):
 
 
 def quantile(histogram, q):
-    """The upper bound of the bin with the q-th of the IOs."""
+    """The upper bound of the bin that has the q-quantile of the IOs."""
     left = q * sum(histogram.values())
     for (_, upper), n in sorted(histogram.items()):
         left -= n

@@ -3,7 +3,7 @@
 Devices that can be told to fail, to be slow or to go away, and what the kernel's own trace says of them.
 
 None of Debian's kernels has CONFIG_FAULT_INJECTION, so null_blk's requeue= and timeout= do not exist there.
-Its bandwidth limit (mbps) refuses requests after they were issued, and scsi_debug fails commands as told.
+Its bandwidth limit (mbps) refuses requests after they were issued, and scsi_debug fails commands on demand.
 """
 import contextlib
 import mmap
@@ -26,7 +26,7 @@ INSTANCE = pathlib.Path("/sys/kernel/tracing/instances/blklat-test")
 
 
 class Null(Device):
-    """A null block device of its own, made and removed while others stay."""
+    """A single null block device, made and removed while others stay."""
 
     def __init__(self, name, **attributes):
         super().__init__(name)
@@ -45,7 +45,7 @@ class Null(Device):
                 pytest.skip(f"null_blk of this kernel has no {name}")
             self.set(name, value)
         self.set("power", 1)
-        # Older kernels choose the name; it is this one as long as devices are made in order.
+        # Older kernels choose the name: this one, as long as devices are made in order.
         assert self.sysfs.exists()
         self.setting("scheduler", "none")
 
@@ -61,7 +61,7 @@ def need_configfs():
 
 @contextlib.contextmanager
 def null_blks(*settings):
-    """One device for each dictionary of attributes. Those that are there at the end are removed."""
+    """One device for each dictionary of attributes. Those that still exist at the end are removed."""
     need_configfs()
     with module("null_blk", nr_devices=0), contextlib.ExitStack() as undo:
         devices = []
@@ -72,7 +72,7 @@ def null_blks(*settings):
 
 
 def read(device, n):
-    """So many direct reads of 4 KiB; starting fio takes longer than some devices live."""
+    """@n direct reads of 4 KiB, without fio: starting it takes longer than some devices live."""
     fd = os.open(device.path, os.O_RDONLY | os.O_DIRECT)
     with open(fd, "rb", buffering=0), mmap.mmap(-1, 4096) as buffer:
         for i in range(n):
@@ -89,7 +89,7 @@ BAD_SECTORS = range(0x1234, 0x1234 + 10)
 
 @contextlib.contextmanager
 def scsi_fault(kind, every=0):
-    """Each so many commands, or all if they are about the bad sectors."""
+    """A fault in one of @every commands, or in all that touch the bad sectors."""
     (SCSI_DEBUG / "opts").write_text(f"{kind}\n")
     (SCSI_DEBUG / "every_nth").write_text(f"{every}\n")
     try:
@@ -103,14 +103,14 @@ def scsi_fault(kind, every=0):
 
 
 def kernel_number(device):
-    """dev_t as the kernel has it and its trace filters want it."""
+    """dev_t as the kernel encodes it, and as its trace filters expect it."""
     major, minor = map(int, device.number.split(":"))
     return major << 20 | minor
 
 
 @contextlib.contextmanager
 def traced(device, *names):
-    """Gives a function that counts a device's block events so far, by tracefs: neither engine has a part in it."""
+    """Gives a function that counts a device's block events so far. It reads tracefs, which is independent of both engines."""
     INSTANCE.mkdir()
     try:
         (INSTANCE / "buffer_size_kb").write_text("8192")
@@ -138,8 +138,8 @@ ROUNDS, WHILE_S = 2, 2
 
 def meanwhile(device, *steps, **load):
     """
-    Takes these steps in turns while a load runs, so many rounds and for so long at least: how long a step takes is
-    the machine's affair. The load is ended then; returns what it did.
+    Takes these steps in turn while a load runs, for a minimum of rounds and of time, since a step may take any time on
+    this machine. Then ends the load; returns what it did.
     """
     moved = Delta(device)
     with Fio(device, **ENDLESS | load) as running:

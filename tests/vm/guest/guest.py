@@ -3,9 +3,9 @@
 What guest tests use besides tests/host/load.py (Blklat, Fio, fio(), assert_all_counted()) and
 tests/host/devices.py (loop(), zram(), Device, Delta).
 
-A test runs as root in a machine of its own that is thrown away, on each kernel, in one boot with all
-others, so it takes down what it sets up: the devices here are context managers. $VM_KERNEL is the kernel's
-series (see at_least()), $VM_OUT a folder that outlives the guest, $BLKLAT the program, $BLKLAT_KO the module.
+A test runs as root on each kernel, in a machine that is thrown away. It shares one boot with all others, so
+it takes down what it sets up: the devices here are context managers. $VM_KERNEL is the kernel's series (see
+at_least()), $VM_OUT a folder that outlives the guest, $BLKLAT the program, $BLKLAT_KO the module.
 There are /dev/nvme0n1 and /dev/vda (write cache, discards, two queues), no udev, no network, 1 GiB of memory.
 
     @pytest.mark.parametrize("load", LOADS)
@@ -18,9 +18,9 @@ There are /dev/nvme0n1 and /dev/vda (write cache, discards, two queues), no udev
             assert_all_counted(b)
             assert b.ops() == {"read": f.ios("read")} == {"read": stat()["reads"]}
 
-Emulation is about six times slower than the host: some 1000 to 10000 IOs are enough. Nothing here is skipped
-by the kernel, unlike on some hosts, so no test needs @exact. Timings are the emulator's; what holds are
-lower bounds (completion_nsec), counts, and one engine against another.
+Emulation is about six times slower than the host: 1000 to 10000 IOs are enough. Unlike on some hosts, the
+kernel skips no program here, so no test needs @exact. Timings are the emulator's, so assert only lower
+bounds (completion_nsec), counts, and one engine against the other.
 """
 import contextlib
 import os
@@ -40,7 +40,7 @@ DEEP = {"ioengine": "libaio", "iodepth": 32}
 
 
 def at_least(*version):
-    """Whether this kernel's series is that or a later one: at_least(6, 1)."""
+    """Whether this kernel's series is this or a later one: at_least(6, 1)."""
     return KERNEL >= version
 
 
@@ -54,24 +54,24 @@ def wait_for(condition, what, seconds=DEADLINE_S):
 
 
 def need_module(name):
-    """Debian builds some for x86 alone."""
+    """Skips the test without it: Debian builds some modules for x86 alone."""
     if subprocess.run(["modprobe", "-q", "-n", name]).returncode:
         pytest.skip(f"this kernel has no {name}")
 
 
 @contextlib.contextmanager
 def module(name, **parameters):
-    """A module of the kernel, not loaded before nor after."""
+    """A module of the kernel, which is loaded neither before nor after."""
     run("modprobe", name, *(f"{k}={v}" for k, v in parameters.items()))
     try:
         yield
     finally:
-        # Something may still be closing a device of it.
+        # Something may still be closing one of its devices.
         wait_for(lambda: not unload(name), f"end of module {name}")
 
 
 def unload(name):
-    """Whether it is there after all."""
+    """Whether it is still loaded afterwards."""
     with contextlib.suppress(AssertionError):
         run("modprobe", "-r", name)
     return pathlib.Path(f"/sys/module/{name}").exists()
@@ -99,7 +99,7 @@ def virtio():
 def null_blk(scheduler="none", **parameters):
     """
     Null block devices, a tuple of nr_devices. Reads give no data and writes go nowhere; IO completes at
-    once, or completion_nsec later with irqmode=2. Other parameters as of the module.
+    once, or completion_nsec later with irqmode=2. Other parameters are the module's.
     """
     settings = {"gb": 1, "nr_devices": 1} | parameters
     with module("null_blk", **settings):
@@ -112,7 +112,7 @@ def null_blk(scheduler="none", **parameters):
 
 @contextlib.contextmanager
 def under_load(device):
-    """Random reads and writes go on meanwhile, and have not ended before the block does."""
+    """Random reads and writes run for as long as the block does, and must not end before it."""
     before = device.stat()["ios"]
     load = subprocess.Popen(["fio", "--name=load", f"--filename={device.path}", "--direct=1", "--rw=randrw", "--bs=4k",
                              "--ioengine=libaio", "--iodepth=16", "--time_based", "--runtime=3600", "--thread"],

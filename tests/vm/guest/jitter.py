@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How far the histograms of two engines that watched the same IOs may be apart, and why."""
+"""How far apart the histograms of two engines that watched the same IOs may be, and why."""
 from engines import histogram
 
-# Between the clock reads of the two engines at one event of an IO as fast as most.
+# Between the two engines' clock reads at one event, for an IO as fast as most.
 JITTER_NS = 25000
-MOST = 0.1  # the quantile of those
-# Share of the IOs with clock reads further apart, since the CPU was taken away; so many may always be.
+MOST = 0.1  # their quantile
+# Share of the IOs whose clock reads may be further apart, since the CPU was taken away; a few always may.
 HELD_UP, FEW = 0.1, 5
 
 
@@ -15,7 +15,7 @@ def bins(engine, op, device=None, stage=None):
 
 
 def bin_at(bins, rank):
-    """Bounds of the bin with the IO of a rank, counted from 1."""
+    """Bounds of the bin that has the IO of a rank, counted from 1."""
     for bounds, n in bins:
         rank -= n
         if rank <= 0:
@@ -25,8 +25,8 @@ def bin_at(bins, rank):
 
 def apart(first, second):
     """
-    The least jitter in ns by which one histogram can be the other's, if HELD_UP of the IOs may be anywhere and
-    slower ones jitter in proportion; and at which quantile, of 0.01 to 0.99, it takes so much.
+    The least jitter in ns that explains the difference of two histograms, if HELD_UP of the IOs may be anywhere and
+    slower ones jitter in proportion; and the quantile, of 0.01 to 0.99, that needs so much.
     """
     n = sum(count for _, count in first)
     slack = max(HELD_UP * n, FEW)
@@ -49,25 +49,25 @@ def apart(first, second):
 
 def assert_histograms_agree(engines, device=None, stage=None):
     """
-    One engine's IOs are the other's: each quantile of one, give or take HELD_UP of the IOs, is that of the
-    other, give or take JITTER_NS and what their bins leave open.
+    Each quantile of one engine, give or take HELD_UP of the IOs, is that of the other, give or take
+    JITTER_NS and the width of their bins.
 
-    An IO has one latency, but each engine reads the clock for itself, at the start as at the end one
-    after the other, in the order in which they attached. So the engine that is the second at each
-    event sees an IO longer by what the first does after its own reading at the end (all of its
-    counting, since it reads the clock first of all), and shorter by what the first does after
-    its reading at the start (hardly anything, since there it comes last). Emulated, that makes the
-    latencies of the second, kmod, longer by 1 to 4 us at stage device, all IOs alike, and by less than 1 us
-    at the others, where what is done at the start takes as long. A request of many bios, where stage total
-    is watched too, is further apart: the first engine ends all of them before the second has its turn.
+    An IO has one latency, but each engine reads the clock for itself. At the start and at the end they do so
+    one after the other, in the order in which they attached. So the second engine sees an IO longer by
+    what the first does after its clock read at the end (all of its counting, since it reads the clock first
+    of all), and shorter by what the first does after its clock read at the start (hardly anything, since
+    there it reads the clock last). In emulation the latencies of the second, kmod, are longer by 1 to 4 us
+    at stage device, for all IOs alike, and by less than 1 us at the other stages, where the work at the start
+    takes as long. A request of many bios is further apart where stage total is watched too: the first engine
+    ends all of them before the second has its turn.
 
-    What remains is the CPU being taken away between the two readings, by an interrupt or by the host
-    from its emulator: for as long as a time slice, and on a machine with four times as much to do as it has
-    CPUs for more than one IO in twenty of the fastest devices. The next IOs find the caches cold and take several
-    times as long, as does what the engines do in them. Hence a share of IOs, not a limit for each, and a jitter in
-    proportion to what IOs take above the usual; and no bound for means, which a few such IOs moved by up to a
-    fifth: assert_sums_are_bins() ties each engine's mean to its histogram instead. A clock that is 5 % or 30 us
-    off is found all the same.
+    Besides, the CPU may be taken away between the two clock reads, by an interrupt or by the host: for as
+    long as a time slice, and on a machine with four times as much work as CPUs, for more than one IO in
+    twenty on the fastest devices. The next IOs find the caches cold and take several times as long, and so
+    does the work of the engines in them. Hence the limits: a share of the IOs instead of a limit for each,
+    a jitter in proportion to what IOs take above the usual, and no bound for means, which a few such IOs
+    moved by up to a fifth. Instead, assert_sums_are_bins() ties each engine's mean to its histogram. A clock
+    that is 5 % or 30 us off is still found.
     """
     for op in engines.bpf.ops(device, stage):
         first, second = (bins(b, op, device, stage) for b in engines)
@@ -77,8 +77,8 @@ def assert_histograms_agree(engines, device=None, stage=None):
 
 def assert_sums_are_bins(engines, device=None, stage=None):
     """
-    The exact sum of each engine's latencies is one that its bins can have. Over the run: an IO that ends while
-    the counters are read may have its bin in one interval and its latency in the sum of the one before.
+    The exact sum of each engine's latencies is possible with its bins. This holds for the whole run only: an IO that
+    ends while the counters are read may have its bin in one interval and its latency in the sum of the one before.
     """
     for b in engines:
         for op in b.ops(device, stage):

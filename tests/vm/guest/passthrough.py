@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Commands for a device that are no IO of the block layer's making."""
+"""Commands to a device that are not block layer IO."""
 import ctypes
 import fcntl
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Devices made of others, and loads whose every IO is known beforehand."""
+"""Devices on top of others, and loads whose every IO is known beforehand."""
 import contextlib
 import os
 import pathlib
@@ -17,7 +17,7 @@ SECTOR = 512
 
 @contextlib.contextmanager
 def scsi_debug(**parameters):
-    """A SCSI disk in memory that takes no IO but ours: nothing but sd knows it, there is no udev."""
+    """A SCSI disk in memory that gets no IO but ours: only sd knows it, and there is no udev."""
     need_module("scsi_debug")
     run("modprobe", "sd_mod")
     adapter = pathlib.Path("/sys/bus/pseudo/drivers/scsi_debug/adapter0")
@@ -29,7 +29,7 @@ def scsi_debug(**parameters):
 
 
 def disk_at_rest(name):
-    """A disk whose partition table was read by the driver, or at its first opening, which is not to be an engine's."""
+    """A disk whose partition table has been read, by the driver or at the first opening, which must not be an engine's."""
     wait_for(pathlib.Path(f"/dev/{name}").exists, name)
     open(f"/dev/{name}", "rb").close()
     device = Device(name)
@@ -52,7 +52,7 @@ def file_loop():
 
 @contextlib.contextmanager
 def multipath():
-    """The nvme disk as a head with one path below; guests start with the parameter off."""
+    """The nvme disk as a multipath head over one path; guests start with the parameter off."""
     run("modprobe", "-r", "nvme")
     run("modprobe", "nvme_core", "multipath=Y")
     try:
@@ -64,7 +64,7 @@ def multipath():
 
 @contextlib.contextmanager
 def dm(kind, member, *arguments):
-    """A device mapper target over all of a device."""
+    """A device mapper target over a whole device."""
     name = "blklat-test"
     run("modprobe", "dm_mod" if kind == "linear" else f"dm_{kind}")
     table = " ".join(map(str, (0, member.size // SECTOR, kind, member.path, 0, *arguments)))
@@ -77,11 +77,11 @@ def dm(kind, member, *arguments):
 
 @contextlib.contextmanager
 def md(level, *members):
-    """An array without a superblock, so that nothing is written to it but by the test."""
+    """An array without a superblock, so that nothing but the test writes to it."""
     device = Device("md0")
     os.environ["MDADM_NO_UDEV"] = "1"
     run("modprobe", f"raid{level}")
-    # Chunks are those of raid0; the members of raid1 need not be made equal.
+    # Only raid0 has chunks; the members of raid1 need no resync.
     options = ["--chunk=64"] if level == 0 else ["--assume-clean"]
     run("mdadm", "--build", device.path, f"--level={level}", f"--raid-devices={len(members)}", *options,
         *(m.path for m in members))
@@ -95,7 +95,7 @@ def md(level, *members):
 
 
 class Traffic:
-    """What loads did to a device, by op as blklat names them; only the ops that were."""
+    """What loads did to a device, by op as blklat names them; only ops that occurred."""
 
     NAMES = {"read": "read", "write": "write", "trim": "discard"}
 
@@ -129,12 +129,12 @@ def traffic(device, *loads):
 
 
 def watch(*devices, stage=None):
-    """Both engines, with intervals that are soon over: what is asserted are sums."""
+    """Both engines, with short intervals: only sums are asserted."""
     return both(*devices, stage=stage, interval=0.25)
 
 
 def assert_seen(e, device, stage, done):
-    """Both engines counted just that: IOs and bytes by the op's name, and nothing was lost. Returns the account."""
+    """Both engines counted exactly these IOs and bytes by op, and lost nothing. Returns the account."""
     a = e.agree(device, stage)
     assert e.kmod.ops(device, stage) == done.ops
     assert e.totals(e.kmod, "bytes", device, stage) == done.bytes
@@ -143,7 +143,7 @@ def assert_seen(e, device, stage, done):
 
 
 def assert_told(stat, done):
-    """The kernel's own figures, a Delta's, are these too. It counts each flush that was asked for as a write, too."""
+    """The kernel's own figures, a Delta's, are the same. It counts each requested flush as a write, too."""
     s = stat()
     ops = dict.fromkeys(("read", "write", "discard"), 0)
     expected = ops | {op: n for op, n in done.ops.items() if op in ops}

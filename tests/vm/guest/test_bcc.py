@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-A third witness of other people's making: bcc traces every single IO, this file ranks them. On one kernel,
+An independent third witness: bcc traces every single IO, and this file ranks them. On one kernel only,
 since bcc compiles anew for each, with the kernel's headers.
 """
 import math
@@ -65,10 +65,10 @@ RAW_TRACEPOINT_PROBE(block_rq_complete)
 
 
 class Trace:
-    """Every latency in ns, and whose and where it was, of all devices, from the moment it is made."""
+    """Every IO of all devices from the moment it is made: its latency in ns, its process and its place."""
 
     def __init__(self):
-        # Here, so that only the kernel with this test needs it.
+        # Imported here, so that only the kernel with this test needs it.
         from bcc import BPF
         self.ns, self.ios, self.lost = [], [], 0
         self.bpf = BPF(text=PROGRAM)
@@ -106,7 +106,7 @@ def test_against_bcc():
         trace.finish(IOS)
     e.agree(device)
     assert len(trace.ns) == f.ios("read") == IOS and trace.lost == 0
-    # As biosnoop would: the same IOs, none missing, by process, sector and size.
+    # As biosnoop would show them: the same IOs, none missing, by process, sector and size.
     for b in e:
         assert sorted((io["pid"], io["sector"], io["bytes"]) for io in slow_of(b, device)) == sorted(trace.ios)
         (line,) = b.lines
@@ -115,7 +115,7 @@ def test_against_bcc():
         for name, q in ("p50", 0.5), ("p90", 0.9), ("p99", 0.99):
             low, high = trace.range(q, HELD_UP)
             assert low / BIN ** 2 - JITTER_NS <= op["latency_ns"][name] <= high * BIN ** 2 + JITTER_NS, name
-        # Where hardly an IO is held up there is no need to look at its neighbours.
+        # Where hardly any IO is held up, its neighbours need no look.
         exact = trace.range(MOST, 0)[0]
         assert abs(quantile(histogram(b, "read"), MOST) - exact) <= exact * (BIN ** 2 - 1) + JITTER_NS
         print(line["engine"], {k: (op["latency_ns"][k], trace.range(q, 0)[0]) for k, q in (("p50", .5), ("p90", .9))})

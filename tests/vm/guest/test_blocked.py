@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-A call of /dev/blklat that waits for a page of its caller's, for as long as that likes: nobody else waits with it,
-neither for the file nor for the address space, and it can be killed.
+A call of /dev/blklat may wait for a page of its caller's memory without a limit. Nobody else waits with it, neither
+for the file nor for the address space, and it can be killed.
 """
 import concurrent.futures
 import contextlib
@@ -41,7 +41,7 @@ def map_shared(fd, size):
 
 @contextlib.contextmanager
 def aside():
-    """Calls on the side. One that never returns fails the test, which would otherwise wait for it."""
+    """Makes calls in threads. One that never returns fails the test instead of blocking it."""
     pool = concurrent.futures.ThreadPoolExecutor(2)
     yield lambda *call: pool.submit(*call)
     pool.shutdown(wait=False)
@@ -80,7 +80,7 @@ PLACES = ["argument", "watches", "answer", "counts"]
 
 
 def need(where):
-    """To write an answer waits for a page that is there. Those of arm64 can be protected since 6.10."""
+    """Writing an answer waits for a page that is present but write-protected, which arm64 supports since 6.10."""
     page = Page()
     page.close()
     if where == "answer" and not page.can_protect:
@@ -89,7 +89,7 @@ def need(where):
 
 @pytest.mark.parametrize("where", PLACES)
 def test_waits_alone(disk, where):
-    """Another thread gets its answers at once; then the page comes, and the call ends as if nothing had been."""
+    """Another thread gets its answers at once; then the page comes, and the call ends as usual."""
     need(where)
     waiting = Call(where, disk)
     with Session() as s, aside() as start:
@@ -101,9 +101,9 @@ def test_waits_alone(disk, where):
             (call, s.fd, abi.IOC_SETUP, ctypes.addressof(waiting.setup)),
             (call, s.fd, abi.IOC_VERSION, ctypes.addressof(ctypes.c_uint32())),
             (call, s.fd, abi.IOC_START, None))]
-        # A session that is not there yet can neither be mapped nor started; made twice it can't be either way.
+        # A session that is not set up yet can neither be mapped nor started. In neither case can it be set up twice.
         assert answers == [errno.EINVAL, errno.EBUSY, 0, 0 if where == "counts" else errno.EINVAL]
-        # This too wants the address space to itself.
+        # This needs the address space exclusively, too.
         mmap.mmap(-1, mmap.PAGESIZE).close()
         assert not first.done()
         waiting.go_on()
@@ -113,7 +113,7 @@ def test_waits_alone(disk, where):
 
 
 def wait_for_ever(disk, where, told):
-    """In a process of its own: a thread in the call, another one that has mapped meanwhile."""
+    """Runs in a child process: one thread is in the call, another one maps meanwhile."""
     waiting = Call(where, disk)
     s = Session()
     waiting.prepare(s)
@@ -127,7 +127,7 @@ def wait_for_ever(disk, where, told):
 
 @pytest.mark.parametrize("where", PLACES)
 def test_killed(disk, where):
-    """The page never comes. The process ends at once when killed, and with it its session."""
+    """The page never comes. When killed, the process and its session end at once."""
     need(where)
     read_end, told = os.pipe()
     process = os.fork()

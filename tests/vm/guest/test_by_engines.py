@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-IOs divided by flags, depth and neighbour: each engine the other's witness, and the order in which IOs were sent, or the letters
-that the kernel traces for each request.
+IOs divided by flags, depth and neighbour. Each engine is the other's witness; so are the order in which IOs were sent, and the
+letters that the kernel traces for each request.
 """
 import contextlib
 import pathlib
@@ -37,7 +37,7 @@ SLOW = {"irqmode": 2, "completion_nsec": 3000000000}
 
 
 def test_depths_in_order():
-    """With the marks of pauses in the same times."""
+    """While pauses are looked for, too."""
     with null_blks(SLOW | {"completion_nsec": 1500000000}) as (device,), \
             divided(device, by="depth", more=("--idle-gap", "0.05")) as engines:
         fio(device, rw="randwrite", bs=4096, number_ios=40, ioengine="libaio", iodepth=40)
@@ -48,7 +48,7 @@ def test_depths_in_order():
 
 
 def test_depth_of_the_queue():
-    """One tag, so what is sent waits in the queue: there it is deep, and at the device one."""
+    """One tag, so IOs wait in the queue: it is deep, and the depth at the device is one."""
     with null_blk(scheduler="mq-deadline", irqmode=2, completion_nsec=300000000, hw_queue_depth=1, submit_queues=1) as (device,):
         device.setting("nr_requests", 16)
         with divided(device, by="depth", stages=("device", "queue", "total")) as engines:
@@ -57,8 +57,8 @@ def test_depth_of_the_queue():
     assert_parts(engines, DEPTHS, device, "device", read={"1": 10})
     assert_parts(engines, DEPTHS, device, "total", read=depths_up_to(10))
     engines.agree(device, "queue")
-    # The first is issued while the others are inserted, maybe by another CPU, and each engine looks at a moment of its own:
-    # the one that comes next is as deep as the one before it.
+    # The first is issued while the others are inserted, maybe by another CPU, and each engine looks at a slightly different
+    # moment. So the next IO may find the same depth as the one before it.
     nine = depths_up_to(9)
     for b in engines:
         found = of_op(b, DEPTHS, device, "queue", "read")
@@ -66,7 +66,7 @@ def test_depth_of_the_queue():
 
 
 def test_depths_of_a_load():
-    """The engines may read a depth at other moments, so a few IOs beside a bound are in the other part; none is deeper than fio."""
+    """The engines read the depth at different moments, so a few IOs near a bound may differ in part; none is deeper than fio."""
     with null_blk(irqmode=2, completion_nsec=100000) as (device,), divided(device, by="depth") as engines:
         f = fio(device, rw="randrw", bs=4096, number_ios=3000, **DEEP | {"iodepth": 16})
         engines.settle()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""IOs divided by whom they are charged to, in a hierarchy of version 2: each engine the other's witness, and fio's totals."""
+"""IOs divided by the cgroup (version 2) that they are charged to. Each engine is the other's witness; so are fio's totals."""
 import contextlib
 import pathlib
 import subprocess
@@ -20,7 +20,7 @@ ROOT = pathlib.Path("/sys/fs/cgroup")
 
 @contextlib.contextmanager
 def hierarchy():
-    """Makes cgroups by their paths below the root, which has the controllers that charge IO and what is written back."""
+    """Makes cgroups by their paths below the root, with the controllers that charge IO and writeback."""
     made = []
 
     def make(path):
@@ -43,7 +43,7 @@ def hierarchy():
 
 
 def enter(group):
-    """For subprocess: who runs it is in that cgroup."""
+    """For subprocess: moves the process that calls it into that cgroup."""
     return lambda: (group / "cgroup.procs").write_text("0")
 
 
@@ -64,7 +64,7 @@ def fio_in(group, device, **options):
 
 
 def test_each_its_own():
-    """Together: two that are one below the other, and who is in none but the root; and of each slow IO."""
+    """At once: a cgroup, its child, and a process in the root cgroup; each slow IO has its cgroup, too."""
     with hierarchy() as make, null_blk(scheduler="mq-deadline", irqmode=2) as (device,):
         outer, inner = make("slice"), make("other/a b.service")
         with divided(device, more=("--slow", "1us", "--slow-max", "10000")) as engines:
@@ -81,7 +81,7 @@ def test_each_its_own():
             slow = slow_of(b, device, stage)
             assert Counter((io["part"]["label"], io["op"]) for io in slow) == {
                 ("/slice", "read"): 500, ("/other/a b.service", "write"): 300, ("/", "read"): 200}
-            # Whose a slow IO is may be missing with the programs, see test_slow_ios.py.
+            # BPF may miss the owner of a slow IO, see test_slow_ios.py.
             others = [io["cgroup"] for io in slow if io["cgroup"] != io["part"]["label"]]
             assert not others or b is engines.bpf and set(others) == {None} and len(others) <= 20, others
 
@@ -114,7 +114,7 @@ def test_written_back():
         for b in engines:
             parts_of(b, labels_of(b), device, stage)
             assert b.total("bytes", "write", device, stage, "/writer") >= 8 << 20, stage
-            # Metadata is the root's.
+            # Metadata is charged to the root.
             assert b.total("bytes", "write", device, stage, "/") < 1 << 20, stage
 
 
@@ -129,7 +129,7 @@ def test_more_than_there_is_room_for():
 
 
 def test_many_begin_at_once():
-    """New cgroups that all CPUs see first at the same time have one part each."""
+    """New cgroups that all CPUs first see at the same time have one part each."""
     with hierarchy() as make, null_blk(irqmode=0, submit_queues=2) as (device,), divided(device, stages=("device", "total")) as engines:
         for n in range(12):
             job = fio_in(make(f"g{n}"), device, rw="randread", bs=4096, number_ios=40, ioengine="libaio", iodepth=16, numjobs=3)
@@ -139,7 +139,7 @@ def test_many_begin_at_once():
 
 
 def test_those_that_end_make_room():
-    """Both engines at once: each gives a number again only when its own captures have let go of it."""
+    """Both engines at once: each reuses a number only when its own captures have released it."""
     with hierarchy() as make, null_blk(irqmode=2) as (device,), \
             divided(device, stages=("device", "total"), interval=0.2, more=("--max-parts", "2")) as engines:
         for n in range(6):
@@ -156,7 +156,7 @@ def test_those_that_end_make_room():
 
 
 def test_written_back_when_it_has_ended():
-    """Pages of a cgroup whose directory and number are gone: they are its own all the same, not another one's."""
+    """Pages of a cgroup whose directory and number are gone are still its own, not another one's."""
     with contextlib.ExitStack() as undo:
         make, (device, folder) = undo.enter_context(hierarchy()), undo.enter_context(mounted())
         background = pathlib.Path("/proc/sys/vm/dirty_writeback_centisecs")
@@ -172,7 +172,7 @@ def test_written_back_when_it_has_ended():
             writer.rmdir()
             for b in engines:
                 b.next(device, "device", n=10)
-            # What it left is written now, and another one reads meanwhile.
+            # The pages that it left are written now, while another one reads.
             subprocess.run(["dd", f"if={folder}/file", "of=/dev/null", "bs=1M", "iflag=direct"], stderr=subprocess.DEVNULL, check=True,
                            preexec_fn=enter(other))
             run("sync", "-f", folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""/dev/blklat itself: what it refuses and with which errno, and that sessions don't harm each other."""
+"""/dev/blklat itself: what it refuses, with which errno, and that sessions don't harm each other."""
 import contextlib
 import ctypes
 import errno
@@ -216,7 +216,7 @@ def test_bad_leaving_cgroups(disk):
 
 
 def test_sessions_side_by_side(device, disk):
-    """Each counts all of its own device's IO, from its own beginning, until its own end."""
+    """Each counts all IO of its own device, from its own start to its own end."""
     with Session() as first, Session() as second, Session() as third:
         first.begin(a_watch(disk), scale=6)
         second.begin(a_watch(disk, abi.TOTAL), a_watch(disk), scale=0)
@@ -235,7 +235,7 @@ def test_sessions_side_by_side(device, disk):
 
 
 def test_garbage_in_the_mapping(device, disk):
-    """Userspace owns the figures, not the kernel: random bytes all over it harm nobody else."""
+    """The figures belong to userspace, not to the kernel: random bytes all over them harm nobody else."""
     with Session() as good, Session() as spoiled, under_load(device):
         good.begin(a_watch(disk), a_watch(disk, abi.QUEUE), a_watch(disk, abi.TOTAL))
         at = spoiled.begin(a_watch(disk), a_watch(disk, abi.QUEUE), a_watch(disk, abi.TOTAL))

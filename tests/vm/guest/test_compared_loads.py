@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recordings of real loads beside each other: a drive and an array of three of them, and repeats that differ or do not."""
+"""Recordings of real loads compared: a drive and an array of three, and repeats that differ or do not."""
 import json
 import subprocess
 
@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
 
 
 def test_a_drive_and_an_array_at_the_same_depth(folder):
-    """Three do up to three times as much, so that each of as many IOs takes as much less. None of the three rests often."""
+    """Three drives do up to three times as much, so at the same depth an IO takes up to a third of the time. They rarely rest."""
     load = {"numjobs": DEPTH, "time_based": 1, "runtime": 5}
     with null_blk(nr_devices=3, **SLOW) as drives:
         drive, drive_ios = recorded(drives[0], folder / "drive.blklat", **load)
@@ -48,9 +48,9 @@ def test_a_drive_and_an_array_at_the_same_depth(folder):
     assert of_drive["latency_ns"]["mean"] >= 0.9 * DEPTH * SLOW["completion_nsec"]
     ratio = of_array["ratio"]
     assert 2 < ratio["iops"] < 3.2 and ratio["mean"] * ratio["iops"] == pytest.approx(1, rel=0.1)
-    assert ratio["p90"] < 0.75      # who waits for a tag need not be served in order, so it may be less than a third
+    assert ratio["p90"] < 0.75      # IOs that wait for a tag may be served out of order, so it may be less than a third
     assert sorted(u["device"] for u in document["unpaired"]) == ["nullb0", "nullb1", "nullb2"]
-    # The members' depths are the array's together, but where it hands bios on as they are: the kernel traces each once.
+    # The members' depths add up to the array's, except where it passes bios on as they are: the kernel traces each once.
     report = json.loads(subprocess.check_output([BLKLAT, "report", "--format", "json", both]))
     [stack] = report["runs"][0]["stacks"]
     depth = stack["queue_depth"]
@@ -58,7 +58,7 @@ def test_a_drive_and_an_array_at_the_same_depth(folder):
 
 
 def test_repeats_of_one_job_pass_and_a_slower_one_fails(folder):
-    """A latency that a timer makes: 4 ms on both sides, then 8 ms on one."""
+    """A timer makes the latency: 4 ms on both sides, then 8 ms on one."""
     def repeats(name, ms, n):
         with null_blk(**SLOW | {"completion_nsec": ms * MS}) as (device,):
             return [recorded(device, folder / f"{name}{i}.blklat", number_ios=150)[0] for i in range(n)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Queue depth while long IOs are in flight: each counts in every interval with the time that it was there."""
+"""Queue depth while long IOs are in flight: each counts in every interval by the time it was in flight there."""
 import pytest
 from engines import both
 from guest import null_blk
@@ -11,7 +11,7 @@ TIMER_S = 2.7
 
 @pytest.mark.parametrize("stage", ["device", "total"])
 def test_long_ios(stage):
-    """Nothing ends for seconds, yet the depth is that of fio; and all in all it is the sum of the latencies."""
+    """Nothing ends for seconds, yet the depth is fio's. Summed over time it equals the sum of the latencies."""
     with null_blk(irqmode=2, completion_nsec=int(TIMER_S * 1e9)) as (device,), both(device, stage=stage) as engines:
         done = fio(device, ioengine="libaio", iodepth=IOS, number_ios=2 * IOS)
         engines.settle()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-The known case: a writer that calls fsync makes the reads of others slow. A loop device on a file system does one thing after the other,
-and its flush waits for a disk whose flushes take 50 ms.
+The classic case: a writer that calls fsync makes the reads of others slow. A loop device on a file system does one IO at a time, and its
+flush waits for a disk whose flushes take 50 ms.
 """
 import contextlib
 import json
@@ -18,7 +18,7 @@ from recorder import Recorder
 from stack import dm
 
 FLUSH_MS, FLUSHES = 50, 60
-READERS, READS = 4, 600  # one that is paced has nothing in flight while it waits for its time (fio's io_u_quiesce())
+READERS, READS = 4, 600  # a paced reader has nothing in flight while it waits for its time (fio's io_u_quiesce())
 SLOW_MS = 20
 MS = 1000000
 
@@ -41,7 +41,7 @@ def slow_to_flush():
 
 @pytest.mark.parametrize("engine", sorted(PREPARED))
 def test_reads_beside_flushes(engine):
-    """The parts tell it, the report finds it, and so do the slow IOs by themselves."""
+    """The parts show it, the report finds it, and so do the single slow IOs."""
     with slow_to_flush() as device, PREPARED[engine](), tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         file = pathlib.Path(folder) / "run.blklat"
         slow = ("--slow", f"{SLOW_MS}ms", "--slow-max", "10000") if engine == "bpf" else ()
@@ -62,7 +62,7 @@ def test_reads_beside_flushes(engine):
     assert parts["flush"]["read"]["ios"] > 2 * FLUSHES, "each flush takes longer than a reader waits between two reads"
     slow, fast = (parts[label]["read"]["latency_ns"]["p50"] for label in ("flush", "nothing"))
     assert slow > FLUSH_MS * MS / 5 and slow > 5 * fast
-    # From outside: most reads are as those beside nothing, and some wait for a flush.
+    # As fio sees it: most reads are like those beside nothing, and some wait for a flush.
     assert reader.clat_ns("read", 50) < slow / 2 and reader.clat_ns("read", 99) > FLUSH_MS * MS / 5
     found = [(f["kind"], f["op"], f["text"]) for f in run_["findings"]]
     assert any(kind == "beside" and op == "read" and "slower beside a flush" in text for kind, op, text in found), found

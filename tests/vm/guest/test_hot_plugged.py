@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Many devices of which most go, or come while others go: each is told once, and those that stay are counted all the time."""
+"""Many devices, most of which go, or come while others go: each change is reported once, and those that stay are always counted."""
 import contextlib
 import os
 import random
@@ -12,24 +12,24 @@ from load import Blklat, assert_all_counted
 from service import Serve
 from told import watched
 
-# 'make test-soak' takes a thousand, whose making and removal alone take minutes.
+# 'make test-soak' takes a thousand, which take minutes to make and remove.
 N = int(os.environ.get("BLKLAT_HOT_PLUGGED", 100))
 STAYING = 20
-# What a guest of 1 GiB can spare; the default is less there. An interval has a line for each device and stage, all of which the test keeps.
+# What a guest of 1 GiB can spare; the default is less there. The test keeps each interval's line for every device and stage.
 MEMORY = "200M"
-# Of those that go, and of those that come, each so-manieth is read from.
+# Of those that go and those that come, one in EVERY is read from.
 EVERY = max(1, N // 20)
 INTERVAL_S = max(2, N // 50)
 
 
 class All:
-    """Names all of them where a test's helpers want a device."""
+    """Stands for all devices where a test's helpers want one."""
     name = "nullb*"
 
 
 @contextlib.contextmanager
 def hot_plug():
-    """Gives a function that makes so many more devices, and the list of all that are there."""
+    """Gives a function that makes more devices, and the list of all that exist."""
     there = []
 
     def add(n):
@@ -48,7 +48,7 @@ def hot_plug():
 
 @pytest.mark.parametrize("engine", PREPARED)
 def test_most_go(engine):
-    """While they are captured: each is told once, and what stays is counted before, meanwhile and after."""
+    """While they are captured: each is reported once, and those that stay are counted before, meanwhile and after."""
     with hot_plug() as (add, all_of):
         add(N)
         chance = random.Random(7)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""IOs after a pause on each kernel: the engines find the same, and telling them apart changes no other figure."""
+"""IOs after a pause, on each kernel: the engines find the same ones, and counting them apart changes no other figure."""
 import time
 
 import pytest
@@ -30,8 +30,8 @@ def assert_same_pauses(engines, device, stage):
 
 def rest_and_burst(*devices, stage):
     """
-    Bursts in turns of reads and writes on the first device; of each the first IO but the run's is told apart, and
-    another one only if an emulated machine stood still before it.
+    Alternating bursts of reads and writes on the first device. The first IO of each burst but the run's first is
+    counted apart, and another one only if the emulated machine stood still before it.
     """
     with Bursts(devices[0]) as bursts, watch(*devices, stage=stage) as engines:
         for i in range(2 * BURSTS):
@@ -76,19 +76,19 @@ def test_zram():
 
 
 def test_dm():
-    """At each level by itself."""
+    """Each level of the stack has pauses of its own."""
     with null_blk() as (below,), dm("linear", below) as top:
         rest_and_burst(top, below, stage=None)
 
 
 def test_partition():
-    """Before 5.12 a bio does not know its partition (see check_partitions()), requests always do."""
+    """Before 5.12 a bio does not know its partition (see check_partitions()); requests always do."""
     with null_blk() as (disk,), partition(disk, 1, 2 ** 20, 2 ** 26) as part:
         rest_and_burst(part, disk, stage="device,total" if at_least(5, 12) else "device")
 
 
 def waits(log):
-    """Of each IO in fio's log but the first: did it end a second or more after the one before, to within a few ms?"""
+    """For each IO in fio's log but the first: did it end a second or more after the one before, to within a few ms?"""
     ends = sorted(int(line.split(",")[0]) for line in log.read_text().splitlines())
     assert ends
     return [b - a > 990 for a, b in zip(ends, ends[1:])]
@@ -98,8 +98,8 @@ def waits(log):
 @pytest.mark.parametrize("load", [SINGLE | {"number_ios": 1500}, DEEP | {"number_ios": 3000}], ids=["single", "deep"])
 def test_busy(load, looking, tmp_path):
     """
-    None but after a pause, which an emulated machine makes where there should be none: no more than the times for which fio
-    saw no IO end. And the other engine, which does not look for any, has seen the same IOs in the same bins.
+    A busy device has IOs after a pause only where the emulated machine stood still: no more than the gaps in which fio saw no
+    IO end. The other engine, which does not look for pauses, has the same IOs in the same bins.
     """
     with null_blk(irqmode=2, completion_nsec=1000000) as (device,), \
             both(device, stage="device,total", **{f"{looking}_args": ("--idle-gap", "1")}) as engines:
@@ -115,8 +115,8 @@ def test_busy(load, looking, tmp_path):
 
 def test_an_end_is_use_too():
     """
-    IOs of 400 ms, issued 800 ms apart: the device rests for half of that, which is less than the gap. So far for certain
-    those of five, however many it takes on a machine that stands still now and then.
+    IOs of 400 ms, issued 800 ms apart: the device rests for half of that, which is less than the gap. The test goes on
+    until that is certain for several of them, since an emulated machine stands still now and then.
     """
     gap = 0.7
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A session's mapping: who may have it and how, and whose memory it is."""
+"""A session's mapping: who may have it, in which way, and to whom its memory is charged."""
 import contextlib
 import ctypes
 import errno
@@ -55,7 +55,7 @@ def map_at(fd, size, protection, flags):
 
 @contextlib.contextmanager
 def mapped(disk):
-    """A session that counts, where it is mapped, and its size."""
+    """A session that counts, the address of its mapping, and its size."""
     with Session() as s:
         size = s.setup(a_watch(disk))[0].bytes
         at = map_at(s.fd, size, *SHARED)
@@ -68,7 +68,7 @@ def mapped(disk):
 
 
 def flags_of(at):
-    """What the kernel says of the mapping there, in letters (proc(5), VmFlags)."""
+    """The kernel's flags of the mapping there, in letters (proc(5), VmFlags)."""
     found = re.search(rf"^{at:x}-.*?^VmFlags: (.*?)$", pathlib.Path("/proc/self/smaps").read_text(), re.M | re.S)
     return set(found[1].split())
 
@@ -101,7 +101,7 @@ def child_has_it():
 
 
 def test_no_child_inherits_it(disk):
-    """Even if its owner asks for that."""
+    """Even if its owner asks for it."""
     with mapped(disk) as (_, at, size):
         assert NODE in pathlib.Path("/proc/self/maps").read_text()
         assert child_has_it() == 0
@@ -112,7 +112,7 @@ def test_no_child_inherits_it(disk):
 
 
 def test_second_mapping(disk):
-    """There is one for the life of a session, whatever became of it."""
+    """A session can be mapped once in its life, whatever became of the mapping."""
     with mapped(disk) as (s, at, size):
         assert error(map_at(s.fd, size, *SHARED)) == errno.EBUSY
         assert error(libc.mremap(at, 0, size, MAYMOVE, None)) == errno.EFAULT
@@ -122,7 +122,7 @@ def test_second_mapping(disk):
 
 
 def test_moved_and_cut(device, disk):
-    """It can be moved, and given up in parts; what is left of it goes on counting."""
+    """It can be moved, and unmapped in part; the rest goes on counting."""
     with mapped(disk) as (s, at, size):
         room = libc.mmap(None, size, NO_ACCESS, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
         assert libc.mremap(at, size, size, MAYMOVE | FIXED, room) == room
@@ -169,7 +169,7 @@ def figure(group, file, name=None):
 
 
 def in_group(group, function):
-    """A function's result, of a process in the cgroup; it has to be a number."""
+    """Calls a function in a process in the cgroup; returns its result, which has to be a number."""
     read_end, write_end = os.pipe()
     process = os.fork()
     if not process:
@@ -189,10 +189,10 @@ def big_watch(disk):
 
 
 def test_memory_is_its_users(disk):
-    """What a session takes is charged to the cgroup of who sets it up, and given back at its end."""
+    """A session's memory is charged to the cgroup of the process that sets it up, and returned at its end."""
     with memory_group() as group:
         def growth(*watches, **settings):
-            """Of the cgroup, beyond the session's own figure."""
+            """How much the cgroup grows beyond the session's own figure."""
             def one():
                 with Session() as s:
                     before = figure(group, "memory.current")
@@ -201,7 +201,7 @@ def test_memory_is_its_users(disk):
             return in_group(group, one)
         # Charges come in batches of 64 pages a CPU.
         assert abs(growth(big_watch(disk))) < 2 * MIB
-        # A table of bios has about twice as many places of 32 bytes as it has room for, beside as many keys.
+        # A table of bios has about two places of 32 bytes, each with a key, for every bio that it may hold.
         assert 60 * MIB < growth(a_watch(disk, abi.TOTAL), max_bios=1 << 20) < 130 * MIB
         assert figure(group, "memory.current") < 2 * MIB
 

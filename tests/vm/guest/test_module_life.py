@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The module comes and goes: what blklat says without it, unloading under load, nothing left behind."""
+"""The module is loaded and unloaded: what blklat says without it, unloading under load, nothing left behind."""
 import json
 import os
 import subprocess
@@ -26,7 +26,7 @@ def test_not_loaded():
 
 
 def test_not_ours():
-    """Something else stands where the device should."""
+    """Something else is in the place of the device node."""
     os.symlink("/dev/null", NODE)
     try:
         assert "not the device of blklat's kernel module" in complaint()
@@ -43,7 +43,7 @@ def test_check_names_both():
 
 
 def test_falls_back():
-    """A kernel without type information: auto takes the module, and says so once."""
+    """On a kernel without BTF, auto takes the module, and says so once."""
     with blklat_module(), null_blk() as (device,):
         run("mount", "-t", "tmpfs", "tmpfs", "/sys/kernel/btf")
         try:
@@ -57,7 +57,7 @@ def test_falls_back():
 
 
 def test_killed():
-    """A session's process dies in the middle of a load: the module can be unloaded at once."""
+    """A session's process is killed in the middle of a load: the module can be unloaded at once."""
     with blklat_module(), null_blk() as (device,), under_load(device):
         b = Blklat(device, stage="device,queue,total", args=("--engine", "kmod"))
         b.until(lambda: b.lines, "interval")
@@ -79,7 +79,7 @@ def test_loaded_and_unloaded_under_load():
 
 
 def free_bytes():
-    """Memory that nobody uses or caches."""
+    """Memory that is neither used nor cache."""
     with open("/proc/sys/vm/drop_caches", "w") as f:
         f.write("3")
     figures = dict(line.split(":") for line in open("/proc/meminfo"))
@@ -87,7 +87,7 @@ def free_bytes():
 
 
 def test_no_leak():
-    """Sixty sessions of 1 MiB and more would show."""
+    """A leak would show after sixty sessions of 1 MiB and more."""
     def sessions(n):
         for _ in range(n):
             with Session() as s:
@@ -105,7 +105,7 @@ def test_no_leak():
 
 @pytest.mark.parametrize("disk", [nvme, virtio], ids=["nvme", "virtio"])
 def test_looking_is_no_io(disk):
-    """Nothing is asked of a device: not even what it is, which virtio's serial number would be."""
+    """Looking sends no IO to a device, not even to identify it, as reading virtio's serial number would."""
     device = disk()
     with Blklat(device, interval=0.25) as b:
         for command in ("list",), ("list", "--format", "json"), ("check",), ("--dev", device.name, "-i", "0.1", "-c", "2"):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Reads that must not wait (io_uring's and libaio's RWF_NOWAIT) while the device has no room: each is queued as a bio and
-comes back at once. It is no IO and no error, but a start taken back, and there are as many as their sender was told.
+Reads that must not wait (RWF_NOWAIT of io_uring and libaio) while the device has no room: each is queued as a bio and
+comes back at once. It counts neither as an IO nor as an error, but as a start taken back; there are as many as reads
+refused to their sender.
 """
 import errno
 
@@ -14,7 +15,7 @@ from load import assert_all_counted
 from stack import dm
 
 ROOM, TRIES = 2, 300
-# Room for two, and both stay for as long as it takes to try; no scheduler, which would make more room.
+# Room for two, which stay for the whole test; no scheduler, which would make more room.
 SMALL = {"irqmode": 2, "completion_nsec": 500000000, "hw_queue_depth": ROOM, "submit_queues": 1}
 
 
@@ -31,7 +32,7 @@ def assert_taken_back(b, device, done, again):
     assert (a["started"], a["completed"], a["requeued"]) == (done, done, again)
     assert b.ops(device, "total") == {"read": done}
     assert (b.total("bytes", "read", device, "total"), b.total("errors", "read", device, "total")) == (done * aio.BYTES, 0)
-    # None of them is as quick as those that came back.
+    # Refused reads come back sooner than any that is counted.
     lines = [o for line in b.of(device, "total") for o in line["ops"] if o["ios"]]
     assert min(o["latency_ns"]["min"] for o in lines) >= SMALL["completion_nsec"]
 
@@ -51,7 +52,7 @@ def test_no_room(stage):
 
 
 def test_no_room_below():
-    """The device above has none either, and its bios come back by the one below."""
+    """The device above has no room either: its bios come back from the one below."""
     with null_blk(**SMALL) as (below,), dm("linear", below) as top:
         with both(top, below, stage="total") as engines:
             done, again = refused_reads(top)

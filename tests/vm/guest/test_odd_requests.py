@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Requests that come back, end in parts, end badly, or are not ordinary ones: each is counted once, by both
-engines, and requeues just as often as the kernel's own trace says.
+Requests that are requeued, end in parts, fail, or are unusual: both engines count each once, and as many
+requeues as the kernel's own trace.
 """
 import contextlib
 import errno
@@ -27,8 +27,8 @@ watched = functools.partial(both, interval=0.25)
 
 def assert_requeued(e, device, ios, events, parts=0):
     """
-    What was issued is what came to its end and what was taken back. A request that the driver was too busy
-    for before it was issued is in the trace of requeues, but was never started.
+    Every issued request either ended or was taken back. A request that the busy driver refused before it was
+    issued is in the trace of requeues, but was never started.
     """
     a = e.agree(device, "device")
     assert a["started"] == a["completed"] == a["kernel_ios"] == ios
@@ -41,8 +41,8 @@ def assert_requeued(e, device, ios, events, parts=0):
 
 def test_requeued_by_null_blk():
     """
-    Its bandwidth is used up: the request goes back, issued already or, as in 7.2, not. In each 20 ms there is
-    room for two of these, so the next one has to wait however slow the machine is.
+    Its bandwidth is used up, so the request goes back, after it was issued or, as in 7.2, before. Each 20 ms
+    have room for two of these, so the next one has to wait however slow the machine is.
     """
     with null_blks({"mbps": 1, "memory_backed": 1}) as (device,):
         stat = Delta(device)
@@ -59,15 +59,15 @@ def test_requeued_by_null_blk():
         assert e.agree(device, "total")["started"] == 160 == s["ios"] + s["read_merges"] + s["write_merges"]
 
 
-# How many commands in a thousand are taken back, and how many end in two parts. Where the host is busy
-# requests wait, and others are then refused before they are issued.
+# How many commands in a thousand are taken back, and how many end in two parts. While the host is busy,
+# requests wait, and others are refused before they are issued.
 SCSI_FAULTS = ((HOST_BUSY, 50, None, 0), (SHORT, 50, 20, 20), (IGNORED, 700, 1, 0))
 
 
 def test_requeued_by_scsi():
-    """The host is busy; a command transfers half of what it was asked for; one is not answered, and aborted."""
+    """The host is busy; a command transfers half of its data; one gets no answer and is aborted."""
     with scsi_debug(delay=0) as device:
-        # No other command may take as long.
+        # Longer than any other command may take.
         (device.sysfs / "device/timeout").write_text("4")
         device.setting("nomerges", 2)
         stat = Delta(device)
@@ -130,7 +130,7 @@ def test_medium_errors():
         ios = len(blocks) + 2
         a = e.agree(device, "device")
         assert a["started"] == stat()["ios"] == ios
-        # A command that fails is completed by what was good, nothing, and then by the error.
+        # A failed command completes twice: its good part, which is empty, then the error.
         assert seen["complete"] == ios + len(bad) + 1
         for stage in "device", "total":
             assert e.kmod.ops(device, stage) == {"read": ios}
@@ -140,7 +140,7 @@ def test_medium_errors():
 
 
 def test_failed_by_null_blk():
-    """Every block of 4 MiB once: 64 of them are bad."""
+    """Reads each block of 4 MiB once: 64 of them are bad."""
     with null_blks({"badblocks": "+1024-1535", "memory_backed": 1}) as (device,):
         stat = Delta(device)
         with watched(device, stage="device,total") as e:
@@ -159,14 +159,14 @@ ZEROES, DISCARDS = (20, 64 * KIB), (30, 128 * KIB)
 
 
 def discard_and_zero(device):
-    """Goes in known steps, and does not look what is there."""
+    """Works in known steps, without looking at what is there."""
     for (n, step), option in ((ZEROES, ["-z"]), (DISCARDS, [])):
         run("blkdiscard", "-f", *option, "-o", 0, "-l", n * step, "-p", step, device.path)
 
 
 def assert_discarded(e, device, stat):
     s = stat()
-    # A device that cannot write zeroes itself has them written to it.
+    # For a device without a command for it, the kernel writes the zeroes.
     op = "other" if int(device.setting("write_zeroes_max_bytes")) >= ZEROES[1] else "write"
     for stage in "device", "total":
         e.agree(device, stage)
@@ -191,7 +191,7 @@ def test_discards_and_zeroes():
 
 
 def test_passthrough():
-    """A command of the user's own is one IO of op other; one for the controller goes another way."""
+    """A user's command is one IO of op other; a command to the controller takes another path."""
     with scsi_debug(delay=0) as scsi, direct(scsi) as scsi_fd, direct(nvme()) as nvme_fd:
         devices = nvme(), scsi
         stats = [Delta(device) for device in devices]

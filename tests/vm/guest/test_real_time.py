@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-PREEMPT_RT: a device's interrupt is a task like others, tasks of a higher priority preempt it, and a spinlock_t sleeps.
+PREEMPT_RT: a device's interrupt handler is a task that tasks of higher priority preempt, and a spinlock_t sleeps.
 """
 import contextlib
 import json
@@ -15,7 +15,7 @@ from load import Fio
 from stack import Traffic, assert_seen, watch
 
 pytestmark = pytest.mark.skipif(not FLAVOUR.startswith("rt"), reason="for real-time kernels")
-# Below and above the priority of threads of interrupts, 50.
+# Below and above 50, the priority of interrupt threads.
 PRIORITIES = None, 30, 60
 LOAD = {"ioengine": "libaio", "iodepth": 32, "rw": "randrw", "norandommap": 1, "number_ios": 2000, "numjobs": 2}
 
@@ -25,7 +25,7 @@ def test_kernel():
 
 
 def test_module_takes_no_lock_that_sleeps():
-    """Mutexes are for those who open the file. A spinlock_t is one, too, by other names, and probes must not sleep."""
+    """Only the file operations take mutexes. A spinlock_t is one in disguise here, and probes must not sleep."""
     needed = run("nm", "--undefined-only", "--format=just-symbols", MODULE).split()
     assert "_raw_spin_lock_irqsave" in needed and "mutex_lock" in needed
     assert [name for name in needed if re.match(r"rt_(spin|read|write)_|__local_bh_|_*wake_up|swake_", name)] == []
@@ -50,7 +50,7 @@ def loads(device):
 
 @pytest.mark.parametrize("disk", [lambda: null_blk(irqmode=2), lambda: contextlib.nullcontext((nvme(),))], ids=["null_blk", "nvme"])
 def test_priorities(disk):
-    """Nothing is missing. Until 6.12 no program is skipped either: nothing comes on top of one."""
+    """Nothing is missing. Up to 6.12 no program is skipped either, since nothing preempts one."""
     with disk() as (device,):
         stat = Delta(device)
         with watch(device, stage="device,total") as e:
@@ -59,6 +59,6 @@ def test_priorities(disk):
             e.settle()
             assert skipped_runs() == 0 or at_least(6, 13)
         assert_seen(e, device, "total", done)
-        # Without a scheduler no request is merged with another.
+        # Without a scheduler no requests are merged.
         a = assert_seen(e, device, "device", done)
         assert a["kernel_ios"] == stat()["ios"] == done.ios == len(PRIORITIES) * LOAD["numjobs"] * LOAD["number_ios"]

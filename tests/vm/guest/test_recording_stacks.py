@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Recordings of devices that stand on others, by either engine, and what the report makes of them."""
+"""Recordings of stacked devices by either engine, and what the report says of them."""
 import json
 import pathlib
 import platform
@@ -18,7 +18,7 @@ MS = 1000000
 
 @pytest.fixture(params=sorted(PREPARED))
 def report(request):
-    """Records a load on the devices (it goes to the first); gives the recording's report and what fio says."""
+    """Records a load on the first of the devices; gives the recording's report and fio's result."""
     def of(devices, **options):
         with PREPARED[request.param](), tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
             file = pathlib.Path(folder) / "run.blklat"
@@ -28,13 +28,13 @@ def report(request):
             assert (done.returncode, done.stderr) == (0, ""), done.stderr
             r = json.loads(run(BLKLAT, "report", "--format", "json", file))["runs"][0]
             assert r["engine"] == request.param and r["finished"]
-            # fio's own words were not touched.
+            # fio's output went through unchanged.
             return r, FioResult(json.loads(done.stdout)["jobs"][0])
     return of
 
 
 def watches(r):
-    """Those at total, which members have since their array is named beside them."""
+    """The watches at stage total, which members have because their array is named too."""
     assert {(w["device"], w["stage"]) for w in r["watches"]} == {
         (d, s) for d in r["stacks"][0]["members"] for s in ("device", "total")} | {(r["stacks"][0]["upper"], "total")}
     return {w["device"]: w for w in r["watches"] if w["stage"] == "total"}
@@ -46,8 +46,8 @@ def ops(w):
 
 def test_the_layer_is_what_costs(report):
     """
-    A delay of the upper device is all overhead. It counts in ticks, and an emulated CPU misses some; from outside it is
-    fio who waits, for a little longer.
+    A delay of the upper device is all overhead. It is measured in ticks, of which an emulated CPU misses some. fio sees
+    that wait from outside, a little longer.
     """
     delay_ms = 100
     with null_blk() as (below,), dm("delay", below, delay_ms) as top:
@@ -63,7 +63,7 @@ def test_the_layer_is_what_costs(report):
     depth = stack["queue_depth"]
     assert depth[below.name] < 0.2 * depth[top.name]
     [total] = [o["total"] for o in watches(r)[top.name]["ops"] if o["op"] == "read"]
-    # What the first and the last interval with IO have of it is left out, where enough others remain.
+    # The first and the last interval with IO are left out where enough others remain.
     depth_s = depth[top.name] * (r["active"]["to_s"] - r["active"]["from_s"])
     spent_s = total["ios"] * total["latency_ns"]["mean"] / 1e9
     assert (0.3 if r["active"]["left_out"] else 0.99) * spent_s <= depth_s <= 1.01 * spent_s
@@ -86,9 +86,9 @@ def test_a_mirror_writes_twice(report):
 
 
 def test_an_array_on_a_partition(report):
-    """The partition has total as a disk would, so the two can be subtracted, and the rest of its disk is not in it."""
+    """The partition has stage total like a disk, so the two can be subtracted; the rest of its disk is not in it."""
     with null_blk() as (below,), partition(below, 1, 1 << 20, 64 << 20) as part, dm("linear", part) as top:
-        if platform.release().startswith("5.10"):   # no total there: it records without, and says so
+        if platform.release().startswith("5.10"):   # no stage total there: it records without it, and says so
             with pytest.raises(AssertionError, match=f"partition '{part.name}' needs Linux 5.12 or later: watch its disk"):
                 report([top, part], rw="randread", number_ios=320, **DEEP)
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a device is made of goes away, comes back or becomes another, under load and with both engines watching."""
+"""The device behind a name goes away, comes back or is replaced, under load and with both engines watching."""
 import contextlib
 import errno
 import os
@@ -29,7 +29,7 @@ def cpu(number, online):
 
 
 def assert_counted(e, device, stat, f):
-    """Everything that fio did, no matter what happened meanwhile."""
+    """All of fio's IO is counted, no matter what happened meanwhile."""
     ios = f.ios("read") + f.ios("write")
     s = stat()
     assert f.errors == 0
@@ -66,7 +66,7 @@ def test_number_of_queues():
 
 @contextlib.contextmanager
 def restored_nvme():
-    """The nvme disk, what takes it away, and at the end it is there for others, whatever became of it."""
+    """The nvme disk and a function that removes it; at the end the disk is there again for the next test."""
     device = nvme()
     pci = (device.sysfs / "device/device").resolve()
 
@@ -82,7 +82,7 @@ def restored_nvme():
 
 
 def test_nvme_reset():
-    """What was in flight is issued again; the controller's queues are made anew."""
+    """IO in flight is issued again; the controller's queues are made anew."""
     if not at_least(6, 1):
         pytest.skip("5.10 loses an IO when this disk is reset under load, watched or not, and then gives the disk up")
     with restored_nvme() as (device, _):
@@ -108,13 +108,13 @@ def test_cpu_goes_and_comes_back(kind):
 
 @contextlib.contextmanager
 def removables():
-    """Devices of several kinds, and what takes each away. A null_blk stays, as the first."""
+    """A null_blk that stays, and devices of several kinds with a function that removes each."""
     with null_blks(SLOW, SLOW) as (stays, null), scsi_debug(delay=1) as scsi, restored_nvme() as (drive, unplug):
         yield stays, {null: null.remove, scsi: lambda: (SCSI_DEBUG / "add_host").write_text("-1\n"), drive: unplug}
 
 
 def assert_gone(e, device):
-    """Both said so once and counted nothing more; up to then each interval added up."""
+    """Both reported it once and counted nothing afterwards; until then each interval added up."""
     for b in e:
         assert b.stderr.count(f"{device.name} went away") == 1
         for line in b.of(device):
@@ -125,17 +125,17 @@ def assert_gone(e, device):
 
 
 def remove_under_load(e, device, remove, stays):
-    """Returns how many lines each engine had for it when both had noticed."""
+    """Returns how many lines each engine had for the device once both had noticed."""
     with Fio(device, **ENDLESS) as load:
         for b in e:
             b.next(device)
         wait_for(lambda: device.stat()["in_flight"], "IO in flight")
         remove()
-        # All it does from now on fails. It may be stuck until the last IO has.
+        # All its IO fails from now on. It may hang until the last one has.
         load.wait()
     for b in e:
         b.until(lambda b=b: f"{device.name} went away" in b.stderr, "notice")
-        # That came by another way than the lines of the same interval.
+        # The notice takes another path than the lines of the same interval.
         b.next(stays)
     return [len(b.of(device)) for b in e]
 
@@ -148,7 +148,7 @@ def finish(e):
 
 
 def test_removed_under_load():
-    """They go one by one; what stays is counted exactly, before and after; then it goes too."""
+    """They go one by one. The one that stays is counted exactly before and after, then it goes too."""
     with removables() as (stays, removals):
         stat = Delta(stays)
         with both(stays, *removals, interval=0.25) as e:
@@ -171,21 +171,21 @@ def test_removed_under_load():
 
 
 def memory():
-    """What the kernel has allocated, in bytes: large areas, such as a session's region, and small ones."""
+    """Bytes that the kernel has allocated: in large areas, such as a session's region, and in small ones."""
     pathlib.Path("/proc/sys/vm/drop_caches").write_text("3\n")
     figures = dict(line.split(":") for line in pathlib.Path("/proc/meminfo").read_text().splitlines())
     return [int(figures[name].split()[0]) * 1024 for name in ("VmallocUsed", "Slab")]
 
 
 def begin(session, *devices):
-    """Lets a session count; the devices are open no longer than that takes."""
+    """Starts a session; the devices are open only until it counts."""
     with contextlib.ExitStack() as undo:
         files = [undo.enter_context(open(d.path, "rb", buffering=0)) for d in devices]
         session.begin(*(a_watch(f.fileno()) for f in files))
 
 
 def one_life(stays, device, *old):
-    """A device is made and read from; a new session counts that, older ones do not. Returns the session's size."""
+    """Makes a device and reads from it: a new session counts that, older ones do not. Returns the new session's size."""
     device.make()
     counted = [s.ios(1) for s in old]
     with Session() as s:
@@ -201,11 +201,11 @@ def one_life(stays, device, *old):
 
 
 def test_new_device_at_an_old_address():
-    """What was watched is gone, and what came in its place is not counted for it; 20 times, and nothing is left."""
+    """20 times: the watched device goes, and its successor is not counted for it. In the end no memory is left allocated."""
     with null_blks({}, {}) as (stays, device), blklat_module(), Session() as old:
         without = memory()
         begin(old, stays, device)
-        # So sessions that are left would be seen.
+        # A session that is left over would show.
         assert memory()[0] - without[0] > old.header().bytes / 2
         read(device, 20)
         assert old.ios(1) == 20
@@ -222,13 +222,13 @@ def test_new_device_at_an_old_address():
 
 
 def test_new_device_within_an_interval():
-    """One goes after 100 reads, one comes and has 1000, in the same interval: only the first are counted."""
+    """In one interval a device goes after 100 reads, and another comes and has 1000: only the first 100 are counted."""
     with null_blks({}, {}) as (stays, device):
-        # However slow the machine: the end of the run ends it.
+        # However slow the machine, only the end of the run ends the interval.
         with both(stays, device, interval=600) as e:
             read(device, 100)
             device.remove()
-            # What is asked here is not how fast they hear of it.
+            # How fast they notice is not tested here.
             time.sleep(0.5)
             device.make()
             read(device, 1000)
@@ -238,7 +238,7 @@ def test_new_device_within_an_interval():
 
 
 def set_up_and_remove(stays, device):
-    """At the same moment, to within what a thread takes to start. Whether there was a session; it counts nothing of the next device."""
+    """Both at about the same moment. Returns whether there was a session; it must count nothing of the next device."""
     device.make()
     removal = threading.Thread(target=device.remove)
     with Session() as s, open(stays.path, "rb", buffering=0) as there:
@@ -268,7 +268,7 @@ def test_set_up_while_it_is_removed():
 
 
 def test_new_device_is_not_the_old_one():
-    """The same for blklat: once it has noticed, a device of the same name is another one."""
+    """The same for blklat: once it has noticed the removal, a device of the same name is another one."""
     with null_blks({}, {}) as (stays, device):
         stat = Delta(stays)
         with both(stays, device, interval=0.25) as e:

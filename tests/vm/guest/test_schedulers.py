@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where a request's slot is depends on its scheduler; it changes under load."""
+"""Where a request's slot is depends on the scheduler, which changes under load."""
 import re
 
 import pytest
@@ -12,12 +12,12 @@ from stack import scsi_debug
 
 SCHEDULERS = {"none": None, "mq-deadline": "mq-deadline", "bfq": "bfq", "kyber": "kyber-iosched"}
 SLOW = {"irqmode": 2, "completion_nsec": 500000, "submit_queues": 2, "hw_queue_depth": 64}
-# What userspace/engine/geometry.c has room for, besides the driver's tags, where the scheduler has not more already.
+# Slots that userspace/engine/geometry.c reserves besides the driver's tags, unless the scheduler has more already.
 RESERVED = 512
 
 
 def available(device):
-    """Those that this kernel has, as modules or built in."""
+    """Schedulers that this kernel has, as modules or built in."""
     for module in filter(None, SCHEDULERS.values()):
         run("modprobe", "-q", module)
     there = device.setting("scheduler").replace("[", "").replace("]", "").split()
@@ -26,7 +26,7 @@ def available(device):
 
 
 def assert_seen(e, device, stat, *done):
-    """What fio did are the engines' requests and the bios; requests that were merged are the kernel's to tell."""
+    """Requests and bios of the engines equal fio's IOs, except for merged requests, which the kernel counts."""
     s = stat()
     ios, size = (sum(getattr(f, of)(op) for f in done for op in ("read", "write")) for of in ("ios", "bytes"))
     merges = s["read_merges"] + s["write_merges"]
@@ -40,7 +40,7 @@ def assert_seen(e, device, stat, *done):
 
 
 def assert_counted_meanwhile(device, steps, **load):
-    """The steps are taken over and over while a load runs; every IO is counted at each stage."""
+    """Repeats the steps while a load runs; every IO is counted at each stage."""
     stat = Delta(device)
     with both(device, stage="device,queue,total", interval=0.25) as e:
         f = meanwhile(device, *steps, **load)
@@ -61,7 +61,7 @@ def test_switched_under_load(kind):
 
 
 def test_queued():
-    """Each request waits in the scheduler and leaves it; what it merges it does not."""
+    """Each request waits in the scheduler and leaves it, except those that it merges."""
     with null_blks(SLOW) as (device,):
         schedulers = [s for s in available(device) if s != "none"]
         stat = Delta(device)
@@ -77,7 +77,7 @@ def test_queued():
 
 
 def test_number_of_requests():
-    """The scheduler's tags become fewer and more under load, up to those that there are slots for."""
+    """The number of the scheduler's tags changes under load, up to the number of slots."""
     with null_blks(SLOW) as (device,):
         device.setting("scheduler", "mq-deadline")
         steps = [lambda n=n: device.setting("nr_requests", n) for n in (4, RESERVED, 32)]
@@ -85,7 +85,7 @@ def test_number_of_requests():
 
 
 def test_as_many_requests_as_tags():
-    """A scheduler with as many tags as the driver: they are tags besides those, all of which have slots."""
+    """A scheduler with as many tags as the driver has them in addition; all have slots."""
     with null_blks(SLOW | {"submit_queues": 1, "hw_queue_depth": 1024}) as (device,):
         device.setting("scheduler", "mq-deadline")
         device.setting("nr_requests", 1024)
@@ -106,14 +106,14 @@ TAKES_OVER = "a larger capture takes over"
 
 
 def told(b, device, stage, ios):
-    """Every IO is one or lost, for want of a slot; or between two captures, where it is said that some may be. Returns the former."""
+    """Every IO is counted, or lost for want of a slot or between two captures, as announced. Returns the losses for want of a slot."""
     a = b.accounting(device, stage)
     print(b.argv[-2], stage, a)
     assert a["started"] == a["completed"] + a["lost"] == ios and not a["in_flight"]
     assert b.total("ios", None, device, stage) == a["completed"]
     assert b.total("bytes", None, device, stage) == 4096 * a["completed"]
     lost = a["lost_by"].get("tag_range", 0)
-    # The timer ends a batch at once: at most one each us.
+    # The timer ends a whole batch: at most one IO each us.
     gap = re.search(r"within (\d+) us", b.stderr)
     assert a["lost"] - lost <= (2 + int(gap[1]) if gap else 0), b.stderr
     return lost
@@ -121,9 +121,9 @@ def told(b, device, stage, ios):
 
 def test_more_requests_than_slots():
     """
-    Tags beyond the slots are a loss that has a name, until a capture with more room takes over, in either engine; its
-    counts go on where the first one's were, and from then on nothing is lost. Nor before, if an interval ends just when
-    the tags have become more.
+    IOs of tags beyond the slots are reported as lost, in either engine, until a larger capture takes over. Its counts
+    continue those of the first, and from then on nothing is lost. Nothing is lost at all if an interval ends just when
+    the number of tags grows.
     """
     with null_blks(SLOW | {"submit_queues": 1}) as (device,):
         device.setting("scheduler", "mq-deadline")
@@ -148,7 +148,7 @@ def test_more_requests_than_slots():
             assert b.stderr.count("\n") == b.stderr.count(TAKES_OVER) == 1, b.stderr
             assert b.accounting(device, "device")["kernel_ios"] == ios
             assert told(b, device, "device", ios) == lost
-            # Stages are taken over one after the other, each at the moment that suits it best: what waited in the scheduler then is
-            # lost there, and yet counted when it was issued, and what went through both in between is lost at one of them.
+            # Stages are taken over one after the other, each at the moment that suits it best. A request that waits in the scheduler
+            # then is lost there, yet counted when it is issued; one that passes both in between is lost at one of them.
             assert told(b, device, "queue", ios) or not lost
             assert told(b, device, "total", ios) == 0

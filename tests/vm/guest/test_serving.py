@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The service with either engine on each kernel: what it tells is what the kernel counts, whatever comes and goes."""
+"""The service with either engine on each kernel: it reports what the kernel counts, whichever devices come and go."""
 import pathlib
 import re
 
@@ -18,7 +18,7 @@ CAP_BPF = 1 << 39
 
 @pytest.fixture(params=sorted(PREPARED))
 def engine(request):
-    """Its module, if any, has to be free again once the service has ended."""
+    """An engine's name. Its module, if any, has to be free again once the service has ended."""
     with PREPARED[request.param]():
         yield request.param
 
@@ -28,7 +28,7 @@ def serve(pattern, engine, *args):
 
 
 def told(s, device, stage, what):
-    """{op: value} of a device's series; those that have counted something."""
+    """{op: value} of those of a device's series that have counted something."""
     series = re.compile(rf'blklat_{what}{{device="{device.name}",op="(\w+)",stage="{stage}"}}')
     found = {series.fullmatch(name): value for name, value in s.metrics().items()}
     return {match[1]: value for match, value in found.items() if match and value}
@@ -48,7 +48,7 @@ def reads_need_bpf():
 
 
 def assert_confined(s):
-    """No thread of both processes has a capability in effect but the one that reads counters, where the kernel asks for it."""
+    """No thread of either process has effective capabilities, except the one that reads counters where the kernel demands it."""
     tasks = s.tasks()
     effective = {int(s.status("CapEff", task), 16) for task in tasks}
     assert effective == ({0, CAP_BPF} if reads_need_bpf() else {0})
@@ -58,7 +58,7 @@ def assert_confined(s):
 
 
 def test_counts(engine):
-    """Every IO and byte of a load, as fio and the kernel's statistics have it; no latency below the device's timer."""
+    """Every IO and byte of a load, as in fio's results and the kernel's statistics; no latency below the device's timer."""
     with null_blk(irqmode=2, completion_nsec=TIMER_NS) as (device,), \
             serve(device.name, engine, "--stage", "device,total") as s:
         assert_confined(s)
@@ -79,8 +79,8 @@ def test_counts(engine):
 
 def test_devices_come_and_go(engine):
     """
-    One stays; another comes, goes and comes back under its name. It can go, since nobody holds it, and what is
-    told of it goes on where it was.
+    One stays; another comes, goes and comes back under its name. It can go, since nobody holds it, and its counters
+    continue where they were.
     """
     with null_blks({}, {}) as (stays, other):
         other.remove()

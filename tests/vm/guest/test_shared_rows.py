@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-What two programs may write on top of each other, or one on top of itself, loses no addition. Between an addition's load
-and its store is a ns or two, in which hardly anything ever comes. In the programs of tests/vm/widened.h it takes long, so
-what may come does, many times a second. With plain additions some are then lost, which shows that the test would see it.
+Where two programs, or two runs of one, may interrupt each other's writes, no addition is lost. Between an addition's load
+and its store is a ns or two, in which an interrupt hardly ever comes. The programs of tests/vm/widened.h stretch that gap,
+so interrupts hit it many times a second. Plain additions then lose some, which shows that the test would notice.
 """
 import contextlib
 import os
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif((6, 0) < KERNEL < (7, 0),
 
 @contextlib.contextmanager
 def two_ends():
-    """A device whose IOs end in an interrupt or, in its other half, where they were sent, which the former interrupt."""
+    """A device with two halves: IOs of one end in an interrupt, IOs of the other in their sender, which the former interrupt."""
     sectors = 256 * MIB // 512
     with null_blk(irqmode=2, completion_nsec=20000) as (member,), module("dm_mod"), module("dm_zero"):
         run("sh", "-c", f"printf '0 {sectors} linear {member.path} 0\\n{sectors} {sectors} zero\\n' | "
@@ -38,7 +38,7 @@ def two_ends():
 
 
 def lost(e, device):
-    """Additions that bpf misses, by what they are of; the module skips nothing and shares nothing."""
+    """Additions that bpf misses, by counter; the module skips nothing and shares nothing."""
     def total(engine, key):
         return sum(e.totals(engine, key, device, "total").values())
     return {key: total(e.kmod, key) - total(e.bpf, key) for key in ("ios", "bytes")}
@@ -71,5 +71,5 @@ def test_plain_additions_are_lost(monkeypatch):
             e.settle()
             rounds += 1
     print(f"lost in {rounds} rounds: {lost(e, device)}")
-    # Additions are all that differs: no more of them can be there than happened.
+    # Only lost additions differ: there can't be more of them than happened.
     assert all(n >= 0 for n in lost(e, device).values())

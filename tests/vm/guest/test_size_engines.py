@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-IOs divided by size: the three block sizes of three fios that run at once are three parts, of the same IOs and bytes to both engines,
-and of those that fio says it did.
+IOs divided by size: three fios of different block sizes run at once and make three parts. Both engines and fio agree on the IOs and bytes
+of each.
 """
 import pytest
 from devices import Delta, partition, zram
@@ -20,7 +20,7 @@ def divided(*devices, stages=STAGES, more=()):
 
 
 def assert_divided(engines, wanted, device, stage):
-    """Both engines have these parts and the whole that they are of; the bins too add up to the whole's."""
+    """Both engines have these parts and their whole; the bins add up to the whole's, too."""
     engines.agree(device, stage)
     for b in engines:
         assert_parts(b, wanted, device, stage)
@@ -33,7 +33,7 @@ def assert_divided(engines, wanted, device, stage):
 
 
 def three_at_once(device, stages=STAGES, more=(), **load):
-    # Requests may not be as large.
+    # Requests may be limited to less.
     limit = int(device.setting("max_sectors_kb")) * 1024
     with divided(device, stages=stages, more=more) as engines:
         results = at_once(device, *(min(size, limit // 4096 * 4096) for size in SIZES), **load)
@@ -52,7 +52,7 @@ def test_null_blk(load):
 
 
 def test_idle_gap():
-    """With the marks of pauses in the same times."""
+    """While pauses are looked for, too."""
     with null_blk() as (device,):
         three_at_once(device, more=("--idle-gap", "0.05"), rate_iops=40, number_ios=60, **SINGLE)
 
@@ -78,7 +78,7 @@ def test_loop():
 
 
 def test_zram():
-    """Bios alone."""
+    """Bios only."""
     with module("zram", num_devices=0), zram() as device, divided(device, stages=("total",)) as engines:
         results = at_once(device, *SIZES, number_ios=300, **SINGLE)
         engines.settle()
@@ -99,7 +99,7 @@ def test_partition():
 
 
 def test_flush():
-    """It has no bytes, so it is in the first part; writes of all sizes are in theirs."""
+    """A flush has no bytes, so it is in the first part; writes of all sizes are in theirs."""
     with file_loop() as device:
         stat = Delta(device)
         with divided(device) as engines:
@@ -111,7 +111,7 @@ def test_flush():
         engines.agree(device, stage)
         for b in engines:
             found = parts_of(b, device, stage)
-            # Two that are asked for at once may be one request; each is a bio.
+            # Two flushes requested at once may share a request; each is a bio.
             of_first = found.pop("4 KiB")
             assert of_first.keys() == {"flush"} and of_first["flush"][1] == 0
             assert of_first["flush"][0] == (flushes if stage == "device" else sum(f.job["sync"]["total_ios"] for f in results.values()))
@@ -119,7 +119,7 @@ def test_flush():
 
 
 def test_merged():
-    """Requests that grow while they wait: at the device both engines have each as large as the kernel says that it was issued."""
+    """Requests that grow while they wait: at the device both engines see each at the size at which the kernel issued it."""
     with null_blk(scheduler="mq-deadline", irqmode=2, completion_nsec=2000000, hw_queue_depth=4) as (device,), \
             traced(device, "issue", "insert") as count:
         with divided(device, stages=("device", "queue", "total")) as engines:

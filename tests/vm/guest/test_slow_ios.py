@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Slow IOs by themselves, on each kernel and by both engines on the same traffic: none missing, each by who sent it; and those that
-failed, with their reason.
+Single slow IOs, on each kernel and by both engines on the same traffic: none is missing, each has its sender, and failed ones have
+their error.
 """
 import errno
 
@@ -13,7 +13,7 @@ from slow import dd, dropped, slow_of
 from stack import SECTOR, scsi_debug
 
 STAGES = "device", "queue", "total"
-# Of an IO; when it was, and what it took, each engine says by its own clock.
+# Equal in both engines; time and latency are not, as each engine reads the clock for itself.
 SAME = "pid", "comm", "kernel_thread", "cgroup", "op", "bytes", "sector", "error", "hw_queue", "start_cpu", "end_cpu"
 
 
@@ -23,7 +23,7 @@ def telling(device, slow, stages, *more, most=10000, interval=0.5):
 
 
 def told_alike(engines, device, stage):
-    """What the engines tell, which has to be the same; each engine's own list."""
+    """Asserts that both engines list the same IOs; returns each engine's list."""
     engines.agree(device, stage)
     lists = [slow_of(b, device, stage) for b in engines]
     one, other = (sorted([io[key] for key in SAME] for io in ios) for ios in lists)
@@ -32,13 +32,13 @@ def told_alike(engines, device, stage):
 
 
 def assert_sent_by(comm, slow, exact):
-    """Where tracepoints can be preempted (7.0), the kernel at times skips the program that notes it; the module it never skips."""
+    """Where tracepoints can be preempted (7.0), the kernel at times skips the program that notes the sender, but never the module."""
     unknown = sum(io["comm"] is None for io in slow)
     assert {io["comm"] for io in slow} - {None} == {comm} and unknown <= (0 if exact else len(slow) // 50), (exact, unknown, len(slow))
 
 
 def test_each_by_its_process():
-    """A large read is sent in pieces, which are its sender's too."""
+    """A large read is split; its pieces have the same sender."""
     with null_blk(irqmode=2, completion_nsec=1000000) as (device,):
         device.setting("scheduler", "mq-deadline")
         device.setting("max_sectors_kb", 64)
@@ -60,7 +60,7 @@ def test_each_by_its_process():
 
 
 def test_of_a_deep_load():
-    """Several at once: each that was slow is told once, or counted as one that is not listed."""
+    """Many IOs at once: each slow one is listed once, or counted as dropped."""
     with null_blk(irqmode=2, completion_nsec=200000) as (device,), telling(device, "1us", ("device", "total")) as engines:
         f = fio(device, rw="randrw", number_ios=1500, **DEEP)
         engines.settle()
@@ -74,7 +74,7 @@ def test_of_a_deep_load():
 
 
 def test_more_than_the_rings_hold():
-    """Nobody takes from them before the end: what does not fit is counted, and the bins have all. Nor was noted who sent it."""
+    """Nothing is taken from them before the end: what does not fit is counted as dropped, and the bins have all. With --no-owners."""
     with null_blk() as (device,), telling(device, "1us", ("device",), "--no-owners", most=3, interval=300) as engines:
         f = fio(device, rw="randread", number_ios=3500, **DEEP)
     engines.agree(device)
@@ -86,7 +86,7 @@ def test_more_than_the_rings_hold():
 
 
 def test_bad_sector():
-    """It fails at once, and is told all the same."""
+    """It fails at once, and is listed all the same."""
     with scsi_debug() as device, telling(device, "10s", ("device", "total")) as engines:
         with scsi_fault(MEDIUM_ERROR):
             assert read_errors(device, BAD_SECTORS[0] * SECTOR, 4096) == errno.ENODATA

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Both engines at once on devices that stand on others, on parts of devices and on several in one session."""
+"""Both engines at once on stacked devices, on partitions, and on several devices in one session."""
 import contextlib
 
 import pytest
@@ -35,8 +35,8 @@ def test_dm_linear():
 
 def test_dm_delay():
     """
-    The delay is the upper device's alone. It counts in ticks, and does not see those that an emulated CPU missed when
-    it began: whole batches then come sooner.
+    Only the upper device has the delay. It is measured in ticks, and ignores those that an emulated CPU missed when it
+    began: whole batches then end sooner.
     """
     delay_ms = 100
     with null_blk() as (below,), dm("delay", below, delay_ms) as top:
@@ -56,7 +56,7 @@ def test_dm_delay():
 
 
 def members(e, *stats):
-    """IOs of all members together by op, each member's having been checked against its statistics."""
+    """Checks each member's IOs against its statistics; returns those of all members together, by op."""
     total = {}
     for stat in stats:
         told = stat()
@@ -70,7 +70,7 @@ def members(e, *stats):
 
 
 def test_raid0():
-    """Each IO is one member's, but one of two chunks is both's."""
+    """Each IO goes to one member, but one of two chunks goes to both."""
     chunks = SINGLE | {"rw": "write", "bs": "128k", "number_ios": 100}
     with null_blk(nr_devices=2) as below, md(0, *below) as top:
         stats = [Delta(device) for device in below]
@@ -86,7 +86,7 @@ def test_raid0():
 
 
 def test_raid1():
-    """A write is every member's, a read that of one."""
+    """A write goes to every member, a read to one."""
     with null_blk(nr_devices=2) as below, md(1, *below) as top:
         stats = [Delta(device) for device in below]
         with watch(top, *below) as e:
@@ -135,7 +135,7 @@ def test_stages():
 
 
 def test_merges():
-    """What is merged are bios each, but no requests."""
+    """Merged IOs are separate bios, but share a request."""
     merging = DEEP | {"rw": "write", "number_ios": 1000, "iodepth_batch": 8, "iodepth_batch_complete_min": 8}
     with null_blk(scheduler="mq-deadline") as (device,):
         stat = Delta(device)
@@ -171,7 +171,7 @@ def test_several():
 
 
 def test_nvme_multipath():
-    """The head of several paths has bios, its paths have the requests."""
+    """The multipath head has the bios, its paths have the requests."""
     with multipath() as head:
         with watch(head) as e:
             done = traffic(head, SINGLE | {"rw": "randrw", "number_ios": 400, "fsync": 8}, MIXED[1])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Several tasks that submit at once, more of them than CPUs. Where tracepoints can be preempted, one waits within a BPF
-program while others come to it, and the kernel skips the program for them: nothing may be missing for that, at any
-stage, on any device. bpf has to say the same as kmod and fio, which skip nothing.
+More tasks than CPUs submit at once. Where tracepoints can be preempted, a task may be preempted inside a BPF program,
+and the kernel then skips that program for others. Still nothing may be missing, at any stage, on any device: bpf has
+to agree with kmod and fio, which skip nothing.
 """
 import os
 
@@ -19,7 +19,7 @@ BIOS = ("total",)
 
 
 def assert_nothing_missed(device, stages):
-    """Bios are those of fio, requests those of the kernel's statistics; with a scheduler some become one."""
+    """Bios equal fio's IOs, requests those of the kernel's statistics, as a scheduler merges some."""
     stat = Delta(device)
     with watch(device, stage=",".join(stages)) as e:
         done = traffic(device, TASKS)
@@ -43,7 +43,7 @@ def test_null_blk(irqmode, scheduler):
 
 
 def test_several_null_blk():
-    """Interrupts of one come on top of another's."""
+    """The interrupts of one device come on top of another's programs."""
     with null_blk(irqmode=2, nr_devices=3) as devices:
         for device in devices:
             assert_nothing_missed(device, REQUESTS)

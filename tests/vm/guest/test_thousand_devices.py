@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A thousand devices at three stages: those in use are counted as by the other engine, the others cost nothing."""
+"""A thousand devices at three stages: both engines agree on those in use, and the others cost nothing."""
 import pathlib
 
 import pytest
@@ -16,7 +16,7 @@ MEMORY = "200M"
 
 
 class All:
-    """Names all of them where a test's helpers want a device."""
+    """Stands for all devices where a test's helpers want one."""
     name = "nullb*"
 
 
@@ -27,7 +27,7 @@ def many():
 
 
 def cpu_ms(pid):
-    """Of all its threads, by the scheduler's own clock."""
+    """CPU time of all its threads, by the scheduler's own clock."""
     spent = [t.read_text().split()[0] for t in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat")]
     return sum(map(int, spent)) / 1e6
 

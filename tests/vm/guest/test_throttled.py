@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A cgroup's limit holds IOs back before any tracepoint: stage total has that wait, the others do not."""
+"""A cgroup's limit holds IOs back before any tracepoint: only stage total includes that wait."""
 import contextlib
 import json
 import os
@@ -33,7 +33,7 @@ def cgroup(device, limit):
 
 
 def fio_in(group, device, **options):
-    """fio's figures of writes, run in a cgroup."""
+    """Runs fio in a cgroup; returns its figures of writes."""
     done = subprocess.run(fio_argv(device, **options), capture_output=True, text=True, check=True,
                           preexec_fn=lambda: (group / "cgroup.procs").write_text(str(os.getpid())))
     return json.loads(done.stdout[done.stdout.index("{"):])["jobs"][0]["write"]
@@ -44,7 +44,7 @@ def mean_ms(b, device, stage):
     return sum(o["latency_ns"]["mean"] * o["ios"] for o in ops) / sum(o["ios"] for o in ops) / MS
 
 
-# The last: IOs that are split, whose rests come by the limit again.
+# The last has IOs that are split, whose remainders meet the limit again.
 @pytest.mark.parametrize(("limit", "options"), [
     ("wiops=20", {}),
     ("wiops=20", {"ioengine": "libaio", "iodepth": 8}),
@@ -60,14 +60,14 @@ def test_limit(limit, options):
             assert f"cgroup /slow has io.max {limit} of {device.name}: waiting for that is part of stage total\n" in b.stderr
             assert b.total("ios", "write", device, "total") == write["total_ios"] == IOS
             assert_closed(b, device, "total")
-            # The limits take 50 ms an IO and more, all else takes a few.
+            # The limits take 50 ms an IO or more, everything else a few ms.
             assert mean_ms(b, device, "total") == pytest.approx(write["lat_ns"]["mean"] / MS, rel=0.1)
             assert mean_ms(b, device, "total") > 30
             assert max(o["latency_ns"]["max"] for l in b.of(device, "device") for o in l["ops"]) < 20 * MS
 
 
 def test_unlimited_and_limited():
-    """Beside a limited cgroup, who is in none waits for nothing; an IO that waits is in flight, and its age grows."""
+    """A process outside the limited cgroup does not wait; an IO that waits is in flight, and its age grows."""
     with null_blk() as (device,), cgroup(device, "wiops=2") as group:
         [listed] = [d for d in json.loads(subprocess.check_output([BLKLAT, "list", "--format", "json"]))["devices"]
                     if d["name"] == device.name]
@@ -86,7 +86,7 @@ def test_unlimited_and_limited():
 
 
 def test_where_it_is_not_measured():
-    """Without stage total a run says that the wait is in none of its stages, and where it may be; nothing of it is in their figures."""
+    """Without stage total a run says that none of its stages has the wait, and which stage may; their figures have none of it."""
     with null_blk() as (device,), cgroup(device, "wiops=20") as group:
         with both(device, stage="device") as engines:
             fio_in(group, device, rw="randwrite", number_ios=20)

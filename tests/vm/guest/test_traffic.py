@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Both engines at once on each kind of device with a driver of its own: the same IOs, those of fio and of
-the kernel's statistics, and the same latencies.
+Both engines at once on each kind of device with a driver of its own. They agree on the latencies, and on the IOs
+with fio and the kernel's statistics.
 """
 import pytest
 from devices import Delta, zram
@@ -19,7 +19,7 @@ STAGES = ("device", "total")
 
 
 def watched(device, *loads, stages=STAGES):
-    """Both engines watch the loads; what is true of any device is asserted. Returns the engines and what was done."""
+    """Both engines watch the loads. Asserts what holds for any device; returns the engines and what was done."""
     stat = Delta(device)
     with watch(device, stage=",".join(stages)) as e:
         done = traffic(device, *loads)
@@ -36,7 +36,7 @@ def watched(device, *loads, stages=STAGES):
 
 @pytest.mark.parametrize("load", [SINGLE, DEEP], ids=["single", "deep"])
 def test_timer(load):
-    """No IO ends before the device's timer does, and one that is waited for is not much later."""
+    """No IO ends before the device's timer does, and the engines' medians are close."""
     with null_blk(irqmode=2, completion_nsec=TIMER_NS) as (device,):
         e, _, _ = watched(device, {"rw": "randrw", "number_ios": 1500} | load)
     for b in e:
@@ -72,8 +72,8 @@ def test_zram():
 @pytest.mark.parametrize("disk", [nvme, virtio])
 def test_write_cache(disk):
     """
-    fsync() is one flush. So is the end of a write with O_DSYNC (generic_write_sync()), which asked for FUA
-    before; where the device has none, the block layer makes that a flush of its own after the write.
+    fsync() is one flush. A write with O_DSYNC ends with one, too (generic_write_sync()), after asking for FUA. Where
+    the device has no FUA, the block layer adds another flush after the write instead.
     """
     device = disk()
     fua = device.setting("fua") == "1"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-IO that comes another way than most: polled for, not told by an interrupt; commands that the block layer does not look into;
-a path that fails, with another that takes its IO over. Each is counted once, by both engines.
+IO that takes unusual ways: polled IO without an interrupt, commands that the block layer passes through, and IO that
+moves from a failed path to another. Both engines count each once.
 """
 import contextlib
 import functools
@@ -48,7 +48,7 @@ def polled_nvme():
 
 @pytest.mark.parametrize("kind", ["null_blk", "nvme"])
 def test_polled(kind):
-    """Who waits for an IO asks the queue for its end; nothing interrupts, and the end is in that task."""
+    """The waiting task polls the queue for completions; nothing interrupts, and the IO ends in that task."""
     with polled_null_blk() if kind == "null_blk" else polled_nvme() as device:
         device.setting("scheduler", "none")
         if device.setting("io_poll") != "1":
@@ -56,7 +56,7 @@ def test_polled(kind):
         stat = Delta(device)
         with watched(device, stage="device,total") as e:
             done = [fio(device, rw=rw, number_ios=1000, **POLLED) for rw in ("randread", "randwrite")]
-            # Those that are not polled for have queues of their own beside.
+            # IOs that are not polled have other queues.
             done.append(fio(device, rw="randread", number_ios=500, ioengine="libaio", iodepth=16, thread=1))
             e.settle()
         reads, writes = (sum(f.ios(op) for f in done) for op in ("read", "write"))
@@ -73,7 +73,7 @@ def test_polled(kind):
 
 
 def test_io_uring_cmd():
-    """Reads and writes as commands for the drive: requests of op other, and no bios. The kernel leaves them out of its statistics."""
+    """Reads and writes as commands to the drive: requests of op other, and no bios. The kernel's statistics leave them out."""
     if not at_least(6, 1):
         pytest.skip("io_uring_cmd came with Linux 5.19")
     device = nvme()
@@ -99,8 +99,8 @@ def test_io_uring_cmd():
 @pytest.mark.parametrize("counted", [0, 1])
 def test_iostats_passthrough(counted):
     """
-    The kernel counts a user's commands with data as reads and writes where it is asked to; they are of op other whatever it
-    does. That it leaves some out is not taken for a gap.
+    On request the kernel counts a user's commands with data as reads and writes; to blklat they are always op other. Those
+    that the kernel leaves out are not taken for a gap.
     """
     with scsi_debug(delay=0) as scsi, contextlib.ExitStack() as undo:
         drive = nvme()
@@ -144,7 +144,7 @@ def put(path, text):
 
 @contextlib.contextmanager
 def target(backing, ports):
-    """A drive of the kernel's own, reached by so many ports of the loop transport."""
+    """A target of the kernel itself, reached by @ports ports of the loop transport."""
     with contextlib.ExitStack() as undo:
         if not os.path.ismount("/sys/kernel/config"):
             run("modprobe", "configfs")
@@ -172,7 +172,7 @@ def target(backing, ports):
 
 
 def connect(port):
-    """As nvme-cli does it, which names no host where there is no file with its name."""
+    """Connects as nvme-cli does, which names no host where no file has its name."""
     options = f"transport=loop,traddr={port},nqn={NQN},hostnqn={HOST},hostid={HOST.rpartition(':')[2]}"
     fd = os.open("/dev/nvme-fabrics", os.O_RDWR)
     try:
@@ -187,7 +187,7 @@ def states():
 
 @contextlib.contextmanager
 def two_paths(backing):
-    """The head of a drive with two paths, and what makes the first of them inaccessible or optimized."""
+    """The head of a drive with two paths, and a function that makes the first of them inaccessible or optimized."""
     run("modprobe", "-r", "nvme")
     run("modprobe", "-r", "nvme_core")
     run("modprobe", "nvme_core", "multipath=Y")
@@ -209,8 +209,8 @@ def two_paths(backing):
 
 def test_failover():
     """
-    One of two paths becomes inaccessible under load, again and again. What was on its way there comes back and goes the
-    other way: the head has each of fio's IOs once, without an error.
+    One of two paths becomes inaccessible under load, again and again. Its IO in flight comes back and takes the other
+    path: the head has each of fio's IOs once, without an error.
     """
     if not at_least(6, 12):
         pytest.skip("Debian's kernels have nvme-loop from 6.12 on")
@@ -236,7 +236,7 @@ def test_failover():
         a = e.agree(head, "total")
         ios = f.ios("read") + f.ios("write")
         print(a, requests)
-        # Both paths were used. Requests whose bios were taken back ended, too.
+        # Both paths were used. Requests whose bios were taken back count as ended, too.
         assert min(requests) > 0 and sum(requests) > ios
         assert a["started"] == a["completed"] == ios
         assert e.kmod.ops(head) == {"read": f.ios("read"), "write": f.ios("write")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A page of memory that is not there, or can't be written, until it is told so: who touches it waits (userfaultfd(2))."""
+"""A page of memory that is missing or write-protected until it is released: whoever touches it waits (userfaultfd(2))."""
 import ctypes
 import mmap
 import os
@@ -43,7 +43,7 @@ class Page:
         os.read(self.fd, 32)
 
     def give(self, content, writable=True):
-        """It is there from now on, whoever waits goes on."""
+        """Makes the page present; whoever waits for it goes on."""
         page = (ctypes.c_char * mmap.PAGESIZE)(*[bytes([b]) for b in bytes(content)])
         self._ioctl(0x03, self.at, ctypes.addressof(page), mmap.PAGESIZE, 0 if writable else 2, 0)
 

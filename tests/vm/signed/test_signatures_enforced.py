@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""On a kernel that takes only signed modules: which one it takes, what it says of others, and what blklat says then."""
+"""On a kernel that takes only signed modules: which one it takes, how it refuses others, and what blklat then says."""
 import os
 import pathlib
 import subprocess
@@ -25,7 +25,7 @@ def kernel_log():
 
 @pytest.fixture(autouse=True)
 def log():
-    """The kernel's log since the test's begin, as a function; it has nothing to complain about."""
+    """A function that returns the kernel's log since the start of the test, which must have no complaint."""
     before = len(kernel_log())
     yield lambda: kernel_log()[before:]
     assert [line for line in kernel_log()[before:] if ALARM.search(line)] == []
@@ -53,7 +53,7 @@ def test_others_are_refused(log, name, reason):
 
 
 def test_a_changed_one_is_refused():
-    """By a letter that nothing depends on."""
+    """Changed by one letter that nothing depends on."""
     module = (OUT / "known.ko").read_bytes()
     (OUT / "changed.ko").write_bytes(module.replace(b"description=", b"descriptiom=", 1))
     assert (OUT / "changed.ko").read_bytes() != module
@@ -62,7 +62,7 @@ def test_a_changed_one_is_refused():
 
 
 def test_the_signed_one_counts():
-    """As BPF does, which this lockdown permits."""
+    """It counts what BPF counts, which this lockdown permits."""
     device = virtio()
     with both(device) as engines:
         done = fio(device, number_ios=500, rw="randrw", **SINGLE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The package is installed once; every test begins with the service running as the package has it."""
+"""The package is installed once; every test begins with the service running as packaged."""
 import shutil
 import subprocess
 
@@ -15,7 +15,7 @@ def kernel_log():
 
 @pytest.fixture(scope="session", autouse=True)
 def package():
-    # What it has to read of the disks it has read.
+    # Afterwards udev reads nothing more of the disks.
     run("udevadm", "settle")
     run("dpkg", "-i", next(OUT.glob("blklat_*.deb")))
     assert (show("UnitFileState"), show("ActiveState")) == ("disabled", "inactive")
@@ -24,12 +24,12 @@ def package():
 
 @pytest.fixture(autouse=True)
 def service(package):
-    """Started anew when a test before has changed or ended it."""
+    """Restarted when an earlier test has changed or ended it."""
     shutil.rmtree(DROP_INS, ignore_errors=True)
     changed = DEFAULTS.read_text() != (OUT / "default.packaged").read_text()
     shutil.copy(OUT / "default.packaged", DEFAULTS)
     run("systemctl", "daemon-reload")
-    run("systemctl", "reset-failed", "blklat", fails=True)  # which it is not, mostly
+    run("systemctl", "reset-failed", "blklat", fails=True)  # mostly it has not failed
     run("systemctl", "restart" if changed else "start", "blklat")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""systemctl and what it says of the service, for tests in a guest that systemd manages."""
+"""systemctl and its view of the service, for tests in a guest that systemd manages."""
 import os
 import pathlib
 import re
@@ -43,7 +43,7 @@ def main_pid():
 
 
 def get(path, *options):
-    """Body of an answer; a status that is none of success is an error."""
+    """Body of an answer; any status but success is an error."""
     return run("curl", "-sS", "--fail", "--max-time", "30", *options, URL + path)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The service as the package has it: what it tells, what it may, how it lives and ends."""
+"""The packaged service: what it reports, what it may do, how it runs and ends."""
 import os
 import pathlib
 import re
@@ -19,12 +19,12 @@ def status_of(task):
 
 
 def server_pid():
-    """The process that talks to the network, the only child."""
+    """The process that talks to the network: the only child."""
     return int(pathlib.Path(f"/proc/{main_pid()}/task/{main_pid()}/children").read_text())
 
 
 def tasks():
-    """All threads of both."""
+    """All threads of both processes."""
     return sorted(task for pid in (main_pid(), server_pid()) for task in pathlib.Path(f"/proc/{pid}/task").iterdir())
 
 
@@ -54,7 +54,7 @@ def test_counts_what_dd_does():
 
 
 def test_a_device_that_comes_later():
-    """Uevents get through the sandbox, and the capabilities that were kept are enough for another capture."""
+    """Uevents get through the sandbox, and the kept capabilities are enough for another capture."""
     run("modprobe", "null_blk", "nr_devices=1", "gb=1")
     try:
         wait_for(lambda: "nullb0 is watched now" in log(), "nullb0")
@@ -64,7 +64,7 @@ def test_a_device_that_comes_later():
         wait_for(lambda: ios("nullb0", "write") >= 1000, "interval")
         assert ios("nullb0", "write") == 1000
     finally:
-        # udev looks at what was written to.
+        # udev reads a disk that was written to.
         run("udevadm", "settle")
         run("modprobe", "-r", "null_blk")
     wait_for(lambda: "nullb0 went away" in log(), "end of nullb0")
@@ -72,13 +72,13 @@ def test_a_device_that_comes_later():
 
 
 def at_rest():
-    """What the threads have while none has a capability in effect, which is for the moments of opening a capture."""
+    """The threads' state while none has an effective capability, as one has for moments to open a capture."""
     seen = [status_of(task) for task in tasks()]
     return seen if len(seen) >= 5 and not any(int(s["CapEff"], 16) for s in seen) else None
 
 
 def test_capabilities():
-    """Nothing in effect; the bounding set is what the unit says; only the process that captures has some permitted."""
+    """None effective; the bounding set is the unit's; only the process that captures has some permitted."""
     seen = wait_for(at_rest, "threads with nothing in effect")
     for s in seen:
         assert (int(s["CapEff"], 16), int(s["CapInh"], 16), int(s["CapAmb"], 16)) == (0, 0, 0), s["Name"]
@@ -93,7 +93,7 @@ def test_capabilities():
 
 
 def test_the_thread_that_captures_is_on_time():
-    """It has a real-time priority by its limit, without a capability for that; the others have none."""
+    """Its resource limit gives it a real-time priority without a capability; the other threads have none."""
     policies = {int(task.name): os.sched_getscheduler(int(task.name)) & ~os.SCHED_RESET_ON_FORK for task in tasks()}
     assert policies.pop(main_pid()) == os.SCHED_FIFO
     assert set(policies.values()) == {os.SCHED_OTHER}
@@ -114,7 +114,7 @@ def test_a_path_below_dev_is_a_device():
 
 
 def test_sees_and_writes_nothing_else():
-    """By the eyes of the process, as root: what is refused is refused by the mounts."""
+    """In the process's mount namespace, as root, so that only the mounts can refuse."""
     def inside(*argv):
         return run("nsenter", "-t", main_pid(), "-m", "--", *argv, fails=True)
 
@@ -128,7 +128,7 @@ def test_sees_and_writes_nothing_else():
 
 
 def test_no_device_can_be_opened():
-    """By a process of its control group; root, so that only the device policy can refuse."""
+    """By a process in its control group, as root, so that only the device policy can refuse."""
     group = show("ControlGroup")
     script = f"echo $$ >/sys/fs/cgroup{group}/cgroup.procs; head -c 512 {{}} >/dev/null && echo opened"
     assert run("sh", "-c", script.format("/dev/vda"), fails=True) == ""
@@ -136,12 +136,12 @@ def test_no_device_can_be_opened():
 
 
 def test_watchdog():
-    """Beats come in time, and when they don't it is killed and started again."""
+    """Heartbeats come in time; when they don't, the service is killed and restarted."""
     assert show("WatchdogUSec") == "30s"
     drop_in("[Service]\nWatchdogSec=15\n")
     run("systemctl", "restart", "blklat")
     pid, beats = main_pid(), set()
-    # More than one watchdog's time.
+    # Longer than one watchdog period.
     wait_for(lambda: beats.add(show("WatchdogTimestampMonotonic")) or len(beats) > 4, "beats")
     assert (main_pid(), show("NRestarts")) == (pid, "0")
     os.kill(pid, signal.SIGSTOP)
@@ -158,7 +158,7 @@ def test_reload_keeps_it_running():
 
 
 def test_ends_at_once():
-    """A second of a real machine is some here; nothing waits for the interval."""
+    """Ending does not wait for the interval. A second of a real machine is several here."""
     DEFAULTS.write_text('ARGS="--dev all --interval 300"\n')
     run("systemctl", "restart", "blklat")
     pid = main_pid()
@@ -171,7 +171,7 @@ def test_ends_at_once():
 
 
 def test_stop():
-    """Clean: no status, no kill, nobody listens."""
+    """Clean: status 0, no kill, nobody listens."""
     run("systemctl", "stop", "blklat")
     assert show("ActiveState", "Result") == ["inactive", "success"]
     wait_for(lambda: "blklat.service: Deactivated successfully." in log().splitlines()[-3:], "end of the unit")
@@ -179,7 +179,7 @@ def test_stop():
 
 
 def test_what_another_start_may_cure_is_tried_again():
-    """The second one is with what the file says by then."""
+    """The second start uses the file as it is by then."""
     assert show("RestartUSec") == "5s"
     drop_in("[Service]\nRestartSec=1\n")
     DEFAULTS.write_text('ARGS="--dev all --max-memory 1K"\n')
@@ -193,7 +193,7 @@ def test_what_another_start_may_cure_is_tried_again():
 
 
 def test_a_wrong_option_is_not_tried_again():
-    """After a second of that drop-in."""
+    """The service fails at once and stays so."""
     DEFAULTS.write_text('ARGS="--no-such"\n')
     run("systemctl", "restart", "blklat", fails=True)
     wait_for(lambda: show("ActiveState") == "failed", "failure")
@@ -216,7 +216,7 @@ def test_passwords_by_credentials():
 
 
 def test_module_instead_of_bpf():
-    """As docs/fleet.md says: root, who opens the module's device, and those to be watched to name them to it."""
+    """As docs/fleet.md says: as root, which opens the module's device, and the watched devices to pass them to it."""
     run("insmod", OUT / "blklat.ko")
     try:
         drop_in("[Service]\nUser=root\nDeviceAllow=/dev/blklat rw\nDeviceAllow=block-* r\n"
@@ -238,7 +238,7 @@ def test_module_instead_of_bpf():
 
 
 def test_remove_while_it_runs():
-    """The last one: stops it, and leaves no trace in systemd once purged."""
+    """The last test: removal stops the service, and after a purge no trace is left in systemd."""
     pid = main_pid()
     run("dpkg", "-P", "blklat")
     assert not pathlib.Path(f"/proc/{pid}").exists()
