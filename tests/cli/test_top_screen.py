@@ -283,8 +283,9 @@ def test_terminal_is_restored_when_nobody_reads(steady):
         while termios.tcgetattr(terminal) == before:
             time.sleep(0.01)
         # Each new size makes it redraw the whole screen, some kilobytes. What the kernel still passes on makes room.
-        stood = 0
+        stood, end = 0, time.monotonic() + 60
         while stood < 3:
+            assert time.monotonic() < end, "the program does not get stuck in a write"
             for columns in range(100, 150):
                 fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 60, columns, 0, 0))
                 p.send_signal(signal.SIGWINCH)

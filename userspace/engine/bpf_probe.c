@@ -180,8 +180,8 @@ int bpf_kernel_traits(bool bios, struct kernel_traits *ret)
 		.bio_queue_arg1 = args_in(btf, "block_bio_queue") == 2,
 		.traces_merges = args_in(btf, "block_rq_merge") > 0,
 		.bios_know_partition = struct_has(btf, "bio", "bi_bdev"),
-		/* A bit's number since 6.10 (5f89154e8e9e, in an enum without a name), a macro before: 1 << 4. */
 		.rare_flags = rare_flags(btf),
+		/* A bit's number since 6.10 (5f89154e8e9e, in an enum without a name), a macro before: 1 << 4. */
 		.flush_seq = 1U << enum_value(btf, "__RQF_FLUSH_SEQ", 4),
 		/* Became global with 05b24ff9b2cf, which guards raw tracepoints. */
 		.unguarded = !has_function(btf, "bpf_prog_inc_misses_counter"),
