@@ -179,7 +179,7 @@ def test_nothing_stays_behind(file, tmp_path):
 
 
 def test_killed_at_any_time(file, tmp_path):
-    """The file is whole, with the mark or without it, and its replacement is not left beside it."""
+    """The file is whole, with the mark or without it, and the next mark removes what was left beside it."""
     with contextlib.closing(sqlite3.connect(file)) as db:
         db.execute("CREATE TABLE padding AS SELECT zeroblob(20000000) AS padding")
         db.commit()
@@ -200,3 +200,22 @@ def test_killed_at_any_time(file, tmp_path):
     assert len(list(file.parent.glob(".blklat-mark-*"))) <= 1
     assert {text for _, _, text in marks(file)} == {"x"} and 1 <= len(marks(file)) <= 1 + 40
     assert killed >= 10
+    subprocess.run(argv, env=env, check=True, timeout=60)
+    assert not list(file.parent.glob(".blklat-mark-*"))
+
+
+def test_what_one_that_was_killed_left(file):
+    """It is removed, whatever it is; what can't be is named."""
+    left = file.parent / f".blklat-mark-{file.stat().st_ino}"
+    left.write_text("half a file")
+    assert mark(file, 1).returncode == 0 and not left.exists()
+    victim = file.parent / "victim"
+    victim.write_text("x")
+    left = file.parent / f".blklat-mark-{file.stat().st_ino}"
+    left.symlink_to(victim)
+    assert mark(file, 1).returncode == 0 and not left.is_symlink() and victim.read_text() == "x"
+    left = file.parent / f".blklat-mark-{file.stat().st_ino}"
+    left.mkdir()
+    before = state(file.parent)
+    one_line(mark(file, 1), 1, f"{left.name} beside it can't be removed: Is a directory")
+    assert state(file.parent) == before

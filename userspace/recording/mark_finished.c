@@ -189,7 +189,7 @@ static bool is_there(const struct finished *f)
 
 /*
  * Opens the new file. If the file system supports files without a name, it gets none until it is
- * complete, so nothing is left behind if we are killed. Otherwise it is called @name.
+ * complete, so hardly anything is left behind if we are killed. Otherwise it is called @name.
  */
 static int open_new(const struct finished *f, const char *name, bool *ret_named)
 {
@@ -214,7 +214,13 @@ static int replace(const struct finished *f, struct problem *p)
 	char name[64];
 	bool named;
 
-	snprintf(name, sizeof(name), ".blklat-mark-%d", getpid());
+	/*
+	 * The name is of the file that we have locked, so it is ours alone, and what one that was killed has
+	 * left under it is removed by the next.
+	 */
+	snprintf(name, sizeof(name), ".blklat-mark-%llu", (unsigned long long)f->st.st_ino);
+	if (unlinkat(f->folder, name, 0) && errno != ENOENT)
+		return problem_set(p, -errno, "%s: can't be marked: %s beside it can't be removed: %s", f->file, name, strerror(errno));
 	to = open_new(f, name, &named);
 	if (to < 0)
 		return failed(f, -errno, p);
