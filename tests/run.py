@@ -32,19 +32,27 @@ PYTEST = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)\b")
 # How pytest (in a guest as well), cmocka, Node.js and KUnit name a test that failed, and a guest what its kernel logged.
 NAMED = re.compile(r"^(?:FAILED|ERROR) (\S+\.py.*?)(?: - .*)?$|^\[  FAILED  \] (?!\d+ test)(.+)|^ *✖ (?!failing tests)(.+?)(?: \([\d.]+ms\))?$|"
                    r"^ *not ok \d+ (.+)|^(kernel log: .+)", re.M)
+# A failed test's section in what pytest prints, and in it the lines that say what is wrong.
+SECTION = re.compile(r"^_{3,} (?:ERROR at \w+ of )?(.+?) _{3,}\n(.*?)(?=^_{3,} |^={3,} )", re.M | re.S)
+WRONG = re.compile(r"^E .*", re.M)
+WRONG_MOST = 12
 
 
 class Count(dict):
-    """How many tests passed, failed and were skipped; @names of those that failed, as far as they were told."""
+    """
+    How many tests passed, failed and were skipped; @names of those that failed, as far as they were told, and what pytest
+    says is @wrong: {name: lines}.
+    """
 
     def __init__(self):
         super().__init__(passed=0, failed=0, skipped=0)
-        self.names = []
+        self.names, self.wrong = [], {}
 
     def add(self, other):
         for key, value in other.items():
             self[key] += value
         self.names += other.names
+        self.wrong |= other.wrong
 
     def __str__(self):
         return f"{self['passed']} passed, {self['failed']} failed, {self['skipped']} skipped"
@@ -72,6 +80,10 @@ def counted(status, count, output=""):
     if count["failed"]:
         # Node.js and cmocka name failed tests twice.
         count.names += dict.fromkeys("".join(found).strip() for found in NAMED.findall(output))
+        for test, section in SECTION.findall(output):
+            for name in count.names:
+                if name.endswith(f"::{test}"):
+                    count.wrong[name] = WRONG.findall(section)[:WRONG_MOST]
     return count
 
 
@@ -263,11 +275,12 @@ def main():
         count = run_level(level, build)
         print(f"=== {level}: {count} in {time.monotonic() - begin:.0f} s\n", flush=True)
         total.add(count)
-        failed += [f"{level}: {name}" for name in count.names]
+        failed += [(f"{level}: {name}", count.wrong.get(name, ())) for name in count.names]
         if not count["passed"]:
             empty.append(level)
-    for name in failed:
-        print(f"failed at {name}")
+    # A log of this length may be cut: its end says all.
+    for name, wrong in failed:
+        print("\n".join((f"failed at {name}", *wrong)))
     for level in empty:
         print(f"no test of level {level} passed")
     print(total, flush=True)
