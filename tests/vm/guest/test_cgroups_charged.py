@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """IOs divided by the cgroup (version 2) that they are charged to. Each engine is the other's witness; so are fio's totals."""
 import contextlib
+import itertools
 import pathlib
 import subprocess
 import tempfile
@@ -8,7 +9,7 @@ from collections import Counter
 
 from devices import run, unmount
 from engines import both
-from guest import DEEP, null_blk
+from guest import DEEP, null_blk, wait_for
 from load import fio, fio_argv
 from parts import labels_of, parts_of
 from slow import slow_of
@@ -100,22 +101,56 @@ def mounted():
             unmount(folder)
 
 
+def dd_in(group, *args):
+    done = subprocess.run(["dd", *args], capture_output=True, text=True, preexec_fn=enter(group))
+    assert done.returncode == 0, done.stderr
+
+
+def charged_bytes(group, device):
+    """What the kernel itself says that a cgroup has written."""
+    for line in (group / "io.stat").read_text().splitlines():
+        number, *counts = line.split()
+        if number == device.number:
+            return int(dict(c.split("=") for c in counts)["wbytes"])
+    return 0
+
+
+def written_back_to(group, device, folder):
+    """
+    Waits until what the cgroup writes into the cache is charged to it. The kernel makes what that takes when the cgroup
+    first dirties a file; if it has no memory at hand at that moment, the file is the root's (fs/fs-writeback.c,
+    __inode_attach_wb()).
+    """
+    files = itertools.count()
+
+    def charged():
+        dd_in(group, "if=/dev/zero", f"of={folder}/first{next(files)}", "bs=4k", "count=1")
+        run("sync", "-f", folder)
+        return charged_bytes(group, device)
+
+    wait_for(charged, "IO charged to the cgroup")
+    return group
+
+
 def test_written_back():
     """What a cgroup wrote into the cache is charged to it when another task writes it to the disk."""
     with contextlib.ExitStack() as undo:
         make, (device, folder) = undo.enter_context(hierarchy()), undo.enter_context(mounted())
+        writer = written_back_to(make("writer"), device, folder)
+        before = charged_bytes(writer, device)
         with divided(device, stages=("device", "total")) as engines:
-            subprocess.run(["dd", "if=/dev/zero", f"of={folder}/file", "bs=1M", "count=8"], stderr=subprocess.DEVNULL, check=True,
-                           preexec_fn=enter(make("writer")))
+            dd_in(writer, "if=/dev/zero", f"of={folder}/file", "bs=1M", "count=8")
             run("sync", "-f", folder)
             engines.settle()
+        charged = charged_bytes(writer, device) - before
+    assert charged >= 8 << 20
     for stage in "device", "total":
         engines.agree(device, stage)
         for b in engines:
-            parts_of(b, labels_of(b), device, stage)
-            assert b.total("bytes", "write", device, stage, "/writer") >= 8 << 20, stage
+            found = parts_of(b, labels_of(b), device, stage)
+            assert b.total("bytes", "write", device, stage, "/writer") == charged, (stage, found)
             # Metadata is charged to the root.
-            assert b.total("bytes", "write", device, stage, "/") < 1 << 20, stage
+            assert b.total("bytes", "write", device, stage, "/") < 1 << 20, (stage, found)
 
 
 def test_more_than_there_is_room_for():
@@ -163,18 +198,15 @@ def test_written_back_when_it_has_ended():
         was = background.read_text()
         undo.callback(background.write_text, was)
         background.write_text("0")
+        writer, other = written_back_to(make("writer"), device, folder), make("other")
         with divided(device, stages=("device", "total"), interval=0.2, more=("--max-parts", "3")) as engines:
-            writer, other = make("writer"), make("other")
-            subprocess.run(["dd", "if=/dev/zero", f"of={folder}/file", "bs=1M", "count=8", "oflag=direct"], stderr=subprocess.DEVNULL,
-                           check=True, preexec_fn=enter(writer))
-            subprocess.run(["dd", "if=/dev/zero", f"of={folder}/late", "bs=1M", "count=4"], stderr=subprocess.DEVNULL, check=True,
-                           preexec_fn=enter(writer))
+            dd_in(writer, "if=/dev/zero", f"of={folder}/file", "bs=1M", "count=8", "oflag=direct")
+            dd_in(writer, "if=/dev/zero", f"of={folder}/late", "bs=1M", "count=4")
             writer.rmdir()
             for b in engines:
                 b.next(device, "device", n=10)
             # The pages that it left are written now, while another one reads.
-            subprocess.run(["dd", f"if={folder}/file", "of=/dev/null", "bs=1M", "iflag=direct"], stderr=subprocess.DEVNULL, check=True,
-                           preexec_fn=enter(other))
+            dd_in(other, f"if={folder}/file", "of=/dev/null", "bs=1M", "iflag=direct")
             run("sync", "-f", folder)
             engines.settle()
             writer.mkdir()  # for the hierarchy to take away
@@ -183,4 +215,5 @@ def test_written_back_when_it_has_ended():
         for b in engines:
             found = parts_of(b, labels_of(b), device, stage)
             assert "write" not in found["/other"] and "rest" not in found, found
-            assert b.total("bytes", "read", device, stage, "/other") == 8 << 20, stage
+            assert b.total("bytes", "read", device, stage, "/other") == 8 << 20, (stage, found)
+            assert b.total("bytes", "write", device, stage) >= 12 << 20, (stage, found)
