@@ -194,6 +194,7 @@ def test_what_another_start_may_cure_is_tried_again():
 
 def test_a_wrong_option_is_not_tried_again():
     """The service fails at once and stays so."""
+    drop_in("[Service]\nRestartSec=1\n")
     DEFAULTS.write_text('ARGS="--no-such"\n')
     run("systemctl", "restart", "blklat", fails=True)
     wait_for(lambda: show("ActiveState") == "failed", "failure")
