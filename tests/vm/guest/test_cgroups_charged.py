@@ -9,7 +9,7 @@ from collections import Counter
 
 from devices import run, unmount
 from engines import both
-from guest import DEEP, null_blk, wait_for
+from guest import DEEP, at_least, null_blk, wait_for
 from load import fio, fio_argv
 from parts import labels_of, parts_of
 from slow import slow_of
@@ -82,18 +82,22 @@ def test_each_its_own():
             slow = slow_of(b, device, stage)
             assert Counter((io["part"]["label"], io["op"]) for io in slow) == {
                 ("/slice", "read"): 500, ("/other/a b.service", "write"): 300, ("/", "read"): 200}
-            # BPF may miss the owner of a slow IO, see test_slow_ios.py.
+            # The owner of a slow IO may be missing, see test_slow_ios.py.
             others = [io["cgroup"] for io in slow if io["cgroup"] != io["part"]["label"]]
-            assert not others or b is engines.bpf and set(others) == {None} and len(others) <= 20, others
+            assert set(others) <= {None} and len(others) <= (20 if b is engines.bpf else 5), others
+
+
+# Since 5.13 ext4 has a thread read the block bitmaps at some moment in the first seconds, perhaps when only one engine watches.
+AT_REST = "noinit_itable,no_prefetch_block_bitmaps" if at_least(5, 13) else "noinit_itable"
 
 
 @contextlib.contextmanager
 def mounted():
-    """A device, and where its ext4 without a journal is mounted."""
+    """A device, and where its ext4 without a journal is mounted. It has no IO but ours."""
     with file_loop() as device, tempfile.TemporaryDirectory(prefix="blklat-test-") as folder:
         run("modprobe", "ext4")
         run("mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0", device.path)
-        run("mount", device.path, folder)
+        run("mount", "-o", AT_REST, device.path, folder)
         try:
             run("sync", "-f", folder)
             yield device, folder

@@ -32,9 +32,13 @@ def told_alike(engines, device, stage):
 
 
 def assert_sent_by(comm, slow, exact):
-    """Where tracepoints can be preempted (7.0), the kernel at times skips the program that notes the sender, but never the module."""
+    """
+    A later bio's note may take the place of one that is still needed: 4 places a bio of --max-bios make that rare, not
+    impossible. Where tracepoints can be preempted (7.0), the kernel at times skips the program that notes the sender, too, but
+    never the module.
+    """
     unknown = sum(io["comm"] is None for io in slow)
-    assert {io["comm"] for io in slow} - {None} == {comm} and unknown <= (0 if exact else len(slow) // 50), (exact, unknown, len(slow))
+    assert {io["comm"] for io in slow} - {None} == {comm} and unknown <= len(slow) // (200 if exact else 50), (exact, unknown, len(slow))
 
 
 def test_each_by_its_process():
