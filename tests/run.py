@@ -181,7 +181,7 @@ def unit(build):
 
 def serve(build):
     """Those that need no device and mostly wait, several at a time."""
-    at_once = [f"tests/serve/test_{name}.py" for name in ("access", "confined", "peers", "routes", "service_life", "stream")]
+    at_once = [f"tests/serve/test_{name}.py" for name in ("access", "confined", "guessing", "peers", "routes", "service_life", "stream")]
     options = f"detect_leaks=0:{TO_STDERR}"
     count = pytest(*at_once, *AT_ONCE, ASAN_OPTIONS=options)
     count.add(pytest("tests/serve", *(f"--ignore={path}" for path in at_once), ASAN_OPTIONS=options))

@@ -2,6 +2,7 @@
 """What the tests of 'blklat serve' share: everything on loopback, with ports chosen by the kernel."""
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,13 @@ def binary(request, monkeypatch):
     """Tests that inspect the process from outside use the shipped program."""
     if request.node.get_closest_marker("plain"):
         monkeypatch.setattr(service, "BLKLAT", service.PLAIN)
+
+
+@pytest.fixture
+def descriptors():
+    """As many as hundreds of connections take."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4096), max(hard, 4096)))
 
 
 @pytest.fixture

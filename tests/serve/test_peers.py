@@ -5,27 +5,17 @@ peers are served.
 """
 import contextlib
 import os
-import resource
 import signal
 import socket
 import threading
 import time
 
 import pytest
-from pressure import attackers, sleeper
+from peers import INTERVAL_S, LATE_S, close_all, refusals, scrape_times
+from pressure import sleeper
 from service import Serve, lateness
-from users import basic, bcrypt
 
-pytestmark = pytest.mark.plain
-
-LATE_S = 0.05
-INTERVAL_S = 0.25
-
-
-@pytest.fixture(autouse=True)
-def descriptors():
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4096), max(hard, 4096)))
+pytestmark = [pytest.mark.plain, pytest.mark.usefixtures("descriptors")]
 
 
 @contextlib.contextmanager
@@ -48,121 +38,6 @@ def serve(script):
     # Two devices, a thousand intervals: more than the tests need.
     with Serve("--replay", script(1000, INTERVAL_S, devices=2)) as s:
         yield s
-
-
-def close_all(sockets):
-    for s in sockets:
-        s.close()
-
-
-def scrape_times(serve, times, headers=None, pause_s=0.2):
-    """Seconds of each scrape; each has its own connection and must succeed."""
-    took = []
-    for _ in range(times):
-        began = time.monotonic()
-        assert serve.request("/metrics", headers=headers).status == 200
-        took.append(time.monotonic() - began)
-        time.sleep(pause_s)
-    return took
-
-
-def refusals(serve, headers=None):
-    """Refusals by reason, as of the last interval."""
-    lines = serve.request("/metrics", headers=headers).text.splitlines()
-    return {line.split('"')[1]: int(line.split()[1]) for line in lines if line.startswith("blklat_http_refused_total{")}
-
-
-@contextlib.contextmanager
-def guarded(tmp_path, script, password="secret", cost=10, **more):
-    """A service that asks for a password, and the headers that give access."""
-    (tmp_path / "web.yml").write_text(f"basic_auth_users: {{prometheus: {bcrypt(password, cost)}}}")
-    with Serve("--replay", script(1000, INTERVAL_S, devices=2), "--web-config", tmp_path / "web.yml", **more) as s:
-        yield s, basic("prometheus", password)
-
-
-@pytest.mark.parametrize("spread", [False, True], ids=["from one address", "from many"])
-def test_slow_clients_and_wrong_passwords_at_once(tmp_path, script, spread):
-    """
-    150 clients never end their request and 60 guess passwords; all reconnect at once. Whoever knows the password is served
-    within a second, plus the time for which the machine delays another process of the server's priority.
-    """
-    with guarded(tmp_path, script) as (serve, right):
-        assert serve.request("/metrics", headers=right).status == 200
-        with serve.stream(right) as stream, sleeper() as machine, sleeper(realtime=False, nice=5) as ordinary:
-            stream.intervals(2)
-            rss = serve.rss_kib()
-            with attackers(serve, 150, 60, spread) as attack:
-                time.sleep(1)
-                took = scrape_times(serve, 15, right, pause_s=0.5)
-                told = attack.end()
-            late = lateness(stream.intervals(15))
-            assert max(took) < 1 + 2 * ordinary.end(), took
-            assert max(late) <= LATE_S + machine.end(), late
-            assert serve.rss_kib() - rss < 8192
-            refused = refusals(serve, right)
-    assert refused["password"] >= 5 and refused["slow"] + refused["crowded"] > 0 and not refused["streams"], refused
-    # The pressure was real.
-    assert told["connections"] > 250 and told["401"] >= 5, told
-
-
-@pytest.mark.parametrize("spread", [False, True], ids=["from one address", "from many"])
-def test_a_first_right_password_among_wrong_ones(tmp_path, script, spread):
-    """It waits in line behind its own address only, as addresses take turns. With a quick hash, so that eight a second are the limit."""
-    with guarded(tmp_path, script, cost=5) as (serve, right):
-        with attackers(serve, 0, 60, spread):
-            time.sleep(1)
-            serve.until(lambda: serve.request("/metrics", headers=right).status == 200, "an answer", 120)
-            assert serve.request("/metrics", headers=right).status == 200
-
-
-def test_a_first_right_password_from_elsewhere(tmp_path, script):
-    """All guesses come from one address, which has scraped before: another address has its turn after one check."""
-    with guarded(tmp_path, script) as (serve, right):
-        assert serve.request("/metrics", headers=right).status == 200
-        (tmp_path / "web.yml").write_text(f"basic_auth_users: {{prometheus: {bcrypt('changed', 12)}}}")
-        serve.process.send_signal(signal.SIGHUP)
-        serve.until(lambda: status(serve, right) == 401, "the new password")
-        with attackers(serve, 0, 60, False), sleeper(realtime=False, nice=10) as ordinary:
-            time.sleep(1)
-            began = time.monotonic()
-            assert status(serve, basic("prometheus", "changed"), "127.0.0.9") == 200
-            took = time.monotonic() - began
-            assert took < 4 + 4 * ordinary.end(), took
-
-
-def status(serve, headers, source=None):
-    with contextlib.suppress(OSError), contextlib.closing(serve.connection(source=source)) as c:
-        c.request("GET", "/metrics", headers=headers)
-        return c.getresponse().status
-
-
-def test_guessing_is_bounded(tmp_path, script):
-    """At most half a CPU for all, and for an address 20 checks and then eight a second; others are told when to try again."""
-    with guarded(tmp_path, script) as (serve, _):
-        began, before = time.monotonic(), serve.cpu_ms()
-        with attackers(serve, 0, 100, False) as attack:
-            time.sleep(4)
-            answers = [serve.request("/metrics", headers=basic("prometheus", f"another {n}")) for n in range(10)]
-            elapsed, spent = time.monotonic() - began, serve.cpu_ms() - before
-            told = attack.end()
-        # One of these may be among the eight a second that are checked.
-        assert {(a.status, a.headers["Retry-After"]) for a in answers} - {(401, None)} == {(429, "5")}
-        assert told["429"] > 50 and told["401"] <= 20 + 8 * (time.monotonic() - began) + 1, told
-        assert spent < 1000 * elapsed * 0.75
-
-
-def test_the_same_password_is_checked_once(tmp_path, script):
-    """30 scrapers that begin at once cost one hash, right or wrong."""
-    with guarded(tmp_path, script, cost=12) as (serve, right):
-        def cost_ms(headers, status):
-            request, before = serve.get_request("/metrics", headers=headers), serve.cpu_ms()
-            all_of_them = [serve.raw(request) for _ in range(30)]
-            assert {s.recv(12)[9:] for s in all_of_them} == {status}
-            close_all(all_of_them)
-            return serve.cpu_ms() - before
-        one = cost_ms(basic("prometheus", "one"), b"401")
-        assert cost_ms(basic("prometheus", "wrong"), b"401") < 3 * one
-        assert cost_ms(right, b"200") < 3 * one
 
 
 def test_two_hundred_slow_clients(serve):
@@ -234,18 +109,6 @@ def test_having_scraped_is_no_weapon(serve):
             assert c.getresponse().status == 200
     finally:
         close_all(many)
-
-
-def test_ends_while_passwords_are_checked(tmp_path, script):
-    """One check is under way, which takes a second, and 30 wait."""
-    took = []
-    for _ in range(3):
-        with guarded(tmp_path, script, cost=14) as (serve, _):
-            waiting = [serve.raw(serve.get_request("/metrics", headers=basic("prometheus", str(i)))) for i in range(30)]
-            time.sleep(0.3)
-            took.append(serve.stop())
-            close_all(waiting)
-    assert min(took) < 1, took
 
 
 def test_slow_tls_handshakes(tmp_path, script, certificate):

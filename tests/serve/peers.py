@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What clients of a service under pressure get, and by when."""
+import time
+
+LATE_S = 0.05
+INTERVAL_S = 0.25
+
+
+def close_all(sockets):
+    for s in sockets:
+        s.close()
+
+
+def scrape_times(serve, times, headers=None, pause_s=0.2):
+    """Seconds of each scrape; each has its own connection and must succeed."""
+    took = []
+    for _ in range(times):
+        began = time.monotonic()
+        assert serve.request("/metrics", headers=headers).status == 200
+        took.append(time.monotonic() - began)
+        time.sleep(pause_s)
+    return took
+
+
+def refusals(serve, headers=None):
+    """Refusals by reason, as of the last interval."""
+    lines = serve.request("/metrics", headers=headers).text.splitlines()
+    return {line.split('"')[1]: int(line.split()[1]) for line in lines if line.startswith("blklat_http_refused_total{")}
