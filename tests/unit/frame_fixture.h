@@ -52,6 +52,13 @@ static inline int tear_down(void **state)
 	return 0;
 }
 
+static inline u64 next_random(u64 *state)	/* xorshift64 */
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	return *state ^= *state << 17;
+}
+
 static inline void assert_near(double is, double must)
 {
 	if (!(fabs(is - must) <= fabs(must) * 1e-12))
