@@ -67,6 +67,7 @@ def fio_in(group, device, **options):
 def test_each_its_own():
     """At once: a cgroup, its child, and a process in the root cgroup; each slow IO has its cgroup, too."""
     with hierarchy() as make, null_blk(scheduler="mq-deadline", irqmode=2) as (device,):
+        device.setting("nomerges", 2)  # random IOs may be neighbours
         outer, inner = make("slice"), make("other/a b.service")
         with divided(device, more=("--slow", "1us", "--slow-max", "10000")) as engines:
             jobs = [fio_in(outer, device, rw="randread", bs=4096, number_ios=500, **DEEP | {"numjobs": 1}),

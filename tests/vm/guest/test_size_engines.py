@@ -60,6 +60,7 @@ def test_idle_gap():
 def test_scheduler():
     """Nothing is merged, so each request is as large in the queue as on the device."""
     with null_blk(scheduler="mq-deadline", irqmode=2, completion_nsec=100000) as (device,):
+        device.setting("nomerges", 2)
         three_at_once(device, stages=("device", "queue", "total"), number_ios=500, **DEEP)
 
 

@@ -123,6 +123,7 @@ def test_stages():
     """With a scheduler each request is inserted, then issued."""
     stages = "device", "queue", "total"
     with null_blk(scheduler="mq-deadline") as (device,):
+        device.setting("nomerges", 2)
         stat = Delta(device)
         with watch(device, stage=",".join(stages)) as e:
             done = traffic(device, *MIXED)
