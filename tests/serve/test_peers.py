@@ -5,7 +5,6 @@ peers are served.
 """
 import contextlib
 import os
-import signal
 import socket
 import threading
 import time
