@@ -5,76 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include "fake_region.h"
-
-/* Slot @n of watch 0, whose slots begin at number 16. */
-static struct blklat_slots *block_of(struct fake *f, u32 n)
-{
-	return &f->slots[(16 + n) / 16];
-}
-
-/* The two writes of a start and of an end, in the order of abi.h; the bin comes after them. */
-static void start_write(struct fake *f, u32 n, int step, u64 ns)
-{
-	struct blklat_slots *s = block_of(f, n);
-
-	if (step == 0)
-		__atomic_store_n(&s->ns[n % 16], ns, __ATOMIC_RELEASE);
-	else
-		__atomic_store_n(&s->started[n % 16], s->started[n % 16] + 1, __ATOMIC_RELEASE);
-}
-
-static void end_write(struct fake *f, u32 n, int step)
-{
-	struct blklat_slots *s = block_of(f, n);
-
-	if (step == 0)
-		__atomic_store_n(&s->ended[n % 16], s->ended[n % 16] + 1, __ATOMIC_RELEASE);
-	else
-		__atomic_store_n(&s->ns[n % 16], BLKLAT_SLOT_FREE, __ATOMIC_RELEASE);
-}
-
-static void start(struct fake *f, u32 n, u64 ns)
-{
-	start_write(f, n, 0, ns);
-	start_write(f, n, 1, ns);
-}
-
-static void end(struct fake *f, u32 n)
-{
-	end_write(f, n, 0);
-	end_write(f, n, 1);
-}
-
-static void complete(struct fake *f, u32 n, u64 bin)
-{
-	end(f, n);
-	fake_io(f, n % FAKE_CPUS, 0, BLKLAT_OP_READ, latency_of(bin));
-}
-
-static u64 completed(const struct watch_counts *w)
-{
-	u64 sum = 0;
-
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		sum += hist_count(&w->ops[op].hist);
-	return sum;
-}
-
-static void check(const struct watch_counts *w, u64 started, u64 in_flight, u64 overwritten)
-{
-	assert_int_equal(w->started, started);
-	assert_int_equal(w->started_after, started);
-	assert_int_equal(w->in_flight, in_flight);
-	assert_int_equal(w->in_flight_after, in_flight);
-	assert_int_equal(w->accounts[BLKLAT_OVERWRITTEN], overwritten);
-}
+#include "fake_slots.h"
 
 static void test_layout(void **state)
 {
@@ -288,117 +219,6 @@ static void test_freed_without_a_start(void **state)
 	fake_free(f);
 }
 
-struct writer {
-	struct fake *f;
-	atomic_bool stop;
-	u64 ios;
-};
-
-static void *write_ios(void *into)
-{
-	struct writer *w = into;
-
-	for (; !atomic_load(&w->stop) || w->ios < 1000; w->ios++) {
-		u32 slot = w->ios % 16;
-		u64 *s = fake_series(w->f, 0, 0, BLKLAT_OP_READ);
-
-		start(w->f, slot, 500 + w->ios % 7);
-		end(w->f, slot);
-		__atomic_store_n(&s[AT_BINS + 20], s[AT_BINS + 20] + 1, __ATOMIC_RELEASE);
-	}
-	return NULL;
-}
-
-/* Read while a thread really starts and ends IOs: never a false loss, and the sums close up to what moved. */
-static void test_reading_while_ios_move(void **state)
-{
-	struct writer w = { .f = fake_new(0) };
-	pthread_t thread;
-	u64 moved = 0;
-
-	(void)state;
-	fake_series(w.f, 0, 0, BLKLAT_OP_READ)[AT_OCTAVES] = 1ULL << 19;
-	assert_int_equal(pthread_create(&thread, NULL, write_ios, &w), 0);
-	/* Longer if the machine is too busy to run both at once. */
-	for (u32 i = 0; i < 20000 || (!moved && i < 4000000); i++) {
-		const struct watch_counts *now = &w.f->now.w[0];
-		u64 done, rested_at = 0;
-
-		region_read(&w.f->r, 0, &rested_at, 1000000, &w.f->now.w[0]);
-		done = completed(now);
-		assert_int_equal(now->accounts[BLKLAT_OVERWRITTEN], 0);
-		assert_in_range(now->in_flight, 0, 16);
-		moved += now->started_after - now->started;
-		/* The bins are read between the two looks at the slots; one IO may be between slot and bin. */
-		assert_true(done + 1 + now->in_flight >= now->started);
-		assert_true(done <= now->started_after);
-	}
-	atomic_store(&w.stop, true);
-	pthread_join(thread, NULL);
-	check(fake_drain(w.f, 0), w.ios, 0, 0);
-	assert_int_equal(completed(&w.f->now.w[0]), w.ios);
-	assert_true(moved > 0);		/* otherwise nothing was tested */
-	fake_free(w.f);
-}
-
-/*
- * A CPU is held between freeing a slot and counting in the bin, and goes on while the watch is read: the first
- * access to the accounts, which the reader reads after the bins, releases it.
- */
-static struct {
-	void *page;
-	u64 *bin;
-	u32 faults;
-} held_up;
-
-static void go_on(int signal, siginfo_t *info, void *context)
-{
-	(void)signal, (void)context;
-	if ((uintptr_t)info->si_addr - (uintptr_t)held_up.page >= (uintptr_t)getpagesize())
-		_exit(1);
-	mprotect(held_up.page, getpagesize(), PROT_READ);
-	++*held_up.bin;
-	held_up.faults++;
-}
-
-static void test_reads_again_when_the_sums_do_not_close(void **state)
-{
-	struct fake *f = fake_new(0);
-	struct sigaction on_fault = { .sa_sigaction = go_on, .sa_flags = SA_SIGINFO }, before;
-	u64 *s = fake_series(f, 1, 0, BLKLAT_OP_READ);
-
-	(void)state;
-	held_up.page = mmap(NULL, getpagesize(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	assert_ptr_not_equal(held_up.page, MAP_FAILED);
-	held_up.bin = &s[AT_BINS + 16];
-	held_up.faults = 0;
-	f->r.accounts = held_up.page;
-	start(f, 9, 100);
-	s[AT_OCTAVES] = 1ULL << 15;
-	end(f, 9);
-	sigaction(SIGSEGV, &on_fault, &before);
-	region_read(&f->r, 0, &f->rested_at[0], 1000000, &f->now.w[0]);
-	sigaction(SIGSEGV, &before, NULL);
-	assert_int_equal(held_up.faults, 1);
-	check(&f->now.w[0], 1, 0, 0);
-	assert_int_equal(completed(&f->now.w[0]), 1);
-	munmap(held_up.page, getpagesize());
-	fake_free(f);
-}
-
-/* If the CPU never goes on, the reader stops trying, and leaves what is missing to the accounting. */
-static void test_gives_up_when_the_sums_never_close(void **state)
-{
-	struct fake *f = fake_new(0);
-
-	(void)state;
-	start(f, 9, 100);
-	end(f, 9);
-	check(fake_drain(f, 0), 1, 0, 0);
-	assert_int_equal(completed(&f->now.w[0]), 0);
-	fake_free(f);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -413,9 +233,6 @@ int main(void)
 		cmocka_unit_test(test_overwritten),
 		cmocka_unit_test(test_requeued),
 		cmocka_unit_test(test_freed_without_a_start),
-		cmocka_unit_test(test_reading_while_ios_move),
-		cmocka_unit_test(test_reads_again_when_the_sums_do_not_close),
-		cmocka_unit_test(test_gives_up_when_the_sums_never_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
