@@ -46,10 +46,7 @@ static void depth_without_an_end(void **state)
 	assert_near(f->frames.f[1].queue_depth, 0.5);
 }
 
-/*
- * An IO that ended between reading the IOs in flight and reading the latencies was in both; the next interval makes up
- * for it.
- */
+/* An IO that is in the ages and in the latencies all the same counts twice; the next interval makes up for it. */
 static void depth_of_an_end_in_between(void **state)
 {
 	struct fixture *f = *state;

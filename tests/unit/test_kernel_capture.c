@@ -13,6 +13,7 @@
 #include "engine/gone.h"
 #include "engine/kernel_capture.h"
 #include "fake_region.h"
+#include "util/clock.h"
 
 struct world {
 	struct kernel_capture k;	/* first, as engines have it */
@@ -24,9 +25,12 @@ struct world {
 	bool moves;			/* a bio of watch 2 starts in the middle of each reading */
 	u32 bios;			/* of watch 2, in flight */
 	bool late;			/* an IO of watch 0 comes after the first reading */
+	u32 end_amid;			/* bios of watch 2 that end between counting the bios and reading the bins */
 };
 
 static const struct latency some = { 1048576, 0 };
+
+#define BIOS_START_NS 1000	/* by CLOCK_MONOTONIC: they are as old as the machine's boot */
 
 static int count_bios(struct kernel_capture *k)
 {
@@ -44,7 +48,10 @@ static int count_bios(struct kernel_capture *k)
 	for (u32 i = 0; i < FAKE_WATCHES; i++) {
 		k->bios[i].earliest_ns = UINT64_MAX;
 		k->bios[i].in_flight = i == 2 ? t->bios : 0;
+		k->bios[i].starts_ns = i == 2 ? t->bios * BIOS_START_NS : 0;
 	}
+	for (; t->end_amid; t->end_amid--, t->bios--)
+		fake_io(t->f, 0, 2, BLKLAT_OP_READ, some);
 	return 0;
 }
 
@@ -225,6 +232,44 @@ static void test_a_bin_that_never_comes(void **state)
 	}
 }
 
+/* What bios that hung had waited for is in their latencies once they end, and no longer in the ages. */
+static void test_bios_that_end_while_they_are_read(void **state)
+{
+	const struct watch_counts *w;
+	struct world t;
+	u64 all;
+
+	(void)state;
+	setup(&t);
+	w = &t.f->now.w[2];
+	t.bios = 14;
+	*fake_account(t.f, 0, 2, BLKLAT_STARTED) = 14;
+	readings(&t);
+	all = 14 * (t.f->now.mono_ns - BIOS_START_NS);
+	assert_int_equal(w->waited_ns, all);
+	t.end_amid = 13;
+	readings(&t);
+	assert_int_equal(hist_count(&w->ops[BLKLAT_OP_READ].hist), 13);
+	assert_int_equal(w->started_after - w->in_flight_after - w->started + w->in_flight, 13);
+	assert_int_equal(w->waited_ns, t.f->now.mono_ns - BIOS_START_NS);
+	teardown(&t);
+}
+
+/* A reading that did not settle is repeated, some 20 ms later: what the last one found is of its own time. */
+static void test_the_time_is_of_the_last_reading(void **state)
+{
+	struct world t;
+	u64 begin_ns;
+
+	(void)state;
+	setup(&t);
+	end_without_bin(&t, 0);
+	begin_ns = clock_ns(CLOCK_MONOTONIC);
+	assert_int_equal(readings(&t), 4);
+	assert_true(t.f->now.mono_ns >= begin_ns + (1 + 4 + 16) * 1000000);
+	teardown(&t);
+}
+
 /* A device that goes away during an interval has that interval's extremes, though older ones are in the same bin. */
 static void test_extremes_of_a_device_that_goes(void **state)
 {
@@ -282,6 +327,8 @@ int main(void)
 		cmocka_unit_test(test_a_loss_is_remembered_while_something_moves),
 		cmocka_unit_test(test_a_bin_that_comes_an_interval_later),
 		cmocka_unit_test(test_a_bin_that_never_comes),
+		cmocka_unit_test(test_bios_that_end_while_they_are_read),
+		cmocka_unit_test(test_the_time_is_of_the_last_reading),
 		cmocka_unit_test(test_extremes_of_a_device_that_goes),
 		cmocka_unit_test(test_one_that_goes_while_it_is_read),
 	};

@@ -175,11 +175,91 @@ static void test_gives_up_when_the_sums_never_close(void **state)
 	fake_free(f);
 }
 
+/* --- IOs in flight that end meanwhile ------------------------------------------------------------- */
+
+enum { HUNG = 14, BEGAN_NS = 100000, BEHIND_NS = 1000007 };
+
+static struct fake *with_hung_ios(void)
+{
+	struct fake *f = fake_new(0);
+
+	for (u32 n = 0; n < HUNG; n++)
+		start(f, n, BEGAN_NS);
+	return f;
+}
+
+/* As fio does: one IO ends, and the next takes its place. */
+static void replace(struct fake *f, u32 from, u32 to)
+{
+	for (u32 n = from; n < to; n++) {
+		complete(f, n, 1000);
+		start(f, n, BEHIND_NS);
+	}
+}
+
+static void replace_all(struct fake *f)
+{
+	replace(f, 0, HUNG);
+}
+
+static void replace_half(struct fake *f)
+{
+	replace(f, 0, HUNG / 2);
+}
+
+static void replace_the_other_half(struct fake *f)
+{
+	replace(f, HUNG / 2, HUNG);
+}
+
+/* Their time is in the bins: it must not be in the ages as well. */
+static void test_hung_ios_end_before_the_bins_are_read(void **state)
+{
+	struct fake *f = with_hung_ios();
+	const struct watch_counts *w;
+
+	(void)state;
+	assert_int_equal(fake_drain(f, 0)->waited_ns, HUNG * (1000000 - BEGAN_NS));
+	w = read_with(f, replace_all, NULL);
+	assert_int_equal(completed(w), HUNG);
+	assert_int_equal(w->waited_ns, 0);
+	fake_free(f);
+}
+
+/* It is in no bin yet: it must be in the ages. */
+static void test_hung_ios_end_after_the_bins_were_read(void **state)
+{
+	struct fake *f = with_hung_ios();
+	const struct watch_counts *w;
+
+	(void)state;
+	w = read_with(f, NULL, replace_all);
+	assert_int_equal(completed(w), 0);
+	assert_int_equal(w->in_flight, HUNG);
+	assert_int_equal(w->waited_ns, HUNG * (1000000 - BEGAN_NS));
+	fake_free(f);
+}
+
+static void test_hung_ios_end_before_and_after(void **state)
+{
+	struct fake *f = with_hung_ios();
+	const struct watch_counts *w;
+
+	(void)state;
+	w = read_with(f, replace_half, replace_the_other_half);
+	assert_int_equal(completed(w), HUNG / 2);
+	assert_int_equal(w->waited_ns, HUNG / 2 * (1000000 - BEGAN_NS));
+	fake_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reading_while_ios_move),
 		cmocka_unit_test(test_reads_again_when_the_sums_do_not_close),
+		cmocka_unit_test(test_hung_ios_end_before_the_bins_are_read),
+		cmocka_unit_test(test_hung_ios_end_after_the_bins_were_read),
+		cmocka_unit_test(test_hung_ios_end_before_and_after),
 		cmocka_unit_test(test_gives_up_when_the_sums_never_close),
 	};
 

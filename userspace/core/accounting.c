@@ -56,6 +56,24 @@ s64 accounting_gap(const struct watch_counts *w)
 	return expected(w, w->started, w->in_flight) - (s64)completed(w);
 }
 
+/*
+ * If all IOs that ended during the read are in the bins, or none, the ages are exact, even of a burst of IOs that hung for
+ * seconds. Else nobody knows which of them are, and each counts with the same share.
+ */
+void accounting_settle_ages(struct watch_counts *w, u32 parts)
+{
+	s64 ended = expected(w, w->started_after, w->in_flight_after) - expected(w, w->started, w->in_flight);
+	s64 in_bins = -accounting_gap(w);
+	double share;
+
+	if (ended <= 0 || in_bins <= 0)
+		return;
+	share = in_bins < ended ? (double)in_bins / ended : 1;
+	for (u32 p = 0; p <= parts; p++)
+		if (w[p].waited_after_ns < w[p].waited_ns)
+			w[p].waited_ns -= (w[p].waited_ns - w[p].waited_after_ns) * share;
+}
+
 /* A start that was not seen counts as no_start, a missed end as overwritten. */
 static_assert(LOST_OVERWRITTEN == LOST_NO_START + 1, "skipped runs explain these two alone");
 static void explain_by_skipped(u64 lost_by[LOST_REASONS], u64 *skipped_left)

@@ -73,6 +73,13 @@ bool accounting_still(const struct watch_counts *w);
 s64 accounting_gap(const struct watch_counts *w);
 
 /*
+ * Takes what ended while @w and its @parts parts were read off the ages in waited_ns, as far as it is in the bins: else an
+ * IO's time would count twice. From: waited_ns, which are the ages just before the bins were read, and waited_after_ns, just
+ * after, both at the snapshot's time, so that an IO that began later has none.
+ */
+void accounting_settle_ages(struct watch_counts *w, u32 parts);
+
+/*
  * Accounts for watch @i of @s. @cpus is the slack: on each CPU one program may be between freeing a
  * slot and adding to a bin. *@skipped_left is how many of the s->skipped runs can still explain a loss;
  * each explains one, on one device. It is lowered by as many as this watch needs. Those left after the

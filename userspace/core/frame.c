@@ -228,8 +228,9 @@ static void settle_pauses(struct frame *f, bool doubtful)
  * latency (the end was missed, or the device went away), only the latencies are known; by Little's law
  * these are right on average.
  *
- * Ages are read just before the latencies. For an IO that ends in between, both are counted. The next
- * interval then has that much less, which can make it negative.
+ * An IO that ends while the second is read counts to its end, a moment after the interval's; the next
+ * one has that much less. If it is not known which of several did (see accounting_settle_ages()), one may
+ * count twice here, and the next interval less than nothing.
  */
 static s64 in_flight_between(const struct frame *f, const struct watch_counts *before, const struct watch_counts *now)
 {

@@ -58,7 +58,12 @@ struct watch_counts {
 	u64 in_flight;		/* occupied slots before, after */
 	u64 in_flight_after;
 	u64 oldest_ns;		/* age of the oldest IO in flight; 0 when there is none */
-	u64 waited_ns;		/* sum of the ages of all IOs in flight; 0 if they are not known */
+	/*
+	 * Sum of the ages of all IOs in flight that are not in the bins; 0 if they are not known. The other is an engine's,
+	 * for accounting_settle_ages().
+	 */
+	u64 waited_ns;
+	u64 waited_after_ns;
 	u64 accounts[BLKLAT_ACCOUNTS];	/* see abi.h */
 	u64 kernel_ios;		/* completed since the capture began, by the kernel's own statistics */
 	u64 kernel_in_flight;	/* in the same statistics */

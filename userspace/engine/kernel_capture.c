@@ -140,14 +140,19 @@ static struct bio_counts all_bios(const struct kernel_capture *k, u32 whole)
 	return all;
 }
 
+/* The sum of the ages. Bios that started just after @now_ns can make it negative, which is 0. */
+static u64 ages_ns(const struct bio_counts *bios, u64 now_ns)
+{
+	s64 ns = bios->in_flight * now_ns - bios->starts_ns;
+
+	return ns > 0 ? ns : 0;
+}
+
 static void take_waiting(const struct bio_counts *bios, u64 now_ns, struct watch_counts *w)
 {
-	s64 waited_ns = bios->in_flight * now_ns - bios->starts_ns;
-
 	w->in_flight = bios->in_flight;
 	w->oldest_ns = age_ns(bios->earliest_ns, now_ns);
-	/* Bios that started just after now_ns can make it negative. */
-	w->waited_ns = waited_ns > 0 ? waited_ns : 0;
+	w->waited_ns = ages_ns(bios, now_ns);
 }
 
 void kernel_capture_take_bios(const struct kernel_capture *k, u32 whole, u64 now_ns, struct watch_counts *w)
@@ -172,14 +177,22 @@ static void take_bios(const struct kernel_capture *k, struct snapshot *s)
 static void take_bios_after(const struct kernel_capture *k, struct snapshot *s)
 {
 	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
+		const struct bio_counts all = all_bios(k, i);
+
 		if (k->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
 			continue;
 		s->w[i].started_after = region_account(&k->region, i, BLKLAT_STARTED);
-		s->w[i].in_flight_after = all_bios(k, i).in_flight;
+		s->w[i].in_flight_after = all.in_flight;
+		s->w[i].waited_after_ns = ages_ns(&all, s->mono_ns);
+		for (u32 p = 1; p <= k->parts; p++)
+			s->w[i + p].waited_after_ns = ages_ns(&k->bios[i + p], s->mono_ns);
+		accounting_settle_ages(&s->w[i], k->parts);
 	}
 }
 
 /*
+ * The time is that of this reading: one that did not settle may be some 20 ms old.
+ *
  * Counts the bios before and after the region, to know what moved in between. First the starts are read
  * and then the bios in flight, at the end the other way round. An IO that had started then and is not
  * in flight now has surely completed; one that is in flight now surely had not.
@@ -188,6 +201,8 @@ static int read_once(struct kernel_capture *k, struct snapshot *s, int (*count_b
 {
 	int err;
 
+	s->mono_ns = clock_ns(CLOCK_MONOTONIC);
+	s->wall_ns = clock_ns(CLOCK_REALTIME);
 	for (u32 i = 0; i < s->n; i = next_whole(k, i))
 		k->bios[i].started = region_account(&k->region, i, BLKLAT_STARTED);
 	err = count_bios(k);
@@ -287,8 +302,6 @@ int kernel_capture_read(struct kernel_capture *k, struct snapshot *s, int (*coun
 	int err;
 
 	region_next_epoch(&k->region);
-	s->mono_ns = clock_ns(CLOCK_MONOTONIC);
-	s->wall_ns = clock_ns(CLOCK_REALTIME);
 	s->idle_gap_ns = k->idle_gap_ns;
 	err = read_once(k, s, count_bios);
 	for (long ms = 1; !err && !settled(k, s) && ms <= 16; ms *= 4) {

@@ -288,6 +288,7 @@ u64 region_account(const struct region *r, u32 watch, enum blklat_account cell)
 	return sum;
 }
 
+/* What the slots say before the bins are read. */
 static void take_scan(const struct scan *scan, struct watch_counts *w)
 {
 	w->started = scan->started;
@@ -300,6 +301,16 @@ static void take_scan(const struct scan *scan, struct watch_counts *w)
 		w[1 + p].oldest_ns = scan->parts ? scan->parts[p].oldest_ns : 0;
 		w[1 + p].waited_ns = scan->parts ? scan->parts[p].waited_ns : 0;
 	}
+}
+
+/* What they say afterwards. */
+static void take_scan_after(const struct scan *scan, struct watch_counts *w)
+{
+	w->started_after = scan->started;
+	w->in_flight_after = scan->all.in_flight;
+	w->waited_after_ns = scan->all.waited_ns;
+	for (u32 p = 0; p < scan->n_parts; p++)
+		w[1 + p].waited_after_ns = scan->parts ? scan->parts[p].waited_ns : 0;
 }
 
 /* Reads the whole's own series and those of its parts, which are part of the whole as well. */
@@ -331,13 +342,12 @@ static void read_once(const struct region *r, u32 i, u64 rested_at, u64 now_ns, 
 	if (!r->ranges[i].n)
 		return;
 	take_scan(&scan, w);
-	w->started_after = scan.started;
-	w->in_flight_after = scan.all.in_flight;
+	take_scan_after(&scan, w);
 	if (rests && !accounting_gap(w))
 		return;
-	scan = scan_slots(r, i, now_ns, NULL);
-	w->started_after = scan.started;
-	w->in_flight_after = scan.all.in_flight;
+	memset(parts, 0, r->parts * sizeof(*parts));
+	scan = scan_slots(r, i, now_ns, parts);
+	take_scan_after(&scan, w);
 }
 
 void region_read(const struct region *r, u32 i, u64 *rested_at, u64 now_ns, struct watch_counts *w)
@@ -351,5 +361,7 @@ void region_read(const struct region *r, u32 i, u64 *rested_at, u64 now_ns, stru
 		if (!r->ranges[i].n || !accounting_still(w) || !accounting_gap(w))
 			break;
 	}
+	if (r->ranges[i].n)
+		accounting_settle_ages(w, r->parts);
 	*rested_at = rests_at(w);
 }

@@ -23,7 +23,10 @@ def test_long_ios(stage):
         assert len(full) >= 4, [(l["in_flight"], l["queue_depth"], len(l["ops"])) for l in lines]
         for l in full:
             assert l["queue_depth"] == pytest.approx(IOS, abs=0.01)
-        assert all(0 <= l["queue_depth"] <= IOS + 0.01 for l in lines)
+        # Those that end while an interval is read count to their end, some ms after its own; it is 500 ms long. An IO
+        # that counted twice would show as 5 more, all of them as 75.
+        over = [(l["time"], l["queue_depth"], l["interval_s"]) for l in lines if not 0 <= l["queue_depth"] <= 1.2 * IOS]
+        assert not over
         spent_s = sum(l["queue_depth"] * l["interval_s"] for l in lines)
         sum_s = sum(o["latency_ns"]["mean"] * o["ios"] for l in lines for o in l["ops"]) / 1e9
         assert sum_s >= 2 * IOS * TIMER_S
