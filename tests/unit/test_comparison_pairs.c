@@ -6,6 +6,7 @@
 
 #include "report/comparison.h"
 #include "report/distance.h"
+#include "report/merged.h"
 
 #define READ BLKLAT_OP_READ
 #define WRITE BLKLAT_OP_WRITE

@@ -7,32 +7,9 @@
 #include <string.h>
 
 #include "report/distance.h"
+#include "report/merged.h"
 #include "util/cleanup.h"
 #include "util/units.h"
-
-int merged_make(const struct frame *total, struct op_frame *ret)
-{
-	struct op_frame m = { 0 };
-	int err = hist_init(&m.hist, total->ops[0].hist.scale);
-
-	if (err)
-		return err;
-	for (u32 op = 0; op < BLKLAT_OPS; op++) {
-		op_frame_merge(&m, &total->ops[op]);
-		m.iops += total->ops[op].iops;
-		m.bytes_per_s += total->ops[op].bytes_per_s;
-	}
-	m.mean_ns = m.ios ? (double)m.sum_ns / m.ios : 0;
-	for (u32 i = 0; i < run_of_total.n; i++)
-		m.percentile_ns[i] = quantile_ns(&m.hist, run_of_total.p[i].q, m.min_ns, m.max_ns);
-	*ret = m;
-	return 0;
-}
-
-void merged_uninit(struct op_frame *o)
-{
-	hist_uninit(&o->hist);
-}
 
 /* What a condition judges: an op of a watch, or all of its ops merged (then owned by the subject). */
 struct subject {

@@ -48,13 +48,6 @@ struct condition {
 	char text[96];			/* as written, without blanks around it */
 };
 
-/*
- * Merges all ops of @total into one, with the percentiles run_of_total. Returns 0 or -ENOMEM; free with
- * merged_uninit().
- */
-int merged_make(const struct frame *total, struct op_frame *ret);
-void merged_uninit(struct op_frame *o);
-
 /* Returns 0, or -EINVAL and a sentence that shows where the error is. */
 int condition_parse(const char *text, struct condition *ret, struct problem *p);
 

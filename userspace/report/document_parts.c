@@ -9,8 +9,8 @@
 #include "blklat/parts.h"
 #include "core/json_parts.h"
 #include "report/beside.h"
-#include "report/condition.h"
 #include "report/document.h"
+#include "report/merged.h"
 #include "util/cleanup.h"
 #include "util/json_later.h"
 

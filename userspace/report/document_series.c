@@ -7,29 +7,16 @@
 #include "report/document.h"
 #include "util/json_later.h"
 
-/* Values of a series over time; null for intervals without IO. */
-struct over_time {
-	const struct series_run *s;
-	u32 percentile;
-};
-
 static struct json_object *maximum_at(const void *of, u32 i)
 {
-	const struct series_run *s = ((const struct over_time *)of)->s;
+	const struct series_run *s = *(const struct series_run *const *)of;
 
 	return s->ios[i] ? json_new_count(s->max_ns[i]) : NULL;
 }
 
-static struct json_object *percentile_at(const void *of, u32 i)
-{
-	const struct over_time *o = of;
-
-	return o->s->ios[i] ? json_decimal(series_percentile(o->s, i, o->percentile), 0) : NULL;
-}
-
 static struct json_object *time_at(const void *of, u32 i)
 {
-	u64 ns = ((const struct over_time *)of)->s->sum_ns[i];
+	u64 ns = (*(const struct series_run *const *)of)->sum_ns[i];
 
 	return ns ? json_decimal(ns / 1e9, 6) : json_new_count(0);
 }
@@ -37,31 +24,36 @@ static struct json_object *time_at(const void *of, u32 i)
 /* The total time of the IOs that ended in each interval. */
 static struct json_object *times(const struct run *r, const struct series_run *s)
 {
-	const struct over_time of = { .s = s };
-
-	return json_values_later(r->n, time_at, &of, sizeof(of));
+	return json_values_later(r->n, time_at, &s, sizeof(s));
 }
 
 static struct json_object *maxima(const struct run *r, const struct series_run *s)
 {
-	const struct over_time of = { .s = s };
-
-	return json_values_later(r->n, maximum_at, &of, sizeof(of));
+	return json_values_later(r->n, maximum_at, &s, sizeof(s));
 }
 
-static struct json_object *percentile(const struct run *r, const struct series_run *s, u32 p)
+struct percentile_over_time {
+	const struct percentiles_run *ps;
+	u32 which;
+};
+
+static struct json_object *percentile_at(const void *of, u32 i)
 {
-	const struct over_time of = { s, p };
+	const struct percentile_over_time *p = of;
+	double ns = percentiles_run_ns(p->ps, i, p->which);
 
-	return json_values_later(r->n, percentile_at, &of, sizeof(of));
+	return ns < 0 ? NULL : json_decimal(ns, 0);
 }
 
-static struct json_object *percentiles(const struct run *r, const struct series_run *s)
+static struct json_object *percentiles(const struct run *r, const struct percentiles_run *ps)
 {
 	struct json_object *to = json_new_object();
 
-	for (u32 p = 0; p < run_over_time.n; p++)
-		json_add(to, run_over_time.p[p].name, percentile(r, s, p));
+	for (u32 p = 0; p < run_over_time.n; p++) {
+		const struct percentile_over_time of = { ps, p };
+
+		json_add(to, run_over_time.p[p].name, json_values_later(r->n, percentile_at, &of, sizeof(of)));
+	}
 	return to;
 }
 
@@ -216,7 +208,7 @@ static struct json_object *describe(const void *of)
 	json_add(to, "ios", json_counts(s->ios, r->n));
 	json_add(to, "bytes", json_counts(s->bytes, r->n));
 	json_add(to, "max_ns", maxima(r, s));
-	json_add(to, "percentiles_ns", percentiles(r, s));
+	json_add(to, "percentiles_ns", percentiles(r, &s->percentiles));
 	json_add(to, "total", total);
 	if (!w->watch->part) {
 		json_add(to, "iops_moving", moving(r, s));

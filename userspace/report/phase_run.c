@@ -12,7 +12,7 @@ static struct series_run series_from(const struct series_run *s, u32 first, cons
 	return (struct series_run){
 		.ios = s->ios + first, .bytes = s->bytes + first, .errors = s->errors + first, .sum_ns = s->sum_ns + first,
 		.min_ns = s->min_ns + first, .max_ns = s->max_ns + first,
-		.percentile_ns = s->percentile_ns + first * run_over_time.n, .total = total,
+		.percentiles = percentiles_run_from(&s->percentiles, first), .total = total,
 	};
 }
 

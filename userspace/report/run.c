@@ -6,12 +6,10 @@
 #include <string.h>
 
 #include "report/active.h"
+#include "report/run_room.h"
 #include "util/array.h"
 
 #define ROOM_FIRST 64
-#define HEAT_BYTES (256ULL << 20)	/* limit for all series; enough for some twenty watches with all columns */
-#define HEAT_SHARE 4			/* and at most this share of a run's memory limit */
-#define HEAT_COLUMNS_LEAST 32
 
 static const struct percentiles none;
 
@@ -63,16 +61,6 @@ static int copy_watches(struct run *r, const struct run_source *from)
 	return frames_init(&r->total, r->copies, r->n_watches, r->scale);
 }
 
-static u32 heat_columns(const struct run *r)
-{
-	u64 share = r->max_bytes / HEAT_SHARE, bytes = share && share < HEAT_BYTES ? share : HEAT_BYTES;
-	u64 columns = bytes / ((u64)(r->n_wholes ?: 1) * BLKLAT_OPS * heat_column_bytes(r->scale));
-
-	if (columns > HEAT_COLUMNS_MAX)
-		return HEAT_COLUMNS_MAX;
-	return columns < HEAT_COLUMNS_LEAST ? HEAT_COLUMNS_LEAST : columns;
-}
-
 int run_init(struct run *r, const struct run_source *from)
 {
 	struct run made = {
@@ -94,7 +82,7 @@ int run_init(struct run *r, const struct run_source *from)
 		run_uninit(&made);
 		return -ENOMEM;
 	}
-	made.heat_columns = heat_columns(&made);
+	made.heat_columns = run_heat_columns(&made);
 	for (u32 i = 0; i < made.n_watches; i++) {
 		struct watch_run *w = &made.watches[i];
 
@@ -153,31 +141,6 @@ static int grow_watch(struct watch_run *w, u32 room)
 	return err;
 }
 
-/* The memory of a run with room for this many intervals of this many series, some of which have a heat. */
-static u64 bytes_with(const struct run *r, u32 room, u32 n_series, u32 n_heats)
-{
-	const u64 interval = 2 * sizeof(double), watch = 3 * sizeof(u64) + sizeof(double);
-
-	return room * (interval + r->n_watches * watch + n_series * series_run_bytes()) +
-	       n_heats * heat_column_bytes(r->scale) * (room < r->heat_columns ? room : r->heat_columns);
-}
-
-static u64 besides(const struct run *r)
-{
-	return r->phases.bytes + slow_run_bytes(&r->slow);
-}
-
-u64 run_bytes(const struct run *r)
-{
-	return bytes_with(r, r->room, r->n_series, r->n_heats) + besides(r);
-}
-
-static bool fits(struct run *r, u32 room, u32 n_series, u32 n_heats)
-{
-	r->full = r->max_bytes && bytes_with(r, room, n_series, n_heats) + besides(r) > r->max_bytes;
-	return !r->full;
-}
-
 static int make_room(struct run *r)
 {
 	u32 room = r->room ? r->room + r->room / 2 : ROOM_FIRST;
@@ -185,7 +148,7 @@ static int make_room(struct run *r)
 
 	if (r->n < r->room)
 		return 0;
-	if (!fits(r, room, r->n_series, r->n_heats))
+	if (!run_fits(r, room, &r->has))
 		return -E2BIG;
 	err = array_grow(&r->start_s, sizeof(double), room);
 	if (!err)
@@ -200,13 +163,15 @@ static int make_room(struct run *r)
 /* Called for the first IO of an op. */
 static int begin_series(struct run *r, struct series_run *s, bool has_heat)
 {
-	int err = fits(r, r->room, r->n_series + 1, r->n_heats + has_heat) ? series_run_begin(s, r->n, r->room) : -E2BIG;
+	struct run_has more = r->has;
+	int err;
 
-	if (err)
-		return err;
-	r->n_series++;
-	r->n_heats += has_heat;
-	return 0;
+	more.series++;
+	more.heats += has_heat;
+	err = run_fits(r, r->room, &more) ? series_run_begin(s, r->n, r->room) : -E2BIG;
+	if (!err)
+		r->has = more;
+	return err;
 }
 
 static int prepare_phases(struct run *r, const struct phase_interval *interval)
@@ -352,7 +317,7 @@ int run_add_slow(struct run *r, const struct frames *interval)
 		return 0;
 	if (slow_run_add(&r->slow, interval, r->origin.start_mono_ns))
 		return -ENOMEM;
-	return fits(r, r->room, r->n_series, r->n_heats) ? 0 : -E2BIG;
+	return run_fits(r, r->room, &r->has) ? 0 : -E2BIG;
 }
 
 /* Over the active window, while the device was there. */

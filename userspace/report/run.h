@@ -95,7 +95,9 @@ struct run {
 	bool full;			/* an interval was refused due to max_bytes */
 	double seen_s;			/* end of the last interval placed, whether it was taken or not */
 	u32 n_wholes;
-	u32 n_series, n_heats;		/* of those that had an IO */
+	struct run_has {
+		u32 series, heats;	/* of those that had an IO */
+	} has;
 	u32 heat_columns;		/* limit for each heat */
 	u32 room;
 };

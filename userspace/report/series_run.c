@@ -7,19 +7,6 @@
 
 #include "util/array.h"
 
-const struct percentiles run_over_time = {
-	.n = 4,
-	.p = { [RUN_P50] = { 0.5, "p50" }, { 0.9, "p90" }, { 0.99, "p99" }, { 0.999, "p99.9" } },
-};
-
-const struct percentiles run_of_total = {
-	.n = 7,
-	.p = {
-		[RUN_P50] = { 0.5, "p50" }, { 0.9, "p90" }, { 0.95, "p95" }, { 0.99, "p99" }, { 0.999, "p99.9" },
-		{ 0.9999, "p99.99" }, { 0.99999, "p99.999" },
-	},
-};
-
 /* All arrays of a series with one u64 for each interval. */
 #define SERIES_ARRAYS(s) { &(s)->ios, &(s)->bytes, &(s)->errors, &(s)->sum_ns, &(s)->min_ns, &(s)->max_ns }
 #define N_SERIES_ARRAYS 6
@@ -30,7 +17,7 @@ void series_run_uninit(struct series_run *s)
 
 	for (u32 i = 0; i < N_SERIES_ARRAYS; i++)
 		free(*arrays[i]);
-	free(s->percentile_ns);
+	percentiles_run_uninit(&s->percentiles);
 	heat_uninit(&s->heat);
 }
 
@@ -41,7 +28,7 @@ int series_run_grow(struct series_run *s, u32 room)
 
 	for (u32 i = 0; !err && i < N_SERIES_ARRAYS; i++)
 		err = array_grow(arrays[i], sizeof(u64), room);
-	return err ?: array_grow(&s->percentile_ns, run_over_time.n * sizeof(double), room);
+	return err ?: percentiles_run_grow(&s->percentiles, room);
 }
 
 int series_run_begin(struct series_run *s, u32 n, u32 room)
@@ -56,8 +43,7 @@ int series_run_begin(struct series_run *s, u32 n, u32 room)
 	*s = made;
 	for (u32 i = 0; i < N_SERIES_ARRAYS; i++)
 		memset(*arrays[i], 0, n * sizeof(u64));
-	for (u32 i = 0; i < n * run_over_time.n; i++)
-		s->percentile_ns[i] = -1;
+	percentiles_run_clear(&s->percentiles, n);
 	return 0;
 }
 
@@ -71,19 +57,17 @@ void series_run_put(struct series_run *s, u32 i, const struct op_frame *o, bool 
 	s->sum_ns[i] = o ? o->sum_ns : 0;
 	s->min_ns[i] = any ? o->min_ns : 0;
 	s->max_ns[i] = any ? o->max_ns : 0;
-	for (u32 p = 0; p < run_over_time.n; p++)
-		s->percentile_ns[i * run_over_time.n + p] =
-			any ? quantile_ns(&o->hist, run_over_time.p[p].q, o->min_ns, o->max_ns) : -1;
+	percentiles_run_put(&s->percentiles, i, o);
 	if (any && has_heat)
 		heat_add(&s->heat, i, &o->hist);
 }
 
 u64 series_run_bytes(void)
 {
-	return N_SERIES_ARRAYS * sizeof(u64) + run_over_time.n * sizeof(double);
+	return N_SERIES_ARRAYS * sizeof(u64) + percentiles_run_bytes();
 }
 
 double series_percentile(const struct series_run *s, u32 i, u32 p)
 {
-	return s->percentile_ns ? s->percentile_ns[i * run_over_time.n + p] : -1;
+	return percentiles_run_ns(&s->percentiles, i, p);
 }

@@ -3,13 +3,8 @@
 #ifndef REPORT_SERIES_RUN_H
 #define REPORT_SERIES_RUN_H
 
-#include "core/frame.h"
 #include "report/heat.h"
-
-/* The percentiles of each interval: p50 p90 p99 p99.9; those of the whole run have also p95 p99.99 p99.999. */
-extern const struct percentiles run_over_time;
-extern const struct percentiles run_of_total;
-#define RUN_P50 0	/* the median's place in both */
+#include "report/percentiles_run.h"
 
 /* One op of one watch. Arrays have an element for each interval. They are NULL as long as the op had no IO. */
 struct series_run {
@@ -19,7 +14,7 @@ struct series_run {
 	u64 *sum_ns;
 	u64 *min_ns;			/* extremes: meaningless where ios is 0 */
 	u64 *max_ns;
-	double *percentile_ns;		/* [interval * run_over_time.n + i]; negative where ios is 0 */
+	struct percentiles_run percentiles;
 	struct heat heat;		/* of a whole; empty in a part */
 	const struct op_frame *total;	/* part of the watch's total; its ios is 0 if there was no IO */
 };
