@@ -56,10 +56,10 @@ static struct json_object *devices(const struct run *r)
 	return to;
 }
 
-static void add_part(struct json_object *to, const struct watch_run *w)
+static void add_part(struct json_object *to, const struct run *r, const struct watch_run *w)
 {
 	json_add(to, "part", json_part(w->watch->part));
-	json_add(to, "all_ops", document_all_ops(w));
+	json_add(to, "all_ops", document_all_ops(r, w));
 }
 
 static struct json_object *watch(const struct run *r, const struct watch_run *w, const struct steady_window *steady)
@@ -73,7 +73,7 @@ static struct json_object *watch(const struct run *r, const struct watch_run *w,
 	json_add_text(to, "device", w->watch->device->name);
 	json_add_text(to, "stage", stage_names[w->watch->stage]);
 	if (w->watch->part)
-		add_part(to, w);
+		add_part(to, r, w);
 	json_add(to, "gone", json_new_boolean(w->gone));
 	json_add(to, "queue_depth", json_decimals(w->queue_depth, r->n, 3));
 	json_add(to, "in_flight", json_counts(w->in_flight, r->n));

@@ -41,7 +41,10 @@ void document_total(struct json_object *to, const struct run *r, const struct wa
 void document_of_part(struct json_object *to, const struct run *r, const struct watch_run *part, u32 op);
 
 /* All ops of a part together; NULL if it had no IO. */
-struct json_object *document_all_ops(const struct watch_run *part);
+struct json_object *document_all_ops(const struct run *r, const struct watch_run *part);
+
+/* Percentiles over time, each an array under its name; null for intervals without IO. */
+struct json_object *document_percentiles(const struct run *r, const struct percentiles_run *ps);
 
 /* The document's part about the slow IOs of one whole; for document.c, if the run looked for slow IOs. */
 struct json_object *document_slow(const struct run *r, const struct watch_run *w);

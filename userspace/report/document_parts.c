@@ -8,6 +8,7 @@
 
 #include "blklat/parts.h"
 #include "core/json_parts.h"
+#include "report/all_ops_run.h"
 #include "report/beside.h"
 #include "report/document.h"
 #include "report/merged.h"
@@ -104,9 +105,15 @@ static struct op_frame sums_of(const struct frame *f)
 	return all;
 }
 
+struct described {
+	const struct run *r;
+	const struct watch_run *part;
+};
+
 static struct json_object *describe(const void *of)
 {
-	const struct watch_run *part = *(const struct watch_run *const *)of;
+	const struct described *d = of;
+	const struct watch_run *part = d->part;
 	CLEANUP(merged_uninit) struct op_frame all = { 0 };
 	const struct op_frame whole = sums_of(whole_of(part)->total);
 	struct json_object *to;
@@ -127,10 +134,14 @@ static struct json_object *describe(const void *of)
 	json_add(to, "few", json_new_boolean(all.ios < PART_IOS_LEAST));
 	if (!strcmp(part->watch->part->by, by_names[BLKLAT_BY_DEPTH]))
 		json_add(to, "by_little", all.mean_ns > 0 ? by_little(part->watch->part, &all) : NULL);
+	if (all_ops_run_has(part))
+		json_add(to, "percentiles_ns", document_percentiles(d->r, all_ops_run_of(part)));
 	return to;
 }
 
-struct json_object *document_all_ops(const struct watch_run *part)
+struct json_object *document_all_ops(const struct run *r, const struct watch_run *part)
 {
-	return watch_run_ios(part) ? json_later(describe, &part, sizeof(part)) : NULL;
+	const struct described of = { r, part };
+
+	return watch_run_ios(part) ? json_later(describe, &of, sizeof(of)) : NULL;
 }

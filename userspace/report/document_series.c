@@ -45,7 +45,7 @@ static struct json_object *percentile_at(const void *of, u32 i)
 	return ns < 0 ? NULL : json_decimal(ns, 0);
 }
 
-static struct json_object *percentiles(const struct run *r, const struct percentiles_run *ps)
+struct json_object *document_percentiles(const struct run *r, const struct percentiles_run *ps)
 {
 	struct json_object *to = json_new_object();
 
@@ -208,7 +208,7 @@ static struct json_object *describe(const void *of)
 	json_add(to, "ios", json_counts(s->ios, r->n));
 	json_add(to, "bytes", json_counts(s->bytes, r->n));
 	json_add(to, "max_ns", maxima(r, s));
-	json_add(to, "percentiles_ns", percentiles(r, &s->percentiles));
+	json_add(to, "percentiles_ns", document_percentiles(r, &s->percentiles));
 	json_add(to, "total", total);
 	if (!w->watch->part) {
 		json_add(to, "iops_moving", moving(r, s));

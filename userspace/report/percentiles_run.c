@@ -2,6 +2,7 @@
 #include "report/percentiles_run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "util/array.h"
 
@@ -40,6 +41,11 @@ void percentiles_run_put(struct percentiles_run *p, u32 i, const struct op_frame
 	for (u32 k = 0; k < run_over_time.n; k++)
 		p->ns[i * run_over_time.n + k] =
 			o && o->ios ? quantile_ns(&o->hist, run_over_time.p[k].q, o->min_ns, o->max_ns) : -1;
+}
+
+void percentiles_run_copy(struct percentiles_run *to, const struct percentiles_run *from, u32 i)
+{
+	memcpy(to->ns + i * run_over_time.n, from->ns + i * run_over_time.n, percentiles_run_bytes());
 }
 
 double percentiles_run_ns(const struct percentiles_run *p, u32 i, u32 which)

@@ -21,7 +21,7 @@ static struct watch_run watch_from(const struct watch_run *w, u32 first, const s
 	struct watch_run part = {
 		.watch = w->watch, .total = total, .queue_depth = w->queue_depth + first, .in_flight = w->in_flight + first,
 		.oldest_ns = w->oldest_ns + first, .lost = w->lost + first, .gone = w->gone,
-		.n_there = w->n_there > first ? w->n_there - first : 0,
+		.all_ops = percentiles_run_from(&w->all_ops, first), .n_there = w->n_there > first ? w->n_there - first : 0,
 	};
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++)

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "report/active.h"
+#include "report/all_ops_run.h"
+#include "report/merged.h"
 #include "report/run_room.h"
 #include "util/array.h"
 
@@ -77,6 +79,8 @@ int run_init(struct run *r, const struct run_source *from)
 		err = phases_init(&made.phases, &made.origin, made.n_watches, made.scale);
 	if (!err && from->slow)
 		err = slow_ios_init(&made.slow, made.n_watches, slow_run_most(made.n_wholes));
+	if (!err)
+		err = merged_init(&made.scratch, made.scale);
 	made.engine = strdup(from->engine);
 	if (err || !made.engine) {
 		run_uninit(&made);
@@ -104,6 +108,7 @@ void run_uninit(struct run *r)
 
 		for (u32 op = 0; op < BLKLAT_OPS; op++)
 			series_run_uninit(&w->ops[op]);
+		percentiles_run_uninit(&w->all_ops);
 		free(w->queue_depth);
 		free(w->in_flight);
 		free(w->oldest_ns);
@@ -113,6 +118,7 @@ void run_uninit(struct run *r)
 	free(r->frames);
 	free(r->before);
 	frames_uninit(&r->total);
+	merged_uninit(&r->scratch);
 	free(r->copies);
 	free(r->start_s);
 	free(r->length_s);
@@ -138,6 +144,8 @@ static int grow_watch(struct watch_run *w, u32 room)
 	for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
 		if (w->ops[op].ios)
 			err = series_run_grow(&w->ops[op], room);
+	if (!err && w->all_ops.ns)
+		err = percentiles_run_grow(&w->all_ops, room);
 	return err;
 }
 
@@ -174,6 +182,19 @@ static int begin_series(struct run *r, struct series_run *s, bool has_heat)
 	return err;
 }
 
+/* Called once a part has a second op. */
+static int begin_all_ops(struct run *r, struct watch_run *w)
+{
+	struct run_has more = r->has;
+	int err;
+
+	more.all_ops++;
+	err = run_fits(r, r->room, &more) ? all_ops_run_begin(w, r->n, r->room) : -E2BIG;
+	if (!err)
+		r->has = more;
+	return err;
+}
+
 static int prepare_phases(struct run *r, const struct phase_interval *interval)
 {
 	u64 taken = run_bytes(r), most = r->max_bytes > taken ? r->max_bytes - taken : 0;
@@ -194,6 +215,8 @@ static int prepare(struct run *r, const struct frames *interval, const struct ph
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
 			if (!w->ops[op].ios && interval->f[i].ops[op].ios)
 				err = begin_series(r, &w->ops[op], !w->watch->part);
+		if (!err && all_ops_run_lacks(w))
+			err = begin_all_ops(r, w);
 	}
 	for (u32 i = 0; !err && i < r->n_watches; i++)
 		for (u32 op = 0; !err && op < BLKLAT_OPS; op++)
@@ -220,6 +243,7 @@ static void watch_put(struct run *r, u32 watch, const struct frame *f)
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		if (w->ops[op].ios)
 			series_run_put(&w->ops[op], i, f ? &f->ops[op] : NULL, !w->watch->part);
+	all_ops_run_put(w, i, f, &r->scratch);
 	if (f) {
 		struct frames to = { .n = 1, .f = &r->total.f[watch] };
 		struct frames from = { .n = 1, .f = (struct frame *)f };

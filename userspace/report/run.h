@@ -45,6 +45,7 @@ struct watch_run {
 	const struct frame *total;
 	struct accounting account;	/* only for the window asked for; all 0 for a part */
 	struct series_run ops[BLKLAT_OPS];
+	struct percentiles_run all_ops;	/* see report/all_ops_run.h */
 	double *queue_depth;		/* [interval], like the next three; 0 once the device is gone */
 	u64 *in_flight;
 	u64 *oldest_ns;
@@ -97,7 +98,9 @@ struct run {
 	u32 n_wholes;
 	struct run_has {
 		u32 series, heats;	/* of those that had an IO */
+		u32 all_ops;		/* percentiles of all ops together */
 	} has;
+	struct op_frame scratch;	/* for all ops of a frame */
 	u32 heat_columns;		/* limit for each heat */
 	u32 room;
 };

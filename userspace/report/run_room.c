@@ -19,8 +19,9 @@ u32 run_heat_columns(const struct run *r)
 static u64 bytes_with(const struct run *r, u32 room, const struct run_has *has)
 {
 	const u64 interval = 2 * sizeof(double), watch = 3 * sizeof(u64) + sizeof(double);
+	const u64 series = has->series * series_run_bytes() + has->all_ops * percentiles_run_bytes();
 
-	return room * (interval + r->n_watches * watch + has->series * series_run_bytes()) +
+	return room * (interval + r->n_watches * watch + series) +
 	       has->heats * heat_column_bytes(r->scale) * (room < r->heat_columns ? room : r->heat_columns);
 }
 
