@@ -72,6 +72,14 @@ function heatOf(perSecond, columnsMax = 1200) {
     return { per_column, first_ns, scale: 3, columns: columns.map((column) => [...column].sort((a, b) => a[0] - b[0]).flat()) };
 }
 
+/** Of each second. */
+function percentilesOf(perSecond) {
+    return Object.fromEntries(PERCENTILES.map((p) => [p, perSecond.map((b) => b.length ? quantile(b, OF_TOTAL[p]) : null)]));
+}
+
+/** The key of an op's bins of each second, which no document has: JSON leaves it out, as it is a symbol. */
+const PER_SECOND = Symbol("bins of each second");
+
 /**
  * An op with intervals of 1 s: iops[i] IOs of 4 KiB, their latencies a bell curve around middle(i) ns.
  * @shape "light" leaves out the bins of single seconds, for runs of thousands of seconds.
@@ -88,7 +96,7 @@ export function op(name, iops, middle, { width = 0.15, steady = null, pause = nu
     return {
         op: name, ios: iops, bytes: iops.map((v) => v * 4096),
         max_ns: perSecond.map((b) => b.length ? b[b.length - 1][1] : null),
-        percentiles_ns: Object.fromEntries(PERCENTILES.map((p) => [p, perSecond.map((b) => b.length ? quantile(b, OF_TOTAL[p]) : null)])),
+        percentiles_ns: percentilesOf(perSecond), [PER_SECOND]: perSecond,
         total: {
             ios, bytes: ios * 4096, errors: 0, time_s: all / 1e9, iops: mean, bytes_per_s: mean * 4096, queue_depth: n ? all / 1e9 / n : 0, latency_ns,
             iops_deviation: n ? deviation(iops, mean) : 0, iops_worst: worst, iops_worst_at_s: n ? iops.indexOf(worst) : 0,
@@ -120,13 +128,14 @@ function ofWhole({ steady, heat, ...rest }, whole) {
     };
 }
 
-function allOf(of, wholes) {
+function allOf(of, wholes, by) {
     const sum = (ops, value) => ops.reduce((all, o) => all + value(o), 0), ios = sum(of, (o) => o.total.ios), time_s = sum(of, timeOf);
     const bins = merged(...of.map((o) => o.bins)), share = (value) => sum(of, value) / sum(wholes, value);
     return !ios ? null : {
         ios, bytes: sum(of, (o) => o.total.bytes), errors: 0, iops: sum(of, (o) => o.total.iops), bytes_per_s: sum(of, (o) => o.total.bytes_per_s), time_s, few: ios < 100,
         latency_ns: { mean: time_s * 1e9 / ios, min: bins[0][0] + 1, max: bins[bins.length - 1][1], ...Object.fromEntries(Object.entries(OF_TOTAL).map(([p, q]) => [p, quantile(bins, q)])) },
         of_whole: { ios: share((o) => o.total.ios), bytes: share((o) => o.total.bytes), time: share(timeOf) },
+        ...by === "cgroup" && { percentiles_ns: percentilesOf(of[0][PER_SECOND].map((_, i) => merged(...of.map((o) => o[PER_SECOND][i])))) },
     };
 }
 
@@ -141,7 +150,7 @@ export function divided(device, stage, parts, by = "size") {
         return whole;
     });
     return [watch(device, stage, ops), ...Object.entries(parts).map(([label, of]) => ({
-        device, stage, part: { by, label }, all_ops: allOf(of, ops), gone: false, queue_depth: ops[0].ios.map(() => 0),
+        device, stage, part: { by, label }, all_ops: allOf(of, ops, by), gone: false, queue_depth: ops[0].ios.map(() => 0),
         ops: of.map((o) => ofWhole(o, ops.find((whole) => whole.op === o.op))),
     }))];
 }

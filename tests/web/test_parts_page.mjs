@@ -195,6 +195,37 @@ test("owners over time lie on top of each other, and add up to the whole", () =>
     assert.deepEqual(ownersOverTime(short, ownerships(short)[0], "ios").series[1].xs, [0, 1]);
 });
 
+test("percentiles of owners over time: of reads and writes together, or of one op; not stacked", () => {
+    // Two of three IOs are reads, so p50 is the reads' p75, and p90 the writes' p70: of a bell 0.15 octaves wide.
+    const made = run(divided("sda", "device", {
+        "/db": [of("read", 200, 100e3), of("write", 100, 10e6)], "/log": [of("write", constant(0).map((_, i) => i % 2 ? 300 : 0), 1e6)],
+        "/few": [of("read", 5, 800e6)],
+    }, "cgroup"));
+    const lines = linesOf(made), [all, reads] = ownerships(lines);
+    const drawn = (of, percentile) => Object.fromEntries(ownersOverTime(lines, of, percentile).series.map((one) => [one.name, one]));
+    const at = (one, i) => one.ys[i] === null ? null : 10 ** one.ys[i];
+    const p50 = drawn(all, "p50"), p90 = drawn(all, "p90");
+    near(at(p50.db, 3), 100e3 * 2 ** (0.15 * 0.674));
+    near(at(p90.db, 3), 10e6 * 2 ** (0.15 * 0.524));
+    near(at(drawn(reads, "p90").db, 3), 100e3 * 2 ** (0.15 * 1.282));
+    assert.deepEqual([0, 1, 2].map((i) => at(p50.log, i) === null), [true, false, true]);
+    assert.deepEqual([p50.log.kind, p50.db.kind], ["dots", "line"]);
+    // The slowest comes first; of few IOs it is not known who is slow.
+    assert.deepEqual(Object.keys(p50), ["log", "db", "few"]);
+    assert.deepEqual(Object.keys(p90), ["db", "log", "few"]);
+    assert.equal(p90.few.note, "too few IOs");
+    assert.deepEqual(Object.keys(drawn(reads, "p99")), ["db", "few"]);
+    assert.ok(!ownersOverTime(lines, all, "p99").stacked);
+});
+
+test("percentiles of 64 owners: the eight slowest, and no sum of the others", () => {
+    const lines = linesOf(byOwner(Array.from({ length: 62 }, (_, i) => `/o${i}`))), [all] = ownerships(lines);
+    const { series, hint } = ownersOverTime(lines, all, "p99");
+    assert.deepEqual(series.map(({ name }) => name).slice(0, 2), ["backup.service", "db.service"]);
+    assert.equal(series.length, 8);
+    assert.ok(hint.endsWith("Of 64 owners, the 8 with the highest of the whole run are drawn."), hint);
+});
+
 test("64 owners: eight by themselves, each in a colour of its own, the others together", () => {
     const lines = linesOf(byOwner(Array.from({ length: 62 }, (_, i) => `/o${i}`))), [all] = ownerships(lines), { series } = ownersOverTime(lines, all, "time_s");
     assert.deepEqual(series.map(({ name }) => name), ["56 others", "o56", "o57", "o58", "o59", "o60", "o61", "backup.service", "db.service"]);
@@ -244,6 +275,12 @@ test("the table sorts, and says what the chart shows", async (t) => {
     const { lines, texts } = await saved(page, "owners");
     assert.deepEqual(lines.map(({ name }) => name), ["db.service", "backup.service"]);
     assert.ok(texts.includes("Throughput by cgroup, write") && texts.includes("backup.service: 96.24 % of the bytes"), texts.join(" | "));
+    await page.getByLabel("owners of").selectOption({ label: "sda, all ops" });
+    await page.getByLabel("figure of the owners").getByRole("button", { name: "p99", exact: true }).click();
+    await settled(page);
+    const slow = await saved(page, "owners");
+    assert.deepEqual(slow.lines.map(({ name }) => name), ["backup.service", "db.service", "c"]);
+    assert.ok(slow.texts.includes("p99 by cgroup, sda, all ops") && slow.texts.includes("c: too few IOs"), slow.texts.join(" | "));
 });
 
 test("one owner, without reads; names of any kind", async (t) => {

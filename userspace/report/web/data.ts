@@ -111,6 +111,8 @@ export type PartOp = Omit<Op, "steady" | "heat"> & {
 /** All ops together. */
 export interface AllOps extends Pick<Total, "ios" | "bytes" | "errors" | "iops" | "bytes_per_s"> {
     time_s: number; latency_ns: Latency; of_whole: Shares; few: boolean;
+    /** Only by cgroup; null: no IO in that interval. */
+    percentiles_ns?: Record<Percentile, (number | null)[]>;
     /** Only by depth: the device's rates at these depths; null: the depths have no upper end. */
     by_little?: { iops_least: number; iops_most: number | null; bytes_per_s_least: number; bytes_per_s_most: number | null } | null;
 }

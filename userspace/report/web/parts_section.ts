@@ -16,6 +16,12 @@ import type { Theme } from "./theme";
 
 const SMALL = 240;
 
+const PERCENTILES: Percentile[] = ["p50", "p90", "p99", "p99.9"];
+
+function asChoices<T extends string>(all: T[]): [T, T][] {
+    return all.map((one) => [one, one]);
+}
+
 /** What the section needs from its page. */
 export interface Host {
     lines: Line[];
@@ -89,7 +95,7 @@ export class PartsSection {
     }
 
     private figureChoice(): HTMLElement {
-        return choice<OwnerFigure>("figure of the owners", [["time_s", "Time"], ["ios", "IOPS"], ["bytes", "MB/s"]], this.figure, (figure) => {
+        return choice<OwnerFigure>("figure of the owners", [["time_s", "Time"], ["ios", "IOPS"], ["bytes", "MB/s"], ...asChoices(PERCENTILES)], this.figure, (figure) => {
             this.figure = figure;
             this.host.redraw(["owners"]);
             this.show();
@@ -97,11 +103,10 @@ export class PartsSection {
     }
 
     private tools(): HTMLElement {
-        const quantiles: Percentile[] = ["p50", "p90", "p99", "p99.9"];
         return el("p", { class: "window" }, select("line of the parts", this.lines, this.divided, (line) => {
             this.divided = line;
             this.redraw("parts-heat", "parts-time");
-        }), " ", choice("percentile of the parts", quantiles.map((q) => [q, q]), this.percentile, (q) => {
+        }), " ", choice("percentile of the parts", asChoices(PERCENTILES), this.percentile, (q) => {
             this.percentile = q;
             this.redraw(...this.by === "depth" ? [] : ["parts-latency"], "parts-time");
         }));

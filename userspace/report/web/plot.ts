@@ -98,6 +98,11 @@ export function padded([lo, hi]: Span, below: number, above: number): Span {
     return [lo - size * below, hi + size * above];
 }
 
+/** Of a chart whose height is a latency; if it is empty, 1 us to 1 ms. */
+export function latencySpan(lo: number, hi: number): Span {
+    return hi >= lo ? padded([lo, hi], 0.03, 0.06) : [3, 6];
+}
+
 /** Makes a span at least @least wide, with the same middle. */
 export function atLeast([lo, hi]: Span, least: number): Span {
     const more = Math.max(least - (hi - lo), 0) / 2;

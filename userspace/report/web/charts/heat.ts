@@ -5,7 +5,7 @@ import type { Percentile } from "../data";
 import { amount, latency } from "../format";
 import { upperBound } from "../grid";
 import type { Line } from "../lines";
-import { type Cells, padded, type Plot, type Rows, type Series, type Span } from "../plot";
+import { type Cells, latencySpan, type Plot, type Rows, type Series, type Span } from "../plot";
 import { marksOf, mean, middles, pieces, timeSpan, within } from "./times";
 
 export const LINES: { key: Percentile | "max"; colour: number; dash: number[] }[] = [
@@ -71,7 +71,7 @@ export function heatMap(lines: Line[], line: Line | undefined, time = timeAxis):
         hint: "Each column is a piece of time; the stronger a cell's colour, the more IOs took that long. The lines are percentiles of each interval.",
         x: time, y: latencyAxis, series, levels: [], spots: [], marks: line ? marksOf(only) : [],
         cells: line ? cells(line) : null, xSpan: timeSpan(line ? only : lines),
-        ySpan: (lo, hi) => hi >= lo ? padded([lo, hi], 0.03, 0.06) : [3, 6],
+        ySpan: latencySpan,
         table: () => line ? rows(line, timeSpan(only), time) : { head: ["from"], rows: [] },
     };
 }

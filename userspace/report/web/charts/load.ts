@@ -11,6 +11,12 @@ const MANY = 400;
 
 export interface Over { name: string; note: string; line: Line; values: (number | null)[]; look: Line["look"]; kind?: Series["kind"]; tag?: string; title?: string }
 
+/** Dots if a point lies between two gaps, where no line is drawn; undefined: what a chart draws usually. */
+export function kindOf(values: (number | null)[]): Series["kind"] | undefined {
+    const alone = values.some((value, i) => value !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null);
+    return alone ? "dots" : undefined;
+}
+
 function rows(all: Over[], span: Span, { x, y }: Pick<Plot, "x" | "y">): Rows {
     const series = all.map(({ line, values }) => ({ xs: middles(line), values }));
     const words = (value: number) => Number.isFinite(value) ? y.text(value) : "–";

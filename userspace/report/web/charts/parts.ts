@@ -7,9 +7,9 @@ import { count, latency, shareOf } from "../format";
 import { lastCell, upperBound } from "../grid";
 import type { Line } from "../lines";
 import { shortNames } from "../owners";
-import { type Cells, type Level, padded, type Plot, type Rows, type Series } from "../plot";
+import { type Cells, latencySpan, type Level, type Plot, type Rows, type Series } from "../plot";
 import { LINES } from "./heat";
-import { chart, type Over } from "./load";
+import { chart, kindOf, type Over } from "./load";
 
 const HEAT_SCALE = 3;
 /** The share of a column's width that a level takes on either side of the middle. */
@@ -77,10 +77,6 @@ function labelsOf(lines: Line[]): string[] {
 function words(lines: Line[]): string {
     const parts = lines.flatMap((line) => line.watch.parts ?? []);
     return parts.length ? byWords(parts[0].part) : "part";
-}
-
-function latencySpan(lo: number, hi: number): [number, number] {
-    return hi >= lo ? padded([lo, hi], 0.03, 0.06) : [3, 6];
 }
 
 /** The common part of both charts by part. */
@@ -192,11 +188,6 @@ export function partsLatency(lines: Line[], percentile: Quantile): Plot {
     };
 }
 
-/** Whether a point lies between two gaps, where no line is drawn. */
-function hasLonePoints(values: (number | null)[]): boolean {
-    return values.some((value, i) => value !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null);
-}
-
 /** Each part of a line over time. */
 export function partsOverTime(lines: Line[], line: Line, percentile: Percentile): Plot {
     const parts = line.watch.parts ?? [], names = shortNames(parts.map(({ part }) => part));
@@ -206,7 +197,7 @@ export function partsOverTime(lines: Line[], line: Line, percentile: Percentile)
         const values = one.op.percentiles_ns[percentile];
         return {
             name: names.get(one.part.label)!, title: one.part.label, note: `${shareOf(one.op.of_whole.ios ?? NaN)} of the IOs, ${shareOf(one.op.of_whole.time ?? NaN)} of their time`, line, values,
-            look: { colour: labels.indexOf(one.part.label), dash: [], own: true }, kind: hasLonePoints(values) ? "dots" : undefined,
+            look: { colour: labels.indexOf(one.part.label), dash: [], own: true }, kind: kindOf(values),
         };
     });
     const only = lines.map((other) => ({ ...other, on: other.run === line.run }));
