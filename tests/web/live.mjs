@@ -65,10 +65,21 @@ export const atLeast = (page, n) => page.waitForFunction((least) => window.blkla
 export const lastEnd = (page) => page.evaluate(() => window.blklat.feed.intervals.at(-1).end_s);
 export const until = (page, end_s) => page.waitForFunction((least) => window.blklat?.lines.length && window.blklat.feed.intervals.at(-1).end_s >= least, end_s);
 
-/** Waits for at least @n intervals and holds the service; everything that came is drawn then. */
+/** How long after the last of them an interval that was sent may still come, on a busy machine. */
+const QUIET_MS = 600;
+
+/**
+ * Waits for at least @n intervals and holds the service; everything that came is drawn then. What the service had
+ * sent before may still be on its way, so it waits until nothing more comes. On a busy machine these are more than
+ * @n: what a test looks for should last for 2 s, which are 10 intervals.
+ */
 export async function holdAt(page, service, n) {
     await atLeast(page, n);
     service.hold();
+    for (let came = -1; came !== await intervals(page);) {
+        came = await intervals(page);
+        await page.waitForTimeout(QUIET_MS);
+    }
     await page.waitForFunction(() => window.blklat.feed.intervals.length === window.blklat.lines[0]?.op.ios.length);
     await settled(page);
 }

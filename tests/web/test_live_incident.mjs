@@ -15,7 +15,7 @@ const pressed = async (page) => (await tiles(page)).filter((tile) => tile.endsWi
 
 test("the sickest is shown first, the busiest as long as nothing is wrong, the user's choice always", async (t) => {
     // 1 is the busiest. 4 is ten times slower than its peers; later 3 becomes eighty times slower than it was.
-    const service = await serve(t, script(names(6), 400, (i, d) => [d === 4 && i >= 6 ? read("1ms") : d === 3 && i >= 22 ? read("8ms") : read("100us", d === 1 ? 900 : 100)]));
+    const service = await serve(t, script(names(6), 400, (i, d) => [d === 4 && i >= 6 ? read("1ms") : d === 3 && i >= 30 ? read("8ms") : read("100us", d === 1 ? 900 : 100)]));
     const page = await openAt(t, service.url);
     await holdAt(page, service, 3);
     if (await intervals(page) < 6)
@@ -25,7 +25,7 @@ test("the sickest is shown first, the busiest as long as nothing is wrong, the u
     assert.equal((await tiles(page))[0].replace("slow", "unlike").replace("sick", "watch"), "nvme4n1 watch unlike true");
     service.go();
     await page.waitForFunction(() => document.querySelector('[data-device*="nvme3n1"][data-reason="slow"]'));
-    await holdAt(page, service, 26);
+    await holdAt(page, service, 34);
     assert.deepEqual(await pressed(page), ["nvme3n1"]);
     assert.match(await words(page.locator(".devices button").first()), /^nvme3n1 500 IOPS p99 8\.00 ms slow: p99 is \d+(\.\d+)? times its past$/);
     assert.match(await page.locator("#chart-heat h3").innerText(), /read/);
@@ -53,17 +53,17 @@ test("errors and IOs that wait are told on their devices' tiles, the worse first
 });
 
 test("what slows all devices at once is said once, and none is marked", async (t) => {
-    const service = await serve(t, script(names(4), 400, (i) => i >= 18 ? ["in-flight 2 oldest=3s"] : [read(i >= 14 ? "800us" : "100us")]));
+    const service = await serve(t, script(names(4), 400, (i) => i >= 46 ? ["in-flight 2 oldest=3s"] : [read(i >= 24 ? "8ms" : "100us")]));
     const page = await openAt(t, service.url);
     await holdAt(page, service, 12);
     assert.equal(await page.locator(".devices .host").count(), 0);
     service.go();
-    await holdAt(page, service, 17);
+    await holdAt(page, service, 27);
     assert.equal(await page.locator(".devices .host").innerText(), "all slower: the host?");
     assert.deepEqual((await tiles(page)).map((tile) => tile.split(" ").slice(1, 3).join(" ")), Array(4).fill("well host"));
     assert.equal(await page.locator(".devices .alarm").count(), 0);
     service.go();
-    await holdAt(page, service, 21);
+    await holdAt(page, service, 49);
     assert.equal(await page.locator(".devices .host").innerText(), "all wait: the host?");
     assert.deepEqual((await tiles(page)).map((tile) => tile.split(" ").slice(1, 3).join(" ")), Array(4).fill("watch host_waits"));
 });
