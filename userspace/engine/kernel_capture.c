@@ -177,10 +177,11 @@ static void take_bios(const struct kernel_capture *k, struct snapshot *s)
 static void take_bios_after(const struct kernel_capture *k, struct snapshot *s)
 {
 	for (u32 i = 0; i < s->n; i = next_whole(k, i)) {
-		const struct bio_counts all = all_bios(k, i);
+		struct bio_counts all;
 
 		if (k->capture.watches[i].stage != BLKLAT_STAGE_TOTAL)
 			continue;
+		all = all_bios(k, i);
 		s->w[i].started_after = region_account(&k->region, i, BLKLAT_STARTED);
 		s->w[i].in_flight_after = all.in_flight;
 		s->w[i].waited_after_ns = ages_ns(&all, s->mono_ns);

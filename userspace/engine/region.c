@@ -57,7 +57,7 @@ struct scan {
 	struct waiting {
 		u64 in_flight, oldest_ns, waited_ns;
 	} all;
-	struct waiting *parts;	/* [part - 1], to be added to; NULL: not wanted */
+	struct waiting *parts;	/* [part - 1]; NULL: not wanted */
 	u32 n_parts, by;
 };
 
@@ -121,6 +121,8 @@ static struct scan scan_slots(const struct region *r, u32 i, u64 now_ns, struct 
 	const struct blklat_slots *slots = r->slots + r->ranges[i].first / BLKLAT_SLOTS;
 	struct scan s = { .now_ns = now_ns, .parts = parts, .n_parts = r->parts, .by = r->by };
 
+	if (parts)
+		memset(parts, 0, r->parts * sizeof(*parts));
 	for (u32 n = 0; n < r->ranges[i].n; n++)
 		scan_slot(slots + n / BLKLAT_SLOTS, n % BLKLAT_SLOTS, &s);
 	return s;
@@ -333,7 +335,6 @@ static void read_once(const struct region *r, u32 i, u64 rested_at, u64 now_ns, 
 	struct scan scan = { .started = rested_at, .n_parts = r->parts };
 	bool rests = r->ranges[i].n && at_rest(r, i, rested_at);
 
-	memset(parts, 0, r->parts * sizeof(*parts));
 	if (!rests)
 		scan = scan_slots(r, i, now_ns, parts);
 	read_all_series(r, i, w);
@@ -345,7 +346,6 @@ static void read_once(const struct region *r, u32 i, u64 rested_at, u64 now_ns, 
 	take_scan_after(&scan, w);
 	if (rests && !accounting_gap(w))
 		return;
-	memset(parts, 0, r->parts * sizeof(*parts));
 	scan = scan_slots(r, i, now_ns, parts);
 	take_scan_after(&scan, w);
 }

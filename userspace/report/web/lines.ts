@@ -81,6 +81,11 @@ export function contextOf(lines: Line[]): string {
     return joined([one((line) => line.runName), one((line) => line.watch.device)]);
 }
 
+/** The lines, of which those of one run are shown, for a chart of that run alone; undefined: none. */
+export function onlyOf(lines: Line[], run: Run | undefined): Line[] {
+    return lines.map((line) => ({ ...line, on: line.run === run }));
+}
+
 /** The first line shown of each watch, which represents the device as a whole. */
 export function sources(lines: Line[]): Line[] {
     return lines.filter((line, i) => line.on && lines.findIndex((other) => other.on && other.watch === line.watch) === i);

@@ -4,7 +4,7 @@ import { type Axis, latencyAxis, timeAxis } from "../axes";
 import type { Percentile } from "../data";
 import { amount, latency } from "../format";
 import { upperBound } from "../grid";
-import type { Line } from "../lines";
+import { type Line, onlyOf } from "../lines";
 import { type Cells, latencySpan, type Plot, type Rows, type Series, type Span } from "../plot";
 import { marksOf, mean, middles, pieces, timeSpan, within } from "./times";
 
@@ -65,7 +65,7 @@ export function heatMap(lines: Line[], line: Line | undefined, time = timeAxis):
         name: key, note: "", kind: key === "max" ? "dots" : "thin", colour, dash, own: true, xs, tag: key,
         ys: valuesOf(line, key).map((ns) => ns === null ? null : latencyAxis.place(ns)),
     })) : [];
-    const only = lines.map((other) => ({ ...other, on: other.run === line?.run }));
+    const only = onlyOf(lines, line?.run);
     return {
         title: line ? `Latency over time, ${line.name}` : "Latency over time",
         hint: "Each column is a piece of time; the stronger a cell's colour, the more IOs took that long. The lines are percentiles of each interval.",

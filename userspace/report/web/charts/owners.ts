@@ -3,7 +3,7 @@
 import { type Axis, latencyAxis, linear, tickAmount } from "../axes";
 import type { Percentile } from "../data";
 import { amount, latency, percent } from "../format";
-import type { Line } from "../lines";
+import { type Line, onlyOf } from "../lines";
 import { type Owner, type Ownership, ownersOf } from "../owners";
 import { fromZero, latencySpan, type Plot, type Series } from "../plot";
 import { NO_COLOUR } from "../theme";
@@ -81,17 +81,13 @@ function stacked(plot: Plot, run: Line["run"]): Plot {
     return { ...plot, series: series.reverse(), stacked: true };
 }
 
-function onlyRun(lines: Line[], { line }: Ownership): Line[] {
-    return lines.map((other) => ({ ...other, on: other.run === line.run }));
-}
-
 function amountsOverTime(lines: Line[], of: Ownership, figure: Amount, x?: Axis): Plot {
     const { title, axis, hint, share, what } = AMOUNTS[figure], { line } = of, all = ownersOf(of), top = drawnOwners(of, figure);
     const others = all.filter((owner) => !top.some((one) => one.owner.part.label === owner.part.label));
     const rest = others.reduce((sums, owner) => valuesOf(owner, of, figure).map((value, i) => value + (sums[i] ?? 0)), [] as number[]);
     const noteOf = (owners: Owner[]) => `${percent(owners.reduce((sum, { shares }) => sum + (shares[share] ?? NaN), 0))} of the ${what}`;
     const over = (name: string, note: string, colour: number, values: number[]): Over => ({ name, note, line, values, look: { colour, dash: [], own: true } });
-    const made = chart(onlyRun(lines, of), [
+    const made = chart(onlyOf(lines, of.line.run), [
         ...top.map(({ owner, colour }) => ({ ...over(owner.name, noteOf([owner]), colour, valuesOf(owner, of, figure)), title: owner.part.label })),
         ...others.length ? [over(others.length === 1 ? others[0].name : `${others.length} others`, noteOf(others), NO_COLOUR, rest)] : [],
     ], axis, { title: `${title} by cgroup, ${of.name}`, hint: `${hint}. Stacked: the upper edge is all owners together.`, ...x && { x } }, fromZero);
@@ -108,7 +104,7 @@ function percentilesOverTime(lines: Line[], of: Ownership, percentile: Percentil
             line: of.line, values, look: { colour, dash: [], own: true }, kind: kindOf(values),
         };
     });
-    return chart(onlyRun(lines, of), all, latencyAxis, {
+    return chart(onlyOf(lines, of.line.run), all, latencyAxis, {
         title: `${percentile} by cgroup, ${of.name}`,
         hint: `${percentile} of each owner's IOs in each interval.${left ? ` Of ${top.length + left} owners, the ${top.length} with the highest of the whole run are drawn.` : ""}`, ...x && { x },
     }, latencySpan);

@@ -5,7 +5,7 @@ import { categories, latencyAxis } from "../axes";
 import { type Bin, type Part, type Percentile, type PartWatch, type Quantile } from "../data";
 import { count, latency, shareOf } from "../format";
 import { lastCell, upperBound } from "../grid";
-import type { Line } from "../lines";
+import { type Line, onlyOf } from "../lines";
 import { shortNames } from "../owners";
 import { type Cells, latencySpan, type Level, type Plot, type Rows, type Series } from "../plot";
 import { LINES } from "./heat";
@@ -200,7 +200,7 @@ export function partsOverTime(lines: Line[], line: Line, percentile: Percentile)
             look: { colour: labels.indexOf(one.part.label), dash: [], own: true }, kind: kindOf(values),
         };
     });
-    const only = lines.map((other) => ({ ...other, on: other.run === line.run }));
+    const only = onlyOf(lines, line.run);
     return chart(only, all, latencyAxis, {
         title: `${percentile} over time by ${words([line])}, ${line.name}`,
         hint: `${percentile} of the IOs of each part in each interval.`,
