@@ -87,7 +87,32 @@ static void test_begins_meanwhile(void **state)
 	}
 }
 
-/* The same where IOs are divided: what was in a part stays there, and is in the whole once. */
+/*
+ * IOs for which the first capture has no slots keep starting, several while all slots are looked at: each is lost
+ * or an IO, once.
+ */
+static void test_begin_beyond_without_a_pause(void **state)
+{
+	struct accounting a;
+	u64 gap_ns;
+
+	(void)state;
+	for (u64 seed = 0; seed < 100; seed++) {
+		const struct schedule s = {
+			.between_stores = 1 + seed % 5, .between_ios = 800, .beyond = true, .again = true, .endless = true,
+		};
+
+		begin(&s, seed);
+		gap_ns = take_over(&a);
+		assert_true(gap_ns || !a.lost_by[LOST_UNEXPLAINED]);
+		assert_true(w.ended > 10 * IOS);
+		assert_int_equal(a.lost_by[LOST_OVERWRITTEN], 0);
+		assert_int_equal(a.lost, a.lost_by[LOST_TAG_RANGE] + a.lost_by[LOST_UNEXPLAINED]);
+		end();
+	}
+}
+
+/* Where IOs are divided, what was in a part stays there, and is in the whole once. */
 static void test_parts(void **state)
 {
 	(void)state;
@@ -126,6 +151,7 @@ int main(void)
 		cmocka_unit_test(test_beyond_the_first),
 		cmocka_unit_test(test_fewer_in_one_dimension),
 		cmocka_unit_test(test_begins_meanwhile),
+		cmocka_unit_test(test_begin_beyond_without_a_pause),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_at_rest),
 	};

@@ -18,9 +18,11 @@
  * looks, and the one at which they are closest is taken. An IO that ends after the look counts in the
  * second capture alone, which has seen its start.
  *
- * Four inaccuracies remain:
+ * Five inaccuracies remain:
  * - If IOs end so fast, on so many CPUs, that no look is of one moment, an IO that ends during the look
  *   is in neither capture. Its start is, so it is reported as lost.
+ * - If IOs for which the first capture has no slots start so fast that no look is of one moment, some of
+ *   those that start during the look count twice as lost.
  * - An IO is counted twice if a CPU is in the middle of its end at every look, for 26 ms.
  * - For the bytes of an IO that has not left its slot yet, two such looks are enough if IOs end at the same
  *   time for which the first capture has no slots, since it is not known how many bytes those have.

@@ -100,6 +100,13 @@ struct slot_look region_look_at_slot(const struct region *r, u32 watch, u32 slot
 	return look_at(r->slots + n / BLKLAT_SLOTS, n % BLKLAT_SLOTS);
 }
 
+u64 region_slot_starts(const struct region *r, u32 watch, u32 slot)
+{
+	u32 n = r->ranges[watch].first + slot;
+
+	return load(&r->slots[n / BLKLAT_SLOTS].started[n % BLKLAT_SLOTS]);
+}
+
 static void scan_slot(const struct blklat_slots *slots, u32 i, struct scan *s)
 {
 	struct slot_look l = look_at(slots, i);

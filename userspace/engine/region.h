@@ -63,6 +63,9 @@ struct slot_look {
 /* @slot counts from the watch's first slot. */
 struct slot_look region_look_at_slot(const struct region *r, u32 watch, u32 slot);
 
+/* The starts alone, of the same slot. */
+u64 region_slot_starts(const struct region *r, u32 watch, u32 slot);
+
 /* Requests of watch @i in flight, by its slots. */
 u64 region_in_flight(const struct region *r, u32 i);
 
