@@ -327,7 +327,7 @@ static __always_inline void complete_bio(u64 number, const struct bio_start *sta
 	add(&s->bytes, start->bytes, sharing);
 	if (error)
 		add(&s->errors, 1, sharing);
-	if (cfg_slow && (error || is_slow(has_parts(mode) ? whole_watch(watch) : watch, op, ns)))
+	if (cfg_slow && (error || may_be_slow(BLKLAT_STAGE_TOTAL, op, ns)))
 		tell_bio(number, watch, start, ns, error);
 	/* Kernels that use the hash have no barriers either. */
 	if (table == TABLE_HASH)

@@ -53,10 +53,8 @@ static __always_inline u32 watch_of(const struct target *t, u32 stage, u64 start
 static __always_inline void tell_if_slow(const struct target *t, struct request *rq, u32 stage, u32 op, u64 start, u64 ns,
 					 u32 error, enum mode mode)
 {
-	u32 whole = t->watch[stage];
-
-	if (error || is_slow(whole, op, ns))
-		tell_request(rq, whole, watch_of(t, stage, start, mode), ns, error);
+	if (error || may_be_slow(stage, op, ns))
+		tell_request(rq, t->watch[stage], watch_of(t, stage, start, mode), ns, error);
 }
 
 /* The end of stage queue; requests that went straight to the driver never began it. */
@@ -116,7 +114,7 @@ static __always_inline void issue_request(const u64 *ctx, u32 turn)
 	u32 mode = cfg_mode;
 	struct target *t;
 
-	if (mode == MODE_DEVICE) {
+	if (mode == MODE_DEVICE || mode == MODE_DEVICE_SLOW) {
 		if (target_of(rq->q, &t))
 			start_request(t, rq, BLKLAT_STAGE_DEVICE, MODE_DEVICE, turn);
 	} else if (mode == MODE_DEVICE_MORE) {
@@ -272,7 +270,7 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 		return;
 	if (tells_slow(mode)) {
 		tell_if_slow(t, rq, BLKLAT_STAGE_DEVICE, op, start, ns, error, mode);
-		if (mode != MODE_DEVICE_MORE && cfg_bios)
+		if (mode > MODE_DEVICE_MORE && cfg_bios)
 			note_stage(rq->bio, BLKLAT_STAGE_DEVICE, ns);
 	}
 	end_slot(slot, leaves_mark(turn, BPF_RQ_COMPLETE) ? BLKLAT_SLOT_SEEN_FREE : 0);
@@ -402,6 +400,9 @@ static __always_inline void complete_request(const u64 *ctx, u32 turn, enum tabl
 	if (mode == MODE_DEVICE) {
 		if (target_of(rq->q, &t))
 			complete(t, rq, ctx, turn == TURN_FIRST ? bpf_ktime_get_ns() : 0, MODE_DEVICE, turn);
+	} else if (mode == MODE_DEVICE_SLOW) {
+		if (target_of(rq->q, &t))
+			complete(t, rq, ctx, turn == TURN_FIRST ? bpf_ktime_get_ns() : 0, MODE_DEVICE_SLOW, turn);
 	} else if (mode == MODE_DEVICE_MORE) {
 		if (target_of(rq->q, &t))
 			complete(t, rq, ctx, turn == TURN_FIRST ? bpf_ktime_get_ns() : 0, MODE_DEVICE_MORE, turn);

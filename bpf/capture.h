@@ -34,11 +34,12 @@ _Static_assert(BLKLAT_STAGE_DEVICE == 0 && BLKLAT_STAGE_QUEUE == 1, "the slots' 
 /*
  * Which code an event runs. Each mode has its own copy of the code, and the verifier removes all copies
  * but one. Testing for a feature takes two instructions, even where the verifier knows the result. The
- * usual mode has no such test.
+ * first two modes have no such test.
  */
 enum mode {
 	MODE_DEVICE,		/* only stage device of whole devices; block_rq_issue has only the request */
-	MODE_DEVICE_MORE,	/* the same, perhaps with pauses, slow IOs or parts */
+	MODE_DEVICE_SLOW,	/* the same, with slow IOs */
+	MODE_DEVICE_MORE,	/* the same, with pauses or parts, and perhaps slow IOs */
 	MODE_DISKS,		/* any stage, whole devices only */
 	MODE_PARTITIONS,	/* any stage, whole devices and partitions */
 	MODE_PARTS,		/* the same, divided into parts */

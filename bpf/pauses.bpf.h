@@ -63,7 +63,7 @@ static __noinline u64 find_mark(struct target *t, u64 now)
 /* Whether pauses are looked for; @mode is a constant in the caller. */
 static __always_inline bool wants_pauses(enum mode mode)
 {
-	return mode != MODE_DEVICE && cfg_idle_gap_ns;
+	return mode >= MODE_DEVICE_MORE && cfg_idle_gap_ns;
 }
 
 /* The start time of an IO issued now, with its mark. */

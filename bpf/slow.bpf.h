@@ -22,6 +22,12 @@ const volatile bool cfg_owners = false;		/* notes include process and cgroup */
 const volatile u32 cfg_notes_shift = 31;	/* 32 - log2(places of notes) */
 
 /*
+ * [stage][op]: the least of the limits below, or less. Most IOs are compared with this one alone: it is
+ * read without a lookup. Written by userspace.
+ */
+u64 slow_least[BLKLAT_STAGES][BLKLAT_OPS];
+
+/*
  * [whole watch][op]: the latency from which an IO is slow, in ns; all ones: no IO is. Written by
  * userspace.
  */
@@ -162,7 +168,13 @@ int on_bio_note(u64 *ctx)
 /* Whether slow IOs are reported; @mode is a constant in the caller. */
 static __always_inline bool tells_slow(enum mode mode)
 {
-	return mode != MODE_DEVICE && cfg_slow;
+	return mode == MODE_DEVICE_SLOW || (mode >= MODE_DEVICE_MORE && cfg_slow);
+}
+
+/* Whether an IO may be slow, on the watch with the least limit. */
+static __always_inline bool may_be_slow(u32 stage, u32 op, u64 ns)
+{
+	return ns >= slow_least[stage][op];
 }
 
 static __always_inline bool is_slow(u32 whole, u32 op, u64 ns)
@@ -209,12 +221,15 @@ static __always_inline void tell_note(struct blklat_slow *s, const struct note *
 		__builtin_memset(s->comm, 0, sizeof(s->comm));
 }
 
-/* @error: from block_rq_complete; 0 for a request that is being issued. */
+/*
+ * Reports a request that may be slow if it is or failed. @error: from block_rq_complete; 0 for a request that is being
+ * issued.
+ */
 static __noinline int tell_request(struct request *rq, u32 whole, u32 watch, u64 ns, u32 error)
 {
 	struct blklat_slow *s;
 
-	if (!rq)
+	if (!rq || !(error || is_slow(whole, op_of(rq->cmd_flags), ns)))
 		return 0;
 	s = tell_slow(whole, watch);
 	if (!s)
@@ -238,11 +253,12 @@ static __noinline int tell_request(struct request *rq, u32 whole, u32 watch, u64
 static __noinline int tell_bio(u64 number, u32 watch, const struct bio_start *start, u64 ns, u32 error)
 {
 	const struct note *n = note_of(number);
+	u32 whole = whole_watch(watch);
 	struct blklat_slow *s;
 
-	if (!start)
+	if (!start || !(error || is_slow(whole, start->op, ns)))
 		return 0;
-	s = tell_slow(whole_watch(watch), watch);
+	s = tell_slow(whole, watch);
 	if (!s)
 		return 0;
 	s->latency_ns = ns;

@@ -106,7 +106,7 @@ static void bpf_close(struct capture *c)
 	free(b);
 }
 
-static const struct live_ops live = { .look = bpf_look, .set_slow = kernel_capture_set_slow };
+static const struct live_ops live = { .look = bpf_look, .set_slow = bpf_slow_set };
 
 static int start(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p)
 {

@@ -41,7 +41,7 @@ static bool any_partition(const struct capture *c)
 static enum mode mode_of(const struct blklat__rodata *ro, const struct capture *c)
 {
 	if (!ro->cfg_queue && !ro->cfg_bios && !ro->cfg_issue_arg1 && !any_partition(c))
-		return ro->cfg_parts || ro->cfg_idle_gap_ns || c->slow ? MODE_DEVICE_MORE : MODE_DEVICE;
+		return ro->cfg_parts || ro->cfg_idle_gap_ns ? MODE_DEVICE_MORE : c->slow ? MODE_DEVICE_SLOW : MODE_DEVICE;
 	if (ro->cfg_parts)
 		return MODE_PARTS;
 	return any_partition(c) ? MODE_PARTITIONS : MODE_DISKS;

@@ -55,10 +55,36 @@ int bpf_slow_map(struct bpf_capture *b)
 	if (err)
 		return err;
 	memset(slow->from.at, 0xff, slow->from.bytes);
+	memset(b->skel->bss->slow_least, 0xff, sizeof(b->skel->bss->slow_least));
 	k->slow_from = slow->from.at;
 	k->slow_untold = slow->untold.at;
 	slow->ring = ring_buffer__new(bpf_map__fd(b->skel->maps.slow_ring), take, k, NULL);
 	return slow->ring ? 0 : -errno;
+}
+
+/* For each stage and op the least limit of any whole. */
+static void find_least(const struct kernel_capture *k, const u64 *from_ns, u64 least[BLKLAT_STAGES][BLKLAT_OPS])
+{
+	memset(least, 0xff, BLKLAT_STAGES * sizeof(*least));
+	for (u32 i = 0; i < k->capture.n_watches; i = next_whole(k, i))
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			u64 *l = &least[k->capture.watches[i].stage][op];
+
+			if (from_ns[i * BLKLAT_OPS + op] < *l)
+				*l = from_ns[i * BLKLAT_OPS + op];
+		}
+}
+
+void bpf_slow_set(struct capture *c, const u64 *from_ns)
+{
+	struct bpf_capture *b = (struct bpf_capture *)c;
+	u64 least[BLKLAT_STAGES][BLKLAT_OPS];
+
+	find_least(&b->kernel, from_ns, least);
+	kernel_capture_set_slow(c, from_ns);
+	for (u32 stage = 0; stage < BLKLAT_STAGES; stage++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			__atomic_store_n(&b->skel->bss->slow_least[stage][op], least[stage][op], __ATOMIC_RELAXED);
 }
 
 void bpf_slow_unmap(struct bpf_capture *b)

@@ -16,6 +16,9 @@ void bpf_slow_size(struct bpf_capture *b, const struct slow_room *room);
 int bpf_slow_map(struct bpf_capture *b);
 void bpf_slow_unmap(struct bpf_capture *b);
 
+/* live_ops.set_slow */
+void bpf_slow_set(struct capture *c, const u64 *from_ns);
+
 /*
  * After a read of the counters: takes what was reported since the last read. Returns 0 or a negative
  * errno.
