@@ -28,6 +28,7 @@ kmod-sign: signing-key
 	[ -f "$(KMOD)/blklat.ko" ] || fail "the module is not built for $(KREL): run make kmod KDIR=$(KDIR)"; \
 	mkdir -p $(dir $(SIGNED)) && objcopy --strip-debug $(KMOD)/blklat.ko $(SIGNED).new && \
 	said=$$($(SIGN_FILE) $(SIGN_HASH) "$(KEY)" "$(CERT)" $(SIGNED).new 2>&1) || { rm -f $(SIGNED).new; \
+		case "$$said" in *"try_load(pkcs11)"*) fail "could not sign with $(KEY): OpenSSL has no pkcs11 provider; install it (pkcs11-provider)" ;; esac; \
 		fail "could not sign with $(KEY) and $(CERT): $$(echo "$$said" | sed -n 's/.*SSL error:[^:]*:[^:]*:[^:]*:\([^:]*\):.*/\1/p' | tail -1)"; }; \
 	mv $(SIGNED).new $(SIGNED); echo "  SIGN	$(patsubst $(abspath $(O))/%,$(O)/%,$(SIGNED))"
 

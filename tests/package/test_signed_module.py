@@ -27,7 +27,8 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a chroot takes root, 
 
 
 def make(target, *words):
-    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | {"O": str(BUILD)}
+    """Without OpenSSL's loadable modules, as on a machine that has none."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | {"O": str(BUILD), "OPENSSL_MODULES": "/none"}
     return subprocess.run(["make", "-s", "-C", ROOT, target, *map(str, words)], capture_output=True, text=True, env=env, timeout=300)
 
 
@@ -105,6 +106,7 @@ def test_what_is_missing_is_said(package, keys, tmp_path):
         "could not read the key /none": (here, "KEY=/none", f"CERT={certificate}"),
         f"could not read the certificate {tmp_path}": (here, f"KEY={key}", f"CERT={tmp_path}"),
         "private key does not match certificate": (here, f"KEY={other}", f"CERT={certificate}"),
+        "OpenSSL has no pkcs11 provider; install it": (here, "KEY=pkcs11:token=none", f"CERT={certificate}"),
         f"the module is not built for {KERNEL.release}: run make kmod": (here, f"KEY={key}", f"CERT={certificate}", f"O={tmp_path}"),
     }
     for said, words in wrong.items():
