@@ -77,8 +77,8 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) $(NO_PLACE) -Wa
 .SUFFIXES:
 .SECONDARY:
 .PHONY: FORCE all help deps deps-demo deps-bench deps-deb deps-release deps-rpm deps-test deps-arm64 kmod kmod-sign signing-key \
-	deb-module install uninstall install-dkms uninstall-dkms clean demo deb deb-files release release-files rpm rpm-files test \
-	test-programs unit-programs threaded-programs guest-programs arm64-program arm64-guest-programs \
+	deb-module install uninstall install-dkms uninstall-dkms clean demo deb deb-files release release-files release-source rpm rpm-files \
+	test test-programs unit-programs threaded-programs guest-programs arm64-program arm64-guest-programs \
 	address-program sanitized-programs test-sanitized test-soak test-arm64 test-release bench bench-vm bench-serve bench-report \
 	bench-web bench-programs
 
@@ -118,6 +118,7 @@ help:
 	@echo "make deb          as root: install what is missing, build Debian packages in $(O)/deb"
 	@echo "make deb-module   build, sign (KEY= CERT=) and package the module for the kernel of KDIR=, in $(O)/deb-module"
 	@echo "make release      as root: install what is missing, pack one static program in $(O)/release"
+	@echo "make release-source  pack the sources with the page built, in $(O)/release: to build from it takes no Node.js"
 	@echo "make rpm          as root: install what is missing, build RPM packages of that program in $(O)/rpm"
 	@echo "make install-dkms the module's sources into DESTDIR=/usr/src, for dkms;  make uninstall-dkms"
 	@echo "make clean        remove $(O)/"
@@ -127,10 +128,13 @@ help:
 
 # --- what Debian has --------------------------------------------------------------------------
 
+# An archive of the sources has the page, built (packaging/release/source.mk).
+PAGE_READY := $(wildcard page/report.html)
+
 # To build and to run; then, for each purpose, this and more. A Node.js of one's own serves as well as Debian's.
 libraries  := linux-libc-dev libbpf-dev libelf-dev zlib1g-dev libjson-c-dev libsqlite3-dev libprotobuf-c-dev libmicrohttpd-dev \
 	      libgnutls28-dev libyaml-dev libcrypt-dev libcap-ng-dev libseccomp-dev libncurses-dev
-deps       := gcc make pkg-config clang bpftool python3 protobuf-c-compiler $(CROSS_TOOLS) $(libraries) $(if $(shell command -v $(NPM)),,nodejs npm)
+deps       := gcc make pkg-config clang bpftool python3 protobuf-c-compiler $(CROSS_TOOLS) $(libraries) $(if $(PAGE_READY)$(shell command -v $(NPM)),,nodejs npm)
 deps-demo  := $(deps) fio util-linux mount
 deps-bench := $(deps-demo) xz-utils libbpf-tools bpftrace chromium
 deps-deb   := $(deps) llvm debhelper dh-dkms dpkg-dev fakeroot
@@ -197,8 +201,17 @@ $(WEB_GRID): include/blklat/gen_bins.py
 
 WEB_PAGES := $(addprefix $(WEB)/,report.html live.html live.policy)
 
+ifneq ($(PAGE_READY),)
+PAGE_LICENSE := page/LICENSE.uplot
+
+$(WEB_PAGES): $(WEB)/%: page/%
+	$(call quiet,COPY,$@)mkdir -p $(@D) && cp $< $@
+else
+PAGE_LICENSE := $(WEB)/node_modules/uplot/LICENSE
+
 $(WEB_PAGES) &: $(WEB_SOURCES) $(WEB_GRID) $(WEB)/node_modules/.installed
 	$(call quiet,WEB,$(WEB))$(NODE) userspace/report/web/build.mjs userspace/report/web $(WEB)/node_modules $(WEB)
+endif
 
 # --- userspace -------------------------------------------------------------------------------
 
@@ -286,7 +299,9 @@ clean:
 # --- Debian packages -------------------------------------------------------------------------
 
 DEB         := $(O)/deb
-DEB_SOURCES := Kbuild Makefile README.md bpf docs include kmod packaging userspace
+DEB_SOURCES := Kbuild Makefile README.md bpf docs include kmod packaging userspace $(PAGE_READY:%/report.html=%)
+# For a Node.js of one's own, or none.
+OWN_NODE := --build-profiles=pkg.blklat.own-node
 
 deb: deps-deb
 	+@$(MAKE) -s --no-print-directory deb-files
@@ -302,13 +317,14 @@ $(DEB)/.built: $(shell find $(DEB_SOURCES) -type f) $(if $(SYSROOT),$(SYSROOT)/c
 	$(call quiet,DEB,$(DEB))rm -rf $(DEB) && mkdir -p $(DEB)/blklat && cp -a $(DEB_SOURCES) $(DEB)/blklat/ \
 		&& mv $(DEB)/blklat/packaging/debian $(DEB)/blklat/debian && cd $(DEB)/blklat \
 		&& if ! env -u MAKEFLAGS -u MAKELEVEL -u O -u BLKLAT -u WITNESS SYSROOT=$(SYSROOT) dpkg-buildpackage $(DEB_BUILD) --unsigned-changes \
-			--unsigned-source $(if $(shell dpkg -s npm 2>/dev/null),,--build-profiles=pkg.blklat.own-node) \
+			--unsigned-source $(if $(PAGE_READY),$(OWN_NODE),$(if $(shell dpkg -s npm 2>/dev/null),,$(OWN_NODE))) \
 			>../log 2>&1; then tail -40 ../log >&2; exit 1; fi
 	@rm -rf $(DEB)/blklat && touch $@
 
 # --- one static program ----------------------------------------------------------------------
 
 include packaging/release/release.mk
+include packaging/release/source.mk
 include packaging/rpm/rpm.mk
 
 # --- bench -----------------------------------------------------------------------------------

@@ -29,7 +29,10 @@ RELEASE_DOCS := packaging/release/README.md packaging/default packaging/back-off
 RELEASE_FILES := $(wildcard $(RELEASE_DOCS) $(addsuffix /*,$(RELEASE_DOCS)) packaging/completion/*) docs/blklat.8 packaging/blklat.service \
 		 packaging/release/licenses.sh
 
-# Laid out as below a prefix, with the same bytes wherever and whenever it is packed.
+# The same bytes wherever and whenever it packs them.
+REPRODUCIBLE_TAR = tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --format=ustar --mtime=@$(SOURCE_DATE_EPOCH)
+
+# Laid out as below a prefix.
 $(RELEASE_ARCHIVE): $(STATIC) $(STAGE)/.date $(RELEASE_FILES)
 	$(call quiet,TAR,$@)rm -rf $(STAGE)/$(RELEASE_NAME) $(STAGE)/root && mkdir -p $(@D) && \
 		$(MAKE) -s --no-print-directory install PROGRAM=$(STATIC) PREFIX=/usr/local MANDIR=/usr/local/share/man SYSTEMD_VERSION=0 \
@@ -37,9 +40,8 @@ $(RELEASE_ARCHIVE): $(STATIC) $(STAGE)/.date $(RELEASE_FILES)
 		mv $(STAGE)/root/usr/local $(STAGE)/$(RELEASE_NAME) && cd $(CURDIR) && \
 		cp -R $(RELEASE_DOCS) $(STAGE)/$(RELEASE_NAME)/share/doc/blklat/ && \
 		packaging/release/licenses.sh $(STATIC).map "$(SYSROOT)" $(STAGE)/$(RELEASE_NAME)/share/doc/blklat/third-party && \
-		cp $(WEB)/node_modules/uplot/LICENSE $(STAGE)/$(RELEASE_NAME)/share/doc/blklat/third-party/uplot && \
-		tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --format=ustar --mtime=@$(SOURCE_DATE_EPOCH) \
-			-C $(STAGE) -c $(RELEASE_NAME) | xz -9e --threads=1 >$@
+		cp $(PAGE_LICENSE) $(STAGE)/$(RELEASE_NAME)/share/doc/blklat/third-party/uplot && \
+		$(REPRODUCIBLE_TAR) -C $(STAGE) -c $(RELEASE_NAME) | xz -9e --threads=1 >$@
 
 $(RELEASE)/SHA256SUMS: $(RELEASE_ARCHIVE)
 	@cd $(@D) && sha256sum blklat-$(VERSION)-linux-*.tar.xz >$(@F)
