@@ -11,11 +11,6 @@
 #define MOST 3
 #define FOUND_EACH(i) ((i) % 6)
 
-static u64 min_u64(u64 a, u64 b)
-{
-	return a < b ? a : b;
-}
-
 /* Interval @i has i % 6 slow IOs, each of them distinguishable; every other one says who sent it. */
 static void make_slow(struct slow_ios *s, u64 i)
 {

@@ -112,14 +112,12 @@ void snapshot_copy(struct snapshot *to, const struct snapshot *from)
 		watch_counts_copy(&w[i], &from->w[i]);
 }
 
-static u64 min_u64(u64 a, u64 b)
+void op_counts_add_extremes(struct op_counts *to, const struct op_counts *more)
 {
-	return a < b ? a : b;
-}
-
-static u64 max_u64(u64 a, u64 b)
-{
-	return a > b ? a : b;
+	to->min_ns = min_u64(to->min_ns, more->min_ns);
+	to->max_ns = max_u64(to->max_ns, more->max_ns);
+	to->late_min_ns = min_u64(to->late_min_ns, more->late_min_ns);
+	to->late_max_ns = max_u64(to->late_max_ns, more->late_max_ns);
 }
 
 void op_counts_add(struct op_counts *to, const struct op_counts *more)
@@ -127,10 +125,7 @@ void op_counts_add(struct op_counts *to, const struct op_counts *more)
 	to->sum_ns += more->sum_ns;
 	to->bytes += more->bytes;
 	to->errors += more->errors;
-	to->min_ns = min_u64(to->min_ns, more->min_ns);
-	to->max_ns = max_u64(to->max_ns, more->max_ns);
-	to->late_min_ns = min_u64(to->late_min_ns, more->late_min_ns);
-	to->late_max_ns = max_u64(to->late_max_ns, more->late_max_ns);
+	op_counts_add_extremes(to, more);
 	hist_add(&to->hist, &more->hist);
 	to->after_idle_sum_ns += more->after_idle_sum_ns;
 	hist_add(&to->after_idle, &more->after_idle);

@@ -70,8 +70,7 @@ static void find_least(const struct kernel_capture *k, const u64 *from_ns, u64 l
 		for (u32 op = 0; op < BLKLAT_OPS; op++) {
 			u64 *l = &least[k->capture.watches[i].stage][op];
 
-			if (from_ns[i * BLKLAT_OPS + op] < *l)
-				*l = from_ns[i * BLKLAT_OPS + op];
+			*l = min_u64(*l, from_ns[i * BLKLAT_OPS + op]);
 		}
 }
 

@@ -15,11 +15,6 @@
 #define RING_MOST (8ULL << 20)
 #define NOTES_A_BIO 4		/* so that few notes overwrite another one that is still needed */
 
-static u32 max_u32(u32 a, u32 b)
-{
-	return a > b ? a : b;
-}
-
 static bool has_scheduler(const struct device *d)
 {
 	return d->scheduler[0] && strcmp(d->scheduler, "none");
@@ -33,12 +28,12 @@ struct slots slots_of(const struct device *d, u32 cpus)
 	 * (blk_mq_default_nr_requests()), until the user asks for more. Without a scheduler,
 	 * nr_requests is the number of driver tags; with one, it is the number of tags besides those.
 	 */
-	u32 scheduler_tags = max_u32(512, has_scheduler(d) ? 2 * d->nr_requests : 0);
+	u32 scheduler_tags = max_u64(512, has_scheduler(d) ? 2 * d->nr_requests : 0);
 
 	if (!d->hw_queues)
 		return s;
 	/* Drivers with several queues have up to one for each CPU; a reset may give them more. */
-	s.queues = max_u32(d->hw_queues, d->hw_queues > 1 || cpus < 8 ? cpus : 8);
+	s.queues = max_u64(d->hw_queues, d->hw_queues > 1 || cpus < 8 ? cpus : 8);
 	s.stride = (s.tags + scheduler_tags + BLKLAT_SLOTS - 1) / BLKLAT_SLOTS * BLKLAT_SLOTS;
 	return s;
 }
@@ -47,7 +42,7 @@ bool slots_fit(const struct slots *s, const struct device *d)
 {
 	u32 scheduler_tags = has_scheduler(d) ? d->nr_requests : 0;
 
-	return d->hw_queues <= s->queues && max_u32(d->tags, s->tags + scheduler_tags) <= s->stride;
+	return d->hw_queues <= s->queues && max_u64(d->tags, s->tags + scheduler_tags) <= s->stride;
 }
 
 u32 slots_total(const struct device *d, bool device_stage, bool queue_stage, u32 cpus)
@@ -98,11 +93,6 @@ u32 bio_buckets(u32 max_bios)
 	while (buckets * BIO_BUCKET < 2ULL * max_bios)
 		buckets *= 2;
 	return buckets;
-}
-
-static u64 max_u64(u64 a, u64 b)
-{
-	return a > b ? a : b;
 }
 
 static u32 power_of_two_from(u64 n)

@@ -205,29 +205,6 @@ static bool settled(const struct renewing *r)
 	return true;
 }
 
-static u64 min_u64(u64 a, u64 b)
-{
-	return a < b ? a : b;
-}
-
-static u64 max_u64(u64 a, u64 b)
-{
-	return a > b ? a : b;
-}
-
-static void merge_extremes(const struct watch_counts *from, struct watch_counts *to)
-{
-	for (u32 op = 0; op < BLKLAT_OPS; op++) {
-		const struct op_counts *f = &from->ops[op];
-		struct op_counts *t = &to->ops[op];
-
-		t->min_ns = min_u64(t->min_ns, f->min_ns);
-		t->max_ns = max_u64(t->max_ns, f->max_ns);
-		t->late_min_ns = min_u64(t->late_min_ns, f->late_min_ns);
-		t->late_max_ns = max_u64(t->late_max_ns, f->late_max_ns);
-	}
-}
-
 /* Watches that are not in the next capture stay as they were last read. */
 static void finish_gone(struct renewing *r, struct carried *list)
 {
@@ -284,7 +261,8 @@ static int take_over(struct renewing *r, struct problem *p)
 	if (err)
 		return err;
 	for (u32 j = 0; j < n; j++) {
-		merge_extremes(&old->read.w[list[j].from], &next->read.w[j]);
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			op_counts_add_extremes(&next->read.w[j].ops[op], &old->read.w[list[j].from].ops[op]);
 		carry_keep_told(r->tag_range[next->ours[j]], next->read.w[j].accounts[BLKLAT_TAG_RANGE], list[j].carry);
 	}
 	r->carry.skipped += old->read.skipped - next->read.skipped;

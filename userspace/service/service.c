@@ -157,11 +157,6 @@ static int handle(struct service *s, enum service_event event, struct problem *p
 	return event == EVENT_SCOUT ? service_take_scouted(s, p) : 0;
 }
 
-static u64 earlier(u64 a, u64 b)
-{
-	return a < b ? a : b;
-}
-
 /* Returns 0 at @deadline_ns, 1 if the service is to end, or a negative errno. */
 static int wait_until(struct service *s, u64 deadline_ns, struct problem *p)
 {
@@ -172,9 +167,9 @@ static int wait_until(struct service *s, u64 deadline_ns, struct problem *p)
 		enum service_event event;
 
 		if (s->scout)
-			wake_ns = earlier(wake_ns, s->look_ns);
+			wake_ns = min_u64(wake_ns, s->look_ns);
 		if (s->cfg->beat_ns)
-			wake_ns = earlier(wake_ns, s->beat_ns);
+			wake_ns = min_u64(wake_ns, s->beat_ns);
 		event = service_wait(&s->wait, wake_ns);
 		if (event == EVENT_END)
 			return 1;

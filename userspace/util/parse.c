@@ -231,11 +231,6 @@ int parse_names(const char *option, const char *value, const char *const *names,
 	return 0;
 }
 
-static u32 min2(u32 a, u32 b)
-{
-	return a < b ? a : b;
-}
-
 u32 edit_distance(const char *a, const char *b)
 {
 	u32 la = strnlen(a, NAME_LETTERS), lb = strnlen(b, NAME_LETTERS);
@@ -247,10 +242,10 @@ u32 edit_distance(const char *a, const char *b)
 		d[0][j] = j;
 	for (u32 i = 1; i <= la; i++) {
 		for (u32 j = 1; j <= lb; j++) {
-			d[i][j] = min2(d[i - 1][j - 1] + (a[i - 1] != b[j - 1]),
-				       min2(d[i - 1][j], d[i][j - 1]) + 1);
+			d[i][j] = min_u64(d[i - 1][j - 1] + (a[i - 1] != b[j - 1]),
+				       min_u64(d[i - 1][j], d[i][j - 1]) + 1);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				d[i][j] = min2(d[i][j], d[i - 2][j - 2] + 1);
+				d[i][j] = min_u64(d[i][j], d[i - 2][j - 2] + 1);
 		}
 	}
 	return d[la][lb];
