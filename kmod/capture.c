@@ -172,6 +172,15 @@ static noinline void issue_any(struct blklat_session *s, struct request *rq)
 	for_targets(s, rq, issue);
 }
 
+/* For a session with requests_only. */
+static noinline void issue_only(struct blklat_session *s, struct request *rq)
+{
+	struct blklat_target *t = blklat_target_of(s, rq->q);
+
+	if (t && !READ_ONCE(t->gone))
+		start_marked(s, t, rq, BLKLAT_STAGE_DEVICE);
+}
+
 /*
  * The usual path is in one piece, so that the probe saves few registers; everything else is a call
  * away.
@@ -182,6 +191,8 @@ notrace void blklat_capture_issue(struct blklat_session *s, struct request *rq)
 
 	if (likely(t))
 		start(s, t, rq, BLKLAT_STAGE_DEVICE);
+	else if (s->requests_only)
+		issue_only(s, rq);
 	else
 		issue_any(s, rq);
 }
@@ -230,7 +241,7 @@ static noinline void complete_unstarted(struct blklat_session *s, struct blklat_
  * Handles the part and the mark of a pause in @began, the start time of a request of which at least a portion
  * ends now. Adds the part to @watch and returns the latency so far.
  */
-static u64 read_marks(struct blklat_session *s, struct blklat_target *t, struct request *rq, u64 now, u64 began, bool ends,
+static __always_inline u64 read_marks(struct blklat_session *s, struct blklat_target *t, struct request *rq, u64 now, u64 began, bool ends,
 		      u32 *watch)
 {
 	u64 ns;
@@ -303,7 +314,7 @@ static __always_inline void complete_request(struct blklat_session *s, struct bl
 		end(s, series, slot, ns);
 }
 
-static void complete_target(struct blklat_session *s, struct blklat_target *t, struct request *rq, int error,
+static noinline void complete_target(struct blklat_session *s, struct blklat_target *t, struct request *rq, int error,
 			    u32 bytes, u64 now)
 {
 	if (t->watch[BLKLAT_STAGE_DEVICE])
@@ -332,12 +343,23 @@ static noinline void complete_any(struct blklat_session *s, struct request *rq, 
 		blklat_capture_end_bios(s, rq, bytes, error);
 }
 
+/* For a session with requests_only. */
+static noinline void complete_only(struct blklat_session *s, struct request *rq, int error, u32 bytes)
+{
+	struct blklat_target *t = blklat_target_of(s, rq->q);
+
+	if (t)
+		complete_request(s, t, rq, blklat_now_ns(), error, bytes, true);
+}
+
 notrace void blklat_capture_complete(struct blklat_session *s, struct request *rq, int error, unsigned int bytes)
 {
 	struct blklat_target *t = blklat_plain_target_of(s, rq->q);
 
 	if (likely(t))
 		complete_request(s, t, rq, blklat_now_ns(), error, bytes, false);
+	else if (s->requests_only)
+		complete_only(s, rq, error, bytes);
 	else
 		complete_any(s, rq, error, bytes, 0);
 }

@@ -161,7 +161,8 @@ static int make_targets(struct blklat_session *s, struct blklat_watch *watch, co
 		s->targets[i].key = s->targets[i].plain_key = BLKLAT_NO_KEY;
 	for (i = 0; i < n && !err; i++)
 		err = add_watch(s, i * (1 + s->parts), &watch[i], &device[i]);
-	if (!s->stages[BLKLAT_STAGE_QUEUE] && !s->stages[BLKLAT_STAGE_TOTAL] && !s->partitions && !s->marks)
+	s->requests_only = !s->stages[BLKLAT_STAGE_QUEUE] && !s->stages[BLKLAT_STAGE_TOTAL] && !s->partitions;
+	if (s->requests_only && !s->marks)
 		for (i = 0; i < s->buckets; i++)
 			s->targets[i].plain_key = s->targets[i].key;
 	return err;

@@ -71,6 +71,7 @@ struct blklat_session {
 	bool stages[BLKLAT_STAGES];	/* watched on some device */
 	bool partitions;		/* a partition is watched */
 	bool remapped;			/* stage total is watched on a device without requests */
+	bool requests_only;		/* only stage device is watched, and only of whole devices */
 	bool marks;			/* times in slots have marks of pauses, or parts */
 	struct blklat_header *header;	/* the beginning of the region that userspace maps */
 	void *series;			/* [cpu][watch][op], series_bytes each */

@@ -262,6 +262,8 @@ static void blklat_session_test_stages(struct kunit *test)
 
 		KUNIT_EXPECT_TRUE_MSG(test, !memcmp(s->stages, cases[i].stages, sizeof(s->stages)), "case %u", i);
 		EXPECT_U64_MSG(test, s->partitions, cases[i].partitions, "case %u", i);
+		EXPECT_U64_MSG(test, s->requests_only, !cases[i].partitions && !cases[i].stages[BLKLAT_STAGE_QUEUE] &&
+			       !cases[i].stages[BLKLAT_STAGE_TOTAL], "case %u", i);
 		EXPECT_U64_MSG(test, s->remapped, cases[i].remapped, "case %u", i);
 		EXPECT_U64_MSG(test, !!s->bios, cases[i].w.stage == TOTAL, "case %u", i);
 	}
