@@ -130,7 +130,7 @@ class Machine:
         variables = passed | self.arch.environment() | {
             "HOME": "/root", "LANG": "C.UTF-8",
             "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1", "DM_DISABLE_UDEV": "1",
-            "VM_KERNEL": self.kernel.series, "VM_OUT": folder,
+            "VM_KERNEL": self.kernel.name, "VM_OUT": folder,
         } | env
         lines = [f"export {k}={shlex.quote(str(v))}" for k, v in variables.items()]
         place = self.shares[0] if self.shares else os.getcwd() if self.root == self.arch.root else folder

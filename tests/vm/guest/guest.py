@@ -4,8 +4,9 @@ What guest tests use besides tests/host/load.py (Blklat, Fio, fio(), assert_all_
 tests/host/devices.py (loop(), zram(), Device, Delta).
 
 A test runs as root on each kernel, in a machine that is thrown away. It shares one boot with all others, so
-it takes down what it sets up: the devices here are context managers. $VM_KERNEL is the kernel's series (see
-at_least()), $VM_OUT a folder that outlives the guest, $BLKLAT the program, $BLKLAT_KO the module.
+it takes down what it sets up: the devices here are context managers. $VM_KERNEL is the kernel's name in vm.py:
+its series (see at_least()) and flavour; $VM_OUT is a folder that outlives the guest, $BLKLAT the program,
+$BLKLAT_KO the module.
 There are /dev/nvme0n1 and /dev/vda (write cache, discards, two queues), no udev, no network, 1 GiB of memory.
 
     @pytest.mark.parametrize("load", LOADS)
