@@ -202,6 +202,10 @@ class Serve:
         """Resident memory of both processes; what they share counts twice."""
         return sum(int(status(pid, "VmRSS").split()[0]) for pid in self.pids)
 
+    def anonymous_kib(self):
+        """Their memory without the pages of files, of which the page cache decides how many are mapped."""
+        return sum(int(status(pid, "RssAnon").split()[0]) for pid in self.pids)
+
     def cpu_ms(self):
         """CPU time of all threads of both, by the scheduler's own clock, which does not depend on how busy the machine is."""
         spent = 0
