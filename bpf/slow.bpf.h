@@ -171,7 +171,7 @@ static __always_inline bool tells_slow(enum mode mode)
 	return mode == MODE_DEVICE_SLOW || (mode >= MODE_DEVICE_MORE && cfg_slow);
 }
 
-/* Whether an IO may be slow, on the watch with the least limit. */
+/* False, as for most IOs: it is slow on no watch. */
 static __always_inline bool may_be_slow(u32 stage, u32 op, u64 ns)
 {
 	return ns >= slow_least[stage][op];
@@ -222,8 +222,8 @@ static __always_inline void tell_note(struct blklat_slow *s, const struct note *
 }
 
 /*
- * Reports a request that may be slow if it is or failed. @error: from block_rq_complete; 0 for a request that is being
- * issued.
+ * Reports a request if it failed or reached the limit of its own watch. @error: from block_rq_complete; 0
+ * for a request that is being issued.
  */
 static __noinline int tell_request(struct request *rq, u32 whole, u32 watch, u64 ns, u32 error)
 {
