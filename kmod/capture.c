@@ -241,8 +241,8 @@ static noinline void complete_unstarted(struct blklat_session *s, struct blklat_
  * Handles the part and the mark of a pause in @began, the start time of a request of which at least a portion
  * ends now. Adds the part to @watch and returns the latency so far.
  */
-static __always_inline u64 read_marks(struct blklat_session *s, struct blklat_target *t, struct request *rq, u64 now, u64 began, bool ends,
-		      u32 *watch)
+static __always_inline u64 read_marks(struct blklat_session *s, struct blklat_target *t, struct request *rq,
+				      u64 now, u64 began, bool ends, u32 *watch)
 {
 	u64 ns;
 
