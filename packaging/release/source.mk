@@ -11,7 +11,7 @@ release-source: $(WEB_PAGES)
 	@git ls-files --error-unmatch Makefile >/dev/null 2>&1 || { echo "make release-source: no git clone, which tells what belongs" \
 		"into the archive" >&2; exit 1; }
 	$(call quiet,TAR,$(SOURCE_ARCHIVE))rm -rf $(SOURCE_STAGE) && mkdir -p $(RELEASE) $(SOURCE_STAGE)/$(SOURCE_NAME)/page && \
-		git ls-files -z | tar --null -T - -c | tar -x -C $(SOURCE_STAGE)/$(SOURCE_NAME) && \
+		git ls-files -z | xargs -0 cp -P --parents -t $(SOURCE_STAGE)/$(SOURCE_NAME) && \
 		cp $(WEB_PAGES) $(SOURCE_STAGE)/$(SOURCE_NAME)/page/ && cp $(PAGE_LICENSE) $(SOURCE_STAGE)/$(SOURCE_NAME)/page/LICENSE.uplot && \
 		$(REPRODUCIBLE_TAR) -C $(SOURCE_STAGE) -c $(SOURCE_NAME) | xz -9e --threads=1 >$(SOURCE_ARCHIVE)
 	@rm -rf $(SOURCE_STAGE); ls -l $(SOURCE_ARCHIVE)

@@ -18,7 +18,7 @@ OBJECTS = {"userspace/report/html.o": ["report.html"], "userspace/service/page.o
 
 
 def make(folder, *words, **env):
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "O"))}
+    kept = {k: v for k, v in os.environ.items() if k != "O" and not k.startswith("MAKE")}
     return subprocess.run(["make", "-s", "-C", folder, *words], env=kept | env, capture_output=True, text=True, timeout=600)
 
 
