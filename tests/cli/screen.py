@@ -20,8 +20,9 @@ class Screen:
         self.folder = tempfile.mkdtemp(prefix="blklat-screen-")
         self.env = ENV | {"TMUX_TMPDIR": self.folder}
         program = ["env", *(f"{k}={v}" for k, v in env.items()), *map(str, argv)]
-        line = f"trap : INT; stty -g >{self.folder}/before; {shlex.join(program)}{more}; " \
-               f"echo ended with $?; stty -g >{self.folder}/after; exec sleep 60"
+        # echo belongs to the shell: files are made by it alone, whichever of its children is killed meanwhile.
+        line = f'trap : INT; echo "$(stty -g)" >{self.folder}/before; {shlex.join(program)}{more}; ' \
+               f'echo ended with $?; echo "$(stty -g)" >{self.folder}/after; exec sleep 60'
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows), line)
 
     def tmux(self, *args):
@@ -31,12 +32,29 @@ class Screen:
         return self
 
     def __exit__(self, *_):
-        # Programs that still run are killed first: a leak check that the terminal's end interrupts hangs, or reports itself.
-        for pid in self.children():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        # Programs that still run are killed first: a leak check that the terminal's end interrupts hangs, or reports
+        # itself. The shell goes on then; nothing else comes into the folder once its last file is written.
+        def over():
+            for pid in self.children():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            return self.has_ended()
+
+        self.wait(over, "end of the shell's work")
         self.tmux("kill-server")
         shutil.rmtree(self.folder)
+
+    def wait(self, condition, what):
+        """Waits until the condition is true; returns its value."""
+        end = time.monotonic() + DEADLINE_S
+        while not (value := condition()):
+            assert time.monotonic() < end, f"{what}: not within {DEADLINE_S} s:\n{self.text()}"
+            time.sleep(0.02)
+        return value
+
+    def has_ended(self):
+        """The program has ended, and the terminal's state was written down."""
+        return os.path.exists(f"{self.folder}/after") and os.path.getsize(f"{self.folder}/after")
 
     def lines(self, *args):
         return self.tmux("capture-pane", "-p", *args).split("\n")[:-1]
@@ -47,11 +65,12 @@ class Screen:
     def until(self, condition, what=""):
         """Waits until @condition is true of the screen's text; a word is true when it is shown. Returns the lines."""
         holds = condition if callable(condition) else lambda text: condition in text
-        end = time.monotonic() + DEADLINE_S
-        while not holds(text := self.text()):
-            assert time.monotonic() < end, f"{what or condition}: not within {DEADLINE_S} s:\n{text}"
-            time.sleep(0.02)
-        return text.split("\n")
+
+        def shown():
+            text = self.text()
+            return text.split("\n") if holds(text) else None
+
+        return self.wait(shown, what or condition)
 
     def keys(self, *names):
         self.tmux("send-keys", *names)
@@ -79,10 +98,7 @@ class Screen:
         """The program ended with this status and restored the terminal."""
         lines = self.until("ended with")
         assert f"ended with {status}" in lines, "\n".join(lines)
-        end = time.monotonic() + DEADLINE_S
-        while not os.path.exists(f"{self.folder}/after") or not os.path.getsize(f"{self.folder}/after"):
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        self.wait(self.has_ended, "the terminal's state")
         with open(f"{self.folder}/before") as before, open(f"{self.folder}/after") as after:
             assert before.read() == after.read()
         assert (self.told("alternate_on"), self.told("cursor_flag"), self.told("keypad_flag")) == ("0", "1", "0")
