@@ -93,15 +93,51 @@ static void hear_and_stand_still(void)
 	poll(NULL, 0, FOREVER_MS);
 }
 
-static void test_standstill(void **state)
+static void need_threads_that_rest(void)
 {
-	(void)state;
 #ifdef __SANITIZE_THREAD__
 	print_message("the thread sanitizer has a thread of its own, which runs all the time\n");
 	skip();
 #endif
+}
+
+static void test_standstill(void **state)
+{
+	(void)state;
+	need_threads_that_rest();
 	assert_int_equal(WEXITSTATUS(end_of(stand_still)), CUT_OFF);
 	assert_int_equal(WEXITSTATUS(end_of(hear_and_stand_still)), CUT_OFF);
+}
+
+static int freed[2];
+
+static void free_and_hesitate(const char *where)
+{
+	(void)where;
+	if (write(freed[1], "", 1) != 1)
+		_exit(1);
+	poll(NULL, 0, 500);
+	_exit(CUT_OFF);
+}
+
+static void wait_to_be_freed(void)
+{
+	char byte;
+
+	ending.held_up = free_and_hesitate;
+	if (pipe(freed))
+		_exit(1);
+	kill(getpid(), SIGTERM);
+	if (read(freed[0], &byte, 1) != 1)
+		_exit(1);
+}
+
+/* Like a write to a terminal that nobody reads, which is flushed before the process ends. */
+static void test_freed_at_the_last_moment(void **state)
+{
+	(void)state;
+	need_threads_that_rest();
+	assert_int_equal(WEXITSTATUS(end_of(wait_to_be_freed)), CUT_OFF);
 }
 
 static void rest(void)
@@ -157,6 +193,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_waiting_for_work_is_no_standstill),
 		cmocka_unit_test(test_standstill),
+		cmocka_unit_test(test_freed_at_the_last_moment),
 		cmocka_unit_test(test_nobody_asked),
 		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_without_a_start),

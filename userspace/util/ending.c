@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,11 +96,36 @@ static void tell_where(char *ret, size_t size)
 		*ret = '\0';
 }
 
+/* A handler, and the last that its thread does. */
+static void stay(int unused)
+{
+	(void)unused;
+	for (;;)
+		poll(NULL, 0, -1);
+}
+
+static int prepare_to_stay(void)
+{
+	struct sigaction action = { .sa_handler = stay };
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGRTMIN);
+	if (sigaction(SIGRTMIN, &action, NULL))
+		return -errno;
+	return -pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+}
+
+/*
+ * What held_up() does can end the wait of the thread that is given up, like the flush of a terminal
+ * that nobody reads. It must not go on beside us then, and end the process in its own way.
+ */
 static void end_held_up(void)
 {
 	char where[64];
 
 	tell_where(where, sizeof(where));
+	tgkill(getpid(), runner, SIGRTMIN);
 	ending->held_up(where);
 }
 
@@ -142,6 +168,10 @@ static void *watch(void *unused)
 
 int ending_start(const struct ending *e)
 {
+	int err = prepare_to_stay();
+
+	if (err)
+		return err;
 	ending = e;
 	runner = gettid();
 	news = eventfd(0, EFD_CLOEXEC);

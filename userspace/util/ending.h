@@ -22,12 +22,16 @@ struct ending {
 	bool again;		/* once the end has begun, another signal kills as if it were not blocked */
 	/*
 	 * Ends the process, which hangs. @where is the kernel function in which it hangs, or "". Called
-	 * by a thread other than the hanging one, which may hold a lock, such as a stream's.
+	 * by a thread other than the hanging one, which may hold a lock, such as a stream's, and which
+	 * does not run on even if this frees it.
 	 */
 	void (*held_up)(const char *where);
 };
 
-/* Called once, by the thread that runs the command; @e outlives it. Returns 0, or a negative errno. */
+/*
+ * Called once, by the thread that runs the command; @e outlives it. Takes SIGRTMIN for itself. Returns 0,
+ * or a negative errno.
+ */
 int ending_start(const struct ending *e);
 
 /* A signal was received, and the end begins. Must not be called for a signal that was only passed on. */
