@@ -199,6 +199,9 @@ static __always_inline struct blklat_slow *tell_slow(u32 whole, u32 watch)
 		s->end_ns = bpf_ktime_get_ns();
 		s->watch = watch - 1;
 		s->end_cpu = bpf_get_smp_processor_id();
+		s->depth = 0;
+		s->beside = 0;
+		__builtin_memset(s->pad, 0, sizeof(s->pad));
 		return s;
 	}
 	untold = bpf_map_lookup_elem(&slow_untold, &row);

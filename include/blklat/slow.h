@@ -32,8 +32,15 @@ struct blklat_slow {
 	__u8 op;		/* enum blklat_op */
 	__u8 known;		/* bit set of enum blklat_slow_known */
 	char comm[BLKLAT_COMM];	/* that process's command */
+	/*
+	 * Where IOs in flight are counted (blklat_counts_in_flight()): what --by depth and --by beside go by
+	 * (parts.h), whichever of the two divides the watch. Else 0, as if the IO's start was not seen.
+	 */
+	__u32 depth;		/* IOs in the stage when this one began it, including it */
+	__u8 beside;		/* enum blklat_kind: the strongest among the others */
+	__u8 pad[3];
 };
-_Static_assert(sizeof(struct blklat_slow) == 88, "no padding");
+_Static_assert(sizeof(struct blklat_slow) == 96, "no padding");
 
 /*
  * The kernel module's ring. Reports are numbered from 0, modulo 2^32; report n has place n modulo the
@@ -53,7 +60,7 @@ struct blklat_slow_ring {
 	__u32 pad[31];		/* a pair of cache lines of its own */
 	struct blklat_slow_place place[];
 };
-_Static_assert(sizeof(struct blklat_slow_place) == 96 && sizeof(struct blklat_slow_ring) == 128, "no padding");
+_Static_assert(sizeof(struct blklat_slow_place) == 104 && sizeof(struct blklat_slow_ring) == 128, "no padding");
 
 #define BLKLAT_SLOW_RING_BYTES(places) (sizeof(struct blklat_slow_ring) + (places) * sizeof(struct blklat_slow_place))
 
