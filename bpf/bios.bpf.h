@@ -181,8 +181,11 @@ static __always_inline bool recall_from_hash(u64 key, struct bio_start *ret)
 
 /* --- starts -------------------------------------------------------------------------------- */
 
-/* Fills @ret except for held. Returns whether the bio is watched. */
-static __always_inline bool begin_bio(struct bio *bio, struct bio_start *ret, enum mode mode)
+/*
+ * Fills @ret except for held, and @ret_company as choose_parts() does. Returns whether the bio is
+ * watched.
+ */
+static __always_inline bool begin_bio(struct bio *bio, struct bio_start *ret, u32 ret_company[2], enum mode mode)
 {
 	*ret = (struct bio_start){};
 	if (bpf_core_field_exists(bio->bi_bdev)) {
@@ -206,31 +209,34 @@ static __always_inline bool begin_bio(struct bio *bio, struct bio_start *ret, en
 		ret->after_idle[1] = bio_follows_pause(ret->watch[1], ret->ns);
 	}
 	if (has_parts(mode))
-		choose_parts(ret, bio);
+		choose_parts(ret, bio, ret_company);
 	return true;
 }
 
-static __always_inline void count_starts(const struct bio_start *start, u32 turn, enum mode mode)
+static __always_inline void count_starts(u64 key, const struct bio_start *start, const u32 company[2], u32 turn, enum mode mode)
 {
 	count_started(start->watch[0], turn);
 	if (has_partitions(mode))
 		count_started(start->watch[1], turn);
 	if (has_parts(mode) && blklat_counts_in_flight(cfg_by))
 		count_bio_in_flight(start, 1);
+	if (has_parts(mode) && cfg_company)
+		keep_bio_company(key, company);
 }
 
 static __always_inline void queue_in_mode(const u64 *ctx, u32 turn, enum table table, enum mode mode)
 {
 	struct bio *bio = argument(ctx, cfg_bio_queue_arg1);
+	u32 company[2] = { 0 };
 	struct bio_start start;
 	u64 key;
 
-	if (!begin_bio(bio, &start, mode))
+	if (!begin_bio(bio, &start, company, mode))
 		return;
 	key = number_of(bio);
 	switch (table == TABLE_HASH ? remember_in_hash(key, &start) : remember_in_cell(key, &start, turn)) {
 	case REMEMBERED:
-		count_starts(&start, turn, mode);
+		count_starts(key, &start, company, turn, mode);
 		break;
 	case NO_ROOM:
 		account_bio(&start, BLKLAT_TABLE_FULL, turn);
@@ -274,14 +280,16 @@ STANDBYS_OF(on_bio_queue, "block_bio_queue", queue_again)
  */
 static __always_inline void hold_in_mode(struct bio *bio, enum table table, enum mode mode)
 {
+	u64 key = number_of(bio);
+	u32 company[2] = { 0 };
 	struct bio_start start;
 
 	/* Ignore the rest of a bio that was split: it began with its first piece. */
-	if (bio->bi_flags & cfg_bio_traced || !begin_bio(bio, &start, mode))
+	if (bio->bi_flags & cfg_bio_traced || !begin_bio(bio, &start, company, mode))
 		return;
 	start.held = true;
-	if (table == TABLE_HASH ? hold_in_hash(number_of(bio), &start) : hold_in_cell(number_of(bio), &start))
-		count_starts(&start, TURN_FIRST, mode);
+	if (table == TABLE_HASH ? hold_in_hash(key, &start) : hold_in_cell(key, &start))
+		count_starts(key, &start, company, TURN_FIRST, mode);
 }
 
 static __always_inline void hold_bio(const u64 *ctx, enum table table)

@@ -33,7 +33,7 @@ static __always_inline void start_request(struct target *t, struct request *rq, 
 	if (has_parts(mode)) {
 		u64 marked = stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode) ? marked_start(t, now) : now;
 
-		now = begin_in_part(t->watch[stage], rq, now, slot->ns, mode) | (marked & BLKLAT_SLOT_AFTER_IDLE);
+		now = begin_in_part(t, rq, stage, now, slot->ns, mode) | (marked & BLKLAT_SLOT_AFTER_IDLE);
 	} else if (stage == BLKLAT_STAGE_DEVICE && wants_pauses(mode)) {
 		now = marked_start(t, now);
 	}
@@ -53,8 +53,13 @@ static __always_inline u32 watch_of(const struct target *t, u32 stage, u64 start
 static __always_inline void tell_if_slow(const struct target *t, struct request *rq, u32 stage, u32 op, u64 start, u64 ns,
 					 u32 error, enum mode mode)
 {
-	if (error || may_be_slow(stage, op, ns))
-		tell_request(rq, t->watch[stage], watch_of(t, stage, start, mode), ns, error);
+	const u32 *kept = NULL;
+
+	if (!error && !may_be_slow(stage, op, ns))
+		return;
+	if (cfg_company)
+		kept = company_at(t, rq, stage);
+	tell_request(rq, watch_of(t, stage, start, mode), ns, error, kept ? *kept : 0);
 }
 
 /* The end of stage queue; requests that went straight to the driver never began it. */

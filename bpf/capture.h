@@ -112,4 +112,12 @@ struct note {
 };
 _Static_assert(sizeof(struct note) == 64, "one cache line");
 
+/*
+ * The company of a bio (parts.h) in each of its two watches: the lower half. The upper half is the lower one
+ * of the bio's number, so each value says whose it is.
+ */
+struct bio_company {
+	__u64 of[2];
+};
+
 #endif

@@ -245,20 +245,29 @@ static __always_inline void account(u32 watch, u32 cell, u32 turn)
 		account_standby(watch, cell);
 }
 
-/* NULL: the request's tag is beyond the slots. */
-static __always_inline struct blklat_slot *slot_of(const struct target *t, struct request *rq, u32 stage)
+/* False: the request's tag is beyond the slots. */
+static __always_inline bool slot_number(const struct target *t, struct request *rq, u32 stage, u32 *ret)
 {
 	int internal_tag = rq->internal_tag;
 	u32 tag = internal_tag >= 0 ? t->tags + internal_tag : (u32)rq->tag;
 	u32 queue = rq->mq_hctx->queue_num;
+
+	if (tag >= t->stride || queue >= t->queues)
+		return false;
+	if (stage == BLKLAT_STAGE_QUEUE)
+		queue += t->queues;
+	*ret = t->first_slot + queue * t->stride + tag;
+	return true;
+}
+
+/* NULL: the request's tag is beyond the slots. */
+static __always_inline struct blklat_slot *slot_of(const struct target *t, struct request *rq, u32 stage)
+{
 	struct blklat_slots *in;
 	u32 number, block;
 
-	if (tag >= t->stride || queue >= t->queues)
+	if (!slot_number(t, rq, stage, &number))
 		return NULL;
-	if (stage == BLKLAT_STAGE_QUEUE)
-		queue += t->queues;
-	number = t->first_slot + queue * t->stride + tag;
 	block = number / BLKLAT_SLOTS;
 	in = bpf_map_lookup_elem(&slots, &block);
 	return in ? BLKLAT_SLOT_IN(in, number % BLKLAT_SLOTS) : NULL;

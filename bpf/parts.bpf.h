@@ -16,6 +16,7 @@
 const volatile u32 cfg_by = BLKLAT_BY_NOTHING;	/* enum blklat_by */
 const volatile u32 cfg_cgroups = 0;		/* number of cgroups that can have a part of their own */
 const volatile u32 cfg_rare_flags = -1;		/* see struct kernel_traits */
+const volatile bool cfg_company = false;	/* IOs in flight are counted, and slow IOs tell their company (parts.h) */
 
 /*
  * [watch], of which only wholes are used; a single entry if IOs in flight are not counted. All CPUs
@@ -28,6 +29,17 @@ struct {
 	__type(value, struct in_flight);
 	__uint(map_flags, BPF_F_MMAPABLE);	/* aligns it, so that each entry has a cache line */
 } in_flight SEC(".maps");
+
+/*
+ * [slot]: the company of the request in it, written before its time; a single entry if it is not kept.
+ * Its size is set before loading.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} company SEC(".maps");
 
 /*
  * An id in the upper bits and its part below, written at once. So a reader notices if the number has
@@ -84,10 +96,10 @@ static __always_inline u32 flags_part(u32 op, u32 flags)
 	return blklat_flags_part(op, !!(flags & (fua | preflush)), !!(flags & meta), !!(flags & ahead), sync);
 }
 
-/* By depth, all IOs in flight are counted as one kind. */
+/* By depth alone, all IOs in flight are counted as one kind. */
 static __always_inline u32 kind_of(u32 op, u32 bytes)
 {
-	return cfg_by == BLKLAT_BY_DEPTH ? 1 : blklat_kind(op, bytes);
+	return cfg_by == BLKLAT_BY_DEPTH && !cfg_company ? 1 : blklat_kind(op, bytes);
 }
 
 static __always_inline struct in_flight *in_flight_of(u32 whole)
@@ -105,10 +117,8 @@ static __always_inline void count_in_flight(struct in_flight *f, u32 kind, u64 n
 		ADD_ATOMICALLY(&f->of_kind[kind], n);
 }
 
-static __always_inline u32 part_beside(const struct in_flight *f)
+static __always_inline u32 strongest(const struct in_flight *f)
 {
-	if (cfg_by == BLKLAT_BY_DEPTH)
-		return blklat_depth_part(f->of_kind[0] + 1);
 #pragma unroll
 	for (u32 kind = 1; kind <= BLKLAT_KINDS; kind++)
 		if (f->of_kind[kind - 1])
@@ -116,35 +126,54 @@ static __always_inline u32 part_beside(const struct in_flight *f)
 	return BLKLAT_BESIDE_NOTHING;
 }
 
+/* The company of an IO that begins now and is not counted yet; or, if that is not kept, only its part. */
+static __always_inline u32 company_in(const struct in_flight *f)
+{
+	u32 depth = 1;
+
+	if (!cfg_company)
+		return cfg_by == BLKLAT_BY_DEPTH ? blklat_depth_part(f->of_kind[0] + 1) : strongest(f);
+#pragma unroll
+	for (u32 kind = 1; kind <= BLKLAT_KINDS; kind++)
+		depth += f->of_kind[kind - 1];
+	return blklat_company(depth, strongest(f));
+}
+
+/* From what company_in() returned. */
+static __always_inline u32 company_part(u32 found)
+{
+	return cfg_company ? blklat_company_part(found, cfg_by) : found;
+}
+
 /*
- * The part of an IO that begins now and is not counted yet.
+ * company_in() of a whole.
  *
  * Global functions, such as this one, are verified once, by themselves, and not for each path that
  * leads to them.
  */
-__noinline int part_now(u32 whole)
+__noinline int company_now(u32 whole)
 {
 	struct in_flight *f = in_flight_of(whole);
 
-	return f ? part_beside(f) : 0;
+	return f ? company_in(f) : 0;
 }
 
 /*
- * The part of a request of @kind that begins in a slot. If @was is a time, the slot's previous request
- * began at @was, and its end was missed.
+ * The same for a request of @kind that begins in a slot, and is counted. If @was is a time, the slot's
+ * previous request began at @was, and its end was missed.
  */
 static __always_inline u32 enter_here(u32 whole, u32 kind, u64 was)
 {
 	struct in_flight *f = in_flight_of(whole);
-	u32 part;
+	u32 found;
 
 	if (!f)
 		return 0;
 	if (was > BLKLAT_SLOT_VACANT)
 		count_in_flight(f, blklat_slot_kind(was), -1);
-	part = part_beside(f);
+	found = company_in(f);
 	count_in_flight(f, kind, 1);
-	return part;
+	return found;
 }
 
 __noinline int enter(u32 whole, u32 kind, u64 was)
@@ -234,13 +263,21 @@ static __always_inline u32 owner_part(struct bio *bio)
 	return new_cgroup(id, name);
 }
 
-/*
- * The start time of a request that begins @now in a slot which holds @was. Where there is only one path,
- * no function is called: that saves some 15 instructions.
- */
-static __always_inline u64 begin_in_part(u32 whole, const struct request *rq, u64 now, u64 was, enum mode mode)
+/* NULL never happens: the number is that of a slot. */
+static __always_inline u32 *company_at(const struct target *t, struct request *rq, u32 stage)
 {
-	u32 op = op_of(rq->cmd_flags), kind;
+	u32 number;
+
+	return slot_number(t, rq, stage, &number) ? bpf_map_lookup_elem(&company, &number) : NULL;
+}
+
+/*
+ * The start time of a request that begins @stage @now in a slot which holds @was. Where there is only one
+ * path, no function is called: that saves some 15 instructions.
+ */
+static __always_inline u64 begin_in_part(const struct target *t, struct request *rq, u32 stage, u64 now, u64 was, enum mode mode)
+{
+	u32 op = op_of(rq->cmd_flags), whole = t->watch[stage], kind, found, *keep;
 
 	if (cfg_by == BLKLAT_BY_SIZE)
 		return blklat_parted_start(now, blklat_size_part(rq->__data_len), 0);
@@ -249,7 +286,13 @@ static __always_inline u64 begin_in_part(u32 whole, const struct request *rq, u6
 	if (cfg_by == BLKLAT_BY_CGROUP)
 		return blklat_parted_start(now, owner_part(rq->bio), 0);
 	kind = kind_of(op, rq->__data_len);
-	return blklat_parted_start(now, mode == MODE_DEVICE_MORE ? enter_here(whole, kind, was) : (u32)enter(whole, kind, was), kind);
+	found = mode == MODE_DEVICE_MORE ? enter_here(whole, kind, was) : (u32)enter(whole, kind, was);
+	if (cfg_company) {
+		keep = company_at(t, rq, stage);
+		if (keep)
+			*keep = found;
+	}
+	return blklat_parted_start(now, company_part(found), kind);
 }
 
 /* An IO that began at @start is no longer in flight. */
@@ -263,25 +306,30 @@ static __always_inline void end_in_part(u32 whole, u64 start, enum mode mode)
 		change_in_flight(whole, blklat_slot_kind(start), -1);
 }
 
-/* The part of a bio that is to be remembered. */
-static __always_inline u32 bio_part(u32 whole, const struct bio_start *start, struct bio *bio)
+/* The part of a bio that is to be remembered. Sets @ret_company if company is kept. */
+static __always_inline u32 bio_part(u32 whole, const struct bio_start *start, struct bio *bio, u32 *ret_company)
 {
+	u32 found;
+
 	if (cfg_by == BLKLAT_BY_SIZE)
 		return blklat_size_part(start->bytes);
 	if (cfg_by == BLKLAT_BY_FLAGS)
 		return flags_part(start->op, bio->bi_opf);
 	if (cfg_by == BLKLAT_BY_CGROUP)
 		return owner_part(bio);
-	return part_now(whole);
+	found = company_now(whole);
+	if (cfg_company)
+		*ret_company = found;
+	return company_part(found);
 }
 
-/* Changes the watches of a bio that begins from wholes to its parts. */
-static __always_inline void choose_parts(struct bio_start *start, struct bio *bio)
+/* Changes the watches of a bio that begins from wholes to its parts. Sets its company in each, if company is kept. */
+static __always_inline void choose_parts(struct bio_start *start, struct bio *bio, u32 ret_company[2])
 {
 	if (start->watch[0])
-		start->watch[0] += bio_part(start->watch[0], start, bio);
+		start->watch[0] += bio_part(start->watch[0], start, bio, &ret_company[0]);
 	if (start->watch[1])
-		start->watch[1] += bio_part(start->watch[1], start, bio);
+		start->watch[1] += bio_part(start->watch[1], start, bio, &ret_company[1]);
 }
 
 /* @n more bios like @start are in flight: 1 or -1. */

@@ -60,10 +60,23 @@ struct {
 	__type(value, struct note);
 } notes SEC(".maps");
 
-/* The place for the note of the bio whose number has these lower 32 bits. */
+/* Has as many places as notes; a single one if company is not kept. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct bio_company);
+} bio_company SEC(".maps");
+
+/* The place for what is noted of the bio whose number has these lower 32 bits. */
+static __always_inline u32 place_of(u32 low)
+{
+	return low * 0x9e3779b1 >> cfg_notes_shift;
+}
+
 static __always_inline struct note *note_at(u32 low)
 {
-	u32 place = low * 0x9e3779b1 >> cfg_notes_shift;
+	u32 place = place_of(low);
 
 	return bpf_map_lookup_elem(&notes, &place);
 }
@@ -186,21 +199,21 @@ static __always_inline bool is_slow(u32 whole, u32 op, u64 ns)
 }
 
 /*
- * Reserves a place in the ring for an IO of @whole that is counted in @watch. NULL: the ring is full,
- * and the IO was counted as untold.
+ * Reserves a place in the ring for an IO that is counted in @watch. NULL: the ring is full, and the IO
+ * was counted as untold.
  */
-static __always_inline struct blklat_slow *tell_slow(u32 whole, u32 watch)
+static __always_inline struct blklat_slow *tell_slow(u32 watch, u32 company)
 {
 	struct blklat_slow *s = bpf_ringbuf_reserve(&slow_ring, sizeof(*s), 0);
-	u32 row = whole - 1;
+	u32 row = whole_watch(watch) - 1;
 	u64 *untold;
 
 	if (s) {
 		s->end_ns = bpf_ktime_get_ns();
 		s->watch = watch - 1;
 		s->end_cpu = bpf_get_smp_processor_id();
-		s->depth = 0;
-		s->beside = 0;
+		s->depth = blklat_company_depth(company);
+		s->beside = blklat_company_beside(company);
 		__builtin_memset(s->pad, 0, sizeof(s->pad));
 		return s;
 	}
@@ -226,15 +239,15 @@ static __always_inline void tell_note(struct blklat_slow *s, const struct note *
 
 /*
  * Reports a request if it failed or reached the limit of its own watch. @error: from block_rq_complete; 0
- * for a request that is being issued.
+ * for a request that is being issued. @company: 0 if it is not known.
  */
-static __noinline int tell_request(struct request *rq, u32 whole, u32 watch, u64 ns, u32 error)
+static __noinline int tell_request(struct request *rq, u32 watch, u64 ns, u32 error, u32 company)
 {
 	struct blklat_slow *s;
 
-	if (!rq || !(error || is_slow(whole, op_of(rq->cmd_flags), ns)))
+	if (!rq || !(error || is_slow(whole_watch(watch), op_of(rq->cmd_flags), ns)))
 		return 0;
-	s = tell_slow(whole, watch);
+	s = tell_slow(watch, company);
 	if (!s)
 		return 0;
 	s->latency_ns = ns;
@@ -252,16 +265,37 @@ static __noinline int tell_request(struct request *rq, u32 whole, u32 watch, u64
 	return 0;
 }
 
-/* The same for a bio of which only the number is left. Its hardware queue is not known. */
+/* A bio with this @number begins. @company: in each of its watches. */
+static __always_inline void keep_bio_company(u64 number, const u32 company[2])
+{
+	u32 low = number, place = place_of(low);
+	struct bio_company *c = bpf_map_lookup_elem(&bio_company, &place);
+
+	if (!c)
+		return;
+	c->of[0] = (u64)low << 32 | company[0];
+	c->of[1] = (u64)low << 32 | company[1];
+}
+
+/* @i: index of the watch. 0: not known; another bio's has replaced it. */
+static __always_inline u32 kept_bio_company(u64 number, u32 i)
+{
+	u32 low = number, place = place_of(low);
+	const struct bio_company *c = bpf_map_lookup_elem(&bio_company, &place);
+	u64 kept = c ? *(const volatile u64 *)&c->of[i & 1] : 0;
+
+	return kept >> 32 == low ? (u32)kept : 0;
+}
+
+/* Reports a bio, of which only the number is left, likewise. Its hardware queue is not known. */
 static __noinline int tell_bio(u64 number, u32 watch, const struct bio_start *start, u64 ns, u32 error)
 {
 	const struct note *n = note_of(number);
-	u32 whole = whole_watch(watch);
 	struct blklat_slow *s;
 
-	if (!start || !(error || is_slow(whole, start->op, ns)))
+	if (!start || !(error || is_slow(whole_watch(watch), start->op, ns)))
 		return 0;
-	s = tell_slow(whole, watch);
+	s = tell_slow(watch, cfg_company ? kept_bio_company(number, watch != start->watch[0]) : 0);
 	if (!s)
 		return 0;
 	s->latency_ns = ns;

@@ -54,7 +54,7 @@ static __always_inline void start_marked(struct blklat_session *s, struct blklat
 		return;
 	}
 	now = blklat_now_ns();
-	time = s->parts ? blklat_begin_in_part(s, t->watch[stage], rq, now, blklat_slot_ns(slot)) : now;
+	time = s->parts ? blklat_begin_in_part(s, t, rq, stage, now, blklat_slot_ns(slot)) : now;
 	if (s->idle_gap_ns && stage == BLKLAT_STAGE_DEVICE && blklat_follows_pause(&t->seen_ns, now, s->idle_gap_ns))
 		time |= BLKLAT_SLOT_AFTER_IDLE;
 	blklat_slot_start(slot, time);
@@ -95,10 +95,11 @@ static __always_inline void end(struct blklat_session *s, struct blklat_series *
  * Reports a request that ends a stage and is counted in @watch, or a portion of it that fails. Called
  * before its bin is written: a reader that sees the bin sees the report.
  */
-static void tell_if_slow(const struct blklat_session *s, u32 whole, const struct request *rq, u32 watch, u64 ns, int error)
+static void tell_if_slow(const struct blklat_session *s, const struct blklat_target *t, const struct request *rq,
+			 enum blklat_stage stage, u32 watch, u64 ns, int error)
 {
-	if (error || blklat_is_slow(s, whole, blklat_op_of(rq->cmd_flags), ns))
-		blklat_tell_request(s, rq, watch, ns, error);
+	if (error || blklat_is_slow(s, t->watch[stage], blklat_op_of(rq->cmd_flags), ns))
+		blklat_tell_request(s, rq, watch, ns, error, blklat_kept_company(s, t, rq, stage));
 }
 
 static void insert(struct blklat_session *s, struct blklat_target *t, struct request *rq)
@@ -149,7 +150,7 @@ static noinline void end_queue(struct blklat_session *s, struct blklat_target *t
 	series = blklat_this_series(s, watch, blklat_op_of(rq->cmd_flags));
 	blklat_hist_add(&series->bytes, rq->__data_len);
 	if (s->slow) {
-		tell_if_slow(s, t->watch[BLKLAT_STAGE_QUEUE], rq, watch, ns, 0);
+		tell_if_slow(s, t, rq, BLKLAT_STAGE_QUEUE, watch, ns, 0);
 		blklat_note_stage(s, rq->bio, BLKLAT_STAGE_QUEUE, ns);
 	}
 	end(s, series, slot, ns);
@@ -270,7 +271,7 @@ static noinline void tell_completed(const struct blklat_session *s, const struct
 	bool ends = bytes >= rq->__data_len;
 
 	if (ends || error)
-		tell_if_slow(s, t->watch[BLKLAT_STAGE_DEVICE], rq, watch, ns, error);
+		tell_if_slow(s, t, rq, BLKLAT_STAGE_DEVICE, watch, ns, error);
 	if (ends && s->bios)
 		blklat_note_stage(s, rq->bio, BLKLAT_STAGE_DEVICE, ns);
 }

@@ -22,14 +22,14 @@ static void account_bio(const struct blklat_session *s, const struct blklat_bio 
 		blklat_account_here(s, bio->watch[1], cell);
 }
 
-/* Changes the watches of a bio that begins from wholes to its parts. */
-static void choose_parts(const struct blklat_session *s, struct blklat_bio *start, struct bio *bio)
+/* Changes the watches of a bio that begins from wholes to its parts. Sets its company in each, if company is kept. */
+static void choose_parts(const struct blklat_session *s, struct blklat_bio *start, struct bio *bio, u32 ret_company[2])
 {
 	u32 i;
 
 	for (i = 0; i < 2; i++)
 		if (start->watch[i])
-			start->watch[i] += blklat_part_now(s, start->watch[i], start->op, bio->bi_opf, start->bytes, bio);
+			start->watch[i] += blklat_part_now(s, start->watch[i], start->op, bio->bi_opf, start->bytes, bio, &ret_company[i]);
 }
 
 /* @n more bios like @bio are in flight: 1 or -1. */
@@ -48,8 +48,11 @@ static bool bio_follows_pause(const struct blklat_session *s, u32 watch, u64 now
 	return watch && blklat_follows_pause(&s->bios_seen_ns[watch - 1], now, s->idle_gap_ns);
 }
 
-/* Fills @ret except for held. Returns whether the bio is watched. */
-static bool begin_bio(struct blklat_session *s, struct bio *bio, struct blklat_bio *ret)
+/*
+ * Fills @ret except for held, and @ret_company as choose_parts() does. Returns whether the bio is
+ * watched.
+ */
+static bool begin_bio(struct blklat_session *s, struct bio *bio, struct blklat_bio *ret, u32 ret_company[2])
 {
 	*ret = (struct blklat_bio){
 		.bytes = bio->bi_iter.bi_size,
@@ -66,30 +69,38 @@ static bool begin_bio(struct blklat_session *s, struct bio *bio, struct blklat_b
 		ret->after_idle[1] = bio_follows_pause(s, ret->watch[1], ret->ns);
 	}
 	if (s->parts)
-		choose_parts(s, ret, bio);
+		choose_parts(s, ret, bio, ret_company);
 	return true;
+}
+
+static void count_start(struct blklat_session *s, const struct bio *bio, const struct blklat_bio *started, const u32 company[2])
+{
+	account_bio(s, started, BLKLAT_STARTED);
+	count_bio(s, started, 1);
+	if (s->keeps_company)
+		blklat_keep_bio_company(s, bio, company);
 }
 
 void blklat_capture_bio_hold(struct blklat_session *s, struct bio *bio)
 {
 	struct blklat_bio started;
+	u32 company[2] = { 0 };
 
 	/* Ignore the rest of a bio that was split: it began with its first piece. */
-	if (bio_flagged(bio, BIO_TRACE_COMPLETION) || !begin_bio(s, bio, &started))
+	if (bio_flagged(bio, BIO_TRACE_COMPLETION) || !begin_bio(s, bio, &started, company))
 		return;
 	started.held = true;
-	if (!blklat_bio_hold(s->bios, bio, &started))
-		return;
-	account_bio(s, &started, BLKLAT_STARTED);
-	count_bio(s, &started, 1);
+	if (blklat_bio_hold(s->bios, bio, &started))
+		count_start(s, bio, &started, company);
 }
 
 void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
 {
 	struct blklat_bio started, missed;
+	u32 company[2] = { 0 };
 	int err;
 
-	if (!begin_bio(s, bio, &started))
+	if (!begin_bio(s, bio, &started, company))
 		return;
 	err = blklat_bio_add(s->bios, bio, &started, &missed);
 	if (err == -EALREADY)
@@ -98,9 +109,10 @@ void blklat_capture_bio_queue(struct blklat_session *s, struct bio *bio)
 		account_bio(s, &missed, BLKLAT_OVERWRITTEN);
 		count_bio(s, &missed, -1);
 	}
-	account_bio(s, &started, err ? BLKLAT_TABLE_FULL : BLKLAT_STARTED);
-	if (!err)
-		count_bio(s, &started, 1);
+	if (err)
+		account_bio(s, &started, BLKLAT_TABLE_FULL);
+	else
+		count_start(s, bio, &started, company);
 }
 
 /* @bio: the start of @of; @i: index of one of its watches. */
@@ -121,7 +133,7 @@ static void end_bio_of(struct blklat_session *s, const struct bio *of, const str
 	if (error)
 		blklat_hist_add(&series->errors, 1);
 	if (s->slow && (error || blklat_is_slow(s, blklat_whole_of(s, watch), bio->op, ns)))
-		blklat_tell_bio(s, of, bio->op, bio->bytes, watch, ns, error);
+		blklat_tell_bio(s, of, bio->op, bio->bytes, watch, ns, error, blklat_bio_company(s, of, i));
 	blklat_hist_add(blklat_hist_begin(s, series, ns), 1);
 }
 

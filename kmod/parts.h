@@ -13,6 +13,7 @@
 #include "blklat/parts.h"
 #include "cgroups.h"
 #include "count.h"
+#include "slots.h"
 
 /*
  * A watch's IOs in flight, if they are counted: the number of occupied slots, or of entries in the
@@ -34,10 +35,10 @@ static inline u32 blklat_flags_part_of(u32 op, u32 flags)
 				 !!(flags & REQ_SYNC));
 }
 
-/* By depth, all IOs in flight are counted as one kind. */
+/* By depth alone, all IOs in flight are counted as one kind. */
 static inline u32 blklat_kind_of(const struct blklat_session *s, u32 op, u32 bytes)
 {
-	return s->by == BLKLAT_BY_DEPTH ? 1 : blklat_kind(op, bytes);
+	return s->by == BLKLAT_BY_DEPTH && !s->keeps_company ? 1 : blklat_kind(op, bytes);
 }
 
 /* @n more IOs are in flight: 1 or -1. @whole: number + 1. */
@@ -60,8 +61,25 @@ static inline u32 blklat_part_beside(const struct blklat_session *s, u32 whole)
 	return BLKLAT_BESIDE_NOTHING;
 }
 
-/* The part of an IO that begins now; @bio is its first bio. */
-static inline u32 blklat_part_now(const struct blklat_session *s, u32 whole, u32 op, u32 flags, u32 bytes, struct bio *bio)
+/* The company of an IO that begins now, in a session that keeps it. */
+static inline u32 blklat_company_now(const struct blklat_session *s, u32 whole)
+{
+	const struct blklat_in_flight *f = &s->in_flight[whole - 1];
+	u32 beside = BLKLAT_BESIDE_NOTHING, depth = 1, kind;
+
+	for (kind = BLKLAT_KINDS; kind; kind--) {
+		u32 n = atomic_read(&f->of_kind[kind - 1]);
+
+		depth += n;
+		if (n)
+			beside = kind;
+	}
+	return blklat_company(depth, beside);
+}
+
+/* The part of an IO that begins now; @bio is its first bio. Sets @ret_company in a session that keeps it. */
+static inline u32 blklat_part_now(const struct blklat_session *s, u32 whole, u32 op, u32 flags, u32 bytes, struct bio *bio,
+				  u32 *ret_company)
 {
 	if (s->by == BLKLAT_BY_CGROUP)
 		return blklat_cgroup_part(s->cgroups, bio);
@@ -69,7 +87,10 @@ static inline u32 blklat_part_now(const struct blklat_session *s, u32 whole, u32
 		return blklat_size_part(bytes);
 	if (s->by == BLKLAT_BY_FLAGS)
 		return blklat_flags_part_of(op, flags);
-	return blklat_part_beside(s, whole);
+	if (!s->keeps_company)
+		return blklat_part_beside(s, whole);
+	*ret_company = blklat_company_now(s, whole);
+	return blklat_company_part(*ret_company, s->by);
 }
 
 /* A request that began at @start is not in flight any more. Does nothing if @start is not a time. */
@@ -80,18 +101,31 @@ static inline void blklat_leave(const struct blklat_session *s, u32 whole, u64 s
 }
 
 /*
- * The start time of a request that begins @now in a slot which holds @was. If @was is a time, the end
- * of an earlier request was missed.
+ * The start time of a request that begins @stage @now in a slot which holds @was. If @was is a time, the
+ * end of an earlier request was missed.
  */
-static inline u64 blklat_begin_in_part(const struct blklat_session *s, u32 whole, const struct request *rq, u64 now, u64 was)
+static inline u64 blklat_begin_in_part(const struct blklat_session *s, const struct blklat_target *t, const struct request *rq,
+				       enum blklat_stage stage, u64 now, u64 was)
 {
-	u32 op = blklat_op_of(rq->cmd_flags), kind = s->in_flight ? blklat_kind_of(s, op, rq->__data_len) : 0, part;
+	u32 op = blklat_op_of(rq->cmd_flags), kind = s->in_flight ? blklat_kind_of(s, op, rq->__data_len) : 0;
+	u32 whole = t->watch[stage], part, company = 0, number;
 
 	blklat_leave(s, whole, was);
-	part = blklat_part_now(s, whole, op, rq->cmd_flags, rq->__data_len, rq->bio);
+	part = blklat_part_now(s, whole, op, rq->cmd_flags, rq->__data_len, rq->bio, &company);
 	if (kind)
 		blklat_count_in_flight(s, whole, kind, 1);
+	if (s->keeps_company && blklat_slot_number(t, rq, stage, &number))
+		s->company[number] = company;
 	return blklat_parted_start(now, part, kind);
+}
+
+/* The company of a request that ends @stage; 0: it is not kept. */
+static inline u32 blklat_kept_company(const struct blklat_session *s, const struct blklat_target *t, const struct request *rq,
+				      enum blklat_stage stage)
+{
+	u32 number;
+
+	return s->keeps_company && blklat_slot_number(t, rq, stage, &number) ? s->company[number] : 0;
 }
 
 /*

@@ -244,7 +244,13 @@ static int make_in_flight(struct blklat_session *s)
 	if (!blklat_counts_in_flight(s->by))
 		return 0;
 	s->in_flight = kvcalloc(s->watches, sizeof(*s->in_flight), BLKLAT_GFP);
-	return s->in_flight ? 0 : -ENOMEM;
+	if (!s->in_flight)
+		return -ENOMEM;
+	s->keeps_company = s->slow;
+	if (!s->keeps_company || !s->n_slots)
+		return 0;
+	s->company = kvcalloc(s->n_slots, sizeof(*s->company), BLKLAT_GFP);
+	return s->company ? 0 : -ENOMEM;
 }
 
 int blklat_session_new(const struct blklat_setup *setup, struct blklat_watch *watch,
@@ -300,6 +306,7 @@ void blklat_session_free(struct blklat_session *s)
 	blklat_bio_table_free(s->bios);
 	kvfree(s->bios_seen_ns);
 	kvfree(s->in_flight);
+	kvfree(s->company);
 	blklat_teller_free(s->slow);
 	if (s->cgroups)
 		blklat_cgroups_put(&s->cgroups_user, s->cgroups);

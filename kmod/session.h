@@ -62,6 +62,8 @@ struct blklat_session {
 	u32 parts;			/* of each whole; they follow it */
 	u32 cgroups;			/* how many of the parts are for cgroups; 0: not divided by cgroup */
 	struct blklat_in_flight *in_flight;	/* [watch], see parts.h; NULL: not counted */
+	bool keeps_company;		/* IOs in flight are counted, and slow IOs tell their company */
+	u32 *company;			/* [slot], if so: that of the request in it */
 	struct blklat_teller *slow;	/* see slow.h; NULL: slow IOs are not reported */
 	const u64 *slow_from;		/* [watch][op]: the latency from which an IO is slow; NULL likewise */
 	u32 scale;

@@ -13,7 +13,7 @@
 enum { MAX_WATCHES = 65536, MAX_BIOS = 16 << 20, MAX_QUEUES = 1 << 16, MAX_STRIDE = 1 << 20 };
 enum { DEVICE = BLKLAT_STAGE_DEVICE, QUEUE = BLKLAT_STAGE_QUEUE, TOTAL = BLKLAT_STAGE_TOTAL };
 
-#define SETUP(...) { .version = 8, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
+#define SETUP(...) { .version = 9, .watches = 1, .scale = 6, .max_bios = 1, __VA_ARGS__ }
 
 static void blklat_session_test_setup_check(struct kunit *test)
 {
@@ -26,8 +26,8 @@ static void blklat_session_test_setup_check(struct kunit *test)
 		{ SETUP(.scale = 7), -EINVAL },
 		{ SETUP(.scale = U32_MAX), -EINVAL },
 		{ SETUP(.version = 0), -EPROTO },
-		{ SETUP(.version = 7), -EPROTO },
-		{ SETUP(.version = 9, .watches = 0, .scale = 99, .cgroups = 1), -EPROTO },
+		{ SETUP(.version = 8), -EPROTO },
+		{ SETUP(.version = 10, .watches = 0, .scale = 99, .cgroups = 1), -EPROTO },
 		{ SETUP(.watches = 0), -EINVAL },
 		{ SETUP(.watches = MAX_WATCHES), 0 },
 		{ SETUP(.watches = MAX_WATCHES + 1), -E2BIG },
@@ -154,7 +154,7 @@ static void expect_layout(struct kunit *test, const struct blklat_session *s, u3
 	const struct blklat_header *h = s->header;
 
 	EXPECT_U64(test, h->magic, 0x74616c6b6c62ULL);
-	EXPECT_U64(test, h->version, 8);
+	EXPECT_U64(test, h->version, 9);
 	EXPECT_U64(test, h->cpus, nr_cpu_ids);
 	EXPECT_U64(test, h->watches, watches);
 	EXPECT_U64(test, h->scale, scale);
@@ -215,7 +215,7 @@ static void blklat_session_test_slow_layout(struct kunit *test)
 	EXPECT_U64(test, h->slow_from_offset, from);
 	EXPECT_U64(test, h->slow_untold_offset, untold);
 	EXPECT_U64(test, h->slow_ring_offset, ring);
-	EXPECT_U64(test, h->bytes, ring + pages(128 + 512 * 96));
+	EXPECT_U64(test, h->bytes, ring + pages(128 + 512 * 104));
 	for (word = (void *)h + from; word < (u64 *)((void *)h + untold); word++)
 		ones += *word == U64_MAX;
 	EXPECT_U64(test, ones, 30 * 5);

@@ -13,16 +13,26 @@
 #include "session.h"
 
 /* False: the request's tag is beyond the slots. */
+static __always_inline bool blklat_slot_number(const struct blklat_target *t, const struct request *rq, enum blklat_stage stage,
+					       u32 *ret)
+{
+	u32 tag = rq->internal_tag >= 0 ? t->tags + rq->internal_tag : (u32)rq->tag;
+	u32 queue = rq->mq_hctx->queue_num;
+
+	if (tag >= t->stride || queue >= t->queues)
+		return false;
+	*ret = t->first_slot[stage] + queue * t->stride + tag;
+	return true;
+}
+
 static __always_inline bool blklat_slot_of(const struct blklat_session *s, const struct blklat_target *t,
 					   const struct request *rq, enum blklat_stage stage,
 					   struct blklat_slot **ret)
 {
-	u32 tag = rq->internal_tag >= 0 ? t->tags + rq->internal_tag : (u32)rq->tag;
-	u32 queue = rq->mq_hctx->queue_num, number;
+	u32 number;
 
-	if (tag >= t->stride || queue >= t->queues)
+	if (!blklat_slot_number(t, rq, stage, &number))
 		return false;
-	number = t->first_slot[stage] + queue * t->stride + tag;
 	*ret = BLKLAT_SLOT_IN(&s->slots[number / BLKLAT_SLOTS], number % BLKLAT_SLOTS);
 	/* Otherwise the compiler keeps both parts of the address, which takes one more register. */
 	OPTIMIZER_HIDE_VAR(*ret);

@@ -33,9 +33,24 @@ struct blklat_note {
 
 #define CLAIMED ((const void *)1)
 
+/*
+ * The company of a bio in each of its watches: the lower half. The upper half is the lower one of the
+ * bio's address, so each value says whose it is.
+ */
+struct blklat_bio_company {
+	u64 of[2];
+};
+
+/* @each: bytes for every note. NULL: there is too little memory. */
+static void *for_notes(u32 notes, size_t each)
+{
+	u64 bytes = (u64)notes * each;
+
+	return bytes / PAGE_SIZE <= si_mem_available() / 2 ? kvzalloc(bytes, BLKLAT_GFP) : NULL;
+}
+
 int blklat_teller_new(const struct blklat_setup *setup, struct blklat_teller **ret)
 {
-	u64 bytes = (u64)setup->notes * sizeof(struct blklat_note);
 	struct blklat_teller *t;
 
 	BUILD_BUG_ON(sizeof(struct blklat_note) != 64);
@@ -49,10 +64,11 @@ int blklat_teller_new(const struct blklat_setup *setup, struct blklat_teller **r
 	t->owners = setup->owners;
 	if (setup->notes) {
 		t->note_bits = ilog2(setup->notes);
-		if (bytes / PAGE_SIZE <= si_mem_available() / 2)
-			t->notes = kvzalloc(bytes, BLKLAT_GFP);
-		if (!t->notes) {
-			kfree(t);
+		t->notes = for_notes(setup->notes, sizeof(*t->notes));
+		if (blklat_counts_in_flight(setup->by))
+			t->bio_company = for_notes(setup->notes, sizeof(*t->bio_company));
+		if (!t->notes || (blklat_counts_in_flight(setup->by) && !t->bio_company)) {
+			blklat_teller_free(t);
 			return -ENOMEM;
 		}
 	}
@@ -65,6 +81,7 @@ void blklat_teller_free(struct blklat_teller *t)
 	if (!t)
 		return;
 	kvfree(t->notes);
+	kvfree(t->bio_company);
 	kfree(t);
 }
 
@@ -175,6 +192,33 @@ void blklat_note_stage(const struct blklat_session *s, const struct bio *bio, en
 	smp_store_release(&n->bio, bio);
 }
 
+/* --- company ------------------------------------------------------------------------------- */
+
+static u64 *company_of(const struct blklat_teller *t, const struct bio *bio, u32 i)
+{
+	return &t->bio_company[hash_ptr((void *)bio, t->note_bits)].of[i];
+}
+
+static u64 company_key(const struct bio *bio)
+{
+	return (u64)(uintptr_t)bio << 32;
+}
+
+void blklat_keep_bio_company(const struct blklat_session *s, const struct bio *bio, const u32 company[2])
+{
+	u32 i;
+
+	for (i = 0; s->slow->bio_company && i < 2; i++)
+		WRITE_ONCE(*company_of(s->slow, bio, i), company_key(bio) | company[i]);
+}
+
+u32 blklat_bio_company(const struct blklat_session *s, const struct bio *bio, u32 i)
+{
+	u64 kept = s->slow->bio_company ? READ_ONCE(*company_of(s->slow, bio, i)) : 0;
+
+	return kept >> 32 == company_key(bio) >> 32 ? (u32)kept : 0;
+}
+
 /* --- the ring ------------------------------------------------------------------------------ */
 
 /*
@@ -197,7 +241,7 @@ static struct blklat_slow_place *reserve(struct blklat_teller *t, u32 *ret_numbe
 	return &t->ring->place[number & (t->places - 1)];
 }
 
-static void tell(const struct blklat_session *s, u32 watch, struct blklat_slow *io, const struct blklat_note *note)
+static void tell(const struct blklat_session *s, u32 watch, struct blklat_slow *io, const struct blklat_note *note, u32 company)
 {
 	struct blklat_slow_place *p;
 	u32 number;
@@ -216,11 +260,13 @@ static void tell(const struct blklat_session *s, u32 watch, struct blklat_slow *
 	io->submitter = note->submitter;
 	io->known |= note->known;
 	memcpy(io->comm, note->comm, sizeof(io->comm));
+	io->depth = blklat_company_depth(company);
+	io->beside = blklat_company_beside(company);
 	p->io = *io;
 	smp_store_release(&p->next, number + 1);
 }
 
-void blklat_tell_request(const struct blklat_session *s, const struct request *rq, u32 watch, u64 ns, int error)
+void blklat_tell_request(const struct blklat_session *s, const struct request *rq, u32 watch, u64 ns, int error, u32 company)
 {
 	const struct blklat_note note = note_of_sender(s->slow, rq->bio);
 	struct blklat_slow io = {
@@ -236,11 +282,12 @@ void blklat_tell_request(const struct blklat_session *s, const struct request *r
 
 	if (io.sector != (u64)-1 && io.op != BLKLAT_OP_FLUSH)
 		io.known |= BLKLAT_SLOW_SECTOR;
-	tell(s, watch, &io, &note);
+	tell(s, watch, &io, &note, company);
 }
 
 /* A bio's hardware queue is not known. */
-void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, u8 op, u32 bytes, u32 watch, u64 ns, int error)
+void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, u8 op, u32 bytes, u32 watch, u64 ns, int error,
+		     u32 company)
 {
 	struct blklat_note note = { .bio = NULL };
 	struct blklat_slow io = { .latency_ns = ns, .bytes = bytes, .error = error, .op = op };
@@ -253,5 +300,5 @@ void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, u8 o
 	} else {
 		note = (struct blklat_note){ .bio = NULL };
 	}
-	tell(s, watch, &io, &note);
+	tell(s, watch, &io, &note, company);
 }

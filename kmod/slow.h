@@ -24,7 +24,7 @@
 
 struct bio;
 struct request;
-struct blklat_bio;
+struct blklat_bio_company;
 struct blklat_note;
 
 struct blklat_teller {
@@ -33,6 +33,7 @@ struct blklat_teller {
 	u32 places;			/* in the ring, a power of two */
 	u32 note_bits;
 	struct blklat_note *notes;	/* 1 << note_bits; NULL: there are no notes */
+	struct blklat_bio_company *bio_company;	/* as many; NULL: it is not kept */
 	bool owners;			/* notes include process and cgroup */
 	atomic_t next ____cacheline_aligned_in_smp;	/* number of the next report */
 };
@@ -57,11 +58,18 @@ static inline bool blklat_is_slow(const struct blklat_session *s, u32 whole, u32
 }
 
 /*
- * @watch: the watch in which the IO is counted. @error: 0, or the error from the tracepoint. Call these
- * before writing its bin.
+ * @watch: the watch in which the IO is counted. @error: 0, or the error from the tracepoint. @company: see
+ * parts.h; 0: it is not known. Call these before writing its bin.
  */
-void blklat_tell_request(const struct blklat_session *s, const struct request *rq, u32 watch, u64 ns, int error);
-void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, u8 op, u32 bytes, u32 watch, u64 ns, int error);
+void blklat_tell_request(const struct blklat_session *s, const struct request *rq, u32 watch, u64 ns, int error, u32 company);
+void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, u8 op, u32 bytes, u32 watch, u64 ns, int error,
+		     u32 company);
+
+/* Keeps the company of a bio that begins, in its two watches, for blklat_bio_company(). */
+void blklat_keep_bio_company(const struct blklat_session *s, const struct bio *bio, const u32 company[2]);
+
+/* What was kept for watch @i of a bio that ends. 0: nothing; another bio's has replaced it. */
+u32 blklat_bio_company(const struct blklat_session *s, const struct bio *bio, u32 i);
 
 /* A bio is queued, whether its device is watched or not. */
 void blklat_note_bio(const struct blklat_session *s, struct bio *bio);

@@ -121,7 +121,7 @@ static void tell_many(struct work_struct *work)
 	for (i = 0; i < EACH; i++) {
 		preempt_disable();
 		/* The size is the teller's number, the latency its count. */
-		blklat_tell_bio(t->crowd->s, NULL, READ_IO, t - t->crowd->teller, 1, i, 0);
+		blklat_tell_bio(t->crowd->s, NULL, READ_IO, t - t->crowd->teller, 1, i, 0, 0);
 		preempt_enable();
 		if (!(i % 64))
 			cond_resched();

@@ -108,6 +108,33 @@ static inline int blklat_counts_in_flight(__u32 by)
 }
 
 /*
+ * An IO's company: its depth and the strongest kind beside it, as one number that an engine keeps from the IO's
+ * start until its end; 0: not known. A part by depth or by beside follows from it.
+ */
+#define BLKLAT_COMPANY_KIND_BITS 3
+_Static_assert(BLKLAT_BESIDE_PARTS < 1 << BLKLAT_COMPANY_KIND_BITS, "kinds have room");
+
+static inline __u32 blklat_company(__u32 depth, __u32 beside)
+{
+	return depth << BLKLAT_COMPANY_KIND_BITS | beside;
+}
+
+static inline __u32 blklat_company_depth(__u32 company)
+{
+	return company >> BLKLAT_COMPANY_KIND_BITS;
+}
+
+static inline __u32 blklat_company_beside(__u32 company)
+{
+	return company & ((1 << BLKLAT_COMPANY_KIND_BITS) - 1);
+}
+
+static inline __u32 blklat_company_part(__u32 company, __u32 by)
+{
+	return by == BLKLAT_BY_DEPTH ? blklat_depth_part(blklat_company_depth(company)) : blklat_company_beside(company);
+}
+
+/*
  * By cgroup: the one that is charged for the IO, or for the first bio of a request. That is the cgroup
  * that owns the data, even if another task writes the data back later. If that cgroup lacks the io
  * controller (blkio in version 1), it is the nearest ancestor that has it.

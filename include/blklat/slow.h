@@ -33,11 +33,11 @@ struct blklat_slow {
 	__u8 known;		/* bit set of enum blklat_slow_known */
 	char comm[BLKLAT_COMM];	/* that process's command */
 	/*
-	 * Where IOs in flight are counted (blklat_counts_in_flight()): what --by depth and --by beside go by
-	 * (parts.h), whichever of the two divides the watch. Else 0, as if the IO's start was not seen.
+	 * Its company (parts.h). Known only where IOs in flight are counted (blklat_counts_in_flight()), whether
+	 * they divide the watch by depth or by neighbour.
 	 */
-	__u32 depth;		/* IOs in the stage when this one began it, including it */
-	__u8 beside;		/* enum blklat_kind: the strongest among the others */
+	__u32 depth;		/* IOs in the stage when this one began it, including it; 0: not known */
+	__u8 beside;		/* enum blklat_kind: the strongest among the others; 0: not known */
 	__u8 pad[3];
 };
 _Static_assert(sizeof(struct blklat_slow) == 96, "no padding");

@@ -301,10 +301,28 @@ static void slow_ios_take_memory(void **state)
 	assert_in_range(room.ring_bytes, 8 * 10000 * sizeof(struct blklat_slow), 8 << 20);
 	assert_int_equal(room.ring_bytes & (room.ring_bytes - 1), 0);
 	assert_int_equal(capture_memory_bytes(&cfg, 2, 3, 6) - without, room.ring_bytes + 4096 * 64);
+	/* Their company takes 16 bytes for a note and 4 for a slot. */
+	for (cfg.by = BLKLAT_BY_NOTHING; cfg.by < BLKLAT_BYS; cfg.by++) {
+		u64 with, counted = cfg.by == BLKLAT_BY_DEPTH || cfg.by == BLKLAT_BY_BESIDE;
+
+		for (w.stage = BLKLAT_STAGE_DEVICE; w.stage < BLKLAT_STAGES; w.stage++) {
+			u64 slots = w.stage == BLKLAT_STAGE_TOTAL ? 0 : slots_total(&d, w.stage == BLKLAT_STAGE_DEVICE,
+										  w.stage == BLKLAT_STAGE_QUEUE, 2);
+
+			cfg.slow.wanted = true;
+			room = slow_room(&cfg);
+			with = capture_memory_bytes(&cfg, 2, 3, 6);
+			cfg.slow.wanted = false;
+			assert_int_equal(with - capture_memory_bytes(&cfg, 2, 3, 6),
+					 room.ring_bytes + 4096 * 64 + counted * (4096 * 16 + slots * 4));
+		}
+	}
+	cfg.by = BLKLAT_BY_NOTHING;
+	cfg.slow.wanted = true;
 	/* The module's ring is as large as fits. */
 	for (cfg.slow.most = 1; cfg.slow.most <= 10000; cfg.slow.most += 7) {
 		room = slow_room(&cfg);
-		assert_in_range(128 + room.places * 96, room.ring_bytes / 3, room.ring_bytes);
+		assert_in_range(128 + room.places * 104, room.ring_bytes / 3, room.ring_bytes);
 		assert_int_equal(room.places & (room.places - 1), 0);
 	}
 }

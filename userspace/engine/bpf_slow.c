@@ -10,6 +10,7 @@
 
 #include "../bpf/capture.h"	/* and struct target */
 #include "blklat.skel.h"
+#include "blklat/parts.h"
 #include "engine/slow.h"
 
 struct bpf_slow {
@@ -30,6 +31,13 @@ void bpf_slow_size(struct bpf_capture *b, const struct slow_room *room)
 	bpf_map__set_max_entries(s->maps.notes, room->notes);
 	bpf_map__set_max_entries(s->maps.slow_from, b->kernel.capture.n_watches * BLKLAT_OPS);
 	bpf_map__set_max_entries(s->maps.slow_untold, b->kernel.capture.n_watches);
+	if (!blklat_counts_in_flight(b->kernel.by))
+		return;
+	s->rodata->cfg_company = true;
+	if (b->targets.n_slots)
+		bpf_map__set_max_entries(s->maps.company, b->targets.n_slots);
+	if (capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_TOTAL))
+		bpf_map__set_max_entries(s->maps.bio_company, room->notes);
 }
 
 static int take(void *into, void *data, size_t bytes)

@@ -124,11 +124,16 @@ struct slow_room slow_room(const struct capture_config *cfg)
 	};
 }
 
-static u64 slow_bytes(const struct capture_config *cfg)
+/* @slots: of all watches. */
+static u64 slow_bytes(const struct capture_config *cfg, u64 slots)
 {
 	const struct slow_room room = slow_room(cfg);
+	u64 bytes;
 
-	return cfg->slow.wanted ? room.ring_bytes + (u64)room.notes * sizeof(struct note) : 0;
+	if (!cfg->slow.wanted)
+		return 0;
+	bytes = room.ring_bytes + (u64)room.notes * sizeof(struct note);
+	return blklat_counts_in_flight(cfg->by) ? bytes + slots * sizeof(u32) + (u64)room.notes * sizeof(struct bio_company) : bytes;
 }
 
 u64 capture_memory_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u32 scale)
@@ -136,14 +141,13 @@ u64 capture_memory_bytes(const struct capture_config *cfg, u32 cpus, u32 rows, u
 	u64 row = BLKLAT_SERIES_BYTES((u64)BLKLAT_CELLS(scale)) * BLKLAT_OPS + BLKLAT_ACCOUNTS * sizeof(u64);
 	u64 bytes = (u64)rows * cfg->n_watches * row + idle_bytes(cfg, scale) + in_flight_bytes(cfg);
 	bool total = false;
+	u64 slots = 0;
 
 	for (u32 i = 0; i < cfg->n_watches; i++) {
-		u64 slots = slots_at(cfg->watches, i, cfg->n_watches, cpus);
-
 		total |= cfg->watches[i].stage == BLKLAT_STAGE_TOTAL;
-		bytes += slots / BLKLAT_SLOTS * sizeof(struct blklat_slots);
+		slots += slots_at(cfg->watches, i, cfg->n_watches, cpus);
 	}
-	bytes += slow_bytes(cfg);
+	bytes += slots / BLKLAT_SLOTS * sizeof(struct blklat_slots) + slow_bytes(cfg, slots);
 	return bytes + (total ? (u64)bio_buckets(cfg->max_bios) * sizeof(struct bio_bucket) : 0);
 }
 

@@ -6,7 +6,7 @@ import mmap
 import os
 
 NODE = "/dev/blklat"
-VERSION = 8
+VERSION = 9
 DEVICE, QUEUE, TOTAL = range(3)
 OPS = 5
 ACCOUNTS = 9
@@ -142,7 +142,7 @@ class Session:
         """Takes everything from the ring."""
         at, told = self.header().slow_ring_offset, []
         number = int.from_bytes(self.at[at:at + 4], "little")
-        while (io := Slow.from_buffer_copy(self.at, at + 128 + number % places * 96)).next == (number + 1) % 2 ** 32:
+        while (io := Slow.from_buffer_copy(self.at, at + 128 + number % places * ctypes.sizeof(Slow))).next == (number + 1) % 2 ** 32:
             told.append(io)
             number = (number + 1) % 2 ** 32
             self.at[at:at + 4] = number.to_bytes(4, "little")
