@@ -99,7 +99,7 @@ def test_total_against_fio(loop):
 def test_stages_of_one_device(deadline_loop):
     """Waiting and service are parts of the whole: count by count and mean by mean."""
     with Blklat(deadline_loop, stage="device,queue,total", interval=3600) as b:
-        f = fio(deadline_loop, time_based=1, runtime=2, bs="16k")
+        f = fio(deadline_loop, number_ios=20000, bs="16k")
     assert [l["stage"] for l in b.lines] == ["device", "queue", "total"]
     mean = {}
     for stage in ("device", "queue", "total"):

@@ -49,7 +49,7 @@ def test_all_of_the_command_is_recorded(loop, file):
     """From its first IO to its last; the interval that its end cuts short is there."""
     file.unlink(missing_ok=True)
     delta = Delta(loop)
-    command = fio_argv(loop, **deep(1.1))
+    command = fio_argv(loop, **deep(1.1, rate_iops=20000))
     began = time.monotonic()
     done = record(loop, file, "--label", "a run", command=command)
     ended = time.monotonic()
