@@ -62,7 +62,7 @@ def test_report(old, tmp_path):
     assert len(expected["runs"]) == 1 and expected["runs"][0]
     assert report(file) == expected
     again = copy(tmp_path / "again.blklat", file)
-    assert ask(again, "PRAGMA user_version") == [(2,)]
+    assert ask(again, "PRAGMA user_version") == [(3,)]
     assert report(again) == expected
     assert run("report", "--format", "json", again).stdout.replace(str(again), str(file)) == \
         run("report", "--format", "json", file).stdout
