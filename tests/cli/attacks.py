@@ -9,6 +9,7 @@ import subprocess
 HERE = pathlib.Path(__file__).parent
 BLKLAT = os.environ.get("BLKLAT", str(HERE.parents[1] / "build/blklat"))
 NVME = HERE / "replay" / "nvme.txt"
+DUMPS = sorted(HERE.glob("version[0-9]/*.sql"))  # recordings of older versions
 ENV = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TZ": "UTC", "LC_ALL": "C.UTF-8"}
 ROOT = os.geteuid() == 0
 NOBODY = 65534

@@ -12,9 +12,8 @@ import subprocess
 import time
 
 import pytest
-from attacks import BLKLAT, ENV, HERE, NOBODY, PLANTS, ROOT, named, one_line, plant, record, run, shown, state
+from attacks import BLKLAT, DUMPS, ENV, NOBODY, PLANTS, ROOT, named, one_line, plant, record, run, shown, state
 
-DUMPS = sorted((HERE / "version1").glob("*.sql"))
 SECOND = 10 ** 9
 SCRIPT = "blklat-replay 1\nstart 2026-11-21T07:35:00.000Z\ndevice sda\nwatch sda device\n" + "io read 60us 4096 x10\ntick 1\n" * 120
 

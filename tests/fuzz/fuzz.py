@@ -61,7 +61,7 @@ def seed_scripts(folder, build):
 SMALL_SCRIPT = (ROOT / "tests/cli/small.txt").read_text() + "tick 1\non d device\ngone\ntick 1\n"
 
 
-SLOW = """slow read 2ms 4096 ago=9ms sector=8 queue=1ms device=1ms hw-queue=1 cpu=1 pid=7 comm=dd cgroup=/a/b x2
+SLOW = """slow read 2ms 4096 ago=9ms sector=8 queue=1ms device=1ms depth=12 beside=flush hw-queue=1 cpu=1 pid=7 comm=dd cgroup=/a/b x2
 slow write 1ms 512 error=7 thread=5 comm=kworker/0:1 x3
 on d device
 slow write 3ms 4096 error=10
@@ -82,7 +82,7 @@ tick 1
 
 
 def seed_recordings(folder, build):
-    """Recordings: whole, divided, with slow IOs, and of version 1."""
+    """Recordings: whole, divided, with slow IOs, and of older versions."""
     script = folder / "script"
     for name, text in (("small", SMALL_SCRIPT), ("divided", SMALL_SCRIPT.replace("scale 1\n", "scale 1\nby size\n")),
                        ("slow", SMALL_SCRIPT.replace("scale 1\n", "scale 1\nslow-max 3\n").replace("tick 1\n", SLOW + "tick 1\n", 1)),
@@ -94,9 +94,10 @@ def seed_recordings(folder, build):
                         "INSERT INTO lower VALUES(0, 1); DELETE FROM cell; PRAGMA page_size = 512; VACUUM"], check=True)
     subprocess.run(["sqlite3", folder / "divided", "INSERT INTO state(interval, watch, in_flight, oldest_ns, waited_ns) "
                     "VALUES(1, 1, 2, 300, 500)"], check=True)
-    with open(ROOT / "tests/cli/version1/gone.sql") as sql:
-        subprocess.run(["sqlite3", folder / "version1"], stdin=sql, check=True)
-    subprocess.run(["sqlite3", folder / "version1", "DELETE FROM cell; PRAGMA page_size = 512; VACUUM"], check=True)
+    for version, name in ((1, "gone"), (2, "slow")):
+        with open(ROOT / f"tests/cli/version{version}/{name}.sql") as sql:
+            subprocess.run(["sqlite3", folder / f"version{version}"], stdin=sql, check=True)
+        subprocess.run(["sqlite3", folder / f"version{version}", "DELETE FROM cell; PRAGMA page_size = 512; VACUUM"], check=True)
 
 
 def seed_headers(folder, build):

@@ -23,6 +23,9 @@ static const struct { const char *table, *columns[20]; } values[] = {
 	{ "series", { "interval", "watch", "op", "ios", "bytes", "errors", "sum_ns", "min_ns", "max_ns", "idle_ios",
 		      "idle_sum_ns" } },
 	{ "mark", { "mono_ns", "wall_ns", "text" } },
+	{ "slow", { "interval", "n", "watch", "end_wall_ns", "latency_ns", "queue_ns", "device_ns", "op", "bytes", "sector", "error",
+		    "hw_queue", "start_cpu", "end_cpu", "pid", "comm", "kernel_thread", "cgroup", "depth", "beside" } },
+	{ "slow_found", { "interval", "watch", "found" } },
 };
 
 /* Values at the limits of something, or that are no values at all. */
@@ -30,7 +33,7 @@ static const char *const extremes[] = {
 	"0", "1", "-1", "2", "5", "7", "1023", "1024", "4096", "65536", "4294967296", "1 << 48", "1 << 58",
 	"(1 << 58) + 1", "1 << 62", "(1 << 62) + 1", "9223372036854775807", "-9223372036854775807", "NULL", "1.5",
 	"9e999", "'x'", "''", "x''", "x'00ff'", "printf('%.*c', 1025, 'x')", "%s + 1", "%s - 1", "%s * 2", "-%s", "'device'",
-	"'size'", "'4 KiB'", "'1 MiB+'",
+	"'size'", "'4 KiB'", "'1 MiB+'", "'flush'",
 };
 
 static void change_value(sqlite3 *db, unsigned int seed)
@@ -41,7 +44,7 @@ static void change_value(sqlite3 *db, unsigned int seed)
 
 	while (columns < 20 && values[table].columns[columns])
 		columns++;
-	column = values[table].columns[seed / 8 % columns];
+	column = values[table].columns[seed / ARRAY_SIZE(values) % columns];
 	snprintf(value, sizeof(value), extremes[seed / 256 % ARRAY_SIZE(extremes)], column);
 	snprintf(sql, sizeof(sql), "UPDATE OR REPLACE %s SET %s = %s WHERE (SELECT count(*) FROM %s) < 2 OR abs(random()) %% 3 = 0",
 		 values[table].table, column, value, values[table].table);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "blklat/parts.h"
 #include "core/sink.h"
 
 #define WATCHES 6
@@ -166,6 +167,7 @@ static inline void any_slow(struct slow_ios *slow, const struct watch *watches, 
 		io.told = (struct blklat_slow){
 			.latency_ns = any(), .queue_ns = any(), .device_ns = any(), .sector = any(), .bytes = any(), .error = (s32)any64(),
 			.submitter = any(), .hw_queue = any(), .start_cpu = any(), .end_cpu = any(), .op = any64() % BLKLAT_OPS, .known = any(),
+			.depth = any(), .beside = any64() % (BLKLAT_BESIDE_PARTS + 1),
 		};
 		any_text(io.told.comm, sizeof(io.told.comm));
 		if (any64() % 2) {
@@ -258,6 +260,7 @@ static inline void assert_same_slow_io(const struct slow_io *a, const struct slo
 		assert_string_equal(a->cgroup, b->cgroup);
 	assert_memory_equal(&a->told, &b->told, offsetof(struct blklat_slow, comm));
 	assert_string_equal(a->told.comm, b->told.comm);
+	assert_true(a->told.depth == b->told.depth && a->told.beside == b->told.beside);
 }
 
 static inline void assert_same_slow_ios(const struct slow_ios *a, const struct slow_ios *b)

@@ -216,6 +216,28 @@ static void test_what_is_cut_off_is_refused(void **unused)
 	world_uninit(&w);
 }
 
+static void test_no_such_neighbour(void **unused)
+{
+	struct frames into;
+	struct world w;
+
+	(void)unused;
+	world_init(&w, 7);
+	assert_int_equal(frames_init(&into, w.watches, WATCHES, SCALE), 0);
+	frames_track(&into);
+	assert_in_range(w.slow.n, 1, UINT32_MAX);
+	for (u32 beside = 0; beside <= UINT8_MAX; beside++) {
+		struct wire_out bytes = { 0 };
+
+		w.slow.io[0].told.beside = beside;
+		wire_put_frames(&bytes, &w.run, w.watches, &w.frames);
+		assert_int_equal(read_frames(&w, &into, bytes.data, bytes.len), beside <= BLKLAT_BESIDE_PARTS ? 0 : -EBADMSG);
+		wire_out_free(&bytes);
+	}
+	frames_uninit(&into);
+	world_uninit(&w);
+}
+
 /* A byte is changed here and there: accepted or refused, nothing is overrun (the sanitized build runs this too). */
 static void test_garbage_does_no_harm(void **unused)
 {
@@ -257,6 +279,7 @@ int main(void)
 		cmocka_unit_test(test_idle_watches_take_few_bytes),
 		cmocka_unit_test(test_very_many_slow_ios),
 		cmocka_unit_test(test_what_is_cut_off_is_refused),
+		cmocka_unit_test(test_no_such_neighbour),
 		cmocka_unit_test(test_garbage_does_no_harm),
 	};
 

@@ -3,6 +3,7 @@
  * Slow IOs in a recording: if its size is limited they stay with their intervals, and files that lie about them are
  * refused.
  */
+#include "blklat/parts.h"
 #include "core/slow.h"
 #include "recording/ring.h"
 #include "recording/sqlite.h"
@@ -10,8 +11,9 @@
 
 #define MOST 3
 #define FOUND_EACH(i) ((i) % 6)
+#define DEPTH(i) ((i) % 2 ? (i) : UINT32_MAX)
 
-/* Interval @i has i % 6 slow IOs, each of them distinguishable; every other one says who sent it. */
+/* Interval @i has i % 6 slow IOs, each of them distinguishable; of every other one more is known. */
 static void make_slow(struct slow_ios *s, u64 i)
 {
 	slow_ios_clear(s);
@@ -23,6 +25,8 @@ static void make_slow(struct slow_ios *s, u64 i)
 			io.told.known = BLKLAT_SLOW_SUBMITTER | BLKLAT_SLOW_SECTOR;
 			io.told.sector = i;
 			strcpy(io.told.comm, "fio");
+			io.told.depth = DEPTH(i);
+			io.told.beside = 1 + i % BLKLAT_BESIDE_PARTS;
 			io.cgroup = strdup("/a/b");
 		}
 		assert_int_equal(slow_ios_add(s, &io), 0);
@@ -76,6 +80,8 @@ static void check_io(const struct slow_io *io, u64 first, u64 last)
 	assert_int_equal(io->told.end_cpu, k);
 	assert_int_equal(!!(io->told.known & BLKLAT_SLOW_SUBMITTER), k & 1);
 	assert_string_equal(io->told.comm, k & 1 ? "fio" : "");
+	assert_int_equal(io->told.depth, k & 1 ? DEPTH(i) : 0);
+	assert_int_equal(io->told.beside, k & 1 ? 1 + i % BLKLAT_BESIDE_PARTS : 0);
 	if (k & 1) {
 		assert_int_equal(io->told.sector, i);
 		assert_string_equal(io->cgroup, "/a/b");
@@ -122,6 +128,9 @@ static void test_each_interval(void **state)
 	record_slow(at.file, 0, 60);
 	assert_int_equal(ask(at.file, "SELECT count(*) FROM slow_io"), 10 * (0 + 1 + 2 + 3 + 3 + 3));
 	assert_int_equal(ask(at.file, "SELECT sum(found) FROM slow_found"), 10 * 15);
+	/* Of the three of interval 9, one has them: 1 + 9 % 7 is BLKLAT_KIND_OTHER. */
+	assert_int_equal(ask(at.file, "SELECT count(*) FROM slow_io WHERE interval = 9 AND depth = 9 AND beside = 'other'"), 1);
+	assert_int_equal(ask(at.file, "SELECT count(*) FROM slow_io WHERE interval = 9 AND depth IS NULL AND beside IS NULL"), 2);
 	assert_int_equal(check_replay(at.file, 1), 10 * 15);
 	place_remove(&at);
 }
@@ -179,6 +188,17 @@ static void test_lies(void **state)
 		"UPDATE slow SET kernel_thread = 2",
 		"UPDATE slow SET cgroup = printf('%2000s', '/')",
 		"UPDATE slow SET end_wall_ns = 1e300",
+		"UPDATE slow SET depth = 0",
+		"UPDATE slow SET depth = -1",
+		"UPDATE slow SET depth = 4294967296",
+		"UPDATE slow SET depth = 'deep'",
+		"UPDATE slow SET depth = 1.5",
+		"UPDATE slow SET beside = 'flood'",
+		"UPDATE slow SET beside = ''",
+		"UPDATE slow SET beside = 1",
+		"UPDATE slow SET beside = CAST('flush' AS BLOB)",
+		"UPDATE slow SET beside = printf('%1000s', 'flush')",
+		"PRAGMA user_version = 2",
 		"UPDATE slow SET interval = interval + 100",
 		"UPDATE slow SET interval = -5 WHERE n = 0",
 		"UPDATE slow_found SET found = 0",

@@ -11,10 +11,12 @@
 
 #include <errno.h>
 
+#include "blklat/parts.h"
 #include "core/capture.h"
 #include "util/cleanup.h"
 
 #define START "blklat-replay 1\ndevice d\nwatch d device\n"
+#define SLOW "blklat-replay 1\nslow-max 5\ndevice d\nwatch d device\nslow read 1ms 4096 "
 
 struct script {
 	char file[32];
@@ -260,6 +262,24 @@ static void ios_after_a_pause(void **state)
 	script_end(&s);
 }
 
+static void what_was_in_flight(void **state)
+{
+	struct script s;
+	const struct slow_io *io;
+
+	(void)state;
+	script_start(&s, SLOW "depth=1 beside=nothing\nslow read 2ms 4096 depth=4294967295 \"beside=big write\" x2\n"
+		     "slow read 500us 4096\nio read 1ms 4096 x4\ntick 1\n", -1);
+	script_tick(&s);
+	io = s.capture->slow->io;
+	assert_int_equal(s.capture->slow->n, 4);
+	for (u32 i = 0; i < 2; i++)
+		assert_true(io[i].told.depth == UINT32_MAX && io[i].told.beside == BLKLAT_KIND_LARGE_WRITE);
+	assert_true(io[2].told.depth == 1 && io[2].told.beside == BLKLAT_BESIDE_NOTHING);
+	assert_true(!io[3].told.depth && !io[3].told.beside);
+	script_end(&s);
+}
+
 static void bad_scripts_are_named(void **state)
 {
 	static const struct { const char *text; u32 line; const char *says; } cases[] = {
@@ -316,6 +336,12 @@ static void bad_scripts_are_named(void **state)
 		{ START "account started 1\n", 4, "unknown cell 'started'" },
 		{ START "slow read 1ms 4096\n", 4, "slow needs a 'slow-max' before it" },
 		{ "blklat-replay 1\nslow-max 0\n", 2, "keeps none" },
+		{ SLOW "depth=0\n", 5, "depth must be at least 1" },
+		{ SLOW "depth=4294967296\n", 5, "depth '4294967296' must be a whole number up to 4294967295" },
+		{ SLOW "depth=9-16\n", 5, "depth '9-16' must be a whole number" },
+		{ SLOW "beside=4\n", 5, "'4' is not a part by beside" },
+		{ SLOW "beside=\n", 5, "'' is not a part by beside" },
+		{ SLOW "beside=big write\n", 5, "'big' is not a part by beside" },
 		{ START "after begins=1\n", 4, "neither starts=N nor in-flight=N" },
 		{ START "kernel-ios 5\n", 4, "must be +N or -N" },
 		{ START "starts 5\n", 4, "starts '5' must be +N or -N" },
@@ -329,7 +355,7 @@ static void bad_scripts_are_named(void **state)
 		{ "blklat-replay 1\nscale 7\n", 2, "scale '7' must be a whole number up to 6" },
 		{ "blklat-replay 1\ncpus 0\n", 2, "cpus must be at least 1" },
 		{ "blklat-replay 1\nengine \033[31m\n", 2, "a control character (byte 8 of the line)" },
-		{ "blklat-replay 1\na b c d e f g h i j k l m n o p q\n", 2, "more than 16 words" },
+		{ "blklat-replay 1\na b c d e f g h i j k l m n o p q r s\n", 2, "more than 18 words" },
 	};
 
 	(void)state;
@@ -409,6 +435,7 @@ int main(void)
 		cmocka_unit_test(accounts_and_their_starts),
 		cmocka_unit_test(scales_merge_but_never_split),
 		cmocka_unit_test(ios_after_a_pause),
+		cmocka_unit_test(what_was_in_flight),
 		cmocka_unit_test(bad_scripts_are_named),
 		cmocka_unit_test(other_files_are_refused),
 		cmocka_unit_test(bytes_of_any_kind_are_refused),

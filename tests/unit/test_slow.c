@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "blklat/parts.h"
 #include "core/slow.h"
 #include "core/slow_limits.h"
 #include "engine/slow.h"
@@ -162,6 +163,19 @@ static void test_errors(void **state)
 	assert_string_equal(slow_error(-EROFS), "I/O");
 }
 
+static void test_beside(void **state)
+{
+	(void)state;
+	assert_null(slow_beside(0));
+	assert_string_equal(slow_beside(BLKLAT_KIND_FLUSH), "flush");
+	assert_string_equal(slow_beside(BLKLAT_KIND_LARGE_WRITE), "big write");
+	assert_string_equal(slow_beside(BLKLAT_BESIDE_NOTHING), "nothing");
+	for (u32 i = 1; i <= BLKLAT_BESIDE_PARTS; i++)
+		assert_int_equal(slow_beside_named(slow_beside(i)), i);
+	assert_int_equal(slow_beside_named("4 KiB"), 0);
+	assert_int_equal(slow_beside_named(""), 0);
+}
+
 /* Whoever sends an IO chooses the name of his command, and may be given a cgroup in which to make others. */
 static void test_names_that_others_chose(void **state)
 {
@@ -284,6 +298,7 @@ int main(void)
 		cmocka_unit_test(test_no_end),
 		cmocka_unit_test(test_move),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_beside),
 		cmocka_unit_test(test_names_that_others_chose),
 		cmocka_unit_test(test_fixed),
 		cmocka_unit_test(test_follows),

@@ -15,7 +15,7 @@ const N = 20;
 
 function slowIo(more = {}) {
     return {
-        time: "2026-11-21T07:35:04.500Z", t_s: 4.5, latency_ns: 30e6, queue_ns: null, device_ns: null, op: "read", bytes: 4096, sector: 8, error: null,
+        time: "2026-11-21T07:35:04.500Z", t_s: 4.5, latency_ns: 30e6, queue_ns: null, device_ns: null, op: "read", bytes: 4096, sector: 8, error: null, depth: null, beside: null,
         hw_queue: 1, start_cpu: 0, end_cpu: 1, pid: 77, comm: "dd", kernel_thread: false, cgroup: "/a/b", ...more,
     };
 }
@@ -59,6 +59,17 @@ test("all that is known is said, and no more", () => {
     ]);
     assert.deepEqual(told(slowIo({ sector: null, pid: null, comm: null, cgroup: null, hw_queue: null, start_cpu: null })),
         ["30.0\u00a0ms, ended at 4.5\u00a0s, 07:35:04.500 UTC", "read 4.00\u00a0KiB", "ended on CPU 1"]);
+});
+
+test("depth and neighbour are said once each, as exactly as they are known", () => {
+    const part = COLUMNS.find(({ head }) => head === "part"), said = (io) => [told(slowIo(io)).filter((line) => /depth|beside|flush|size/.test(line)), part.key(slowIo(io))];
+    const depth = { by: "depth", label: "9-16" }, beside = { by: "beside", label: "flush" }, size = { by: "size", label: "4 KiB" };
+    assert.deepEqual(said({ part: depth }), [["depth 9-16"], "depth 9-16"]);
+    assert.deepEqual(said({ part: depth, depth: 12, beside: "flush" }), [["depth 12, beside flush"], null]);
+    assert.deepEqual(said({ part: beside, depth: 12, beside: "flush" }), [["depth 12, beside flush"], null]);
+    assert.deepEqual(said({ part: beside, depth: 12 }), [["depth 12, beside flush"], "beside flush"]);
+    assert.deepEqual(said({ part: size, depth: 12, beside: "flush" }), [["depth 12, beside flush, size 4 KiB"], "size 4 KiB"]);
+    assert.deepEqual(said({ part: { by: "cgroup", label: "/a/b" } }), [[], null]);
 });
 
 test("each column sorts both ways, what is not known comes last", () => {
@@ -108,6 +119,19 @@ test("the page: dots, the tip, what they have in common, a table that sorts and 
     assert.deepEqual((await rows(page)).map((row) => row[1]), ["9.000\u00a0s", "4.500\u00a0s"]);
     await page.locator(".lines").getByRole("button", { name: "write" }).first().click();
     assert.deepEqual((await rows(page)).map((row) => row[1]), ["4.500\u00a0s"]);
+});
+
+test("depth and neighbour have columns that sort, where any is known", async (t) => {
+    const by = (label) => ({ by: "beside", label });
+    const page = await open(t, example([slowIo({ depth: 9, beside: "write", part: by("write") }), slowIo({ depth: 128, beside: "flush", part: by("flush") }), slowIo()]));
+    const heads = await page.locator(".slow thead th").allTextContents(), depth = heads.indexOf("depth"), beside = heads.indexOf("beside");
+    assert.deepEqual(heads, ["line", "time", "latency", "op", "size", "sector", "depth", "beside", "sent by", "cgroup", "hardware queue", "CPU"]);
+    await page.locator(".slow").getByRole("button", { name: "depth" }).click();
+    assert.deepEqual((await rows(page)).map((row) => row[depth]), ["128", "9", "–"]);
+    await page.locator(".slow").getByRole("button", { name: "depth" }).click();
+    assert.deepEqual((await rows(page)).map((row) => row[depth]), ["9", "128", "–"]);
+    await page.locator(".slow").getByRole("button", { name: "beside" }).click();
+    assert.deepEqual((await rows(page)).map((row) => row[beside]), ["flush", "write", "–"]);
 });
 
 test("5000 dots: all are there, the table grows on demand, nothing is wider than the screen", async (t) => {

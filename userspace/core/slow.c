@@ -198,3 +198,15 @@ const char *slow_error(s32 error)
 {
 	return slow_error_name(slow_error_number(error));
 }
+
+const char *slow_beside(u8 beside)
+{
+	return beside ? part_numbered(BLKLAT_BY_BESIDE, beside)->label : NULL;
+}
+
+u8 slow_beside_named(const char *label)
+{
+	const struct part *part = part_find(by_names[BLKLAT_BY_BESIDE], label);
+
+	return part ? part->number : 0;
+}

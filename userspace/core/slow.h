@@ -3,6 +3,7 @@
 #ifndef CORE_SLOW_H
 #define CORE_SLOW_H
 
+#include "blklat/parts.h"
 #include "blklat/slow.h"
 #include "core/part.h"
 
@@ -89,5 +90,11 @@ const char *slow_error_name(u32 number);
 
 /* The blk_status_t with this name; that of "I/O" if there is none. */
 s32 slow_error_named(const char *name);
+
+/* What was beside an IO (blklat_slow.beside), as the label of that part by beside: "flush". NULL for 0. */
+const char *slow_beside(u8 beside);
+
+/* The value of blklat_slow.beside with this label; 0 if there is none. */
+u8 slow_beside_named(const char *label);
 
 #endif

@@ -73,6 +73,19 @@ static void put_stage(FILE *f, const char *stage, u64 ns)
 	fprintf(f, ", %s %.*s%s", stage, (int)(blank - text), text, blank + 1);
 }
 
+/* Whether the part says something about the IO that its cgroup, or its own depth or neighbour, does not. */
+static bool part_tells(const struct slow_io *io)
+{
+	const struct { enum blklat_by by; bool told; } all[] = {
+		{ BLKLAT_BY_CGROUP, true }, { BLKLAT_BY_DEPTH, io->told.depth }, { BLKLAT_BY_BESIDE, io->told.beside },
+	};
+
+	for (u32 i = 0; io->part && i < ARRAY_SIZE(all); i++)
+		if (all[i].told && !strcmp(io->part->by, by_names[all[i].by]))
+			return false;
+	return io->part;
+}
+
 void words_slow_rest(FILE *f, const struct slow_io *io, u32 columns, bool utf8)
 {
 	put_owner(f, io, columns, utf8);
@@ -80,6 +93,10 @@ void words_slow_rest(FILE *f, const struct slow_io *io, u32 columns, bool utf8)
 		fprintf(f, ", failed: %s", slow_error(io->told.error));
 	put_stage(f, stage_names[BLKLAT_STAGE_QUEUE], io->told.queue_ns);
 	put_stage(f, stage_names[BLKLAT_STAGE_DEVICE], io->told.device_ns);
-	if (io->part && strcmp(io->part->by, by_names[BLKLAT_BY_CGROUP]) != 0)
+	if (io->told.depth)
+		fprintf(f, ", depth %u", io->told.depth);
+	if (io->told.beside)
+		fprintf(f, ", beside %s", slow_beside(io->told.beside));
+	if (part_tells(io))
 		fprintf(f, ", %s %s", io->part->by, io->part->label);
 }

@@ -104,7 +104,6 @@ static int check_size(const struct recording_reader *r, struct problem *p)
 
 int reader_check_table(const struct recording_reader *r, const struct recording_table *t, struct problem *p)
 {
-	const char *expected = r->version == 1 ? t->sql_1 : t->sql;
 	sqlite3_stmt *s CLEANUP(cleanup_statement) = NULL;
 	const char *sql;
 	int rc = sqlite3_prepare_v2(r->db, "SELECT sql FROM sqlite_schema WHERE name = ? AND type = 'table'", -1,
@@ -117,7 +116,7 @@ int reader_check_table(const struct recording_reader *r, const struct recording_
 	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
 		return reader_failed(r, rc, p);
 	sql = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
-	if (!sql || strcmp(sql, expected))
+	if (!sql || strcmp(sql, t->sql[r->version - 1]))
 		return reader_damaged(r, p, "table %s is missing or altered", t->name);
 	return 0;
 }

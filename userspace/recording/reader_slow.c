@@ -65,7 +65,8 @@ int reader_begin_slow(struct recording_reader *r, struct problem *p)
 		return err;
 	if (slow_ios_init(&r->slow, r->n_watches, r->slow_most))
 		return problem_set(p, -ENOMEM, "%s: no memory", r->file);
-	rc = sqlite3_prepare_v2(r->db, "SELECT " SQL_NAMES(slow) " FROM slow ORDER BY interval, n", -1, &r->slow_rows, NULL) ?:
+	rc = sqlite3_prepare_v2(r->db, r->version < 3 ? "SELECT " SQL_NAMES(slow_2) " FROM slow ORDER BY interval, n" :
+							"SELECT " SQL_NAMES(slow) " FROM slow ORDER BY interval, n", -1, &r->slow_rows, NULL) ?:
 	     sqlite3_prepare_v2(r->db, "SELECT " SQL_NAMES(slow_found) " FROM slow_found ORDER BY interval, watch", -1,
 				&r->slow_found, NULL);
 	r->slow_interval = r->slow_n = r->found_key = -1;
@@ -143,6 +144,21 @@ static bool take_sender(sqlite3_stmt *s, struct blklat_slow *t)
 	return true;
 }
 
+/* Takes the columns that version 3 added: what was in flight when the IO began. Its depth includes itself. */
+static bool take_in_flight(sqlite3_stmt *s, struct blklat_slow *t)
+{
+	char beside[32];
+	bool depth_known, beside_known;
+	u64 depth;
+
+	if (!column_known(s, SLOW_depth, UINT32_MAX, &depth, &depth_known) || depth_known != !!depth ||
+	    !column_text_or_null(s, SLOW_beside, beside, sizeof(beside), &beside_known))
+		return false;
+	t->depth = depth;
+	t->beside = slow_beside_named(beside);
+	return beside_known == !!t->beside;
+}
+
 /* Takes an IO, except for its cgroup, which the caller gets in @ret_cgroup if there is one. */
 static bool take_io(struct recording_reader *r, struct slow_io *io, char ret_cgroup[RECORDING_CGROUP_BYTES], bool *ret_charged)
 {
@@ -153,7 +169,8 @@ static bool take_io(struct recording_reader *r, struct slow_io *io, char ret_cgr
 	*io = (struct slow_io){ 0 };
 	if (!column_watch(r, s, SLOW_watch, &io->watch) || !column_wall_ns(s, SLOW_end_wall_ns, &io->end_ns) || !take_latencies(s, &io->told) ||
 	    !take_place(s, &io->told) || !take_sender(s, &io->told) || !column_text_or_null(s, SLOW_error, error, sizeof(error), &failed) ||
-	    !column_text_or_null(s, SLOW_cgroup, ret_cgroup, RECORDING_CGROUP_BYTES, ret_charged))
+	    !column_text_or_null(s, SLOW_cgroup, ret_cgroup, RECORDING_CGROUP_BYTES, ret_charged) ||
+	    (r->version > 2 && !take_in_flight(s, &io->told)))
 		return false;
 	io->told.error = failed ? slow_error_named(error) : 0;
 	io->part = r->watches[io->watch].part;

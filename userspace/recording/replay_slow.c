@@ -29,6 +29,23 @@ static int take_path(struct replay_parser *r, struct slow_io *io, const char *pa
 	return io->cgroup ? 0 : problem_set(r->p, -ENOMEM, "%s: no memory", r->file);
 }
 
+static int take_depth(struct replay_parser *r, const char *word, struct blklat_slow *t)
+{
+	u64 n;
+	int err = take_number(r, word, UINT32_MAX, &n);
+
+	if (err)
+		return err;
+	t->depth = n;
+	return n ? 0 : parser_bad(r, "depth must be at least 1, which is the IO itself");
+}
+
+static int take_beside(struct replay_parser *r, const char *label, struct blklat_slow *t)
+{
+	t->beside = slow_beside_named(label);
+	return t->beside ? 0 : parser_bad(r, "'%.40s' is not a part by %s", label, by_names[BLKLAT_BY_BESIDE]);
+}
+
 /* Takes a "key=value" other than in=. */
 static int take_fact(struct replay_parser *r, const char *word, struct slow_io *io)
 {
@@ -51,6 +68,10 @@ static int take_fact(struct replay_parser *r, const char *word, struct slow_io *
 	} else if (word_value(word, "error")) {
 		err = take_number(r, word, 255, &n);
 		t->error = n;
+	} else if (word_value(word, "depth")) {
+		err = take_depth(r, word, t);
+	} else if ((v = word_value(word, "beside"))) {
+		err = take_beside(r, v, t);
 	} else if (word_value(word, "hw-queue")) {
 		err = take_number(r, word, 65535, &n);
 		t->hw_queue = n;

@@ -25,18 +25,20 @@ static_assert(BLKLAT_ACCOUNTS == STATE_bios_started - STATE_requeued + 1, "each 
 
 #define DEFINITION(TABLE, name, ...) #name __VA_OPT__(" " #__VA_ARGS__)
 #define CREATE(name, columns, key) "CREATE TABLE " #name "(" COLUMNS_##columns(DEFINITION, ", ") key
-#define TABLE(name, key) { #name, CREATE(name, name, key), CREATE(name, name, key) }
-#define TABLE_GREW(name, key) { #name, CREATE(name, name, key), CREATE(name, name##_1, key) }
+/* A table whose columns are those of the lists @in_1, @in_2 and @in_3 in these versions. */
+#define TABLE_GREW(name, in_1, in_2, in_3, key) \
+	{ #name, { CREATE(name, in_1, key), CREATE(name, in_2, key), CREATE(name, in_3, key) } }
+#define TABLE(name, key) TABLE_GREW(name, name, name, name, key)
 
 const struct recording_table recording_tables[] = {
 	TABLE(meta, ") WITHOUT ROWID"),
 	TABLE(device, ")"),
 	TABLE(lower, ", PRIMARY KEY(device, lower)) WITHOUT ROWID"),
-	TABLE_GREW(watch, ")"),
+	TABLE_GREW(watch, watch_1, watch, watch, ")"),
 	TABLE(op, ")"),
 	TABLE(cell, ", PRIMARY KEY(scale, id)) WITHOUT ROWID"),
 	TABLE(interval, ")"),
-	TABLE_GREW(state, ", PRIMARY KEY(interval, watch)) WITHOUT ROWID"),
+	TABLE_GREW(state, state_1, state, state, ", PRIMARY KEY(interval, watch)) WITHOUT ROWID"),
 	/* A rowid costs 2 %, but WITHOUT ROWID would move bins of 1 KiB to pages of their own. */
 	TABLE(series, ", PRIMARY KEY(interval, watch, op))"),
 	TABLE(mark, ")"),
@@ -45,7 +47,7 @@ const struct recording_table recording_tables[] = {
 
 const struct recording_table recording_slow_tables[] = {
 	/* n counts through the whole recording, so rows stay in order when intervals are merged. */
-	TABLE(slow, ", PRIMARY KEY(interval, n)) WITHOUT ROWID"),
+	TABLE_GREW(slow, slow_2, slow_2, slow, ", PRIMARY KEY(interval, n)) WITHOUT ROWID"),
 	TABLE(slow_found, ", PRIMARY KEY(interval, watch)) WITHOUT ROWID"),
 	{ 0 },
 };
@@ -126,7 +128,7 @@ const char *const recording_views[] = {
 
 const char *const recording_slow_views[] = {
 	"CREATE VIEW slow_io AS SELECT " TIME("s.end_wall_ns") " AS time, s.interval, " NAMED ", s.latency_ns, s.queue_ns, s.device_ns, "
-	"s.bytes, s.sector, s.error, s.hw_queue, s.start_cpu, s.end_cpu, s.pid, s.comm, s.kernel_thread, s.cgroup "
+	"s.bytes, s.sector, s.error, s.hw_queue, s.start_cpu, s.end_cpu, s.pid, s.comm, s.kernel_thread, s.cgroup, s.depth, s.beside "
 	"FROM slow s " NAMES,
 	NULL,
 };

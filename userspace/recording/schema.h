@@ -10,7 +10,7 @@
 
 #define RECORDING_MAGIC "SQLite format 3"	/* the first 16 bytes, NUL included */
 #define RECORDING_APPLICATION_ID 0x626c6b6c	/* "blkl" */
-#define RECORDING_VERSION 2			/* PRAGMA user_version */
+#define RECORDING_VERSION 3			/* PRAGMA user_version */
 
 #define RECORDING_COUNT_MAX (1ULL << 58)	/* limit of any count, so that a sum of several never overflows */
 #define RECORDING_TOTAL_MAX (1ULL << 62)	/* limit of anything added up over a run */
@@ -129,10 +129,10 @@
 	C(MARK, text, TEXT)
 
 /*
- * These tables exist only if slow IOs were recorded (slow_most in table meta). Older programs take them
- * for a user's own tables.
+ * These tables exist only if slow IOs were recorded (slow_most in table meta). The columns of
+ * versions 1 and 2, and those added by version 3.
  */
-#define COLUMNS_slow(C, SEP) \
+#define COLUMNS_slow_2(C, SEP) \
 	C(SLOW, interval, INTEGER) SEP \
 	C(SLOW, n, INTEGER) SEP \
 	C(SLOW, watch, INTEGER) SEP \
@@ -151,6 +151,11 @@
 	C(SLOW, comm, TEXT) SEP \
 	C(SLOW, kernel_thread, INTEGER) SEP \
 	C(SLOW, cgroup, TEXT)
+
+#define COLUMNS_slow(C, SEP) \
+	COLUMNS_slow_2(C, SEP) SEP \
+	C(SLOW, depth, INTEGER) SEP \
+	C(SLOW, beside, TEXT)
 
 #define COLUMNS_slow_found(C, SEP) \
 	C(SLOW_FOUND, interval, INTEGER) SEP \
@@ -183,8 +188,7 @@ extern const int recording_account_columns[];
 /* The CREATE statements. A reader accepts only a file whose tables are the same to the letter. */
 struct recording_table {
 	const char *name;
-	const char *sql;
-	const char *sql_1;	/* as in version 1 */
+	const char *sql[RECORDING_VERSION];	/* [version - 1] */
 };
 extern const struct recording_table recording_tables[], recording_slow_tables[];	/* ended by a NULL name */
 

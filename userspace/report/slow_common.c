@@ -40,6 +40,13 @@ static bool part_key(const struct device *d, const struct slow_io *io, struct ke
 	return io->part;
 }
 
+static bool beside_key(const struct device *d, const struct slow_io *io, struct key *ret)
+{
+	(void)d;
+	*ret = (struct key){ .text = slow_beside(io->told.beside) };
+	return ret->text;
+}
+
 static bool error_key(const struct device *d, const struct slow_io *io, struct key *ret)
 {
 	(void)d;
@@ -107,6 +114,7 @@ static void say_region(const struct device *d, const struct key *k, char ret[SLO
 static const struct respect respects[SLOW_COMMON_MAX] = {
 	{ "op", op_key, say_text },
 	{ NULL, part_key, say_text },
+	{ "beside", beside_key, say_text },
 	{ "error", error_key, say_text },
 	{ "bytes", bytes_key, say_number },
 	{ "comm", comm_key, say_text },
@@ -197,8 +205,8 @@ int slow_common_of(const struct run *r, u32 watch, struct slow_common ret[SLOW_C
 	for (u32 i = 0; i < SLOW_COMMON_MAX; i++) {
 		u32 known = 0;
 
-		/* The cgroup of a part is reported only once. */
-		if (respects[i].key == cgroup_key && of->n && io->part && !strcmp(io->part->by, by_names[BLKLAT_BY_CGROUP]))
+		/* What divides the watch is reported only once, by the part: its share of all IOs is known. */
+		if (respects[i].by && of->n && io->part && !strcmp(io->part->by, respects[i].by))
 			continue;
 		for (u32 k = 0; k < of->n; k++)
 			known += respects[i].key(r->copies[watch].device, &io[k], &keys[known]);

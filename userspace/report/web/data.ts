@@ -66,6 +66,8 @@ export interface Accounting {
 export interface SlowIo {
     time: string; t_s: number; latency_ns: number; queue_ns: number | null; device_ns: number | null;
     op: string; bytes: number; sector: number | null; error: string | null; part?: Part;
+    /** IOs in flight when it began, including it, and the strongest of the others, as a part by beside is called. */
+    depth: number | null; beside: string | null;
     hw_queue: number | null; start_cpu: number | null; end_cpu: number;
     pid: number | null; comm: string | null; kernel_thread: boolean | null; cgroup: string | null;
 }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is said of a slow IO besides its figures: its depth and neighbour once each, and as exactly as they are known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "blklat/parts.h"
+#include "live/words.h"
+#include "util/cleanup.h"
+#include "util/print_buffer.h"
+
+static void assert_rest(const struct slow_io *io, const char *expected)
+{
+	struct print_buffer say CLEANUP(print_buffer_close) = { 0 };
+
+	assert_int_equal(print_buffer_open(&say), 0);
+	words_slow_rest(say.f, io, 80, true);
+	assert_int_equal(fflush(say.f), 0);
+	assert_string_equal(say.text, expected);
+}
+
+static void depth_and_neighbour(void **state)
+{
+	static const struct { u32 depth; u8 beside; const char *by, *label, *says; } cases[] = {
+		{ 0, 0, NULL, NULL, "?" },
+		{ 0, 0, "size", "4 KiB", "?, size 4 KiB" },
+		{ 0, 0, "cgroup", "/a", "?" },
+		{ 0, 0, "depth", "9-16", "?, depth 9-16" },
+		{ 0, 0, "beside", "flush", "?, beside flush" },
+		{ 12, BLKLAT_KIND_FLUSH, "depth", "9-16", "?, depth 12, beside flush" },
+		{ 12, BLKLAT_KIND_FLUSH, "beside", "flush", "?, depth 12, beside flush" },
+		{ 1, BLKLAT_BESIDE_NOTHING, "depth", "1", "?, depth 1, beside nothing" },
+		{ UINT32_MAX, BLKLAT_KIND_LARGE_WRITE, NULL, NULL, "?, depth 4294967295, beside big write" },
+		{ 12, 0, "beside", "flush", "?, depth 12, beside flush" },
+		{ 0, BLKLAT_KIND_READ, "flags", "sync", "?, beside read, flags sync" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct slow_io io = { .told = { .depth = cases[i].depth, .beside = cases[i].beside } };
+
+		if (cases[i].by)
+			io.part = part_find(cases[i].by, cases[i].label);
+		assert_rest(&io, cases[i].says);
+	}
+}
+
+static void what_comes_before(void **state)
+{
+	char cgroup[] = "/a/b";
+	struct slow_io io = {
+		.told = {
+			.known = BLKLAT_SLOW_SUBMITTER | BLKLAT_SLOW_KERNEL_THREAD, .comm = "kworker/0:1H", .submitter = 12, .error = 7,
+			.queue_ns = 1200000, .device_ns = 65000000, .depth = 3, .beside = BLKLAT_KIND_WRITE,
+		},
+		.cgroup = cgroup,
+	};
+
+	(void)state;
+	assert_rest(&io, "[kworker/0:1H] 12 /a/b, failed: medium, queue 1.20ms, device 65.0ms, depth 3, beside write");
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(depth_and_neighbour),
+		cmocka_unit_test(what_comes_before),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
