@@ -3,8 +3,10 @@
 import contextlib
 
 import devices
+import pytest
 from load import Blklat, Fio, assert_all_counted, exact, fio, wait_until
 from parts import BESIDE, DEPTHS, dd, depths_up_to, in_flight, of_op
+from slow import slow_of
 
 STAGES = "device", "total"
 
@@ -96,3 +98,36 @@ def test_beside_a_load(loop):
         assert found.keys() <= {"read", "nothing"} and found["read"] > 0
         assert sum(found.values()) == reads.ios("read") == 2000
         assert sum(of_op(b, BESIDE, loop, stage, "write").values()) == writes.ios("write") == 600
+
+
+@pytest.mark.parametrize("by", ["depth", "beside"])
+@exact
+def test_company_of_slow_ios(by):
+    """Each slow IO has both, whichever of the two divides; the depth is the number, not its class."""
+    with devices.frozen_loop() as (device, freeze, thaw), watch(device, by=by, args=["--slow", "1ms", "--slow-max", "1000"]) as b:
+        freeze()
+        with contextlib.ExitStack() as load:
+            try:
+                for op, size in ("write", 4096), ("read", 4096), ("write", 4096), ("write", 128 * 1024), ("read", 4096), ("write", 4096):
+                    load.enter_context(dd(device, op, size))
+            finally:
+                thaw()
+        assert in_flight(device) == 0
+        freeze()
+        with Fio(device, rw="write", bs=4096, number_ios=40, ioengine="io_uring", iodepth=40) as writes:
+            try:
+                wait_until(lambda: in_flight(device) == 40, "40 in flight")
+            finally:
+                thaw()
+            assert writes.result().ios("write") == 40
+        b.next(device, n=2)
+    mixed = [("write", 1, "nothing"), ("read", 2, "write"), ("write", 3, "write"), ("write", 4, "write"), ("read", 5, "big write"),
+             ("write", 6, "big write")]
+    for stage in STAGES:
+        assert_all_counted(b, device, stage)
+        told = [(io["op"], io["depth"], io["beside"]) for io in slow_of(b, device, stage)]
+        assert sorted(told) == sorted(mixed + [("write", n, "write" if n > 1 else "nothing") for n in range(1, 41)])
+        # The part says the same.
+        for io in slow_of(b, device, stage):
+            low, *high = io["part"]["label"].split("-") if by == "depth" else (None,)
+            assert int(low) <= io["depth"] <= int((high or [low])[0]) if low else io["part"]["label"] == io["beside"]

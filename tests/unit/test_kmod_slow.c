@@ -11,6 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "blklat/parts.h"
 #include "engine/kmod_slow.h"
 
 enum { WATCHES = 4, PARTS = 1, PLACES = 8 };
@@ -144,8 +145,10 @@ static void nonsense_is_left_out(void **state)
 	tell(t, 1, 1);
 	t->slow.ring->place[2].io.op = BLKLAT_OPS;
 	tell(t, 1, 1);
+	t->slow.ring->place[3].io.beside = BLKLAT_BESIDE_PARTS + 1;
+	tell(t, 1, 1);
 	expect(t, 1, 0, 1);
-	assert_int_equal(t->slow.next, 4);
+	assert_int_equal(t->slow.next, 5);
 }
 
 int main(void)

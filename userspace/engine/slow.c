@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blklat/parts.h"
 #include "core/cgroup.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
@@ -39,7 +40,7 @@ int slow_take(struct kernel_capture *k, const struct blklat_slow *told)
 {
 	struct slow_io io = { .told = *told, .end_ns = told->end_ns + k->wall_less_mono_ns };
 
-	if (told->watch >= k->capture.n_watches || told->op >= BLKLAT_OPS)
+	if (told->watch >= k->capture.n_watches || told->op >= BLKLAT_OPS || told->beside > BLKLAT_BESIDE_PARTS)
 		return 0;
 	io.watch = whole_of(k, told->watch);
 	io.part = k->capture.watches[told->watch].part;

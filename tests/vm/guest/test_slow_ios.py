@@ -3,18 +3,21 @@
 Single slow IOs, on each kernel and by both engines on the same traffic: none is missing, each has its sender, and failed ones have
 their error.
 """
+import contextlib
 import errno
 
+import pytest
 from engines import both
-from faulty import BAD_SECTORS, MEDIUM_ERROR, scsi_fault
+from faulty import BAD_SECTORS, MEDIUM_ERROR, null_blks, scsi_fault
 from guest import DEEP, null_blk
 from load import fio, missing, read_errors
+from parts import dd as one_dd
 from slow import dd, dropped, slow_of
 from stack import SECTOR, scsi_debug
 
 STAGES = "device", "queue", "total"
 # Equal in both engines; time and latency are not, as each engine reads the clock for itself.
-SAME = "pid", "comm", "kernel_thread", "cgroup", "op", "bytes", "sector", "error", "hw_queue", "start_cpu", "end_cpu"
+SAME = "pid", "comm", "kernel_thread", "cgroup", "op", "bytes", "sector", "error", "hw_queue", "start_cpu", "end_cpu", "depth", "beside"
 
 
 def telling(device, slow, stages, *more, most=10000, interval=0.5):
@@ -61,6 +64,38 @@ def test_each_by_its_process():
     for b in engines:
         for io in slow_of(b, device, "total"):
             assert (io["queue_ns"] or 0) + io["device_ns"] < io["latency_ns"]
+
+
+@pytest.mark.parametrize("by", ["depth", "beside"])
+def test_company(by):
+    """How many were in flight when each began, and the strongest of them: on a device where all begin before the first ends."""
+    order = [("write", 4096, "nothing"), ("write", 131072, "write"), ("read", 4096, "big write"), ("read", 65536, "big write")]
+    with null_blks({"irqmode": 2, "completion_nsec": 2000000000, "max_sectors": 512}) as (device,), \
+            telling(device, "1ms", STAGES[::2], "--by", by) as engines:
+        with contextlib.ExitStack() as load:
+            for op, size, _ in order:
+                load.enter_context(one_dd(device, op, size))
+        engines.settle()
+    for stage in STAGES[::2]:
+        for slow in told_alike(engines, device, stage):
+            wanted = [(op, size, n, beside) for n, (op, size, beside) in enumerate(order, 1)]
+            assert sorted((io["op"], io["bytes"], io["depth"], io["beside"]) for io in slow) == sorted(wanted)
+
+
+def test_company_in_the_queue():
+    """One tag, so IOs wait in the queue."""
+    with null_blk(scheduler="mq-deadline", irqmode=2, completion_nsec=300000000, hw_queue_depth=1, submit_queues=1) as (device,):
+        device.setting("nr_requests", 16)
+        with telling(device, "1us", STAGES, "--by", "depth") as engines:
+            fio(device, rw="randread", bs=4096, number_ios=6, ioengine="libaio", iodepth=6)
+            engines.settle()
+    for b in engines:
+        assert [(io["depth"], io["beside"]) for io in slow_of(b, device)] == [(1, "nothing")] * 6
+        assert sorted((io["depth"], io["beside"]) for io in slow_of(b, device, "total")) == \
+            [(1, "nothing")] + [(n, "read") for n in range(2, 7)]
+        # The first leaves the queue while the others enter it, so two may find the same depth.
+        depths = sorted(io["depth"] for io in slow_of(b, device, "queue"))
+        assert depths in [sorted([1, 2, 3, 4, 5, n]) for n in range(1, 7)]
 
 
 def test_of_a_deep_load():
