@@ -41,6 +41,7 @@ ROWS = (
       for by in ("size", "flags", "depth", "beside", "cgroup") for engine in ("bpf", "kmod")),
     *(Row(f"blklat {engine}, slow{owners}", about) for owners, about in ((", no owners", "of slow IOs, none is"), ("", "and who sent each"))
       for engine in ("bpf", "kmod")),
+    *(Row(f"blklat {engine}, slow by depth", "and each one's company kept") for engine in ("bpf", "kmod")),
     Row("biolatency", "of libbpf-tools, default options", reference=1416),
     Row("biolatency, 1 device", "of libbpf-tools, -d"),
     Row("blklat bpf, 4 devices", "one busy, the others idle"),

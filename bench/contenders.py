@@ -57,6 +57,8 @@ def contenders(build, device, spare):
           for by in ("size", "flags", "depth", "beside", "cgroup")),
         # The limit is never reached: the cost of looking, and of remembering who sent what.
         Contender("blklat slow", blklat + ["--slow", "1h", "--no-owners"], "of slow IOs, none is", ours=True, extra=True),
+        Contender("blklat slow by depth", blklat + ["--slow", "1h", "--no-owners", "--by", "depth"], "each one's company kept", ours=True,
+                  extra=True),
         Contender("blklat slow owners", blklat + ["--slow", "1h"], "and who sent each", ours=True, extra=True),
         Contender("blklat %d devices" % (1 + len(spare)), blklat + [w for s in spare for w in ("--dev", s.name)],
                   "one busy, the others idle", ours=True, extra=True),

@@ -47,6 +47,7 @@ def contenders(build):
            for e, engine in (("bpf", bpf), ("kmod", kmod))},
         **{f"blklat {e}, slow{name}": [engine("--slow", "1h", *args)] for name, args in ((", no owners", ("--no-owners",)), ("", ()))
            for e, engine in (("bpf", bpf), ("kmod", kmod))},
+        **{f"blklat {e}, slow by depth": [engine("--slow", "1h", "--no-owners", "--by", "depth")] for e, engine in (("bpf", bpf), ("kmod", kmod))},
         "biolatency": [Tool("biolatency", ["biolatency"], "")],
         "biolatency, 1 device": [Tool("biolatency", ["biolatency", "-d", DEVICE], "")],
         "blklat bpf, 4 devices": [bpf(*others)],

@@ -17,6 +17,7 @@ const volatile u32 cfg_by = BLKLAT_BY_NOTHING;	/* enum blklat_by */
 const volatile u32 cfg_cgroups = 0;		/* number of cgroups that can have a part of their own */
 const volatile u32 cfg_rare_flags = -1;		/* see struct kernel_traits */
 const volatile bool cfg_company = false;	/* IOs in flight are counted, and slow IOs tell their company (parts.h) */
+const volatile bool cfg_one_kind = false;	/* IOs in flight are counted as one kind: by depth, and no company is kept */
 
 /*
  * [watch], of which only wholes are used; a single entry if IOs in flight are not counted. All CPUs
@@ -96,10 +97,9 @@ static __always_inline u32 flags_part(u32 op, u32 flags)
 	return blklat_flags_part(op, !!(flags & (fua | preflush)), !!(flags & meta), !!(flags & ahead), sync);
 }
 
-/* By depth alone, all IOs in flight are counted as one kind. */
 static __always_inline u32 kind_of(u32 op, u32 bytes)
 {
-	return cfg_by == BLKLAT_BY_DEPTH && !cfg_company ? 1 : blklat_kind(op, bytes);
+	return cfg_one_kind ? 1 : blklat_kind(op, bytes);
 }
 
 static __always_inline struct in_flight *in_flight_of(u32 whole)
@@ -131,18 +131,14 @@ static __always_inline u32 company_in(const struct in_flight *f)
 {
 	u32 depth = 1;
 
+	if (cfg_one_kind)
+		return blklat_depth_part(f->of_kind[0] + 1);
 	if (!cfg_company)
-		return cfg_by == BLKLAT_BY_DEPTH ? blklat_depth_part(f->of_kind[0] + 1) : strongest(f);
+		return strongest(f);
 #pragma unroll
 	for (u32 kind = 1; kind <= BLKLAT_KINDS; kind++)
 		depth += f->of_kind[kind - 1];
 	return blklat_company(depth, strongest(f));
-}
-
-/* From what company_in() returned. */
-static __always_inline u32 company_part(u32 found)
-{
-	return cfg_company ? blklat_company_part(found, cfg_by) : found;
 }
 
 /*
@@ -271,13 +267,16 @@ static __always_inline u32 *company_at(const struct target *t, struct request *r
 	return slot_number(t, rq, stage, &number) ? bpf_map_lookup_elem(&company, &number) : NULL;
 }
 
-/*
- * The start time of a request that begins @stage @now in a slot which holds @was. Where there is only one
- * path, no function is called: that saves some 15 instructions.
- */
+/* Where there is only one path, no function is called: that saves some 15 instructions. */
+static __always_inline u32 enter_in(u32 whole, u32 kind, u64 was, enum mode mode)
+{
+	return mode == MODE_DEVICE_MORE ? enter_here(whole, kind, was) : (u32)enter(whole, kind, was);
+}
+
+/* The start time of a request that begins @stage @now in a slot which holds @was. */
 static __always_inline u64 begin_in_part(const struct target *t, struct request *rq, u32 stage, u64 now, u64 was, enum mode mode)
 {
-	u32 op = op_of(rq->cmd_flags), whole = t->watch[stage], kind, found, *keep;
+	u32 op = op_of(rq->cmd_flags), kind, found, *keep;
 
 	if (cfg_by == BLKLAT_BY_SIZE)
 		return blklat_parted_start(now, blklat_size_part(rq->__data_len), 0);
@@ -286,13 +285,15 @@ static __always_inline u64 begin_in_part(const struct target *t, struct request 
 	if (cfg_by == BLKLAT_BY_CGROUP)
 		return blklat_parted_start(now, owner_part(rq->bio), 0);
 	kind = kind_of(op, rq->__data_len);
-	found = mode == MODE_DEVICE_MORE ? enter_here(whole, kind, was) : (u32)enter(whole, kind, was);
+	/* A path of its own, so that the other one has to keep fewer values. */
 	if (cfg_company) {
 		keep = company_at(t, rq, stage);
+		found = enter_in(t->watch[stage], kind, was, mode);
 		if (keep)
 			*keep = found;
+		return blklat_parted_start(now, blklat_company_part(found, cfg_by), kind);
 	}
-	return blklat_parted_start(now, company_part(found), kind);
+	return blklat_parted_start(now, enter_in(t->watch[stage], kind, was, mode), kind);
 }
 
 /* An IO that began at @start is no longer in flight. */
@@ -318,9 +319,10 @@ static __always_inline u32 bio_part(u32 whole, const struct bio_start *start, st
 	if (cfg_by == BLKLAT_BY_CGROUP)
 		return owner_part(bio);
 	found = company_now(whole);
-	if (cfg_company)
-		*ret_company = found;
-	return company_part(found);
+	if (!cfg_company)
+		return found;
+	*ret_company = found;
+	return blklat_company_part(found, cfg_by);
 }
 
 /* Changes the watches of a bio that begins from wholes to its parts. Sets its company in each, if company is kept. */

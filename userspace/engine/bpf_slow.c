@@ -23,6 +23,7 @@ void bpf_slow_size(struct bpf_capture *b, const struct slow_room *room)
 	struct blklat *s = b->skel;
 
 	bpf_map__set_max_entries(s->maps.slow_ring, room->ring_bytes);
+	s->rodata->cfg_one_kind = b->kernel.by == BLKLAT_BY_DEPTH && !b->kernel.slow.wanted;
 	if (!b->kernel.slow.wanted)
 		return;
 	s->rodata->cfg_slow = true;
