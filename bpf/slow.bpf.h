@@ -214,6 +214,7 @@ static __always_inline struct blklat_slow *tell_slow(u32 watch, u32 company)
 		s->end_cpu = bpf_get_smp_processor_id();
 		s->depth = blklat_company_depth(company);
 		s->beside = blklat_company_beside(company);
+		s->flags = 0;
 		__builtin_memset(s->pad, 0, sizeof(s->pad));
 		return s;
 	}

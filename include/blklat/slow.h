@@ -38,7 +38,8 @@ struct blklat_slow {
 	 */
 	__u32 depth;		/* IOs in the stage when this one began it, including it; 0: not known */
 	__u8 beside;		/* enum blklat_kind: the strongest among the others; 0: not known */
-	__u8 pad[3];
+	__u8 flags;		/* enum blklat_flags_part: the class of its flags (parts.h); 0: not known */
+	__u8 pad[2];
 };
 _Static_assert(sizeof(struct blklat_slow) == 96, "no padding");
 

@@ -56,7 +56,8 @@ class Slow(ctypes.Structure):
         "end_ns", "latency_ns", "queue_ns", "device_ns", "sector", "cgroup")] + [(name, ctypes.c_uint32) for name in (
             "watch", "bytes", "error", "submitter")] + [(name, ctypes.c_uint16) for name in (
                 "hw_queue", "start_cpu", "end_cpu")] + [("op", ctypes.c_uint8), ("known", ctypes.c_uint8), ("comm", ctypes.c_char * 16),
-                                                        ("depth", ctypes.c_uint32), ("beside", ctypes.c_uint8), ("pad1", ctypes.c_uint8 * 3),
+                                                        ("depth", ctypes.c_uint32), ("beside", ctypes.c_uint8),
+                                                        ("flags", ctypes.c_uint8), ("pad1", ctypes.c_uint8 * 2),
                                                         ("next", ctypes.c_uint32), ("pad", ctypes.c_uint32)]
 
 
