@@ -84,14 +84,6 @@ static __always_inline u32 total_watch(const volatile void *object)
 	return target_of(object, &t) ? t->watch[BLKLAT_STAGE_TOTAL] : 0;
 }
 
-/* At this level a flush is an empty preflush. */
-static __always_inline u32 bio_op(u32 flags, u32 bytes)
-{
-	const u32 preflush = 1U << bpf_core_enum_value(enum req_flag_bits, __REQ_PREFLUSH);
-
-	return !bytes && flags & preflush ? BLKLAT_OP_FLUSH : op_of(flags);
-}
-
 static __always_inline void account_bio(const struct bio_start *start, u32 cell, u32 turn)
 {
 	if (start->watch[0])

@@ -107,7 +107,7 @@ struct note {
 	__u32 submitter;
 	__u16 cpu;
 	__u8 known;
-	__u8 pad;
+	__u8 flags;			/* enum blklat_flags_part */
 	char comm[BLKLAT_COMM];
 };
 _Static_assert(sizeof(struct note) == 64, "one cache line");

@@ -9,6 +9,7 @@
 
 #include <linux/bpf.h>
 
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
 #include "slots.bpf.h"
@@ -324,6 +325,14 @@ static __always_inline u32 op_of(u32 flags)
 	 */
 	asm volatile("" : "+r"(op));
 	return op;
+}
+
+/* Of a bio: at this level a flush is an empty preflush. */
+static __always_inline u32 bio_op(u32 flags, u32 bytes)
+{
+	const u32 preflush = 1U << bpf_core_enum_value(enum req_flag_bits, __REQ_PREFLUSH);
+
+	return !bytes && flags & preflush ? BLKLAT_OP_FLUSH : op_of(flags);
 }
 
 static __always_inline struct blklat_series *series_of(u32 watch, u32 op, u32 turn)

@@ -40,7 +40,7 @@ struct {
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, u32);
-} company SEC(".maps");
+} request_company SEC(".maps");
 
 /*
  * An id in the upper bits and its part below, written at once. So a reader notices if the number has
@@ -264,7 +264,7 @@ static __always_inline u32 *company_at(const struct target *t, struct request *r
 {
 	u32 number;
 
-	return slot_number(t, rq, stage, &number) ? bpf_map_lookup_elem(&company, &number) : NULL;
+	return slot_number(t, rq, stage, &number) ? bpf_map_lookup_elem(&request_company, &number) : NULL;
 }
 
 /* Where there is only one path, no function is called: that saves some 15 instructions. */

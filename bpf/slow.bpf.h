@@ -168,6 +168,7 @@ int on_bio_note(u64 *ctx)
 	n->device_ns = 0;
 	n->cpu = bpf_get_smp_processor_id();
 	n->known = BLKLAT_SLOW_START_CPU;
+	n->flags = flags_part(bio_op(bio->bi_opf, bio->bi_iter.bi_size), bio->bi_opf);
 	n->cgroup = 0;
 	if (cfg_owners) {
 		n->cgroup = owner_of(bio);
@@ -214,7 +215,6 @@ static __always_inline struct blklat_slow *tell_slow(u32 watch, u32 company)
 		s->end_cpu = bpf_get_smp_processor_id();
 		s->depth = blklat_company_depth(company);
 		s->beside = blklat_company_beside(company);
-		s->flags = 0;
 		__builtin_memset(s->pad, 0, sizeof(s->pad));
 		return s;
 	}
@@ -258,6 +258,7 @@ static __noinline int tell_request(struct request *rq, u32 watch, u64 ns, u32 er
 	s->sector = rq->__sector;
 	s->hw_queue = rq->mq_hctx->queue_num;
 	s->start_cpu = rq->mq_ctx->cpu;
+	s->flags = flags_part(s->op, rq->cmd_flags);
 	tell_note(s, note_of_sender(rq->bio));
 	s->known |= BLKLAT_SLOW_QUEUE | BLKLAT_SLOW_START_CPU;
 	if (s->sector != (u64)-1 && s->op != BLKLAT_OP_FLUSH)
@@ -306,6 +307,7 @@ static __noinline int tell_bio(u64 number, u32 watch, const struct bio_start *st
 	s->sector = n ? n->sector : 0;
 	s->hw_queue = 0;
 	s->start_cpu = n ? n->cpu : 0;
+	s->flags = n ? n->flags : 0;
 	tell_note(s, n);
 	if (n && start->op != BLKLAT_OP_FLUSH)
 		s->known |= BLKLAT_SLOW_SECTOR;

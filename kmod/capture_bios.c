@@ -61,8 +61,7 @@ static bool begin_bio(struct blklat_session *s, struct bio *bio, struct blklat_b
 	};
 	if (!ret->watch[0] && !ret->watch[1])
 		return false;
-	/* At this level a flush is an empty preflush. */
-	ret->op = !ret->bytes && bio->bi_opf & REQ_PREFLUSH ? BLKLAT_OP_FLUSH : blklat_op_of(bio->bi_opf);
+	ret->op = blklat_bio_op(bio);
 	ret->ns = blklat_now_ns();
 	if (s->idle_gap_ns) {
 		ret->after_idle[0] = bio_follows_pause(s, ret->watch[0], ret->ns);

@@ -27,6 +27,12 @@ static inline u32 blklat_op_of(u32 flags)
 	return min_t(u32, flags & REQ_OP_MASK, BLKLAT_OP_OTHER);
 }
 
+/* Of a bio: at this level a flush is an empty preflush. */
+static inline u32 blklat_bio_op(const struct bio *bio)
+{
+	return !bio->bi_iter.bi_size && bio->bi_opf & REQ_PREFLUSH ? BLKLAT_OP_FLUSH : blklat_op_of(bio->bi_opf);
+}
+
 static __always_inline struct blklat_series *blklat_this_series(const struct blklat_session *s, u32 watch, u32 op)
 {
 	return blklat_series_of(s, smp_processor_id(), watch, op);

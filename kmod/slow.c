@@ -28,6 +28,7 @@ struct blklat_note {
 	u32 submitter;
 	u16 cpu;
 	u8 known;		/* bit set of enum blklat_slow_known */
+	u8 flags;		/* enum blklat_flags_part */
 	char comm[BLKLAT_COMM];
 } __aligned(64);
 
@@ -170,6 +171,7 @@ void blklat_note_bio(const struct blklat_session *s, struct bio *bio)
 	n->device_ns = 0;
 	n->cpu = smp_processor_id();
 	n->known = BLKLAT_SLOW_START_CPU;
+	n->flags = blklat_flags_part_of(blklat_bio_op(bio), bio->bi_opf);
 	n->cgroup = 0;
 	if (s->slow->owners)
 		note_owner(n, bio);
@@ -278,6 +280,7 @@ void blklat_tell_request(const struct blklat_session *s, const struct request *r
 		.start_cpu = blk_mq_rq_cpu((struct request *)rq),
 		.op = blklat_op_of(rq->cmd_flags),
 		.known = BLKLAT_SLOW_QUEUE | BLKLAT_SLOW_START_CPU,
+		.flags = blklat_flags_part_of(blklat_op_of(rq->cmd_flags), rq->cmd_flags),
 	};
 
 	if (io.sector != (u64)-1 && io.op != BLKLAT_OP_FLUSH)
@@ -295,6 +298,7 @@ void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, u8 o
 	if (s->slow->notes && read_note(s->slow, bio, &note)) {
 		io.sector = note.sector;
 		io.start_cpu = note.cpu;
+		io.flags = note.flags;
 		if (op != BLKLAT_OP_FLUSH)
 			io.known = BLKLAT_SLOW_SECTOR;
 	} else {

@@ -141,6 +141,43 @@ static void blklat_slow_test_no_place(struct kunit *test)
 	expect_sender(test, &io, false);
 }
 
+static const struct {
+	u32 flags, bytes, class;
+} classes[] = {
+	{ REQ_OP_READ, BYTES, BLKLAT_FLAGS_SYNC }, { REQ_OP_READ | REQ_RAHEAD, BYTES, BLKLAT_FLAGS_READAHEAD },
+	{ REQ_OP_WRITE, BYTES, BLKLAT_FLAGS_WRITE_BACK }, { REQ_OP_WRITE | REQ_SYNC, BYTES, BLKLAT_FLAGS_SYNC },
+	{ REQ_OP_WRITE | REQ_META, BYTES, BLKLAT_FLAGS_METADATA }, { REQ_OP_WRITE | REQ_SYNC | REQ_FUA, BYTES, BLKLAT_FLAGS_FUA },
+	{ REQ_OP_WRITE | REQ_PREFLUSH, 0, BLKLAT_FLAGS_FUA }, { REQ_OP_DISCARD, BYTES, BLKLAT_FLAGS_OTHER },
+};
+
+/* A bio's come from its note, and are not known without one. */
+static void blklat_slow_test_flags(struct kunit *test)
+{
+	struct blklat_session *s = slow_session(test, 64, NOTES, 0, 3);
+	struct blklat_slow io;
+	u32 i, noted;
+
+	all_slow(s);
+	for (i = 0; i < ARRAY_SIZE(classes); i++) {
+		struct request *rq = slow_request(test, classes[i].flags);
+		struct bio *bio = rq->bio;
+
+		bio->bi_iter.bi_size = classes[i].bytes;
+		rq->bio = NULL;
+		fake_events(s, rq, "DC");
+		KUNIT_ASSERT_TRUE(test, take(s, &io));
+		EXPECT_U64_MSG(test, io.flags, classes[i].class, "request %u", i);
+		for (noted = 0; noted < 2; noted++) {
+			fake_bio_queue(s, bio);
+			if (noted)
+				note_bio(s, bio);
+			fake_bio_end(s, bio, BLK_STS_OK);
+			KUNIT_ASSERT_TRUE(test, take(s, &io));
+			EXPECT_U64_MSG(test, io.flags, noted ? classes[i].class : 0, "bio %u", i);
+		}
+	}
+}
+
 static void blklat_slow_test_bio(struct kunit *test)
 {
 	struct blklat_session *s = slow_session(test, 64, NOTES, 1, 3);
@@ -296,6 +333,7 @@ static struct kunit_case blklat_slow_test_cases[] = {
 	KUNIT_CASE(blklat_slow_test_rules),
 	KUNIT_CASE(blklat_slow_test_request),
 	KUNIT_CASE(blklat_slow_test_no_place),
+	KUNIT_CASE(blklat_slow_test_flags),
 	KUNIT_CASE(blklat_slow_test_bio),
 	KUNIT_CASE(blklat_slow_test_parts),
 	KUNIT_CASE(blklat_slow_test_whose),

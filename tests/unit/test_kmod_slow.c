@@ -147,8 +147,10 @@ static void nonsense_is_left_out(void **state)
 	tell(t, 1, 1);
 	t->slow.ring->place[3].io.beside = BLKLAT_BESIDE_PARTS + 1;
 	tell(t, 1, 1);
+	t->slow.ring->place[4].io.flags = BLKLAT_FLAGS_PARTS + 1;
+	tell(t, 1, 1);
 	expect(t, 1, 0, 1);
-	assert_int_equal(t->slow.next, 5);
+	assert_int_equal(t->slow.next, 6);
 }
 
 int main(void)

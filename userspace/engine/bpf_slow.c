@@ -36,7 +36,7 @@ void bpf_slow_size(struct bpf_capture *b, const struct slow_room *room)
 		return;
 	s->rodata->cfg_company = true;
 	if (b->targets.n_slots)
-		bpf_map__set_max_entries(s->maps.company, b->targets.n_slots);
+		bpf_map__set_max_entries(s->maps.request_company, b->targets.n_slots);
 	if (capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_TOTAL))
 		bpf_map__set_max_entries(s->maps.bio_company, room->notes);
 }

@@ -40,7 +40,8 @@ int slow_take(struct kernel_capture *k, const struct blklat_slow *told)
 {
 	struct slow_io io = { .told = *told, .end_ns = told->end_ns + k->wall_less_mono_ns };
 
-	if (told->watch >= k->capture.n_watches || told->op >= BLKLAT_OPS || told->beside > BLKLAT_BESIDE_PARTS)
+	if (told->watch >= k->capture.n_watches || told->op >= BLKLAT_OPS || told->beside > BLKLAT_BESIDE_PARTS ||
+	    told->flags > BLKLAT_FLAGS_PARTS)
 		return 0;
 	io.watch = whole_of(k, told->watch);
 	io.part = k->capture.watches[told->watch].part;
