@@ -96,7 +96,7 @@ void words_slow_rest(FILE *f, const struct slow_io *io, u32 columns, bool utf8)
 	if (io->told.depth)
 		fprintf(f, ", depth %u", io->told.depth);
 	if (io->told.beside)
-		fprintf(f, ", beside %s", slow_beside(io->told.beside));
+		fprintf(f, ", beside %s", slow_part_label(BLKLAT_BY_BESIDE, io->told.beside));
 	if (part_tells(io))
 		fprintf(f, ", %s %s", io->part->by, io->part->label);
 }

@@ -144,19 +144,28 @@ static bool take_sender(sqlite3_stmt *s, struct blklat_slow *t)
 	return true;
 }
 
+/* Reads a part's label as its number: 0 if it is NULL. */
+static bool column_part(sqlite3_stmt *s, int i, enum blklat_by by, u8 *ret)
+{
+	char label[32];
+	bool known;
+
+	if (!column_text_or_null(s, i, label, sizeof(label), &known))
+		return false;
+	*ret = slow_part_number(by, label);
+	return known == !!*ret;
+}
+
 /* Takes the columns that version 3 added: what was in flight when the IO began. Its depth includes itself. */
 static bool take_in_flight(sqlite3_stmt *s, struct blklat_slow *t)
 {
-	char beside[32];
-	bool depth_known, beside_known;
+	bool known;
 	u64 depth;
 
-	if (!column_known(s, SLOW_depth, UINT32_MAX, &depth, &depth_known) || depth_known != !!depth ||
-	    !column_text_or_null(s, SLOW_beside, beside, sizeof(beside), &beside_known))
+	if (!column_known(s, SLOW_depth, UINT32_MAX, &depth, &known) || known != !!depth)
 		return false;
 	t->depth = depth;
-	t->beside = slow_beside_named(beside);
-	return beside_known == !!t->beside;
+	return column_part(s, SLOW_beside, BLKLAT_BY_BESIDE, &t->beside);
 }
 
 /* Takes an IO, except for its cgroup, which the caller gets in @ret_cgroup if there is one. */

@@ -43,7 +43,7 @@ static bool part_key(const struct device *d, const struct slow_io *io, struct ke
 static bool beside_key(const struct device *d, const struct slow_io *io, struct key *ret)
 {
 	(void)d;
-	*ret = (struct key){ .text = slow_beside(io->told.beside) };
+	*ret = (struct key){ .text = slow_part_label(BLKLAT_BY_BESIDE, io->told.beside) };
 	return ret->text;
 }
 
