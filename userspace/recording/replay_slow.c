@@ -72,6 +72,8 @@ static int take_fact(struct replay_parser *r, const char *word, struct slow_io *
 		err = take_depth(r, word, t);
 	} else if ((v = word_value(word, "beside"))) {
 		err = take_part(r, BLKLAT_BY_BESIDE, v, &t->beside);
+	} else if ((v = word_value(word, "flags"))) {
+		err = take_part(r, BLKLAT_BY_FLAGS, v, &t->flags);
 	} else if (word_value(word, "hw-queue")) {
 		err = take_number(r, word, 65535, &n);
 		t->hw_queue = n;
