@@ -216,6 +216,7 @@ struct json_object *json_slow(const struct slow_io *io)
 	json_add_text(to, "op", op_names[t->op]);
 	json_add_count(to, "bytes", t->bytes);
 	add_known(to, "sector", t->known & BLKLAT_SLOW_SECTOR, t->sector);
+	add_text_or_null(to, "flags", slow_part_label(BLKLAT_BY_FLAGS, t->flags));
 	add_text_or_null(to, "error", slow_error(t->error));
 	if (io->part)
 		json_add(to, "part", json_part(io->part));
