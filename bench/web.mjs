@@ -66,7 +66,7 @@ test("a report of 2000 s with 5000 slow IOs", async (t) => {
     const next = random(9), made = drive(), [whole] = made.watches;
     const ios = Array.from({ length: 5000 }, (_, i) => ({
         time: "2026-11-21T07:35:04.500Z", t_s: 2000 * next(), latency_ns: Math.round(1e7 * 10 ** (2 * next())), queue_ns: null, device_ns: null, op: i % 2 ? "read" : "write", bytes: 4096,
-        sector: Math.floor(1e9 * next()), error: i % 100 ? null : "medium", depth: 1 + i % 32, beside: "write", hw_queue: i % 8, start_cpu: i % 64, end_cpu: i % 64, pid: i, comm: "postgres", kernel_thread: false,
+        sector: Math.floor(1e9 * next()), flags: "sync", error: i % 100 ? null : "medium", depth: 1 + i % 32, beside: "write", hw_queue: i % 8, start_cpu: i % 64, end_cpu: i % 64, pid: i, comm: "postgres", kernel_thread: false,
         cgroup: `/system.slice/unit${i % 20}.service`,
     }));
     whole.slow = { found: 1e6, common: [], ios };

@@ -34,7 +34,7 @@ def several(i):
     """Two a second, one of which fails; six in the last second, of which four are kept."""
     more = ["slow read 70ms 4096 sector=9 pid=3 comm=cp ago=800ms x5"] if i == 2 else []
     return [f"slow read {20 + i}ms 4096 sector={i} pid=77 comm=postgres cgroup=/system.slice/postgresql.service ago=300ms",
-            f"slow write 5ms 131072 sector=123456789012 thread=12 comm=kworker/0:1H error=7 ago={100 + i}ms queue=1ms device=4ms depth=3 \"beside=big write\"", *more]
+            f"slow write 5ms 131072 sector=123456789012 thread=12 comm=kworker/0:1H error=7 ago={100 + i}ms queue=1ms device=4ms depth=3 \"beside=big write\" flags=FUA/flush", *more]
 
 
 @pytest.mark.parametrize("columns,rows_", [(80, 24), (200, 60)])
@@ -55,7 +55,7 @@ def test_the_last_first(tmp_path, columns, rows_):
         assert found[1][4:] == ("9", "cp 3") and found[5][4] == "1" and found[5][5].startswith("postgres 77 /sys" if columns == 200 else "postgres 77 ")
         assert found[0][5].startswith("[kworker/0:1H] 12") and max(map(len, lines)) <= columns and len(lines) == rows_
         if columns == 200:
-            assert found[0][5] == "[kworker/0:1H] 12, failed: medium, queue 1.00ms, device 4.00ms, depth 3, beside big write"
+            assert found[0][5] == "[kworker/0:1H] 12, failed: medium, queue 1.00ms, device 4.00ms, flags FUA/flush, depth 3, beside big write"
             assert found[5][5] == "postgres 77 /system.slice/postgresql.service"
         s.keys("i")
         s.until(lambda text: "slow IOs" not in text and "all of it" in text, "the map")

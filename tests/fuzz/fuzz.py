@@ -61,7 +61,7 @@ def seed_scripts(folder, build):
 SMALL_SCRIPT = (ROOT / "tests/cli/small.txt").read_text() + "tick 1\non d device\ngone\ntick 1\n"
 
 
-SLOW = """slow read 2ms 4096 ago=9ms sector=8 queue=1ms device=1ms depth=12 beside=flush hw-queue=1 cpu=1 pid=7 comm=dd cgroup=/a/b x2
+SLOW = """slow read 2ms 4096 ago=9ms sector=8 queue=1ms device=1ms depth=12 beside=flush flags=metadata hw-queue=1 cpu=1 pid=7 comm=dd cgroup=/a/b x2
 slow write 1ms 512 error=7 thread=5 comm=kworker/0:1 x3
 on d device
 slow write 3ms 4096 error=10

@@ -10,7 +10,7 @@
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned int seed);
 
-static const struct { const char *table, *columns[20]; } values[] = {
+static const struct { const char *table, *columns[21]; } values[] = {
 	{ "meta", { "value", "key" } },
 	{ "device", { "id", "name", "mapper", "kind", "model", "scheduler", "major", "size_bytes", "hw_queues",
 		      "tags", "parent", "iostats", "hidden" } },
@@ -24,7 +24,7 @@ static const struct { const char *table, *columns[20]; } values[] = {
 		      "idle_sum_ns" } },
 	{ "mark", { "mono_ns", "wall_ns", "text" } },
 	{ "slow", { "interval", "n", "watch", "end_wall_ns", "latency_ns", "queue_ns", "device_ns", "op", "bytes", "sector", "error",
-		    "hw_queue", "start_cpu", "end_cpu", "pid", "comm", "kernel_thread", "cgroup", "depth", "beside" } },
+		    "hw_queue", "start_cpu", "end_cpu", "pid", "comm", "kernel_thread", "cgroup", "depth", "beside", "flags" } },
 	{ "slow_found", { "interval", "watch", "found" } },
 };
 
@@ -33,7 +33,7 @@ static const char *const extremes[] = {
 	"0", "1", "-1", "2", "5", "7", "1023", "1024", "4096", "65536", "4294967296", "1 << 48", "1 << 58",
 	"(1 << 58) + 1", "1 << 62", "(1 << 62) + 1", "9223372036854775807", "-9223372036854775807", "NULL", "1.5",
 	"9e999", "'x'", "''", "x''", "x'00ff'", "printf('%.*c', 1025, 'x')", "%s + 1", "%s - 1", "%s * 2", "-%s", "'device'",
-	"'size'", "'4 KiB'", "'1 MiB+'", "'flush'",
+	"'size'", "'4 KiB'", "'1 MiB+'", "'flush'", "'sync'",
 };
 
 static void change_value(sqlite3 *db, unsigned int seed)
@@ -42,7 +42,7 @@ static void change_value(sqlite3 *db, unsigned int seed)
 	const char *column;
 	char value[64], sql[256];
 
-	while (columns < 20 && values[table].columns[columns])
+	while (columns < ARRAY_SIZE(values[table].columns) && values[table].columns[columns])
 		columns++;
 	column = values[table].columns[seed / ARRAY_SIZE(values) % columns];
 	snprintf(value, sizeof(value), extremes[seed / 256 % ARRAY_SIZE(extremes)], column);

@@ -154,7 +154,7 @@ def test_slow_ios(tmp_path):
     """One interval has 40 MB of paths, half of which would be dropped again."""
     script = SCRIPT.replace("device d0\n", "slow-max 10000\ndevice d0\n", 1).replace("tick", "slow read 60us 0 pid=3 comm=x cgroup=/y\ntick", 1)
     paths = f"{numbers(20000)} INSERT INTO slow SELECT interval, n + i, watch, end_wall_ns, latency_ns, queue_ns, device_ns, op, bytes, sector, error, " \
-        "hw_queue, start_cpu, end_cpu, pid, comm, kernel_thread, printf('/%.*c', 900, 'x'), depth, beside FROM n, slow WHERE n = (SELECT min(n) FROM slow)"
+        "hw_queue, start_cpu, end_cpu, pid, comm, kernel_thread, printf('/%.*c', 900, 'x'), depth, beside, flags FROM n, slow WHERE n = (SELECT min(n) FROM slow)"
     file = make(tmp_path, paths, "UPDATE slow_found SET found = 20001", script=script)
     for args in (["report", "--format", "json"], ["compare", file], ["live", "--replay"]):
         assert_refused(run(*args, file, "--max-memory", "16M"), 16 * MIB, "the slow IOs of interval 1 take more memory", expected=1)

@@ -3,6 +3,7 @@
 import contextlib
 import math
 import sqlite3
+from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -59,7 +60,7 @@ def test_each_with_its_time(report, tmp_path):
     s = script()
     for i in range(4):
         s.io("read", 90e3, 1000)
-        slow(s, "read", (10 + i) * MS, more=f"ago=250ms sector={8 * i} pid=77 comm=dd hw-queue={i % 2} cpu=3 cgroup=/a depth={i + 1} beside=\"big write\"")
+        slow(s, "read", (10 + i) * MS, more=f"ago=250ms sector={8 * i} pid=77 comm=dd hw-queue={i % 2} cpu=3 cgroup=/a depth={i + 1} beside=\"big write\" flags=readahead")
         s.tick()
     slow(s, "write", 5 * MS, 65536, more="error=7 thread=12 comm=kworker/0:1H queue=2ms device=3ms")
     s.tick(0.5)
@@ -69,11 +70,11 @@ def test_each_with_its_time(report, tmp_path):
     failed, *rest = of_file["ios"]
     assert failed == {
         "time": "2026-11-21T07:35:04.500Z", "t_s": 4.5, "latency_ns": 5000000, "queue_ns": 2000000, "device_ns": 3000000, "op": "write",
-        "bytes": 65536, "sector": None, "error": "medium", "depth": None, "beside": None, "hw_queue": None, "start_cpu": None, "end_cpu": 0, "pid": 12,
+        "bytes": 65536, "sector": None, "flags": None, "error": "medium", "depth": None, "beside": None, "hw_queue": None, "start_cpu": None, "end_cpu": 0, "pid": 12,
         "comm": "kworker/0:1H", "kernel_thread": True, "cgroup": None,
     }
-    assert [(io["t_s"], io["latency_ns"], io["sector"], io["error"], io["cgroup"], io["depth"], io["beside"]) for io in rest] == \
-        [(i + 0.75, (10 + i) * 10 ** 6, 8 * i, None, "/a", i + 1, "big write") for i in reversed(range(4))]
+    assert [(io["t_s"], io["latency_ns"], io["sector"], io["error"], io["cgroup"], io["depth"], io["beside"], io["flags"]) for io in rest] == \
+        [(i + 0.75, (10 + i) * 10 ** 6, 8 * i, None, "/a", i + 1, "big write", "readahead") for i in reversed(range(4))]
 
 
 def test_a_window_has_its_own(report, tmp_path):
@@ -150,7 +151,7 @@ def test_in_common(report, tmp_path):
 @pytest.mark.parametrize("by,label,others", [("size", "128 KiB", "4 KiB"), ("flags", "sync", "other"), ("beside", "flush", "read"), ("depth", "5-8", "1"),
                                              ("cgroup", "/db", "/web")])
 def test_parts_in_common(report, tmp_path, by, label, others):
-    """Half of the slow IOs are in a part that has a twentieth of all. An IO's owner and its neighbour are given once."""
+    """Half of the slow IOs are in a part that has a twentieth of all. An IO's owner, its neighbour and its flags are given once."""
     s = script(by=by)
     size = {"128 KiB": 131072}.get(label, 4096)
     for _ in range(10):
@@ -158,14 +159,16 @@ def test_parts_in_common(report, tmp_path, by, label, others):
         s.io("read", 90e3, 45, size, f'in="{label}"')
         for n, part, of in ((5, label, size), (5, others, 4096)):
             s.io("read", 9 * MS, n, of, f'in="{part}"')
-            s.lines.append(f'slow read 9ms {of} in="{part}" cgroup=/charged depth=7 beside="{part if by == "beside" else "discard"}" x{n}')
+            s.lines.append(f'slow read 9ms {of} in="{part}" cgroup=/charged depth=7 beside="{part if by == "beside" else "discard"}" '
+                           f'flags="{part if by == "flags" else "metadata"}" x{n}')
         s.tick()
     document = report(recorded(s, tmp_path / "run.blklat"))
     common = {c["by"]: c for c in only_slow(document)["common"]}
     assert ("cgroup" in common) and (common["cgroup"]["value"] == (label if by == "cgroup" else "/charged"))
     assert len(common) == len(only_slow(document)["common"])
-    if by != "beside":
-        assert common["beside"] == {"by": "beside", "value": "discard", "ios": 100, "of": 100, "share_of_all": None, "p": None}
+    for respect, value in (("beside", "discard"), ("flags", "metadata")):
+        if by != respect:
+            assert common[respect] == {"by": respect, "value": value, "ios": 100, "of": 100, "share_of_all": None, "p": None}
     part = common[by]
     assert (part["value"], part["ios"], part["of"], part["share_of_all"]) == (label, 50, 100, 0.05)
     assert part["p"] == pytest.approx(2 * at_least(50, 100, Fraction(1, 20)), rel=1e-6)
@@ -188,6 +191,21 @@ def test_neighbours_in_common(report, tmp_path):
     assert (common[1]["value"], common[1]["ios"], common[1]["of"]) == ("9-16", 65, 70)
     assert {(io["depth"], io["beside"], io["part"]["label"]) for io in only_slow(document)["ios"]} == {
         (12, "flush", "9-16"), (11, "big write", "9-16"), (1, "nothing", "1"), (None, None, "9-16")}
+
+
+def test_flags_in_common(report, tmp_path):
+    """Undivided, the most frequent class of those that are known is told, and it is no finding, as nobody counts the classes of all IOs."""
+    s = script()
+    s.io("read", 90e3, 900)
+    for flags, n in (("flags=metadata", 30), ("flags=sync", 25), ("", 45)):
+        slow(s, "read", 9 * MS, n=n, more=flags)
+    s.tick()
+    document = report(recorded(s, tmp_path / "run.blklat"))
+    common = only_slow(document)["common"]
+    assert [c["by"] for c in common] == ["op", "flags", "bytes"]
+    assert common[1] == {"by": "flags", "value": "metadata", "ios": 30, "of": 55, "share_of_all": None, "p": None}
+    assert not findings(document)
+    assert Counter(io["flags"] for io in only_slow(document)["ios"]) == {"metadata": 30, "sync": 25, None: 45}
 
 
 @pytest.mark.parametrize("writes,says", [(50, False), (60, False), (90, True), (10, True)])

@@ -19,7 +19,7 @@ watch sda device
 watch sda total
 watch sdb device
 io read 30ms 4096 x9
-slow read 30ms 4096 sector=8 pid=77 comm=dd cgroup=/a/b hw-queue=1 cpu=2 queue=1ms ago=20ms depth=12 "beside=big write" in="4 KiB" x5
+slow read 30ms 4096 sector=8 pid=77 comm=dd cgroup=/a/b hw-queue=1 cpu=2 queue=1ms ago=20ms depth=12 "beside=big write" flags=readahead in="4 KiB" x5
 on sda total
 io write 40ms 131072
 slow write 40ms 131072 error=7 thread=5 comm=kworker/0:1 in="128 KiB"
@@ -79,7 +79,7 @@ def test_as_live_tells_it(tmp_path):
     assert seen == [(l["time"], l["device"], l["stage"], l["slow"], l["slow_dropped"]) for l in lines if l.get("slow")]
     assert [(len(slow), dropped) for *_, slow, dropped in seen] == [(3, 2), (1, 0), (3, 1)]
     assert seen[0][3][0] | {"time": ""} == {
-        "time": "", "latency_ns": 30000000, "queue_ns": 1000000, "device_ns": None, "op": "read", "bytes": 4096, "sector": 8, "error": None,
+        "time": "", "latency_ns": 30000000, "queue_ns": 1000000, "device_ns": None, "op": "read", "bytes": 4096, "sector": 8, "flags": "readahead", "error": None,
         "part": {"by": "size", "label": "4 KiB"}, "depth": 12, "beside": "big write", "hw_queue": 1, "start_cpu": 2, "end_cpu": 0, "pid": 77, "comm": "dd", "kernel_thread": False,
         "cgroup": "/a/b",
     }

@@ -167,7 +167,7 @@ static inline void any_slow(struct slow_ios *slow, const struct watch *watches, 
 		io.told = (struct blklat_slow){
 			.latency_ns = any(), .queue_ns = any(), .device_ns = any(), .sector = any(), .bytes = any(), .error = (s32)any64(),
 			.submitter = any(), .hw_queue = any(), .start_cpu = any(), .end_cpu = any(), .op = any64() % BLKLAT_OPS, .known = any(),
-			.depth = any(), .beside = any64() % (BLKLAT_BESIDE_PARTS + 1),
+			.depth = any(), .beside = any64() % (BLKLAT_BESIDE_PARTS + 1), .flags = any64() % (BLKLAT_FLAGS_PARTS + 1),
 		};
 		any_text(io.told.comm, sizeof(io.told.comm));
 		if (any64() % 2) {
@@ -260,7 +260,7 @@ static inline void assert_same_slow_io(const struct slow_io *a, const struct slo
 		assert_string_equal(a->cgroup, b->cgroup);
 	assert_memory_equal(&a->told, &b->told, offsetof(struct blklat_slow, comm));
 	assert_string_equal(a->told.comm, b->told.comm);
-	assert_true(a->told.depth == b->told.depth && a->told.beside == b->told.beside);
+	assert_true(a->told.depth == b->told.depth && a->told.beside == b->told.beside && a->told.flags == b->told.flags);
 }
 
 static inline void assert_same_slow_ios(const struct slow_ios *a, const struct slow_ios *b)

@@ -216,25 +216,34 @@ static void test_what_is_cut_off_is_refused(void **unused)
 	world_uninit(&w);
 }
 
-static void test_no_such_neighbour(void **unused)
+/* All values of @number, a member of the first slow IO of @w, are read up to @most. */
+static void check_most(struct world *w, u8 *number, u32 most)
 {
 	struct frames into;
+
+	assert_int_equal(frames_init(&into, w->watches, WATCHES, SCALE), 0);
+	frames_track(&into);
+	for (u32 n = 0; n <= UINT8_MAX; n++) {
+		struct wire_out bytes = { 0 };
+
+		*number = n;
+		wire_put_frames(&bytes, &w->run, w->watches, &w->frames);
+		assert_int_equal(read_frames(w, &into, bytes.data, bytes.len), n <= most ? 0 : -EBADMSG);
+		wire_out_free(&bytes);
+	}
+	*number = 0;
+	frames_uninit(&into);
+}
+
+static void test_no_such_part(void **unused)
+{
 	struct world w;
 
 	(void)unused;
 	world_init(&w, 7);
-	assert_int_equal(frames_init(&into, w.watches, WATCHES, SCALE), 0);
-	frames_track(&into);
 	assert_in_range(w.slow.n, 1, UINT32_MAX);
-	for (u32 beside = 0; beside <= UINT8_MAX; beside++) {
-		struct wire_out bytes = { 0 };
-
-		w.slow.io[0].told.beside = beside;
-		wire_put_frames(&bytes, &w.run, w.watches, &w.frames);
-		assert_int_equal(read_frames(&w, &into, bytes.data, bytes.len), beside <= BLKLAT_BESIDE_PARTS ? 0 : -EBADMSG);
-		wire_out_free(&bytes);
-	}
-	frames_uninit(&into);
+	check_most(&w, &w.slow.io[0].told.beside, BLKLAT_BESIDE_PARTS);
+	check_most(&w, &w.slow.io[0].told.flags, BLKLAT_FLAGS_PARTS);
 	world_uninit(&w);
 }
 
@@ -279,7 +288,7 @@ int main(void)
 		cmocka_unit_test(test_idle_watches_take_few_bytes),
 		cmocka_unit_test(test_very_many_slow_ios),
 		cmocka_unit_test(test_what_is_cut_off_is_refused),
-		cmocka_unit_test(test_no_such_neighbour),
+		cmocka_unit_test(test_no_such_part),
 		cmocka_unit_test(test_garbage_does_no_harm),
 	};
 

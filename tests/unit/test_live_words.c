@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is said of a slow IO besides its figures: its depth and neighbour once each, and as exactly as they are known. */
+/*
+ * What is said of a slow IO besides its figures: its depth and neighbour once each, and as exactly as they are known;
+ * the class of its flags where its op does not imply it.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,6 +52,49 @@ static void depth_and_neighbour(void **state)
 	}
 }
 
+/* For each op, the classes that it implies are left out. */
+static void flags_that_say_more(void **state)
+{
+	static const struct { u8 op, flags; const char *says; } cases[] = {
+		{ BLKLAT_OP_READ, 0, "?" },
+		{ BLKLAT_OP_READ, BLKLAT_FLAGS_FUA, "?, flags FUA/flush" },
+		{ BLKLAT_OP_READ, BLKLAT_FLAGS_METADATA, "?, flags metadata" },
+		{ BLKLAT_OP_READ, BLKLAT_FLAGS_READAHEAD, "?, flags readahead" },
+		{ BLKLAT_OP_READ, BLKLAT_FLAGS_SYNC, "?" },
+		{ BLKLAT_OP_WRITE, BLKLAT_FLAGS_FUA, "?, flags FUA/flush" },
+		{ BLKLAT_OP_WRITE, BLKLAT_FLAGS_METADATA, "?, flags metadata" },
+		{ BLKLAT_OP_WRITE, BLKLAT_FLAGS_SYNC, "?" },
+		{ BLKLAT_OP_WRITE, BLKLAT_FLAGS_WRITE_BACK, "?" },
+		{ BLKLAT_OP_FLUSH, BLKLAT_FLAGS_FUA, "?" },
+		{ BLKLAT_OP_FLUSH, BLKLAT_FLAGS_OTHER, "?, flags other" },
+		{ BLKLAT_OP_DISCARD, BLKLAT_FLAGS_SYNC, "?, flags sync" },
+		{ BLKLAT_OP_DISCARD, BLKLAT_FLAGS_OTHER, "?" },
+		{ BLKLAT_OP_OTHER, BLKLAT_FLAGS_FUA, "?, flags FUA/flush" },
+		{ BLKLAT_OP_OTHER, BLKLAT_FLAGS_OTHER, "?" },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct slow_io io = { .told = { .op = cases[i].op, .flags = cases[i].flags } };
+
+		assert_rest(&io, cases[i].says);
+	}
+}
+
+static void flags_beside_a_part(void **state)
+{
+	struct slow_io io = { .told = { .op = BLKLAT_OP_WRITE, .flags = BLKLAT_FLAGS_METADATA, .depth = 12 } };
+
+	(void)state;
+	io.part = part_find("size", "4 KiB");
+	assert_rest(&io, "?, flags metadata, depth 12, size 4 KiB");
+	io.part = part_find("flags", "metadata");
+	assert_rest(&io, "?, depth 12, flags metadata");
+	io.told.flags = BLKLAT_FLAGS_SYNC;
+	io.part = part_find("flags", "sync");
+	assert_rest(&io, "?, depth 12, flags sync");
+}
+
 static void what_comes_before(void **state)
 {
 	char cgroup[] = "/a/b";
@@ -56,18 +102,21 @@ static void what_comes_before(void **state)
 		.told = {
 			.known = BLKLAT_SLOW_SUBMITTER | BLKLAT_SLOW_KERNEL_THREAD, .comm = "kworker/0:1H", .submitter = 12, .error = 7,
 			.queue_ns = 1200000, .device_ns = 65000000, .depth = 3, .beside = BLKLAT_KIND_WRITE,
+			.flags = BLKLAT_FLAGS_METADATA,
 		},
 		.cgroup = cgroup,
 	};
 
 	(void)state;
-	assert_rest(&io, "[kworker/0:1H] 12 /a/b, failed: medium, queue 1.20ms, device 65.0ms, depth 3, beside write");
+	assert_rest(&io, "[kworker/0:1H] 12 /a/b, failed: medium, queue 1.20ms, device 65.0ms, flags metadata, depth 3, beside write");
 }
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(depth_and_neighbour),
+		cmocka_unit_test(flags_that_say_more),
+		cmocka_unit_test(flags_beside_a_part),
 		cmocka_unit_test(what_comes_before),
 	};
 

@@ -407,7 +407,7 @@ static const struct table_text slow_texts[] = {
 	  "CREATE TABLE slow(interval INTEGER, n INTEGER, watch INTEGER, end_wall_ns INTEGER, latency_ns INTEGER, "
 	  "queue_ns INTEGER, device_ns INTEGER, op INTEGER, bytes INTEGER, sector INTEGER, error TEXT, hw_queue INTEGER, "
 	  "start_cpu INTEGER, end_cpu INTEGER, pid INTEGER, comm TEXT, kernel_thread INTEGER, cgroup TEXT",
-	  ", depth INTEGER, beside TEXT", ", PRIMARY KEY(interval, n)) WITHOUT ROWID", 3 },
+	  ", depth INTEGER, beside TEXT, flags TEXT", ", PRIMARY KEY(interval, n)) WITHOUT ROWID", 3 },
 	{ "slow_found",
 	  "CREATE TABLE slow_found(interval INTEGER, watch INTEGER, found INTEGER, PRIMARY KEY(interval, watch)) WITHOUT ROWID",
 	  "", "", 1 },

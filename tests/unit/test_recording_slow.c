@@ -27,6 +27,7 @@ static void make_slow(struct slow_ios *s, u64 i)
 			strcpy(io.told.comm, "fio");
 			io.told.depth = DEPTH(i);
 			io.told.beside = 1 + i % BLKLAT_BESIDE_PARTS;
+			io.told.flags = 1 + i % BLKLAT_FLAGS_PARTS;
 			io.cgroup = strdup("/a/b");
 		}
 		assert_int_equal(slow_ios_add(s, &io), 0);
@@ -82,6 +83,7 @@ static void check_io(const struct slow_io *io, u64 first, u64 last)
 	assert_string_equal(io->told.comm, k & 1 ? "fio" : "");
 	assert_int_equal(io->told.depth, k & 1 ? DEPTH(i) : 0);
 	assert_int_equal(io->told.beside, k & 1 ? 1 + i % BLKLAT_BESIDE_PARTS : 0);
+	assert_int_equal(io->told.flags, k & 1 ? 1 + i % BLKLAT_FLAGS_PARTS : 0);
 	if (k & 1) {
 		assert_int_equal(io->told.sector, i);
 		assert_string_equal(io->cgroup, "/a/b");
@@ -128,9 +130,9 @@ static void test_each_interval(void **state)
 	record_slow(at.file, 0, 60);
 	assert_int_equal(ask(at.file, "SELECT count(*) FROM slow_io"), 10 * (0 + 1 + 2 + 3 + 3 + 3));
 	assert_int_equal(ask(at.file, "SELECT sum(found) FROM slow_found"), 10 * 15);
-	/* Of the three of interval 9, one has them: 1 + 9 % 7 is BLKLAT_KIND_OTHER. */
-	assert_int_equal(ask(at.file, "SELECT count(*) FROM slow_io WHERE interval = 9 AND depth = 9 AND beside = 'other'"), 1);
-	assert_int_equal(ask(at.file, "SELECT count(*) FROM slow_io WHERE interval = 9 AND depth IS NULL AND beside IS NULL"), 2);
+	/* Of the three of interval 9, one has them: 1 + 9 % 7 is BLKLAT_KIND_OTHER, 1 + 9 % 6 BLKLAT_FLAGS_SYNC. */
+	assert_int_equal(ask(at.file, "SELECT count(*) FROM slow_io WHERE interval = 9 AND depth = 9 AND beside = 'other' AND flags = 'sync'"), 1);
+	assert_int_equal(ask(at.file, "SELECT count(*) FROM slow_io WHERE interval = 9 AND depth IS NULL AND beside IS NULL AND flags IS NULL"), 2);
 	assert_int_equal(check_replay(at.file, 1), 10 * 15);
 	place_remove(&at);
 }
@@ -198,6 +200,11 @@ static void test_lies(void **state)
 		"UPDATE slow SET beside = 1",
 		"UPDATE slow SET beside = CAST('flush' AS BLOB)",
 		"UPDATE slow SET beside = printf('%1000s', 'flush')",
+		"UPDATE slow SET flags = 'flush'",
+		"UPDATE slow SET flags = ''",
+		"UPDATE slow SET flags = 1",
+		"UPDATE slow SET flags = CAST('sync' AS BLOB)",
+		"UPDATE slow SET flags = printf('%1000s', 'sync')",
 		"PRAGMA user_version = 2",
 		"UPDATE slow SET interval = interval + 100",
 		"UPDATE slow SET interval = -5 WHERE n = 0",

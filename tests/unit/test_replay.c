@@ -262,21 +262,26 @@ static void ios_after_a_pause(void **state)
 	script_end(&s);
 }
 
-static void what_was_in_flight(void **state)
+static void what_was_told_as_parts(void **state)
 {
 	struct script s;
 	const struct slow_io *io;
 
 	(void)state;
-	script_start(&s, SLOW "depth=1 beside=nothing\nslow read 2ms 4096 depth=4294967295 \"beside=big write\" x2\n"
+	/* The second statement tells all that can be told of an IO. */
+	script_start(&s, "blklat-replay 1\nby size\nslow-max 5\ndevice d\nwatch d device\n"
+		     "slow read 1ms 4096 depth=1 beside=nothing flags=sync\n"
+		     "slow read 2ms 4096 ago=1ms sector=1 error=0 queue=1ms device=1ms depth=4294967295 \"beside=big write\" "
+		     "flags=FUA/flush hw-queue=1 cpu=1 pid=7 comm=dd cgroup=/ \"in=4 KiB\" x2\n"
 		     "slow read 500us 4096\nio read 1ms 4096 x4\ntick 1\n", -1);
 	script_tick(&s);
 	io = s.capture->slow->io;
 	assert_int_equal(s.capture->slow->n, 4);
 	for (u32 i = 0; i < 2; i++)
-		assert_true(io[i].told.depth == UINT32_MAX && io[i].told.beside == BLKLAT_KIND_LARGE_WRITE);
-	assert_true(io[2].told.depth == 1 && io[2].told.beside == BLKLAT_BESIDE_NOTHING);
-	assert_true(!io[3].told.depth && !io[3].told.beside);
+		assert_true(io[i].told.depth == UINT32_MAX && io[i].told.beside == BLKLAT_KIND_LARGE_WRITE &&
+			    io[i].told.flags == BLKLAT_FLAGS_FUA);
+	assert_true(io[2].told.depth == 1 && io[2].told.beside == BLKLAT_BESIDE_NOTHING && io[2].told.flags == BLKLAT_FLAGS_SYNC);
+	assert_true(!io[3].told.depth && !io[3].told.beside && !io[3].told.flags);
 	script_end(&s);
 }
 
@@ -342,6 +347,9 @@ static void bad_scripts_are_named(void **state)
 		{ SLOW "beside=4\n", 5, "'4' is not a part by beside" },
 		{ SLOW "beside=\n", 5, "'' is not a part by beside" },
 		{ SLOW "beside=big write\n", 5, "'big' is not a part by beside" },
+		{ SLOW "flags=4\n", 5, "'4' is not a part by flags" },
+		{ SLOW "flags=\n", 5, "'' is not a part by flags" },
+		{ SLOW "flags=flush\n", 5, "'flush' is not a part by flags" },
 		{ START "after begins=1\n", 4, "neither starts=N nor in-flight=N" },
 		{ START "kernel-ios 5\n", 4, "must be +N or -N" },
 		{ START "starts 5\n", 4, "starts '5' must be +N or -N" },
@@ -355,7 +363,7 @@ static void bad_scripts_are_named(void **state)
 		{ "blklat-replay 1\nscale 7\n", 2, "scale '7' must be a whole number up to 6" },
 		{ "blklat-replay 1\ncpus 0\n", 2, "cpus must be at least 1" },
 		{ "blklat-replay 1\nengine \033[31m\n", 2, "a control character (byte 8 of the line)" },
-		{ "blklat-replay 1\na b c d e f g h i j k l m n o p q r s\n", 2, "more than 18 words" },
+		{ "blklat-replay 1\na b c d e f g h i j k l m n o p q r s t\n", 2, "more than 19 words" },
 	};
 
 	(void)state;
@@ -435,7 +443,7 @@ int main(void)
 		cmocka_unit_test(accounts_and_their_starts),
 		cmocka_unit_test(scales_merge_but_never_split),
 		cmocka_unit_test(ios_after_a_pause),
-		cmocka_unit_test(what_was_in_flight),
+		cmocka_unit_test(what_was_told_as_parts),
 		cmocka_unit_test(bad_scripts_are_named),
 		cmocka_unit_test(other_files_are_refused),
 		cmocka_unit_test(bytes_of_any_kind_are_refused),

@@ -163,17 +163,26 @@ static void test_errors(void **state)
 	assert_string_equal(slow_error(-EROFS), "I/O");
 }
 
-static void test_beside(void **state)
+static void check_parts(enum blklat_by by, u32 parts)
+{
+	assert_null(slow_part_label(by, 0));
+	for (u32 i = 1; i <= parts; i++)
+		assert_int_equal(slow_part_number(by, slow_part_label(by, i)), i);
+	assert_int_equal(slow_part_number(by, "4 KiB"), 0);
+	assert_int_equal(slow_part_number(by, ""), 0);
+}
+
+static void test_parts(void **state)
 {
 	(void)state;
-	assert_null(slow_beside(0));
-	assert_string_equal(slow_beside(BLKLAT_KIND_FLUSH), "flush");
-	assert_string_equal(slow_beside(BLKLAT_KIND_LARGE_WRITE), "big write");
-	assert_string_equal(slow_beside(BLKLAT_BESIDE_NOTHING), "nothing");
-	for (u32 i = 1; i <= BLKLAT_BESIDE_PARTS; i++)
-		assert_int_equal(slow_beside_named(slow_beside(i)), i);
-	assert_int_equal(slow_beside_named("4 KiB"), 0);
-	assert_int_equal(slow_beside_named(""), 0);
+	assert_string_equal(slow_part_label(BLKLAT_BY_BESIDE, BLKLAT_KIND_FLUSH), "flush");
+	assert_string_equal(slow_part_label(BLKLAT_BY_BESIDE, BLKLAT_KIND_LARGE_WRITE), "big write");
+	assert_string_equal(slow_part_label(BLKLAT_BY_BESIDE, BLKLAT_BESIDE_NOTHING), "nothing");
+	assert_string_equal(slow_part_label(BLKLAT_BY_FLAGS, BLKLAT_FLAGS_FUA), "FUA/flush");
+	assert_string_equal(slow_part_label(BLKLAT_BY_FLAGS, BLKLAT_FLAGS_METADATA), "metadata");
+	assert_string_equal(slow_part_label(BLKLAT_BY_FLAGS, BLKLAT_FLAGS_OTHER), "other");
+	check_parts(BLKLAT_BY_BESIDE, BLKLAT_BESIDE_PARTS);
+	check_parts(BLKLAT_BY_FLAGS, BLKLAT_FLAGS_PARTS);
 }
 
 /* Whoever sends an IO chooses the name of his command, and may be given a cgroup in which to make others. */
@@ -298,7 +307,7 @@ int main(void)
 		cmocka_unit_test(test_no_end),
 		cmocka_unit_test(test_move),
 		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_beside),
+		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_names_that_others_chose),
 		cmocka_unit_test(test_fixed),
 		cmocka_unit_test(test_follows),

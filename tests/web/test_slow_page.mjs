@@ -15,7 +15,7 @@ const N = 20;
 
 function slowIo(more = {}) {
     return {
-        time: "2026-11-21T07:35:04.500Z", t_s: 4.5, latency_ns: 30e6, queue_ns: null, device_ns: null, op: "read", bytes: 4096, sector: 8, error: null, depth: null, beside: null,
+        time: "2026-11-21T07:35:04.500Z", t_s: 4.5, latency_ns: 30e6, queue_ns: null, device_ns: null, op: "read", bytes: 4096, sector: 8, flags: null, error: null, depth: null, beside: null,
         hw_queue: 1, start_cpu: 0, end_cpu: 1, pid: 77, comm: "dd", kernel_thread: false, cgroup: "/a/b", ...more,
     };
 }
@@ -53,8 +53,8 @@ test("many of one moment all have a dot", () => {
 });
 
 test("all that is known is said, and no more", () => {
-    assert.deepEqual(told(slowIo({ queue_ns: 2e6, device_ns: 28e6, part: { by: "beside", label: "flush" }, kernel_thread: true, comm: "kworker/0:1H", error: "timeout" })), [
-        "30.0\u00a0ms, ended at 4.5\u00a0s, 07:35:04.500 UTC", "read 4.00\u00a0KiB, sector 8", "failed: timeout", "queue 2.00\u00a0ms, device 28.0\u00a0ms", "beside flush",
+    assert.deepEqual(told(slowIo({ queue_ns: 2e6, device_ns: 28e6, part: { by: "beside", label: "flush" }, flags: "metadata", kernel_thread: true, comm: "kworker/0:1H", error: "timeout" })), [
+        "30.0\u00a0ms, ended at 4.5\u00a0s, 07:35:04.500 UTC", "read 4.00\u00a0KiB, sector 8, flags metadata", "failed: timeout", "queue 2.00\u00a0ms, device 28.0\u00a0ms", "beside flush",
         "by [kworker/0:1H] 77", "cgroup /a/b", "hardware queue 1, CPU 0, ended on CPU 1",
     ]);
     assert.deepEqual(told(slowIo({ sector: null, pid: null, comm: null, cgroup: null, hw_queue: null, start_cpu: null })),
@@ -70,6 +70,14 @@ test("depth and neighbour are said once each, as exactly as they are known", () 
     assert.deepEqual(said({ part: beside, depth: 12 }), [["depth 12, beside flush"], "beside flush"]);
     assert.deepEqual(said({ part: size, depth: 12, beside: "flush" }), [["depth 12, beside flush, size 4 KiB"], "size 4 KiB"]);
     assert.deepEqual(said({ part: { by: "cgroup", label: "/a/b" } }), [[], null]);
+});
+
+test("flags are said once, by the IO or by its part", () => {
+    const part = COLUMNS.find(({ head }) => head === "part"), said = (io) => [told(slowIo(io)).filter((line) => /flags|size/.test(line)), part.key(slowIo(io))];
+    const flags = { by: "flags", label: "sync" };
+    assert.deepEqual(said({ part: flags }), [["flags sync"], "flags sync"]);
+    assert.deepEqual(said({ part: flags, flags: "sync" }), [["read 4.00\u00a0KiB, sector 8, flags sync"], null]);
+    assert.deepEqual(said({ part: { by: "size", label: "4 KiB" }, flags: "sync" }), [["read 4.00\u00a0KiB, sector 8, flags sync", "size 4 KiB"], "size 4 KiB"]);
 });
 
 test("each column sorts both ways, what is not known comes last", () => {
@@ -91,7 +99,7 @@ test("the page: dots, the tip, what they have in common, a table that sorts and 
     assert.deepEqual(await common.locator("tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent))), [
         ["op", "read", "66.67\u00a0% of 3", "10\u00a0%", "0.0200"], ["size", "4.00\u00a0KiB", "100\u00a0% of 3", "not counted", "–"],
     ]);
-    // Queue, device and part are unknown.
+    // Queue, device, flags and part are unknown.
     assert.deepEqual(await page.locator(".slow thead th").allTextContents(),
         ["line", "time", "latency", "op", "size", "sector", "error", "sent by", "cgroup", "hardware queue", "CPU"]);
     assert.deepEqual((await rows(page)).map((row) => row[2]), ["40.0\u00a0ms", "30.0\u00a0ms", "1.00\u00a0ms"]);
@@ -132,6 +140,16 @@ test("depth and neighbour have columns that sort, where any is known", async (t)
     assert.deepEqual((await rows(page)).map((row) => row[depth]), ["9", "128", "–"]);
     await page.locator(".slow").getByRole("button", { name: "beside" }).click();
     assert.deepEqual((await rows(page)).map((row) => row[beside]), ["flush", "write", "–"]);
+});
+
+test("flags have a column that sorts, where any are known", async (t) => {
+    const page = await open(t, example([slowIo({ flags: "sync" }), slowIo(), slowIo({ flags: "metadata", error: "medium" })]));
+    const heads = await page.locator(".slow thead th").allTextContents(), flags = heads.indexOf("flags"), sort = page.locator(".slow").getByRole("button", { name: "flags" });
+    assert.deepEqual(heads, ["line", "time", "latency", "op", "size", "sector", "flags", "error", "sent by", "cgroup", "hardware queue", "CPU"]);
+    await sort.click();
+    assert.deepEqual((await rows(page)).map((row) => row[flags]), ["metadata", "sync", "–"]);
+    await sort.click();
+    assert.deepEqual((await rows(page)).map((row) => row[flags]), ["sync", "metadata", "–"]);
 });
 
 test("5000 dots: all are there, the table grows on demand, nothing is wider than the screen", async (t) => {

@@ -216,11 +216,12 @@ struct json_object *json_slow(const struct slow_io *io)
 	json_add_text(to, "op", op_names[t->op]);
 	json_add_count(to, "bytes", t->bytes);
 	add_known(to, "sector", t->known & BLKLAT_SLOW_SECTOR, t->sector);
+	add_text_or_null(to, "flags", slow_part_label(BLKLAT_BY_FLAGS, t->flags));
 	add_text_or_null(to, "error", slow_error(t->error));
 	if (io->part)
 		json_add(to, "part", json_part(io->part));
 	add_known(to, "depth", t->depth, t->depth);
-	add_text_or_null(to, "beside", slow_beside(t->beside));
+	add_text_or_null(to, "beside", slow_part_label(BLKLAT_BY_BESIDE, t->beside));
 	add_known(to, "hw_queue", t->known & BLKLAT_SLOW_QUEUE, t->hw_queue);
 	add_known(to, "start_cpu", t->known & BLKLAT_SLOW_START_CPU, t->start_cpu);
 	json_add_count(to, "end_cpu", t->end_cpu);

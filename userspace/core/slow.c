@@ -199,14 +199,14 @@ const char *slow_error(s32 error)
 	return slow_error_name(slow_error_number(error));
 }
 
-const char *slow_beside(u8 beside)
+const char *slow_part_label(enum blklat_by by, u8 number)
 {
-	return beside ? part_numbered(BLKLAT_BY_BESIDE, beside)->label : NULL;
+	return number ? part_numbered(by, number)->label : NULL;
 }
 
-u8 slow_beside_named(const char *label)
+u8 slow_part_number(enum blklat_by by, const char *label)
 {
-	const struct part *part = part_find(by_names[BLKLAT_BY_BESIDE], label);
+	const struct part *part = part_find(by_names[by], label);
 
 	return part ? part->number : 0;
 }

@@ -91,10 +91,13 @@ const char *slow_error_name(u32 number);
 /* The blk_status_t with this name; that of "I/O" if there is none. */
 s32 slow_error_named(const char *name);
 
-/* What was beside an IO (blklat_slow.beside), as the label of that part by beside: "flush". NULL for 0. */
-const char *slow_beside(u8 beside);
+/*
+ * What an IO tells as the number of a part, whatever divides its watch: blklat_slow.beside by beside, .flags
+ * by flags. The label of that part: "flush", "metadata"; NULL for 0.
+ */
+const char *slow_part_label(enum blklat_by by, u8 number);
 
-/* The value of blklat_slow.beside with this label; 0 if there is none. */
-u8 slow_beside_named(const char *label);
+/* The number of the part with this label; 0 if there is none. */
+u8 slow_part_number(enum blklat_by by, const char *label);
 
 #endif

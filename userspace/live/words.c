@@ -73,6 +73,25 @@ static void put_stage(FILE *f, const char *stage, u64 ns)
 	fprintf(f, ", %s %.*s%s", stage, (int)(blank - text), text, blank + 1);
 }
 
+static bool part_is_by(const struct slow_io *io, enum blklat_by by)
+{
+	return io->part && !strcmp(io->part->by, by_names[by]);
+}
+
+/* Whether the class of the IO's flags is known, and is neither usual for its op nor told by its part. */
+static bool flags_tell(const struct slow_io *io)
+{
+	static const u32 usual[BLKLAT_OPS] = {
+		[BLKLAT_OP_READ] = 1 << BLKLAT_FLAGS_SYNC,
+		[BLKLAT_OP_WRITE] = 1 << BLKLAT_FLAGS_SYNC | 1 << BLKLAT_FLAGS_WRITE_BACK,
+		[BLKLAT_OP_FLUSH] = 1 << BLKLAT_FLAGS_FUA,
+		[BLKLAT_OP_DISCARD] = 1 << BLKLAT_FLAGS_OTHER,
+		[BLKLAT_OP_OTHER] = 1 << BLKLAT_FLAGS_OTHER,
+	};
+
+	return io->told.flags && !(usual[io->told.op] & 1 << io->told.flags) && !part_is_by(io, BLKLAT_BY_FLAGS);
+}
+
 /* Whether the part says something about the IO that its cgroup, or its own depth or neighbour, does not. */
 static bool part_tells(const struct slow_io *io)
 {
@@ -80,8 +99,8 @@ static bool part_tells(const struct slow_io *io)
 		{ BLKLAT_BY_CGROUP, true }, { BLKLAT_BY_DEPTH, io->told.depth }, { BLKLAT_BY_BESIDE, io->told.beside },
 	};
 
-	for (u32 i = 0; io->part && i < ARRAY_SIZE(all); i++)
-		if (all[i].told && !strcmp(io->part->by, by_names[all[i].by]))
+	for (u32 i = 0; i < ARRAY_SIZE(all); i++)
+		if (all[i].told && part_is_by(io, all[i].by))
 			return false;
 	return io->part;
 }
@@ -93,10 +112,12 @@ void words_slow_rest(FILE *f, const struct slow_io *io, u32 columns, bool utf8)
 		fprintf(f, ", failed: %s", slow_error(io->told.error));
 	put_stage(f, stage_names[BLKLAT_STAGE_QUEUE], io->told.queue_ns);
 	put_stage(f, stage_names[BLKLAT_STAGE_DEVICE], io->told.device_ns);
+	if (flags_tell(io))
+		fprintf(f, ", flags %s", slow_part_label(BLKLAT_BY_FLAGS, io->told.flags));
 	if (io->told.depth)
 		fprintf(f, ", depth %u", io->told.depth);
 	if (io->told.beside)
-		fprintf(f, ", beside %s", slow_beside(io->told.beside));
+		fprintf(f, ", beside %s", slow_part_label(BLKLAT_BY_BESIDE, io->told.beside));
 	if (part_tells(io))
 		fprintf(f, ", %s %s", io->part->by, io->part->label);
 }

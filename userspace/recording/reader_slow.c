@@ -144,19 +144,28 @@ static bool take_sender(sqlite3_stmt *s, struct blklat_slow *t)
 	return true;
 }
 
-/* Takes the columns that version 3 added: what was in flight when the IO began. Its depth includes itself. */
-static bool take_in_flight(sqlite3_stmt *s, struct blklat_slow *t)
+/* Reads a part's label as its number: 0 if it is NULL. */
+static bool column_part(sqlite3_stmt *s, int i, enum blklat_by by, u8 *ret)
 {
-	char beside[32];
-	bool depth_known, beside_known;
+	char label[32];
+	bool known;
+
+	if (!column_text_or_null(s, i, label, sizeof(label), &known))
+		return false;
+	*ret = slow_part_number(by, label);
+	return known == !!*ret;
+}
+
+/* Takes the columns that version 3 added. The depth includes the IO itself, so it is never 0. */
+static bool take_since_3(sqlite3_stmt *s, struct blklat_slow *t)
+{
+	bool known;
 	u64 depth;
 
-	if (!column_known(s, SLOW_depth, UINT32_MAX, &depth, &depth_known) || depth_known != !!depth ||
-	    !column_text_or_null(s, SLOW_beside, beside, sizeof(beside), &beside_known))
+	if (!column_known(s, SLOW_depth, UINT32_MAX, &depth, &known) || known != !!depth)
 		return false;
 	t->depth = depth;
-	t->beside = slow_beside_named(beside);
-	return beside_known == !!t->beside;
+	return column_part(s, SLOW_beside, BLKLAT_BY_BESIDE, &t->beside) && column_part(s, SLOW_flags, BLKLAT_BY_FLAGS, &t->flags);
 }
 
 /* Takes an IO, except for its cgroup, which the caller gets in @ret_cgroup if there is one. */
@@ -170,7 +179,7 @@ static bool take_io(struct recording_reader *r, struct slow_io *io, char ret_cgr
 	if (!column_watch(r, s, SLOW_watch, &io->watch) || !column_wall_ns(s, SLOW_end_wall_ns, &io->end_ns) || !take_latencies(s, &io->told) ||
 	    !take_place(s, &io->told) || !take_sender(s, &io->told) || !column_text_or_null(s, SLOW_error, error, sizeof(error), &failed) ||
 	    !column_text_or_null(s, SLOW_cgroup, ret_cgroup, RECORDING_CGROUP_BYTES, ret_charged) ||
-	    (r->version > 2 && !take_in_flight(s, &io->told)))
+	    (r->version > 2 && !take_since_3(s, &io->told)))
 		return false;
 	io->told.error = failed ? slow_error_named(error) : 0;
 	io->part = r->watches[io->watch].part;

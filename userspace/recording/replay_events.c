@@ -310,7 +310,7 @@ const struct replay_statement replay_events[] = {
 	{ "on", 2, 2, on_on },
 	{ "io", 3, 7, on_io },
 	{ "part", 2, 4, on_part },
-	{ "slow", 3, 15, parser_slow },
+	{ "slow", 3, REPLAY_WORDS_MAX - 1, parser_slow },
 	{ "in-flight", 1, 3, on_in_flight },
 	{ "account", 2, 2, on_account },
 	{ "starts", 1, 1, on_starts },

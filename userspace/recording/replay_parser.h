@@ -5,7 +5,7 @@
 
 #include "recording/replay_script.h"
 
-#define REPLAY_WORDS_MAX 18
+#define REPLAY_WORDS_MAX 19
 
 struct replay_parser {
 	struct replay_script *s;

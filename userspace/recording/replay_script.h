@@ -38,8 +38,8 @@
  *                                COUNT slow IOs (1) are reported; an 'io' has to count them as well. At most
  *                                MOST are kept. KEY is one of ago (TIME before the tick), sector, error
  *                                (a blk_status_t), queue, device (LATENCY), depth (from 1), beside (as PART
- *                                by beside), hw-queue, cpu (that sent it), pid with comm, thread (a kernel
- *                                thread's pid), cgroup
+ *                                by beside), flags (as PART by flags), hw-queue, cpu (that sent it), pid with
+ *                                comm, thread (a kernel thread's pid), cgroup
  *   in-flight N [oldest=AGE [waited=TIME]]
  *                                as seen at each tick from now on; TIME is the sum of the ages
  *   account CELL N               N more in a cell of abi.h: requeued, no_start, overwritten,

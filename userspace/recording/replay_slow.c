@@ -40,10 +40,10 @@ static int take_depth(struct replay_parser *r, const char *word, struct blklat_s
 	return n ? 0 : parser_bad(r, "depth must be at least 1, which is the IO itself");
 }
 
-static int take_beside(struct replay_parser *r, const char *label, struct blklat_slow *t)
+static int take_part(struct replay_parser *r, enum blklat_by by, const char *label, u8 *ret)
 {
-	t->beside = slow_beside_named(label);
-	return t->beside ? 0 : parser_bad(r, "'%.40s' is not a part by %s", label, by_names[BLKLAT_BY_BESIDE]);
+	*ret = slow_part_number(by, label);
+	return *ret ? 0 : parser_bad(r, "'%.40s' is not a part by %s", label, by_names[by]);
 }
 
 /* Takes a "key=value" other than in=. */
@@ -71,7 +71,9 @@ static int take_fact(struct replay_parser *r, const char *word, struct slow_io *
 	} else if (word_value(word, "depth")) {
 		err = take_depth(r, word, t);
 	} else if ((v = word_value(word, "beside"))) {
-		err = take_beside(r, v, t);
+		err = take_part(r, BLKLAT_BY_BESIDE, v, &t->beside);
+	} else if ((v = word_value(word, "flags"))) {
+		err = take_part(r, BLKLAT_BY_FLAGS, v, &t->flags);
 	} else if (word_value(word, "hw-queue")) {
 		err = take_number(r, word, 65535, &n);
 		t->hw_queue = n;

@@ -128,7 +128,7 @@ const char *const recording_views[] = {
 
 const char *const recording_slow_views[] = {
 	"CREATE VIEW slow_io AS SELECT " TIME("s.end_wall_ns") " AS time, s.interval, " NAMED ", s.latency_ns, s.queue_ns, s.device_ns, "
-	"s.bytes, s.sector, s.error, s.hw_queue, s.start_cpu, s.end_cpu, s.pid, s.comm, s.kernel_thread, s.cgroup, s.depth, s.beside "
+	"s.bytes, s.sector, s.error, s.hw_queue, s.start_cpu, s.end_cpu, s.pid, s.comm, s.kernel_thread, s.cgroup, s.depth, s.beside, s.flags "
 	"FROM slow s " NAMES,
 	NULL,
 };

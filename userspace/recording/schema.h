@@ -155,7 +155,8 @@
 #define COLUMNS_slow(C, SEP) \
 	COLUMNS_slow_2(C, SEP) SEP \
 	C(SLOW, depth, INTEGER) SEP \
-	C(SLOW, beside, TEXT)
+	C(SLOW, beside, TEXT) SEP \
+	C(SLOW, flags, TEXT)
 
 #define COLUMNS_slow_found(C, SEP) \
 	C(SLOW_FOUND, interval, INTEGER) SEP \

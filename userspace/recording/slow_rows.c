@@ -69,7 +69,9 @@ static int put_slow(struct recording_rows *r, s64 id, const struct run_info *run
 	put(s, SLOW_kernel_thread, sent, !!(t->known & BLKLAT_SLOW_KERNEL_THREAD));
 	put(s, SLOW_depth, t->depth, t->depth);
 	return put_text(s, SLOW_error, slow_error(t->error)) ?: put_text(s, SLOW_comm, sent ? t->comm : NULL) ?:
-	       put_text(s, SLOW_cgroup, end_of(io->cgroup)) ?: put_text(s, SLOW_beside, slow_beside(t->beside)) ?: sqlite_step_done(s);
+	       put_text(s, SLOW_cgroup, end_of(io->cgroup)) ?:
+	       put_text(s, SLOW_beside, slow_part_label(BLKLAT_BY_BESIDE, t->beside)) ?:
+	       put_text(s, SLOW_flags, slow_part_label(BLKLAT_BY_FLAGS, t->flags)) ?: sqlite_step_done(s);
 }
 
 static int put_found(struct recording_rows *r, s64 id, u32 watch, u64 found)

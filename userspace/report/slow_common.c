@@ -40,10 +40,17 @@ static bool part_key(const struct device *d, const struct slow_io *io, struct ke
 	return io->part;
 }
 
+static bool flags_key(const struct device *d, const struct slow_io *io, struct key *ret)
+{
+	(void)d;
+	*ret = (struct key){ .text = slow_part_label(BLKLAT_BY_FLAGS, io->told.flags) };
+	return ret->text;
+}
+
 static bool beside_key(const struct device *d, const struct slow_io *io, struct key *ret)
 {
 	(void)d;
-	*ret = (struct key){ .text = slow_beside(io->told.beside) };
+	*ret = (struct key){ .text = slow_part_label(BLKLAT_BY_BESIDE, io->told.beside) };
 	return ret->text;
 }
 
@@ -114,6 +121,7 @@ static void say_region(const struct device *d, const struct key *k, char ret[SLO
 static const struct respect respects[SLOW_COMMON_MAX] = {
 	{ "op", op_key, say_text },
 	{ NULL, part_key, say_text },
+	{ "flags", flags_key, say_text },
 	{ "beside", beside_key, say_text },
 	{ "error", error_key, say_text },
 	{ "bytes", bytes_key, say_number },

@@ -5,13 +5,13 @@
 
 #include "report/run.h"
 
-#define SLOW_COMMON_MAX 9
+#define SLOW_COMMON_MAX 10
 #define SLOW_COMMON_TEXT 256
 #define SLOW_COMMON_METHOD "binomial test, one-sided, Bonferroni's correction"
 
 /* What they have in common in one respect. */
 struct slow_common {
-	/* "op", what divides the watch, "beside", "error", "bytes", "comm", "cgroup", "hw_queue" or "region" */
+	/* "op", what divides the watch, "flags", "beside", "error", "bytes", "comm", "cgroup", "hw_queue" or "region" */
 	const char *by;
 	char value[SLOW_COMMON_TEXT];	/* cut if there is no room */
 	u32 ios, of;			/* how many have the value, and for how many it is known */

@@ -22,6 +22,7 @@ static void put_io(struct wire_out *to, const struct slow_io *io)
 	wire_put(to, t->known);
 	wire_put(to, t->depth);
 	wire_put(to, t->beside);
+	wire_put(to, t->flags);
 	wire_put_text(to, t->comm);
 	wire_put_text(to, io->part ? io->part->by : NULL);
 	wire_put_text(to, io->part ? io->part->label : NULL);
@@ -63,6 +64,7 @@ static int get_io(struct wire_in *from, u32 watch, struct slow_ios *slow)
 	t->known = wire_get_most(from, UINT8_MAX);
 	t->depth = wire_get_most(from, UINT32_MAX);
 	t->beside = wire_get_most(from, BLKLAT_BESIDE_PARTS);
+	t->flags = wire_get_most(from, BLKLAT_FLAGS_PARTS);
 	wire_get_text(from, t->comm, sizeof(t->comm));
 	io.part = get_part(from);
 	io.cgroup = wire_dup_text(from);

@@ -65,7 +65,9 @@ export interface Accounting {
 /** An IO that was slow, or failed; unknown facts are null. */
 export interface SlowIo {
     time: string; t_s: number; latency_ns: number; queue_ns: number | null; device_ns: number | null;
-    op: string; bytes: number; sector: number | null; error: string | null; part?: Part;
+    op: string; bytes: number; sector: number | null;
+    /** The class of its flags, as a part by flags is called. */
+    flags: string | null; error: string | null; part?: Part;
     /** IOs in flight when it began, including it, and the strongest of the others, as a part by beside is called. */
     depth: number | null; beside: string | null;
     hw_queue: number | null; start_cpu: number | null; end_cpu: number;

@@ -42,7 +42,7 @@ export function told(io: SlowIo, when = sinceStart): string[] {
     const one = <T>(name: string, value: T | null, text: (value: T) => string = String) => value === null ? "" : `${name} ${text(value)}`.trim();
     return [
         `${latency(io.latency_ns)}, ended at ${when.words(io)}`,
-        ...some(`${io.op} ${ioSize(io.bytes)}`, one("sector", io.sector)), ...some(one("failed:", io.error)),
+        ...some(`${io.op} ${ioSize(io.bytes)}`, one("sector", io.sector), one("flags", io.flags)), ...some(one("failed:", io.error)),
         ...some(one("queue", io.queue_ns, latency), one("device", io.device_ns, latency)),
         ...some(one("depth", io.depth), one("beside", io.beside), one("", partOf(io))), ...some(one("by", sender(io))), ...some(one("cgroup", io.cgroup)),
         ...some(one("hardware queue", io.hw_queue), one("CPU", io.start_cpu), `ended on CPU ${io.end_cpu}`),
@@ -85,10 +85,10 @@ function known<T>(value: T | null, text: (value: T) => string): string {
     return value === null ? "–" : text(value);
 }
 
-/** The part, unless it says no more than the cgroup, depth or neighbour of the IO itself. */
-function partOf({ part, depth, beside }: SlowIo): string | null {
-    const told = part?.by === "cgroup" || (part?.by === "depth" && depth !== null) || (part?.by === "beside" && beside !== null);
-    return part && !told ? `${part.by} ${part.label}` : null;
+/** The part, unless it says no more than the cgroup, flags, depth or neighbour of the IO itself. */
+function partOf({ part, flags, depth, beside }: SlowIo): string | null {
+    const told: Record<string, boolean> = { cgroup: true, flags: flags !== null, depth: depth !== null, beside: beside !== null };
+    return part && !told[part.by] ? `${part.by} ${part.label}` : null;
 }
 
 interface Column {
@@ -112,7 +112,7 @@ function names(head: string, key: (io: SlowIo) => string | null): Column {
 export const COLUMNS: Column[] = [
     { head: "time", key: (io) => io.t_s, left: false, text: (io, when) => when.cell(io) }, figures("latency", (io) => io.latency_ns, latency),
     figures("queue", (io) => io.queue_ns, latency), figures("device", (io) => io.device_ns, latency),
-    names("op", (io) => io.op), figures("size", (io) => io.bytes, ioSize), figures("sector", (io) => io.sector),
+    names("op", (io) => io.op), figures("size", (io) => io.bytes, ioSize), figures("sector", (io) => io.sector), names("flags", (io) => io.flags),
     names("error", (io) => io.error), figures("depth", (io) => io.depth), names("beside", (io) => io.beside), names("part", partOf), names("sent by", sender), names("cgroup", (io) => io.cgroup),
     figures("hardware queue", (io) => io.hw_queue), figures("CPU", (io) => io.start_cpu),
 ];
