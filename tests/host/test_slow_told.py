@@ -41,7 +41,7 @@ def test_all_that_there_was(loop):
             sorted([(pids[0], 8 * (7 + i), 4096) for i in range(20)] + [(pids[1], 128 * i, 65536) for i in range(10)] +
                    [(pids[2], 8 * i, 4096) for i in range(5)])
         for io in slow_of(b, loop, stage):
-            assert (io["comm"], io["kernel_thread"], io["error"], io["cgroup"]) == ("dd", False, None, ours()), io
+            assert (io["comm"], io["kernel_thread"], io["error"], io["cgroup"], io["flags"]) == ("dd", False, None, ours(), "sync"), io
 
 
 def bins_from(b, device, ns):

@@ -14,6 +14,7 @@ from faulty import null_blks
 from guest import DEEP, null_blk
 from load import fio, wait_until
 from parts import BESIDE, DEPTHS, FLAGS, classes_in, dd, depths_up_to, in_flight, of_op, parts_of
+from slow import slow_of
 from stack import file_loop
 from tracing import traced_events
 
@@ -97,7 +98,7 @@ def test_flags_of_a_file_system():
         run("modprobe", "ext4")
         run("mkfs.ext4", "-q", "-F", device.path)
         folder = pathlib.Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="blklat-test-")))
-        with traced_events(pathlib.Path("/sys/kernel/tracing"), device, "block_rq_issue") as lines, divided(device, by="flags") as engines:
+        with traced_events(pathlib.Path("/sys/kernel/tracing"), device, "block_rq_issue") as lines, divided(device, by="flags", more=("--slow", "1us", "--slow-max", "10000")) as engines:
             for turn in range(2):
                 run("mount", device.path, folder)
                 try:
@@ -116,3 +117,9 @@ def test_flags_of_a_file_system():
         bpf, kmod = (parts_of(b, FLAGS, device, stage) for b in engines)
         assert bpf == kmod, stage
         assert stage == "total" or {part: sum(ops.values()) for part, ops in bpf.items()} == wanted
+        # Each IO by itself says the same. A bio's flags are noted beside its sender, so now and then they are not known.
+        for b in engines:
+            told = [(io["flags"], io["part"]["label"]) for io in slow_of(b, device, stage)]
+            unknown = sum(flags is None for flags, _ in told)
+            assert len(told) == b.total("ios", None, device, stage) and unknown <= (len(told) // 50 if stage == "total" else 0)
+            assert all(flags in (None, label) for flags, label in told)

@@ -17,7 +17,8 @@ from stack import SECTOR, scsi_debug
 
 STAGES = "device", "queue", "total"
 # Equal in both engines; time and latency are not, as each engine reads the clock for itself.
-SAME = "pid", "comm", "kernel_thread", "cgroup", "op", "bytes", "sector", "error", "hw_queue", "start_cpu", "end_cpu", "depth", "beside"
+SAME = ("pid", "comm", "kernel_thread", "cgroup", "op", "flags", "bytes", "sector", "error", "hw_queue", "start_cpu", "end_cpu", "depth",
+        "beside")
 
 
 def telling(device, slow, stages, *more, most=10000, interval=0.5):
@@ -60,6 +61,7 @@ def test_each_by_its_process():
         for slow in told_alike(engines, device, stage):
             assert sorted((io["pid"], io["sector"], io["bytes"]) for io in slow) == sorted(ios)
             assert all(io["comm"] == "dd" and not io["kernel_thread"] and io["start_cpu"] is not None for io in slow)
+            assert {io["flags"] for io in slow} == {"sync"}
             assert all(io["hw_queue"] is None for io in slow) if stage == "total" else all(io["hw_queue"] == 0 for io in slow)
     for b in engines:
         for io in slow_of(b, device, "total"):
