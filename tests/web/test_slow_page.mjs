@@ -99,6 +99,7 @@ test("the page: dots, the tip, what they have in common, a table that sorts and 
     assert.deepEqual(await common.locator("tbody tr").evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent))), [
         ["op", "read", "66.67\u00a0% of 3", "10\u00a0%", "0.0200"], ["size", "4.00\u00a0KiB", "100\u00a0% of 3", "not counted", "–"],
     ]);
+    assert.deepEqual(await common.locator("thead th").allTextContents(), ["sda", "most telling value", "of the slow ones", "of all IOs", "p, by chance"]);
     // Queue, device, flags and part are unknown.
     assert.deepEqual(await page.locator(".slow thead th").allTextContents(),
         ["line", "time", "latency", "op", "size", "sector", "error", "sent by", "cgroup", "hardware queue", "CPU"]);

@@ -24,7 +24,7 @@ function commonRow({ by, value, ios, of, share_of_all, p }: Common): string[] {
 export function slowCommon(lines: Line[]): HTMLElement[] {
     const watches = lines.filter((line, i) => line.watch.slow?.common.length && lines.findIndex(({ watch }) => watch === line.watch) === i);
     return [...watches.length ? [el("h3", { class: "sub" }, "What they have in common")] : [], ...watches.map(({ source, watch }) => el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `In common, ${source}` },
-        table(`What the slow IOs of ${source} have in common`, ["", "most telling value", "of the slow ones", "of all IOs", "p, by chance"],
+        table(`What the slow IOs of ${source} have in common`, [source, "most telling value", "of the slow ones", "of all IOs", "p, by chance"],
             watch.slow!.common.map(commonRow))))];
 }
 
