@@ -104,7 +104,7 @@ def test_beside_a_load(loop):
 @exact
 def test_company_of_slow_ios(by):
     """Each slow IO has both, whichever of the two divides; the depth is the number, not its class."""
-    with devices.frozen_loop() as (device, freeze, thaw), watch(device, by=by, args=["--slow", "1ms", "--slow-max", "1000"]) as b:
+    with devices.frozen_loop() as (device, freeze, thaw), watch(device, by=by, args=["--slow", "1us", "--slow-max", "1000"]) as b:
         freeze()
         with contextlib.ExitStack() as load:
             try:
