@@ -132,7 +132,7 @@ static void end_bio_of(struct blklat_session *s, const struct bio *of, const str
 	if (error)
 		blklat_hist_add(&series->errors, 1);
 	if (s->slow && (error || blklat_is_slow(s, blklat_whole_of(s, watch), bio->op, ns)))
-		blklat_tell_bio(s, of, bio->op, bio->bytes, watch, ns, error, blklat_bio_company(s, of, i));
+		blklat_tell_bio(s, of, bio, i, ns, error);
 	blklat_hist_add(blklat_hist_begin(s, series, ns), 1);
 }
 

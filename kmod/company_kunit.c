@@ -136,16 +136,18 @@ static void blklat_company_test_held(struct kunit *test)
 	struct fake *f = test->priv;
 	struct blklat_session *s = session_by(test, BLKLAT_BY_BESIDE, NOTES, 3);
 	struct bio *held = fake_bio(test, f->disk[0], false, REQ_OP_READ, 4096), *flush;
+	struct blklat_slow io;
+	bool kept;
 
 	flush = fake_bio(test, f->disk[0], false, REQ_OP_WRITE | REQ_PREFLUSH, 0);
+	kept = hash_ptr(held, s->slow->note_bits) != hash_ptr(flush, s->slow->note_bits);
 	blklat_capture_bio_hold(s, held);
 	fake_bio_queue(s, flush);
 	fake_bio_queue(s, held);
-	note_bio(s, held);
-	EXPECT_U64(test, blklat_bio_company(s, held, 0), hash_ptr(held, s->slow->note_bits) == hash_ptr(flush, s->slow->note_bits) ? 0 :
-		   blklat_company(1, BLKLAT_BESIDE_NOTHING));
-	fake_bio_end(s, flush, BLK_STS_OK);
 	fake_bio_end(s, held, BLK_STS_OK);
+	KUNIT_ASSERT_TRUE(test, take(s, &io));
+	EXPECT_U64(test, io.depth, kept ? 1 : 0);
+	EXPECT_U64(test, io.beside, kept ? BLKLAT_BESIDE_NOTHING : 0);
 }
 
 /* It is kept only where IOs in flight are counted anyway, and slow IOs are reported. */

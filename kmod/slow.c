@@ -10,6 +10,7 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
+#include "bios.h"
 #include "count.h"
 #include "kernel.h"
 #include "parts.h"
@@ -214,7 +215,8 @@ void blklat_keep_bio_company(const struct blklat_session *s, const struct bio *b
 		WRITE_ONCE(*company_of(s->slow, bio, i), company_key(bio) | company[i]);
 }
 
-u32 blklat_bio_company(const struct blklat_session *s, const struct bio *bio, u32 i)
+/* What was kept of a bio that ends, in its watch @i. 0: nothing; another bio's has replaced it. */
+static u32 kept_bio_company(const struct blklat_session *s, const struct bio *bio, u32 i)
 {
 	u64 kept = s->slow->bio_company ? READ_ONCE(*company_of(s->slow, bio, i)) : 0;
 
@@ -289,20 +291,19 @@ void blklat_tell_request(const struct blklat_session *s, const struct request *r
 }
 
 /* A bio's hardware queue is not known. */
-void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, u8 op, u32 bytes, u32 watch, u64 ns, int error,
-		     u32 company)
+void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, const struct blklat_bio *start, u32 i, u64 ns, int error)
 {
 	struct blklat_note note = { .bio = NULL };
-	struct blklat_slow io = { .latency_ns = ns, .bytes = bytes, .error = error, .op = op };
+	struct blklat_slow io = { .latency_ns = ns, .bytes = start->bytes, .error = error, .op = start->op };
 
 	if (s->slow->notes && read_note(s->slow, bio, &note)) {
 		io.sector = note.sector;
 		io.start_cpu = note.cpu;
 		io.flags = note.flags;
-		if (op != BLKLAT_OP_FLUSH)
+		if (start->op != BLKLAT_OP_FLUSH)
 			io.known = BLKLAT_SLOW_SECTOR;
 	} else {
 		note = (struct blklat_note){ .bio = NULL };
 	}
-	tell(s, watch, &io, &note, company);
+	tell(s, start->watch[i], &io, &note, kept_bio_company(s, bio, i));
 }

@@ -24,6 +24,7 @@
 
 struct bio;
 struct request;
+struct blklat_bio;
 struct blklat_bio_company;
 struct blklat_note;
 
@@ -58,18 +59,16 @@ static inline bool blklat_is_slow(const struct blklat_session *s, u32 whole, u32
 }
 
 /*
- * @watch: the watch in which the IO is counted. @error: 0, or the error from the tracepoint. @company: see
- * parts.h; 0: it is not known. Call these before writing its bin.
+ * @watch: the watch in which the request is counted. @error: 0, or the error from the tracepoint. @company: see
+ * parts.h; 0: it is not known. Call this before writing its bin, and likewise the next one.
  */
 void blklat_tell_request(const struct blklat_session *s, const struct request *rq, u32 watch, u64 ns, int error, u32 company);
-void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, u8 op, u32 bytes, u32 watch, u64 ns, int error,
-		     u32 company);
 
-/* Keeps the company of a bio that begins, in its two watches, for blklat_bio_company(). */
+/* The same for @bio, begun as @start says, in its watch @i. */
+void blklat_tell_bio(const struct blklat_session *s, const struct bio *bio, const struct blklat_bio *start, u32 i, u64 ns, int error);
+
+/* Keeps the company of a bio that begins, in its two watches, for the report. */
 void blklat_keep_bio_company(const struct blklat_session *s, const struct bio *bio, const u32 company[2]);
-
-/* What was kept for watch @i of a bio that ends. 0: nothing; another bio's has replaced it. */
-u32 blklat_bio_company(const struct blklat_session *s, const struct bio *bio, u32 i);
 
 /* A bio is queued, whether its device is watched or not. */
 void blklat_note_bio(const struct blklat_session *s, struct bio *bio);

@@ -3,6 +3,7 @@
 #include <linux/limits.h>
 #include <linux/workqueue.h>
 
+#include "bios.h"
 #include "kunit_slow.h"
 
 /*
@@ -116,12 +117,13 @@ struct crowd {
 static void tell_many(struct work_struct *work)
 {
 	struct teller *t = container_of(work, struct teller, work);
+	/* The size is the teller's number, the latency its count. */
+	const struct blklat_bio start = { .op = READ_IO, .bytes = t - t->crowd->teller, .watch = { 1 } };
 	u32 i;
 
 	for (i = 0; i < EACH; i++) {
 		preempt_disable();
-		/* The size is the teller's number, the latency its count. */
-		blklat_tell_bio(t->crowd->s, NULL, READ_IO, t - t->crowd->teller, 1, i, 0, 0);
+		blklat_tell_bio(t->crowd->s, NULL, &start, 0, i, 0);
 		preempt_enable();
 		if (!(i % 64))
 			cond_resched();
