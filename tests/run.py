@@ -26,6 +26,8 @@ AT_ONCE = "-n", "4"
 PREEMPTIBLE = "7.2"
 # One of another architecture, and the test that says most of it in the shortest time.
 FOREIGN, FOREIGN_TEST = "6.1-arm64", "test_tasks and test_null_blk and none-2"
+# The guest tests that run in a second guest, beside the others: as many as take the time that it has left.
+SECOND_HALF = "test_chardev or test_size_engines or test_stacked_devices or test_removal or test_module_life or test_mapping or test_odd_requests"
 # The service's system call filter keeps a sanitizer from opening its file and from looking for leaks.
 TO_STDERR = "log_path=stderr"
 PYTEST = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)\b")
@@ -137,11 +139,12 @@ def kunit(build):
 
 def vm(build):
     """
-    The module's suites as a module of each kernel, then what needs devices. At the same time, since guests mostly wait: several
-    tasks where they can be preempted anywhere; a weakly ordered CPU; the service; and, with all kernels, Secure Boot.
+    The module's suites as a module of each kernel, then most of what needs devices. At the same time, since guests mostly wait:
+    several tasks where they can be preempted anywhere; a weakly ordered CPU; the service; with all kernels, Secure Boot; and
+    the rest of what needs devices.
     """
     kernels = os.environ.get("KERNEL", "").split()
-    most = [("tests/kunit/stock.py", "run", *kernels), ("tests/vm/vm.py", "test", *kernels)]
+    most = [("tests/kunit/stock.py", "run", *kernels), ("tests/vm/vm.py", "test", *kernels, "-k", f"not ({SECOND_HALF})")]
     others = [("tests/vm/vm.py", "test", PREEMPTIBLE, "-k", "test_tasks", "--append", "preempt=full")]
     if kernels and FOREIGN not in kernels:
         others.append(("tests/vm/vm.py", "test", FOREIGN, "-k", FOREIGN_TEST))
@@ -149,6 +152,7 @@ def vm(build):
         others.append(("tests/vm/service_guest.py",))
     if not kernels:
         others.append(("tests/vm/signed_guest.py",))
+    others.append(("tests/vm/vm.py", "test", *kernels, "-k", SECOND_HALF))
     total = Count()
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         beside = [pool.submit(program, *argv, show=lambda line: None) for argv in others]

@@ -6,6 +6,7 @@ Tests are the pytest files in guest/ (see guest/guest.py for how to write one). 
 in one boot. A warning in the kernel's log is a failure of its own, and so is a guest that died.
 """
 import concurrent.futures
+import fcntl
 import json
 import os
 import pathlib
@@ -37,7 +38,9 @@ def build_kmod(kernel):
     argv = ["make", "--no-print-directory", "-C", ROOT, "kmod", f"KDIR={kernel.headers}", "KCFLAGS=-Werror", *kernel.arch.make]
     # Not as arguments, since make passes those on: O means something else to the kernel's Makefile.
     env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")} | {"O": str(BUILD)}
-    done = subprocess.run([str(a) for a in argv], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    with open(BUILD / f"kmod-{kernel.name}.lock", "w") as lock:  # for others that test on this kernel
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run([str(a) for a in argv], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     bad = [line for line in done.stdout.splitlines() if re.search(r"\bwarning:", line, re.I)]
     path = module_path(kernel)
     if done.returncode or bad or not path.exists():
@@ -59,6 +62,11 @@ class Count(dict):
 
     def __str__(self):
         return ", ".join(f"{n} {what}" for what, n in self.items())
+
+
+def folder_of(kernel, keyword):
+    """Where a guest with these tests leaves its results: others may run at the same time."""
+    return BUILD / "vm" / "-".join([kernel.name, *re.findall(r"\w+", keyword)])[:100]
 
 
 def read_results(folder):
@@ -113,7 +121,7 @@ def test(kernels, keyword, timeout, show, append="", program=None):
     for kernel in kernels:
         show(f"--- kernel {kernel.name}: {kernel.release}{append and f', {append}'}\n")
         try:
-            counts[kernel.name] = test_on(kernel, keyword, timeout, show, BUILD / "vm" / kernel.name, append, program)
+            counts[kernel.name] = test_on(kernel, keyword, timeout, show, folder_of(kernel, keyword), append, program)
         except Failure as e:
             show(f"{e}\n")
             counts[kernel.name] = Count(["failed"])
