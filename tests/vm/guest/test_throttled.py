@@ -24,10 +24,12 @@ def cgroup(device, limit):
         (ROOT / "cgroup.subtree_control").write_text("+io")
         group = ROOT / "slow"
         group.mkdir()
-        number = (device.sysfs / "dev").read_text().strip()
-        (group / "io.max").write_text(f"{number} {limit}")
-        yield group
-        group.rmdir()
+        try:
+            number = (device.sysfs / "dev").read_text().strip()
+            (group / "io.max").write_text(f"{number} {limit}")
+            yield group
+        finally:
+            group.rmdir()
     finally:
         subprocess.run(["umount", ROOT], check=True)
 
@@ -37,6 +39,12 @@ def fio_in(group, device, **options):
     done = subprocess.run(fio_argv(device, **options), capture_output=True, text=True, check=True,
                           preexec_fn=lambda: (group / "cgroup.procs").write_text(str(os.getpid())))
     return json.loads(done.stdout[done.stdout.index("{"):])["jobs"][0]["write"]
+
+
+def sees_waits(b, engines):
+    """BPF programs on functions need direct calls of ftrace, which arm64 has since 6.4 (2aa6ac03516d)."""
+    kernel = os.uname()
+    return b is engines.kmod or kernel.machine != "aarch64" or tuple(map(int, kernel.release.split(".")[:2])) >= (6, 4)
 
 
 def mean_ms(b, device, stage):
@@ -57,10 +65,15 @@ def test_limit(limit, options):
             write = fio_in(group, device, rw="randwrite", number_ios=IOS, **options)
             engines.settle()
         for b in engines:
-            assert f"cgroup /slow has io.max {limit} of {device.name}: waiting for that is part of stage total\n" in b.stderr
+            seen = sees_waits(b, engines)
+            where = "part of stage total" if seen else "in no stage, as this kernel does not let it be seen"
+            assert f"cgroup /slow has io.max {limit} of {device.name}: waiting for that is {where}\n" in b.stderr
             assert b.total("ios", "write", device, "total") == write["total_ios"] == IOS
             assert_closed(b, device, "total")
-            # The limits take 50 ms an IO or more, everything else a few ms.
+            # The limits take 50 ms an IO or more, everything else a few ms. What is left of a split IO waits after it was queued.
+            if not seen:
+                assert mean_ms(b, device, "total") < (write["lat_ns"]["mean"] / MS * 1.1 if "wbps" in limit else 20)
+                continue
             assert mean_ms(b, device, "total") == pytest.approx(write["lat_ns"]["mean"] / MS, rel=0.1)
             assert mean_ms(b, device, "total") > 30
             assert max(o["latency_ns"]["max"] for l in b.of(device, "device") for o in l["ops"]) < 20 * MS
@@ -80,9 +93,12 @@ def test_unlimited_and_limited():
         for b in engines:
             reads, writes = ([o for l in b.of(device, "total") for o in l["ops"] if o["op"] == op] for op in ("read", "write"))
             assert sum(o["ios"] for o in reads) == 500 and max(o["latency_ns"]["max"] for o in reads) < 100 * MS
+            assert_closed(b, device, "total")
+            if not sees_waits(b, engines):
+                assert max(o["latency_ns"]["max"] for o in writes) < 100 * MS
+                continue
             assert max(o["latency_ns"]["max"] for o in writes) == pytest.approx(write["lat_ns"]["max"], rel=0.05)
             assert max(l["in_flight"]["oldest_ns"] or 0 for l in b.of(device, "total")) > 1000 * MS
-            assert_closed(b, device, "total")
 
 
 def test_where_it_is_not_measured():
