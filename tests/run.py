@@ -27,7 +27,8 @@ PREEMPTIBLE = "7.2"
 # One of another architecture, and the test that says most of it in the shortest time.
 FOREIGN, FOREIGN_TEST = "6.1-arm64", "test_tasks and test_null_blk and none-2"
 # The guest tests that run in a second guest, beside the others: as many as take the time that it has left.
-SECOND_HALF = "test_chardev or test_idle_engines or test_size_engines or test_stacked_devices or test_removal or test_module_life or test_mapping or test_odd_requests"
+SECOND_HALF = " or ".join(f"test_{name}" for name in (
+    "chardev", "idle_engines", "mapping", "module_life", "odd_requests", "removal", "size_engines", "stacked_devices"))
 # The service's system call filter keeps a sanitizer from opening its file and from looking for leaks.
 TO_STDERR = "log_path=stderr"
 PYTEST = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)\b")
