@@ -35,6 +35,8 @@ ROWS = (
     Row("floor", "two BPF programs that only read the clock", reference=244),
     Row("blklat bpf", "default options", target=600),
     Row("blklat kmod", "default options", target=300),
+    Row("blklat bpf, at first", "with a standby for ends"),
+    Row("blklat bpf, 1 standby", "for ends and starts"),
     Row("blklat bpf, idle gap", "IOs after a pause told apart"),
     Row("blklat kmod, idle gap", "the same"),
     *(Row(f"blklat {engine}, by {by}", "divided into parts" if engine == "bpf" else "the same")

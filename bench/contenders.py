@@ -35,10 +35,16 @@ class Contender:
     ours: bool = False		# must work; the tools of others may be missing
     extra: bool = False		# a variant: its cost only
     env: tuple = ()		# settings besides ours
-    settle_s: float = 0		# how long it is left alone first
 
 
-STANDBY = (("BLKLAT_STANDBY", "1"),)
+def standbys(n):
+    """Settings with which a contender of ours has, and keeps, @n standbys at each tracepoint."""
+    return (("BLKLAT_STANDBY", str(n)),)
+
+
+def ours(name, command, about, n=0, **how):
+    """By default as after 10 s and a million IOs without a skipped program: no standby is left."""
+    return Contender(name, command, about, ours=True, env=standbys(n), **how)
 
 
 def contenders(build, device, spare):
@@ -47,24 +53,23 @@ def contenders(build, device, spare):
     kernel_dev = os.major(device.dev) << 20 | os.minor(device.dev)
     return [
         Contender("floor", [f"{build}/bench/floor"], "two programs that only read the clock", ours=True),
-        Contender("blklat", blklat, "default options", ours=True),
+        ours("blklat", blklat, "default options"),
         Contender("biolatency", ["biolatency", "-d", device.name, "1"], "of libbpf-tools, one device"),
         Contender("bpftrace", ["bpftrace", "-e", BPFTRACE.format(dev=kernel_dev)], "a histogram, one device"),
-        Contender("blklat total", blklat + ["--stage", "total"], "stage total alone", ours=True, extra=True),
-        Contender("blklat 3 stages", blklat + ["--stage", "device,queue,total"], "device,queue,total",
-                  ours=True, extra=True),
-        *(Contender(f"blklat by {by}", blklat + ["--by", by], "in parts", ours=True, extra=True)
+        ours("blklat total", blklat + ["--stage", "total"], "stage total alone", extra=True),
+        ours("blklat 3 stages", blklat + ["--stage", "device,queue,total"], "device,queue,total", extra=True),
+        *(ours(f"blklat by {by}", blklat + ["--by", by], "in parts", extra=True)
           for by in ("size", "flags", "depth", "beside", "cgroup")),
         # The limit is never reached: the cost of looking, and of remembering who sent what.
-        Contender("blklat slow", blklat + ["--slow", "1h", "--no-owners"], "of slow IOs, none is", ours=True, extra=True),
-        Contender("blklat slow by depth", blklat + ["--slow", "1h", "--no-owners", "--by", "depth"], "each one's company kept", ours=True,
-                  extra=True),
-        Contender("blklat slow owners", blklat + ["--slow", "1h"], "and who sent each", ours=True, extra=True),
-        Contender("blklat %d devices" % (1 + len(spare)), blklat + [w for s in spare for w in ("--dev", s.name)],
-                  "one busy, the others idle", ours=True, extra=True),
-        # As where tracepoints can be preempted: two standbys at first, one after 10 s without a skipped program.
-        Contender("blklat 2 standbys", blklat, "just started", ours=True, extra=True, env=STANDBY),
-        Contender("blklat 1 standby", blklat, "after 12 s", ours=True, extra=True, env=STANDBY, settle_s=12),
+        ours("blklat slow", blklat + ["--slow", "1h", "--no-owners"], "of slow IOs, none is", extra=True),
+        ours("blklat slow by depth", blklat + ["--slow", "1h", "--no-owners", "--by", "depth"], "each one's company kept", extra=True),
+        ours("blklat slow owners", blklat + ["--slow", "1h"], "and who sent each", extra=True),
+        ours("blklat %d devices" % (1 + len(spare)), blklat + [w for s in spare for w in ("--dev", s.name)],
+             "one busy, the others idle", extra=True),
+        # Before 7.0; later kernels preempt a task within a program, and have two standbys at first and one at rest.
+        Contender("blklat at first", blklat, "a standby for ends", ours=True, extra=True),
+        ours("blklat 1 standby", blklat, "for ends and starts", 1, extra=True),
+        ours("blklat 2 standbys", blklat, "for ends and starts", 2, extra=True),
     ]
 
 
@@ -73,7 +78,7 @@ def bio_contenders(build, device):
     blklat = [f"{build}/blklat", "--interval", "1", "--format", "json", "--dev", device.name]
     kernel_dev = os.major(device.dev) << 20 | os.minor(device.dev)
     return [
-        Contender("blklat", blklat, "stage total", ours=True),
+        ours("blklat", blklat, "stage total"),
         Contender("bpftrace", ["bpftrace", "-e", BPFTRACE_BIOS.format(dev=kernel_dev)], "a histogram, one device"),
     ]
 

@@ -45,7 +45,6 @@ def window(device, tool, seconds):
 
 def one(device, contender, seconds):
     with running(contender) as tool:
-        time.sleep(contender.settle_s if contender else 0)
         row = window(device, tool, seconds)
     if contender and contender.name.startswith("blklat"):
         row["accounting"] = accounting(lines_of(tool.out))

@@ -17,6 +17,7 @@ import time
 
 from contenders import Contender as Tool
 from contenders import NotRunning, Running, accounting, lines_of
+from contenders import standbys as standby_settings
 from machine import BenchError, output_of
 
 DEVICES = [f"nullb{n}" for n in range(4)]
@@ -25,15 +26,16 @@ DEVICE = DEVICES[0]
 NULL_BLK = ("queue_mode=2", "irqmode=0", "submit_queues=1", "gb=1", f"nr_devices={len(DEVICES)}")
 
 
-def blklat(build, engine, *more):
+def blklat(build, engine, *more, standbys=0):
     """No interval ends while fio runs, since reading the counters is not part of an IO's cost."""
     return Tool("blklat", [f"{build}/blklat", "--engine", engine, "--interval", "60", "--format", "json",
-                           "--dev", DEVICE, *more], engine, ours=True)
+                           "--dev", DEVICE, *more], engine, ours=True,
+                env=() if standbys is None else standby_settings(standbys))
 
 
 def contenders(build):
     """{name: tools that run together}, in the order of the table."""
-    bpf, kmod = (lambda *more, e=e: blklat(build, e, *more) for e in ("bpf", "kmod"))
+    bpf, kmod = (lambda *more, e=e, **how: blklat(build, e, *more, **how) for e in ("bpf", "kmod"))
     others = [word for name in DEVICES[1:] for word in ("--dev", name)]
     stages = ("--stage", "device,queue,total")
     return {
@@ -41,6 +43,8 @@ def contenders(build):
         "floor": [Tool("floor", [f"{build}/bench/floor"], "")],
         "blklat bpf": [bpf()],
         "blklat kmod": [kmod()],
+        "blklat bpf, at first": [bpf(standbys=None)],
+        "blklat bpf, 1 standby": [bpf(standbys=1)],
         "blklat bpf, idle gap": [bpf("--idle-gap", "0.1")],
         "blklat kmod, idle gap": [kmod("--idle-gap", "0.1")],
         **{f"blklat {e}, by {by}": [engine("--by", by)] for by in ("size", "flags", "depth", "beside", "cgroup")

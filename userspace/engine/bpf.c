@@ -46,6 +46,17 @@ static int count_bios(struct kernel_capture *kernel)
 	return 0;
 }
 
+/* IOs that have ended in this capture alone, at every stage. */
+static u64 ended(const struct bpf_capture *b, const struct snapshot *s)
+{
+	const struct snapshot *carry = &b->kernel.carry;
+	u64 n = 0;
+
+	for (u32 i = 0; i < b->kernel.capture.n_watches; i = next_whole(&b->kernel, i))
+		n += watch_counts_ios(&s->w[i]) - (i < carry->n ? watch_counts_ios(&carry->w[i]) : 0);
+	return n;
+}
+
 static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 {
 	struct bpf_capture *b = (struct bpf_capture *)c;
@@ -64,7 +75,7 @@ static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 	if (err)
 		return problem_set(p, err, "could not let go of cgroups that have ended: %s", strerror(-err));
 	drop_gone(b, s);
-	s->skipped = b->kernel.carry.skipped + bpf_skipped_runs(b);
+	s->skipped = b->kernel.carry.skipped + bpf_skipped_runs(b, ended(b, s));
 	gone_reported(&b->kernel);
 	return 0;
 }
@@ -144,9 +155,7 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 		return problem_set(p, -ENOMEM, "out of memory");
 	b->table_fd = -1;
 	bpf_quiet();
-	err = bpf_kernel_traits(watches_bios(cfg), &b->traits);
-	if (err)
-		err = problem_set(p, err, "could not read the kernel's BTF: %s", strerror(-err));
+	err = bpf_kernel_traits(watches_bios(cfg), &b->traits, p);
 	if (!err)
 		err = kernel_capture_init(&b->kernel, &is, cfg, cpus + !b->traits.unguarded, p);
 	if (!err)

@@ -6,6 +6,7 @@
 #include "engine/bpf_probe.h"
 #include "engine/bpf_targets.h"
 #include "engine/kernel_capture.h"
+#include "engine/standbys.h"
 
 struct blklat;	/* the skeleton */
 
@@ -29,7 +30,7 @@ struct bpf_chain {
 	u32 n;				/* the first program and its standbys */
 	u64 base[1 + BPF_STANDBYS];	/* skipped runs of each program when the last one was attached */
 	u64 skipped;			/* skipped runs until then for which perhaps no other program stepped in */
-	u64 restless_ns;		/* CLOCK_MONOTONIC when a skip was last seen, or a program attached */
+	struct standbys standbys;
 };
 
 struct bpf_capture {

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../bpf/capture.h"
 #include "engine/bpf_find.h"
 #include "util/cleanup.h"
 #include "util/types.h"
@@ -166,12 +167,25 @@ static const char *find_throttle(const struct btf *btf)
 	return NULL;
 }
 
-int bpf_kernel_traits(bool bios, struct kernel_traits *ret)
+static int standbys_asked(int *ret, struct problem *p)
+{
+	const char *said = getenv("BLKLAT_STANDBY");
+
+	*ret = -1;
+	if (!said)
+		return 0;
+	if (said[0] < '0' || said[0] > '0' + BPF_STANDBYS || said[1])
+		return problem_set(p, -EINVAL, "BLKLAT_STANDBY is '%s', but has to be a number of standby programs, 0 to %d", said, BPF_STANDBYS);
+	*ret = said[0] - '0';
+	return 0;
+}
+
+int bpf_kernel_traits(bool bios, struct kernel_traits *ret, struct problem *p)
 {
 	struct btf *btf CLEANUP(cleanup_btf) = btf__load_vmlinux_btf();
 
 	if (!btf)
-		return -errno;
+		return problem_set(p, -errno, "could not read the kernel's BTF: %s", strerror(errno));
 	*ret = (struct kernel_traits){
 		.insert_arg1 = args_in(btf, "block_rq_insert") == 2,
 		.issue_arg1 = args_in(btf, "block_rq_issue") == 2,
@@ -189,13 +203,13 @@ int bpf_kernel_traits(bool bios, struct kernel_traits *ret)
 		 * Since a46023d5616e tracepoints are protected by fast SRCU. This function is at most
 		 * one release older. Before that, tracepoints ran with preemption off.
 		 */
-		.preemptible = has_function(btf, "init_srcu_struct_fast") || getenv("BLKLAT_STANDBY"),
+		.preemptible = has_function(btf, "init_srcu_struct_fast"),
 		.ring_sleeps = bpf_ring_sleeps(btf),
 		.compares_and_exchanges = takes_cmpxchg(),
 		.bio_traced = 1U << enum_value(btf, "BIO_TRACE_COMPLETION", 31),
 		.throttle = bios ? find_throttle(btf) : NULL,
 	};
-	return 0;
+	return standbys_asked(&ret->standbys, p);
 }
 
 static u64 effective_capabilities(void)

@@ -39,6 +39,7 @@ struct kernel_traits {
 	u32 flush_seq;			/* RQF_FLUSH_SEQ */
 	bool unguarded;			/* the kernel may run a raw tracepoint's program on top of itself */
 	bool preemptible;		/* a task inside a program may be preempted by another one that runs it too */
+	int standbys;			/* BLKLAT_STANDBY: standbys of each tracepoint; -1: as the kernel needs */
 	bool ring_sleeps;		/* a program that uses a ring buffer may sleep where it must not */
 	bool compares_and_exchanges;	/* the verifier accepts BPF_CMPXCHG */
 	u32 bio_traced;			/* 1 << BIO_TRACE_COMPLETION */
@@ -48,10 +49,10 @@ struct kernel_traits {
 
 /*
  * Determines the traits from the kernel's BTF, and compare-and-exchange by asking the verifier. If
- * @bios are watched, it also tries to attach a program to the function that throttles. Returns 0 or a
- * negative errno.
+ * @bios are watched, it also tries to attach a program to the function that throttles. Returns 0, or a
+ * negative errno and a sentence.
  */
-int bpf_kernel_traits(bool bios, struct kernel_traits *ret);
+int bpf_kernel_traits(bool bios, struct kernel_traits *ret, struct problem *p);
 
 /*
  * Whether the lock of BPF's ring buffer sleeps. It did on real-time kernels until 8b62645b09f8 "bpf: Use

@@ -15,15 +15,6 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
-/*
- * Standbys on kernels where another task, not only an interrupt, may run a program on top of itself:
- * the number at the start, and after a while without a skip. More than these, and any on other kernels,
- * are attached only when a program was skipped.
- */
-#define STANDBYS_AT_FIRST 2
-#define STANDBYS_AT_REST 1
-#define RESTLESS_NS 10000000000ULL
-
 /* A tracepoint and a capture's programs for it. */
 struct event {
 	bool wanted;
@@ -162,11 +153,11 @@ static u64 missed_by_all(const struct bpf_chain *c, const struct event *e)
 }
 
 /* Starts counting skipped runs anew. */
-static void rebase(struct bpf_chain *c, const struct event *e)
+static void rebase(struct bpf_chain *c, const struct event *e, u64 ended)
 {
 	for (u32 turn = 0; turn < c->n; turn++)
 		c->base[turn] = misses(e->turns[turn].prog);
-	c->restless_ns = now_ns();
+	standbys_changed(&c->standbys, now_ns(), ended);
 }
 
 /*
@@ -174,7 +165,7 @@ static void rebase(struct bpf_chain *c, const struct event *e)
  * attached (func_add()). The program that was the last so far has to leave marks before the new one
  * looks for them.
  */
-static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct event *e, struct problem *p)
+static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct event *e, u64 ended, struct problem *p)
 {
 	struct bpf_chain *c = &b->chains[event];
 	struct bpf_program *prog = e->turns[c->n].prog;
@@ -186,7 +177,7 @@ static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct
 	if (!*e->turns[c->n].link)
 		return problem_set(p, -errno, "could not attach %s: %s", bpf_program__name(prog), strerror(errno));
 	c->n++;
-	rebase(c, e);
+	rebase(c, e, ended);
 	return 0;
 }
 
@@ -194,7 +185,7 @@ static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct
  * The program before it becomes the last one only after the detaching. Until then it leaves marks that
  * nobody needs, which does no harm.
  */
-static void detach_last(struct bpf_capture *b, enum bpf_event event, const struct event *e)
+static void detach_last(struct bpf_capture *b, enum bpf_event event, const struct event *e, u64 ended)
 {
 	struct bpf_chain *c = &b->chains[event];
 
@@ -203,45 +194,49 @@ static void detach_last(struct bpf_capture *b, enum bpf_event event, const struc
 	bpf_link__destroy(*e->turns[c->n].link);
 	*e->turns[c->n].link = NULL;
 	__atomic_store_n(&b->skel->bss->standbys[event], c->n - 1, __ATOMIC_SEQ_CST);
-	rebase(c, e);
+	rebase(c, e, ended);
 }
 
-static u32 least_standbys(const struct bpf_capture *b)
+static bool was_skipped(const struct bpf_chain *c, const struct event *e, u32 turn)
 {
-	return b->traits.preemptible ? STANDBYS_AT_REST : 0;
+	return misses(e->turns[turn].prog) > c->base[turn];
 }
 
-/*
- * Attaches one more program if the last one was skipped, before all of them are; detaches one if for
- * long enough not even the first was skipped.
- */
-static void adapt(struct bpf_capture *b, enum bpf_event event, const struct event *e)
+static void adapt(struct bpf_capture *b, enum bpf_event event, const struct event *e, u64 ended)
 {
 	struct bpf_chain *c = &b->chains[event];
+	u32 n = c->n - 1, wanted = standbys_wanted(&c->standbys, n, was_skipped(c, e, 0), was_skipped(c, e, n), now_ns(), ended);
 	struct problem unused;
-	u64 now = now_ns();
 
-	if (misses(e->turns[0].prog) > c->base[0])
-		c->restless_ns = now;
 	/* If no program can be attached, skips are still reported. */
-	if (misses(e->turns[c->n - 1].prog) > c->base[c->n - 1]) {
-		if (c->n <= BPF_STANDBYS)
-			attach_next(b, event, e, &unused);
-	} else if (now - c->restless_ns > RESTLESS_NS && c->n > 1 + least_standbys(b)) {
-		detach_last(b, event, e);
-	}
+	if (wanted > n && wanted <= BPF_STANDBYS)
+		attach_next(b, event, e, ended, &unused);
+	else if (wanted < n)
+		detach_last(b, event, e, ended);
+}
+
+static void init_standbys(struct bpf_capture *b, enum bpf_event event, const struct event *e)
+{
+	const struct kernel_traits *t = &b->traits;
+
+	standbys_init(&b->chains[event].standbys, &(struct standby_need){
+		.unguarded = t->unguarded, .preemptible = t->preemptible, .starts = e->starts, .asked = t->standbys,
+	});
 }
 
 static int attach_events(struct bpf_capture *b, bool starts, struct problem *p)
 {
-	u32 n = 1 + (b->traits.preemptible ? STANDBYS_AT_FIRST : 0);
 	struct event events[BPF_EVENTS];
 	int err = 0;
 
 	list_events(b, events);
-	for (u32 i = 0; i < BPF_EVENTS; i++)
-		while (!err && events[i].wanted && events[i].starts == starts && b->chains[i].n < n)
-			err = attach_next(b, i, &events[i], p);
+	for (u32 i = 0; i < BPF_EVENTS; i++) {
+		if (!events[i].wanted || events[i].starts != starts)
+			continue;
+		init_standbys(b, i, &events[i]);
+		while (!err && b->chains[i].n < 1 + b->chains[i].standbys.at_first)
+			err = attach_next(b, i, &events[i], 0, p);
+	}
 	return err;
 }
 
@@ -274,7 +269,7 @@ int bpf_attach_starts(struct bpf_capture *b, struct problem *p)
 	return err || !b->kernel.capture.sees_held ? err : attach_throttle(b, p);
 }
 
-u64 bpf_skipped_runs(struct bpf_capture *b)
+u64 bpf_skipped_runs(struct bpf_capture *b, u64 ended)
 {
 	struct event events[BPF_EVENTS];
 	u64 skipped = 0;
@@ -286,7 +281,7 @@ u64 bpf_skipped_runs(struct bpf_capture *b)
 		if (!events[i].wanted)
 			continue;
 		skipped += b->chains[i].skipped + missed_by_all(&b->chains[i], &events[i]);
-		adapt(b, i, &events[i]);
+		adapt(b, i, &events[i], ended);
 	}
 	return skipped;
 }

@@ -20,7 +20,7 @@ int bpf_fit_programs(struct bpf_capture *b);
 
 /*
  * Attach the programs that see IOs end, then those that see them start, so that an IO that is seen to
- * start is seen to end. On kernels whose tracepoints can be preempted, standbys are attached with them.
+ * start is seen to end. Those of ends have a standby at first; where tracepoints can be preempted, all have two.
  * Return 0, or a negative errno and a sentence; what was attached is detached when the skeleton is
  * destroyed.
  */
@@ -29,9 +29,9 @@ int bpf_attach_starts(struct bpf_capture *b, struct problem *p);
 
 /*
  * Returns the number of events that all programs of a tracepoint may have missed: the kernel skipped
- * each of them at least that often. Attaches one more standby where the last one was skipped, before an
- * event is missed, and detaches one where no program was skipped for 10 s.
+ * each of them at least that often. Attaches and detaches standbys, see standbys_wanted(). @ended: how many IOs have
+ * ended in this capture, on all devices.
  */
-u64 bpf_skipped_runs(struct bpf_capture *b);
+u64 bpf_skipped_runs(struct bpf_capture *b, u64 ended);
 
 #endif

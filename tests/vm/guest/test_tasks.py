@@ -42,6 +42,14 @@ def test_null_blk(irqmode, scheduler):
         assert_nothing_missed(device, REQUESTS)
 
 
+@pytest.mark.parametrize("scheduler", ["none", "mq-deadline"])
+def test_null_blk_for_another_cpu(scheduler):
+    """IOs complete on the CPU that submitted them: if they are issued elsewhere, in an interrupt on top of a completion."""
+    with null_blk(scheduler, irqmode=1) as (device,):
+        device.setting("rq_affinity", 2)
+        assert_nothing_missed(device, REQUESTS)
+
+
 def test_several_null_blk():
     """The interrupts of one device come on top of another's programs."""
     with null_blk(irqmode=2, nr_devices=3) as devices:
