@@ -24,8 +24,8 @@ NODE_TEST = re.compile(r"^\S+ (pass|fail|cancelled|skipped) (\d+)$", re.M)
 AT_ONCE = "-n", "4"
 # A kernel of the guests whose tracepoints can be preempted.
 PREEMPTIBLE = "7.2"
-# One of another architecture, and the test that says most of it in the shortest time.
-FOREIGN, FOREIGN_TEST = "6.1-arm64", "test_tasks and test_null_blk and none-2"
+# One of another architecture, and the tests that say most of it in the shortest time; its CPUs share no cache.
+FOREIGN, FOREIGN_TEST = "6.1-arm64", "test_tasks and test_null_blk and (none-2 or mq-deadline-1)"
 # The guest tests that run in a second guest, beside the others: as many as take the time that it has left.
 SECOND_HALF = " or ".join(f"test_{name}" for name in (
     "chardev", "idle_engines", "mapping", "module_life", "odd_requests", "removal", "size_engines", "stacked_devices"))
