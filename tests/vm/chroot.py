@@ -45,7 +45,8 @@ def fetch(debs):
     if os.geteuid() != 0:
         raise Failure("a chroot takes root")
     CACHE.mkdir(parents=True, exist_ok=True)
-    with open(CACHE / "chroot-lock", "w") as lock:
+    # Not one of its own: under this lock, remove_leftovers() removes a chroot that is not complete yet.
+    with open(CACHE / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if read_stamp(FOLDER).get("packages") == wanted:
             return FOLDER
