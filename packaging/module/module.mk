@@ -20,15 +20,31 @@ signing-key:
 	[ -f "$(CERT)" ] && [ -r "$(CERT)" ] || fail "could not read the certificate $(CERT)"; \
 	[ -x "$(SIGN_FILE)" ] || fail "no $(SIGN_FILE): install the kernel's kbuild package (linux-kbuild)"
 
+# sign-file does not give KBUILD_SIGN_PIN to OpenSSL's provider of tokens, which therefore reads it from a pipe: in the URI, every
+# user of the machine could see it. A PIN that KEY= has or names goes first.
+PIN_SOURCE = pin-source=file:/dev/stdin
+
 # The built module stays as it is, to be signed again, by another key. Debugging information goes first: to strip a signed
-# module takes the signature away.
+# module takes the signature away. When a token gives no key, for whatever reason, sign-file says only that it does not match.
 kmod-sign: FOR = kmod-sign
 kmod-sign: signing-key
 	@$(FAIL); \
 	[ -f "$(KMOD)/blklat.ko" ] || fail "the module is not built for $(KREL): run make kmod KDIR=$(KDIR)"; \
+	key="$(KEY)"; \
+	[ -z "$$KBUILD_SIGN_PIN" ] || case "$$key" in \
+		*pin-source=*|*pin-value=*) ;; \
+		pkcs11:*\?*) key="$$key&$(PIN_SOURCE)" ;; \
+		pkcs11:*) key="$$key?$(PIN_SOURCE)" ;; \
+	esac; \
 	mkdir -p $(dir $(SIGNED)) && objcopy --strip-debug $(KMOD)/blklat.ko $(SIGNED).new && \
-	said=$$($(SIGN_FILE) $(SIGN_HASH) "$(KEY)" "$(CERT)" $(SIGNED).new 2>&1) || { rm -f $(SIGNED).new; \
-		case "$$said" in *"try_load(pkcs11)"*) fail "could not sign with $(KEY): OpenSSL has no pkcs11 provider; install it (pkcs11-provider)" ;; esac; \
+	said=$$(printf %s "$$KBUILD_SIGN_PIN" | $(SIGN_FILE) $(SIGN_HASH) "$$key" "$(CERT)" $(SIGNED).new 2>&1) || { rm -f $(SIGNED).new; \
+		case "$$key $$said" in \
+			*"try_load(pkcs11)"*) fail "could not sign with $(KEY): OpenSSL has no pkcs11 provider; install it (pkcs11-provider)" ;; \
+			*OSSL_STORE_open*) fail "could not sign with $(KEY): OpenSSL's pkcs11 provider could not open it; check the URI, and that" \
+				"PKCS11_PROVIDER_MODULE names the token's library" ;; \
+			pkcs11:*"does not match"*) fail "could not sign with $(KEY): the token has no such key, does not take the PIN, or has another" \
+				"key than $(CERT) is for; check KEY=, KBUILD_SIGN_PIN and CERT=" ;; \
+		esac; \
 		fail "could not sign with $(KEY) and $(CERT): $$(echo "$$said" | sed -n 's/.*SSL error:[^:]*:[^:]*:[^:]*:\([^:]*\):.*/\1/p' | tail -1)"; }; \
 	mv $(SIGNED).new $(SIGNED); echo "  SIGN	$(patsubst $(abspath $(O))/%,$(O)/%,$(SIGNED))"
 

@@ -4,7 +4,6 @@ import os
 import pathlib
 import re
 import shutil
-import struct
 import subprocess
 import sys
 
@@ -15,13 +14,11 @@ sys.path.append(str(ROOT / "tests/vm"))
 
 import chroot  # noqa: E402
 from kernels import KERNELS, fetch  # noqa: E402
+from module_signature import MAGIC, signature, verify  # noqa: E402
 
 BUILD = (ROOT / os.environ.get("O", "build")).resolve()
 DEBS = pathlib.Path(os.environ.get("DEBS", ROOT / "build/deb"))
 KERNEL = KERNELS["6.1"]
-MAGIC = b"~Module signature appended~\n"
-# The kernel's struct module_signature: five bytes, three unused, the length. Of the five only the type, PKCS #7, is not 0.
-TRAILER = struct.Struct(">5B3xI")
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="a chroot takes root, and so do the guests' headers")
 
@@ -58,24 +55,6 @@ def package(keys):
 def module(package, tmp_path):
     subprocess.run(["dpkg-deb", "-x", package, tmp_path / "x"], check=True)
     return tmp_path / f"x/lib/modules/{KERNEL.release}/updates/blklat.ko"
-
-
-def signature(module):
-    """The signed content, and the signature."""
-    data = module.read_bytes()
-    assert data.endswith(MAGIC)
-    at = len(data) - len(MAGIC) - TRAILER.size
-    *kinds, length = TRAILER.unpack_from(data, at)
-    assert kinds == [0, 0, 2, 0, 0]
-    return data[:at - length], data[at - length:at]
-
-
-def verify(content, signed, certificate, folder):
-    (folder / "content").write_bytes(content)
-    (folder / "signature").write_bytes(signed)
-    # Like the kernel: checks that this key made it, no matter who signed the certificate.
-    return subprocess.run(["openssl", "cms", "-verify", "-binary", "-inform", "DER", "-in", folder / "signature", "-content", folder / "content",
-                           "-certfile", certificate, "-nointern", "-noverify", "-out", "/dev/null"], capture_output=True, text=True)
 
 
 def test_signature(module, keys, tmp_path):

@@ -2,25 +2,14 @@
 """The archive of 'make release' is the same when made from a copy of the sources: elsewhere, later, in a folder of another name."""
 import os
 import pathlib
-import shutil
 import subprocess
 import tarfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from sources import copied
+
 ARCHIVE = pathlib.Path(os.environ["RELEASE_ARCHIVE"])
-SOURCES = ("Kbuild", "LICENSE", "LICENSES", "Makefile", "README.md", "bpf", "docs", "include", "kmod", "packaging", "userspace")
 # Variables by which make tells its children about its own folders.
 OURS = ("MAKE", "BLKLAT", "RELEASE_ARCHIVE")
-
-
-def copied(folder):
-    folder.mkdir(parents=True)
-    for name in SOURCES:
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name)
-        else:
-            shutil.copy(ROOT / name, folder)
-    return folder
 
 
 def test_same_bytes_elsewhere(tmp_path):

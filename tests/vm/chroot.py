@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-A separate Debian 12 in the cache, to install packages in and to boot with systemd. Writes go to a layer that is thrown
-away.
+A separate Debian 12 in the cache, to install packages in and to boot with systemd; or another release, for what that one
+lacks. Writes go to a layer that is thrown away.
 """
 import fcntl
 import os
@@ -41,33 +41,39 @@ def needs(debs):
 
 def fetch(debs):
     """Makes the chroot, with the dependencies of these packages; returns its folder."""
-    wanted = sorted({*PACKAGES, *needs(debs)})
+    return make(FOLDER, HOST, {*PACKAGES, *needs(debs)})
+
+
+def make(folder, suite, packages):
+    """Makes a chroot of a release with these packages, if it is not there; returns its folder."""
+    wanted = sorted(packages)
     if os.geteuid() != 0:
         raise Failure("a chroot takes root")
     CACHE.mkdir(parents=True, exist_ok=True)
-    with open(CACHE / "chroot-lock", "w") as lock:
+    # Not one of its own: under this lock, remove_leftovers() removes a chroot that is not complete yet.
+    with open(CACHE / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if read_stamp(FOLDER).get("packages") == wanted:
-            return FOLDER
-        print(f"a {HOST} chroot", flush=True)
+        if read_stamp(folder).get("packages") == wanted:
+            return folder
+        print(f"a {suite} chroot", flush=True)
         main, security = mirrors()
-        sources = [source_line(main, HOST)] + ([source_line(security, f"{HOST}-security")] if security else [])
-        with Staged(FOLDER) as scratch:
+        sources = [source_line(main, suite)] + ([source_line(security, f"{suite}-security")] if security else [])
+        with Staged(folder) as scratch:
             # In a namespace of its own, so that no mount is left behind.
             run("unshare", "--mount", "--propagation", "private", "mmdebstrap", "--quiet", "--mode=root", "--variant=minbase",
                 f"--include={','.join(wanted)}", '--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Retries "3"',
-                '--aptopt=APT::Install-Recommends "false"', HOST, scratch, *sources)
+                '--aptopt=APT::Install-Recommends "false"', suite, scratch, *sources)
             write_stamp(scratch, packages=wanted)
-    return FOLDER
+    return folder
 
 
-def enter(out, *argv, timeout=600):
-    """Runs a command as root in the chroot, below a layer of its own; the folder out is /out there. Returns what it did."""
+def enter(out, *argv, root=FOLDER, timeout=600):
+    """Runs a command as root in a chroot, below a layer of its own; the folder out is /out there. Returns what it did."""
     path = pathlib.Path(out).resolve()
     with tempfile.TemporaryDirectory(prefix="blklat-chroot-") as scratch:
         # The mounts end with the namespace, the processes with theirs.
         return subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private", "sh", "-ec", ENTER,
-                               "sh", scratch, str(FOLDER), str(path), *map(str, argv)], capture_output=True, text=True,
+                               "sh", scratch, str(root), str(path), *map(str, argv)], capture_output=True, text=True,
                               errors="replace", stdin=subprocess.DEVNULL, timeout=timeout,
                               env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/root",
                                    "DEBIAN_FRONTEND": "noninteractive"})
