@@ -5,7 +5,6 @@ PREEMPT_RT: a device's interrupt handler is a task that tasks of higher priority
 import contextlib
 import json
 import os
-import pathlib
 import re
 
 import pytest
@@ -23,8 +22,7 @@ LOAD = {"ioengine": "libaio", "iodepth": 32, "rw": "randrw", "norandommap": 1, "
 
 def test_kernel():
     """It is the one that was asked for, so that nothing below is skipped where it should run."""
-    flag = pathlib.Path("/sys/kernel/realtime")
-    assert (flag.exists() and flag.read_text() == "1\n") == ("PREEMPT_RT" in os.uname().version) == FLAVOUR.startswith("rt")
+    assert ("PREEMPT_RT" in os.uname().version) == FLAVOUR.startswith("rt")
 
 
 @real_time
