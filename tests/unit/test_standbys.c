@@ -23,9 +23,9 @@ static struct standbys made(struct standby_need need)
 }
 
 /* How many are wanted of @n when nothing was skipped. */
-static u32 quiet(struct standbys *s, u32 n, u64 at_s, u64 ended)
+static u32 quiet(struct standbys *s, u32 n, u64 at_s, u64 ios)
 {
-	return standbys_wanted(s, n, false, false, at_s * S, ended);
+	return standbys_wanted(s, n, false, false, at_s * S, ios);
 }
 
 static void test_at_first(void **state)

@@ -28,6 +28,15 @@ const char *const lost_words[LOST_REASONS] = {
 	[LOST_UNEXPLAINED] = "unexplained",
 };
 
+static u64 completed(const struct watch_counts *w)
+{
+	u64 n = 0;
+
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		n += op_counts_ios(&w->ops[op]);
+	return n;
+}
+
 /*
  * The number of completed IOs that one reading of the slots implies. Negative if requeues were counted
  * after it.
@@ -44,7 +53,7 @@ bool accounting_still(const struct watch_counts *w)
 
 s64 accounting_gap(const struct watch_counts *w)
 {
-	return expected(w, w->started, w->in_flight) - (s64)watch_counts_ios(w);
+	return expected(w, w->started, w->in_flight) - (s64)completed(w);
 }
 
 /*
@@ -124,7 +133,7 @@ void accounting_make(const struct snapshot *s, u32 i, u32 cpus, u64 *skipped_lef
 	const struct watch_counts *w = &s->w[i];
 	const u64 *accounts = w->accounts;
 	struct accounting a = {
-		.completed = watch_counts_ios(w),
+		.completed = completed(w),
 		.in_flight = w->in_flight,
 		.lost_by = {
 			[LOST_NO_START] = accounts[BLKLAT_NO_START],

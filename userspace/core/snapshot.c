@@ -131,15 +131,6 @@ void op_counts_add(struct op_counts *to, const struct op_counts *more)
 	hist_add(&to->after_idle, &more->after_idle);
 }
 
-u64 watch_counts_ios(const struct watch_counts *w)
-{
-	u64 n = 0;
-
-	for (u32 op = 0; op < BLKLAT_OPS; op++)
-		n += op_counts_ios(&w->ops[op]);
-	return n;
-}
-
 void watch_counts_add_part(struct watch_counts *whole, const struct watch_counts *part)
 {
 	for (u32 op = 0; op < BLKLAT_OPS; op++)

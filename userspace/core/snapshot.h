@@ -103,9 +103,6 @@ void op_counts_add(struct op_counts *to, const struct op_counts *more);
 /* Only their extremes: those of one of two captures of the same IOs. */
 void op_counts_add_extremes(struct op_counts *to, const struct op_counts *more);
 
-/* How many IOs of all ops ended since the capture began. */
-u64 watch_counts_ios(const struct watch_counts *w);
-
 /* Adds the ops of @part to those of the whole. */
 void watch_counts_add_part(struct watch_counts *whole, const struct watch_counts *part);
 

@@ -46,14 +46,14 @@ static int count_bios(struct kernel_capture *kernel)
 	return 0;
 }
 
-/* IOs that have ended in this capture alone, at every stage. */
-static u64 ended(const struct bpf_capture *b, const struct snapshot *s)
+/* IOs that have started in this capture alone, at every stage. */
+static u64 started(const struct bpf_capture *b, const struct snapshot *s)
 {
 	const struct snapshot *carry = &b->kernel.carry;
 	u64 n = 0;
 
 	for (u32 i = 0; i < b->kernel.capture.n_watches; i = next_whole(&b->kernel, i))
-		n += watch_counts_ios(&s->w[i]) - (i < carry->n ? watch_counts_ios(&carry->w[i]) : 0);
+		n += s->w[i].started - (i < carry->n ? carry->w[i].started : 0);
 	return n;
 }
 
@@ -75,7 +75,7 @@ static int bpf_read(struct capture *c, struct snapshot *s, struct problem *p)
 	if (err)
 		return problem_set(p, err, "could not let go of cgroups that have ended: %s", strerror(-err));
 	drop_gone(b, s);
-	s->skipped = b->kernel.carry.skipped + bpf_skipped_runs(b, ended(b, s));
+	s->skipped = b->kernel.carry.skipped + bpf_skipped_runs(b, started(b, s));
 	gone_reported(&b->kernel);
 	return 0;
 }

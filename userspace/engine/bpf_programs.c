@@ -153,11 +153,11 @@ static u64 missed_by_all(const struct bpf_chain *c, const struct event *e)
 }
 
 /* Starts counting skipped runs anew. */
-static void rebase(struct bpf_chain *c, const struct event *e, u64 ended)
+static void rebase(struct bpf_chain *c, const struct event *e, u64 ios)
 {
 	for (u32 turn = 0; turn < c->n; turn++)
 		c->base[turn] = misses(e->turns[turn].prog);
-	standbys_changed(&c->standbys, now_ns(), ended);
+	standbys_changed(&c->standbys, now_ns(), ios);
 }
 
 /*
@@ -165,7 +165,7 @@ static void rebase(struct bpf_chain *c, const struct event *e, u64 ended)
  * attached (func_add()). The program that was the last so far has to leave marks before the new one
  * looks for them.
  */
-static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct event *e, u64 ended, struct problem *p)
+static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct event *e, u64 ios, struct problem *p)
 {
 	struct bpf_chain *c = &b->chains[event];
 	struct bpf_program *prog = e->turns[c->n].prog;
@@ -177,7 +177,7 @@ static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct
 	if (!*e->turns[c->n].link)
 		return problem_set(p, -errno, "could not attach %s: %s", bpf_program__name(prog), strerror(errno));
 	c->n++;
-	rebase(c, e, ended);
+	rebase(c, e, ios);
 	return 0;
 }
 
@@ -185,7 +185,7 @@ static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct
  * The program before it becomes the last one only after the detaching. Until then it leaves marks that
  * nobody needs, which does no harm.
  */
-static void detach_last(struct bpf_capture *b, enum bpf_event event, const struct event *e, u64 ended)
+static void detach_last(struct bpf_capture *b, enum bpf_event event, const struct event *e, u64 ios)
 {
 	struct bpf_chain *c = &b->chains[event];
 
@@ -194,7 +194,7 @@ static void detach_last(struct bpf_capture *b, enum bpf_event event, const struc
 	bpf_link__destroy(*e->turns[c->n].link);
 	*e->turns[c->n].link = NULL;
 	__atomic_store_n(&b->skel->bss->standbys[event], c->n - 1, __ATOMIC_SEQ_CST);
-	rebase(c, e, ended);
+	rebase(c, e, ios);
 }
 
 static bool was_skipped(const struct bpf_chain *c, const struct event *e, u32 turn)
@@ -202,17 +202,17 @@ static bool was_skipped(const struct bpf_chain *c, const struct event *e, u32 tu
 	return misses(e->turns[turn].prog) > c->base[turn];
 }
 
-static void adapt(struct bpf_capture *b, enum bpf_event event, const struct event *e, u64 ended)
+static void adapt(struct bpf_capture *b, enum bpf_event event, const struct event *e, u64 ios)
 {
 	struct bpf_chain *c = &b->chains[event];
-	u32 n = c->n - 1, wanted = standbys_wanted(&c->standbys, n, was_skipped(c, e, 0), was_skipped(c, e, n), now_ns(), ended);
+	u32 n = c->n - 1, wanted = standbys_wanted(&c->standbys, n, was_skipped(c, e, 0), was_skipped(c, e, n), now_ns(), ios);
 	struct problem unused;
 
 	/* If no program can be attached, skips are still reported. */
 	if (wanted > n && wanted <= BPF_STANDBYS)
-		attach_next(b, event, e, ended, &unused);
+		attach_next(b, event, e, ios, &unused);
 	else if (wanted < n)
-		detach_last(b, event, e, ended);
+		detach_last(b, event, e, ios);
 }
 
 static void init_standbys(struct bpf_capture *b, enum bpf_event event, const struct event *e)
@@ -269,7 +269,7 @@ int bpf_attach_starts(struct bpf_capture *b, struct problem *p)
 	return err || !b->kernel.capture.sees_held ? err : attach_throttle(b, p);
 }
 
-u64 bpf_skipped_runs(struct bpf_capture *b, u64 ended)
+u64 bpf_skipped_runs(struct bpf_capture *b, u64 ios)
 {
 	struct event events[BPF_EVENTS];
 	u64 skipped = 0;
@@ -281,7 +281,7 @@ u64 bpf_skipped_runs(struct bpf_capture *b, u64 ended)
 		if (!events[i].wanted)
 			continue;
 		skipped += b->chains[i].skipped + missed_by_all(&b->chains[i], &events[i]);
-		adapt(b, i, &events[i], ended);
+		adapt(b, i, &events[i], ios);
 	}
 	return skipped;
 }

@@ -29,9 +29,9 @@ int bpf_attach_starts(struct bpf_capture *b, struct problem *p);
 
 /*
  * Returns the number of events that all programs of a tracepoint may have missed: the kernel skipped
- * each of them at least that often. Attaches and detaches standbys, see standbys_wanted(). @ended: how many IOs have
- * ended in this capture, on all devices.
+ * each of them at least that often. Attaches and detaches standbys, see standbys_wanted(). @ios: how many IOs have
+ * started in this capture, on all devices.
  */
-u64 bpf_skipped_runs(struct bpf_capture *b, u64 ended);
+u64 bpf_skipped_runs(struct bpf_capture *b, u64 ios);
 
 #endif

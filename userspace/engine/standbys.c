@@ -25,23 +25,23 @@ void standbys_init(struct standbys *s, const struct standby_need *need)
 		s->at_first = s->at_rest = 0;
 }
 
-void standbys_changed(struct standbys *s, u64 now_ns, u64 ended)
+void standbys_changed(struct standbys *s, u64 now_ns, u64 ios)
 {
 	s->since_ns = now_ns;
-	s->since_ios = ended;
+	s->since_ios = ios;
 }
 
-u32 standbys_wanted(struct standbys *s, u32 n, bool first_skipped, bool last_skipped, u64 now_ns, u64 ended)
+u32 standbys_wanted(struct standbys *s, u32 n, bool first_skipped, bool last_skipped, u64 now_ns, u64 ios)
 {
 	if (first_skipped) {
 		/* What was skipped once will be skipped again. */
 		if (!s->at_rest)
 			s->at_rest = 1;
-		standbys_changed(s, now_ns, ended);
+		standbys_changed(s, now_ns, ios);
 	}
 	if (last_skipped)
 		return n + 1;
-	if (n > s->at_rest && now_ns > s->since_ns + REST_NS && ended > s->since_ios + REST_IOS)
+	if (n > s->at_rest && now_ns > s->since_ns + REST_NS && ios > s->since_ios + REST_IOS)
 		return n - 1;
 	return n;
 }

@@ -23,14 +23,14 @@ struct standbys {
 
 void standbys_init(struct standbys *s, const struct standby_need *need);
 
-/* A program was attached or detached at @now_ns of CLOCK_MONOTONIC, when @ended IOs had ended. */
-void standbys_changed(struct standbys *s, u64 now_ns, u64 ended);
+/* A program was attached or detached at @now_ns of CLOCK_MONOTONIC, when @ios IOs had started in the capture. */
+void standbys_changed(struct standbys *s, u64 now_ns, u64 ios);
 
 /*
  * Returns how many of @n standbys there are to be, at most one more or one less: one more where the last program was
  * skipped, before an event is missed; one less after 10 s and a million IOs without a skip. @first_skipped, @last_skipped:
  * since the last change, the first and the last of the programs.
  */
-u32 standbys_wanted(struct standbys *s, u32 n, bool first_skipped, bool last_skipped, u64 now_ns, u64 ended);
+u32 standbys_wanted(struct standbys *s, u32 n, bool first_skipped, bool last_skipped, u64 now_ns, u64 ios);
 
 #endif
