@@ -53,7 +53,7 @@ def contenders(build, device, spare):
     kernel_dev = os.major(device.dev) << 20 | os.minor(device.dev)
     return [
         Contender("floor", [f"{build}/bench/floor"], "two programs that only read the clock", ours=True),
-        ours("blklat", blklat, "default options"),
+        ours("blklat", blklat, "default options, at rest"),
         Contender("biolatency", ["biolatency", "-d", device.name, "1"], "of libbpf-tools, one device"),
         Contender("bpftrace", ["bpftrace", "-e", BPFTRACE.format(dev=kernel_dev)], "a histogram, one device"),
         ours("blklat total", blklat + ["--stage", "total"], "stage total alone", extra=True),
