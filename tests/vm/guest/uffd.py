@@ -5,15 +5,19 @@ import mmap
 import os
 import select
 
+from guest import KERNEL
 from load import DEADLINE_S
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
 libc.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p]
-SYS_USERFAULTFD = 323 if os.uname().machine == "x86_64" else 282
+ON_AMD64 = os.uname().machine == "x86_64"
+SYS_USERFAULTFD = 323 if ON_AMD64 else 282
 API, MISSING, WRITE_PROTECT = 0xaa, 1, 2
 CAN_PROTECT = 1
+# arm64 can since 6.10; 5.10 says so nevertheless, and lets the write through.
+MAY_PROTECT = ON_AMD64 or KERNEL >= (6, 10)
 NO_ADDRESS = ctypes.c_void_p(-1).value
 
 
@@ -29,7 +33,7 @@ class Page:
         self.fd = libc.syscall(SYS_USERFAULTFD, os.O_CLOEXEC | os.O_NONBLOCK)
         assert self.fd >= 0
         _, features, _ = self._ioctl(0x3f, API, 0, 0)
-        self.can_protect = bool(features & CAN_PROTECT)
+        self.can_protect = MAY_PROTECT and bool(features & CAN_PROTECT)
         self._ioctl(0x00, self.at, mmap.PAGESIZE, MISSING | (WRITE_PROTECT if self.can_protect else 0), 0)
 
     def _ioctl(self, n, *words):
