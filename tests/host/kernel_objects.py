@@ -8,13 +8,17 @@ import subprocess
 from dataclasses import dataclass
 
 
+def descriptors(pid):
+    """What the kernel tells of each open file of a process, by field."""
+    for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            yield dict(re.findall(r"^(\w+):\s*(\S+)$", info.read_text(), re.M))
+
+
 def bpf_objects(pid):
     """Numbers of the programs and maps that a process holds."""
-    held = {"prog": set(), "map": set()}
-    for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
-        for kind, number in re.findall(r"^(prog|map)_id:\s*(\d+)$", info.read_text(), re.M):
-            held[kind].add(number)
-    return held
+    open_now = list(descriptors(pid))
+    return {kind: {d[f"{kind}_id"] for d in open_now if f"{kind}_id" in d} for kind in ("prog", "map")}
 
 
 @dataclass
@@ -26,13 +30,11 @@ class Program:
 def attached_programs(pid):
     """The programs that a process holds both itself and by a link."""
     skipped, linked = {}, set()
-    for info in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
-        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
-            facts = dict(re.findall(r"^(\w+):\s*(\S+)$", info.read_text(), re.M))
-            if "link_type" in facts:
-                linked.add(facts["prog_id"])
-            elif "recursion_misses" in facts:
-                skipped[facts["prog_id"]] = int(facts["recursion_misses"])
+    for facts in descriptors(pid):
+        if "link_type" in facts:
+            linked.add(facts["prog_id"])
+        elif "recursion_misses" in facts:
+            skipped[facts["prog_id"]] = int(facts["recursion_misses"])
     return [Program(name_of(n), skipped[n]) for n in linked]
 
 

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a service holds while it watches this machine: capabilities, programs, memory, priority; and that it leaves nothing."""
 import contextlib
-import json
 import os
-import pathlib
-import re
 import signal
-import subprocess
 import time
 
 import pytest
+from kernel_objects import bpf_objects, still_there
 from service import DEADLINE_S, Serve, policy
 from told import wait_for
 
@@ -35,36 +32,22 @@ def test_what_is_kept_is_what_later_captures_take(slots):
         assert capabilities(s) == [(0, 0)] * 5
 
 
-def programs_of(pid):
-    """Ids of the BPF programs that a process holds."""
-    found = set()
-    for fd in pathlib.Path(f"/proc/{pid}/fdinfo").iterdir():
-        with contextlib.suppress(OSError):
-            found |= {int(i) for i in re.findall(r"^prog_id:\s*(\d+)", fd.read_text(), re.M)}
-    return found
-
-
-def loaded_programs():
-    shown = subprocess.run(["bpftool", "prog", "show", "-j"], capture_output=True, check=True).stdout
-    return {p["id"] for p in json.loads(shown)}
-
-
 def test_leaves_nothing(slots):
-    """Even when it is killed: the programs go with the process, as soon as none of them runs."""
+    """Even when it is killed: programs and maps go with the process, as soon as no program runs."""
     device = slots.attach(0)
     for number in (signal.SIGTERM, signal.SIGKILL):
         with Serve("--dev", device.name) as s:
             wait_for(s, device)
-            ours = programs_of(s.pid)
-            assert ours and ours <= loaded_programs()
+            ours = bpf_objects(s.pid)
+            assert all(ours.values())
             if number == signal.SIGKILL:
                 s.kill()
             else:
                 s.stop()
         deadline = time.monotonic() + DEADLINE_S
-        while ours & loaded_programs() and time.monotonic() < deadline:
+        while still_there(ours) and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert not ours & loaded_programs()
+        assert not still_there(ours)
 
 
 def test_ends_within_a_second(slots):
