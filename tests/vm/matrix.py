@@ -23,8 +23,10 @@ BUILD = (ROOT / os.environ.get("O", "build")).resolve()
 DISKS = ("nvme", "virtio")
 # Factor for deadlines: an emulated machine is about six times slower than this one, which may be busy.
 SLOWER = "12"
+# A test that takes longer has its threads' stacks in the output, in case it never ends.
+STUCK_S = 400
 PYTEST = ("/usr/bin/python3", "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rsfE", "--tb=short",
-          "--durations=20", "--durations-min=10", "--rootdir", str(HERE / "guest"))
+          "-o", f"faulthandler_timeout={STUCK_S}", "--durations=20", "--durations-min=10", "--rootdir", str(HERE / "guest"))
 
 
 def module_path(kernel):

@@ -72,10 +72,13 @@ def module(name, **parameters):
 
 
 def unload(name):
-    """Whether it is still loaded afterwards."""
+    """Whether it is still loaded afterwards. Another module that needs it won't go by itself."""
+    loaded = pathlib.Path(f"/sys/module/{name}")
     with contextlib.suppress(AssertionError):
         run("modprobe", "-r", name)
-    return pathlib.Path(f"/sys/module/{name}").exists()
+    holders = [h.name for h in (loaded / "holders").iterdir()] if loaded.exists() else []
+    assert not holders, f"{name} is needed by {', '.join(holders)}"
+    return loaded.exists()
 
 
 def disk(name, driver=None):

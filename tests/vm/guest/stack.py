@@ -63,16 +63,22 @@ def multipath():
 
 
 @contextlib.contextmanager
-def dm(kind, member, *arguments):
-    """A device mapper target over a whole device."""
+def mapped(*table):
+    """A device mapper device of these lines. Their targets' modules stay loaded, and hold dm_mod."""
     name = "blklat-test"
-    run("modprobe", "dm_mod" if kind == "linear" else f"dm_{kind}")
-    table = " ".join(map(str, (0, member.size // SECTOR, kind, member.path, 0, *arguments)))
-    run("dmsetup", "create", name, "--table", table)
+    run("sh", "-c", f"printf '%s\\n' \"$@\" | dmsetup create {name}", "sh", *table)
     try:
         yield Device(run("dmsetup", "info", "-c", "--noheadings", "-o", "blkdevname", name))
     finally:
         run("dmsetup", "remove", "--retry", name)
+
+
+@contextlib.contextmanager
+def dm(kind, member, *arguments):
+    """A device mapper target over a whole device."""
+    run("modprobe", "dm_mod" if kind == "linear" else f"dm_{kind}")
+    with mapped(" ".join(map(str, (0, member.size // SECTOR, kind, member.path, 0, *arguments)))) as device:
+        yield device
 
 
 @contextlib.contextmanager

@@ -11,9 +11,9 @@ import time
 
 import load
 import pytest
-from devices import MIB, Device, run
-from guest import KERNEL, module, null_blk
-from stack import file_loop, traffic, watch
+from devices import MIB, run
+from guest import KERNEL, null_blk
+from stack import SECTOR, file_loop, mapped, traffic, watch
 
 WIDENED = pathlib.Path(os.environ.get("WIDENED", load.ROOT / "build/tests/widened"))
 WITHIN_S = 60 * float(os.environ.get("BLKLAT_SLOW", 1))
@@ -27,14 +27,11 @@ pytestmark = pytest.mark.skipif((6, 0) < KERNEL < (7, 0),
 @contextlib.contextmanager
 def two_ends():
     """A device with two halves: IOs of one end in an interrupt, IOs of the other in their sender, which the former interrupt."""
-    sectors = 256 * MIB // 512
-    with null_blk(irqmode=2, completion_nsec=20000) as (member,), module("dm_mod"), module("dm_zero"):
-        run("sh", "-c", f"printf '0 {sectors} linear {member.path} 0\\n{sectors} {sectors} zero\\n' | "
-                        "dmsetup create blklat-test")
-        try:
-            yield Device(run("dmsetup", "info", "-c", "--noheadings", "-o", "blkdevname", "blklat-test"))
-        finally:
-            run("dmsetup", "remove", "--retry", "blklat-test")
+    half = 256 * MIB // SECTOR
+    run("modprobe", "dm_zero")
+    with null_blk(irqmode=2, completion_nsec=20000) as (member,), \
+            mapped(f"0 {half} linear {member.path} 0", f"{half} {half} zero") as device:
+        yield device
 
 
 def lost(e, device):
