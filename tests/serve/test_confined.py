@@ -15,6 +15,7 @@ import tempfile
 import time
 
 import pytest
+from load import wait_until
 from service import DEADLINE_S, PLAIN, ROOT, Serve, let_all_reach, status
 from service_manager import Manager
 
@@ -61,9 +62,7 @@ class Victim:
         stack.callback(self.process.kill)
         self.socket = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         # Wait until the process belongs to nobody.
-        deadline = time.monotonic() + DEADLINE_S
-        while status(self.process.pid, "Name") != "sleep" and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: status(self.process.pid, "Name") == "sleep", "start of sleep")
         self.before = self.state()
 
     def state(self):
@@ -278,13 +277,6 @@ def test_the_service_ends_with_its_server(script, number):
         assert said[1:] == [f"blklat serve: the web server was ended by signal {number:d} ({signal.strsignal(number)})"]
 
 
-def wait_for_end(pid):
-    deadline = time.monotonic() + DEADLINE_S
-    while not gone(pid):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("hangs", [False, pytest.param(True, marks=needs_intruder)])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_the_server_ends_with_the_service(script, number, hangs):
@@ -293,7 +285,7 @@ def test_the_server_ends_with_the_service(script, number, hangs):
         server = s.server
         s.process.send_signal(number)
         assert s.process.wait(DEADLINE_S) == (0 if number == signal.SIGTERM else -number)
-        wait_for_end(server)
+        wait_until(lambda: gone(server), "end of the server")
 
 
 def test_a_service_that_ends_before_it_has_begun_leaves_no_server(tmp_path):
@@ -302,14 +294,10 @@ def test_a_service_that_ends_before_it_has_begun_leaves_no_server(tmp_path):
     argv = [PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", str(tmp_path / "fifo")]
     with started(argv, start_new_session=True) as process:
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        deadline = time.monotonic() + DEADLINE_S
-        while not children.read_text():
-            assert time.monotonic() < deadline and process.poll() is None
-            time.sleep(0.01)
-        server = int(children.read_text())
+        server = int(wait_until(children.read_text, "server"))
         os.killpg(process.pid, signal.SIGTERM)
         assert process.wait(DEADLINE_S) == -signal.SIGTERM
-        wait_for_end(server)
+        wait_until(lambda: gone(server), "end of the server")
 
 
 def test_a_server_of_the_same_user_is_killed(script):
@@ -320,7 +308,7 @@ def test_a_server_of_the_same_user_is_killed(script):
         server = s.server
         os.kill(server, signal.SIGSTOP)
         s.kill()
-        wait_for_end(server)
+        wait_until(lambda: gone(server), "end of the server")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -385,7 +373,7 @@ def test_a_server_that_hangs_is_to_be_another(script, tmp_path, end):
         else:
             assert s.process.wait(DEADLINE_S) == 1
             assert "blklat serve: the web server was ended by signal 14 (Alarm clock)" in s.read_stderr().splitlines()
-        wait_for_end(server)
+        wait_until(lambda: gone(server), "end of the server")
 
 
 @needs_intruder

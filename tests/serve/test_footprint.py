@@ -3,11 +3,11 @@
 import contextlib
 import os
 import signal
-import time
 
 import pytest
 from kernel_objects import bpf_objects, still_there
-from service import DEADLINE_S, Serve, policy
+from load import wait_until
+from service import Serve, policy
 from told import wait_for
 
 
@@ -44,10 +44,7 @@ def test_leaves_nothing(slots):
                 s.kill()
             else:
                 s.stop()
-        deadline = time.monotonic() + DEADLINE_S
-        while still_there(ours) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert not still_there(ours)
+        wait_until(lambda: not still_there(ours), "their end")
 
 
 def test_ends_within_a_second(slots):

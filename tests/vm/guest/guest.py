@@ -27,11 +27,10 @@ import contextlib
 import os
 import pathlib
 import subprocess
-import time
 
 import pytest
 from devices import Device, run
-from load import DEADLINE_S
+from load import wait_until
 
 SERIES, _, FLAVOUR = os.environ["VM_KERNEL"].partition("-")
 KERNEL = tuple(map(int, SERIES.split(".")))
@@ -43,15 +42,6 @@ DEEP = {"ioengine": "libaio", "iodepth": 32}
 def at_least(*version):
     """Whether this kernel's series is this or a later one: at_least(6, 1)."""
     return KERNEL >= version
-
-
-def wait_for(condition, what, seconds=DEADLINE_S):
-    """Returns the condition's value once it is true."""
-    deadline = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < deadline, f"no {what} within {seconds} s"
-        time.sleep(0.02)
-    return value
 
 
 def need_module(name):
@@ -68,7 +58,7 @@ def module(name, **parameters):
         yield
     finally:
         # Something may still be closing one of its devices.
-        wait_for(lambda: not unload(name), f"end of module {name}")
+        wait_until(lambda: not unload(name), f"end of module {name}")
 
 
 def unload(name):
@@ -85,7 +75,7 @@ def disk(name, driver=None):
     """A disk that the guest was started with, its driver loaded."""
     if driver:
         run("modprobe", driver)
-    wait_for(pathlib.Path(f"/dev/{name}").exists, name)
+    wait_until(pathlib.Path(f"/dev/{name}").exists, name)
     device = Device(name)
     device.setting("scheduler", "none")
     return device
@@ -122,7 +112,7 @@ def under_load(device):
                              "--ioengine=libaio", "--iodepth=16", "--time_based", "--runtime=3600", "--thread"],
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        wait_for(lambda: load.poll() is not None or device.stat()["ios"] > before + 1000, "load")
+        wait_until(lambda: load.poll() is not None or device.stat()["ios"] > before + 1000, "load")
         yield
         assert load.poll() is None
     finally:

@@ -6,8 +6,8 @@ import pathlib
 
 from devices import MIB, Device, backing_file, loop_on, run
 from engines import both
-from guest import module, need_module, wait_for
-from load import fio
+from guest import module, need_module
+from load import fio, wait_until
 
 SECTOR = 512
 
@@ -22,7 +22,7 @@ def scsi_debug(**parameters):
     run("modprobe", "sd_mod")
     adapter = pathlib.Path("/sys/bus/pseudo/drivers/scsi_debug/adapter0")
     with module("scsi_debug", **{"dev_size_mb": 64} | parameters):
-        found = wait_for(lambda: list(adapter.glob("host*/target*/*/block/*")), "disk of scsi_debug")
+        found = wait_until(lambda: list(adapter.glob("host*/target*/*/block/*")), "disk of scsi_debug")
         device = disk_at_rest(found[0].name)
         device.setting("scheduler", "none")
         yield device
@@ -30,7 +30,7 @@ def scsi_debug(**parameters):
 
 def disk_at_rest(name):
     """A disk whose partition table has been read, by the driver or at the first opening, which must not be an engine's."""
-    wait_for(pathlib.Path(f"/dev/{name}").exists, name)
+    wait_until(pathlib.Path(f"/dev/{name}").exists, name)
     open(f"/dev/{name}", "rb").close()
     device = Device(name)
     seen = []
@@ -39,7 +39,7 @@ def disk_at_rest(name):
         seen.append(device.stat())
         return seen[-1]["in_flight"] == 0 and seen[-10:].count(seen[-1]) == 10
 
-    wait_for(rests, f"quiet {name}")
+    wait_until(rests, f"quiet {name}", every_s=0.02)
     return device
 
 

@@ -8,9 +8,9 @@ import os
 
 import pytest
 from engines import both, histogram, quantile
-from guest import KERNEL, SINGLE, null_blk, wait_for
+from guest import KERNEL, SINGLE, null_blk
 from jitter import HELD_UP, JITTER_NS, MOST
-from load import BIN, fio
+from load import BIN, fio, wait_until
 from slow import slow_of
 
 IOS = 2000
@@ -86,7 +86,7 @@ class Trace:
         def all_here():
             self.bpf.perf_buffer_poll(timeout=100)
             return len(self.ns) + self.lost >= n
-        wait_for(all_here, f"{n} IOs")
+        wait_until(all_here, f"{n} IOs")
         self.bpf.cleanup()
         self.ns.sort()
 

@@ -16,8 +16,8 @@ import abi
 import pytest
 from abi import Session, a_watch
 from engines import blklat_module
-from guest import null_blk, wait_for
-from load import DEADLINE_S
+from guest import null_blk
+from load import DEADLINE_S, wait_until
 from uffd import NO_ADDRESS, Page, libc
 
 
@@ -139,6 +139,6 @@ def test_killed(disk, where):
     assert os.read(read_end, 1) == b"1"
     os.close(read_end)
     os.kill(process, signal.SIGKILL)
-    status = wait_for(lambda: [s for pid, s in [os.waitpid(process, os.WNOHANG)] if pid], "end of the process")[0]
+    status = wait_until(lambda: [s for pid, s in [os.waitpid(process, os.WNOHANG)] if pid], "end of the process")[0]
     assert os.WTERMSIG(status) == signal.SIGKILL
-    wait_for(lambda: pathlib.Path("/sys/module/blklat/refcnt").read_text() == "0\n", "end of the session")
+    wait_until(lambda: pathlib.Path("/sys/module/blklat/refcnt").read_text() == "0\n", "end of the session")

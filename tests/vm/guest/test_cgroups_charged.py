@@ -9,8 +9,8 @@ from collections import Counter
 
 from devices import run, unmount
 from engines import both
-from guest import DEEP, at_least, null_blk, wait_for
-from load import fio, fio_argv
+from guest import DEEP, at_least, null_blk
+from load import fio, fio_argv, wait_until
 from parts import labels_of, parts_of
 from slow import slow_of
 from stack import file_loop
@@ -133,7 +133,7 @@ def written_back_to(group, device, folder):
         run("sync", "-f", folder)
         return charged_bytes(group, device)
 
-    wait_for(charged, "IO charged to the cgroup")
+    wait_until(charged, "IO charged to the cgroup")
     return group
 
 

@@ -9,8 +9,8 @@ import pytest
 from abi import NODE, Session, a_watch
 from devices import run
 from engines import MODULE, blklat_module
-from guest import null_blk, nvme, under_load, virtio, wait_for
-from load import BLKLAT, Blklat
+from guest import null_blk, nvme, under_load, virtio
+from load import BLKLAT, Blklat, wait_until
 
 
 def complaint():
@@ -74,7 +74,7 @@ def test_loaded_and_unloaded_under_load():
         for _ in range(20):
             with blklat_module(), Session() as s:
                 s.begin(a_watch(fd), a_watch(fd, abi.QUEUE), a_watch(fd, abi.TOTAL))
-                wait_for(s.ios, "IO")
+                wait_until(s.ios, "IO")
         os.close(fd)
 
 

@@ -12,8 +12,8 @@ from abi import Session, a_watch
 from devices import Delta
 from engines import blklat_module, both
 from faulty import ENDLESS, SCSI_DEBUG, meanwhile, null_blks, read
-from guest import DEEP, at_least, nvme, wait_for
-from load import Fio, fio
+from guest import DEEP, at_least, nvme
+from load import Fio, fio, wait_until
 from stack import scsi_debug
 
 # Long enough that something is always in flight.
@@ -90,7 +90,7 @@ def test_nvme_reset():
 
         def reset():
             (controller / "reset_controller").write_text("1\n")
-            wait_for(lambda: (controller / "state").read_text().strip() == "live", "live controller")
+            wait_until(lambda: (controller / "state").read_text().strip() == "live", "live controller")
         changed_under_load(device, reset, lambda: time.sleep(0.5))
 
 
@@ -129,7 +129,7 @@ def remove_under_load(e, device, remove, stays):
     with Fio(device, **ENDLESS) as load:
         for b in e:
             b.next(device)
-        wait_for(lambda: device.stat()["in_flight"], "IO in flight")
+        wait_until(lambda: device.stat()["in_flight"], "IO in flight")
         remove()
         # All its IO fails from now on. It may hang until the last one has.
         load.wait()

@@ -12,8 +12,8 @@ import pytest
 from devices import Delta, Device, run
 from engines import both
 from faulty import null_blks
-from guest import at_least, module, nvme, null_blk, wait_for
-from load import Fio, fio
+from guest import at_least, module, nvme, null_blk
+from load import Fio, fio, wait_until
 from passthrough import nvme_read, scsi_ready
 from stack import disk_at_rest, scsi_debug
 
@@ -196,9 +196,9 @@ def two_paths(backing):
             try:
                 for n in 1, 2:
                     connect(n)
-                wait_for(lambda: states() == ["live\n"] * 2, "two controllers that are live")
-                head = wait_for(lambda: [p.name for p in pathlib.Path("/sys/block").glob("nvme*n1") if "c" not in p.name],
-                                "head")[0]
+                wait_until(lambda: states() == ["live\n"] * 2, "two controllers that are live")
+                head = wait_until(lambda: [p.name for p in pathlib.Path("/sys/block").glob("nvme*n1") if "c" not in p.name],
+                                  "head")[0]
                 yield disk_at_rest(head), lambda state: put(NVMET / "ports/1/ana_groups/1/ana_state", state)
             finally:
                 run("nvme", "disconnect", "-n", NQN)
