@@ -203,6 +203,7 @@ KERNELS = {k.name: k for k in (
     Kernel("6.12", BACKPORTED),
     Kernel("6.12", BACKPORTED, flavour="rt-amd64"),
     Kernel("7.2", ("sid",), chroot="sid"),
+    Kernel("7.2", ("sid",), chroot="sid", flavour="rt-amd64"),
     # The mirrors have only the lists of its later updates.
     Kernel("5.10", ("bullseye",), arch=ARM64),
     Kernel("6.1", BOOKWORM, arch=ARM64),
