@@ -8,7 +8,10 @@
  *   start      any program, at its start: shows what is allowed when nothing is in the way
  *   hang       the thread that answers requests, which then stops doing so; tries nothing
  *   stall      the server's first thread: makes all its descriptors block, then does nothing more
+ *   bounds     where the process that captures cuts down its bounding set, which then fails; tries nothing
+ *   threads    where a thread, not a process, gives up capabilities, which then fails; tries nothing
  */
+#include <cap-ng.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -49,7 +52,7 @@ static struct results {
 	char text[RESULTS_BYTES - 2 * sizeof(atomic_int)];
 } *results;
 static const char *where, *folder;
-static pid_t decoy;
+static pid_t decoy, started;
 static int port;
 static atomic_int serves;
 
@@ -180,6 +183,7 @@ __attribute__((constructor)) static void begin(void)
 	const char *file = getenv("INTRUDER_RESULTS");
 	int fd = file ? open(file, O_RDWR | O_CLOEXEC) : -1;
 
+	started = getpid();
 	where = getenv("INTRUDER_IN");
 	folder = getenv("INTRUDER_FOLDER");
 	if (fd < 0 || !where || !folder)
@@ -204,6 +208,17 @@ int MHD_run(struct MHD_Daemon *d)
 	while (where && !strcmp(where, "hang"))
 		poll(NULL, 0, -1);
 	return original(d);
+}
+
+int capng_apply(capng_select_t set)
+{
+	int (*original)(capng_select_t) = (int (*)(capng_select_t))dlsym(RTLD_NEXT, "capng_apply");
+
+	if (where && !strcmp(where, "bounds") && set == CAPNG_SELECT_BOUNDS && getpid() == started)
+		return -1;
+	if (where && !strcmp(where, "threads") && syscall(SYS_gettid) != getpid())
+		return -1;
+	return original(set);
 }
 
 int poll(struct pollfd *fds, nfds_t n, int ms)

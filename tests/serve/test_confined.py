@@ -268,6 +268,18 @@ def gone(pid):
     return True
 
 
+@pytest.mark.parametrize("where, status, said", [
+    ("bounds", 1, "blklat serve: could not give up capabilities"),
+    ("threads", -signal.SIGABRT, "blklat: a thread could not give up its capabilities")])
+@needs_intruder
+@needs_root
+def test_what_keeps_its_privileges_does_not_serve(script, where, status, said):
+    r = subprocess.run([PLAIN, "serve", "--listen", "127.0.0.1:0", "--replay", script()], capture_output=True, text=True,
+                       timeout=DEADLINE_S, env={**os.environ, "LD_PRELOAD": INTRUDER, "INTRUDER_IN": where})
+    # The server may have something to say to that.
+    assert r.returncode == status and said in r.stderr.splitlines(), (r.returncode, r.stderr)
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])
 def test_the_service_ends_with_its_server(script, number):
     with Serve("--replay", script(10, 1000)) as s:

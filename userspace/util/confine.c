@@ -4,6 +4,8 @@
 #include <cap-ng.h>
 #include <errno.h>
 #include <linux/bpf.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -59,7 +61,8 @@ static int drop(struct confine *c)
 	 */
 	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP)) {
 		capng_clear(CAPNG_SELECT_BOUNDS);
-		capng_apply(CAPNG_SELECT_BOUNDS);
+		if (capng_apply(CAPNG_SELECT_BOUNDS))
+			return -EPERM;
 	}
 	capng_clear(CAPNG_SELECT_CAPS);
 	for (u32 i = 0; c->keep_capture && i < n; i++)
@@ -95,16 +98,36 @@ int confine(struct confine *c, struct problem *p)
 	return 0;
 }
 
-static void in_effect(const struct confine *c, capng_act_t act)
+static int in_effect(const struct confine *c, capng_act_t act)
 {
-	if (!c->keep_capture || capng_get_caps_process())
-		return;
+	if (!c->keep_capture)
+		return 0;
+	if (capng_get_caps_process())
+		return -1;
 	for (u32 i = 0; i < n_for_capture(); i++)
 		if (act == CAPNG_ADD || !c->reads_need_bpf || for_capture[i] != CAP_BPF)
 			change(act, CAPNG_EFFECTIVE, for_capture[i]);
-	capng_apply(CAPNG_SELECT_CAPS);
+	return capng_apply(CAPNG_SELECT_CAPS);
 }
 
+static int none_left(void)
+{
+	if (capng_get_caps_process())
+		return -1;
+	capng_clear(CAPNG_SELECT_CAPS);
+	return capng_apply(CAPNG_SELECT_CAPS);
+}
+
+/* A thread may always give up capabilities (capabilities(7)). If not, we had rather end than run with them. */
+static void must(int err)
+{
+	if (!err)
+		return;
+	fputs("blklat: a thread could not give up its capabilities\n", stderr);
+	abort();
+}
+
+/* Without them the capture can't be opened, and says why. */
 void confine_raise(const struct confine *c)
 {
 	in_effect(c, CAPNG_ADD);
@@ -112,13 +135,10 @@ void confine_raise(const struct confine *c)
 
 void confine_lower(const struct confine *c)
 {
-	in_effect(c, CAPNG_DROP);
+	must(in_effect(c, CAPNG_DROP));
 }
 
 void confine_thread(void)
 {
-	if (capng_get_caps_process())
-		return;
-	capng_clear(CAPNG_SELECT_CAPS);
-	capng_apply(CAPNG_SELECT_CAPS);
+	must(none_left());
 }

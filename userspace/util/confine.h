@@ -34,12 +34,15 @@ int confine(struct confine *c, struct problem *p);
 
 /*
  * Called by the thread that opens a capture, before and after: raises the capabilities that were kept,
- * or lowers them again. Does nothing if none were kept.
+ * or lowers them again, or ends the process with a line on stderr. Does nothing if none were kept.
  */
 void confine_raise(const struct confine *c);
 void confine_lower(const struct confine *c);
 
-/* For a thread that never needs any privilege: gives up the capabilities that were kept, too. */
+/*
+ * For a thread that never needs any privilege: gives up the capabilities that were kept, too, or ends the
+ * process with a line on stderr.
+ */
 void confine_thread(void);
 
 #endif
