@@ -11,17 +11,14 @@ import sys
 
 import pytest
 
+import debian13
 from sources import copied
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("package", "vm")]
+sys.path.insert(0, str(ROOT / "tests/package"))
 
-import chroot  # noqa: E402
-from cache import CACHE  # noqa: E402
 from module_signature import signature, verify  # noqa: E402
 
-SUITE = "trixie"
-PACKAGES = ("gcc", "linux-headers-amd64", "make", "openssl", "pkcs11-provider", "python3-minimal", "softhsm2")
 PIN = "4711"
 KEY = "pkcs11:token=blklat;object=signer"
 # SoftHSM uses OpenSSL itself: it deadlocks unless the default provider comes first, and crashes when it is unloaded. The last
@@ -60,8 +57,7 @@ class Host:
 
     def __init__(self, folder):
         self.folder = folder
-        self.root = chroot.make(CACHE / f"chroot-{SUITE}", SUITE, PACKAGES)
-        self.release = next((self.root / "usr/lib/modules").iterdir()).name
+        self.release = next((debian13.root() / "usr/lib/modules").iterdir()).name
         copied(folder / "blklat")
         (folder / "openssl.cnf").write_text(OPENSSL_CONF)
         (folder / "softhsm2.conf").write_text(SOFTHSM_CONF)
@@ -71,7 +67,7 @@ class Host:
     def run(self, *argv, **variables):
         variables = {"KDIR": f"/lib/modules/{self.release}/build", "OPENSSL_CONF": "/out/openssl.cnf",
                      "SOFTHSM2_CONF": "/out/softhsm2.conf", "PKCS11_PROVIDER_MODULE": "/usr/lib/softhsm/libsofthsm2.so"} | variables
-        return chroot.enter(self.folder, "env", "--chdir=/out", *(f"{k}={v}" for k, v in variables.items()), *argv, root=self.root)
+        return debian13.enter(self.folder, *(f"{k}={v}" for k, v in variables.items()), *argv)
 
     def sign(self, key=KEY, certificate="token.crt", pin=PIN, **variables):
         return self.run("make", "-s", "-C", "blklat", "kmod-sign", f"KEY={key}", f"CERT=/out/{certificate}", KBUILD_SIGN_PIN=pin, **variables)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Debian 13: the sources built by its compilers and with its libraries, and Debian 12's package installed there."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import debian13
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/host"))
+
+from devices import MIB, loop  # noqa: E402
+from load import BLKLAT, Missing, exact, missing  # noqa: E402
+from recorder import replayed  # noqa: E402
+
+DEBS = pathlib.Path(os.environ.get("DEBS", ROOT / "build/deb"))
+READS, BLOCK = 2000, 4096
+# Each has programs of its own in the kernel.
+CAPTURES = ("--stage=device", "--stage=device,queue,total", "--by=size", "--by=beside", "--by=cgroup", "--slow=1us", "--idle-gap=10ms",
+            "--stage=total --by=depth --slow=p99")
+# Debian 13's protoc-c says that of itself.
+DEPRECATED = re.compile(r"\[libprotobuf WARNING .*protoc-c. is deprecated.*\n")
+
+pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="a chroot takes root"),
+              pytest.mark.skipif(not shutil.which("mmdebstrap"), reason="no mmdebstrap: make deps-test installs it")]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A folder with a program that was built there, where warnings are errors; and what else the build said."""
+    out = tmp_path_factory.mktemp("debian13")
+    subprocess.run(["make", "-s", "-C", ROOT, "release-source", f"O={out / 'archive'}"], check=True, stdout=subprocess.DEVNULL)
+    [archive] = (out / "archive/release").glob("*.tar.xz")
+    (out / "blklat").mkdir()
+    subprocess.run(["tar", "-xf", archive, "-C", out / "blklat", "--strip-components=1"], check=True)
+    r = debian13.enter(out, "make", "-s", "-j2", "-C", "blklat", "CI=1")
+    assert (r.returncode, DEPRECATED.sub("", r.stderr)) == (0, "")
+    return out
+
+
+def captured(folder, options="", program="blklat/build/blklat", first="true"):
+    """Records READS reads of a loop device there, after a first command. Returns what the recording has: {stage: IOs}."""
+    with loop(8 * MIB) as device:
+        node, number = device.path, os.stat(device.path).st_rdev
+        script = (f"{first}; mknod {node} b {os.major(number)} {os.minor(number)}; rm -f run.blklat; "
+                  f"{program} record --dev {device.name} --quiet --interval 0.2 {options} -o run.blklat -- "
+                  f"dd if={node} of=/dev/null iflag=direct bs={BLOCK} count={READS} status=none")
+        r = debian13.enter(folder, "sh", "-ec", script)
+    assert (r.returncode, r.stderr) == (0, "")
+    lines = [line for line in replayed(folder / "run.blklat") if "part" not in line]
+    stages = {line["stage"] for line in lines}
+    for stage in stages:
+        a = [line for line in lines if line["stage"] == stage][-1]["accounting"]
+        if missing(a):
+            raise Missing(a)
+    return {stage: sum(o["ios"] for line in lines if line["stage"] == stage for o in line["ops"]) for stage in stages}
+
+
+@pytest.mark.parametrize("options", CAPTURES)
+@exact
+def test_its_programs_count(built, options):
+    """This kernel takes what its clang made of each program, and every IO is counted."""
+    found = captured(built, options)
+    # Without a scheduler, nothing waits in its queue.
+    assert {n for stage, n in found.items() if stage != "queue"} == {READS}
+
+
+def test_its_figures_are_the_same(built):
+    for script in sorted((ROOT / "tests/cli/replay").glob("*.txt")):
+        shutil.copy(script, built)
+        argv = ["live", "--replay", script.name, "--format", "json", "--bins"]
+        theirs = debian13.enter(built, "blklat/build/blklat", *argv)
+        ours = subprocess.run([BLKLAT, *argv], capture_output=True, text=True, cwd=built)
+        assert (theirs.returncode, theirs.stdout, theirs.stderr) == (ours.returncode, ours.stdout, ours.stderr)
+
+
+@exact
+def test_the_package_of_debian_12(tmp_path):
+    """Its dependencies are met by what Debian 13 has under other names."""
+    packages = list(DEBS.glob("blklat_*_amd64.deb"))
+    assert len(packages) == 1, "make deb builds it"
+    shutil.copy(packages[0], tmp_path)
+    assert captured(tmp_path, program="blklat", first=f"dpkg -i {packages[0].name} >installed.log") == {"device": READS}
