@@ -29,19 +29,37 @@ static __always_inline u32 whole_watch(u32 watch);
 #define copy_start(to, from) (*(to) = *(from))
 #endif
 
+/*
+ * The compiler must not know what this address is. Clang 19 would go through a bucket with a pointer to the cell before,
+ * which at first is in front of the bucket, and 7.2's verifier refuses to read at an offset from that.
+ */
+static __always_inline struct bio_cell *cell_at(struct bio_bucket *b, u32 i)
+{
+	struct bio_cell *cell = &b->cell[i];
+
+	asm volatile("" : "+r"(cell));
+	return cell;
+}
+
 static __always_inline struct bio_cell *find_in(struct bio_bucket *b, u64 key)
 {
-	for (u32 i = 0; b && i < BIO_BUCKET; i++)
-		if (peek(&b->cell[i].key) == key)
-			return &b->cell[i];
+	for (u32 i = 0; b && i < BIO_BUCKET; i++) {
+		struct bio_cell *cell = cell_at(b, i);
+
+		if (peek(&cell->key) == key)
+			return cell;
+	}
 	return NULL;
 }
 
 static __always_inline struct bio_cell *claim_in(struct bio_bucket *b, u64 key)
 {
-	for (u32 i = 0; b && i < BIO_BUCKET; i++)
-		if (!peek(&b->cell[i].key) && !__sync_val_compare_and_swap(&b->cell[i].key, 0, key))
-			return &b->cell[i];
+	for (u32 i = 0; b && i < BIO_BUCKET; i++) {
+		struct bio_cell *cell = cell_at(b, i);
+
+		if (!peek(&cell->key) && !__sync_val_compare_and_swap(&cell->key, 0, key))
+			return cell;
+	}
 	return NULL;
 }
 
