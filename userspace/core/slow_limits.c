@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "util/sparse.h"
+
 static u32 count_wholes(const struct watch *watches, u32 n)
 {
 	u32 wholes = 0;
@@ -24,7 +26,7 @@ static int make_past(struct slow_limits *l, const struct watch *watches, u32 n, 
 	rows = SLOW_INTERVALS * l->wholes * BLKLAT_OPS;
 	each = BLKLAT_CELLS(scale);
 	l->past = calloc(rows, sizeof(*l->past));
-	l->cells = calloc(rows + 1, each * sizeof(*l->cells));
+	l->cells = sparse_calloc(rows + 1, each * sizeof(*l->cells));
 	if (!l->past || !l->cells)
 		return -ENOMEM;
 	for (u32 i = 0; i < rows; i++) {

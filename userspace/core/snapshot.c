@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/sparse.h"
+
 #define RUN_COPIES 6	/* what is read, two snapshots, an interval, their sum, and those being collected */
 
 const char *const op_names[BLKLAT_OPS] = {
@@ -49,7 +51,7 @@ u64 *op_cells_make(u32 watches, u32 scale)
 {
 	if (scale > BLKLAT_SCALE_MAX)
 		return NULL;
-	return calloc((size_t)watches * BLKLAT_OPS + 1, OP_CELLS(scale) * sizeof(u64));
+	return sparse_calloc((size_t)watches * BLKLAT_OPS + 1, OP_CELLS(scale) * sizeof(u64));
 }
 
 u64 snapshot_run_bytes(u32 watches, u32 scale)

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Large tables that are hardly touched, by what the kernel says of the memory that they are in (proc_pid_smaps(5)). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/frame.h"
+#include "util/cleanup.h"
+#include "util/sparse.h"
+
+#define MIB (1UL << 20)
+
+/* Whether the page at @at never becomes a part of a huge one. */
+static bool is_small(const void *at)
+{
+	FILE *smaps CLEANUP(cleanup_fclose) = fopen("/proc/self/smaps", "r");
+	char line[512];
+	bool ours = false;
+
+	assert_non_null(smaps);
+	while (fgets(line, sizeof(line), smaps)) {
+		unsigned long from, to;
+
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+			ours = from <= (uintptr_t)at && (uintptr_t)at < to;
+		else if (ours && !strncmp(line, "VmFlags:", 8))
+			return strstr(line, " nh");
+	}
+	fail_msg("%p is nowhere", at);
+	return false;
+}
+
+static void need_huge_pages(void)
+{
+	if (access("/sys/kernel/mm/transparent_hugepage", F_OK)) {
+		print_message("this kernel has no transparent huge pages\n");
+		skip();
+	}
+}
+
+static void only_small_pages(void **state)
+{
+	u64 *cells = sparse_calloc(8, MIB);
+	void *plain CLEANUP(cleanup_free) = calloc(8, MIB);
+
+	(void)state;
+	need_huge_pages();
+	assert_non_null(cells);
+	for (u32 mib = 1; mib < 8; mib++) {
+		assert_int_equal(cells[mib * MIB / sizeof(*cells)], 0);
+		assert_true(is_small((char *)cells + mib * MIB));
+		assert_false(is_small((char *)plain + mib * MIB));
+	}
+	free(cells);
+}
+
+static void less_than_a_page(void **state)
+{
+	u32 *one = sparse_calloc(1, sizeof(*one));
+
+	(void)state;
+	assert_int_equal(*one, 0);
+	free(one);
+}
+
+/* Those of a thousand devices' histograms. */
+static void histograms_are_sparse(void **state)
+{
+	static struct watch watches[1000];
+	struct frames fs;
+
+	(void)state;
+	need_huge_pages();
+	assert_int_equal(frames_init(&fs, watches, ARRAY_SIZE(watches), 6), 0);
+	assert_true(is_small(fs.f[500].ops[0].hist.cells));
+	assert_true(is_small(fs.f[999].ops[0].hist.cells));
+	frames_uninit(&fs);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_small_pages),
+		cmocka_unit_test(less_than_a_page),
+		cmocka_unit_test(histograms_are_sparse),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
