@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="a chroot takes root"
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """A folder with a program that was built there, where warnings are errors; and what else the build said."""
+    """A folder with the sources in blklat/, built there. A warning of a compiler is an error."""
     out = tmp_path_factory.mktemp("debian13")
     subprocess.run(["make", "-s", "-C", ROOT, "release-source", f"O={out / 'archive'}"], check=True, stdout=subprocess.DEVNULL)
     [archive] = (out / "archive/release").glob("*.tar.xz")
@@ -49,7 +49,7 @@ def built(tmp_path_factory):
 
 
 def captured(folder, options="", program="blklat/build/blklat", first="true"):
-    """Records READS reads of a loop device there, after a first command."""
+    """Records READS reads of a loop device there, after a first command; returns recorded() of that."""
     with loop(8 * MIB) as device:
         node, number = device.path, os.stat(device.path).st_rdev
         script = (f"{first}; mknod {node} b {os.major(number)} {os.minor(number)}; rm -f run.blklat; "
@@ -61,7 +61,7 @@ def captured(folder, options="", program="blklat/build/blklat", first="true"):
 
 
 def recorded(file):
-    """The IOs of a recording, by stage; nothing may be missing."""
+    """The IOs of a recording: {stage: IOs}. Nothing may be missing."""
     lines = [line for line in replayed(file) if "part" not in line]
     stages = {line["stage"] for line in lines}
     for stage in stages:
