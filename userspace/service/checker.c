@@ -12,7 +12,6 @@
 #include "service/auth.h"
 #include "util/cleanup.h"
 #include "util/clock.h"
-#include "util/confine.h"
 #include "util/thread.h"
 
 #define NICE 10			/* more than the server's */
@@ -80,7 +79,6 @@ static void *work(void *checker)
 	struct checker *c = checker;
 
 	setpriority(PRIO_PROCESS, 0, NICE);	/* on Linux this applies to this thread only */
-	confine_thread();
 	pthread_mutex_lock(&c->lock);
 	while (!c->stop) {
 		if (c->state == ASKED)

@@ -41,7 +41,7 @@ void confine_lower(const struct confine *c);
 
 /*
  * For a thread that never needs any privilege: gives up the capabilities that were kept, too, or ends the
- * process with a line on stderr.
+ * process with a line on stderr. Not for the server's process: it has none to give up, and may not ask.
  */
 void confine_thread(void);
 
