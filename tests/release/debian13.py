@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A root of Debian 13 in the cache, with what its tests need: to build everything but the page, and to sign by a token."""
+import os
 import pathlib
 import subprocess
 import sys
@@ -14,10 +15,15 @@ SUITE = "trixie"
 TOKEN = ("linux-headers-amd64", "openssl", "pkcs11-provider", "python3-minimal", "softhsm2")
 
 
+def make(*argv):
+    """Runs make here, on its own: not as a part of the one that may run the tests. Returns what it printed."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    return subprocess.run(["make", "-s", "-C", ROOT, *argv], stdout=subprocess.PIPE, text=True, check=True, env=env).stdout
+
+
 def needed():
     """What 'make deps' installs where the page is built already."""
-    listed = subprocess.run(["make", "-s", "-C", ROOT, "--eval=listed: ; @echo $(deps)", "listed"], capture_output=True, text=True,
-                            check=True).stdout.split()
+    listed = make("--eval=listed: ; @echo $(deps)", "listed").split()
     assert "clang" in listed
     return set(listed) - {"nodejs", "npm"}
 

@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.skipif(os.geteuid() != 0, reason="a chroot takes root"
 def built(tmp_path_factory):
     """A folder with the sources in blklat/, built there. A warning of a compiler is an error."""
     out = tmp_path_factory.mktemp("debian13")
-    subprocess.run(["make", "-s", "-C", ROOT, "release-source", f"O={out / 'archive'}"], check=True, stdout=subprocess.DEVNULL)
+    debian13.make("release-source", f"O={out / 'archive'}")
     [archive] = (out / "archive/release").glob("*.tar.xz")
     (out / "blklat").mkdir()
     subprocess.run(["tar", "-xf", archive, "-C", out / "blklat", "--strip-components=1"], check=True)
@@ -101,7 +101,9 @@ def test_on_each_kernel(name, built, tmp_path):
 
 
 def test_its_figures_are_the_same(built):
-    for script in sorted((ROOT / "tests/cli/replay").glob("*.txt")):
+    scripts = sorted((ROOT / "tests/cli/replay").glob("*.txt"))
+    assert scripts
+    for script in scripts:
         shutil.copy(script, built)
         argv = ["live", "--replay", script.name, "--format", "json", "--bins"]
         theirs = debian13.enter(built, "blklat/build/blklat", *argv)

@@ -39,7 +39,7 @@ def test_leaves_nothing(slots):
         with Serve("--dev", device.name) as s:
             wait_for(s, device)
             ours = bpf_objects(s.pid)
-            assert all(ours.values())
+            assert all(ours.values()) and len(still_there(ours)) == sum(map(len, ours.values()))
             if number == signal.SIGKILL:
                 s.kill()
             else:

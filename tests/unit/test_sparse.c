@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "core/frame.h"
+#include "core/slow_limits.h"
 #include "util/cleanup.h"
 #include "util/sparse.h"
 
@@ -46,18 +47,22 @@ static void need_huge_pages(void)
 
 static void only_small_pages(void **state)
 {
-	u64 *cells = sparse_calloc(8, MIB);
-	void *plain CLEANUP(cleanup_free) = calloc(8, MIB);
+	u64 *cells;
+	void *plain;
 
 	(void)state;
 	need_huge_pages();
+	cells = sparse_calloc(8, MIB);
+	plain = calloc(8, MIB);
 	assert_non_null(cells);
+	assert_non_null(plain);
 	for (u32 mib = 1; mib < 8; mib++) {
 		assert_int_equal(cells[mib * MIB / sizeof(*cells)], 0);
 		assert_true(is_small((char *)cells + mib * MIB));
 		assert_false(is_small((char *)plain + mib * MIB));
 	}
 	free(cells);
+	free(plain);
 }
 
 static void less_than_a_page(void **state)
@@ -69,10 +74,12 @@ static void less_than_a_page(void **state)
 	free(one);
 }
 
-/* Those of a thousand devices' histograms. */
+/* Those of a thousand devices' histograms, and of the past intervals that slow IOs are told by. */
 static void histograms_are_sparse(void **state)
 {
 	static struct watch watches[1000];
+	static const struct slow_wanted percentile;
+	struct slow_limits limits;
 	struct frames fs;
 
 	(void)state;
@@ -81,6 +88,9 @@ static void histograms_are_sparse(void **state)
 	assert_true(is_small(fs.f[500].ops[0].hist.cells));
 	assert_true(is_small(fs.f[999].ops[0].hist.cells));
 	frames_uninit(&fs);
+	assert_int_equal(slow_limits_init(&limits, &percentile, watches, 100, 6), 0);
+	assert_true(is_small(limits.past[100].hist.cells));
+	slow_limits_uninit(&limits);
 }
 
 int main(void)

@@ -26,7 +26,7 @@ MAYMOVE, FIXED = 1, 2
 DOFORK = 11
 MIB = 1 << 20
 # What a cgroup may seem to have more or less: charges come in batches of 64 pages a CPU.
-LEFT = 2 * MIB + 64 * os.cpu_count() * mmap.PAGESIZE
+LEFT = max(2 * MIB, MIB + 64 * os.cpu_count() * PAGE)
 libc.mremap.restype = ctypes.c_void_p
 libc.mremap.argtypes = [ctypes.c_void_p, *[ctypes.c_size_t] * 2, ctypes.c_int, ctypes.c_void_p]
 libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
