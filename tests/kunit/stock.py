@@ -20,12 +20,11 @@ import time
 import ktap
 import source
 import suites
+# source has added tests/vm to the path.
+import kernels
+import machine
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent / "vm"))
-import kernels  # noqa: E402
-import machine  # noqa: E402
-
 BUILD = (suites.ROOT / os.environ.get("O", "build")).resolve()
 MODULE = "blklat_kunit"
 EXPECTED = "expected.json"  # suites of the module, beside it
@@ -69,7 +68,7 @@ def core(tree):
         for pattern, replacement in changes:
             files[name], number = re.subn(pattern, lambda _, r=replacement: r, files[name], flags=re.S)
             if not number:
-                raise source.Problem(f"{name} of Linux has no {pattern!r}")
+                raise source.Failure(f"{name} of Linux has no {pattern!r}")
     return files
 
 
@@ -99,7 +98,7 @@ def build(kdir, *variables):
     """Returns the path of the module. The kernel's Makefile gets the variables."""
     header = pathlib.Path(kdir) / "include/generated/utsrelease.h"
     if not header.exists():
-        raise source.Problem(f"{kdir} has no kernel headers prepared to build modules")
+        raise source.Failure(f"{kdir} has no kernel headers prepared to build modules")
     release = re.search(r'UTS_RELEASE "(.*)"', header.read_text())[1]
     folder = BUILD / "kunit" / release
     with source.lock():
@@ -112,7 +111,7 @@ def build(kdir, *variables):
     module = folder / f"{MODULE}.ko"
     if done.returncode or "warning:" in done.stdout.lower() or not module.exists():
         print(done.stdout)
-        raise source.Problem(f"{MODULE}.ko does not build without a warning for {release}")
+        raise source.Failure(f"{MODULE}.ko does not build without a warning for {release}")
     return module
 
 
@@ -133,7 +132,7 @@ def load(module):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
             print(log_since(mark))
-            raise source.Problem(f"{command[0]}: {done.stdout.strip()}")
+            raise source.Failure(f"{command[0]}: {done.stdout.strip()}")
     return ktap.judge(log_since(mark), expected_of(module))
 
 
@@ -163,7 +162,7 @@ def run_on(kernel):
 def run(names):
     unknown = set(names) - set(kernels.KERNELS)
     if unknown:
-        raise source.Problem(f"no kernel {unknown.pop()}; there are {', '.join(kernels.KERNELS)}")
+        raise source.Failure(f"no kernel {unknown.pop()}; there are {', '.join(kernels.KERNELS)}")
     chosen = [kernels.KERNELS[name] for name in names or kernels.KERNELS]
     kernels.fetch(chosen)
     total = ktap.counted()
@@ -190,7 +189,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         sys.exit(main())
-    except (source.Problem, kernels.Failure) as problem:
+    except source.Failure as problem:
         sys.exit(f"{pathlib.Path(sys.argv[0]).name}: {problem}")
     except KeyboardInterrupt:
         sys.exit(130)

@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 
-from source import Problem
+from source import Failure
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SUITE = re.compile(r"struct\s+kunit_suite\s[\w\s]+=\s*\{[^}]*?\.name\s*=\s*\"([^\"]+)\"")
@@ -17,10 +17,10 @@ def expected():
     for path in sorted((ROOT / "kmod").glob("*_kunit.c")):
         names = SUITE.findall(path.read_text())
         if not names:
-            raise Problem(f"{path.relative_to(ROOT)} has no struct kunit_suite with a name")
+            raise Failure(f"{path.relative_to(ROOT)} has no struct kunit_suite with a name")
         found.update({name: str(path.relative_to(ROOT)) for name in names})
     if not found:
-        raise Problem("kmod/ has no *_kunit.c")
+        raise Failure("kmod/ has no *_kunit.c")
     return found
 
 

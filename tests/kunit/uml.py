@@ -74,7 +74,7 @@ def kunit(home, build, limit_s, command, *options):
         output, _ = process.communicate(timeout=limit_s)
         return process.returncode, output
     except subprocess.TimeoutExpired:
-        raise source.Problem(f"kunit.py {command} takes more than {limit_s} s") from None
+        raise source.Failure(f"kunit.py {command} takes more than {limit_s} s") from None
     finally:
         end_children(process.pid)
 
@@ -105,7 +105,7 @@ def build(home, options):
         status, output = kunit(home, home / NAME, BUILD_LIMIT_S, *command, *options)
         if status:
             print(output)
-            raise source.Problem(f"kunit.py {command[0]} failed")
+            raise source.Failure(f"kunit.py {command[0]} failed")
 
 
 def uml(home, expected):
@@ -120,7 +120,7 @@ def uml(home, expected):
     _, output = kunit(home, home / NAME, RUN_LIMIT_S + 30, "exec", "--raw_output=all", f"--timeout={RUN_LIMIT_S}",
                       "--kernel_args=kasan_multi_shot", *options)
     if not log.exists():
-        raise source.Problem(f"kunit.py exec failed:\n{output}")
+        raise source.Failure(f"kunit.py exec failed:\n{output}")
     count = ktap.judge(log.read_text(errors="replace"), expected)
     print(f"--- {NAME}: {ktap.summary(count)}; built in {built - begin:.0f} s, ran in {time.monotonic() - built:.1f} s")
     return count
@@ -169,7 +169,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         sys.exit(main())
-    except source.Problem as problem:
+    except source.Failure as problem:
         sys.exit(f"{pathlib.Path(sys.argv[0]).name}: {problem}")
     except KeyboardInterrupt:
         sys.exit(130)

@@ -6,6 +6,7 @@ apt works below a root with its own lists, sources (the mirrors of this machine'
 and preferences. Only the list of installed packages is this machine's, so that libraries it has need
 no download. There may be one root for each architecture.
 """
+import contextlib
 import functools
 import os
 import pathlib
@@ -140,11 +141,17 @@ class Apt:
         plan = self("apt-get", "install", "-s", "--reinstall", *names)
         return re.findall(r"^Inst ([^\s:]+)", plan, re.M)
 
-    def unpack(self, names, folder):
-        """Unpacks the candidate versions of packages into a folder."""
+    @contextlib.contextmanager
+    def downloaded(self, names):
+        """Files of the candidate versions of packages, which are removed at the end."""
         with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
             self("apt-get", "-q", "download", *names, cwd=scratch)
-            for deb in sorted(pathlib.Path(scratch).glob("*.deb")):
+            yield sorted(pathlib.Path(scratch).glob("*.deb"))
+
+    def unpack(self, names, folder):
+        """Unpacks the candidate versions of packages into a folder."""
+        with self.downloaded(names) as debs:
+            for deb in debs:
                 run("dpkg-deb", "-x", deb, folder)
 
 
@@ -154,6 +161,29 @@ def compare(a, b):
         if subprocess.run(["dpkg", "--compare-versions", a, operator, b]).returncode == 0:
             return sign
     return 0
+
+
+def unpack_source(deb, folder, left_out=()):
+    """Unpacks Linux' tree, which a linux-source package holds as an archive, but nothing that matches left_out (for tar)."""
+    name = deb.name.split("_")[0]
+    steps = [["dpkg-deb", "--fsys-tarfile", deb],
+             ["tar", "-xO", f"./usr/src/{name}.tar.xz"],
+             ["xz", "-dc", "-T2"],
+             ["tar", "-x", "-C", folder, "--strip-components=1", "--no-same-owner", "--anchored", "--wildcards",
+              *(f"--exclude={name}/{pattern}" for pattern in left_out)]]
+    running, output = [], None
+    try:
+        for step in steps:
+            running.append(subprocess.Popen(step, stdin=output or subprocess.DEVNULL, stdout=subprocess.PIPE))
+            if output:
+                output.close()
+            output = running[-1].stdout
+        if any([p.wait() for p in reversed(running)]):
+            raise Failure(f"{deb.name} can't be unpacked into {folder}")
+    finally:
+        for p in running:
+            p.kill()
+            p.wait()
 
 
 class Staged:
