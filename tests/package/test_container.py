@@ -4,10 +4,12 @@ The image and the DaemonSet: valid by Kubernetes' own schema, and sufficient: th
 namespaces made by bubblewrap, so that no container engine is needed.
 """
 import copy
+import errno
 import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -37,7 +39,10 @@ REFUSED = ("acct add_key clock_settime delete_module finit_module fsopen get_mem
            "vhangup").split()
 # Bit numbers of linux/capability.h.
 BITS = {"SETGID": 6, "SETUID": 7, "PERFMON": 38, "BPF": 39}
-
+# A filter of system calls: the number of bpf(), and numbers of linux/bpf_common.h and linux/seccomp.h.
+BPF_CALL = {"x86_64": 321, "aarch64": 280}
+LOAD_WORD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
+RETURN_ERRNO, RETURN_ALLOW = 0x00050000, 0x7fff0000
 
 READS = 100
 
@@ -212,6 +217,23 @@ def test_less_is_not_enough(image, capability, said):
     at = argv.index(f"CAP_{capability}")
     r = subprocess.run(argv[:at - 1] + argv[at + 1:], capture_output=True, text=True, timeout=60)
     assert r.returncode and said in r.stderr, r.stderr
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("answer", ["EPERM", "ENOSYS"])
+def test_a_profile_that_refuses_bpf(image, answer):
+    """As the default one of containers-common before 0.60, and of containerd before 1.6.9, in spite of CAP_BPF."""
+    steps = [(LOAD_WORD, 0, 0, 0), (JUMP_IF_EQUAL, 0, 1, BPF_CALL[os.uname().machine]),
+             (RETURN, 0, 0, RETURN_ERRNO | getattr(errno, answer)), (RETURN, 0, 0, RETURN_ALLOW)]
+    with tempfile.TemporaryFile() as profile:
+        profile.write(b"".join(struct.pack("=HBBI", *step) for step in steps))
+        profile.seek(0)
+        argv = words(image)
+        argv[1:1] = ["--seccomp", str(profile.fileno())]
+        r = subprocess.run(argv, capture_output=True, text=True, timeout=60, pass_fds=[profile.fileno()])
+    assert (r.returncode, r.stdout) == (1, "")
+    assert r.stderr == ("blklat serve: not permitted to call bpf(): a seccomp filter refuses it in spite of the capabilities, as the default profile "
+                        "of an older container engine does: give the container another profile\n")
 
 
 @needs_bubblewrap

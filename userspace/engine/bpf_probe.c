@@ -14,6 +14,7 @@
 
 #include "../bpf/capture.h"
 #include "engine/bpf_find.h"
+#include "util/bpf_call.h"
 #include "util/cleanup.h"
 #include "util/types.h"
 
@@ -236,6 +237,15 @@ static int check_capabilities(struct problem *p)
 			   perfmon ? "" : "CAP_PERFMON");
 }
 
+/* With the capabilities, nothing but a filter refuses every command. */
+static int check_filter(struct problem *p)
+{
+	if (!bpf_call_refused())
+		return 0;
+	return problem_set(p, -EPERM, "not permitted to call bpf(): a seccomp filter refuses it in spite of the capabilities, as the "
+			   "default profile of an older container engine does: give the container another profile");
+}
+
 static int check_lockdown(struct problem *p)
 {
 	FILE *f CLEANUP(cleanup_fclose) = fopen("/sys/kernel/security/lockdown", "re");
@@ -283,6 +293,8 @@ int bpf_probe(struct problem *p)
 	int err = check_capabilities(p);
 
 	bpf_quiet();
+	if (!err)
+		err = check_filter(p);
 	if (!err)
 		err = check_lockdown(p);
 	if (!err)

@@ -3,14 +3,13 @@
 
 #include <cap-ng.h>
 #include <errno.h>
-#include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "util/bpf_call.h"
 #include "util/confine_calls.h"
 #include "util/landlock.h"
 
@@ -34,18 +33,6 @@ static void change(capng_act_t act, capng_type_t type, unsigned int capability)
 {
 	if (act == CAPNG_DROP || capng_have_capability(CAPNG_PERMITTED, capability))
 		capng_update(act, type, capability);
-}
-
-/*
- * Before 5.19 a kernel with unprivileged_bpf_disabled refuses every command, even reading one's own
- * maps; since then (c8644cd0efe7) only those that create something. We try with descriptor -1: EBADF
- * means that the command is permitted.
- */
-static bool bpf_refused(void)
-{
-	union bpf_attr attr = { .info.bpf_fd = -1 };
-
-	return syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) < 0 && errno == EPERM;
 }
 
 static int drop(struct confine *c)
@@ -72,7 +59,7 @@ static int drop(struct confine *c)
 		capng_update(CAPNG_ADD, CAPNG_PERMITTED, CAP_BPF);
 	if (capng_apply(CAPNG_SELECT_CAPS))
 		return -EPERM;
-	c->reads_need_bpf = bpf_refused();
+	c->reads_need_bpf = bpf_call_refused();
 	if (c->reads_need_bpf)
 		change(CAPNG_ADD, CAPNG_EFFECTIVE, CAP_BPF);
 	else if (!c->keep_capture)
