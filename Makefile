@@ -106,7 +106,7 @@ help:
 	@echo "make test-vm      both engines on stock Debian kernels in an emulator;  KERNEL=6.12 for one, 6.12-arm64 an arm64 one"
 	@echo "make test-soak    15 minutes of a live page, two hours of hot-plug, 10^8 IOs here, 10^6 on each guest's kernel; not in 'make test'"
 	@echo "make test-arm64   cross built, emulated: unit tests, replays; not in 'make test'"
-	@echo "make test-release the release built again: the same bytes; in guests; Debian 13; a module signed by a token; not in 'make test'"
+	@echo "make test-release the release built again: the same bytes; in guests; Debian 13, its podman; a module signed by a token; not in 'make test'"
 	@echo "make bench        as root: cost per IO beside the other tools; also $(O)/bench.json"
 	@echo "make bench-serve  CPU time, memory and scrapes of a service on a host of 64 devices, replayed"
 	@echo "make bench-report a report of a recording with a million slow IOs: time and memory"
