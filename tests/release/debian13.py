@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A root of Debian 13 in the cache, with what its tests need: to build everything but the page, and to sign by a token."""
+"""A root of Debian 13 in the cache, with what its tests need: to build and package everything but the page, and to sign by a token."""
 import os
 import pathlib
 import subprocess
@@ -22,8 +22,8 @@ def make(*argv):
 
 
 def needed():
-    """What 'make deps' installs where the page is built already."""
-    listed = make("--eval=listed: ; @echo $(deps)", "listed").split()
+    """What 'make deps deps-deb' installs where the page is built already."""
+    listed = make("--eval=listed: ; @echo $(deps) $(deps-deb)", "listed").split()
     assert "clang" in listed
     return set(listed) - {"nodejs", "npm"}
 

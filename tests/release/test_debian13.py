@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-Debian 13: the sources built by its compilers and with its libraries, and Debian 12's package installed there. What its clang
-makes for the kernel is loaded here and by a stock kernel of each series, and has to count every IO.
+Debian 13: the sources built and packaged by its compilers and with its libraries, and Debian 12's package installed there.
+What its clang makes for the kernel is loaded here and by a stock kernel of each series, and has to count every IO.
 """
 import os
 import pathlib
@@ -118,3 +118,11 @@ def test_the_package_of_debian_12(tmp_path):
     assert len(packages) == 1, "make deb builds it"
     shutil.copy(packages[0], tmp_path)
     assert captured(tmp_path, program="blklat", first=f"dpkg -i {packages[0].name} >installed.log") == {"device": READS}
+
+
+@exact
+def test_its_own_package(built):
+    r = debian13.enter(built, "make", "-s", "-C", "blklat", "deb")
+    assert (r.returncode, DEPRECATED.sub("", r.stderr)) == (0, ""), r.stdout
+    [package] = built.glob("blklat/build/deb/blklat_*_amd64.deb")
+    assert captured(built, program="blklat", first=f"dpkg -i {package.relative_to(built)} >installed.log") == {"device": READS}
