@@ -4,7 +4,7 @@ A stock Debian kernel in the cache: image and modules to boot, headers to build 
 
 Below the cache ($BLKLAT_VM_CACHE, else ~/.cache/blklat), each complete once it is there:
   qemu/           QEMU 10, with the libraries that this machine lacks; qemu-arm64/ another architecture's
-  tools/          programs for the guest that the host need not have installed
+  tools/          programs for the guest that the host need not have installed; pahole/ for the build of a kernel (built.py)
   root-arm64/     the files of a guest that is not of this machine's architecture
   kernels/6.1/    vmlinuz, lib/modules/RELEASE, build (for make -C ... M=...), stamp.json
 """
@@ -34,6 +34,8 @@ modules clean:
 
 
 class Kernel:
+    memory = "1G"  # of a guest
+
     def __init__(self, series, suites, chroot=None, arch=AMD64, flavour=None):
         self.series = series
         self.suites = suites

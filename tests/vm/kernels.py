@@ -5,12 +5,14 @@ import os
 import shutil
 
 from architectures import ARM64, fetch_tools
+from built import Built
 from cache import CACHE
 from kernel import Kernel
 from packages import Failure
 
 BULLSEYE, BOOKWORM = ("bullseye-security", "bullseye"), ("bookworm-security", "bookworm")
 BACKPORTED = "bookworm-security", "bookworm-backports"
+BIG_PAGES = Kernel("6.12", BACKPORTED, arch=ARM64, flavour="arm64-16k")
 KERNELS = {k.name: k for k in (
     Kernel("5.10", BULLSEYE),
     Kernel("6.1", BOOKWORM),
@@ -23,7 +25,9 @@ KERNELS = {k.name: k for k in (
     Kernel("5.10", ("bullseye",), arch=ARM64),
     Kernel("6.1", BOOKWORM, arch=ARM64),
     Kernel("6.12", BACKPORTED, arch=ARM64),
-    Kernel("6.12", BACKPORTED, arch=ARM64, flavour="arm64-16k"),
+    BIG_PAGES,
+    # A thousand null_blk take 300 MiB there.
+    Built(BIG_PAGES, "arm64-64k", {"ARM64_16K_PAGES": "n", "ARM64_64K_PAGES": "y"}, memory="2G"),
     Kernel("7.2", ("sid",), chroot="sid", arch=ARM64),
 )}
 

@@ -95,12 +95,12 @@ def read(path):
 
 
 class Machine:
-    def __init__(self, kernel, cpus=2, memory="1G", accel=EMULATED, disks=(), qemu_args=(), append="", root=None, manager=None):
+    def __init__(self, kernel, cpus=2, memory=None, accel=EMULATED, disks=(), qemu_args=(), append="", root=None, manager=None):
         self.kernel = kernel
         self.arch = kernel.arch
         self.root, self.manager = root or self.arch.root, manager
         self.shares = () if root else self.arch.shares()
-        self.cpus, self.memory, self.accel = cpus, memory, accel
+        self.cpus, self.memory, self.accel = cpus, memory or kernel.memory, accel
         self.disks, self.qemu_args, self.append = disks, qemu_args, append
 
     def run(self, command, timeout=300, env=None, show=None, out=None):

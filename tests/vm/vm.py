@@ -88,7 +88,7 @@ def parser():
     c = command("run", cmd_run, "run a command in a guest; its status is ours, 124 is a time-out, 99 a guest that died",
                 several=False)
     c.add_argument("--cpus", type=int, default=2)
-    c.add_argument("--memory", default="1G")
+    c.add_argument("--memory", help="default 1G, or what the kernel takes")
     c.add_argument("--accel", default=EMULATED, help=f"default {EMULATED}")
     c.add_argument("--icount", action="store_true", help="one CPU, whose clock counts its instructions")
     c.add_argument("--disk", action="append", default=[], metavar="TYPE[:OPTIONS]",

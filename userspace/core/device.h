@@ -92,8 +92,8 @@ int device_kernel_stat(const struct device_table *t, const struct device *d, str
 
 /*
  * The files that device_kernel_stat() reads, kept open for repeated reads, as looking them up is most
- * of the work. If they could not be opened (too many files, or the device is gone), device_files_stat()
- * does the same as device_kernel_stat().
+ * of the work. Each takes a page of the kernel's memory meanwhile (seq_read_iter()). If they could not be
+ * opened (too many files, or the device is gone), device_files_stat() does the same as device_kernel_stat().
  */
 struct device_files {
 	int size, diskseq, stat;	/* -1: not open, or (diskseq) the kernel has none */

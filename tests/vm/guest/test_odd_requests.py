@@ -17,7 +17,7 @@ from load import fio
 from passthrough import nvme_identify, nvme_read, scsi_ready
 from stack import SECTOR, scsi_debug
 
-KIB = 1024
+KIB, MIB = 1024, 1024 * 1024
 EVENTS = "issue", "requeue", "complete"
 watched = functools.partial(both, interval=0.25)
 
@@ -42,15 +42,17 @@ def assert_requeued(e, device, ios, events, parts=0):
 def test_requeued_by_null_blk():
     """
     Its bandwidth is used up, so the request goes back, after it was issued or, as in 7.2, before. Each 20 ms
-    have room for two of these, so the next one has to wait however slow the machine is.
+    have room for two of these, so the next one has to wait however slow the machine is. They also need room for
+    a page, as a larger request waits for ever, and the kernel reads the partition table by pages.
     """
-    with null_blks({"mbps": 1, "memory_backed": 1}) as (device,):
+    mbps = -(-mmap.PAGESIZE * 50 // MIB)
+    with null_blks({"mbps": mbps, "memory_backed": 1}) as (device,):
         stat = Delta(device)
         with watched(device, stage="device,queue,total") as e, traced(device, *EVENTS) as events:
             for scheduler in "none", "mq-deadline":
                 device.setting("scheduler", scheduler)
                 before = events()["requeue"]
-                fio(device, rw="randrw", bs="8k", number_ios=80, thread=1, **DEEP)
+                fio(device, rw="randrw", bs=f"{8 * mbps}k", number_ios=80, thread=1, **DEEP)
                 assert events()["requeue"] > before
             e.settle()
             seen = events()
