@@ -92,15 +92,15 @@ def test_it_counts(played):
     """Every read, and nothing went wrong."""
     metrics = (played / "metrics").read_text()
     assert re.findall(r'^blklat_io_latency_seconds_count{device="nullb0",op="read",stage="device"} (\d+)$', metrics, re.M) == [str(READS)]
-    assert re.findall(r"^blklat_io_lost_total.* [1-9].*$", metrics, re.M) == []
+    assert set(re.findall(r'^blklat_io_lost_total{device="nullb0",.*} (\d+)$', metrics, re.M)) == {"0"}
     assert (played / "healthz").read_text() == "ok\n"
 
 
 def test_confined_by_the_engine(played):
-    """The DaemonSet's four capabilities, no_new_privs, podman's own filter of system calls, and a root that is read-only."""
+    """The DaemonSet's four capabilities, podman's own filter of system calls before the program's, and a root that is read-only."""
     status = dict(re.findall(r"^(\w+):\s+(.*)$", (played / "status-of-program").read_text(), re.M))
     assert int(status["CapBnd"], 16) == sum(1 << bit for bit in CAPABILITIES)
-    assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+    assert status["Seccomp_filters"] == "2"
     mounts = {line.split()[4]: line.split()[5].split(",") for line in (played / "mounts").read_text().splitlines()}
     assert "ro" in mounts["/"] and "ro" in mounts["/sys/fs/cgroup"]
 
