@@ -39,10 +39,12 @@ REFUSED = ("acct add_key clock_settime delete_module finit_module fsopen get_mem
            "vhangup").split()
 # Bit numbers of linux/capability.h.
 BITS = {"SETGID": 6, "SETUID": 7, "PERFMON": 38, "BPF": 39}
-# A filter of system calls: the number of bpf(), and numbers of linux/bpf_common.h and linux/seccomp.h.
+# For a filter of system calls: numbers of bpf(), and of linux/bpf.h, linux/bpf_common.h and linux/seccomp.h.
 BPF_CALL = {"x86_64": 321, "aarch64": 280}
 LOAD_WORD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
 RETURN_ERRNO, RETURN_ALLOW = 0x00050000, 0x7fff0000
+CALL_NUMBER, FIRST_ARGUMENT = 0, 16  # in struct seccomp_data
+MAP_CREATE = 0
 
 READS = 100
 
@@ -219,21 +221,34 @@ def test_less_is_not_enough(image, capability, said):
     assert r.returncode and said in r.stderr, r.stderr
 
 
+def refusing(answer, command=None):
+    """A filter that answers bpf(), or only a command of it, with an error."""
+    steps = [(RETURN, 0, 0, RETURN_ERRNO | answer), (RETURN, 0, 0, RETURN_ALLOW)]
+    for offset, value in ((FIRST_ARGUMENT, command), (CALL_NUMBER, BPF_CALL[os.uname().machine])):
+        if value is not None:
+            steps = [(LOAD_WORD, 0, 0, offset), (JUMP_IF_EQUAL, 0, len(steps) - 1, value), *steps]
+    return b"".join(struct.pack("=HBBI", *step) for step in steps)
+
+
+FILTER_SAID = ("not permitted to call bpf(): a seccomp filter refuses it in spite of the capabilities, as the default profile of an older container engine "
+               "does: give the container another profile")
+MODULE_SAID = ("not permitted to make a BPF map: a security module forbids it (the kernel's audit log has more), as SELinux does to containers: "
+               "give the container the type spc_t")
+
+
 @needs_bubblewrap
-@pytest.mark.parametrize("answer", ["EPERM", "ENOSYS"])
-def test_a_profile_that_refuses_bpf(image, answer):
-    """As the default one of containers-common before 0.60, and of containerd before 1.6.9, in spite of CAP_BPF."""
-    steps = [(LOAD_WORD, 0, 0, 0), (JUMP_IF_EQUAL, 0, 1, BPF_CALL[os.uname().machine]),
-             (RETURN, 0, 0, RETURN_ERRNO | getattr(errno, answer)), (RETURN, 0, 0, RETURN_ALLOW)]
-    with tempfile.TemporaryFile() as profile:
-        profile.write(b"".join(struct.pack("=HBBI", *step) for step in steps))
-        profile.seek(0)
+@pytest.mark.parametrize("profile,said", [
+    (refusing(errno.EPERM), FILTER_SAID),  # containers-common before 0.60, containerd before 1.6.9
+    (refusing(errno.ENOSYS), FILTER_SAID),
+    (refusing(errno.EACCES, MAP_CREATE), MODULE_SAID)])  # what SELinux answers
+def test_refused_in_spite_of_the_capabilities(image, profile, said):
+    with tempfile.TemporaryFile() as file:
+        file.write(profile)
+        file.seek(0)
         argv = words(image)
-        argv[1:1] = ["--seccomp", str(profile.fileno())]
-        r = subprocess.run(argv, capture_output=True, text=True, timeout=60, pass_fds=[profile.fileno()])
-    assert (r.returncode, r.stdout) == (1, "")
-    assert r.stderr == ("blklat serve: not permitted to call bpf(): a seccomp filter refuses it in spite of the capabilities, as the default profile "
-                        "of an older container engine does: give the container another profile\n")
+        argv[1:1] = ["--seccomp", str(file.fileno())]
+        r = subprocess.run(argv, capture_output=True, text=True, timeout=60, pass_fds=[file.fileno()])
+    assert (r.returncode, r.stdout, r.stderr) == (1, "", f"blklat serve: {said}\n")
 
 
 @needs_bubblewrap

@@ -246,6 +246,17 @@ static int check_filter(struct problem *p)
 			   "default profile of an older container engine does: give the container another profile");
 }
 
+/* The kernel itself does not refuse such a map with EACCES. What else may be wrong, loading the programs will say. */
+static int check_security_module(struct problem *p)
+{
+	CLEANUP(cleanup_close) int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, sizeof(u32), sizeof(u32), 1, NULL);
+
+	if (fd >= 0 || errno != EACCES)
+		return 0;
+	return problem_set(p, -EPERM, "not permitted to make a BPF map: a security module forbids it (the kernel's audit log has more), "
+			   "as SELinux does to containers: give the container the type spc_t");
+}
+
 static int check_lockdown(struct problem *p)
 {
 	FILE *f CLEANUP(cleanup_fclose) = fopen("/sys/kernel/security/lockdown", "re");
@@ -295,6 +306,8 @@ int bpf_probe(struct problem *p)
 	bpf_quiet();
 	if (!err)
 		err = check_filter(p);
+	if (!err)
+		err = check_security_module(p);
 	if (!err)
 		err = check_lockdown(p);
 	if (!err)
