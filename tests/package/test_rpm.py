@@ -13,7 +13,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/vm"))
 
-import kernels  # noqa: E402
+from architectures import TOOLS, fetch_tools  # noqa: E402
+from cache import CACHE, program  # noqa: E402
 
 PACKAGES = [ROOT / path for path in os.environ.get("RPMS", "").split()]
 MAIN, MODULE = "blklat", "blklat-dkms"
@@ -109,10 +110,10 @@ def test_nothing_of_the_build_shows():
 @pytest.fixture
 def root(tmp_path):
     """A root for rpm, with a shell and programs that note how they are called."""
-    kernels.CACHE.mkdir(parents=True, exist_ok=True)
-    kernels.fetch_tools(False)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    fetch_tools(False)
     (tmp_path / "bin").mkdir()
-    shutil.copy(kernels.program(kernels.TOOLS, "busybox")[0], tmp_path / "bin/busybox")
+    shutil.copy(program(TOOLS, "busybox")[0], tmp_path / "bin/busybox")
     for name in ("sh", "basename"):
         (tmp_path / "bin" / name).symlink_to("busybox")
     (tmp_path / "dev").mkdir()
