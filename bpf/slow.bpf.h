@@ -68,15 +68,9 @@ struct {
 	__type(value, struct bio_company);
 } bio_company SEC(".maps");
 
-/* The place for what is noted of the bio whose number has these lower 32 bits. */
-static __always_inline u32 place_of(u32 low)
-{
-	return low * 0x9e3779b1 >> cfg_notes_shift;
-}
-
 static __always_inline struct note *note_at(u32 low)
 {
-	u32 place = place_of(low);
+	u32 place = blklat_note_place(low, cfg_notes_shift);
 
 	return bpf_map_lookup_elem(&notes, &place);
 }
@@ -270,7 +264,7 @@ static __noinline int tell_request(struct request *rq, u32 watch, u64 ns, u32 er
 /* A bio with this @number begins. @company: in each of its watches. */
 static __always_inline void keep_bio_company(u64 number, const u32 company[2])
 {
-	u32 low = number, place = place_of(low);
+	u32 low = number, place = blklat_note_place(low, cfg_notes_shift);
 	struct bio_company *c = bpf_map_lookup_elem(&bio_company, &place);
 
 	if (!c)
@@ -282,7 +276,7 @@ static __always_inline void keep_bio_company(u64 number, const u32 company[2])
 /* @i: index of the watch. 0: not known; another bio's has replaced it. */
 static __always_inline u32 kept_bio_company(u64 number, u32 i)
 {
-	u32 low = number, place = place_of(low);
+	u32 low = number, place = blklat_note_place(low, cfg_notes_shift);
 	const struct bio_company *c = bpf_map_lookup_elem(&bio_company, &place);
 	u64 kept = c ? *(const volatile u64 *)&c->of[i & 1] : 0;
 

@@ -3,7 +3,6 @@
  * The company of slow IOs: how many were in flight when one began, and the strongest of the others. All
  * IOs are slow here. A request's sector, and a bio's, is its place in the order of their starts.
  */
-#include <linux/hash.h>
 
 #include "kunit_slow.h"
 #include "parts.h"
@@ -94,13 +93,20 @@ static void queue_all(struct kunit *test, struct blklat_session *s, struct bio *
 	}
 }
 
+static bool share_place(const struct blklat_session *s, const struct bio *a, const struct bio *b)
+{
+	u32 shift = s->slow->note_shift;
+
+	return blklat_note_place((uintptr_t)a, shift) == blklat_note_place((uintptr_t)b, shift);
+}
+
 /* Whether what is kept of bio[@i] has been replaced by what is kept of a later one. */
 static bool displaced(const struct blklat_session *s, struct bio **bio, u32 i)
 {
 	u32 k;
 
 	for (k = i + 1; k < STARTS; k++)
-		if (hash_ptr(bio[k], s->slow->note_bits) == hash_ptr(bio[i], s->slow->note_bits))
+		if (share_place(s, bio[k], bio[i]))
 			return true;
 	return false;
 }
@@ -140,7 +146,7 @@ static void blklat_company_test_held(struct kunit *test)
 	bool kept;
 
 	flush = fake_bio(test, f->disk[0], false, REQ_OP_WRITE | REQ_PREFLUSH, 0);
-	kept = hash_ptr(held, s->slow->note_bits) != hash_ptr(flush, s->slow->note_bits);
+	kept = !share_place(s, held, flush);
 	blklat_capture_bio_hold(s, held);
 	fake_bio_queue(s, flush);
 	fake_bio_queue(s, held);

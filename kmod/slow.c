@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "slow.h"
 
-#include <linux/hash.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/rcupdate.h>
@@ -65,7 +64,7 @@ int blklat_teller_new(const struct blklat_setup *setup, struct blklat_teller **r
 	t->places = setup->slow_places;
 	t->owners = setup->owners;
 	if (setup->notes) {
-		t->note_bits = ilog2(setup->notes);
+		t->note_shift = 32 - ilog2(setup->notes);
 		t->notes = for_notes(setup->notes, sizeof(*t->notes));
 		if (blklat_counts_in_flight(setup->by))
 			t->bio_company = for_notes(setup->notes, sizeof(*t->bio_company));
@@ -98,7 +97,7 @@ void blklat_teller_begin(struct blklat_teller *t, struct blklat_header *h)
 
 static struct blklat_note *note_at(const struct blklat_teller *t, const void *bio)
 {
-	return &t->notes[hash_ptr((void *)bio, t->note_bits)];
+	return &t->notes[blklat_note_place((uintptr_t)bio, t->note_shift)];
 }
 
 static bool claim(struct blklat_note *n, const void *bio)
@@ -199,7 +198,7 @@ void blklat_note_stage(const struct blklat_session *s, const struct bio *bio, en
 
 static u64 *company_of(const struct blklat_teller *t, const struct bio *bio, u32 i)
 {
-	return &t->bio_company[hash_ptr((void *)bio, t->note_bits)].of[i];
+	return &t->bio_company[blklat_note_place((uintptr_t)bio, t->note_shift)].of[i];
 }
 
 static u64 company_key(const struct bio *bio)

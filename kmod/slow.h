@@ -32,8 +32,8 @@ struct blklat_teller {
 	u64 *untold;			/* [watch] */
 	struct blklat_slow_ring *ring;
 	u32 places;			/* in the ring, a power of two */
-	u32 note_bits;
-	struct blklat_note *notes;	/* 1 << note_bits; NULL: there are no notes */
+	u32 note_shift;			/* 32 - log2(places of notes) */
+	struct blklat_note *notes;	/* NULL: there are none */
 	struct blklat_bio_company *bio_company;	/* as many; NULL: it is not kept */
 	bool owners;			/* notes include process and cgroup */
 	atomic_t next ____cacheline_aligned_in_smp;	/* number of the next report */

@@ -44,6 +44,18 @@ struct blklat_slow {
 _Static_assert(sizeof(struct blklat_slow) == 96, "no padding");
 
 /*
+ * The place, below 2^(32 - @shift), for what an engine notes of a bio; @low: the lower half of its address or number. Two
+ * products, as with one alone the difference of two addresses decides: at some distances all bios of two pages would share
+ * their places, and a burst loses many notes at once instead of now and then one.
+ */
+static inline __u32 blklat_note_place(__u32 low, __u32 shift)
+{
+	low *= 0x9e3779b1;
+	low ^= low >> 15;
+	return low * 0x85ebca6b >> shift;
+}
+
+/*
  * The kernel module's ring. Reports are numbered from 0, modulo 2^32; report n has place n modulo the
  * number of places. Any CPU may report next, so a report first gets its number and then fills its
  * place. The reader takes reports in order, as far as they are filled, and says how far it got; places
