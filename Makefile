@@ -511,6 +511,7 @@ test-arm64: deps-arm64 all
 	@$(RUN_TESTS) arm64
 
 test-release: release-files deb-files
+	+@$(MAKE) -s --no-print-directory ARCH=arm64 O=$(O)/arm64 release-files
 	@$(RUN_TESTS) release
 
 FORCE:

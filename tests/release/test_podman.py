@@ -65,6 +65,8 @@ scrape metrics >metrics
 scrape healthz >healthz
 podman kube down daemonset.yaml
 
+podman run --rm --network none --read-only --cap-drop ALL --cap-add BPF,PERFMON $IMAGE \
+	live --dev nullb0 --interval 0.2 --count 2 --format json >live.json
 podman run --rm --network none --cap-drop ALL --cap-add BPF,PERFMON,SETUID,SETGID --security-opt seccomp=older.json $IMAGE \
 	>older 2>&1 || echo "status $?" >>older
 """
@@ -103,6 +105,11 @@ def test_confined_by_the_engine(played):
     assert status["Seccomp_filters"] == "2"
     mounts = {line.split()[4]: line.split()[5].split(",") for line in (played / "mounts").read_text().splitlines()}
     assert "ro" in mounts["/"] and "ro" in mounts["/sys/fs/cgroup"]
+
+
+def test_a_command(played):
+    lines = [json.loads(line) for line in (played / "live.json").read_text().splitlines()]
+    assert [(line["device"], line["accounting"]["lost"]) for line in lines] == [("nullb0", 0)] * 2
 
 
 def test_a_profile_of_an_older_engine(played):
