@@ -10,6 +10,7 @@ import re
 import shutil
 import sys
 
+import debian13
 import pytest
 import yaml
 
@@ -75,7 +76,7 @@ podman run --rm --network none --cap-drop ALL --cap-add BPF,PERFMON,SETUID,SETGI
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
     """What the guest left in its folder."""
-    root = chroot.make(CACHE / "chroot-podman", "trixie", PACKAGES)
+    root = chroot.make(CACHE / "chroot-podman", debian13.SUITE, PACKAGES)
     out = tmp_path_factory.mktemp("podman")
     for path in (ARCHIVE, CONTAINERFILE, DAEMONSET):
         shutil.copy(path, out)
