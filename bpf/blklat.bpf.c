@@ -173,7 +173,9 @@ static __always_inline void unstart(struct target *t, struct request *rq, u32 st
  *   ends without having been issued itself (block/blk-flush.c; the flush flags are cleared by then);
  * - nothing was ever started in the slot: the request was issued before the capture began;
  * - an error: the request failed on the way to the driver, for example on a dead device
- *   (blk_mq_dispatch_rq_list()).
+ *   (blk_mq_dispatch_rq_list());
+ * - no deadline, which it gets where it is issued (blk_mq_start_request()): nvme multipath ends a flush without bytes and
+ *   without an error if its path was lost before (nvme_host_path_error(), nvme_failover_req()).
  */
 static __always_inline u32 unstarted_account(u64 ns, u32 error, u32 bytes, struct request *rq)
 {
@@ -185,7 +187,7 @@ static __always_inline u32 unstarted_account(u64 ns, u32 error, u32 bytes, struc
 	}
 	if (!(ns & BLKLAT_SLOT_FREE))
 		return BLKLAT_BEFORE;
-	return error ? BLKLAT_UNISSUED : BLKLAT_NO_START;
+	return error || !rq->deadline ? BLKLAT_UNISSUED : BLKLAT_NO_START;
 }
 
 static __always_inline void account_unstarted(u32 watch, u64 *ns, struct request *rq, u32 bytes, u32 error, u32 turn)

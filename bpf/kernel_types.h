@@ -77,6 +77,7 @@ struct request {
 	unsigned int __data_len;
 	u64 __sector;
 	unsigned int rq_flags;
+	unsigned long deadline;
 	struct bio *bio;
 	void *part;		/* hd_struct until 5.10, block_device since */
 };

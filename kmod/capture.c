@@ -214,7 +214,9 @@ void blklat_capture_requeue(struct blklat_session *s, struct request *rq)
  *   ends without having been issued itself (block/blk-flush.c; the flush flags are cleared by then);
  * - nothing was ever started in the slot: the request was issued before the capture began;
  * - an error: the request failed on the way to the driver, for example on a dead device
- *   (blk_mq_dispatch_rq_list()).
+ *   (blk_mq_dispatch_rq_list());
+ * - no deadline, which it gets where it is issued (blk_mq_start_request()): nvme multipath ends a flush without bytes and
+ *   without an error if its path was lost before (nvme_host_path_error(), nvme_failover_req()).
  */
 static enum blklat_account unstarted_account(u64 slot_ns, const struct request *rq, int error, u32 bytes)
 {
@@ -222,7 +224,7 @@ static enum blklat_account unstarted_account(u64 slot_ns, const struct request *
 		return rq->bio && !rq->bio->bi_io_vec ? BLKLAT_EMPTY_FLUSH : BLKLAT_ACCOUNTS;
 	if (slot_ns == BLKLAT_SLOT_UNUSED)
 		return BLKLAT_BEFORE;
-	return error ? BLKLAT_UNISSUED : BLKLAT_NO_START;
+	return error || !rq->deadline ? BLKLAT_UNISSUED : BLKLAT_NO_START;
 }
 
 static noinline void complete_unstarted(struct blklat_session *s, struct blklat_target *t, struct request *rq,

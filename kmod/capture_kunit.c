@@ -99,6 +99,7 @@ static const struct rule {
 	{ "IDCnIE", RQ(READ, BYTES),
 	  { IOS(READ_IO, 1, BYTES), .accounts[BLKLAT_UNISSUED] = 1, SLOTS(1, 1, 0) },
 	  { IOS(READ_IO, 1, BYTES), .accounts[BLKLAT_REQUEUED] = 1, SLOTS(2, 2, 0) } },
+	{ "Dzuz", RQ(FLUSH, 0), { IOS(FLUSH_IO, 1, 0), .accounts[BLKLAT_UNISSUED] = 1, SLOTS(1, 1, 0) } },
 	{ "Iz", RQ(WRITE, 0), { .accounts[BLKLAT_EMPTY_FLUSH] = 1 },
 	  { .accounts[BLKLAT_REQUEUED] = 1, SLOTS(1, 1, 0) } },
 

@@ -195,6 +195,7 @@ static inline struct request *fake_request(struct kunit *test, struct fake_disk 
 	rq->internal_tag = -1;
 	rq->cmd_flags = flags;
 	rq->__data_len = bytes;
+	rq->deadline = 1;
 	rq->bio = fake_bio(test, d, partition, flags, bytes);
 	return rq;
 }
@@ -234,6 +235,10 @@ static inline void fake_event(struct blklat_session *s, struct request *rq, char
 	case 'x':
 		return fake_complete(s, rq, FAKE_ERROR, 0);
 	case 'n':	/* from here on it is the next request with this tag */
+		rq->__data_len = rq->bio->bi_iter.bi_size;
+		return;
+	case 'u':	/* the same, and it is never issued */
+		rq->deadline = 0;
 		rq->__data_len = rq->bio->bi_iter.bi_size;
 		return;
 	case 'g':	/* the device is removed */
