@@ -66,10 +66,7 @@ static __always_inline struct bio_cell *claim_in(struct bio_bucket *b, u64 key)
 static __always_inline void fill_cell(struct bio_cell *cell, const struct bio_start *start)
 {
 	poke(&cell->start.bytes, start->bytes);
-	poke(&cell->start.op, start->op);
-	poke(&cell->start.after_idle[0], start->after_idle[0]);
-	poke(&cell->start.after_idle[1], start->after_idle[1]);
-	poke(&cell->start.held, start->held);
+	poke(&cell->start.state, start->state);
 	poke(&cell->start.watch[0], start->watch[0]);
 	poke(&cell->start.watch[1], start->watch[1]);
 	poke_last(&cell->start.ns, start->ns);
@@ -115,7 +112,7 @@ enum remembered {
  */
 static __always_inline bool was_held(const struct bio_start *before, const struct bio_start *now)
 {
-	return peek(&before->held) && whole_watch(peek(&before->watch[0])) == whole_watch(now->watch[0]) &&
+	return before->held && whole_watch(peek(&before->watch[0])) == whole_watch(now->watch[0]) &&
 	       whole_watch(peek(&before->watch[1])) == whole_watch(now->watch[1]);
 }
 
@@ -140,7 +137,7 @@ static __always_inline bool hold_in_cell(u64 key, const struct bio_start *start)
 /* The bio is queued now, and a mark tells the programs after @turn. Its time stays the same. */
 static __always_inline void let_go(struct bio_cell *cell, u32 turn)
 {
-	poke(&cell->start.held, 0);
+	cell->start.held = 0;
 	if (leaves_mark(turn, BPF_BIO_QUEUE))
 		poke(&cell->start.ns, peek(&cell->start.ns) | BLKLAT_SLOT_SEEN);
 }
@@ -182,18 +179,88 @@ static __always_inline enum remembered remember_in_cell(u64 key, struct bio_star
 	return REMEMBERED;
 }
 
-/* Takes a bio out. Returns whether it was in the table. */
-static __always_inline bool recall_from_cell(u64 key, struct bio_start *ret)
+/* --- ends, and pieces ---------------------------------------------------------------------- */
+
+/*
+ * A bio that is larger than its device takes is split: bio_split() makes a new bio, a piece, of its front, and bio_chain()
+ * lets the bio end after the piece. What remains of it goes on as the same bio, and may be split again, as may the piece. With
+ * requests no event tells the bio's true end: block_rq_complete comes for each piece and for the rest, in any order, and
+ * blk_update_request() keeps block_bio_complete from being traced. So pieces are counted from block_split on. Each has a
+ * cell, so its end is found in the same way as a bio's. The bio ends with the last of its pieces or with its rest, whichever
+ * is later. A piece that finds no room, or whose split was missed, is not waited for.
+ */
+static __always_inline bool is_piece(const struct bio_start *start)
+{
+	return !peek(&start->watch[0]) && !peek(&start->watch[1]);
+}
+
+static __always_inline struct bio_cell *cell_of(u64 key)
 {
 	struct bio_cell *cell = find_in(bio_bucket_of(key, 0), key);
 
-	if (!cell)
-		cell = find_in(bio_bucket_of(key, 1), key);
+	return cell ? cell : find_in(bio_bucket_of(key, 1), key);
+}
+
+static __always_inline void free_cell(struct bio_cell *cell)
+{
+	poke(&cell->start.ns, 0);
+	poke_last(&cell->key, 0);
+}
+
+/* The bio with the key @piece was split off the one with the key @of, which may be a piece itself. */
+static __always_inline void add_piece_in_cells(u64 piece, u64 of)
+{
+	struct bio_cell *cell = cell_of(of);
+	struct bio_start start;
+
+	if (cell && is_piece(&cell->start)) {
+		of = peek(&cell->start.ns);
+		cell = cell_of(of);
+	}
+	if (!cell || cell->start.pieces >= BIO_PIECES_MAX)
+		return;
+	start = (struct bio_start){ .ns = of, .pieces = 1 };
+	if (hold_in_cell(piece, &start))
+		__sync_fetch_and_add(&cell->start.state, BIO_PIECE);
+}
+
+/*
+ * The bio with this @key ends: by itself (@alone), which is after all of its pieces, or with a request. Returns the cell of
+ * the bio that ends for good: its own, or that of the bio of which it was a piece, whose key is in @key then. NULL: none does.
+ */
+static __always_inline struct bio_cell *ending_cell(u64 *key, u32 error, bool alone)
+{
+	struct bio_cell *cell = cell_of(*key);
+	u32 change = BIO_ITSELF, state;
+
+	if (!cell || peek(&cell->start.state) < BIO_PIECE)
+		return cell;
+	if (is_piece(&cell->start)) {
+		*key = peek(&cell->start.ns);
+		free_cell(cell);
+		cell = cell_of(*key);
+		change = -BIO_PIECE;
+		/* The bio has ended, since the end of another of its pieces was missed. */
+		if (!cell || (peek(&cell->start.state) & ~BIO_ITSELF) < BIO_PIECE)
+			return NULL;
+	} else if (alone || peek(&cell->start.state) & BIO_ITSELF) {
+		return alone ? cell : NULL;	/* else for a standby: the rest was counted */
+	}
+	if (error)
+		cell->start.error = error;
+	state = __sync_fetch_and_add(&cell->start.state, change) + change;
+	return state >> 16 == BIO_ITSELF >> 16 ? cell : NULL;
+}
+
+/* Takes out the bio that ends when the one with this @key does: see ending_cell(). Returns whether there is one. */
+static __always_inline bool recall_from_cell(u64 *key, u32 error, bool alone, struct bio_start *ret)
+{
+	struct bio_cell *cell = ending_cell(key, error, alone);
+
 	if (!cell)
 		return false;
 	copy_start(ret, &cell->start);
-	poke(&cell->start.ns, 0);
-	poke_last(&cell->key, 0);
+	free_cell(cell);
 	return true;
 }
 

@@ -143,7 +143,7 @@ static __always_inline enum remembered remember_in_hash(u64 key, const struct bi
 	if (err == -EEXIST) {
 		missed = bpf_map_lookup_elem(&bio_hash, &key);
 		if (missed && was_held(missed, start)) {
-			missed->held = false;
+			missed->held = 0;
 			return NOT_MINE;
 		}
 		if (missed)
@@ -160,15 +160,56 @@ static __always_inline bool hold_in_hash(u64 key, const struct bio_start *start)
 	return !err;
 }
 
-static __always_inline bool recall_from_hash(u64 key, struct bio_start *ret)
+static __always_inline void add_piece_in_hash(u64 piece, u64 of)
 {
-	struct bio_start *found = bpf_map_lookup_elem(&bio_hash, &key);
+	struct bio_start *found = bpf_map_lookup_elem(&bio_hash, &of), start;
+
+	if (found && is_piece(found)) {
+		of = found->ns;
+		found = bpf_map_lookup_elem(&bio_hash, &of);
+	}
+	if (!found || found->pieces >= BIO_PIECES_MAX)
+		return;
+	start = (struct bio_start){ .ns = of, .pieces = 1 };
+	if (hold_in_hash(piece, &start))
+		__sync_fetch_and_add(&found->state, BIO_PIECE);
+}
+
+/* As ending_cell(). Without atomic additions that return something, two ends may both find that they are the last. */
+static __always_inline struct bio_start *ending_in_hash(u64 *key, u32 error, bool alone)
+{
+	struct bio_start *found = bpf_map_lookup_elem(&bio_hash, key);
+	u32 change = BIO_ITSELF;
+	u64 piece = *key;
+
+	if (!found || !found->pieces)
+		return found;
+	if (is_piece(found)) {
+		*key = found->ns;
+		bpf_map_delete_elem(&bio_hash, &piece);
+		found = bpf_map_lookup_elem(&bio_hash, key);
+		change = -BIO_PIECE;
+		if (!found || !(found->pieces & BIO_PIECES_MAX))
+			return NULL;
+	} else if (alone) {
+		return found;
+	}
+	if (error)
+		found->error = error;
+	__sync_fetch_and_add(&found->state, change);
+	return *(volatile u32 *)&found->state >> 16 == BIO_ITSELF >> 16 ? found : NULL;
+}
+
+static __always_inline bool recall_from_hash(u64 *key, u32 error, bool alone, struct bio_start *ret)
+{
+	struct bio_start *found = ending_in_hash(key, error, alone);
+	int err;
 
 	if (!found)
 		return false;
 	*ret = *found;
-	bpf_map_delete_elem(&bio_hash, &key);
-	return true;
+	err = bpf_map_delete_elem(&bio_hash, key);	/* an int, as above */
+	return !err;
 }
 
 /* --- starts -------------------------------------------------------------------------------- */
@@ -197,8 +238,7 @@ static __always_inline bool begin_bio(struct bio *bio, struct bio_start *ret, u3
 	ret->op = bio_op(bio->bi_opf, ret->bytes);
 	ret->ns = bpf_ktime_get_ns();
 	if (cfg_idle_gap_ns) {
-		ret->after_idle[0] = bio_follows_pause(ret->watch[0], ret->ns);
-		ret->after_idle[1] = bio_follows_pause(ret->watch[1], ret->ns);
+		ret->after_idle = bio_follows_pause(ret->watch[0], ret->ns) | bio_follows_pause(ret->watch[1], ret->ns) << 1;
 	}
 	if (has_parts(mode))
 		choose_parts(ret, bio, ret_company);
@@ -279,7 +319,7 @@ static __always_inline void hold_in_mode(struct bio *bio, enum table table, enum
 	/* Ignore the rest of a bio that was split: it began with its first piece. */
 	if (bio->bi_flags & cfg_bio_traced || !begin_bio(bio, &start, company, mode))
 		return;
-	start.held = true;
+	start.held = 1;
 	if (table == TABLE_HASH ? hold_in_hash(key, &start) : hold_in_cell(key, &start))
 		count_starts(key, &start, company, TURN_FIRST, mode);
 }
@@ -304,6 +344,75 @@ int on_bio_throttle_hash(u64 *ctx)
 	return 0;
 }
 
+/* --- splits -------------------------------------------------------------------------------- */
+
+u64 epoch_address;
+
+/*
+ * The number of the bio that @bio was split from, to which bio_chain() has made it point. If @bio is none of a chain, this is
+ * the number of no watched bio. The verifier has a void pointer in a kernel struct for a number (btf_struct_walk()), as it has
+ * what is read from a map, where a program with CAP_PERFMON may have written a pointer.
+ */
+static __always_inline u64 number_of_parent(const struct bio *bio)
+{
+	*(volatile u64 *)&epoch_address = (u64)&epoch;
+	return (u64)bio->bi_private - *(volatile u64 *)&epoch_address;
+}
+
+static __always_inline void add_piece(const struct bio *piece, enum table table)
+{
+	if (table == TABLE_HASH)
+		add_piece_in_hash(number_of(piece), number_of_parent(piece));
+	else
+		add_piece_in_cells(number_of(piece), number_of_parent(piece));
+}
+
+SEC("tp_btf/block_split")
+int on_bio_split(u64 *ctx)
+{
+	add_piece(argument(ctx, cfg_bio_split_arg1), TABLE_CELLS);
+	return 0;
+}
+
+SEC("tp_btf/block_split")
+int on_bio_split_hash(u64 *ctx)
+{
+	add_piece(argument(ctx, cfg_bio_split_arg1), TABLE_HASH);
+	return 0;
+}
+
+/* A piece that has a cell is not counted again, so standbys need no mark. */
+static __always_inline void split_again(const u64 *ctx, u32 turn)
+{
+	(void)turn;
+	add_piece(argument(ctx, cfg_bio_split_arg1), TABLE_CELLS);
+}
+
+STANDBYS_OF(on_bio_split, "block_split", split_again)
+
+/* md raid0 split bios without block_split until 6.17, but it traces where it sends each piece. */
+SEC("tp_btf/block_bio_remap")
+int on_bio_remap(u64 *ctx)
+{
+	add_piece(argument(ctx, cfg_bio_remap_arg1), TABLE_CELLS);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_remap")
+int on_bio_remap_hash(u64 *ctx)
+{
+	add_piece(argument(ctx, cfg_bio_remap_arg1), TABLE_HASH);
+	return 0;
+}
+
+static __always_inline void remap_again(const u64 *ctx, u32 turn)
+{
+	(void)turn;
+	add_piece(argument(ctx, cfg_bio_remap_arg1), TABLE_CELLS);
+}
+
+STANDBYS_OF(on_bio_remap, "block_bio_remap", remap_again)
+
 /* --- ends ---------------------------------------------------------------------------------- */
 
 /* @i: index of one of the watches of the bio with this @number. */
@@ -318,7 +427,7 @@ static __always_inline void complete_bio(u64 number, const struct bio_start *sta
 		return;
 	if (cfg_idle_gap_ns && ns > SEEN_EVERY_NS)
 		note_bio_end(has_parts(mode) ? whole_watch(watch) : watch, now);
-	if (cfg_idle_gap_ns && start->after_idle[i])
+	if (cfg_idle_gap_ns && start->after_idle >> i & 1)
 		count_after_idle(watch, op, ns);
 	s = series_of(watch, op, turn);
 	if (!s)
@@ -340,11 +449,12 @@ static __always_inline void complete_bio(u64 number, const struct bio_start *sta
 
 /*
  * A bio that is not in the table is not a loss. It was queued before the capture began, or on a device
- * that is not watched; or it is a piece split off a watched bio (such pieces complete, but are not
- * queued); or it found the table full and was accounted then. A bio that must not wait, but would have
- * had to, is taken back (bio_wouldblock_error()): its sender sends it again.
+ * that is not watched; or it found the table full and was accounted then. A bio that must not wait, but
+ * would have had to, is taken back (bio_wouldblock_error()): its sender sends it again.
+ *
+ * @error: passed by block_rq_complete, where the bio ends with a request; @alone: it does not.
  */
-static __always_inline void end_in_mode(u64 key, u32 error, u64 now, u32 turn, enum table table, enum mode mode)
+static __always_inline void end_in_mode(u64 key, u32 error, u64 now, bool alone, u32 turn, enum table table, enum mode mode)
 {
 	/*
 	 * A bio may end in either of two tracepoints, so in two programs, which may interrupt each
@@ -353,8 +463,9 @@ static __always_inline void end_in_mode(u64 key, u32 error, u64 now, u32 turn, e
 	const enum sharing sharing = table == TABLE_HASH ? sharing_of(turn) : ROW_SHARED;
 	struct bio_start start;
 
-	if (!(table == TABLE_HASH ? recall_from_hash(key, &start) : recall_from_cell(key, &start)))
+	if (!(table == TABLE_HASH ? recall_from_hash(&key, error, alone, &start) : recall_from_cell(&key, error, alone, &start)))
 		return;
+	error = error ?: (u32)start.error;
 	if (has_parts(mode) && blklat_counts_in_flight(cfg_by))
 		count_bio_in_flight(&start, -1);
 	/* Until 5.15 block_rq_complete had an errno. */
@@ -369,45 +480,45 @@ static __always_inline void end_in_mode(u64 key, u32 error, u64 now, u32 turn, e
 		complete_bio(key, &start, 1, now, error, turn, table, sharing, mode);
 }
 
-static __always_inline void end_bio(u64 key, u32 error, u64 now, u32 turn, enum table table)
+static __always_inline void end_bio(u64 key, u32 error, u64 now, bool alone, u32 turn, enum table table)
 {
-	IN_MODE(end_in_mode, key, error, now, turn, table);
+	IN_MODE(end_in_mode, key, error, now, alone, turn, table);
 }
 
 /* Global functions are verified once, by themselves, and not again for each bio of a request. */
-__noinline int end_bio_first(u64 key, u32 error, u64 now)
+__noinline int end_bio_first(u64 key, u32 error, u64 now, bool alone)
 {
-	end_bio(key, error, now, TURN_FIRST, TABLE_CELLS);
+	end_bio(key, error, now, alone, TURN_FIRST, TABLE_CELLS);
 	return 0;
 }
 
-__noinline int end_bio_standby(u64 key, u32 error, u64 now)
+__noinline int end_bio_standby(u64 key, u32 error, u64 now, bool alone)
 {
-	end_bio(key, error, now, 1, TABLE_CELLS);
+	end_bio(key, error, now, alone, 1, TABLE_CELLS);
 	return 0;
 }
 
-__noinline int end_bio_hash(u64 key, u32 error, u64 now)
+__noinline int end_bio_hash(u64 key, u32 error, u64 now, bool alone)
 {
-	end_bio(key, error, now, TURN_FIRST, TABLE_HASH);
+	end_bio(key, error, now, alone, TURN_FIRST, TABLE_HASH);
 	return 0;
 }
 
-static __always_inline void end_numbered(u64 key, u32 error, u64 now, u32 turn, enum table table)
+static __always_inline void end_numbered(u64 key, u32 error, u64 now, bool alone, u32 turn, enum table table)
 {
 	if (table == TABLE_HASH)
-		end_bio_hash(key, error, now);
+		end_bio_hash(key, error, now, alone);
 	else if (turn == TURN_FIRST)
-		end_bio_first(key, error, now);
+		end_bio_first(key, error, now, alone);
 	else
-		end_bio_standby(key, error, now);
+		end_bio_standby(key, error, now, alone);
 }
 
 static __always_inline void complete_bio_any(const u64 *ctx, u32 turn, enum table table)
 {
 	struct bio *bio = (void *)ctx[1];
 
-	end_numbered(number_of(bio), bio->bi_status, 0, turn, table);
+	end_numbered(number_of(bio), bio->bi_status, 0, true, turn, table);
 }
 
 SEC("tp_btf/block_bio_complete")
@@ -434,7 +545,7 @@ STANDBYS_OF(on_bio_complete, "block_bio_complete", complete_bio_again)
 /*
  * Bios that end with a request, or with a portion of one, have no block_bio_complete event
  * (blk_update_request()). Those within the completed bytes end, except that in a flush sequence all
- * wait for its last step. A bio that was split ends with its last piece.
+ * wait for its last step.
  */
 static __always_inline void end_bios(struct request *rq, const u64 *ctx, u64 now, u32 turn, enum table table)
 {
@@ -449,7 +560,7 @@ static __always_inline void end_bios(struct request *rq, const u64 *ctx, u64 now
 		if (size > bytes)
 			break;
 		bytes -= size;
-		end_numbered(number_of(bio), error, now, turn, table);
+		end_numbered(number_of(bio), error, now, false, turn, table);
 		bio = bio->bi_next;
 	}
 }

@@ -63,6 +63,8 @@ enum bpf_event {
 	BPF_RQ_ISSUE,
 	BPF_RQ_MERGE,
 	BPF_RQ_INSERT,
+	BPF_BIO_SPLIT,
+	BPF_BIO_REMAP,
 	BPF_BIO_QUEUE,
 	BPF_EVENTS,
 };
@@ -70,15 +72,30 @@ enum bpf_event {
 
 #define BPF_STANDBYS 3
 
-/* A bio between queue and completion. */
+/*
+ * A bio between queue and completion, or a piece that was split off such a bio: see bio_cells.bpf.h. A piece has no watch,
+ * and the key of its bio as the time.
+ */
 struct bio_start {
 	__u64 ns;			/* 0: none; perhaps with BLKLAT_SLOT_SEEN */
 	__u32 bytes;
-	__u8 op;
-	__u8 after_idle[2];		/* for each of the two watches: queued after a pause */
-	__u8 held;			/* a limit may hold it back, and block_bio_queue has yet to come */
+	union {
+		struct {
+			__u8 op : 3;
+			__u8 after_idle : 2;	/* bit i: in the i-th of the two watches, queued after a pause */
+			__u8 held : 1;		/* a limit may hold it back, and block_bio_queue has yet to come */
+			__s8 error;		/* of a piece that failed: a blk_status_t or a negative errno */
+			__u16 pieces;		/* that have not ended; a piece has 1 here. The top bit: BIO_ITSELF */
+		};
+		__u32 state;		/* all of these, for atomic additions to the pieces */
+	};
 	__u32 watch[2];			/* number + 1 of the whole device's and the partition's watch, or of its part */
 };
+_Static_assert(sizeof(struct bio_start) == 24, "as small as before pieces were counted");
+
+#define BIO_PIECE (1U << 16)		/* in state: one piece */
+#define BIO_ITSELF (1U << 31)		/* in state: what remained of the bio has ended, some pieces have not */
+#define BIO_PIECES_MAX 0x7fff
 
 /*
  * The table of bios: cells in buckets. A bio's address gives two buckets; the bio is in the first of

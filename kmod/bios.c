@@ -69,7 +69,7 @@ void blklat_bio_table_free(struct blklat_bio_table *t)
 	kfree(t);
 }
 
-static void buckets_of(const struct blklat_bio_table *t, const void *bio, struct bucket *ret[2])
+static __always_inline void buckets_of(const struct blklat_bio_table *t, const void *bio, struct bucket *ret[2])
 {
 	u64 hash = (u64)(uintptr_t)bio * GOLDEN_RATIO_64;
 
@@ -83,7 +83,7 @@ static void buckets_of(const struct blklat_bio_table *t, const void *bio, struct
 	ret[1] = &t->buckets[((hash >> (64 - t->bits)) + (hash >> 8 | 1)) & ((1U << t->bits) - 1)];
 }
 
-static bool find(struct bucket *const buckets[2], const void *bio, struct place *ret)
+static __always_inline bool find(struct bucket *const buckets[2], const void *bio, struct place *ret)
 {
 	int b;
 	u32 i;
@@ -124,6 +124,8 @@ static void fill(struct place at, const struct blklat_bio *start)
 
 	to->bytes = start->bytes;
 	to->op = start->op;
+	to->error = 0;
+	atomic_set(&to->pieces, atomic_read(&start->pieces));
 	to->held = start->held;
 	memcpy(to->after_idle, start->after_idle, sizeof(to->after_idle));
 	WRITE_ONCE(to->watch[0], start->watch[0]);
@@ -186,17 +188,100 @@ bool blklat_bio_hold(struct blklat_bio_table *t, const void *bio, const struct b
 	return true;
 }
 
-bool blklat_bio_take(struct blklat_bio_table *t, const void *bio, struct blklat_bio *ret)
+/*
+ * A bio that is larger than its device takes is split: bio_split() makes a new bio, a piece, of its front, and bio_chain()
+ * lets the bio end after the piece. What remains of it goes on as the same bio. With requests no event tells the bio's true
+ * end: block_rq_complete comes for each piece and for the rest, in any order, and blk_update_request() keeps
+ * block_bio_complete from being traced. So pieces are counted from block_split on. Each has an entry, without a watch, so its
+ * end is found in the same way as a bio's.
+ */
+#define REST_ENDED (1 << 30)	/* in pieces: what remained of the bio has ended, some pieces have not */
+#define IS_PIECE -1		/* pieces of a piece, whose own are its bio's */
+
+static struct blklat_bio *entry(struct place at)
+{
+	return &at.bucket->bio[at.i];
+}
+
+static __always_inline bool find_in(const struct blklat_bio_table *t, const void *bio, struct place *ret)
 {
 	struct bucket *buckets[2];
-	struct place at;
 
 	buckets_of(t, bio, buckets);
-	if (!find(buckets, bio, &at))
-		return false;
-	*ret = at.bucket->bio[at.i];
-	WRITE_ONCE(at.bucket->bio[at.i].ns, 0);
+	return find(buckets, bio, ret);
+}
+
+static void free_entry(struct place at)
+{
+	WRITE_ONCE(entry(at)->ns, 0);
 	smp_store_release(&at.bucket->key[at.i], NULL);
+}
+
+static const void *bio_of_piece(const struct blklat_bio *piece)
+{
+	return (const void *)(uintptr_t)piece->ns;
+}
+
+void blklat_bio_split(struct blklat_bio_table *t, const void *piece, const void *bio)
+{
+	struct blklat_bio start = { .pieces = ATOMIC_INIT(IS_PIECE) };
+	struct place at;
+
+	if (!find_in(t, bio, &at))
+		return;
+	if (atomic_read(&entry(at)->pieces) == IS_PIECE) {
+		bio = bio_of_piece(entry(at));
+		if (!find_in(t, bio, &at))
+			return;
+	}
+	start.ns = (uintptr_t)bio;
+	if (blklat_bio_hold(t, piece, &start))
+		atomic_inc(&entry(at)->pieces);
+}
+
+/*
+ * What ends at *@at has @pieces, or is one. Returns whether it ends for good, or else the bio of which it was the last piece,
+ * which *@at is then.
+ */
+static noinline bool ends(const struct blklat_bio_table *t, struct place *at, int pieces, int error, bool alone)
+{
+	int change = REST_ENDED;
+	const void *bio;
+
+	if (alone && pieces != IS_PIECE)
+		return true;
+	if (pieces == IS_PIECE) {
+		bio = bio_of_piece(entry(*at));
+		free_entry(*at);
+		change = -1;
+		/* The second: the bio has ended, since the end of another of its pieces was missed. */
+		if (!find_in(t, bio, at) || atomic_read(&entry(*at)->pieces) % REST_ENDED <= 0)
+			return false;
+	}
+	if (error)
+		entry(*at)->error = error;
+	return atomic_add_return(change, &entry(*at)->pieces) == REST_ENDED;
+}
+
+bool blklat_bio_take(struct blklat_bio_table *t, const void **bio, int error, bool alone, struct blklat_bio *ret)
+{
+	struct place at;
+	int pieces;
+
+	if (!find_in(t, *bio, &at))
+		return false;
+	pieces = atomic_read(&entry(at)->pieces);
+	if (unlikely(pieces)) {
+		struct place whole = at;	/* at itself stays in registers */
+
+		if (!ends(t, &whole, pieces, error, alone))
+			return false;
+		at = whole;
+		*bio = at.bucket->key[at.i];
+	}
+	*ret = *entry(at);
+	ret->error = error ?: ret->error;
+	free_entry(at);
 	return true;
 }
 

@@ -6,6 +6,7 @@
 #ifndef KMOD_BIOS_H
 #define KMOD_BIOS_H
 
+#include <linux/atomic.h>
 #include <linux/types.h>
 
 #include "blklat/abi.h"
@@ -13,8 +14,10 @@
 struct blklat_bio_table;
 
 struct blklat_bio {
-	u64 ns;			/* start, CLOCK_MONOTONIC */
+	u64 ns;			/* start, CLOCK_MONOTONIC; of a piece: the address of its bio */
 	u32 bytes;
+	atomic_t pieces;	/* split off and not ended yet, see blklat_bio_split() */
+	s16 error;		/* of a piece that failed */
 	u8 op;
 	bool held;		/* a limit may hold it back; block_bio_queue is yet to come */
 	bool after_idle[2];	/* for each of the two watches: queued after a pause */
@@ -36,8 +39,18 @@ int blklat_bio_add(struct blklat_bio_table *t, const void *bio, const struct blk
 /* The same for a bio that may be held back. False: there is no room, or the address has an entry already. */
 bool blklat_bio_hold(struct blklat_bio_table *t, const void *bio, const struct blklat_bio *start);
 
-/* Takes a bio out. False: it was not in the table. */
-bool blklat_bio_take(struct blklat_bio_table *t, const void *bio, struct blklat_bio *ret);
+/*
+ * @piece was split off @bio: if that is in the table, it ends when all of its pieces and what remains of it have ended. A
+ * piece may be split again. Does nothing if @piece is in the table already, or if there is no room for it.
+ */
+void blklat_bio_split(struct blklat_bio_table *t, const void *piece, const void *bio);
+
+/*
+ * The bio *@bio, or a piece, ends with @error: by itself (@alone), which is after all of its pieces, or with a request.
+ * Returns whether a bio ends for good, and takes it out: this one, or the one of which this was the last piece, which *@bio is
+ * then. ret->error is @error, or that of a piece.
+ */
+bool blklat_bio_take(struct blklat_bio_table *t, const void **bio, int error, bool alone, struct blklat_bio *ret);
 
 /* Counts the bios of each of @watches. Bios that come or go in the meantime may be counted or not. */
 void blklat_bio_count(const struct blklat_bio_table *t, struct blklat_bio_count *counts, u32 watches);

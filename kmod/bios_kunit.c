@@ -64,7 +64,14 @@ static bool take(struct kunit *test, u32 i, const void *bio)
 {
 	struct blklat_bio start = start_of(i), taken;
 
-	return blklat_bio_take(test->priv, bio, &taken) && same(&taken, &start);
+	return blklat_bio_take(test->priv, &bio, 0, false, &taken) && same(&taken, &start);
+}
+
+static bool is_in(struct kunit *test, const void *bio)
+{
+	struct blklat_bio unused;
+
+	return blklat_bio_take(test->priv, &bio, 0, false, &unused);
 }
 
 static u64 in_flight(struct kunit *test)
@@ -81,15 +88,13 @@ static u64 in_flight(struct kunit *test)
 
 static void blklat_bios_test_add_and_take(struct kunit *test)
 {
-	struct blklat_bio unused;
-
 	table_new(test, 16);
-	KUNIT_EXPECT_FALSE(test, blklat_bio_take(test->priv, address(1, 256), &unused));
+	KUNIT_EXPECT_FALSE(test, is_in(test, address(1, 256)));
 	KUNIT_EXPECT_EQ(test, add(test, 1, address(1, 256)), 0);
 	KUNIT_EXPECT_EQ(test, add(test, 2, address(2, 256)), 0);
-	KUNIT_EXPECT_FALSE(test, blklat_bio_take(test->priv, address(3, 256), &unused));
+	KUNIT_EXPECT_FALSE(test, is_in(test, address(3, 256)));
 	KUNIT_EXPECT_TRUE(test, take(test, 1, address(1, 256)));
-	KUNIT_EXPECT_FALSE(test, blklat_bio_take(test->priv, address(1, 256), &unused));
+	KUNIT_EXPECT_FALSE(test, is_in(test, address(1, 256)));
 	KUNIT_EXPECT_TRUE(test, take(test, 2, address(2, 256)));
 	EXPECT_U64(test, in_flight(test), 0);
 }
@@ -118,7 +123,7 @@ static void blklat_bios_test_overwritten(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, same(&missed, &first));
 	EXPECT_U64(test, in_flight(test), 1);
 	KUNIT_EXPECT_TRUE(test, take(test, 6, address(1, 256)));
-	KUNIT_EXPECT_FALSE(test, blklat_bio_take(test->priv, address(1, 256), &missed));
+	KUNIT_EXPECT_FALSE(test, is_in(test, address(1, 256)));
 }
 
 /* A known address is also recognised if the table is full. */
@@ -171,7 +176,6 @@ static void blklat_bios_test_count(struct kunit *test)
 /* Fills the table with bios of a kind, then takes all out as they went in, and finds it empty. */
 static u32 fill_and_empty(struct kunit *test, u32 spacing, u32 most)
 {
-	struct blklat_bio unused;
 	u32 n = 0, i, wrong = 0;
 
 	while (n < most && !add(test, n, address(n, spacing))) {
@@ -181,7 +185,7 @@ static u32 fill_and_empty(struct kunit *test, u32 spacing, u32 most)
 	}
 	if (n < most)
 		KUNIT_EXPECT_EQ(test, add(test, n, address(n, spacing)), -ENOSPC);
-	KUNIT_EXPECT_FALSE(test, blklat_bio_take(test->priv, address(n, spacing), &unused));
+	KUNIT_EXPECT_FALSE(test, is_in(test, address(n, spacing)));
 	for (i = 0; i < n; i++)
 		wrong += !take(test, i, address(i, spacing));
 	EXPECT_U64_MSG(test, wrong, 0, "spacing %u: of %u came out wrong", spacing, n);

@@ -136,38 +136,42 @@ static void end_bio_of(struct blklat_session *s, const struct bio *of, const str
 	blklat_hist_add(blklat_hist_begin(s, series, ns), 1);
 }
 
+void blklat_capture_bio_split(struct blklat_session *s, const struct bio *piece)
+{
+	blklat_bio_split(s->bios, piece, piece->bi_private);
+}
+
 /*
  * A bio that is not in the table is not a loss. It was queued before the capture began, or on a device
- * that is not watched; or it is a piece split off a watched bio (such pieces complete, but are not
- * queued); or it found the table full and was accounted then. A bio that must not wait, but would have
- * had to (@would_block, bio_wouldblock_error()), is taken back: its sender may send it again.
+ * that is not watched; or it found the table full and was accounted then. A bio that must not wait, but
+ * would have had to (bio_wouldblock_error(), @would_block as an error), is taken back: its sender may
+ * send it again. @alone: not with a request.
  */
-static void end_bio(struct blklat_session *s, const struct bio *bio, int error, bool would_block)
+static void end_bio(struct blklat_session *s, const void *bio, int error, int would_block, bool alone)
 {
 	u64 now = blklat_now_ns();
 	struct blklat_bio started;
 
-	if (!blklat_bio_take(s->bios, bio, &started))
+	if (!blklat_bio_take(s->bios, &bio, error, alone, &started))
 		return;
 	count_bio(s, &started, -1);
-	if (unlikely(would_block)) {
+	if (unlikely(started.error == would_block)) {
 		account_bio(s, &started, BLKLAT_REQUEUED);
 		return;
 	}
-	end_bio_of(s, bio, &started, 0, now, error);
-	end_bio_of(s, bio, &started, 1, now, error);
+	end_bio_of(s, bio, &started, 0, now, started.error);
+	end_bio_of(s, bio, &started, 1, now, started.error);
 }
 
 void blklat_capture_bio_complete(struct blklat_session *s, struct bio *bio)
 {
-	end_bio(s, bio, (__force int)bio->bi_status, bio->bi_status == BLK_STS_AGAIN);
+	end_bio(s, bio, (__force int)bio->bi_status, (__force int)BLK_STS_AGAIN, true);
 }
 
 /*
  * Bios that end with a request, or with a portion of one, have no block_bio_complete event of their
  * own: it was traced already, as blk_update_request() says. Those within the completed bytes end,
- * except that in a flush sequence all wait for its last step. A bio that was split ends with its last
- * piece.
+ * except that in a flush sequence all wait for its last step.
  */
 void blklat_capture_end_bios(struct blklat_session *s, const struct request *rq, u32 bytes, int error)
 {
@@ -177,6 +181,6 @@ void blklat_capture_end_bios(struct blklat_session *s, const struct request *rq,
 		return;
 	for (bio = rq->bio; bio && bio->bi_iter.bi_size <= bytes; bio = bio->bi_next) {
 		bytes -= bio->bi_iter.bi_size;
-		end_bio(s, bio, error, error == BLKLAT_RQ_AGAIN);
+		end_bio(s, bio, error, BLKLAT_RQ_AGAIN, false);
 	}
 }

@@ -348,6 +348,78 @@ static void blklat_capture_bios_test_handed_on(struct kunit *test)
 	}
 }
 
+/* --- split --------------------------------------------------------------------------------- */
+
+enum { PIECES = 3 };
+
+static const struct fake_totals one_failed = {
+	.ios[READ_IO] = 1, .bytes[READ_IO] = BYTES, .errors[READ_IO] = 1, .accounts[BLKLAT_STARTED] = 1,
+};
+
+/* Requests of a bio that was split: the last one has what remained of it. The second piece was split off the first. */
+static void split(struct kunit *test, struct blklat_session *s, struct request *ret[PIECES])
+{
+	struct fake *f = test->priv;
+	u32 i;
+
+	for (i = 0; i < PIECES; i++)
+		ret[i] = fake_request(test, f->disk[0], false, REQ_OP_READ, BYTES);
+	fake_bio_queue(s, ret[PIECES - 1]->bio);
+	ret[0]->bio->bi_private = ret[PIECES - 1]->bio;
+	ret[1]->bio->bi_private = ret[0]->bio;
+	preempt_disable();
+	blklat_capture_bio_split(s, ret[0]->bio);
+	blklat_capture_bio_split(s, ret[1]->bio);
+	blklat_capture_bio_split(s, ret[1]->bio);	/* as block_bio_remap may tell of it again */
+	preempt_enable();
+}
+
+/* It ends with the last of its pieces, in whatever order they end, and fails if any of them does. */
+static void blklat_capture_bios_test_split(struct kunit *test)
+{
+	static const u32 orders[][PIECES] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+	u32 i, k, failing;
+
+	for (i = 0; i < ARRAY_SIZE(orders); i++)
+		for (failing = 0; failing <= PIECES; failing++) {
+			struct blklat_session *s = fake_session(test, 0, 6, FAKE_MAX_BIOS, &total, 1);
+			struct fake_totals wanted = one_io;
+			struct request *rq[PIECES];
+
+			split(test, s, rq);
+			for (k = 0; k < PIECES; k++) {
+				EXPECT_U64(test, fake_bios_in_flight(test, s, 0), 1);
+				fake_expect(test, 0, 0, "on its way", &on_its_way);
+				end_request(s, rq[orders[i][k]], orders[i][k] == failing ? FAKE_ERROR : 0, BYTES);
+			}
+			EXPECT_U64(test, fake_bios_in_flight(test, s, 0), 0);
+			wanted.errors[READ_IO] = failing < PIECES;
+			fake_expect(test, 0, 0, "ended", &wanted);
+		}
+}
+
+/* Where a bio ends by itself, its pieces have ended before. One whose end was missed is not waited for. */
+static void blklat_capture_bios_test_split_alone(struct kunit *test)
+{
+	u32 missed;
+
+	for (missed = 0; missed < 2; missed++) {
+		struct blklat_session *s = fake_session(test, 0, 6, FAKE_MAX_BIOS, &total, 1);
+		struct request *rq[PIECES];
+
+		split(test, s, rq);
+		fake_bio_end(s, rq[0]->bio, BLK_STS_OK);
+		if (!missed)
+			fake_bio_end(s, rq[1]->bio, BLK_STS_IOERR);
+		fake_expect(test, 0, 0, "on its way", &on_its_way);
+		fake_bio_end(s, rq[2]->bio, BLK_STS_OK);
+		EXPECT_U64(test, fake_bios_in_flight(test, s, 0), 0);
+		/* The piece's end comes late. It is nobody's. */
+		end_request(s, rq[1], 0, BYTES);
+		fake_expect(test, 0, 0, "ended", missed ? &one_io : &one_failed);
+	}
+}
+
 /* Both stages of a disk, and two sessions: each counts for itself. */
 static void blklat_capture_bios_test_with_other_stages(struct kunit *test)
 {
@@ -386,6 +458,8 @@ static struct kunit_case blklat_capture_bios_test_cases[] = {
 	KUNIT_CASE(blklat_capture_bios_test_part_of_request),
 	KUNIT_CASE(blklat_capture_bios_test_flush_sequence),
 	KUNIT_CASE(blklat_capture_bios_test_handed_on),
+	KUNIT_CASE(blklat_capture_bios_test_split),
+	KUNIT_CASE(blklat_capture_bios_test_split_alone),
 	KUNIT_CASE(blklat_capture_bios_test_with_other_stages),
 	{}
 };

@@ -10,6 +10,7 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/mutex.h>
+#include <linux/string.h>
 
 #include "kernel.h"
 
@@ -54,6 +55,20 @@ void blklat_device_exit(void)
 		class_interface_unregister(&removals);
 }
 
+static bool is_named(const struct gendisk *disk, const char *prefix)
+{
+	return !strncmp(disk->disk_name, prefix, strlen(prefix));
+}
+
+/*
+ * Of the devices without requests, md, nvme multipath, bcache and perhaps some that are not known here pass bios on. These
+ * never do: dm sends clones, and the others have no device below.
+ */
+static bool passes_bios_on(const struct gendisk *disk)
+{
+	return !is_named(disk, "dm-") && !is_named(disk, "zram") && !is_named(disk, "ram") && !is_named(disk, "pmem");
+}
+
 /*
  * When a device is removed, its inode goes first, before the interfaces of its class are told
  * (del_gendisk()).
@@ -71,6 +86,8 @@ static int describe(struct inode *inode, struct blklat_device *ret)
 		.part = blklat_bdev_part(bdev),
 		.number = bdev->bd_dev,
 		.partition = bdev_is_partition(bdev),
+		.passes_bios_on = !queue_is_mq(q) && passes_bios_on(bdev->bd_disk),
+		.hides_splits = is_named(bdev->bd_disk, "md"),	/* raid0, until 6.17 */
 	};
 	return watch_removals(blklat_bdev_device(bdev));
 }

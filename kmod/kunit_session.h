@@ -121,6 +121,7 @@ static inline struct blklat_device fake_device(const struct fake_disk *d, bool p
 {
 	return (struct blklat_device){
 		.queue = no_requests ? NULL : &d->queue,
+		.passes_bios_on = no_requests,
 		.disk = &d->disk,
 		.part = d->bdev[partition],
 		.partition = partition,

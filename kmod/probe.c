@@ -71,6 +71,25 @@ static notrace void on_bio_note(void *session, struct request_queue *q, struct b
 	ON_THIS_CPU(blklat_note_bio(session, bio));
 }
 
+#if BLKLAT_BIO_HAS_BDEV
+static notrace void on_bio_split(void *session, struct bio *piece, unsigned int new_sector)
+#else
+static notrace void on_bio_split(void *session, struct request_queue *q, struct bio *piece, unsigned int new_sector)
+#endif
+{
+	ON_THIS_CPU(blklat_capture_bio_split(session, piece));
+}
+
+/* md raid0 split bios without block_split until 6.17, but it traces where it sends each piece. */
+#if BLKLAT_BIO_HAS_BDEV
+static notrace void on_bio_remap(void *session, struct bio *bio, dev_t from, sector_t sector)
+#else
+static notrace void on_bio_remap(void *session, struct request_queue *q, struct bio *bio, dev_t from, sector_t sector)
+#endif
+{
+	ON_THIS_CPU(blklat_capture_bio_split(session, bio));
+}
+
 static notrace void on_bio_complete(void *session, struct request_queue *q, struct bio *bio)
 {
 	ON_THIS_CPU(blklat_capture_bio_complete(session, bio));
@@ -87,6 +106,7 @@ static struct hook {
 	bool starts;			/* an IO starts here (merge: or stops being one); else it ends */
 	bool optional;
 	bool notes;			/* needed for notes on senders, whatever the stages */
+	bool hidden_splits;		/* only if a device is watched that may split bios without block_split */
 	struct tracepoint *tracepoint;	/* NULL: the kernel has no tracepoint of this name */
 } hooks[] = {
 	{ "block_rq_complete", on_rq_complete, DEVICE | QUEUE | TOTAL },
@@ -96,6 +116,8 @@ static struct hook {
 	/* Without this hook, a merged request would seem to stay in the queue for ever. */
 	{ "block_rq_merge", on_rq_merge, QUEUE, .starts = true, .optional = true },
 	{ "block_rq_insert", on_rq_insert, QUEUE, .starts = true },
+	{ "block_split", on_bio_split, TOTAL, .starts = true },
+	{ "block_bio_remap", on_bio_remap, TOTAL, .starts = true, .hidden_splits = true },
 	{ "block_bio_queue", on_bio_note, .starts = true, .notes = true },
 	{ "block_bio_queue", on_bio_queue, TOTAL, .starts = true },
 };
@@ -111,6 +133,8 @@ static __maybe_unused void check_prototypes(void)
 	check_trace_callback_type_block_rq_issue(on_rq_issue);
 	check_trace_callback_type_block_rq_requeue(on_rq_requeue);
 	check_trace_callback_type_block_rq_complete(on_rq_complete);
+	check_trace_callback_type_block_split(on_bio_split);
+	check_trace_callback_type_block_bio_remap(on_bio_remap);
 	check_trace_callback_type_block_bio_queue(on_bio_note);
 	check_trace_callback_type_block_bio_queue(on_bio_queue);
 	check_trace_callback_type_block_bio_complete(on_bio_complete);
@@ -136,6 +160,8 @@ static bool wanted(const struct blklat_session *s, const struct hook *h)
 
 	if (h->notes)
 		return s->slow && s->slow->notes;
+	if (h->hidden_splits && !s->hides_splits)
+		return false;
 	for (stage = 0; stage < BLKLAT_STAGES; stage++)
 		if (s->stages[stage] && h->stages & 1 << stage)
 			return h->tracepoint || !h->optional;

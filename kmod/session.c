@@ -141,7 +141,10 @@ static int add_watch(struct blklat_session *s, u32 number, struct blklat_watch *
 		add_target(s, d->disk, d->number);
 	s->stages[watch->stage] = true;
 	s->partitions |= d->partition;
-	s->remapped |= watch->stage == BLKLAT_STAGE_TOTAL && !d->queue;
+	if (watch->stage == BLKLAT_STAGE_TOTAL) {
+		s->remapped |= d->passes_bios_on;
+		s->hides_splits |= d->hides_splits;
+	}
 	return err;
 }
 

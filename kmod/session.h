@@ -30,6 +30,8 @@ struct blklat_device {
 	const void *part;	/* what request.part and bio.bi_bdev point to */
 	dev_t number;
 	bool partition;
+	bool passes_bios_on;	/* as they are, to other devices, whose requests end them; only without requests */
+	bool hides_splits;	/* it may split bios without block_split, and trace block_bio_remap for each piece */
 };
 
 /*
@@ -72,7 +74,8 @@ struct blklat_session {
 	u64 cpu_bytes;			/* of the series of one CPU */
 	bool stages[BLKLAT_STAGES];	/* watched on some device */
 	bool partitions;		/* a partition is watched */
-	bool remapped;			/* stage total is watched on a device without requests */
+	bool remapped;			/* stage total is watched on a device that passes bios on */
+	bool hides_splits;		/* or on one that hides splits */
 	bool requests_only;		/* only stage device is watched, and only of whole devices */
 	bool marks;			/* times in slots have marks of pauses, or parts */
 	struct blklat_header *header;	/* the beginning of the region that userspace maps */

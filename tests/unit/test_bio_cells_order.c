@@ -35,6 +35,7 @@ enum {
 	do { cpu_barrier(is_key(at) ? ALL_THEN_KEY : FIELDS_THEN_TIME); poke(at, value); } while (0)
 #define copy_start(to, from) copy((to), (from))
 #define __sync_val_compare_and_swap(at, was, to) cpu_compare_and_swap(cpu_cell(at), was, to)
+#define __sync_fetch_and_add(at, n) cpu_fetch_and_add(cpu_cell(at), n)
 
 enum { BUCKETS = 2, BIOS = 2 };
 
@@ -58,6 +59,7 @@ static void copy(struct bio_start *to, const struct bio_start *from)
 #include "../../bpf/bio_cells.bpf.h"
 
 #undef __sync_val_compare_and_swap
+#undef __sync_fetch_and_add
 
 static u32 standbys;
 
@@ -125,7 +127,7 @@ static void remember_as(u64 key, u32 bio, u32 turn)
 static void recall(u32 bio)
 {
 	cpu_hand_over();
-	told[bio].recalled = recall_from_cell(key_of(bio), &told[bio].found);
+	told[bio].recalled = recall_from_cell(&(u64){ key_of(bio) }, 0, false, &told[bio].found);
 	cpu_hand_over();
 }
 
@@ -435,6 +437,59 @@ static void test_missed_end(void **state)
 	assert_holds(IN_SECOND, miss_an_end, first_was_overwritten);
 }
 
+/* --- pieces ----------------------------------------------------------------------------------- */
+
+enum { PIECE_KEY = 200 };
+
+/* Bio 0 was split once: the cells of both. */
+static void set_up_split(const struct weak_memory *how)
+{
+	struct bio_cell *bio = &buckets[0].cell[BIO_BUCKET - 1], *piece = &buckets[1].cell[BIO_BUCKET - 1];
+	const struct bio_start start = start_of_bio(0);
+
+	set_up(how, IN_FIRST | IN_SECOND);
+	weak.first[cpu_cell(&bio->key)] = key_of(0);
+	weak.first[cpu_cell(&bio->start.ns)] = start.ns;
+	weak.first[cpu_cell(&bio->start.watch[0])] = start.watch[0];
+	weak.first[cpu_cell(&piece->key)] = PIECE_KEY;
+	weak.first[cpu_cell(&piece->start.ns)] = key_of(0);
+	cpu_watch(&bio->start.state, BIO_PIECE);
+	cpu_watch(&piece->start.state, BIO_PIECE);
+}
+
+static struct told ends[2];	/* of what remained of bio 0, and of its piece */
+
+static void end_rest(void)
+{
+	ends[0].recalled = recall_from_cell(&(u64){ key_of(0) }, 0, false, &ends[0].found);
+	cpu_hand_over();
+}
+
+static void end_piece(void)
+{
+	ends[1].recalled = recall_from_cell(&(u64){ PIECE_KEY }, 0, false, &ends[1].found);
+	cpu_hand_over();
+}
+
+/* Whichever is the last ends the bio, with its own start. */
+static void one_ends_it(void)
+{
+	assert_int_equal(ends[0].recalled + ends[1].recalled, 1);
+	told[0] = ends[ends[1].recalled];
+	told[0].remembered = 1;
+}
+
+static void test_pieces(void **state)
+{
+	static const programs both_end = { end_rest, end_piece };
+
+	(void)state;
+	set_up_split(&x86);
+	assert_int_equal(explore(both_end, HOLDS, one_ends_it), HOLDS);
+	set_up_split(&arm64);
+	assert_int_equal(explore(both_end, HOLDS, one_ends_it), HOLDS);
+}
+
 /* On arm64, none of them can be left out. */
 static void test_each_barrier_is_needed(void **state)
 {
@@ -484,6 +539,7 @@ int main(void)
 		cmocka_unit_test(test_standbys),
 		cmocka_unit_test(test_standbys_without_room),
 		cmocka_unit_test(test_missed_end),
+		cmocka_unit_test(test_pieces),
 		cmocka_unit_test(test_each_barrier_is_needed),
 		cmocka_unit_test(test_loads_need_it_too),
 		cmocka_unit_test(test_each_acquire_is_needed),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Bios that a limit holds back before they are queued, in the programs' table (bpf/bio_cells.bpf.h); one step after the
- * other.
+ * The programs' table (bpf/bio_cells.bpf.h), one step after the other: bios that a limit holds back before they are queued,
+ * and bios that are split.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,12 +88,17 @@ static int set_up(void **state)
 	return 0;
 }
 
+static bool recall(struct bio_start *ret)
+{
+	return recall_from_cell(&(u64){ KEY }, 0, false, ret);
+}
+
 static u64 recalled_ns(void)
 {
 	struct bio_start start = { 0 };
 
-	assert_true(recall_from_cell(KEY, &start));
-	assert_false(recall_from_cell(KEY, &start));
+	assert_true(recall(&start));
+	assert_false(recall(&start));
 	return start.ns & ~BLKLAT_SLOT_SEEN;
 }
 
@@ -107,7 +112,7 @@ static void begins_where_it_is_held(void **state)
 		assert_true(hold(HELD_NS));
 		/* By now it would be in another part. */
 		assert_int_equal(queue_from(first, 3 + first % 3), 0);
-		assert_true(recall_from_cell(KEY, &start));
+		assert_true(recall(&start));
 		assert_int_equal(start.ns & ~BLKLAT_SLOT_SEEN, HELD_NS);
 		/* The last standby removes the mark that the others left. */
 		assert_int_equal(start.ns & BLKLAT_SLOT_SEEN, 0);
@@ -165,6 +170,108 @@ static void no_room(void **state)
 	assert_int_equal(recalled_ns(), HELD_NS);
 }
 
+/* --- split bios ------------------------------------------------------------------------------- */
+
+enum { REST = KEY, FRONT = 200, MIDDLE = 300, ENDS = 3 };
+
+/* The front piece is split once more. Any of the programs may be skipped, and each that comes later finds nothing to do. */
+static void split(void)
+{
+	assert_int_equal(queue_from(0, 3), 1);
+	for (u32 turn = 0; turn <= STANDBYS; turn++)
+		add_piece_in_cells(FRONT, REST);
+	for (u32 turn = 0; turn <= STANDBYS; turn++)
+		add_piece_in_cells(MIDDLE, FRONT);
+}
+
+/* Ends one with a request, through all programs. Returns whether that ends the bio. */
+static bool end(u64 key, u32 error, struct bio_start *ret)
+{
+	u32 ended = 0;
+
+	for (u32 turn = 0; turn <= STANDBYS; turn++) {
+		u64 whose = key;
+
+		if (!recall_from_cell(&whose, error, false, ret))
+			continue;
+		assert_int_equal(whose, REST);
+		ret->error = error ?: (u32)ret->error;	/* as end_in_mode() has it */
+		ended++;
+	}
+	assert_true(ended <= 1);
+	return ended;
+}
+
+static void check_empty(void)
+{
+	for (u32 i = 0; i < 2 * BIO_BUCKET; i++)
+		assert_int_equal(buckets[i / BIO_BUCKET].cell[i % BIO_BUCKET].key, 0);
+}
+
+/* It ends with the last of its pieces, in whatever order they end, and with the error of the one that failed. */
+static void ends_with_its_last_piece(void **state)
+{
+	static const u64 orders[][ENDS] = {
+		{ FRONT, MIDDLE, REST }, { FRONT, REST, MIDDLE }, { MIDDLE, FRONT, REST },
+		{ MIDDLE, REST, FRONT }, { REST, FRONT, MIDDLE }, { REST, MIDDLE, FRONT },
+	};
+	struct bio_start start;
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(orders); i++)
+		for (u32 failed = 0; failed <= ENDS; failed++) {
+			split();
+			for (u32 k = 0; k < ENDS; k++)
+				assert_int_equal(end(orders[i][k], k == failed ? -5 : 0, &start), k == ENDS - 1);
+			assert_int_equal(start.ns & ~BLKLAT_SLOT_SEEN, QUEUED_NS);
+			assert_int_equal(start.bytes, 4096);
+			assert_int_equal(start.error, failed < ENDS ? -5 : 0);
+			check_empty();
+		}
+}
+
+/* Where a bio ends by itself, all of its pieces have ended, even if a program missed that. */
+static void ends_by_itself(void **state)
+{
+	struct bio_start start;
+
+	(void)state;
+	split();
+	assert_false(end(FRONT, 0, &start));
+	assert_true(recall_from_cell(&(u64){ REST }, 0, true, &start));
+	/* The piece that was missed: an end at its address, later, is nobody's; nor is one if the bio's address is used again. */
+	assert_false(end(MIDDLE, 0, &start));
+	check_empty();
+	split();
+	assert_true(recall_from_cell(&(u64){ REST }, 0, true, &start));
+	assert_int_equal(queue_from(0, 3), 1);
+	assert_false(end(FRONT, 0, &start));
+	assert_false(end(MIDDLE, 0, &start));
+	assert_true(end(REST, 0, &start));
+	check_empty();
+}
+
+/* A piece without room is not waited for. */
+static void no_room_for_a_piece(void **state)
+{
+	struct bio_start start;
+
+	(void)state;
+	for (u32 i = 1; i < 2 * BIO_BUCKET; i++)
+		buckets[i / BIO_BUCKET].cell[i % BIO_BUCKET].key = 1;
+	split();
+	assert_true(end(REST, 0, &start));
+	assert_false(end(FRONT, 0, &start));
+}
+
+/* The pieces of a bio that is not watched. */
+static void not_its_piece(void **state)
+{
+	(void)state;
+	add_piece_in_cells(FRONT, REST);
+	check_empty();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +280,10 @@ int main(void)
 		cmocka_unit_test_setup(over_one_whose_end_was_missed, set_up),
 		cmocka_unit_test_setup(of_a_device_that_went, set_up),
 		cmocka_unit_test_setup(no_room, set_up),
+		cmocka_unit_test_setup(ends_with_its_last_piece, set_up),
+		cmocka_unit_test_setup(ends_by_itself, set_up),
+		cmocka_unit_test_setup(no_room_for_a_piece, set_up),
+		cmocka_unit_test_setup(not_its_piece, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

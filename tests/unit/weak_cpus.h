@@ -7,7 +7,7 @@
  *   - on x86 in program order;
  *   - else in any order in which two stores to one cell keep theirs, and those behind a barrier that is not missing wait
  *     for those before it. Copies wait in the same way, since a load may be performed after a store that follows it.
- * A compare-and-exchange waits until all of these are done, and is a single step. After a hand-over any CPU might go on.
+ * A compare-and-exchange, or an addition that returns something, waits until all of these are done, and is a single step. After a hand-over any CPU might go on.
  * Which CPU goes next, and what becomes visible next, are choices of an execution. The reader comes last, and chooses
  * when it saw each cell (weak_load()).
  *
@@ -164,6 +164,19 @@ static inline u64 cpu_compare_and_swap(u32 cell, u64 was, u64 value)
 	found = cpu_load(cell);
 	if (new && found == was)
 		cpu_show(cell, value);
+	return found;
+}
+
+static inline u32 cpu_fetch_and_add(u32 cell, u32 n)
+{
+	bool new;
+	u32 found;
+
+	cpu_hand_over();
+	new = cpu_is_new();
+	found = cpu_load(cell);
+	if (new)
+		cpu_show(cell, found + n);
 	return found;
 }
 

@@ -193,6 +193,8 @@ int bpf_kernel_traits(bool bios, struct kernel_traits *ret, struct problem *p)
 		.requeue_arg1 = args_in(btf, "block_rq_requeue") == 2,
 		.merge_arg1 = args_in(btf, "block_rq_merge") == 2,
 		.bio_queue_arg1 = args_in(btf, "block_bio_queue") == 2,
+		.bio_split_arg1 = args_in(btf, "block_split") == 3,
+		.bio_remap_arg1 = args_in(btf, "block_bio_remap") == 4,
 		.traces_merges = args_in(btf, "block_rq_merge") > 0,
 		.bios_know_partition = struct_has(btf, "bio", "bi_bdev"),
 		.rare_flags = rare_flags(btf),

@@ -47,6 +47,8 @@ static void list_programs(const struct bpf_capture *b, struct event ret[BPF_EVEN
 	ret[BPF_RQ_ISSUE] = EVENT(on_rq_issue);
 	ret[BPF_RQ_MERGE] = EVENT(on_rq_merge);
 	ret[BPF_RQ_INSERT] = EVENT(on_rq_insert);
+	ret[BPF_BIO_SPLIT] = EVENT_OF_BIOS(on_bio_split);
+	ret[BPF_BIO_REMAP] = EVENT_OF_BIOS(on_bio_remap);
 	ret[BPF_BIO_QUEUE] = EVENT_OF_BIOS(on_bio_queue);
 }
 
@@ -65,6 +67,8 @@ static void list_events(const struct bpf_capture *b, struct event ret[BPF_EVENTS
 	ret[BPF_RQ_ISSUE].wanted = device || queue;
 	ret[BPF_RQ_MERGE].wanted = queue && b->traits.traces_merges;
 	ret[BPF_RQ_INSERT].wanted = queue;
+	ret[BPF_BIO_SPLIT].wanted = total;
+	ret[BPF_BIO_REMAP].wanted = bpf_hides_splits(&b->kernel.capture);
 	ret[BPF_BIO_QUEUE].wanted = total;
 	for (u32 i = BPF_FIRST_START; i < BPF_EVENTS; i++)
 		ret[i].starts = true;

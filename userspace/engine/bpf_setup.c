@@ -21,13 +21,36 @@
 #include "engine/geometry.h"
 #include "util/cleanup.h"
 
-/* Is stage total of a device without requests of its own watched? */
-static bool any_remapped(const struct capture *c)
+static bool is_named(const struct device *d, const char *prefix)
+{
+	return !strncmp(d->name, prefix, strlen(prefix));
+}
+
+/*
+ * Of the devices without requests, md, nvme multipath, bcache and perhaps some that are not known here pass their bios on
+ * unchanged, so requests of other devices end them. These never do: dm sends clones, and the others have no device below.
+ */
+static bool passes_bios_on(const struct device *d)
+{
+	return !d->hw_queues && !is_named(d, "dm-") && !is_named(d, "zram") && !is_named(d, "ram") && !is_named(d, "pmem");
+}
+
+static bool any_total(const struct capture *c, bool (*is)(const struct device *d))
 {
 	for (u32 i = 0; i < c->n_watches; i++)
-		if (c->watches[i].stage == BLKLAT_STAGE_TOTAL && !c->watches[i].device->hw_queues)
+		if (c->watches[i].stage == BLKLAT_STAGE_TOTAL && is(c->watches[i].device))
 			return true;
 	return false;
+}
+
+static bool is_md(const struct device *d)
+{
+	return is_named(d, "md");
+}
+
+bool bpf_hides_splits(const struct capture *c)
+{
+	return any_total(c, is_md);
 }
 
 static bool any_partition(const struct capture *c)
@@ -64,7 +87,7 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_hash_shift = 32 - b->targets.bits;
 	ro->cfg_queue = capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_QUEUE);
 	ro->cfg_bios = capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_TOTAL);
-	ro->cfg_remapped = any_remapped(&b->kernel.capture);
+	ro->cfg_remapped = any_total(&b->kernel.capture, passes_bios_on);
 	ro->cfg_flush_seq = ro->cfg_bios ? b->traits.flush_seq : 0;
 	ro->cfg_parts = b->kernel.parts;
 	ro->cfg_by = b->kernel.by;
@@ -75,6 +98,8 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_requeue_arg1 = b->traits.requeue_arg1;
 	ro->cfg_merge_arg1 = b->traits.merge_arg1;
 	ro->cfg_bio_queue_arg1 = b->traits.bio_queue_arg1;
+	ro->cfg_bio_split_arg1 = b->traits.bio_split_arg1;
+	ro->cfg_bio_remap_arg1 = b->traits.bio_remap_arg1;
 	ro->cfg_bio_traced = b->traits.bio_traced;
 	ro->cfg_mode = mode_of(ro, &b->kernel.capture);
 }

@@ -63,9 +63,8 @@ def multipath():
 
 
 @contextlib.contextmanager
-def mapped(*table):
+def mapped(*table, name="blklat-test"):
     """A device mapper device of these lines. Their targets' modules stay loaded, and hold dm_mod."""
-    name = "blklat-test"
     run("sh", "-c", f"printf '%s\\n' \"$@\" | dmsetup create {name}", "sh", *table)
     try:
         yield Device(run("dmsetup", "info", "-c", "--noheadings", "-o", "blkdevname", name))
@@ -86,11 +85,11 @@ def md(level, *members):
     """An array without a superblock, so that nothing but the test writes to it."""
     device = Device("md0")
     os.environ["MDADM_NO_UDEV"] = "1"
-    run("modprobe", f"raid{level}")
-    # Only raid0 has chunks; the members of raid1 need no resync.
-    options = ["--chunk=64"] if level == 0 else ["--assume-clean"]
-    run("mdadm", "--build", device.path, f"--level={level}", f"--raid-devices={len(members)}", *options,
-        *(m.path for m in members))
+    run("modprobe", "raid456" if level == 5 else f"raid{level}")
+    # raid1 has no chunks, raid0 no resync; raid5 takes a superblock.
+    options = {0: ["--chunk=64"], 1: ["--assume-clean"], 5: ["--chunk=64", "--assume-clean", "--metadata=1.2", "--bitmap=none", "--run"]}[level]
+    run("mdadm", "--create" if level == 5 else "--build", device.path, f"--level={level}", f"--raid-devices={len(members)}",
+        *options, *(m.path for m in members))
     try:
         yield disk_at_rest(device.name)
     finally:
