@@ -172,7 +172,6 @@ def test_a_stall(file):
         assert stopping_s - 1 <= stall["values"]["longest_at_s"] <= stopped_s + 1
         least_s, most_s = going_s - stopped_s - 1.1, gone_s - stopping_s + 1.1
         assert least_s <= stall["values"]["longest_s"] <= most_s
-        assert least_s <= found["hung"][0]["values"]["oldest_ns"] / 1e9 <= most_s
         assert stall["values"]["time_s"] < 1.5 * stall["values"]["longest_s"]
 
 

@@ -77,21 +77,6 @@ def cache_exhausted(fast_s=60, slow_s=240, fast=(44000, 22e3), slow=(2600, 380e3
     return s
 
 
-def every_third_second(seconds=150, iops=7000, p50_ns=560e3):
-    """A drive that stops to clean up: in each third second nothing completes and four writes wait."""
-    s = Script()
-    for second in range(seconds):
-        stalled = second % 3 == 2
-        if not stalled:
-            s.peak("write", p50_ns, s.noisy(iops))
-            if second and second % 3 == 0:
-                s.io("write", 1.0005e9, 4)
-        s.in_flight(4, 1e9 if stalled else p50_ns / 2)
-        s.tick()
-    s.stalls = seconds // 3
-    return s
-
-
 def within_intervals(begin_s, takes_s=1.05, period_s=3, stalls=18, iops=5000, p50_ns=6.4e6, depth=32):
     """A drive that stalls every period_s, at any time within an interval, so few intervals are empty."""
     s = Script()
@@ -104,7 +89,6 @@ def within_intervals(begin_s, takes_s=1.05, period_s=3, stalls=18, iops=5000, p5
         ages = [second + 1 - at for at in begins if at < second + 1 < at + takes_s]
         s.in_flight(depth, ages[0] * 1e9 if ages else p50_ns / 2)
         s.tick()
-    s.begins = begins
     return s
 
 

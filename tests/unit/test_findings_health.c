@@ -75,6 +75,9 @@ static void hung_limits(void **state)
 		assert_count(&m, "hung", cases[c].findings);
 		if (cases[c].findings)
 			assert_close(value(only(&m, "hung"), "pending"), 1, 0);
+		if (!c)
+			assert_string_equal(only(&m, "hung")->text, "sda: an IO hung: at 61.0 s it had been in flight for 1.00 s, "
+					    "and it still was when the run ended");
 		end(&m);
 	}
 }

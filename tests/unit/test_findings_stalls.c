@@ -33,8 +33,14 @@ static void stops_every_third_second(void **state)
 	assert_close(f->from_s, 1.996, 1e-9);
 	assert_close(f->to_s, 1998, 1e-9);
 	assert_string_equal(f->text, "sda write: stalled 666 times, 668.7 s in all (33.4 % of the run), 1.00 s on average, longest 1.00 s at "
-			    "2.0 s, regularly: every 3.00 s (± 0.0 s); IOs were in flight, 7.00k IOPS is the median");
+			    "2.0 s, regularly: every 3.00 s (± 0.0 s), the last one until the run ended; IOs were in flight, "
+			    "7.00k IOPS is the median");
+	/* From 1400 s, when a stall has just begun, to 1997 s. */
+	f = only(&m, "steady_state");
+	assert_close(value(f, "stalled_share"), (1 + 198 * 1.004) / 597, 1e-9);
+	assert_non_null(strstr(f->text, "; steady on average only: the device stalled for 33.5 % of that time"));
 	assert_count(&m, "level_change", 0);
+	assert_count(&m, "hung", 0);
 	end(&m);
 }
 
@@ -63,10 +69,8 @@ static void one_stall_in_the_middle(void **state)
 	assert_close(value(f, "intervals"), 4, 0);
 	assert_false(has_value(f, "period_s"));
 	assert_string_equal(f->text, "sda read: stalled for 3.00 s at 100.4 s; IOs were in flight, 100k IOPS is the median");
-	f = only(&m, "hung");
-	assert_close(value(f, "oldest_ns"), 2.6e9, 1);
-	assert_close(f->from_s, 100.4, 1e-6);
-	assert_string_equal(f->text, "sda: an IO hung: at 103.0 s it had been in flight for 2.60 s");
+	assert_close(value(f, "pending"), 0, 0);
+	assert_count(&m, "hung", 0);
 	end(&m);
 }
 
@@ -223,6 +227,82 @@ static void all_ops_stall(void **state)
 	end(&m);
 }
 
+/* Both stand still for 2 s, and writes for longer: told with its whole length, if at least half of it was not told yet. */
+static void one_op_stalls_for_longer(void **state)
+{
+	(void)state;
+	for (u32 takes = 3; takes <= 6; takes++) {
+		struct made m;
+
+		begin(&m, 1);
+		for (u32 i = 0; i < 100; i++) {
+			synthetic_io(&m.s, 0, READ, 100000, i >= 50 && i < 52 ? 0 : 20000);
+			synthetic_io(&m.s, 0, READ, 2000000000, i == 52 ? 8 : 0);
+			synthetic_io(&m.s, 0, WRITE, 100000, i >= 50 && i < 50 + takes ? 0 : 2000);
+			synthetic_io(&m.s, 0, WRITE, takes * NSEC_PER_SEC, i == 50 + takes ? 8 : 0);
+			synthetic_tick(&m.s, 1);
+		}
+		judge(&m);
+		assert_count(&m, "stall", takes < 4 ? 1 : 2);
+		assert_int_equal(m.fs.f[0].op, -1);
+		assert_close(value(&m.fs.f[0], "longest_s"), 2, 1e-9);
+		if (takes >= 4) {
+			assert_int_equal(m.fs.f[1].op, WRITE);
+			assert_close(value(&m.fs.f[1], "longest_s"), takes, 1e-9);
+		}
+		end(&m);
+	}
+}
+
+/* What stalls the device stalls its total as well: reported once. In the total alone, it is reported there. */
+static void one_device_at_two_stages(void **state)
+{
+	(void)state;
+	for (u32 alone = 0; alone < 2; alone++) {
+		const struct finding *f;
+		struct made m;
+
+		synthetic_init(&m.s);
+		m.s.watch[1] = (struct watch){ .device = m.s.watch[0].device, .stage = BLKLAT_STAGE_TOTAL };
+		synthetic_begin(&m.s, 2, 6, 1);
+		for (u32 i = 0; i < 100; i++) {
+			for (u32 w = 0; w < 2; w++) {
+				bool gap = i >= 50 && i < 54 && (w || !alone);
+
+				synthetic_io(&m.s, w, READ, 100000, gap ? 0 : 5000);
+				synthetic_in_flight(&m.s, w, 8, gap ? (i - 49) * NSEC_PER_SEC : 50000);
+				synthetic_io(&m.s, w, READ, 4000000000, i == 54 && (w || !alone) ? 8 : 0);
+			}
+			synthetic_tick(&m.s, 1);
+		}
+		judge(&m);
+		f = only(&m, "stall");
+		assert_int_equal(f->watch->stage, alone ? BLKLAT_STAGE_TOTAL : BLKLAT_STAGE_DEVICE);
+		assert_close(value(f, "longest_s"), 4, 1e-9);
+		assert_count(&m, "hung", 0);
+		end(&m);
+	}
+}
+
+/* An IO hangs for 30 s, and the device stalls for 4 of these: it is another matter. */
+static void a_stall_while_an_io_hangs(void **state)
+{
+	struct made m;
+
+	(void)state;
+	begin(&m, 1);
+	for (u32 i = 0; i < 60; i++) {
+		synthetic_io(&m.s, 0, READ, 100000, i >= 20 && i < 24 ? 0 : 5000);
+		synthetic_io(&m.s, 0, READ, 30 * NSEC_PER_SEC, i == 40);
+		synthetic_in_flight(&m.s, 0, 8, i >= 10 && i < 40 ? (i - 9) * NSEC_PER_SEC : 50000);
+		synthetic_tick(&m.s, 1);
+	}
+	judge(&m);
+	assert_close(value(only(&m, "stall"), "longest_s"), 4, 1e-9);
+	assert_close(value(only(&m, "hung"), "oldest_ns"), 30e9, 1);
+	end(&m);
+}
+
 /* Ctrl-C 0.4 s into an interval, in which one IO has taken 0.3 s so far. Half an interval may be a stall. */
 static void a_stub_is_no_stall(void **state)
 {
@@ -308,8 +388,10 @@ static void an_end_that_never_came(void **state)
 		}
 		judge(&m);
 		assert_close(value(only(&m, "stall"), "longest_s"), 4, 1e-9);
-		assert_string_equal(only(&m, "hung")->text, "sda: an IO hung: at 40.0 s it had been in flight for 4.00 s, "
-				    "and it still was when the run ended");
+		assert_close(value(only(&m, "stall"), "pending"), 1, 0);
+		assert_string_equal(only(&m, "stall")->text, "sda read: stalled for 4.00 s at 36.0 s, until the run ended; "
+				    "IOs were in flight, 10.0k IOPS is the median");
+		assert_count(&m, "hung", 0);
 		end(&m);
 	}
 }
@@ -325,14 +407,14 @@ static double goes_on_s(double from_s, double to_s, double begin_s, double takes
 }
 
 /*
- * A steady 5000 IOPS at queue depth 32 that stalls for 1.05 s every 3 s, wherever that falls in the intervals. Few intervals
+ * A steady 5000 IOPS at queue depth 32 that stalls for @takes_s every 3 s, wherever that falls in the intervals. Few intervals
  * of 1 s are empty, but most of those of 100 ms within a stall are. All stalls are found, with their length and period, and
  * the run is reported as steady only on average.
  */
-static void stalls_at(double interval_s, double begin_s)
+static void stalls_at(double interval_s, double begin_s, double takes_s)
 {
 	enum { SECONDS = 54, STALLS = 18 };
-	const double takes_s = 1.05, period_s = 3;
+	const double period_s = 3;
 	const struct finding *f;
 	struct made m;
 
@@ -345,7 +427,7 @@ static void stalls_at(double interval_s, double begin_s)
 			ends |= at >= from_s;
 		synthetic_io(&m.s, 0, READ, 6400000, llround(5000 * goes_on_s(from_s, to_s, begin_s, takes_s, period_s)));
 		if (ends)
-			synthetic_io(&m.s, 0, READ, 1050000000, 32);
+			synthetic_io(&m.s, 0, READ, llround(takes_s * 1e9), 32);
 		synthetic_in_flight(&m.s, 0, 32, within ? llround(in_stall_s * 1e9) : 6000000);
 		synthetic_tick(&m.s, interval_s);
 	}
@@ -354,13 +436,13 @@ static void stalls_at(double interval_s, double begin_s)
 	assert_true(value(f, "stalls") >= STALLS && value(f, "stalls") <= STALLS + 1);
 	assert_close(value(f, "longest_s"), takes_s, 0.05);
 	assert_close(value(f, "mean_s"), takes_s, 0.05);
+	assert_true(value(f, "mean_s") <= value(f, "longest_s"));
 	assert_close(value(f, "period_s"), period_s, 0.05);
 	assert_true(value(f, "period_deviation_s") < 0.1);
 	assert_close(f->from_s, begin_s, 0.05);
 	f = only(&m, "steady_state");
-	/* A third of the time, and the rest of the intervals in which a stall begins or ends. */
-	assert_true(value(f, "stalled_share") > (interval_s < 1 ? 0.33 : 0.6));
-	assert_true(!value(f, "reached") || strstr(f->text, "; steady on average only: it stalled in intervals that are "));
+	assert_close(value(f, "stalled_share"), takes_s / period_s, 0.02);
+	assert_true(!value(f, "reached") || strstr(f->text, "; steady on average only: the device stalled for "));
 	end(&m);
 }
 
@@ -368,8 +450,9 @@ static void stalls_within_intervals(void **state)
 {
 	(void)state;
 	for (u32 tenth = 0; tenth < 20; tenth++) {
-		stalls_at(1, 0.5 + tenth / 10.0);
-		stalls_at(0.1, 1.003 + tenth / 200.0);
+		stalls_at(1, 0.5 + tenth / 10.0, 1.05);
+		stalls_at(1, 0.5 + tenth / 10.0, 1.005);
+		stalls_at(0.1, 1.003 + tenth / 200.0, 1.05);
 	}
 }
 
@@ -425,6 +508,9 @@ int main(void)
 		cmocka_unit_test(periods),
 		cmocka_unit_test(one_op_stalls),
 		cmocka_unit_test(all_ops_stall),
+		cmocka_unit_test(one_op_stalls_for_longer),
+		cmocka_unit_test(one_device_at_two_stages),
+		cmocka_unit_test(a_stall_while_an_io_hangs),
 		cmocka_unit_test(a_stub_is_no_stall),
 		cmocka_unit_test(short_intervals_are_empty),
 		cmocka_unit_test(an_end_that_was_missed),

@@ -188,29 +188,37 @@ static int inquire(const struct inquiry *q)
 
 /* The arrays that an inquiry needs, with an element for each interval. */
 struct rooms {
-	bool *stalled, *proven;
+	bool *proven;
+	double *stalled_s, *told_s;
 };
 
 static void rooms_uninit(struct rooms *r)
 {
-	free(r->stalled);
 	free(r->proven);
+	free(r->stalled_s);
+	free(r->told_s);
 }
 
 static int rooms_init(struct rooms *rooms, const struct run *r)
 {
-	*rooms = (struct rooms){ calloc(r->n ?: 1, sizeof(bool)), calloc(r->n ?: 1, sizeof(bool)) };
-	return rooms->stalled && rooms->proven ? 0 : -ENOMEM;
+	u32 n = r->n ?: 1;
+
+	*rooms = (struct rooms){ calloc(n, sizeof(bool)), calloc(n, sizeof(double)), calloc(n, sizeof(double)) };
+	return rooms->proven && rooms->stalled_s && rooms->told_s ? 0 : -ENOMEM;
 }
 
 static struct inquiry inquiry_of(const struct run *r, u32 watch, const struct rooms *rooms, struct findings *to)
 {
 	const struct inquiry q = {
-		.run = r, .watch = &r->watches[watch], .age_proven = rooms->proven, .stalled = rooms->stalled, .to = to,
+		.run = r, .watch = &r->watches[watch], .age_proven = rooms->proven, .stalled_s = rooms->stalled_s,
+		.told_s = rooms->told_s, .to = to,
 	};
 
 	prove_ages(r, q.watch, rooms->proven);
-	memset(rooms->stalled, 0, r->n * sizeof(*rooms->stalled));
+	memset(rooms->stalled_s, 0, r->n * sizeof(*rooms->stalled_s));
+	/* What was told of a device's first stage is not told again of the next. */
+	if (!watch || q.watch[-1].watch->device != q.watch->watch->device)
+		memset(rooms->told_s, 0, r->n * sizeof(*rooms->told_s));
 	return q;
 }
 

@@ -20,10 +20,10 @@ struct finding_value {
  * Kinds and their values; the names of both are stable. Shares are fractions of 1.
  *
  *   steady_state   known; if it is: reached, iops, round_s, excursion_share, slope_share, stalled_share (share of
- *                  the window in intervals with stalls); first_reached_s if any five rounds of the run pass
+ *                  the window's time for which the device stalled); first_reached_s if any five rounds of the run pass
  *   stall          stalls, time_s, share (of the active window's time), intervals (with stalls), mean_s,
- *                  longest_s, longest_at_s, median_iops; if stalls are regular: period_s (from the begin of
- *                  one to that of the next), period_deviation_s
+ *                  longest_s, longest_at_s, median_iops, pending (at the end of the run); if stalls are regular:
+ *                  period_s (from the begin of one to that of the next), period_deviation_s
  *   level_change   at_s, share (of the IOs, done by then); iops, p50_ns and queue_depth, each with before_ and
  *                  after_; times_slower_by_latency (of the means), times_slower_by_iops, rest_s. If there are
  *                  more than three: changes, first_at_s, last_at_s, and least_ and most_ iops, iops_p50_ns
@@ -31,7 +31,7 @@ struct finding_value {
  *   after_pause    ios, share, first_p50_ns, rest_p50_ns, first_mean_ns
  *   beside         ios, share (of the op's), p50_ns, p99_ns, base_ios, base_p50_ns, base_p99_ns, times_p50, times_p99
  *   slow_common    slow (slow IOs for which it is known), share (of these), share_of_all (of all IOs), p_value
- *   hung           oldest_ns, at_s, in_flight, pending (at the end of the run)
+ *   hung           oldest_ns, at_s, in_flight, pending (at the end of the run); not told of an IO that waited in a stall
  *   errors         errors, ios
  *   losses         lost, share, and each reason of lost_names
  *   kernel_count   kernel_ios, completed

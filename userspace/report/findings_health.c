@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "report/findings_rules.h"
+#include "report/stalls.h"
 
 #define HUNG_LATENCIES 100	/* median latencies; only an IO that is stuck takes that long */
 #define HUNG_LEAST_NS (1 * NSEC_PER_SEC)
@@ -110,17 +110,28 @@ static double hung_ns(const struct watch_run *w)
 	return fmin(fmax(HUNG_LATENCIES * p50_ns, HUNG_LEAST_NS), HUNG_MOST_NS);
 }
 
+/* Whether the oldest IO in flight at the end of interval @i waited in a stall for most of its time. */
+static bool told_as_stall(const struct inquiry *q, u32 i)
+{
+	double end_s = run_end_of(q->run, i), took_s = (double)q->watch->oldest_ns[i] / NSEC_PER_SEC;
+
+	return stalled_time(q->run, q->told_s, i, &(struct stall){ end_s - took_s, end_s }) > took_s / 2;
+}
+
 int find_hung(const struct inquiry *q)
 {
 	const struct watch_run *w = q->watch;
 	char who[FINDING_WHO], age[UNITS_TEXT], at[UNITS_TEXT];
-	u32 n = q->run->n, oldest = 0;
+	const u64 *ages = w->oldest_ns;
+	u32 n = q->run->n, oldest = n;
 	struct finding *f;
 
 	for (u32 i = 0; i < n; i++)
-		if (q->age_proven[i] && (!q->age_proven[oldest] || w->oldest_ns[i] > w->oldest_ns[oldest]))
+		if (q->age_proven[i] && (oldest == n || ages[i] > ages[oldest]) &&
+		    /* If it gets older, it is looked at where it is oldest. */
+		    !(i + 1 < n && ages[i + 1] > ages[i] && q->age_proven[i + 1]) && !told_as_stall(q, i))
 			oldest = i;
-	if (!n || !q->age_proven[oldest] || w->oldest_ns[oldest] < hung_ns(w))
+	if (oldest == n || w->oldest_ns[oldest] < hung_ns(w))
 		return 0;
 	f = finding_add(q, "hung", -1);
 	if (!f)
@@ -135,7 +146,7 @@ int find_hung(const struct inquiry *q)
 		    units_seconds(at, f->to_s), units_ns(age, w->oldest_ns[oldest]),
 		    oldest == n - 1 ? q->run->asked.to ? ", and it still was when the window ended" : ", and it still was when the run ended" : "");
 	finding_rule(f, "an IO that at an interval's end has been in flight for 100 times the median latency, but at least 1 s "
-		     "and at most 30 s");
+		     "and at most 30 s; one that waited in a stall is not told again");
 	return 0;
 }
 

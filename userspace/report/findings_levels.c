@@ -60,7 +60,7 @@ static int trace_init(struct trace *t, const struct inquiry *q, u32 op)
 	if (!t->interval || !t->y || !t->room)
 		return -ENOMEM;
 	for (u32 i = 0; i < r->n; i++)
-		if (t->s->ios[i] && !q->stalled[i] && r->length_s[i] >= r->interval_s / 2)
+		if (t->s->ios[i] && !q->stalled_s[i] && r->length_s[i] >= r->interval_s / 2)
 			t->interval[t->n++] = i;
 	return 0;
 }

@@ -20,7 +20,8 @@ struct inquiry {
 	 * used again.
 	 */
 	bool *age_proven;
-	bool *stalled;			/* [interval] Set by find_stalls(), for the rules that run after it. */
+	double *stalled_s;		/* [interval] For how long the device stalled. Set by find_stalls(), for the rules that run after it. */
+	double *told_s;			/* [interval] The same for stalls that were told: of the device or one of its ops, at any stage. */
 	struct findings *to;
 };
 

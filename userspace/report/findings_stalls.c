@@ -67,23 +67,33 @@ static double share_of(const struct stalls *s, const struct run *r)
 	return stalled_s / (w->to_s - w->from_s);
 }
 
+/* Whether the last stall lasts until the run ends. */
+static bool is_pending(const struct flow *flow, const struct stalls *s)
+{
+	const struct run *r = flow->q->run;
+
+	return !flow->ios[r->n - 1] && s->s[s->n - 1].to_s > run_end(r) - r->interval_s / 2;
+}
+
 static void say(struct finding *f, const struct flow *flow, const struct stalls *s, const struct period *period)
 {
 	char a[UNITS_TEXT], b[UNITS_TEXT], c[UNITS_TEXT], d[UNITS_TEXT], e[UNITS_TEXT];
-	double longest_s = s->longest->to_s - s->longest->from_s, share = share_of(s, flow->q->run);
+	double share = share_of(s, flow->q->run);
 
 	if (s->n == 1)
-		finding_say(f, "stalled for %s at %s", units_ns(a, longest_s * NSEC_PER_SEC), units_seconds(b, s->s[0].from_s));
+		finding_say(f, "stalled for %s at %s", units_ns(a, s->longest_s * NSEC_PER_SEC), units_seconds(b, s->s[0].from_s));
 	else
 		finding_say(f, "stalled %u times, %s in all (%s of the run), %s on average, longest %s at %s", s->n,
-			    units_seconds(a, s->time_s), units_share(b, share), units_ns(c, s->time_s / s->n * NSEC_PER_SEC),
-			    units_ns(d, longest_s * NSEC_PER_SEC), units_seconds(e, s->longest->from_s));
+			    units_seconds(a, s->time_s), units_share(b, share), units_ns(c, s->mean_s * NSEC_PER_SEC),
+			    units_ns(d, s->longest_s * NSEC_PER_SEC), units_seconds(e, s->longest_at_s));
 	for (u32 i = 0; s->n > 1 && s->n <= LISTED && i < s->n; i++)
 		finding_say(f, "%s%s", i ? i + 1 == s->n ? " and " : ", " : ": at ",
 			    units_seconds(a, s->s[i].from_s));
 	if (period->mean_s)
 		finding_say(f, ", regularly: every %s (\302\261 %s)", units_ns(a, period->mean_s * NSEC_PER_SEC),
 			    units_seconds(b, period->deviation_s));
+	if (is_pending(flow, s))
+		finding_say(f, ", %suntil the %s ended", s->n > 1 ? "the last one " : "", flow->q->run->asked.to ? "window" : "run");
 	finding_say(f, "; IOs were in flight, %s IOPS is the median", units_short(a, flow->median));
 }
 
@@ -97,8 +107,7 @@ static int op_named(const struct flow *f)
 	return f->op < 0 && n == 1 ? (int)main_op(f->q->watch) : f->op;
 }
 
-/* Reports the stalls, and marks their intervals in @marks. */
-static int report(const struct flow *flow, const struct stalls *s, bool *marks)
+static int report(const struct flow *flow, const struct stalls *s)
 {
 	const struct inquiry *q = flow->q;
 	struct finding *f = finding_add(q, "stall", op_named(flow));
@@ -112,11 +121,12 @@ static int report(const struct flow *flow, const struct stalls *s, bool *marks)
 	finding_value(f, "stalls", s->n);
 	finding_value(f, "time_s", s->time_s);
 	finding_value(f, "share", share_of(s, q->run));
-	finding_value(f, "intervals", stalls_mark(s, q->run, marks));
-	finding_value(f, "mean_s", s->time_s / s->n);
-	finding_value(f, "longest_s", s->longest->to_s - s->longest->from_s);
-	finding_value(f, "longest_at_s", s->longest->from_s);
+	finding_value(f, "intervals", stalls_spread(s, q->run, q->told_s));
+	finding_value(f, "mean_s", s->mean_s);
+	finding_value(f, "longest_s", s->longest_s);
+	finding_value(f, "longest_at_s", s->longest_at_s);
 	finding_value(f, "median_iops", flow->median);
+	finding_value(f, "pending", is_pending(flow, s));
 	if (period.mean_s) {
 		finding_value(f, "period_s", period.mean_s);
 		finding_value(f, "period_deviation_s", period.deviation_s);
@@ -130,35 +140,34 @@ static int report(const struct flow *flow, const struct stalls *s, bool *marks)
 	return 0;
 }
 
-/*
- * Looks for stalls of one flow. Intervals marked in @known were already reported; those of the whole
- * device are added.
- */
-static int find_in_flow(const struct inquiry *q, int op, bool *known)
+/* Looks for stalls of one flow that were not told yet: of the device as a whole, of another op, or at another stage. */
+static int find_in_flow(const struct inquiry *q, int op)
 {
 	struct flow f CLEANUP(flow_uninit) = { 0 };
 	struct stalls s CLEANUP(stalls_uninit) = { 0 };
-	CLEANUP(cleanup_free) bool *marks = calloc(q->run->n ?: 1, sizeof(*marks));
-	int err = marks ? flow_init(&f, q, op) : -ENOMEM;
+	int err = flow_init(&f, q, op);
 
 	if (err || !f.median)
 		return err;
-	err = stalls_find(&f, known, &s);
-	if (!err && s.n)
-		err = report(&f, &s, op < 0 ? known : marks);
-	return err;
+	err = stalls_find(&f, &s);
+	if (err)
+		return err;
+	if (op < 0)
+		stalls_spread(&s, q->run, q->stalled_s);
+	stalls_sum_up(&s, q->run, q->told_s);
+	return s.n ? report(&f, &s) : 0;
 }
 
 int find_stalls(const struct inquiry *q)
 {
 	u32 n = 0;
-	int err = find_in_flow(q, -1, q->stalled);
+	int err = find_in_flow(q, -1);
 
 	for (u32 op = 0; op < BLKLAT_OPS; op++)
 		n += op_matters(q->watch, op);
 	/* One of several ops may stand still while others go on. */
 	for (u32 op = 0; !err && n > 1 && op < BLKLAT_OPS; op++)
 		if (op_matters(q->watch, op))
-			err = find_in_flow(q, op, q->stalled);
+			err = find_in_flow(q, op);
 	return err;
 }

@@ -18,21 +18,21 @@ static void say_unknown(const struct inquiry *q, struct finding *f, const char *
 			    q->run->active.n, q->run->active.n == 1 ? "" : "s");
 }
 
-/* The share of the window's time in intervals in which the device stalled. */
+/* The share of the window's time for which the device stalled. */
 static double stalled_share(const struct inquiry *q)
 {
 	const struct steady_window *w = q->window;
 	double stalled_s = 0;
 
 	for (u32 i = w->first; i < w->first + w->n; i++)
-		stalled_s += q->stalled[i] ? q->run->length_s[i] : 0;
+		stalled_s += q->stalled_s[i];
 	return stalled_s / (w->to_s - w->from_s);
 }
 
 static bool stalled_within(const struct inquiry *q, double from_s, double to_s)
 {
 	for (u32 i = 0; i < q->run->n; i++)
-		if (q->stalled[i] && q->run->start_s[i] < to_s && run_end_of(q->run, i) > from_s)
+		if (q->stalled_s[i] && q->run->start_s[i] < to_s && run_end_of(q->run, i) > from_s)
 			return true;
 	return false;
 }
@@ -48,7 +48,7 @@ static void say(struct finding *f, const char *who, const struct steady_state *s
 		    units_short(iops, s->mean), units_share(excursion, s->excursion), s->slope < 0 ? "fall" : "rise",
 		    units_share(slope, fabs(s->slope)));
 	if (s->reached && stalled > 0)
-		finding_say(f, "; steady on average only: it stalled in intervals that are %s of that time",
+		finding_say(f, "; steady on average only: the device stalled for %s of that time",
 			    units_share(share, stalled));
 }
 
@@ -88,7 +88,7 @@ static int find_of_op(const struct inquiry *q, u32 op)
 	finding_value(f, "first_reached_s", first_s);
 	if (!s.reached)
 		finding_say(f, "; five such rounds from %s on were steady%s", units_seconds(first, first_s),
-			    stalled_within(q, first_s, first_s + STEADY_ROUNDS * s.round_s) ? ", in the mean only: it stalled in them" : "");
+			    stalled_within(q, first_s, first_s + STEADY_ROUNDS * s.round_s) ? ", in the mean only: the device stalled in them" : "");
 	return 0;
 }
 

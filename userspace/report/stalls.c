@@ -16,6 +16,7 @@
 #define NEAR_MIN 3		/* how many there must be */
 #define NEAR_WITHIN 100		/* how many intervals to search for them on each side */
 #define NOISE 3			/* by how many standard deviations the missing IOs must exceed chance */
+#define ROUNDING_S 1e-6		/* a smaller difference is none */
 
 void flow_uninit(struct flow *f)
 {
@@ -151,7 +152,7 @@ static int add(struct stalls *to, double from_s, double to_s)
 	return 0;
 }
 
-static int add_rows(const struct flow *f, const bool *known, struct stalls *ret)
+static int add_rows(const struct flow *f, struct stalls *ret)
 {
 	const struct run *r = f->q->run;
 	CLEANUP(cleanup_free) bool *marks = calloc(r->n ?: 1, sizeof(*marks));
@@ -163,7 +164,7 @@ static int add_rows(const struct flow *f, const bool *known, struct stalls *ret)
 	for (u32 i = 0; !err && i < r->n; i++) {
 		u32 from = i;
 
-		while (i < r->n && marks[i] && !known[i])
+		while (i < r->n && marks[i])
 			i++;
 		if (i > from)
 			err = add(ret, r->start_s[from], run_end_of(r, i - 1));
@@ -250,7 +251,7 @@ static double length_s(const struct stall *s)
  * meanwhile, and more than chance explains. IOs that come at random also vary by the square root of
  * their number.
  */
-static bool stood_still(const struct flow *f, u32 i, const struct stall *s, double iops, double unevenness, const bool *known)
+static bool stood_still(const struct flow *f, u32 i, const struct stall *s, double iops, double unevenness)
 {
 	const struct run *r = f->q->run;
 	double due = 0, missing = 0, variance = 0;
@@ -258,8 +259,6 @@ static bool stood_still(const struct flow *f, u32 i, const struct stall *s, doub
 	for (u32 j = i + 1; j-- && (j == i || run_end_of(r, j) > s->from_s);) {
 		double ios = iops * r->length_s[j];
 
-		if (known[j])
-			return false;
 		due += ios;
 		missing += ios - f->ios[j];
 		variance += pow(unevenness * ios, 2);
@@ -268,7 +267,7 @@ static bool stood_still(const struct flow *f, u32 i, const struct stall *s, doub
 }
 
 /* Adds the stalls that long IOs show, whatever else completed in their intervals. */
-static int add_long(const struct flow *f, const bool *known, struct stalls *ret)
+static int add_long(const struct flow *f, struct stalls *ret)
 {
 	double unevenness;
 	int err = find_unevenness(f, &unevenness);
@@ -283,7 +282,7 @@ static int add_long(const struct flow *f, const bool *known, struct stalls *ret)
 		if (!iops)
 			continue;
 		s = place(f, i, took_s, iops);
-		if (stood_still(f, i, &s, iops, unevenness, known))
+		if (stood_still(f, i, &s, iops, unevenness))
 			err = add(ret, s.from_s, s.to_s);
 	}
 	return err;
@@ -322,24 +321,48 @@ static void join(const struct flow *f, struct stalls *s)
 			s->s[s->n++] = s->s[i];
 }
 
-int stalls_find(const struct flow *f, const bool *known, struct stalls *ret)
+int stalls_find(const struct flow *f, struct stalls *ret)
 {
-	int err = add_rows(f, known, ret);
+	int err = add_rows(f, ret);
 
 	if (!err)
-		err = add_long(f, known, ret);
-	if (err)
-		return err;
-	join(f, ret);
-	for (u32 i = 0; i < ret->n; i++) {
-		const struct stall *s = &ret->s[i];
+		err = add_long(f, ret);
+	if (!err)
+		join(f, ret);
+	return err;
+}
 
-		ret->time_s += length_s(s);
+double stalled_time(const struct run *r, const double *stalled_s, u32 last, const struct stall *within)
+{
+	double s = 0;
+
+	for (u32 i = last + 1; i-- && run_end_of(r, i) > within->from_s;)
+		s += fmin(stalled_s[i], fmin(run_end_of(r, i), within->to_s) - fmax(r->start_s[i], within->from_s));
+	return s;
+}
+
+void stalls_sum_up(struct stalls *s, const struct run *r, const double *told_s)
+{
+	u32 n = 0, last = 0;
+
+	for (u32 i = 0; i < s->n; i++) {
+		const struct stall stall = s->s[i];
+
+		while (last + 1 < r->n && r->start_s[last + 1] < stall.to_s)
+			last++;
+		if (stalled_time(r, told_s, last, &stall) > length_s(&stall) / 2)
+			continue;
+		s->s[n++] = stall;
+		s->time_s += length_s(&stall);
 		/* Of equally long stalls, takes the first one, regardless of rounding. */
-		if (!i || length_s(s) > length_s(ret->longest) + 1e-6)
-			ret->longest = s;
+		if (length_s(&stall) > s->longest_s + ROUNDING_S) {
+			s->longest_s = length_s(&stall);
+			s->longest_at_s = stall.from_s;
+		}
 	}
-	return 0;
+	s->n = n;
+	/* Rounded, the mean of equal stalls may exceed each of them. */
+	s->mean_s = n ? fmin(s->time_s / n, s->longest_s) : 0;
 }
 
 void stalls_uninit(struct stalls *s)
@@ -347,16 +370,20 @@ void stalls_uninit(struct stalls *s)
 	free(s->s);
 }
 
-u32 stalls_mark(const struct stalls *s, const struct run *r, bool *marks)
+u32 stalls_spread(const struct stalls *s, const struct run *r, double *stalled_s)
 {
 	u32 n = 0, at = 0;
 
 	for (u32 i = 0; i < r->n; i++) {
+		double in_s = 0;
+
 		while (at < s->n && s->s[at].to_s <= r->start_s[i])
 			at++;
-		if (at == s->n || s->s[at].from_s >= run_end_of(r, i))
+		for (u32 k = at; k < s->n && s->s[k].from_s < run_end_of(r, i); k++)
+			in_s += fmin(s->s[k].to_s, run_end_of(r, i)) - fmax(s->s[k].from_s, r->start_s[i]);
+		if (in_s < ROUNDING_S)
 			continue;
-		marks[i] = true;
+		stalled_s[i] += in_s;
 		n++;
 	}
 	return n;

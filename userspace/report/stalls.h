@@ -38,15 +38,23 @@ struct stalls {
 	u32 n;
 	struct stall *s;	/* in order; no two touch */
 	u32 room;
-	double time_s;		/* of all together */
-	const struct stall *longest;
+	double time_s, mean_s, longest_s, longest_at_s;	/* see stalls_sum_up() */
 };
 
-/* Finds stalls outside of the intervals marked in @known. Returns 0 or -ENOMEM; stalls_uninit() either way. */
-int stalls_find(const struct flow *f, const bool *known, struct stalls *ret);
+/* Finds all stalls, without the figures of all together. Returns 0 or -ENOMEM; stalls_uninit() either way. */
+int stalls_find(const struct flow *f, struct stalls *ret);
 void stalls_uninit(struct stalls *s);
 
-/* Marks the intervals with stalls. Returns how many there are. */
-u32 stalls_mark(const struct stalls *s, const struct run *r, bool *marks);
+/*
+ * Drops the stalls of which more than half was told: @told_s has the seconds told of each interval. Then sets the figures
+ * of all together; the longest is the first of equal ones, and the mean is never above it.
+ */
+void stalls_sum_up(struct stalls *s, const struct run *r, const double *told_s);
+
+/* How many of @stalled_s, seconds of each interval, lie in @within; @last is the interval in which it ends. */
+double stalled_time(const struct run *r, const double *stalled_s, u32 last, const struct stall *within);
+
+/* Adds to @stalled_s for how long each interval stalled. Returns how many did. */
+u32 stalls_spread(const struct stalls *s, const struct run *r, double *stalled_s);
 
 #endif
