@@ -142,7 +142,7 @@ def test_a_device_that_slows_down_half_way(file, folder):
     assert len(after) / length_s < 55
     # At least one IO always waits.
     assert change["values"]["after_queue_depth"] == pytest.approx(sum(after) / length_s, abs=0.1)
-    assert "became slower" in change["text"]
+    assert "times slower by mean latency" in change["text"]
     # Without marks the level is a phase, with these figures.
     [level] = [phase for phase in document(file, "--phases", "auto")["phases"] if abs(phase["from_s"] - at_s) <= 1]
     assert level["name"].startswith("level ")

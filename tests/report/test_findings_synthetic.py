@@ -57,6 +57,48 @@ def test_cache_exhausted_after_a_share_of_the_run(findings, share):
     assert change["values"]["at_s"] == pytest.approx(fast_s, abs=1)
 
 
+def test_writes_begin_and_reads_become_slower(findings):
+    """The factor is that of the reads, whatever the writes add to the device's queue depth."""
+    s = synthetic.Script()
+    for second in range(40):
+        s.peak("read", 100e3 if second < 20 else 2e6, 400)
+        s.peak("write", 6e6, 500 if second >= 20 else 0, size=2 ** 20)
+        s.tick()
+    [change] = findings(s)["level_change"]
+    assert change["values"]["times_slower_by_latency"] == pytest.approx(20, rel=1e-4)
+    assert change["text"].startswith("sda read: mean latency rose at 20.0 s, after 50.0 % of the IOs, at 400 IOPS before and 400 after; ")
+    assert change["text"].endswith(": 20.0 times slower by mean latency, when writes of 1.00 MiB began (500 IOPS)")
+
+
+@pytest.mark.parametrize("op,iops", [("write", 500), ("read", 100)])
+def test_an_owner_begins_on_one_of_four_drives(findings, op, iops):
+    drives = [f"nvme{i}n1" for i in range(4)]
+    s = synthetic.Script(drives, by="cgroup")
+    for second in range(60):
+        for drive in drives:
+            sick = drive == "nvme2n1" and second >= 20
+            s.on(drive)
+            s.io("read", 940e3 if sick else 85e3, 810, more="in=/postgresql")
+            s.io("read", 9e6 if sick else 85e3, 90, more="in=/postgresql")
+            s.io(op, 6e6, iops * sick, size=2 ** 20, more="in=/nightly-backup")
+        s.tick()
+    [change] = findings(s)["level_change"]
+    assert (change["device"], change["op"]) == ("nvme2n1", "read")
+    after = 0.9 * 940e3 + 0.1 * 9e6 if op == "write" else (810 * 940e3 + 90 * 9e6 + 100 * 6e6) / 1000
+    assert change["values"]["times_slower_by_latency"] == pytest.approx(after / 85e3, rel=1e-4)
+    assert change["text"].endswith(f"times slower by mean latency, when {op}s of 1.00 MiB by cgroup /nightly-backup began ({iops} IOPS)")
+
+
+def test_a_cache_that_one_owner_exhausts(findings):
+    """Its IOs are those that became slower, so it is not another load."""
+    s = synthetic.Script(by="cgroup")
+    for second in range(40):
+        s.io("write", *((25e3, 40000) if second < 20 else (250e3, 4000)), more="in=/db")
+        s.tick()
+    [change] = findings(s)["level_change"]
+    assert change["text"].endswith(": 10.0 times slower by mean latency, as when a cache is exhausted")
+
+
 def test_rounds_with_stalls_are_steady_in_the_mean_only(findings):
     """The second half no longer stalls, so the run is uneven; the rounds before it were even, but stalled."""
     script = synthetic.within_intervals(1)

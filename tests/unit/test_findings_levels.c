@@ -30,9 +30,9 @@ static void cache_exhausted(void **state)
 	assert_close(value(f, "after_p50_ns"), 212000, 1200);
 	assert_close(value(f, "times_slower_by_latency"), 212. / 27, 0.01);
 	assert_close(value(f, "times_slower_by_iops"), 148148. / 18868, 0.01);
-	assert_string_equal(f->text, "sda write: IOPS fell from 148k to 18.9k at 438.4 s, after 68.8 % of the IOs; p50 27.0 us "
-			    "before, 212 us after; queue depth 4.00 and 4.00: the device became slower, "
-			    "7.85 times by mean latency and 7.85 by IOPS, as when a cache is exhausted");
+	assert_string_equal(f->text, "sda write: IOPS fell from 148k to 18.9k at 438.4 s, after 68.8 % of the IOs; mean 27.0 us "
+			    "before, 212 us after; p50 27.0 us before, 212 us after: 7.85 times slower by mean latency, as when "
+			    "a cache is exhausted");
 	assert_count(&m, "stall", 0);
 	assert_close(value(only(&m, "steady_state"), "reached"), 1, 0);
 	assert_count(&m, "peaks", 1);
@@ -55,9 +55,9 @@ static void cache_exhausted_at_a_fixed_rate(void **state)
 	assert_close(value(f, "share"), 0.219, 0.01);
 	assert_close(value(f, "before_queue_depth"), 0.27, 0.001);
 	assert_close(value(f, "after_queue_depth"), 2.12, 0.001);
-	assert_string_equal(f->text, "sda write: latency rose at 438.0 s, after 21.9 % of the IOs, at 10.0k IOPS before and "
-			    "10.0k after; p50 27.0 us before, 212 us after; queue depth 0.27 and 2.12: the device became slower, "
-			    "7.85 times by mean latency and 1.00 by IOPS, as when a cache is exhausted");
+	assert_string_equal(f->text, "sda write: mean latency rose at 438.0 s, after 21.9 % of the IOs, at 10.0k IOPS before "
+			    "and 10.0k after; mean 27.0 us before, 212 us after; p50 27.0 us before, 212 us after: 7.85 times "
+			    "slower by mean latency, as when a cache is exhausted");
 	end(&m);
 }
 
@@ -80,9 +80,9 @@ static void limited_in_bursts(void **state)
 	}
 	judge(&m);
 	f = only(&m, "level_change");
-	assert_string_equal(f->text, "sda read: IOPS fell from 500 to 50 at 30.0 s, after 90.9 % of the IOs; p50 300 us "
-			    "before, 30.1 us after; queue depth 0.15 and 0.99: the device became slower, "
-			    "66.1 times by mean latency and 10.0 by IOPS, as when a cache is exhausted");
+	assert_string_equal(f->text, "sda read: IOPS fell from 500 to 50 at 30.0 s, after 90.9 % of the IOs; mean 300 us "
+			    "before, 19.8 ms after; p50 300 us before, 30.1 us after: 66.1 times slower by mean latency, as "
+			    "when a cache is exhausted");
 	end(&m);
 }
 
@@ -99,9 +99,55 @@ static void load_changed(void **state)
 	judge(&m);
 	f = only(&m, "level_change");
 	assert_close(value(f, "at_s"), 30, 1e-6);
-	assert_string_equal(f->text, "sda read: IOPS fell from 320k to 10.0k at 30.0 s, after 97.0 % of the IOs; p50 100 us "
-			    "before, 100 us after; queue depth 32.0 and 1.00: the load changed");
+	assert_string_equal(f->text, "sda read: IOPS fell from 320k to 10.0k at 30.0 s, after 97.0 % of the IOs; mean 100 us "
+			    "before, 100 us after; p50 100 us before, 100 us after: the load changed");
 	end(&m);
+}
+
+/*
+ * Reads, 1000 a second, take ten times as long (or as short) from 30 s on, and writes go from one rate to another, at the
+ * same time or not. These are of 4 KiB and 5 ms, and count from 1 % of the IOs, a factor of 1.5 and within two intervals on.
+ * As many flushes take less time, so they are not named. The last second before has two fifths of the change.
+ */
+static void another_load(void **state)
+{
+	static const struct { u64 before_ns, after_ns; u32 at, from, to; const char *words; } cases[] = {
+		{ 100000, 1000000, 30, 0, 500, "10.0 times slower by mean latency, when writes of 4.00 KiB began (500 IOPS)" },
+		{ 100000, 1000000, 28, 0, 500, ", when writes of 4.00 KiB began (500 IOPS)" },
+		{ 100000, 1000000, 32, 0, 500, ", when writes of 4.00 KiB began (500 IOPS)" },
+		{ 100000, 1000000, 27, 0, 500, ", as when a cache is exhausted" },
+		{ 100000, 1000000, 33, 0, 500, ", as when a cache is exhausted" },
+		{ 100000, 1000000, 30, 0, 10, ", when writes of 4.00 KiB began (10 IOPS)" },
+		{ 100000, 1000000, 30, 0, 9, ", as when a cache is exhausted" },
+		{ 100000, 1000000, 30, 100, 150, ", when writes of 4.00 KiB rose from 100 to 150 IOPS" },
+		{ 100000, 1000000, 30, 100, 149, ", as when a cache is exhausted" },
+		{ 100000, 1000000, 30, 500, 100, ": 10.0 times slower by mean latency" },	/* it suffers as well */
+		{ 1000000, 100000, 30, 500, 0, ": 10.0 times faster by mean latency, when writes of 4.00 KiB fell from 500 to 0 IOPS" },
+		{ 1000000, 100000, 30, 0, 500, ": 10.0 times faster by mean latency" },
+	};
+
+	(void)state;
+	for (u32 c = 0; c < ARRAY_SIZE(cases); c++) {
+		const struct finding *f;
+		struct made m;
+
+		begin(&m, 1);
+		for (u32 i = 0; i < 60; i++) {
+			double part = i + 1 < cases[c].at ? 0 : i < cases[c].at ? 0.4 : 1;
+			u64 others = llround((1 - part) * cases[c].from + part * cases[c].to);
+
+			synthetic_io(&m.s, 0, WRITE, 5000000, others);
+			synthetic_io(&m.s, 0, BLKLAT_OP_FLUSH, 100000, others);
+			second(&m, READ, i < 30 ? cases[c].before_ns : cases[c].after_ns, 1000);
+		}
+		judge(&m);
+		for (f = m.fs.f; strcmp(f->kind, "level_change") || f->op != READ;)
+			f++;
+		if (strlen(f->text) < strlen(cases[c].words) || strcmp(f->text + strlen(f->text) - strlen(cases[c].words), cases[c].words))
+			fail_msg("case %u: '%s' must end with '%s'", c, f->text, cases[c].words);
+		assert_close(value(f, "times_slower_by_latency"), (double)cases[c].after_ns / cases[c].before_ns, 1e-9);
+		end(&m);
+	}
 }
 
 /* The limits of a level: a factor of 1.5, five intervals on both sides. Just below them there is no level change. */
@@ -183,9 +229,9 @@ static void a_rest_between_levels(void **state)
 	assert_close(value(f, "at_s"), 30, 1e-9);
 	assert_close(value(f, "rest_s"), 10, 1e-9);
 	assert_close(value(f, "share"), 0.8, 1e-9);
-	assert_string_equal(f->text, "sda read: IOPS fell from 20.0k to 5.00k at 30.0 s, after 80.0 % of the IOs; p50 100 us "
-			    "before, 400 us after; queue depth 2.00 and 2.00, after a rest of 10.0 s: the device became slower, "
-			    "4.00 times by mean latency and 4.00 by IOPS, as when a cache is exhausted");
+	assert_string_equal(f->text, "sda read: IOPS fell from 20.0k to 5.00k at 30.0 s, after 80.0 % of the IOs; mean 100 us "
+			    "before, 400 us after; p50 100 us before, 400 us after; a rest of 10.0 s came before: 4.00 times "
+			    "slower by mean latency, as when a cache is exhausted");
 	assert_count(&m, "stall", 0);
 	end(&m);
 }
@@ -307,6 +353,7 @@ int main(void)
 		cmocka_unit_test(cache_exhausted_at_a_fixed_rate),
 		cmocka_unit_test(limited_in_bursts),
 		cmocka_unit_test(load_changed),
+		cmocka_unit_test(another_load),
 		cmocka_unit_test(level_limits),
 		cmocka_unit_test(a_step_stands_out_of_the_noise),
 		cmocka_unit_test(levels_are_stable),

@@ -8,7 +8,7 @@
 
 #include "report/steady.h"
 
-#define FINDING_VALUES_MAX 12
+#define FINDING_VALUES_MAX 16
 #define FINDINGS_LEVELS_MAX 256
 
 struct finding_value {
@@ -24,9 +24,10 @@ struct finding_value {
  *   stall          stalls, time_s, share (of the active window's time), intervals (with stalls), mean_s,
  *                  longest_s, longest_at_s, median_iops, pending (at the end of the run); if stalls are regular:
  *                  period_s (from the begin of one to that of the next), period_deviation_s
- *   level_change   at_s, share (of the IOs, done by then); iops, p50_ns and queue_depth, each with before_ and
- *                  after_; times_slower_by_latency (of the means), times_slower_by_iops, rest_s. If there are
- *                  more than three: changes, first_at_s, last_at_s, and least_ and most_ iops, iops_p50_ns
+ *   level_change   at_s, share (of the IOs, done by then); iops, mean_ns, p50_ns and queue_depth (the device's, of
+ *                  all ops), each with before_ and after_; times_slower_by_latency (of the means),
+ *                  times_slower_by_iops, rest_s. If there are more than three: changes, first_at_s, last_at_s, and
+ *                  least_ and most_ iops, iops_p50_ns
  *   peaks          peak1_ns, peak1_share, peak2_ns ... in order of latency
  *   after_pause    ios, share, first_p50_ns, rest_p50_ns, first_mean_ns
  *   beside         ios, share (of the op's), p50_ns, p99_ns, base_ios, base_p50_ns, base_p99_ns, times_p50, times_p99

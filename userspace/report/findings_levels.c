@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "blklat/parts.h"
 #include "report/findings_rules.h"
 #include "report/levels.h"
 #include "util/cleanup.h"
@@ -16,6 +18,8 @@
 #define TOLD_MAX 3		/* if there are more changes, one finding sums them up */
 #define SAME_CUT 2		/* a change of IOPS and one of latency are the same if at most this many intervals apart */
 #define EVEN 1.2		/* figures that differ by a smaller factor count as unchanged */
+#define MATTERS 0.01		/* share of the IOs or bytes from which on another load may be a cause */
+#define ABSENT 0.01		/* a load with less than this share of its later rate has not begun yet */
 
 struct trace {
 	const struct inquiry *q;
@@ -30,14 +34,25 @@ struct trace {
 };
 
 struct level {
-	double iops, p50_ns, queue_depth;
+	double iops, bytes_per_s, mean_ns;	/* of one op, or of one owner's IOs of it */
+	double p50_ns, queue_depth;		/* of the op that changed; the queue depth is the device's, of all ops */
+};
+
+/* Another load on the device, of another op or of one owner, that changed at the same time. */
+struct other {
+	const struct watch_run *watch;	/* NULL: there is none */
+	u32 op;
+	struct level before, after;
+	double depth_step;	/* by how much its queue depth changed */
 };
 
 struct change {
 	double at_s, share;
 	double rest_s;		/* pause of the workload before the change */
 	struct level before, after;
-	bool iops_changed;
+	int iops, mean, latency;	/* 1: rose, -1: fell, 0: about the same; latency: the mean or, if that is, the median */
+	struct other cause;	/* the largest of the other loads that can explain it */
+	bool alone;		/* no other load changed at the time */
 };
 
 static void trace_uninit(struct trace *t)
@@ -106,12 +121,29 @@ static int find_cuts(struct trace *t)
 	return 0;
 }
 
+/* Rates and mean of @s in the busy intervals [from, to). */
+static struct level rates_of(const struct trace *t, const struct series_run *s, u32 from, u32 to)
+{
+	double ios = 0, bytes = 0, sum_ns = 0, time = 0;
+
+	for (u32 i = from; i < to; i++) {
+		u32 at = t->interval[i];
+
+		ios += s->ios[at];
+		bytes += s->bytes[at];
+		sum_ns += s->sum_ns[at];
+		time += t->q->run->length_s[at];
+	}
+	return (struct level){ .iops = ios / time, .bytes_per_s = bytes / time, .mean_ns = ios > 0 ? fmax(sum_ns / ios, 1) : 0 };
+}
+
 /* A level's figures. The intervals in which it changes are left out if it is long enough. */
 static struct level level_of(const struct trace *t, u32 level)
 {
 	const struct run *r = t->q->run;
 	u32 from = level ? t->cuts[level - 1] : 0, to = level < t->n_cuts ? t->cuts[level] : t->n;
-	double ios = 0, time = 0, depth = 0;
+	struct level l;
+	double time = 0, depth = 0;
 	u32 n = 0;
 
 	if (to - from > LEVEL_LEAST) {
@@ -121,12 +153,14 @@ static struct level level_of(const struct trace *t, u32 level)
 	for (u32 i = from; i < to; i++) {
 		u32 at = t->interval[i];
 
-		ios += t->s->ios[at];
 		time += r->length_s[at];
 		depth += t->q->watch->queue_depth[at] * r->length_s[at];
 		t->room[n++] = (struct weighted){ series_percentile(t->s, at, RUN_P50), t->s->ios[at] };
 	}
-	return (struct level){ ios / time, weighted_median(t->room, n), depth / time };
+	l = rates_of(t, t->s, from, to);
+	l.p50_ns = fmax(weighted_median(t->room, n), 1);
+	l.queue_depth = depth / time;
+	return l;
 }
 
 /*
@@ -143,7 +177,7 @@ static void place_change(const struct trace *t, u32 cut, struct change *c)
 		before += t->s->ios[i];
 	c->at_s = r->start_s[b];
 	c->rest_s = b > a + 1 ? r->start_s[b] - run_end_of(r, a) : 0;
-	if (c->rest_s || !c->iops_changed) {
+	if (c->rest_s || !c->iops) {
 		before += t->s->ios[a];
 	} else {
 		double at_first = (ios - c->after.iops * (end - begin)) / (c->before.iops - c->after.iops);
@@ -155,16 +189,6 @@ static void place_change(const struct trace *t, u32 cut, struct change *c)
 	c->share = before / t->s->total->ios;
 }
 
-static struct change change_at(const struct trace *t, u32 i)
-{
-	struct change c = { .before = level_of(t, i), .after = level_of(t, i + 1) };
-	double factor = c.after.iops / c.before.iops;
-
-	c.iops_changed = factor >= EVEN || factor <= 1 / EVEN;
-	place_change(t, t->cuts[i], &c);
-	return c;
-}
-
 static int direction(double before, double after, double factor)
 {
 	if (after >= before * factor)
@@ -172,74 +196,142 @@ static int direction(double before, double after, double factor)
 	return after * factor <= before ? -1 : 0;
 }
 
+/* The mean number of a load's IOs in flight, by Little's law. */
+static double depth_of(const struct level *l)
+{
+	return l->iops * l->mean_ns / NSEC_PER_SEC;
+}
+
 /*
- * The mean latency by Little's law. Unlike the median, it includes the few IOs that wait while others
- * complete in bursts.
+ * Sets the loads of @o, whose watch and op are given, before and after its step: where, in the two levels around cut @i, it
+ * is farthest ahead of its mean rate or behind it. Returns the step's direction, or 0 if it is small or not near the cut.
  */
-static double mean_ns(const struct level *l)
+static int changed_with(const struct trace *t, u32 i, const struct change *c, struct other *o)
 {
-	return l->iops > 0 ? l->queue_depth / l->iops * NSEC_PER_SEC : 0;
+	const struct series_run *s = &o->watch->ops[o->op];
+	u32 from = i ? t->cuts[i - 1] : 0, to = i + 1 < t->n_cuts ? t->cuts[i + 1] : t->n, step = from;
+	double mean = s->ios ? rates_of(t, s, from, to).iops : 0, ahead = 0, most = 0;
+	const struct level *larger;
+	int way;
+
+	for (u32 k = from; mean && k < to; k++) {
+		ahead += s->ios[t->interval[k]] - mean * t->q->run->length_s[t->interval[k]];
+		if (fabs(ahead) > most) {
+			most = fabs(ahead);
+			step = k + 1;
+		}
+	}
+	if (step + SAME_CUT < t->cuts[i] || step > t->cuts[i] + SAME_CUT)
+		return 0;
+	/* The intervals beside the step may have some of both. */
+	o->before = rates_of(t, s, from, step - (step > from + 1));
+	o->after = rates_of(t, s, step + (step + 1 < to), to);
+	o->depth_step = fabs(depth_of(&o->after) - depth_of(&o->before));
+	way = direction(o->before.iops, o->after.iops, FACTOR);
+	larger = way > 0 ? &o->after : &o->before;
+	return larger->iops >= MATTERS * c->before.iops || larger->bytes_per_s >= MATTERS * c->before.bytes_per_s ? way : 0;
 }
 
-/* How many times slower it became; 0: unknown. */
-static double latency_ratio(const struct change *c)
+/* By cgroup, each owner counts; what the parts don't show, and undivided runs, go by op. */
+static void find_cause(const struct trace *t, u32 i, struct change *c)
 {
-	double before = mean_ns(&c->before);
+	const struct watch_run *whole = t->q->watch;
+	u32 parts = run_parts(t->q->run, whole - t->q->run->watches);
 
-	return before > 0 ? mean_ns(&c->after) / before : 0;
+	if (parts && strcmp(whole[1].watch->part->by, by_names[BLKLAT_BY_CGROUP]))
+		parts = 0;
+	c->alone = true;
+	for (u32 p = parts + 1; p-- && (p || !c->cause.watch);)
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			struct other o = { .watch = &whole[p], .op = op };
+			int way = op == t->op && !p ? 0 : changed_with(t, i, c, &o);
+
+			/* An owner whose IOs are among those that changed is no other load. */
+			if (!way || (op == t->op && way == c->iops))
+				continue;
+			c->alone = false;
+			if (way == c->latency && (!c->cause.watch || o.depth_step > c->cause.depth_step))
+				c->cause = o;
+		}
 }
 
-static double iops_ratio(const struct change *c)
+static struct change change_at(const struct trace *t, u32 i)
 {
-	return c->after.iops > 0 ? c->before.iops / c->after.iops : 0;
+	struct change c = { .before = level_of(t, i), .after = level_of(t, i + 1) };
+
+	c.iops = direction(c.before.iops, c.after.iops, EVEN);
+	c.mean = direction(c.before.mean_ns, c.after.mean_ns, EVEN);
+	c.latency = c.mean ?: direction(c.before.p50_ns, c.after.p50_ns, EVEN);
+	place_change(t, t->cuts[i], &c);
+	find_cause(t, i, &c);
+	return c;
+}
+
+static void say_other(struct finding *f, const struct other *o)
+{
+	static const char *const names[BLKLAT_OPS] = { "reads", "writes", "flushes", "discards", "other ops" };
+	const struct level *most = o->after.iops > o->before.iops ? &o->after : &o->before;
+	char a[UNITS_TEXT], b[UNITS_TEXT];
+
+	finding_say(f, ", when %s", names[o->op]);
+	if (most->bytes_per_s > 0)
+		finding_say(f, " of %s", units_memory(a, most->bytes_per_s / most->iops));
+	if (o->watch->watch->part)
+		finding_say(f, " by cgroup %.128s", o->watch->watch->part->label);
+	if (o->before.iops < ABSENT * o->after.iops)
+		finding_say(f, " began (%s IOPS)", units_short(a, o->after.iops));
+	else
+		finding_say(f, " %s from %s to %s IOPS", most == &o->after ? "rose" : "fell",
+			    units_short(a, o->before.iops), units_short(b, o->after.iops));
 }
 
 /* Says what the figures tell about the cause. Whether it is a cache, only the drive knows. */
 static void say_cause(struct finding *f, const struct change *c)
 {
-	int iops = direction(c->before.iops, c->after.iops, EVEN);
-	int latency = direction(mean_ns(&c->before), mean_ns(&c->after), EVEN) ?:
-		      direction(c->before.p50_ns, c->after.p50_ns, EVEN);
-	int depth = direction(c->before.queue_depth, c->after.queue_depth, FACTOR);
-	char rest[UNITS_TEXT], a[UNITS_TEXT], b[UNITS_TEXT];
+	int depth = direction(depth_of(&c->before), depth_of(&c->after), FACTOR);
+	double times = c->mean ? c->after.mean_ns / c->before.mean_ns : c->after.p50_ns / c->before.p50_ns;
+	bool load = depth && depth == c->iops;
+	char text[UNITS_TEXT];
 
 	if (c->rest_s)
-		finding_say(f, ", after a rest of %s", units_seconds(rest, c->rest_s));
-	if (depth && depth == iops)
+		finding_say(f, "; a rest of %s came before", units_seconds(text, c->rest_s));
+	if (load)
 		finding_say(f, ": the load changed");
-	else if (latency > 0)
-		finding_say(f, ": the device became slower, %s times by mean latency and %s by IOPS, as when a cache is exhausted",
-			    units_number(a, latency_ratio(c)), units_number(b, iops_ratio(c)));
-	else if (latency < 0)
-		finding_say(f, ": the device became faster");
+	else if (c->latency)
+		finding_say(f, ": %s times %s by %s latency", units_number(text, fmax(times, 1 / times)),
+			    c->latency > 0 ? "slower" : "faster", c->mean ? "mean" : "median");
+	if (c->cause.watch)
+		say_other(f, &c->cause);
+	else if (!load && c->latency > 0 && c->alone)
+		finding_say(f, ", as when a cache is exhausted");
 }
 
 static void say_change(struct finding *f, const struct trace *t, const struct change *c)
 {
+	bool fell = c->iops ? c->iops < 0 : c->mean ? c->mean < 0 : c->after.p50_ns < c->before.p50_ns;
 	char who[FINDING_WHO], a[UNITS_TEXT], b[UNITS_TEXT], at[UNITS_TEXT], share[UNITS_TEXT];
-	bool fell = c->after.iops < c->before.iops;
 
 	finding_who(t->q, t->op, who);
 	units_short(a, c->before.iops);
 	units_short(b, c->after.iops);
 	units_seconds(at, c->at_s);
 	units_share(share, c->share);
-	if (c->iops_changed)
+	if (c->iops)
 		finding_say(f, "%s: IOPS %s from %s to %s at %s, after %s of the IOs", who, fell ? "fell" : "rose", a, b,
 			    at, share);
 	else
-		finding_say(f, "%s: latency %s at %s, after %s of the IOs, at %s IOPS before and %s after", who,
-			    c->after.p50_ns < c->before.p50_ns ? "fell" : "rose", at, share, a, b);
+		finding_say(f, "%s: %s latency %s at %s, after %s of the IOs, at %s IOPS before and %s after", who,
+			    c->mean ? "mean" : "median", fell ? "fell" : "rose", at, share, a, b);
+	finding_say(f, "; mean %s before, %s after", units_ns(a, c->before.mean_ns), units_ns(b, c->after.mean_ns));
 	finding_say(f, "; p50 %s before, %s after", units_ns(a, c->before.p50_ns), units_ns(b, c->after.p50_ns));
-	finding_say(f, "; queue depth %s and %s", units_number(a, c->before.queue_depth),
-		    units_number(b, c->after.queue_depth));
 	say_cause(f, c);
 }
 
 static void state_rule(struct finding *f)
 {
 	finding_rule(f, "a step by a factor of 1.5 or more in IOPS or in the median latency, between levels of %d intervals "
-		     "or more that scatter by at most half the step; rests and stalls are left out", LEVEL_LEAST);
+		     "or more that scatter by at most half the step; rests and stalls are left out; another load is named if it "
+		     "changed by a factor of 1.5 or more at most %d intervals apart", LEVEL_LEAST, SAME_CUT);
 }
 
 static int report_change(const struct trace *t, u32 i)
@@ -254,12 +346,14 @@ static int report_change(const struct trace *t, u32 i)
 	finding_value(f, "share", c.share);
 	finding_value(f, "before_iops", c.before.iops);
 	finding_value(f, "after_iops", c.after.iops);
+	finding_value(f, "before_mean_ns", c.before.mean_ns);
+	finding_value(f, "after_mean_ns", c.after.mean_ns);
 	finding_value(f, "before_p50_ns", c.before.p50_ns);
 	finding_value(f, "after_p50_ns", c.after.p50_ns);
 	finding_value(f, "before_queue_depth", c.before.queue_depth);
 	finding_value(f, "after_queue_depth", c.after.queue_depth);
-	finding_value(f, "times_slower_by_latency", latency_ratio(&c));
-	finding_value(f, "times_slower_by_iops", iops_ratio(&c));
+	finding_value(f, "times_slower_by_latency", c.after.mean_ns / c.before.mean_ns);
+	finding_value(f, "times_slower_by_iops", c.before.iops / c.after.iops);
 	finding_value(f, "rest_s", c.rest_s);
 	say_change(f, t, &c);
 	state_rule(f);
