@@ -393,24 +393,23 @@ export INTRUDER = $(abspath $(O))/tests/serve/intruder.so
 $(INTRUDER): tests/serve/intruder.c $(O)/flags
 	$(call quiet,LD,$@)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -O2 $(WARNINGS) -shared -fPIC $< -o $@ -ldl
 
-# The program with other BPF programs, in which additions take long: as they are, and as if none were atomic.
-export WIDENED = $(abspath $(O))/tests/widened
-WIDENED_PROGRAMS := $(addprefix $(O)/tests/widened/,atomic/blklat plain/blklat)
+# The program with other BPF programs: see tests/vm/altered.h.
+export ALTERED = $(abspath $(O))/tests/altered
+ALTERED_BUILDS := atomic plain
+ALTERED_PROGRAMS := $(ALTERED_BUILDS:%=$(O)/tests/altered/%/blklat)
 
-$(O)/tests/widened/plain/bpf/blklat.bpf.o: private BPF_CFLAGS += -DPLAIN
-$(O)/tests/widened/%/bpf/blklat.bpf.o: bpf/blklat.bpf.c tests/vm/widened.h $(O)/include/blklat/bins_table.h
-	$(call quiet,BPF,$@)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -include linux/bpf.h -include bpf/bpf_helpers.h \
-		-include tests/vm/widened.h -c $< -o $(@:.o=.tmp.o) -MF $(@:.o=.d) -MT $@ && $(BPFTOOL) gen object $@ $(@:.o=.tmp.o)
+$(O)/tests/altered/%/bpf/blklat.bpf.o: bpf/blklat.bpf.c tests/vm/altered.h $(O)/include/blklat/bins_table.h
+	$(call quiet,BPF,$@)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -DALTERED_$* -include linux/bpf.h -include bpf/bpf_helpers.h \
+		-include tests/vm/altered.h -c $< -o $(@:.o=.tmp.o) -MF $(@:.o=.d) -MT $@ && $(BPFTOOL) gen object $@ $(@:.o=.tmp.o)
 
-define widened_objects
-$(O)/tests/widened/$(1)/%.o: userspace/engine/%.c $(O)/tests/widened/$(1)/bpf/blklat.skel.h $(O)/flags
-	$$(call quiet,CC,$$@)$$(CC) -I$(O)/tests/widened/$(1)/bpf $$(ALL_CFLAGS) -c $$< -o $$@
+define altered_objects
+$(O)/tests/altered/$(1)/%.o: userspace/engine/%.c $(O)/tests/altered/$(1)/bpf/blklat.skel.h $(O)/flags
+	$$(call quiet,CC,$$@)$$(CC) -I$(O)/tests/altered/$(1)/bpf $$(ALL_CFLAGS) -c $$< -o $$@
 
-$(O)/tests/widened/$(1)/blklat: $(addprefix $(O)/tests/widened/$(1)/,$(WITH_SKELETON)) $(O)/userspace/main.o $(LIBRARY)
+$(O)/tests/altered/$(1)/blklat: $(addprefix $(O)/tests/altered/$(1)/,$(WITH_SKELETON)) $(O)/userspace/main.o $(LIBRARY)
 	$$(call quiet,LD,$$@)$$(CC) $$(ALL_CFLAGS) $$(LDFLAGS) $$^ $$(ALL_LDLIBS) -o $$@
 endef
-$(eval $(call widened_objects,atomic))
-$(eval $(call widened_objects,plain))
+$(foreach build,$(ALTERED_BUILDS),$(eval $(call altered_objects,$(build))))
 
 # What a scrape would get, for the tests with Prometheus.
 export EXPOSITION = $(abspath $(O))/tests/prom/exposition
@@ -482,11 +481,11 @@ unit-programs: all $(UNIT_TESTS)
 
 threaded-programs: all $(patsubst %.c,$(O)/%,$(shell grep -l pthread_create tests/unit/test_*.c))
 
-test-programs: unit-programs $(INTRUDER) $(WIDENED_PROGRAMS) $(O)/tests/host/witness $(O)/tests/host/unseen $(O)/tests/prom/exposition $(O)/bench/exposition \
+test-programs: unit-programs $(INTRUDER) $(ALTERED_PROGRAMS) $(O)/tests/host/witness $(O)/tests/host/unseen $(O)/tests/prom/exposition $(O)/bench/exposition \
 		$(O)/tests/web/figures $(NO_MEMORY)
 
-# What guests of another architecture run: the program, and in all of their tests two more builds of it.
-guest-programs: $(O)/blklat $(WIDENED_PROGRAMS)
+# What guests of another architecture run: the program, and in all of their tests more builds of it.
+guest-programs: $(O)/blklat $(ALTERED_PROGRAMS)
 
 arm64-program: all
 	+@$(MAKE) -s --no-print-directory ARCH=arm64 O=$(O)/arm64 all

@@ -91,7 +91,7 @@ class Architecture:
         if self.native:
             places = [str(TOOLS / d) for d in ("sbin", "bin", "usr/sbin")]
             return {"PATH": ":".join([*places, PATH]), "LD_LIBRARY_PATH": library_path(TOOLS), "BLKLAT": self.blklat}
-        return {"PATH": PATH, "BLKLAT": self.blklat, "WIDENED": BUILD / self.name / "tests/widened"}
+        return {"PATH": PATH, "BLKLAT": self.blklat, "ALTERED": BUILD / self.name / "tests/altered"}
 
     def shares(self):
         """Folders that its guests see besides their root."""

@@ -59,7 +59,7 @@ sync
 """
 MANAGED = ('"MANAGER={manager}" "systemd.run=/bin/bash {out}/unit" systemd.run_success_action=poweroff-force '
            'systemd.run_failure_action=poweroff-force systemd.show_status=no')
-PASSED_ON = re.compile(r"BLKLAT\w*|WITNESS|WIDENED|O|V|UPDATE")
+PASSED_ON = re.compile(r"BLKLAT\w*|WITNESS|ALTERED|O|V|UPDATE")
 
 
 class Result:

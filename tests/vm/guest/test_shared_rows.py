@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
 Where two programs, or two runs of one, may interrupt each other's writes, no addition is lost. Between an addition's load
-and its store is a ns or two, in which an interrupt hardly ever comes. The programs of tests/vm/widened.h stretch that gap,
+and its store is a ns or two, in which an interrupt hardly ever comes. The programs of tests/vm/altered.h stretch that gap,
 so interrupts hit it many times a second. Plain additions then lose some, which shows that the test would notice.
 """
 import contextlib
@@ -15,7 +15,7 @@ from devices import MIB, run
 from guest import KERNEL, null_blk
 from stack import SECTOR, file_loop, mapped, traffic, watch
 
-WIDENED = pathlib.Path(os.environ.get("WIDENED", load.ROOT / "build/tests/widened"))
+ALTERED = pathlib.Path(os.environ.get("ALTERED", load.ROOT / "build/tests/altered"))
 WITHIN_S = 60 * float(os.environ.get("BLKLAT_SLOW", 1))
 TASKS = {"ioengine": "libaio", "iodepth": 64, "numjobs": 3, "rw": "randread", "bssplit": "4k/60:16k/30:64k/10",
          "norandommap": 1, "number_ios": 1000}
@@ -48,7 +48,7 @@ def device(request):
 
 
 def test_no_addition_is_lost(device, monkeypatch):
-    monkeypatch.setattr(load, "BLKLAT", str(WIDENED / "atomic/blklat"))
+    monkeypatch.setattr(load, "BLKLAT", str(ALTERED / "atomic/blklat"))
     with watch(device, stage="total") as e:
         for _ in range(ROUNDS):
             traffic(device, TASKS)
@@ -59,7 +59,7 @@ def test_no_addition_is_lost(device, monkeypatch):
 
 def test_plain_additions_are_lost(monkeypatch):
     """Within a minute."""
-    monkeypatch.setattr(load, "BLKLAT", str(WIDENED / "plain/blklat"))
+    monkeypatch.setattr(load, "BLKLAT", str(ALTERED / "plain/blklat"))
     with two_ends() as device, watch(device, stage="total") as e:
         deadline, rounds = time.monotonic() + WITHIN_S, 0
         while not (rounds and any(lost(e, device).values())):
