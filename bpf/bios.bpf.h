@@ -308,7 +308,8 @@ STANDBYS_OF(on_bio_queue, "block_bio_queue", queue_again)
  * A bio held back by a limit of its cgroup (io.max) waits before block_bio_queue. The function that may
  * hold it back is called only for bios under a limit, and their time starts there. A program on a
  * function, unlike one on a tracepoint, has no standbys: if the kernel skips it, the bio begins when it
- * is queued.
+ * is queued. It and on_bio_queue() may interrupt each other, so it counts in the standbys' row. Kernels without
+ * that row have only atomic additions.
  */
 static __always_inline void hold_in_mode(struct bio *bio, enum table table, enum mode mode)
 {
@@ -321,7 +322,7 @@ static __always_inline void hold_in_mode(struct bio *bio, enum table table, enum
 		return;
 	start.held = 1;
 	if (table == TABLE_HASH ? hold_in_hash(key, &start) : hold_in_cell(key, &start))
-		count_starts(key, &start, company, TURN_FIRST, mode);
+		count_starts(key, &start, company, cfg_unguarded ? TURN_FIRST : 1, mode);
 }
 
 static __always_inline void hold_bio(const u64 *ctx, enum table table)

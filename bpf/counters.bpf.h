@@ -174,7 +174,7 @@ enum sharing {
 	ROW_SHARED,	/* others; needs atomics of 5.12 (5ffa25502b5a), so not used in programs for older kernels */
 };
 
-/* First programs use the CPU's own row. Skips are rare, so the standbys of all CPUs share one row. */
+/* First programs use the CPU's own row. Skips are rare, so the standbys of all CPUs share one row, with on_bio_throttle(). */
 static __always_inline u32 counters_row(u32 turn)
 {
 	return turn == TURN_FIRST ? bpf_get_smp_processor_id() : cfg_standby_row;

@@ -13,6 +13,7 @@ import load
 import pytest
 from devices import MIB, run
 from guest import KERNEL, null_blk
+from limits import cgroup, fio_in
 from stack import SECTOR, file_loop, mapped, traffic, watch
 
 ALTERED = pathlib.Path(os.environ.get("ALTERED", load.ROOT / "build/tests/altered"))
@@ -55,6 +56,16 @@ def test_no_addition_is_lost(device, monkeypatch):
         e.settle()
     assert lost(e, device) == {"ios": 0, "bytes": 0}
     e.agree(device, "total")
+
+
+def test_no_start_is_lost_under_a_limit(monkeypatch):
+    """The program on the function that may hold bios back, and the one on block_bio_queue, count the starts of one device."""
+    monkeypatch.setattr(load, "BLKLAT", str(ALTERED / "atomic/blklat"))
+    with null_blk() as (device,), cgroup(device, "riops=1000000") as group, watch(device, stage="total") as e:
+        for _ in range(ROUNDS):
+            fio_in(group, device, **TASKS)
+        e.settle()
+    assert e.agree(device, "total")["started"] == ROUNDS * TASKS["numjobs"] * TASKS["number_ios"]
 
 
 def test_plain_additions_are_lost(monkeypatch):
