@@ -81,7 +81,8 @@ static __always_inline void note_no_room(u64 key, u32 turn)
 {
 	struct bio_bucket *b = no_room_bucket(key);
 
-	if (!leaves_mark(turn, BPF_BIO_QUEUE))
+	/* A note outlives its bio, so none is left where no standby would remove it. */
+	if (!has_next(turn, BPF_BIO_QUEUE))
 		return;
 	/*
 	 * The bucket is full of notes that were not removed because their last standby was skipped:

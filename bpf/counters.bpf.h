@@ -149,9 +149,9 @@ static __always_inline void *argument(const u64 *ctx, bool second)
 /* Number of standbys that each event has, or is about to get. Written by userspace. */
 u32 standbys[BPF_EVENTS];
 
-static __always_inline bool leaves_mark(u32 turn, enum bpf_event event)
+static __always_inline bool has_next(u32 turn, enum bpf_event event)
 {
-	return turn == TURN_FIRST || turn < standbys[event];
+	return turn < standbys[event];
 }
 
 /* Defines the standbys of a program. Each calls @does with the context and its own turn. */

@@ -63,10 +63,10 @@ static void copy(struct bio_start *to, const struct bio_start *from)
 
 static u32 standbys;
 
-static bool leaves_mark(u32 turn, enum bpf_event event)
+static bool has_next(u32 turn, enum bpf_event event)
 {
 	(void)event;
-	return turn == TURN_FIRST || turn < standbys;
+	return turn < standbys;
 }
 
 static struct bio_bucket *bio_bucket_of(u64 key, u32 choice)

@@ -18,15 +18,15 @@
 #define poke_first(at, value) (*(at) = (value))
 #include "../../bpf/bio_cells.bpf.h"
 
-enum { KEY = 100, HELD_NS = 5000, QUEUED_NS = 9000, STANDBYS = 2 };
+enum { KEY = 100, HELD_NS = 5000, QUEUED_NS = 9000 };
 
 static struct bio_bucket buckets[2], notes;
-static u32 overwritten;
+static u32 standbys, overwritten;
 
-static bool leaves_mark(u32 turn, enum bpf_event event)
+static bool has_next(u32 turn, enum bpf_event event)
 {
 	assert_int_equal(event, BPF_BIO_QUEUE);
-	return turn < STANDBYS;
+	return turn < standbys;
 }
 
 static struct bio_bucket *bio_bucket_of(u64 key, u32 choice)
@@ -70,7 +70,7 @@ static u32 queue_from(u32 first, u32 watch)
 {
 	u32 begun = 0;
 
-	for (u32 turn = first; turn <= STANDBYS; turn++) {
+	for (u32 turn = first; turn <= standbys; turn++) {
 		struct bio_start start = start_at(QUEUED_NS, false);
 
 		start.watch[0] = watch;
@@ -84,6 +84,7 @@ static int set_up(void **state)
 	(void)state;
 	memset(buckets, 0, sizeof(buckets));
 	memset(&notes, 0, sizeof(notes));
+	standbys = 2;
 	overwritten = 0;
 	return 0;
 }
@@ -106,7 +107,7 @@ static u64 recalled_ns(void)
 static void begins_where_it_is_held(void **state)
 {
 	(void)state;
-	for (u32 first = 0; first <= STANDBYS; first++) {
+	for (u32 first = 0; first <= standbys; first++) {
 		struct bio_start start = { 0 };
 
 		assert_true(hold(HELD_NS));
@@ -156,11 +157,16 @@ static void of_a_device_that_went(void **state)
 	assert_int_equal(recalled_ns(), QUEUED_NS);
 }
 
+static void fill_table(void)
+{
+	for (u32 i = 0; i < 2 * BIO_BUCKET; i++)
+		buckets[i / BIO_BUCKET].cell[i % BIO_BUCKET].key = 1;
+}
+
 static void no_room(void **state)
 {
 	(void)state;
-	for (u32 i = 0; i < 2 * BIO_BUCKET; i++)
-		buckets[i / BIO_BUCKET].cell[i % BIO_BUCKET].key = 1;
+	fill_table();
 	assert_false(hold(HELD_NS));
 	buckets[1].cell[BIO_BUCKET - 1].key = 0;
 	assert_int_equal(queue_from(0, 3), 1);
@@ -168,6 +174,19 @@ static void no_room(void **state)
 	assert_true(hold(HELD_NS));
 	assert_int_equal(queue_from(0, 3), 0);
 	assert_int_equal(recalled_ns(), HELD_NS);
+}
+
+/* What found no room when there was no standby is not taken for the next bio with its address. */
+static void no_room_before_standbys(void **state)
+{
+	(void)state;
+	fill_table();
+	standbys = 0;
+	assert_int_equal(queue_from(0, 3), 0);
+	buckets[0].cell[0].key = 0;
+	standbys = 1;
+	assert_int_equal(queue_from(1, 3), 1);
+	assert_int_equal(recalled_ns(), QUEUED_NS);
 }
 
 /* --- split bios ------------------------------------------------------------------------------- */
@@ -178,9 +197,9 @@ enum { REST = KEY, FRONT = 200, MIDDLE = 300, ENDS = 3 };
 static void split(void)
 {
 	assert_int_equal(queue_from(0, 3), 1);
-	for (u32 turn = 0; turn <= STANDBYS; turn++)
+	for (u32 turn = 0; turn <= standbys; turn++)
 		add_piece_in_cells(FRONT, REST);
-	for (u32 turn = 0; turn <= STANDBYS; turn++)
+	for (u32 turn = 0; turn <= standbys; turn++)
 		add_piece_in_cells(MIDDLE, FRONT);
 }
 
@@ -189,7 +208,7 @@ static bool end(u64 key, u32 error, struct bio_start *ret)
 {
 	u32 ended = 0;
 
-	for (u32 turn = 0; turn <= STANDBYS; turn++) {
+	for (u32 turn = 0; turn <= standbys; turn++) {
 		u64 whose = key;
 
 		if (!recall_from_cell(&whose, error, false, ret))
@@ -257,8 +276,8 @@ static void no_room_for_a_piece(void **state)
 	struct bio_start start;
 
 	(void)state;
-	for (u32 i = 1; i < 2 * BIO_BUCKET; i++)
-		buckets[i / BIO_BUCKET].cell[i % BIO_BUCKET].key = 1;
+	fill_table();
+	buckets[0].cell[0].key = 0;
 	split();
 	assert_true(end(REST, 0, &start));
 	assert_false(end(FRONT, 0, &start));
@@ -280,6 +299,7 @@ int main(void)
 		cmocka_unit_test_setup(over_one_whose_end_was_missed, set_up),
 		cmocka_unit_test_setup(of_a_device_that_went, set_up),
 		cmocka_unit_test_setup(no_room, set_up),
+		cmocka_unit_test_setup(no_room_before_standbys, set_up),
 		cmocka_unit_test_setup(ends_with_its_last_piece, set_up),
 		cmocka_unit_test_setup(ends_by_itself, set_up),
 		cmocka_unit_test_setup(no_room_for_a_piece, set_up),
