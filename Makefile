@@ -395,7 +395,7 @@ $(INTRUDER): tests/serve/intruder.c $(O)/flags
 
 # The program with other BPF programs: see tests/vm/altered.h.
 export ALTERED = $(abspath $(O))/tests/altered
-ALTERED_BUILDS := atomic plain
+ALTERED_BUILDS := atomic plain first_skipped end_skipped
 ALTERED_PROGRAMS := $(ALTERED_BUILDS:%=$(O)/tests/altered/%/blklat)
 
 $(O)/tests/altered/%/bpf/blklat.bpf.o: bpf/blklat.bpf.c tests/vm/altered.h $(O)/include/blklat/bins_table.h

@@ -19,15 +19,16 @@ static __always_inline void start_request(struct target *t, struct request *rq, 
 					  u32 turn)
 {
 	const enum bpf_event event = stage == BLKLAT_STAGE_DEVICE ? BPF_RQ_ISSUE : BPF_RQ_INSERT;
-	struct blklat_slot *slot = slot_of(t, rq, stage);
+	struct blklat_slot *slot;
+	u32 number;
 	u64 now;
 
-	if (!slot) {
-		if (turn == TURN_FIRST)
-			account(t->watch[stage], BLKLAT_TAG_RANGE, turn);
+	if (!slot_number(t, rq, stage, &number)) {
+		account_tag_range(number_of(rq), t->watch[stage], event, turn);
 		return;
 	}
-	if (is_done(&slot->ns, BLKLAT_SLOT_SEEN, turn, event))
+	slot = slot_at(number);
+	if (!slot || is_done(&slot->ns, BLKLAT_SLOT_SEEN, turn, event))
 		return;
 	now = bpf_ktime_get_ns();
 	if (has_parts(mode)) {
@@ -237,7 +238,7 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 		complete_vacant(t, rq, &slot->ns, ctx, turn);
 		return;
 	}
-	if (turn != TURN_FIRST && ctx[2] < rq->__data_len && is_done(&slot->ns, BLKLAT_SLOT_SEEN, turn, BPF_RQ_COMPLETE))
+	if (turn != TURN_FIRST && ctx[2] < rq->__data_len && is_marked(number_of(slot), 0, BPF_RQ_COMPLETE, turn))
 		return;
 	op = op_of(rq->cmd_flags);
 	s = series_of(watch_of(t, BLKLAT_STAGE_DEVICE, start, mode), op, turn);
@@ -253,8 +254,7 @@ static __always_inline void complete(struct target *t, struct request *rq, const
 		if (tells_slow(mode) && error)
 			tell_if_slow(t, rq, BLKLAT_STAGE_DEVICE, op, start,
 				     unmarked_latency(bpf_ktime_get_ns(), start, has_parts(mode)), error, mode);
-		if (leaves_mark(turn, BPF_RQ_COMPLETE))
-			slot->ns = start | BLKLAT_SLOT_SEEN;
+		leave_mark(number_of(slot), 0, BPF_RQ_COMPLETE, turn);
 		return;
 	}
 	if (turn != TURN_FIRST)

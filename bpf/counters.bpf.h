@@ -87,12 +87,12 @@ static __always_inline u32 low_half(const volatile void *address)
 }
 
 /*
- * A number that identifies a bio. To the verifier a bio's address is a pointer, but the difference of
- * two pointers is a number (adjust_reg_min_max_vals()).
+ * A number that identifies an object. To the verifier its address is a pointer, but the difference
+ * of two pointers is a number (adjust_reg_min_max_vals()).
  */
-static __always_inline u64 number_of(const struct bio *bio)
+static __always_inline u64 number_of(const volatile void *object)
 {
-	u64 number = (u64)bio;
+	u64 number = (u64)object;
 
 	asm volatile("%0 -= %1" : "+r"(number) : "r"(&epoch));
 	return number;
@@ -152,6 +152,51 @@ u32 standbys[BPF_EVENTS];
 static __always_inline bool has_next(u32 turn, enum bpf_event event)
 {
 	return turn < standbys[event];
+}
+
+/*
+ * Marks of events that have no bit in a slot: the start of a request without a slot, and the end of a portion, as the bit
+ * of the time may still be the start's.
+ *
+ * A request, or a slot, is in one event at a time, and all programs of that event see it before its next event. So no
+ * other mark has the same key, whatever runs between two of these programs, and wherever their task goes on. A mark stays
+ * behind if the last standby was skipped. The same event there removes it again, whether the first program leaves it anew
+ * or, being skipped, does not. Only then an event is missed: by a skip of the last program and one of the first, which
+ * bpf_skipped_runs() tells. A map without room would need as many such marks at once.
+ */
+struct mark {
+	u64 object;		/* number of the request or of the slot */
+	u32 watch;		/* + 1; 0: of the slot's */
+	u32 event;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 512);
+	__type(key, struct mark);
+	__type(value, u8);
+} marks SEC(".maps");
+
+/* is_done() by such a mark. */
+static __noinline int is_marked(u64 object, u32 watch, u32 event, u32 turn)
+{
+	struct mark mark = { object, watch, event };
+
+	if (event >= BPF_EVENTS || !bpf_map_lookup_elem(&marks, &mark))
+		return false;
+	if (!has_next(turn, event))
+		bpf_map_delete_elem(&marks, &mark);
+	return true;
+}
+
+static __noinline int leave_mark(u64 object, u32 watch, u32 event, u32 turn)
+{
+	struct mark mark = { object, watch, event };
+	u8 there = 1;
+
+	if (event < BPF_EVENTS && has_next(turn, event))
+		bpf_map_update_elem(&marks, &mark, &there, BPF_ANY);
+	return 0;
 }
 
 /* Defines the standbys of a program. Each calls @does with the context and its own turn. */
@@ -248,6 +293,16 @@ static __always_inline void account(u32 watch, u32 cell, u32 turn)
 		account_standby(watch, cell);
 }
 
+/* Accounts the start of the request with this number, which has no slot, unless an earlier program has. */
+static __noinline int account_tag_range(u64 request, u32 watch, u32 event, u32 turn)
+{
+	if (turn != TURN_FIRST && is_marked(request, watch, event, turn))
+		return 0;
+	account(watch, BLKLAT_TAG_RANGE, turn);
+	leave_mark(request, watch, event, turn);
+	return 0;
+}
+
 /* False: the request's tag is beyond the slots. */
 static __always_inline bool slot_number(const struct target *t, struct request *rq, u32 stage, u32 *ret)
 {
@@ -263,17 +318,21 @@ static __always_inline bool slot_number(const struct target *t, struct request *
 	return true;
 }
 
+/* NULL never happens, but the verifier can't know. */
+static __always_inline struct blklat_slot *slot_at(u32 number)
+{
+	u32 block = number / BLKLAT_SLOTS;
+	struct blklat_slots *in = bpf_map_lookup_elem(&slots, &block);
+
+	return in ? BLKLAT_SLOT_IN(in, number % BLKLAT_SLOTS) : NULL;
+}
+
 /* NULL: the request's tag is beyond the slots. */
 static __always_inline struct blklat_slot *slot_of(const struct target *t, struct request *rq, u32 stage)
 {
-	struct blklat_slots *in;
-	u32 number, block;
+	u32 number;
 
-	if (!slot_number(t, rq, stage, &number))
-		return NULL;
-	block = number / BLKLAT_SLOTS;
-	in = bpf_map_lookup_elem(&slots, &block);
-	return in ? BLKLAT_SLOT_IN(in, number % BLKLAT_SLOTS) : NULL;
+	return slot_number(t, rq, stage, &number) ? slot_at(number) : NULL;
 }
 
 /* Wherever @mode is a parameter, it is a constant in the caller. */

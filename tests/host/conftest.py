@@ -17,6 +17,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "cli"))
 import devices  # noqa: E402
 import load  # noqa: E402
 from needs import need, need_zram  # noqa: E402
+from skips import skips  # noqa: E402, F401
 
 ALARM = re.compile(r"WARNING:|BUG:|Oops|Call Trace|general protection|stall|hung task|lockdep|KASAN", re.I)
 

@@ -53,6 +53,7 @@ def test_many_in_flight(loop):
     assert 1 < sum(waited) / f.runtime_s < 32 * 1.01
 
 
+@pytest.mark.usefixtures("skips")
 def test_mixed(loop):
     stat = Delta(loop)
     with Unseen() as unseen, Blklat(loop) as b:
@@ -69,6 +70,7 @@ def test_mixed(loop):
         assert b.total("bytes", op) == 4096 * ops[op]
 
 
+@pytest.mark.usefixtures("skips")
 @exact
 def test_fsync(loop):
     """Each fsync of a device with a write cache is one flush; the writes before it stay writes."""
@@ -84,6 +86,7 @@ def test_fsync(loop):
     assert a["started"] == 256 + stat()["flushes"]
 
 
+@pytest.mark.usefixtures("skips")
 @exact
 def test_synchronous_writes(loop):
     """A write that must be on the medium is a flush sequence here: one write, one flush, no IO twice."""
@@ -162,6 +165,7 @@ def test_errors(loop):
     assert 0.4 < f.errors / b.total("ios") < 0.6
 
 
+@pytest.mark.usefixtures("skips")
 @exact
 def test_partial_completion(loop):
     """A read across the end of the file: a part completes, the rest is requeued and fails. One IO."""
@@ -176,6 +180,7 @@ def test_partial_completion(loop):
     assert a["started"] == a["kernel_ios"] == 1
 
 
+@pytest.mark.usefixtures("skips")
 @exact
 def test_partition(loop, partition):
     """IO of a partition counts for it and for its disk; IO elsewhere on the disk only for that."""
@@ -259,6 +264,7 @@ def test_idle(loop):
     assert_all_counted(b)
 
 
+@pytest.mark.usefixtures("skips")
 @exact
 def test_merged_requests(deadline_loop):
     """Merged requests are one IO of the device; each of their bios is one of stage total."""

@@ -33,8 +33,9 @@ def deep_loop(loop):
     return loop
 
 
-@pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "at rest"])
-def test_scheduler_and_more_requests(deep_loop, loaded):
+@pytest.mark.parametrize(("loaded", "skips"), [(True, None), (False, None), (True, "none_skipped"), (True, "first_skipped")],
+                         indirect=["skips"], ids=["loaded", "at rest", "standbys", "standbys alone"])
+def test_scheduler_and_more_requests(deep_loop, loaded, skips):
     """
     A scheduler is chosen, and twice given more requests than there was room for. The counts continue through both
     captures. If the change was noticed before any IO used it, nothing is lost.

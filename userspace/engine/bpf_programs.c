@@ -186,8 +186,8 @@ static int attach_next(struct bpf_capture *b, enum bpf_event event, const struct
 }
 
 /*
- * The program before it becomes the last one only after the detaching. Until then it leaves marks that
- * nobody needs, which does no harm.
+ * The program before it becomes the last one only after the detaching. Until then it leaves marks that nobody removes. Those
+ * that outlive their IO (struct mark) hide an event only if the first program is skipped at the next one in the same place.
  */
 static void detach_last(struct bpf_capture *b, enum bpf_event event, const struct event *e, u64 ios)
 {

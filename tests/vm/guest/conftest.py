@@ -15,6 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), *(str(HERE.parents[1] / level) for level in ("host", "serve", "vm"))]
 
 from alarms import ALARM  # noqa: E402
+from skips import skips  # noqa: E402, F401
 
 if "VM_OUT" not in os.environ:
     pytest.exit("these tests load modules and break devices: they run in a guest, tests/vm/vm.py test", 2)

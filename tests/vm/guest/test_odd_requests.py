@@ -9,6 +9,7 @@ import functools
 import mmap
 import os
 
+import pytest
 from devices import Delta, run
 from engines import both
 from faulty import BAD_SECTORS, HOST_BUSY, IGNORED, MEDIUM_ERROR, SHORT, null_blks, scsi_fault, traced
@@ -66,6 +67,7 @@ def test_requeued_by_null_blk():
 SCSI_FAULTS = ((HOST_BUSY, 50, None, 0), (SHORT, 50, 20, 20), (IGNORED, 700, 1, 0))
 
 
+@pytest.mark.usefixtures("skips")
 def test_requeued_by_scsi():
     """The host is busy; a command transfers half of its data; one gets no answer and is aborted."""
     with scsi_debug(delay=0) as device:

@@ -119,6 +119,7 @@ def told(b, device, stage, ios):
     return lost
 
 
+@pytest.mark.usefixtures("skips")
 def test_more_requests_than_slots():
     """
     IOs of tags beyond the slots are reported as lost, in either engine, until a larger capture takes over. Its counts

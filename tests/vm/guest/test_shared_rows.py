@@ -6,7 +6,6 @@ so interrupts hit it many times a second. Plain additions then lose some, which 
 """
 import contextlib
 import os
-import pathlib
 import time
 
 import load
@@ -14,9 +13,9 @@ import pytest
 from devices import MIB, run
 from guest import KERNEL, null_blk
 from limits import cgroup, fio_in
+from skips import ALTERED
 from stack import SECTOR, file_loop, mapped, traffic, watch
 
-ALTERED = pathlib.Path(os.environ.get("ALTERED", load.ROOT / "build/tests/altered"))
 WITHIN_S = 60 * float(os.environ.get("BLKLAT_SLOW", 1))
 TASKS = {"ioengine": "libaio", "iodepth": 64, "numjobs": 3, "rw": "randread", "bssplit": "4k/60:16k/30:64k/10",
          "norandommap": 1, "number_ios": 1000}

@@ -63,12 +63,14 @@ def test_loop():
         watched(device, *FLUSHED, TRIM)
 
 
+@pytest.mark.usefixtures("skips")
 def test_zram():
     """No requests: the bios are the IOs."""
     with module("zram", num_devices=0), zram() as device:
         watched(device, *MIXED, stages=("total",))
 
 
+@pytest.mark.usefixtures("skips")
 @pytest.mark.parametrize("disk", [nvme, virtio])
 def test_write_cache(disk):
     """
