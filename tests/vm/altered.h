@@ -45,6 +45,8 @@ static char held_up_from[HELD_UP_BYTES], held_up_to[HELD_UP_BYTES];
 #define on_rq_merge(ctx) SKIPPED(on_rq_merge, ctx)
 #define on_rq_insert(ctx) SKIPPED(on_rq_insert, ctx)
 #define on_bio_queue(ctx) SKIPPED(on_bio_queue, ctx)
+#define on_bio_split(ctx) SKIPPED(on_bio_split, ctx)
+#define on_bio_remap(ctx) SKIPPED(on_bio_remap, ctx)
 #endif
 
 #endif
