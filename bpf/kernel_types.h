@@ -165,6 +165,15 @@ enum req_flag_bits {
 	__REQ_RAHEAD = 19,
 };
 
+/* Since 6.0 (ff07a02e9e8e "treewide: Rename enum req_opf into enum req_op"); the op's number has changed, too. */
+enum req_op {
+	REQ_OP_ZONE_APPEND = 7,
+};
+
+enum req_opf {
+	REQ_OP_ZONE_APPEND___before_6_0 = 13,
+};
+
 /* include/linux/blk_types.h, the same in all kernels from 5.10 to 7.2. */
 #define REQ_OP_MASK 0xff
 #define REQ_OP_READ 0

@@ -46,7 +46,7 @@ static void blklat_capture_bios_test_ops(struct kunit *test)
 		{ REQ_OP_DISCARD, 1 << 30, BLKLAT_OP_DISCARD },
 		{ REQ_OP_SECURE_ERASE, 512, BLKLAT_OP_OTHER },
 		{ REQ_OP_WRITE_ZEROES, 512, BLKLAT_OP_OTHER },
-		{ REQ_OP_ZONE_APPEND, 512, BLKLAT_OP_OTHER },
+		{ REQ_OP_ZONE_APPEND, 512, WRITE_IO },
 		{ REQ_OP_ZONE_RESET, 0, BLKLAT_OP_OTHER },
 	};
 	struct fake *f = test->priv;

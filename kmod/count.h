@@ -19,12 +19,16 @@ static inline u64 blklat_now_ns(void)
 	return ktime_get_mono_fast_ns();
 }
 
-/* The enum blklat_op in the flags of a request or bio. */
+/* The enum blklat_op in the flags of a request or bio. A zone append is a write, in the kernel's statistics as well. */
 static inline u32 blklat_op_of(u32 flags)
 {
+	u32 op = flags & REQ_OP_MASK;
+
 	BUILD_BUG_ON((int)REQ_OP_READ != BLKLAT_OP_READ || (int)REQ_OP_WRITE != BLKLAT_OP_WRITE ||
 		     (int)REQ_OP_FLUSH != BLKLAT_OP_FLUSH || (int)REQ_OP_DISCARD != BLKLAT_OP_DISCARD);
-	return min_t(u32, flags & REQ_OP_MASK, BLKLAT_OP_OTHER);
+	if (likely(op <= BLKLAT_OP_OTHER))
+		return op;
+	return op == (__force u32)REQ_OP_ZONE_APPEND ? BLKLAT_OP_WRITE : BLKLAT_OP_OTHER;
 }
 
 /* Of a bio: at this level a flush is an empty preflush. */

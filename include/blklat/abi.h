@@ -77,7 +77,7 @@ enum blklat_stage {
 
 enum blklat_op {
 	BLKLAT_OP_READ,
-	BLKLAT_OP_WRITE,
+	BLKLAT_OP_WRITE,	/* zone append, too */
 	BLKLAT_OP_FLUSH,
 	BLKLAT_OP_DISCARD,
 	BLKLAT_OP_OTHER,	/* write zeroes, zone commands, secure erase, passthrough */

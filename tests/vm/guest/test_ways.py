@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """
-IO that takes unusual ways: polled IO without an interrupt, commands that the block layer passes through, and IO that
-moves from a failed path to another. Both engines count each once.
+IO that takes unusual ways: polled IO without an interrupt, commands that the block layer passes through, IO that
+moves from a failed path to another, and zone appends. Both engines count each once.
 """
 import contextlib
 import functools
+import mmap
 import os
 import pathlib
+import struct
+import zlib
 
 import pytest
 from devices import Delta, Device, run
@@ -14,7 +17,7 @@ from engines import both
 from faulty import null_blks
 from guest import at_least, module, nvme, null_blk
 from load import Fio, fio, wait_until
-from passthrough import nvme_read, scsi_ready
+from passthrough import nvme_command, nvme_read, scsi_ready
 from stack import disk_at_rest, scsi_debug
 
 KIB = 1024
@@ -186,17 +189,17 @@ def states():
 
 
 @contextlib.contextmanager
-def two_paths(backing):
-    """The head of a drive with two paths, and a function that makes the first of them inaccessible or optimized."""
+def connected(backing, paths):
+    """The head of a drive with so many paths, and a function that makes the first of them inaccessible or optimized."""
     run("modprobe", "-r", "nvme")
     run("modprobe", "-r", "nvme_core")
     run("modprobe", "nvme_core", "multipath=Y")
     try:
-        with target(backing, 2):
+        with target(backing, paths):
             try:
-                for n in 1, 2:
-                    connect(n)
-                wait_until(lambda: states() == ["live\n"] * 2, "two controllers that are live")
+                for n in range(paths):
+                    connect(n + 1)
+                wait_until(lambda: states() == ["live\n"] * paths, "controllers that are live")
                 head = wait_until(lambda: [p.name for p in pathlib.Path("/sys/block").glob("nvme*n1") if "c" not in p.name],
                                   "head")[0]
                 yield disk_at_rest(head), lambda state: put(NVMET / "ports/1/ana_groups/1/ana_state", state)
@@ -215,7 +218,7 @@ def test_failover():
     if not at_least(6, 12):
         pytest.skip("Debian's kernels have nvme-loop from 6.12 on")
     with null_blks({"irqmode": 2, "completion_nsec": 1000000, "memory_backed": 0}) as (backing,):
-        with two_paths(backing) as (head, ana):
+        with connected(backing, 2) as (head, ana):
             paths = [Device(p.name) for p in pathlib.Path("/sys/block").glob("nvme*c*n1")]
             assert len(paths) == 2
             for path in paths:
@@ -242,3 +245,57 @@ def test_failover():
         assert e.kmod.ops(head) == {"read": f.ios("read"), "write": f.ios("write")}
         assert e.kmod.total("bytes") == f.bytes("read") + f.bytes("write")
         assert e.kmod.total("errors") == 0
+
+
+# --- zone appends ----------------------------------------------------------------------------
+
+ZONE_BYTES = 4 << 20
+
+
+@contextlib.contextmanager
+def zonefs(device, folder):
+    """Formats a zoned device as the kernel's Documentation/filesystems/zonefs.rst says, and mounts it."""
+    block = bytearray(struct.pack("<II64s16sQIII", 0x5a4f4653, 0, b"", b"blklat's zonefs.", 0, 0, 0, 0o600).ljust(4096, b"\0"))
+    block[4:8] = (zlib.crc32(block) ^ 0xffffffff).to_bytes(4, "little")
+    with open(os.open(device.path, os.O_WRONLY | os.O_DIRECT), "wb", buffering=0) as f, mmap.mmap(-1, 4096) as buffer:
+        buffer[:] = bytes(block)
+        f.write(buffer)
+    with module("zonefs"):
+        run("mount", "-t", "zonefs", device.path, folder)
+        try:
+            yield
+        finally:
+            run("umount", folder)
+
+
+@contextlib.contextmanager
+def appends_by_zonefs(device, folder):
+    """It appends what is written synchronously; a zone is a file."""
+    with zonefs(device, folder), mmap.mmap(-1, 4096) as buffer:
+        with open(os.open(folder / "seq/0", os.O_WRONLY | os.O_DIRECT | os.O_SYNC), "wb", buffering=0) as f:
+            yield lambda: f.write(buffer)
+
+
+@contextlib.contextmanager
+def appends_by_nvme(device):
+    """The target has the device do what its namespace is told to. Opcode: Zone Append."""
+    with connected(device, 1) as (head, _), open(head.path, "rb") as f:
+        yield lambda: nvme_command(f.fileno(), 0x43, 4096, opcode=0x7d, cdw10=ZONE_BYTES // 512, cdw12=4096 // 512 - 1)
+
+
+def test_zone_append(tmp_path):
+    """A zone append, an op with another number in each of these kernels, is a write, as in the kernel's statistics."""
+    if at_least(5, 11) and not at_least(6, 12):
+        pytest.skip("zonefs of 6.1 reports appends as failed, and Debian's kernels have nvme-loop from 6.12 on")
+    with null_blks({"zoned": 1, "zone_size": ZONE_BYTES >> 20, "memory_backed": 1}) as (device,):
+        with appends_by_nvme(device) if at_least(6, 12) else appends_by_zonefs(device, tmp_path) as append:
+            stat = Delta(device)
+            with watched(device, stage="device,total") as e:
+                for _ in range(10):
+                    append()
+                e.settle()
+            assert stat()["writes"] == 10
+    for stage in "device", "total":
+        e.agree(device, stage)
+        assert e.kmod.ops(device, stage) == {"write": 10}
+        assert e.totals(e.kmod, "bytes", device, stage) == {"write": 10 * 4096}
