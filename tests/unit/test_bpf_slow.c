@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The limits that the BPF programs compare with first: no IO may be passed over that is slow on its own watch. */
+/*
+ * The limits that the BPF programs compare with first: no IO may be passed over that is slow on its own watch. And a ring
+ * that is filled while it is read.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+
+#include <bpf/libbpf.h>
 
 #include "util/types.h"
 
@@ -104,12 +110,104 @@ static void test_follows(void **state)
 	}
 }
 
+/* In the place of libbpf's ring and of the maps. */
+enum { RING_BYTES = 4096, RING_PLACES = RING_BYTES / (8 + 96) };
+
+static struct {
+	ring_buffer_sample_fn take;
+	void *into;
+	u32 arrived, coming;	/* one more comes while one is taken */
+} ring;
+
+int mapping_map(struct mapping *m, const struct bpf_map *map)
+{
+	(void)map;
+	*m = (struct mapping){ .at = calloc(1, RING_BYTES), .bytes = RING_BYTES };
+	return 0;
+}
+
+void mapping_unmap(struct mapping *m)
+{
+	free(m->at);
+}
+
+__u32 bpf_map__max_entries(const struct bpf_map *map)
+{
+	(void)map;
+	return RING_BYTES;
+}
+
+struct ring_buffer *ring_buffer__new(int fd, ring_buffer_sample_fn take, void *into, const struct ring_buffer_opts *opts)
+{
+	(void)fd, (void)opts;
+	ring.take = take;
+	ring.into = into;
+	return (void *)&ring;
+}
+
+void ring_buffer__free(struct ring_buffer *r)
+{
+	(void)r;
+}
+
+/* As libbpf's does, this consumes what a failing callback was given, and otherwise ends when there is nothing more. */
+int ring_buffer__consume(struct ring_buffer *r)
+{
+	struct blklat_slow io = { .latency_ns = 1000 };
+	int n = 0, err = 0;
+
+	(void)r;
+	for (; ring.arrived && err >= 0; n++) {
+		u32 more = ring.coming ? 1 : 0;
+
+		ring.coming -= more;
+		ring.arrived += more - 1;
+		err = ring.take(ring.into, &io, sizeof(io));
+	}
+	return err < 0 ? err : n;
+}
+
+static void read_ring(struct world *w, u32 found)
+{
+	static const struct snapshot s = { .mono_ns = 5000, .wall_ns = 7000 };
+
+	assert_int_equal(bpf_slow_read(&w->b, &s), 0);
+	assert_int_equal(w->b.kernel.slow_ios.of[0].found, found);
+}
+
+/* A read takes what the ring can hold at its beginning. What comes meanwhile is for the next reads, and nothing is lost. */
+static void test_read_ends(void **state)
+{
+	static struct device_table devices = { .root = "" };
+	u64 untold[WATCHES] = { 0 }, counted[WATCHES] = { 0 };
+	struct world w;
+
+	(void)state;
+	begin(&w);
+	w.b.kernel.slow.wanted = true;
+	w.b.kernel.capture.devices = &devices;
+	w.b.kernel.capture.slow = &w.b.kernel.slow_ios;
+	assert_int_equal(slow_ios_init(&w.b.kernel.slow_ios, WATCHES, 100), 0);
+	assert_int_equal(bpf_slow_map(&w.b), 0);
+	w.b.kernel.slow_untold = untold;
+	w.b.kernel.slow_counted = counted;
+	ring.arrived = RING_PLACES;
+	ring.coming = 2 * RING_PLACES + 5;
+	for (u32 i = 0; i < 3; i++)
+		read_ring(&w, RING_PLACES);
+	read_ring(&w, 5);
+	read_ring(&w, 0);
+	bpf_slow_unmap(&w.b);
+	slow_ios_uninit(&w.b.kernel.slow_ios);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_none),
 		cmocka_unit_test(test_least_of_a_stage_and_op),
 		cmocka_unit_test(test_follows),
+		cmocka_unit_test(test_read_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

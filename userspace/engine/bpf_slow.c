@@ -3,6 +3,7 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/bpf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +14,13 @@
 #include "blklat/parts.h"
 #include "engine/slow.h"
 
+#define ENOUGH (-ECANCELED)	/* returned by no function that take() calls */
+
 struct bpf_slow {
+	struct kernel_capture *k;
 	struct ring_buffer *ring;
+	u32 places;		/* reports for which the ring has room */
+	u32 taken;		/* in this read */
 	struct mapping from, untold;
 };
 
@@ -41,11 +47,13 @@ void bpf_slow_size(struct bpf_capture *b, const struct slow_room *room)
 		bpf_map__set_max_entries(s->maps.bio_company, room->notes);
 }
 
+/* libbpf goes on while reports arrive, but not if this returns an error; the report is consumed in any case. */
 static int take(void *into, void *data, size_t bytes)
 {
-	if (bytes < sizeof(struct blklat_slow))
-		return -EIO;
-	return slow_take(into, data);
+	struct bpf_slow *slow = into;
+	int err = bytes < sizeof(struct blklat_slow) ? -EIO : slow_take(slow->k, data);
+
+	return err ?: ++slow->taken < slow->places ? 0 : ENOUGH;
 }
 
 int bpf_slow_map(struct bpf_capture *b)
@@ -59,6 +67,8 @@ int bpf_slow_map(struct bpf_capture *b)
 	slow = b->slow = calloc(1, sizeof(*slow));
 	if (!slow)
 		return -ENOMEM;
+	slow->k = k;
+	slow->places = bpf_map__max_entries(b->skel->maps.slow_ring) / (BPF_RINGBUF_HDR_SZ + sizeof(struct blklat_slow));
 	err = mapping_map(&slow->from, b->skel->maps.slow_from);
 	err = err ?: mapping_map(&slow->untold, b->skel->maps.slow_untold);
 	if (err)
@@ -67,7 +77,7 @@ int bpf_slow_map(struct bpf_capture *b)
 	memset(b->skel->bss->slow_least, 0xff, sizeof(b->skel->bss->slow_least));
 	k->slow_from = slow->from.at;
 	k->slow_untold = slow->untold.at;
-	slow->ring = ring_buffer__new(bpf_map__fd(b->skel->maps.slow_ring), take, k, NULL);
+	slow->ring = ring_buffer__new(bpf_map__fd(b->skel->maps.slow_ring), take, slow, NULL);
 	return slow->ring ? 0 : -errno;
 }
 
@@ -112,6 +122,11 @@ int bpf_slow_read(struct bpf_capture *b, const struct snapshot *s)
 	if (!b->slow)
 		return 0;
 	slow_begin(&b->kernel, s);
+	/*
+	 * IOs in the bins have been reported by now. So after as many reports as the ring holds, the rest are of
+	 * IOs that ended since.
+	 */
+	b->slow->taken = 0;
 	n = ring_buffer__consume(b->slow->ring);
-	return n < 0 ? n : slow_finish(&b->kernel);
+	return n < 0 && n != ENOUGH ? n : slow_finish(&b->kernel);
 }
