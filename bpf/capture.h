@@ -114,9 +114,11 @@ struct bio_bucket {
 };
 _Static_assert(sizeof(struct bio_bucket) == 4 * 64, "a bucket is four whole cache lines");
 
+#define NOTE_CLAIMED 1			/* no bio's number: those are multiples of 4 */
+
 /* What is known of a bio and its sender; see slow.bpf.h. */
 struct note {
-	__u64 bio;			/* number of the bio; 0: unused, or being written */
+	__u64 bio;			/* number of the bio; 0: unused; NOTE_CLAIMED: being written */
 	__u64 sector;
 	__u64 cgroup;
 	__u64 queue_ns;			/* time of its request in each stage, written when the stage ends */

@@ -233,7 +233,7 @@ static __always_inline enum sharing sharing_of(u32 turn)
 	return cfg_unguarded ? ROW_NESTED : ROW_ALONE;
 }
 
-/* Tests define their own: see tests/vm/altered.h. */
+/* Where another program may come in between. Tests define their own: see tests/vm/altered.h. */
 #ifndef HOLD_UP
 #define HOLD_UP()
 #define ADD_ATOMICALLY(cell, n) __sync_fetch_and_add(cell, n)

@@ -6,7 +6,7 @@
  * The sender of an IO is noted when its bio is queued: only that runs in the sender's context. Requests
  * are allocated, issued and completed by whichever task or interrupt happens to run. Notes are kept in
  * a table without chains, where a later bio overwrites an earlier one. So a note is sometimes gone when
- * it is needed, and the report says so; but a note is never taken for another IO's.
+ * it is needed, and the report says so. It is not taken for another IO's, with the two exceptions below.
  */
 #ifndef SLOW_BPF_H
 #define SLOW_BPF_H
@@ -85,20 +85,35 @@ static __always_inline struct note *note_of(u64 number)
 /*
  * The note of a request's first bio, or of the bio from which that one was split off, to which bio_chain()
  * has made it point. That pointer is read from memory, so the verifier lets only its lower half be a number.
+ * @ret_number: of the bio whose note it is.
  */
-static __always_inline struct note *note_of_sender(const struct bio *bio)
+static __always_inline struct note *note_of_sender(const struct bio *bio, u64 *ret_number)
 {
 	struct note *n;
 	u32 low;
 
 	if (!bio)
 		return NULL;
-	n = note_of(number_of(bio));
+	*ret_number = number_of(bio);
+	n = note_of(*ret_number);
 	if (n)
 		return n;
 	low = low_half(bio->bi_private) - low_half(&epoch);
 	n = note_at(low);
-	return n && n->bio && (u32)n->bio == low ? n : NULL;
+	if (!n)
+		return NULL;
+	*ret_number = n->bio;
+	return *ret_number > NOTE_CLAIMED && (u32)*ret_number == low ? n : NULL;
+}
+
+/*
+ * A writer claims a note, and then gives it the number of a bio. Nobody waits: one that finds the note claimed, perhaps by
+ * the program that it interrupted, gives up. Kernels before 5.12 have no compare-and-exchange, and this only compares there
+ * (fit_program() in bpf_programs.c). Then two CPUs that write to one note at the same time may mix two bios' notes.
+ */
+static __always_inline bool exchange_note(struct note *n, u64 from, u64 to)
+{
+	return __sync_val_compare_and_swap(&n->bio, from, to) == from;
 }
 
 #define PF_KTHREAD 0x00200000	/* include/linux/sched.h, the same in all kernels from 5.10 to 7.2 */
@@ -143,20 +158,29 @@ static __always_inline bool is_watched(struct bio *bio)
 	return target_of(bio->bi_bdev->bd_disk->queue, &t) || target_of(bio->bi_bdev->bd_disk, &t) || target_of(bio->bi_bdev, &t);
 }
 
-/* Runs besides on_bio_queue(), and has no standbys: if it is skipped, the sender is not known. */
+/*
+ * Runs besides on_bio_queue(), and has no standbys: if it is skipped, the sender is not known, or an earlier bio's at the same
+ * address, if nothing has replaced that one's note.
+ */
 SEC("tp_btf/block_bio_queue")
 int on_bio_note(u64 *ctx)
 {
 	struct bio *bio = argument(ctx, cfg_bio_queue_arg1);
 	struct note *n;
+	u64 before;
 
 	if (!is_watched(bio))
 		return 0;
 	n = note_at(number_of(bio));
 	if (!n)
 		return 0;
-	n->bio = 0;
-	order_writes();
+	before = n->bio;
+	if (before == NOTE_CLAIMED || !exchange_note(n, before, NOTE_CLAIMED))
+		return 0;
+	/* For kernels where nothing was exchanged. */
+	n->bio = NOTE_CLAIMED;
+	keep_compiler_order();
+	HOLD_UP();
 	n->sector = bio->bi_iter.bi_sector;
 	n->queue_ns = 0;
 	n->device_ns = 0;
@@ -168,6 +192,7 @@ int on_bio_note(u64 *ctx)
 		n->cgroup = owner_of(bio);
 		note_sender(n);
 	}
+	HOLD_UP();
 	order_writes();
 	n->bio = number_of(bio);
 	return 0;
@@ -204,7 +229,6 @@ static __always_inline struct blklat_slow *tell_slow(u32 watch, u32 company)
 	u64 *untold;
 
 	if (s) {
-		s->end_ns = bpf_ktime_get_ns();
 		s->watch = watch - 1;
 		s->end_cpu = bpf_get_smp_processor_id();
 		s->depth = blklat_company_depth(company);
@@ -218,18 +242,36 @@ static __always_inline struct blklat_slow *tell_slow(u32 watch, u32 company)
 	return NULL;
 }
 
-/* Copies the note into the report; without a note these fields are 0. */
-static __always_inline void tell_note(struct blklat_slow *s, const struct note *n)
+/* Sets the time of the report, and what the note of the bio with this @number says: @n, which may be NULL. False: nothing. */
+static __always_inline bool tell_note(struct blklat_slow *s, const struct note *n, u64 number)
 {
-	s->queue_ns = n ? n->queue_ns : 0;
-	s->device_ns = n ? n->device_ns : 0;
-	s->cgroup = n ? n->cgroup : 0;
-	s->submitter = n ? n->submitter : 0;
-	s->known = n ? n->known : 0;
-	if (n)
+	if (n) {
+		s->queue_ns = n->queue_ns;
+		s->device_ns = n->device_ns;
+		s->sector = n->sector;
+		s->cgroup = n->cgroup;
+		HOLD_UP();
+		s->submitter = n->submitter;
+		s->start_cpu = n->cpu;
+		s->known = n->known;
+		s->flags = n->flags;
 		__builtin_memcpy(s->comm, n->comm, sizeof(s->comm));
-	else
-		__builtin_memset(s->comm, 0, sizeof(s->comm));
+	}
+	/* Between the loads above and the next one, this is a barrier (smp_rmb() in ktime_get_mono_fast_ns()). */
+	s->end_ns = bpf_ktime_get_ns();
+	if (n && *(const volatile u64 *)&n->bio == number)
+		return true;
+	/* There was none, or another bio's has replaced it. */
+	s->queue_ns = 0;
+	s->device_ns = 0;
+	s->sector = 0;
+	s->cgroup = 0;
+	s->submitter = 0;
+	s->start_cpu = 0;
+	s->known = 0;
+	s->flags = 0;
+	__builtin_memset(s->comm, 0, sizeof(s->comm));
+	return false;
 }
 
 /*
@@ -239,12 +281,16 @@ static __always_inline void tell_note(struct blklat_slow *s, const struct note *
 static __noinline int tell_request(struct request *rq, u32 watch, u64 ns, u32 error, u32 company)
 {
 	struct blklat_slow *s;
+	const struct note *n;
+	u64 number = 0;
 
 	if (!rq || !(error || is_slow(whole_watch(watch), op_of(rq->cmd_flags), ns)))
 		return 0;
 	s = tell_slow(watch, company);
 	if (!s)
 		return 0;
+	n = note_of_sender(rq->bio, &number);
+	tell_note(s, n, number);
 	s->latency_ns = ns;
 	s->bytes = rq->__data_len;
 	s->error = error;
@@ -253,7 +299,6 @@ static __noinline int tell_request(struct request *rq, u32 watch, u64 ns, u32 er
 	s->hw_queue = rq->mq_hctx->queue_num;
 	s->start_cpu = rq->mq_ctx->cpu;
 	s->flags = flags_part(s->op, rq->cmd_flags);
-	tell_note(s, note_of_sender(rq->bio));
 	s->known |= BLKLAT_SLOW_QUEUE | BLKLAT_SLOW_START_CPU;
 	if (s->sector != (u64)-1 && s->op != BLKLAT_OP_FLUSH)
 		s->known |= BLKLAT_SLOW_SECTOR;
@@ -298,12 +343,8 @@ static __noinline int tell_bio(u64 number, u32 watch, const struct bio_start *st
 	s->bytes = start->bytes;
 	s->error = error;
 	s->op = start->op;
-	s->sector = n ? n->sector : 0;
 	s->hw_queue = 0;
-	s->start_cpu = n ? n->cpu : 0;
-	s->flags = n ? n->flags : 0;
-	tell_note(s, n);
-	if (n && start->op != BLKLAT_OP_FLUSH)
+	if (tell_note(s, n, number) && start->op != BLKLAT_OP_FLUSH)
 		s->known |= BLKLAT_SLOW_SECTOR;
 	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
 	return 0;
@@ -314,10 +355,13 @@ static __always_inline void note_stage(const struct bio *bio, u32 stage, u64 ns)
 {
 	struct note *n = bio ? note_of(number_of(bio)) : NULL;
 
-	if (n && stage == BLKLAT_STAGE_QUEUE)
+	if (!n || !exchange_note(n, number_of(bio), NOTE_CLAIMED))
+		return;
+	if (stage == BLKLAT_STAGE_QUEUE)
 		n->queue_ns = ns;
-	else if (n)
+	else
 		n->device_ns = ns;
+	exchange_note(n, NOTE_CLAIMED, number_of(bio));
 }
 
 #endif

@@ -87,8 +87,11 @@ static void choose_throttle(const struct bpf_capture *b, bool wanted)
 					       b->traits.throttle);
 }
 
-/* Replaces each exchange by nothing. The table of bios needs more of them; then its programs are not among those that are loaded. */
-static int leave_out_barriers(struct bpf_program *prog)
+/*
+ * Replaces each exchange, a barrier, by nothing, and each compare-and-exchange by a load, which leaves the comparison. That
+ * does for notes of bios (slow.bpf.h). The table of bios needs more; its programs are not among those that are loaded.
+ */
+static int fit_program(struct bpf_program *prog)
 {
 	size_t n = bpf_program__insn_cnt(prog);
 	struct bpf_insn *insns CLEANUP(cleanup_free) = calloc(n, sizeof(*insns));
@@ -96,9 +99,15 @@ static int leave_out_barriers(struct bpf_program *prog)
 	if (!insns)
 		return -ENOMEM;
 	memcpy(insns, bpf_program__insns(prog), n * sizeof(*insns));
-	for (size_t i = 0; i < n; i++)
-		if (insns[i].code == (BPF_STX | BPF_ATOMIC | BPF_DW) && insns[i].imm == BPF_XCHG)
+	for (size_t i = 0; i < n; i++) {
+		if (insns[i].code != (BPF_STX | BPF_ATOMIC | BPF_DW))
+			continue;
+		if (insns[i].imm == BPF_XCHG)
 			insns[i] = (struct bpf_insn){ .code = BPF_JMP | BPF_JA };
+		else if (insns[i].imm == BPF_CMPXCHG)
+			insns[i] = (struct bpf_insn){ .code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_0,
+						      .src_reg = insns[i].dst_reg, .off = insns[i].off };
+	}
 	return bpf_program__set_insns(prog, insns, n);
 }
 
@@ -111,7 +120,7 @@ int bpf_fit_programs(struct bpf_capture *b)
 		return 0;
 	bpf_object__for_each_program(prog, b->skel->obj)
 		if (!err && bpf_program__autoload(prog))
-			err = leave_out_barriers(prog);
+			err = fit_program(prog);
 	return err;
 }
 

@@ -5,16 +5,20 @@ their error.
 """
 import contextlib
 import errno
+import os
+import pathlib
 
+import load
 import pytest
 from engines import both
 from faulty import BAD_SECTORS, MEDIUM_ERROR, null_blks, scsi_fault
-from guest import DEEP, null_blk
-from load import fio, missing, read_errors
+from guest import DEEP, at_least, null_blk
+from load import Fio, fio, missing, read_errors
 from parts import dd as one_dd
 from slow import dd, dropped, slow_of
 from stack import SECTOR, scsi_debug
 
+WIDENED = pathlib.Path(os.environ.get("WIDENED", load.ROOT / "build/tests/widened"))
 STAGES = "device", "queue", "total"
 # Equal in both engines; time and latency are not, as each engine reads the clock for itself.
 SAME = ("pid", "comm", "kernel_thread", "cgroup", "op", "flags", "bytes", "sector", "error", "hw_queue", "start_cpu", "end_cpu", "depth",
@@ -112,6 +116,22 @@ def test_of_a_deep_load():
             slow = slow_of(b, device, stage)
             assert len(slow) + dropped(b, device, stage) == ios
             assert_sent_by("fio", slow, b is engines.kmod)
+
+
+@pytest.mark.skipif(not at_least(5, 12) or at_least(7, 0),
+                    reason="BPF of 5.10 has no compare-and-exchange; from 7.0 on, a note may be missed and an older one found")
+def test_notes_that_meet(monkeypatch):
+    """Where there are few places for notes, two CPUs often write to one at once. What is told is of one of the IOs, or not known."""
+    monkeypatch.setattr(load, "BLKLAT", str(WIDENED / "atomic/blklat"))
+    with null_blk(gb=2) as (device,), telling(device, "1us", ("device",), "--max-bios", "1") as engines:
+        options = {"rw": "randread", "size": "1g", "number_ios": 10000, "ioengine": "libaio", "iodepth": 8}
+        with Fio(device, **options) as one, Fio(device, offset="1g", **options) as other:
+            one.result(), other.result()
+        engines.settle()
+    for b in engines:
+        slow = [io for io in slow_of(b, device) if io["pid"]]
+        pids = [{io["pid"] for io in slow if (io["sector"] << 9 >> 30) == half} for half in (0, 1)]
+        assert [len(p) for p in pids] == [1, 1] and pids[0] != pids[1], (b is engines.kmod, len(slow), pids)
 
 
 def test_more_than_the_rings_hold():
