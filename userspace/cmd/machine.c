@@ -27,28 +27,6 @@ static int read_below(const char *root, const char *file, char *ret, size_t size
 	return sysfs_text(AT_FDCWD, path, ret, size);
 }
 
-/* "0-3,6": how many numbers this means; 0 if it is not such a list. */
-static u32 count_list(const char *list)
-{
-	u32 n = 0, from, to;
-	int used;
-
-	while (*list) {
-		if (sscanf(list, "%9u%n", &from, &used) != 1)
-			return 0;
-		list += used;
-		to = from;
-		if (*list == '-') {
-			if (sscanf(list, "-%9u%n", &to, &used) != 1 || to < from)
-				return 0;
-			list += used;
-		}
-		n += to - from + 1;
-		list += *list == ',';
-	}
-	return n;
-}
-
 /* The text that follows @title in a file of such lines; newlines became '?' when it was read. */
 static const char *after(const char *text, const char *title)
 {
@@ -84,16 +62,13 @@ static void read_locked_memory(struct machine *m, const char *root)
 void machine_read(struct machine *m, const char *root)
 {
 	u32 major = 0, minor = 0;
-	char path[PATH_MAX], cpus[256];
+	char path[PATH_MAX];
 
 	*m = (struct machine){ 0 };
 	read_below(root, "/proc/sys/kernel/osrelease", m->release, sizeof(m->release));
 	if (sscanf(m->release, "%9u.%9u", &major, &minor) == 2)
 		m->locks_bpf_memory = major < 5 || (major == 5 && minor < 11);
-	read_below(root, "/sys/devices/system/cpu/possible", cpus, sizeof(cpus));
-	m->cpus = count_list(cpus);
-	if (!m->cpus)
-		m->cpus = sysconf(_SC_NPROCESSORS_CONF);
+	m->cpus = sysfs_cpus(root);
 	snprintf(path, sizeof(path), "%s/sys/kernel/btf/vmlinux", root);
 	m->btf = !access(path, R_OK);
 	snprintf(path, sizeof(path), "%s/sys/kernel/security/lockdown", root);

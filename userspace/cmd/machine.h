@@ -12,7 +12,7 @@ extern const char *const capability_names[CAPABILITIES];
 
 struct machine {
 	char release[128];		/* of the kernel; "" if unknown */
-	u32 cpus;			/* possible CPUs, each of which has its own counters */
+	u32 cpus;			/* see sysfs_cpus() */
 	bool btf;			/* the kernel describes its types (BTF) */
 	char lockdown[32];		/* none, integrity, confidentiality; "" if not built in */
 	bool capable[CAPABILITIES];	/* effective */

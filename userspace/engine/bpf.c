@@ -17,6 +17,7 @@
 #include "engine/bpf_slow.h"
 #include "engine/gone.h"
 #include "util/cleanup.h"
+#include "util/sysfs.h"
 
 /* Drops devices that went away, as their addresses may be reused for others. */
 static void drop_gone(struct bpf_capture *b, const struct snapshot *s)
@@ -144,12 +145,10 @@ static bool watches_bios(const struct capture_config *cfg)
 
 static int bpf_open(const struct capture_config *cfg, struct capture **ret, struct problem *p)
 {
-	int cpus = libbpf_num_possible_cpus(), err;
-	const struct capture is = { .ops = &capture_bpf, .live = &live, .cpus = cpus };
+	const struct capture is = { .ops = &capture_bpf, .live = &live, .cpus = sysfs_cpus("") };
 	struct bpf_capture *b;
+	int err;
 
-	if (cpus < 0)
-		return problem_set(p, cpus, "could not tell how many CPUs there are: %s", strerror(-cpus));
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return problem_set(p, -ENOMEM, "out of memory");
@@ -157,7 +156,7 @@ static int bpf_open(const struct capture_config *cfg, struct capture **ret, stru
 	bpf_quiet();
 	err = bpf_kernel_traits(watches_bios(cfg), &b->traits, p);
 	if (!err)
-		err = kernel_capture_init(&b->kernel, &is, cfg, cpus + !b->traits.unguarded, p);
+		err = kernel_capture_init(&b->kernel, &is, cfg, is.cpus + !b->traits.unguarded, p);
 	if (!err)
 		err = start(b, cfg, p);
 	if (err) {

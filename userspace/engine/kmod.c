@@ -336,7 +336,7 @@ static const struct live_ops live = { .look = kmod_look, .set_slow = kernel_capt
 
 static int start(struct kmod_capture *k, const struct capture_config *cfg, struct problem *p)
 {
-	const struct capture is = { .ops = &capture_kmod, .live = &live, .cpus = sysconf(_SC_NPROCESSORS_CONF) };
+	const struct capture is = { .ops = &capture_kmod, .live = &live, .cpus = sysfs_cpus("") };
 	int err = kernel_capture_init(&k->kernel, &is, cfg, is.cpus, p), started;
 
 	if (err)

@@ -4,8 +4,10 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "util/cleanup.h"
 #include "util/utf8.h"
@@ -101,4 +103,17 @@ int sysfs_entries(int dir, const char *path, int (*each)(int dir, const char *na
 		if (e->d_name[0] != '.')
 			err = each(fd, e->d_name, into);
 	return err;
+}
+
+u32 sysfs_cpus(const char *root)
+{
+	char path[PATH_MAX], list[4096];	/* "0-3,8", in ascending order */
+	size_t at;
+	u32 last;
+
+	snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/possible", root);
+	sysfs_text(AT_FDCWD, path, list, sizeof(list));
+	for (at = strlen(list); at && isdigit((unsigned char)list[at - 1]); at--)
+		;
+	return sscanf(list + at, "%9u", &last) == 1 ? last + 1 : sysconf(_SC_NPROCESSORS_CONF);
 }

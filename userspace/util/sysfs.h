@@ -35,6 +35,12 @@ int sysfs_choice(int dir, const char *path, char *ret, size_t size);
 int sysfs_entries(int dir, const char *path, int (*each)(int dir, const char *name, void *into),
 		  void *into);
 
+/*
+ * The highest number of a possible CPU + 1, like the kernel's nr_cpu_ids: some numbers below it may be no CPU's. Read from
+ * the files below @root/sys.
+ */
+u32 sysfs_cpus(const char *root);
+
 /* Opens a directory, or a link to one. Returns a descriptor or a negative errno. */
 int sysfs_open_dir(int dir, const char *path);
 
