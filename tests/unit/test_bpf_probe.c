@@ -71,11 +71,26 @@ static void test_no_ring(void **state)
 	btf__free(btf);
 }
 
+static void test_preemptible(void **state)
+{
+	static const char *const names[] = { "init_srcu_struct", "init_srcu_struct_fast", "__init_srcu_struct_fast" };
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(names); i++) {
+		struct btf *btf = btf__new_empty();
+
+		assert_true(btf__add_func(btf, names[i], BTF_FUNC_GLOBAL, btf__add_func_proto(btf, 0)) > 0);
+		assert_int_equal(bpf_preemptible(btf), i > 0);
+		btf__free(btf);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ring),
 		cmocka_unit_test(test_no_ring),
+		cmocka_unit_test(test_preemptible),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

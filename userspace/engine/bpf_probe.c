@@ -111,6 +111,11 @@ static bool has_function(const struct btf *btf, const char *name)
 	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
 }
 
+bool bpf_preemptible(const struct btf *btf)
+{
+	return has_function(btf, "init_srcu_struct_fast") || has_function(btf, "__init_srcu_struct_fast");
+}
+
 /* Loads a program that does nothing but a compare-and-exchange on its stack. */
 static bool takes_cmpxchg(void)
 {
@@ -202,11 +207,7 @@ int bpf_kernel_traits(bool bios, struct kernel_traits *ret, struct problem *p)
 		.flush_seq = 1U << enum_value(btf, "__RQF_FLUSH_SEQ", 4),
 		/* Became global with 05b24ff9b2cf, which guards raw tracepoints. */
 		.unguarded = !has_function(btf, "bpf_prog_inc_misses_counter"),
-		/*
-		 * Since a46023d5616e tracepoints are protected by fast SRCU. This function is at most
-		 * one release older. Before that, tracepoints ran with preemption off.
-		 */
-		.preemptible = has_function(btf, "init_srcu_struct_fast"),
+		.preemptible = bpf_preemptible(btf),
 		.ring_sleeps = bpf_ring_sleeps(btf),
 		.compares_and_exchanges = takes_cmpxchg(),
 		.bio_traced = 1U << enum_value(btf, "BIO_TRACE_COMPLETION", 31),

@@ -60,4 +60,11 @@ int bpf_kernel_traits(bool bios, struct kernel_traits *ret, struct problem *p);
  */
 bool bpf_ring_sleeps(const struct btf *btf);
 
+/*
+ * Whether a tracepoint's programs may be preempted. They run with preemption off until a46023d5616e, which protects
+ * tracepoints by fast SRCU. The function that this looks for is at most one release older; with lockdep
+ * (CONFIG_DEBUG_LOCK_ALLOC) it has another name.
+ */
+bool bpf_preemptible(const struct btf *btf);
+
 #endif
