@@ -391,6 +391,34 @@ static void blklat_by_test_cgroups_leave(struct kunit *test)
 		EXPECT_U64(test, leave(f, 1, 100, step), step + 1);
 }
 
+/* As many as there may be, and as many without a number. Then every other one gives its number to one of those. */
+static void blklat_by_test_cgroups_many(struct kunit *test)
+{
+	enum { ROOM = BLKLAT_CGROUPS_MAX, LEAVING = (ROOM + 1) / 2 };
+	struct blklat_cgroups_user *user = fake_alloc(test, sizeof(*user));
+	struct blklat_leaving *list = fake_alloc(test, LEAVING * sizeof(*list));
+	u32 i, step;
+
+	blklat_cgroups_get(ROOM);
+	for (i = 0; i < 2 * ROOM; i++)
+		EXPECT_U64(test, blklat_cgroup_part_of(ROOM, 1000 + 7 * i, "name"), i < ROOM ? BLKLAT_CGROUP_FIRST + i : BLKLAT_CGROUP_REST);
+	for (step = BLKLAT_STEP_HELD; step < BLKLAT_STEP_FREE; step++) {
+		for (i = 0; i < LEAVING; i++)
+			list[i] = (struct blklat_leaving){ .id = 1000 + 7 * 2 * i, .number = 2 * i, .step = step };
+		blklat_cgroups_leave(user, list, LEAVING);
+		for (i = 0; i < LEAVING; i++)
+			EXPECT_U64(test, list[i].step, step + 1);
+	}
+	for (i = 0; i < ROOM; i += 2)
+		EXPECT_U64(test, blklat_cgroup_part_of(ROOM, 1000 + 7 * (ROOM + i), "name"), BLKLAT_CGROUP_FIRST + i);
+	for (i = 0; i < ROOM; i++) {
+		EXPECT_U64(test, blklat_cgroup_part_of(ROOM, 1000 + 7 * i, "name"), i % 2 ? BLKLAT_CGROUP_FIRST + i : BLKLAT_CGROUP_REST);
+		EXPECT_U64(test, blklat_cgroup_part_of(ROOM, 1000 + 7 * (ROOM + i), "name"),
+			   i % 2 ? BLKLAT_CGROUP_REST : BLKLAT_CGROUP_FIRST + i);
+	}
+	blklat_cgroups_put(user, ROOM);
+}
+
 /* IOs without a bio, or whose bio is charged to no cgroup, belong to no cgroup. */
 static void blklat_by_test_nobody(struct kunit *test)
 {
@@ -430,6 +458,7 @@ static struct kunit_case blklat_by_test_cases[] = {
 	KUNIT_CASE(blklat_by_test_forged),
 	KUNIT_CASE(blklat_by_test_cgroups),
 	KUNIT_CASE(blklat_by_test_cgroups_leave),
+	KUNIT_CASE(blklat_by_test_cgroups_many),
 	KUNIT_CASE(blklat_by_test_nobody),
 	KUNIT_CASE(blklat_by_test_memory),
 	{}

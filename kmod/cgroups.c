@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A cgroup's number is the index of its id. A CPU first looks for the id without a lock. If it is not
- * there, the CPU takes the first free number under the lock, so no id can get two. While an owner
- * leaves, its number is not free yet, but its id is not found any more.
+ * A cgroup's number is the index of its id. A CPU first looks for the id without a lock, in a hash, as IOs of many cgroups
+ * may have no number. If it is not there, the CPU takes the first free number under the lock, so no id can get two. While an
+ * owner leaves, its number is not free yet, but its id is not found any more.
  */
 #include "cgroups.h"
 
+#include <linux/hash.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
@@ -14,9 +15,16 @@
 
 #include "kernel.h"
 
-static u64 ids[BLKLAT_CGROUPS_MAX];	/* 0: the number is free, or its owner is leaving */
+#define BUCKET_BITS 8
 
-/* Protects changes of owners, first_free and ids, in any context. */
+static u64 ids[BLKLAT_CGROUPS_MAX];	/* 0: the number is free, or its owner is leaving */
+/*
+ * The numbers whose ids have the same hash form a list. Here are numbers + 1, 0 is its end. When a number is taken out, it
+ * keeps its successor, for probes that are looking at it; it has another id only when these have finished (leave()).
+ */
+static u8 first_of[1 << BUCKET_BITS], next_of[BLKLAT_CGROUPS_MAX];
+
+/* Protects changes of owners, first_free, ids and the lists, in any context. */
 static DEFINE_RAW_SPINLOCK(lock);
 static struct blklat_cgroup owners[BLKLAT_CGROUPS_MAX];	/* id 0: the number is free */
 static u32 first_free;
@@ -62,19 +70,37 @@ void blklat_cgroups_put(const struct blklat_cgroups_user *user, u32 room)
 	}
 	if (!--users) {
 		memset(ids, 0, sizeof(ids));
+		memset(first_of, 0, sizeof(first_of));
 		memset(owners, 0, sizeof(owners));
 		first_free = 0;
 	}
 	mutex_unlock(&users_lock);
 }
 
+static u8 *list_of(u64 id)
+{
+	return &first_of[hash_64(id, BUCKET_BITS)];
+}
+
 static u32 find(u32 room, u64 id)
 {
-	u32 number = 0;
+	u32 at;
 
-	while (number < room && READ_ONCE(ids[number]) != id)
-		number++;
-	return number;
+	BUILD_BUG_ON(BLKLAT_CGROUPS_MAX > U8_MAX);
+	for (at = READ_ONCE(*list_of(id)); at; at = READ_ONCE(next_of[at - 1]))
+		if (at <= room && READ_ONCE(ids[at - 1]) == id)
+			return at - 1;
+	return room;
+}
+
+static void take_out(u32 number)
+{
+	u8 *at = list_of(ids[number]);
+
+	while (*at != number + 1)
+		at = &next_of[*at - 1];
+	WRITE_ONCE(*at, next_of[number]);
+	WRITE_ONCE(ids[number], 0);
 }
 
 static void find_free(void)
@@ -98,6 +124,8 @@ static u32 claim(u32 room, u64 id, const char *name)
 		owners[number].id = id;
 		strscpy(owners[number].name, name, sizeof(owners[number].name));
 		WRITE_ONCE(ids[number], id);
+		next_of[number] = *list_of(id);
+		smp_store_release(list_of(id), number + 1);
 		find_free();
 	}
 	raw_spin_unlock_irqrestore(&lock, flags);
@@ -151,7 +179,8 @@ static void take_step(u32 number)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&lock, flags);
-	WRITE_ONCE(ids[number], 0);
+	if (ids[number])
+		take_out(number);
 	if (step == BLKLAT_STEP_FREE) {
 		memset(&owners[number], 0, sizeof(owners[number]));
 		find_free();
