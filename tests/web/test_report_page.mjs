@@ -405,6 +405,8 @@ test("what no figure has is said below them", async (t) => {
     const many = await below(one, two);
     assert.ok(parts.every((text, i) => many[i].endsWith(`: ${text}`)));
     assert.equal(many[3], `two: ${skipped("1 234 program runs")}`);
+    two.watches[0].accounting.moved = 0;
+    assert.deepEqual(await below(two), ["The kernel skipped 1 234 program runs, and nothing was missed at stage device: the kernel's statistics have as many IOs."]);
 });
 
 test("a desktop shows all columns of the figures, and the lines' list stays above them", async (t) => {

@@ -45,6 +45,22 @@ u32 frames_parts(const struct frames *fs, u32 i)
 	return parts;
 }
 
+bool frames_agree_with_kernel(const struct frames *fs)
+{
+	bool any = false;
+
+	for (u32 i = 0; i < fs->n; i += 1 + frames_parts(fs, i)) {
+		const struct accounting *a = &fs->f[i].accounting;
+
+		if (fs->f[i].watch->stage != BLKLAT_STAGE_DEVICE)
+			continue;
+		if (!a->kernel_known || a->moved || a->lost || a->kernel_ios != a->completed)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
 void frame_clear(struct frame *f)
 {
 	struct frame cleared = { .watch = f->watch, .part = f->part };

@@ -141,6 +141,12 @@ struct frames {
 /* The number of parts of whole @i, whose frames follow its own. */
 u32 frames_parts(const struct frames *fs, u32 i);
 
+/*
+ * At stage device, is none lost and have exactly as many IOs completed as the kernel's statistics counted, on each device? Then
+ * skipped programs missed nothing there. False where that is not known, or nothing is watched at this stage.
+ */
+bool frames_agree_with_kernel(const struct frames *fs);
+
 /* Returns 0 or -ENOMEM. @watches is borrowed and must outlive the frames. */
 int frames_init(struct frames *fs, const struct watch *watches, u32 n, u32 scale);
 void frames_uninit(struct frames *fs);

@@ -350,7 +350,7 @@ static int put_interval(struct text *t, FILE *f, const struct frames *fs)
 	text_idle(t, f, folded);
 	/* Told only once: it concerns all devices, and the summary has the final figure. */
 	if (!t->told_skipped)
-		text_skipped(t, f, fs->skipped_unexplained);
+		text_skipped(t, f, fs);
 	t->told_skipped |= fs->skipped_unexplained > 0;
 	if (!idle)
 		put_axis(t, f);

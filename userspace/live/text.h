@@ -60,7 +60,7 @@ void text_say(const struct text *t, FILE *f, const char *label, enum paint paint
 void text_losses(const struct text *t, FILE *f, const char *label, const u64 lost_by[LOST_REASONS]);
 
 /* "skipped 3 program runs by the kernel ..."; prints nothing if there are none. */
-void text_skipped(const struct text *t, FILE *f, u64 runs);
+void text_skipped(const struct text *t, FILE *f, const struct frames *fs);
 
 /*
  * Watches count as "many" if they are more than this, or if only the worst of them are shown. Then a

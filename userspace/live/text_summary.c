@@ -126,16 +126,20 @@ void text_losses(const struct text *t, FILE *f, const char *label, const u64 los
 	text_say(t, f, label, ALARM, say);
 }
 
-void text_skipped(const struct text *t, FILE *f, u64 runs)
+void text_skipped(const struct text *t, FILE *f, const struct frames *fs)
 {
-	char say[160], count[UNITS_TEXT];
+	bool missed = !frames_agree_with_kernel(fs);
+	u64 runs = fs->skipped_unexplained;
+	char say[200], count[UNITS_TEXT];
 
 	if (!runs)
 		return;
 	/* It concerns no device in particular, so it has a label of its own. */
-	snprintf(say, sizeof(say), "%s program run%s by the kernel; what %s missed is not known, IOs of any device "
-		 "may be absent", units_count(count, runs), runs == 1 ? "" : "s", runs == 1 ? "it" : "they");
-	text_say(t, f, "skipped", ALARM, say);
+	snprintf(say, sizeof(say), "%s program run%s by the kernel; %s", units_count(count, runs), runs == 1 ? "" : "s",
+		 !missed ? "nothing was missed at stage device: the kernel's statistics have as many IOs" :
+		 runs == 1 ? "what it missed is not known, IOs of any device may be absent" :
+			     "what they missed is not known, IOs of any device may be absent");
+	text_say(t, f, "skipped", missed ? ALARM : PLAIN, say);
 }
 
 /* A histogram to draw, with a row for each cell. */
@@ -404,6 +408,6 @@ int text_summary(struct text *t, FILE *f, const struct frames *run)
 		/* Watches may be left out, but never one with losses. */
 		if (!nothing_happened(t, &run->f[i]) && (!text_left_out(t, &run->f[i]) || run->f[i].accounting.lost))
 			put_accounting(t, f, &run->f[i]);
-	text_skipped(t, f, run->skipped_unexplained);
+	text_skipped(t, f, run);
 	return err;
 }

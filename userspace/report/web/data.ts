@@ -59,7 +59,7 @@ export interface Op {
 
 export interface Accounting {
     started: number; completed: number; in_flight: number; lost: number;
-    lost_by: Record<string, number>; requeued: number; kernel_ios: number | null;
+    lost_by: Record<string, number>; requeued: number; moved: number; kernel_ios: number | null;
 }
 
 /** An IO that was slow, or failed; unknown facts are null. */

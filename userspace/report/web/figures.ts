@@ -126,9 +126,16 @@ export function leftOver(runs: Run[]): HTMLElement[] {
     return runs.flatMap((run, r) => [
         ...run.watches.flatMap(({ device, stage, partial }) => (partial ?? []).map((p) => hint(r,
             `${device} ${stage}, ${p.op}: besides, ${listed(counted(p.bytes, "byte"), p.errors > 0 && counted(p.errors, "error"))} of IOs that have not ended.`))),
-        ...run.skipped_unexplained > 0 ? [hint(r, `The kernel skipped ${counted(run.skipped_unexplained, "program run")}, and what was missed ` +
-            "is not known: IOs of any device may be absent.")] : [],
+        ...run.skipped_unexplained > 0 ? [hint(r, `The kernel skipped ${counted(run.skipped_unexplained, "program run")}, ` + (agreesWithKernel(run) ?
+            "and nothing was missed at stage device: the kernel's statistics have as many IOs." :
+            "and what was missed is not known: IOs of any device may be absent."))] : [],
     ]);
+}
+
+/** As frames_agree_with_kernel() in userspace/core/frame.c. */
+function agreesWithKernel({ watches }: Run): boolean {
+    const device = watches.filter(({ stage }) => stage === "device").map(({ accounting }) => accounting);
+    return device.length > 0 && device.every((a) => a.moved === 0 && a.lost === 0 && a.kernel_ios === a.completed);
 }
 
 function counted(n: number, what: string): string {
