@@ -376,15 +376,13 @@ $(O)/tests/unit/test_slots_order.o: private INCLUDES += -Itests/unit/kernel
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(SANITIZER_OPTIONS) $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -lcmocka -o $@
 
-# The host tests' second opinions, BPF programs of their own.
+# The host tests' second opinion, a BPF program of its own.
 export WITNESS = $(abspath $(O))/tests/host/witness
-export UNSEEN = $(abspath $(O))/tests/host/unseen
 
 $(O)/tests/host/%.o: private INCLUDES += -I$(O)/tests/host
 $(O)/tests/host/witness.o: | $(O)/tests/host/witness.skel.h
-$(O)/tests/host/unseen.o: | $(O)/tests/host/unseen.skel.h
 
-$(O)/tests/host/witness $(O)/tests/host/unseen: %: %.o
+$(O)/tests/host/witness: %: %.o
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -o $@
 
 # Somebody else's code in the service, to be preloaded.
@@ -481,7 +479,7 @@ unit-programs: all $(UNIT_TESTS)
 
 threaded-programs: all $(patsubst %.c,$(O)/%,$(shell grep -l pthread_create tests/unit/test_*.c))
 
-test-programs: unit-programs $(INTRUDER) $(ALTERED_PROGRAMS) $(O)/tests/host/witness $(O)/tests/host/unseen $(O)/tests/prom/exposition $(O)/bench/exposition \
+test-programs: unit-programs $(INTRUDER) $(ALTERED_PROGRAMS) $(O)/tests/host/witness $(O)/tests/prom/exposition $(O)/bench/exposition \
 		$(O)/tests/web/figures $(NO_MEMORY)
 
 # What guests of another architecture run: the program, and in all of their tests more builds of it.

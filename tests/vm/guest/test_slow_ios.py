@@ -18,7 +18,7 @@ from parts import dd as one_dd
 from slow import dd, dropped, slow_of
 from stack import SECTOR, scsi_debug
 
-WIDENED = pathlib.Path(os.environ.get("WIDENED", load.ROOT / "build/tests/widened"))
+ALTERED = pathlib.Path(os.environ.get("ALTERED", load.ROOT / "build/tests/altered"))
 STAGES = "device", "queue", "total"
 # Equal in both engines; time and latency are not, as each engine reads the clock for itself.
 SAME = ("pid", "comm", "kernel_thread", "cgroup", "op", "flags", "bytes", "sector", "error", "hw_queue", "start_cpu", "end_cpu", "depth",
@@ -122,7 +122,7 @@ def test_of_a_deep_load():
                     reason="BPF of 5.10 has no compare-and-exchange; from 7.0 on, a note may be missed and an older one found")
 def test_notes_that_meet(monkeypatch):
     """Where there are few places for notes, two CPUs often write to one at once. What is told is of one of the IOs, or not known."""
-    monkeypatch.setattr(load, "BLKLAT", str(WIDENED / "atomic/blklat"))
+    monkeypatch.setattr(load, "BLKLAT", str(ALTERED / "atomic/blklat"))
     with null_blk(gb=2) as (device,), telling(device, "1us", ("device",), "--max-bios", "1") as engines:
         options = {"rw": "randread", "size": "1g", "number_ios": 10000, "ioengine": "libaio", "iodepth": 8}
         with Fio(device, **options) as one, Fio(device, offset="1g", **options) as other:
