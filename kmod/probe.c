@@ -13,9 +13,9 @@
 #include <trace/events/block.h>
 
 /*
- * A CPU's counters are its own only as long as the probe stays on that CPU. Until 6.12 a tracepoint
- * runs its probes with preemption off (__DO_TRACE()); since "tracing: Guard __DECLARE_TRACE() use of
- * __DO_TRACE_CALL() with SRCU-fast" it does not.
+ * A CPU's counters are its own only as long as the probe stays on that CPU. Before 7.0 a tracepoint runs
+ * its probes with preemption off; since a46023d5616e "tracing: Guard __DECLARE_TRACE() use of
+ * __DO_TRACE_CALL() with SRCU-fast" it does not. From 6.13 on that may be ported back.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define ON_THIS_CPU(event)			\
