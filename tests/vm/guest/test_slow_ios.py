@@ -5,8 +5,6 @@ their error.
 """
 import contextlib
 import errno
-import os
-import pathlib
 
 import load
 import pytest
@@ -15,10 +13,10 @@ from faulty import BAD_SECTORS, MEDIUM_ERROR, null_blks, scsi_fault
 from guest import DEEP, at_least, null_blk
 from load import Fio, fio, missing, read_errors
 from parts import dd as one_dd
+from skips import ALTERED
 from slow import dd, dropped, slow_of
 from stack import SECTOR, scsi_debug
 
-ALTERED = pathlib.Path(os.environ.get("ALTERED", load.ROOT / "build/tests/altered"))
 STAGES = "device", "queue", "total"
 # Equal in both engines; time and latency are not, as each engine reads the clock for itself.
 SAME = ("pid", "comm", "kernel_thread", "cgroup", "op", "flags", "bytes", "sector", "error", "hw_queue", "start_cpu", "end_cpu", "depth",
