@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rates of a recording that begins before its load and ends after it, against fio's own."""
+"""Rates of a recording that begins before its load and ends after it, and of a recorded command, against fio's own."""
 import datetime
 import json
+import shlex
 import subprocess
 import time
 
 import pytest
-from load import BLKLAT, DEADLINE_S, fio, missing
-from recorder import Recorder
+from load import BLKLAT, DEADLINE_S, FioResult, fio, fio_argv, missing
+from recorder import Recorder, record
 
-RATE = 400
+LOAD = {"rw": "randwrite", "rate_iops": 400, "time_based": 1, "runtime": 10, "log_unix_epoch": 1}
 LEAD_S = 1.3    # a part of an interval
 TAIL_S = 2.4
 
@@ -20,34 +21,45 @@ def told(*args):
     return json.loads(done.stdout)
 
 
-def rate_of(log, run, from_s, to_s):
-    """IOs a second that ended in a part of the run, by fio's log: a busy machine may delay IOs, which fio sees too."""
+def assert_rates_of(run, log, job):
+    """The window begins and ends with fio's IOs, by its log: a busy machine may delay IOs, which fio sees too."""
     start_s = datetime.datetime.fromisoformat(run["start"].replace("Z", "+00:00")).timestamp()
     ends = [int(line.split(",")[0]) / 1e3 - start_s for line in log.read_text().splitlines()]
-    return sum(from_s <= end < to_s for end in ends) / (to_s - from_s)
+    active, [watch] = run["active"], run["watches"]
+    [op] = [o for o in watch["ops"] if o["op"] == "write"]
+    # This kernel may hide completions.
+    assert 0 <= job.ios("write") - op["total"]["ios"] <= missing(watch["accounting"])
+    assert (active["from_s"], active["to_s"]) == pytest.approx((ends[0], ends[-1]), abs=0.3)
+    assert op["total"]["iops"] == pytest.approx(op["total"]["ios"] / (active["to_s"] - active["from_s"]), rel=1e-4)
+    assert op["total"]["iops"] == pytest.approx(job.ios("write") / (ends[-1] - ends[0]), rel=0.04)
+    # Over the whole time the rate differs.
+    assert op["total"]["ios"] / run["duration_s"] < 0.97 * op["total"]["iops"]
+    assert not active["asked"]
+    return op
 
 
 def test_a_constant_load_between_rests(loop, file, tmp_path):
     with Recorder(loop, file, interval=1) as r:
         time.sleep(LEAD_S)
-        load = fio(loop, rw="randwrite", rate_iops=RATE, time_based=1, runtime=12, write_lat_log=tmp_path / "fio", log_unix_epoch=1)
+        load = fio(loop, **LOAD, write_lat_log=tmp_path / "fio")
         time.sleep(TAIL_S)
         assert r.stop() == 0, r.stderr
-    run = told("report", file)["runs"][0]
-    active = run["active"]
-    [watch] = run["watches"]
-    [op] = [o for o in watch["ops"] if o["op"] == "write"]
-    # This kernel may hide completions.
-    assert 0 <= load.ios("write") - op["total"]["ios"] <= missing(watch["accounting"])
-    assert op["total"]["iops"] == pytest.approx(rate_of(tmp_path / "fio_lat.1.log", run, active["from_s"], active["to_s"]), rel=0.01)
-    # Over the whole time, or with the intervals in which the load begins and ends, the rate differs.
-    assert load.ios("write") / run["duration_s"] < 0.9 * op["total"]["iops"]
-    assert active["left_out"] == 2 and not active["asked"]
-    assert LEAD_S <= active["from_s"] and active["to_s"] <= run["duration_s"] - TAIL_S + 0.2
-
-    # Asking for exactly this window gives the same.
-    part = told("report", file, "--from", active["from_s"], "--to", active["to_s"])["runs"][0]
-    assert (part["active"]["from_s"], part["active"]["to_s"]) == (active["from_s"], active["to_s"])
-    assert part["watches"][0]["ops"][0]["total"]["iops"] == op["total"]["iops"]
+    op = assert_rates_of(told("report", file)["runs"][0], tmp_path / "fio_lat.1.log", load)
     compared = told("compare", file, file)["groups"][0]["runs"][0]
     assert compared["iops"] == pytest.approx(op["total"]["iops"], abs=0.05)
+
+    # Asking for whole intervals gives these.
+    part = told("report", file, "--from", 4, "--to", 9)["runs"][0]
+    [asked] = [o for o in part["watches"][0]["ops"] if o["op"] == "write"]
+    assert (len(part["start_s"]), part["active"]["left_out"], part["active"]["asked"]) == (5, 0, True)
+    assert asked["total"]["iops"] == pytest.approx(sum(asked["ios"]) / sum(part["length_s"]), rel=1e-4)
+
+
+def test_a_command_that_begins_its_load_late(loop, file, tmp_path):
+    """The recording begins and ends with the command, the load within it."""
+    job = shlex.join(fio_argv(loop, **LOAD, write_lat_log=tmp_path / "fio", output=tmp_path / "fio.json"))
+    done = record(loop, file, "--quiet", interval=1, command=["sh", "-c", f"sleep 0.5 && {job}"])
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "fio.json").read_text()
+    result = FioResult(json.loads(text[text.index("{"):])["jobs"][0])
+    assert_rates_of(told("report", file)["runs"][0], tmp_path / "fio_lat.1.log", result)

@@ -121,7 +121,7 @@ def test_expressions_that_are_none(runs, expression):
 def test_text_fits_80_columns(runs):
     lines = blklat("compare", *runs, "--fail-if", "read.p99 > +10%", status=3).splitlines()
     assert max(len(line) for line in lines if not line.startswith(("1       /", "2       /"))) <= 80
-    assert lines[1::2][:2] == [f"        rates over 1.0 s to {end}.0 s, the active window" for end in (29, 19)]
+    assert lines[1::2][:2] == [f"        rates over 0.0 s to {end}.0 s, the active window" for end in (30, 20)]
     figures = [line.split() for line in lines if re.match(r"[12] +\d", line)]
     base, other = compared(*runs)["groups"][0]["runs"]
     assert len(figures) == 2
@@ -152,7 +152,7 @@ def test_markdown_is_a_table(runs):
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert len(rows) == 4 and len({row.count("|") for row in rows}) == 1
     assert text.startswith("### sda device, read\n")
-    assert re.findall(r"Rates of .* are over (.*)\.\n", text) == [f"1.0 s to {end}.0 s, the active window" for end in (29, 19)]
+    assert re.findall(r"Rates of .* are over (.*)\.\n", text) == [f"0.0 s to {end}.0 s, the active window" for end in (30, 20)]
 
 
 def test_names_mean_nothing_to_markdown(tmp_path):

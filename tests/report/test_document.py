@@ -83,32 +83,57 @@ def merged(parts):
 
 
 def active(run):
-    """Intervals with IO, or with one in flight, on a device whose IOs matter; without the first and the last if five remain."""
-    lines = run[1]
+    """
+    For how long each interval counts, of those with IO, or with one in flight, on a device whose IOs matter. In the first
+    and the last, each op takes as long as at its rate, or queue depth if that is steadier, in the interval beside it.
+    """
+    _, lines = run
     ios = {who: [sum(o["ios"] for o in line["ops"]) for line in of] for who, of in lines.items()}
     everything = sum(map(sum, ios.values()))
     lengths = [line["interval_s"] for line in next(iter(lines.values()))]
     rates = [sum(ios[who][i] for who in lines) / length for i, length in enumerate(lengths)]
     least = everything / sum(length for rate, length in zip(rates, lengths) if rate) / 100
-    busy = [i for i, rate in enumerate(rates) if rate >= least
-            or any(of[i]["in_flight"]["ios"] for who, of in lines.items() if sum(ios[who]) >= everything / 100)]
-    found = range(busy[0], busy[-1] + 1)
-    return found[1:-1] if len(found) >= 7 else found
+    oldest = [max(of[i]["in_flight"]["oldest_ns"] for who, of in lines.items() if sum(ios[who]) >= everything / 100) / 1e9 for i in range(len(rates))]
+    busy = [i for i, rate in enumerate(rates) if rate >= least or oldest[i]]
+    time = {i: lengths[i] for i in range(busy[0], busy[-1] + 1)}
+    of_ios = [[p["ios"] if p else 0 for p in parts] for _, parts, _ in series(run)]
+    of_time = [[p["ios"] * p["latency_ns"]["mean"] if p else 0 for p in parts] for _, parts, _ in series(run)]
+    inner = [[sum(n[i] for n in of) / lengths[i] for i in list(time)[1:-1]] for of in (of_ios, of_time)]
+    by_ios, by_time = (statistics.pstdev(of) / statistics.mean(of) for of in inner)
+    each = of_time if by_time < by_ios else of_ios
+    for i, beside in (busy[0], busy[0] + 1), (busy[-1], busy[-1] - 1):
+        takes = [n[i] * min(lengths[i], n[i] * lengths[beside] / n[beside] if n[beside] else math.inf) for n in each]
+        if i == busy[0] or not oldest[i]:
+            time[i] = min(max(sum(takes) / sum(n[i] for n in each), oldest[i]), lengths[i])
+    return time
+
+
+def whole(run):
+    """The intervals of which all counts."""
+    return [i for i, seconds in active(run).items() if seconds > run[0]["length_s"][i] * (1 - 1e-9)]
 
 
 def test_active_window(run):
     document, _ = run
-    chosen = active(run)
-    assert document["active"]["from_s"] == pytest.approx(document["start_s"][chosen[0]], abs=1e-3)
-    assert document["active"]["to_s"] == pytest.approx(document["start_s"][chosen[-1]] + document["length_s"][chosen[-1]], abs=1e-3)
-    assert (document["active"]["left_out"], document["active"]["asked"]) == (2, False)
+    time, (first, *_, last) = active(run), active(run)
+    begins, ends = document["start_s"][first] + document["length_s"][first] - time[first], document["start_s"][last] + time[last]
+    assert (document["active"]["from_s"], document["active"]["to_s"]) == pytest.approx((begins, ends), abs=1e-3)
+    assert (document["active"]["left_out"], document["active"]["asked"]) == (len(time) - len(whole(run)), False)
+
+
+def test_ios_over_iops_is_the_time_that_is_stated(run):
+    document, _ = run
+    seconds = document["active"]["to_s"] - document["active"]["from_s"]
+    for w in document["watches"]:
+        for o in w["ops"]:
+            assert o["total"]["ios"] / o["total"]["iops"] == pytest.approx(seconds, rel=1e-4)    # of IOPS as they are rounded
 
 
 def test_total_is_the_sum_of_the_intervals(run):
     for o, parts, lines in series(run):
         chosen = active(run)
         there = [p for p in parts if p]
-        total, seconds = o["total"], sum(lines[i]["interval_s"] for i in chosen)
+        total, seconds = o["total"], sum(chosen.values())
         assert o["bins"] == merged(parts)
         for key in ("ios", "bytes", "errors"):
             assert total[key] == sum(p[key] for p in there)
@@ -146,21 +171,20 @@ def spread(o, lines, chosen):
 def test_consistency(run):
     document, _ = run
     for o, _, lines in series(run):
-        chosen = active(run)
-        mean, deviation, iops = spread(o, lines, chosen)
-        assert o["total"]["iops"] == pytest.approx(mean, rel=1e-4, abs=0.06)
+        chosen = whole(run)
+        _, deviation, iops = spread(o, lines, chosen)
         iops = dict(zip(chosen, iops))
         assert o["total"]["iops_deviation"] == pytest.approx(deviation, rel=1e-4, abs=0.1)
-        whole = [i for i in chosen if lines[i]["interval_s"] >= 0.5 * document["interval_s"]]
-        worst = min(whole, key=lambda i: iops[i])
+        long = [i for i in chosen if lines[i]["interval_s"] >= 0.5 * document["interval_s"]]
+        worst = min(long, key=lambda i: iops[i])
         assert o["total"]["iops_worst"] == pytest.approx(iops[worst], rel=1e-4, abs=0.06)
         assert o["total"]["iops_worst_at_s"] == pytest.approx(document["start_s"][worst], abs=2e-3)
-        assert o["total"]["intervals_at_0"] == sum(o["ios"][i] == 0 for i in whole)
+        assert o["total"]["intervals_at_0"] == sum(o["ios"][i] == 0 for i in long)
 
 
 def test_moving_consistency(run):
     """Over 15 intervals to either side, as far as they exist."""
-    chosen = active(run)
+    chosen = whole(run)
     for o, _, lines in series(run):
         moving = o["iops_moving"]
         assert len(moving["mean"]) == len(moving["deviation"]) == len(lines)
@@ -193,8 +217,8 @@ def test_moving_band_of_two_levels(tmp_path, report):
 
 def test_steady_window_is_the_second_half(run):
     document, _ = run
-    chosen_of_all = active(run)
-    half = sum(document["start_s"][i] for i in (chosen_of_all[0], chosen_of_all[-1] + 1)) / 2
+    chosen_of_all = whole(run)
+    half = (document["start_s"][chosen_of_all[0]] + document["start_s"][chosen_of_all[-1]] + document["length_s"][chosen_of_all[-1]]) / 2
     for o, _, lines in series(run):
         steady = o["steady"]
         assert steady["rule"] == "second half"
@@ -208,16 +232,16 @@ def test_steady_window_is_the_second_half(run):
 def test_steady_window_as_asked(tmp_path, report):
     file = recorded(synthetic.steady(seconds=60), tmp_path / "run.blklat")
     o = report(file, "--steady-from", "45")["runs"][0]["watches"][0]["ops"][0]
-    assert (o["steady"]["from_s"], o["steady"]["to_s"]) == (45, 59)
-    assert o["steady"]["iops_mean"] == pytest.approx(statistics.mean(o["ios"][45:59]), abs=0.06)
-    assert o["steady"]["iops_deviation"] == pytest.approx(statistics.pstdev(o["ios"][45:59]), abs=0.06)
+    assert (o["steady"]["from_s"], o["steady"]["to_s"]) == (45, 60)
+    assert o["steady"]["iops_mean"] == pytest.approx(statistics.mean(o["ios"][45:60]), abs=0.06)
+    assert o["steady"]["iops_deviation"] == pytest.approx(statistics.pstdev(o["ios"][45:60]), abs=0.06)
 
 
 def test_steady_window_of_a_long_run(tmp_path, report):
     file = recorded(synthetic.filled_up(), tmp_path / "run.blklat")
     o = report(file)["runs"][0]["watches"][0]["ops"][0]
-    assert (o["steady"]["from_s"], o["steady"]["to_s"], o["steady"]["rule"]) == (1400, 1999, "t >= 1400 s")
-    assert o["steady"]["iops_mean"] == pytest.approx(statistics.mean(o["ios"][1400:1999]), abs=0.06)
+    assert (o["steady"]["from_s"], o["steady"]["to_s"], o["steady"]["rule"]) == (1400, 2000, "t >= 1400 s")
+    assert o["steady"]["iops_mean"] == pytest.approx(statistics.mean(o["ios"][1400:2000]), abs=0.06)
 
 
 def test_after_idle(run):

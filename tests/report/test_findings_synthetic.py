@@ -149,7 +149,7 @@ def test_a_drive_filled_up(findings):
     found = findings(synthetic.filled_up())
     only(found, "level_change", "peaks")
     [steady] = found["steady_state"]
-    assert (steady["from_s"], steady["to_s"]) == (1400, 1999)
+    assert (steady["from_s"], steady["to_s"]) == (1400, 2000)
     assert steady["values"]["reached"] == 1
     assert steady["values"]["iops"] == pytest.approx(7000, rel=0.02)
     assert found["level_change"][0]["values"]["at_s"] == pytest.approx(500, abs=1)

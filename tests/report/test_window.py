@@ -48,7 +48,7 @@ def test_a_constant_load_has_no_deviation(report, tmp_path):
     assert total["ios"] == 280 + 58 * 400 + 120
     [steady] = [f["text"] for f in run["findings"] if f["kind"] == "steady_state"]
     assert " average 400 IOPS, differ by 0 % (limit 20 %) and rise by 0 % from first to last " in steady
-    assert run["active"] == {"from_s": 2, "to_s": 60, "left_out": 2, "asked": False}
+    assert run["active"] == {"from_s": 1.3, "to_s": 60.3, "left_out": 2, "asked": False}
     assert (op["steady"]["from_s"], op["steady"]["to_s"], op["steady"]["iops_mean"]) == (31, 60, 400)
 
 
@@ -111,8 +111,8 @@ def test_losses_are_of_the_window(report, tmp_path):
 
 
 def test_the_side_that_is_not_asked_for_is_as_ever(report, file):
-    assert run_of(report, file, "--from", "1")[0]["active"] == {"from_s": 1, "to_s": 60, "left_out": 1, "asked": True}
-    assert run_of(report, file, "--to", "61")[0]["active"] == {"from_s": 2, "to_s": 61, "left_out": 1, "asked": True}
+    assert run_of(report, file, "--from", "1")[0]["active"] == {"from_s": 1, "to_s": 60.3, "left_out": 1, "asked": True}
+    assert run_of(report, file, "--to", "61")[0]["active"] == {"from_s": 1.3, "to_s": 61, "left_out": 1, "asked": True}
 
 
 def test_compare_takes_the_window_of_each(file, tmp_path):

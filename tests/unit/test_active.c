@@ -21,19 +21,23 @@ static void second(struct synthetic *s, u64 ios)
 	synthetic_tick(s, 1);
 }
 
-static void assert_window(const struct synthetic *s, u32 first, u32 n, u32 left_out)
+/* The window, and that the first device's IOs are over it. */
+static void assert_window(const struct synthetic *s, u32 first, u32 n, double from_s, double to_s)
 {
 	const struct active_window *w = &s->run.active;
+	const struct frame *f = s->run.watches[0].total;
 
 	assert_int_equal(w->first, first);
 	assert_int_equal(w->n, n);
-	assert_int_equal(w->left_out, left_out);
-	assert_close(w->from_s, s->run.start_s[first], 0);
-	assert_close(w->to_s, run_end_of(&s->run, first + n - 1), 0);
+	assert_close(w->from_s, from_s, 1e-9);
+	assert_close(w->to_s, to_s, 1e-9);
+	assert_int_equal(w->left_out, (from_s > s->run.start_s[first]) + (to_s < run_end_of(&s->run, first + n - 1)));
+	for (u32 op = 0; op < BLKLAT_OPS; op++)
+		assert_close(f->ops[op].iops * (to_s - from_s), f->ops[op].ios, 1e-6);
 }
 
 /* 400 IOs a second for a minute that begins 0.3 s into the second interval; then 2 s without. */
-static void only_whole_intervals_of_the_load_count(void **state)
+static void the_ends_count_by_their_ios(void **state)
 {
 	struct steady_window active;
 	struct consistency c;
@@ -49,15 +53,68 @@ static void only_whole_intervals_of_the_load_count(void **state)
 	second(&s, 0);
 	second(&s, 0);
 	run_finish(&s.run);
-	assert_window(&s, 2, 59, 2);
+	assert_window(&s, 1, 61, 1.3, 61.3);
 	steady_window_active(&s.run, &active);
 	consistency_of(&s.run, s.run.watches[0].ops[WRITE].ios, &active, &c);
 	assert_true(c.mean == 400 && c.deviation == 0 && c.worst == 400 && c.intervals_at_0 == 0);
 	assert_close(c.worst_at_s, 2, 0);
 	assert_int_equal(s.run.watches[0].total->ops[WRITE].ios, 400 * 60);
-	assert_true(s.run.watches[0].total->ops[WRITE].iops == 400);
-	assert_true(s.run.watches[0].total->ops[WRITE].bytes_per_s == 400 * 4096);
+	assert_close(s.run.watches[0].total->ops[WRITE].iops, 400, 1e-9);
+	assert_close(s.run.watches[0].total->ops[WRITE].bytes_per_s, 400 * 4096, 1e-6);
 	assert_close(s.run.watches[0].total->queue_depth, 0.4, 1e-9);	/* 400 a second that take 1 ms each */
+	synthetic_uninit(&s);
+}
+
+/* A recording of fio, which did 27 331 IOPS for 8.0 s. */
+static void a_short_run_of_uneven_seconds(void **state)
+{
+	static const u64 ios[] = { 43763, 15800, 16967, 17784, 18117, 17197, 16799, 58253, 13992 };
+	struct synthetic s;
+
+	(void)state;
+	begin(&s, 1);
+	for (u32 i = 0; i < ARRAY_SIZE(ios); i++)
+		second(&s, ios[i]);
+	run_finish(&s.run);
+	assert_window(&s, 0, 9, 0, 8 + 13992 / 58253.0);
+	assert_close(s.run.watches[0].total->ops[WRITE].iops, 27331, 0.03 * 27331);
+	synthetic_uninit(&s);
+}
+
+/* In the first second there are reads alone. It is no less whole for the writes that begin after it. */
+static void each_op_by_its_own_rate(void **state)
+{
+	struct synthetic s;
+
+	(void)state;
+	begin(&s, 2);
+	for (u32 i = 0; i < 4; i++) {
+		synthetic_io(&s, 0, READ, LATENCY_NS, i < 3 ? 400 : 200);
+		synthetic_io(&s, 1, WRITE, LATENCY_NS, i ? 800 : 0);
+		synthetic_io(&s, 1, READ, LATENCY_NS, i ? 0 : 1);	/* never again, so nothing is known of its rate */
+		synthetic_tick(&s, 1);
+	}
+	run_finish(&s.run);
+	assert_window(&s, 0, 4, 0, 3 + (200 * 0.5 + 800 * 1) / 1000);
+	synthetic_uninit(&s);
+}
+
+/* Four IOs in flight throughout, for 0.5 s of the first second and 0.25 s of the last, however fast the device is. */
+static void by_queue_depth_where_that_is_steadier(void **state)
+{
+	static const u64 ios[] = { 2000, 1000, 4000, 2000, 3000, 3000 };
+	static const double busy_s[] = { 0.5, 1, 1, 1, 1, 0.25 };
+	struct synthetic s;
+
+	(void)state;
+	begin(&s, 1);
+	for (u32 i = 0; i < ARRAY_SIZE(ios); i++) {
+		synthetic_io(&s, 0, WRITE, llround(4e9 * busy_s[i] / ios[i]), ios[i]);
+		synthetic_tick(&s, 1);
+	}
+	run_finish(&s.run);
+	assert_close(s.run.active.from_s, 0.5, 1e-6);
+	assert_close(s.run.active.to_s, 5.25, 1e-6);
 	synthetic_uninit(&s);
 }
 
@@ -70,27 +127,29 @@ static void a_rest_is_not_cut_out(void **state)
 	for (u32 i = 0; i < 30; i++)
 		second(&s, i < 10 || i >= 20 ? 400 : 0);
 	run_finish(&s.run);
-	assert_window(&s, 1, 28, 2);
-	assert_close(s.run.watches[0].total->ops[WRITE].iops, 18 * 400 / 28.0, 1e-9);
+	assert_window(&s, 0, 30, 0, 30);
 	synthetic_uninit(&s);
 }
 
-/* Of six intervals only four would remain. */
-static void few_intervals_all_count(void **state)
+/* A single interval, cut short as the recorded command ended, has nothing beside it. */
+static void one_interval_counts_as_a_whole(void **state)
 {
 	struct synthetic s;
 
 	(void)state;
 	begin(&s, 1);
-	for (u32 i = 0; i < 8; i++)
-		second(&s, i && i < 7 ? 100 * i : 0);
+	synthetic_io(&s, 0, WRITE, LATENCY_NS, 300);
+	synthetic_tick(&s, 0.6);
 	run_finish(&s.run);
-	assert_window(&s, 1, 6, 0);
-	assert_close(s.run.watches[0].total->ops[WRITE].iops, 350, 1e-9);
+	assert_window(&s, 0, 1, 0, 0.6);
+	assert_close(s.run.watches[0].total->ops[WRITE].iops, 500, 1e-9);
 	synthetic_uninit(&s);
 }
 
-/* A device that hangs until the end counts as active; an IO whose end was missed is not in flight. */
+/*
+ * What is in flight at the end was so until then, and so the load lasts to there; an IO whose end was missed is not in
+ * flight.
+ */
 static void in_flight_is_active(void **state)
 {
 	(void)state;
@@ -99,22 +158,22 @@ static void in_flight_is_active(void **state)
 
 		begin(&s, 1);
 		s.frames.f[0].accounting.kernel_known = missed;
-		s.frames.f[0].accounting.kernel_ios = 4001;	/* the kernel saw the end of that one, too */
+		s.frames.f[0].accounting.kernel_ios = 3901;	/* the kernel saw the end of that one, too */
 		for (u32 i = 0; i < 20; i++) {
 			if (i >= 10)
 				synthetic_in_flight(&s, 0, 1, (i - 9) * NSEC_PER_SEC);
-			second(&s, i < 10 ? 400 : 0);
+			second(&s, i < 9 ? 400 : i < 10 ? 300 : 0);
 		}
 		run_finish(&s.run);
 		if (missed)
-			assert_window(&s, 1, 8, 2);
+			assert_window(&s, 0, 10, 0, 9.75);
 		else
-			assert_window(&s, 1, 18, 2);
+			assert_window(&s, 0, 20, 0, 20);
 		synthetic_uninit(&s);
 	}
 }
 
-/* The first IOs start in one interval and end in the next. All of them end, and the kernel has counted as many. */
+/* The first IOs start in one interval, 0.1 s before its end, and end in the next. The kernel has counted as many. */
 static void a_begin_without_ends_is_active(void **state)
 {
 	struct synthetic s;
@@ -128,7 +187,7 @@ static void a_begin_without_ends_is_active(void **state)
 		second(&s, i >= 6 && i < 9 ? 400 : 0);
 	}
 	run_finish(&s.run);
-	assert_window(&s, 5, 4, 0);
+	assert_window(&s, 5, 4, 5.9, 9);
 	synthetic_uninit(&s);
 }
 
@@ -146,7 +205,7 @@ static void devices_with_little_io_do_not_count(void **state)
 		second(&s, i >= 10 && i < 30 ? 400 : 0);
 	}
 	run_finish(&s.run);
-	assert_window(&s, 11, 18, 2);
+	assert_window(&s, 10, 20, 10, 30);
 	synthetic_uninit(&s);
 }
 
@@ -167,16 +226,17 @@ static void a_device_that_went_away(void **state)
 	}
 	s.frames.n = 2;
 	run_finish(&s.run);
-	assert_window(&s, 1, 8, 2);
+	assert_window(&s, 0, 10, 0, 10);
 	assert_close(s.run.watches[0].total->ops[READ].iops, 100, 1e-9);
-	assert_close(s.run.watches[1].total->ops[READ].iops, 100, 1e-9);	/* in 1 s to 5 s */
+	assert_close(s.run.watches[1].total->ops[READ].iops, 100, 1e-9);	/* in 0 s to 5 s */
 	synthetic_uninit(&s);
 }
 
 static void what_was_asked_for_stays(void **state)
 {
-	static const struct { bool from, to; u32 first, n, left_out; } cases[] = {
-		{ false, false, 3, 14, 2 }, { true, false, 0, 17, 1 }, { false, true, 3, 17, 1 }, { true, true, 0, 20, 0 },
+	static const struct { bool from, to; u32 first, n; double from_s, to_s; } cases[] = {
+		{ false, false, 2, 16, 2.25, 17.5 }, { true, false, 0, 18, 0, 17.5 }, { false, true, 2, 18, 2.25, 20 },
+		{ true, true, 0, 20, 0, 20 },
 	};
 
 	(void)state;
@@ -186,9 +246,9 @@ static void what_was_asked_for_stays(void **state)
 		begin(&s, 1);
 		s.run.asked = (struct asked_window){ cases[k].from, cases[k].to, 0, INFINITY };
 		for (u32 i = 0; i < 20; i++)
-			second(&s, i >= 2 && i < 18 ? 400 : 0);
+			second(&s, i == 2 ? 300 : i > 2 && i < 17 ? 400 : i == 17 ? 200 : 0);
 		run_finish(&s.run);
-		assert_window(&s, cases[k].first, cases[k].n, cases[k].left_out);
+		assert_window(&s, cases[k].first, cases[k].n, cases[k].from_s, cases[k].to_s);
 		synthetic_uninit(&s);
 	}
 }
@@ -206,7 +266,7 @@ static void no_io_at_all(void **state)
 	for (u32 i = 0; i < 10; i++)
 		second(&s, 0);
 	run_finish(&s.run);
-	assert_window(&s, 0, 10, 0);
+	assert_window(&s, 0, 10, 0, 10);
 	assert_true(s.run.watches[0].total->queue_depth == 0);
 	synthetic_uninit(&s);
 }
@@ -214,9 +274,12 @@ static void no_io_at_all(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_whole_intervals_of_the_load_count),
+		cmocka_unit_test(the_ends_count_by_their_ios),
+		cmocka_unit_test(a_short_run_of_uneven_seconds),
+		cmocka_unit_test(each_op_by_its_own_rate),
+		cmocka_unit_test(by_queue_depth_where_that_is_steadier),
 		cmocka_unit_test(a_rest_is_not_cut_out),
-		cmocka_unit_test(few_intervals_all_count),
+		cmocka_unit_test(one_interval_counts_as_a_whole),
 		cmocka_unit_test(in_flight_is_active),
 		cmocka_unit_test(a_begin_without_ends_is_active),
 		cmocka_unit_test(devices_with_little_io_do_not_count),

@@ -30,8 +30,8 @@ static void short_runs(void **state)
 		second(&m, READ, 27000, 37000);
 	judge(&m);
 	assert_calm(&m);
-	assert_string_equal(only(&m, "steady_state")->text, "sda read: steady state reached from 10.0 s to 19.0 s: five rounds "
-			    "of 1.8 s average 37.0k IOPS, differ by 0 % (limit 20 %) and rise by 0 % from first to last "
+	assert_string_equal(only(&m, "steady_state")->text, "sda read: steady state reached from 10.0 s to 20.0 s: five rounds "
+			    "of 2.0 s average 37.0k IOPS, differ by 0 % (limit 20 %) and rise by 0 % from first to last "
 			    "(limit 10 %)");
 	end(&m);
 	begin(&m, 1);		/* it ended early, during the writes */
@@ -41,7 +41,7 @@ static void short_runs(void **state)
 	}
 	judge(&m);
 	assert_calm(&m);
-	assert_string_equal(m.fs.f[0].text, "sda read: no IO from 10.0 s to 19.0 s, where the steady state is "
+	assert_string_equal(m.fs.f[0].text, "sda read: no IO from 10.0 s to 20.0 s, where the steady state is "
 			    "looked for");
 	end(&m);
 }

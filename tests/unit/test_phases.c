@@ -72,6 +72,35 @@ static void rates_are_those_between_marks(void **state)
 	synthetic_uninit(&s);
 }
 
+/*
+ * The first load begins 0.75 s after its mark and ends 0.5 s before the next. The others have IOs in flight at a phase's end,
+ * so they last until there, and from there.
+ */
+static void rates_are_over_the_time_of_the_ios(void **state)
+{
+	static const u32 ios[] = { 0, 100, 400, 400, 200, 250, 1000, 1000, 70, 100, 80 };
+	static const double length_s[] = { 2.75, 2.25, 3 }, iops[] = { 400, 1000, 250 / 3.0 };
+	struct mark marks[] = { mark(1, "a"), mark(5, "b"), mark(8, "c") };
+	struct synthetic s;
+	struct run part;
+
+	(void)state;
+	begin(&s, marks, 3, 1);
+	for (u32 i = 0; i < ARRAY_SIZE(ios); i++) {
+		synthetic_in_flight(&s, 0, i == 7 || i == 10, 1000);
+		reads(&s, 100000, ios[i]);
+	}
+	run_finish(&s.run);
+	for (u32 k = 0; k < ARRAY_SIZE(iops); k++) {
+		assert_close(figures(&s, k, 0, READ)->iops, iops[k], 1e-9);
+		assert_close(s.run.phases.p[k].length_s, length_s[k], 1e-9);
+		assert_int_equal(phase_run_make(&s.run, &s.run.phases.p[k], &part), 0);
+		assert_close(active_time(&part, &part.watches[0]), length_s[k], 1e-9);
+		phase_run_free(&part);
+	}
+	synthetic_uninit(&s);
+}
+
 /* Marks on the boundaries of intervals, or off by less than a thousandth: nothing is left out. */
 static void marks_on_borders(void **state)
 {
@@ -164,8 +193,9 @@ static void rests(void **state)
 	assert_close(figures(&s, 0, 0, READ)->iops, 100, 1e-9);
 	assert_null(s.run.phases.p[0].of[1]);
 	assert_int_equal(s.run.phases.p[1].n, 2);
-	assert_close(figures(&s, 1, 0, READ)->iops, 5, 1e-9);
-	assert_close(s.run.phases.p[1].of[0]->queue_depth, (1200000000 + 9000) / 2e9, 1e-9);
+	/* It began with the IO that was in flight, 0.5 s before the first interval's end. */
+	assert_close(figures(&s, 1, 0, READ)->iops, 10 / 1.5, 1e-9);
+	assert_close(s.run.phases.p[1].of[0]->queue_depth, (1200000000 + 9000) / 1.5e9, 1e-9);
 	synthetic_uninit(&s);
 }
 
@@ -239,6 +269,7 @@ int main(void)
 		cmocka_unit_test(marks_on_borders),
 		cmocka_unit_test(short_phases),
 		cmocka_unit_test(whole_takes_the_place),
+		cmocka_unit_test(rates_are_over_the_time_of_the_ios),
 		cmocka_unit_test(rests),
 		cmocka_unit_test(as_a_run),
 		cmocka_unit_test(bounded),

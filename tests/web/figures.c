@@ -162,13 +162,13 @@ static void live_through(struct world *w)
 	*w = (struct world){ .run = { .interval_s = intervals[below(3)], .n = 1 + below(INTERVALS_MOST) } };
 	r->start_s = w->start_s;
 	r->length_s = w->length_s;
-	r->active.to_s = INFINITY;	/* windows are chosen at random */
 	for (u32 i = 0; i < r->n; i++) {
 		w->start_s[i] = now;
 		w->length_s[i] = r->interval_s * (below(8) ? 1 + share() / 100 : below(2) ? 1 + below(4) : 0.01 + share());
 		w->ios[i] = below(5) ? some() : 0;
 		now += w->length_s[i];
 	}
+	r->active = (struct active_window){ .n = r->n, .to_s = now };
 }
 
 /* A time in the run or outside of it, or the exact middle of an interval. */

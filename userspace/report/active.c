@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "report/active.h"
 
+#include <math.h>
+
+#include "report/run.h"
+
+#define ROUNDING 1e-9	/* a smaller difference, relative to what is compared, is a rounding error */
+
 static u64 ios_in(const struct watch_run *w, u32 i)
 {
 	u64 ios = 0;
@@ -38,44 +44,127 @@ static struct load load_of(const struct run *r)
 	return (struct load){ ios * ACTIVE_SHARE, time > 0 ? ios / time * ACTIVE_SHARE : 0 };
 }
 
-static bool is_active(const struct run *r, const struct load *load, u32 i)
+/* The age of the oldest IO in flight as interval @i ends, in ns; 0 if there is none. */
+static u64 oldest_after(const struct run *r, const struct load *load, u32 i)
 {
-	double iops = iops_in(r, i);
+	u64 oldest_ns = 0;
 
-	if (iops > 0 && iops >= load->least_iops)
-		return true;
 	for (u32 at = 0; at < r->n_watches; at += 1 + run_parts(r, at)) {
 		const struct watch_run *w = &r->watches[at];
 
 		/* An IO whose end was missed seems to be in flight for ever. */
 		if (w->in_flight[i] && !accounting_ends_missed(&w->total->accounting) && watch_run_ios(w) >= load->least_ios)
-			return true;
+			oldest_ns = w->oldest_ns[i] > oldest_ns ? w->oldest_ns[i] : oldest_ns ?: 1;
 	}
-	return false;
+	return oldest_ns;
 }
 
-struct active_window active_window_of(const struct run *r)
+static bool is_active(const struct run *r, const struct load *load, u32 i)
+{
+	double iops = iops_in(r, i);
+
+	return (iops > 0 && iops >= load->least_iops) || oldest_after(r, load, i);
+}
+
+/* What an op did in interval @i: the number of its IOs, or the time that they took. */
+static double done_in(const struct series_run *s, u32 i, bool by_time)
+{
+	return !s->ios ? 0 : by_time ? s->sum_ns[i] : s->ios[i];
+}
+
+/*
+ * How much of interval @i was load, in s, if each op of each device did as much in a second as it did in interval @beside;
+ * at most all of the interval. The mean, weighted by what each did.
+ */
+static double as_beside(const struct run *r, u32 i, u32 beside, bool by_time)
+{
+	double all = 0, time = 0;
+
+	for (u32 at = 0; at < r->n_watches; at += 1 + run_parts(r, at)) {
+		for (u32 op = 0; op < BLKLAT_OPS; op++) {
+			double done = done_in(&r->watches[at].ops[op], i, by_time);
+			double per_s = done_in(&r->watches[at].ops[op], beside, by_time) / r->length_s[beside];
+
+			all += done;
+			time += done * (per_s > 0 ? fmin(done / per_s, r->length_s[i]) : r->length_s[i]);
+		}
+	}
+	return all > 0 ? time / all : 0;
+}
+
+/* How uneven @n intervals are: the variance over the squared mean of what was done in a second of each. NaN: nothing was. */
+static double unevenness(const struct run *r, u32 first, u32 n, bool by_time)
+{
+	double sum = 0, squares = 0;
+
+	for (u32 i = first; i < first + n; i++) {
+		double per_s = 0;
+
+		for (u32 at = 0; at < r->n_watches; at += 1 + run_parts(r, at))
+			for (u32 op = 0; op < BLKLAT_OPS; op++)
+				per_s += done_in(&r->watches[at].ops[op], i, by_time) / r->length_s[i];
+		sum += per_s;
+		squares += per_s * per_s;
+	}
+	return squares * n / (sum * sum) - 1;
+}
+
+/* How much of interval @i, at an end of a window, IOs span, in s; @beside: its neighbour in the window. */
+static double spanned_s(const struct run *r, const struct load *load, u32 i, u32 beside, bool by_time)
+{
+	double s = fmax(as_beside(r, i, beside, by_time), oldest_after(r, load, i) / 1e9);
+
+	return s < r->length_s[i] * (1 - ROUNDING) ? s : r->length_s[i];
+}
+
+/*
+ * Chooses @n intervals from @first on. At either end, @estimate says whether only a part of the interval there may count.
+ * An IO that is in flight where the window begins or ends shows that there was load up to that point.
+ */
+static struct active_window window_of(const struct run *r, const struct load *load, u32 first, u32 n, const bool estimate[2])
+{
+	struct active_window w = { .first = first, .n = n };
+	bool known = n > 1 && load->least_iops > 0;	/* there is an interval to compare with, and IO */
+	u32 last = first + n - 1;
+	bool by_time;
+	double s;
+
+	if (!n)
+		return w;
+	w.from_s = r->start_s[first];
+	w.to_s = run_end_of(r, last);
+	/* A load that keeps a number of IOs in flight is told by their time, one of a given rate by their number. */
+	by_time = n > 3 && unevenness(r, first + 1, n - 2, true) < unevenness(r, first + 1, n - 2, false) - ROUNDING;
+	if (known && estimate[0] && !(first && oldest_after(r, load, first - 1))) {
+		s = spanned_s(r, load, first, first + 1, by_time);
+		w.left_out += s < r->length_s[first];
+		w.from_s += r->length_s[first] - s;
+	}
+	if (known && estimate[1] && !oldest_after(r, load, last)) {
+		s = spanned_s(r, load, last, last - 1, by_time);
+		w.left_out += s < r->length_s[last];
+		w.to_s -= r->length_s[last] - s;
+	}
+	return w;
+}
+
+void active_windows_set(struct run *r)
 {
 	const struct load load = load_of(r);
-	u32 first = 0, end = r->n, edges = !r->asked.from + !r->asked.to;
-	struct active_window w = { 0 };
+	u32 first = 0, end = r->n;
 
 	while (load.least_iops && !r->asked.from && first < end && !is_active(r, &load, first))
 		first++;
 	while (load.least_iops && !r->asked.to && end > first && !is_active(r, &load, end - 1))
 		end--;
-	if (load.least_iops && end - first >= ACTIVE_LEAST + edges) {
-		w.left_out = edges;
-		first += !r->asked.from;
-		end -= !r->asked.to;
+	r->active = window_of(r, &load, first, end - first, (bool[]){ !r->asked.from, !r->asked.to });
+	for (u32 i = 0; i < r->phases.n; i++) {
+		struct phase *p = &r->phases.p[i];
+
+		p->active = window_of(r, &load, p->first, p->n, (bool[]){ !p->partial, !p->partial });
+		if (p->n)
+			p->length_s -= run_end_of(r, p->first + p->n - 1) - p->active.to_s + p->active.from_s - r->start_s[p->first];
 	}
-	w.first = first;
-	w.n = end - first;
-	if (w.n) {
-		w.from_s = r->start_s[first];
-		w.to_s = run_end_of(r, end - 1);
-	}
-	return w;
 }
 
 const char *active_words(const struct run *r)
@@ -97,6 +186,6 @@ double active_time(const struct run *r, const struct watch_run *w)
 	double time = 0;
 
 	for (u32 i = r->active.first; i < r->active.first + r->active.n && i < w->n_there; i++)
-		time += r->length_s[i];
+		time += fmin(run_end_of(r, i), r->active.to_s) - fmax(r->start_s[i], r->active.from_s);
 	return time;
 }

@@ -1,23 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The active window of a run, over which its rates are computed. It reaches from the first interval
- * with IO to the last one. These two are left out if enough others remain, since the load began and
- * ended somewhere within them. Pauses in between belong to the window. Pure.
+ * The active window of a run or a phase, over which its rates are computed: from its first IO to its last, as far as that
+ * can be told from counts by interval. It reaches from the first interval with IO to the last one, pauses in between
+ * included. The load began somewhere within the first and ended somewhere within the last, so of these two only the time
+ * counts that their IOs take if the load was as in the interval beside each. Pure.
  */
 #ifndef REPORT_ACTIVE_H
 #define REPORT_ACTIVE_H
 
-#include "report/run.h"
+#include "util/types.h"
 
 #define ACTIVE_SHARE 0.01	/* an interval below this share of the mean rate (of intervals with IO) is idle */
-#define ACTIVE_LEAST 5		/* intervals that must remain if the first and the last are left out */
+
+struct active_window {
+	u32 first, n;			/* intervals; n is 0 if there are none */
+	double from_s, to_s;		/* where it begins in the first of them, and ends in the last */
+	u32 left_out;			/* at how many of its ends a part of the interval is left out */
+};
+
+struct run;
+struct watch_run;
 
 /*
- * The window reaches from the first to the last interval that had IO, or an IO in flight at its end, on
- * any whole; devices with less than ACTIVE_SHARE of the run's IOs don't count. A begin or end given by
- * the user takes precedence. For a run without IO it is the whole run.
+ * Sets the windows of a run and of its phases. The run's reaches from the first to the last interval that had IO, or an
+ * IO in flight at its end, on any whole; devices with less than ACTIVE_SHARE of the run's IOs don't count. At an end given
+ * by the user it has all intervals, each as a whole. Without IO it is the whole run.
+ *
+ * How long the IOs of the first and the last interval took: each op of each device as long as at its own IOPS in the
+ * interval beside it, at most the whole interval; the mean of that over all IOs; and at least the age of the oldest IO in
+ * flight. The same by the IOs' time, hence queue depth, instead of their number, if this is the steadier one in all other
+ * intervals. All of the interval if an IO is in flight at the window's end, if there is no other interval, and where a
+ * phase is partial.
  */
-struct active_window active_window_of(const struct run *r);
+void active_windows_set(struct run *r);
 
 /* How the window was chosen: "the active window", "as asked". */
 const char *active_words(const struct run *r);

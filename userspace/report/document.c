@@ -13,8 +13,8 @@ struct json_object *document_active(const struct run *r)
 {
 	struct json_object *to = json_new_object();
 
-	json_add_decimal(to, "from_s", r->active.from_s, 3);
-	json_add_decimal(to, "to_s", r->active.to_s, 3);
+	json_add_decimal(to, "from_s", r->active.from_s, 6);
+	json_add_decimal(to, "to_s", r->active.to_s, 6);
 	json_add_count(to, "left_out", r->active.left_out);
 	json_add(to, "asked", json_new_boolean(r->asked.from || r->asked.to));
 	return to;

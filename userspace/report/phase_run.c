@@ -38,7 +38,8 @@ int phase_run_make(const struct run *r, const struct phase *p, struct run *ret)
 	made.length_s = r->length_s + p->first;
 	made.duration_s = p->length_s;
 	made.phases = (struct phases){ 0 };
-	made.active = (struct active_window){ .n = p->n, .from_s = made.start_s[0], .to_s = made.start_s[p->n - 1] + made.length_s[p->n - 1] };
+	made.active = p->active;
+	made.active.first = 0;
 	made.watches = calloc(r->n_watches ?: 1, sizeof(*made.watches));
 	made.total.f = calloc(r->n_watches ?: 1, sizeof(*made.total.f));
 	if (!made.watches || !made.total.f) {

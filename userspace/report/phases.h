@@ -2,7 +2,7 @@
 /*
  * The phases of a run: a mark begins one, the next mark ends it. Its figures are those of the intervals
  * that lie completely in it, from the first to the last with IO, since it is unknown how the IOs of an
- * interval divide on the two sides of a mark. A phase too short for a complete interval gets those
+ * interval divide on the two sides of a mark. Its rates are over its active window. A phase too short for a complete interval gets those
  * whose middle lies in it, and is partial. Pure.
  */
 #ifndef REPORT_PHASES_H
@@ -10,6 +10,7 @@
 
 #include "core/frame.h"
 #include "core/origin.h"
+#include "report/active.h"
 
 #define PHASES_MAX 256		/* more can't be drawn or told apart */
 /*
@@ -22,7 +23,8 @@ struct phase {
 	const char *name;	/* the mark's text, owned by the origin */
 	double from_s, to_s;	/* marks, on the run's axis; the last ends with the run */
 	u32 first, n;		/* its intervals, by their numbers in the run; n is 0: no figures */
-	double length_s;	/* of these intervals */
+	double length_s;	/* of these intervals; once the run is finished, of the active window in them */
+	struct active_window active;	/* known once the run is finished */
 	bool partial;
 	struct frame **of;	/* [watch of the run]; NULL: nothing happened there. NULL itself while n is 0 */
 

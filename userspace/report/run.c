@@ -362,7 +362,7 @@ static void set_rates(struct run *r, u32 watch)
 
 void run_finish(struct run *r)
 {
-	r->active = active_window_of(r);
+	active_windows_set(r);
 	for (u32 i = 0; i < r->n_watches; i++) {
 		set_rates(r, i);
 		r->watches[i].account = r->total.f[i].accounting;

@@ -8,6 +8,7 @@
 
 #include "core/frame.h"
 #include "core/origin.h"
+#include "report/active.h"
 #include "report/phases.h"
 #include "report/series_run.h"
 #include "report/slow_run.h"
@@ -52,13 +53,6 @@ struct watch_run {
 	u64 *lost;			/* cumulative in the window asked for; kept once the device is gone; part: 0 */
 	u32 n_there;			/* intervals until it was gone */
 	bool gone;
-};
-
-/* The window of a run's rates, see report/active.h. */
-struct active_window {
-	u32 first, n;			/* intervals; n is 0 if the run has none */
-	double from_s, to_s;		/* where the first begins and the last ends */
-	u32 left_out;			/* intervals left out at its ends, as they held only part of the load */
 };
 
 /*

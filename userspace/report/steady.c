@@ -27,16 +27,33 @@ static void window_between(const struct run *r, double from_s, double to_s, stru
 	ret->to_s = run_end_of(r, ret->first + ret->n - 1);
 }
 
+void steady_window_active(const struct run *r, struct steady_window *ret)
+{
+	const struct active_window *a = &r->active;
+	u32 first = a->first, end = first + a->n;
+
+	first += a->n && a->from_s > r->start_s[first];
+	end -= end > first && a->to_s < run_end_of(r, end - 1);
+	*ret = (struct steady_window){ .first = first, .n = end - first, .rule = "active window" };
+	if (ret->n) {
+		ret->from_s = r->start_s[first];
+		ret->to_s = run_end_of(r, end - 1);
+	}
+}
+
 void steady_window_default(const struct run *r, struct steady_window *ret)
 {
-	double begin = r->active.from_s, end = r->active.to_s;
+	struct steady_window active;
+	double end;
 
+	steady_window_active(r, &active);
+	end = active.to_s;
 	/* Intervals begin and end late by the time of a read, which is less than a second. */
 	if (end + 1 >= STEADY_FROM_S + STEADY_ROUNDS * STEADY_ROUND_S) {
 		window_between(r, STEADY_FROM_S, end, ret);
 		snprintf(ret->rule, sizeof(ret->rule), "t >= %.0f s", STEADY_FROM_S);
 	} else {
-		window_between(r, (begin + end) / 2, end, ret);
+		window_between(r, (active.from_s + end) / 2, end, ret);
 		snprintf(ret->rule, sizeof(ret->rule), "second half");
 	}
 }
@@ -44,19 +61,15 @@ void steady_window_default(const struct run *r, struct steady_window *ret)
 void steady_window_set(const struct run *r, double from_s, double to_s, struct steady_window *ret)
 {
 	char from[UNITS_TEXT], to[UNITS_TEXT];
+	struct steady_window active;
 
-	window_between(r, from_s, isfinite(to_s) ? to_s : r->active.to_s, ret);
+	steady_window_active(r, &active);
+	window_between(r, from_s, isfinite(to_s) ? to_s : active.to_s, ret);
 	units_seconds(from, from_s);
 	if (isfinite(to_s))
 		snprintf(ret->rule, sizeof(ret->rule), "as asked: %s to %s", from, units_seconds(to, to_s));
 	else
 		snprintf(ret->rule, sizeof(ret->rule), "as asked: t >= %s", from);
-}
-
-void steady_window_active(const struct run *r, struct steady_window *ret)
-{
-	window_between(r, r->active.from_s, r->active.to_s, ret);
-	snprintf(ret->rule, sizeof(ret->rule), "active window");
 }
 
 void consistency_of(const struct run *r, const u64 *ios, const struct steady_window *w, struct consistency *ret)

@@ -24,18 +24,18 @@ struct steady_window {
 };
 
 /*
- * t >= 1400 s if five rounds of a minute fit behind it, else the second half; both within the run's
- * active window.
+ * t >= 1400 s if five rounds of a minute fit behind it, else the second half; both of the intervals that lie in the
+ * run's active window whole.
  */
 void steady_window_default(const struct run *r, struct steady_window *ret);
 
 /*
- * Sets the window that the user wants; @to_s may be INFINITY: to the end of the active window. n is 0
- * if no interval lies there.
+ * Sets the window that the user wants; @to_s may be INFINITY: to the last interval that lies in the active window whole.
+ * n is 0 if no interval lies there.
  */
 void steady_window_set(const struct run *r, double from_s, double to_s, struct steady_window *ret);
 
-/* The run's active window. */
+/* The intervals that lie in the run's active window whole. */
 void steady_window_active(const struct run *r, struct steady_window *ret);
 
 /*

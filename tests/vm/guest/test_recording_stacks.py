@@ -63,10 +63,9 @@ def test_the_layer_is_what_costs(report):
     depth = stack["queue_depth"]
     assert depth[below.name] < 0.2 * depth[top.name]
     [total] = [o["total"] for o in watches(r)[top.name]["ops"] if o["op"] == "read"]
-    # The first and the last interval with IO are left out where enough others remain.
     depth_s = depth[top.name] * (r["active"]["to_s"] - r["active"]["from_s"])
     spent_s = total["ios"] * total["latency_ns"]["mean"] / 1e9
-    assert (0.3 if r["active"]["left_out"] else 0.99) * spent_s <= depth_s <= 1.01 * spent_s
+    assert 0.99 * spent_s <= depth_s <= 1.01 * spent_s
 
 
 def test_a_mirror_writes_twice(report):
