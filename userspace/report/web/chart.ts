@@ -217,9 +217,17 @@ function styled(series: Series, theme: Theme, bottom: number, stacked = false): 
     if (series.kind === "dots")
         return { stroke: colour, paths: () => null, points: { show: true, size: 3.4, width: 0, fill: `${colour}cc`, stroke: `${colour}cc` } };
     return {
+        ...series.kind === "path" && { paths: (u: uPlot) => pathOf(u, series) },
         stroke: colour, width: series.kind === "thin" ? 1.3 : 2, dash: series.dash.length ? series.dash : undefined, points: { show: false },
         fill: stacked ? areaColour(theme, series.colour) : series.fill ? `${colour}1f` : undefined, fillTo: () => bottom,
     };
+}
+
+/** uPlot's own paths go from left to right. */
+function pathOf(u: uPlot, { xs, ys }: Series): uPlot.Series.Paths {
+    const stroke = new Path2D();
+    xs.forEach((x, i) => stroke.lineTo(u.valToPos(x, "x", true), u.valToPos(ys[i]!, "y", true)));
+    return { stroke };
 }
 
 /**
@@ -227,6 +235,8 @@ function styled(series: Series, theme: Theme, bottom: number, stacked = false): 
  * others have points.
  */
 function aligned(plot: Plot, span: Frame["span"]): uPlot.AlignedData {
-    const tables = plot.series.map((series): uPlot.AlignedData => [series.xs, series.ys]);
+    const order = ({ xs }: Series) => xs.map((_, i) => i).sort((a, b) => xs[a] - xs[b]);
+    const tables = plot.series.map((series): uPlot.AlignedData => series.kind !== "path" ? [series.xs, series.ys]
+        : [order(series).map((i) => series.xs[i]), order(series).map((i) => series.ys[i])]);
     return tables.length ? uPlot.join(tables, tables.map(() => [GAPS, GAPS])) : [[...span.x]];
 }

@@ -10,7 +10,8 @@ export interface Series extends Look {
     name: string;
     /** Its figure in this chart: "mean 52.1 MB/s". */
     note: string;
-    kind: "line" | "dots" | "thin";
+    /** A "path" joins its points in their order; of all others the xs ascend. */
+    kind: "line" | "dots" | "thin" | "path";
     fill?: boolean;
     xs: number[];
     ys: (number | null)[];

@@ -38,10 +38,10 @@ function svgBrush(out: string[]): Brush {
     };
 }
 
-/** Runs of points between gaps. Points outside are left out, except for one neighbour on either side. */
+/** Runs of points between gaps. Points outside are left out, except for one neighbour on either side, and all of a path. */
 function pieces(series: Series, [lo, hi]: [number, number]): [number, number][][] {
-    const all: [number, number][][] = [[]];
-    const first = Math.max(0, series.xs.findIndex((x) => x >= lo) - 1), after = series.xs.findIndex((x) => x > hi);
+    const all: [number, number][][] = [[]], path = series.kind === "path";
+    const first = path ? 0 : Math.max(0, series.xs.findIndex((x) => x >= lo) - 1), after = path ? -1 : series.xs.findIndex((x) => x > hi);
     for (let i = first; i < series.xs.length && (after < 0 || i <= after); i++) {
         const y = series.ys[i];
         if (y === null)

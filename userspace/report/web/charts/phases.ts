@@ -34,37 +34,31 @@ export function phaseLines(line: Line): Line[] {
     }));
 }
 
-/** Moves phases with exactly the same IOPS apart, since a line's places have to ascend. */
-function ascending(values: number[]): number[] {
-    let last = -Infinity;
-    return values.map((value) => last = value > last ? value : last + Math.abs(last) * 1e-9 + 1e-9);
-}
-
-function byIops(line: Line): LinePhase[] {
-    const at = ({ op }: LinePhase, key: Quantile) => op.latency_ns?.[key] ?? 0;
-    return phasesOf(line).sort((a, b) => a.op.iops - b.op.iops || at(a, "p50") - at(b, "p50"));
+/** A point's phase, for the cursor's tip. */
+function told(one: LinePhase, all: LinePhase[]): string[] {
+    return [phaseName(one, all), `${amount(one.op.iops)} IOPS`, ...LEVELS.map(({ key }) => `${key} ${latency(one.op.latency_ns?.[key])}`)];
 }
 
 export function latencyByIops(lines: Line[]): Plot {
     const shown = lines.filter((line) => line.on && phasesOf(line).length), x = linear("IOPS", tickAmount, (v) => amount(v));
     const all = shown.flatMap((line) => {
-        const points = byIops(line), xs = ascending(points.map(({ op }) => op.iops));
+        const points = phasesOf(line), xs = points.map(({ op }) => op.iops);
         return LEVELS.map(({ key, dash }) => ({ line, points, key, dash, xs, ys: points.map(({ op }) => latencyAxis.place(op.latency_ns?.[key] ?? NaN)) }));
     });
     const most = Math.max(0, ...all.flatMap(({ xs }) => xs));
     return {
         title: "Latency against IOPS",
-        hint: "A point a phase, joined in the order of IOPS. Where a line turns upwards the device has no more to give: more in flight only wait longer.",
+        hint: "A point a phase, in the order of the marks. Where a line turns upwards the device has no more to give: more in flight only wait longer.",
         x, y: latencyAxis, levels: [], marks: [], cells: null,
-        series: all.map(({ line, key, dash, xs, ys }): Series => ({
-            name: `${line.name}, ${key}`, note: "", kind: "line", colour: line.look.colour, dash, own: true, xs, ys })),
+        series: all.map(({ line, points, key, dash, xs, ys }): Series => ({
+            name: `${line.name}, ${key}`, note: "", kind: "path", colour: line.look.colour, dash, own: true, xs, ys, say: (i) => told(points[i], points) })),
         spots: all.flatMap(({ line, points, key, xs, ys }) => points.map((one, i) => ({
             x: xs[i], y: ys[i], colour: line.look.colour, text: key === "p99" ? phaseName(one, points) : "" }))),
         xSpan: [0, most > 0 ? most * 1.08 : 1],
         ySpan: (lo, hi): Span => hi >= lo ? padded([lo, hi], 0.08, 0.14) : [3, 6],
         table: () => ({
             head: ["line", "phase", "IOPS", ...LEVELS.map(({ key }) => key)],
-            rows: shown.flatMap((line) => byIops(line).map((one, _, points) => [line.name, phaseName(one, points), amount(one.op.iops),
+            rows: shown.flatMap((line) => phasesOf(line).map((one, _, points) => [line.name, phaseName(one, points), amount(one.op.iops),
                 ...LEVELS.map(({ key }) => latency(one.op.latency_ns?.[key]))])),
         }),
     };
