@@ -305,9 +305,13 @@ test("runs that are divided by different things have a section each", async (t) 
     assert.deepEqual(charts.filter(([id]) => id.startsWith("parts-heat")).map(([, title]) => title),
         ["Latency by IOs in flight at the start, a · read", "Latency by what was in flight at the start, b · read", "Latency by cgroup, c · read"]);
     assert.equal(charts.length, 3 + 2 + 3 + 4);
-    // Every chart over time follows the page's window.
+    assert.equal(await page.getByRole("region", { name: /^Figures by / }).count(), 3);
+    // Every chart over time follows the page's window. What does not is hidden, as are notes about the whole run.
     await page.evaluate(() => window.blklat.charts.owners.setZoom({ x: [2, 5], y: null }));
     const zooms = await page.evaluate(() => Object.entries(window.blklat.charts).filter(([id]) => /^(parts-time|owners|iops)/.test(id)).map(([, { zoom }]) => zoom.x));
     assert.deepEqual(zooms, Array(5).fill([2, 5]));
-    assert.equal(await page.getByRole("region", { name: /^Figures by / }).count(), 3);
+    assert.equal(await page.getByRole("region", { name: /^(Figures by|Owners|Beside)/ }).count(), 0);
+    const over = await page.evaluate(() => Object.entries(window.blklat.charts).filter(([id]) => /^(parts|depth-|owners)/.test(id))
+        .map(([id, chart]) => [id, Boolean(chart.figure.offsetParent), chart.current().series.some(({ note }) => note)]));
+    assert.deepEqual(over.filter(([, there]) => there), over.filter(([id]) => /^(parts-time|owners)/.test(id)).map(([id]) => [id, true, false]));
 });

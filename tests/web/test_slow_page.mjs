@@ -126,6 +126,8 @@ test("the page: dots, the tip, what they have in common, a table that sorts and 
     await to.press("Enter");
     await settled(page);
     assert.deepEqual((await rows(page)).map((row) => row[1]), ["9.000\u00a0s", "4.500\u00a0s"]);
+    assert.equal(await chart.getAttribute("data-points"), "2");
+    assert.ok(!await common.isVisible());
     await page.locator(".lines").getByRole("button", { name: "write" }).first().click();
     assert.deepEqual((await rows(page)).map((row) => row[1]), ["4.500\u00a0s"]);
 });

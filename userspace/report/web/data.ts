@@ -154,7 +154,7 @@ export interface Finding {
     from_s: number; to_s: number; text: string; rule: string; values: Record<string, number>;
 }
 
-/** The window of the rates: from the first interval with IO to the last, or as asked by --from and --to. */
+/** The window of the rates: from the first IO to the last, or as asked by --from and --to. */
 export interface Active { from_s: number; to_s: number; left_out: number; asked: boolean }
 
 export interface Mark { t_s: number; text: string }

@@ -2,7 +2,7 @@
 // The page's words and tables: the runs, the findings, the table of figures, members and array.
 import { byWords, dividedLines, partsOf, ranked } from "./charts/parts";
 import { phaseName, phasesOf } from "./charts/phases";
-import { rateIn, type Window } from "./charts/times";
+import { inside, rateIn, type Window } from "./charts/times";
 import { consistency } from "./curves";
 import { type Finding, type Quantile, QUANTILES, type Run, type Stack, type Total, type Watch } from "./data";
 import { button, el, table } from "./dom";
@@ -46,8 +46,7 @@ export function runsTable(runs: Run[]): HTMLElement {
 export function activeWords(runs: Run[]): string {
     const names = runNames(runs), words = runs.map(({ active: a }) => a ? `${seconds(a.from_s)} to ${seconds(a.to_s)}` : "all of it");
     const said = new Set(words).size === 1 ? [words[0]] : words.map((word, r) => `${names[r]} ${word}`);
-    const over = said.join("; "), how = runs.some(({ active: a }) => a?.asked) ? "as asked" : "from the first to the last interval with IO" +
-        (runs.some(({ active: a }) => a?.left_out) ? ", without these two" : "");
+    const over = said.join("; "), how = runs.some(({ active: a }) => a?.asked) ? "as asked" : "from the first IO to the last";
     return `Rates are over ${over}, ${how}. Drag across a chart over time to choose a window.`;
 }
 
@@ -148,28 +147,32 @@ function lineNames(lines: Line[]): string[] {
     return lines.map(({ runName, watch, op }) => `${manyRuns ? `${runName} · ` : ""}${watch.device} ${watch.stage} · ${op.op}`);
 }
 
-/** The rates of a line that are known by interval. An op's share of the queue depth is not. */
-function ratesOf({ run, watch, op }: Line, window: Window): Pick<Total, "iops" | "iops_deviation" | "iops_worst" | "bytes_per_s" | "queue_depth"> {
+/** The figures of a line that are known by interval. An op's share of the queue depth is not. */
+function movedOf({ run, watch, op }: Line, window: Window): Pick<Total, "ios" | "iops" | "iops_deviation" | "iops_worst" | "bytes_per_s" | "queue_depth"> & { max: number } {
     if (!window)
-        return op.total;
-    const c = consistency(run, op.ios, ...window), depth = rateIn(run, window, (i) => watch.queue_depth[i] * run.length_s[i]);
+        return { ...op.total, max: op.total.latency_ns?.max ?? NaN };
+    const all = inside(run, window), c = consistency(run, op.ios, ...window), depth = rateIn(run, window, (i) => watch.queue_depth[i] * run.length_s[i]);
     return {
+        ios: all.reduce((sum, i) => sum + op.ios[i], 0), max: all.reduce((most, i) => Math.max(most, op.max_ns[i] ?? 0), 0) || NaN,
         iops: c?.iops_mean ?? NaN, iops_deviation: c?.iops_deviation ?? NaN, iops_worst: c?.iops_worst ?? NaN,
         bytes_per_s: rateIn(run, window, (i) => op.bytes[i]), queue_depth: watch.ops.length === 1 ? depth : NaN,
     };
 }
 
-/** The table of all lines, shown or not; rates are over the window. */
-/** Each row shows the look of its line, since the page's legend may be out of sight here. */
+/**
+ * The table of all lines, shown or not, each with its look, since the page's legend may be out of sight here. If there is a
+ * window, only with the figures of the window.
+ */
 export function totals(lines: Line[], theme: Theme, window: Window = null): HTMLElement {
-    const head = ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", "mean", ...NAMES, "max", "mean queue depth", "errors", "lost"];
-    const names = lineNames(lines);
+    const ofRun = (cells: () => string[]) => window ? [] : cells(), names = lineNames(lines);
+    const head = ["run, device, op", "IOs", "IOPS mean", "± deviation", "least", "MB/s", ...ofRun(() => ["mean", ...NAMES]), "max", "mean queue depth", ...ofRun(() => ["errors", "lost"])];
     const made = table("Each run, device, stage and op", head, lines.map((line, i) => {
-        const t = line.op.total, l = t.latency_ns, r = ratesOf(line, window), mb = r.bytes_per_s / 1e6;
+        const t = line.op.total, l = t.latency_ns, r = movedOf(line, window), mb = r.bytes_per_s / 1e6;
         return [
             names[i],
-            count(t.ios), amount(r.iops), amount(r.iops_deviation), amount(r.iops_worst), amount(mb, mb < 9.95 ? 2 : 1),
-            latency(l?.mean), ...NAMES.map((q) => latency(l?.[q])), latency(l?.max), amount(r.queue_depth, 2), count(t.errors), lost(line.watch),
+            count(r.ios), amount(r.iops), amount(r.iops_deviation), amount(r.iops_worst), amount(mb, mb < 9.95 ? 2 : 1),
+            ...ofRun(() => [latency(l?.mean), ...NAMES.map((q) => latency(l?.[q]))]), latency(r.max), amount(r.queue_depth, 2),
+            ...ofRun(() => [count(t.errors), lost(line.watch)]),
         ];
     }));
     lines.forEach(({ look }, i) => made.tBodies[0].rows[i].cells[0].prepend(swatch({ ...look, kind: "line" }, theme), " "));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The page's legend, which all charts share: switches for each line, for each device and stage, and for
 // all lines of a run, stage or op.
+import { rateIn, type Window } from "./charts/times";
 import { button, el } from "./dom";
 import { amount } from "./format";
 import type { Line } from "./lines";
@@ -27,6 +28,7 @@ export class Panel {
     /** For each watch its lines and, if these are several, the whole. */
     private readonly entries: { whole: Entry | null; lines: Entry[] }[];
     private theme: Theme = light;
+    private window: Window = null;
 
     constructor(private readonly places: Places, private readonly lines: Line[], private readonly changed: () => void) {
         const watches = [...new Set(lines.map((line) => line.watch))];
@@ -88,10 +90,12 @@ export class Panel {
         return made;
     }
 
-    /** The lines' figures changed. */
-    tell(): void {
-        this.entries.flatMap(({ lines }) => lines).forEach(({ lines: [{ op }] }, i) => {
-            this.notes[i].textContent = op.total.ios ? `${amount(op.total.iops)} IOPS` : "no IO";
+    /** The lines' figures or the window of their rates changed. */
+    tell(window = this.window): void {
+        this.window = window;
+        this.entries.flatMap(({ lines }) => lines).forEach(({ lines: [{ run, op }] }, i) => {
+            const iops = window ? rateIn(run, window, (k) => op.ios[k]) : op.total.iops;
+            this.notes[i].textContent = op.total.ios ? `${amount(iops)} IOPS` : "no IO";
         });
     }
 

@@ -31,8 +31,10 @@ export interface Host {
     chart(id: string, make: () => Plot, config?: Partial<ChartConfig>): void;
     redraw(ids: string[]): void;
     figures(...ids: string[]): HTMLElement[];
-    /** If a window is set, says that these figures do not follow it. @what: "Figures are". */
-    ofWholeRun(what: string): HTMLElement;
+    /** Contains what does not follow the window, and is hidden while one is set. @what: "Figures are"; empty: without a word. */
+    ofWholeRun(what: string, ...content: Node[]): HTMLElement;
+    /** A plot over time; the notes of its lines are of the whole run, so while a window is set it has none. */
+    noted(plot: Plot): Plot;
 }
 
 /** A list to choose a line from, or something else with a key and a name. */
@@ -80,9 +82,9 @@ export class PartsSection {
             host.chart(latency, () => partsLatency(lines, this.percentile));
         }
         if (by === "cgroup")
-            host.chart("owners", () => ownersOverTime(lines, this.owned, this.figure), { ...host.time, tools: [this.figureChoice()] });
+            host.chart("owners", () => host.noted(ownersOverTime(lines, this.owned, this.figure)), { ...host.time, tools: [this.figureChoice()] });
         host.chart(heat, () => partsHeat(this.divided), { height: 380 });
-        host.chart(time, () => partsOverTime(lines, this.divided, this.percentile), host.time);
+        host.chart(time, () => host.noted(partsOverTime(lines, this.divided, this.percentile)), host.time);
     }
 
     /** The ids of this section's charts. */
@@ -120,17 +122,16 @@ export class PartsSection {
                 this.host.redraw(["owners"]);
                 this.show();
             })),
-            this.host.ofWholeRun("The ranks are"), this.ownerTable.element, ...this.host.figures("owners"),
+            this.host.ofWholeRun("The ranks are", this.ownerTable.element), ...this.host.figures("owners"),
         ];
     }
 
     elements(): HTMLElement[] {
-        const { host, by } = this, rest = host.figures(...this.ids("parts-heat", "parts-time"));
-        const whole = host.ofWholeRun(by === "cgroup" ? "Latency by cgroup is" : "Latency by part is");
-        if (by === "depth")
-            return [whole, ...host.figures("depth-latency"), el("div", { class: "pairs" }, ...host.figures("depth-iops", "depth-done")), this.tools(), ...rest];
-        const before = by === "cgroup" ? this.ownersFirst() : by === "beside" ? [this.beside] : [];
-        return [...before, this.tools(), whole, ...host.figures(...this.ids("parts-latency")), ...rest];
+        const { host, by } = this, [heat, time] = host.figures(...this.ids("parts-heat", "parts-time"));
+        const latency = by === "depth" ? [] : host.figures(...this.ids("parts-latency"));
+        const before = by === "cgroup" ? this.ownersFirst() : by === "beside" ? [host.ofWholeRun("The comparison is", this.beside)]
+            : by === "depth" ? [host.ofWholeRun("What depends on the depth is", ...host.figures("depth-latency"), el("div", { class: "pairs" }, ...host.figures("depth-iops", "depth-done")))] : [];
+        return [...before, this.tools(), host.ofWholeRun(`Latency by ${by === "cgroup" ? by : "part"} is`, ...latency, heat), time];
     }
 
     /** Makes the tables again, as other lines are shown or the theme has changed. */

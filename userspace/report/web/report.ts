@@ -53,14 +53,15 @@ class ReportPage extends Page {
         }));
         this.partsCharts();
         if (hasSlow(this.lines))
-            this.chart("slow", () => slowDots(this.lines), { ...this.time, zoomY: true });
+            this.chart("slow", () => slowDots(this.lines, undefined, undefined, this.window), { ...this.time, zoomY: true });
     }
 
     private partsCharts(): void {
         const { lines, time } = this;
         this.divided = partsSections({
             lines, time, theme: () => this.theme, chart: (...args) => this.chart(...args), redraw: (ids) => this.redraw(ids),
-            figures: (...ids) => this.figures(...ids), ofWholeRun: (what) => this.ofWholeRun(what),
+            figures: (...ids) => this.figures(...ids), ofWholeRun: (what, ...content) => this.ofWholeRun(what, ...content),
+            noted: (plot) => this.window ? { ...plot, series: plot.series.map((one) => ({ ...one, note: "" })) } : plot,
         });
     }
 
@@ -121,15 +122,20 @@ class ReportPage extends Page {
         return [el("p", { class: "window" }, "From ", from, " s to ", to, " s ", button("All of the run", () => this.zoomTime(null))), said];
     }
 
-    /** If a window is set, says which figures still cover the whole run. */
-    private ofWholeRun(what: string): HTMLElement {
-        const place = el("div");
+    /** What does not follow the window: hidden while one is set. @what: says so, "Percentiles are"; empty: said elsewhere. */
+    private ofWholeRun(what: string, ...content: Node[]): HTMLElement {
+        const said = el("div"), place = el("div", {}, ...content);
         this.told.push(() => {
             const [from, to] = (this.window ?? []).map((s) => Number(s.toFixed(3)));
-            place.replaceChildren(...this.window ? [el("p", { class: "hint whole" },
-                `${what} of the whole run, not of the window; blklat report --from ${from} --to ${to} makes them of it.`)] : []);
+            said.replaceChildren(...this.window && what ? [el("p", { class: "hint whole" },
+                `${what} of the whole run only; blklat report --from ${from} --to ${to} makes them of this window.`)] : []);
+            const back = place.hidden && !this.window;
+            place.hidden = Boolean(this.window);
+            // What is drawn while it is hidden has no width.
+            if (back)
+                this.redraw(Object.keys(this.charts).filter((id) => place.contains(this.charts[id].figure)));
         });
-        return place;
+        return el("div", {}, said, place);
     }
 
     protected zoomTime(x: Window): void {
@@ -145,6 +151,7 @@ class ReportPage extends Page {
         this.table.replaceChildren(totals(this.lines, this.theme, this.window));
         this.divided.forEach((parts) => parts.show());
         this.slowTable.show(this.window);
+        this.panel?.tell(this.window);
     }
 
     protected redraw(ids?: string[]): void {
@@ -173,16 +180,17 @@ class ReportPage extends Page {
         return el("main", {}, el("div", { class: "page" }, this.aside(), el("div", {},
             ...this.windowTools(),
             section("Findings", this.ofWholeRun("Findings are"), ...findings(runs, show), ...marks(runs)),
-            section("Latency", this.ofWholeRun("Distribution and percentiles are"), ...this.figures("distribution", "percentile", "nines")),
+            section("Latency", this.ofWholeRun("Distribution and percentiles are", ...this.figures("distribution", "percentile", "nines"))),
             ...this.phases(),
             section("Consistency", ...this.figures("iops"), el("h3", { class: "sub" }, "Steady state"), this.steadyRule(), ...this.figures("steady-log", "steady-linear")),
             section("Over time", ...this.figures("heat"), this.pairs()), ...this.slow(), ...this.parts())),
-        el("div", { class: "wide" }, section("Figures", this.ofWholeRun("IOs, latencies, errors and losses are"), this.table, ...leftOver(runs), ...partsTotals(this.lines)),
-            ...stacked.length ? [section("Members and array", ...stacked)] : []));
+        el("div", { class: "wide" }, section("Figures", this.table,
+            this.ofWholeRun(`Means, percentiles, errors, losses${this.divided.length ? " and all figures by part" : ""} are`, ...leftOver(runs), ...partsTotals(this.lines))),
+        ...stacked.length ? [section("Members and array", this.ofWholeRun("Queue depths and what the layer adds are", ...stacked))] : []));
     }
 
     private phases(): HTMLElement[] {
-        return this.phasedLines().length ? [section("Phases", ...this.figures("phases"), ...phasesTable(this.lines, this.runs))] : [];
+        return this.phasedLines().length ? [section("Phases", this.ofWholeRun("Phases are", ...this.figures("phases"), ...phasesTable(this.lines, this.runs)))] : [];
     }
 
     private parts(): HTMLElement[] {
@@ -190,7 +198,7 @@ class ReportPage extends Page {
     }
 
     private slow(): HTMLElement[] {
-        return hasSlow(this.lines) ? [section("Slow IOs", ...this.figures("slow"), this.ofWholeRun("What they have in common is"), ...slowCommon(this.lines), this.slowTable.element)] : [];
+        return hasSlow(this.lines) ? [section("Slow IOs", ...this.figures("slow"), this.ofWholeRun("What they have in common is", ...slowCommon(this.lines)), this.slowTable.element)] : [];
     }
 
     private footer(): HTMLElement {

@@ -67,8 +67,8 @@ function ofLine(line: Line, all: LineSlow[], when: When, failed: number): Series
     ];
 }
 
-export function slowDots(lines: Line[], x = timeAxis, when = sinceStart): Plot {
-    const all = slowOf(lines), shown = [...new Set(all.map(({ line }) => line))];
+export function slowDots(lines: Line[], x = timeAxis, when = sinceStart, window: Window = null): Plot {
+    const all = slowOf(lines, window), shown = [...new Set(all.map(({ line }) => line))];
     return {
         title: "Slow IOs over time",
         hint: "A dot for each IO that reached the limit of --slow, or failed, when it ended. Point at one to see what is known of it.",
