@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a report says about the phases between marks."""
+import contextlib
 import json
+import sqlite3
 
 import pytest
 
@@ -23,6 +25,19 @@ def test_each_phase_has_its_own_figures(tmp_path, report):
         for figure in ("mean", "p50", "p99", "p99.9", "max"):
             assert op["latency_ns"][figure] == pytest.approx(ns, abs=1)
         assert op["queue_depth"] == watch["queue_depth"] == pytest.approx(iops * ns / 1e9, rel=1e-3)
+
+
+def test_levels_of_a_sweep_are_no_finding(tmp_path, report):
+    """They are what the user set, unless one of them lies at no mark."""
+    file = sweep(tmp_path / "run.blklat", seconds=8)
+
+    def changes(*marks):
+        with contextlib.closing(sqlite3.connect(file)) as db, db:
+            db.execute("DELETE FROM mark")
+        return [f["kind"] for f in report(mark(file, *marks))["runs"][0]["findings"]].count("level_change")
+
+    assert changes((8.3, "QD 4"), (16.3, "QD 16")) == 0
+    assert changes() == changes((8.3, "QD 4")) == 2
 
 
 def test_without_marks_there_are_none(tmp_path, report):
