@@ -3,10 +3,11 @@
 import json
 import random
 import subprocess
+import threading
 
 import pytest
 from devices import many_loops
-from load import BLKLAT, DEADLINE_S, Blklat, Fio, Missing, assert_all_counted, exact, fio, missing
+from load import BLKLAT, DEADLINE_S, blklat_argv, Blklat, Fio, Missing, assert_all_counted, exact, fio, missing
 from recorder import Recorder, assert_one_plain_file, ios, record, value
 
 N = 250
@@ -92,6 +93,30 @@ def test_they_come_and_go(many, stages):
             lines = b.of(name, stage)
             assert [bool(l.get("gone")) for l in lines] == [False] * (len(lines) - 1) + [True]
             assert (lines[-1]["accounting"]["started"], b.total("ios", None, name, stage)) == (0, 0)
+
+
+@pytest.mark.parametrize("command", [[], ["record", "--overwrite", "-q", "-o"]])
+def test_started_while_they_come_and_go(command, file):
+    """Eight starts; of the devices that are found, some are gone when the capture begins."""
+    with many_loops(8) as many:
+        over = threading.Event()
+
+        def come_and_go():
+            while not over.is_set():
+                for device in many[1:]:
+                    (many.remove if device.sysfs.exists() else many.attach)(device)
+
+        churn = threading.Thread(target=come_and_go)
+        churn.start()
+        try:
+            argv = blklat_argv(*command, *[str(file)] * bool(command), Pattern(many), "--interval", 0.1, "--count", 1)
+            for _ in range(8):
+                done = subprocess.run(argv, capture_output=True, text=True, timeout=DEADLINE_S)
+                assert done.returncode == 0, done.stderr
+            assert churn.is_alive()
+        finally:
+            over.set()
+            churn.join()
 
 
 @exact

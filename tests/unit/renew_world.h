@@ -119,6 +119,9 @@ static inline int engine_open(const struct capture_config *cfg, struct capture *
 
 	if (w.refuse)
 		return problem_set(p, w.refuse, "not now");
+	for (u32 i = 0; i < cfg->n_watches; i++)
+		if (device_is_gone(cfg->devices, cfg->watches[i].device))
+			return problem_set(p, -ENODEV, "it is not there");
 	c = calloc(1, sizeof(*c));
 	assert_int_equal(kernel_capture_init(&c->k, &is, cfg, 1, p), 0);
 	for (u32 i = 0; i < cfg->n_watches; i = next_whole(&c->k, i)) {

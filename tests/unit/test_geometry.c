@@ -112,7 +112,7 @@ static u64 slot_bytes(const struct device *d, u32 cpus, u32 halves)
 	return 24ULL * s.queues * s.stride * halves;
 }
 
-static u64 memory_bytes(const struct watch *watches, u32 n, u32 cpus, u32 scale, u32 max_bios)
+static u64 memory_bytes(struct watch *watches, u32 n, u32 cpus, u32 scale, u32 max_bios)
 {
 	const struct capture_config cfg = { .watches = watches, .n_watches = n, .scale = -1, .max_bios = max_bios };
 
@@ -121,7 +121,7 @@ static u64 memory_bytes(const struct watch *watches, u32 n, u32 cpus, u32 scale,
 
 static void test_memory(void **state)
 {
-	const struct watch watches[] = {
+	struct watch watches[] = {
 		{ .device = &nvme, .stage = BLKLAT_STAGE_QUEUE }, { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE }, { .device = &disk, .stage = BLKLAT_STAGE_DEVICE },
 		{ .device = &nvme, .stage = BLKLAT_STAGE_TOTAL }, { .device = &dm, .stage = BLKLAT_STAGE_TOTAL },
 	};
@@ -145,7 +145,7 @@ static void test_memory(void **state)
 /* One more row costs one more of each watch's series and accounts, whatever slots the CPUs bring. */
 static void test_memory_of_rows(void **state)
 {
-	const struct watch watches[] = { { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE }, { .device = &disk, .stage = BLKLAT_STAGE_DEVICE } };
+	struct watch watches[] = { { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE }, { .device = &disk, .stage = BLKLAT_STAGE_DEVICE } };
 	const struct capture_config cfg = { .watches = watches, .n_watches = 2 };
 
 	(void)state;
@@ -174,7 +174,7 @@ static void test_bio_buckets(void **state)
 static void test_memory_of_pauses(void **state)
 {
 	static const u64 cells[] = { 33 + 2, 66 + 2, 132 + 2, 264 + 2, 264 + 2, 264 + 2, 264 + 2 };
-	const struct watch watches[] = { { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE }, { .device = &dm, .stage = BLKLAT_STAGE_TOTAL } };
+	struct watch watches[] = { { .device = &nvme, .stage = BLKLAT_STAGE_DEVICE }, { .device = &dm, .stage = BLKLAT_STAGE_TOTAL } };
 
 	(void)state;
 	for (u32 scale = 0; scale <= 6; scale++)
@@ -203,7 +203,7 @@ static void test_memory_does_not_wrap(void **state)
 
 static int choose(int scale, u64 max_memory, struct problem *p)
 {
-	static const struct watch watch = { .device = &disk, .stage = BLKLAT_STAGE_DEVICE };
+	static struct watch watch = { .device = &disk, .stage = BLKLAT_STAGE_DEVICE };
 	const struct capture_config cfg = {
 		.watches = &watch, .n_watches = 1, .scale = scale, .max_memory = max_memory,
 		.max_bios = 100,
@@ -215,7 +215,7 @@ static int choose(int scale, u64 max_memory, struct problem *p)
 
 static u64 needed(int scale)
 {
-	const struct watch watch = { .device = &disk, .stage = BLKLAT_STAGE_DEVICE };
+	struct watch watch = { .device = &disk, .stage = BLKLAT_STAGE_DEVICE };
 
 	return memory_bytes(&watch, 1, 4, scale, 100);
 }

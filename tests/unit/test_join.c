@@ -27,7 +27,7 @@ static void finish_two(void)
 
 static struct capture *open_of(const struct device_table *t, u32 disk, u32 disks)
 {
-	const struct watch watches[DISKS] = { { .device = &t->d[disk] }, { .device = &t->d[1] } };
+	struct watch watches[DISKS] = { { .device = &t->d[disk] }, { .device = &t->d[1] } };
 	const struct capture_config cfg = { .devices = t, .watches = watches, .n_watches = disks, .scale = 6 };
 	struct capture *c;
 	struct problem p;

@@ -254,6 +254,37 @@ static void test_gone_with_an_io_in_flight(void **state)
 	finish();
 }
 
+/* Once the devices are found, one goes away, or both. Only those that a pattern matched are left out. */
+static void test_gone_before_it_opens(void **state)
+{
+	static const struct { bool matched[DISKS]; u32 stay; int err; } cases[] = {
+		{ { false, true }, 1, 0 }, { { true, false }, 1, -ENODEV }, { { true, true }, 0, -ESTALE },
+	};
+	char path[256];
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct watch watches[DISKS];
+		struct capture_config cfg = { .devices = &w.t, .watches = watches, .n_watches = DISKS, .scale = 6 };
+		struct capture *c = NULL;
+		struct problem p = { 0 };
+
+		begin(DISKS);
+		for (u32 d = 0; d < DISKS; d++) {
+			watches[d] = (struct watch){ .device = &w.t.d[d], .matched = cases[i].matched[d] };
+			snprintf(path, sizeof(path), "%s/sys/block/%s", w.root, w.t.d[d].name);
+			if (d >= cases[i].stay)
+				remove_tree(path);
+		}
+		assert_int_equal(capture_open_present(&engine, &cfg, &c, &p), cases[i].err);
+		assert_true(cases[i].err != -ENODEV || !strcmp(p.text, "sdb went away before it could be watched"));
+		assert_true(!c || (c->n_watches == 1 && c->watches[0].device == &w.t.d[0]));
+		if (c)
+			c->ops->close(c);
+		finish();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +299,7 @@ int main(void)
 		cmocka_unit_test(test_gone_between_reads),
 		cmocka_unit_test(test_replaced_between_reads),
 		cmocka_unit_test(test_gone_with_an_io_in_flight),
+		cmocka_unit_test(test_gone_before_it_opens),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,6 +151,24 @@ static void test_all(void **state)
 	watches_free(&w);
 }
 
+/* A device that goes away may lack a stage, which is an error if it is named. */
+static void test_matched_or_named(void **state)
+{
+	struct watches w;
+	struct problem p;
+
+	(void)state;
+	assert_int_equal(make("sda", "*", 0, &w, &p), 0);
+	assert_int_equal(w.n, 3);
+	assert_true(!w.w[0].matched && w.w[1].matched && w.w[2].matched);
+	watches_free(&w);
+	/* All are gone, as there is no such tree. */
+	assert_int_equal(make("all", NULL, 1 << BLKLAT_STAGE_QUEUE, &w, &p), 0);
+	assert_true(w.n == 1 && w.w[0].device == &devices[2]);
+	watches_free(&w);
+	assert_int_equal(make("dm-*", NULL, 1 << BLKLAT_STAGE_QUEUE, &w, &p), -ENOENT);
+}
+
 static void test_unknown_device(void **state)
 {
 	struct watches w;
@@ -205,6 +223,7 @@ int main(void)
 		cmocka_unit_test(test_lacking_stage),
 		cmocka_unit_test(test_device_without_a_size),
 		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_matched_or_named),
 		cmocka_unit_test(test_unknown_device),
 		cmocka_unit_test(test_parts_count_as_watches),
 	};

@@ -137,7 +137,7 @@ struct run_cost {
 	u64 bytes;		/* at that scale, or else at the coarsest */
 };
 
-static struct run_cost cost_of(const struct findings *f, const struct watch *w, u32 n)
+static struct run_cost cost_of(const struct findings *f, struct watch *w, u32 n)
 {
 	const struct capture_config cfg = {
 		.devices = &f->devices, .watches = w, .n_watches = n, .scale = -1,

@@ -10,11 +10,6 @@
 #include "cmd/run_capture.h"
 #include "util/cleanup.h"
 
-static bool is_pattern(const char *name)
-{
-	return !strcmp(name, "all") || strpbrk(name, "*?[");
-}
-
 static void expect(struct serve_devices *s, const struct device_table *t, void (*tell)(const struct problem *why))
 {
 	for (u32 i = 0; i < s->wanted->n; i++) {
@@ -23,7 +18,7 @@ static void expect(struct serve_devices *s, const struct device_table *t, void (
 		struct problem why;
 
 		/* There is no device of this name, or it has no size yet. */
-		if (is_pattern(*one.devices) || watches_make(t, &one, &made, &why) != -ENODEV)
+		if (names_many(*one.devices) || watches_make(t, &one, &made, &why) != -ENODEV)
 			continue;
 		tell(&why);
 		s->waits[i] = s->follow = true;
@@ -43,7 +38,7 @@ int serve_devices_init(struct serve_devices *s, const struct wanted *wanted, voi
 	for (u32 i = 0; i < wanted->n; i++) {
 		if (!wanted->devices[i][0])
 			return problem_set(p, -EINVAL, "a device's name can't be empty; 'blklat list' shows all");
-		s->follow |= is_pattern(wanted->devices[i]);
+		s->follow |= names_many(wanted->devices[i]);
 	}
 	err = tell ? device_table_read(&t, "", p) : 0;
 	if (!err && tell)
@@ -88,8 +83,10 @@ static int add(struct found *f, const struct serve_devices *s, const struct devi
 	int err = watches_make(t, &one, &made, p);
 
 	for (u32 i = 0; !err && i < made.n; i++)
-		if (!has(f->list, f->n, &made.w[i]))
+		if (!has(f->list, f->n, &made.w[i])) {
+			made.w[i].matched |= s->begun;
 			f->list[f->n++] = made.w[i];
+		}
 	return err;
 }
 
@@ -127,7 +124,7 @@ int serve_devices_find(struct serve_devices *s, const struct device_table *t, st
 			s->waits[i] = false;
 			s->n_waits--;
 		}
-		if (err && !(absent(err) && (s->begun || s->waits[i] || is_pattern(name))))
+		if (err && !(absent(err) && (s->begun || s->waits[i] || names_many(name))))
 			return err;
 	}
 	s->begun = true;

@@ -156,6 +156,11 @@ static bool is_all(const char *name)
 	return !strcmp(name, "all") || !strcmp(name, "*");
 }
 
+bool names_many(const char *name)
+{
+	return !strcmp(name, "all") || strpbrk(name, "*?[");
+}
+
 /* Fills @member, an element for each device: whether it is below an array that is named, too. */
 static int mark_members(const struct device_table *t, const struct wanted *wanted, bool *member, struct problem *p)
 {
@@ -181,14 +186,20 @@ int watches_make(const struct device_table *t, const struct wanted *wanted, stru
 	CLEANUP(cleanup_free) u32 *set = calloc(t->n + 1, sizeof(*set));
 	CLEANUP(cleanup_free) struct watch *w = calloc(t->n + 1, BLKLAT_STAGES * sizeof(*w));
 	CLEANUP(cleanup_free) bool *member = calloc(t->n + 1, sizeof(*member));
+	CLEANUP(cleanup_free) bool *matched = calloc(t->n + 1, sizeof(*matched));
 	u32 n_set = 0, n = 0;
 	bool assumed = false;
 	int err = 0;
 
-	if (!set || !w || !member)
+	if (!set || !w || !member || !matched)
 		return problem_set(p, -ENOMEM, "out of memory");
-	for (u32 i = 0; i < wanted->n && !err; i++)
+	for (u32 i = 0; i < wanted->n && !err; i++) {
+		u32 before = n_set;
+
 		err = add_devices(t, wanted->devices[i], set, &n_set, p);
+		for (; before < n_set; before++)
+			matched[set[before]] = names_many(wanted->devices[i]);
+	}
 	if (!err && wanted->members_at_total && !wanted->stages)
 		err = mark_members(t, wanted, member, p);
 	for (u32 i = 0; i < n_set && !err; i++) {
@@ -200,10 +211,14 @@ int watches_make(const struct device_table *t, const struct wanted *wanted, stru
 			assumed |= device_is_partition(d);
 		}
 		err = check_stages(d, stages, p);
+		if (err && matched[set[i]] && device_is_gone(t, d))
+			stages = err = 0;	/* it was read while it went away */
 		for (u32 s = 0; s < BLKLAT_STAGES; s++)
 			if (stages >> s & 1)
-				w[n++] = (struct watch){ .device = d, .stage = s };
+				w[n++] = (struct watch){ .device = d, .stage = s, .matched = matched[set[i]] };
 	}
+	if (!err && n_set && !n)
+		err = problem_set(p, -ENOENT, "all devices went away before they could be watched");
 	err = err ?: watches_of(w, n, wanted, ret, p);
 	ret->partitions_at_total = !err && assumed;
 	return err;

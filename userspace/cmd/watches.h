@@ -53,6 +53,9 @@ void watches_free(struct watches *w);
  */
 int watches_of(const struct watch *wholes, u32 n, const struct wanted *wanted, struct watches *ret, struct problem *p);
 
+/* Is this 'all' or a pattern, and not the name of one device? */
+bool names_many(const char *name);
+
 /* "device,queue,total": the stages in a bit set, as --stage takes them. */
 void stages_text(u32 stages, char *ret, size_t size);
 

@@ -21,7 +21,7 @@ struct capture_config {
 	 * What to watch: a device's watches in a row, each whole followed by its parts; copied. A replay uses neither
 	 * these nor by.
 	 */
-	const struct watch *watches;
+	struct watch *watches;
 	u32 n_watches;
 	enum blklat_by by;
 	u32 cgroups;			/* by cgroup: the number of those with a part of their own; else 0 */
@@ -55,7 +55,7 @@ struct capture_ops {
 	const char *name;
 	const char *node;		/* the device node that it opens for writing; NULL: none */
 	bool sees_pauses;		/* counts IOs after a pause, see capture_config.idle_gap_ns */
-	/* Starts the capture, whole or not at all. Returns 0, or a negative errno and a sentence. */
+	/* Starts the capture, whole or not at all. Returns 0, or a negative errno and a sentence; -ENODEV if a device went away. */
 	int (*open)(const struct capture_config *cfg, struct capture **ret, struct problem *p);
 	/*
 	 * Fills @s, made by snapshot_init() for the capture's watches and scale. Returns 0, or
@@ -88,6 +88,12 @@ struct capture_engine {
 	int (*probe)(struct problem *p);
 };
 
+/*
+ * As @engine's open, but takes matched devices (struct watch) that went away out of @cfg. -ENODEV: a named one went away;
+ * -ESTALE: no device is left.
+ */
+int capture_open_present(const struct capture_ops *engine, struct capture_config *cfg, struct capture **ret, struct problem *p);
+
 /* The result of opening a larger capture; see capture_open(). */
 struct capture_renewal {
 	const struct device *device;	/* the first device that had outgrown its slots */
@@ -97,13 +103,13 @@ struct capture_renewal {
 };
 
 /*
- * Opens a capture with @engine, as its open does. If the user or the driver of a device gives it more tags
+ * Opens a capture as capture_open_present() does. If the user or the driver of a device gives it more tags
  * or queues than there are slots, a live capture opens another one with more room beside it. The new one
  * takes over in that read, or in a later one while IOs are in flight whose start it has not seen. @renewed
  * is called when it has taken over, or could not be opened. All counts go on; none begins again. The new
  * capture leaves out devices that are gone.
  */
-int capture_open(const struct capture_ops *engine, const struct capture_config *cfg,
+int capture_open(const struct capture_ops *engine, struct capture_config *cfg,
 		 void (*renewed)(const struct capture_renewal *r), struct capture **ret, struct problem *p);
 
 /* A capture that is about to end, and its last read. */

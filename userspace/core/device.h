@@ -6,6 +6,7 @@
 #ifndef CORE_DEVICE_H
 #define CORE_DEVICE_H
 
+#include <errno.h>
 #include <string.h>
 
 #include "util/problem.h"
@@ -89,6 +90,13 @@ struct kernel_stat {
  * detached loop device stays, but empty), or is not the one that was read into @t under that name.
  */
 int device_kernel_stat(const struct device_table *t, const struct device *d, struct kernel_stat *ret);
+
+static inline bool device_is_gone(const struct device_table *t, const struct device *d)
+{
+	struct kernel_stat stat;
+
+	return device_kernel_stat(t, d, &stat) == -ENODEV;
+}
 
 /*
  * The files that device_kernel_stat() reads, kept open for repeated reads, as looking them up is most

@@ -17,6 +17,7 @@ struct watch {
 	const struct device *device;	/* borrowed from the device table */
 	enum blklat_stage stage;
 	const struct part *part;	/* borrowed; NULL: the whole */
+	bool matched;			/* found by a pattern first, not by its name: it may be left out if it goes away */
 };
 
 /* "device", "queue", "total" */

@@ -65,7 +65,8 @@ static int find_some(struct bpf_link *link, const struct device *const *devices,
 		ret[opened] = (struct found_device){ 0 };
 		fds[opened] = open(devices[opened]->sysfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fds[opened] < 0)
-			err = problem_set(p, -errno, "could not open %s: %s", devices[opened]->sysfs, strerror(errno));
+			err = problem_set(p, errno == ENOENT ? -ENODEV : -errno, "could not open %s: %s",
+					  devices[opened]->sysfs, strerror(errno));
 	}
 	if (!err)
 		err = run_iterator(link, fds, n, ret, p);

@@ -111,7 +111,8 @@ static int open_device(const struct device *d, struct problem *p)
 	snprintf(path, sizeof(path), "/dev/%s", d->name);
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return problem_set(p, -errno, "could not open %s: %s", path, strerror(errno));
+		return problem_set(p, errno == ENOENT || errno == ENXIO ? -ENODEV : -errno, "could not open %s: %s", path,
+				   strerror(errno));
 	return fd;
 }
 

@@ -416,12 +416,12 @@ static int take_first(struct renewing *r, const struct capture_config *cfg, stru
 	return 0;
 }
 
-int capture_open(const struct capture_ops *engine, const struct capture_config *cfg,
+int capture_open(const struct capture_ops *engine, struct capture_config *cfg,
 		 void (*renewed)(const struct capture_renewal *r), struct capture **ret, struct problem *p)
 {
 	struct capture *c;
 	struct renewing *r;
-	int err = engine->open(cfg, &c, p);
+	int err = capture_open_present(engine, cfg, &c, p);
 
 	if (err)
 		return err;

@@ -28,7 +28,7 @@ int member_open(const struct capture_ops *engine, struct capture_config *cfg, st
 	m->devices = *devices;
 	*devices = (struct device_table){ 0 };
 	cfg->devices = &m->devices;
-	err = engine->open(cfg, &m->capture, p);
+	err = capture_open_present(engine, cfg, &m->capture, p);
 	err = err ?: make_room(m, p);
 	if (err) {
 		member_close(m);

@@ -59,7 +59,7 @@ static int open_new(const struct scout_config *cfg, struct capture_config *captu
 	capture->n_watches = kept;
 	err = member_open(cfg->engine, capture, &devices, ret, p);
 	capture->watches = NULL;	/* the engine has a copy */
-	return err;
+	return err == -ESTALE ? 0 : err;	/* all went away again */
 }
 
 int scout_open(const struct scout_config *cfg, const struct known *known, u32 n_known, struct member **ret,
