@@ -57,5 +57,5 @@ def test_whatever_hosts_divide_by_is_added_up():
     ways = ways_to_divide()
     lists = re.findall(r"without \(([^)]*)\)", (RULES / "blklat.rules.yml").read_text() + "".join(e for _, _, e in TARGETS))
     assert len(lists) > 10 and "size" in ways
-    for labels in lists:
+    for labels in set(lists) - {"reason"}:  # what is lost is not divided
         assert set(re.findall(r"\w+", labels)) - {"op"} == ways, labels

@@ -11,7 +11,7 @@ ALWAYS = {
     "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
 }
-PATHS = ["/", "/metrics", "/api/snapshot", "/healthz"]
+PATHS = ["/", "/metrics", "/api/snapshot", "/healthz", "/livez"]
 
 
 @pytest.fixture(scope="module")
@@ -64,34 +64,46 @@ def test_formats_are_negotiated(serve):
         assert r.status == 200 and r.headers["Content-Type"].startswith(want)
 
 
-def test_health(serve):
+@pytest.mark.parametrize("path", ["/healthz", "/livez"])
+def test_health(serve, path):
     """The replay is over, so nothing is captured any more."""
-    r = serve.request("/healthz")
+    r = serve.request(path)
     assert (r.status, r.text) == (503, "the capture has stopped: the replay is at its end\n")
 
 
 def test_health_while_all_is_well(script):
     with Serve("--replay", script(1000)) as s:
         s.until(lambda: s.snapshot(), "an interval")
-        r = s.request("/healthz")
-        assert (r.status, r.text) == (200, "ok\n")
+        for r in s.request("/healthz"), s.request("/livez"):
+            assert (r.status, r.text) == (200, "ok\n")
+
+
+def lossy(path, *words, ios):
+    """In the second interval something may be missing, and little is done after it."""
+    path.write_text("blklat-replay 1\ndevice sda\ndevice sdb\nwatch sda device\nwatch sdb device\n" + f"io read 1ms 4096 x{ios}\n"
+                    "tick 0.1\n" + "\n".join([*words, "tick 0.1", *["on sda device", "io read 1ms 4096", "tick 0.1"] * 1000]) + "\n")
+    return path
 
 
 def test_health_tells_of_losses(tmp_path):
-    path = tmp_path / "lossy.txt"
-    path.write_text("blklat-replay 1\ndevice sda\nwatch sda device\nio read 1ms 4096 x10\ntick 0.1\n"
-                    "io read 1ms 4096 x10\naccount no_start 3\ntick 0.1\n" + "io read 1ms 4096\ntick 0.1\n" * 1000)
-    with Serve("--replay", path) as s:
+    """They are no reason to end the capture."""
+    with Serve("--replay", lossy(tmp_path / "lossy.txt", "on sda device", "account no_start 3", ios=200)) as s:
         r = s.until(lambda: (r := s.request("/healthz")).status == 503 and r, "a loss")
-        assert r.text.startswith("IOs were lost within the last minute: 3 of sda, stage device")
+        assert r.text == "IOs were lost within the last minute: 3 of sda, stage device\n"
+        assert s.request("/livez").text == "ok\n"
+
+
+@pytest.mark.parametrize("words", [["on sda device", "account no_start 3"], ["skipped 3"]])
+def test_health_is_a_share(tmp_path, words):
+    """Of 400 IOs, 3 are less than 1 %, though all of the interval that lost them."""
+    with Serve("--replay", lossy(tmp_path / "few.txt", *words, ios=397)) as s:
+        s.until(lambda: any(l["accounting"]["lost"] + l["accounting"]["skipped_unexplained"] for l in s.snapshot()), "a loss")
+        assert s.request("/healthz").text == "ok\n"
 
 
 def test_health_tells_of_skipped_programs(tmp_path):
     """Something may be lost, although nothing is known to be. The metrics and the page's data say so once for all devices."""
-    path = tmp_path / "skipped.txt"
-    path.write_text("blklat-replay 1\ndevice sda\ndevice sdb\nwatch sda device\nwatch sdb device\nio read 1ms 4096 x10\ntick 0.1\n"
-                    "io read 1ms 4096 x10\nskipped 2\ntick 0.1\n" + "io read 1ms 4096\ntick 0.1\n" * 1000)
-    with Serve("--replay", path) as s:
+    with Serve("--replay", lossy(tmp_path / "skipped.txt", "skipped 2", ios=20)) as s:
         r = s.until(lambda: (r := s.request("/healthz")).status == 503 and r, "a skipped program")
         assert r.text == "IOs may have been missed within the last minute: the kernel skipped 2 program runs\n"
         assert "\nblklat_capture_skipped_runs_total 2\n" in s.request("/metrics").text

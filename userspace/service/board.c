@@ -236,7 +236,7 @@ void board_span(struct board *b, u64 *ret_first, u64 *ret_last)
 	pthread_mutex_unlock(&b->lock);
 }
 
-bool board_healthy(struct board *b, double interval_s, char why[BOARD_WORDS])
+bool board_well(struct board *b, double interval_s, bool losses, char why[BOARD_WORDS])
 {
 	u64 now = now_ns(), patience_ns = 3 * interval_s * NSEC_PER_SEC + LATE_NS;
 	bool well = false;
@@ -246,7 +246,7 @@ bool board_healthy(struct board *b, double interval_s, char why[BOARD_WORDS])
 		snprintf(why, BOARD_WORDS, "the capture has stopped: %s", b->stop);
 	else if (now > b->last_ns + patience_ns)
 		snprintf(why, BOARD_WORDS, "no interval for %llu s", (now - b->last_ns) / NSEC_PER_SEC);
-	else if (b->loss_ns && now < b->loss_ns + LOSS_SHOWN_NS)
+	else if (losses && b->loss_ns && now < b->loss_ns + LOSS_SHOWN_NS)
 		snprintf(why, BOARD_WORDS, "%s", b->loss);
 	else
 		well = true;

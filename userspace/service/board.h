@@ -40,7 +40,7 @@ void board_post(struct board *b, struct blob *snapshot, struct blob *event, u64 
  */
 void board_post_run(struct board *b, struct blob *run);
 
-/* An interval lost IOs, or may have. @what is a sentence about it, which is shown for a while. It is copied. */
+/* A notable share of the IOs was lost, or may be. @what is a sentence about it, which is shown for a while. It is copied. */
 void board_post_loss(struct board *b, const char *what, u64 mono_ns);
 
 /* There will be no more intervals. @why is copied. */
@@ -63,7 +63,7 @@ void board_span(struct board *b, u64 *ret_first, u64 *ret_last);
 
 #define BOARD_WORDS 256
 
-/* Whether all is well; if not, @why says what is wrong. @interval_s: how often intervals should come. */
-bool board_healthy(struct board *b, double interval_s, char why[BOARD_WORDS]);
+/* Is the capture on time, and with @losses complete? If not, @why says what is wrong. @interval_s: how often intervals should come. */
+bool board_well(struct board *b, double interval_s, bool losses, char why[BOARD_WORDS]);
 
 #endif

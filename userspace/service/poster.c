@@ -2,6 +2,7 @@
 #include "service/poster.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,11 @@
 #include "util/cleanup.h"
 #include "util/clock.h"
 
+/* IOs of the last minute: they fade by the factor e in one. */
+struct tally {
+	double ios, lost;
+};
+
 /* A watch in the previous interval. */
 struct shown {
 	char device[DEVICE_NAME_MAX];
@@ -17,6 +23,7 @@ struct shown {
 	enum blklat_stage stage;
 	const struct part *part;
 	u64 lost;
+	struct tally tally;
 	struct health_past past;
 };
 
@@ -31,6 +38,7 @@ struct board_sink {
 	u32 n_shown;
 	struct op_frame all;		/* for judging */
 	u64 skipped;			/* the highest unexplained number so far */
+	struct tally skips;		/* skipped program runs beside the IOs of all watches */
 };
 
 static void board_close(struct sink *s)
@@ -59,35 +67,41 @@ static const struct shown *find(const struct board_sink *b, u32 guess, const str
 	return NULL;
 }
 
-/* A loss that is explained later only moves to another reason, so only a growing sum is a new loss. */
-static void post_losses(struct board_sink *b, const struct frames *fs, u64 now_ns)
+/* Adds an interval. Returns whether it lost IOs, and those of the last minute are a notable share of the IOs. */
+static bool tally_add(struct tally *t, const struct frame *of, u64 ios, u64 lost)
+{
+	double kept = exp(-of->interval_s / 60);
+
+	t->ios = kept * t->ios + ios;
+	t->lost = kept * t->lost + lost;
+	return lost && t->lost > HEALTH_LOST_SHARE * (t->ios + t->lost);
+}
+
+static void post_losses(struct board_sink *b, struct tally *t, const struct frame *f, const struct health *h, u64 now_ns)
 {
 	char what[192];
 
-	for (u32 i = 0; i < fs->n; i++) {
-		const struct frame *f = &fs->f[i];
-		const struct shown *before = find(b, i, f);
-		u64 lost = before ? before->lost : 0;
-
-		if (f->accounting.lost <= lost)
-			continue;
-		snprintf(what, sizeof(what), "IOs were lost within the last minute: %llu of %s, stage %s",
-			 f->accounting.lost - lost, f->watch->device->name, stage_names[f->watch->stage]);
-		board_post_loss(b->poster->board, what, now_ns);
-	}
+	if (!tally_add(t, f, h->ios, h->lost))
+		return;
+	snprintf(what, sizeof(what), "IOs were lost within the last minute: %llu of %s, stage %s",
+		 h->lost, f->watch->device->name, stage_names[f->watch->stage]);
+	board_post_loss(b->poster->board, what, now_ns);
 }
 
 static void post_skipped(struct board_sink *b, const struct frames *fs, u64 now_ns)
 {
-	u64 more = fs->skipped_unexplained - b->skipped;
+	u64 more = fs->skipped_unexplained > b->skipped ? fs->skipped_unexplained - b->skipped : 0, ios = 0;
 	char what[160];
 
-	if (fs->skipped_unexplained <= b->skipped)
+	for (u32 i = 0; i < fs->n; i++)
+		for (u32 op = 0; op < BLKLAT_OPS; op++)
+			ios += fs->f[i].watch->part ? 0 : fs->f[i].ops[op].ios;
+	b->skipped += more;
+	if (!fs->n || !tally_add(&b->skips, fs->f, ios, more))
 		return;
 	snprintf(what, sizeof(what), "IOs may have been missed within the last minute: the kernel skipped %llu program "
 		 "run%s", more, more == 1 ? "" : "s");
 	board_post_loss(b->poster->board, what, now_ns);
-	b->skipped = fs->skipped_unexplained;
 }
 
 static bool watches_changed(const struct board_sink *b, const struct frames *fs)
@@ -100,7 +114,7 @@ static bool watches_changed(const struct board_sink *b, const struct frames *fs)
 }
 
 /* Remembers the watches of this interval, and judges them by their past. */
-static void remember(struct board_sink *b, const struct frames *fs)
+static void remember(struct board_sink *b, const struct frames *fs, u64 now_ns)
 {
 	struct shown *shown = calloc(fs->n + 1, sizeof(*shown));
 	struct health *health = reallocarray(b->health, fs->n + 1, sizeof(*health));
@@ -119,6 +133,7 @@ static void remember(struct board_sink *b, const struct frames *fs)
 
 		shown[i] = (struct shown){ .stage = f->watch->stage, .part = f->watch->part,
 					   .size_bytes = f->watch->device->size_bytes, .lost = f->accounting.lost,
+					   .tally = before ? before->tally : (struct tally){ 0 },
 					   .past = before ? before->past : (struct health_past){ 0 } };
 		strcpy(shown[i].device, f->watch->device->name);
 		health[i] = (struct health){ 0 };
@@ -127,7 +142,9 @@ static void remember(struct board_sink *b, const struct frames *fs)
 		wholes[i] = &health[i];
 		frame_merge_ops(f, &b->all);
 		health[i] = health_judge(&shown[i].past, f, &b->all);
+		/* A loss that is explained later only moves to another reason, so only a growing sum is a new loss. */
 		health_besides(&health[i], f, f->accounting.lost > lost ? f->accounting.lost - lost : 0);
+		post_losses(b, &shown[i].tally, f, &health[i], now_ns);
 	}
 	health_together(fs, wholes);
 	health_compare(fs, health);	/* without memory they are just not compared with each other */
@@ -179,10 +196,9 @@ static int board_interval(struct sink *s, const struct frames *fs)
 
 	/* A loss is certain, a skipped program is not, so the loss is posted last. */
 	post_skipped(b, fs, now_ns);
-	post_losses(b, fs, now_ns);
 	if (watches_changed(b, fs))
 		post_run(b, fs);
-	remember(b, fs);
+	remember(b, fs, now_ns);
 	at.health = b->n_shown == fs->n ? b->health : NULL;
 	board_post(p->board, snapshot(b, fs), event_interval(fs, &at), now_ns);
 	return 0;

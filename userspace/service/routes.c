@@ -71,14 +71,25 @@ static enum MHD_Result snapshot(struct server *s, struct MHD_Connection *c)
 	return result;
 }
 
-static enum MHD_Result healthz(struct server *s, struct MHD_Connection *c)
+static enum MHD_Result answer_well(struct server *s, struct MHD_Connection *c, bool losses)
 {
 	char why[BOARD_WORDS + 1];
 
-	if (board_healthy(s->cfg.board, s->cfg.interval_s, why))
+	if (board_well(s->cfg.board, s->cfg.interval_s, losses, why))
 		return answer_text(c, MHD_HTTP_OK, "ok\n", NULL);
 	strcat(why, "\n");
 	return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, why, NULL);
+}
+
+static enum MHD_Result healthz(struct server *s, struct MHD_Connection *c)
+{
+	return answer_well(s, c, true);
+}
+
+/* A restart would not bring lost IOs back, but lose more. */
+static enum MHD_Result livez(struct server *s, struct MHD_Connection *c)
+{
+	return answer_well(s, c, false);
 }
 
 static enum MHD_Result page(struct server *s, struct MHD_Connection *c)
@@ -103,6 +114,7 @@ static const struct {
 	{ "/api/stream", stream_begin },
 	{ "/api/snapshot", snapshot },
 	{ "/healthz", healthz },
+	{ "/livez", livez },
 	{ "/", page },
 };
 
@@ -136,7 +148,7 @@ static enum MHD_Result answer_path(struct server *s, struct MHD_Connection *c, c
 	for (u32 i = 0; i < ARRAY_SIZE(routes); i++)
 		if (!strcmp(url, routes[i].path))
 			return routes[i].answer(s, c);
-	return answer_text(c, MHD_HTTP_NOT_FOUND, "there is /, /metrics, /api/snapshot, /api/stream and /healthz\n", NULL);
+	return answer_text(c, MHD_HTTP_NOT_FOUND, "there is /, /metrics, /api/snapshot, /api/stream, /healthz and /livez\n", NULL);
 }
 
 static enum MHD_Result count_host(void *count, enum MHD_ValueKind kind, const char *name, const char *value)

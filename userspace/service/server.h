@@ -10,6 +10,7 @@
  *   /api/snapshot   the last interval, as 'blklat live --format json' prints it
  *   /api/stream     every interval as it ends, after those of the last minutes: server-sent events
  *   /healthz        200, or 503 and why
+ *   /livez          the same, whatever was lost
  */
 #ifndef SERVICE_SERVER_H
 #define SERVICE_SERVER_H
