@@ -3,6 +3,7 @@
 import contextlib
 import math
 import random
+import re
 import subprocess
 import types
 
@@ -177,6 +178,13 @@ def test_first_part_is_there_from_the_begin(tmp_path):
     assert exposed_totals(text) == {("sda", "device", op): (0, 0, 0) for op in ("read", "write")}
     assert text.count("blklat_io_latency_seconds_count{") == 2
     assert '_count{device="sda",op="read",size="4 KiB",stage="device"} 0\n' in text
+
+
+def test_by_cgroup_nothing_is_there_before_its_first_io(tmp_path):
+    path = script(tmp_path / "s", ["sda", "sdb"], ["io read 1ms 4096 in=/a", "io flush 1ms 0 in=none", "on sdb device", "io write 1ms 4096 in=rest", "tick 1"])
+    path.write_text(path.read_text().replace("scale 6\n", "scale 6\nby cgroup\n"))
+    found = re.findall(r'seconds_count{device="(\w+)",op="(\w+)",cgroup="([^"]*)"', played(path, TEXT).decode())
+    assert found == [("sda", "flush", "none"), ("sda", "read", "/a"), ("sdb", "write", "rest")]
 
 
 def test_parts_stand_in_their_order(tmp_path):

@@ -99,11 +99,13 @@ static bool op_counted(const struct op_frame *o)
 /*
  * Reads and writes are exposed from the beginning, at 0; other ops once they have an IO. For a divided
  * watch only its first part is exposed from the beginning, which is enough for the whole to have a
- * rate; all parts would be nine times as many series.
+ * rate; all parts would be nine times as many series. By cgroup that is IO of no cgroup, which most
+ * devices never have.
  */
 static bool op_exposed(const struct op_total *before, const struct frame *f, u32 op)
 {
-	bool early = (op == BLKLAT_OP_READ || op == BLKLAT_OP_WRITE) && number_of(f->watch->part) <= 1;
+	const struct part *part = f->watch->part;
+	bool early = (op == BLKLAT_OP_READ || op == BLKLAT_OP_WRITE) && (!part || (part->number == 1 && strcmp(part->by, by_names[BLKLAT_BY_CGROUP])));
 
 	return (before && before->hist.cells) || early || op_counted(&f->ops[op]);
 }
