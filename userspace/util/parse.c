@@ -57,9 +57,9 @@ struct unit {
 };
 
 static const struct unit units[] = {
-	{ "us", 0.000001 }, { "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "h", 3600 },
+	{ "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "h", 3600 }, { "us", 0.000001 },
 };
-#define UNITS_OF_SPANS (units + 1)	/* without the first */
+#define UNITS_OF_LATENCIES (units + 1)	/* spans have all but the last */
 
 /* Returns 0 if @value is not a time in one of the @n units. */
 static double seconds_in(const char *value, const struct unit *unit, u32 n)
@@ -75,7 +75,7 @@ static double seconds_in(const char *value, const struct unit *unit, u32 n)
 
 int parse_seconds(const char *option, const char *value, double *ret, struct problem *p)
 {
-	double seconds = seconds_in(value, UNITS_OF_SPANS, ARRAY_SIZE(units) - 1);
+	double seconds = seconds_in(value, units, ARRAY_SIZE(units) - 1);
 
 	if (!(seconds > 0 && seconds <= DAY_SECONDS))
 		return problem_set(p, -EINVAL, "%s '%s': must be a number of seconds above 0 and at most "
@@ -89,10 +89,10 @@ int parse_seconds(const char *option, const char *value, double *ret, struct pro
 
 int parse_latency(const char *option, const char *value, u64 *ret_ns, struct problem *p)
 {
-	double ns = round(seconds_in(value, units, ARRAY_SIZE(units)) * NSEC_PER_SEC);
+	double ns = round(seconds_in(value, UNITS_OF_LATENCIES, ARRAY_SIZE(units) - 1) * NSEC_PER_SEC);
 
 	if (!(ns >= 1000 && ns <= DAY_SECONDS * NSEC_PER_SEC))
-		return problem_set(p, -EINVAL, "%s '%s': must be a time from 1us to a day, such as 500us, 10ms or 1.5s", option, value);
+		return problem_set(p, -EINVAL, "%s '%s': must be a time with its unit, from 1us to a day, such as 500us, 10ms or 1.5s", option, value);
 	*ret_ns = ns;
 	return 0;
 }
