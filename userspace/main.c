@@ -9,6 +9,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/terminal.h"
+#include "cmd/watches.h"
 #include "util/parse.h"
 #include "util/stream.h"
 #include "util/types.h"
@@ -28,20 +29,6 @@ static int help(void)
 		printf("  %-8s %s\n", commands[i]->name, commands[i]->about);
 	puts("\n'blklat COMMAND --help' shows a command's options.");
 	return finish_output("blklat");
-}
-
-/* Does a first word mean devices, as --dev would? A command's name never does. */
-static bool means_devices(const char *word)
-{
-	static const char *const folders[] = { "/sys/class/block", "/dev/mapper" };
-	char path[128];
-
-	if (strpbrk(word, "/*?[") || !strcmp(word, "all"))
-		return true;
-	for (u32 i = 0; *word && i < ARRAY_SIZE(folders); i++)
-		if (snprintf(path, sizeof(path), "%s/%s", folders[i], word) < (int)sizeof(path) && !access(path, F_OK))
-			return true;
-	return false;
 }
 
 static int unknown_command(const char *name)
@@ -101,7 +88,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	/* A file that grows beyond what 'ulimit -f' allows is an error with a sentence. */
 	signal(SIGXFSZ, SIG_IGN);
-	if (!strcmp(first, "--help") || !strcmp(first, "-?") || !strcmp(first, "help"))
+	if (!strcmp(first, "--help") || !strcmp(first, "-h") || !strcmp(first, "-?") || !strcmp(first, "help"))
 		return help();
 	if (first[0] == '-')
 		return run_command(&command_live, argc, argv);

@@ -127,7 +127,7 @@ _blklat_complete()
 		return
 	fi
 	case $command in
-	live | top | serve | check) _blklat_devices ;;
+	live | top | record | serve | check) _blklat_devices ;;
 	mark | report | compare) _filedir ;;
 	esac
 }

@@ -18,7 +18,7 @@ def commands():
 
 
 def test_help_of_the_whole():
-    assert quiet("--help") == quiet("help") == quiet()
+    assert quiet("--help") == quiet("-h") == quiet("help") == quiet()
     assert "Usage: blklat" in quiet("--help")
 
 
@@ -26,7 +26,7 @@ def test_help_of_every_command():
     for command in commands():
         text = quiet(command, "--help")
         assert text.startswith(f"Usage: blklat {command}")
-        assert text == quiet(command, "-?")
+        assert text == quiet(command, "-?") == quiet(command, "-h")
         assert max(map(len, text.splitlines())) <= 80
         assert quiet(command, "--usage").startswith(f"Usage: blklat {command}")
 

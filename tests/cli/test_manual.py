@@ -23,7 +23,7 @@ COMMANDS = ["live", "top", "record", "mark", "serve", "report", "compare", "list
 # Subsections that describe a command's options; the first has its own options, as its synopsis does.
 OPTIONS = {command: [f"Of {command}"] for command in COMMANDS} | {
     "live": ["Of live and record"], "record": ["Of record", "Of live and record"]}
-COMMON = {(None, "help", None), (None, "usage", None), (None, "version", None)}
+COMMON = {("h", "help", None), (None, "usage", None), (None, "version", None)}
 PERCENTILES = ["p50", "p90", "p99", "p99.9", "p99.99"]
 
 

@@ -12,7 +12,7 @@ import time
 
 import pytest
 from kernel_objects import bpf_objects, still_there
-from load import DEADLINE_S, wait_until
+from load import BLKLAT, DEADLINE_S, wait_until
 from needs import need
 from recorder import Recorder, assert_one_plain_file, intervals, record, record_argv, until_there, value
 
@@ -23,6 +23,14 @@ def test_exit_status_is_the_commands(loop, file, script, status):
     assert done.returncode == status
     assert_one_plain_file(file)
     assert intervals(file) == 1
+
+
+def test_device_interval_and_count_as_arguments(loop, file):
+    """Until the count, or the end of the command."""
+    argv = [BLKLAT, "record", "-q", "-o", file, "--overwrite", loop.name]
+    for more, status, n in (["0.1", "3"], 0, 3), (["600", "--", "sh", "-c", "exit 7"], 7, 1):
+        assert subprocess.run([*argv, *more], timeout=DEADLINE_S).returncode == status
+        assert (intervals(file), value(file, "SELECT name FROM device")) == (n, loop.name)
 
 
 @pytest.mark.parametrize("late", [False, True])

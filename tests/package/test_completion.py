@@ -76,7 +76,7 @@ def test_who_takes_a_value(complete, command):
     known, shorts = options(command)
     takes = known | {short: known[name] for short, name in shorts.items()}
     if complete.shell == "zsh":  # it knows that nothing follows these
-        takes = {name: value for name, value in takes.items() if name not in ("--help", "--usage", "--version")}
+        takes = {name: value for name, value in takes.items() if name not in ("-h", "--help", "--usage", "--version")}
     after = complete(*(f"blklat {command} {name} --" for name in takes), "blklat ")
     assert {name: not any(word.startswith("--") for word in words) for name, words in zip(takes, after)} == takes
 
@@ -141,7 +141,7 @@ def test_files(complete, tmp_path):
 
 def test_the_recorded_command_is_completed_too(complete, tmp_path):
     (tmp_path / "only").touch()
-    assert set(complete("blklat record --output x -- mkfif")) == {"mkfifo"}
+    assert set(complete("blklat record --output x -- mkfif")) == set(complete("blklat record sda 1 -- mkfif")) == {"mkfifo"}
     assert [pathlib.Path(word).name for word in complete(f"blklat record -- cat {tmp_path}/")] == ["only"]
 
 

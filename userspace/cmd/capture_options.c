@@ -211,6 +211,17 @@ int capture_options_take(struct capture_options *o, int key, const char *value, 
 	}
 }
 
+int capture_options_take_argument(struct capture_options *o, const char *value, struct problem *p)
+{
+	bool number = *value && !value[strspn(value, "0123456789.")];
+
+	if (!number || !o->wanted.n)
+		return capture_options_take(o, 'd', value, p);
+	if (o->numbers == 2)
+		return problem_set(p, -EINVAL, "unexpected argument '%s' after the interval and the count", value);
+	return capture_options_take(o, o->numbers++ ? 'c' : 'i', value, p);
+}
+
 int capture_options_check(const struct capture_options *o, struct problem *p)
 {
 	if (!o->wanted.n && !o->replay)

@@ -32,6 +32,7 @@ struct capture_options {
 	struct slow_wanted slow;
 	u64 slow_most;				/* 0: not given */
 	const char *replay;			/* NULL: watch devices */
+	u32 numbers;				/* arguments so far that were numbers */
 };
 
 /* For the member shared of struct options; ended by { 0 }. */
@@ -46,6 +47,9 @@ void capture_options_uninit(struct capture_options *o);
 
 /* Takes one option, as the hook take of struct options does. */
 int capture_options_take(struct capture_options *o, int key, const char *value, struct problem *p);
+
+/* Takes an argument: a device or, after one, the interval and then the count, as iostat does. No device is named by a number. */
+int capture_options_take_argument(struct capture_options *o, const char *value, struct problem *p);
 
 /*
  * To be called after all options were read: checks that they fit together. Returns 0, or -EINVAL and a

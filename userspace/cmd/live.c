@@ -9,31 +9,9 @@
 #include "live/formats.h"
 #include "util/cleanup.h"
 
-struct line {
-	struct capture_options o;
-	u32 numbers;		/* arguments so far that were numbers */
-};
-
-/*
- * After a device the first number is the interval and a second one the count, as for iostat. No device
- * is named by a number.
- */
-static int take_argument(struct line *l, const char *value, struct problem *p)
-{
-	bool number = *value && !value[strspn(value, "0123456789.")];
-
-	if (!number || !l->o.wanted.n)
-		return capture_options_take(&l->o, 'd', value, p);
-	if (l->numbers == 2)
-		return problem_set(p, -EINVAL, "unexpected argument '%s' after the interval and the count", value);
-	return capture_options_take(&l->o, l->numbers++ ? 'c' : 'i', value, p);
-}
-
 static int take(int key, const char *value, void *into, struct problem *p)
 {
-	struct line *l = into;
-
-	return key == ARGP_KEY_ARG ? take_argument(l, value, p) : capture_options_take(&l->o, key, value, p);
+	return key == ARGP_KEY_ARG ? capture_options_take_argument(into, value, p) : capture_options_take(into, key, value, p);
 }
 
 static const struct options options = {
@@ -66,26 +44,21 @@ static int show(struct run_capture *r)
 	return run_capture_status(r, end, &p);
 }
 
-static void line_uninit(struct line *l)
-{
-	capture_options_uninit(&l->o);
-}
-
 static int run(int argc, char **argv)
 {
-	CLEANUP(line_uninit) struct line l = { 0 };
+	CLEANUP(capture_options_uninit) struct capture_options o = { 0 };
 	CLEANUP(run_capture_end) struct run_capture r = { 0 };
 	struct problem p;
 	int status;
 
-	if (capture_options_init(&l.o, argc))
+	if (capture_options_init(&o, argc))
 		return command_no_memory(argv[0]);
-	status = options_parse(&options, argc, argv, &l);
+	status = options_parse(&options, argc, argv, &o);
 	if (status >= 0)
 		return status;
-	if (capture_options_check(&l.o, &p))
+	if (capture_options_check(&o, &p))
 		return command_fail(argv[0], STATUS_USAGE, &p);
-	status = run_capture_begin(&r, &l.o, NULL, argv[0]);
+	status = run_capture_begin(&r, &o, NULL, argv[0]);
 	return status >= 0 ? status : show(&r);
 }
 

@@ -17,7 +17,7 @@
 enum { KEY_HELP = 0x10000, KEY_USAGE, KEY_VERSION };
 
 static const struct argp_option common[] = {
-	{ "help", KEY_HELP, NULL, 0, "Show this help", -1 },
+	{ "help", 'h', NULL, 0, "Show this help", -1 },
 	{ "usage", KEY_USAGE, NULL, 0, "Show the options in brief", -1 },
 	{ "version", KEY_VERSION, NULL, 0, "Show the version", -1 },
 	{ NULL, '?', NULL, OPTION_HIDDEN, NULL, -1 },
@@ -129,7 +129,7 @@ static error_t on_key(int key, char *value, struct argp_state *state)
 
 	switch (key) {
 	case '?':
-	case KEY_HELP:
+	case 'h':
 		x->shown = KEY_HELP;
 		return ECANCELED;
 	case KEY_USAGE:

@@ -64,8 +64,9 @@ static int take(int key, const char *value, void *into, struct problem *p)
 		r->quiet = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		return problem_set(p, -EINVAL, "unexpected argument '%s': a device comes after --dev, a command "
-				   "after --", value);
+		if (!value[strspn(value, "0123456789.")] || means_devices(value))
+			return capture_options_take_argument(&r->o, value, p);
+		return problem_set(p, -EINVAL, "unexpected argument '%s': no device has this name, and a command comes after --", value);
 	default:
 		return capture_options_take(&r->o, key, value, p);
 	}
@@ -83,7 +84,7 @@ static const struct options options = {
 		 "'blklat report FILE' draws it, 'blklat mark FILE TEXT' notes an event in it while it is "
 		 "made. With a COMMAND the intervals are shown on the standard error, and the exit status is the "
 		 "command's; without one: 0 done, 1 it failed while running, 2 the command line is wrong.",
-	.arguments = "[-- COMMAND...]",
+	.arguments = "[DEV...] [S [N]] [-- COMMAND...]",
 	.list = option_list,
 	.shared = capture_option_list,
 	.take = take,

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "blklat/parts.h"
 #include "core/cgroup.h"
@@ -178,6 +179,19 @@ static int mark_members(const struct device_table *t, const struct wanted *wante
 		if (!t->d[set[i]].hw_queues)
 			find_members(t, set[i], named, member, LAYERS_MAX);
 	return err;
+}
+
+bool means_devices(const char *word)
+{
+	static const char *const folders[] = { "/sys/class/block", "/dev/mapper" };
+	char path[128];
+
+	if (strchr(word, '/') || names_many(word))
+		return true;
+	for (u32 i = 0; *word && i < ARRAY_SIZE(folders); i++)
+		if (snprintf(path, sizeof(path), "%s/%s", folders[i], word) < (int)sizeof(path) && !access(path, F_OK))
+			return true;
+	return false;
 }
 
 int watches_make(const struct device_table *t, const struct wanted *wanted, struct watches *ret,

@@ -53,8 +53,9 @@ void watches_free(struct watches *w);
  */
 int watches_of(const struct watch *wholes, u32 n, const struct wanted *wanted, struct watches *ret, struct problem *p);
 
-/* Is this 'all' or a pattern, and not the name of one device? */
+/* Is this 'all' or a pattern? And does a word that is no option mean devices? A command's name never does. */
 bool names_many(const char *name);
+bool means_devices(const char *word);
 
 /* "device,queue,total": the stages in a bit set, as --stage takes them. */
 void stages_text(u32 stages, char *ret, size_t size);
