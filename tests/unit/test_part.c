@@ -201,6 +201,19 @@ static void test_list(void **state)
 	free(all);
 }
 
+static void test_text(void **state)
+{
+	static const char *const cases[][3] = { { "size", "4 KiB", "4 KiB" }, { "beside", "big write", "beside big write" },
+						{ "cgroup", "rest", "cgroup rest" }, { "cgroup", "/a/b", "/a/b" } };
+	char text[PART_TEXT_MAX];
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		part_text(text, part_find(cases[i][0], cases[i][1]));
+		assert_string_equal(text, cases[i][2]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +223,7 @@ int main(void)
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_start_times),
 		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_cgroups),
 		cmocka_unit_test(test_list),
 	};

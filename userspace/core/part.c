@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <pthread.h>
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +167,13 @@ const struct part *part_numbered(enum blklat_by by, u32 number)
 bool part_is_vacant(const struct part *part)
 {
 	return part == &vacant;
+}
+
+void part_text(char ret[PART_TEXT_MAX], const struct part *part)
+{
+	bool plain = part->label[0] == '/' || !strcmp(part->by, by_names[BLKLAT_BY_SIZE]);
+
+	snprintf(ret, PART_TEXT_MAX, "%s%s%s", plain ? "" : part->by, plain ? "" : " ", part->label);
 }
 
 const char *part_meaning(const struct part *part)

@@ -34,6 +34,11 @@ const struct part *part_numbered(enum blklat_by by, u32 number);
  */
 bool part_is_vacant(const struct part *part);
 
+#define PART_TEXT_MAX (PART_LABEL_MAX + 16)
+
+/* The label where nothing else says what it is of: "beside write", "depth 3-4", "4 KiB", "/system.slice". */
+void part_text(char ret[PART_TEXT_MAX], const struct part *part);
+
 /* What the part's --by means, in words: "bytes, rounded up". */
 const char *part_meaning(const struct part *part);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The rows of parts. A label that does not fit before the figures gets its own line. */
+/* The rows of parts, below what they are: in a row only a label has room, and a long one gets its own line. */
 #include <stdio.h>
 #include <string.h>
 
@@ -38,14 +38,19 @@ static void put_part_row(const struct text *t, FILE *f, const char *label, const
 void text_part_rows(const struct text *t, FILE *f, const struct frames *fs, u32 i, u32 op)
 {
 	u32 parts = frames_parts(fs, i);
+	bool named = false;
 
 	for (u32 p = i + 1; p <= i + parts; p++) {
 		const struct op_frame *o = &fs->f[p].ops[op];
+		const struct part *part = fs->f[p].watch->part;
 
 		if (!o->ios)
 			continue;
 		text_paint(t, f, DIM);
-		put_part_row(t, f, fs->f[p].watch->part->label, o);
+		if (!named && strcmp(part->by, by_names[BLKLAT_BY_SIZE]))
+			fprintf(f, " %s:\n", part->by);
+		named = true;
+		put_part_row(t, f, part->label, o);
 		text_paint(t, f, PLAIN);
 	}
 }

@@ -205,9 +205,12 @@ static void put_distance(const struct table *t, const struct compared_group *g, 
 /* Prints the part's share of the IOs in each run, since a different mix alone makes wholes differ. */
 static void put_part_name(const struct table *t, const struct compared_group *whole, const struct compared_group *g)
 {
-	const char *before = utf8_columns(g->part->label, strlen(g->part->label)) < GUTTER ? "" : "  ";
+	char text[PART_TEXT_MAX];
+	const char *before;
 
-	fprintf(t->f, " %-*s", GUTTER, g->part->label);
+	part_text(text, g->part);
+	before = utf8_columns(text, strlen(text)) < GUTTER ? "" : "  ";
+	fprintf(t->f, " %-*s", GUTTER, text);
 	for (u32 i = 0; i < t->c->n_runs; i++) {
 		const struct op_frame *all = whole->of[i].o, *o = g->of[i].o;
 
