@@ -68,10 +68,10 @@ def test_what_is_shown(steady, columns, rows):
         lines = ended(s)
         # 07:35:00 and thirty intervals of a second, at whatever pace they are played.
         assert lines[0].startswith("blklat top 07:35:30  50.0 ms  sort p99  op all")
-        assert lines[1].split() == ["device", "IOPS", "MB/s", "depth", "oldest", "p50", "p99", "p99.9", "max"]
+        assert lines[1].split() == ["device", "depth", "IOPS", "MB/s", "oldest", "p50", "p99", "p99.9", "max"]
         # 1100 IOPS, 4.51 MB/s; 0.1 + 0.1 s in flight a second; the 1089th of 1100 is a write.
-        assert lines[2].split() == "sda 1100 4.51 0.20 100 us 1.00 ms 1.00 ms 1.00 ms".split()
-        assert lines[3].split() == "sdb 400 3.28 0.20 500 us 500 us 500 us 500 us".split()
+        assert lines[2].split() == "sda 0.20 1100 4.51 100 us 1.00 ms 1.00 ms 1.00 ms".split()
+        assert lines[3].split() == "sdb 0.20 400 3.28 500 us 500 us 500 us 500 us".split()
         assert lines[4].split() == ["10", "idle:", *(f"sd{c}" for c in "cdefghijkl")]
         assert lines[5] == "sda device  0 in flight  Test drive"
         assert lines[6].split() == "all ops: p50 100 us p99 1.00 ms p99.9 1.00 ms max 1.00 ms".split()
@@ -91,7 +91,7 @@ def test_more_devices_than_lines(tmp_path):
     with top(file) as s:
         shown = ended(s)
         assert "END OF REPLAY" in shown[0]
-        assert shown[1].split()[:3] == ["device", "1-7/10", "IOPS"] and list(devices(shown)) == names[:7]
+        assert shown[1].split()[:3] == ["device", "1-7/10", "depth"] and list(devices(shown)) == names[:7]
         s.keys("End")
         shown = s.until("sdj device  ")
         assert shown[1].split()[:2] == ["device", "4-10/10"] and list(devices(shown)) == names[3:]
@@ -168,10 +168,10 @@ def test_keys(steady):
         press("End", "sdb device  ")
         press("Home", "sda device  ")
         lines = press("o", "op read")
-        assert lines[2].split()[:3] == ["sdb", "400", "3.28"]
-        assert lines[3].split()[:3] == ["sda", "1000", "4.10"]
+        assert lines[2].split()[:4:2] == ["sdb", "400"]
+        assert lines[3].split()[:4:2] == ["sda", "1000"]
         lines = press("o", "op write")
-        assert lines[2].split()[:3] == ["sda", "100", "0.41"]
+        assert lines[2].split()[:4:2] == ["sda", "100"]
         for name in "flush", "discard", "other", "all":
             press("o", f"op {name}")
         assert "…" not in "".join(press("?", "blklat top: keys"))
@@ -373,21 +373,33 @@ def test_as_many_parts_as_there_are(tmp_path):
     file = tmp_path / "script.txt"
     file.write_text("\n".join(lines) + "\n")
     with top(file, rows=40) as s:
-        found = [line.split()[:2] for line in ended(s) if line.startswith("    ") and line.split()[:1] and line.split()[0] in depths]
-        assert [(d, float(ios)) for d, ios, *_ in found] == [(d, n + 1) for n, d in enumerate(depths)]
+        found = [line.split()[1:3] for line in ended(s) if line.startswith("    depth ")]
+        assert [(d, float(ios)) for d, ios in found] == [(d, n + 1) for n, d in enumerate(depths)]
 
 
-def test_cgroups_by_what_their_paths_tell(tmp_path):
-    container = "3f2a9d5b7c1e4f60a8b2c4d6e8f0a1b2c3d4e5f60718293a4b5c6d7e8f901234"
-    shown = {"none": "none", "/": "/", "/a/plain": "/a/plain", "/system.slice/cron.service": "cron.service",
-             f"/docker/{container}": "3f2a9d5b7c1e", "/system.slice/systemd-networkd-wait-online@eth0.service": "@eth0.service"}
+POD = "8c9c8f5e-7d3c-4c6b-9a54-0f4b1f1f2a3c"
+# A cgroup, and what is shown of it at 80 columns and at 200.
+CGROUPS = [
+    ("none", "cgroup none", "cgroup none"), ("/a/plain", "/a/plain", "/a/plain"),
+    ("/system.slice/cron-of-root.service", "cron-of-root.service", "/system.slice/cron-of-root.service"),
+    (f"/kubepods-pod{POD.replace('-', '_')}.slice/cri-containerd-3f2a9d5b7c1e{52 * 'a'}.scope", "3f2a9d5b7c1e", f"container 3f2a9d5b7c1e of pod {POD}"),
+    ("/system.slice/wait-online@eth0.service", "...line@eth0.service", "/system.slice/wait-online@eth0.service"),
+]
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_cgroups_by_what_their_paths_tell(tmp_path, columns):
+    """The whole path where there is room, else its end. Their figures are below those of the device."""
     lines = ["blklat-replay 1", "by cgroup", "device sda", "watch sda device"]
-    lines += [*(f"io read 1ms 4096 x{n + 1} in={path}" for n, path in enumerate(shown)), "tick 1"] * 3
+    lines += [*(f"io read 1ms 4096 x{n + 1} in={path}" for n, (path, *_) in enumerate(CGROUPS)), "tick 1"] * 3
     file = tmp_path / "script.txt"
     file.write_text("\n".join(lines) + "\n")
-    with top(file, rows=40) as s:
-        found = [line.split()[:2] for line in ended(s) if line.startswith("    ") and line.split()[:1] and line.split()[0] in shown.values()]
-        assert [(label, float(ios)) for label, ios in found] == [(label, n + 1) for n, label in enumerate(shown.values())]
+    with top(file, rows=40, columns=columns) as s:
+        lines = ended(s)
+    end = lines[1].index("IOPS") + len("IOPS")
+    found = [line[:end].rsplit(maxsplit=1) for line in lines if line.startswith("    ") and "1.00 ms" in line[end:]]
+    assert [(label.strip(), float(ios)) for label, ios in found] == [(label[columns // 200], n + 1) for n, (_, *label) in enumerate(CGROUPS)]
+    assert lines[2][:end].split()[-1] == "15.0"
 
 
 def test_stages(tmp_path):

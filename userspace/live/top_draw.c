@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "core/cgroup.h"
+#include "live/words.h"
 #include "util/units.h"
 #include "util/utf8.h"
 
 #define SAY 256
-#define NAME 16
+#define NAME 16		/* columns of names, at least */
+#define SAY_ROOM 34	/* columns that longer names leave for what is wrong with a device */
 #define MAP_ROWS_MIN 5
 #define PARTS_MAX 16	/* lines; no watch is divided into more parts */
 
@@ -115,11 +117,12 @@ struct cell {
 	u32 from;		/* width of the terminal from which on it is shown */
 };
 
-enum { CELL_STAGE, CELL_IOPS, CELL_MBPS, CELL_DEPTH, CELL_OLDEST, CELL_P50, CELL_P99, CELL_P999, CELL_MAX, CELLS };
+/* Parts have no stage and depth of their own, so their labels take these columns, too. */
+enum { CELL_STAGE, CELL_DEPTH, CELL_IOPS, CELL_MBPS, CELL_OLDEST, CELL_P50, CELL_P99, CELL_P999, CELL_MAX, CELLS };
 
 static const struct cell cells[CELLS] = {
-	[CELL_STAGE] = { "stage", 7, 0 }, [CELL_IOPS] = { "IOPS", 7, 0 }, [CELL_MBPS] = { "MB/s", 7, 0 },
-	[CELL_DEPTH] = { "depth", 7, 0 }, [CELL_OLDEST] = { "oldest", 8, 0 }, [CELL_P50] = { "p50", 8, 72 },
+	[CELL_STAGE] = { "stage", 7, 0 }, [CELL_DEPTH] = { "depth", 7, 0 }, [CELL_IOPS] = { "IOPS", 7, 0 },
+	[CELL_MBPS] = { "MB/s", 7, 0 }, [CELL_OLDEST] = { "oldest", 8, 0 }, [CELL_P50] = { "p50", 8, 72 },
 	[CELL_P99] = { "p99", 8, 0 }, [CELL_P999] = { "p99.9", 8, 80 }, [CELL_MAX] = { "max", 8, 0 },
 };
 
@@ -131,9 +134,9 @@ static bool shows(const struct top *t, u32 cell)
 }
 
 /* Prints the cells of a line. Returns the column behind them. */
-static u32 put_cells(const struct top *t, u32 y, char text[CELLS][UNITS_TEXT])
+static u32 put_cells(const struct top_draw *d, const struct top *t, u32 y, char text[CELLS][UNITS_TEXT])
 {
-	u32 x = 2 + NAME;
+	u32 x = 2 + d->name;
 
 	for (u32 cell = 0; cell < CELLS; cell++)
 		if (shows(t, cell)) {
@@ -151,7 +154,7 @@ static void put_heads(const struct top_draw *d, const struct top *t, u32 y)
 		strcpy(text[cell], cells[cell].head);
 	attrset(A_REVERSE);
 	mvhline(y, 0, ' ', COLS);
-	put_cells(t, y, text);
+	put_cells(d, t, y, text);
 	if (t->n_lines > t->room)
 		put_format(d, y, 2, COLS, "device %u-%u/%u", t->first + 1,
 			   t->first + t->room < t->n_lines ? t->first + t->room : t->n_lines, t->n_lines);
@@ -164,7 +167,7 @@ static void put_heads(const struct top_draw *d, const struct top *t, u32 y)
  * Prints the figures of an item, each in its column; missing ones stay blank. Returns the column behind
  * them.
  */
-static u32 put_figures(const struct top *t, const struct top_item *item, u32 y)
+static u32 put_figures(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y)
 {
 	const struct top_figures *g = &item->figures[t->op];
 	char text[CELLS][UNITS_TEXT] = { "" };
@@ -182,7 +185,7 @@ static u32 put_figures(const struct top *t, const struct top_item *item, u32 y)
 		units_ns(text[CELL_P999], g->percentile_ns[TOP_P999]);
 		units_ns(text[CELL_MAX], g->max_ns);
 	}
-	return put_cells(t, y, text);
+	return put_cells(d, t, y, text);
 }
 
 static void put_line(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y, bool selected)
@@ -196,8 +199,8 @@ static void put_line(const struct top_draw *d, const struct top *t, const struct
 	mvhline(y, 0, ' ', COLS);
 	/* A loss does not mean that the device is sick. */
 	top_put(d, y, 0, 1, sick ? "!" : item->lost ? "~" : " ");
-	top_put(d, y, 2, 2 + NAME - 1, item->watch->device->name);
-	top_put(d, y, put_figures(t, item, y) + 2, COLS, item->gone ? "went away" : sick ? health_text(say, &item->health) : "");
+	top_put(d, y, 2, 2 + d->name - 1, item->watch->device->name);
+	top_put(d, y, put_figures(d, t, item, y) + 2, COLS, item->gone ? "went away" : sick ? health_text(say, &item->health) : "");
 	attrset(A_NORMAL);
 }
 
@@ -251,25 +254,56 @@ static u32 put_state(const struct top_draw *d, const struct top *t, const struct
 	return y + 2;
 }
 
-/* Prints a part's label; for a cgroup its container or the end of its path. */
-static void put_label(const struct top_draw *d, const struct top *t, const struct part *part, u32 y)
+/* What a part is, in at most @columns: the whole of it, or else its container or the end of its last cgroup. */
+static void name_part(char ret[PART_TEXT_MAX], const struct part *part, u32 columns)
 {
-	u32 columns = NAME - 3 + (shows(t, CELL_STAGE) ? cells[CELL_STAGE].columns : 0);
 	const struct cgroup_names names = cgroup_names(part->label);
-	char container[13];
 
-	snprintf(container, sizeof(container), "%.12s", names.container);
-	top_put(d, y, 4, 4 + columns, utf8_end(container[0] ? container : names.pod[0] ? names.pod : names.unit[0] ? names.unit : part->label, columns));
+	if (names.container[0])
+		words_short_path(ret, PART_TEXT_MAX, part->label, 0);
+	else
+		part_text(ret, part);
+	if (utf8_columns(ret, strlen(ret)) <= columns)
+		return;
+	if (names.container[0])
+		snprintf(ret, PART_TEXT_MAX, "%.12s", names.container);
+	else
+		words_short_path(ret, PART_TEXT_MAX, names.pod[0] ? names.pod : names.unit[0] ? names.unit : part->label, columns);
+}
+
+/* Columns of a part's label besides those of names. */
+static u32 more_columns(const struct top *t)
+{
+	return cells[CELL_DEPTH].columns + (shows(t, CELL_STAGE) ? cells[CELL_STAGE].columns : 0) - 3;
+}
+
+/* Columns for names: more if the selected item's parts need them and they are there. */
+static u32 name_columns(const struct top *t, const struct top_item *selected)
+{
+	u32 room = COLS - 2, label = NAME + more_columns(t);
+	char text[PART_TEXT_MAX];
+
+	for (u32 cell = 0; cell < CELLS; cell++)
+		room -= shows(t, cell) ? cells[cell].columns : 0;
+	for (u32 i = 1; selected && i <= selected->parts; i++) {
+		name_part(text, selected[i].part, COLS);
+		label = max_u64(label, utf8_columns(text, strlen(text)));
+	}
+	return min_u64(label - more_columns(t), max_u64(NAME, room > SAY_ROOM ? room - SAY_ROOM : 0));
 }
 
 /* Prints a line for each part that had IOs, at most @most. Returns the line behind them. */
 static u32 put_parts(const struct top_draw *d, const struct top *t, const struct top_item *item, u32 y, u32 most)
 {
+	u32 columns = d->name + more_columns(t);
+	char text[PART_TEXT_MAX];
+
 	for (u32 i = 1; i <= item->parts && most; i++) {
 		if (!item[i].figures[t->op].ios)
 			continue;
-		put_figures(t, &item[i], y);
-		put_label(d, t, item[i].part, y++);
+		put_figures(d, t, &item[i], y);
+		name_part(text, item[i].part, columns);
+		top_put(d, y++, 4, 4 + columns, text);
 		most--;
 	}
 	return y;
@@ -324,6 +358,8 @@ static void draw_devices(struct top_draw *d, struct top *t)
 
 	t->room = room_for_lines(t);
 	top_arrange(t);
+	item = top_selected(t);
+	d->name = name_columns(t, item);
 	put_head(d, t);
 	put_heads(d, t, 1);
 	for (u32 line = t->first; line < t->n_lines && line < t->first + t->room; line++)
@@ -332,7 +368,6 @@ static void draw_devices(struct top_draw *d, struct top *t)
 		top_put(d, y++, 2, COLS, *t->filter && !t->n_idle ? "no device has this in its name" : "no IO");
 	if (t->n_idle)
 		put_idle(d, t, y++);
-	item = top_selected(t);
 	if (!item)
 		return;
 	y = put_state(d, t, item, y);

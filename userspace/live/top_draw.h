@@ -18,6 +18,7 @@ struct top_draw {
 	const struct look *look;
 	bool colour;
 	u32 shades;			/* of the heat map, not counting blank */
+	u32 name;			/* columns of names */
 	char said[256];			/* last line written to stderr; "": nothing */
 	double heat[TOP_SAMPLES][TOP_STEPS];	/* [column of the map][step] */
 };
