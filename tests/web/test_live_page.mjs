@@ -107,7 +107,7 @@ test("parts of IOs that have not ended, and skipped programs", async (t) => {
     const page = await openAt(t, service.url), hints = page.locator(".wide .hint");
     await page.waitForFunction(() => document.querySelectorAll(".wide .hint").length === 2);
     assert.equal(await words(hints.nth(0)), "nvme0n1 device, discard: besides, 4 096 bytes of IOs that have not ended.");
-    assert.match(await words(hints.nth(1)), /^The kernel skipped 2 program runs, and what was missed is not known/);
+    assert.match(await words(hints.nth(1)), /^The kernel skipped 2 program runs, and nothing was missed at stage device/);
 });
 
 test("a stall and a loss light up", async (t) => {
