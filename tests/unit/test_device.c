@@ -309,6 +309,26 @@ static void test_identity(void **state)
 	}
 }
 
+/* Only then are the requests of all devices looked at for its bios, so who never does must not seem to. */
+static void test_passes_bios_on(void **state)
+{
+	static const struct {
+		struct device d;
+		bool passes, hides;
+	} cases[] = {
+		{ { .name = "md127" }, true, true }, { { .name = "md0p1" }, true, true }, { { .name = "nvme0n1" }, true, false },
+		{ { .name = "bcache0" }, true, false }, { { .name = "nvme0n1", .hw_queues = 2 }, false, false },
+		{ { .name = "dm-3" }, false, false }, { { .name = "zram0" }, false, false }, { { .name = "ram1" }, false, false },
+		{ { .name = "pmem0p1" }, false, false }, { { .name = "something_new" }, true, false },
+	};
+
+	(void)state;
+	for (u32 i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(device_passes_bios_on(&cases[i].d), cases[i].passes);
+		assert_int_equal(device_hides_splits(&cases[i].d), cases[i].hides);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -321,6 +341,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_another_of_the_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_identity, setup, teardown),
 		cmocka_unit_test(test_no_tree),
+		cmocka_unit_test(test_passes_bios_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,6 +40,21 @@ static const char *kind_of(const char *name)
 	return "disk";
 }
 
+static bool is_named(const struct device *d, const char *prefix)
+{
+	return !strncmp(d->name, prefix, strlen(prefix));
+}
+
+bool device_passes_bios_on(const struct device *d)
+{
+	return !d->hw_queues && !is_named(d, "dm-") && !is_named(d, "zram") && !is_named(d, "ram") && !is_named(d, "pmem");
+}
+
+bool device_hides_splits(const struct device *d)
+{
+	return is_named(d, "md");
+}
+
 /* The kernel name for a name in sysfs: a file's name can't hold a '/', so sysfs has '!' instead. */
 static int name_from_sysfs(const char *entry, char ret[DEVICE_NAME_MAX])
 {

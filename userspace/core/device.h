@@ -43,6 +43,16 @@ static inline bool device_is_partition(const struct device *d)
 	return !strcmp(d->kind, "partition");
 }
 
+/*
+ * Whether requests of other devices may end its bios, since it passes them on unchanged. Of the devices without requests, md,
+ * nvme multipath, bcache and perhaps some that are not known here do. dm never does, as it sends clones, nor do those with no
+ * device below them (zram, brd, pmem).
+ */
+bool device_passes_bios_on(const struct device *d);
+
+/* Whether it may split bios without block_split, as md raid0 did until 6.17: block_bio_remap then tells of each piece. */
+bool device_hides_splits(const struct device *d);
+
 struct device_table {
 	char root[256];			/* "" or the root of a recorded tree */
 	u32 n;

@@ -57,10 +57,7 @@ static inline u32 bpf_rows(const struct bpf_capture *b)
  */
 int bpf_setup(struct bpf_capture *b, const struct capture_config *cfg, struct problem *p);
 
-/*
- * Whether stage total of a device is watched that may split bios without saying so: md raid0 did until 6.17. The pieces then
- * show where it sends them (block_bio_remap).
- */
+/* Whether stage total of such a device is watched: see device_hides_splits(). */
 bool bpf_hides_splits(const struct capture *c);
 
 /* Rewrites the table of targets, which the programs see at once. Returns 0 or a negative errno. */

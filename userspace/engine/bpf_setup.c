@@ -21,20 +21,6 @@
 #include "engine/geometry.h"
 #include "util/cleanup.h"
 
-static bool is_named(const struct device *d, const char *prefix)
-{
-	return !strncmp(d->name, prefix, strlen(prefix));
-}
-
-/*
- * Of the devices without requests, md, nvme multipath, bcache and perhaps some that are not known here pass their bios on
- * unchanged, so requests of other devices end them. These never do: dm sends clones, and the others have no device below.
- */
-static bool passes_bios_on(const struct device *d)
-{
-	return !d->hw_queues && !is_named(d, "dm-") && !is_named(d, "zram") && !is_named(d, "ram") && !is_named(d, "pmem");
-}
-
 static bool any_total(const struct capture *c, bool (*is)(const struct device *d))
 {
 	for (u32 i = 0; i < c->n_watches; i++)
@@ -43,14 +29,9 @@ static bool any_total(const struct capture *c, bool (*is)(const struct device *d
 	return false;
 }
 
-static bool is_md(const struct device *d)
-{
-	return is_named(d, "md");
-}
-
 bool bpf_hides_splits(const struct capture *c)
 {
-	return any_total(c, is_md);
+	return any_total(c, device_hides_splits);
 }
 
 static bool any_partition(const struct capture *c)
@@ -87,7 +68,7 @@ static void configure(struct bpf_capture *b)
 	ro->cfg_hash_shift = 32 - b->targets.bits;
 	ro->cfg_queue = capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_QUEUE);
 	ro->cfg_bios = capture_has_stage(&b->kernel.capture, BLKLAT_STAGE_TOTAL);
-	ro->cfg_remapped = any_total(&b->kernel.capture, passes_bios_on);
+	ro->cfg_remapped = any_total(&b->kernel.capture, device_passes_bios_on);
 	ro->cfg_flush_seq = ro->cfg_bios ? b->traits.flush_seq : 0;
 	ro->cfg_parts = b->kernel.parts;
 	ro->cfg_by = b->kernel.by;
