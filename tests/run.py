@@ -28,7 +28,7 @@ PREEMPTIBLE = "7.2"
 FOREIGN, FOREIGN_TEST = "6.1-arm64", "test_tasks and test_null_blk and (none-2 or mq-deadline-1)"
 # The guest tests that run in a second guest, beside the others: as many as take the time that it has left.
 SECOND_HALF = " or ".join(f"test_{name}" for name in (
-    "chardev", "idle_engines", "mapping", "module_life", "odd_requests", "removal", "size_engines", "stacked_devices"))
+    "chardev", "idle_engines", "mapping", "module_life", "odd_requests", "removal", "size_engines", "split_bios", "stacked_devices"))
 # The service's system call filter keeps a sanitizer from opening its file and from looking for leaks.
 TO_STDERR = "log_path=stderr"
 PYTEST = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)\b")
