@@ -12,6 +12,7 @@
 #include "parts.bpf.h"
 #include "pauses.bpf.h"
 #include "slow.bpf.h"
+#include "splits.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
