@@ -403,13 +403,15 @@ static __always_inline void end_in_mode(u64 key, u32 error, u64 now, bool alone,
 	/* Until 5.15 block_rq_complete had an errno. */
 	if (error == BLK_STS_AGAIN || error == (u32)-EAGAIN) {
 		account_bio(&start, BLKLAT_REQUEUED, turn);
-		return;
+	} else {
+		if (!now)
+			now = bpf_ktime_get_ns();
+		complete_bio(key, &start, 0, now, error, turn, table, sharing, mode);
+		if (has_partitions(mode))
+			complete_bio(key, &start, 1, now, error, turn, table, sharing, mode);
 	}
-	if (!now)
-		now = bpf_ktime_get_ns();
-	complete_bio(key, &start, 0, now, error, turn, table, sharing, mode);
-	if (has_partitions(mode))
-		complete_bio(key, &start, 1, now, error, turn, table, sharing, mode);
+	if (has_parts(mode) && cfg_company)
+		forget_bio_company(key);
 }
 
 static __always_inline void end_bio(u64 key, u32 error, u64 now, bool alone, u32 turn, enum table table)

@@ -306,26 +306,52 @@ static __noinline int tell_request(struct request *rq, u32 watch, u64 ns, u32 er
 	return 0;
 }
 
+/* Either place of a bio's company: a bio takes the second one if another bio in flight has the first. */
+static __always_inline struct bio_company *company_place(u32 low, bool second)
+{
+	u32 place = blklat_note_place(second ? ~low : low, cfg_notes_shift);
+
+	return bpf_map_lookup_elem(&bio_company, &place);
+}
+
 /* A bio with this @number begins. @company: in each of its watches. */
 static __always_inline void keep_bio_company(u64 number, const u32 company[2])
 {
-	u32 low = number, place = blklat_note_place(low, cfg_notes_shift);
-	struct bio_company *c = bpf_map_lookup_elem(&bio_company, &place);
+	struct bio_company *c = company_place(number, false);
+	u64 there = c ? *(const volatile u64 *)&c->of[0] : 0;
 
+	if (there && there >> 32 != (u32)number)
+		c = company_place(number, true);
 	if (!c)
 		return;
-	c->of[0] = (u64)low << 32 | company[0];
-	c->of[1] = (u64)low << 32 | company[1];
+	c->of[0] = number << 32 | company[0];
+	c->of[1] = number << 32 | company[1];
 }
 
-/* @i: index of the watch. 0: not known; another bio's has replaced it. */
+/* @i: index of the watch. 0: not known; others in flight have taken both places. */
 static __always_inline u32 kept_bio_company(u64 number, u32 i)
 {
-	u32 low = number, place = blklat_note_place(low, cfg_notes_shift);
-	const struct bio_company *c = bpf_map_lookup_elem(&bio_company, &place);
-	u64 kept = c ? *(const volatile u64 *)&c->of[i & 1] : 0;
+#pragma unroll
+	for (u32 second = 0; second < 2; second++) {
+		const struct bio_company *c = company_place(number, second);
+		u64 kept = c ? *(const volatile u64 *)&c->of[i & 1] : 0;
 
-	return kept >> 32 == low ? (u32)kept : 0;
+		if (kept && kept >> 32 == (u32)number)
+			return kept;
+	}
+	return 0;
+}
+
+/* The bio has ended: its place is vacant. */
+static __always_inline void forget_bio_company(u64 number)
+{
+#pragma unroll
+	for (u32 second = 0; second < 2; second++) {
+		struct bio_company *c = company_place(number, second);
+
+		if (c && *(const volatile u64 *)&c->of[0] >> 32 == (u32)number)
+			*c = (struct bio_company){};
+	}
 }
 
 /* Reports a bio, of which only the number is left, likewise. Its hardware queue is not known. */
