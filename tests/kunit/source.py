@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "vm"))
-from cache import CACHE  # noqa: E402
+from cache import CACHE, keyed  # noqa: E402
 from packages import Failure, unpack_source  # noqa: E402
 
 HERE = CACHE / "kunit"

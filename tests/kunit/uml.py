@@ -6,15 +6,17 @@ With KASAN, UBSAN and lockdep, then with real IO on that kernel. Without them th
 
 All of kmod/ is compiled into the kernel. Prints each case; the last line counts them. The exit status is 0
 only if no case failed, every suite ran to its end and the kernel's log has no complaint. The first run takes
-minutes (it fetches and builds Linux), later ones seconds.
+minutes (it fetches and builds Linux), later ones seconds: the kernel is kept in the cache.
 """
 import contextlib
 import ctypes
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import ktap
@@ -64,23 +66,25 @@ def end_children(group):
         time.sleep(0.02)
 
 
-def kunit(home, build, limit_s, command, *options):
-    """Runs kunit.py; returns its exit status and output. Nothing is left running."""
+def kunit(home, command, *options):
+    """Runs kunit.py in the tree. Nothing is left running."""
     argv = [sys.executable, "-B", "tools/testing/kunit/kunit.py", command, "--arch=um", f"--kunitconfig={DRIVER}",
-            f"--build_dir={build}", *options]
+            f"--build_dir={home / NAME}", *options]
     process = subprocess.Popen(argv, cwd=home / "tree", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True)
     try:
-        output, _ = process.communicate(timeout=limit_s)
-        return process.returncode, output
+        output, _ = process.communicate(timeout=BUILD_LIMIT_S)
     except subprocess.TimeoutExpired:
-        raise source.Failure(f"kunit.py {command} takes more than {limit_s} s") from None
+        raise source.Failure(f"kunit.py {command} takes more than {BUILD_LIMIT_S} s") from None
     finally:
         end_children(process.pid)
+    if process.returncode:
+        print(output)
+        raise source.Failure(f"kunit.py {command} failed")
 
 
-def write_driver(tree):
-    """Writes the suites into the tree as a driver."""
+def driver():
+    """The suites as a driver of Linux: contents by path."""
     files = suites.sources()
     lines = ["ccflags-y := -I$(srctree)/$(src)/include -Werror", "UBSAN_SANITIZE := y",
              "obj-$(CONFIG_BLKLAT_KUNIT) := blklat.o"]
@@ -89,9 +93,7 @@ def write_driver(tree):
     files["Kconfig"] = KCONFIG
     config = [f"CONFIG_{name}=y" for name in CONFIG] + [f"# CONFIG_{name} is not set" for name in NOT_CONFIG]
     files[".kunitconfig"] = "\n".join(config) + "\n"
-    suites.write(tree / DRIVER, files)
-    name_in(tree / "drivers/Makefile", "obj-y += blklat/\n")
-    name_in(tree / "drivers/Kconfig", f'source "{DRIVER}/Kconfig"\n')
+    return files
 
 
 def name_in(path, line):
@@ -100,30 +102,41 @@ def name_in(path, line):
         path.write_text(text + line)
 
 
-def build(home, options):
-    for command in (["config"], ["build", "--jobs=2"]):
-        status, output = kunit(home, home / NAME, BUILD_LIMIT_S, *command, *options)
-        if status:
-            print(output)
-            raise source.Failure(f"kunit.py {command[0]} failed")
-
-
-def uml(home, expected):
-    """Builds and runs the kernel; returns the count."""
+def build(home):
+    """
+    Returns the path of the kernel. What it is made of decides its name in the cache: source, configuration, compiler and suites.
+    Of other suites, only they are compiled.
+    """
+    files = driver()
     options = [f"--kconfig_add=CONFIG_{option}=y" for option in SANITIZERS + USERSPACE]
-    log = home / NAME / "test.log"
-    begin = time.monotonic()
-    print(f"--- {NAME}: building", flush=True)
-    build(home, options)
-    built = time.monotonic()
-    log.unlink(missing_ok=True)
-    _, output = kunit(home, home / NAME, RUN_LIMIT_S + 30, "exec", "--raw_output=all", f"--timeout={RUN_LIMIT_S}",
-                      "--kernel_args=kasan_multi_shot", *options)
-    if not log.exists():
-        raise source.Failure(f"kunit.py exec failed:\n{output}")
-    count = ktap.judge(log.read_text(errors="replace"), expected)
-    print(f"--- {NAME}: {ktap.summary(count)}; built in {built - begin:.0f} s, ran in {time.monotonic() - built:.1f} s")
-    return count
+    compiler = subprocess.run(["gcc", "--version"], check=True, stdout=subprocess.PIPE).stdout
+    kernel = source.keyed(home, "linux", files, options, compiler)
+    if not kernel.exists():
+        print(f"--- {NAME}: building", flush=True)
+        tree = home / "tree"
+        suites.write(tree / DRIVER, files)
+        name_in(tree / "drivers/Makefile", "obj-y += blklat/\n")
+        name_in(tree / "drivers/Kconfig", f'source "{DRIVER}/Kconfig"\n')
+        kunit(home, "config", *options)
+        kunit(home, "build", f"--jobs={os.cpu_count()}", *options)
+        shutil.copy(home / NAME / "linux", home / "new")
+        (home / "new").rename(kernel)
+    return kernel
+
+
+def run(kernel, *arguments):
+    """Returns the kernel's log."""
+    argv = [kernel, "mem=1G", "console=tty", "kasan_multi_shot", *arguments]
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        try:
+            process.wait(RUN_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            print(f"{NAME} takes more than {RUN_LIMIT_S} s")
+        finally:
+            end_children(process.pid)
+        log.seek(0)
+        return log.read().decode(errors="replace")
 
 
 def has_large_registers():
@@ -134,35 +147,27 @@ def has_large_registers():
     return " amx_tile" in pathlib.Path("/proc/cpuinfo").read_text()
 
 
-def real_load(home):
+def real_load(kernel):
     """Boots the kernel into real_load.py, with this machine's files read-only; returns the count of its cases."""
     if has_large_registers():
         print(f"skipped  {LOAD.name}: this CPU's registers (AMX) do not fit into user-mode Linux 6.1, which runs no process here")
         return ktap.counted(skipped=1)
-    argv = [home / NAME / "linux", "mem=1G", "console=tty", "root=/dev/root", "rootfstype=hostfs", "ro", f"init={LOAD}",
-            "kunit.enable=0", "null_blk.nr_devices=0", "kasan_multi_shot"]
-    log = home / NAME / "load.log"
-    begin = time.monotonic()
-    with open(log, "wb") as out:
-        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
-        try:
-            process.wait(RUN_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            print(f"real load takes more than {RUN_LIMIT_S} s")
-        finally:
-            end_children(process.pid)
-    count = ktap.judge_plain(log.read_text(errors="replace"))
-    print(f"--- {NAME}: {ktap.summary(count)} under real load in {time.monotonic() - begin:.1f} s")
-    return count
+    return ktap.judge_plain(run(kernel, "root=/dev/root", "rootfstype=hostfs", "ro", f"init={LOAD}", "kunit.enable=0",
+                                "null_blk.nr_devices=0"))
 
 
 def main():
     adopt_orphans()
+    begin = time.monotonic()
     with source.lock():
-        home = source.linux()
-        write_driver(home / "tree")
-        total = ktap.add(uml(home, suites.expected()), real_load(home))
-    return ktap.finish(total)
+        kernel = build(source.linux())
+    built = time.monotonic()
+    total = ktap.judge(run(kernel, "kunit.enable=1", "kunit_shutdown=halt"), suites.expected())
+    print(f"--- {NAME}: {ktap.summary(total)}; built in {built - begin:.0f} s, ran in {time.monotonic() - built:.1f} s", flush=True)
+    begin = time.monotonic()
+    loaded = real_load(kernel)
+    print(f"--- {NAME}: {ktap.summary(loaded)} under real load in {time.monotonic() - begin:.1f} s")
+    return ktap.finish(ktap.add(total, loaded))
 
 
 if __name__ == "__main__":

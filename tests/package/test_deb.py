@@ -110,11 +110,11 @@ def life(tmp_path_factory):
     if os.geteuid() != 0:
         pytest.skip("a chroot takes root")
     debs = [deb("blklat"), deb("blklat-dkms")]
-    chroot.fetch(debs)
+    root = chroot.fetch(debs)
     out = tmp_path_factory.mktemp("life")
     for path in [*debs, ROOT / "tests/package/lifecycle.sh"]:
         shutil.copy(path, out)
-    r = chroot.enter(out, "/bin/bash", "/out/lifecycle.sh")
+    r = chroot.enter(root, out, "/bin/bash", "/out/lifecycle.sh")
     left = {p.name: p.read_text(errors="replace") for p in out.iterdir() if p.suffix != ".deb"}
     logs = "".join(f"--- {name}\n{text}" for name, text in left.items() if name.endswith((".log", "tried.err")))
     assert r.returncode == 0, r.stdout + r.stderr + logs

@@ -126,9 +126,9 @@ def test_installs_and_goes(package, tmp_path):
     debs = sorted(DEBS.glob("blklat_*.deb")) + sorted(DEBS.glob("blklat-dkms_*.deb"))
     if len(debs) != 2:
         pytest.skip(f"no packages in {DEBS}, whose needs the chroot has: make deb builds them")
-    chroot.fetch(debs)
+    root = chroot.fetch(debs)
     shutil.copy(package, tmp_path)
-    r = chroot.enter(tmp_path, "/bin/bash", "-ec", LIFE, "bash", KERNEL.release)
+    r = chroot.enter(root, tmp_path, "/bin/bash", "-ec", LIFE, "bash", KERNEL.release)
     assert r.returncode == 0, r.stderr
     assert [line.strip() for line in r.stdout.splitlines()] == [
         f"insmod /lib/modules/{KERNEL.release}/updates/blklat.ko", "blklat test one", f"{KERNEL.release} SMP preempt mod_unload modversions", "gone"]

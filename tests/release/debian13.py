@@ -9,7 +9,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/vm"))
 
 import chroot  # noqa: E402
-from cache import CACHE  # noqa: E402
 
 SUITE = "trixie"
 TOKEN = ("linux-headers-amd64", "openssl", "pkcs11-provider", "python3-minimal", "softhsm2")
@@ -30,9 +29,9 @@ def needed():
 
 def root():
     """Makes it if it is not there; returns its folder."""
-    return chroot.make(CACHE / f"chroot-{SUITE}", SUITE, needed() | set(TOKEN))
+    return chroot.make(SUITE, needed() | set(TOKEN))
 
 
 def enter(folder, *argv):
     """Runs a command as root in it, with the folder as /out; changes are thrown away. Returns what it did."""
-    return chroot.enter(folder, "env", "--chdir=/out", *argv, root=root())
+    return chroot.enter(root(), folder, "env", "--chdir=/out", *argv)

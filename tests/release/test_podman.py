@@ -18,7 +18,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/vm"))
 
 import chroot  # noqa: E402
-from cache import CACHE  # noqa: E402
 from kernels import KERNELS, fetch  # noqa: E402
 from machine import Machine  # noqa: E402
 
@@ -76,7 +75,7 @@ podman run --rm --network none --cap-drop ALL --cap-add BPF,PERFMON,SETUID,SETGI
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
     """What the guest left in its folder."""
-    root = chroot.make(CACHE / "chroot-podman", debian13.SUITE, PACKAGES)
+    root = chroot.make(debian13.SUITE, PACKAGES)
     out = tmp_path_factory.mktemp("podman")
     for path in (ARCHIVE, CONTAINERFILE, DAEMONSET):
         shutil.copy(path, out)

@@ -11,7 +11,7 @@ import os
 import pathlib
 
 import tsc
-from cache import APT, CACHE, fetch_programs, library_path, program, read_stamp, run_in, write_stamp
+from cache import APT, CACHE, fetch_programs, keyed, library_path, program, read_stamp, run_in, write_stamp
 from packages import HOST, Apt, Failure, Staged, mirrors, run, source_line
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
@@ -75,7 +75,7 @@ class Architecture:
 
     @property
     def root(self):
-        return pathlib.Path("/") if self.native else CACHE / f"root-{self.name}"
+        return pathlib.Path("/") if self.native else keyed(CACHE, f"root-{self.name}", ROOT_PACKAGES)
 
     @property
     def busybox(self):
@@ -100,7 +100,7 @@ class Architecture:
         return (TREE,) if BUILD.is_relative_to(TREE) else (TREE, BUILD)
 
     def fetch_root(self, update):
-        if self.native or (read_stamp(self.root).get("packages") == list(ROOT_PACKAGES) and not update):
+        if self.native or (read_stamp(self.root) and not update):
             return
         print(f"a {HOST} root for {self.name}", flush=True)
         main, security = mirrors()
@@ -111,7 +111,7 @@ class Architecture:
                 f"--architectures={self.name}", f"--include={','.join(ROOT_PACKAGES)}", f"--setup-hook={MERGED_USR}",
                 '--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Retries "3"',
                 '--aptopt=APT::Install-Recommends "false"', HOST, scratch, *sources)
-            write_stamp(scratch, packages=ROOT_PACKAGES)
+            write_stamp(scratch)
 
     def clock(self):
         """Kernel parameters for its clock."""

@@ -3,15 +3,19 @@
 Folders of unpacked programs in the cache, each complete once it is there, with a stamp that says what it is.
 The cache is $BLKLAT_VM_CACHE, else ~/.cache/blklat.
 """
+import hashlib
 import json
 import os
 import pathlib
+import shutil
+import time
 
 from packages import Apt, Failure, Staged, run
 
 CACHE = pathlib.Path(os.environ.get("BLKLAT_VM_CACHE") or
                      pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "blklat").absolute()
 LAYOUT = 1  # of the cache; another one is fetched anew
+KEPT_S = 30 * 24 * 3600
 # This machine's packages.
 APT = Apt(CACHE / "apt")
 
@@ -43,6 +47,22 @@ def read_stamp(folder):
 
 def write_stamp(folder, **facts):
     (folder / "stamp.json").write_text(json.dumps({"layout": LAYOUT} | facts) + "\n")
+
+
+def keyed(folder, name, *parts):
+    """
+    The path of what is made of these parts. Whoever makes it of others has another one, so that checkouts which differ do not
+    take turns in making it. Call it under a lock when it may not be there: those of the name that nobody has asked for in a month
+    are removed.
+    """
+    path = folder / f"{name}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
+    if path.exists():
+        os.utime(path)
+        return path
+    for old in folder.glob(f"{name}-{'[0-9a-f]' * 16}"):
+        if old.stat().st_mtime < time.time() - KEPT_S:
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+    return path
 
 
 def fetch_programs(folder, names, complete=None):

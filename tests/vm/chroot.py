@@ -10,10 +10,9 @@ import re
 import subprocess
 import tempfile
 
-from cache import CACHE, read_stamp, write_stamp
+from cache import CACHE, keyed, read_stamp, write_stamp
 from packages import HOST, Failure, Staged, mirrors, run, source_line
 
-FOLDER = CACHE / "chroot"
 # To build the module, to boot, and to inspect what runs then.
 PACKAGES = ("apt", "bash-completion", "curl", "dkms", "gcc", "kmod", "linux-headers-amd64", "make", "man-db",
             "procps", "python3-pytest", "systemd-sysv", "udev")
@@ -41,10 +40,10 @@ def needs(debs):
 
 def fetch(debs):
     """Makes the chroot, with the dependencies of these packages; returns its folder."""
-    return make(FOLDER, HOST, {*PACKAGES, *needs(debs)})
+    return make(HOST, {*PACKAGES, *needs(debs)})
 
 
-def make(folder, suite, packages):
+def make(suite, packages):
     """Makes a chroot of a release with these packages, if it is not there; returns its folder."""
     wanted = sorted(packages)
     if os.geteuid() != 0:
@@ -53,7 +52,8 @@ def make(folder, suite, packages):
     # Not one of its own: under this lock, remove_leftovers() removes a chroot that is not complete yet.
     with open(CACHE / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if read_stamp(folder).get("packages") == wanted:
+        folder = keyed(CACHE, f"chroot-{suite}", wanted)
+        if read_stamp(folder):
             return folder
         print(f"a {suite} chroot", flush=True)
         main, security = mirrors()
@@ -63,11 +63,11 @@ def make(folder, suite, packages):
             run("unshare", "--mount", "--propagation", "private", "mmdebstrap", "--quiet", "--mode=root", "--variant=minbase",
                 f"--include={','.join(wanted)}", '--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Retries "3"',
                 '--aptopt=APT::Install-Recommends "false"', suite, scratch, *sources)
-            write_stamp(scratch, packages=wanted)
+            write_stamp(scratch)
     return folder
 
 
-def enter(out, *argv, root=FOLDER, timeout=600):
+def enter(root, out, *argv, timeout=600):
     """Runs a command as root in a chroot, below a layer of its own; the folder out is /out there. Returns what it did."""
     path = pathlib.Path(out).resolve()
     with tempfile.TemporaryDirectory(prefix="blklat-chroot-") as scratch:

@@ -5,10 +5,9 @@ A stock Debian kernel in the cache: image and modules to boot, headers to build 
 Below the cache ($BLKLAT_VM_CACHE, else ~/.cache/blklat), each complete once it is there:
   qemu/           QEMU 10, with the libraries that this machine lacks; qemu-arm64/ another architecture's
   tools/          programs for the guest that the host need not have installed; pahole/ for the build of a kernel (built.py)
-  root-arm64/     the files of a guest that is not of this machine's architecture
+  root-arm64-KEY/ the files of a guest that is not of this machine's architecture
   kernels/6.1/    vmlinuz, lib/modules/RELEASE, build (for make -C ... M=...), stamp.json
 """
-import hashlib
 import lzma
 import os
 import pathlib
@@ -18,7 +17,7 @@ import subprocess
 import tempfile
 
 from architectures import AMD64, TOOLS
-from cache import APT, CACHE, program, read_stamp, run_in, write_stamp
+from cache import APT, CACHE, keyed, program, read_stamp, run_in, write_stamp
 from packages import Failure, Staged, mirrors, run, source_line
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -158,8 +157,7 @@ class Kernel:
 
     def initrd(self):
         """Path of an initramfs with the current init, made when there is none."""
-        key = hashlib.sha256((HERE / "init").read_bytes() + pathlib.Path(__file__).read_bytes()).hexdigest()[:16]
-        path = self.folder / f"initrd-{key}"
+        path = keyed(self.folder, "initrd", (HERE / "init").read_bytes(), pathlib.Path(__file__).read_bytes())
         if not path.exists():
             with tempfile.TemporaryDirectory(dir=self.folder) as scratch:
                 root = pathlib.Path(scratch) / "root"
@@ -170,8 +168,6 @@ class Kernel:
                 with open(packed, "wb") as out:
                     subprocess.run(["sh", "-c", f"find . | {busybox} cpio -o -H newc"], cwd=root, stdout=out,
                                    stderr=subprocess.DEVNULL, check=True)
-                for old in self.folder.glob("initrd-*"):
-                    old.unlink(missing_ok=True)
                 packed.rename(path)
         return path
 
