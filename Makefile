@@ -31,6 +31,10 @@ VERSION    := 0.1.0
 export O PYTHON NODE
 export BLKLAT = $(abspath $(O))/blklat
 
+# Where ccache is installed, nothing is compiled that was before, in whichever folder: objects name none (NO_PLACE).
+export PATH := $(addsuffix :,$(wildcard /usr/lib/ccache))$(PATH)
+export CCACHE_NOHASHDIR := 1
+
 ifeq ($(V),1)
 quiet =
 else
@@ -143,7 +147,7 @@ deps-rpm   := $(deps-release) rpm
 deps-test  := $(deps-demo) $(deps-deb) $(deps-rpm) lintian zsh bash-completion systemd curl libcmocka-dev libclang-rt-14-dev sqlite3 \
 	      python3-pytest python3-pytest-xdist jq fdisk e2fsprogs procps mandoc flex bison bc xz-utils libssl-dev \
 	      mmdebstrap python3-bpfcc chromium fonts-dejavu-core python3-prometheus-client python3-yaml python3-jsonschema python3-pip \
-	      bubblewrap openssl strace tmux gcc-aarch64-linux-gnu
+	      bubblewrap openssl strace tmux gcc-aarch64-linux-gnu ccache
 
 deps-arm64 := $(deps-test) qemu-user-static
 
