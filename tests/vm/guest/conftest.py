@@ -2,7 +2,10 @@
 """
 Around every guest test: its name goes into the kernel's log and its outcome into $VM_OUT/results, one
 line of JSON each, so that it is known in which test a guest died. A complaint of the kernel fails the test.
+
+Guests that share the tests (tests/vm/vm.py test --share) take one file of them after the other.
 """
+import functools
 import json
 import os
 import pathlib
@@ -21,6 +24,30 @@ if "VM_OUT" not in os.environ:
     pytest.exit("these tests load modules and break devices: they run in a guest, tests/vm/vm.py test", 2)
 RESULTS = pathlib.Path(os.environ["VM_OUT"]) / "results"
 OUTCOMES = {}
+# What the guests that share the tests have taken: a folder that is the same in all of them.
+TAKEN = pathlib.Path("/run/taken")
+SHARED = "VM_SHARED" in os.environ
+if SHARED:
+    TAKEN.mkdir()
+    subprocess.run(["mount", "-t", "9p", "-o", "trans=virtio,version=9p2000.L", "taken", TAKEN], check=True)
+
+
+@functools.cache
+def take(name):
+    """Whether a file of tests is this guest's."""
+    if not SHARED:
+        return True
+    try:
+        (TAKEN / name).mkdir()
+    except FileExistsError:
+        return False
+    return True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Done, to pytest, is what another guest has taken."""
+    return None if take(item.path.name) else True
 
 
 def note(**entry):
@@ -35,7 +62,7 @@ def pytest_runtest_logstart(nodeid):
 
 def pytest_collectreport(report):
     """A file that is skipped as a whole."""
-    if report.skipped:
+    if report.skipped and take(pathlib.Path(report.nodeid).name):
         note(test=report.nodeid, outcome="skipped")
 
 
