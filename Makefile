@@ -82,8 +82,8 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) $(NO_PLACE) -Wa
 .SECONDARY:
 .PHONY: FORCE all help deps deps-demo deps-bench deps-deb deps-release deps-rpm deps-test deps-arm64 kmod kmod-sign signing-key \
 	deb-module install uninstall install-dkms uninstall-dkms clean demo deb deb-files release release-files release-source rpm rpm-files \
-	test test-programs unit-programs threaded-programs guest-programs arm64-program arm64-guest-programs \
-	address-program sanitized-programs test-sanitized test-soak test-arm64 test-release bench bench-vm bench-serve bench-report \
+	test test-quick test-programs unit-programs threaded-programs guest-programs arm64-program arm64-guest-programs fuzz-programs \
+	address-program address-programs thread-programs test-sanitized test-soak test-arm64 test-release bench bench-vm bench-serve bench-report \
 	bench-web bench-programs
 
 all: $(O)/blklat
@@ -94,6 +94,7 @@ help:
 	@echo "make kmod-sign    sign it by KEY= with its certificate CERT=, as $(O)/kmod/RELEASE/signed/blklat.ko"
 	@echo "make demo         as root: install what is missing, build, watch a scratch device for 10 s"
 	@echo "make test         as root: install what is missing, run every test level"
+	@echo "make test-quick   tree, unit, cli, report, and counts on this machine's kernel: for each change while it is made"
 	@echo "make test-tree    includes, licenses, names     (no root)"
 	@echo "make test-unit    the pure parts                (no root)"
 	@echo "make test-cli     replays in, golden output     (no root)"
@@ -445,17 +446,13 @@ $(O)/fuzz/%.o: %.c $(O)/flags | $(O)/include/blklat/bins_table.h
 $(FUZZERS): $(O)/tests/fuzz/%: $(O)/fuzz/tests/fuzz/%.o $(FUZZ_SOURCES:%.c=$(O)/fuzz/%.o)
 	$(call quiet,LD,$@)mkdir -p $(@D) && $(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined $^ $(ALL_LDLIBS) -o $@
 
-test-fuzz: $(FUZZERS) address-program
+fuzz-programs: $(FUZZERS) address-program
 
 # The Debian packages that are tested.
 export DEBS = $(abspath $(DEB))
-test-package test-vm: deb-files
-# The archive that is tested, with the static program.
+# The archive that is tested, with the static program, and the packages of that program.
 export RELEASE_ARCHIVE
-test-package: release-files
-# And the packages of that program.
 export RPMS
-test-package: rpm-files
 
 LEVELS := tree unit cli report web prom package fuzz faults serve host kunit vm
 RUN_TESTS = $(PYTHON) tests/run.py $(O)
@@ -469,15 +466,25 @@ THREAD = O=$(O)/thread SAN=thread WEB=$(abspath $(WEB))
 address-program: all
 	+@$(MAKE) -s --no-print-directory $(ADDRESS) all
 
-sanitized-programs: all
+address-programs: all
 	+@$(MAKE) -s --no-print-directory $(ADDRESS) unit-programs
+
+thread-programs: all
 	+@$(MAKE) -s --no-print-directory $(THREAD) threaded-programs
+
+# What else the levels need they have built (tests/run.py).
+READY = +@$(MAKE) -s --no-print-directory -j$(shell nproc) test-programs
 
 # One guest says most; 'make test-vm' takes all of them.
 test: export KERNEL ?= 6.1
 test: deps-test
-	+@$(MAKE) -s --no-print-directory test-programs $(FUZZERS) deb-files rpm-files release-files sanitized-programs arm64-program
+	$(READY)
 	@$(RUN_TESTS) tree $(WITH_SANITIZERS) $(filter-out tree $(SANITIZED),$(LEVELS))
+
+# A few minutes, for each change while it is made.
+test-quick: deps-test
+	$(READY)
+	@$(RUN_TESTS) tree unit cli report counts
 
 unit-programs: all $(UNIT_TESTS)
 
@@ -492,14 +499,13 @@ guest-programs: $(O)/blklat $(ALTERED_PROGRAMS)
 arm64-program: all
 	+@$(MAKE) -s --no-print-directory ARCH=arm64 O=$(O)/arm64 all
 
-test-vm: arm64-guest-programs
 arm64-guest-programs: all
 	+@$(MAKE) -s --no-print-directory ARCH=arm64 O=$(O)/arm64 guest-programs
 
 $(LEVELS:%=test-%): test-%: test-programs
 	@$(RUN_TESTS) $*
 
-test-sanitized: sanitized-programs
+test-sanitized: test-programs
 	@$(RUN_TESTS) $(WITH_SANITIZERS)
 
 test-soak: test-programs

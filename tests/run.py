@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs test levels, one after the other, and ends on the names of what failed and one line that counts them all.
+"""Runs test levels, and ends on a line for each, the tests that took longest, what failed, and one line that counts them all.
 
 usage: run.py BUILD LEVEL...      (levels: tree unit cli report web prom package fuzz faults serve host kunit vm soak arm64 release)
 
-unit@address is the level unit in BUILD/address, a build with sanitizers. A level that fails does not stop the others. The
-exit status is 0 only if nothing failed, every level ran at least one test, and no sanitizer had anything to report.
+unit@address is the level unit in BUILD/address, a build with sanitizers. Several levels run at the same time, in LANES. A level
+that fails does not stop the others. The exit status is 0 only if nothing failed, every level ran at least one test, and no
+sanitizer had anything to report.
 """
 import concurrent.futures
+import contextlib
+import fcntl
 import os
 import pathlib
 import re
@@ -15,20 +18,26 @@ import shutil
 import subprocess
 import sys
 import time
+import traceback
+import typing
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 UNIT_TESTS = sorted((ROOT / "tests/unit").glob("test_*.c"))
+BEGIN = time.monotonic()
 CMOCKA = re.compile(r"\[  (PASSED|FAILED|SKIPPED)  \] (\d+) test\(s\)")
 NODE_TEST = re.compile(r"^\S+ (pass|fail|cancelled|skipped) (\d+)$", re.M)
+# How long a test took, by pytest and by Node.js.
+PYTEST_TIME = re.compile(r"^([\d.]+)s (?:call|setup|teardown) +(\S.*)$", re.M)
+NODE_TIME = re.compile(r"^ *✔ (.+) \(([\d.]+)ms\)$", re.M)
+LONGEST = 10
+# Guests at a time.
+GUESTS = 2
 # Several tests at a time, where most of them wait for something.
 AT_ONCE = "-n", "4"
 # A kernel of the guests whose tracepoints can be preempted.
 PREEMPTIBLE = "7.2"
 # One of another architecture, and the tests that say most of it in the shortest time; its CPUs share no cache.
 FOREIGN, FOREIGN_TEST = "6.1-arm64", "test_tasks and test_null_blk and (none-2 or mq-deadline-1)"
-# The guest tests that run in a second guest, beside the others: as many as take the time that it has left.
-SECOND_HALF = " or ".join(f"test_{name}" for name in (
-    "chardev", "idle_engines", "mapping", "module_life", "odd_requests", "removal", "size_engines", "split_bios", "stacked_devices"))
 # The service's system call filter keeps a sanitizer from opening its file and from looking for leaks.
 TO_STDERR = "log_path=stderr"
 PYTEST = re.compile(r"(\d+) (passed|failed|skipped|errors?|xfailed|xpassed)\b")
@@ -43,41 +52,41 @@ WRONG_MOST = 12
 
 class Count(dict):
     """
-    How many tests passed, failed and were skipped; @names of those that failed, as far as they were told, and what pytest
-    says is @wrong: {name: lines}.
+    How many tests passed, failed and were skipped; @names of those that failed, as far as they were told, what pytest
+    says is @wrong: {name: lines}, and how many @seconds the longest took: {name: seconds}.
     """
 
     def __init__(self):
         super().__init__(passed=0, failed=0, skipped=0)
-        self.names, self.wrong = [], {}
+        self.names, self.wrong, self.seconds = [], {}, {}
 
     def add(self, other):
         for key, value in other.items():
             self[key] += value
         self.names += other.names
         self.wrong |= other.wrong
+        self.seconds |= other.seconds
 
     def __str__(self):
         return f"{self['passed']} passed, {self['failed']} failed, {self['skipped']} skipped"
 
 
-def show_line(line):
-    print(line, end="", flush=True)
-
-
-def run(argv, show=show_line, **env):
-    """Shows the command's output as it comes. Returns its exit status and its output."""
+def run(argv, show=True, **env):
+    """Shows the command's output as it comes, or not at all. Returns its exit status and its output."""
     lines = []
     with subprocess.Popen(argv, cwd=ROOT, env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace") as p:
         for line in p.stdout:
             lines.append(line)
-            show(line)
+            if show:
+                print(line, end="", flush=True)
     return p.returncode, "".join(lines)
 
 
 def counted(status, count, output=""):
     """A command that failed without naming a failed test failed as a whole."""
+    for seconds, name in PYTEST_TIME.findall(output):
+        count.seconds[name] = count.seconds.get(name, 0) + float(seconds)
     if status and not count["failed"]:
         count["failed"] += 1
     if count["failed"]:
@@ -95,7 +104,9 @@ def cmocka(program):
     count = Count()
     if not program.exists():
         return counted(1, count), f"{program} is not built\n"
-    status, output = run([str(program)], show=lambda line: None, CMOCKA_MESSAGE_OUTPUT="STDOUT")
+    begin = time.monotonic()
+    status, output = run([str(program)], show=False, CMOCKA_MESSAGE_OUTPUT="STDOUT")
+    count.seconds[program.name] = time.monotonic() - begin
     for what, number in CMOCKA.findall(output):
         count[what.lower()] += int(number)
     return counted(status, count, output), output
@@ -115,55 +126,52 @@ def unit_programs(build, sources):
 def pytest(*chosen, **env):
     count = Count()
     status, output = run([sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rsfE",
-                          "--durations=8", "--durations-min=5", *chosen], **env)
+                          f"--durations={LONGEST}", "--durations-min=5", *chosen], **env)
     for number, what in PYTEST.findall(output.strip().split("\n")[-1]):
         key = {"passed": "passed", "skipped": "skipped"}.get(what, "failed")
         count[key] += int(number)
     return counted(status, count, output)
 
 
-def program(*argv, show=show_line):
-    """One that prints its tests and counts them in its last line, like pytest. Returns the counts and its output."""
+def program(*argv):
+    """One that prints its tests and counts them in its last line, like pytest."""
     count = Count()
-    status, output = run([sys.executable, "-B", *argv], show)
+    status, output = run([sys.executable, "-B", *argv])
     for number, what in PYTEST.findall(output.strip().split("\n")[-1]):
         count[what] += int(number)
-    return counted(status, count, output), output
+    return counted(status, count, output)
 
 
 def kunit(build):
     """First whether the reading of results can be trusted."""
     count = pytest("tests/kunit")
-    count.add(program("tests/kunit/uml.py")[0])
+    count.add(program("tests/kunit/uml.py"))
     return count
 
 
-def vm(build):
+def guests(build):
     """
-    The module's suites as a module of each kernel, then most of what needs devices. At the same time, since guests mostly wait:
-    several tasks where they can be preempted anywhere; a weakly ordered CPU; the service; with all kernels, Secure Boot; and
-    the rest of what needs devices.
+    What runs in guests, in the order in which it begins: {name: (what make builds for it, program)}. The module's suites as a
+    module of each kernel; several tasks where they can be preempted anywhere; a weakly ordered CPU; the service; with all
+    kernels, Secure Boot; and then all tests of what needs devices, which the last guests share.
     """
     kernels = os.environ.get("KERNEL", "").split()
-    most = [("tests/kunit/stock.py", "run", *kernels), ("tests/vm/vm.py", "test", *kernels, "-k", f"not ({SECOND_HALF})")]
-    others = [("tests/vm/vm.py", "test", PREEMPTIBLE, "-k", "test_tasks", "--append", "preempt=full")]
-    if kernels and FOREIGN not in kernels:
-        others.append(("tests/vm/vm.py", "test", FOREIGN, "-k", FOREIGN_TEST))
-    if not kernels or "6.1" in kernels:  # Debian 12's
-        others.append(("tests/vm/service_guest.py",))
+    found = {"suites": ("", ("tests/kunit/stock.py", "run", *kernels)),
+             "preempted": ("", ("tests/vm/vm.py", "test", PREEMPTIBLE, "-k", "test_tasks", "--append", "preempt=full"))}
     if not kernels:
-        others.append(("tests/vm/signed_guest.py",))
-    others.append(("tests/vm/vm.py", "test", *kernels, "-k", SECOND_HALF))
-    total = Count()
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        beside = [pool.submit(program, *argv, show=lambda line: None) for argv in others]
-        for argv in most:
-            total.add(program(*argv)[0])
-        for future in beside:
-            count, output = future.result()
-            print(output, end="", flush=True)
-            total.add(count)
-    return total
+        found["signed"] = "", ("tests/vm/signed_guest.py",)
+    elif FOREIGN not in kernels:
+        found["foreign"] = "arm64-program", ("tests/vm/vm.py", "test", FOREIGN, "-k", FOREIGN_TEST)
+    if not kernels or "6.1" in kernels:  # Debian 12's
+        found["service"] = "deb-files", ("tests/vm/service_guest.py",)
+    for number in range(1, GUESTS + 1):
+        found[f"shared {number}"] = "" if kernels else "arm64-guest-programs", ("tests/vm/vm.py", "test", *kernels, "--share", str(shared(build)))
+    return found
+
+
+def shared(build):
+    """Where the last guests say which of the tests they take."""
+    return build / "vm/shared"
 
 
 def threaded(build):
@@ -201,38 +209,55 @@ def web(build):
                          WEB=str(build / "web"))
     for what, number in NODE_TEST.findall(output):
         count[{"pass": "passed", "skipped": "skipped"}.get(what, "failed")] += int(number)
+    count.seconds = {test: float(ms) / 1000 for test, ms in NODE_TIME.findall(output)}
     return counted(status, count, output)
 
 
+class Level(typing.NamedTuple):
+    lane: str
+    needs: str  # what make builds for it besides 'test-programs'
+    run: typing.Callable  # gets the build folder, and may have a name: see parts()
+
+
+# Levels in different lanes run at the same time, as many as a lane is wide; those in one lane in the order in which they are named.
+LANES = {"files": 1, "devices": 1, "guests": GUESTS}
 LEVELS = {
-    "tree": lambda build: pytest("tests/tree"),
-    "unit": unit,
-    "cli": lambda build: pytest("tests/cli", *AT_ONCE),
-    "report": lambda build: pytest("tests/report", *AT_ONCE),
-    "web": web,
-    "prom": lambda build: pytest("tests/prom"),
-    "package": lambda build: pytest("tests/package"),
-    "fuzz": lambda build: program("tests/fuzz/fuzz.py", str(build))[0],
-    "faults": lambda build: pytest("tests/faults"),
-    "serve": serve,
-    "host": lambda build: pytest("tests/host"),
-    "kunit": kunit,
-    "vm": vm,
-    "threaded": threaded,
-    "soak": lambda build: pytest("tests/soak", WEB=str(build / "web")),
-    "arm64": lambda build: pytest("tests/arm64", "-n", "2"),
-    "release": lambda build: pytest("tests/release"),
+    "tree": Level("files", "", lambda build: pytest("tests/tree")),
+    "unit": Level("files", "", unit),
+    "cli": Level("files", "", lambda build: pytest("tests/cli", *AT_ONCE)),
+    "report": Level("files", "", lambda build: pytest("tests/report", *AT_ONCE)),
+    "web": Level("files", "", web),
+    "prom": Level("files", "", lambda build: pytest("tests/prom")),
+    "package": Level("files", "deb-files release-files rpm-files", lambda build: pytest("tests/package")),
+    "fuzz": Level("files", "fuzz-programs", lambda build: program("tests/fuzz/fuzz.py", str(build))),
+    "faults": Level("files", "", lambda build: pytest("tests/faults")),
+    "kunit": Level("files", "", kunit),
+    "serve": Level("devices", "", serve),
+    "threaded": Level("devices", "", threaded),
+    "host": Level("devices", "", lambda build: pytest("tests/host")),
+    # Of the level host, what 'make test-quick' has time for.
+    "counts": Level("devices", "", lambda build: pytest("tests/host/test_counts.py", "-k", "one_at_a_time or mixed")),
+    "soak": Level("devices", "", lambda build: pytest("tests/soak", WEB=str(build / "web"))),
+    "arm64": Level("files", "", lambda build: pytest("tests/arm64", "-n", "2")),
+    "release": Level("files", "", lambda build: pytest("tests/release")),
 }
+# What make builds for a level of a flavour.
+FLAVOURS = {"address": "address-programs", "thread": "thread-programs"}
 
 
-def use(build, flavour):
-    """The program of a flavour for all tests from here on. Returns where it is."""
-    os.environ["BLKLAT_PLAIN"] = str(build / "blklat")
-    build = build / flavour
-    os.environ["BLKLAT"] = str(build / "blklat")
-    shutil.rmtree(build / "reports", ignore_errors=True)
-    (build / "reports").mkdir(parents=True)
-    return build
+def parts(name, build):
+    """The names of what runs by itself of a level."""
+    return [f"vm {part}" for part in guests(build)] if name == "vm" else [name]
+
+
+def find(name, build):
+    level, _, part = name.partition(" ")
+    if part:
+        needs, argv = guests(build)[part]
+        return Level("guests", needs, lambda build: program(*argv))
+    level, _, flavour = level.partition("@")
+    found = LEVELS[level]
+    return found._replace(needs=f"{found.needs} {FLAVOURS[flavour]}") if flavour else found
 
 
 # All that a leak check says of a process that a test kills meanwhile.
@@ -254,41 +279,90 @@ def reported(build):
     return said
 
 
-def run_level(name, build):
-    """name: LEVEL or LEVEL@FLAVOUR"""
-    level, _, flavour = name.partition("@")
-    before = dict(os.environ)
-    if flavour:
-        build = use(build, flavour)
-    count = LEVELS[level](build)
-    if flavour and (reports := reported(build)):
-        count["failed"] += len(reports)
-        count.names += [f"report of sanitizers: {said}" for said in reports]
+def made(targets, build):
+    """Has make build them, one make at a time. Returns a count of failures."""
+    count = Count()
+    if targets:
+        env = {"O": os.path.relpath(build, ROOT)} | {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+        with open(build / "make.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            done = subprocess.run(["make", "-s", f"-j{os.cpu_count()}", *targets.split()], cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode:
+            print(done.stdout, end="")
+            count["failed"], count.names = 1, [f"make {targets}"]
+    return count
+
+
+def run_part(name, build, log):
+    """In a process of its own if it has a file for its output, log. Returns its count, when it began and when it ended."""
+    begin = time.monotonic()
+    print(f"=== {name} begins, {begin - BEGIN:.0f} s", flush=True)
+    level = find(name, build)
+    flavour = name.partition("@")[2]
+    os.environ["BLKLAT_PLAIN"] = str(build / "blklat")
+    os.environ["BLKLAT"] = str(build / flavour / "blklat")
+    with contextlib.ExitStack() as undo:
+        if log:
+            undo.enter_context(contextlib.redirect_stdout(undo.enter_context(open(log, "w", buffering=1))))
+        try:
+            count = made(level.needs, build)
+            if not count["failed"]:
+                count = level.run(build / flavour)
+        except Exception:
+            traceback.print_exc(file=sys.stdout)
+            count = counted(1, Count())
     if count["failed"] and not count.names:
         count.names.append("something that gave no name")
-    os.environ.clear()
-    os.environ.update(before)
-    return count
+    return count, begin, time.monotonic()
+
+
+def run_parts(names, build):
+    """Runs them in their lanes, and shows the output of each when it has ended. Yields names and what run_part() returns."""
+    if len(names) == 1:
+        yield names[0], run_part(names[0], build, None)
+        return
+    logs = build / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as undo:
+        lanes = {lane: undo.enter_context(concurrent.futures.ProcessPoolExecutor(width)) for lane, width in LANES.items()}
+        running = {lanes[find(name, build).lane].submit(run_part, name, build, logs / name): name for name in names}
+        for future in concurrent.futures.as_completed(running):
+            name = running[future]
+            result = future.result()
+            print(f"\n=== {name}\n{(logs / name).read_text()}", end="")
+            yield name, result
 
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    total, empty, failed = Count(), [], []
-    for level in sys.argv[2:]:
-        print(f"=== {level}", flush=True)
-        begin = time.monotonic()
-        count = run_level(level, build)
-        print(f"=== {level}: {count} in {time.monotonic() - begin:.0f} s\n", flush=True)
+    levels = sys.argv[2:]
+    flavours = sorted({level.partition("@")[2] for level in levels} - {""})
+    for old in [build / flavour / "reports" for flavour in flavours] + [shared(build)] * ("vm" in levels):
+        shutil.rmtree(old, ignore_errors=True)
+        old.mkdir(parents=True)
+    total, seconds, lines, failed, passed = Count(), {}, [], [], set()
+    for name, (count, begin, end) in run_parts([part for level in levels for part in parts(level, build)], build):
+        lines.append(f"{end - begin:5.0f} s from {begin - BEGIN:4.0f} s   {name}: {count}")
+        print(f"=== {name}: {count} in {end - begin:.0f} s\n", flush=True)
         total.add(count)
-        failed += [(f"{level}: {name}", count.wrong.get(name, ())) for name in count.names]
-        if not count["passed"]:
-            empty.append(level)
+        seconds |= {f"{name}: {test}": took for test, took in count.seconds.items()}
+        failed += [(f"{name}: {test}", count.wrong.get(test, ())) for test in count.names]
+        if count["passed"]:
+            passed.add(name.partition(" ")[0])
+    for flavour in flavours:
+        said = reported(build / flavour)
+        total["failed"] += len(said)
+        failed += [(f"{flavour}: report of sanitizers: {line}", ()) for line in said]
     # A log of this length may be cut: its end says all.
+    print("\n".join([*lines, f"the {LONGEST} longest tests:"]))
+    for name in sorted(seconds, key=seconds.get, reverse=True)[:LONGEST]:
+        print(f"{seconds[name]:5.0f} s   {name}")
     for name, wrong in failed:
         print("\n".join((f"failed at {name}", *wrong)))
+    empty = [level for level in levels if level not in passed]
     for level in empty:
         print(f"no test of level {level} passed")
-    print(total, flush=True)
+    print(f"{total} in {(time.monotonic() - BEGIN) / 60:.1f} minutes", flush=True)
     return 1 if total["failed"] or empty else 0
 
 
