@@ -378,6 +378,10 @@ $(O)/tests/unit/test_bins.o: | $(O)/tests/vectors/bins_vectors.h
 # The kernel's side of the slots, as it is there.
 $(O)/tests/unit/test_slots_order.o: private INCLUDES += -Itests/unit/kernel
 
+# The models of memory order run code of the kernel in every order; what sanitizers would see of it, KASAN and the verifier do
+# (kunit, host). They would take five times as long.
+$(O)/tests/unit/%_order.o: private SANITIZE :=
+
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(SANITIZER_OPTIONS) $(LIBRARY)
 	$(call quiet,LD,$@)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $^ $(ALL_LDLIBS) -lcmocka -o $@
 
