@@ -110,7 +110,7 @@ def build(home):
     files = driver()
     options = [f"--kconfig_add=CONFIG_{option}=y" for option in SANITIZERS + USERSPACE]
     compiler = subprocess.run(["gcc", "--version"], check=True, stdout=subprocess.PIPE).stdout
-    kernel = source.keyed(home, "linux", files, options, compiler)
+    kernel = source.keyed(home, "linux", sorted(files.items()), options, compiler)
     if not kernel.exists():
         print(f"--- {NAME}: building", flush=True)
         tree = home / "tree"
