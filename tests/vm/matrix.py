@@ -5,7 +5,6 @@ For every kernel: builds the module, and runs the guest tests.
 Tests are the pytest files in guest/ (see guest/guest.py for how to write one). A guest runs all of them
 in one boot. A warning in the kernel's log is a failure of its own, and so is a guest that died.
 """
-import concurrent.futures
 import fcntl
 import json
 import os
@@ -142,43 +141,15 @@ def test(kernels, keyword, timeout, show, append="", program=None, share=None):
         except Failure as e:
             show(f"{e}\n")
             counts[kernel.name] = Count(["failed"])
-    return sum_up(counts, show, may_be_none=share)
-
-
-def sum_up(counts, show, may_be_none=False):
-    """@may_be_none: of a kernel, when other guests have taken all its tests."""
     total = Count()
-    empty = [] if may_be_none else [name for name, count in counts.items() if not count["passed"]]
+    # When other guests have taken all tests of a kernel, none is left.
+    empty = [] if share else [name for name, count in counts.items() if not count["passed"]]
     for count in counts.values():
         total.add(count)
     for name in empty:
         show(f"no test passed on kernel {name}\n")
     show(f"{total}\n")
     return 1 if total["failed"] or empty else 0
-
-
-def test_side_by_side(kernels, jobs, argv, show):
-    """The same for several kernels at a time, each in a process like this one; shows each when it is done."""
-    processes = []
-
-    def one(kernel):
-        process = subprocess.Popen([*argv, kernel.name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        processes.append(process)
-        return process.communicate()[0]
-
-    counts = {}
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        try:
-            for kernel, output in zip(kernels, pool.map(one, kernels)):
-                lines = output.rstrip().split("\n")
-                found = {what: int(n) for n, what in re.findall(r"(\d+) (passed|failed|skipped)", lines[-1])}
-                counts[kernel.name] = Count() | found if found else Count(["failed"])
-                show("\n".join(lines[:-1] if found else lines) + "\n\n")
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in processes:
-                process.terminate()
-    return sum_up(counts, show)
 
 
 def verdict(kernel, result, show):

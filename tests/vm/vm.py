@@ -57,10 +57,6 @@ def cmd_run(args):
 def cmd_test(args):
     kernels = chosen(args.kernels)
     fetch(kernels)
-    if args.jobs > 1 and len(kernels) > 1:
-        argv = [sys.executable, "-B", __file__, "test", "-k", args.keyword, "--timeout", str(args.timeout),
-                f"--append={args.append}", *(["--program", str(args.program)] if args.program else [])]
-        return matrix.test_side_by_side(kernels, args.jobs, argv, show)
     return matrix.test(kernels, args.keyword, args.timeout, show, args.append, args.program, args.share)
 
 
@@ -105,7 +101,6 @@ def parser():
     c.add_argument("--program", type=absolute, metavar="PATH", help="instead of $BLKLAT or the one that was built")
     c.add_argument("--share", type=absolute, metavar="FOLDER", help="share the tests with other guests that are given this folder; empty at first")
     c.add_argument("--timeout", type=float, default=3600, metavar="S", help="of each guest")
-    c.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="kernels at a time")
     return p
 
 
