@@ -9,7 +9,7 @@ import zipfile
 
 import jsonschema
 
-from kernels import CACHE
+from cache import CACHE, locked
 from packages import Staged
 
 WHEEL = "kubernetes-validate==1.37.0"
@@ -22,8 +22,7 @@ NAMES = ("daemonset-apps-v1.json", "_definitions.json")
 def fetch():
     if FOLDER.exists():
         return
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch, Staged(FOLDER) as staged:
+    with locked(), tempfile.TemporaryDirectory() as scratch, Staged(FOLDER) as staged:
         subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", scratch, WHEEL], check=True, timeout=300)
         with zipfile.ZipFile(next(pathlib.Path(scratch).glob("*.whl"))) as wheel:
             for version in VERSIONS:

@@ -3,6 +3,8 @@
 Folders of unpacked programs in the cache, each complete once it is there, with a stamp that says what it is.
 The cache is $BLKLAT_VM_CACHE, else ~/.cache/blklat.
 """
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -18,6 +20,15 @@ LAYOUT = 1  # of the cache; another one is fetched anew
 KEPT_S = 30 * 24 * 3600
 # This machine's packages.
 APT = Apt(CACHE / "apt")
+
+
+@contextlib.contextmanager
+def locked():
+    """Nobody else adds to the cache meanwhile, or takes what is not complete yet for a leftover."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def library_path(folder):

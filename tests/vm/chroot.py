@@ -3,14 +3,13 @@
 A separate Debian 12 in the cache, to install packages in and to boot with systemd; or another release, for what that one
 lacks. Writes go to a layer that is thrown away.
 """
-import fcntl
 import os
 import pathlib
 import re
 import subprocess
 import tempfile
 
-from cache import CACHE, keyed, read_stamp, write_stamp
+from cache import CACHE, keyed, locked, read_stamp, write_stamp
 from packages import HOST, Failure, Staged, mirrors, run, source_line
 
 # To build the module, to boot, and to inspect what runs then.
@@ -48,10 +47,7 @@ def make(suite, packages):
     wanted = sorted(packages)
     if os.geteuid() != 0:
         raise Failure("a chroot takes root")
-    CACHE.mkdir(parents=True, exist_ok=True)
-    # Not one of its own: under this lock, remove_leftovers() removes a chroot that is not complete yet.
-    with open(CACHE / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked():
         folder = keyed(CACHE, f"chroot-{suite}", wanted)
         if read_stamp(folder):
             return folder

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The kernels of the guests' tests."""
-import fcntl
 import os
 import shutil
 
 from architectures import ARM64, fetch_tools
 from built import Built
-from cache import CACHE
+from cache import CACHE, locked
 from kernel import Kernel
 from packages import Failure
 
@@ -43,9 +42,7 @@ def fetch(kernels, update=False):
     """Downloads and prepares missing kernels; with update, newer versions too."""
     if os.geteuid() != 0:
         raise Failure("the kernels' guests see this machine's root and are prepared in a chroot: run this as root")
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with open(CACHE / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked():
         remove_leftovers()
         fetch_tools(update)
         emulators = []

@@ -7,13 +7,12 @@ A guest with UEFI firmware and Secure Boot, whose keys include one of ours:
 Debian's kernel then locks itself down (lockdown=integrity), and takes modules signed by its own keys or by those in the
 firmware's variable "db", which become its keyring .platform. QEMU loads the kernel itself, unchecked.
 """
-import fcntl
 import pathlib
 import struct
 import subprocess
 import uuid
 
-from kernels import CACHE, fetch_programs, read_stamp
+from cache import CACHE, fetch_programs, locked, read_stamp
 from packages import Failure
 
 OVMF = CACHE / "ovmf"
@@ -29,9 +28,7 @@ STORE_BEGIN = 0x48 + 28
 
 def fetch():
     """Fetches the firmware into the cache unless it is there; returns its folder."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with open(CACHE / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked():
         if not read_stamp(OVMF):
             fetch_programs(OVMF, ["ovmf"])
     return OVMF / "usr/share/OVMF"

@@ -56,7 +56,7 @@ def boot(keyword, folder):
     run("dpkg-deb", "-x", package, folder / "package")
     shutil.copy(folder / f"package/lib/modules/{KERNEL.release}/updates/blklat.ko", out / "known.ko")
     machine = Machine(KERNEL, disks=("virtio",), qemu_args=firmware(folder, folder / "known.crt"), append="module.sig_enforce=1")
-    env = {"BLKLAT": matrix.BLKLAT, "BLKLAT_SLOW": matrix.SLOWER, "BLKLAT_KO": out / "known.ko", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    env = {"BLKLAT": KERNEL.arch.blklat, "BLKLAT_SLOW": matrix.SLOWER, "BLKLAT_KO": out / "known.ko", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return machine.run([*PYTEST, "-k", keyword, HERE / "signed"], TIMEOUT_S, env, show=show, out=out)
 
 
